@@ -18,61 +18,50 @@ enum { FILE_MAX = 64 << 20 };
 /* A plan in the making, and all that it rests on. */
 struct planning {
 	struct cmd *cmd;
-	const char *op, *file; /* as messages name them */
+	enum plan_mode mode;
+	const char *file; /* as messages name it */
 	struct lifecycle lifecycle;
 	struct preview preview;
 	char *xml; /* as it came */
 	size_t len;
 	bool large; /* not parsed, but for its hostdevs */
 	char *who;  /* the domain, or the file of one that is not known */
-	struct hostdev_remark *remarks;
-	size_t nremarks;
 };
 
-/* On a PCI hostdev, as long as all of them are known. */
-struct hostdev_remark {
-	char *text, *fix;
-};
+static const char *const operations[] = { "prepare", "migrate", "restore" }; /* as enum plan_mode */
 
-static void keep_remark(void *arg, const char *text, const char *fix)
+/* The mode, or the negative code of the error. */
+static int find_operation(const struct cmd_call *call, struct err *err)
 {
-	struct planning *p = arg;
-	struct hostdev_remark *remark = mem_add(&p->remarks, &p->nremarks, sizeof(*remark));
-
-	*remark = (struct hostdev_remark){ mem_strdup(text), mem_strdup(fix) };
+	for (int mode = PLAN_PREPARE; call->op && mode <= PLAN_RESTORE; mode++)
+		if (strcmp(operations[mode], call->op) == 0)
+			return mode;
+	if (!call->op)
+		return PLAN_PREPARE;
+	return err_set(err, EINVAL, "invalid value '%s' of --op: expected prepare, migrate or restore", call->op);
 }
 
+static int parse(const struct planning *p, struct domxml **doc, struct err *err)
+{
+	return p->large ? domxml_hostdevs(doc, p->xml, p->len, err)
+			: domxml_parse(doc, p->xml, p->len, DOMXML_FILE | DOMXML_ALL_PCI | DOMXML_REMARKS, err);
+}
+
+/* What is wrong with the domain, whether it can start or not. The hostdevs that are none of ours are in no request. */
 static void say_remarks(const struct planning *p, remark_say *say, void *arg)
 {
-	for (size_t i = 0; i < p->nremarks; i++)
-		say(arg, p->remarks[i].text, p->remarks[i].fix);
-}
+	const struct host *host = &p->cmd->host;
+	struct domxml *all = NULL;
+	struct err ignored;
 
-static void free_remarks(struct planning *p)
-{
-	for (size_t i = 0; i < p->nremarks; i++) {
-		free(p->remarks[i].text);
-		free(p->remarks[i].fix);
-	}
-	free(p->remarks);
-}
-
-static const struct operation {
-	const char *name;
-	enum plan_mode mode;
-} operations[] = {
-	{ "prepare", PLAN_PREPARE },
-	{ "migrate", PLAN_MIGRATE },
-	{ "restore", PLAN_RESTORE },
-};
-
-static const struct operation *find_operation(const char *name, struct err *err)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(operations); i++)
-		if (strcmp(operations[i].name, name ? name : "prepare") == 0)
-			return &operations[i];
-	err_set(err, EINVAL, "invalid value '%s' of --op: expected prepare, migrate or restore", name);
-	return NULL;
+	if (p->lifecycle.doc)
+		remark_domain(p->lifecycle.doc, host, say, arg);
+	/* The addresses of an arriving domain are its source's. */
+	if (p->lifecycle.doc && p->mode == PLAN_PREPARE && parse(p, &all, &ignored) == 0)
+		remark_hostdevs(all, host, p->lifecycle.config, say, arg);
+	domxml_free(all);
+	if (!*p->preview.unleased || p->cmd->call->json)
+		preview_remarks(&p->preview, operations[p->mode], say, arg);
 }
 
 static void print_text(const struct planning *p)
@@ -151,7 +140,7 @@ static void print_json(const struct planning *p, const char *refusal)
 		out_json_domain(&json, request->uuid, request->name);
 	else
 		json_out_string(&json, "domain", NULL);
-	json_out_string(&json, "operation", p->op);
+	json_out_string(&json, "operation", operations[p->mode]);
 	json_out_bool(&json, "possible", !refusal);
 	json_out_string(&json, "refusal", refusal);
 	json_out_array(&json, "remove_first");
@@ -161,10 +150,7 @@ static void print_json(const struct planning *p, const char *refusal)
 	json_steps(&json, p);
 	json_verdicts(&json, p);
 	json_out_array(&json, "warnings");
-	if (p->lifecycle.doc)
-		remark_domain(p->lifecycle.doc, &p->cmd->host, json_warning, &json);
 	say_remarks(p, json_warning, &json);
-	preview_remarks(&p->preview, p->op, json_warning, &json);
 	json_out_close(&json);
 	json_out_string(&json, "xml", rewritten->changed ? rewritten->xml : NULL);
 	json_out_end(&json);
@@ -174,12 +160,10 @@ static void print_json(const struct planning *p, const char *refusal)
  * Decides as the hook does, in its order: what is no domain's XML; a domain without a vGPU, which no mistake in the
  * configuration concerns; that mistake; then the plan. `doc` is freed by the caller.
  */
-static int decide(struct planning *p, enum plan_mode mode, struct domxml **doc, struct err *err)
+static int decide(struct planning *p, struct domxml **doc, struct err *err)
 {
 	struct cmd *cmd = p->cmd;
-
-	const int flags = DOMXML_FILE | DOMXML_ALL_PCI | DOMXML_REMARKS;
-	int r = p->large ? domxml_hostdevs(doc, p->xml, p->len, err) : domxml_parse(doc, p->xml, p->len, flags, err);
+	int r = parse(p, doc, err);
 
 	if (r < 0)
 		return r;
@@ -192,16 +176,13 @@ static int decide(struct planning *p, enum plan_mode mode, struct domxml **doc, 
 	/* The hook can read it. */
 	if (p->lifecycle.request->nvgpus && cmd->unreadable_config && domxml_concerns(p->xml, p->len))
 		return err_set(err, EACCES, "%s", cmd->why_no_config);
-	/* The addresses of an arriving domain are its source's. */
-	if (mode == PLAN_PREPARE)
-		remark_hostdevs(*doc, &cmd->host, p->lifecycle.config, keep_remark, p);
 	hostdev_filter_keep(*doc, &cmd->host, p->lifecycle.config, NULL);
 	if (!p->lifecycle.request->nvgpus)
 		return 0;
 	if (p->large)
 		return domxml_too_large(*doc, err);
 	/* Why it would be refused is in the error; what can be told of it is there in any case. */
-	return preview_decide(&p->preview, &p->lifecycle, mode, err);
+	return preview_decide(&p->preview, &p->lifecycle, p->mode, err);
 }
 
 static void warn(void *arg, const char *text, const char *fix)
@@ -214,12 +195,8 @@ static void print(const struct planning *p, const char *refusal)
 {
 	const struct request *request = p->lifecycle.request;
 
-	if (p->lifecycle.doc && !p->cmd->call->json)
-		remark_domain(p->lifecycle.doc, &p->cmd->host, warn, (char *)p->file);
 	if (!p->cmd->call->json)
 		say_remarks(p, warn, (char *)p->file);
-	if (!*p->preview.unleased && !p->cmd->call->json)
-		preview_remarks(&p->preview, p->op, warn, (char *)p->file);
 	if (p->cmd->call->json)
 		print_json(p, refusal);
 	else if (request && request->nvgpus == 0)
@@ -227,7 +204,8 @@ static void print(const struct planning *p, const char *refusal)
 	else if (!refusal && *p->preview.unleased)
 		out_say("domain %s: starts without a lease; %s", request->name, p->preview.unleased);
 	else if (!refusal && p->preview.plan.nsteps == 0)
-		out_say("domain %s: vGPUs not changed by %s: %s", request->name, p->op, p->cmd->why_no_config);
+		out_say("domain %s: vGPUs not changed by %s: %s", request->name, operations[p->mode],
+			p->cmd->why_no_config);
 	else if (request && p->preview.world.request)
 		print_text(p);
 	/* What has been printed comes before what is wrong with it. */
@@ -236,29 +214,26 @@ static void print(const struct planning *p, const char *refusal)
 
 static int run(struct cmd *cmd, struct err *err)
 {
-	const struct operation *operation = find_operation(cmd->call->op, err);
 	const char *path = cmd->call->args.operands[0];
-	struct planning p = { .cmd = cmd, .file = cmd_shown(path) };
+	struct planning p = { .cmd = cmd,
+			      .mode = (enum plan_mode)find_operation(cmd->call, err),
+			      .file = cmd_shown(path) };
 	struct domxml *doc = NULL;
 	int r;
 
-	if (!operation)
-		return CMD_USAGE;
 	if (cmd_read_xml(path, FILE_MAX, &p.xml, &p.len, err) != 0) {
 		if (err->code == ENOENT && !strpbrk(path, "/."))
 			text_add(err->text, sizeof(err->text),
 				 "; for a domain, run: virsh dumpxml --inactive %s | vgpu-lease plan -", p.file);
 		return CMD_USAGE;
 	}
-	p.op = operation->name;
 	p.large = p.len > DOMXML_MAX;
-	r = decide(&p, operation->mode, &doc, err);
+	r = decide(&p, &doc, err);
 	p.who = p.large || !p.lifecycle.request ? mem_strdup(p.file)
 						: mem_format("domain %s", p.lifecycle.request->name);
 	print(&p, r < 0 ? err->text : NULL);
 	if (r < 0)
-		err_in(err, "%s: %s would be refused", p.who, p.op);
-	free_remarks(&p);
+		err_in(err, "%s: %s would be refused", p.who, operations[p.mode]);
 	preview_end(&p.preview);
 	domxml_free(doc);
 	free(p.xml);
@@ -268,7 +243,7 @@ static int run(struct cmd *cmd, struct err *err)
 
 static int check_call(const struct cmd_call *call, struct err *err)
 {
-	return find_operation(call->op, err) ? 0 : -err->code;
+	return find_operation(call, err) < 0 ? -err->code : 0;
 }
 
 const struct command cmd_plan = {
