@@ -144,8 +144,12 @@ static bool is_first(const struct inv_type *const *chosen, size_t pgpu)
 	return chosen[pgpu];
 }
 
-/* The types that are to be enabled go to `enabled`, their sections to `sections`. Returns how many. */
-static size_t print_cards(FILE *enabled, FILE *sections, const struct inventory *inv, const struct plain *plain)
+/*
+ * Of the cards with plain VFs, or the others: the types that are to be enabled go to `enabled`, their sections to
+ * `sections`. Returns how many.
+ */
+static size_t print_cards(FILE *enabled, FILE *sections, const struct inventory *inv, const struct plain *plain,
+			  bool plain_vfs)
 {
 	autofree const struct inv_type **chosen = mem_new(inv->npgpus + 1, sizeof(*chosen));
 	char reason[4 * REASON_SIZE];
@@ -154,17 +158,19 @@ static size_t print_cards(FILE *enabled, FILE *sections, const struct inventory 
 	for (size_t i = 0; i < inv->npgpus; i++) {
 		const struct inv_pgpu *card = inv->pgpus[i];
 
+		if ((card->framework == FW_VF) != plain_vfs)
+			continue;
 		chosen[i] = choose(inv, plain, card);
 		text_safe(reason, sizeof(reason), card->reason);
-		if (!card->ready && inv->frameworks & 1U << card->framework && is_gpu(plain, card->address))
+		if (!card->ready && is_gpu(plain, card->address))
 			fprintf(sections, "\n" LEFT_OUT "%s: %s\n", card->address, reason);
 	}
 	for (size_t i = 0; i < inv->npgpus; i++) {
 		if (!is_first(chosen, i))
 			continue;
 		print_section(sections, inv, chosen, i);
-		/* The section of a plain VF enables it; no other card is read with those. */
-		if (inv->pgpus[i]->framework != FW_VF)
+		/* The section of a plain VF enables it. */
+		if (!plain_vfs)
 			fprintf(enabled, "%s%s", n ? ", " : "", chosen[i]->id);
 		n++;
 	}
@@ -187,7 +193,7 @@ static int refuse(char *left_out, struct err *err)
 static int compose(const struct host *host, char **text, size_t *len, struct err *err)
 {
 	struct plain plain = { 0 };
-	struct inv_query query = { .frameworks = INV_MDEV | INV_VARIANT, .gpus = true };
+	const struct inv_query query = { .frameworks = INV_ALL, .gpus = true, .vf_name = name_plain, .arg = &plain };
 	struct inventory inv = { 0 };
 	autofree char *enabled = NULL, *sections = NULL;
 	size_t size, n = 0;
@@ -197,14 +203,7 @@ static int compose(const struct host *host, char **text, size_t *len, struct err
 	if (r == 0)
 		r = inventory_read(&inv, host, &query, err);
 	if (r == 0)
-		n += print_cards(types, rest, &inv, &plain);
-	inventory_free(&inv);
-	query = (struct inv_query){ .frameworks = INV_VF, .gpus = true, .vf_name = name_plain, .arg = &plain };
-	inv = (struct inventory){ 0 };
-	if (r == 0)
-		r = inventory_read(&inv, host, &query, err);
-	if (r == 0)
-		n += print_cards(types, rest, &inv, &plain);
+		n = print_cards(types, rest, &inv, &plain, false) + print_cards(types, rest, &inv, &plain, true);
 	inventory_free(&inv);
 	free(plain.list);
 	mem_close(types);
