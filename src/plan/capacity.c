@@ -9,6 +9,35 @@
 
 #include "internal.h"
 
+/* In MIG mode GPU instances back all of the card: what is on it or on offer tells. 1, 0, or UNKNOWN. */
+static int mig_mode(const struct inventory *inv, const struct inv_pgpu *card)
+{
+	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, card, d));) {
+		const struct inv_type *t = inventory_type_on(inv, card, d->vgpu.type);
+
+		if (t)
+			return t->slices > 0;
+	}
+	for (size_t i = 0; i < card->noffers; i++)
+		if (card->offers[i].available > 0)
+			return card->offers[i].type->slices > 0;
+	return UNKNOWN;
+}
+
+/* A card's framebuffer, as far as the types that were read tell: of small ones there may be fewer than would fit. */
+static double whole_mib(const struct inv_pgpu *card)
+{
+	double whole = 0;
+
+	for (size_t i = 0; i < card->noffers; i++) {
+		const struct inv_type *t = card->offers[i].type;
+
+		if (t->framebuffer_mib > 0 && !t->slices && (double)t->max_instance * t->framebuffer_mib > whole)
+			whole = (double)t->max_instance * t->framebuffer_mib;
+	}
+	return whole;
+}
+
 /* What a pGPU carries and has promised. */
 struct load {
 	int devices;           /* that the kernel has, of any type */
@@ -168,7 +197,7 @@ __attribute__((format(printf, 4, 5))) static void bound(struct capacity *space, 
 static void explain_no_instance(struct capacity *space, const struct inventory *inv, const struct inv_pgpu *card,
 				const struct inv_type *type)
 {
-	int mig = capacity_mig_mode(inv, card);
+	int mig = mig_mode(inv, card);
 	char enable[128] = "";
 
 	if (space->full)
@@ -296,7 +325,7 @@ static void judge(struct capacity *space, const struct load *load, const struct 
 		      load->other, load->other_mib);
 	}
 	if (mixed && type->max_instance > 0)
-		bound(space, fit_between(load, capacity_whole_mib(card), type, asked->available), CAUSE_IN_USE,
+		bound(space, fit_between(load, whole_mib(card), type, asked->available), CAUSE_IN_USE,
 		      "full (%.0f MiB of its framebuffer in use)", load->used_mib);
 	else if (capacity > 0 && (card->sriov || card->nvidia))
 		bound(space, capacity - all, CAUSE_IN_USE, "full (%d of %d in use)", all, capacity);
@@ -321,7 +350,7 @@ static struct load measure(struct capacity *space, const struct capacity_query *
 		vfs = capacity_vfs(query, card, asked.type->id);
 	*space = (struct capacity){ .parent = vfs.best,
 				    .share = share_of(&load, &asked, capacity),
-				    .whole_mib = capacity_whole_mib(card) };
+				    .whole_mib = whole_mib(card) };
 	judge(space, &load, &asked, capacity, &vfs);
 	return load;
 }
@@ -404,7 +433,7 @@ struct capacity_framebuffer capacity_framebuffer(const struct world *world, cons
 	static const struct inv_type any = { .framebuffer_mib = UNKNOWN };
 	const struct capacity_query query = { .world = world, .promised = &none, .last = "" };
 	const struct asked asked = { .query = &query, .card = card, .type = &any, .available = 0 };
-	int whole = (int)capacity_whole_mib(card), used = (int)load_of(&asked).used_mib;
+	int whole = (int)whole_mib(card), used = (int)load_of(&asked).used_mib;
 
 	if (!whole)
 		return (struct capacity_framebuffer){ UNKNOWN, used ? used : UNKNOWN };

@@ -1,15 +1,90 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A domain that arrives, by migration or restore: which UUID it gets here.
+ * A domain that arrives, by migration or restore: does what it brings fit this host, and which UUID does it get?
  *
- * Here its UUID U may be: there, free and fitting (Nova makes its target's device beforehand): taken as it is. There
- * but held, open or of another type: a new one, or with migrate_uuid = keep a refusal. Not there: another free device
- * of the type, if reuse allows; else U, or a new one. Outside an arrival the policy of migrations has no say.
+ * If a device of its UUID exists here, is free and fits (Nova creates the target's device beforehand), the domain gets
+ * it. If that device is held, open or of another type, the domain gets a new UUID, or with migrate_uuid = keep a
+ * refusal. If none exists, it gets another free device of the type (as `reuse` allows), else its own UUID or a new one.
+ * Outside an arrival the policy of migrations has no say.
+ *
+ * A vGPU's state moves between vGPUs of one type and drivers of one version only. QEMU finds out late, and reports it
+ * vaguely (Red Hat: "vGPU live migration fails if the vGPU driver version differs"). What the source does not say is no
+ * reason to refuse. A restore has its image from this host, and is not asked.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "internal.h"
-#include "plan/plan_text.h"
+
+bool plan_driver_differs(const struct planner *p)
+{
+	const char *source = p->resolved->req->facts.driver, *here = p->world->inv.nvidia_driver;
+
+	return p->world->mode == PLAN_MIGRATE && *source && *here && strcmp(source, here) != 0;
+}
+
+/*
+ * Is this type called otherwise here, on each card, than on the source? Ids are the drivers' own; the name says what a
+ * type is. Other versions of a driver may have other names for the same.
+ */
+static bool name_differs(const struct planner *p, const char *type)
+{
+	const struct world *world = p->world;
+	const struct migration_facts *source = &p->resolved->req->facts;
+	bool named = false, known = false;
+
+	if (world->mode != PLAN_MIGRATE || !*source->name || plan_driver_differs(p))
+		return false;
+	for (size_t i = 0; i < world->inv.ntypes && !named; i++) {
+		if (strcmp(world->inv.types[i]->id, type) != 0)
+			continue;
+		known = true;
+		named = strcmp(world->inv.types[i]->name, source->name) == 0;
+	}
+	return known && !named;
+}
+
+void plan_source_narrow(const struct planner *p)
+{
+	struct resolved_request *resolved = p->resolved;
+	int kept = 0;
+
+	for (int i = 0; i < resolved->ntypes; i++) {
+		if (name_differs(p, resolved->types[i]))
+			continue;
+		if (kept != i)
+			memcpy(resolved->types[kept], resolved->types[i], TYPE_SIZE);
+		kept++;
+	}
+	/* An empty list would allow any type. */
+	if (kept)
+		resolved->ntypes = kept;
+}
+
+/* Does what the domain brings from the source fit here? Ends the plan with the refusal where not. */
+static bool source_fits(struct planner *p)
+{
+	const struct world *world = p->world;
+	const struct resolved_request *resolved = p->resolved;
+	const struct migration_facts *source = &resolved->req->facts;
+	bool differs = plan_driver_differs(p);
+
+	if (differs && !(world->config && world->config->policy.mismatch_warns))
+		return plan_refuse(
+			p,
+			"driver version %s on the source, %s here; use one version on both hosts, or set driver_mismatch = warn",
+			source->driver, world->inv.nvidia_driver);
+	if (differs)
+		snprintf(p->plan->warning, sizeof(p->plan->warning),
+			 "vGPU %s: driver version %s on the source, %s here", resolved->req->id, source->driver,
+			 world->inv.nvidia_driver);
+	if (resolved->ntypes && name_differs(p, resolved->types[0]))
+		return plan_refuse(
+			p, "%s%s%s on the source, but %s is %s here; a migration needs the same type on both hosts",
+			source->name, *source->model ? " of " : "", source->model, resolved->types[0],
+			inventory_type(&world->inv, resolved->types[0])->name);
+	return true;
+}
 
 static bool leased(const struct planner *p, const char *id)
 {
@@ -25,10 +100,9 @@ static bool promised(const struct planner *p, const char *id)
 }
 
 /* A foreign device of the pool that nobody has, names or requests; NULL where the policy does not allow it, too. */
-static const struct inv_device *free_device(const struct planner *p, size_t req)
+static const struct inv_device *free_device(const struct planner *p)
 {
 	const struct inventory *inv = &p->world->inv;
-	const struct resolved_request *resolved = &p->world->resolved_requests[req];
 
 	if (!p->world->config || !p->world->config->policy.reuse_free)
 		return NULL;
@@ -36,93 +110,90 @@ static const struct inv_device *free_device(const struct planner *p, size_t req)
 		const struct inv_device *d = &inv->devices[i];
 		const struct device_facts *f = &d->facts;
 
-		if (d->parent && plan_can_be(p->world, d->parent, resolved->req) && resolved->ntypes > 0 &&
-		    plan_device_fits(p->world, resolved, d) && pool_has_parent(d->parent) && f->opened == OPEN_NO &&
-		    !*f->named_by && !leased(p, d->vgpu.id) && !promised(p, d->vgpu.id) &&
-		    !request_names(p->world->request, d->vgpu.id) && !request_excludes(p->world->request, d->vgpu.id))
+		if (d->parent && plan_can_be(p, d->parent) && p->resolved->ntypes > 0 && plan_device_fits(p, d) &&
+		    pool_has_parent(d->parent) && f->opened == OPEN_NO && !*f->named_by && !leased(p, d->vgpu.id) &&
+		    !promised(p, d->vgpu.id) && !request_names(p->world->request, d->vgpu.id) &&
+		    !request_excludes(p->world->request, d->vgpu.id))
 			return d;
 	}
 	return NULL;
 }
 
 /* Under migrate_uuid = keep it cannot be had: why not. */
-static bool refuse_taken(struct planner *p, size_t req, const struct inv_device *device, const struct lease *lease)
+static bool refuse_taken(struct planner *p, const struct inv_device *device, const struct lease *lease)
 {
-	const struct resolved_request *resolved = &p->world->resolved_requests[req];
+	const struct resolved_request *resolved = p->resolved;
 	bool vf = resolved->req->kind == REQUEST_PCI;
 	char requested[1024];
 
 	if (lease)
-		return plan_refuse_device(
-			p, req, "leased to domain %s here; migrate_uuid = keep does not allow another", lease->name);
+		return plan_refuse_device(p, "leased to domain %s here; migrate_uuid = keep does not allow another",
+					  lease->name);
 	if (!device)
-		return plan_refuse_device(p, req, "not in the pool here; migrate_uuid = keep does not allow another");
+		return plan_refuse_device(p, "not in the pool here; migrate_uuid = keep does not allow another");
 	if (vf)
 		return plan_refuse_device(
-			p, req,
+			p,
 			"its type here is %s, a different one, or it is in use; migrate_uuid = keep does not allow another",
 			device->vgpu.type);
 	if (!*device->vgpu.type)
 		return plan_refuse_device(
-			p, req, "being created or removed on %s here; migrate_uuid = keep does not allow another",
+			p, "being created or removed on %s here; migrate_uuid = keep does not allow another",
 			device->vgpu.parent);
 	plan_text_request(resolved, requested, sizeof(requested));
-	if (!plan_device_fits(p->world, resolved, device))
+	if (!plan_device_fits(p, device))
 		return plan_refuse_device(
-			p, req, "exists here as %s on %s, not as %s; migrate_uuid = keep does not allow another",
+			p, "exists here as %s on %s, not as %s; migrate_uuid = keep does not allow another",
 			device->vgpu.type, device->vgpu.parent, requested);
 	if (device->facts.opened == OPEN_YES)
-		return plan_refuse_device(p, req, "held open by %s here; migrate_uuid = keep does not allow another",
+		return plan_refuse_device(p, "held open by %s here; migrate_uuid = keep does not allow another",
 					  plan_opener(&device->facts));
 	return plan_refuse_device(
-		p, req, "cannot tell whether a process holds it open here; migrate_uuid = keep does not allow another");
+		p, "cannot tell whether a process holds it open here; migrate_uuid = keep does not allow another");
 }
 
-bool plan_arrival(struct planner *p, size_t req, struct step *step)
+bool plan_arrival(struct planner *p)
 {
 	const struct world *world = p->world;
-	const struct resolved_request *resolved = &world->resolved_requests[req];
+	const struct resolved_request *resolved = p->resolved;
 	const char *id = plan_named(resolved->req);
 	const struct lease *lease = lease_find(&world->leases, id);
 	const struct inv_device *device = inventory_device(&world->inv, id), *other;
 	const struct inv_parent *parent = inventory_parent(&world->inv, id);
-	bool vf = resolved->req->kind == REQUEST_PCI, keep = world->config && world->config->policy.migrate_keep, made;
+	bool vf = resolved->req->kind == REQUEST_PCI, keep = world->config && world->config->policy.migrate_keep;
 	bool others = lease && strcmp(lease->domain, world->request->uuid) != 0;
 	bool pooled = parent && world->config && pool_has_parent(parent);
 
-	if (!plan_source_fits(p, req))
+	if (!source_fits(p))
 		return false;
 	if (!vf && resolved->req->any)
-		return plan_creation(p, req, resolved->fresh, step);
-	if (vf && keep && pooled && !plan_vf_suits(p, req, parent))
+		return plan_creation(p, resolved->fresh);
+	if (vf && keep && pooled && !plan_vf_suits(p, parent))
 		return false;
-	if (device && !others && device->facts.opened == OPEN_NO && *device->vgpu.type &&
-	    plan_device_fits(world, resolved, device) && plan_can_be(world, device->parent, resolved->req)) {
-		plan_adopt(p, device, step);
+	if (device && !others && device->facts.opened == OPEN_NO && *device->vgpu.type && plan_device_fits(p, device) &&
+	    plan_can_be(p, device->parent)) {
+		plan_adopt(p, device);
 		return true;
 	}
 	if (keep && (device || others || (vf && !pooled)))
-		return refuse_taken(p, req, device, others ? lease : NULL);
-	if (!device && !others && !keep && (other = free_device(p, req))) {
-		plan_adopt(p, other, step);
+		return refuse_taken(p, device, others ? lease : NULL);
+	if (!device && !others && !keep && (other = free_device(p))) {
+		plan_adopt(p, other);
 		return true;
 	}
 	p->only = vf && keep ? parent : NULL;
 	/* A VF's own lease does not count where it was; what another domain has leased under its address does. */
-	made = plan_creation(p, req, device || others || !*id ? resolved->fresh : id, step);
-	p->only = NULL;
-	return made;
+	return plan_creation(p, device || others || !*id ? resolved->fresh : id);
 }
 
-bool plan_assignment(struct planner *p, size_t req, struct step *step)
+bool plan_assignment(struct planner *p)
 {
-	const struct resolved_request *resolved = &p->world->resolved_requests[req];
 	const struct inv_device *other;
 
-	if (!resolved->req->any) {
+	if (!p->resolved->req->any) {
 		size_t nverdicts = p->plan->nverdicts;
 
-		if (plan_vf_prepare(p, req, step)) {
+		if (plan_vf_prepare(p)) {
 			p->plan->kind = PLAN_STEPS;
 			return true;
 		}
@@ -131,10 +202,11 @@ bool plan_assignment(struct planner *p, size_t req, struct step *step)
 			return false;
 		p->plan->kind = PLAN_STEPS;
 		p->plan->nverdicts = nverdicts;
+		p->only = NULL;
 	}
-	other = free_device(p, req);
+	other = free_device(p);
 	if (!other)
-		return plan_creation(p, req, resolved->fresh, step);
-	plan_adopt(p, other, step);
+		return plan_creation(p, p->resolved->fresh);
+	plan_adopt(p, other);
 	return true;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "internal.h"
 
 struct candidate {
@@ -16,8 +17,10 @@ struct candidate {
 	struct capacity space;
 };
 
-static enum placement placement_of(const struct planner *p, const struct vgpu_request *req)
+static enum placement placement_of(const struct planner *p)
 {
+	const struct vgpu_request *req = p->resolved->req;
+
 	return req->has_placement ? req->placement : p->world->config->policy.placement;
 }
 
@@ -38,11 +41,10 @@ static bool has_failed(const struct world *world, const struct inv_pgpu *card, c
 enum rule { BY_FAILURE, BY_NODE, BY_SHARE, BY_SIZE, BY_ADDRESS, NO_CHOICE };
 
 /* Is `a` the better one? `rule`: by what. */
-static bool better(const struct planner *p, const struct vgpu_request *req, const struct candidate *a,
-		   const struct candidate *b, enum rule *rule)
+static bool better(const struct planner *p, const struct candidate *a, const struct candidate *b, enum rule *rule)
 {
 	double d = a->space.share - b->space.share, larger = a->space.whole_mib - b->space.whole_mib;
-	bool pack = placement_of(p, req) == PLACE_PACK;
+	bool pack = placement_of(p) == PLACE_PACK;
 
 	*rule = BY_FAILURE;
 	if (a->failed != b->failed)
@@ -65,21 +67,17 @@ static bool is_near(const struct resolved_request *resolved, const struct inv_pg
 	return resolved->nodes && card->numa >= 0 && card->numa < 64 && (resolved->nodes >> card->numa & 1);
 }
 
-/* Does the card serve no such type, but another that would do as well? */
-static bool is_elsewhere(const struct world *world, const struct resolved_request *resolved,
-			 const struct inv_pgpu *card, const char *type)
+bool plan_is_served(const struct planner *p, const struct inv_pgpu *card)
 {
-	if (pool_serves(&world->inv, card, type))
-		return false;
-	for (int t = 0; t < resolved->ntypes; t++)
-		if (pool_serves(&world->inv, card, resolved->types[t]))
+	for (int t = 0; t < p->resolved->ntypes; t++)
+		if (pool_serves(&p->world->inv, card, p->resolved->types[t]))
 			return true;
-	return false;
+	return p->resolved->ntypes == 0;
 }
 
-static void add_verdict(struct plan *plan, size_t req, const struct inv_pgpu *card, bool elsewhere,
-			const struct capacity *space)
+static void add_verdict(const struct planner *p, const struct candidate *c)
 {
+	struct plan *plan = p->plan;
 	struct verdict *v;
 
 	if (plan->nverdicts == plan->verdict_size) {
@@ -87,12 +85,12 @@ static void add_verdict(struct plan *plan, size_t req, const struct inv_pgpu *ca
 		plan->verdicts = mem_resize(plan->verdicts, plan->verdict_size, sizeof(*plan->verdicts));
 	}
 	v = &plan->verdicts[plan->nverdicts++];
-	v->req = req;
-	v->card = card;
-	v->elsewhere = elsewhere;
-	v->cause = space->cause;
-	memcpy(v->reason, space->reason, sizeof(v->reason));
-	memcpy(v->fix, space->fix, sizeof(v->fix));
+	v->req = p->req;
+	v->card = c->card;
+	v->elsewhere = !pool_serves(&p->world->inv, c->card, c->type) && plan_is_served(p, c->card);
+	v->cause = c->space.cause;
+	memcpy(v->reason, c->space.reason, sizeof(v->reason));
+	memcpy(v->fix, c->space.fix, sizeof(v->fix));
 }
 
 bool plan_may_go(const struct world *world, const char *id)
@@ -165,30 +163,33 @@ static bool find_removes(struct planner *p, const struct candidate *c)
 	return p->plan->nremoves > 0;
 }
 
-static void fill_step(const struct planner *p, struct step *step, const struct candidate *c, const char *id,
-		      const char *why)
+static void fill_step(const struct planner *p, const struct candidate *c, const char *id, const char *why)
 {
 	const struct inv_type *t = inventory_type_on(&p->world->inv, c->card, c->type);
 	const struct inv_parent *parent = c->space.parent ? c->space.parent : c->card->parents[0];
+	struct vgpu_ref *vgpu = &p->step->vgpu;
 
-	*step = (struct step){ .kind = STEP_CREATE,
-			       .vgpu.framework = c->card->framework,
-			       .numa = c->card->numa,
-			       .framebuffer_mib = t ? t->framebuffer_mib : UNKNOWN,
-			       .section = pool_serves(&p->world->inv, c->card, c->type) };
+	*p->step = (struct step){ .kind = STEP_CREATE,
+				  .vgpu.framework = c->card->framework,
+				  .numa = c->card->numa,
+				  .framebuffer_mib = t ? t->framebuffer_mib : UNKNOWN,
+				  .section = pool_serves(&p->world->inv, c->card, c->type) };
 	/* A VF is called by its address, wherever the domain was before. */
-	snprintf(step->vgpu.id, sizeof(step->vgpu.id), "%.39s", step->vgpu.framework == FW_MDEV ? id : parent->name);
-	snprintf(step->vgpu.type, sizeof(step->vgpu.type), "%s", c->type);
-	snprintf(step->vgpu.parent, sizeof(step->vgpu.parent), "%s", parent->name);
-	snprintf(step->vgpu.pgpu, sizeof(step->vgpu.pgpu), "%s", c->card->address);
-	snprintf(step->why, sizeof(step->why), "%s", why);
+	snprintf(vgpu->id, sizeof(vgpu->id), "%.39s", vgpu->framework == FW_MDEV ? id : parent->name);
+	text_copy(vgpu->type, sizeof(vgpu->type), c->type);
+	text_copy(vgpu->parent, sizeof(vgpu->parent), parent->name);
+	text_copy(vgpu->pgpu, sizeof(vgpu->pgpu), c->card->address);
+	snprintf(p->step->why, sizeof(p->step->why), "%s", why);
 }
 
-/* What is left to do where no pGPU has capacity for any of the types. */
-struct resort {
-	bool in_flight; /* wait */
-	/* Remove reclaimable devices there, for the first type that this helps; card NULL: nowhere. */
-	struct candidate best;
+/* What is found for a device `id`. */
+struct search {
+	const char *id;
+	struct candidate best; /* with capacity; card NULL: none */
+	enum rule rule;        /* of all by which it went before another, the weightiest */
+	bool in_flight;        /* without: a creation or release can make some */
+	/* Likewise: reclaimable devices can be removed there, for the first type that this helps; card NULL: nowhere. */
+	struct candidate fullest;
 };
 
 /* Is the one VF that may be chosen configured for the type? The reason where its card is, and it is not. */
@@ -204,15 +205,11 @@ static bool gives_vf(const struct inventory *inv, const struct inv_parent *vf, c
 }
 
 /* Capacity of this card for the request; where it is to be one VF, on that. Not a candidate at all: false. */
-static bool capacity_for(const struct planner *p, size_t req, struct candidate *c, const char *type, const char *id)
+static bool find_capacity(const struct planner *p, struct candidate *c, const char *id)
 {
-	const struct resolved_request *resolved = &p->world->resolved_requests[req];
-	const char *other_kind = plan_other_kind(p->world, c->card, resolved->req);
-	const struct capacity_query query = { .world = p->world,
-					      .promised = &p->promised,
-					      .req = resolved->req,
-					      .id = id,
-					      .last = resolved->last_parent };
+	const char *other_kind = plan_other_kind(p->world, c->card, p->resolved->req);
+	const char *type = c->type;
+	const struct capacity_query query = plan_query(p, id);
 
 	if (p->only && p->only->card != c->card)
 		return false;
@@ -220,12 +217,12 @@ static bool capacity_for(const struct planner *p, size_t req, struct candidate *
 		if (!pool_serves(&p->world->inv, c->card, type))
 			return false;
 		c->space = (struct capacity){ .cause = CAUSE_UNSUITED };
-		if ((c->card->framework == FW_MDEV) != (resolved->req->kind == REQUEST_MDEV))
+		if ((c->card->framework == FW_MDEV) != (p->resolved->req->kind == REQUEST_MDEV))
 			c->space.cause = CAUSE_OTHER_KIND;
 		snprintf(c->space.reason, sizeof(c->space.reason), "%s", other_kind);
 		return true;
 	}
-	if (!plan_type_means(p->world, resolved, c->card, type)) {
+	if (!plan_type_means(p, c->card, type)) {
 		c->space = (struct capacity){ .cause = CAUSE_OTHER_TYPE };
 		snprintf(c->space.reason, sizeof(c->space.reason), "%s is %s there", type,
 			 inventory_type_on(&p->world->inv, c->card, type)->name);
@@ -243,25 +240,19 @@ static bool capacity_for(const struct planner *p, size_t req, struct candidate *
 	return true;
 }
 
-/* What is chosen so far. */
-struct chosen {
-	struct candidate best; /* card NULL: none */
-	enum rule rule;        /* of all by which it went before another, the weightiest */
-};
-
-static const char *why_chosen(const struct planner *p, const struct vgpu_request *req, const struct chosen *chosen)
+static const char *why_chosen(const struct planner *p, const struct search *found)
 {
-	if (chosen->best.last)
-		return req->kind == REQUEST_PCI ? "the VF that the domain names" : "where it was before";
-	switch (chosen->rule) {
+	if (found->best.last)
+		return p->resolved->req->kind == REQUEST_PCI ? "the VF that the domain names" : "where it was before";
+	switch (found->rule) {
 	case BY_FAILURE:
 		return "the others failed a while ago";
 	case BY_NODE:
 		return "near the domain's CPUs or memory";
 	case BY_SHARE:
-		return placement_of(p, req) == PLACE_PACK ? "the fullest with capacity" : "the emptiest";
+		return placement_of(p) == PLACE_PACK ? "the fullest with capacity" : "the emptiest";
 	case BY_SIZE:
-		return placement_of(p, req) == PLACE_PACK ? "the smallest with capacity" : "the largest with capacity";
+		return placement_of(p) == PLACE_PACK ? "the smallest with capacity" : "the largest with capacity";
 	case BY_ADDRESS:
 		return "the first with capacity";
 	case NO_CHOICE:
@@ -271,34 +262,34 @@ static const char *why_chosen(const struct planner *p, const struct vgpu_request
 }
 
 /* Looks at every pGPU for one type, until one has the parent where the vGPU was before. */
-static void choose_for_type(struct planner *p, size_t req, const char *type, const char *id, struct chosen *chosen,
-			    struct resort *resort)
+static void search_for_type(struct planner *p, const char *type, struct search *found)
 {
-	const struct resolved_request *resolved = &p->world->resolved_requests[req];
 	const struct inventory *inv = &p->world->inv;
-	struct candidate *best = &chosen->best, fullest = { 0 };
+	struct candidate *best = &found->best, fullest = { 0 };
 
 	for (size_t g = 0; g < inv->npgpus && !best->last; g++) {
 		enum rule by = NO_CHOICE;
-		struct candidate c = { .card = inv->pgpus[g], .type = type, .near = is_near(resolved, inv->pgpus[g]) };
+		struct candidate c = { .card = inv->pgpus[g],
+				       .type = type,
+				       .near = is_near(p->resolved, inv->pgpus[g]) };
 
-		if (!capacity_for(p, req, &c, type, id))
+		if (!find_capacity(p, &c, found->id))
 			continue;
-		resort->in_flight |= c.space.in_flight;
+		found->in_flight |= c.space.in_flight;
 		if (c.space.has) {
-			c.last = strcmp(c.space.parent->name, resolved->last_parent) == 0 && !c.failed;
-			if (!best->card || better(p, resolved->req, &c, best, &by) || c.last)
+			c.last = strcmp(c.space.parent->name, p->resolved->last_parent) == 0 && !c.failed;
+			if (!best->card || better(p, &c, best, &by) || c.last)
 				*best = c;
-			chosen->rule = by < chosen->rule ? by : chosen->rule;
+			found->rule = by < found->rule ? by : found->rule;
 			continue;
 		}
-		add_verdict(p->plan, req, c.card, is_elsewhere(p->world, resolved, c.card, type), &c.space);
-		if (c.space.full && !c.space.unsuited &&
-		    (!fullest.card || better(p, resolved->req, &c, &fullest, &by)) && find_removes(p, &c))
+		add_verdict(p, &c);
+		if (c.space.full && !c.space.unsuited && (!fullest.card || better(p, &c, &fullest, &by)) &&
+		    find_removes(p, &c))
 			fullest = c;
 	}
-	if (!resort->best.card)
-		resort->best = fullest;
+	if (!found->fullest.card)
+		found->fullest = fullest;
 }
 
 /*
@@ -329,18 +320,18 @@ static const struct inv_parent *freed_vf(const struct planner *p, const char *ty
 }
 
 /* Where the domain must have one VF, that; where none is free, one that the removal frees. False: unsuited. */
-static bool leave_vf(const struct planner *p, struct candidate *c, const struct vgpu_request *req)
+static bool leave_vf(const struct planner *p, struct candidate *c)
 {
-	if (req->kind != REQUEST_PCI)
+	if (p->resolved->req->kind != REQUEST_PCI)
 		return true;
 	if (p->only)
 		c->space.parent = p->only;
 	else if (!c->space.parent)
 		c->space.parent = freed_vf(p, c->type);
-	return c->space.parent && plan_can_be(p->world, c->space.parent, req);
+	return c->space.parent && plan_can_be(p, c->space.parent);
 }
 
-void plan_tell_removal(const struct planner *p, struct step *step)
+void plan_tell_removal(const struct planner *p)
 {
 	const char *id = p->plan->removes[0];
 	const struct lease *lease = lease_find(&p->world->leases, id);
@@ -349,38 +340,37 @@ void plan_tell_removal(const struct planner *p, struct step *step)
 	if (p->plan->nremoves > 1)
 		snprintf(more, sizeof(more), " and %zu more", p->plan->nremoves - 1);
 	if (!lease)
-		snprintf(step->why, sizeof(step->why), "once orphan %s%s is removed", id, more);
+		snprintf(p->step->why, sizeof(p->step->why), "once orphan %s%s is removed", id, more);
 	else
-		snprintf(step->why, sizeof(step->why), "after vGPU %s of domain %.64s%s is removed", id, lease->name,
-			 more);
+		snprintf(p->step->why, sizeof(p->step->why), "after vGPU %s of domain %.64s%s is removed", id,
+			 lease->name, more);
 }
 
-enum choice plan_choose(struct planner *p, size_t req, const char *id, struct step *step)
+enum plan_kind plan_choose(struct planner *p, const char *id)
 {
-	const struct resolved_request *resolved = &p->world->resolved_requests[req];
-	struct resort resort = { 0 };
-	struct chosen chosen = { .rule = NO_CHOICE };
+	const struct resolved_request *resolved = p->resolved;
+	struct search found = { .id = id, .rule = NO_CHOICE };
 	const struct lease *own = lease_find(&p->world->leases, id);
 	bool reserved;
 
 	/* The type that was reserved is the one whose state arrives. */
 	if (own && own->state == LEASE_RESERVED && resolved->ntypes > 1 && plan_type_fits(resolved, own->vgpu.type))
-		choose_for_type(p, req, own->vgpu.type, id, &chosen, &resort);
-	reserved = chosen.best.card;
+		search_for_type(p, own->vgpu.type, &found);
+	reserved = found.best.card;
 	for (int t = 0; t < resolved->ntypes && !reserved; t++)
-		if (!chosen.best.card || is_alike(p->world, chosen.best.type, resolved->types[t]))
-			choose_for_type(p, req, resolved->types[t], id, &chosen, &resort);
+		if (!found.best.card || is_alike(p->world, found.best.type, resolved->types[t]))
+			search_for_type(p, resolved->types[t], &found);
 	p->plan->nremoves = 0;
-	if (chosen.best.card) {
-		fill_step(p, step, &chosen.best, id, why_chosen(p, resolved->req, &chosen));
-		return CHOSEN;
+	if (found.best.card) {
+		fill_step(p, &found.best, id, why_chosen(p, &found));
+		return PLAN_STEPS;
 	}
 	/* A release that is under way is cheaper than a removal. */
-	if (resort.in_flight)
-		return NO_CAPACITY_YET;
-	if (!resort.best.card || !find_removes(p, &resort.best) || !leave_vf(p, &resort.best, resolved->req))
-		return NO_CAPACITY;
-	fill_step(p, step, &resort.best, id, "");
-	plan_tell_removal(p, step);
-	return CHOSEN_AFTER_REMOVAL;
+	if (found.in_flight)
+		return PLAN_WAIT;
+	if (!found.fullest.card || !find_removes(p, &found.fullest) || !leave_vf(p, &found.fullest))
+		return p->world->reclaimable_known ? PLAN_REFUSE : PLAN_LOOK;
+	fill_step(p, &found.fullest, id, "");
+	plan_tell_removal(p);
+	return PLAN_REMOVE;
 }

@@ -30,7 +30,7 @@ static int promised(const struct planner *p, const char *id)
 	return n;
 }
 
-bool plan_quota(struct planner *p, size_t req, const char *id)
+bool plan_quota(struct planner *p, const char *id)
 {
 	const struct world *world = p->world;
 	const char *project = world->request->project;
@@ -57,10 +57,9 @@ bool plan_quota(struct planner *p, size_t req, const char *id)
 		return true;
 	}
 	if (*project)
-		plan_refuse(p, req, "quota of project %s exhausted: %d of %d ([quota])", project, holds, limit);
+		plan_refuse(p, "quota of project %s exhausted: %d of %d ([quota])", project, holds, limit);
 	else
-		plan_refuse(p, req, "quota of domains without a project exhausted: %d of %d ([quota] none)", holds,
-			    limit);
+		plan_refuse(p, "quota of domains without a project exhausted: %d of %d ([quota] none)", holds, limit);
 	p->plan->no_quota = true;
 	if (in_flight)
 		p->plan->kind = PLAN_WAIT;
@@ -69,13 +68,13 @@ bool plan_quota(struct planner *p, size_t req, const char *id)
 	return false;
 }
 
-void plan_quota_removes(struct planner *p, const struct step *step)
+void plan_quota_removes(struct planner *p)
 {
 	const struct world *world = p->world;
 	struct plan *plan = p->plan;
 
 	/* An arrival counts on it; the prepare that follows does it. */
-	if (world->mode != PLAN_PREPARE || step->kind == STEP_KEEP)
+	if (world->mode != PLAN_PREPARE || p->step->kind == STEP_KEEP)
 		return;
 	if (p->over_quota > 0 && plan->kind != PLAN_REMOVE) {
 		plan->kind = PLAN_REMOVE;
@@ -84,7 +83,7 @@ void plan_quota_removes(struct planner *p, const struct step *step)
 	for (size_t i = 0; i < world->leases.n && p->over_quota > 0 && plan->nremoves < PLAN_REMOVES_MAX; i++) {
 		const struct lease *lease = &world->leases.list[i];
 
-		if (!counts(p, lease, step->vgpu.id) || !plan_may_go(world, lease->vgpu.id))
+		if (!counts(p, lease, p->step->vgpu.id) || !plan_may_go(world, lease->vgpu.id))
 			continue;
 		p->over_quota--;
 		if (id_among(plan->removes, plan->nremoves, lease->vgpu.id))

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What a plan says to people: the reasons of a refusal in one line. */
-#include "plan/plan_text.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,13 +14,13 @@
  */
 enum { SHOWN_VFS = 6, SHOWN_CARDS = 8, LINE_BYTES = 800, MORE_BYTES = 20 };
 
-void plan_text_types(const struct world *world, enum vgpu_request_kind kind, char *buf, size_t size)
+void plan_text_types(const struct planner *p, char *buf, size_t size)
 {
-	const struct config *config = world->config;
+	const struct config *config = p->world->config;
 
 	buf[0] = '\0';
 	for (size_t i = 0; i < config->nsections; i++)
-		if (pool_has_type(&world->inv, &config->sections[i], kind == REQUEST_MDEV, NULL))
+		if (pool_has_type(&p->world->inv, &config->sections[i], p->resolved->req->kind == REQUEST_MDEV, NULL))
 			text_add(buf, size, "%s%s", *buf ? ", " : "", config->sections[i].type);
 }
 
@@ -63,17 +61,18 @@ void plan_text_request(const struct resolved_request *resolved, char *buf, size_
 }
 
 /* Adds "; or write type='nvidia-222' in its <vgpu:device>": where another type could be had and the metadata say none. */
-static void add_other_types(const struct world *world, const struct resolved_request *resolved, char *buf, size_t size)
+static void add_other_types(const struct planner *p, char *buf, size_t size)
 {
-	const struct config *config = world->config;
+	const struct resolved_request *resolved = p->resolved;
+	const struct config *config = p->world->config;
 	size_t n = 0;
 
 	/* Nova writes the definition anew at each start: what is written in it is gone. */
-	if (world->request->nova || (resolved->source != TYPE_DEFINED && resolved->source != TYPE_REMEMBERED))
+	if (p->world->request->nova || (resolved->source != TYPE_DEFINED && resolved->source != TYPE_REMEMBERED))
 		return;
 	for (size_t i = 0; i < config->nsections; i++)
 		if (!plan_type_fits(resolved, config->sections[i].type) &&
-		    pool_has_type(&world->inv, &config->sections[i], resolved->req->kind == REQUEST_MDEV, NULL))
+		    pool_has_type(&p->world->inv, &config->sections[i], resolved->req->kind == REQUEST_MDEV, NULL))
 			text_add(buf, size, "%stype='%s'", n++ ? " or " : "; or write ", config->sections[i].type);
 	if (n)
 		text_add(buf, size, " in its <vgpu:device>");
@@ -89,32 +88,34 @@ struct card_cause {
 };
 
 /* Does the pGPU merely offer no enabled type, while the one that would serve this one is known to be missing? */
-static bool is_beside(const struct world *world, const struct resolved_request *resolved, const struct verdict *v)
+static bool is_beside(const struct planner *p, const struct verdict *v)
 {
 	const struct pool_card *card = &v->card->pool;
 	bool missing = false;
 
-	for (size_t i = 0; i < world->nmissing_cards; i++)
-		missing |= plan_type_fits(resolved, world->missing_cards[i].section->type);
+	for (size_t i = 0; i < p->world->nmissing_cards; i++)
+		missing |= plan_type_fits(p->resolved, p->world->missing_cards[i].section->type);
 	return missing && v->cause == CAUSE_UNREADY && !card->section && card->claim == CLAIM_DEFAULT && v->card->ready;
 }
 
 /* The causes for a request: pGPUs of this host, then those that it does not have. The caller frees them. */
-static struct card_cause *list_causes(const struct plan *plan, const struct world *world, size_t req, size_t *n)
+static struct card_cause *list_causes(const struct planner *p, size_t *n)
 {
+	const struct plan *plan = p->plan;
+	const struct world *world = p->world;
 	struct card_cause *list = mem_new(plan->nverdicts + world->nmissing_cards + 1, sizeof(*list));
 
 	*n = 0;
 	for (size_t i = 0; i < plan->nverdicts; i++) {
 		const struct verdict *v = &plan->verdicts[i];
 
-		if (v->req == req && !v->elsewhere && !is_beside(world, &world->resolved_requests[req], v))
+		if (v->req == p->req && !v->elsewhere && !is_beside(p, v))
 			list[(*n)++] = (struct card_cause){
 				.card = v->card->address, .cause = v->cause, .reason = v->reason, .fix = v->fix
 			};
 	}
 	for (size_t i = 0; i < world->nmissing_cards; i++)
-		if (plan_type_fits(&world->resolved_requests[req], world->missing_cards[i].section->type))
+		if (plan_type_fits(p->resolved, world->missing_cards[i].section->type))
 			list[(*n)++] = (struct card_cause){ .card = world->missing_cards[i].address,
 							    .cause = CAUSE_ABSENT,
 							    .reason = world->missing_cards[i].reason,
@@ -157,13 +158,11 @@ static int one_cause(struct card_cause *list, size_t n, size_t first, char *buf,
 	return cards;
 }
 
-/* What helps against the first cause, the one that is easiest to remove; nothing where its reason says so, or nothing
- * is known. */
-static void text_fix(const struct card_cause *list, size_t n, const struct world *world, size_t req, char *buf,
-		     size_t size)
+/* What helps against the first cause, the one that is easiest to remove; "" where its reason says so, or nothing does. */
+static void text_fix(const struct planner *p, const struct card_cause *list, size_t n, char *buf, size_t size)
 {
-	const struct resolved_request *resolved = &world->resolved_requests[req];
-	const char *release = world->request->nova ? "delete or migrate an instance" : "release a vGPU";
+	const struct resolved_request *resolved = p->resolved;
+	const char *release = p->world->request->nova ? "delete or migrate an instance" : "release a vGPU";
 	char where[PARENT_SIZE + 3] = "there";
 
 	buf[0] = '\0';
@@ -188,8 +187,8 @@ static void text_fix(const struct card_cause *list, size_t n, const struct world
 			 resolved->req->kind == REQUEST_MDEV ? "pci" : "mdev");
 		break;
 	case CAUSE_OTHER_TYPE:
-		/* Of a VF, those that are free are told. */
-		if (resolved->req->kind == REQUEST_MDEV && config_section(world->config, resolved->types[0]))
+		/* For a VF the message lists the free ones instead. */
+		if (resolved->req->kind == REQUEST_MDEV && config_section(p->world->config, resolved->types[0]))
 			snprintf(buf, size, "; name a pGPU for %s in device_addresses", resolved->types[0]);
 		else if (resolved->req->kind == REQUEST_MDEV)
 			snprintf(buf, size,
@@ -208,24 +207,14 @@ static void text_fix(const struct card_cause *list, size_t n, const struct world
 	}
 }
 
-/* Does the card provide VFs of one of the types that the request names? */
-static bool has_vfs(const struct world *world, const struct resolved_request *resolved, const struct inv_pgpu *card)
-{
-	if (!card->pool.in_pool || plan_other_kind(world, card, resolved->req))
-		return false;
-	for (int t = 0; t < resolved->ntypes; t++)
-		if (pool_serves(&world->inv, card, resolved->types[t]))
-			return true;
-	return resolved->ntypes == 0;
-}
-
 /*
  * Has the card capacity for one of the types that the request names, or for what it serves? *unsuited is set where it
  * has VFs that are free, and none for this hostdev.
  */
-static bool has_capacity(const struct capacity_query *query, const struct resolved_request *resolved,
-			 const struct inv_pgpu *card, bool *unsuited)
+static bool has_capacity(const struct planner *p, const struct capacity_query *query, const struct inv_pgpu *card,
+			 bool *unsuited)
 {
+	const struct resolved_request *resolved = p->resolved;
 	struct capacity space = { 0 };
 
 	for (int t = 0; t < resolved->ntypes && !space.has; t++)
@@ -237,21 +226,19 @@ static bool has_capacity(const struct capacity_query *query, const struct resolv
 }
 
 /* Does the VF provide one of the types that the request names? */
-static bool is_given(const struct world *world, const struct resolved_request *resolved,
-		     const struct inv_parent *parent)
+static bool is_given(const struct planner *p, const struct inv_parent *vf)
 {
-	for (int t = 0; t < resolved->ntypes; t++)
-		if (pool_gives(&world->inv, parent, resolved->types[t]))
+	for (int t = 0; t < p->resolved->ntypes; t++)
+		if (pool_gives(&p->world->inv, vf, p->resolved->types[t]))
 			return true;
-	return resolved->ntypes == 0;
+	return p->resolved->ntypes == 0;
 }
 
-bool plan_text_free_vfs(const struct world *world, const struct leases *promised, size_t req, char *buf, size_t size)
+bool plan_text_free_vfs(const struct planner *p, char *buf, size_t size)
 {
-	const struct resolved_request *resolved = &world->resolved_requests[req];
-	const struct capacity_query query = {
-		.world = world, .promised = promised, .req = resolved->req, .id = plan_named(resolved->req), .last = ""
-	};
+	const struct world *world = p->world;
+	const struct vgpu_request *req = p->resolved->req;
+	const struct capacity_query query = plan_query(p, plan_named(req));
 	size_t found = 0;
 	bool unsuited = false, pooled = false;
 
@@ -259,17 +246,17 @@ bool plan_text_free_vfs(const struct world *world, const struct leases *promised
 	for (size_t g = 0; world->config && g < world->inv.npgpus; g++) {
 		const struct inv_pgpu *card = world->inv.pgpus[g];
 
-		if (!has_vfs(world, resolved, card))
+		if (!card->pool.in_pool || plan_other_kind(world, card, req) || !plan_is_served(p, card))
 			continue;
 		pooled = true;
-		if (!has_capacity(&query, resolved, card, &unsuited))
+		if (!has_capacity(p, &query, card, &unsuited))
 			continue;
 		for (int i = 0; i < card->nparents; i++) {
 			const struct inv_parent *vf = card->parents[i];
 
 			/* One of another hostdev of the domain is no advice. */
-			if (request_names(world->request, vf->name) || !is_given(world, resolved, vf) ||
-			    !capacity_parent_is_free(&query, vf, NULL) || !capacity_parent_suits(vf, resolved->req))
+			if (request_names(world->request, vf->name) || !is_given(p, vf) ||
+			    !capacity_parent_is_free(&query, vf, NULL) || !capacity_parent_suits(vf, req))
 				continue;
 			if (found++ < SHOWN_VFS)
 				text_add(buf, size, "%s%s", *buf ? ", " : "; free: ", vf->name);
@@ -281,17 +268,14 @@ bool plan_text_free_vfs(const struct world *world, const struct leases *promised
 }
 
 /* What is behind the causes, and has to fit: the VFs that are free, what to do. */
-static void text_end(const char *fix, const struct world *world, const struct leases *promised, size_t req, char *buf,
-		     size_t size)
+static void text_end(const struct planner *p, const char *fix, char *buf, size_t size)
 {
-	const struct resolved_request *resolved = &world->resolved_requests[req];
-
 	buf[0] = '\0';
-	/* That none is free the causes say. */
-	if (resolved->req->kind == REQUEST_PCI)
-		(void)plan_text_free_vfs(world, promised, req, buf, size);
+	/* If none is free, the causes already say so. */
+	if (p->resolved->req->kind == REQUEST_PCI)
+		(void)plan_text_free_vfs(p, buf, size);
 	text_add(buf, size, "%s%s see 'vgpu-lease inventory'", fix, *fix ? ", or" : ";");
-	add_other_types(world, resolved, buf, size);
+	add_other_types(p, buf, size);
 }
 
 static int by_cause(const void *a, const void *b)
@@ -301,25 +285,22 @@ static int by_cause(const void *a, const void *b)
 	return x->cause != y->cause ? (int)x->cause - (int)y->cause : x->order - y->order;
 }
 
-size_t plan_text_no_capacity(const struct plan *plan, const struct world *world, const struct leases *promised,
-			     size_t req, char *buf, size_t size)
+void plan_text_no_capacity(const struct planner *p)
 {
-	const struct resolved_request *resolved = &world->resolved_requests[req];
-	char text[LINE_BYTES / 2], fix[LINE_BYTES / 2], end[LINE_BYTES];
-	size_t ncauses, n, space;
-	struct card_cause *list = list_causes(plan, world, req, &ncauses);
+	char text[LINE_BYTES / 2], fix[LINE_BYTES / 2], end[LINE_BYTES], *buf = p->plan->text;
 	const char *before = ": ";
+	size_t ncauses, space = LINE_BYTES - MORE_BYTES, size = sizeof(p->plan->text);
+	struct card_cause *list = list_causes(p, &ncauses);
 	int left = 0;
 
 	/* What is easiest to remove first: it is what the fix is for, and not what is cut off. */
 	qsort(list, ncauses, sizeof(*list), by_cause);
-	plan_text_request(resolved, text, LINE_BYTES / 4);
+	plan_text_request(p->resolved, text, LINE_BYTES / 4);
 	snprintf(buf, size, "no capacity for %s", text);
-	text_fix(list, ncauses, world, req, fix, sizeof(fix));
-	text_end(fix, world, promised, req, end, sizeof(end));
-	space = LINE_BYTES - MORE_BYTES;
+	text_fix(p, list, ncauses, fix, sizeof(fix));
+	text_end(p, fix, end, sizeof(end));
 	space = strlen(end) < space ? space - strlen(end) : 0;
-	if (world->inv.npgpus == 0 && ncauses == 0)
+	if (p->world->inv.npgpus == 0 && ncauses == 0)
 		text_add(buf, size, ": this host has no pGPU");
 	for (size_t i = 0; i < ncauses; i++) {
 		int cards;
@@ -336,8 +317,7 @@ size_t plan_text_no_capacity(const struct plan *plan, const struct world *world,
 	}
 	if (left)
 		text_add(buf, size, "; and %d more", left);
-	n = strlen(buf);
+	p->plan->why = strlen(buf);
 	text_add(buf, size, "%s", end);
 	free(list);
-	return n;
 }

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "internal.h"
-#include "plan/plan_text.h"
 
 enum { LIBVIRT_VARIANT = 9007000 };
 
@@ -34,153 +34,147 @@ const char *plan_other_kind(const struct world *world, const struct inv_pgpu *ca
 	return NULL;
 }
 
-void plan_vf_request(const struct world *world, struct resolved_request *resolved)
+void plan_vf_request(const struct planner *p)
 {
-	const struct vgpu_request *req = resolved->req;
-	const struct inv_parent *vf = inventory_parent(&world->inv, req->id);
+	const struct vgpu_request *req = p->resolved->req;
+	const struct inv_parent *vf = inventory_parent(&p->world->inv, req->id);
 
-	if (req->kind != REQUEST_PCI || !world->config)
+	if (req->kind != REQUEST_PCI || !p->world->config)
 		return;
-	snprintf(resolved->last_parent, sizeof(resolved->last_parent), "%s", plan_named(req));
-	/* It is known, and so what it serves; on another host its address says nothing. */
-	plan_only_type(world, resolved, vf && world->mode != PLAN_MIGRATE && pool_has_parent(vf) ? vf : NULL);
+	text_copy(p->resolved->last_parent, sizeof(p->resolved->last_parent), plan_named(req));
+	/* The VF tells the type, unless the address is that of another host. */
+	plan_only_type(p, vf && p->world->mode != PLAN_MIGRATE && pool_has_parent(vf) ? vf : NULL);
 }
 
-bool plan_can_be(const struct world *world, const struct inv_parent *parent, const struct vgpu_request *req)
+bool plan_can_be(const struct planner *p, const struct inv_parent *parent)
 {
-	return !parent || (!plan_other_kind(world, parent->card, req) && capacity_parent_suits(parent, req));
+	const struct vgpu_request *req = p->resolved->req;
+
+	return !parent || (!plan_other_kind(p->world, parent->card, req) && capacity_parent_suits(parent, req));
 }
 
-bool plan_vf_suits(struct planner *p, size_t req, const struct inv_parent *vf)
+bool plan_vf_suits(struct planner *p, const struct inv_parent *vf)
 {
-	const struct world *world = p->world;
-	const struct vgpu_request *w = world->resolved_requests[req].req;
+	const struct vgpu_request *req = p->resolved->req;
 	const char *driver = vf->driver;
-	int libvirt = world->libvirt;
+	int libvirt = p->world->libvirt;
 
 	if (vf->card->framework == FW_VARIANT) {
-		if (w->managed)
+		if (req->managed)
 			return plan_refuse(
-				p, req,
+				p,
 				"hostdev has managed='yes', which would take the VF from NVIDIA's driver; set managed='no' (libvirt 9.7 or later)");
 		if (is_too_old(libvirt))
 			return plan_refuse(
-				p, req,
+				p,
 				"libvirt %d.%d.%d does not accept VFs of NVIDIA's variant driver; 9.7 or later is required",
 				libvirt / 1000000, libvirt / 1000 % 1000, libvirt % 1000);
 		return true;
 	}
-	if (capacity_parent_suits(vf, w))
+	if (capacity_parent_suits(vf, req))
 		return true;
 	return plan_refuse(
-		p, req,
+		p,
 		*driver ? "VF %s is bound to driver %s; set managed='yes' in the hostdev, or bind vfio-pci"
 			: "VF %s is bound to no driver%s; set managed='yes' in the hostdev, or bind vfio-pci",
 		vf->name, driver);
 }
 
-static bool not_pooled(struct planner *p, size_t req, const struct inv_parent *vf)
+static bool not_pooled(struct planner *p, const struct inv_parent *vf)
 {
-	const struct world *world = p->world;
-
-	if (!world->config)
-		return plan_refuse_unconfigured(p, req, "has no type and cannot be given one");
+	if (!p->world->config)
+		return plan_refuse_unconfigured(p, "has no type and cannot be given one");
 	if (!vf)
-		return plan_refuse_device(p, req, "no such VF in the pool%s%s",
-					  *world->resolved_requests[req].absent ? ": " : "",
-					  world->resolved_requests[req].absent);
+		return plan_refuse_device(p, "no such VF in the pool%s%s", *p->resolved->absent ? ": " : "",
+					  p->resolved->absent);
 	if (vf->card->pool.in_pool)
-		return plan_refuse_device(p, req, "not configured, but other VFs of its pGPU are");
-	return plan_refuse_device(p, req, "not in the pool: %s", vf->card->pool.reason);
+		return plan_refuse_device(p, "not configured, but other VFs of its pGPU are");
+	return plan_refuse_device(p, "not in the pool: %s", vf->card->pool.reason);
 }
 
-/* It has a type that is not asked for, by somebody else's hand: that must go first, or the VF cannot be had. */
-static bool retype(struct planner *p, size_t req, const struct inv_device *device, struct step *step)
+/* Somebody else has set another type than the one asked for: unless that can be removed, the VF cannot be had. */
+static bool replace_type(struct planner *p, const struct inv_device *device)
 {
-	const struct resolved_request *resolved = &p->world->resolved_requests[req];
+	const struct resolved_request *resolved = p->resolved;
 	const struct failed_attempt *attempt = NULL;
 
 	if (device->parent)
 		attempt = capacity_failed_attempt(p->world, device->parent->card->address, resolved->types[0]);
-	/* It was tried: again and again would have no end. */
+	/* It was tried: another attempt would have no end. */
 	if (attempt)
-		return plan_refuse_device(p, req, "its type is %s, and %s", device->vgpu.type, attempt->reason);
+		return plan_refuse_device(p, "its type is %s, and %s", device->vgpu.type, attempt->reason);
 	if (!p->world->reclaimable_known)
 		p->plan->kind = PLAN_LOOK;
 	if (p->plan->kind == PLAN_LOOK)
 		return false;
 	if (!id_among(p->world->reclaimable, p->world->nreclaimable, device->vgpu.id) || !device->parent)
-		return plan_refuse_device(p, req, "its type is %s, but the domain asks for %s", device->vgpu.type,
+		return plan_refuse_device(p, "its type is %s, but the domain asks for %s", device->vgpu.type,
 					  resolved->req->facts.type);
-	plan_adopt(p, device, step);
-	step->kind = STEP_CREATE;
-	snprintf(step->vgpu.type, sizeof(step->vgpu.type), "%s", resolved->types[0]);
+	plan_adopt(p, device);
+	p->step->kind = STEP_CREATE;
+	text_copy(p->step->vgpu.type, sizeof(p->step->vgpu.type), resolved->types[0]);
 	memcpy(p->plan->removes[0], device->vgpu.id, ID_SIZE);
 	p->plan->nremoves = 1;
-	plan_tell_removal(p, step);
+	plan_tell_removal(p);
 	p->plan->kind = PLAN_REMOVE;
 	return true;
 }
 
-static bool prepare_typed(struct planner *p, size_t req, const struct inv_device *device, const struct lease *own,
-			  struct step *step)
+static bool prepare_typed(struct planner *p, const struct inv_device *device, const struct lease *own)
 {
-	const struct resolved_request *resolved = &p->world->resolved_requests[req];
+	const struct resolved_request *resolved = p->resolved;
 
-	if (device->parent && !plan_vf_suits(p, req, device->parent))
+	if (device->parent && !plan_vf_suits(p, device->parent))
 		return false;
-	if (resolved->source == TYPE_ASKED && !plan_device_fits(p->world, resolved, device))
-		return own ? plan_refuse_device(p, req, "its type is %s, but the domain's metadata asks for %s; %s",
+	if (resolved->source == TYPE_ASKED && !plan_device_fits(p, device))
+		return own ? plan_refuse_device(p, "its type is %s, but the domain's metadata asks for %s; %s",
 						device->vgpu.type, resolved->req->facts.type, plan_change_type(p))
-			   : retype(p, req, device, step);
-	return plan_existing(p, req, device, own, step);
+			   : replace_type(p, device);
+	return plan_existing(p, device, own);
 }
 
 /* The domain's own plain VF is kept as it is. */
-static void keep(const struct planner *p, const struct lease *own, const struct inv_parent *vf, struct step *step)
+static void keep(const struct planner *p, const struct lease *own, const struct inv_parent *vf)
 {
-	*step = (struct step){ .kind = STEP_KEEP,
-			       .vgpu = own->vgpu,
-			       .numa = own->numa,
-			       .framebuffer_mib = own->framebuffer_mib,
-			       .section = pool_serves(&p->world->inv, vf->card, own->vgpu.type),
-			       .why = "the domain's already" };
+	*p->step = (struct step){ .kind = STEP_KEEP,
+				  .vgpu = own->vgpu,
+				  .numa = own->numa,
+				  .framebuffer_mib = own->framebuffer_mib,
+				  .section = pool_serves(&p->world->inv, vf->card, own->vgpu.type),
+				  .why = "the domain's already" };
 }
 
-bool plan_vf_prepare(struct planner *p, size_t req, struct step *step)
+bool plan_vf_prepare(struct planner *p)
 {
 	const struct world *world = p->world;
-	const struct resolved_request *resolved = &world->resolved_requests[req];
+	const struct resolved_request *resolved = p->resolved;
 	const char *id = resolved->req->id;
 	const struct lease *lease = lease_find(&world->leases, id);
 	const struct inv_device *device = inventory_device(&world->inv, id);
 	const struct inv_parent *vf = inventory_parent(&world->inv, id);
-	const struct capacity_query query = { .world = world, .promised = &p->promised, .id = id, .last = "" };
+	const struct capacity_query query = plan_query(p, id);
 	char holder[HOLDER_SIZE], why[REASON_SIZE];
-	bool made;
 
 	if (lease && strcmp(lease->domain, world->request->uuid) != 0)
-		return plan_refuse_device(p, req, "already leased to domain %s (%s)", lease->name,
+		return plan_refuse_device(p, "already leased to domain %s (%s)", lease->name,
 					  lease_holder(holder, lease));
 	if (device)
-		return prepare_typed(p, req, device, lease, step);
+		return prepare_typed(p, device, lease);
 	if (!vf || !world->config || !pool_has_parent(vf))
-		return not_pooled(p, req, vf);
-	if (!plan_vf_suits(p, req, vf))
+		return not_pooled(p, vf);
+	if (!plan_vf_suits(p, vf))
 		return false;
 	if (lease && lease->vgpu.framework == FW_VARIANT && lease->state == LEASE_CREATING)
-		return plan_wait_for_kernel(p, req, id);
+		return plan_wait_for_kernel(p, id);
 	if (lease && lease->vgpu.framework == FW_VF && lease->state != LEASE_RESERVED &&
 	    plan_type_fits(resolved, lease->vgpu.type)) {
-		keep(p, lease, vf, step);
+		keep(p, lease, vf);
 		return true;
 	}
 	if (vf->facts.opened == OPEN_YES)
-		return plan_refuse_device(p, req, "held open by %s", plan_opener(&vf->facts));
+		return plan_refuse_device(p, "held open by %s", plan_opener(&vf->facts));
 	if (!capacity_group_is_free(&query, vf, why))
-		return plan_refuse_device(p, req, "%s", why);
+		return plan_refuse_device(p, "%s", why);
 	p->only = vf;
-	made = plan_creation(p, req, id, step);
-	p->only = NULL;
-	return made;
+	return plan_creation(p, id);
 }
