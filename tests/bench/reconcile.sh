@@ -7,7 +7,7 @@ set -euo pipefail
 # shellcheck source=tests/lib/leased.sh
 . "$(dirname "$0")/../lib/leased.sh"
 host bench/48x30:16+t4:16
-printf '[devices]\nenabled_mdev_types = nvidia-9001, nvidia-222\n[policy]\nreclaim = never\n' | configure
+configure nvidia-9001 nvidia-222 policy 'reclaim = never'
 write_node "$work/node.xml" 200 50 4
 n=0
 make_some() { # TYPE COUNT PARENT: at most a thousand in all

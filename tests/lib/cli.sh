@@ -15,11 +15,6 @@ host() {
 	start_host "$1"
 }
 
-# conf: the configuration is what comes on standard input.
-conf() {
-	cat >"$root/etc/vgpu-lease.conf"
-}
-
 # uuid N: that of the vGPU number N; domain_uuid N: that of the domain vmN.
 uuid() {
 	printf '%08x-0000-4000-8000-000000000001' "$1"

@@ -12,16 +12,9 @@ u1=4b20d080-1b54-4048-85b3-a6a62d165c01
 numbered() { printf '%s%02x' "${u1%??}" "$1"; }
 host() { start_host "$1"; }
 
-# Writes the configuration from standard input. Nothing in these tests waits for a driver that cleans up by itself.
-configure() {
-	mkdir -p "$root/etc"
-	cat >"$root/etc/vgpu-lease.conf"
-}
-
 # configure_both [LINE...]: for a host with T4s, whose vGPUs are mdevs, and L40S, whose vGPUs are VFs; with these lines of [policy].
 configure_both() {
-	printf '%s\n' '[devices]' 'enabled_mdev_types = nvidia-222, nvidia-1147' '[mdev_nvidia-222]' 'device_match = 10de:1eb8' \
-		'[mdev_nvidia-1147]' 'device_match = 10de:26b9' '[policy]' "$@" | configure
+	configure nvidia-222@10de:1eb8 nvidia-1147@10de:26b9 policy "$@"
 }
 
 hook() { "$builddir/hooks/qemu" --root "$root" -- "$@"; }

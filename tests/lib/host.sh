@@ -26,6 +26,30 @@ start_host() { # MODEL
 }
 end_host() { "$sim" --stop "$root" 2>/dev/null || :; }
 
+# configure [WORD...]: writes the configuration: standard input, or what the words say in their order.
+#     TYPE[@CARDS]       enables the type; its section gives it these cards, by address or by a match
+#     vf_NAME[@CARDS]    a section of plain VFs; devices, policy and quota are sections, too
+#     KEY = VALUE        a line of the section before it
+configure() {
+	local types='' sections='' section='' word cards key
+
+	mkdir -p "$root/etc"
+	[ $# -gt 0 ] || { cat >"$root/etc/vgpu-lease.conf" && return; }
+	for word; do
+		case $word in
+		'') ;;
+		*' = '*) sections+=${section:+[$section]$'\n'}$word$'\n' section='' ;;
+		devices | policy | quota | mdev_* | vf_*) section=${word%%@*} ;;
+		*) section=mdev_${word%%@*} types+=${types:+, }${word%%@*} ;;
+		esac
+		[[ $word == *@* ]] || continue
+		cards=${word#*@} key=device_addresses
+		if [[ $cards == *=* ]] || [[ $cards == *:* && $cards != *:*.* ]]; then key=device_match; fi
+		sections+="[$section]"$'\n'"$key = $cards"$'\n' section=''
+	done
+	printf '%s' "${types:+[devices]$'\n'enabled_mdev_types = $types$'\n'}$sections" >"$root/etc/vgpu-lease.conf"
+}
+
 # Each host that runs in $work ends. A child of the hook may be at it still: it finishes releases.
 clean_up() {
 	local at

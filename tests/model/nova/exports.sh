@@ -16,7 +16,7 @@ nova() { nova_python exports.py "$@"; }
 nova_conf() {
 	mkdir -p "$root/etc/nova"
 	cat >"$root/etc/nova/nova.conf"
-	conf <<<$'[devices]\nnova_conf = /etc/nova/nova.conf'
+	configure devices 'nova_conf = /etc/nova/nova.conf'
 }
 export_() { vl export "$@" --hostname cn1.example.org; }
 
@@ -112,7 +112,7 @@ export_ nova-pci --json
 is "$status" 2 "so is an option of another format"
 vl export placement --hostname 'a b'
 is "$status" 2 "and a name that no host has"
-conf <<<$'[devices]\nenabled_mdev_types = nvidia-222'
+configure nvidia-222
 export_ placement
 is "$status|$err" "1|$(message M_PROGRAM "$(message M_EXPORT_NO_NOVA)")" "without Nova's configuration nobody knows what it counts"
 end_host
@@ -120,13 +120,7 @@ end_host
 ### VFs
 rm -rf "$root"
 host l40s+flex
-conf <<'END'
-[devices]
-enabled_mdev_types = nvidia-1155
-[vf_flex]
-device_match = 8086:56c0
-mdev_class = CUSTOM_FLEX
-END
+configure nvidia-1155 vf_flex@8086:56c0 'mdev_class = CUSTOM_FLEX'
 export_ nova-pci
 is "$status|$err" "0|" "the section [pci] is written"
 echo "$out" >"$tmp/nova.conf"

@@ -5,14 +5,7 @@
 
 host t4+l40s/4
 
-conf <<END
-[devices]
-enabled_mdev_types = nvidia-222, nvidia-1147
-[mdev_nvidia-222]
-device_addresses = 0000:84:00.0
-[mdev_nvidia-1147]
-device_addresses = 0000:26:00.0
-END
+configure nvidia-222@0000:84:00.0 nvidia-1147@0000:26:00.0
 call prepare begin 1 nvidia-222
 # The time of a lease is told from how long it has been: it may be a second off.
 untimed() { jq -c 'del(.leases[].since)' <<<"$out"; }

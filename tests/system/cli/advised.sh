@@ -43,7 +43,7 @@ advises "init: what to run next" "$(tail -n 1 <<<"$out")"
 advises "so does the file that it writes" "$(cat "$root/etc/vgpu-lease.conf")"
 
 ### With a vGPU that was not made for a guest, and one of a creation that was cut off
-pool() { printf '[devices]\nenabled_mdev_types = %s\n[policy]\ndriver_cleanup = 0\n' "$1" | conf; }
+pool() { configure "$1" policy 'driver_cleanup = 0'; }
 pool nvidia-222
 create 0000:85:00.0 nvidia-222 2
 vl show "$(uuid 2)"

@@ -5,10 +5,7 @@
 
 host t4:2+l40s/4
 conf_path=$root/etc/vgpu-lease.conf
-conf <<EOF
-[devices]
-enabled_mdev_types = nvidia-222, nvidia-1147
-EOF
+configure nvidia-222 nvidia-1147
 mkdir -p "$root/etc/libvirt/hooks" "$tmp/bin"
 cp "$hook" "$root/etc/libvirt/hooks/qemu"
 cp "$builddir/vgpu-lease" "$tmp/bin/"

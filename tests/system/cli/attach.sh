@@ -5,12 +5,7 @@
 . "$(dirname "$0")/../../lib/cli.sh"
 
 host t4
-conf <<END
-[devices]
-enabled_mdev_types = nvidia-222
-[policy]
-release_timeout = 1
-END
+configure nvidia-222 policy 'release_timeout = 1'
 cat >"$tmp/node.xml" <<END
 <node>
   <domain type='test'>
@@ -134,15 +129,7 @@ libvirt=test://$tmp/node.xml
 # A host whose vGPUs are VFs.
 "$sim" --stop "$root"
 host l40s+flex
-conf <<END
-[devices]
-enabled_mdev_types = nvidia-1146
-[mdev_nvidia-1146]
-device_match = 10de:26b9
-[vf_flex]
-device_match = 8086:56c0
-mdev_class = CUSTOM_FLEX
-END
+configure nvidia-1146@10de:26b9 vf_flex@8086:56c0 'mdev_class = CUSTOM_FLEX'
 vl attach --connect "$libvirt" --type nvidia-1145 vm1
 holds "a type that is not enabled is refused with those that are" ended 1 M_TYPE_NOT_ENABLED nvidia-1145 "nvidia-1146, flex"
 # The libvirt of Debian 13 attaches VFs to its made-up domains, and forgets that at its end; that of Debian 12 refuses them.
@@ -186,21 +173,13 @@ for named in a broken no; do
 	holds "and what is leased is tried" ended 1 M_NOT_DETACHED vm2
 	if [ $named = a ]; then echo nonsense >"$root/etc/vgpu-lease.conf"; else rm -f "$root/etc/vgpu-lease.conf"; fi
 done
-conf <<END
-[devices]
-enabled_mdev_types = nvidia-1146
-END
+configure nvidia-1146
 vl suspend --connect "$passed" vm2
 holds "a VF that the configuration has in the pool no longer is in the way of a suspend, too" ended 1 M_NOT_DETACHED vm2
 vl release 0000:4d:00.2
 
 # Two attaches at once: another has leased the VF that was chosen, before it came to our own lease.
-conf <<END
-[vf_flex]
-device_addresses = 0000:4d:00.1, 0000:4d:00.2
-[policy]
-release_timeout = 1
-END
+configure 'vf_flex@0000:4d:00.1, 0000:4d:00.2' policy 'release_timeout = 1'
 lock=$root/run/vgpu-lease/lock
 at_the_lock() { find "/proc/$attach/fd" -lname "$(realpath "$lock")" 2>/dev/null | grep -q .; }
 group=$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/pci/devices/0000:4d:00.1/iommu_group")")
@@ -232,12 +211,7 @@ meanwhile 2 0000:4d:00.1 0000:4d:00.2
 like "$status|$err" "1|vgpu-lease: domain vm1: *" "where there is no next, that is the refusal"
 like "$err" "*domain vm2*" "which says who has it"
 
-conf <<END
-[devices]
-enabled_mdev_types = nvidia-1146
-[mdev_nvidia-1146]
-max_instances = 1
-END
+configure nvidia-1146 'max_instances = 1'
 set -- "$root"/sys/bus/pci/devices/*/nvidia/current_vgpu_type
 echo 1146 >"$1"
 exec 7<>"$root/dev/vfio/$(basename "$(readlink "${1%/nvidia/*}/iommu_group")")"
@@ -247,10 +221,7 @@ like "$status|$err" "1|vgpu-lease: domain vm1: *" "without capacity there is non
 
 "$sim" --stop "$root"
 host t4
-conf <<END
-[devices]
-enabled_mdev_types = nvidia-222, nvidia-223
-END
+configure nvidia-222 nvidia-223
 vl attach --connect "$libvirt" vm1
 is "$status|$err" "1|$(message M_PROGRAM "$(message M_GIVE_TYPE "nvidia-222, nvidia-223")")" \
 	"with several types one must be named"

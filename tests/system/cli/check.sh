@@ -38,12 +38,7 @@ among() {
 	is "$status" "$([[ $notes == *FAIL* ]] && echo 1 || echo 0)" "$4: its exit status"
 }
 
-conf <<EOF
-[devices]
-enabled_mdev_types = nvidia-222, mtty-1
-[mdev_mtty-1]
-device_addresses = mtty
-EOF
+configure nvidia-222 mtty-1@mtty
 before=$(cd "$root" && find run var etc | sort)
 well "all is well"
 like "$(tr -s ' ' <<<"$out")" "PASS config $conf_path: *PASS pgpu 0000:84:00.0: *PASS pgpu mtty: *PASS type $conf_path:2: *nvidia-222*PASS type $conf_path:3: *mtty-1*PASS hook *PASS state *PASS lease *" \
@@ -65,7 +60,7 @@ like "$out" '{
 is "$(cd "$root" && find run var etc | sort)" "$before" "and nothing was written"
 
 # The file is wrong.
-conf <<'EOF'
+configure <<'EOF'
 [nonsense]
 x = 1
 [policy]
@@ -81,29 +76,22 @@ for line in 1 4 5 7; do
 done
 check --json
 like "$out" "*\"where\": \"$conf_path:5\"*" "a line that cannot be read has a place, too"
-printf '[devices\nx = 1\n[policy]\nplacement = nowhere\n' | conf
+printf '[devices\nx = 1\n[policy]\nplacement = nowhere\n' | configure
 check
 is "$status $(cut -d ' ' -f 1-3 <<<"$notes" | grep config)" "1 FAIL config $conf_path:1:
 FAIL config $conf_path:4:" "also where the first line cannot be read"
 rm "$conf_path"
 finds FAIL config "$conf_path: *" "a missing file"
-conf <<<''
+configure <<<''
 finds FAIL type "$conf_path: *" "an empty one: nothing can start"
-conf <<<'[devices]'
+configure <<<'[devices]'
 finds FAIL type "$conf_path: *enabled_mdev_types*" "no type"
 vl --config "$conf_path.none" check
 like "$status|$out" "1|FAIL  config   $conf_path.none: *" "--config is honoured"
-conf <<EOF
-[devices]
-enabled_mdev_types = nvidia-222
-nova_conf = /etc/nova.conf
-EOF
+configure devices 'enabled_mdev_types = nvidia-222' 'nova_conf = /etc/nova.conf'
 printf '[mdev_nvidia-223]\n' >"$root/etc/nova.conf"
 finds WARN config "$root/etc/nova.conf:1: *" "a warning has its place"
-conf <<'EOF'
-[devices]
-nova_conf = /etc/nova.conf
-EOF
+configure devices 'nova_conf = /etc/nova.conf'
 printf '[devices]\nenabled_mdev_types = nvidia-222, nvidia-999\n[mdev_nvidia-999]\ndevice_addresses = 0000:99:00.0\n' \
 	>"$root/etc/nova.conf"
 finds WARN pgpu "$root/etc/nova.conf:4: 0000:99:00.0: *" "a pGPU that is another host's is no error, and its type neither"
@@ -112,7 +100,7 @@ printf '[devices]\nenabled_mdev_types = nvidia-999\n' >"$root/etc/nova.conf"
 among FAIL type "$root/etc/nova.conf:2: $(message M_CHECK_NO_CARD nvidia-999)*" "a nova.conf with which nothing can be leased here is one"
 
 # The host is otherwise than the file.
-conf <<EOF
+configure <<EOF
 [devices]
 enabled_mdev_types = nvidia-222
 [mdev_nvidia-222]
@@ -121,35 +109,15 @@ device_addresses = 0000:84:00.0,
   0000:99:00.0
 EOF
 finds FAIL pgpu "$conf_path:6: 0000:99:00.0: *" "a card that is not there, in the line of its address"
-conf <<EOF
-[devices]
-enabled_mdev_types = mtty-1
-[mdev_mtty-1]
-device_addresses = mtty, 0000:84:00.0
-EOF
+configure 'mtty-1@mtty, 0000:84:00.0'
 finds FAIL pgpu "$conf_path:4: 0000:84:00.0: $(message M_NOT_OFFERED mtty-1)*" "a card without the type"
-conf <<EOF
-[devices]
-enabled_mdev_types = nvidia-222, nvidia-223
-[mdev_nvidia-222]
-device_match = 10de:1eb8
-[mdev_nvidia-223]
-device_match = numa=1
-EOF
+configure nvidia-222@10de:1eb8 'nvidia-223@numa=1'
 among FAIL pgpu "0000:85:00.0: *$(message M_GIVEN_TO_BOTH nvidia-222 nvidia-223)*" "a card that two sections match"
-conf <<EOF
-[devices]
-enabled_mdev_types = nvidia-999
-EOF
+configure nvidia-999
 finds FAIL type "$conf_path:2: *nvidia-999*" "a type that no card has"
-conf <<EOF
-[devices]
-enabled_mdev_types = nvidia-558
-[mdev_nvidia-558]
-device_match = 10de:2235
-EOF
+configure nvidia-558@10de:2235
 finds FAIL type "$conf_path:4: *nvidia-558*" "a match that fits no card, where nothing else can be leased"
-conf <<EOF
+configure <<EOF
 [devices]
 enabled_mdev_types = nvidia-222,
   nvidia-558, nvidia-223, nvidia-224
@@ -159,28 +127,15 @@ EOF
 check
 is "$status|$(cut -d ' ' -f 1-3 <<<"$notes")" "0|WARN type $conf_path:5:
 WARN type $conf_path:3:" "one file serves a fleet; and types to which no card is left are told once, and fails nothing"
-conf <<EOF
-[devices]
-enabled_mdev_types = nvidia-222
-[mdev_nvidia-222]
-device_addresses = 0000:84:00.0
-EOF
+configure nvidia-222@0000:84:00.0
 control register '0000:84:00.0 off'
 finds FAIL pgpu "$conf_path:4: 0000:84:00.0: *$(message M_NOT_REGISTERED)*" "a card that is not ready"
-conf <<EOF
-[devices]
-enabled_mdev_types = nvidia-222
-EOF
+configure nvidia-222
 control register '0000:85:00.0 off'
 among FAIL pgpu "0000:84:00.0: *$(message M_NOT_REGISTERED)*" "or that is one of all, none of which is"
 control register '0000:85:00.0 on'
 control register '0000:84:00.0 on'
-conf <<EOF
-[devices]
-enabled_mdev_types = nvidia-222
-[mdev_nvidia-222]
-device_addresses = 0000:84:00.0
-EOF
+configure nvidia-222@0000:84:00.0
 
 # mdevctl's definitions.
 mkdir -p "$root/etc/mdevctl.d/0000:84:00.0" "$root/etc/libvirt/qemu"
@@ -242,10 +197,7 @@ well "a simulated host where none has run needs none"
 # Those of a compute node, whose Nova counts them.
 echo '{"mdev_type": "nvidia-222", "start": "auto"}' >"$definition"
 printf '[devices]\nenabled_mdev_types = nvidia-222\n[mdev_nvidia-222]\ndevice_addresses = 0000:84:00.0\n' >"$root/etc/nova.conf"
-conf <<EOF
-[devices]
-nova_conf = /etc/nova.conf
-EOF
+configure devices 'nova_conf = /etc/nova.conf'
 finds WARN mdevctl "$definition: *mdevctl undefine -u $(uuid 1)*" "a definition without device that no domain names"
 domain 1 "$(uuid 1)" >"$root/etc/libvirt/qemu/vm1.xml"
 finds WARN mdevctl "$definition: *vm1*" "one that a domain names"
@@ -278,12 +230,7 @@ rm "$second"
 create 0000:84:00.0 nvidia-222 1
 echo 1 >"$root/sys/bus/mdev/devices/$(uuid 1)/remove"
 rm "$definition"
-conf <<EOF
-[devices]
-enabled_mdev_types = nvidia-222
-[mdev_nvidia-222]
-device_addresses = 0000:84:00.0
-EOF
+configure nvidia-222@0000:84:00.0
 
 # The hook's place.
 chmod 644 "$root/etc/libvirt/hooks/qemu"

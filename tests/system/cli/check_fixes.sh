@@ -8,28 +8,18 @@ host t4:2+l40s/4
 all="nvidia-222, nvidia-223, nvidia-224, nvidia-225, nvidia-226, nvidia-227, nvidia-228, nvidia-229, nvidia-230, nvidia-231, nvidia-232"
 mkdir -p "$root/etc/nova"
 printf '[devices]\nenabled_mdev_types = %s\n' "$all" >"$root/etc/nova/nova.conf"
-conf <<<$'[devices]\nnova_conf = /etc/nova/nova.conf'
+configure devices 'nova_conf = /etc/nova/nova.conf'
 vl check
 is "$(says_times M_NO_PGPU_LEFT <<<"$out")" 1 "ten types for which no pGPU is left are one line"
 holds "which names them" says \
 	M_NO_PGPU_LEFT "nvidia-223, nvidia-224, nvidia-225, nvidia-226, nvidia-227, nvidia-228, nvidia-229, nvidia-230 and 2 more" nvidia-222 <<<"$out"
 fails "and advises no key that nova.conf does not have" grep -q device_match <<<"$out"
-conf <<<"[devices]
-enabled_mdev_types = nvidia-222, nvidia-223"
+configure nvidia-222 nvidia-223
 vl check
 holds "in our own file it does" grep -q 'nvidia-223.*device_match' <<<"$out"
 
 # Presets: a pool that a deployment has made, and nobody leases.
-conf <<END
-[devices]
-enabled_mdev_types = nvidia-222, nvidia-1147
-[mdev_nvidia-222]
-device_addresses = 0000:84:00.0
-[mdev_nvidia-1147]
-device_match = 10de:26b9
-[policy]
-reclaim = never
-END
+configure nvidia-222@0000:84:00.0 nvidia-1147@10de:26b9 policy 'reclaim = never'
 for n in {1..16}; do create 0000:84:00.0 nvidia-222 "$n"; done
 vl check
 line=$(grep 'nvidia-222 would' <<<"$out")
@@ -60,18 +50,17 @@ vl check
 holds "one definition matches" says M_DEFINITIONS 1 "" matches <<<"$out"
 
 # A NUMA node in device_match: that of another card, or one where the kernel knows none.
-conf <<<$'[devices]\nenabled_mdev_types = nvidia-222\n[mdev_nvidia-222]\ndevice_match = 10de:1eb8 numa=3'
+configure 'nvidia-222@10de:1eb8 numa=3'
 vl check
 holds "that a card is on another NUMA node is the reason" says M_OTHER_NODE nvidia-222 3 1 < <(grep 0000:85:00.0 <<<"$out")
 holds "and the fix of its type" says M_FIX_OTHER_NODE 3 0000:84:00.0 0 < <(grep '^FAIL' <<<"$out")
 end_host
 host gvt-g
 device=$(cut -c3- "$root/sys/bus/pci/devices/0000:00:02.0/device")
-types=$'[devices]\nenabled_mdev_types = i915-GVTg_V5_4\n[mdev_i915-GVTg_V5_4]'
-conf <<<"$types"$'\n'"device_match = 8086:$device numa=0"
+configure "i915-GVTg_V5_4@8086:$device numa=0"
 vl check
 holds "where the kernel knows no NUMA node, check says to remove it" says M_FIX_NO_NODE 0 0000:00:02.0 < <(grep '^FAIL' <<<"$out")
 holds "and so does a refusal" says M_NO_NODE i915-GVTg_V5_4 0 0 < <(call prepare begin 1 i915-GVTg_V5_4 2>&1)
-conf <<<"$types"$'\n'"device_match = 8086:$device"
+configure "i915-GVTg_V5_4@8086:$device"
 holds "which helps" call prepare begin 1 i915-GVTg_V5_4
 tap_done

@@ -5,7 +5,7 @@
 
 host mtty
 mkdir -p "$root/etc/libvirt/hooks/qemu.d" "$root/run/libvirt/qemu"
-printf '[devices]\nenabled_mdev_types = mtty-1\n' | conf
+configure mtty-1
 ours=$root/etc/libvirt/hooks/qemu
 
 # install FILE [PROGRAM]: as packages do, under another name first. What comes now and what was there before differ.

@@ -31,14 +31,7 @@ anew() {
 	mkdir -p "$root/etc/libvirt/hooks"
 	cp "$hook" "$root/etc/libvirt/hooks/qemu"
 }
-one() {
-	conf <<-EOF
-		[devices]
-		enabled_mdev_types = $1
-		[policy]
-		driver_cleanup = 0
-	EOF
-}
+one() { configure "$1" policy 'driver_cleanup = 0'; }
 
 # Full: every day's life. In the way: not what the configuration says.
 anew t4
@@ -57,13 +50,7 @@ types "a card that carries only another size fails" "FAIL type $conf_path:2: *$l
 is "$(grep -c '^WARN guest ' <<<"$notes")" 1 "and the guest that has it is told of"
 call release end 1
 orphan 0000:84:00.0 "$large" 7
-conf <<EOF
-[devices]
-enabled_mdev_types = nvidia-222
-[policy]
-reclaim_grace = 0
-driver_cleanup = 0
-EOF
+configure nvidia-222 policy 'reclaim_grace = 0' 'driver_cleanup = 0'
 types "an orphan that would be removed is in nobody's way"
 like "$out" "*PASS  type *$(message M_CHECK_WOULD_REMOVE 1)*" "and is told of"
 echo 1 >"$root/sys/bus/mdev/devices/$(uuid 7)/remove"
@@ -74,14 +61,7 @@ one nvidia-222
 control inject "create 0000:84:00.0 EIO 9"
 call prepare begin 1 nvidia-222
 types "one card that fails is passed over"
-conf <<EOF
-[devices]
-enabled_mdev_types = nvidia-222
-[mdev_nvidia-222]
-max_instances = 1
-[quota]
-none = 2
-EOF
+configure nvidia-222 'max_instances = 1' quota 'none = 2'
 control inject clear
 call prepare begin 2 nvidia-222
 call prepare begin 3 nvidia-222 2>/dev/null
@@ -91,7 +71,7 @@ is "$(grep -c '^WARN quota ' <<<"$notes")" 1 "a quota that is used up is a note 
 # Quotas of 0: of some, or of all.
 anew t4
 quota() { # LINE...
-	printf '%s\n' '[devices]' 'enabled_mdev_types = nvidia-222' '[quota]' "$@" | conf
+	configure nvidia-222 quota "$@"
 }
 quota "none = 0"
 types "domains without a project get none: a project's do"
@@ -114,12 +94,7 @@ vf=$(basename "$(find "$root/sys/class/mdev_bus/" -mindepth 1 | sort | head -n1)
 card=$(basename "$(readlink "$root/sys/bus/pci/devices/$vf/physfn")")
 mig=$(cd "$root/sys/class/mdev_bus/$vf/mdev_supported_types" && grep -lE 'A100.*-1-5C$' ./*/name | cut -d/ -f2)
 plain=$(cd "$root/sys/class/mdev_bus/$vf/mdev_supported_types" && grep -lE 'A100.*-5C$' ./*/name | cut -d/ -f2 | grep -vx "$mig" | head -n1)
-conf <<EOF
-[devices]
-enabled_mdev_types = $mig
-[policy]
-driver_cleanup = 0
-EOF
+one "$mig"
 types "a MIG-backed type with MIG off fails" "FAIL type $conf_path:2: *$mig*: *$(message M_MIG_OFF "$card")*"
 fails "it does not send to itself or elsewhere for what to do" grep -qE "vgpu-lease .*(check|plan)" <<<"$notes"
 control mig "$card on"
@@ -129,30 +104,17 @@ types "with one it starts"
 call prepare begin 1 "$mig"
 types "and is full with one guest" "WARN type $conf_path:2: *$mig*"
 call release end 1
-conf <<EOF
-[devices]
-enabled_mdev_types = $plain
-[policy]
-driver_cleanup = 0
-EOF
+one "$plain"
 types "what is not MIG-backed fails while MIG is on" "FAIL type $conf_path:2: *$plain*"
 
 # VFs with types, and plain ones.
 anew l40s+flex@0000:51:00.0
-conf <<EOF
-[devices]
-enabled_mdev_types = nvidia-1145
-[vf_flex]
-device_match = 8086:56c0
-EOF
+configure nvidia-1145 vf_flex@8086:56c0
 types "a VF that takes a type, and a plain one"
 is "$(grep -c '^PASS  type ' <<<"$out")" 2 "each is planned as what it is"
 sed -i 's/56c0/56c1/' "$conf_path"
 types "a section of plain VFs that fits no card" "WARN type $conf_path:4: *flex*"
-conf <<EOF
-[vf_flex]
-device_addresses = 0000:51:00.1
-EOF
+configure vf_flex@0000:51:00.1
 types "one VF alone"
 mkdir -p "$root/run/vgpu-lease/leases"
 chmod -R 700 "$root/run/vgpu-lease"
@@ -166,16 +128,7 @@ types "that a guest has" "WARN type *VF*"
 
 # One match for cards of two kinds, each of which makes one of the types.
 anew t4+l40s
-conf <<EOF
-[devices]
-enabled_mdev_types = nvidia-222, nvidia-1145
-[mdev_nvidia-222]
-device_match = 10de:*
-[mdev_nvidia-1145]
-device_match = 10de:*
-[policy]
-pgpu_types = several
-EOF
+configure 'nvidia-222@10de:*' 'nvidia-1145@10de:*' policy 'pgpu_types = several'
 types "each type is planned on the cards that make it alone"
 is "$(grep -c '^PASS  type ' <<<"$out")" 2 "and gets one there"
 
@@ -209,24 +162,14 @@ echo 0x10de >"$pci/vendor"
 echo 0x1eb8 >"$pci/device"
 echo 0x030200 >"$pci/class"
 for how in "" "device_match = 10de:1eb8" "device_match = numa=0, 10de:*" "device_addresses = 0000:84:00.0"; do
-	conf <<-EOF
-		[devices]
-		enabled_mdev_types = nvidia-222
-		[mdev_nvidia-222]
-		$how
-	EOF
+	configure nvidia-222 "$how"
 	check
 	like "$status|$notes" "1|FAIL pgpu *0000:84:00.0: *$(message M_NO_DRIVER)*nvidia-222*" "no driver, ${how:-all cards}: the card is named"
 	fails "and the type is not blamed for it" grep -q "FAIL type" <<<"$notes"
 	like "$(call prepare begin 1 2>&1)" "*0000:84:00.0: $(message M_NO_DRIVER)*" "with the card in its refusal"
 done
 echo 0x020000 >"$pci/class"
-conf <<EOF
-[devices]
-enabled_mdev_types = nvidia-222
-[mdev_nvidia-222]
-device_match = 10de:*
-EOF
+configure 'nvidia-222@10de:*'
 check
 like "$notes" "FAIL type *" "what is no GPU is not meant by a match of a vendor"
 

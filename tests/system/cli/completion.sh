@@ -8,10 +8,7 @@
 
 PATH=$builddir:$PATH
 host mtty+t4:2
-conf <<EOF
-[devices]
-enabled_mdev_types = mtty-1
-EOF
+configure mtty-1
 call prepare begin 1
 
 types=$("$builddir/vgpu-lease" --root "$root" types | awk 'NR > 1 { printf "%s%s", sep, $1; sep = " " }')

@@ -10,16 +10,7 @@ for program in prometheus python3; do
 done
 
 host t4:2+mtty
-conf <<EOF
-[devices]
-enabled_mdev_types = nvidia-222, mtty-1
-[mdev_mtty-1]
-device_addresses = mtty
-[policy]
-reclaim_grace = 0
-release_wait = 0
-metrics = yes
-EOF
+configure nvidia-222 mtty-1@mtty policy 'reclaim_grace = 0' 'release_wait = 0' 'metrics = yes'
 dashboard=$srcdir/contrib/vgpu-lease.dashboard.json file=$root/run/vgpu-lease/metrics.prom
 
 # A host with a guest, a refusal, an orphan and a vGPU whose release waits; and one guest that comes and goes.

@@ -75,35 +75,12 @@ pci() { # ADDRESS [ATTRIBUTES] [managed]
 file() { cat >"$tmp/x.xml"; echo "$tmp/x.xml"; }
 remove() { echo 1 >"$root/sys/bus/mdev/devices/$1/remove"; }
 pool() { # LINE...: more of the policy
-	conf <<-EOF
-		[devices]
-		enabled_mdev_types = nvidia-222, nvidia-223, nvidia-474, nvidia-1147
-		[mdev_nvidia-222]
-		device_addresses = 0000:84:00.0
-		[mdev_nvidia-223]
-		device_addresses = 0000:85:00.0
-		max_instances = 1
-		mdev_class = CUSTOM_BIG
-		[mdev_nvidia-474]
-		device_addresses = 0000:61:00.0
-		[mdev_nvidia-1147]
-		device_match = 10de:26b9
-		[policy]
-		driver_cleanup = 0
-		release_wait = 5
-		lock_timeout = 1
-		$(printf '%s\n' "$@")
-	EOF
+	configure nvidia-222@0000:84:00.0 nvidia-223@0000:85:00.0 'max_instances = 1' 'mdev_class = CUSTOM_BIG' \
+		nvidia-474@0000:61:00.0 nvidia-1147@10de:26b9 policy 'driver_cleanup = 0' 'release_wait = 5' 'lock_timeout = 1' "$@"
 }
 
 ### The templates
-conf <<-EOF
-	[devices]
-	enabled_mdev_types = nvidia-222
-	[policy]
-	driver_cleanup = 0
-	release_wait = 5
-EOF
+configure nvidia-222 policy 'driver_cleanup = 0' 'release_wait = 5'
 for template in "$srcdir"/xml-templates/*.xml; do
 	name=$(basename "$template" .xml)
 	case $name in
@@ -151,9 +128,9 @@ call prepare begin 5 nvidia-222
 other=$(domain 5 "$(uuid 5)" nvidia-222 | sed 's|<name>.*|<name>vm</name>|; s|<uuid>.*</uuid>|<uuid>8f2d5b1e-7c3a-4e0b-9a54-0d1c5f3e6a01</uuid>|')
 decide "a vGPU of another domain" REFUSED "$(file <<<"$other")"
 decide "a vGPU of another domain, arriving" PASSES "$(file <<<"$other")" migrate
-conf <<<"$(cat "$root/etc/vgpu-lease.conf")"$'\nmigrate_uuid = keep'
+pool 'reclaim_grace = 0' 'migrate_uuid = keep'
 decide "arriving, and none but that will do" REFUSED "$(file <<<"$other")" migrate
-pool '[quota]' 'none = 1' 'project:p = 0'
+pool quota 'none = 1' 'project:p = 0'
 decide "a quota that is used up" REFUSED "$(mdev "type='nvidia-222'" | file)"
 decide "for one that arrives" REFUSED "$(mdev "type='nvidia-222'" | file)" migrate
 pool
@@ -275,7 +252,7 @@ for make in mkdir mkfifo 'ln -s /nonexistent'; do
 	decide "a pGPU's lock by $make: a vGPU that exists" PASSES "$tmp/exists.xml"
 	decide "a pGPU's lock by $make: one that arrives" PASSES "$tmp/new.xml" migrate
 done
-conf <<<$'[devices]\nenabled_mdev_types = nvidia-222\n[policy]\ndriver_cleanup = 0\nrelease_wait = 5'
+configure nvidia-222 policy 'driver_cleanup = 0' 'release_wait = 5'
 decide "a pGPU's lock that is none: another pGPU serves" PASSES "$tmp/new.xml"
 odd 0000:85:00.0 mkdir
 decide "both pGPUs' locks" REFUSED "$tmp/new.xml"
@@ -323,7 +300,7 @@ is "$status|$err" "0|" "a vGPU that exists needs no pGPU's lock, and plan tells 
 exec 9>&-
 
 ### The configuration
-conf <<<'[nonsense]'
+configure <<<'[nonsense]'
 decide "a wrong configuration" REFUSED "$(mdev "type='nvidia-222'" | file)"
 decide "a wrong configuration, arriving" REFUSED "$(mdev "type='nvidia-222'" | file)" migrate
 decide "a wrong configuration, and the vGPU exists" PASSES "$(mdev "" "$(uuid 9)" | file)"

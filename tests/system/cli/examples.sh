@@ -125,7 +125,7 @@ run_page() {
 ### The hosts
 
 # Without the times that a driver and a Nova need.
-pool() { printf '[devices]\nenabled_mdev_types = nvidia-222\n[policy]\ndriver_cleanup = 0\nreclaim_grace = 0\n' | conf; }
+pool() { configure nvidia-222 policy 'driver_cleanup = 0' 'reclaim_grace = 0'; }
 fresh() { # DOMAIN...: these start
 	local n
 	[ ! -d $root ] || { rm -rf $root/run/vgpu-lease $root/run/libvirt $root/var/lib/vgpu-lease

@@ -59,11 +59,11 @@ reasons "and says why" <<<"$err"
 fails "no VF, no display of the mainboard's" grep -q '0000:05\|0000:17\|0000:06' <<<"$err"
 
 # With a configuration, only what it means.
-conf <<<$'[vf_s7150]\ndevice_match = 1002:6929'
+configure vf_s7150@1002:6929
 vl inventory --no-headings -o PGPU
 is "$(xargs <<<"$out")" 0000:66:00.0 "with a configuration, only the card that it means is listed"
 echo 692f >"$devices/0000:66:00.0/sriov_vf_device"
-conf <<<$'[vf_s7150]\ndevice_match = 1002:692f'
+configure vf_s7150@1002:692f
 vl check
 holds "the ID of its VFs is recognized" says M_VFS_ID 1002:692f 1002:6929 < <(grep '^FAIL' <<<"$out")
 rm -r "${root:?}"
@@ -76,7 +76,7 @@ holds "plain VFs are named as such" says M_VFS_PLAIN < <(grep 0000:2d:00.0 <<<"$
 holds "beside a card of NVIDIA's without VFs" says M_VFS_ENABLE 0000:26:00.0 < <(grep 0000:26:00.0 <<<"$out")
 
 # The VFs' ID in the place of their card's: what it means to match is refused, not passed on without a lease.
-conf <<<$'[vf_mi210]\ndevice_match = 1002:7410'
+configure vf_mi210@1002:7410
 for metadata in "" "<vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device address='0000:2d:02.0' type='mi210'/></vgpu:lease>"; do
 	named=${metadata:+, named in the metadata}
 	cat >"$work/vf.xml" <<-END

@@ -4,16 +4,7 @@
 . "$(dirname "$0")/../../lib/cli.sh"
 
 host t4:2+mtty
-conf <<EOF
-[devices]
-enabled_mdev_types = nvidia-222, mtty-1
-[mdev_mtty-1]
-device_addresses = mtty
-[policy]
-reclaim_grace = 0
-driver_cleanup = 0
-reuse = never
-EOF
+configure nvidia-222 mtty-1@mtty policy 'reclaim_grace = 0' 'driver_cleanup = 0' 'reuse = never'
 
 # verdict N: what gc says of the vGPU number N: the word, and why.
 verdict() {
@@ -107,14 +98,7 @@ is "$(verdict 4)" "removed: $(message M_PENDING)" "what was open goes when it is
 # What cannot go.
 orphan mtty mtty-1 2
 echo 'remove mtty EBUSY 999' >"$root/.kernel/control/inject"
-conf <<EOF
-[devices]
-enabled_mdev_types = nvidia-222
-[policy]
-reclaim_grace = 0
-release_timeout = 1
-driver_cleanup = 0
-EOF
+configure nvidia-222 policy 'reclaim_grace = 0' 'release_timeout = 1' 'driver_cleanup = 0'
 vl gc
 like "$(verdict 2)" "failed: $(message M_FAILED "$(message M_ORPHAN N)" "$(message M_REMOVING "$(uuid 2)" "Device or resource busy*")")" "what cannot be removed says so"
 is "$status|$err" "1|$(message M_PROGRAM "$(message M_SOME_FAILED 1)")" "and is a failure"
@@ -125,12 +109,7 @@ flock "$(card_lock mtty)" true
 echo clear >"$root/.kernel/control/inject"
 
 # Idle time is that of the device, not of its UUID.
-conf <<EOF
-[devices]
-enabled_mdev_types = nvidia-222
-[policy]
-reuse = never
-EOF
+configure nvidia-222 policy 'reuse = never'
 vl gc
 like "$(verdict 2)" "stays: $(message M_IDLE N 600)" "a device that has not been idle for long stays"
 sed -i 's/^[0-9]*/1/' "$root/run/vgpu-lease/seen/$(uuid 2)"
@@ -180,18 +159,13 @@ like "$status|$err" "0|$(message M_WARNING "$(message M_SET_ASIDE "*/leases" /ru
 	"a broken record is told"
 holds "and set aside" test -e "$root/run/vgpu-lease/garbage/$(uuid 66)"
 
-conf <<<'[nonsense]'
+configure <<<'[nonsense]'
 create mtty mtty-1 1
 call prepare begin 10 2>/dev/null
 vl gc
 like "$status|$err" "0|$(message M_WARNING "*/vgpu-lease.conf:1: *")" "it works under a broken configuration"
 is "$(verdict 1)" "stays: $(message M_FOREIGN_NO_CONF)" "but removes nothing foreign"
-conf <<EOF
-[devices]
-enabled_mdev_types = nvidia-222
-[policy]
-reclaim = never
-EOF
+configure nvidia-222 policy 'reclaim = never'
 vl gc
 is "$(verdict 1)" "stays: $(message M_FOREIGN_STAYS)" "nor where reclaim says never"
 

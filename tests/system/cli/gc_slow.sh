@@ -4,26 +4,18 @@
 . "$(dirname "$0")/../../lib/cli.sh"
 
 host t4:3
-conf <<END
-[devices]
-enabled_mdev_types = nvidia-222
-[policy]
-driver_cleanup = 0
-release_timeout = 60
-release_wait = 0
-create_timeout = 1
-END
+configure nvidia-222 policy 'driver_cleanup = 0' 'release_timeout = 60' 'release_wait = 0' 'create_timeout = 1'
 left() { ls "$root/run/vgpu-lease/leases"; }
 # One vGPU on each of three cards; the removals of the first hang, and their leases have been releasing for an hour.
 leave() {
 	for n in 1 2 3; do
-		conf <<<"$(sed '/^\[mdev/,$d' "$root/etc/vgpu-lease.conf")
+		configure <<<"$(sed '/^\[mdev/,$d' "$root/etc/vgpu-lease.conf")
 $(printf '[mdev_nvidia-222]\ndevice_addresses = 0000:8%d:00.0' $((n + 3)))"
 		call prepare begin $n
 	done
 	sed -i 's/^state=.*/state=releasing/; s/^since_ms=.*/since_ms=1/; s/^writer=.*/writer=4194305/' \
 		"$root"/run/vgpu-lease/leases/*
-	conf <<<"$(sed '/^\[mdev/,$d' "$root/etc/vgpu-lease.conf")"
+	configure <<<"$(sed '/^\[mdev/,$d' "$root/etc/vgpu-lease.conf")"
 	control remove_delay_ms "0000:84:00.0 40000"
 }
 

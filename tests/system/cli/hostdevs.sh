@@ -39,14 +39,7 @@ silent() { # SENTENCE ADDRESS
 	rm "$root/etc/libvirt/qemu/vm1.xml"
 }
 
-conf <<END
-[devices]
-enabled_mdev_types = nvidia-1147, nvidia-222
-[mdev_nvidia-1147]
-device_addresses = 0000:26:00.0
-[vf_flex]
-device_addresses = 0000:4d:00.1
-END
+configure nvidia-1147@0000:26:00.0 nvidia-222 vf_flex@0000:4d:00.1
 tells "a pGPU that is named" 0000:26:00.0 M_HOSTDEV_PGPU 0000:26:00.0
 tells "a pGPU of the type that takes the rest" 0000:84:00.0 M_HOSTDEV_PGPU 0000:84:00.0
 tells "a VF of a card that has another in the pool" 0000:4d:00.2 M_HOSTDEV_BESIDE 0000:4d:00.2
@@ -54,6 +47,6 @@ tells "a VF of a card that is not in the pool" 0000:4e:00.1 M_HOSTDEV_OUTSIDE 00
 tells "an address without a device" 0000:27:00.4 M_HOSTDEV_ABSENT 0000:27:00.4
 silent "a network card's VF" 0000:17:00.2
 silent "a network card" 0000:17:00.0
-conf </dev/null
+configure </dev/null
 silent "without a pool, a GPU" 0000:84:00.0
 tap_done

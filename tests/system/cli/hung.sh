@@ -15,7 +15,7 @@ nobody_hangs() { [ "$(hanging)" = 0 ]; }
 
 ### A driver: twenty commands are no twenty processes
 host l40s/4
-conf <<<$'[devices]\nenabled_mdev_types = nvidia-1147\n[policy]\ndriver_cleanup = 0'
+configure nvidia-1147 policy 'driver_cleanup = 0'
 sed "s/type='mdev'.*>/type='pci' managed='no'>/
 	s/<address uuid=.*>/<address domain='0x0000' bus='0x26' slot='0x00' function='0x4'\/>/; /metadata>/,/metadata>/d" \
 	<(domain 1 "$(uuid 1)") | "$hook" --root "$root" -- vm1 prepare begin -
@@ -39,7 +39,7 @@ storage=$tmp/storage
 "$sim" "$storage" t4 || exit
 root=$tmp/second
 host t4:2
-conf <<<$'[devices]\nenabled_mdev_types = nvidia-222\n[policy]\nreclaim_grace = 0\nstart_grace = 1\nlock_timeout = 3'
+configure nvidia-222 policy 'reclaim_grace = 0' 'start_grace = 1' 'lock_timeout = 3'
 mkdir -p "$root/etc/libvirt/qemu"
 ln -s "$storage/sys/class/mdev_bus/0000:84:00.0/mdev_supported_types/nvidia-222/name" "$root/etc/libvirt/qemu/x.xml"
 echo "name any" >"$storage/.kernel/control/hang"

@@ -32,20 +32,8 @@ is "$status|$err" "0|" "without a configuration it works"
 like "$(row mtty)" "mtty - - 0 - - - - $(message M_NO_CONF "$root/etc/vgpu-lease.conf" "No such file or directory")" \
 	"and nothing is in the pool"
 
-conf <<EOF
-[devices]
-enabled_mdev_types = nvidia-222, nvidia-558, mtty-2, i915-GVTg_V5_4
-[mdev_nvidia-222]
-device_addresses = 0000:84:00.0, 0000:99:00.0
-max_instances = 3
-mdev_class = CUSTOM_T4
-[mdev_nvidia-558]
-device_match = 10de:2235
-[mdev_mtty-2]
-device_addresses = mtty_mtty
-[mdev_i915-GVTg_V5_4]
-device_addresses = 0000:00:02.0, mdpy
-EOF
+configure 'nvidia-222@0000:84:00.0, 0000:99:00.0' 'max_instances = 3' 'mdev_class = CUSTOM_T4' nvidia-558@10de:2235 \
+	mtty-2@mtty_mtty 'i915-GVTg_V5_4@0000:00:02.0, mdpy'
 
 vl inventory
 is "$status|$err" "0|" "with one it has no complaint"
@@ -105,7 +93,7 @@ like "$(row 0000:41:00.0)" "0000:41:00.0 * 4 nvidia-558 - - - $(message M_NOT_RE
 json inventory
 like "$(object address 0000:41:00.0)" '*"in_pool": false,"ready": false,"reason": "'"$(message M_NOT_REGISTERED)*" "as JSON"
 
-conf <<<'[nonsense]'
+configure <<<'[nonsense]'
 vl inventory
 like "$status|$err" "0|$(message M_WARNING "*/vgpu-lease.conf:1: *")" "a broken configuration is a warning"
 like "$(row mtty)" "mtty * $root/etc/vgpu-lease.conf:1: *" "and the reason why nothing is in the pool"
@@ -116,13 +104,7 @@ rm -rf "$root/run/vgpu-lease" "$root/etc/libvirt"
 
 # Of eight cards one is configured: the numbers are those of the pool.
 host t4:8
-conf <<EOF
-[devices]
-enabled_mdev_types = nvidia-222
-[mdev_nvidia-222]
-device_addresses = 0000:84:00.0
-max_instances = 2
-EOF
+configure nvidia-222@0000:84:00.0 'max_instances = 2'
 vl inventory
 like "$(row 0000:84:00.0)" "0000:84:00.0 * nvidia-222 16 0 2 -" "of a card with a cap inventory says what can be made"
 vl types
@@ -136,12 +118,7 @@ rm -rf "$root/run/vgpu-lease"
 
 # A card that the configuration matches, and that makes no vGPUs of this kind.
 host t4+flex
-conf <<EOF
-[devices]
-enabled_mdev_types = nvidia-222
-[mdev_nvidia-222]
-device_match = 10de:1eb8, 8086:56c0
-EOF
+configure 'nvidia-222@10de:1eb8, 8086:56c0'
 vl inventory
 like "$(row 0000:84:00.0)" "0000:84:00.0 * nvidia-222 16 0 16 -" "of two cards that a section matches one is in the pool"
 like "$(row 0000:4d:00.0)" "0000:4d:00.0 * - nvidia-222 - - - ?*" "and the other is listed, with the reason"

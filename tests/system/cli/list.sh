@@ -4,10 +4,7 @@
 . "$(dirname "$0")/../../lib/cli.sh"
 
 host t4:2
-conf <<EOF
-[devices]
-enabled_mdev_types = nvidia-222
-EOF
+configure nvidia-222
 heading='ID  TYPE  PARENT  STATE  ORIGIN  AGE  DOMAIN  NOTE'
 
 vl list
@@ -185,7 +182,7 @@ vl list
 like "$status|$err" "0|$(message M_WARNING "$(message M_NOT_UNDERSTOOD /run/vgpu-lease/leases)*")" "a broken record is told"
 rm "$root/run/vgpu-lease/leases/$(uuid 9)"
 
-conf <<<'[nonsense]'
+configure <<<'[nonsense]'
 vl list --json
 like "$status|$err" "0|$(message M_WARNING "$root/etc/vgpu-lease.conf:1: *")" "a broken configuration is a warning"
 like "$out" "*$(uuid 1)*" "and the leases are shown all the same"
@@ -197,7 +194,7 @@ like "$out" '*a\\x1b[[]2Jb*' "a domain's name cannot drive the terminal"
 vl list --json
 like "$out" '*"name": "a\\u001b[[]2Jb"*' "nor break the JSON"
 
-printf '%s\n' '[devices]' 'enabled_mdev_types = nvidia-222' | conf
+configure nvidia-222
 rm -f "$root"/run/vgpu-lease/leases/*
 named=$(domain_uuid 200)
 domain 201 "$(uuid 201)" | sed "s/<name>vm201/<name>$named/" | "$hook" --root "$root" -- "$named" prepare begin -

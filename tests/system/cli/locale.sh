@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../../lib/cli.sh"
 
 host t4:1
-conf <<<$'[devices]\nenabled_mdev_types = nvidia-222'
+configure nvidia-222
 # Two characters of two columns each, and one with a combining accent: 12 columns, 16 bytes.
 wide=$'\xe6\x9d\xb1\xe4\xba\xac-gue\xcc\x81st-1' bytes='\xe6\x9d\xb1\xe4\xba\xac-gue\xcc\x81st-1'
 call prepare begin 1 nvidia-222

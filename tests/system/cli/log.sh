@@ -8,12 +8,7 @@
 . "$srcdir/tests/lib/journal.sh"
 
 host mtty
-conf <<EOF
-[devices]
-enabled_mdev_types = mtty-2
-[mdev_mtty-2]
-max_instances = 1
-EOF
+configure mtty-2 'max_instances = 1'
 start_journal
 # events [OPERAND]...: those that log shows, in one line.
 events() {

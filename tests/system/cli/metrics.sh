@@ -21,12 +21,7 @@ if ! command -v promtool >/dev/null; then
 fi
 
 host t4:2+mtty
-conf <<EOF
-[devices]
-enabled_mdev_types = nvidia-222, mtty-1
-[mdev_mtty-1]
-device_addresses = mtty
-EOF
+configure nvidia-222 mtty-1@mtty
 
 # value METRIC: what the last vl printed of it.
 value() { metric=$1 awk '{ at = "vgpu_lease_" ENVIRON["metric"] " " } index($0, at) == 1 { print substr($0, length(at) + 1) }' <<<"$out"; }
@@ -97,12 +92,7 @@ vl metrics
 is "$status|$(value config_valid)" "0|0" "an invalid configuration is one of the metrics"
 
 was=$out
-conf <<EOF
-[devices]
-enabled_mdev_types = mtty-1
-[mdev_mtty-1]
-device_addresses = mtty, 0000:99:00.0
-EOF
+configure 'mtty-1@mtty, 0000:99:00.0'
 vl metrics
 is "$(value 'pgpu_ready{pgpu="0000:99:00.0"}')|$(value 'pgpu_ready{pgpu="mtty"}')" "0|1" "a configured pGPU that is missing is not ready"
 holds "and that is a metric as others are" promtool check metrics <<<"$out"

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../../lib/cli.sh"
 
 host t4:1
-conf <<<$'[devices]\nenabled_mdev_types = nvidia-222'
+configure nvidia-222
 
 # on_a_terminal ARGUMENT...: both streams, in UTF-8.
 on_a_terminal() {

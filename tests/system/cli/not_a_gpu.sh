@@ -4,10 +4,7 @@
 . "$(dirname "$0")/../../lib/cli.sh"
 
 host flex/3+cx6
-conf <<EOF
-[vf_flex]
-device_addresses = 0000:4d:00.0, 0000:17:00.0
-EOF
+configure 'vf_flex@0000:4d:00.0, 0000:17:00.0'
 vl check
 holds "check warns of the network card" says M_NOT_A_GPU flex < <(grep '^WARN .*0000:17:00.0' <<<"$out")
 fails "and not of the GPU" says M_NOT_A_GPU < <(grep '0000:4d:00.0' <<<"$out")
@@ -25,7 +22,7 @@ tee "$devices/$card/sriov_totalvfs" "$devices/$card/sriov_numvfs" <<<1 >/dev/nul
 ln -s "../$vf" "$devices/$card/virtfn0"
 ln -s "../$card" "$devices/$vf/physfn"
 ln -s ../../../../kernel/iommu_groups/7 "$devices/$vf/iommu_group"
-conf <<<$'[vf_mi300x]\ndevice_match = 1002:74a1'
+configure vf_mi300x@1002:74a1
 vl check
 is "$(grep -c "^PASS .*$card" <<<"$out")" 1 "an accelerator serves"
 fails "and nothing is wrong with its class" says M_NOT_A_GPU <<<"$out"

@@ -4,10 +4,7 @@
 . "$(dirname "$0")/../../lib/cli.sh"
 
 host mtty
-conf <<EOF
-[devices]
-enabled_mdev_types = mtty-1
-EOF
+configure mtty-1
 
 # usage SENTENCE KEY [ARG...] -- ARGUMENT...: refused, with that command's help, or that of all where the word is none.
 usage() {

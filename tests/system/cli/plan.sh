@@ -4,17 +4,7 @@
 . "$(dirname "$0")/../../lib/cli.sh"
 
 host t4:3+mtty
-conf <<EOF
-[devices]
-enabled_mdev_types = nvidia-222, nvidia-223, mtty-1
-[mdev_nvidia-222]
-device_addresses = 0000:84:00.0, 0000:85:00.0
-max_instances = 1
-[mdev_nvidia-223]
-device_addresses = 0000:86:00.0
-[mdev_mtty-1]
-device_addresses = mtty
-EOF
+configure 'nvidia-222@0000:84:00.0, 0000:85:00.0' 'max_instances = 1' nvidia-223@0000:86:00.0 mtty-1@mtty
 
 # plan N [TYPE] [OPTION...]: the plan of the domain vmN.
 plan() {
@@ -98,14 +88,7 @@ jq -j .xml <<<"$out" >"$tmp/lines.xml"
 is "$(grep -c "model='1:2'\|00000000-0000" "$tmp/lines.xml")|$(grep -c "type='mtty-1'/>" "$tmp/lines.xml")" "0|1" "with all of it, also where a line goes"
 
 orphan 0000:85:00.0 nvidia-223 5
-conf <<EOF
-[devices]
-enabled_mdev_types = nvidia-222
-[mdev_nvidia-222]
-device_addresses = 0000:85:00.0
-[policy]
-reclaim_grace = 0
-EOF
+configure nvidia-222@0000:85:00.0 policy 'reclaim_grace = 0'
 plan 4 nvidia-222
 is "$status|$(head -n 2 <<<"$out")" "0|$(message M_PLAN_REMOVE "$(uuid 5)" nvidia-223 0000:85:00.0 orphan)
 $(message M_PLAN_CREATE "$(uuid 4)" nvidia-222 0000:85:00.0 "$(message M_PLAN_AFTER_ORPHAN "$(uuid 5)")")" "an orphan would make capacity, and is named"
@@ -117,13 +100,7 @@ $(message M_PLAN_NEW_UUID "*" nvidia-222 0000:85:00.0 "$(message M_PLAN_AFTER_OR
 vl plan --json "$tmp/placeholder.xml"
 like "$out" '*"remove_first": [[]*"'"$(uuid 5)"'"*"action": "create"*' "and in its JSON"
 
-conf <<EOF
-[devices]
-enabled_mdev_types = nvidia-222
-[mdev_nvidia-222]
-device_addresses = 0000:84:00.0
-max_instances = 1
-EOF
+configure nvidia-222@0000:84:00.0 'max_instances = 1'
 vl release "$(uuid 1)"
 call prepare begin 8
 age 8
@@ -131,18 +108,10 @@ plan 4 nvidia-222
 is "$status|$(head -n 2 <<<"$out")" "0|$(message M_PLAN_REMOVE "$(uuid 8)" nvidia-222 0000:84:00.0 "$(message M_PLAN_DOMAIN_ENDED vm8)")
 $(message M_PLAN_CREATE "$(uuid 4)" nvidia-222 0000:84:00.0 "$(message M_PLAN_AFTER_VGPU "$(uuid 8)" vm8)")" \
 	"what a domain left that no longer runs is no orphan, and named"
-conf <<EOF
-[devices]
-enabled_mdev_types = nvidia-222
-[policy]
-placement = spread
-EOF
+configure nvidia-222 policy 'placement = spread'
 plan 4 nvidia-222
 is "$(head -n 1 <<<"$out")" "$(message M_PLAN_CREATE "$(uuid 4)" nvidia-222 0000:86:00.0 "$(message M_PLAN_EMPTIEST)")" "what decided is told: spread"
-conf <<EOF
-[devices]
-enabled_mdev_types = nvidia-222
-EOF
+configure nvidia-222
 plan 4 nvidia-222
 is "$(head -n 1 <<<"$out")" "$(message M_PLAN_CREATE "$(uuid 4)" nvidia-222 0000:84:00.0 "$(message M_PLAN_FULLEST)")" "or pack"
 
@@ -156,7 +125,7 @@ vl plan "$tmp/broken.xml"
 like "$status|$out|$err" "1||$(message M_PROGRAM "$tmp/broken.xml: *")" "a broken file is told"
 vl plan "$tmp/missing.xml"
 is "$status|$err" "2|$(message M_PROGRAM "$(message M_NO_SUCH_FILE "$tmp/missing.xml")")" "so is a missing one"
-conf <<<'[nonsense]'
+configure <<<'[nonsense]'
 plan 1 nvidia-222
 like "$status|$out|$err" "1||$(message M_PROGRAM "*/vgpu-lease.conf:1: *")" "and a broken configuration"
 tap_done

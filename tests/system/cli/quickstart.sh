@@ -119,7 +119,7 @@ control vfs '0000:26:00.0 off'
 holds "quickstart.md has the command that enables VFs" grep -qF "    systemctl enable --now $(vgpu_lease --root "$root" inventory | grep -o 'vgpu-sriov@[^'\'']*')" <<<"$guide"
 control vfs '0000:26:00.0 on'
 like "$(vgpu_lease --root "$root" status)" "*variant on 48 VFs*" "and what the card is then"
-printf '[devices]\nenabled_mdev_types = nvidia-1148\n' | conf
+configure nvidia-1148
 like "$(vgpu_lease --root "$root" check)" "*a start with nvidia-1148 would get one on 0000:26:00.4*" "check names a VF that is free"
 { domain 1 "$(uuid 1)" | sed '/<metadata>/,/<\/metadata>/d; /<hostdev/,$d'
 	sed -n '/^<hostdev/,/^<.hostdev/p' <<<"$guide"

@@ -68,7 +68,7 @@ reason "a driver without vGPUs, of a card without SR-IOV" M_NO_VGPU_MODULE
 named() {
 	local sentence=$1
 	shift
-	conf <<<"[devices]"$'\n'"enabled_mdev_types = nvidia-557"$'\n'"[mdev_nvidia-557]"$'\n'"device_addresses = $name"
+	configure "nvidia-557@$name"
 	vl check
 	holds "$sentence" says "$@" < <(grep -F "$name: " <<<"$out")
 }

@@ -4,13 +4,7 @@
 . "$(dirname "$0")/../../lib/cli.sh"
 
 host mtty
-conf <<EOF
-[devices]
-enabled_mdev_types = mtty-1
-[policy]
-release_timeout = 1
-reuse = never
-EOF
+configure mtty-1 policy 'release_timeout = 1' 'reuse = never'
 
 lease() {
 	cat "$root/run/vgpu-lease/leases/$(uuid "$1")" 2>/dev/null
@@ -82,7 +76,7 @@ like "$status|$out|$err" "1||$(message M_PROGRAM "$(message M_REMOVING "$(uuid 5
 like "$(lease 5)" "*state=releasing*" "the lease stays, for gc"
 echo clear >"$root/.kernel/control/inject"
 
-conf <<<'[nonsense]'
+configure <<<'[nonsense]'
 vl release "$(uuid 5)"
 like "$status|$out|$err" "0|$(message M_REMOVED "$(uuid 5)" mtty-1 mtty vm5)|$(message M_WARNING "*/vgpu-lease.conf:1: *")" \
 	"it works under a broken configuration"

@@ -4,10 +4,7 @@
 . "$(dirname "$0")/../../lib/cli.sh"
 
 host t4:2
-conf <<EOF
-[devices]
-enabled_mdev_types = nvidia-222
-EOF
+configure nvidia-222
 # with EXPRESSION: the domain vm1, changed by sed.
 with() {
 	domain 1 "$(uuid 1)" nvidia-222 | sed "$1" >"$tmp/vm.xml"

@@ -4,21 +4,8 @@
 . "$(dirname "$0")/../../lib/cli.sh"
 
 host mtty+t4
-# serve TYPE: what the configuration has mtty serve.
-serve() {
-	conf <<-END
-		[devices]
-		enabled_mdev_types = $1, nvidia-222
-		[mdev_nvidia-222]
-		device_addresses = 0000:84:00.0
-		[mdev_$1]
-		device_addresses = mtty
-		[policy]
-		reclaim_grace = 0
-		release_timeout = 1
-		${2:-}
-	END
-}
+# serve TYPE [LINE]: what the configuration has mtty serve.
+serve() { configure "$1@mtty" nvidia-222@0000:84:00.0 policy 'reclaim_grace = 0' 'release_timeout = 1' "${@:2}"; }
 made() { ls "$root/sys/bus/mdev/devices"; }
 # told SENTENCE KEY [ARG...]: a line of the output, its columns parted by one space, says so.
 told() {
@@ -37,14 +24,7 @@ is "$status|$err" "1|$(message M_PROGRAM "$(message M_RETYPE_NOT_MADE mtty nvidi
 vl retype mtty mtty-1
 is "$status|$err" "1|$(message M_PROGRAM "$(message M_RETYPE_NOT_ENABLED mtty-1 mtty-1 mtty)")" \
 	"the configuration is changed first"
-conf <<END
-[devices]
-enabled_mdev_types = mtty-2, mtty-1
-[mdev_mtty-2]
-device_addresses = mtty
-[mdev_mtty-1]
-device_addresses = 0000:99:00.0
-END
+configure mtty-2@mtty mtty-1@0000:99:00.0
 vl retype mtty mtty-1
 holds "and where is said" ended 1 M_RETYPE_SERVES_OTHER "$root/etc/vgpu-lease.conf" 3 mtty mtty-2 mtty-1
 

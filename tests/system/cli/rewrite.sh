@@ -59,10 +59,7 @@ is "$status|$err" "2|$(message M_PROGRAM "$(message M_FILE_TOO_LARGE "$tmp/big.x
 
 # What the host knows of the vGPUs: for the target of a migration.
 host t4:2
-conf <<'EOF'
-[devices]
-enabled_mdev_types = nvidia-222
-EOF
+configure nvidia-222
 device() { sed -n 's/.*<vgpu:device uuid=.[^ ]* \(.*\)>$/\1/p' <<<"$out"; }
 driver=$(cat "$root/sys/module/nvidia/version")
 vl rewrite "$templates/domain-placeholder.xml"
@@ -85,23 +82,16 @@ for unknown in s/nvidia-222/nvidia-999/ s/vgpu:device.*/vgpu:other\\/\>/; do
 	is "$status|$err|${out//$(grep -oEm1 "$any" <<<"$out")/$placeholder}" "0||$(cat "$tmp/unknown.xml")" \
 		"of what is not known here, or has no metadata, nothing is written"
 done
-conf <<'EOF'
-[devices]
-enabled_mdev_types = nvidia-222, nvidia-231
-[mdev_nvidia-222]
-device_addresses = 0000:84:00.0
-[mdev_nvidia-231]
-device_addresses = 0000:85:00.0
-EOF
+configure nvidia-222@0000:84:00.0 nvidia-231@0000:85:00.0
 vl rewrite "$tmp/class.xml"
 is "$(device)" "framework='mdev' model='10de:1eb8' driver='$driver' type='VGPU' placement='pack'/" \
 	"where several types come into question, what they share is"
-conf <<<'nonsense'
+configure <<<'nonsense'
 vl rewrite "$templates/domain-placeholder.xml"
 like "$status|$err" "0|$(message M_WARNING "*vgpu-lease.conf:1:*")" "a configuration with an error is a warning"
 
 ### A domain of libvirt, which is its own made-up host here
-conf </dev/null
+configure </dev/null
 { echo '<node>'; domain 9 "$placeholder" | sed "s/type='qemu'/type='test'/; s|<devices>|<memory>8192</memory><os><type>hvm</type></os>&|"; echo '</node>'; } >"$tmp/node.xml"
 vl rewrite --connect "test://$tmp/node.xml" vm9
 like "$status|$out|$err" "0|$placeholder -> ????????-????-4*|" "a domain's definition is rewritten through libvirt"
@@ -123,13 +113,7 @@ vf_domain() { # ADDRESS: the domain vm3 with this VF, of type nvidia-1147
 	EOF
 }
 for policy in auto keep; do
-	conf <<-EOF
-		[devices]
-		enabled_mdev_types = nvidia-1147
-		[policy]
-		driver_cleanup = 0
-		migrate_uuid = $policy
-	EOF
+	configure nvidia-1147 policy 'driver_cleanup = 0' "migrate_uuid = $policy"
 	echo 1147 >"$root/sys/bus/pci/devices/0000:26:00.5/nvidia/current_vgpu_type"
 	vl rewrite - < <(vf_domain 0000:26:00.6)
 	is "$status|$err|$out" "0||$(vf_domain 0000:26:00.6)" "$policy: a VF that is free stays, though another one has the type"

@@ -4,10 +4,7 @@
 # shellcheck source=tests/lib/cli.sh
 . "$(dirname "$0")/../../lib/cli.sh"
 host t4:1
-conf <<'EOF'
-[devices]
-enabled_mdev_types = nvidia-222
-EOF
+configure nvidia-222
 
 commands=$("$builddir/vgpu-lease" help | awk '/^  [a-z]/ { print $1 }')
 is "$(for command in $commands; do

@@ -5,12 +5,7 @@
 . "$(dirname "$0")/../../lib/cli.sh"
 
 host mtty
-conf <<END
-[devices]
-enabled_mdev_types = mtty-1
-[policy]
-reuse = never
-END
+configure mtty-1 policy 'reuse = never'
 hostdev() {
 	echo "<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='$(uuid "$1")'/></source></hostdev>"
 }
@@ -86,26 +81,25 @@ like "$out" "*$(uuid 1)*" "and no obstacle"
 "$sim" --stop "$root"
 rm -f "$root"/run/vgpu-lease/leases/*
 host flex
-vf_conf() { printf '[vf_%s]\ndevice_match = %s\n' "$@" | conf; }
 vf=0000:4d:00.2
 pci() {
 	echo "<hostdev mode='subsystem' type='pci' managed='yes'><source><address domain='0x0000' bus='0x$1' slot='0x00' function='0x$2'/></source></hostdev>"
 }
 sed -i "s|<devices>.*</devices>|<devices>$(pci 4d 2)$(pci 01 0)</devices>|" "$tmp/node.xml"
-vf_conf flex 8086:56c0
+configure vf_flex@8086:56c0
 sed "s/'test'/'qemu'/; s|</*node>||g" "$tmp/node.xml" | "$hook" --root "$root" -- vm1 prepare begin -
 exec 7<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/pci/devices/$vf/iommu_group")")"
 seen="0|*$vf  flex  $vf  live,config  active  created  yes     $(printf %4d $$)"
 show vm1
 like "$status|$out" "$seen" "a VF is shown as others are, and what is none of ours is not"
-vf_conf other 8086:9999
+configure vf_other@8086:9999
 show vm1
 like "$status|$out" "$seen" "also when the configuration has it in the pool no longer"
 echo nonsense >"$root/etc/vgpu-lease.conf"
 show vm1
 like "$status|$out" "$seen" "or is broken"
 exec 7>&-
-vf_conf flex 8086:56c0
+configure vf_flex@8086:56c0
 rm "$root/run/vgpu-lease/leases/$vf"
 show vm1
 like "$out" "*$vf  -     -       live,config  -      -       yes        -*" "a plain VF that is not leased exists all the same"

@@ -4,16 +4,7 @@
 . "$(dirname "$0")/../../lib/cli.sh"
 
 host t4:1+flex+mtty
-conf <<END
-[devices]
-enabled_mdev_types = nvidia-222, mtty-1
-[mdev_nvidia-222]
-device_addresses = 0000:84:00.0, 0000:99:00.0
-[mdev_mtty-1]
-device_addresses = mtty
-[vf_flex]
-device_match = 8086:56c0
-END
+configure 'nvidia-222@0000:84:00.0, 0000:99:00.0' mtty-1@mtty vf_flex@8086:56c0
 # fact KEY: what the last output says about it; of a pGPU without its model, which not every machine can name.
 fact() { sed -nE "s/^  $1  +//p" <<<"$out" | sed -E "s/^([^,]*), .*, NUMA/\1, NUMA/"; }
 
@@ -91,7 +82,7 @@ holds "what no vGPU has is looked for among the domains" ended 1 M_SHOW_NOTHING 
 rm -rf "$tmp/vfs"
 root=$tmp/vfs
 host l40s
-conf <<<$'[devices]\nenabled_mdev_types = nvidia-1146'
+configure nvidia-1146
 vl show 0000:26:00.4
 is "$status|$(fact type)|$(fact device)|$(fact lease)" "0||VF without a type|none" "a VF exists before it has a type"
 "$sim" --stop "$root"

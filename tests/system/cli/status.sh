@@ -57,15 +57,7 @@ rm -rf host
 
 host t4:2+mtty
 installed
-conf <<EOF
-[devices]
-enabled_mdev_types = nvidia-222, mtty-2
-[mdev_nvidia-222]
-device_addresses = 0000:84:00.0, 0000:99:00.0
-max_instances = 4
-[mdev_mtty-2]
-device_addresses = mtty_mtty
-EOF
+configure 'nvidia-222@0000:84:00.0, 0000:99:00.0' 'max_instances = 4' mtty-2@mtty_mtty
 call prepare begin 1 nvidia-222
 call migrate begin 2 nvidia-222 >/dev/null
 call prepare begin 3 nvidia-222
@@ -152,7 +144,7 @@ while read -r models; do
 	host "${models// /+}"
 	installed
 	vl init
-	conf <<<"$out"
+	configure <<<"$out"
 	looks models$n "$models"
 	end_host
 	rm -rf host
@@ -160,16 +152,7 @@ done < <("$sim" --list-models | awk '$1 != "gvt-g-256" { print $1 }' | xargs -n 
 
 host a40/4+l40s/8+flex
 installed
-conf <<EOF
-[devices]
-enabled_mdev_types = nvidia-558, nvidia-1148
-[mdev_nvidia-558]
-device_match = 10de:2235
-[mdev_nvidia-1148]
-device_match = 10de:26b9
-[vf_flex]
-device_match = 8086:56c0
-EOF
+configure nvidia-558@10de:2235 nvidia-1148@10de:26b9 vf_flex@8086:56c0
 for n in 1 2 3 4; do
 	domain $n "$(uuid $n)" nvidia-558 | sed "s/vm$n/instance-0000004$n/" | "$hook" --root "$root" -- instance-0000004$n prepare begin -
 	runs $n
@@ -202,16 +185,7 @@ control mig '0000:61:00.0 on'
 control mig '0001:c8:00.0 on'
 for instance in '0000:61:00.0 1g.5gb' '0000:61:00.0 2g.10gb' '0001:c8:00.0 1g.24gb'; do control mig "$instance"; done
 installed
-conf <<EOF
-[devices]
-enabled_mdev_types = nvidia-1149, nvidia-474, nvidia-1561
-[mdev_nvidia-1149]
-device_match = 10de:26b9
-[mdev_nvidia-474]
-device_addresses = 0000:61:00.0
-[mdev_nvidia-1561]
-device_addresses = 0001:c8:00.0
-EOF
+configure nvidia-1149@10de:26b9 nvidia-474@0000:61:00.0 nvidia-1561@0001:c8:00.0
 vf 1 0000:26:00.4 nvidia-1149
 vf 2 0000:26:00.5 nvidia-1149
 call prepare begin 3 nvidia-474

@@ -6,12 +6,7 @@
 vf=0000:26:00.4
 record=$root/run/vgpu-lease/leases/$vf
 host l40s/4
-conf <<END
-[devices]
-enabled_mdev_types = nvidia-1147
-[policy]
-driver_cleanup = 0
-END
+configure nvidia-1147 policy 'driver_cleanup = 0'
 with_vf() { # SUBCOMMAND...: as libvirt calls the hook for a domain that names the VF
 	sed "s/type='mdev'.*>/type='pci' managed='no'>/
 		s/<address uuid=.*>/<address domain='0x0000' bus='0x26' slot='0x00' function='0x4'\/>/; /metadata>/,/metadata>/d" \
@@ -47,14 +42,7 @@ holds "and is done then" within 10 is_done
 ### A creation that hangs: gc cannot do anything about what waits for it
 root=$tmp/mdevs
 host t4
-conf <<END
-[devices]
-enabled_mdev_types = nvidia-222
-[policy]
-lock_timeout = 3
-create_timeout = 1
-driver_cleanup = 0
-END
+configure nvidia-222 policy 'lock_timeout = 3' 'create_timeout = 1' 'driver_cleanup = 0'
 control create_delay_ms 12000
 call prepare begin 4 2>/dev/null
 call release end 4

@@ -4,10 +4,7 @@
 . "$(dirname "$0")/../../lib/cli.sh"
 
 host mtty
-conf <<END
-[devices]
-enabled_mdev_types = mtty-1
-END
+configure mtty-1
 screen=$tmp/screen
 mkfifo "$tmp/keys"
 # watch: on a terminal of its own; `keys TEXT` types there. The terminal's settings after it are in $tmp/after.

@@ -10,15 +10,7 @@ shopt -s extglob
 # Its root is part of what is printed.
 cd "$work" || exit 1
 host t4:3+a40/2+mtty
-conf <<EOF
-[devices]
-enabled_mdev_types = nvidia-222, mtty-2
-[mdev_nvidia-222]
-device_addresses = 0000:84:00.0, 0000:99:00.0
-max_instances = 2
-[mdev_mtty-2]
-device_addresses = mtty_mtty
-EOF
+configure 'nvidia-222@0000:84:00.0, 0000:99:00.0' 'max_instances = 2' mtty-2@mtty_mtty
 start_journal
 call prepare begin 1 nvidia-222
 call prepare begin 2 nvidia-222
@@ -119,14 +111,7 @@ tree_words() {
 end_host
 rm -rf host
 host t4:3+a40/2+mtty
-conf <<EOF
-[devices]
-enabled_mdev_types = nvidia-222, mtty-2
-[mdev_nvidia-222]
-device_addresses = 0000:84:00.0, 0000:99:00.0
-[mdev_mtty-2]
-device_addresses = mtty_mtty
-EOF
+configure 'nvidia-222@0000:84:00.0, 0000:99:00.0' mtty-2@mtty_mtty
 whole=$(vgpu_lease --root host status)
 for width in 80 60 40; do
 	said=$(on $width status)
@@ -138,8 +123,7 @@ done
 # Names can be longer than the terminal is wide.
 name=$(printf 'vm-%.0s' {1..30})
 domain 5 "$(uuid 5)" nvidia-222 | sed "s/<name>.*</<name>$name</" >"$tmp/long.xml"
-conf <<<"[devices]
-enabled_mdev_types = nvidia-222"
+configure nvidia-222
 "$hook" --root "$root" -- "$name" prepare begin - <"$tmp/long.xml"
 fit_table "status with a long name" status
 fit_table "list with a long name" list

@@ -5,15 +5,7 @@
 # shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4:1+l40s/4+mtty
-configure <<'END'
-[devices]
-enabled_mdev_types = nvidia-222, mtty-1, nvidia-558
-[mdev_nvidia-558]
-device_addresses = 0000:99:00.0
-[policy]
-driver_cleanup = 1
-release_wait = 1
-END
+configure nvidia-222 mtty-1 nvidia-558@0000:99:00.0 policy 'driver_cleanup = 1' 'release_wait = 1'
 asks() { # TYPE
 	sed "s|<memory |<metadata><v:lease xmlns:v='urn:vgpu-lease:domain:1'><v:device uuid='$u1' type='$1'/></v:lease></metadata>&|" "$vm"
 }

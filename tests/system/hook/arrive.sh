@@ -4,12 +4,7 @@
 # shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4:1
-settings() { # LINE...: the policy
-	{
-		printf '[devices]\nenabled_mdev_types = nvidia-222\n[policy]\ndriver_cleanup = 0\nreclaim = never\n'
-		printf '%s\n' "$@"
-	} | configure
-}
+settings() { configure nvidia-222 policy 'driver_cleanup = 0' 'reclaim = never' "$@"; } # LINE...: the policy
 migrate() { hook vm migrate begin - <"${1:-$vm}"; }
 restore() { hook vm restore begin - <"$vm"; }
 state() { lease list --json | sed -n 's/.*"state": "\(.*\)",/\1/p'; }

@@ -10,8 +10,7 @@ pool() { # "ADDRESS TYPE" of each card of the pool
 print(*[p["address"] + " " + str(p["type"]) for p in json.load(sys.stdin)["pgpus"] if p["in_pool"]], sep=", ")'
 }
 matches() { # MATCH_OF_RTX6000 MATCH_OF_RTX8000
-	printf '%s\n' '[devices]' 'enabled_mdev_types = nvidia-256, nvidia-264' '[mdev_nvidia-256]' "device_match = $1" \
-		'[mdev_nvidia-264]' "device_match = $2" | configure
+	configure "nvidia-256@$1" "nvidia-264@$2"
 }
 
 ### RTX 6000 and RTX 8000: 10de:1e30
@@ -30,14 +29,7 @@ lease check >"$work/said" 2>&1
 holds "a subsystem has four digits" says M_CONF_BAD_MATCH 10de:1e30:12ba9 <"$work/said"
 
 ### What is remembered is of one board and one version of the driver
-configure <<-END
-	[devices]
-	enabled_mdev_types = nvidia-9999, nvidia-1147
-	[mdev_nvidia-9999]
-	device_addresses = $card
-	[mdev_nvidia-1147]
-	device_addresses = 0000:99:00.0
-END
+configure "nvidia-9999@$card" nvidia-1147@0000:99:00.0
 record() { printf '%s\n' "vgpu-lease types 1 all" "9999 : NVIDIA L40S-64Q" "1147 : NVIDIA L40S-1Q" >"$types/$1"; }
 mkdir -p "$types"
 record 10de:26b9
@@ -57,8 +49,7 @@ holds "by what it lists" grep -q '^1147 : NVIDIA L40S-1Q$' "$types/10de:26b9:10d
 end_host
 rm -rf "${root:?}/run/vgpu-lease" "${root:?}/var/lib/vgpu-lease"
 host a2+a16
-printf '%s\n' '[devices]' 'enabled_mdev_types = nvidia-746, nvidia-713' '[mdev_nvidia-746]' 'device_match = 10de:25b6' \
-	'[mdev_nvidia-713]' 'device_match = 10de:25b6' | configure
+configure nvidia-746@10de:25b6 nvidia-713@10de:25b6
 is "$(pool)" "0000:08:00.0 nvidia-746, 0000:0c:00.0 nvidia-713" "each board serves its own type"
 is "$(lease types --json | python3 -c 'import json, sys
 print(*[t["id"] + " " + str(t["capacity"]) for t in json.load(sys.stdin)["types"] if t["capacity"]], sep=", ")')" \

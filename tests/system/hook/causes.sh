@@ -17,23 +17,8 @@ told() { # SENTENCE KEY [ARG...] [-- KEY...]: the refusal says so
 	shift
 	holds "$sentence" says "$@" <<<"$said"
 }
-configure <<-'EOF'
-	[devices]
-	enabled_mdev_types = nvidia-222, nvidia-474, nvidia-1147
-	[mdev_nvidia-222]
-	device_match = 10de:1eb8
-	[mdev_nvidia-474]
-	device_addresses = 0000:61:00.0
-	[mdev_nvidia-1147]
-	device_match = 10de:26b9
-	[vf_flex]
-	device_match = 8086:56c0
-	mdev_class = CUSTOM_FLEX
-	[policy]
-	driver_cleanup = 0
-	release_wait = 5
-	reclaim = never
-EOF
+configure nvidia-222@10de:1eb8 nvidia-474@0000:61:00.0 nvidia-1147@10de:26b9 vf_flex@8086:56c0 \
+	'mdev_class = CUSTOM_FLEX' policy 'driver_cleanup = 0' 'release_wait = 5' 'reclaim = never'
 cards=$(cd "$root/sys/class/mdev_bus" && printf '%s\n' 0000:8*)
 is "$(wc -l <<<"$cards")" 8 "a host with eight cards of a kind"
 

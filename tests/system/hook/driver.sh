@@ -16,12 +16,7 @@ with_handler() { flock "$root/run/vgpu-lease/handler.lock" "$@"; }
 a=0000:84:00.0 b=0000:85:00.0
 u2=${u1%??}02
 host t4:2
-configure <<-'EOF'
-	[devices]
-	enabled_mdev_types = nvidia-222
-	[policy]
-	placement = spread
-EOF
+configure nvidia-222 policy 'placement = spread'
 another 2 >"$work/2.xml"
 
 ### It removes the device by itself
@@ -39,7 +34,7 @@ is "$(removals $b) $(capacity $b) $(devices)$(leases)" "driver-remove ok 16 0" "
 control driver_removes off
 
 ### Somebody removes it before the driver is done with it
-printf '[devices]\nenabled_mdev_types = nvidia-234\n[mdev_nvidia-234]\ndevice_addresses = %s\n' $a | configure
+configure nvidia-234@$a
 control driver_removes '60000 zombie'
 another 3 >"$work/big.xml"
 u3=${u1%??}03
@@ -56,8 +51,7 @@ rm -rf "$root/var/lib/vgpu-lease"
 host t4:2
 
 ### It does not let go for eight seconds
-settings='[devices]\nenabled_mdev_types = nvidia-222\n[policy]\nplacement = spread\ndriver_cleanup = 0\n'
-printf '%b' "$settings" | configure
+configure nvidia-222 policy 'placement = spread' 'driver_cleanup = 0'
 control log clear
 control plugin_delay_ms 8000
 prepare && prepare "$work/2.xml"
@@ -84,10 +78,7 @@ is "$(devices)$(capacity $a) $(removals $a)" "16 remove EBUSY,remove ok" "and no
 ### The same of a VF that has a type
 end_host
 host l40s/2
-configure <<-'EOF'
-	[devices]
-	enabled_mdev_types = nvidia-1155
-EOF
+configure nvidia-1155
 vf=0000:26:00.4
 vf_type() { cat "$root/sys/bus/pci/devices/$vf/nvidia/current_vgpu_type"; }
 with_vf >"$work/vf.xml"

@@ -3,7 +3,7 @@
 # The driver of the only pGPU of a type is not loaded: what is remembered of the type's vGPUs says which one it was.
 # shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
-configure <<<$'[devices]\nenabled_mdev_types = mtty-2'
+configure mtty-2
 host mtty+mdpy
 prepare && release
 end_host

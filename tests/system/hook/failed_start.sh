@@ -5,13 +5,7 @@
 # shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4:2
-configure <<-'END'
-	[devices]
-	enabled_mdev_types = nvidia-222
-	[policy]
-	driver_cleanup = 0
-	start_grace = 2
-END
+configure nvidia-222 policy 'driver_cleanup = 0' 'start_grace = 2'
 one=0000:84:00.0 two=0000:85:00.0
 prepare
 is "$(parent_of $u1)" $one "a guest gets a vGPU of the first pGPU"

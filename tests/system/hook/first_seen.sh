@@ -7,10 +7,7 @@
 host l40s:2
 grace=0
 settings() { # RECLAIM SECTION_LINE...
-	{
-		printf '[devices]\nenabled_mdev_types = nvidia-1147\n[policy]\nreclaim = %s\nreclaim_grace = %s\ndriver_cleanup = 0\nrelease_wait = 2\n' "$1" $grace
-		printf '[mdev_nvidia-1147]\n%s\n' "${@:2}"
-	} | configure
+	configure nvidia-1147 "${@:2}" policy "reclaim = $1" "reclaim_grace = $grace" 'driver_cleanup = 0' 'release_wait = 2'
 }
 card=0000:26:00.0 a=0000:26:00.4 b=0000:26:00.5 c=0000:26:00.6
 set_type() { echo "$2" >"$root/sys/bus/pci/devices/$1/nvidia/current_vgpu_type"; }
@@ -41,17 +38,7 @@ said=$(start $a 2>&1)
 holds "where the card is named, it is told what frees the card of it" \
 	says M_NO_CAPACITY -- M_BLOCKED $card 1 nvidia-1150 -- M_RETYPE_WITH_RECLAIM $card nvidia-1147 <<<"$said"
 is "$(type_at $a) $(type_at $b) $(leases)" "0 1150 0" "and nothing has changed"
-configure <<END
-[devices]
-enabled_mdev_types = nvidia-1150, nvidia-1147
-[mdev_nvidia-1150]
-device_match = 10de:26b9
-[mdev_nvidia-1147]
-device_match = 10de:26b9
-[policy]
-pgpu_types = several
-reclaim = never
-END
+configure nvidia-1150@10de:26b9 nvidia-1147@10de:26b9 policy 'pgpu_types = several' 'reclaim = never'
 is "$(lease inventory --json | grep -c '"configured": true')" 4 "with several types each card is for all that it is matched for"
 settings never ""
 is "$(card_is in_pool)" false "a card that no section names is not in the pool on a guess"

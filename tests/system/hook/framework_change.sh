@@ -4,12 +4,7 @@
 # shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 mdevs=$work/mdevs vfs=$work/vfs
-settings() { # LINE...: the policy of the host in root
-	{
-		printf '[devices]\nenabled_mdev_types = nvidia-1147\n[policy]\ndriver_cleanup = 0\nrelease_wait = 2\n'
-		printf '%s\n' "$@"
-	} | configure
-}
+settings() { configure nvidia-1147 policy 'driver_cleanup = 0' 'release_wait = 2' "$@"; } # LINE...: the policy of the host in root
 root=$mdevs && host l40s-mdev:1 && settings
 root=$vfs && host l40s:1 && settings
 on() { root=$1; }

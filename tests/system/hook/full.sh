@@ -4,12 +4,7 @@
 # shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4:1
-settings() { # LINE...: of the policy
-	{
-		printf '[devices]\nenabled_mdev_types = nvidia-232\n[policy]\nreclaim = never\nlock_timeout = 1\n'
-		printf '%s\n' "$@"
-	} | configure
-}
+settings() { configure nvidia-232 policy 'reclaim = never' 'lock_timeout = 1' "$@"; } # LINE...: of the policy
 for i in 2 3 4 5; do another $i >"$work/$i.xml"; done
 trap 'umount -l "$root/run" 2>/dev/null; clean_up' EXIT
 is_full() { ! head -c 1 /dev/zero 2>/dev/null >"$root/run/more"; }

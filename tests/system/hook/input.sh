@@ -7,13 +7,7 @@
 # shellcheck disable=SC2016 # Scripts for another shell are in single quotes.
 host t4:1
 good() {
-	configure <<-'EOF'
-		[devices]
-		enabled_mdev_types = nvidia-222
-		[policy]
-		driver_cleanup = 0
-		lock_timeout = 1
-	EOF
+	configure nvidia-222 policy 'driver_cleanup = 0' 'lock_timeout = 1'
 }
 good
 

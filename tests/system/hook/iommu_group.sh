@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../../lib/hook.sh"
 host flex/4:1
 card=0000:4d:00.0 a=0000:4d:00.1 b=0000:4d:00.2 c=0000:4d:00.3
-configure <<<$'[vf_flex]\ndevice_match = 8086:56c0\n[policy]\ndriver_cleanup = 0'
+configure vf_flex@8086:56c0 policy 'driver_cleanup = 0'
 mkdir -p "$root/etc/libvirt/qemu"
 
 # domain N ADDRESS...: domain number N with these VFs.

@@ -4,18 +4,8 @@
 # shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4:2
-configure <<-'EOF'
-	[devices]
-	enabled_mdev_types = nvidia-222, nvidia-231
-	[mdev_nvidia-222]
-	device_addresses = 0000:84:00.0
-	[mdev_nvidia-231]
-	device_addresses = 0000:85:00.0
-	[policy]
-	driver_cleanup = 0
-	reclaim_grace = 0
-	release_wait = 1
-EOF
+configure nvidia-222@0000:84:00.0 nvidia-231@0000:85:00.0 policy 'driver_cleanup = 0' 'reclaim_grace = 0' \
+	'release_wait = 1'
 typed() { # TYPE [FILE]: the domain with metadata that names a type
 	sed "s|</uuid>|</uuid><metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1' project='blue'><vgpu:device uuid='$u1' type='$1'/></vgpu:lease></metadata>|" "${2:-$vm}"
 }

@@ -4,12 +4,7 @@
 # shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4:1
-configure <<-EOF
-	[devices]
-	enabled_mdev_types = nvidia-222
-	[policy]
-	driver_cleanup = 0
-EOF
+configure nvidia-222 policy 'driver_cleanup = 0'
 mkdir -p "${root:?}/run/systemd/journal"
 
 # The journal: full from its beginning. For each line that it reads it prints the messages that have come, and an empty line, and

@@ -5,12 +5,7 @@
 . "$(dirname "$0")/../../lib/hook.sh"
 host a40/4
 type=nvidia-557
-configure <<-EOF
-	[devices]
-	enabled_mdev_types = $type
-	[policy]
-	driver_cleanup = 0
-EOF
+configure "$type" policy 'driver_cleanup = 0'
 mapfile -t vfs < <(cd "$root/sys/class/mdev_bus" && printf '%s\n' *)
 instances() { cat "$root/sys/class/mdev_bus/$1/mdev_supported_types/$type/available_instances"; }
 available() { lease types --json | jq -r --arg type $type '.types[] | select(.id == $type) | .available'; }

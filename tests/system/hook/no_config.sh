@@ -19,7 +19,7 @@ nova_good() { printf '%s\n' '[devices]' 'enabled_mdev_types = nvidia-222' '[mdev
 configured() {
 	nova_good
 	chmod 644 "$nova_conf"
-	printf '%s\n' '[devices]' 'nova_conf = /etc/nova/nova.conf' '[policy]' 'driver_cleanup = 0' 'lock_timeout = 2' | configure
+	configure devices 'nova_conf = /etc/nova/nova.conf' policy 'driver_cleanup = 0' 'lock_timeout = 2'
 	chmod 644 "$conf"
 }
 another 2 >"$work/2.xml" # whose vGPU does not exist

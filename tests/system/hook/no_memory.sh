@@ -4,13 +4,7 @@
 # shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4:2
-configure <<E2
-[devices]
-enabled_mdev_types = nvidia-222
-[policy]
-driver_cleanup = 0
-release_wait = 1
-E2
+configure nvidia-222 policy 'driver_cleanup = 0' 'release_wait = 1'
 none() { [ "$(devices)$(leases)" = 0 ]; }
 state() { sed -n 's/^state=//p' "$root/run/vgpu-lease/leases/$u1" 2>/dev/null; }
 out_of_memory=$(message M_OUT_OF_MEMORY)

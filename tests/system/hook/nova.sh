@@ -4,13 +4,7 @@
 # shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4
-configure <<-'END'
-	[devices]
-	enabled_mdev_types = nvidia-222
-	[policy]
-	driver_cleanup = 0
-	start_grace = 1
-END
+configure nvidia-222 policy 'driver_cleanup = 0' 'start_grace = 1'
 card=0000:84:00.0
 
 # nova_xml [UUID]...: the domain as Nova 31 defines it, with these mdevs.

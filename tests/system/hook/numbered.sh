@@ -23,12 +23,7 @@ fails "and its start is refused" prepare "$work/one.xml"
 make_device $card nvidia-222 $one
 holds "with a device it starts without a configuration" prepare "$work/one.xml"
 release "$work/one.xml"
-configure <<-'END'
-	[devices]
-	enabled_mdev_types = nvidia-222
-	[policy]
-	driver_cleanup = 0
-END
+configure nvidia-222 policy 'driver_cleanup = 0'
 holds "plan says that it starts" lease plan "$work/one.xml"
 holds "with a configuration it starts" prepare "$work/one.xml"
 is "$(leases)" 1 "and has a lease"

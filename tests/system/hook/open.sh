@@ -5,15 +5,7 @@
 # shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4
-configure <<-'END'
-	[devices]
-	enabled_mdev_types = nvidia-222
-	[policy]
-	driver_cleanup = 0
-	release_wait = 1
-	release_timeout = 2
-	lock_timeout = 3
-END
+configure nvidia-222 policy 'driver_cleanup = 0' 'release_wait = 1' 'release_timeout = 2' 'lock_timeout = 3'
 u2=${u1%??}02
 another 2 >"$work/2.xml"
 state() { lease list --json | grep -o '"state": "[a-z]*"' | paste -sd' '; }

@@ -11,18 +11,8 @@ logger=$!
 trap 'kill $logger; clean_up' EXIT
 eventually test -S "$root/run/systemd/journal/socket"
 logged() { tr '\000-\010' '\n' <"$work/log" | says "$@" >/dev/null; }
-configure <<-'END'
-	[devices]
-	enabled_mdev_types = nvidia-222, nvidia-1147
-	[mdev_nvidia-222]
-	device_addresses = 0000:84:00.0
-	vgpu_params = frame_rate_limiter=0
-	[mdev_nvidia-1147]
-	device_match = 10de:26b9
-	vgpu_params = frame_rate_limiter=0
-	[policy]
-	driver_cleanup = 0
-END
+configure nvidia-222@0000:84:00.0 'vgpu_params = frame_rate_limiter=0' nvidia-1147@10de:26b9 \
+	'vgpu_params = frame_rate_limiter=0' policy 'driver_cleanup = 0'
 params() { cat "$root/sys/bus/mdev/devices/$u1/nvidia/vgpu_params"; }
 remove_device() { echo 1 >"$root/sys/bus/mdev/devices/$u1/remove"; }
 

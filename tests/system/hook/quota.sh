@@ -4,16 +4,7 @@
 # shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4:1
-configure <<-'EOF'
-	[devices]
-	enabled_mdev_types = nvidia-222
-	[policy]
-	driver_cleanup = 0
-	reclaim = never
-	[quota]
-	default = 1
-	none = unlimited
-EOF
+configure nvidia-222 policy 'driver_cleanup = 0' 'reclaim = never' quota 'default = 1' 'none = unlimited'
 u() { echo "${u1%??}$1"; }
 project() { # N: domain number N, of project blue, in a file of its own
 	another "$1" | sed "s|</uuid>|</uuid><metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1' project='blue'/></metadata>|" \

@@ -4,18 +4,8 @@
 # shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4:2
-configure <<-'EOF'
-	[devices]
-	enabled_mdev_types = nvidia-222, nvidia-231, nvidia-319
-	[mdev_nvidia-231]
-	device_addresses = 0000:85:00.0, 0000:86:00.0, mtty
-	max_instances = 1
-	[mdev_nvidia-319]
-	device_addresses = 0000:87:00.0
-	mdev_class = CUSTOM_BIG
-	[policy]
-	reclaim = never
-EOF
+configure nvidia-222 'nvidia-231@0000:85:00.0, 0000:86:00.0, mtty' 'max_instances = 1' nvidia-319@0000:87:00.0 \
+	'mdev_class = CUSTOM_BIG' policy 'reclaim = never'
 typed() { # TYPE: the domain with metadata that names it
 	sed "s|</uuid>|</uuid><metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$u1' type='$1'/></vgpu:lease></metadata>|" "$vm" >"$work/typed.xml"
 }

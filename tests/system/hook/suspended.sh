@@ -4,12 +4,7 @@
 # shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4:1
-configure <<-'EOF'
-	[devices]
-	enabled_mdev_types = nvidia-222
-	[policy]
-	driver_cleanup = 0
-EOF
+configure nvidia-222 policy 'driver_cleanup = 0'
 # What a process sees after a suspend: the clock that goes on meanwhile is ahead, that of running time is not.
 later() { unshare --time --boottime 1000 --fork "$@"; }
 prepare "$vm"

@@ -20,7 +20,7 @@ card() { # ADDRESS SUBSYSTEM NAME MIB
 }
 card 0000:08:00.0 157e "NVIDIA A2-2Q" 2048
 card 0000:0c:00.0 14a9 "NVIDIA A16-4Q" 4096
-configure <<<$'[devices]\nenabled_mdev_types = nvidia-700'
+configure nvidia-700
 
 asks() { # TYPE: the plan of a domain that asks for it
 	sed "s|<memory |<metadata><v:lease xmlns:v='urn:vgpu-lease:domain:1'><v:device uuid='$u1' type='$1'/></v:lease></metadata>&|" "$vm" |

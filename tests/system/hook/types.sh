@@ -5,34 +5,24 @@
 # shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4:2
-pool() { # TYPES [SECTIONS]
-	configure <<-EOF
-		[devices]
-		enabled_mdev_types = $1
-		${2-}
-		[policy]
-		reclaim = never
-		driver_cleanup = 0
-		release_wait = 5
-	EOF
-}
-two=$'[mdev_nvidia-222]\ndevice_addresses = 0000:84:00.0\n[mdev_nvidia-223]\ndevice_addresses = 0000:85:00.0\nmax_instances = 1'
+pool() { configure "$@" policy 'reclaim = never' 'driver_cleanup = 0' 'release_wait = 5'; } # TYPE...
+two=(nvidia-222@0000:84:00.0 nvidia-223@0000:85:00.0 'max_instances = 1')
 affinity=/var/lib/vgpu-lease/affinity/$u1
 check() { lease check 2>&1; }
 
 ### The pool's
-pool "nvidia-222, nvidia-223, nvidia-224"
+pool nvidia-222 nvidia-223 nvidia-224
 holds "of several enabled types without sections the first alone has cards" prepare
 is "$(type_of $u1)" nvidia-222 "and a domain without metadata gets that"
 release
 is "$(check | grep -c 'nvidia-223\>')|$(check | grep -c '^WARN.*nvidia-223\>')" "1|1" "the check calls the second a warning, once"
 is "$(check | grep -c 'nvidia-224\>')|$(check | grep -c '^WARN.*nvidia-224\>')" "1|1" "and the third"
 rm -f "$root$affinity"
-pool "nvidia-222, nvidia-999" $'[mdev_nvidia-999]\ndevice_addresses = 0000:99:00.0'
+pool nvidia-222 nvidia-999@0000:99:00.0
 holds "a type whose cards this host does not have does not count" prepare
 release
 rm -f "$root$affinity"
-pool "nvidia-222, nvidia-223, nvidia-999" "$two"$'\n[mdev_nvidia-999]\ndevice_addresses = 0000:99:00.0'
+pool "${two[@]}" nvidia-999@0000:99:00.0
 said=$(prepare 2>&1)
 holds "of those that have cards one has to be named, and no other is advised" \
 	says M_WHICH_TYPE "nvidia-222, nvidia-223" <<<"$said"
@@ -40,7 +30,7 @@ pool nvidia-999
 said=$(prepare 2>&1)
 holds "where the only type has no card, the refusal says why there is none" \
 	says M_NO_CAPACITY "$(message M_ONLY_TYPE nvidia-999)" <<<"$said"
-pool "nvidia-998, nvidia-999"
+pool nvidia-998 nvidia-999
 said=$(prepare 2>&1)
 holds "where none of several has a card, none is advised" \
 	says M_ABSENT_NO_TYPE_SERVED "nvidia-998, nvidia-999" <<<"$said"
@@ -48,7 +38,7 @@ configure <<<'[devices]'
 said=$(prepare 2>&1)
 holds "where no type is enabled, that is said" says M_ABSENT_NO_TYPE_ENABLED <<<"$said"
 make_device 0000:84:00.0 nvidia-224 $u1
-pool "nvidia-222, nvidia-223" "$two"
+pool "${two[@]}"
 holds "a device that exists is taken as what it is" prepare
 release
 echo 1 >"$root/sys/bus/mdev/devices/$u1/remove"
@@ -62,7 +52,7 @@ pool nvidia-223
 holds "a remembered type that is not enabled any more gives way" prepare
 is "$(type_of $u1)" nvidia-223 "to the pool's"
 release
-pool "nvidia-222, nvidia-223" "$two"
+pool "${two[@]}"
 holds "one that is enabled stays, though the pool has several" prepare
 is "$(type_of $u1)" nvidia-223 "and it is the same again"
 release
@@ -75,7 +65,7 @@ sed "s|</uuid>|</uuid><metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'
 holds "with which the domain starts" prepare "$work/typed.xml"
 release
 
-pool "nvidia-223, nvidia-224" "${two//222/224}"
+pool nvidia-223@0000:85:00.0 'max_instances = 1' nvidia-224@0000:84:00.0
 said=$(prepare 2>&1)
 holds "where it is no longer enabled and others are, the refusal names it" \
 	says M_TYPE_DISABLED nvidia-222 "$affinity" "nvidia-223, nvidia-224" <<<"$said"
@@ -85,7 +75,7 @@ said=$(prepare "$work/nova.xml" 2>&1)
 holds "of Nova's instance, which has no such metadata, it says what can be done with Nova" \
 	says M_TYPE_DISABLED_NOVA nvidia-222 "nvidia-223, nvidia-224" <<<"$said"
 fails "and nothing of the metadata" says M_OR_WRITE <<<"$said"
-pool "nvidia-222, nvidia-223" "$two"
+pool "${two[@]}"
 
 ### A definition's
 mkdir -p "$root/etc/mdevctl.d/0000:85:00.0"
@@ -102,7 +92,7 @@ is "$(type_of $u1)" nvidia-222 "so that is what helps"
 end_host
 rm -r "${root:?}"
 host t4:3
-pool "nvidia-222, nvidia-223, nvidia-224" "$two"$'\n[mdev_nvidia-224]\ndevice_addresses = 0000:86:00.0'
+pool "${two[@]}" nvidia-224@0000:86:00.0
 control register "0000:86:00.0 off"
 said=$(prepare 2>&1)
 holds "of three types only those of cards that are ready are advised" says M_WHICH_TYPE "nvidia-222, nvidia-223" <<<"$said"

@@ -4,10 +4,7 @@
 # shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4:1
-{
-	printf '[devices]\nenabled_mdev_types = nvidia-232\n[policy]\nlock_timeout = 1\nrelease_wait = 1\n'
-	printf 'reclaim = never\ndriver_cleanup = 0\n'
-} | configure
+configure nvidia-232 policy 'lock_timeout = 1' 'release_wait = 1' 'reclaim = never' 'driver_cleanup = 0'
 u2=${u1%??}02
 u9=${u1%??}09
 another 2 >"$work/2.xml"

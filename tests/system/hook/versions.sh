@@ -6,14 +6,7 @@
 . "$(dirname "$0")/../../lib/leased.sh"
 
 host t4
-configure <<'END'
-[devices]
-enabled_mdev_types = nvidia-222
-[policy]
-release_wait = 0
-release_timeout = 1
-driver_cleanup = 0
-END
+configure nvidia-222 policy 'release_wait = 0' 'release_timeout = 1' 'driver_cleanup = 0'
 later=c6f1a2b3-0000-4000-8000-00000000000a
 file=$root/run/vgpu-lease/leases/$later
 another 2 >"$work/vm2.xml"

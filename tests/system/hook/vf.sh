@@ -5,12 +5,8 @@
 . "$(dirname "$0")/../../lib/hook.sh"
 host l40s:2+t4:1+flex/4:1
 pool() { # LINE...: the policy
-	{
-		printf '[devices]\nenabled_mdev_types = nvidia-222, nvidia-1147\n'
-		printf '[mdev_nvidia-222]\ndevice_match = 10de:1eb8\n[mdev_nvidia-1147]\ndevice_match = 10de:26b9\n'
-		printf 'vgpu_params = frame_rate_limiter=0\n[vf_flex]\ndevice_match = 8086:56c0\n[policy]\ndriver_cleanup = 0\nrelease_wait = 2\n'
-		printf '%s\n' "$@"
-	} | configure
+	configure nvidia-222@10de:1eb8 nvidia-1147@10de:26b9 'vgpu_params = frame_rate_limiter=0' vf_flex@8086:56c0 \
+		policy 'driver_cleanup = 0' 'release_wait = 2' "$@"
 }
 pool 'reclaim = never'
 
@@ -201,15 +197,7 @@ rm -r "$root/etc/libvirt"
 end 3 $a
 
 ### Plain VFs
-configure <<'END'
-[devices]
-enabled_mdev_types = nvidia-1147
-[vf_flex]
-device_match = 8086:56c0
-[policy]
-reclaim = never
-release_wait = 2
-END
+configure nvidia-1147 vf_flex@8086:56c0 policy 'reclaim = never' 'release_wait = 2'
 holds "a domain with a plain VF starts" start 6 $flex
 is "$(lease list --json | sed -n 's/.*"\(id\|type\|framework\|pgpu\)": "\?\([^",]*\).*/\2/p' | tr '\n' ' ')" \
 	"$flex flex vf 0000:4d:00.0 " "it is leased"
@@ -238,7 +226,7 @@ is "$(leases)" 0 "all are released"
 ### What is not ours
 holds "a domain with another PCI device passes" start 8 0000:84:00.0
 holds "also where that is none" start 8 0000:aa:00.0
-printf '[devices]\nenabled_mdev_types = nvidia-222\n[mdev_nvidia-222]\ndevice_match = 10de:1eb8\n' | configure
+configure nvidia-222@10de:1eb8
 holds "a VF that no section names passes" start 8 $flex
 said=$(start 8 $flex no "$(with_type $flex nvidia-222)" 2>&1)
 is "$said" "$(message M_REFUSED vm8 $flex "$(message M_NO_SUCH_VF "$(message M_NO_SECTION 0000:4d:00.0)")")" \

@@ -29,9 +29,9 @@ refused() {
 	is "$(grep -c -F vm1.xml "$work/check")" 1 "$1: in one line"
 	rm "$root/etc/libvirt/qemu/vm1.xml"
 }
-typed() { printf '%s\n' '[devices]' 'enabled_mdev_types = nvidia-1147' "$@" '[policy]' 'driver_cleanup = 0' | configure; }
+typed() { configure "nvidia-1147${1:+@$1}" policy 'driver_cleanup = 0'; } # [CARDS]
 
-typed '[mdev_nvidia-1147]' "device_addresses = $pf"
+typed $pf
 holds "a domain with a VF of the pool starts" start 1 $vf
 end 1 $vf
 control vfs "$pf off"
@@ -42,9 +42,9 @@ holds "and one behind the card's last VF" start 1 0000:26:01.0
 holds "and a VF of a card that is not configured" start 1 $plain yes
 control vfs "$flex off"
 holds "whether that has its VFs or not" start 1 $plain yes
-typed '[mdev_nvidia-1147]' 'device_match = 10de:26b9'
+typed 10de:26b9
 refused "its card is matched" $vf M_VFS_ENABLE $pf
-typed '[mdev_nvidia-1147]' "device_addresses = $vf"
+typed $vf
 refused "it is named itself" $vf M_VFS_ENABLE $pf
 says M_VFS_NOT_ENABLED -- M_VFS_RESTART $pf < <(grep -F vgpu-lease.conf "$work/check")
 tap_verdict $? "check says of the line that names it how its VFs are enabled" "$(cat "$work/check")"
@@ -54,12 +54,12 @@ refused "a type takes all cards" $vf M_VFS_ENABLE $pf
 arrived() { domain 1 $vf | hook vm1 migrate begin - >"$work/err" 2>&1; }
 fails "it cannot arrive either" arrived
 holds "for the same reason" says M_VFS_ENABLE $pf <"$work/err"
-configure <<<$'[devices]\nenabled_mdev_types = nvidia-222\n[mdev_nvidia-222]\ndevice_addresses = 0000:99:00.0'
+configure nvidia-222@0000:99:00.0
 refused "it was a vGPU before" $vf M_VFS_ENABLE $pf
 control vfs "$pf on"
-typed '[mdev_nvidia-1147]' "device_addresses = 0000:26:00.5"
+typed 0000:26:00.5
 refused "it exists, and only another VF of its card is configured" $vf M_VF_NOT_CONFIGURED
-configure <<<$'[vf_flex]\ndevice_match = 8086:56c0'
+configure vf_flex@8086:56c0
 refused "a plain VF of a card that is matched" $plain M_VFS_NOT_ENABLED
 holds "a VF that takes types passes where none is enabled" start 1 0000:26:00.5
 control vfs "$flex on"

@@ -5,13 +5,7 @@
 # shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host flex/4
-configure <<-END
-	[vf_flex]
-	device_match = 8086:56c0
-	[policy]
-	driver_cleanup = 0
-	release_wait = 2
-END
+configure vf_flex@8086:56c0 policy 'driver_cleanup = 0' 'release_wait = 2'
 pci=$root/sys/bus/pci/devices pf=0000:4d:00.0 first=0000:4d:00.1 second=0000:4d:00.2 third=0000:4d:00.3 last=0000:4d:00.4
 domain() { # N ADDRESS [MANAGED]
 	local n domain bus slot function

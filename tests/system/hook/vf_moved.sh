@@ -46,7 +46,7 @@ for named in 0000:4d:00.0 0000:4d:00.1; do
 	rm -rf "$root/var/lib/vgpu-lease" "$root/run/vgpu-lease"
 	# shellcheck disable=SC2086 # Words.
 	device 4d $flex
-	printf '[vf_flex]\ndevice_addresses = %s\n' $named | configure
+	configure "vf_flex@$named"
 	holds "a VF of [vf_flex] is leased, $named in the file" start 1
 	end 1
 	holds "and once more" start 1
@@ -65,15 +65,15 @@ for named in 0000:4d:00.0 0000:4d:00.1; do
 	holds "and the one that it was is refused" eval "device 4d $flex; refused 1 8086:56c0:8086:4905 15b3:101d:15b3:0016"
 done
 
-printf '[vf_flex]\ndevice_match = 8086:56c0\n' | configure
+configure vf_flex@8086:56c0
 holds "what device_match selects needs no confirmation" start 1
 end 1
-printf '[vf_flex]\ndevice_addresses = 0000:4d:00.0\ndevice_match = 8086:56c0\n' | configure
+configure vf_flex@0000:4d:00.0 'device_match = 8086:56c0'
 holds "nor does a device that has the address and that device_match selects" start 1
 end 1
-printf '[vf_flex]\ndevice_match = 8086:ffff\n' | configure
+configure vf_flex@8086:ffff
 lease gc >/dev/null
-printf '[vf_flex]\ndevice_addresses = 0000:4d:00.0\n' | configure
+configure vf_flex@0000:4d:00.0
 # shellcheck disable=SC2086
 device 4d $connectx
 holds "an address that was taken out of the file is forgotten" start 1

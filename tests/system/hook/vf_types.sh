@@ -25,7 +25,7 @@ settings() {
 		[mdev_nvidia-1147]
 		device_addresses = $vfs.6
 	END
-	printf '%s\n' '[devices]' 'nova_conf = /etc/nova/nova.conf' '[policy]' 'reclaim = never' 'driver_cleanup = 0' 'release_wait = 2' "$@" | configure
+	configure devices 'nova_conf = /etc/nova/nova.conf' policy 'reclaim = never' 'driver_cleanup = 0' 'release_wait = 2' "$@"
 }
 
 mdev() { # N [TYPE]: a domain, whose metadata may ask for a type
@@ -120,12 +120,7 @@ done
 # Plain VFs
 end_host
 host flex
-configure <<-END
-	[vf_small]
-	device_addresses = 0000:4d:00.1
-	[vf_large]
-	device_addresses = 0000:4d:00.2
-END
+configure vf_small@0000:4d:00.1 vf_large@0000:4d:00.2
 is "$(lease check --json | python3 -c 'import json, sys
 print(*[c["message"] for c in json.load(sys.stdin)["checks"] if c["what"] == "type" and c["status"] == "PASS"], sep="\n")' | wc -l)" 2 \
 	"plain VFs of one card can have two names, and a start with each would succeed"

@@ -5,18 +5,7 @@
 . "$(dirname "$0")/../../lib/hook.sh"
 host l40s:2
 settings() { # ADDRESSES_1147 ADDRESSES_1150: two cards, a type each
-	configure <<-END
-		[devices]
-		enabled_mdev_types = nvidia-1147, nvidia-1150
-		[mdev_nvidia-1147]
-		device_addresses = $1
-		[mdev_nvidia-1150]
-		device_addresses = $2
-		[policy]
-		reclaim = never
-		driver_cleanup = 0
-		release_wait = 2
-	END
+	configure "nvidia-1147@$1" "nvidia-1150@$2" policy 'reclaim = never' 'driver_cleanup = 0' 'release_wait = 2'
 }
 settings 0000:26:00.0 0000:27:00.0
 ns=urn:vgpu-lease:domain:1 a=0000:26:00.4 b=0000:26:00.5

@@ -5,13 +5,7 @@
 # shellcheck source=tests/lib/leased.sh
 . "$(dirname "$0")/../../lib/leased.sh"
 host t4:2+mtty
-configure <<'END'
-[devices]
-enabled_mdev_types = nvidia-222
-[policy]
-driver_cleanup = 0
-reclaim = never
-END
+configure nvidia-222 policy 'driver_cleanup = 0' 'reclaim = never'
 write_node "$work/node.xml" 8 4 1
 for n in 1 2 3 4; do make_device 0000:84:00.0 nvidia-222 "$(vgpu $n)"; done
 

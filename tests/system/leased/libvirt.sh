@@ -6,15 +6,7 @@
 # shellcheck source=tests/lib/leased.sh
 . "$(dirname "$0")/../../lib/leased.sh"
 host t4+flex
-configure <<'END'
-[devices]
-enabled_mdev_types = nvidia-222
-[vf_flex]
-device_match = 8086:56c0
-[policy]
-driver_cleanup = 0
-reclaim = never
-END
+configure nvidia-222 vf_flex@8086:56c0 policy 'driver_cleanup = 0' 'reclaim = never'
 u2=${u1%??}02 u3=${u1%??}03 u4=${u1%??}04 u5=${u1%??}05
 vf=0000:4d:00.2
 vf_hostdev="<hostdev mode='subsystem' type='pci' managed='yes'><source><address domain='0x0000' bus='0x4d' slot='0x00' function='0x2'/></source></hostdev>"

@@ -5,14 +5,7 @@
 # shellcheck source=tests/lib/leased.sh
 . "$(dirname "$0")/../../lib/leased.sh"
 host t4
-configure <<'END'
-[devices]
-enabled_mdev_types = nvidia-222
-[policy]
-driver_cleanup = 0
-release_timeout = 1
-release_wait = 0
-END
+configure nvidia-222 policy 'driver_cleanup = 0' 'release_timeout = 1' 'release_wait = 0'
 hold_and_release() { # starts the domain, opens its device, and lets libvirt call release
 	prepare && open_device "$u1" && release
 }

@@ -21,12 +21,7 @@ is "$(wc -l <"$work/err")" 1 "told in one line"
 host t4:2
 ready() { status "$leased" --root "$root" --wait-ready "$1"; }
 is "$(ready 0) $(cat "$work/out")" "0 $(message M_NO_WAIT_CONF)" "without a configuration there is nothing to wait for, and it says so"
-configure <<'END'
-[devices]
-enabled_mdev_types = nvidia-222
-[mdev_nvidia-222]
-device_addresses = 0000:84:00.0, 0000:85:00.0
-END
+configure 'nvidia-222@0000:84:00.0, 0000:85:00.0'
 is "$(ready 0) $(cat "$work/out")" "0 " "what is ready is not waited for"
 control register "0000:85:00.0 off"
 is "$(ready 1)" 1 "a card that does not come is waited for, and no longer than was said"
@@ -36,12 +31,7 @@ holds "it is named" grep -qF 0000:85:00.0 "$work/err"
 	control register "0000:85:00.0 on"
 } &
 is "$(ready 60)" 0 "one that comes late is what was waited for"
-configure <<'END'
-[devices]
-enabled_mdev_types = nvidia-222
-[mdev_nvidia-222]
-device_match = 10de:2235
-END
+configure nvidia-222@10de:2235
 is "$(ready 1)" 1 "a match that fits no card is not what is ready"
 configure </dev/null
 is "$(ready 60) $(cat "$work/out")" "0 $(message M_NO_WAIT_TYPE)" "a configuration that enables no type has nothing to wait for, and it says so"
@@ -56,7 +46,7 @@ echo nonsense >>"$root/etc/vgpu-lease.conf"
 is "$(ready 60)" 1 "a configuration with an error is not waited with"
 
 ### --check-config
-printf '[devices]\nenabled_mdev_types = nvidia-222\n' | configure
+configure nvidia-222
 is "$("$leased" --root "$root" --check-config 2>&1; echo $?)" 0 "a valid configuration is no error of a reload"
 echo '[nonsense]' >>"$root/etc/vgpu-lease.conf"
 "$leased" --root "$root" --check-config 2>"$work/err"
@@ -65,12 +55,7 @@ holds "which says what is wrong" says M_CONF_AT "$root/etc/vgpu-lease.conf" 3 "[
 holds "and the unit's reload runs it" grep -q '^ExecReload=.*/vgpu-leased --check-config$' "$builddir/etc/systemd/vgpu-leased.service"
 
 ### Closed standard descriptors
-configure <<'END'
-[devices]
-enabled_mdev_types = nvidia-222
-[policy]
-driver_cleanup = 0
-END
+configure nvidia-222 policy 'driver_cleanup = 0'
 prepare
 "$leased" --root "$root" --foreground <&- >&- 2>&- &
 daemon=$!

@@ -9,15 +9,7 @@ a=0000:84:00.0 b=0000:85:00.0
 nova=$root/etc/nova/nova.conf
 
 # settings [POLICY]...: a compute node whose Nova has the first card.
-settings() {
-	configure <<-END
-		[devices]
-		nova_conf = /etc/nova/nova.conf
-		[policy]
-		driver_cleanup = 0
-		$(printf '%s\n' "$@")
-	END
-}
+settings() { configure devices 'nova_conf = /etc/nova/nova.conf' policy 'driver_cleanup = 0' "$@"; }
 # nova_conf TYPE: what Nova enables.
 nova_conf() {
 	mkdir -p "${nova%/*}" "$root/etc/libvirt/qemu"
@@ -150,13 +142,7 @@ nova_conf nvidia-222
 clear_all
 
 ### A domain that is defined while gc still finishes releases
-configure <<-END
-	[devices]
-	nova_conf = /etc/nova/nova.conf
-	[policy]
-	driver_cleanup = 2
-	start_grace = 1
-END
+configure devices 'nova_conf = /etc/nova/nova.conf' policy 'driver_cleanup = 2' 'start_grace = 1'
 prepare
 leave 2
 leave 3

@@ -33,13 +33,7 @@ guest() { # N: an instance with vGPU N starts, and is deleted
 	prepare "$work/instance.xml" && release "$work/instance.xml"
 }
 settings() {
-	configure <<-END
-		[devices]
-		nova_conf = /etc/nova/nova.conf
-		[policy]
-		driver_cleanup = 0
-		reclaim_grace = $1
-	END
+	configure devices 'nova_conf = /etc/nova/nova.conf' policy 'driver_cleanup = 0' "reclaim_grace = $1"
 }
 passes() { lease metrics | sed -n 's/^vgpu_lease_handler_last_pass.* //p'; }
 # looks: the handler makes another pass, and all that it would remove is gone.
@@ -131,15 +125,7 @@ type_at() { cat "$root/sys/bus/pci/devices/$1/nvidia/current_vgpu_type"; }
 set_type() { echo "$2" >"$root/sys/bus/pci/devices/$1/nvidia/current_vgpu_type"; }
 types() { type_at 0000:26:00.4; type_at 0000:26:00.5; }
 preset() {
-	configure <<-END
-		[devices]
-		enabled_mdev_types = $1
-		[mdev_$1]
-		device_addresses = $card
-		[policy]
-		driver_cleanup = 0
-		reclaim_grace = 0
-	END
+	configure "$1@$card" policy 'driver_cleanup = 0' 'reclaim_grace = 0'
 }
 preset nvidia-1150
 with_vf >"$work/vf.xml"
@@ -163,15 +149,7 @@ holds "having listed them first" says M_WILL_GO 0000:26:00.4 0000:26:00.4 nvidia
 ### Proxmox: an mdev for each vGPU of a machine, while it runs, with both numbers in its UUID; no definition, no libvirt
 rm -r "${root:?}"/{run/vgpu-lease,var/lib/vgpu-lease,etc/mdevctl.d}
 for device in $(devices); do echo 1 >"$root/sys/bus/mdev/devices/$device/remove"; done
-configure <<-END
-	[devices]
-	enabled_mdev_types = $type
-	[mdev_$type]
-	device_addresses = 0000:41:00.0
-	[policy]
-	driver_cleanup = 0
-	reclaim_grace = 0
-END
+configure "$type@0000:41:00.0" policy 'driver_cleanup = 0' 'reclaim_grace = 0'
 proxmox() { printf '%08d-0000-0000-0000-%012d' "$1" "$2"; } # HOSTPCI VMID
 running=$(proxmox 0 100) starting=$(proxmox 1 101)
 start

@@ -5,10 +5,7 @@
 # shellcheck source=tests/lib/leased.sh
 . "$(dirname "$0")/../../lib/leased.sh"
 host t4
-configure <<'END'
-[devices]
-enabled_mdev_types = nvidia-222
-END
+configure nvidia-222
 
 # Writes what it hears to $heard, a line for each datagram.
 heard=$work/heard

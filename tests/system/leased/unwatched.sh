@@ -5,13 +5,7 @@
 # shellcheck source=tests/lib/leased.sh
 . "$(dirname "$0")/../../lib/leased.sh"
 host t4
-configure <<'END'
-[devices]
-enabled_mdev_types = nvidia-222
-[policy]
-driver_cleanup = 0
-release_wait = 0
-END
+configure nvidia-222 policy 'driver_cleanup = 0' 'release_wait = 0'
 real=$leased
 wrapped=$work/leased
 
