@@ -223,24 +223,6 @@ struct gc cmd_gc_pass(struct cmd *cmd)
 			    .dry = true };
 }
 
-int cmd_check_grace(const struct cmd_call *call, struct err *err)
-{
-	long grace_s;
-
-	if (!call->grace || text_number(call->grace, 0, CONFIG_GRACE_MAX_S, &grace_s))
-		return 0;
-	return err_set(err, EINVAL, "invalid value '%s' of --grace: expected seconds, 0 to %d", call->grace,
-		       CONFIG_GRACE_MAX_S);
-}
-
-void cmd_take_grace(struct cmd *cmd)
-{
-	long grace_s;
-
-	if (cmd->call->grace && text_number(cmd->call->grace, 0, CONFIG_GRACE_MAX_S, &grace_s))
-		cmd->config.policy.reclaim_grace_s = (int)grace_s;
-}
-
 /* An id, or a name, which is several of such words. */
 static bool can_be_type(const char *text)
 {

@@ -2,8 +2,8 @@
 /*
  * The operator's command: what its sub-commands share.
  *
- * A sub-command is a table entry and one file, cmd_NAME.c. main() finds it, checks the command line, opens what it
- * needs, and prints its error. This is the only layer that prints, besides main().
+ * A sub-command is a table entry in cmd_NAME.c, or in that of one it is akin to. main() finds it, checks the
+ * command line, opens what it needs, and prints its error. This is the only layer that prints, besides main().
  */
 #pragma once
 
@@ -131,23 +131,12 @@ int cmd_survey(struct cmd *cmd, struct world *world, struct err *err);
 /* A pass of gc over this host that only judges. */
 struct gc cmd_gc_pass(struct cmd *cmd);
 
-/* --grace SECONDS, for the checks of a command line, and in the place of the configuration's reclaim_grace. */
-int cmd_check_grace(const struct cmd_call *call, struct err *err);
-void cmd_take_grace(struct cmd *cmd);
-
-/*
- * A pass that is to remove what was not made for a guest, too: says first, on standard error, what that is. Nothing is
- * changed; the caller makes the pass then.
- */
-int cmd_gc_announce(const struct gc *pass, struct err *err);
-
+/* What a pass says of a vGPU, leased or not; NULL: nothing. */
+const struct gc_item *cmd_gc_item(const struct gc *pass, const char *id);
 /* What happens to an item, or did: "remove", "removed", "drop", ... */
 const char *cmd_gc_outcome(const struct gc_item *item);
 /* What to do about a lease that is to go, or why it stays and until when: a clause. */
 const char *cmd_gc_advice(char buf[REASON_SIZE], const struct gc_item *item);
-
-/* Prints what a pass did about each vGPU, and why. */
-void cmd_gc_print(const struct cmd *cmd, const struct gc *pass);
 
 /* A --type that neither the configuration nor the host nor a lease has is mostly a typo, and an error. */
 int cmd_check_type(const struct cmd *cmd, struct err *err);

@@ -12,28 +12,22 @@
 
 enum { NOTE_SIZE = REASON_SIZE + 64 };
 
-/* What is wrong with a lease, or is about to happen to it; NULL where all is well. */
+/*
+ * What is wrong with a lease, or is about to happen to it; NULL where all is well. The verdict is of a moment later than
+ * the list: the lease may be gone.
+ */
 static const char *note_of(const struct gc_item *item, char buf[NOTE_SIZE])
 {
-	bool active = item && item->lease.state == LEASE_ACTIVE;
+	bool active = item && item->leased && item->lease.state == LEASE_ACTIVE;
 	char advice[REASON_SIZE];
 
-	if (!item || (active && item->exists == PRESENT && item->outcome == GC_STAYS && !item->due_ms))
+	if (!item || !item->leased || (active && item->exists == PRESENT && item->outcome == GC_STAYS && !item->due_ms))
 		return NULL;
 	if (item->outcome != GC_GOES && !item->due_ms)
 		return active && !item->exists ? "its device is gone" : item->why;
 	snprintf(buf, NOTE_SIZE, "%s; %s", item->outcome == GC_GOES ? item->why : "its domain is not running",
 		 cmd_gc_advice(advice, item));
 	return buf;
-}
-
-/* The verdicts are of a moment later than the list: a lease may be new or gone. */
-static const struct gc_item *verdict_on(const struct gc *verdicts, const char *id)
-{
-	for (size_t i = 0; i < verdicts->n && verdicts->items[i].leased; i++)
-		if (strcmp(verdicts->items[i].vgpu.id, id) == 0)
-			return &verdicts->items[i];
-	return NULL;
 }
 
 static const struct table_layout layout = {
@@ -59,7 +53,7 @@ static void print(const struct cmd *cmd, const struct leases *leases, const stru
 		row_vgpu(&rows, &l->vgpu);
 		json_out_string(rows.json, "uuid", l->vgpu.framework == FW_MDEV ? l->vgpu.id : NULL);
 		row_whole_lease(&rows, l, l->framebuffer_mib);
-		row_text(&rows, COL_NOTE, "note", note_of(verdict_on(verdicts, l->vgpu.id), note));
+		row_text(&rows, COL_NOTE, "note", note_of(cmd_gc_item(verdicts, l->vgpu.id), note));
 		row_end(&rows);
 	}
 	json_out_close(rows.json);

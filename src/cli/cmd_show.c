@@ -142,10 +142,10 @@ static void ask_gc(struct show *show)
 	if (gc_run(&show->pass, &err) < 0)
 		out_warn("cannot tell what 'vgpu-lease gc' would do: %s", err.text);
 	for (size_t i = 0; i < show->n; i++) {
-		show->views[i].gc = "see 'vgpu-lease gc --dry-run'";
-		for (const struct gc_item *item = show->pass.items; item < show->pass.items + show->pass.n; item++)
-			if (item->leased && strcmp(item->vgpu.id, show->views[i].id) == 0)
-				show->views[i].gc = cmd_gc_advice(show->advice[i], item);
+		const struct gc_item *item = cmd_gc_item(&show->pass, show->views[i].id);
+
+		show->views[i].gc = item && item->leased ? cmd_gc_advice(show->advice[i], item)
+							 : "see 'vgpu-lease gc --dry-run'";
 	}
 }
 

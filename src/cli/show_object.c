@@ -181,9 +181,7 @@ static int read_facts(struct facts *facts, struct err *err)
 	facts->pass = cmd_gc_pass(cmd);
 	if (gc_run(&facts->pass, &why) < 0)
 		out_warn("cannot tell what 'vgpu-lease gc' would do: %s", why.text);
-	for (size_t i = 0; i < facts->pass.n; i++)
-		if (strcmp(facts->pass.items[i].vgpu.id, id) == 0)
-			facts->verdict = &facts->pass.items[i];
+	facts->verdict = cmd_gc_item(&facts->pass, id);
 	return 0;
 }
 
