@@ -32,7 +32,7 @@ static const char *note_of(const struct gc_item *item, char buf[NOTE_SIZE])
 
 static const struct table_layout layout = {
 	.columns = { COL_ID, COL_TYPE, COL_PARENT, COL_STATE, COL_ORIGIN, COL_AGE, COL_DOMAIN, COL_INSTANCE, COL_NOTE },
-	.more = { COL_PGPU, COL_NUMA, COL_FRAMEBUFFER, COL_FRAMEWORK, COL_PROJECT, COL_SINCE },
+	.more = { COL_PGPU, COL_NUMA, COL_MIB, COL_FRAMEWORK, COL_PROJECT, COL_SINCE },
 	.narrow = { COL_ORIGIN, COL_PARENT, COL_AGE, COL_INSTANCE },
 	.if_any = COL_INSTANCE,
 };

@@ -78,10 +78,10 @@ static struct kind *find_kinds(const struct cmd_call *call, const struct world *
 }
 
 static const struct table_layout layout = {
-	.columns = { COL_TYPE, COL_NAME, COL_CLASS, COL_FRAMEBUFFER, COL_HEADS, COL_RESOLUTION, COL_CAPACITY, COL_USED,
+	.columns = { COL_TYPE, COL_NAME, COL_CLASS, COL_MIB, COL_HEADS, COL_RESOLUTION, COL_CAPACITY, COL_USED,
 		     COL_AVAILABLE, COL_HOST, COL_PGPUS },
 	.more = { COL_FRAMEWORK },
-	.narrow = { COL_RESOLUTION, COL_HEADS, COL_CLASS, COL_PGPUS, COL_HOST, COL_FRAMEBUFFER, COL_NAME },
+	.narrow = { COL_RESOLUTION, COL_HEADS, COL_CLASS, COL_PGPUS, COL_HOST, COL_MIB, COL_NAME },
 };
 
 /* "0000:84:00.0*, 0000:85:00.0": the star is on those that are configured for the type. */

@@ -198,7 +198,7 @@ void row_whole_lease(struct rows *rows, const struct lease *lease, int mib)
 		out_age(age, lease->since_ms);
 	}
 	row_number(rows, COL_NUMA, "numa_node", lease ? lease->numa : UNKNOWN);
-	row_number(rows, COL_FRAMEBUFFER, "framebuffer_mib", mib);
+	row_number(rows, COL_MIB, "framebuffer_mib", mib);
 	row_lease(rows, lease);
 	row_text(rows, COL_ORIGIN, "origin", lease ? lease_origin_word(lease->origin) : NULL);
 	row_text(rows, COL_PROJECT, "project", lease ? lease->project : NULL);
@@ -272,7 +272,7 @@ void row_type(struct rows *rows, const struct inv_type *type, const struct confi
 	table_text(&rows->table, COL_NAME, type->name);
 	json_out_string(rows->json, "name", type->name); /* "" where the driver has not said it */
 	row_text(rows, COL_CLASS, "class", out_class(config, type->id));
-	row_number(rows, COL_FRAMEBUFFER, "framebuffer_mib", type->framebuffer_mib);
+	row_number(rows, COL_MIB, "framebuffer_mib", type->framebuffer_mib);
 	row_number(rows, COL_HEADS, "heads", type->heads);
 	row_text(rows, COL_RESOLUTION, "resolution", type->resolution);
 }

@@ -296,9 +296,8 @@ static void json_vgpu(struct json_out *json, const struct facts *facts)
 }
 
 static const struct table_layout types_layout = {
-	.columns = { COL_TYPE, COL_NAME, COL_CLASS, COL_FRAMEBUFFER, COL_CAPACITY, COL_USED, COL_AVAILABLE,
-		     COL_REASON },
-	.narrow = { COL_NAME, COL_CLASS, COL_FRAMEBUFFER },
+	.columns = { COL_TYPE, COL_NAME, COL_CLASS, COL_MIB, COL_CAPACITY, COL_USED, COL_AVAILABLE, COL_REASON },
+	.narrow = { COL_NAME, COL_CLASS, COL_MIB },
 };
 
 static void print_types(const struct status *status, const struct card_row *card)

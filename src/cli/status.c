@@ -177,8 +177,8 @@ static void print_facts(const struct status *status, const struct term *term, co
 }
 
 static const struct table_layout layout = {
-	.columns = { COL_DOMAIN, COL_INSTANCE, COL_TYPE, COL_FRAMEBUFFER, COL_STATE, COL_AGE, COL_ID },
-	.narrow = { COL_FRAMEBUFFER, COL_ID, COL_AGE, COL_INSTANCE, COL_TYPE },
+	.columns = { COL_DOMAIN, COL_INSTANCE, COL_TYPE, COL_MIB, COL_STATE, COL_AGE, COL_ID },
+	.narrow = { COL_MIB, COL_ID, COL_AGE, COL_INSTANCE, COL_TYPE },
 	.if_any = COL_INSTANCE,
 };
 
@@ -201,7 +201,7 @@ static char *draw_vgpus(const struct status *status, const struct term *term)
 		row_begin(&rows);
 		row_vgpu(&rows, v->ref);
 		row_whole_lease(&rows, v->lease, v->mib);
-		table_text(&rows.table, COL_FRAMEBUFFER, v->mib > 0 ? gib : NULL);
+		table_text(&rows.table, COL_MIB, v->mib > 0 ? gib : NULL);
 		if (lost_device(status, v->lease))
 			table_coloured(&rows.table, COL_STATE, "no device", TERM_RED);
 		else if (!v->lease)

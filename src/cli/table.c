@@ -12,48 +12,12 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-/* What a column is called, and what stands in it: TEXT may go below its line. */
+#define ENTRY(column, holds) [COL_##column] = { #column, holds }
+
 static const struct {
 	const char *name;
 	enum { WORD, NUMBER, TEXT } kind;
-} dictionary[COLUMNS] = {
-	[COL_OUTCOME] = { "OUTCOME", WORD },
-	[COL_ID] = { "ID", WORD },
-	[COL_PGPU] = { "PGPU", WORD },
-	[COL_TYPE] = { "TYPE", WORD },
-	[COL_NAME] = { "NAME", WORD },
-	[COL_CLASS] = { "CLASS", WORD },
-	[COL_MODEL] = { "MODEL", WORD },
-	[COL_PARENT] = { "PARENT", WORD },
-	[COL_NUMA] = { "NUMA", NUMBER },
-	[COL_VFS] = { "VFS", NUMBER },
-	[COL_FRAMEBUFFER] = { "MIB", NUMBER },
-	[COL_HEADS] = { "HEADS", NUMBER },
-	[COL_RESOLUTION] = { "RESOLUTION", WORD },
-	[COL_CAPACITY] = { "CAPACITY", NUMBER },
-	[COL_USED] = { "USED", NUMBER },
-	[COL_AVAILABLE] = { "AVAILABLE", NUMBER },
-	[COL_HOST] = { "HOST", NUMBER },
-	[COL_FRAMEWORK] = { "FRAMEWORK", WORD },
-	[COL_DOMAIN] = { "DOMAIN", WORD },
-	[COL_INSTANCE] = { "INSTANCE", WORD },
-	[COL_STATE] = { "STATE", WORD },
-	[COL_ORIGIN] = { "ORIGIN", WORD },
-	[COL_OWNER] = { "OWNER", WORD },
-	[COL_PROJECT] = { "PROJECT", WORD },
-	[COL_AGE] = { "AGE", NUMBER },
-	[COL_SINCE] = { "SINCE", WORD },
-	[COL_LIBVIRT] = { "LIBVIRT", WORD },
-	[COL_LEASE] = { "LEASE", WORD },
-	[COL_KERNEL] = { "KERNEL", WORD },
-	[COL_OPEN] = { "OPEN", NUMBER },
-	[COL_PGPUS] = { "PGPUS", WORD },
-	[COL_PROVIDER] = { "PROVIDER", WORD },
-	[COL_TOTAL] = { "TOTAL", NUMBER },
-	[COL_TRAITS] = { "TRAITS", WORD },
-	[COL_NOTE] = { "NOTE", TEXT },
-	[COL_REASON] = { "REASON", TEXT },
-};
+} dictionary[COLUMNS] = { TABLE_COLUMNS(ENTRY) };
 
 /* The n-th column; COL_NONE behind the last. */
 static enum column column_of(const struct table_layout *layout, int n)

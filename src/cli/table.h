@@ -15,50 +15,20 @@
 #include "base/err.h"
 #include "cli/term.h"
 
-enum column {
-	COL_NONE,
-	COL_OUTCOME,
-	COL_ID,
-	COL_PGPU,
-	COL_TYPE,
-	COL_NAME,
-	COL_CLASS,
-	COL_MODEL,
-	COL_PARENT,
-	COL_NUMA,
-	COL_VFS,
-	COL_FRAMEBUFFER,
-	COL_HEADS,
-	COL_RESOLUTION,
-	COL_CAPACITY,
-	COL_USED,
-	COL_AVAILABLE,
-	COL_HOST,
-	COL_FRAMEWORK,
-	COL_DOMAIN,
-	COL_INSTANCE,
-	COL_STATE,
-	COL_ORIGIN,
-	COL_OWNER,
-	COL_PROJECT,
-	COL_AGE,
-	COL_SINCE,
-	COL_LIBVIRT,
-	COL_LEASE,
-	COL_KERNEL,
-	COL_OPEN,
-	COL_PGPUS,
-	COL_PROVIDER,
-	COL_TOTAL,
-	COL_TRAITS,
-	COL_NOTE,
-	COL_REASON,
-	COLUMNS
-};
+/* All columns, by their headings, and what stands in them: WORD, NUMBER, or TEXT, which may go below its line. */
+#define TABLE_COLUMNS(X)                                                                                               \
+	X(OUTCOME, WORD), X(ID, WORD), X(PGPU, WORD), X(TYPE, WORD), X(NAME, WORD), X(CLASS, WORD), X(MODEL, WORD),    \
+		X(PARENT, WORD), X(NUMA, NUMBER), X(VFS, NUMBER), X(MIB, NUMBER), X(HEADS, NUMBER),                    \
+		X(RESOLUTION, WORD), X(CAPACITY, NUMBER), X(USED, NUMBER), X(AVAILABLE, NUMBER), X(HOST, NUMBER),      \
+		X(FRAMEWORK, WORD), X(DOMAIN, WORD), X(INSTANCE, WORD), X(STATE, WORD), X(ORIGIN, WORD),               \
+		X(OWNER, WORD), X(PROJECT, WORD), X(AGE, NUMBER), X(SINCE, WORD), X(LIBVIRT, WORD), X(LEASE, WORD),    \
+		X(KERNEL, WORD), X(OPEN, NUMBER), X(PGPUS, WORD), X(PROVIDER, WORD), X(TOTAL, NUMBER),                 \
+		X(TRAITS, WORD), X(NOTE, TEXT), X(REASON, TEXT)
 
-/*
- * A command's columns. Each list ends with COL_NONE.
- */
+#define TABLE_COLUMN(name, kind) COL_##name
+enum column { COL_NONE, TABLE_COLUMNS(TABLE_COLUMN), COLUMNS };
+
+/* A command's columns. Each list ends with COL_NONE. */
 struct table_layout {
 	enum column columns[16];
 	enum column more[8];   /* shown where they are asked for */
