@@ -9,13 +9,6 @@
 #include "cli/cards.h"
 #include "cli/table.h"
 
-/* A type on all the cards that offer it; what it is, is told by the first of them. */
-struct kind {
-	const struct inv_type *type;
-	enum framework framework;
-	struct capacity_count pool, host; /* of those cards that are configured for it, and of all */
-};
-
 static bool in_pool(const struct world *world, const struct inv_pgpu *card, const char *type)
 {
 	return card->pool.in_pool && pool_serves(&world->inv, card, type);
@@ -32,49 +25,32 @@ static bool count_on(const struct world *world, const struct inv_pgpu *card, con
 	return offer;
 }
 
-static void add(struct capacity_count *sum, const struct capacity_count *count)
+/* On all cards that offer it, or those alone that are configured for it. */
+static struct capacity_count sum_of(const struct world *world, const char *type, bool pool)
 {
-	sum->capacity += count->capacity;
-	sum->used += count->used;
-	sum->available += count->available;
-}
-
-static struct kind kind_of(const struct world *world, const struct inv_type *type, enum framework framework)
-{
-	struct kind kind = { .type = type, .framework = framework };
-	struct capacity_count count;
+	struct capacity_count sum = { 0 }, count;
 
 	for (size_t g = 0; g < world->inv.npgpus; g++) {
-		if (!count_on(world, world->inv.pgpus[g], type->id, &count))
+		const struct inv_pgpu *card = world->inv.pgpus[g];
+
+		if ((pool && !in_pool(world, card, type)) || !count_on(world, card, type, &count))
 			continue;
-		add(&kind.host, &count);
-		if (in_pool(world, world->inv.pgpus[g], type->id))
-			add(&kind.pool, &count);
+		sum.capacity += count.capacity;
+		sum.used += count.used;
+		sum.available += count.available;
 	}
-	return kind;
+	return sum;
 }
 
-/* In the order in which the cards offer them, as far as the filters go; the caller frees the list. */
-static struct kind *find_kinds(const struct cmd_call *call, const struct world *world, size_t *n)
+/* Do the filters let a type of this card pass, and has no card before it the same? */
+static bool is_shown(const struct cmd_call *call, const struct inventory *inv, size_t pgpu, const char *type)
 {
-	const struct inventory *inv = &world->inv;
-	struct kind *kinds = mem_new(inv->ntypes + 1, sizeof(*kinds));
-
-	*n = 0;
-	for (size_t g = 0; g < inv->npgpus; g++) {
-		if (call->pgpu && !pool_address_is(call->pgpu, inv->pgpus[g]->address))
-			continue;
-		for (size_t o = 0; o < inv->pgpus[g]->noffers; o++) {
-			const struct inv_type *type = inv->pgpus[g]->offers[o].type;
-			size_t k = 0;
-
-			while (k < *n && strcmp(kinds[k].type->id, type->id) != 0)
-				k++;
-			if (k == *n && (!call->type || strcmp(call->type, type->id) == 0))
-				kinds[(*n)++] = kind_of(world, type, inv->pgpus[g]->framework);
-		}
-	}
-	return kinds;
+	if (call->pgpu && !pool_address_is(call->pgpu, inv->pgpus[pgpu]->address))
+		return false;
+	for (size_t g = 0; !call->pgpu && g < pgpu; g++)
+		if (inventory_offer(inv->pgpus[g], type))
+			return false;
+	return !call->type || strcmp(call->type, type) == 0;
 }
 
 static const struct table_layout layout = {
@@ -113,38 +89,48 @@ static void print_makers(struct rows *rows, const struct world *world, const cha
 	table_text(&rows->table, COL_PGPUS, list);
 }
 
-static void print(const struct cmd *cmd, const struct world *world, const struct kind *kinds, size_t n)
+/* What a type is, the first card that offers it tells. */
+static void print_type(struct rows *rows, const struct world *world, const struct inv_type *type,
+		       enum framework framework)
 {
-	struct rows rows;
+	const struct capacity_count pool = sum_of(world, type->id, true), host = sum_of(world, type->id, false);
 
-	cmd_rows_begin(&rows, cmd, &layout);
-	json_out_array(rows.json, "types");
-	for (const struct kind *kind = kinds; kind < kinds + n; kind++) {
-		row_begin(&rows);
-		row_type(&rows, kind->type, world->config);
-		row_text(&rows, COL_FRAMEWORK, "framework", framework_word(kind->framework));
-		row_count(&rows, &kind->pool);
-		table_number(&rows.table, COL_HOST, kind->host.available);
-		json_out_object(rows.json, "host");
-		row_count(&(struct rows){ .json = rows.json }, &kind->host);
-		json_out_close(rows.json);
-		print_makers(&rows, world, kind->type->id);
-		row_end(&rows);
-	}
-	json_out_close(rows.json);
-	cmd_rows_end(&rows);
+	row_begin(rows);
+	row_type(rows, type, world->config);
+	row_text(rows, COL_FRAMEWORK, "framework", framework_word(framework));
+	row_count(rows, &pool);
+	table_number(&rows->table, COL_HOST, host.available);
+	json_out_object(rows->json, "host");
+	row_count(&(struct rows){ .json = rows->json }, &host);
+	json_out_close(rows->json);
+	print_makers(rows, world, type->id);
+	row_end(rows);
 }
 
 static int run(struct cmd *cmd, struct err *err)
 {
 	autosurvey struct world world = { 0 };
-	size_t n;
+	const struct inventory *inv = &world.inv;
+	struct rows rows;
+	size_t n = 0;
 
 	if (cmd_survey(cmd, &world, err) < 0 || cmd_check_type(cmd, err) < 0 ||
 	    (cmd->call->pgpu && !cards_pgpu(&world, cmd->call->pgpu, err)))
 		return -err->code;
-	autofree struct kind *kinds = find_kinds(cmd->call, &world, &n);
-	print(cmd, &world, kinds, n);
+	cmd_rows_begin(&rows, cmd, &layout);
+	json_out_array(rows.json, "types");
+	for (size_t g = 0; g < inv->npgpus; g++) {
+		const struct inv_pgpu *card = inv->pgpus[g];
+
+		for (size_t o = 0; o < card->noffers; o++) {
+			if (!is_shown(cmd->call, inv, g, card->offers[o].type->id))
+				continue;
+			print_type(&rows, &world, card->offers[o].type, card->framework);
+			n++;
+		}
+	}
+	json_out_close(rows.json);
+	cmd_rows_end(&rows);
 	if (!n && !cmd->call->json && !cmd->call->pgpu && !cmd->call->type)
 		out_warn("no pGPU is ready on this host; 'vgpu-lease inventory' shows why");
 	return CMD_DONE;
