@@ -72,17 +72,15 @@ int cmd_open_domain(struct cmd *cmd, struct err *err)
 	return -err->code;
 }
 
-/* The host's type that was meant, by its id or name: "; similar: TYPE", or "" where none is similar. */
-static const char *similar_type(const struct cmd *cmd, const char *word, char buf[TYPE_NAME_SIZE + 16])
+/* Adds the host's type that was meant, by its id or name, if one is similar. Returns the error's negative code. */
+static int suggest_type(const struct cmd *cmd, const char *word, struct err *err)
 {
 	autofree struct inv_name *known = NULL;
 	struct text_guess guess = { .word = word };
 	struct err ignored;
 	size_t n = 0;
 
-	*buf = '\0';
-	if (inventory_names(&cmd->host, INV_ALL, &known, &n, &ignored) < 0)
-		return buf;
+	inventory_names(&cmd->host, INV_ALL, &known, &n, &ignored);
 	for (size_t i = 0; i < n; i++) {
 		const char *brand_end = strchr(known[i].name, ' ');
 
@@ -91,16 +89,15 @@ static const char *similar_type(const struct cmd *cmd, const char *word, char bu
 		if (brand_end)
 			text_guess(&guess, brand_end + 1);
 	}
-	if (guess.best)
-		snprintf(buf, TYPE_NAME_SIZE + 16, "; similar: %s", guess.best);
-	return buf;
+	text_add(err->text, sizeof(err->text), "%s%s; 'vgpu-lease types' lists them", guess.best ? "; similar: " : "",
+		 guess.best ? guess.best : "");
+	return -err->code;
 }
 
 /* Replaces a type's name by its id, if the host has it. Another id may be a lease's, or a VF pool's. */
 static int take_type(struct cmd *cmd, const char **word, struct err *err)
 {
 	autofree struct inv_name *known = NULL;
-	char similar[TYPE_NAME_SIZE + 16];
 	size_t n;
 
 	cmd->has_type = config_section(&cmd->config, *word);
@@ -117,29 +114,26 @@ static int take_type(struct cmd *cmd, const char **word, struct err *err)
 		*word = cmd->type;
 		cmd->has_type = true;
 	}
-	if (cmd->has_type)
+	if (cmd->has_type || type_parse(cmd->type, *word))
 		return 0;
-	return type_parse(cmd->type, *word) ? 0
-					    : err_set(err, ENOENT, "unknown type '%s'%s; 'vgpu-lease types' lists them",
-						      *word, similar_type(cmd, *word, similar));
+	err_set(err, ENOENT, "unknown type '%s'", *word);
+	return suggest_type(cmd, *word, err);
 }
 
 int cmd_check_type(const struct cmd *cmd, struct err *err)
 {
 	const char *type = cmd->call->type;
-	char similar[TYPE_NAME_SIZE + 16];
 	autoleases struct leases leases = { 0 };
-	bool found = false;
 
 	if (!type || cmd->has_type)
 		return 0;
 	if (lease_list(&cmd->store, &leases, err) < 0)
 		return -err->code;
 	for (size_t i = 0; i < leases.n; i++)
-		found |= strcmp(leases.list[i].vgpu.type, type) == 0;
-	return found ? 0
-		     : err_set(err, ENOENT, "--type %s: no such type on this host%s; 'vgpu-lease types' lists them",
-			       type, similar_type(cmd, type, similar));
+		if (strcmp(leases.list[i].vgpu.type, type) == 0)
+			return 0;
+	err_set(err, ENOENT, "--type %s: no such type on this host", type);
+	return suggest_type(cmd, type, err);
 }
 
 /* On a simulated host whoever owns its files is root. */

@@ -70,9 +70,8 @@ static int refuse_command(const char *name, struct err *err)
 	for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
 		for (const struct command *const *c = groups[i].commands; *c; c++)
 			text_guess(&guess, (*c)->name);
-	if (guess.best)
-		return err_set(err, EINVAL, "unknown command '%s'; similar: %s", name, guess.best);
-	return err_set(err, EINVAL, "unknown command '%s'", name);
+	return err_set(err, EINVAL, "unknown command '%s'%s%s", name, guess.best ? "; similar: " : "",
+		       guess.best ? guess.best : "");
 }
 
 /* Options stand anywhere, until "--"; the first operand is the sub-command. "help COMMAND" is "COMMAND --help". */
