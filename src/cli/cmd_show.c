@@ -31,6 +31,7 @@ struct show {
 	const struct virt_domain *domain;
 	char *config_xml;
 	struct domxml *live, *config, *suspended; /* NULL: it does not run; it is transient */
+	const struct request *request;            /* of the first of them; NULL: neither is known */
 	struct inventory inv;
 	struct leases leases;
 	struct vfio_users *users;
@@ -155,6 +156,8 @@ static int gather(struct show *show, struct err *err)
 
 	if (look(show, err) < 0)
 		return -err->code;
+	if (show->live || show->config)
+		show->request = domxml_request(show->live ? show->live : show->config);
 	add_side(show, show->live);
 	add_side(show, show->config);
 	add_side(show, show->suspended);
@@ -166,38 +169,19 @@ static int gather(struct show *show, struct err *err)
 		loose |= show->views[i].lease && (!show->views[i].live || !show->domain->running);
 	if (loose)
 		ask_gc(show);
-	for (size_t i = 0; show->cmd->hp.virt && i < show->n; i++) {
-		compare(&show->views[i]);
-		show->differences += show->views[i].n;
+	for (size_t i = 0; i < show->n; i++) {
+		struct compare *view = &show->views[i];
+
+		if (show->cmd->hp.virt)
+			compare(view);
+		show->differences += view->n;
+		/* What the kernel does not say, the lease does. */
+		if (view->lease && !*view->type)
+			view->type = view->lease->vgpu.type;
+		if (view->lease && !*view->parent)
+			view->parent = view->lease->vgpu.parent;
 	}
 	return 0;
-}
-
-/* As the kernel has it, else the lease. */
-static const char *type_of(const struct compare *v)
-{
-	return *v->type || !v->lease ? v->type : v->lease->vgpu.type;
-}
-
-static const char *parent_of(const struct compare *v)
-{
-	return *v->parent || !v->lease ? v->parent : v->lease->vgpu.parent;
-}
-
-static const char *owner(const struct show *show, const struct compare *v)
-{
-	const struct domxml *doc = show->live ? show->live : show->config;
-	const struct vgpu_ref vgpu = v->lease ? v->lease->vgpu : kernel_vgpu(v->id);
-
-	return show_owner(&show->cmd->host, &vgpu, v->lease, doc && domxml_request(doc)->nova);
-}
-
-/* What Nova says of the domain; NULL: it is none of Nova's. */
-static const struct request *instance_of(const struct show *show)
-{
-	const struct domxml *doc = show->live ? show->live : show->config;
-
-	return doc && *domxml_request(doc)->instance ? domxml_request(doc) : NULL;
 }
 
 static const struct table_layout layout = {
@@ -210,11 +194,12 @@ static void print_vgpu(struct rows *rows, const struct show *show, const struct 
 {
 	const struct lease *lease = v->lease;
 	const char *state = lease ? lease_state_word(lease->state) : NULL;
+	const struct vgpu_ref vgpu = lease ? lease->vgpu : kernel_vgpu(v->id);
 
 	row_begin(rows);
 	row_text(rows, COL_ID, "id", v->id);
-	row_text(rows, COL_TYPE, "type", type_of(v));
-	row_text(rows, COL_PARENT, "parent", parent_of(v));
+	row_text(rows, COL_TYPE, "type", v->type);
+	row_text(rows, COL_PARENT, "parent", v->parent);
 	table_text(&rows->table, COL_LIBVIRT,
 		   v->live     ? (v->config ? "live,config" : "live")
 		   : v->config ? "config"
@@ -224,7 +209,8 @@ static void print_vgpu(struct rows *rows, const struct show *show, const struct 
 	table_text(&rows->table, COL_LEASE, lease && strcmp(lease->domain, v->domain) != 0 ? "other's" : state);
 	json_out_string(rows->json, "lease", state);
 	row_text(rows, COL_ORIGIN, "origin", lease ? lease_origin_word(lease->origin) : NULL);
-	row_text(rows, COL_OWNER, "owner", owner(show, v));
+	row_text(rows, COL_OWNER, "owner",
+		 show_owner(&show->cmd->host, &vgpu, lease, show->request && show->request->nova));
 	json_out_string(rows->json, "leased_to", lease ? lease->domain : NULL);
 	table_text(&rows->table, COL_KERNEL, v->exists == PRESENT ? "yes" : v->exists ? "?" : "");
 	out_json_presence(rows->json, "exists", v->exists);
@@ -243,28 +229,28 @@ static void print_vgpu(struct rows *rows, const struct show *show, const struct 
 /* What stands below the table. */
 static void say_rest(const struct show *show)
 {
-	const struct request *instance = instance_of(show);
+	const struct request *request = show->request;
 	const char *name = show->domain->name;
 
 	for (size_t i = 0; i < show->n; i++)
 		for (size_t k = 0; k < show->views[i].n; k++)
 			out_say("%s: %s", show->views[i].id, show->views[i].differences[k]);
-	if (instance)
-		out_say("domain %s: instance %s, project %s", name, instance->instance,
-			*instance->project ? instance->project : "-");
+	if (request && *request->instance)
+		out_say("domain %s: instance %s, project %s", name, request->instance,
+			*request->project ? request->project : "-");
 	if (show->suspended && domxml_request(show->suspended)->nvgpus)
 		out_say("domain %s: vGPUs detached by suspend are missing; run 'vgpu-lease resume %s'", name, name);
 }
 
 static void print(const struct show *show)
 {
-	const struct request *instance = instance_of(show);
+	const struct request *request = show->request;
 	struct rows rows;
 
 	cmd_rows_begin(&rows, show->cmd, &layout);
 	out_json_domain(rows.json, show->domain->uuid, show->domain->name);
-	json_out_string(rows.json, "instance", instance ? instance->instance : NULL);
-	json_out_text(rows.json, "project", instance ? instance->project : NULL);
+	json_out_text(rows.json, "instance", request ? request->instance : NULL);
+	json_out_text(rows.json, "project", request && *request->instance ? request->project : NULL);
 	json_out_bool(rows.json, "running", show->domain->running);
 	json_out_known(rows.json, "pid", show->qemu ? show->qemu : -1);
 	json_out_array(rows.json, "devices");

@@ -27,8 +27,7 @@ struct facts {
 	struct vgpu_ref ref;
 	struct status status;
 	const struct card_row *card; /* of its pGPU; NULL: not found */
-	struct leases leases;
-	const struct lease *lease; /* NULL: none */
+	const struct lease *lease;   /* NULL: none */
 	struct gc pass;
 	const struct gc_item *verdict; /* of gc; NULL: it says nothing */
 	struct affinity last;          /* where it was */
@@ -162,9 +161,11 @@ static int read_facts(struct facts *facts, struct err *err)
 	char id[ID_SIZE], reason[REASON_SIZE];
 
 	id_parse(id, cmd->call->args.operands[0]);
-	if (lease_list(&cmd->store, &facts->leases, err) < 0 || status_read(&facts->status, cmd, err) < 0)
+	if (status_read(&facts->status, cmd, err) < 0)
 		return -err->code;
-	facts->lease = lease_find(&facts->leases, id);
+	facts->lease = lease_find(&facts->status.world.leases, id);
+	if (!facts->lease)
+		facts->lease = lease_find(&facts->status.world.void_leases, id);
 	facts->remembered = affinity_get(&cmd->store, id, &facts->last) == 1;
 	facts->ref = find_ref(facts, id);
 	if (facts->ref.framework != FW_MDEV && !*facts->ref.parent && !facts->remembered) {
@@ -405,6 +406,5 @@ int show_object(struct cmd *cmd, bool is_vgpu, struct err *err)
 		json_out_end(json);
 	gc_free(&facts.pass);
 	status_end(status);
-	lease_list_free(&facts.leases);
 	return r;
 }
