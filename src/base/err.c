@@ -11,7 +11,7 @@ static int verr_set(struct err *err, int code, const char *fmt, va_list ap)
 {
 	err->code = code;
 	err->about = ERR_ANY;
-	err->place = 0;
+	err->where = 0;
 	err->cause = 0;
 	err->word[0] = '\0';
 	vsnprintf(err->text, sizeof(err->text), fmt, ap);
@@ -55,7 +55,7 @@ int err_in(struct err *err, const char *fmt, ...)
 	size_t n;
 
 	memcpy(was, err->text, sizeof(was));
-	err->place = 0;
+	err->where = 0;
 	va_start(ap, fmt);
 	vsnprintf(err->text, sizeof(err->text), fmt, ap);
 	va_end(ap);
@@ -64,9 +64,15 @@ int err_in(struct err *err, const char *fmt, ...)
 	return err_cause(err, n + 2 + err->cause);
 }
 
-int err_at(struct err *err, size_t place)
+int err_at(struct err *err, size_t where)
 {
-	err->place = place;
+	err->where = where;
+	return -err->code;
+}
+
+int err_word(struct err *err, const char *word)
+{
+	snprintf(err->word, sizeof(err->word), "%s", word);
 	return -err->code;
 }
 

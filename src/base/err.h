@@ -22,7 +22,7 @@ enum err_about { ERR_ANY, ERR_STATE, ERR_CONFIG };
 struct err {
 	int code; /* a positive errno; 0: no error */
 	enum err_about about;
-	size_t place;             /* so many bytes of the text, "FILE:LINE: " or "FILE: ", say where; 0: none do */
+	size_t where;             /* so many bytes of the text, "FILE:LINE: " or "FILE: ", say where; 0: none do */
 	char word[ERR_WORD_SIZE]; /* of the text, which is not known: somebody may know what was meant; "" none */
 	size_t cause; /* the cause begins behind so many bytes, which name the object; 0: the text is all there is */
 	char text[4096];
@@ -41,7 +41,10 @@ const char *err_describe(int code);
 int err_in(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* The text begins with so many bytes that say where: "FILE:LINE: ". Returns its negative code. */
-int err_at(struct err *err, size_t place);
+int err_at(struct err *err, size_t where);
+
+/* The text has this word, which is not known (at most ERR_WORD_SIZE bytes of it). Returns its negative code. */
+int err_word(struct err *err, const char *word);
 
 /* Behind so many bytes, "creating vGPU UUID: ", the text gives the cause alone. Returns its negative code. */
 int err_cause(struct err *err, size_t cause);

@@ -215,7 +215,7 @@ static int check_config(const struct world *world, const struct inv_pgpu *card, 
 	const char *address = card->address;
 	const struct section *now = card->pool.section, *then = config_section(world->config, type);
 	const struct section *section = now ? now : then;
-	struct place at;
+	struct location at;
 
 	if (pool_serves(&world->inv, card, type))
 		return 0;
@@ -224,7 +224,7 @@ static int check_config(const struct world *world, const struct inv_pgpu *card, 
 			       "%s is not enabled; add it to enabled_mdev_types and to a section [mdev_%s] with "
 			       "device_addresses = %s, then run this command again",
 			       type, type, address);
-	at = config_section_place(section);
+	at = config_location(section);
 	if (now)
 		return err_set(err, EPERM,
 			       "%s:%d: %s is configured for %s; move it to [mdev_%s], then run this command again",

@@ -35,40 +35,35 @@ void config_default(struct config *config)
 	};
 }
 
-/* Keeps the name of a file as long as config: sections and messages point to it. */
-static const char *keep_name(struct config *config, const char *name)
+const char *config_keep(char ***list, size_t *n, const char *text)
 {
-	char **slot = mem_add(&config->files, &config->nfiles, sizeof(*slot));
+	char **slot = mem_add(list, n, sizeof(*slot));
 
-	*slot = mem_strdup(name);
-	return *slot;
+	return *slot = mem_strdup(text);
 }
 
-static int take_text(struct draft *draft, const char *name, const char *text, size_t len, struct err *err)
+void config_strings_free(char **list, size_t n)
 {
-	return config_ini_read(draft, keep_name(draft->config, name), text, len, err);
-}
-
-/* The draft gets the text: its entries point into it. */
-static int take_nova_text(struct draft *draft, const char *name, char **text, size_t len, struct err *err)
-{
-	char **slot = mem_add(&draft->texts, &draft->ntexts, sizeof(*slot));
-
-	*slot = steal_ptr(text);
-	return config_nova_read(draft, keep_name(draft->config, name), *slot, len, err);
+	for (size_t i = 0; i < n; i++)
+		free(list[i]);
+	free(list);
 }
 
 static int take_file(struct draft *draft, int dir, const struct source *source, struct err *err)
 {
 	autofree char *text = NULL;
+	char **slot;
 	size_t len;
 	int r = config_file_read(dir, source, &text, &len, err);
 
 	if (r < 0)
 		return r;
-	if (source->dialect == DIALECT_NOVA)
-		return take_nova_text(draft, source->name, &text, len, err);
-	return take_text(draft, source->name, text, len, err);
+	if (source->dialect == DIALECT_OURS)
+		return config_ini_read(draft, source->name, text, len, err);
+	/* The entries of a nova.conf point into its text. */
+	slot = mem_add(&draft->texts, &draft->ntexts, sizeof(*slot));
+	*slot = steal_ptr(&text);
+	return config_nova_read(draft, source->name, *slot, len, err);
 }
 
 /* A file that cannot be taken: what it may enable is not known then. */
@@ -84,8 +79,8 @@ static int take_drop_in(struct draft *draft, int dir, const struct source *sourc
 
 	/* A drop-in that goes away while it is read is a failure, but the configuration is not missing. */
 	if (r == -ENOENT)
-		r = spot_err(&(struct spot){ .file = source->name }, err,
-			     "missing: removed while being read, or a dangling link");
+		r = config_err(&(struct location){ .file = source->name }, err,
+			       "missing: removed while being read, or a dangling link");
 	return file_mistake(draft, r, err);
 }
 
@@ -135,7 +130,7 @@ static int take_nova_path(struct draft *draft, const struct nova_path *path, str
 	int r;
 
 	if (!draft->host)
-		return spot_err(&path->at, err, "a nova.conf cannot be read here");
+		return config_err(&path->at, err, "a nova.conf cannot be read here");
 	snprintf(name, sizeof(name), "%s%s", draft->host->name, path->path);
 	if (fstatat(draft->host->root, source.path, &st, 0) == 0 && S_ISDIR(st.st_mode))
 		r = take_drop_ins(draft, draft->host->root, &source, err);
@@ -145,7 +140,7 @@ static int take_nova_path(struct draft *draft, const struct nova_path *path, str
 	 * What fails before its text is read has no line of its own. A missing nova.conf is no missing configuration.
 	 */
 	if (r < 0 && r != -EINVAL)
-		r = spot_err(&path->at, err, "%s: %s", name, err_describe(-r));
+		r = config_err(&path->at, err, "%s: %s", name, err_describe(-r));
 	return file_mistake(draft, r, err);
 }
 
@@ -158,8 +153,8 @@ static int finish(struct draft *draft, int r, struct err *err)
 		r = config_draft_finish(draft, err);
 	if (r == 0 && draft->mistakes && draft->mistakes->n) {
 		err_set(err, EINVAL, "%s", draft->mistakes->list[0].text);
-		memcpy(err->word, draft->mistakes->list[0].word, sizeof(err->word));
-		r = err_at(err, draft->mistakes->list[0].place);
+		err_word(err, draft->mistakes->list[0].word);
+		r = err_at(err, draft->mistakes->list[0].where);
 	}
 	config_draft_free(draft);
 	if (r < 0) {
@@ -194,22 +189,18 @@ int config_parse(struct config *config, const char *name, const char *text, size
 	struct draft draft = { .config = config, .host = host };
 
 	config_default(config);
-	return finish(&draft, take_text(&draft, name, text, len, err), err);
+	return finish(&draft, config_ini_read(&draft, name, text, len, err), err);
 }
 
 void config_free(struct config *config)
 {
-	for (size_t i = 0; i < config->nsections; i++) {
-		free(config->sections[i].addresses);
-		free(config->sections[i].addresses_at);
-		free(config->sections[i].matches);
-	}
-	for (size_t i = 0; i < config->nfiles; i++)
-		free(config->files[i]);
+	for (size_t i = 0; i < config->nsections; i++)
+		config_section_free(&config->sections[i]);
+	config_strings_free(config->files, config->nfiles);
+	config_strings_free(config->names, config->nnames);
 	free(config->sections);
 	free(config->quotas);
 	config_notes_free(&config->warnings);
-	free(config->files);
 	*config = (struct config){ 0 };
 }
 
@@ -221,9 +212,9 @@ const struct section *config_section(const struct config *config, const char *ty
 	return NULL;
 }
 
-struct place config_section_place(const struct section *section)
+struct location config_location(const struct section *section)
 {
-	return section->line ? (struct place){ section->file, section->line } : section->enabled_at;
+	return section->at.line ? section->at : section->enabled_at;
 }
 
 bool config_takes_rest(const struct section *section)

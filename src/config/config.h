@@ -24,10 +24,12 @@ enum {
 	CONFIG_GRACE_MAX_S = 365 * 86400, /* reclaim_grace */
 };
 
-/* A line of a file: for messages. The name belongs to the configuration. */
-struct place {
+/* Where something is written, for messages. The names belong to the configuration. */
+struct location {
 	const char *file;
-	int line; /* 0: the file as a whole */
+	int line;                  /* 0: the file as a whole */
+	const char *section, *key; /* NULL in messages on a whole file or section */
+	bool nova;                 /* in a nova.conf: an error says where else it can stand */
 };
 
 /* One alternative of device_match: all terms that are set must hold. */
@@ -35,7 +37,7 @@ struct match {
 	char vendor[5], device[5]; /* four hex digits in lower case; "" any */
 	char subdevice[5];         /* of the board's subsystem, likewise */
 	int numa;                  /* node; -1 any */
-	struct place at;
+	struct location at;
 };
 
 /*
@@ -44,20 +46,18 @@ struct match {
  */
 struct section {
 	char type[TYPE_SIZE];
-	char name[SECTION_SIZE]; /* as it is spelt: mdev_X, vgpu_X, vf_X; "" where it has none */
-	bool vf;                 /* plain VFs: a [vf_NAME] section, `type` is its NAME */
-	bool nova;               /* nova.conf enables its type, or in a draft: it stands there */
+	bool vf;   /* plain VFs: a [vf_NAME] section, `type` is its NAME */
+	bool nova; /* nova.conf enables its type, or in a draft: it stands there */
 	char (*addresses)[PARENT_SIZE];
-	struct place *addresses_at; /* of each: where it stands */
+	struct location *addresses_at; /* of each: where it stands */
 	size_t naddresses;
 	struct match *matches;
 	size_t nmatches;
 	int max_instances; /* per pGPU; NO_LIMIT where there is none */
 	char class[CLASS_SIZE];
-	char params[PARAMS_SIZE]; /* vgpu_params; "" none */
-	const char *file;         /* where it stands, for messages; owned by config */
-	int line;                 /* 0: the type is only enabled there, it has no section */
-	struct place enabled_at;  /* of a type: where it is enabled */
+	char params[PARAMS_SIZE];   /* vgpu_params; "" none */
+	struct location at;         /* line 0: the type is only enabled there, it has no section */
+	struct location enabled_at; /* of a type: where it is enabled */
 };
 
 struct policy {
@@ -77,13 +77,13 @@ struct policy {
 struct quota {
 	char project[PROJECT_SIZE];
 	int limit; /* vGPUs on this host; NO_LIMIT */
-	struct place at;
+	struct location at;
 };
 
-/* A sentence about the files, whose first bytes say where: "FILE:LINE: "; place 0: it is about no file. */
+/* A sentence about the files, whose first bytes say where: "FILE:LINE: "; where 0: it is about no file. */
 struct config_note {
 	char *text;
-	size_t place;
+	size_t where;
 	char word[ERR_WORD_SIZE]; /* as an error has it */
 	bool of_pool; /* a warning that a type gets no card: `check` finds that by itself, with others of its kind */
 };
@@ -102,8 +102,10 @@ struct config {
 	struct quota *quotas;
 	size_t nquotas;
 	struct config_notes warnings; /* for `check` and the log */
-	char **files;                 /* names of the files that were read; section.file points to them */
+	char **files;                 /* names of the files that were read, and of their sections, for locations */
 	size_t nfiles;
+	char **names;
+	size_t nnames;
 };
 
 /* The defaults that hold without any file; release and reconnect work with them under a broken configuration. */
@@ -137,7 +139,7 @@ int config_parse(struct config *config, const char *name, const char *text, size
 void config_free(struct config *config);
 
 /* Where a type is configured: its section, or the entry that enables it. */
-struct place config_section_place(const struct section *section);
+struct location config_location(const struct section *section);
 
 /* The section of a type, NULL where it is not enabled. */
 const struct section *config_section(const struct config *config, const char *type);

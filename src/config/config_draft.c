@@ -11,7 +11,7 @@
 
 enum { ADDRESSES_MAX = 4096 };
 
-static void section_free(struct section *section)
+void config_section_free(struct section *section)
 {
 	free(section->addresses);
 	free(section->addresses_at);
@@ -30,11 +30,6 @@ struct section *config_draft_find(const struct draft *draft, const char *type)
 	return NULL;
 }
 
-static struct spot spot_of(const struct section *s)
-{
-	return (struct spot){ .file = s->file, .line = s->line, .section = s->name };
-}
-
 static void section_default(struct section *section, const char *type)
 {
 	*section = (struct section){ .max_instances = NO_LIMIT, .class = "VGPU" };
@@ -49,29 +44,27 @@ struct section *config_draft_add(struct draft *draft, const char *type)
 	return s;
 }
 
-static int take_type(struct draft *draft, const char *type, const struct spot *at, struct section **section,
+static int take_type(struct draft *draft, const char *type, const struct location *at, struct section **section,
 		     struct err *err)
 {
 	bool vf = strncmp(at->section, "vf_", 3) == 0;
 	struct section *s = config_draft_find(draft, type);
 
 	/* One file must not speak of a type twice; a later file (a drop-in) replaces keys of an earlier one. */
-	if (s && (s->file == at->file || s->vf != vf))
-		return spot_err(at, err, "duplicates [%s] (%s:%d)", s->name, s->file, s->line);
+	if (s && (s->at.file == at->file || s->vf != vf))
+		return config_err(at, err, "duplicates [%s] (%s:%d)", s->at.section, s->at.file, s->at.line);
 	if (!s && draft->nsections == SECTIONS_MAX)
-		return spot_err(at, err, "more than %d sections", SECTIONS_MAX);
+		return config_err(at, err, "more than %d sections", SECTIONS_MAX);
 	if (!s) {
 		s = config_draft_add(draft, type);
 		s->vf = vf;
 	}
-	text_copy(s->name, sizeof(s->name), at->section);
-	s->file = at->file;
-	s->line = at->line;
+	s->at = *at;
 	*section = s;
 	return 0;
 }
 
-const struct key *config_draft_section(struct draft *draft, const struct spot *at, struct section **section,
+const struct key *config_draft_section(struct draft *draft, const struct location *at, struct section **section,
 				       struct err *err)
 {
 	static const struct {
@@ -86,14 +79,14 @@ const struct key *config_draft_section(struct draft *draft, const struct spot *a
 	*section = NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
 		size_t n = strlen(known[i].name);
-		struct place *first;
+		struct location *first;
 
 		if (strncmp(at->section, known[i].name, n) != 0)
 			continue;
 		if (known[i].name[n - 1] == '_') {
 			if (type_parse(type, at->section + n))
 				return take_type(draft, type, at, section, err) < 0 ? NULL : known[i].keys;
-			spot_err(at, err, "'%s' is not a type ID such as nvidia-35", at->section + n);
+			config_err(at, err, "'%s' is not a type ID such as nvidia-35", at->section + n);
 			return NULL;
 		}
 		if (at->section[n])
@@ -101,13 +94,13 @@ const struct key *config_draft_section(struct draft *draft, const struct spot *a
 		first = &draft->fixed[i];
 		if (first->file == at->file) {
 			draft->unsure = true;
-			spot_err(at, err, "duplicates [%s] (%s:%d)", at->section, first->file, first->line);
+			config_err(at, err, "duplicates [%s] (%s:%d)", at->section, first->file, first->line);
 			return NULL;
 		}
-		*first = (struct place){ at->file, at->line };
+		*first = *at;
 		return known[i].keys;
 	}
-	spot_err(at, err, "unknown section; valid sections: [devices], [mdev_TYPE], [vf_NAME], [policy], [quota]");
+	config_err(at, err, "unknown section; valid sections: [devices], [mdev_TYPE], [vf_NAME], [policy], [quota]");
 	return NULL;
 }
 
@@ -145,31 +138,24 @@ static const char *similar_to(const struct draft *draft, const char *type)
 static int check_section(struct draft *draft, struct section *s, struct err *err)
 {
 	bool named = is_named(draft, s->type);
-	struct spot at = spot_of(s);
 	const char *similar;
 
 	if (s->vf && named)
-		return spot_err(&at, err, "%s is also listed in enabled_mdev_types; use another name for the VFs",
-				s->type);
+		return config_err(&s->at, err, "%s is also listed in enabled_mdev_types; use another name for the VFs",
+				  s->type);
 	if (s->vf && !s->naddresses && !s->nmatches)
-		return spot_err(&at, err,
-				"missing device_addresses or device_match; plain VFs are in no pool by default");
+		return config_err(&s->at, err,
+				  "missing device_addresses or device_match; plain VFs are in no pool by default");
 	if (s->vf || named)
 		return 0;
-	section_free(s);
-	at.word = s->type;
+	config_section_free(s);
 	similar = similar_to(draft, s->type);
 	if (similar)
-		return spot_err(&at, err, "type not enabled; similar in enabled_mdev_types: %s", similar);
-	return spot_err(&at, err, "type not enabled; correct its name, or add it to enabled_mdev_types in [devices]");
-}
-
-static struct spot spot_of_address(const struct section *s, size_t i)
-{
-	return (struct spot){ .file = s->addresses_at[i].file,
-			      .line = s->addresses_at[i].line,
-			      .section = s->name,
-			      .key = "device_addresses" };
+		config_err(&s->at, err, "type not enabled; similar in enabled_mdev_types: %s", similar);
+	else
+		config_err(&s->at, err,
+			   "type not enabled; correct its name, or add it to enabled_mdev_types in [devices]");
+	return err_word(err, s->type);
 }
 
 static bool shares_address(const struct section *a, const struct section *b, size_t *ia, size_t *ib)
@@ -186,18 +172,16 @@ static int check_addresses(const struct draft *draft, const struct section *a, s
 {
 	for (const struct section *b = draft->sections; b < a; b++) {
 		bool nova = a->nova && b->nova;
-		struct spot at;
 		size_t ia, ib;
 
 		if (!shares_address(a, b, &ia, &ib))
 			continue;
 		if (draft->config->policy.several_types && !a->vf && !b->vf && !nova)
 			continue;
-		at = spot_of_address(a, ia);
-		return spot_err(&at, err, "%s is also listed in [%s] (%s:%d); %s", a->addresses[ia], b->name,
-				b->addresses_at[ib].file, b->addresses_at[ib].line,
-				nova ? "Nova accepts an address once"
-				     : "a card provides one type unless pgpu_types = several in [policy]");
+		return config_err(&a->addresses_at[ia], err, "%s is also listed in [%s] (%s:%d); %s", a->addresses[ia],
+				  b->at.section, b->addresses_at[ib].file, b->addresses_at[ib].line,
+				  nova ? "Nova accepts an address once"
+				       : "a card provides one type unless pgpu_types = several in [policy]");
 	}
 	return 0;
 }
@@ -209,13 +193,10 @@ static int count_addresses(const struct draft *draft, struct err *err)
 
 	for (size_t i = 0; i < draft->nsections; i++) {
 		const struct section *s = &draft->sections[i];
-		struct spot at;
 
 		all += s->naddresses;
-		if (all <= ADDRESSES_MAX)
-			continue;
-		at = spot_of_address(s, 0);
-		return spot_err(&at, err, "more than %d addresses in all", ADDRESSES_MAX);
+		if (all > ADDRESSES_MAX)
+			return config_err(&s->addresses_at[0], err, "more than %d addresses in all", ADDRESSES_MAX);
 	}
 	return 0;
 }
@@ -262,8 +243,8 @@ static void fill_sections(struct draft *draft)
 		const char *type = list->types[i].type;
 		struct section *s = move_section(config, config_draft_find(draft, type), type);
 
-		if (!s->file)
-			s->file = list->at.file;
+		if (!s->at.file)
+			s->at.file = list->at.file;
 		s->enabled_at = list->types[i].at;
 		s->nova = list == &draft->enabled[DIALECT_NOVA];
 		if (!config_takes_rest(s) || config->policy.several_types)
@@ -274,13 +255,13 @@ static void fill_sections(struct draft *draft)
 			unnamed = type;
 	}
 	if (left == 1)
-		spot_warn(
+		config_warn(
 			&list->at, config, true,
 			"%s gets no pGPU, because it has neither device_addresses nor device_match, and %s, enabled before it, gets "
 			"all pGPUs that no section names",
 			first_left, unnamed);
 	else if (left)
-		spot_warn(
+		config_warn(
 			&list->at, config, true,
 			"%s and %d other types get no pGPU: they have neither device_addresses nor device_match, and %s, "
 			"enabled before them, gets all pGPUs that no section names",
@@ -295,7 +276,7 @@ static void fill_sections(struct draft *draft)
 
 int config_draft_finish(struct draft *draft, struct err *err)
 {
-	struct spot whole = { .file = draft->config->nfiles ? draft->config->files[0] : "" };
+	struct location whole = { .file = draft->config->nfiles ? draft->config->files[0] : "" };
 	int r;
 
 	/* Without the list of types, each section would look like one too many. */
@@ -314,8 +295,8 @@ int config_draft_finish(struct draft *draft, struct err *err)
 		draft->config->policy.reuse_free = false;
 	if (draft->config->nsections || draft->unsure)
 		return 0;
-	spot_warn(&whole, draft->config, true,
-		  "no type is enabled, so the pool is empty; set enabled_mdev_types in [devices]");
+	config_warn(&whole, draft->config, true,
+		    "no type is enabled, so the pool is empty; set enabled_mdev_types in [devices]");
 	return 0;
 }
 
@@ -331,12 +312,10 @@ void config_draft_drop_paths(struct draft *draft)
 void config_draft_free(struct draft *draft)
 {
 	config_draft_drop_paths(draft);
-	for (size_t i = 0; i < draft->ntexts; i++)
-		free(draft->texts[i]);
-	free(draft->texts);
+	config_strings_free(draft->texts, draft->ntexts);
 	free(draft->entries);
 	for (size_t i = 0; i < draft->nsections; i++)
-		section_free(&draft->sections[i]);
+		config_section_free(&draft->sections[i]);
 	free(draft->sections);
 	free(draft->enabled[DIALECT_OURS].types);
 	free(draft->enabled[DIALECT_NOVA].types);

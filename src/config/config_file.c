@@ -16,15 +16,16 @@ enum { FILE_MAX = 1024 * 1024 };
 /* Ours decide what root does with the GPUs; nova.conf is named by ours, and packages give it to the user `nova`. */
 static int check_trust(const struct stat *st, const char *name, enum dialect dialect, struct err *err)
 {
-	struct spot at = { .file = name };
+	struct location at = { .file = name };
 
 	if (dialect == DIALECT_NOVA)
-		return (st->st_mode & S_IWOTH) ? spot_err(&at, err, "writable by others; run 'chmod o-w %s'", name) : 0;
+		return (st->st_mode & S_IWOTH) ? config_err(&at, err, "writable by others; run 'chmod o-w %s'", name)
+					       : 0;
 	if (st->st_uid != 0 && st->st_uid != geteuid())
-		return spot_err(&at, err, "owned by user %u, not root; run 'chown root %s'", (unsigned int)st->st_uid,
-				name);
+		return config_err(&at, err, "owned by user %u, not root; run 'chown root %s'", (unsigned int)st->st_uid,
+				  name);
 	if (st->st_mode & (S_IWGRP | S_IWOTH))
-		return spot_err(&at, err, "writable by group or others; run 'chmod go-w %s'", name);
+		return config_err(&at, err, "writable by group or others; run 'chmod go-w %s'", name);
 	return 0;
 }
 
@@ -32,20 +33,20 @@ int config_file_read(int dir, const struct source *source, char **text, size_t *
 {
 	/* Without O_NONBLOCK a pipe in the place of the file would be waited for. */
 	autoclose int fd = openat(dir, source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct spot at = { .file = source->name };
+	struct location at = { .file = source->name };
 	struct stat st;
 	int r;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_sys(err, errno, "%s", source->name);
 	if (!S_ISREG(st.st_mode))
-		return spot_err(&at, err, "not a regular file");
+		return config_err(&at, err, "not a regular file");
 	r = check_trust(&st, source->name, source->dialect, err);
 	if (r < 0)
 		return r;
 	r = sys_slurp(fd, FILE_MAX, text, len);
 	if (r == -EFBIG)
-		return spot_err(&at, err, "larger than 1 MiB");
+		return config_err(&at, err, "larger than 1 MiB");
 	return r < 0 ? err_sys(err, -r, "%s", source->name) : 0;
 }
 

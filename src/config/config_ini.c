@@ -26,7 +26,7 @@ struct reader {
 	const char *file, *at, *end;
 	int line;
 	int failed;                                        /* the negative errno that ends it */
-	const char *word;                                  /* of the line, that may be a type's name; NULL: none */
+	const char *word;                                  /* of the line, that may be a type's name; "" none */
 	enum { SKIP_NONE, SKIP_VALUE, SKIP_SECTION } skip; /* up to the next key, or the next section */
 
 	char *text;       /* a copy of the line */
@@ -34,7 +34,7 @@ struct reader {
 	bool begun, more; /* the piece that inih has begins, ends with a mark that is not part of the value */
 	bool awaited;     /* the handler was not called for it yet */
 
-	char name[SECTION_SIZE];
+	const char *name; /* of the section */
 	struct section *section;
 	const struct key *keys; /* NULL: before the first section */
 	int seen[KEYS_MAX];     /* the lines of its keys */
@@ -90,7 +90,7 @@ static void key_mistake(struct reader *r, int e)
 /* A line that cannot be read: what belongs to it is left out, too. */
 __attribute__((format(printf, 2, 3))) static void fail(struct reader *r, const char *fmt, ...)
 {
-	struct spot at = { .file = r->file, .line = r->line, .word = r->word };
+	const struct location at = { .file = r->file, .line = r->line };
 	char what[512];
 	va_list ap;
 
@@ -101,14 +101,15 @@ __attribute__((format(printf, 2, 3))) static void fail(struct reader *r, const c
 	vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);
 	r->draft->unsure = true;
-	key_mistake(r, spot_err(&at, r->err, "%s", what));
+	config_err(&at, r->err, "%s", what);
+	key_mistake(r, err_word(r->err, r->word));
 	if (r->text[0] == '[' || !r->keys)
 		r->skip = SKIP_SECTION;
 }
 
 static void begin_key(struct reader *r, const char *name)
 {
-	struct spot at = { .file = r->file, .line = r->line, .section = r->name, .key = name };
+	struct location at = { .file = r->file, .line = r->line, .section = r->name, .key = name };
 	int *seen;
 
 	if (!r->keys) {
@@ -127,7 +128,7 @@ static void begin_key(struct reader *r, const char *name)
 	if (r->key) {
 		seen = &r->seen[r->key - r->keys];
 		if (*seen && !r->key->many) {
-			key_mistake(r, spot_err(&at, r->err, "duplicates %s (line %d)", name, *seen));
+			key_mistake(r, config_err(&at, r->err, "duplicates %s (line %d)", name, *seen));
 			return;
 		}
 		*seen = r->line;
@@ -168,30 +169,29 @@ static int take_piece(void *user, const char *section, const char *name, const c
 static void take_header(struct reader *r)
 {
 	static const struct key none[] = { { 0 } };
-	struct spot at = { .file = r->file, .line = r->line, .section = r->name };
 	size_t n = strcspn(r->text, "]");
-	char word[ERR_WORD_SIZE];
+	char word[ERR_WORD_SIZE] = "";
 
 	/* A type's name may have blanks: "[mdev_GRID T4-1B]". */
-	if (strncmp(r->text, "[mdev_", 6) == 0 || strncmp(r->text, "[vgpu_", 6) == 0) {
+	if (strncmp(r->text, "[mdev_", 6) == 0 || strncmp(r->text, "[vgpu_", 6) == 0)
 		snprintf(word, sizeof(word), "%.*s", (int)n - 6, r->text + 6);
-		r->word = word;
-	}
 	if (n < 2 || n > SECTION_SIZE || strcmp(r->text + n, "]") != 0 || strpbrk(r->text + 1, " \t[")) {
+		r->word = word;
 		fail(r, "'%.80s' is not a section header: expected [NAME], at most %d characters, no blanks", r->text,
 		     SECTION_SIZE - 1);
-		r->word = NULL;
+		r->word = "";
 		return;
 	}
-	at.word = r->word;
-	r->word = NULL;
-	snprintf(r->name, sizeof(r->name), "%.*s", (int)n - 1, r->text + 1);
+	r->text[n] = '\0';
+	r->name = config_keep(&r->draft->config->names, &r->draft->config->nnames, r->text + 1);
 	memset(r->seen, 0, sizeof(r->seen));
-	r->keys = config_draft_section(r->draft, &at, &r->section, r->err);
+	r->keys = config_draft_section(r->draft,
+				       &(struct location){ .file = r->file, .line = r->line, .section = r->name },
+				       &r->section, r->err);
 	if (r->keys)
 		return;
 	r->keys = none;
-	mistake(r, -r->err->code);
+	mistake(r, err_word(r->err, word));
 }
 
 /* Cuts off a comment: a # or ; at the start or behind white space. */
@@ -298,10 +298,17 @@ static char *next_line(char *line, int size, void *stream)
 	return line;
 }
 
-int config_ini_read(struct draft *draft, const char *file, const char *text, size_t len, struct err *err)
+int config_ini_read(struct draft *draft, const char *name, const char *text, size_t len, struct err *err)
 {
 	autofree char *value = mem_alloc(VALUE_MAX + 1);
-	struct reader r = { .draft = draft, .err = err, .file = file, .at = text, .end = text + len, .value = value };
+	struct config *config = draft->config;
+	struct reader r = { .draft = draft,
+			    .err = err,
+			    .file = config_keep(&config->files, &config->nfiles, name),
+			    .at = text,
+			    .end = text + len,
+			    .value = value,
+			    .word = "" };
 
 	if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) /* a byte order mark, as some editors leave */
 		r.at += 3;

@@ -11,31 +11,29 @@
 #include "base/text.h"
 #include "internal.h"
 
-static int spot_verr(const struct spot *at, struct err *err, const char *fmt, va_list ap)
+static int verr(const struct location *at, struct err *err, const char *fmt, va_list ap)
 {
 	char text[2048], line[16] = "";
-	size_t place;
+	size_t where;
 
 	if (at->line)
 		snprintf(line, sizeof(line), ":%d", at->line);
-	place = (size_t)snprintf(text, sizeof(text), "%.512s%s: ", at->file, line);
+	where = (size_t)snprintf(text, sizeof(text), "%.512s%s: ", at->file, line);
 	if (at->section)
 		text_add(text, sizeof(text), "[%s]%s", at->section, at->key ? " " : ": ");
 	if (at->key)
 		text_add(text, sizeof(text), "%.80s: ", at->key);
 	vsnprintf(text + strlen(text), sizeof(text) - strlen(text), fmt, ap);
 	err_set(err, EINVAL, "%s", text);
-	if (at->word)
-		snprintf(err->word, sizeof(err->word), "%s", at->word);
-	return err_at(err, place);
+	return err_at(err, where);
 }
 
-int spot_err(const struct spot *at, struct err *err, const char *fmt, ...)
+int config_err(const struct location *at, struct err *err, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	spot_verr(at, err, fmt, ap);
+	verr(at, err, fmt, ap);
 	va_end(ap);
 	if (at->nova)
 		text_add(err->text, sizeof(err->text), "; or write [%s] in vgpu-lease.conf, which takes precedence",
@@ -48,18 +46,18 @@ static void add_note(struct config_notes *notes, const struct err *err, bool of_
 	struct config_note *slot = mem_add(&notes->list, &notes->n, sizeof(*slot));
 
 	slot->of_pool = of_pool;
-	slot->place = err->place;
+	slot->where = err->where;
 	slot->text = mem_strdup(err->text);
 	memcpy(slot->word, err->word, sizeof(slot->word));
 }
 
-void spot_warn(const struct spot *at, struct config *config, bool of_pool, const char *fmt, ...)
+void config_warn(const struct location *at, struct config *config, bool of_pool, const char *fmt, ...)
 {
 	struct err warning;
 	va_list ap;
 
 	va_start(ap, fmt);
-	spot_verr(at, &warning, fmt, ap);
+	verr(at, &warning, fmt, ap);
 	va_end(ap);
 	add_note(&config->warnings, &warning, of_pool);
 }
@@ -88,7 +86,7 @@ const struct key *config_key(const struct key *keys, const char *name)
 	return NULL;
 }
 
-int config_key_unknown(const struct key *keys, const struct spot *at, struct err *err)
+int config_key_unknown(const struct key *keys, const struct location *at, struct err *err)
 {
 	struct text_guess guess = { .word = at->key };
 	char all[512] = "";
@@ -98,8 +96,8 @@ int config_key_unknown(const struct key *keys, const struct spot *at, struct err
 		text_guess(&guess, keys->name);
 	}
 	if (guess.best)
-		return spot_err(at, err, "unknown key; similar: %s; valid keys: %s", guess.best, all);
-	return spot_err(at, err, "unknown key; valid keys: %s", all);
+		return config_err(at, err, "unknown key; similar: %s; valid keys: %s", guess.best, all);
+	return config_err(at, err, "unknown key; valid keys: %s", all);
 }
 
 /* Each run of white space becomes one blank; none is kept at the ends. */
@@ -126,9 +124,9 @@ int config_key_set(const struct setting *t, char *value)
 		value[n - 1] = '\0';
 	lines = strchr(value, '\n');
 	if (lines && !t->key->list)
-		return spot_err(&t->at, t->err, "takes a single line, but an indented line follows and continues it");
+		return config_err(&t->at, t->err, "takes a single line, but an indented line follows and continues it");
 	if (value[strspn(value, " ,\t\n")] == '\0')
-		return spot_err(&t->at, t->err, "missing value; remove the line to use the default");
+		return config_err(&t->at, t->err, "missing value; remove the line to use the default");
 	if (!t->key->list)
 		squeeze(value);
 	r = t->key->set(t, value);
@@ -174,8 +172,8 @@ int config_number(const struct setting *t, const char *value, int *to)
 	long n = NO_LIMIT;
 
 	if (!(key->unlimited && strcmp(value, "unlimited") == 0) && !text_number(value, key->min, key->max, &n))
-		return spot_err(&t->at, t->err, "invalid value '%.80s': expected a number, %ld to %ld%s", value,
-				key->min, key->max, key->unlimited ? ", or unlimited" : "");
+		return config_err(&t->at, t->err, "invalid value '%.80s': expected a number, %ld to %ld%s", value,
+				  key->min, key->max, key->unlimited ? ", or unlimited" : "");
 	*to = (int)n;
 	return 0;
 }
@@ -192,8 +190,8 @@ int config_set_word(const struct setting *t, char *value)
 	for (const struct word *w = t->key->words; w->word; w++) {
 		if (strcmp(w->word, value) == 0) {
 			if (w->instead)
-				return spot_err(&t->at, t->err, "'%s' is no longer a value; write %s", value,
-						w->instead);
+				return config_err(&t->at, t->err, "'%s' is no longer a value; write %s", value,
+						  w->instead);
 			if (t->key->flag)
 				*(bool *)destination(t) = w->value;
 			else
@@ -203,5 +201,5 @@ int config_set_word(const struct setting *t, char *value)
 		if (!w->instead)
 			text_add(all, sizeof(all), "%s%s", *all ? ", " : "", w->word);
 	}
-	return spot_err(&t->at, t->err, "invalid value '%.80s': expected one of %s", value, all);
+	return config_err(&t->at, t->err, "invalid value '%.80s': expected one of %s", value, all);
 }

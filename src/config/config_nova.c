@@ -20,7 +20,7 @@ static const struct nova_entry *find(const struct draft *draft, const char *type
 	for (size_t i = draft->nentries; i-- > 0;) {
 		const struct nova_entry *entry = &draft->entries[i];
 
-		if (entry->option != option || (type && strcasecmp(entry->section + 5, type) != 0))
+		if (entry->option != option || (type && strcasecmp(entry->at.section + 5, type) != 0))
 			continue;
 		if (best && best->at.file != entry->at.file)
 			break;
@@ -30,25 +30,17 @@ static const struct nova_entry *find(const struct draft *draft, const char *type
 	return best;
 }
 
-static struct spot spot_of(const struct nova_entry *entry)
-{
-	return (struct spot){ .file = entry->at.file,
-			      .line = entry->at.line,
-			      .section = entry->section,
-			      .key = entry->key,
-			      .nova = true };
-}
-
 static int set(struct draft *draft, struct section *section, const struct nova_entry *entry, struct err *err)
 {
 	struct setting t = {
 		.draft = draft,
 		.section = section,
-		.key = config_key(section ? config_mdev_keys : config_devices_keys, entry->key),
-		.at = spot_of(entry),
+		.key = config_key(section ? config_mdev_keys : config_devices_keys, entry->at.key),
+		.at = entry->at,
 		.err = err,
 	};
 
+	t.at.key = t.key->name; /* the entry's is gone with the text of the file */
 	/* To Nova an empty list is one. */
 	return t.key->list && !entry->value[strspn(entry->value, " \t\n")] ? 0 : config_key_set(&t, entry->value);
 }
@@ -56,17 +48,15 @@ static int set(struct draft *draft, struct section *section, const struct nova_e
 /* [devices]: our own list stands for Nova's. */
 static int read_types(struct draft *draft, struct err *err)
 {
-	const struct spot *ours = &draft->enabled[DIALECT_OURS].at;
+	const struct location *ours = &draft->enabled[DIALECT_OURS].at;
 	const struct nova_entry *entry = find(draft, NULL, NOVA_TYPES);
-	struct spot at;
 	int r;
 
 	if (!entry)
 		return 0;
 	if (ours->line) {
-		at = spot_of(entry);
-		spot_warn(&at, draft->config, false, "not used; replaced by %s (%s:%d)", ours->key, ours->file,
-			  ours->line);
+		config_warn(&entry->at, draft->config, false, "not used; replaced by %s (%s:%d)", ours->key, ours->file,
+			    ours->line);
 		return 0;
 	}
 	r = set(draft, NULL, entry, err);
@@ -79,16 +69,13 @@ static int read_section(struct draft *draft, const char *type, struct err *err)
 {
 	const struct nova_entry *header = find(draft, type, NOVA_HEADER);
 	struct section *s;
-	struct spot at;
 	int r = 0;
 
 	if (!header || config_draft_find(draft, type))
 		return 0;
 	s = config_draft_add(draft, type);
 	s->nova = true;
-	s->file = header->at.file;
-	s->line = header->at.line;
-	snprintf(s->name, sizeof(s->name), "%s", header->section);
+	s->at = header->at;
 	for (enum nova_option option = NOVA_ADDRESSES; r == 0 && option <= NOVA_MAX; option++) {
 		const struct nova_entry *entry = find(draft, type, option);
 
@@ -98,8 +85,8 @@ static int read_section(struct draft *draft, const char *type, struct err *err)
 	if (r < 0 || s->naddresses || strcmp(s->class, "VGPU") == 0)
 		return r;
 	text_copy(s->class, CLASS_SIZE, "VGPU");
-	at = spot_of(find(draft, type, NOVA_CLASS));
-	spot_warn(&at, draft->config, false, "not used; Nova offers pGPUs that no section names as VGPU");
+	config_warn(&find(draft, type, NOVA_CLASS)->at, draft->config, false,
+		    "not used; Nova offers pGPUs that no section names as VGPU");
 	return 0;
 }
 
@@ -109,7 +96,7 @@ static const char *type_of(const struct draft *draft, const struct nova_entry *e
 	const struct enabled_list *list = config_draft_enabled(draft);
 
 	for (size_t i = 0; entry->option != NOVA_TYPES && i < list->n; i++)
-		if (strcasecmp(entry->section + 5, list->types[i].type) == 0)
+		if (strcasecmp(entry->at.section + 5, list->types[i].type) == 0)
 			return list->types[i].type;
 	return NULL;
 }
@@ -120,26 +107,26 @@ static void warn_of(const struct draft *draft, const struct nova_entry *entry)
 	const char *type = type_of(draft, entry);
 	const struct section *own = type ? config_draft_find(draft, type) : NULL;
 	const struct nova_entry *found;
-	struct spot at = spot_of(entry);
+	const struct location *at = &entry->at;
 
 	if (own && own->nova)
 		own = NULL;
-	found = find(draft, entry->option == NOVA_TYPES ? NULL : entry->section + 5, entry->option);
+	found = find(draft, entry->option == NOVA_TYPES ? NULL : at->section + 5, entry->option);
 	if (entry->option == NOVA_HEADER) {
 		if (found == entry && !type)
-			spot_warn(&at, draft->config, false, "not used, because its type is not enabled");
+			config_warn(at, draft->config, false, "not used, because its type is not enabled");
 		if (found == entry && own)
-			spot_warn(&at, draft->config, false, "not used; replaced by [%s] (%s:%d)", own->name, own->file,
-				  own->line);
+			config_warn(at, draft->config, false, "not used; replaced by [%s] (%s:%d)", own->at.section,
+				    own->at.file, own->at.line);
 		return;
 	}
 	if (entry->option == NOVA_TYPES ? draft->enabled[DIALECT_OURS].at.line > 0 : !type || own)
 		return;
 	if (entry->option == NOVA_UNREAD)
-		spot_warn(&at, draft->config, false, "not used; Nova reads this key in [mdev_%s] only", type);
-	else if (found != entry && found->at.file == entry->at.file)
-		spot_warn(&at, draft->config, false, "not used; replaced by [%s] %s (%s:%d)", found->section,
-			  found->key, found->at.file, found->at.line);
+		config_warn(at, draft->config, false, "not used; Nova reads this key in [mdev_%s] only", type);
+	else if (found != entry && found->at.file == at->file)
+		config_warn(at, draft->config, false, "not used; replaced by [%s] %s (%s:%d)", found->at.section,
+			    found->at.key, found->at.file, found->at.line);
 }
 
 int config_nova_apply(struct draft *draft, struct err *err)

@@ -35,7 +35,7 @@ static const struct {
 struct reader {
 	struct draft *draft;
 	struct err *err;
-	struct spot at;      /* the line that is being read */
+	struct location at;  /* the line that is being read */
 	const char *section; /* NULL: before the first */
 	char *end;           /* of the value that the next line may continue; NULL: there is none */
 };
@@ -59,14 +59,12 @@ static int add_entry(struct reader *r, const char *key, char *value)
 		if (!is_option(i, r->section, key))
 			continue;
 		if (draft->nentries == ENTRIES_MAX)
-			return spot_err(&r->at, r->err, "more than %d lines in [devices] and [mdev_*]", ENTRIES_MAX);
+			return config_err(&r->at, r->err, "more than %d lines in [devices] and [mdev_*]", ENTRIES_MAX);
 		slot = mem_add(&draft->entries, &draft->nentries, sizeof(*slot));
-		slot->section = r->section;
-		slot->key = key;
-		slot->value = value;
-		slot->at = (struct place){ r->at.file, r->at.line };
-		slot->option = options[i].option;
-		slot->old = options[i].old;
+		*slot = (struct nova_entry){ .at = { r->at.file, r->at.line, r->section, key, true },
+					     .value = value,
+					     .option = options[i].option,
+					     .old = options[i].old };
 	}
 	return 0;
 }
@@ -76,10 +74,10 @@ static int take_header(struct reader *r, char *line)
 	size_t n = strlen(line);
 
 	if (n < 3 || line[n - 1] != ']')
-		return spot_err(&r->at, r->err, "'%.80s' is not a section header: expected [NAME] and nothing after it",
-				line);
+		return config_err(&r->at, r->err,
+				  "'%.80s' is not a section header: expected [NAME] and nothing after it", line);
 	line[n - 1] = '\0';
-	r->section = line + 1;
+	r->section = config_keep(&r->draft->config->names, &r->draft->config->nnames, line + 1);
 	return add_entry(r, NULL, NULL);
 }
 
@@ -90,14 +88,14 @@ static int take_key(struct reader *r, char *line)
 	size_t n;
 
 	if (!*value)
-		return spot_err(&r->at, r->err, "'%.80s': expected 'key = value', [section] or # comment", line);
+		return config_err(&r->at, r->err, "'%.80s': expected 'key = value', [section] or # comment", line);
 	*value = '\0';
 	value = text_strip(value + 1);
 	key = text_strip(line);
 	if (!*key)
-		return spot_err(&r->at, r->err, "missing key before '='");
+		return config_err(&r->at, r->err, "missing key before '='");
 	if (!r->section)
-		return spot_err(&r->at, r->err, "'%.80s' is outside of any [section]", key);
+		return config_err(&r->at, r->err, "'%.80s' is outside of any [section]", key);
 	n = strlen(value);
 	if (n > 1 && (*value == '"' || *value == '\'') && value[n - 1] == *value) {
 		value[n - 1] = '\0';
@@ -116,7 +114,7 @@ static int take_line(struct reader *r, char *line)
 
 	r->end = NULL;
 	if (n && indented && !end)
-		return spot_err(&r->at, r->err, "indented line without a key above to continue");
+		return config_err(&r->at, r->err, "indented line without a key above to continue");
 	if (n && indented) {
 		*end++ = '\n';
 		memmove(end, text, n + 1);
@@ -128,9 +126,10 @@ static int take_line(struct reader *r, char *line)
 	return *text == '[' ? take_header(r, text) : take_key(r, text);
 }
 
-int config_nova_read(struct draft *draft, const char *file, char *text, size_t len, struct err *err)
+int config_nova_read(struct draft *draft, const char *name, char *text, size_t len, struct err *err)
 {
-	struct reader r = { .draft = draft, .err = err, .at = { .file = file } };
+	struct config *config = draft->config;
+	struct reader r = { .draft = draft, .err = err, .at.file = config_keep(&config->files, &config->nfiles, name) };
 	int e = 0;
 
 	for (char *line = text, *next; e == 0 && line < text + len; line = next) {
@@ -138,7 +137,7 @@ int config_nova_read(struct draft *draft, const char *file, char *text, size_t l
 
 		r.at.line++;
 		if (line + n < text + len && !line[n])
-			return spot_err(&r.at, err, "unexpected NUL byte: not a text file");
+			return config_err(&r.at, err, "unexpected NUL byte: not a text file");
 		next = line + n + 1 + (line[n] == '\r' && line[n + 1] == '\n');
 		line[n] = '\0';
 		e = take_line(&r, line);

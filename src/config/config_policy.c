@@ -24,24 +24,24 @@ static int set_project(const struct setting *t, char *value)
 	struct quota *q = NULL;
 
 	if (!limit)
-		return spot_err(&t->at, t->err, "expected project:ID = NUMBER, or unlimited");
+		return config_err(&t->at, t->err, "expected project:ID = NUMBER, or unlimited");
 	*limit++ = '\0';
 	name = text_strip(value);
 	if (!*name || strpbrk(name, " :") || !text_copy(id, sizeof(id), name))
-		return spot_err(&t->at, t->err,
-				"invalid project ID '%.80s': expected one word of at most %d characters", name,
-				PROJECT_SIZE - 1);
+		return config_err(&t->at, t->err,
+				  "invalid project ID '%.80s': expected one word of at most %d characters", name,
+				  PROJECT_SIZE - 1);
 	for (size_t i = 0; i < config->nquotas && !q; i++)
 		if (strcmp(config->quotas[i].project, id) == 0)
 			q = &config->quotas[i];
 	if (q && q->at.file == t->at.file)
-		return spot_err(&t->at, t->err, "duplicates project (line %d)", q->at.line);
+		return config_err(&t->at, t->err, "duplicates project (line %d)", q->at.line);
 	if (!q && config->nquotas == QUOTAS_MAX)
-		return spot_err(&t->at, t->err, "more than %d projects", QUOTAS_MAX);
+		return config_err(&t->at, t->err, "more than %d projects", QUOTAS_MAX);
 	if (!q)
 		q = mem_add(&config->quotas, &config->nquotas, sizeof(*q));
 	text_copy(q->project, PROJECT_SIZE, id);
-	q->at = (struct place){ t->at.file, t->at.line };
+	q->at = t->at;
 	return config_number(t, text_strip(limit), &q->limit);
 }
 

@@ -16,20 +16,20 @@ static int add_enabled(const struct setting *t, char *item)
 {
 	struct enabled_list *list = &t->draft->enabled[t->at.nova ? DIALECT_NOVA : DIALECT_OURS];
 	struct enabled *slot;
-	struct spot at = t->at;
 	char type[TYPE_SIZE];
 
-	at.word = item;
-	if (!type_parse(type, item))
-		return spot_err(&at, t->err, "'%.80s' is not a type ID such as nvidia-35; separate types with commas",
-				item);
+	if (!type_parse(type, item)) {
+		config_err(&t->at, t->err, "'%.80s' is not a type ID such as nvidia-35; separate types with commas",
+			   item);
+		return err_word(t->err, item);
+	}
 	for (size_t i = 0; i < list->n; i++)
 		if (strcmp(list->types[i].type, type) == 0)
-			return spot_err(&t->at, t->err, "%s is listed twice", type);
+			return config_err(&t->at, t->err, "%s is listed twice", type);
 	if (list->n == TYPES_MAX)
-		return spot_err(&t->at, t->err, "more than %d types", TYPES_MAX);
+		return config_err(&t->at, t->err, "more than %d types", TYPES_MAX);
 	slot = mem_add(&list->types, &list->n, sizeof(*slot));
-	slot->at = (struct place){ t->at.file, t->at.line };
+	slot->at = t->at;
 	text_copy(slot->type, TYPE_SIZE, type);
 	return 0;
 }
@@ -39,9 +39,8 @@ static int set_enabled(const struct setting *t, char *value)
 	struct enabled_list *list = &t->draft->enabled[t->at.nova ? DIALECT_NOVA : DIALECT_OURS];
 
 	if (list->at.file == t->at.file)
-		return spot_err(&t->at, t->err, "duplicates %s (line %d)", list->at.key, list->at.line);
+		return config_err(&t->at, t->err, "duplicates %s (line %d)", list->at.key, list->at.line);
 	list->at = t->at;
-	list->at.section = "devices"; /* t->at.section does not live as long */
 	list->n = 0;
 	return config_each_item(t, value, add_enabled);
 }
@@ -52,16 +51,15 @@ static int add_nova_conf(const struct setting *t, char *item)
 	struct nova_path *slot;
 
 	if (item[0] != '/' || strlen(item) >= PATH_MAX)
-		return spot_err(&t->at, t->err, "'%.80s' is not an absolute path", item);
+		return config_err(&t->at, t->err, "'%.80s' is not an absolute path", item);
 	for (size_t i = 0; i < draft->npaths; i++)
 		if (strcmp(draft->paths[i].path, item) == 0)
-			return spot_err(&t->at, t->err, "%s is listed twice", item);
+			return config_err(&t->at, t->err, "%s is listed twice", item);
 	if (draft->npaths == PATHS_MAX)
-		return spot_err(&t->at, t->err, "more than %d files", PATHS_MAX);
+		return config_err(&t->at, t->err, "more than %d files", PATHS_MAX);
 	slot = mem_add(&draft->paths, &draft->npaths, sizeof(*slot));
 	slot->path = mem_strdup(item);
 	slot->at = t->at;
-	slot->at.section = "devices"; /* t->at.section does not live as long */
 	return 0;
 }
 
@@ -84,7 +82,7 @@ bool config_halve(char *word)
 }
 
 /* A pGPU, a VF, or a virtual parent. */
-static int parse_address(char out[PARENT_SIZE], const char *s, const struct spot *at, struct err *err)
+static int parse_address(char out[PARENT_SIZE], const char *s, const struct location *at, struct err *err)
 {
 	char pci[PCI_SIZE];
 
@@ -93,9 +91,9 @@ static int parse_address(char out[PARENT_SIZE], const char *s, const struct spot
 		return 0;
 	}
 	if (pci_guess(pci, s))
-		return spot_err(at, err, "'%.80s' is not a PCI address; similar: %s", s, pci);
+		return config_err(at, err, "'%.80s' is not a PCI address; similar: %s", s, pci);
 	if (strncmp(s, "pci_", 4) == 0 || !isalpha((unsigned char)s[0]) || !parent_parse(out, s))
-		return spot_err(
+		return config_err(
 			at, err,
 			"'%.80s' is neither a PCI address with domain, such as 0000:84:00.0, nor a virtual parent, such as "
 			"mtty; separate addresses with commas",
@@ -113,8 +111,8 @@ static int check_spelling(const struct setting *t, const char *item, const char 
 	snprintf(nova, sizeof(nova), "%s%s%s", address, virtual ? "_" : "", virtual ? address : "");
 	if (strcmp(nova, item) == 0)
 		return 0;
-	return spot_err(&t->at, t->err, "'%.80s' names no device, because Nova compares addresses as text; write %s",
-			item, nova);
+	return config_err(&t->at, t->err, "'%.80s' names no device, because Nova compares addresses as text; write %s",
+			  item, nova);
 }
 
 static int add_address(const struct setting *t, char *item)
@@ -122,7 +120,7 @@ static int add_address(const struct setting *t, char *item)
 	struct section *s = t->section;
 	char address[PARENT_SIZE], (*slot)[PARENT_SIZE];
 	size_t n = s->naddresses;
-	struct place *place;
+	struct location *at;
 	int r = parse_address(address, item, &t->at, t->err);
 
 	if (r == 0 && t->at.nova)
@@ -131,12 +129,13 @@ static int add_address(const struct setting *t, char *item)
 		return r;
 	for (size_t i = 0; i < s->naddresses; i++)
 		if (strcmp(s->addresses[i], address) == 0)
-			return spot_err(&t->at, t->err, "%s is listed twice", address);
+			return config_err(&t->at, t->err, "%s is listed twice", address);
 	if (s->naddresses == SECTION_ADDRESSES_MAX)
-		return spot_err(&t->at, t->err, "more than %d addresses", SECTION_ADDRESSES_MAX);
-	place = mem_add(&s->addresses_at, &n, sizeof(*place));
+		return config_err(&t->at, t->err, "more than %d addresses", SECTION_ADDRESSES_MAX);
+	at = mem_add(&s->addresses_at, &n, sizeof(*at));
+	*at = t->at;
+	at->nova = false; /* a clash of two addresses says what to do */
 	slot = mem_add(&s->addresses, &s->naddresses, PARENT_SIZE);
-	*place = (struct place){ t->at.file, t->at.line };
 	text_copy(*slot, PARENT_SIZE, address);
 	return 0;
 }
@@ -162,7 +161,7 @@ static bool parse_id(char out[5], const char *s, size_t len)
 	return true;
 }
 
-static int parse_match(struct match *m, char *terms, const struct spot *at, struct err *err)
+static int parse_match(struct match *m, char *terms, const struct location *at, struct err *err)
 {
 	bool ids = false;
 	char *term;
@@ -183,7 +182,7 @@ static int parse_match(struct match *m, char *terms, const struct spot *at, stru
 			ids = true;
 			continue;
 		}
-		return spot_err(
+		return config_err(
 			at, err,
 			"invalid term '%.80s': expected VENDOR:DEVICE or VENDOR:DEVICE:SUBDEVICE (four hex digits each, * for any), "
 			"numa=NODE, or both; separate alternatives with commas",
@@ -195,13 +194,13 @@ static int parse_match(struct match *m, char *terms, const struct spot *at, stru
 static int add_match(const struct setting *t, char *item)
 {
 	struct section *s = t->section;
-	struct match m = { .at = { t->at.file, t->at.line } }, *slot;
+	struct match m = { .at = t->at }, *slot;
 	int r = parse_match(&m, item, &t->at, t->err);
 
 	if (r < 0)
 		return r;
 	if (s->nmatches == MATCHES_MAX)
-		return spot_err(&t->at, t->err, "more than %d alternatives", MATCHES_MAX);
+		return config_err(&t->at, t->err, "more than %d alternatives", MATCHES_MAX);
 	slot = mem_add(&s->matches, &s->nmatches, sizeof(*slot));
 	*slot = m;
 	return 0;
@@ -216,7 +215,7 @@ static int set_match(const struct setting *t, char *value)
 static int set_class(const struct setting *t, char *value)
 {
 	if (!class_is_valid(value) || !text_copy(t->section->class, CLASS_SIZE, value))
-		return spot_err(
+		return config_err(
 			&t->at, t->err,
 			"invalid class '%.80s': expected VGPU, or CUSTOM_ followed by capital letters, digits and _, at most %d "
 			"characters",
@@ -228,9 +227,9 @@ static int set_params(const struct setting *t, char *value)
 {
 	for (const char *s = value; *s; s++)
 		if (!isprint((unsigned char)*s))
-			return spot_err(&t->at, t->err, "only printable ASCII characters are allowed");
+			return config_err(&t->at, t->err, "only printable ASCII characters are allowed");
 	if (!text_copy(t->section->params, PARAMS_SIZE, value))
-		return spot_err(&t->at, t->err, "longer than %d characters", PARAMS_SIZE - 1);
+		return config_err(&t->at, t->err, "longer than %d characters", PARAMS_SIZE - 1);
 	return 0;
 }
 

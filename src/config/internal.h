@@ -27,24 +27,15 @@ struct source {
 	enum dialect dialect;
 };
 
-/* Where something stands: line 0, section and key NULL in messages on a whole file or section. Owns nothing. */
-struct spot {
-	const char *file;
-	int line;
-	const char *section, *key;
-	const char *word; /* that may be a type's name; NULL: none */
-	bool nova;        /* in a nova.conf: an error says where else it can stand */
-};
-
 struct enabled {
 	char type[TYPE_SIZE];
-	struct place at;
+	struct location at;
 };
 
 /* A file or directory of nova_conf. */
 struct nova_path {
 	char *path; /* absolute */
-	struct spot at;
+	struct location at;
 };
 
 /* What nova.conf says of the pool; "unread": Nova has the option under another name only. */
@@ -52,10 +43,8 @@ enum nova_option { NOVA_TYPES, NOVA_HEADER, NOVA_ADDRESSES, NOVA_CLASS, NOVA_MAX
 
 /* A header or a key that does; the text is that of draft->texts. */
 struct nova_entry {
-	struct place at;
-	const char *section; /* as it is spelt; oslo.config takes no notice of case */
-	const char *key;     /* NULL: a header */
-	char *value;         /* whole; further lines begin with '\n' */
+	struct location at; /* of a header without a key; oslo.config takes no notice of the case of a section */
+	char *value;        /* whole; further lines begin with '\n' */
 	enum nova_option option;
 	bool old; /* the deprecated name */
 };
@@ -68,10 +57,10 @@ struct draft {
 	struct enabled_list {
 		struct enabled *types;
 		size_t n;
-		struct spot at;  /* line 0: no file has the key */
-	} enabled[2];            /* by dialect */
-	struct place fixed[3];   /* the last [devices], [policy], [quota] */
-	struct nova_path *paths; /* nova_conf */
+		struct location at; /* line 0: no file has the key */
+	} enabled[2];               /* by dialect */
+	struct location fixed[3];   /* the last [devices], [policy], [quota] */
+	struct nova_path *paths;    /* nova_conf */
 	size_t npaths;
 	struct nova_entry *entries; /* of all of its files, in the order in which they are read */
 	size_t nentries;
@@ -88,7 +77,7 @@ struct setting {
 	struct draft *draft;
 	struct section *section; /* NULL in a section that is not a type's */
 	const struct key *key;
-	struct spot at;
+	struct location at;
 	struct err *err;
 };
 
@@ -118,10 +107,10 @@ extern const struct key config_devices_keys[], config_mdev_keys[], config_policy
 #define config_vf_keys (config_mdev_keys + 1)
 
 /* "file:line: [section] key: ...", -EINVAL. */
-int spot_err(const struct spot *at, struct err *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+int config_err(const struct location *at, struct err *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* The same as a warning that config keeps. */
-void spot_warn(const struct spot *at, struct config *config, bool of_pool, const char *fmt, ...)
+void config_warn(const struct location *at, struct config *config, bool of_pool, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
 /*
@@ -130,8 +119,15 @@ void spot_warn(const struct spot *at, struct config *config, bool of_pool, const
  */
 int config_mistake(struct draft *draft, int r, const struct err *err);
 
+/* Adds a copy to a list of strings; the list's end. */
+const char *config_keep(char ***list, size_t *n, const char *text);
+void config_strings_free(char **list, size_t n);
+
+/* Frees a section's lists. */
+void config_section_free(struct section *section);
+
 const struct key *config_key(const struct key *keys, const char *name);
-int config_key_unknown(const struct key *keys, const struct spot *at, struct err *err);
+int config_key_unknown(const struct key *keys, const struct location *at, struct err *err);
 
 /* Sets a key to its whole value; each further line that it stood on begins with '\n'. */
 int config_key_set(const struct setting *t, char *value);
@@ -158,19 +154,19 @@ struct dirent;
 int config_file_drop_ins(int dir, const struct source *source, struct dirent ***list, struct err *err);
 
 /*
- * Reads a text into the draft; `file` lives as long as config. A key replaces that of an earlier file. -EINVAL with
+ * Reads the text of the file `name` into the draft. A key replaces that of an earlier file. -EINVAL with
  * file and line for what is wrong, or could be read otherwise than it was meant.
  */
-int config_ini_read(struct draft *draft, const char *file, const char *text, size_t len, struct err *err);
+int config_ini_read(struct draft *draft, const char *name, const char *text, size_t len, struct err *err);
 
 /* "mtty_mtty", as libvirt calls the node device mtty, becomes "mtty"; false where the word is not of that form. */
 bool config_halve(char *word);
 
 /*
- * Reads the lines of a nova.conf; -EINVAL where Nova refuses one. `text` is taken apart and, with `file`, lives as long
- * as the draft.
+ * Reads the lines of a nova.conf; -EINVAL where Nova refuses one. `text` is taken apart, and lives as long as the
+ * draft.
  */
-int config_nova_read(struct draft *draft, const char *file, char *text, size_t len, struct err *err);
+int config_nova_read(struct draft *draft, const char *name, char *text, size_t len, struct err *err);
 
 /*
  * All files are read: what nova.conf enables, and the sections of the enabled types that none of our files has. To be
@@ -179,7 +175,7 @@ int config_nova_read(struct draft *draft, const char *file, char *text, size_t l
 int config_nova_apply(struct draft *draft, struct err *err);
 
 /* A section begins: NULL and an error, or the keys that it may have; *section is a type's. */
-const struct key *config_draft_section(struct draft *draft, const struct spot *at, struct section **section,
+const struct key *config_draft_section(struct draft *draft, const struct location *at, struct section **section,
 				       struct err *err);
 
 /* What is enabled: by ours, if one of our files has the list. */

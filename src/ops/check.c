@@ -43,10 +43,10 @@ struct check *check_at(struct check *check, const char *fmt, ...)
 	return check;
 }
 
-struct check *check_at_place(struct check *check, const struct place *place)
+struct check *check_at_location(struct check *check, const struct location *at)
 {
-	return place->line ? check_at(check, "%.512s:%d", place->file, place->line)
-			   : check_at(check, "%.512s", place->file ? place->file : "");
+	return at->line ? check_at(check, "%.512s:%d", at->file, at->line)
+			: check_at(check, "%.512s", at->file ? at->file : "");
 }
 
 struct check *check_at_path(struct check *check, const char *path)
@@ -88,8 +88,8 @@ static void report_note(struct check *check, enum check_status status, const str
 	char hint[REASON_SIZE];
 
 	inventory_name_hint(check->host, note->word, hint);
-	check_at(check, "%.*s", note->place > 2 ? (int)note->place - 2 : 0, note->text);
-	check_report(check, status, fix, "%s%s%s", note->text + note->place, *hint ? "; " : "", hint);
+	check_at(check, "%.*s", note->where > 2 ? (int)note->where - 2 : 0, note->text);
+	check_report(check, status, fix, "%s%s%s", note->text + note->where, *hint ? "; " : "", hint);
 }
 
 /* The rule is the plan's: what exists is adopted without a configuration. */

@@ -13,7 +13,7 @@
 enum { LIBVIRT_VARIANT = 9007000 };
 
 /* The entry of the section that selects this card, or `other`. */
-static struct place named_at(const struct section *section, const struct inv_pgpu *card, struct place other)
+static struct location named_at(const struct section *section, const struct inv_pgpu *card, struct location other)
 {
 	const struct match *match;
 
@@ -45,7 +45,7 @@ static void explains(struct check *check, const struct section *section)
 
 static void explains_contested(struct check *check, const struct inv_pgpu *card)
 {
-	const struct place none = { 0 };
+	const struct location none = { 0 };
 
 	for (size_t i = 0; i < check->config->nsections; i++)
 		if (named_at(&check->config->sections[i], card, none).file)
@@ -97,7 +97,7 @@ static void look_at_card(struct check *check, const struct inv_pgpu *card, int l
 	const char *address = card->address, *reason = card->ready ? pooled->reason : card->reason;
 	const char *fix;
 	char types[1024];
-	struct place at;
+	struct location at;
 	int cause;
 
 	check_at(check, "%s", address);
@@ -113,13 +113,13 @@ static void look_at_card(struct check *check, const struct inv_pgpu *card, int l
 		explains_contested(check, card);
 		check_report(check, CHECK_FAIL, "name it in device_addresses of one of them", "%s", pooled->reason);
 	} else if (!pooled->in_pool && pooled->section) {
-		at = named_at(pooled->section, card, config_section_place(pooled->section));
+		at = named_at(pooled->section, card, config_location(pooled->section));
 		explains(check, pooled->section);
 		fix = fix_in(pooled->reason,
 			     *card->moved ? "find out which device that is first"
 					  : "'vgpu-lease types' lists the available types",
 			     &cause);
-		check_report(check_at_place(check, &at), CHECK_FAIL, fix, "%s: %.*s (configured for %s)", address,
+		check_report(check_at_location(check, &at), CHECK_FAIL, fix, "%s: %.*s (configured for %s)", address,
 			     cause, pooled->reason, pooled->section->type);
 	} else if (!pooled->in_pool && pooled->claim == CLAIM_DEFAULT && !card->ready) {
 		/* A type takes all pGPUs, and others serve it. */
@@ -187,8 +187,8 @@ static void look_at_missing(struct check *check, const struct missing_card *miss
 	else
 		fix = "fix the cause, or remove it from device_addresses (troubleshooting: the-card)";
 	fix = fix_in(missing->reason, fix, &cause);
-	check_report(check_at_place(check, &missing->at), status, fix, "%s: %.*s (configured for %s)", missing->address,
-		     cause, missing->reason, missing->section->type);
+	check_report(check_at_location(check, &missing->at), status, fix, "%s: %.*s (configured for %s)",
+		     missing->address, cause, missing->reason, missing->section->type);
 }
 
 static bool is_idle(const struct missing_card *missing, size_t n, const char *address)

@@ -117,9 +117,9 @@ static void plan_on_vfs(struct start *s, const struct check *check)
 
 static struct check *at_type(struct check *check, const struct section *section)
 {
-	const struct place at = config_section_place(section);
+	const struct location at = config_location(section);
 
-	return check_at_place(check, &at);
+	return check_at_location(check, &at);
 }
 
 /* What a pGPU carries that keeps a type from it: its own like, or what the configuration does not give to it. */
@@ -338,16 +338,16 @@ static void report_no_card(struct check *check, const struct section *section)
 
 	at_type(check, section);
 	if (matches_any(check->inv, section)) {
-		check_report(check_at_place(check, &section->matches[0].at), check->npool ? CHECK_WARN : CHECK_FAIL,
+		check_report(check_at_location(check, &section->matches[0].at), check->npool ? CHECK_WARN : CHECK_FAIL,
 			     "'vgpu-lease types' lists the available types",
 			     "no pGPU that device_match of %s matches supports it, so a start with it would be refused",
 			     section->type);
 	} else if (matches_vfs(check->host, section, hint)) {
-		check_report(check_at_place(check, &section->matches[0].at), CHECK_FAIL, hint,
+		check_report(check_at_location(check, &section->matches[0].at), CHECK_FAIL, hint,
 			     "device_match of %s matches no pGPU of this host, so a start with it would be refused",
 			     section->type);
 	} else if (section->nmatches) {
-		check_report(check_at_place(check, &section->matches[0].at), check->npool ? CHECK_WARN : CHECK_FAIL,
+		check_report(check_at_location(check, &section->matches[0].at), check->npool ? CHECK_WARN : CHECK_FAIL,
 			     matches_elsewhere(check->inv, section, hint)
 				     ? hint
 				     : "correct device_match; 'vgpu-lease inventory' lists the pGPUs",

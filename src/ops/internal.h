@@ -12,7 +12,7 @@
 
 /* Where the next finding is, for that one alone: any text, FILE:LINE, a path of the host. They return `check`. */
 struct check *check_at(struct check *check, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-struct check *check_at_place(struct check *check, const struct place *place);
+struct check *check_at_location(struct check *check, const struct location *at);
 struct check *check_at_path(struct check *check, const char *path);
 
 /* Adds a finding. `fix` is NULL with CHECK_PASS, and only then. */

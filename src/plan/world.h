@@ -82,7 +82,7 @@ enum missing_how { MISSING_NAMED, MISSING_MATCHED, MISSING_IDLE, MISSING_REMEMBE
 struct missing_card {
 	enum missing_how how;
 	const struct section *section;
-	struct place at; /* in the files: of the address, of the match */
+	struct location at; /* in the files: of the address, of the match */
 	char address[PARENT_SIZE];
 	char reason[REASON_SIZE]; /* and what to do */
 };

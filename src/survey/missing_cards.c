@@ -20,7 +20,7 @@ struct found {
 	size_t ndevices;
 };
 
-static void add(struct found *found, enum missing_how how, const struct section *section, const struct place *at,
+static void add(struct found *found, enum missing_how how, const struct section *section, const struct location *at,
 		const char *address)
 {
 	struct missing_card *missing = mem_add(&found->list, &found->n, sizeof(*missing));

@@ -64,7 +64,7 @@ static void all_of(const char *text, size_t len)
 		config_draft_finish(&draft, &err);
 	config_draft_free(&draft);
 	for (size_t i = 0; i < mistakes.n; i++)
-		if (mistakes.list[i].place >= strlen(mistakes.list[i].text))
+		if (mistakes.list[i].where >= strlen(mistakes.list[i].text))
 			abort();
 	config_notes_free(&mistakes);
 	config_free(&config);

@@ -239,7 +239,7 @@ static void types(void)
 	ok(c.nsections == 3 && strcmp(c.sections[0].type, "nvidia-36") == 0 &&
 		   strcmp(c.sections[1].type, "nvidia-35") == 0 && strcmp(c.sections[2].type, "i915-GVTg_V5_4") == 0,
 	   "the types are in the order in which they are enabled");
-	ok(s && !s->vf && s->line == 3 && strcmp(s->file, "f") == 0, "a section knows where it stands");
+	ok(s && !s->vf && s->at.line == 3 && strcmp(s->at.file, "f") == 0, "a section knows where it stands");
 	ok(s && s->naddresses == ARRAY_SIZE(addresses), "a list goes on over lines, comments between them");
 	for (size_t i = 0; s && i < s->naddresses; i++)
 		is(s->addresses[i], addresses[i], "each address as sysfs spells it");
@@ -252,7 +252,7 @@ static void types(void)
 	ok(s && s->max_instances == 10 && strcmp(s->class, "CUSTOM_A40_8Q") == 0, "cap and class");
 	is(s->params, "frame_rate_limiter=0, a=#;", "a # or ; without white space before it is no comment");
 	s = config_section(&c, "i915-GVTg_V5_4");
-	ok(s && s->line == 0 && s->naddresses == 0 && s->nmatches == 0 && s->max_instances == NO_LIMIT &&
+	ok(s && s->at.line == 0 && s->naddresses == 0 && s->nmatches == 0 && s->max_instances == NO_LIMIT &&
 		   strcmp(s->class, "VGPU") == 0 && !s->params[0],
 	   "a type without a section has the defaults");
 	ok(!config_section(&c, "nvidia-37"), "a type that is not enabled has none");

@@ -185,7 +185,7 @@ static const char *places(struct config_notes *mistakes)
 		const struct config_note *m = &mistakes->list[i];
 
 		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%.*s", i ? " " : "",
-				      m->place > 2 ? (int)m->place - 2 : 0, m->text);
+				      m->where > 2 ? (int)m->where - 2 : 0, m->text);
 	}
 	config_notes_free(mistakes);
 	return rooted(text);

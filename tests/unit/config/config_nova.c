@@ -51,7 +51,7 @@ static void nova_is_read(void)
 	ok(c.nsections == 2 && s && s->naddresses == 2 && s->max_instances == 4 &&
 		   strcmp(s->class, "CUSTOM_SMALL") == 0,
 	   "with its types, addresses, caps and classes");
-	ok(s && s->file == c.files[1] && s->line == 21, "a section says that it stands there");
+	ok(s && s->at.file == c.files[1] && s->at.line == 21, "a section says that it stands there");
 	s = config_section(&c, "nvidia-36");
 	ok(s && s->naddresses == 0 && !s->params[0],
 	   "an empty list is one to Nova; keys that are ours alone are not looked at");

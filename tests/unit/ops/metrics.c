@@ -30,7 +30,7 @@ static const char host_text[] =
 		DEVICE(B, "mtty", "mtty-1");
 
 static char t4[][PARENT_SIZE] = { T4, ABSENT }, again[][PARENT_SIZE] = { ABSENT, "mtty" };
-static struct place places[2] = { { "test.conf", 1 }, { "test.conf", 2 } };
+static struct location places[2] = { { .file = "test.conf", .line = 1 }, { .file = "test.conf", .line = 2 } };
 static struct section sections[] = {
 	{ .type = "nvidia-222", .addresses = t4, .addresses_at = places, .naddresses = 2, .max_instances = NO_LIMIT },
 	{ .type = "mtty-1", .addresses = again, .addresses_at = places, .naddresses = 2, .max_instances = NO_LIMIT },

@@ -66,7 +66,7 @@ static void run(const struct tree *tree, const struct row *row)
 					     [MISSING_IDLE] = "idle",
 					     [MISSING_REMEMBERED] = "remembered" };
 	struct section sections[2] = { 0 };
-	struct place places[2] = { { "test.conf", 3 }, { "test.conf", 5 } };
+	struct location places[2] = { { .file = "test.conf", .line = 3 }, { .file = "test.conf", .line = 5 } };
 	struct match matches[2];
 	char addresses[2][1][PARENT_SIZE], got[256] = "";
 	const struct config config = { .sections = sections, .nsections = row->sections[1].type ? 2 : 1 };
