@@ -35,13 +35,41 @@ with_vf() {
 		s/<address uuid=.*>/<address domain='0x0000' bus='0x26' slot='0x00' function='0x4'\/>/" "$vm"
 }
 
+# asking ATTRIBUTES [FILE]: the domain, whose metadata have a <vgpu:device> of these.
+asking() {
+	sed "s|</uuid>|&<metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device $1/></vgpu:lease></metadata>|" "${2:-$vm}"
+}
+typed() { asking "uuid='$u1' type='$1'"; }
+
+# vf_domain N ADDRESS [MANAGED [TYPE]]: domain number N with this VF, whose metadata may ask for a type.
+vf_domain() {
+	local n domain bus slot function
+	printf -v n %02x "$1"
+	IFS=:. read -r domain bus slot function <<<"$2"
+	echo "<domain type='kvm'><name>vm$1</name><uuid>${vm_uuid%??}$n</uuid><devices>
+	  <hostdev mode='subsystem' type='pci' managed='${3:-no}'>
+	    <source><address domain='0x$domain' bus='0x$bus' slot='0x$slot' function='0x$function'/></source>
+	    <address type='pci' domain='0x0000' bus='0x07' slot='0x00' function='0x0'/>
+	  </hostdev></devices></domain>" | if [ $# -lt 4 ]; then cat; else asking "address='$2' type='$4'" -; fi
+}
+start_vf() { vf_domain "$@" | hook "vm$1" prepare begin -; }
+end_vf() { vf_domain "$@" | hook "vm$1" release end destroyed; }
+vf_type() { cat "$root/sys/bus/pci/devices/$1/nvidia/current_vgpu_type"; }
+set_vf_type() { echo "$2" >"$root/sys/bus/pci/devices/$1/nvidia/current_vgpu_type"; }
+
 devices() { (cd "$root/sys/bus/mdev/devices" && printf '%s ' *) | sed 's/[*] $//'; }
 leases() { find "$root/run/vgpu-lease/leases" -type f 2>/dev/null | wc -l; }
+no_lease() { [ "$(leases)" = 0 ]; }
+# lease_has KEY [UUID]: what the record of a lease says.
+lease_has() { sed -n "s/^$1=//p" "$root/run/vgpu-lease/leases/${2:-$u1}" 2>/dev/null; }
 type_of() { basename "$(readlink "$root/sys/bus/mdev/devices/$1/mdev_type")"; }
 parent_of() { basename "$(dirname "$(readlink "$root/sys/bus/mdev/devices/$1")")"; }
+# node_of ID: the file by which a process opens the mdev or VF.
+node_of() { echo "$root/dev/vfio/$(basename "$(readlink "$root"/sys/bus/{mdev,pci}/devices/"$1"/iommu_group)")"; }
+remove_device() { echo 1 >"$root/sys/bus/mdev/devices/$1/remove"; }
 make_device() { echo "$3" >"$root/sys/class/mdev_bus/$1/mdev_supported_types/$2/create"; }
-open_device() { # UUID: a process that has it open; its pid is in $holder
-	sleep 600 >/dev/null 2>&1 9<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/mdev/devices/$1/iommu_group")")" &
+open_device() { # ID: a process that has it open; its pid is in $holder
+	sleep 600 >/dev/null 2>&1 9<>"$(node_of "$1")" &
 	holder=$!
 	eventually test -d "$root/proc/$holder"
 }

@@ -6,11 +6,8 @@
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4:1+l40s/4+mtty
 configure nvidia-222 mtty-1 nvidia-558@0000:99:00.0 policy 'driver_cleanup = 1' 'release_wait = 1'
-asks() { # TYPE
-	sed "s|<memory |<metadata><v:lease xmlns:v='urn:vgpu-lease:domain:1'><v:device uuid='$u1' type='$1'/></v:lease></metadata>&|" "$vm"
-}
-refusal() { asks "$1" | lease plan - 2>&1 | grep 'unknown type'; }
-planned() { asks "$1" | lease plan - >/dev/null 2>&1; }
+refusal() { typed "$1" | lease plan - 2>&1 | grep 'unknown type'; }
+planned() { typed "$1" | lease plan - >/dev/null 2>&1; }
 
 said=$(refusal nvidia-9)
 holds "an unknown type is answered with the enabled types that a pGPU here has" says M_ENABLED_TYPES "nvidia-222" <<<"$said"

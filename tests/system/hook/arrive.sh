@@ -94,7 +94,7 @@ sleep 1.3
 holds "a reservation that is past its time holds nothing" prepare
 is "$(leases)" 1 "and is dropped"
 release "$vm"
-echo 1 >"$root/sys/bus/mdev/devices/$u1/remove"
+remove_device $u1
 
 # Sixteen guests fill the card.
 settings

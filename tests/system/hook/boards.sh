@@ -20,7 +20,7 @@ matches 10de:1e30:129e 10de:1e30:12ba
 is "$(pool)" "" "and takes no other board"
 matches 10de:1e30 10de:1e30
 is "$(pool)" "0000:65:00.0 nvidia-256, 0000:b3:00.0 nvidia-264" "two matches are no conflict where a card offers one of the types"
-sed "s|<memory |<metadata><v:lease xmlns:v='urn:vgpu-lease:domain:1'><v:device uuid='$u1' type='nvidia-264'/></v:lease></metadata>&|" "$vm" >"$work/8000.xml"
+typed nvidia-264 >"$work/8000.xml"
 holds "a start knows it as well" prepare "$work/8000.xml"
 is "$(parent_of $u1)" 0000:b3:00.0 "and goes to the right card"
 release "$work/8000.xml"

@@ -5,11 +5,8 @@
 # shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4:8+a100:1+l40s/4:1+flex/4:1
-typed() { # TYPE: the domain with metadata that names it
-	sed "s|</uuid>|</uuid><metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$u1' type='$1'/></vgpu:lease></metadata>|" "$vm" >"$work/typed.xml"
-}
 refused() { # TYPE: the refusal is in $said
-	typed "$1"
+	typed "$1" >"$work/typed.xml"
 	said=$(prepare "$work/typed.xml" 2>&1)
 }
 told() { # SENTENCE KEY [ARG...] [-- KEY...]: the refusal says so
@@ -68,6 +65,6 @@ make_device 0000:84:00.0 nvidia-223 "${u1%??}aa"
 row() { lease inventory | grep "^$1 "; }
 holds "a card that carries another type says what blocks it" says M_HOLDS nvidia-223 2048 < <(row 0000:84:00.0)
 holds "so does its JSON" says M_HOLDS nvidia-223 2048 < <(lease inventory --json)
-echo 1 >"$root/sys/bus/mdev/devices/${u1%??}aa/remove"
+remove_device "${u1%??}aa"
 fails "a free card says nothing" says M_HOLDS < <(row 0000:84:00.0)
 tap_done

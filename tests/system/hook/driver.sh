@@ -3,9 +3,8 @@
 # How the driver lets a vGPU go: by itself, or not for a long time. Whoever releases it, hook or gc, it ends clean.
 # shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
-no_lease() { [ "$(leases)" = 0 ]; }
 use() { # UUID: a process opens the device, and closes it
-	true 9<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/mdev/devices/$1/iommu_group")")"
+	true 9<>"$(node_of "$1")"
 }
 capacity() { cat "$root/sys/class/mdev_bus/$1/mdev_supported_types/nvidia-222/available_instances"; }
 # The removals of a card that were tried, by the kernel's log, each with how it ended.
@@ -40,7 +39,7 @@ another 3 >"$work/big.xml"
 u3=${u1%??}03
 prepare "$work/big.xml"
 use "$u3"
-echo 1 >"$root/sys/bus/mdev/devices/$u3/remove"
+remove_device "$u3"
 release "$work/big.xml"
 control driver_removes off
 is "$(prepare "$work/big.xml" 2>&1)" \
@@ -80,20 +79,19 @@ end_host
 host l40s/2
 configure nvidia-1155
 vf=0000:26:00.4
-vf_type() { cat "$root/sys/bus/pci/devices/$vf/nvidia/current_vgpu_type"; }
 with_vf >"$work/vf.xml"
 control plugin_delay_ms 8000
 holds "a VF gets its type" prepare "$work/vf.xml"
-true 9<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/pci/devices/$vf/iommu_group")")"
+true 9<>"$(node_of $vf)"
 holds "its release ends, though the driver refuses to clear it" release "$work/vf.xml"
-is "$(vf_type) $(leases)" "1155 1" "it has its type still, and its lease"
+is "$(vf_type $vf) $(leases)" "1155 1" "it has its type still, and its lease"
 holds "the hook's child tries until the driver has let go" eventually no_lease
 # Whoever tries once more, when the write that hung has done it, is told EPERM: there is nothing to clear.
-is "$(vf_type) $(removals 0000:26:00.4 | sed 's/,remove EPERM$//')" "0 remove EBUSY,remove ok" "then it has none"
+is "$(vf_type $vf) $(removals 0000:26:00.4 | sed 's/,remove EPERM$//')" "0 remove EBUSY,remove ok" "then it has none"
 control plugin_delay_ms 0
 prepare "$work/vf.xml"
 control inject "remove any EIO 3"
 release "$work/vf.xml"
 holds "nor does another error leave anything, once it has passed" eventually bash -c "'$builddir/vgpu-lease' --root '$root' gc >/dev/null; ! ls '$root/run/vgpu-lease/leases' | grep -q ."
-is "$(vf_type)" 0 "the type is cleared"
+is "$(vf_type $vf)" 0 "the type is cleared"
 tap_done

@@ -10,8 +10,6 @@ settings() { # RECLAIM SECTION_LINE...
 	configure nvidia-1147 "${@:2}" policy "reclaim = $1" "reclaim_grace = $grace" 'driver_cleanup = 0' 'release_wait = 2'
 }
 card=0000:26:00.0 a=0000:26:00.4 b=0000:26:00.5 c=0000:26:00.6
-set_type() { echo "$2" >"$root/sys/bus/pci/devices/$1/nvidia/current_vgpu_type"; }
-type_at() { cat "$root/sys/bus/pci/devices/$1/nvidia/current_vgpu_type"; }
 forget() { rm -rf "$root/var/lib/vgpu-lease/types"; }
 domain() { # ADDRESS
 	local function=${1##*.}
@@ -22,8 +20,8 @@ end() { domain "$1" | hook vm release end -; }
 card_is() { lease inventory --json | awk -F'"' -v key="$1" '$2 == "address" { is = $4 == "'$card'" } is && $2 == key { sub(/^[^:]*: /, ""); sub(/,$/, ""); print; exit }'; }
 
 # Both cards are in use, so that none tells what it could make.
-set_type $b 1150
-set_type 0000:27:00.4 1150
+set_vf_type $b 1150
+set_vf_type 0000:27:00.4 1150
 settings never "device_addresses = $card"
 is "$(card_is in_pool) $(card_is ready)" "true true" "a card that the configuration names by its address is in the pool"
 settings never "device_match = 10de:26b9"
@@ -37,7 +35,7 @@ settings never "device_addresses = $card"
 said=$(start $a 2>&1)
 holds "where the card is named, it is told what frees the card of it" \
 	says M_NO_CAPACITY -- M_BLOCKED $card 1 nvidia-1150 -- M_RETYPE_WITH_RECLAIM $card nvidia-1147 <<<"$said"
-is "$(type_at $a) $(type_at $b) $(leases)" "0 1150 0" "and nothing has changed"
+is "$(vf_type $a) $(vf_type $b) $(leases)" "0 1150 0" "and nothing has changed"
 configure nvidia-1150@10de:26b9 nvidia-1147@10de:26b9 policy 'pgpu_types = several' 'reclaim = never'
 is "$(lease inventory --json | grep -c '"configured": true')" 4 "with several types each card is for all that it is matched for"
 settings never ""
@@ -54,7 +52,7 @@ settings orphans "device_addresses = $card"
 said=$(lease retype --dry-run $card nvidia-1147 2>&1 | tr -s ' ')
 is "$(tail -n +2 <<<"$said")" "$(message M_RETYPE_WOULD_GO $b nvidia-1150 $b "$(message M_UNUSED "not started by mdevctl, " 0)")"$'\n'"$(message M_RETYPE_WOULD_BE_FREE $card nvidia-1147)" "with --dry-run what would go"
 holds "retype frees the card" lease retype $card nvidia-1147
-is "$(type_at $b)" 0 "of what was in the way"
+is "$(vf_type $b)" 0 "of what was in the way"
 is "$(card_is in_pool)" true "and then it is known what the card makes"
 forget
 
@@ -64,15 +62,15 @@ advised() { # the command of the refusal, run
 	read -ra words < <(sed -n "s/.*'vgpu-lease .*\\(retype [^']*\\)' frees it.*/\\1/p" <<<"$said")
 	[ "${words[0]-}" = retype ] && lease "${words[@]}" >/dev/null
 }
-set_type $b 1150
+set_vf_type $b 1150
 settings never "device_addresses = $card"
 said=$(start $a 2>&1)
 settings orphans "device_addresses = $card"
 holds "with reclaim set as advised, the command frees the card" advised
-is "$(type_at $b)" 0 "of what was in the way"
+is "$(vf_type $b)" 0 "of what was in the way"
 for policy in orphans never; do
 	forget
-	set_type $b 1150
+	set_vf_type $b 1150
 	grace=600
 	settings $policy "device_addresses = $card"
 	said=$(start $a 2>&1)
@@ -82,10 +80,10 @@ for policy in orphans never; do
 	holds "check gives the same" says $key $card nvidia-1147 < <(lease check 2>&1)
 	settings orphans "device_addresses = $card"
 	holds "and the command frees the card" advised
-	is "$(type_at $b)" 0 "at once"
+	is "$(vf_type $b)" 0 "at once"
 done
 grace=0
-set_type $b 0
+set_vf_type $b 0
 settings orphans "device_addresses = $card"
 sed -i s/1147/1150/ "$root/etc/vgpu-lease.conf"
 start $b
@@ -108,15 +106,15 @@ kept() { # POLICY HOW RETYPE_SAYS...
 	holds "that command gives the reason" says "${@:3}" <<<"$said"
 }
 for grace in 0 600; do
-	set_type $b 1150
-	exec 9<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/pci/devices/$b/iommu_group")")"
+	set_vf_type $b 1150
+	exec 9<>"$(node_of $b)"
 	for policy in orphans never; do kept $policy "an orphan that is open, reclaim_grace = $grace" M_PROCESS_HAS_IT $$; done
 	exec 9>&-
 	mkdir -p "$root/etc/libvirt/qemu"
 	domain $b | sed "s/$vm_uuid/${vm_uuid%?}e/; s/>vm</>third</" >"$root/etc/libvirt/qemu/third.xml"
 	for policy in orphans never; do kept $policy "one that a definition names, reclaim_grace = $grace" M_NAMED_BY third; done
 	rm "$root/etc/libvirt/qemu/third.xml"
-	set_type $b 0
+	set_vf_type $b 0
 	forget
 done
 grace=0
@@ -125,31 +123,31 @@ settings orphans "device_addresses = $card"
 # Reclaim.
 orphans() {
 	local vf
-	for vf in $b $c; do set_type "$vf" 1150 && for_guest "$vf" nvidia-1150 "$vf"; done
+	for vf in $b $c; do set_vf_type "$vf" 1150 && for_guest "$vf" nvidia-1150 "$vf"; done
 }
 orphans
-exec 9<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/pci/devices/$c/iommu_group")")"
+exec 9<>"$(node_of $c)"
 said=$(start $a 2>&1)
 holds "where one of two is open a start is refused" says M_BLOCKED_MANY $card 2 nvidia-1150 <<<"$said"
-is "$(type_at $b) $(type_at $c)" "1150 1150" "and the other is not removed in vain"
+is "$(vf_type $b) $(vf_type $c)" "1150 1150" "and the other is not removed in vain"
 exec 9>&-
 holds "where nobody has either, both make capacity" start $a
-is "$(type_at $a) $(type_at $b) $(type_at $c)" "1147 0 0" "for the type that the configuration names"
+is "$(vf_type $a) $(vf_type $b) $(vf_type $c)" "1147 0 0" "for the type that the configuration names"
 end $a
 forget
 orphans
 holds "an arrival counts on such capacity" test -z "$(domain $a | hook vm migrate begin - 2>&1)"
-is "$(leases) $(type_at $b)" "1 1150" "and leaves it to the start"
+is "$(leases) $(vf_type $b)" "1 1150" "and leaves it to the start"
 holds "which makes it" start $a
-is "$(type_at $a) $(type_at $b)" "1147 0" "for it"
+is "$(vf_type $a) $(vf_type $b)" "1147 0" "for it"
 end $a
 
 # A type that the card does not make at all.
 forget
-set_type $b 1150
+set_vf_type $b 1150
 for_guest $b nvidia-1150 $b
 sed -i 's/nvidia-1147/nvidia-99/' "$root/etc/vgpu-lease.conf"
 said=$(start $a 2>&1)
 holds "a type that turns out to be none of the card's is refused as such" says M_NOT_OFFERED nvidia-99 <<<"$said"
-is "$(leases) $(type_at $a)" "0 0" "and nothing is leased"
+is "$(leases) $(vf_type $a)" "0 0" "and nothing is leased"
 tap_done

@@ -88,12 +88,6 @@ made() {
 	fi
 }
 card_of() { lease list --json | grep -A8 "\"id\": \"$1\"" | sed -n 's/.*"pgpu": "\(.*\)",/\1/p'; }
-node_of() {
-	local dir=$root/sys/bus/mdev/devices/$1
-	[ -e "$dir" ] || dir=$pci/$1
-	echo "$root/dev/vfio/$(basename "$(readlink "$dir/iommu_group")")"
-}
-no_lease() { [ "$(leases)" = 0 ]; }
 
 life() { # FRAMEWORK
 	local f=$1 first second expected i

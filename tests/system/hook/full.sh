@@ -14,7 +14,6 @@ fill() {
 }
 empty() { rm -f "$root/run/fill" "$root/run/more"; }
 state() { sed -n 's/^state=//p' "$root/run/vgpu-lease/leases/"*; }
-no_lease() { [ "$(leases)" = 0 ]; }
 
 ### A full /run
 mount -t tmpfs -o size=256k,mode=755 tmpfs "$root/run"
@@ -94,7 +93,7 @@ lease gc >"$work/gc"
 is "$(devices)$(leases)" 0 "and is collected as that of any domain that no longer runs"
 settings 'driver_cleanup = 600'
 prepare
-true 9<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/mdev/devices/$u1/iommu_group")")"
+true 9<>"$(node_of $u1)"
 frozen_release "$vm"
 is "$(devices)" "$u1 " "a driver that removes by itself is not forestalled there, either"
 make_device 0000:84:00.0 nvidia-232 "$u2"

@@ -59,11 +59,10 @@ xml "s/$u1/${u1^^}/"
 holds "an upper-case UUID is the same one" prepare_x
 is "$(devices)" "$u1 " "as the kernel lowers it"
 is "$(hook vm release end - <"$work/x.xml" 2>&1)$(leases)" 0 "and is released"
-typed() { xml "s|</uuid>|</uuid><metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$u1' type='$1'/></vgpu:lease></metadata>|"; }
-typed nvidia-999
+typed nvidia-999 >"$work/x.xml"
 refused "an unknown type, with the known ones" M_UNKNOWN_TYPE nvidia-999 "*" -- prepare_x
 refused "and those that are known" M_ENABLED_TYPES "nvidia-222" -- prepare_x
-typed '..\/..\/x'
+typed ../../x >"$work/x.xml"
 refused "a type that is a path" M_UNKNOWN_TYPE ../../x -- prepare_x
 printf '%s' '' >"$work/x.xml"
 passes "no XML at all is no domain with a vGPU" prepare_x
@@ -82,10 +81,10 @@ passes "a domain with 200 PCI devices, none of them a vGPU, starts" prepare_x
 ### Names
 name=$'evil\n\e[31mname'
 refused "a name with a newline and an escape code is shown as one safe line" M_REFUSED 'evil\x0a\x1b[31mname' -- \
-	"$builddir/hooks/qemu" --root "$root" -- "$name" prepare begin - < <(typed nvidia-999; cat "$work/x.xml")
+	"$builddir/hooks/qemu" --root "$root" -- "$name" prepare begin - < <(typed nvidia-999)
 long=$(head -c 4000 /dev/zero | tr '\0' n)
 refused "a very long name leaves capacity for the cause" M_UNKNOWN_TYPE nvidia-999 -- \
-	"$builddir/hooks/qemu" --root "$root" -- "$long" prepare begin - < <(typed nvidia-999; cat "$work/x.xml")
+	"$builddir/hooks/qemu" --root "$root" -- "$long" prepare begin - < <(typed nvidia-999)
 another 3 | sed "s|<name>.*</name>|<name>a\&#10;b \&lt;%s</name>|; s/${u1%??}03/$u1/" >"$work/named.xml"
 prepare "$work/named.xml"
 said=$(prepare 2>&1)
@@ -195,7 +194,7 @@ make_device 0000:84:00.0 nvidia-222 $u1
 passes "but what exists passes" prepare
 is "$(leases)" 1 "with a lease"
 release "$vm"
-echo 1 >"$root/sys/bus/mdev/devices/$u1/remove"
+remove_device $u1
 good
 
 ### Nothing is written where nothing should be

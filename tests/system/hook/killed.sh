@@ -8,15 +8,12 @@ host t4:2+l40s/1
 t4=0000:84:00.0 l40s=0000:26:00.0 vf=0000:26:00.4
 configure_both 'driver_cleanup = 0' 'reclaim_grace = 0' 'create_timeout = 20'
 with_vf >"$work/vf.xml"
-sed "s|</uuid>|</uuid><metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$u1' type='nvidia-222'/></vgpu:lease></metadata>|" \
-	"$vm" >"$work/vm.xml"
+typed nvidia-222 >"$work/vm.xml"
 vm=$work/vm.xml
 origins() { lease list --json | sed -n 's/.*"origin": "\(.*\)",/\1/p' | sort | uniq -c | xargs; }
-type_at() { cat "$root/sys/bus/pci/devices/$1/nvidia/current_vgpu_type"; }
-no_lease() { [ "$(leases)" = 0 ]; }
 clean() { # SENTENCE
 	eventually no_lease
-	is "$(devices)$(type_at $vf)$(leases)" 00 "$1"
+	is "$(devices)$(vf_type $vf)$(leases)" 00 "$1"
 }
 # The child of $hook that is in write(2), in $writer: others look at the host, and are no longer there.
 is_writing() {
@@ -52,7 +49,7 @@ release "$two"
 clean "and gone at the end"
 
 holds "the writer of a VF's type is killed" kill_writer "$work/vf.xml" prepare begin -
-is "$(type_at $vf) $(origins)" "1147 1 created" "the VF has the type, and it is ours"
+is "$(vf_type $vf) $(origins)" "1147 1 created" "the VF has the type, and it is ours"
 release "$work/vf.xml"
 clean "and none at the end"
 

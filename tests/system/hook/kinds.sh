@@ -34,14 +34,10 @@ reclaim = never
 release_wait = 2
 END
 
-# typed N TYPE: domain number N with an mdev of this type.
-typed() {
-	local u
-	printf -v u '%s%02x' "${u1%??}" "$1"
-	another "$1" | sed "s|</uuid>|</uuid><metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$u' type='$2'/></vgpu:lease></metadata>|"
-}
-begin() { typed "$1" "$2" | hook "vm$1" prepare begin -; }
-end() { typed "$1" x | hook "vm$1" release end -; }
+# of_type N TYPE: domain number N with an mdev of this type.
+of_type() { another "$1" | asking "uuid='$(numbered "$1")' type='$2'" -; }
+begin() { of_type "$1" "$2" | hook "vm$1" prepare begin -; }
+end() { of_type "$1" x | hook "vm$1" release end -; }
 until_refused() { # FIRST TYPE: how many domains, from this number on, get one; the refusal is in $said
 	local n=$1
 	while said=$(begin "$n" "$2" 2>&1); do n=$((n + 1)); done
@@ -70,30 +66,21 @@ end_all 16
 is "$(devices)$(leases)" 0 "all are released"
 
 ### Sizes side by side: the driver's mode says so
-vf() { # N TYPE ADDRESS
-	local n domain bus slot function
-	printf -v n %02x "$1"
-	IFS=:. read -r domain bus slot function <<<"$3"
-	echo "<domain type='kvm'><name>vm$1</name><uuid>${vm_uuid%??}$n</uuid><metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device address='$3' type='$2'/></vgpu:lease></metadata><devices>
-	  <hostdev mode='subsystem' type='pci'><source><address domain='0x$domain' bus='0x$bus' slot='0x$slot' function='0x$function'/></source></hostdev></devices></domain>"
-}
-start_vf() { vf "$@" | hook "vm$1" prepare begin -; }
-end_vf() { vf "$@" | hook "vm$1" release end -; }
-holds "a small one on an empty card" start_vf 16 nvidia-1519 0001:c8:00.2
-said=$(start_vf 17 nvidia-1534 0001:c8:00.3 2>&1)
+holds "a small one on an empty card" start_vf 16 0001:c8:00.2 no nvidia-1519
+said=$(start_vf 17 0001:c8:00.3 no nvidia-1534 2>&1)
 holds "a large one beside it is refused: one framebuffer size for a card" \
 	says M_OTHER_SIZE 0001:c8:00.0 nvidia-1519 3072 <<<"$said"
-end_vf 16 nvidia-1519 0001:c8:00.2
+end_vf 16 0001:c8:00.2 no nvidia-1519
 control mixed '0001:c8:00.0 on'
-holds "in mixed-size mode" start_vf 16 nvidia-1519 0001:c8:00.2
-holds "it is not" start_vf 17 nvidia-1534 0001:c8:00.3
-for i in 4 5; do start_vf 1$((i + 4)) nvidia-1534 0001:c8:00.$i; done
-said=$(start_vf 20 nvidia-1534 0001:c8:00.6 2>&1)
+holds "in mixed-size mode" start_vf 16 0001:c8:00.2 no nvidia-1519
+holds "it is not" start_vf 17 0001:c8:00.3 no nvidia-1534
+for i in 4 5; do start_vf 1$((i + 4)) 0001:c8:00.$i no nvidia-1534; done
+said=$(start_vf 20 0001:c8:00.6 no nvidia-1534 2>&1)
 holds "until the framebuffer is used up" says M_FULL_FRAMEBUFFER 0001:c8:00.0 76800 <<<"$said"
-holds "where a small one still fits" start_vf 20 nvidia-1519 0001:c8:00.6
+holds "where a small one still fits" start_vf 20 0001:c8:00.6 no nvidia-1519
 is "$(grep '^0001:c8' "$root/.kernel/control/mixed")" "0001:c8:00.0 on" "the mode is left as it is"
-for i in 2 3 4 5; do end_vf 1$((i + 4)) nvidia-1519 0001:c8:00.$i; done
-end_vf 20 nvidia-1519 0001:c8:00.6
+for i in 2 3 4 5; do end_vf 1$((i + 4)) 0001:c8:00.$i no nvidia-1519; done
+end_vf 20 0001:c8:00.6 no nvidia-1519
 is "$(leases)" 0 "all are released"
 
 ### GVT-g: types without names share an aperture
@@ -118,7 +105,7 @@ end 33
 got=3
 end_all 17
 
-said=$(typed 16 mbochs-small | sed "s/type='mbochs-small'/& params='a=1'/" | hook vm16 prepare begin - 2>&1)
+said=$(of_type 16 mbochs-small | sed "s/type='mbochs-small'/& params='a=1'/" | hook vm16 prepare begin - 2>&1)
 holds "parameters for a driver that takes none are a refusal" \
 	says M_PARAMS mbochs -- M_PARAMS_NVIDIA_ONLY "No such file or directory" <<<"$said"
 is "$(devices)$(leases)" 0 "and what was made is removed again"

@@ -5,8 +5,7 @@
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4:1+l40s/2
 configure_both 'driver_cleanup = 0' 'reclaim_grace = 0'
-sed "s|</uuid>|</uuid><metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$u1' type='nvidia-222'/></vgpu:lease></metadata>|" \
-	"$vm" >"$work/vm.xml"
+typed nvidia-222 >"$work/vm.xml"
 vm=$work/vm.xml
 vf=0000:26:00.4
 fill() { head -c "$1" /dev/zero | tr '\0' x; }

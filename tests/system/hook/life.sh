@@ -42,7 +42,7 @@ is "$(devices)$(leases)" "$u1 0" "and left standing at release"
 said=$(prepare "$work/231.xml" 2>&1)
 is "$said" "$(message M_REFUSED vm "$u1" "$(message M_OTHER_TYPE nvidia-222 0000:84:00.0 nvidia-231)")" \
 	"one of another type than the metadata asks for is refused, both named"
-echo 1 >"$root/sys/bus/mdev/devices/$u1/remove"
+remove_device $u1
 
 # libvirtd comes back to a guest of whose leases one is lost, and one is another domain's.
 two=$templates/domain-two-vgpus.xml

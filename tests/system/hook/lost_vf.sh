@@ -12,8 +12,8 @@ available() { lease types --json | jq -r --arg type $type '.types[] | select(.id
 # lose: the domain's vGPU is removed by somebody before the driver is done with it.
 lose() {
 	control driver_removes '60000 zombie'
-	true 9<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/mdev/devices/$u1/iommu_group")")"
-	echo 1 >"$root/sys/bus/mdev/devices/$u1/remove"
+	true 9<>"$(node_of $u1)"
+	remove_device $u1
 	release
 	control driver_removes off
 }

@@ -13,7 +13,6 @@ trap 'kill $logger; clean_up' EXIT
 eventually test -S "$root/run/systemd/journal/socket"
 logged() { tr '\000-\010' '\n' <"$work/log" | sed 's/^MESSAGE=//'; }
 lease_now() { sed -n 's/^state=//p; s/^origin=//p' "$root/run/vgpu-lease/leases/$1" | paste -sd ' '; }
-remove_device() { echo 1 >"$root/sys/bus/mdev/devices/$1/remove"; }
 
 nova_good() { printf '%s\n' '[devices]' 'enabled_mdev_types = nvidia-222' '[mdev_nvidia-222]' "device_addresses = $card" >"$nova_conf"; }
 configured() {
@@ -23,8 +22,7 @@ configured() {
 	chmod 644 "$conf"
 }
 another 2 >"$work/2.xml" # whose vGPU does not exist
-typed=$(with_vf | sed "s|</uuid>|&<metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device address='$vf' type='nvidia-1147'/></vgpu:lease></metadata>|")
-cat >"$work/vf.xml" <<<"$typed"
+with_vf | asking "address='$vf' type='nvidia-1147'" - >"$work/vf.xml"
 
 # planned FILE [OP]: plan's exit status
 planned() { lease plan --op "${2:-prepare}" "$1" >/dev/null 2>&1; echo $?; }
@@ -94,11 +92,10 @@ holds "the driver has its time, as without a configuration" within 20 eval "[ \"
 
 ### A type that only a configuration knows
 make_device $card nvidia-222 $u1
-asks() { sed "s|</uuid>|&<metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$u1' type='$1'/></vgpu:lease></metadata>|" "$vm" >"$work/x.xml"; }
-asks CUSTOM_SMALL
+typed CUSTOM_SMALL >"$work/x.xml"
 holds "a class says nothing against what exists" prepare "$work/x.xml"
 release "$vm"
-asks nvidia-223
+typed nvidia-223 >"$work/x.xml"
 fails "a type does" prepare "$work/x.xml" 2>"$work/err"
 remove_device $u1
 
@@ -106,11 +103,11 @@ remove_device $u1
 prepare "$work/vf.xml" 2>"$work/err"
 holds "a VF without a type is refused" says M_REFUSED vm $vf -- M_VF_NO_CONF '*' <"$work/err"
 is "$(planned "$work/vf.xml")" 1 "which plan says"
-echo 1147 >"$root/sys/bus/pci/devices/$vf/nvidia/current_vgpu_type"
+set_vf_type $vf 1147
 holds "one with a type starts" prepare "$work/vf.xml"
 is "$(lease_now $vf)" "active adopted" "with a lease"
 release "$work/vf.xml"
-is "$(cat "$root/sys/bus/pci/devices/$vf/nvidia/current_vgpu_type")" 1147 "and keeps its type"
+is "$(vf_type $vf)" 1147 "and keeps its type"
 end_host
 host flex:1
 plain=$(basename "$(readlink "$(find "$root/sys/bus/pci/devices/" -name '*:*' -exec test -e {}/virtfn0 \; -print | head -1)/virtfn0")")

@@ -6,7 +6,6 @@
 host t4:2
 configure nvidia-222 policy 'driver_cleanup = 0' 'release_wait = 1'
 none() { [ "$(devices)$(leases)" = 0 ]; }
-state() { sed -n 's/^state=//p' "$root/run/vgpu-lease/leases/$u1" 2>/dev/null; }
 out_of_memory=$(message M_OUT_OF_MEMORY)
 
 # starved AT OPERATION...: the hook, which finds no memory at allocation number AT. Its status is in $status.
@@ -29,7 +28,7 @@ each() {
 		starved $n "$@" || break
 		statuses+="$status "
 		[ "$status" = 0 ] || [ "$(cat "$work/said")" = "$out_of_memory" ] || wrong+="$n: $(cat "$work/said"); "
-		[ "$status" = 0 ] && [ "$fails" = 1 ] && [ "$(state)" != "$given" ] && wrong+="$n: $status, $(state); "
+		[ "$status" = 0 ] && [ "$fails" = 1 ] && [ "$(lease_has state)" != "$given" ] && wrong+="$n: $status, $(lease_has state); "
 		$after || wrong+="$n: afterwards; "
 		eventually none || wrong+="$n: $(devices) $(leases) left; "
 	done
@@ -38,7 +37,7 @@ each() {
 }
 starts_and_ends() { prepare "$vm" && release "$vm"; }
 loses_its_lease() { prepare "$vm" && rm "$root/run/vgpu-lease/leases/$u1"; }
-gets_its_lease() { hook vm reconnect begin - <"$vm" && [ "$(state)" = active ] && release "$vm"; }
+gets_its_lease() { hook vm reconnect begin - <"$vm" && [ "$(lease_has state)" = active ] && release "$vm"; }
 
 given=active
 each 1 true release prepare begin -

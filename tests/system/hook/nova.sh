@@ -33,19 +33,17 @@ nova_xml() {
 }
 nova_xml $u1 >"$work/nova.xml"
 nova_xml >"$work/unplugged.xml"
-origin() { sed -n 's/^origin=//p' "$root/run/vgpu-lease/leases/$u1"; }
 define() { # UUID TYPE [START]
 	mkdir -p "$root/etc/mdevctl.d/$card"
 	printf '{"mdev_type": "%s", "start": "%s", "attrs": []}\n' "$2" "${3:-auto}" >"$root/etc/mdevctl.d/$card/$1"
 }
 undefine() { rm "$root/etc/mdevctl.d/$card/$1"; }
-remove_device() { echo 1 >"$root/sys/bus/mdev/devices/$1/remove"; }
 state() { echo "$(devices)$(leases)"; }
 
 ### Power on after the driver was reloaded, suspend, resume, destroy
 holds "plan says whose a missing device will be" says M_KEPT_NOVA < <(lease plan "$work/nova.xml")
 prepare "$work/nova.xml"
-is "$(devices)$(origin)" "$u1 adopted" "a device that is missing is created, and is Nova's"
+is "$(devices)$(lease_has origin)" "$u1 adopted" "a device that is missing is created, and is Nova's"
 holds "which show says" grep -q '"owner": "nova"' < <(lease show "$u1" --json)
 holds "the list says that it stays" grep -q '"origin": "adopted"' < <(lease list --json)
 is "$("$builddir/hooks/qemu" --root "$root" --dry-run -- vm release end saved <"$work/unplugged.xml" 2>&1 >/dev/null)" \
@@ -56,7 +54,7 @@ hook vm restore begin - <"$work/unplugged.xml"
 prepare "$work/unplugged.xml"
 is "$(state)" "$u1 0" "for the resume, which plugs it in again"
 prepare "$work/nova.xml"
-is "$(origin)" adopted "the next start adopts it"
+is "$(lease_has origin)" adopted "the next start adopts it"
 release "$work/nova.xml"
 is "$(state)" "$u1 0" "and the end of the domain leaves it, too"
 remove_device $u1
@@ -65,14 +63,14 @@ remove_device $u1
 define $u1 nvidia-222
 holds "plan says that a definition keeps it" says M_KEPT_DEFINED < <(lease plan "$vm")
 prepare
-is "$(devices)$(origin)" "$u1 adopted" "what mdevctl has defined is created, and is mdevctl's"
+is "$(devices)$(lease_has origin)" "$u1 adopted" "what mdevctl has defined is created, and is mdevctl's"
 release
 is "$(state)" "$u1 0" "it is left standing, so that no definition is without its device"
 holds "with its definition" test -e "$root/etc/mdevctl.d/$card/$u1"
 undefine $u1
 remove_device $u1
 prepare
-is "$(origin)" created "what nobody else has defined is the hook's"
+is "$(lease_has origin)" created "what nobody else has defined is the hook's"
 define $u1 nvidia-222 manual
 release
 is "$(state)" "$u1 0" "but what was defined meanwhile is left standing"
@@ -107,14 +105,14 @@ sleep 1.1
 lease gc >"$work/gc"
 is "$(state)" "$u1 0" "gc drops the lease of an instance that no longer runs, and keeps its device"
 hook vm reconnect begin - <"$work/nova.xml"
-is "$(origin)" adopted "a lease that is recovered says that it is Nova's"
+is "$(lease_has origin)" adopted "a lease that is recovered says that it is Nova's"
 release "$work/nova.xml"
 is "$(state)" "$u1 0" "so that the device stays then, too"
 remove_device $u1
 prepare
 rm "$root/run/vgpu-lease/leases/$u1"
 hook vm reconnect begin - <"$work/nova.xml"
-is "$(origin)" adopted "also of a device that an earlier version created as its own"
+is "$(lease_has origin)" adopted "also of a device that an earlier version created as its own"
 remove_device $u1
 rm "$root/run/vgpu-lease/leases/$u1"
 
@@ -127,7 +125,7 @@ runs() { # FILE: the running domain, as libvirt's status file has it
 }
 is "$(hook vm restore begin - <"$work/unplugged.xml")" "" "a restore leaves the XML as it is"
 holds "and its start passes" hook vm prepare begin - <"$work/unplugged.xml"
-is "$(devices)$(origin)$(type_of $u1)" "$u1 adoptednvidia-222" "with the mdev that the definition names, for Nova to attach"
+is "$(devices)$(lease_has origin)$(type_of $u1)" "$u1 adoptednvidia-222" "with the mdev that the definition names, for Nova to attach"
 runs "$work/nova.xml"
 fails "a domain that has all its vGPUs is no finding" grep -q 'without vGPU' < <(lease check)
 runs "$work/unplugged.xml"

@@ -32,7 +32,7 @@ is "$(named)" 0 "check has nothing to say of it"
 release "$work/one.xml"
 is "$(leases)$(devices)" "0$one " "when it ends the device stays"
 
-echo 1 >"$root/sys/bus/mdev/devices/$one/remove"
+remove_device $one
 define $one
 is "$(rewritten)$(named)" 10 "with a definition of mdevctl alone it is the same UUID"
 holds "and the hook makes it" prepare "$work/one.xml"

@@ -32,7 +32,7 @@ release
 holds "also if it is a QEMU of libvirt's: VFIO lets nobody in as the second" prepare
 rm "$root/run/libvirt/qemu/other.pid"
 release
-echo 1 >"$root/sys/bus/mdev/devices/$u1/remove"
+remove_device $u1
 prepare
 echo 77 >"$root/run/libvirt/qemu/other.pid"
 handler
@@ -99,7 +99,7 @@ ms=$(took prepare)
 holds "a start does not wait for a look at 1,800,000 descriptors ($ms ms)" below "$ms" 2000
 show none
 release
-echo 1 >"$root/sys/bus/mdev/devices/$u1/remove"
+remove_device $u1
 prepare
 show few
 handler
@@ -114,7 +114,7 @@ is "$(devices)$(leases)" "0" "it goes later"
 
 ### A holder that nobody can see: the removal hangs, and the pGPU does not with it
 prepare
-sleep 600 >/dev/null 2>&1 9<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/mdev/devices/$u1/iommu_group")")" &
+sleep 600 >/dev/null 2>&1 9<>"$(node_of $u1)" &
 holder=$!
 eventually grep -q . "$root/.kernel/proc/$holder/comm"
 handler

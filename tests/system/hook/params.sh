@@ -14,14 +14,13 @@ logged() { tr '\000-\010' '\n' <"$work/log" | says "$@" >/dev/null; }
 configure nvidia-222@0000:84:00.0 'vgpu_params = frame_rate_limiter=0' nvidia-1147@10de:26b9 \
 	'vgpu_params = frame_rate_limiter=0' policy 'driver_cleanup = 0'
 params() { cat "$root/sys/bus/mdev/devices/$u1/nvidia/vgpu_params"; }
-remove_device() { echo 1 >"$root/sys/bus/mdev/devices/$u1/remove"; }
 
 ### What exists
 make_device $card nvidia-222 $u1
 prepare
 is "$(params)" frame_rate_limiter=0 "an mdev that exists gets the parameters of its section"
 release
-sed "s|</uuid>|&<metadata><v:lease xmlns:v='urn:vgpu-lease:domain:1'><v:device uuid='$u1' params='disable_vnc=1'/></v:lease></metadata>|" "$vm" >"$work/params.xml"
+asking "uuid='$u1' params='disable_vnc=1'" >"$work/params.xml"
 prepare "$work/params.xml"
 is "$(params)" disable_vnc=1 "or those of the domain"
 release
@@ -29,8 +28,8 @@ control inject 'params any EPERM 1'
 holds "a domain starts if its driver refuses them" prepare
 holds "and the log says that they are not set" eventually logged M_WITHOUT_PARAMS prepare one-vgpu "$u1" frame_rate_limiter=0 '*'
 release
-remove_device
-echo 1147 >"$root/sys/bus/pci/devices/$vf/nvidia/current_vgpu_type"
+remove_device $u1
+set_vf_type $vf 1147
 with_vf >"$work/vf.xml"
 prepare "$work/vf.xml"
 is "$(cat "$root/sys/bus/pci/devices/$vf/nvidia/vgpu_params")" frame_rate_limiter=0 "a VF that has its type gets them, too"
@@ -46,7 +45,7 @@ define '[{"nvidia/vgpu_params": "enable_uvm=1"}, {"nvidia/vgpu_params": "enable_
 prepare
 is "$(params)" enable_debugging=1 "a vGPU that is defined gets the attributes of its definition, in their order"
 release
-remove_device
+remove_device $u1
 define '[{"nvidia/vgpu_params": "enable_uvm=1"}, {"nonsense": "5"}]'
 prepare 2>"$work/err"
 holds "one that cannot be written is named" says M_ATTR_NOT_SET nonsense 5 '*' <"$work/err"

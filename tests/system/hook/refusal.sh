@@ -6,11 +6,8 @@
 host t4:2
 configure nvidia-222 'nvidia-231@0000:85:00.0, 0000:86:00.0, mtty' 'max_instances = 1' nvidia-319@0000:87:00.0 \
 	'mdev_class = CUSTOM_BIG' policy 'reclaim = never'
-typed() { # TYPE: the domain with metadata that names it
-	sed "s|</uuid>|</uuid><metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$u1' type='$1'/></vgpu:lease></metadata>|" "$vm" >"$work/typed.xml"
-}
 refused() { # SENTENCE TYPE WHAT WHY FIX
-	typed "$2"
+	typed "$2" >"$work/typed.xml"
 	is "$(prepare "$work/typed.xml" 2>&1)" \
 		"$(message M_REFUSED vm "$u1" "$(message M_NO_CAPACITY_DO "$3" "$4" "$5")")" "$1"
 }
@@ -27,6 +24,6 @@ refused "where a class is asked for, it names all its types, and each card once"
 refused "cards that are named for other types are no matter" CUSTOM_BIG nvidia-319 \
 	"0000:87:00.0: $(message M_NO_PCI_DEVICE); 0000:84:00.0: $(message M_SERVES nvidia-222); 0000:85:00.0: $(message M_SERVES nvidia-231)" \
 	"$(message M_FIX_CHECK)"
-typed nvidia-231
+typed nvidia-231 >"$work/typed.xml"
 holds "the plan of the command says the same" grep -qF "$missing" <(lease plan "$work/typed.xml" 2>&1)
 tap_done

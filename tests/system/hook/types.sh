@@ -41,7 +41,7 @@ make_device 0000:84:00.0 nvidia-224 $u1
 pool "${two[@]}"
 holds "a device that exists is taken as what it is" prepare
 release
-echo 1 >"$root/sys/bus/mdev/devices/$u1/remove"
+remove_device $u1
 
 ### The remembered one
 rm -f "$root$affinity"
@@ -61,7 +61,7 @@ said=$(prepare 2>&1)
 holds "a refusal of it names the type and the file that remembers" \
 	says M_NO_CAPACITY "$(message M_TYPE_REMEMBERED nvidia-223 "$affinity")" <<<"$said"
 holds "and what to write instead" says M_OR_WRITE "type='nvidia-222'" <<<"$said"
-sed "s|</uuid>|</uuid><metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$u1' type='nvidia-222'/></vgpu:lease></metadata>|" "$vm" >"$work/typed.xml"
+typed nvidia-222 >"$work/typed.xml"
 holds "with which the domain starts" prepare "$work/typed.xml"
 release
 

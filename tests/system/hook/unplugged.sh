@@ -46,7 +46,7 @@ is "$(leases)$(devices)" 0 "also if the attach was killed while it created it"
 prepare
 runs ""
 edit_lease 's/^state=.*/state=creating/; s/^writer_start=.*/writer_start=1/'
-echo 1 >"$root/sys/bus/mdev/devices/$u1/remove"
+remove_device $u1
 lease gc >"$work/gc"
 is "$(leases)" 0 "or before"
 

@@ -10,152 +10,131 @@ pool() { # LINE...: the policy
 }
 pool 'reclaim = never'
 
-# vf_domain N ADDRESS [MANAGED [METADATA]]: domain number N with this VF.
-vf_domain() {
-	local n domain bus slot function
-	printf -v n %02x "$1"
-	IFS=:. read -r domain bus slot function <<<"$2"
-	echo "<domain type='kvm'><name>vm$1</name><uuid>${vm_uuid%??}$n</uuid>${4-}<devices>
-	  <hostdev mode='subsystem' type='pci' managed='${3:-no}'>
-	    <source><address domain='0x$domain' bus='0x$bus' slot='0x$slot' function='0x$function'/></source>
-	    <address type='pci' domain='0x0000' bus='0x07' slot='0x00' function='0x0'/>
-	  </hostdev></devices></domain>"
-}
-with_type() { # ADDRESS TYPE: metadata
-	echo "<metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device address='$1' type='$2'/></vgpu:lease></metadata>"
-}
-start() { vf_domain "$@" | hook "vm$1" prepare begin -; }
-end() { vf_domain "$@" | hook "vm$1" release end destroyed; }
-type_at() { cat "$root/sys/bus/pci/devices/$1/nvidia/current_vgpu_type"; }
-set_type() { echo "$2" >"$root/sys/bus/pci/devices/$1/nvidia/current_vgpu_type"; }
 a=0000:26:00.4 b=0000:26:00.5 flex=0000:4d:00.1
 
 ### A VF that takes a type
-holds "a domain with a VF of the pool starts, without any metadata" start 1 $a
-is "$(type_at $a)" 1147 "the VF has the type that its card serves"
+holds "a domain with a VF of the pool starts, without any metadata" start_vf 1 $a
+is "$(vf_type $a)" 1147 "the VF has the type that its card serves"
 is "$(cat "$root/sys/bus/pci/devices/$a/nvidia/vgpu_params")" frame_rate_limiter=0 "and the parameters"
 is "$(lease list --json | sed -n 's/.*"\(id\|uuid\|type\|framework\|parent\|pgpu\|state\|origin\)": "\?\([^",]*\).*/\2/p' | tr '\n' ' ')" \
 	"$a nvidia-1147 variant $a 0000:26:00.0 null active ${vm_uuid%??}01 created " "its lease is under its address"
-holds "a second prepare of the same domain changes nothing" start 1 $a
+holds "a second prepare of the same domain changes nothing" start_vf 1 $a
 is "$(vf_domain 2 $b | lease plan -)" "$(message M_PLAN_CREATE $b nvidia-1147 $b "$(message M_PLAN_NAMED_VF)")" \
 	"a plan for a start speaks of no other card: there is no choice"
-said=$(start 2 $a 2>&1)
+said=$(start_vf 2 $a 2>&1)
 is "$said" "$(message M_REFUSED vm2 $a "$(message M_LEASED_TO vm1 "${vm_uuid%??}01")$(message M_FREE_VFS \
 	"0000:26:00.5, 0000:26:00.6, 0000:26:00.7, 0000:26:01.0, 0000:26:01.1, 0000:26:01.2$(message M_AND_MORE 89)")")" \
 	"another domain with the same VF is refused, the owner and the free ones named"
-holds "its release succeeds" end 2 $a
-is "$(type_at $a)" 1147 "and takes nothing from the owner"
-holds "the owner's release succeeds" end 1 $a
-is "$(type_at $a) $(leases)" "0 0" "the type is taken back, and the lease dropped"
-holds "a second release is no error" end 1 $a
+holds "its release succeeds" end_vf 2 $a
+is "$(vf_type $a)" 1147 "and takes nothing from the owner"
+holds "the owner's release succeeds" end_vf 1 $a
+is "$(vf_type $a) $(leases)" "0 0" "the type is taken back, and the lease dropped"
+holds "a second release is no error" end_vf 1 $a
 
 control inject 'params any EPERM 1'
-said=$(start 1 $a 2>&1)
+said=$(start_vf 1 $a 2>&1)
 holds "where the driver refuses the parameters, so is the start" \
 	says M_PARAMS "0000:26:00.0" "Operation not permitted" <<<"$said"
-is "$(type_at $a) $(leases)" "0 0" "and the type that was set before them is taken back"
+is "$(vf_type $a) $(leases)" "0 0" "and the type that was set before them is taken back"
 
-holds "a VF by the name of a type" start 1 $a no "$(with_type $a 'NVIDIA L40S-1Q')"
-is "$(type_at $a)" 1147 "gets that"
-end 1 $a
+holds "a VF by the name of a type" start_vf 1 $a no 'NVIDIA L40S-1Q'
+is "$(vf_type $a)" 1147 "gets that"
+end_vf 1 $a
 
 ### Refusals
-said=$(start 1 $a yes 2>&1)
+said=$(start_vf 1 $a yes 2>&1)
 holds "a managed one is refused" grep -q "$a: hostdev has managed='yes', which would take the VF from NVIDIA's driver; set managed='no' (libvirt 9.7 or later)" <<<"$said"
-said=$(start 1 0000:99:00.4 no "$(with_type 0000:99:00.4 nvidia-1147)" 2>&1)
+said=$(start_vf 1 0000:99:00.4 no nvidia-1147 2>&1)
 holds "one that is not here, and that the metadata names, is refused with the free ones" \
 	grep -q "vGPU 0000:99:00.4: no such VF in the pool: no PCI device has this address; free: 0000:26:00.4" <<<"$said"
 mkdir -p "$root/usr/lib64"
 ln -s libvirt.so.0.9000.0 "$root/usr/lib64/libvirt.so.0"
-said=$(start 1 $a 2>&1)
+said=$(start_vf 1 $a 2>&1)
 holds "a libvirt that takes none is told of" says M_LIBVIRT_NO_VARIANT 9.0.0 <<<"$said"
 holds "check says so before" says M_LIBVIRT_NO_VARIANT 9.0.0 <<<"$(lease check)"
 rm "$root/usr/lib64/libvirt.so.0"
-is "$(type_at $a) $(leases)" "0 0" "nothing is left of a refusal"
+is "$(vf_type $a) $(leases)" "0 0" "nothing is left of a refusal"
 
-mdev_domain() { sed "s|</uuid>|</uuid><metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$u1' type='$1'/></vgpu:lease></metadata>|" "$vm"; }
-said=$(mdev_domain nvidia-1147 | hook vm prepare begin - 2>&1)
+said=$(typed nvidia-1147 | hook vm prepare begin - 2>&1)
 holds "a hostdev of type mdev is told that the type's cards make VFs" \
 	grep -q "no capacity for nvidia-1147: 0000:26:00.0, 0000:27:00.0: provides VFs, but the hostdev is type='mdev'" <<<"$said"
-mdev_domain VGPU | hook vm prepare begin -
+typed VGPU | hook vm prepare begin -
 is "$(type_of $u1)" nvidia-222 "a class gets an mdev those of its types that are mdevs"
-mdev_domain VGPU | hook vm release end -
+typed VGPU | hook vm release end -
 
 ### Others' hands
-set_type $a 1147
-holds "a VF to which somebody gave the type is adopted" start 1 $a
-end 1 $a
-is "$(type_at $a)" 1147 "and left as it was"
-said=$(start 2 $b no "$(with_type $b nvidia-1150)" 2>&1)
+set_vf_type $a 1147
+holds "a VF to which somebody gave the type is adopted" start_vf 1 $a
+end_vf 1 $a
+is "$(vf_type $a)" 1147 "and left as it was"
+said=$(start_vf 2 $b no nvidia-1150 2>&1)
 holds "a type that the pool does not serve there is refused" says M_NO_CAPACITY nvidia-1150 -- M_SERVES nvidia-1147 <<<"$said"
-set_type $a 0
-set_type $a 1150
-said=$(start 1 $b 2>&1)
+set_vf_type $a 0
+set_vf_type $a 1150
+said=$(start_vf 1 $b 2>&1)
 holds "a card with another size has no capacity, and says why" \
 	says M_OTHER_SIZE 0000:26:00.0 nvidia-1150 4096 -- M_FREE_VFS 0000:27:00.4 <<<"$said"
-said=$(start 1 $a no "$(with_type $a nvidia-1147)" 2>&1)
+said=$(start_vf 1 $a no nvidia-1147 2>&1)
 holds "a VF of another type is refused" says M_VF_OF_OTHER_TYPE nvidia-1150 nvidia-1147 -- M_FREE_VFS 0000:27:00.4 <<<"$said"
 pool 'reclaim = orphans' 'reclaim_grace = 0'
 for_guest $a nvidia-1150 $a
 mkdir -p "$root/etc/libvirt/qemu"
 vf_domain 2 $a >"$root/etc/libvirt/qemu/vm2.xml"
-fails "also where another domain's definition names the VF" start 1 $a no "$(with_type $a nvidia-1147)"
+fails "also where another domain's definition names the VF" start_vf 1 $a no nvidia-1147
 vf_domain 1 $a >"$root/etc/libvirt/qemu/vm1.xml"
 rm "$root/etc/libvirt/qemu/vm2.xml"
 control inject "remove 0000:26:00.0 EIO 1000000"
-said=$(vf_domain 1 $a no "$(with_type $a nvidia-1147)" | timeout 30 "$builddir/hooks/qemu" --root "$root" -- vm1 prepare begin - 2>&1)
+said=$(vf_domain 1 $a no nvidia-1147 | timeout 30 "$builddir/hooks/qemu" --root "$root" -- vm1 prepare begin - 2>&1)
 is "$? ${said%%;*}" "1 $(message M_REFUSED vm1 $a "$(message M_ORPHAN_STAYS nvidia-1150 "Input/output error: $(message M_DRIVER_ERROR)")")" \
 	"one that the driver does not reset is refused, and not tried without end"
 control inject clear
-holds "where nobody else needs that it is reset" start 1 $a no "$(with_type $a nvidia-1147)"
-is "$(type_at $a)" 1147 "and gets the type"
+holds "where nobody else needs that it is reset" start_vf 1 $a no nvidia-1147
+is "$(vf_type $a)" 1147 "and gets the type"
 holds "gc leaves a leased VF alone" lease gc
-end 1 $a
+end_vf 1 $a
 rm -r "$root/etc/libvirt"
-set_type $a 1150
+set_vf_type $a 1150
 for_guest $a nvidia-1150 $a
 is "$(lease gc | tr -s ' ' | sed -n 's/^removed \([^ ]* [^ ]*\).*/\1/p')" "$a nvidia-1150" "gc resets an orphan"
-is "$(type_at $a)" 0 "so that its VF is free"
+is "$(vf_type $a)" 0 "so that its VF is free"
 holds "the types of the card are remembered" grep -q '^1147 : NVIDIA L40S-1Q$' "$root/var/lib/vgpu-lease/types/10de:26b9:10de:1851@550.90.05"
 
-start 1 $a
-set_type $a 0
-set_type $a 1150
-holds "the release of a VF to which somebody gave another type meanwhile succeeds" end 1 $a
-is "$(type_at $a) $(leases)" "1150 0" "and takes nothing from him"
-set_type $a 0
+start_vf 1 $a
+set_vf_type $a 0
+set_vf_type $a 1150
+holds "the release of a VF to which somebody gave another type meanwhile succeeds" end_vf 1 $a
+is "$(vf_type $a) $(leases)" "1150 0" "and takes nothing from him"
+set_vf_type $a 0
 
 ### Trouble
 control inject "create 0000:26:00.0 EIO"
-said=$(start 1 $a 2>&1)
+said=$(start_vf 1 $a 2>&1)
 holds "a driver that refuses is told of, with what that means" \
 	says M_NO_CAPACITY "$(message M_ONLY_TYPE_OF_VF nvidia-1147)" -- M_DRIVER_REFUSED 0000:26:00.0 "Input/output error" <<<"$said"
-is "$(type_at $a) $(leases)" "0 0" "and nothing is left of it"
-holds "the next start tries the card all the same" start 1 $a
+is "$(vf_type $a) $(leases)" "0 0" "and nothing is left of it"
+holds "the next start tries the card all the same" start_vf 1 $a
 control plugin_delay_ms 1500
-holder=
-open_vf() { sleep 600 9<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/pci/devices/$1/iommu_group")")" & holder=$!; until [ -d "$root/proc/$holder" ]; do sleep 0.02; done; }
-open_vf $a
+open_device $a
 said=$(lease release $a 2>&1)
 holds "a VF that is open is not released by hand" says M_HELD_OPEN "*" vm1 <<<"$said"
-holds "a release waits for it, but not for long" end 1 $a
-is "$(type_at $a) $(lease list --json | sed -n 's/.*"state": "\(.*\)",/\1/p')" "1147 releasing" "and leaves it as it is"
-kill "$holder"; wait "$holder" 2>/dev/null
-until_free() { local end=$((SECONDS + 15)); until [ "$(type_at "$1") $(leases)" = "0 0" ]; do [ $SECONDS -lt $end ] && sleep 0.1 || return 1; done; }
+holds "a release waits for it, but not for long" end_vf 1 $a
+is "$(vf_type $a) $(lease list --json | sed -n 's/.*"state": "\(.*\)",/\1/p')" "1147 releasing" "and leaves it as it is"
+close_device
+until_free() { local end=$((SECONDS + 15)); until [ "$(vf_type "$1") $(leases)" = "0 0" ]; do [ $SECONDS -lt $end ] && sleep 0.1 || return 1; done; }
 holds "when it is closed, and the driver's manager has let go, it is released behind the hook" until_free $a
 control plugin_delay_ms 0
-start 1 $a
+start_vf 1 $a
 control remove_delay_ms 4000
-end 1 $a
-is "$(type_at $a)" 1147 "a removal goes on when its release has ended"
-holds "the domain starts again" start 1 $a
+end_vf 1 $a
+is "$(vf_type $a)" 1147 "a removal goes on when its release has ended"
+holds "the domain starts again" start_vf 1 $a
 removed() { ! grep -q '^remove' "$root/.kernel/control/pending"; }
 eventually removed
-is "$(type_at $a) $(lease list --json | sed -n 's/.*"state": "\(.*\)",/\1/p')" "1147 active" "with the VF as it is after that removal"
+is "$(vf_type $a) $(lease list --json | sed -n 's/.*"state": "\(.*\)",/\1/p')" "1147 active" "with the VF as it is after that removal"
 control remove_delay_ms 0
-end 1 $a
+end_vf 1 $a
 control register '0000:26:00.0 off'
-said=$(start 1 $a 2>&1)
+said=$(start_vf 1 $a 2>&1)
 holds "a card whose types are not registered yet is refused as such, and not passed" \
 	says M_REFUSED "*" $a "$(message M_NO_SUCH_VF "$(message M_NVIDIA_VGPUD)")" <<<"$said"
 control register '0000:26:00.0 on'
@@ -164,86 +143,86 @@ control register '0000:26:00.0 on'
 arrive() { vf_domain "$@" | hook "vm$1" migrate begin -; }
 said=$(arrive 3 $b 2>&1)
 holds "of several pools of VFs an arrival must say which" says M_WHICH_TYPE "nvidia-1147, flex" <<<"$said"
-holds "a VF that is free here keeps its address" test -z "$(arrive 3 $b no "$(with_type $b nvidia-1147)")"
+holds "a VF that is free here keeps its address" test -z "$(arrive 3 $b no nvidia-1147)"
 is "$(lease list --json | sed -n 's/.*"\(id\|state\)": "\?\([^",]*\).*/\2/p' | tr '\n' ' ')" "$b reserved " "and is reserved"
-holds "the start that follows makes it" start 3 $b
-holds "one that is leased here becomes another, in the hostdev" grep -q "function='0x4'" <(arrive 4 $b no "$(with_type $b nvidia-1147)")
-holds "and the start that follows gets that" start 4 $a
-is "$(type_at $a) $(type_at $b)" "1147 1147" "so that there are two"
+holds "the start that follows makes it" start_vf 3 $b
+holds "one that is leased here becomes another, in the hostdev" grep -q "function='0x4'" <(arrive 4 $b no nvidia-1147)
+holds "and the start that follows gets that" start_vf 4 $a
+is "$(vf_type $a) $(vf_type $b)" "1147 1147" "so that there are two"
 holds "one that is not here, too, in the metadata as well" \
-	grep -q "address='0000:26:00.6' .*type='nvidia-1147'" <(arrive 5 0000:99:00.4 no "$(with_type 0000:99:00.4 nvidia-1147)")
-arrive 5 0000:26:00.6 no "$(with_type 0000:26:00.6 nvidia-1147)" >"$work/again"
+	grep -q "address='0000:26:00.6' .*type='nvidia-1147'" <(arrive 5 0000:99:00.4 no nvidia-1147)
+arrive 5 0000:26:00.6 no nvidia-1147 >"$work/again"
 is "$(cat "$work/again")" "" "a second arrival of the same domain replaces the first"
-end 3 $b; end 4 $a; end 5 0000:26:00.6
+end_vf 3 $b; end_vf 4 $a; end_vf 5 0000:26:00.6
 is "$(leases)" 0 "and all end with the release"
 
 ### Definitions
-start 3 $a
-vf_domain 4 $a no "$(with_type $a nvidia-1147)" >"$work/4.xml"
-vf_domain 4 0000:26:00.5 no "$(with_type 0000:26:00.5 nvidia-1147)" >"$work/expected"
+start_vf 3 $a
+vf_domain 4 $a no nvidia-1147 >"$work/4.xml"
+vf_domain 4 0000:26:00.5 no nvidia-1147 >"$work/expected"
 holds "a definition whose VF is taken gets one that is free" diff "$work/expected" <(lease rewrite "$work/4.xml")
 is "$(lease rewrite "$work/expected")" "$(cat "$work/expected")" "one whose VF is free stays as it is"
 mkdir -p "$root/etc/libvirt/qemu"
 cp "$work/expected" "$root/etc/libvirt/qemu/vm4.xml"
-vf_domain 5 0000:99:00.4 no "$(with_type 0000:99:00.4 nvidia-1147)" >"$work/5.xml"
+vf_domain 5 0000:99:00.4 no nvidia-1147 >"$work/5.xml"
 lease rewrite --in-place "$work/5.xml" >/dev/null
 holds "what another definition names is best left to that" grep -q "address='0000:26:00.6'" "$work/5.xml"
 holds "a plan says what an arrival would get" \
 	says M_PLAN_RESERVE 0000:26:00.5 nvidia-1147 0000:26:00.5 "*" 0000:26:00.4 < <(lease plan --op migrate "$work/4.xml")
-vf_domain 6 0000:99:00.4 no "$(with_type 0000:99:00.4 nvidia-1150)" >"$work/6.xml"
+vf_domain 6 0000:99:00.4 no nvidia-1150 >"$work/6.xml"
 holds "where there is none that is told" says M_NO_CAPACITY nvidia-1150 -- M_SERVES nvidia-1147 -- M_SEE_PLAN \
 	< <(lease rewrite "$work/6.xml" 2>&1)
 rm -r "$root/etc/libvirt"
-end 3 $a
+end_vf 3 $a
 
 ### Plain VFs
 configure nvidia-1147 vf_flex@8086:56c0 policy 'reclaim = never' 'release_wait = 2'
-holds "a domain with a plain VF starts" start 6 $flex
+holds "a domain with a plain VF starts" start_vf 6 $flex
 is "$(lease list --json | sed -n 's/.*"\(id\|type\|framework\|pgpu\)": "\?\([^",]*\).*/\2/p' | tr '\n' ' ')" \
 	"$flex flex vf 0000:4d:00.0 " "it is leased"
-said=$(start 7 $flex 2>&1)
+said=$(start_vf 7 $flex 2>&1)
 is "$said" "$(message M_REFUSED vm7 $flex "$(message M_LEASED_TO vm6 "${vm_uuid%??}06")$(message M_FREE_VFS "0000:4d:00.2, 0000:4d:00.3, 0000:4d:00.4")")" \
 	"and goes to nobody else"
-for i in 2 3 4; do start 1$i 0000:4d:00.$i || echo "start 1$i failed"; done
-said=$(vf_domain 7 0000:99:00.1 no "$(with_type 0000:99:00.1 flex)" | hook vm7 migrate begin - 2>&1)
+for i in 2 3 4; do start_vf 1$i 0000:4d:00.$i || echo "start_vf 1$i failed"; done
+said=$(vf_domain 7 0000:99:00.1 no flex | hook vm7 migrate begin - 2>&1)
 holds "a full pool refuses an arrival" says M_FULL 0000:4d:00.0 4 4 -- M_FIX_FREE <<<"$said"
 is "$(lease types | tr -s ' ' | sed -n 's/^\(flex .*\)/\1/p')" "flex flex VGPU - - - 4 4 0 0 0000:4d:00.0*" "types counts them"
-holds "a VF of the other kind beside it gets the one type of that" start 20 $a
-is "$(type_at $a)" 1147 "by the card that it is of"
+holds "a VF of the other kind beside it gets the one type of that" start_vf 20 $a
+is "$(vf_type $a)" 1147 "by the card that it is of"
 echo 'start_grace = 1' >>"$root/etc/vgpu-lease.conf"
 sleep 1.2
 is "$(lease gc | awk 'NR > 1 { print $1 }' | sort | uniq -c | tr -s ' \n' ' ')" " 4 dropped 1 removed " \
 	"gc releases what no domain runs with: a plain VF's lease, and a type with its lease"
-is "$(leases) $(type_at $a)" "0 0" "and nothing is left"
+is "$(leases) $(vf_type $a)" "0 0" "and nothing is left"
 sed -i /start_grace/d "$root/etc/vgpu-lease.conf"
-start 6 $flex
-for i in 2 3 4; do start 1$i 0000:4d:00.$i; done
-end 6 $flex
-holds "one that was released can be had again" start 7 $flex
-end 7 $flex; for i in 2 3 4; do end 1$i 0000:4d:00.$i; done
+start_vf 6 $flex
+for i in 2 3 4; do start_vf 1$i 0000:4d:00.$i; done
+end_vf 6 $flex
+holds "one that was released can be had again" start_vf 7 $flex
+end_vf 7 $flex; for i in 2 3 4; do end_vf 1$i 0000:4d:00.$i; done
 is "$(leases)" 0 "all are released"
 
 ### What is not ours
-holds "a domain with another PCI device passes" start 8 0000:84:00.0
-holds "also where that is none" start 8 0000:aa:00.0
+holds "a domain with another PCI device passes" start_vf 8 0000:84:00.0
+holds "also where that is none" start_vf 8 0000:aa:00.0
 configure nvidia-222@10de:1eb8
-holds "a VF that no section names passes" start 8 $flex
-said=$(start 8 $flex no "$(with_type $flex nvidia-222)" 2>&1)
+holds "a VF that no section names passes" start_vf 8 $flex
+said=$(start_vf 8 $flex no nvidia-222 2>&1)
 is "$said" "$(message M_REFUSED vm8 $flex "$(message M_NO_SUCH_VF "$(message M_NO_SECTION 0000:4d:00.0)")")" \
 	"unless the metadata claims it: then it is refused, and nothing else is the cause"
 rm "$root/etc/vgpu-lease.conf"
-holds "without a configuration a VF passes" start 8 $a
-is "$(leases) $(type_at $a)" "0 0" "and nothing is leased"
+holds "without a configuration a VF passes" start_vf 8 $a
+is "$(leases) $(vf_type $a)" "0 0" "and nothing is leased"
 echo '[nonsense' | configure
-holds "a mistake in the configuration is no business of a domain without a vGPU" start 8 0000:84:00.0
+holds "a mistake in the configuration is no business of a domain without a vGPU" start_vf 8 0000:84:00.0
 pool 'reclaim = never'
 
 ### Lost leases
-start 9 $a
+start_vf 9 $a
 rm "$root"/run/vgpu-lease/leases/*
 vf_domain 9 $a | hook vm9 reconnect begin -
 is "$(lease list --json | sed -n 's/.*"\(id\|state\|origin\)": "\?\([^",]*\).*/\2/p' | tr '\n' ' ')" "$a active created " \
 	"a reconnect restores the lease of a VF that this boot's hook made"
-end 9 $a
-is "$(type_at $a) $(leases)" "0 0" "which then ends like any other"
+end_vf 9 $a
+is "$(vf_type $a) $(leases)" "0 0" "which then ends like any other"
 tap_done

@@ -5,17 +5,8 @@
 . "$(dirname "$0")/../../lib/hook.sh"
 host l40s/4+flex/3
 pf=0000:26:00.0 vf=0000:26:00.4 flex=0000:4d:00.0 plain=0000:4d:00.2
-domain() { # N ADDRESS [MANAGED]
-	local n domain bus slot function
-	printf -v n %02x "$1"
-	IFS=:. read -r domain bus slot function <<<"$2"
-	echo "<domain type='kvm'><name>vm$1</name><uuid>${vm_uuid%??}$n</uuid><devices>
-		<hostdev mode='subsystem' type='pci' managed='${3:-no}'><source>
-		<address domain='0x$domain' bus='0x$bus' slot='0x$slot' function='0x$function'/></source></hostdev></devices></domain>"
-}
-start() { domain "$@" | hook "vm$1" prepare begin - 2>"$work/err"; }
-end() { domain "$@" | hook "vm$1" release end destroyed; }
-planned() { domain 1 "$1" | lease plan - 2>"$work/err"; }
+start() { start_vf "$@" 2>"$work/err"; }
+planned() { vf_domain 1 "$1" | lease plan - 2>"$work/err"; }
 mkdir -p "$root/etc/libvirt/qemu"
 # refused SENTENCE ADDRESS MESSAGE [ARG...]: hook, plan and check (of the definition) say so.
 refused() {
@@ -23,17 +14,17 @@ refused() {
 	holds "$1: it says why" says "${@:3}" <"$work/err"
 	fails "$1: plan refuses it" planned "$2"
 	holds "$1: plan says why" says "${@:3}" <"$work/err"
-	domain 1 "$2" >"$root/etc/libvirt/qemu/vm1.xml"
+	vf_domain 1 "$2" >"$root/etc/libvirt/qemu/vm1.xml"
 	lease check >"$work/check" 2>&1
 	holds "$1: check fails for the domain" says "${@:3}" < <(grep '^FAIL .*vm1.xml' "$work/check")
 	is "$(grep -c -F vm1.xml "$work/check")" 1 "$1: in one line"
 	rm "$root/etc/libvirt/qemu/vm1.xml"
 }
-typed() { configure "nvidia-1147${1:+@$1}" policy 'driver_cleanup = 0'; } # [CARDS]
+serving() { configure "nvidia-1147${1:+@$1}" policy 'driver_cleanup = 0'; } # [CARDS]
 
-typed $pf
+serving $pf
 holds "a domain with a VF of the pool starts" start 1 $vf
-end 1 $vf
+end_vf 1 $vf
 control vfs "$pf off"
 refused "its card is named" $vf M_VFS_ENABLE $pf
 holds "one of the domain's other devices passes as before" start 1 0000:00:1f.0
@@ -42,28 +33,28 @@ holds "and one behind the card's last VF" start 1 0000:26:01.0
 holds "and a VF of a card that is not configured" start 1 $plain yes
 control vfs "$flex off"
 holds "whether that has its VFs or not" start 1 $plain yes
-typed 10de:26b9
+serving 10de:26b9
 refused "its card is matched" $vf M_VFS_ENABLE $pf
-typed $vf
+serving $vf
 refused "it is named itself" $vf M_VFS_ENABLE $pf
 says M_VFS_NOT_ENABLED -- M_VFS_RESTART $pf < <(grep -F vgpu-lease.conf "$work/check")
 tap_verdict $? "check says of the line that names it how its VFs are enabled" "$(cat "$work/check")"
 fails "and does not advise to remove it" grep -q 'remove it from device_addresses' "$work/check"
-typed
+serving
 refused "a type takes all cards" $vf M_VFS_ENABLE $pf
-arrived() { domain 1 $vf | hook vm1 migrate begin - >"$work/err" 2>&1; }
+arrived() { vf_domain 1 $vf | hook vm1 migrate begin - >"$work/err" 2>&1; }
 fails "it cannot arrive either" arrived
 holds "for the same reason" says M_VFS_ENABLE $pf <"$work/err"
 configure nvidia-222@0000:99:00.0
 refused "it was a vGPU before" $vf M_VFS_ENABLE $pf
 control vfs "$pf on"
-typed 0000:26:00.5
+serving 0000:26:00.5
 refused "it exists, and only another VF of its card is configured" $vf M_VF_NOT_CONFIGURED
 configure vf_flex@8086:56c0
 refused "a plain VF of a card that is matched" $plain M_VFS_NOT_ENABLED
 holds "a VF that takes types passes where none is enabled" start 1 0000:26:00.5
 control vfs "$flex on"
 holds "with its VFs enabled it starts" start 1 $plain
-end 1 $plain
+end_vf 1 $plain
 is "$(leases)" 0 "nothing is leased in the end"
 tap_done

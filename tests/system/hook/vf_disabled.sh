@@ -7,16 +7,7 @@
 host flex/4
 configure vf_flex@8086:56c0 policy 'driver_cleanup = 0' 'release_wait = 2'
 pci=$root/sys/bus/pci/devices pf=0000:4d:00.0 first=0000:4d:00.1 second=0000:4d:00.2 third=0000:4d:00.3 last=0000:4d:00.4
-domain() { # N ADDRESS [MANAGED]
-	local n domain bus slot function
-	printf -v n %02x "$1"
-	IFS=:. read -r domain bus slot function <<<"$2"
-	echo "<domain type='kvm'><name>vm$1</name><uuid>${vm_uuid%??}$n</uuid><devices>
-		<hostdev mode='subsystem' type='pci' managed='${3:-no}'><source>
-		<address domain='0x$domain' bus='0x$bus' slot='0x$slot' function='0x$function'/></source></hostdev></devices></domain>"
-}
-start() { domain "$@" | hook "vm$1" prepare begin - 2>"$work/err"; }
-end() { domain "$@" | hook "vm$1" release end destroyed; }
+start() { start_vf "$@" 2>"$work/err"; }
 refused() { # "MESSAGE [WORD]" N ADDRESS [MANAGED]: the start is, with this message
 	local message
 	read -ra message <<<"$1"
@@ -27,7 +18,7 @@ states() { lease list --json | sed -n 's/.*"\(id\|state\)": "\([^"]*\)".*/\2/p' 
 going() { test ! -e "$pci/$second/physfn"; }
 
 holds "a domain has the second VF" start 1 $second
-sleep 600 9<>"$root/dev/vfio/$(basename "$(readlink "$pci/$second/iommu_group")")" &
+sleep 600 9<>"$(node_of $second)" &
 guest=$!
 eventually test -d "$root/proc/$guest"
 holds "and another the last" start 5 $last
@@ -43,7 +34,7 @@ for managed in yes no; do
 done
 holds "a domain that is to have it anew is told that it goes" refused M_BEING_DISABLED 1 $second
 is "$(states)" "$second active $last active " "refusals leave no lease, and take none"
-domain 2 $second | lease plan - >"$work/out" 2>&1
+vf_domain 2 $second | lease plan - >"$work/out" 2>&1
 holds "plan says so" says M_LEASED_TO vm1 "${vm_uuid%??}01" <"$work/out"
 lease check >"$work/out" 2>&1
 holds "check says of the card what is going on" says M_VFS_BEING_DISABLED <"$work/out"
@@ -55,9 +46,9 @@ lease gc >"$work/out" 2>&1
 is "$(states)" "$second active $last active " "gc leaves what a guest has"
 lease release $second 2>/dev/null
 is "$(states)" "$second active $last active " "so does release"
-holds "a domain ends whose VF has not gone yet" end 5 $last
+holds "a domain ends whose VF has not gone yet" end_vf 5 $last
 is "$(states)" "$second active " "with its lease"
-holds "the domain ends whose VF goes" end 1 $second
+holds "the domain ends whose VF goes" end_vf 1 $second
 is "$(states)" "$second releasing " "its lease stays while the guest has the VF"
 kill $guest
 wait $disabling
@@ -70,13 +61,13 @@ echo 0 >"$pci/$pf/sriov_drivers_autoprobe"
 numvfs 4
 fails "VFs begin without a driver where none is to be bound" test -e "$pci/$second/driver"
 holds "a start with managed='yes' leaves that to libvirt" start 2 $second yes
-end 2 $second
+end_vf 2 $second
 holds "one with managed='no' is refused" refused "M_VF_UNBOUND $second" 2 $second no
 is "$(states)" "" "without a lease"
 echo "$second vfio-pci" >"$root/.kernel/control/bind"
 holds "with vfio-pci it starts" start 2 $second no
-end 2 $second
-exec 8<>"$root/dev/vfio/$(basename "$(readlink "$pci/$second/iommu_group")")"
+end_vf 2 $second
+exec 8<>"$(node_of $second)"
 (exec 8<&-; numvfs 0) &
 eventually going
 holds "a VF that nobody leases, and that goes, is refused" refused M_BEING_DISABLED 2 $second yes

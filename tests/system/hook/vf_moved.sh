@@ -29,14 +29,9 @@ device() {
 	cat "$at/sriov_totalvfs" >"$at/sriov_numvfs"
 	echo 1 | tee "$at/sriov_offset" >"$at/sriov_stride"
 }
-domain() { # N: vm N with the first VF of bus 4d
-	echo "<domain type='kvm'><name>vm$1</name><uuid>${vm_uuid%??}0$1</uuid><devices>
-	  <hostdev mode='subsystem' type='pci' managed='yes'>
-	    <source><address domain='0x0000' bus='0x4d' slot='0x00' function='0x$1'/></source>
-	  </hostdev></devices></domain>"
-}
-start() { domain "$1" | hook "vm$1" prepare begin - >"$work/out" 2>"$work/said"; }
-end() { domain "$1" | hook "vm$1" release end destroyed; }
+# vm N with VF N of bus 4d
+start() { start_vf "$1" "0000:4d:00.$1" yes >"$work/out" 2>"$work/said"; }
+end() { end_vf "$1" "0000:4d:00.$1" yes; }
 refused() { ! start "$1" && says M_OTHER_DEVICE "$2" "$3" <"$work/said"; }
 check_says() { # STATUS ADDRESS: a finding of check
 	lease check | tr -s ' ' | grep "^$1 .*$2" >"$work/found"

@@ -30,19 +30,14 @@ settings() {
 
 mdev() { # N [TYPE]: a domain, whose metadata may ask for a type
 	# shellcheck disable=SC2016 # It is the quotes of the XML.
-	another "$1" | sed "s|<memory |<metadata><v:lease xmlns:v='urn:vgpu-lease:domain:1'>${2:+<v:device uuid='$(number "$1")' type='$2'/>}</v:lease></metadata>&|"
+	another "$1" | sed "s|<memory |<metadata><v:lease xmlns:v='urn:vgpu-lease:domain:1'>${2:+<v:device uuid='$(numbered "$1")' type='$2'/>}</v:lease></metadata>&|"
 }
-vf() { # FUNCTION [TYPE]
-	printf "<domain type='kvm'><name>vf%s</name><uuid>%s</uuid>\n" "$1" "${vm_uuid%??}f$1"
-	[ $# -lt 2 ] || printf "<metadata><v:lease xmlns:v='urn:vgpu-lease:domain:1'><v:device address='%s' type='%s'/></v:lease></metadata>\n" "$vfs.$1" "$2"
-	printf "<devices><hostdev mode='subsystem' type='pci' managed='no'><source><address domain='0x0000' bus='0x26' slot='0x00' function='0x%s'/></source></hostdev></devices></domain>\n" "$1"
-}
-number() { printf '%s%02x' "${u1%??}" "$1"; }
+vf() { vf_domain $((0xf0 + $1)) "$vfs.$1" no "${@:2}"; } # FUNCTION [TYPE]
 starts() { mdev "$@" >"$work/$1.xml"; prepare "$work/$1.xml" 2>"$work/said"; }
 ends() { for n; do release "$work/$n.xml"; done; }
-on() { parent_of "$(number "$1")"; }
+on() { parent_of "$(numbered "$1")"; }
 vf_starts() { vf "$@" >"$work/vf$1.xml"; prepare "$work/vf$1.xml" 2>"$work/said"; }
-current() { cat "$root/sys/bus/pci/devices/$vfs.$1/nvidia/current_vgpu_type"; }
+current() { vf_type "$vfs.$1"; }
 # The findings of check on these cards that are not well, and all that Nova counts.
 findings() {
 	lease check --json | python3 -c '
@@ -73,15 +68,15 @@ for option in "${options[@]}"; do
 	is "$(findings | grep -v ^WARN.type)" "$counted" "Nova's count stays what it was, and no retype is advised$with"
 	ends 1
 	mkdir -p "$root/etc/mdevctl.d/$mdevs.6" "$root/etc/mdevctl.d/$mdevs.7"
-	echo '{"mdev_type": "nvidia-700", "start": "manual", "attrs": []}' >"$root/etc/mdevctl.d/$mdevs.6/$(number 3)"
-	echo '{"mdev_type": "nvidia-699", "start": "manual", "attrs": []}' >"$root/etc/mdevctl.d/$mdevs.7/$(number 4)"
+	echo '{"mdev_type": "nvidia-700", "start": "manual", "attrs": []}' >"$root/etc/mdevctl.d/$mdevs.6/$(numbered 3)"
+	echo '{"mdev_type": "nvidia-699", "start": "manual", "attrs": []}' >"$root/etc/mdevctl.d/$mdevs.7/$(numbered 4)"
 	starts 3
 	starts 4
 	is "$(on 3) $(on 4)" "$mdevs.6 $mdevs.7" "a missing mdev is made on the VF that its definition names, with that type$with"
 	is "$(lease retype --dry-run $mdevs.0 nvidia-699 2>&1)" "$(message M_RETYPE_WOULD_BE_FREE $mdevs.0 nvidia-699)" \
 		"of the vGPUs on other VFs none is in the way$with"
 	ends 2 3 4
-	for n in 3 4; do echo 1 >"$root/sys/bus/mdev/devices/$(number $n)/remove"; done
+	for n in 3 4; do remove_device "$(numbered $n)"; done
 	rm -r "$root/etc/mdevctl.d"
 
 	# VFs that take a type

@@ -42,7 +42,7 @@ taken="<k:suspended xmlns:k='urn:vgpu-lease:suspended:1' hostdevs='&lt;hostdev m
 make_device 0000:84:00.0 nvidia-222 "$u1"
 open_device "$u1"
 first=$holder
-sleep 600 >/dev/null 2>&1 9<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/pci/devices/$vf/iommu_group")")" &
+sleep 600 >/dev/null 2>&1 9<>"$(node_of $vf)" &
 second=$!
 # A lease of a domain that libvirt does not know, for a device that another has.
 sed "s/$u1/$u2/" "$vm" >"$work/vm2.xml"

@@ -111,7 +111,7 @@ start
 looks
 stop
 rm "$root/etc/mdevctl.d/$(vf 2)"/*
-echo 1 >"$root/sys/bus/mdev/devices/$(numbered 3)/remove"
+remove_device "$(numbered 3)"
 start
 looks
 stop
@@ -121,17 +121,15 @@ is "$(left 1 2 3 4)" "2 3 d3 " "and stays: its definition was there before"
 
 ### CloudStack: types that are preset on VFs
 card=0000:26:00.0
-type_at() { cat "$root/sys/bus/pci/devices/$1/nvidia/current_vgpu_type"; }
-set_type() { echo "$2" >"$root/sys/bus/pci/devices/$1/nvidia/current_vgpu_type"; }
-types() { type_at 0000:26:00.4; type_at 0000:26:00.5; }
+types() { vf_type 0000:26:00.4; vf_type 0000:26:00.5; }
 preset() {
 	configure "$1@$card" policy 'driver_cleanup = 0' 'reclaim_grace = 0'
 }
 preset nvidia-1150
 with_vf >"$work/vf.xml"
 rm -r "${root:?}/run/vgpu-lease" # the host boots
-set_type 0000:26:00.4 1150
-set_type 0000:26:00.5 1150
+set_vf_type 0000:26:00.4 1150
+set_vf_type 0000:26:00.5 1150
 prepare "$work/vf.xml" && release "$work/vf.xml"
 lease gc >"$work/gc"
 is "$(types | xargs)" "1150 1150" "VFs keep the types that were set before a guest came"
