@@ -4,7 +4,6 @@
 # vGPUs each, on a simulated host with 1000 mdevs on 32 cards, 16 of them with 48 VFs. The host is a file system in user space: a
 # kernel's answers come sooner.
 set -euo pipefail
-# shellcheck source=tests/lib/leased.sh
 . "$(dirname "$0")/../lib/leased.sh"
 host bench/48x30:16+t4:16
 configure nvidia-9001 nvidia-222 policy 'reclaim = never'

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # On a simulated host each command that a message advises works there as it is printed: it has --root.
-# shellcheck source=tests/lib/cli.sh
 . "$(dirname "$0")/../../lib/cli.sh"
 PATH=$builddir:$PATH
 

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # check: one line for one cause, with a fix that fits it.
-# shellcheck source=tests/lib/cli.sh
 . "$(dirname "$0")/../../lib/cli.sh"
 
 host t4:2+l40s/4

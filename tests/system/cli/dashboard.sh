@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The dashboard of contrib/ with the handler's metrics: a real Prometheus has a value for each of its expressions.
-# shellcheck source=tests/lib/cli.sh
 . "$(dirname "$0")/../../lib/cli.sh"
 
 for program in prometheus python3; do

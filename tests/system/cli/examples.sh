@@ -3,7 +3,6 @@
 # The examples in DESCRIPTION and EXAMPLES of the manual pages: each command is run as it is written there, on a host like the one
 # it was written for, and prints what is written there. Of a command whose output a page does not show, only the exit status is
 # looked at; what cannot be run is named below, with the reason.
-# shellcheck source=tests/lib/cli.sh
 . "$(dirname "$0")/../../lib/cli.sh"
 # shellcheck source=tests/lib/journal.sh
 . "$srcdir/tests/lib/journal.sh"

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # PCI hostdevs that cannot be meant so: plan and check name each, and what it is; a start goes on without a word.
-# shellcheck source=tests/lib/cli.sh
 . "$(dirname "$0")/../../lib/cli.sh"
 
 host l40s/4+flex/3:2+cx6+t4:1

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The history of vGPUs: what the hook and the command log is in the journal, with fields, and `vgpu-lease log` finds it.
-# shellcheck source=tests/lib/cli.sh
 . "$(dirname "$0")/../../lib/cli.sh"
 
 # shellcheck source=tests/lib/journal.sh

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Metrics for Prometheus: what is in them, that promtool takes them, and the alerts and the dashboard that go with them.
-# shellcheck source=tests/lib/cli.sh
 . "$(dirname "$0")/../../lib/cli.sh"
 
 handler=

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The picture of README.md is what vgpu-lease shows.
-# shellcheck source=tests/lib/host.sh
 . "$(dirname "$0")/../../lib/host.sh"
 
 # without_model: a host without udev's database of hardware does not know the model.

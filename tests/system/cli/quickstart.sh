@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The quick start: each of its commands is run in its order, as it is written there, on a simulated host with the card that it is
 # written for, and prints what is written there. tests/vm/scenarios/26-package-documents.sh runs them on a real host.
-# shellcheck source=tests/lib/cli.sh
 . "$(dirname "$0")/../../lib/cli.sh"
 # shellcheck source=tests/lib/written.sh
 . "$srcdir/tests/lib/written.sh"

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # schemas/: one for each command with --json, and what does not fit is found. Each test's JSON is compared (tests/lib/json.sh).
-# shellcheck source=tests/lib/cli.sh
 . "$(dirname "$0")/../../lib/cli.sh"
 host t4:1
 configure nvidia-222

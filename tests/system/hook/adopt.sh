@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The start of a domain whose vGPU exists already: it waits for a removal of that vGPU, and for nothing else on its pGPU.
-# shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4
 configure <<-'END'

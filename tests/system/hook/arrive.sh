@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A domain that arrives by migration or restore: what is reserved, and what the XML says then.
-# shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4:1
 settings() { configure nvidia-222 policy 'driver_cleanup = 0' 'reclaim = never' "$@"; } # LINE...: the policy

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Boards that share an ID, and drivers of different versions: what one has says nothing about the other.
-# shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host rtx6000+rtx8000+l40s
 card=0000:26:00.0 types=$root/var/lib/vgpu-lease/types

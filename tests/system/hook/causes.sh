@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What a refusal for no capacity gives as its causes, and as the fix: equal causes in one clause, and a fix that fits both the
 # cause and the line that libvirt shows.
-# shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4:8+a100:1+l40s/4:1+flex/4:1
 refused() { # TYPE: the refusal is in $said

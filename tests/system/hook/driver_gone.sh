@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The driver of the only pGPU of a type is not loaded: what is remembered of the type's vGPUs says which one it was.
-# shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 configure mtty-2
 host mtty+mdpy

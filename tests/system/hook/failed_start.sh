@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A guest whose QEMU fails soon after its vGPU was created: the next start tries that pGPU last.
 # shellcheck disable=SC2119 # The arguments of prepare and release may be left out.
-# shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4:2
 configure nvidia-222 policy 'driver_cleanup = 0' 'start_grace = 2'

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A card of NVIDIA's variant driver that carries vGPUs when it is seen for the first time: what it can make is not known,
 # and what the configuration names is in the pool all the same.
-# shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host l40s:2
 grace=0

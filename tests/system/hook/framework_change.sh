@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A guest whose vGPU is an mdev on one host and a VF on the other goes there and back, where the policy lets it.
-# shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 mdevs=$work/mdevs vfs=$work/vfs
 settings() { configure nvidia-1147 policy 'driver_cleanup = 0' 'release_wait = 2' "$@"; } # LINE...: the policy of the host in root

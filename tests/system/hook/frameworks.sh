@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The same life in each framework: mdevs on the card, mdevs on VFs, VFs that take a type, plain VFs. A lease, a failure, a full
 # pool, the end; forty at once; a move to another host.
-# shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 frameworks="card vfs variant vf"
 pci=

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The directory of the leases is full, or cannot be written: what a domain had is released all the same.
-# shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4:1
 settings() { configure nvidia-232 policy 'reclaim = never' 'lock_timeout = 1' "$@"; } # LINE...: of the policy

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A driver that hangs in a read: the card is passed over, the others serve, and nobody waits without a bound.
-# shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 
 a=0000:84:00.0 b=0000:85:00.0

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # shellcheck disable=SC2016 # Scripts for another shell are in single quotes.
 # Input that is wrong: a clear line, and nothing lost.
-# shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 # shellcheck disable=SC2016 # Scripts for another shell are in single quotes.
 host t4:1

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Every kind of card that is not a T4: GPU instances, sizes side by side, a shared aperture, one pool for three sizes, network
 # cards; and the kinds of devices that are none of ours.
-# shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host a100:1+rtxpro6000:1+gvt-g:1+mbochs+mlx5:1
 configure <<'END'

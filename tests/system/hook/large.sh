@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Domains, and files of libvirt's, that are larger than what is parsed: who has no vGPU of ours is not held up by that.
-# shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4:1+l40s/2
 configure_both 'driver_cleanup = 0' 'reclaim_grace = 0'

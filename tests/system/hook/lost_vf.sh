@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A VF of a card whose mdev parents are VFs, with no vGPU on it, that the driver still counts as occupied.
-# shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host a40/4
 type=nvidia-557

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The configuration is wrong, or there is none: what exists is used as it is, and only what would be created is refused.
-# shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4:2+l40s/4:1
 card=0000:84:00.0 vf=0000:26:00.4

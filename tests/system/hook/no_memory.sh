@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # There is no memory left, at each allocation in turn: the exit status is that of the operation, and nothing stays half made.
-# shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4:2
 configure nvidia-222 policy 'driver_cleanup = 0' 'release_wait = 1'

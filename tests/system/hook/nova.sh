@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Domains as Nova starts, suspends, resumes and destroys them: what Nova or mdevctl counts as its own is created where it is missing, and kept.
-# shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4
 configure nvidia-222 policy 'driver_cleanup = 0' 'start_grace = 1'

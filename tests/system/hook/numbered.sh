@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # mdevs that are numbered by hand: a UUID that exists here is that UUID, and no placeholder.
-# shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4
 card=0000:84:00.0 one=00000000-0000-0000-0000-000000000001

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The parameters of a vGPU: set when it is created and when it is adopted; and what its mdevctl definition sets.
-# shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4:1+l40s/4:1
 card=0000:84:00.0 vf=0000:26:00.4

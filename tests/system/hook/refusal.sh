@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What a refusal for no capacity says: to be read by whoever typed `virsh start`.
-# shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4:2
 configure nvidia-222 'nvidia-231@0000:85:00.0, 0000:86:00.0, mtty' 'max_instances = 1' nvidia-319@0000:87:00.0 \

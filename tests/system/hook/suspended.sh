@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The host is suspended, or its wall clock set: neither is time that a domain had.
-# shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4:1
 configure nvidia-222 policy 'driver_cleanup = 0'

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The number of a type belongs to its card: two boards that share an ID (A2 and A16, 10de:25b6) can have different types
 # under one number. A name is resolved on the card at hand. On a plain tree.
-# shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 mkdir -p "$root"/{sys/bus/pci/devices,sys/bus/mdev/devices,sys/class/mdev_bus,proc,run,dev,etc,var/lib}
 

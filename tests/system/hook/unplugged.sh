@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Leases that a running domain does not use: an attach was killed midway, or a device was unplugged and no handler runs.
-# shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4+l40s/1
 configure_both 'driver_cleanup = 0' 'create_timeout = 1' 'start_grace = 1'

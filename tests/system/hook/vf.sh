@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # VFs as vGPUs, from start to end: those of NVIDIA's variant driver, which take a type, and plain ones; beside mdevs.
-# shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host l40s:2+t4:1+flex/4:1
 pool() { # LINE...: the policy

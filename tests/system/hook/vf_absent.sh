@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # VFs that are not there, as after a boot that has not enabled them: the configuration and the card say whose they are.
-# shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host l40s/4+flex/3
 pf=0000:26:00.0 vf=0000:26:00.4 flex=0000:4d:00.0 plain=0000:4d:00.2

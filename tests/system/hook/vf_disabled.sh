@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Plain VFs that are disabled while a guest has one, as the kernel does it: from the first on, and waiting at the one that is
 # open. And VFs that begin without a driver.
-# shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host flex/4
 configure vf_flex@8086:56c0 policy 'driver_cleanup = 0' 'release_wait = 2'

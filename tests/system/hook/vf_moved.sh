@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # An address in [vf_NAME] stands for the device that it was first used for: another one there, as after a shift of the
 # bus numbers, is refused until somebody confirms it. On a plain tree.
-# shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 flex="8086 56c0 8086 4905 0x038000" connectx="15b3 101d 15b3 0016 0x020000"
 mkdir -p "$root"/{sys/bus/pci/devices,sys/class,proc,run,dev,etc,var/lib}

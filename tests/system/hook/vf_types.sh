@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Types that are given to single VFs of one card: the address of a VF assigns that VF, not its card.
-# shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host a100d+l40s
 mdevs=0000:71:00 vfs=0000:26:00

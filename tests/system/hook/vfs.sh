@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Domains with several VFs: what becomes of their addresses where some of them cannot be had here.
-# shellcheck source=tests/lib/hook.sh
 . "$(dirname "$0")/../../lib/hook.sh"
 host l40s:2
 settings() { # ADDRESSES_1147 ADDRESSES_1150: two cards, a type each

@@ -3,7 +3,6 @@
 # A pool that a deployment made at boot stays: the mdevs and definitions of StackHPC's role, the VFs of CloudStack with their types.
 # What was made for a guest goes, and is named before.
 # shellcheck disable=SC2119 # Functions with arguments that may be left out.
-# shellcheck source=tests/lib/leased.sh
 . "$(dirname "$0")/../../lib/leased.sh"
 host a40/4+l40s/4
 type=nvidia-558

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The units: what systemd thinks of them, and what it is told by the daemon.
-# shellcheck source=tests/lib/leased.sh
 . "$(dirname "$0")/../../lib/leased.sh"
 unit=$builddir/etc/systemd/vgpu-leased.service
 
