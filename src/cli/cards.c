@@ -62,31 +62,33 @@ static int refuse(const struct world *world, const char *name, struct err *err)
 		       guess.best ? guess.best : "");
 }
 
+/* Of the cards that --pgpu lets pass. */
+static void add_row(const struct cmd *cmd, struct card_row *rows, size_t *n, struct card_row row)
+{
+	if (!cmd->call->pgpu || pool_address_is(cmd->call->pgpu, row.card.address))
+		rows[(*n)++] = row;
+}
+
 int cards_find(const struct cmd *cmd, const struct world *world, struct card_row **rows, size_t *n, struct err *err)
 {
 	autofree struct missing_card *missing = NULL;
-	size_t nmissing, seen;
+	size_t nmissing;
 
 	if (missing_cards(&missing, &nmissing, world->host, &world->inv, err) < 0)
 		return -err->code;
 	*rows = mem_new(world->inv.npgpus + nmissing + 1, sizeof(**rows));
-	for (*n = 0; *n < world->inv.npgpus; ++*n)
-		(*rows)[*n] = row_of_card(cmd, world, world->inv.pgpus[*n]);
-	for (size_t i = 0; i < nmissing; i++) {
-		for (seen = 0; seen < *n; seen++)
-			if (strcmp((*rows)[seen].card.address, missing[i].address) == 0)
-				break;
-		if (seen == *n || missing[i].how == MISSING_NAMED)
-			(*rows)[(*n)++] = row_of_missing(world, &missing[i]);
-	}
-	if (!cmd->call->pgpu)
-		return 0;
-	seen = *n;
 	*n = 0;
-	for (size_t i = 0; i < seen; i++)
-		if (pool_address_is(cmd->call->pgpu, (*rows)[i].card.address))
-			(*rows)[(*n)++] = (*rows)[i];
-	return *n ? 0 : refuse(world, cmd->call->pgpu, err);
+	for (size_t i = 0; i < world->inv.npgpus; i++)
+		add_row(cmd, *rows, n, row_of_card(cmd, world, world->inv.pgpus[i]));
+	for (size_t i = 0; i < nmissing; i++) {
+		size_t seen = 0;
+
+		while (seen < *n && strcmp((*rows)[seen].card.address, missing[i].address) != 0)
+			seen++;
+		if (seen == *n || missing[i].how == MISSING_NAMED)
+			add_row(cmd, *rows, n, row_of_missing(world, &missing[i]));
+	}
+	return *n || !cmd->call->pgpu ? 0 : refuse(world, cmd->call->pgpu, err);
 }
 
 int cards_check_pgpu(struct cmd *cmd, const struct leases *leases, struct err *err)
@@ -104,11 +106,8 @@ int cards_check_pgpu(struct cmd *cmd, const struct leases *leases, struct err *e
 			known = leases->list[i].vgpu.pgpu;
 	if (!known && (cmd_survey(cmd, &world, err) < 0 || cards_find(cmd, &world, &rows, &n, err) < 0))
 		return -err->code;
-	if (!known)
-		known = rows[0].card.address;
-	if (known)
-		text_copy(cmd->pgpu, sizeof(cmd->pgpu), known);
-	cmd->call->pgpu = known ? cmd->pgpu : cmd->call->pgpu;
+	text_copy(cmd->pgpu, sizeof(cmd->pgpu), known ? known : rows[0].card.address);
+	cmd->call->pgpu = cmd->pgpu;
 	return 0;
 }
 

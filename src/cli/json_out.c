@@ -134,6 +134,14 @@ void json_out_bool(struct json_out *json, const char *key, bool value)
 		fputs(value ? "true" : "false", json->to);
 }
 
+void json_out_maybe(struct json_out *json, const char *key, int value)
+{
+	if (value < 0)
+		json_out_string(json, key, NULL);
+	else
+		json_out_bool(json, key, value);
+}
+
 void json_out_number(struct json_out *json, const char *key, long value)
 {
 	if (next(json, key))

@@ -39,5 +39,6 @@ void json_out_text(struct json_out *json, const char *key, const char *value);
 void json_out_bool(struct json_out *json, const char *key, bool value);
 void json_out_number(struct json_out *json, const char *key, long value);
 
-/* A number that is negative where it is not known: null. */
+/* Truth, or a number, that is negative where it is not known: null. */
+void json_out_maybe(struct json_out *json, const char *key, int value);
 void json_out_known(struct json_out *json, const char *key, long value);

@@ -235,23 +235,6 @@ void out_json_domain(struct json_out *json, const char *uuid, const char *name)
 	json_out_close(json);
 }
 
-void out_json_presence(struct json_out *json, const char *key, enum presence exists)
-{
-	if (exists == PRESENCE_UNKNOWN)
-		json_out_string(json, key, NULL);
-	else
-		json_out_bool(json, key, exists == PRESENT);
-}
-
-void out_json_open(struct json_out *json, int open, pid_t by)
-{
-	if (open < 0)
-		json_out_string(json, "open", NULL);
-	else
-		json_out_bool(json, "open", open > 0);
-	json_out_known(json, "open_by", open > 0 ? by : UNKNOWN);
-}
-
 void row_count(struct rows *rows, const struct capacity_count *count)
 {
 	row_number(rows, COL_CAPACITY, "capacity", count->capacity);

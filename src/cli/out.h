@@ -70,10 +70,6 @@ void row_count(struct rows *rows, const struct capacity_count *count);
 /* Members of the object that is open. */
 void out_json_finding(struct json_out *json, const struct finding *finding);
 void out_json_domain(struct json_out *json, const char *uuid, const char *name);
-/* true, false, or null where it is not known. */
-void out_json_presence(struct json_out *json, const char *key, enum presence exists);
-/* Is a device open: 1 by a process, 0 no, negative: not known. */
-void out_json_open(struct json_out *json, int open, pid_t by);
 
 /* PASS, WARN, FAIL; and where, what, how to fix it: the caller frees it. */
 extern const char *const out_finding_words[];

@@ -287,8 +287,9 @@ static void json_vgpu(struct json_out *json, const struct facts *facts)
 			: facts->lease ? facts->lease->framebuffer_mib
 				       : UNKNOWN);
 	json_out_string(json, "owner", owner(facts));
-	out_json_presence(json, "exists", facts->exists);
-	out_json_open(json, facts->open, facts->pid);
+	json_out_maybe(json, "exists", facts->exists == PRESENCE_UNKNOWN ? -1 : (int)facts->exists);
+	json_out_maybe(json, "open", facts->open);
+	json_out_known(json, "open_by", facts->open > 0 ? facts->pid : UNKNOWN);
 	json_out_string(json, "gc", verdict ? cmd_gc_outcome(verdict) : NULL);
 	json_out_string(json, "gc_reason", verdict ? verdict->why : NULL);
 	json_out_string(json, "last_type", facts->remembered ? facts->last.type : NULL);
