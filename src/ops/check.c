@@ -70,6 +70,16 @@ void check_report(struct check *check, enum check_status status, const char *fix
 	check->where[0] = '\0';
 }
 
+const char *check_fix(struct check *check, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(check->fix, sizeof(check->fix), fmt, ap);
+	va_end(ap);
+	return check->fix;
+}
+
 bool check_denied(int code)
 {
 	return code == EACCES && geteuid() != 0;

@@ -42,6 +42,7 @@ struct check {
 	/* while it runs: what all checks share, read once */
 	const char *what;             /* the check that runs */
 	char where[CHECK_WHERE_SIZE]; /* of its next finding; "" the host */
+	char fix[REASON_SIZE];        /* likewise, as check_fix() has it */
 	const struct config *config;  /* NULL: it cannot be read */
 	const struct inventory *inv;  /* NULL: neither configuration nor host, or one of them, cannot be read */
 	struct store store;

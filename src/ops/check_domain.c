@@ -63,14 +63,13 @@ static int read_definition(int dir, const char *name, char **xml, size_t *len)
 
 static void report_placeholders(const struct request *request, struct about *about)
 {
-	char fix[DOMAIN_NAME_SIZE + 64];
-
-	snprintf(fix, sizeof(fix), "run 'vgpu-lease rewrite %s' to assign a UUID", request->name);
 	for (size_t i = 0; i < request->nvgpus; i++)
 		if (request->vgpus[i].any)
-			check_report(check_at_path(about->check, about->path), CHECK_WARN, fix,
-				     "domain %s: %s is a placeholder, so a start is refused", request->name,
-				     request->vgpus[i].id);
+			check_report(
+				check_at_path(about->check, about->path), CHECK_WARN,
+				check_fix(about->check, "run 'vgpu-lease rewrite %s' to assign a UUID", request->name),
+				"domain %s: %s is a placeholder, so a start is refused", request->name,
+				request->vgpus[i].id);
 }
 
 /*
@@ -173,7 +172,8 @@ static bool look_at(struct check *check, int dir, const char *name)
 
 static void report_missing_vgpu(struct check *check, const struct missing_vgpu *l)
 {
-	char path[sizeof(DEFINED) + LACKING_NAME_SIZE + 8], fix[LACKING_NAME_SIZE + 64];
+	char path[sizeof(DEFINED) + LACKING_NAME_SIZE + 8];
+	const char *fix = "the next start adds it; ignore this if it is intended";
 
 	snprintf(path, sizeof(path), "%s/%s.xml", DEFINED, l->name);
 	if (!*l->id) {
@@ -183,11 +183,9 @@ static void report_missing_vgpu(struct check *check, const struct missing_vgpu *
 		return;
 	}
 	if (l->suspended)
-		snprintf(fix, sizeof(fix), "run 'vgpu-lease resume %s' to attach it", l->name);
+		fix = check_fix(check, "run 'vgpu-lease resume %s' to attach it", l->name);
 	else if (l->nova)
-		snprintf(fix, sizeof(fix), "hard-reboot the instance");
-	else
-		snprintf(fix, sizeof(fix), "the next start adds it; ignore this if it is intended");
+		fix = "hard-reboot the instance";
 	/* Who defines a vGPU for the next start alone does so by hand: Nova does not. */
 	check_report(check_at_path(check, path), l->nova || l->suspended ? CHECK_FAIL : CHECK_WARN, fix,
 		     "domain %s runs without vGPU %s, which %s", l->name, l->id,

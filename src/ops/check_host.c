@@ -108,7 +108,6 @@ static bool goes_against(struct check *check, const struct definition *d, const 
 {
 	const struct section *section = at_odds(check->inv, d->parent, d->type);
 	const char *domain = used_by(check, d, disk);
-	char fix[128];
 
 	if (!d->starts || !section)
 		return false;
@@ -120,9 +119,8 @@ static bool goes_against(struct check *check, const struct definition *d, const 
 			d->type, section->type, domain);
 		return true;
 	}
-	snprintf(fix, sizeof(fix), "run 'mdevctl undefine -u %s' if it is not needed", d->uuid);
-	check_report(check, CHECK_WARN, fix, "mdevctl starts it at boot as %s, but its pGPU is configured for %s",
-		     d->type, section->type);
+	check_report(check, CHECK_WARN, check_fix(check, "run 'mdevctl undefine -u %s' if it is not needed", d->uuid),
+		     "mdevctl starts it at boot as %s, but its pGPU is configured for %s", d->type, section->type);
 	return true;
 }
 
@@ -133,14 +131,12 @@ static bool is_second(struct check *check, const struct definition *d)
 	struct definition first = { 0 };
 	struct err ignored;
 	const char *other = device ? device->vgpu.parent : first.parent;
-	char fix[192];
 
 	if ((!device && mdevctl_definition(&first, check->host, d->uuid, &ignored) != 1) ||
 	    strcmp(other, d->parent) == 0)
 		return false;
-	snprintf(fix, sizeof(fix), "run 'mdevctl undefine -u %s -p %s'", d->uuid, d->parent);
-	check_report(check, CHECK_WARN, fix, "%s %s has this UUID%s", device ? "a device on" : "a definition for",
-		     other,
+	check_report(check, CHECK_WARN, check_fix(check, "run 'mdevctl undefine -u %s -p %s'", d->uuid, d->parent),
+		     "%s %s has this UUID%s", device ? "a device on" : "a definition for", other,
 		     check->config->policy.nova ? ", so Nova counts one too many, and nova-compute may not start" : "");
 	return true;
 }
@@ -149,7 +145,6 @@ static bool is_second(struct check *check, const struct definition *d)
 static bool is_miscounted(struct check *check, const struct definition *d, const struct libvirt_files *disk)
 {
 	const char *domain = used_by(check, d, disk);
-	char fix[128];
 
 	if (!check->config->policy.nova || inventory_device(check->inv, d->uuid))
 		return false;
@@ -161,8 +156,8 @@ static bool is_miscounted(struct check *check, const struct definition *d, const
 			     "has no device, but Nova counts it as one (vGPU of domain %.100s)", domain);
 		return true;
 	}
-	snprintf(fix, sizeof(fix), "run 'mdevctl undefine -u %s'", d->uuid);
-	check_report(check, CHECK_WARN, fix, "has no device and no domain, but Nova counts it as a device");
+	check_report(check, CHECK_WARN, check_fix(check, "run 'mdevctl undefine -u %s'", d->uuid),
+		     "has no device and no domain, but Nova counts it as a device");
 	return true;
 }
 
@@ -170,12 +165,11 @@ static bool is_miscounted(struct check *check, const struct definition *d, const
 static bool cannot_start(struct check *check, const struct definition *d, const struct libvirt_files *disk)
 {
 	const char *domain = libvirt_files_names(disk, d->uuid, NULL);
-	char fix[256];
 
 	if (!domain || config_section(check->config, d->type) || inventory_device(check->inv, d->uuid))
 		return false;
-	snprintf(fix, sizeof(fix), "enable %s, or name another type in the domain's metadata", d->type);
-	check_report(check, CHECK_WARN, fix,
+	check_report(check, CHECK_WARN,
+		     check_fix(check, "enable %s, or name another type in the domain's metadata", d->type),
 		     "a start of domain %.100s would be refused: its vGPU is defined as %s, which is not enabled",
 		     domain, d->type);
 	return true;

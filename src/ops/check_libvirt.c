@@ -81,7 +81,7 @@ static bool listens(const struct host *host)
 /* `came`: since when there has been an executable hook for QEMU, as far as files show. */
 static void judge_daemon(struct check *check, int64_t came)
 {
-	char comm[LIBVIRT_COMM_SIZE], unit[UNIT_SIZE], fix[UNIT_SIZE + 64];
+	char comm[LIBVIRT_COMM_SIZE], unit[UNIT_SIZE];
 	pid_t pid = libvirt_daemon(check->host, comm);
 	struct stat called;
 	int64_t reloaded;
@@ -120,8 +120,7 @@ static void judge_daemon(struct check *check, int64_t came)
 		check_report(check, CHECK_PASS, NULL, "%s has been reloaded since the hook was installed", unit);
 		return;
 	}
-	snprintf(fix, sizeof(fix), "systemctl reload %s", comm);
-	check_report(check, asked ? CHECK_FAIL : CHECK_WARN, fix,
+	check_report(check, asked ? CHECK_FAIL : CHECK_WARN, check_fix(check, "systemctl reload %s", comm),
 		     "%s (%d) started before the hook was installed, and %s", comm, (int)pid,
 		     asked ? "has not been reloaded since, so it does not call the hook"
 			   : "does not call the hook unless it has been reloaded since");

@@ -60,22 +60,22 @@ static void look_at_pgpu(struct check *check, const struct nova_inventory *nova,
 {
 	const char *address = card->address;
 	const struct sum sum = sum_of(nova, check->inv, card, section);
-	char fix[256];
+	const char *fix;
 
 	if (!sum.section)
 		return;
 	check_at(check, "%s", address);
 	if (sum.limited) {
-		snprintf(fix, sizeof(fix), "remove max_instances from [mdev_%s], or set it to %d or more",
-			 sum.section->type, needed(nova, sum.section));
+		fix = check_fix(check, "remove max_instances from [mdev_%s], or set it to %d or more",
+				sum.section->type, needed(nova, sum.section));
 		check_report(check, CHECK_WARN, fix,
 			     "Nova counts %d %s, not %d, because max_instances = %d is less than the host has",
 			     sum.total, sum.section->type, sum.existing + sum.defined + sum.available,
 			     sum.section->max_instances);
 	} else if (sum.others) {
-		snprintf(fix, sizeof(fix),
-			 "see 'vgpu-lease retype --dry-run %s %s' (troubleshooting: unable-to-find-any-capacity)",
-			 address, sum.section->type);
+		fix = check_fix(
+			check, "see 'vgpu-lease retype --dry-run %s %s' (troubleshooting: unable-to-find-any-capacity)",
+			address, sum.section->type);
 		check_report(check, CHECK_WARN, fix, "Nova counts %d %s, and not the %d mdev%s of other types",
 			     sum.total, sum.section->type, sum.others, sum.others == 1 ? "" : "s");
 	} else {

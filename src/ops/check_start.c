@@ -167,9 +167,8 @@ static struct carried carried_by(const struct check *check, const struct section
 static void report_refusal(struct check *check, const struct start *s)
 {
 	const struct plan *plan = &s->preview.plan;
-	char fix[REASON_SIZE] = "'vgpu-lease inventory' shows the problems of each pGPU";
+	const char *fix = "'vgpu-lease inventory' shows the problems of each pGPU", *own = "";
 	enum check_status status = CHECK_FAIL;
-	const char *own = "";
 	bool leased = false;
 
 	for (size_t g = 0; plan->no_capacity && g < check->inv->npgpus; g++) {
@@ -183,8 +182,8 @@ static void report_refusal(struct check *check, const struct start *s)
 		if (carried.own)
 			status = CHECK_WARN;
 		else if (carried.foreign)
-			snprintf(fix, sizeof(fix), "'vgpu-lease retype --dry-run %s %s' lists the vGPUs to remove",
-				 card->address, s->section->type);
+			fix = check_fix(check, "'vgpu-lease retype --dry-run %s %s' lists the vGPUs to remove",
+					card->address, s->section->type);
 	}
 	for (size_t i = 0; i < plan->nverdicts && !*own; i++)
 		own = plan->verdicts[i].fix;
@@ -291,41 +290,36 @@ static void report_left_out(struct check *check, struct left_out *left)
 		     left->first->type, left->n == 1 ? "it" : "them");
 }
 
-/* Is a NUMA node what keeps it from a pGPU of this host? */
-static bool matches_elsewhere(const struct inventory *inv, const struct section *section, char fix[REASON_SIZE])
+/* Is a NUMA node what keeps it from a pGPU of this host? What to do then; NULL. */
+static const char *fix_elsewhere(struct check *check, const struct section *section)
 {
-	for (size_t g = 0; g < inv->npgpus; g++) {
-		const struct inv_pgpu *card = inv->pgpus[g];
+	for (size_t g = 0; g < check->inv->npgpus; g++) {
+		const struct inv_pgpu *card = check->inv->pgpus[g];
 		const struct match *match = pool_matches_elsewhere(section, card);
 
-		if (!match)
-			continue;
-		if (card->numa == UNKNOWN)
-			snprintf(fix, REASON_SIZE, "remove numa=%d, as the kernel reports no NUMA node for %s",
-				 match->numa, card->address);
-		else
-			snprintf(fix, REASON_SIZE, "correct numa=%d, as %s is on NUMA node %d", match->numa,
-				 card->address, card->numa);
-		return true;
+		if (match && card->numa == UNKNOWN)
+			return check_fix(check, "remove numa=%d, as the kernel reports no NUMA node for %s",
+					 match->numa, card->address);
+		if (match)
+			return check_fix(check, "correct numa=%d, as %s is on NUMA node %d", match->numa, card->address,
+					 card->numa);
 	}
-	return false;
+	return NULL;
 }
 
-/* Has it the ID of VFs where that of their card belongs? */
-static bool matches_vfs(const struct host *host, const struct section *section, char fix[REASON_SIZE])
+/* Has it the ID of VFs where that of their card belongs? What to do then; NULL. */
+static const char *fix_vfs(struct check *check, const struct section *section)
 {
 	for (size_t i = 0; i < section->nmatches; i++) {
 		const struct match *match = &section->matches[i];
 		char card[5];
 
 		memcpy(card, match->device, sizeof(card));
-		if (!*card || !inventory_vf_id(host, match->vendor, card))
-			continue;
-		snprintf(fix, REASON_SIZE, "%s:%s is the VFs' ID; write %s:%s", match->vendor, match->device,
-			 match->vendor, card);
-		return true;
+		if (*card && inventory_vf_id(check->host, match->vendor, card))
+			return check_fix(check, "%s:%s is the VFs' ID; write %s:%s", match->vendor, match->device,
+					 match->vendor, card);
 	}
-	return false;
+	return NULL;
 }
 
 /*
@@ -334,29 +328,27 @@ static bool matches_vfs(const struct host *host, const struct section *section, 
  */
 static void report_no_card(struct check *check, const struct section *section)
 {
+	enum check_status status = check->npool ? CHECK_WARN : CHECK_FAIL;
+	const char *fix = fix_vfs(check, section);
 	char hint[REASON_SIZE] = "";
 
 	at_type(check, section);
+	if (section->nmatches)
+		check_at_location(check, &section->matches[0].at);
 	if (matches_any(check->inv, section)) {
-		check_report(check_at_location(check, &section->matches[0].at), check->npool ? CHECK_WARN : CHECK_FAIL,
-			     "'vgpu-lease types' lists the available types",
+		check_report(check, status, "'vgpu-lease types' lists the available types",
 			     "no pGPU that device_match of %s matches supports it, so a start with it would be refused",
 			     section->type);
-	} else if (matches_vfs(check->host, section, hint)) {
-		check_report(check_at_location(check, &section->matches[0].at), CHECK_FAIL, hint,
-			     "device_match of %s matches no pGPU of this host, so a start with it would be refused",
-			     section->type);
 	} else if (section->nmatches) {
-		check_report(check_at_location(check, &section->matches[0].at), check->npool ? CHECK_WARN : CHECK_FAIL,
-			     matches_elsewhere(check->inv, section, hint)
-				     ? hint
-				     : "correct device_match; 'vgpu-lease inventory' lists the pGPUs",
+		status = fix ? CHECK_FAIL : status;
+		fix = fix ? fix : fix_elsewhere(check, section);
+		check_report(check, status, fix ? fix : "correct device_match; 'vgpu-lease inventory' lists the pGPUs",
 			     "device_match of %s matches no pGPU of this host, so a start with it would be refused",
 			     section->type);
 	} else {
 		if (!section->vf)
 			inventory_name_hint(check->host, section->type, hint);
-		check_report(check, section->nova && check->npool ? CHECK_WARN : CHECK_FAIL,
+		check_report(check, section->nova ? status : CHECK_FAIL,
 			     *hint ? hint : "'vgpu-lease types' lists the available types",
 			     "no pGPU of this host is configured for %s, so a start with it would be refused",
 			     section->type);

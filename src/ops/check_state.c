@@ -246,15 +246,14 @@ void check_garbage(struct check *check)
 /* A guest goes on with what it has; its next start asks for a type that is no longer enabled. */
 static bool look_at_guest(struct check *check, const struct lease *lease)
 {
-	char fix[192];
 
 	if (!check->config || lease->state != LEASE_ACTIVE || lease->origin != LEASE_CREATED ||
 	    config_section(check->config, lease->vgpu.type))
 		return false;
-	snprintf(fix, sizeof(fix), "enable %s again, or see 'vgpu-lease plan' for that domain before its next start",
-		 lease->vgpu.type);
 	check->what = "guest";
-	check_report(check_at(check, "%s", lease->vgpu.id), CHECK_WARN, fix,
+	check_report(check_at(check, "%s", lease->vgpu.id), CHECK_WARN,
+		     check_fix(check, "enable %s again, or see 'vgpu-lease plan' for that domain before its next start",
+			       lease->vgpu.type),
 		     "domain %.100s runs with %s on %s, a type that is no longer enabled", lease->name,
 		     lease->vgpu.type, lease->vgpu.pgpu);
 	check->what = "lease";

@@ -19,6 +19,9 @@ struct check *check_at_path(struct check *check, const char *path);
 void check_report(struct check *check, enum check_status status, const char *fix, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
+/* What to do, for the next finding. */
+const char *check_fix(struct check *check, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
 /* Reports what cannot be read: a failure for root; for other users a warning, which says nothing about the host. */
 void check_unreadable(struct check *check, const char *fix, const struct err *err);
 /* The error (positive) is that the user may not look, and root might. */
