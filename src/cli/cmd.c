@@ -5,11 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/ident.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "sys/sys.h"
 #include "sys/log.h"
@@ -179,17 +181,35 @@ int cmd_open(struct cmd *cmd, struct cmd_call *call, unsigned int needs, struct 
 	cmd->hp.config = cmd->has_config ? &cmd->config : NULL;
 	if (call->type && take_type(cmd, &call->type, err) < 0)
 		return -err->code;
-	if (needs & CMD_LIBVIRT && call->dry_run) {
-		out_lines_begin(&cmd->dry);
-		cmd->hp.dry_run = cmd->dry.to;
-	}
+	if (needs & CMD_LIBVIRT && call->dry_run)
+		cmd->hp.dry_run = cmd_lines(cmd);
 	return needs & CMD_LIBVIRT ? cmd_open_domain(cmd, err) : 0;
+}
+
+FILE *cmd_lines(struct cmd *cmd)
+{
+	if (!cmd->lines)
+		cmd->lines = mem_open(&cmd->text, &cmd->len);
+	return cmd->lines;
+}
+
+static void print_lines(struct cmd *cmd)
+{
+	char *rest, *line;
+
+	if (!cmd->lines)
+		return;
+	mem_close(cmd->lines);
+	rest = cmd->text;
+	while ((line = strsep(&rest, "\n")) && rest)
+		term_wrap_printable(stdout, term_stdout(), 0, TERM_INDENT, line);
+	free(cmd->text);
 }
 
 void cmd_close(struct cmd *cmd)
 {
 	hotplug_close(&cmd->hp);
-	out_lines_end(&cmd->dry);
+	print_lines(cmd);
 	silent_note(&cmd->store);
 	store_close(&cmd->store);
 	config_free(&cmd->config);

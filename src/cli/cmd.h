@@ -102,8 +102,10 @@ struct cmd {
 	char why_no_config[sizeof(((struct err *)0)->text)];          /* has_config false: why */
 	char no_config_refusal[sizeof(((struct err *)0)->text) + 64]; /* and what to do */
 	struct store store;
-	struct hotplug hp;      /* CMD_LIBVIRT */
-	struct out_lines dry;   /* of --dry-run, printed in the end */
+	struct hotplug hp; /* CMD_LIBVIRT */
+	FILE *lines;       /* of cmd_lines(); NULL: nobody has asked for it */
+	char *text;        /* what was written there */
+	size_t len;
 	char type[TYPE_SIZE];   /* that the command line names */
 	bool has_type;          /* --type is one of the configuration or of this host */
 	char pgpu[PARENT_SIZE]; /* of call->pgpu */
@@ -115,6 +117,9 @@ struct cmd {
 /* Opens what is needed, and turns the name of a type into its id in *call; cmd_close() also after a failure. */
 int cmd_open(struct cmd *cmd, struct cmd_call *call, unsigned int needs, struct err *err);
 void cmd_close(struct cmd *cmd);
+
+/* Takes whole lines, made printable, and prints them in the end, on a terminal wrapped at words. */
+FILE *cmd_lines(struct cmd *cmd);
 
 /* What a normal user was denied is root's: the error says so, once. Returns its negative code. */
 int cmd_advise_root(struct err *err);

@@ -46,14 +46,12 @@ static int attach(struct cmd *cmd, struct err *err)
 	out_progress_end(progress);
 	if (r < 0)
 		return r;
-	if (cmd->call->dry_run) {
-		out_lines_end(&cmd->dry);
-		out_say("attach it to domain %s%s", cmd->hp.domain.name,
-			cmd->call->persistent ? ", and add it to its definition" : "");
-		return CMD_DONE;
-	}
-	out_say("attached %s, %s on %s, to domain %s", lease.vgpu.id, lease.vgpu.type, lease.vgpu.parent,
-		cmd->hp.domain.name);
+	if (cmd->call->dry_run)
+		text_line(cmd_lines(cmd), "attach it to domain %s%s", cmd->hp.domain.name,
+			  cmd->call->persistent ? ", and add it to its definition" : "");
+	else
+		out_say("attached %s, %s on %s, to domain %s", lease.vgpu.id, lease.vgpu.type, lease.vgpu.parent,
+			cmd->hp.domain.name);
 	return CMD_DONE;
 }
 

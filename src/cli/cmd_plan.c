@@ -68,13 +68,11 @@ static void print_text(const struct planning *p)
 {
 	const struct plan *plan = &p->preview.plan;
 	size_t more = p->lifecycle.request->nvgpus - plan->nsteps;
-	struct out_lines lines;
+	FILE *to = cmd_lines(p->cmd);
 
-	out_lines_begin(&lines);
-	preview_print(lines.to, &p->preview, true);
-	out_lines_end(&lines);
+	preview_print(to, &p->preview, true);
 	if (plan->nremoves && more)
-		out_say("%zu more: planned after the removal", more);
+		text_line(to, "%zu more: planned after the removal", more);
 }
 
 static void json_steps(struct json_out *json, const struct planning *p)
@@ -208,8 +206,6 @@ static void print(const struct planning *p, const char *refusal)
 			p->cmd->why_no_config);
 	else if (request && p->preview.world.request)
 		print_text(p);
-	/* What has been printed comes before what is wrong with it. */
-	fflush(stdout);
 }
 
 static int run(struct cmd *cmd, struct err *err)

@@ -83,8 +83,7 @@ static int run(struct cmd *cmd, struct err *err)
 		return -err->code;
 	if (!cmd->call->dry_run)
 		return release(cmd, &lease, err);
-	out_lines_begin(&cmd->dry);
-	return preview_release(cmd->dry.to, &cmd->store, lease.domain, id, err);
+	return preview_release(cmd_lines(cmd), &cmd->store, lease.domain, id, err);
 }
 
 const struct command cmd_release = {

@@ -129,7 +129,7 @@ static int to_stdout(struct cmd *cmd, struct rewrite *rewrite, struct err *err)
 	if (r == 0)
 		r = make(rewrite, cmd, xml, len, err);
 	if (r == 0)
-		out_document(rewrite->rewritten, rewrite->rewritten_len);
+		out_document(rewrite->rewritten);
 	return r;
 }
 

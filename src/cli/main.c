@@ -213,7 +213,8 @@ int main(int argc, char **argv)
 	umask(077);
 	signal(SIGPIPE, SIG_IGN);
 	r = parse(&call, &command, argc, argv, &err) < 0 ? CMD_USAGE : run(&call, command, &err);
-	if (r >= 0 && (fflush(stdout) != 0 || ferror(stdout)) && errno != EPIPE)
+	/* What has been printed comes before what is wrong with it. */
+	if ((fflush(stdout) != 0 || ferror(stdout)) && errno != EPIPE && r >= 0)
 		r = err_sys(&err, errno, "standard output");
 	log_close();
 	if (r == CMD_USAGE && err.code == EINVAL)

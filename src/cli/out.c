@@ -22,48 +22,20 @@ void out_say(const char *fmt, ...)
 	term_wrap(stdout, term_stdout(), 0, TERM_INDENT, text);
 }
 
-void out_lines_begin(struct out_lines *lines)
+void out_document(const char *text)
 {
-	lines->to = mem_open(&lines->text, &lines->len);
-}
-
-void out_lines_end(struct out_lines *lines)
-{
-	char *rest, *line;
-
-	if (!lines->to)
-		return;
-	mem_close(lines->to);
-	rest = lines->text;
-	while ((line = strsep(&rest, "\n")) && rest)
-		term_wrap_printable(stdout, term_stdout(), 0, TERM_INDENT, line);
-	free(lines->text);
-	*lines = (struct out_lines){ 0 };
-}
-
-void out_document(const char *text, size_t len)
-{
-	autofree char *copy = NULL;
-	char *rest, *part;
-
 	if (!term_stdout()->width) {
-		fwrite(text, 1, len, stdout);
+		fputs(text, stdout);
 		return;
 	}
-	copy = mem_format("%.*s", (int)len, text);
-	rest = copy;
-	while (*rest) {
-		size_t n = strcspn(rest, "\t\n");
-		char end = rest[n];
-		autofree char *safe = NULL;
+	while (*text) {
+		size_t n = strcspn(text, "\t\n");
+		autofree char *part = mem_strndup(text, n), *safe = term_safe(part);
 
-		part = rest;
-		rest += n + (end != '\0');
-		part[n] = '\0';
-		safe = term_safe(part);
 		fputs(safe, stdout);
-		if (end)
-			putchar(end);
+		text += n;
+		if (*text)
+			putchar(*text++);
 	}
 }
 

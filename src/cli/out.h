@@ -12,17 +12,8 @@
 /* Prints one line on standard output, made printable; on a terminal wrapped at words. */
 void out_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Collects whole lines, made printable, that the end prints so. `to` NULL: nothing was begun. */
-struct out_lines {
-	FILE *to;
-	char *text;
-	size_t len;
-};
-void out_lines_begin(struct out_lines *lines); /* it stays where it is until the end */
-void out_lines_end(struct out_lines *lines);
-
 /* Prints a document as it is; on a terminal each line made printable, but for its tabs. */
-void out_document(const char *text, size_t len);
+void out_document(const char *text);
 
 /* Prints "prefix: text" as one line on standard error, as err_print() does; on a terminal wrapped at words. */
 void out_error(const char *prefix, const struct err *err);
