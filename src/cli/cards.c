@@ -10,6 +10,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "base/udev.h"
 #include "survey/missing_cards.h"
 
 static struct card_row row_of_card(const struct cmd *cmd, const struct world *world, const struct inv_pgpu *card)
@@ -69,6 +70,18 @@ static void add_row(const struct cmd *cmd, struct card_row *rows, size_t *n, str
 		rows[(*n)++] = row;
 }
 
+static void name_models(struct card_row *rows, size_t n)
+{
+	struct udev_names *names = udev_names_open();
+
+	for (struct card_row *row = rows; row < rows + n; row++) {
+		const char *model = udev_names_find(names, row->card.vendor, row->card.device);
+
+		text_cut(row->model, sizeof(row->model), model ? model : "");
+	}
+	udev_names_close(names);
+}
+
 int cards_find(const struct cmd *cmd, const struct world *world, struct card_row **rows, size_t *n, struct err *err)
 {
 	autofree struct missing_card *missing = NULL;
@@ -88,6 +101,7 @@ int cards_find(const struct cmd *cmd, const struct world *world, struct card_row
 		if (seen == *n || missing[i].how == MISSING_NAMED)
 			add_row(cmd, *rows, n, row_of_missing(world, &missing[i]));
 	}
+	name_models(*rows, *n);
 	return *n || !cmd->call->pgpu ? 0 : refuse(world, cmd->call->pgpu, err);
 }
 
@@ -138,7 +152,7 @@ void cards_offers(struct rows *rows, const struct world *world, const struct car
 	}
 }
 
-void cards_fields(struct rows *rows, const struct world *world, const struct card_row *row, const char *model)
+void cards_fields(struct rows *rows, const struct world *world, const struct card_row *row)
 {
 	const struct inv_pgpu *card = &row->card;
 	struct rows types = { .json = rows->json };
@@ -149,8 +163,8 @@ void cards_fields(struct rows *rows, const struct world *world, const struct car
 	row_text(rows, COL_FRAMEWORK, "framework", framework_word(card->framework));
 	json_out_text(rows->json, "vendor", card->vendor);
 	json_out_text(rows->json, "device", card->device);
-	table_text(&rows->table, COL_MODEL, model ? model : ids);
-	json_out_string(rows->json, "model", model);
+	table_text(&rows->table, COL_MODEL, *row->model ? row->model : ids);
+	json_out_text(rows->json, "model", row->model);
 	row_number(rows, COL_NUMA, "numa_node", card->numa);
 	row_number(rows, COL_VFS, "vfs", row->pgpu ? card->nvfs : UNKNOWN);
 	row_text(rows, COL_TYPE, "type", row->type);

@@ -7,6 +7,8 @@
 
 #include "cli/cmd.h"
 
+enum { CARD_MODEL_SIZE = 256 };
+
 struct card_row {
 	struct inv_pgpu card;
 	const struct inv_pgpu *pgpu; /* of the inventory; NULL: it provides no vGPUs */
@@ -14,6 +16,7 @@ struct card_row {
 	const char *type;            /* the configured type, the first of several; "" */
 	struct capacity_count count; /* of that type; UNKNOWN without one */
 	char reason[REASON_SIZE];    /* it is not in the pool, or has none available */
+	char model[CARD_MODEL_SIZE]; /* its name in this machine's hardware database; "" */
 };
 
 /*
@@ -37,6 +40,6 @@ int cards_check_pgpu(struct cmd *cmd, const struct leases *leases, struct err *e
  */
 const struct inv_pgpu *cards_pgpu(const struct world *world, const char *name, struct err *err);
 
-/* The fields of a pGPU; `model`: its name, NULL unknown. And its types, a row each. */
-void cards_fields(struct rows *rows, const struct world *world, const struct card_row *row, const char *model);
+/* The fields of a pGPU; and its types, a row each. */
+void cards_fields(struct rows *rows, const struct world *world, const struct card_row *row);
 void cards_offers(struct rows *rows, const struct world *world, const struct card_row *row);

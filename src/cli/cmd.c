@@ -325,7 +325,7 @@ void cmd_json_error(const struct err *err)
 	json_out_end(&json);
 }
 
-void cmd_rows_begin(struct rows *rows, const struct cmd *cmd, const struct table_layout *layout)
+void cmd_rows_begin(struct rows *rows, const struct cmd *cmd, const struct table_layout *layout, const char *array)
 {
 	*rows = (struct rows){ 0 };
 	if (!cmd->call->json) {
@@ -334,6 +334,8 @@ void cmd_rows_begin(struct rows *rows, const struct cmd *cmd, const struct table
 	}
 	rows->json = &rows->document;
 	cmd_json_begin(rows->json, cmd);
+	if (array)
+		json_out_array(rows->json, array);
 }
 
 void cmd_rows_end(struct rows *rows)

@@ -164,8 +164,11 @@ bool cmd_shows(const struct cmd_call *call, const struct vgpu_ref *vgpu, const s
  */
 void cmd_json_begin(struct json_out *json, const struct cmd *cmd);
 
-/* Begins and ends a command's output: its table, or with --json the document, whose arrays the caller opens. */
-void cmd_rows_begin(struct rows *rows, const struct cmd *cmd, const struct table_layout *layout);
+/*
+ * Begins and ends a command's output: its table, or with --json the document with this array of the rows; NULL: the
+ * caller opens one. What is open is closed.
+ */
+void cmd_rows_begin(struct rows *rows, const struct cmd *cmd, const struct table_layout *layout, const char *array);
 void cmd_rows_end(struct rows *rows);
 
 /* The whole document of a command that failed before it had any. */

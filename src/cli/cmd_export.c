@@ -112,8 +112,7 @@ static void print_placement(const struct export *export)
 {
 	struct rows rows;
 
-	cmd_rows_begin(&rows, export->cmd, &layout);
-	json_out_array(rows.json, "providers");
+	cmd_rows_begin(&rows, export->cmd, &layout, "providers");
 	for (size_t i = 0; i < export->nova.n; i++) {
 		const struct nova_provider *p = &export->nova.providers[i];
 		char name[PROVIDER_SIZE], note[NOTE_SIZE];
@@ -133,7 +132,6 @@ static void print_placement(const struct export *export)
 		row_text(&rows, COL_NOTE, "note", note);
 		row_end(&rows);
 	}
-	json_out_close(rows.json);
 	cmd_rows_end(&rows);
 }
 

@@ -64,8 +64,7 @@ static void print(const struct cmd *cmd, const struct gc *pass)
 {
 	struct rows rows;
 
-	cmd_rows_begin(&rows, cmd, &layout);
-	json_out_array(rows.json, "items");
+	cmd_rows_begin(&rows, cmd, &layout, "items");
 	for (const struct gc_item *item = pass->items; item < pass->items + pass->n; item++) {
 		autofree char *reason = mem_format("%s; but: %s", item->why, item->trouble);
 
@@ -80,7 +79,6 @@ static void print(const struct cmd *cmd, const struct gc *pass)
 		json_out_text(rows.json, "error", item->trouble);
 		row_end(&rows);
 	}
-	json_out_close(rows.json);
 	cmd_rows_end(&rows);
 }
 

@@ -2,12 +2,8 @@
 /* vgpu-lease inventory: the host's pGPUs, what each serves, and why one does not. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/auto.h"
-#include "base/udev.h"
-#include "cli/cards.h"
+#include "cli/status.h"
 
 static const struct table_layout layout = {
 	.columns = { COL_PGPU, COL_MODEL, COL_NUMA, COL_VFS, COL_TYPE, COL_CAPACITY, COL_USED, COL_AVAILABLE,
@@ -16,41 +12,33 @@ static const struct table_layout layout = {
 	.narrow = { COL_VFS, COL_NUMA, COL_MODEL },
 };
 
-static void print(const struct cmd *cmd, const struct world *world, const struct card_row *row, size_t n)
-{
-	struct udev_names *names = udev_names_open();
-	struct rows rows;
-
-	cmd_rows_begin(&rows, cmd, &layout);
-	json_out_object(rows.json, "driver");
-	if (*world->inv.nvidia_driver)
-		json_out_string(rows.json, "nvidia", world->inv.nvidia_driver);
-	json_out_close(rows.json);
-	json_out_array(rows.json, "pgpus");
-	for (; n--; row++) {
-		row_begin(&rows);
-		cards_fields(&rows, world, row, udev_names_find(names, row->card.vendor, row->card.device));
-		row_end(&rows);
-	}
-	json_out_close(rows.json);
-	cmd_rows_end(&rows);
-	udev_names_close(names);
-}
-
 static int run(struct cmd *cmd, struct err *err)
 {
-	autosurvey struct world world = { 0 };
-	autofree struct card_row *rows = NULL;
 	const char *type = cmd->call->type;
-	size_t all = 0, n = 0;
+	struct status status = { 0 };
+	struct rows rows;
+	size_t n = 0;
 
-	if (cmd_survey(cmd, &world, err) < 0 || cmd_check_type(cmd, err) < 0 ||
-	    cards_find(cmd, &world, &rows, &all, err) < 0)
+	if (status_read(&status, cmd, err) < 0) {
+		status_end(&status);
 		return -err->code;
-	for (size_t i = 0; i < all; i++)
-		if (!type || cards_serve(&world, &rows[i], type))
-			rows[n++] = rows[i];
-	print(cmd, &world, rows, n);
+	}
+	cmd_rows_begin(&rows, cmd, &layout, NULL);
+	json_out_object(rows.json, "driver");
+	if (*status.world.inv.nvidia_driver)
+		json_out_string(rows.json, "nvidia", status.world.inv.nvidia_driver);
+	json_out_close(rows.json);
+	json_out_array(rows.json, "pgpus");
+	for (const struct card_row *row = status.rows; row < status.rows + status.nrows; row++) {
+		if (type && !cards_serve(&status.world, row, type))
+			continue;
+		row_begin(&rows);
+		cards_fields(&rows, &status.world, row);
+		row_end(&rows);
+		n++;
+	}
+	cmd_rows_end(&rows);
+	status_end(&status);
 	if (!n && type && !cmd->call->pgpu)
 		out_warn("no pGPU is configured for %s; 'vgpu-lease types' shows which provide it", type);
 	return CMD_DONE;

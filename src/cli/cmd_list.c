@@ -41,8 +41,7 @@ static void print(const struct cmd *cmd, const struct leases *leases, const stru
 {
 	struct rows rows;
 
-	cmd_rows_begin(&rows, cmd, &layout);
-	json_out_array(rows.json, "leases");
+	cmd_rows_begin(&rows, cmd, &layout, "leases");
 	for (size_t i = 0; i < leases->n; i++) {
 		const struct lease *l = &leases->list[i];
 		char note[NOTE_SIZE];
@@ -56,7 +55,6 @@ static void print(const struct cmd *cmd, const struct leases *leases, const stru
 		row_text(&rows, COL_NOTE, "note", note_of(cmd_gc_item(verdicts, l->vgpu.id), note));
 		row_end(&rows);
 	}
-	json_out_close(rows.json);
 	cmd_rows_end(&rows);
 }
 

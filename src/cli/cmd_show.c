@@ -248,7 +248,7 @@ static void print(const struct show *show)
 	const struct request *request = show->request;
 	struct rows rows;
 
-	cmd_rows_begin(&rows, show->cmd, &layout);
+	cmd_rows_begin(&rows, show->cmd, &layout, NULL);
 	out_json_domain(rows.json, show->domain->uuid, show->domain->name);
 	json_out_text(rows.json, "instance", request ? request->instance : NULL);
 	json_out_text(rows.json, "project", request && *request->instance ? request->project : NULL);

@@ -117,8 +117,7 @@ static int run(struct cmd *cmd, struct err *err)
 	if (cmd_survey(cmd, &world, err) < 0 || cmd_check_type(cmd, err) < 0 ||
 	    (cmd->call->pgpu && !cards_pgpu(&world, cmd->call->pgpu, err)))
 		return -err->code;
-	cmd_rows_begin(&rows, cmd, &layout);
-	json_out_array(rows.json, "types");
+	cmd_rows_begin(&rows, cmd, &layout, "types");
 	for (size_t g = 0; g < inv->npgpus; g++) {
 		const struct inv_pgpu *card = inv->pgpus[g];
 
@@ -129,7 +128,6 @@ static int run(struct cmd *cmd, struct err *err)
 			n++;
 		}
 	}
-	json_out_close(rows.json);
 	cmd_rows_end(&rows);
 	if (!n && !cmd->call->json && !cmd->call->pgpu && !cmd->call->type)
 		out_warn("no pGPU is ready on this host; 'vgpu-lease inventory' shows why");

@@ -86,7 +86,8 @@ void json_out_begin(struct json_out *json, FILE *to)
 
 void json_out_end(struct json_out *json)
 {
-	json_out_close(json);
+	while (json->depth)
+		json_out_close(json);
 	putc('\n', json->to);
 }
 

@@ -20,7 +20,7 @@ struct json_out {
 	bool empty;                 /* nothing stands on this level yet */
 };
 
-/* Begins the document, which is an object; json_out_end() ends it with a newline. */
+/* Begins the document, which is an object; json_out_end() ends it, and what is open in it, with a newline. */
 void json_out_begin(struct json_out *json, FILE *to);
 void json_out_end(struct json_out *json);
 

@@ -8,7 +8,6 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
-#include "base/udev.h"
 #include "cli/events.h"
 #include "cli/show.h"
 #include "cli/status.h"
@@ -241,7 +240,7 @@ static void print_vgpu(const struct facts *facts)
 	const char *whose = owner(facts);
 	const struct inv_type *type = inventory_type_of(&facts->status.world.inv, ref);
 	const struct inv_pgpu *card = facts->card ? &facts->card->card : NULL;
-	const char *model = card ? udev_names_find(facts->status.names, card->vendor, card->device) : NULL;
+	const char *model = card ? facts->card->model : "";
 	const char *class = out_class(&facts->cmd->config, ref->type);
 
 	out_say("vGPU %s", ref->id);
@@ -257,9 +256,9 @@ static void print_vgpu(const struct facts *facts)
 	if (*ref->parent && strcmp(ref->parent, ref->pgpu) != 0 && strcmp(ref->parent, ref->id) != 0)
 		line_of("parent", "%s", ref->parent);
 	if (card && card->numa != UNKNOWN)
-		line_of("pGPU", "%s%s%s, NUMA node %d", ref->pgpu, model ? ", " : "", model ? model : "", card->numa);
+		line_of("pGPU", "%s%s%s, NUMA node %d", ref->pgpu, *model ? ", " : "", model, card->numa);
 	else if (*ref->pgpu)
-		line_of("pGPU", "%s%s%s", ref->pgpu, model ? ", " : "", model ? model : "");
+		line_of("pGPU", "%s%s%s", ref->pgpu, *model ? ", " : "", model);
 	line_of("device", "%s", device_words(facts));
 	if (facts->open > 0)
 		line_of("open", "in process %d", (int)facts->pid);
@@ -307,7 +306,7 @@ static void print_types(const struct status *status, const struct card_row *card
 	struct rows rows;
 
 	putchar('\n');
-	cmd_rows_begin(&rows, status->cmd, &types_layout);
+	cmd_rows_begin(&rows, status->cmd, &types_layout, NULL);
 	cards_offers(&rows, &status->world, card);
 	cmd_rows_end(&rows);
 }
@@ -322,7 +321,7 @@ static void print_vgpus(const struct status *status)
 	struct rows rows;
 
 	putchar('\n');
-	cmd_rows_begin(&rows, status->cmd, &vgpus_layout);
+	cmd_rows_begin(&rows, status->cmd, &vgpus_layout, NULL);
 	for (const struct status_vgpu *v = status->vgpus; v < status->vgpus + status->nvgpus; v++) {
 		row_begin(&rows);
 		row_vgpu(&rows, v->ref);
@@ -336,13 +335,13 @@ static void print_pgpu(const struct status *status, const struct card_row *row)
 {
 	const struct world *world = &status->world;
 	const struct inv_pgpu *card = &row->card;
-	const char *model = udev_names_find(status->names, card->vendor, card->device);
+	const char *model = row->model;
 	struct capacity_framebuffer mib = { UNKNOWN, UNKNOWN };
 
 	out_say("pGPU %s", card->address);
 	if (*card->vendor)
-		line_of("model", "%s%s%s:%s%s", model ? model : "", model ? " (" : "", card->vendor, card->device,
-			model ? ")" : "");
+		line_of("model", "%s%s%s:%s%s", model, *model ? " (" : "", card->vendor, card->device,
+			*model ? ")" : "");
 	line_of("framework", "%s", framework_word(card->framework));
 	if (card->nvfs)
 		line_of("VFs", "%d", card->nvfs);

@@ -9,7 +9,6 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "base/udev.h"
 #include "device/kernel.h"
 #include "state/history.h"
 
@@ -278,8 +277,8 @@ static bool print_card(const struct status *status, const struct term *term, con
 	char idle[REASON_SIZE];
 	const struct shapes *parts = shapes(term);
 	const struct card_row *card = row < status->nrows ? &status->rows[row] : NULL;
-	const char *model = card ? udev_names_find(status->names, card->card.vendor, card->card.device) : NULL;
-	autofree char *shown = term_safe(model ? model : "");
+	const char *model = card ? card->model : "";
+	autofree char *shown = term_safe(model);
 	size_t n = status_count(status, row);
 	char margin[MARGIN_SIZE];
 	int at = card ? 3 + (int)strlen(card->card.address) : 0;
@@ -292,13 +291,13 @@ static bool print_card(const struct status *status, const struct term *term, con
 		card ? card->card.address : "pGPU not found", term_colour(term, TERM_PLAIN));
 	if (one_line) {
 		/* From 80 columns on, a model that does not fit behind it is left to `inventory`. */
-		if (model && (term->width < 80 || at + 2 + (int)(strlen(idle) + 2 + strlen(model)) <= term->width))
+		if (*model && (term->width < 80 || at + 2 + (int)(strlen(idle) + 2 + strlen(model)) <= term->width))
 			text_add(idle, sizeof(idle), "  %s", model);
 		fputs("  ", term->to);
 		term_wrap(term->to, term, at + 2, margin, idle);
 		return true;
 	}
-	if (model)
+	if (*model)
 		fprintf(term->to, "  %s", shown);
 	else if (card && *card->card.vendor)
 		fprintf(term->to, "  %s:%s", card->card.vendor, card->card.device);

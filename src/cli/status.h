@@ -22,7 +22,6 @@ struct status {
 	size_t nrows;
 	struct status_vgpu *vgpus; /* sorted by ID */
 	size_t nvgpus, nall;       /* those shown, those of the host */
-	struct udev_names *names;  /* NULL: no device has a name */
 	char host[256];
 };
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/udev.h"
 #include "cli/domains.h"
 #include "cli/status.h"
 
@@ -79,7 +78,6 @@ int status_read(struct status *status, struct cmd *cmd, struct err *err)
 		if (is_shown(status, row))
 			status->rows[kept++] = status->rows[row];
 	status->nrows = kept;
-	status->names = udev_names_open();
 	return 0;
 }
 
@@ -108,7 +106,7 @@ void status_json_pgpu(struct json_out *json, const struct status *status, size_t
 	if (card->pgpu)
 		mib = capacity_framebuffer(&status->world, card->pgpu);
 	json_out_object(json, NULL);
-	cards_fields(&rows, &status->world, card, udev_names_find(status->names, card->card.vendor, card->card.device));
+	cards_fields(&rows, &status->world, card);
 	json_out_known(json, "framebuffer_mib", mib.whole);
 	json_out_known(json, "framebuffer_used_mib", mib.used);
 	status_json_vgpus(json, status, row);
@@ -117,7 +115,6 @@ void status_json_pgpu(struct json_out *json, const struct status *status, size_t
 
 void status_end(struct status *status)
 {
-	udev_names_close(status->names);
 	free(status->vgpus);
 	free(status->rows);
 	survey_end(&status->world);
