@@ -1,12 +1,246 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* vgpu-lease log: what happened to vGPUs, from the journal. */
-#include <errno.h>
+/* vgpu-lease log: what happened to vGPUs, read from the journal by libsystemd. */
+#include "cli/events.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <systemd/sd-journal.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/ident.h"
+#include "base/mem.h"
 #include "cli/cards.h"
 #include "cli/domains.h"
-#include "cli/events.h"
 #include "cli/show.h"
+#include "model/event.h"
 #include "state/lease_store.h"
+
+enum { VALUE_MAX = 65536 };
+
+static void close_journal(sd_journal **journal)
+{
+	sd_journal_close(*journal);
+}
+
+#define autojournal __attribute__((cleanup(close_journal)))
+
+/* The journal's files of the system, of one machine or all. libsystemd passes over those that it cannot open. */
+struct files {
+	int readable, closed; /* closed: the user may not read it, or its directory */
+	char *invalid;        /* the first that cannot be read for another reason, with the reason */
+};
+
+static int not_allowed(const char *path, int code)
+{
+	(void)path;
+	return code == EACCES;
+}
+
+static void try_file(struct files *files, const char *path)
+{
+	autojournal sd_journal *journal = NULL;
+	int r = sd_journal_open_files(&journal, (const char *[]){ path, NULL }, 0);
+
+	if (r >= 0)
+		files->readable++;
+	else if (r == -EACCES)
+		files->closed++;
+	else if (!files->invalid)
+		files->invalid = mem_format("cannot read %s: %s", path, strerror(-r));
+}
+
+/* As libsystemd does: of a host that is named, the journals of all machines; otherwise this one's. No namespace's. */
+static void look_at(struct files *files, const char *root, const char *place)
+{
+	char machine[64] = "";
+	autofree char *pattern = NULL;
+	glob_t found = { 0 };
+
+	if (!root && sys_read(AT_FDCWD, "/etc/machine-id", machine, sizeof(machine)) < 0)
+		machine[0] = '\0';
+	pattern = mem_format("%s/%s/log/journal/%s/system*.journal{,~}", root ? root : "", place,
+			     *machine ? machine : "????????????????????????????????");
+	files->closed += glob(pattern, GLOB_NOSORT | GLOB_BRACE, not_allowed, &found) == GLOB_ABORTED;
+	for (size_t n = 0; n < found.gl_pathc; n++)
+		try_file(files, found.gl_pathv[n]);
+	globfree(&found);
+}
+
+#define READER "run as root or as a member of group systemd-journal"
+
+static int look(struct files *files, const char *root, struct err *err)
+{
+	*files = (struct files){ 0 };
+	if (!root && access("/var/log/journal", F_OK) < 0 && access("/run/log/journal", F_OK) < 0)
+		return err_set(err, ENOENT, "this host keeps no journal; events are in syslog only");
+	look_at(files, root, "var");
+	look_at(files, root, "run");
+	if (!files->closed || files->readable)
+		return 0;
+	free(steal_ptr(&files->invalid));
+	return err_set(err, EACCES, "journal: cannot be read: permission denied; " READER);
+}
+
+int events_check(const char *root, struct err *err)
+{
+	struct files files;
+	int r = look(&files, root, err);
+
+	free(files.invalid);
+	return r;
+}
+
+static int match(sd_journal *journal, const char *field, const char *value)
+{
+	autofree char *text = mem_format("%s=%s", field, value);
+
+	return sd_journal_add_match(journal, text, 0);
+}
+
+/* What root has sent: anybody can write to the journal under our name. */
+static int ask(sd_journal *journal, const char *object)
+{
+	static const char *const fields[] = { "VGPU_LEASE_ID", "PGPU", "DOMAIN_UUID", "DOMAIN_NAME" };
+	int r = match(journal, "_UID", "0");
+	char id[ID_SIZE];
+
+	for (enum event event = 0; r >= 0 && event < EVENTS; event++)
+		r = match(journal, "VGPU_LEASE_EVENT", event_word(event));
+	if (r >= 0 && object)
+		r = sd_journal_add_conjunction(journal);
+	for (size_t i = 0; r >= 0 && object && i < ARRAY_SIZE(fields); i++) {
+		r = match(journal, fields[i], id_parse(id, object) ? id : object);
+		if (r >= 0)
+			r = sd_journal_add_disjunction(journal);
+	}
+	return r;
+}
+
+/* Of "NAME=VALUE", the value from `at` on. */
+static char *value_of(const char *data, size_t len, size_t at)
+{
+	return mem_strndup(data + at, len - at < VALUE_MAX ? len - at : VALUE_MAX);
+}
+
+/* Its first value; "" if the entry has none. The caller frees it. */
+static char *read_field(sd_journal *journal, const char *field)
+{
+	const void *data;
+	size_t len;
+
+	if (sd_journal_get_data(journal, field, &data, &len) < 0)
+		return mem_strdup("");
+	return value_of(data, len, strlen(field) + 1);
+}
+
+static void print_ids(sd_journal *journal, struct json_out *json)
+{
+	static const char field[] = "VGPU_LEASE_ID=";
+	const void *data;
+	size_t len;
+
+	json_out_array(json, "ids");
+	SD_JOURNAL_FOREACH_DATA(journal, data, len)
+	{
+		autofree char *id = NULL;
+
+		if (len < strlen(field) || memcmp(data, field, strlen(field)) != 0)
+			continue;
+		id = value_of(data, len, strlen(field));
+		json_out_string(json, NULL, id);
+	}
+	json_out_close(json);
+}
+
+static void print_json(sd_journal *journal, struct json_out *json, const char *when, const char *event)
+{
+	autofree char *type = read_field(journal, "VGPU_LEASE_TYPE"), *pgpu = read_field(journal, "PGPU");
+	autofree char *uuid = read_field(journal, "DOMAIN_UUID"), *name = read_field(journal, "DOMAIN_NAME");
+	autofree char *reason = read_field(journal, "VGPU_LEASE_REASON"), *message = read_field(journal, "MESSAGE");
+
+	json_out_object(json, NULL);
+	json_out_string(json, "time", when);
+	json_out_string(json, "event", event);
+	print_ids(journal, json);
+	json_out_text(json, "type", type);
+	json_out_text(json, "pgpu", pgpu);
+	out_json_domain(json, uuid, *name ? name : NULL);
+	json_out_text(json, "reason", reason);
+	json_out_string(json, "message", message);
+	json_out_close(json);
+}
+
+static void print_event(sd_journal *journal, struct json_out *json, uint64_t us)
+{
+	autofree char *event = read_field(journal, "VGPU_LEASE_EVENT"), *message = NULL, *line = NULL;
+	time_t seconds = (time_t)(us / 1000000);
+	char when[32];
+	struct tm tm;
+
+	gmtime_r(&seconds, &tm);
+	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	if (json) {
+		print_json(journal, json, when, event);
+		return;
+	}
+	message = read_field(journal, "MESSAGE");
+	line = mem_format("%s  %-9s  %s", when, event, message);
+	/* The message was made printable when it was logged. What does not fit goes on below it. */
+	term_wrap_printable(stdout, term_stdout(), 0, "                                 ", line);
+}
+
+/* How many; a negative errno if no more can be read. */
+static int print_all(sd_journal *journal, const struct events_query *query, struct json_out *json)
+{
+	uint64_t us, since = (uint64_t)query->since_us;
+	int r = query->last ? sd_journal_seek_tail(journal) : sd_journal_seek_realtime_usec(journal, since), n = 0;
+
+	if (r >= 0)
+		r = query->last ? sd_journal_previous_skip(journal, (uint64_t)query->last) : sd_journal_next(journal);
+	while (r > 0) {
+		r = sd_journal_get_realtime_usec(journal, &us);
+		if (r >= 0 && us >= since) {
+			if (!query->count)
+				print_event(journal, json, us);
+			n++;
+		}
+		if (r >= 0)
+			r = sd_journal_next(journal);
+	}
+	return r < 0 ? r : n;
+}
+
+int events_print(const struct events_query *query, struct json_out *json, struct err *err)
+{
+	autojournal sd_journal *journal = NULL;
+	struct files files;
+	int r = look(&files, query->root, err);
+	autofree char *invalid = files.invalid;
+
+	if (r < 0)
+		return r;
+	r = query->root ? sd_journal_open_directory(&journal, query->root, SD_JOURNAL_OS_ROOT | SD_JOURNAL_SYSTEM)
+			: sd_journal_open(&journal, SD_JOURNAL_LOCAL_ONLY | SD_JOURNAL_SYSTEM);
+	if (r >= 0)
+		r = sd_journal_set_data_threshold(journal, VALUE_MAX);
+	if (r >= 0)
+		r = ask(journal, query->object);
+	if (r >= 0)
+		r = print_all(journal, query, json);
+	if (r < 0)
+		return err_set(err, -r, "journal: events may be missing: %s", strerror(-r));
+	if (invalid)
+		return err_set(err, EIO, "journal: events may be missing: %s", invalid);
+	if (files.closed)
+		return err_set(err, EACCES,
+			       "journal: events may be missing: permission denied for %d of its files; " READER,
+			       files.closed);
+	return r;
+}
 
 /* Does this host have such an object? What cannot be told counts as yes: who reads the journal may not read leases. */
 static int find_object(struct cmd *cmd, const char *object, struct err *err)
