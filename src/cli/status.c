@@ -9,7 +9,6 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "device/kernel.h"
 #include "state/history.h"
 
 /* What the tree and the bars are made of. */
@@ -82,27 +81,19 @@ static void print_bar(const struct term *term, const char *margin, const char *l
 	term_wrap(term->to, term, MARGIN_COLUMNS + (int)strlen(label) + (width > 0 ? width + 2 : 0) + 2, margin, text);
 }
 
-/* A plain VF is never created: it has no device to look for. */
-static bool lacks_device(const struct status *status, const struct lease *lease)
-{
-	return lease->vgpu.framework != FW_VF && !inventory_device(&status->world.inv, lease->vgpu.id);
-}
-
-/* An active lease whose device somebody has removed. One that was made since the host was read is there. */
+/* An active lease whose device somebody has removed. */
 static bool lost_device(const struct status *status, const struct lease *lease)
 {
-	const struct host *host = &status->cmd->host;
+	const struct vgpu_ref *vgpu = &lease->vgpu;
 
-	if (!lease || lease->state != LEASE_ACTIVE)
-		return false;
-	if (lease->vgpu.framework == FW_VF)
-		return inventory_leased(&status->world.inv, host, &lease->vgpu) == ABSENT;
-	return lacks_device(status, lease) && kernel_exists(host, &lease->vgpu) == 0;
+	return lease->state == LEASE_ACTIVE &&
+	       (vgpu->framework == FW_VF ? inventory_leased(&status->world.inv, &status->cmd->host, vgpu)
+					 : lease->device) == ABSENT;
 }
 
 /*
  * The leases of this type that have no device, not yet or not any more, and take capacity all the same; also those
- * that a filter leaves out: the bars are of whole pGPUs.
+ * that a filter leaves out: the bars are of whole pGPUs. A plain VF is never created: it has no device to look for.
  */
 static int without_device(const struct status *status, const struct card_row *row, const char *type)
 {
@@ -111,7 +102,8 @@ static int without_device(const struct status *status, const struct card_row *ro
 
 	for (const struct lease *l = leases->list; l < leases->list + leases->n; l++)
 		n += l->state != LEASE_RELEASING && strcmp(l->vgpu.pgpu, row->card.address) == 0 &&
-		     strcmp(l->vgpu.type, type) == 0 && lacks_device(status, l);
+		     strcmp(l->vgpu.type, type) == 0 && l->vgpu.framework != FW_VF &&
+		     !inventory_device(&status->world.inv, l->vgpu.id);
 	return n;
 }
 
@@ -201,7 +193,7 @@ static char *draw_vgpus(const struct status *status, const struct term *term)
 		row_vgpu(&rows, v->ref);
 		row_whole_lease(&rows, v->lease, v->mib);
 		table_text(&rows.table, COL_MIB, v->mib > 0 ? gib : NULL);
-		if (lost_device(status, v->lease))
+		if (v->lease && lost_device(status, v->lease))
 			table_coloured(&rows.table, COL_STATE, "no device", TERM_RED);
 		else if (!v->lease)
 			table_coloured(&rows.table, COL_STATE,
