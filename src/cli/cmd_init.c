@@ -21,35 +21,29 @@ enum { GUEST_MIB = 2048, CONFIG_MAX = 1024 * 1024 };
 
 #define CONFIG_PATH "/etc/vgpu-lease.conf"
 
-/* The GPUs whose VFs can be given out as they are; of no other device, such as a network card. */
-struct plain {
+/* The PCI devices: VFs of a GPU can be given out as they are, those of no other device, such as a network card. */
+struct pci {
 	struct inv_pci *list;
 	size_t n;
 };
 
+/* Is there a display controller at this address, or a parent without a PCI device? */
+static bool is_gpu(const struct pci *pci, const char *address)
+{
+	for (size_t i = 0; i < pci->n; i++)
+		if (strcmp(pci->list[i].card.address, address) == 0)
+			return pci->list[i].display;
+	return true;
+}
+
 static const char *name_plain(const void *arg, const struct inv_pgpu *card, size_t n)
 {
 	static char name[TYPE_SIZE];
-	const struct plain *plain = arg;
 
-	if (!card->nparents || card->nvidia || n > 0)
+	if (!card->nparents || card->nvidia || n > 0 || !is_gpu(arg, card->address))
 		return NULL;
-	for (size_t i = 0; i < plain->n; i++) {
-		if (strcmp(plain->list[i].card.address, card->address) != 0 || !plain->list[i].display)
-			continue;
-		snprintf(name, sizeof(name), "gpu-%s", card->device);
-		return name;
-	}
-	return NULL;
-}
-
-/* Is there a display controller at this address, or a parent without a PCI device? */
-static bool is_gpu(const struct plain *plain, const char *address)
-{
-	for (size_t i = 0; i < plain->n; i++)
-		if (strcmp(plain->list[i].card.address, address) == 0)
-			return plain->list[i].display;
-	return true;
+	snprintf(name, sizeof(name), "gpu-%s", card->device);
+	return name;
 }
 
 static bool ends_in(const char *text, char c)
@@ -78,12 +72,11 @@ static bool is_better(const struct inv_offer *a, const struct inv_offer *b)
 }
 
 /* What a card is to serve: what it carries, or else the best; NULL: nothing. */
-static const struct inv_type *choose(const struct inventory *inv, const struct plain *plain,
-				     const struct inv_pgpu *card)
+static const struct inv_type *choose(const struct inventory *inv, const struct pci *pci, const struct inv_pgpu *card)
 {
 	const struct inv_offer *best = NULL;
 
-	if (!card->ready || !is_gpu(plain, card->address))
+	if (!card->ready || !is_gpu(pci, card->address))
 		return NULL;
 	for (size_t i = 0; i < inv->ndevices; i++) {
 		const struct vgpu_ref *vgpu = &inv->devices[i].vgpu;
@@ -112,43 +105,36 @@ static void print_type(FILE *to, const struct inv_type *type)
 	fputc('\n', to);
 }
 
-/* The section of a type, for all cards that are to serve it; `pgpu` is the first of them. */
-static void print_section(FILE *to, const struct inventory *inv, const struct inv_type *const *chosen, size_t pgpu)
+/* The section of a type, for all cards that are to serve it; `pgpu` is the first of them. They are done with then. */
+static void print_section(FILE *to, const struct inventory *inv, const struct inv_type **chosen, size_t pgpu)
 {
+	const struct inv_type *type = chosen[pgpu];
+	bool vf = inv->pgpus[pgpu]->framework == FW_VF;
 	const char *comma = " ";
 
 	fprintf(to, "\n# ");
-	print_type(to, chosen[pgpu]);
+	print_type(to, type);
 	/* By which a person sees that another device has the address by now. */
-	for (size_t i = pgpu; inv->pgpus[pgpu]->framework == FW_VF && i < inv->npgpus; i++)
-		if (chosen[i] && strcmp(chosen[i]->id, chosen[pgpu]->id) == 0)
+	for (size_t i = pgpu; vf && i < inv->npgpus; i++)
+		if (chosen[i] && strcmp(chosen[i]->id, type->id) == 0)
 			fprintf(to, "# %s: %s:%s\n", inv->pgpus[i]->address, inv->pgpus[i]->vendor,
 				inv->pgpus[i]->device);
-	fprintf(to, "[%s_%s]\ndevice_addresses =", inv->pgpus[pgpu]->framework == FW_VF ? "vf" : "mdev",
-		chosen[pgpu]->id);
+	fprintf(to, "[%s_%s]\ndevice_addresses =", vf ? "vf" : "mdev", type->id);
 	for (size_t i = pgpu; i < inv->npgpus; i++) {
-		if (!chosen[i] || strcmp(chosen[i]->id, chosen[pgpu]->id) != 0)
+		if (!chosen[i] || strcmp(chosen[i]->id, type->id) != 0)
 			continue;
 		fprintf(to, "%s%s", comma, inv->pgpus[i]->address);
 		comma = ",\n\t";
+		chosen[i] = NULL;
 	}
 	fputc('\n', to);
-}
-
-/* Is this the first card that is to serve its type? */
-static bool is_first(const struct inv_type *const *chosen, size_t pgpu)
-{
-	for (size_t i = 0; i < pgpu; i++)
-		if (chosen[i] && chosen[pgpu] && strcmp(chosen[i]->id, chosen[pgpu]->id) == 0)
-			return false;
-	return chosen[pgpu];
 }
 
 /*
  * Of the cards with plain VFs, or the others: the types that are to be enabled go to `enabled`, their sections to
  * `sections`. Returns how many.
  */
-static size_t print_cards(FILE *enabled, FILE *sections, const struct inventory *inv, const struct plain *plain,
+static size_t print_cards(FILE *enabled, FILE *sections, const struct inventory *inv, const struct pci *pci,
 			  bool plain_vfs)
 {
 	autofree const struct inv_type **chosen = mem_new(inv->npgpus + 1, sizeof(*chosen));
@@ -160,18 +146,18 @@ static size_t print_cards(FILE *enabled, FILE *sections, const struct inventory 
 
 		if ((card->framework == FW_VF) != plain_vfs)
 			continue;
-		chosen[i] = choose(inv, plain, card);
+		chosen[i] = choose(inv, pci, card);
 		text_safe(reason, sizeof(reason), card->reason);
-		if (!card->ready && is_gpu(plain, card->address))
+		if (!card->ready && is_gpu(pci, card->address))
 			fprintf(sections, "\n" LEFT_OUT "%s: %s\n", card->address, reason);
 	}
 	for (size_t i = 0; i < inv->npgpus; i++) {
-		if (!is_first(chosen, i))
+		if (!chosen[i])
 			continue;
-		print_section(sections, inv, chosen, i);
 		/* The section of a plain VF enables it. */
 		if (!plain_vfs)
 			fprintf(enabled, "%s%s", n ? ", " : "", chosen[i]->id);
+		print_section(sections, inv, chosen, i);
 		n++;
 	}
 	return n;
@@ -192,20 +178,20 @@ static int refuse(char *left_out, struct err *err)
 /* The whole file; the caller frees *text. */
 static int compose(const struct host *host, char **text, size_t *len, struct err *err)
 {
-	struct plain plain = { 0 };
-	const struct inv_query query = { .frameworks = INV_ALL, .gpus = true, .vf_name = name_plain, .arg = &plain };
+	struct pci pci = { 0 };
+	const struct inv_query query = { .frameworks = INV_ALL, .gpus = true, .vf_name = name_plain, .arg = &pci };
 	struct inventory inv = { 0 };
 	autofree char *enabled = NULL, *sections = NULL;
 	size_t size, n = 0;
 	FILE *types = mem_open(&enabled, &size), *rest = mem_open(&sections, &size);
-	int r = inventory_pci(host, &plain.list, &plain.n, err);
+	int r = inventory_pci(host, &pci.list, &pci.n, err);
 
 	if (r == 0)
 		r = inventory_read(&inv, host, &query, err);
 	if (r == 0)
-		n = print_cards(types, rest, &inv, &plain, false) + print_cards(types, rest, &inv, &plain, true);
+		n = print_cards(types, rest, &inv, &pci, false) + print_cards(types, rest, &inv, &pci, true);
 	inventory_free(&inv);
-	free(plain.list);
+	free(pci.list);
 	mem_close(types);
 	mem_close(rest);
 	if (r < 0)
