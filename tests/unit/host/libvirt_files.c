@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What libvirt and mdevctl keep in files. */
+/* What libvirt keeps in files. */
 #include "host/libvirt_files.h"
-#include "host/mdevctl_files.h"
 
 #include <errno.h>
 
@@ -152,55 +151,11 @@ static void bytes_behind_a_nul(void)
 	tree_end(&tree);
 }
 
-static void definitions(void)
-{
-	struct definition d;
-	struct tree tree;
-	struct err err;
-
-	tree_begin(&tree,
-		   "etc/mdevctl.d/0000:84:00.0/" U " = {\\n \"mdev_type\": \"nvidia-222\",\\n \"start\": \"manual\",\\n"
-		   " \"attrs\": [ { \"a\": \"1\" } ]\\n}\n"
-		   "etc/mdevctl.d/scripts.d/callouts/x = y\n"
-		   "etc/mdevctl.d/a b/" U " = broken\n");
-	ok(mdevctl_definition(&d, &tree.host, V, &err) == 0, "a UUID without a definition has none");
-	ok(mdevctl_definition(&d, &tree.host, "../x", &err) == 0, "nor has what is no UUID");
-	ok(mdevctl_definition(&d, &tree.host, "C6F1A2B3-0000-4000-8000-00000000000A", &err) == 1,
-	   "a definition is found");
-	is(d.parent, "0000:84:00.0", "with its parent");
-	is(d.type, "nvidia-222", "and its type");
-	ok(!d.starts, "one that is started by hand does not start by itself");
-	tree_add(&tree, "etc/mdevctl.d/0000:85:00.0/" U " = {\"start\":\"auto\",\"mdev_type\":\"nvidia-223\"}\n");
-	ok(mdevctl_definition(&d, &tree.host, U, &err) == 1 && d.starts && strcmp(d.parent, "0000:85:00.0") == 0,
-	   "of two the one that starts by itself goes first");
-	tree_add(&tree, "etc/mdevctl.d/0000:85:00.0/" V " = {\"start\":\"auto\",\"mdev_type\":\"nvidia-223\"}\n");
-	ok(mdevctl_defines(&tree.host, U), "a UUID with definitions is mdevctl's");
-	ok(mdevctl_undefine(&tree.host, U, NULL, &err) == 0, "its definitions are removed");
-	ok(mdevctl_definition(&d, &tree.host, U, &err) == 0 && !mdevctl_defines(&tree.host, U), "of all parents");
-	ok(mdevctl_defines(&tree.host, V), "and no other's");
-	ok(mdevctl_undefine(&tree.host, U, NULL, &err) == 0, "a UUID without one is no error");
-	ok(mdevctl_undefine(&tree.host, "../x", NULL, &err) == -EINVAL, "what is no UUID is one: %s", err.text);
-	tree_add(&tree, "etc/mdevctl.d/mtty/" U " = {\"start\":\"auto\"}\n");
-	ok(mdevctl_definition(&d, &tree.host, U, &err) == -EINVAL, "one without a type is an error: %s", err.text);
-	tree_add(&tree, "etc/mdevctl.d/mtty/" U " = {\"mdev_type\":\"../x\"}\n");
-	ok(mdevctl_definition(&d, &tree.host, U, &err) == -EINVAL, "so is one whose type is none: %s", err.text);
-	tree_add(&tree, "etc/mdevctl.d/mtty/" U " = {\"mdev_type\":\n");
-	ok(mdevctl_definition(&d, &tree.host, U, &err) == -EINVAL, "and one that is cut short: %s", err.text);
-	ok(mdevctl_defines(&tree.host, U), "what cannot be read may be a definition");
-	ok(mdevctl_undefine(&tree.host, U, NULL, &err) == 0 && !mdevctl_defines(&tree.host, U),
-	   "and is removed as one");
-	tree_end(&tree);
-	tree_begin(&tree, "");
-	ok(mdevctl_definition(&d, &tree.host, U, &err) == 0, "without mdevctl nothing is defined");
-	tree_end(&tree);
-}
-
 int main(void)
 {
 	domains();
 	unreadable();
 	large();
 	bytes_behind_a_nul();
-	definitions();
 	return tap_done();
 }

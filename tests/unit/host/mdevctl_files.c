@@ -23,7 +23,8 @@ static void one(void)
 	struct definition d;
 	struct err err;
 
-	ok(mdevctl_definition(&d, &tree.host, B, &err) == 1, "a definition is found");
+	ok(mdevctl_definition(&d, &tree.host, "C6F1A2B3-0000-4000-8000-00000000000B", &err) == 1,
+	   "a definition is found, in whatever case, spread over lines and with attributes");
 	ok(strcmp(d.uuid, B) == 0 && strcmp(d.parent, CARD) == 0 && strcmp(d.type, "nvidia-222") == 0 && !d.starts,
 	   "with its parent and type; a manual one does not start by itself");
 	ok(mdevctl_definition(&d, &tree.host, A, &err) == 1 && strcmp(d.parent, OTHER) == 0 && d.starts,
@@ -67,7 +68,8 @@ static void undefining(void)
 	struct definition d;
 	struct err err;
 
-	ok(mdevctl_undefine(&tree.host, C, NULL, &err) == 0 && mdevctl_definition(&d, &tree.host, C, &err) == 0,
+	ok(mdevctl_undefine(&tree.host, C, NULL, &err) == 0 && mdevctl_definition(&d, &tree.host, C, &err) == 0 &&
+		   !mdevctl_defines(&tree.host, C),
 	   "an undefine removes what is not valid, too");
 	ok(mdevctl_undefine(&tree.host, A, CARD, &err) == 0 && mdevctl_definition(&d, &tree.host, A, &err) == 1 &&
 		   strcmp(d.parent, OTHER) == 0,
@@ -87,12 +89,16 @@ int main(void)
 	tree_begin(&tree, "etc/\n");
 	ok(mdevctl_definition(&d, &tree.host, A, &err) == 0 && mdevctl_undefine(&tree.host, A, NULL, &err) == 0,
 	   "without mdevctl's directory there is none");
-	tree_add(&tree, DIRECTORY CARD "/" A " = " DEFINED("nvidia-222", "manual") DIRECTORY CARD
-		 "/" B " = " DEFINED("nvidia-222", "manual") DIRECTORY OTHER "/" A " = " DEFINED("nvidia-230", "auto")
-			 DIRECTORY CARD "/note = no definition\n");
+	tree_add(&tree, DIRECTORY CARD "/" A " = " DEFINED("nvidia-222", "manual"));
+	tree_add(&tree, DIRECTORY CARD "/" B " = {\\n \"mdev_type\": \"nvidia-222\",\\n \"start\": \"manual\",\\n"
+				       " \"attrs\": [ { \"a\": \"1\" } ]\\n}\n");
+	tree_add(&tree, DIRECTORY OTHER "/" A " = " DEFINED("nvidia-230", "auto"));
+	tree_add(&tree, DIRECTORY CARD "/note = no definition\n" DIRECTORY "scripts.d/callouts/x = y\n" DIRECTORY
+				       "a b/" A " = broken\n");
 	one();
 	all();
 	broken(DIRECTORY CARD "/" C " = {\n", "");
+	broken(DIRECTORY CARD "/" C " = {\"mdev_type\":\n", "");
 	broken(DIRECTORY CARD "/" C " = {\"start\":\"auto\"}\n", "mdev_type is missing");
 	broken(DIRECTORY CARD "/" C " = {\"mdev_type\":\"../x\"}\n", "mdev_type is not a type ID");
 	undefining();

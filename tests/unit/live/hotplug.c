@@ -63,16 +63,21 @@ static void begin(bool has)
 	}
 }
 
+/* The command that a test is about, on the domain; the last one has ended. */
+static struct hotplug hp;
+
+static bool opened(struct err *err)
+{
+	hotplug_close(&hp);
+	hp = (struct hotplug){ .host = &live.tree.host, .store = &store, .config = &config, .policy = &config.policy };
+	return hotplug_open(&hp, "vm1", err) == 0;
+}
+
 static int call(int (*act)(struct hotplug *hp, size_t *n, struct err *err), struct err *err)
 {
-	struct hotplug hp = { .host = &live.tree.host, .store = &store, .config = &config, .policy = &config.policy };
 	size_t n;
-	int r = hotplug_open(&hp, "vm1", err);
 
-	if (r == 0)
-		r = act(&hp, &n, err);
-	hotplug_close(&hp);
-	return r;
+	return opened(err) ? act(&hp, &n, err) : -err->code;
 }
 
 static void somebody_takes_a(void)
@@ -143,7 +148,6 @@ static void somebody_leases_a(void)
 
 static void overtaken(void)
 {
-	struct hotplug hp = { .host = &live.tree.host, .store = &store, .config = &config, .policy = &config.policy };
 	struct err err = { 0 };
 	pid_t attaching;
 
@@ -154,17 +158,15 @@ static void overtaken(void)
 	is(holder(A), VM, "keeps what the resume leased");
 	begin(true);
 	fake.meanwhile = somebody_leases_a;
-	ok(hotplug_open(&hp, "vm1", &err) == 0 && hotplug_detach(&hp, A, false, &err) == 0,
+	ok(opened(&err) && hotplug_detach(&hp, A, false, &err) == 0,
 	   "a vGPU that is detached, and leased again at once");
 	is(holder(A), VM, "stays so");
-	hotplug_close(&hp);
 	begin(true);
 	fake.attach = EIO;
 	fake.meanwhile = somebody_leases_a;
-	ok(hotplug_open(&hp, "vm1", &err) == 0 && hotplug_plug(&hp, A, "", VIRT_LIVE, &err) == -EIO,
+	ok(opened(&err) && hotplug_plug(&hp, A, "", VIRT_LIVE, &err) == -EIO,
 	   "an attach that fails after another command has leased the same");
 	is(holder(A), VM, "leaves it to that one");
-	hotplug_close(&hp);
 
 	begin(true);
 	fake.has_a = false;
@@ -176,31 +178,28 @@ static void overtaken(void)
 		_exit(0);
 	}
 	waitpid(attaching, NULL, WUNTRACED);
-	ok(hotplug_open(&hp, "vm1", &err) == 0 && hotplug_detach(&hp, A, false, &err) == -EBUSY,
+	ok(opened(&err) && hotplug_detach(&hp, A, false, &err) == -EBUSY,
 	   "what another command is just attaching cannot be detached: %s", err.text);
 	is(holder(A), VM, "and stays leased");
 	kill(attaching, SIGKILL);
 	waitpid(attaching, NULL, 0);
 	ok(hotplug_detach(&hp, A, false, &err) == 0, "once that is gone it is released");
 	is(holder(A), "none", "with its lease");
-	hotplug_close(&hp);
 }
 
 static void suspended_twice(void)
 {
-	struct hotplug hp = { .host = &live.tree.host, .store = &store, .config = &config, .policy = &config.policy };
 	struct err err = { 0 };
 	size_t n;
 
 	begin(true);
-	ok(hotplug_open(&hp, "vm1", &err) == 0, "a suspend that begins while another does");
+	ok(opened(&err), "a suspend that begins while another does");
 	fake.has_a = false;
 	fake.record = strdup("<suspended hostdevs=''/>");
 	ok(hotplug_suspend(&hp, &n, &err) == -EPERM && strstr(err.text, "an earlier suspend"), "is refused: %s",
 	   err.text);
 	is(fake.record, "<suspended hostdevs=''/>", "and the other's record is not written over");
 	ok(fake.has_b, "nor anything taken");
-	hotplug_close(&hp);
 }
 
 static void somebody_starts_it(void)
@@ -231,40 +230,33 @@ static void resume_that_fails(void)
 
 static void detach_for_good(void)
 {
-	struct hotplug hp = { .host = &live.tree.host, .store = &store, .config = &config, .policy = &config.policy };
 	struct err err = { 0 };
 
 	begin(true);
 	fake.defined_a = true;
-	ok(hotplug_open(&hp, "vm1", &err) == 0 && hotplug_detach(&hp, A, false, &err) == 0, "a vGPU is detached");
-	hotplug_close(&hp);
+	ok(opened(&err) && hotplug_detach(&hp, A, false, &err) == 0, "a vGPU is detached");
 	ok(!fake.has_a && fake.defined_a, "from the guest, not from its definition");
-	ok(hotplug_open(&hp, "vm1", &err) == 0, "another is detached");
+	ok(opened(&err), "another is detached");
 	somebody_locks();
 	ok(hotplug_detach(&hp, B, false, &err) < 0 && says(err.text, "M_NO_LONGER_HAS", "vm1", B),
 	   "and said to be, where it is not released yet: %s", err.text);
 	close(locked);
-	hotplug_close(&hp);
-	ok(hotplug_open(&hp, "vm1", &err) == 0 && hotplug_detach(&hp, A, false, &err) == -ENOENT,
-	   "a second time is an error");
+	ok(opened(&err) && hotplug_detach(&hp, A, false, &err) == -ENOENT, "a second time is an error");
 	ok(hotplug_detach(&hp, A, true, &err) == 0 && !fake.defined_a, "that takes it from the definition is none: %s",
 	   err.text);
 	ok(hotplug_detach(&hp, A, true, &err) == -ENOENT, "but a third time is");
-	hotplug_close(&hp);
 }
 
 static void attach_that_does_not(void)
 {
-	struct hotplug hp = { .host = &live.tree.host, .store = &store, .config = &config, .policy = &config.policy };
 	struct lease lease = { 0 };
 	struct err err = { 0 };
 
 	begin(false);
 	fake.meanwhile = somebody_locks;
-	ok(hotplug_open(&hp, "vm1", &err) == 0 && hotplug_attach(&hp, NULL, false, &lease, &err) == 0,
+	ok(opened(&err) && hotplug_attach(&hp, NULL, false, &lease, &err) == 0,
 	   "what is attached is, also where the leases are locked for long then: %s", err.text);
 	is(lease.vgpu.parent, "mtty", "and it is known where");
-	hotplug_close(&hp);
 	close(locked);
 }
 
@@ -272,24 +264,20 @@ static void dry_run(void)
 {
 	autofree char *text = NULL;
 	size_t len;
-	struct hotplug hp = { .host = &live.tree.host,
-			      .store = &store,
-			      .config = &config,
-			      .policy = &config.policy,
-			      .dry_run = open_memstream(&text, &len) };
 	struct lease lease = { 0 };
 	struct err err = { 0 };
 
 	begin(true);
 	fake.defined_a = true;
-	ok(hotplug_open(&hp, "vm1", &err) == 0 && hotplug_detach(&hp, A, true, &err) == 0, "a dry run of detach");
+	ok(opened(&err), "a dry run");
+	hp.dry_run = open_memstream(&text, &len);
+	ok(hotplug_detach(&hp, A, true, &err) == 0, "of detach");
 	ok(hotplug_detach(&hp, OTHER, false, &err) == -ENOENT, "which fails as detach does: %s", err.text);
 	ok(fake.has_a && fake.defined_a, "detaches nothing");
 	is(holder(A), VM, "and releases nothing");
 	ok(hotplug_attach(&hp, "mtty-1", false, &lease, &err) == 0, "a dry run of attach");
 	ok(hotplug_attach(&hp, "mtty-9", false, &lease, &err) < 0 && says(err.text, "M_UNKNOWN_TYPE", "mtty-9", ""),
 	   "which fails as attach does: %s", err.text);
-	hotplug_close(&hp);
 	fclose(hp.dry_run);
 	ok(strstr(text, "detach " A " from domain vm1\nremove " A " from the definition of domain vm1\nremove " A
 			", mtty-1 on mtty\ncreate ") == text,
@@ -316,6 +304,7 @@ int main(void)
 	detach_for_good();
 	attach_that_does_not();
 	dry_run();
+	hotplug_close(&hp);
 	free(fake.record);
 	store_close(&store);
 	config_free(&config);
