@@ -4,7 +4,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/auto.h"
@@ -27,11 +26,6 @@ static bool read_number(const char **s, unsigned long *out)
 	*out = strtoul(*s, &end, 10);
 	*s = end;
 	return errno == 0;
-}
-
-static bool has_bit(const uint64_t *bits, size_t n)
-{
-	return bits[n / 64] >> (n % 64) & 1;
 }
 
 /* Reads one item, "5", "0-3" or "^2", and puts it into the set. */
@@ -78,29 +72,4 @@ bool cpuset_parse(const char *list, uint64_t *bits, size_t nbits)
 	for (size_t i = 0; i < nbits / 64; i++)
 		bits[i] |= own[i];
 	return true;
-}
-
-char *cpuset_format(const uint64_t *bits, size_t nbits)
-{
-	const char *comma = "";
-	char *out = NULL;
-	size_t len, n = 0;
-	FILE *f = mem_open(&out, &len);
-
-	while (n < nbits) {
-		size_t first = n;
-
-		while (n < nbits && has_bit(bits, n))
-			n++;
-		if (n > first + 1)
-			fprintf(f, "%s%zu-%zu", comma, first, n - 1);
-		else if (n > first)
-			fprintf(f, "%s%zu", comma, first);
-		if (n > first)
-			comma = ",";
-		else
-			n++;
-	}
-	mem_close(f);
-	return out;
 }

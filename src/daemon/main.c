@@ -198,7 +198,7 @@ static void turn(struct leased *d)
 		return;
 	}
 	virt_loop_set_timer(d->timer, idle_ms(d));
-	if (virt_loop_turn(&err) == 0)
+	if (virt_loop_step(&err) == 0)
 		return;
 	log_warn("%s", err.text);
 	d->stop = true;

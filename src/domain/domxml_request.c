@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-enum { CPU_MAX = 16384, NODE_MAX = 64 };
+enum { NODE_MAX = 64 };
 
 static bool attr_is(const struct xml_elem *elem, const char *attr, const char *value)
 {
@@ -164,20 +164,20 @@ static void read_cpus(struct request *request, const struct xml_elem *domain)
 	const struct xml_elem *vcpu = xml_child(domain, "", "vcpu"), *tune = xml_child(domain, "", "cputune");
 	const struct xml_elem *pin = tune ? xml_child(tune, "", "vcpupin") : NULL;
 	const char *cpuset = vcpu ? xml_attr(vcpu, "cpuset") : NULL;
-	uint64_t cpus[CPU_MAX / 64] = { 0 };
+	autofree uint64_t *cpus = mem_new(CPU_WORDS, sizeof(*cpus));
 	long vcpus = LONG_MAX, pins = 0;
 	bool pinned = false;
 	char text[32];
 
 	for (; pin; pin = xml_next(pin, "", "vcpupin"), pins++)
 		if (xml_attr(pin, "cpuset"))
-			pinned |= cpuset_parse(xml_attr(pin, "cpuset"), cpus, CPU_MAX);
+			pinned |= cpuset_parse(xml_attr(pin, "cpuset"), cpus, CPUS_MAX);
 	if (vcpu && xml_text(vcpu, text, sizeof(text)) && !text_number(text_strip(text), 1, LONG_MAX - 1, &vcpus))
 		vcpus = LONG_MAX;
 	if (cpuset && pins < vcpus)
-		pinned |= cpuset_parse(cpuset, cpus, CPU_MAX);
+		pinned |= cpuset_parse(cpuset, cpus, CPUS_MAX);
 	if (pinned)
-		request->cpus = cpuset_format(cpus, CPU_MAX);
+		request->cpus = steal_ptr(&cpus);
 }
 
 static void read_nodes(struct request *request, const struct xml_elem *domain)

@@ -24,6 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cpuset.h"
 #include "base/err.h"
 #include "sys/sys.h"
 #include "model/vgpu.h"
@@ -287,5 +288,5 @@ int inventory_load_config(struct config *config, const struct host *host, const 
 /* Does the host have this NUMA node? One that knows of none has node 0. */
 bool inventory_has_node(const struct host *host, int node);
 
-/* The NUMA nodes that the CPUs of a list such as "0-3,8" are on, bit N = node N; 0 where that cannot be told. */
-uint64_t inventory_cpu_nodes(const struct host *host, const char *cpus);
+/* The NUMA nodes of these CPUs, bit N = node N; 0 where that cannot be told. */
+uint64_t inventory_cpu_nodes(const struct host *host, const uint64_t cpus[CPU_WORDS]);

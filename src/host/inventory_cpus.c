@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "host/inventory.h"
@@ -11,26 +10,22 @@
 #include "base/text.h"
 #include "sys/sys.h"
 
-enum { CPUS_MAX = 16384 /* libvirt's own limit of a cpuset */, WORDS = CPUS_MAX / 64 };
-
 static bool overlap(const uint64_t *a, const uint64_t *b)
 {
-	for (size_t i = 0; i < WORDS; i++)
+	for (size_t i = 0; i < CPU_WORDS; i++)
 		if (a[i] & b[i])
 			return true;
 	return false;
 }
 
-uint64_t inventory_cpu_nodes(const struct host *host, const char *cpus)
+uint64_t inventory_cpu_nodes(const struct host *host, const uint64_t cpus[CPU_WORDS])
 {
-	uint64_t wanted[WORDS] = { 0 }, nodes = 0;
-	const struct dirent *e;
-
-	if (!cpuset_parse(cpus, wanted, CPUS_MAX))
-		return 0;
 	autoclosedir DIR *d = sys_list(host->root, "sys/devices/system/node");
+	const struct dirent *e;
+	uint64_t nodes = 0;
+
 	while ((e = sys_next(d))) {
-		uint64_t there[WORDS] = { 0 };
+		uint64_t there[CPU_WORDS] = { 0 };
 		char path[64], list[4096];
 		long node;
 
@@ -38,7 +33,7 @@ uint64_t inventory_cpu_nodes(const struct host *host, const char *cpus)
 			continue;
 		snprintf(path, sizeof(path), "node%ld/cpulist", node);
 		if (sys_read(sys_list_fd(d), path, list, sizeof(list)) > 0 && cpuset_parse(list, there, CPUS_MAX) &&
-		    overlap(wanted, there))
+		    overlap(cpus, there))
 			nodes |= UINT64_C(1) << node;
 	}
 	return nodes;

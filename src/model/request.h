@@ -69,7 +69,7 @@ struct request {
 	char flavor[INSTANCE_SIZE];   /* likewise, of its flavor */
 	char project[PROJECT_SIZE];   /* Nova's, else the metadata's; "" none */
 	uint64_t memory_nodes;        /* <numatune><memory nodeset=...>, bit N = node N; 0 none */
-	char *cpus;                   /* union of the pinned vCPUs' cpusets as a list "0-3,8"; NULL none; owned */
+	uint64_t *cpus;               /* union of the pinned vCPUs' sets (cpuset.h), CPUS_MAX bits; NULL none; owned */
 	struct vgpu_request *vgpus;
 	size_t nvgpus;
 	/*

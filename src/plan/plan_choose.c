@@ -187,8 +187,8 @@ struct search {
 	const char *id;
 	struct candidate best; /* with capacity; card NULL: none */
 	enum rule rule;        /* of all by which it went before another, the weightiest */
-	bool in_flight;        /* without: a creation or release can make some */
-	/* Likewise: reclaimable devices can be removed there, for the first type that this helps; card NULL: nowhere. */
+	bool in_flight;        /* without capacity: a creation or release can make some */
+	/* Or devices can be removed there, for the first type that this helps; card NULL: nowhere. */
 	struct candidate fullest;
 };
 

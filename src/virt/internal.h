@@ -63,8 +63,12 @@ struct virt {
 	bool has_close; /* the close callback is registered */
 	virt_on_event *on;
 	void *arg;
-	int domain_events[VIRT_DOMAIN_EVENTS]; /* callback ids; -1 none */
-	int node_event;
+	struct virt_callback {
+		struct virt *virt;
+		enum virt_event_kind kind; /* of an event about a device */
+		int id;                    /* -1 none */
+	} domain_events[VIRT_DOMAIN_EVENTS];
+	int node_event; /* likewise */
 };
 
 /* The last error of libvirt as ours: "doing: what libvirt said"; returns its negative code. */
@@ -73,5 +77,5 @@ int virt_error(struct virt *virt, struct err *err, const char *fmt, ...) __attri
 /* Ends all callbacks that virt_watch() registered. */
 void virt_unwatch(struct virt *virt);
 
-/* Hands over an event, where somebody listens. */
-void virt_tell(struct virt *virt, const struct virt_event *event);
+/* Hands an event to the listener, if there is one. */
+void virt_hand_event(struct virt *virt, const struct virt_event *event);

@@ -117,7 +117,7 @@ static void on_close(virConnectPtr conn, int reason, void *arg)
 	(void)conn;
 	(void)reason;
 	virt->lost = true;
-	virt_tell(virt, &event);
+	virt_hand_event(virt, &event);
 }
 
 int virt_open(struct virt **out, const char *uri, struct err *err)
@@ -131,7 +131,7 @@ int virt_open(struct virt **out, const char *uri, struct err *err)
 	virt = mem_new(1, sizeof(*virt));
 	virt->node_event = -1;
 	for (size_t i = 0; i < ARRAY_SIZE(virt->domain_events); i++)
-		virt->domain_events[i] = -1;
+		virt->domain_events[i].id = -1;
 	virt->conn = virt_lib.virConnectOpen(uri);
 	if (!virt->conn) {
 		free(virt);

@@ -143,7 +143,7 @@ int virt_watch(struct virt *virt, virt_on_event *on, void *arg, struct err *err)
 int virt_loop_init(struct err *err);
 
 /* Waits for the next thing to happen, and does what is to be done about it. */
-int virt_loop_turn(struct err *err);
+int virt_loop_step(struct err *err);
 
 /* Calls `ready` whenever `fd` can be read or has hung up, for good. A negative errno. */
 int virt_loop_fd(int fd, void (*ready)(void *arg), void *arg, struct err *err);

@@ -26,11 +26,13 @@ static virDomainPtr lookup(struct virt *virt, const char *uuid, struct err *err)
 	return domain;
 }
 
-/* What failed with this domain. */
+/* What failed with this domain; NULL: lookup() did, and has set the error. */
 static int failed(struct virt *virt, virDomainPtr domain, const char *what, struct err *err)
 {
 	const char *name;
 
+	if (!domain)
+		return -err->code;
 	/* In this order: to ask for the name forgets the error. */
 	virt_error(virt, err, "%s", what);
 	name = virt_lib.virDomainGetName(domain);
@@ -151,12 +153,9 @@ int virt_find(struct virt *virt, const char *name_or_uuid, struct virt_domain *o
 int virt_xml(struct virt *virt, const char *uuid, unsigned int side, char **xml, struct err *err)
 {
 	autodomain virDomainPtr domain = lookup(virt, uuid, err);
+	unsigned int flags = side == VIRT_CONFIG ? VIR_DOMAIN_XML_INACTIVE | VIR_DOMAIN_XML_SECURE : 0;
 
-	*xml = NULL;
-	if (!domain)
-		return -err->code;
-	*xml = virt_lib.virDomainGetXMLDesc(domain,
-					    side == VIRT_CONFIG ? VIR_DOMAIN_XML_INACTIVE | VIR_DOMAIN_XML_SECURE : 0);
+	*xml = domain ? virt_lib.virDomainGetXMLDesc(domain, flags) : NULL;
 	return *xml ? 0 : failed(virt, domain, "cannot read its XML", err);
 }
 
@@ -176,41 +175,33 @@ int virt_attach_device(struct virt *virt, const char *uuid, const char *xml, uns
 {
 	autodomain virDomainPtr domain = lookup(virt, uuid, err);
 
-	if (!domain)
-		return -err->code;
-	if (virt_lib.virDomainAttachDeviceFlags(domain, xml, affects(sides)) < 0)
-		return failed(virt, domain, "cannot attach the device", err);
-	return 0;
+	if (domain && virt_lib.virDomainAttachDeviceFlags(domain, xml, affects(sides)) == 0)
+		return 0;
+	return failed(virt, domain, "cannot attach the device", err);
 }
 
 int virt_detach_device(struct virt *virt, const char *uuid, const char *xml, unsigned int sides, struct err *err)
 {
 	autodomain virDomainPtr domain = lookup(virt, uuid, err);
 
-	if (!domain)
-		return -err->code;
-	if (virt_lib.virDomainDetachDeviceFlags(domain, xml, affects(sides)) < 0)
-		return failed(virt, domain, "cannot detach the device", err);
-	return 0;
+	if (domain && virt_lib.virDomainDetachDeviceFlags(domain, xml, affects(sides)) == 0)
+		return 0;
+	return failed(virt, domain, "cannot detach the device", err);
 }
 
 int virt_managed_save(struct virt *virt, const char *uuid, struct err *err)
 {
 	autodomain virDomainPtr domain = lookup(virt, uuid, err);
 
-	if (!domain)
-		return -err->code;
-	return virt_lib.virDomainManagedSave(domain, 0) < 0 ? failed(virt, domain, "cannot save it", err) : 0;
+	return domain && virt_lib.virDomainManagedSave(domain, 0) == 0 ? 0
+								       : failed(virt, domain, "cannot save it", err);
 }
 
 int virt_has_managed_save(struct virt *virt, const char *uuid, struct err *err)
 {
 	autodomain virDomainPtr domain = lookup(virt, uuid, err);
-	int r;
+	int r = domain ? virt_lib.virDomainHasManagedSaveImage(domain, 0) : -1;
 
-	if (!domain)
-		return -err->code;
-	r = virt_lib.virDomainHasManagedSaveImage(domain, 0);
 	return r < 0 ? failed(virt, domain, "cannot tell whether it has a saved image", err) : r;
 }
 
@@ -218,10 +209,7 @@ int virt_saved_xml(struct virt *virt, const char *uuid, char **xml, struct err *
 {
 	autodomain virDomainPtr domain = lookup(virt, uuid, err);
 
-	*xml = NULL;
-	if (!domain)
-		return -err->code;
-	*xml = virt_lib.virDomainManagedSaveGetXMLDesc(domain, 0);
+	*xml = domain ? virt_lib.virDomainManagedSaveGetXMLDesc(domain, 0) : NULL;
 	return *xml ? 0 : failed(virt, domain, "cannot read the XML of its saved image", err);
 }
 
@@ -229,9 +217,7 @@ int virt_start(struct virt *virt, const char *uuid, struct err *err)
 {
 	autodomain virDomainPtr domain = lookup(virt, uuid, err);
 
-	if (!domain)
-		return -err->code;
-	return virt_lib.virDomainCreate(domain) < 0 ? failed(virt, domain, "cannot start it", err) : 0;
+	return domain && virt_lib.virDomainCreate(domain) == 0 ? 0 : failed(virt, domain, "cannot start it", err);
 }
 
 int virt_set_metadata(struct virt *virt, const char *uuid, const struct virt_element *element, const char *xml,
@@ -239,12 +225,10 @@ int virt_set_metadata(struct virt *virt, const char *uuid, const struct virt_ele
 {
 	autodomain virDomainPtr domain = lookup(virt, uuid, err);
 
-	if (!domain)
-		return -err->code;
-	if (virt_lib.virDomainSetMetadata(domain, VIR_DOMAIN_METADATA_ELEMENT, xml, element->key, element->ns,
-					  affects(sides)) < 0)
-		return failed(virt, domain, "cannot change its metadata", err);
-	return 0;
+	if (domain && virt_lib.virDomainSetMetadata(domain, VIR_DOMAIN_METADATA_ELEMENT, xml, element->key, element->ns,
+						    affects(sides)) == 0)
+		return 0;
+	return failed(virt, domain, "cannot change its metadata", err);
 }
 
 /* --- detaching, and what becomes of it --- */
@@ -302,7 +286,7 @@ int virt_detach_wait(struct virt *virt, const char *uuid, const char *xml, const
 	/* libvirt waits for a while of its own; what came in that time is told before any time of ours can run out. */
 	virt_loop_set_timer(timer, wait_ms);
 	while (r == 0 && !detaching.ended)
-		r = virt_loop_turn(err);
+		r = virt_loop_step(err);
 	virt_loop_forget_timer(timer);
 	virt_unwatch(virt);
 	return r == 0 && detaching.code ? err_set(err, detaching.code, "%s", detaching.text) : r;

@@ -43,7 +43,7 @@ static void on_timer(int timer, void *opaque)
 	call->fn(call->arg);
 }
 
-int virt_loop_turn(struct err *err)
+int virt_loop_step(struct err *err)
 {
 	return virt_lib.virEventRunDefaultImpl() < 0 ? virt_error(NULL, err, "libvirt's event loop") : 0;
 }
@@ -51,11 +51,8 @@ int virt_loop_turn(struct err *err)
 int virt_loop_fd(int fd, void (*ready)(void *arg), void *arg, struct err *err)
 {
 	struct call *call = make_call(ready, arg);
-	int id;
+	int id = virt_lib.virEventAddHandle(fd, VIR_EVENT_HANDLE_READABLE, on_fd, call, free);
 
-	if (!call)
-		return -err->code;
-	id = virt_lib.virEventAddHandle(fd, VIR_EVENT_HANDLE_READABLE, on_fd, call, free);
 	if (id >= 0)
 		return id;
 	free(call);
@@ -65,11 +62,8 @@ int virt_loop_fd(int fd, void (*ready)(void *arg), void *arg, struct err *err)
 int virt_loop_timer(int ms, void (*fire)(void *arg), void *arg, struct err *err)
 {
 	struct call *call = make_call(fire, arg);
-	int id;
+	int id = virt_lib.virEventAddTimeout(ms, on_timer, call, free);
 
-	if (!call)
-		return -err->code;
-	id = virt_lib.virEventAddTimeout(ms, on_timer, call, free);
 	if (id >= 0)
 		return id;
 	free(call);
@@ -88,13 +82,13 @@ void virt_loop_forget_timer(int id)
 
 /* --- events --- */
 
-void virt_tell(struct virt *virt, const struct virt_event *event)
+void virt_hand_event(struct virt *virt, const struct virt_event *event)
 {
 	if (virt->on)
 		virt->on(virt->arg, event);
 }
 
-static void tell_domain(struct virt *virt, virDomainPtr domain, struct virt_event event)
+static void hand_domain_event(struct virt *virt, virDomainPtr domain, struct virt_event event)
 {
 	char uuid[VIR_UUID_STRING_BUFLEN];
 
@@ -102,11 +96,12 @@ static void tell_domain(struct virt *virt, virDomainPtr domain, struct virt_even
 		return;
 	event.uuid = uuid;
 	event.name = virt_lib.virDomainGetName(domain);
-	virt_tell(virt, &event);
+	virt_hand_event(virt, &event);
 }
 
 static int on_lifecycle(virConnectPtr conn, virDomainPtr domain, int what, int detail, void *arg)
 {
+	const struct virt_callback *callback = arg;
 	struct virt_event event = { 0 };
 
 	(void)conn;
@@ -131,33 +126,25 @@ static int on_lifecycle(virConnectPtr conn, virDomainPtr domain, int what, int d
 	default: /* paused, crashed and still there, and what later versions tell */
 		return 0;
 	}
-	tell_domain(arg, domain, event);
+	hand_domain_event(callback->virt, domain, event);
 	return 0;
 }
 
-static void on_device_added(virConnectPtr conn, virDomainPtr domain, const char *alias, void *arg)
+static void on_device(virConnectPtr conn, virDomainPtr domain, const char *alias, void *arg)
 {
-	(void)conn;
-	tell_domain(arg, domain, (struct virt_event){ .kind = VIRT_EVENT_DEVICE_ADDED, .detail = alias });
-}
+	const struct virt_callback *callback = arg;
 
-static void on_device_removed(virConnectPtr conn, virDomainPtr domain, const char *alias, void *arg)
-{
 	(void)conn;
-	tell_domain(arg, domain, (struct virt_event){ .kind = VIRT_EVENT_DEVICE_REMOVED, .detail = alias });
-}
-
-static void on_removal_failed(virConnectPtr conn, virDomainPtr domain, const char *alias, void *arg)
-{
-	(void)conn;
-	tell_domain(arg, domain, (struct virt_event){ .kind = VIRT_EVENT_REMOVAL_FAILED, .detail = alias });
+	hand_domain_event(callback->virt, domain, (struct virt_event){ .kind = callback->kind, .detail = alias });
 }
 
 static void on_metadata(virConnectPtr conn, virDomainPtr domain, int type, const char *ns, void *arg)
 {
+	const struct virt_callback *callback = arg;
+
 	(void)conn;
 	(void)type;
-	tell_domain(arg, domain, (struct virt_event){ .kind = VIRT_EVENT_METADATA, .detail = ns });
+	hand_domain_event(callback->virt, domain, (struct virt_event){ .kind = VIRT_EVENT_METADATA, .detail = ns });
 }
 
 static void on_node_device(virConnectPtr conn, virNodeDevicePtr device, int what, int detail, void *arg)
@@ -168,7 +155,7 @@ static void on_node_device(virConnectPtr conn, virNodeDevicePtr device, int what
 	(void)conn;
 	(void)what;
 	(void)detail;
-	virt_tell(arg, &event);
+	virt_hand_event(arg, &event);
 }
 
 int virt_watch(struct virt *virt, virt_on_event *on, void *arg, struct err *err)
@@ -176,20 +163,26 @@ int virt_watch(struct virt *virt, virt_on_event *on, void *arg, struct err *err)
 	static const struct {
 		int event;
 		virConnectDomainEventGenericCallback on;
+		enum virt_event_kind kind;
 	} events[VIRT_DOMAIN_EVENTS] = {
-		{ VIR_DOMAIN_EVENT_ID_LIFECYCLE, VIR_DOMAIN_EVENT_CALLBACK(on_lifecycle) },
-		{ VIR_DOMAIN_EVENT_ID_DEVICE_ADDED, VIR_DOMAIN_EVENT_CALLBACK(on_device_added) },
-		{ VIR_DOMAIN_EVENT_ID_DEVICE_REMOVED, VIR_DOMAIN_EVENT_CALLBACK(on_device_removed) },
-		{ VIR_DOMAIN_EVENT_ID_DEVICE_REMOVAL_FAILED, VIR_DOMAIN_EVENT_CALLBACK(on_removal_failed) },
-		{ VIR_DOMAIN_EVENT_ID_METADATA_CHANGE, VIR_DOMAIN_EVENT_CALLBACK(on_metadata) },
+		{ VIR_DOMAIN_EVENT_ID_LIFECYCLE, VIR_DOMAIN_EVENT_CALLBACK(on_lifecycle), 0 },
+		{ VIR_DOMAIN_EVENT_ID_METADATA_CHANGE, VIR_DOMAIN_EVENT_CALLBACK(on_metadata), 0 },
+		{ VIR_DOMAIN_EVENT_ID_DEVICE_ADDED, VIR_DOMAIN_EVENT_CALLBACK(on_device), VIRT_EVENT_DEVICE_ADDED },
+		{ VIR_DOMAIN_EVENT_ID_DEVICE_REMOVED, VIR_DOMAIN_EVENT_CALLBACK(on_device), VIRT_EVENT_DEVICE_REMOVED },
+		{ VIR_DOMAIN_EVENT_ID_DEVICE_REMOVAL_FAILED, VIR_DOMAIN_EVENT_CALLBACK(on_device),
+		  VIRT_EVENT_REMOVAL_FAILED },
 	};
 
 	virt->on = on;
 	virt->arg = arg;
 	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
-		virt->domain_events[i] = virt_lib.virConnectDomainEventRegisterAny(virt->conn, NULL, events[i].event,
-										   events[i].on, virt, NULL);
-		if (virt->domain_events[i] < 0) {
+		struct virt_callback *callback = &virt->domain_events[i];
+
+		callback->virt = virt;
+		callback->kind = events[i].kind;
+		callback->id = virt_lib.virConnectDomainEventRegisterAny(virt->conn, NULL, events[i].event,
+									 events[i].on, callback, NULL);
+		if (callback->id < 0) {
 			virt_error(virt, err, "cannot register for libvirt's events");
 			virt_unwatch(virt);
 			return -err->code;
@@ -204,9 +197,9 @@ int virt_watch(struct virt *virt, virt_on_event *on, void *arg, struct err *err)
 void virt_unwatch(struct virt *virt)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(virt->domain_events); i++) {
-		if (virt->domain_events[i] >= 0)
-			virt_lib.virConnectDomainEventDeregisterAny(virt->conn, virt->domain_events[i]);
-		virt->domain_events[i] = -1;
+		if (virt->domain_events[i].id >= 0)
+			virt_lib.virConnectDomainEventDeregisterAny(virt->conn, virt->domain_events[i].id);
+		virt->domain_events[i].id = -1;
 	}
 	if (virt->node_event >= 0)
 		virt_lib.virConnectNodeDeviceEventDeregisterAny(virt->conn, virt->node_event);

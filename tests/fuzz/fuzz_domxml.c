@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/cpuset.h"
 #include "domain/domxml.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -26,7 +27,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void must_equal(const struct request *a, const struct request *b, const struct domxml_change *changes)
 {
 	MUST(strcmp(a->uuid, b->uuid) == 0 && strcmp(a->name, b->name) == 0 && strcmp(a->project, b->project) == 0);
-	MUST(a->memory_nodes == b->memory_nodes && !a->cpus == !b->cpus && (!a->cpus || strcmp(a->cpus, b->cpus) == 0));
+	MUST(a->memory_nodes == b->memory_nodes && !a->cpus == !b->cpus &&
+	     (!a->cpus || memcmp(a->cpus, b->cpus, CPUS_MAX / 8) == 0));
 	MUST(a->nvgpus == b->nvgpus);
 	for (size_t i = 0; i < a->nvgpus; i++) {
 		const struct vgpu_request x = a->vgpus[i], y = b->vgpus[i];

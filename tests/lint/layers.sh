@@ -16,7 +16,7 @@ libraries='
 <libxml/	src/base/xml\.c
 <ini\.h>	src/config/config(_[a-z]+)?\.c
 <libsmartcols\.h>	src/cli/table\.c
-<libudev\.h>	src/base/udev(_[a-z]+)?\.c
+<libudev\.h>	src/base/udev\.c
 <systemd/	src/(daemon/main|cli/cmd_log|host/reload)\.c
 <libvirt/	src/virt/[a-z_]+\.[ch]
 <fuse	src/sim/(fuse(_[a-z]+)?|internal)\.[ch]

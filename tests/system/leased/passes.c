@@ -71,7 +71,7 @@ static void settle(void)
 		timer = virt_loop_timer(-1, no_more, &done, &err);
 	done = false;
 	virt_loop_set_timer(timer, 0);
-	while (!done && virt_loop_turn(&err) == 0)
+	while (!done && virt_loop_step(&err) == 0)
 		;
 	virt_loop_set_timer(timer, -1);
 }

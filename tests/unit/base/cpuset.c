@@ -2,26 +2,16 @@
 /* Sets of numbers in the kernel's and libvirt's notation. */
 #include "base/cpuset.h"
 
-#include <stdlib.h>
-
 #include "base/auto.h"
 #include "lib/tap.h"
 
 enum { BITS = 128 };
 
-/* The list, read and written again. */
-static char *again(const char *list)
+static void reads(const char *list, uint64_t low, uint64_t high, const char *sentence)
 {
 	uint64_t bits[BITS / 64] = { 0 };
 
-	return cpuset_parse(list, bits, BITS) ? cpuset_format(bits, BITS) : NULL;
-}
-
-static void reads(const char *list, const char *req, const char *sentence)
-{
-	autofree char *got = again(list);
-
-	is(got, req, sentence);
+	ok(cpuset_parse(list, bits, BITS) && bits[0] == low && bits[1] == high, "%s", sentence);
 }
 
 int main(void)
@@ -30,12 +20,12 @@ int main(void)
 					   "1,,2" };
 	uint64_t bits[BITS / 64] = { 0 };
 
-	reads("0-3,8", "0-3,8", "a range and a number are read");
-	reads("", "", "the empty list is one");
-	reads(" 8 , 3,1,2,0 - 1\n", "0-3,8", "order and white space do not matter");
-	reads("0-7,^5", "0-4,6-7", "a number can be taken out again");
-	reads("63-64,127", "63-64,127", "numbers beyond one word are kept");
-	reads("126-200,128,5000000", "126-127", "numbers that the set has no capacity for are left out");
+	reads("0-3,8", 0x10f, 0, "a range and a number are read");
+	reads("", 0, 0, "the empty list is one");
+	reads(" 8 , 3,1,2,0 - 1\n", 0x10f, 0, "order and white space do not matter");
+	reads("0-7,^5", 0xdf, 0, "a number can be taken out again");
+	reads("63-64,127", UINT64_C(1) << 63, UINT64_C(1) << 63 | 1, "numbers beyond one word are kept");
+	reads("126-200,128,5000000", 0, UINT64_C(3) << 62, "numbers that the set has no capacity for are left out");
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		ok(!cpuset_parse(bad[i], bits, BITS), "'%s' is no list", bad[i]);
 	ok(bits[0] == 0 && bits[1] == 0, "what is no list leaves the set as it was");

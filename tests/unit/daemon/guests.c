@@ -54,7 +54,7 @@ static bool hears(const int *news, int ms)
 	int late = 0, timer = virt_loop_timer(ms, count, &late, &err);
 
 	while (!*news && !late)
-		virt_loop_turn(&err);
+		virt_loop_step(&err);
 	virt_loop_forget_timer(timer);
 	return *news;
 }

@@ -4,6 +4,13 @@
 #include "lib/tap.h"
 #include "lib/tree.h"
 
+static uint64_t nodes_of(const struct host *host, const char *list)
+{
+	uint64_t cpus[CPU_WORDS] = { 0 };
+
+	return cpuset_parse(list, cpus, CPUS_MAX) ? inventory_cpu_nodes(host, cpus) : 0;
+}
+
 static void nodes_of_cpus(void)
 {
 	struct tree tree;
@@ -12,10 +19,9 @@ static void nodes_of_cpus(void)
 			  "sys/devices/system/node/node1/cpulist = 4-7,12-15\n"
 			  "sys/devices/system/node/node2/cpulist = \n"
 			  "sys/devices/system/node/possible = 0-2\n");
-	ok(inventory_cpu_nodes(&tree.host, "1,9") == 1, "CPUs of node 0 are on it");
-	ok(inventory_cpu_nodes(&tree.host, "3-4") == 3, "CPUs of two nodes are on both");
-	ok(inventory_cpu_nodes(&tree.host, "99") == 0, "CPUs that are not there are on none");
-	ok(inventory_cpu_nodes(&tree.host, "one") == 0, "what is no list of CPUs is on none");
+	ok(nodes_of(&tree.host, "1,9") == 1, "CPUs of node 0 are on it");
+	ok(nodes_of(&tree.host, "3-4") == 3, "CPUs of two nodes are on both");
+	ok(nodes_of(&tree.host, "99") == 0, "CPUs that are not there are on none");
 	tree_end(&tree);
 }
 

@@ -57,7 +57,7 @@ static void listen_for(struct heard *heard, const char *words)
 	heard->late = false;
 	virt_loop_set_timer(heard->timer, 10000);
 	while (!heard->late && strlen(heard->words) < strlen(words))
-		virt_loop_turn(&err);
+		virt_loop_step(&err);
 	virt_loop_set_timer(heard->timer, -1);
 }
 
@@ -192,7 +192,7 @@ static void loop(void)
 	ok(fd >= 0 && write(fds[1], "x", 1) == 1, "the loop takes a descriptor of ours");
 	timer = virt_loop_timer(20, give_up, &heard, &err);
 	while (!heard.late)
-		virt_loop_turn(&err);
+		virt_loop_step(&err);
 	ok(heard.late && fds[2] == 1, "and calls what waits for it, and for a time");
 	virt_loop_forget_timer(timer);
 }
