@@ -108,3 +108,14 @@ static inline int tap_done(void)
 	printf("1..%d\n", tap_run);
 	return tap_failed ? 1 : 0;
 }
+
+/* The main() of a test that only calls these functions. */
+#define TESTS(...)                                                                                                     \
+	int main(void)                                                                                                 \
+	{                                                                                                              \
+		static void (*const tests[])(void) = { __VA_ARGS__ };                                                  \
+                                                                                                                       \
+		for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)                                          \
+			tests[i]();                                                                                    \
+		return tap_done();                                                                                     \
+	}

@@ -67,11 +67,4 @@ static void numbers(void)
 	   "anything around it, nothing, and too much are refused");
 }
 
-int main(void)
-{
-	uuids();
-	addresses();
-	words();
-	numbers();
-	return tap_done();
-}
+TESTS(uuids, addresses, words, numbers)

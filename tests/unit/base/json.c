@@ -139,11 +139,4 @@ static void pairs(void)
 		ok(!json_pair(bad[i], key, sizeof(key), value, sizeof(value)), "not so: %s", bad[i]);
 }
 
-int main(void)
-{
-	pairs();
-	valid();
-	nested();
-	invalid();
-	return tap_done();
-}
+TESTS(pairs, valid, nested, invalid)

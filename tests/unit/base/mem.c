@@ -112,10 +112,4 @@ static void without_memory(void)
 	}
 }
 
-int main(void)
-{
-	lists();
-	streams();
-	without_memory();
-	return tap_done();
-}
+TESTS(lists, streams, without_memory)

@@ -421,15 +421,4 @@ static void bounds(void)
 	is(err.text, message_in("f:4: [mdev_t0] device_addresses: {M_CONF_TOO_MANY|1024}"), "with its line");
 }
 
-int main(void)
-{
-	what_is_refused();
-	what_no_text_has();
-	types();
-	policy();
-	quotas();
-	long_lines();
-	pieces();
-	bounds();
-	return tap_done();
-}
+TESTS(what_is_refused, what_no_text_has, types, policy, quotas, long_lines, pieces, bounds)

@@ -362,12 +362,4 @@ static void damaged(void)
 	ok(strange == 0, "with any byte damaged it is refused, or means what it meant");
 }
 
-int main(void)
-{
-	bytes();
-	facts();
-	framework_changes();
-	impossible();
-	damaged();
-	return tap_done();
-}
+TESTS(bytes, facts, framework_changes, impossible, damaged)

@@ -83,10 +83,4 @@ static void names(void)
 	   "by all of it");
 }
 
-int main(void)
-{
-	tags();
-	attrs();
-	names();
-	return tap_done();
-}
+TESTS(tags, attrs, names)

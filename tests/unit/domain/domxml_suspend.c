@@ -104,9 +104,4 @@ static void others(void)
 	domxml_free(doc);
 }
 
-int main(void)
-{
-	kept();
-	others();
-	return tap_done();
-}
+TESTS(kept, others)

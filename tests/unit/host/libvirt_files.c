@@ -151,11 +151,4 @@ static void bytes_behind_a_nul(void)
 	tree_end(&tree);
 }
 
-int main(void)
-{
-	domains();
-	unreadable();
-	large();
-	bytes_behind_a_nul();
-	return tap_done();
-}
+TESTS(domains, unreadable, large, bytes_behind_a_nul)

@@ -113,11 +113,4 @@ static void memory(void)
 	tree_end(&tree);
 }
 
-int main(void)
-{
-	lists();
-	numbers();
-	names();
-	memory();
-	return tap_done();
-}
+TESTS(lists, numbers, names, memory)

@@ -350,12 +350,4 @@ static void without_rights(void)
 	end(&tree, pid);
 }
 
-int main(void)
-{
-	devices();
-	unreadable();
-	no_time();
-	real_ones();
-	without_rights();
-	return tap_done();
-}
+TESTS(devices, unreadable, no_time, real_ones, without_rights)

@@ -164,9 +164,4 @@ static void test_frameworks(void)
 	}
 }
 
-int main(void)
-{
-	test_types();
-	test_frameworks();
-	return tap_done();
-}
+TESTS(test_types, test_frameworks)

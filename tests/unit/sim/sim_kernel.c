@@ -330,14 +330,4 @@ static void test_control(void)
 	sim_kernel_free(&kernel);
 }
 
-int main(void)
-{
-	test_models();
-	test_create();
-	test_remove();
-	test_rooms();
-	test_variant();
-	test_mig();
-	test_control();
-	return tap_done();
-}
+TESTS(test_models, test_create, test_remove, test_rooms, test_variant, test_mig, test_control)
