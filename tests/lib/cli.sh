@@ -23,29 +23,9 @@ domain_uuid() {
 	printf '%08x-0000-4000-8000-00000000000d' "$1"
 }
 
-# domain N UUID [TYPE]: the XML of the domain vmN with one vGPU.
-domain() {
-	local type=${3:+" type='$3'"}
-
-	cat <<-EOF
-		<domain type='qemu'>
-		  <name>vm$1</name>
-		  <uuid>$(domain_uuid "$1")</uuid>
-		  <metadata>
-		    <vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'>
-		      <vgpu:device uuid='$2'$type/>
-		    </vgpu:lease>
-		  </metadata>
-		  <devices>
-		    <hostdev mode='subsystem' type='mdev' model='vfio-pci'>
-		      <source>
-		        <address uuid='$2'/>
-		      </source>
-		    </hostdev>
-		  </devices>
-		</domain>
-	EOF
-}
+# domain N UUID [TYPE]: the XML of the domain vmN with this vGPU; vf_domain N ADDRESS [MANAGED [TYPE]]: with this VF.
+domain() { mdev_xml "vm$1" "$(domain_uuid "$1")" "${@:2}"; }
+vf_domain() { vf_xml "vm$1" "$(domain_uuid "$1")" "${@:2}"; }
 
 # call OP SUBOP N [TYPE]: what libvirt does for the domain vmN, whose vGPU has the number N, too.
 call() {

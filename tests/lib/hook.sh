@@ -41,16 +41,11 @@ asking() {
 }
 typed() { asking "uuid='$u1' type='$1'"; }
 
-# vf_domain N ADDRESS [MANAGED [TYPE]]: domain number N with this VF, whose metadata may ask for a type.
+# vf_domain N ADDRESS [MANAGED [TYPE]]: domain number N with this VF.
 vf_domain() {
-	local n domain bus slot function
+	local n
 	printf -v n %02x "$1"
-	IFS=:. read -r domain bus slot function <<<"$2"
-	echo "<domain type='kvm'><name>vm$1</name><uuid>${vm_uuid%??}$n</uuid><devices>
-	  <hostdev mode='subsystem' type='pci' managed='${3:-no}'>
-	    <source><address domain='0x$domain' bus='0x$bus' slot='0x$slot' function='0x$function'/></source>
-	    <address type='pci' domain='0x0000' bus='0x07' slot='0x00' function='0x0'/>
-	  </hostdev></devices></domain>" | if [ $# -lt 4 ]; then cat; else asking "address='$2' type='$4'" -; fi
+	vf_xml "vm$1" "${vm_uuid%??}$n" "${@:2}"
 }
 start_vf() { vf_domain "$@" | hook "vm$1" prepare begin -; }
 end_vf() { vf_domain "$@" | hook "vm$1" release end destroyed; }

@@ -8,6 +8,8 @@
 . "${BASH_SOURCE[0]%/*}/tap.sh"
 # shellcheck source=tests/lib/json.sh
 . "${BASH_SOURCE[0]%/*}/json.sh"
+# shellcheck source=tests/lib/xml.sh
+. "${BASH_SOURCE[0]%/*}/xml.sh"
 sim=$builddir/vgpu-lease-sim
 
 if [ "$(id -u)" != 0 ] || ! [ -w /dev/fuse ]; then

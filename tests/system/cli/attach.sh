@@ -158,11 +158,8 @@ vl attach --connect "$libvirt" --type CUSTOM_FLEX vm1
 holds "a policy for migrations does not matter here" not_attached
 
 # A domain that has a VF of the pool, and a card that is passed through without us.
-pci() {
-	echo "<hostdev mode='subsystem' type='pci' managed='yes'><source><address domain='0x0000' bus='0x$1' slot='0x00' function='0x2'/></source></hostdev>"
-}
 sed "s|<name>vm1</name>|<name>vm2</name>|; s|$(domain_uuid 1)|$(domain_uuid 2)|
-	s|</domain>|<devices>$(pci 4d)$(pci 01)</devices></domain>|" "$tmp/node.xml" >"$tmp/passed.xml"
+	s|</domain>|<devices>$(vf_hostdev 0000:4d:00.2 yes)$(vf_hostdev 0000:01:00.2 yes)</devices></domain>|" "$tmp/node.xml" >"$tmp/passed.xml"
 passed=test://$tmp/passed.xml
 sed "s/'test'/'qemu'/; s|</*node>||g" "$tmp/passed.xml" >"$tmp/passed-2.xml"
 "$hook" --root "$root" -- vm2 prepare begin - <"$tmp/passed-2.xml"

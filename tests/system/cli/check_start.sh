@@ -118,12 +118,7 @@ configure vf_flex@0000:51:00.1
 types "one VF alone"
 mkdir -p "$root/run/vgpu-lease/leases"
 chmod -R 700 "$root/run/vgpu-lease"
-cat >"$tmp/flex.xml" <<EOF
-<domain type='kvm'><name>vf</name><uuid>$(domain_uuid 9)</uuid><devices>
-<hostdev mode='subsystem' type='pci' managed='yes'><source><address domain='0x0000' bus='0x51' slot='0x00' function='0x1'/></source></hostdev>
-</devices></domain>
-EOF
-"$hook" --root "$root" -- vf prepare begin - <"$tmp/flex.xml"
+vf_domain 9 0000:51:00.1 yes | "$hook" --root "$root" -- vm9 prepare begin -
 types "that a guest has" "WARN type *VF*"
 
 # One match for cards of two kinds, each of which makes one of the types.

@@ -62,16 +62,7 @@ mdev() {
 		<devices><hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='$id'/></source></hostdev>${3-}</devices></domain>
 	EOF
 }
-pci() { # ADDRESS [ATTRIBUTES] [managed]
-	local d b s f metadata=
-	IFS=:. read -r d b s f <<<"$1"
-	[ -z "${2-}" ] || metadata="<metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device address='$1' $2/></vgpu:lease></metadata>"
-	cat <<-EOF
-		<domain type='kvm'><name>vm</name><uuid>8f2d5b1e-7c3a-4e0b-9a54-0d1c5f3e6a01</uuid>$metadata
-		<devices><hostdev mode='subsystem' type='pci' managed='${3:-no}'><source>
-		<address domain='0x$d' bus='0x$b' slot='0x$s' function='0x$f'/></source></hostdev></devices></domain>
-	EOF
-}
+pci() { vf_xml vm 8f2d5b1e-7c3a-4e0b-9a54-0d1c5f3e6a01 "$1" "${3:-no}" "${2-}"; } # ADDRESS [TYPE [MANAGED]]
 file() { cat >"$tmp/x.xml"; echo "$tmp/x.xml"; }
 remove() { echo 1 >"$root/sys/bus/mdev/devices/$1/remove"; }
 pool() { # LINE...: more of the policy
@@ -157,13 +148,13 @@ decide "MIG is off" REFUSED "$(mdev "type='nvidia-474'" | file)"
 
 ### VFs
 decide "a VF" PASSES "$(pci $vf | file)"
-decide "a VF of another type" REFUSED "$(pci $vf "type='nvidia-1150'" | file)"
-decide "a VF that is not there" REFUSED "$(pci 0000:99:00.4 "type='nvidia-1147'" | file)"
-decide "which can be had, arriving" PASSES "$(pci 0000:99:00.4 "type='nvidia-1147'" | file)" migrate
+decide "a VF of another type" REFUSED "$(pci $vf nvidia-1150 | file)"
+decide "a VF that is not there" REFUSED "$(pci 0000:99:00.4 nvidia-1147 | file)"
+decide "which can be had, arriving" PASSES "$(pci 0000:99:00.4 nvidia-1147 | file)" migrate
 decide "a managed one" REFUSED "$(pci $vf "" yes | file)"
 decide "a PCI device of somebody else's" PASSES "$(pci 0000:00:1f.6 | file)"
 decide "a type that VFs have, for an mdev" REFUSED "$(mdev "type='nvidia-1147'" | file)"
-decide "a type that mdevs have, for a VF" REFUSED "$(pci $vf "type='nvidia-222'" | file)"
+decide "a type that mdevs have, for a VF" REFUSED "$(pci $vf nvidia-222 | file)"
 decide "one that crosses" REFUSED "$(mdev "type='nvidia-1147' name='NVIDIA L40S-1Q'" | file)" migrate
 
 ### The file
@@ -312,7 +303,7 @@ decide "no configuration" REFUSED "$(mdev "type='nvidia-222'" | file)"
 decide "no configuration, and a placeholder" REFUSED "$(mdev "" 00000000-0000-0000-0000-000000000001 | file)"
 decide "no configuration, and the vGPU exists" PASSES "$(mdev "" "$(uuid 9)" | file)"
 decide "no configuration, arriving" REFUSED "$(mdev "type='nvidia-222'" | file)" migrate
-decide "no configuration, and a VF to be given a type" REFUSED "$(pci $vf "type='nvidia-1147'" | file)"
+decide "no configuration, and a VF to be given a type" REFUSED "$(pci $vf nvidia-1147 | file)"
 
 ### What is no domain's XML
 vl plan "$tmp/missing.xml"

@@ -77,13 +77,9 @@ holds "beside a card of NVIDIA's without VFs" says M_VFS_ENABLE 0000:26:00.0 < <
 
 # The VFs' ID in the place of their card's: what it means to match is refused, not passed on without a lease.
 configure vf_mi210@1002:7410
-for metadata in "" "<vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device address='0000:2d:02.0' type='mi210'/></vgpu:lease>"; do
-	named=${metadata:+, named in the metadata}
-	cat >"$work/vf.xml" <<-END
-		<domain type='kvm'><name>vm</name><uuid>$(domain_uuid 1)</uuid><metadata>$metadata</metadata><devices>
-		<hostdev mode='subsystem' type='pci' managed='yes'><source>
-		<address domain='0x0000' bus='0x2d' slot='0x02' function='0x0'/></source></hostdev></devices></domain>
-	END
+for type in "" mi210; do
+	named=${type:+, named in the metadata}
+	vf_xml vm "$(domain_uuid 1)" 0000:2d:02.0 yes $type >"$work/vf.xml"
 	"$hook" --root "$root" -- vm prepare begin - <"$work/vf.xml" 2>"$work/err"
 	is "$?" 1 "a VF whose own ID is in device_match$named: its start is refused"
 	holds "with the ID to write$named" says M_VFS_ID 1002:7410 1002:740f <"$work/err"

@@ -5,15 +5,7 @@
 
 host l40s/4+flex/3:2+cx6+t4:1
 mkdir -p "$root/etc/libvirt/qemu" "$root/etc/libvirt/hooks"
-with() { # ADDRESS: the domain vm1 with this device
-	local domain bus slot function
-	IFS=:. read -r domain bus slot function <<<"$1"
-	cat >"$tmp/vm.xml" <<-END
-		<domain type='kvm'><name>vm1</name><uuid>$(domain_uuid 1)</uuid><devices>
-		<hostdev mode='subsystem' type='pci' managed='yes'><source>
-		<address domain='0x$domain' bus='0x$bus' slot='0x$slot' function='0x$function'/></source></hostdev></devices></domain>
-	END
-}
+with() { vf_domain 1 "$1" yes >"$tmp/vm.xml"; } # ADDRESS: the domain vm1 with this device
 starts() { "$hook" --root "$root" -- vm1 prepare begin - <"$tmp/vm.xml" >"$tmp/said" 2>&1 && [ ! -s "$tmp/said" ]; }
 tells() { # SENTENCE ADDRESS MESSAGE [ARG...]
 	with "$2"

@@ -16,9 +16,7 @@ nobody_hangs() { [ "$(hanging)" = 0 ]; }
 ### A driver: twenty commands are no twenty processes
 host l40s/4
 configure nvidia-1147 policy 'driver_cleanup = 0'
-sed "s/type='mdev'.*>/type='pci' managed='no'>/
-	s/<address uuid=.*>/<address domain='0x0000' bus='0x26' slot='0x00' function='0x4'\/>/; /metadata>/,/metadata>/d" \
-	<(domain 1 "$(uuid 1)") | "$hook" --root "$root" -- vm1 prepare begin -
+vf_domain 1 0000:26:00.4 | "$hook" --root "$root" -- vm1 prepare begin -
 control hang "current_vgpu_type any"
 for command in list 'gc --dry-run' inventory check status; do
 	ended=0

@@ -104,25 +104,18 @@ end_host
 
 # VFs: what a start can have stays, whatever the policy of migrations.
 host l40s:1
-vf_domain() { # ADDRESS: the domain vm3 with this VF, of type nvidia-1147
-	cat <<-EOF
-		<domain type='kvm'><name>vm3</name><uuid>$(domain_uuid 3)</uuid><metadata>
-		<vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device address='$1' type='nvidia-1147'/></vgpu:lease></metadata><devices>
-		<hostdev mode='subsystem' type='pci' managed='no'><source><address domain='0x0000' bus='0x${1:5:2}' slot='0x${1:8:2}' function='0x${1:11}'/></source></hostdev>
-		</devices></domain>
-	EOF
-}
+on_vf() { vf_domain 3 "$1" no nvidia-1147; } # ADDRESS
 for policy in auto keep; do
 	configure nvidia-1147 policy 'driver_cleanup = 0' "migrate_uuid = $policy"
 	echo 1147 >"$root/sys/bus/pci/devices/0000:26:00.5/nvidia/current_vgpu_type"
-	vl rewrite - < <(vf_domain 0000:26:00.6)
-	is "$status|$err|$out" "0||$(vf_domain 0000:26:00.6)" "$policy: a VF that is free stays, though another one has the type"
-	vl rewrite - < <(vf_domain 0000:99:00.6)
-	is "$status|$err|$out" "0||$(vf_domain 0000:26:00.5)" "$policy: one that the host does not have becomes one that has the type"
+	vl rewrite - < <(on_vf 0000:26:00.6)
+	is "$status|$err|$out" "0||$(on_vf 0000:26:00.6)" "$policy: a VF that is free stays, though another one has the type"
+	vl rewrite - < <(on_vf 0000:99:00.6)
+	is "$status|$err|$out" "0||$(on_vf 0000:26:00.5)" "$policy: one that the host does not have becomes one that has the type"
 	echo 0 >"$root/sys/bus/pci/devices/0000:26:00.5/nvidia/current_vgpu_type"
-	vf_domain 0000:26:00.6 | "$hook" --root "$root" -- vm3 prepare begin -
-	vl rewrite - < <(vf_domain 0000:26:00.6)
-	is "$status|$err|$out" "0||$(vf_domain 0000:26:00.6)" "$policy: so does the one that the domain runs with"
-	vf_domain 0000:26:00.6 | "$hook" --root "$root" -- vm3 release end -
+	on_vf 0000:26:00.6 | "$hook" --root "$root" -- vm3 prepare begin -
+	vl rewrite - < <(on_vf 0000:26:00.6)
+	is "$status|$err|$out" "0||$(on_vf 0000:26:00.6)" "$policy: so does the one that the domain runs with"
+	on_vf 0000:26:00.6 | "$hook" --root "$root" -- vm3 release end -
 done
 tap_done

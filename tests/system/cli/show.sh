@@ -82,10 +82,7 @@ like "$out" "*$(uuid 1)*" "and no obstacle"
 rm -f "$root"/run/vgpu-lease/leases/*
 host flex
 vf=0000:4d:00.2
-pci() {
-	echo "<hostdev mode='subsystem' type='pci' managed='yes'><source><address domain='0x0000' bus='0x$1' slot='0x00' function='0x$2'/></source></hostdev>"
-}
-sed -i "s|<devices>.*</devices>|<devices>$(pci 4d 2)$(pci 01 0)</devices>|" "$tmp/node.xml"
+sed -i "s|<devices>.*</devices>|<devices>$(vf_hostdev $vf yes)$(vf_hostdev 0000:01:00.0 yes)</devices>|" "$tmp/node.xml"
 configure vf_flex@8086:56c0
 sed "s/'test'/'qemu'/; s|</*node>||g" "$tmp/node.xml" | "$hook" --root "$root" -- vm1 prepare begin -
 exec 7<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/pci/devices/$vf/iommu_group")")"

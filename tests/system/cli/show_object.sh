@@ -47,8 +47,7 @@ holds "which is disabled then, and its card says why" ended 1 M_VFS_NOT_ENABLED
 
 ### A vGPU whose device vanishes under a running guest, an mdev and a plain VF
 control vfs '0000:4d:00.0 on'
-printf '%s\n' "<domain type='qemu'><name>vm7</name><uuid>$(domain_uuid 7)</uuid><devices><hostdev mode='subsystem' type='pci' managed='yes'>" \
-	"<source><address domain='0x0000' bus='0x4d' slot='0x00' function='0x2'/></source></hostdev></devices></domain>" >"$tmp/7.xml"
+vf_domain 7 0000:4d:00.2 yes >"$tmp/7.xml"
 "$hook" --root "$root" -- vm7 prepare begin - <"$tmp/7.xml"
 call prepare begin 8 nvidia-222
 runs 8

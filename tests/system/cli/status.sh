@@ -165,14 +165,7 @@ rm -rf host
 
 # vf N ADDRESS TYPE: the domain vmN gets this VF.
 vf() {
-	local d b s f
-	IFS=:. read -r d b s f <<<"$2"
-	cat >"$tmp/vf.xml" <<-EOF
-		<domain type='kvm'><name>vm$1</name><uuid>$(domain_uuid "$1")</uuid>
-		<metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device address='$2' type='$3'/></vgpu:lease></metadata>
-		<devices><hostdev mode='subsystem' type='pci' managed='no'><source>
-		<address domain='0x$d' bus='0x$b' slot='0x$s' function='0x$f'/></source></hostdev></devices></domain>
-	EOF
+	vf_domain "$1" "$2" no "$3" >"$tmp/vf.xml"
 	"$hook" --root "$root" -- "vm$1" prepare begin - <"$tmp/vf.xml"
 	mkdir -p "$root/run/libvirt/qemu"
 	{ echo "<domstatus state='running'>" && cat "$tmp/vf.xml" && echo "</domstatus>"; } >"$root/run/libvirt/qemu/vm$1.xml"

@@ -8,9 +8,7 @@ record=$root/run/vgpu-lease/leases/$vf
 host l40s/4
 configure nvidia-1147 policy 'driver_cleanup = 0'
 with_vf() { # SUBCOMMAND...: as libvirt calls the hook for a domain that names the VF
-	sed "s/type='mdev'.*>/type='pci' managed='no'>/
-		s/<address uuid=.*>/<address domain='0x0000' bus='0x26' slot='0x00' function='0x4'\/>/; /metadata>/,/metadata>/d" \
-		<(domain 1 "$(uuid 1)") | "$hook" --root "$root" -- vm1 "$@"
+	vf_domain 1 $vf | "$hook" --root "$root" -- vm1 "$@"
 }
 state() { sed -n 's/^state=//p' "$record"; }
 outcome() { jq -r '.items[] | .outcome' <<<"$out"; }

@@ -10,10 +10,7 @@ settings() { # RECLAIM SECTION_LINE...
 }
 card=0000:26:00.0 a=0000:26:00.4 b=0000:26:00.5 c=0000:26:00.6
 forget() { rm -rf "$root/var/lib/vgpu-lease/types"; }
-domain() { # ADDRESS
-	local function=${1##*.}
-	echo "<domain type='kvm'><name>vm</name><uuid>$vm_uuid</uuid><devices><hostdev mode='subsystem' type='pci' managed='no'><source><address domain='0x0000' bus='0x26' slot='0x00' function='0x$function'/></source></hostdev></devices></domain>"
-}
+domain() { vf_xml vm "$vm_uuid" "$1"; } # ADDRESS
 start() { domain "$1" | hook vm prepare begin -; }
 end() { domain "$1" | hook vm release end -; }
 card_is() { lease inventory --json | awk -F'"' -v key="$1" '$2 == "address" { is = $4 == "'$card'" } is && $2 == key { sub(/^[^:]*: /, ""); sub(/,$/, ""); print; exit }'; }

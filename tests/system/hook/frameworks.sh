@@ -44,30 +44,12 @@ domain_uuid() { printf '%08x-0000-4000-8000-00000000000d' "$1"; }
 
 # domain FRAMEWORK N ID: its XML.
 domain() {
-	local attribute=uuid hostdev="type='mdev' model='vfio-pci'" address="uuid='$3'" a=$3 managed=no
-	[ "$1" != vf ] || managed=yes
-	if is_pci "$1"; then
-		attribute=address hostdev="type='pci' managed='$managed'"
-		address="domain='0x${a%%:*}' bus='0x${a:5:2}' slot='0x${a:8:2}' function='0x${a:11}'"
-	fi
-	cat <<-EOF
-		<domain type='kvm'>
-		  <name>vm$2</name>
-		  <uuid>$(domain_uuid "$2")</uuid>
-		  <metadata>
-		    <vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'>
-		      <vgpu:device $attribute='$3' type='$type'/>
-		    </vgpu:lease>
-		  </metadata>
-		  <devices>
-		    <hostdev mode='subsystem' $hostdev>
-		      <source>
-		        <address $address/>
-		      </source>
-		    </hostdev>
-		  </devices>
-		</domain>
-	EOF
+	local of=("vm$2" "$(domain_uuid "$2")" "$3")
+	case $1 in
+	variant) vf_xml "${of[@]}" no "$type" ;;
+	vf) vf_xml "${of[@]}" yes "$type" ;;
+	*) mdev_xml "${of[@]}" "$type" ;;
+	esac
 }
 call() { # OP SUBOP N: with the XML of the domain
 	hook "vm$3" "$1" "$2" - <"$work/$3.xml" 2>"$work/said"

@@ -12,10 +12,7 @@ domain() {
 	local n=$1 address
 	shift
 	echo "<domain type='kvm'><name>vm$n</name><uuid>${vm_uuid%??}0$n</uuid><devices>"
-	for address; do
-		echo "<hostdev mode='subsystem' type='pci' managed='yes'><source>
-		  <address domain='0x0000' bus='0x4d' slot='0x00' function='0x${address##*.}'/></source></hostdev>"
-	done
+	for address; do vf_hostdev "$address" yes; done
 	echo "</devices></domain>"
 }
 start() { domain "$@" | hook "vm$1" prepare begin - 2>"$work/err"; }

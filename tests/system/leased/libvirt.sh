@@ -8,7 +8,7 @@ host t4+flex
 configure nvidia-222 vf_flex@8086:56c0 policy 'driver_cleanup = 0' 'reclaim = never'
 u2=${u1%??}02 u3=${u1%??}03 u4=${u1%??}04 u5=${u1%??}05
 vf=0000:4d:00.2
-vf_hostdev="<hostdev mode='subsystem' type='pci' managed='yes'><source><address domain='0x0000' bus='0x4d' slot='0x00' function='0x2'/></source></hostdev>"
+vf_hostdev=$(vf_hostdev $vf yes)
 placeholder=00000000-0000-0000-0000-000000000001
 
 domain() { # NAME UUID STATE [MDEV [MARKED]]: as the test driver's file has it; state 1 runs, 5 does not
