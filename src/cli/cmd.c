@@ -16,7 +16,6 @@
 #include "sys/sys.h"
 #include "sys/log.h"
 #include "cli/domains.h"
-#include "domain/domxml.h"
 #include "host/inventory.h"
 #include "host/libvirt_daemon.h"
 #include "ops/gc.h"

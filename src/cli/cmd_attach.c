@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* vgpu-lease attach, detach, suspend, resume: the vGPUs of a domain that runs. */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"

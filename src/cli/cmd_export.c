@@ -2,7 +2,6 @@
 /* vgpu-lease export: this host's vGPUs in the formats of OpenStack. */
 #include <errno.h>
 #include <netdb.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -13,7 +13,6 @@
 #include "base/text.h"
 #include "cli/cards.h"
 #include "cli/domains.h"
-#include "cli/table.h"
 #include "host/libvirt_files.h"
 #include "host/mdevctl_files.h"
 #include "ops/gc.h"

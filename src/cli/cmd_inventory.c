@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* vgpu-lease inventory: the host's pGPUs, what each serves, and why one does not. */
-#include <errno.h>
-#include <stdio.h>
 
 #include "cli/status.h"
 

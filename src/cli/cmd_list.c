@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* vgpu-lease list: which domain has which vGPU. */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/auto.h"
 #include "cli/cards.h"
-#include "cli/cmd.h"
 #include "cli/domains.h"
-#include "cli/table.h"
 #include "ops/gc.h"
 
 enum { NOTE_SIZE = REASON_SIZE + 64 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* vgpu-lease release ID: takes a vGPU from its domain by hand. */
 #include <errno.h>
-#include <string.h>
 
 #include "cli/cmd.h"
 #include "device/release.h"

@@ -14,7 +14,6 @@
 #include "sys/sys.h"
 #include "cli/domains.h"
 #include "cli/show.h"
-#include "cli/table.h"
 #include "device/kernel.h"
 #include "domain/domxml.h"
 #include "host/inventory.h"

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* vgpu-lease types: what kinds of vGPU this host's pGPUs can make. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/auto.h"
 #include "base/mem.h"
 #include "cli/cards.h"
-#include "cli/table.h"
 
 static bool in_pool(const struct world *world, const struct inv_pgpu *card, const char *type)
 {

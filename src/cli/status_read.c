@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The pGPUs of a host and their vGPUs, gathered, and as JSON. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

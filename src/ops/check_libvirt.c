@@ -3,7 +3,6 @@
  * Does libvirt know of the hook? It looks for hooks only when it starts or reloads: a hook that is installed later is
  * not called. Proof that it is known: libvirt has started, has called the hook, or has been reloaded since then.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +14,6 @@
 #include "base/auto.h"
 #include "host/libvirt_daemon.h"
 #include "host/reload.h"
-#include "state/store.h"
 #include "base/text.h"
 #include "sys/sys.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What nova-compute counts on each pGPU, beside what exists. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/auto.h"

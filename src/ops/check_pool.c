@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The pGPUs: those that the configuration names or matches, and why one is not in the pool. */
-#include <stdio.h>
 #include <string.h>
 
 #include "survey/missing_cards.h"

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/auto.h"
 #include "base/text.h"
 #include "host/inventory.h"
 #include "internal.h"
