@@ -11,7 +11,7 @@
 #include "base/ident.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "cli/cards.h"
+#include "cli/status.h"
 #include "cli/domains.h"
 #include "host/libvirt_files.h"
 #include "host/mdevctl_files.h"

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/auto.h"
-#include "cli/cards.h"
+#include "cli/status.h"
 #include "cli/domains.h"
 #include "ops/gc.h"
 

@@ -13,7 +13,7 @@
 #include "base/auto.h"
 #include "base/ident.h"
 #include "base/mem.h"
-#include "cli/cards.h"
+#include "cli/status.h"
 #include "cli/domains.h"
 #include "cli/show.h"
 #include "model/event.h"

@@ -5,7 +5,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
-#include "cli/cards.h"
+#include "cli/status.h"
 
 static bool in_pool(const struct world *world, const struct inv_pgpu *card, const char *type)
 {
