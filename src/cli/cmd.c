@@ -236,17 +236,6 @@ struct gc cmd_gc_pass(struct cmd *cmd)
 			    .dry = true };
 }
 
-/* An id, or a name, which is several of such words. */
-static bool can_be_type(const char *text)
-{
-	char words[TYPE_NAME_SIZE], *rest = words, *word, type[TYPE_SIZE];
-	bool can = text_copy(words, sizeof(words), text) && *words;
-
-	while (can && (word = strsep(&rest, " ")))
-		can = type_parse(type, word);
-	return can;
-}
-
 void cmd_take_pgpu(struct cmd *cmd, const char *word)
 {
 	char physfn[PCI_SIZE];
@@ -257,38 +246,6 @@ void cmd_take_pgpu(struct cmd *cmd, const char *word)
 	if (inventory_physfn(&cmd->host, cmd->pgpu, physfn))
 		text_copy(cmd->pgpu, sizeof(cmd->pgpu), physfn);
 	cmd->call->pgpu = cmd->pgpu;
-}
-
-int cmd_check_word(const char *kind, const char *word, struct err *err)
-{
-	char id[ID_SIZE], pgpu[PARENT_SIZE], pci[PCI_SIZE];
-	bool is_near = !pci_parse(pci, word) && pci_guess(pci, word);
-
-	if (strcmp(kind, "ID") == 0 && !id_parse(id, word))
-		return err_set(err, EINVAL,
-			       "invalid ID '%s': expected a UUID or a PCI address from 'vgpu-lease list'%s%s", word,
-			       is_near ? "; similar: " : "", is_near ? pci : "");
-	if (strcmp(kind, "PGPU") == 0 && (is_near || !parent_parse(pgpu, word)))
-		return err_set(err, EINVAL, "invalid pGPU '%s': expected an address from 'vgpu-lease inventory'%s%s",
-			       word, is_near ? "; similar: " : "", is_near ? pci : "");
-	if (strcmp(kind, "TYPE") == 0 && !can_be_type(word))
-		return err_set(err, EINVAL, "invalid type '%s': expected an id or a name from 'vgpu-lease types'",
-			       word);
-	if (strcmp(kind, "STATE") != 0)
-		return 0;
-	for (enum lease_state state = LEASE_RESERVED; state <= LEASE_RELEASING; state++)
-		if (strcmp(word, lease_state_word(state)) == 0)
-			return 0;
-	return err_set(err, EINVAL, "invalid state '%s': expected reserved, creating, active or releasing", word);
-}
-
-int cmd_check_filters(const struct cmd_call *call, struct err *err)
-{
-	if ((call->type && cmd_check_word("TYPE", call->type, err) < 0) ||
-	    (call->pgpu && cmd_check_word("PGPU", call->pgpu, err) < 0) ||
-	    (call->state && cmd_check_word("STATE", call->state, err) < 0))
-		return -err->code;
-	return 0;
 }
 
 bool cmd_shows(const struct cmd_call *call, const struct vgpu_ref *vgpu, const struct lease *lease)

@@ -144,14 +144,8 @@ const char *cmd_gc_advice(char buf[REASON_SIZE], const struct gc_item *item);
 /* A --type that neither the configuration nor the host nor a lease has is mostly a typo, and an error. */
 int cmd_check_type(const struct cmd *cmd, struct err *err);
 
-/* Can a word be what its kind says? ID, PGPU, TYPE and STATE are checked. */
-int cmd_check_word(const char *kind, const char *word, struct err *err);
-
 /* The pGPU that a word names, into call->pgpu as sysfs spells it; a VF stands for its card. --pgpu is taken so. */
 void cmd_take_pgpu(struct cmd *cmd, const char *word);
-
-/* Are the values of --type, --pgpu and --state possible? */
-int cmd_check_filters(const struct cmd_call *call, struct err *err);
 
 /* Do the filters let a vGPU pass? `lease` NULL: it has none. */
 bool cmd_shows(const struct cmd_call *call, const struct vgpu_ref *vgpu, const struct lease *lease);

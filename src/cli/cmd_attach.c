@@ -106,7 +106,6 @@ const struct command cmd_attach = {
 		"pool has only one type. --persistent also adds the vGPU to the domain's\n"
 		"definition. A failed attach is undone.\n",
 	.needs = CMD_WRITE | CMD_LIBVIRT | CMD_CONFIG_MUST,
-	.check = cmd_check_filters,
 	.run = attach,
 };
 

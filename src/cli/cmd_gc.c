@@ -163,11 +163,6 @@ static int gc(struct cmd *cmd, struct err *err)
 	return CMD_DONE;
 }
 
-static int check_call(const struct cmd_call *call, struct err *err)
-{
-	return cmd_check_filters(call, err) < 0 ? -err->code : check_grace(call, err);
-}
-
 const struct command cmd_gc = {
 	.name = "gc",
 	.options = CMD_TABLE | CMD_DRY_RUN | CMD_DOMAIN | CMD_PGPU | CMD_TYPE | CMD_STATE | CMD_GRACE | CMD_UNUSED,
@@ -189,7 +184,7 @@ const struct command cmd_gc = {
 		"orphans.\n",
 	.table = &layout,
 	.needs = CMD_WRITE | CMD_CONFIG_READ,
-	.check = check_call,
+	.check = check_grace,
 	.run = gc,
 };
 

@@ -52,6 +52,5 @@ const struct command cmd_inventory = {
 		"provide no vGPUs are listed as well. If no pool is configured, every NVIDIA, AMD\n"
 		"or Intel GPU that could have vGPUs is listed.\n",
 	.table = &layout,
-	.check = cmd_check_filters,
 	.run = run,
 };

@@ -86,6 +86,5 @@ const struct command cmd_list = {
 		"NOTE shows problems. Further columns: PGPU, NUMA, MIB (framebuffer), FRAMEWORK,\n"
 		"PROJECT, SINCE.\n",
 	.table = &layout,
-	.check = cmd_check_filters,
 	.run = run,
 };

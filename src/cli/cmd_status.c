@@ -256,9 +256,7 @@ static int run(struct cmd *cmd, struct err *err)
 
 static int check_call(const struct cmd_call *call, struct err *err)
 {
-	if (call->watch && call->json)
-		return err_set(err, EINVAL, "--watch does not take --json");
-	return cmd_check_filters(call, err);
+	return call->watch && call->json ? err_set(err, EINVAL, "--watch does not take --json") : 0;
 }
 
 const struct command cmd_status = {

@@ -141,6 +141,5 @@ const struct command cmd_types = {
 		"for enabled types. The types of a pGPU share its capacity, so their numbers\n"
 		"cannot be summed.\n",
 	.table = &layout,
-	.check = cmd_check_filters,
 	.run = run,
 };

@@ -101,6 +101,41 @@ static int parse(struct cmd_call *call, const struct command **command, int argc
 	return help && args->noperands ? err_set(err, EINVAL, "unexpected argument '%s'", args->operands[0]) : 0;
 }
 
+/* An id, or a name, which is several of such words. */
+static bool can_be_type(const char *text)
+{
+	char words[TYPE_NAME_SIZE], *rest = words, *word, type[TYPE_SIZE];
+	bool can = text_copy(words, sizeof(words), text) && *words;
+
+	while (can && (word = strsep(&rest, " ")))
+		can = type_parse(type, word);
+	return can;
+}
+
+/* Can a word be what its kind says? ID, PGPU, TYPE and STATE are checked. */
+static int check_word(const char *kind, const char *word, struct err *err)
+{
+	char id[ID_SIZE], pgpu[PARENT_SIZE], pci[PCI_SIZE];
+	bool is_near = !pci_parse(pci, word) && pci_guess(pci, word);
+
+	if (strcmp(kind, "ID") == 0 && !id_parse(id, word))
+		return err_set(err, EINVAL,
+			       "invalid ID '%s': expected a UUID or a PCI address from 'vgpu-lease list'%s%s", word,
+			       is_near ? "; similar: " : "", is_near ? pci : "");
+	if (strcmp(kind, "PGPU") == 0 && (is_near || !parent_parse(pgpu, word)))
+		return err_set(err, EINVAL, "invalid pGPU '%s': expected an address from 'vgpu-lease inventory'%s%s",
+			       word, is_near ? "; similar: " : "", is_near ? pci : "");
+	if (strcmp(kind, "TYPE") == 0 && !can_be_type(word))
+		return err_set(err, EINVAL, "invalid type '%s': expected an id or a name from 'vgpu-lease types'",
+			       word);
+	if (strcmp(kind, "STATE") != 0)
+		return 0;
+	for (enum lease_state state = LEASE_RESERVED; state <= LEASE_RELEASING; state++)
+		if (strcmp(word, lease_state_word(state)) == 0)
+			return 0;
+	return err_set(err, EINVAL, "invalid state '%s': expected reserved, creating, active or releasing", word);
+}
+
 static int check_call(const struct cmd_call *call, const struct command *command, struct err *err)
 {
 	const char *const kinds[] = { command->operand, command->second };
@@ -116,7 +151,7 @@ static int check_call(const struct cmd_call *call, const struct command *command
 			return err_set(err, EINVAL, "%s requires %s", command->name, kinds[takes]);
 		if (!*call->args.operands[takes])
 			return err_set(err, EINVAL, "%s: %s is empty", command->name, kinds[takes]);
-		if (cmd_check_word(kinds[takes], call->args.operands[takes], err) < 0)
+		if (check_word(kinds[takes], call->args.operands[takes], err) < 0)
 			return -err->code;
 	}
 	if (call->args.noperands > takes)
@@ -124,6 +159,10 @@ static int check_call(const struct cmd_call *call, const struct command *command
 	if (command->table && call->json && call->args.bits & CMD_TABLE & ~CMD_JSON)
 		return err_set(err, EINVAL, "--json does not take --output, --sort or --no-headings");
 	if (command->table && table_check(command->table, &call->table, err) < 0)
+		return -err->code;
+	if ((call->type && check_word("TYPE", call->type, err) < 0) ||
+	    (call->pgpu && check_word("PGPU", call->pgpu, err) < 0) ||
+	    (call->state && check_word("STATE", call->state, err) < 0))
 		return -err->code;
 	return command->check ? command->check(call, err) : 0;
 }
