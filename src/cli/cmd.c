@@ -15,17 +15,80 @@
 #include "base/text.h"
 #include "sys/sys.h"
 #include "sys/log.h"
-#include "cli/domains.h"
 #include "host/inventory.h"
 #include "host/libvirt_daemon.h"
+#include "host/libvirt_files.h"
 #include "ops/gc.h"
 #include "state/history.h"
+#include "state/lease_store.h"
 
 int cmd_advise_root(struct err *err)
 {
 	if ((err->code == EACCES || err->code == EPERM) && geteuid() != 0 && !strstr(err->text, "run as root"))
 		text_add(err->text, sizeof(err->text), "; run as root");
 	return -err->code;
+}
+
+bool cmd_knows_domain(const struct cmd *cmd, const char *domain, struct err *why)
+{
+	autoleases struct leases leases = { 0 };
+	struct libvirt_files *files = NULL;
+	const char *unread;
+	bool known;
+
+	*why = (struct err){ 0 };
+	if (lease_list(&cmd->store, &leases, why) < 0)
+		return true;
+	for (size_t i = 0; i < leases.n; i++)
+		if (lease_is_of(&leases.list[i], domain))
+			return true;
+	if (libvirt_files_read(&files, &cmd->host, why) < 0)
+		return true;
+	known = libvirt_files_has(files, domain);
+	unread = libvirt_files_unread(files, false);
+	if (!known && unread)
+		err_set(why, EIO, "%s", unread);
+	libvirt_files_free(files);
+	return known || unread;
+}
+
+int cmd_suggest_domain(const struct cmd *cmd, const char *domain, struct err *err)
+{
+	autoleases struct leases leases = { 0 };
+	struct libvirt_files *files = NULL;
+	struct text_guess guess = { .word = domain };
+	struct err ignored;
+	const char *name;
+	char pci[PCI_SIZE];
+
+	if (lease_list(&cmd->store, &leases, &ignored) == 0)
+		for (size_t i = 0; i < leases.n; i++)
+			text_guess(&guess, leases.list[i].name);
+	if (libvirt_files_read(&files, &cmd->host, &ignored) == 0)
+		for (size_t i = 0; (name = libvirt_files_name(files, i)); i++)
+			text_guess(&guess, name);
+	if (!guess.best && pci_guess(pci, domain))
+		guess.best = pci;
+	if (guess.best)
+		text_add(err->text, sizeof(err->text), "; similar: %s", guess.best);
+	libvirt_files_free(files);
+	return -err->code;
+}
+
+int cmd_check_domain(const struct cmd *cmd, struct err *err)
+{
+	const char *domain = cmd->call->domain;
+	struct err why;
+
+	if (!domain)
+		return 0;
+	if (cmd_knows_domain(cmd, domain, &why)) {
+		if (why.code)
+			out_warn("--domain %s: no lease; cannot tell whether the domain exists: %s", domain, why.text);
+		return 0;
+	}
+	err_set(err, ENOENT, "--domain %s: no such domain on this host", domain);
+	return cmd_suggest_domain(cmd, domain, err);
 }
 
 static int read_config(struct cmd *cmd, unsigned int needs, struct err *err)
@@ -69,7 +132,7 @@ int cmd_open_domain(struct cmd *cmd, struct err *err)
 	if (check_libvirt(cmd->call, err) < 0)
 		return -err->code;
 	if (hotplug_open(&cmd->hp, domain, err) == -ENOENT && cmd->hp.virt)
-		domains_suggest(cmd, domain, err);
+		cmd_suggest_domain(cmd, domain, err);
 	return -err->code;
 }
 

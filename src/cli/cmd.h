@@ -141,6 +141,18 @@ const char *cmd_gc_outcome(const struct gc_item *item);
 /* What to do about a lease that is to go, or why it stays and until when: a clause. */
 const char *cmd_gc_advice(char buf[REASON_SIZE], const struct gc_item *item);
 
+/*
+ * Does a lease or a file of libvirt's name this domain, a name or UUID? Where that cannot be told it may; the reason is
+ * then in `why`, whose code is 0 otherwise.
+ */
+bool cmd_knows_domain(const struct cmd *cmd, const char *domain, struct err *why);
+
+/* Adds the domain, or the PCI address, that was meant, if one is similar. Returns the error's negative code. */
+int cmd_suggest_domain(const struct cmd *cmd, const char *domain, struct err *err);
+
+/* A --domain that the host does not know is mostly a typo, and an error. */
+int cmd_check_domain(const struct cmd *cmd, struct err *err);
+
 /* A --type that neither the configuration nor the host nor a lease has is mostly a typo, and an error. */
 int cmd_check_type(const struct cmd *cmd, struct err *err);
 

@@ -12,7 +12,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/status.h"
-#include "cli/domains.h"
 #include "host/libvirt_files.h"
 #include "host/mdevctl_files.h"
 #include "ops/gc.h"
@@ -142,7 +141,7 @@ static int gc(struct cmd *cmd, struct err *err)
 	pass.domain = cmd->call->domain;
 	pass.state = cmd->call->state;
 	pass.unused = cmd->call->unused;
-	if (domains_check(cmd, err) < 0 || cmd_check_type(cmd, err) < 0 || announce(&pass, err) < 0 ||
+	if (cmd_check_domain(cmd, err) < 0 || cmd_check_type(cmd, err) < 0 || announce(&pass, err) < 0 ||
 	    gc_run(&pass, err) < 0)
 		return -err->code;
 	if (gc_say_garbage(&pass, garbage))

@@ -4,7 +4,6 @@
 
 #include "base/auto.h"
 #include "cli/status.h"
-#include "cli/domains.h"
 #include "ops/gc.h"
 
 enum { NOTE_SIZE = REASON_SIZE + 64 };
@@ -61,8 +60,8 @@ static int run(struct cmd *cmd, struct err *err)
 	autoleases struct leases leases = { 0 };
 	struct err why = { 0 };
 
-	if (lease_list(&cmd->store, &leases, err) < 0 || domains_check(cmd, err) < 0 || cmd_check_type(cmd, err) < 0 ||
-	    cards_check_pgpu(cmd, &leases, err) < 0)
+	if (lease_list(&cmd->store, &leases, err) < 0 || cmd_check_domain(cmd, err) < 0 ||
+	    cmd_check_type(cmd, err) < 0 || cards_check_pgpu(cmd, &leases, err) < 0)
 		return -err->code;
 	if (leases.garbage)
 		out_warn("%d invalid file%s in /run/vgpu-lease/leases; run 'vgpu-lease gc' to set them aside",

@@ -14,7 +14,6 @@
 #include "base/ident.h"
 #include "base/mem.h"
 #include "cli/status.h"
-#include "cli/domains.h"
 #include "cli/show.h"
 #include "model/event.h"
 #include "state/lease_store.h"
@@ -257,10 +256,10 @@ static int find_object(struct cmd *cmd, const char *object, struct err *err)
 	case SHOW_DOMAIN:
 		break;
 	}
-	if (domains_know(cmd, object, &why))
+	if (cmd_knows_domain(cmd, object, &why))
 		return 0;
 	err_set(err, ENOENT, "%s: no events, and no such domain, vGPU or pGPU on this host", object);
-	return domains_suggest(cmd, object, err);
+	return cmd_suggest_domain(cmd, object, err);
 }
 
 /* No events since --since: an error if there are none before either, and the host does not know the object. */

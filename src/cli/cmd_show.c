@@ -12,7 +12,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "sys/sys.h"
-#include "cli/domains.h"
 #include "cli/show.h"
 #include "device/kernel.h"
 #include "domain/domxml.h"
@@ -297,9 +296,9 @@ static int find_leased(struct cmd *cmd, const char *word, struct err *err)
 	autoleases struct leases leases = { 0 };
 	struct err why;
 
-	if (!domains_know(cmd, word, &why)) {
+	if (!cmd_knows_domain(cmd, word, &why)) {
 		err_set(err, ENOENT, "%s: no such domain, vGPU or pGPU on this host", word);
-		return domains_suggest(cmd, word, err);
+		return cmd_suggest_domain(cmd, word, err);
 	}
 	if (lease_list(&cmd->store, &leases, err) < 0)
 		return -err->code;

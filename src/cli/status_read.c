@@ -11,7 +11,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/udev.h"
-#include "cli/domains.h"
 #include "survey/missing_cards.h"
 
 static struct card_row row_of_card(const struct cmd *cmd, const struct world *world, const struct inv_pgpu *card)
@@ -241,8 +240,8 @@ int status_read(struct status *status, struct cmd *cmd, struct err *err)
 	size_t kept = 0;
 
 	status->cmd = cmd;
-	if (cmd_survey(cmd, &status->world, err) < 0 || domains_check(cmd, err) < 0 || cmd_check_type(cmd, err) < 0 ||
-	    cards_find(cmd, &status->world, &status->rows, &status->nrows, err) < 0)
+	if (cmd_survey(cmd, &status->world, err) < 0 || cmd_check_domain(cmd, err) < 0 ||
+	    cmd_check_type(cmd, err) < 0 || cards_find(cmd, &status->world, &status->rows, &status->nrows, err) < 0)
 		return -err->code;
 	status->vgpus = mem_new(inv->ndevices + leases->n + 1, sizeof(*status->vgpus));
 	for (size_t i = 0; i < leases->n; i++)
