@@ -78,12 +78,9 @@ static const struct inv_type *choose(const struct inventory *inv, const struct p
 
 	if (!card->ready || !is_gpu(pci, card->address))
 		return NULL;
-	for (size_t i = 0; i < inv->ndevices; i++) {
-		const struct vgpu_ref *vgpu = &inv->devices[i].vgpu;
-
-		if (strcmp(vgpu->pgpu, card->address) == 0 && inventory_offer(card, vgpu->type))
-			return inventory_type_of(inv, vgpu);
-	}
+	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, card, d));)
+		if (inventory_offer(card, d->vgpu.type))
+			return inventory_type_of(inv, &d->vgpu);
 	for (size_t i = 0; i < card->noffers; i++)
 		if (!best || is_better(&card->offers[i], best))
 			best = &card->offers[i];

@@ -91,16 +91,13 @@ static void print_capacity(const struct report *report)
 }
 
 /* -1: the driver does not say it of one of the types. */
-static long long framebuffer_used_mib(const struct inventory *inv, const char *pgpu)
+static long long framebuffer_used_mib(const struct inventory *inv, const struct inv_pgpu *card)
 {
 	long long sum = 0;
 
-	for (size_t i = 0; i < inv->ndevices; i++) {
-		const struct inv_device *device = &inv->devices[i];
-		const struct inv_type *type = inventory_type_of(inv, &device->vgpu);
+	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, card, d));) {
+		const struct inv_type *type = inventory_type_of(inv, &d->vgpu);
 
-		if (strcmp(device->vgpu.pgpu, pgpu) != 0)
-			continue;
 		if (!type || type->framebuffer_mib < 0)
 			return -1;
 		sum += type->framebuffer_mib;
@@ -143,7 +140,7 @@ static void print_pgpus(const struct report *report)
 	print_missing(report);
 	family(report->to, "framebuffer_used_bytes", "gauge", "Framebuffer of all vGPUs on a pGPU.");
 	for (size_t g = 0; g < inv->npgpus; g++) {
-		long long mib = framebuffer_used_mib(inv, inv->pgpus[g]->address);
+		long long mib = framebuffer_used_mib(inv, inv->pgpus[g]);
 
 		if (mib >= 0)
 			sample(report->to, "framebuffer_used_bytes", mib << 20, "pgpu", inv->pgpus[g]->address, NULL);
