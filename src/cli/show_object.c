@@ -384,7 +384,7 @@ int show_object(struct cmd *cmd, bool is_vgpu, struct err *err)
 {
 	struct facts facts = { .cmd = cmd };
 	struct status *status = &facts.status;
-	struct json_out document, *json = cmd->call->json ? &document : NULL;
+	struct json_out document = { 0 }, *json = cmd->call->json ? &document : NULL;
 	int r = check_options(cmd, err);
 
 	if (!is_vgpu)
