@@ -208,7 +208,7 @@ static int check_config(const struct world *world, const struct inv_pgpu *card, 
 	const struct section *section = now ? now : then;
 	struct location at;
 
-	if (pool_serves(&world->inv, card, type))
+	if (pool_serves(card, type))
 		return 0;
 	if (!then)
 		return err_set(err, EPERM,
@@ -275,7 +275,7 @@ static int name_definitions(const struct world *world, const struct inv_pgpu *ca
 		const struct inv_parent *parent = inventory_parent(&world->inv, list[i].parent);
 
 		if (!parent || parent->card != card || !list[i].starts || strcmp(list[i].type, type) == 0 ||
-		    !pool_gives(&world->inv, parent, type) || libvirt_files_names(disk, list[i].uuid, NULL) ||
+		    !pool_gives(parent, type) || libvirt_files_names(disk, list[i].uuid, NULL) ||
 		    lease_find(&world->leases, list[i].uuid) ||
 		    (world->config->policy.nova && inventory_device(&world->inv, list[i].uuid)))
 			continue;

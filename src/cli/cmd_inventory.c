@@ -28,7 +28,7 @@ static int run(struct cmd *cmd, struct err *err)
 	json_out_close(rows.json);
 	json_out_array(rows.json, "pgpus");
 	for (const struct card_row *row = status.rows; row < status.rows + status.nrows; row++) {
-		if (type && !cards_serve(&status.world, row, type))
+		if (type && !cards_serve(row, type))
 			continue;
 		row_begin(&rows);
 		cards_fields(&rows, &status.world, row);

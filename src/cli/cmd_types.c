@@ -7,9 +7,9 @@
 #include "base/mem.h"
 #include "cli/status.h"
 
-static bool in_pool(const struct world *world, const struct inv_pgpu *card, const char *type)
+static bool in_pool(const struct inv_pgpu *card, const char *type)
 {
-	return card->pool.in_pool && pool_serves(&world->inv, card, type);
+	return card->pool.in_pool && pool_serves(card, type);
 }
 
 /* What one card makes of a type; false: it does not offer it. */
@@ -31,7 +31,7 @@ static struct capacity_count sum_of(const struct world *world, const char *type,
 	for (size_t g = 0; g < world->inv.npgpus; g++) {
 		const struct inv_pgpu *card = world->inv.pgpus[g];
 
-		if ((pool && !in_pool(world, card, type)) || !count_on(world, card, type, &count))
+		if ((pool && !in_pool(card, type)) || !count_on(world, card, type, &count))
 			continue;
 		sum.capacity += count.capacity;
 		sum.used += count.used;
@@ -74,11 +74,11 @@ static void print_makers(struct rows *rows, const struct world *world, const cha
 
 		if (!count_on(world, card, type, &count))
 			continue;
-		fprintf(to, "%s%s%s", comma, card->address, in_pool(world, card, type) ? "*" : "");
+		fprintf(to, "%s%s%s", comma, card->address, in_pool(card, type) ? "*" : "");
 		comma = ", ";
 		row_begin(&pgpus);
 		json_out_string(pgpus.json, "address", card->address);
-		json_out_bool(pgpus.json, "in_pool", in_pool(world, card, type));
+		json_out_bool(pgpus.json, "in_pool", in_pool(card, type));
 		row_count(&pgpus, &count);
 		row_end(&pgpus);
 	}

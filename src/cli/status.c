@@ -39,12 +39,12 @@ static const char *const short_reasons[] = {
 };
 
 /* The n-th type that a pGPU is configured for; NULL: there are no more. */
-static const struct inv_offer *configured(const struct status *status, const struct card_row *row, size_t n)
+static const struct inv_offer *configured(const struct card_row *row, size_t n)
 {
 	for (size_t i = 0; row->pgpu && row->in_pool && i < row->card.noffers; i++) {
 		const struct inv_offer *offer = &row->card.offers[i];
 
-		if (pool_serves(&status->world.inv, row->pgpu, offer->type->id) && n-- == 0)
+		if (pool_serves(row->pgpu, offer->type->id) && n-- == 0)
 			return offer;
 	}
 	return NULL;
@@ -117,7 +117,7 @@ static void print_bars(const struct status *status, const struct term *term, con
 
 	if (!row->pgpu)
 		return;
-	for (size_t i = 0; (offer = configured(status, row, i)) != NULL; i++)
+	for (size_t i = 0; (offer = configured(row, i)) != NULL; i++)
 		if ((int)strlen(offer->type->id) > width)
 			width = (int)strlen(offer->type->id);
 	mib = capacity_framebuffer(&status->world, row->pgpu);
@@ -129,7 +129,7 @@ static void print_bars(const struct status *status, const struct term *term, con
 		snprintf(text, sizeof(text), "%-*s  %.4g GiB in use", width, "framebuffer", mib.used / 1024.0);
 		say_under(term, margin, text);
 	}
-	for (size_t i = 0; (offer = configured(status, row, i)) != NULL; i++) {
+	for (size_t i = 0; (offer = configured(row, i)) != NULL; i++) {
 		capacity_count(&count, &status->world, row->pgpu, offer);
 		used = count.used + without_device(status, row, offer->type->id);
 		if (count.available)
@@ -250,7 +250,7 @@ static bool is_idle(const struct status *status, const struct card_row *row, cha
 	mib = capacity_framebuffer(&status->world, row->pgpu);
 	if (mib.used > 0)
 		return false;
-	for (size_t i = 0; (offer = configured(status, row, i)) != NULL; i++) {
+	for (size_t i = 0; (offer = configured(row, i)) != NULL; i++) {
 		const char *type = offer->type->id;
 
 		capacity_count(&count, &status->world, row->pgpu, offer);

@@ -51,7 +51,7 @@ size_t status_row(const struct status *status, const struct status_vgpu *v);
 size_t status_count(const struct status *status, size_t row);
 
 /* Is the pGPU configured for this type, ready or not? */
-bool cards_serve(const struct world *world, const struct card_row *row, const char *type);
+bool cards_serve(const struct card_row *row, const char *type);
 
 /*
  * A --pgpu that neither the host nor a lease has is mostly a typo, and an error; else the command line has it as leases

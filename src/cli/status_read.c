@@ -44,9 +44,9 @@ static struct card_row row_of_missing(const struct world *world, const struct mi
 	return row;
 }
 
-bool cards_serve(const struct world *world, const struct card_row *row, const char *type)
+bool cards_serve(const struct card_row *row, const char *type)
 {
-	return strcmp(type, row->type) == 0 || (row->pgpu && pool_serves(&world->inv, row->pgpu, type));
+	return strcmp(type, row->type) == 0 || (row->pgpu && pool_serves(row->pgpu, type));
 }
 
 /* Why there is no such pGPU, and the one with the most similar name. */
@@ -143,7 +143,7 @@ void cards_offers(struct rows *rows, const struct world *world, const struct car
 {
 	for (size_t i = 0; row->pgpu && i < row->card.noffers; i++) {
 		const struct inv_type *type = row->card.offers[i].type;
-		bool configured = pool_serves(&world->inv, row->pgpu, type->id);
+		bool configured = pool_serves(row->pgpu, type->id);
 		struct capacity_count count;
 
 		capacity_count(&count, world, row->pgpu, &row->card.offers[i]);
@@ -230,7 +230,7 @@ static bool is_shown(const struct status *status, size_t row)
 
 	if ((!call->domain && !call->state && !call->type) || status_count(status, row))
 		return true;
-	return !call->domain && !call->state && cards_serve(&status->world, &status->rows[row], call->type);
+	return !call->domain && !call->state && cards_serve(&status->rows[row], call->type);
 }
 
 int status_read(struct status *status, struct cmd *cmd, struct err *err)

@@ -59,6 +59,7 @@ enum claim { CLAIM_NONE, CLAIM_DEFAULT, CLAIM_MATCH, CLAIM_ADDRESS };
 
 /* What the configuration has a card for: see plan/pool.h, which fills it in. */
 struct pool_card {
+	const struct config *config;   /* by which it is configured; NULL: see pool_make() */
 	const struct section *section; /* the type that it serves, the first of several; NULL none */
 	const struct section *whole;   /* the type of its VFs that no section names, the first of several; NULL none */
 	enum claim claim;              /* how that section claims it */

@@ -43,7 +43,7 @@ static int is_vf(const struct hotplug *hp, const char *type, struct err *err)
 		for (size_t i = 0; i < hp->config->nsections; i++) {
 			const struct section *section = &hp->config->sections[i];
 
-			if (pool_serves(&inv, inv.pgpus[g], section->type) != section || !is_meant(&inv, section, type))
+			if (pool_serves(inv.pgpus[g], section->type) != section || !is_meant(&inv, section, type))
 				continue;
 			mdevs |= inv.pgpus[g]->framework == FW_MDEV;
 			vfs |= inv.pgpus[g]->framework != FW_MDEV;

@@ -90,7 +90,7 @@ static const struct section *at_odds(const struct inventory *inv, const char *pa
 {
 	const struct inv_parent *p = inventory_parent(inv, parent);
 
-	return !p || pool_serves(inv, p->card, type) ? NULL : p->card->pool.section;
+	return !p || pool_serves(p->card, type) ? NULL : p->card->pool.section;
 }
 
 /* The domain whose vGPU it is, by its lease or its XML, or a file that may be such a domain's; NULL: none. */

@@ -85,7 +85,7 @@ static void list_types(const struct inventory *inv, const struct inv_pgpu *card,
 	for (size_t i = 0; i < inv->config->nsections; i++) {
 		const struct section *section = &inv->config->sections[i];
 
-		if (pool_serves(inv, card, section->type) == section)
+		if (pool_serves(card, section->type) == section)
 			text_add(buf, size, "%s%s", *buf ? ", " : "", section->type);
 	}
 }

@@ -82,7 +82,7 @@ static int plan_on_card(struct start *s, const struct check *check, const struct
 	for (int p = 0; p < card->nparents && tried < VF_TRIES; p++) {
 		const struct inv_parent *vf = card->parents[p];
 
-		if (!is_free(check, vf, s->section->type) || !pool_gives(check->inv, vf, s->section->type))
+		if (!is_free(check, vf, s->section->type) || !pool_gives(vf, s->section->type))
 			continue;
 		tried++;
 		plan_start(s, vf, card->framework == FW_VF);
@@ -102,7 +102,7 @@ static void plan_on_vfs(struct start *s, const struct check *check)
 	for (size_t g = 0; g < inv->npgpus && !(tried && is_decided(s)); g++) {
 		const struct inv_pgpu *card = inv->pgpus[g];
 
-		if (card->framework != FW_MDEV && card->pool.in_pool && pool_serves(inv, card, s->section->type))
+		if (card->framework != FW_MDEV && card->pool.in_pool && pool_serves(card, s->section->type))
 			tried += plan_on_card(s, check, card);
 	}
 	if (tried)
@@ -139,7 +139,7 @@ static struct carried carried_by(const struct check *check, const struct section
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, card, d));) {
 		const struct inv_type *type = inventory_type_on(inv, card, d->vgpu.type);
 
-		if (pool_gives(inv, d->parent, d->vgpu.type) && (!asked || !type || !asked->slices == !type->slices))
+		if (pool_gives(d->parent, d->vgpu.type) && (!asked || !type || !asked->slices == !type->slices))
 			carried.own = true;
 		else
 			carried.foreign = true;
@@ -151,7 +151,7 @@ static struct carried carried_by(const struct check *check, const struct section
 		if (strcmp(vgpu->pgpu, card->address) != 0 || inventory_device(inv, vgpu->id))
 			continue;
 		carried.leased = true;
-		if (pool_serves(inv, card, vgpu->type))
+		if (pool_serves(card, vgpu->type))
 			carried.own = true;
 		else
 			carried.foreign = true;
@@ -174,7 +174,7 @@ static void report_refusal(struct check *check, const struct start *s)
 		const struct inv_pgpu *card = check->inv->pgpus[g];
 		struct carried carried;
 
-		if (!card->pool.in_pool || !pool_serves(check->inv, card, s->section->type))
+		if (!card->pool.in_pool || !pool_serves(card, s->section->type))
 			continue;
 		carried = carried_by(check, s->section, card);
 		leased |= carried.leased;

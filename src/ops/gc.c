@@ -133,7 +133,7 @@ static bool is_in_the_way(const struct gc *c, const struct vgpu_ref *vgpu)
 {
 	const struct inv_parent *parent = c->inv ? inventory_parent(c->inv, vgpu->parent) : NULL;
 
-	return strcmp(c->kept_type, vgpu->type) != 0 && (!parent || pool_gives(c->inv, parent, c->kept_type));
+	return strcmp(c->kept_type, vgpu->type) != 0 && (!parent || pool_gives(parent, c->kept_type));
 }
 
 /* Is the pass about this vGPU? */

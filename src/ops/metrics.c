@@ -74,7 +74,7 @@ static void print_counts(const struct report *report, enum number number, const 
 			const char *type = card->offers[i].type->id;
 			struct capacity_count count;
 
-			if (!pool_serves(&report->world->inv, card, type))
+			if (!pool_serves(card, type))
 				continue;
 			capacity_count(&count, report->world, card, &card->offers[i]);
 			const int numbers[] = { count.capacity, count.used, count.available };

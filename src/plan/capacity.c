@@ -226,7 +226,7 @@ static bool blocks_from_elsewhere(const struct asked *asked)
 	const struct inventory *inv = &asked->query->world->inv;
 
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, asked->card, d));)
-		if (strcmp(d->vgpu.type, asked->type->id) != 0 && !pool_gives(inv, d->parent, asked->type->id))
+		if (strcmp(d->vgpu.type, asked->type->id) != 0 && !pool_gives(d->parent, asked->type->id))
 			return true;
 	return false;
 }
@@ -302,8 +302,7 @@ static void bound_by_vfs(struct capacity *space, const struct capacity_vfs *vfs)
 static void judge(struct capacity *space, const struct load *load, const struct asked *asked, int capacity,
 		  const struct capacity_vfs *vfs)
 {
-	const struct world *world = asked->query->world;
-	const struct section *section = pool_serves(&world->inv, asked->card, asked->type->id);
+	const struct section *section = pool_serves(asked->card, asked->type->id);
 	const struct inv_pgpu *card = asked->card;
 	const struct inv_type *type = asked->type;
 	bool mixed = card->nvidia && *load->other && type->framebuffer_mib > 0;
@@ -379,10 +378,10 @@ void capacity_on(struct capacity *space, const struct capacity_query *query, con
 
 	*space = (struct capacity){ 0 };
 	/* First, as only the types that matter were read: a card's own type may not be among them. */
-	if (pooled->section && !pool_serves(&world->inv, card, type)) {
+	if (pooled->section && !pool_serves(card, type)) {
 		space->cause = CAUSE_OTHER_TYPE;
 		snprintf(space->reason, sizeof(space->reason), "configured for %s%s", pooled->section->type,
-			 pool_serves_more(&world->inv, card) ? " and other types" : "");
+			 pool_serves_more(card) ? " and other types" : "");
 		return;
 	}
 	if (!pooled->in_pool) {

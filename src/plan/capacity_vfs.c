@@ -16,12 +16,11 @@ static bool leased_parent(const struct leases *leases, const char *parent, const
 }
 
 /* Of a card outside the pool none is left out; for a type that the card does not serve any of the pool's counts. */
-static bool is_pooled(const struct world *world, const struct inv_parent *parent, const char *type)
+static bool is_pooled(const struct inv_parent *parent, const char *type)
 {
 	if (!parent->card->pool.in_pool)
 		return true;
-	return type && pool_serves(&world->inv, parent->card, type) ? pool_gives(&world->inv, parent, type)
-								    : pool_has_parent(parent);
+	return type && pool_serves(parent->card, type) ? pool_gives(parent, type) : pool_has_parent(parent);
 }
 
 static bool has_failed(const struct world *world, const char *parent)
@@ -86,7 +85,7 @@ static bool has_nobody(const struct capacity_query *query, const struct inv_pare
 {
 	const struct world *world = query->world;
 
-	return p->ndevices == 0 && !p->lost && !has_failed(world, p->name) && is_pooled(world, p, type) &&
+	return p->ndevices == 0 && !p->lost && !has_failed(world, p->name) && is_pooled(p, type) &&
 	       !leased_parent(&world->leases, p->name, query->id) && !leased_parent(query->promised, p->name, NULL) &&
 	       !request_excludes(world->request, p->name) && p->facts.opened != OPEN_YES;
 }
@@ -138,7 +137,7 @@ struct capacity_vfs capacity_vfs(const struct capacity_query *query, const struc
 		bool unit = is_unit(query, p, NULL);
 
 		vfs.units += unit;
-		vfs.all += unit && is_pooled(query->world, p, type);
+		vfs.all += unit && is_pooled(p, type);
 		if (!has_nobody(query, p, type))
 			continue;
 		if (!capacity_group_is_free(query, p, why)) {

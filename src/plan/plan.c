@@ -103,7 +103,7 @@ void plan_adopt(const struct planner *p, const struct inv_device *device)
 				  .framebuffer_mib = t ? t->framebuffer_mib : UNKNOWN };
 	snprintf(p->step->why, sizeof(p->step->why), "it exists");
 	if (card && p->world->config)
-		p->step->section = pool_serves(&p->world->inv, card, device->vgpu.type);
+		p->step->section = pool_serves(card, device->vgpu.type);
 }
 
 /* The later requests of this plan see what this one takes, in the place of what the domain had reserved for it. */
@@ -153,7 +153,6 @@ static bool refuse_untyped(struct planner *p)
 {
 	const struct world *world = p->world;
 	const struct vgpu_request *w = p->resolved->req;
-	bool served = false;
 	char list[1024];
 
 	plan_text_types(p, list, sizeof(list));
@@ -164,10 +163,7 @@ static bool refuse_untyped(struct planner *p)
 		return plan_refuse(
 			p,
 			"does not exist, and no type is enabled for this kind of hostdev; set enabled_mdev_types in [devices]");
-	for (size_t i = 0; i < world->config->nsections && !served; i++)
-		served = pool_stock(&world->inv, &world->config->sections[i], w->kind == REQUEST_MDEV, NULL) !=
-			 STOCK_NONE;
-	if (!served)
+	if (pool_best_stock(&world->inv, w->kind == REQUEST_MDEV, NULL) == STOCK_NONE)
 		return plan_refuse(
 			p,
 			"does not exist, and no pGPU of this host is configured for an enabled type (%s); see 'vgpu-lease check'",

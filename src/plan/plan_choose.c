@@ -70,7 +70,7 @@ static bool is_near(const struct resolved_request *resolved, const struct inv_pg
 bool plan_is_served(const struct planner *p, const struct inv_pgpu *card)
 {
 	for (int t = 0; t < p->resolved->ntypes; t++)
-		if (pool_serves(&p->world->inv, card, p->resolved->types[t]))
+		if (pool_serves(card, p->resolved->types[t]))
 			return true;
 	return p->resolved->ntypes == 0;
 }
@@ -87,7 +87,7 @@ static void add_verdict(const struct planner *p, const struct candidate *c)
 	v = &plan->verdicts[plan->nverdicts++];
 	v->req = p->req;
 	v->card = c->card;
-	v->elsewhere = !pool_serves(&p->world->inv, c->card, c->type) && plan_is_served(p, c->card);
+	v->elsewhere = !pool_serves(c->card, c->type) && plan_is_served(p, c->card);
 	v->cause = c->space.cause;
 	memcpy(v->reason, c->space.reason, sizeof(v->reason));
 	memcpy(v->fix, c->space.fix, sizeof(v->fix));
@@ -147,7 +147,7 @@ static bool find_removes(struct planner *p, const struct candidate *c)
 			}
 			memcpy(p->plan->removes[p->plan->nremoves++], d->vgpu.id, ID_SIZE);
 		} else if (!*one && gives_capacity(inv, card, d->vgpu.type, type) &&
-			   (c->space.parent || pool_gives(inv, d->parent, type)) && plan_may_go(world, d->vgpu.id)) {
+			   (c->space.parent || pool_gives(d->parent, type)) && plan_may_go(world, d->vgpu.id)) {
 			memcpy(one, d->vgpu.id, ID_SIZE);
 		}
 	}
@@ -173,7 +173,7 @@ static void fill_step(const struct planner *p, const struct candidate *c, const 
 				  .vgpu.framework = c->card->framework,
 				  .numa = c->card->numa,
 				  .framebuffer_mib = t ? t->framebuffer_mib : UNKNOWN,
-				  .section = pool_serves(&p->world->inv, c->card, c->type) };
+				  .section = pool_serves(c->card, c->type) };
 	/* A VF is called by its address, wherever the domain was before. */
 	snprintf(vgpu->id, sizeof(vgpu->id), "%.39s", vgpu->framework == FW_MDEV ? id : parent->name);
 	text_copy(vgpu->type, sizeof(vgpu->type), c->type);
@@ -193,11 +193,11 @@ struct search {
 };
 
 /* Is the one VF that may be chosen configured for the type? The reason where its card is, and it is not. */
-static bool gives_vf(const struct inventory *inv, const struct inv_parent *vf, const char *type, struct capacity *space)
+static bool gives_vf(const struct inv_parent *vf, const char *type, struct capacity *space)
 {
 	const struct section *its = pool_section_of(vf);
 
-	if (!its || !vf->card->pool.in_pool || !pool_serves(inv, vf->card, type) || pool_gives(inv, vf, type))
+	if (!its || !vf->card->pool.in_pool || !pool_serves(vf->card, type) || pool_gives(vf, type))
 		return true;
 	*space = (struct capacity){ .cause = CAUSE_OTHER_TYPE };
 	snprintf(space->reason, sizeof(space->reason), "%s is configured for %s", vf->name, its->type);
@@ -214,7 +214,7 @@ static bool find_capacity(const struct planner *p, struct candidate *c, const ch
 	if (p->only && p->only->card != c->card)
 		return false;
 	if (other_kind) {
-		if (!pool_serves(&p->world->inv, c->card, type))
+		if (!pool_serves(c->card, type))
 			return false;
 		c->space = (struct capacity){ .cause = CAUSE_UNSUITED };
 		if ((c->card->framework == FW_MDEV) != (p->resolved->req->kind == REQUEST_MDEV))
@@ -226,9 +226,9 @@ static bool find_capacity(const struct planner *p, struct candidate *c, const ch
 		c->space = (struct capacity){ .cause = CAUSE_OTHER_TYPE };
 		snprintf(c->space.reason, sizeof(c->space.reason), "%s is %s there", type,
 			 inventory_type_on(&p->world->inv, c->card, type)->name);
-		return pool_serves(&p->world->inv, c->card, type);
+		return pool_serves(c->card, type);
 	}
-	if (p->only && !gives_vf(&p->world->inv, p->only, type, &c->space))
+	if (p->only && !gives_vf(p->only, type, &c->space))
 		return true;
 	capacity_on(&c->space, &query, c->card, type);
 	if (c->space.has && p->only && c->space.parent != p->only) {
@@ -313,7 +313,7 @@ static const struct inv_parent *freed_vf(const struct planner *p, const char *ty
 		const struct inv_parent *parent = device ? device->parent
 							 : inventory_parent(&p->world->inv, p->plan->removes[i]);
 
-		if (parent && pool_gives(&p->world->inv, parent, type))
+		if (parent && pool_gives(parent, type))
 			return parent;
 	}
 	return NULL;

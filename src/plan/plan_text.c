@@ -17,10 +17,12 @@ enum { SHOWN_VFS = 6, SHOWN_CARDS = 8, LINE_BYTES = 800, MORE_BYTES = 20 };
 void plan_text_types(const struct planner *p, char *buf, size_t size)
 {
 	const struct config *config = p->world->config;
+	bool mdev = p->resolved->req->kind == REQUEST_MDEV;
+	enum stock best = pool_best_stock(&p->world->inv, mdev, NULL);
 
 	buf[0] = '\0';
 	for (size_t i = 0; i < config->nsections; i++)
-		if (pool_has_type(&p->world->inv, &config->sections[i], p->resolved->req->kind == REQUEST_MDEV, NULL))
+		if (pool_has_type(&p->world->inv, &config->sections[i], mdev, NULL, best))
 			text_add(buf, size, "%s%s", *buf ? ", " : "", config->sections[i].type);
 }
 
@@ -65,6 +67,8 @@ static void add_other_types(const struct planner *p, char *buf, size_t size)
 {
 	const struct resolved_request *resolved = p->resolved;
 	const struct config *config = p->world->config;
+	bool mdev = resolved->req->kind == REQUEST_MDEV;
+	enum stock best = pool_best_stock(&p->world->inv, mdev, NULL);
 	size_t n = 0;
 
 	/* Nova writes the definition anew at each start: what is written in it is gone. */
@@ -72,7 +76,7 @@ static void add_other_types(const struct planner *p, char *buf, size_t size)
 		return;
 	for (size_t i = 0; i < config->nsections; i++)
 		if (!plan_type_fits(resolved, config->sections[i].type) &&
-		    pool_has_type(&p->world->inv, &config->sections[i], resolved->req->kind == REQUEST_MDEV, NULL))
+		    pool_has_type(&p->world->inv, &config->sections[i], mdev, NULL, best))
 			text_add(buf, size, "%stype='%s'", n++ ? " or " : "; or write ", config->sections[i].type);
 	if (n)
 		text_add(buf, size, " in its <vgpu:device>");
@@ -229,7 +233,7 @@ static bool has_capacity(const struct planner *p, const struct capacity_query *q
 static bool is_given(const struct planner *p, const struct inv_parent *vf)
 {
 	for (int t = 0; t < p->resolved->ntypes; t++)
-		if (pool_gives(&p->world->inv, vf, p->resolved->types[t]))
+		if (pool_gives(vf, p->resolved->types[t]))
 			return true;
 	return p->resolved->ntypes == 0;
 }

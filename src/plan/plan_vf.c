@@ -140,7 +140,7 @@ static void keep(const struct planner *p, const struct lease *own, const struct 
 				  .vgpu = own->vgpu,
 				  .numa = own->numa,
 				  .framebuffer_mib = own->framebuffer_mib,
-				  .section = pool_serves(&p->world->inv, vf->card, own->vgpu.type),
+				  .section = pool_serves(vf->card, own->vgpu.type),
 				  .why = "the domain's already" };
 }
 

@@ -20,16 +20,16 @@
 void pool_make(struct inventory *inv, const struct config *config);
 
 /* The section by which a pGPU serves this type, whether it is ready for that or not; NULL: it does not. */
-const struct section *pool_serves(const struct inventory *inv, const struct inv_pgpu *card, const char *type);
+const struct section *pool_serves(const struct inv_pgpu *card, const char *type);
 
 /* Can it serve more than one type? */
-bool pool_serves_more(const struct inventory *inv, const struct inv_pgpu *card);
+bool pool_serves_more(const struct inv_pgpu *card);
 
 /* The type of this parent, the first of several; NULL none. */
 const struct section *pool_section_of(const struct inv_parent *parent);
 
 /* Does this parent of a pGPU provide this type, as far as the configuration goes? */
-bool pool_gives(const struct inventory *inv, const struct inv_parent *parent, const char *type);
+bool pool_gives(const struct inv_parent *parent, const char *type);
 
 /*
  * What the pool has to make a section's type from, of the cards for mdevs or of those for VFs; `parent`: on this one
@@ -46,9 +46,10 @@ enum stock pool_stock(const struct inventory *inv, const struct section *section
 size_t pool_types(const struct inventory *inv, bool mdev, const struct inv_parent *parent,
 		  const struct section **first);
 
-/* Is this section's type one of those that pool_types() counts? */
+/* What the readiest types have, and is this section's one of those that pool_types() counts by that? */
+enum stock pool_best_stock(const struct inventory *inv, bool mdev, const struct inv_parent *parent);
 bool pool_has_type(const struct inventory *inv, const struct section *section, bool mdev,
-		   const struct inv_parent *parent);
+		   const struct inv_parent *parent, enum stock best);
 
 /* Does this parent of its pGPU belong to the pool? */
 bool pool_has_parent(const struct inv_parent *parent);

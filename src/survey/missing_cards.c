@@ -118,7 +118,7 @@ static void add_idle(struct found *found, const struct section *section)
 	if (!config_takes_rest(section))
 		return;
 	for (size_t g = 0; g < found->inv->npgpus; g++)
-		if (pool_serves(found->inv, found->inv->pgpus[g], section->type))
+		if (pool_serves(found->inv->pgpus[g], section->type))
 			return;
 	for (size_t d = 0; d < found->ndevices; d++)
 		if (is_gpu_for(&found->devices[d], section->type) &&

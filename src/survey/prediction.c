@@ -10,11 +10,10 @@
 #include "base/text.h"
 
 /* The first of the types that it may have which the card serves; NULL: none. */
-static const char *served(const struct inventory *inv, const struct inv_pgpu *card,
-			  const struct resolved_request *resolved)
+static const char *served(const struct inv_pgpu *card, const struct resolved_request *resolved)
 {
 	for (int t = 0; card->pool.in_pool && t < resolved->ntypes; t++)
-		if (pool_serves(inv, card, resolved->types[t]))
+		if (pool_serves(card, resolved->types[t]))
 			return resolved->types[t];
 	return NULL;
 }
@@ -37,7 +36,7 @@ bool prediction_facts(struct migration_facts *facts, const struct world *survey,
 	if (resolved->ntypes == 0 && pool_types(&survey->inv, req->kind == REQUEST_MDEV, NULL, &pooled) == 1)
 		resolved->ntypes = text_copy(resolved->types[0], TYPE_SIZE, pooled->type);
 	for (size_t g = 0; g < survey->inv.npgpus; g++) {
-		const char *type = served(&survey->inv, survey->inv.pgpus[g], resolved);
+		const char *type = served(survey->inv.pgpus[g], resolved);
 		struct migration_facts here;
 
 		if (!type)

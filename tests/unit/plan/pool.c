@@ -55,7 +55,7 @@ static size_t add_vf(const struct setup *w, const struct inv_parent *vf, char *b
 	if (!pool_has_parent(vf))
 		return 0;
 	for (size_t i = 0; i < w->config.nsections; i++) {
-		if (!pool_gives(&w->inv, vf, w->sections[i].type))
+		if (!pool_gives(vf, w->sections[i].type))
 			continue;
 		if (*before == '=')
 			text_add(buf, size, ",%s", vf->name);
