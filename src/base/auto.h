@@ -9,9 +9,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/mem.h"
+
 static inline void auto_free(void *p)
 {
-	free(*(void **)p);
+	mem_free(*(void **)p);
 }
 
 static inline void auto_close(const int *fd)

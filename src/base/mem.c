@@ -2,12 +2,26 @@
 /* Memory, or the end of the program. */
 #include "base/mem.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static int exit_status = 1;
 static void (*last_word)(void);
+
+struct arena {
+	size_t size, used; /* of `blocks` */
+	_Alignas(max_align_t) char blocks[];
+};
+
+struct block {
+	size_t size;
+	_Alignas(max_align_t) char mem[];
+};
+
+static struct arena *in_use;
 
 void mem_last_word(void (*word)(void))
 {
@@ -36,19 +50,89 @@ void *mem_check(void *p)
 	return p;
 }
 
+struct arena *mem_arena(size_t size)
+{
+	struct arena *arena = mmap(NULL, sizeof(*arena) + size, PROT_READ | PROT_WRITE,
+				   MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (arena == MAP_FAILED)
+		mem_out();
+	arena->size = size;
+	return arena;
+}
+
+void mem_arena_end(struct arena *arena)
+{
+	if (arena)
+		munmap(arena, sizeof(*arena) + arena->size);
+}
+
+struct arena *mem_use(struct arena *arena)
+{
+	struct arena *before = in_use;
+
+	in_use = arena;
+	return before;
+}
+
+static size_t block_size(size_t size)
+{
+	return sizeof(struct block) + (size + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
+}
+
+void *mem_take(struct arena *arena, size_t size)
+{
+	struct block *block = (struct block *)(arena->blocks + arena->used);
+
+	if (size > arena->size || block_size(size) > arena->size - arena->used)
+		mem_out();
+	arena->used += block_size(size);
+	block->size = size;
+	return block->mem;
+}
+
+static struct block *block_of(const void *p)
+{
+	const char *at = p;
+
+	return in_use && at > in_use->blocks && at < in_use->blocks + in_use->size
+		       ? (struct block *)(uintptr_t)(at - offsetof(struct block, mem))
+		       : NULL;
+}
+
+void mem_free(void *p)
+{
+	/* What is of the arena ends with it. */
+	if (!block_of(p))
+		free(p);
+}
+
 void *mem_alloc(size_t size)
 {
-	return mem_check(malloc(size));
+	return in_use ? mem_take(in_use, size) : mem_check(malloc(size));
 }
 
 void *mem_new(size_t n, size_t size)
 {
-	return mem_check(calloc(n, size));
+	size_t all;
+
+	if (!in_use)
+		return mem_check(calloc(n, size));
+	return __builtin_mul_overflow(n, size, &all) ? mem_check(NULL) : mem_take(in_use, all);
 }
 
 void *mem_resize(void *list, size_t n, size_t size)
 {
-	return mem_check(reallocarray(list, n, size));
+	const struct block *old = block_of(list);
+	size_t all;
+	void *p;
+
+	if (!in_use)
+		return mem_check(reallocarray(list, n, size));
+	p = __builtin_mul_overflow(n, size, &all) ? mem_check(NULL) : mem_take(in_use, all);
+	if (old)
+		memcpy(p, list, old->size < all ? old->size : all);
+	return p;
 }
 
 void *mem_add(void *list, size_t *n, size_t size)
@@ -62,22 +146,33 @@ void *mem_add(void *list, size_t *n, size_t size)
 	return memset(items + (*n)++ * size, 0, size);
 }
 
-char *mem_strdup(const char *s)
-{
-	return mem_check(strdup(s));
-}
-
 char *mem_strndup(const char *s, size_t n)
 {
-	return mem_check(strndup(s, n));
+	size_t len = strnlen(s, n);
+	char *copy = mem_alloc(len + 1);
+
+	copy[len] = '\0';
+	return memcpy(copy, s, len);
+}
+
+char *mem_strdup(const char *s)
+{
+	return mem_strndup(s, strlen(s));
 }
 
 char *mem_vformat(const char *fmt, va_list ap)
 {
+	va_list again;
 	char *text;
+	int len;
 
-	if (vasprintf(&text, fmt, ap) < 0)
+	va_copy(again, ap);
+	len = vsnprintf(NULL, 0, fmt, again);
+	va_end(again);
+	if (len < 0)
 		mem_out();
+	text = mem_alloc((size_t)len + 1);
+	vsnprintf(text, (size_t)len + 1, fmt, ap);
 	return text;
 }
 

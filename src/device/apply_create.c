@@ -23,7 +23,7 @@ struct creation {
 	const char *params;
 	const struct mdev_attr *attrs; /* of its definition */
 	size_t nattrs;
-	bool written; /* the write has begun */
+	bool *written; /* shared: the write has begun */
 };
 
 /* The kernel's count decides. */
@@ -41,11 +41,11 @@ static int check_capacity(void *arg, struct err *err)
 static int create_device(void *arg, struct err *err)
 {
 	struct creation *creation = arg;
-	int r = timed_child_look(check_capacity, creation, creation->host->root, BOUNDED_ANSWER_MS, err);
+	int r = timed_child_look(check_capacity, creation, NULL, creation->host->root, BOUNDED_ANSWER_MS, err);
 
 	if (r < 0)
 		return r;
-	creation->written = true;
+	*creation->written = true;
 	r = kernel_create(creation->host, creation->vgpu, err);
 	/* The driver's own answer, which is there: nothing hangs. */
 	return r == -ETIMEDOUT ? err_recode(err, EIO) : r;
@@ -110,9 +110,15 @@ static int look_again(const struct creation *creation, struct err *err)
 
 static int write_create(const struct apply *apply, struct creation *creation, int64_t end, struct err *err)
 {
-	int r = timed_child_run(create_device, creation, creation->host->root, apply->lock, left_ms(end), err);
+	struct arena *arena = mem_arena(64);
+	bool written;
+	int r;
 
-	if (r == -ETIMEDOUT && !creation->written) {
+	creation->written = mem_take(arena, sizeof(*creation->written));
+	r = timed_child_run(create_device, creation, creation->host->root, apply->lock, left_ms(end), err);
+	written = *creation->written;
+	mem_arena_end(arena);
+	if (r == -ETIMEDOUT && !written) {
 		/* The child ends when its read does: it needs no lock any more. */
 		sys_unlock(apply->lock);
 		return create_no_answer(err);

@@ -54,7 +54,7 @@ static long current_type(const struct host *host, const struct vgpu_ref *vgpu)
 /* The list of this very VF, read anew: what its siblings got a moment ago changes it. */
 static int variant_available(const struct host *host, const struct vgpu_ref *vgpu, struct err *err)
 {
-	autofree char *text = mem_alloc(TYPELIST_TEXT_MAX);
+	char text[TYPELIST_TEXT_MAX];
 	struct typelist list = { 0 };
 	char path[KPATH_SIZE];
 	ssize_t n;

@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "host/inventory.h"
+#include "sys/timed_child.h"
 
 struct inv_reader {
 	struct inventory *inv;
@@ -50,9 +51,10 @@ void inv_silent(struct inv_pgpu *pgpu);
 
 /*
  * Runs the work, which opens and closes the reader by itself, as timed_child_look() does, and once more without each
- * card that does not answer. Where it fails the inventory is empty.
+ * card that does not answer. `size`: of the structure that the reader is the beginning of; what the work has left in
+ * it, and what that points to, lives as long as the inventory, which is empty where it fails.
  */
-int inv_bounded(int (*work)(void *arg, struct err *err), struct inv_reader *reader, struct err *err);
+int inv_bounded(timed_child_work *work, struct inv_reader *reader, size_t size, struct err *err);
 
 int inv_open(struct inv_reader *reader, struct err *err);
 void inv_close(struct inv_reader *reader);

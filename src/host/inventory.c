@@ -14,7 +14,7 @@
 #include "sys/sys.h"
 #include "sys/timed_child.h"
 
-enum { LOOK_MS = 2 * BOUNDED_ANSWER_MS, LEAST_MS = 20 };
+enum { LOOK_MS = 2 * BOUNDED_ANSWER_MS, LEAST_MS = 20, ARENA_SIZE = 64 << 20 };
 
 const char *const inv_no_types[1] = { NULL };
 
@@ -114,18 +114,28 @@ static int read_all(void *arg, struct err *err)
 	return r;
 }
 
-int inv_bounded(int (*work)(void *arg, struct err *err), struct inv_reader *reader, struct err *err)
+int inv_bounded(timed_child_work *work, struct inv_reader *reader, size_t size, struct err *err)
 {
+	struct inventory *inv = reader->inv;
 	int left = LOOK_MS, r;
 
 	/* Each driver that does not answer costs half of what is left; with the next try it is not asked. */
 	do {
+		struct arena *arena = mem_arena(ARENA_SIZE);
+		struct inv_reader *shared = memcpy(mem_take(arena, size), reader, size);
+
 		left /= 2;
-		memset(reader->inv, 0, sizeof(*reader->inv));
-		reader->inv->frameworks = reader->query->frameworks;
-		r = timed_child_look(work, reader, reader->host->root, left > LEAST_MS ? left : LEAST_MS, err);
-		if (r < 0)
-			inventory_free(reader->inv);
+		shared->inv = mem_take(arena, sizeof(*inv));
+		shared->inv->frameworks = reader->query->frameworks;
+		r = timed_child_look(work, shared, arena, reader->host->root, left > LEAST_MS ? left : LEAST_MS, err);
+		if (r == 0) {
+			*inv = *shared->inv;
+			inv->arena = arena;
+			memcpy(reader, shared, size);
+			reader->inv = inv;
+		} else {
+			mem_arena_end(arena);
+		}
 	} while (r == -ETIMEDOUT);
 	return r;
 }
@@ -143,31 +153,19 @@ static void name_pgpus(struct inventory *inv)
 int inventory_read(struct inventory *inv, const struct host *host, const struct inv_query *query, struct err *err)
 {
 	struct inv_reader reader = { .inv = inv, .host = host, .query = query, .types = query->types };
-	int r = inv_bounded(read_all, &reader, err);
+	int r;
 
+	*inv = (struct inventory){ .frameworks = query->frameworks };
+	r = inv_bounded(read_all, &reader, sizeof(reader), err);
 	if (r == 0)
 		name_pgpus(inv);
 	return r;
 }
 
-static void free_items(void *list, size_t n)
-{
-	void **items = list;
-
-	while (n-- > 0)
-		free(items[n]);
-	free(items);
-}
-
 void inventory_free(struct inventory *inv)
 {
-	for (size_t i = 0; i < inv->npgpus; i++)
-		free(inv->pgpus[i]->offers);
-	free_items(inv->pgpus, inv->npgpus);
-	free_items(inv->parents, inv->nparents);
-	free_items(inv->types, inv->ntypes);
-	free(inv->devices);
-	memset(inv, 0, sizeof(*inv));
+	mem_arena_end(inv->arena);
+	*inv = (struct inventory){ 0 };
 }
 
 static int by_device_id(const void *key, const void *device)

@@ -144,6 +144,7 @@ struct inventory {
 	char nvidia_driver[64];      /* version; "" */
 	const struct config *config; /* that its cards are configured by: see pool_make(); NULL none */
 	unsigned int frameworks;     /* that were read: INV_... */
+	struct arena *arena;         /* that it lies in: no list of it grows any more */
 };
 
 /* What of the host matters. */

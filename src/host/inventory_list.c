@@ -67,7 +67,7 @@ static void collect(struct names *names, const char *card, int dir, bool other_m
 		else if (!known)
 			add(names, FW_MDEV, ids.id[i], text);
 	}
-	free(ids.id);
+	mem_free(ids.id);
 }
 
 /* The reader comes first: it stands for the whole. */
@@ -91,7 +91,6 @@ static int collect_all(void *arg, struct err *err)
 	struct inv_reader *reader = &listing->reader;
 	const struct inventory *inv = reader->inv;
 
-	listing->names.n = 0;
 	if (inv_open(reader, err) < 0 || inv_read_parents(reader, err) < 0) {
 		inv_close(reader);
 		return -err->code;
@@ -115,10 +114,11 @@ static int collect_mdev(struct names *names, const struct host *host, struct err
 	static const struct inv_query query = { .frameworks = INV_MDEV, .types = none };
 	struct inventory inv = { 0 };
 	struct listing listing = { .reader = { .inv = &inv, .host = host, .query = &query, .types = none } };
-	int r = inv_bounded(collect_all, &listing.reader, err);
+	int r = inv_bounded(collect_all, &listing.reader, sizeof(listing), err);
 
+	for (size_t i = 0; r == 0 && i < listing.names.n; i++)
+		inv_append(&names->list, &names->n, &listing.names.list[i], sizeof(*names->list));
 	inventory_free(&inv);
-	*names = listing.names;
 	return r;
 }
 
@@ -147,7 +147,7 @@ int inventory_names(const struct host *host, unsigned int frameworks, struct inv
 	if (r == 0 && frameworks & INV_VARIANT)
 		r = collect_variant(&names, host, err);
 	if (r < 0)
-		free(names.list);
+		mem_free(names.list);
 	else if (names.n)
 		qsort(names.list, names.n, sizeof(*names.list), inv_by_number);
 	*out = r == 0 ? names.list : NULL;

@@ -204,7 +204,7 @@ void inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct inv_
 	if (!reader->types && inv_list_types(&ids, asked->dir, &err) == 0)
 		for (size_t i = 0; i < ids.n; i++)
 			add_offer(reader->inv, pgpu, asked, ids.id[i]);
-	free(ids.id);
+	mem_free(ids.id);
 }
 
 bool inv_is_free_vf(const struct inv_parent *parent)
@@ -228,7 +228,7 @@ static void explain_no_types(struct inv_pgpu *pgpu, int dir)
 	struct inv_ids ids;
 	bool none = inv_list_types(&ids, dir, &err) < 0 || ids.n == 0;
 
-	free(ids.id);
+	mem_free(ids.id);
 	if (none && pgpu->nvidia)
 		inv_not_ready(
 			pgpu,

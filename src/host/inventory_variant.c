@@ -116,7 +116,7 @@ static void read_card(struct inv_reader *reader, struct names *names, const char
 		read_vf(inv, pgpu, card, n, vf);
 	}
 	if (inv->nparents == had)
-		free(inv->pgpus[--inv->npgpus]);
+		mem_free(inv->pgpus[--inv->npgpus]);
 	else
 		inv_read_card(pgpu, card);
 }
@@ -137,7 +137,7 @@ static int read_driver(struct inv_reader *reader, struct err *err)
 		if (card >= 0)
 			read_card(reader, &names, name->pci, card);
 	}
-	free(names.list);
+	mem_free(names.list);
 	return r;
 }
 
@@ -179,7 +179,7 @@ static void add_type(struct inventory *inv, const struct inv_pgpu *pgpu, int num
 static void read_list(struct inv_reader *reader, struct inv_pgpu *pgpu, struct typelist *list)
 {
 	const struct inv_parent *vf = NULL;
-	autofree char *text = mem_alloc(TYPELIST_TEXT_MAX);
+	char text[TYPELIST_TEXT_MAX];
 	char path[128];
 	ssize_t n;
 

@@ -132,8 +132,8 @@ static void read_card(struct inv_reader *reader, const char *address, int dir, s
 		name = query->vf_name(query->arg, card, 0);
 	if (!name) {
 		while (inv->nparents > had)
-			free(inv->parents[--inv->nparents]);
-		free(inv->pgpus[--inv->npgpus]);
+			mem_free(inv->parents[--inv->nparents]);
+		mem_free(inv->pgpus[--inv->npgpus]);
 		return;
 	}
 	if (!grouped)

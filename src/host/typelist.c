@@ -69,7 +69,7 @@ void typelist_parse(struct typelist *list, char *text)
 
 void typelist_free(struct typelist *list)
 {
-	free(list->items);
+	mem_free(list->items);
 	*list = (struct typelist){ 0 };
 }
 
@@ -116,7 +116,7 @@ void typelist_key(char key[TYPELIST_KEY_SIZE], const char *vendor, const char *d
 
 void typelist_recall(struct typelist *list, const struct host *host, const char *key)
 {
-	autofree char *text = mem_alloc(TYPELIST_TEXT_MAX);
+	char text[TYPELIST_TEXT_MAX];
 	char path[64 + TYPELIST_KEY_SIZE];
 
 	snprintf(path, sizeof(path), "var/lib/vgpu-lease/types/%s", key);

@@ -1,28 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A child that shares our memory costs a tenth of a fork, and what it finds need not be carried over.
+ * What a driver may never answer, with a bound on the wait for it.
  *
- * A thread that hangs in the kernel cannot be left: its process could not end. So a thread only lends its thread-local
- * storage to the child, as vfork(2) does, and is suspended meanwhile; the kernel lets such a thread be killed.
- *
- * The sharing is safe because the child is left only in the middle of a call that can hang, by a compare-and-swap of
- * `step`, and ends without touching anything when that call returns. The buffer of the call is the child's own.
+ * The child is left only in the middle of a call that can hang, by a compare-and-swap of `step`, and ends when that
+ * call returns: so a write that is said to hang is the last thing that the child does.
  */
 #include "sys/timed_child.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <malloc.h>
+#include <poll.h>
 #include <pthread.h>
-#include <sched.h>
-#include <semaphore.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,63 +25,79 @@
 #include "base/text.h"
 #include "sys/sys.h"
 
-/* Under valgrind a child that shares memory is a plain fork: there the work is a plain call, without a bound. */
-#ifdef HAVE_VALGRIND_VALGRIND_H
-#include <valgrind/valgrind.h>
-#else
-#define RUNNING_ON_VALGRIND 0
-#endif
+enum { STEP_MS = 10, LEFT = -1 };
 
-enum { CHILD_STACK = 160 * 1024, THREAD_STACK = 64 * 1024, STEP_MS = 10, LEFT = -1 };
-
-/* Allocated as a mapping: a page that is not used costs nothing, so what every child uses stands together. */
+/* Shared with the child. */
 struct job {
-	_Alignas(16) char stack[CHILD_STACK];
-	int (*work)(void *arg, struct err *err);
-	void *arg;
-	int keep[2];
-	sigset_t mask;
-	cpu_set_t cpus;        /* the child's, once it runs; none: it was started on any */
 	atomic_bool looks;     /* the bound is for each read, else for all of it */
 	atomic_int wait_ms;    /* the bound */
 	atomic_llong asked_ms; /* since when it counts */
+	atomic_llong met_ms;   /* of a look: since when it asks this device, for which it has twice the bound */
 	atomic_int step;       /* odd: in a call that can hang; even: at work; LEFT: nobody waits any more */
 	char who[PARENT_SIZE]; /* whose answer it waits for */
-	_Atomic pid_t pid;     /* of the child */
-	atomic_int users;      /* the last one frees it */
 	int result;            /* 1 until the work is done */
-	sem_t done;
-	size_t nsilent;
 	struct err err;
-	struct timed_child_silent silent[TIMED_CHILD_SILENT_MAX]; /* whose last answer was late: not asked */
 };
 
-/* The child's, which has the thread's storage. */
-static _Thread_local struct job *current;
+static struct job *current; /* the child's */
+
+/* Of this process: the children that were left, and the devices that do not answer. */
+static struct {
+	pthread_mutex_t lock;
+	pid_t left[TIMED_CHILD_SILENT_MAX];
+	size_t nleft;
+	struct timed_child_silent silent[TIMED_CHILD_SILENT_MAX];
+	size_t nsilent;
+} all = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 bool timed_child_is_this(void)
 {
 	return current;
 }
 
-#ifdef __SANITIZE_ADDRESS__
-/* LeakSanitizer stops all threads, and waits for ever for one that lends its storage to a call that hangs. */
-static atomic_bool has_left;
-__attribute__((visibility("default"))) int __lsan_is_turned_off(void);
-int __lsan_is_turned_off(void)
+/* With the lock held. */
+static void forget_ended(void)
 {
-	return has_left;
-}
-#else
-static bool has_left;
-#endif
+	size_t left = 0, silent = 0;
 
-static void put(struct job *job)
+	for (size_t i = 0; i < all.nleft; i++)
+		if (waitpid(all.left[i], NULL, WNOHANG) == 0)
+			all.left[left++] = all.left[i];
+	all.nleft = left;
+	for (size_t i = 0; i < all.nsilent; i++)
+		if (sys_process_lives(all.silent[i].pid, all.silent[i].start))
+			all.silent[silent++] = all.silent[i];
+	all.nsilent = silent;
+}
+
+size_t timed_child_silents(struct timed_child_silent *out, size_t max)
 {
-	if (atomic_fetch_sub(&job->users, 1) != 1)
-		return;
-	sem_destroy(&job->done);
-	free(job);
+	size_t n;
+
+	pthread_mutex_lock(&all.lock);
+	forget_ended();
+	n = all.nsilent < max ? all.nsilent : max;
+	memcpy(out, all.silent, n * sizeof(*out));
+	pthread_mutex_unlock(&all.lock);
+	return n;
+}
+
+/* With the lock held, or in the child, which has no other thread. */
+static bool is_silent(const char *who)
+{
+	for (size_t i = 0; i < all.nsilent; i++)
+		if (strcmp(all.silent[i].who, who) == 0)
+			return true;
+	return false;
+}
+
+void timed_child_add_silent(const struct timed_child_silent *s)
+{
+	pthread_mutex_lock(&all.lock);
+	forget_ended();
+	if (!is_silent(s->who) && all.nsilent < TIMED_CHILD_SILENT_MAX)
+		all.silent[all.nsilent++] = *s;
+	pthread_mutex_unlock(&all.lock);
 }
 
 /* libvirt reads our stdout and stderr to their end: whoever keeps them open keeps libvirt waiting. */
@@ -116,225 +126,149 @@ static void close_but(int a, int b)
 	close_range((unsigned)from, UINT_MAX, 0);
 }
 
-static int child(void *arg)
+/* Forks under the lock, so that the child finds the list whole. */
+static pid_t fork_child(void)
 {
-	struct job *job = arg;
+	pid_t pid;
 
-	atomic_store(&job->pid, getpid());
-	/* Whatever keeps the processor that it was started on does not keep the child. */
-	if (CPU_COUNT(&job->cpus))
-		sched_setaffinity(0, sizeof(job->cpus), &job->cpus);
-	drop_standard();
-	close_but(job->keep[0], job->keep[1]);
-	current = job;
-	sigprocmask(SIG_SETMASK, &job->mask, NULL);
-	job->result = job->work(job->arg, &job->err);
-	/* Release the lock first: the parent may test it as soon as `done` is posted. */
-	if (job->keep[1] >= 0)
-		close(job->keep[1]);
-	sem_post(&job->done);
-	_exit(0);
+	pthread_mutex_lock(&all.lock);
+	forget_ended();
+	pid = fork();
+	pthread_mutex_unlock(&all.lock);
+	return pid;
 }
 
-static void *lend(void *arg)
+/* In how many milliseconds its time is up; a look may begin meanwhile, whose bound is a shorter one. */
+static int left_ms(const struct job *job)
 {
-	struct job *job = arg;
-	pid_t pid = clone(child, job->stack + sizeof(job->stack), CLONE_VM | CLONE_VFORK | SIGCHLD, job);
-	int status = 0;
+	int64_t now = sys_now_ms(), wait_ms = job->wait_ms, left = job->asked_ms + wait_ms - now;
+	int64_t met = job->met_ms + 2 * wait_ms - now;
 
-	current = NULL;
-	if (pid < 0)
-		job->result = err_sys(&job->err, errno, "clone");
-	else
-		waitpid(pid, &status, 0);
-	if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_FAILURE)
-		mem_out();
-	/* Killed in the middle of its work: nobody knows what state that is in. */
-	if (job->result == 1)
-		job->result = err_set(&job->err, EINTR, "the process that accesses sysfs was killed");
-	/* A child that ended by itself has said so; of one that was killed that is not known. Twice does no harm. */
-	if (pid < 0 || job->result < 0 || !WIFEXITED(status))
-		sem_post(&job->done);
-	put(job);
-	return NULL;
+	if (job->looks && met < left)
+		left = met;
+	return left > BOUNDED_ANSWER_MS ? BOUNDED_ANSWER_MS : (int)left;
 }
 
-static int start(struct job *job, struct err *err)
+/* If its time is up in a call that can hang, it is alone from now on. */
+static bool leave(struct job *job, pid_t pid)
 {
-	static atomic_flag begun = ATOMIC_FLAG_INIT;
-	pthread_attr_t attr;
-	sigset_t all;
-	pthread_t thread;
-	int r;
-
-	/* A heap of its own for each thread would cost more than the thread. */
-	if (!atomic_flag_test_and_set(&begun))
-		mallopt(M_ARENA_MAX, 1);
-	sigfillset(&all);
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attr, THREAD_STACK);
-	pthread_sigmask(SIG_SETMASK, &all, &job->mask);
-	r = pthread_create(&thread, &attr, lend, job);
-	pthread_sigmask(SIG_SETMASK, &job->mask, NULL);
-	pthread_attr_destroy(&attr);
-	return r ? err_sys(err, r, "thread") : 0;
-}
-
-/* Waits so long for the end of the work. */
-static bool wait_done(struct job *job, int64_t ms)
-{
-	struct timespec until;
-
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += (time_t)(ms / 1000);
-	until.tv_nsec += (long)(ms % 1000) * 1000000;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_sec++;
-		until.tv_nsec -= 1000000000;
-	}
-	while (sem_clockwait(&job->done, CLOCK_MONOTONIC, &until) < 0)
-		if (errno != EINTR)
-			return false;
-	return true;
-}
-
-/* A look may have begun meanwhile, whose bound is a shorter one. */
-static int64_t look_again_ms(int64_t left)
-{
-	if (left <= 0)
-		return STEP_MS;
-	return left < BOUNDED_ANSWER_MS ? left : BOUNDED_ANSWER_MS;
-}
-
-/* If its time is up in a call that can hang, it is alone from now on; else *again_ms says when to look again. */
-static bool leave(struct job *job, int64_t *again_ms)
-{
+	struct timed_child_silent s = { .pid = pid, .start = sys_process_start(pid), .since_ms = job->asked_ms };
 	int step = atomic_load(&job->step);
-	int64_t asked_ms = atomic_load(&job->asked_ms), left = asked_ms + job->wait_ms - sys_now_ms();
-	struct timed_child_silent s;
 
-	*again_ms = look_again_ms(left);
-	if (left > 0 || step % 2 == 0)
+	if (left_ms(job) > 0 || step % 2 == 0 || !atomic_compare_exchange_strong(&job->step, &step, LEFT))
 		return false;
-	s = (struct timed_child_silent){ .pid = atomic_load(&job->pid), .since_ms = asked_ms };
-	s.start = sys_process_start(s.pid);
 	memcpy(s.who, job->who, sizeof(s.who));
-	if (!atomic_compare_exchange_strong(&job->step, &step, LEFT))
-		return false;
 	if (job->looks)
 		timed_child_add_silent(&s);
-	has_left = true;
+	pthread_mutex_lock(&all.lock);
+	if (all.nleft < TIMED_CHILD_SILENT_MAX)
+		all.left[all.nleft++] = pid;
+	pthread_mutex_unlock(&all.lock);
 	return true;
 }
 
-static struct job *job_new(int (*work)(void *arg, struct err *err), void *arg, int root, int wait_ms)
+/* 1: it has ended; 0: it was left. */
+static int wait_for(struct job *job, pid_t pid)
 {
-	struct job *job = mem_alloc(sizeof(*job));
+	autoclose int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct pollfd end = { .fd = fd, .events = POLLIN };
+	int status;
 
-	memset(&job->work, 0, offsetof(struct job, err) - offsetof(struct job, work));
-	job->work = work;
-	job->arg = arg;
-	job->keep[0] = root;
-	job->keep[1] = -1;
-	job->wait_ms = wait_ms;
-	job->result = 1;
-	atomic_store(&job->asked_ms, sys_now_ms());
-	atomic_store(&job->users, 2);
-	job->nsilent = timed_child_silents(job->silent, TIMED_CHILD_SILENT_MAX);
-	sem_init(&job->done, 0, 0);
-	return job;
+	do {
+		int left = left_ms(job);
+
+		if (poll(&end, 1, left > 0 ? left : STEP_MS) <= 0)
+			continue;
+		waitpid(pid, &status, 0);
+		if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_FAILURE)
+			mem_out();
+		return 1;
+	} while (!leave(job, pid));
+	return 0;
 }
 
-/*
- * The thread and the child are started on the caller's processor, where each of these turns is a switch: to wake
- * another one that sleeps takes longer, in a virtual machine, than most of what the child does. The caller itself stays
- * free, as a driver that spins keeps the processor. False: not allowed.
- */
-static bool stay_here(cpu_set_t *before)
+static int run(struct job *job, timed_child_work *work, void *arg, struct arena *arena, const int keep[2],
+	       struct err *err)
 {
-	cpu_set_t here;
+	pid_t pid = fork_child();
 
-	CPU_ZERO(&here);
-	CPU_SET((size_t)sched_getcpu(), &here);
-	return sched_getaffinity(0, sizeof(*before), before) == 0 && sched_setaffinity(0, sizeof(here), &here) == 0;
+	if (pid < 0)
+		return err_sys(err, errno, "fork");
+	if (pid == 0) {
+		drop_standard();
+		close_but(keep[0], keep[1]);
+		current = job;
+		mem_use(arena);
+		job->result = work(arg, &job->err);
+		_exit(EXIT_SUCCESS);
+	}
+	if (wait_for(job, pid) == 0) {
+		if (job->looks)
+			return err_set(err, ETIMEDOUT, "%s: its driver does not answer", job->who);
+		return err_set(err, ETIMEDOUT, "the kernel did not answer within %g s",
+			       (job->wait_ms + 50 - (job->wait_ms + 50) % 100) / 1000.0);
+	}
+	/* Killed in the middle of its work: nobody knows what state that is in. */
+	if (job->result == 1)
+		return err_set(err, EINTR, "the process that accesses sysfs was killed");
+	if (job->result < 0)
+		*err = job->err;
+	return job->result;
 }
 
-/* Takes the job. */
-static int run(struct job *job, struct err *err)
+static int start(bool looks, timed_child_work *work, void *arg, struct arena *arena, const int keep[2], int wait_ms,
+		 struct err *err)
 {
-	int64_t next_ms = look_again_ms(job->wait_ms);
-	cpu_set_t before;
-	bool stays = stay_here(&before);
+	struct arena *own = mem_arena(2 * sizeof(struct job));
+	struct job *job = mem_take(own, sizeof(*job));
 	int r;
 
-	if (stays)
-		job->cpus = before;
-	r = start(job, err);
-	if (stays)
-		sched_setaffinity(0, sizeof(before), &before);
-	if (r < 0)
-		put(job);
-	while (r == 0 && !wait_done(job, next_ms)) {
-		if (!leave(job, &next_ms))
-			continue;
-		if (job->looks)
-			r = err_set(err, ETIMEDOUT, "%s: its driver does not answer", job->who);
-		else
-			r = err_set(err, ETIMEDOUT, "the kernel did not answer within %g s",
-				    (job->wait_ms + 50 - (job->wait_ms + 50) % 100) / 1000.0);
-	}
-	if (r == 0 && (r = job->result) < 0)
-		*err = job->err;
-	put(job);
+	job->looks = looks;
+	job->wait_ms = wait_ms;
+	job->asked_ms = job->met_ms = sys_now_ms();
+	job->result = 1;
+	r = run(job, work, arg, arena, keep, err);
+	mem_arena_end(own);
 	return r;
 }
 
-int timed_child_run(int (*work)(void *arg, struct err *err), void *arg, int root, int lock_fd, int wait_ms,
-		    struct err *err)
+int timed_child_run(timed_child_work *work, void *arg, int root, int lock, int wait_ms, struct err *err)
 {
-	struct job *job;
-
-	if (RUNNING_ON_VALGRIND)
-		return work(arg, err);
-	job = job_new(work, arg, root, wait_ms);
-	job->keep[1] = lock_fd;
-	return run(job, err);
+	return start(false, work, arg, NULL, (const int[2]){ root, lock }, wait_ms, err);
 }
 
 /* Part of work that writes: the bound is that of a look meanwhile, whose time does not count as the write's. */
-static int look_within(struct job *job, int (*work)(void *arg, struct err *err), void *arg, int wait_ms,
-		       struct err *err)
+static int look_within(struct job *job, timed_child_work *work, void *arg, int wait_ms, struct err *err)
 {
-	int64_t asked_ms = atomic_load(&job->asked_ms), start = sys_now_ms();
+	int64_t asked_ms = job->asked_ms, begun_ms = sys_now_ms();
 	int all_ms = atomic_exchange(&job->wait_ms, wait_ms), r;
 
-	atomic_store(&job->looks, true);
+	job->looks = true;
 	r = work(arg, err);
-	atomic_store(&job->looks, false);
-	atomic_store(&job->asked_ms, asked_ms + sys_now_ms() - start);
-	atomic_store(&job->wait_ms, all_ms);
+	job->looks = false;
+	job->asked_ms = asked_ms + sys_now_ms() - begun_ms;
+	job->wait_ms = all_ms;
 	return r;
 }
 
-int timed_child_look(int (*work)(void *arg, struct err *err), void *arg, int root, int wait_ms, struct err *err)
+int timed_child_look(timed_child_work *work, void *arg, struct arena *arena, int root, int wait_ms, struct err *err)
 {
-	struct job *job;
+	struct arena *before;
+	int r;
 
-	if (RUNNING_ON_VALGRIND || (current && current->looks))
-		return work(arg, err);
-	if (current)
-		return look_within(current, work, arg, wait_ms, err);
-	job = job_new(work, arg, root, wait_ms);
-	job->looks = true;
-	return run(job, err);
+	if (!current)
+		return start(true, work, arg, arena, (const int[2]){ root, -1 }, wait_ms, err);
+	before = mem_use(arena);
+	r = current->looks ? work(arg, err) : look_within(current, work, arg, wait_ms, err);
+	mem_use(before);
+	return r;
 }
 
-/* Around a call that can hang. Nothing is touched any more once nobody waits. */
+/* Around a call that can hang. Nothing is done any more once nobody waits. */
 static void begin_call(struct job *job)
 {
 	if (job->looks)
-		atomic_store(&job->asked_ms, sys_now_ms());
+		job->asked_ms = sys_now_ms();
 	atomic_fetch_add(&job->step, 1);
 }
 
@@ -343,47 +277,44 @@ static void end_call(struct job *job)
 	int step = atomic_load(&job->step);
 
 	if (step == LEFT || !atomic_compare_exchange_strong(&job->step, &step, step + 1))
-		_exit(0);
-}
-
-static ssize_t read_or_probe(int dir, const char *path, char *buf, size_t size)
-{
-	return buf ? sys_read(dir, path, buf, size) : sys_probe(dir, path);
+		_exit(EXIT_SUCCESS);
 }
 
 static ssize_t ask(struct job *job, const char *who, int dir, const char *path, char *buf, size_t size)
 {
 	ssize_t r;
 
-	for (size_t i = 0; i < job->nsilent; i++)
-		if (strcmp(job->silent[i].who, who) == 0)
-			return -ETIMEDOUT;
-	text_copy(job->who, sizeof(job->who), who);
+	if (is_silent(who))
+		return -ETIMEDOUT;
+	if (strcmp(job->who, who) != 0) {
+		text_copy(job->who, sizeof(job->who), who);
+		job->met_ms = sys_now_ms();
+	}
 	begin_call(job);
-	r = read_or_probe(dir, path, buf, size);
+	r = buf ? sys_read(dir, path, buf, size) : sys_probe(dir, path);
 	end_call(job);
 	return r;
 }
 
 int timed_child_poke(int dir, const char *path, const char *data, size_t len)
 {
-	struct job *job = current;
 	int r;
 
-	if (!job)
-		return sys_poke(dir, path, data, len);
-	begin_call(job);
+	if (current)
+		begin_call(current);
 	r = sys_poke(dir, path, data, len);
-	end_call(job);
+	if (current)
+		end_call(current);
 	return r;
 }
 
-/* One read by itself. It owns all that the read writes to: who asked may have gone. */
+/* One read by itself. */
 struct single {
+	const char *who, *path;
 	int dir;
 	size_t size;
 	ssize_t r;
-	char who[PARENT_SIZE], path[PATH_MAX], text[];
+	char text[];
 };
 
 static int read_single(void *arg, struct err *err)
@@ -391,35 +322,27 @@ static int read_single(void *arg, struct err *err)
 	struct single *single = arg;
 
 	(void)err;
-	single->r = timed_child_read(single->who, single->dir, single->path, single->size ? single->text : NULL,
-				     single->size);
+	single->r = ask(current, single->who, single->dir, single->path, single->size ? single->text : NULL,
+			single->size);
 	return 0;
 }
 
 ssize_t timed_child_read(const char *who, int dir, const char *path, char *buf, size_t size)
 {
+	struct arena *arena;
 	struct single *single;
 	struct err err;
 	ssize_t r;
 
-	if (RUNNING_ON_VALGRIND)
-		return read_or_probe(dir, path, buf, size);
 	if (current)
 		return ask(current, who, dir, path, buf, size);
-	single = mem_alloc(sizeof(*single) + size);
-	single->dir = dir;
-	single->size = size;
-	if (!text_copy(single->who, sizeof(single->who), who) || !text_copy(single->path, sizeof(single->path), path)) {
-		free(single);
-		return -ENAMETOOLONG;
-	}
-	r = timed_child_look(read_single, single, dir, BOUNDED_ANSWER_MS, &err);
-	/* The read that hangs will write here. */
-	if (r == -ETIMEDOUT)
-		return r;
+	arena = mem_arena(2 * sizeof(*single) + size + 64);
+	single = mem_take(arena, sizeof(*single) + size);
+	*single = (struct single){ .who = who, .path = path, .dir = dir, .size = size };
+	r = timed_child_look(read_single, single, NULL, dir, BOUNDED_ANSWER_MS, &err);
 	if (r == 0 && (r = single->r) >= 0 && buf)
 		memcpy(buf, single->text, (size_t)r + 1);
-	free(single);
+	mem_arena_end(arena);
 	return r;
 }
 

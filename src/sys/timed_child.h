@@ -2,10 +2,11 @@
 /*
  * What a driver may never answer, with a bound on the wait for it.
  *
- * A child that shares our memory does the work. If the time is up it is left to itself in the middle of the call that
- * hangs: whatever it has found so far is there, and when the call returns, the child ends without touching anything.
- * It has none of our standard descriptors, so libvirt does not wait for it, and no others but those it is given: the
- * child of a write keeps the lock that protects the write until the kernel lets it go.
+ * A child does the work. What it finds is its parent's where it lies in memory that the two share (base/mem.h: an
+ * arena). If the time is up the child is left to itself in the middle of the call that hangs, and never killed; when
+ * that call returns, it ends, and touches nothing any more. It has none of our standard descriptors, so libvirt does
+ * not wait for it, and no others but those it is given: the child of a write keeps the lock that protects the write
+ * until the kernel lets it go.
  *
  * The calls that can hang are timed_child_read() and timed_child_poke(); the child is left nowhere else. As long as a
  * read hangs, nobody in this process asks the same device again.
@@ -19,40 +20,41 @@
 
 #include "base/err.h"
 #include "base/ident.h"
+#include "base/mem.h"
 
 enum {
 	BOUNDED_ANSWER_MS = 1000, /* a driver in working order has answered by then */
 	TIMED_CHILD_SILENT_MAX = 64,
 };
 
-/*
- * Runs work(arg, err), which writes, with `wait_ms` for all of it; it keeps only the descriptors `root` and `lock` (-1:
- * none). -ETIMEDOUT: the write goes on without us; -EINTR: the child was killed, and its write has ended one way or the
- * other: the caller checks the outcome. The descriptor behind `lock` may be closed at once: the child has its own copy,
- * closed when the work ends.
- */
-int timed_child_run(int (*work)(void *arg, struct err *err), void *arg, int root, int lock, int wait_ms,
-		    struct err *err);
+/* What the child does. Its error is its parent's; all else that is to be so it writes to shared memory. */
+typedef int timed_child_work(void *arg, struct err *err);
 
 /*
- * Runs work(arg, err), which reads, with `wait_ms` for each read; it keeps only the descriptor `root`. -ETIMEDOUT: a
- * read hangs, and the work ended in the middle of it: its variables are lost. Within such work it is a plain call.
- * Within work that writes it bounds the reads of a part of it; if one hangs, timed_child_run() gives -ETIMEDOUT, too,
- * and the rest of the work is not done.
+ * Runs work that writes, with `wait_ms` for all of it; it keeps only the descriptors `root` and `lock` (-1: none).
+ * -ETIMEDOUT: the write goes on without us; -EINTR: the child was killed, and its write has ended one way or the other:
+ * the caller checks the outcome. The descriptor behind `lock` may be closed at once: the child has its own copy.
  */
-int timed_child_look(int (*work)(void *arg, struct err *err), void *arg, int root, int wait_ms, struct err *err);
+int timed_child_run(timed_child_work *work, void *arg, int root, int lock, int wait_ms, struct err *err);
+
+/*
+ * Runs work that reads, with `wait_ms` for each read and twice that for those of one device in a row; it keeps only the
+ * descriptor `root`, and what it allocates is of `arena` (NULL: its own, and lost). -ETIMEDOUT: a read hangs, and the
+ * work ended in the middle of it. Within such work it is a plain call. Within work that writes it bounds the reads of a
+ * part of it; if one hangs, timed_child_run() gives -ETIMEDOUT, too, and the rest of the work is not done.
+ */
+int timed_child_look(timed_child_work *work, void *arg, struct arena *arena, int root, int wait_ms, struct err *err);
 
 /* Is this the child, in its work? Without memory it ends with EXIT_FAILURE, and its parent with it. */
 bool timed_child_is_this(void);
 
 /*
  * sys_read() of an attribute that the driver of `who` answers; -ETIMEDOUT if it does not, or has not answered another
- * read yet. Within timed_child_look() and timed_child_run() `buf` must be the work's own: its stack, or memory that it
- * allocated. `buf` NULL, `size` 0: sys_probe(), of what a link leads to.
+ * read yet. `buf` NULL, `size` 0: sys_probe(), of what a link leads to.
  */
 ssize_t timed_child_read(const char *who, int dir, const char *path, char *buf, size_t size);
 
-/* sys_poke() within timed_child_run(). `data` must be the work's own. */
+/* sys_poke() within timed_child_run(). */
 int timed_child_poke(int dir, const char *path, const char *data, size_t len);
 
 /*

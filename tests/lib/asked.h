@@ -10,15 +10,28 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "sys/sys.h"
 #include "sys/timed_child.h"
 
-static struct {
+struct asked {
 	const struct host *host; /* whose store it is */
 	int reads, locked;       /* so many, and of those under the store's lock */
 	bool silent;             /* the driver does not answer */
 	void (*then)(void);      /* called after each, in the process that reads */
-} asked;
+};
+
+/* Shared with the children that read: to be called before them. */
+static inline struct asked *asked_by_all(void)
+{
+	static struct asked *all;
+
+	if (!all)
+		all = mem_take(mem_arena(2 * sizeof(*all)), sizeof(*all));
+	return all;
+}
+
+#define asked (*asked_by_all())
 
 static inline bool asked_under_lock(void)
 {

@@ -189,6 +189,24 @@ void host_day_start(struct host_day *host, const char *model, enum strategy stra
 	pool_make(&host->inv, &host->config);
 }
 
+/* It was not read from a host, so that it lies in no arena. */
+static void free_inventory(struct inventory *inv)
+{
+	for (size_t i = 0; i < inv->npgpus; i++) {
+		free(inv->pgpus[i]->parents);
+		free(inv->pgpus[i]->offers);
+		free(inv->pgpus[i]);
+	}
+	for (size_t i = 0; i < inv->nparents; i++)
+		free(inv->parents[i]);
+	for (size_t i = 0; i < inv->ntypes; i++)
+		free(inv->types[i]);
+	free(inv->pgpus);
+	free(inv->parents);
+	free(inv->types);
+	free(inv->devices);
+}
+
 void host_day_end(struct host_day *host)
 {
 	for (int i = 0; i < host->kernel.ngpus; i++)
@@ -197,9 +215,7 @@ void host_day_end(struct host_day *host)
 	if (host->leases.n || host->inv.ndevices || host->used_mib)
 		broken(host, "leases are left when all domains have gone");
 	config_free(&host->config);
-	for (size_t i = 0; i < host->inv.npgpus; i++)
-		free(host->inv.pgpus[i]->parents);
-	inventory_free(&host->inv);
+	free_inventory(&host->inv);
 	free(host->leases.list);
 	sim_kernel_free(&host->kernel);
 }

@@ -318,10 +318,8 @@ int __wrap_sys_poke(int dir, const char *path, const char *data, size_t len)
 	return r;
 }
 
-int __wrap_timed_child_run(int (*work)(void *arg, struct err *err), void *arg, int root, int lock, int wait_ms,
-			   struct err *err);
-int __wrap_timed_child_run(int (*work)(void *arg, struct err *err), void *arg, int root, int lock, int wait_ms,
-			   struct err *err)
+int __wrap_timed_child_run(timed_child_work *work, void *arg, int root, int lock, int wait_ms, struct err *err);
+int __wrap_timed_child_run(timed_child_work *work, void *arg, int root, int lock, int wait_ms, struct err *err)
 {
 	int r, late = fake->nlate;
 
@@ -337,11 +335,17 @@ int __wrap_timed_child_run(int (*work)(void *arg, struct err *err), void *arg, i
 }
 
 /* The made-up kernel answers every read. */
-int __wrap_timed_child_look(int (*work)(void *arg, struct err *err), void *arg, int keep, int wait_ms, struct err *err);
-int __wrap_timed_child_look(int (*work)(void *arg, struct err *err), void *arg, int keep, int wait_ms, struct err *err)
+int __wrap_timed_child_look(timed_child_work *work, void *arg, struct arena *arena, int keep, int wait_ms,
+			    struct err *err);
+int __wrap_timed_child_look(timed_child_work *work, void *arg, struct arena *arena, int keep, int wait_ms,
+			    struct err *err)
 {
+	struct arena *before = mem_use(arena);
+	int r = work(arg, err);
+
 	(void)keep, (void)wait_ms;
-	return work(arg, err);
+	mem_use(before);
+	return r;
 }
 
 ssize_t __wrap_timed_child_read(const char *who, int dir, const char *path, char *buf, size_t size);

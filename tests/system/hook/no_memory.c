@@ -4,33 +4,29 @@
  * the project's own allocations: all go through base/mem.
  */
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t n, size_t size);
 void *__real_reallocarray(void *p, size_t n, size_t size);
-char *__real_strdup(const char *s);
-char *__real_strndup(const char *s, size_t n);
-int __real_vasprintf(char **text, const char *fmt, va_list ap);
+void *__real_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset);
 FILE *__real_fopencookie(void *cookie, const char *mode, cookie_io_functions_t functions);
 
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t n, size_t size);
 void *__wrap_reallocarray(void *p, size_t n, size_t size);
-char *__wrap_strdup(const char *s);
-char *__wrap_strndup(const char *s, size_t n);
-int __wrap_vasprintf(char **text, const char *fmt, va_list ap);
+void *__wrap_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset);
 FILE *__wrap_fopencookie(void *cookie, const char *mode, cookie_io_functions_t functions);
 
 /* Is there none for this one? */
 static bool fails(void)
 {
-	static atomic_int count; /* shared with a timed child */
+	static atomic_int count;
 	const char *at = getenv("NO_MEMORY_AT"), *seen = getenv("NO_MEMORY_SEEN");
 
 	if (!at || !seen || atomic_fetch_add(&count, 1) + 1 != atoi(at))
@@ -54,19 +50,9 @@ void *__wrap_reallocarray(void *p, size_t n, size_t size)
 	return fails() ? NULL : __real_reallocarray(p, n, size);
 }
 
-char *__wrap_strdup(const char *s)
+void *__wrap_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset)
 {
-	return fails() ? NULL : __real_strdup(s);
-}
-
-char *__wrap_strndup(const char *s, size_t n)
-{
-	return fails() ? NULL : __real_strndup(s, n);
-}
-
-int __wrap_vasprintf(char **text, const char *fmt, va_list ap)
-{
-	return fails() ? -1 : __real_vasprintf(text, fmt, ap);
+	return fails() ? MAP_FAILED : __real_mmap(at, size, protection, flags, fd, offset);
 }
 
 FILE *__wrap_fopencookie(void *cookie, const char *mode, cookie_io_functions_t functions)

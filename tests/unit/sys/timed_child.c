@@ -10,12 +10,7 @@
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-
-#ifdef HAVE_VALGRIND_VALGRIND_H
-#include <valgrind/valgrind.h>
-#else
-#define RUNNING_ON_VALGRIND 0
-#endif
+#include <sys/wait.h>
 
 #include "lib/tap.h"
 #include "lib/tree.h"
@@ -23,6 +18,7 @@
 enum { SHORT_MS = 100, LONG_MS = 5000, TRIES = 500, TRY_MS = 10 };
 
 static struct tree tree;
+static struct arena *shared;
 
 struct work {
 	int lock;                /* a descriptor to look for */
@@ -32,6 +28,12 @@ struct work {
 	bool kept, stdin_is_null, after, looked;
 	char text[16];
 };
+
+/* Where the child's work is its parent's to see. */
+static struct work *share(struct work work)
+{
+	return memcpy(mem_take(shared, sizeof(work)), &work, sizeof(work));
+}
 
 static int find(void *arg, struct err *err)
 {
@@ -59,12 +61,12 @@ static int die(void *arg, struct err *err)
 	return kill(getpid(), SIGKILL);
 }
 
-/* The kernel ends the process at its next close(2): that of the lock, once the work is done. */
+/* The kernel kills the process at its end, once the work is done. */
 static int die_afterwards(void *arg, struct err *err)
 {
 	static struct sock_filter filter[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_close, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_exit_group, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
@@ -79,7 +81,7 @@ static int die_afterwards(void *arg, struct err *err)
 
 static int nest(void *arg, struct err *err)
 {
-	return timed_child_look(find, arg, tree.host.root, SHORT_MS, err);
+	return timed_child_look(find, arg, NULL, tree.host.root, SHORT_MS, err);
 }
 
 /* A read that is answered, and then calls that are not. */
@@ -138,54 +140,76 @@ static int open_pipe(void)
 
 static void answered(void)
 {
-	struct work w = { .lock = open_lock() };
+	struct work *w = share((struct work){ .lock = open_lock() });
 	struct err err = { 0 };
 	int other = open_lock();
 
-	ok(timed_child_run(find, &w, tree.host.root, w.lock, LONG_MS, &err) == 0, "work that writes is done");
-	is(w.text, "42", "and what it found is there");
+	ok(timed_child_run(find, w, tree.host.root, w->lock, LONG_MS, &err) == 0, "work that writes is done");
+	is(w->text, "42", "and what it found is there");
 	ok(timed_child_run(fail, NULL, tree.host.root, -1, LONG_MS, &err) == -ENOSPC, "its error is ours");
 	is(err.text, "card: full", "with its text");
-	ok(timed_child_look(fail, NULL, tree.host.root, LONG_MS, &err) == -ENOSPC, "also that of a look");
-	ok(timed_child_look(nest, &w, tree.host.root, LONG_MS, &err) == 0, "a look within a look is a plain call");
-	if (RUNNING_ON_VALGRIND)
-		return;
-	ok(w.stdin_is_null, "it has none of our standard descriptors");
-	ok(!w.kept, "a look has no lock");
-	ok(timed_child_run(find, &w, tree.host.root, w.lock, LONG_MS, &err) == 0 && w.kept, "a write has its lock");
-	w.lock = other;
-	timed_child_run(find, &w, tree.host.root, open_lock(), LONG_MS, &err);
-	ok(!w.kept, "and no other");
+	ok(timed_child_look(fail, NULL, NULL, tree.host.root, LONG_MS, &err) == -ENOSPC, "also that of a look");
+	ok(timed_child_look(nest, w, NULL, tree.host.root, LONG_MS, &err) == 0, "a look within a look is a plain call");
+	ok(w->stdin_is_null, "it has none of our standard descriptors");
+	ok(!w->kept, "a look has no lock");
+	ok(timed_child_run(find, w, tree.host.root, w->lock, LONG_MS, &err) == 0 && w->kept, "a write has its lock");
+	w->lock = other;
+	timed_child_run(find, w, tree.host.root, open_lock(), LONG_MS, &err);
+	ok(!w->kept, "and no other");
 	ok(timed_child_run(die, NULL, tree.host.root, -1, LONG_MS, &err) == -EINTR, "one that is killed is told of");
-	ok(timed_child_look(die, NULL, tree.host.root, LONG_MS, &err) == -EINTR, "so is a look");
-	w.after = false;
+	ok(timed_child_look(die, NULL, NULL, tree.host.root, LONG_MS, &err) == -EINTR, "so is a look");
+	w->after = false;
 	alarm(60);
-	ok(timed_child_run(die_afterwards, &w, tree.host.root, open_lock(), LONG_MS, &err) == 0 && w.after,
+	ok(timed_child_run(die_afterwards, w, tree.host.root, open_lock(), LONG_MS, &err) == 0 && w->after,
 	   "one that is killed when its work is done keeps nobody waiting");
 	alarm(0);
 }
 
-static int count_processors(void *arg, struct err *err)
+static int build(void *arg, struct err *err)
 {
-	cpu_set_t set;
+	char **names = NULL;
+	size_t n = 0;
 
 	(void)err;
-	*(int *)arg = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 0;
+	for (int i = 0; i < 1000; i++)
+		*(char **)mem_add(&names, &n, sizeof(*names)) = mem_format("name %d", i);
+	mem_free(names[0]);
+	*(char ***)arg = names;
 	return 0;
 }
 
-static void is_free(void)
+/* Of a process of its own: the status that it ends with. */
+static int fill(void)
 {
-	int n = 0;
-	cpu_set_t before, after;
+	struct arena *arena = mem_arena(1024);
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		mem_use(arena);
+		for (int i = 0; i < 1024; i++)
+			mem_strdup("one more");
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	mem_arena_end(arena);
+	return WEXITSTATUS(status);
+}
+
+static void in_memory(void)
+{
+	struct arena *arena = mem_arena(1 << 20);
+	char ***names = mem_take(arena, sizeof(*names)), *heap;
 	struct err err = { 0 };
 
-	ok(sched_getaffinity(0, sizeof(before), &before) == 0, "our processors are known");
-	ok(timed_child_look(count_processors, &n, tree.host.root, LONG_MS, &err) == 0,
-	   "work that counts its own is done");
-	ok(n == CPU_COUNT(&before), "it has as many: what keeps one of them does not keep it");
-	ok(sched_getaffinity(0, sizeof(after), &after) == 0 && CPU_EQUAL(&before, &after),
-	   "ours are the same as before");
+	ok(timed_child_look(build, names, arena, tree.host.root, LONG_MS, &err) == 0,
+	   "a look builds a list in an arena");
+	is((*names)[999], "name 999", "and its parent has it");
+	heap = mem_strdup("ours");
+	is(heap, "ours", "whose own memory is another");
+	mem_free(heap);
+	mem_arena_end(arena);
+	ok(fill() == EXIT_FAILURE, "where an arena is full the program ends as without memory");
 }
 
 /* The child runs only on an otherwise idle CPU from here on. */
@@ -223,33 +247,33 @@ static void a_write_is_done(void)
 
 static void a_write_hangs(void)
 {
-	struct work w = { .lock = open_lock(), .calls = 1 };
+	struct work *w = share((struct work){ .lock = open_lock(), .calls = 1 });
 	struct err err = { 0 };
 	int pipe;
 
-	flock(w.lock, LOCK_EX);
-	ok(timed_child_run(hang, &w, tree.host.root, w.lock, SHORT_MS, &err) == -ETIMEDOUT,
+	flock(w->lock, LOCK_EX);
+	ok(timed_child_run(hang, w, tree.host.root, w->lock, SHORT_MS, &err) == -ETIMEDOUT,
 	   "a write that hangs is left: %s", err.text);
-	is(w.text, "42", "what was done before it is there");
-	close(w.lock);
+	is(w->text, "42", "what was done before it is there");
+	close(w->lock);
 	ok(!lock_is_free(), "it keeps its lock, though we let go of it");
 	ok(falls_silent(0), "nobody is said not to answer reads");
 	pipe = open_pipe();
 	ok(becomes_free(), "until it returns");
-	ok(!w.after, "and it touches nothing then");
+	ok(!w->after, "and it touches nothing then");
 	close(pipe);
 }
 
 static void a_read_hangs(void)
 {
-	struct work w = { .lock = -1, .calls = 1 };
+	struct work *w = share((struct work){ .lock = -1, .calls = 1 });
 	struct timed_child_silent silent[4];
 	struct err err = { 0 };
 	char text[16];
 	int pipe;
 
-	ok(timed_child_look(hang, &w, tree.host.root, SHORT_MS, &err) == -ETIMEDOUT, "a look that hangs is left: %s",
-	   err.text);
+	ok(timed_child_look(hang, w, NULL, tree.host.root, SHORT_MS, &err) == -ETIMEDOUT,
+	   "a look that hangs is left: %s", err.text);
 	ok(timed_child_silents(silent, 4) == 1 && strcmp(silent[0].who, "card") == 0 &&
 		   sys_process_lives(silent[0].pid, silent[0].start),
 	   "whose answer a live process waits for is known");
@@ -269,7 +293,7 @@ static int look_and_write(void *arg, struct err *err)
 {
 	struct work *w = arg;
 	struct work look = { .lock = w->lock, .calls = w->look_calls, .before_ms = w->look_ms };
-	int r = timed_child_look(hang, &look, tree.host.root, SHORT_MS, err);
+	int r = timed_child_look(hang, &look, NULL, tree.host.root, SHORT_MS, err);
 
 	w->looked = true;
 	return r < 0 ? r : hang(w, err);
@@ -277,24 +301,25 @@ static int look_and_write(void *arg, struct err *err)
 
 static void a_look_of_a_write(void)
 {
-	struct work w = { .lock = open_lock(), .look_calls = 1 }, w2 = { .lock = -1 };
+	struct work *w = share((struct work){ .lock = open_lock(), .look_calls = 1 }),
+		    *w2 = share((struct work){ .lock = -1 });
 	struct timed_child_silent silent[4];
 	struct err err = { 0 };
 	int64_t start = sys_now_ms();
 
-	flock(w.lock, LOCK_EX);
-	ok(timed_child_run(look_and_write, &w, tree.host.root, w.lock, LONG_MS, &err) == -ETIMEDOUT && !w.looked,
+	flock(w->lock, LOCK_EX);
+	ok(timed_child_run(look_and_write, w, tree.host.root, w->lock, LONG_MS, &err) == -ETIMEDOUT && !w->looked,
 	   "a look of a write that hangs is left: %s", err.text);
 	ok(sys_now_ms() - start < LONG_MS, "within a time of its own");
 	ok(timed_child_silents(silent, 4) == 1, "whose answer it waits for is known");
-	close(w.lock);
-	ok(timed_child_run(look_and_write, &w2, tree.host.root, -1, LONG_MS, &err) == -EIO,
+	close(w->lock);
+	ok(timed_child_run(look_and_write, w2, tree.host.root, -1, LONG_MS, &err) == -EIO,
 	   "that device is not asked again");
 	close(open_pipe());
-	ok(becomes_free() && !w.looked, "when it returns, nothing is written");
-	w = (struct work){ .lock = -1, .look_ms = 200, .calls = 1 };
+	ok(becomes_free() && !w->looked, "when it returns, nothing is written");
+	w = share((struct work){ .lock = -1, .look_ms = 200, .calls = 1 });
 	start = sys_now_ms();
-	ok(timed_child_run(look_and_write, &w, tree.host.root, -1, SHORT_MS, &err) == -ETIMEDOUT && w.looked,
+	ok(timed_child_run(look_and_write, w, tree.host.root, -1, SHORT_MS, &err) == -ETIMEDOUT && w->looked,
 	   "a write that hangs behind its look is left");
 	ok(sys_now_ms() - start >= 200 + SHORT_MS, "after a time without that of the look");
 	close(open_pipe());
@@ -303,18 +328,52 @@ static void a_look_of_a_write(void)
 /* A second of other work before the call that hangs. */
 static void slow(void)
 {
-	struct work w = { .lock = -1, .calls = 1, .before_ms = 1000 };
+	struct work *w = share((struct work){ .lock = -1, .calls = 1, .before_ms = 1000 });
 	struct err err = { 0 };
 	int64_t start = sys_now_ms(), took;
-	int r = timed_child_run(hang, &w, tree.host.root, -1, 1500, &err);
+	int r = timed_child_run(hang, w, tree.host.root, -1, 1500, &err);
 
 	took = sys_now_ms() - start;
 	ok(r == -ETIMEDOUT && took >= 1500 && took < 2500, "a write has its time for all of its work: %d ms",
 	   (int)took);
 	start = sys_now_ms();
-	r = timed_child_look(hang, &w, tree.host.root, 1500, &err);
+	r = timed_child_look(hang, w, NULL, tree.host.root, 1500, &err);
 	took = sys_now_ms() - start;
 	ok(r == -ETIMEDOUT && took >= 2500, "a look has it for each call: %d ms", (int)took);
+	close(open_pipe());
+}
+
+static int drag(void *arg, struct err *err)
+{
+	struct work *w = arg;
+	int r = find(arg, err);
+
+	for (int i = 0; i < w->calls; i++, sys_sleep_ms(TRY_MS))
+		(void)timed_child_poke(tree.host.root, "pipe", "1", 1);
+	w->after = true;
+	return r;
+}
+
+/* Each call is answered, and all together take longer than a device may. */
+static void slow_together(void)
+{
+	struct work *w = share((struct work){ .lock = -1, .calls = 20 });
+	struct err err = { 0 };
+	pid_t reader = fork();
+
+	for (int i = 0; reader == 0 && i < 20; i++) {
+		int fd = openat(tree.host.root, "pipe", O_RDONLY | O_CLOEXEC);
+
+		(void)!read(fd, &(char){ 0 }, 1);
+		close(fd);
+		sys_sleep_ms(100);
+	}
+	if (reader == 0)
+		_exit(0);
+	ok(timed_child_look(drag, w, NULL, tree.host.root, 400, &err) == -ETIMEDOUT && !w->after,
+	   "a device that answers each read late is left, too");
+	kill(reader, SIGKILL);
+	waitpid(reader, NULL, 0);
 	close(open_pipe());
 }
 
@@ -324,16 +383,15 @@ int main(void)
 	if (mkfifoat(tree.host.root, "pipe", 0600) < 0)
 		tree_fail("pipe");
 	signal(SIGPIPE, SIG_IGN);
+	shared = mem_arena(1 << 20);
 	answered();
-	is_free();
-	/* There the work is a plain call, which would hang. */
-	if (!RUNNING_ON_VALGRIND) {
-		a_write_is_done();
-		a_write_hangs();
-		a_read_hangs();
-		a_look_of_a_write();
-		slow();
-	}
+	in_memory();
+	a_write_is_done();
+	a_write_hangs();
+	a_read_hangs();
+	a_look_of_a_write();
+	slow();
+	slow_together();
 	tree_end(&tree);
 	return tap_done();
 }
