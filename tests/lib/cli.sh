@@ -56,24 +56,11 @@ exists() {
 }
 
 # hold N: a process opens the vGPU number N; leave: it closes it.
-hold() {
-	local node
-	node=$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/mdev/devices/$(uuid "$1")/iommu_group")")
-	exec 7<>"$node"
-}
-leave() {
-	exec 7>&-
-}
+hold() { exec 7<>"$(node_of "$(uuid "$1")")"; }
+leave() { exec 7>&-; }
 
 # runs N: libvirt has a status file of the domain vmN, with its vGPU.
-runs() {
-	mkdir -p "$root/run/libvirt/qemu"
-	{
-		echo "<domstatus state='running'>"
-		domain "$1" "$(uuid "$1")"
-		echo "</domstatus>"
-	} >"$root/run/libvirt/qemu/vm$1.xml"
-}
+runs() { domain "$1" "$(uuid "$1")" | libvirt_runs "vm$1"; }
 
 # age N: the lease of the vGPU number N entered its state when the host was booted, and so is any deadline of it.
 age() {

@@ -59,9 +59,6 @@ no_lease() { [ "$(leases)" = 0 ]; }
 lease_has() { sed -n "s/^$1=//p" "$root/run/vgpu-lease/leases/${2:-$u1}" 2>/dev/null; }
 type_of() { basename "$(readlink "$root/sys/bus/mdev/devices/$1/mdev_type")"; }
 parent_of() { basename "$(dirname "$(readlink "$root/sys/bus/mdev/devices/$1")")"; }
-# node_of ID: the file by which a process opens the mdev or VF.
-node_of() { echo "$root/dev/vfio/$(basename "$(readlink "$root"/sys/bus/{mdev,pci}/devices/"$1"/iommu_group)")"; }
-remove_device() { echo 1 >"$root/sys/bus/mdev/devices/$1/remove"; }
 make_device() { echo "$3" >"$root/sys/class/mdev_bus/$1/mdev_supported_types/$2/create"; }
 open_device() { # ID: a process that has it open; its pid is in $holder
 	sleep 600 >/dev/null 2>&1 9<>"$(node_of "$1")" &

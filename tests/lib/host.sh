@@ -91,3 +91,18 @@ for_guest() {
 	echo "$2 $3 - $(</proc/sys/kernel/random/boot_id)" >"$root/var/lib/vgpu-lease/affinity/$1"
 }
 eventually() { within 20 "$@"; }
+
+# node_of ID: the file by which a process opens the mdev or VF.
+node_of() { echo "$root/dev/vfio/$(basename "$(readlink "$root"/sys/bus/{mdev,pci}/devices/"$1"/iommu_group)")"; }
+remove_device() { echo 1 >"$root/sys/bus/mdev/devices/$1/remove"; }
+
+# mdevctl_has PARENT UUID TYPE [START]: a definition of mdevctl's.
+mdevctl_has() {
+	mkdir -p "$root/etc/mdevctl.d/$1"
+	printf '{"mdev_type": "%s", "start": "%s", "attrs": []}\n' "$3" "${4:-manual}" >"$root/etc/mdevctl.d/$1/$2"
+}
+# libvirt_runs NAME: libvirt has a status file of this domain, whose XML is on standard input.
+libvirt_runs() {
+	mkdir -p "$root/run/libvirt/qemu"
+	{ echo "<domstatus state='running'>" && cat && echo "</domstatus>"; } >"$root/run/libvirt/qemu/$1.xml"
+}

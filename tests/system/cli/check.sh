@@ -163,24 +163,21 @@ call prepare begin 1
 among WARN mdevctl "$definition: *nvidia-223*nvidia-222*vm1*" "likewise where it is only leased"
 fails "nor then" grep -q undefine <<<"$notes"
 call release end 1
-echo 1 >"$root/sys/bus/mdev/devices/$(uuid 1)/remove"
+remove_device "$(uuid 1)"
 rm "$definition"
 
 # A domain that runs without a vGPU of its own.
-mkdir -p "$root/run/libvirt/qemu"
 domain 1 "$(uuid 1)" >"$root/etc/libvirt/qemu/vm1.xml"
 # runs_without [METADATA]: the domain runs without its vGPU.
 runs_without() {
-	domain 1 "$(uuid 1)" | sed "/<hostdev/,/<\\/hostdev>/d; s|</metadata>|${1-}&|; s|<domain type='qemu'>|<domstatus state='running'>\n<domain type='qemu' id='3'>|" \
-		>"$root/run/libvirt/qemu/vm1.xml"
-	echo '</domstatus>' >>"$root/run/libvirt/qemu/vm1.xml"
+	domain 1 "$(uuid 1)" | sed "/<hostdev/,/<\\/hostdev>/d; s|</metadata>|${1-}&|; s|<domain type='qemu'|& id='3'|" | libvirt_runs vm1
 }
 runs_without
 finds WARN domain "$root/etc/libvirt/qemu/vm1.xml: $(message M_CHECK_LACKS_DEFINED vm1 "$(uuid 1)")*" "a running domain without the vGPU of its definition"
 runs_without "<s:suspended xmlns:s='urn:vgpu-lease:suspended:1' hostdevs='\&lt;hostdev mode=\"subsystem\" type=\"mdev\" model=\"vfio-pci\">\&lt;source>\&lt;address uuid=\"$(uuid 1)\"/>\&lt;/source>\&lt;/hostdev>'/>"
 finds FAIL domain "$root/etc/libvirt/qemu/vm1.xml: $(message M_CHECK_LACKS_SUSPENDED vm1 "$(uuid 1)")*vgpu-lease *resume vm1*" \
 	"one that a suspend took its vGPU from, with the command that attaches it"
-domain 1 "$(uuid 1)" | sed "s|<domain type='qemu'>|<domstatus state='running'>\n<domain type='qemu' id='3'>|; \$a </domstatus>" >"$root/run/libvirt/qemu/vm1.xml"
+domain 1 "$(uuid 1)" | sed "s|<domain type='qemu'|& id='3'|" | libvirt_runs vm1
 well "one with its vGPU is none"
 rm "$root/run/libvirt/qemu/vm1.xml" "$root/etc/libvirt/qemu/vm1.xml"
 
@@ -224,11 +221,11 @@ finds WARN mdevctl "$second: *0000:84:00.0*mdevctl undefine -u $(uuid 1) -p 0000
 holds "Nova counts both" says M_CHECK_NOVA 17 nvidia-222 0 '' 16 1 <<<"$out"
 is "$(vgpu_lease --root "$root" export placement --json | jq -c '[.providers[] | select(.defined > 0) | [.parent, .total, (.note | contains("'"$(uuid 1)"'"))]]')" \
 	'[["0000:85:00.0",17,true]]' "so does the export for Placement, and names it"
-echo 1 >"$root/sys/bus/mdev/devices/$(uuid 1)/remove"
+remove_device "$(uuid 1)"
 among WARN mdevctl "$second: *0000:84:00.0*mdevctl undefine -u $(uuid 1) -p 0000:85:00.0*" "and one that two cards define, without a device"
 rm "$second"
 create 0000:84:00.0 nvidia-222 1
-echo 1 >"$root/sys/bus/mdev/devices/$(uuid 1)/remove"
+remove_device "$(uuid 1)"
 rm "$definition"
 configure nvidia-222@0000:84:00.0
 
@@ -269,7 +266,7 @@ vl gc
 finds WARN state "$root/run/vgpu-lease/garbage: 1 *" "what was set aside"
 rm -r "$root/run/vgpu-lease/garbage"
 vl gc
-echo 1 >"$root/sys/bus/mdev/devices/$(uuid 2)/remove"
+remove_device "$(uuid 2)"
 chmod 777 "$root/run/vgpu-lease/leases"
 among FAIL state "$root/run/vgpu-lease/leases: *" "a directory that others may write to"
 chmod 700 "$root/run/vgpu-lease/leases"

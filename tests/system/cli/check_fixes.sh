@@ -43,8 +43,7 @@ holds "and its domain" says M_OPEN_ALREADY 0000:84:00.0 "process $pid (QEMU of d
 leave
 
 # One definition.
-mkdir -p "$root/etc/mdevctl.d/0000:84:00.0"
-echo '{"mdev_type": "nvidia-222", "start": "manual"}' >"$root/etc/mdevctl.d/0000:84:00.0/$(uuid 3)"
+mdevctl_has 0000:84:00.0 "$(uuid 3)" nvidia-222
 vl check
 holds "one definition matches" says M_DEFINITIONS 1 "" matches <<<"$out"
 

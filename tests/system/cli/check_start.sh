@@ -53,7 +53,7 @@ orphan 0000:84:00.0 "$large" 7
 configure nvidia-222 policy 'reclaim_grace = 0' 'driver_cleanup = 0'
 types "an orphan that would be removed is in nobody's way"
 like "$out" "*PASS  type *$(message M_CHECK_WOULD_REMOVE 1)*" "and is told of"
-echo 1 >"$root/sys/bus/mdev/devices/$(uuid 7)/remove"
+remove_device "$(uuid 7)"
 
 # What a start cannot have goes beyond the first card.
 anew t4:2

@@ -64,7 +64,6 @@ mdev() {
 }
 pci() { vf_xml vm 8f2d5b1e-7c3a-4e0b-9a54-0d1c5f3e6a01 "$1" "${3:-no}" "${2-}"; } # ADDRESS [TYPE [MANAGED]]
 file() { cat >"$tmp/x.xml"; echo "$tmp/x.xml"; }
-remove() { echo 1 >"$root/sys/bus/mdev/devices/$1/remove"; }
 pool() { # LINE...: more of the policy
 	configure nvidia-222@0000:84:00.0 nvidia-223@0000:85:00.0 'max_instances = 1' 'mdev_class = CUSTOM_BIG' \
 		nvidia-474@0000:61:00.0 nvidia-1147@10de:26b9 policy 'driver_cleanup = 0' 'release_wait = 5' 'lock_timeout = 1' "$@"
@@ -113,7 +112,7 @@ pool 'reuse = never'
 decide "no capacity for one that arrives" REFUSED "$(mdev "type='CUSTOM_BIG'" | sed "s/$vgpu/${vgpu%??}08/" | file)" migrate
 pool 'reclaim_grace = 0'
 decide "an orphan makes capacity" PASSES "$(mdev "type='nvidia-223'" | file)"
-remove "$(uuid 6)" 2>/dev/null
+remove_device "$(uuid 6)" 2>/dev/null
 pool
 call prepare begin 5 nvidia-222
 other=$(domain 5 "$(uuid 5)" nvidia-222 | sed 's|<name>.*|<name>vm</name>|; s|<uuid>.*</uuid>|<uuid>8f2d5b1e-7c3a-4e0b-9a54-0d1c5f3e6a01</uuid>|')
@@ -134,9 +133,7 @@ decide "a vGPU that exists" PASSES "$(mdev "" "$(uuid 9)" | file)"
 decide "one of another type" REFUSED "$(mdev "type='nvidia-223'" "$(uuid 9)" | file)"
 decide "two hostdevs with one UUID" REFUSED "$(mdev "type='nvidia-222'" "$vgpu" \
 	"<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='$vgpu'/></source></hostdev>" | file)"
-mkdir -p "$root/run/libvirt/qemu"
-printf "<domstatus state='running'>\n<domain type='kvm'><name>vm</name><uuid>8f2d5b1e-7c3a-4e0b-9a54-0d1c5f3e6a01</uuid></domain>\n</domstatus>\n" \
-	>"$root/run/libvirt/qemu/vm.xml"
+libvirt_runs vm <<<"<domain type='kvm'><name>vm</name><uuid>8f2d5b1e-7c3a-4e0b-9a54-0d1c5f3e6a01</uuid></domain>"
 decide "a domain that runs here" REFUSED "$(mdev "type='nvidia-222'" | file)" migrate
 rm "$root/run/libvirt/qemu/vm.xml"
 decide "a source with another driver" REFUSED "$(mdev "type='nvidia-222' driver='1.2.3'" | file)" migrate

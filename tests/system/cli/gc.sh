@@ -29,11 +29,11 @@ call release end 4
 exec 8>&-
 age 5 && age 6 && age 7
 create 0000:84:00.0 nvidia-222 8
-mkdir -p "$root/etc/libvirt/qemu" "$root/etc/mdevctl.d/0000:84:00.0" "$root/etc/mdevctl.d/mtty"
+mkdir -p "$root/etc/libvirt/qemu"
 domain 8 "$(uuid 8)" >"$root/etc/libvirt/qemu/vm8.xml"
 create 0000:84:00.0 nvidia-222 9
-echo '{"mdev_type": "nvidia-222", "start": "auto"}' >"$root/etc/mdevctl.d/0000:84:00.0/$(uuid 9)"
-echo '{"mdev_type": "mtty-1", "start": "manual"}' >"$root/etc/mdevctl.d/mtty/$(uuid 2)"
+mdevctl_has 0000:84:00.0 "$(uuid 9)" nvidia-222 auto
+mdevctl_has mtty "$(uuid 2)" mtty-1
 before=$(cd "$root" && find run var etc sys/bus/mdev/devices | sort; cat "$root"/run/vgpu-lease/leases/*)
 
 check_verdicts() {
@@ -113,7 +113,7 @@ configure nvidia-222 policy 'reuse = never'
 vl gc
 like "$(verdict 2)" "stays: $(message M_IDLE N 600)" "a device that has not been idle for long stays"
 sed -i 's/^[0-9]*/1/' "$root/run/vgpu-lease/seen/$(uuid 2)"
-echo 1 >"$root/sys/bus/mdev/devices/$(uuid 2)/remove"
+remove_device "$(uuid 2)"
 orphan mtty mtty-1 2
 vl gc
 is "$(verdict 2)" "stays: $(message M_IDLE N 600)" "one that was made anew with the UUID of another begins anew"
@@ -145,7 +145,7 @@ holds "the device stays" exists 2
 
 # A creation that was cut off.
 for n in 20 21 22; do call prepare begin $n nvidia-222 && cut_off $n; done
-echo 1 >"$root/sys/bus/mdev/devices/$(uuid 20)/remove"
+remove_device "$(uuid 20)"
 age 22
 vl gc
 is "$(verdict 20)" "dropped: $(message M_CUT_OFF_VOID)" "without a device it is void at once"

@@ -83,7 +83,7 @@ create 0000:85:00.0 nvidia-222 3
 call prepare begin 3
 runs 3
 is "$(line 3)" "$(uuid 3) nvidia-222 0000:85:00.0 active adopted AGE vm3 -" "an adopted device"
-echo 1 >"$root/sys/bus/mdev/devices/$(uuid 3)/remove"
+remove_device "$(uuid 3)"
 is "$(line 3)" "$(uuid 3) nvidia-222 0000:85:00.0 active adopted AGE vm3 $(message M_DEVICE_GONE)" \
 	"one whose device somebody removed is noted"
 

@@ -52,7 +52,7 @@ fails "it is gone" exists 2
 is "$(lease 2)" "" "and so is its lease"
 
 call prepare begin 3
-echo 1 >"$root/sys/bus/mdev/devices/$(uuid 3)/remove"
+remove_device "$(uuid 3)"
 vl release "$(uuid 3)"
 is "$status|$out" "0|$(message M_DROPPED "$(uuid 3)" mtty-1 mtty vm3)" "a lease whose device is gone is dropped"
 

@@ -47,10 +47,9 @@ is "$status|$err" "1|$(message M_PROGRAM "$(message M_RETYPE_NOT_FREE mtty mtty-
 	"orphans that the configuration keeps stand in the way"
 told "with that reason" M_RETYPE_STAYS "$(uuid 12)" mtty-2 mtty -- M_FOREIGN_STAYS
 serve mtty-1
-exec 8<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/mdev/devices/$(uuid 12)/iommu_group")")"
-mkdir -p "$root/etc/mdevctl.d/mtty"
-echo '{"mdev_type": "mtty-2", "start": "auto"}' >"$root/etc/mdevctl.d/mtty/$(uuid 11)"
-echo '{"mdev_type": "mtty-2", "start": "manual"}' >"$root/etc/mdevctl.d/mtty/$(uuid 10)"
+exec 8<>"$(node_of "$(uuid 12)")"
+mdevctl_has mtty "$(uuid 11)" mtty-2 auto
+mdevctl_has mtty "$(uuid 10)" mtty-2
 vl retype mtty mtty-1
 is "$status" 1 "what is open or mdevctl's stays"
 holds "a definition that brings one back is named" says M_RETYPE_COMES_BACK "/etc/mdevctl.d/mtty/$(uuid 11)" mtty-2 "$(uuid 11)" <<<"$err"

@@ -59,7 +59,7 @@ like "$out" "*$(uuid 1): $(message M_SHOW_NOT_PLUGGED vm1 "$(uuid 1)")" "not plu
 record="<k:suspended xmlns:k='urn:vgpu-lease:suspended:1' hostdevs='$(hostdev 1 | sed "s/</\&lt;/g; s/'/\&quot;/g")'/>" libvirt
 show vm1
 like "$out" "*$(uuid 1): $(message M_SHOW_SUSPENDED vm1)"$'\n'* "taken by a suspend that did not end"
-echo 1 >"$root/sys/bus/mdev/devices/$(uuid 1)/remove"
+remove_device "$(uuid 1)"
 libvirt 1
 show vm1
 like "$out" "*$(uuid 1): $(message M_SHOW_GONE "*")" "gone"
@@ -85,7 +85,7 @@ vf=0000:4d:00.2
 sed -i "s|<devices>.*</devices>|<devices>$(vf_hostdev $vf yes)$(vf_hostdev 0000:01:00.0 yes)</devices>|" "$tmp/node.xml"
 configure vf_flex@8086:56c0
 sed "s/'test'/'qemu'/; s|</*node>||g" "$tmp/node.xml" | "$hook" --root "$root" -- vm1 prepare begin -
-exec 7<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/pci/devices/$vf/iommu_group")")"
+exec 7<>"$(node_of $vf)"
 seen="0|*$vf  flex  $vf  live,config  active  created  yes     $(printf %4d $$)"
 show vm1
 like "$status|$out" "$seen" "a VF is shown as others are, and what is none of ours is not"

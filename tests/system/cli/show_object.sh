@@ -30,8 +30,7 @@ create mtty mtty-2 2
 vl show "$(uuid 2)"
 is "$status|$(fact type)|$(fact lease)|$(fact device)" "0|mtty-2, Dual port serial|none|exists" "one that somebody else has created"
 is "$(fact owner)" "" "of which nobody says whose it is"
-mkdir -p "$root/etc/mdevctl.d/mtty"
-printf '{"mdev_type": "mtty-2", "start": "manual", "attrs": []}\n' >"$root/etc/mdevctl.d/mtty/$(uuid 2)"
+mdevctl_has mtty "$(uuid 2)" mtty-2
 vl show "$(uuid 2)"
 is "$(fact owner)" mdevctl "but for its definition"
 call release end 1
@@ -51,7 +50,7 @@ vf_domain 7 0000:4d:00.2 yes >"$tmp/7.xml"
 "$hook" --root "$root" -- vm7 prepare begin - <"$tmp/7.xml"
 call prepare begin 8 nvidia-222
 runs 8
-{ echo "<domstatus state='running'>" && cat "$tmp/7.xml" && echo '</domstatus>'; } >"$root/run/libvirt/qemu/vm7.xml"
+libvirt_runs vm7 <"$tmp/7.xml"
 for gone in no yes; do
 	for n in 7 8; do
 		id=0000:4d:00.2
@@ -67,7 +66,7 @@ for gone in no yes; do
 		holds "and check, as it does of another" [ "$(grep -c "vm$n\|$id" <<<"$out")" = "$(grep -c "vm8\|$(uuid 8)" <<<"$out")" ]
 	done
 	control vfs '0000:4d:00.0 off'
-	echo 1 >"$root/sys/bus/mdev/devices/$(uuid 8)/remove"
+	remove_device "$(uuid 8)"
 done
 vl gc
 is "$(vgpu_lease --root "$root" list --no-headings -o id | grep -c "0000:4d:00.2\|$(uuid 8)")" 2 "gc drops neither lease"

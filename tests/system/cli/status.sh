@@ -129,7 +129,7 @@ mtty True None None ['vm5:active']
 0000:99:00.0 False None None []" "JSON has the same"
 vl status --domain vm3
 holds "the bars are of whole pGPUs, whatever is left out" grep -q '  5 of 16, ' <<<"$out"
-echo 1 >"$root/sys/bus/mdev/devices/$(uuid 3)/remove"
+remove_device "$(uuid 3)"
 vl status --domain vm3
 holds "a vGPU whose device somebody has removed is not shown as active" grep -qE ' vm3 .* no device ' <<<"$out"
 holds "and takes its capacity until its lease goes" grep -q '  5 of 16, ' <<<"$out"
@@ -167,8 +167,7 @@ rm -rf host
 vf() {
 	vf_domain "$1" "$2" no "$3" >"$tmp/vf.xml"
 	"$hook" --root "$root" -- "vm$1" prepare begin - <"$tmp/vf.xml"
-	mkdir -p "$root/run/libvirt/qemu"
-	{ echo "<domstatus state='running'>" && cat "$tmp/vf.xml" && echo "</domstatus>"; } >"$root/run/libvirt/qemu/vm$1.xml"
+	libvirt_runs "vm$1" <"$tmp/vf.xml"
 	old "$2"
 }
 

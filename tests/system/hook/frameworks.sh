@@ -82,9 +82,7 @@ life() { # FRAMEWORK
 	is "$(state)$(frameworks_leased) $(made "$f")" " 1 active $(framework_word "$f") ${expected:-0}" "$f: it is leased, in its framework"
 	holds "$f: once more changes nothing" call prepare begin 0
 	is "$(state)$(made "$f")" " 1 active ${expected:-0}" "$f: there is one"
-	mkdir -p "$root/run/libvirt/qemu"
-	{ echo "<domstatus state='running'>" && cat "$work/0.xml" && echo '</domstatus>'; } \
-		>"$root/run/libvirt/qemu/$(sed -n 's|.*<name>\(.*\)</name>.*|\1|p' "$work/0.xml").xml"
+	libvirt_runs vm0 <"$work/0.xml"
 	is "$(lease list | awk 'NR == 2 { print $1, $2, $NF }')" "$first $type -" "$f: the list has it, and nothing against it"
 	rm -r "$root/run/libvirt"
 	domain "$f" 9 "$first" >"$work/9.xml"

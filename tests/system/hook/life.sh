@@ -68,8 +68,7 @@ is "$(devices)$(leases)" 0 "releases that at its release"
 for i in 11 12; do another $i | grep -o "${u1%??}.." | while read -r u; do make_device 0000:84:00.0 nvidia-230 "$u"; done; done
 make_device 0000:85:00.0 nvidia-232 "${u1%??}aa"
 for_guest "${u1%??}aa" nvidia-232 0000:85:00.0
-mkdir -p "$root/etc/mdevctl.d/0000:85:00.0"
-echo '{"mdev_type": "nvidia-232", "start": "manual", "attrs": []}' >"$root/etc/mdevctl.d/0000:85:00.0/${u1%??}aa"
+mdevctl_has 0000:85:00.0 "${u1%??}aa" nvidia-232
 holds "an orphan that keeps the card from its type makes capacity" prepare "$work/231.xml"
 fails "it is gone" test -e "$root/sys/bus/mdev/devices/${u1%??}aa"
 fails "and so is its manual definition, which would mislead Nova" test -e "$root/etc/mdevctl.d/0000:85:00.0/${u1%??}aa"
@@ -77,7 +76,7 @@ is "$(devices | wc -w)" 3 "orphans that are in nobody's way stay"
 release "$vm"
 make_device 0000:85:00.0 nvidia-232 "${u1%??}ab"
 for_guest "${u1%??}ab" nvidia-232 0000:85:00.0
-echo '{"mdev_type": "nvidia-232", "start": "auto"}' >"$root/etc/mdevctl.d/0000:85:00.0/${u1%??}ab"
+mdevctl_has 0000:85:00.0 "${u1%??}ab" nvidia-232 auto
 said=$(prepare "$work/231.xml" 2>&1)
 is "$said" "$(message M_REFUSED vm "$u1" "$(message M_NO_CAPACITY_DO nvidia-231 \
 	"$(message M_OTHER_SIZE 0000:85:00.0 nvidia-232 4096); 0000:84:00.0: $(message M_SERVES nvidia-222)" "$(message M_FIX_FREE "on 0000:85:00.0")")")" \

@@ -32,10 +32,7 @@ nova_xml() {
 }
 nova_xml $u1 >"$work/nova.xml"
 nova_xml >"$work/unplugged.xml"
-define() { # UUID TYPE [START]
-	mkdir -p "$root/etc/mdevctl.d/$card"
-	printf '{"mdev_type": "%s", "start": "%s", "attrs": []}\n' "$2" "${3:-auto}" >"$root/etc/mdevctl.d/$card/$1"
-}
+define() { mdevctl_has $card "$1" "$2" "${3:-auto}"; } # UUID TYPE [START]
 undefine() { rm "$root/etc/mdevctl.d/$card/$1"; }
 state() { echo "$(devices)$(leases)"; }
 
@@ -116,12 +113,10 @@ remove_device $u1
 rm "$root/run/vgpu-lease/leases/$u1"
 
 ### The driver is reloaded while the instance is suspended: Nova attaches what it finds after the resume, and nothing else
-configs=$root/etc/libvirt/qemu statuses=$root/run/libvirt/qemu
-mkdir -p "$configs" "$statuses"
+configs=$root/etc/libvirt/qemu
+mkdir -p "$configs"
 cp "$work/nova.xml" "$configs/vm.xml"
-runs() { # FILE: the running domain, as libvirt's status file has it
-	sed "s/<domain type='kvm'>/<domstatus state='running' pid='1'>\n<domain type='kvm' id='1'>/; \$a </domstatus>" "$1" >"$statuses/vm.xml"
-}
+runs() { sed "s/<domain type='kvm'/& id='1'/" "$1" | libvirt_runs vm; } # FILE: the running domain
 is "$(hook vm restore begin - <"$work/unplugged.xml")" "" "a restore leaves the XML as it is"
 holds "and its start passes" hook vm prepare begin - <"$work/unplugged.xml"
 is "$(devices)$(lease_has origin)$(type_of $u1)" "$u1 adoptednvidia-222" "with the mdev that the definition names, for Nova to attach"
@@ -143,7 +138,7 @@ flavored "$work/nova.xml" | sed "s/$vm_uuid/${vm_uuid%??}77/" >"$configs/other.x
 holds "it is where another one of its flavor has one: a resize was reverted" says M_CHECK_LACKS_LIKE vm other < <(lease check | grep '^WARN')
 rm "$configs/other.xml"
 cp "$work/nova.xml" "$configs/vm.xml"
-rm "$statuses/vm.xml"
+rm "$root/run/libvirt/qemu/vm.xml"
 for n in {1..16}; do make_device $card nvidia-222 "$(numbered $((n + 32)))"; done
 hook vm prepare begin - <"$work/unplugged.xml" 2>"$work/err"
 is "$?$(cat "$work/err")" 0 "without capacity the guest comes back all the same"

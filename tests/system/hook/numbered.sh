@@ -4,10 +4,7 @@
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4
 card=0000:84:00.0 one=00000000-0000-0000-0000-000000000001
-define() {
-	mkdir -p "$root/etc/mdevctl.d/$card"
-	printf '{"mdev_type": "nvidia-222", "start": "manual", "attrs": []}\n' >"$root/etc/mdevctl.d/$card/$1"
-}
+define() { mdevctl_has $card "$1" nvidia-222; }
 rewritten() { lease rewrite "$work/one.xml" | grep -c "uuid='$one'"; }
 sed "s/$u1/$one/" "$vm" >"$work/one.xml"
 mkdir -p "$root/etc/libvirt/qemu"

@@ -77,9 +77,8 @@ fails "and nothing of the metadata" says M_OR_WRITE <<<"$said"
 pool "${two[@]}"
 
 ### A definition's
-mkdir -p "$root/etc/mdevctl.d/0000:85:00.0"
+mdevctl_has 0000:85:00.0 $u1 nvidia-223
 definition=/etc/mdevctl.d/0000:85:00.0/$u1
-echo '{"mdev_type": "nvidia-223", "start": "manual"}' >"$root$definition"
 said=$(prepare 2>&1)
 holds "a type from a definition is named with its file" \
 	says M_NO_CAPACITY "$(message M_TYPE_DEFINED nvidia-223 "$definition")" <<<"$said"

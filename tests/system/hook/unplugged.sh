@@ -4,13 +4,10 @@
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4+l40s/1
 configure_both 'driver_cleanup = 0' 'create_timeout = 1' 'start_grace = 1'
-address="<address domain='0x0000' bus='0x26' slot='0x00' function='0x4'\/>"
-sed "s/type='mdev'.*>/type='pci' managed='no'>/; s/<address uuid=.*>/$address/" "$vm" >"$work/vf.xml"
-mkdir -p "$root/run/libvirt/qemu"
+with_vf >"$work/vf.xml"
 # runs HOSTDEVS: libvirt's status file of the domain, with these in it
 runs() {
-	printf "<domstatus state='running'>\n<domain type='kvm'><name>vm</name><uuid>%s</uuid>\n%s\n</domain>\n</domstatus>\n" \
-		$vm_uuid "$1" >"$root/run/libvirt/qemu/vm.xml"
+	printf "<domain type='kvm'><name>vm</name><uuid>%s</uuid>\n%s\n</domain>\n" $vm_uuid "$1" | libvirt_runs vm
 }
 edit_lease() { sed -i "$1" "$root/run/vgpu-lease/leases/"*; }
 why() { lease gc --dry-run; }

@@ -66,9 +66,8 @@ for option in "${options[@]}"; do
 	is "$(on 2)" $mdevs.4 "its first$with"
 	is "$(findings | grep -v ^WARN.type)" "$counted" "Nova's count stays what it was, and no retype is advised$with"
 	ends 1
-	mkdir -p "$root/etc/mdevctl.d/$mdevs.6" "$root/etc/mdevctl.d/$mdevs.7"
-	echo '{"mdev_type": "nvidia-700", "start": "manual", "attrs": []}' >"$root/etc/mdevctl.d/$mdevs.6/$(numbered 3)"
-	echo '{"mdev_type": "nvidia-699", "start": "manual", "attrs": []}' >"$root/etc/mdevctl.d/$mdevs.7/$(numbered 4)"
+	mdevctl_has $mdevs.6 "$(numbered 3)" nvidia-700
+	mdevctl_has $mdevs.7 "$(numbered 4)" nvidia-699
 	starts 3
 	starts 4
 	is "$(on 3) $(on 4)" "$mdevs.6 $mdevs.7" "a missing mdev is made on the VF that its definition names, with that type$with"

@@ -11,8 +11,7 @@ vf() { printf '0000:41:00.%d' $((3 + $1)); }
 # made N: vGPU N, made on its VF and defined as the role does: started by its own unit, not by mdevctl.
 made() {
 	make_device "$(vf "$1")" $type "$(numbered "$1")"
-	mkdir -p "$root/etc/mdevctl.d/$(vf "$1")"
-	printf '{"mdev_type": "%s", "start": "manual", "attrs": []}\n' $type >"$root/etc/mdevctl.d/$(vf "$1")/$(numbered "$1")"
+	mdevctl_has "$(vf "$1")" "$(numbered "$1")" $type
 }
 aged() { touch -d '2 minutes ago' "$root/etc/mdevctl.d/$(vf "$1")/$(numbered "$1")"; }
 left() { # N...: the devices and definitions that are left, by number
