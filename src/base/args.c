@@ -12,7 +12,7 @@
 /* What getopt_long() returns for the first option of the table; below it are characters. */
 enum { FIRST = 256 };
 
-static int store(void *values, const struct arg *arg, const char *value, struct err *err)
+static int store_value(void *values, const struct arg *arg, const char *value, struct err *err)
 {
 	void *at = (char *)values + arg->at;
 	const char **list = at;
@@ -87,7 +87,7 @@ int args_parse(void *values, const struct arg *table, int argc, char **argv, str
 			args->help = true;
 		else if ((arg = find_arg(table, found)) == NULL)
 			return refuse(table, found, argv[optind - 1], err);
-		else if (store(values, arg, optarg, err) < 0)
+		else if (store_value(values, arg, optarg, err) < 0)
 			return -err->code;
 	}
 	args->nfree = args->noperands;

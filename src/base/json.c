@@ -25,7 +25,7 @@ static void skip_space(struct reader *r)
 }
 
 /* Takes the next byte if it is `c`, behind white space. */
-static bool take(struct reader *r, char c)
+static bool take_byte(struct reader *r, char c)
 {
 	skip_space(r);
 	if (r->at == r->end || *r->at != c)
@@ -73,7 +73,7 @@ static bool read_string(struct reader *r, char *buf, size_t size, bool *fits)
 	size_t n = 0;
 
 	*fits = true;
-	if (!take(r, '"'))
+	if (!take_byte(r, '"'))
 		return fail(r, "a string is missing");
 	while (r->at < r->end && *r->at != '"') {
 		int c = (unsigned char)*r->at++;
@@ -151,19 +151,19 @@ static bool skip_members(struct reader *r, char close, int depth)
 	char none[1];
 	bool fits;
 
-	if (take(r, close))
+	if (take_byte(r, close))
 		return true;
 	do {
 		if (close == '}') {
 			if (!read_string(r, none, sizeof(none), &fits))
 				return false;
-			if (!take(r, ':'))
+			if (!take_byte(r, ':'))
 				return fail(r, "a colon is missing");
 		}
 		if (!skip_value(r, depth))
 			return false;
-	} while (take(r, ','));
-	return take(r, close) || fail(r, "a comma or closing bracket is missing");
+	} while (take_byte(r, ','));
+	return take_byte(r, close) || fail(r, "a comma or closing bracket is missing");
 }
 
 static bool skip_value(struct reader *r, int depth)
@@ -178,9 +178,9 @@ static bool skip_value(struct reader *r, int depth)
 		return fail(r, "a value is missing");
 	if (*r->at == '"')
 		return read_string(r, none, sizeof(none), &fits);
-	if (take(r, '{'))
+	if (take_byte(r, '{'))
 		return skip_members(r, '}', depth + 1);
-	if (take(r, '['))
+	if (take_byte(r, '['))
 		return skip_members(r, ']', depth + 1);
 	if (*r->at == '-' || isdigit((unsigned char)*r->at))
 		return skip_number(r);
@@ -210,7 +210,7 @@ static bool read_member(struct reader *r, struct json_field *fields, size_t nfie
 
 	if (!read_string(r, key, sizeof(key), &fits))
 		return false;
-	if (!take(r, ':'))
+	if (!take_byte(r, ':'))
 		return fail(r, "a colon is missing");
 	for (size_t i = 0; fits && i < nfields; i++)
 		if (strcmp(fields[i].key, key) == 0)
@@ -238,14 +238,14 @@ const char *json_read(const char *text, size_t len, struct json_field *fields, s
 		fields[i].found = false;
 		fields[i].value[0] = '\0';
 	}
-	if (!take(&r, '{'))
+	if (!take_byte(&r, '{'))
 		return "it is not a JSON object";
-	if (!take(&r, '}')) {
+	if (!take_byte(&r, '}')) {
 		do {
 			if (!read_member(&r, fields, nfields))
 				return r.wrong;
-		} while (take(&r, ','));
-		if (!take(&r, '}'))
+		} while (take_byte(&r, ','));
+		if (!take_byte(&r, '}'))
 			return "a comma or closing bracket is missing";
 	}
 	skip_space(&r);
@@ -257,8 +257,8 @@ bool json_pair(const char *text, char *key, size_t key_size, char *value, size_t
 	struct reader r = { .at = text, .end = text + strlen(text) };
 	bool key_fits, value_fits;
 
-	if (!take(&r, '{') || !read_string(&r, key, key_size, &key_fits) || !take(&r, ':') ||
-	    !read_string(&r, value, value_size, &value_fits) || !take(&r, '}'))
+	if (!take_byte(&r, '{') || !read_string(&r, key, key_size, &key_fits) || !take_byte(&r, ':') ||
+	    !read_string(&r, value, value_size, &value_fits) || !take_byte(&r, '}'))
 		return false;
 	skip_space(&r);
 	return r.at == r.end && key_fits && value_fits;
@@ -269,13 +269,13 @@ int json_next(const char *text, size_t *at, char *buf, size_t size)
 	struct reader r = { .at = text + *at, .end = text + strlen(text) };
 	const struct json_field item = { .value = buf, .size = size };
 
-	if (*at == 0 && !take(&r, '['))
+	if (*at == 0 && !take_byte(&r, '['))
 		return -1;
-	if (take(&r, ']')) {
+	if (take_byte(&r, ']')) {
 		skip_space(&r);
 		return r.at == r.end ? 0 : -1;
 	}
-	if (*at > 0 && !take(&r, ','))
+	if (*at > 0 && !take_byte(&r, ','))
 		return -1;
 	skip_space(&r);
 	if (!read_raw(&r, &item))

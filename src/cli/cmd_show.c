@@ -171,7 +171,7 @@ static int gather(struct show *show, struct err *err)
 		struct compare *view = &show->views[i];
 
 		if (show->cmd->hp.virt)
-			compare(view);
+			compare_views(view);
 		show->differences += view->n;
 		/* What the kernel does not say, the lease does. */
 		if (view->lease && !*view->type)

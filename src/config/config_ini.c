@@ -46,7 +46,7 @@ struct reader {
 	size_t len;
 };
 
-static void mistake(struct reader *r, int e)
+static void note_mistake(struct reader *r, int e)
 {
 	e = config_mistake(r->draft, e, r->err);
 	if (e < 0)
@@ -74,7 +74,7 @@ static void end_key(struct reader *r)
 	t.at.key = r->key->name;
 	e = config_key_set(&t, r->value);
 	r->draft->unsure |= e < 0 && r->keys == config_devices_keys;
-	mistake(r, e);
+	note_mistake(r, e);
 }
 
 /* A mistake in a key: what continues it is left out. */
@@ -84,7 +84,7 @@ static void key_mistake(struct reader *r, int e)
 	r->awaited = r->open = false;
 	r->skip = SKIP_VALUE;
 	r->draft->unsure |= r->keys == config_devices_keys;
-	mistake(r, e);
+	note_mistake(r, e);
 }
 
 /* A line that cannot be read: what belongs to it is left out, too. */
@@ -191,7 +191,7 @@ static void take_header(struct reader *r)
 	if (r->keys)
 		return;
 	r->keys = none;
-	mistake(r, err_word(r->err, word));
+	note_mistake(r, err_word(r->err, word));
 }
 
 /* Cuts off a comment: a # or ; at the start or behind white space. */

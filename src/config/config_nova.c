@@ -13,7 +13,7 @@
  * The entry that decides an option: the last file that has it under either name counts, in it the name before the
  * deprecated one, and the last of several. `type` NULL: the option is one of [devices].
  */
-static const struct nova_entry *find(const struct draft *draft, const char *type, enum nova_option option)
+static const struct nova_entry *find_entry(const struct draft *draft, const char *type, enum nova_option option)
 {
 	const struct nova_entry *best = NULL;
 
@@ -30,7 +30,7 @@ static const struct nova_entry *find(const struct draft *draft, const char *type
 	return best;
 }
 
-static int set(struct draft *draft, struct section *section, const struct nova_entry *entry, struct err *err)
+static int set_option(struct draft *draft, struct section *section, const struct nova_entry *entry, struct err *err)
 {
 	struct setting t = {
 		.draft = draft,
@@ -49,7 +49,7 @@ static int set(struct draft *draft, struct section *section, const struct nova_e
 static int read_types(struct draft *draft, struct err *err)
 {
 	const struct location *ours = &draft->enabled[DIALECT_OURS].at;
-	const struct nova_entry *entry = find(draft, NULL, NOVA_TYPES);
+	const struct nova_entry *entry = find_entry(draft, NULL, NOVA_TYPES);
 	int r;
 
 	if (!entry)
@@ -59,7 +59,7 @@ static int read_types(struct draft *draft, struct err *err)
 			    ours->line);
 		return 0;
 	}
-	r = set(draft, NULL, entry, err);
+	r = set_option(draft, NULL, entry, err);
 	draft->unsure |= r < 0;
 	return config_mistake(draft, r, err);
 }
@@ -67,7 +67,7 @@ static int read_types(struct draft *draft, struct err *err)
 /* The options of an enabled type, where we have no section of it. */
 static int read_section(struct draft *draft, const char *type, struct err *err)
 {
-	const struct nova_entry *header = find(draft, type, NOVA_HEADER);
+	const struct nova_entry *header = find_entry(draft, type, NOVA_HEADER);
 	struct section *s;
 	int r = 0;
 
@@ -77,15 +77,15 @@ static int read_section(struct draft *draft, const char *type, struct err *err)
 	s->nova = true;
 	s->at = header->at;
 	for (enum nova_option option = NOVA_ADDRESSES; r == 0 && option <= NOVA_MAX; option++) {
-		const struct nova_entry *entry = find(draft, type, option);
+		const struct nova_entry *entry = find_entry(draft, type, option);
 
 		if (entry)
-			r = config_mistake(draft, set(draft, s, entry, err), err);
+			r = config_mistake(draft, set_option(draft, s, entry, err), err);
 	}
 	if (r < 0 || s->naddresses || strcmp(s->class, "VGPU") == 0)
 		return r;
 	text_copy(s->class, CLASS_SIZE, "VGPU");
-	config_warn(&find(draft, type, NOVA_CLASS)->at, draft->config, false,
+	config_warn(&find_entry(draft, type, NOVA_CLASS)->at, draft->config, false,
 		    "not used; Nova offers pGPUs that no section names as VGPU");
 	return 0;
 }
@@ -111,7 +111,7 @@ static void warn_of(const struct draft *draft, const struct nova_entry *entry)
 
 	if (own && own->nova)
 		own = NULL;
-	found = find(draft, entry->option == NOVA_TYPES ? NULL : at->section + 5, entry->option);
+	found = find_entry(draft, entry->option == NOVA_TYPES ? NULL : at->section + 5, entry->option);
 	if (entry->option == NOVA_HEADER) {
 		if (found == entry && !type)
 			config_warn(at, draft->config, false, "not used, because its type is not enabled");

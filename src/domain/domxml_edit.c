@@ -37,7 +37,7 @@ static int by_place(const void *a, const void *b)
 	return (x->order > y->order) - (x->order < y->order);
 }
 
-static void add(struct edits *edits, struct span span, const char *name, const char *text)
+static void add_edit(struct edits *edits, struct span span, const char *name, const char *text)
 {
 	struct edit *edit = &edits->list[edits->n];
 
@@ -51,16 +51,16 @@ static struct span end_of(struct span span)
 }
 
 /* The attribute gets this value, is inserted behind another, or, if the text is "", is removed. */
-static void set(struct edits *edits, const struct mark *mark, size_t attr, size_t behind, const char *text)
+static void set_attr(struct edits *edits, const struct mark *mark, size_t attr, size_t behind, const char *text)
 {
 	const struct attr *is = &mark->attrs[attr];
 
 	if (is->value.at && text[0])
-		add(edits, is->value, NULL, text);
+		add_edit(edits, is->value, NULL, text);
 	else if (is->value.at)
-		add(edits, is->whole, NULL, "");
+		add_edit(edits, is->whole, NULL, "");
 	else if (text[0])
-		add(edits, end_of(mark->attrs[behind].whole), domxml_attrs[attr].name, text);
+		add_edit(edits, end_of(mark->attrs[behind].whole), domxml_attrs[attr].name, text);
 }
 
 /* The attributes of the <address>; those of a PCI address in libvirt's notation: 0x0000 0x41 0x00 0x4. */
@@ -87,13 +87,13 @@ static int replace_address(struct edits *edits, const struct mark *mark, const c
 		if (!mark->attrs[i].value.at)
 			continue;
 		first = first ? first : &mark->attrs[i];
-		add(edits, mark->attrs[i].whole, NULL, "");
+		add_edit(edits, mark->attrs[i].whole, NULL, "");
 	}
 	if (!first)
 		return err_set(err, EINVAL, "%s: the hostdev's <source><address> has no attributes", was);
 	for (size_t i = ADDRESS; i < FACT; i++)
 		if (values[i][0])
-			add(edits, end_of(first->whole), domxml_attrs[i].name, values[i]);
+			add_edit(edits, end_of(first->whole), domxml_attrs[i].name, values[i]);
 	return 0;
 }
 
@@ -107,7 +107,7 @@ static int plan_address(struct edits *edits, const struct mark *mark, const char
 			return err_set(err, EINVAL,
 				       "%s: the hostdev's <source><address> has no %s='...'; specify all four numbers",
 				       was, domxml_attrs[i].name);
-		add(edits, mark->attrs[i].value, NULL, values[i]);
+		add_edit(edits, mark->attrs[i].value, NULL, values[i]);
 	}
 	return 0;
 }
@@ -126,17 +126,17 @@ static int plan_change(const struct domxml *doc, struct edits *edits, const stru
 	address_values(address, id, to_pci);
 	if (change->changes_framework) {
 		for (size_t i = TRAIT; i < ADDRESS; i++)
-			set(edits, mark, i, TRAIT, to_pci ? pci[i] : mdev[i]);
+			set_attr(edits, mark, i, TRAIT, to_pci ? pci[i] : mdev[i]);
 		r = replace_address(edits, mark, req->id, address, err);
 		if (device->value.at)
-			add(edits, device->whole, domxml_attrs[to_pci ? META_ADDRESS : META_UUID].name, id);
+			add_edit(edits, device->whole, domxml_attrs[to_pci ? META_ADDRESS : META_UUID].name, id);
 	} else if (change->id[0]) {
 		r = plan_address(edits, mark, req->id, address, err);
 		if (device->value.at)
-			add(edits, device->value, NULL, id);
+			add_edit(edits, device->value, NULL, id);
 	}
 	for (size_t i = FACT; device->value.at && change->has_facts && i < META_UUID; i++)
-		set(edits, mark, i, (size_t)(device - mark->attrs), domxml_fact(&change->facts, i));
+		set_attr(edits, mark, i, (size_t)(device - mark->attrs), domxml_fact(&change->facts, i));
 	return r;
 }
 

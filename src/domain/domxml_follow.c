@@ -26,7 +26,7 @@ static void find_loose(struct loose *loose, const struct request *request, struc
 			loose->devices[loose->ndevices++] = &meta->devices[i];
 }
 
-static int follow(struct domxml *doc, size_t hostdev, struct meta_device *device, struct err *err)
+static int follow_hostdev(struct domxml *doc, size_t hostdev, struct meta_device *device, struct err *err)
 {
 	struct vgpu_request *req = &doc->request.vgpus[hostdev];
 
@@ -63,7 +63,7 @@ static int follow_guest(struct domxml *doc, struct loose *loose, struct err *err
 
 		if (!device)
 			rest.hostdevs[rest.nhostdevs++] = loose->hostdevs[i];
-		else if (follow(doc, loose->hostdevs[i], device, err) < 0)
+		else if (follow_hostdev(doc, loose->hostdevs[i], device, err) < 0)
 			return -err->code;
 	}
 	for (size_t i = 0; i < loose->ndevices; i++)
@@ -106,7 +106,7 @@ int follow_hostdevs(struct domxml *doc, struct meta *meta, struct err *err)
 	if (loose.ndevices < loose.nhostdevs || (loose.ndevices > loose.nhostdevs && !are_alike(&loose)))
 		return 0;
 	for (size_t i = 0; i < loose.nhostdevs; i++)
-		if (follow(doc, loose.hostdevs[i], loose.devices[i], err) < 0)
+		if (follow_hostdev(doc, loose.hostdevs[i], loose.devices[i], err) < 0)
 			return -err->code;
 	return 0;
 }

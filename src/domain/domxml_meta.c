@@ -11,8 +11,8 @@
  * Copies an attribute that must fit and be printable ASCII: it is written to sysfs, to records and to messages. An
  * attribute that is missing is "".
  */
-static int take(char *dst, size_t size, const struct xml_elem *elem, const char *attr, const char *whose,
-		struct err *err)
+static int take_attr(char *dst, size_t size, const struct xml_elem *elem, const char *attr, const char *whose,
+		     struct err *err)
 {
 	const char *value = xml_attr(elem, attr);
 
@@ -58,11 +58,11 @@ static int read_owner(struct meta *meta, const struct xml_elem *metadata, const 
 	if (flavor && xml_attr(flavor, "name"))
 		text_copy(meta->flavor, sizeof(meta->flavor), xml_attr(flavor, "name"));
 	if (lease)
-		own = take(meta->lease_project, PROJECT_SIZE, lease, "project", "<vgpu:lease>", err);
+		own = take_attr(meta->lease_project, PROJECT_SIZE, lease, "project", "<vgpu:lease>", err);
 	if (own < 0)
 		meta->lease_project[0] = '\0';
 	if (nova)
-		r = take(meta->project, PROJECT_SIZE, nova, "uuid", "Nova's project", err);
+		r = take_attr(meta->project, PROJECT_SIZE, nova, "uuid", "Nova's project", err);
 	if (r < 0 || meta->project[0])
 		return r;
 	text_copy(meta->project, PROJECT_SIZE, meta->lease_project);
@@ -168,10 +168,10 @@ int meta_apply(const struct meta_device *device, struct vgpu_request *req, struc
 	req->has_guest = strcmp(device->guest, req->guest) == 0;
 	req->has_params = xml_attr(elem, "params") != NULL;
 	for (size_t i = FACT; i < META_UUID; i++)
-		if (take((char *)&req->facts + domxml_attrs[i].fact, domxml_attrs[i].size, elem, domxml_attrs[i].name,
-			 req->id, err) < 0)
+		if (take_attr((char *)&req->facts + domxml_attrs[i].fact, domxml_attrs[i].size, elem,
+			      domxml_attrs[i].name, req->id, err) < 0)
 			return -err->code;
-	if (take(req->params, sizeof(req->params), elem, "params", req->id, err) < 0 ||
+	if (take_attr(req->params, sizeof(req->params), elem, "params", req->id, err) < 0 ||
 	    read_placement(req, xml_attr(elem, "placement"), err) < 0)
 		return -err->code;
 	return read_numa(req, xml_attr(elem, "numa"), err);

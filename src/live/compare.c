@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-__attribute__((format(printf, 2, 3))) static void say(struct compare *v, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void add_difference(struct compare *v, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -26,24 +26,26 @@ static void lease_and_kernel(struct compare *v)
 	if (!v->exists && v->runs && !v->live)
 		return; /* the domain has not got it: it only needs its release */
 	if (v->exists == PRESENCE_UNKNOWN) {
-		say(v, "cannot tell whether the device exists: its driver does not answer");
+		add_difference(v, "cannot tell whether the device exists: its driver does not answer");
 		return;
 	}
 	if (!v->exists) {
-		say(v, "leased, but the device does not exist; %s",
-		    v->runs ? "shut the domain down and start it again" : v->gc);
+		add_difference(v, "leased, but the device does not exist; %s",
+			       v->runs ? "shut the domain down and start it again" : v->gc);
 		return;
 	}
 	if (*v->type && strcmp(lease->vgpu.type, v->type) != 0)
-		say(v,
-		    "leased as %.50s, but the device is a %.50s, created by other software; run 'vgpu-lease release %s' "
-		    "once the domain is shut down",
-		    lease->vgpu.type, v->type, v->id);
+		add_difference(
+			v,
+			"leased as %.50s, but the device is a %.50s, created by other software; run 'vgpu-lease release %s' "
+			"once the domain is shut down",
+			lease->vgpu.type, v->type, v->id);
 	if (*v->parent && strcmp(lease->vgpu.parent, v->parent) != 0)
-		say(v,
-		    "leased on %.50s, but the device is on %.50s, created by other software; run 'vgpu-lease release %s' "
-		    "once the domain is shut down",
-		    lease->vgpu.parent, v->parent, v->id);
+		add_difference(
+			v,
+			"leased on %.50s, but the device is on %.50s, created by other software; run 'vgpu-lease release %s' "
+			"once the domain is shut down",
+			lease->vgpu.parent, v->parent, v->id);
 }
 
 static void running_and_lease(struct compare *v)
@@ -51,51 +53,55 @@ static void running_and_lease(struct compare *v)
 	const struct lease *lease = v->lease;
 
 	if (!lease)
-		say(v, "attached but not leased; vgpu-leased leases devices attached by other means");
+		add_difference(v, "attached but not leased; vgpu-leased leases devices attached by other means");
 	else if (strcmp(lease->domain, v->domain) != 0)
-		say(v, "attached, but leased to domain %.100s; detach it from one of them", lease->name);
+		add_difference(v, "attached, but leased to domain %.100s; detach it from one of them", lease->name);
 	else if (lease->state != LEASE_ACTIVE)
-		say(v, "attached, but its lease is '%s'; vgpu-leased or the next start corrects this",
-		    lease_state_word(lease->state));
+		add_difference(v, "attached, but its lease is '%s'; vgpu-leased or the next start corrects this",
+			       lease_state_word(lease->state));
 }
 
 static void running_and_open(struct compare *v)
 {
 	if (!v->lease && !v->exists)
-		say(v, "attached, but the device does not exist; shut the domain down and start it again");
+		add_difference(v, "attached, but the device does not exist; shut the domain down and start it again");
 	if (v->open < 0)
-		say(v, "cannot tell which process has it open; run as root");
+		add_difference(v, "cannot tell which process has it open; run as root");
 	else if (v->exists && v->open == 0 && v->exiting)
-		say(v,
-		    "attached, but its QEMU (%d) is exiting and has not closed it yet; if this lasts, its driver hangs (see dmesg)",
-		    (int)v->qemu);
+		add_difference(
+			v,
+			"attached, but its QEMU (%d) is exiting and has not closed it yet; if this lasts, its driver hangs (see dmesg)",
+			(int)v->qemu);
 	else if (v->exists == PRESENT && v->open == 0)
-		say(v,
-		    "attached, but not open in any process; run 'vgpu-lease detach %s %s', or shut the domain down and start "
-		    "it again",
-		    v->name, v->id);
+		add_difference(
+			v,
+			"attached, but not open in any process; run 'vgpu-lease detach %s %s', or shut the domain down and start "
+			"it again",
+			v->name, v->id);
 	else if (v->open > 0 && v->qemu && v->by != v->qemu)
-		say(v, "open in process %d instead of the domain's QEMU (%d); end that process", (int)v->by,
-		    (int)v->qemu);
+		add_difference(v, "open in process %d instead of the domain's QEMU (%d); end that process", (int)v->by,
+			       (int)v->qemu);
 }
 
 /* The domain has not got it, and the lease is its own. */
 static void leased_and_absent(struct compare *v)
 {
 	if (v->open > 0)
-		say(v, "detached by libvirt, but still open in process %d; it is released when that process ends",
-		    (int)v->by);
+		add_difference(
+			v, "detached by libvirt, but still open in process %d; it is released when that process ends",
+			(int)v->by);
 	else if (!v->runs)
-		say(v, "leased, but the domain is not running; %s", v->gc);
+		add_difference(v, "leased, but the domain is not running; %s", v->gc);
 	else if (v->lease->state == LEASE_RELEASING)
-		say(v, "release pending; %s", v->gc);
+		add_difference(v, "release pending; %s", v->gc);
 	else if (v->taken)
-		say(v, "detached by a suspend; run 'vgpu-lease resume %s' to attach it again", v->name);
+		add_difference(v, "detached by a suspend; run 'vgpu-lease resume %s' to attach it again", v->name);
 	else
-		say(v, "leased but not attached; run 'vgpu-lease detach %s %s' to release it", v->name, v->id);
+		add_difference(v, "leased but not attached; run 'vgpu-lease detach %s %s' to release it", v->name,
+			       v->id);
 }
 
-void compare(struct compare *v)
+void compare_views(struct compare *v)
 {
 	bool own = v->lease && strcmp(v->lease->domain, v->domain) == 0;
 
@@ -106,11 +112,12 @@ void compare(struct compare *v)
 	} else if (own) {
 		leased_and_absent(v);
 	} else if (v->taken) {
-		say(v, "detached by a suspend; run 'vgpu-lease resume %s' to attach it again", v->name);
+		add_difference(v, "detached by a suspend; run 'vgpu-lease resume %s' to attach it again", v->name);
 	} else if (v->lease && v->config) {
-		say(v,
-		    "named in the domain's definition, but leased to domain %.100s; use another UUID or VF for one of them",
-		    v->lease->name);
+		add_difference(
+			v,
+			"named in the domain's definition, but leased to domain %.100s; use another UUID or VF for one of them",
+			v->lease->name);
 	}
 	if (own)
 		lease_and_kernel(v);

@@ -34,4 +34,4 @@ struct compare {
 	size_t n;
 };
 
-void compare(struct compare *view);
+void compare_views(struct compare *view);

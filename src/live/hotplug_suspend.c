@@ -93,7 +93,7 @@ static int put_back(struct hotplug *hp, const char *op, size_t *n, struct err *e
 }
 
 /* Does the domain run now? 1, or 0. */
-static int runs(struct hotplug *hp, struct err *err)
+static int is_running(struct hotplug *hp, struct err *err)
 {
 	struct virt_domain now;
 	int r = virt_find(hp->virt, hp->domain.uuid, &now, err);
@@ -119,7 +119,7 @@ static int undo_suspend(struct hotplug *hp, struct err *err)
 		r = virt_open(&hp->virt, hp->uri, &why);
 	}
 	if (r == 0)
-		r = runs(hp, &why);
+		r = is_running(hp, &why);
 	/* If the domain has stopped, all its vGPUs are released. */
 	if (r == 0)
 		return -err->code;
@@ -200,7 +200,7 @@ int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err)
 }
 
 /* The domain is saved: lease first, so that it stays saved if there is no capacity. */
-static int restore(struct hotplug *hp, const struct domxml *record, struct err *err)
+static int restore_domain(struct hotplug *hp, const struct domxml *record, struct err *err)
 {
 	static const bool none[REQUEST_MAX];
 	struct err ignored = { 0 };
@@ -213,7 +213,7 @@ static int restore(struct hotplug *hp, const struct domxml *record, struct err *
 	asked_ms = sys_now_ms();
 	r = virt_start(hp->virt, hp->domain.uuid, err);
 	/* Another resume did: what is leased is what that one attaches. */
-	if (r < 0 && runs(hp, &ignored) == 1)
+	if (r < 0 && is_running(hp, &ignored) == 1)
 		return err_set(
 			err, EPERM,
 			"domain %s: started by another process; run 'vgpu-lease resume %s' to attach missing vGPUs",
@@ -248,5 +248,5 @@ int hotplug_resume(struct hotplug *hp, size_t *n, struct err *err)
 		return err_set(err, ENOENT,
 			       "domain %s: saved with its vGPUs attached or without any; use 'virsh start %s'", name,
 			       name);
-	return restore(hp, record, err);
+	return restore_domain(hp, record, err);
 }

@@ -11,7 +11,7 @@
  * libvirt defines without asking what was there: right before that, is the definition still what was read? What happens
  * in the moment between the two is lost all the same.
  */
-static int define(struct virt *virt, const struct virt_domain *domain, const struct rewrite *r, struct err *err)
+static int define_if_same(struct virt *virt, const struct virt_domain *domain, const struct rewrite *r, struct err *err)
 {
 	autofree char *now = NULL;
 
@@ -40,5 +40,5 @@ int rewrite_live(struct rewrite *r, char **xml, struct virt *virt, const struct 
 		return 0;
 	if (rewrite_make(r, r->host, config, err) < 0)
 		return err_in(err, "domain %s", domain->name);
-	return r->nchanges ? define(virt, domain, r, err) : 0;
+	return r->nchanges ? define_if_same(virt, domain, r, err) : 0;
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "internal.h"
 
 /* In MIG mode GPU instances back all of the card: what is on it or on offer tells. 1, 0, or UNKNOWN. */
@@ -39,7 +40,7 @@ static double whole_mib(const struct inv_pgpu *card)
 }
 
 /* What a pGPU carries and has promised. */
-struct load {
+struct card_load {
 	int devices;           /* that the kernel has, of any type */
 	int pending;           /* leases whose device the kernel does not have yet */
 	int of_type;           /* of both, those of the type asked for */
@@ -52,46 +53,35 @@ struct load {
 	int nbeside;            /* of any other type */
 	bool leased_beside;     /* one of them: it stays */
 	int first_mib;          /* of what the kernel has; 0 none */
+	bool kept;              /* a device of another type is none that retype removes */
+	bool elsewhere;         /* one is on a VF that is not configured for this type: retype leaves it */
 	bool mixed;             /* the kernel has several sizes: mixed-size mode is on */
 };
 
 /* The kernel does not tell a device's type while it is being created or removed: then its lease does. */
-static const char *type_of(const struct world *world, const struct inv_device *d, const char *otherwise)
+static const char *type_of(const struct inv_device *d, const struct lease *lease, const char *otherwise)
 {
-	const struct lease *lease = *d->vgpu.type ? NULL : lease_find(&world->leases, d->vgpu.id);
-
-	if (lease)
-		return lease->vgpu.type;
-	return *d->vgpu.type ? d->vgpu.type : otherwise;
+	if (*d->vgpu.type)
+		return d->vgpu.type;
+	return lease ? lease->vgpu.type : otherwise;
 }
 
-static int framebuffer_of(const struct world *world, const struct inv_pgpu *card, const char *type, const char *id)
+static void load_one(struct card_load *load, const struct inv_type *req, const char *type, int mib, bool leased)
 {
-	const struct inv_type *t = inventory_type_on(&world->inv, card, type);
-	const struct lease *lease = lease_find(&world->leases, id);
-
-	if (t)
-		return t->framebuffer_mib;
-	return lease ? lease->framebuffer_mib : UNKNOWN;
-}
-
-static void load_one(struct load *load, const struct inv_type *req, const char *type, int mib, bool leased)
-{
-	if (strcmp(type, req->id) != 0) {
-		snprintf(load->beside, sizeof(load->beside), "%s", type);
+	if (strcmp(type, req->id) == 0) {
+		load->of_type++;
+	} else {
+		text_copy(load->beside, sizeof(load->beside), type);
 		load->nbeside++;
 		load->leased_beside |= leased;
+		if (!req->slices && mib != UNKNOWN && req->framebuffer_mib != UNKNOWN && mib != req->framebuffer_mib) {
+			text_copy(load->other, sizeof(load->other), type);
+			load->other_mib = mib;
+		}
 	}
-	if (strcmp(type, req->id) == 0)
-		load->of_type++;
-	else if (!req->slices && mib != UNKNOWN && req->framebuffer_mib != UNKNOWN && mib != req->framebuffer_mib) {
-		snprintf(load->other, sizeof(load->other), "%s", type);
-		load->other_mib = mib;
-	}
-	if (mib != UNKNOWN)
-		load->used_mib += mib;
-	else if (req->framebuffer_mib != UNKNOWN)
-		load->used_mib += req->framebuffer_mib;
+	if (mib == UNKNOWN)
+		mib = req->framebuffer_mib;
+	load->used_mib += mib != UNKNOWN ? mib : 0;
 }
 
 /* One type on one pGPU, for a query. */
@@ -116,7 +106,7 @@ static double cost_of(const struct asked *asked, const char *type)
 }
 
 /* `id` NULL: all count. */
-static void load_leases(struct load *load, const struct asked *asked, const struct leases *leases, const char *id)
+static void load_leases(struct card_load *load, const struct asked *asked, const struct leases *leases, const char *id)
 {
 	const struct world *world = asked->query->world;
 
@@ -126,10 +116,7 @@ static void load_leases(struct load *load, const struct asked *asked, const stru
 		if (strcmp(l->vgpu.pgpu, asked->card->address) != 0 || (id && strcmp(l->vgpu.id, id) == 0))
 			continue;
 		load->in_flight |= l->at_work;
-		/*
-		 * A device that is gone takes no capacity, unless a creation that hung and was given up may bring it
-		 * yet.
-		 */
+		/* A device that is gone takes no capacity, unless an abandoned creation may still bring it. */
 		if (inventory_device(&world->inv, l->vgpu.id) || (l->state == LEASE_RELEASING && !l->at_work))
 			continue;
 		load->pending++;
@@ -138,22 +125,28 @@ static void load_leases(struct load *load, const struct asked *asked, const stru
 	}
 }
 
-static struct load load_of(const struct asked *asked)
+static struct card_load load_of(const struct asked *asked)
 {
 	const struct world *world = asked->query->world;
-	struct load load = { 0 };
+	struct card_load load = { 0 };
 
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(&world->inv, asked->card, d));) {
-		const char *type = type_of(world, d, asked->type->id);
-		int mib = framebuffer_of(world, asked->card, type, d->vgpu.id);
+		const struct lease *lease = lease_find(&world->leases, d->vgpu.id);
+		const char *type = type_of(d, lease, asked->type->id);
+		const struct inv_type *t = inventory_type_on(&world->inv, asked->card, type);
+		int mib = t ? t->framebuffer_mib : lease ? lease->framebuffer_mib : UNKNOWN;
 
+		if (strcmp(d->vgpu.type, asked->type->id) != 0) {
+			load.kept |= !d->facts.removable;
+			load.elsewhere |= !pool_gives(d->parent, asked->type->id);
+		}
 		load.devices++;
 		load.mixed |= load.first_mib && mib != UNKNOWN && mib != load.first_mib;
 		load.first_mib = mib != UNKNOWN ? mib : load.first_mib;
-		load_one(&load, asked->type, type, mib, lease_find(&world->leases, d->vgpu.id));
+		load_one(&load, asked->type, type, mib, lease);
 	}
 	load_leases(&load, asked, &world->leases, asked->query->id);
-	/* Another of the domain's requests has what was promised, also where that is the address that this one had. */
+	/* What is promised is another request's, even if it is the address that this one had. */
 	load_leases(&load, asked, asked->query->promised, NULL);
 	return load;
 }
@@ -165,7 +158,7 @@ static int capacity_of(const struct inv_pgpu *card, const struct inv_type *type)
 	return type->max_instance != UNKNOWN && type->max_instance < card->nvfs ? type->max_instance : card->nvfs;
 }
 
-static double share_of(const struct load *load, const struct asked *asked, int capacity)
+static double share_of(const struct card_load *load, const struct asked *asked, int capacity)
 {
 	int all = load->devices + load->pending;
 
@@ -211,36 +204,16 @@ static void explain_no_instance(struct capacity *space, const struct inventory *
 		 strstr(type->name, "CME") ? "+me" : "");
 }
 
-/* Would retype remove each vGPU of another type? */
-static bool can_retype(const struct asked *asked)
-{
-	for (const struct inv_device *d = NULL; (d = inventory_next_on(&asked->query->world->inv, asked->card, d));)
-		if (strcmp(d->vgpu.type, asked->type->id) != 0 && !d->facts.removable)
-			return false;
-	return true;
-}
-
-/* Is one of another type on a VF that the configuration does not give to this one? retype leaves it. */
-static bool blocks_from_elsewhere(const struct asked *asked)
-{
-	const struct inventory *inv = &asked->query->world->inv;
-
-	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, asked->card, d));)
-		if (strcmp(d->vgpu.type, asked->type->id) != 0 && !pool_gives(d->parent, asked->type->id))
-			return true;
-	return false;
-}
-
-/* What frees the card of unused vGPUs of other types, or tells what keeps them. */
-static void advise_retype(struct capacity *space, const struct asked *asked)
+/* The command that frees the card of unused vGPUs of other types, or shows what keeps them. */
+static void advise_retype(struct capacity *space, const struct card_load *load, const struct asked *asked)
 {
 	const struct policy *policy = &asked->query->world->config->policy;
 	const struct inv_pgpu *card = asked->card;
 	const struct inv_type *type = asked->type;
 
-	if (blocks_from_elsewhere(asked))
+	if (load->elsewhere)
 		return;
-	if (!can_retype(asked)) {
+	if (load->kept) {
 		snprintf(space->fix, sizeof(space->fix), "'vgpu-lease retype --dry-run %s %s' shows why", card->address,
 			 type->id);
 		return;
@@ -250,8 +223,8 @@ static void advise_retype(struct capacity *space, const struct asked *asked)
 		 policy->reclaim_grace_s > 0 ? "--grace 0 " : "", card->address, type->id);
 }
 
-/* The driver offers none: what would change that. */
-static void explain_none(struct capacity *space, const struct load *load, const struct asked *asked)
+/* The driver offers none: why, and what would change that. */
+static void explain_none(struct capacity *space, const struct card_load *load, const struct asked *asked)
 {
 	const struct inv_pgpu *card = asked->card;
 	const struct inv_type *type = asked->type;
@@ -260,7 +233,7 @@ static void explain_none(struct capacity *space, const struct load *load, const 
 		explain_no_instance(space, &asked->query->world->inv, card, type);
 	} else if (card->framework == FW_VARIANT && load->nbeside) {
 		if (!space->full && !load->leased_beside)
-			advise_retype(space, asked);
+			advise_retype(space, load, asked);
 		bound(space, 0, CAUSE_BLOCKED, "blocked by %d vGPU%s of %s", load->nbeside,
 		      load->nbeside == 1 ? "" : "s", load->beside);
 	} else if (card->framework == FW_VARIANT) {
@@ -280,7 +253,7 @@ static void explain_none(struct capacity *space, const struct load *load, const 
 }
 
 /* How many fit into what is left of the framebuffer beside those of other sizes; what the driver offers now fits. */
-static int fit_between(const struct load *load, double whole, const struct inv_type *type, int available)
+static int fit_between(const struct card_load *load, double whole, const struct inv_type *type, int available)
 {
 	int left = (int)((whole - load->used_mib) / type->framebuffer_mib);
 
@@ -299,7 +272,7 @@ static void bound_by_vfs(struct capacity *space, const struct capacity_vfs *vfs)
 }
 
 /* How many more fit, or why none does. */
-static void judge(struct capacity *space, const struct load *load, const struct asked *asked, int capacity,
+static void judge(struct capacity *space, const struct card_load *load, const struct asked *asked, int capacity,
 		  const struct capacity_vfs *vfs)
 {
 	const struct section *section = pool_serves(asked->card, asked->type->id);
@@ -314,12 +287,12 @@ static void judge(struct capacity *space, const struct load *load, const struct 
 	if (section && section->max_instances != NO_LIMIT)
 		bound(space, section->max_instances - load->of_type, CAUSE_CAP, "max_instances = %d is reached",
 		      section->max_instances);
-	/* Then it is not by what is on it. */
+	/* Nothing is on the card, so explain that first. */
 	if (asked->available < 1 && on_it == 0)
 		explain_none(space, load, asked);
 	if (card->nvidia && *load->other && !load->mixed && (asked->available == 0 || load->devices == 0)) {
-		if (!load->leased_beside && can_retype(asked))
-			advise_retype(space, asked);
+		if (!load->leased_beside && !load->kept)
+			advise_retype(space, load, asked);
 		bound(space, 0, CAUSE_BLOCKED, "holds %s (%d MiB), and a pGPU holds one framebuffer size at a time",
 		      load->other, load->other_mib);
 	}
@@ -336,12 +309,12 @@ static void judge(struct capacity *space, const struct load *load, const struct 
 		explain_none(space, load, asked);
 }
 
-/* What the pGPU can carry of an offered type; its section's cap counts where it serves that type. Returns its load. */
-static struct load measure(struct capacity *space, const struct capacity_query *query, const struct inv_pgpu *card,
-			   const struct inv_offer *offer)
+/* What the pGPU can carry of an offered type, within its section's cap. Returns its load. */
+static struct card_load measure(struct capacity *space, const struct capacity_query *query, const struct inv_pgpu *card,
+				const struct inv_offer *offer)
 {
 	const struct asked asked = { .query = query, .card = card, .type = offer->type, .available = offer->available };
-	struct load load = load_of(&asked);
+	struct card_load load = load_of(&asked);
 	int capacity = capacity_of(card, asked.type);
 	struct capacity_vfs vfs = { .best = card->nparents ? card->parents[0] : NULL };
 
@@ -374,10 +347,10 @@ void capacity_on(struct capacity *space, const struct capacity_query *query, con
 	const struct world *world = query->world;
 	const struct pool_card *pooled = &card->pool;
 	const struct failed_attempt *attempt = capacity_failed_attempt(world, card->address, type);
-	struct load load;
+	struct card_load load;
 
 	*space = (struct capacity){ 0 };
-	/* First, as only the types that matter were read: a card's own type may not be among them. */
+	/* First, as a card's own type may not be among those that were read. */
 	if (pooled->section && !pool_serves(card, type)) {
 		space->cause = CAUSE_OTHER_TYPE;
 		snprintf(space->reason, sizeof(space->reason), "configured for %s%s", pooled->section->type,
@@ -389,7 +362,6 @@ void capacity_on(struct capacity *space, const struct capacity_query *query, con
 		snprintf(space->reason, sizeof(space->reason), "not in the pool: %.200s", pooled->reason);
 		return;
 	}
-	/* What is in the pool and serves the type offers it. */
 	load = measure(space, query, card, inventory_offer(card, type));
 	space->has = !space->full;
 	space->in_flight = space->full && load.in_flight;
@@ -410,12 +382,12 @@ void capacity_count(struct capacity_count *count, const struct world *world, con
 
 	measure(&space, &query, card, offer);
 	*count = (struct capacity_count){ .available = card->ready ? space.left : 0 };
-	/* Each free VF offers one while any GPU instance is free: how many are, the driver does not tell. */
+	/* Each free VF offers one while any GPU instance is free; the driver does not tell how many are. */
 	if (type->slices && card->sriov && count->available > offer->available)
 		count->available = offer->available;
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(&world->inv, card, d));)
-		count->used += strcmp(type_of(world, d, ""), type->id) == 0;
-	/* Of a plain VF only a lease tells that it is in use. */
+		count->used += strcmp(type_of(d, lease_find(&world->leases, d->vgpu.id), ""), type->id) == 0;
+	/* Only a lease tells that a plain VF is in use. */
 	for (size_t i = 0; card->framework == FW_VF && i < world->leases.n; i++)
 		count->used += strcmp(world->leases.list[i].vgpu.pgpu, card->address) == 0 &&
 			       strcmp(world->leases.list[i].vgpu.type, type->id) == 0 &&

@@ -67,7 +67,7 @@ static inline const char *plan_opener(const struct device_facts *facts)
 enum plan_kind plan_choose(struct planner *p, const char *id);
 
 /* Writes as the step's reason what is removed for it. */
-void plan_tell_removal(const struct planner *p);
+void plan_explain_removal(const struct planner *p);
 
 /* Does the card serve one of the request's types? */
 bool plan_is_served(const struct planner *p, const struct inv_pgpu *card);

@@ -107,7 +107,7 @@ void plan_adopt(const struct planner *p, const struct inv_device *device)
 }
 
 /* The later requests of this plan see what this one takes, in the place of what the domain had reserved for it. */
-static void promise(struct planner *p)
+static void promise_step(struct planner *p)
 {
 	struct lease *l = &p->promised.list[p->promised.n++], *had = lease_find(&p->world->leases, p->step->vgpu.id);
 	struct leases *held = &p->world->leases;
@@ -310,7 +310,7 @@ static bool add_step(struct planner *p)
 	if (!found || (p->step->kind != STEP_KEEP && !plan_quota(p, p->step->vgpu.id)))
 		return false;
 	plan_quota_removes(p);
-	promise(p);
+	promise_step(p);
 	p->plan->nsteps++;
 	/* What has to be removed for one request is removed before the next one is looked at. */
 	return p->plan->kind == PLAN_STEPS;

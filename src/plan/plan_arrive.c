@@ -86,12 +86,7 @@ static bool source_fits(struct planner *p)
 	return true;
 }
 
-static bool leased(const struct planner *p, const char *id)
-{
-	return lease_find(&p->world->leases, id) != NULL;
-}
-
-static bool promised(const struct planner *p, const char *id)
+static bool is_promised(const struct planner *p, const char *id)
 {
 	for (size_t i = 0; i < p->promised.n; i++)
 		if (strcmp(p->promised.list[i].vgpu.id, id) == 0)
@@ -111,9 +106,9 @@ static const struct inv_device *free_device(const struct planner *p)
 		const struct device_facts *f = &d->facts;
 
 		if (d->parent && plan_can_be(p, d->parent) && p->resolved->ntypes > 0 && plan_device_fits(p, d) &&
-		    pool_has_parent(d->parent) && f->opened == OPEN_NO && !*f->named_by && !leased(p, d->vgpu.id) &&
-		    !promised(p, d->vgpu.id) && !request_names(p->world->request, d->vgpu.id) &&
-		    !request_excludes(p->world->request, d->vgpu.id))
+		    pool_has_parent(d->parent) && f->opened == OPEN_NO && !*f->named_by &&
+		    !lease_find(&p->world->leases, d->vgpu.id) && !is_promised(p, d->vgpu.id) &&
+		    !request_names(p->world->request, d->vgpu.id) && !request_excludes(p->world->request, d->vgpu.id))
 			return d;
 	}
 	return NULL;

@@ -331,7 +331,7 @@ static bool leave_vf(const struct planner *p, struct candidate *c)
 	return c->space.parent && plan_can_be(p, c->space.parent);
 }
 
-void plan_tell_removal(const struct planner *p)
+void plan_explain_removal(const struct planner *p)
 {
 	const char *id = p->plan->removes[0];
 	const struct lease *lease = lease_find(&p->world->leases, id);
@@ -371,6 +371,6 @@ enum plan_kind plan_choose(struct planner *p, const char *id)
 	if (!found.fullest.card || !find_removes(p, &found.fullest) || !leave_vf(p, &found.fullest))
 		return p->world->reclaimable_known ? PLAN_REFUSE : PLAN_LOOK;
 	fill_step(p, &found.fullest, id, "");
-	plan_tell_removal(p);
+	plan_explain_removal(p);
 	return PLAN_REMOVE;
 }

@@ -21,7 +21,7 @@ static bool counts(const struct planner *p, const struct lease *lease, const cha
 	       (p->world->mode == PLAN_PREPARE || strcmp(lease->domain, request->uuid) != 0);
 }
 
-static int promised(const struct planner *p, const char *id)
+static int count_promised(const struct planner *p, const char *id)
 {
 	int n = 0;
 
@@ -34,7 +34,7 @@ bool plan_quota(struct planner *p, const char *id)
 {
 	const struct world *world = p->world;
 	const char *project = world->request->project;
-	int limit, holds = promised(p, id), reclaimable = 0;
+	int limit, holds = count_promised(p, id), reclaimable = 0;
 	bool in_flight = false;
 
 	p->over_quota = 0;
@@ -63,7 +63,7 @@ bool plan_quota(struct planner *p, const char *id)
 	p->plan->no_quota = true;
 	if (in_flight)
 		p->plan->kind = PLAN_WAIT;
-	else if (!world->reclaimable_known && holds > promised(p, id))
+	else if (!world->reclaimable_known && holds > count_promised(p, id))
 		p->plan->kind = PLAN_LOOK;
 	return false;
 }

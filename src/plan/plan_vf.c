@@ -115,7 +115,7 @@ static bool replace_type(struct planner *p, const struct inv_device *device)
 	text_copy(p->step->vgpu.type, sizeof(p->step->vgpu.type), resolved->types[0]);
 	memcpy(p->plan->removes[0], device->vgpu.id, ID_SIZE);
 	p->plan->nremoves = 1;
-	plan_tell_removal(p);
+	plan_explain_removal(p);
 	p->plan->kind = PLAN_REMOVE;
 	return true;
 }
@@ -134,7 +134,7 @@ static bool prepare_typed(struct planner *p, const struct inv_device *device, co
 }
 
 /* The domain's own plain VF is kept as it is. */
-static void keep(const struct planner *p, const struct lease *own, const struct inv_parent *vf)
+static void keep_own(const struct planner *p, const struct lease *own, const struct inv_parent *vf)
 {
 	*p->step = (struct step){ .kind = STEP_KEEP,
 				  .vgpu = own->vgpu,
@@ -168,7 +168,7 @@ bool plan_vf_prepare(struct planner *p)
 		return plan_wait_for_kernel(p, id);
 	if (lease && lease->vgpu.framework == FW_VF && lease->state != LEASE_RESERVED &&
 	    plan_type_fits(resolved, lease->vgpu.type)) {
-		keep(p, lease, vf);
+		keep_own(p, lease, vf);
 		return true;
 	}
 	if (vf->facts.opened == OPEN_YES)

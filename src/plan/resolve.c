@@ -41,8 +41,8 @@ __attribute__((format(printf, 2, 3))) static bool refuse(char refusal[RESOLVE_RE
 enum known_by { BY_NAME, BY_ID };
 
 /* The first type from *i on that these frameworks have and that is known by this word; NULL none. */
-static const struct inv_name *next(const struct resolve_facts *facts, unsigned int frameworks, const char *word,
-				   enum known_by by, size_t *i)
+static const struct inv_name *next_name(const struct resolve_facts *facts, unsigned int frameworks, const char *word,
+					enum known_by by, size_t *i)
 {
 	for (; *i < facts->nnames; (*i)++)
 		if (frameworks & 1U << facts->names[*i].framework &&
@@ -57,12 +57,12 @@ static void add_named(struct resolved_request *resolved, const struct resolve_fa
 	const struct inv_name *type;
 	size_t i = 0;
 
-	while ((type = next(facts, resolve_frameworks(resolved->req), name, BY_NAME, &i)))
+	while ((type = next_name(facts, resolve_frameworks(resolved->req), name, BY_NAME, &i)))
 		add_type(resolved, type->id);
 	text_copy(resolved->called, sizeof(resolved->called), resolved->ntypes ? name : "");
 }
 
-/* What the host that the domain comes from says of the vGPU; "" nothing. */
+/* What the source host says of the vGPU; "" nothing. */
 static void source_says(const struct vgpu_request *req, char *buf, size_t size)
 {
 	buf[0] = '\0';
@@ -87,31 +87,31 @@ static bool is_other_kind(const struct vgpu_request *req, const struct resolve_f
 		if (config->sections[i].vf && req->kind == REQUEST_MDEV &&
 		    names_section(&config->sections[i], req->facts.type))
 			return true;
-	return next(facts, others, req->facts.type, BY_NAME, &by_name) ||
-	       next(facts, others, req->facts.type, BY_ID, &by_id);
+	return next_name(facts, others, req->facts.type, BY_NAME, &by_name) ||
+	       next_name(facts, others, req->facts.type, BY_ID, &by_id);
 }
 
-static bool is_enabled(const struct config *config, const char *type)
+/* The section of a type that is enabled for mdevs and VFs with types; NULL: none. */
+static const struct section *enabled(const struct config *config, const char *type)
 {
 	const struct section *section = config ? config_section(config, type) : NULL;
 
-	return section && !section->vf;
+	return section && !section->vf ? section : NULL;
 }
 
 /* May a pGPU be left for it? Of the types that take the rest only the first gets any. */
 static bool is_served(const struct config *config, const char *type)
 {
-	const struct section *section = config ? config_section(config, type) : NULL;
+	const struct section *section = enabled(config, type), *first;
 
-	if (!section || section->vf || !config_takes_rest(section) || config->policy.several_types)
-		return section && !section->vf;
-	for (size_t i = 0; i < config->nsections; i++)
-		if (config_takes_rest(&config->sections[i]))
-			return &config->sections[i] == section;
-	return false;
+	if (!section || !config_takes_rest(section) || config->policy.several_types)
+		return section;
+	for (first = config->sections; !config_takes_rest(first);)
+		first++;
+	return first == section;
 }
 
-/* Begins the word as an ID of this host does? Else it is meant as a name, and answered with names. */
+/* Does the word begin as an ID of this host does? Else it is meant as a name, and answered with names. */
 static bool is_id(const struct resolve_facts *facts, const char *word)
 {
 	for (size_t i = 0; i < facts->nnames; i++) {
@@ -190,14 +190,14 @@ static unsigned int asked_type(struct resolved_request *resolved, const struct r
 	if (resolved->ntypes || unread(facts, own))
 		return resolved->ntypes ? 0 : unread(facts, own);
 	add_named(resolved, facts, req->facts.type);
-	if (!resolved->ntypes && next(facts, own, req->facts.type, BY_ID, &at))
+	if (!resolved->ntypes && next_name(facts, own, req->facts.type, BY_ID, &at))
 		add_type(resolved, req->facts.type);
 	/* An id that only the source knows: its name says what it is here. */
 	if (!resolved->ntypes && *req->facts.name)
 		add_named(resolved, facts, req->facts.name);
 	if (resolved->ntypes || unread(facts, INV_ALL))
 		return resolved->ntypes ? 0 : unread(facts, INV_ALL);
-	/* It can be a class, which only a configuration defines. What exists is adopted without it. */
+	/* It may be a class, which only a configuration defines. What exists is adopted without one. */
 	if (!config) {
 		resolved->source = TYPE_UNSAID;
 		return 0;
@@ -212,9 +212,8 @@ unsigned int resolve_types(struct resolved_request *resolved, const struct resol
 	refusal[0] = '\0';
 	if (*resolved->req->facts.type)
 		return asked_type(resolved, facts, refusal);
-	/* What the pool or a VF's card serves is the plan's to tell. */
-	/* A remembered type that is none of the pool's any more is of no use; without a pool nobody asks. */
-	if (resolved->source == TYPE_REMEMBERED && !is_enabled(facts->config, resolved->types[0])) {
+	/* A remembered type that has left the pool is of no use. */
+	if (resolved->source == TYPE_REMEMBERED && !enabled(facts->config, resolved->types[0])) {
 		text_copy(resolved->was, sizeof(resolved->was), resolved->types[0]);
 		resolved->source = TYPE_UNSAID;
 		resolved->ntypes = 0;
@@ -258,15 +257,15 @@ unsigned int resolve_framework(struct vgpu_request *req, const struct resolve_fa
 	refusal[0] = '\0';
 	if (!*name || !facts->config)
 		return 0;
-	if (unread(facts, own) || next(facts, own, name, BY_NAME, &at))
+	if (unread(facts, own) || next_name(facts, own, name, BY_NAME, &at))
 		return unread(facts, own);
 	if (unread(facts, others))
 		return unread(facts, others);
 	at = 0;
-	type = next(facts, others, name, BY_NAME, &at);
+	type = next_name(facts, others, name, BY_NAME, &at);
 	if (!type || !may_change(req, name, type->id, facts, refusal))
 		return 0;
-	/* Its ID names a device of the source, of the other kind. */
+	/* Its ID names a device of the other kind, on the source. */
 	memmove(req->facts.type, name, strlen(name) + 1);
 	req->managed = false;
 	req->kind = req->kind == REQUEST_MDEV ? REQUEST_PCI : REQUEST_MDEV;

@@ -337,11 +337,13 @@ static void list(fuse_req_t req, fuse_ino_t ino, size_t size, off_t from, bool p
 		struct fuse_entry_param e;
 		size_t need;
 
-		if ((off_t)node->place <= from)
+		if ((off_t)node->position <= from)
 			continue;
 		sim_fuse_entry_fill(mounted_of(req), node, &e);
-		need = plus ? fuse_add_direntry_plus(req, buf + used, size - used, node->name, &e, (off_t)node->place)
-			    : fuse_add_direntry(req, buf + used, size - used, node->name, &e.attr, (off_t)node->place);
+		need = plus ? fuse_add_direntry_plus(req, buf + used, size - used, node->name, &e,
+						     (off_t)node->position)
+			    : fuse_add_direntry(req, buf + used, size - used, node->name, &e.attr,
+						(off_t)node->position);
 		if (need > size - used)
 			break;
 		used += need;

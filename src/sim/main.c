@@ -15,7 +15,7 @@
 #include "sim/control.h"
 #include "sim/fuse.h"
 #include "sim/kernel.h"
-#include "sim/place.h"
+#include "sim/directory.h"
 #include "sim/topology.h"
 #include "base/text.h"
 #include "sys/sys.h"
@@ -195,7 +195,7 @@ static int start(const struct options *o, struct err *err)
 	int r = kernel_build(&kernel, o, err);
 
 	if (r == 0)
-		r = sim_place_prepare(o->dir, dir, err);
+		r = sim_directory_prepare(o->dir, dir, err);
 	if (r == 0)
 		r = o->foreground ? sim_fuse_serve(&kernel, dir, NULL, NULL, err) : background(&kernel, dir, err);
 	sim_kernel_free(&kernel);
@@ -221,7 +221,7 @@ int main(int argc, char **argv)
 		return fflush(stdout) == 0 ? 0 : 1;
 	}
 	umask(022);
-	r = o.stop ? sim_place_stop(o.dir, &err) : start(&o, &err);
+	r = o.stop ? sim_directory_stop(o.dir, &err) : start(&o, &err);
 	if (r == 0)
 		return 0;
 	err_print(stderr, SIM_FUSE_NAME, &err);

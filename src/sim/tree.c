@@ -82,7 +82,7 @@ void sim_tree_init(struct sim_tree *tree)
 	tree->root = mem_new(1, sizeof(*tree->root));
 	tree->root->name = mem_strdup("");
 	tree->root->id = tree->last_id = 1;
-	tree->root->places = OWN_PLACES;
+	tree->root->positions = OWN_PLACES;
 }
 
 void sim_tree_free(struct sim_tree *tree)
@@ -138,8 +138,8 @@ static struct sim_node *node_add(struct sim_tree *tree, struct sim_node *dir, en
 	node->passing = tree->settled;
 	node->varies = tree->settled && kind == SIM_DIR;
 	node->id = ++tree->last_id;
-	node->places = OWN_PLACES;
-	node->place = ++dir->places;
+	node->positions = OWN_PLACES;
+	node->position = ++dir->positions;
 	node->prev = dir->last;
 	if (dir->last)
 		dir->last->next = node;

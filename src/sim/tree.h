@@ -48,7 +48,7 @@ struct sim_node {
 	bool looked_at;          /* a file, by somebody who keeps what he saw; set by who has the hooks */
 	const char *name;        /* its own copy, but for a file: that is attr->name */
 	struct sim_node *parent; /* NULL: the root */
-	struct sim_node *first;  /* of a directory: its entries, in the order of `place` */
+	struct sim_node *first;  /* of a directory: its entries, in the order of `position` */
 	struct sim_node *last, *next, *prev;
 	struct sim_node *chain;      /* the next of the same hash */
 	const struct sim_attr *attr; /* of a file */
@@ -56,8 +56,8 @@ struct sim_node {
 	dev_t rdev;                  /* of a char */
 	void *owner;                 /* whom it belongs to: what show and store work on */
 	uint64_t id;                 /* never used again */
-	uint64_t place;              /* where it stands in its directory: grows, never used again */
-	uint64_t places;             /* of a directory: the last place given away */
+	uint64_t position;           /* where it stands in its directory: grows, never used again */
+	uint64_t positions;          /* of a directory: the last position given away */
 	uint64_t changed;            /* of a directory: other than before when an entry has come or gone */
 	unsigned refs;               /* who looks at it from outside; kept by sim_tree_refer */
 	unsigned alias, writing;     /* of a file: see fuse_attr.c */

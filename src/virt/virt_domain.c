@@ -240,7 +240,7 @@ struct detaching {
 	const char *text;
 };
 
-static void end(struct detaching *detaching, int code, const char *text)
+static void end_wait(struct detaching *detaching, int code, const char *text)
 {
 	if (!detaching->ended)
 		*detaching = (struct detaching){ detaching->uuid, detaching->alias, true, code, text };
@@ -251,22 +251,22 @@ static void on_event(void *arg, const struct virt_event *event)
 	struct detaching *detaching = arg;
 
 	if (event->kind == VIRT_EVENT_DISCONNECTED)
-		end(detaching, ENOTCONN, "connection to libvirt lost");
+		end_wait(detaching, ENOTCONN, "connection to libvirt lost");
 	if (!event->uuid || strcmp(event->uuid, detaching->uuid) != 0)
 		return;
 	if (event->kind == VIRT_EVENT_STOPPED)
-		end(detaching, ESHUTDOWN, "the domain stopped");
+		end_wait(detaching, ESHUTDOWN, "the domain stopped");
 	if (!event->detail || strcmp(event->detail, detaching->alias) != 0)
 		return;
 	if (event->kind == VIRT_EVENT_DEVICE_REMOVED)
-		end(detaching, 0, "");
+		end_wait(detaching, 0, "");
 	if (event->kind == VIRT_EVENT_REMOVAL_FAILED)
-		end(detaching, EAGAIN, "the guest refused to release the device");
+		end_wait(detaching, EAGAIN, "the guest refused to release the device");
 }
 
 static void on_late(void *arg)
 {
-	end(arg, ETIMEDOUT, "the guest did not release the device in time");
+	end_wait(arg, ETIMEDOUT, "the guest did not release the device in time");
 }
 
 int virt_detach_wait(struct virt *virt, const char *uuid, const char *xml, const char *alias, int wait_ms,

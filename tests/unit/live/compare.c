@@ -85,7 +85,7 @@ int main(void)
 		size_t n = 0;
 		bool good = true;
 
-		compare(&view);
+		compare_views(&view);
 		snprintf(req, sizeof(req), "%s", message_in(rows[i].req));
 		for (size_t k = 0; k < view.n; k++)
 			snprintf(said + strlen(said), sizeof(said) - strlen(said), "; %s", view.differences[k]);

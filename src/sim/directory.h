@@ -14,10 +14,10 @@
 #include "base/err.h"
 
 /* Makes what is missing of DIR; `full` becomes its full path. -EEXIST where a host lives there. */
-int sim_place_prepare(const char *dir, char full[PATH_MAX], struct err *err);
+int sim_directory_prepare(const char *dir, char full[PATH_MAX], struct err *err);
 
 /*
  * Unmounts the host of DIR, whoever has files of it open, and waits until its process is gone; removes links and mount
  * point. -ENOENT where there is none.
  */
-int sim_place_stop(const char *dir, struct err *err);
+int sim_directory_stop(const char *dir, struct err *err);

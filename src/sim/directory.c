@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The directory that a simulated host lives in. */
-#include "sim/place.h"
+#include "sim/directory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -87,7 +87,7 @@ static int link_in(int at, const char *dir, const char *name, struct err *err)
 	return 0;
 }
 
-int sim_place_prepare(const char *dir, char full[PATH_MAX], struct err *err)
+int sim_directory_prepare(const char *dir, char full[PATH_MAX], struct err *err)
 {
 	static const char *const directories[] = { "run", "etc", "var", "var/lib" };
 	autoclose int at = -1;
@@ -129,7 +129,7 @@ static int process_open(pid_t pid)
 	return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
-int sim_place_stop(const char *dir, struct err *err)
+int sim_directory_stop(const char *dir, struct err *err)
 {
 	autoclose int process = -1, at = -1;
 	char full[PATH_MAX];
