@@ -54,35 +54,31 @@ static const struct arg options[] = {
 	{ 0 },
 };
 
-static const struct command *find_command(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
-		for (const struct command *const *c = groups[i].commands; *c; c++)
-			if (strcmp((*c)->name, name) == 0)
-				return *c;
-	return NULL;
-}
-
-static int refuse_command(const char *name, struct err *err)
+static const struct command *find_command(const char *name, struct err *err)
 {
 	struct text_guess guess = { .word = name };
 
 	for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
-		for (const struct command *const *c = groups[i].commands; *c; c++)
+		for (const struct command *const *c = groups[i].commands; *c; c++) {
+			if (strcmp((*c)->name, name) == 0)
+				return *c;
 			text_guess(&guess, (*c)->name);
-	return err_set(err, EINVAL, "unknown command '%s'%s%s", name, guess.best ? "; similar: " : "",
-		       guess.best ? guess.best : "");
+		}
+	err_set(err, EINVAL, "unknown command '%s'%s%s", name, guess.best ? "; similar: " : "",
+		guess.best ? guess.best : "");
+	return NULL;
 }
 
 /* Options stand anywhere, until "--"; the first operand is the sub-command. "help COMMAND" is "COMMAND --help". */
 static int parse(struct cmd_call *call, const struct command **command, int argc, char **argv, struct err *err)
 {
 	struct args *args = &call->args;
+	struct err ignored;
 	bool help;
 
 	if (args_parse(call, options, argc, argv, err) < 0) {
 		/* Whose help is pointed to. */
-		*command = args->noperands ? find_command(args->operands[0]) : NULL;
+		*command = args->noperands ? find_command(args->operands[0], &ignored) : NULL;
 		return -err->code;
 	}
 	help = args->noperands && strcmp(args->operands[0], "help") == 0;
@@ -93,9 +89,9 @@ static int parse(struct cmd_call *call, const struct command **command, int argc
 		return 0;
 	if (help && strcmp(args->operands[0], "help") == 0 && args->noperands == 1)
 		return 0;
-	*command = find_command(args->operands[0]);
+	*command = find_command(args->operands[0], err);
 	if (!*command)
-		return refuse_command(args->operands[0], err);
+		return -err->code;
 	args->operands++;
 	args->noperands--;
 	return help && args->noperands ? err_set(err, EINVAL, "unexpected argument '%s'", args->operands[0]) : 0;
