@@ -33,12 +33,12 @@ static const char *const operations[] = { "prepare", "migrate", "restore" }; /* 
 /* The mode, or the negative code of the error. */
 static int find_operation(const struct cmd_call *call, struct err *err)
 {
-	for (int mode = PLAN_PREPARE; call->op && mode <= PLAN_RESTORE; mode++)
-		if (strcmp(operations[mode], call->op) == 0)
+	const char *op = call->op ? call->op : operations[PLAN_PREPARE];
+
+	for (int mode = PLAN_PREPARE; mode <= PLAN_RESTORE; mode++)
+		if (strcmp(operations[mode], op) == 0)
 			return mode;
-	if (!call->op)
-		return PLAN_PREPARE;
-	return err_set(err, EINVAL, "invalid value '%s' of --op: expected prepare, migrate or restore", call->op);
+	return err_set(err, EINVAL, "invalid value '%s' of --op: expected prepare, migrate or restore", op);
 }
 
 static int parse(const struct planning *p, struct domxml **doc, struct err *err)

@@ -27,10 +27,7 @@ static void print_json(const struct status *status)
 		if (status->check.findings[i].status != CHECK_PASS)
 			out_json_finding(&json, &status->check.findings[i]);
 	json_out_close(&json);
-	json_out_array(&json, "pgpus");
-	for (size_t row = 0; row < status->nrows; row++)
-		status_json_pgpu(&json, status, row);
-	json_out_close(&json);
+	status_json_pgpus(&json, status);
 	/* Of pGPUs that the host no longer has. */
 	status_json_vgpus(&json, status, status->nrows);
 	json_out_end(&json);

@@ -367,16 +367,12 @@ static void print_pgpus(const struct status *status, struct json_out *json)
 {
 	if (json) {
 		json_out_text(json, "nvidia_driver", status->world.inv.nvidia_driver);
-		json_out_array(json, "pgpus");
+		status_json_pgpus(json, status);
+		return;
 	}
-	for (size_t row = 0; row < status->nrows; row++) {
-		if (json)
-			status_json_pgpu(json, status, row);
-		else
-			print_pgpu(status, &status->rows[row]);
-	}
-	json_out_close(json);
-	if (!json && status->nvgpus)
+	for (size_t row = 0; row < status->nrows; row++)
+		print_pgpu(status, &status->rows[row]);
+	if (status->nvgpus)
 		print_vgpus(status);
 }
 

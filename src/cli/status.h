@@ -42,8 +42,8 @@ struct status {
 int status_read(struct status *status, struct cmd *cmd, struct err *err);
 void status_end(struct status *status);
 
-/* A pGPU as the next item of an array; the member "vgpus" with those of a row. */
-void status_json_pgpu(struct json_out *json, const struct status *status, size_t row);
+/* The members "pgpus", and "vgpus" with those of a row. */
+void status_json_pgpus(struct json_out *json, const struct status *status);
 void status_json_vgpus(struct json_out *json, const struct status *status, size_t row);
 
 /* The row of a vGPU's pGPU, nrows where that is not listed; and how many vGPUs a row has. */

@@ -63,18 +63,11 @@ static int refuse(const struct world *world, const char *name, struct err *err)
 		       guess.best ? guess.best : "");
 }
 
-/* Of the cards that --pgpu lets pass. */
-static void add_row(const struct cmd *cmd, struct card_row *rows, size_t *n, struct card_row row)
-{
-	if (!cmd->call->pgpu || pool_address_is(cmd->call->pgpu, row.card.address))
-		rows[(*n)++] = row;
-}
-
-static void name_models(struct card_row *rows, size_t n)
+static void name_models(struct status *status)
 {
 	struct udev_names *names = udev_names_open();
 
-	for (struct card_row *row = rows; row < rows + n; row++) {
+	for (struct card_row *row = status->rows; row < status->rows + status->nrows; row++) {
 		const char *model = udev_names_find(names, row->card.vendor, row->card.device);
 
 		text_cut(row->model, sizeof(row->model), model ? model : "");
@@ -82,40 +75,47 @@ static void name_models(struct card_row *rows, size_t n)
 	udev_names_close(names);
 }
 
-/*
- * The pGPUs, or those that --pgpu matches, at least one; an absent one once for each time the configuration names it. A
- * --pgpu that matches none is an error. The caller frees the list, also after an error.
- */
-static int cards_find(const struct cmd *cmd, const struct world *world, struct card_row **rows, size_t *n,
-		      struct err *err)
+/* Of the cards that --pgpu lets pass. */
+static void add_row(struct status *status, struct card_row row)
 {
+	const char *pgpu = status->cmd->call->pgpu;
+
+	if (!pgpu || pool_address_is(pgpu, row.card.address))
+		status->rows[status->nrows++] = row;
+}
+
+static bool has_row(const struct status *status, const char *address)
+{
+	for (size_t i = 0; i < status->nrows; i++)
+		if (strcmp(status->rows[i].card.address, address) == 0)
+			return true;
+	return false;
+}
+
+/* The rows; an absent pGPU has one for each time the configuration names it. A --pgpu that matches none is an error. */
+static int find_cards(struct status *status, struct cmd *cmd, struct err *err)
+{
+	const struct world *world = &status->world;
 	autofree struct missing_card *missing = NULL;
-	size_t nmissing;
+	size_t n;
 
-	if (missing_cards(&missing, &nmissing, world->host, &world->inv, err) < 0)
+	status->cmd = cmd;
+	if (missing_cards(&missing, &n, world->host, &world->inv, err) < 0)
 		return -err->code;
-	*rows = mem_new(world->inv.npgpus + nmissing + 1, sizeof(**rows));
-	*n = 0;
+	status->rows = mem_new(world->inv.npgpus + n + 1, sizeof(*status->rows));
 	for (size_t i = 0; i < world->inv.npgpus; i++)
-		add_row(cmd, *rows, n, row_of_card(cmd, world, world->inv.pgpus[i]));
-	for (size_t i = 0; i < nmissing; i++) {
-		size_t seen = 0;
-
-		while (seen < *n && strcmp((*rows)[seen].card.address, missing[i].address) != 0)
-			seen++;
-		if (seen == *n || missing[i].how == MISSING_NAMED)
-			add_row(cmd, *rows, n, row_of_missing(world, &missing[i]));
-	}
-	name_models(*rows, *n);
-	return *n || !cmd->call->pgpu ? 0 : refuse(world, cmd->call->pgpu, err);
+		add_row(status, row_of_card(cmd, world, world->inv.pgpus[i]));
+	for (size_t i = 0; i < n; i++)
+		if (missing[i].how == MISSING_NAMED || !has_row(status, missing[i].address))
+			add_row(status, row_of_missing(world, &missing[i]));
+	name_models(status);
+	return status->nrows || !cmd->call->pgpu ? 0 : refuse(world, cmd->call->pgpu, err);
 }
 
 int cards_check_pgpu(struct cmd *cmd, const struct leases *leases, struct err *err)
 {
-	autosurvey struct world world = { 0 };
-	autofree struct card_row *rows = NULL;
+	__attribute__((cleanup(status_end))) struct status status = { 0 };
 	const char *known = NULL;
-	size_t n = 0;
 
 	if (!cmd->call->pgpu)
 		return 0;
@@ -123,9 +123,9 @@ int cards_check_pgpu(struct cmd *cmd, const struct leases *leases, struct err *e
 		if (pool_address_is(cmd->call->pgpu, leases->list[i].vgpu.pgpu) ||
 		    pool_address_is(cmd->call->pgpu, leases->list[i].vgpu.parent))
 			known = leases->list[i].vgpu.pgpu;
-	if (!known && (cmd_survey(cmd, &world, err) < 0 || cards_find(cmd, &world, &rows, &n, err) < 0))
+	if (!known && (cmd_survey(cmd, &status.world, err) < 0 || find_cards(&status, cmd, err) < 0))
 		return -err->code;
-	text_copy(cmd->pgpu, sizeof(cmd->pgpu), known ? known : rows[0].card.address);
+	text_copy(cmd->pgpu, sizeof(cmd->pgpu), known ? known : status.rows[0].card.address);
 	cmd->call->pgpu = cmd->pgpu;
 	return 0;
 }
@@ -239,9 +239,8 @@ int status_read(struct status *status, struct cmd *cmd, struct err *err)
 	const struct leases *leases = &status->world.leases;
 	size_t kept = 0;
 
-	status->cmd = cmd;
 	if (cmd_survey(cmd, &status->world, err) < 0 || cmd_check_domain(cmd, err) < 0 ||
-	    cmd_check_type(cmd, err) < 0 || cards_find(cmd, &status->world, &status->rows, &status->nrows, err) < 0)
+	    cmd_check_type(cmd, err) < 0 || find_cards(status, cmd, err) < 0)
 		return -err->code;
 	status->vgpus = mem_new(inv->ndevices + leases->n + 1, sizeof(*status->vgpus));
 	for (size_t i = 0; i < leases->n; i++)
@@ -273,7 +272,7 @@ void status_json_vgpus(struct json_out *json, const struct status *status, size_
 	json_out_close(json);
 }
 
-void status_json_pgpu(struct json_out *json, const struct status *status, size_t row)
+static void json_pgpu(struct json_out *json, const struct status *status, size_t row)
 {
 	const struct card_row *card = &status->rows[row];
 	struct capacity_framebuffer mib = { UNKNOWN, UNKNOWN };
@@ -286,6 +285,14 @@ void status_json_pgpu(struct json_out *json, const struct status *status, size_t
 	json_out_known(json, "framebuffer_mib", mib.whole);
 	json_out_known(json, "framebuffer_used_mib", mib.used);
 	status_json_vgpus(json, status, row);
+	json_out_close(json);
+}
+
+void status_json_pgpus(struct json_out *json, const struct status *status)
+{
+	json_out_array(json, "pgpus");
+	for (size_t row = 0; row < status->nrows; row++)
+		json_pgpu(json, status, row);
 	json_out_close(json);
 }
 
