@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 
-/* What getopt_long() returns for the first option of the table; below it are characters. */
+/* getopt_long() returns this for the table's first option; smaller numbers are characters. */
 enum { FIRST = 256 };
 
 static int store_value(void *values, const struct arg *arg, const char *value, struct err *err)

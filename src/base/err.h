@@ -2,10 +2,9 @@
 /*
  * One error: built where it happens, printed once by main().
  *
- * A function that can fail returns 0 or a negative errno and takes `struct err *err` last. The text is
- * one sentence that names the object, the cause and, where there is one, the cure; it is made
- * when the failure is seen, and callers add to it (err_in) only what they alone know. It lives on main()'s
- * stack and never allocates, so that reporting cannot fail.
+ * A function that can fail returns 0 or a negative errno and takes `struct err *err` last. The text names the object,
+ * the cause and, if there is one, the fix. It is made where the failure is detected; callers add (err_in) only what they
+ * alone know. It lives on main()'s stack and never allocates, so that reporting cannot fail.
  */
 #pragma once
 
@@ -16,7 +15,7 @@ enum {
 	ERR_WORD_SIZE = 96,
 };
 
-/* What is to be mended, where the errno alone does not tell it. */
+/* What has to be corrected, if the errno alone does not tell. */
 enum err_about { ERR_ANY, ERR_STATE, ERR_CONFIG };
 
 struct err {

@@ -34,7 +34,7 @@ static bool take_byte(struct reader *r, char c)
 	return true;
 }
 
-/* A string's character, or one outside ASCII; -1: the string is no valid one. */
+/* A string's character, or FOREIGN for one outside ASCII; -1: the string is invalid. */
 enum { FOREIGN = 0x80 };
 
 static int read_escape(struct reader *r)
@@ -59,7 +59,7 @@ static int read_escape(struct reader *r)
 			return -1;
 		hex[i] = *r->at++;
 	}
-	/* A NUL would end the text early: it is as foreign as the rest. */
+	/* A NUL would end the text early. */
 	c = strtol(hex, NULL, 16);
 	return c > 0 && c < FOREIGN ? (int)c : FOREIGN;
 }

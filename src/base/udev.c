@@ -68,10 +68,10 @@ int udev_watch_open(struct udev_watch **out, struct err *err)
 
 	*out = NULL;
 	watch->udev = mem_check(udev_new());
-	/* No filter by subsystem: that of a virtual parent is its driver's own. */
+	/* No filter by subsystem: a virtual parent has its driver's own. */
 	watch->monitor = udev_monitor_new_from_netlink(watch->udev, "udev");
 	if (watch->monitor) {
-		/* Needs a privilege that a test may not have; the default size is only sooner full. */
+		/* Needs a privilege that a test may lack; the default size fills up sooner. */
 		(void)udev_monitor_set_receive_buffer_size(watch->monitor, BUFFER);
 		r = udev_monitor_enable_receiving(watch->monitor);
 	}
@@ -108,7 +108,7 @@ static bool concerns_us(struct udev_device *device)
 		return false;
 	if (strcmp(subsystem, "mdev") == 0)
 		return true;
-	/* "change" of a PCI device is said for many reasons; a parent's has MDEV_STATE. */
+	/* A PCI device has "change" for many reasons; a parent's has MDEV_STATE. */
 	return strcmp(subsystem, "pci") == 0 && strcmp(action, "change") != 0;
 }
 
@@ -126,7 +126,7 @@ bool udev_watch_read(struct udev_watch *watch)
 				concerned = true;
 				continue;
 			}
-			/* One that was not udev's own gives none, and others may follow it. */
+			/* A message that is not udev's gives no device; others may follow. */
 			return concerned;
 		}
 		concerned |= concerns_us(device);

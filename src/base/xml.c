@@ -65,7 +65,7 @@ static void free_ctxt(xmlParserCtxtPtr *ctxt)
 		lib.xmlFreeParserCtxt(*ctxt);
 }
 
-/* libxml2 calls this when it has read the name of a document type, before anything that the type declares. */
+/* libxml2 calls this after the name of a document type, before anything that the type declares. */
 static void refuse_doctype(void *ctxt, const xmlChar *name, const xmlChar *external, const xmlChar *system)
 {
 	struct met *met = ((xmlParserCtxtPtr)ctxt)->_private;
@@ -97,7 +97,7 @@ static void note_error(void *ctxt, HANDED_ERROR *error)
 	met->code = error->code;
 }
 
-/* Our words for libxml2's error: its own quote the document. */
+/* Our words for libxml2's error, whose own text quotes the document. */
 static const char *cause(int code)
 {
 	switch (code) {
@@ -176,8 +176,8 @@ static xmlNodePtr following(xmlNodePtr node, const xmlNode *top)
 }
 
 /*
- * Numbers the elements, and makes sure of what the readers below rely on: without a document type there are no entity
- * nodes, and the value of an attribute is one text. False where that is not so.
+ * Numbers the elements, and checks what the readers below rely on: no entity nodes, and one text as an attribute's
+ * value. False: it does not hold.
  */
 static bool number(struct xml_doc *doc, xmlNodePtr root)
 {
@@ -197,7 +197,7 @@ static bool number(struct xml_doc *doc, xmlNodePtr root)
 
 int xml_parse(struct xml_doc **out, const char *bytes, size_t len, struct err *err)
 {
-	/* NOCDATA: a CDATA section is text. Neither NOENT nor HUGE nor anything that loads or validates. */
+	/* NOCDATA: a CDATA section is text. No NOENT, no HUGE, nothing that loads or validates. */
 	const int options = XML_PARSE_NONET | XML_PARSE_NOCDATA;
 	__attribute__((cleanup(free_ctxt))) xmlParserCtxtPtr ctxt = NULL;
 	struct met met = { 0 };
@@ -220,13 +220,13 @@ int xml_parse(struct xml_doc **out, const char *bytes, size_t len, struct err *e
 	ctxt->_private = &met;
 	ctxt->sax->serror = note_error;
 	ctxt->sax->internalSubset = refuse_doctype;
-	/* What fails while bytes are converted knows no parser. Not for longer: libvirt's library parses, too. */
+	/* For errors of conversion, which know no parser. Reset below: libvirt's library parses, too. */
 	lib.xmlSetStructuredErrorFunc(ctxt, note_error);
 	doc->tree = lib.xmlCtxtReadMemory(ctxt, bytes, (int)len, NULL, NULL, options);
 	lib.xmlSetStructuredErrorFunc(NULL, NULL);
 	root = doc->tree ? lib.xmlDocGetRootElement(doc->tree) : NULL;
 
-	/* A parser that was stopped returns a document all the same, without a root. */
+	/* A stopped parser still returns a document, without a root. */
 	if (met.doctype)
 		r = err_set(err, EINVAL, "the XML has a document type declaration, which no domain needs; remove it");
 	else if (!root)

@@ -66,7 +66,7 @@ static int take_file(struct draft *draft, int dir, const struct source *source, 
 	return config_nova_read(draft, source->name, *slot, len, err);
 }
 
-/* A file that cannot be taken: what it may enable is not known then. */
+/* After a file that cannot be read, what is enabled is not known. */
 static int file_mistake(struct draft *draft, int r, const struct err *err)
 {
 	draft->unsure |= r < 0;
@@ -77,7 +77,7 @@ static int take_drop_in(struct draft *draft, int dir, const struct source *sourc
 {
 	int r = take_file(draft, dir, source, err);
 
-	/* A drop-in that goes away while it is read is a failure, but the configuration is not missing. */
+	/* A missing drop-in is a failure, but no missing configuration. */
 	if (r == -ENOENT)
 		r = config_err(&(struct location){ .file = source->name }, err,
 			       "missing: removed while being read, or a dangling link");
@@ -136,15 +136,13 @@ static int take_nova_path(struct draft *draft, const struct nova_path *path, str
 		r = take_drop_ins(draft, draft->host->root, &source, err);
 	else
 		r = take_file(draft, draft->host->root, &source, err);
-	/*
-	 * What fails before its text is read has no line of its own. A missing nova.conf is no missing configuration.
-	 */
+	/* A failure before the text is read has no line. A missing nova.conf is no missing configuration. */
 	if (r < 0 && r != -EINVAL)
 		r = config_err(&path->at, err, "%s: %s", name, err_describe(-r));
 	return file_mistake(draft, r, err);
 }
 
-/* The end of both ways in: nova.conf, the checks; after a failure config holds the defaults and nothing to free. */
+/* nova.conf and the checks of the whole; after a failure config holds the defaults and nothing to free. */
 static int finish(struct draft *draft, int r, struct err *err)
 {
 	for (size_t i = 0; r == 0 && i < draft->npaths; i++)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The configuration: what the administrator gives to the pool, and how it is to be shared out.
+ * The configuration: what is in the pool, and how it is shared out.
  *
  * /etc/vgpu-lease.conf, its drop-ins, and the [devices] and [mdev_*] sections of the files of Nova that it names. A
- * file is either right as a whole or refused with file and line: a mistake never leads to a pool other than the one
- * that was meant. What the host really has is not looked at here.
+ * file is accepted as a whole or refused with file and line: a mistake never leads to a pool other than the intended
+ * one. What the host has is not looked at here.
  */
 #pragma once
 
@@ -122,8 +122,8 @@ void config_default(struct config *config);
 int config_load(struct config *config, const struct host *host, const char *path, struct err *err);
 
 /*
- * The same, but it goes on after a mistake: they are all in `mistakes`, at most CONFIG_MISTAKES_MAX, and `err` has the
- * first. What cannot be told before another one is mended is left out. `mistakes` starts empty; config_notes_free().
+ * The same, but it goes on after a mistake: `mistakes` gets them all, at most CONFIG_MISTAKES_MAX, except those that
+ * cannot be found before another one is corrected; `err` gets the first. `mistakes` starts empty; config_notes_free().
  */
 int config_load_all(struct config *config, const struct host *host, const char *path, struct config_notes *mistakes,
 		    struct err *err);
@@ -144,8 +144,8 @@ struct location config_location(const struct section *section);
 /* The section of a type, NULL where it is not enabled. */
 const struct section *config_section(const struct config *config, const char *type);
 
-/* Does it get the pGPUs that no section names, unless another such section stands before it? */
+/* Does it get the pGPUs that no section names, unless another such section precedes it? */
 bool config_takes_rest(const struct section *section);
 
-/* What a project may hold on this host; "" is a domain without a project. */
+/* How many vGPUs a project may hold on this host; "": a domain without a project. */
 int config_quota(const struct config *config, const char *project);

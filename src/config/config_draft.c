@@ -119,7 +119,7 @@ static bool is_named(const struct draft *draft, const char *type)
 	return false;
 }
 
-/* What is written differently in the two places, as far as it can be told. */
+/* An enabled type without a section whose name is similar; NULL none. */
 static const char *similar_to(const struct draft *draft, const char *type)
 {
 	const struct enabled_list *list = config_draft_enabled(draft);
@@ -134,7 +134,7 @@ static const char *similar_to(const struct draft *draft, const char *type)
 	return guess.best;
 }
 
-/* A section without its type is a slip of ours. It loses its lists: so nothing clashes with it. */
+/* A section whose type is not enabled is a mistake. It loses its lists, so that no other section clashes with it. */
 static int check_section(struct draft *draft, struct section *s, struct err *err)
 {
 	bool named = is_named(draft, s->type);
@@ -186,7 +186,7 @@ static int check_addresses(const struct draft *draft, const struct section *a, s
 	return 0;
 }
 
-/* Each pair of sections is compared: so there is a bound, as a nova.conf may come from another user. */
+/* Each pair of sections is compared, and a nova.conf may come from another user: hence a bound. */
 static int count_addresses(const struct draft *draft, struct err *err)
 {
 	size_t all = 0;
@@ -279,7 +279,7 @@ int config_draft_finish(struct draft *draft, struct err *err)
 	struct location whole = { .file = draft->config->nfiles ? draft->config->files[0] : "" };
 	int r;
 
-	/* Without the list of types, each section would look like one too many. */
+	/* Without the list of types, each section would look superfluous. */
 	if (draft->unsure)
 		return 0;
 	r = config_nova_apply(draft, err);
@@ -289,7 +289,7 @@ int config_draft_finish(struct draft *draft, struct err *err)
 		fill_sections(draft);
 	if (r < 0)
 		return r;
-	/* Nova makes the vGPUs of its own guests, and takes one that is free there for its next. */
+	/* Nova creates the vGPUs of its guests, and would give a free one to its next guest. */
 	draft->config->policy.nova = draft->npaths > 0;
 	if (draft->npaths && !draft->reuse_given)
 		draft->config->policy.reuse_free = false;

@@ -31,7 +31,7 @@ static int check_trust(const struct stat *st, const char *name, enum dialect dia
 
 int config_file_read(int dir, const struct source *source, char **text, size_t *len, struct err *err)
 {
-	/* Without O_NONBLOCK a pipe in the place of the file would be waited for. */
+	/* O_NONBLOCK: opening a pipe must not wait for its writer. */
 	autoclose int fd = openat(dir, source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct location at = { .file = source->name };
 	struct stat st;
@@ -73,7 +73,7 @@ int config_file_drop_ins(int dir, const struct source *source, struct dirent ***
 		return 0;
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_sys(err, fd < 0 ? -fd : errno, "%s", source->name);
-	/* Whoever may write to the directory can take a file away. */
+	/* Whoever can write to the directory can remove a file. */
 	if (check_trust(&st, source->name, source->dialect, err) < 0)
 		return -err->code;
 	n = scandirat(fd, ".", list, is_drop_in, by_bytes);

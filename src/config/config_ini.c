@@ -77,7 +77,7 @@ static void end_key(struct reader *r)
 	note_mistake(r, e);
 }
 
-/* A mistake in a key: what continues it is left out. */
+/* A mistake in a key: the lines that continue it are skipped. */
 static void key_mistake(struct reader *r, int e)
 {
 	r->rest = NULL;
@@ -87,7 +87,7 @@ static void key_mistake(struct reader *r, int e)
 	note_mistake(r, e);
 }
 
-/* A line that cannot be read: what belongs to it is left out, too. */
+/* A line that cannot be read: what belongs to it is skipped. */
 __attribute__((format(printf, 2, 3))) static void fail(struct reader *r, const char *fmt, ...)
 {
 	const struct location at = { .file = r->file, .line = r->line };
@@ -275,7 +275,7 @@ static void take_line(struct reader *r)
 	r->more = false;
 }
 
-/* What inih takes for fgets(). The marks, |, keep it from trimming a piece, and from taking it for a comment. */
+/* inih's fgets(). The marks, |, keep it from trimming a piece, and from taking it for a comment. */
 static char *next_line(char *line, int size, void *stream)
 {
 	struct reader *r = stream;
@@ -313,7 +313,7 @@ int config_ini_read(struct draft *draft, const char *name, const char *text, siz
 	if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) /* a byte order mark, as some editors leave */
 		r.at += 3;
 	ini_parse_stream(next_line, &r, take_piece, &r);
-	/* As one that is built to stop at an error does, or one without memory: a file is read as a whole or not. */
+	/* An inih that is built to stop at an error, or lacks memory, does: a file is read as a whole or not. */
 	if (!r.failed && (r.awaited || r.rest || r.at < r.end))
 		fail(&r, "libinih stopped reading here");
 	free(r.text);

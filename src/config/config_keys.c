@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A key and its value, by the table of its section; and how mistakes are told. */
+/* A key and its value, by the table of its section; the wording of mistakes. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -150,7 +150,7 @@ int config_each_item(const struct setting *t, char *list, int (*add)(const struc
 		squeeze(item);
 		if (*item || (list && t->at.nova)) /* Nova passes over empty items at the end only */
 			r = add(&own, item);
-		/* The one list that is not in a type's section: what is enabled. */
+		/* Outside a type's section the list is what is enabled. */
 		if (r < 0 && !t->section)
 			t->draft->unsure = true;
 		r = config_mistake(t->draft, r, t->err);

@@ -101,7 +101,7 @@ static const char *type_of(const struct draft *draft, const struct nova_entry *e
 	return NULL;
 }
 
-/* What an administrator may take for valid, as a key that another one in the same file replaces. */
+/* Warns of an entry that looks valid and has no effect, such as a key that another one in the file replaces. */
 static void warn_of(const struct draft *draft, const struct nova_entry *entry)
 {
 	const char *type = type_of(draft, entry);

@@ -102,7 +102,7 @@ static int parse_address(char out[PARENT_SIZE], const char *s, const struct loca
 	return 0;
 }
 
-/* Nova compares addresses as text with those of sysfs, and names a virtual parent as libvirt does. */
+/* Nova compares addresses with those of sysfs as text, and names a virtual parent as libvirt does. */
 static int check_spelling(const struct setting *t, const char *item, const char *address)
 {
 	bool virtual = !strchr(address, ':');

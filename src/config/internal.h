@@ -103,7 +103,7 @@ struct key {
 
 extern const struct key config_devices_keys[], config_mdev_keys[], config_policy_keys[], config_quota_keys[];
 
-/* Nothing is written to a plain VF, so there are no parameters. */
+/* A plain VF has no parameters: nothing is written to it. */
 #define config_vf_keys (config_mdev_keys + 1)
 
 /* "file:line: [section] key: ...", -EINVAL. */
@@ -174,7 +174,7 @@ int config_nova_read(struct draft *draft, const char *name, char *text, size_t l
  */
 int config_nova_apply(struct draft *draft, struct err *err);
 
-/* A section begins: NULL and an error, or the keys that it may have; *section is a type's. */
+/* A section begins. Returns the keys that it may have, or NULL and an error; *section: a type's section, or NULL. */
 const struct key *config_draft_section(struct draft *draft, const struct location *at, struct section **section,
 				       struct err *err);
 

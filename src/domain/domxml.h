@@ -69,7 +69,7 @@ static inline void domxml_auto_free(struct domxml **doc)
  */
 int domxml_hostdevs(struct domxml **out, const char *xml, size_t len, struct err *err);
 
-/* -E2BIG: the refusal of such a document, which has a vGPU. */
+/* Refuses such a document, which has a vGPU: -E2BIG. */
 int domxml_too_large(const struct domxml *doc, struct err *err);
 
 /* Something in the metadata that has no effect, and what to write instead. Printable. */
@@ -89,7 +89,7 @@ const struct request *domxml_request(const struct domxml *doc);
  */
 void domxml_keep(struct domxml *doc, const bool *keep);
 
-/* What looks like a placeholder is a vGPU that is there: see survey/placeholder.h. */
+/* The ID looks like a placeholder, but its vGPU exists: see survey/placeholder.h. */
 void domxml_is_itself(struct domxml *doc, size_t req);
 
 /* What one vGPU gets instead. */

@@ -226,8 +226,8 @@ static int ids_after(const struct domxml *doc, const struct domxml_change *chang
 }
 
 /*
- * A change of framework adds attributes. If a hostile document has others of the same names under prefixes of its own,
- * the result may not be well-formed: that is found out here, not by libvirt.
+ * A change of framework adds attributes. If a hostile document has others of the same names under its own prefixes, the
+ * result may not be well-formed: this finds it out before libvirt does.
  */
 static int check_result(const struct domxml *doc, const char *xml, size_t len, struct err *err)
 {

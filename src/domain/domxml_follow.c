@@ -36,7 +36,7 @@ static int follow_hostdev(struct domxml *doc, size_t hostdev, struct meta_device
 	return meta_apply(device, req, err);
 }
 
-/* The one <vgpu:device> of the only hostdev that has this address in the guest, or NULL. */
+/* The only <vgpu:device> with this address in the guest, if only one hostdev has it; else NULL. */
 static struct meta_device *device_at(const struct loose *loose, const struct request *request, const char *guest)
 {
 	struct meta_device *found = NULL;
@@ -52,7 +52,7 @@ static struct meta_device *device_at(const struct loose *loose, const struct req
 	return ndevices == 1 && nhostdevs == 1 ? found : NULL;
 }
 
-/* Nova changes no address in the guest. One without a hostdev there is of a vGPU that the domain does not have. */
+/* Nova changes no address in the guest. A <vgpu:device> with another one is of a vGPU that the domain lacks. */
 static int follow_guest(struct domxml *doc, struct loose *loose, struct err *err)
 {
 	struct loose rest = { .nhostdevs = 0 };
@@ -80,7 +80,7 @@ static bool is_same(const struct meta_device *a, const struct meta_device *b, co
 	return x && y ? strcmp(x, y) == 0 : x == y;
 }
 
-/* Does each say the same of its vGPU? */
+/* Do all of them say the same? */
 static bool are_alike(const struct loose *loose)
 {
 	static const char *const preferences[] = { "placement", "numa", "params" };

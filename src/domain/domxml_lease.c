@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "internal.h"
 
-/* Of Nova's instances also the address in the guest: it is what Nova's migration leaves of a hostdev. */
+/* For Nova's instances: the address in the guest is all that Nova's migration leaves of a hostdev. */
 static const char *guest_of(const struct domxml *doc, const struct vgpu_request *req)
 {
 	return doc->request.nova && req->kind == REQUEST_MDEV ? req->guest : "";

@@ -54,7 +54,7 @@ static void locate_end(const struct domxml *doc, struct span tag, struct span *w
 	*whole = (struct span){ tag.at, at ? (size_t)(at - doc->xml) + strlen(end) - tag.at : 0 };
 }
 
-/* Where the attributes stand that xml_attr() reads; false where the tag does not have what the element has. */
+/* Finds the attributes that xml_attr() reads; false if the tag does not have what the element has. */
 static bool locate_attrs(struct domxml *doc, const struct sought *sought, struct span tag)
 {
 	struct mark *mark = &doc->marks[sought->req];

@@ -43,7 +43,7 @@ static const struct xml_elem *nova_child(const struct xml_elem *elem, const char
 	return child;
 }
 
-/* What Nova says of its instance. If it names the project, the lease's is ignored, mistakes included. */
+/* If Nova names the project, the lease's is ignored, mistakes included. */
 static int read_owner(struct meta *meta, const struct xml_elem *metadata, const struct xml_elem *lease, struct err *err)
 {
 	const struct xml_elem *instance = nova_child(metadata, "instance");
@@ -52,7 +52,7 @@ static int read_owner(struct meta *meta, const struct xml_elem *metadata, const 
 	int r = 0, own = 0;
 
 	meta->nova = instance != NULL;
-	/* For people: a name that is too long is none, and refuses nothing. */
+	/* For people: a name that is too long is dropped, not refused. */
 	if (name)
 		(void)xml_text(name, meta->instance, sizeof(meta->instance));
 	if (flavor && xml_attr(flavor, "name"))

@@ -15,7 +15,7 @@
 
 enum { REMARKS_MAX = 32, WORD_SIZE = 64 };
 
-/* Only the first are kept: a hostile document has millions. */
+/* Keeps the first only: a hostile document has millions. */
 __attribute__((format(printf, 3, 4))) static void note(struct domxml *doc, const char *fix, const char *fmt, ...)
 {
 	struct remark *remark;
@@ -32,7 +32,7 @@ __attribute__((format(printf, 3, 4))) static void note(struct domxml *doc, const
 	va_end(ap);
 }
 
-/* A name from the document, so that it can be shown; without a prefix that is not declared. */
+/* A name from the document, made fit to be shown, without an undeclared prefix. */
 static const char *shown(char buf[WORD_SIZE], const char *name)
 {
 	const char *colon = strrchr(name, ':');
@@ -85,7 +85,7 @@ static void look_at_lease(struct domxml *doc, const struct xml_elem *lease)
 	}
 }
 
-/* Is it meant to be ours, by its namespace or its content? */
+/* Is it meant as ours, by its namespace or content? */
 static bool is_meant(const struct xml_elem *elem)
 {
 	char word[WORD_SIZE];

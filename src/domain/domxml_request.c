@@ -64,7 +64,7 @@ static bool pci_address(char out[ID_SIZE], const struct xml_elem *address)
 	return true;
 }
 
-/* Is the hostdev one of ours, and which? 1: `req` and `address` are set; 0: it is not ours. */
+/* 1: the hostdev is a vGPU, and `req` and `address` are set; 0: it is not ours. */
 static int read_hostdev(const struct xml_elem *hostdev, const struct meta *meta, bool all_pci, struct vgpu_request *req,
 			const struct xml_elem **address, struct err *err)
 {
@@ -77,7 +77,7 @@ static int read_hostdev(const struct xml_elem *hostdev, const struct meta *meta,
 		req->kind = REQUEST_PCI;
 		req->managed = attr_is(hostdev, "managed", "yes");
 		*address = pci_source(hostdev);
-		/* An address that libvirt cannot read either, libvirt refuses. */
+		/* libvirt refuses an address that it cannot read. */
 		return *address && pci_address(req->id, *address) && (all_pci || meta_find(meta, req->id));
 	}
 	if (!attr_is(hostdev, "type", "mdev") || !attr_is(hostdev, "model", "vfio-pci"))
@@ -103,7 +103,7 @@ static void read_alias(struct vgpu_request *req, const struct xml_elem *hostdev)
 	text_copy(req->alias, sizeof(req->alias), name ? name : "");
 }
 
-/* The address that the guest sees, once libvirt has written it; what libvirt cannot read it refuses. */
+/* The address that the guest sees, once libvirt has written it. */
 static void read_guest(struct vgpu_request *req, const struct xml_elem *hostdev)
 {
 	const struct xml_elem *address = xml_child(hostdev, "", "address");
@@ -189,7 +189,7 @@ static void read_nodes(struct request *request, const struct xml_elem *domain)
 		cpuset_parse(xml_attr(memory, "nodeset"), &request->memory_nodes, NODE_MAX);
 }
 
-/* A mistake in one is ignored: it is for a vGPU that the domain does not have now. */
+/* A mistake in one is ignored: the domain does not have that vGPU now. */
 static void note_strays(struct domxml *doc, const struct meta *meta)
 {
 	struct err ignored;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Finds start tags and attribute values in the bytes of a well-formed document. */
+/* Start tags and attribute values in the bytes of a well-formed document. */
 #include "domain/domxml_scan.h"
 
 #include <errno.h>

@@ -24,7 +24,7 @@ static void lease_and_kernel(struct compare *v)
 	if (!lease || lease->state == LEASE_RESERVED || lease->state == LEASE_CREATING)
 		return;
 	if (!v->exists && v->runs && !v->live)
-		return; /* the domain has not got it: it only needs its release */
+		return; /* not attached: it only needs its release */
 	if (v->exists == PRESENCE_UNKNOWN) {
 		add_difference(v, "cannot tell whether the device exists: its driver does not answer");
 		return;
@@ -83,7 +83,7 @@ static void running_and_open(struct compare *v)
 			       (int)v->qemu);
 }
 
-/* The domain has not got it, and the lease is its own. */
+/* Not attached, and leased to the domain. */
 static void leased_and_absent(struct compare *v)
 {
 	if (v->open > 0)

@@ -59,7 +59,7 @@ int hotplug_lease(struct hotplug *hp, const struct request *request, const char 
 		return err_in(err, "domain %s", hp->domain.name);
 	if (hp->dry_run)
 		return 0;
-	/* It can have taken longer than libvirt waits for a sign of life. */
+	/* This may have taken longer than libvirt waits for a keepalive. */
 	virt_close(hp->virt);
 	r = virt_open(&hp->virt, hp->uri, err);
 	for (size_t i = 0; r < 0 && i < request->nvgpus; i++) {
@@ -88,11 +88,11 @@ int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char 
 	if (r != 1)
 		return r;
 	about = event_of(&lease);
-	/* A release that is under way is completed, whoever began it. */
+	/* A release under way is completed, whoever began it. */
 	if (lease.since_ms > asked_ms && lease.state != LEASE_RELEASING)
 		return 0;
 	r = release_now(hp->store, policy, &lease, err);
-	/* The handler, or the domain's release, is at it already. */
+	/* The handler, or the domain's release, has begun it. */
 	if (r == 0)
 		r = release_finish(hp->store, policy, id, sys_now_ms() + (int64_t)policy->release_timeout_s * 1000,
 				   err);
@@ -167,7 +167,7 @@ int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct
 		return -err->code;
 	if (hp->dry_run)
 		return 0;
-	/* What is told of it is read before: once the guest has it, nothing can fail. */
+	/* Read what is printed of it now: once the guest has it, nothing may fail. */
 	if (find_lease(hp, choice.id, lease, err) < 0) {
 		hotplug_unlease(hp, hp->policy, choice.id, sys_now_ms(), &later);
 		return -err->code;
@@ -189,7 +189,7 @@ int hotplug_parse(struct hotplug *hp, const char *xml, struct domxml **doc, stru
 
 	if (domxml_parse(doc, xml, strlen(xml), DOMXML_ALL_PCI, err) < 0 || lease_list(hp->store, &leases, err) < 0)
 		return -err->code;
-	/* Any other PCI device is passed through without us, and is not ours to take away. */
+	/* Any other PCI device is passed through without us. */
 	hostdev_filter_keep(*doc, hp->host, hp->config, &leases);
 	return 0;
 }
@@ -216,7 +216,7 @@ static size_t find_req(const struct request *request, const char *id)
 	return req ? (size_t)(req - request->vgpus) : request->nvgpus;
 }
 
-/* Out of the definition: 1; 0 where that has not got it. */
+/* 1: removed from the definition; 0: it was not there. */
 static int undefine(struct hotplug *hp, const char *id, struct err *err)
 {
 	autofree char *xml = NULL, *hostdev = NULL;
@@ -234,7 +234,7 @@ static int undefine(struct hotplug *hp, const char *id, struct err *err)
 	return 1;
 }
 
-/* The device is not attached: what remains is the lease that an earlier call left. */
+/* The device is not attached, but an earlier call may have left its lease. */
 static int not_plugged(struct hotplug *hp, const char *id, struct err *err)
 {
 	struct lease lease;
@@ -278,7 +278,7 @@ int hotplug_detach(struct hotplug *hp, const char *id, bool persistent, struct e
 		defined = undefine(hp, id, err);
 	if (defined < 0)
 		return defined;
-	/* Of a guest that let go late there is nothing left but its definition. */
+	/* After a guest that released it late, only the definition is left. */
 	if (!plugged && !defined && not_plugged(hp, id, err) < 0)
 		return -err->code;
 	if (hp->dry_run)

@@ -2,13 +2,12 @@
 /*
  * The vGPUs of a domain that runs: one more, one less, all of them out of the way while it is suspended.
  *
- * What the hook does for a start and an end, done where libvirt calls no hook: leased and made with the hook's own flow
- * before libvirt is asked to attach, released when QEMU has closed it. Whoever dies in between leaves a lease that the
- * domain's release, the handler or `vgpu-lease detach` ends. A release of the domain can come at any time: it
- * takes the leases, and what happens here notices.
+ * libvirt calls no hook for these, so this does what the hook does for a start and an end: it leases and creates before
+ * libvirt is asked to attach, and releases when QEMU has closed the device. If it is killed in between, the domain's
+ * release, the handler or `vgpu-lease detach` ends the lease. The domain can be released at any time.
  *
- * What a suspend takes is written into the running domain's metadata first (domxml.h), so that it is saved with it: a
- * suspend that breaks off is undone by a resume, and a resume can be repeated.
+ * A suspend first writes what it will detach into the running domain's metadata (domxml.h), which is saved with it: a
+ * resume undoes an interrupted suspend, and can be repeated.
  */
 #pragma once
 

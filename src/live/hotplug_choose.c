@@ -12,9 +12,9 @@
 #include "plan/pool.h"
 #include "base/text.h"
 
-enum { VF_TRIES = 16 }; /* attaches at once that each can have taken a VF before us */
+enum { VF_TRIES = 16 }; /* simultaneous attaches, each of which may have leased a VF before us */
 
-/* Is the section's type meant by this id, name or class? NULL means any. */
+/* Does this ID, name or class (NULL: any) mean the section's type? */
 static bool is_meant(const struct inventory *inv, const struct section *section, const char *type)
 {
 	const struct inv_type *t = inventory_type(inv, section->type);
@@ -92,15 +92,15 @@ static int choose_vf(const struct hotplug *hp, const struct request *request, st
 		return err_set(err, ENOSPC, "domain %s: %s", hp->domain.name, preview.plan.text);
 	step = &preview.plan.steps[0];
 	text_copy(req->id, sizeof(req->id), step->vgpu.id);
-	/* A plain one is bound to a driver of VFIO by libvirt. */
+	/* libvirt binds a plain VF to VFIO's driver. */
 	req->managed = step->vgpu.framework == FW_VF;
 	vf_xml(req->id, req->managed, xml, size);
 	return 0;
 }
 
 /*
- * Chooses and leases a VF. Nothing holds a choice: who leases that VF first has it. Then there is another to choose, or
- * there is none, and the refusal stands.
+ * Chooses and leases a VF. Another attach can lease the chosen VF first: then another is chosen, or if none is left the
+ * refusal stands.
  */
 static int lease_vf(struct hotplug *hp, struct request *request, struct vgpu_request *req, char *xml, size_t size,
 		    struct err *err)
@@ -135,7 +135,7 @@ int hotplug_choose(struct hotplug *hp, const struct request *domain, const char 
 		return err_set(err, EINVAL, "--type: not a type");
 	request.vgpus = &req;
 	request.nvgpus = 1;
-	/* Its manager knows nothing of what is attached beside it. */
+	/* Nova knows nothing of what is attached behind its back. */
 	request.nova = false;
 	if (vf) {
 		req.kind = REQUEST_PCI;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* All vGPUs of a domain out of the way while it is suspended, and back again. */
+/* Detaches all vGPUs of a domain while it is suspended, and attaches them again. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static int set_record(struct hotplug *hp, const char *record, struct err *err)
 	return virt_set_metadata(hp->virt, hp->domain.uuid, &element, record, VIRT_LIVE, err);
 }
 
-/* Attaches the requests of a record, whose vGPUs are leased and created; all of them are tried. */
+/* Attaches the record's vGPUs, which are leased and created; a failure does not stop the others. */
 static int plug_all(struct hotplug *hp, const struct domxml *record, const bool *skip, struct err *err)
 {
 	const struct request *request = domxml_request(record);
@@ -51,7 +51,7 @@ static int plug_all(struct hotplug *hp, const struct domxml *record, const bool 
 	return set_record(hp, NULL, err);
 }
 
-/* Does the running domain have each of the record's vGPUs already? How many are missing. */
+/* Marks which of the record's vGPUs the running domain has. Returns how many are missing. */
 static size_t mark_present(const struct request *record, const struct request *live, bool *present)
 {
 	size_t missing = 0;
@@ -77,7 +77,7 @@ static int lease_missing(struct hotplug *hp, const struct request *record, const
 	return request.nvgpus ? hotplug_lease(hp, &request, op, err) : 0;
 }
 
-/* Gives the running domain what its record has and it has not. */
+/* Attaches what the record has and the running domain lacks. */
 static int put_back(struct hotplug *hp, const char *op, size_t *n, struct err *err)
 {
 	autofree char *xml = NULL;
@@ -105,7 +105,7 @@ static int is_running(struct hotplug *hp, struct err *err)
 	return r;
 }
 
-/* A suspend that failed: the text of its error stays, and tells where the guest is worse off than before. */
+/* After a failed suspend: keeps the text of its error, and adds what could not be undone. */
 static int undo_suspend(struct hotplug *hp, struct err *err)
 {
 	const struct err first = *err;
@@ -113,7 +113,7 @@ static int undo_suspend(struct hotplug *hp, struct err *err)
 	size_t n;
 	int r = 0;
 
-	/* A libvirtd that is started anew goes on with the guest, and not with the save. */
+	/* A restarted libvirtd continues the guest, not the save. */
 	if (first.code == ENOTCONN) {
 		virt_close(hp->virt);
 		r = virt_open(&hp->virt, hp->uri, &why);
@@ -149,7 +149,7 @@ static int may_suspend(struct hotplug *hp, struct err *err)
 	return 0;
 }
 
-/* *asked_ms is when libvirt was asked to save it: whoever resumes it then leases later. */
+/* *asked_ms: when libvirt was asked to save it; a resume leases later than that. */
 static int unplug_and_save(struct hotplug *hp, const struct domxml *doc, int64_t *asked_ms, struct err *err)
 {
 	for (size_t i = 0; i < domxml_request(doc)->nvgpus; i++)
@@ -199,7 +199,7 @@ int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err)
 	return 0;
 }
 
-/* The domain is saved: lease first, so that it stays saved if there is no capacity. */
+/* Leases before the start, so that the domain stays saved if there is no capacity. */
 static int restore_domain(struct hotplug *hp, const struct domxml *record, struct err *err)
 {
 	static const bool none[REQUEST_MAX];
@@ -212,7 +212,7 @@ static int restore_domain(struct hotplug *hp, const struct domxml *record, struc
 		return r;
 	asked_ms = sys_now_ms();
 	r = virt_start(hp->virt, hp->domain.uuid, err);
-	/* Another resume did: what is leased is what that one attaches. */
+	/* Another resume started it, and attaches what is leased. */
 	if (r < 0 && is_running(hp, &ignored) == 1)
 		return err_set(
 			err, EPERM,

@@ -8,8 +8,8 @@
 #include "base/auto.h"
 
 /*
- * libvirt defines without asking what was there: right before that, is the definition still what was read? What happens
- * in the moment between the two is lost all the same.
+ * libvirt replaces a definition unconditionally, so this first checks that nobody has edited it since it was read. An
+ * edit in the moment between the two is still lost.
  */
 static int define_if_same(struct virt *virt, const struct virt_domain *domain, const struct rewrite *r, struct err *err)
 {

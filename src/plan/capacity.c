@@ -105,7 +105,7 @@ static double cost_of(const struct asked *asked, const char *type)
 	return (double)asked->available / offer->available;
 }
 
-/* `id` NULL: all count. */
+/* `id`: its lease does not count; NULL: all do. */
 static void load_leases(struct card_load *load, const struct asked *asked, const struct leases *leases, const char *id)
 {
 	const struct world *world = asked->query->world;

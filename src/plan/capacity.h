@@ -40,36 +40,30 @@ struct capacity_query {
 void capacity_on(struct capacity *space, const struct capacity_query *query, const struct inv_pgpu *card,
 		 const char *type);
 
-/* Is the parent's driver one with which the hostdev can have it? A plain VF needs VFIO's, or libvirt to bind it. */
+/* Does the parent's driver suit the hostdev? A plain VF needs VFIO's, or libvirt to bind it. */
 bool capacity_parent_suits(const struct inv_parent *parent, const struct vgpu_request *req);
 
-/* How the pGPU, not just a VF of it, failed with the type in this run, or else a removal there; NULL: neither did. */
+/* How the pGPU (not just one VF of it) failed with the type in this run, or else a removal on it; NULL: neither did. */
 const struct failed_attempt *capacity_failed_attempt(const struct world *world, const char *pgpu, const char *type);
 
 /*
- * Is the parent one that nobody has: no device on it, no lease but that of `id`, nobody who has it open? The driver
- * neither, as far as is known: it has not lost it, and it did not fail in this run. And one that the pool has for this
- * type (NULL: for any)?
+ * Is the parent free, and the pool's for this type (NULL: for any)? It carries no device, no lease but that of `id`,
+ * no process has it open, its driver has not lost it, and it has not failed in this run.
  */
 bool capacity_parent_is_free(const struct capacity_query *query, const struct inv_parent *parent, const char *type);
 
 /*
- * Can the domain have the IOMMU group of this VF? A group is one domain's, and no other driver may have a device of it,
- * or QEMU says "group is not viable". `why`: what keeps the domain from it. VFs that are given a type are passed over.
+ * Can the domain have the IOMMU group of this plain VF? A group belongs to one domain, and no other driver may hold a
+ * device of it, or QEMU says "group is not viable". `why`: what keeps the domain from it.
  */
 bool capacity_group_is_free(const struct capacity_query *query, const struct inv_parent *parent, char why[REASON_SIZE]);
 
-/* What people are shown of one type on one pGPU, also of one that is not in the pool. */
+/* What people are shown of one type on one pGPU, in the pool or not. */
 struct capacity_count {
-	/*
-	 * The most that fit on an empty card: min(max_instance, VFs); what is used and offered now where that is not
-	 * known.
-	 */
+	/* The most that fit on an empty card: min(max_instance, VFs); if that is not known, what is used and offered. */
 	int capacity;
 	int used; /* vGPUs of this type that exist on it */
-	/*
-	 * Could be made now: the kernel's offer, less what is promised, within the cap; MIG-backed: at least so many.
-	 */
+	/* Can be created now: the kernel's offer, less what is promised, within the cap; MIG-backed: at least. */
 	int available;
 	enum cause cause;         /* none is available: why */
 	char reason[REASON_SIZE]; /* likewise */
@@ -79,8 +73,8 @@ void capacity_count(struct capacity_count *count, const struct world *world, con
 		    const struct inv_offer *offer);
 
 /*
- * A pGPU's framebuffer, and what of it the vGPUs and reservations on it take; UNKNOWN where no type tells: in MIG mode,
- * or while the driver lists no type that fills the card, only the vGPUs tell what they take. In MiB.
+ * A pGPU's framebuffer, and how much of it vGPUs and reservations take, in MiB. In MIG mode, or while the driver lists
+ * no type that fills the card, the first is UNKNOWN and only the vGPUs tell the second.
  */
 struct capacity_framebuffer {
 	int whole, used;

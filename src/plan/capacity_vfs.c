@@ -5,7 +5,7 @@
 
 #include "internal.h"
 
-/* `id` NULL: whoever has it. */
+/* `id`: not counting its lease; NULL: counting all. */
 static bool leased_parent(const struct leases *leases, const char *parent, const char *id)
 {
 	for (size_t i = 0; i < leases->n; i++)
@@ -15,7 +15,7 @@ static bool leased_parent(const struct leases *leases, const char *parent, const
 	return false;
 }
 
-/* Of a card outside the pool none is left out; for a type that the card does not serve any of the pool's counts. */
+/* All VFs of a card outside the pool count; for a type that the card does not serve, any VF of the pool does. */
 static bool is_pooled(const struct inv_parent *parent, const char *type)
 {
 	if (!parent->card->pool.in_pool)
@@ -31,7 +31,7 @@ static bool has_failed(const struct world *world, const char *parent)
 	return false;
 }
 
-/* Does the domain have this VF of the group, or get it with this plan, so that it has the group? */
+/* Has the domain this VF of the group, or does it get it with this plan? Then the group is its own. */
 static bool is_own(const struct capacity_query *query, const char *vf)
 {
 	const struct world *world = query->world;
@@ -42,7 +42,7 @@ static bool is_own(const struct capacity_query *query, const char *vf)
 	       (world->mode == PLAN_PREPARE && request_names(world->request, vf));
 }
 
-/* Another VF of the group: what of it keeps a domain from the group? */
+/* Does another VF of the group keep the domain from it, and why? */
 static bool blocks_group(const struct capacity_query *query, const struct inv_parent *p, char why[REASON_SIZE])
 {
 	const struct lease *lease = lease_find(&query->world->leases, p->name);
@@ -100,7 +100,7 @@ bool capacity_parent_is_free(const struct capacity_query *query, const struct in
 /* Which VF is the best to take: the lowest of these. */
 enum { VF_LAST, VF_OF_NOBODY, VF_OF_ANOTHER_DOMAIN, VF_OF_ANOTHER_WANT };
 
-/* A VF that somebody's XML names is best left to him; the domain's own, which need not move then, above all. */
+/* A VF that some XML names is best left to that domain; above all one that this domain names, which then stays. */
 static int liking(const struct capacity_query *query, const struct inv_parent *parent)
 {
 	if (strcmp(parent->name, query->last) == 0)
@@ -116,7 +116,7 @@ bool capacity_parent_suits(const struct inv_parent *parent, const struct vgpu_re
 	       strstr(parent->driver, "vfio");
 }
 
-/* Is it the first VF of its IOMMU group on the card of those that are free, or with `type` NULL of all? */
+/* Is it the card's first VF of its IOMMU group: among the free ones, or with `type` NULL among all? */
 static bool is_unit(const struct capacity_query *query, const struct inv_parent *parent, const char *type)
 {
 	struct inv_parent *const *p = parent->card->parents;

@@ -106,7 +106,7 @@ void plan_adopt(const struct planner *p, const struct inv_device *device)
 		p->step->section = pool_serves(card, device->vgpu.type);
 }
 
-/* The later requests of this plan see what this one takes, in the place of what the domain had reserved for it. */
+/* Later requests of this plan see what this one takes, instead of what the domain had reserved for it. */
 static void promise_step(struct planner *p)
 {
 	struct lease *l = &p->promised.list[p->promised.n++], *had = lease_find(&p->world->leases, p->step->vgpu.id);
@@ -124,13 +124,13 @@ static void promise_step(struct planner *p)
 	snprintf(l->project, sizeof(l->project), "%s", p->world->request->project);
 }
 
-/* A hard reboot has Nova write the metadata anew, without what asks for a type. */
+/* At a hard reboot Nova rewrites the metadata, without the type. */
 const char *plan_change_type(const struct planner *p)
 {
 	return p->world->request->nova ? "hard-reboot the instance" : "change one of them";
 }
 
-/* The type that is remembered is not enabled any more, and of several others none is named. */
+/* The remembered type is no longer enabled, and none of several others is named. */
 static bool refuse_disabled(struct planner *p, const char *list)
 {
 	const struct resolved_request *resolved = p->resolved;
@@ -148,7 +148,7 @@ static bool refuse_disabled(struct planner *p, const char *list)
 		resolved->was, resolved->req->id, list);
 }
 
-/* It does not exist, and nothing says which type it is to be of. */
+/* It does not exist, and nothing says of which type it should be. */
 static bool refuse_untyped(struct planner *p)
 {
 	const struct world *world = p->world;
@@ -156,7 +156,7 @@ static bool refuse_untyped(struct planner *p)
 	char list[1024];
 
 	plan_text_types(p, list, sizeof(list));
-	/* A card of the pool without VFs provides none of its types now. */
+	/* A card of the pool whose VFs are disabled provides no type now. */
 	if (!*list && world->config->nsections && *p->resolved->absent)
 		return plan_refuse(p, "no such VF in the pool: %s", p->resolved->absent);
 	if (!*list)
@@ -242,7 +242,7 @@ static bool prepare_request(struct planner *p)
 	if (lease && strcmp(lease->domain, p->world->request->uuid) != 0)
 		return plan_refuse(p, "already leased to domain %s (%s); %s", lease->name, lease_holder(holder, lease),
 				   p->world->request->nova ? PLAN_NOVA_ANOTHER : "use a different UUID");
-	/* For a start whose hook was killed, or for somebody else: the kernel has one of a UUID only. */
+	/* A killed hook's, or another program's: the kernel has one device of a UUID. */
 	if (device && !*device->vgpu.type)
 		return plan_wait_for_kernel(p, device->vgpu.parent);
 	if (device)

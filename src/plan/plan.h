@@ -69,5 +69,5 @@ struct plan {
 void plan_make(struct plan *plan, const struct world *world);
 void plan_free(struct plan *plan);
 
-/* Why this card can have no vGPU for the hostdev, whatever it serves: the hostdev is of another kind. NULL: it can. */
+/* Why the card has no vGPU for a hostdev of this kind, whatever it serves; NULL: it has. */
 const char *plan_other_kind(const struct world *world, const struct inv_pgpu *card, const struct vgpu_request *req);

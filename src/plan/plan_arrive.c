@@ -24,8 +24,8 @@ bool plan_driver_differs(const struct planner *p)
 }
 
 /*
- * Is this type called otherwise here, on each card, than on the source? Ids are the drivers' own; the name says what a
- * type is. Other versions of a driver may have other names for the same.
+ * Has this ID another name here, on each card, than on the source? An ID is the driver's own, the name says what a type
+ * is; other versions of a driver may name the same type differently.
  */
 static bool name_differs(const struct planner *p, const char *type)
 {
@@ -94,7 +94,7 @@ static bool is_promised(const struct planner *p, const char *id)
 	return false;
 }
 
-/* A foreign device of the pool that nobody has, names or requests; NULL where the policy does not allow it, too. */
+/* A foreign device of the pool that nobody has, names or requests; NULL: none, or the policy does not allow it. */
 static const struct inv_device *free_device(const struct planner *p)
 {
 	const struct inventory *inv = &p->world->inv;
@@ -114,7 +114,7 @@ static const struct inv_device *free_device(const struct planner *p)
 	return NULL;
 }
 
-/* Under migrate_uuid = keep it cannot be had: why not. */
+/* Why migrate_uuid = keep cannot be satisfied. */
 static bool refuse_taken(struct planner *p, const struct inv_device *device, const struct lease *lease)
 {
 	const struct resolved_request *resolved = p->resolved;
@@ -177,7 +177,7 @@ bool plan_arrival(struct planner *p)
 		return true;
 	}
 	p->only = vf && keep ? parent : NULL;
-	/* A VF's own lease does not count where it was; what another domain has leased under its address does. */
+	/* The domain's own lease of a VF does not count there; another domain's lease of that address does. */
 	return plan_creation(p, device || others || !*id ? resolved->fresh : id);
 }
 
@@ -192,7 +192,7 @@ bool plan_assignment(struct planner *p)
 			p->plan->kind = PLAN_STEPS;
 			return true;
 		}
-		/* What cannot be told yet is not decided. */
+		/* The answer is not known yet. */
 		if (p->plan->kind != PLAN_REFUSE)
 			return false;
 		p->plan->kind = PLAN_STEPS;

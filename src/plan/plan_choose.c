@@ -24,7 +24,7 @@ static enum placement placement_of(const struct planner *p)
 	return req->has_placement ? req->placement : p->world->config->policy.placement;
 }
 
-/* Did it fail a while ago, in another run? */
+/* Did the card fail with the type in another run, a while ago? */
 static bool has_failed(const struct world *world, const struct inv_pgpu *card, const char *type)
 {
 	for (size_t i = 0; i < world->nfailures; i++)
@@ -34,13 +34,13 @@ static bool has_failed(const struct world *world, const struct inv_pgpu *card, c
 }
 
 /*
- * By what of two candidates one goes before the other, what weighs most first: one that has not failed lately, then the
- * nearer, then the fuller (pack) or emptier (spread), then the one of the smaller (pack) or larger (spread)
- * framebuffer, which leaves capacity for large types (pack), then the lower address.
+ * Why one candidate goes before another, the weightiest reason first: it has not failed lately; it is nearer; it is
+ * fuller (pack) or emptier (spread); its framebuffer is smaller (pack, which leaves capacity for large types) or larger
+ * (spread); its address is lower.
  */
 enum rule { BY_FAILURE, BY_NODE, BY_SHARE, BY_SIZE, BY_ADDRESS, NO_CHOICE };
 
-/* Is `a` the better one? `rule`: by what. */
+/* Is `a` the better one, and by which rule? */
 static bool better(const struct planner *p, const struct candidate *a, const struct candidate *b, enum rule *rule)
 {
 	double d = a->space.share - b->space.share, larger = a->space.whole_mib - b->space.whole_mib;
@@ -99,25 +99,22 @@ bool plan_may_go(const struct world *world, const char *id)
 	       id_among(world->reclaimable, world->nreclaimable, id);
 }
 
-/* Would removing a device of `type` help one of `requested` on this card? */
+/* Does a device of `type` block one of `requested` on this card? */
 static bool stands_in_the_way(const struct inventory *inv, const struct inv_pgpu *card, const char *type,
 			      const char *requested)
 {
 	const struct inv_type *a = inventory_type_on(inv, card, type), *b = inventory_type_on(inv, card, requested);
 
-	/* Of GPU instances each has its own size. */
+	/* Each GPU instance has its own size. */
 	if (!card->nvidia || !a || !b || a->slices || b->slices)
 		return false;
-	/* Of a card that was never seen empty the sizes are not known: then every other type may. */
+	/* The sizes of a card that was never seen empty are not known: any other type may block it. */
 	if (a->framebuffer_mib == UNKNOWN || b->framebuffer_mib == UNKNOWN)
 		return strcmp(type, requested) != 0;
 	return a->framebuffer_mib != b->framebuffer_mib;
 }
 
-/*
- * Would removing one of `type` make capacity for one of `requested`? What a GPU instance carried leaves capacity for
- * its like only.
- */
+/* Would removing one of `type` make capacity for one of `requested`? A GPU instance has it for its own size only. */
 static bool gives_capacity(const struct inventory *inv, const struct inv_pgpu *card, const char *type,
 			   const char *requested)
 {
@@ -127,8 +124,8 @@ static bool gives_capacity(const struct inventory *inv, const struct inv_pgpu *c
 }
 
 /*
- * Which reclaimable devices of the card to remove: one, or, where an NVIDIA card holds another size, all that are of
- * another size; then each of those must be reclaimable. The next plan sees what it brought.
+ * Which reclaimable devices of the card to remove: one; or if an NVIDIA card holds another size, all devices of that
+ * size, each of which must be reclaimable. The next plan sees what it brought.
  */
 static bool find_removes(struct planner *p, const struct candidate *c)
 {
@@ -192,7 +189,7 @@ struct search {
 	struct candidate fullest;
 };
 
-/* Is the one VF that may be chosen configured for the type? The reason where its card is, and it is not. */
+/* Is the one VF that may be chosen configured for the type? If its card is, and it is not: the reason. */
 static bool gives_vf(const struct inv_parent *vf, const char *type, struct capacity *space)
 {
 	const struct section *its = pool_section_of(vf);
@@ -204,7 +201,7 @@ static bool gives_vf(const struct inv_parent *vf, const char *type, struct capac
 	return false;
 }
 
-/* Capacity of this card for the request; where it is to be one VF, on that. Not a candidate at all: false. */
+/* The card's capacity for the request, on the one VF if only that may be chosen. False: it is no candidate. */
 static bool find_capacity(const struct planner *p, struct candidate *c, const char *id)
 {
 	const char *other_kind = plan_other_kind(p->world, c->card, p->resolved->req);
@@ -292,10 +289,7 @@ static void search_for_type(struct planner *p, const char *type, struct search *
 		found->fullest = fullest;
 }
 
-/*
- * Are they the same type on different models, such as T4-2Q and A40-2Q? Then the placement chooses the card, and not
- * the order of the types.
- */
+/* Are they the same type on different models (T4-2Q, A40-2Q)? Then the placement chooses, not the types' order. */
 static bool is_alike(const struct world *world, const char *a, const char *b)
 {
 	const struct inv_type *x = inventory_type(&world->inv, a), *y = inventory_type(&world->inv, b);
@@ -305,7 +299,7 @@ static bool is_alike(const struct world *world, const char *a, const char *b)
 	       x->slices == y->slices;
 }
 
-/* A VF for this type that the removals free; NULL: none. */
+/* A VF for this type that the removals free; NULL none. */
 static const struct inv_parent *freed_vf(const struct planner *p, const char *type)
 {
 	for (size_t i = 0; i < p->plan->nremoves; i++) {
@@ -319,7 +313,7 @@ static const struct inv_parent *freed_vf(const struct planner *p, const char *ty
 	return NULL;
 }
 
-/* Where the domain must have one VF, that; where none is free, one that the removal frees. False: unsuited. */
+/* Sets the VF: the one that the domain must have, or if none is free one that the removal frees. False: unsuited. */
 static bool leave_vf(const struct planner *p, struct candidate *c)
 {
 	if (p->resolved->req->kind != REQUEST_PCI)

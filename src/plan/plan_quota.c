@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A project's quota: what it holds, and what of that nobody has any more.
- *
- * Leases in every state count. One that is on its way out is waited for, and one that may be removed to make capacity
- * makes capacity here, too.
+ * A project's quota. Leases in every state count; a release that is under way is waited for, and a lease that may be
+ * removed to make capacity may also go for the quota.
  */
 #include <string.h>
 
 #include "internal.h"
 
 /*
- * Does this lease count against the quota of the domain, beside what it gets for `id`? What a domain that arrives holds
- * here is of an earlier run or arrival: this one takes its place.
+ * Does this lease count against the quota beside what the domain gets for `id`? An arriving domain replaces what it
+ * holds here from an earlier run or arrival.
  */
 static bool counts(const struct planner *p, const struct lease *lease, const char *id)
 {
@@ -73,7 +71,7 @@ void plan_quota_removes(struct planner *p)
 	const struct world *world = p->world;
 	struct plan *plan = p->plan;
 
-	/* An arrival counts on it; the prepare that follows does it. */
+	/* An arrival relies on the removal, which the prepare that follows does. */
 	if (world->mode != PLAN_PREPARE || p->step->kind == STEP_KEEP)
 		return;
 	if (p->over_quota > 0 && plan->kind != PLAN_REMOVE) {

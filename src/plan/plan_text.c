@@ -26,7 +26,7 @@ void plan_text_types(const struct planner *p, char *buf, size_t size)
 			text_add(buf, size, "%s%s", *buf ? ", " : "", config->sections[i].type);
 }
 
-/* Adds who says that it is to be of this type; nothing where the metadata do. */
+/* Adds who names the type; nothing if the metadata do. */
 static void add_source(const struct resolved_request *resolved, char *buf, size_t size)
 {
 	switch (resolved->source) {
@@ -62,7 +62,7 @@ void plan_text_request(const struct resolved_request *resolved, char *buf, size_
 	add_source(resolved, buf, size);
 }
 
-/* Adds "; or write type='nvidia-222' in its <vgpu:device>": where another type could be had and the metadata say none. */
+/* Adds "; or write type='nvidia-222' in its <vgpu:device>", if the metadata name no type and another is available. */
 static void add_other_types(const struct planner *p, char *buf, size_t size)
 {
 	const struct resolved_request *resolved = p->resolved;
@@ -71,7 +71,7 @@ static void add_other_types(const struct planner *p, char *buf, size_t size)
 	enum stock best = pool_best_stock(&p->world->inv, mdev, NULL);
 	size_t n = 0;
 
-	/* Nova writes the definition anew at each start: what is written in it is gone. */
+	/* Nova rewrites the definition at each start, and loses what was added. */
 	if (p->world->request->nova || (resolved->source != TYPE_DEFINED && resolved->source != TYPE_REMEMBERED))
 		return;
 	for (size_t i = 0; i < config->nsections; i++)
@@ -91,7 +91,7 @@ struct card_cause {
 	bool done;
 };
 
-/* Does the pGPU merely offer no enabled type, while the one that would serve this one is known to be missing? */
+/* Does the pGPU merely offer no enabled type, while the card meant for this one is known to be missing? */
 static bool is_beside(const struct planner *p, const struct verdict *v)
 {
 	const struct pool_card *card = &v->card->pool;
@@ -102,7 +102,7 @@ static bool is_beside(const struct planner *p, const struct verdict *v)
 	return missing && v->cause == CAUSE_UNREADY && !card->section && card->claim == CLAIM_DEFAULT && v->card->ready;
 }
 
-/* The causes for a request: pGPUs of this host, then those that it does not have. The caller frees them. */
+/* The causes for a request: this host's pGPUs, then missing ones. The caller frees them. */
 static struct card_cause *list_causes(const struct planner *p, size_t *n)
 {
 	const struct plan *plan = p->plan;
@@ -135,8 +135,8 @@ static bool is_same(const struct card_cause *a, const struct card_cause *b)
 }
 
 /*
- * One cause with all its cards: "0000:84:00.0, 0000:85:00.0: full (16 of 16 in use)"; how many they are. A card that has
- * it for several types is named once.
+ * One cause with all its cards: "0000:84:00.0, 0000:85:00.0: full (16 of 16 in use)". A card that has it for several
+ * types is named once. Returns the number of cards.
  */
 static int one_cause(struct card_cause *list, size_t n, size_t first, char *buf, size_t size)
 {
@@ -212,8 +212,8 @@ static void text_fix(const struct planner *p, const struct card_cause *list, siz
 }
 
 /*
- * Has the card capacity for one of the types that the request names, or for what it serves? *unsuited is set where it
- * has VFs that are free, and none for this hostdev.
+ * Has the card capacity for one of the request's types, or for what it serves? Sets *unsuited if its free VFs do not
+ * suit the hostdev.
  */
 static bool has_capacity(const struct planner *p, const struct capacity_query *query, const struct inv_pgpu *card,
 			 bool *unsuited)
@@ -258,7 +258,7 @@ bool plan_text_free_vfs(const struct planner *p, char *buf, size_t size)
 		for (int i = 0; i < card->nparents; i++) {
 			const struct inv_parent *vf = card->parents[i];
 
-			/* One of another hostdev of the domain is no advice. */
+			/* Another hostdev of the domain names it. */
 			if (request_names(world->request, vf->name) || !is_given(p, vf) ||
 			    !capacity_parent_is_free(&query, vf, NULL) || !capacity_parent_suits(vf, req))
 				continue;
@@ -271,7 +271,7 @@ bool plan_text_free_vfs(const struct planner *p, char *buf, size_t size)
 	return found || unsuited || !pooled;
 }
 
-/* What is behind the causes, and has to fit: the VFs that are free, what to do. */
+/* What follows the causes, and has to fit: free VFs, what to do. */
 static void text_end(const struct planner *p, const char *fix, char *buf, size_t size)
 {
 	buf[0] = '\0';
@@ -297,7 +297,7 @@ void plan_text_no_capacity(const struct planner *p)
 	struct card_cause *list = list_causes(p, &ncauses);
 	int left = 0;
 
-	/* What is easiest to remove first: it is what the fix is for, and not what is cut off. */
+	/* The cause that is easiest to remove first: the fix is for it, and it is not cut off. */
 	qsort(list, ncauses, sizeof(*list), by_cause);
 	plan_text_request(p->resolved, text, LINE_BYTES / 4);
 	snprintf(buf, size, "no capacity for %s", text);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * VFs as vGPUs: the address is the device's name. A start gets the VF that its XML names, or none, as libvirt takes no
- * other then; whoever arrives can be given another. There is no placeholder: each address is some VF's.
+ * VFs as vGPUs: the address is the device's name. A start gets the VF that its XML names or none, as libvirt accepts no
+ * other then; an arriving domain can get another. There is no placeholder: each address names a VF.
  *
- * A VF of NVIDIA's variant driver stays bound to that driver, so its hostdev must be unmanaged, which libvirt takes
- * since 9.7. A plain VF is bound to a driver of VFIO, or libvirt does that (managed).
+ * A VF of NVIDIA's variant driver stays bound to that driver, so its hostdev must be unmanaged, which libvirt accepts
+ * since 9.7. A plain VF is bound to a driver of VFIO, by the operator or by libvirt (managed).
  */
 #include <stdio.h>
 #include <string.h>
@@ -133,7 +133,7 @@ static bool prepare_typed(struct planner *p, const struct inv_device *device, co
 	return plan_existing(p, device, own);
 }
 
-/* The domain's own plain VF is kept as it is. */
+/* The domain keeps its own plain VF. */
 static void keep_own(const struct planner *p, const struct lease *own, const struct inv_parent *vf)
 {
 	*p->step = (struct step){ .kind = STEP_KEEP,

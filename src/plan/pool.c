@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Plain VFs are given out by sections of their own. */
+/* Plain VFs have sections of their own. */
 static bool is_for(const struct section *s, const struct inv_pgpu *card)
 {
 	return s->vf == (card->framework == FW_VF);
@@ -23,7 +23,7 @@ static enum claim claim_of(const struct section *s, const struct inv_pgpu *card)
 	return config_takes_rest(s) ? CLAIM_DEFAULT : CLAIM_NONE;
 }
 
-/* Does the section name this VF by its own address? With several types, another one can as well. */
+/* Does the section name this VF by its own address? With several types, more than one section can. */
 static bool names_vf(const struct section *s, const struct inv_parent *parent)
 {
 	const struct section *named = parent->named;
@@ -68,8 +68,8 @@ static bool is_only_offer(const struct inv_pgpu *card, const struct section *onl
 }
 
 /*
- * Fills in what a card serves as a whole. With one type, two that name it are in each other's way, and of those that
- * name no card the first counts; with several, the first that the card offers stands for all.
+ * Fills in what a card serves as a whole. With one type per card, two sections that name it contradict each other, and
+ * of those that name no card the first counts; with several types, the first that the card offers stands for all.
  */
 static void claim_whole(struct inv_pgpu *card)
 {
@@ -117,7 +117,7 @@ static void claim_card(struct inv_pgpu *card)
 		pool->section = of_vfs ? offered_or(card, pool->whole, of_vfs) : pool->whole;
 }
 
-/* Does a section take the card on trust, by an address that was another device? */
+/* Does a section name the card by an address that was another device before? */
 static bool explain_moved(struct inv_pgpu *card)
 {
 	for (size_t i = 0; *card->moved && i < card->pool.config->nsections; i++) {
@@ -223,7 +223,7 @@ void pool_make(struct inventory *inv, const struct config *config)
 	}
 }
 
-/* Is the type that of the card's VFs that no section names, or of several one of these? */
+/* Is it the type, or one of several, of the card's VFs that no section names? */
 static bool is_of_whole(const struct inv_pgpu *card, const struct section *s)
 {
 	if (!card->pool.config->policy.several_types)
@@ -232,9 +232,9 @@ static bool is_of_whole(const struct inv_pgpu *card, const struct section *s)
 }
 
 /*
- * Of several types: does the card offer others, and not this one? While it is not known what it offers, it serves all
- * that it is named or matched for, and so it does if it offers none of them. (Of a card in use the inventory supposes
- * the offers: see names_type.)
+ * With several types: does the card offer others, and not this one? While its offers are not known, or if it offers
+ * none of them, it serves all that it is named or matched for. (The inventory supposes the offers of a card in use: see
+ * names_type.)
  */
 static bool is_not_offered(const struct inv_pgpu *card, const char *type)
 {

@@ -16,7 +16,7 @@
 #include "config/config.h"
 #include "host/inventory.h"
 
-/* Brings both together: writes into each card of the inventory what it serves. The configuration must outlive it. */
+/* Writes into each card of the inventory what it serves. The configuration must outlive it. */
 void pool_make(struct inventory *inv, const struct config *config);
 
 /* The section by which a pGPU serves this type, whether it is ready for that or not; NULL: it does not. */
@@ -31,10 +31,7 @@ const struct section *pool_section_of(const struct inv_parent *parent);
 /* Does this parent of a pGPU provide this type, as far as the configuration goes? */
 bool pool_gives(const struct inv_parent *parent, const char *type);
 
-/*
- * What the pool has to make a section's type from, of the cards for mdevs or of those for VFs; `parent`: on this one
- * alone; NULL: on any.
- */
+/* What the pool has to create a section's type from: cards with mdevs or with VFs, on `parent` or (NULL) on any. */
 enum stock { STOCK_NONE, STOCK_UNREADY, STOCK_READY };
 enum stock pool_stock(const struct inventory *inv, const struct section *section, bool mdev,
 		      const struct inv_parent *parent);
@@ -54,25 +51,19 @@ bool pool_has_type(const struct inventory *inv, const struct section *section, b
 /* Does this parent of its pGPU belong to the pool? */
 bool pool_has_parent(const struct inv_parent *parent);
 
-/*
- * Is there a parent or pGPU of this name (also in Nova's form mtty_mtty)? An address of the file for which there is
- * none is one that the host does not have.
- */
+/* Does an address of the file mean the parent or pGPU of this name (also in Nova's form mtty_mtty)? */
 bool pool_address_is(const char *address, const char *name);
 
 /* Does one of the addresses of a section name it? */
 bool pool_section_names(const struct section *s, const char *name);
 
-/* Is the parent or pGPU, of the kind that the section gives out, that it names by this address missing? */
+/* Has the host no parent or pGPU of this address, of the kind that the section is for? */
 bool pool_misses(const struct inventory *inv, const struct section *section, const char *address);
 
-/*
- * Does a section name this card, by its address, by that of its VF, or by what it is? Then it is meant to be in the
- * pool, whether it is ready or not.
- */
+/* Does a section name this card, by its address, its VF's, or a match? Then it belongs in the pool, ready or not. */
 bool pool_names(const struct config *config, const struct inv_pgpu *card, const char *vf);
 
-/* Can a card be matched by two sections? Then what it offers of both decides. */
+/* Can two sections match one card? Then what it offers of both decides. */
 bool pool_matches_twice(const struct config *config);
 
 /* Does an alternative of device_match fit this card? */
@@ -81,7 +72,7 @@ bool pool_match(const struct match *match, const struct inv_pgpu *card);
 /* The first alternative of a section that fits it; NULL none. */
 const struct match *pool_matches(const struct section *s, const struct inv_pgpu *card);
 
-/* The same of those that would fit it on another NUMA node. */
+/* The first that would fit it on another NUMA node. */
 const struct match *pool_matches_elsewhere(const struct section *s, const struct inv_pgpu *card);
 
 /* For inventory_read(), with a struct config: the types of the sections that name the card, or some of its VFs. */

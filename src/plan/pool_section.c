@@ -5,9 +5,7 @@
 
 #include "plan/pool.h"
 
-/*
- * libvirt's node device driver, and so Nova, call the parent mtty "mtty_mtty": the driver's name before the device's.
- */
+/* libvirt's node devices, and so Nova, call the parent mtty "mtty_mtty": the driver's name before the device's. */
 bool pool_address_is(const char *address, const char *name)
 {
 	size_t n = strlen(name);

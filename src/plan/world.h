@@ -28,7 +28,7 @@ enum type_source {
 	TYPE_SERVED,     /* nobody: the VF serves only this one */
 };
 
-/* What is known of one request beyond the XML: its type candidates, where it was, what NUMA nodes suit it. */
+/* What is known of a request beyond the XML: its possible types, its last parent, the NUMA nodes that suit it. */
 struct resolved_request {
 	const struct vgpu_request *req;
 	char types[RESOLVED_TYPES_MAX]
@@ -45,8 +45,8 @@ struct resolved_request {
 };
 
 /*
- * Why a pGPU can have no vGPU of a type now. Those whose cause and reason are the same are told of together; what to do
- * goes by the cause: see plan_text.c.
+ * Why a pGPU can have no vGPU of a type now. A refusal names cards with the same cause and reason together; the cause
+ * decides what to do (plan_text.c).
  */
 enum cause {
 	CAUSE_IN_USE,      /* by as many as it can carry */
@@ -62,7 +62,7 @@ enum cause {
 	CAUSE_OTHER_TYPE,  /* the configuration has it serve another type */
 };
 
-/* A removal that failed leaves a card what it can carry without that, and makes no capacity there. */
+/* After a failed removal a card has the capacity that it had before. */
 enum failed_part { FAILED_CARD, FAILED_VF, FAILED_REMOVAL };
 
 /* A candidate that failed in this run: passed over, and named in the refusal. */
@@ -94,7 +94,7 @@ enum plan_mode {
 	PLAN_ASSIGN, /* VFs alone, for a definition or an attach: a VF that a start cannot have becomes another */
 };
 
-/* How much is read: what costs more is read only for what asks for it. */
+/* How much is read. */
 enum survey_depth {
 	SURVEY_START,     /* the types, cards and frameworks that the request and the leases can concern */
 	SURVEY_INVENTORY, /* every type of every card */

@@ -34,7 +34,7 @@ static int load(struct err *err)
 	return 0;
 }
 
-/* libvirt would print each error on standard error otherwise. */
+/* Keeps libvirt from printing each error on standard error. */
 static void keep_quiet(void *arg, virErrorPtr error)
 {
 	(void)arg;
@@ -54,7 +54,7 @@ int virt_loop_init(struct err *err)
 	return virt_error(NULL, err, "cannot initialize libvirt's library");
 }
 
-/* Which of our codes an error of libvirt's is; see virt.h. */
+/* Our code for an error of libvirt; see virt.h. */
 static int code_of(const virError *error)
 {
 	switch (error->code) {

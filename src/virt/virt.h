@@ -29,7 +29,7 @@ struct virt; /* a connection */
 int virt_open(struct virt **out, const char *uri, struct err *err);
 void virt_close(struct virt *virt); /* NULL is none; never from within an event */
 
-/* Is the connection still there, as far as is known? */
+/* Is the connection not known to be lost? */
 bool virt_alive(const struct virt *virt);
 
 /* --- domains --- */
@@ -142,7 +142,7 @@ int virt_watch(struct virt *virt, virt_on_event *on, void *arg, struct err *err)
 /* Opens libvirt and sets up its loop: before fds and timers are added. Repeated calls do nothing. */
 int virt_loop_init(struct err *err);
 
-/* Waits for the next thing to happen, and does what is to be done about it. */
+/* Waits for the next event, timer or descriptor, and handles it. */
 int virt_loop_step(struct err *err);
 
 /* Calls `ready` whenever `fd` can be read or has hung up, for good. A negative errno. */

@@ -33,7 +33,7 @@ static int failed(struct virt *virt, virDomainPtr domain, const char *what, stru
 
 	if (!domain)
 		return -err->code;
-	/* In this order: to ask for the name forgets the error. */
+	/* In this order: asking for the name clears the error. */
 	virt_error(virt, err, "%s", what);
 	name = virt_lib.virDomainGetName(domain);
 	return err_in(err, "domain %s", name ? name : "?");
@@ -97,7 +97,7 @@ static int add_domain(struct virt *virt, virDomainPtr domain, bool running_only,
 	struct virt_domain *out = &list[*n];
 	int r = describe(virt, domain, out, err);
 
-	/* One domain that is busy is no reason to know nothing of the others. */
+	/* A busy domain must not hide the others. */
 	if (r < 0 && r != -ENOENT && r != -ENOTCONN && out->name)
 		r = 0;
 	if (r == 0 && (!running_only || out->running)) {
@@ -283,7 +283,7 @@ int virt_detach_wait(struct virt *virt, const char *uuid, const char *xml, const
 		return timer;
 	}
 	r = virt_detach_device(virt, uuid, xml, VIRT_LIVE, err);
-	/* libvirt waits for a while of its own; what came in that time is told before any time of ours can run out. */
+	/* libvirt waits for a while itself; events of that time come before our time-out can. */
 	virt_loop_set_timer(timer, wait_ms);
 	while (r == 0 && !detaching.ended)
 		r = virt_loop_step(err);
