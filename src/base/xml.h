@@ -7,7 +7,7 @@
  * document (it can hold passwords), are never passed on: an error is a line number and a cause in words of ours.
  *
  * libxml2, and ICU behind it, takes longer to load than the hook to run: it is opened with the first document that is
- * parsed, once for the process, and never closed. The first call is not safe beside another in a second thread.
+ * parsed, once for the process, and never closed.
  *
  * The only module that includes libxml2.
  */

@@ -4,16 +4,16 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -25,13 +25,11 @@
 enum { FIRST_MS = 100, LAST_MS = 5000, UNWATCHED_MS = 1000 };
 
 struct finisher {
-	pthread_t thread;
-	struct host host; /* its own: the handler follows libvirt's daemon in another thread */
-	int wake, lost;   /* eventfds: to it, and from it */
-	atomic_bool stop;
-	pthread_mutex_t lock; /* of the policy */
+	pid_t pid; /* of the process; 0: there is none */
+	struct host host;
+	int wake, lost; /* eventfds: to it, and from it */
 	struct policy policy;
-	/* the thread's own */
+	/* the process's own */
 	int notify;       /* inotify; -1: none to be had */
 	int run, leases;  /* the watches of the two directories; -1 none */
 	struct stat seen; /* the directory of leases, where it is not watched */
@@ -113,20 +111,14 @@ static void note_change(struct finisher *f, const struct store *store)
 /* One look; the directory is watched before, so that nothing appears between the two. How many are left. */
 static int look(struct finisher *f, bool *watched)
 {
-	struct policy policy;
 	struct store store;
 	struct err err = { 0 };
-	int r;
-
-	pthread_mutex_lock(&f->lock);
-	policy = f->policy;
-	pthread_mutex_unlock(&f->lock);
-	r = store_open(&store, &f->host, true, &err);
+	int r = store_open(&store, &f->host, true, &err);
 	*watched = r == 0 && watch(f, &store);
 	if (r == 0 && !*watched)
 		note_change(f, &store);
 	if (r == 0)
-		r = reconcile_finish(&store, &policy, &f->logged, &err);
+		r = reconcile_finish(&store, &f->policy, &f->logged, &err);
 	store_close(&store);
 	say_trouble(f, r < 0 ? err.text : "");
 	return r;
@@ -174,13 +166,12 @@ static int patience(int left, bool watched, int wait_ms)
 	return watched || wait_ms < UNWATCHED_MS ? wait_ms : UNWATCHED_MS;
 }
 
-static void *run(void *arg)
+static _Noreturn void run(struct finisher *f)
 {
-	struct finisher *f = arg;
 	int wait_ms = FIRST_MS;
 	bool watched;
 
-	while (!atomic_load(&f->stop)) {
+	for (;;) {
 		int left = look(f, &watched);
 		struct pollfd fds[] = { { .fd = f->wake, .events = POLLIN }, { .fd = f->notify, .events = POLLIN } };
 
@@ -192,61 +183,86 @@ static void *run(void *arg)
 			wait_ms = wait_ms * 2 < LAST_MS ? wait_ms * 2 : LAST_MS;
 		}
 	}
-	lease_marks_free(&f->logged);
-	return NULL;
 }
 
-static void finisher_free(struct finisher *f)
+/* In the new process. It has not the handler's lock, so that it does not look like a handler. */
+static _Noreturn void begin(struct finisher *f, pid_t parent)
 {
-	if (f->wake >= 0)
-		close(f->wake);
-	if (f->lost >= 0)
-		close(f->lost);
-	if (f->notify >= 0)
-		close(f->notify);
-	pthread_mutex_destroy(&f->lock);
-	free(f);
+	const int keep[] = { f->host.root, f->host.libvirt, f->wake, f->lost };
+	sigset_t none;
+
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(0);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	sys_close_but(keep, ARRAY_SIZE(keep));
+	run(f);
+}
+
+static int launch(struct finisher *f, struct err *err)
+{
+	pid_t self = getpid();
+
+	/* The log's socket is its own. */
+	log_close();
+	f->pid = fork();
+	if (f->pid == 0)
+		begin(f, self);
+	if (f->pid > 0)
+		return 0;
+	f->pid = 0;
+	return err_sys(err, errno, "fork");
+}
+
+static void end(struct finisher *f)
+{
+	if (f->pid) {
+		kill(f->pid, SIGTERM);
+		waitpid(f->pid, NULL, 0);
+	}
+	f->pid = 0;
 }
 
 int finisher_start(struct finisher **out, const struct host *host, const struct policy *policy, struct err *err)
 {
 	struct finisher *f = mem_new(1, sizeof(*f));
-	sigset_t all, before;
-	int r = 0;
+	int r;
 
 	*out = NULL;
 	f->host = *host;
 	f->policy = *policy;
-	pthread_mutex_init(&f->lock, NULL);
 	f->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	f->lost = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	f->notify = f->run = f->leases = -1;
-	if (f->wake < 0 || f->lost < 0)
-		r = errno;
-	if (r == 0) {
-		sigfillset(&all);
-		pthread_sigmask(SIG_SETMASK, &all, &before);
-		r = pthread_create(&f->thread, NULL, run, f);
-		pthread_sigmask(SIG_SETMASK, &before, NULL);
-	}
-	if (r) {
-		finisher_free(f);
-		return err_sys(err, r, "cannot watch for pending releases");
+	r = f->wake < 0 || f->lost < 0 ? err_sys(err, errno, "cannot watch for pending releases") : launch(f, err);
+	if (r < 0) {
+		finisher_stop(f);
+		return r;
 	}
 	*out = f;
 	return 0;
 }
 
+static void start_anew(struct finisher *f)
+{
+	struct err err;
+
+	if (launch(f, &err) < 0)
+		log_warn("pending releases are not completed: %s", err.text);
+}
+
 void finisher_policy(struct finisher *f, const struct policy *policy)
 {
-	pthread_mutex_lock(&f->lock);
+	end(f);
 	f->policy = *policy;
-	pthread_mutex_unlock(&f->lock);
-	finisher_wake(f);
+	start_anew(f);
 }
 
 void finisher_wake(struct finisher *f)
 {
+	if (f->pid == 0 || waitpid(f->pid, NULL, WNOHANG) != 0)
+		start_anew(f);
 	(void)!write(f->wake, &(uint64_t){ 1 }, sizeof(uint64_t));
 }
 
@@ -259,8 +275,10 @@ void finisher_stop(struct finisher *f)
 {
 	if (!f)
 		return;
-	atomic_store(&f->stop, true);
-	finisher_wake(f);
-	pthread_join(f->thread, NULL);
-	finisher_free(f);
+	end(f);
+	if (f->wake >= 0)
+		close(f->wake);
+	if (f->lost >= 0)
+		close(f->lost);
+	free(f);
 }

@@ -3,9 +3,9 @@
  * Completes releases as soon as they are marked, by whomever: the hook leaves those that take time to the device
  * handler.
  *
- * A thread of its own, which waits for nothing but the directory of leases: libvirt may keep its other callers waiting
- * for as long as a hook runs, and a device whose guest is gone must not wait with them. It shares nothing with the rest
- * of the process but the host that is looked at.
+ * A process of its own, which waits for nothing but the directory of leases: libvirt may keep its other callers waiting
+ * for as long as a hook runs, and a device whose guest is gone must not wait with them. It ends with its parent, and may
+ * be killed at any instant as that may.
  *
  * A lease that becomes `releasing` is noticed at once (inotify). One that cannot be finished yet is tried again after a
  * time that doubles, up to five seconds; when nothing is left it sleeps. Where the kernel has no inotify watch for it,
@@ -19,13 +19,13 @@
 
 struct finisher;
 
-/* Starts it; `host` must outlive it. All signals are blocked in the thread. */
+/* Starts it; `host` must outlive it. */
 int finisher_start(struct finisher **out, const struct host *host, const struct policy *policy, struct err *err);
 
 /* Takes a new policy over. */
 void finisher_policy(struct finisher *finisher, const struct policy *policy);
 
-/* Has it look again now: something has changed that no file tells. */
+/* Has it look again now: something has changed that no file tells. One that was killed is started anew. */
 void finisher_wake(struct finisher *finisher);
 
 /*
@@ -34,5 +34,5 @@ void finisher_wake(struct finisher *finisher);
  */
 int finisher_lost_fd(const struct finisher *finisher);
 
-/* Ends it, after the turn that it is at. */
+/* Ends it. */
 void finisher_stop(struct finisher *finisher);

@@ -152,10 +152,7 @@ int store_lock(struct store *store, int wait_ms, struct err *err)
 
 void store_unlock(struct store *store)
 {
-	/*
-	 * Not only closed: a copy of the descriptor can be in a child that another thread forked meanwhile, and that
-	 * hangs in the kernel.
-	 */
+	/* Closing it alone would leave it to a child that has a copy of the descriptor, and hangs in the kernel. */
 	if (store->lock >= 0) {
 		sys_unlock(store->lock);
 		close(store->lock);

@@ -134,6 +134,18 @@ int sys_poke(int dir, const char *path, const char *data, size_t len)
 	return (size_t)r == len ? 0 : -EIO;
 }
 
+void sys_close_but(const int *keep, size_t n)
+{
+	for (int from = 3, to; from >= 0; from = to < INT_MAX ? to + 1 : -1) {
+		to = INT_MAX;
+		for (size_t i = 0; i < n; i++)
+			if (keep[i] >= from && keep[i] < to)
+				to = keep[i];
+		if (to > from)
+			close_range((unsigned)from, (unsigned)to - 1, 0);
+	}
+}
+
 int sys_write_all(int fd, const char *data, size_t len)
 {
 	while (len > 0) {

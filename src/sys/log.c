@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -26,7 +25,6 @@ enum { DATAGRAM_MAX = 8192, LINE_SIZE = 1000 };
 static const char *ident; /* NULL: the log is off */
 static const char *below; /* the root of the log's sockets */
 static bool to_stderr;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int out = -1;
 static bool is_journal; /* that is what `out` is connected to */
 static uint64_t lost;
@@ -141,7 +139,7 @@ static bool send_line(const struct log_field *fields, int priority, const char *
 	return false;
 }
 
-/* Says how many lines were lost, once one goes through. With the lock held. */
+/* Says how many lines were lost, once one goes through. */
 static void tell_lost(void)
 {
 	char text[96];
@@ -157,12 +155,10 @@ void log_close(void)
 {
 	if (!ident || to_stderr)
 		return;
-	pthread_mutex_lock(&lock);
 	/* Without a connection the line before this one has just found no log. */
 	if (out >= 0)
 		tell_lost();
 	close_socket();
-	pthread_mutex_unlock(&lock);
 }
 
 static void log_printable(const struct log_field *fields, bool warning, const char *line)
@@ -173,13 +169,11 @@ static void log_printable(const struct log_field *fields, bool warning, const ch
 		fprintf(stderr, "%s: %s%s\n", ident, warning ? "warning: " : "", line);
 		return;
 	}
-	pthread_mutex_lock(&lock);
 	if (open_socket())
 		tell_lost();
 	/* Not before those that were lost earlier are told: the order of what is read is that of the events. */
 	if (out < 0 || lost || !send_line(fields, warning ? LOG_WARNING : LOG_INFO, line))
 		lost++;
-	pthread_mutex_unlock(&lock);
 }
 
 void log_fields(const struct log_field *fields, bool warning, const char *fmt, va_list ap)

@@ -102,6 +102,9 @@ int sys_probe(int dir, const char *path);
  */
 int sys_poke(int dir, const char *path, const char *data, size_t len);
 
+/* In a new process: closes all descriptors but these, and the standard ones. Negative ones are none. */
+void sys_close_but(const int *keep, size_t n);
+
 /* Writes all of `data` to an open file or pipe, in as many writes as it takes. */
 int sys_write_all(int fd, const char *data, size_t len);
 

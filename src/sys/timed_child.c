@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -43,19 +42,17 @@ static struct job *current; /* the child's */
 
 /* Of this process: the children that were left, and the devices that do not answer. */
 static struct {
-	pthread_mutex_t lock;
 	pid_t left[TIMED_CHILD_SILENT_MAX];
 	size_t nleft;
 	struct timed_child_silent silent[TIMED_CHILD_SILENT_MAX];
 	size_t nsilent;
-} all = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} all;
 
 bool timed_child_is_this(void)
 {
 	return current;
 }
 
-/* With the lock held. */
 static void forget_ended(void)
 {
 	size_t left = 0, silent = 0;
@@ -74,15 +71,12 @@ size_t timed_child_silents(struct timed_child_silent *out, size_t max)
 {
 	size_t n;
 
-	pthread_mutex_lock(&all.lock);
 	forget_ended();
 	n = all.nsilent < max ? all.nsilent : max;
 	memcpy(out, all.silent, n * sizeof(*out));
-	pthread_mutex_unlock(&all.lock);
 	return n;
 }
 
-/* With the lock held, or in the child, which has no other thread. */
 static bool is_silent(const char *who)
 {
 	for (size_t i = 0; i < all.nsilent; i++)
@@ -93,11 +87,9 @@ static bool is_silent(const char *who)
 
 void timed_child_add_silent(const struct timed_child_silent *s)
 {
-	pthread_mutex_lock(&all.lock);
 	forget_ended();
 	if (!is_silent(s->who) && all.nsilent < TIMED_CHILD_SILENT_MAX)
 		all.silent[all.nsilent++] = *s;
-	pthread_mutex_unlock(&all.lock);
 }
 
 /* libvirt reads our stdout and stderr to their end: whoever keeps them open keeps libvirt waiting. */
@@ -108,34 +100,6 @@ static void drop_standard(void)
 	for (int fd = 0; fd <= 2; fd++)
 		if (null < 0 || dup2(null, fd) < 0)
 			close(fd);
-}
-
-static void close_but(int a, int b)
-{
-	int low = a < b ? a : b, high = a < b ? b : a, from = 3;
-
-	for (int i = 0; i < 2; i++) {
-		int kept = i ? high : low;
-
-		if (kept < from)
-			continue;
-		if (kept > from)
-			close_range((unsigned)from, (unsigned)kept - 1, 0);
-		from = kept + 1;
-	}
-	close_range((unsigned)from, UINT_MAX, 0);
-}
-
-/* Forks under the lock, so that the child finds the list whole. */
-static pid_t fork_child(void)
-{
-	pid_t pid;
-
-	pthread_mutex_lock(&all.lock);
-	forget_ended();
-	pid = fork();
-	pthread_mutex_unlock(&all.lock);
-	return pid;
 }
 
 /* In how many milliseconds its time is up; a look may begin meanwhile, whose bound is a shorter one. */
@@ -160,10 +124,8 @@ static bool leave(struct job *job, pid_t pid)
 	memcpy(s.who, job->who, sizeof(s.who));
 	if (job->looks)
 		timed_child_add_silent(&s);
-	pthread_mutex_lock(&all.lock);
 	if (all.nleft < TIMED_CHILD_SILENT_MAX)
 		all.left[all.nleft++] = pid;
-	pthread_mutex_unlock(&all.lock);
 	return true;
 }
 
@@ -190,13 +152,16 @@ static int wait_for(struct job *job, pid_t pid)
 static int run(struct job *job, timed_child_work *work, void *arg, struct arena *arena, const int keep[2],
 	       struct err *err)
 {
-	pid_t pid = fork_child();
+	pid_t pid;
+
+	forget_ended();
+	pid = fork();
 
 	if (pid < 0)
 		return err_sys(err, errno, "fork");
 	if (pid == 0) {
 		drop_standard();
-		close_but(keep[0], keep[1]);
+		sys_close_but(keep, 2);
 		current = job;
 		mem_use(arena);
 		job->result = work(arg, &job->err);
@@ -361,6 +326,6 @@ int timed_child_detach(int keep, struct err *err)
 	if (fork() != 0)
 		_exit(0);
 	drop_standard();
-	close_but(keep, -1);
+	sys_close_but(&keep, 1);
 	return 1;
 }

@@ -22,10 +22,11 @@ files() {
 
 # commands NAME SENTENCE: what they say of this host.
 commands() {
-	vl inventory --json
-	nothing "$2: so has inventory" "$(diff <(plain <"$golden/$1.inventory.json") <(plain <<<"$out"))"
-	vl types --json
-	nothing "$2: so has types" "$(diff <(plain <"$golden/$1.types.json") <(plain <<<"$out"))"
+	local command
+	for command in inventory types; do
+		vl $command --json
+		nothing "$2: so has $command" "$(diff <(plain <"$golden/$1.$command.json") <(plain <<<"$out"))"
+	done
 }
 
 # card NAME MODEL SENTENCE [PARENT TYPE]...: the host of this model, with a vGPU on each PARENT.

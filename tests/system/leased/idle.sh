@@ -9,8 +9,10 @@ write_node "$work/node.xml" 8 4 1
 for n in 1 2 3 4; do make_device 0000:84:00.0 nvidia-222 "$(vgpu $n)"; done
 
 ### CPU
-ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$daemon/stat"; }
-wakes() { awk '/ctxt_switches/ { n += $2 } END { print n }' /proc/"$daemon"/task/*/status; }
+# Of the handler, and of the process in which it completes releases.
+each() { printf "/proc/%s/$1\n" "$daemon" $(pgrep -P "$daemon"); }
+ticks() { each stat | xargs awk '{ sub(/.*\) /, ""); n += $12 + $13 } END { print n }'; }
+wakes() { each status | xargs awk '/ctxt_switches/ { n += $2 } END { print n }'; }
 start --connect "test://$work/node.xml"
 eventually said M_CONNECTED
 sleep 3

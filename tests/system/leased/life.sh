@@ -34,6 +34,16 @@ close_device
 start
 holds "the next one finishes it" eventually gone
 
+kill -KILL "$(pgrep -o -P "$daemon")"
+hold_and_release
+close_device
+kill -HUP "$daemon"
+holds "where the process that completes releases is killed, another does" eventually gone
+completes=$(pgrep -o -P "$daemon")
+stop KILL
+holds "that process ends with the handler" eventually test ! -e "/proc/$completes"
+start
+
 control remove_delay_ms 3000
 prepare && release
 holds "a removal that the kernel takes long for" eventually grep -q remove "$root/.kernel/control/pending"
