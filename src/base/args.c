@@ -33,7 +33,7 @@ static int store_value(void *values, const struct arg *arg, const char *value, s
 	return 0;
 }
 
-/* -o is --output, in a program that has it. NULL: the option does not exist. */
+/* Returns NULL if the option does not exist. -o is --output in a program that has --output. */
 static const struct arg *find_arg(const struct arg *table, int found)
 {
 	if (found >= FIRST)
@@ -43,7 +43,7 @@ static const struct arg *find_arg(const struct arg *table, int found)
 	return table->name ? table : NULL;
 }
 
-/* `word`: the one that getopt_long() stopped at. */
+/* `word` is where getopt_long() stopped. */
 static int refuse(const struct arg *table, int found, const char *word, struct err *err)
 {
 	const struct arg *arg = found == ':' ? find_arg(table, optopt) : NULL;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Scope-bound release of what a function holds: memory, descriptors, directories, streams.
- */
+/* Frees memory and closes descriptors, directories and streams at the end of the variable's scope. */
 #pragma once
 
 #include <dirent.h>
@@ -48,7 +46,7 @@ static inline int steal_fd(int *fd)
 	return r;
 }
 
-/* Likewise for a pointer. */
+/* The same for a pointer. */
 static inline void *steal_ptr(void *pp)
 {
 	void *r = *(void **)pp;

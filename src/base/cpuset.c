@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Sets of small numbers in the notation "0-3,8,^2". */
+/* Parses sets of small numbers in the notation "0-3,8,^2". */
 #include "base/cpuset.h"
 
 #include <ctype.h>
@@ -28,7 +28,7 @@ static bool read_number(const char **s, unsigned long *out)
 	return errno == 0;
 }
 
-/* Reads one item, "5", "0-3" or "^2", and puts it into the set. */
+/* Reads one item, "5", "0-3" or "^2", into the set. */
 static bool read_item(const char **s, uint64_t *bits, size_t nbits)
 {
 	bool without = **s == '^';
@@ -57,7 +57,7 @@ static bool read_item(const char **s, uint64_t *bits, size_t nbits)
 
 bool cpuset_parse(const char *list, uint64_t *bits, size_t nbits)
 {
-	/* A set of its own: "^5" takes away what this list gave, not what was there before. */
+	/* A separate set, so that "^5" removes only what this list added. */
 	autofree uint64_t *own = mem_new(nbits / 64, sizeof(*own));
 	const char *s = skip_space(list);
 

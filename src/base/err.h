@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 enum {
-	ERR_TEXT_MAX = 1000, /* bytes of the line that libvirt shows, with the newline */
+	ERR_TEXT_MAX = 1000, /* bytes of the line that libvirt shows, newline included */
 	ERR_WORD_SIZE = 96,
 };
 
@@ -21,41 +21,43 @@ enum err_about { ERR_ANY, ERR_STATE, ERR_CONFIG };
 struct err {
 	int code; /* a positive errno; 0: no error */
 	enum err_about about;
-	size_t where;             /* so many bytes of the text, "FILE:LINE: " or "FILE: ", say where; 0: none do */
-	char word[ERR_WORD_SIZE]; /* of the text, which is not known: somebody may know what was meant; "" none */
-	size_t cause; /* the cause begins behind so many bytes, which name the object; 0: the text is all there is */
+	size_t where;             /* length of the text's prefix "FILE:LINE: " or "FILE: "; 0: it has none */
+	char word[ERR_WORD_SIZE]; /* an unknown word in the text, for which a caller may suggest another; "": none */
+	size_t cause;             /* offset of the cause in the text, after the object's name; 0: the whole text */
 	char text[4096];
 };
 
 /* Sets the error; returns -code, so that `return err_set(...)` is the whole failure path. */
 int err_set(struct err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* The same, with ": " and what the system says of `code` behind it. */
+/* The same, followed by ": " and the system's description of `code`. */
 int err_sys(struct err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* What the system calls this errno; a driver can answer with a number that has no name. */
+/* The system's description of an errno; "unknown error" if it has none, as a driver can return any number. */
 const char *err_describe(int code);
 
 /* Puts "context: " before the error's text; returns its negative code. */
 int err_in(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* The text begins with so many bytes that say where: "FILE:LINE: ". Returns its negative code. */
+/* Sets the length of the text's prefix "FILE:LINE: ". Returns the error's negative code. */
 int err_at(struct err *err, size_t where);
 
-/* The text has this word, which is not known (at most ERR_WORD_SIZE bytes of it). Returns its negative code. */
+/* Notes an unknown word in the text, cut to ERR_WORD_SIZE. Returns the error's negative code. */
 int err_word(struct err *err, const char *word);
 
-/* Behind so many bytes, "creating vGPU UUID: ", the text gives the cause alone. Returns its negative code. */
+/*
+ * Sets the offset of the cause in the text, after a prefix such as "creating vGPU UUID: ". Returns the negative code.
+ */
 int err_cause(struct err *err, size_t cause);
 
-/* The error is about that; returns its negative code. */
+/* Sets what has to be fixed. Returns the error's negative code. */
 int err_about(struct err *err, enum err_about about);
 
-/* The same text under another code, where the callers tell failures apart by it; returns -code. */
+/* Replaces the code, by which callers distinguish failures, and keeps the text. Returns -code. */
 int err_recode(struct err *err, int code);
 
-/* That line, without its newline; returns its length. */
+/* Writes the line that err_print() prints, without its newline; returns its length. */
 size_t err_line(char line[ERR_TEXT_MAX], const char *prefix, const struct err *err);
 
-/* Prints "prefix: text" as exactly one line of at most ERR_TEXT_MAX bytes; control characters are shown as \xNN. */
+/* Prints "prefix: text" as exactly one line of at most ERR_TEXT_MAX bytes, with control characters as \xNN. */
 void err_print(FILE *to, const char *prefix, const struct err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Names that may become part of a path: UUIDs, PCI addresses, parents, types. */
+/* Parses names that may become part of a path: UUIDs, PCI addresses, parents, types. */
 #include "base/ident.h"
 
 #include <ctype.h>

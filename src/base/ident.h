@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Names that may become part of a path: UUIDs, PCI addresses, parents, types. Whatever comes from outside is turned
- * into one of these at the edge; nothing else is ever put into a path.
+ * Parses names that may become part of a path: UUIDs, PCI addresses, parents, types. Input is converted to one of these
+ * where it enters the program; nothing else is ever put into a path.
  */
 #pragma once
 
@@ -10,30 +10,31 @@
 
 enum {
 	UUID_SIZE = 37,   /* 36 characters and NUL */
-	PCI_SIZE = 18,    /* dddddddd:bb:ss.f and NUL; the domain has four digits, more where the kernel gives more */
+	PCI_SIZE = 18,    /* dddddddd:bb:ss.f and NUL; the domain has four digits, or more if the kernel writes more */
 	PARENT_SIZE = 64, /* a device's name in sysfs: a PCI address, or a word such as mtty */
 	TYPE_SIZE = 64,   /* nvidia-222, i915-GVTg_V5_4, mtty-1 */
-	ID_SIZE = 40,     /* what names a vGPU and its lease: an mdev's UUID, or a VF's address */
+	ID_SIZE = 40,     /* the name of a vGPU and its lease: an mdev's UUID, or a VF's address */
 };
 
 /*
- * A UUID in its canonical form: 36 characters, dashes at their places. The kernel lowers upper case (%pUl), so
- * everything here does, too; two spellings are one device. False where it is none.
+ * Accepts a UUID of 36 characters with dashes at their places, and writes it in lower case as the kernel does (%pUl):
+ * two spellings are one device. Returns false if `s` is not a UUID.
  */
 bool uuid_parse(char out[UUID_SIZE], const char *s);
 
-/* 00000000-0000-0000-0000-0000000000NN: "lease one for me" (NN from 00 to ff). */
+/* Is it 00000000-0000-0000-0000-0000000000NN (NN from 00 to ff), which requests a new UUID? */
 bool uuid_is_placeholder(const char *uuid);
 
-/* A random UUID (version 4); aborts where the kernel gives no random bytes. */
+/* Makes a random UUID (version 4); aborts if the kernel returns no random bytes. */
 void uuid_random(char out[UUID_SIZE]);
 
 /*
- * A PCI address with domain, in lower case as in sysfs: "0000:84:00.0". Also accepts nvidia-smi's "00000000:84:00.0".
+ * Accepts a PCI address with domain, "0000:84:00.0" or nvidia-smi's "00000000:84:00.0". Writes it in lower case as in
+ * sysfs.
  */
 bool pci_parse(char out[PCI_SIZE], const char *s);
 
-/* The address that a word almost is: without its domain (84:00.0), as 0000:84:00:0, or as libvirt names the device. */
+/* Finds the address that was meant by one without domain (84:00.0), 0000:84:00:0, or libvirt's name of the device. */
 bool pci_guess(char out[PCI_SIZE], const char *s);
 
 /* A parent's name: a PCI address, or letters, digits and _ . - with a letter or digit first. */
@@ -45,7 +46,6 @@ bool type_parse(char out[TYPE_SIZE], const char *s);
 /* A vGPU's id: a UUID or a PCI address, in canonical form. */
 bool id_parse(char out[ID_SIZE], const char *s);
 
-/* Is it one of these? */
 bool id_among(char (*ids)[ID_SIZE], size_t n, const char *id);
 
 /* A class as Nova defines it: VGPU or CUSTOM_ and capital letters, digits, _. */

@@ -24,7 +24,7 @@ static void skip_space(struct reader *r)
 		r->at++;
 }
 
-/* Takes the next byte if it is `c`, behind white space. */
+/* Takes the next byte after white space if it is `c`. */
 static bool take_byte(struct reader *r, char c)
 {
 	skip_space(r);
@@ -64,10 +64,7 @@ static int read_escape(struct reader *r)
 	return c > 0 && c < FOREIGN ? (int)c : FOREIGN;
 }
 
-/*
- * Reads a string into buf[size]; *fits is false, and buf is "", where it is too long or holds characters outside
- * ASCII.
- */
+/* Reads a string into buf[size]. If it is too long or has characters outside ASCII, *fits is false and buf is "". */
 static bool read_string(struct reader *r, char *buf, size_t size, bool *fits)
 {
 	size_t n = 0;
@@ -145,7 +142,7 @@ static bool skip_word(struct reader *r)
 
 static bool skip_value(struct reader *r, int depth);
 
-/* The rest of an object or array, behind its opening bracket. */
+/* Skips the rest of an object or array, after its opening bracket. */
 static bool skip_members(struct reader *r, char close, int depth)
 {
 	char none[1];

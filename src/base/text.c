@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Text that came from outside, made fit to be shown, and text taken apart. */
+/* Makes text from outside printable, and parses text. */
 #include "base/text.h"
 
 #include <ctype.h>
@@ -46,7 +46,7 @@ unsigned text_char(const char *at, size_t len)
 
 bool text_char_shows(unsigned c)
 {
-	/* Unicode's controls, its separators of lines, its format characters, and all that it calls ignorable. */
+	/* Unicode's control characters, line separators, format characters, and default ignorable characters. */
 	static const struct {
 		unsigned first, last;
 	} hidden[] = {
@@ -65,7 +65,7 @@ bool text_char_shows(unsigned c)
 	return true;
 }
 
-/* TEXT_COMMAND with --root; "": without. Static, because the hook's messages must not depend on memory. */
+/* TEXT_COMMAND with --root; "" without it. Static, because the hook's messages must not depend on an allocation. */
 static char command[PATH_MAX + 32];
 
 void text_set_root(const char *root)
@@ -85,13 +85,13 @@ const char *text_command(const char *at)
 	if (!*command || strncmp(at, plain, strlen(plain)) != 0 || strncmp(at, done, strlen(done)) == 0)
 		return NULL;
 	end = at + strlen(plain) + strcspn(at + strlen(plain), "'");
-	/* The help is that of any host. */
+	/* The help is the same for every host. */
 	return *end && strncmp(end + 1 - strlen(help), help, strlen(help)) == 0 ? NULL : command;
 }
 
 enum { AS_IT_IS = 1, ESCAPED = 2, ASCII = 4 };
 
-/* Does the character stay? `len` 0: it is not one. */
+/* Is the character copied unchanged? `len` 0: it is not valid UTF-8. */
 static bool stays(const char *at, size_t len, int how)
 {
 	if (how & AS_IT_IS)
@@ -242,7 +242,7 @@ static int smaller(int a, int b)
 	return a < b ? a : b;
 }
 
-/* The distance of Damerau and Levenshtein, in its restricted form; both have at most GUESS_MAX bytes. */
+/* The restricted Damerau-Levenshtein distance of two words of at most GUESS_MAX bytes. */
 static int distance(const char *a, size_t alen, const char *b, size_t blen)
 {
 	int cost[GUESS_MAX + 1][GUESS_MAX + 1];
@@ -262,7 +262,7 @@ static int distance(const char *a, size_t alen, const char *b, size_t blen)
 	return cost[alen][blen];
 }
 
-/* Do the digits of both words make the same numbers? An address is one number. */
+/* Have both words the same numbers? An address counts as one number. */
 static bool same_numbers(const char *a, const char *b)
 {
 	static const char digits[] = "0123456789";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a PCI device is called, from udev's hardware database; events of udev that are a reason to look. */
+/* Names of PCI devices from udev's hardware database, and udev events about vGPUs. */
 #include "base/udev.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ const char *udev_names_find(const struct udev_names *names, const char *vendor, 
 
 	if (!names || strlen(vendor) != 4 || strlen(device) != 4)
 		return NULL;
-	/* As the kernel writes it: eight digits each, in capitals. */
+	/* The kernel's form: eight capital hex digits each. */
 	snprintf(modalias, sizeof(modalias), "pci:v0000%sd0000%s", vendor, device);
 	for (char *c = modalias + strlen("pci:v"); *c; c++)
 		if (*c >= 'a' && *c <= 'f')
@@ -54,7 +54,7 @@ const char *udev_names_find(const struct udev_names *names, const char *vendor, 
 	return entry ? udev_list_entry_get_value(entry) : NULL;
 }
 
-enum { BUFFER = 4 << 20 }; /* bytes: a card with 48 VFs comes up in some hundreds of events at once */
+enum { BUFFER = 4 << 20 }; /* bytes: enabling 48 VFs of a card sends several hundred events at once */
 
 struct udev_watch {
 	struct udev *udev;
@@ -71,7 +71,7 @@ int udev_watch_open(struct udev_watch **out, struct err *err)
 	/* No filter by subsystem: a virtual parent has its driver's own. */
 	watch->monitor = udev_monitor_new_from_netlink(watch->udev, "udev");
 	if (watch->monitor) {
-		/* Needs a privilege that a test may lack; the default size fills up sooner. */
+		/* May fail in a test, without privilege; the default size only fills up sooner. */
 		(void)udev_monitor_set_receive_buffer_size(watch->monitor, BUFFER);
 		r = udev_monitor_enable_receiving(watch->monitor);
 	}
@@ -121,7 +121,7 @@ bool udev_watch_read(struct udev_watch *watch)
 		errno = 0;
 		device = udev_monitor_receive_device(watch->monitor);
 		if (!device) {
-			/* Events were lost: there may have been one. */
+			/* Events were lost, possibly one that concerns us. */
 			if (errno == ENOBUFS) {
 				concerned = true;
 				continue;

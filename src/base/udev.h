@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What udev knows: how a PCI device is called ("TU104GL [Tesla T4]", from its hardware database), and when something
- * about vGPUs has changed on this machine.
+ * Names of PCI devices from udev's hardware database ("TU104GL [Tesla T4]"), and udev events about vGPUs.
  *
- * The only module that knows libudev. The hook is not linked with it: libudev costs time to load.
+ * Only this module uses libudev. The hook does not link it, because libudev takes time to load.
  */
 #pragma once
 
@@ -11,30 +10,30 @@
 
 #include "base/err.h"
 
-struct udev_names; /* an open database */
+struct udev_names;
 
-/* Opens the database of this machine; NULL where it has none: then no device has a name. */
+/* Opens this machine's database; NULL if it has none. udev_names_find(NULL, ...) finds nothing. */
 struct udev_names *udev_names_open(void);
 void udev_names_close(struct udev_names *names);
 
 /*
- * The name of a device by its vendor and device ids, four hex digits each; NULL where there is none. Lives until the
- * next call.
+ * Finds a device's name by its vendor and device ids, four hex digits each; NULL if it has none. The name is valid
+ * until the next call.
  */
 const char *udev_names_find(const struct udev_names *names, const char *vendor, const char *device);
 
 /*
- * Events of udev: a vGPU (mdev) that comes or goes, a parent that is registered or unregistered (MDEV_STATE), a PCI
- * device, VFs with it, that comes, goes, or changes its driver. An event is a reason to look, no more. Events can be
- * lost, or early: mdev_type is linked after the "add" of its device.
+ * Receives udev events: a vGPU (mdev) appears or disappears; a parent is registered or unregistered (MDEV_STATE); a PCI
+ * device or VF appears, disappears or changes its driver. An event is only a reason to look. Events can be lost or come
+ * early: mdev_type is linked after the "add" of its device.
  */
 struct udev_watch;
 
 int udev_watch_open(struct udev_watch **out, struct err *err);
 void udev_watch_close(struct udev_watch *watch);
 
-/* Readable when there is an event. */
+/* A descriptor that is readable while an event is pending. */
 int udev_watch_fd(const struct udev_watch *watch);
 
-/* Takes all events that are there; true where one is a reason to look. */
+/* Reads all pending events; returns true if one of them is a reason to look. */
 bool udev_watch_read(struct udev_watch *watch);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The only file with libxml2: opens it at run time, parses, and gives the tree to read. */
+/* The only file that uses libxml2: loads it at run time, parses with it, and reads its tree. */
 #include "base/xml.h"
 
 #include <dlfcn.h>
@@ -19,7 +19,7 @@ struct xml_doc {
 	size_t count;
 };
 
-/* What is called of libxml2; its own headers give the types. All of it is in every version from 2.9 on. */
+/* The functions of libxml2 that this file calls. All exist from version 2.9 on. */
 static struct {
 	void *handle;
 	__typeof__(xmlNewParserCtxt) *xmlNewParserCtxt;
@@ -37,7 +37,9 @@ static int load(struct err *err)
 
 	if (lib.handle)
 		return 0;
-	/* Lazily: libxml2 brings ICU and C++'s library, and of their thousands of symbols a parse needs a few. */
+	/*
+	 * RTLD_LAZY: libxml2 loads ICU and the C++ library, and a parse needs only a few of their thousands of symbols.
+	 */
 	handle = dlopen(XML_SONAME, RTLD_LAZY | RTLD_LOCAL);
 	if (!handle)
 		return err_set(err, ELIBACC, "libxml2 cannot be loaded (%s); install it", dlerror());
@@ -53,10 +55,10 @@ static int load(struct err *err)
 	return 0;
 }
 
-/* What the parser met, in its context's _private, which is the application's. */
+/* What the parser found. The context's _private, which libxml2 leaves to its caller, points to it. */
 struct met {
 	bool doctype;
-	int line, code; /* of the first error that ends parsing; 0 none */
+	int line, code; /* of the first fatal error; 0: none */
 };
 
 static void free_ctxt(xmlParserCtxtPtr *ctxt)
@@ -84,8 +86,8 @@ static void refuse_doctype(void *ctxt, const xmlChar *name, const xmlChar *exter
 #endif
 
 /*
- * libxml2 calls this instead of printing, with bytes of the document. The first error is the one to show: those that
- * follow come of it.
+ * libxml2 calls this instead of printing the error, which contains bytes of the document. Only the first error is
+ * shown: the others follow from it.
  */
 static void note_error(void *ctxt, HANDED_ERROR *error)
 {
@@ -151,7 +153,7 @@ static int parse_error(const struct met *met, struct err *err)
 		       met->code);
 }
 
-/* Encodings in which every byte below 0x80 is the ASCII character, wherever it stands. */
+/* Is every byte below 0x80 the ASCII character, at any position, in this encoding? */
 static bool encoding_is_plain(const xmlChar *encoding)
 {
 	static const char *const plain[] = { "UTF-8", "UTF8", "ASCII", "US-ASCII" };
@@ -165,7 +167,7 @@ static bool encoding_is_plain(const xmlChar *encoding)
 	return strncasecmp(name, "ISO-8859-", 9) == 0 || strncasecmp(name, "windows-125", 11) == 0;
 }
 
-/* The node that follows in document order, within `top`. */
+/* The next node in document order, within `top`. */
 static xmlNodePtr following(xmlNodePtr node, const xmlNode *top)
 {
 	if (node->type == XML_ELEMENT_NODE && node->children)
@@ -186,7 +188,6 @@ static bool number(struct xml_doc *doc, xmlNodePtr root)
 			return false;
 		if (node->type != XML_ELEMENT_NODE)
 			continue;
-		/* _private is the application's. */
 		node->_private = (void *)(uintptr_t)doc->count++;
 		for (const xmlAttr *a = node->properties; a; a = a->next)
 			if (a->children && (a->children->type != XML_TEXT_NODE || a->children->next))
@@ -289,7 +290,7 @@ const char *xml_ns(const struct xml_elem *elem)
 	return ns && ns->href ? (const char *)ns->href : "";
 }
 
-/* The first of the siblings from `node` on that is such an element. */
+/* The first matching element among `node` and its next siblings. */
 static const struct xml_elem *match(const xmlNode *node, const char *ns, const char *name)
 {
 	for (; node; node = node->next) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * An XML document as libxml2 understands it: elements, attributes, text. No more than reading needs.
+ * Reads an XML document with libxml2: elements, attributes, text. Only this module includes libxml2.
  *
- * The bytes are hostile: nothing is fetched, no entity but XML's own five is expanded, a document type declaration is
- * refused when its name has been read, nesting ends at libxml2's 256 levels, and libxml2's messages, which quote the
- * document (it can hold passwords), are never passed on: an error is a line number and a cause in words of ours.
+ * The bytes are hostile. Nothing is fetched, and only XML's five entities are expanded. A document type declaration is
+ * refused as soon as its name is read. libxml2 limits nesting to 256 levels. libxml2's messages quote the document,
+ * which can contain passwords, so they are never passed on: an error is a line number and a cause in our words.
  *
  * libxml2, and ICU behind it, takes longer to load than the hook to run: it is opened with the first document that is
  * parsed, once for the process, and never closed.
@@ -19,46 +19,49 @@
 #include "base/err.h"
 
 struct xml_doc;
-struct xml_elem; /* owned by its document, as are the texts that the functions below return */
+struct xml_elem; /* the document owns it, and the strings that the functions below return */
 
 /*
- * Parses. -EINVAL: not well-formed, a document type declaration, a NUL byte, an encoding in which '<' and quotes may be
- * other bytes than in ASCII (accepted: UTF-8, ASCII, ISO-8859-*, windows-125*); -ENOMEM: more names
- * than libxml2 takes, or memory is exhausted in it; -ELIBACC: libxml2 cannot be loaded.
+ * Parses. Returns 0, or:
+ *   -EINVAL: not well-formed; a document type declaration; a NUL byte; or an encoding other than UTF-8, ASCII,
+ *     ISO-8859-* and windows-125*, in which '<' and quotes may be other bytes than in ASCII
+ *   -ENOMEM: more names than libxml2 accepts, or libxml2 is out of memory
+ *   -ELIBACC: libxml2 cannot be loaded
  */
 int xml_parse(struct xml_doc **out, const char *bytes, size_t len, struct err *err);
 void xml_free(struct xml_doc *doc);
 
 const struct xml_elem *xml_root(const struct xml_doc *doc);
 
-/* How many elements the document has. */
+/* The number of elements in the document. */
 size_t xml_count(const struct xml_doc *doc);
 
-/* The element's place in the document: how many start tags stand before its own. */
+/* The element's index in the document: the number of start tags before its own. */
 size_t xml_index(const struct xml_elem *elem);
 
-/* The element's name without prefix, and its namespace; "" where it is in none. */
+/* The element's name without prefix, and its namespace; "" if it has none. */
 const char *xml_name(const struct xml_elem *elem);
 const char *xml_ns(const struct xml_elem *elem);
 
 /*
- * The element's first child, and its next sibling, that are elements of this namespace ("" none, NULL any) and name
- * (NULL any); else NULL.
+ * The element's first child, or its next sibling, with this namespace ("": none, NULL: any) and name (NULL: any); NULL
+ * if there is none.
  */
 const struct xml_elem *xml_child(const struct xml_elem *elem, const char *ns, const char *name);
 const struct xml_elem *xml_next(const struct xml_elem *elem, const char *ns, const char *name);
 
 /*
- * The value of the first attribute of this name, with whatever prefix that is declared (libvirt looks no closer); NULL
- * where there is none. The second gives that attribute's prefix, "" where it has none.
+ * The value of the first attribute of this name, with any declared prefix, as libvirt accepts it; NULL if there is
+ * none. The second function returns that attribute's prefix, "" if it has none.
  */
 const char *xml_attr(const struct xml_elem *elem, const char *name);
 const char *xml_attr_prefix(const struct xml_elem *elem, const char *name);
 
-/* The name, without prefix, of the element's attribute number `i`; NULL where it has fewer. */
+/* The name, without prefix, of the element's attribute number `i`; NULL if it has fewer. */
 const char *xml_attr_name(const struct xml_elem *elem, size_t i);
 
 /*
- * All text in the element, as XPath's string() gives it, into buf[size]; false, and buf empty, where it does not fit.
+ * Copies all text in the element, as XPath's string() returns it, to buf[size]. If it does not fit, returns false and
+ * empties buf.
  */
 bool xml_text(const struct xml_elem *elem, char *buf, size_t size);
