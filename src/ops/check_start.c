@@ -30,10 +30,9 @@ struct start {
  * The used-up quota of a project says nothing about the host, one of 0 for everybody does. Borrows the rest of the
  * configuration.
  */
-static void start_begin(struct start *s, const struct check *check, const struct section *section)
+static void start_begin(struct start *s, const struct check *check)
 {
-	*s = (struct start){ .section = section,
-			     .config = *check->config,
+	*s = (struct start){ .config = *check->config,
 			     .vgpu = { .has_metadata = true },
 			     .request = { .name = "vgpu-lease-check", .vgpus = &s->vgpu, .nvgpus = 1 },
 			     .lifecycle = { .host = check->host, .config = &s->config, .request = &s->request } };
@@ -43,10 +42,9 @@ static void start_begin(struct start *s, const struct check *check, const struct
 	if (check_serves_projects(check->config) || check->config->quota_none != 0)
 		s->config.quota_none = NO_LIMIT;
 	uuid_random(s->request.uuid);
-	text_copy(s->vgpu.facts.type, sizeof(s->vgpu.facts.type), section->type);
 }
 
-/* With an mdev of its own, or with this VF. */
+/* With an mdev of its own, or with this VF. The first reads the host for all. */
 static void plan_start(struct start *s, const struct inv_parent *vf, bool managed)
 {
 	s->vgpu.kind = vf ? REQUEST_PCI : REQUEST_MDEV;
@@ -55,8 +53,10 @@ static void plan_start(struct start *s, const struct inv_parent *vf, bool manage
 		text_copy(s->vgpu.id, sizeof(s->vgpu.id), vf->name);
 	else
 		uuid_random(s->vgpu.id);
-	preview_end(&s->preview);
-	s->planned = preview_make(&s->preview, &s->lifecycle, PLAN_PREPARE, &s->err);
+	if (s->preview.lifecycle)
+		s->planned = preview_again(&s->preview, &s->lifecycle, &s->err);
+	else
+		s->planned = preview_make(&s->preview, &s->lifecycle, PLAN_PREPARE, &s->err);
 }
 
 /* No other VF would change the answer. */
@@ -107,6 +107,8 @@ static void plan_on_vfs(struct start *s, const struct check *check)
 	}
 	if (tried)
 		return;
+	plan_free(plan);
+	s->planned = 0;
 	plan->kind = PLAN_REFUSE;
 	plan->no_capacity = true;
 	snprintf(plan->text, sizeof(plan->text),
@@ -221,17 +223,18 @@ static void report_start(struct check *check, const struct start *s)
 		report_refusal(check, s);
 }
 
-static void look_at_start(struct check *check, const struct section *section, int kind)
+static void look_at_start(struct check *check, struct start *start, const struct section *section, int kind)
 {
-	struct start start;
-
-	start_begin(&start, check, section);
+	start->section = section;
+	text_copy(start->vgpu.facts.type, sizeof(start->vgpu.facts.type), section->type);
 	if (kind == AS_VF)
-		plan_on_vfs(&start, check);
+		plan_on_vfs(start, check);
 	else
-		plan_start(&start, NULL, false);
-	report_start(check, &start);
-	preview_end(&start.preview);
+		plan_start(start, NULL, false);
+	report_start(check, start);
+	/* What went wrong may be over. */
+	if (start->planned < 0)
+		preview_end(&start->preview);
 }
 
 /* How the readiest pGPUs serve the type. */
@@ -358,7 +361,9 @@ void check_starts(struct check *check)
 {
 	const struct config *config = check->config;
 	struct left_out left = { 0 };
+	struct start start;
 
+	start_begin(&start, check);
 	for (size_t i = 0; i < config->nsections; i++) {
 		const struct section *section = &config->sections[i];
 		int kinds = kinds_of(check->inv, section);
@@ -379,8 +384,9 @@ void check_starts(struct check *check)
 		/* One card can make the type as mdevs, another as VFs: a domain requests either. */
 		for (int kind = AS_MDEV; kind <= AS_VF; kind <<= 1)
 			if (kinds & kind)
-				look_at_start(check, section, kind);
+				look_at_start(check, &start, section, kind);
 	}
+	preview_end(&start.preview);
 	report_left_out(check, &left);
 	if (!config->nsections)
 		check_report(check_at(check, "%s", config->nfiles ? config->files[0] : ""), CHECK_FAIL,

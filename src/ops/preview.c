@@ -48,6 +48,25 @@ static int look_at_locks(struct preview *p, struct err *err)
 	return 0;
 }
 
+static int plan_rounds(struct preview *p, struct err *err)
+{
+	struct world *world = &p->world;
+	int r;
+
+	for (;;) {
+		plan_free(&p->plan);
+		plan_make(&p->plan, world);
+		if (p->plan.kind == PLAN_LOOK && !world->reclaimable_known) {
+			if (survey_look(world, err) < 0)
+				return -err->code;
+			continue;
+		}
+		r = look_at_locks(p, err);
+		if (r <= 0)
+			return r;
+	}
+}
+
 int preview_make(struct preview *p, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
 {
 	struct world *world = &p->world;
@@ -71,18 +90,13 @@ int preview_make(struct preview *p, const struct lifecycle *lifecycle, enum plan
 		return r;
 	if (survey_start(world, err) < 0 || survey_see(world, err) < 0)
 		return -err->code;
-	for (;;) {
-		plan_free(&p->plan);
-		plan_make(&p->plan, world);
-		if (p->plan.kind == PLAN_LOOK && !world->reclaimable_known) {
-			if (survey_look(world, err) < 0)
-				return -err->code;
-			continue;
-		}
-		r = look_at_locks(p, err);
-		if (r <= 0)
-			return r;
-	}
+	return plan_rounds(p, err);
+}
+
+int preview_again(struct preview *p, const struct lifecycle *lifecycle, struct err *err)
+{
+	p->lifecycle = lifecycle;
+	return survey_again(&p->world, lifecycle->request, err) < 0 ? -err->code : plan_rounds(p, err);
 }
 
 static int without_lease(struct preview *p, const struct err *why)

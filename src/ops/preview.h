@@ -31,6 +31,9 @@ struct preview {
  */
 int preview_make(struct preview *preview, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err);
 
+/* After a start that was previewed, another one, of the same configuration and host: that is not read again. */
+int preview_again(struct preview *preview, const struct lifecycle *lifecycle, struct err *err);
+
 /*
  * Makes `rewritten`, where the plan has a step for each vGPU or removes something first. Negative: the domain would be
  * refused, and why.

@@ -357,16 +357,33 @@ int survey_read(struct world *w, struct err *err)
 	return 0;
 }
 
-int survey_see(struct world *w, struct err *err)
+/* Where a rule asks and nobody has looked. */
+static int see_unseen(struct world *w, struct err *err)
 {
-	if (survey_read(w, err) < 0)
-		return -err->code;
 	if (!w->unseen)
 		return 0;
 	if (survey_ahead(w, err) < 0)
 		return -err->code;
 	survey_say_open(w);
 	return 0;
+}
+
+int survey_see(struct world *w, struct err *err)
+{
+	return survey_read(w, err) < 0 ? -err->code : see_unseen(w, err);
+}
+
+int survey_again(struct world *w, const struct request *asked, struct err *err)
+{
+	free(w->resolved_requests);
+	w->resolved_requests = NULL;
+	w->nfailed_attempts = w->nstuck = 0;
+	w->asked = asked;
+	if (survey_start(w, err) < 0)
+		return -err->code;
+	explain_absent(w);
+	survey_say_open(w);
+	return see_unseen(w, err);
 }
 
 int survey_record(struct world *w, struct err *err)

@@ -43,6 +43,12 @@ int survey_read(struct world *world, struct err *err);
 /* The same for who decides nothing, without the lock, and with the look at processes where one is asked for. */
 int survey_see(struct world *world, struct err *err);
 
+/*
+ * After survey_see() of SURVEY_EXPLAIN, for another request of a start in the place of that one: the host is the same,
+ * and not read again.
+ */
+int survey_again(struct world *world, const struct request *asked, struct err *err);
+
 /* Under the lock: drops what is void, and remembers what the host said of types and drivers. */
 int survey_record(struct world *world, struct err *err);
 
