@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The domain XML: the gate, the steps of parsing, name and UUID of the domain. */
+/* The domain XML: the check before parsing, the steps of parsing, and the domain's name and UUID. */
 #include "domain/domxml.h"
 
 #include <ctype.h>
@@ -30,14 +30,14 @@ bool domxml_has_pci(const char *xml, size_t len)
 	struct span tag;
 	int r = 0;
 
-	/* The quick test first: a domain's metadata can hold millions of tags. */
+	/* Search once, not for each tag: a domain's metadata can hold millions of tags. */
 	if (!has(xml, len, "<hostdev"))
 		return false;
 	while ((r = scan_tag(&scan, &tag)) == 1)
 		if (scan_tag_is(xml, tag, "hostdev") && scan_attr(xml, tag, "", "type", &type) && type.value.len == 3 &&
 		    memcmp(xml + type.value.at, "pci", 3) == 0)
 			return true;
-	/* A document that cannot be scanned may have one. */
+	/* A document that cannot be scanned may have a PCI hostdev. */
 	return r < 0;
 }
 
@@ -46,7 +46,7 @@ static bool is_space(char c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* As libvirt's virUUIDParse() does it. */
+/* Accepts what libvirt's virUUIDParse() accepts. */
 bool domxml_uuid(char out[UUID_SIZE], const char *text)
 {
 	char plain[UUID_SIZE];
@@ -83,7 +83,7 @@ static int read_identity(struct request *request, const struct xml_elem *domain,
 		return err_set(err, EINVAL, "domain XML: <name> is empty");
 	if (uuid && !xml_text(uuid, text, sizeof(text)))
 		return err_set(err, EINVAL, "domain XML: missing or invalid <uuid>");
-	/* libvirt takes an empty <uuid> for a missing one. */
+	/* libvirt treats an empty <uuid> like a missing one. */
 	if (is_file && (!uuid || !text[0]))
 		return 0;
 	if (!uuid || !domxml_uuid(request->uuid, text))
@@ -91,7 +91,7 @@ static int read_identity(struct request *request, const struct xml_elem *domain,
 	return 0;
 }
 
-/* The marks refer to the suspend record; the domain XML is not edited. */
+/* The marks refer to the suspend record, which replaces the document in `doc`; the domain XML is not edited. */
 static int read_suspended(struct domxml *doc, const struct xml_elem *domain, struct meta *meta, struct err *err)
 {
 	const struct xml_elem *metadata = xml_child(domain, "", "metadata");
@@ -154,7 +154,7 @@ int domxml_parse(struct domxml **out, const char *xml, size_t len, unsigned int 
 	return 0;
 }
 
-/* Skips white space and <name>TEXT</name>; *text to *text_end is the text, which has no markup in it. */
+/* Skips white space and <name>TEXT</name>. Sets *text and *text_end to the ends of TEXT, which contains no markup. */
 static bool peek_element(const char **at, const char *end, const char *name, const char **text, const char **text_end)
 {
 	char start[16], stop[16];
@@ -191,7 +191,7 @@ bool domxml_peek_uuid(char out[UUID_SIZE], const char *xml, size_t len)
 	return domxml_uuid(out, uuid);
 }
 
-/* A document with this one's hostdevs alone. -E2BIG: they are larger than DOMXML_MAX. */
+/* Builds a document with only the hostdevs of this one. -E2BIG: they are larger than DOMXML_MAX. */
 static int cut_out(const char *xml, size_t len, char **out, size_t *out_len, struct err *err)
 {
 	static const char start[] = "<hostdev ", stop[] = "</hostdev>";

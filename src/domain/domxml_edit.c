@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The edit of a domain XML: bytes that are replaced, inserted or removed; all others stay. */
+/* The edit of a domain XML: replaces, inserts or removes bytes; all others stay. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,11 +10,11 @@
 #include "internal.h"
 #include "base/text.h"
 
-/* Bytes to be replaced: no bytes for an insertion, by an empty text for a removal. */
+/* Bytes to replace. An insertion has an empty span, a removal an empty text. */
 struct edit {
 	struct span span;
-	size_t order;     /* among those at one place */
-	const char *name; /* the attribute that is written anew; NULL: only a value is */
+	size_t order;     /* of edits at the same place */
+	const char *name; /* of the attribute that is written; NULL: write only a value */
 	char text[LABEL_SIZE];
 };
 
@@ -23,7 +23,7 @@ struct edits {
 	size_t n;
 };
 
-enum { EDITS_PER_VGPU = ATTRS + META_UUID - ADDRESS /* those of an address can go and come */ };
+enum { EDITS_PER_VGPU = ATTRS + META_UUID - ADDRESS /* address attributes are removed and inserted */ };
 
 static int by_place(const void *a, const void *b)
 {
@@ -50,7 +50,7 @@ static struct span end_of(struct span span)
 	return (struct span){ span.at + span.len, 0 };
 }
 
-/* The attribute gets this value, is inserted behind another, or, if the text is "", is removed. */
+/* Sets an attribute to `text`, inserts it after the attribute `behind`, or, if `text` is "", removes it. */
 static void set_attr(struct edits *edits, const struct mark *mark, size_t attr, size_t behind, const char *text)
 {
 	const struct attr *is = &mark->attrs[attr];
@@ -63,7 +63,7 @@ static void set_attr(struct edits *edits, const struct mark *mark, size_t attr, 
 		add_edit(edits, end_of(mark->attrs[behind].whole), domxml_attrs[attr].name, text);
 }
 
-/* The attributes of the <address>; those of a PCI address in libvirt's notation: 0x0000 0x41 0x00 0x4. */
+/* Sets the attributes of the <address>. A PCI address is in libvirt's notation: 0x0000 0x41 0x00 0x4. */
 static void address_values(char values[ATTRS][ID_SIZE], const char *id, bool is_pci)
 {
 	char copy[ID_SIZE], *rest = copy;
@@ -77,7 +77,7 @@ static void address_values(char values[ATTRS][ID_SIZE], const char *id, bool is_
 		snprintf(values[i], ID_SIZE, "0x%.30s", strsep(&rest, ":."));
 }
 
-/* The other kind of address: its attributes are inserted behind the first of the old ones, which are removed. */
+/* Changes the kind of address: inserts the new attributes after the first old one, and removes the old ones. */
 static int replace_address(struct edits *edits, const struct mark *mark, const char *was, char values[ATTRS][ID_SIZE],
 			   struct err *err)
 {
@@ -187,7 +187,7 @@ static void write_edited(const struct domxml *doc, const struct edits *edits, ch
 	mem_close(f);
 }
 
-/* The id of each vGPU after all changes, in canonical form; no two may end with one id. */
+/* Sets `ids` to each vGPU's canonical id after all changes. -EINVAL: two vGPUs would have the same id. */
 static int ids_after(const struct domxml *doc, const struct domxml_change *changes, size_t nchanges,
 		     char (*ids)[ID_SIZE], struct err *err)
 {
@@ -226,8 +226,8 @@ static int ids_after(const struct domxml *doc, const struct domxml_change *chang
 }
 
 /*
- * A change of framework adds attributes. If a hostile document has others of the same names under its own prefixes, the
- * result may not be well-formed: this finds it out before libvirt does.
+ * A change of framework adds attributes. If a hostile document has attributes of the same names with prefixes of its
+ * own, the result may not be well-formed; report that here rather than let libvirt reject it.
  */
 static int check_result(const struct domxml *doc, const char *xml, size_t len, struct err *err)
 {

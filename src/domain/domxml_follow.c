@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * For a live migration Nova gives each mdev hostdev the UUID of the target's device, and leaves our metadata as they
- * are. Their facts are those of the hostdevs all the same, where it is clear which belong to which.
+ * For a live migration Nova gives each mdev hostdev the UUID of the target's device, but does not change our metadata.
+ * The facts there still belong to the hostdevs and are matched with them, if the match is clear.
  */
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "internal.h"
 
-/* mdev hostdevs without a <vgpu:device>, and each <vgpu:device> of an mdev without a hostdev. */
+/* mdev hostdevs without a <vgpu:device>, and <vgpu:device> elements of mdevs without a hostdev. */
 struct loose {
 	size_t hostdevs[REQUEST_MAX], nhostdevs; /* indexes in the request */
 	struct meta_device *devices[META_MAX];
@@ -36,7 +36,7 @@ static int follow_hostdev(struct domxml *doc, size_t hostdev, struct meta_device
 	return meta_apply(device, req, err);
 }
 
-/* The only <vgpu:device> with this address in the guest, if only one hostdev has it; else NULL. */
+/* Returns the <vgpu:device> with this guest address; NULL unless one device and one hostdev have it. */
 static struct meta_device *device_at(const struct loose *loose, const struct request *request, const char *guest)
 {
 	struct meta_device *found = NULL;
@@ -52,7 +52,7 @@ static struct meta_device *device_at(const struct loose *loose, const struct req
 	return ndevices == 1 && nhostdevs == 1 ? found : NULL;
 }
 
-/* Nova changes no address in the guest. A <vgpu:device> with another one is of a vGPU that the domain lacks. */
+/* Nova keeps guest addresses: a device whose guest address no hostdev has belongs to a vGPU that is gone. */
 static int follow_guest(struct domxml *doc, struct loose *loose, struct err *err)
 {
 	struct loose rest = { .nhostdevs = 0 };
@@ -80,7 +80,7 @@ static bool is_same(const struct meta_device *a, const struct meta_device *b, co
 	return x && y ? strcmp(x, y) == 0 : x == y;
 }
 
-/* Do all of them say the same? */
+/* Do all devices have the same facts and preferences? */
 static bool are_alike(const struct loose *loose)
 {
 	static const char *const preferences[] = { "placement", "numa", "params" };

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "internal.h"
 
-/* For Nova's instances: the address in the guest is all that Nova's migration leaves of a hostdev. */
+/* Nova instances also record the guest address, the only part of a hostdev that Nova's migration does not change. */
 static const char *guest_of(const struct domxml *doc, const struct vgpu_request *req)
 {
 	return doc->request.nova && req->kind == REQUEST_MDEV ? req->guest : "";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Finds in the bytes of a domain XML what an edit would replace. */
+/* Finds the bytes of a domain XML that an edit would replace. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -30,7 +30,6 @@ const struct domxml_attr domxml_attrs[ATTRS] = {
 
 static const char *const part_names[PARTS] = { "hostdev", "address", "device" };
 
-/* An element to be found. */
 struct sought {
 	const struct xml_elem *elem;
 	size_t req;
@@ -44,7 +43,7 @@ static int by_index(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Where a hostdev ends. It holds no other hostdev, and in what libvirt prints no comment. */
+/* Sets `whole` to the bytes of a hostdev. A hostdev contains no other hostdev, and libvirt prints no comments. */
 static void locate_end(const struct domxml *doc, struct span tag, struct span *whole)
 {
 	static const char end[] = "</hostdev>";
@@ -54,7 +53,7 @@ static void locate_end(const struct domxml *doc, struct span tag, struct span *w
 	*whole = (struct span){ tag.at, at ? (size_t)(at - doc->xml) + strlen(end) - tag.at : 0 };
 }
 
-/* Finds the attributes that xml_attr() reads; false if the tag does not have what the element has. */
+/* Locates the attributes that xml_attr() reads. False: the tag does not match the element. */
 static bool locate_attrs(struct domxml *doc, const struct sought *sought, struct span tag)
 {
 	struct mark *mark = &doc->marks[sought->req];

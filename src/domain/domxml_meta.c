@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A domain's <metadata>: our <vgpu:lease>, and Nova's name and project of it. */
+/* A domain's <metadata>: our <vgpu:lease>, and the instance's name and project from Nova. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,8 +8,8 @@
 #include "base/text.h"
 
 /*
- * Copies an attribute that must fit and be printable ASCII: it is written to sysfs, to records and to messages. An
- * attribute that is missing is "".
+ * Copies an attribute that must fit and be printable ASCII, because it is written to sysfs, records and messages. A
+ * missing attribute becomes "".
  */
 static int take_attr(char *dst, size_t size, const struct xml_elem *elem, const char *attr, const char *whose,
 		     struct err *err)
@@ -33,7 +33,7 @@ static bool is_nova(const struct xml_elem *elem)
 	return strncmp(xml_ns(elem), DOMXML_NOVA_NS_PREFIX, strlen(DOMXML_NOVA_NS_PREFIX)) == 0;
 }
 
-/* The first child of this name in Nova's namespace, whatever its version. */
+/* Returns the first child with this name in Nova's namespace of any version. */
 static const struct xml_elem *nova_child(const struct xml_elem *elem, const char *name)
 {
 	const struct xml_elem *child = elem ? xml_child(elem, NULL, name) : NULL;
@@ -43,7 +43,7 @@ static const struct xml_elem *nova_child(const struct xml_elem *elem, const char
 	return child;
 }
 
-/* If Nova names the project, the lease's is ignored, mistakes included. */
+/* Reads Nova's data about its instance. If Nova names the project, the lease's project is ignored, even if invalid. */
 static int read_owner(struct meta *meta, const struct xml_elem *metadata, const struct xml_elem *lease, struct err *err)
 {
 	const struct xml_elem *instance = nova_child(metadata, "instance");
@@ -52,7 +52,7 @@ static int read_owner(struct meta *meta, const struct xml_elem *metadata, const 
 	int r = 0, own = 0;
 
 	meta->nova = instance != NULL;
-	/* For people: a name that is too long is dropped, not refused. */
+	/* The name is only displayed: one that is too long is dropped, not refused. */
 	if (name)
 		(void)xml_text(name, meta->instance, sizeof(meta->instance));
 	if (flavor && xml_attr(flavor, "name"))
@@ -111,7 +111,7 @@ int meta_read(struct meta *meta, const struct xml_elem *domain, struct err *err)
 	if (!metadata)
 		return 0;
 	meta->suspended = xml_child(metadata, DOMXML_SUSPENDED_NS, "suspended") != NULL;
-	/* One: libvirt keeps the first element of each namespace and drops the others. */
+	/* Read one lease only: libvirt keeps the first element of each namespace and drops the others. */
 	if (lease && read_devices(meta, lease, err) < 0)
 		return -err->code;
 	return read_owner(meta, metadata, lease, err);

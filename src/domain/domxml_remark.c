@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Metadata without effect: an unknown attribute, another namespace, a <vgpu:device> without a hostdev. None of it stops
- * a start: newer versions may know more attributes.
+ * Finds metadata without effect: unknown attributes, other namespaces, <vgpu:device> elements without a hostdev. None
+ * of these stops a start, because newer versions may know more attributes.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 enum { REMARKS_MAX = 32, WORD_SIZE = 64 };
 
-/* Keeps the first only: a hostile document has millions. */
+/* Keep only the first remarks: a hostile document can cause millions. */
 __attribute__((format(printf, 3, 4))) static void note(struct domxml *doc, const char *fix, const char *fmt, ...)
 {
 	struct remark *remark;
@@ -32,7 +32,7 @@ __attribute__((format(printf, 3, 4))) static void note(struct domxml *doc, const
 	va_end(ap);
 }
 
-/* A name from the document, made fit to be shown, without an undeclared prefix. */
+/* A name from the document in printable form, without an undeclared prefix. */
 static const char *shown(char buf[WORD_SIZE], const char *name)
 {
 	const char *colon = strrchr(name, ':');
@@ -41,7 +41,7 @@ static const char *shown(char buf[WORD_SIZE], const char *name)
 	return buf;
 }
 
-/* `words`: the known ones, each between blanks. */
+/* `words`: the known attributes, with a blank before and after each. */
 static void look_at_attributes(struct domxml *doc, const struct xml_elem *elem, const char *words, const char *fix,
 			       const char *whose)
 {
@@ -85,7 +85,7 @@ static void look_at_lease(struct domxml *doc, const struct xml_elem *lease)
 	}
 }
 
-/* Is it meant as ours, by its namespace or content? */
+/* Is the element meant for vgpu-lease, judging by its namespace or content? */
 static bool is_meant(const struct xml_elem *elem)
 {
 	char word[WORD_SIZE];
@@ -132,7 +132,7 @@ void domxml_look(struct domxml *doc, const struct xml_elem *domain)
 		look_at_metadata(doc, metadata);
 	if (xml_child(domain, DOMXML_NS, "lease"))
 		note(doc, "put it into <metadata>", "a <vgpu:lease> outside <metadata> is ignored");
-	/* The hostdevs of a suspended domain come back. */
+	/* The hostdevs of a suspended domain are only away until it resumes. */
 	for (size_t i = 0; !suspended && i < doc->nstrays; i++)
 		note(doc, "correct the <hostdev>, or remove the <vgpu:device>",
 		     "<vgpu:device> of %s: no <hostdev> of the domain has this %s", doc->strays[i].id,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The request: the hostdevs that are vGPUs, and where the CPUs and memory of the domain are pinned. */
+/* The request: the hostdevs that are vGPUs, and the domain's CPU and memory pinning. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static bool attr_is(const struct xml_elem *elem, const char *attr, const char *v
 	return got && strcmp(got, value) == 0;
 }
 
-/* The mdev's <source><address>: libvirt takes the first one, in whichever <source>. */
+/* For an mdev, libvirt uses the first <address> in any <source>. */
 static const struct xml_elem *mdev_source(const struct xml_elem *hostdev)
 {
 	const struct xml_elem *source = xml_child(hostdev, "", "source"), *address = NULL;
@@ -31,7 +31,7 @@ static const struct xml_elem *mdev_source(const struct xml_elem *hostdev)
 	return address;
 }
 
-/* The PCI device's: for these libvirt looks into the first <source> only. */
+/* For a PCI device, libvirt looks only into the first <source>. */
 static const struct xml_elem *pci_source(const struct xml_elem *hostdev)
 {
 	const struct xml_elem *source = xml_child(hostdev, "", "source");
@@ -39,7 +39,7 @@ static const struct xml_elem *pci_source(const struct xml_elem *hostdev)
 	return source ? xml_child(source, "", "address") : NULL;
 }
 
-/* As libvirt reads it, strtoul() with base 0: 0x41 is hexadecimal, 65 decimal, 0101 octal; what is missing is 0. */
+/* Reads like libvirt, strtoul() with base 0: 0x41 is hexadecimal, 65 decimal, 0101 octal. A missing number is 0. */
 static bool pci_number(const struct xml_elem *address, const char *attr, unsigned long max, unsigned long *out)
 {
 	const char *value = xml_attr(address, attr);
@@ -64,20 +64,20 @@ static bool pci_address(char out[ID_SIZE], const struct xml_elem *address)
 	return true;
 }
 
-/* 1: the hostdev is a vGPU, and `req` and `address` are set; 0: it is not ours. */
+/* Is the hostdev one of ours? 1: yes, `req` and `address` are set; 0: no. */
 static int read_hostdev(const struct xml_elem *hostdev, const struct meta *meta, bool all_pci, struct vgpu_request *req,
 			const struct xml_elem **address, struct err *err)
 {
 	const char *mode = xml_attr(hostdev, "mode");
 
-	/* The default of libvirt. */
+	/* A missing mode means subsystem in libvirt. */
 	if (mode && strcmp(mode, "subsystem") != 0)
 		return 0;
 	if (attr_is(hostdev, "type", "pci")) {
 		req->kind = REQUEST_PCI;
 		req->managed = attr_is(hostdev, "managed", "yes");
 		*address = pci_source(hostdev);
-		/* libvirt refuses an address that it cannot read. */
+		/* libvirt itself refuses an address that cannot be read. */
 		return *address && pci_address(req->id, *address) && (all_pci || meta_find(meta, req->id));
 	}
 	if (!attr_is(hostdev, "type", "mdev") || !attr_is(hostdev, "model", "vfio-pci"))
@@ -94,7 +94,7 @@ static int read_hostdev(const struct xml_elem *hostdev, const struct meta *meta,
 	return 1;
 }
 
-/* In a definition the alias is the user's: one that is too long is ignored. */
+/* In a definition the user chooses the alias; an alias that is too long is ignored. */
 static void read_alias(struct vgpu_request *req, const struct xml_elem *hostdev)
 {
 	const struct xml_elem *alias = xml_child(hostdev, "", "alias");
@@ -103,7 +103,7 @@ static void read_alias(struct vgpu_request *req, const struct xml_elem *hostdev)
 	text_copy(req->alias, sizeof(req->alias), name ? name : "");
 }
 
-/* The address that the guest sees, once libvirt has written it. */
+/* Reads the guest address, if libvirt has assigned it. libvirt refuses one that cannot be read. */
 static void read_guest(struct vgpu_request *req, const struct xml_elem *hostdev)
 {
 	const struct xml_elem *address = xml_child(hostdev, "", "address");
@@ -156,8 +156,8 @@ static int read_hostdevs(struct domxml *doc, const struct xml_elem *devices, con
 }
 
 /*
- * The CPUs that the domain's vCPUs are pinned to. <vcpu cpuset> applies to vCPUs without a pin of their own. An invalid
- * list is ignored here: libvirt refuses it.
+ * Reads the CPUs to which vCPUs are pinned. <vcpu cpuset> applies to vCPUs without a pin of their own. libvirt refuses
+ * an invalid list, so it is ignored here.
  */
 static void read_cpus(struct request *request, const struct xml_elem *domain)
 {
@@ -189,7 +189,7 @@ static void read_nodes(struct request *request, const struct xml_elem *domain)
 		cpuset_parse(xml_attr(memory, "nodeset"), &request->memory_nodes, NODE_MAX);
 }
 
-/* A mistake in one is ignored: the domain does not have that vGPU now. */
+/* Errors in such an element are ignored: the domain does not have its vGPU now. */
 static void note_strays(struct domxml *doc, const struct meta *meta)
 {
 	struct err ignored;
@@ -215,7 +215,7 @@ int request_read(struct domxml *doc, const struct xml_elem *domain, const struct
 {
 	const struct xml_elem *devices = xml_child(holder, "", "devices");
 
-	/* libvirt reads every <devices> there is (./devices/hostdev). */
+	/* libvirt reads every <devices> element (./devices/hostdev). */
 	for (; devices; devices = xml_next(devices, "", "devices"))
 		if (read_hostdevs(doc, devices, meta, all_pci, err) < 0)
 			return -err->code;

@@ -17,7 +17,7 @@ static bool starts(const struct scan *scan, const char *what)
 	return scan->len - scan->at >= n && memcmp(scan->xml + scan->at, what, n) == 0;
 }
 
-/* Skips up to and including the next `what`; false: there is none. */
+/* Skips to the end of the next `what`. False: not found. */
 static bool skip_past(struct scan *scan, const char *what)
 {
 	const char *p = memmem(scan->xml + scan->at, scan->len - scan->at, what, strlen(what));
@@ -28,7 +28,7 @@ static bool skip_past(struct scan *scan, const char *what)
 	return true;
 }
 
-/* Skips up to and including the '>' that ends the tag, not one within quotes. */
+/* Skips to the end of the tag. A '>' within quotes does not end it. */
 static bool skip_tag(struct scan *scan)
 {
 	for (; scan->at < scan->len; scan->at++) {
@@ -60,7 +60,7 @@ int scan_tag(struct scan *scan, struct span *tag)
 		scan->at = (size_t)(lt - scan->xml);
 		tag->at = scan->at;
 		if (starts(scan, "<!--")) {
-			/* Past the opening dashes first: "<!-->" is not yet closed. */
+			/* Skip the opening dashes first: "<!-->" does not close the comment. */
 			scan->at += 4;
 			whole = skip_past(scan, "-->");
 		} else if (starts(scan, "<![CDATA[")) {
@@ -81,7 +81,7 @@ int scan_tag(struct scan *scan, struct span *tag)
 	}
 }
 
-/* The name that begins at `at`: up to white space, '=', '/' or '>'. */
+/* The name that starts at `at` and ends before white space, '=', '/' or '>'. */
 static struct span name_at(const char *xml, size_t at, size_t end)
 {
 	struct span name = { at, 0 };
@@ -125,7 +125,7 @@ bool scan_attr(const char *xml, struct span tag, const char *prefix, const char 
 		at += word.len;
 		while (at < end && (is_space(xml[at]) || xml[at] == '='))
 			at++;
-		/* The tag's own end, '>' or "/>", has no name before it and no quote here. */
+		/* The end of the tag, '>' or "/>", has no name before it and no quote here. */
 		if (word.len == 0 || at >= end || (xml[at] != '"' && xml[at] != '\''))
 			return false;
 		close = memchr(xml + at + 1, xml[at], end - at - 1);

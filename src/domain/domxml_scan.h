@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Where the start tags and their attributes stand in the bytes of a document that libxml2 has found well-formed and
- * free of a document type. There every element is one start tag, in the same order, and '<' begins nothing but tags,
- * comments, CDATA sections and processing instructions. What the tags mean is not looked at here.
+ * Locates start tags and their attributes in the bytes of a document that libxml2 has found well-formed and without a
+ * document type. In such a document every element has one start tag, in the same order, and '<' begins only tags,
+ * comments, CDATA sections and processing instructions. The scanner does not interpret the tags.
  */
 #pragma once
 
@@ -13,7 +13,7 @@ struct span {
 	size_t at, len; /* bytes of the document */
 };
 
-/* An attribute in a tag; value.at is 0 if there is none. */
+/* An attribute in a tag; value.at is 0 if the tag does not have it. */
 struct attr {
 	struct span whole; /* with the white space before it */
 	struct span value; /* without its quotes */
@@ -22,16 +22,14 @@ struct attr {
 struct scan {
 	const char *xml;
 	size_t len;
-	size_t at; /* where to go on */
+	size_t at; /* where the next search starts */
 };
 
-/*
- * The next start tag (or empty element), '<' and '>' included: 1. 0: no more tags; -EINVAL: not such a document.
- */
+/* Finds the next start tag (or empty element). 1: found; 0: no more tags; -EINVAL: not such a document. */
 int scan_tag(struct scan *scan, struct span *tag);
 
-/* Is this the element's name in the tag, without its prefix? */
+/* Does the tag's element have this name, apart from its prefix? */
 bool scan_tag_is(const char *xml, struct span tag, const char *name);
 
-/* The attribute prefix:name, or name if the prefix is ""; false: the tag does not have it. */
+/* Finds the attribute prefix:name, or name if the prefix is "". False: the tag does not have it. */
 bool scan_attr(const char *xml, struct span tag, const char *prefix, const char *name, struct attr *attr);

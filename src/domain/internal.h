@@ -2,10 +2,10 @@
 /*
  * What the files of domxml share.
  *
- * domxml.c goes through the steps: xml.c parses, domxml_meta.c reads the metadata, domxml_request.c the hostdevs,
- * domxml_follow.c the metadata of those with another UUID, domxml_locate.c finds in the bytes, with domxml_scan.c,
- * what an edit would have to replace. After that libxml2's tree is gone. With DOMXML_REMARKS, domxml_remark.c notes
- * before that what has no effect. domxml_edit.c edits the document, domxml_lease.c writes its metadata anew.
+ * domxml.c runs the steps: xml.c parses, domxml_meta.c reads the metadata, domxml_request.c the hostdevs,
+ * domxml_follow.c matches metadata with hostdevs whose UUID changed, and domxml_locate.c, using domxml_scan.c, finds
+ * the bytes that an edit would replace. Then libxml2's tree is freed. domxml_remark.c (DOMXML_REMARKS) reads it before
+ * that. domxml_edit.c edits the document; domxml_lease.c rewrites its metadata.
  */
 #pragma once
 
@@ -16,10 +16,10 @@
 #include "domain/domxml_scan.h"
 #include "base/xml.h"
 
-/* The elements of a vGPU: its hostdev, the address in that, and its device in the metadata. */
+/* The elements of a vGPU: its hostdev, the <address> in that hostdev, and its <vgpu:device>. */
 enum part { PART_HOSTDEV, PART_ADDRESS, PART_DEVICE, PARTS };
 
-/* Their attributes that an edit replaces, as indices of domxml_attrs. */
+/* The attributes of these elements that an edit replaces, as indices of domxml_attrs. */
 enum {
 	TRAIT = 0,   /* type, managed, model */
 	ADDRESS = 3, /* uuid; domain, bus, slot, function */
@@ -32,7 +32,7 @@ enum {
 extern const struct domxml_attr {
 	enum part part;
 	const char *name;
-	size_t fact; /* where struct migration_facts has it, of LABEL_SIZE bytes at the most */
+	size_t fact; /* offset in struct migration_facts */
 	size_t size;
 } domxml_attrs[ATTRS];
 
@@ -41,49 +41,49 @@ static inline const char *domxml_fact(const struct migration_facts *facts, size_
 	return (const char *)facts + domxml_attrs[attr].fact;
 }
 
-/* Where the document has what an edit of a vGPU replaces. */
+/* Where a vGPU's replaceable parts are in the document. */
 struct mark {
-	const struct xml_elem *elems[PARTS]; /* while the tree exists; NULL: no <vgpu:device> */
-	struct span whole;                   /* of the hostdev, to the end of its end tag */
+	const struct xml_elem *elems[PARTS]; /* valid while the tree exists; no <vgpu:device>: NULL */
+	struct span whole;                   /* the hostdev, including its end tag */
 	struct attr attrs[ATTRS];
 };
 
-enum { META_MAX = REQUEST_MAX }; /* <vgpu:device> elements */
+enum { META_MAX = REQUEST_MAX }; /* maximum number of <vgpu:device> elements */
 
 struct domxml {
 	const char *xml; /* the caller's; with DOMXML_SUSPENDED `record` */
 	size_t len;
 	char *record;
 	struct request request;
-	struct mark *marks;          /* of request.vgpus, in their order */
-	struct vgpu_request *strays; /* <vgpu:device> elements without a hostdev, as far as they can be read */
+	struct mark *marks;          /* one for each of request.vgpus */
+	struct vgpu_request *strays; /* <vgpu:device> elements without a hostdev, as far as readable */
 	size_t nstrays;
-	bool followed;                    /* a <vgpu:device> was taken for that of a hostdev with another UUID */
-	char lease_project[PROJECT_SIZE]; /* of <vgpu:lease> itself, not Nova's; "" none */
+	bool followed;                    /* a <vgpu:device> was matched with a hostdev of another UUID */
+	char lease_project[PROJECT_SIZE]; /* from <vgpu:lease>, not from Nova; "" none */
 	struct remark *remarks;
 	size_t nremarks;
 };
 
-/* One <vgpu:device>; `elem` lives as long as the tree. */
+/* One <vgpu:device>; `elem` is valid while the tree exists. */
 struct meta_device {
 	enum vgpu_request_kind kind;
 	char id[ID_SIZE];
-	char guest[ID_SIZE]; /* the address in the guest; "" none, or invalid */
+	char guest[ID_SIZE]; /* the guest address; "" missing or invalid */
 	const struct xml_elem *elem;
 };
 
 struct meta {
 	struct meta_device devices[META_MAX];
 	size_t n;
-	bool nova;                        /* an instance of Nova */
-	char instance[INSTANCE_SIZE];     /* its name there */
-	char flavor[INSTANCE_SIZE];       /* that of its flavor */
-	bool suspended;                   /* a suspend has taken vGPUs, which come back */
-	char project[PROJECT_SIZE];       /* Nova's, else the lease's */
+	bool nova;                        /* a Nova instance */
+	char instance[INSTANCE_SIZE];     /* the instance's name */
+	char flavor[INSTANCE_SIZE];       /* the name of its flavor */
+	bool suspended;                   /* vGPUs were removed by a suspend and return at resume */
+	char project[PROJECT_SIZE];       /* Nova's, or else the lease's */
 	char lease_project[PROJECT_SIZE]; /* the lease's; "" missing or invalid */
 };
 
-/* domxml.c: reserves an ID: no vGPU can become it. */
+/* domxml.c: reserves an ID, so that no vGPU can get it. */
 void domxml_exclude(struct request *request, const char *id);
 
 static inline void domxml_auto_xml(struct xml_doc **tree)
@@ -93,32 +93,29 @@ static inline void domxml_auto_xml(struct xml_doc **tree)
 
 #define autoxml __attribute__((cleanup(domxml_auto_xml)))
 
-/* domxml.c: a UUID in any spelling that libvirt reads: dashes and blanks between bytes or none, white space around. */
+/* domxml.c: reads a UUID in any spelling that libvirt accepts (optional dashes and blanks, white space around it). */
 bool domxml_uuid(char out[UUID_SIZE], const char *text);
 
-/* domxml_meta.c: the devices and the project that <metadata> names, and what it says of one device. */
+/* domxml_meta.c: reads the devices and project from <metadata>, and applies one device's attributes to its request. */
 int meta_read(struct meta *meta, const struct xml_elem *domain, struct err *err);
 const struct meta_device *meta_find(const struct meta *meta, const char *id);
 int meta_apply(const struct meta_device *device, struct vgpu_request *req, struct err *err);
 
 /*
- * domxml_request.c: the vGPUs with their marks' elements, the pinned CPUs and memory nodes. `holder` has the <devices>:
- * the domain itself, or the record of a suspend. A <vgpu:device> that follows its hostdev gets that one's ID in `meta`.
+ * domxml_request.c: reads the vGPUs with their marks' elements, the pinned CPUs and the memory nodes. `holder` has the
+ * <devices>: the domain or the suspend record. A <vgpu:device> that is matched with a hostdev gets its ID in `meta`.
  */
 int request_read(struct domxml *doc, const struct xml_elem *domain, const struct xml_elem *holder, struct meta *meta,
 		 bool all_pci, struct err *err);
 
-/* domxml_follow.c: gives each <vgpu:device> of an mdev without a hostdev the ID of its hostdev, where that is clear. */
+/* domxml_follow.c: gives a <vgpu:device> of an mdev without a hostdev the ID of its hostdev, if that is clear. */
 int follow_hostdevs(struct domxml *doc, struct meta *meta, struct err *err);
 
-/* domxml_remark.c: after request_read(), metadata without effect. */
+/* domxml_remark.c: notes metadata without effect; call it after request_read(). */
 void domxml_look(struct domxml *doc, const struct xml_elem *domain);
 
-/*
- * domxml_locate.c: fills in where the marks are; -EINVAL where the bytes and libxml2 do not have the same `count`
- * elements.
- */
+/* domxml_locate.c: locates the marks. -EINVAL: the bytes and libxml2 do not have the same `count` elements. */
 int domxml_locate(struct domxml *doc, size_t count, struct err *err);
 
-/* domxml_edit.c: writes " name='text'", whatever is in the text; without a name the text alone. */
+/* domxml_edit.c: writes " name='text'" with `text` escaped; without a name only the text. */
 void domxml_put(FILE *out, const char *name, const char *text);
