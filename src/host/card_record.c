@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which device an address of the configuration was. */
+/* The recorded identity of the device at a configured address. */
 #include "host/card_record.h"
 
 #include <stdio.h>

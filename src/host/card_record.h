@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which device an address of a [vf_NAME] section was when it was first used: var/lib/vgpu-lease/cards/ADDRESS, with
- * "8086:56c0:8086:4905", the vendor, device and subsystem. Bus numbers shift; a plain VF has no type that would show it.
+ * The device that an address of a [vf_NAME] section was at first use: var/lib/vgpu-lease/cards/ADDRESS holds its
+ * vendor, device and subsystem, "8086:56c0:8086:4905". Bus numbers can change, and a plain VF has no type to show it.
  */
 #pragma once
 
@@ -11,8 +11,8 @@
 
 #define CARD_RECORDS "var/lib/vgpu-lease/cards"
 
-/* What is at the address now; false: no PCI device. */
+/* The identity of the device at the address now; false: there is no PCI device. */
 bool card_record_now(char text[INV_IDENTITY_SIZE], const struct host *host, const char *address);
 
-/* What was there; false: nothing that can be trusted is remembered. */
+/* The recorded identity; false: there is no valid record. */
 bool card_record_read(char text[INV_IDENTITY_SIZE], const struct host *host, const char *address);

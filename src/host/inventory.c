@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the kernel has: the reading as a whole, and the look-ups in its result. */
+/* Reads the inventory, and looks things up in it. */
 #include "host/inventory.h"
 
 #include <errno.h>
@@ -104,7 +104,7 @@ static int read_lists(struct inv_reader *reader, struct err *err)
 	return 0;
 }
 
-/* In a child, which has no other descriptors than the host's root and its own. */
+/* Runs in a child, which has no descriptors but the host's root and its own. */
 static int read_all(void *arg, struct err *err)
 {
 	struct inv_reader *reader = arg;
@@ -119,7 +119,7 @@ int inv_bounded(timed_child_work *work, struct inv_reader *reader, size_t size, 
 	struct inventory *inv = reader->inv;
 	int left = LOOK_MS, r;
 
-	/* Each driver that does not answer costs half of what is left; with the next try it is not asked. */
+	/* Each silent driver costs half of the remaining time; the next attempt does not ask it. */
 	do {
 		struct arena *arena = mem_arena(ARENA_SIZE);
 		struct inv_reader *shared = memcpy(mem_take(arena, size), reader, size);
@@ -140,7 +140,7 @@ int inv_bounded(timed_child_work *work, struct inv_reader *reader, size_t size, 
 	return r;
 }
 
-/* All are sorted by now, and their parents known. */
+/* Called when the devices are sorted and their parents are known. */
 static void name_pgpus(struct inventory *inv)
 {
 	for (size_t i = 0; i < inv->ndevices; i++) {
@@ -195,7 +195,7 @@ enum presence inventory_presence(const struct inventory *inv, const struct vgpu_
 		return PRESENT;
 	if (!(inv->frameworks & 1U << vgpu->framework))
 		return PRESENCE_UNKNOWN;
-	/* The bus of mdevs lists all there are, without asking a driver. */
+	/* The mdev bus lists all mdevs, without asking a driver. */
 	if (vgpu->framework == FW_MDEV)
 		return ABSENT;
 	parent = inventory_parent(inv, vgpu->id);
@@ -238,7 +238,7 @@ const struct inv_type *inventory_type_of(const struct inventory *inv, const stru
 
 struct inv_pgpu *inventory_pgpu(const struct inventory *inv, const char *address)
 {
-	/* From the last on: while they are read, a card's VFs come one after the other. */
+	/* Search backwards: while cards are read, the VFs of one card follow one another. */
 	for (size_t i = inv->npgpus; i-- > 0;)
 		if (strcmp(inv->pgpus[i]->address, address) == 0)
 			return inv->pgpus[i];

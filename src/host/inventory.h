@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the kernel has: pGPUs, their parents (the pGPU itself or its VFs), the types they offer, the vGPUs that exist.
- * Read only.
+ * The pGPUs of the host, their parents (the pGPU itself or its VFs), the types they offer, and the existing vGPUs. Read
+ * only.
  *
- * A snapshot: it is out of date the moment it is made; the kernel's answer to `create` decides. Reading costs what is
- * read, so the caller names the frameworks and types that matter, and per pGPU only one free VF is asked for what it
- * offers now; where that is nothing, though the vGPUs on the card leave capacity, the next ones until one does.
+ * The inventory is a snapshot, which may be out of date at once: only the kernel's answer to `create` is final. Every
+ * read costs time, so the caller names the frameworks and types it needs, and one free VF per pGPU is asked for its
+ * offers. If that VF offers nothing, although the vGPUs on the card leave capacity, further VFs are asked until one
+ * offers something.
  *
- * The framework is told for each card: a host can have one whose vGPUs are mdevs beside one whose VFs take a type.
+ * The framework is detected per card: one host can have cards with mdevs and cards whose VFs take a type.
  *
  *   mdev     a parent is a link in /sys/class/mdev_bus; a VF has `physfn`; a vGPU is a link in /sys/bus/mdev/devices;
  *            the last component but one of its real path is its parent; `mdev_type` appears after the device does
  *   variant  a card of NVIDIA's driver (/sys/bus/pci/drivers/nvidia) whose VFs have nvidia/current_vgpu_type; a vGPU is
- *            such a VF where that is not 0; what numbers mean is remembered (typelist)
- *   vf       a card with VFs that the caller has a name for; there are no types, the name stands for one; a VF that a
- *            guest has is no device here, as the kernel does not tell
+ *            a VF whose current type is not 0; the meaning of type numbers is recorded (typelist)
+ *   vf       a card whose VFs the caller leases under a name, which replaces the type; a VF that a guest uses is not
+ *            listed as a device, because the kernel does not show that use
  *
- * Facts: kernel 6.12 mdev_sysfs.c; vendor drivers.
+ * Sources: kernel 6.12 mdev_sysfs.c; vendor drivers.
  */
 #pragma once
 
@@ -33,102 +34,100 @@ enum { DOMAIN_SHOWN_SIZE = 64, OPENER_SIZE = DOMAIN_SHOWN_SIZE + 48 };
 enum { INV_IDENTITY_SIZE = 24 }; /* "8086:56c0:8086:4905": vendor, device and subsystem */
 enum { INV_MDEV = 1 << FW_MDEV, INV_VARIANT = 1 << FW_VARIANT, INV_VF = 1 << FW_VF, INV_ALL = 7 };
 
-/* What a type is. All pGPUs of one model share it; read once for each (vendor, device, subsystem, type). */
+/* A type. All pGPUs of one model share it: it is read once per vendor, device, subsystem and type. */
 struct inv_type {
-	char vendor[5], device[5]; /* of the pGPUs that it was read for */
+	char vendor[5], device[5]; /* of the pGPUs it was read for */
 	char subsystem[10];        /* likewise */
 	char id[TYPE_SIZE];
-	char name[TYPE_NAME_SIZE]; /* printable; the id where the driver gives none */
+	char name[TYPE_NAME_SIZE]; /* printable; the ID if the driver gives no name */
 	char api[16];              /* device_api: vfio-pci, vfio-ccw, vfio-ap */
-	int framebuffer_mib;       /* UNKNOWN where the driver does not say */
+	int framebuffer_mib;       /* UNKNOWN: the driver does not say */
 	int heads;                 /* likewise */
-	int max_instance;          /* per pGPU, at most; UNKNOWN where nothing says */
-	int slices;                /* of a MIG-backed type, told by its name; 0 */
+	int max_instance;          /* maximum per pGPU; UNKNOWN: not stated */
+	int slices;                /* of a MIG-backed type, from its name; else 0 */
 	char resolution[24];       /* "5120x2880"; "" */
 };
 
 /* A type as one pGPU offers it. */
 struct inv_offer {
 	const struct inv_type *type;
-	/* The kernel's number now, never negative: of the pGPU itself, or of one free VF (0 or 1; none is free: 0). */
+	/* As the kernel says now, never negative: of the pGPU itself, or of one free VF (0 or 1; 0: no VF is free). */
 	int available;
 };
 
-/* How a section of the configuration comes to a card as a whole; the lower ones count where none comes by a higher. */
+/* How a section claims a card as a whole. A value counts only if no section claims the card by a higher one. */
 enum claim { CLAIM_NONE, CLAIM_DEFAULT, CLAIM_MATCH, CLAIM_ADDRESS };
 
-/* What the configuration has a card for: see plan/pool.h, which fills it in. */
+/* What the configuration assigns to a card; plan/pool.h fills it in. */
 struct pool_card {
-	const struct config *config;   /* by which it is configured; NULL: see pool_make() */
-	const struct section *section; /* the type that it serves, the first of several; NULL none */
-	const struct section *whole;   /* the type of its VFs that no section names, the first of several; NULL none */
-	enum claim claim;              /* how that section claims it */
+	const struct config *config;   /* applied to this card; NULL: see pool_make() */
+	const struct section *section; /* the first type that it serves; NULL: none */
+	const struct section *whole;   /* the first type of its VFs that no section names; NULL: none */
+	enum claim claim;              /* the highest claim on the card */
 	bool in_pool;
-	bool contested;           /* two sections claim it: it is in neither */
-	char reason[REASON_SIZE]; /* not in the pool: why */
+	bool contested;           /* two sections claim it, so it belongs to neither */
+	char reason[REASON_SIZE]; /* why it is not in the pool */
 };
 
 struct inv_pgpu {
 	char address[PARENT_SIZE]; /* 0000:84:00.0, or mtty */
 	enum framework framework;
 	char vendor[5], device[5]; /* four hex digits; "" for a virtual parent */
-	char subsystem[10];        /* vendor and device of the board, 10de:1851; "" where the kernel does not say */
+	char subsystem[10];        /* vendor and device of the board, 10de:1851; "" if the kernel does not say */
 	bool nvidia;
-	int numa;                    /* node; UNKNOWN where the kernel says -1 or nothing */
+	int numa;                    /* node; UNKNOWN if the kernel says -1 or nothing */
 	bool sriov;                  /* its parents are VFs */
-	int nvfs;                    /* its VFs that are registered; where none is, those that exist */
+	int nvfs;                    /* its registered VFs; if none is registered, its existing VFs */
 	struct inv_parent **parents; /* its registered parents, sorted by name */
 	int nparents;
 	bool ready;
-	bool silent;              /* not ready, as its driver does not answer: what it offers is not known */
-	char reason[REASON_SIZE]; /* not ready: why, and what to do */
+	bool silent;              /* not ready because its driver does not answer: its offers are not known */
+	char reason[REASON_SIZE]; /* why it is not ready, and what to do */
 	struct inv_offer *offers;
 	size_t noffers;
 	bool types_whole;     /* variant: no type of its model is missing */
-	bool types_new;       /* variant: it listed what was not remembered */
-	char gone[TYPE_SIZE]; /* variant: a type that it is to serve, and that only an earlier driver had; "" */
-	char gone_driver[64]; /* that driver */
-	bool types_hid;       /* variant: it carries vGPUs, and what it makes without them is not known */
+	bool types_new;       /* variant: it listed something that was not recorded */
+	char gone[TYPE_SIZE]; /* variant: a type to serve that only another driver version had; "" */
+	char gone_driver[64]; /* the version of that driver */
+	bool types_hid;       /* variant: it carries vGPUs, and what it can create without them is not known */
 
 	struct pool_card pool;
 
-	/* vf: an address, its own or a VF's, was another device when it was first used; "" none (card_record.h) */
+	/* vf: an address, its own or a VF's, belonged to another device at first use; "": none (card_record.h) */
 	char moved[PCI_SIZE];
 	char moved_is[INV_IDENTITY_SIZE], moved_was[INV_IDENTITY_SIZE];
 };
 
 enum opened { OPEN_UNKNOWN, OPEN_NO, OPEN_YES };
 
-/*
- * What else is known of a device or a VF. No look at sysfs tells: whoever needs it fills it in, where a rule asks.
- */
+/* Facts about a device or a VF that the inventory does not read. The survey fills them in. */
 struct device_facts {
 	enum opened opened;
-	char by[OPENER_SIZE];             /* of one that is open: "process 4711 (QEMU of domain vm2)"; "" not known */
-	char named_by[DOMAIN_SHOWN_SIZE]; /* the domain on disk that names it; "" none */
-	bool removable;                   /* by an operator: an orphan, reclaim and reclaim_grace apart */
+	char by[OPENER_SIZE];             /* if open: "process 4711 (QEMU of domain vm2)"; "": not known */
+	char named_by[DOMAIN_SHOWN_SIZE]; /* the domain on disk that names it; "": none */
+	bool removable;                   /* an orphan if reclaim and reclaim_grace are ignored */
 };
 
 struct inv_parent {
 	char name[PARENT_SIZE];
 	struct inv_pgpu *card;
 	int ndevices; /* vGPUs on it now */
-	bool unread;  /* a VF whose type could not be read: whether it is a vGPU is not known */
+	bool unread;  /* a VF whose type could not be read: it may or may not be a vGPU */
 	bool lost;    /* an mdev VF without a vGPU that offers nothing, while another one does */
 	/* Of a plain VF: */
 	char driver[24];  /* the driver that is bound to it; "" none */
-	bool keeps_group; /* that driver keeps guests from the whole group */
-	char group[12];   /* its IOMMU group, a number; "" none: no guest can have it */
-	/* Another device of the group, no bridge and no VF of its card, that a driver of the host has; "" none. */
+	bool keeps_group; /* that driver prevents guests from using the group */
+	char group[12];   /* number of its IOMMU group; "": none, so no guest can use it */
+	/* A device of the group that a host driver holds, neither a bridge nor a VF of this card; "": none. */
 	char beside[PCI_SIZE], beside_driver[24];
 	struct device_facts facts;   /* of a VF without a device */
-	const struct section *named; /* the section that names this VF by its address; NULL none */
+	const struct section *named; /* the section that names this VF by its address; NULL: none */
 };
 
 struct inv_device {
 	struct vgpu_ref vgpu;
-	struct inv_parent *parent; /* NULL where its parent is no registered one */
-	uint64_t node;             /* the kernel's number of its entry: another one for a device that is made anew */
+	struct inv_parent *parent; /* NULL if its parent is not registered */
+	uint64_t node;             /* number of its sysfs entry, or its type (variant): tells it from earlier ones */
 	struct device_facts facts;
 };
 
@@ -141,154 +140,153 @@ struct inventory {
 	size_t ndevices;
 	struct inv_type **types;
 	size_t ntypes;
-	char nvidia_driver[64];      /* version; "" */
-	const struct config *config; /* that its cards are configured by: see pool_make(); NULL none */
-	unsigned int frameworks;     /* that were read: INV_... */
-	struct arena *arena;         /* that it lies in: no list of it grows any more */
+	char nvidia_driver[64];      /* version; "": none */
+	const struct config *config; /* applied to its cards: see pool_make(); NULL: none */
+	unsigned int frameworks;     /* those that were read: INV_... */
+	struct arena *arena;         /* holds everything above: no list can grow any more */
 };
 
-/* What of the host matters. */
+/* What to read. */
 struct inv_query {
-	unsigned int frameworks; /* INV_...: nothing of the others is read */
+	unsigned int frameworks; /* INV_...: the others are not read */
 
 	/*
-	 * The ids of mdev types (NULL-terminated): others are left out of the offers, but for those of vGPUs that a
-	 * pGPU carries. NULL reads all, and also looks for cards of NVIDIA's driver that have not come up yet (VFs not
-	 * enabled, no types registered): those have no parents.
+	 * The IDs of mdev types (NULL-terminated). Other types are left out of the offers, unless vGPUs on the pGPU
+	 * have them. NULL reads all types and also finds cards of NVIDIA's driver that are not up yet (VFs not enabled,
+	 * no types registered); these have no parents.
 	 */
 	const char *const *types;
 
-	/* With all types: also the GPUs of NVIDIA, AMD and Intel on no or another driver, and those with plain VFs. */
+	/* With all types: also NVIDIA, AMD and Intel GPUs with another driver or none, and those with plain VFs. */
 	bool gpus;
 
-	/* Cards whose VFs matter (NULL-terminated), others are not looked at; NULL: all. Of mdevs all are. */
+	/* The cards whose VFs to read (NULL-terminated); NULL: all. Cards with mdevs are always read. */
 	const char *const *cards;
 
-	/* INV_VF: the names under which VFs of this card are leased, from 0; NULL: no more. None at 0: they are not. */
+	/* INV_VF: the i-th name under which the card's VFs are leased; NULL: no more. No name: the card is left out. */
 	const char *(*vf_name)(const void *arg, const struct inv_pgpu *card, size_t i);
-	/* INV_VARIANT: the types that this card is to serve, one after the other from 0; NULL: no more. May be NULL. */
+	/* INV_VARIANT: the i-th type that this card is configured to serve; NULL: no more. May be NULL. */
 	const char *(*names_type)(const void *arg, const struct inv_pgpu *card, size_t i);
-	const void *arg; /* of both */
+	const void *arg; /* of both functions */
 };
 
-/* No type is asked for: those of what exists are read in any case. */
+/* Asks for no types: those of existing vGPUs are read anyway. */
 extern const char *const inv_no_types[1];
 
 /*
- * Reads the host. A card that gives errors is there with ready = false and the reason; only a host that cannot be read
- * at all fails.
+ * Reads the host. A card that gives errors is listed with ready = false and the reason. Fails only if the host cannot
+ * be read at all.
  */
 int inventory_read(struct inventory *inv, const struct host *host, const struct inv_query *query, struct err *err);
 void inventory_free(struct inventory *inv);
 
 #define autoinventory __attribute__((cleanup(inventory_free)))
 
-/* The card that the VF of this address belongs to; false: it is no VF. */
+/* The card of the VF at this address; false: it is not a VF. */
 bool inventory_physfn(const struct host *host, const char *address, char physfn[PCI_SIZE]);
 
 /*
- * The card that an address without a device can be a VF of, by the card's sriov_offset, sriov_stride and
- * sriov_totalvfs; false: none, or there is a device.
+ * The card that an address without a device could be a VF of, from its sriov_offset, sriov_stride and sriov_totalvfs;
+ * false: there is no such card, or there is a device.
  */
 bool inventory_absent_vf(const struct host *host, const char *address, char physfn[PCI_SIZE]);
 
-/* Have the VFs of a card of this host this ID, and not the card itself? Then `device` becomes the card's. */
+/* Is this the ID of VFs of some card, but not the card's own? If so, `device` is set to the card's ID. */
 bool inventory_vf_id(const struct host *host, const char vendor[5], char device[5]);
 
 /* Is it known to be neither a display controller (class 03) nor an accelerator (12)? */
 bool inventory_is_other(const struct host *host, const char *address);
 
-/* The UUIDs of the mdevs that there are, by their bus: no driver is asked. The caller frees the list. */
+/* The UUIDs of all mdevs, read from their bus without asking a driver. The caller frees the list. */
 int inventory_mdevs(const struct host *host, char (**out)[ID_SIZE], size_t *n, struct err *err);
 
-/* Has a PCI device this address? */
+/* Does a PCI device have this address? */
 bool inventory_exists(const struct host *host, const char *address);
 
-/* Is it a VF of NVIDIA's variant driver: one that is given a type? */
+/* Is it a VF of NVIDIA's variant driver, which takes a type? */
 bool inventory_takes_type(const struct host *host, const char *address);
 
-/* Is it a VF that is being disabled, and has lost its link to the card? It stays until whoever has it lets go. */
+/* Is it a VF that is being disabled and has lost its link to the card? It remains until its user closes it. */
 bool inventory_vf_going(const struct host *host, const char *address);
 
-/* A PCI device of the host, whatever it is, but for VFs. Of the card: address, vendor, model, NUMA node. */
+/* Any PCI device of the host except VFs. In `card` only address, vendor, model and NUMA node are set. */
 struct inv_pci {
 	struct inv_pgpu card;
 	bool display; /* a display controller or an accelerator: a GPU */
 };
 
-/* All of them, sorted by address; the caller frees the list. A host without PCI has none. */
+/* All PCI devices, sorted by address; the caller frees the list. A host without PCI has none. */
 int inventory_pci(const struct host *host, struct inv_pci **out, size_t *n, struct err *err);
 
-/* What the directory of a PCI device says of it: vendor, model, NUMA node. False: there is none. */
+/* Reads vendor, model and NUMA node from the directory of a PCI device. False: there is no such device. */
 bool inventory_read_card(const struct host *host, const char *address, struct inv_pgpu *card);
 
 /*
- * Why a card or parent that somebody names is not in the inventory, and what to do; one sentence without a full stop.
- * `plain`: it was named for its plain VFs.
+ * Why a named card or parent is not in the inventory, and what to do; one sentence without a full stop. `plain`: it was
+ * named for its plain VFs.
  */
 void inventory_explain_card(const struct host *host, const char *address, bool plain, char reason[REASON_SIZE]);
 
 const struct inv_device *inventory_device(const struct inventory *inv, const char *id);
 
-/* The pGPU that a device is on; NULL where its parent is no registered one. */
+/* The pGPU of a device; NULL if its parent is not registered. */
 static inline const struct inv_pgpu *inventory_card_of(const struct inv_device *device)
 {
 	return device->parent ? device->parent->card : NULL;
 }
 
-/* The next device on a pGPU, the first one after NULL; NULL: there are no more. */
+/* The next device on a pGPU after `last` (NULL: the first); NULL: there are no more. */
 const struct inv_device *inventory_next_on(const struct inventory *inv, const struct inv_pgpu *card,
 					   const struct inv_device *last);
 
-/* In an inventory of all cards. The frameworks that were not read are not known. */
+/* The inventory must have been read for all cards. In frameworks that were not read the answer is PRESENCE_UNKNOWN. */
 enum presence inventory_presence(const struct inventory *inv, const struct vgpu_ref *vgpu);
 
-/* The same of one that is leased: a plain VF is one without a name of a pool, too, and its device is what it needs. */
+/* The same for a leased vGPU: a plain VF, even one that is not in the pool, is present if its device exists. */
 enum presence inventory_leased(const struct inventory *inv, const struct host *host, const struct vgpu_ref *vgpu);
 
-/* What an id is on any card; and on cards of this one's model, as a number belongs to its card. NULL: not known. */
+/* The type with this ID, on any card or on cards of this model: an ID belongs to its model. NULL: not known. */
 const struct inv_type *inventory_type(const struct inventory *inv, const char *id);
 struct inv_type *inventory_type_on(const struct inventory *inv, const struct inv_pgpu *card, const char *id);
 
-/* The type of a vGPU, as its card has it; where the card is not known, as any has it. */
+/* The type of a vGPU on the model of its card; if the card is not known, on any card. */
 const struct inv_type *inventory_type_of(const struct inventory *inv, const struct vgpu_ref *vgpu);
 struct inv_pgpu *inventory_pgpu(const struct inventory *inv, const char *address);
 struct inv_parent *inventory_parent(const struct inventory *inv, const char *name);
 const struct inv_offer *inventory_offer(const struct inv_pgpu *card, const char *type);
 
 /*
- * When this device was created, CLOCK_MONOTONIC ms, as the kernel has it: or later, if it does not remember; 0: not
- * known. By the wall clock, so that a leap of it makes the device seem older or younger.
+ * When this device was created, in CLOCK_MONOTONIC ms, or later if the kernel has forgotten; 0: not known. The kernel's
+ * time is wall-clock time, so a clock change makes the device seem older or younger.
  */
 int64_t inventory_created_ms(const struct host *host, const struct vgpu_ref *vgpu);
 
-/* A type that some card of a framework (mdev, variant) has. */
+/* A type of some card of a framework (mdev, variant). */
 struct inv_name {
 	char id[TYPE_SIZE];
-	char name[TYPE_NAME_SIZE]; /* printable; the id where the driver gives none; "" where it does not answer */
+	char name[TYPE_NAME_SIZE]; /* printable; the ID if the driver gives no name; "" if it does not answer */
 	enum framework framework;
 };
 
-/* All of these frameworks (INV_...), in the order of their numbers; an id twice where models name it otherwise. The
- * caller frees the list. */
+/* The types of these frameworks, sorted by ID; an ID can repeat with different names. The caller frees the list. */
 int inventory_names(const struct host *host, unsigned int frameworks, struct inv_name **out, size_t *n,
 		    struct err *err);
 
 /*
- * "write nvidia-222, the ID of T4-1B", where a driver of this host calls types so; "" where none does. It
- * asks the drivers: for where something is refused anyhow.
+ * "write nvidia-222, the ID of T4-1B" if a driver of this host uses `word` as a type name; else "". It asks the
+ * drivers, so call it only when something is refused anyway.
  */
 const char *inventory_name_hint(const struct host *host, const char *word, char buf[REASON_SIZE]);
 
-/* config_load(); where the error is a type's name in the place of its ID, it ends in that hint. */
+/* config_load(); if the error is a type name in place of an ID, the error ends with that hint. */
 struct config;
 int inventory_load_config(struct config *config, const struct host *host, const char *path, struct err *err);
 
-/* What to do where it gave -ENOENT. */
+/* The fix if it gave -ENOENT. */
 #define INVENTORY_NO_CONFIG_FIX "create one with 'vgpu-lease init --write'"
 
-/* Does the host have this NUMA node? One that knows of none has node 0. */
+/* Does the host have this NUMA node? A host without NUMA information has only node 0. */
 bool inventory_has_node(const struct host *host, int node);
 
-/* The NUMA nodes of these CPUs, bit N = node N; 0 where that cannot be told. */
+/* The NUMA nodes of these CPUs, bit N = node N; 0: not known. */
 uint64_t inventory_cpu_nodes(const struct host *host, const uint64_t cpus[CPU_WORDS]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Cards that have not come up: why one is not in the inventory, and what to do about it. */
+/* Cards that are not in the inventory: why, and what to do about it. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -14,8 +14,8 @@
 #include "sys/timed_child.h"
 
 /*
- * A VF that is being disabled loses its link to the card first, and stays until whoever has it lets go. This attribute
- * is a VF's alone (Linux 5.13).
+ * A VF that is being disabled first loses its link to the card, and remains until its user closes it. Only VFs have
+ * this attribute (Linux 5.13).
  */
 static bool is_going(int dir)
 {
@@ -42,7 +42,6 @@ bool inventory_physfn(const struct host *host, const char *address, char physfn[
 	return sys_link(host->root, path, base, sizeof(base)) == 0 && pci_parse(physfn, base);
 }
 
-/* Bus, slot and function as one number. */
 static long routing_id(const char *address)
 {
 	const char *bus = address + strlen(address) - strlen("00:00.0");
@@ -58,7 +57,7 @@ static long read_number(int dir, const char *attribute)
 	return sys_read(dir, attribute, text, sizeof(text)) > 0 && text_number(text, 0, 65535, &n) ? n : 0;
 }
 
-/* The address of a VF follows from its card's, whether it is enabled or not. */
+/* The address of a VF follows from its card's address, even if the VF is not enabled. */
 static bool can_have(int card, const char *address, const char *vf)
 {
 	size_t domain = strlen(vf) - strlen("00:00.0");
@@ -127,7 +126,7 @@ bool inventory_read_card(const struct host *host, const char *address, struct in
 	return true;
 }
 
-/* The kernel disables VFs from the first one on, and waits at one that a guest has: then later ones are there. */
+/* The kernel disables VFs in order and waits at one that a guest uses; until then the later VFs remain. */
 static bool vfs_are_going(const char *address, int dir)
 {
 	long total = inv_read_count(address, dir, "sriov_totalvfs");
@@ -166,7 +165,7 @@ static bool is_nvidia(struct inv_pgpu *card, int dir)
 	return card->nvidia;
 }
 
-/* Why a card has not the VF that can be one of its: what keeps it from having VFs. */
+/* Explains a missing VF by what prevents its card from having VFs. */
 static void explain_vfs(struct inv_pgpu *card, const struct host *host, const char *physfn, int dir)
 {
 	struct inv_pgpu pf = { .framework = FW_MDEV, .numa = UNKNOWN, .ready = true };
@@ -174,7 +173,7 @@ static void explain_vfs(struct inv_pgpu *card, const struct host *host, const ch
 	long n;
 
 	text_copy(pf.address, sizeof(pf.address), physfn);
-	/* While VFs are being disabled sriov_numvfs does not answer. */
+	/* sriov_numvfs does not answer while VFs are being disabled. */
 	n = going ? 0 : inv_read_count(physfn, dir, "sriov_numvfs");
 	if (n > 0)
 		inv_not_ready(&pf, "only %ld of its %ld VFs are enabled; see sriov_numvfs", n,
@@ -212,7 +211,7 @@ void inventory_explain_card(const struct host *host, const char *address, bool p
 	memcpy(reason, card.reason, REASON_SIZE);
 }
 
-/* Is it a display controller (class 03) or an accelerator (12)? Intel's are accelerators for other things (NPUs). */
+/* Is it a display controller (class 03) or an accelerator (12)? Intel's accelerators (NPUs) are not GPUs. */
 static bool is_gpu(const struct inv_pgpu *card, int dir)
 {
 	char text[16];
@@ -283,10 +282,9 @@ int inventory_pci(const struct host *host, struct inv_pci **out, size_t *n, stru
 	return 0;
 }
 
-/* Is there a pGPU or parent of this address? */
 static bool is_known(const struct inventory *inv, const char *address)
 {
-	/* Before inv_order: the parents are sorted by name, the pGPUs by nothing. */
+	/* Until inv_order() the parents are sorted by name and the pGPUs are not sorted. */
 	return inventory_pgpu(inv, address) || inv_find_parent(inv->parents, inv->nparents, address);
 }
 
@@ -305,7 +303,7 @@ int inv_read_absent(struct inv_reader *reader, struct err *err)
 			continue;
 		text_copy(card.address, sizeof(card.address), pci);
 		autoclose int dir = sys_dir(sys_list_fd(d), pci);
-		/* A VF is never a pGPU: its card has the reason. */
+		/* A VF is never a pGPU; its card has the reason. */
 		if (dir < 0 || sys_exists(dir, "physfn") || is_going(dir))
 			continue;
 		inv_read_card(&card, dir);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* NUMA nodes: which there are, and on which a list of CPUs is. */
+/* NUMA nodes: which ones exist, and which ones a list of CPUs belongs to. */
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>

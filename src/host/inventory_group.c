@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The inventory's parents grouped into pGPUs, and what each pGPU is. */
+/* Groups the inventory's parents into pGPUs, and reads what each pGPU is. */
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "sys/sys.h"
 
-/* "0x10de" of an attribute of that name. */
+/* Reads an attribute such as "0x10de". */
 static void read_hex(char out[5], int dir, const char *path)
 {
 	char text[16];
@@ -66,7 +66,7 @@ void inv_read_card(struct inv_pgpu *pgpu, int dir)
 		pgpu->numa = (int)n;
 }
 
-/* The pGPU, which is added where it is new. */
+/* The pGPU at this address, which is added if it is new. */
 static struct inv_pgpu *pgpu_at(struct inventory *inv, const char *address)
 {
 	struct inv_pgpu fresh = { .framework = FW_MDEV, .numa = UNKNOWN, .ready = true };
@@ -89,7 +89,7 @@ static unsigned digit(char c)
 	return (unsigned)(isdigit((unsigned char)c) ? c - '0' : c - 'a' + 10);
 }
 
-/* Bus, slot and function of an address as one number: "bb:ss.f" at its end. */
+/* The bus, slot and function, "bb:ss.f" at the end of an address, as one number. */
 static unsigned routing_id(const char *address, size_t len)
 {
 	const char *s = address + len - 7;
@@ -97,7 +97,7 @@ static unsigned routing_id(const char *address, size_t len)
 	return digit(s[0]) << 12 | digit(s[1]) << 8 | digit(s[3]) << 7 | digit(s[4]) << 3 | digit(s[6]);
 }
 
-/* Is `b` the address behind `a`, which is one? Only addresses have a colon, and begin with the same domain. */
+/* Is `b` the address right after `a`? Only addresses have a colon, and these begin with the same domain. */
 static bool follows(const char *a, const char *b)
 {
 	size_t len = strlen(a);
@@ -106,10 +106,10 @@ static bool follows(const char *a, const char *b)
 }
 
 /*
- * Gives the card parent `i` and those whose addresses follow without a gap, where they are its first VFs: then two of
- * its virtfn links say what the physfn of each would. The kernel numbers VFs at equal steps (SR-IOV: First VF Offset,
- * VF Stride), so that n VFs from the first to the last of n consecutive addresses leave no address for another device.
- * In any other case the answer is no.
+ * Assigns to the card parent `i` and the parents at the addresses that follow without a gap, if these are its first
+ * VFs; else returns false. Two virtfn links prove it, so no physfn is read: the kernel numbers VFs at equal steps
+ * (SR-IOV: First VF Offset, VF Stride), so n VFs from the first to the last of n consecutive addresses leave no address
+ * for another device.
  */
 static bool take_run(struct inventory *inv, size_t i, struct inv_pgpu *pgpu, int card)
 {
@@ -127,7 +127,7 @@ static bool take_run(struct inventory *inv, size_t i, struct inv_pgpu *pgpu, int
 	return true;
 }
 
-/* Gives the card its VFs one by one. */
+/* Assigns the card its VFs one by one. */
 static void take_links(struct inventory *inv, struct inv_pgpu *pgpu, int card)
 {
 	char vf[PCI_SIZE];
@@ -140,13 +140,13 @@ static void take_links(struct inventory *inv, struct inv_pgpu *pgpu, int card)
 	}
 }
 
-/* A pGPU of which parent `i`, with the directory `dir`, is the first VF that was met. */
+/* Reads a pGPU whose first VF in the list is parent `i`, with the directory `dir`. */
 static void read_sriov(struct inventory *inv, size_t i, struct inv_pgpu *pgpu, int dir)
 {
 	autoclose int card = sys_dir(dir, "physfn");
 
 	pgpu->sriov = true;
-	/* What it offers is what its VFs offer, should the card itself be a parent, too. */
+	/* It offers what its VFs offer, even if the card itself is a parent too. */
 	pgpu->noffers = 0;
 	if (card < 0) {
 		inv_not_ready(pgpu, "it cannot be opened: %s", err_describe(errno));
@@ -157,7 +157,7 @@ static void read_sriov(struct inventory *inv, size_t i, struct inv_pgpu *pgpu, i
 		take_links(inv, pgpu, card);
 }
 
-/* Is the parent a VF? 1 and its card in `physfn`, 0, or negative where that cannot be told. */
+/* Is the parent a VF? 1, with its card in `physfn`; 0; or negative: not known. */
 static int find_physfn(char physfn[PCI_SIZE], int dir, const char *name)
 {
 	char base[PCI_SIZE], pci[PCI_SIZE];
@@ -171,7 +171,7 @@ static int find_physfn(char physfn[PCI_SIZE], int dir, const char *name)
 	return pci_parse(physfn, base) && strcmp(physfn, base) == 0 ? 1 : -EINVAL;
 }
 
-/* Finds the pGPU of parent `i`; a new one is read, and asked at once where the parent is free. */
+/* Finds the pGPU of parent `i`. Reads a new pGPU, and asks it for its offers if the parent is free. */
 static void group(struct inv_reader *reader, size_t i)
 {
 	struct inventory *inv = reader->inv;
@@ -192,7 +192,7 @@ static void group(struct inv_reader *reader, size_t i)
 		read_sriov(inv, i, pgpu, dir);
 	else if (inv->npgpus > had)
 		inv_read_card(pgpu, dir);
-	/* A VF that holds a vGPU cannot say what another one could make. */
+	/* A VF that holds a vGPU cannot say what another VF could create. */
 	if (pgpu->noffers == 0 && !(vf == 1 && parent->ndevices > 0))
 		inv_ask(reader, pgpu, &asked);
 }

@@ -40,8 +40,8 @@ static bool is_listed(const struct names *names, const char *id, const char *nam
 }
 
 /*
- * The types of one parent. On cards of one model an id says what a type is: its name is read once, from the first that
- * answers. On another model it can be another type.
+ * Adds the types of one parent. On cards of one model an ID always means the same type, so its name is read once, from
+ * the first card that answers. On another model the ID can mean another type.
  */
 static void collect(struct names *names, const char *card, int dir, bool other_model)
 {
@@ -70,13 +70,13 @@ static void collect(struct names *names, const char *card, int dir, bool other_m
 	mem_free(ids.id);
 }
 
-/* The reader comes first: it stands for the whole. */
+/* inv_bounded() copies the whole structure, so the reader must come first. */
 struct listing {
 	struct inv_reader reader;
 	struct names names;
 };
 
-/* Is one of the cards before it of the same model? */
+/* Does a card earlier in the list have the same model? */
 static bool is_model_known(const struct inventory *inv, size_t pgpu)
 {
 	for (size_t i = 0; i < pgpu; i++)
@@ -122,7 +122,7 @@ static int collect_mdev(struct names *names, const struct host *host, struct err
 	return r;
 }
 
-/* One id can be called otherwise on another model. */
+/* An ID can have different names on different models. */
 static int collect_variant(struct names *names, const struct host *host, struct err *err)
 {
 	static const struct inv_query query = { .frameworks = INV_VARIANT, .types = none };
@@ -166,7 +166,7 @@ const char *inventory_name_hint(const struct host *host, const char *word, char 
 	if (!*word || inventory_names(host, INV_ALL, &known, &n, &ignored) < 0)
 		return buf;
 	for (size_t i = 0; i < n; i++) {
-		/* An ID is in the list once for each name of it; without a name, it is its own. */
+		/* The list has an ID once per name. An ID without a name is its own name. */
 		if (!type_is_named(known[i].name, word) || strcmp(known[i].id, last) == 0 ||
 		    strcmp(known[i].id, word) == 0)
 			continue;

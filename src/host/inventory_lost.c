@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * VFs that a driver has lost: no mdev is on them, and none can be made there, though it can on others of the card. A
- * vGPU that was removed before the driver was done with it leaves one for good, one that vgpu-mgr lets go late for a
- * moment. The VF that was asked for the card's offers may be such a one: then its answer is none for the card.
+ * Lost VFs: VFs of a driver that carry no mdev and cannot create one, although other VFs of the card can. A VF is lost
+ * for good if its vGPU was removed before the driver had finished with it, and for a moment if vgpu-mgr releases it
+ * late. If the VF that is asked for the card's offers is lost, the card seems to offer nothing.
  *
- * Only where that answer was none of each type are others asked: one after the other, as long as the vGPUs on the card
- * leave capacity for another one by their number, and for no longer than a driver has time for one answer. A start
- * needs no more. Who reads all types shows them to people: then each free VF is asked.
+ * Other VFs are asked only if that VF offers no type: one after the other, as long as the vGPUs on the card leave
+ * capacity, and no longer than a driver may take for one answer. A start needs no more. A read of all types is shown to
+ * people, so it asks every free VF.
  */
 #include <errno.h>
 #include <limits.h>
@@ -17,7 +17,7 @@
 #include "base/text.h"
 #include "sys/timed_child.h"
 
-/* What one vGPU takes of a whole card; 0 where nothing tells. */
+/* The share of a card that one vGPU takes; 0 if not known. */
 static double share_of(const struct inv_type *type)
 {
 	return type && type->max_instance > 0 ? 1.0 / type->max_instance : 0;
@@ -56,7 +56,7 @@ static int open_vf(const struct inv_reader *reader, const struct inv_parent *vf)
 	return sys_dir(reader->bus, vf->name);
 }
 
-/* How many of the type the VF, whose directory `dir` is, offers now; false: it does not say. */
+/* The instances of the type that the VF with the directory `dir` offers now; false: it does not say. */
 static bool ask(struct inv_pgpu *pgpu, int dir, const char *type, long *n)
 {
 	char text[32];
@@ -67,7 +67,7 @@ static bool ask(struct inv_pgpu *pgpu, int dir, const char *type, long *n)
 	return len > 0 && text_number(text, INT_MIN, INT_MAX, n);
 }
 
-/* Takes the VF's answers for the card's offers, of the types of which `left` of the card is enough for one. */
+/* Uses the VF's answers as the card's offers, for types of which one fits into the share `left` of the card. */
 static void ask_vf(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct inv_parent *vf, double left)
 {
 	autoclose int dir = open_vf(reader, vf);
@@ -81,11 +81,11 @@ static void ask_vf(struct inv_reader *reader, struct inv_pgpu *pgpu, const struc
 	}
 }
 
-/* The first free VF has been asked already. */
+/* Asks the VFs after the first free one, which was asked already. */
 static void ask_others(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {
 	struct inv_parent **parents = pgpu->parents;
-	/* Fractions such as thirds make no whole. */
+	/* The margin allows for the rounding of shares such as thirds. */
 	double left = 1.000001 - share_in_use(reader->inv, pgpu);
 	int64_t end_ms = sys_now_ms() + BOUNDED_ANSWER_MS;
 	int vf = 0;
@@ -97,12 +97,12 @@ static void ask_others(struct inv_reader *reader, struct inv_pgpu *pgpu)
 	while (++vf < pgpu->nparents && pgpu->ready && !offers_any(pgpu) && sys_now_ms() < end_ms)
 		if (inv_is_free_vf(parents[vf]))
 			ask_vf(reader, pgpu, parents[vf], left);
-	/* `vf` is behind the one that offers any. */
+	/* `vf` is one past the VF that offers something. */
 	for (int i = 0; i < vf - 1 && offers_any(pgpu); i++)
 		parents[i]->lost = inv_is_free_vf(parents[i]);
 }
 
-/* Each free VF makes one of a type of which one of them does. */
+/* If one free VF can create a type, each free VF should; a VF that cannot is lost. */
 static void ask_all(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {
 	struct inv_parent **parents = pgpu->parents;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The inventory's parents, the vGPUs that are on them, and the order of it all. */
+/* Reads the inventory's parents and the vGPUs on them, and sorts the inventory. */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -45,7 +45,7 @@ int inv_read_parents(struct inv_reader *reader, struct err *err)
 	while ((e = sys_next(reader->list))) {
 		struct inv_parent p = { 0 };
 
-		/* The name becomes a path again: only one that is written as the kernel writes it is taken. */
+		/* The name becomes part of a path, so only the kernel's own spelling is accepted. */
 		if (!parent_parse(p.name, e->d_name) || strcmp(p.name, e->d_name) != 0)
 			continue;
 		inv_add(&inv->parents, &inv->nparents, &p, sizeof(p));
@@ -56,7 +56,7 @@ int inv_read_parents(struct inv_reader *reader, struct err *err)
 	return 0;
 }
 
-/* The last-but-one component of where the device's link points is its parent. */
+/* The parent is the last component but one of the device's link. */
 static bool device_parent(char out[PARENT_SIZE], int dir, const char *name)
 {
 	char target[PATH_MAX], *slash;
@@ -108,7 +108,7 @@ static int read_mdevs(struct inv_reader *reader, struct err *err)
 
 		if (!uuid_parse(device.vgpu.id, e->d_name) || strcmp(device.vgpu.id, e->d_name) != 0)
 			continue;
-		/* Gone since it was listed: it is not there. */
+		/* It was removed after it was listed. */
 		if (!device_parent(device.vgpu.parent, sys_list_fd(d), device.vgpu.id))
 			continue;
 		snprintf(path, sizeof(path), "%s/mdev_type", device.vgpu.id);
@@ -130,7 +130,7 @@ int64_t inventory_created_ms(const struct host *host, const struct vgpu_ref *vgp
 	struct stat st;
 
 	snprintf(path, sizeof(path), "sys/bus/mdev/devices/%s", vgpu->id);
-	/* The directory of a VF is older than the type that was set on it. */
+	/* The directory of a VF is older than the type set on it. */
 	if (vgpu->framework != FW_MDEV || fstatat(host->root, path, &st, 0) < 0)
 		return 0;
 	return sys_now_ms() - sys_age_ms(&st.st_ctim);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which step is missing for a card, or a VF, that is no parent: driver, SR-IOV, VFs, their driver, types. */
+/* Why a card or a VF is not a parent: the step that is missing (driver, SR-IOV, VFs, their driver, types). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 enum { DRIVER_SIZE = 64 };
 
-/* Of the vGPU host driver only: that for guests or bare metal has none. */
+/* Only the vGPU host driver has this module, not the drivers for guests or bare metal. */
 #define VGPU_MODULE "sys/module/nvidia_vgpu_vfio"
 
 long inv_read_count(const char *address, int card, const char *attribute)
@@ -26,7 +26,7 @@ long inv_read_count(const char *address, int card, const char *attribute)
 		       : 0;
 }
 
-/* From Ampere on (10de:2000) vGPUs are on VFs; 2180 to 21ff are Turing boards. */
+/* From Ampere (10de:2000) on, vGPUs are on VFs; 2180 to 21ff are Turing boards. */
 static bool needs_vfs(const struct inv_pgpu *card)
 {
 	long device = strtol(card->device, NULL, 16);
@@ -35,8 +35,8 @@ static bool needs_vfs(const struct inv_pgpu *card)
 }
 
 /*
- * Turing boards (10de:1e00 to 1fff) have an SR-IOV capability, but their vGPUs are on the card itself, with every
- * driver so far ("Host VGPU Mode: Non SR-IOV").
+ * Turing boards (10de:1e00 to 1fff) have an SR-IOV capability, but every driver so far creates their vGPUs on the card
+ * itself ("Host VGPU Mode: Non SR-IOV").
  */
 static bool is_turing(const char *device)
 {
@@ -48,7 +48,6 @@ static bool is_there(const struct host *host, const char *path)
 	return sys_exists(host->root, path);
 }
 
-/* Its name; "" for none. */
 static const char *read_driver(char driver[DRIVER_SIZE], int dir, const char *link)
 {
 	if (sys_link(dir, link, driver, DRIVER_SIZE) < 0)
@@ -74,7 +73,7 @@ static void explain_driver(struct inv_pgpu *card, const char *driver)
 		inv_not_ready(card, "its driver, %s, has registered no mdev types for it", driver);
 }
 
-/* The driver is bound, and has registered nothing. */
+/* The driver is bound, but has registered no types. */
 static void explain_no_types(struct inv_pgpu *card, const struct host *host)
 {
 	if (!is_there(host, VGPU_MODULE))
@@ -87,7 +86,7 @@ static void explain_no_types(struct inv_pgpu *card, const struct host *host)
 			"no vGPU types registered yet; nvidia-vgpud has not finished or has failed (see its journal)");
 }
 
-/* The VFs that the driver of the card has not: false if it has any. */
+/* Explains VFs that are not bound to the nvidia driver; false if any VF is, or there is no VF. */
 static bool explain_vf_drivers(struct inv_pgpu *card, int dir)
 {
 	char path[32], driver[DRIVER_SIZE], other[DRIVER_SIZE] = "";
@@ -115,7 +114,7 @@ static bool explain_vf_drivers(struct inv_pgpu *card, int dir)
 	return true;
 }
 
-/* A card of NVIDIA's, with NVIDIA's driver. */
+/* Explains an NVIDIA card with NVIDIA's driver. */
 static void explain_nvidia(struct inv_pgpu *card, const struct host *host, int dir)
 {
 	bool has_sriov = sys_exists(dir, "sriov_totalvfs"), can_have;
@@ -180,7 +179,7 @@ bool inv_explain_gpu(struct inv_pgpu *card, const struct host *host, int dir)
 	}
 	if (!amd && strcmp(card->vendor, "8086") != 0)
 		return false;
-	/* A GPU of AMD's without SR-IOV can have no vGPUs; of an accelerator something has turned it off. */
+	/* An AMD GPU without SR-IOV cannot have vGPUs; on an accelerator SR-IOV was turned off. */
 	if (amd && !has_sriov && (sys_read(dir, "class", class, sizeof(class)) <= 0 || strncmp(class, "0x12", 4) != 0))
 		return false;
 	if (!*read_driver(driver, dir, "driver") || (!amd && !has_sriov)) {

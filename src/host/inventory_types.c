@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The inventory's types: what each is, and what each pGPU offers of it now. */
+/* Reads the types, and what each pGPU offers now. */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -14,7 +14,6 @@
 #include "sys/timed_child.h"
 #include "host/typelist.h"
 
-/* "1920x1200", and nothing else. */
 static bool is_resolution(const char *s)
 {
 	size_t w = strspn(s, "0123456789"), h;
@@ -25,7 +24,7 @@ static bool is_resolution(const char *s)
 	return h > 0 && s[w + 1 + h] == '\0';
 }
 
-/* "1024M": NVIDIA gives the framebuffer always so. */
+/* "1024M": NVIDIA always writes the framebuffer this way. */
 static int parse_mib(char *s)
 {
 	size_t n = strspn(s, "0123456789");
@@ -46,8 +45,8 @@ static int parse_count(const char *s)
 
 /*
  * NVIDIA: num_heads=4, frl_config=60, framebuffer=1024M, max_resolution=5120x2880, max_instance=16. GVT-g: lines such
- * as "resolution: 1920x1200"; its low_gm_size and high_gm_size are apertures, no framebuffer. Others write prose, or
- * nothing.
+ * as "resolution: 1920x1200"; its low_gm_size and high_gm_size are apertures, not framebuffer. Other drivers write
+ * prose or nothing.
  */
 void inv_parse_description(struct inv_type *type, char *text)
 {
@@ -137,7 +136,7 @@ void inv_offer_type(struct inv_pgpu *pgpu, const struct inv_type *type, int avai
 	inv_append(&pgpu->offers, &pgpu->noffers, &offer, sizeof(offer));
 }
 
-/* What `id` is on cards of this model; read where it is new, from the parent whose directory `dir` is. */
+/* The type `id` on this model; a new type is read from the parent with the directory `dir`. */
 static const struct inv_type *type_at(struct inventory *inv, const struct inv_pgpu *pgpu, int dir, const char *id)
 {
 	const struct inv_type *known = inventory_type_on(inv, pgpu, id);
@@ -160,7 +159,7 @@ static const struct inv_type *type_at(struct inventory *inv, const struct inv_pg
 	return inv_add_type(inv, pgpu, &type);
 }
 
-/* Adds what the pGPU offers of one type, if it does. */
+/* Adds the pGPU's offer of one type, if it offers that type. */
 static void add_offer(struct inventory *inv, struct inv_pgpu *pgpu, const struct inv_asked *asked, const char *id)
 {
 	char text[32];
@@ -183,7 +182,7 @@ static void add_offer(struct inventory *inv, struct inv_pgpu *pgpu, const struct
 	} else if (!has_type(asked->dir, id)) {
 		return;
 	}
-	/* Drivers without a check of their own let it go below zero (mtty before 6.1). */
+	/* Drivers without their own check let the number fall below zero (mtty before 6.1). */
 	inv_offer_type(pgpu, type_at(inv, pgpu, asked->dir, id), n > 0 ? (int)n : 0);
 }
 
@@ -200,7 +199,7 @@ void inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct inv_
 		if (type_parse(id, reader->types[i]))
 			add_offer(reader->inv, pgpu, asked, id);
 	}
-	/* What cannot be listed is not offered; inv_ask_rest() looks for the reason. */
+	/* Types that cannot be listed are not offered; inv_ask_rest() looks for the reason. */
 	if (!reader->types && inv_list_types(&ids, asked->dir, &err) == 0)
 		for (size_t i = 0; i < ids.n; i++)
 			add_offer(reader->inv, pgpu, asked, ids.id[i]);
@@ -212,7 +211,7 @@ bool inv_is_free_vf(const struct inv_parent *parent)
 	return parent->ndevices == 0 && strcmp(parent->name, parent->card->address) != 0;
 }
 
-/* The parent that is asked: a free VF, else any; the pGPU itself where it has no VFs. */
+/* Chooses the parent to ask: a free VF, else the first parent; the pGPU itself if it has no VFs. */
 static struct inv_asked choose(const struct inv_pgpu *pgpu)
 {
 	for (int i = 0; i < pgpu->nparents && pgpu->sriov; i++)
@@ -221,7 +220,7 @@ static struct inv_asked choose(const struct inv_pgpu *pgpu)
 	return (struct inv_asked){ .name = pgpu->parents[0]->name, .is_free = !pgpu->sriov };
 }
 
-/* A registered parent without types: its driver is still at it, or has gone wrong. */
+/* A registered parent without types: its driver is still starting or has failed. */
 static void explain_no_types(struct inv_pgpu *pgpu, int dir)
 {
 	struct err err;
@@ -238,8 +237,8 @@ static void explain_no_types(struct inv_pgpu *pgpu, int dir)
 }
 
 /*
- * Adds the types of the vGPUs that the pGPU carries, whether they were asked for or not: their size decides what else
- * fits. Without `asked`, says whether there are any.
+ * Adds the types of the vGPUs on the pGPU, even if nobody asked for them: their size decides what else fits. Without
+ * `asked`, only returns whether any such type is missing.
  */
 static bool add_carried(struct inventory *inv, struct inv_pgpu *pgpu, const struct inv_asked *asked)
 {

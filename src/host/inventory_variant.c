@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Cards of NVIDIA's variant driver: their VFs, the types that these have now, and what each card offers.
+ * Cards of NVIDIA's variant driver: their VFs, the types that are set on them, and what each card offers.
  *
- * Of a VF that has a type the list of types is not to be trusted (it is not settled whether it is empty): a free one is
- * asked. What the list no longer shows, because the card is in use, is known from memory.
+ * Only a free VF is asked for its list of types: it is not certain what a VF with a type lists. While the card is in
+ * use, its list omits types, which are known from records.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -22,7 +22,7 @@
 
 enum { TIME_SLICED_MAX = 32 };
 
-/* One VF: a parent, and a device where it has a type. */
+/* Reads one VF: a parent, and also a device if it has a type. */
 static void read_vf(struct inventory *inv, struct inv_pgpu *pgpu, int card, size_t n, const char *vf)
 {
 	struct inv_parent parent = { .card = pgpu };
@@ -33,7 +33,7 @@ static void read_vf(struct inventory *inv, struct inv_pgpu *pgpu, int card, size
 
 	snprintf(path, sizeof(path), "virtfn%zu/nvidia/current_vgpu_type", n);
 	len = timed_child_read(pgpu->address, card, path, text, sizeof(text));
-	/* Bound to another driver: an ordinary VF, that somebody has given to a guest whole. */
+	/* It is bound to another driver: an ordinary VF, which somebody has assigned to a guest as a whole. */
 	if (len == -ENOENT)
 		return;
 	if (len == -ETIMEDOUT)
@@ -53,24 +53,23 @@ static void read_vf(struct inventory *inv, struct inv_pgpu *pgpu, int card, size
 	text_copy(device.vgpu.id, sizeof(device.vgpu.id), vf);
 	text_copy(device.vgpu.parent, sizeof(device.vgpu.parent), vf);
 	snprintf(device.vgpu.type, sizeof(device.vgpu.type), "nvidia-%ld", number);
-	/* No entry of its own appears and goes: the type is what tells one vGPU from the next. */
+	/* A VF has no directory entry of its own that comes and goes; only the type distinguishes its vGPUs. */
 	device.node = (uint64_t)number;
 	inv_append(&inv->devices, &inv->ndevices, &device, sizeof(device));
 }
 
-/* A device of the driver. A VF is looked at with its card, and then not once more by its own name. */
+/* A device of the driver. `seen`: a VF that was read with its card and needs no look of its own. */
 struct name {
 	char pci[PCI_SIZE];
 	bool seen;
 };
 
-/* All of them, sorted. */
 struct names {
 	struct name *list;
 	size_t n;
 };
 
-/* The address is the first member. */
+/* The address is the first member of struct name. */
 static int by_name(const void *a, const void *b)
 {
 	return strcmp(a, b);
@@ -100,7 +99,7 @@ static void pass_over(struct names *names, const char *vf)
 		name->seen = true;
 }
 
-/* A card with VFs, where those are of this framework; its VFs are passed over in the list in any case. */
+/* Reads a card if its VFs are of this framework; marks its VFs as seen in any case. */
 static void read_card(struct inv_reader *reader, struct names *names, const char *address, int card)
 {
 	struct inventory *inv = reader->inv;
@@ -121,7 +120,6 @@ static void read_card(struct inv_reader *reader, struct names *names, const char
 		inv_read_card(pgpu, card);
 }
 
-/* All cards that the driver has. */
 static int read_driver(struct inv_reader *reader, struct err *err)
 {
 	struct names names = { 0 };
@@ -160,7 +158,7 @@ int inv_read_variant(struct inv_reader *reader, struct err *err)
 	return r;
 }
 
-/* Adds what a number is on cards of this model; a name that is known better now takes the place of the old. */
+/* Adds the type with this number on cards of this model; a new name replaces the old one. */
 static void add_type(struct inventory *inv, const struct inv_pgpu *pgpu, int number, const char *name)
 {
 	struct inv_type fresh = { .api = "vfio-pci", .heads = UNKNOWN, .max_instance = UNKNOWN }, *type;
@@ -175,7 +173,7 @@ static void add_type(struct inventory *inv, const struct inv_pgpu *pgpu, int num
 	type->framebuffer_mib = typelist_framebuffer(type->name, &type->slices);
 }
 
-/* What a card's free VF lists now; nothing where none is free. */
+/* Reads the types that a free VF of the card lists now; none if no VF is free. */
 static void read_list(struct inv_reader *reader, struct inv_pgpu *pgpu, struct typelist *list)
 {
 	const struct inv_parent *vf = NULL;
@@ -206,7 +204,7 @@ static bool carries(const struct inv_pgpu *pgpu)
 	return false;
 }
 
-/* In MIG mode an empty card lists what its GPU instances can carry, and no other type. */
+/* In MIG mode an empty card lists only the types of its GPU instances. */
 static bool is_time_sliced(const struct typelist *list)
 {
 	int slices;
@@ -217,7 +215,7 @@ static bool is_time_sliced(const struct typelist *list)
 	return false;
 }
 
-/* Are there types of two framebuffer sizes? A card that carries a vGPU lists those of its size only. */
+/* Are there types of two framebuffer sizes? A card that carries a vGPU lists types of one size only. */
 static bool has_sizes(const struct typelist *list)
 {
 	int size = 0, mib, slices;
@@ -234,8 +232,8 @@ static bool has_sizes(const struct typelist *list)
 }
 
 /*
- * Does an empty card of this model list all that the driver has? MIG-backed types apart: it is not in that mode. With
- * `surely` a list does not count that can be of a card that was taken after the look at its VFs.
+ * Does an empty card of this model list all types of the driver, apart from MIG-backed ones? With `surely`, ignores a
+ * list that may come from a card that received a vGPU after its VFs were read.
  */
 static bool is_seen_whole(const struct inventory *inv, const struct inv_pgpu *pgpu, const struct typelist *lists,
 			  bool surely)
@@ -247,7 +245,10 @@ static bool is_seen_whole(const struct inventory *inv, const struct inv_pgpu *pg
 	return false;
 }
 
-/* What is remembered of the model; of what an empty card lists anew, only what that cannot show. */
+/*
+ * Adds the recorded types of the model. If an empty card lists all its types, only MIG-backed ones are added, which
+ * that card cannot list.
+ */
 static void recall(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct typelist *memory, bool seen_whole)
 {
 	int slices;
@@ -259,7 +260,7 @@ static void recall(struct inv_reader *reader, struct inv_pgpu *pgpu, const struc
 	}
 }
 
-/* All that is known of the types of a model: what is remembered, what its cards list, what they carry. */
+/* Adds all known types of a model: those recorded, those its cards list, and those of existing vGPUs. */
 static void add_types(struct inv_reader *reader, struct inv_pgpu *pgpu, struct typelist *lists)
 {
 	struct inventory *inv = reader->inv;
@@ -297,7 +298,7 @@ static void add_types(struct inv_reader *reader, struct inv_pgpu *pgpu, struct t
 	}
 }
 
-/* What the caller says that a card makes is believed until the card has been seen empty. */
+/* Until the card has been seen empty, the types that the caller names for it are assumed to exist. */
 static void suppose_types(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {
 	const struct inv_query *query = reader->query;
@@ -313,7 +314,7 @@ static void suppose_types(struct inv_reader *reader, struct inv_pgpu *pgpu)
 	}
 }
 
-/* A type that the card is to serve, and that only another version of the driver had. */
+/* Finds a type that the card is configured to serve and that only another driver version had. */
 static void find_gone(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {
 	const struct inv_query *query = reader->query;
@@ -333,9 +334,9 @@ static void find_gone(struct inv_reader *reader, struct inv_pgpu *pgpu)
 }
 
 /*
- * The largest type takes a whole card; so a type fits as often as its framebuffer is in that, but no card takes more
- * than 32 that share it in time (seen: an L40S of 48 GiB and 48 VFs for types of 1 GiB, a RTX PRO 6000 of 96 GiB for
- * those of 2 GiB). Drivers may allow fewer: what the card lists decides.
+ * The largest type takes a whole card, so a type fits as often as its framebuffer does, but at most 32 time-sliced
+ * vGPUs (seen on an L40S with 48 GiB, 48 VFs and 1 GiB types, and on an RTX PRO 6000 with 96 GiB and 2 GiB types). A
+ * driver may allow fewer: the card's list decides.
  */
 static int fitting(int n, int slices)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Plain SR-IOV VFs: the cards that somebody has a name for. Nothing is made of these VFs, so there are no types. */
+/* Cards whose plain SR-IOV VFs the caller has a name for. Such VFs are used as they are, so they have no types. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -13,8 +13,8 @@
 #include "sys/sys.h"
 
 /*
- * Does the driver of this device ("" none) keep guests from its group? Not that of a bridge, not pci-stub, and no
- * driver of VFIO (kernel 6.1 and later show vfio-dev), such as NVIDIA's for its VFs.
+ * Does the driver of this device ("": none) prevent guests from using its group? Bridge drivers, pci-stub and VFIO
+ * drivers do not; NVIDIA's driver for its VFs is a VFIO driver (kernel 6.1 and later show vfio-dev).
  */
 static bool keeps_group(int device, char driver[24])
 {
@@ -27,7 +27,7 @@ static bool keeps_group(int device, char driver[24])
 	       !(sys_read(device, "class", class, sizeof(class)) > 0 && strncmp(class, "0x06", 4) == 0);
 }
 
-/* The IOMMU group of a VF, whose directory `vf` is. Sources: kernel drivers/vfio/group.c, vfio_dev_viable. */
+/* Reads the IOMMU group of the VF with the directory `vf`. Sources: kernel drivers/vfio/group.c, vfio_dev_viable. */
 static void read_group(struct inv_parent *parent, int vf, const char *card)
 {
 	autoclosedir DIR *devices = sys_list(vf, "iommu_group/devices");
@@ -50,7 +50,7 @@ static void read_group(struct inv_parent *parent, int vf, const char *card)
 	}
 }
 
-/* The VFs of a card, behind all parents that there are. Has any of them an IOMMU group? */
+/* Appends the VFs of a card to the parents. Does any of them have an IOMMU group? */
 static bool read_vfs(struct inventory *inv, struct inv_pgpu *pgpu, int card)
 {
 	char vf[PCI_SIZE], path[32];
@@ -72,7 +72,7 @@ static bool read_vfs(struct inventory *inv, struct inv_pgpu *pgpu, int card)
 	return grouped;
 }
 
-/* Gives the card one of the things that it offers: VFs under a name. */
+/* Adds an offer: the card's VFs under this name. */
 static void offer_name(struct inventory *inv, struct inv_pgpu *card, const char *name)
 {
 	struct inv_type type = {
@@ -85,7 +85,7 @@ static void offer_name(struct inventory *inv, struct inv_pgpu *card, const char 
 	inv_offer_type(card, known ? known : inv_add_type(inv, card, &type), 1);
 }
 
-/* Was the address another device when it was first used? */
+/* Did the address belong to another device at first use? */
 static bool is_moved(struct inv_pgpu *card, const struct host *host, const char *address)
 {
 	if (!card_record_read(card->moved_was, host, address) || !card_record_now(card->moved_is, host, address) ||
@@ -94,7 +94,7 @@ static bool is_moved(struct inv_pgpu *card, const struct host *host, const char 
 	return text_copy(card->moved, sizeof(card->moved), address);
 }
 
-/* Looks at what is remembered of the card's address and those of its VFs: mostly nothing, or one of them. */
+/* Compares the devices at the addresses of the card and its VFs with their records; most have none. */
 static void compare_records(struct inv_pgpu *card, const struct inv_reader *reader)
 {
 	autoclosedir DIR *dir = sys_list(reader->host->root, CARD_RECORDS);
@@ -110,7 +110,7 @@ static void compare_records(struct inv_pgpu *card, const struct inv_reader *read
 	}
 }
 
-/* `before`: how many parents there are that are sorted by name. */
+/* `before`: the number of parents that are already sorted by name. */
 static void read_card(struct inv_reader *reader, const char *address, int dir, size_t before)
 {
 	struct inventory *inv = reader->inv;
@@ -124,10 +124,10 @@ static void read_card(struct inv_reader *reader, const char *address, int dir, s
 	text_copy(card->address, sizeof(card->address), address);
 	inv_read_card(card, dir);
 	grouped = read_vfs(inv, card, dir);
-	/* For the time being: see inv_order(). */
+	/* Only until inv_order() sets them. */
 	card->parents = inv->parents + had;
 	card->nparents = (int)(inv->nparents - had);
-	/* VFs that are mdev parents are given out as such. */
+	/* VFs that are mdev parents are offered as mdevs. */
 	if (card->nparents && !inv_find_parent(inv->parents, before, card->parents[0]->name))
 		name = query->vf_name(query->arg, card, 0);
 	if (!name) {
@@ -147,7 +147,6 @@ static void read_card(struct inv_reader *reader, const char *address, int dir, s
 	card->nparents = 0;
 }
 
-/* All cards that have VFs. */
 static int read_all(struct inv_reader *reader, size_t before, struct err *err)
 {
 	const struct dirent *e;
@@ -159,7 +158,7 @@ static int read_all(struct inv_reader *reader, size_t before, struct err *err)
 
 		if (!pci_parse(pci, e->d_name) || strcmp(pci, e->d_name) != 0)
 			continue;
-		/* Most devices have no VFs, and end here. */
+		/* Most devices have no VFs. */
 		snprintf(path, sizeof(path), "%s/virtfn0", pci);
 		if (sys_link(sys_list_fd(d), path, vf, sizeof(vf)) < 0 || inventory_pgpu(reader->inv, pci))
 			continue;

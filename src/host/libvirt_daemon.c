@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "sys/sys.h"
 
-/* Does root run it under one of the daemon's names? */
+/* Does the process run as root under one of the daemon's names? */
 static bool is_daemon(pid_t pid, char comm[LIBVIRT_COMM_SIZE])
 {
 	char path[32];

@@ -2,9 +2,9 @@
 /*
  * The daemon that runs QEMU's domains, and its root directory.
  *
- * With Kolla or OpenStack-Helm libvirt runs in a container, which shares /run, /sys, /dev and the host's processes, and
- * has an /etc of its own. Its domains, hooks and mdevctl definitions are then not where the host's would be, and what
- * no file of the host names is not unused.
+ * Kolla and OpenStack-Helm run libvirt in a container, which shares /run, /sys, /dev and the host's processes, but has
+ * its own /etc. Domains, hooks and mdevctl definitions are then in the container, so a device that no file of the host
+ * names may still be in use.
  */
 #pragma once
 
@@ -15,14 +15,15 @@
 enum { LIBVIRT_COMM_SIZE = 16 };
 
 /*
- * Its process, and name: libvirtd or virtqemud. 0: none runs, negative: not known. A file that is left over can name
- * another process: one counts only if root runs it under that name.
+ * The daemon's process, and its name (libvirtd or virtqemud) in `comm`. A stale pid file can name another process, so a
+ * process counts only if root runs it under one of these names.
+ * Returns the pid; 0: no daemon runs; negative: not known.
  */
 pid_t libvirt_daemon(const struct host *host, char comm[LIBVIRT_COMM_SIZE]);
 
 /*
- * Sets host->libvirt to the root directory of the daemon that runs now; to the host's where none runs, or only root may
- * look. For programs that are not the daemon's own children: the hook has its root, and AppArmor does not let it look.
- * A host below --root has no daemon.
+ * Sets host->libvirt to the root directory of the running daemon, or to the host's if none runs or permission is
+ * denied. Not for children of the daemon: the hook has the daemon's root already, and AppArmor forbids the look. A host
+ * below --root has no daemon.
  */
 void libvirt_daemon_follow(struct host *host);

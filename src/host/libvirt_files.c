@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What libvirt and mdevctl keep in files. */
+/* Reads what libvirt keeps in files. */
 #include "host/libvirt_files.h"
 
 #include <dirent.h>
@@ -18,7 +18,7 @@
 #include "sys/timed_child.h"
 
 enum {
-	IN_MEMORY_MAX = 1 << 20, /* of one file; a larger one is searched where it lies */
+	IN_MEMORY_MAX = 1 << 20, /* of one file; a larger file is searched on disk */
 	PIECE_SIZE = 64 << 10,
 	NEEDLE_SIZE = 96,
 	UNREAD_SIZE = 256,
@@ -28,8 +28,8 @@ enum {
 #define RUNNING "run/libvirt/qemu"
 
 struct document {
-	char *name; /* the file's, without .xml */
-	char *text; /* NUL-terminated; a file with a NUL byte in it is searched to its end, too; NULL: a large file */
+	char *name; /* of the file, without .xml */
+	char *text; /* NUL-terminated, and may contain NUL bytes; NULL: a large file */
 	size_t len;
 	int fd;    /* of a large file; else -1 */
 	bool runs; /* a status file of a running domain */
@@ -38,11 +38,11 @@ struct document {
 struct libvirt_files {
 	struct document *documents;
 	size_t n;
-	/* The first file that could not be read, and why: of all, and of the status files; "" none. */
+	/* The first unreadable file and the reason: [0] of all files, [1] of status files; "": none. */
 	char unread[2][UNREAD_SIZE];
 };
 
-/* "vm1" of "vm1.xml"; NULL where it is no such file. The caller frees it. */
+/* "vm1" for "vm1.xml"; NULL: not a domain's file. The caller frees it. */
 static char *domain_name(const char *file)
 {
 	size_t n = strlen(file);
@@ -53,8 +53,8 @@ static char *domain_name(const char *file)
 }
 
 /*
- * Opens a regular file; -ENOENT also where it is something else, which libvirt does not read either. A link is
- * followed, as libvirt does: definitions can lie on a storage that hosts share.
+ * Opens a regular file; -ENOENT also for anything else, which libvirt does not read either. Follows links, as libvirt
+ * does: hosts can share definitions on common storage.
  */
 static int open_regular(int dir, const char *name)
 {
@@ -79,7 +79,7 @@ int libvirt_files_answers(int dir, const char *name)
 	return r == -ENOENT ? 0 : (int)r;
 }
 
-/* Reads one file of a directory; those that are no domain's are passed over. */
+/* Reads one file of a directory, and skips files that are not a domain's. */
 static int read_document(struct libvirt_files *disk, int dir, const char *file, bool runs)
 {
 	autofree char *name = domain_name(file);
@@ -104,7 +104,7 @@ static int read_document(struct libvirt_files *disk, int dir, const char *file, 
 	return 0;
 }
 
-/* One file that cannot be read costs no other its answer. */
+/* Records an unreadable file; the other files are still read. */
 static void note_unread(struct libvirt_files *disk, const struct host *host, const char *path, const char *file,
 			bool runs, int code)
 {
@@ -121,7 +121,7 @@ static int read_directory(struct libvirt_files *disk, const struct host *host, c
 	autoclosedir DIR *d = NULL;
 	int r = host_list(&d, host, path, err);
 
-	/* A host without it may have libvirt in a container, which does not run now: its domains cannot be seen. */
+	/* Without this directory, libvirt may be in a stopped container, whose domains cannot be seen. */
 	if (r == 0 && !d && !runs && !*host->name)
 		note_unread(disk, host, "etc/libvirt", "qemu", runs, ENOENT);
 	if (!d)
@@ -168,8 +168,7 @@ void libvirt_files_free(struct libvirt_files *disk)
 	free(disk);
 }
 
-/* Do these bytes, which a NUL follows, hold the text, in whatever case? One NUL byte does not hide what is behind it.
- */
+/* Do these NUL-terminated bytes contain the text, ignoring case? The search continues after each NUL byte. */
 static bool bytes_hold(const char *s, size_t len, const char *needle)
 {
 	const char *end = s + len;
@@ -180,7 +179,7 @@ static bool bytes_hold(const char *s, size_t len, const char *needle)
 	return false;
 }
 
-/* The same of a large file, piece by piece; one that cannot be read any more may hold it. */
+/* The same for a large file, piece by piece; true if it can no longer be read. */
 static bool file_holds(int fd, const char *needle)
 {
 	size_t keep = 0, overlap = strlen(needle) - 1;
@@ -215,7 +214,7 @@ const char *libvirt_files_names(const struct libvirt_files *disk, const char *id
 	if (uuid_parse(uuid, id))
 		text_copy(needle, sizeof(needle), uuid);
 	else if (pci_parse(pci, id) && sscanf(pci, "%x:%x:%x.%x", &domain, &bus, &slot, &function) == 4)
-		/* The host's address of a hostdev; the guest's has type='pci' before the domain. */
+		/* A hostdev's host address; the guest's address has type='pci' before the domain. */
 		snprintf(needle, sizeof(needle), "<address domain='0x%04x' bus='0x%02x' slot='0x%02x' function='0x%x'",
 			 domain, bus, slot, function);
 	else
@@ -234,7 +233,7 @@ bool libvirt_files_mention(const struct libvirt_files *disk, const char *text)
 	return false;
 }
 
-/* libvirt.so.0 is a link to libvirt.so.0.9007.0 where libvirt is 9.7.0: its libtool version is its own. */
+/* libvirt 9.7.0 has the link libvirt.so.0 -> libvirt.so.0.9007.0: the libtool version encodes the one of libvirt. */
 int libvirt_files_libvirt(const struct host *host)
 {
 	static const char *const directories[] = { "usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib/aarch64-linux-gnu",
@@ -257,7 +256,7 @@ int libvirt_files_libvirt(const struct host *host)
 	return 0;
 }
 
-/* Is there a file, or a status file, of the domain with this UUID? */
+/* Does the domain with this UUID have a file (`running`: a status file)? */
 static bool has_uuid(const struct libvirt_files *disk, const char *domain_uuid, bool running)
 {
 	char uuid[UUID_SIZE], needle[NEEDLE_SIZE];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which processes are QEMUs of libvirt's, by what only root can write. */
+/* Which processes are QEMUs of libvirt, judged only by what root alone can write. */
 #include "host/libvirt_qemu.h"
 
 #include <dirent.h>
@@ -14,9 +14,9 @@
 #include "sys/sys.h"
 
 /*
- * Is the path of a control group that of a machine of QEMU's? With systemd .../machine-qemu\x2d1\x2dvm1.scope below
- * slices, else .../qemu-1-vm1.libvirt-qemu below machine or partitions. A user's slice, and what stands below any
- * other group, is not root's alone.
+ * Is this control group that of a QEMU machine? With systemd it is .../machine-qemu\x2d1\x2dvm1.scope below slices,
+ * else .../qemu-1-vm1.libvirt-qemu below machine or partitions. Users can create groups in a user slice and below other
+ * groups, so these do not count.
  */
 static bool is_machine(char *path)
 {
@@ -53,7 +53,7 @@ bool libvirt_qemu_group(int proc, const char *pid)
 	return false;
 }
 
-/* The process in NAME.pid; 0: it is no such file. */
+/* The pid in NAME.pid; 0: not a pid file. */
 static pid_t read_pid(DIR *d, const char *file)
 {
 	const char *dot = strrchr(file, '.');

@@ -20,7 +20,7 @@
 
 enum { DEFINITION_MAX = 64 << 10, PATH_SIZE = PARENT_SIZE + UUID_SIZE + 16 };
 
-/* The text of a definition. 1, 0 where there is none, negative. */
+/* Reads the text of a definition. 1: read; 0: there is none; negative: error. */
 static int read_text(char **text, size_t *len, struct stat *st, const struct host *host, int dir, const char *path,
 		     struct err *err)
 {
@@ -33,7 +33,7 @@ static int read_text(char **text, size_t *len, struct stat *st, const struct hos
 	return r < 0 ? err_sys(err, -r, "mdevctl's definition %s/" DEFINITIONS "/%s", host->name, path) : 1;
 }
 
-/* Reads one definition. 1, 0 where there is none, negative. */
+/* Reads one definition. 1: read; 0: there is none; negative: error. */
 static int read_one(struct definition *out, const struct host *host, int dir, const char *parent, const char *uuid,
 		    struct err *err)
 {
@@ -63,7 +63,7 @@ static int read_one(struct definition *out, const struct host *host, int dir, co
 	return 1;
 }
 
-/* One that starts by itself goes first, then the lower address, so that the answer is the same each time. */
+/* Definitions that start at boot come first, then the lower parent address, so that the choice is always the same. */
 static bool goes_before(const struct definition *a, const struct definition *b)
 {
 	return a->starts != b->starts ? a->starts : strcmp(a->parent, b->parent) < 0;
@@ -101,7 +101,7 @@ int mdevctl_definition(struct definition *out, const struct host *host, const ch
 	return found;
 }
 
-/* A file below the device's directory, however deep. */
+/* Is it a path below the device's directory, at any depth? */
 static bool is_below(const char *name)
 {
 	for (const char *s = name; s; s = strchr(s, '/') ? strchr(s, '/') + 1 : NULL)
@@ -165,7 +165,7 @@ static int by_place(const void *a, const void *b)
 	return r ? r : strcmp(x->uuid, y->uuid);
 }
 
-/* Adds the definitions of one parent's directory; one that is none keeps no other from the list. */
+/* Adds the definitions of one parent's directory; an invalid one does not keep the others from the list. */
 static int read_parent(struct definition **list, size_t *n, const struct host *host, int dir, const char *parent,
 		       struct err *err)
 {

@@ -10,45 +10,44 @@
 #include "base/ident.h"
 #include "sys/sys.h"
 
-/* A definition of mdevctl: etc/mdevctl.d/PARENT/UUID. */
 struct definition {
 	char uuid[UUID_SIZE];
 	char parent[PARENT_SIZE];
 	char type[TYPE_SIZE];
 	bool starts;        /* "start": "auto" */
-	int64_t created_ms; /* when it was last written, CLOCK_MONOTONIC */
+	int64_t created_ms; /* when it was last written, CLOCK_MONOTONIC ms */
 };
 
 /*
- * The definition of a UUID. 1 found, 0 none, negative: it cannot be read or is no valid JSON (says which file). Where
- * two parents define it, one that starts by itself goes first.
+ * The definition of a UUID. If several parents define it, one that starts at boot is preferred.
+ * Returns 1: found; 0: none; negative: unreadable or not valid JSON (the error names the file).
  */
 int mdevctl_definition(struct definition *out, const struct host *host, const char *uuid, struct err *err);
 
-/* An attribute of a definition: a file below the device's directory in sysfs, and what to write to it. */
+/* An attribute of a definition: a file below the device's directory in sysfs, and the value to write to it. */
 struct mdev_attr {
 	char name[64];
 	char value[1024];
 };
 
 /*
- * The attributes of a definition, in its order; the caller frees the list. -EINVAL: one is no pair of a file below the
- * device's directory and a text.
+ * The attributes of a definition, in its order; the caller frees the list. -EINVAL: an attribute is not a text for a
+ * file below the device's directory.
  */
 int mdevctl_attrs(struct mdev_attr **out, size_t *n, const struct host *host, const struct definition *of,
 		  struct err *err);
 
-/* Is there a definition of a UUID? Also where that cannot be told: then nothing of it is removed. */
+/* Does the UUID have a definition? Also true if that is not known: then nothing of it is removed. */
 bool mdevctl_defines(const struct host *host, const char *uuid);
 
 /*
- * All definitions there are, sorted by parent and UUID; the caller frees the list. One that cannot be read or is no
- * valid JSON is an error, as it is where its UUID is asked for: the first is told, and the list has all others.
+ * All definitions, sorted by parent and UUID; the caller frees the list. If any is unreadable or not valid JSON, the
+ * first such error is returned, and the list has all others.
  */
 int mdevctl_definitions(struct definition **out, size_t *n, const struct host *host, struct err *err);
 
 /*
- * Removes the definitions of a UUID, as `mdevctl undefine -u` would, whatever is in them: of this parent `only`, NULL
- * of all. None is no error.
+ * Removes the definitions of a UUID, even invalid ones, as `mdevctl undefine -u` does: of the parent `only`, or of all
+ * parents (NULL). No definition is no error.
  */
 int mdevctl_undefine(const struct host *host, const char *uuid, const char *only, struct err *err);

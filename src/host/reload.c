@@ -11,7 +11,7 @@
 
 enum { WAIT_MS = 3000 };
 
-/* The bus itself may not answer; sd-bus would wait for it for longer than a caller can say. */
+/* The bus itself may not answer, and sd-bus would wait longer than a caller can set. */
 static int wait_ready(sd_bus *bus, int64_t end)
 {
 	int r;
@@ -31,9 +31,8 @@ static int wait_ready(sd_bus *bus, int64_t end)
 }
 
 /*
- * A running service changes its state when it is started and when a reload begins and ends. The times of the command
- * that reloads it would be more exact, but are forgotten when systemd reads its units anew: after each package that
- * brings one.
+ * A service changes its state when it starts and when a reload begins and ends. The times of its reload command would
+ * be more exact, but systemd forgets them at every daemon-reload, thus after each package with a unit.
  */
 static int ask(sd_bus *bus, const char *unit, int64_t end, uint64_t *wall_us)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * When systemd last started or reloaded a service: neither leaves a trace in any file, so systemd is asked on D-Bus.
- * For the operator's command alone: the hook is not linked with libsystemd.
+ * When systemd last started or reloaded a service. No file records it, so systemd is asked over D-Bus. Only for
+ * operator commands: the hook is not linked with libsystemd.
  */
 #pragma once
 
@@ -11,6 +11,6 @@
 
 /*
  * Asks for the last start or reload of a running unit such as libvirtd.service. *wall_us: microseconds of
- * CLOCK_REALTIME, 0 if systemd knows of neither. Waits three seconds at most. Fails if systemd cannot be asked.
+ * CLOCK_REALTIME; 0 if systemd knows of neither. Waits three seconds at most. Fails if systemd cannot be asked.
  */
 int reload_ask(const char *unit, int64_t *wall_us, struct err *err);

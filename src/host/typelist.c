@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The types of NVIDIA's variant driver: lists, names, and what is remembered of a model. */
+/* The types of NVIDIA's variant driver: lists, names, and records per model. */
 #include "host/typelist.h"
 
 #include <ctype.h>
@@ -46,7 +46,7 @@ void typelist_add(struct typelist *list, int number, const char *name)
 		mem_add(&list->items, &list->n, sizeof(*list->items));
 	list->items[i].number = number;
 	text_cut(list->items[i].name, sizeof(list->items[i].name), name);
-	/* One that is cut may end with a blank, which would be gone when it is read again. */
+	/* A name that was cut may end with a blank, which a later read would strip. */
 	text_strip(list->items[i].name);
 }
 
@@ -73,7 +73,7 @@ void typelist_free(struct typelist *list)
 	*list = (struct typelist){ 0 };
 }
 
-/* The number that ends before s[n], alone between that and a '-'; -1 where there is none. */
+/* The number that ends right before s[n] and follows a '-'; -1: there is none. */
 static long number_before(const char *s, size_t n)
 {
 	size_t first = n;
@@ -96,7 +96,7 @@ int typelist_framebuffer(const char *name, int *slices)
 	long gb = dash ? number_before(name, end) : -1;
 
 	*slices = 0;
-	/* Behind the size stands the series, of letters; "2B4" has one more digit. */
+	/* The series follows the size and begins with a capital letter; "2B4" has a digit after it. */
 	if (gb < 0 || !isupper((unsigned char)name[end]))
 		return -1;
 	if (number_before(name, (size_t)(dash - name)) > 0)

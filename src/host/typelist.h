@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The types of NVIDIA's variant driver: a VF's list of them, what a name says, and what is remembered of a card's
- * model.
+ * The types of NVIDIA's variant driver: a VF's list of types, the meaning of names, and the records per card model.
  *
- * A VF lists the types that fit now: numbers and names, no more. A card that carries a vGPU of one size no longer lists
- * the others, and a full card lists none. So what numbers mean is remembered, for each board and version of the driver:
- * var/lib/vgpu-lease/types/VENDOR:DEVICE:SUBSYSTEM@DRIVER, in the driver's own form behind one line of ours.
+ * A VF lists only the types that fit now, as numbers and names. A card that carries a vGPU of one size no longer lists
+ * other sizes, and a full card lists nothing. So the names of numbers are recorded per board and driver version in
+ * var/lib/vgpu-lease/types/VENDOR:DEVICE:SUBSYSTEM@DRIVER: one line of ours, then the driver's own format.
  *
- * Facts (captures of L40S, H200, RTX PRO 6000): "1145  : NVIDIA L40S-1B" a line, under a header that can be missing;
- * numbers can have six digits; names have blanks and dashes, and end in [-SLICES]-SIZE SERIES: "A100-1-5CME" is one
- * slice of a card with 5 GB, "M60-0B" has 512 MiB.
+ * Sources (captures of L40S, H200, RTX PRO 6000): lines such as "1145  : NVIDIA L40S-1B", under a header that can be
+ * missing; numbers can have six digits; names contain blanks and dashes, and end in [-SLICES]-SIZE SERIES:
+ * "A100-1-5CME" is one slice of a card with 5 GB, "M60-0B" has 512 MiB.
  */
 #pragma once
 
@@ -33,33 +32,33 @@ struct typelist_item {
 struct typelist {
 	struct typelist_item *items; /* in the order of the list; each number once */
 	size_t n;
-	bool whole; /* seen on an empty card that was not in MIG mode: no type of the model is missing */
+	bool whole; /* listed by an empty card that was not in MIG mode, so no type of the model is missing */
 };
 
-/* The number of a type's id, "nvidia-1145"; false where it is none. */
+/* The number in a type's ID, "nvidia-1145"; false: there is none. */
 bool typelist_number(const char *type, int *number);
 
-/* Adds what the text lists, which it takes apart; lines that are no "NUMBER : NAME" are passed over. */
+/* Adds the listed types. Modifies the text; skips lines that are not "NUMBER : NAME". */
 void typelist_parse(struct typelist *list, char *text);
 
-/* Adds one, or gives the one that is there this name. */
+/* Adds a type, or renames the type with this number. */
 void typelist_add(struct typelist *list, int number, const char *name);
 const struct typelist_item *typelist_find(const struct typelist *list, int number);
 void typelist_free(struct typelist *list);
 
-/* What the end of a name says: MiB of framebuffer, or -1; *slices: of a MIG-backed type, else 0. */
+/* The framebuffer in MiB, from the end of a name, or -1; *slices: of a MIG-backed type, else 0. */
 int typelist_framebuffer(const char *name, int *slices);
 
-/* The name of a record: "10de:26b9:10de:1851@550.90.05"; "" where one of its parts cannot be in a name. */
+/* The file name of a record: "10de:26b9:10de:1851@550.90.05"; "" if a part is not valid in a file name. */
 void typelist_key(char key[TYPELIST_KEY_SIZE], const char *vendor, const char *device, const char *subsystem,
 		  const char *driver);
 
-/* Adds what is remembered of a model; nothing where there is nothing that can be trusted. */
+/* Adds the recorded types of a model; nothing if there is no valid record. */
 void typelist_recall(struct typelist *list, const struct host *host, const char *key);
 
-/* Which other version of the driver had this type on this board? False: none, as far as is remembered. */
+/* Another driver version that had this type on this board, according to the records; false: none. */
 bool typelist_other_driver(char other[64], const struct host *host, const char *vendor, const char *device,
 			   const char *subsystem, const char *driver, int number);
 
-/* The text to remember, NUL-terminated; the caller frees it. */
+/* The text of a record, NUL-terminated; the caller frees it. */
 char *typelist_format(const struct typelist *list);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which process has a vGPU open: the character devices among the descriptors of all tasks. */
+/* Which process has a vGPU open: finds character devices among the descriptors of all tasks. */
 #include "host/vfio_users.h"
 
 #include <ctype.h>
@@ -25,11 +25,11 @@
 
 enum {
 	FEW_SIZE = 4096,
-	CLOCK_STEPS = 32,  /* so many descriptors are looked at between two looks at the clock */
-	OTHERS_MOST = 256, /* and so many of a process that is neither root's nor a QEMU of libvirt's */
+	CLOCK_STEPS = 32,  /* descriptors between two looks at the clock */
+	OTHERS_MOST = 256, /* descriptors per process that is neither root's nor a QEMU of libvirt */
 };
 
-/* A character device that is open, once. */
+/* An open character device, listed once. */
 struct node {
 	dev_t rdev;
 	pid_t pid;
@@ -38,12 +38,12 @@ struct node {
 struct vfio_users {
 	struct node *nodes; /* sorted by rdev */
 	size_t n;
-	struct err blind; /* code 0: all that counts was seen */
-	size_t nunread;   /* other users' processes that were not looked into to the end, which proves nothing */
+	struct err blind; /* code 0: nothing of importance was missed */
+	size_t nunread;   /* processes of other users that were not fully inspected, which proves nothing */
 	pid_t unread;     /* the first of them */
 };
 
-/* In this order they are looked into. Any user can have as many processes, with as many descriptors, as he likes. */
+/* Processes are inspected in this order, because any user can have any number of processes and descriptors. */
 enum rank { RECORDED, ROOTS, OTHERS };
 
 struct process {
@@ -55,18 +55,18 @@ struct scan {
 	struct vfio_users *users;
 	const struct host *host;
 	int proc;                          /* HOST/proc */
-	bool asked;                        /* whose processes they are */
-	bool compares;                     /* the running kernel's: kcmp(2) knows their tasks */
-	int64_t deadline_ms, others_by_ms; /* for all, and for others' */
-	unsigned int steps, left;          /* left: of OTHERS_MOST */
-	bool limited;                      /* the process at hand has no more than these */
-	pid_t *recorded;                   /* those that libvirt has written down as its QEMUs */
+	bool asked;                        /* `compares` is set */
+	bool compares;                     /* these are processes of the running kernel, so kcmp(2) works */
+	int64_t deadline_ms, others_by_ms; /* for all, and for processes of other users */
+	unsigned int steps, left;          /* `left`: of OTHERS_MOST */
+	bool limited;                      /* the current process may cost no more than that */
+	pid_t *recorded;                   /* the QEMUs recorded by libvirt */
 	size_t nrecorded;
 	struct process *processes;
 	size_t nprocesses;
 };
 
-/* The place of `rdev`, or where it belongs. */
+/* The index of `rdev`, or the index at which to insert it. */
 static size_t place_of(const struct vfio_users *users, dev_t rdev)
 {
 	size_t low = 0, high = users->n;
@@ -105,7 +105,7 @@ static bool is_number(const char *name)
 	return digits > 0 && digits <= 10 && !name[digits];
 }
 
-/* One descriptor more. -ETIMEDOUT: no time is left; -E2BIG: of what this process may cost nothing is left. */
+/* Counts one descriptor. -ETIMEDOUT: no time is left; -E2BIG: this process has used up its share. */
 static int step(struct scan *scan)
 {
 	int64_t now = scan->steps++ % CLOCK_STEPS == 0 ? sys_now_ms() : 0;
@@ -119,10 +119,7 @@ static int step(struct scan *scan)
 	return scan->left == 0 ? -E2BIG : (scan->left--, 0);
 }
 
-/*
- * One descriptor. No file system but the kernel's is asked (AT_STATX_DONT_SYNC): a server that does not answer would
- * hold us up.
- */
+/* Inspects one descriptor. AT_STATX_DONT_SYNC keeps the kernel from asking a file server, which may not answer. */
 static int read_descriptor(struct scan *scan, int fd, const char *name, pid_t pid)
 {
 	struct statx st;
@@ -134,8 +131,8 @@ static int read_descriptor(struct scan *scan, int fd, const char *name, pid_t pi
 		return 0;
 	}
 	/*
-	 * Where the link can be read, the task lets us look, and it is the file's own file system that does not:
-	 * somebody's FUSE, where nobody can open a device.
+	 * If the link can be read, access to the task is allowed, and only the file's own file system denies it: a
+	 * user's FUSE, where nobody can open a device.
 	 */
 	if (!is_gone(errno) && readlinkat(fd, name, target, sizeof(target)) < 0 && !is_gone(errno))
 		return -errno;
@@ -143,8 +140,8 @@ static int read_descriptor(struct scan *scan, int fd, const char *name, pid_t pi
 }
 
 /*
- * One table of descriptors; the kernel's own tasks have an empty one. The kernel makes an entry of each descriptor that
- * it lists, at some cost: of a process that may not cost much, few are listed at a time.
+ * Reads one descriptor table; kernel threads have an empty one. The kernel creates an entry for every descriptor that
+ * it lists, so few are listed at a time for a process that may not cost much.
  */
 static int read_table(struct scan *scan, const char *path, pid_t pid)
 {
@@ -173,7 +170,7 @@ static int read_table(struct scan *scan, const char *path, pid_t pid)
 	return n < 0 ? -errno : 0;
 }
 
-/* Are these the running kernel's processes? Below --root they need not be. */
+/* Are these processes of the running kernel? Below --root they may not be. */
 static void ask_whose(struct scan *scan, const char *name)
 {
 	autoclose int dir = sys_dir(scan->proc, name);
@@ -185,15 +182,15 @@ static void ask_whose(struct scan *scan, const char *name)
 	scan->asked = true;
 }
 
-/* Do the two tasks share one table? Not known is no. */
+/* Do the two tasks share one table? False if not known. */
 static bool share_table(const struct scan *scan, pid_t a, pid_t b)
 {
 	return scan->compares && syscall(SYS_kcmp, a, b, KCMP_FILES, 0, 0) == 0;
 }
 
 /*
- * The threads whose table is not the first's: one that has left it (unshare), all of them where the first has ended.
- * The number of links of the directory tells of a process that has no other thread.
+ * Reads threads whose table is not that of the first: threads that have unshared it, or all if the first has ended. The
+ * link count of the directory shows that a process has only one thread.
  */
 static int read_threads(struct scan *scan, const char *name, pid_t pid)
 {
@@ -207,7 +204,7 @@ static int read_threads(struct scan *scan, const char *name, pid_t pid)
 	if (scan->compares && fstatat(scan->proc, path, &st, 0) == 0 && st.st_nlink == ALONE)
 		return 0;
 	autoclosedir DIR *d = sys_list(scan->proc, path);
-	/* A tree below --root need not have threads. */
+	/* A tree below --root may have no threads. */
 	if (!d)
 		return errno == ENOENT ? 0 : -errno;
 	while ((e = sys_next(d))) {
@@ -236,7 +233,7 @@ static enum rank rank_of(const struct scan *scan, const char *name, pid_t pid)
 	for (size_t i = 0; i < scan->nrecorded; i++)
 		if (scan->recorded[i] == pid)
 			return RECORDED;
-	/* On a simulated host its user is root. */
+	/* On a simulated host the user takes the place of root. */
 	return fstatat(scan->proc, name, &st, 0) == 0 && st.st_uid != 0 && st.st_uid != geteuid() ? OTHERS : ROOTS;
 }
 
@@ -301,7 +298,7 @@ static void read_all(struct scan *scan)
 	autoclosedir DIR *d = sys_list(scan->host->root, "proc");
 
 	if (!d) {
-		/* A tree below --root need not have processes; a host always does. */
+		/* A tree below --root may have no processes; a real host always has some. */
 		if (errno != ENOENT || !*scan->host->name)
 			err_sys(blind, errno, "%s/proc", scan->host->name);
 		return;
@@ -310,7 +307,7 @@ static void read_all(struct scan *scan)
 	scan->recorded = libvirt_qemus(scan->host, &scan->nrecorded);
 	list_processes(scan, d);
 	for (enum rank rank = RECORDED; rank <= OTHERS; rank++) {
-		/* The rest of the time is for what the look is made for, which may look once more. */
+		/* The rest of the time is left to the caller, who may look again. */
 		int64_t now = sys_now_ms();
 
 		scan->others_by_ms = now + (scan->deadline_ms - now) / 4;
@@ -352,14 +349,14 @@ void vfio_users_free(struct vfio_users *users)
 	free(users);
 }
 
-/* What is asked of one device. */
+/* A question about one device. */
 struct question {
 	const struct vfio_users *users;
 	pid_t pid;  /* the holder */
-	bool nodes; /* it has one, so that somebody can have it open */
+	bool nodes; /* the device has a node, so a process can have it open */
 };
 
-/* Is the device whose number stands in this attribute open? 1 and by whom; 0 also where there is no such attribute. */
+/* Is the device whose number is in this attribute open? 1: yes, by q->pid; 0: no, or there is no such attribute. */
 static int find(struct question *q, int dir, const char *path)
 {
 	const struct vfio_users *users = q->users;
@@ -382,7 +379,7 @@ static int find(struct question *q, int dir, const char *path)
 	return 1;
 }
 
-/* The node of the device's IOMMU group, /dev/vfio/GROUP. Without one, VFIO does not have the device. */
+/* The node of the device's IOMMU group, /dev/vfio/GROUP. VFIO does not have a device without a group. */
 static int find_group(struct question *q, const struct host *host, int device)
 {
 	char group[24], path[64];
@@ -394,7 +391,7 @@ static int find_group(struct question *q, const struct host *host, int device)
 	return find(q, host->root, path);
 }
 
-/* The device's own, /dev/vfio/devices/NAME, are in its vfio-dev/ (kernel 6.6 and later, with iommufd). */
+/* The device's own nodes, /dev/vfio/devices/NAME, are in its vfio-dev/ (kernel 6.6 and later, with iommufd). */
 static int find_cdev(struct question *q, int device)
 {
 	const struct dirent *e;
@@ -425,9 +422,7 @@ int vfio_users_open(const struct vfio_users *users, const struct host *host, con
 		return err_set(err, EINVAL, "'%s' is neither a UUID nor a PCI address", id);
 	snprintf(path, sizeof(path), "sys/bus/%s/devices/%s", uuid_parse(uuid, safe) ? "mdev" : "pci", safe);
 	autoclose int device = sys_dir(host->root, path);
-	/*
-	 * Gone also while a remove waits in the kernel for whoever has it open: there is nothing left to remove then.
-	 */
+	/* It is also gone while a remove waits in the kernel for its user; nothing is left to remove then. */
 	if (device < 0 && errno == ENOENT)
 		return 0;
 	if (device < 0)
