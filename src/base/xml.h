@@ -6,10 +6,8 @@
  * refused as soon as its name is read. libxml2 limits nesting to 256 levels. libxml2's messages quote the document,
  * which can contain passwords, so they are never passed on: an error is a line number and a cause in our words.
  *
- * libxml2, and ICU behind it, takes longer to load than the hook to run: it is opened with the first document that is
- * parsed, once for the process, and never closed.
- *
- * The only module that includes libxml2.
+ * libxml2, with ICU, takes longer to load than the hook takes to run. The first parse loads it, once for the process,
+ * and it is never unloaded.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What happened to vGPUs, read back from the journal. */
+/* Reads the events of vGPUs from the journal. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,22 +10,24 @@
 #include "cli/json_out.h"
 
 struct events_query {
-	const char *root;   /* of another host; NULL */
-	const char *object; /* of this domain, vGPU or pGPU only; NULL: all */
+	const char *root;   /* the root of another host, or NULL */
+	const char *object; /* a domain, vGPU or pGPU; NULL: all */
 	int64_t since_us;   /* CLOCK_REALTIME; 0: all */
-	int last;           /* only so many, the latest; 0: all */
-	bool count;         /* nothing is printed */
+	int last;           /* only the latest `last` events; 0: all */
+	bool count;         /* count the events without printing them */
 };
 
-/* Can any of the journal be read? -EACCES: the user may not. */
+/* Can any part of the journal be read? -EACCES: permission denied. */
 int events_check(const char *root, struct err *err);
 
 /*
- * Prints the events, oldest first, as lines or into the array that is open; `json` NULL: lines. Returns how many, or an
- * error; where only a part of the journal cannot be read, the events of the rest are printed all the same.
+ * Prints the events, oldest first, as lines (`json` NULL) or into the open array. Returns their number, or a negative
+ * errno. If only a part of the journal can be read, prints its events and returns an error.
  */
 int events_print(const struct events_query *query, struct json_out *json, struct err *err);
 
-/* A time in microseconds since 1970, at least 1; a date and a day are local time. False: it has none of these forms. */
+/*
+ * Converts a time to microseconds since 1970, at least 1; dates and days are local time. False: not one of these forms.
+ */
 #define EVENTS_SINCE_FORMS "YYYY-MM-DD [HH:MM[:SS]], today, yesterday, -1h, '2 days ago' or @SECONDS"
 bool events_since(int64_t *us, const char *text, time_t now);

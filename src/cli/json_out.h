@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A small writer of JSON (RFC 8259): objects and arrays, one member a line, as people and programs both read it.
+ * A small writer of JSON (RFC 8259): objects and arrays, one member per line for people and programs alike.
  *
- * What is written is always valid: strings are made so (bytes that are no UTF-8 become U+FFFD), and whoever opens
- * closes. Within an object each call names its member; within an array `key` is NULL. Where `json` is NULL, nothing is
- * written: what is printed as a table or as JSON has each member behind its cell.
+ * The output is always valid: bytes that are not UTF-8 become U+FFFD, and the end closes what is open. Each call names
+ * its member within an object; within an array `key` is NULL. If `json` is NULL, nothing is written, so that the same
+ * code prints a table or JSON.
  */
 #pragma once
 
@@ -16,11 +16,11 @@ enum { JSON_OUT_DEPTH = 16 };
 struct json_out {
 	FILE *to;
 	int depth;
-	char close[JSON_OUT_DEPTH]; /* what ends each level that is open */
-	bool empty;                 /* nothing stands on this level yet */
+	char close[JSON_OUT_DEPTH]; /* the closing bracket of each open level */
+	bool empty;                 /* this level has no member yet */
 };
 
-/* Begins the document, which is an object; json_out_end() ends it, and what is open in it, with a newline. */
+/* Begins the document, which is an object. json_out_end() closes all that is open and adds a newline. */
 void json_out_begin(struct json_out *json, FILE *to);
 void json_out_end(struct json_out *json);
 
@@ -30,15 +30,15 @@ void json_out_array(struct json_out *json, const char *key);
 /* Ends the innermost object or array. */
 void json_out_close(struct json_out *json);
 
-/* NULL becomes null. */
+/* Writes null for a NULL `value`. */
 void json_out_string(struct json_out *json, const char *key, const char *value);
 
-/* The same for a text that may be "" where there is none. */
+/* Writes null also for "". */
 void json_out_text(struct json_out *json, const char *key, const char *value);
 
 void json_out_bool(struct json_out *json, const char *key, bool value);
 void json_out_number(struct json_out *json, const char *key, long value);
 
-/* Truth, or a number, that is negative where it is not known: null. */
+/* Write a boolean or a number; null if it is negative, which means not known. */
 void json_out_maybe(struct json_out *json, const char *key, int value);
 void json_out_known(struct json_out *json, const char *key, long value);

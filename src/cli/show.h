@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What `vgpu-lease show` takes: a domain, a vGPU or a pGPU. */
+/* The objects of `vgpu-lease show`: a domain, a vGPU or a pGPU. */
 #pragma once
 
 #include "cli/cmd.h"
 
 enum show_kind { SHOW_DOMAIN, SHOW_VGPU, SHOW_PGPU };
 
-/* What the operand names. A UUID is a domain's only if no vGPU has it, now or earlier. */
+/* The kind of object that the operand names. A UUID is a domain's, unless a vGPU has or had it. */
 enum show_kind show_kind(const struct cmd *cmd);
 
 /* Prints a vGPU, or a pGPU. */
 int show_object(struct cmd *cmd, bool is_vgpu, struct err *err);
 
 /*
- * Whose the vGPU is, in a word; NULL: not known. `nova`: its domain is an instance of Nova's, or Nova counts it as its
- * own. `lease` is its lease, NULL without one.
+ * The vGPU's owner in a word; NULL: not known. `nova`: its domain is an instance of Nova, or Nova counts the vGPU as
+ * its own. `lease` may be NULL.
  */
 const char *show_owner(const struct host *host, const struct vgpu_ref *vgpu, const struct lease *lease, bool nova);
 
-/* Does the vGPU's device exist? A VF without a type is a vGPU only as a plain one, as its lease or its card says. */
+/* Does the vGPU's device exist? A VF without a type counts only as a plain VF, according to its lease or its card. */
 enum presence show_presence(const struct host *host, const struct inventory *inv, const char *id,
 			    const struct lease *lease);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The host's pGPUs as commands show them, those that exist and those that the configuration means and that provide no
- * vGPUs; their vGPUs; and the picture of `vgpu-lease status`, a tree of all.
+ * The host's pGPUs as commands show them, including configured ones that provide no vGPUs; their vGPUs; and the tree
+ * that `vgpu-lease status` prints.
  */
 #pragma once
 
@@ -12,15 +12,15 @@ enum { CARD_MODEL_SIZE = 256 };
 
 struct card_row {
 	struct inv_pgpu card;
-	const struct inv_pgpu *pgpu; /* of the inventory; NULL: it provides no vGPUs */
+	const struct inv_pgpu *pgpu; /* in the inventory; NULL: it provides no vGPUs */
 	bool in_pool;
-	const char *type;            /* the configured type, the first of several; "" */
-	struct capacity_count count; /* of that type; UNKNOWN without one */
-	char reason[REASON_SIZE];    /* it is not in the pool, or has none available */
-	char model[CARD_MODEL_SIZE]; /* its name in this machine's hardware database; "" */
+	const char *type;            /* the configured type, or the first of several; "" */
+	struct capacity_count count; /* of that type; UNKNOWN if there is none */
+	char reason[REASON_SIZE];    /* why it is not in the pool, or has none available */
+	char model[CARD_MODEL_SIZE]; /* its name in the hardware database; "" */
 };
 
-/* A vGPU: one that is leased, or exists without a lease. */
+/* A vGPU that is leased, or that exists without a lease. */
 struct status_vgpu {
 	const struct vgpu_ref *ref;
 	const struct lease *lease;
@@ -34,19 +34,21 @@ struct status {
 	struct card_row *rows;
 	size_t nrows;
 	struct status_vgpu *vgpus; /* sorted by ID */
-	size_t nvgpus, nall;       /* those shown, those of the host */
+	size_t nvgpus, nall;       /* those that match the filters; all of the host */
 	char host[256];
 };
 
-/* The pGPUs that the filters let pass, and their vGPUs; not `check` and `host`. status_end() also after a failure. */
+/*
+ * Reads the pGPUs and vGPUs that match the filters, but not `check` and `host`. Call status_end() also after a failure.
+ */
 int status_read(struct status *status, struct cmd *cmd, struct err *err);
 void status_end(struct status *status);
 
-/* The members "pgpus", and "vgpus" with those of a row. */
+/* Write the member "pgpus", or "vgpus" with the vGPUs of a row. */
 void status_json_pgpus(struct json_out *json, const struct status *status);
 void status_json_vgpus(struct json_out *json, const struct status *status, size_t row);
 
-/* The row of a vGPU's pGPU, nrows where that is not listed; and how many vGPUs a row has. */
+/* The row of a vGPU's pGPU (nrows if it is not listed), and the number of vGPUs in a row. */
 size_t status_row(const struct status *status, const struct status_vgpu *v);
 size_t status_count(const struct status *status, size_t row);
 
@@ -54,20 +56,20 @@ size_t status_count(const struct status *status, size_t row);
 bool cards_serve(const struct card_row *row, const char *type);
 
 /*
- * A --pgpu that neither the host nor a lease has is mostly a typo, and an error; else the command line has it as leases
- * and devices do.
+ * Fails if neither the host nor a lease has the --pgpu, which is usually a typo; else spells it as leases and devices
+ * do.
  */
 int cards_check_pgpu(struct cmd *cmd, const struct leases *leases, struct err *err);
 
 /*
- * A pGPU by its address, or as Nova names a virtual one. NULL: `err` says why there is none, and which has the most
- * similar name.
+ * Finds a pGPU by its address, or by Nova's name for a virtual one. If there is none, returns NULL; `err` has the
+ * reason and the most similar name.
  */
 const struct inv_pgpu *cards_pgpu(const struct world *world, const char *name, struct err *err);
 
-/* The fields of a pGPU; and its types, a row each. */
+/* Write the fields of a pGPU, or its types as one row each. */
 void cards_fields(struct rows *rows, const struct world *world, const struct card_row *row);
 void cards_offers(struct rows *rows, const struct world *world, const struct card_row *row);
 
-/* Prints the picture on term->to, fit for this terminal. */
+/* Draws the tree on term->to, to fit this terminal. */
 void status_print(const struct status *status, const struct term *term);

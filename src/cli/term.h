@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * The terminal that standard output may be: how wide it is, and what it can show.
- */
+/* The properties of the terminal on standard output or standard error: its width, and what it can show. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,20 +7,20 @@
 #include <stdio.h>
 
 struct term {
-	FILE *to;    /* standard output, or where its picture is drawn */
+	FILE *to;    /* standard output, or a stream to draw its picture on */
 	int width;   /* in columns; 0: not a terminal, lines may have any length */
 	int height;  /* in lines; 0: not a terminal */
 	bool screen; /* can be cleared: a terminal whose TERM is neither unset nor "dumb" */
-	bool colour; /* the same, unless NO_COLOR is set */
-	bool utf8;   /* the locale's character set; never without a terminal, so that a log stays plain ASCII */
+	bool colour; /* `screen`, unless NO_COLOR is set */
+	bool utf8;   /* the locale is UTF-8; false without a terminal, so that a log stays plain ASCII */
 };
 
-/* Read once. Sets LC_CTYPE from the environment. */
+/* Reads the properties once. Sets LC_CTYPE from the environment. */
 const struct term *term_stdout(void);
 
 const struct term *term_stderr(void);
 
-/* It is read again by the next term_stdout(). */
+/* Makes the next term_stdout() read them again. */
 void term_resized(void);
 
 /* Escape sequences. */
@@ -33,29 +31,31 @@ void term_resized(void);
 #define TERM_YELLOW "\033[33m"
 #define TERM_PLAIN "\033[0m"
 
-/* The sequence where the terminal has colours, else "". */
+/* The sequence if the terminal has colours, else "". */
 const char *term_colour(const struct term *term, const char *sequence);
 
 /*
- * The text made printable. On a terminal whose locale is not UTF-8 each byte that is not ASCII becomes \xNN, as in ls;
- * a script gets names as they are. The caller frees it.
+ * Makes a text printable; the caller frees it. On a terminal whose locale is not UTF-8, each byte outside ASCII becomes
+ * \xNN, as in ls; a script gets names unchanged.
  */
 char *term_safe(const char *text);
 
-/* Columns that the first `len` bytes of a printable text take. */
+/* The width in columns of the first `len` bytes of a printable text. */
 int term_columns(const char *text, size_t len);
 
-/* The margin of a line that goes on below. */
+/* The margin of a continuation line. */
 #define TERM_INDENT "    "
 
 /*
- * Prints a text, made printable, from column `at` on, and a newline. What is too long for the terminal goes on below,
- * behind `margin`, or where that is of many blanks and leaves too few columns, TERM_INDENT; a word is never broken.
+ * Prints a text, made printable, from column `at` on, and a newline. What is too long continues below after `margin`.
+ * If a margin of many blanks leaves too few columns, TERM_INDENT replaces it. Words are never broken.
  */
 void term_wrap(FILE *to, const struct term *term, int at, const char *margin, const char *text);
 
-/* The same of a text that is printable already: text_safe() has seen it, or that of the program that wrote it. */
+/* The same for a text that text_safe(), or the program that wrote it, has already made printable. */
 void term_wrap_printable(FILE *to, const struct term *term, int at, const char *margin, const char *text);
 
-/* The same behind a word that ends in column `at`: all of the text begins in column `from`, two blanks on at least. */
+/*
+ * The same after a word that ends in column `at`: the text begins in column `from`, at least two blanks after the word.
+ */
 void term_wrap_behind(FILE *to, const struct term *term, int at, int from, const char *text);
