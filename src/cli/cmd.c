@@ -104,7 +104,7 @@ static int read_config(struct cmd *cmd, unsigned int needs, struct err *err)
 	cmd->unreadable_config = r == -EACCES && geteuid() != 0;
 	cmd_advise_root(err);
 	snprintf(cmd->why_no_config, sizeof(cmd->why_no_config), "%s", err->text);
-	/* One that was asked for by name has to be there. */
+	/* A file that --config names must exist. */
 	cmd->wrong_config = r != -ENOENT || cmd->call->args.config;
 	snprintf(cmd->no_config_refusal, sizeof(cmd->no_config_refusal), "%s%s", err->text,
 		 r == -ENOENT ? "; " INVENTORY_NO_CONFIG_FIX : "");
@@ -136,7 +136,7 @@ int cmd_open_domain(struct cmd *cmd, struct err *err)
 	return -err->code;
 }
 
-/* Adds the host's type that was meant, by its id or name, if one is similar. Returns the error's negative code. */
+/* Appends a similar type of the host, by id or name, to the error. Returns its negative code. */
 static int suggest_type(const struct cmd *cmd, const char *word, struct err *err)
 {
 	autofree struct inv_name *known = NULL;
@@ -158,7 +158,7 @@ static int suggest_type(const struct cmd *cmd, const char *word, struct err *err
 	return -err->code;
 }
 
-/* Replaces a type's name by its id, if the host has it. Another id may be a lease's, or a VF pool's. */
+/* Replaces a type's name by its id, if the host has it. Accepts other ids, which a lease or a VF pool may have. */
 static int take_type(struct cmd *cmd, const char **word, struct err *err)
 {
 	autofree struct inv_name *known = NULL;
@@ -200,7 +200,7 @@ int cmd_check_type(const struct cmd *cmd, struct err *err)
 	return suggest_type(cmd, type, err);
 }
 
-/* On a simulated host whoever owns its files is root. */
+/* On a simulated host, the owner of its files may do what root may. */
 static int may_change(const struct cmd *cmd, struct err *err)
 {
 	bool simulated = cmd->call->args.root;
@@ -238,7 +238,9 @@ int cmd_open(struct cmd *cmd, struct cmd_call *call, unsigned int needs, struct 
 	if (store_open(&cmd->store, &cmd->host, write, err) < 0)
 		return err->code == EACCES ? err_set(err, EACCES, "cannot read leases: permission denied; run as root")
 					   : -err->code;
-	/* A driver that does not answer is asked once, not once a command: each leaves a process behind. */
+	/*
+	 * Each query of a driver that does not answer leaves a process behind, so other processes' queries are reused.
+	 */
 	silent_recall(&cmd->store);
 	cmd->hp.config = cmd->has_config ? &cmd->config : NULL;
 	if (call->type && take_type(cmd, &call->type, err) < 0)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* vgpu-lease attach, detach, suspend, resume: the vGPUs of a domain that runs. */
+/* vgpu-lease attach, detach, suspend, resume: the vGPUs of a running domain. */
 #include <errno.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "cli/cmd.h"
 
-/* By its id or class: cmd_open() has made an id of a name. */
+/* Is the type, an id or a class, enabled? cmd_open() has replaced a name by its id. */
 static bool is_enabled(const struct config *config, const char *type)
 {
 	for (size_t i = 0; i < config->nsections; i++)
@@ -15,7 +15,7 @@ static bool is_enabled(const struct config *config, const char *type)
 	return false;
 }
 
-/* Which type, where nobody says it and there are several? */
+/* Fails if the --type is not enabled, or is not given although the pool has several types. */
 static int check_type(const struct cmd *cmd, struct err *err)
 {
 	char list[1024] = "";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* vgpu-lease check: would a start be refused now, and what is not as it was meant? */
+/* vgpu-lease check: checks the configuration against this host. */
 #include <stdio.h>
 #include <string.h>
 
@@ -51,7 +51,7 @@ static int run(struct cmd *cmd, struct err *err)
 	if (r < 0)
 		return r;
 	libvirt_daemon_follow(&cmd->host);
-	/* Why it can take as long as a start waits; what is wrong with the store is the check's to say. */
+	/* If the lock is held, the check can wait as long as a start does. check_run() reports errors of the store. */
 	if (store_open(&cmd->store, &cmd->host, false, err) == 0 && store_locked(&cmd->store, NULL))
 		held = "; /run/vgpu-lease/lock is held";
 	int progress = out_progress(false, "checking this host%s", held);

@@ -14,7 +14,7 @@
 
 enum { HOST_SIZE = 256, PROVIDER_SIZE = HOST_SIZE + NOVA_DEVICE_SIZE, NOTE_SIZE = 160 };
 
-/* What is exported, and the name that Nova has for this host: of plain ASCII without blanks. */
+/* What is exported. `host` is Nova's name for this host, in ASCII without blanks. */
 struct export
 {
 	const struct cmd *cmd;
@@ -30,7 +30,7 @@ static const char *name_of(char buf[PROVIDER_SIZE], const struct export *export,
 	return buf;
 }
 
-/* Within single quotes a quote is doubled, and all else stands for itself. */
+/* Prints a YAML string in single quotes, where only a quote is special and is doubled. */
 static void quote(const char *text)
 {
 	putchar('\'');
@@ -40,8 +40,8 @@ static void quote(const char *text)
 }
 
 /*
- * A provider configuration file for nova-compute, of its schema 1.0: traits for each provider that Nova creates itself,
- * and may have created: one that is full has gone from Placement if its parent is a VF.
+ * Prints a provider configuration file (schema 1.0) for nova-compute: traits for each provider that Nova creates,
+ * including full ones, which Placement no longer has if their parent is a VF.
  */
 static void print_provider_config(const struct export *export)
 {
@@ -78,7 +78,7 @@ static const struct table_layout layout = {
 	.narrow = { COL_CLASS, COL_AVAILABLE, COL_USED },
 };
 
-/* What there is to say of a provider; "" nothing. */
+/* The note on a provider; "": none. */
 static void note_of(char note[NOTE_SIZE], const struct nova_provider *p)
 {
 	note[0] = '\0';
@@ -106,7 +106,7 @@ static void print_traits(struct rows *rows, const struct nova_provider *provider
 	json_out_close(rows->json);
 }
 
-/* What nova-compute counts on this host, one resource provider a line. */
+/* Prints what nova-compute counts on this host, one resource provider per line. */
 static void print_placement(const struct export *export)
 {
 	struct rows rows;
@@ -135,17 +135,17 @@ static void print_placement(const struct export *export)
 }
 
 /*
- * The VFs of a card that Nova gets: each is one device of the alias that the type's name is. Nova counts each VF that
- * it is given as one device, and a card can have more VFs than capacity for its type.
+ * A card's VFs that Nova gets as devices of the alias named after the type. Nova counts each of them as one device, and
+ * a card can have more VFs than capacity for the type.
  */
 struct vfs {
 	const struct section *section;
 	const struct inv_pgpu *card;
-	struct inv_pgpu vf; /* vendor and device of its VFs */
-	int n;              /* for so many there is capacity */
+	struct inv_pgpu vf;
+	int n; /* how many of them the capacity allows */
 };
 
-/* Has the card VFs of this type? One that can have several is exported with the first. */
+/* Does the card have VFs of this type? A VF with several types is exported with the first. */
 static bool find_vfs(struct vfs *vfs, const struct world *world, const struct inv_pgpu *card,
 		     const struct section *section)
 {
@@ -164,7 +164,7 @@ static bool find_vfs(struct vfs *vfs, const struct world *world, const struct in
 	return inventory_read_card(world->host, card->parents[p]->name, &vfs->vf);
 }
 
-/* A class of the operator's own is one of Placement's; VGPU is that of mdevs. */
+/* Adds the resource class if it is a custom one; VGPU is the class of mdevs. */
 static void end_value(const struct section *section)
 {
 	if (strncmp(section->class, "CUSTOM_", 7) == 0)
@@ -181,7 +181,7 @@ static void print_specs(const struct vfs *vfs)
 	for (int i = 0; i < card->nparents && n < vfs->n; i++) {
 		if (pool_section_of(card->parents[i]) != vfs->section)
 			continue;
-		/* The hook sets the type of a variant VF, which libvirt must not bind to another driver. */
+		/* libvirt must not bind a variant VF to another driver, because the hook sets its type. */
 		printf("device_spec = {\"address\": \"%s\"%s", card->parents[i]->name,
 		       card->framework == FW_VARIANT ? ", \"managed\": \"no\", \"live_migratable\": \"yes\"" : "");
 		end_value(vfs->section);
@@ -189,7 +189,7 @@ static void print_specs(const struct vfs *vfs)
 	}
 }
 
-/* Once for the same type of the same model. */
+/* Prints an alias once per type and model. */
 static void print_alias(const struct vfs *list, size_t i)
 {
 	const struct vfs *vfs = &list[i];
@@ -204,7 +204,7 @@ static void print_alias(const struct vfs *list, size_t i)
 	end_value(vfs->section);
 }
 
-/* The lines of [pci] for the VFs of the pool: as many of each card as it has capacity for. */
+/* Prints [pci] for the VFs of the pool: of each card as many as its capacity allows. */
 static void print_pci(const struct export *export)
 {
 	const struct config *config = export->world->config;
@@ -230,14 +230,13 @@ static void print_pci(const struct export *export)
 static const struct format {
 	const char *name;
 	void (*print)(const struct export *export);
-	bool nova; /* of what nova.conf enables */
+	bool nova; /* requires nova_conf */
 } formats[] = {
 	{ "nova-provider-config", print_provider_config, true },
 	{ "placement", print_placement, true },
 	{ "nova-pci", print_pci, false },
 };
 
-/* NULL: there is none of this name. */
 static const struct format *find_format(const struct cmd_call *call)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(formats); i++)
@@ -246,7 +245,7 @@ static const struct format *find_format(const struct cmd_call *call)
 	return NULL;
 }
 
-/* Placement takes 200 characters for a provider's name. */
+/* Placement limits a provider's name to 200 characters. */
 static bool is_host_name(const char *name)
 {
 	for (const char *c = name; *c; c++)
@@ -270,7 +269,7 @@ static int check(const struct cmd_call *call, struct err *err)
 	return 0;
 }
 
-/* As libvirt finds the name that Nova asks it for: the fully qualified one, if there is one. */
+/* Finds the host name as libvirt does for Nova: the fully qualified one, if there is one. */
 static int find_hostname(char name[HOST_SIZE], struct err *err)
 {
 	const struct addrinfo hints = { .ai_flags = AI_CANONNAME, .ai_family = AF_UNSPEC };

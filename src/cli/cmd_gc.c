@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * vgpu-lease gc: releases what no domain needs any more, and removes orphans; and retype PGPU TYPE, such a pass over
- * what keeps a card from serving another type.
+ * vgpu-lease gc: releases leases that no domain needs, and removes orphans. retype PGPU TYPE runs such a pass over the
+ * vGPUs that block another type on a card.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -57,7 +57,7 @@ static const struct table_layout layout = {
 	.narrow = { COL_PARENT, COL_STATE, COL_TYPE },
 };
 
-/* Prints what a pass did about each vGPU, and why. */
+/* Prints what a pass did with each vGPU, and why. */
 static void print(const struct cmd *cmd, const struct gc *pass)
 {
 	struct rows rows;
@@ -80,7 +80,7 @@ static void print(const struct cmd *cmd, const struct gc *pass)
 	cmd_rows_end(&rows);
 }
 
-/* --grace SECONDS, in the place of the configuration's reclaim_grace. */
+/* --grace SECONDS replaces the configuration's reclaim_grace. */
 static int check_grace(const struct cmd_call *call, struct err *err)
 {
 	long grace_s;
@@ -91,7 +91,7 @@ static int check_grace(const struct cmd_call *call, struct err *err)
 		       CONFIG_GRACE_MAX_S);
 }
 
-/* A pass that does something. */
+/* A pass with --grace, --pgpu and --dry-run applied. */
 static struct gc pass_of(struct cmd *cmd)
 {
 	struct gc pass = cmd_gc_pass(cmd);
@@ -104,10 +104,7 @@ static struct gc pass_of(struct cmd *cmd)
 	return pass;
 }
 
-/*
- * A pass that is to remove what was not made for a guest, too: says first, on standard error, what that is. Nothing is
- * changed; the caller makes the pass then.
- */
+/* Before a pass that also removes unused devices, warns of each one not made for a guest. Changes nothing. */
 static int announce(const struct gc *pass, struct err *err)
 {
 	struct gc dry = *pass;
@@ -191,7 +188,7 @@ static int check_offer(const struct inv_pgpu *card, const char *type, struct err
 {
 	char list[1024] = "";
 
-	/* What it makes may come to light when it is empty: till then what the configuration says counts. */
+	/* A card in use can hide this type until it is empty; until then the configuration decides. */
 	if (inventory_offer(card, type) || card->types_hid)
 		return 0;
 	for (size_t i = 0; i < card->noffers; i++)
@@ -200,7 +197,7 @@ static int check_offer(const struct inv_pgpu *card, const char *type, struct err
 		       *list ? list : "(none)");
 }
 
-/* The hook would fill a card anew with what the configuration gives to it: that is changed first, and by a person. */
+/* The hook would create vGPUs of the configured type again, so a person has to change the configuration first. */
 static int check_config(const struct world *world, const struct inv_pgpu *card, const char *type, struct err *err)
 {
 	const char *address = card->address;
@@ -225,7 +222,7 @@ static int check_config(const struct world *world, const struct inv_pgpu *card, 
 		       at.file, at.line, address, type, card->pool.reason, type);
 }
 
-/* A leased vGPU of another type keeps the card as it is; else what may go, goes. */
+/* Removes the vGPUs of other types under gc's conditions, but nothing while one of their leases stays. */
 static int release_others(struct cmd *cmd, const struct inventory *inv, const char *pgpu, const char *type,
 			  struct err *err)
 {
@@ -259,9 +256,9 @@ static int release_others(struct cmd *cmd, const struct inventory *inv, const ch
 }
 
 /*
- * Definitions with which mdevctl makes vGPUs of another type on the card at the next boot. Those of leased vGPUs and
- * those that a domain's XML names are in use, and those of Nova's devices go with their device, or stay for a reason
- * that is told with it.
+ * Warns of definitions with which mdevctl creates vGPUs of another type on the card at the next boot. Definitions of
+ * leased vGPUs, or that a domain's XML names, are in use. Those of Nova's devices are removed with the device, or stay
+ * for the reason that is printed with it.
  */
 static int name_definitions(const struct world *world, const struct inv_pgpu *card, const char *type, struct err *err)
 {
@@ -287,7 +284,7 @@ static int name_definitions(const struct world *world, const struct inv_pgpu *ca
 	return 0;
 }
 
-/* With the kernel's count as it is now. */
+/* Reads the host again, and prints what is available for the type now. */
 static int say_free(struct world *world, const char *address, const char *type, struct err *err)
 {
 	struct capacity_count count = { 0 };
@@ -308,7 +305,7 @@ static int say_free(struct world *world, const char *address, const char *type, 
 	return 0;
 }
 
-/* Another device has the address by now: whoever has it serve the type says that it is meant. */
+/* If another device has the address now, this command confirms that it is the intended one. */
 static int accept_moved(struct cmd *cmd, const struct inv_pgpu *card, struct err *err)
 {
 	if (!*card->moved)
@@ -329,7 +326,7 @@ static int retype(struct cmd *cmd, struct err *err)
 	card = cards_pgpu(&world, cmd->call->pgpu, err);
 	if (!card)
 		return -err->code;
-	/* The world is read anew in the end. */
+	/* say_free() reads the world again, which frees `card`. */
 	memcpy(address, card->address, sizeof(address));
 	if (check_offer(card, type, err) < 0 || check_config(&world, card, type, err) < 0 ||
 	    name_definitions(&world, card, type, err) < 0 || accept_moved(cmd, card, err) < 0 ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* vgpu-lease init: a first configuration for the cards of this host, with a type for each. */
+/* vgpu-lease init: composes a first configuration for the cards of this host, with a type for each. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,12 +16,12 @@
 
 enum { GUEST_MIB = 2048, CONFIG_MAX = 1024 * 1024 };
 
-/* Before each pGPU that is not ready, with the reason. */
+/* Precedes each pGPU that is not ready, and the reason. */
 #define LEFT_OUT "# Left out: "
 
 #define CONFIG_PATH "/etc/vgpu-lease.conf"
 
-/* The PCI devices: VFs of a GPU can be given out as they are, those of no other device, such as a network card. */
+/* The PCI devices. VFs of a GPU can be leased as plain VFs; those of other devices, such as network cards, cannot. */
 struct pci {
 	struct inv_pci *list;
 	size_t n;
@@ -54,8 +54,8 @@ static bool ends_in(const char *text, char c)
 }
 
 /*
- * Is `a` the better choice? First what the driver offers now; then NVIDIA's Q types, with which every guest can work;
- * then at least GUEST_MIB, and as little more as can be.
+ * Is `a` the better choice? In this order: offered now; a Q type of NVIDIA, which works with every guest; at least
+ * GUEST_MIB, and as close to it as possible.
  */
 static bool is_better(const struct inv_offer *a, const struct inv_offer *b)
 {
@@ -71,7 +71,7 @@ static bool is_better(const struct inv_offer *a, const struct inv_offer *b)
 	return x_big ? x->framebuffer_mib < y->framebuffer_mib : x->framebuffer_mib > y->framebuffer_mib;
 }
 
-/* What a card is to serve: what it carries, or else the best; NULL: nothing. */
+/* The type for a card: that of its vGPUs, or else the best one; NULL: none. */
 static const struct inv_type *choose(const struct inventory *inv, const struct pci *pci, const struct inv_pgpu *card)
 {
 	const struct inv_offer *best = NULL;
@@ -102,7 +102,7 @@ static void print_type(FILE *to, const struct inv_type *type)
 	fputc('\n', to);
 }
 
-/* The section of a type, for all cards that are to serve it; `pgpu` is the first of them. They are done with then. */
+/* Prints the section of a type with all cards that chose it, of which `pgpu` is the first, and clears their choice. */
 static void print_section(FILE *to, const struct inventory *inv, const struct inv_type **chosen, size_t pgpu)
 {
 	const struct inv_type *type = chosen[pgpu];
@@ -111,7 +111,7 @@ static void print_section(FILE *to, const struct inventory *inv, const struct in
 
 	fprintf(to, "\n# ");
 	print_type(to, type);
-	/* By which a person sees that another device has the address by now. */
+	/* The ids show a person whether another device has the address now. */
 	for (size_t i = pgpu; vf && i < inv->npgpus; i++)
 		if (chosen[i] && strcmp(chosen[i]->id, type->id) == 0)
 			fprintf(to, "# %s: %s:%s\n", inv->pgpus[i]->address, inv->pgpus[i]->vendor,
@@ -128,8 +128,8 @@ static void print_section(FILE *to, const struct inventory *inv, const struct in
 }
 
 /*
- * Of the cards with plain VFs, or the others: the types that are to be enabled go to `enabled`, their sections to
- * `sections`. Returns how many.
+ * For the cards with plain VFs, or for the others: prints the types to enable to `enabled`, and their sections to
+ * `sections`. Returns the number of sections.
  */
 static size_t print_cards(FILE *enabled, FILE *sections, const struct inventory *inv, const struct pci *pci,
 			  bool plain_vfs)
@@ -151,7 +151,7 @@ static size_t print_cards(FILE *enabled, FILE *sections, const struct inventory 
 	for (size_t i = 0; i < inv->npgpus; i++) {
 		if (!chosen[i])
 			continue;
-		/* The section of a plain VF enables it. */
+		/* A plain VF is enabled by its section. */
 		if (!plain_vfs)
 			fprintf(enabled, "%s%s", n ? ", " : "", chosen[i]->id);
 		print_section(sections, inv, chosen, i);
@@ -160,7 +160,7 @@ static size_t print_cards(FILE *enabled, FILE *sections, const struct inventory 
 	return n;
 }
 
-/* Nothing can be written: the reasons are said instead. */
+/* Fails because no pGPU is ready, and warns with each reason. */
 static int refuse(char *left_out, struct err *err)
 {
 	const char *line;
@@ -172,7 +172,7 @@ static int refuse(char *left_out, struct err *err)
 		       n ? "; 'vgpu-lease inventory' shows why" : ": it has no GPU of NVIDIA, AMD or Intel");
 }
 
-/* The whole file; the caller frees *text. */
+/* Composes the file; the caller frees *text. */
 static int compose(const struct host *host, char **text, size_t *len, struct err *err)
 {
 	struct pci pci = { 0 };
@@ -219,7 +219,7 @@ static const char *path_of(const struct cmd *cmd)
 	return cmd->call->args.config ? cmd->call->args.config : CONFIG_PATH;
 }
 
-/* Has the text only comments and names of sections, as the file of the package? */
+/* Does the text have only comments and section names, like the packaged file? */
 static bool sets_nothing(char *text)
 {
 	char *line;
@@ -231,7 +231,7 @@ static bool sets_nothing(char *text)
 	return true;
 }
 
-/* May the file be written? One that sets anything stays, a link or another kind of file too. */
+/* Fails if the file has settings, or is a link or not a regular file. */
 static int check_replaceable(const struct cmd *cmd, int dir, const char *name, struct err *err)
 {
 	autoclose int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -255,7 +255,7 @@ static int write_file(const struct cmd *cmd, const char *text, size_t len, struc
 	const char *path = path_of(cmd), *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
 	autofree char *parent = mem_strndup(path, (size_t)(name - path));
-	/* --config names a file as it is; ours is below --root. */
+	/* The FILE of --config is not below --root; the default is. */
 	const char *below = cmd->call->args.config ? *parent ? parent : "." : parent + 1;
 	autoclose int dir = openat(cmd->call->args.config ? AT_FDCWD : cmd->host.root, below,
 				   O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -280,7 +280,7 @@ static int run(struct cmd *cmd, struct err *err)
 		return -err->code;
 	if (cmd->call->write && write_file(cmd, text, len, err) < 0)
 		return -err->code;
-	/* Also with --write, so that the choice can be read. */
+	/* Print it with --write as well, so that the operator sees the choice. */
 	fwrite(text, 1, len, stdout);
 	if (cmd->call->write) {
 		putchar('\n');

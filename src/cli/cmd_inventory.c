@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* vgpu-lease inventory: the host's pGPUs, what each serves, and why one does not. */
+/* vgpu-lease inventory: lists the pGPUs, their types and any problems. */
 
 #include "cli/status.h"
 

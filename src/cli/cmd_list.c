@@ -9,8 +9,8 @@
 enum { NOTE_SIZE = REASON_SIZE + 64 };
 
 /*
- * What is wrong with a lease, or is about to happen to it; NULL where all is well. The verdict is of a moment later
- * than the list: the lease may be gone.
+ * What is wrong with a lease, or about to happen to it; NULL: nothing. The verdict is later than the list, so the lease
+ * may be gone.
  */
 static const char *note_of(const struct gc_item *item, char buf[NOTE_SIZE])
 {

@@ -27,10 +27,10 @@ static void close_journal(sd_journal **journal)
 
 #define autojournal __attribute__((cleanup(close_journal)))
 
-/* The journal's files of the system, of one machine or all. libsystemd passes over those that it cannot open. */
+/* The system's journal files, of one machine or of all. libsystemd skips those that it cannot open. */
 struct files {
-	int readable, closed; /* closed: the user may not read it, or its directory */
-	char *invalid;        /* the first that cannot be read for another reason, with the reason */
+	int readable, closed; /* closed: the user may not read the file or its directory */
+	char *invalid;        /* the first file that cannot be read for another reason, with the reason */
 };
 
 static int not_allowed(const char *path, int code)
@@ -52,7 +52,10 @@ static void try_file(struct files *files, const char *path)
 		files->invalid = mem_format("cannot read %s: %s", path, strerror(-r));
 }
 
-/* As libsystemd does: of a host that is named, the journals of all machines; otherwise this one's. No namespace's. */
+/*
+ * Looks at the files that libsystemd selects: with --root those of all machines, otherwise this machine's; no
+ * namespaces.
+ */
 static void look_at(struct files *files, const char *root, const char *place)
 {
 	char machine[64] = "";
@@ -100,7 +103,7 @@ static int match(sd_journal *journal, const char *field, const char *value)
 	return sd_journal_add_match(journal, text, 0);
 }
 
-/* What root has sent: anybody can write to the journal under our name. */
+/* Matches events sent by root only, because anyone can write to the journal under our name. */
 static int ask(sd_journal *journal, const char *object)
 {
 	static const char *const fields[] = { "VGPU_LEASE_ID", "PGPU", "DOMAIN_UUID", "DOMAIN_NAME" };
@@ -119,13 +122,13 @@ static int ask(sd_journal *journal, const char *object)
 	return r;
 }
 
-/* Of "NAME=VALUE", the value from `at` on. */
+/* The value of "NAME=VALUE", which begins at `at`. */
 static char *value_of(const char *data, size_t len, size_t at)
 {
 	return mem_strndup(data + at, len - at < VALUE_MAX ? len - at : VALUE_MAX);
 }
 
-/* Its first value; "" if the entry has none. The caller frees it. */
+/* The field's first value; "" if the entry has none. The caller frees it. */
 static char *read_field(sd_journal *journal, const char *field)
 {
 	const void *data;
@@ -188,11 +191,11 @@ static void print_event(sd_journal *journal, struct json_out *json, uint64_t us)
 	}
 	message = read_field(journal, "MESSAGE");
 	line = mem_format("%s  %-9s  %s", when, event, message);
-	/* The message was made printable when it was logged. What does not fit goes on below it. */
+	/* The message was made printable when it was logged. Continuation lines are aligned with it. */
 	term_wrap_printable(stdout, term_stdout(), 0, "                                 ", line);
 }
 
-/* How many; a negative errno if no more can be read. */
+/* Returns the number of events, or a negative errno if the journal cannot be read further. */
 static int print_all(sd_journal *journal, const struct events_query *query, struct json_out *json)
 {
 	uint64_t us, since = (uint64_t)query->since_us;
@@ -241,7 +244,7 @@ int events_print(const struct events_query *query, struct json_out *json, struct
 	return r;
 }
 
-/* Does this host have such an object? What cannot be told counts as yes: who reads the journal may not read leases. */
+/* Fails if this host has no such object. Succeeds if that is unclear: a reader of the journal may not read leases. */
 static int find_object(struct cmd *cmd, const char *object, struct err *err)
 {
 	autoleases struct leases leases = { 0 };
@@ -262,7 +265,7 @@ static int find_object(struct cmd *cmd, const char *object, struct err *err)
 	return cmd_suggest_domain(cmd, object, err);
 }
 
-/* No events since --since: an error if there are none before either, and the host does not know the object. */
+/* There are no events since --since. Fails if there are none at all, and the host does not know the object. */
 static int check_object(const struct cmd *cmd, const struct events_query *query, struct err *err)
 {
 	const struct events_query ever = { .root = query->root, .object = query->object, .last = 1, .count = true };
@@ -298,7 +301,7 @@ static int run(struct cmd *cmd, struct err *err)
 	none = r == 0;
 	if (none)
 		r = check_object(cmd, &query, err);
-	/* A script counts lines; somebody at a terminal wonders at an empty answer. */
+	/* Only on a terminal, because a script counts lines. */
 	if (none && r == 0 && !cmd->call->json && term_stdout()->width)
 		out_say("no events in the journal");
 	if (cmd->call->json) {

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The operator's command: finds the sub-command, checks the command line, prints the error. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,7 +11,6 @@
 #include "sys/log.h"
 #include "cli/cmd.h"
 
-/* The first are those of every day; each of the others says when it is for. */
 static const struct {
 	const char *title;
 	const struct command *commands[7]; /* NULL ends them */
@@ -69,7 +67,9 @@ static const struct command *find_command(const char *name, struct err *err)
 	return NULL;
 }
 
-/* Options stand anywhere, until "--"; the first operand is the sub-command. "help COMMAND" is "COMMAND --help". */
+/*
+ * Options may come anywhere before "--". The first operand is the sub-command. "help COMMAND" means "COMMAND --help".
+ */
 static int parse(struct cmd_call *call, const struct command **command, int argc, char **argv, struct err *err)
 {
 	struct args *args = &call->args;
@@ -77,7 +77,7 @@ static int parse(struct cmd_call *call, const struct command **command, int argc
 	bool help;
 
 	if (args_parse(call, options, argc, argv, err) < 0) {
-		/* Whose help is pointed to. */
+		/* The error refers to this command's help. */
 		*command = args->noperands ? find_command(args->operands[0], &ignored) : NULL;
 		return -err->code;
 	}
@@ -97,7 +97,7 @@ static int parse(struct cmd_call *call, const struct command **command, int argc
 	return help && args->noperands ? err_set(err, EINVAL, "unexpected argument '%s'", args->operands[0]) : 0;
 }
 
-/* An id, or a name, which is several of such words. */
+/* Is it an id, or a name of several words that could be ids? */
 static bool can_be_type(const char *text)
 {
 	char words[TYPE_NAME_SIZE], *rest = words, *word, type[TYPE_SIZE];
@@ -108,7 +108,7 @@ static bool can_be_type(const char *text)
 	return can;
 }
 
-/* Can a word be what its kind says? ID, PGPU, TYPE and STATE are checked. */
+/* Does a word have the form of its kind? ID, PGPU, TYPE and STATE are checked. */
 static int check_word(const char *kind, const char *word, struct err *err)
 {
 	char id[ID_SIZE], pgpu[PARENT_SIZE], pci[PCI_SIZE];
@@ -163,7 +163,7 @@ static int check_call(const struct cmd_call *call, const struct command *command
 	return command->check ? command->check(call, err) : 0;
 }
 
-/* "detach DOMAIN ID" */
+/* The usage, such as "detach DOMAIN ID". */
 static const char *call_form(char buf[40], const struct command *command)
 {
 	snprintf(buf, 40, "%s%s%s%s%s", command->name, command->operand ? " " : "",
@@ -248,7 +248,7 @@ int main(int argc, char **argv)
 	umask(077);
 	signal(SIGPIPE, SIG_IGN);
 	r = parse(&call, &command, argc, argv, &err) < 0 ? CMD_USAGE : run(&call, command, &err);
-	/* What has been printed comes before what is wrong with it. */
+	/* Flush the output before the error is printed. */
 	if ((fflush(stdout) != 0 || ferror(stdout)) && errno != EPIPE && r >= 0)
 		r = err_sys(&err, errno, "standard output");
 	log_close();
