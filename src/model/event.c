@@ -56,7 +56,7 @@ void event_log(enum event event, const struct event_about *about, const char *fm
 		fields[n++] = (struct log_field){ "VGPU_LEASE_TYPE", about->vgpu->type };
 		fields[n++] = (struct log_field){ "PGPU", about->vgpu->pgpu };
 	}
-	/* A field of the journal can have several values. */
+	/* A journal field can have several values. */
 	for (size_t i = 0; about->asked && i < about->asked->nvgpus && i < IDS_MAX - 1; i++)
 		fields[n++] = (struct log_field){ "VGPU_LEASE_ID", about->asked->vgpus[i].id };
 	va_start(ap, fmt);

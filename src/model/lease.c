@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A lease as text and back: "key=value" lines in a fixed order, after a line that names the format. Values are
- * percent-encoded, so that a domain's name can hold anything and still be one line.
+ * A lease as text: a line that names the format, then "key=value" lines in a fixed order. Values are percent-encoded so
+ * that a domain's name can contain any character and still fit on one line.
  *
- * A later version adds keys before "end", which earlier ones pass over; what they write is without. If it changes what
- * a key means, it changes the number in the first line, and earlier versions touch no such lease.
+ * A later version adds its keys before "end". Earlier versions skip them, and drop them when they rewrite the lease. A
+ * version that changes the meaning of a key also changes the number in the first line, so that earlier versions leave
+ * the lease alone.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -95,7 +96,7 @@ int lease_format(const struct lease *l, char *buf, size_t size)
 	return n < 0 || (size_t)n >= size ? -ENOSPC : n;
 }
 
-/* Takes the next line "key=value" off *text; its value is copied to `value`. */
+/* Reads the line "key=value" at *text into `value` and advances *text past it. */
 static bool field(const char **text, const char *key, char *value, size_t size)
 {
 	size_t klen = strlen(key), len = strcspn(*text, "\n");
@@ -139,7 +140,7 @@ static bool encoded(const char **text, const char *key, char *out, size_t size)
 	return field(text, key, value, sizeof(value)) && decode(out, size, value);
 }
 
-/* A key that the first version did not write: "" where it is missing. */
+/* Reads a key that the first version did not write: "" if it is missing. */
 static bool added(const char **text, const char *key, char *out, size_t size)
 {
 	size_t klen = strlen(key);
@@ -158,7 +159,6 @@ static bool is_later(const char *text)
 	       text_number(line + strlen(LEASE_NAME), 2, INT32_MAX, &version);
 }
 
-/* Behind the keys that later versions have added. */
 static const char *skip_added(const char *text)
 {
 	for (;;) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Whose a vGPU is: who may remove it once its domain has released it.
+ * The owner of a vGPU decides who removes it after its domain has released it.
  *
- * An mdev that another manager has defined (an mdevctl definition of its UUID), or that an instance of Nova names, is
- * that manager's: the hook creates it where it is missing, and leaves it standing. Nova counts a definition without its
- * device as a device, picks it for the next instance, and fails; and it resumes a suspended instance without its vGPU
- * if the mdev is gone. One that no domain names is Nova's if its pGPU is in the pool, which is that of a nova.conf:
- * Nova counts it, whatever its type, and never removes it. A VF has no definition, and a type that is left on it is
- * capacity that nobody counts: whoever set the type resets it.
+ * An mdev belongs to another manager if mdevctl has a definition of its UUID or a Nova instance names it. The hook
+ * creates such an mdev if it is missing but never removes it. Nova counts a definition without a device as a device,
+ * picks it for the next instance, and fails. If the mdev is gone, Nova resumes a suspended instance without its vGPU.
+ * An mdev that no domain names belongs to Nova if its pGPU is in the pool and the pool comes from a nova.conf: Nova
+ * counts it, whatever its type, and never removes it. A VF has no definition, and no manager counts a type that stays
+ * set on a VF, so the software that set the type resets it.
  *
  * Pure.
  */
@@ -22,17 +22,17 @@ enum owner { OWNER_HOOK, OWNER_NOVA, OWNER_MDEVCTL, OWNER_OTHER };
 struct owner_facts {
 	enum framework framework;
 	bool created; /* by the hook */
-	bool defined; /* mdevctl has a definition of the UUID, or that cannot be told */
-	bool nova;    /* the domain that names it is an instance of Nova; where none does, Nova counts it as its own */
+	bool defined; /* mdevctl has a definition of the UUID, or may have one */
+	bool nova;    /* the domain that names it is a Nova instance; or no domain names it, and Nova counts it */
 };
 
 enum owner owner_of(const struct owner_facts *facts);
 
-/* What its lease says: `created` is removed at release, `adopted` is kept. */
+/* The origin for its lease: `created` is removed at release, `adopted` is kept. */
 enum lease_origin owner_origin(enum owner owner);
 
-/* A word for people and programs; NULL: the owner is not known. */
+/* A word for people and programs; NULL if the owner is unknown. */
 const char *owner_word(enum owner owner);
 
-/* Why it is kept, as a clause for people; NULL: it is not, or was there before. */
+/* A clause for people that says why the vGPU is kept. NULL: it is not kept, or it existed before its lease. */
 const char *owner_why_kept(enum owner owner);
