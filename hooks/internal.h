@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The hook's command line: libvirt's four arguments, or options and these four behind them. */
+/* The hook's command line: libvirt's four arguments, alone or after options. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,10 +14,10 @@ struct call {
 };
 
 /*
- * Exactly four arguments are libvirt's call, whatever they spell: a domain may be called --dry-run. Otherwise options
- * come first, and "--" before the four.
+ * Exactly four arguments are always libvirt's call, because a domain may be named --dry-run. Any other call has options
+ * first, then "--", then the four arguments.
  */
 int call_parse(struct call *call, int argc, char **argv, struct err *err);
 
-/* The exit status. */
+/* Returns the exit status. */
 int call_print_help(const struct call *call);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The hook that libvirt calls: /etc/libvirt/hooks/qemu GUEST OP SUBOP EXTRA, the domain's XML on standard input.
+ * The hook that libvirt calls: /etc/libvirt/hooks/qemu GUEST OP SUBOP EXTRA, with the domain's XML on standard input.
  *
- * Order is the safety argument here:
- *   1. standard descriptors are made sure of, so that no file of ours takes the place of one;
- *   2. an operation that is none of ours ends at once;
- *   3. the gate: a domain without a vGPU ends here, before any library is loaded or any state opened;
- *   4. the XML is parsed, the configuration read, the flow run;
- *   5. one line on stderr where prepare or migrate refuses; all other operations end with 0, come what may:
- *      reconnect's failure would kill a running guest, restore's can delete a saved one.
+ * The order of the steps makes the hook safe:
+ *   1. open any missing standard descriptor, so that no other file gets its number;
+ *   2. exit at once if the operation is not one of ours;
+ *   3. exit at the gate if the domain has no vGPU, before any library is loaded or any state opened;
+ *   4. parse the XML, read the configuration, run the operation;
+ *   5. print one line on stderr if prepare or migrate refuses. All other operations always exit with 0: if reconnect
+ *      failed, libvirt would kill a running guest; if restore failed, libvirt could delete a saved one.
  */
 #include <errno.h>
 #include <signal.h>
@@ -41,14 +41,14 @@ struct hook {
 	struct call call;
 	struct host host;
 	struct config config;
-	bool has_config; /* else these are the defaults */
+	bool has_config; /* false: `config` holds the defaults */
 	char why_no_config[sizeof(((struct err *)NULL)->text)];
-	char *xml; /* as it came */
+	char *xml; /* unchanged */
 	size_t len;
-	char uuid[UUID_SIZE], name[SHOWN_NAME]; /* of a release, which needs no more */
+	char uuid[UUID_SIZE], name[SHOWN_NAME]; /* set for a release, which needs no more */
 	struct domxml *doc;
 	struct lifecycle lifecycle;
-	bool concerns; /* the domain has a vGPU, as far as that can be told */
+	bool concerns; /* the domain has a vGPU, or may have one */
 	int64_t began_ms;
 };
 
@@ -56,8 +56,8 @@ struct operation {
 	const char *op, *subop;
 	enum count_op what;
 	bool may_refuse;
-	bool needs_config;   /* an error in it is the plan's to judge: what exists needs none */
-	enum plan_mode mode; /* of its preview */
+	bool needs_config;   /* the plan judges an invalid configuration: existing vGPUs need none */
+	enum plan_mode mode; /* for its preview */
 };
 
 static int write_out(const char *data, size_t len, struct err *err)
@@ -102,7 +102,7 @@ static const struct operation operations[] = {
 	{ "release", "end", COUNT_RELEASE, false, false, PLAN_PREPARE },
 };
 
-/* start, started, stopped, attach and whatever libvirt may add: nothing to do. */
+/* Returns NULL for start, started, stopped, attach and any operation that libvirt may add. */
 static const struct operation *find_operation(const struct call *call)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(operations); i++)
@@ -111,7 +111,7 @@ static const struct operation *find_operation(const struct call *call)
 	return NULL;
 }
 
-/* All of it: libvirt, which has it in its memory as well, sets the limit. What is parsed has one of its own. */
+/* Reads all of the XML: libvirt holds it in memory too and sets the limit. The parser has its own limit. */
 static int read_xml(struct hook *hook, struct err *err)
 {
 	int r = sys_slurp(STDIN_FILENO, SIZE_MAX, &hook->xml, &hook->len);
@@ -119,7 +119,7 @@ static int read_xml(struct hook *hook, struct err *err)
 	return r < 0 ? err_sys(err, -r, "cannot read the domain XML from standard input") : 0;
 }
 
-/* Why nothing may be leased: kept for the refusal of a device that does not exist. Only a wrong file is an error. */
+/* Keeps why nothing can be leased, for refusing a device that does not exist. Only an invalid file is an error. */
 static int read_config(struct hook *hook, struct err *err)
 {
 	int r;
@@ -142,7 +142,7 @@ static int read_config(struct hook *hook, struct err *err)
 
 static int read_host(struct hook *hook, struct err *err)
 {
-	/* The gate has done so already, where it had to. */
+	/* The gate has opened it already if it had to. */
 	if (hook->host.root >= 0)
 		return 0;
 	config_default(&hook->config);
@@ -152,8 +152,8 @@ static int read_host(struct hook *hook, struct err *err)
 }
 
 /*
- * Has the domain a lease, though its XML shows no vGPU? A VF need not be named as one; and a command can have been
- * killed between the lease and the attach, or somebody can have detached what was leased.
+ * Does the domain have a lease although its XML shows no vGPU? A VF need not be marked as a vGPU. A command can also
+ * have been killed between lease and attach, or a leased device can have been detached.
  */
 static bool is_leased(const struct hook *hook)
 {
@@ -171,8 +171,8 @@ static bool is_leased(const struct hook *hook)
 }
 
 /*
- * The gate. 1: the domain can concern us; 0: it does not. For its release that is where anything is leased to it. One
- * that has nothing but PCI devices does where the pool has VFs; a mistake in the configuration is none of its business.
+ * The gate: may the domain have a vGPU? For a release: is anything leased to it? A domain with only PCI devices may
+ * have one if the pool has VFs; an error in the configuration does not concern it.
  */
 static int gate(struct hook *hook, bool by_lease, struct err *err)
 {
@@ -189,7 +189,7 @@ static int gate(struct hook *hook, bool by_lease, struct err *err)
 	return hook->has_config && hostdev_filter_possible(&hook->config);
 }
 
-/* What is released follows from the leases alone: neither the rest of the XML nor its size matters. */
+/* A release depends on the leases alone, so neither the rest of the XML nor its size matters. */
 static int read_owner(struct hook *hook, struct err *err)
 {
 	text_cut(hook->name, sizeof(hook->name), hook->call.guest);
@@ -203,7 +203,7 @@ static int read_owner(struct hook *hook, struct err *err)
 	return 1;
 }
 
-/* The hostdevs that are ours, of a domain that may have some. */
+/* Reads the hostdevs of a domain that may have vGPUs, and keeps those that are vGPUs. */
 static int read_hostdevs(struct hook *hook, const struct operation *operation, struct err *err)
 {
 	bool large = hook->len > DOMXML_MAX;
@@ -238,7 +238,7 @@ static void set_lifecycle(struct hook *hook)
 					      .request = hook->doc ? domxml_request(hook->doc) : NULL };
 }
 
-/* 1: the domain concerns us and all is read; 0: it does not. */
+/* Returns 1 if the domain has a vGPU, with all of its data read, or 0 if it has none. */
 static int read_all(struct hook *hook, const struct operation *operation, struct err *err)
 {
 	bool by_lease = operation->what == COUNT_RELEASE;
@@ -261,7 +261,7 @@ static void print_remark(void *arg, const char *text, const char *fix)
 	text_line(stderr, "domain %s: %s; %s", hook->call.guest, text, fix);
 }
 
-/* The plan of an operation that leases, and the XML that it would give the domain. */
+/* Prints the plan of an operation that leases, and the XML that the domain would get. */
 static int dry_plan(struct hook *hook, const struct operation *operation, struct err *err)
 {
 	autopreview struct preview preview = { 0 };
@@ -280,7 +280,7 @@ static int dry_plan(struct hook *hook, const struct operation *operation, struct
 	return r;
 }
 
-/* What would happen, one step a line on stderr; the XML as the domain would get it on stdout. */
+/* Prints each step on stderr, one per line, and the XML that the domain would get on stdout. */
 static int dry_run(struct hook *hook, const struct operation *operation, struct err *err)
 {
 	struct store store;
@@ -297,7 +297,7 @@ static int dry_run(struct hook *hook, const struct operation *operation, struct 
 	return r < 0 ? r : write_out(hook->xml, hook->len, err);
 }
 
-/* Of a domain without a vGPU. */
+/* For a domain without a vGPU. */
 static void resume(struct hook *hook)
 {
 	struct err err;
@@ -337,8 +337,8 @@ static void log_refusal(const struct hook *hook, const char *name, const struct 
 }
 
 /*
- * What a refusal begins with. One of an arrival is shown on another host, or by a program that has asked for many: it
- * says where it was refused. The domain's name gives way, so that the reason and the fix are as long as any.
+ * Sets the text before a refusal. The refusal of an arrival is shown on another host, or by a program that has made
+ * many requests, so it names this host. The domain's name is cut, so that the reason and the fix are never cut for it.
  */
 static void name_refused(char prefix[PREFIX_SIZE], const struct hook *hook, const struct operation *operation,
 			 const char *name)
@@ -385,7 +385,7 @@ static int serve(int argc, char **argv)
 	operation = find_operation(&hook.call);
 	can_fail = hook.call.dry_run || (operation && operation->may_refuse);
 	mem_exit_status(can_fail ? EXIT_REFUSED : EXIT_SUCCESS);
-	/* Also for what does not concern us: that it is called at all is what libvirt does not tell otherwise. */
+	/* Recorded for every call, because nothing else shows that libvirt calls the hook at all. */
 	if (!hook.call.dry_run)
 		store_note_call(hook.call.args.root);
 	if (!operation && !hook.call.dry_run)
@@ -417,8 +417,8 @@ int main(int argc, char **argv)
 	int status = serve(argc, argv);
 
 	/*
-	 * Without exit(), as nothing is buffered: the destructors of libxml2 and of the libraries that it loads take
-	 * as long as a tenth of all that is done for a vGPU. LeakSanitizer looks at exit.
+	 * _exit() is safe because nothing is buffered. With exit(), the destructors of libxml2 and its libraries would
+	 * take a tenth of the time that a vGPU takes. LeakSanitizer reports at exit.
 	 */
 #ifdef __SANITIZE_ADDRESS__
 	return status;
