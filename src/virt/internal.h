@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* libvirt's functions, opened at run time, and the connection. */
+/* The functions of libvirt, loaded at run time, and the connection. */
 #pragma once
 
 #include <libvirt/libvirt.h>
@@ -7,7 +7,7 @@
 
 #include "virt/virt.h"
 
-/* What is called of libvirt; its own headers give the types. All of it is in every version from 3.7 on. */
+/* All functions of libvirt that are called; its headers give their types. Every version since 3.7 has them. */
 #define VIRT_SYMBOLS(S)                                                                                                \
 	S(virInitialize)                                                                                               \
 	S(virGetLastError)                                                                                             \
@@ -65,17 +65,16 @@ struct virt {
 	void *arg;
 	struct virt_callback {
 		struct virt *virt;
-		enum virt_event_kind kind; /* of an event about a device */
+		enum virt_event_kind kind; /* for device events */
 		int id;                    /* -1 none */
 	} domain_events[VIRT_DOMAIN_EVENTS];
-	int node_event; /* likewise */
+	int node_event; /* registration ID; -1 none */
 };
 
-/* The last error of libvirt as ours: "doing: what libvirt said"; returns its negative code. */
+/* Sets libvirt's last error, as "doing: libvirt's text", with a code of virt.h, and returns the negative code. */
 int virt_error(struct virt *virt, struct err *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* Ends all callbacks that virt_watch() registered. */
 void virt_unwatch(struct virt *virt);
 
-/* Hands an event to the listener, if there is one. */
+/* Passes an event to the listener, if there is one. */
 void virt_hand_event(struct virt *virt, const struct virt_event *event);

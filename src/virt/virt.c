@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* libvirt opened at run time, its errors, and the connection. */
+/* Loading libvirt, its errors, and the connection. */
 #include "virt/virt.h"
 
 #include <dlfcn.h>
@@ -34,7 +34,7 @@ static int load(struct err *err)
 	return 0;
 }
 
-/* Keeps libvirt from printing each error on standard error. */
+/* By default libvirt prints each error on standard error. */
 static void keep_quiet(void *arg, virErrorPtr error)
 {
 	(void)arg;
@@ -54,7 +54,7 @@ int virt_loop_init(struct err *err)
 	return virt_error(NULL, err, "cannot initialize libvirt's library");
 }
 
-/* Our code for an error of libvirt; see virt.h. */
+/* Maps an error of libvirt to one of the codes in virt.h. */
 static int code_of(const virError *error)
 {
 	switch (error->code) {
@@ -84,7 +84,7 @@ static int code_of(const virError *error)
 		return ENOMEM;
 	case VIR_ERR_SYSTEM_ERROR:
 	case VIR_ERR_INTERNAL_ERROR:
-		/* A socket that broke, or that was closed by the server. */
+		/* The socket broke, or the server closed it. */
 		if (error->domain == VIR_FROM_RPC || error->domain == VIR_FROM_REMOTE)
 			return ENOTCONN;
 		return EIO;
@@ -137,7 +137,7 @@ int virt_open(struct virt **out, const char *uri, struct err *err)
 		free(virt);
 		return virt_error(NULL, err, "%s: cannot connect; check that libvirtd or virtqemud is running", uri);
 	}
-	/* Drivers without a server have neither; that is no error. */
+	/* Drivers without a server support neither, which is no error. */
 	virt_lib.virConnectSetKeepAlive(virt->conn, KEEPALIVE_S, KEEPALIVE_COUNT);
 	virt->has_close = virt_lib.virConnectRegisterCloseCallback(virt->conn, on_close, virt, NULL) == 0;
 	*out = virt;

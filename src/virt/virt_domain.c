@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Domains: what libvirt says of them, and what is done with them. */
+/* Domains: reading and changing them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,14 +26,14 @@ static virDomainPtr lookup(struct virt *virt, const char *uuid, struct err *err)
 	return domain;
 }
 
-/* What failed with this domain; NULL: lookup() did, and has set the error. */
+/* Sets the error of an operation on `domain`; if that is NULL, lookup() has set it already. */
 static int failed(struct virt *virt, virDomainPtr domain, const char *what, struct err *err)
 {
 	const char *name;
 
 	if (!domain)
 		return -err->code;
-	/* In this order: asking for the name clears the error. */
+	/* virDomainGetName() resets the last error, so it comes second. */
 	virt_error(virt, err, "%s", what);
 	name = virt_lib.virDomainGetName(domain);
 	return err_in(err, "domain %s", name ? name : "?");
@@ -53,7 +53,7 @@ void virt_list_free(struct virt_domain *list, size_t n)
 	free(list);
 }
 
-/* In no transition, so that a device missing from its XML is really detached. */
+/* In no transition: then a device that is missing from its XML really is detached. */
 static bool is_settled(virDomainPtr domain)
 {
 	int state, reason;
@@ -97,7 +97,7 @@ static int add_domain(struct virt *virt, virDomainPtr domain, bool running_only,
 	struct virt_domain *out = &list[*n];
 	int r = describe(virt, domain, out, err);
 
-	/* A busy domain must not hide the others. */
+	/* If one domain is busy, the others are still listed. */
 	if (r < 0 && r != -ENOENT && r != -ENOTCONN && out->name)
 		r = 0;
 	if (r == 0 && (!running_only || out->running)) {
@@ -135,7 +135,7 @@ int virt_list(struct virt *virt, bool running_only, struct virt_domain **out, si
 int virt_find(struct virt *virt, const char *name_or_uuid, struct virt_domain *out, struct err *err)
 {
 	char uuid[UUID_SIZE];
-	/* A domain can be named like the UUID of another. */
+	/* A domain's name can equal the UUID of another. */
 	autodomain virDomainPtr domain = uuid_parse(uuid, name_or_uuid)
 						 ? virt_lib.virDomainLookupByUUIDString(virt->conn, uuid)
 						 : virt_lib.virDomainLookupByName(virt->conn, name_or_uuid);
@@ -231,12 +231,12 @@ int virt_set_metadata(struct virt *virt, const char *uuid, const struct virt_ele
 	return failed(virt, domain, "cannot change its metadata", err);
 }
 
-/* --- detaching, and what becomes of it --- */
+/* --- waiting for a device to be detached --- */
 
 struct detaching {
 	const char *uuid, *alias;
 	bool ended;
-	int code; /* a positive errno; 0: it is gone */
+	int code; /* positive errno; 0: the device is detached */
 	const char *text;
 };
 
@@ -283,7 +283,7 @@ int virt_detach_wait(struct virt *virt, const char *uuid, const char *xml, const
 		return timer;
 	}
 	r = virt_detach_device(virt, uuid, xml, VIRT_LIVE, err);
-	/* libvirt waits for a while itself; events of that time come before our time-out can. */
+	/* libvirt waits for a while itself. An event in that time is handled before our timer can fire. */
 	virt_loop_set_timer(timer, wait_ms);
 	while (r == 0 && !detaching.ended)
 		r = virt_loop_step(err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* libvirt's event loop, and its events in our words. */
+/* libvirt's event loop, and the conversion of its events. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 /* --- the loop --- */
 
-/* A caller's function and argument: libvirt's callbacks have parameters that nobody here asks for. */
+/* A caller's function and argument, stored because libvirt's callbacks have more parameters. */
 struct call {
 	void (*fn)(void *arg);
 	void *arg;
@@ -123,7 +123,7 @@ static int on_lifecycle(virConnectPtr conn, virDomainPtr domain, int what, int d
 	case VIR_DOMAIN_EVENT_UNDEFINED:
 		event.kind = VIRT_EVENT_UNDEFINED;
 		break;
-	default: /* paused, crashed and still there, and what later versions tell */
+	default: /* paused, crashed but not stopped, and events of later versions */
 		return 0;
 	}
 	hand_domain_event(callback->virt, domain, event);
