@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The lease of a device that a running domain has already. */
+/* Leasing a device that a running domain already has. */
 #include "device/adopt.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "model/owner.h"
 #include "state/history.h"
 
-/* A plain VF is no device of the inventory; that the domain has it makes it one. */
+/* A plain VF is not among the inventory's devices; the domain that has it makes it one. */
 static bool plain_vf(struct inv_device *device, const struct inventory *inv, const char *id)
 {
 	struct inv_parent *vf = inventory_parent(inv, id);
@@ -56,7 +56,7 @@ int adopt_device(const struct adoption *adoption, const struct inv_device *devic
 			       there->name);
 	if (there && there->state == LEASE_ACTIVE)
 		return 0;
-	/* What we made in this boot, and have not removed since, is ours to remove, though its lease was lost. */
+	/* What we created in this boot and have not removed since is ours to remove, even without its lease. */
 	facts.created = there ? there->origin == LEASE_CREATED
 			      : affinity_get(store, device->vgpu.id, &affinity) && affinity.made_this_boot;
 	lease.origin = owner_origin(owner_of(&facts));

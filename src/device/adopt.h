@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * The lease of a device that a running domain has already: restored where it was lost, recorded where somebody else
- * gave the domain the device.
- */
+/* Leases a device that a running domain has: restores a lost lease, or records a device given by other software. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,23 +10,24 @@
 #include "state/lease_store.h"
 #include "state/store.h"
 
-/*
- * The device of this id, if it is a vGPU that a domain can have: one that exists with a type, or a plain VF of the
- * pool.
- */
+/* Finds the device if a domain can have it as a vGPU: it exists with a type, or is a plain VF of the pool. */
 bool adopt_find(struct inv_device *device, const struct inventory *inv, const char *id);
 
-/* What a domain is given, by whom. The caller holds the store's lock, and has read the leases under it. */
+/* The receiving domain and the operation. The caller holds the store's lock, under which it read the leases. */
 struct adoption {
 	const struct store *store;
 	const struct inventory *inv;
 	const struct leases *leases;
-	const struct request *request; /* of the domain */
+	const struct request *request; /* the domain's */
 	const char *op;                /* for the log */
 };
 
 /*
- * Makes the device, which has a type, the domain's: 1 where a lease was written, 0 where there was one already, -EEXIST
- * where another domain has it. Where its lease was lost, what is remembered of its id says whether we made it.
+ * Leases the device, which has a type, to the domain. If its lease was lost, the history of its ID says whether we
+ * created it. Returns:
+ *   1: a lease was written
+ *   0: the domain had one already
+ *   -EEXIST: another domain has it
+ *   other: an error
  */
 int adopt_device(const struct adoption *adoption, const struct inv_device *device, struct err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Carrying out a plan's steps: the leases first, then the kernel; undone on failure. */
+/* Carries out the steps of a plan: writes the leases first, then the kernel; undoes them on failure. */
 #include "device/apply.h"
 
 #include <errno.h>
@@ -80,13 +80,10 @@ static int lease_step(struct apply *apply, const struct step *step, struct err *
 
 	if (r < 0)
 		return r;
-	/*
-	 * A device of the domain's own keeps its origin; under a reservation nothing was made, so it is somebody
-	 * else's.
-	 */
+	/* The domain's own device keeps its origin. A reservation creates no device, so one that exists is not ours. */
 	if (had && step->kind == STEP_KEEP) {
 		lease.origin = was.origin;
-		/* Its creation took too long, and ended: it is not whole. */
+		/* Its creation took too long but has ended, so the device is incomplete. */
 		if (was.state == LEASE_CREATING)
 			lease.state = LEASE_CREATING;
 	}
@@ -99,7 +96,7 @@ static int lease_step(struct apply *apply, const struct step *step, struct err *
 int apply_lease(struct apply *apply, const struct step *steps, size_t n, struct err *err)
 {
 	for (size_t i = 0; i < n; i++) {
-		/* Of an earlier round of this run: leased and made already. */
+		/* An earlier round of this run has leased and created it. */
 		if (find_done(apply, steps[i].vgpu.id))
 			continue;
 		if (lease_step(apply, &steps[i], err) < 0)
@@ -114,10 +111,7 @@ int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struc
 		struct lease lease = lease_of(apply, &steps[i], LEASE_RESERVED), was;
 		int r = lease_get(apply->store, steps[i].vgpu.id, &was, err);
 
-		/*
-		 * A device of its own that waits to be released (a restore right after a save) stays as it is:
-		 * prepare takes it over.
-		 */
+		/* Its own device may still be due for release (a restore right after a save): prepare takes it. */
 		if (r == 1 && was.state != LEASE_RESERVED)
 			continue;
 		if (r < 0)
@@ -131,13 +125,13 @@ int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struc
 	return 0;
 }
 
-/* A device of our own that its last QEMU still holds: that one is on its way out, or it is not. */
+/* Waits until the domain's previous QEMU, which may be exiting, has closed its device. */
 static int wait_closed(const struct apply *apply, const struct step *step, struct err *err)
 {
 	int64_t end = sys_now_ms() + create_within(apply->policy->release_timeout_s * 1000, apply->wait_by_ms);
 	char holder[128];
 
-	/* Where it is not known, VFIO says so to whoever comes second. */
+	/* If that is unknown, VFIO refuses the second process that opens it. */
 	if (release_wait_closed(apply->store->host, step->vgpu.id, end, end + LOOK_MS, err) != -EBUSY)
 		return 0;
 	text_copy(holder, sizeof(holder), err->text + err->cause);
@@ -145,8 +139,8 @@ static int wait_closed(const struct apply *apply, const struct step *step, struc
 }
 
 /*
- * Waits for a removal of the device that may have begun before it was leased: such a removal has not seen the lease. It
- * needs no lock of its own, as one that begins later sees the lease.
+ * Waits for a removal of the device that began before the device was leased and so has not seen the lease. This needs
+ * no lock, because a later removal sees the lease.
  */
 static int wait_removed(const struct apply *apply, const struct step *step, struct err *err)
 {
@@ -166,8 +160,8 @@ bool apply_needs_lock(const struct step *step)
 }
 
 /*
- * What is to be adopted is waited for alone; all else is done under the pGPU's lock, which is in apply->lock then. A
- * removal that took too long goes on without that lock, in a child.
+ * A step that adopts waits for a removal alone. Any other step runs under the pGPU's lock, in apply->lock. A removal
+ * that took too long continues in a child, without that lock.
  */
 static int wait_turn(struct apply *apply, const struct step *step, struct err *err)
 {
@@ -177,13 +171,13 @@ static int wait_turn(struct apply *apply, const struct step *step, struct err *e
 	if (r < 0 || !apply_needs_lock(step))
 		return r;
 	apply->lock = store_lock_pgpu(apply->store, step->vgpu.pgpu, sys_left_ms(apply->wait_by_ms), err);
-	/* A card that somebody keeps is no reason not to try the next. */
+	/* If another process keeps this card locked, the next card is tried. */
 	if (apply->lock == -ETIMEDOUT)
 		return err_recode(err, EBUSY);
 	return apply->lock < 0 ? apply->lock : 0;
 }
 
-/* A vGPU of the domain's own: where its creation took too long, the kernel finished it without its parameters. */
+/* Is it the domain's own vGPU, whose creation took too long, so that the kernel finished it without its parameters? */
 static bool may_be_unfinished(const struct apply *apply, const struct step *step)
 {
 	struct lease lease;
@@ -193,7 +187,7 @@ static bool may_be_unfinished(const struct apply *apply, const struct step *step
 	       lease.state == LEASE_CREATING;
 }
 
-/* 1: made; 0: it was there. */
+/* Returns 1 if the device was created, or 0 if it existed. */
 static int ensure(const struct apply *apply, const struct step *step, const char *params, struct err *err)
 {
 	int exists = kernel_exists(apply->store->host, &step->vgpu);
@@ -224,14 +218,11 @@ int apply_present(struct apply *apply, const struct step *step, struct err *err)
 	there.kind = STEP_ADOPT;
 	if ((step->kind == STEP_KEEP && wait_closed(apply, step, err) < 0) || wait_removed(apply, step, err) < 0)
 		return -err->code;
-	/* A plain VF is there always; it is its lease that the kernel does not know. */
+	/* A plain VF always exists, so there is nothing more to check. */
 	return step->vgpu.framework == FW_VF ? 0 : ensure(apply, &there, "", err);
 }
 
-/*
- * Is the lease still what this run wrote? Not so where a release of the same domain came in between, or another start
- * of it: libvirtd was killed, and this hook goes on alone.
- */
+/* Is the lease still this run's? If libvirtd was killed, another start or a release may have changed it meanwhile. */
 static int still_ours(const struct apply *apply, const char *id, struct lease *lease, struct err *err)
 {
 	int r = lease_get(apply->store, id, lease, err);
@@ -242,7 +233,7 @@ static int still_ours(const struct apply *apply, const char *id, struct lease *l
 	       lease->state != LEASE_RELEASING;
 }
 
-/* What we made is, unless a definition had it before: that is a pool of somebody's. */
+/* A device that we created is for the guest, unless it had a definition before: then it belongs to a manager's pool. */
 static bool is_for_guest(const struct apply *apply, const struct vgpu_ref *vgpu, bool made)
 {
 	int64_t window_ms = (int64_t)apply->policy->start_grace_s * 1000;
@@ -263,7 +254,7 @@ static int settle(struct apply *apply, const struct step *step, bool made, struc
 		r = err_set(err, ESTALE, "the domain was released while its vGPU was being created");
 	} else if (r == 1) {
 		lease.state = LEASE_ACTIVE;
-		/* Until now what had to be undone was ours, whoever it is made for. */
+		/* Until now the origin was `created`, so that an undo would remove the device, whoever its owner is. */
 		if (made || lease.origin == LEASE_CREATED)
 			lease.origin = owner_origin(step->owner);
 		r = lease_put(apply->store, &lease, err);
@@ -276,7 +267,7 @@ static int settle(struct apply *apply, const struct step *step, bool made, struc
 	return 0;
 }
 
-/* A lease that the domain held before is one to be released: what the kernel may still be making is ours. */
+/* If the domain had a lease before, that becomes `releasing`, because the kernel may still be creating its device. */
 static void drop_lease(struct apply *apply, const struct step *step)
 {
 	struct applied *done = find_done(apply, step->vgpu.id);
@@ -321,13 +312,11 @@ int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i
 	made = r == 1;
 	if (made && find_done(apply, step->vgpu.id))
 		find_done(apply, step->vgpu.id)->made = true;
-	/* Its lease stays `creating`: collected when the write ends. */
+	/* Its lease stays `creating`, and is collected when the write ends. */
 	stays = r == -ETIMEDOUT;
 	if (r >= 0)
 		r = settle(apply, step, made, err);
-	/*
-	 * Still under the pGPU's lock: what has no lease that says it is ours must not stay. Where it must, that does.
-	 */
+	/* Still under the pGPU's lock: a device without our lease must not stay. If it has to, so does the lease. */
 	if (r < 0 && made && create_undo(apply, step, err) < 0) {
 		stays = true;
 		r = -err->code;
@@ -343,7 +332,7 @@ int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i
 	return r;
 }
 
-/* What was only promised is dropped; what exists is to be released: 1. */
+/* Drops a reservation. Marks any other lease `releasing` and returns 1, because its device exists. */
 static int undo_lease(const struct apply *apply, const struct applied *done, struct err *err)
 {
 	struct lease lease;
@@ -368,7 +357,7 @@ void apply_undo(struct apply *apply)
 {
 	struct policy policy = *apply->policy;
 
-	/* No guest has run on it: the driver has nothing to clean up. */
+	/* No guest has used it, so the driver has nothing to clean up. */
 	policy.driver_cleanup_s = 0;
 	while (apply->ndone > 0) {
 		const struct applied *done = &apply->done[--apply->ndone];

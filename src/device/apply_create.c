@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Creating a vGPU of a plan, within the time of its operation, and removing it again. */
+/* Creating a vGPU of a plan within the operation's time, and removing it again. */
 #include <errno.h>
 #include <string.h>
 
@@ -21,12 +21,11 @@ struct creation {
 	const struct host *host;
 	const struct vgpu_ref *vgpu;
 	const char *params;
-	const struct mdev_attr *attrs; /* of its definition */
+	const struct mdev_attr *attrs; /* of its mdevctl definition */
 	size_t nattrs;
-	bool *written; /* shared: the write has begun */
+	bool *written; /* shared with the child: the write has begun */
 };
 
-/* The kernel's count decides. */
 static int check_capacity(void *arg, struct err *err)
 {
 	const struct creation *creation = arg;
@@ -37,7 +36,7 @@ static int check_capacity(void *arg, struct err *err)
 	return r == -ETIMEDOUT ? create_no_answer(err) : r;
 }
 
-/* One child counts and writes: each costs as much as a hundred reads. */
+/* One child both counts and writes, because a child costs as much as a hundred reads. */
 static int create_device(void *arg, struct err *err)
 {
 	struct creation *creation = arg;
@@ -47,7 +46,7 @@ static int create_device(void *arg, struct err *err)
 		return r;
 	*creation->written = true;
 	r = kernel_create(creation->host, creation->vgpu, err);
-	/* The driver's own answer, which is there: nothing hangs. */
+	/* The driver itself returned ETIMEDOUT; nothing hangs. */
 	return r == -ETIMEDOUT ? err_recode(err, EIO) : r;
 }
 
@@ -71,7 +70,7 @@ int create_within(int ms, int64_t end_ms)
 	return left < ms ? left : ms;
 }
 
-/* What is left until then, but time enough for one that answers at once. */
+/* The time until `end`, but at least enough for a driver that answers at once. */
 static int left_ms(int64_t end)
 {
 	int left = sys_left_ms(end);
@@ -96,8 +95,8 @@ int create_undo(const struct apply *apply, const struct step *step, struct err *
 }
 
 /*
- * The creation was broken off: its process was killed. Its write has ended with it, and the pGPU's lock is ours, so
- * that the kernel tells what came of it: what is there was made by us. -ETIMEDOUT where it does not: it may come yet.
+ * For a creation whose process was killed. Its write ended with it and the pGPU's lock is ours, so a device that exists
+ * was created by us. -ETIMEDOUT if the driver does not answer: the device may still appear.
  */
 static int look_again(const struct creation *creation, struct err *err)
 {
@@ -119,7 +118,7 @@ static int write_create(const struct apply *apply, struct creation *creation, in
 	written = *creation->written;
 	mem_arena_end(arena);
 	if (r == -ETIMEDOUT && !written) {
-		/* The child ends when its read does: it needs no lock any more. */
+		/* The child ends when its read does, and no longer needs the lock. */
 		sys_unlock(apply->lock);
 		return create_no_answer(err);
 	}
@@ -130,11 +129,11 @@ static int write_create(const struct apply *apply, struct creation *creation, in
 			creation->vgpu->parent, creation->vgpu->type, apply->policy->create_timeout_s);
 	if (r == -EINTR)
 		r = look_again(creation, err);
-	/* Its own EAGAIN (a probe that is deferred) is a failure of this candidate, not a reason to plan anew. */
+	/* The driver's own EAGAIN (a deferred probe) fails this candidate; it is no reason to plan again. */
 	return r == -EAGAIN ? err_recode(err, EBUSY) : r;
 }
 
-/* A write that may never come back, too. */
+/* This write may never return either. */
 static int write_params(const struct apply *apply, struct creation *creation, int64_t end, struct err *err)
 {
 	int r = timed_child_run(set_params, creation, creation->host->root, apply->lock, left_ms(end), err);
@@ -146,7 +145,7 @@ static int write_params(const struct apply *apply, struct creation *creation, in
 		       : r;
 }
 
-/* What mdevctl would set when it starts the device: the definition of this UUID, if it is of this type. */
+/* Reads the attributes that mdevctl would set: those in this UUID's definition, if it is of this type. */
 static int read_attrs(struct mdev_attr **attrs, size_t *n, const struct creation *creation, struct err *err)
 {
 	struct definition definition;
@@ -200,6 +199,6 @@ int create_vgpu(const struct apply *apply, const struct step *step, const char *
 		return -err->code;
 	if (create_complete(apply, step, params, end, err) == 0)
 		return 0;
-	/* What did not become whole is removed again, and a failure of this candidate, not a kernel that hangs. */
+	/* An incomplete device is removed again. That is a failure of this candidate, not a kernel that hangs. */
 	return create_undo(apply, step, err) < 0 ? -err->code : err_recode(err, EIO);
 }

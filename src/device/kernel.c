@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * The only writes to sysfs: create a vGPU, remove it, set its parameters; and the waits until the kernel has done so.
- */
+/* All writes to sysfs, and waiting until the kernel has carried them out. */
 #include "device/kernel.h"
 
 #include <dirent.h>
@@ -20,7 +18,7 @@
 #include "internal.h"
 
 enum {
-	STEP_FIRST_US = 50, /* the kernel is done by then, mostly */
+	STEP_FIRST_US = 50, /* the kernel has mostly finished by then */
 	STEP_LAST_US = 20000,
 };
 
@@ -54,7 +52,7 @@ ssize_t kernel_read(const struct host *host, const struct vgpu_ref *vgpu, const 
 	return timed_child_read(who, host->root, path, buf, size);
 }
 
-/* The text of a failed write: what was tried, what the kernel said, what that means. */
+/* Sets the text of a failed write: what was tried, the kernel's error, and what that means. */
 static int refused(struct err *err, enum kernel_step step, enum kernel_driver driver, int code, const char *what)
 {
 	const char *advice = kernel_advice(step, driver, code);
@@ -63,7 +61,6 @@ static int refused(struct err *err, enum kernel_step step, enum kernel_driver dr
 	return err_cause(err, strlen(what) + 2);
 }
 
-/* Sleeps, and doubles the next sleep up to its limit. */
 static void sleep_step(int *us)
 {
 	struct timespec t = { .tv_nsec = *us * 1000L };
@@ -80,7 +77,7 @@ static bool has_node(const struct host *host, const char *directory, const char 
 	       sys_exists(host->root, path);
 }
 
-/* Is there /dev/vfio/devices/vfioN of the device? Kernels without VFIO groups have no other node. */
+/* Does the device have a /dev/vfio/devices/vfioN? It is the only node if the kernel has no VFIO groups. */
 static bool has_cdev(const struct host *host, int device)
 {
 	const struct dirent *e;
@@ -194,11 +191,11 @@ int kernel_remove(const struct host *host, const struct vgpu_ref *vgpu, int wait
 		return r;
 	driver = ops->driver(host, vgpu);
 	snprintf(what, sizeof(what), "removing vGPU %s", vgpu->id);
-	/* Looked for before the first write, too: a VF may have another type by now, which is somebody else's. */
+	/* Checked before the first write too: a VF may have got another type meanwhile, which is not ours to remove. */
 	for (there = ops->exists(host, vgpu); there > 0; sleep_step(&us)) {
 		/*
-		 * Of two writers at once the kernel lets one remove and tells the other that all is well: only its
-		 * absence counts.
+		 * If two processes write at once, one removes the device and the other is told of success too, so only
+		 * the device's absence counts.
 		 */
 		if (!written)
 			r = poke(host, &write, write.line);
@@ -232,7 +229,7 @@ int kernel_set_params(const struct host *host, const struct vgpu_ref *vgpu, cons
 		return 0;
 	snprintf(what, sizeof(what), "vGPU %s: setting the parameters", vgpu->id);
 	refused(err, KERNEL_PARAMS, ops->driver(host, vgpu), -r, what);
-	/* What was tried tells it from a creation. */
+	/* The cause includes what was tried, to distinguish it from a failed creation. */
 	return err_cause(err, strlen("vGPU : ") + strlen(vgpu->id));
 }
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The only writes to sysfs: create a vGPU, remove it, set its parameters; and the waits until the kernel has done so.
+ * All writes to sysfs (create a vGPU, remove it, set its parameters), and waiting until the kernel has carried them
+ * out.
  *
- * One interface for the three frameworks. An mdev is made by its parent's `create` and gone after its `remove`. A VF of
- * NVIDIA's variant driver becomes a vGPU when a type's number is written to its current_vgpu_type, and is none when
- * that reads 0. A plain VF is always there: nothing is made or removed of it, and it never "exists" as something made.
+ * One interface for three frameworks. An mdev is created by its parent's `create` and removed by its own `remove`. A VF
+ * of NVIDIA's variant driver becomes a vGPU when a type's number is written to its current_vgpu_type, and is none when
+ * that reads 0. A plain VF always exists: it is never created or removed, and never "exists" as a created device.
  *
- * create blocks as long as the driver takes. remove of a device that is open blocks in the kernel beyond any signal
- * (vfio_unregister_group_dev, since 5.2), and takes libvirt with it: callers make sure that nobody has it open
- * (handles), and that nobody else writes to the same pGPU meanwhile (its lock).
+ * create blocks as long as the driver takes. remove blocks while the device is open: no signal ends it
+ * (vfio_unregister_group_dev, since 5.2), and libvirt blocks too. Callers ensure that no process has the device open
+ * (handles), and that no other process writes to the same pGPU meanwhile (its lock).
  */
 #pragma once
 
@@ -18,55 +19,50 @@
 #include "sys/sys.h"
 #include "host/inventory.h"
 
-/* A vGPU of which no more is known than its id: an mdev, or a VF with a type. */
+/* A vGPU of which only the ID is known: an mdev, or a VF with a type. */
 struct vgpu_ref kernel_vgpu(const char *id);
 
-/*
- * The kernel's count of what the parent can make of the type now; never negative; -ENOENT where parent or type is not
- * there. Of a VF 1 or 0.
- */
+/* How many more vGPUs of the type the parent can create now; 0 or 1 for a VF. -ENOENT: no such parent or type. */
 int kernel_available(const struct host *host, const struct vgpu_ref *vgpu, struct err *err);
 
 /*
- * Makes the vGPU. The errno is the driver's own (full can be EIO, ENOSPC, EUSERS, EPERM or ENOMEM); the text says what
- * was tried, what the kernel said, and what that means for this driver where it is known. -EEXIST: the UUID is taken on
- * this host.
+ * Creates the vGPU. The errno is the driver's own (full can be EIO, ENOSPC, EUSERS, EPERM or ENOMEM). The text has the
+ * attempt, the kernel's error, and what that means for this driver, if known. -EEXIST: the UUID is in use on this host.
  */
 int kernel_create(const struct host *host, const struct vgpu_ref *vgpu, struct err *err);
 
 /*
- * Waits until the device is whole: it is of its type (mdev_type; current_vgpu_type reads the number back), its
- * iommu_group and its node in /dev/vfio are there. -ETIMEDOUT after `wait_ms`: the text says what is missing; -ENODEV:
- * it went away again; -EEXIST: it is of another type.
+ * Waits until the device is complete: it has its type (mdev_type; current_vgpu_type reads the number back), its
+ * iommu_group and its node in /dev/vfio. Returns:
+ *   0: complete
+ *   -ETIMEDOUT: not complete after `wait_ms`; the text says what is missing
+ *   -ENODEV: it disappeared again
+ *   -EEXIST: it is of another type
+ *   other: an error
  */
 int kernel_wait_complete(const struct host *host, const struct vgpu_ref *vgpu, int wait_ms, struct err *err);
 
-/*
- * Is there such a device: 1, 0, or negative errno. A VF with another type than this one is somebody else's, and so not
- * this device; with type "" any will do.
- */
+/* Does the device exist? 1, 0, or a negative errno. A VF with another type is another device; type "" matches any. */
 int kernel_exists(const struct host *host, const struct vgpu_ref *vgpu);
 
-/* The same for who does not ask why it cannot be told. */
+/* Like kernel_exists(), without the reason why that is unknown. */
 enum presence kernel_presence(const struct host *host, const struct vgpu_ref *vgpu);
 
 /*
- * Does the parent's driver (NVIDIA's) remove its mdev by itself once it is closed? Removing it first can leave a zombie
- * until the host is booted again.
+ * Does the parent's driver (NVIDIA's) remove a closed mdev by itself? Removing it first can leave a zombie until the
+ * host reboots.
  */
 bool kernel_driver_removes(const struct host *host, const struct vgpu_ref *vgpu);
 
 /*
- * Removes the device and sees that it is gone, retrying what may pass (EAGAIN, EBUSY, EPERM) within `wait_ms`. One that
- * is gone already is no error.
+ * Removes the device and waits until it is gone. Repeats the write after a temporary error (EAGAIN, EBUSY, EPERM)
+ * within `wait_ms`. A device that is gone already is no error.
  */
 int kernel_remove(const struct host *host, const struct vgpu_ref *vgpu, int wait_ms, struct err *err);
 
-/* Writes an attribute of an mdev, a file below its directory that mdevctl_attrs() has named. */
+/* Writes an attribute of an mdev: a file below its directory, named by mdevctl_attrs(). */
 int kernel_set_attr(const struct host *host, const struct vgpu_ref *vgpu, const char *name, const char *value,
 		    struct err *err);
 
-/*
- * Writes nvidia/vgpu_params: only on a device that is not open; the driver drops the last byte, so a newline follows.
- */
+/* Writes nvidia/vgpu_params. The device must not be open. Adds a newline, because the driver drops the last byte. */
 int kernel_set_params(const struct host *host, const struct vgpu_ref *vgpu, const char *params, struct err *err);

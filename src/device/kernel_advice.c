@@ -22,7 +22,7 @@ static const struct advice {
 	int code;
 	const char *text;
 } table[] = {
-	/* NVIDIA's driver gives this one for whatever its resource manager refuses. */
+	/* NVIDIA's driver returns EIO for whatever its resource manager refuses. */
 	{ KERNEL_CREATE, NVIDIA, EIO,
 	  "the driver refused; usually the card is full or holds vGPUs of another framebuffer size, or it is in MIG mode "
 	  "without a free GPU instance of this profile; see dmesg" },

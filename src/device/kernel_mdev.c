@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Mediated devices: made by a write to their parent's `create`, gone after one to their own `remove`. */
+/* Mediated devices: created by a write to the parent's `create`, removed by a write to their own `remove`. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "sys/sys.h"
 
-/* sys/class/mdev_bus/PARENT/mdev_supported_types/TYPE/FILE, of names that are fit for a path. */
+/* sys/class/mdev_bus/PARENT/mdev_supported_types/TYPE/FILE, from validated names. */
 static int type_path(char path[KPATH_SIZE], const struct vgpu_ref *vgpu, const char *file, struct err *err)
 {
 	char parent[PARENT_SIZE], type[TYPE_SIZE];
@@ -25,7 +25,7 @@ static int type_path(char path[KPATH_SIZE], const struct vgpu_ref *vgpu, const c
 	return 0;
 }
 
-/* sys/bus/mdev/devices/UUID, with what follows (with its slash) behind it. */
+/* sys/bus/mdev/devices/UUID, followed by `behind` (with its slash). */
 static int device_path(char path[KPATH_SIZE], const struct vgpu_ref *vgpu, const char *behind, struct err *err)
 {
 	char safe[UUID_SIZE];
@@ -112,7 +112,7 @@ static int mdev_params_file(struct kernel_write *write, const struct vgpu_ref *v
 	return device_path(write->path, vgpu, "/nvidia/vgpu_params", err);
 }
 
-/* Told by the type, or where the caller does not know that, by the device's. */
+/* If the caller does not know the type, the device's own type decides. */
 static enum kernel_driver mdev_driver(const struct host *host, const struct vgpu_ref *vgpu)
 {
 	char path[KPATH_SIZE], type[TYPE_SIZE];

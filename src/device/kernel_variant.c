@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * VFs of NVIDIA's variant driver: a type's number is written to current_vgpu_type, and 0 takes it back.
+ * VFs of NVIDIA's variant driver: writing a type's number to current_vgpu_type creates the vGPU, writing 0 removes it.
  *
- * Facts: a write of 0 where the VF has no type gives EPERM, as does one while the VF is open; EBUSY comes after 5 s in
- * which nvidia-vgpu-mgr did not let go. So what it reads counts, and not what the write says.
+ * Facts: writing 0 gives EPERM if the VF has no type or is open, and EBUSY if nvidia-vgpu-mgr has not released it
+ * within 5 s. So the value that is read back counts, not the result of the write.
  */
 #include <errno.h>
 #include <limits.h>
@@ -27,7 +27,7 @@ int kernel_vf_path(char path[KPATH_SIZE], const struct vgpu_ref *vgpu, const cha
 	return 0;
 }
 
-/* The number of a type "nvidia-1145"; what is none is refused. */
+/* The number in a type such as "nvidia-1145". Any other type is an error. */
 static int number_of(const struct vgpu_ref *vgpu, int *number, struct err *err)
 {
 	if (typelist_number(vgpu->type, number))
@@ -35,7 +35,7 @@ static int number_of(const struct vgpu_ref *vgpu, int *number, struct err *err)
 	return err_set(err, EINVAL, "'%s' is not a type of NVIDIA's driver, such as nvidia-1145", vgpu->type);
 }
 
-/* The type that the VF has, 0 none; negative errno. */
+/* The VF's type; 0 none; a negative errno. */
 static long current_type(const struct host *host, const struct vgpu_ref *vgpu)
 {
 	char path[KPATH_SIZE], text[32];
@@ -51,7 +51,7 @@ static long current_type(const struct host *host, const struct vgpu_ref *vgpu)
 	return text_number(text, 0, INT_MAX, &type) ? type : -EINVAL;
 }
 
-/* The list of this very VF, read anew: what its siblings got a moment ago changes it. */
+/* Reads this VF's own list again, because a sibling that has just got a type changes it. */
 static int variant_available(const struct host *host, const struct vgpu_ref *vgpu, struct err *err)
 {
 	char text[TYPELIST_TEXT_MAX];
@@ -68,7 +68,7 @@ static int variant_available(const struct host *host, const struct vgpu_ref *vgp
 	else if (n < 0)
 		err_set(err, (int)-n, "VF %s: creatable_vgpu_types cannot be read: %s", vgpu->id,
 			err_describe((int)-n));
-	/* A refusal names the pGPU, and groups what has one cause. */
+	/* The cause leaves out the VF: a refusal names the pGPU and groups reasons with the same cause. */
 	if (n < 0)
 		return err_cause(err, strlen("VF : ") + strlen(vgpu->id));
 	typelist_parse(&list, text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Plain VFs: nothing is made or removed of them, and one that is there can be given out. */
+/* Plain VFs: they are never created or removed, and one that exists can be leased. */
 #include <errno.h>
 
 #include "internal.h"
@@ -26,7 +26,7 @@ static int vf_whole(const struct host *host, const struct vgpu_ref *vgpu, const 
 	return 1;
 }
 
-/* Never as something made. */
+/* A plain VF never exists as a created device. */
 static int vf_exists(const struct host *host, const struct vgpu_ref *vgpu)
 {
 	(void)host, (void)vgpu;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Releasing vGPUs: what we created is removed, what was there before is left standing, and the lease is dropped last.
- */
+/* Releases vGPUs: removes devices that we created, keeps those that existed before, and drops the lease last. */
 #include "device/release.h"
 
 #include <errno.h>
@@ -44,7 +42,7 @@ bool release_has_time(const struct policy *policy, const struct lease *lease)
 	return sys_now_ms() - lease->since_ms < time_ms(policy);
 }
 
-/* Takes the store's lock, and the lease as it is now. The lock is held afterwards where the result is 1. */
+/* Takes the store's lock and reads the lease. Only if the result is 1 is the lock held afterwards. */
 static int lock_lease(struct store *store, const char *id, int wait_ms, struct lease *now, struct err *err)
 {
 	int r = store_lock(store, wait_ms, err);
@@ -58,7 +56,7 @@ static int lock_lease(struct store *store, const char *id, int wait_ms, struct l
 	return r;
 }
 
-/* The lease as it is now: 1; 0: there is none. */
+/* Reads the lease under the lock. Returns 1, or 0 if there is none. */
 static int get_lease(struct store *store, const char *id, int wait_ms, struct lease *now, struct err *err)
 {
 	int r = lease_get_locked(store, wait_ms, id, now, err);
@@ -67,8 +65,8 @@ static int get_lease(struct store *store, const char *id, int wait_ms, struct le
 }
 
 /*
- * Drops the lease if it is still `releasing`. -EAGAIN: not `removed`, and by now it is that of a device that was
- * created: its domain has started and ended since the lease was read.
+ * Drops the lease if it is still `releasing`. -EAGAIN: the device was not `removed`, but now the lease is that of a
+ * created device: its domain has started and ended since the lease was read.
  */
 static int drop_if_releasing(struct store *store, const char *id, int wait_ms, bool removed, struct err *err)
 {
@@ -81,7 +79,7 @@ static int drop_if_releasing(struct store *store, const char *id, int wait_ms, b
 	if (now.state == LEASE_RELEASING && now.origin == LEASE_CREATED && !removed) {
 		r = err_set(err, EAGAIN, "vGPU %s: its lease changed in the meantime", id);
 	} else if (now.state == LEASE_RELEASING) {
-		/* Before the lease, which says so as long as it is there. */
+		/* Before the drop, because until then the lease says that we created the device. */
 		if (now.origin == LEASE_CREATED)
 			affinity_gone(store, id);
 		r = lease_drop(store, id, err);
@@ -92,7 +90,7 @@ static int drop_if_releasing(struct store *store, const char *id, int wait_ms, b
 	return r;
 }
 
-/* -EAGAIN where it is not known: somebody who sees more, or has more time, will finish it. */
+/* -EAGAIN if unknown: a caller that sees more, or has more time, finishes the release. */
 static int is_closed(const struct host *host, const char *id, int64_t look_by_ms, struct err *err)
 {
 	struct vfio_users *users = vfio_users_read(host, look_by_ms);
@@ -107,11 +105,11 @@ static int is_closed(const struct host *host, const char *id, int64_t look_by_ms
 	return r < 0 ? err_recode(err, EAGAIN) : 0;
 }
 
-/* Between removal_begin() and removal_end(), whoever leases the device waits (store_lock_removal()). */
+/* Between removal_begin() and removal_end(), a process that leases the device waits (store_lock_removal()). */
 struct removal {
 	const struct store *store;
 	const struct vgpu_ref *vgpu;
-	int lock; /* the device's own; -1: left to a child that is still at it */
+	int lock; /* the device's own; -1: left to a child that is still removing it */
 	int wait_ms;
 };
 
@@ -138,18 +136,18 @@ static int remove_device(void *arg, struct err *err)
 	return kernel_remove(removal->store->host, removal->vgpu, removal->wait_ms, err);
 }
 
-/* Of a device that nobody has open. */
+/* The caller has checked that no process has the device open. */
 static int removal_write(struct removal *removal, int wait_ms, struct err *err)
 {
 	const struct host *host = removal->store->host;
 	int r;
 
 	removal->wait_ms = wait_ms;
-	/* It does not keep the pGPU's lock: whoever has it open unseen holds up the write, and nobody else. */
+	/* The child does not keep the pGPU's lock: if the device is open unseen, only this write has to wait. */
 	r = timed_child_run(remove_device, removal, host->root, removal->lock, wait_ms + REMOVE_SLACK_MS, err);
 	if (r == -ETIMEDOUT)
 		close(steal_fd(&removal->lock));
-	/* Its process was killed, and its write has ended with it: what is gone is gone. */
+	/* The child was killed and its write ended with it, so a device that is gone counts as removed. */
 	return r == -EINTR && kernel_exists(host, removal->vgpu) == 0 ? 0 : r;
 }
 
@@ -169,7 +167,7 @@ int release_remove(const struct store *store, const struct vgpu_ref *vgpu, int w
 	return removal_run(&removal, wait_ms, sys_now_ms() + wait_ms, err);
 }
 
-/* Waits, without any lock, as long as the driver may remove it by itself, counted from `since_ms`. */
+/* Waits, without a lock, while the driver may still remove the device by itself, counted from `since_ms`. */
 static int let_driver_remove(const struct host *host, const struct policy *policy, const struct vgpu_ref *vgpu,
 			     int64_t since_ms, int64_t deadline_ms, struct err *err)
 {
@@ -187,8 +185,8 @@ static int let_driver_remove(const struct host *host, const struct policy *polic
 }
 
 /*
- * Removes what we made for this lease, if that is still to be removed: it is `releasing`, or the very record that its
- * domain gave up. 0 also if its domain has taken the lease over.
+ * Removes the device that we created for this lease, if the lease is `releasing` or still the record that its domain
+ * gave up. Returns 0 also if its domain has taken the lease over.
  */
 static int remove_created(struct store *store, const struct lease *lease, int64_t deadline_ms, int64_t look_by_ms,
 			  struct err *err)
@@ -197,7 +195,7 @@ static int remove_created(struct store *store, const struct lease *lease, int64_
 	struct lease now;
 	int r;
 
-	/* Without the pGPU's lock, as others need that meanwhile. */
+	/* Without the pGPU's lock, which others need meanwhile. */
 	while (store_removes(store, vgpu->id) && sys_left_ms(deadline_ms) > 0)
 		sys_sleep_ms(CLOSE_STEP_MS);
 	autoclose int pgpu = store_lock_pgpu(store, vgpu->pgpu, sys_left_ms(deadline_ms), err);
@@ -219,10 +217,7 @@ static int remove_created(struct store *store, const struct lease *lease, int64_
 		       : 0;
 }
 
-/*
- * The last look that could be finished counts: where time ran out in the next one, a device that was open is said to be
- * open, not that this cannot be told.
- */
+/* The last complete look counts: an open device is reported as open even if time runs out during the next look. */
 int release_wait_closed(const struct host *host, const char *id, int64_t deadline_ms, int64_t look_by_ms,
 			struct err *err)
 {
@@ -250,7 +245,7 @@ int release_turn(struct store *store, const struct policy *policy, const char *i
 
 	if (r <= 0 || lease.state != LEASE_RELEASING)
 		return r < 0 ? r : 0;
-	/* An open device keeps its lease whatever else is true. */
+	/* A lease always stays while its device is open. */
 	r = release_wait_closed(store->host, id, deadline_ms, look_by_ms, err);
 	if (r < 0)
 		return r;
@@ -284,7 +279,7 @@ int release_unmarked(struct store *store, const struct policy *policy, const str
 	return remove_created(store, lease, deadline_ms, deadline_ms, err);
 }
 
-/* Of what nobody has leased or open. A definition alone needs no write: what was made meanwhile is not ours. */
+/* The caller has checked that it is not leased or open. A lone definition stays if a device exists: it is not ours. */
 static int remove_orphan(struct removal *removal, enum release_part part, int wait_ms, struct err *err)
 {
 	const struct vgpu_ref *vgpu = removal->vgpu;
@@ -299,14 +294,14 @@ static int remove_orphan(struct removal *removal, enum release_part part, int wa
 	if (there)
 		return err_set(err, EAGAIN, "vGPU %s: its device was created a moment ago", vgpu->id);
 	/*
-	 * The definition first: a device without one is counted and used by Nova as it is, until the host reboots. A
-	 * definition without its device is counted as a device, picked for the next instance, which fails, and started
-	 * again by mdevctl or Nova. Where the definition has to stay, so does the device.
+	 * The definition goes first. Nova counts and uses a device without a definition until the host reboots. A
+	 * definition without a device is worse: Nova counts it as a device and picks it for the next instance, which
+	 * fails, and mdevctl or Nova may start it again. If the definition must stay, so must the device.
 	 */
 	r = vgpu->framework == FW_MDEV ? mdevctl_undefine(host, vgpu->id, alone ? vgpu->parent : NULL, err) : 0;
 	if (r < 0)
 		return r;
-	/* A domain that was promised it, as by Nova's check before a migration, gets one of the same type. */
+	/* A domain that was promised it, for example by Nova's check before a migration, gets one of the same type. */
 	affinity_put(removal->store, &was, affinity_is_for_guest(removal->store, vgpu->id));
 	if (part == RELEASE_DEVICE && removal_write(removal, wait_ms, err) < 0)
 		return -err->code;
@@ -343,7 +338,7 @@ int release_orphan(struct store *store, const struct policy *policy, const struc
 	return 0;
 }
 
-/* Takes the store's lock: 1 where the lease is still the one that the caller saw. The lock is held then. */
+/* Takes the store's lock. Returns 1, with the lock held, if the lease is still the one that the caller saw. */
 static int lock_unchanged(struct store *store, const struct lease *lease, int64_t deadline_ms, struct err *err)
 {
 	struct lease now;
@@ -390,7 +385,7 @@ void release_put_back(struct store *store, const struct policy *policy, const st
 
 	if (was->state == LEASE_RELEASING || lock_lease(store, was->vgpu.id, wait_ms, &mark, &err) != 1)
 		return;
-	/* Who marks it again names itself as the writer. */
+	/* A process that marks the lease again becomes its writer. */
 	if (mark.state == LEASE_RELEASING && mark.writer == getpid() && strcmp(mark.domain, was->domain) == 0) {
 		mark.state = was->state;
 		lease_put(store, &mark, &err);

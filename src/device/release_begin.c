@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The beginning of a release: the leases that a domain gives up, and whether their devices go. */
+/* The beginning of a release: which leases a domain gives up, and whether their devices are removed. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ bool release_removes(const struct store *store, const struct lease *lease)
 
 	if (!facts.created || lease->state == LEASE_RESERVED)
 		return false;
-	/* It may have been defined since. But what was cut off half made, or is undone, is ours to remove. */
+	/* mdevctl may have defined an active device since. A half-created device is ours to remove. */
 	if (lease->state == LEASE_ACTIVE)
 		facts.defined = mdevctl_defines(store->host, lease->vgpu.id);
 	return owner_origin(owner_of(&facts)) == LEASE_CREATED;
@@ -33,7 +33,7 @@ static int mark(struct store *store, struct lease *lease, struct release_ids *id
 {
 	const struct event_about about = event_of(lease);
 
-	/* Nothing was made for a reservation: a device under it is somebody else's. */
+	/* A reservation creates no device, so one that exists is not ours. */
 	if (lease->state == LEASE_RESERVED) {
 		if (lease_drop(store, lease->vgpu.id, err) < 0)
 			return -err->code;
@@ -42,7 +42,7 @@ static int mark(struct store *store, struct lease *lease, struct release_ids *id
 		return 0;
 	}
 	ids->list[ids->n++] = lease->vgpu;
-	/* The driver's time runs from the first mark. Whoever made that cannot take it back any more. */
+	/* The driver's time counts from the first mark. A new writer keeps the first from undoing its mark. */
 	if (lease->state == LEASE_RELEASING)
 		return lease_take(store, lease, err);
 	release_give_up(store, lease);
