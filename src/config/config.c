@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The configuration: which files make it up, in which order. */
+/* The configuration: the files that it consists of, and their order. */
 #include "config/config.h"
 
 #include <dirent.h>
@@ -66,7 +66,7 @@ static int take_file(struct draft *draft, int dir, const struct source *source, 
 	return config_nova_read(draft, source->name, *slot, len, err);
 }
 
-/* After a file that cannot be read, what is enabled is not known. */
+/* If a file cannot be read, the types that it may enable are unknown. */
 static int file_mistake(struct draft *draft, int r, const struct err *err)
 {
 	draft->unsure |= r < 0;
@@ -77,14 +77,13 @@ static int take_drop_in(struct draft *draft, int dir, const struct source *sourc
 {
 	int r = take_file(draft, dir, source, err);
 
-	/* A missing drop-in is a failure, but no missing configuration. */
+	/* A drop-in that disappears while it is read is an error, but the configuration is not missing (-ENOENT). */
 	if (r == -ENOENT)
 		r = config_err(&(struct location){ .file = source->name }, err,
 			       "missing: removed while being read, or a dangling link");
 	return file_mistake(draft, r, err);
 }
 
-/* The files in a directory of drop-ins, ours or Nova's. */
 static int take_drop_ins(struct draft *draft, int dir, const struct source *source, struct err *err)
 {
 	char file[PATH_MAX + 300], file_name[2 * PATH_MAX + 300];
@@ -103,10 +102,7 @@ static int take_drop_ins(struct draft *draft, int dir, const struct source *sour
 	return r;
 }
 
-/*
- * The file at `path` seen from `dir`, and its drop-ins. Messages name a file below the host's root with that root
- * before it.
- */
+/* Reads the file `path`, relative to `dir`, and its drop-ins. In messages the host's root precedes a file below it. */
 static int take_own_files(struct draft *draft, int dir, const char *root, const char *path, struct err *err)
 {
 	char name[2 * PATH_MAX], drop_ins[PATH_MAX + 2], drop_ins_name[2 * PATH_MAX + 2];
@@ -121,7 +117,7 @@ static int take_own_files(struct draft *draft, int dir, const char *root, const 
 	return take_drop_ins(draft, dir, &(struct source){ drop_ins, drop_ins_name, DIALECT_OURS }, err);
 }
 
-/* A file as Nova's --config-file, a directory as its --config-dir. */
+/* A file is read as Nova's --config-file, a directory as its --config-dir. */
 static int take_nova_path(struct draft *draft, const struct nova_path *path, struct err *err)
 {
 	char name[2 * PATH_MAX];
@@ -136,13 +132,17 @@ static int take_nova_path(struct draft *draft, const struct nova_path *path, str
 		r = take_drop_ins(draft, draft->host->root, &source, err);
 	else
 		r = take_file(draft, draft->host->root, &source, err);
-	/* A failure before the text is read has no line. A missing nova.conf is no missing configuration. */
+	/*
+	 * A failure before the text is read has no line. A missing nova.conf is not a missing configuration (-ENOENT).
+	 */
 	if (r < 0 && r != -EINVAL)
 		r = config_err(&path->at, err, "%s: %s", name, err_describe(-r));
 	return file_mistake(draft, r, err);
 }
 
-/* nova.conf and the checks of the whole; after a failure config holds the defaults and nothing to free. */
+/*
+ * The common end of loading: reads nova.conf and checks the whole. A failure leaves the defaults and nothing to free.
+ */
 static int finish(struct draft *draft, int r, struct err *err)
 {
 	for (size_t i = 0; r == 0 && i < draft->npaths; i++)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The configuration: what is in the pool, and how it is shared out.
+ * The configuration: the pGPUs and VFs that the administrator gives to the pool, and the policy for sharing them.
  *
- * /etc/vgpu-lease.conf, its drop-ins, and the [devices] and [mdev_*] sections of the files of Nova that it names. A
- * file is accepted as a whole or refused with file and line: a mistake never leads to a pool other than the intended
- * one. What the host has is not looked at here.
+ * It is read from /etc/vgpu-lease.conf, its drop-ins, and the [devices] and [mdev_*] sections of the nova.conf files
+ * that they name. A file is valid as a whole or refused with file and line, so a mistake never leads to an unintended
+ * pool. The host's actual hardware is not checked here.
  */
 #pragma once
 
@@ -18,46 +18,43 @@
 
 enum {
 	CLASS_SIZE = 256,
-	SECTION_SIZE = 50, /* inih keeps 49 characters of a section's name and cuts the rest silently */
+	SECTION_SIZE = 50, /* inih keeps 49 characters of a section's name and silently drops the rest */
 	NO_LIMIT = -1,
 	CONFIG_MISTAKES_MAX = 50,
 	CONFIG_GRACE_MAX_S = 365 * 86400, /* reclaim_grace */
 };
 
-/* Where something is written, for messages. The names belong to the configuration. */
+/* A place in a file, for messages. The configuration owns the names. */
 struct location {
 	const char *file;
 	int line;                  /* 0: the file as a whole */
 	const char *section, *key; /* NULL in messages on a whole file or section */
-	bool nova;                 /* in a nova.conf: an error says where else it can stand */
+	bool nova;                 /* in a nova.conf: an error suggests writing it in vgpu-lease.conf */
 };
 
-/* One alternative of device_match: all terms that are set must hold. */
+/* One alternative of device_match: all terms that are set must match. */
 struct match {
 	char vendor[5], device[5]; /* four hex digits in lower case; "" any */
-	char subdevice[5];         /* of the board's subsystem, likewise */
+	char subdevice[5];         /* of the board's subsystem, in the same form */
 	int numa;                  /* node; -1 any */
 	struct location at;
 };
 
-/*
- * [mdev_TYPE], [vgpu_TYPE] or [vf_NAME]; a type that is enabled without a section of its own has one with the
- * defaults.
- */
+/* [mdev_TYPE], [vgpu_TYPE] or [vf_NAME]. A type that is enabled without a section gets one with the defaults. */
 struct section {
 	char type[TYPE_SIZE];
-	bool vf;   /* plain VFs: a [vf_NAME] section, `type` is its NAME */
-	bool nova; /* nova.conf enables its type, or in a draft: it stands there */
+	bool vf;   /* plain VFs: a [vf_NAME] section; `type` is NAME */
+	bool nova; /* nova.conf enables the type; in a draft: nova.conf has the section */
 	char (*addresses)[PARENT_SIZE];
-	struct location *addresses_at; /* of each: where it stands */
+	struct location *addresses_at; /* one for each address */
 	size_t naddresses;
 	struct match *matches;
 	size_t nmatches;
-	int max_instances; /* per pGPU; NO_LIMIT where there is none */
+	int max_instances; /* per pGPU, or NO_LIMIT */
 	char class[CLASS_SIZE];
 	char params[PARAMS_SIZE];   /* vgpu_params; "" none */
-	struct location at;         /* line 0: the type is only enabled there, it has no section */
-	struct location enabled_at; /* of a type: where it is enabled */
+	struct location at;         /* line 0: the type is enabled, but has no section */
+	struct location enabled_at; /* where a type is enabled */
 };
 
 struct policy {
@@ -65,27 +62,27 @@ struct policy {
 	bool migrate_keep; /* migrate_uuid = keep */
 	bool reuse_free;
 	bool reclaim_orphans;
-	bool nova;           /* nova_conf is set: the mdevs of the pool are Nova's, its definitions included */
+	bool nova;           /* nova_conf is set: Nova manages the pool's mdevs and their definitions */
 	bool mismatch_warns; /* driver_mismatch = warn */
 	bool cross_framework;
-	bool metrics;       /* the handler writes them to a file */
-	bool several_types; /* pgpu_types = several: a pGPU serves all types that it is given to */
+	bool metrics;       /* the handler writes metrics to a file */
+	bool several_types; /* pgpu_types = several: a pGPU provides every type that is configured for it */
 	int reclaim_grace_s, reserve_ttl_s, create_timeout_s, start_grace_s, release_wait_s, release_timeout_s,
 		driver_cleanup_s, lock_timeout_s;
 };
 
 struct quota {
 	char project[PROJECT_SIZE];
-	int limit; /* vGPUs on this host; NO_LIMIT */
+	int limit; /* vGPUs on this host, or NO_LIMIT */
 	struct location at;
 };
 
-/* A sentence about the files, whose first bytes say where: "FILE:LINE: "; where 0: it is about no file. */
+/* A message about the files. Its first `where` bytes are the place, "FILE:LINE: "; 0: it has no place. */
 struct config_note {
 	char *text;
 	size_t where;
-	char word[ERR_WORD_SIZE]; /* as an error has it */
-	bool of_pool; /* a warning that a type gets no card: `check` finds that by itself, with others of its kind */
+	char word[ERR_WORD_SIZE]; /* as in struct err */
+	bool of_pool;             /* warns that a type gets no pGPU; `check` finds this itself */
 };
 
 struct config_notes {
@@ -94,58 +91,61 @@ struct config_notes {
 };
 
 struct config {
-	struct section *sections; /* as enabled_mdev_types has them, then the vf sections as the files have them */
+	struct section *sections; /* in the order of enabled_mdev_types; then the vf sections in file order */
 	size_t nsections;
 	struct policy policy;
-	int quota_default; /* for each project that has no line of its own */
+	int quota_default; /* for each project without a limit of its own */
 	int quota_none;    /* for domains without a project */
 	struct quota *quotas;
 	size_t nquotas;
 	struct config_notes warnings; /* for `check` and the log */
-	char **files;                 /* names of the files that were read, and of their sections, for locations */
+	char **files;                 /* the files that were read, and below the names of their sections */
 	size_t nfiles;
 	char **names;
 	size_t nnames;
 };
 
-/* The defaults that hold without any file; release and reconnect work with them under a broken configuration. */
+/* Sets the defaults. Release and reconnect use them if the configuration is broken. */
 void config_default(struct config *config);
 
 /*
- * Reads the configuration: etc/vgpu-lease.conf and etc/vgpu-lease.conf.d/ *.conf below the host's root in the order
- * of their names, or `path` and `path`.d/ *.conf, taken as it is, not below the root, where it is not NULL; then the
- * nova.conf that they name. A key of a later file of ours replaces that of an earlier one; what nova.conf says counts
- * only where ours say nothing.
- * -ENOENT: there is no such file. Any other failure: what is wrong, with file and line, or why a file cannot be read
- * or trusted. After a failure `config` holds the defaults, and nothing that must be freed.
+ * Reads the configuration. `path` NULL: etc/vgpu-lease.conf and etc/vgpu-lease.conf.d/ *.conf below the host's root, in
+ * the order of their names; otherwise `path` and `path`.d/ *.conf, not below the root. Then reads the nova.conf files
+ * that they name. A key in a later file of ours replaces the earlier one; nova.conf counts only if ours do not set the
+ * option.
+ * Returns:
+ *   0: success; config_free() frees `config`.
+ *   -ENOENT: the file does not exist.
+ *   other: `err` has the mistake with file and line, or why a file cannot be read or trusted.
+ * After a failure `config` has the defaults and nothing to free.
  */
 int config_load(struct config *config, const struct host *host, const char *path, struct err *err);
 
 /*
- * The same, but it goes on after a mistake: `mistakes` gets them all, at most CONFIG_MISTAKES_MAX, except those that
- * cannot be found before another one is corrected; `err` gets the first. `mistakes` starts empty; config_notes_free().
+ * Like config_load(), but continues after a mistake. `mistakes` starts empty and gets at most CONFIG_MISTAKES_MAX
+ * (free: config_notes_free()); `err` gets the first. Checks that depend on a mistake's correction are skipped.
  */
 int config_load_all(struct config *config, const struct host *host, const char *path, struct config_notes *mistakes,
 		    struct err *err);
 void config_notes_free(struct config_notes *notes);
 
 /*
- * config_load() from one text in memory; `name` stands for the file in messages. nova_conf is looked up below `host`,
- * or refused where that is NULL.
+ * Like config_load(), but from a text in memory, named `name` in messages. nova_conf is looked up below `host`, or
+ * refused if `host` is NULL.
  */
 int config_parse(struct config *config, const char *name, const char *text, size_t len, const struct host *host,
 		 struct err *err);
 
 void config_free(struct config *config);
 
-/* Where a type is configured: its section, or the entry that enables it. */
+/* The location of a type's section, or of the entry that enables it. */
 struct location config_location(const struct section *section);
 
-/* The section of a type, NULL where it is not enabled. */
+/* Returns the section of a type, or NULL if the type is not enabled. */
 const struct section *config_section(const struct config *config, const char *type);
 
-/* Does it get the pGPUs that no section names, unless another such section precedes it? */
+/* Does the section get the pGPUs that no section names, if it is the first such section? */
 bool config_takes_rest(const struct section *section);
 
-/* How many vGPUs a project may hold on this host; "": a domain without a project. */
+/* The vGPU limit of a project on this host; "": domains without a project. */
 int config_quota(const struct config *config, const char *project);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The files' sections put together, and what only the whole can tell. */
+/* Combines the sections of all files, and checks what depends on several of them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +50,7 @@ static int take_type(struct draft *draft, const char *type, const struct locatio
 	bool vf = strncmp(at->section, "vf_", 3) == 0;
 	struct section *s = config_draft_find(draft, type);
 
-	/* One file must not speak of a type twice; a later file (a drop-in) replaces keys of an earlier one. */
+	/* A file has one section per type; a later file (a drop-in) replaces keys of an earlier one. */
 	if (s && (s->at.file == at->file || s->vf != vf))
 		return config_err(at, err, "duplicates [%s] (%s:%d)", s->at.section, s->at.file, s->at.line);
 	if (!s && draft->nsections == SECTIONS_MAX)
@@ -119,7 +119,7 @@ static bool is_named(const struct draft *draft, const char *type)
 	return false;
 }
 
-/* An enabled type without a section whose name is similar; NULL none. */
+/* The enabled type without a section of ours that is most similar to `type`, or NULL. */
 static const char *similar_to(const struct draft *draft, const char *type)
 {
 	const struct enabled_list *list = config_draft_enabled(draft);
@@ -134,7 +134,7 @@ static const char *similar_to(const struct draft *draft, const char *type)
 	return guess.best;
 }
 
-/* A section whose type is not enabled is a mistake. It loses its lists, so that no other section clashes with it. */
+/* A section whose type is not enabled is a mistake. Drop its lists, so that they clash with no other section. */
 static int check_section(struct draft *draft, struct section *s, struct err *err)
 {
 	bool named = is_named(draft, s->type);
@@ -167,7 +167,7 @@ static bool shares_address(const struct section *a, const struct section *b, siz
 	return false;
 }
 
-/* Is an address of this section also given to one before it? */
+/* Checks that no earlier section has an address of this one, unless both may provide the card. */
 static int check_addresses(const struct draft *draft, const struct section *a, struct err *err)
 {
 	for (const struct section *b = draft->sections; b < a; b++) {
@@ -186,7 +186,7 @@ static int check_addresses(const struct draft *draft, const struct section *a, s
 	return 0;
 }
 
-/* Each pair of sections is compared, and a nova.conf may come from another user: hence a bound. */
+/* Every pair of sections is compared, so the number is limited: a nova.conf may come from another user. */
 static int count_addresses(const struct draft *draft, struct err *err)
 {
 	size_t all = 0;
@@ -201,7 +201,6 @@ static int count_addresses(const struct draft *draft, struct err *err)
 	return 0;
 }
 
-/* What only the whole can tell. */
 static int check_sections(struct draft *draft, struct err *err)
 {
 	int r = 0;
@@ -215,7 +214,7 @@ static int check_sections(struct draft *draft, struct err *err)
 	return r;
 }
 
-/* Gives the lists of `from`, if it is not NULL, to a new section of config. */
+/* Adds a section to config, with the lists of `from` unless that is NULL. */
 static struct section *move_section(struct config *config, struct section *from, const char *type)
 {
 	struct section *s = mem_add(&config->sections, &config->nsections, sizeof(*s));
@@ -230,7 +229,7 @@ static struct section *move_section(struct config *config, struct section *from,
 	return s;
 }
 
-/* The enabled types, in the order in which they are enabled; behind them the plain VFs. */
+/* The enabled types in their order, then the plain VFs. */
 static void fill_sections(struct draft *draft)
 {
 	struct config *config = draft->config;
@@ -279,7 +278,7 @@ int config_draft_finish(struct draft *draft, struct err *err)
 	struct location whole = { .file = draft->config->nfiles ? draft->config->files[0] : "" };
 	int r;
 
-	/* Without the list of types, each section would look superfluous. */
+	/* Without the list of types, every section would seem not to be enabled. */
 	if (draft->unsure)
 		return 0;
 	r = config_nova_apply(draft, err);
@@ -289,7 +288,7 @@ int config_draft_finish(struct draft *draft, struct err *err)
 		fill_sections(draft);
 	if (r < 0)
 		return r;
-	/* Nova creates the vGPUs of its guests, and would give a free one to its next guest. */
+	/* Nova creates the vGPUs of its own guests, and may use a free one for its next guest. */
 	draft->config->policy.nova = draft->npaths > 0;
 	if (draft->npaths && !draft->reuse_given)
 		draft->config->policy.reuse_free = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Files of the administrator: read only where nobody else could have written them. */
+/* Reads the administrator's files, unless another user could have written them. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 
 enum { FILE_MAX = 1024 * 1024 };
 
-/* Ours decide what root does with the GPUs; nova.conf is named by ours, and packages give it to the user `nova`. */
+/* Our files control what root does with the GPUs. They name nova.conf, which packages give to the user `nova`. */
 static int check_trust(const struct stat *st, const char *name, enum dialect dialect, struct err *err)
 {
 	struct location at = { .file = name };
@@ -31,7 +31,7 @@ static int check_trust(const struct stat *st, const char *name, enum dialect dia
 
 int config_file_read(int dir, const struct source *source, char **text, size_t *len, struct err *err)
 {
-	/* O_NONBLOCK: opening a pipe must not wait for its writer. */
+	/* Without O_NONBLOCK, opening a pipe in place of the file would block. */
 	autoclose int fd = openat(dir, source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct location at = { .file = source->name };
 	struct stat st;
@@ -73,7 +73,7 @@ int config_file_drop_ins(int dir, const struct source *source, struct dirent ***
 		return 0;
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_sys(err, fd < 0 ? -fd : errno, "%s", source->name);
-	/* Whoever can write to the directory can remove a file. */
+	/* A user who may write to the directory can remove a file. */
 	if (check_trust(&st, source->name, source->dialect, err) < 0)
 		return -err->code;
 	n = scandirat(fd, ".", list, is_drop_in, by_bytes);

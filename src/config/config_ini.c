@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Text to sections, keys and values, with inih.
+ * Splits text into sections, keys and values, with inih.
  *
- * inih tells its handler no line numbers everywhere, cuts long lines and long section names silently, skips empty
- * sections, and takes an indented [section] for a value. So next_line() counts the lines, refuses those that inih would
- * read otherwise than vgpu-lease.conf(5) says, and gives a long one in pieces, as lines that continue the value.
+ * inih may not pass line numbers to its handler, silently truncates long lines and section names, skips empty sections,
+ * and reads an indented [section] as a value. Therefore next_line() counts the lines, refuses those that inih would not
+ * read as vgpu-lease.conf(5) says, and splits a long line into a key's line and lines that continue the value.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -25,22 +25,22 @@ struct reader {
 	struct err *err;
 	const char *file, *at, *end;
 	int line;
-	int failed;                                        /* the negative errno that ends it */
-	const char *word;                                  /* of the line, that may be a type's name; "" none */
-	enum { SKIP_NONE, SKIP_VALUE, SKIP_SECTION } skip; /* up to the next key, or the next section */
+	int failed;                                        /* the negative errno that stops reading */
+	const char *word;                                  /* on the line, may be a type's name; "" none */
+	enum { SKIP_NONE, SKIP_VALUE, SKIP_SECTION } skip; /* until the next key or section */
 
 	char *text;       /* a copy of the line */
-	const char *rest; /* what of it inih has not got yet; NULL: nothing */
-	bool begun, more; /* the piece that inih has begins, ends with a mark that is not part of the value */
-	bool awaited;     /* the handler was not called for it yet */
+	const char *rest; /* not passed to inih yet; NULL: nothing */
+	bool begun, more; /* the current piece starts or ends with a mark that is not part of the value */
+	bool awaited;     /* inih has not called the handler for the piece yet */
 
-	const char *name; /* of the section */
+	const char *name; /* of the current section */
 	struct section *section;
 	const struct key *keys; /* NULL: before the first section */
-	int seen[KEYS_MAX];     /* the lines of its keys */
+	int seen[KEYS_MAX];     /* the line of each key in the section */
 
-	bool open;             /* a line that begins with white space continues the value */
-	const struct key *key; /* NULL: in an unknown section */
+	bool open;             /* an indented line continues the value */
+	const struct key *key; /* NULL: the section is unknown */
 	int key_line, value_line;
 	char *value;
 	size_t len;
@@ -53,7 +53,7 @@ static void note_mistake(struct reader *r, int e)
 		r->failed = e;
 }
 
-/* The value is complete. */
+/* Sets the key, now that its value is complete. */
 static void end_key(struct reader *r)
 {
 	struct setting t = {
@@ -77,7 +77,7 @@ static void end_key(struct reader *r)
 	note_mistake(r, e);
 }
 
-/* A mistake in a key: the lines that continue it are skipped. */
+/* Notes a mistake in a key, and skips the lines that continue its value. */
 static void key_mistake(struct reader *r, int e)
 {
 	r->rest = NULL;
@@ -87,7 +87,7 @@ static void key_mistake(struct reader *r, int e)
 	note_mistake(r, e);
 }
 
-/* A line that cannot be read: what belongs to it is skipped. */
+/* Notes a line that cannot be read, and skips the lines that belong to it. */
 __attribute__((format(printf, 2, 3))) static void fail(struct reader *r, const char *fmt, ...)
 {
 	const struct location at = { .file = r->file, .line = r->line };
@@ -138,14 +138,14 @@ static void begin_key(struct reader *r, const char *name)
 	r->len = 0;
 }
 
-/* Adds a piece to the value; each further line of a value begins with '\n'. */
+/* inih's handler: adds a piece to the value. Each continuation line of a value begins with '\n'. */
 static int take_piece(void *user, const char *section, const char *name, const char *value)
 {
 	struct reader *r = user;
 	size_t n, lines;
 
 	(void)section;
-	if (!name || !value) /* a new section, where inih is built to tell of it */
+	if (!name || !value) /* a new section, if inih is built to report it */
 		return 1;
 	r->awaited = false;
 	if (!r->begun)
@@ -172,7 +172,7 @@ static void take_header(struct reader *r)
 	size_t n = strcspn(r->text, "]");
 	char word[ERR_WORD_SIZE] = "";
 
-	/* A type's name may have blanks: "[mdev_GRID T4-1B]". */
+	/* Keep the type's name for the error; it may contain blanks: "[mdev_GRID T4-1B]". */
 	if (strncmp(r->text, "[mdev_", 6) == 0 || strncmp(r->text, "[vgpu_", 6) == 0)
 		snprintf(word, sizeof(word), "%.*s", (int)n - 6, r->text + 6);
 	if (n < 2 || n > SECTION_SIZE || strcmp(r->text + n, "]") != 0 || strpbrk(r->text + 1, " \t[")) {
@@ -194,7 +194,7 @@ static void take_header(struct reader *r)
 	note_mistake(r, err_word(r->err, word));
 }
 
-/* Cuts off a comment: a # or ; at the start or behind white space. */
+/* Removes a comment, which starts with # or ; at the start of the text or after white space. */
 static void cut_comment(char *s)
 {
 	for (char *c = s; *c; c++)
@@ -202,7 +202,7 @@ static void cut_comment(char *s)
 			*c = '\0';
 }
 
-/* Takes comments and white space off the end. Returns false where nothing is left. */
+/* Removes comments and trailing white space. Returns false if nothing is left. */
 static bool trim(struct reader *r)
 {
 	if (r->text[strspn(r->text, " \t\r")] == '\0') {
@@ -229,7 +229,7 @@ static bool check_line(struct reader *r)
 	return true;
 }
 
-/* Not a line that continues a value, and not a comment, which may stand between such lines. */
+/* Does the line end the value above? Indented lines continue the value; comments may be between them. */
 static bool begins_anew(const char *line)
 {
 	return !isspace((unsigned char)line[0]) && line[0] != '#' && line[0] != ';';
@@ -253,7 +253,7 @@ static int copy_line(struct reader *r)
 	return 0;
 }
 
-/* Reads on by one line; afterwards r->rest is set if inih is to see it. */
+/* Reads one line, and sets r->rest if inih should parse it. */
 static void take_line(struct reader *r)
 {
 	int e = copy_line(r);
@@ -275,7 +275,7 @@ static void take_line(struct reader *r)
 	r->more = false;
 }
 
-/* inih's fgets(). The marks, |, keep it from trimming a piece, and from taking it for a comment. */
+/* inih calls this in place of fgets(). The marks (|) keep it from trimming a piece or reading it as a comment. */
 static char *next_line(char *line, int size, void *stream)
 {
 	struct reader *r = stream;
@@ -310,10 +310,10 @@ int config_ini_read(struct draft *draft, const char *name, const char *text, siz
 			    .value = value,
 			    .word = "" };
 
-	if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) /* a byte order mark, as some editors leave */
+	if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) /* skip the byte order mark that some editors write */
 		r.at += 3;
 	ini_parse_stream(next_line, &r, take_piece, &r);
-	/* An inih that is built to stop at an error, or lacks memory, does: a file is read as a whole or not. */
+	/* inih may be built to stop at an error, or may run out of memory. A file must be read as a whole. */
 	if (!r.failed && (r.awaited || r.rest || r.at < r.end))
 		fail(&r, "libinih stopped reading here");
 	free(r.text);

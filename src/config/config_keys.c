@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A key and its value, by the table of its section; the wording of mistakes. */
+/* Sets a key to its value, by the table of its section, and formats messages about mistakes. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -100,7 +100,7 @@ int config_key_unknown(const struct key *keys, const struct location *at, struct
 	return config_err(at, err, "unknown key; valid keys: %s", all);
 }
 
-/* Each run of white space becomes one blank; none is kept at the ends. */
+/* Replaces each run of white space with one blank, and removes it at the ends. */
 static void squeeze(char *s)
 {
 	char *to = s;
@@ -130,7 +130,7 @@ int config_key_set(const struct setting *t, char *value)
 	if (!t->key->list)
 		squeeze(value);
 	r = t->key->set(t, value);
-	if (r == -EINVAL && lines) /* most likely an indented key that was meant as one */
+	if (r == -EINVAL && lines) /* most likely the indented line was meant as a key of its own */
 		text_add(t->err->text, sizeof(t->err->text), " (an indented line continues the line above)");
 	return r;
 }
@@ -148,9 +148,9 @@ int config_each_item(const struct setting *t, char *list, int (*add)(const struc
 		for (const char *s = item; *s; s++)
 			lines += *s == '\n';
 		squeeze(item);
-		if (*item || (list && t->at.nova)) /* Nova passes over empty items at the end only */
+		if (*item || (list && t->at.nova)) /* Nova ignores empty items only at the end */
 			r = add(&own, item);
-		/* Outside a type's section the list is what is enabled. */
+		/* A list outside a type's section (the types, nova_conf) determines which types are enabled. */
 		if (r < 0 && !t->section)
 			t->draft->unsure = true;
 		r = config_mistake(t->draft, r, t->err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Nova's pool: which of several files, sections, names and lines decides an option is oslo.config's rule. A value is
- * read as if it stood in a file of ours, so nothing is substituted; what has another meaning to Nova is refused.
+ * Nova's pool. oslo.config's rules decide which of several files, sections, names and lines sets an option. A value is
+ * read as in our files, without substitution; a value that has another meaning to Nova is refused.
  */
 #include <string.h>
 #include <strings.h>
@@ -10,8 +10,8 @@
 #include "internal.h"
 
 /*
- * The entry that decides an option: the last file that has it under either name counts, in it the name before the
- * deprecated one, and the last of several. `type` NULL: the option is one of [devices].
+ * Finds the entry that sets an option: in the last file that has either name, the current name goes before the
+ * deprecated one, and the last entry before earlier ones. `type` NULL: an option of [devices].
  */
 static const struct nova_entry *find_entry(const struct draft *draft, const char *type, enum nova_option option)
 {
@@ -40,12 +40,12 @@ static int set_option(struct draft *draft, struct section *section, const struct
 		.err = err,
 	};
 
-	t.at.key = t.key->name; /* the entry's is gone with the text of the file */
-	/* To Nova an empty list is one. */
+	t.at.key = t.key->name; /* the entry's key does not outlive the draft */
+	/* Nova accepts an empty list. */
 	return t.key->list && !entry->value[strspn(entry->value, " \t\n")] ? 0 : config_key_set(&t, entry->value);
 }
 
-/* [devices]: our own list stands for Nova's. */
+/* Reads the enabled types, unless our own list replaces Nova's. */
 static int read_types(struct draft *draft, struct err *err)
 {
 	const struct location *ours = &draft->enabled[DIALECT_OURS].at;
@@ -64,7 +64,7 @@ static int read_types(struct draft *draft, struct err *err)
 	return config_mistake(draft, r, err);
 }
 
-/* The options of an enabled type, where we have no section of it. */
+/* Reads the options of an enabled type, unless our files have its section. */
 static int read_section(struct draft *draft, const char *type, struct err *err)
 {
 	const struct nova_entry *header = find_entry(draft, type, NOVA_HEADER);
@@ -90,7 +90,7 @@ static int read_section(struct draft *draft, const char *type, struct err *err)
 	return 0;
 }
 
-/* The enabled type of a section, NULL where it is not enabled. */
+/* The enabled type of an entry's section, or NULL. */
 static const char *type_of(const struct draft *draft, const struct nova_entry *entry)
 {
 	const struct enabled_list *list = config_draft_enabled(draft);
@@ -101,7 +101,7 @@ static const char *type_of(const struct draft *draft, const struct nova_entry *e
 	return NULL;
 }
 
-/* Warns of an entry that looks valid and has no effect, such as a key that another one in the file replaces. */
+/* Warns about an entry that looks valid but is not used, such as a key that another in the same file replaces. */
 static void warn_of(const struct draft *draft, const struct nova_entry *entry)
 {
 	const char *type = type_of(draft, entry);

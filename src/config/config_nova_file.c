@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A nova.conf to its entries, by the lines of oslo.config's parser (oslo_config/iniparser.py): a line that begins with
- * a blank or a tab continues the value above, everything else ends it. A line of no such form is refused in any
- * section, as Nova does not start with it. Of sections that concern no vGPU nothing else is looked at.
+ * Reads a nova.conf into entries, by the rules of oslo.config's parser (oslo_config/iniparser.py): a line that begins
+ * with a blank or a tab continues the value above; any other line ends it. A malformed line is refused in any section,
+ * because Nova does not start with it. Sections that do not concern vGPUs are otherwise ignored.
  */
 #include <string.h>
 #include <strings.h>
@@ -14,11 +14,11 @@
 
 enum { ENTRIES_MAX = 4096 };
 
-/* What makes the pool: nova/conf/devices.py. */
+/* The options that define the pool, from nova/conf/devices.py. */
 static const struct {
 	const char *section, *key; /* NULL: the header */
 	enum nova_option option;
-	bool old; /* counts only without the other name, in the same file */
+	bool old; /* deprecated: counts only if the file does not use the other name */
 } options[] = {
 	{ "devices", "enabled_mdev_types", NOVA_TYPES, false },
 	{ "devices", "enabled_vgpu_types", NOVA_TYPES, true },
@@ -35,12 +35,12 @@ static const struct {
 struct reader {
 	struct draft *draft;
 	struct err *err;
-	struct location at;  /* the line that is being read */
-	const char *section; /* NULL: before the first */
-	char *end;           /* of the value that the next line may continue; NULL: there is none */
+	struct location at;  /* the current line */
+	const char *section; /* NULL: before the first section */
+	char *end;           /* of the value that the next line may continue; NULL: none */
 };
 
-/* oslo.config takes no notice of the case of sections. */
+/* oslo.config ignores the case of section names. */
 static bool is_option(size_t i, const char *section, const char *key)
 {
 	size_t n = strlen(options[i].section);
@@ -105,7 +105,7 @@ static int take_key(struct reader *r, char *line)
 	return add_entry(r, key, value);
 }
 
-/* The line stands behind the value in the same text, with at least a line's end between them. */
+/* `line` is in the same text as the value above, at least a line end after it, so the value can grow in place. */
 static int take_line(struct reader *r, char *line)
 {
 	bool indented = *line == ' ' || *line == '\t';

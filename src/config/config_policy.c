@@ -16,7 +16,7 @@ static int set_reuse(const struct setting *t, char *value)
 	return config_set_word(t, value);
 }
 
-/* "project:ID = N": the : separates, as it does everywhere in such files; so the value is "ID = N". */
+/* In "project:ID = N" the ':' separates key and value, so the value is "ID = N". */
 static int set_project(const struct setting *t, char *value)
 {
 	struct config *config = t->draft->config;
@@ -56,7 +56,7 @@ static int set_project(const struct setting *t, char *value)
 #define WORD(name, means) { .word = (name), .value = (means) }
 #define OLD(name, now) { .word = (name), .instead = (now) }
 
-/* Bounds on what a hook may wait: libvirt has no time-out for it. */
+/* These limit how long a hook may wait, because libvirt has no timeout for hooks. */
 const struct key config_policy_keys[] = {
 	{ .name = "placement",
 	  WORDS(policy.placement, WORD("pack", PLACE_PACK), WORD("spread", PLACE_SPREAD), OLD("depth_first", "pack"),

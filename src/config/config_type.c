@@ -81,7 +81,7 @@ bool config_halve(char *word)
 	return half;
 }
 
-/* A pGPU, a VF, or a virtual parent. */
+/* Parses the address of a pGPU or VF, or the name of a virtual parent. */
 static int parse_address(char out[PARENT_SIZE], const char *s, const struct location *at, struct err *err)
 {
 	char pci[PCI_SIZE];
@@ -102,7 +102,7 @@ static int parse_address(char out[PARENT_SIZE], const char *s, const struct loca
 	return 0;
 }
 
-/* Nova compares addresses with those of sysfs as text, and names a virtual parent as libvirt does. */
+/* Nova compares addresses with those in sysfs as text, and uses libvirt's names for virtual parents. */
 static int check_spelling(const struct setting *t, const char *item, const char *address)
 {
 	bool virtual = !strchr(address, ':');
@@ -134,7 +134,7 @@ static int add_address(const struct setting *t, char *item)
 		return config_err(&t->at, t->err, "more than %d addresses", SECTION_ADDRESSES_MAX);
 	at = mem_add(&s->addresses_at, &n, sizeof(*at));
 	*at = t->at;
-	at->nova = false; /* a clash of two addresses says what to do */
+	at->nova = false; /* the message about a shared address says what to do */
 	slot = mem_add(&s->addresses, &s->naddresses, PARENT_SIZE);
 	text_copy(*slot, PARENT_SIZE, address);
 	return 0;
@@ -146,7 +146,7 @@ static int set_addresses(const struct setting *t, char *value)
 	return config_each_item(t, value, add_address);
 }
 
-/* Four hex digits in lower case; "*" is any. */
+/* Parses four hex digits into lower case; "*" matches any ID. */
 static bool parse_id(char out[5], const char *s, size_t len)
 {
 	if (len == 1 && *s == '*')
@@ -240,7 +240,7 @@ const struct key config_devices_keys[] = {
 	{ 0 },
 };
 
-/* The first one is not for plain VFs: config_vf_keys. */
+/* config_vf_keys omits the first key. */
 const struct key config_mdev_keys[] = {
 	{ .name = "vgpu_params", .set = set_params },
 	{ .name = "device_addresses", .set = set_addresses, .list = true },
