@@ -238,9 +238,7 @@ int cmd_open(struct cmd *cmd, struct cmd_call *call, unsigned int needs, struct 
 	if (store_open(&cmd->store, &cmd->host, write, err) < 0)
 		return err->code == EACCES ? err_set(err, EACCES, "cannot read leases: permission denied; run as root")
 					   : -err->code;
-	/*
-	 * Each query of a driver that does not answer leaves a process behind, so other processes' queries are reused.
-	 */
+	/* Recall which drivers do not answer: each query of such a driver leaves a process behind. */
 	silent_recall(&cmd->store);
 	cmd->hp.config = cmd->has_config ? &cmd->config : NULL;
 	if (call->type && take_type(cmd, &call->type, err) < 0)

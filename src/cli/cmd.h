@@ -153,10 +153,7 @@ int cmd_check_domain(const struct cmd *cmd, struct err *err);
 /* Fails if neither the configuration nor the host nor a lease has the --type, which is usually a typo. */
 int cmd_check_type(const struct cmd *cmd, struct err *err);
 
-/*
- * Sets call->pgpu to the pGPU that `word` names, spelt as in sysfs; for a VF, to its card. cmd_open() does so for
- * --pgpu.
- */
+/* Sets call->pgpu to the pGPU that `word` names, spelt as in sysfs; for a VF, to its card. */
 void cmd_take_pgpu(struct cmd *cmd, const char *word);
 
 /* Does the vGPU match the filters? `lease` NULL: it has none. */

@@ -52,10 +52,7 @@ static void try_file(struct files *files, const char *path)
 		files->invalid = mem_format("cannot read %s: %s", path, strerror(-r));
 }
 
-/*
- * Looks at the files that libsystemd selects: with --root those of all machines, otherwise this machine's; no
- * namespaces.
- */
+/* Selects files as libsystemd does: with --root those of all machines, else this machine's; no namespaces. */
 static void look_at(struct files *files, const char *root, const char *place)
 {
 	char machine[64] = "";

@@ -15,22 +15,22 @@
 
 enum { FILE_MAX = 64 << 20 };
 
-/* A plan in the making, and all that it rests on. */
+/* A plan and its input. */
 struct planning {
 	struct cmd *cmd;
 	enum plan_mode mode;
-	const char *file; /* as messages name it */
+	const char *file; /* its name in messages */
 	struct lifecycle lifecycle;
 	struct preview preview;
-	char *xml; /* as it came */
+	char *xml; /* as read */
 	size_t len;
-	bool large; /* not parsed, but for its hostdevs */
-	char *who;  /* the domain, or the file of one that is not known */
+	bool large; /* only its hostdevs are parsed */
+	char *who;  /* the domain, or the file if the domain is not known */
 };
 
-static const char *const operations[] = { "prepare", "migrate", "restore" }; /* as enum plan_mode */
+static const char *const operations[] = { "prepare", "migrate", "restore" }; /* indexed by enum plan_mode */
 
-/* The mode, or the negative code of the error. */
+/* Returns the mode, or the error's negative code. */
 static int find_operation(const struct cmd_call *call, struct err *err)
 {
 	const char *op = call->op ? call->op : operations[PLAN_PREPARE];
@@ -47,7 +47,9 @@ static int parse(const struct planning *p, struct domxml **doc, struct err *err)
 			: domxml_parse(doc, p->xml, p->len, DOMXML_FILE | DOMXML_ALL_PCI | DOMXML_REMARKS, err);
 }
 
-/* What is wrong with the domain, whether it can start or not. The hostdevs that are none of ours are in no request. */
+/*
+ * Reports what is wrong with the domain even if it can start. The request has only our hostdevs, so it is parsed again.
+ */
 static void say_remarks(const struct planning *p, remark_say *say, void *arg)
 {
 	const struct host *host = &p->cmd->host;
@@ -56,7 +58,7 @@ static void say_remarks(const struct planning *p, remark_say *say, void *arg)
 
 	if (p->lifecycle.doc)
 		remark_domain(p->lifecycle.doc, host, say, arg);
-	/* The addresses of an arriving domain are its source's. */
+	/* Only for a start: an arriving domain has its source host's addresses. */
 	if (p->lifecycle.doc && p->mode == PLAN_PREPARE && parse(p, &all, &ignored) == 0)
 		remark_hostdevs(all, host, p->lifecycle.config, say, arg);
 	domxml_free(all);
@@ -125,7 +127,7 @@ static void json_warning(void *json, const char *text, const char *fix)
 	json_out_string(json, NULL, line);
 }
 
-/* `refusal`: NULL where it would do. Without a domain, where the file is none that can be understood. */
+/* `refusal` NULL: the operation is possible. The domain is null if the file was not understood. */
 static void print_json(const struct planning *p, const char *refusal)
 {
 	const struct plan *plan = &p->preview.plan;
@@ -155,8 +157,8 @@ static void print_json(const struct planning *p, const char *refusal)
 }
 
 /*
- * Decides as the hook does, in its order: what is no domain's XML; a domain without a vGPU, which no mistake in the
- * configuration concerns; that mistake; then the plan. `doc` is freed by the caller.
+ * Decides in the hook's order: invalid XML; a domain without vGPUs, for which the configuration does not matter; an
+ * error in the configuration; the plan. The caller frees `doc`.
  */
 static int decide(struct planning *p, struct domxml **doc, struct err *err)
 {
@@ -171,7 +173,7 @@ static int decide(struct planning *p, struct domxml **doc, struct err *err)
 					   .why_no_config = cmd->no_config_refusal,
 					   .doc = *doc,
 					   .request = domxml_request(*doc) };
-	/* The hook can read it. */
+	/* The hook can read the configuration, so a plan without it would be wrong. */
 	if (p->lifecycle.request->nvgpus && cmd->unreadable_config && domxml_concerns(p->xml, p->len))
 		return err_set(err, EACCES, "%s", cmd->why_no_config);
 	hostdev_filter_keep(*doc, &cmd->host, p->lifecycle.config, NULL);
@@ -179,7 +181,7 @@ static int decide(struct planning *p, struct domxml **doc, struct err *err)
 		return 0;
 	if (p->large)
 		return domxml_too_large(*doc, err);
-	/* Why it would be refused is in the error; what can be told of it is there in any case. */
+	/* A refusal is in the error; the preview has what is known in either case. */
 	return preview_decide(&p->preview, &p->lifecycle, p->mode, err);
 }
 
@@ -188,7 +190,7 @@ static void warn(void *arg, const char *text, const char *fix)
 	out_warn("%s: %s; %s", (const char *)arg, text, fix);
 }
 
-/* What the decision is, on standard output; why the domain would be refused is main()'s to print. */
+/* Prints the decision on standard output; main() prints why the domain would be refused. */
 static void print(const struct planning *p, const char *refusal)
 {
 	const struct request *request = p->lifecycle.request;

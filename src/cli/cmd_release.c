@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* vgpu-lease release ID: takes a vGPU from its domain by hand. */
+/* vgpu-lease release ID: releases one vGPU by hand. */
 #include <errno.h>
 
 #include "cli/cmd.h"
@@ -29,7 +29,7 @@ static int find(struct cmd *cmd, const char *id, struct lease *lease, struct err
 	return err_set(err, ENOENT, "%s: no such lease; 'vgpu-lease list' shows all leases", id);
 }
 
-/* Only an open device says no; that its domain seems to run is worth a word. */
+/* Refuses a vGPU that is open or being created. That its domain seems to run is only a warning. */
 static int check_unused(const struct cmd *cmd, const struct lease *lease, struct err *err)
 {
 	struct libvirt_files *disk = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * vgpu-lease rewrite FILE|DOMAIN: gives placeholders UUIDs of their own, in the hostdev and in the metadata alike, and
- * puts what this host knows of such a vGPU into its <vgpu:device>, for the target of a migration.
+ * vgpu-lease rewrite FILE|DOMAIN: replaces placeholders by UUIDs, in hostdevs and metadata, and writes this host's
+ * facts about such a vGPU to its <vgpu:device>, for the target of a migration.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include "sys/sys.h"
 #include "live/rewrite_live.h"
 
-/* A host that cannot be looked at, or that has no configuration, is not asked: no error. */
+/* A host that cannot be read, and a missing configuration, are no errors: their facts are left out. */
 static int make(struct rewrite *r, struct cmd *cmd, const char *xml, size_t len, struct err *err)
 {
 	const struct config *config = NULL;
@@ -35,7 +35,7 @@ static int make(struct rewrite *r, struct cmd *cmd, const char *xml, size_t len,
 	return 0;
 }
 
-/* Writes the new file beside the old one, as its equal in owner and mode. */
+/* Writes the new file next to the old one, with its owner and mode. */
 static int write_beside(int dir, const char *name, const struct stat *was, const struct rewrite *r)
 {
 	autoclose int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -83,7 +83,7 @@ static int unreadable(const char *shown, int code, struct err *err)
 	return CMD_USAGE;
 }
 
-/* The file that a link leads to is changed, not the link. */
+/* Changes the file that a link refers to, not the link. */
 static int in_place(struct cmd *cmd, struct rewrite *rewrite, struct err *err)
 {
 	const char *shown = cmd->call->args.operands[0];
@@ -131,7 +131,7 @@ static int to_stdout(struct cmd *cmd, struct rewrite *rewrite, struct err *err)
 	return r;
 }
 
-/* What names no file, and is not spelt as one, is a domain. */
+/* Is the operand a domain: neither an existing file nor spelt like one? */
 static bool is_domain(const struct cmd_call *call)
 {
 	const char *word = call->args.operands[0];

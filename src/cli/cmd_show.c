@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * vgpu-lease show OBJECT: what libvirt, the leases and the kernel say of a domain's vGPUs; of a vGPU or a pGPU see
- * show_object.c.
+ * vgpu-lease show OBJECT: compares a domain's vGPUs in libvirt, in the leases and in the kernel. show_object.c shows a
+ * vGPU or a pGPU.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -23,13 +23,12 @@
 
 enum { SHOW_MAX = 3 * REQUEST_MAX, LOOK_MS = 10000 };
 
-/* All that is asked, and what came of it. */
 struct show {
 	struct cmd *cmd;
 	const struct virt_domain *domain;
 	char *config_xml;
-	struct domxml *live, *config, *suspended; /* NULL: it does not run; it is transient */
-	const struct request *request;            /* of the first of them; NULL: neither is known */
+	struct domxml *live, *config, *suspended; /* NULL: not running; transient */
+	const struct request *request;            /* of `live`, else of `config`; NULL: neither */
 	struct inventory inv;
 	struct leases leases;
 	struct vfio_users *users;
@@ -45,7 +44,7 @@ static const struct vgpu_request *find_req(const struct domxml *doc, const char 
 	return doc ? request_find(domxml_request(doc), id) : NULL;
 }
 
-/* The process of a domain that runs, as libvirt has written it down; 0: not known. */
+/* The QEMU process of a running domain, from libvirt's file; 0: not known. */
 static pid_t qemu_pid(const struct host *host, const char *name)
 {
 	char path[DOMAIN_NAME_SIZE + 32], text[32];
@@ -59,7 +58,7 @@ static pid_t qemu_pid(const struct host *host, const char *name)
 	return (pid_t)pid;
 }
 
-/* The vGPUs of the domain's XML. */
+/* Parses a domain XML, and keeps its vGPUs. */
 static int read_side(struct show *show, const char *xml, struct domxml **doc, struct err *err)
 {
 	const struct hotplug *hp = &show->cmd->hp;
@@ -131,7 +130,7 @@ static void add_side(struct show *show, const struct domxml *doc)
 		add_view(show, domxml_request(doc)->vgpus[i].id);
 }
 
-/* What gc would do about its leases. */
+/* Asks gc what it would do with the domain's leases. */
 static void ask_gc(struct show *show)
 {
 	struct err err;
@@ -162,7 +161,7 @@ static int gather(struct show *show, struct err *err)
 	for (size_t i = 0; i < show->leases.n; i++)
 		if (strcmp(show->leases.list[i].domain, show->domain->uuid) == 0)
 			add_view(show, show->leases.list[i].vgpu.id);
-	/* Without libvirt there is one side alone. */
+	/* Without libvirt there is nothing to compare. */
 	for (size_t i = 0; show->cmd->hp.virt && i < show->n; i++)
 		loose |= show->views[i].lease && (!show->views[i].live || !show->domain->running);
 	if (loose)
@@ -173,7 +172,7 @@ static int gather(struct show *show, struct err *err)
 		if (show->cmd->hp.virt)
 			compare_views(view);
 		show->differences += view->n;
-		/* What the kernel does not say, the lease does. */
+		/* The lease has what the kernel does not report. */
 		if (view->lease && !*view->type)
 			view->type = view->lease->vgpu.type;
 		if (view->lease && !*view->parent)
@@ -225,7 +224,7 @@ static void print_vgpu(struct rows *rows, const struct show *show, const struct 
 	row_end(rows);
 }
 
-/* What stands below the table. */
+/* Prints the text below the table. */
 static void say_rest(const struct show *show)
 {
 	const struct request *request = show->request;
@@ -290,7 +289,7 @@ static int show_domain(struct cmd *cmd, struct err *err)
 	return r;
 }
 
-/* On a simulated host, which has no libvirt to ask: what is leased to the domain, and nothing to compare it with. */
+/* On a simulated host, without libvirt: finds the domain by its leases, with nothing to compare them to. */
 static int find_leased(struct cmd *cmd, const char *word, struct err *err)
 {
 	autoleases struct leases leases = { 0 };

@@ -28,7 +28,7 @@ static void print_json(const struct status *status)
 			out_json_finding(&json, &status->check.findings[i]);
 	json_out_close(&json);
 	status_json_pgpus(&json, status);
-	/* Of pGPUs that the host no longer has. */
+	/* The vGPUs of pGPUs that the host no longer has. */
 	status_json_vgpus(&json, status, status->nrows);
 	json_out_end(&json);
 }
@@ -63,19 +63,19 @@ static int draw(struct cmd *cmd, const struct term *term, struct err *err)
 	return r;
 }
 
-/* --watch: a picture that is drawn again whenever a lease, a device or the terminal's size changes. */
-enum { SETTLE_MS = 200 }; /* events that come within this time make one picture */
+/* --watch redraws the tree whenever a lease, a device or the terminal's size changes. */
+enum { SETTLE_MS = 200 }; /* events within this time cause one update */
 
 enum { SIGNALS, KEYS, LEASES, DEVICES, SOURCES };
 
 struct watch {
 	struct pollfd fds[SOURCES]; /* fd -1: none */
-	struct udev_watch *udev;    /* NULL: another host's, or none */
-	struct termios was;         /* of the keyboard, where there is one */
+	struct udev_watch *udev;    /* NULL with --root */
+	struct termios was;         /* the keyboard's settings, if there is one */
 	bool stop;
 };
 
-/* Directories that do not exist yet are noticed as they come: their parents are watched, too. */
+/* Watches the leases, and their parent directories, which may not exist yet. */
 static int watch_leases(struct watch *w, const struct host *host, struct err *err)
 {
 	static const char *const paths[] = { "run", "run/vgpu-lease", "run/vgpu-lease/leases" };
@@ -95,7 +95,7 @@ static int watch_leases(struct watch *w, const struct host *host, struct err *er
 	return 0;
 }
 
-/* A lease is written under a hidden name first; of /run and /run/vgpu-lease only the way to the leases matters. */
+/* Did a lease change? It is written under a hidden name first. Of the parents only the path to the leases matters. */
 static bool leases_changed(const struct watch *w)
 {
 	char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
@@ -115,7 +115,7 @@ static bool leases_changed(const struct watch *w)
 	return changed;
 }
 
-/* Is a new picture needed? */
+/* Must the tree be drawn again? */
 static bool read_events(struct watch *w, int timeout_ms)
 {
 	struct signalfd_siginfo info;
@@ -150,7 +150,7 @@ static void wait_for_change(struct watch *w)
 	read_events(w, 0);
 }
 
-/* Prints as much of the text as the screen has lines; no newline behind the last, which would scroll it. */
+/* Prints as much of the text as the screen has lines. A newline after the last line would scroll the screen. */
 static void show(const struct term *term, char *text)
 {
 	if (!term->screen) {
@@ -224,7 +224,7 @@ static void end(struct watch *w)
 	udev_watch_close(w->udev);
 }
 
-/* Its descriptors are open until the program ends. */
+/* The descriptors stay open until the program ends. */
 static int watch(struct cmd *cmd, struct err *err)
 {
 	struct watch w = { 0 };
@@ -234,7 +234,7 @@ static int watch(struct cmd *cmd, struct err *err)
 		w.fds[i] = (struct pollfd){ .fd = -1, .events = POLLIN };
 	if (begin(&w, cmd, err) < 0)
 		return -err->code;
-	/* First the watch, then the look: nothing that comes in between is missed. */
+	/* Watch first, then read: no change in between is missed. */
 	while (r == 0 && !w.stop) {
 		r = watch_leases(&w, &cmd->host, err);
 		if (r == 0 && draw_again(cmd) < 0)

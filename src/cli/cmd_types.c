@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* vgpu-lease types: what kinds of vGPU this host's pGPUs can make. */
+/* vgpu-lease types: lists the vGPU types of this host's pGPUs. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ static bool in_pool(const struct inv_pgpu *card, const char *type)
 	return card->pool.in_pool && pool_serves(card, type);
 }
 
-/* What one card makes of a type; false: it does not offer it. */
+/* Counts a type's vGPUs on one card; false: the card does not offer it. */
 static bool count_on(const struct world *world, const struct inv_pgpu *card, const char *type,
 		     struct capacity_count *count)
 {
@@ -23,7 +23,7 @@ static bool count_on(const struct world *world, const struct inv_pgpu *card, con
 	return offer;
 }
 
-/* On all cards that offer it, or those alone that are configured for it. */
+/* Sums the counts of all cards that offer the type, or only of those configured for it. */
 static struct capacity_count sum_of(const struct world *world, const char *type, bool pool)
 {
 	struct capacity_count sum = { 0 }, count;
@@ -40,7 +40,7 @@ static struct capacity_count sum_of(const struct world *world, const char *type,
 	return sum;
 }
 
-/* Do the filters let a type of this card pass, and has no card before it the same? */
+/* Does the type match the filters, and is this the first of the cards that offer it? */
 static bool is_shown(const struct cmd_call *call, const struct inventory *inv, size_t pgpu, const char *type)
 {
 	if (call->pgpu && !pool_address_is(call->pgpu, inv->pgpus[pgpu]->address))
@@ -58,7 +58,7 @@ static const struct table_layout layout = {
 	.narrow = { COL_RESOLUTION, COL_HEADS, COL_CLASS, COL_PGPUS, COL_HOST, COL_MIB, COL_NAME },
 };
 
-/* "0000:84:00.0*, 0000:85:00.0": the star is on those that are configured for the type. */
+/* "0000:84:00.0*, 0000:85:00.0": a star marks the cards configured for the type. */
 static void print_makers(struct rows *rows, const struct world *world, const char *type)
 {
 	struct rows pgpus = { .json = rows->json };
@@ -87,7 +87,7 @@ static void print_makers(struct rows *rows, const struct world *world, const cha
 	table_text(&rows->table, COL_PGPUS, list);
 }
 
-/* What a type is, the first card that offers it tells. */
+/* Prints a type as the first card that offers it describes it. */
 static void print_type(struct rows *rows, const struct world *world, const struct inv_type *type,
 		       enum framework framework)
 {

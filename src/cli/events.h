@@ -17,7 +17,7 @@ struct events_query {
 	bool count;         /* count the events without printing them */
 };
 
-/* Can any part of the journal be read? -EACCES: permission denied. */
+/* Can any part of the journal be read? -ENOENT: there is none; -EACCES: permission denied. */
 int events_check(const char *root, struct err *err);
 
 /*
@@ -26,8 +26,6 @@ int events_check(const char *root, struct err *err);
  */
 int events_print(const struct events_query *query, struct json_out *json, struct err *err);
 
-/*
- * Converts a time to microseconds since 1970, at least 1; dates and days are local time. False: not one of these forms.
- */
+/* Converts a time, local for dates and days, to microseconds since 1970, at least 1. False: not one of these forms. */
 #define EVENTS_SINCE_FORMS "YYYY-MM-DD [HH:MM[:SS]], today, yesterday, -1h, '2 days ago' or @SECONDS"
 bool events_since(int64_t *us, const char *text, time_t now);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The times of --since: those of journalctl(1) that most people use, and those that `log` prints. */
+/* Parses the times of --since: the common forms of journalctl(1), and the form that `log` prints. */
 #include "cli/events.h"
 
 #include <ctype.h>
@@ -9,7 +9,7 @@
 #include "base/auto.h"
 #include "base/text.h"
 
-/* "-1h", "+30min", "2 hours ago": a unit may be cut short, down to its first letter. */
+/* "-1h", "+30min", "2 hours ago": a unit can be abbreviated, down to its first letter. */
 static bool read_distance(int64_t *at, const char *text, time_t now)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A small writer of JSON: objects and arrays, one member a line. */
+/* A small writer of JSON: objects and arrays, one member per line. */
 #include "cli/json_out.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-/* One that would not be seen as itself; above 16 bits, as two surrogates. */
+/* Escapes a character that would not show as itself; above 16 bits as two surrogates. */
 static void write_hidden(FILE *to, unsigned c)
 {
 	if (c > 0xffff)
@@ -53,7 +53,7 @@ static void write_string(FILE *to, const char *s)
 	putc('"', to);
 }
 
-/* The place of the next value: behind a comma, on a line of its own, behind its name; false: there is no document. */
+/* Begins the next value: a comma if needed, a new line, the name. Returns false without a document. */
 static bool next(struct json_out *json, const char *key)
 {
 	if (!json)

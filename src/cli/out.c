@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the commands print alike. */
+/* Output that commands share. */
 #include "cli/out.h"
 
 #include <stdarg.h>
@@ -73,7 +73,7 @@ int out_progress(bool silent, const char *fmt, ...)
 	text = mem_vformat(fmt, ap);
 	va_end(ap);
 	safe = term_safe(text);
-	/* A line that goes on below could not be removed. */
+	/* A wrapped line could not be removed, so the text is cut. */
 	for (len = strlen(safe); len; len--)
 		if ((safe[len] & 0xC0) != 0x80 && term_columns(safe, len) + (int)sizeof(end) <= term->width)
 			break;
@@ -225,7 +225,7 @@ void row_type(struct rows *rows, const struct inv_type *type, const struct confi
 {
 	row_text(rows, COL_TYPE, "id", type->id);
 	table_text(&rows->table, COL_NAME, type->name);
-	json_out_string(rows->json, "name", type->name); /* "" where the driver has not said it */
+	json_out_string(rows->json, "name", type->name); /* "" if the driver has not reported it */
 	row_text(rows, COL_CLASS, "class", out_class(config, type->id));
 	row_number(rows, COL_MIB, "framebuffer_mib", type->framebuffer_mib);
 	row_number(rows, COL_HEADS, "heads", type->heads);

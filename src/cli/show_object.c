@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* vgpu-lease show OBJECT, of a vGPU or a pGPU: everything that is known about it, and its latest events. */
+/* vgpu-lease show OBJECT for a vGPU or a pGPU: all that is known, and the latest events. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,23 +19,23 @@
 
 enum { EVENTS_SHOWN = 20, LOOK_MS = 10000 };
 
-/* A vGPU and what is known of it. */
+/* What is known of a vGPU. */
 struct facts {
 	struct cmd *cmd;
 	struct vgpu_ref ref;
 	struct status status;
-	const struct card_row *card; /* of its pGPU; NULL: not found */
-	const struct lease *lease;   /* NULL: none */
+	const struct card_row *card;
+	const struct lease *lease; /* NULL: none */
 	struct gc pass;
-	const struct gc_item *verdict; /* of gc; NULL: it says nothing */
-	struct affinity last;          /* where it was */
+	const struct gc_item *verdict; /* gc's; NULL: none */
+	struct affinity last;          /* its last type and parent */
 	bool remembered;
 	enum presence exists;
-	int open; /* 1 by `pid`, 0, or a negative errno */
+	int open; /* 1: by process `pid`; 0: no; or a negative errno */
 	pid_t pid;
 };
 
-/* Of those that have a name instead of an address, all provide mdevs. */
+/* A pGPU with a name instead of an address always provides mdevs. */
 static bool is_pgpu(const struct host *host, const char *word)
 {
 	const struct inv_query query = { .frameworks = INV_MDEV, .types = inv_no_types };
@@ -64,7 +64,7 @@ enum show_kind show_kind(const struct cmd *cmd)
 	if (!id_parse(id, word))
 		return is_pgpu(&cmd->host, word) ? SHOW_PGPU : SHOW_DOMAIN;
 	vgpu = kernel_vgpu(id);
-	/* Leases that cannot be read are an error of show_vgpu(). */
+	/* Unreadable leases count as a lease: show_object() then reports the error. */
 	leased = lease_list(&cmd->store, &leases, &ignored) < 0 || lease_find(&leases, id);
 	lease_list_free(&leases);
 	if (leased || affinity_get(&cmd->store, id, &last) == 1 || kernel_exists(&cmd->host, &vgpu) == 1 ||
@@ -107,7 +107,7 @@ __attribute__((format(printf, 2, 3))) static void line_of(const char *key, const
 	term_wrap_behind(stdout, term_stdout(), 2 + (int)strlen(key), 15, text);
 }
 
-/* The end of either description. Without the journal the rest holds all the same. */
+/* Prints the latest events. A journal that cannot be read is only a warning. */
 static void show_events(const struct cmd *cmd, const char *object, struct json_out *json)
 {
 	const struct events_query query = { .root = cmd->call->args.root, .object = object, .last = EVENTS_SHOWN };
@@ -132,7 +132,7 @@ static void show_events(const struct cmd *cmd, const char *object, struct json_o
 		fputs(none, stdout);
 }
 
-/* What it is, by the first that says so: its device, its lease, the VF, what is remembered. */
+/* Identifies the vGPU by its device, else by its lease, else by its VF. */
 static struct vgpu_ref find_ref(const struct facts *facts, const char *id)
 {
 	const struct inventory *inv = &facts->status.world.inv;
@@ -213,7 +213,7 @@ const char *show_owner(const struct host *host, const struct vgpu_ref *vgpu, con
 	}));
 }
 
-/* What Nova counts as its own is Nova's, whoever names it. */
+/* Without a lease, gc knows whether Nova counts the vGPU as its own. */
 static const char *owner(const struct facts *facts)
 {
 	const struct lease *lease = facts->lease;

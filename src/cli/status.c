@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The picture of a host: what is wrong, the pGPUs, how full they are, who has their vGPUs. */
+/* Draws the tree of a host: problems, pGPUs with bars of their use, and vGPUs with their domains. */
 #include "cli/status.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "state/history.h"
 
-/* What the tree and the bars are made of. */
+/* The parts of the tree and of the bars. */
 struct shapes {
 	const char *branch, *last, *line, *none, *gap, *filled, *empty, *dot;
 };
@@ -23,7 +23,7 @@ static const struct shapes *shapes(const struct term *term)
 	return term->utf8 ? &utf8 : &ascii;
 }
 
-/* Four words for each reason why a pGPU has none available; `inventory` and `plan` have the whole sentence. */
+/* A few words for each reason why a pGPU has none available; `inventory` and `plan` print the whole sentence. */
 static const char *const short_reasons[] = {
 	[CAUSE_IN_USE] = "full",
 	[CAUSE_CAP] = "max_instances is reached",
@@ -38,7 +38,7 @@ static const char *const short_reasons[] = {
 	[CAUSE_OTHER_TYPE] = "configured for another type",
 };
 
-/* The n-th type that a pGPU is configured for; NULL: there are no more. */
+/* The n-th type that a pGPU is configured for; NULL: no more. */
 static const struct inv_offer *configured(const struct card_row *row, size_t n)
 {
 	for (size_t i = 0; row->pgpu && row->in_pool && i < row->card.noffers; i++) {
@@ -50,7 +50,7 @@ static const struct inv_offer *configured(const struct card_row *row, size_t n)
 	return NULL;
 }
 
-/* What begins each line below a pGPU: the tree's lines down to this depth. */
+/* The margin of the lines below a pGPU: the tree's lines down to this depth. */
 enum { MARGIN_SIZE = 32, MARGIN_COLUMNS = 6 };
 
 static void say_under(const struct term *term, const char *margin, const char *text)
@@ -59,7 +59,7 @@ static void say_under(const struct term *term, const char *margin, const char *t
 	term_wrap(term->to, term, MARGIN_COLUMNS, margin, text);
 }
 
-/* "framebuffer  ███░░░░░░░  3 of 10 GiB": the bar is empty or full only where that is so, and gives way to the text. */
+/* "framebuffer  ███░░░░░░░  3 of 10 GiB": only an unused pGPU has an empty bar, and only a full one a full bar. */
 static void print_bar(const struct term *term, const char *margin, const char *label, int used, int whole,
 		      const char *text)
 {
@@ -80,7 +80,7 @@ static void print_bar(const struct term *term, const char *margin, const char *l
 	term_wrap(term->to, term, MARGIN_COLUMNS + (int)strlen(label) + (width > 0 ? width + 2 : 0) + 2, margin, text);
 }
 
-/* An active lease whose device somebody has removed. */
+/* Is the lease active although its device is gone? */
 static bool lost_device(const struct status *status, const struct lease *lease)
 {
 	const struct vgpu_ref *vgpu = &lease->vgpu;
@@ -91,8 +91,8 @@ static bool lost_device(const struct status *status, const struct lease *lease)
 }
 
 /*
- * The leases of this type that have no device, not yet or not any more, and take capacity all the same; also those
- * that a filter leaves out: the bars are of whole pGPUs. A plain VF is never created: it has no device to look for.
+ * Counts this type's leases that take capacity without a device, before or after its existence. They count even if a
+ * filter hides them, because bars show whole pGPUs. A plain VF is never created, so it has no device to look for.
  */
 static int without_device(const struct status *status, const struct card_row *row, const char *type)
 {
@@ -125,7 +125,7 @@ static void print_bars(const struct status *status, const struct term *term, con
 		snprintf(text, sizeof(text), "%.4g of %.4g GiB", mib.used / 1024.0, mib.whole / 1024.0);
 		snprintf(label, sizeof(label), "%-*s", width, "framebuffer");
 		print_bar(term, margin, label, mib.used, mib.whole, text);
-	} else if (mib.used != UNKNOWN) { /* no bar: of how much is not known */
+	} else if (mib.used != UNKNOWN) { /* no bar: the total is not known */
 		snprintf(text, sizeof(text), "%-*s  %.4g GiB in use", width, "framebuffer", mib.used / 1024.0);
 		say_under(term, margin, text);
 	}
@@ -148,7 +148,7 @@ static void print_facts(const struct status *status, const struct term *term, co
 	const struct inv_pgpu *card = &row->card;
 	char text[REASON_SIZE + 128];
 
-	/* A card whose VFs are off, or whose driver is not ready, has none yet. */
+	/* A card whose VFs are off, or whose driver is not ready, has no framework yet. */
 	snprintf(text, sizeof(text), "%s", card->ready ? framework_word(card->framework) : "not ready");
 	if (row->pgpu && card->nvfs)
 		text_add(text, sizeof(text), " on %d VF%s", card->nvfs, card->nvfs == 1 ? "" : "s");
@@ -160,7 +160,7 @@ static void print_facts(const struct status *status, const struct term *term, co
 		say_under(term, margin, text);
 	if (row->in_pool)
 		return;
-	/* What is wrong with the configuration as a whole stands on top. */
+	/* An error of the whole configuration is shown at the top. */
 	snprintf(text, sizeof(text), "not in the pool%s%s", status->cmd->has_config || !row->card.ready ? ": " : "",
 		 status->cmd->has_config || !row->card.ready ? row->reason : "");
 	say_under(term, margin, text);
@@ -172,7 +172,7 @@ static const struct table_layout layout = {
 	.if_any = COL_INSTANCE,
 };
 
-/* The vGPUs, one a line, aligned over all pGPUs; the caller frees it. */
+/* Draws the vGPUs, one per line, aligned across all pGPUs; the caller frees the text. */
 static char *draw_vgpus(const struct status *status, const struct term *term)
 {
 	static const struct table_options options = { .no_headings = true };
@@ -205,7 +205,7 @@ static char *draw_vgpus(const struct status *status, const struct term *term)
 	return text;
 }
 
-/* The row behind this one: what of a row goes on below begins with a blank. */
+/* The next row: continuation lines of a row begin with a blank. */
 static const char *next_row(const char *row)
 {
 	do
@@ -236,7 +236,7 @@ static void print_vgpus(const struct status *status, const struct term *term, co
 	}
 }
 
-/* Its types and what is available of each, if nothing is on a card of the pool and nothing hinders it; else false. */
+/* Writes the types of an unused card of the pool with their counts; false: it is in use, or not available. */
 static bool is_idle(const struct status *status, const struct card_row *row, char *text, size_t size)
 {
 	enum { COLUMNS_MAX = 48 };
@@ -261,7 +261,7 @@ static bool is_idle(const struct status *status, const struct card_row *row, cha
 	return *text && strlen(text) <= COLUMNS_MAX;
 }
 
-/* Returns whether it takes one line; behind such a card, `close`, the next one needs no line between. */
+/* Returns whether the card takes one line. `close`: the card before did, so that no line separates two such cards. */
 static bool print_card(const struct status *status, const struct term *term, const char *lines, size_t row, bool last,
 		       bool close)
 {
@@ -281,7 +281,7 @@ static bool print_card(const struct status *status, const struct term *term, con
 	fprintf(term->to, "%s%s%s%s", last ? parts->last : parts->branch, term_colour(term, TERM_BOLD),
 		card ? card->card.address : "pGPU not found", term_colour(term, TERM_PLAIN));
 	if (one_line) {
-		/* From 80 columns on, a model that does not fit behind it is left to `inventory`. */
+		/* From 80 columns on, a model that does not fit is omitted; `inventory` has it. */
 		if (*model && (term->width < 80 || at + 2 + (int)(strlen(idle) + 2 + strlen(model)) <= term->width))
 			text_add(idle, sizeof(idle), "  %s", model);
 		fputs("  ", term->to);

@@ -38,9 +38,7 @@ struct status {
 	char host[256];
 };
 
-/*
- * Reads the pGPUs and vGPUs that match the filters, but not `check` and `host`. Call status_end() also after a failure.
- */
+/* Reads the pGPUs and vGPUs that match the filters; not `check` and `host`. Call status_end() also on failure. */
 int status_read(struct status *status, struct cmd *cmd, struct err *err);
 void status_end(struct status *status);
 
@@ -55,10 +53,7 @@ size_t status_count(const struct status *status, size_t row);
 /* Is the pGPU configured for this type, ready or not? */
 bool cards_serve(const struct card_row *row, const char *type);
 
-/*
- * Fails if neither the host nor a lease has the --pgpu, which is usually a typo; else spells it as leases and devices
- * do.
- */
+/* Fails if neither the host nor a lease has the --pgpu, usually a typo; else spells it as leases and devices do. */
 int cards_check_pgpu(struct cmd *cmd, const struct leases *leases, struct err *err);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The pGPUs of a host and their vGPUs, gathered, and as rows and JSON. */
+/* Reads the pGPUs of a host and their vGPUs, and writes them as rows and JSON. */
 #include "cli/status.h"
 
 #include <errno.h>
@@ -49,7 +49,7 @@ bool cards_serve(const struct card_row *row, const char *type)
 	return strcmp(type, row->type) == 0 || (row->pgpu && pool_serves(row->pgpu, type));
 }
 
-/* Why there is no such pGPU, and the one with the most similar name. */
+/* Fails with the reason why there is no such pGPU, and the most similar name. */
 static int refuse(const struct world *world, const char *name, struct err *err)
 {
 	char reason[REASON_SIZE], parent[PARENT_SIZE];
@@ -75,7 +75,7 @@ static void name_models(struct status *status)
 	udev_names_close(names);
 }
 
-/* Of the cards that --pgpu lets pass. */
+/* Adds the row, unless --pgpu names another pGPU. */
 static void add_row(struct status *status, struct card_row row)
 {
 	const char *pgpu = status->cmd->call->pgpu;
@@ -92,7 +92,7 @@ static bool has_row(const struct status *status, const char *address)
 	return false;
 }
 
-/* The rows; an absent pGPU has one for each time the configuration names it. A --pgpu that matches none is an error. */
+/* Reads the rows. An absent pGPU has one for each time the configuration names it. Fails if --pgpu matches none. */
 static int find_cards(struct status *status, struct cmd *cmd, struct err *err)
 {
 	const struct world *world = &status->world;
@@ -223,7 +223,7 @@ static int by_id(const void *a, const void *b)
 	return strcmp(((const struct status_vgpu *)a)->ref->id, ((const struct status_vgpu *)b)->ref->id);
 }
 
-/* Of the pGPUs, those with a vGPU that is shown are of interest, or those that a type is asked of. */
+/* Is the pGPU shown: does it have a matching vGPU, or is it configured for the --type? */
 static bool is_shown(const struct status *status, size_t row)
 {
 	const struct cmd_call *call = status->cmd->call;

@@ -19,7 +19,7 @@ static const struct {
 	enum { WORD, NUMBER, TEXT } kind;
 } dictionary[COLUMNS] = { TABLE_COLUMNS(ENTRY) };
 
-/* The n-th column; COL_NONE behind the last. */
+/* The n-th column; COL_NONE after the last. */
 static enum column column_of(const struct table_layout *layout, int n)
 {
 	for (int i = 0; layout->columns[i] != COL_NONE; i++)
@@ -80,7 +80,7 @@ int table_check(const struct table_layout *layout, const struct table_options *o
 	return options->sort ? check_column(layout, options->sort, err) : 0;
 }
 
-/* "12", "5m", "2d": numbers, of ages the seconds. What is not known comes first. */
+/* The number in "12", or the seconds in "5m" or "2d". -1, which sorts first, is not known. */
 static long number_of(const char *text)
 {
 	char *unit;
@@ -102,7 +102,7 @@ static int compare_cells(struct libscols_cell *a, struct libscols_cell *b, void 
 static void add_column(struct table *table, enum column column, int flags)
 {
 	const bool number = dictionary[column].kind == NUMBER;
-	/* libsmartcols makes a column as wide as its heading, also where that is not printed. */
+	/* libsmartcols makes a column as wide as its heading, even if no heading is printed. */
 	const char *name = table->options->no_headings ? "" : dictionary[column].name;
 
 	table->columns[column] = mem_check(
@@ -138,7 +138,7 @@ void table_line(struct table *table)
 		table_text(table, column, NULL);
 }
 
-/* A blank at either end is shown as \x20: it would be taken for the table's own. */
+/* Shows a blank at either end as \x20, because it would look like the table's own. */
 static char *ends_shown(const char *word)
 {
 	autofree char *safe = term_safe(word);
@@ -178,7 +178,7 @@ void table_number(struct table *table, enum column column, int number)
 	table_text(table, column, number < 0 ? NULL : text);
 }
 
-/* The table as it stands; the caller frees it. */
+/* Renders the table; the caller frees the text. */
 static char *draw(const struct table *table, bool colours)
 {
 	char *text = NULL;
@@ -189,7 +189,7 @@ static char *draw(const struct table *table, bool colours)
 	return mem_check(text);
 }
 
-/* The length of a line without the blanks at its end; *next is the one behind it. */
+/* The length of a line without trailing blanks; *next becomes the line after it. */
 static size_t line_len(const char *line, const char **next)
 {
 	size_t len = strcspn(line, "\n");
@@ -200,7 +200,7 @@ static size_t line_len(const char *line, const char **next)
 	return len;
 }
 
-/* Two blanks stand between the columns. */
+/* Does the table fit, with two blanks between columns? */
 static bool fits(const struct table *table, int width)
 {
 	int needed = -2;
@@ -217,7 +217,7 @@ static void hide(struct libscols_column *column, bool hidden)
 			       (scols_column_get_flags(column) & ~SCOLS_FL_HIDDEN) | (hidden ? SCOLS_FL_HIDDEN : 0));
 }
 
-/* The i-th to leave out; one that is empty is left out already, and stands last. */
+/* The i-th column to omit; NULL: no more. An empty if_any column is omitted already, and must be the last here. */
 static struct libscols_column *narrow(const struct table *table, int i)
 {
 	const enum column column = table->layout->narrow[i];
@@ -225,7 +225,7 @@ static struct libscols_column *narrow(const struct table *table, int i)
 	return column == table->layout->if_any && !table->any ? NULL : table->columns[column];
 }
 
-/* Makes it fit. Returns the column whose text goes below each line; NULL: none does. */
+/* Makes the table fit, if possible. Returns the column whose text goes below each line; NULL: none. */
 static struct libscols_column *squeeze(struct table *table, int width)
 {
 	struct libscols_column *below = NULL, *column;
@@ -241,14 +241,14 @@ static struct libscols_column *squeeze(struct table *table, int width)
 		else
 			others++;
 	}
-	/* Text that stands alone has no line to go below. */
+	/* If the text is the only column, there is no line to go below. */
 	if (below && !others)
 		return NULL;
 	if (below)
 		hide(below, true);
 	for (; !table->options->output && (column = narrow(table, n)) != NULL && !fits(table, width); n++)
 		hide(column, true);
-	/* A wide one that had to go can make several others fit. */
+	/* After a wide column is omitted, several others may fit again. */
 	while (n-- > 0) {
 		column = narrow(table, n);
 		hide(column, false);
@@ -260,7 +260,7 @@ static struct libscols_column *squeeze(struct table *table, int width)
 static void print(const struct table *table, size_t rows, FILE *to, const struct term *term,
 		  struct libscols_column *below)
 {
-	/* A row that is too wide all the same goes on below; then it has no colours, which would be words of it. */
+	/* A row that is still too wide is wrapped, without colours, whose sequences would count as words. */
 	bool wide = term->width && !fits(table, term->width);
 	autofree char *text = draw(table, term->colour && !wide);
 	struct libscols_iter *order = mem_check(scols_new_iter(SCOLS_ITER_FORWARD));
@@ -298,7 +298,7 @@ void table_end(struct table *table, FILE *to, const struct term *term)
 		hide(empty, true);
 	if (table->options->sort)
 		scols_sort_table(table->scols, table->columns[find(table->layout, table->options->sort)]);
-	/* Of a table without lines libsmartcols prints nothing, and the heading is printed all the same. */
+	/* libsmartcols prints nothing for a table without lines; an empty line makes it print the heading. */
 	if (!rows)
 		mem_check(scols_table_new_line(table->scols, NULL));
 	print(table, rows, to, term, term->width ? squeeze(table, term->width) : NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The terminal that standard output may be. */
+/* The properties of the terminal on standard output or standard error. */
 #include "cli/term.h"
 
 #include <langinfo.h>
@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-/* Columns of a UUID and what may stand around it. */
+/* The columns of a UUID and a few characters around it. */
 enum { TEXT_COLUMNS = 40 };
 
 static struct term look(FILE *to)
@@ -25,7 +25,7 @@ static struct term look(FILE *to)
 
 	setlocale(LC_CTYPE, "");
 	utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-	/* What is printed is UTF-8: libsmartcols can loop for ever over text that means nothing in another encoding. */
+	/* Output is UTF-8, and libsmartcols can loop forever over text that is invalid in the locale's encoding. */
 	if (!utf8 && !setlocale(LC_CTYPE, "C.UTF-8"))
 		setlocale(LC_CTYPE, "C");
 	if (!isatty(fileno(to)))
@@ -71,7 +71,7 @@ const char *term_colour(const struct term *term, const char *sequence)
 	return term->colour ? sequence : "";
 }
 
-/* A printable text, as this terminal can show it. */
+/* Converts a printable text to what this terminal can show. */
 static char *shown_on(const struct term *term, const char *text)
 {
 	size_t size = 4 * strlen(text) + 1; /* each byte can become \xNN */
@@ -105,7 +105,7 @@ int term_columns(const char *text, size_t len)
 		size_t n = mbrtowc(&c, text, len, &state);
 		int width = n - 1 < len ? wcwidth(c) : 1;
 
-		/* A byte that the locale does not know takes a column. */
+		/* A byte that is invalid in the locale takes one column. */
 		if (n - 1 >= len) {
 			state = (mbstate_t){ 0 };
 			n = 1;
@@ -117,7 +117,7 @@ int term_columns(const char *text, size_t len)
 	return columns;
 }
 
-/* A wide margin of blanks that leaves no space for a UUID is narrower; one with lines of a tree stays. */
+/* Replaces a wide margin of blanks that leaves no space for a UUID; a margin with lines of a tree stays. */
 static const char *narrowed(const struct term *term, const char *margin)
 {
 	size_t len = strlen(margin);
@@ -173,6 +173,6 @@ void term_wrap_behind(FILE *to, const struct term *term, int at, int from, const
 	int gap = from - at > 2 ? from - at : 2;
 	autofree char *margin = mem_format("%*s", from, ""), *apart = mem_format("%*s%s", gap, "", text);
 
-	/* The blanks are the text's: without a word behind them they are not printed. */
+	/* The gap belongs to the text, so that it is not printed without a word after it. */
 	term_wrap(to, term, at, margin, apart);
 }
