@@ -129,19 +129,19 @@ static bool leave(struct job *job, pid_t pid)
 	return true;
 }
 
-/* 1: it has ended; 0: it was left. */
+/* 1: it has ended, though nobody may be told of that where SIGCHLD is ignored; 0: it was left. */
 static int wait_for(struct job *job, pid_t pid)
 {
-	autoclose int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	autoclose int fd = (int)syscall(SYS_pidfd_open, pid, 0); /* since Linux 5.3 */
 	struct pollfd end = { .fd = fd, .events = POLLIN };
-	int status;
+	int status = 0;
 
 	do {
 		int left = left_ms(job);
 
-		if (poll(&end, 1, left > 0 ? left : STEP_MS) <= 0)
+		poll(&end, 1, fd < 0 || left <= 0 ? STEP_MS : left);
+		if (waitpid(pid, &status, WNOHANG) == 0)
 			continue;
-		waitpid(pid, &status, 0);
 		if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_FAILURE)
 			mem_out();
 		return 1;

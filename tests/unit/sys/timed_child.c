@@ -165,6 +165,19 @@ static void answered(void)
 	alarm(0);
 }
 
+/* As a process that was started by one who ignores it. */
+static void unnoticed(void)
+{
+	struct work *w = share((struct work){ .lock = -1 });
+	struct err err = { 0 };
+
+	signal(SIGCHLD, SIG_IGN);
+	ok(timed_child_run(find, w, tree.host.root, -1, LONG_MS, &err) == 0, "work is done where SIGCHLD is ignored");
+	is(w->text, "42", "and what it found is there");
+	ok(timed_child_look(die, NULL, NULL, tree.host.root, LONG_MS, &err) == -EINTR, "one that is killed is told of");
+	signal(SIGCHLD, SIG_DFL);
+}
+
 static int build(void *arg, struct err *err)
 {
 	char **names = NULL;
@@ -385,6 +398,7 @@ int main(void)
 	signal(SIGPIPE, SIG_IGN);
 	shared = mem_arena(1 << 20);
 	answered();
+	unnoticed();
 	in_memory();
 	a_write_is_done();
 	a_write_hangs();
