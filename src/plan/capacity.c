@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "internal.h"
 
-/* In MIG mode GPU instances back all of the card: what is on it or on offer tells. 1, 0, or UNKNOWN. */
+/* In MIG mode GPU instances use the whole card, so one device or offered type shows the mode. 1, 0, or UNKNOWN. */
 static int mig_mode(const struct inventory *inv, const struct inv_pgpu *card)
 {
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, card, d));) {
@@ -25,7 +25,7 @@ static int mig_mode(const struct inventory *inv, const struct inv_pgpu *card)
 	return UNKNOWN;
 }
 
-/* A card's framebuffer, as far as the types that were read tell: of small ones there may be fewer than would fit. */
+/* A card's framebuffer, by the types that were read; max_instance of small types can be less than what would fit. */
 static double whole_mib(const struct inv_pgpu *card)
 {
 	double whole = 0;
@@ -39,26 +39,26 @@ static double whole_mib(const struct inv_pgpu *card)
 	return whole;
 }
 
-/* What a pGPU carries and has promised. */
+/* The vGPUs on a pGPU and the leases that are still to get one. */
 struct card_load {
-	int devices;           /* that the kernel has, of any type */
-	int pending;           /* leases whose device the kernel does not have yet */
-	int of_type;           /* of both, those of the type asked for */
-	double cost;           /* of the pending ones, in instances of the type asked for */
-	double used_mib;       /* of both, where framebuffers are known */
-	bool in_flight;        /* a creation or release is under way */
-	char other[TYPE_SIZE]; /* one of another framebuffer size; "" none */
+	int devices;           /* in the kernel, of any type */
+	int pending;           /* leases whose device is not in the kernel yet */
+	int of_type;           /* of devices and pending leases, those of the requested type */
+	double cost;           /* of the pending leases, in instances of the requested type */
+	double used_mib;       /* of devices and pending leases, if framebuffers are known */
+	bool in_flight;        /* a creation or release is in progress */
+	char other[TYPE_SIZE]; /* one with another framebuffer size; "" none */
 	int other_mib;
 	char beside[TYPE_SIZE]; /* one of another type; "" none */
-	int nbeside;            /* of any other type */
-	bool leased_beside;     /* one of them: it stays */
-	int first_mib;          /* of what the kernel has; 0 none */
-	bool kept;              /* a device of another type is none that retype removes */
-	bool elsewhere;         /* one is on a VF that is not configured for this type: retype leaves it */
-	bool mixed;             /* the kernel has several sizes: mixed-size mode is on */
+	int nbeside;            /* number of all other types */
+	bool leased_beside;     /* one of them has a lease, so it stays */
+	int first_mib;          /* framebuffer of a device in the kernel; 0 none */
+	bool kept;              /* retype cannot remove a device of another type */
+	bool elsewhere;         /* a device is on a VF that is not configured for this type, so retype leaves it */
+	bool mixed;             /* devices have several sizes: mixed-size mode is on */
 };
 
-/* The kernel does not tell a device's type while it is being created or removed: then its lease does. */
+/* While the kernel creates or removes a device, it does not report the type; the lease has it. */
 static const char *type_of(const struct inv_device *d, const struct lease *lease, const char *otherwise)
 {
 	if (*d->vgpu.type)
@@ -93,8 +93,8 @@ struct asked {
 };
 
 /*
- * What one instance of another type takes, in instances of this one: mtty-2 has two of the ports of which mtty-1 has
- * one. The kernel's two counts of the same pool tell; where they do not, one for one.
+ * How many instances of this type one instance of `type` uses up: mtty-2 takes two of the ports of which mtty-1 takes
+ * one. The kernel's counts for the two types show the ratio; without them it is 1.
  */
 static double cost_of(const struct asked *asked, const char *type)
 {
@@ -105,7 +105,7 @@ static double cost_of(const struct asked *asked, const char *type)
 	return (double)asked->available / offer->available;
 }
 
-/* `id`: its lease does not count; NULL: all do. */
+/* Leases of `id` do not count; NULL: all count. */
 static void load_leases(struct card_load *load, const struct asked *asked, const struct leases *leases, const char *id)
 {
 	const struct world *world = asked->query->world;
@@ -116,7 +116,7 @@ static void load_leases(struct card_load *load, const struct asked *asked, const
 		if (strcmp(l->vgpu.pgpu, asked->card->address) != 0 || (id && strcmp(l->vgpu.id, id) == 0))
 			continue;
 		load->in_flight |= l->at_work;
-		/* A device that is gone takes no capacity, unless an abandoned creation may still bring it. */
+		/* A device that is gone uses no capacity, unless an abandoned creation may still create it. */
 		if (inventory_device(&world->inv, l->vgpu.id) || (l->state == LEASE_RELEASING && !l->at_work))
 			continue;
 		load->pending++;
@@ -146,7 +146,7 @@ static struct card_load load_of(const struct asked *asked)
 		load_one(&load, asked->type, type, mib, lease);
 	}
 	load_leases(&load, asked, &world->leases, asked->query->id);
-	/* What is promised is another request's, even if it is the address that this one had. */
+	/* Promises are for other requests, even if one has the address that this request had. */
 	load_leases(&load, asked, asked->query->promised, NULL);
 	return load;
 }
@@ -169,7 +169,7 @@ static double share_of(const struct card_load *load, const struct asked *asked, 
 	return all + asked->available > 0 ? (double)all / (all + asked->available) : 0;
 }
 
-/* No more than `left` fit; the first bound that leaves nothing gives the reason. */
+/* At most `left` fit. The first limit that leaves nothing sets the reason. */
 __attribute__((format(printf, 4, 5))) static void bound(struct capacity *space, int left, enum cause cause,
 							const char *fmt, ...)
 {
@@ -186,7 +186,7 @@ __attribute__((format(printf, 4, 5))) static void bound(struct capacity *space, 
 	va_end(ap);
 }
 
-/* No GPU instance is free: how to make one, MIG mode first. */
+/* Explains how to create a GPU instance if none is free, starting with MIG mode. */
 static void explain_no_instance(struct capacity *space, const struct inventory *inv, const struct inv_pgpu *card,
 				const struct inv_type *type)
 {
@@ -204,7 +204,7 @@ static void explain_no_instance(struct capacity *space, const struct inventory *
 		 strstr(type->name, "CME") ? "+me" : "");
 }
 
-/* The command that frees the card of unused vGPUs of other types, or shows what keeps them. */
+/* Suggests the command that removes unused vGPUs of other types, or shows why they stay. */
 static void advise_retype(struct capacity *space, const struct card_load *load, const struct asked *asked)
 {
 	const struct policy *policy = &asked->query->world->config->policy;
@@ -223,7 +223,7 @@ static void advise_retype(struct capacity *space, const struct card_load *load, 
 		 policy->reclaim_grace_s > 0 ? "--grace 0 " : "", card->address, type->id);
 }
 
-/* The driver offers none: why, and what would change that. */
+/* Explains why the driver offers none, and what would change that. */
 static void explain_none(struct capacity *space, const struct card_load *load, const struct asked *asked)
 {
 	const struct inv_pgpu *card = asked->card;
@@ -242,7 +242,7 @@ static void explain_none(struct capacity *space, const struct card_load *load, c
 		      : load->devices ? ""
 				      : "; the card may be in MIG mode");
 	} else if (card->nvidia && load->devices + load->pending == 0) {
-		/* A zombie: it was removed before the driver was done with it. */
+		/* A zombie: a vGPU was removed before the driver was done with it. */
 		bound(space, 0, CAUSE_NO_OFFER,
 		      "the driver offers none%s a removed vGPU may occupy it until a reboot; see dmesg",
 		      card->sriov ? " now (available_instances is 0); the card may be in MIG mode, or"
@@ -252,7 +252,7 @@ static void explain_none(struct capacity *space, const struct card_load *load, c
 	}
 }
 
-/* How many fit into what is left of the framebuffer beside those of other sizes; what the driver offers now fits. */
+/* How many fit into the framebuffer beside vGPUs of other sizes. If the driver offers one now, one fits. */
 static int fit_between(const struct card_load *load, double whole, const struct inv_type *type, int available)
 {
 	int left = (int)((whole - load->used_mib) / type->framebuffer_mib);
@@ -271,7 +271,7 @@ static void bound_by_vfs(struct capacity *space, const struct capacity_vfs *vfs)
 	      vfs->free);
 }
 
-/* How many more fit, or why none does. */
+/* Sets how many more fit, or why none does. */
 static void judge(struct capacity *space, const struct card_load *load, const struct asked *asked, int capacity,
 		  const struct capacity_vfs *vfs)
 {
@@ -280,7 +280,7 @@ static void judge(struct capacity *space, const struct card_load *load, const st
 	const struct inv_type *type = asked->type;
 	bool mixed = card->nvidia && *load->other && type->framebuffer_mib > 0;
 	int on_it = load->devices + load->pending;
-	/* GPU instances of all sizes stand side by side: how many of one there are tells nothing of the others. */
+	/* GPU instances of several sizes coexist, so the other types do not count. */
 	int all = type->slices ? load->of_type : on_it;
 
 	space->left = INT_MAX;
@@ -309,7 +309,7 @@ static void judge(struct capacity *space, const struct card_load *load, const st
 		explain_none(space, load, asked);
 }
 
-/* What the pGPU can carry of an offered type, within its section's cap. Returns its load. */
+/* Sets `space` to the capacity for an offered type, within its section's cap. Returns the card's load. */
 static struct card_load measure(struct capacity *space, const struct capacity_query *query, const struct inv_pgpu *card,
 				const struct inv_offer *offer)
 {
@@ -350,7 +350,7 @@ void capacity_on(struct capacity *space, const struct capacity_query *query, con
 	struct card_load load;
 
 	*space = (struct capacity){ 0 };
-	/* First, as a card's own type may not be among those that were read. */
+	/* Checked first, because a card's own type may not have been read. */
 	if (pooled->section && !pool_serves(card, type)) {
 		space->cause = CAUSE_OTHER_TYPE;
 		snprintf(space->reason, sizeof(space->reason), "configured for %s%s", pooled->section->type,
@@ -382,12 +382,12 @@ void capacity_count(struct capacity_count *count, const struct world *world, con
 
 	measure(&space, &query, card, offer);
 	*count = (struct capacity_count){ .available = card->ready ? space.left : 0 };
-	/* Each free VF offers one while any GPU instance is free; the driver does not tell how many are. */
+	/* Each free VF offers one while any GPU instance is free; the driver does not report how many are. */
 	if (type->slices && card->sriov && count->available > offer->available)
 		count->available = offer->available;
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(&world->inv, card, d));)
 		count->used += strcmp(type_of(d, lease_find(&world->leases, d->vgpu.id), ""), type->id) == 0;
-	/* Only a lease tells that a plain VF is in use. */
+	/* Only leases show which plain VFs are in use. */
 	for (size_t i = 0; card->framework == FW_VF && i < world->leases.n; i++)
 		count->used += strcmp(world->leases.list[i].vgpu.pgpu, card->address) == 0 &&
 			       strcmp(world->leases.list[i].vgpu.type, type->id) == 0 &&

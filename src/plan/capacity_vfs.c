@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The VFs of a card: which are free, which a hostdev can have, and which of these is the best to take. */
+/* The VFs of a card: which are free, which a hostdev can have, and which is the best to use. */
 #include <stdio.h>
 #include <string.h>
 
 #include "internal.h"
 
-/* `id`: not counting its lease; NULL: counting all. */
+/* Is the parent leased? Leases of `id` do not count; NULL: all count. */
 static bool leased_parent(const struct leases *leases, const char *parent, const char *id)
 {
 	for (size_t i = 0; i < leases->n; i++)
@@ -15,7 +15,7 @@ static bool leased_parent(const struct leases *leases, const char *parent, const
 	return false;
 }
 
-/* All VFs of a card outside the pool count; for a type that the card does not serve, any VF of the pool does. */
+/* On a card outside the pool all VFs count; for a type that the card does not serve, all VFs of the pool. */
 static bool is_pooled(const struct inv_parent *parent, const char *type)
 {
 	if (!parent->card->pool.in_pool)
@@ -31,7 +31,7 @@ static bool has_failed(const struct world *world, const char *parent)
 	return false;
 }
 
-/* Has the domain this VF of the group, or does it get it with this plan? Then the group is its own. */
+/* Does the domain have this VF of the group, or get it with this plan? Then the group is the domain's own. */
 static bool is_own(const struct capacity_query *query, const char *vf)
 {
 	const struct world *world = query->world;
@@ -42,7 +42,7 @@ static bool is_own(const struct capacity_query *query, const char *vf)
 	       (world->mode == PLAN_PREPARE && request_names(world->request, vf));
 }
 
-/* Does another VF of the group keep the domain from it, and why? */
+/* Does this other VF of the group keep the domain from it? Sets `why`. */
 static bool blocks_group(const struct capacity_query *query, const struct inv_parent *p, char why[REASON_SIZE])
 {
 	const struct lease *lease = lease_find(&query->world->leases, p->name);
@@ -97,10 +97,10 @@ bool capacity_parent_is_free(const struct capacity_query *query, const struct in
 	return has_nobody(query, parent, type) && capacity_group_is_free(query, parent, why);
 }
 
-/* Which VF is the best to take: the lowest of these. */
+/* How a VF is preferred: the lowest first. */
 enum { VF_LAST, VF_OF_NOBODY, VF_OF_ANOTHER_DOMAIN, VF_OF_ANOTHER_WANT };
 
-/* A VF that some XML names is best left to that domain; above all one that this domain names, which then stays. */
+/* A VF that another domain's XML names is best left to that domain, one that this domain names to its other hostdev. */
 static int liking(const struct capacity_query *query, const struct inv_parent *parent)
 {
 	if (strcmp(parent->name, query->last) == 0)
@@ -116,7 +116,7 @@ bool capacity_parent_suits(const struct inv_parent *parent, const struct vgpu_re
 	       strstr(parent->driver, "vfio");
 }
 
-/* Is it the card's first VF of its IOMMU group: among the free ones, or with `type` NULL among all? */
+/* Is this the card's first VF of its IOMMU group? `type`: among the free ones; NULL: among all. */
 static bool is_unit(const struct capacity_query *query, const struct inv_parent *parent, const char *type)
 {
 	struct inv_parent *const *p = parent->card->parents;

@@ -14,7 +14,7 @@ static bool is_novas(const struct section *section)
 	return section->nova && !section->vf;
 }
 
-/* The type that Nova gives the parent of this name; NULL: none. */
+/* The section of the type that Nova gives this parent; NULL none. */
 static const struct section *section_of(const struct config *config, const char *parent)
 {
 	const struct section *rest = NULL;
@@ -32,7 +32,7 @@ static const struct section *section_of(const struct config *config, const char 
 	return rest;
 }
 
-/* pci_0000_84_00_0 of 0000:84:00.0; mtty_mtty of mtty. */
+/* Writes pci_0000_84_00_0 for 0000:84:00.0, and mtty_mtty for mtty. */
 static void name_device(char out[NOVA_DEVICE_SIZE], const char *parent, bool pci)
 {
 	if (!pci) {
@@ -54,7 +54,7 @@ static int count_existing(const struct inventory *inv, const struct inv_parent *
 	return n;
 }
 
-/* Has another parent the UUID of this definition, as a device or a definition? */
+/* Does another parent have a device or a definition with this definition's UUID? */
 static bool is_twice(const struct definition *of, const struct inv_device *device, const struct definition *list,
 		     size_t n)
 {
@@ -64,7 +64,7 @@ static bool is_twice(const struct definition *of, const struct inv_device *devic
 	return device;
 }
 
-/* A UUID under two parents is two devices for libvirt, and so for Nova. */
+/* For libvirt, and so for Nova, one UUID under two parents is two devices. */
 static void count_defined(struct nova_provider *p, const struct inventory *inv, const struct definition *list, size_t n)
 {
 	for (const struct definition *d = list; d < list + n; d++) {
@@ -79,7 +79,7 @@ static void count_defined(struct nova_provider *p, const struct inventory *inv, 
 	}
 }
 
-/* What the limit of a type leaves after those that `nova` has so far, the available ones up to `next`. */
+/* What the type's limit leaves after all existing and defined vGPUs, and after the available ones before `next`. */
 static int left(const struct nova_inventory *nova, size_t next)
 {
 	const struct section *section = nova->providers[next].section;
@@ -111,7 +111,7 @@ void nova_inventory_make(struct nova_inventory *nova, const struct inventory *in
 		name_device(p->device, parent->name, *card->vendor);
 		p->existing = count_existing(inv, parent, section->type);
 		count_defined(p, inv, definitions, ndefinitions);
-		/* The offer is that of a free VF. */
+		/* The offer is for a free VF. */
 		p->available = card->sriov && (parent->ndevices || parent->lost) ? 0 : offer->available;
 		nova->n++;
 	}
@@ -129,7 +129,7 @@ void nova_inventory_free(struct nova_inventory *nova)
 	*nova = (struct nova_inventory){ 0 };
 }
 
-/* What Placement does not take becomes '_'. */
+/* Converts to upper case, and replaces what Placement does not accept with '_'. */
 static void spell(char trait[TRAIT_SIZE])
 {
 	for (char *c = trait; *c; c++)

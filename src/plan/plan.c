@@ -106,7 +106,7 @@ void plan_adopt(const struct planner *p, const struct inv_device *device)
 		p->step->section = pool_serves(card, device->vgpu.type);
 }
 
-/* Later requests of this plan see what this one takes, instead of what the domain had reserved for it. */
+/* Later requests of this plan see what this one takes, not what the domain had reserved for it. */
 static void promise_step(struct planner *p)
 {
 	struct lease *l = &p->promised.list[p->promised.n++], *had = lease_find(&p->world->leases, p->step->vgpu.id);
@@ -130,7 +130,7 @@ const char *plan_change_type(const struct planner *p)
 	return p->world->request->nova ? "hard-reboot the instance" : "change one of them";
 }
 
-/* The remembered type is no longer enabled, and none of several others is named. */
+/* Refuses: the remembered type is no longer enabled, and nothing names one of several others. */
 static bool refuse_disabled(struct planner *p, const char *list)
 {
 	const struct resolved_request *resolved = p->resolved;
@@ -148,7 +148,7 @@ static bool refuse_disabled(struct planner *p, const char *list)
 		resolved->was, resolved->req->id, list);
 }
 
-/* It does not exist, and nothing says of which type it should be. */
+/* Refuses: the device does not exist, and nothing gives its type. */
 static bool refuse_untyped(struct planner *p)
 {
 	const struct world *world = p->world;
@@ -183,11 +183,11 @@ bool plan_creation(struct planner *p, const char *id)
 		return plan_refuse_unconfigured(p, "does not exist and cannot be created");
 	if (p->resolved->ntypes == 0)
 		return refuse_untyped(p);
-	/* Before capacity is waited for, or looked for. */
+	/* Check the quota before waiting or looking for capacity. */
 	if (!plan_quota(p, id))
 		return false;
 	kind = plan_choose(p, id);
-	/* An arrival counts on the capacity that a removal makes; the prepare that follows makes it. */
+	/* An arrival relies on capacity from a removal, which the following prepare does. */
 	if (kind == PLAN_STEPS || (kind == PLAN_REMOVE && p->world->mode != PLAN_PREPARE))
 		return true;
 	p->plan->kind = kind;
@@ -242,7 +242,7 @@ static bool prepare_request(struct planner *p)
 	if (lease && strcmp(lease->domain, p->world->request->uuid) != 0)
 		return plan_refuse(p, "already leased to domain %s (%s); %s", lease->name, lease_holder(holder, lease),
 				   p->world->request->nova ? PLAN_NOVA_ANOTHER : "use a different UUID");
-	/* A killed hook's, or another program's: the kernel has one device of a UUID. */
+	/* Another program or a killed hook is creating or removing it; the kernel allows one device per UUID. */
 	if (device && !*device->vgpu.type)
 		return plan_wait_for_kernel(p, device->vgpu.parent);
 	if (device)
@@ -260,14 +260,14 @@ static bool plan_request(struct planner *p)
 }
 
 /*
- * libvirt has read the XML by the time of a start, and accepts no other UUID then: a placeholder is refused, whatever
- * else holds. The steps are what the domain would get with a UUID of its own.
+ * At a start libvirt has already read the XML and accepts no other UUID, so a placeholder is always refused. The steps
+ * are what the domain would get with a UUID of its own.
  */
 static void refuse_placeholder(struct planner *p)
 {
 	const struct request *request = p->world->request;
 
-	/* Which orphans would have to go is not known yet. */
+	/* It is not known yet which orphans would have to be removed. */
 	if (p->plan->kind == PLAN_LOOK || p->world->mode != PLAN_PREPARE)
 		return;
 	for (p->req = 0; p->req < request->nvgpus && !request->vgpus[p->req].any;)
@@ -283,7 +283,7 @@ static enum owner owner_when_created(const struct planner *p)
 {
 	const struct vgpu_ref *vgpu = &p->step->vgpu;
 
-	/* A definition is of the UUID that the domain names, not of another that it gets. */
+	/* A definition belongs to the UUID that the domain names, not to another UUID that the domain gets. */
 	return owner_of(
 		&(struct owner_facts){ .framework = vgpu->framework,
 				       .created = true,
@@ -291,7 +291,7 @@ static enum owner owner_when_created(const struct planner *p)
 				       .nova = p->world->request->nova });
 }
 
-/* One step more; false: the plan ends here. */
+/* Plans one step. False: the plan ends here. */
 static bool add_step(struct planner *p)
 {
 	struct resolved_request resolved = p->world->resolved_requests[p->req];
@@ -306,13 +306,13 @@ static bool add_step(struct planner *p)
 	plan_vf_request(p);
 	found = plan_request(p);
 	p->step->owner = owner_when_created(p);
-	/* What the domain keeps was counted when it came. */
+	/* A vGPU that the domain keeps was counted when the domain got it. */
 	if (!found || (p->step->kind != STEP_KEEP && !plan_quota(p, p->step->vgpu.id)))
 		return false;
 	plan_quota_removes(p);
 	promise_step(p);
 	p->plan->nsteps++;
-	/* What has to be removed for one request is removed before the next one is looked at. */
+	/* Devices that must be removed for one request are removed before the next request is planned. */
 	return p->plan->kind == PLAN_STEPS;
 }
 

@@ -5,11 +5,11 @@
  * If a device of its UUID exists here, is free and fits (Nova creates the target's device beforehand), the domain gets
  * it. If that device is held, open or of another type, the domain gets a new UUID, or with migrate_uuid = keep a
  * refusal. If none exists, it gets another free device of the type (as `reuse` allows), else its own UUID or a new one.
- * Outside an arrival the policy of migrations has no say.
+ * The migration policy applies only to arrivals.
  *
- * A vGPU's state moves between vGPUs of one type and drivers of one version only. QEMU finds out late, and reports it
- * vaguely (Red Hat: "vGPU live migration fails if the vGPU driver version differs"). What the source does not say is no
- * reason to refuse. A restore has its image from this host, and is not asked.
+ * A vGPU's state can move only between vGPUs of one type and drivers of one version. QEMU fails late and vaguely (Red
+ * Hat: "vGPU live migration fails if the vGPU driver version differs"). A fact that the source does not report is no
+ * reason to refuse. A restore's image is from this host, so it is not checked.
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,8 +24,8 @@ bool plan_driver_differs(const struct planner *p)
 }
 
 /*
- * Has this ID another name here, on each card, than on the source? An ID is the driver's own, the name says what a type
- * is; other versions of a driver may name the same type differently.
+ * Does this ID have another name on every card here than on the source? IDs are specific to a driver; the name
+ * identifies the type, but other versions of a driver may name the same type differently.
  */
 static bool name_differs(const struct planner *p, const char *type)
 {
@@ -61,7 +61,7 @@ void plan_source_narrow(const struct planner *p)
 		resolved->ntypes = kept;
 }
 
-/* Does what the domain brings from the source fit here? Ends the plan with the refusal where not. */
+/* Does what the domain brings from the source fit here? If not, ends the plan with a refusal. */
 static bool source_fits(struct planner *p)
 {
 	const struct world *world = p->world;
@@ -94,7 +94,7 @@ static bool is_promised(const struct planner *p, const char *id)
 	return false;
 }
 
-/* A foreign device of the pool that nobody has, names or requests; NULL: none, or the policy does not allow it. */
+/* A device of the pool that is not leased, open, named or requested; NULL: none, or the policy does not allow it. */
 static const struct inv_device *free_device(const struct planner *p)
 {
 	const struct inventory *inv = &p->world->inv;
@@ -114,7 +114,7 @@ static const struct inv_device *free_device(const struct planner *p)
 	return NULL;
 }
 
-/* Why migrate_uuid = keep cannot be satisfied. */
+/* Refuses, with the reason why migrate_uuid = keep cannot be satisfied. */
 static bool refuse_taken(struct planner *p, const struct inv_device *device, const struct lease *lease)
 {
 	const struct resolved_request *resolved = p->resolved;
@@ -177,7 +177,7 @@ bool plan_arrival(struct planner *p)
 		return true;
 	}
 	p->only = vf && keep ? parent : NULL;
-	/* The domain's own lease of a VF does not count there; another domain's lease of that address does. */
+	/* Of the leases of `id` the domain's own must not count, but another domain's must. */
 	return plan_creation(p, device || others || !*id ? resolved->fresh : id);
 }
 
@@ -192,7 +192,7 @@ bool plan_assignment(struct planner *p)
 			p->plan->kind = PLAN_STEPS;
 			return true;
 		}
-		/* The answer is not known yet. */
+		/* The plan first waits, or looks, for the named VF. */
 		if (p->plan->kind != PLAN_REFUSE)
 			return false;
 		p->plan->kind = PLAN_STEPS;

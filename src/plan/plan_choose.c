@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Choosing a parent: the candidates in their order, and what to remove where none has capacity. */
+/* Choosing a parent: the order of the candidates, and what to remove if none has capacity. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +11,9 @@
 struct candidate {
 	const struct inv_pgpu *card;
 	const char *type;
-	bool near;   /* on a NUMA node that suits */
-	bool failed; /* a while ago */
-	bool last;   /* it has the parent where the vGPU was before */
+	bool near;   /* on a suitable NUMA node */
+	bool failed; /* in another run, a while ago */
+	bool last;   /* has the vGPU's previous parent */
 	struct capacity space;
 };
 
@@ -40,7 +40,7 @@ static bool has_failed(const struct world *world, const struct inv_pgpu *card, c
  */
 enum rule { BY_FAILURE, BY_NODE, BY_SHARE, BY_SIZE, BY_ADDRESS, NO_CHOICE };
 
-/* Is `a` the better one, and by which rule? */
+/* Is `a` better, and by which rule? */
 static bool better(const struct planner *p, const struct candidate *a, const struct candidate *b, enum rule *rule)
 {
 	double d = a->space.share - b->space.share, larger = a->space.whole_mib - b->space.whole_mib;
@@ -108,13 +108,13 @@ static bool stands_in_the_way(const struct inventory *inv, const struct inv_pgpu
 	/* Each GPU instance has its own size. */
 	if (!card->nvidia || !a || !b || a->slices || b->slices)
 		return false;
-	/* The sizes of a card that was never seen empty are not known: any other type may block it. */
+	/* The sizes on a card that was never seen empty are unknown, so any other type may block it. */
 	if (a->framebuffer_mib == UNKNOWN || b->framebuffer_mib == UNKNOWN)
 		return strcmp(type, requested) != 0;
 	return a->framebuffer_mib != b->framebuffer_mib;
 }
 
-/* Would removing one of `type` make capacity for one of `requested`? A GPU instance has it for its own size only. */
+/* Would removing a `type` make capacity for a `requested`? A freed GPU instance fits only its own type. */
 static bool gives_capacity(const struct inventory *inv, const struct inv_pgpu *card, const char *type,
 			   const char *requested)
 {
@@ -124,8 +124,8 @@ static bool gives_capacity(const struct inventory *inv, const struct inv_pgpu *c
 }
 
 /*
- * Which reclaimable devices of the card to remove: one; or if an NVIDIA card holds another size, all devices of that
- * size, each of which must be reclaimable. The next plan sees what it brought.
+ * Finds the reclaimable devices to remove from the card: one; or if an NVIDIA card holds other sizes, all devices of
+ * other sizes, each of which must be reclaimable. The next plan sees the effect.
  */
 static bool find_removes(struct planner *p, const struct candidate *c)
 {
@@ -171,7 +171,7 @@ static void fill_step(const struct planner *p, const struct candidate *c, const 
 				  .numa = c->card->numa,
 				  .framebuffer_mib = t ? t->framebuffer_mib : UNKNOWN,
 				  .section = pool_serves(c->card, c->type) };
-	/* A VF is called by its address, wherever the domain was before. */
+	/* A VF's id is its address, wherever the domain was before. */
 	snprintf(vgpu->id, sizeof(vgpu->id), "%.39s", vgpu->framework == FW_MDEV ? id : parent->name);
 	text_copy(vgpu->type, sizeof(vgpu->type), c->type);
 	text_copy(vgpu->parent, sizeof(vgpu->parent), parent->name);
@@ -179,17 +179,17 @@ static void fill_step(const struct planner *p, const struct candidate *c, const 
 	snprintf(p->step->why, sizeof(p->step->why), "%s", why);
 }
 
-/* What is found for a device `id`. */
+/* What the search finds for device `id`. */
 struct search {
 	const char *id;
 	struct candidate best; /* with capacity; card NULL: none */
-	enum rule rule;        /* of all by which it went before another, the weightiest */
-	bool in_flight;        /* without capacity: a creation or release can make some */
-	/* Or devices can be removed there, for the first type that this helps; card NULL: nowhere. */
+	enum rule rule;        /* the weightiest rule that preferred a candidate */
+	bool in_flight;        /* no capacity, but a creation or release can make some */
+	/* Where removing devices makes capacity, for the first type that this helps; card NULL: nowhere. */
 	struct candidate fullest;
 };
 
-/* Is the one VF that may be chosen configured for the type? If its card is, and it is not: the reason. */
+/* Is the only permitted VF configured for the type? False, with the reason, only if its card is and the VF is not. */
 static bool gives_vf(const struct inv_parent *vf, const char *type, struct capacity *space)
 {
 	const struct section *its = pool_section_of(vf);
@@ -201,7 +201,7 @@ static bool gives_vf(const struct inv_parent *vf, const char *type, struct capac
 	return false;
 }
 
-/* The card's capacity for the request, on the one VF if only that may be chosen. False: it is no candidate. */
+/* Finds the card's capacity for the request, on the only permitted VF if any. False: the card is no candidate. */
 static bool find_capacity(const struct planner *p, struct candidate *c, const char *id)
 {
 	const char *other_kind = plan_other_kind(p->world, c->card, p->resolved->req);
@@ -258,7 +258,7 @@ static const char *why_chosen(const struct planner *p, const struct search *foun
 	return "the only one with capacity";
 }
 
-/* Looks at every pGPU for one type, until one has the parent where the vGPU was before. */
+/* Searches all pGPUs for one type, until one has the vGPU's previous parent. */
 static void search_for_type(struct planner *p, const char *type, struct search *found)
 {
 	const struct inventory *inv = &p->world->inv;
@@ -289,7 +289,7 @@ static void search_for_type(struct planner *p, const char *type, struct search *
 		found->fullest = fullest;
 }
 
-/* Are they the same type on different models (T4-2Q, A40-2Q)? Then the placement chooses, not the types' order. */
+/* Is it the same type on different models (T4-2Q, A40-2Q)? Then placement decides, not the order of types. */
 static bool is_alike(const struct world *world, const char *a, const char *b)
 {
 	const struct inv_type *x = inventory_type(&world->inv, a), *y = inventory_type(&world->inv, b);
@@ -299,7 +299,7 @@ static bool is_alike(const struct world *world, const char *a, const char *b)
 	       x->slices == y->slices;
 }
 
-/* A VF for this type that the removals free; NULL none. */
+/* A VF for this type that the removals free; NULL: none. */
 static const struct inv_parent *freed_vf(const struct planner *p, const char *type)
 {
 	for (size_t i = 0; i < p->plan->nremoves; i++) {
@@ -313,7 +313,7 @@ static const struct inv_parent *freed_vf(const struct planner *p, const char *ty
 	return NULL;
 }
 
-/* Sets the VF: the one that the domain must have, or if none is free one that the removal frees. False: unsuited. */
+/* Sets the VF: the only permitted one, or if none is free, one that the removal frees. False: it does not suit. */
 static bool leave_vf(const struct planner *p, struct candidate *c)
 {
 	if (p->resolved->req->kind != REQUEST_PCI)
@@ -347,7 +347,7 @@ enum plan_kind plan_choose(struct planner *p, const char *id)
 	const struct lease *own = lease_find(&p->world->leases, id);
 	bool reserved;
 
-	/* The type that was reserved is the one whose state arrives. */
+	/* The state that arrives has the reserved type. */
 	if (own && own->state == LEASE_RESERVED && resolved->ntypes > 1 && plan_type_fits(resolved, own->vgpu.type))
 		search_for_type(p, own->vgpu.type, &found);
 	reserved = found.best.card;
@@ -359,7 +359,7 @@ enum plan_kind plan_choose(struct planner *p, const char *id)
 		fill_step(p, &found.best, id, why_chosen(p, &found));
 		return PLAN_STEPS;
 	}
-	/* A release that is under way is cheaper than a removal. */
+	/* Waiting for a release in progress is cheaper than a removal. */
 	if (found.in_flight)
 		return PLAN_WAIT;
 	if (!found.fullest.card || !find_removes(p, &found.fullest) || !leave_vf(p, &found.fullest))

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A project's quota. Leases in every state count; a release that is under way is waited for, and a lease that may be
- * removed to make capacity may also go for the quota.
+ * A project's quota. Leases in every state count. The plan waits for a release in progress, and a lease that may be
+ * removed to make capacity may also be removed for the quota.
  */
 #include <string.h>
 
 #include "internal.h"
 
 /*
- * Does this lease count against the quota beside what the domain gets for `id`? An arriving domain replaces what it
- * holds here from an earlier run or arrival.
+ * Does this lease count in addition to what the domain gets for `id`? An arriving domain replaces what it holds here
+ * from an earlier run or arrival.
  */
 static bool counts(const struct planner *p, const struct lease *lease, const char *id)
 {
@@ -71,7 +71,7 @@ void plan_quota_removes(struct planner *p)
 	const struct world *world = p->world;
 	struct plan *plan = p->plan;
 
-	/* An arrival relies on the removal, which the prepare that follows does. */
+	/* An arrival leaves the removal to the following prepare. */
 	if (world->mode != PLAN_PREPARE || p->step->kind == STEP_KEEP)
 		return;
 	if (p->over_quota > 0 && plan->kind != PLAN_REMOVE) {

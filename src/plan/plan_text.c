@@ -9,8 +9,8 @@
 #include "internal.h"
 
 /*
- * LINE_BYTES: bytes of a refusal, so that with the domain's name and the device's id before it, it fits into the line
- * that libvirt shows (ERR_TEXT_MAX): what does not fit is a cause, never the fix.
+ * LINE_BYTES limits a refusal so that, with the domain's name and the device's id before it, it fits into the line that
+ * libvirt shows (ERR_TEXT_MAX). Causes are left out if they do not fit, but never the fix.
  */
 enum { SHOWN_VFS = 6, SHOWN_CARDS = 8, LINE_BYTES = 800, MORE_BYTES = 20 };
 
@@ -26,7 +26,7 @@ void plan_text_types(const struct planner *p, char *buf, size_t size)
 			text_add(buf, size, "%s%s", *buf ? ", " : "", config->sections[i].type);
 }
 
-/* Adds who names the type; nothing if the metadata do. */
+/* Adds the source of the type; nothing if it is the metadata. */
 static void add_source(const struct resolved_request *resolved, char *buf, size_t size)
 {
 	switch (resolved->source) {
@@ -62,7 +62,7 @@ void plan_text_request(const struct resolved_request *resolved, char *buf, size_
 	add_source(resolved, buf, size);
 }
 
-/* Adds "; or write type='nvidia-222' in its <vgpu:device>", if the metadata name no type and another is available. */
+/* Adds "; or write type='nvidia-222' in its <vgpu:device>" if the metadata has no type and another is available. */
 static void add_other_types(const struct planner *p, char *buf, size_t size)
 {
 	const struct resolved_request *resolved = p->resolved;
@@ -71,7 +71,7 @@ static void add_other_types(const struct planner *p, char *buf, size_t size)
 	enum stock best = pool_best_stock(&p->world->inv, mdev, NULL);
 	size_t n = 0;
 
-	/* Nova rewrites the definition at each start, and loses what was added. */
+	/* Nova rewrites the definition at each start, so the added type would be lost. */
 	if (p->world->request->nova || (resolved->source != TYPE_DEFINED && resolved->source != TYPE_REMEMBERED))
 		return;
 	for (size_t i = 0; i < config->nsections; i++)
@@ -82,7 +82,7 @@ static void add_other_types(const struct planner *p, char *buf, size_t size)
 		text_add(buf, size, " in its <vgpu:device>");
 }
 
-/* Why one card has no capacity. Borrows its texts. */
+/* Why one card has no capacity. The texts are borrowed. */
 struct card_cause {
 	const char *card;
 	enum cause cause;
@@ -91,7 +91,7 @@ struct card_cause {
 	bool done;
 };
 
-/* Does the pGPU merely offer no enabled type, while the card meant for this one is known to be missing? */
+/* Does the pGPU merely offer no enabled type, while the card that is meant for the request is missing? */
 static bool is_beside(const struct planner *p, const struct verdict *v)
 {
 	const struct pool_card *card = &v->card->pool;
@@ -102,7 +102,7 @@ static bool is_beside(const struct planner *p, const struct verdict *v)
 	return missing && v->cause == CAUSE_UNREADY && !card->section && card->claim == CLAIM_DEFAULT && v->card->ready;
 }
 
-/* The causes for a request: this host's pGPUs, then missing ones. The caller frees them. */
+/* Lists the causes for a request: this host's pGPUs, then missing ones. The caller frees the list. */
 static struct card_cause *list_causes(const struct planner *p, size_t *n)
 {
 	const struct plan *plan = p->plan;
@@ -135,8 +135,8 @@ static bool is_same(const struct card_cause *a, const struct card_cause *b)
 }
 
 /*
- * One cause with all its cards: "0000:84:00.0, 0000:85:00.0: full (16 of 16 in use)". A card that has it for several
- * types is named once. Returns the number of cards.
+ * Writes one cause with its cards: "0000:84:00.0, 0000:85:00.0: full (16 of 16 in use)". A card that has the cause for
+ * several types is named once. Returns the number of cards.
  */
 static int one_cause(struct card_cause *list, size_t n, size_t first, char *buf, size_t size)
 {
@@ -162,7 +162,7 @@ static int one_cause(struct card_cause *list, size_t n, size_t first, char *buf,
 	return cards;
 }
 
-/* What helps against the first cause, the one that is easiest to remove; "" where its reason says so, or nothing does. */
+/* Writes what helps against the first cause, the easiest to remove; "": its reason says so, or nothing helps. */
 static void text_fix(const struct planner *p, const struct card_cause *list, size_t n, char *buf, size_t size)
 {
 	const struct resolved_request *resolved = p->resolved;
@@ -212,8 +212,8 @@ static void text_fix(const struct planner *p, const struct card_cause *list, siz
 }
 
 /*
- * Has the card capacity for one of the request's types, or for what it serves? Sets *unsuited if its free VFs do not
- * suit the hostdev.
+ * Does the card have capacity for one of the request's types, or if there are none, for its own type? Sets *unsuited if
+ * its free VFs do not suit the hostdev.
  */
 static bool has_capacity(const struct planner *p, const struct capacity_query *query, const struct inv_pgpu *card,
 			 bool *unsuited)
@@ -229,7 +229,7 @@ static bool has_capacity(const struct planner *p, const struct capacity_query *q
 	return space.has;
 }
 
-/* Does the VF provide one of the types that the request names? */
+/* Does the VF provide one of the request's types? True if the request has none. */
 static bool is_given(const struct planner *p, const struct inv_parent *vf)
 {
 	for (int t = 0; t < p->resolved->ntypes; t++)
@@ -258,7 +258,7 @@ bool plan_text_free_vfs(const struct planner *p, char *buf, size_t size)
 		for (int i = 0; i < card->nparents; i++) {
 			const struct inv_parent *vf = card->parents[i];
 
-			/* Another hostdev of the domain names it. */
+			/* Leave out a VF that another hostdev of the domain names. */
 			if (request_names(world->request, vf->name) || !is_given(p, vf) ||
 			    !capacity_parent_is_free(&query, vf, NULL) || !capacity_parent_suits(vf, req))
 				continue;
@@ -271,7 +271,7 @@ bool plan_text_free_vfs(const struct planner *p, char *buf, size_t size)
 	return found || unsuited || !pooled;
 }
 
-/* What follows the causes, and has to fit: free VFs, what to do. */
+/* Writes what follows the causes and must fit: free VFs, and what to do. */
 static void text_end(const struct planner *p, const char *fix, char *buf, size_t size)
 {
 	buf[0] = '\0';
@@ -297,7 +297,7 @@ void plan_text_no_capacity(const struct planner *p)
 	struct card_cause *list = list_causes(p, &ncauses);
 	int left = 0;
 
-	/* The cause that is easiest to remove first: the fix is for it, and it is not cut off. */
+	/* Sort the cause that is easiest to remove first: the fix is for it, and it is not cut off. */
 	qsort(list, ncauses, sizeof(*list), by_cause);
 	plan_text_request(p->resolved, text, LINE_BYTES / 4);
 	snprintf(buf, size, "no capacity for %s", text);

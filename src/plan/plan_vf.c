@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * VFs as vGPUs: the address is the device's name. A start gets the VF that its XML names or none, as libvirt accepts no
- * other then; an arriving domain can get another. There is no placeholder: each address names a VF.
+ * VFs as vGPUs: the address is the device's name. A start gets exactly the VF that its XML names, because libvirt
+ * accepts no other by then; an arriving domain can get another. There is no placeholder: each address names a VF.
  *
  * A VF of NVIDIA's variant driver stays bound to that driver, so its hostdev must be unmanaged, which libvirt accepts
- * since 9.7. A plain VF is bound to a driver of VFIO, by the operator or by libvirt (managed).
+ * since 9.7. A plain VF is bound to a VFIO driver, by the operator or by libvirt (managed).
  */
 #include <stdio.h>
 #include <string.h>
@@ -42,7 +42,7 @@ void plan_vf_request(const struct planner *p)
 	if (req->kind != REQUEST_PCI || !p->world->config)
 		return;
 	text_copy(p->resolved->last_parent, sizeof(p->resolved->last_parent), plan_named(req));
-	/* The VF tells the type, unless the address is that of another host. */
+	/* The VF determines the type, unless the address is from another host. */
 	plan_only_type(p, vf && p->world->mode != PLAN_MIGRATE && pool_has_parent(vf) ? vf : NULL);
 }
 
@@ -92,7 +92,7 @@ static bool not_pooled(struct planner *p, const struct inv_parent *vf)
 	return plan_refuse_device(p, "not in the pool: %s", vf->card->pool.reason);
 }
 
-/* Somebody else has set another type than the one asked for: unless that can be removed, the VF cannot be had. */
+/* Another program has set another type than requested: the VF is usable only if the type can be removed. */
 static bool replace_type(struct planner *p, const struct inv_device *device)
 {
 	const struct resolved_request *resolved = p->resolved;
@@ -100,7 +100,7 @@ static bool replace_type(struct planner *p, const struct inv_device *device)
 
 	if (device->parent)
 		attempt = capacity_failed_attempt(p->world, device->parent->card->address, resolved->types[0]);
-	/* It was tried: another attempt would have no end. */
+	/* The removal has failed; repeating it would never end. */
 	if (attempt)
 		return plan_refuse_device(p, "its type is %s, and %s", device->vgpu.type, attempt->reason);
 	if (!p->world->reclaimable_known)
@@ -133,7 +133,6 @@ static bool prepare_typed(struct planner *p, const struct inv_device *device, co
 	return plan_existing(p, device, own);
 }
 
-/* The domain keeps its own plain VF. */
 static void keep_own(const struct planner *p, const struct lease *own, const struct inv_parent *vf)
 {
 	*p->step = (struct step){ .kind = STEP_KEEP,
