@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which PCI hostdevs of a domain are vGPUs of ours. */
+/* Which PCI hostdevs of a domain are our vGPUs. */
 #include "survey/hostdev_filter.h"
 
 #include <string.h>
@@ -40,7 +40,7 @@ static bool is_leased(const struct leases *leases, const struct request *request
 	return lease && strcmp(lease->domain, request->uuid) == 0;
 }
 
-/* Does anybody lease it? */
+/* Is it leased to any domain? */
 static bool is_anybodys(const struct host *host, const char *id)
 {
 	autoleases struct leases leases = { 0 };
@@ -64,7 +64,7 @@ static bool was_ours(const struct host *host, const char *id)
 	return found;
 }
 
-/* Nothing has to be made of one that is there: without a configuration it is the domain's, as any PCI device. */
+/* A plain VF needs no creation: without a configuration it belongs to the domain like any PCI device. */
 static bool is_plain_vf(const struct host *host, const char *address)
 {
 	char card[PCI_SIZE];
@@ -80,7 +80,7 @@ static bool types_enabled(const struct config *config)
 	return false;
 }
 
-/* Does a type take all cards, and can this be one of them? */
+/* Does a type claim all remaining cards, and can this be one of them? */
 static bool is_rest(const struct config *config, const struct inv_pgpu *card)
 {
 	for (size_t i = 0; i < config->nsections; i++)
@@ -89,7 +89,7 @@ static bool is_rest(const struct config *config, const struct inv_pgpu *card)
 	return false;
 }
 
-/* By the card that it is or can be a VF of. A VF that is being disabled has lost its card, and is judged by itself. */
+/* Judges a hostdev by its card; a VF that is being disabled has lost its card, and is judged by itself. */
 static enum ours by_device(const struct host *host, const struct config *config, const char *id)
 {
 	char address[PCI_SIZE];
@@ -98,7 +98,7 @@ static enum ours by_device(const struct host *host, const struct config *config,
 	if (inventory_physfn(host, id, address)) {
 		if (inventory_read_card(host, address, &card) && pool_names(config, &card, id))
 			return OURS_CONFIGURED;
-		/* By the ID of the VFs, where that of their card belongs: it is meant, and refused. */
+		/* The section has the VFs' ID in place of the card's: this VF is meant, and will be refused. */
 		if (inventory_read_card(host, id, &card) && pool_names(config, &card, ""))
 			return OURS_CONFIGURED;
 		return types_enabled(config) && inventory_takes_type(host, id) ? OURS_TYPED : OURS_NOT;

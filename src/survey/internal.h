@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Between the parts of survey. */
+/* Shared by the parts of survey. */
 #pragma once
 
 #include "survey/survey.h"
 
-/* What survey_ahead() has found. */
+/* Drops the results of survey_ahead(). */
 void survey_drop_lookups(struct world *world);
 
 /*
- * The ids that the request names, those that the leases hold, and with a configuration (NULL: without) those that it
- * enables, for inventory_read(); NULL-terminated, in one allocation, the caller frees it.
+ * The type IDs for inventory_read(): those of the request, of the leases, and of `config` (may be NULL).
+ * NULL-terminated; the caller frees the one allocation.
  */
 const char **survey_types(const struct world *world, const struct config *config);
 
-/* Says of each device that a rule asks about whether it was open at the last look, and which domain names it. */
+/* Fills in, for each device that a rule asks about, whether it was open at the last look and which domain names it. */
 void survey_say_open(struct world *world);

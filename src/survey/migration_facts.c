@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What travels with a domain of each of its vGPUs. */
+/* The facts about each vGPU that travel with its domain. */
 #include "survey/migration_facts.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The cards that the configuration means and that make no vGPUs here. */
+/* Finds configured cards that provide no vGPUs on this host. */
 #include "survey/missing_cards.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@ struct found {
 	size_t n;
 	const struct host *host;
 	const struct inventory *inv;
-	struct inv_pci *devices; /* of the host */
+	struct inv_pci *devices; /* all PCI devices of the host */
 	size_t ndevices;
 };
 
@@ -33,7 +33,7 @@ static void add(struct found *found, enum missing_how how, const struct section 
 	inventory_explain_card(found->host, address, section->vf, missing->reason);
 }
 
-/* Does the host make vGPUs of it, whichever? */
+/* Does the inventory have it, for any type? */
 static bool is_listed(const struct found *found, const char *address)
 {
 	const struct inventory *inv = found->inv;
@@ -56,7 +56,7 @@ static void add_matched(struct found *found, const struct section *section)
 		for (size_t i = 0; i < section->nmatches; i++) {
 			const struct match *match = &section->matches[i];
 
-			/* What else is on a NUMA node, or is that vendor's, is not meant. */
+			/* Other devices of that NUMA node or vendor are not meant. */
 			if (!pool_match(match, &device->card) || !(*match->device || device->display) ||
 			    is_listed(found, device->card.address) || pool_section_names(section, device->card.address))
 				continue;
@@ -66,7 +66,7 @@ static void add_matched(struct found *found, const struct section *section)
 	}
 }
 
-/* Not at all, or not ready. */
+/* The card is missing or not ready. */
 static bool makes_nothing(const struct found *found, const char *address)
 {
 	const struct inv_pgpu *card = inventory_pgpu(found->inv, address);
@@ -74,7 +74,7 @@ static bool makes_nothing(const struct found *found, const char *address)
 	return card ? !card->ready : !is_listed(found, address);
 }
 
-/* A GPU that could make the type, by its vendor: not the mainboard's VGA. */
+/* Is it a GPU of a vendor that makes this type, and not the mainboard's VGA? */
 static bool is_gpu_for(const struct inv_pci *device, const char *type)
 {
 	static const struct {
@@ -86,14 +86,14 @@ static bool is_gpu_for(const struct inv_pci *device, const char *type)
 			continue;
 		if (strcmp(device->card.vendor, known[i].vendor) == 0)
 			return true;
-		/* Where the type says whose it is, no other's will do. */
+		/* The type names the vendor, so no other vendor will do. */
 		if (*known[i].type)
 			return false;
 	}
 	return false;
 }
 
-/* What had vGPUs of the type and is not there, such as a virtual parent whose driver is not loaded. */
+/* Adds missing devices that once had vGPUs of the type, such as a virtual parent whose driver is not loaded. */
 static void add_remembered(struct found *found, const struct section *section)
 {
 	autofree char(*parents)[PARENT_SIZE] = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The cards that the configuration means and that make no vGPUs here: no such device, no driver, another one, VFs that
- * are not enabled. Those that a section names, the PCI devices that one matches, and, for a type that takes all cards
- * and has none, the GPUs of this host, and what had vGPUs of that type.
+ * Configured cards that provide no vGPUs on this host, because of a missing device or driver, another driver, or
+ * disabled VFs. They are the cards that a section names and the PCI devices that it matches; for a type that claims all
+ * cards but has none, also the GPUs of this host and devices that once had vGPUs of that type.
  */
 #pragma once
 
@@ -13,8 +13,8 @@
 #include "plan/plan.h"
 
 /*
- * Lists them in the order of sections and addresses; the caller frees the list. The pool's inventory must have been
- * read with all frameworks.
+ * Lists them in the order of sections and addresses; the caller frees the list. The inventory must be the pool's, read
+ * with all frameworks.
  */
 int missing_cards(struct missing_card **out, size_t *n, const struct host *host, const struct inventory *inv,
 		  struct err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Domains that run without a vGPU of theirs. */
+/* Domains that run without one of their vGPUs. */
 #include "survey/missing_vgpus.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ struct search {
 	size_t nflavors;
 };
 
-/* The domain in a status file, which has more around it. */
+/* Finds the domain in a status file, which contains more than that. */
 static bool find_domain(struct libvirt_file *file)
 {
 	static const char end[] = "</domain>";
@@ -65,13 +65,13 @@ static size_t missing_of(const struct request *wanted, const struct request *liv
 	return n;
 }
 
-/* What the definition has and the running domain has not, as far as that has fewer. */
+/* Adds vGPUs of the definition that the running domain does not have, up to the difference in number. */
 static void add_missing(struct search *s, const char *name, struct domxml *definition, struct domxml *live,
 			const struct request *record)
 {
 	const struct request *wanted = domxml_request(definition), *has = domxml_request(live);
 
-	/* Only then is it asked which of its PCI devices are ours, which costs a look at their cards. */
+	/* The filter costs a look at the cards of all PCI devices, so it runs only if something is missing. */
 	if (strcmp(wanted->uuid, has->uuid) != 0 || !missing_of(wanted, has))
 		return;
 	hostdev_filter_keep(definition, s->host, s->config, s->leases);
@@ -108,7 +108,7 @@ static bool is_novas(const struct libvirt_file *file)
 	return file->text && memmem(file->text, file->len, DOMXML_NOVA_NS_PREFIX, strlen(DOMXML_NOVA_NS_PREFIX));
 }
 
-/* Notes the flavor of each instance that has a vGPU. */
+/* Records the flavor of each instance that has a vGPU. */
 static void find_flavors(struct search *s)
 {
 	struct libvirt_file file;
@@ -134,7 +134,7 @@ static const char *find_like(const struct search *s, const char *name)
 	return NULL;
 }
 
-/* An instance without any vGPU, neither in its status nor in its definition. */
+/* Adds an instance without a vGPU, in both status and definition, if another one of its flavor has a vGPU. */
 static void look_at_flavor(struct search *s, struct libvirt_file *status, const struct libvirt_file *definition)
 {
 	autodomxml struct domxml *live = NULL, *defined = NULL;

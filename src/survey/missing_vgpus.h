@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Domains that run without a vGPU that they are to have: their definition has it, or the record of a suspend.
+ * Domains that run without a vGPU that their definition, or the record of a suspend, contains.
  *
- * An instance of Nova can have lost it in its definition as well (the revert of a resize): then another instance of its
- * flavor that has a vGPU tells.
+ * The definition of a Nova instance can have lost the vGPU too (the revert of a resize). Then an instance of the same
+ * flavor that has a vGPU shows the loss.
  *
- * From libvirt's files alone. A domain that came with another UUID than its definition has (a migration) misses
- * nothing:
- * it has as many vGPUs. What is attached to a definition for the next start, or detached from the guest alone, is
- * missing, too; nobody can tell that from a loss.
+ * Only libvirt's files are read. A domain whose vGPUs have other UUIDs than in its definition (after a migration)
+ * misses nothing if it has as many. A vGPU that was attached for the next start only, or detached from the guest only,
+ * counts as missing: it cannot be distinguished from a loss.
  */
 #pragma once
 
@@ -26,12 +25,12 @@ enum { LACKING_NAME_SIZE = 512 };
 
 struct missing_vgpu {
 	char name[LACKING_NAME_SIZE]; /* of the domain */
-	char id[ID_SIZE];             /* of the vGPU; "" not known */
-	char like[LACKING_NAME_SIZE]; /* then: an instance of Nova of the same flavor, which has one */
-	bool nova;                    /* an instance of Nova */
-	bool suspended;               /* 'vgpu-lease suspend' took it, and 'vgpu-lease resume' attaches it */
+	char id[ID_SIZE];             /* of the vGPU; "": not known */
+	char like[LACKING_NAME_SIZE]; /* if the ID is not known: a Nova instance of the same flavor that has a vGPU */
+	bool nova;                    /* the domain is an instance of Nova */
+	bool suspended;               /* 'vgpu-lease suspend' detached it, and 'vgpu-lease resume' attaches it */
 };
 
-/* `config` NULL: of PCI devices only those count that the metadata name. The caller frees *out. */
+/* `config` NULL: only PCI devices that the metadata name count. The caller frees *out. */
 void missing_vgpus(struct missing_vgpu **out, size_t *n, const struct libvirt_files *disk, const struct host *host,
 		   const struct config *config, const struct leases *leases);

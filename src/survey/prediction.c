@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What can be told of a vGPU when its domain is defined. */
+/* What is known about a vGPU when its domain is defined. */
 #include "survey/prediction.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "survey/migration_facts.h"
 #include "base/text.h"
 
-/* The first of the types that it may have which the card serves; NULL: none. */
+/* The first possible type of the request that the card serves; NULL: none. */
 static const char *served(const struct inv_pgpu *card, const struct resolved_request *resolved)
 {
 	for (int t = 0; card->pool.in_pool && t < resolved->ntypes; t++)

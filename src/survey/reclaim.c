@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* May this device be removed to make capacity, or to clean up? */
+/* May this device be removed to make capacity or to clean up? */
 #include "domain/domxml.h"
 #include "model/owner.h"
 #include "plan/pool.h"
@@ -21,7 +21,7 @@ __attribute__((format(printf, 3, 4))) static bool say(bool verdict, char why[REA
 	return verdict;
 }
 
-/* 1, 0, or negative: cannot tell; then it stays. */
+/* 1: open; 0: not open; negative: not known, so the device is kept. `why` explains 1 and negative. */
 static int is_open(const struct reclaim_check *check, const char *id, char why[REASON_SIZE])
 {
 	struct err err;
@@ -35,7 +35,7 @@ static int is_open(const struct reclaim_check *check, const char *id, char why[R
 	return r;
 }
 
-/* "nvidia" of nvidia-35: the kernel puts the driver's name before a type's. */
+/* The kernel puts the driver's name before a type's: "nvidia" in nvidia-35. */
 static bool is_same_driver(const char *type, const char *other)
 {
 	size_t len = strcspn(type, "-");
@@ -50,18 +50,18 @@ bool reclaim_is_novas(const struct reclaim_check *check, const struct vgpu_ref *
 	const struct inv_parent *parent = config && config->policy.nova ? inventory_parent(check->inv, vgpu->parent)
 									: NULL;
 
-	/* Without its driver a parent has no device, and Nova counts none. */
+	/* A parent without its driver has no devices, and Nova counts none on it. */
 	if (!parent)
 		return false;
 	facts.nova = pool_names(config, parent->card, vgpu->parent);
-	/* A type without addresses is that of all the others that can have it: not of another driver's. */
+	/* A section without addresses claims all remaining cards that can have its type, so none of another driver. */
 	for (size_t i = 0; i < config->nsections; i++)
 		facts.nova |= config_takes_rest(&config->sections[i]) &&
 			      is_same_driver(config->sections[i].type, vgpu->type);
 	return owner_of(&facts) == OWNER_NOVA;
 }
 
-/* Since when it has been idle, CLOCK_MONOTONIC ms. */
+/* When its idle time began, CLOCK_MONOTONIC ms. */
 static int64_t idle_since(const struct reclaim_check *check, const struct inv_device *device)
 {
 	const struct seen seen = { .node = device->node,
@@ -70,7 +70,7 @@ static int64_t idle_since(const struct reclaim_check *check, const struct inv_de
 	return seen_since(check->store, device->vgpu.id, &seen, check->note);
 }
 
-/* Is reclaim_grace over? `why` says how long it has been idle where it is not. */
+/* Has reclaim_grace passed? If not, `why` says how long it has been idle. */
 static bool is_due(const struct reclaim_check *check, int64_t since, char why[REASON_SIZE], int64_t *due_ms)
 {
 	int64_t grace = (int64_t)check->config->policy.reclaim_grace_s * 1000, idle = sys_now_ms() - since;
@@ -81,8 +81,8 @@ static bool is_due(const struct reclaim_check *check, int64_t since, char why[RE
 }
 
 /*
- * 1: a domain's XML names it; negative: cannot tell. `why` says so. That is a sign of use: Nova defines a domain anew
- * when it starts it, and for a moment nothing names its vGPU.
+ * Does a domain's XML name it? 1, 0, or negative: not known; `why` explains 1 and negative. A name is a sign of use,
+ * because Nova redefines a domain when it starts it, and for a moment nothing names its vGPU.
  */
 static int is_named(const struct reclaim_check *check, const char *id, const char *asking, char why[REASON_SIZE])
 {
@@ -103,7 +103,7 @@ bool reclaim_is_named(const struct reclaim_check *check, const char *id, char wh
 	return is_named(check, id, NULL, why) != 0;
 }
 
-/* Its mdevctl definition, if it has one, must go with it: may it? */
+/* Does its mdevctl definition, which would have to be removed with it, keep it? */
 static bool is_kept_by_mdevctl(const struct reclaim_check *check, const struct inv_device *device, bool novas,
 			       int *defined, char why[REASON_SIZE])
 {
@@ -118,7 +118,7 @@ static bool is_kept_by_mdevctl(const struct reclaim_check *check, const struct i
 	return false;
 }
 
-/* A pool that somebody made stays. */
+/* Does it belong to a pool that an operator created? Such a pool is kept. */
 static bool is_pool(const struct reclaim_check *check, const char *id, bool *for_guest, char why[REASON_SIZE],
 		    int64_t *due_ms)
 {
@@ -154,7 +154,7 @@ bool reclaim_is_orphan(const struct reclaim_check *check, const struct inv_devic
 	novas = reclaim_is_novas(check, &device->vgpu);
 	if (is_kept_by_mdevctl(check, device, novas, &defined, why))
 		return false;
-	/* Also noted of what is kept. */
+	/* The idle time is also recorded for devices that are kept. */
 	since = idle_since(check, device);
 	if (is_pool(check, device->vgpu.id, &for_guest, why, due_ms) || !is_due(check, since, why, due_ms))
 		return false;
@@ -163,12 +163,12 @@ bool reclaim_is_orphan(const struct reclaim_check *check, const struct inv_devic
 		   (sys_now_ms() - since) / 1000, defined ? "; its mdevctl definition is removed with it" : "");
 }
 
-enum { YOUNG_MS = 60000 }; /* Nova defines first, and starts then, whatever the grace */
+enum { YOUNG_MS = 60000 }; /* Nova defines an mdev before it starts it; reclaim_grace may be shorter than that */
 
 bool reclaim_is_orphan_definition(const struct reclaim_check *check, const struct definition *definition,
 				  char why[REASON_SIZE], int64_t *due_ms)
 {
-	/* No directory has this number: a device that is made of the definition is seen anew. */
+	/* No device has this inode number, so a device that is created from the definition counts as newly seen. */
 	const struct seen seen = { .node = 1 };
 	int64_t since;
 	bool for_guest;
@@ -179,7 +179,7 @@ bool reclaim_is_orphan_definition(const struct reclaim_check *check, const struc
 	if (is_named(check, definition->uuid, NULL, why))
 		return false;
 	since = seen_since(check->store, definition->uuid, &seen, check->note);
-	/* What was noted may be of an earlier one with its UUID. */
+	/* The record may be of an earlier definition with this UUID. */
 	if (definition->created_ms > since)
 		since = definition->created_ms;
 	if (is_pool(check, definition->uuid, &for_guest, why, due_ms) || !is_due(check, since, why, due_ms))
@@ -194,12 +194,12 @@ bool reclaim_is_orphan_definition(const struct reclaim_check *check, const struc
 
 bool reclaim_at_work(const struct store *store, const struct lease *lease)
 {
-	/* A write that outlived its hook keeps the pGPU's lock until the kernel lets it go. */
+	/* A write that outlived its hook holds the pGPU's lock until it ends in the kernel. */
 	return sys_process_lives(lease->writer, lease->writer_start) || store_locked(store, lease->vgpu.pgpu) ||
 	       store_removes(store, lease->vgpu.id);
 }
 
-/* A creation or arrival that was cut off: its device may be there, half made. */
+/* A creation or arrival was interrupted: its device may exist, half created. */
 static bool cut_off(const struct reclaim_check *check, const struct lease *lease, enum presence exists,
 		    char why[REASON_SIZE])
 {
@@ -215,8 +215,8 @@ static bool cut_off(const struct reclaim_check *check, const struct lease *lease
 }
 
 /*
- * Its domain runs: does it have the device, or can it get it back, as far as libvirt's files say? The record of a
- * suspend names a UUID as it is, but a VF's address in another form.
+ * Does the running domain have the device, or can it get it back, according to libvirt's files? A suspend record
+ * contains a UUID as it is, but a VF's address in another form.
  */
 static bool running_domain_has(const struct reclaim_check *check, const struct lease *lease)
 {
@@ -228,7 +228,7 @@ static bool running_domain_has(const struct reclaim_check *check, const struct l
 	       (vgpu->framework != FW_MDEV && libvirt_files_mention(check->disk, DOMXML_SUSPENDED_NS));
 }
 
-/* Whether its device exists could not be told: by the reason why its card is not ready. */
+/* It is not known whether the device exists; `why` has the reason why its card is not ready. */
 static bool not_seen(const struct reclaim_check *check, const struct vgpu_ref *vgpu, char why[REASON_SIZE])
 {
 	const struct inv_pgpu *card = inventory_pgpu(check->inv, vgpu->pgpu);
@@ -249,7 +249,7 @@ bool reclaim_is_stale(const struct reclaim_check *check, const struct lease *lea
 	if (lease->state == LEASE_RESERVED)
 		return lease->deadline_ms < sys_now_ms() ? say(true, why, "its reservation has expired")
 							 : say(false, why, "reserved for an arriving domain");
-	/* A plain VF is there always, whether a guest has it or not. */
+	/* A plain VF always exists, whether a guest uses it or not. */
 	if (lease->vgpu.framework == FW_VF)
 		exists = PRESENT;
 	if (exists && is_open(check, lease->vgpu.id, why))
@@ -262,7 +262,7 @@ bool reclaim_is_stale(const struct reclaim_check *check, const struct lease *lea
 		return say(false, why, "its lease changed a moment ago");
 	runs = (check->runs && check->runs(check->arg, lease->domain)) ||
 	       libvirt_files_runs(check->disk, lease->domain);
-	/* Without the device: it was unplugged, or never got it, as its attach was killed. */
+	/* A running domain can be without the device: it was unplugged, or its attach was killed. */
 	if (runs && running_domain_has(check, lease))
 		return say(false, why, "its domain runs");
 	if (libvirt_files_unread(check->disk, true))
@@ -270,10 +270,10 @@ bool reclaim_is_stale(const struct reclaim_check *check, const struct lease *lea
 			   libvirt_files_unread(check->disk, true));
 	if (lease->state == LEASE_CREATING)
 		return cut_off(check, lease, exists, why);
-	/* A resume leases first, and libvirt takes its time to start what is saved. */
+	/* A resume writes the lease first, and libvirt needs time to start a saved domain. */
 	if (sys_process_lives(lease->writer, lease->writer_start))
 		return say(false, why, "being changed by process %d", (int)lease->writer);
-	/* Nobody is making it again: what it was leased for is over. */
+	/* Nobody is creating the device again, so the lease has no purpose any more. */
 	if (!exists && !reclaim_at_work(check->store, lease))
 		return say(true, why, "its device is gone, and its domain does not %s", runs ? "have it" : "run");
 	if (age < (int64_t)grace * 1000 && due_ms)

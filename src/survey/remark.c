@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a domain's metadata say that has no effect on this host. */
+/* Warns about parts of a domain's metadata that have no effect on this host. */
 #include "survey/remark.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 enum { TEXT_SIZE = REASON_SIZE + 64 };
 
-/* Does a type that takes all cards take this one? */
+/* Does a type that claims all cards claim this one? */
 static bool is_default_card(const struct host *host, const struct config *config, const char *address)
 {
 	const struct inv_query query = {
@@ -33,7 +33,7 @@ static bool is_default_card(const struct host *host, const struct config *config
 	return any;
 }
 
-/* Is it, as a whole, a pGPU of the pool? */
+/* Is the device, as a whole, a pGPU of the pool? */
 static bool is_pooled_card(const struct host *host, const struct config *config, const char *address)
 {
 	struct inv_pgpu card;

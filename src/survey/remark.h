@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a domain's metadata say that has no effect on this host: words that nobody reads, a NUMA node that is not there.
- * Warnings, for who looks at a definition; a start goes on without a word.
+ * Warns about parts of a domain's metadata that have no effect on this host: unknown words, or a NUMA node that does
+ * not exist. Only for people who check a definition: a start shows no warnings.
  */
 #pragma once
 
@@ -9,13 +9,13 @@
 #include "config/config.h"
 #include "domain/domxml.h"
 
-/* Says each, with what to do about it. */
+/* Receives each warning, with what to do about it. */
 typedef void remark_say(void *arg, const char *text, const char *fix);
 
 /*
- * Its PCI hostdevs that cannot be meant so: a pGPU of the pool, a GPU's VF outside of it, an address without a device.
- * What makes the hook refuse the domain is the plan's to tell. `doc` was parsed with DOMXML_ALL_PCI, and still has all
- * of them; `config` may be NULL.
+ * Warns about PCI hostdevs that are probably mistakes: a pGPU of the pool, a GPU's VF outside of the pool, an address
+ * without a device. The plan reports what makes the hook refuse the domain. `doc` was parsed with DOMXML_ALL_PCI, and
+ * no hostdev has been removed from it; `config` may be NULL.
  */
 void remark_hostdevs(const struct domxml *doc, const struct host *host, const struct config *config, remark_say *say,
 		     void *arg);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* All that plan needs to know, brought together. */
+/* Collects everything that plan needs to know. */
 #include "survey/survey.h"
 
 #include <errno.h>
@@ -42,12 +42,12 @@ void survey_end(struct world *w)
 	*w = (struct world){ 0 };
 }
 
-/* What the request can concern; nothing else is read. */
+/* Only these frameworks are read. */
 static unsigned int frameworks_of(const struct world *w)
 {
 	unsigned int frameworks = 0;
 
-	/* A refusal names the cards that make the type for another kind of hostdev, too. */
+	/* A refusal also names cards that provide the type for another kind of hostdev. */
 	if (w->depth != SURVEY_START)
 		return INV_ALL;
 	for (size_t i = 0; i < w->request->nvgpus; i++)
@@ -56,8 +56,8 @@ static unsigned int frameworks_of(const struct world *w)
 }
 
 /*
- * The cards of the VFs that a start names: libvirt takes no other VF then, so that no other card matters, but for a
- * refusal. NULL: all matter. The caller frees the list, in one allocation.
+ * The cards of the VFs that a start names; libvirt takes no other VF, so only a refusal needs other cards. NULL: all
+ * cards. The caller frees the one allocation.
  */
 static const char **cards_of(const struct world *w)
 {
@@ -84,7 +84,7 @@ static const char **cards_of(const struct world *w)
 	return cards;
 }
 
-/* Is it for the pool to say which type one of the vGPUs is to have? Of one that exists nobody asks. */
+/* Must the pool choose the type of any mdev? At a start, not if the mdev exists. */
 static bool asks_pool(const struct world *w)
 {
 	for (size_t i = 0; i < w->request->nvgpus; i++) {
@@ -112,7 +112,7 @@ static int read_host(struct world *w, struct err *err)
 	w->types = survey_types(w, w->depth != SURVEY_START || asks_pool(w) || pool_matches_twice(w->config) ? w->config
 													     : NULL);
 	query.types = w->depth == SURVEY_INVENTORY ? NULL : w->types;
-	/* Without a pool, whatever could be in one is of interest. */
+	/* Without a pool, every possible member of a pool matters. */
 	query.gpus = !w->config || !w->config->nsections;
 	if (inventory_read(&w->inv, w->host, &query, err) < 0)
 		return -err->code;
@@ -121,7 +121,7 @@ static int read_host(struct world *w, struct err *err)
 	return 0;
 }
 
-/* Does somebody write to this device, or to its pGPU? Of a release only the locks tell: the handler lives on. */
+/* Is somebody writing to this device or its pGPU? The handler outlives a release, so its locks decide. */
 static bool is_written(const struct world *w, const struct lease *lease)
 {
 	return lease->state == LEASE_RELEASING
@@ -129,7 +129,7 @@ static bool is_written(const struct world *w, const struct lease *lease)
 		       : reclaim_at_work(w->store, lease);
 }
 
-/* Of one that the inventory has not, its driver is asked; of cards that were left out, only where that decides. */
+/* Asks the driver about a device that the inventory does not have; on unread cards only if it decides. */
 static enum presence presence_of(const struct world *w, const struct lease *lease)
 {
 	const struct vgpu_ref *vgpu = &lease->vgpu;
@@ -143,7 +143,7 @@ static enum presence presence_of(const struct world *w, const struct lease *leas
 	return kernel_presence(w->host, vgpu);
 }
 
-/* Void: nothing stands behind it any more. */
+/* Is it an expired reservation, or an interrupted creation without a device? */
 static bool is_void(const struct lease *lease)
 {
 	if (lease->state == LEASE_RESERVED)
@@ -151,14 +151,14 @@ static bool is_void(const struct lease *lease)
 	return lease->state == LEASE_CREATING && !lease->at_work && lease->device == ABSENT;
 }
 
-/* The domain's own reservations are replaced when it arrives once more. */
+/* A domain that arrives once more replaces its own reservations. */
 static bool is_replaced(const struct world *w, const struct lease *lease)
 {
 	return w->mode != PLAN_PREPARE && lease->state == LEASE_RESERVED &&
 	       strcmp(lease->domain, w->request->uuid) == 0;
 }
 
-/* Has a creation that goes on, or a release, its time yet? What a killed hook left may go after create_timeout. */
+/* Does a creation or release in progress have time left? What a killed hook left may go after create_timeout. */
 static bool has_time(const struct world *w, const struct lease *lease)
 {
 	const struct policy *policy = w->config ? &w->config->policy : NULL;
@@ -175,7 +175,7 @@ static bool changes(const struct lease *lease)
 	return lease->state == LEASE_RELEASING || lease->state == LEASE_CREATING;
 }
 
-/* Is there its device, and is it about to change by itself? */
+/* Sets whether the device exists, and whether its lease is about to change without our doing. */
 static void look_at_lease(const struct world *w, struct lease *lease)
 {
 	lease->device = lease->at_work && !inventory_device(&w->inv, lease->vgpu.id) ? PRESENCE_UNKNOWN
@@ -215,7 +215,7 @@ static bool explain_unnamed(const struct world *w, const char *vf, const struct 
 	return true;
 }
 
-/* Why a VF that a domain names is not there. */
+/* Explains why a VF that a domain names is missing. */
 static void explain_absent(struct world *w)
 {
 	for (size_t i = 0; i < w->request->nvgpus; i++) {
@@ -240,7 +240,7 @@ static void explain_absent(struct world *w)
 	}
 }
 
-/* Only for what a refusal says: where that cannot be told, it says less. */
+/* Only a refusal needs them, and it says less if this fails. */
 static void find_missing_cards(struct world *w)
 {
 	struct err ignored;
@@ -252,13 +252,13 @@ static void find_missing_cards(struct world *w)
 		missing_cards(&w->missing_cards, &w->nmissing_cards, w->host, &w->inv, &ignored);
 }
 
-/* Has nobody leased it, and was it not tried in vain? */
+/* Is it not leased, and has no removal of it failed in this run? */
 static bool is_unleased(const struct world *w, const struct inv_device *device)
 {
 	return !id_among(w->stuck, w->nstuck, device->vgpu.id) && !lease_find(&w->leases, device->vgpu.id);
 }
 
-/* Which devices would 'retype' remove, if reclaim and reclaim_grace were set for that? The question of a refusal. */
+/* Finds the devices that 'retype' would remove, regardless of reclaim and reclaim_grace, for a refusal. */
 static void look_for_removable(struct world *w, const struct reclaim_check *asked)
 {
 	struct reclaim_check check = *asked;
@@ -302,7 +302,7 @@ static void find_reclaimable(struct world *w)
 		if (is_unleased(w, device) && reclaim_is_orphan(&check, device, why, NULL))
 			memcpy(w->reclaimable[w->nreclaimable++], device->vgpu.id, ID_SIZE);
 	}
-	/* A lease without a device takes capacity until it is dropped; one of another framework counts, too. */
+	/* A lease without a device uses capacity until it is dropped, even one of another framework. */
 	for (size_t i = 0; i < w->leases.n; i++) {
 		const struct lease *lease = &w->leases.list[i];
 
@@ -324,8 +324,8 @@ int survey_look(struct world *w, struct err *err)
 }
 
 /*
- * Whether somebody is at work on a lease is looked at here, before the device that he may change. Without the lock the
- * leases are read once more after the host, as a lease is older than its device.
+ * Checks whether somebody is working on a lease before the device, which may change, is read. Without the lock, leases
+ * are read again after the host, because a lease is older than its device.
  */
 static int read_leases(struct world *w, struct err *err)
 {
@@ -341,7 +341,7 @@ int survey_read(struct world *w, struct err *err)
 {
 	w->reclaimable_known = false;
 	w->nreclaimable = w->nmissing_cards = 0;
-	/* Before the host: of their types it is asked, too. */
+	/* Leases come before the host, which is then also read for their types. */
 	if (read_leases(w, err) < 0 || read_host(w, err) < 0 || (w->store->lock < 0 && read_leases(w, err) < 0))
 		return -err->code;
 	free(w->failures);
@@ -357,7 +357,7 @@ int survey_read(struct world *w, struct err *err)
 	return 0;
 }
 
-/* Where a rule asks and nobody has looked. */
+/* Looks at processes if a rule asks and nobody has looked yet. */
 static int see_unseen(struct world *w, struct err *err)
 {
 	if (!w->unseen)
@@ -389,7 +389,7 @@ int survey_again(struct world *w, const struct request *asked, struct err *err)
 int survey_record(struct world *w, struct err *err)
 {
 	for (size_t i = 0; i < w->void_leases.n; i++)
-		/* Where nothing can be written it is set apart each time. */
+		/* If nothing can be written, it is set apart at every read. */
 		if (lease_drop(w->store, w->void_leases.list[i].vgpu.id, err) < 0 && err->code != EROFS)
 			return -err->code;
 	types_remember(w->store, &w->inv);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a survey says of devices that are there already: whether one is open, and which domain names it. */
+/* Facts about existing devices: whether one is open, and which domain names it. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "internal.h"
 #include "state/lease_store.h"
 
-/* Milliseconds for a look at all processes; the last two where capacity has to be made. */
+/* Milliseconds for a look at all processes; the last two apply if capacity has to be made. */
 enum { START_LOOK_MS = 250, ARRIVE_LOOK_MS = 1000, LEAST_LOOK_MS = 250, RECLAIM_LOOK_MS = 5000 };
 
 void survey_drop_lookups(struct world *w)
@@ -42,7 +42,7 @@ static bool was_looked_at(const struct world *w, const char *id)
 	return (w->users && pci_parse(pci, id)) || id_among(w->looked_at, w->nlooked_at, id);
 }
 
-/* Is it open, and by whom? Not known where nobody looked, or could. */
+/* Is it open, and by whom? Unknown if nobody looked, or the look failed. */
 static void look_who(const struct world *w, struct device_facts *facts, const char *id)
 {
 	char domain[DOMAIN_SHOWN_SIZE];
@@ -60,8 +60,8 @@ static void look_who(const struct world *w, struct device_facts *facts, const ch
 }
 
 /*
- * Does a rule ask who has this device open? A prepare asks for a device that it is to adopt; an arrival for any that
- * it may take.
+ * Does a rule ask who has this device open? A start asks about devices that it may adopt, an arrival about all that it
+ * may take.
  */
 static bool is_asked_about(const struct world *w, const struct inv_device *device)
 {
@@ -72,7 +72,7 @@ static bool is_asked_about(const struct world *w, const struct inv_device *devic
 	return w->mode != PLAN_PREPARE || request_names(w->request, device->vgpu.id);
 }
 
-/* A VF without a type: of a plain one only an open node tells that a guest has it. */
+/* Does a rule ask about this VF without a type? Only an open node shows that a guest has a plain VF. */
 static bool is_vf_asked_about(const struct world *w, const struct inv_parent *vf)
 {
 	enum framework framework = vf->card->framework;
@@ -82,8 +82,8 @@ static bool is_vf_asked_about(const struct world *w, const struct inv_parent *vf
 }
 
 /*
- * The domain on disk, but the one that is given (NULL none), that names this device, or a file that cannot be read,
- * and may; "" none.
+ * The domain on disk, other than `but` (may be NULL), that names this device; else a file that may name it, but cannot
+ * be read; else "".
  */
 static void find_name(const struct world *w, char out[DOMAIN_SHOWN_SIZE], const char *id, const char *but)
 {
@@ -126,7 +126,7 @@ void survey_say_open(struct world *w)
 			look_at_device(w, &w->inv.devices[i]);
 }
 
-/* Before the host is read: will a rule ask? A wrong guess costs a look, or another read. */
+/* Will a rule ask? Guessed before the host is read; a wrong guess costs a look or another read. */
 static bool will_ask(const struct world *w)
 {
 	for (size_t i = 0; i < w->request->nvgpus; i++) {
@@ -155,8 +155,8 @@ int survey_ahead(struct world *w, struct err *err)
 		return look_up(w, left < RECLAIM_LOOK_MS ? left : RECLAIM_LOOK_MS, true, err);
 	}
 	/*
-	 * A start need not know: VFIO lets nobody in as the second. Who arrives is given what is known to be free, and
-	 * only that takes what it does not name itself.
+	 * A start need not know, because VFIO admits only one user. An arrival receives only devices that are known to
+	 * be free, and only an arrival takes devices that it does not name.
 	 */
 	if (w->inv.frameworks ? w->asks : will_ask(w))
 		return look_up(w, starts ? START_LOOK_MS : ARRIVE_LOOK_MS, !starts, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is known of a request beyond the domain's XML: what is remembered of each vGPU, and what its type is called. */
+/* What is known about a request beyond the domain's XML: the records of each vGPU, and the name of its type. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static uint64_t nodes_of(const struct vgpu_request *req, const struct request *r
 	return request->cpus ? inventory_cpu_nodes(host, request->cpus) : 0;
 }
 
-/* Its mdevctl definition, or its last lease here. */
+/* Uses the mdevctl definition, or the last lease on this host. */
 static int recall(struct resolved_request *resolved, const struct world *w, struct err *err)
 {
 	const struct vgpu_request *req = resolved->req;
@@ -50,7 +50,7 @@ static int recall(struct resolved_request *resolved, const struct world *w, stru
 	return 0;
 }
 
-/* Names of further frameworks; rarely more than once. */
+/* Reads the names of further frameworks; rarely needed more than once. */
 static int read_names(struct resolve_facts *facts, const struct host *host, unsigned int frameworks, struct err *err)
 {
 	free(facts->names);
@@ -90,7 +90,7 @@ int survey_resolve(struct resolved_request **out, const struct request *request,
 	return r;
 }
 
-/* A copy of the request, with vGPUs of the other kind in the place of those that change their framework. */
+/* Copies the request, and replaces the vGPUs that change their framework. */
 static int change_frameworks(struct world *w, struct resolve_facts *facts, struct err *err)
 {
 	char refusal[RESOLVE_REFUSAL];
@@ -143,7 +143,7 @@ const char **survey_types(const struct world *w, const struct config *config)
 		types[k++] = w->leases.list[i].vgpu.type;
 	for (size_t i = 0; i < nsections; i++)
 		types[k++] = config->sections[i].type;
-	/* Each once: a type costs a read per pGPU. */
+	/* Keep each type once, because a type costs a read per pGPU. */
 	for (size_t i = 0; i < k; i++)
 		for (size_t j = i + 1; j < k; j++)
 			while (j < k && strcmp(types[i], types[j]) == 0)
