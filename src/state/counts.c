@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Numbers in shared memory. */
+/* Counters in shared memory. */
 #include "state/counts.h"
 
 #include <errno.h>
@@ -54,14 +54,14 @@ enum refusal refusal_of(const struct err *err)
 	}
 }
 
-/* The file with all its space; two that make it at once make the same one. */
+/* Opens the file with all its space allocated. Two callers that create it at once create the same file. */
 static int open_counts(const struct host *host)
 {
 	autoclose int fd = openat(host->root, COUNTS, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
 
 	if (fd < 0 || posix_fallocate(fd, 0, sizeof(struct counts)) != 0)
 		return -1;
-	/* Whatever the umask. */
+	/* Regardless of the umask. */
 	(void)!fchmod(fd, 0644);
 	return steal_fd(&fd);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * How often the hook was called and how long it took, counted since the host was booted: for metrics.
+ * Calls of the hook and their durations since the last boot, for metrics.
  *
- *   run/vgpu-lease/counts-3   this struct; a later version with another one has a file of its own
+ *   run/vgpu-lease/counts-3   this struct; a later version with another struct uses a file of its own
  *
- * Hooks add to it at the same time, without a lock: each number is an atomic one in shared memory. The file has all its
- * space from the beginning, so that a full /run fails its creation and not a later access. All of it is advice: what
- * cannot be counted is not.
+ * Hooks add to the file concurrently and without a lock: every number is atomic in shared memory. All space is
+ * allocated at creation, so a full /run fails that and not a later access. The numbers are advice: a call that cannot
+ * be counted is not.
  */
 #pragma once
 
@@ -19,15 +19,15 @@
 enum count_op { COUNT_PREPARE, COUNT_MIGRATE, COUNT_RESTORE, COUNT_RECONNECT, COUNT_RELEASE };
 
 enum refusal {
-	REFUSAL_CAPACITY, /* another time there may be some */
-	REFUSAL_QUOTA,    /* likewise, of the project */
+	REFUSAL_CAPACITY, /* capacity may be available later */
+	REFUSAL_QUOTA,    /* the same, for the quota of the project */
 	REFUSAL_REQUEST,  /* the domain or the host must be changed */
-	REFUSAL_CONFIG,   /* there is no configuration, or none that is valid */
+	REFUSAL_CONFIG,   /* the configuration is missing or invalid */
 	REFUSAL_STATE,    /* /run/vgpu-lease cannot be written, or is not trusted */
 	REFUSAL_CANCELED, /* the domain was released meanwhile */
-	REFUSAL_TIMEOUT,  /* something was waited for in vain: a lock, a driver, a process that has the vGPU open */
+	REFUSAL_TIMEOUT,  /* a wait timed out: for a lock, a driver, or a process that has the vGPU open */
 	REFUSAL_ERROR,
-	REFUSAL_NONE, /* so many there are */
+	REFUSAL_NONE, /* the number of reasons */
 };
 
 enum { COUNT_OPS = COUNT_RELEASE + 1, COUNT_BUCKETS = 12 };
@@ -35,23 +35,23 @@ enum { COUNT_OPS = COUNT_RELEASE + 1, COUNT_BUCKETS = 12 };
 struct counts {
 	uint64_t refusals[REFUSAL_NONE];
 	struct count {
-		uint64_t buckets[COUNT_BUCKETS + 1]; /* each call in one: the first that it is not longer than */
+		uint64_t buckets[COUNT_BUCKETS + 1]; /* a call counts in the first bucket that it fits */
 		uint64_t sum_ms;
 	} ops[COUNT_OPS];
 };
 
-/* Upper bounds of the buckets; the one behind them has none. */
+/* Upper bounds in ms; the last bucket has none. */
 extern const int count_bounds_ms[COUNT_BUCKETS];
 
-/* "prepare", "capacity". */
+/* The names: "prepare", "capacity". */
 const char *count_op_word(enum count_op op);
 const char *refusal_word(enum refusal refusal);
 
-/* The reason of a refusal with this error. */
+/* The reason for a refusal with this error. */
 enum refusal refusal_of(const struct err *err);
 
-/* One call of the hook. Where there is no store, nothing is counted. */
+/* Counts one call of the hook. Without a store, nothing is counted. */
 void counts_add(const struct host *host, enum count_op op, int64_t took_ms, enum refusal refusal);
 
-/* False: nothing was counted yet, or it cannot be read. */
+/* False: nothing has been counted yet, or the file cannot be read. */
 bool counts_read(const struct host *host, struct counts *counts);

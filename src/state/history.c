@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is remembered beside the leases: where a UUID was last, and since when a foreign device has been seen free. */
+/* Records beside the leases: the last place of a UUID, since when a foreign device has been seen free, and more. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -28,17 +28,17 @@ int affinity_get(const struct store *store, const char *id, struct affinity *out
 	parent = strsep(&rest, " ");
 	made = strsep(&rest, " ");
 	guest = strsep(&rest, " ");
-	/* What a later version has added is passed over. */
+	/* Fields that a later version has added are ignored. */
 	if (!type_parse(out->type, type) || !parent || !parent_parse(out->parent, parent) || !made)
 		return 0;
 	sys_boot_id(boot);
 	out->made_this_boot = strcmp(made, boot) == 0;
-	/* A VF loses its type with the boot; an mdev is made again, of its definition. */
+	/* A VF loses its type at a reboot; an mdev is created again from its definition. */
 	out->for_guest = guest && (strcmp(guest, boot) == 0 || (uuid_parse(uuid, id) && uuid_parse(uuid, guest)));
 	return 1;
 }
 
-/* A full disk costs the memory, not the start. */
+/* A full disk loses the record, but does not stop the start. */
 static void affinity_write(const struct store *store, const char *id, const struct affinity *affinity)
 {
 	char text[256], boot[UUID_SIZE];
@@ -79,7 +79,7 @@ void affinity_put(const struct store *store, const struct lease *lease, bool for
 		return;
 	text_copy(now.type, sizeof(now.type), lease->vgpu.type);
 	text_copy(now.parent, sizeof(now.parent), lease->vgpu.parent);
-	/* Most starts of what others have made find what the last one wrote. */
+	/* Most starts of devices that others made find an unchanged record. */
 	if (affinity_get(store, lease->vgpu.id, &was) && strcmp(was.type, now.type) == 0 &&
 	    strcmp(was.parent, now.parent) == 0 && was.made_this_boot == now.made_this_boot &&
 	    was.for_guest == now.for_guest)
@@ -104,12 +104,12 @@ bool affinity_is_for_guest(const struct store *store, const char *id)
 	return affinity_get(store, id, &affinity) && (affinity.made_this_boot || affinity.for_guest);
 }
 
-/* A sign of use, of whichever had the UUID: its end, or that a domain named it then. */
+/* A sign of use by any device with the UUID: its use ended then, or a domain named it then. */
 enum sign { SIGN_NONE, SIGN_USED, SIGN_NAMED };
 
 /*
- * What was noted of this very device, whose UUID another may have had before it, or the last sign of use. -1: nothing
- * that can be trusted.
+ * The time recorded for this very device (its UUID may have been another's before), or the last sign of use. -1: there
+ * is no valid record.
  */
 static int64_t noted(const struct store *store, const char *id, uint64_t node, enum sign *sign)
 {
@@ -150,10 +150,10 @@ int64_t seen_since(const struct store *store, const char *id, const struct seen 
 
 	if (since >= 0 && since <= now && sign == SIGN_NONE)
 		return since;
-	/* Named until a moment ago, however long ago that was noted. */
+	/* A domain named it until a moment ago, however old the record is. */
 	if (since < 0 || since > now || sign == SIGN_NAMED)
 		since = now;
-	/* Only once: the kernel makes this time anew when it forgets the directory. */
+	/* Done only once, because the kernel sets this time anew after it has forgotten the directory. */
 	else if (device->created_ms > since)
 		since = device->created_ms;
 	if (note)
@@ -183,7 +183,7 @@ void seen_forget(const struct store *store, const char *id)
 		unlinkat(store->seen, id, 0);
 }
 
-enum { FAILURE_MS = 5 * 60 * 1000 }; /* drivers recover from most, or somebody looks after the card */
+enum { FAILURE_MS = 5 * 60 * 1000 }; /* by then most drivers have recovered, or somebody looks after the card */
 
 void failure_note(const struct store *store, const char *pgpu, const char *type)
 {
@@ -204,7 +204,7 @@ void failure_forget(const struct store *store, const char *pgpu)
 		unlinkat(store->run, path, 0);
 }
 
-/* One record, if it can be trusted and is not too old. */
+/* Reads one record; false: it is invalid or too old. */
 static bool failure_read(struct failure *failure, int directory, const char *name)
 {
 	char text[TYPE_SIZE + 32], *rest = text, *when;
@@ -235,7 +235,7 @@ size_t failure_list(const struct store *store, struct failure **out)
 	return n;
 }
 
-/* One record, of a process that hangs still. */
+/* Reads one record; false: it is invalid, or its process does not hang any more. */
 static bool silent_read(struct timed_child_silent *silent, int directory, const char *name)
 {
 	char text[96], *rest = text;
@@ -287,7 +287,7 @@ static void remember_model(int directory, const struct inventory *inv, const str
 		const struct inv_type *type = inv->types[i];
 		int number;
 
-		/* One that is called by its id is not known yet. */
+		/* A type whose name is its ID is not known yet. */
 		if (strcmp(type->vendor, card->vendor) == 0 && strcmp(type->device, card->device) == 0 &&
 		    strcmp(type->subsystem, card->subsystem) == 0 && typelist_number(type->id, &number) &&
 		    strcmp(type->id, type->name) != 0)
@@ -311,7 +311,7 @@ void types_remember(const struct store *store, const struct inventory *inv)
 
 		if (!card->types_new || !*card->vendor)
 			continue;
-		/* Where there is no memory of UUIDs there is none of types. */
+		/* Without records of UUIDs there are none of types. */
 		if (directory < 0 && store->affinity >= 0) {
 			lib = sys_own_dir(store->host->root, "var/lib/vgpu-lease");
 			directory = lib < 0 ? -1 : sys_own_dir(lib, "types");
@@ -389,7 +389,7 @@ int card_confirm(const struct store *store, const char *address, struct err *err
 
 enum { DAY_S = 24 * 60 * 60 };
 
-/* Older than so many days by the wall clock, which alone is written to disk; a leap of it costs a memory, no more. */
+/* Is it more than `days` days old? Only wall-clock time is on disk; a clock change can cost a record, no more. */
 static bool is_old(int dir, const char *name, int days)
 {
 	struct stat st;
@@ -397,7 +397,7 @@ static bool is_old(int dir, const char *name, int days)
 	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && time(NULL) - st.st_mtime > (time_t)days * DAY_S;
 }
 
-/* The records of a directory for which `keep` says no and that are old enough; also what killed writers left. */
+/* Removes the records that `keep` rejects and that are old enough, and what killed writers left. */
 static void tidy(int directory, bool (*keep)(const void *arg, const char *id), const void *arg, int days)
 {
 	autoclosedir DIR *dir = sys_list(directory, ".");

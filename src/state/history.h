@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What is remembered beside the leases: where a UUID was last, since when a foreign device has been seen free, which
- * pGPU could not create a type, what the type numbers of a variant driver's model mean.
+ * Records beside the leases: the last place of a UUID, since when a foreign device has been seen free, which pGPU could
+ * not create a type, and what the type numbers of a variant driver's model mean.
  *
- * All of it is advice: losing it, or failing to write it, never fails an operation. The clock is CLOCK_MONOTONIC.
+ * All of it is advice: losing a record, or failing to write it, never fails an operation. The clock is CLOCK_MONOTONIC.
  */
 #pragma once
 
@@ -17,7 +17,7 @@
 #include "state/lease_store.h"
 #include "state/store.h"
 
-/* What is remembered of a UUID across reboots: what it was, and who made the device of this boot. */
+/* The record of a UUID, kept across reboots: what it was, and who made the device of this boot. */
 struct affinity {
 	char type[TYPE_SIZE];
 	char parent[PARENT_SIZE];
@@ -25,91 +25,89 @@ struct affinity {
 	bool for_guest;      /* the device was made for a guest, by us or by others (affinity_is_new()) */
 };
 
-/* 1 and the record, or 0: none, or none that can be trusted. Remembering never fails a start. */
+/* 1 and the record; 0: there is no valid record. Never fails a start. */
 int affinity_get(const struct store *store, const char *id, struct affinity *out);
 
-/* Where vGPUs of a type have been, each parent once; the caller frees *out. Returns how many. */
+/* The parents that have had vGPUs of a type, each once; the caller frees *out. Returns their number. */
 size_t affinity_parents(const struct host *host, const char *type, char (**out)[PARENT_SIZE]);
 
 void affinity_put(const struct store *store, const struct lease *lease, bool for_guest);
 
-/* The device is gone: the next one of its id is not ours, nor known to be made for a guest. */
+/* Records that the device is gone: the next one with its ID is not ours, nor known to be made for a guest. */
 void affinity_gone(const struct store *store, const char *id);
 
 /*
- * A device that is leased now: did others make it for its guest? So if a complete look (looked_note()), less than
- * `window_ms` ago, saw the host without it, and without an mdevctl definition of it.
+ * Did others make this device, which is leased now, for its guest? Yes if a complete look (looked_note()) less than
+ * `window_ms` ago saw the host without the device and without an mdevctl definition of it.
  */
 bool affinity_is_new(const struct store *store, const char *id, int64_t window_ms);
 
-/* Was it made for a guest? A pool that a deployment made is not; nothing that is unused is removed but this. */
+/* Was it made for a guest? Only such devices are removed when they are unused; a deployment's pool is kept. */
 bool affinity_is_for_guest(const struct store *store, const char *id);
 
 /*
- * A complete look at the host, which began at `at_ms`: of each device the time of the last look without it is kept. Of
- * a device that has gone since the last look, and has no mdevctl definition, it is forgotten for whom it was made.
- * Under the lock.
+ * Records a complete look at the host, which began at `at_ms`: for each device, the time of the last look without it.
+ * Forgets for whom a device was made if it has gone since the last look and has no mdevctl definition. Under the lock.
  */
 void looked_note(const struct store *store, const struct inventory *inv, int64_t at_ms);
 
-/* A foreign device. */
 struct seen {
-	uint64_t node;      /* tells it from an earlier device with its UUID */
-	int64_t created_ms; /* CLOCK_MONOTONIC; 0: not known */
+	uint64_t node;      /* distinguishes it from an earlier device with its UUID */
+	int64_t created_ms; /* CLOCK_MONOTONIC ms; 0: not known */
 };
 
 /*
- * Since when (CLOCK_MONOTONIC ms) it has been idle: its last sign of use, or else when it was first seen free, which is
- * noted now where it was not (and `note`).
+ * Since when (CLOCK_MONOTONIC ms) it has been idle: its last sign of use, or else the first look that saw it free. If
+ * there is no such time yet, it is now, which is recorded if `note` is set.
  */
 int64_t seen_since(const struct store *store, const char *id, const struct seen *device, bool note);
 
-/* A sign of use, now: its lease has ended (lease_drop() notes that), or it is open. */
+/* Records a sign of use, now: its lease has ended (recorded by lease_drop()), or it is open. */
 void seen_used(const struct store *store, const char *id);
 
-/* A domain names it, a sign of use that lasts: noted once a minute at most. The first look after it begins anew. */
+/* Records that a domain names it, at most once a minute. The first look that finds it unnamed starts its idle time. */
 void seen_in_use(const struct store *store, const char *id);
 void seen_forget(const struct store *store, const char *id);
 
-/* That a pGPU could not make a type: for a while it is tried after all others, in every run. */
+/* A pGPU could not create a type: for a while, every run tries it after all others. */
 struct failure {
 	char pgpu[PARENT_SIZE];
 	char type[TYPE_SIZE];
 };
 
-/* Notes it as of now; remembering never fails a start. */
+/* Records a failure as of now. Never fails a start. */
 void failure_note(const struct store *store, const char *pgpu, const char *type);
 void failure_forget(const struct store *store, const char *pgpu);
 
-/* Those of the last minutes; the caller frees *out, which is NULL where there is none. Returns how many. */
+/* The failures of the last minutes; the caller frees *out, which is NULL if there are none. Returns their number. */
 size_t failure_list(const struct store *store, struct failure **out);
 
 /*
- * Cards whose drivers do not answer reads, up to a limit: those that other processes found are taken over, and those
- * that are known here written down, under the lock. Who waits for a driver is a process; as long as that hangs nobody
- * else has to wait.
+ * Cards whose drivers do not answer reads, up to a limit. silent_recall() takes over those that other processes found;
+ * silent_note() records those known here, under the lock. Only one process waits for a driver: while it hangs, nobody
+ * else has to.
  */
 void silent_recall(const struct store *store);
 void silent_note(const struct store *store);
 
 /*
- * Writes down what a card of NVIDIA's variant driver listed and was not remembered of its model yet (typelist). Under
- * the lock.
+ * Records the types that cards of NVIDIA's variant driver listed and that were not yet recorded for their model
+ * (typelist). Under the lock.
  */
 void types_remember(const struct store *store, const struct inventory *inv);
 
 /*
- * Writes down which devices the addresses of [vf_NAME] sections are, where that is not known yet, and forgets those of
- * addresses that no section names any more (card_record.h). Under the lock.
+ * Records the devices at the addresses of [vf_NAME] sections that have no record yet, and forgets addresses that no
+ * section names any more (card_record.h). Under the lock.
  */
 void cards_remember(const struct store *store, const struct config *config);
 
-/* The device that has this address now is the one that is meant. */
+/* Confirms that the device at this address now is the one that is meant. */
 int card_confirm(const struct store *store, const char *address, struct err *err);
 
 /*
- * Forgets what is of no use any more: since when a device has been seen that is gone, and of UUIDs that nothing on this
- * host names (`named`) what was remembered more than `days` ago.
+ * Forgets useless records: since when a device has been seen that is gone, and those of UUIDs that nothing on this host
+ * names (`named`) and that are more than `days` days old.
  */
 void history_tidy(const struct store *store, bool (*exists)(const void *arg, const char *id),
 		  bool (*named)(const void *arg, const char *id), const void *arg, int days);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * run/vgpu-lease/looked: what the last complete look saw. "TIME BOOT", then for each device "ID TIME" of the last look
- * without it, "-" if there was none.
+ * run/vgpu-lease/looked: what the last complete look saw. The first line is "TIME BOOT"; then each device has a line
+ * "ID TIME" with the time of the last look without it, or "-" if there was none.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -20,7 +20,7 @@
 #define LOOKED "looked"
 enum { LOOKED_MAX = 1 << 20 };
 
-/* The file, and the time of that look; NULL: there was none in this boot. The caller frees it. */
+/* Reads the file, and the time of its look; NULL: there was no look in this boot. The caller frees it. */
 static char *looked_read(const struct store *store, int64_t *at_ms)
 {
 	autoclose int fd = store->run < 0 ? -1 : openat(store->run, LOOKED, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -41,7 +41,7 @@ static char *looked_read(const struct store *store, int64_t *at_ms)
 	return NULL;
 }
 
-/* What the file has of this device, which look at `at_ms` wrote. */
+/* The time of the last look without this device, according to the file that the look at `at_ms` wrote; -1: none. */
 static int64_t without_of(const char *text, int64_t at_ms, const char *id)
 {
 	char start[ID_SIZE + 2], number[32];
@@ -75,12 +75,12 @@ bool affinity_is_new(const struct store *store, const char *id, int64_t window_m
 
 	if (without < 0 || sys_now_ms() - without >= window_ms)
 		return false;
-	/* One that is made again, of what was defined before, is as it was. */
+	/* A device that is created again from an older definition is as it was. */
 	defined = mdevctl_definition(&definition, store->host, id, &ignored);
 	return defined == 0 || (defined == 1 && definition.created_ms > without);
 }
 
-/* Of what the last look saw and this one does not: whoever makes a device of this id next makes another one. */
+/* Forgets the origin of devices that have gone since the last look: a new device with the same ID has another. */
 static void forget_gone(const struct store *store, char *text, const struct inventory *inv)
 {
 	char *line = strchr(text, '\n'), id[ID_SIZE];
@@ -103,7 +103,7 @@ void looked_note(const struct store *store, const struct inventory *inv, int64_t
 	size_t len = 0;
 	FILE *to;
 
-	/* Another look has overtaken this one. */
+	/* A later look was recorded first. */
 	if (store->run < 0 || (last && last_ms >= at_ms))
 		return;
 	if (last)

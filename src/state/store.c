@@ -41,7 +41,7 @@ static int open_directory(int *out, int at, const char *path, bool make, struct 
 	return 0;
 }
 
-/* A missing or unwritable /var/lib only costs the memory of where a UUID was: never a start. */
+/* Without a writable /var/lib only the last places of UUIDs are not recorded; a start goes on. */
 static int open_affinity(const struct host *host, bool make)
 {
 	autoclose int lib = -1;
@@ -56,7 +56,7 @@ static int open_affinity(const struct host *host, bool make)
 	return fd < 0 ? -1 : fd;
 }
 
-/* A pGPU's lock is taken when a vGPU is leased already: that it can be is found out before. */
+/* A pGPU's lock is taken after a vGPU is leased, so this checks first that the lock can be taken. */
 static int look_at_pgpus(const struct store *store, struct err *err)
 {
 	autoclose int fd = -1;
@@ -80,7 +80,7 @@ int store_open(struct store *store, const struct host *host, bool make, struct e
 	return 0;
 }
 
-/* libvirt's call gives no root: formatting a path touches five more pages, which every domain would pay for. */
+/* libvirt's call gives no root. Formatting a path touches five more pages, a cost to every domain. */
 void store_note_call(const char *root)
 {
 	autofree char *below = root ? mem_format("%s/" STORE_CALLED, root) : NULL;
@@ -124,7 +124,7 @@ static int held(int run, const char *name, int wait_ms, struct err *err)
 int store_lock_error(struct err *err, int code, const char *name)
 {
 	err_sys(err, code, "/run/vgpu-lease/%s", name);
-	/* A refusal names this file, even where it has named the pGPU already. */
+	/* A refusal names this file even if it has named the pGPU already. */
 	err_cause(err, 0);
 	return err_about(err, ERR_STATE);
 }
@@ -152,7 +152,7 @@ int store_lock(struct store *store, int wait_ms, struct err *err)
 
 void store_unlock(struct store *store)
 {
-	/* Closing it alone would leave it to a child that has a copy of the descriptor, and hangs in the kernel. */
+	/* Closing is not enough: a child that hangs in the kernel may have a copy of the descriptor. */
 	if (store->lock >= 0) {
 		sys_unlock(store->lock);
 		close(store->lock);
@@ -160,7 +160,7 @@ void store_unlock(struct store *store)
 	store->lock = -1;
 }
 
-/* The name of this pGPU's lock; NULL: of the store's. */
+/* The name of this pGPU's lock, or of the store's (NULL). */
 static const char *lock_name(char name[LOCK_NAME_SIZE], const char *pgpu)
 {
 	snprintf(name, LOCK_NAME_SIZE, "%s%s%slock", pgpu ? "pgpu/" : "", pgpu ? pgpu : "", pgpu ? "." : "");
@@ -203,7 +203,7 @@ int store_lock_removal(const struct store *store, const char *id, struct err *er
 
 void store_end_removal(const char *id, int lock)
 {
-	/* Not only closed, as in store_unlock(). */
+	/* Closing is not enough, as in store_unlock(). */
 	sys_unlock_key(lock, id);
 	close(lock);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Would the state do for a start? Found out without making or writing anything in it. */
+/* Is the state fit for a start? These checks create and write nothing. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -11,7 +11,7 @@
 #include "sys/sys.h"
 #include "state/store.h"
 
-/* As sys_own_dir() does, for who acts here: root, or on a simulated host also the user whose it is. */
+/* Accepts what sys_own_dir() accepts: a directory of root, or on a simulated host also of its user. */
 bool store_trusts(const struct host *host, const struct stat *directory)
 {
 	bool is_user = *host->name && geteuid() != 0;
@@ -48,7 +48,7 @@ void store_space(const struct host *host, const char *path, struct store_space *
 	space->files = fs.f_files ? fs.f_ffree : LLONG_MAX;
 }
 
-/* 0, or why nothing could be made at this path. */
+/* 0, or the error of creating this path. */
 static int why_not_made(const struct host *host, const char *path)
 {
 	struct store_space space;
@@ -73,7 +73,7 @@ static int look_at_directory(const struct host *host, const char *path, struct e
 	return code ? store_dir_error(err, code, shown) : 0;
 }
 
-/* What a lock's file of this mode gives who takes the lock; 0: the lock. */
+/* The error of taking a lock on a file of this mode; 0: none. */
 static int why_no_lock(mode_t mode)
 {
 	return S_ISREG(mode) ? 0 : S_ISDIR(mode) ? EISDIR : S_ISLNK(mode) ? ELOOP : S_ISFIFO(mode) ? ESPIPE : ENXIO;
@@ -99,7 +99,7 @@ int store_would_lock_pgpu(const struct host *host, const char *pgpu, struct err 
 	int code;
 
 	snprintf(path, sizeof(path), "%spgpu/%s.lock", run, pgpu);
-	/* One that is not there yet can be made where the lease can, which is looked at for itself. */
+	/* A missing file can be created if the lease can, which is checked separately. */
 	code = fstatat(host->root, path, &st, AT_SYMLINK_NOFOLLOW) < 0 ? 0 : why_no_lock(st.st_mode);
 	return code ? store_lock_error(err, code, path + strlen(run)) : 0;
 }
