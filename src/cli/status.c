@@ -236,7 +236,7 @@ static void print_vgpus(const struct status *status, const struct term *term, co
 	}
 }
 
-/* Writes the types of an unused card of the pool with their counts; false: it is in use, or not available. */
+/* Writes the types of an unused card of the pool with their counts; false: in use, not available, or too long. */
 static bool is_idle(const struct status *status, const struct card_row *row, char *text, size_t size)
 {
 	enum { COLUMNS_MAX = 48 };

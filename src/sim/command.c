@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the operator does to cards, as with sriov-manage and nvidia-smi. */
+/* The operator's commands on cards, like sriov-manage and nvidia-smi. */
 #include "sim/command.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ static bool switch_parse(const char *word, bool *on)
 	return *on || strcmp(word, "off") == 0;
 }
 
-/* The card that the first word names. */
+/* Finds the card that the first word names. */
 static int card_named(const struct sim_kernel *kernel, const struct sim_words *words, struct sim_gpu **gpu)
 {
 	char name[PARENT_SIZE];
@@ -29,7 +29,7 @@ static int card_named(const struct sim_kernel *kernel, const struct sim_words *w
 	return *gpu ? 0 : -ENODEV;
 }
 
-/* The parents that the first word names: one, or all of a card. */
+/* Finds the parents that the first word names: one, or all of a card. */
 static int parents_named(const struct sim_kernel *kernel, const struct sim_words *words, struct sim_parent **parents,
 			 int *n)
 {
@@ -74,7 +74,7 @@ int sim_command_register_show(const struct sim_node *node, FILE *out)
 	return 0;
 }
 
-/* "CARD on" or "CARD off". */
+/* Parses "CARD on" or "CARD off". */
 static int card_switched(struct sim_kernel *kernel, struct sim_words *words, struct sim_gpu **gpu, bool *on)
 {
 	if (words->n != 2 || !switch_parse(words->at[1], on))
@@ -103,7 +103,7 @@ int sim_command_vfs_show(const struct sim_node *node, FILE *out)
 	return 0;
 }
 
-/* A mode can be changed while the card has no vGPU: "In use by another client". */
+/* A card with vGPUs does not change its mode; nvidia-smi says "In use by another client". */
 int sim_command_mixed(struct sim_kernel *kernel, struct sim_words *words)
 {
 	struct sim_gpu *gpu;
@@ -141,8 +141,8 @@ static int mig_switch(struct sim_gpu *gpu, bool on)
 }
 
 /*
- * Instances are numbered as the leaves and knots of a tree that halves the card: all of it is 0, halves are 1 and 2,
- * quarters 3 to 6, eighths 7 to 13.
+ * Instances are numbered as the nodes of a tree that halves the card: the whole card is 0, halves are 1 and 2, quarters
+ * 3 to 6, eighths 7 to 13.
  */
 static int first_id(int all, int slices)
 {
@@ -155,7 +155,7 @@ static int first_id(int all, int slices)
 	return whole / part - 1;
 }
 
-/* The smallest id of that size that is free, and where it belongs in the list. */
+/* Raises *id to the smallest free one of its size, and returns its index in the list. */
 static int place_of(const struct sim_gpu *gpu, int *id)
 {
 	int at = 0;
@@ -293,7 +293,7 @@ static const char *group_of(const struct sim_kernel *kernel, const struct sim_no
 	return link ? strrchr(link->target, '/') + 1 : NULL;
 }
 
-/* The group of a device; a card, which is no vGPU, gets one when it is first asked for. */
+/* The group of a device. A card, which is not a vGPU, gets one at the first request. */
 static struct sim_node *group_made(struct sim_kernel *kernel, struct sim_node *dir, int number)
 {
 	enum { FIRST_OF_CARDS = 1000 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the operator does to cards, as with sriov-manage and nvidia-smi: a line of words each, and what the file shows.
- * What sim_control.h says of errors holds.
+ * The operator's commands on cards, like sriov-manage and nvidia-smi: each takes a line of words, and its _show
+ * function prints the state. Errors are those of control.h.
  */
 #pragma once
 

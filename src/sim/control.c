@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The operator's knobs: the files of the directory control. */
+/* The operator's knobs: the files in the directory control. */
 #include "sim/control.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 enum { DELAY_MAX = 3600 * 1000 };
 
-/* One file; `attr` comes first, so that a node leads here. `knob` is for those that set one. */
+/* One file. `attr` comes first, so that a node's attr points here; `knob` is the one that the file sets. */
 struct command {
 	struct sim_attr attr;
 	enum sim_knob knob;
@@ -28,7 +28,7 @@ static void set(struct sim_kernel *kernel, struct sim_gpu *gpu, enum sim_knob kn
 	*(gpu ? &gpu->knobs[knob] : &kernel->knobs[knob]) = value;
 }
 
-/* Takes a leading word that names a card; -ENODEV where it names none and is no value either. */
+/* Takes the first of two or more words, which names a card; -ENODEV: there is no such card. */
 static int card_take(const struct sim_kernel *kernel, struct sim_words *words, struct sim_gpu **gpu)
 {
 	char name[PARENT_SIZE];

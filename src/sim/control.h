@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The operator's knobs: the files of the directory control. Each takes lines of words; reading one tells what is set.
+ * The operator's knobs: the files in the directory control. Each takes lines of words; reading it shows the settings.
  *
- *   create_delay_ms   [CARD] MS             how long the driver takes to create an mdev
- *   remove_delay_ms   [CARD] MS             likewise to remove one
- *   attr_delay_ms     [CARD] MS             mdev_type, iommu_group and driver appear so long after the write returned
- *   driver_removes    [CARD] MS [zombie]    NVIDIA: so long after the last close the driver removes the mdev by itself;
- *                     [CARD] off            with zombie, the instance of one that was removed before that is lost
- *   inject            create|remove|params WHERE ERRNO [COUNT]   the next COUNT (1) of these on a parent, on a CARD
- *                     clear                 or on "any" fail with this errno
- *   hang              ATTRIBUTE WHERE       reads of this attribute on a parent, a CARD or "any" do not return, not even
- *                     clear                 where their process is killed, until this
- *   register          PARENT|CARD on|off    the driver registers parents with mdev, or takes them back
- *   params_delay_ms   [CARD] MS             how long the driver takes for a write to vgpu_params
- *   plugin_delay_ms   [CARD] MS             NVIDIA's vgpu-mgr holds on to a device so long after it was closed
- *   vfs               CARD on|off           VFs are enabled or not
- *   mixed             CARD on|off           vGPUs of different sizes side by side
+ *   create_delay_ms   [CARD] MS             time that the driver takes to create an mdev
+ *   remove_delay_ms   [CARD] MS             time that the driver takes to remove an mdev
+ *   attr_delay_ms     [CARD] MS             delay of mdev_type, iommu_group and driver after the write has returned
+ *   driver_removes    [CARD] MS [zombie]    NVIDIA: the driver removes an mdev itself, this long after its last close;
+ *                     [CARD] off            with zombie, an mdev that is removed before that loses its instance
+ *   inject            create|remove|params WHERE ERRNO [COUNT]   the next COUNT (1) operations on a parent, on a
+ *                     clear                 CARD or on "any" fail with this errno
+ *   hang              ATTRIBUTE WHERE       reads of this attribute on a parent, a CARD or "any" do not return before
+ *                     clear                 this, even if their process is killed
+ *   register          PARENT|CARD on|off    the driver registers or unregisters parents with mdev
+ *   params_delay_ms   [CARD] MS             time that the driver takes for a write to vgpu_params
+ *   plugin_delay_ms   [CARD] MS             time for which NVIDIA's vgpu-mgr keeps a device after its close
+ *   vfs               CARD on|off           enables or disables VFs
+ *   mixed             CARD on|off           mixed-size mode: vGPUs of different sizes on one card
  *   mig               CARD on|off, CARD PROFILE, CARD ID off   MIG mode, and its GPU instances
- *   bind              VF|CARD DRIVER|none   the driver that has a plain VF
- *   iommu             VF|CARD DEVICE|none   in whose IOMMU group a VF is: as behind a bridge without ACS
- *   log               clear                 reading it: every attempt, MS WHAT PARENT TYPE UUID RESULT
- *   pending                                 reading it: what is under way, WHAT PARENT TYPE UUID PID (the writer's)
- *   pid                                     reading it: the process that serves this host
+ *   bind              VF|CARD DRIVER|none   binds a plain VF to a driver
+ *   iommu             VF|CARD DEVICE|none   moves a VF to DEVICE's IOMMU group, as behind a bridge without ACS
+ *   log               clear                 shows every attempt: MS WHAT PARENT TYPE UUID RESULT
+ *   pending                                 shows operations in progress: WHAT PARENT TYPE UUID PID (the writer's)
+ *   pid                                     shows the process that serves this host
  *
- * A line that cannot be understood is EINVAL, a card or parent that is not there ENODEV; the lines before it were done.
+ * An invalid line is EINVAL, an unknown card or parent ENODEV; the lines before it have taken effect.
  */
 #pragma once
 
@@ -31,11 +31,11 @@
 
 #include "sim/kernel.h"
 
-/* Puts the files in place; to be called before the tree is settled. */
+/* Adds the files. Call it before the tree is settled. */
 void sim_control_build(struct sim_kernel *kernel);
 
-/* Does one line, which is taken apart; 0 or a negative errno. Here for tests: a write to the file does the same. */
+/* Executes one line, which it modifies; returns 0 or a negative errno. A write to the file does the same. */
 int sim_control_line(struct sim_kernel *kernel, const char *file, char *line);
 
-/* Prints what the files are for, as --help shows it. */
+/* Prints the files' part of --help. */
 void sim_control_help(FILE *out);

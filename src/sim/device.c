@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the tree shows of one mdev: its directory with the driver's attributes, and the links to and from it. */
+/* An mdev in the tree: its directory with the driver's attributes, and the links to and from it. */
 #include "sim/device.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ static int uevent_show(const struct sim_node *node, FILE *out)
 	return 0;
 }
 
-/* What the driver makes of the write: bytes taken, -E2BIG, or what was ordered (sim_control's inject). */
+/* The driver's result: the bytes taken, -E2BIG, or the injected error (control.h). */
 static ssize_t take_params(const struct sim_parent *parent, char params[SIM_PARAMS_MAX + 1],
 			   const struct sim_write *write)
 {
@@ -86,7 +86,7 @@ static int params_show(const struct sim_node *node, FILE *out)
 	return 0;
 }
 
-/* The guest's name while it runs; here the name of the program that has the device open. */
+/* The driver shows the running guest's name; here it is the program that has the device open. */
 static int vm_name_show(const struct sim_node *node, FILE *out)
 {
 	const struct sim_mdev *mdev = node->owner;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The directory that a simulated host lives in. */
+/* The directory of a simulated host. */
 #include "sim/directory.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ static void unescape(char *s)
 	*to = '\0';
 }
 
-/* Is something of ours mounted in the directory `full`, as `name`? Its process is `pid`. */
+/* Is one of our file systems mounted in the directory `full`, as `name`? *pid becomes its process. */
 static bool mount_find(const char *full, const char *name, pid_t *pid)
 {
 	autofclose FILE *lines = fopen("/proc/self/mountinfo", "re");
@@ -118,7 +118,7 @@ int sim_directory_prepare(const char *dir, char full[PATH_MAX], struct err *err)
 	return r;
 }
 
-/* A descriptor of the process, if it is one of ours still; -1 otherwise. */
+/* Opens a descriptor of the process; -1 if it is no longer ours. */
 static int process_open(pid_t pid)
 {
 	char path[32], comm[32];
@@ -148,9 +148,9 @@ int sim_directory_stop(const char *dir, struct err *err)
 		found = true;
 		if (process < 0)
 			process = process_open(pid);
-		/* By force: it also ends what waits for an answer. Lazily: whoever has a file open keeps a dead one. */
+		/* MNT_FORCE also ends requests that wait for an answer; MNT_DETACH leaves open files open, but dead. */
 		snprintf(where, sizeof(where), "%s/%s", full, mounts[i]);
-		/* EINVAL: it is gone by now. The process unmounts the second one when it has lost the first. */
+		/* EINVAL: already unmounted. The process unmounts the second file system when it has lost the first. */
 		if (umount2(where, MNT_FORCE | MNT_DETACH) < 0 && errno != EINVAL)
 			return err_sys(err, errno, "%s cannot be unmounted", where);
 	}

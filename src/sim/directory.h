@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The directory that a simulated host lives in: what is made there before the mount, and how a host is found and ended.
+ * The directory of a simulated host: prepares it for the mounts, and finds and stops the host.
  *
  *     DIR/.kernel           a mount: sys, proc, control; dev is a link to
  *     DIR/.dev              the other mount: vfio
@@ -13,11 +13,13 @@
 
 #include "base/err.h"
 
-/* Makes what is missing of DIR; `full` becomes its full path. -EEXIST where a host lives there. */
+/*
+ * Creates what is missing in DIR; `full` becomes its full path. -EEXIST: a host runs there, or a link's name is taken.
+ */
 int sim_directory_prepare(const char *dir, char full[PATH_MAX], struct err *err);
 
 /*
- * Unmounts the host of DIR, whoever has files of it open, and waits until its process is gone; removes links and mount
- * point. -ENOENT where there is none.
+ * Unmounts the host of DIR even if its files are open, waits for its process to end, and removes links and mount
+ * points. -ENOENT: no host runs there.
  */
 int sim_directory_stop(const char *dir, struct err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Mounts the simulated tree and serves it: the loop, and what the real kernel is told to forget. */
+/* Mounts the simulated tree, serves it, and tells the real kernel what to forget. */
 #include "sim/fuse.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 struct job {
 	struct job *next;
-	fuse_req_t req; /* answer this with `result`, or: */
+	fuse_req_t req; /* if set, answer it with `result`; else: */
 	ssize_t result;
 	fuse_ino_t ino; /* forget the entry `name` of this directory, or the content of this file */
 	char *name;
@@ -29,7 +29,7 @@ static void reply_write(fuse_req_t req, ssize_t result)
 		fuse_reply_write(req, (size_t)result);
 }
 
-/* With the lock held. */
+/* Call this with the lock held. */
 static void job_put(struct server *server, const struct job *job)
 {
 	struct job *copy = mem_new(1, sizeof(*copy));
@@ -119,8 +119,8 @@ static void on_going(void *arg, const struct sim_node *directory, const struct s
 }
 
 /*
- * Forgetting a file's text takes the lock of its pages, which a read that hangs has, and a write that is under way: the
- * one gets the new text, and of what is written nothing is kept.
+ * To forget a file's text, the real kernel takes the lock of its pages, which a hanging read or a write in progress
+ * holds. The read gets the new text anyway, and of a written file nothing is cached.
  */
 static void on_stale(void *arg, struct sim_node *file)
 {
@@ -132,7 +132,7 @@ static void on_stale(void *arg, struct sim_node *file)
 	forget(server, ino_of(&server->files, file), NULL);
 }
 
-/* This takes no lock that somebody could hold who waits for us: it can be done at once. */
+/* This takes no lock that a process can hold while it waits for us, so it is done at once. */
 static void on_changing(void *arg, const struct sim_node *directory)
 {
 	struct server *server = arg;
@@ -141,7 +141,7 @@ static void on_changing(void *arg, const struct sim_node *directory)
 		fuse_lowlevel_notify_inval_inode(server->files.session, ino_of(&server->files, directory), -1, 0);
 }
 
-/* What libfuse would print: its last line becomes part of the message. */
+/* The last line that libfuse would have printed; it becomes part of an error message. */
 static char fuse_said[256];
 
 static void on_fuse_log(enum fuse_log_level level, const char *fmt, va_list ap)
@@ -158,7 +158,7 @@ static bool has_request(const struct mounted *mounted)
 	return poll(&fd, 1, 0) > 0;
 }
 
-/* Waits until there is a request or something is due. */
+/* Waits for a request or a timer. */
 static void wait_for_request(const struct server *server)
 {
 	struct pollfd fds[] = { { .fd = fuse_session_fd(server->files.session), .events = POLLIN },
@@ -168,7 +168,7 @@ static void wait_for_request(const struct server *server)
 	poll(fds, ARRAY_SIZE(fds), at >= 0 && ms < 0 ? 0 : (int)ms);
 }
 
-/* Between the two calls the request can go with a process that is killed: what is received from does not block. */
+/* The request can disappear between the two calls, with a killed process, so the descriptor does not block. */
 static void receive(struct mounted *mounted, struct fuse_buf *buf)
 {
 	int r = has_request(mounted) ? fuse_session_receive_buf(mounted->session, buf) : 0;
@@ -177,8 +177,8 @@ static void receive(struct mounted *mounted, struct fuse_buf *buf)
 }
 
 /*
- * A close is answered before what was asked after it, though it comes by the other file system: whatever is there of
- * that one once a request was received is older, or of the same time.
+ * A close is handled before requests made after it, although it arrives at the other file system: what has arrived
+ * there when a request is received is older, or as old.
  */
 static void loop(struct server *server, void (*ready)(void *), void *arg)
 {

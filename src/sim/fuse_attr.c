@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the simulated nodes are like, for the real kernel: numbers, modes, sizes, and what it may keep. */
+/* Describes the simulated nodes to the real kernel: numbers, modes, sizes, and what it may cache. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ static bool is_read_and_written(const struct sim_node *node)
 	return node->kind == SIM_FILE && node->attr->show && node->attr->store;
 }
 
-/* The directory dev is a link here: to the other file system, which shows what is in it. */
+/* In this file system, dev is a link to the other one, which has its contents. */
 static bool is_elsewhere(const struct mounted *mounted, const struct sim_node *node)
 {
 	return node == mounted->server->kernel->dev && mounted->root != node;
@@ -52,9 +52,8 @@ static void tell(struct sim_node *node, unsigned alias, char *text)
 }
 
 /*
- * The real kernel locks a file's pages while a write is under way, has what is written in them before we have, and one
- * size of a file for all who read it: sysfs does none of that. So a file that is written as well is another one, by its
- * number, whenever it is looked up.
+ * The real kernel locks a file's pages during a write, shows the written text before we have it, and has one size of a
+ * file for all readers; sysfs does not. So a file that can also be written gets another inode number at each lookup.
  */
 static fuse_ino_t ino_now(const struct mounted *mounted, struct sim_node *node)
 {
@@ -65,8 +64,8 @@ static fuse_ino_t ino_now(const struct mounted *mounted, struct sim_node *node)
 }
 
 /*
- * The size has to be told as it is: the real kernel reads no further. A text that may not be kept gets another time
- * whenever somebody asks, so that it is read again.
+ * The size must be exact, because the real kernel reads no further. A text that must not be cached gets another time at
+ * each request, so that it is read again.
  */
 static void file_fill(struct server *server, struct sim_node *node, unsigned alias, struct stat *st)
 {
@@ -77,7 +76,7 @@ static void file_fill(struct server *server, struct sim_node *node, unsigned ali
 	if (node->attr->show && !node->gone) {
 		text = sim_fuse_render(node, &len, &error);
 		if (error) {
-			len = PAGE; /* so that somebody reads, and gets it */
+			len = PAGE; /* so that a read is made, which gets the error */
 			free(steal_ptr(&text));
 		}
 	}
@@ -103,7 +102,7 @@ static void stat_fill(const struct mounted *mounted, struct sim_node *node, unsi
 	switch (kind) {
 	case SIM_DIR:
 		st->st_mode = S_IFDIR | 0755;
-		/* Every change shows: the real kernel keeps a listing until this differs. */
+		/* The real kernel caches a listing until this differs, so every change is visible. */
 		st->st_mtim.tv_sec += (time_t)(node->changed / NSEC);
 		st->st_mtim.tv_nsec = (long)(node->changed % NSEC);
 		break;
@@ -115,7 +114,7 @@ static void stat_fill(const struct mounted *mounted, struct sim_node *node, unsi
 		st->st_size = (off_t)strlen(node->target ? node->target : SIM_FUSE_DEV_LINK);
 		break;
 	case SIM_DEVICE:
-		/* A true device node would be opened past us. The container is everybody's, a group root's. */
+		/* A real device node would be opened without us. The container is for everybody, a group for root. */
 		st->st_mode = S_IFREG | (node->owner ? 0600 : 0666);
 		break;
 	case SIM_CHAR:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Shows the simulated tree as a file system: the answers to single requests. */
+/* Answers the single requests of the file system. */
 #include "internal.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ struct waiting {
 	struct sim_write write;
 	struct server *server;
 	fuse_req_t req;
-	struct sim_node *node; /* the real kernel has it looked up until then */
+	struct sim_node *node; /* valid until the answer, because the real kernel refers to it */
 	unsigned alias;
 };
 
@@ -90,7 +90,7 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	fuse_reply_attr(req, &e.attr, e.attr_timeout);
 }
 
-/* A shell's > asks for an empty file first: the kernel's sysfs takes that and does nothing. */
+/* A shell's > first truncates the file, which the real sysfs accepts and ignores. */
 static void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int what, struct fuse_file_info *fi)
 {
 	(void)st;
@@ -107,7 +107,7 @@ static void op_readlink(fuse_req_t req, fuse_ino_t ino)
 	fuse_reply_readlink(req, node->target ? node->target : SIM_FUSE_DEV_LINK);
 }
 
-/* Who opens: the process, not the thread of it. `pid` 0 is somebody of whom nothing can be known here. */
+/* The process that opens, not its thread. `pid` 0 is a process that is not visible here. */
 static pid_t process_of(pid_t pid, char comm[16])
 {
 	char path[32], text[2048];
@@ -155,7 +155,7 @@ static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		fuse_reply_open(req, fi);
 	} else {
 		fuse_reply_err(req,
-			       ENOSYS); /* from now on files are opened without us, which halves the cost of reading */
+			       ENOSYS); /* from now on files are opened without us, which halves the cost of a read */
 	}
 }
 
@@ -167,7 +167,7 @@ static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	fuse_reply_err(req, 0);
 }
 
-/* What a read or a write of a node is refused with, whatever it is; even root's, where the mode forbids it to all. */
+/* The errno for a read or write of any node; if the mode forbids it to all, it is refused even to root. */
 static int access_check(const struct sim_node *node, bool allowed)
 {
 	if (node->kind != SIM_FILE)
@@ -177,7 +177,7 @@ static int access_check(const struct sim_node *node, bool allowed)
 	return allowed ? 0 : EACCES;
 }
 
-/* A read that hangs; the real kernel has its node looked up until it is answered. */
+/* A read that hangs. Its node is valid until the answer, because the real kernel refers to it. */
 struct hanging {
 	struct hanging *next;
 	fuse_req_t req;
@@ -202,7 +202,7 @@ static void answer_read(const struct hanging *ask)
 		return;
 	}
 	node->looked_at = true;
-	/* Of a text that has become longer or shorter since its size was told, a part would be read. */
+	/* If the length has changed since the size was reported, only a part of the new text would be read. */
 	from = told && strlen(told) != len ? told : text;
 	len = strlen(from);
 	len = (size_t)ask->at < len ? len - (size_t)ask->at : 0;
@@ -224,7 +224,7 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t at, struc
 		answer_read(&ask);
 		return;
 	}
-	/* It may be this file that is about to be forgotten, which the read would prevent. */
+	/* The real kernel may be about to forget this file, which a hanging read would prevent. */
 	if (sim_fuse_forgets(server)) {
 		answer_read(&ask);
 		sim_tree_stale(&server->kernel->tree, ask.node);
@@ -301,7 +301,8 @@ static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 {
 	(void)ino;
 	if (!mounted_of(req)->opens_directories) {
-		fuse_reply_err(req, ENOSYS); /* nobody asks again: all listings may be kept while mtime is the same */
+		fuse_reply_err(req,
+			       ENOSYS); /* asked once: from now on all listings are cached while mtime stays the same */
 		return;
 	}
 	fi->cache_readdir = fi->keep_cache = 1;

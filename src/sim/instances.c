@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What fits on a card: each driver's own rule, and the errno it refuses with. */
+/* The capacity of a card: each driver's rule, and the errno with which it refuses. */
 #include "sim/instances.h"
 
 #include <errno.h>
 #include <string.h>
 
 enum {
-	/* What GVT-g has to give beside the aperture, in MiB, less the host's own share. */
+	/* GVT-g's high graphics memory in MiB, and its fences, each without the host's share. */
 	GVT_HIGH = 3072 - 384,
 	GVT_FENCES = 32 - 4,
 };
@@ -16,7 +16,7 @@ static int smaller(long a, long b)
 	return (int)(a < b ? a : b);
 }
 
-/* The free GPU instance with the lowest number that one of a MIG-backed type can have. */
+/* The free GPU instance with the lowest number that fits a MIG-backed type; NULL: none. */
 static struct sim_instance *instance_for(struct sim_gpu *gpu, const struct sim_type *type)
 {
 	for (int i = 0; i < gpu->ninstances; i++)
@@ -34,7 +34,7 @@ static int instances_left(const struct sim_gpu *gpu, const struct sim_type *type
 	return left;
 }
 
-/* `used` counts vGPUs, `size` is the framebuffer of all of them. */
+/* gpu->used counts vGPUs; gpu->size is their total framebuffer. */
 static long nvidia_left(const struct sim_gpu *gpu, const struct sim_type *type)
 {
 	const struct sim_model *model = gpu->item->model;

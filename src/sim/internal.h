@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the parts of sim_fuse share: sim_fuse.c mounts and serves, sim_fuse_ops.c answers single requests,
- * sim_fuse_attr.c tells what a node is like.
+ * What the parts of sim_fuse share: fuse.c mounts and serves, fuse_ops.c answers requests, fuse_attr.c describes nodes.
  */
 #pragma once
 
@@ -14,7 +13,7 @@
 #include "sim/kernel.h"
 
 struct hanging; /* a read that has no answer yet */
-struct job;     /* something that the real kernel has to forget, or an answer that has to wait until it has */
+struct job;     /* an invalidation in the real kernel, or an answer that has to wait for one */
 
 /* One of the two file systems: the simulated files, or the device nodes. */
 struct mounted {
@@ -28,10 +27,10 @@ struct server {
 	struct sim_kernel *kernel;
 	struct mounted files, devices;
 	time_t born;
-	uint64_t asked; /* how often a file's time was made up, see sim_fuse_ops.c */
+	uint64_t asked; /* counts the file times that were made up; see fuse_attr.c */
 	/*
-	 * Forgetting an entry takes the directory's lock, which a process may hold that waits for an answer of ours: a
-	 * thread of its own does it, and nothing else.
+	 * To forget an entry, the real kernel takes the directory's lock, which a process may hold while it waits for
+	 * us. So a thread does this and nothing else.
 	 */
 	pthread_t forgetter;
 	pthread_mutex_t lock;
@@ -49,32 +48,32 @@ static inline fuse_ino_t ino_of(const struct mounted *mounted, const struct sim_
 	return node == mounted->root ? FUSE_ROOT_ID : (fuse_ino_t)(uintptr_t)node;
 }
 
-/* Answers a write, with bytes or a negative errno: once the real kernel has forgotten all that was to be forgotten. */
+/* Answers a write with bytes or a negative errno, once the real kernel has forgotten what it was told to forget. */
 void sim_fuse_reply_write(struct server *server, fuse_req_t req, ssize_t result);
 
-/* Is there something that the real kernel has to forget yet? */
+/* Does the real kernel still have something to forget? */
 bool sim_fuse_forgets(struct server *server);
 
-/* Answers the reads that need not hang any more. */
+/* Answers the reads that no longer hang. */
 void sim_fuse_answer_reads(struct server *server);
 
-/* Does a read of this file hang? */
+/* Is a read of this file hanging? */
 bool sim_fuse_is_read(const struct server *server, const struct sim_node *file);
 
 #define SIM_FUSE_ALIASES ((fuse_ino_t)SIM_ALIASES - 1)
 #define SIM_FUSE_DEV_LINK "../" SIM_FUSE_DEVICES
 
-/* A node as an entry of its directory. */
+/* Describes a node as an entry of its directory. */
 void sim_fuse_entry_fill(const struct mounted *mounted, struct sim_node *node, struct fuse_entry_param *e);
 
-/* What it is like, for whoever has looked it up under this number. */
+/* Describes a node under the number by which it was looked up. */
 void sim_fuse_stat(const struct mounted *mounted, fuse_ino_t ino, struct sim_node *node, struct fuse_entry_param *e);
 
-/* The text whose size was told under this alias; NULL: none, or reading it gave an error. */
+/* The text whose size was reported under this alias; NULL: none, or reading it failed. */
 const char *sim_fuse_told(const struct sim_node *node, unsigned alias);
 
-/* May its text be kept by the real kernel? */
+/* May the real kernel cache the node's text? */
 bool sim_fuse_is_kept(const struct sim_node *node);
 
-/* The text of a file; *error is what reading it gives. To be freed. */
+/* Renders a file's text, and sets *error to the result. The caller frees the text. */
 char *sim_fuse_render(const struct sim_node *node, size_t *len, int *error);

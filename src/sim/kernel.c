@@ -202,7 +202,7 @@ void sim_hang_clear(struct sim_kernel *kernel)
 	}
 }
 
-/* Does the file stand in the directory of this card or parent, or in that of a VF of this card? */
+/* Is the file in the directory of this card or parent, or of a VF of this card? */
 static bool is_of(const struct sim_kernel *kernel, const struct sim_node *file, const char *where)
 {
 	for (const struct sim_node *dir = file->parent; dir; dir = dir->parent) {
@@ -225,7 +225,7 @@ bool sim_hangs(const struct sim_kernel *kernel, const struct sim_node *file)
 	return false;
 }
 
-/* What somebody keeps of a file would be read without us. */
+/* The real kernel would answer reads of these files from its cache, so it has to drop them. */
 static void forget_hanging(struct sim_kernel *kernel, struct sim_node *dir)
 {
 	for (struct sim_node *node = dir->first; node; node = node->next)

@@ -64,7 +64,7 @@ static bool is_directory(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* A directory in the place of a model, also one that is still to be made. */
+/* Is it a path in place of a model? The directory may not exist yet. */
 static bool is_path(const char *text)
 {
 	return *text == '/' || *text == '.' || is_directory(text);
@@ -121,7 +121,7 @@ static int kernel_build(struct sim_kernel *kernel, const struct options *o, stru
 	return settings_apply(kernel, o, err);
 }
 
-/* Tells the program that started us that the host is there, and lets go of what it gave us. */
+/* Tells the program that started us that the host is ready, and closes the standard streams that it passed on. */
 static void on_ready(void *arg)
 {
 	int pipe_end = *(const int *)arg, null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -147,7 +147,7 @@ static int background_child(struct sim_kernel *kernel, const char *dir, int pipe
 	return err.code != 0;
 }
 
-/* Waits for what the child has to say: one NUL, or why it cannot. */
+/* Waits for the child, which writes one NUL when the host is ready, or else its error. */
 static int background_wait(int pipe_end, const char *dir, struct err *err)
 {
 	char text[sizeof(err->text)] = "";
@@ -176,7 +176,7 @@ static int background(struct sim_kernel *kernel, const char *dir, struct err *er
 		int status;
 
 		close(ends[0]);
-		/* What the caller has open, a pipe that somebody waits on included, is not ours to keep. */
+		/* Close what the caller has open, because a process may wait for the end of a pipe. */
 		if (ends[1] > 3)
 			close_range(3, (unsigned)ends[1] - 1, 0);
 		close_range((unsigned)ends[1] + 1, ~0U, 0);

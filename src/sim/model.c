@@ -44,7 +44,7 @@ static int smaller(int a, int b)
 	return a < b ? a : b;
 }
 
-/* What a series is like is the same on all boards, but for the largest resolution. */
+/* A series is the same on all boards, except for its largest resolution. */
 static void nvidia_type(struct sim_type *type, const struct sim_model *model, const struct sim_profile *p)
 {
 	const char *dash = strrchr(p->name, '-'), *series = dash ? dash + 1 : p->name;
@@ -112,7 +112,7 @@ static int types_fill(struct sim_item *item, long types)
 	return types == 0 || item->ntypes == types ? 0 : -EINVAL;
 }
 
-/* SHAPE: "VFS" where the model has VFs, "VFSxTYPES" where it says how many types. */
+/* SHAPE is "VFS" if the model has VFs, or "VFSxTYPES" if it also has a number of types. */
 static int shape_parse(struct sim_item *item, char *shape, long *types, struct err *err)
 {
 	const struct sim_model *model = item->model;
@@ -156,7 +156,7 @@ static int address_parse(struct sim_item *item, const char *text, struct err *er
 	return 0;
 }
 
-/* All addresses of a card are on one bus: no two cards may have the same, but one in several slots. */
+/* Do two items need the same bus? Only cards without VFs can share one, in different slots. */
 static bool clash(const struct sim_item *a, const struct sim_item *b)
 {
 	if (!a->model->vendor || !b->model->vendor)

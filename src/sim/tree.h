@@ -2,10 +2,9 @@
 /*
  * The simulated file tree: directories, attributes, links and device nodes, as the kernel's kernfs holds them.
  *
- * What is made before sim_tree_settle() may be cached by whoever shows the tree, until a hook tells otherwise; in a
- * directory marked with sim_tree_varies() the listing may not. What is made later is passing: it may go at any time and
- * must be asked for anew. Names in a directory are unique. A node that is gone lives on, detached, as long as somebody
- * refers to it.
+ * The file system may cache nodes made before sim_tree_settle() until a hook invalidates them, except for the listing
+ * of a directory marked with sim_tree_varies(). Later nodes are passing: they can disappear at any time and are never
+ * cached. Names in a directory are unique. A removed node stays, detached, while something outside refers to it.
  */
 #pragma once
 
@@ -15,22 +14,20 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-/* One write(2) in flight: an answer may come later, when the driver is done. */
+/* A write(2) in progress; its answer can come later, when the driver is done. */
 struct sim_write {
-	const char *data; /* a NUL stands behind it; valid only until the call that takes the write returns */
+	const char *data; /* followed by a NUL; valid only until the call that takes the write returns */
 	size_t len;
 	pid_t pid;
 	void (*done)(struct sim_write *write, ssize_t result); /* called once: bytes written, or a negative errno */
 };
 
-/* A device is opened by asking us; a char is a character device of some number, which nobody can open. */
+/* We are asked to open a device; a char is a character device with some number, which nobody can open. */
 enum sim_kind { SIM_DIR, SIM_FILE, SIM_LINK, SIM_DEVICE, SIM_CHAR };
 
 struct sim_node;
 
-/*
- * What a file is and does. `show` prints the content or returns a negative errno; `store` answers through write->done.
- */
+/* A file's properties. `show` prints the content or returns a negative errno; `store` answers through write->done. */
 struct sim_attr {
 	const char *name;
 	mode_t mode;
@@ -43,28 +40,28 @@ struct sim_node {
 	enum sim_kind kind;
 	bool passing;            /* made after the tree was settled */
 	bool varies;             /* a directory whose entries come and go */
-	bool waits;              /* a file: reads of it wait for what is under way */
+	bool waits;              /* of a file: reads wait for the operation in progress */
 	bool gone;               /* no longer in the tree */
-	bool looked_at;          /* a file, by somebody who keeps what he saw; set by who has the hooks */
-	const char *name;        /* its own copy, but for a file: that is attr->name */
+	bool looked_at;          /* of a file: its text may be cached; set by the owner of the hooks */
+	const char *name;        /* its own copy; for a file attr->name */
 	struct sim_node *parent; /* NULL: the root */
-	struct sim_node *first;  /* of a directory: its entries, in the order of `position` */
+	struct sim_node *first;  /* of a directory: its entries, sorted by `position` */
 	struct sim_node *last, *next, *prev;
-	struct sim_node *chain;      /* the next of the same hash */
+	struct sim_node *chain;      /* the next node with the same hash */
 	const struct sim_attr *attr; /* of a file */
 	char *target;                /* of a link */
 	dev_t rdev;                  /* of a char */
-	void *owner;                 /* whom it belongs to: what show and store work on */
-	uint64_t id;                 /* never used again */
-	uint64_t position;           /* where it stands in its directory: grows, never used again */
-	uint64_t positions;          /* of a directory: the last position given away */
-	uint64_t changed;            /* of a directory: other than before when an entry has come or gone */
-	unsigned refs;               /* who looks at it from outside; kept by sim_tree_refer */
+	void *owner;                 /* the object that show and store work on */
+	uint64_t id;                 /* never reused */
+	uint64_t position;           /* its place in its directory: grows, never reused */
+	uint64_t positions;          /* of a directory: the last position assigned */
+	uint64_t changed;            /* of a directory: counts the changes of its entries */
+	unsigned refs;               /* references from outside; see sim_tree_refer() */
 	unsigned alias, writing;     /* of a file: see fuse_attr.c */
-	char **told;                 /* of a file: the text whose size was told last, by alias; NULL: none was */
+	char **told;                 /* of a file: the texts whose sizes were reported last, by alias; NULL: none */
 };
 
-/* The bits that are free in a node's number: as many names a file may have for the real kernel. */
+/* How many inode numbers a file can have for the real kernel: the low bits of a node's address are free for them. */
 enum { SIM_ALIASES = 16 };
 
 struct sim_tree {
@@ -73,9 +70,7 @@ struct sim_tree {
 	size_t slots, count;
 	uint64_t last_id;
 	bool settled, ends;
-	/*
-	 * What was cached has to be dropped: of a node that goes, of a directory whose listing has changed, of a file.
-	 */
+	/* Hooks that invalidate the cache of a removed node, of a changed listing, or of a file. */
 	void (*going)(void *arg, const struct sim_node *directory, const struct sim_node *node);
 	void (*changing)(void *arg, const struct sim_node *directory);
 	void (*stale)(void *arg, struct sim_node *file);
@@ -86,41 +81,32 @@ void sim_tree_init(struct sim_tree *tree);
 void sim_tree_free(struct sim_tree *tree);
 void sim_tree_settle(struct sim_tree *tree);
 
-/* The entry `name` of a directory, NULL where there is none. */
+/* Finds the entry `name` of a directory; NULL: none. */
 struct sim_node *sim_tree_find(const struct sim_tree *tree, const struct sim_node *dir, const char *name);
 
-/*
- * Makes an entry; in sim_tree_dir one that is there already is taken as it is. `path` may have several directories in
- * it.
- */
+/* Make an entry. sim_tree_dir() accepts an existing directory, and a `path` of several. */
 struct sim_node *sim_tree_dir(struct sim_tree *tree, struct sim_node *dir, const char *path, void *owner);
 struct sim_node *sim_tree_file(struct sim_tree *tree, struct sim_node *dir, const struct sim_attr *attr, void *owner);
 struct sim_node *sim_tree_device(struct sim_tree *tree, struct sim_node *dir, const char *name, void *owner);
 struct sim_node *sim_tree_char(struct sim_tree *tree, struct sim_node *dir, const char *name, dev_t rdev);
 
-/*
- * Makes a link to a node of the tree; the text is relative and leads through the nearest common directory, as the
- * kernel's do.
- */
+/* Makes a link to a node of the tree. Like the kernel's, its text is relative, through the nearest common directory. */
 struct sim_node *sim_tree_link(struct sim_tree *tree, struct sim_node *dir, const char *name,
 			       const struct sim_node *to);
 
-/* Makes a link with a text of its own. */
+/* Makes a link with this text. */
 struct sim_node *sim_tree_link_text(struct sim_tree *tree, struct sim_node *dir, const char *name, const char *text);
 
-/*
- * Says that entries of this directory come and go so often that its listing is better asked for. To be called before
- * settling.
- */
+/* Marks a directory whose entries come and go so often that its listing must not be cached. Call it before settling. */
 void sim_tree_varies(struct sim_node *dir);
 
-/* Says that a file's content is another one now. */
+/* Reports that a file's content has changed. */
 void sim_tree_stale(struct sim_tree *tree, struct sim_node *file);
 
-/* Removes a node with all that is below it; nothing happens where `node` is NULL. */
+/* Removes a node with everything below it; does nothing if `node` is NULL. */
 void sim_tree_remove(struct sim_tree *tree, struct sim_node *node);
 
-/* Counts who looks at the node from outside; a detached node is freed with the last one. */
+/* Count references from outside; the last one frees a detached node. */
 void sim_tree_refer(struct sim_node *node);
 void sim_tree_unrefer(struct sim_tree *tree, struct sim_node *node, uint64_t count);
 
