@@ -71,7 +71,7 @@ void plan_explain_removal(const struct planner *p);
 /* Does the card serve one of the request's types? True if the request has no type. */
 bool plan_is_served(const struct planner *p, const struct inv_pgpu *card);
 
-/* Is the device reclaimable, and is it not one that the starting domain names? */
+/* Is the device reclaimable, and not named by the starting domain? */
 bool plan_may_go(const struct world *world, const char *id);
 
 /* plan_arrive.c: plans what is reserved for an arriving domain (migrate, restore). */

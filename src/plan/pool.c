@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The pool: which pGPU serves which type, and why one does not. */
+/* The pool: which pGPU serves which type, and why a pGPU serves none. */
 #include "plan/pool.h"
 
 #include <stdarg.h>
@@ -23,7 +23,7 @@ static enum claim claim_of(const struct section *s, const struct inv_pgpu *card)
 	return config_takes_rest(s) ? CLAIM_DEFAULT : CLAIM_NONE;
 }
 
-/* Does the section name this VF by its own address? With several types, more than one section can. */
+/* Does the section name this VF by the VF's own address? With several types, more than one section can. */
 static bool names_vf(const struct section *s, const struct inv_parent *parent)
 {
 	const struct section *named = parent->named;
@@ -40,7 +40,7 @@ static bool names_vfs(const struct section *s, const struct inv_pgpu *card)
 	return false;
 }
 
-/* Why the card is not in the pool. */
+/* Sets why the card is not in the pool. */
 __attribute__((format(printf, 2, 3))) static void explain(struct inv_pgpu *card, const char *fmt, ...)
 {
 	va_list ap;
@@ -50,13 +50,13 @@ __attribute__((format(printf, 2, 3))) static void explain(struct inv_pgpu *card,
 	va_end(ap);
 }
 
-/* Of two sections the first, if the card offers it. */
+/* Returns `a` if the card offers its type, else `b`. */
 static const struct section *offered_or(const struct inv_pgpu *card, const struct section *a, const struct section *b)
 {
 	return a && inventory_offer(card, a->type) ? a : b;
 }
 
-/* Of all types that match the card, does it offer this one alone? */
+/* Of all types that match the card, is this the only one that the card offers? */
 static bool is_only_offer(const struct inv_pgpu *card, const struct section *only)
 {
 	const struct config *config = card->pool.config;
@@ -68,8 +68,8 @@ static bool is_only_offer(const struct inv_pgpu *card, const struct section *onl
 }
 
 /*
- * Fills in what a card serves as a whole. With one type per card, two sections that name it contradict each other, and
- * of those that name no card the first counts; with several types, the first that the card offers stands for all.
+ * Sets what a card serves as a whole. With one type per card, two sections that name the card contradict each other,
+ * and of those that name no card the first counts. With several types, the first that the card offers stands for all.
  */
 static void claim_whole(struct inv_pgpu *card)
 {
@@ -96,7 +96,7 @@ static void claim_whole(struct inv_pgpu *card)
 	}
 }
 
-/* The highest claim on the card, and what it serves, its VFs that are named for a type of their own included. */
+/* Sets the highest claim on the card and what the card serves, with the VFs that are named for types of their own. */
 static void claim_card(struct inv_pgpu *card)
 {
 	struct pool_card *pool = &card->pool;
@@ -117,7 +117,7 @@ static void claim_card(struct inv_pgpu *card)
 		pool->section = of_vfs ? offered_or(card, pool->whole, of_vfs) : pool->whole;
 }
 
-/* Does a section name the card by an address that was another device before? */
+/* Does a section name the card by an address that was another device before? Sets the reason. */
 static bool explain_moved(struct inv_pgpu *card)
 {
 	for (size_t i = 0; *card->moved && i < card->pool.config->nsections; i++) {
@@ -198,7 +198,7 @@ static void settle_card(struct inv_pgpu *card)
 		pool->in_pool = true;
 }
 
-/* The section that names each VF by its own address. */
+/* Sets the section that names each VF by its own address. */
 static void name_vfs(const struct inventory *inv)
 {
 	for (size_t i = 0; i < inv->config->nsections; i++) {
@@ -223,7 +223,7 @@ void pool_make(struct inventory *inv, const struct config *config)
 	}
 }
 
-/* Is it the type, or one of several, of the card's VFs that no section names? */
+/* Does the section apply to the card's VFs that no section names? */
 static bool is_of_whole(const struct inv_pgpu *card, const struct section *s)
 {
 	if (!card->pool.config->policy.several_types)
@@ -232,9 +232,9 @@ static bool is_of_whole(const struct inv_pgpu *card, const struct section *s)
 }
 
 /*
- * With several types: does the card offer others, and not this one? While its offers are not known, or if it offers
- * none of them, it serves all that it is named or matched for. (The inventory supposes the offers of a card in use: see
- * names_type.)
+ * With several types: does the card offer others, but not this one? A card whose offers are unknown, or that offers
+ * none of its types, serves all types for which it is named or matched. (The inventory assumes the offers of a card in
+ * use: see names_type.)
  */
 static bool is_not_offered(const struct inv_pgpu *card, const char *type)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a section names or matches, and what it has to create its type from. */
+/* What a section names or matches, and how ready the cards for its type are. */
 #include <stdio.h>
 #include <string.h>
 
 #include "plan/pool.h"
 
-/* libvirt's node devices, and so Nova, call the parent mtty "mtty_mtty": the driver's name before the device's. */
+/* libvirt's node devices, and so Nova, call the parent mtty "mtty_mtty": the driver's name, then the device's. */
 bool pool_address_is(const char *address, const char *name)
 {
 	size_t n = strlen(name);
@@ -24,7 +24,7 @@ bool pool_section_names(const struct section *s, const char *name)
 	return false;
 }
 
-/* Does a section name the card, or some of its VFs, or match it? */
+/* Does a section name the card or some of its VFs, or match the card? */
 static bool means_card(const struct section *s, const struct inv_pgpu *card)
 {
 	if (pool_section_names(s, card->address) || pool_matches(s, card))
@@ -83,7 +83,7 @@ bool pool_names(const struct config *config, const struct inv_pgpu *card, const 
 	return false;
 }
 
-/* The n-th section, from 0, of plain VFs or of types, that names or matches the card. */
+/* The name of the n-th section (from 0) that names or matches the card; `vf`: of plain VFs, else of types. */
 static const char *nth_name(const struct config *c, bool vf, const struct inv_pgpu *card, size_t n)
 {
 	for (size_t i = 0; i < c->nsections; i++) {

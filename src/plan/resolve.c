@@ -22,7 +22,7 @@ unsigned int resolve_frameworks(const struct vgpu_request *req)
 	return req->kind == REQUEST_MDEV ? INV_MDEV : INV_VARIANT | INV_VF;
 }
 
-/* Of these frameworks, those whose names have not been read. */
+/* Those of the frameworks whose names have not been read. */
 static unsigned int unread(const struct resolve_facts *facts, unsigned int frameworks)
 {
 	return frameworks & NAMED & ~facts->known;
@@ -40,7 +40,7 @@ __attribute__((format(printf, 2, 3))) static bool refuse(char refusal[RESOLVE_RE
 
 enum known_by { BY_NAME, BY_ID };
 
-/* The first type from *i on that these frameworks have and that is known by this word; NULL none. */
+/* The first type from *i on that these frameworks have and that `word` names; NULL none. */
 static const struct inv_name *next_name(const struct resolve_facts *facts, unsigned int frameworks, const char *word,
 					enum known_by by, size_t *i)
 {
@@ -62,7 +62,7 @@ static void add_named(struct resolved_request *resolved, const struct resolve_fa
 	text_copy(resolved->called, sizeof(resolved->called), resolved->ntypes ? name : "");
 }
 
-/* What the source host says of the vGPU; "" nothing. */
+/* What the source host reports about the vGPU; "": nothing. */
 static void source_says(const struct vgpu_request *req, char *buf, size_t size)
 {
 	buf[0] = '\0';
@@ -76,7 +76,7 @@ static bool names_section(const struct section *section, const char *asked)
 	return strcmp(section->type, asked) == 0 || strcmp(section->class, asked) == 0;
 }
 
-/* Has the other kind of hostdev a type or class of this name, by the configuration or by a card? */
+/* Does the other kind of hostdev have a type or class of this name, in the configuration or on a card? */
 static bool is_other_kind(const struct vgpu_request *req, const struct resolve_facts *facts)
 {
 	unsigned int others = INV_ALL & ~resolve_frameworks(req);
@@ -91,7 +91,7 @@ static bool is_other_kind(const struct vgpu_request *req, const struct resolve_f
 	       next_name(facts, others, req->facts.type, BY_ID, &by_id);
 }
 
-/* The section of a type that is enabled for mdevs and VFs with types; NULL: none. */
+/* The section of a type that is enabled for mdevs and typed VFs; NULL none. */
 static const struct section *enabled(const struct config *config, const char *type)
 {
 	const struct section *section = config ? config_section(config, type) : NULL;
@@ -99,7 +99,7 @@ static const struct section *enabled(const struct config *config, const char *ty
 	return section && !section->vf ? section : NULL;
 }
 
-/* May a pGPU be left for it? Of the types that take the rest only the first gets any. */
+/* May a pGPU serve the type? Of the sections that take the rest, only the first gets any. */
 static bool is_served(const struct config *config, const char *type)
 {
 	const struct section *section = enabled(config, type), *first;
@@ -111,7 +111,7 @@ static bool is_served(const struct config *config, const char *type)
 	return first == section;
 }
 
-/* Does the word begin as an ID of this host does? Else it is meant as a name, and answered with names. */
+/* Does the word begin like an ID of this host? If not, it is meant as a name, and the answer lists names. */
 static bool is_id(const struct resolve_facts *facts, const char *word)
 {
 	for (size_t i = 0; i < facts->nnames; i++) {
@@ -123,7 +123,7 @@ static bool is_id(const struct resolve_facts *facts, const char *word)
 	return false;
 }
 
-/* The types that a hostdev of this kind can be given here; the enabled ones, if a pGPU has any of those. */
+/* Lists the types that a hostdev of this kind can get here; `enabled`: only enabled ones that a pGPU may serve. */
 static void list_types(const struct vgpu_request *req, const struct resolve_facts *facts, bool enabled, char *list,
 		       size_t size)
 {
@@ -172,7 +172,7 @@ static void refuse_unknown(const struct vgpu_request *req, const struct resolve_
 	       *list ? list : "(none: this host has no pGPU)");
 }
 
-/* What the metadata calls it: an id, a name such as "GRID T4-16C", or a class. */
+/* Finds the type that the metadata names: by ID, by a name such as "GRID T4-16C", or by class. */
 static unsigned int asked_type(struct resolved_request *resolved, const struct resolve_facts *facts,
 			       char refusal[RESOLVE_REFUSAL])
 {
@@ -192,12 +192,12 @@ static unsigned int asked_type(struct resolved_request *resolved, const struct r
 	add_named(resolved, facts, req->facts.type);
 	if (!resolved->ntypes && next_name(facts, own, req->facts.type, BY_ID, &at))
 		add_type(resolved, req->facts.type);
-	/* An id that only the source knows: its name says what it is here. */
+	/* If only the source knows the ID, the source's name identifies the type here. */
 	if (!resolved->ntypes && *req->facts.name)
 		add_named(resolved, facts, req->facts.name);
 	if (resolved->ntypes || unread(facts, INV_ALL))
 		return resolved->ntypes ? 0 : unread(facts, INV_ALL);
-	/* It may be a class, which only a configuration defines. What exists is adopted without one. */
+	/* The word may be a class, which only a configuration defines. Existing devices are adopted without one. */
 	if (!config) {
 		resolved->source = TYPE_UNSAID;
 		return 0;
@@ -212,7 +212,7 @@ unsigned int resolve_types(struct resolved_request *resolved, const struct resol
 	refusal[0] = '\0';
 	if (*resolved->req->facts.type)
 		return asked_type(resolved, facts, refusal);
-	/* A remembered type that has left the pool is of no use. */
+	/* A remembered type that is no longer enabled is useless. */
 	if (resolved->source == TYPE_REMEMBERED && !enabled(facts->config, resolved->types[0])) {
 		text_copy(resolved->was, sizeof(resolved->was), resolved->types[0]);
 		resolved->source = TYPE_UNSAID;
@@ -248,7 +248,7 @@ static bool may_change(const struct vgpu_request *req, const char *name, const c
 unsigned int resolve_framework(struct vgpu_request *req, const struct resolve_facts *facts,
 			       char refusal[RESOLVE_REFUSAL])
 {
-	/* What the type is called, on the source or by who wrote the metadata. */
+	/* The type's name, on the source or in the metadata. */
 	const char *name = *req->facts.name ? req->facts.name : req->facts.type;
 	unsigned int own = resolve_frameworks(req), others = INV_ALL & ~own;
 	const struct inv_name *type;
@@ -265,7 +265,7 @@ unsigned int resolve_framework(struct vgpu_request *req, const struct resolve_fa
 	type = next_name(facts, others, name, BY_NAME, &at);
 	if (!type || !may_change(req, name, type->id, facts, refusal))
 		return 0;
-	/* Its ID names a device of the other kind, on the source. */
+	/* On the source, the ID names a device of the old kind. */
 	memmove(req->facts.type, name, strlen(name) + 1);
 	req->managed = false;
 	req->kind = req->kind == REQUEST_MDEV ? REQUEST_PCI : REQUEST_MDEV;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * All that a decision rests on: what the host has, who holds what, what is asked for, what was tried. src/survey fills
- * it in and plan reads it; what plan has no use for stands last.
+ * Everything that a decision depends on: the host, the leases, the request, and what was tried. src/survey fills it in
+ * and plan reads it; the last part is for the survey only.
  */
 #pragma once
 
@@ -18,71 +18,70 @@
 
 enum { RESOLVED_TYPES_MAX = 16 };
 
-/* Who says which type a vGPU is to have. */
+/* What determines a vGPU's type. */
 enum type_source {
 	TYPE_UNSAID,
-	TYPE_ASKED,      /* the domain's metadata: an existing device must be of it */
+	TYPE_ASKED,      /* the domain's metadata: an existing device must have this type */
 	TYPE_DEFINED,    /* its mdevctl definition */
 	TYPE_REMEMBERED, /* its last lease here */
-	TYPE_POOLED,     /* nobody: the pool has only this one */
-	TYPE_SERVED,     /* nobody: the VF serves only this one */
+	TYPE_POOLED,     /* nothing else: the pool has only this type */
+	TYPE_SERVED,     /* nothing else: the VF serves only this type */
 };
 
-/* What is known of a request beyond the XML: its possible types, its last parent, the NUMA nodes that suit it. */
+/* What is known of a request beyond the XML: its possible types, its last parent, its NUMA nodes. */
 struct resolved_request {
 	const struct vgpu_request *req;
-	char types[RESOLVED_TYPES_MAX]
-		  [TYPE_SIZE]; /* any of these, the first that has capacity; none: nothing says which */
+	char types[RESOLVED_TYPES_MAX][TYPE_SIZE]; /* the first with capacity is used; none: unknown */
 	int ntypes;
 	enum type_source source;
-	char called[LABEL_SIZE]; /* asked for by this name: on a card where the ID has another it is another type; "" */
-	char was[TYPE_SIZE];     /* its last lease was of this type, which is no longer enabled; "" */
-	bool defined;            /* mdevctl has a definition of its UUID */
-	char fresh[UUID_SIZE];   /* the UUID to use where a new one is needed */
-	char last_parent[PARENT_SIZE]; /* where it was when it was last leased, or mdevctl's definition has it; "" */
-	uint64_t nodes;                /* NUMA nodes that suit; 0 any */
-	char absent[REASON_SIZE];      /* of a VF that the inventory has not: why; "" */
+	char called[LABEL_SIZE];       /* the requested name; where the ID has another name, it is another type; "" */
+	char was[TYPE_SIZE];           /* the type of the last lease, if it is no longer enabled; "" */
+	bool defined;                  /* mdevctl has a definition of its UUID */
+	char fresh[UUID_SIZE];         /* the UUID to use if a new one is needed */
+	char last_parent[PARENT_SIZE]; /* of the last lease or of the mdevctl definition; "" */
+	uint64_t nodes;                /* suitable NUMA nodes; 0 any */
+	char absent[REASON_SIZE];      /* why the inventory does not have the VF; "" */
 };
 
 /*
- * Why a pGPU can have no vGPU of a type now. A refusal names cards with the same cause and reason together; the cause
- * decides what to do (plan_text.c).
+ * Why a pGPU cannot have a vGPU of a type now. A refusal lists cards with the same cause and reason together; the cause
+ * determines what to do (plan_text.c).
  */
 enum cause {
-	CAUSE_IN_USE,      /* by as many as it can carry */
-	CAUSE_CAP,         /* max_instances */
+	CAUSE_IN_USE,      /* its capacity is in use */
+	CAUSE_CAP,         /* max_instances is reached */
 	CAUSE_BLOCKED,     /* by vGPUs of another size */
 	CAUSE_NO_INSTANCE, /* no GPU instance is free for a MIG-backed type */
-	CAUSE_UNSUITED,    /* its free VFs are none for the hostdev */
-	CAUSE_FAILED,      /* when it was tried */
-	CAUSE_NO_OFFER,    /* the driver offers none, and nothing that is known stands in the way */
-	CAUSE_OTHER_KIND,  /* it makes mdevs for a hostdev of type pci, or VFs for one of type mdev */
-	CAUSE_UNREADY,     /* it is not in the pool now */
-	CAUSE_ABSENT,      /* the host does not have it */
-	CAUSE_OTHER_TYPE,  /* the configuration has it serve another type */
+	CAUSE_UNSUITED,    /* no free VF suits the hostdev */
+	CAUSE_FAILED,      /* an attempt failed */
+	CAUSE_NO_OFFER,    /* the driver offers none, and nothing known blocks it */
+	CAUSE_OTHER_KIND,  /* it provides mdevs for a hostdev of type pci, or VFs for one of type mdev */
+	CAUSE_UNREADY,     /* not in the pool now */
+	CAUSE_ABSENT,      /* not on this host */
+	CAUSE_OTHER_TYPE,  /* configured for another type */
 };
 
 /* After a failed removal a card has the capacity that it had before. */
 enum failed_part { FAILED_CARD, FAILED_VF, FAILED_REMOVAL };
 
-/* A candidate that failed in this run: passed over, and named in the refusal. */
+/* A candidate that failed in this run. It is passed over, and the refusal names it. */
 struct failed_attempt {
 	enum failed_part part;
 	char pgpu[PARENT_SIZE];
-	char parent[PARENT_SIZE]; /* of a VF that alone failed, with any type; "" else */
+	char parent[PARENT_SIZE]; /* the VF, if only that failed, with any type; "" else */
 	char type[TYPE_SIZE];
 	enum cause cause;
 	char reason[REASON_SIZE];
 };
 
-/* Idle: the section takes all cards. Remembered: likewise, and vGPUs of its type have been there. */
+/* Idle: the section takes all cards. Remembered: likewise, and vGPUs of its type were there before. */
 enum missing_how { MISSING_NAMED, MISSING_MATCHED, MISSING_IDLE, MISSING_REMEMBERED };
 
-/* A card that the configuration means for a type, and that makes no vGPUs here. */
+/* A card that is configured for a type but provides no vGPUs here. */
 struct missing_card {
 	enum missing_how how;
 	const struct section *section;
-	struct location at; /* in the files: of the address, of the match */
+	struct location at; /* the address or match in the configuration */
 	char address[PARENT_SIZE];
 	char reason[REASON_SIZE]; /* and what to do */
 };
@@ -91,57 +90,57 @@ enum plan_mode {
 	PLAN_PREPARE,
 	PLAN_MIGRATE,
 	PLAN_RESTORE,
-	PLAN_ASSIGN, /* VFs alone, for a definition or an attach: a VF that a start cannot have becomes another */
+	PLAN_ASSIGN, /* only VFs, for a definition or an attach: a VF that a start cannot have is replaced */
 };
 
 /* How much is read. */
 enum survey_depth {
-	SURVEY_START,     /* the types, cards and frameworks that the request and the leases can concern */
+	SURVEY_START,     /* the types, cards and frameworks that the request and the leases may concern */
 	SURVEY_INVENTORY, /* every type of every card */
-	SURVEY_EXPLAIN,   /* also what a refusal names: cards of other frameworks and types, cards that are missing */
-	SURVEY_RECLAIM,   /* also what may be removed to make capacity: a look at all processes and libvirt's files */
+	SURVEY_EXPLAIN,   /* also what a refusal names: cards of other frameworks and types, missing cards */
+	SURVEY_RECLAIM,   /* also what may be removed to make capacity: searches all processes and libvirt's files */
 };
 
 struct world {
-	/* Set by the caller, and must outlive it. */
+	/* Set by the caller, whose data must outlive this struct. */
 	const struct host *host;
 	struct store *store;
-	const struct config *config; /* NULL: none is in effect; devices that exist are still adopted */
-	const char *why_no_config;   /* and why, with what to do */
-	const struct request *asked; /* as the domain has it */
+	const struct config *config; /* NULL: none is in effect; existing devices are still adopted */
+	const char *why_no_config;   /* why there is none, and what to do */
+	const struct request *asked; /* as in the domain's XML */
 	enum plan_mode mode;
 	enum survey_depth depth; /* of the next read */
 	int64_t deadline_ms;     /* of the operation (sys_now_ms()); 0 none */
-	bool dry;                /* write nothing, not even since when a device has been seen free */
+	bool dry;                /* write nothing, not even the time since when a device has been seen free */
 
-	const struct request *request;              /* as it is served here: with what crosses to another framework */
+	const struct request *request;              /* as served here, with changes to another framework */
 	struct resolved_request *resolved_requests; /* one for each request->vgpus */
 	struct inventory inv;
-	struct leases leases; /* without those that are void */
-	int libvirt;          /* its version, 9007000 is 9.7.0; 0 where it cannot be told */
+	struct leases leases; /* without void leases */
+	int libvirt;          /* libvirt's version, 9007000 is 9.7.0; 0: unknown */
 	struct failed_attempt *failed_attempts;
 	size_t nfailed_attempts;
-	struct failure *failures; /* of other runs, a while ago: those candidates come last */
+	struct failure *failures; /* from other runs, a while ago: these candidates come last */
 	size_t nfailures;
-	/* May be removed to make capacity: orphans, and vGPUs of ours whose domain is gone. */
+	/* May be removed to make capacity: orphans, and our vGPUs whose domain is gone. */
 	char (*reclaimable)[ID_SIZE];
 	size_t nreclaimable;
-	bool reclaimable_known;             /* the search for what could make capacity has been made */
-	struct missing_card *missing_cards; /* looked for together with reclaimable devices: for the refusal alone */
+	bool reclaimable_known;             /* `reclaimable` has been filled in */
+	struct missing_card *missing_cards; /* filled in together with `reclaimable`, only for the refusal */
 	size_t nmissing_cards;
 
-	/* The survey's own. */
-	struct request changed;     /* the request, its vGPUs owned; unused where nothing changes its framework */
-	const char **types;         /* that were read, in one allocation; those of SURVEY_INVENTORY are not all here */
-	bool some_cards;            /* of PCI hostdevs only the cards of those that the request names were read */
-	struct leases void_leases;  /* nothing stands behind these any more */
-	struct vfio_users *users;   /* NULL until somebody asked */
-	struct libvirt_files *disk; /* likewise */
-	int64_t looked_ms;          /* CLOCK_MONOTONIC before these were read */
-	char (*looked_at)[ID_SIZE]; /* the mdevs that there were then, each of which can have been found open */
+	/* Only for the survey. */
+	struct request changed;     /* the request with owned vGPUs, if a framework changes; else unused */
+	const char **types;         /* the types that were read, in one allocation; incomplete with SURVEY_INVENTORY */
+	bool some_cards;            /* for PCI hostdevs, only the cards that the request names were read */
+	struct leases void_leases;  /* leases that are no longer valid */
+	struct vfio_users *users;   /* NULL until needed */
+	struct libvirt_files *disk; /* NULL until needed */
+	int64_t looked_ms;          /* CLOCK_MONOTONIC before `users` and `disk` were read */
+	char (*looked_at)[ID_SIZE]; /* the mdevs that existed at `looked_ms`: only these can have been found open */
 	size_t nlooked_at;
-	bool asks;              /* a rule asks who has a device open, */
-	bool unseen;            /* and nobody has looked since that came: it is not known */
-	char (*stuck)[ID_SIZE]; /* could not be removed in this run */
+	bool asks;              /* a rule depends on who has a device open */
+	bool unseen;            /* a device of such a rule was not looked at, so the answer is unknown */
+	char (*stuck)[ID_SIZE]; /* devices that could not be removed in this run */
 	size_t nstuck;
 };
