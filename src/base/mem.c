@@ -102,7 +102,7 @@ static struct block *block_of(const void *p)
 
 void mem_free(void *p)
 {
-	/* What is of the arena ends with it. */
+	/* The memory of an arena ends with the arena. */
 	if (!block_of(p))
 		free(p);
 }
@@ -187,7 +187,7 @@ char *mem_format(const char *fmt, ...)
 	return text;
 }
 
-/* open_memstream(3) of glibc 2.36 drops what it has no memory for, and says so to nobody. */
+/* open_memstream(3) of glibc 2.36 silently drops text for which it has no memory. */
 struct stream {
 	char **text, *buf;
 	size_t *len, used;

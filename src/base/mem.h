@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Memory, or the end of the program. Without memory it ends at once, with one line in the log and on standard error: as
- * if killed, which is harmless at any instant. So nothing here returns NULL, and no caller handles that. What is
- * returned is freed with free(), or mem_free() where an arena can be in use.
+ * Memory, or the end of the program. Without memory the program ends at once, with one line in the log and on standard
+ * error. It could be killed at any instant without harm, and this is no different: so nothing here returns NULL.
+ * Callers free memory with free(), or with mem_free() if an arena may be in use.
  */
 #pragma once
 
@@ -10,19 +10,19 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* The exit status without memory; 1 if this is never called. For the program's main process. */
+/* Sets the exit status for the end without memory, which is 1 otherwise. */
 void mem_exit_status(int status);
 
-/* What is called right before that end. */
+/* Sets a function to call right before that end. */
 void mem_last_word(void (*word)(void));
 
-/* Ends the program. */
+/* Ends the program for want of memory. */
 _Noreturn void mem_out(void);
 
-/* What a library returned, which is NULL only without memory. */
+/* Returns what a library has returned, which is NULL only if there is no memory. */
 void *mem_check(void *p);
 
-/* Not zeroed; `n` zeroed elements; an array that is resized, where what is new is not zeroed. */
+/* mem_alloc() does not zero; mem_new() returns `n` zeroed elements; mem_resize() does not zero what it adds. */
 void *mem_alloc(size_t size) __attribute__((returns_nonnull, malloc));
 void *mem_new(size_t n, size_t size) __attribute__((returns_nonnull, malloc));
 void *mem_resize(void *list, size_t n, size_t size) __attribute__((returns_nonnull));
@@ -36,26 +36,25 @@ char *mem_format(const char *fmt, ...) __attribute__((format(printf, 1, 2), retu
 char *mem_vformat(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0), returns_nonnull, malloc));
 
 /*
- * An arena: memory that a child shares with its parent, so that what it has built there is the parent's as it is. Its
- * size is that of all that is ever taken; what is not touched costs nothing. One that is full is memory that is not
- * there.
+ * An arena is memory that a child shares with its parent, who can use what the child has built there. `size` limits all
+ * that is ever taken; pages that nobody touches cost nothing. A full arena ends the program, as without memory.
  */
 struct arena;
 struct arena *mem_arena(size_t size) __attribute__((returns_nonnull));
-void mem_arena_end(struct arena *arena); /* NULL: none */
+void mem_arena_end(struct arena *arena); /* takes NULL */
 
-/* Zeroed memory of the arena, which ends with it. */
+/* Returns zeroed memory, which ends with the arena. */
 void *mem_take(struct arena *arena, size_t size) __attribute__((returns_nonnull));
 
 /*
- * From now on all functions here take what they return of this arena (NULL: of the heap), in a process of one thread.
- * Returns the one before.
+ * From now on all functions here take memory from this arena; NULL: from the heap. Returns what they used before. For a
+ * process of one thread.
  */
 struct arena *mem_use(struct arena *arena);
 
-/* free(), of whatever a function of this file has returned. */
+/* Frees whatever a function here has returned, from the heap or an arena. */
 void mem_free(void *p);
 
-/* A stream to memory, as that of open_memstream(3), but *text and *len are set by mem_close() only. */
+/* Opens a stream to memory, like open_memstream(3), except that only mem_close() sets *text and *len. */
 FILE *mem_open(char **text, size_t *len) __attribute__((returns_nonnull));
 void mem_close(FILE *stream);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Files by directory descriptor: reads with a cap, single writes, files that appear whole; and where they begin. */
+/* The host, and its files: reads with a limit, single writes, files that appear whole. */
 #include "sys/sys.h"
 
 #include <ctype.h>
@@ -46,7 +46,7 @@ int host_list(DIR **out, const struct host *host, const char *path, struct err *
 
 static void out_of_memory(void)
 {
-	/* Its parent ends as well, and says why: of the log it has the variables, but not the descriptor. */
+	/* The parent of a timed child ends as well, and logs it: the child has no connection to the log. */
 	if (timed_child_is_this())
 		_exit(EXIT_FAILURE);
 	log_warn("out of memory");
@@ -62,16 +62,14 @@ void sys_begin(void)
 
 ssize_t sys_read(int dir, const char *path, char *buf, size_t size)
 {
-	/* O_NONBLOCK: a pipe that somebody put there would be waited for without end. */
+	/* O_NONBLOCK: the open of a pipe that somebody put there would wait for ever. */
 	autoclose int fd = openat(dir, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
 	size_t len;
 	ssize_t r;
 
 	if (fd < 0)
 		return -errno;
-	/*
-	 * A file gives less than it is asked for at its end only: a second read to hear so costs as much as the first.
-	 */
+	/* Only at its end does a file return less than was asked for; a second read to confirm that would cost as much. */
 	do
 		r = read(fd, buf, size);
 	while (r < 0 && errno == EINTR);
@@ -170,8 +168,8 @@ int sys_publish(int dir, const char *name, const char *data, size_t len, bool re
 	if (snprintf(fresh, sizeof(fresh), ".%s.new", name) >= (int)sizeof(fresh))
 		return -ENAMETOOLONG;
 	/*
-	 * Written under another name and then renamed: a kill leaves nothing half written. No nameless file (O_TMPFILE)
-	 * that gets its name by a link: AppArmor, in whose profile for libvirtd the hook runs, refuses to link those.
+	 * The file is written under another name and then renamed, so a kill leaves nothing half written. A nameless
+	 * file (O_TMPFILE) would not do: the AppArmor profile of libvirtd, in which the hook runs, forbids its link.
 	 */
 	if (unlinkat(dir, fresh, 0) < 0 && errno != ENOENT)
 		return -errno;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Locks: one flock by a file's name, and one for each of many things in a file. */
+/* Locks: flock(2) of a file, and a byte of a file for each of many things. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,10 +12,10 @@
 
 enum { LOCK_STEP_MS = 2 };
 
-/* O_NONBLOCK: a pipe that somebody put there would be waited for without end. */
+/* O_NONBLOCK: the open of a pipe that somebody put there would wait for ever. */
 #define O_LOOK (O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW)
 
-/* A lock can be taken where nothing can be written, if it is there. */
+/* On a read-only file system a lock can be taken if its file exists. */
 static int open_lock(int dir, const char *name)
 {
 	int fd = openat(dir, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -39,7 +39,7 @@ int sys_lock(int dir, const char *name, uint64_t start, int wait_ms)
 		sys_sleep_ms(LOCK_STEP_MS);
 	}
 	snprintf(holder, sizeof(holder), "%-10d %-20llu\n", (int)getpid(), (unsigned long long)start);
-	/* Only for the message to others. */
+	/* Others only need it for a message. */
 	if (pwrite(fd, holder, strlen(holder), 0) < 0 && errno != ENOSPC && errno != EDQUOT && errno != EBADF)
 		return -errno;
 	return steal_fd(&fd);
@@ -80,7 +80,7 @@ static struct flock byte_of(const char *key, short type)
 	return (struct flock){ .l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)(place >> 1), .l_len = 1 };
 }
 
-/* Whoever asks does not take it: another who begins just then would be refused. */
+/* This does not take the lock, which would turn away somebody who takes it at the same time. */
 static bool is_held(int fd, const char *key)
 {
 	struct flock byte = byte_of(key, F_WRLCK);
@@ -90,7 +90,7 @@ static bool is_held(int fd, const char *key)
 
 int sys_lock_key(int dir, const char *name, const char *key)
 {
-	/* For reading: this is possible where nothing can be written, too. Callers keep two from asking at once. */
+	/* A read lock also works on a read-only file system. The callers make sure that no two ask at once. */
 	struct flock byte = byte_of(key, F_RDLCK);
 	autoclose int fd = open_lock(dir, name);
 

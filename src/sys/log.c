@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The log: one datagram per event to the journal, in its native protocol, or to syslog. Not by sd_journal_send(3) or
- * syslog(3), which wait without a bound for a log that is full; a line that finds no space is lost, and counted.
+ * The log: one datagram per event to the journal, in its native protocol, or to syslog. sd_journal_send(3) and
+ * syslog(3) would wait without a bound if the log is full; here a line that finds no space is lost, and counted.
  */
 #include "sys/log.h"
 
@@ -26,7 +26,7 @@ static const char *ident; /* NULL: the log is off */
 static const char *below; /* the root of the log's sockets */
 static bool to_stderr;
 static int out = -1;
-static bool is_journal; /* that is what `out` is connected to */
+static bool is_journal; /* `out` is connected to the journal, else to syslog */
 static uint64_t lost;
 
 struct datagram {
@@ -77,8 +77,8 @@ static bool open_socket(void)
 }
 
 /*
- * "NAME\n", the value's length in 64 bits, the value, "\n". The other form, "NAME=VALUE\n", is not used at all: in this
- * one no value can begin a field. One that does not fit is left out.
+ * Writes "NAME\n", the value's length in 64 bits, the value, "\n". The protocol's other form, "NAME=VALUE\n", would let
+ * a value begin another field. A field that does not fit is left out.
  */
 static void add_field(struct datagram *to, const char *name, const char *value)
 {
@@ -122,7 +122,7 @@ static void format_syslog(struct datagram *to, int priority, const char *text)
 
 static bool send_line(const struct log_field *fields, int priority, const char *text)
 {
-	/* Twice: the log may have been started anew since the last line. */
+	/* Try twice, as the log may have been restarted since the last line. */
 	for (int i = 0; i < 2 && open_socket(); i++) {
 		struct datagram line = { .len = 0 };
 
@@ -155,7 +155,7 @@ void log_close(void)
 {
 	if (!ident || to_stderr)
 		return;
-	/* Without a connection the line before this one has just found no log. */
+	/* Without a connection the last line has just found no log: do not try again. */
 	if (out >= 0)
 		tell_lost();
 	close_socket();
@@ -171,7 +171,7 @@ static void log_printable(const struct log_field *fields, bool warning, const ch
 	}
 	if (open_socket())
 		tell_lost();
-	/* Not before those that were lost earlier are told: the order of what is read is that of the events. */
+	/* While lost lines are unreported, this line is lost too: what is read has the order of the events. */
 	if (out < 0 || lost || !send_line(fields, warning ? LOG_WARNING : LOG_INFO, line))
 		lost++;
 }

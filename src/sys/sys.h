@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The only door to the outside: the host's files, locks, the clock, other processes. Beside it stand the log
- * (sys/log.h) and the children that wait for a driver (sys/timed_child.h).
+ * Access to the operating system: the host's files, locks, the clock, other processes. The log (sys/log.h) and the
+ * children that wait for a driver (sys/timed_child.h) stand beside it.
  *
  * The host is the real one, or the directory given by --root, the prefix of /sys, /proc, /dev, /run, /etc and /var/lib.
- * Every path of the program starts at host.root, and is written without a leading slash. The clocks and processes are
- * the real ones under --root, too.
+ * Every path of the program starts at host.root and has no leading slash. Clocks and processes are the real ones even
+ * under --root.
  *
  * Nothing here follows a symbolic link in the last component unless it says so. All descriptors are close-on-exec.
  * Results are negative errnos where nothing else is said.
@@ -23,129 +23,128 @@
 #include "base/ident.h"
 
 /*
- * First thing in every program: a closed standard descriptor would be given to the next file that is opened. Reads and
- * writes of these fail, as they should. Ends the program if that cannot be done. The end without memory is logged.
+ * Every program calls this first. It opens standard descriptors that are closed, which the next file would get
+ * otherwise; reads and writes of them fail. It ends the program if it cannot. From now on the log says so when the
+ * program ends without memory.
  */
 void sys_begin(void);
 
 /* The host */
 
 struct host {
-	int root;    /* descriptor of the root directory */
-	int libvirt; /* the same, as libvirt's daemon has it: another one in a container; see host/libvirt_daemon.h */
+	int root;    /* the descriptor of the root directory */
+	int libvirt; /* the root directory of libvirt's daemon, which may be in a container; see host/libvirt_daemon.h */
 	const char *name; /* "" for the real host, else the argument of --root, for messages */
 };
 
-/*
- * Opens the host; `root` NULL is the real one. host_close() is safe on a host that was never opened with root = -1.
- */
+/* Opens the host; `root` NULL means the real one. host_close() also takes a host that was not opened (.root = -1). */
 int host_open(struct host *host, const char *root, struct err *err);
 void host_close(struct host *host);
 
-/* The host as libvirt's daemon has it. Borrowed: not closed. */
+/* The host as libvirt's daemon sees it. It borrows the descriptor: nobody closes it. */
 static inline struct host host_of_libvirt(const struct host *host)
 {
 	return (struct host){ .root = host->libvirt, .libvirt = host->libvirt, .name = host->name };
 }
 
-/* Opens a directory of the host to list it; if it does not exist, *out is NULL, and it is no error. */
+/* Opens a directory of the host to list it. If the directory does not exist, *out is NULL and the result 0. */
 int host_list(DIR **out, const struct host *host, const char *path, struct err *err);
 
 /* Directories */
 
-/*
- * Opens a directory for reading. Symbolic links are followed, also the last one: sysfs is made of them.
- */
+/* Opens a directory for reading. It follows symbolic links, even the last one, because sysfs is made of them. */
 int sys_dir(int dir, const char *path);
 
 /*
- * The same, to be listed; NULL and errno. ENOENT also if `dir` is negative: what is in a missing directory is missing.
+ * Opens a directory to list it, like sys_dir(). Returns NULL and sets errno on failure; ENOENT if `dir` is negative, as
+ * everything in a missing directory is missing.
  */
 DIR *sys_list(int dir, const char *path);
-/* The next entry but . and .., in no order; NULL at the end (errno 0), and if `d` is NULL. */
+/* Returns the next entry other than . and .., in no order; NULL at the end (errno 0), and if `d` is NULL. */
 const struct dirent *sys_next(DIR *d);
-/* The descriptor of what it has opened, which stays its own. */
+/* Returns the descriptor behind `d`, which `d` keeps. */
 int sys_list_fd(DIR *d);
 
 /*
- * Opens a directory of our own, made if it is missing; -EPERM if it is not ours or others may write to it. All may read
- * it (0755).
+ * Opens a directory of our own, and creates it if it is missing. Everybody may read it (0755). -EPERM: somebody else
+ * owns it, or may write to it.
  */
 int sys_own_dir(int dir, const char *path);
 
 /* Is there an entry at this path? */
 bool sys_exists(int dir, const char *path);
 
-/* The last component of what the symbolic link points to, in buf[size]. */
+/* Copies the last component of a symbolic link's target to buf[size]. */
 int sys_link(int dir, const char *path, char *buf, size_t size);
 
 /* Files */
 
 /*
- * Reads a small file (a sysfs attribute, a record) into buf[size], ended with NUL, trailing white space cut.
- * Returns its length; -EFBIG where it does not fit, -EINVAL where it holds a NUL byte, or the errno of open or read.
+ * Reads a small file (a sysfs attribute, a record) into buf[size], adds a NUL and cuts trailing white space. Returns:
+ *   the length;
+ *   -EFBIG: the file does not fit;
+ *   -EINVAL: the file holds a NUL byte;
+ *   the errno of open or read.
  */
 ssize_t sys_read(int dir, const char *path, char *buf, size_t size);
 
-/*
- * Reads all of a stream, at most `max` bytes, into memory that the caller frees; a NUL follows. -EFBIG where there is
- * more.
- */
+/* Reads a whole stream into memory that the caller frees, and adds a NUL. -EFBIG: it has more than `max` bytes. */
 int sys_slurp(int fd, size_t max, char **out, size_t *len);
 
-/* Opens the file, whatever the link at `path` leads to, and reads a byte: 0, or a negative errno. It may hang. */
+/* Opens the file that `path` leads to, through links, and reads one byte. May hang. */
 int sys_probe(int dir, const char *path);
 
 /*
- * Writes `len` bytes to an existing file in one write(2), as sysfs requires; never creates, never truncates.
- * The errno is that of the write: a kernel driver's own word.
+ * Writes `len` bytes to an existing file in one write(2), as sysfs requires. It never creates or truncates a file. The
+ * errno is that of the write, which a kernel driver chose.
  */
 int sys_poke(int dir, const char *path, const char *data, size_t len);
 
-/* In a new process: closes all descriptors but these, and the standard ones. Negative ones are none. */
+/* Closes all descriptors of a new process but these and the standard ones. It ignores negative ones. */
 void sys_close_but(const int *keep, size_t n);
 
-/* Writes all of `data` to an open file or pipe, in as many writes as it takes. */
+/* Writes all of `data` to an open file or pipe, in as many writes as that takes. */
 int sys_write_all(int fd, const char *data, size_t len);
 
 /*
  * Makes the file `name` (mode 0644, whatever the umask) appear in `dir` with all of `data` or not at all, whenever the
- * process dies; with `replace` it takes the place of one that is there, else -EEXIST. The leftover of a writer that was
- * killed is ".NAME.new" and is overwritten by the next. Callers hold the lock of the directory.
+ * process dies. With `replace` it replaces a file of that name; without, such a file means -EEXIST. A writer that is
+ * killed leaves ".NAME.new", which the next one overwrites. Callers hold the lock of the directory.
  */
 int sys_publish(int dir, const char *name, const char *data, size_t len, bool replace);
 
 /*
- * The same for a small text that is there already, where there is no space for another file: in its place, in one write
- * to one page, which a kill does not break up; what was longer is filled up with empty lines, which sys_read() cuts.
- * Who reads it without the lock meanwhile can see a mixture. -ENOSPC: it is larger than SYS_OVERWRITE_MAX.
+ * Overwrites a small text file in place, for when there is no space for another file. One write to one page does it,
+ * which a kill cannot interrupt. Empty lines, which sys_read() cuts, replace the rest of a longer text. A reader
+ * without the lock may see a mixture. -ENOSPC: the text is larger than SYS_OVERWRITE_MAX.
  */
 enum { SYS_OVERWRITE_MAX = 4096 };
 int sys_overwrite(int dir, const char *name, const char *data, size_t len);
 
 /*
- * Locks: flock(2) of a file, dropped by the kernel when the last copy of the descriptor is closed, however its holder
- * dies. Whoever takes one writes its pid and start time into the file, for the message to those who wait too long.
+ * A lock is flock(2) of a file: the kernel drops it when the last copy of the descriptor is closed, however the holder
+ * dies. The holder writes its pid and start time into the file, for the message to those who wait too long.
  */
 
 /*
- * Takes the lock of this file, which is made if it is missing, waiting at most `wait_ms`; `start` is that of this
- * process. The descriptor holds it. -ETIMEDOUT: somebody has it.
+ * Takes the lock of this file within `wait_ms`, and creates the file if it is missing. `start` is the start time of
+ * this process. Returns the descriptor that holds the lock. -ETIMEDOUT: somebody else holds it.
  */
 int sys_lock(int dir, const char *name, uint64_t start, int wait_ms);
 
-/* Lets go of it, also for copies of the descriptor in children that hang in the kernel. It stays open. */
+/* Drops the lock, even if a child that hangs in the kernel has a copy of the descriptor. The descriptor stays open. */
 void sys_unlock(int lock);
 
-/* Is it held by somebody? Makes and writes nothing. `dir` may be -1: no. */
+/* Does somebody hold the lock? Creates and writes nothing. No, if `dir` is -1. */
 bool sys_locked(int dir, const char *name);
 
-/* Who took it last, for people: "process 4711". */
+/* Says who took the lock last, for people: "process 4711". */
 void sys_lock_holder(int dir, const char *name, char *who, size_t size);
 
 /*
- * The same for one of many things that a file has a lock for: a byte of it (fcntl(2), of the open file), told by `key`.
- * Two with one byte only wait for each other. -EBUSY: it is held. It needs no space and no right to write.
+ * Locks for many things in one file: each has a byte, which a hash of `key` chooses (fcntl(2), locks of the open
+ * file). Two things with the same byte merely wait for each other. This needs no space, and no right to write. -EBUSY:
+ * somebody holds it.
  */
 int sys_lock_key(int dir, const char *name, const char *key);
 void sys_unlock_key(int lock, const char *key);
@@ -154,38 +153,32 @@ bool sys_locked_key(int dir, const char *name, const char *key);
 /* Time */
 
 /*
- * Milliseconds of CLOCK_MONOTONIC, the time that the host has run: all that has a time here is somebody who needs it to
- * act, and who is suspended with the host. Changes of the wall clock are nothing to it.
+ * Milliseconds of CLOCK_MONOTONIC, which stops while the host is suspended, as do all who need their time to act. A
+ * change of the wall clock does not matter.
  */
 int64_t sys_now_ms(void);
 
-/* How long ago that was, a time of the wall clock; 0: what lies ahead. */
+/* How many milliseconds ago this time of the wall clock was; 0 if it is in the future. */
 int64_t sys_age_ms(const struct timespec *wall);
 
-/* Milliseconds until then, by the same clock; never negative. */
+/* Milliseconds until this time of sys_now_ms(); never negative. */
 int sys_left_ms(int64_t deadline_ms);
 
-/* Tells this boot from all others; no more is known of it. */
+/* An ID that no other boot has. */
 void sys_boot_id(char out[UUID_SIZE]);
 
-/* Sleeps for so many milliseconds. */
 void sys_sleep_ms(int ms);
 
 /* Processes */
 
-/*
- * When the process started, in clock ticks since boot (field 22 of /proc/PID/stat); 0 where there is no such process.
- */
+/* When the process started, in clock ticks since boot (field 22 of /proc/PID/stat); 0 if there is no such process. */
 uint64_t sys_process_start(pid_t pid);
 
-/*
- * Is the process that had this pid and start time still there? A process in the middle of a kernel write, killed or
- * not, is.
- */
+/* Does the process with this pid and start time still exist? One that was killed does until its kernel write ends. */
 bool sys_process_lives(pid_t pid, uint64_t start);
 
 /*
- * Has the process with this pid begun to exit? Its descriptors cannot be listed from then on, while the kernel closes
- * them, and a driver that hangs in a close keeps it so.
+ * Has the process with this pid begun to exit? Its descriptors can no longer be listed while the kernel closes them,
+ * which takes for ever if a driver hangs in a close.
  */
 bool sys_process_exits(pid_t pid);
