@@ -22,7 +22,7 @@ static void log_of(const struct sim_mdev *mdev, const char *what, int result)
 	sim_log(kernel_of(mdev), what, mdev->parent, mdev->type, mdev->uuid, result);
 }
 
-/* The last of it: directory, group, capacity; then whoever waits is told. */
+/* Ends the mdev: removes its directory, group and capacity, and answers the waiting write. */
 static void mdev_end(struct sim_mdev *mdev, ssize_t result)
 {
 	struct sim_kernel *kernel = kernel_of(mdev);
@@ -86,7 +86,7 @@ static struct sim_mdev *mdev_find(const struct sim_kernel *kernel, const char *u
 	return mdev;
 }
 
-/* A UUID as create takes it: 36 characters and one more that nobody looks at. */
+/* Parses a UUID as `create` does: 36 characters, and one more that is ignored. */
 static bool uuid_written(char out[UUID_SIZE], const struct sim_write *write)
 {
 	char text[UUID_SIZE] = "";
@@ -163,7 +163,7 @@ static void remove_goes_on(struct sim_mdev *mdev)
 		remove_ends(mdev);
 }
 
-/* `write` NULL: the driver does it by itself. */
+/* `write` NULL: the driver removes the mdev itself. */
 static void remove_starts(struct sim_mdev *mdev, struct sim_write *write)
 {
 	mdev->state = SIM_REMOVING;
@@ -174,7 +174,7 @@ static void remove_starts(struct sim_mdev *mdev, struct sim_write *write)
 	remove_goes_on(mdev);
 }
 
-/* A number as kstrtoul(..., 0, ...) reads it: no blanks before it, one newline behind it. */
+/* Parses a number like kstrtoul(..., 0, ...): no blanks before it, at most one newline after it. */
 static bool number_written(unsigned long *out, const struct sim_write *write)
 {
 	char text[32] = "", *end;
@@ -192,7 +192,7 @@ static bool number_written(unsigned long *out, const struct sim_write *write)
 	return errno == 0 && (size_t)(end - text) == len;
 }
 
-/* Before the driver has done it by itself: NVIDIA's loses the instance where it was told to. */
+/* A removal before the driver's own: with the knob `zombie`, NVIDIA's driver loses the instance. */
 static void remove_by_hand(struct sim_mdev *mdev, struct sim_write *write)
 {
 	if (sim_knob(mdev->parent->gpu, SIM_DRIVER_ZOMBIE) && (mdev->reaper.at || (mdev->group && mdev->group->holder)))
@@ -200,7 +200,7 @@ static void remove_by_hand(struct sim_mdev *mdev, struct sim_write *write)
 	remove_starts(mdev, write);
 }
 
-/* The driver has waited for vgpu-mgr as long as it does. */
+/* The driver's wait for vgpu-mgr has ended. */
 static void plugin_waited(void *arg)
 {
 	struct sim_mdev *mdev = arg;
@@ -239,7 +239,7 @@ void sim_device_remove(struct sim_node *node, struct sim_write *write)
 	}
 }
 
-/* Whoever waits for vgpu-mgr has been answered. */
+/* A write that waits for vgpu-mgr is answered by this removal. */
 static void driver_removes(void *arg)
 {
 	struct sim_mdev *mdev = arg;

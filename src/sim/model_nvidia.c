@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* NVIDIA's cards: their types, and what the cards are like. */
+/* NVIDIA's cards and their types. */
 #include "sim/model.h"
 
 #include <stddef.h>
@@ -92,7 +92,7 @@ static const struct sim_profile rtx6000ada[] = {
 	T(947, "12Q"), T(948, "16Q"), T(949, "24Q"), T(950, "48Q"), { 0 },
 };
 
-/* The list that was seen is cut at 12A; the rest goes by the order, which leads to 1540 and 1546 as they were seen. */
+/* The list that was seen ends at 12A; the rest continues its order, which leads to 1540 and 1546 as they were seen. */
 static const struct sim_profile rtxpro6000[] = {
 	T(1518, "2B"),
 	T(1519, "3Q"),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* All but NVIDIA's: Intel's cards and the kernel's sample drivers. */
+/* All other models: Intel's and AMD's cards, network cards, and the kernel's sample drivers. */
 #include "sim/model.h"
 
 #include <stddef.h>
@@ -43,7 +43,7 @@ static const struct sim_profile gvt[] = {
 	{ 0 },
 };
 
-/* Where the aperture is small, the larger ones are not offered. */
+/* A small aperture does not offer the larger types. */
 static const struct sim_profile gvt_small[] = {
 	G(3, "GVTg_V5_4", "1920x1200", 4, 128, 512, 4),
 	G(4, "GVTg_V5_8", "1024x768", 2, 64, 384, 4),

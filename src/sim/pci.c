@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* PCI devices: their attributes, and which driver has them. */
+/* PCI devices: their attributes and their drivers. */
 #include "sim/pci.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 const char *const sim_node_cpus[SIM_NODES] = { "0-15", "16-31" };
 
-/* The attributes of a PCI device: the owner is the card, for its VFs as well. */
+/* The card owns the attributes of its PCI devices, including its VFs. */
 static const struct sim_gpu *gpu_of(const struct sim_node *node)
 {
 	return node->owner;
@@ -20,7 +20,7 @@ static const struct sim_model *model_of(const struct sim_node *node)
 	return gpu_of(node)->item->model;
 }
 
-/* NVIDIA's VFs have none of their own. */
+/* NVIDIA's VFs have no subsystem device. */
 static unsigned subdevice_of(const struct sim_node *node)
 {
 	bool is_vf = node->parent != gpu_of(node)->dir;
@@ -101,7 +101,7 @@ static int pci_uevent_show(const struct sim_node *node, FILE *out)
 	return modalias_show(node, out);
 }
 
-/* How many interrupts a VF has is not simulated. */
+/* The number of a VF's interrupts is not simulated. */
 static void msix_store(struct sim_node *node, struct sim_write *write)
 {
 	(void)node;

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * PCI devices, PFs and VFs: what sysfs shows of them, and which driver has them.
- */
+/* PCI devices, PFs and VFs: their sysfs attributes and their drivers. */
 #pragma once
 
 #include "sim/kernel.h"
 
-enum { SIM_NODES = 2 }; /* of the host's memory */
+enum { SIM_NODES = 2 }; /* the host's NUMA nodes */
 
-/* The CPUs of each node, as a list. */
+/* The CPUs of each NUMA node, as a list. */
 extern const char *const sim_node_cpus[SIM_NODES];
 
-/* Makes the directory of a device of this card, with its attributes, and the link to it; takes it away. */
+/* Adds a device of this card: its directory with the attributes, and the link to it; or removes it. */
 struct sim_node *sim_pci_device(struct sim_gpu *gpu, const char *address);
 void sim_pci_device_gone(struct sim_gpu *gpu, struct sim_node *dir);
 
-/* Gives the device to this driver, to none where it is NULL. */
+/* Binds the device to this driver; NULL: unbinds it. */
 void sim_pci_bind(struct sim_gpu *gpu, struct sim_node *dir, const char *driver);

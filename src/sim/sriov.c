@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The VFs of a card: what the files sriov_* show, and what a write to them does, as Linux' drivers/pci/iov.c has it. */
+/* A card's VFs: the files sriov_*, as in Linux' drivers/pci/iov.c. */
 #include "sim/sriov.h"
 
 #include <ctype.h>
@@ -34,12 +34,12 @@ static void vf_build(struct sim_gpu *gpu, int number)
 	sim_tree_link(tree, gpu->dir, name, parent->dir);
 	if (model->framework != SIM_FW_MDEV)
 		sim_vf_make(parent);
-	/* NVIDIA's sriov-manage binds the driver by itself. */
+	/* NVIDIA's sriov-manage binds the driver itself. */
 	sim_vf_bind(parent, model->framework == SIM_FW_VF && gpu->no_autoprobe ? NULL : driver);
 	sim_topology_register(parent);
 }
 
-/* What goes before the kernel waits for whoever has the VF open. */
+/* Removes what the kernel removes before it waits for the VF to be closed. */
 static void vf_goes(struct sim_gpu *gpu, int number)
 {
 	struct sim_parent *vf = &gpu->parents[number];
@@ -64,7 +64,7 @@ static void vf_gone(struct sim_gpu *gpu, int number)
 	*vf = (struct sim_parent){ .gpu = gpu };
 }
 
-/* One VF after the other, up to one that is open; false: it has to be closed first. */
+/* Disables one VF after the other, up to an open one; false: that must be closed first. */
 static bool disable(struct sim_gpu *gpu)
 {
 	struct sim_node *count = sim_tree_find(&gpu->kernel->tree, gpu->dir, "sriov_numvfs");
@@ -88,7 +88,7 @@ static void enable(struct sim_gpu *gpu, int n)
 		vf_build(gpu, gpu->nparents++);
 }
 
-/* One of those who wait; false: it has to wait for a VF. */
+/* Handles the first waiting write; false: it must wait for a VF. */
 static bool ask_ends(struct sim_gpu *gpu)
 {
 	struct sim_vfs_write *ask = gpu->vfs_asks;
@@ -174,7 +174,7 @@ static int autoprobe_show(const struct sim_node *node, FILE *out)
 	return 0;
 }
 
-/* As kstrtobool() reads it: the first letter, or the second of "on" and "off". */
+/* Parses like kstrtobool(): the first letter, or the second of "on" and "off". */
 static void autoprobe_store(struct sim_node *node, struct sim_write *write)
 {
 	const char *word = write->data;
@@ -188,7 +188,7 @@ static void autoprobe_store(struct sim_node *node, struct sim_write *write)
 	sim_write_done(write, on || off ? (ssize_t)write->len : -EINVAL);
 }
 
-/* A number as kstrtou16(..., 0, ...) reads it: one newline behind it. */
+/* Parses a number like kstrtou16(..., 0, ...): at most one newline after it. */
 static bool number_written(int *out, const struct sim_write *write)
 {
 	const char *digits = write->data + (*write->data == '+');

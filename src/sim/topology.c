@@ -13,7 +13,7 @@
 #include "sim/variant.h"
 #include "sim/vfio.h"
 
-/* A file of a type's directory: the file belongs to the parent, the directory to the type. */
+/* For a file in a type's directory: the parent owns the file, the type owns the directory. */
 static const struct sim_type *type_of(const struct sim_node *node)
 {
 	return node->parent->owner;
@@ -170,7 +170,7 @@ static const struct sim_attr node_cpulist = {
 };
 static const struct sim_attr module_version = { .name = "version", .mode = 0444, .kept = true, .show = version_show };
 
-/* The directories that are there whatever the cards are. */
+/* The directories that every host has. */
 static void host_build(struct sim_kernel *kernel)
 {
 	struct sim_tree *tree = &kernel->tree;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * The tree of a host at its start: cards, VFs, types, NUMA nodes, and the empty directories that mdevs will stand in.
- */
+/* The tree of a host at its start: cards, VFs, types, NUMA nodes, and the empty directories for mdevs. */
 #pragma once
 
 #include "sim/kernel.h"
@@ -10,9 +8,9 @@
 void sim_topology_build(struct sim_kernel *kernel);
 
 /*
- * The driver registers a parent with the mdev core, as NVIDIA's does once its vgpud has run: types and the link in
- * class/mdev_bus appear; on a variant VF it is the files of its directory nvidia. Nothing happens where it is
- * registered. Unregistering removes the mdevs first; -EBUSY where one is open or on its way.
+ * Registers a parent with the mdev core, as NVIDIA's driver does once its vgpud has run: types and the link in
+ * class/mdev_bus appear, or on a variant VF the files in its directory nvidia. Does nothing if it is registered.
+ * Unregistering first removes the mdevs; -EBUSY: one is open or in progress.
  */
 void sim_topology_register(struct sim_parent *parent);
 int sim_topology_unregister(struct sim_parent *parent);

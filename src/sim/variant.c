@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* NVIDIA's own VFIO framework: what the files of a VF's directory nvidia show, and what a write to them does. */
+/* NVIDIA's own VFIO framework: the files in a VF's directory nvidia. */
 #include "sim/variant.h"
 
 #include <ctype.h>
@@ -23,7 +23,7 @@ static struct sim_kernel *kernel_of(const struct sim_vf *vf)
 	return vf->parent->gpu->kernel;
 }
 
-/* As others see it: one that is being made is none yet. */
+/* The type that the files show: not yet one that is being set. */
 static const struct sim_type *type_of(const struct sim_vf *vf)
 {
 	return vf->type && vf->state != SIM_CREATING ? vf->type : NULL;
@@ -35,7 +35,7 @@ static void answer(struct sim_vf *vf, const char *what, const struct sim_type *t
 	sim_write_done(write, r < 0 ? r : (ssize_t)write->len);
 }
 
-/* What is under way has ended: who waits for it is told. */
+/* Ends the operation in progress, and answers its write. */
 static void ends(struct sim_vf *vf, const char *what, int error)
 {
 	const struct sim_type *type = vf->type;
@@ -98,7 +98,7 @@ static void remove_ends(void *arg)
 	ends(arg, "remove", 0);
 }
 
-/* vgpu-mgr has let go, or the driver has waited as long as it does. */
+/* vgpu-mgr no longer uses the VF, or the driver's wait for it has ended. */
 static void remove_goes_on(void *arg)
 {
 	struct sim_vf *vf = arg;
@@ -135,7 +135,7 @@ static void clear(struct sim_vf *vf, struct sim_write *write)
 		remove_goes_on(vf);
 }
 
-/* A number as kstrtol(..., 10, ...) reads it: no blanks, one newline behind it; a NUL ends it. */
+/* Parses a number like kstrtol(..., 10, ...): no blanks, at most one newline after it; a NUL ends it. */
 static bool number_written(long *out, const struct sim_write *write)
 {
 	const char *digits = write->data + (*write->data == '+' || *write->data == '-');
@@ -169,7 +169,7 @@ static int current_show(const struct sim_node *node, FILE *out)
 	return 0;
 }
 
-/* What fits now. A VF that has a type shows nothing but the heading. */
+/* Shows the types that fit now; for a VF with a type only the heading. */
 static int creatable_show(const struct sim_node *node, FILE *out)
 {
 	const struct sim_vf *vf = vf_of(node);
@@ -229,7 +229,7 @@ static int warm_show(const struct sim_node *node, FILE *out)
 	return 0;
 }
 
-/* What these two do is not simulated. */
+/* Writes to these files are not simulated. */
 static void other_store(struct sim_node *node, struct sim_write *write)
 {
 	sim_write_done(write, type_of(vf_of(node)) ? -EIO : -ENXIO);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * NVIDIA's own VFIO framework: a VF becomes a vGPU when its number is written to nvidia/current_vgpu_type, and none
- * again with 0.
+ * NVIDIA's own VFIO framework: a VF becomes a vGPU when a type's number is written to nvidia/current_vgpu_type; 0
+ * clears it.
  *
- * A number: EPERM on a VF that has a type, also the same one; EIO for whatever the card refuses: no capacity, another
- * framebuffer size, no free GPU instance, an unknown number. While the driver is at it, the file reads 0, and the
- * capacity is taken. 0: EPERM without a type or while the VF is open; where vgpu-mgr holds on to it, EBUSY after five
- * seconds. EINVAL for what is no number.
+ * A number fails with EPERM on a VF that has a type, even the same one, and with EIO for whatever the card refuses: no
+ * capacity, another framebuffer size, no free GPU instance, an unknown number. Until the driver is done, the file reads
+ * 0, and the capacity is taken. 0 fails with EPERM without a type or while the VF is open, and with EBUSY after five
+ * seconds if vgpu-mgr still uses it. Anything that is not a number fails with EINVAL.
  */
 #pragma once
 
 #include "sim/kernel.h"
 
-/* The files of the directory nvidia. They go again; -EBUSY where the VF has a type. */
+/* Adds the files in the directory nvidia. sim_topology_unregister() removes them, unless the VF has a type: -EBUSY. */
 void sim_variant_register(struct sim_parent *parent);
 int sim_variant_unregister(struct sim_parent *parent);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A VF that is a vGPU itself: its IOMMU group, and the driver that has it. With a vfio driver it has its nodes in
- * /dev/vfio, with a graphics driver a directory drm.
+ * A VF that is itself a vGPU: its IOMMU group and its driver. With a vfio driver it has nodes in /dev/vfio, with a
+ * graphics driver a directory drm.
  */
 #pragma once
 
 #include "sim/kernel.h"
 
-/* parent->vf, with its group; takes it away. */
+/* Makes parent->vf with its group, or frees it. */
 void sim_vf_make(struct sim_parent *parent);
 void sim_vf_free(struct sim_parent *parent);
 
-/* Gives a VF, of whatever framework, to this driver, to none where it is NULL. */
+/* Binds a VF of any framework to this driver; NULL: unbinds it. */
 void sim_vf_bind(struct sim_parent *parent, const char *driver);
 
-/* What goes of one that is open, when its driver is to let go: all but the group and its node. */
+/* Unbinds the driver of an open VF: all goes but the group and its node. */
 void sim_vf_unbind_open(struct sim_parent *parent);
 
 bool sim_vf_is_open(const struct sim_parent *parent);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* IOMMU groups and /dev/vfio, and the processes that have it open. */
+/* IOMMU groups, /dev/vfio, and the processes that have it open. */
 #include "sim/vfio.h"
 
 #include <errno.h>
@@ -14,15 +14,15 @@
 #include "sys/sys.h"
 
 enum {
-	GROUP_MAJOR = 511, /* a kernel gives out the next free ones below 512 */
+	GROUP_MAJOR = 511, /* a kernel assigns the next free ones below 512 */
 	DEVICE_MAJOR = 510,
 	CONTAINER_MAJOR = 10,
 	CONTAINER_MINOR = 196,
-	FIRST_FD = 10,  /* which descriptor a process has cannot be known: they are numbered from here on */
-	NAME_SIZE = 32, /* of a process, with what its file has behind it */
+	FIRST_FD = 10,  /* the real descriptors are unknown, so they are numbered from here on */
+	NAME_SIZE = 32, /* of a process's name, as in its comm file */
 };
 
-/* A process can take another name, as with exec: the real /proc knows, as long as it is there. */
+/* A process can change its name, as with exec; its real /proc entry has the current one while it exists. */
 static const char *name_now(const struct sim_process *process, char buf[NAME_SIZE])
 {
 	char path[32];
@@ -39,7 +39,7 @@ static int comm_show(const struct sim_node *node, FILE *out)
 	return 0;
 }
 
-/* As proc(5) has it; what nobody asks for is 0. */
+/* The format of proc(5); fields that no program reads are 0. */
 static int stat_show(const struct sim_node *node, FILE *out)
 {
 	const struct sim_process *process = node->owner;
@@ -75,8 +75,8 @@ static const struct sim_attr group_dev = { .name = "dev", .mode = 0444, .kept = 
 static const struct sim_attr device_dev = { .name = "dev", .mode = 0444, .kept = true, .show = device_dev_show };
 
 /*
- * What /proc/PID/fd/N leads to. The node that was opened cannot be that: it has to be a file of ours, as a true
- * device would be opened past us.
+ * The target of /proc/PID/fd/N. It cannot be the opened node, which has to be a file of ours, because a real device
+ * would be opened without us.
  */
 static struct sim_node *number(struct sim_kernel *kernel, unsigned int major, unsigned int minor)
 {
@@ -236,7 +236,7 @@ int sim_vfio_open(struct sim_kernel *kernel, struct sim_node *node, pid_t pid, c
 		if (!sim_tree_find(&kernel->tree, handle->process->fds, name))
 			break;
 	}
-	/* A text that leads there also from outside the simulated host. */
+	/* This text is valid from outside the simulated host, too. */
 	snprintf(target, sizeof(target), "../../../dev/char/%d:%d",
 		 !group                             ? CONTAINER_MAJOR
 		 : node->parent == kernel->vfio_dir ? GROUP_MAJOR
