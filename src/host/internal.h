@@ -26,7 +26,7 @@ struct inv_reader {
 	const char *const *types; /* from the query: the IDs to read; NULL: all */
 };
 
-/* The parent whose offers stand for the pGPU's. `is_free` false: no parent is free, so no vGPU can be created. */
+/* The parent that is asked for the pGPU's offers. `is_free` false: no parent is free, so no vGPU can be created. */
 struct inv_asked {
 	const char *name;
 	int dir;
@@ -50,9 +50,9 @@ void inv_not_ready(struct inv_pgpu *pgpu, const char *fmt, ...) __attribute__((f
 void inv_silent(struct inv_pgpu *pgpu);
 
 /*
- * Runs `work`, which opens and closes the reader, as timed_child_look() does, and again without each card that does not
- * answer. `reader` is the first member of a structure of `size` bytes. What `work` leaves in it lives as long as the
- * inventory, which is empty after a failure.
+ * Runs `work` through timed_child_look(), and repeats it without the cards that do not answer. `work` opens and closes
+ * the reader, which is the first member of a structure of `size` bytes. What `work` leaves in that structure lives as
+ * long as the inventory, which is empty after a failure.
  */
 int inv_bounded(timed_child_work *work, struct inv_reader *reader, size_t size, struct err *err);
 
@@ -87,11 +87,11 @@ int inv_open_card(const struct host *host, const char *address);
 int inv_read_variant(struct inv_reader *reader, struct err *err);
 void inv_ask_variant(struct inv_reader *reader);
 
-/* inventory_vf.c: reads the cards that the query names, with their VFs. */
+/* inventory_vf.c: reads the cards whose VFs the query has names for. */
 int inv_read_vfs(struct inv_reader *reader, struct err *err);
 
 /* inventory_types.c */
-int inv_by_number(const void *a, const void *b); /* orders ids */
+int inv_by_number(const void *a, const void *b); /* orders IDs */
 void inv_parse_description(struct inv_type *type, char *text);
 int inv_list_types(struct inv_ids *ids, int dir, struct err *err);
 ssize_t inv_read_type(const char *card, int dir, const char *type, const char *attribute, char *buf, size_t size);

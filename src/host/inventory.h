@@ -113,9 +113,9 @@ struct inv_parent {
 	struct inv_pgpu *card;
 	int ndevices; /* vGPUs on it now */
 	bool unread;  /* a VF whose type could not be read: it may or may not be a vGPU */
-	bool lost;    /* an mdev VF without a vGPU that offers nothing, while another one does */
+	bool lost;    /* an mdev VF that has no vGPU and offers nothing, while another VF does */
 	/* Of a plain VF: */
-	char driver[24];  /* the driver that is bound to it; "" none */
+	char driver[24];  /* the driver bound to it; "": none */
 	bool keeps_group; /* that driver prevents guests from using the group */
 	char group[12];   /* number of its IOMMU group; "": none, so no guest can use it */
 	/* A device of the group that a host driver holds, neither a bridge nor a VF of this card; "": none. */
@@ -127,7 +127,7 @@ struct inv_parent {
 struct inv_device {
 	struct vgpu_ref vgpu;
 	struct inv_parent *parent; /* NULL if its parent is not registered */
-	uint64_t node;             /* number of its sysfs entry, or its type (variant): tells it from earlier ones */
+	uint64_t node;             /* number of its sysfs entry, or of its type (variant), to detect a new vGPU */
 	struct device_facts facts;
 };
 
@@ -136,14 +136,14 @@ struct inventory {
 	size_t npgpus;
 	struct inv_parent **parents; /* sorted by pGPU, then name */
 	size_t nparents;
-	struct inv_device *devices; /* sorted by id */
+	struct inv_device *devices; /* sorted by ID */
 	size_t ndevices;
 	struct inv_type **types;
 	size_t ntypes;
 	char nvidia_driver[64];      /* version; "": none */
 	const struct config *config; /* applied to its cards: see pool_make(); NULL: none */
 	unsigned int frameworks;     /* those that were read: INV_... */
-	struct arena *arena;         /* holds everything above: no list can grow any more */
+	struct arena *arena;         /* holds all of this, so no list can grow any more */
 };
 
 /* What to read. */
@@ -160,7 +160,7 @@ struct inv_query {
 	/* With all types: also NVIDIA, AMD and Intel GPUs with another driver or none, and those with plain VFs. */
 	bool gpus;
 
-	/* The cards whose VFs to read (NULL-terminated); NULL: all. Cards with mdevs are always read. */
+	/* The cards to read (NULL-terminated); NULL: all. Cards with mdevs are always read. */
 	const char *const *cards;
 
 	/* INV_VF: the i-th name under which the card's VFs are leased; NULL: no more. No name: the card is left out. */
@@ -282,7 +282,7 @@ const char *inventory_name_hint(const struct host *host, const char *word, char 
 struct config;
 int inventory_load_config(struct config *config, const struct host *host, const char *path, struct err *err);
 
-/* The fix if it gave -ENOENT. */
+/* The fix for -ENOENT from inventory_load_config(). */
 #define INVENTORY_NO_CONFIG_FIX "create one with 'vgpu-lease init --write'"
 
 /* Does the host have this NUMA node? A host without NUMA information has only node 0. */

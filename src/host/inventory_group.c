@@ -146,7 +146,7 @@ static void read_sriov(struct inventory *inv, size_t i, struct inv_pgpu *pgpu, i
 	autoclose int card = sys_dir(dir, "physfn");
 
 	pgpu->sriov = true;
-	/* It offers what its VFs offer, even if the card itself is a parent too. */
+	/* Drop the card's own offers: only those of its VFs count, even if the card is a parent too. */
 	pgpu->noffers = 0;
 	if (card < 0) {
 		inv_not_ready(pgpu, "it cannot be opened: %s", err_describe(errno));

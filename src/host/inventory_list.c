@@ -166,7 +166,7 @@ const char *inventory_name_hint(const struct host *host, const char *word, char 
 	if (!*word || inventory_names(host, INV_ALL, &known, &n, &ignored) < 0)
 		return buf;
 	for (size_t i = 0; i < n; i++) {
-		/* The list has an ID once per name. An ID without a name is its own name. */
+		/* The list repeats an ID for each of its names. An ID without a name is listed as its own name. */
 		if (!type_is_named(known[i].name, word) || strcmp(known[i].id, last) == 0 ||
 		    strcmp(known[i].id, word) == 0)
 			continue;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Lost VFs: VFs of a driver that carry no mdev and cannot create one, although other VFs of the card can. A VF is lost
- * for good if its vGPU was removed before the driver had finished with it, and for a moment if vgpu-mgr releases it
- * late. If the VF that is asked for the card's offers is lost, the card seems to offer nothing.
+ * Lost VFs: VFs that carry no mdev and cannot create one, although other VFs of the card can. A VF is lost for good if
+ * its vGPU was removed before the driver had finished with it, and for a moment if vgpu-mgr releases it late. If the VF
+ * that is asked for the card's offers is lost, the card seems to offer nothing.
  *
  * Other VFs are asked only if that VF offers no type: one after the other, as long as the vGPUs on the card leave
- * capacity, and no longer than a driver may take for one answer. A start needs no more. A read of all types is shown to
- * people, so it asks every free VF.
+ * capacity, and for at most the time that a driver has for one answer. A start needs no more. A read of all types is
+ * shown to people, so it asks every free VF.
  */
 #include <errno.h>
 #include <limits.h>

@@ -158,7 +158,7 @@ int inv_read_variant(struct inv_reader *reader, struct err *err)
 	return r;
 }
 
-/* Adds the type with this number on cards of this model; a new name replaces the old one. */
+/* Adds the type with this number for cards of this model; a new name replaces the old one. */
 static void add_type(struct inventory *inv, const struct inv_pgpu *pgpu, int number, const char *name)
 {
 	struct inv_type fresh = { .api = "vfio-pci", .heads = UNKNOWN, .max_instance = UNKNOWN }, *type;

@@ -124,7 +124,7 @@ static void read_card(struct inv_reader *reader, const char *address, int dir, s
 	text_copy(card->address, sizeof(card->address), address);
 	inv_read_card(card, dir);
 	grouped = read_vfs(inv, card, dir);
-	/* Only until inv_order() sets them. */
+	/* Valid only until inv_order() sets them. */
 	card->parents = inv->parents + had;
 	card->nparents = (int)(inv->nparents - had);
 	/* VFs that are mdev parents are offered as mdevs. */

@@ -233,7 +233,7 @@ bool libvirt_files_mention(const struct libvirt_files *disk, const char *text)
 	return false;
 }
 
-/* libvirt 9.7.0 has the link libvirt.so.0 -> libvirt.so.0.9007.0: the libtool version encodes the one of libvirt. */
+/* libvirt 9.7.0 has the link libvirt.so.0 -> libvirt.so.0.9007.0, whose name encodes the version. */
 int libvirt_files_libvirt(const struct host *host)
 {
 	static const char *const directories[] = { "usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib/aarch64-linux-gnu",

@@ -379,7 +379,7 @@ static int find(struct question *q, int dir, const char *path)
 	return 1;
 }
 
-/* The node of the device's IOMMU group, /dev/vfio/GROUP. VFIO does not have a device without a group. */
+/* The node of the device's IOMMU group, /dev/vfio/GROUP. A device without a group is not used by VFIO. */
 static int find_group(struct question *q, const struct host *host, int device)
 {
 	char group[24], path[64];

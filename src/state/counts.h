@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Calls of the hook and their durations since the last boot, for metrics.
+ * Counts the calls of the hook and their durations since the last boot, for metrics.
  *
  *   run/vgpu-lease/counts-3   this struct; a later version with another struct uses a file of its own
  *

@@ -104,7 +104,7 @@ bool affinity_is_for_guest(const struct store *store, const char *id)
 	return affinity_get(store, id, &affinity) && (affinity.made_this_boot || affinity.for_guest);
 }
 
-/* A sign of use by any device with the UUID: its use ended then, or a domain named it then. */
+/* A sign of use of the UUID, by whatever device: its use ended at that time, or a domain named it. */
 enum sign { SIGN_NONE, SIGN_USED, SIGN_NAMED };
 
 /*
@@ -183,7 +183,7 @@ void seen_forget(const struct store *store, const char *id)
 		unlinkat(store->seen, id, 0);
 }
 
-enum { FAILURE_MS = 5 * 60 * 1000 }; /* by then most drivers have recovered, or somebody looks after the card */
+enum { FAILURE_MS = 5 * 60 * 1000 }; /* by then most drivers have recovered, or somebody has looked after the card */
 
 void failure_note(const struct store *store, const char *pgpu, const char *type)
 {

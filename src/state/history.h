@@ -25,7 +25,7 @@ struct affinity {
 	bool for_guest;      /* the device was made for a guest, by us or by others (affinity_is_new()) */
 };
 
-/* 1 and the record; 0: there is no valid record. Never fails a start. */
+/* 1 and the record; 0: there is no record, or it is not valid. */
 int affinity_get(const struct store *store, const char *id, struct affinity *out);
 
 /* The parents that have had vGPUs of a type, each once; the caller frees *out. Returns their number. */
@@ -58,7 +58,7 @@ struct seen {
 
 /*
  * Since when (CLOCK_MONOTONIC ms) it has been idle: its last sign of use, or else the first look that saw it free. If
- * there is no such time yet, it is now, which is recorded if `note` is set.
+ * neither is known, that is this look, which is recorded if `note` is set.
  */
 int64_t seen_since(const struct store *store, const char *id, const struct seen *device, bool note);
 

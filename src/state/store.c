@@ -41,7 +41,7 @@ static int open_directory(int *out, int at, const char *path, bool make, struct 
 	return 0;
 }
 
-/* Without a writable /var/lib only the last places of UUIDs are not recorded; a start goes on. */
+/* A missing or unwritable /var/lib loses only the records of UUIDs, and never fails a start. */
 static int open_affinity(const struct host *host, bool make)
 {
 	autoclose int lib = -1;

@@ -42,7 +42,7 @@ struct store {
 	int run;        /* run/vgpu-lease; -1: does not exist, and may not be created */
 	int leases;     /* likewise */
 	int seen;       /* likewise */
-	int affinity;   /* var/lib/vgpu-lease/affinity; -1: not available, as records are only a convenience */
+	int affinity;   /* var/lib/vgpu-lease/affinity; -1: not available; records are only a convenience */
 	int lock;       /* -1: not held */
 	uint64_t start; /* of this process, set once it has taken a lock; else 0 */
 	bool resident;  /* set by a process that goes on after its work: no lease names it as its writer */

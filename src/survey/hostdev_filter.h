@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Which PCI hostdevs of a domain are our vGPUs, judged by the configuration and the device, never by what is ready now.
- * All others are passed through at almost no cost: one look for a device that is not a VF, none without a pool of VFs.
+ * All others are passed through at almost no cost: a device that is not a VF takes one look, and without a pool of VFs
+ * nothing is looked at.
  */
 #pragma once
 
@@ -34,8 +35,8 @@ enum ours hostdev_ours(const struct request *request, const struct vgpu_request 
 bool hostdev_filter_leased(const struct host *host, const char *domain);
 
 /*
- * Drops PCI hostdevs that are not ours from the document, and settles which of its UUIDs are placeholders. `config`
- * NULL: only the metadata decide, and `host` may be NULL. `leases` (may be NULL): whatever is leased to the domain is
+ * Drops PCI hostdevs that are not ours from the document, and decides which of its UUIDs are placeholders. `config`
+ * NULL: only the metadata count, and `host` may be NULL. `leases` (may be NULL): whatever is leased to the domain is
  * ours too, even if the configuration has changed.
  */
 void hostdev_filter_keep(struct domxml *doc, const struct host *host, const struct config *config,

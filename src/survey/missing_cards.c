@@ -33,7 +33,7 @@ static void add(struct found *found, enum missing_how how, const struct section 
 	inventory_explain_card(found->host, address, section->vf, missing->reason);
 }
 
-/* Does the inventory have it, for any type? */
+/* Does the host provide vGPUs on it, of any type? */
 static bool is_listed(const struct found *found, const char *address)
 {
 	const struct inventory *inv = found->inv;
@@ -56,7 +56,7 @@ static void add_matched(struct found *found, const struct section *section)
 		for (size_t i = 0; i < section->nmatches; i++) {
 			const struct match *match = &section->matches[i];
 
-			/* Other devices of that NUMA node or vendor are not meant. */
+			/* The match does not mean other devices of that NUMA node or vendor. */
 			if (!pool_match(match, &device->card) || !(*match->device || device->display) ||
 			    is_listed(found, device->card.address) || pool_section_names(section, device->card.address))
 				continue;

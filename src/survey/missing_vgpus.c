@@ -24,7 +24,7 @@ struct search {
 	size_t nflavors;
 };
 
-/* Finds the domain in a status file, which contains more than that. */
+/* Finds the <domain> element in a status file. */
 static bool find_domain(struct libvirt_file *file)
 {
 	static const char end[] = "</domain>";

@@ -118,7 +118,7 @@ static bool is_kept_by_mdevctl(const struct reclaim_check *check, const struct i
 	return false;
 }
 
-/* Does it belong to a pool that an operator created? Such a pool is kept. */
+/* Does it belong to a pool that somebody created? Such a pool is kept. */
 static bool is_pool(const struct reclaim_check *check, const char *id, bool *for_guest, char why[REASON_SIZE],
 		    int64_t *due_ms)
 {
@@ -199,7 +199,7 @@ bool reclaim_at_work(const struct store *store, const struct lease *lease)
 	       store_removes(store, lease->vgpu.id);
 }
 
-/* A creation or arrival was interrupted: its device may exist, half created. */
+/* Judges an interrupted creation or arrival, whose device may exist half created. */
 static bool cut_off(const struct reclaim_check *check, const struct lease *lease, enum presence exists,
 		    char why[REASON_SIZE])
 {
@@ -228,7 +228,7 @@ static bool running_domain_has(const struct reclaim_check *check, const struct l
 	       (vgpu->framework != FW_MDEV && libvirt_files_mention(check->disk, DOMXML_SUSPENDED_NS));
 }
 
-/* It is not known whether the device exists; `why` has the reason why its card is not ready. */
+/* It is not known whether the device exists: `why` becomes the reason why its card is not ready. */
 static bool not_seen(const struct reclaim_check *check, const struct vgpu_ref *vgpu, char why[REASON_SIZE])
 {
 	const struct inv_pgpu *card = inventory_pgpu(check->inv, vgpu->pgpu);

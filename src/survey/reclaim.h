@@ -45,9 +45,9 @@ bool reclaim_is_orphan(const struct reclaim_check *check, const struct inv_devic
 		       int64_t *due_ms);
 
 /*
- * May this definition of Nova's without a device go (reclaim_is_novas())? Nova counts it as a device, and does not
- * start if the pGPU has no capacity for it. Kept are a definition that a domain names, whose start creates its device,
- * and for a moment a new one, whose device is being created.
+ * May Nova's definition of a missing device go (reclaim_is_novas())? Nova counts it as a device, and does not start if
+ * the pGPU has no capacity for it. It is kept if a domain names it, because a start creates its device, and for a
+ * moment after it was written, because its device is being created.
  */
 bool reclaim_is_orphan_definition(const struct reclaim_check *check, const struct definition *definition,
 				  char why[REASON_SIZE], int64_t *due_ms);

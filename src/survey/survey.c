@@ -42,7 +42,7 @@ void survey_end(struct world *w)
 	*w = (struct world){ 0 };
 }
 
-/* Only these frameworks are read. */
+/* The frameworks that the request can concern; the others are not read. */
 static unsigned int frameworks_of(const struct world *w)
 {
 	unsigned int frameworks = 0;
@@ -129,7 +129,7 @@ static bool is_written(const struct world *w, const struct lease *lease)
 		       : reclaim_at_work(w->store, lease);
 }
 
-/* Asks the driver about a device that the inventory does not have; on unread cards only if it decides. */
+/* Asks the driver about a device that the inventory does not have; on unread cards only if it matters. */
 static enum presence presence_of(const struct world *w, const struct lease *lease)
 {
 	const struct vgpu_ref *vgpu = &lease->vgpu;
@@ -341,7 +341,7 @@ int survey_read(struct world *w, struct err *err)
 {
 	w->reclaimable_known = false;
 	w->nreclaimable = w->nmissing_cards = 0;
-	/* Leases come before the host, which is then also read for their types. */
+	/* Leases come first, because the host is also read for their types. */
 	if (read_leases(w, err) < 0 || read_host(w, err) < 0 || (w->store->lock < 0 && read_leases(w, err) < 0))
 		return -err->code;
 	free(w->failures);
@@ -389,7 +389,7 @@ int survey_again(struct world *w, const struct request *asked, struct err *err)
 int survey_record(struct world *w, struct err *err)
 {
 	for (size_t i = 0; i < w->void_leases.n; i++)
-		/* If nothing can be written, it is set apart at every read. */
+		/* If nothing can be written, the lease is set apart again at every read. */
 		if (lease_drop(w->store, w->void_leases.list[i].vgpu.id, err) < 0 && err->code != EROFS)
 			return -err->code;
 	types_remember(w->store, &w->inv);
