@@ -99,7 +99,7 @@ struct config {
 	struct quota *quotas;
 	size_t nquotas;
 	struct config_notes warnings; /* for `check` and the log */
-	char **files;                 /* the files that were read, and below the names of their sections */
+	char **files;                 /* names of the files that were read; `names`: of their sections */
 	size_t nfiles;
 	char **names;
 	size_t nnames;

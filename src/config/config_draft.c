@@ -229,7 +229,7 @@ static struct section *move_section(struct config *config, struct section *from,
 	return s;
 }
 
-/* The enabled types in their order, then the plain VFs. */
+/* Fills in the enabled types in their order, then the plain VFs. */
 static void fill_sections(struct draft *draft)
 {
 	struct config *config = draft->config;

@@ -26,7 +26,7 @@ struct reader {
 	const char *file, *at, *end;
 	int line;
 	int failed;                                        /* the negative errno that stops reading */
-	const char *word;                                  /* on the line, may be a type's name; "" none */
+	const char *word;                                  /* a word of the line that may name a type; "" none */
 	enum { SKIP_NONE, SKIP_VALUE, SKIP_SECTION } skip; /* until the next key or section */
 
 	char *text;       /* a copy of the line */

@@ -154,7 +154,7 @@ int domxml_parse(struct domxml **out, const char *xml, size_t len, unsigned int 
 	return 0;
 }
 
-/* Skips white space and <name>TEXT</name>. Sets *text and *text_end to the ends of TEXT, which contains no markup. */
+/* Skips white space and <name>TEXT</name>. *text and *text_end are the start and end of TEXT, which has no markup. */
 static bool peek_element(const char **at, const char *end, const char *name, const char **text, const char **text_end)
 {
 	char start[16], stop[16];

@@ -41,7 +41,7 @@ enum {
 	DOMXML_FILE = 2,      /* the file is yet to be defined: a missing <uuid> becomes "" (libvirt makes one) */
 	DOMXML_IDENTITY = 4,  /* UUID and name only: an error in the metadata must not stop release and reconnect */
 	DOMXML_REMARKS = 16,  /* collect the remarks of domxml_remarks() */
-	DOMXML_SUSPENDED = 8, /* read the vGPUs of the suspend record in the metadata; the result cannot be rewritten */
+	DOMXML_SUSPENDED = 8, /* read the vGPUs of the suspend record in the metadata; not for domxml_rewrite() */
 };
 
 /*
@@ -112,7 +112,7 @@ struct domxml_change {
 int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes, size_t nchanges, char **out,
 		   size_t *outlen, struct err *err);
 
-/* Copies a vGPU's <hostdev>, which libvirt accepts to attach or detach the device. The caller frees *out. */
+/* Copies a vGPU's <hostdev> for libvirt to attach or detach. The caller frees *out. -EINVAL: it has no </hostdev>. */
 int domxml_hostdev(const struct domxml *doc, size_t req, char **out, struct err *err);
 
 /*

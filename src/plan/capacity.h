@@ -2,8 +2,8 @@
 /*
  * Capacity: can this pGPU carry one more vGPU of a type now, and on which parent? Part of plan, and pure.
  *
- * Counted are the devices in the kernel and the leases whose device is not in the kernel yet. The kernel's count covers
- * the devices; the pending leases are subtracted from it. VFs are counted per pGPU, never per VF.
+ * Devices in the kernel count, and so do leases whose device is not in the kernel yet. The kernel's count covers the
+ * devices; these leases are subtracted from it. VFs are counted per pGPU, never per VF.
  *
  * Facts (NVIDIA): all vGPUs of a pGPU have one framebuffer size unless mixed-size mode is on; then types of another
  * size show capacity although the card is in use. On SR-IOV cards available_instances is 0 or 1 per VF, but the
@@ -17,8 +17,8 @@
 struct capacity {
 	bool has;
 	int left;                        /* how many more fit */
-	const struct inv_parent *parent; /* the parent to use; NULL none */
-	double share;                    /* of the pGPU that is in use, 0 to 1 */
+	const struct inv_parent *parent; /* to use; NULL none */
+	double share;                    /* of the pGPU in use, 0 to 1 */
 	double whole_mib;                /* the pGPU's framebuffer; 0: unknown */
 	bool in_flight;                  /* no capacity, but a creation or release in progress may make some */
 	bool full;                       /* no capacity because of what is on the card: removing something may help */
@@ -64,7 +64,7 @@ struct capacity_count {
 	int used; /* existing vGPUs of this type on the card */
 	/* Can be created now: the kernel's offer less promised ones, within the cap. MIG-backed: at least this many. */
 	int available;
-	enum cause cause;         /* why none is available */
+	enum cause cause;         /* none is available: why */
 	char reason[REASON_SIZE]; /* for people */
 };
 

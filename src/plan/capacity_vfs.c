@@ -97,10 +97,10 @@ bool capacity_parent_is_free(const struct capacity_query *query, const struct in
 	return has_nobody(query, parent, type) && capacity_group_is_free(query, parent, why);
 }
 
-/* How a VF is preferred: the lowest first. */
+/* Preference among VFs: the lowest value is best. */
 enum { VF_LAST, VF_OF_NOBODY, VF_OF_ANOTHER_DOMAIN, VF_OF_ANOTHER_WANT };
 
-/* A VF that another domain's XML names is best left to that domain, one that this domain names to its other hostdev. */
+/* A VF that a domain's XML names is best left to that domain; above all, a VF of another hostdev of this domain. */
 static int liking(const struct capacity_query *query, const struct inv_parent *parent)
 {
 	if (strcmp(parent->name, query->last) == 0)
@@ -116,7 +116,7 @@ bool capacity_parent_suits(const struct inv_parent *parent, const struct vgpu_re
 	       strstr(parent->driver, "vfio");
 }
 
-/* Is this the card's first VF of its IOMMU group? `type`: among the free ones; NULL: among all. */
+/* Is this the card's first VF of its IOMMU group, among the free VFs, or if `type` is NULL among all? */
 static bool is_unit(const struct capacity_query *query, const struct inv_parent *parent, const char *type)
 {
 	struct inv_parent *const *p = parent->card->parents;

@@ -32,7 +32,7 @@ struct capacity_vfs {
 	int all, free;
 	int suited;                    /* of the free ones */
 	const struct inv_parent *best; /* the most preferred of the suited ones; NULL none */
-	char why[REASON_SIZE];         /* why a domain cannot have the group of a VF that is not in use; "" */
+	char why[REASON_SIZE];         /* why a domain cannot have the group of an unused VF; "" none */
 };
 
 struct capacity_vfs capacity_vfs(const struct capacity_query *query, const struct inv_pgpu *card, const char *type);
@@ -148,8 +148,8 @@ void plan_text_types(const struct planner *p, char *buf, size_t size);
 void plan_text_request(const struct resolved_request *resolved, char *buf, size_t size);
 
 /*
- * Writes into the plan why no pGPU has capacity. pGPUs with the same cause are listed together; what does not fit is
- * "and N more". After the domain's name and the device's id, the text fits into the line that libvirt shows.
+ * Writes into the plan why no pGPU has capacity. pGPUs with the same cause are listed together; the rest is counted as
+ * "and N more". The text fits, after the domain's name and the device's id, into the line that libvirt shows.
  */
 void plan_text_no_capacity(const struct planner *p);
 

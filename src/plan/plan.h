@@ -23,7 +23,7 @@ enum step_kind { STEP_KEEP, STEP_ADOPT, STEP_CREATE };
 struct step {
 	enum step_kind kind;
 	struct vgpu_ref vgpu;
-	enum owner owner; /* after the hook has created the vGPU */
+	enum owner owner; /* once the hook has created the vGPU */
 	int numa;
 	int framebuffer_mib;
 	const struct section *section; /* of the pool; NULL for a device outside it */
@@ -54,7 +54,7 @@ struct plan {
 	size_t nsteps;
 	char removes[PLAN_REMOVES_MAX][ID_SIZE];
 	size_t nremoves; /* in PLAN_REMOVE, and in the refusal of a placeholder */
-	size_t nquota;   /* the number of leases at the end of `removes` that exceed the quota, on any pGPU */
+	size_t nquota;   /* of these, the last that are leases removed for the quota, on any pGPU */
 	struct verdict *verdicts;
 	size_t nverdicts, verdict_size;
 	bool no_capacity; /* refusal: capacity may be available later */

@@ -177,7 +177,7 @@ bool plan_arrival(struct planner *p)
 		return true;
 	}
 	p->only = vf && keep ? parent : NULL;
-	/* Of the leases of `id` the domain's own must not count, but another domain's must. */
+	/* With `id` its leases do not count, which is right for the domain's own lease, not for another domain's. */
 	return plan_creation(p, device || others || !*id ? resolved->fresh : id);
 }
 

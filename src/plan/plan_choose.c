@@ -114,7 +114,7 @@ static bool stands_in_the_way(const struct inventory *inv, const struct inv_pgpu
 	return a->framebuffer_mib != b->framebuffer_mib;
 }
 
-/* Would removing a `type` make capacity for a `requested`? A freed GPU instance fits only its own type. */
+/* Would removing a vGPU of `type` make capacity for one of `requested`? A GPU instance fits only its own type. */
 static bool gives_capacity(const struct inventory *inv, const struct inv_pgpu *card, const char *type,
 			   const char *requested)
 {

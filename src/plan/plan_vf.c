@@ -100,7 +100,7 @@ static bool replace_type(struct planner *p, const struct inv_device *device)
 
 	if (device->parent)
 		attempt = capacity_failed_attempt(p->world, device->parent->card->address, resolved->types[0]);
-	/* The removal has failed; repeating it would never end. */
+	/* The attempt has failed; repeating it would never end. */
 	if (attempt)
 		return plan_refuse_device(p, "its type is %s, and %s", device->vgpu.type, attempt->reason);
 	if (!p->world->reclaimable_known)

@@ -56,7 +56,7 @@ static const struct section *offered_or(const struct inv_pgpu *card, const struc
 	return a && inventory_offer(card, a->type) ? a : b;
 }
 
-/* Of all types that match the card, is this the only one that the card offers? */
+/* Is this the only type that the card offers, of all that match it? */
 static bool is_only_offer(const struct inv_pgpu *card, const struct section *only)
 {
 	const struct config *config = card->pool.config;
@@ -69,7 +69,7 @@ static bool is_only_offer(const struct inv_pgpu *card, const struct section *onl
 
 /*
  * Sets what a card serves as a whole. With one type per card, two sections that name the card contradict each other,
- * and of those that name no card the first counts. With several types, the first that the card offers stands for all.
+ * and the first of those that name no card counts. With several types, the first that the card offers stands for all.
  */
 static void claim_whole(struct inv_pgpu *card)
 {

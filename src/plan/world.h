@@ -34,7 +34,7 @@ struct resolved_request {
 	char types[RESOLVED_TYPES_MAX][TYPE_SIZE]; /* the first with capacity is used; none: unknown */
 	int ntypes;
 	enum type_source source;
-	char called[LABEL_SIZE];       /* the requested name; where the ID has another name, it is another type; "" */
+	char called[LABEL_SIZE];       /* the requested name; an ID with another name on a card is another type; "" */
 	char was[TYPE_SIZE];           /* the type of the last lease, if it is no longer enabled; "" */
 	bool defined;                  /* mdevctl has a definition of its UUID */
 	char fresh[UUID_SIZE];         /* the UUID to use if a new one is needed */
