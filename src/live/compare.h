@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What libvirt, the lease and the kernel say of one vGPU of a domain, and where they differ.
+ * Differences between libvirt, the lease and the kernel about one vGPU of a domain.
  *
- * Pure: each difference is a sentence about the vGPU that says what it may come from, or what to do.
+ * Pure. Each difference is a sentence about the vGPU with the likely cause or the fix.
  */
 #pragma once
 
@@ -17,18 +17,18 @@ enum { COMPARE_MAX = 8 };
 
 struct compare {
 	const char *id;
-	const char *domain, *name; /* its UUID, and what a command can call it in few characters */
-	bool runs;                 /* the domain does */
-	bool live, config;         /* the running domain's XML has it; its definition has it */
-	bool taken;                /* a suspend took it from the running domain */
-	const struct lease *lease; /* whoever's; NULL none */
+	const char *domain, *name; /* the domain's UUID, and a short name for commands */
+	bool runs;                 /* the domain is running */
+	bool live, config;         /* the vGPU is in the running domain's XML, and in its definition */
+	bool taken;                /* a suspend detached it from the running domain */
+	const struct lease *lease; /* of any domain; NULL none */
 	enum presence exists;      /* in the kernel */
-	const char *type, *parent; /* as the kernel has it; "" where it does not say */
-	int open;                  /* 1 somebody has it open, 0 nobody, negative: that cannot be told */
-	pid_t by;                  /* who */
-	pid_t qemu;                /* the domain's process; 0 not known */
-	const char *gc;            /* what to do about a lease that is to go, or when it goes */
-	bool exiting;              /* that process is: what it had open the kernel is closing */
+	const char *type, *parent; /* in the kernel; "" unknown */
+	int open;                  /* 1: open, 0: not open, negative: unknown */
+	pid_t by;                  /* the process that has it open */
+	pid_t qemu;                /* the domain's process; 0 unknown */
+	const char *gc;            /* what to do about a lease that is due for release, or when it is released */
+	bool exiting;              /* `qemu` is exiting, and the kernel is closing what it had open */
 	/* the result */
 	char differences[COMPARE_MAX][REASON_SIZE];
 	size_t n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* One vGPU more for a domain that runs, and one less. */
+/* Attaching a vGPU to a running domain, and detaching one. */
 #include "live/hotplug.h"
 
 #include <errno.h>
@@ -70,7 +70,7 @@ int hotplug_lease(struct hotplug *hp, const struct request *request, const char 
 	return r;
 }
 
-/* The domain's lease of this vGPU: 1, or 0. */
+/* The domain's own lease of this vGPU. Returns 1, or 0 if it has none. */
 static int find_lease(struct hotplug *hp, const char *id, struct lease *lease, struct err *err)
 {
 	int r = hp->dry_run ? lease_get(hp->store, id, lease, err)
@@ -88,11 +88,11 @@ int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char 
 	if (r != 1)
 		return r;
 	about = event_of(&lease);
-	/* A release under way is completed, whoever began it. */
+	/* A release in progress is completed, whichever process began it. */
 	if (lease.since_ms > asked_ms && lease.state != LEASE_RELEASING)
 		return 0;
 	r = release_now(hp->store, policy, &lease, err);
-	/* The handler, or the domain's release, has begun it. */
+	/* The handler, or the domain's release, is releasing it already. */
 	if (r == 0)
 		r = release_finish(hp->store, policy, id, sys_now_ms() + (int64_t)policy->release_timeout_s * 1000,
 				   err);
@@ -118,7 +118,7 @@ int hotplug_plug(struct hotplug *hp, const char *id, const char *xml, unsigned i
 			"%.1500s; whether vGPU %s was attached is unknown, so it stays leased; see 'vgpu-lease show'",
 			lost.text, id);
 	}
-	/* No guest has used it: the driver has nothing to clean up. */
+	/* No guest has used it, so the driver has nothing to clean up. */
 	policy.driver_cleanup_s = 0;
 	hotplug_unlease(hp, &policy, id, asked_ms, &ignored);
 	return r;
@@ -167,7 +167,7 @@ int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct
 		return -err->code;
 	if (hp->dry_run)
 		return 0;
-	/* Read what is printed of it now: once the guest has it, nothing may fail. */
+	/* The lease is read before the attach: once the guest has the device, nothing may fail. */
 	if (find_lease(hp, choice.id, lease, err) < 0) {
 		hotplug_unlease(hp, hp->policy, choice.id, sys_now_ms(), &later);
 		return -err->code;
@@ -176,7 +176,7 @@ int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct
 	if (r < 0)
 		return r;
 	log_info("attach: domain %s: attached %s", hp->domain.name, choice.id);
-	/* Facts for a migration: the guest has its vGPU without them. */
+	/* Only a migration needs the facts; the guest has its vGPU without them. */
 	for (unsigned int side = VIRT_LIVE; side <= sides; side <<= 1)
 		if (hotplug_write_facts(hp, side, &later) < 0)
 			log_warn("attach: domain %s: %s", hp->domain.name, later.text);
@@ -216,7 +216,7 @@ static size_t find_req(const struct request *request, const char *id)
 	return req ? (size_t)(req - request->vgpus) : request->nvgpus;
 }
 
-/* 1: removed from the definition; 0: it was not there. */
+/* Removes the vGPU from the definition. Returns 1, or 0 if it was not there. */
 static int undefine(struct hotplug *hp, const char *id, struct err *err)
 {
 	autofree char *xml = NULL, *hostdev = NULL;
@@ -278,7 +278,7 @@ int hotplug_detach(struct hotplug *hp, const char *id, bool persistent, struct e
 		defined = undefine(hp, id, err);
 	if (defined < 0)
 		return defined;
-	/* After a guest that released it late, only the definition is left. */
+	/* If the guest released it late, only the definition may still have it. */
 	if (!plugged && !defined && not_plugged(hp, id, err) < 0)
 		return -err->code;
 	if (hp->dry_run)

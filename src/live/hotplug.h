@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The vGPUs of a domain that runs: one more, one less, all of them out of the way while it is suspended.
+ * The vGPUs of a running domain: attach one, detach one, or detach all while it is suspended.
  *
  * libvirt calls no hook for these, so this does what the hook does for a start and an end: it leases and creates before
  * libvirt is asked to attach, and releases when QEMU has closed the device. If it is killed in between, the domain's
@@ -24,41 +24,38 @@
 
 struct hotplug {
 	const struct host *host;
-	struct store *store;         /* opened to be written, unless dry_run */
-	const struct config *config; /* NULL: none; then only what exists can be attached */
+	struct store *store;         /* writable, unless dry_run */
+	const struct config *config; /* NULL: none, so only existing devices can be attached */
 	const struct policy *policy; /* the configuration's, or the defaults */
-	const char *uri;             /* of libvirt, NULL its default */
-	FILE *dry_run;               /* attach and detach only print there what they would do; NULL: they do it */
+	const char *uri;             /* of libvirt; NULL: its default */
+	FILE *dry_run;               /* attach and detach only print to it what they would do; NULL: they do it */
 	struct virt *virt;
-	struct virt_domain domain; /* as it was found */
-	int64_t found_ms;          /* CLOCK_MONOTONIC before that: a lease that is younger has nothing to do with it */
+	struct virt_domain domain; /* as hotplug_open() found it */
+	int64_t found_ms;          /* CLOCK_MONOTONIC before that; a younger lease is unrelated */
 };
 
-/* Connects, and finds the domain by its name or UUID. hotplug_close() also after a failure. */
+/* Connects, and finds the domain by its name or UUID. Call hotplug_close() even after a failure. */
 int hotplug_open(struct hotplug *hp, const char *domain, struct err *err);
 void hotplug_close(struct hotplug *hp);
 
 /*
- * Leases a vGPU of a type (its id, name or class; NULL the pool's only one), makes it and attaches it to the running
- * domain, with `persistent` to its definition, too. After a failure nothing is left of it, but where libvirt went away
- * before it answered: then the lease stays, and the text says so. *lease is what it has.
+ * Leases and creates a vGPU of a type (ID, name or class; NULL: the pool's only one) and attaches it to the running
+ * domain, with `persistent` also to its definition. *lease: the new lease. A failure leaves nothing behind, except if
+ * the connection was lost before libvirt answered: then the lease stays, and the text says so.
  */
 int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct lease *lease, struct err *err);
 
 /*
- * Takes a vGPU from the running domain, with `persistent` from its definition, too, and releases it. -EAGAIN,
- * -ETIMEDOUT: the guest did not let go, all is as it was.
+ * Detaches a vGPU from the running domain, with `persistent` also from its definition, and releases it. -EAGAIN,
+ * -ETIMEDOUT: the guest did not release it; nothing has changed.
  */
 int hotplug_detach(struct hotplug *hp, const char *id, bool persistent, struct err *err);
 
-/*
- * Takes all vGPUs from the running domain, releases them and saves it; *n is how many they were. After a failure it
- * has them again.
- */
+/* Detaches all *n vGPUs of the running domain, releases them and saves it. A failure attaches them again. */
 int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err);
 
 /*
- * Leases again what hotplug_suspend() took, starts the saved domain and attaches it. Without capacity the domain stays
- * saved. If it runs already, having been started by hand: attaches what is missing.
+ * Leases again what hotplug_suspend() has detached, starts the saved domain and attaches it. Without capacity the
+ * domain stays saved. If the domain was started some other way, attaches the missing vGPUs.
  */
 int hotplug_resume(struct hotplug *hp, size_t *n, struct err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a domain that runs is to get: an mdev with a UUID of its own, or a VF that is free. */
+/* Choosing a vGPU for a running domain: an mdev with a new UUID, or a free VF. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static bool is_meant(const struct inventory *inv, const struct section *section,
 	       (t && type_is_named(t->name, type));
 }
 
-/* Do only cards whose vGPUs are VFs serve the type? */
+/* Does the type come only from cards whose vGPUs are VFs? */
 static int is_vf(const struct hotplug *hp, const char *type, struct err *err)
 {
 	const struct inv_query query = {
@@ -72,7 +72,6 @@ static void vf_xml(const char *id, bool managed, char *xml, size_t size)
 		 managed ? "yes" : "no", domain, bus, slot, function);
 }
 
-/* Any VF that is free. */
 static int choose_vf(const struct hotplug *hp, const struct request *request, struct vgpu_request *req, char *xml,
 		     size_t size, struct err *err)
 {
@@ -98,10 +97,7 @@ static int choose_vf(const struct hotplug *hp, const struct request *request, st
 	return 0;
 }
 
-/*
- * Chooses and leases a VF. Another attach can lease the chosen VF first: then another is chosen, or if none is left the
- * refusal stands.
- */
+/* Chooses and leases a VF. If another attach leases it first, chooses another, or keeps the refusal if none is left. */
 static int lease_vf(struct hotplug *hp, struct request *request, struct vgpu_request *req, char *xml, size_t size,
 		    struct err *err)
 {
@@ -112,7 +108,7 @@ static int lease_vf(struct hotplug *hp, struct request *request, struct vgpu_req
 		struct err ignored;
 
 		r = hotplug_lease(hp, request, "attach", err);
-		/* Another domain's; full meanwhile; or plugged into this very domain. */
+		/* Leased by another domain; full meanwhile; or attached to this very domain. */
 		if ((r != -EPERM && r != -ENOSPC && r != -EBUSY) || tries == VF_TRIES)
 			break;
 		memcpy(refused, req->id, ID_SIZE);
@@ -126,7 +122,7 @@ int hotplug_choose(struct hotplug *hp, const struct request *domain, const char 
 		   struct err *err)
 {
 	struct vgpu_request req = { .kind = REQUEST_MDEV, .numa = NUMA_AUTO, .has_metadata = type != NULL };
-	struct request request = *domain; /* the domain's own, with one more vGPU and nothing else to be had */
+	struct request request = *domain; /* the domain's own, with the new vGPU alone */
 	int vf = is_vf(hp, type, err), r;
 
 	if (vf < 0)
@@ -135,7 +131,7 @@ int hotplug_choose(struct hotplug *hp, const struct request *domain, const char 
 		return err_set(err, EINVAL, "--type: not a type");
 	request.vgpus = &req;
 	request.nvgpus = 1;
-	/* Nova knows nothing of what is attached behind its back. */
+	/* Nova does not know about a vGPU that it has not attached. */
 	request.nova = false;
 	if (vf) {
 		req.kind = REQUEST_PCI;

@@ -12,7 +12,7 @@
 #include "sys/log.h"
 #include "survey/placeholder.h"
 
-/* The record of a suspend in this XML. */
+/* Parses the record of a suspend in this XML. */
 static int parse_record(const struct hotplug *hp, struct domxml **record, const char *xml, struct err *err)
 {
 	if (domxml_parse(record, xml, strlen(xml), DOMXML_SUSPENDED, err) < 0)
@@ -77,7 +77,7 @@ static int lease_missing(struct hotplug *hp, const struct request *record, const
 	return request.nvgpus ? hotplug_lease(hp, &request, op, err) : 0;
 }
 
-/* Attaches what the record has and the running domain lacks. */
+/* Attaches those of the record's vGPUs that the running domain does not have. */
 static int put_back(struct hotplug *hp, const char *op, size_t *n, struct err *err)
 {
 	autofree char *xml = NULL;
@@ -92,7 +92,7 @@ static int put_back(struct hotplug *hp, const char *op, size_t *n, struct err *e
 	return plug_all(hp, record, present, err);
 }
 
-/* Does the domain run now? 1, or 0. */
+/* Is the domain running now? Returns 1, 0, or a negative error. */
 static int is_running(struct hotplug *hp, struct err *err)
 {
 	struct virt_domain now;
@@ -149,7 +149,7 @@ static int may_suspend(struct hotplug *hp, struct err *err)
 	return 0;
 }
 
-/* *asked_ms: when libvirt was asked to save it; a resume leases later than that. */
+/* *asked_ms: when libvirt was asked to save; any later resume has a younger lease. */
 static int unplug_and_save(struct hotplug *hp, const struct domxml *doc, int64_t *asked_ms, struct err *err)
 {
 	for (size_t i = 0; i < domxml_request(doc)->nvgpus; i++)
@@ -159,7 +159,7 @@ static int unplug_and_save(struct hotplug *hp, const struct domxml *doc, int64_t
 	return virt_managed_save(hp->virt, hp->domain.uuid, err);
 }
 
-/* The domain's vGPUs as it runs, all of them with their types in the metadata; the XML belongs to the caller. */
+/* The running domain's vGPUs, all with their types in the metadata. The caller frees *xml. */
 static int read_running(struct hotplug *hp, struct domxml **doc, char **xml, struct err *err)
 {
 	if (hotplug_write_facts(hp, VIRT_LIVE, err) < 0 || virt_xml(hp->virt, hp->domain.uuid, VIRT_LIVE, xml, err) < 0)
@@ -191,7 +191,7 @@ int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err)
 		return -err->code;
 	if (unplug_and_save(hp, doc, &asked_ms, err) < 0)
 		return undo_suspend(hp, err);
-	/* The release that came with the save has released most of them. */
+	/* The release at the end of the save has released most of them. */
 	for (size_t i = 0; i < *n; i++)
 		if (hotplug_unlease(hp, hp->policy, vgpus[i].id, asked_ms, err) < 0)
 			return err_in(err, "domain %s: saved, but vGPU %s is not released yet; run 'vgpu-lease gc'",

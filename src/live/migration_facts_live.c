@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The migration facts of a domain's vGPUs, in the metadata that libvirt holds of it. */
+/* Migration facts in the metadata that libvirt keeps for a domain. */
 #include "live/migration_facts_live.h"
 
 #include "base/auto.h"

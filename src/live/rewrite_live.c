@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The placeholders in a domain's definition, replaced through libvirt. */
+/* Replacing the placeholders in a domain's definition through libvirt. */
 #include "live/rewrite_live.h"
 
 #include <errno.h>
