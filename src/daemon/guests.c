@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* libvirt's guests: the connection, and who runs. */
+/* libvirt's guests: the connection, and the running domains. */
 #include "daemon/guests.h"
 
 #include <errno.h>
@@ -52,11 +52,11 @@ static void on_event(void *arg, const struct virt_event *event)
 	struct guests *g = arg;
 
 	switch (event->kind) {
-	case VIRT_EVENT_METADATA:       /* mostly our own; what somebody took out is written again in the next pass */
+	case VIRT_EVENT_METADATA:       /* mostly our own; if facts were deleted, the next pass writes them again */
 	case VIRT_EVENT_REMOVAL_FAILED: /* nothing has changed */
 		return;
 	case VIRT_EVENT_DEFINED:
-	case VIRT_EVENT_UNDEFINED: /* what it named may be an orphan from now on */
+	case VIRT_EVENT_UNDEFINED: /* a vGPU that it named may now be an orphan */
 	case VIRT_EVENT_STARTED:
 	case VIRT_EVENT_RESUMED:
 	case VIRT_EVENT_STOPPED:
@@ -69,7 +69,7 @@ static void on_event(void *arg, const struct virt_event *event)
 	g->news(g->arg);
 }
 
-/* The same state is logged once. */
+/* Logs a state only when it is new. */
 static void set_state(struct guests *g, const char *text)
 {
 	if (strncmp(g->state, text, sizeof(g->state) - 1) == 0)
@@ -131,7 +131,7 @@ const char *guests_state(const struct guests *g)
 	return g->state;
 }
 
-/* What a running domain asks for, where that can be told. */
+/* Reads what a running domain asks for, if libvirt returns its XML. */
 static void read_guest(struct guests *g, size_t i)
 {
 	const struct virt_domain *domain = &g->domains[i];
@@ -141,7 +141,7 @@ static void read_guest(struct guests *g, size_t i)
 
 	memcpy(g->live[i].uuid, domain->uuid, UUID_SIZE);
 	g->live[i].settled = domain->settled;
-	/* Without a vGPU there is nothing to parse; who runs is known all the same. A VF need not be named as one. */
+	/* Without a vGPU there is nothing to parse, but the domain runs. A VF need not be marked as a vGPU. */
 	if (domain->xml && !domxml_concerns(domain->xml, len) && !domxml_has_pci(domain->xml, len))
 		g->live[i].request = &guest->nothing;
 	else if (domain->xml && domxml_parse(&guest->doc, domain->xml, len, DOMXML_ALL_PCI, &err) == 0)
@@ -152,7 +152,7 @@ static void read_guest(struct guests *g, size_t i)
 	memcpy(guest->nothing.uuid, domain->uuid, UUID_SIZE);
 }
 
-/* NULL is XML that libvirt does not give now: it may name any. */
+/* xml NULL: libvirt does not return it now, so it may name any of them. */
 static void mark_named(const char *xml, const char *const *ids, bool *named, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

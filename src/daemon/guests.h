@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * libvirt's guests, for the device handler: who runs, with what; and what is written to libvirt about them.
+ * libvirt's guests, for the device handler: which domains run with which devices, and what is written to libvirt about
+ * them.
  *
- * The connection comes and goes with libvirtd (or virtqemud): it is tried again after a time that doubles each time,
- * and while there is none, nothing is known of who runs. An event is a reason to look, no more.
+ * The connection is lost and made again with libvirtd (or virtqemud). It is retried after an interval that doubles each
+ * time; without it, nothing is known about running domains. An event only prompts a look.
  *
- * Written is: what this host knows of each leased vGPU, into the live metadata of its domain, for the target of a
- * migration; only what is not there yet: so our own changes, of which libvirt tells us, too, come to rest. A definition
- * is the operator's, and never written.
+ * Only what this host knows about each leased vGPU is written, into the live metadata of its domain, for the target of
+ * a migration, and only if it is missing: so our own changes, which libvirt reports to us too, cause no others. A
+ * definition is the operator's and is never written.
  *
- * No lock is held while libvirt is asked: a hook that waits for one keeps libvirt waiting.
+ * No lock is held while libvirt is asked, because libvirt waits for a hook that waits for a lock.
  */
 #pragma once
 
@@ -22,24 +23,21 @@
 
 struct guests;
 
-/*
- * Of the libvirt at `uri` (NULL: that of this host's QEMU); no connection is made yet. `news` is called from its loop
- * where something happened that is a reason to look.
- */
+/* For the libvirt at `uri` (NULL: its default). Does not connect yet. The loop calls `news` to prompt a look. */
 struct guests *guests_new(const char *uri, void (*news)(void *arg), void *arg);
 void guests_free(struct guests *guests);
 
-/* Connects where there is no connection and its time has come. When to call it again, CLOCK_MONOTONIC; 0: no need. */
+/* Connects if there is no connection and a retry is due. Returns when to call it again, CLOCK_MONOTONIC; 0: no need. */
 int64_t guests_connect(struct guests *guests);
 
-/* "connected to libvirt", or why not. */
+/* "connected to libvirt", or the reason why not. */
 const char *guests_state(const struct guests *guests);
 
-/* Who runs; valid until the next call. Nobody, and -ENOTCONN, while there is no connection. */
+/* The running domains, valid until the next call. Without a connection: none, and -ENOTCONN. */
 int guests_look(struct guests *guests, const struct live_domain **domains, size_t *n);
 
-/* A reconcile_named(): all of them while there is no connection. Running domains, and all definitions. */
+/* A reconcile_named() for running domains and all definitions. Without a connection all may be named. */
 void guests_named(void *guests, const char *const *ids, bool *named, size_t n);
 
-/* Writes what is to be written, after a pass over all that guests_look() gave. */
+/* Writes the missing facts, after a pass over the domains of guests_look(). */
 void guests_write(struct guests *guests, const struct host *host);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is written to libvirt: facts of this host, into live metadata. */
+/* Writing this host's facts into live metadata. */
 #include <errno.h>
 
 #include "sys/log.h"
@@ -15,7 +15,7 @@ static void write_facts(struct guests *g, size_t i, const struct host_facts *fac
 
 	if (r == 1)
 		log_info("domain %s: migration facts of its vGPUs written to its metadata", domain->name);
-	/* One that is busy, or gone meanwhile, is met again in a later pass. */
+	/* If the domain is busy or gone, a later pass tries again. */
 	if (r < 0 && r != -ENOENT && r != -EBUSY && r != -EPERM)
 		log_warn("cannot write migration facts: %s", err.text);
 }

@@ -23,9 +23,9 @@
 #define METRICS "metrics.prom"
 
 enum {
-	PASS_MS = 60000,     /* all is looked at again after so long: what is made for a guest is new to its start */
+	PASS_MS = 60000,     /* the interval of full looks: what is made for a guest must be new to its start */
 	RETRY_MS = 10000,    /* after a pass that failed */
-	LOCK_WAIT_MS = 5000, /* for a handler that is just ending */
+	LOCK_WAIT_MS = 5000, /* for a previous handler that is exiting */
 };
 
 static int take_lock(struct handler *h, struct store *store, struct err *err)
@@ -93,7 +93,7 @@ void handler_close(struct handler *h)
 	h->reported = NULL;
 	lease_marks_free(&h->plugged);
 	config_free(&h->config);
-	/* Nobody writes them any more: what is old would pass for the state of now. */
+	/* No process updates the metrics any more, and old ones would pass for current. */
 	if (h->lock >= 0)
 		unlinkat(h->host.root, "run/vgpu-lease/" METRICS, 0);
 	if (h->lock >= 0)
@@ -134,7 +134,7 @@ static void log_new_lines(const char *text, const char *last)
 		}
 }
 
-/* How many foreign devices there are. */
+/* Returns the number of foreign devices. */
 static size_t report_pass(struct handler *h, const struct reconcile *pass)
 {
 	size_t foreign = 0, len;
@@ -199,7 +199,7 @@ static int write_metrics(const struct handler *h, struct store *store, const str
 	return r < 0 ? err_sys(err, -r, "/run/vgpu-lease/" METRICS) : 0;
 }
 
-/* What a pass leaves behind for those who watch the host. */
+/* Publishes the time of the pass (the lock file's) and the metrics, for monitoring. */
 static void publish_metrics(const struct handler *h, struct store *store, const struct gc *pass)
 {
 	struct err err;
@@ -238,7 +238,7 @@ int64_t handler_pass(struct handler *h, const struct running *running)
 
 	libvirt_daemon_follow(&h->host);
 	store.resident = true;
-	/* The directory was removed: the hook must see us again. */
+	/* The directory was removed, so the hook does not see our lock. */
 	if (r == 0 && !store_is_handler(&store, h->lock))
 		r = take_lock(h, &store, &err);
 	if (r == 0)
@@ -263,7 +263,7 @@ int64_t handler_pass(struct handler *h, const struct running *running)
 	}
 	reconcile_end(&pass);
 	store_close(&store);
-	/* A guest that ended may be what a release waits for. */
+	/* A release may be waiting for a guest that has ended. */
 	finisher_wake(h->finisher);
 	return next;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The device handler without its loop: the configuration that holds, its lock, and a pass over all there is.
+ * The device handler without its loop: its configuration, its lock, and a pass over everything.
  *
- * It owns no state that matters: all of it is in the leases, and what it remembers (what was seen plugged in, what was
- * logged) saves time and lines. While its lock is held the hook leaves slow releases to it (finisher).
+ * The handler has no state that matters, because all of it is in the leases. What it remembers (leases seen attached,
+ * lines logged) only saves time and log lines. While its lock is held, the hook leaves slow releases to it (finisher).
  */
 #pragma once
 
@@ -20,37 +20,37 @@ struct handler {
 	struct host host;
 	const char *config_path;
 	struct config config;
-	bool has_config; /* one that is valid; else `config` holds the defaults */
-	bool is_valid;   /* so was the file when it was last read: the hook reads it anew each time */
+	bool has_config; /* a valid one was read; false: `config` holds the defaults */
+	bool is_valid;   /* the file was valid when last read; the hook reads it each time */
 	int lock;        /* handler.lock */
 	struct finisher *finisher;
 	struct lease_marks plugged;
-	char *reported;   /* the lines of the last pass */
-	char status[512]; /* how it went, printable: a line for people */
+	char *reported;   /* the report of the last pass */
+	char status[512]; /* the outcome of the last pass, printable, for people */
 };
 
 /*
- * Opens the host, reads the configuration (one with an error is logged, and is none), takes the lock and starts to
- * complete releases. handler_close() also after a failure.
+ * Opens the host, reads the configuration (an invalid one is logged and not used), takes the lock, and starts to
+ * complete releases. Call handler_close() even after a failure.
  */
 int handler_open(struct handler *handler, const char *root, const char *config_path, struct err *err);
 void handler_close(struct handler *handler);
 
-/* Reads the configuration anew; one with an error is logged, and the old one stays. */
+/* Reads the configuration again. An invalid one is logged, and the old one stays. */
 void handler_reload(struct handler *handler);
 
-/* What runs, for a pass. */
+/* The running domains, for a pass. */
 struct running {
 	const struct live_domain *domains;
 	size_t n;
 	int64_t looked_ms;      /* CLOCK_MONOTONIC before libvirt was asked for them */
-	const char *libvirt;    /* how things are with libvirt, for the status line */
-	reconcile_named *named; /* whom libvirt names; NULL: it is not asked */
+	const char *libvirt;    /* the state of the connection, for the status line */
+	reconcile_named *named; /* which devices libvirt's domains name; NULL: libvirt is not asked */
 	void *arg;
 };
 
 /*
- * One pass. When the next is due, CLOCK_MONOTONIC: a lease has a deadline then, or all is looked at again. What goes
- * wrong is logged, and tried again soon.
+ * Makes one pass. Returns when the next is due, CLOCK_MONOTONIC: at the deadline of a lease, or when everything is
+ * looked at again. Errors are logged, and tried again soon.
  */
 int64_t handler_pass(struct handler *handler, const struct running *running);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the files of guests share, and those of reconcile. */
+/* Shared by the files of guests, and by those of reconcile. */
 #pragma once
 
 #include "domain/domxml.h"
@@ -7,9 +7,9 @@
 #include "virt/virt.h"
 
 struct guest {
-	struct domxml *doc;     /* of its live XML; NULL: none, or not understood */
-	struct domxml *taken;   /* of the record of a suspend in it; likewise */
-	struct request nothing; /* of one without a vGPU */
+	struct domxml *doc;     /* its live XML; NULL: none, or invalid */
+	struct domxml *taken;   /* the record of a suspend in it; likewise */
+	struct request nothing; /* for a domain without a vGPU */
 };
 
 struct guests {
@@ -22,7 +22,7 @@ struct guests {
 	int retry_ms;
 	/* the last look */
 	struct virt_domain *domains; /* the running ones */
-	struct guest *guests;        /* of each */
+	struct guest *guests;        /* one for each */
 	struct live_domain *live;    /* likewise */
 	size_t n;
 };

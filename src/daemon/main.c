@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * vgpu-leased: the device handler. Looks after what a hook cannot see: releases that take time, devices that are
- * plugged in and out of running guests, hooks that were killed.
+ * vgpu-leased, the device handler: completes releases that take time, notices devices attached to and detached from
+ * running guests, and finishes what killed hooks have left.
  *
- * One loop: signals, udev's events and libvirt's are only reasons to look, and a pass (handler) brings together what it
- * finds. Events that come together make one pass. It may be killed at any instant and started again.
+ * In its one loop, signals and the events of udev and libvirt only prompt a pass (handler), which looks at everything.
+ * Events that arrive together cause one pass. The handler may be killed at any instant and started again.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -31,8 +31,8 @@
 #include "virt/virt.h"
 
 enum {
-	SETTLE_MS = 200, /* events that come within this time make one pass */
-	APART_MS = 1000, /* and passes are so far apart, however many come */
+	SETTLE_MS = 200, /* events within this time cause one pass */
+	APART_MS = 1000, /* minimum interval of passes, however many events arrive */
 	WAIT_MAX_S = 86400,
 };
 
@@ -46,10 +46,10 @@ struct options {
 struct leased {
 	struct options options;
 	struct handler handler;
-	struct udev_watch *udev; /* NULL: none, or another host's */
+	struct udev_watch *udev; /* NULL: none, or not for this host */
 	struct guests *guests;   /* NULL: libvirt is not asked */
-	bool in_loop;            /* of libvirt; else our own */
-	int timer;               /* its */
+	bool in_loop;            /* in libvirt's loop; false: in our own */
+	int timer;               /* of libvirt's loop */
 	int signals;
 	struct watch {
 		int fd; /* -1: none */
@@ -57,7 +57,7 @@ struct leased {
 	} watches[3];
 	bool stop;
 	int64_t pass_at, passed_at, alive_at, connect_at;
-	int64_t alive_every_ms; /* half of what systemd waits for a sign of life; 0: it does not */
+	int64_t alive_every_ms; /* half of systemd's watchdog time; 0: no watchdog */
 };
 
 static const struct arg table[] = {
@@ -95,7 +95,7 @@ static int parse(struct options *options, int argc, char **argv, struct err *err
 	return 0;
 }
 
-/* A pass is due in a moment, unless it is due sooner. */
+/* Makes a pass due soon, unless it is due sooner. */
 static void look_soon(void *arg)
 {
 	struct leased *d = arg;
@@ -132,7 +132,7 @@ static void on_udev(void *arg)
 		look_soon(d);
 }
 
-/* A lease has gone: the domain may run on. */
+/* A lease is gone, but its domain may still run. */
 static void on_lost(void *arg)
 {
 	struct leased *d = arg;
@@ -143,7 +143,7 @@ static void on_lost(void *arg)
 
 static void on_timer(void *arg)
 {
-	(void)arg; /* the loop has come round: that was all */
+	(void)arg; /* only wakes the loop */
 }
 
 static void pass(struct leased *d)
@@ -163,7 +163,7 @@ static void pass(struct leased *d)
 	d->passed_at = sys_now_ms();
 }
 
-/* How long until something is due. */
+/* Milliseconds until something is due. */
 static int idle_ms(const struct leased *d)
 {
 	int64_t now = sys_now_ms(), at = d->pass_at;
@@ -175,7 +175,7 @@ static int idle_ms(const struct leased *d)
 	return at <= now ? 0 : (int)(at - now);
 }
 
-/* Without libvirt's library. */
+/* A turn of the loop without libvirt's library. */
 static void own_turn(struct leased *d)
 {
 	struct pollfd fds[ARRAY_SIZE(d->watches)];
@@ -206,7 +206,7 @@ static void turn(struct leased *d)
 
 static void loop(struct leased *d)
 {
-	/* libvirt may take long to answer while it starts its guests, whose hooks look for us: so not before this. */
+	/* Before the connection: libvirt may answer slowly while guests start, whose hooks look for the handler. */
 	pass(d);
 	sd_notify(0, "READY=1");
 	while (!d->stop) {
@@ -223,7 +223,7 @@ static void loop(struct leased *d)
 	sd_notify(0, "STOPPING=1");
 }
 
-/* Where there is no libvirt, there still are leases to look after. */
+/* Without libvirt, there are still leases to look after. */
 static void open_libvirt(struct leased *d)
 {
 	struct err err;
@@ -273,7 +273,7 @@ static int open_signals(struct leased *d, struct err *err)
 
 static void look_after(struct leased *d)
 {
-	/* Before the first look, so that nothing comes between the two. */
+	/* Before the first look, so that no event in between is lost. */
 	open_udev(d);
 	d->watches[0] = (struct watch){ d->signals, on_signal };
 	d->watches[1] = (struct watch){ d->udev ? udev_watch_fd(d->udev) : -1, on_udev };
@@ -300,7 +300,7 @@ static int serve(struct leased *d, struct err *err)
 	return r;
 }
 
-/* What a reload would say: the signal alone tells nobody. */
+/* Reports what a reload would, because the sender of a signal gets no answer. */
 static int check_config(const struct args *args, struct err *err)
 {
 	struct host host = { .root = -1 };

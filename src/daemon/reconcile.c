@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Leases, the kernel's devices, running domains and open handles, brought together. */
+/* Compares leases, the kernel's devices, running domains and open files. */
 #include "daemon/reconcile.h"
 
 #include <errno.h>
@@ -19,16 +19,16 @@
 #include "survey/reclaim.h"
 #include "base/text.h"
 
-enum { LOOK_MS = 60000 }; /* for a look at all processes: nobody waits for a pass */
+enum { LOOK_MS = 60000 }; /* for a scan of all processes: nothing waits for a pass */
 
-/* What the judgement rests on. The devices and the handles cost most, and most passes need neither. */
+/* The basis of the judgement. Devices and open files are the slowest to read, and most passes need neither. */
 struct look {
 	struct reconcile *pass;
 	struct leases leases;
 	struct inventory inv;
 	struct vfio_users *users;
 	bool deep;
-	bool adopted; /* there are leases that are not in `leases` yet */
+	bool adopted; /* leases were written that `leases` does not have yet */
 };
 
 static int64_t grace_ms(const struct reconcile *pass)
@@ -84,10 +84,7 @@ static void note(struct reconcile *pass, enum reconcile_verdict verdict, const c
 	text_copy(item->why, sizeof(item->why), why);
 }
 
-/*
- * Under the store's lock, where the lease, or that there is none, is still what was judged: who changed it knows
- * better.
- */
+/* Adopts under the store's lock, unless the lease has changed since it was judged: its writer knows better. */
 static int adopt(struct look *look, const struct request *request, const struct inv_device *device,
 		 const struct lease *judged, struct err *err)
 {
@@ -97,7 +94,7 @@ static int adopt(struct look *look, const struct request *request, const struct 
 	const struct adoption adoption = { pass->store, &look->inv, &now, request, "reconcile" };
 	int r;
 
-	/* A driver can take its time, or hang: it is not asked under the lock. A plain VF is always there. */
+	/* A driver can be slow or hang, so it is not asked under the lock. A plain VF always exists. */
 	if (device->vgpu.framework == FW_VARIANT && kernel_exists(pass->store->host, &vgpu) != 1)
 		return 0;
 	r = store_lock(pass->store, pass->policy->lock_timeout_s * 1000, err);
@@ -137,7 +134,7 @@ static int judge_device(struct look *look, const struct live_domain *domain, con
 	if (look_deeper(look, err) < 0)
 		return -err->code;
 	view.exists = adopt_find(&device, &look->inv, req->id);
-	/* Any other PCI device is none of ours. */
+	/* Any other PCI device is not ours. */
 	if (req->kind == REQUEST_PCI && !view.exists && !lease)
 		return 0;
 	view.at_work = lease && reclaim_at_work(pass->store, lease);
@@ -152,7 +149,7 @@ static int judge_device(struct look *look, const struct live_domain *domain, con
 	return adopt(look, domain->request, &device, lease, err);
 }
 
-/* A suspended guest that was started by other means than a resume runs without its vGPUs. */
+/* A suspended guest that was not started by a resume runs without its vGPUs. */
 static void report_taken(const struct look *look, const struct live_domain *domain)
 {
 	char why[REASON_SIZE];
@@ -207,7 +204,7 @@ static int judge_lease(struct look *look, const struct lease *lease, struct leas
 	char why[REASON_SIZE];
 	int r;
 
-	/* Of domains that do not run gc knows all there is to know. */
+	/* gc judges the leases of domains that do not run. */
 	if (!domain || lease->state != LEASE_ACTIVE)
 		return 0;
 	view = view_of(pass, domain, lease);
@@ -245,7 +242,7 @@ static int judge_leases(struct look *look, struct err *err)
 	return r;
 }
 
-/* When a lease that stays for now is to be looked at again. */
+/* When to look again at a lease that stays for now. */
 static int64_t due(const struct reconcile *pass, const struct lease *lease)
 {
 	switch (lease->state) {
@@ -256,7 +253,7 @@ static int64_t due(const struct reconcile *pass, const struct lease *lease)
 	case LEASE_ACTIVE:
 		return lease->since_ms + grace_ms(pass) + 1;
 	case LEASE_RELEASING:
-		break; /* reconcile_finish() is at it */
+		break; /* left to reconcile_finish() */
 	}
 	return 0;
 }
@@ -277,13 +274,13 @@ static void sum_up(struct reconcile *pass)
 		const struct gc_item *item = &pass->gc.items[i];
 		int64_t at = item->leased && item->outcome == GC_STAYS ? due(pass, &item->lease) : 0;
 
-		/* What could not be written down (a full /run) is tried again. */
+		/* What could not be written (a full /run) is tried again. */
 		if (item->leased && item->outcome == GC_FAILED)
 			at = now + RETRY_MS;
 		if (item->novas && item->outcome == GC_STAYS && item->due_ms > now)
 			at = item->due_ms + 1;
 		pass->leases += item->leased && item->outcome != GC_GONE;
-		/* An active lease that is older stays for a reason that no time changes. */
+		/* An older active lease stays for a reason that does not depend on time. */
 		if (at == 0 ||
 		    (at <= now && item->lease.state == LEASE_ACTIVE && item->lease.since_ms < pass->looked_ms))
 			continue;
@@ -299,7 +296,7 @@ static int judge_all(struct reconcile *pass, struct err *err)
 
 	if (read_leases(&look, err) < 0 || judge_devices(&look, err) < 0)
 		return -err->code;
-	/* So that what has just been recorded counts as seen, should it be unplugged before the next pass. */
+	/* Read again, so that a device leased just now counts as seen if it is unplugged before the next pass. */
 	if (look.adopted && read_leases(&look, err) < 0)
 		return -err->code;
 	return judge_leases(&look, err);

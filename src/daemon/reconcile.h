@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Leases, the kernel's devices, running domains and open handles, brought together: what the hooks could not see is
- * recorded, what they left is finished.
+ * Compares leases, the kernel's devices, running domains and open files: records what the hooks could not see, and
+ * finishes what they left.
  *
- *   - a running domain's device that is in no lease was hot-plugged by somebody else: it is leased to the domain, as
+ *   - a running domain's device that is in no lease was hot-plugged by other software: it is leased to the domain, as
  *     adopted;
- *   - an active lease of a running domain whose live XML no longer has the device, and which nobody has open, was
- *     unplugged: it is released, unless a suspend did it, which can fail and puts it back then, as a resume does;
+ *   - an active lease of a running domain whose live XML no longer has the device, and which no process has open, was
+ *     unplugged: it is released, unless a suspend detached it and may attach it again (if it fails, or by a resume);
  *   - leases whose domain is gone, that have expired or are void are released (gc);
- *   - with nova_conf, orphans of Nova are removed with their definitions when reclaim_grace is over;
- *   - what is leased to one domain and runs in another, and all else that is foreign, is reported and left alone.
+ *   - with nova_conf, Nova's orphans are removed with their definitions after reclaim_grace;
+ *   - a device that is leased to one domain and runs in another, or is otherwise foreign, is reported and left alone.
  *
- * Nothing is done on doubt: where a domain is being started, moved or stopped, where its XML or who has a device open
- * cannot be told, all stays until the next pass. A running guest is never touched, as no device that is open is. It
- * keeps no state but what the leases say: a pass can be cut off at any instant, and the next one finds what is left.
+ * In doubt nothing is done: while a domain is being started, migrated or stopped, or if its XML or the process that has
+ * a device open is unknown, everything stays until the next pass. A running guest is never touched, nor an open device.
+ * The leases are the only state: a pass can be interrupted at any instant, and the next one finds what is left.
  *
  * The judgement (reconcile_device, reconcile_lease) is pure: it does no I/O and reads no clock.
  */
@@ -33,41 +33,40 @@
 /* A domain that libvirt runs. */
 struct live_domain {
 	char uuid[UUID_SIZE];
-	const struct request
-		*request; /* of its live XML, with all PCI hostdevs; NULL: not to be had, or not understood */
-	const struct request *taken; /* of the record of a suspend in it; NULL: there is none */
-	bool settled;                /* not in the middle of a start, a migration or an end */
+	const struct request *request; /* from its live XML, with all PCI hostdevs; NULL: unavailable or invalid */
+	const struct request *taken;   /* from the record of a suspend in it; NULL: none */
+	bool settled;                  /* not in the middle of a start, a migration or a shutdown */
 };
 
 enum reconcile_verdict {
 	RECONCILE_LEAVE,
-	RECONCILE_ADOPT,   /* lease it to the domain that runs with it */
+	RECONCILE_ADOPT,   /* lease it to the domain that has it */
 	RECONCILE_RELEASE, /* it was unplugged */
-	RECONCILE_REPORT,  /* something is wrong that is not ours to put right */
+	RECONCILE_REPORT,  /* something is wrong, but not ours to correct */
 };
 
 /* A vGPU of a running domain: in its live XML, leased to it, or both. */
 struct reconcile_view {
-	const struct lease *lease; /* NULL: in none */
+	const struct lease *lease; /* NULL: none */
 	const char *domain;        /* its UUID */
-	bool settled;              /* the domain is */
-	bool at_work;              /* whoever wrote the lease lives, and may be plugging it in or out */
-	int open;                  /* 1 somebody has it open, 0 nobody, negative: that cannot be told */
-	int64_t now_ms, grace_ms;  /* grace: how young a lease may be that is still in somebody's hands */
-	int64_t looked_ms;         /* what is known of its domain is not older than this */
+	bool settled;              /* the domain is settled */
+	bool at_work;              /* the lease's writer lives, and may be attaching or detaching it */
+	int open;                  /* 1: a process has it open, 0: none, negative: unknown */
+	int64_t now_ms, grace_ms;  /* a lease younger than grace_ms may still be in its writer's hands */
+	int64_t looked_ms;         /* when libvirt was asked about the domain, or earlier */
 	/* of a device in the live XML */
 	bool exists; /* in the kernel, with a type */
 	/* of a lease */
-	bool known; /* the domain's live XML is */
-	bool named; /* its live XML has the device */
-	bool taken; /* a suspend took the device, and the domain has not been saved, or not got it back, yet */
-	bool seen;  /* and had it in an earlier pass, under this very lease */
+	bool known; /* the domain's live XML is available */
+	bool named; /* the live XML has the device */
+	bool taken; /* a suspend detached the device, and has neither saved the domain nor attached it again */
+	bool seen;  /* an earlier pass saw it attached, under this very lease */
 };
 
 enum reconcile_verdict reconcile_device(const struct reconcile_view *view, char why[REASON_SIZE]);
 enum reconcile_verdict reconcile_lease(const struct reconcile_view *view, char why[REASON_SIZE]);
 
-/* Leases that an earlier pass met; one that was written anew is another. */
+/* Leases that an earlier pass has seen. A lease that was written again is a different one. */
 struct lease_marks {
 	struct lease_mark {
 		char id[ID_SIZE];
@@ -87,48 +86,47 @@ struct reconcile_item {
 };
 
 struct reconcile {
-	struct store *store;         /* opened to be written */
-	const struct config *config; /* NULL: none that is valid; then nothing is adopted */
+	struct store *store;         /* writable */
+	const struct config *config; /* NULL: no valid one, so nothing is adopted */
 	const struct policy *policy; /* the configuration's, or the defaults */
 	const struct live_domain *domains;
 	size_t ndomains;
-	int64_t looked_ms; /* CLOCK_MONOTONIC before libvirt was asked for them: of a younger lease they say nothing */
+	int64_t looked_ms; /* CLOCK_MONOTONIC before libvirt was asked for them; a younger lease cannot be judged */
 	/*
-	 * What the last pass saw plugged in; afterwards this one: an absence after that is an unplugging, which need
-	 * not wait for start_grace. A hint: losing it costs time only.
+	 * The leases that the last pass saw attached; afterwards, those of this pass. If a device of one is missing
+	 * later, it was unplugged, and its release need not wait for start_grace. A hint: losing it only costs time.
 	 */
 	struct lease_marks *plugged;
 	/* the result */
-	struct reconcile_item *items; /* all but what is left as it is */
+	struct reconcile_item *items; /* all except RECONCILE_LEAVE */
 	size_t n;
-	struct gc gc; /* what the pass over leases and foreign devices found (collect.h) */
+	struct gc gc; /* the outcome for leases and foreign devices */
 	size_t leases;
-	int64_t again_ms; /* CLOCK_MONOTONIC: a lease has a deadline then, or may be judged otherwise; 0: none */
+	int64_t again_ms; /* CLOCK_MONOTONIC: when a lease has a deadline or its verdict may change; 0: none */
 };
 
 /*
- * Makes the pass. What is to be released is marked `releasing` and left to reconcile_finish(), so that the pass
- * waits for nobody. An error means that nothing could be judged.
+ * Makes the pass. What is due for release is marked `releasing` and left to reconcile_finish(), so that the pass never
+ * waits. An error means that nothing could be judged.
  */
 int reconcile_run(struct reconcile *pass, struct err *err);
 void reconcile_end(struct reconcile *pass);
 
-/* Another pass is due at this time, if none is due earlier. */
+/* Makes another pass due at this time, unless one is due earlier. */
 void reconcile_again(struct reconcile *pass, int64_t at_ms);
 
-/* Says of each of these devices whether libvirt knows a domain that names it, or may: then it is true. */
+/* Sets named[i] if a domain of libvirt names ids[i], or may name it. */
 typedef void reconcile_named(void *arg, const char *const *ids, bool *named, size_t n);
 
 /*
- * After the pass: removes what it has found of Nova's orphans, with their mdevctl definitions, unless libvirt names
- * them (`named`; NULL: it is not asked, and its files have to do). Takes a few seconds at the most; what is left then
- * is due at again_ms.
+ * After the pass: removes the Nova orphans that it has found, with their mdevctl definitions, unless libvirt names them
+ * (`named`; NULL: only libvirt's files are read). Takes a few seconds at most; the rest is due at again_ms.
  */
 void reconcile_orphans(struct reconcile *pass, reconcile_named *named, void *arg);
 
 /*
- * Releases what is `releasing`, as far as it can be done now: a device that is still open, or whose driver has time
- * left to remove it by itself, is left for a later call. How many are left; negative: nothing could be told. `logged`
- * are those whose failure was logged: each once.
+ * Completes as many releases as is possible now. A device that is still open, or that its driver may still remove by
+ * itself, is left for a later call. Returns how many are left, or a negative error if the leases cannot be read.
+ * `logged`: leases whose failure was logged, so that each is logged once.
  */
 int reconcile_finish(struct store *store, const struct policy *policy, struct lease_marks *logged, struct err *err);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Releases that a hook or a pass has marked: each in a short turn, so that one that is stuck delays no other.
- */
+/* Completes releases that a hook or a pass has marked, each in a short turn, so that a stuck one delays no other. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +34,7 @@ void lease_marks_free(struct lease_marks *marks)
 	*marks = (struct lease_marks){ 0 };
 }
 
-/* One turn; true where it is done. */
+/* Takes one turn. Returns true if the lease is released. */
 static bool finish_one(struct store *store, const struct policy *policy, const struct lease *lease,
 		       const struct lease_marks *logged, struct lease_marks *failed)
 {
@@ -44,7 +42,7 @@ static bool finish_one(struct store *store, const struct policy *policy, const s
 	struct err err = { 0 };
 	int r;
 
-	/* A hook or a command that has marked it finishes it itself, where that can be done at once. */
+	/* A hook or command that has marked it completes it itself if that is possible at once. */
 	if (release_has_time(policy, lease) && sys_process_lives(lease->writer, lease->writer_start))
 		return false;
 	r = release_turn(store, policy, lease->vgpu.id, sys_now_ms() + TURN_MS, sys_now_ms() + LOOK_MS, &err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is to be done about a running domain's device, or about a lease of a running domain. Pure. */
+/* Pure judgement of a running domain's device, and of a running domain's lease. */
 #include "daemon/reconcile.h"
 
 #include <stdarg.h>
@@ -17,17 +17,17 @@ __attribute__((format(printf, 3, 4))) static enum reconcile_verdict say(enum rec
 	return verdict;
 }
 
-/* The domain has a lease that is not `active`, though it runs. */
+/* The domain runs, but its lease is not `active`. */
 static enum reconcile_verdict judge_unfinished(const struct reconcile_view *v, char why[REASON_SIZE])
 {
 	const struct lease *lease = v->lease;
 
-	/* Nothing was made for a reservation: it ends at its deadline, and then the device is in no lease. */
+	/* A reservation creates no device. It ends at its deadline, and then the device is in no lease. */
 	if (lease->state == LEASE_RESERVED)
 		return say(RECONCILE_LEAVE, why, "reserved for its domain");
 	if (v->at_work)
 		return say(RECONCILE_LEAVE, why, "in use by another process");
-	/* A QEMU that is on its way out has its devices open to the last, and its release has come already. */
+	/* A QEMU that is exiting keeps its devices open to the last, after the domain's release. */
 	if (v->now_ms - lease->since_ms < v->grace_ms)
 		return say(RECONCILE_LEAVE, why, "its lease has just changed");
 	return say(RECONCILE_ADOPT, why, "attached to its domain, but its lease is '%s'",
@@ -47,7 +47,7 @@ enum reconcile_verdict reconcile_device(const struct reconcile_view *v, char why
 		return say(RECONCILE_LEAVE, why, "leased to its domain");
 	if (v->open < 0)
 		return say(RECONCILE_LEAVE, why, "cannot tell whether it is open");
-	/* A running QEMU has its devices open; else one of the two is no longer so. */
+	/* A running QEMU has its devices open; otherwise it has ended or has lost this one. */
 	if (!v->exists || v->open == 0)
 		return say(RECONCILE_LEAVE, why, "named by its domain, but not open");
 	if (v->lease)
@@ -77,7 +77,7 @@ enum reconcile_verdict reconcile_lease(const struct reconcile_view *v, char why[
 		return say(RECONCILE_LEAVE, why, "cannot tell whether it is open");
 	if (v->open > 0)
 		return say(RECONCILE_LEAVE, why, "detached, but still open");
-	/* Leased first, plugged in afterwards: it may be on its way in. */
+	/* A lease is written before the device is attached, so that may still follow. */
 	if (!v->seen && age < v->grace_ms)
 		return say(RECONCILE_LEAVE, why, "not attached yet");
 	return say(RECONCILE_RELEASE, why, "detached from its domain");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Orphans of Nova, and definitions without a device, removed when reclaim_grace is over: Nova counts each as a device,
- * also of a type that is no longer enabled, and never removes one.
+ * Removes Nova's orphans, and definitions without a device, after reclaim_grace: Nova counts each as a device, even if
+ * its type is no longer enabled, and never removes one.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,11 +14,11 @@
 #include "model/event.h"
 
 enum {
-	REMOVE_MS = 5000, /* a removal that takes longer goes on in a child, and the next pass finds what came of it */
-	TURN_MS = 5000,   /* for all of a pass, which other releases do not wait for */
+	REMOVE_MS = 5000, /* a slower removal continues in a child, and the next pass finds its outcome */
+	TURN_MS = 5000,   /* for all removals of a pass; other releases do not wait for it */
 	NEXT_MS = 1000,
-	BATCH_MS = 60000, /* what is due so soon is waited for */
-	FOLLOW_MS = 2000, /* libvirt reads mdevctl's files a tenth of a second after a change of them */
+	BATCH_MS = 60000, /* orphans due within this time are removed together */
+	FOLLOW_MS = 2000, /* libvirt reads a changed file of mdevctl after a tenth of a second */
 };
 
 static bool is_due(const struct gc_item *item)
@@ -26,10 +26,7 @@ static bool is_due(const struct gc_item *item)
 	return !item->leased && item->novas && item->outcome == GC_GOES;
 }
 
-/*
- * Nova lists what there is, looks each up, and fails if one has gone in between. So what is due within a minute goes in
- * one batch.
- */
+/* Nova lists all devices, looks each up, and fails if one has gone in between, so all that are due soon go together. */
 static bool waits_for_more(struct reconcile *pass)
 {
 	int64_t now = sys_now_ms(), first = INT64_MAX, last = 0;
@@ -86,9 +83,10 @@ static bool remove_part(struct reconcile *pass, struct gc_item *item, enum relea
 }
 
 /*
- * libvirt sees a definition go later than a device. Were both to go at once, it would list the vGPU as defined and
- * absent for that time, and a spawn that Nova gives it to fails. So the devices go in a pass of their own: without a
- * definition, Nova uses one as it is, and if it goes before the instance starts, the hook creates it again.
+ * libvirt notices the removal of a definition later than that of a device. If both went at once, it would list the vGPU
+ * as defined and absent for that time, and a spawn to which Nova gives it would fail. So devices go in a later pass.
+ * Until then Nova uses one without a definition as it is, and if it goes before the instance starts, the hook creates
+ * it again.
  */
 static bool remove_definitions(struct reconcile *pass, int64_t end_ms)
 {

@@ -11,9 +11,9 @@
 #include "host/inventory.h"
 #include "ops/check.h"
 
-enum { STEP_MS = 1000 }; /* it looks so often, whether udev says something or not */
+enum { STEP_MS = 1000 }; /* it looks at least this often, even without an event of udev */
 
-/* How much fails of what a start needs of the pool; the first of it is in err. */
+/* Returns how many requirements of a start are not met; err has the first. */
 static size_t not_ready(const struct host *host, const struct config *config, struct err *err)
 {
 	struct check check = { .host = host };
@@ -68,7 +68,7 @@ int wait_ready(const char *root, const char *config_path, int wait_s, struct err
 	if (r == 0 && config.nsections) {
 		r = wait_for_cards(&host, &config, wait_s, err);
 	} else if (r == 0 || (r == -ENOENT && !config_path)) {
-		/* That it ended at once is not to be taken for cards that are ready. */
+		/* Says why it ends at once, so that this is not taken for cards that are ready. */
 		printf("%s; nothing to wait for\n", r == 0 ? "no type is enabled" : "no configuration");
 		r = 0;
 	}
