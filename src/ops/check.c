@@ -14,7 +14,7 @@
 #include "internal.h"
 #include "state/history.h"
 
-/* What a check needs: without it there is nothing to look at, which another finding says. */
+/* What a check needs. Without it the check is skipped, because another finding reports that. */
 enum needs { NEEDS_NOTHING, NEEDS_POOL, NEEDS_STORE };
 
 static const struct {
@@ -91,7 +91,7 @@ void check_unreadable(struct check *check, const char *fix, const struct err *er
 	check_report(check, denied ? CHECK_WARN : CHECK_FAIL, denied ? "run as root" : fix, "%s", err->text);
 }
 
-/* The text about a file begins with its place. */
+/* A note about a file begins with its place. */
 static void report_note(struct check *check, enum check_status status, const struct config_note *note, const char *fix)
 {
 	char hint[REASON_SIZE];
@@ -101,7 +101,7 @@ static void report_note(struct check *check, enum check_status status, const str
 	check_report(check, status, fix, "%s%s%s", note->text + note->where, *hint ? "; " : "", hint);
 }
 
-/* The rule is the plan's: what exists is adopted without a configuration. */
+/* As in the plan, existing vGPUs are adopted without a configuration. */
 #define FIX_CONFIG                                                                                                     \
 	"until the configuration is corrected, starts and migrations that need a new vGPU are refused; existing vGPUs are used"
 
@@ -112,7 +112,7 @@ static void config_fails(struct check *check, int r, const struct config_notes *
 	if (mistakes->n && r != -ENOENT)
 		return;
 	if (r != -ENOENT) {
-		/* Without it nothing is checked: a failure also where it is the user's. */
+		/* Without it nothing is checked, so this is a failure even if only this user cannot read it. */
 		check_report(check, CHECK_FAIL, geteuid() == 0 ? FIX_CONFIG : "run as root", "%s", err->text);
 		return;
 	}
@@ -145,7 +145,7 @@ static void run_table(struct check *check, bool only_pool)
 	}
 }
 
-/* Without a valid configuration: what it could be about. */
+/* Without a valid configuration: lists the pGPUs that it could configure. */
 static void list_cards(struct check *check, const struct inventory *inv)
 {
 	check->ncards = inv->npgpus;
@@ -168,7 +168,7 @@ static void run(struct check *check, bool only_pool)
 
 	check->has_store = store_open(&check->store, check->host, false, &check->store_err);
 	if (check->has_store == 0) {
-		/* A pGPU that other processes know to hang is not asked again. */
+		/* A pGPU that is known to hang is not asked again. */
 		silent_recall(&check->store);
 		(void)!lease_list(&check->store, &check->leases, &err);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Would a start be refused now, and is the host as the configuration says? Reads only; whatever is looked at is a
- * finding, also where it is well. The table in check.c names the checks, in their order; check_*.c hold them.
+ * Would a start be refused now, and is the host as configured? Reads only. Everything that is checked becomes a
+ * finding, even if it is in order. The table in check.c has the checks in their order; check_*.c contain them.
  */
 #pragma once
 
@@ -34,27 +34,27 @@ struct check {
 	const struct host *host;
 	const char *config_path; /* as config_load() takes it */
 	bool simulated;          /* the host is a directory */
-	bool glance;             /* a lock that is held is not observed for as long as a start would wait */
+	bool glance;             /* does not watch a held lock for as long as a start would wait */
 	/* the result */
 	struct finding *findings;
-	size_t n, count[CHECK_FAIL + 1]; /* and how many of each status */
-	size_t ncards, npool;            /* pGPUs of the host, and those of them that are in the pool */
-	/* while it runs: what all checks share, read once */
-	const char *what;             /* the check that runs */
-	char where[CHECK_WHERE_SIZE]; /* of its next finding; "" the host */
-	char fix[REASON_SIZE];        /* likewise, as check_fix() has it */
-	const struct config *config;  /* NULL: it cannot be read */
-	const struct inventory *inv;  /* NULL: neither configuration nor host, or one of them, cannot be read */
+	size_t n, count[CHECK_FAIL + 1]; /* the findings, and how many have each status */
+	size_t ncards, npool;            /* pGPUs of the host, and those that are in the pool */
+	/* while it runs: shared by all checks, read once */
+	const char *what;             /* the running check */
+	char where[CHECK_WHERE_SIZE]; /* the place of its next finding; "" the host */
+	char fix[REASON_SIZE];        /* the fix of its next finding, from check_fix() */
+	const struct config *config;  /* NULL: unreadable */
+	const struct inventory *inv;  /* NULL: configuration or host are unreadable */
 	struct store store;
-	int has_store; /* 0, or the error of opening it, whose text is `store_err` */
+	int has_store; /* 0, or the error of opening it, with its text in `store_err` */
 	struct err store_err;
-	struct leases leases; /* as far as they can be read */
-	bool *explained;      /* of each section: a finding about a pGPU says why that does not serve it */
+	struct leases leases; /* those that can be read */
+	bool *explained;      /* for each section: a finding about a pGPU says why that does not provide the type */
 };
 
 void check_run(struct check *check);
 
-/* Only the pGPUs that the configuration gives to the pool, and a start of each type. `config` is the one in effect. */
+/* Checks only the pool's pGPUs and a start of each type. `config` is the one in effect. */
 void check_pool(struct check *check, const struct config *config);
 
 void check_free(struct check *check);

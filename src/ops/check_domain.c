@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The domains of libvirt: metadata without effect, and guests without one of their vGPUs. */
+/* libvirt's domains: metadata without effect, and guests without one of their vGPUs. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,6 @@
 
 enum { SHOWN_SIZE = 4 * 256 /* each byte can become \xNN */ };
 
-/* What a remark is about. */
 struct about {
 	struct check *check;
 	const char *path;
@@ -47,7 +46,7 @@ static bool is_marked(const char *xml, size_t len)
 	return domxml_concerns(xml, len) || memmem(xml, len, "vgpu", 4);
 }
 
-/* A readable file that may concern us; libvirt reports those that it cannot read itself. */
+/* Reads a file that may name a vGPU. libvirt itself reports a file that it cannot read. */
 static int read_definition(int dir, const char *name, char **xml, size_t *len)
 {
 	autoclose int fd = libvirt_files_answers(dir, name) < 0 ? -1
@@ -56,7 +55,7 @@ static int read_definition(int dir, const char *name, char **xml, size_t *len)
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || sys_slurp(fd, DOMXML_MAX, xml, len) < 0)
 		return -1;
-	/* A misspelt namespace is one of the remarks. */
+	/* A misspelt namespace is also marked, because it gets a remark. */
 	return is_marked(*xml, *len) || domxml_has_pci(*xml, *len) ? 0 : -1;
 }
 
@@ -72,8 +71,8 @@ static void report_placeholders(const struct request *request, struct about *abo
 }
 
 /*
- * Can a start be refused this mdev for another reason than capacity? Not if it exists, if the pool has a single type,
- * or if the pool provides the type as mdevs. A plan reads the whole host: asking it for each definition takes seconds.
+ * Can a start with this mdev be refused for another reason than capacity? Not if it exists, if the pool has a single
+ * type, or if the pool provides the type as mdevs. A plan for each definition would take seconds.
  */
 static bool is_doubtful_mdev(const struct check *check, const struct vgpu_request *req)
 {
@@ -87,7 +86,7 @@ static bool is_doubtful_mdev(const struct check *check, const struct vgpu_reques
 	       lease_find(&check->leases, req->id);
 }
 
-/* The same of any vGPU; the plan is not asked for a VF of the pool. */
+/* Like is_doubtful_mdev(), for any vGPU. A VF of the pool is judged without a plan. */
 static bool is_doubtful(const struct check *check, const struct vgpu_request *req)
 {
 	const struct inventory *inv = check->inv;
@@ -102,7 +101,7 @@ static bool is_doubtful(const struct check *check, const struct vgpu_request *re
 	return framework == FW_VARIANT ? req->managed : framework == FW_VF && (!*vf->group || *vf->beside);
 }
 
-/* Does it name a type that the host has, and that is not enabled? */
+/* Does the request name a type that the host has but that is not enabled? */
 static bool names_other_type(const struct check *check, const struct request *request)
 {
 	for (size_t i = 0; i < request->nvgpus; i++) {
@@ -114,7 +113,7 @@ static bool names_other_type(const struct check *check, const struct request *re
 	return false;
 }
 
-/* A domain that does not run: would its start be refused, for another reason than capacity? */
+/* For a domain that does not run: would its start be refused for another reason than capacity? */
 static void report_refused(struct check *check, const struct domxml *doc, const char *path)
 {
 	const struct request *request = domxml_request(doc);
@@ -132,7 +131,7 @@ static void report_refused(struct check *check, const struct domxml *doc, const 
 	if (!doubtful || libvirt_files_has_status(check->host, request->name))
 		return;
 	r = preview_make(&preview, &lifecycle, PLAN_PREPARE, &err);
-	/* Permissions and used-up capacity are no mistake of the domain. The quota has a check of its own. */
+	/* Missing permission and exhausted capacity are not errors of the domain. The quota has its own check. */
 	if (r < 0 ? check_denied(err.code)
 		  : plan->kind != PLAN_REFUSE || plan->no_quota ||
 			    (plan->no_capacity && !names_other_type(check, request)))
@@ -145,7 +144,7 @@ static void report_refused(struct check *check, const struct domxml *doc, const 
 		     "a start of domain %s would be refused: %s", request->name, err.text);
 }
 
-/* Is it a domain with something of ours in it? */
+/* Reports on one definition. Returns whether it is marked as having a vGPU. */
 static bool look_at(struct check *check, int dir, const char *name)
 {
 	char path[sizeof(DEFINED) + SHOWN_SIZE], safe[SHOWN_SIZE];
@@ -185,7 +184,7 @@ static void report_missing_vgpu(struct check *check, const struct missing_vgpu *
 		fix = check_fix(check, "run 'vgpu-lease resume %s' to attach it", l->name);
 	else if (l->nova)
 		fix = "hard-reboot the instance";
-	/* Who defines a vGPU for the next start alone does so by hand: Nova does not. */
+	/* A vGPU that only the next start gets was defined by hand: Nova does not do that. */
 	check_report(check_at_path(check, path), l->nova || l->suspended ? CHECK_FAIL : CHECK_WARN, fix,
 		     "domain %s runs without vGPU %s, which %s", l->name, l->id,
 		     l->suspended ? "a suspend detached" : "its definition has");

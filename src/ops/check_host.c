@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The hook's place, and mdevctl's definitions. */
+/* The hook's location, and mdevctl's definitions. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ enum { PROGRAM_MAX = 64 << 20 };
 
 enum hook { NO_HOOK, OTHER_HOOK, OUR_HOOK };
 
-/* An ELF file with our name in it is ours: the installation decides likewise. */
+/* An ELF file with our name in it is ours; the installation decides the same way. */
 static enum hook look_at_hook(struct check *check, const char *path)
 {
 	autoclose int fd = openat(check->host->libvirt, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -35,7 +35,7 @@ static enum hook look_at_hook(struct check *check, const char *path)
 	return OUR_HOOK;
 }
 
-/* libvirtd's AppArmor profile lets it run hooks from these places only; a link is judged by its target. */
+/* libvirtd's AppArmor profile only lets it run hooks in these directories; a link is judged by its target. */
 static void look_at_hook_link(struct check *check, const char *path)
 {
 	static const char *const allowed[] = { "/usr/bin/", "/usr/sbin/", "/etc/libvirt/hooks/" };
@@ -67,7 +67,7 @@ void check_hook(struct check *check)
 		check_report(check_at_path(check, paths[i]), CHECK_PASS, NULL, "installed");
 		look_at_hook_link(check, paths[i]);
 	}
-	/* A simulated host has no libvirt that would call one, unless somebody has made a place for it. */
+	/* A simulated host has no libvirt to call a hook, unless it has a directory for hooks. */
 	if (ours == 0 && check->simulated && !sys_exists(check->host->libvirt, "etc/libvirt/hooks"))
 		return;
 	check_at_path(check, paths[0]);
@@ -85,7 +85,7 @@ void check_hook(struct check *check)
 			     paths[1]);
 }
 
-/* What this parent is configured for instead of this type; NULL: nothing else. */
+/* The section that this parent is configured for instead of this type; NULL: none. */
 static const struct section *at_odds(const struct inventory *inv, const char *parent, const char *type)
 {
 	const struct inv_parent *p = inventory_parent(inv, parent);
@@ -93,7 +93,7 @@ static const struct section *at_odds(const struct inventory *inv, const char *pa
 	return !p || pool_serves(p->card, type) ? NULL : p->card->pool.section;
 }
 
-/* The domain whose vGPU it is, by its lease or its XML, or a file that may be such a domain's; NULL: none. */
+/* The domain that uses the vGPU, by its lease or its XML, or a file that may be such a domain's; NULL: none. */
 static const char *used_by(const struct check *check, const struct definition *d, const struct libvirt_files *disk)
 {
 	const struct lease *lease = lease_find(&check->leases, d->uuid);
@@ -102,7 +102,7 @@ static const char *used_by(const struct check *check, const struct definition *d
 	return domain ? domain : libvirt_files_unread(disk, false);
 }
 
-/* A definition that mdevctl starts at boot, of a type that its pGPU is not configured for. */
+/* Reports a definition that mdevctl starts at boot, of a type that its pGPU is not configured for. */
 static bool goes_against(struct check *check, const struct definition *d, const struct libvirt_files *disk)
 {
 	const struct section *section = at_odds(check->inv, d->parent, d->type);
@@ -110,7 +110,7 @@ static bool goes_against(struct check *check, const struct definition *d, const 
 
 	if (!d->starts || !section)
 		return false;
-	/* Nothing is advised against a device that may be in use. */
+	/* A device that may be in use is never proposed for removal. */
 	if (domain) {
 		check_report(
 			check, CHECK_WARN, "keep it as long as that domain needs it",
@@ -123,7 +123,7 @@ static bool goes_against(struct check *check, const struct definition *d, const 
 	return true;
 }
 
-/* A definition whose UUID another parent has, too. Nova counts each, and its start creates those that are missing. */
+/* Reports a UUID that another parent has too. Nova counts each definition, and its start creates missing devices. */
 static bool is_second(struct check *check, const struct definition *d)
 {
 	const struct inv_device *device = inventory_device(check->inv, d->uuid);
@@ -140,7 +140,7 @@ static bool is_second(struct check *check, const struct definition *d)
 	return true;
 }
 
-/* A definition without its device. Nova counts it as a device, and may pick it for an instance, which then fails. */
+/* Reports a definition without a device. Nova counts it as one, and may pick it for an instance, which then fails. */
 static bool is_miscounted(struct check *check, const struct definition *d, const struct libvirt_files *disk)
 {
 	const char *domain = used_by(check, d, disk);
@@ -160,7 +160,7 @@ static bool is_miscounted(struct check *check, const struct definition *d, const
 	return true;
 }
 
-/* A device that does not exist has the type of its definition: a domain that names it needs that type enabled. */
+/* A missing device gets the type of its definition, so a domain that names it needs that type enabled. */
 static bool cannot_start(struct check *check, const struct definition *d, const struct libvirt_files *disk)
 {
 	const char *domain = libvirt_files_names(disk, d->uuid, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Does libvirt know of the hook? It looks for hooks only when it starts or reloads: a hook that is installed later is
- * not called. Proof that it is known: libvirt has started, has called the hook, or has been reloaded since then.
+ * Does libvirt know the hook? It looks for hooks only when it starts or reloads, and does not call one that is
+ * installed later. It knows the hook if it has started, called the hook, or been reloaded since.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -26,19 +26,19 @@ static int64_t time_us(struct timespec t)
 	return (int64_t)t.tv_sec * us_per_s + t.tv_nsec / 1000;
 }
 
-/* On the wall clock, to compare it with files; as that runs now. */
+/* In microseconds on the wall clock as it is now, to compare it with files. */
 static int64_t process_started_us(pid_t pid)
 {
 	uint64_t ticks = sys_process_start(pid);
 	struct timespec now, up;
 
-	/* The kernel counts a process's start on the clock that goes on during a suspend. */
+	/* The kernel counts a process's start on the clock that continues during a suspend. */
 	clock_gettime(CLOCK_REALTIME, &now);
 	clock_gettime(CLOCK_BOOTTIME, &up);
 	return time_us(now) - time_us(up) + (int64_t)(ticks * (uint64_t)us_per_s / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-/* The service of a process: "0::/system.slice/libvirtd.service". False: none. */
+/* The service of a process, from a line such as "0::/system.slice/libvirtd.service". False: none. */
 static bool find_unit(pid_t pid, char unit[UNIT_SIZE])
 {
 	char path[32], text[CGROUP_SIZE], *rest = text, *line;
@@ -58,8 +58,8 @@ static bool find_unit(pid_t pid, char unit[UNIT_SIZE])
 }
 
 /*
- * Is anybody listening on one of libvirt's sockets? systemd does, for a daemon that it starts then. A host that does
- * not say so (a simulated one) may have it.
+ * Does a process listen on one of libvirt's sockets? systemd does so for a daemon that it then starts. A host that does
+ * not list its sockets (a simulated one) may have one.
  */
 static bool listens(const struct host *host)
 {
@@ -76,7 +76,7 @@ static bool listens(const struct host *host)
 	return false;
 }
 
-/* `came`: since when there has been an executable hook for QEMU, as far as files show. */
+/* `came`: since when files show an executable hook for QEMU. */
 static void judge_daemon(struct check *check, int64_t came)
 {
 	char comm[LIBVIRT_COMM_SIZE], unit[UNIT_SIZE];
@@ -124,7 +124,7 @@ static void judge_daemon(struct check *check, int64_t came)
 			   : "does not call the hook unless it has been reloaded since");
 }
 
-/* Since when this is an executable file; 0: it is not. */
+/* Since when the path is an executable file; 0: it is not. */
 static int64_t hook_since(int dir, const char *path)
 {
 	struct stat st, link;
@@ -141,7 +141,7 @@ void check_libvirt(struct check *check)
 	autoclosedir DIR *dir = sys_list(check->host->libvirt, "etc/libvirt/hooks/qemu.d");
 	const struct dirent *e;
 
-	/* libvirt only notes that there is a hook: any of them makes it look for ours as well. */
+	/* libvirt only notes that there is a hook, so any of them makes it look for ours too. */
 	while ((e = sys_next(dir))) {
 		since = hook_since(sys_list_fd(dir), e->d_name);
 		if (since && (!came || since < came))

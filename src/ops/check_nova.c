@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What nova-compute counts on each pGPU, beside what exists. */
+/* What nova-compute counts on each pGPU, compared with what exists. */
 #include <string.h>
 
 #include "base/auto.h"
 #include "internal.h"
 #include "plan/nova_inventory.h"
 
-/* The providers of one type of one pGPU together. */
+/* All providers of one type on one pGPU. */
 struct sum {
 	const struct section *section;
 	int existing, defined, available, total;
@@ -43,7 +43,7 @@ static struct sum sum_of(const struct nova_inventory *nova, const struct invento
 	return sum;
 }
 
-/* max_instances with which Nova counts all that it could: its limit is that of the type. */
+/* The max_instances at which Nova counts everything; it limits the type on all pGPUs together. */
 static int needed(const struct nova_inventory *nova, const struct section *section)
 {
 	int n = 0;
@@ -78,7 +78,7 @@ static void look_at_pgpu(struct check *check, const struct nova_inventory *nova,
 		check_report(check, CHECK_WARN, fix, "Nova counts %d %s, and not the %d mdev%s of other types",
 			     sum.total, sum.section->type, sum.others, sum.others == 1 ? "" : "s");
 	} else {
-		/* Of each definition without device there is a finding of its own. */
+		/* Each definition without a device has its own finding. */
 		check_report(check, CHECK_PASS, NULL,
 			     "Nova counts %d %s: %d exist%s, %d can be created, %d only defined", sum.total,
 			     sum.section->type, sum.existing, sum.existing == 1 ? "s" : "", sum.available, sum.defined);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The pGPUs: those that the configuration names or matches, and why one is not in the pool. */
+/* The pGPUs that the configuration names or matches, and why one is not in the pool. */
 #include <string.h>
 
 #include "survey/missing_cards.h"
@@ -27,7 +27,7 @@ static struct location named_at(const struct section *section, const struct inv_
 	return match ? match->at : other;
 }
 
-/* A reason is "CAUSE; FIX", or a cause alone, or what the kernel said: then `other` is to be done. */
+/* A reason is "CAUSE; FIX", or a cause alone, or the kernel's error. Without a fix, `other` is the fix. */
 static const char *fix_in(const char *reason, const char *other, int *cause)
 {
 	const char *fix = strstr(reason, "; ");
@@ -36,7 +36,7 @@ static const char *fix_in(const char *reason, const char *other, int *cause)
 	return fix ? fix + 2 : other;
 }
 
-/* What follows from this finding is not said once more. */
+/* Findings that follow from this one are not reported. */
 static void explains(struct check *check, const struct section *section)
 {
 	check->explained[section - check->config->sections] = true;
@@ -62,7 +62,7 @@ static bool look_at_libvirt(struct check *check, const struct inv_pgpu *card, in
 	return false;
 }
 
-/* Not where one is being removed: the driver may be at work on that yet. */
+/* Skips a leased VF: it may be being removed, and the driver still at work. */
 static void look_at_vfs(struct check *check, const struct inv_pgpu *card)
 {
 	for (int p = 0; p < card->nparents; p++) {
@@ -121,7 +121,7 @@ static void look_at_card(struct check *check, const struct inv_pgpu *card, int l
 		check_report(check_at_location(check, &at), CHECK_FAIL, fix, "%s: %.*s (configured for %s)", address,
 			     cause, pooled->reason, pooled->section->type);
 	} else if (!pooled->in_pool && pooled->claim == CLAIM_DEFAULT && !card->ready) {
-		/* A type takes all pGPUs, and others serve it. */
+		/* A type takes all pGPUs, and other pGPUs provide it. */
 		fix = fix_in(reason, "fix the cause (troubleshooting: the-card)", &cause);
 		check_report(check, CHECK_WARN, fix, "not in the pool: %.*s", cause, reason);
 	} else if (!pooled->in_pool) {
@@ -129,7 +129,7 @@ static void look_at_card(struct check *check, const struct inv_pgpu *card, int l
 	}
 }
 
-/* Does a pGPU of the same vendor, with which nothing is wrong, not have the type? Then the type is to blame. */
+/* Is there a pGPU of the same vendor that is ready but does not provide the type? Then the type is at fault. */
 static bool has_unsuited(const struct check *check, const char *missing)
 {
 	const struct inventory *inv = check->inv;
@@ -146,7 +146,7 @@ static bool has_unsuited(const struct check *check, const char *missing)
 	return false;
 }
 
-/* Of a type that takes all pGPUs, and that none of them serves. */
+/* For a type that takes all pGPUs, and that none of them provides. */
 static void look_at_unserved(struct check *check, const struct missing_card *missing, enum check_status status)
 {
 	const char *other = missing->how == MISSING_IDLE ? "load the vGPU host driver" : "load its driver", *fix;
@@ -168,7 +168,7 @@ static void look_at_unserved(struct check *check, const struct missing_card *mis
 
 static void look_at_missing(struct check *check, const struct missing_card *missing)
 {
-	/* One file, nova.conf too, can serve many hosts. */
+	/* One file, also a nova.conf, can serve many hosts. */
 	enum check_status status = missing->section->nova && check->npool ? CHECK_WARN : CHECK_FAIL;
 	char physfn[PCI_SIZE];
 	const char *fix;
@@ -212,7 +212,7 @@ void check_cards(struct check *check)
 	for (size_t i = 0; i < inv->npgpus; i++)
 		check->npool += inv->pgpus[i]->pool.in_pool;
 	for (size_t i = 0; i < n; i++)
-		/* Of several types that take all pGPUs, the first says it. */
+		/* If several types take all pGPUs, only the first reports this one. */
 		if (missing[i].how != MISSING_IDLE || !is_idle(missing, i, missing[i].address))
 			look_at_missing(check, &missing[i]);
 	for (size_t i = 0; i < inv->npgpus; i++) {

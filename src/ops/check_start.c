@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A start of each enabled type, with a made-up request, planned by the code that would act. A domain can request more
+ * Plans a start of each enabled type, with a made-up request and the code that a start uses. A domain can request more
  * (a NUMA node, a project, the UUID of a device that exists) and still be refused; 'vgpu-lease plan' shows that.
  */
 #include <stdio.h>
@@ -14,7 +14,7 @@
 enum { VF_TRIES = 4, LEFT_SHOWN = 8 };
 enum { AS_MDEV = 1, AS_VF = 2 };
 
-/* The start of a domain with one vGPU; where several were planned, the last. */
+/* The start of a domain with one vGPU. After several plans it holds the last. */
 struct start {
 	const struct section *section;
 	struct config config;
@@ -22,14 +22,11 @@ struct start {
 	struct request request;
 	struct lifecycle lifecycle;
 	struct preview preview;
-	int planned; /* 0, or an error, which is a refusal, too */
+	int planned; /* 0, or an error, which is also a refusal */
 	struct err err;
 };
 
-/*
- * The used-up quota of a project says nothing about the host, one of 0 for everybody does. Borrows the rest of the
- * configuration.
- */
+/* A project's exhausted quota says nothing about the host; a quota of 0 for all does. Borrows the configuration. */
 static void start_begin(struct start *s, const struct check *check)
 {
 	*s = (struct start){ .config = *check->config,
@@ -44,7 +41,7 @@ static void start_begin(struct start *s, const struct check *check)
 	uuid_random(s->request.uuid);
 }
 
-/* With an mdev of its own, or with this VF. The first reads the host for all. */
+/* Plans an mdev, or `vf` if set. The first plan reads the host for all. */
 static void plan_start(struct start *s, const struct inv_parent *vf, bool managed)
 {
 	s->vgpu.kind = vf ? REQUEST_PCI : REQUEST_MDEV;
@@ -59,7 +56,7 @@ static void plan_start(struct start *s, const struct inv_parent *vf, bool manage
 		s->planned = preview_make(&s->preview, &s->lifecycle, PLAN_PREPARE, &s->err);
 }
 
-/* No other VF would change the answer. */
+/* Would no other VF change the answer? */
 static bool is_decided(const struct start *s)
 {
 	return s->planned < 0 || preview_is_possible(&s->preview.plan);
@@ -74,7 +71,7 @@ static bool is_free(const struct check *check, const struct inv_parent *vf, cons
 	       (!vf->ndevices || (device && strcmp(device->vgpu.type, type) == 0));
 }
 
-/* On the VFs of a card that are free, until one would do. How many there were. */
+/* Plans the free VFs of a card until one is possible. Returns how many were tried. */
 static int plan_on_card(struct start *s, const struct check *check, const struct inv_pgpu *card)
 {
 	int tried = 0;
@@ -92,7 +89,7 @@ static int plan_on_card(struct start *s, const struct check *check, const struct
 	return tried;
 }
 
-/* On each card that serves the type as VFs, until one would do. */
+/* Plans on each card that provides the type as VFs, until one is possible. */
 static void plan_on_vfs(struct start *s, const struct check *check)
 {
 	const struct inventory *inv = check->inv;
@@ -123,15 +120,13 @@ static struct check *at_type(struct check *check, const struct section *section)
 	return check_at_location(check, &at);
 }
 
-/* What a pGPU carries that keeps a type from it: its own like, or what the configuration does not give to it. */
+/* vGPUs that leave a pGPU no capacity for a type: its own, which the configuration gives to it, or foreign ones. */
 struct carried {
 	bool own, foreign;
-	bool leased; /* one of its like is: its capacity is there again when the guest ends */
+	bool leased; /* one of them is leased, so its capacity is available again when the guest ends */
 };
 
-/*
- * Only what is of the same kind: a GPU instance cannot carry what is not MIG-backed, nor the other way round.
- */
+/* Own vGPUs are of the same kind: a GPU instance cannot carry a vGPU that is not MIG-backed, nor the reverse. */
 static struct carried carried_by(const struct check *check, const struct section *section, const struct inv_pgpu *card)
 {
 	const struct inventory *inv = check->inv;
@@ -162,8 +157,8 @@ static struct carried carried_by(const struct check *check, const struct section
 }
 
 /*
- * A pGPU that is full of the type it is configured for is normal on a busy host. One that carries something else, or
- * nothing, is broken, or not as configured.
+ * A busy host may have pGPUs that are full of the type they are configured for. A pGPU that carries something else, or
+ * nothing, is broken or not as configured.
  */
 static void report_refusal(struct check *check, const struct start *s)
 {
@@ -232,12 +227,12 @@ static void look_at_start(struct check *check, struct start *start, const struct
 	else
 		plan_start(start, NULL, false);
 	report_start(check, start);
-	/* What went wrong may be over. */
+	/* The error may be temporary, so the next start reads the host again. */
 	if (start->planned < 0)
 		preview_end(&start->preview);
 }
 
-/* How the readiest pGPUs serve the type. */
+/* How the readiest pGPUs provide the type: as mdevs, as VFs, or both. */
 static int kinds_of(const struct inventory *inv, const struct section *section)
 {
 	enum stock mdev = pool_stock(inv, section, true, NULL), vf = pool_stock(inv, section, false, NULL);
@@ -246,7 +241,7 @@ static int kinds_of(const struct inventory *inv, const struct section *section)
 	return best == STOCK_NONE ? 0 : (mdev == best ? AS_MDEV : 0) | (vf == best ? AS_VF : 0);
 }
 
-/* Has a pGPU's finding said already why a start is refused? */
+/* Does a finding about a pGPU say already why a start is refused? */
 static bool is_explained(const struct check *check, size_t section)
 {
 	const struct section *s = &check->config->sections[section];
@@ -263,7 +258,7 @@ static bool matches_any(const struct inventory *inv, const struct section *secti
 	return false;
 }
 
-/* The types for which no pGPU is left, as the first that takes the rest gets all. One line: it is one cause. */
+/* Types without a pGPU, because the first type that takes the rest gets all. One finding, as there is one cause. */
 struct left_out {
 	const struct section *first, *place;
 	size_t n;
@@ -292,7 +287,7 @@ static void report_left_out(struct check *check, struct left_out *left)
 		     left->first->type, left->n == 1 ? "it" : "them");
 }
 
-/* Is a NUMA node what keeps it from a pGPU of this host? What to do then; NULL. */
+/* The fix, if only a NUMA node keeps the type from a pGPU of this host; else NULL. */
 static const char *fix_elsewhere(struct check *check, const struct section *section)
 {
 	for (size_t g = 0; g < check->inv->npgpus; g++) {
@@ -309,7 +304,7 @@ static const char *fix_elsewhere(struct check *check, const struct section *sect
 	return NULL;
 }
 
-/* Has it the ID of VFs where that of their card belongs? What to do then; NULL. */
+/* The fix, if a match has the ID of VFs instead of their card's; else NULL. */
 static const char *fix_vfs(struct check *check, const struct section *section)
 {
 	for (size_t i = 0; i < section->nmatches; i++) {
@@ -325,8 +320,8 @@ static const char *fix_vfs(struct check *check, const struct section *section)
 }
 
 /*
- * No pGPU is configured for the type. One file, nova.conf too, can serve many hosts: what is meant for the others is
- * no mistake, as long as something can be leased here.
+ * No pGPU is configured for the type. One file, also a nova.conf, can serve many hosts, so a type for other hosts is no
+ * error, as long as something can be leased here.
  */
 static void report_no_card(struct check *check, const struct section *section)
 {
@@ -381,7 +376,7 @@ void check_starts(struct check *check)
 		}
 		if (!kinds)
 			kinds = section->vf ? AS_VF : AS_MDEV;
-		/* One card can make the type as mdevs, another as VFs: a domain requests either. */
+		/* One card may provide the type as mdevs, another as VFs; a domain requests either. */
 		for (int kind = AS_MDEV; kind <= AS_VF; kind <<= 1)
 			if (kinds & kind)
 				look_at_start(check, &start, section, kind);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The state: whether it can be written, who holds its locks, what is in it. */
+/* The state: whether it is writable, which processes hold its locks, and what it contains. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ enum {
 	SPACE_NEEDED = 16 << 10, /* a few records, of a page each */
 	SPACE_ENOUGH = 1 << 20,
 	FILES_NEEDED = 8,
-	LOCK_LONG_MS = 1000, /* a holder that is seen for so long holds up a start */
+	LOCK_LONG_MS = 1000, /* a holder that is seen this long delays a start */
 	LOCK_MOST_MS = 60000,
 	LOCK_STEP_MS = 50,
 	LOCK_TEXT_SIZE = 64,
@@ -47,13 +47,13 @@ static void look_at_directory(struct check *check, const char *path)
 			     "is not owned by root, or is writable by others, so the hook refuses to use it");
 }
 
-/* A start writes a lease, a lock's holder, a record or two. Nothing is written to find out. */
+/* A start writes a lease, a lock's holder, and a record or two. This check writes nothing. */
 static void look_at_writable(struct check *check, const char *path, enum check_status status, const char *without)
 {
 	struct store_space space;
 
 	store_space(check->host, path, &space);
-	/* That is said of the directory itself. */
+	/* look_at_directory() reports that. */
 	if (space.code == -ENOTDIR && strcmp(space.near, path) == 0)
 		return;
 	check_at_path(check, space.near);
@@ -78,13 +78,13 @@ static void look_at_writable(struct check *check, const char *path, enum check_s
 		check_report(check, CHECK_PASS, NULL, "writable");
 }
 
-/* Where it is, its error says first. */
+/* The error's text begins with the path. */
 static void report_no_store(struct check *check)
 {
 	struct err err = check->store_err;
 	size_t path = strcspn(err.text, ":");
 
-	/* The look at the directories has said so already. */
+	/* look_at_directory() has reported it. */
 	if (err.code == ENOTDIR || err.code == ELOOP)
 		return;
 	check_at(check, "%s%.*s", check->host->name, (int)path, err.text);
@@ -105,15 +105,15 @@ void check_state(struct check *check)
 		report_no_store(check);
 }
 
-/* A lock that is looked at: by its name below the directory of the state. */
+/* A lock that is watched, by its name below the state's directory. */
 struct lock_look {
 	const char *name, *pgpu;
-	char holder[LOCK_TEXT_SIZE]; /* as the last look found it */
+	char holder[LOCK_TEXT_SIZE]; /* as last seen */
 };
 
 /*
- * Looks for so long, or until it is not held: then false. *held_ms: for how long the last holder was seen. Each writes
- * its pid and start time into the file.
+ * Watches the lock for `wait_ms`; false as soon as it is free. *held_ms: how long the last holder was seen. Each holder
+ * writes its PID and start time into the file.
  */
 static bool stays(struct lock_look *look, const struct store *store, int wait_ms, int64_t *held_ms)
 {
@@ -167,7 +167,7 @@ static bool is_lock(struct check *check, const char *name)
 	return false;
 }
 
-/* Held by one process for as long as a start would wait, it refuses each. */
+/* If one process holds it for as long as a start would wait, each start is refused. */
 static void look_at_store_lock(struct check *check)
 {
 	struct lock_look look = { .name = "lock" };
@@ -209,13 +209,13 @@ void check_locks(struct check *check)
 	}
 }
 
-/* Without it nothing is wrong at a start; what a hook cannot see waits, and nobody else would say so. */
+/* Starts work without the handler, but what a hook cannot see waits, and nothing else would report that. */
 void check_handler(struct check *check)
 {
 	int run = check->store.run;
 	bool known = run >= 0 && sys_exists(run, "handler.lock");
 
-	/* A simulated host has one if somebody runs one there. */
+	/* A simulated host has a handler only if one was started there. */
 	if (check->simulated && !known)
 		return;
 	if (known && faccessat(run, "handler.lock", R_OK, AT_EACCESS) < 0)
@@ -242,7 +242,7 @@ void check_garbage(struct check *check)
 			     n == 1 ? "" : "s");
 }
 
-/* A guest goes on with what it has; its next start asks for a type that is no longer enabled. */
+/* The guest keeps what it has, but its next start asks for a type that is no longer enabled. */
 static bool look_at_guest(struct check *check, const struct lease *lease)
 {
 
@@ -259,13 +259,12 @@ static bool look_at_guest(struct check *check, const struct lease *lease)
 	return true;
 }
 
-/* "; its mdevctl definition is removed with it": of what has a device and a definition. */
 static bool has_both(const struct check *check, const struct gc_item *item)
 {
 	return item->exists && mdevctl_defines(check->host, item->vgpu.id);
 }
 
-/* What will be removed though nobody asks, before it is; and what will not. */
+/* Reports what will be removed without a request, and what will not. */
 static void report_foreign(struct check *check, const struct gc *pass)
 {
 	size_t kept = 0;
@@ -346,7 +345,7 @@ bool check_serves_projects(const struct config *config)
 	return serves;
 }
 
-/* That the quotas serve nobody, a start tells. */
+/* If all quotas are 0, check_starts() reports that. */
 static void report_zero_quotas(struct check *check)
 {
 	const struct config *config = check->config;
@@ -361,7 +360,7 @@ static void report_zero_quotas(struct check *check)
 		     serves_projects ? "domains without a project" : "each project");
 }
 
-/* A used-up quota refuses the next start of that project only. */
+/* An exhausted quota refuses only the next start of that project. */
 void check_quotas(struct check *check)
 {
 	const struct leases *leases = &check->leases;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What becomes of a plan of which a part cannot be carried out: one answer for a start and for its preview. */
+/* Handles the failed part of a plan in the same way for a start and for its preview. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "internal.h"
 
-/* What of a candidate failed: the next plan passes it over. */
+/* Records what failed, so that the next plan skips this candidate. */
 static struct failed_attempt *add_attempt(struct world *world, const struct vgpu_ref *vgpu, enum failed_part part,
 					  enum cause cause)
 {
@@ -22,7 +22,7 @@ static struct failed_attempt *add_attempt(struct world *world, const struct vgpu
 	return attempt;
 }
 
-/* There one vGPU fits on each: that none does on this one, which the driver may have lost, says nothing of others. */
+/* Such a VF holds one vGPU. If it takes none (the driver may have lost it), the card's other VFs still may. */
 static bool is_vf_of_mdev(const struct vgpu_ref *vgpu)
 {
 	return vgpu->framework == FW_MDEV && strcmp(vgpu->parent, vgpu->pgpu) != 0;
@@ -33,7 +33,7 @@ int attempt_failed(struct world *world, const struct step *step, int n, struct e
 	bool full = n == -ENOSPC;
 	struct failed_attempt *attempt;
 
-	/* What exists is where it is: no other card will do. */
+	/* A vGPU that exists cannot move to another card. */
 	if (n == -ETIMEDOUT || n == -ECANCELED || n == -ESTALE || step->kind != STEP_CREATE)
 		return err_in(err, "vGPU %s", step->vgpu.id);
 	attempt = add_attempt(world, &step->vgpu, full && is_vf_of_mdev(&step->vgpu) ? FAILED_VF : FAILED_CARD,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* One pass over all that may be released without its domain asking. */
+/* One pass over all that may be released without a request of its domain. */
 #include "ops/gc.h"
 
 #include <errno.h>
@@ -18,20 +18,20 @@
 #include "base/text.h"
 #include "state/history.h"
 
-enum { MEMORY_DAYS = 90 }; /* what is remembered of a UUID that nothing names: guests come back from far away */
+enum { MEMORY_DAYS = 90 }; /* how long the history of an unused UUID is kept: its guest may migrate back */
 
-/* What the verdicts rest on, read once for the pass. */
+/* The basis of the verdicts, read once for the pass. */
 struct look {
 	struct inventory inv;
 	struct leases leases;
 	struct vfio_users *users;
 	struct libvirt_files *disk;
-	struct definition *definitions; /* mdevctl's, where Nova counts them */
+	struct definition *definitions; /* mdevctl's, if Nova counts them */
 	size_t ndefinitions;
 	bool undefined; /* some of them could not be read */
 };
 
-/* The devices first: one that is made after this has a lease by the time the leases are read. */
+/* The devices first: a device that is created later has a lease by the time the leases are read. */
 static int look_around(struct look *look, struct gc *c, struct err *err)
 {
 	const struct inv_query query = { .frameworks = INV_MDEV | INV_VARIANT, .types = inv_no_types };
@@ -70,10 +70,10 @@ static void judge_lease(struct gc *c, const struct reclaim_check *check, const s
 	item->vgpu = lease->vgpu;
 	item->lease = *lease;
 	item->exists = inventory_leased(&look->inv, c->store->host, &lease->vgpu);
-	/* Nothing was made for a reservation: a device under it is somebody else's. Nothing is made of a plain VF. */
+	/* A reservation creates no device, so one that exists is not ours. A plain VF is never removed. */
 	item->removes = item->exists == PRESENT && lease->vgpu.framework != FW_VF && release_removes(c->store, lease);
 	item->outcome = reclaim_is_stale(check, lease, item->exists, item->why, &item->due_ms) ? GC_GOES : GC_STAYS;
-	/* A pass that does something waits for that, too, and no longer than a start would. */
+	/* A pass that is not dry waits for that write, but no longer than a start would. */
 	if (c->dry && lease->state == LEASE_RELEASING && item->outcome == GC_GOES &&
 	    (store_locked(c->store, lease->vgpu.pgpu) || store_removes(c->store, lease->vgpu.id))) {
 		item->outcome = GC_STAYS;
@@ -108,7 +108,7 @@ static void judge_definition(struct gc *c, const struct reclaim_check *check, co
 		item->outcome = GC_GOES;
 }
 
-/* What a definition is of; false: its parent is not on this host. */
+/* The vGPU of a definition; false: its parent is not on this host. */
 static bool name_defined(struct vgpu_ref *vgpu, const struct inventory *inv, const struct definition *definition)
 {
 	const struct inv_parent *parent = inventory_parent(inv, definition->parent);
@@ -128,7 +128,7 @@ static bool still_there(const struct host *host, const struct inv_device *device
 	return kernel_exists(host, &device->vgpu) == 1;
 }
 
-/* Is it of another type than the one that is kept, where that is to be made? */
+/* Is it of another type than `kept_type`, on a parent that is given to that type? */
 static bool is_in_the_way(const struct gc *c, const struct vgpu_ref *vgpu)
 {
 	const struct inv_parent *parent = c->inv ? inventory_parent(c->inv, vgpu->parent) : NULL;
@@ -136,7 +136,6 @@ static bool is_in_the_way(const struct gc *c, const struct vgpu_ref *vgpu)
 	return strcmp(c->kept_type, vgpu->type) != 0 && (!parent || pool_gives(parent, c->kept_type));
 }
 
-/* Is the pass about this vGPU? */
 static bool is_meant(const struct gc *c, const struct vgpu_ref *vgpu)
 {
 	return (!c->kept_type || is_in_the_way(c, vgpu)) && (!c->pgpu || strcmp(c->pgpu, vgpu->pgpu) == 0);
@@ -148,13 +147,13 @@ static bool is_lease_meant(const struct gc *c, const struct lease *lease)
 	       (!c->state || strcmp(c->state, lease_state_word(lease->state)) == 0);
 }
 
-/* One that has no lease, or a definition. */
+/* For a device without a lease, or a definition. */
 static bool is_foreign_meant(const struct gc *c, const struct vgpu_ref *vgpu)
 {
 	return is_meant(c, vgpu) && !c->domain && !c->state && (!c->type || strcmp(c->type, vgpu->type) == 0);
 }
 
-/* With `unless_leased`: a lease that stays keeps all the rest as it is. */
+/* With `unless_leased`: if a lease stays, everything stays. */
 static void keep_beside_leases(struct gc *c)
 {
 	bool stays = false;
@@ -190,7 +189,7 @@ static void judge(struct gc *c, const struct look *look)
 	for (size_t i = 0; i < look->inv.ndevices; i++) {
 		const struct inv_device *device = &look->inv.devices[i];
 
-		/* One that was released between the two looks has no lease any more, and is not foreign. */
+		/* A device that was released between the two reads has no lease, but is not foreign. */
 		if (!lease_find(&look->leases, device->vgpu.id) && is_foreign_meant(c, &device->vgpu) &&
 		    still_there(c->store->host, device))
 			judge_foreign(c, &check, device);
@@ -208,7 +207,7 @@ static void judge(struct gc *c, const struct look *look)
 		keep_beside_leases(c);
 }
 
-/* Marks what is ours, so that the driver's time begins for all of it at once; what changed meanwhile stays. */
+/* Marks the leases, so that the driver's time begins for all at once. A lease that has changed meanwhile stays. */
 static void claim(struct gc *c, struct gc_item *item)
 {
 	const struct event_about about = event_of(&item->lease);
@@ -258,7 +257,7 @@ static int finish_lease(void *arg, size_t i, int64_t deadline_ms, int64_t look_b
 	if (!item->leased || item->outcome != GC_GOES)
 		return 0;
 	r = release_turn(c->store, c->policy, item->vgpu.id, deadline_ms, look_by_ms, &err);
-	/* Others are waited for as long as by a start. */
+	/* Other processes are waited for as long as a start would wait. */
 	if (r == -EAGAIN && sys_now_ms() >= c->wait_by_ms && store_locked(c->store, item->vgpu.pgpu)) {
 		r = err_set(&err, ETIMEDOUT, "a write to the driver of %s is under way; see 'vgpu-lease check'",
 			    item->vgpu.pgpu);
@@ -280,7 +279,7 @@ static void remove_orphan(struct gc *c, struct gc_item *item)
 	     &err);
 }
 
-/* A device, or a definition; true also where that cannot be told: what was noted of it is kept. */
+/* For a device or a definition. True also if unknown, so that its history is kept. */
 static bool device_exists(const void *arg, const char *id)
 {
 	const struct look *look = arg;
@@ -300,7 +299,7 @@ static bool is_named(const void *arg, const char *id)
 	       libvirt_files_unread(look->disk, false);
 }
 
-/* A domain may have been defined while the leases were finished, and what it names stays. */
+/* A domain may have been defined while the leases were finished, so what it names stays. */
 static void remove_orphans(struct gc *c)
 {
 	struct reclaim_check check = { .host = c->store->host, .store = c->store, .note = true };
@@ -337,7 +336,7 @@ static bool is_complete(const struct inventory *inv)
 	return true;
 }
 
-/* The verdicts; what is remembered is brought up to date. */
+/* Makes the verdicts, and updates the history. */
 static int judge_all(struct gc *c, struct err *err)
 {
 	__attribute__((cleanup(look_end))) struct look look = { 0 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the files of this directory share. Of check: the one way to report, and the checks of the table in check.c.
+ * Shared by the files of this directory. For the checks: how to report, and the checks of the table in check.c.
  *
  *     check_report(check_at_path(check, "etc/..."), CHECK_WARN, "remove it", "is not a directory");
  */
@@ -10,7 +10,7 @@
 #include "ops/check.h"
 #include "ops/lifecycle.h"
 
-/* Where the next finding is, for that one alone: any text, FILE:LINE, a path of the host. They return `check`. */
+/* Set the place of the next finding alone: any text, FILE:LINE, or a path of the host. They return `check`. */
 struct check *check_at(struct check *check, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 struct check *check_at_location(struct check *check, const struct location *at);
 struct check *check_at_path(struct check *check, const char *path);
@@ -19,12 +19,12 @@ struct check *check_at_path(struct check *check, const char *path);
 void check_report(struct check *check, enum check_status status, const char *fix, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* What to do, for the next finding. */
+/* Formats the fix of the next finding. */
 const char *check_fix(struct check *check, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Reports what cannot be read: a failure for root; for other users a warning, which says nothing about the host. */
+/* Reports what cannot be read: a failure for root; a warning for other users, which says nothing about the host. */
 void check_unreadable(struct check *check, const char *fix, const struct err *err);
-/* The error (positive) is that the user may not look, and root might. */
+/* Does the error (positive) mean that this user may not look, but root might? */
 bool check_denied(int code);
 
 /* These need the pool. */
@@ -45,30 +45,30 @@ void check_handler(struct check *check);
 void check_garbage(struct check *check);
 void check_leases(struct check *check);
 void check_quotas(struct check *check);
-bool check_serves_projects(const struct config *config); /* is the quota of any of them more than 0? */
+bool check_serves_projects(const struct config *config); /* does any project have a quota above 0? */
 
 /*
- * What becomes of a plan of which this step failed with `n`, or this removal (failed_step.c): the world knows it, and
- * the next plan looks elsewhere; negative: that is the refusal.
+ * Handle a step that failed with `n`, or a failed removal (failed_step.c): the world records it, and the next plan
+ * looks elsewhere. Negative: the domain is refused with this error.
  */
 int attempt_failed(struct world *world, const struct step *step, int n, struct err *err);
 void removal_failed(struct world *world, const struct plan *plan, size_t i, const struct err *err);
 
 /*
- * Starts without a lease (lifecycle_unleased.c): 0 if all devices of the domain exist; else the refusal, which says
- * `why` nothing can be leased, and is `about` that.
+ * Starts without a lease (lifecycle_unleased.c): 0 if all devices of the domain exist; else the refusal, of the kind
+ * `about`, which says `why` nothing can be leased.
  */
 int unleased_pass(const struct lifecycle *lifecycle, const char *why, enum err_about about, struct err *err);
 
 /*
- * Planning (or writing the leases of the plan) failed with `r`, which is returned unless the state cannot be written.
- * Then what exists passes, under the conditions that can be looked at, with a warning.
+ * For a plan (or writing its leases) that failed with `r`. Returns `r`, unless the state cannot be written: then
+ * existing devices pass with a warning, as far as the other conditions can be checked.
  */
 int unleased_unplanned(const struct lifecycle *lifecycle, int r, struct err *err);
 int unleased_planned(struct apply *apply, const struct lifecycle *lifecycle, const struct plan *plan,
 		     const struct leases *leases, int r, struct err *err);
 
-/* The same judgements alone: the state could not be opened; the leases of the plan could not be written. */
+/* Only judge: the state could not be opened; the leases of the plan could not be written. */
 int unleased_unopened(const struct lifecycle *lifecycle, int r, struct err *err);
 int unleased_unwritten(const struct lifecycle *lifecycle, const struct plan *plan, const struct leases *leases, int r,
 		       struct err *err);

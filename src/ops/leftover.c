@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What other domains left behind. */
+/* Finishing what other domains left behind. */
 #include "ops/leftover.h"
 
 #include <errno.h>
@@ -14,13 +14,10 @@
 #include "ops/gc.h"
 #include "survey/reclaim.h"
 
-/*
- * For an active lease, however short start_grace is: nobody needs its capacity, and a domain that takes its time to
- * start keeps what it has.
- */
+/* The minimum age of an active lease: its capacity is not needed, and a slow start of its domain keeps what it has. */
 enum { LEAST_GRACE_MS = 300000 };
 
-/* Only what can be told without reading anything of libvirt's: a hook asks this of each lease. */
+/* Must be cheap and read none of libvirt's files, because a hook asks this of each lease. */
 static bool is_left(const struct store *store, const struct policy *policy, const struct lease *lease)
 {
 	int64_t age_ms = sys_now_ms() - lease->since_ms;
@@ -38,7 +35,7 @@ static bool is_left(const struct store *store, const struct policy *policy, cons
 			return false;
 		break;
 	case LEASE_RELEASING:
-		/* Whoever finishes it is its writer, for as long as that may take. */
+		/* Within its time, its writer finishes it. */
 		if (!release_has_time(policy, lease))
 			return !store_locked(store, lease->vgpu.pgpu) && !store_removes(store, lease->vgpu.id);
 		break;
@@ -54,7 +51,7 @@ bool leftover_any(const struct store *store, const struct policy *policy, const 
 	return false;
 }
 
-/* Is it stale, by the pass, and left, as above? Then it is marked. */
+/* Marks the lease if the pass found it stale and is_left() still holds. */
 static bool claim_one(struct gc *pass, struct gc_item *item)
 {
 	struct err err;
@@ -92,7 +89,7 @@ void leftover_finish(const struct host *host, const struct config *config, const
 	log_close();
 	if (timed_child_detach(own.root, &err) <= 0)
 		return;
-	/* That of the caller is closed here. */
+	/* The child has closed the caller's descriptor. */
 	if (host->libvirt != host->root)
 		libvirt_daemon_follow(&own);
 	if (store_open(&store, &own, true, &err) < 0 || gc_run(&pass, &err) < 0) {

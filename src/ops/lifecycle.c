@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The flows that lease: prepare, migrate, restore. */
+/* The operations that lease: prepare, migrate, restore. */
 #include "ops/lifecycle.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 
 enum { WAIT_STEP_MS = 20, MOST_TRIES = 4 };
 
-/* The rounds of one run: survey, plan, act, and again where the world turned out to be otherwise. */
+/* The rounds of one run: survey, plan and act, again if the host turned out to be different. */
 struct rounds {
 	const struct lifecycle *lifecycle;
 	struct store store;
@@ -61,8 +61,8 @@ static void rounds_end(struct rounds *r)
 }
 
 /*
- * Makes the next plan; the store's lock is held afterwards where 0 is returned. If a device came after the look at all
- * processes, it may be open: they are looked at again, but not without end.
+ * Makes the next plan. The store's lock is held afterwards if 0 is returned. A device that appeared after the scan of
+ * all processes may be open, so they are scanned again, a few times at most.
  */
 static int plan_round(struct rounds *r, struct err *err)
 {
@@ -144,10 +144,7 @@ static void remove_reclaimable(struct rounds *r)
 	}
 }
 
-/*
- * Has a card of the pool not answered that may do so yet? Some drivers answer nothing while they are at work. One that
- * has had its time is waited for no more.
- */
+/* May a silent card of the pool still answer? Some drivers answer nothing while they work. Each gets its time once. */
 static bool may_answer(const struct rounds *r)
 {
 	struct timed_child_silent silent[16];
@@ -164,8 +161,8 @@ static bool may_answer(const struct rounds *r)
 }
 
 /*
- * What is to be done where the plan is none that can be carried out now. 0: plan again. The lock is not held. A refusal
- * comes of a deep survey only, which has what it names.
+ * Acts, without the lock, on a plan that cannot be carried out now. 0: plan again. Only a deep survey leads to a
+ * refusal, because it has what the refusal names.
  */
 static int between_rounds(struct rounds *r, struct err *err)
 {
@@ -186,7 +183,7 @@ static int between_rounds(struct rounds *r, struct err *err)
 		r->world.depth = SURVEY_RECLAIM;
 		return 0;
 	case PLAN_REMOVE:
-		/* A dropped lease can leave a device of somebody else's, which the next survey judges anew. */
+		/* A dropped lease can leave a foreign device, which the next survey judges. */
 		remove_reclaimable(r);
 		return 0;
 	case PLAN_REFUSE:
@@ -213,10 +210,7 @@ static const char *params_of(const struct rounds *r, size_t req, const struct st
 	return step->section ? step->section->params : "";
 }
 
-/*
- * Notes that a card failed, for the runs after this one; that it is full, or was changed meanwhile, is no failure, nor
- * that the write to it was killed.
- */
+/* Records for later runs that a card failed. That it is full, was changed, or the write was killed is no failure. */
 static void note_failure(struct rounds *r, const struct step *step, const struct err *why)
 {
 	const struct event_about about = { .vgpu = &step->vgpu,
@@ -288,7 +282,7 @@ static int prepare_rounds(struct rounds *r, struct err *err)
 	}
 }
 
-/* Does the domain run here, or is it just starting? Then nothing of it may be touched by an arrival. */
+/* Does the domain run here, or is it starting? Then an arrival must not touch its vGPUs. */
 static int runs_here(const struct lifecycle *lifecycle, struct err *err)
 {
 	autostore struct store store;

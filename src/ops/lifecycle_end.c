@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The flows that release or restore what is known: release, unreserve and reconnect. */
+/* The operations that release or restore leases: release, unreserve and reconnect. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,14 +17,13 @@
 #include "plan/resolve.h"
 
 enum { END_MS = 400 };
-enum { UNRESERVE_MS = 2000 }; /* behind the time of the operation */
+enum { UNRESERVE_MS = 2000 }; /* after the time of the operation */
 
-/* What one release is about. */
 struct release {
 	const struct policy *policy;
 	const char *domain, *name;
-	int64_t asked_ms;       /* when libvirt called: what the domain leases later is not meant */
-	struct release_ids ids; /* to be released still; without a list: the leases could not be marked yet */
+	int64_t asked_ms;       /* when libvirt called; a later lease belongs to a later start */
+	struct release_ids ids; /* not released yet; without a list: not marked yet */
 	struct store *store;
 };
 
@@ -55,7 +54,7 @@ static int finish_one(void *arg, size_t i, int64_t deadline_ms, int64_t look_by_
 	return r;
 }
 
-/* While libvirt waits: what cannot be begun in time is not, as each would take a little more. */
+/* libvirt waits, so a release that cannot begin in time is left: each would take a little longer. */
 static void finish(struct release *release, int64_t deadline_ms)
 {
 	size_t left = 0;
@@ -67,8 +66,8 @@ static void finish(struct release *release, int64_t deadline_ms)
 }
 
 /*
- * Where the leases cannot be written what can be done without is done, within the hook's own time: nobody could tell a
- * later start of the domain from this one.
+ * If the leases cannot be written, removes what it can within the hook's own time: later, this release could not be
+ * told from a new start of the domain.
  */
 static void remove_unmarked(const struct release *release, struct store *store, int64_t deadline_ms)
 {
@@ -92,7 +91,7 @@ static void remove_unmarked(const struct release *release, struct store *store, 
 	}
 }
 
-/* Did other domains leave anything to be finished? Read without the lock: it costs no other hook anything. */
+/* Have other domains left anything to finish? Read without the lock, so that no other hook is delayed. */
 static bool others_left(const struct store *store, const struct policy *policy)
 {
 	autoleases struct leases leases = { 0 };
@@ -101,7 +100,7 @@ static bool others_left(const struct store *store, const struct policy *policy)
 	return lease_list(store, &leases, &ignored) == 0 && leftover_any(store, policy, &leases);
 }
 
-/* In a child of our own, whom libvirt does not wait for: the rest of the time that a release may take. */
+/* Uses the rest of a release's time in a child that libvirt does not wait for. */
 static void finish_detached(const struct release *release, const struct store *store)
 {
 	const struct host *all = store->host;
@@ -120,7 +119,7 @@ static void finish_detached(const struct release *release, const struct store *s
 	if (r <= 0)
 		return;
 	here.store = &own;
-	/* Marked once more, in the name of this process: others see that it lives. */
+	/* Marked again by this process, so that others see that it lives. */
 	if (store_open(&own, &host, true, &err) < 0 || mark(&here, &own, policy->lock_timeout_s * 1000, &err) < 0) {
 		log_warn("release: domain %s: its vGPUs are not released yet: %s; run 'vgpu-lease gc'", release->name,
 			 err.text);
@@ -133,8 +132,8 @@ static void finish_detached(const struct release *release, const struct store *s
 }
 
 /*
- * QEMU did not come up with what was created for it (libvirt 10.5 and later say so): it may be the card, and costs
- * nothing where it was not. Advice, as all that is remembered: read without the lock.
+ * QEMU did not start with what was created for it (libvirt 10.5 and later report that). The card may be the cause; if
+ * it is not, nothing is lost. Read without the lock, because this is only advice.
  */
 static void note_failures(const struct release *release, const struct store *store)
 {
@@ -172,7 +171,7 @@ int lifecycle_release(const struct host *host, const struct config *config, cons
 
 	if (r < 0)
 		return r;
-	/* No store: nothing was ever leased. */
+	/* Without a store nothing was ever leased. */
 	if (store.leases >= 0) {
 		if (strcmp(reason, "failed") == 0)
 			note_failures(&release, &store);
@@ -181,7 +180,7 @@ int lifecycle_release(const struct host *host, const struct config *config, cons
 			finish(&release, deadline - END_MS);
 		if (r == -EROFS)
 			remove_unmarked(&release, &store, deadline - END_MS);
-		/* The handler sees to what is marked; what is not, nobody else knows of. */
+		/* The handler completes what is marked, but does not know of what is not. */
 		if (r == -ETIMEDOUT || (release.ids.n > 0 && !store_handler_runs(&store)))
 			finish_detached(&release, &store);
 	}
@@ -214,7 +213,7 @@ int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err)
 	    store_lock(&store, sys_left_ms(deadline), err) < 0 || lease_list(&store, &leases, err) < 0)
 		return -err->code;
 	silent_note(&store);
-	/* Trouble with one costs no other its lease. */
+	/* An error with one vGPU does not cost another its lease. */
 	for (size_t i = 0; i < lifecycle->request->nvgpus; i++) {
 		const char *id = lifecycle->request->vgpus[i].id;
 		struct inv_device device;

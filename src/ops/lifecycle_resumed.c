@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The start of a Nova instance that was suspended: Nova detaches the mdevs, saves the guest, restores it without them,
- * and then attaches them with no further call of a hook. It passes over one that does not exist any more, and the
- * guest runs without it. So what is missing is created before the guest is restored, from the instance's definition,
- * which still names it.
+ * The start of a suspended Nova instance. Nova detaches the mdevs, saves the guest, restores it without them, and then
+ * attaches them, for which no hook is called. It skips an mdev that no longer exists, and the guest runs without it. So
+ * a missing mdev is created before the guest is restored, from the instance's definition, which still names it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +20,7 @@
 
 #define DEFINED "etc/libvirt/qemu"
 
-/* The definition of this domain, if it may have a vGPU. The hook's root directory is libvirt's own. */
+/* Reads the domain's definition if it may have a vGPU. The hook's root directory is libvirt's own. */
 static bool read_definition(const struct host *host, const char *name, char **xml, size_t *len)
 {
 	autofree char *path = mem_format(DEFINED "/%s.xml", name);
@@ -47,7 +46,7 @@ bool lifecycle_may_be_resumed(const char *root, const char *name, const char *xm
 	return may;
 }
 
-/* Keeps the mdevs that do not exist; how many. */
+/* Keeps only the mdevs that do not exist, and returns how many they are. */
 static size_t keep_missing(struct domxml *definition, const struct host *host)
 {
 	const struct request *request = domxml_request(definition);

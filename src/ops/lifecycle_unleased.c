@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Starts without a lease: a domain whose vGPUs all exist starts also if nothing can be leased, as there is no
- * configuration, no right to act, or no state in /run that can be written.
+ * Starts without a lease: a domain whose vGPUs all exist starts even if nothing can be leased, because there is no
+ * configuration, no permission, or no writable state in /run.
  */
 #include <errno.h>
 #include <string.h>
@@ -28,7 +28,7 @@ int unleased_pass(const struct lifecycle *lifecycle, const char *why, enum err_a
 	return 0;
 }
 
-/* A command on a running guest (`op`) is not told that it leased what it did not. */
+/* A command on a running guest (`op`) must not report a lease that it has not written. */
 static bool is_unwritable(const struct lifecycle *lifecycle, int r)
 {
 	return !lifecycle->op && (r == -EROFS || r == -ENOSPC || r == -EDQUOT);
@@ -56,8 +56,8 @@ int unleased_unplanned(const struct lifecycle *lifecycle, int r, struct err *err
 }
 
 /*
- * What is created would be nobody's at the end, and a release that has begun cannot be stopped. But a device that
- * exists, and is in no other domain's lease, needs none to be used.
+ * A device created without a lease would belong to nobody, and a release that has begun cannot be stopped. But a device
+ * that exists and is in no other domain's lease needs none to be used.
  */
 static bool needs_lease(const struct step *step, const struct leases *leases)
 {

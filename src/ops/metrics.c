@@ -16,7 +16,6 @@
 
 enum { LABEL_MAX = 4 * DOMAIN_NAME_SIZE };
 
-/* What all that is printed comes from. */
 struct report {
 	FILE *to;
 	const struct metrics *metrics;
@@ -43,7 +42,7 @@ static void label(FILE *to, const char *before, const char *name, const char *va
 	putc('"', to);
 }
 
-/* A line of a family. Its labels, a name and a value each, end with NULL. */
+/* A line of a family. The labels, pairs of a name and a value, end with NULL. */
 #define sample(to, name, value, ...) print_sample(to, name, value, (const char *const[]){ __VA_ARGS__ })
 static void print_sample(FILE *to, const char *name, long long value, const char *const *labels)
 {
@@ -90,7 +89,7 @@ static void print_capacity(const struct report *report)
 	print_counts(report, AVAILABLE, "available", "vGPUs of a configured type that could be created now.");
 }
 
-/* -1: the driver does not say it of one of the types. */
+/* -1: the driver does not report the framebuffer of one of the types. */
 static long long framebuffer_used_mib(const struct inventory *inv, const struct inv_pgpu *card)
 {
 	long long sum = 0;
@@ -105,7 +104,7 @@ static long long framebuffer_used_mib(const struct inventory *inv, const struct 
 	return sum;
 }
 
-/* Configured pGPUs that provide no vGPUs, each once. What cannot be read is not told. */
+/* Configured pGPUs that provide no vGPUs, once each. Those that cannot be read are left out. */
 static void print_missing(const struct report *report)
 {
 	const struct world *world = report->world;
@@ -171,7 +170,7 @@ static void print_leases(const struct report *report, const struct leases *lease
 	for (size_t i = 0; i < leases->n; i++) {
 		const struct lease *lease = &leases->list[i];
 
-		/* "instance" is Prometheus' own label, of whom it asks. */
+		/* "instance" is Prometheus' own label, for the target that it reads. */
 		sample(report->to, "info", 1, "id", lease->vgpu.id, "type", lease->vgpu.type, "pgpu", lease->vgpu.pgpu,
 		       "domain", lease->name, "uuid", lease->domain, "project", lease->project, "instance_name",
 		       lease->instance, NULL);
@@ -189,7 +188,7 @@ static void print_orphans(const struct report *report)
 	sample(report->to, "orphans", (long long)n, NULL);
 }
 
-/* The last pass is the time of the handler's lock file. */
+/* The time of the handler's lock file is that of the last pass. */
 static void print_handler(const struct report *report)
 {
 	const struct store *store = report->metrics->store;
@@ -225,7 +224,7 @@ static void print_hook(const struct report *report)
 {
 	struct counts counts;
 
-	/* Nothing was counted: these are zero. */
+	/* If nothing was counted, these are zero. */
 	(void)counts_read(report->world->host, &counts);
 	family(report->to, "refusals_total", "counter", "Domains that the hook refused since boot, by reason.");
 	for (enum refusal refusal = 0; refusal < REFUSAL_NONE; refusal++)

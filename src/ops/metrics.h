@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The state of the host as metrics, in Prometheus' text format: what vgpu-lease(8) lists under metrics.
+ * The state of the host as metrics in Prometheus' text format, as listed in vgpu-lease(8).
  *
- * Ages are given as the time at which they began, so that a file that is read later is still right.
+ * An age is given as the time at which it began, so that a file that is read later is still right.
  */
 #pragma once
 
@@ -13,10 +13,10 @@
 
 struct metrics {
 	struct store *store;
-	const struct config *config; /* the defaults where there is none */
-	bool config_valid;           /* there is a file, and it has no error */
-	const struct gc *pass;       /* one that has judged: its foreign devices that go are orphans */
+	const struct config *config; /* the defaults if there is none */
+	bool config_valid;           /* there is a valid file */
+	const struct gc *pass;       /* a pass that has judged; its foreign devices with GC_GOES are orphans */
 };
 
-/* Reads the host and prints. Nothing is printed if the host cannot be read. */
+/* Reads the host and prints the metrics, or nothing if the host cannot be read. */
 int metrics_print(FILE *to, const struct metrics *metrics, struct err *err);

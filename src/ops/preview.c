@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A plan that is made and not carried out, and the same in words. */
+/* A plan that is not carried out, and its description. */
 #include "ops/preview.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "device/release.h"
 #include "internal.h"
 
-/* The pGPU of what is to be removed first; NULL: not known. */
+/* The pGPU of a vGPU that is removed first; NULL: not known. */
 static const char *pgpu_of(const struct world *world, const char *id)
 {
 	const struct inv_device *device = inventory_device(&world->inv, id);
@@ -19,10 +19,7 @@ static const char *pgpu_of(const struct world *world, const char *id)
 	return lease ? lease->vgpu.pgpu : device ? device->vgpu.pgpu : NULL;
 }
 
-/*
- * Could the locks of the pGPUs be taken that the plan needs? 1: one could not, and the plan is to be made anew, as a
- * start does that meets this.
- */
+/* Could the plan's pGPU locks be taken? 1: one could not, so plan again, as a start does in this case. */
 static int look_at_locks(struct preview *p, struct err *err)
 {
 	struct world *world = &p->world;
@@ -106,7 +103,7 @@ static int without_lease(struct preview *p, const struct err *why)
 	return 0;
 }
 
-/* Could the state be opened, or does the domain start without it? */
+/* Could the state be opened, or would the domain start without it? */
 static int look_at_state(struct preview *p, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
 {
 	int r = store_would_open(lifecycle->host, err);
@@ -119,7 +116,7 @@ static int look_at_state(struct preview *p, const struct lifecycle *lifecycle, e
 	return r == 0 ? without_lease(p, &why) : r;
 }
 
-/* Could the leases of the plan be written? What is removed first makes space for them. */
+/* Could the leases of the plan be written? Removals make space for them. */
 static int look_at_leases(struct preview *p, struct err *err)
 {
 	bool arrives = p->world.mode != PLAN_PREPARE;
@@ -247,7 +244,7 @@ void preview_remarks(const struct preview *p, const char *op, remark_say *say, v
 			say(arg, held.text, wait);
 }
 
-/* What is removed first, and why it may be. */
+/* Prints what is removed first, and why that is allowed. */
 static void print_removal(FILE *to, const struct world *world, const char *id)
 {
 	const struct inv_device *device = inventory_device(&world->inv, id);
@@ -298,7 +295,7 @@ void preview_print(FILE *to, const struct preview *p, bool verdicts)
 	}
 }
 
-/* A device that is gone cannot be removed or kept; of a plain VF there is nothing to remove. */
+/* A device that is gone cannot be removed or kept. A plain VF is never removed. */
 static const char *end_of(const struct store *store, const struct lease *lease)
 {
 	bool removes = release_removes(store, lease), exists = kernel_presence(store->host, &lease->vgpu) != ABSENT;

@@ -2,8 +2,8 @@
 /*
  * What an operation would do: its survey, its plan, and the XML that the domain would get. Writes nothing.
  *
- * The one way to a plan that is not carried out: the hook's --dry-run, `vgpu-lease plan`, `rewrite`, `check`, and the
- * choice of a VF to attach. The print functions put it into words, one step a line.
+ * The only way to a plan that is not carried out: for the hook's --dry-run, `vgpu-lease plan`, `rewrite`, `check`, and
+ * the choice of a VF to attach. The print functions describe it, one step a line.
  */
 #pragma once
 
@@ -15,34 +15,31 @@
 
 enum { PREVIEW_WHY_SIZE = 2 * REASON_SIZE + 2 };
 
-/* Zeroed before preview_make(); ended by preview_end(), or `autopreview`, in any case. */
+/* Zero it before preview_make(), and always end it with preview_end() or `autopreview`. */
 struct preview {
 	const struct lifecycle *lifecycle; /* NULL: not made */
 	struct store store;
 	struct world world;
 	struct plan plan;
 	struct rewritten rewritten;
-	char unleased[sizeof(((struct err *)0)->text)]; /* why the domain starts without a lease; no plan then; or "" */
+	char unleased[sizeof(((struct err *)0)->text)]; /* why the domain starts without lease and plan; "" otherwise */
 };
 
 /*
- * Negative: the operation would be refused before any plan, or the host cannot be read. The plan's kind says whether it
- * can be carried out; a plan without steps leaves all as it is. `lifecycle` must outlive the preview.
+ * Makes the plan, whose kind says whether it can be carried out; without steps it changes nothing. Negative: a refusal
+ * before any plan, or the host cannot be read. `lifecycle` must outlive the preview.
  */
 int preview_make(struct preview *preview, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err);
 
-/* After a start that was previewed, another one, of the same configuration and host: that is not read again. */
+/* Plans another start after a previewed one, with the same configuration and host, which are not read again. */
 int preview_again(struct preview *preview, const struct lifecycle *lifecycle, struct err *err);
 
-/*
- * Makes `rewritten`, where the plan has a step for each vGPU or removes something first. Negative: the domain would be
- * refused, and why.
- */
+/* Makes `rewritten` if the plan has a step for each vGPU or removes something first. Negative: a refusal. */
 int preview_rewrite(struct preview *preview, struct err *err);
 
 /*
- * Both, and a look at the state that the hook would write: what the hook would decide, but for the locks, which nobody
- * waits for here. After a failure the preview has as much as can be told.
+ * Makes the plan and `rewritten`, and checks the state that the hook would write: decides as the hook would, but waits
+ * for no lock. After a failure the preview has as much as is known.
  */
 int preview_decide(struct preview *preview, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err);
 
@@ -50,24 +47,24 @@ void preview_end(struct preview *preview);
 
 #define autopreview __attribute__((cleanup(preview_end)))
 
-/* Can the plan be carried out, now or when what it removes first is gone? */
+/* Can the plan be carried out, now or after its removals? */
 bool preview_is_possible(const struct plan *plan);
 
-/* What `release end` of a domain would do with each of its leases; `id`: with that one alone, NULL: all. */
+/* Prints what `release end` of a domain would do with each of its leases, or only with that of `id`; NULL: all. */
 int preview_release(FILE *to, const struct store *store, const char *domain, const char *id, struct err *err);
 
-/* Prints the steps, what would be removed first, and with `verdicts` why each other pGPU was not chosen. */
+/* Prints the removals, the steps, and with `verdicts` why each other pGPU was not chosen. */
 void preview_print(FILE *to, const struct preview *preview, bool verdicts);
 
-/* What is said beside a plan: that there is none, as nothing can be leased; which locks the hook would wait for. */
+/* Remarks on the plan: that there is none, because nothing can be leased; which locks the hook would wait for. */
 void preview_remarks(const struct preview *preview, const char *op, remark_say *say, void *arg);
 
 /* What a step does: "keep", "adopt", "create", or for an arrival "reserve". */
 const char *preview_word(const struct preview *preview, const struct step *step);
 
 /*
- * Why this pGPU was not chosen for this request; false where it was, where nothing had to be chosen (the device
- * exists), or where the plan did not get that far.
+ * Why this pGPU was not chosen for this request. False: it was chosen, there was no choice (the device exists), or the
+ * plan did not get that far.
  */
 bool preview_not_chosen(const struct preview *preview, size_t req, const struct inv_pgpu *card,
 			char why[PREVIEW_WHY_SIZE]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a plan makes of a domain's XML, and a definition whose placeholders and VFs are replaced. */
+/* The XML that a plan results in, and a definition whose placeholders and VFs are replaced. */
 #include "ops/rewrite.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "survey/placeholder.h"
 #include "survey/prediction.h"
 
-/* What a step makes of a request; false: its id stays. */
+/* The change that a step makes to a request; false: its ID stays. */
 static bool change_of(struct domxml_change *change, const struct world *world, const struct vgpu_request *req,
 		      const struct step *step)
 {
@@ -49,7 +49,7 @@ int rewrite_begin(struct rewrite *r, struct err *err)
 {
 	const struct request *request;
 
-	/* All PCI hostdevs, so that no vGPU is given the address of another device. */
+	/* All PCI hostdevs, so that no vGPU gets the address of another device. */
 	if (domxml_parse(&r->doc, r->xml, r->len, r->flags | DOMXML_ALL_PCI, err) < 0)
 		return -err->code;
 	hostdev_filter_keep(r->doc, NULL, NULL, NULL);
@@ -69,7 +69,7 @@ int rewrite_begin(struct rewrite *r, struct err *err)
 	return 0;
 }
 
-/* The address in the metadata may be of another host. */
+/* The address in the metadata may be another host's. */
 static bool is_vf(const struct rewrite *r, const struct vgpu_request *req)
 {
 	return r->vfs && req->kind == REQUEST_PCI && req->has_metadata;
@@ -99,7 +99,7 @@ static void predict(struct rewrite *r, const struct world *world)
 	}
 }
 
-/* which[i] is the index in the document's request of the i-th VF. The facts in the metadata stay as they are. */
+/* which[i]: the index of the i-th VF in the document's request. The facts in the metadata stay. */
 static int change_vfs(struct rewrite *r, const struct preview *preview, const size_t *which, struct err *err)
 {
 	const struct plan *plan = &preview->plan;
@@ -118,7 +118,7 @@ static int change_vfs(struct rewrite *r, const struct preview *preview, const si
 	return 0;
 }
 
-/* The VFs alone are planned. Without any, the host is read all the same, for the facts. */
+/* Plans only the VFs. If there are none, the host is still read for the facts. */
 static int ask_host(struct rewrite *r, const struct host *host, const struct config *config, struct err *err)
 {
 	const struct request *request = domxml_request(r->doc);

@@ -2,10 +2,10 @@
 /*
  * A domain's XML with other vGPUs in it.
  *
- * rewrite_plan() puts in what a plan gives the domain: the hook at migrate and restore, and every preview of that.
- * rewrite_begin() and rewrite_make() are for a definition: placeholders get UUIDs of their own, VFs that cannot be had
- * here others (PLAN_ASSIGN), in the hostdev and in the metadata alike; the <vgpu:device> of a new UUID
- * gets what this host knows of such a vGPU, for the target of a migration.
+ * rewrite_plan() inserts what a plan gives the domain: for the hook at migrate and restore, and for their previews.
+ * rewrite_begin() and rewrite_make() change a definition: placeholders get UUIDs, and VFs that are not available here
+ * are replaced (PLAN_ASSIGN), in the hostdev and in the metadata. The <vgpu:device> of a new UUID gets this host's
+ * facts about such a vGPU, for the target of a migration.
  */
 #pragma once
 
@@ -22,9 +22,8 @@ struct rewritten {
 };
 
 /*
- * Puts the ids of a plan's steps into the XML; a copy where nothing changes. For a domain that arrives, the facts of
- * the source host are replaced by those of this one if anything changes, and a hostdev changes its type with its
- * framework.
+ * Inserts the IDs of a plan's steps into the XML; a copy if nothing changes. If anything changes for an arriving
+ * domain, this host's facts replace the source host's, and a hostdev changes its type with its framework.
  */
 int rewrite_plan(struct rewritten *out, const struct domxml *doc, const struct world *world, const struct plan *plan,
 		 struct err *err);
@@ -32,10 +31,10 @@ int rewrite_plan(struct rewritten *out, const struct domxml *doc, const struct w
 struct rewrite {
 	const char *xml; /* must outlive the rewrite */
 	size_t len;
-	const struct host *host; /* says which UUIDs are placeholders; NULL: their form alone does */
+	const struct host *host; /* decides which UUIDs are placeholders; NULL: their form alone does */
 	unsigned int flags;      /* of domxml_parse() */
-	bool all;                /* every mdev gets a UUID of its own, not only placeholders */
-	bool vfs;                /* VFs that cannot be had here become others */
+	bool all;                /* gives every mdev a new UUID, not only placeholders */
+	bool vfs;                /* replaces VFs that are not available here */
 	/* the result */
 	struct domxml *doc;
 	struct domxml_change *changes;
@@ -44,15 +43,15 @@ struct rewrite {
 	size_t rewritten_len;
 };
 
-/* Finds what changes: after 0, `changes` and `nchanges` are set. */
+/* Finds what changes; 0: `changes` and `nchanges` are set. */
 int rewrite_begin(struct rewrite *rewrite, struct err *err);
 
-/* Does the host have a say: has a new UUID a <vgpu:device>, or, with `vfs`, do the metadata name a VF? */
+/* Is the host needed: does a new UUID have a <vgpu:device>, or, with `vfs`, does the metadata name a VF? */
 bool rewrite_asks(const struct rewrite *rewrite);
 
 /*
- * Makes `rewritten`, adding the VFs to the changes. `config` NULL: the host is not asked. A host that cannot be read
- * has no facts, which is no error. -ENOSPC: no VF is free for one that cannot be had here, and why.
+ * Makes `rewritten`, and adds the VFs to the changes. `config` NULL: the host is not asked. A host that cannot be read
+ * has no facts, which is no error. -ENOSPC: no VF is free to replace one that is not available here.
  */
 int rewrite_make(struct rewrite *rewrite, const struct host *host, const struct config *config, struct err *err);
 
