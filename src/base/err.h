@@ -15,7 +15,7 @@ enum {
 	ERR_WORD_SIZE = 96,
 };
 
-/* What has to be corrected, if the errno alone does not tell. */
+/* What has to be fixed, if the errno alone does not say it. */
 enum err_about { ERR_ANY, ERR_STATE, ERR_CONFIG };
 
 struct err {

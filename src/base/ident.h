@@ -22,7 +22,7 @@ enum {
  */
 bool uuid_parse(char out[UUID_SIZE], const char *s);
 
-/* Is it 00000000-0000-0000-0000-0000000000NN (NN from 00 to ff), which requests a new UUID? */
+/* Is it 00000000-0000-0000-0000-0000000000NN (NN from 00 to ff), which means "lease a vGPU for this domain"? */
 bool uuid_is_placeholder(const char *uuid);
 
 /* Makes a random UUID (version 4); aborts if the kernel returns no random bytes. */

@@ -262,7 +262,7 @@ static int distance(const char *a, size_t alen, const char *b, size_t blen)
 	return cost[alen][blen];
 }
 
-/* Have both words the same numbers? An address counts as one number. */
+/* Do both words have the same numbers? An address counts as one number. */
 static bool same_numbers(const char *a, const char *b)
 {
 	static const char digits[] = "0123456789";

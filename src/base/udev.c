@@ -108,7 +108,7 @@ static bool concerns_us(struct udev_device *device)
 		return false;
 	if (strcmp(subsystem, "mdev") == 0)
 		return true;
-	/* A PCI device has "change" for many reasons; a parent's has MDEV_STATE. */
+	/* A PCI device sends "change" for many reasons; that of a parent has MDEV_STATE. */
 	return strcmp(subsystem, "pci") == 0 && strcmp(action, "change") != 0;
 }
 

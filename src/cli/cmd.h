@@ -97,13 +97,13 @@ struct cmd {
 	char why_no_config[sizeof(((struct err *)0)->text)];          /* why has_config is false */
 	char no_config_refusal[sizeof(((struct err *)0)->text) + 64]; /* the same with the fix */
 	struct store store;
-	struct hotplug hp; /* CMD_LIBVIRT */
+	struct hotplug hp; /* with CMD_LIBVIRT */
 	FILE *lines;       /* of cmd_lines(); NULL: not opened */
 	char *text;        /* what was written to it */
 	size_t len;
 	char type[TYPE_SIZE];   /* the type that the command line names */
 	bool has_type;          /* the configuration or this host has this type */
-	char pgpu[PARENT_SIZE]; /* of call->pgpu */
+	char pgpu[PARENT_SIZE]; /* the text of call->pgpu */
 };
 
 /* A store that is not open; store_close() accepts it. */

@@ -127,7 +127,7 @@ static void json_warning(void *json, const char *text, const char *fix)
 	json_out_string(json, NULL, line);
 }
 
-/* `refusal` NULL: the operation is possible. The domain is null if the file was not understood. */
+/* `refusal` NULL: the operation is possible. The member "domain" is null if the domain was not parsed. */
 static void print_json(const struct planning *p, const char *refusal)
 {
 	const struct plan *plan = &p->preview.plan;

@@ -141,7 +141,7 @@ static void print_bars(const struct status *status, const struct term *term, con
 	}
 }
 
-/* "mdev on 16 VFs, NUMA node 0, driver 550.90.05" */
+/* Prints a line such as "mdev on 16 VFs, NUMA node 0, driver 550.90.05", and why the pGPU is not in the pool. */
 static void print_facts(const struct status *status, const struct term *term, const struct card_row *row,
 			const char *margin)
 {

@@ -103,7 +103,7 @@ int sim_command_vfs_show(const struct sim_node *node, FILE *out)
 	return 0;
 }
 
-/* A card with vGPUs does not change its mode; nvidia-smi says "In use by another client". */
+/* The mode cannot change while the card has vGPUs; nvidia-smi then says "In use by another client". */
 int sim_command_mixed(struct sim_kernel *kernel, struct sim_words *words)
 {
 	struct sim_gpu *gpu;

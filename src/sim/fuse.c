@@ -178,7 +178,7 @@ static void receive(struct mounted *mounted, struct fuse_buf *buf)
 
 /*
  * A close is handled before requests made after it, although it arrives at the other file system: what has arrived
- * there when a request is received is older, or as old.
+ * there by the time a request is received is at least as old.
  */
 static void loop(struct server *server, void (*ready)(void *), void *arg)
 {

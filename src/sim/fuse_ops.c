@@ -107,7 +107,7 @@ static void op_readlink(fuse_req_t req, fuse_ino_t ino)
 	fuse_reply_readlink(req, node->target ? node->target : SIM_FUSE_DEV_LINK);
 }
 
-/* The process that opens, not its thread. `pid` 0 is a process that is not visible here. */
+/* Finds the process that opens a file, not its thread. `pid` 0 is a process that is not visible here. */
 static pid_t process_of(pid_t pid, char comm[16])
 {
 	char path[32], text[2048];

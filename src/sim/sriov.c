@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A card's VFs: the files sriov_*, as in Linux' drivers/pci/iov.c. */
+/* A card's VFs: the files sriov_*, as in Linux's drivers/pci/iov.c. */
 #include "sim/sriov.h"
 
 #include <ctype.h>

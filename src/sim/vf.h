@@ -14,7 +14,7 @@ void sim_vf_free(struct sim_parent *parent);
 /* Binds a VF of any framework to this driver; NULL: unbinds it. */
 void sim_vf_bind(struct sim_parent *parent, const char *driver);
 
-/* Unbinds the driver of an open VF: all goes but the group and its node. */
+/* Unbinds the driver of an open VF: removes all but the group and its node. */
 void sim_vf_unbind_open(struct sim_parent *parent);
 
 bool sim_vf_is_open(const struct sim_parent *parent);
