@@ -166,7 +166,7 @@ static bool refuse_untyped(struct planner *p)
 	if (pool_best_stock(&world->inv, w->kind == REQUEST_MDEV, NULL) == STOCK_NONE)
 		return plan_refuse(
 			p,
-			"does not exist, and no pGPU of this host is configured for an enabled type (%s); see 'vgpu-lease check'",
+			"does not exist, and no pGPU that is configured for an enabled type (%s) is there now; see 'vgpu-lease check'",
 			list);
 	if (*p->resolved->was)
 		return refuse_disabled(p, list);
