@@ -34,7 +34,8 @@ struct job {
 	atomic_llong met_ms;   /* of a look: since when it asks this device, for which it has twice the bound */
 	atomic_int step;       /* odd: in a call that can hang; even: at work; LEFT: nobody waits any more */
 	char who[PARENT_SIZE]; /* whose answer it waits for */
-	int result;            /* 1 until the work is done */
+	pid_t parent;
+	int result; /* 1 until the work is done */
 	struct err err;
 };
 
@@ -191,6 +192,7 @@ static int start(bool looks, timed_child_work *work, void *arg, struct arena *ar
 	job->looks = looks;
 	job->wait_ms = wait_ms;
 	job->asked_ms = job->met_ms = sys_now_ms();
+	job->parent = getpid();
 	job->result = 1;
 	r = run(job, work, arg, arena, keep, err);
 	mem_arena_end(own);
@@ -229,9 +231,11 @@ int timed_child_look(timed_child_work *work, void *arg, struct arena *arena, int
 	return r;
 }
 
-/* Around a call that can hang. Nothing is done any more once nobody waits. */
+/* Around a call that can hang. Once nobody waits, because the parent has left or was killed, nothing more is done. */
 static void begin_call(struct job *job)
 {
+	if (getppid() != job->parent)
+		_exit(EXIT_SUCCESS);
 	if (job->looks)
 		job->asked_ms = sys_now_ms();
 	atomic_fetch_add(&job->step, 1);

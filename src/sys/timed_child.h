@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a driver may never answer, with a bound on the wait for it.
+ * The wait for a driver that may never answer: a child does the work, and its parent waits for so long and no longer.
  *
- * A child does the work. What it finds is its parent's where it lies in memory that the two share (base/mem.h: an
- * arena). If the time is up the child is left to itself in the middle of the call that hangs, and never killed; when
- * that call returns, it ends, and touches nothing any more. It has none of our standard descriptors, so libvirt does
- * not wait for it, and no others but those it is given: the child of a write keeps the lock that protects the write
- * until the kernel lets it go.
+ * What the child finds is its parent's if it lies in memory that the two share (base/mem.h: an arena). If the time is
+ * up, the child is left to itself in the middle of the call that hangs, and never killed. It ends when that call
+ * returns, and does nothing more; so it does if its parent was killed. It has no standard descriptor of ours, because
+ * libvirt would wait for it, and no other descriptor but those it is given: the child of a write keeps the lock that
+ * protects the write until the kernel lets it go.
  *
- * The calls that can hang are timed_child_read() and timed_child_poke(); the child is left nowhere else. As long as a
- * read hangs, nobody in this process asks the same device again.
+ * Only timed_child_read() and timed_child_poke() can hang: the child is left nowhere else. As long as a read hangs,
+ * this process does not ask the same device again.
  */
 #pragma once
 

@@ -165,6 +165,47 @@ static void answered(void)
 	alarm(0);
 }
 
+static int write_when_told(void *arg, struct err *err)
+{
+	struct work *w = arg;
+
+	(void)err;
+	w->kept = true;
+	while (!w->looked)
+		sys_sleep_ms(TRY_MS);
+	w->calls = timed_child_poke(tree.host.root, "number", "1", 1);
+	w->after = true;
+	return 0;
+}
+
+/* What a child does that is told to write, after its parent was killed or not. */
+static struct work *told(bool orphaned)
+{
+	struct work *w = share((struct work){ .lock = -1 });
+	pid_t parent = fork();
+	struct err err;
+
+	if (parent == 0)
+		_exit(timed_child_run(write_when_told, w, tree.host.root, -1, LONG_MS, &err));
+	while (!w->kept)
+		sys_sleep_ms(TRY_MS);
+	if (orphaned)
+		kill(parent, SIGKILL);
+	else
+		w->looked = true;
+	waitpid(parent, NULL, 0);
+	w->looked = true;
+	for (int i = 0; i < 50 && !w->after; i++)
+		sys_sleep_ms(TRY_MS);
+	return w;
+}
+
+static void orphaned(void)
+{
+	ok(told(false)->after, "a child writes");
+	ok(!told(true)->after, "but not when its parent was killed before it came to that");
+}
+
 /* As a process that was started by one who ignores it. */
 static void unnoticed(void)
 {
@@ -392,12 +433,13 @@ static void slow_together(void)
 
 int main(void)
 {
-	tree_begin(&tree, "answer = 42\n");
+	tree_begin(&tree, "answer = 42\nnumber = 0\n");
 	if (mkfifoat(tree.host.root, "pipe", 0600) < 0)
 		tree_fail("pipe");
 	signal(SIGPIPE, SIG_IGN);
 	shared = mem_arena(1 << 20);
 	answered();
+	orphaned();
 	unnoticed();
 	in_memory();
 	a_write_is_done();
