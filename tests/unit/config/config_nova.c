@@ -12,6 +12,9 @@
 #include "lib/tree.h"
 #include "unit/config/files.h"
 
+/* Where a message is about a line of the file that it is in. */
+#define AT "ROOT/etc/nova/nova.conf:"
+
 static const char nova_conf[] = "[DEFAULT]\n"
 				"enabled_apis = osapi_compute ; a\n"
 				"log = a\n  [devices]\n  enabled_mdev_types = never\n"
@@ -55,7 +58,7 @@ static void nova_is_read(void)
 	s = config_section(&c, "nvidia-36");
 	ok(s && s->naddresses == 0 && !s->params[0],
 	   "an empty list is one to Nova; keys that are ours alone are not looked at");
-	is(warning(&c, 0), message_in("ROOT/etc/nova/nova.conf:29: [mdev_nvidia-40]: {M_CONF_UNUSED_SECTION}"),
+	is(warning(&c, 0), message_in(AT "29: [mdev_nvidia-40]: {M_CONF_UNUSED_SECTION}"),
 	   "a type that Nova has not enabled is a warning");
 	ok(c.warnings.n == 1, "the only one");
 	ok(!c.policy.reuse_free, "what is free there is left to Nova");
@@ -69,11 +72,11 @@ static void nova_is_read(void)
 	ok(c.policy.reuse_free, "and may ask for what is free");
 	is(warning(&c, 0),
 	   message_in(
-		   "ROOT/etc/nova/nova.conf:14: [devices] enabled_mdev_types: {M_CONF_REPLACED|enabled_mdev_types|ROOT/etc/vgpu-lease.conf:3}"),
+		   AT
+		   "14: [devices] enabled_mdev_types: {M_CONF_REPLACED|enabled_mdev_types|ROOT/etc/vgpu-lease.conf:3}"),
 	   "its list of types is said to win");
 	is(warning(&c, 1),
-	   message_in(
-		   "ROOT/etc/nova/nova.conf:21: [mdev_nvidia-35]: {M_CONF_REPLACED|[vgpu_nvidia-35]|ROOT/etc/vgpu-lease.conf:4}"),
+	   message_in(AT "21: [mdev_nvidia-35]: {M_CONF_REPLACED|[vgpu_nvidia-35]|ROOT/etc/vgpu-lease.conf:4}"),
 	   "and its section");
 	config_free(&c);
 	put("etc/vgpu-lease.conf", "[devices]\nnova_conf = /etc/nova/nova.conf\n[mdev_nvidia-37]\n");
@@ -180,55 +183,45 @@ static const struct {
 	const char *sentence, *text, *message;
 } nova_refused[] = {
 	{ "a section's bracket that does not close", "[mdev_nvidia-35\n",
-	  "ROOT/etc/nova/nova.conf:1: {M_CONF_NOVA_HEADER|[mdev_nvidia-35}" },
-	{ "a comment behind a header", "[mdev_a] # x\n",
-	  "ROOT/etc/nova/nova.conf:1: {M_CONF_NOVA_HEADER|[mdev_a] # x}" },
-	{ "a section without a name", "[]\n", "ROOT/etc/nova/nova.conf:1: {M_CONF_NOVA_HEADER|[]}" },
-	{ "a line without a value, in any section", "[DEFAULT]\ndebug\n",
-	  "ROOT/etc/nova/nova.conf:2: {M_CONF_NOT_A_LINE|debug}" },
-	{ "a value without a key", "[DEFAULT]\n= 1\n", "ROOT/etc/nova/nova.conf:2: {M_CONF_NO_KEY}" },
-	{ "a key before the first section", "\na = 1\n[DEFAULT]\n",
-	  "ROOT/etc/nova/nova.conf:2: {M_CONF_BEFORE_SECTION|a}" },
+	  AT "1: {M_CONF_NOVA_HEADER|[mdev_nvidia-35}" },
+	{ "a comment behind a header", "[mdev_a] # x\n", AT "1: {M_CONF_NOVA_HEADER|[mdev_a] # x}" },
+	{ "a section without a name", "[]\n", AT "1: {M_CONF_NOVA_HEADER|[]}" },
+	{ "a line without a value, in any section", "[DEFAULT]\ndebug\n", AT "2: {M_CONF_NOT_A_LINE|debug}" },
+	{ "a value without a key", "[DEFAULT]\n= 1\n", AT "2: {M_CONF_NO_KEY}" },
+	{ "a key before the first section", "\na = 1\n[DEFAULT]\n", AT "2: {M_CONF_BEFORE_SECTION|a}" },
 	{ "a line that continues what a comment ended", "[mdev_a]\ndevice_addresses = mtty,\n# b\n  mdpy\n",
-	  "ROOT/etc/nova/nova.conf:4: {M_CONF_INDENTED}" },
+	  AT "4: {M_CONF_INDENTED}" },
 	{ "an address without its domain", A "[mdev_a]\ndevice_addresses = 84:00.0\n",
-	  "ROOT/etc/nova/nova.conf:4: [mdev_a] device_addresses: {M_CONF_NEAR_ADDRESS|84:00.0|0000:84:00.0}" INSTEAD(
-		  "mdev_a") },
+	  AT "4: [mdev_a] device_addresses: {M_CONF_NEAR_ADDRESS|84:00.0|0000:84:00.0}" INSTEAD("mdev_a") },
 	{ "a libvirt name", A "[mdev_a]\ndevice_addresses = mtty_mtty,\n  pci_0000_84_00_0\n",
-	  "ROOT/etc/nova/nova.conf:5: [mdev_a] device_addresses: {M_CONF_NEAR_ADDRESS|pci_0000_84_00_0|0000:84:00.0}" INSTEAD(
+	  AT "5: [mdev_a] device_addresses: {M_CONF_NEAR_ADDRESS|pci_0000_84_00_0|0000:84:00.0}" INSTEAD(
 		  "mdev_a") "{M_CONF_CONTINUED}" },
 	{ "an address in capitals, which Nova compares as text", A "[vgpu_a]\ndevice_addresses = 0000:3B:00.0\n",
-	  "ROOT/etc/nova/nova.conf:4: [vgpu_a] device_addresses: {M_CONF_NOVA_NO_DEVICE|0000:3B:00.0|0000:3b:00.0}" INSTEAD(
-		  "vgpu_a") },
+	  AT "4: [vgpu_a] device_addresses: {M_CONF_NOVA_NO_DEVICE|0000:3B:00.0|0000:3b:00.0}" INSTEAD("vgpu_a") },
 	{ "an address that is empty, which Nova may refuse",
 	  A "[mdev_a]\ndevice_addresses = 0000:84:00.0,,0000:85:00.0\n",
-	  "ROOT/etc/nova/nova.conf:4: [mdev_a] device_addresses: {M_CONF_BAD_ADDRESS|}" INSTEAD("mdev_a") },
+	  AT "4: [mdev_a] device_addresses: {M_CONF_BAD_ADDRESS|}" INSTEAD("mdev_a") },
 	{ "an indented comment, which Nova takes for a part of the list",
 	  A "[mdev_a]\ndevice_addresses = mtty_mtty,\n  # b\n",
-	  "ROOT/etc/nova/nova.conf:5: [mdev_a] device_addresses: {M_CONF_BAD_ADDRESS|# b}" INSTEAD(
-		  "mdev_a") "{M_CONF_CONTINUED}" },
+	  AT "5: [mdev_a] device_addresses: {M_CONF_BAD_ADDRESS|# b}" INSTEAD("mdev_a") "{M_CONF_CONTINUED}" },
 	{ "a cap over two lines", A "[mdev_a]\nmax_instances = 1\n  2\n",
-	  "ROOT/etc/nova/nova.conf:4: [mdev_a] max_instances: {M_CONF_ONE_LINE}" INSTEAD("mdev_a") },
+	  AT "4: [mdev_a] max_instances: {M_CONF_ONE_LINE}" INSTEAD("mdev_a") },
 	{ "a cap of nothing", A "[mdev_a]\nmax_instances = 0\n",
-	  "ROOT/etc/nova/nova.conf:4: [mdev_a] max_instances: {M_CONF_BAD_NUMBER|0|1|65535}" INSTEAD("mdev_a") },
+	  AT "4: [mdev_a] max_instances: {M_CONF_BAD_NUMBER|0|1|65535}" INSTEAD("mdev_a") },
 	{ "a class that is none", A "[mdev_a]\nmdev_class = vgpu\n",
-	  "ROOT/etc/nova/nova.conf:4: [mdev_a] mdev_class: {M_CONF_BAD_CLASS|vgpu}" INSTEAD("mdev_a") },
+	  AT "4: [mdev_a] mdev_class: {M_CONF_BAD_CLASS|vgpu}" INSTEAD("mdev_a") },
 	{ "another option's value", A "[mdev_a]\nmax_instances = $my_count\n",
-	  "ROOT/etc/nova/nova.conf:4: [mdev_a] max_instances: {M_CONF_BAD_NUMBER|$my_count|1|65535}" INSTEAD(
-		  "mdev_a") },
+	  AT "4: [mdev_a] max_instances: {M_CONF_BAD_NUMBER|$my_count|1|65535}" INSTEAD("mdev_a") },
 	{ "a type that is one", "[devices]\nenabled_mdev_types = nvidia-35, $my_type\n",
-	  "ROOT/etc/nova/nova.conf:2: [devices] enabled_mdev_types: {M_CONF_BAD_TYPE_IN_LIST|$my_type}" INSTEAD(
-		  "devices") },
+	  AT "2: [devices] enabled_mdev_types: {M_CONF_BAD_TYPE_IN_LIST|$my_type}" INSTEAD("devices") },
 	{ "a comment behind a value, which Nova takes for a part of it",
 	  "[devices]\nenabled_mdev_types = nvidia-35 ; small\n",
-	  "ROOT/etc/nova/nova.conf:2: [devices] enabled_mdev_types: {M_CONF_BAD_TYPE_IN_LIST|nvidia-35 ; small}" INSTEAD(
-		  "devices") },
+	  AT "2: [devices] enabled_mdev_types: {M_CONF_BAD_TYPE_IN_LIST|nvidia-35 ; small}" INSTEAD("devices") },
 	{ "a type twice", "[devices]\nenabled_mdev_types = a,\n  a\n",
-	  "ROOT/etc/nova/nova.conf:3: [devices] enabled_mdev_types: {M_CONF_NAMED_TWICE|a}" INSTEAD(
-		  "devices") "{M_CONF_CONTINUED}" },
+	  AT "3: [devices] enabled_mdev_types: {M_CONF_NAMED_TWICE|a}" INSTEAD("devices") "{M_CONF_CONTINUED}" },
 	{ "one address under two types",
 	  A "[mdev_a]\ndevice_addresses = mtty_mtty\n[vgpu_b]\ndevice_addresses = mtty_mtty\n",
-	  "ROOT/etc/nova/nova.conf:6: [vgpu_b] device_addresses: {M_CONF_NOVA_TWICE|mtty|mdev_a|ROOT/etc/nova/nova.conf:4}" },
+	  AT "6: [vgpu_b] device_addresses: {M_CONF_NOVA_TWICE|mtty|mdev_a|" AT "4}" },
 };
 
 static void nova_is_checked(void)
@@ -254,16 +247,14 @@ static void nova_is_checked(void)
 	config_free(&c);
 	put("etc/vgpu-lease.conf", "[devices]\nnova_conf = /etc/nova/nova.conf\n[policy]\npgpu_types = several\n");
 	put("etc/nova/nova.conf", A "[mdev_a]\ndevice_addresses = mtty_mtty\n[mdev_b]\ndevice_addresses = mtty_mtty\n");
-	is(load(&c, NULL),
-	   message_in(
-		   "ROOT/etc/nova/nova.conf:6: [mdev_b] device_addresses: {M_CONF_NOVA_TWICE|mtty|mdev_a|ROOT/etc/nova/nova.conf:4}"),
+	is(load(&c, NULL), message_in(AT "6: [mdev_b] device_addresses: {M_CONF_NOVA_TWICE|mtty|mdev_a|" AT "4}"),
 	   "several types on a card are none of Nova's");
 	put("etc/nova/nova.conf", "[devices]\nenabled_mdev_types = 'nvidia-35, nvidia-36'\n");
 	is(load(&c, NULL), "", "quotes around a value are not part of it, as oslo.config has it");
 	ok(c.nsections == 2, "two types");
 	config_free(&c);
 	change("etc/nova/nova.conf", 0666, (uid_t)-1);
-	is(load(&c, NULL), message_in("ROOT/etc/nova/nova.conf: {M_CONF_OTHER_WRITABLE|ROOT/etc/nova/nova.conf}"),
+	is(load(&c, NULL), message_in(AT " {M_CONF_OTHER_WRITABLE|ROOT/etc/nova/nova.conf}"),
 	   "one that everybody may write is refused");
 	tree_end(&tree);
 }
@@ -272,16 +263,16 @@ static const struct {
 	const char *sentence, *text, *warning;
 } nova_warned[] = {
 	{ "a key that comes twice: the last counts", A "[mdev_a]\nmax_instances = 1\nmax_instances = 2\n",
-	  "ROOT/etc/nova/nova.conf:4: [mdev_a] max_instances: {M_CONF_REPLACED|[mdev_a] max_instances|ROOT/etc/nova/nova.conf:5}" },
+	  AT "4: [mdev_a] max_instances: {M_CONF_REPLACED|[mdev_a] max_instances|" AT "5}" },
 	{ "the old name of the list beside the new one", A "enabled_vgpu_types = c\n",
-	  "ROOT/etc/nova/nova.conf:3: [devices] enabled_vgpu_types: {M_CONF_REPLACED|[devices] enabled_mdev_types|ROOT/etc/nova/nova.conf:2}" },
+	  AT "3: [devices] enabled_vgpu_types: {M_CONF_REPLACED|[devices] enabled_mdev_types|" AT "2}" },
 	{ "addresses under the old name beside those under the new one",
 	  A "[mdev_a]\ndevice_addresses = 0000:84:00.0\n[vgpu_a]\ndevice_addresses = 0000:85:00.0\n",
-	  "ROOT/etc/nova/nova.conf:6: [vgpu_a] device_addresses: {M_CONF_REPLACED|[mdev_a] device_addresses|ROOT/etc/nova/nova.conf:4}" },
+	  AT "6: [vgpu_a] device_addresses: {M_CONF_REPLACED|[mdev_a] device_addresses|" AT "4}" },
 	{ "a cap that Nova does not read", A "[vgpu_a]\nmax_instances = 2\n",
-	  "ROOT/etc/nova/nova.conf:4: [vgpu_a] max_instances: {M_CONF_NOVA_OLD_SECTION|a}" },
+	  AT "4: [vgpu_a] max_instances: {M_CONF_NOVA_OLD_SECTION|a}" },
 	{ "a class that Nova does not use", A "[mdev_a]\nmdev_class = CUSTOM_A\n",
-	  "ROOT/etc/nova/nova.conf:4: [mdev_a] mdev_class: {M_CONF_NOVA_CLASS}" },
+	  AT "4: [mdev_a] mdev_class: {M_CONF_NOVA_CLASS}" },
 };
 
 static void nova_is_explained(void)
