@@ -13,12 +13,20 @@ call prepare begin 1
 
 types=$("$builddir/vgpu-lease" --root "$root" types | awk 'NR > 1 { printf "%s%s", sep, $1; sep = " " }')
 
-# complete_line WORD...: what the last word may become.
-complete_line() {
-	COMP_WORDS=(vgpu-lease "$@")
-	COMP_CWORD=$#
-	_vgpu_lease
+# completed PROGRAM WORD...: what the last word may become.
+completed() {
+	COMP_WORDS=("$@")
+	COMP_CWORD=$(($# - 1))
+	"_${1//-/_}"
 	echo "${COMPREPLY[*]}"
+}
+complete_line() { completed vgpu-lease "$@"; }
+# unknown LINE COMMAND...: the options in the command's help that are not offered behind this line.
+unknown() {
+	local option
+	for option in $("${@:2}" --help | grep -oE '^  --[a-z-]+'); do
+		[[ " $($1 --) " == *" $option "* ]] || echo "$option"
+	done
 }
 
 is "$(complete_line '')" "status list show types inventory init plan rewrite check gc release retype log metrics export attach detach suspend resume help" "the commands"
@@ -48,39 +56,20 @@ is "$(complete_line --connect qemu : ///system sh)" "show" "a libvirt's URI"
 is "$(complete_line export n)|$(complete_line export placement n)" "nova-provider-config nova-pci|" "the formats"
 is "$(complete_line list x)" "" "and nothing where nothing is to come"
 for name in status list show types inventory init plan rewrite check gc release retype log metrics export attach detach suspend resume; do
-	missing=$(for option in $("$builddir/vgpu-lease" "$name" --help | grep -oE '^  --[a-z-]+'); do
-		[[ " $(complete_line "$name" --) " == *" $option "* ]] || echo "$option"
-	done)
-	nothing "all options of $name are known" "$missing"
+	nothing "all options of $name are known" "$(unknown "complete_line $name" "$builddir/vgpu-lease" "$name")"
 done
 
-sim_line() {
-	COMP_WORDS=(vgpu-lease-sim "$@")
-	COMP_CWORD=$#
-	_vgpu_lease_sim
-	echo "${COMPREPLY[*]}"
-}
+sim_line() { completed vgpu-lease-sim "$@"; }
 is "$(sim_line --st)" "--stop" "options of the simulator"
 is "$(sim_line /tmp l4)" "l40s-mdev l40s" "its models"
 is "$(sim_line --set pid=1 /tmp t4:2+mt)" "t4:2+mtty" "several of them"
 is "$(sim_line --set pid = 1 --driver = 550 "$builddir/ho")" "$builddir/hooks/" "options whose words bash takes apart"
-missing=$(for option in $("$sim" --help | grep -oE '^  --[a-z-]+'); do
-	[[ " $(sim_line --) " == *" $option "* ]] || echo "$option"
-done)
-nothing "all its options are known" "$missing"
+nothing "all its options are known" "$(unknown sim_line "$sim")"
 
-leased_line() {
-	COMP_WORDS=(vgpu-leased "$@")
-	COMP_CWORD=$#
-	_vgpu_leased
-	echo "${COMPREPLY[*]}"
-}
+leased_line() { completed vgpu-leased "$@"; }
 is "$(leased_line --f)|$(leased_line --connect '')|$(leased_line --config "$srcdir/COPY")|$(leased_line --root = "$builddir/ho")" \
 	"--foreground|qemu:///system|$srcdir/COPYING|$builddir/hooks/" "the handler's options and their values"
-missing=$(for option in $("$builddir/vgpu-leased" --help | grep -oE '^  --[a-z-]+'); do
-	[[ " $(leased_line --) " == *" $option "* ]] || echo "$option"
-done)
-nothing "all its options are known" "$missing"
+nothing "all its options are known" "$(unknown leased_line "$builddir/vgpu-leased")"
 
 ### Words from outside, in a real interactive bash: none is ever expanded, and what is inserted is one word.
 mkdir -p "$work/bin" "$work/files/d"
