@@ -79,14 +79,6 @@ ended() {
 	says "$@" <<<"$err"
 }
 
-# like TEXT PATTERN SENTENCE: the text matches the pattern of bash.
-like() {
-	local status=0
-	# shellcheck disable=SC2053 # A pattern it is.
-	[[ $1 == $2 ]] || status=1
-	tap_verdict $status "$3" "got:  $1"$'\n'"like: $2"
-}
-
 # on_terminal WIDTH COMMAND...: what it prints on a terminal of so many columns.
 on_terminal() {
 	local width=$1

@@ -52,6 +52,9 @@ configure() {
 	printf '%s' "${types:+[devices]$'\n'enabled_mdev_types = $types$'\n'}$sections" >"$root/etc/vgpu-lease.conf"
 }
 
+# What is misspelt ends the test: it is no command that fails.
+command_not_found_handle() { tap_bail_out "no command is called '$1'"; }
+
 # Each host that runs in $work ends. A child of the hook may be at it still: it finishes releases.
 clean_up() {
 	local at

@@ -38,17 +38,6 @@ uuid() {
 	printf '%08x-0000-4000-8000-00000000abcd' "$1"
 }
 
-# node UUID: its file in /dev/vfio
-node() {
-	local group
-	group=$(readlink "$mdevs/$1/iommu_group") && echo "$root/dev/vfio/${group##*/}"
-}
-
-# knob FILE LINE
-knob() {
-	put "$2" "$control/$1" >/dev/null
-}
-
 # milliseconds since the epoch
 now() {
 	date +%s%3N

@@ -84,6 +84,14 @@ is() {
 	tap_verdict $status "$3" "got:  $1"$'\n'"expected: $2"
 }
 
+# like TEXT PATTERN SENTENCE: the text matches the pattern of bash.
+like() {
+	local status=0
+	# shellcheck disable=SC2053 # A pattern it is.
+	[[ $1 == $2 ]] || status=1
+	tap_verdict $status "$3" "got:  $1"$'\n'"like: $2"
+}
+
 # put TEXT FILE: one write; prints "ok" or what the system says of it.
 put() {
 	local said

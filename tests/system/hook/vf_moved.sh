@@ -50,7 +50,7 @@ for named in 0000:4d:00.0 0000:4d:00.1; do
 	holds "where another device has the address by now the start is refused, with what it is and was" \
 		refused 1 15b3:101d:15b3:0016 8086:56c0:8086:4905
 	holds "check fails with that" check_says FAIL 15b3:101d
-	fails "plan refuses as the hook does" eval "domain 1 | lease plan - >'$work/plan'"
+	fails "plan refuses as the hook does" eval "vf_domain 1 0000:4d:00.1 yes | lease plan - >'$work/plan'"
 	lease retype --dry-run 0000:4d:00.0 flex >/dev/null
 	fails "a dry run confirms nothing" start 1
 	holds "retype confirms the new device" lease retype $named flex

@@ -16,7 +16,7 @@ holds "a host starts" "$sim" "$root" t4:3+mtty
 
 ### Who has it open
 create mtty mtty-2 "$(uuid 1)" >/dev/null
-node=$(node "$(uuid 1)")
+node=$(node_of "$(uuid 1)")
 sleep 600 9<>"$node" &
 holder=$!
 within 5 test -d "$root/proc/$holder"
@@ -60,12 +60,12 @@ is "$(put "frame_rate_limiter=0" "$mdevs/$(uuid 1)/nvidia/vgpu_params")" "No suc
 	"only NVIDIA's devices have parameters"
 
 create $t4 nvidia-222 "$(uuid 3)" >/dev/null
-is "$(exec 9<>"$(node "$(uuid 3)")"; put $'a=1\n' "$mdevs/$(uuid 3)/nvidia/vgpu_params")" "Operation not permitted" \
+is "$(exec 9<>"$(node_of "$(uuid 3)")"; put $'a=1\n' "$mdevs/$(uuid 3)/nvidia/vgpu_params")" "Operation not permitted" \
 	"the parameters of an open device stay"
 is "$(put $'a=1\n' "$mdevs/$(uuid 3)/nvidia/vgpu_params")" ok "those of a closed one do not"
 
 ### Side by side
-knob create_delay_ms "1500"
+control create_delay_ms "1500"
 began=$(now)
 for i in 4 5 6; do create 0000:8$i:00.0 nvidia-222 "$(uuid 1$i)" >"$tmp/made$i" & done
 within 5 pending 3
@@ -84,8 +84,8 @@ holds "a creation takes its time" test $took -ge 1500
 is "$(cat "$tmp"/made[456] | paste -sd' ')" "ok ok ok" "all succeed"
 is "$(readlink "$mdevs/$(uuid 14)/mdev_type")" ../mdev_supported_types/nvidia-222 "when the write returns the type is there"
 
-knob create_delay_ms 0
-knob create_delay_ms "$t4 1000"
+control create_delay_ms 0
+control create_delay_ms "$t4 1000"
 create $t4 nvidia-222 "$(uuid 20)" >/dev/null &
 writer=$!
 within 5 test -d "$mdevs/$(uuid 20)"
@@ -99,13 +99,13 @@ wait $writer 2>/dev/null
 is "$(awk -v u="$(uuid 20)" '$5 == u { print $2, $6 }' "$control/log")" "create ok" "and is in the log"
 
 ### Four at once with one UUID
-knob create_delay_ms "$t4 0"
+control create_delay_ms "$t4 0"
 for i in 1 2 3 4; do create $t4 nvidia-222 "$(uuid 30)" >"$tmp/race$i" & done
 wait
 is "$(sort "$tmp"/race? | uniq -c | awk '{ print $1, $2 }' | paste -sd' ')" "3 File 1 ok" "one of four with the same UUID wins"
 
 ### The end of it
-sleep 600 9<>"$(node "$(uuid 30)")" &
+sleep 600 9<>"$(node_of "$(uuid 30)")" &
 holder=$!
 within 5 test -d "$root/proc/$holder"
 remove "$(uuid 30)" >/dev/null 2>&1 &

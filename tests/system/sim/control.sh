@@ -22,53 +22,53 @@ is "$(cat "$root/sys/module/nvidia/version")" 535.1.2 "the driver's version is t
 ### inject
 is "$(create $t4 nvidia-222 "$(uuid 1)")" "No such device" "an ordered error comes"
 is "$(create $t4 nvidia-222 "$(uuid 1)")" ok "once"
-knob inject "create 0000:41:00.0 EIO 2"
+control inject "create 0000:41:00.0 EIO 2"
 is "$(create 0000:41:00.4 nvidia-557 "$(uuid 2)")" "Input/output error" "an error on a card is one on its VFs"
 is "$(create $t4 nvidia-222 "$(uuid 3)")" ok "another card has none"
 is "$(cat "$control/inject")" "create 0000:41:00.0 EIO 1" "the file shows what is left"
-knob inject clear
+control inject clear
 is "$(create 0000:41:00.4 nvidia-557 "$(uuid 2)")" ok "all of it can be cleared"
-knob inject "remove $t4 EBUSY"
+control inject "remove $t4 EBUSY"
 is "$(remove "$(uuid 3)")" "Device or resource busy" "a removal can fail"
 holds "the device stays" test -e "$mdevs/$(uuid 3)/mdev_type"
 is "$(remove "$(uuid 3)")" ok "and is removed the next time"
 is "$(put "create nowhere EIO" "$control/inject")" "No such device" "a card that is not there is refused"
 is "$(put "create $t4 EFOO" "$control/inject")" "Invalid argument" "so is an errno that is none"
-knob create_delay_ms "$t4 1500"
-knob inject "create $t4 EAGAIN"
+control create_delay_ms "$t4 1500"
+control inject "create $t4 EAGAIN"
 create $t4 nvidia-222 "$(uuid 4)" >"$tmp/out" &
 holds "a driver that fails was asked first: the device is seen" within 5 test -e "$mdevs/$(uuid 4)"
 wait
 is "$(cat "$tmp/out")" "Resource temporarily unavailable" "then the write fails"
 fails "and the device is gone" test -e "$mdevs/$(uuid 4)"
 is "$(capacity $t4 nvidia-222)" 15 "it took no capacity"
-knob create_delay_ms "$t4 0"
+control create_delay_ms "$t4 0"
 
 ### attr_delay_ms
-knob attr_delay_ms 400
+control attr_delay_ms 400
 is "$(create $t4 nvidia-222 "$(uuid 5)")" ok "a device is created"
 fails "its links come later" test -e "$mdevs/$(uuid 5)/mdev_type"
 holds "mdev_type comes" within 5 test -e "$mdevs/$(uuid 5)/mdev_type"
 holds "and iommu_group" test -e "$mdevs/$(uuid 5)/iommu_group"
-knob attr_delay_ms 0
+control attr_delay_ms 0
 
 ### remove_delay_ms
-knob remove_delay_ms 300
+control remove_delay_ms 300
 began=$(now)
 remove "$(uuid 5)" >/dev/null
 holds "a removal takes its time" test $(($(now) - began)) -ge 300
-knob remove_delay_ms 0
+control remove_delay_ms 0
 
 ### driver_removes
-knob driver_removes "0000:85:00.0 300"
+control driver_removes "0000:85:00.0 300"
 for i in 6 7; do create 0000:85:00.0 nvidia-222 "$(uuid $i)" >/dev/null; done
-true 9<>"$(node "$(uuid 6)")"
+true 9<>"$(node_of "$(uuid 6)")"
 holds "the driver does not remove at once" test -e "$mdevs/$(uuid 6)"
 holds "but by itself" within 5 test ! -e "$mdevs/$(uuid 6)"
 holds "what was never open stays" test -e "$mdevs/$(uuid 7)"
 holds "the capacity of what it removed is back" within 2 has_room 0000:85:00.0 nvidia-222 15
-knob driver_removes "0000:85:00.0 60000 zombie"
-true 9<>"$(node "$(uuid 7)")"
+control driver_removes "0000:85:00.0 60000 zombie"
+true 9<>"$(node_of "$(uuid 7)")"
 is "$(remove "$(uuid 7)")" ok "who is faster than the driver can remove"
 is "$(capacity 0000:85:00.0 nvidia-222)" 15 "but the instance is lost"
 is "$(cat "$control/driver_removes")" $'default off\n0000:85:00.0 60000 zombie' "the file shows what is set"
@@ -88,7 +88,7 @@ is "$(capacity 0000:41:00.5 nvidia-557)" 1 "then it has capacity"
 fails "and the others have no types yet" test -e "$bus/0000:41:00.4"
 is "$(create 0000:41:00.5 nvidia-557 "$(uuid 8)")" ok "an mdev is created there"
 is "$(readlink "$mdevs/$(uuid 8)/mdev_type")" ../mdev_supported_types/nvidia-557 "with its type"
-exec 9<>"$(node "$(uuid 8)")"
+exec 9<>"$(node_of "$(uuid 8)")"
 is "$(put "0000:41:00.5 off" "$control/register")" "Device or resource busy" "a parent with an open device stays"
 exec 9<&-
 is "$(put "0000:41:00.5 off" "$control/register")" ok "once it is closed it goes"

@@ -8,16 +8,16 @@ holds "a host of several models starts" "$sim" "$root" t4:2+a40/6+mtty+mdpy+gvt-
 
 # shellcheck disable=SC2034 # the list's
 sys=$root/sys dev=$root/dev t4=0000:84:00.0 vfs=(0000:41:00.{4..7})
-fail_at() { knob inject "$1 $t4 $2 1000"; }
+fail_at() { control inject "$1 $t4 $2 1000"; }
 # A creation goes on by itself, after three seconds.
-hold_at() { knob create_delay_ms "$t4 3000"; }
+hold_at() { control create_delay_ms "$t4 3000"; }
 no_trouble() {
-	knob inject clear
-	knob create_delay_ms "$t4 0"
+	control inject clear
+	control create_delay_ms "$t4 0"
 }
 # shellcheck source=tests/lib/nvidia_mdev.sh
 . "$srcdir/tests/lib/nvidia_mdev.sh"
-knob log clear
+control log clear
 
 ### What only this host has
 is "$(readlink "$bus/$t4")" "../../devices/pci0000:84/$t4" "a card is below the root of its address"
@@ -84,13 +84,13 @@ is "$(create $gvt i915-GVTg_V5_1 "$(uuid 72)")" "No space left on device" "witho
 is "$(remove "$(uuid 1)")" ok "a device is removed"
 fails "its node is gone" test -e "$root/dev/vfio/0"
 is "$(create $t4 nvidia-230 "$(uuid 1)")" ok "the UUID is free again"
-is "$(node "$(uuid 1)")" "$root/dev/vfio/0" "the lowest free group number is taken again"
+is "$(node_of "$(uuid 1)")" "$root/dev/vfio/0" "the lowest free group number is taken again"
 is "$(put x "$dev/remove")" "Invalid argument" "a word is no number"
 
 ### The log
 is "$(awk '$2 == "create" && $6 == "EUSERS" { print $3, $4, $5 }' "$control/log")" "mdpy mdpy-hd $(uuid 64)" \
 	"the log has every attempt with its result"
 is "$(awk '$2 == "remove" { print $6 }' "$control/log" | paste -sd' ')" "ok ok EINVAL" "of removals, too"
-knob log clear
+control log clear
 is "$(cat "$control/log")" "" "it can be cleared"
 tap_done

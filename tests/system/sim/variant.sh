@@ -9,26 +9,25 @@ holds "a host with a T4 on mdev and two L40S on variant VFs starts" "$sim" "$roo
 # shellcheck disable=SC2034 # the list's
 sys=$root/sys dev=$root/dev opened='' cards=(0000:26:00.0 0000:27:00.0)
 card=${cards[0]}
-fail_at() { knob inject "$1 $card $2 1000"; }
+fail_at() { control inject "$1 $card $2 1000"; }
 # A creation goes on by itself, after three seconds.
 hold_at() {
 	case $1 in
-	create) knob create_delay_ms "$card 3000" ;;
-	current) knob hang "current_vgpu_type $card" ;;
-	list) knob hang "creatable_vgpu_types $card" ;;
+	create) control create_delay_ms "$card 3000" ;;
+	current) control hang "current_vgpu_type $card" ;;
+	list) control hang "creatable_vgpu_types $card" ;;
 	esac
 }
-plugin_lag() { knob plugin_delay_ms "$card $1"; }
+plugin_lag() { control plugin_delay_ms "$card $1"; }
 no_trouble() {
-	knob inject clear
-	knob hang clear
-	knob create_delay_ms "$card 0"
+	control inject clear
+	control hang clear
+	control create_delay_ms "$card 0"
 	plugin_lag 0
 }
-vf_node() { echo "$root/dev/vfio/$(basename "$(readlink "$pci/$1/iommu_group")")"; }
 open_vf() {
 	opened=ok
-	{ exec 9<>"$(vf_node "$1")"; } 2>"$tmp/said" || opened=$(sed 's/.*: //' "$tmp/said")
+	{ exec 9<>"$(node_of "$1")"; } 2>"$tmp/said" || opened=$(sed 's/.*: //' "$tmp/said")
 }
 close_vf() { exec 9<&-; }
 
@@ -63,15 +62,15 @@ is "$(readlink "$root/sys/kernel/iommu_groups/$group/devices/$vf")" "../../../..
 is "$(ls "$bus")" 0000:84:00.0 "class/mdev_bus has the T4 only"
 is "$(readlink "$pci/0001:c8:00.0/virtfn0")" ../0001:c8:00.2 "Blackwell's first VF is .2, and its PF may be in domain 1"
 is "$(cat "$pci/0001:c8:00.0/sriov_offset" "$pci/0001:c8:00.0/sriov_numvfs" | paste -sd' ')" "2 8" "the PF says so"
-knob log clear
-knob create_delay_ms "$card 1000"
+control log clear
+control create_delay_ms "$card 1000"
 set_type "$vf" 1147 >"$tmp/out" &
 holds "a creation is shown while it is under way" within 5 grep -q "create $vf nvidia-1147" "$control/pending"
 wait
-knob create_delay_ms "$card 0"
-knob inject "create $card EIO"
+control create_delay_ms "$card 0"
+control inject "create $card EIO"
 is "$(set_type "$other" 1147) $(set_type "$other" 1147)" "Input/output error ok" "an error is ordered once, on a VF of the card"
-knob inject "remove $other EBUSY"
+control inject "remove $other EBUSY"
 is "$(set_type "$other" 0) $(set_type "$other" 0)" "Device or resource busy ok" "that of a removal, too"
 is "$(awk -v vf="$other" '$3 == vf { print $2, $6 }' "$control/log" | paste -sd,)" "create EIO,create ok,remove EBUSY,remove ok" \
 	"the log tells of it"
@@ -86,7 +85,7 @@ is "$(put "0001:c8:00.0 on" "$control/vfs")" ok "they can be enabled again"
 is "$(listed 0001:c8:00.2)" 28 "and have their lists"
 is "$(put "0001:c8:00.2 off" "$control/register")" ok "a VF can be without its files"
 fails "as before the driver is ready" test -e "$pci/0001:c8:00.2/nvidia"
-knob register "0001:c8:00.2 on"
+control register "0001:c8:00.2 on"
 
 ### Mixed sizes, MIG
 blackwell=0001:c8:00
@@ -100,10 +99,10 @@ is "$(set_type $blackwell.2 1519) $(set_type $blackwell.4 1523)" "ok ok" "and 3Q
 is "$(set_type $blackwell.3 1540) $(set_type $blackwell.5 1537) $(set_type $blackwell.6 1528)" "ok ok Input/output error" \
 	"as long as the framebuffer of 96 GiB lasts"
 for i in 2 3 4 5; do set_type $blackwell.$i 0; done >/dev/null
-knob vfs "$blackwell.0 off"
-knob vfs "$blackwell.0 on"
+control vfs "$blackwell.0 off"
+control vfs "$blackwell.0 on"
 is "$(grep $blackwell "$control/mixed")" "$blackwell.0 off" "the mode goes with sriov-manage"
-knob mig "$blackwell.0 on"
+control mig "$blackwell.0 on"
 is "$(listed $blackwell.2)" 0 "in MIG mode nothing fits before there is a GPU instance"
 is "$(set_type $blackwell.2 1561)" "Input/output error" "and setting a type is EIO"
 is "$(put "$blackwell.0 1g.24gb" "$control/mig")" ok "a GPU instance is made"
@@ -126,7 +125,7 @@ reader() {
 }
 third=0000:26:00.6 fourth=0000:26:00.7
 fits=$(cat "$pci/$fourth/nvidia/creatable_vgpu_types")
-knob create_delay_ms "0000:26:00.0 1500"
+control create_delay_ms "0000:26:00.0 1500"
 is "$(current $third)" 0 "a VF has no type"
 behind typed 1147 "$pci/$third/nvidia/current_vgpu_type"
 eventually grep -q "^create $third" "$control/pending"
@@ -141,7 +140,7 @@ reader listed "$pci/$fourth/nvidia/creatable_vgpu_types"
 behind third "vgpu_params any" "$control/hang"
 holds "and a third while both are" eventually grep -qx ok "$tmp/third"
 is "$(cat "$tmp/current" "$tmp/listed")" "" "which hang"
-knob hang clear
+control hang clear
 wait
 is "$(cat "$tmp/current" "$tmp/listed")" "1147"$'\n'"$fits" "until they need not"
 tap_done

@@ -13,7 +13,7 @@ driver() { basename "$(readlink "$pci/$1/driver")"; }
 is "$(cat "$pci/$vf/vendor" "$pci/$vf/device" "$pci/$vf/class" | paste -sd' ')" "0x8086 0x56c0 0x038000" "a VF is a Flex 170"
 is "$(readlink "$pci/$vf/physfn") $(readlink "$pci/0000:4d:00.0/virtfn3")" "../0000:4d:00.0 ../0000:4d:00.4" "PF and VFs are linked"
 is "$(driver 0000:4d:00.0) $(driver $vf)" "i915 vfio-pci" "the PF belongs to i915, the VF to vfio-pci"
-node=$root/dev/vfio/$(basename "$(readlink "$pci/$vf/iommu_group")")
+node=$(node_of $vf)
 holds "its group has a node" test -e "$node"
 holds "that opens" bash -c "exec 9<>'$node'"
 fails "there is no directory nvidia" test -e "$pci/$vf/nvidia"
@@ -51,7 +51,7 @@ is "$(numvfs 2) $(numvfs 4)" "ok Device or resource busy" "as many again is noth
 is "$(numvfs 0) $(put 1 "$pf/sriov_drivers_autoprobe") $(numvfs 4) $(driver $vf)" "ok ok ok vfio-pci" "later ones have a driver again"
 
 second=0000:4d:00.2
-node=$root/dev/vfio/$(basename "$(readlink "$pci/$second/iommu_group")")
+node=$(node_of $second)
 exec 9<>"$node"
 writer() { exec 9<&- && printf '%s\n' "$1" >"$pf/sriov_numvfs"; } # does not have the VF open itself
 writer 0 &
