@@ -3,8 +3,8 @@
  * One error: built where it happens, printed once by main().
  *
  * A function that can fail returns 0 or a negative errno and takes `struct err *err` last. The text names the object,
- * the cause and, if there is one, the fix. It is made where the failure is detected; callers add (err_in) only what they
- * alone know. It lives on main()'s stack and never allocates, so that reporting cannot fail.
+ * the cause and, if there is one, the fix. The function that detects the failure writes it; callers add (err_in) only
+ * what they alone know. It lives on main()'s stack and never allocates, so that reporting cannot fail.
  */
 #pragma once
 

@@ -58,10 +58,9 @@ struct sim_model {
 	int shared;         /* ports, MB, devices, or MiB of aperture that all types share; not NVIDIA */
 	bool has_names;     /* types have a file `name`; NVIDIA's always do */
 	int framebuffer_gib;
-	int instances_max; /* no type has more vGPUs on one card */
-	int slices;        /* slices for GPU instances; 0: no MIG */
-	const char *resolution_q,
-		*resolution_c; /* largest resolution of Q and C types; NULL: 7680x4320 and 4096x2160 */
+	int instances_max;                       /* no type has more vGPUs on one card */
+	int slices;                              /* slices for GPU instances; 0: no MIG */
+	const char *resolution_q, *resolution_c; /* of Q and C types; NULL: 7680x4320 and 4096x2160 */
 	const struct sim_profile *profiles;
 };
 
