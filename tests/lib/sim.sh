@@ -4,8 +4,7 @@
 # shellcheck source=tests/lib/host.sh
 . "${BASH_SOURCE[0]%/*}/host.sh"
 # shellcheck disable=SC2034 # Read by the tests.
-tmp=$work
-control=$root/.kernel/control
+tmp=$work control=$root/.kernel/control
 bus=$root/sys/class/mdev_bus
 mdevs=$root/sys/bus/mdev/devices
 
