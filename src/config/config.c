@@ -162,13 +162,8 @@ static int finish(struct draft *draft, int r, struct err *err)
 	return r;
 }
 
-int config_load(struct config *config, const struct host *host, const char *path, struct err *err)
-{
-	return config_load_all(config, host, path, NULL, err);
-}
-
-int config_load_all(struct config *config, const struct host *host, const char *path, struct config_notes *mistakes,
-		    struct err *err)
+int config_load(struct config *config, const struct host *host, const char *path, struct config_notes *mistakes,
+		struct err *err)
 {
 	struct draft draft = { .config = config, .host = host, .mistakes = mistakes };
 	int r;

@@ -118,15 +118,12 @@ void config_default(struct config *config);
  *   -ENOENT: the file does not exist.
  *   other: `err` has the mistake with file and line, or why a file cannot be read or trusted.
  * After a failure `config` has the defaults and nothing to free.
+ *
+ * With `mistakes` it continues after a mistake. The list starts empty and gets at most CONFIG_MISTAKES_MAX (free:
+ * config_notes_free()); `err` gets the first. Checks that depend on a mistake's correction are skipped.
  */
-int config_load(struct config *config, const struct host *host, const char *path, struct err *err);
-
-/*
- * Like config_load(), but continues after a mistake. `mistakes` starts empty and gets at most CONFIG_MISTAKES_MAX
- * (free: config_notes_free()); `err` gets the first. Checks that depend on a mistake's correction are skipped.
- */
-int config_load_all(struct config *config, const struct host *host, const char *path, struct config_notes *mistakes,
-		    struct err *err);
+int config_load(struct config *config, const struct host *host, const char *path, struct config_notes *mistakes,
+		struct err *err);
 void config_notes_free(struct config_notes *notes);
 
 /*

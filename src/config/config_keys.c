@@ -114,6 +114,11 @@ static void squeeze(char *s)
 	*to = '\0';
 }
 
+static void *destination(const struct setting *t)
+{
+	return (t->section ? (char *)t->section : (char *)t->draft->config) + t->key->offset;
+}
+
 int config_key_set(const struct setting *t, char *value)
 {
 	bool lines;
@@ -129,7 +134,9 @@ int config_key_set(const struct setting *t, char *value)
 		return config_err(&t->at, t->err, "missing value; remove the line to use the default");
 	if (!t->key->list)
 		squeeze(value);
-	r = t->key->set(t, value);
+	if (t->key->add)
+		*(size_t *)destination(t) = 0;
+	r = t->key->add ? config_each_item(t, value, t->key->add) : t->key->set(t, value);
 	if (r == -EINVAL && lines) /* most likely the indented line was meant as a key of its own */
 		text_add(t->err->text, sizeof(t->err->text), " (an indented line continues the line above)");
 	return r;
@@ -159,11 +166,6 @@ int config_each_item(const struct setting *t, char *list, int (*add)(const struc
 		own.at.line += lines;
 	}
 	return 0;
-}
-
-static void *destination(const struct setting *t)
-{
-	return (t->section ? (char *)t->section : (char *)t->draft->config) + t->key->offset;
 }
 
 int config_number(const struct setting *t, const char *value, int *to)

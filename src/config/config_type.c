@@ -140,12 +140,6 @@ static int add_address(const struct setting *t, char *item)
 	return 0;
 }
 
-static int set_addresses(const struct setting *t, char *value)
-{
-	t->section->naddresses = 0;
-	return config_each_item(t, value, add_address);
-}
-
 /* Parses four hex digits into lower case; "*" matches any ID. */
 static bool parse_id(char out[5], const char *s, size_t len)
 {
@@ -206,12 +200,6 @@ static int add_match(const struct setting *t, char *item)
 	return 0;
 }
 
-static int set_match(const struct setting *t, char *value)
-{
-	t->section->nmatches = 0;
-	return config_each_item(t, value, add_match);
-}
-
 static int set_class(const struct setting *t, char *value)
 {
 	if (!class_is_valid(value) || !text_copy(t->section->class, CLASS_SIZE, value))
@@ -243,8 +231,11 @@ const struct key config_devices_keys[] = {
 /* config_vf_keys omits the first key. */
 const struct key config_mdev_keys[] = {
 	{ .name = "vgpu_params", .set = set_params },
-	{ .name = "device_addresses", .set = set_addresses, .list = true },
-	{ .name = "device_match", .set = set_match, .list = true },
+	{ .name = "device_addresses",
+	  .add = add_address,
+	  .offset = offsetof(struct section, naddresses),
+	  .list = true },
+	{ .name = "device_match", .add = add_match, .offset = offsetof(struct section, nmatches), .list = true },
 	{ .name = "max_instances",
 	  .set = config_set_number,
 	  .offset = offsetof(struct section, max_instances),

@@ -122,13 +122,8 @@ static int read_all(struct domxml *doc, const struct xml_doc *tree, unsigned int
 	if (flags & DOMXML_IDENTITY)
 		return 0;
 	meta = mem_new(1, sizeof(*meta));
-	if (meta_read(meta, domain, err) < 0)
+	if (meta_read(meta, doc, domain, err) < 0)
 		return -err->code;
-	doc->request.nova = meta->nova;
-	text_copy(doc->request.project, PROJECT_SIZE, meta->project);
-	text_copy(doc->request.instance, INSTANCE_SIZE, meta->instance);
-	text_copy(doc->request.flavor, INSTANCE_SIZE, meta->flavor);
-	text_copy(doc->lease_project, PROJECT_SIZE, meta->lease_project);
 	if (flags & DOMXML_SUSPENDED)
 		return read_suspended(doc, domain, meta, err);
 	if (request_read(doc, domain, domain, meta, flags & DOMXML_ALL_PCI, err) < 0)

@@ -238,14 +238,6 @@ static int check_result(const struct domxml *doc, const char *xml, size_t len, s
 	return err_in(err, "%s: the hostdev cannot be changed to the other type", doc->request.name);
 }
 
-static bool any_changes_framework(const struct domxml_change *changes, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (changes[i].changes_framework)
-			return true;
-	return false;
-}
-
 int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes, size_t nchanges, char **out,
 		   size_t *outlen, struct err *err)
 {
@@ -253,15 +245,18 @@ int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes
 	struct edits edits = { list, 0 };
 	char ids[REQUEST_MAX][ID_SIZE] = { "" };
 	autofree char *result = NULL;
+	bool changes_framework = false;
 
 	if (ids_after(doc, changes, nchanges, ids, err) < 0)
 		return -err->code;
-	for (size_t i = 0; i < nchanges; i++)
+	for (size_t i = 0; i < nchanges; i++) {
+		changes_framework |= changes[i].changes_framework;
 		if (plan_change(doc, &edits, &changes[i], ids[changes[i].req], err) < 0)
 			return -err->code;
+	}
 	qsort(edits.list, edits.n, sizeof(*edits.list), by_place);
 	write_edited(doc, &edits, &result, outlen);
-	if (any_changes_framework(changes, nchanges) && check_result(doc, result, *outlen, err) < 0)
+	if (changes_framework && check_result(doc, result, *outlen, err) < 0)
 		return -err->code;
 	*out = steal_ptr(&result);
 	return 0;

@@ -44,28 +44,30 @@ static const struct xml_elem *nova_child(const struct xml_elem *elem, const char
 }
 
 /* Reads Nova's data about its instance. If Nova names the project, the lease's project is ignored, even if invalid. */
-static int read_owner(struct meta *meta, const struct xml_elem *metadata, const struct xml_elem *lease, struct err *err)
+static int read_owner(struct domxml *doc, const struct xml_elem *metadata, const struct xml_elem *lease,
+		      struct err *err)
 {
+	struct request *request = &doc->request;
 	const struct xml_elem *instance = nova_child(metadata, "instance");
 	const struct xml_elem *nova = nova_child(nova_child(instance, "owner"), "project");
 	const struct xml_elem *name = nova_child(instance, "name"), *flavor = nova_child(instance, "flavor");
 	int r = 0, own = 0;
 
-	meta->nova = instance != NULL;
+	request->nova = instance != NULL;
 	/* The name is only displayed: one that is too long is dropped, not refused. */
 	if (name)
-		(void)xml_text(name, meta->instance, sizeof(meta->instance));
+		(void)xml_text(name, request->instance, sizeof(request->instance));
 	if (flavor && xml_attr(flavor, "name"))
-		text_copy(meta->flavor, sizeof(meta->flavor), xml_attr(flavor, "name"));
+		text_copy(request->flavor, sizeof(request->flavor), xml_attr(flavor, "name"));
 	if (lease)
-		own = take_attr(meta->lease_project, PROJECT_SIZE, lease, "project", "<vgpu:lease>", err);
+		own = take_attr(doc->lease_project, PROJECT_SIZE, lease, "project", "<vgpu:lease>", err);
 	if (own < 0)
-		meta->lease_project[0] = '\0';
+		doc->lease_project[0] = '\0';
 	if (nova)
-		r = take_attr(meta->project, PROJECT_SIZE, nova, "uuid", "Nova's project", err);
-	if (r < 0 || meta->project[0])
+		r = take_attr(request->project, PROJECT_SIZE, nova, "uuid", "Nova's project", err);
+	if (r < 0 || request->project[0])
 		return r;
-	text_copy(meta->project, PROJECT_SIZE, meta->lease_project);
+	text_copy(request->project, PROJECT_SIZE, doc->lease_project);
 	return own;
 }
 
@@ -103,7 +105,7 @@ static int read_devices(struct meta *meta, const struct xml_elem *lease, struct 
 	return 0;
 }
 
-int meta_read(struct meta *meta, const struct xml_elem *domain, struct err *err)
+int meta_read(struct meta *meta, struct domxml *doc, const struct xml_elem *domain, struct err *err)
 {
 	const struct xml_elem *metadata = xml_child(domain, "", "metadata");
 	const struct xml_elem *lease = metadata ? xml_child(metadata, DOMXML_NS, "lease") : NULL;
@@ -114,7 +116,7 @@ int meta_read(struct meta *meta, const struct xml_elem *domain, struct err *err)
 	/* Read one lease only: libvirt keeps the first element of each namespace and drops the others. */
 	if (lease && read_devices(meta, lease, err) < 0)
 		return -err->code;
-	return read_owner(meta, metadata, lease, err);
+	return read_owner(doc, metadata, lease, err);
 }
 
 const struct meta_device *meta_find(const struct meta *meta, const char *id)

@@ -219,7 +219,7 @@ int request_read(struct domxml *doc, const struct xml_elem *domain, const struct
 	for (; devices; devices = xml_next(devices, "", "devices"))
 		if (read_hostdevs(doc, devices, meta, all_pci, err) < 0)
 			return -err->code;
-	if (meta->nova && !meta->suspended && follow_hostdevs(doc, meta, err) < 0)
+	if (doc->request.nova && !meta->suspended && follow_hostdevs(doc, meta, err) < 0)
 		return -err->code;
 	note_strays(doc, meta);
 	read_nodes(&doc->request, domain);

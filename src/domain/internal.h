@@ -59,7 +59,7 @@ struct domxml {
 	struct vgpu_request *strays; /* <vgpu:device> elements without a hostdev, as far as readable */
 	size_t nstrays;
 	bool followed;                    /* a <vgpu:device> was matched with a hostdev of another UUID */
-	char lease_project[PROJECT_SIZE]; /* from <vgpu:lease>, not from Nova; "" none */
+	char lease_project[PROJECT_SIZE]; /* from <vgpu:lease>, not from Nova; "" missing or invalid */
 	struct remark *remarks;
 	size_t nremarks;
 };
@@ -75,12 +75,7 @@ struct meta_device {
 struct meta {
 	struct meta_device devices[META_MAX];
 	size_t n;
-	bool nova;                        /* a Nova instance */
-	char instance[INSTANCE_SIZE];     /* the instance's name */
-	char flavor[INSTANCE_SIZE];       /* the name of its flavor */
-	bool suspended;                   /* vGPUs were removed by a suspend and return at resume */
-	char project[PROJECT_SIZE];       /* Nova's, or else the lease's */
-	char lease_project[PROJECT_SIZE]; /* the lease's; "" missing or invalid */
+	bool suspended; /* vGPUs were removed by a suspend and return at resume */
 };
 
 /* domxml.c: reserves an ID, so that no vGPU can get it. */
@@ -97,7 +92,7 @@ static inline void domxml_auto_xml(struct xml_doc **tree)
 bool domxml_uuid(char out[UUID_SIZE], const char *text);
 
 /* domxml_meta.c: reads the devices and project from <metadata>, and applies one device's attributes to its request. */
-int meta_read(struct meta *meta, const struct xml_elem *domain, struct err *err);
+int meta_read(struct meta *meta, struct domxml *doc, const struct xml_elem *domain, struct err *err);
 const struct meta_device *meta_find(const struct meta *meta, const char *id);
 int meta_apply(const struct meta_device *device, struct vgpu_request *req, struct err *err);
 

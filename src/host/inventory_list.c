@@ -182,7 +182,7 @@ int inventory_load_config(struct config *config, const struct host *host, const 
 {
 	char hint[REASON_SIZE];
 
-	if (config_load(config, host, path, err) == 0)
+	if (config_load(config, host, path, NULL, err) == 0)
 		return 0;
 	if (*inventory_name_hint(host, err->word, hint))
 		text_add(err->text, sizeof(err->text), "; %s", hint);

@@ -44,6 +44,7 @@ struct lease {
 	/* Set by survey, not stored in the file: */
 	bool at_work;         /* the writer, or the holder of the pGPU's lock, is working on it now */
 	enum presence device; /* whether its device exists */
+	bool reclaimable;     /* may be removed to make capacity: its domain is gone, or only its release is pending */
 };
 
 struct leases {

@@ -204,7 +204,7 @@ void check_run(struct check *check)
 	struct config_notes mistakes = { 0 };
 	struct config config;
 	struct err err = { 0 };
-	int r = config_load_all(&config, check->host, check->config_path, &mistakes, &err);
+	int r = config_load(&config, check->host, check->config_path, &mistakes, &err);
 
 	check->what = "config";
 	check->config = r == 0 ? &config : NULL;

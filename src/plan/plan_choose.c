@@ -95,8 +95,12 @@ static void add_verdict(const struct planner *p, const struct candidate *c)
 
 bool plan_may_go(const struct world *world, const char *id)
 {
-	return !(world->mode == PLAN_PREPARE && request_names(world->request, id)) &&
-	       id_among(world->reclaimable, world->nreclaimable, id);
+	const struct inv_device *device = inventory_device(&world->inv, id);
+	const struct lease *lease = lease_find(&world->leases, id);
+
+	if (world->mode == PLAN_PREPARE && request_names(world->request, id))
+		return false;
+	return (device && device->facts.reclaimable) || (lease && lease->reclaimable);
 }
 
 /* Does a device of `type` block one of `requested` on this card? */

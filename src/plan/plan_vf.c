@@ -107,7 +107,7 @@ static bool replace_type(struct planner *p, const struct inv_device *device)
 		p->plan->kind = PLAN_LOOK;
 	if (p->plan->kind == PLAN_LOOK)
 		return false;
-	if (!id_among(p->world->reclaimable, p->world->nreclaimable, device->vgpu.id) || !device->parent)
+	if (!device->facts.reclaimable || !device->parent)
 		return plan_refuse_device(p, "its type is %s, but the domain asks for %s", device->vgpu.type,
 					  resolved->req->facts.type);
 	plan_adopt(p, device);

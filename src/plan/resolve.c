@@ -2,7 +2,6 @@
 /* Which types a request may have here, and in which framework. */
 #include "plan/resolve.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,16 +25,6 @@ unsigned int resolve_frameworks(const struct vgpu_request *req)
 static unsigned int unread(const struct resolve_facts *facts, unsigned int frameworks)
 {
 	return frameworks & NAMED & ~facts->known;
-}
-
-__attribute__((format(printf, 2, 3))) static bool refuse(char refusal[RESOLVE_REFUSAL], const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(refusal, RESOLVE_REFUSAL, fmt, ap);
-	va_end(ap);
-	return false;
 }
 
 enum known_by { BY_NAME, BY_ID };
@@ -158,9 +147,10 @@ static void refuse_unknown(const struct vgpu_request *req, const struct resolve_
 
 	source_says(req, source, sizeof(source));
 	if (is_other_kind(req, facts)) {
-		refuse(refusal, "'%s' is provided as %s here%s, but the hostdev is type='%s'; use type='%s'",
-		       req->facts.type, req->kind == REQUEST_MDEV ? "VFs" : "mdevs", source,
-		       req->kind == REQUEST_MDEV ? "mdev" : "pci", req->kind == REQUEST_MDEV ? "pci" : "mdev");
+		snprintf(refusal, RESOLVE_REFUSAL,
+			 "'%s' is provided as %s here%s, but the hostdev is type='%s'; use type='%s'", req->facts.type,
+			 req->kind == REQUEST_MDEV ? "VFs" : "mdevs", source,
+			 req->kind == REQUEST_MDEV ? "mdev" : "pci", req->kind == REQUEST_MDEV ? "pci" : "mdev");
 		return;
 	}
 	list_types(req, facts, true, list, sizeof(list));
@@ -168,8 +158,8 @@ static void refuse_unknown(const struct vgpu_request *req, const struct resolve_
 		kind = "known";
 		list_types(req, facts, false, list, sizeof(list));
 	}
-	refuse(refusal, "unknown type '%s'%s; %s: %s", req->facts.type, source, kind,
-	       *list ? list : "(none: this host has no pGPU)");
+	snprintf(refusal, RESOLVE_REFUSAL, "unknown type '%s'%s; %s: %s", req->facts.type, source, kind,
+		 *list ? list : "(none: this host has no pGPU)");
 }
 
 /* Finds the type that the metadata names: by ID, by a name such as "GRID T4-16C", or by class. */
@@ -229,20 +219,20 @@ static bool may_change(const struct vgpu_request *req, const char *name, const c
 	int libvirt = facts->libvirt;
 
 	if (!facts->config->policy.cross_framework)
-		return refuse(
-			refusal,
+		snprintf(
+			refusal, RESOLVE_REFUSAL,
 			"%s is %s on the source and %s here (%s); set cross_framework = yes to allow the change (libvirt 11.0 or later on both hosts)",
 			name, was, is, type);
-	if (facts->config->policy.migrate_keep)
-		return refuse(refusal,
-			      "%s is %s on the source and %s here (%s); migrate_uuid = keep does not allow the change",
-			      name, was, is, type);
-	if (libvirt && libvirt < LIBVIRT_CHANGES_FRAMEWORK)
-		return refuse(
-			refusal,
+	else if (facts->config->policy.migrate_keep)
+		snprintf(refusal, RESOLVE_REFUSAL,
+			 "%s is %s on the source and %s here (%s); migrate_uuid = keep does not allow the change", name,
+			 was, is, type);
+	else if (libvirt && libvirt < LIBVIRT_CHANGES_FRAMEWORK)
+		snprintf(
+			refusal, RESOLVE_REFUSAL,
 			"%s is %s on the source and %s here (%s), which libvirt %d.%d.%d of this host cannot change; 11.0 or later is required",
 			name, was, is, type, libvirt / 1000000, libvirt / 1000 % 1000, libvirt % 1000);
-	return true;
+	return !*refusal;
 }
 
 unsigned int resolve_framework(struct vgpu_request *req, const struct resolve_facts *facts,

@@ -122,11 +122,8 @@ struct world {
 	size_t nfailed_attempts;
 	struct failure *failures; /* from other runs, a while ago: these candidates come last */
 	size_t nfailures;
-	/* May be removed to make capacity: orphans, and our vGPUs whose domain is gone. */
-	char (*reclaimable)[ID_SIZE];
-	size_t nreclaimable;
-	bool reclaimable_known;             /* `reclaimable` has been filled in */
-	struct missing_card *missing_cards; /* filled in together with `reclaimable`, only for the refusal */
+	bool reclaimable_known;             /* devices and leases that may be removed to make capacity are marked */
+	struct missing_card *missing_cards; /* filled in at the same time, only for the refusal */
 	size_t nmissing_cards;
 
 	/* Only for the survey. */

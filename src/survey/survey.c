@@ -34,7 +34,6 @@ void survey_end(struct world *w)
 	lease_list_free(&w->void_leases);
 	free(w->changed.vgpus);
 	free(w->resolved_requests);
-	free(w->reclaimable);
 	free(w->stuck);
 	free(w->missing_cards);
 	free(w->failed_attempts);
@@ -293,22 +292,17 @@ static void find_reclaimable(struct world *w)
 
 	if (libvirt_files_unread(w->disk, false))
 		log_warn("what may be named in it stays: %s", libvirt_files_unread(w->disk, false));
-	free(w->reclaimable);
-	w->nreclaimable = 0;
-	w->reclaimable = mem_new(w->inv.ndevices + w->leases.n + 1, sizeof(*w->reclaimable));
 	for (size_t i = 0; i < w->inv.ndevices; i++) {
-		const struct inv_device *device = &w->inv.devices[i];
+		struct inv_device *device = &w->inv.devices[i];
 
-		if (is_unleased(w, device) && reclaim_is_orphan(&check, device, why, NULL))
-			memcpy(w->reclaimable[w->nreclaimable++], device->vgpu.id, ID_SIZE);
+		device->facts.reclaimable = is_unleased(w, device) && reclaim_is_orphan(&check, device, why, NULL);
 	}
 	/* A lease without a device uses capacity until it is dropped, even one of another framework. */
 	for (size_t i = 0; i < w->leases.n; i++) {
-		const struct lease *lease = &w->leases.list[i];
+		struct lease *lease = &w->leases.list[i];
 
-		if (!id_among(w->stuck, w->nstuck, lease->vgpu.id) &&
-		    reclaim_is_stale(&check, lease, lease->device, why, NULL))
-			memcpy(w->reclaimable[w->nreclaimable++], lease->vgpu.id, ID_SIZE);
+		lease->reclaimable = !id_among(w->stuck, w->nstuck, lease->vgpu.id) &&
+				     reclaim_is_stale(&check, lease, lease->device, why, NULL);
 	}
 	look_for_removable(w, &check);
 	w->reclaimable_known = true;
@@ -340,7 +334,7 @@ static int read_leases(struct world *w, struct err *err)
 int survey_read(struct world *w, struct err *err)
 {
 	w->reclaimable_known = false;
-	w->nreclaimable = w->nmissing_cards = 0;
+	w->nmissing_cards = 0;
 	/* Leases come first, because the host is also read for their types. */
 	if (read_leases(w, err) < 0 || read_host(w, err) < 0 || (w->store->lock < 0 && read_leases(w, err) < 0))
 		return -err->code;

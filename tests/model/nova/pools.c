@@ -64,7 +64,7 @@ int main(void)
 			err_print(stderr, "pools", &err);
 			return 1;
 		}
-		if (config_load(&config, &host, NULL, &err) < 0) {
+		if (config_load(&config, &host, NULL, NULL, &err) < 0) {
 			err_print(stdout, "refused", &err);
 		} else {
 			print_pool(&config);

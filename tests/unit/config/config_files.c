@@ -20,10 +20,10 @@ static void no_file(void)
 	struct err err = { 0 };
 
 	tree_begin(&tree, "etc/\n");
-	ok(config_load(&c, &tree.host, NULL, &err) == -ENOENT, "no configuration is a case of its own: %s", err.text);
+	ok(config_load(&c, &tree.host, NULL, NULL, &err) == -ENOENT, "no configuration is a case of its own: %s", err.text);
 	ok(c.policy.release_timeout_s == 10, "and the defaults hold then");
 	put("etc/vgpu-lease.conf.d/a.conf", "[policy]\nreuse = never\n");
-	ok(config_load(&c, &tree.host, NULL, &err) == -ENOENT, "drop-ins alone are none");
+	ok(config_load(&c, &tree.host, NULL, NULL, &err) == -ENOENT, "drop-ins alone are none");
 	tree_end(&tree);
 }
 
@@ -203,7 +203,7 @@ static void all_mistakes(void)
 				   "[policy\nplacement = nowhere\n[quota]\ndefault = few\n");
 	put("etc/vgpu-lease.conf.d/x.conf", "[policy]\nplacement = nowhere\n");
 	put("etc/vgpu-lease.conf.d/y.conf", "[mdev_c]\n");
-	ok(config_load_all(&c, &tree.host, NULL, &mistakes, &err) == -EINVAL,
+	ok(config_load(&c, &tree.host, NULL, &mistakes, &err) == -EINVAL,
 	   "a configuration with mistakes is refused");
 	ok(mistakes.n && strcmp(err.text, mistakes.list[0].text) == 0, "with the first of them: %s", err.text);
 	is(places(&mistakes),
@@ -215,33 +215,33 @@ static void all_mistakes(void)
 	    "[devices]\nenabled_mdev_types = a, b\n[mdev_a]\ndevice_addresses = 0000:84:00.0\n[mdev_b]\n"
 	    "device_addresses = 0000:86:00.0,\n  0000:84:00.0\n[vf_d]\n");
 	put("etc/vgpu-lease.conf.d/x.conf", "");
-	ok(config_load_all(&c, &tree.host, NULL, &mistakes, &err) == -EINVAL, "so is one that does not fit together");
+	ok(config_load(&c, &tree.host, NULL, &mistakes, &err) == -EINVAL, "so is one that does not fit together");
 	is(places(&mistakes),
 	   "ROOT/etc/vgpu-lease.conf:8 ROOT/etc/vgpu-lease.conf.d/y.conf:1 ROOT/etc/vgpu-lease.conf:7",
 	   "a type that is not enabled, VFs that are not named, and a card that is given twice, in the line of that");
 
 	put("etc/vgpu-lease.conf", "[devices]\nenabled_mdev_types = a b\n[mdev_a]\n[mdev_b]\n");
-	ok(config_load_all(&c, &tree.host, NULL, &mistakes, &err) == -EINVAL, "nor does a list that cannot be read");
+	ok(config_load(&c, &tree.host, NULL, &mistakes, &err) == -EINVAL, "nor does a list that cannot be read");
 	is(places(&mistakes), "ROOT/etc/vgpu-lease.conf:2", "make each section one too many");
 	put("etc/vgpu-lease.conf", "[devices]\nnova_conf = etc/nova.conf\n[mdev_a]\n");
-	ok(config_load_all(&c, &tree.host, NULL, &mistakes, &err) == -EINVAL, "nor does any other key of [devices]");
+	ok(config_load(&c, &tree.host, NULL, &mistakes, &err) == -EINVAL, "nor does any other key of [devices]");
 	is(places(&mistakes), "ROOT/etc/vgpu-lease.conf:2", "whose value is a mistake");
 
 	put("etc/vgpu-lease.conf", "[devices]\nenabled_mdev_types = a, b, c\n[mdev_a]\n"
 				   "device_addresses = 0000:84:00.0,\n  # a comment\n  0000:85:00.0\n"
 				   "device_match = 10de:1eb8,\n 10de:1eb9\n");
-	ok(config_load_all(&c, &tree.host, NULL, &mistakes, &err) == 0 && mistakes.n == 0, "a good one has none");
+	ok(config_load(&c, &tree.host, NULL, &mistakes, &err) == 0 && mistakes.n == 0, "a good one has none");
 	ok(c.sections[0].addresses_at[0].line == 4 && c.sections[0].addresses_at[1].line == 6,
 	   "each address knows its line");
 	ok(c.sections[0].matches[0].at.line == 7 && c.sections[0].matches[1].at.line == 8, "each match, too");
 	ok(c.sections[1].enabled_at.line == 2 && c.sections[1].enabled_at.file == c.files[0], "and each type");
 	config_free(&c);
 	change("etc/vgpu-lease.conf", 0666, 0);
-	ok(config_load_all(&c, &tree.host, NULL, &mistakes, &err) == -EINVAL, "a file that is not trusted is one");
+	ok(config_load(&c, &tree.host, NULL, &mistakes, &err) == -EINVAL, "a file that is not trusted is one");
 	is(places(&mistakes), "ROOT/etc/vgpu-lease.conf", "of the file as a whole");
 	put("etc/vgpu-lease.conf.d/z.conf", "[devices]\n");
 	tree_remove(&tree, "etc/vgpu-lease.conf");
-	ok(config_load_all(&c, &tree.host, NULL, &mistakes, &err) == -ENOENT && mistakes.n == 0, "no file means none");
+	ok(config_load(&c, &tree.host, NULL, &mistakes, &err) == -ENOENT && mistakes.n == 0, "no file means none");
 	tree_end(&tree);
 }
 

@@ -52,7 +52,7 @@ static inline const char *load(struct config *c, const char *path)
 {
 	static struct err err;
 
-	return config_load(c, &tree.host, path, &err) == 0 ? "" : rooted(err.text);
+	return config_load(c, &tree.host, path, NULL, &err) == 0 ? "" : rooted(err.text);
 }
 
 /* A warning; "" where there are fewer. */

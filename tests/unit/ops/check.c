@@ -115,7 +115,7 @@ static void pool_alone(void)
 
 	tree_begin(&tree, HOST CONF "nvidia-222\netc/libvirt/hooks/qemu = #!/bin/sh\n");
 	check.host = &tree.host;
-	if (ok(config_load_all(&config, &tree.host, NULL, &(struct config_notes){ 0 }, &err) == 0, "a configuration"))
+	if (ok(config_load(&config, &tree.host, NULL, &(struct config_notes){ 0 }, &err) == 0, "a configuration"))
 		check_pool(&check, &config);
 	for (size_t i = 0; i < check.n; i++)
 		others += strcmp(check.findings[i].what, "pgpu") != 0 && strcmp(check.findings[i].what, "type") != 0;

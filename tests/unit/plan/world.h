@@ -43,7 +43,6 @@ struct setup {
 	struct failure failures[4];
 	struct resolved_request resolved_requests[8];
 	struct vgpu_request vgpus[8];
-	char reclaimable[16][ID_SIZE];
 	struct failed_attempt failed_attempts[4];
 	struct missing_card missing_cards[4];
 	struct world facts;
@@ -319,7 +318,13 @@ static void make_policy(struct setup *w, const char *word)
 			snprintf(l->reason, sizeof(l->reason), "there is no such card");
 		}
 	} else if (strncmp(word, "reclaimable=", 12) == 0) {
-		each(id, word + 12, ",") snprintf(w->reclaimable[w->facts.nreclaimable++], ID_SIZE, "%s", id);
+		each(id, word + 12, ",")
+		{
+			for (size_t i = 0; i < w->inv.ndevices; i++)
+				w->devs[i].facts.reclaimable |= strcmp(w->devs[i].vgpu.id, id) == 0;
+			for (size_t i = 0; i < w->leases.n; i++)
+				w->held[i].reclaimable |= strcmp(w->held[i].vgpu.id, id) == 0;
+		}
 		w->facts.reclaimable_known = true;
 	}
 }
@@ -350,7 +355,6 @@ static void make_world(struct setup *w, const struct row *row)
 				   .request = &w->request,
 				   .resolved_requests = w->resolved_requests,
 				   .failed_attempts = w->failed_attempts,
-				   .reclaimable = w->reclaimable,
 				   .missing_cards = w->missing_cards };
 	each(word, row->policy, " ") make_policy(w, word);
 	if (w->facts.config)
