@@ -39,8 +39,11 @@ configure() {
 	[ $# -gt 0 ] || { cat >"$root/etc/vgpu-lease.conf" && return; }
 	for word; do
 		case $word in
-		'') ;;
-		*' = '*) sections+=${section:+[$section]$'\n'}$word$'\n' section='' ;;
+		'') continue ;;
+		*' = '*)
+			sections+=${section:+[$section]$'\n'}$word$'\n' section=''
+			continue
+			;;
 		devices | policy | quota | mdev_* | vf_*) section=${word%%@*} ;;
 		*) section=mdev_${word%%@*} types+=${types:+, }${word%%@*} ;;
 		esac
