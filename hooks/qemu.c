@@ -43,7 +43,7 @@ struct hook {
 	struct config config;
 	bool has_config; /* false: `config` holds the defaults */
 	char why_no_config[sizeof(((struct err *)NULL)->text)];
-	char *xml; /* unchanged */
+	char *xml; /* as read from standard input */
 	size_t len;
 	char uuid[UUID_SIZE], name[SHOWN_NAME]; /* set for a release, which needs no more */
 	struct domxml *doc;

@@ -152,7 +152,7 @@ static void read_guest(struct guests *g, size_t i)
 	memcpy(guest->nothing.uuid, domain->uuid, UUID_SIZE);
 }
 
-/* xml NULL: libvirt does not return it now, so it may name any of them. */
+/* xml NULL: libvirt does not return it now, so it may name any of the IDs. */
 static void mark_named(const char *xml, const char *const *ids, bool *named, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

@@ -3,8 +3,8 @@
  * libvirt's guests, for the device handler: which domains run with which devices, and what is written to libvirt about
  * them.
  *
- * The connection is lost and made again with libvirtd (or virtqemud). It is retried after an interval that doubles each
- * time; without it, nothing is known about running domains. An event only prompts a look.
+ * The connection ends with libvirtd (or virtqemud), and is tried again after an interval that doubles each time.
+ * Without it nothing is known about running domains. An event only prompts a look.
  *
  * Only what this host knows about each leased vGPU is written, into the live metadata of its domain, for the target of
  * a migration, and only if it is missing: so our own changes, which libvirt reports to us too, cause no others. A
@@ -36,7 +36,7 @@ const char *guests_state(const struct guests *guests);
 /* The running domains, valid until the next call. Without a connection: none, and -ENOTCONN. */
 int guests_look(struct guests *guests, const struct live_domain **domains, size_t *n);
 
-/* A reconcile_named() for running domains and all definitions. Without a connection all may be named. */
+/* A reconcile_named() for running domains and all definitions. Without a connection, any ID may be named. */
 void guests_named(void *guests, const char *const *ids, bool *named, size_t n);
 
 /* Writes the missing facts, after a pass over the domains of guests_look(). */

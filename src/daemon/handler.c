@@ -23,7 +23,7 @@
 #define METRICS "metrics.prom"
 
 enum {
-	PASS_MS = 60000,     /* the interval of full looks: what is made for a guest must be new to its start */
+	PASS_MS = 60000,     /* the interval of full looks; affinity_is_new() needs a recent one */
 	RETRY_MS = 10000,    /* after a pass that failed */
 	LOCK_WAIT_MS = 5000, /* for a previous handler that is exiting */
 };

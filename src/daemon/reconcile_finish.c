@@ -42,7 +42,7 @@ static bool finish_one(struct store *store, const struct policy *policy, const s
 	struct err err = { 0 };
 	int r;
 
-	/* A hook or command that has marked it completes it itself if that is possible at once. */
+	/* The hook or command that marked the lease completes the release itself if that is possible at once. */
 	if (release_has_time(policy, lease) && sys_process_lives(lease->writer, lease->writer_start))
 		return false;
 	r = release_turn(store, policy, lease->vgpu.id, sys_now_ms() + TURN_MS, sys_now_ms() + LOOK_MS, &err);

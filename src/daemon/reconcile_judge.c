@@ -22,7 +22,7 @@ static enum reconcile_verdict judge_unfinished(const struct reconcile_view *v, c
 {
 	const struct lease *lease = v->lease;
 
-	/* A reservation creates no device. It ends at its deadline, and then the device is in no lease. */
+	/* A reservation creates no device. It ends at its deadline, after which the device is in no lease. */
 	if (lease->state == LEASE_RESERVED)
 		return say(RECONCILE_LEAVE, why, "reserved for its domain");
 	if (v->at_work)
@@ -77,7 +77,7 @@ enum reconcile_verdict reconcile_lease(const struct reconcile_view *v, char why[
 		return say(RECONCILE_LEAVE, why, "cannot tell whether it is open");
 	if (v->open > 0)
 		return say(RECONCILE_LEAVE, why, "detached, but still open");
-	/* A lease is written before the device is attached, so that may still follow. */
+	/* A lease is written before its device is attached, so the attach may still follow. */
 	if (!v->seen && age < v->grace_ms)
 		return say(RECONCILE_LEAVE, why, "not attached yet");
 	return say(RECONCILE_RELEASE, why, "detached from its domain");

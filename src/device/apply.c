@@ -111,7 +111,7 @@ int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struc
 		struct lease lease = lease_of(apply, &steps[i], LEASE_RESERVED), was;
 		int r = lease_get(apply->store, steps[i].vgpu.id, &was, err);
 
-		/* Its own device may still be due for release (a restore right after a save): prepare takes it. */
+		/* Its own device may await release (a restore right after a save): prepare takes it over. */
 		if (r == 1 && was.state != LEASE_RESERVED)
 			continue;
 		if (r < 0)

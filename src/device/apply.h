@@ -58,7 +58,7 @@ int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i
 
 /*
  * For a step whose lease cannot be written: waits until the device is closed, not being removed, and complete. Changes
- * nothing. -EAGAIN: the device does not exist, or no longer.
+ * nothing. -EAGAIN: the device does not exist.
  */
 int apply_present(struct apply *apply, const struct step *step, struct err *err);
 

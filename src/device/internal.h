@@ -32,7 +32,7 @@ struct kernel_ops {
 
 	int (*removal)(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err);
 
-	/* Sets only the path; the caller has the line. */
+	/* Sets only the path; the caller supplies the line. */
 	int (*params_file)(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err);
 
 	enum kernel_driver (*driver)(const struct host *host, const struct vgpu_ref *vgpu);
@@ -54,7 +54,7 @@ enum { UNDO_MS = 2000 };
 /* `ms`, or the time left until `end_ms` if that is shorter. */
 int create_within(int ms, int64_t end_ms);
 
-/* When everything must have ended, including an undo: until then to wait for a lock to record the outcome. */
+/* When everything must have ended, including an undo. Locks for recording the outcome are waited for until then. */
 int64_t create_last_ms(const struct apply *apply);
 
 /* Creates the vGPU of a step, or leaves none if it is incomplete. Under the pGPU's lock. Results as of apply_step(). */

@@ -191,11 +191,11 @@ int kernel_remove(const struct host *host, const struct vgpu_ref *vgpu, int wait
 		return r;
 	driver = ops->driver(host, vgpu);
 	snprintf(what, sizeof(what), "removing vGPU %s", vgpu->id);
-	/* Checked before the first write too: a VF may have got another type meanwhile, which is not ours to remove. */
+	/* Checked before the first write too: a VF may have another type by now, which is not ours to remove. */
 	for (there = ops->exists(host, vgpu); there > 0; sleep_step(&us)) {
 		/*
-		 * If two processes write at once, one removes the device and the other is told of success too, so only
-		 * the device's absence counts.
+		 * If two processes write at once, one removes the device and the kernel reports success to both, so
+		 * only the device's absence counts.
 		 */
 		if (!written)
 			r = poke(host, &write, write.line);

@@ -279,7 +279,7 @@ int release_unmarked(struct store *store, const struct policy *policy, const str
 	return remove_created(store, lease, deadline_ms, deadline_ms, err);
 }
 
-/* The caller has checked that it is not leased or open. A lone definition stays if a device exists: it is not ours. */
+/* The caller has ruled out a lease and an open device. A lone definition stays if its device exists: it is not ours. */
 static int remove_orphan(struct removal *removal, enum release_part part, int wait_ms, struct err *err)
 {
 	const struct vgpu_ref *vgpu = removal->vgpu;

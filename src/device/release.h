@@ -65,9 +65,7 @@ enum release_part {
 	RELEASE_LONE_DEFINITION, /* the parent's definition without a device; -EAGAIN: the device may exist */
 };
 
-/*
- * Removes this part of an orphan, under its pGPU's lock, by `deadline_ms`. -EBUSY: it was leased or opened meanwhile.
- */
+/* Removes this part of an orphan, under its pGPU's lock, by `deadline_ms`. -EBUSY: by now it is leased or open. */
 int release_orphan(struct store *store, const struct policy *policy, const struct vgpu_ref *vgpu,
 		   enum release_part part, int64_t deadline_ms, struct err *err);
 
@@ -82,10 +80,11 @@ bool release_has_time(const struct policy *policy, const struct lease *lease);
 
 /*
  * Removes a device that no process has open. The caller holds the pGPU's lock. Returns:
+ *   0: removed
  *   -EBUSY: a process has it open
  *   -ETIMEDOUT: the kernel is still removing it after `wait_ms`; store_removes() is true meanwhile
  *   -EAGAIN: the kernel is still removing it since an earlier call, or it is unknown whether it is open
- *   other: 0, or the kernel's error
+ *   other: the kernel's error
  */
 int release_remove(const struct store *store, const struct vgpu_ref *vgpu, int wait_ms, struct err *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Whose a vGPU is. */
+/* The owner of a vGPU. */
 #include "model/owner.h"
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The words of a vGPU. */
+/* Words for frameworks and types. */
 #include "model/vgpu.h"
 
 #include <string.h>

@@ -44,7 +44,7 @@ struct check {
 	char where[CHECK_WHERE_SIZE]; /* the place of its next finding; "" the host */
 	char fix[REASON_SIZE];        /* the fix of its next finding, from check_fix() */
 	const struct config *config;  /* NULL: unreadable */
-	const struct inventory *inv;  /* NULL: configuration or host are unreadable */
+	const struct inventory *inv;  /* NULL: the configuration or the host is unreadable */
 	struct store store;
 	int has_store; /* 0, or the error of opening it, with its text in `store_err` */
 	struct err store_err;

@@ -123,7 +123,7 @@ static bool goes_against(struct check *check, const struct definition *d, const 
 	return true;
 }
 
-/* Reports a UUID that another parent has too. Nova counts each definition, and its start creates missing devices. */
+/* Reports a UUID that another parent has too: Nova counts both, and creates missing devices when it starts. */
 static bool is_second(struct check *check, const struct definition *d)
 {
 	const struct inv_device *device = inventory_device(check->inv, d->uuid);
@@ -140,7 +140,7 @@ static bool is_second(struct check *check, const struct definition *d)
 	return true;
 }
 
-/* Reports a definition without a device. Nova counts it as one, and may pick it for an instance, which then fails. */
+/* Reports a definition without a device: Nova counts it, and may pick it for an instance, which then fails. */
 static bool is_miscounted(struct check *check, const struct definition *d, const struct libvirt_files *disk)
 {
 	const char *domain = used_by(check, d, disk);

@@ -68,7 +68,7 @@ int unleased_unplanned(const struct lifecycle *lifecycle, int r, struct err *err
 int unleased_planned(struct apply *apply, const struct lifecycle *lifecycle, const struct plan *plan,
 		     const struct leases *leases, int r, struct err *err);
 
-/* Only judge: the state could not be opened; the leases of the plan could not be written. */
+/* The same judgement alone: if the state could not be opened, or the leases of the plan could not be written. */
 int unleased_unopened(const struct lifecycle *lifecycle, int r, struct err *err);
 int unleased_unwritten(const struct lifecycle *lifecycle, const struct plan *plan, const struct leases *leases, int r,
 		       struct err *err);

@@ -144,7 +144,7 @@ static void remove_reclaimable(struct rounds *r)
 	}
 }
 
-/* May a silent card of the pool still answer? Some drivers answer nothing while they work. Each gets its time once. */
+/* May a silent card of the pool still answer? Some drivers answer nothing while they work. Each is given time once. */
 static bool may_answer(const struct rounds *r)
 {
 	struct timed_child_silent silent[16];
@@ -210,7 +210,7 @@ static const char *params_of(const struct rounds *r, size_t req, const struct st
 	return step->section ? step->section->params : "";
 }
 
-/* Records for later runs that a card failed. That it is full, was changed, or the write was killed is no failure. */
+/* Records for later runs that a card failed. A full card, a change meanwhile or a killed write is no failure. */
 static void note_failure(struct rounds *r, const struct step *step, const struct err *why)
 {
 	const struct event_about about = { .vgpu = &step->vgpu,
