@@ -2,8 +2,8 @@
 /*
  * The parts of inventory_read(). Only the inventory's own files and their tests include this.
  *
- * Order of the calls: inv_open, inv_read_parents, inv_read_variant, inv_read_vfs, inv_read_devices, inv_group,
- * inv_order, inv_ask_variant, inv_ask_rest, inv_find_lost, inv_close.
+ * Order of the calls: inv_read_parents, inv_read_variant, inv_read_vfs, inv_read_devices, inv_group,
+ * inv_order, inv_ask_variant, inv_ask_rest, inv_find_lost.
  * Until inv_order the parents are sorted by name alone, and the pGPUs not at all. Each card is read in one visit,
  * relative to its directory, because a path walk through sys/class/mdev_bus costs more than reading the attribute.
  */
@@ -15,7 +15,6 @@
 #include <sys/types.h>
 
 #include "host/inventory.h"
-#include "sys/timed_child.h"
 
 struct inv_reader {
 	struct inventory *inv;
@@ -33,12 +32,6 @@ struct inv_asked {
 	bool is_free;
 };
 
-/* The type IDs of a parent, sorted so that numbers in them compare as numbers. */
-struct inv_ids {
-	char (*id)[TYPE_SIZE];
-	size_t n;
-};
-
 /* Append a copy of an item of `size` bytes to an array, or (inv_add) to a list of pointers, which stay valid. */
 void inv_append(void *array, size_t *n, const void *item, size_t size);
 void *inv_add(void *list, size_t *n, const void *item, size_t size);
@@ -48,16 +41,6 @@ void inv_not_ready(struct inv_pgpu *pgpu, const char *fmt, ...) __attribute__((f
 
 /* Marks the card not ready because timed_child_read() gave -ETIMEDOUT. */
 void inv_silent(struct inv_pgpu *pgpu);
-
-/*
- * Runs `work` through timed_child_look(), and repeats it without the cards that do not answer. `work` opens and closes
- * the reader, which is the first member of a structure of `size` bytes. What `work` leaves in that structure lives as
- * long as the inventory, which is empty after a failure.
- */
-int inv_bounded(timed_child_work *work, struct inv_reader *reader, size_t size, struct err *err);
-
-int inv_open(struct inv_reader *reader, struct err *err);
-void inv_close(struct inv_reader *reader);
 
 /* inventory_parents.c */
 int inv_read_parents(struct inv_reader *reader, struct err *err);
@@ -93,7 +76,6 @@ int inv_read_vfs(struct inv_reader *reader, struct err *err);
 /* inventory_types.c */
 int inv_by_number(const void *a, const void *b); /* orders IDs */
 void inv_parse_description(struct inv_type *type, char *text);
-int inv_list_types(struct inv_ids *ids, int dir, struct err *err);
 ssize_t inv_read_type(const char *card, int dir, const char *type, const char *attribute, char *buf, size_t size);
 
 /* inv_type_is_of() says whether the type belongs to cards of this model; inv_add_type() adds a copy for the model. */

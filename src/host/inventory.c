@@ -55,23 +55,6 @@ void inv_silent(struct inv_pgpu *pgpu)
 	inv_not_ready(pgpu, "its driver does not answer reads of sysfs; see dmesg");
 }
 
-int inv_open(struct inv_reader *reader, struct err *err)
-{
-	int r = 0;
-
-	reader->list = NULL;
-	if (reader->query->frameworks & INV_MDEV)
-		r = host_list(&reader->list, reader->host, "sys/class/mdev_bus", err);
-	reader->bus = reader->list ? sys_list_fd(reader->list) : -1;
-	return r;
-}
-
-void inv_close(struct inv_reader *reader)
-{
-	if (reader->list)
-		closedir(reader->list);
-}
-
 static void read_driver(struct inv_reader *reader)
 {
 	struct inventory *inv = reader->inv;
@@ -86,60 +69,6 @@ static void read_driver(struct inv_reader *reader)
 	}
 }
 
-static int read_lists(struct inv_reader *reader, struct err *err)
-{
-	struct inventory *inv = reader->inv;
-
-	if (inv_open(reader, err) < 0 || inv_read_parents(reader, err) < 0 || inv_read_variant(reader, err) < 0 ||
-	    inv_read_vfs(reader, err) < 0 || inv_read_devices(reader, err) < 0)
-		return -err->code;
-	inv_group(reader);
-	if (inv_read_absent(reader, err) < 0)
-		return -err->code;
-	inv_order(inv);
-	read_driver(reader);
-	inv_ask_variant(reader);
-	inv_ask_rest(reader);
-	inv_find_lost(reader);
-	return 0;
-}
-
-/* Runs in a child, which has no descriptors but the host's root and its own. */
-static int read_all(void *arg, struct err *err)
-{
-	struct inv_reader *reader = arg;
-	int r = read_lists(reader, err);
-
-	inv_close(reader);
-	return r;
-}
-
-int inv_bounded(timed_child_work *work, struct inv_reader *reader, size_t size, struct err *err)
-{
-	struct inventory *inv = reader->inv;
-	int left = LOOK_MS, r;
-
-	/* Each silent driver costs half of the remaining time; the next attempt does not ask it. */
-	do {
-		struct arena *arena = mem_arena(ARENA_SIZE);
-		struct inv_reader *shared = memcpy(mem_take(arena, size), reader, size);
-
-		left /= 2;
-		shared->inv = mem_take(arena, sizeof(*inv));
-		shared->inv->frameworks = reader->query->frameworks;
-		r = timed_child_look(work, shared, arena, reader->host->root, left > LEAST_MS ? left : LEAST_MS, err);
-		if (r == 0) {
-			*inv = *shared->inv;
-			inv->arena = arena;
-			memcpy(reader, shared, size);
-			reader->inv = inv;
-		} else {
-			mem_arena_end(arena);
-		}
-	} while (r == -ETIMEDOUT);
-	return r;
-}
-
 /* Called when the devices are sorted and their parents are known. */
 static void name_pgpus(struct inventory *inv)
 {
@@ -150,15 +79,50 @@ static void name_pgpus(struct inventory *inv)
 	}
 }
 
+/* Runs in a child, which has no descriptors but the host's root and its own. */
+static int read_all(void *arg, struct err *err)
+{
+	struct inv_reader *reader = arg;
+	struct inventory *inv = reader->inv;
+	autoclosedir DIR *list = NULL;
+
+	if (reader->query->frameworks & INV_MDEV && host_list(&list, reader->host, "sys/class/mdev_bus", err) < 0)
+		return -err->code;
+	reader->list = list;
+	reader->bus = list ? sys_list_fd(list) : -1;
+	if (inv_read_parents(reader, err) < 0 || inv_read_variant(reader, err) < 0 || inv_read_vfs(reader, err) < 0 ||
+	    inv_read_devices(reader, err) < 0)
+		return -err->code;
+	inv_group(reader);
+	if (inv_read_absent(reader, err) < 0)
+		return -err->code;
+	inv_order(inv);
+	read_driver(reader);
+	inv_ask_variant(reader);
+	inv_ask_rest(reader);
+	inv_find_lost(reader);
+	name_pgpus(inv);
+	return 0;
+}
+
 int inventory_read(struct inventory *inv, const struct host *host, const struct inv_query *query, struct err *err)
 {
-	struct inv_reader reader = { .inv = inv, .host = host, .query = query, .types = query->types };
-	int r;
+	int left = LOOK_MS, r;
 
-	*inv = (struct inventory){ .frameworks = query->frameworks };
-	r = inv_bounded(read_all, &reader, sizeof(reader), err);
-	if (r == 0)
-		name_pgpus(inv);
+	/* Each silent driver costs half of the remaining time; the next attempt does not ask it. */
+	do {
+		struct arena *arena = mem_arena(ARENA_SIZE);
+		struct inv_reader reader = {
+			.inv = mem_take(arena, sizeof(*inv)), .host = host, .query = query, .types = query->types
+		};
+
+		left /= 2;
+		*reader.inv = (struct inventory){ .frameworks = query->frameworks, .arena = arena };
+		r = timed_child_look(read_all, &reader, arena, host->root, left > LEAST_MS ? left : LEAST_MS, err);
+		*inv = *reader.inv;
+		if (r < 0)
+			inventory_free(inv);
+	} while (r == -ETIMEDOUT);
 	return r;
 }
 

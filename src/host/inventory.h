@@ -265,7 +265,7 @@ int64_t inventory_created_ms(const struct host *host, const struct vgpu_ref *vgp
 /* A type of some card of a framework (mdev, variant). */
 struct inv_name {
 	char id[TYPE_SIZE];
-	char name[TYPE_NAME_SIZE]; /* printable; the ID if the driver gives no name; "" if it does not answer */
+	char name[TYPE_NAME_SIZE]; /* printable; the ID if the driver gives no name */
 	enum framework framework;
 };
 

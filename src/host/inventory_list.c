@@ -14,127 +14,34 @@ struct names {
 	size_t n;
 };
 
-static struct inv_name *find(const struct names *names, enum framework framework, const char *id)
+static bool is_listed(const struct names *names, enum framework framework, const struct inv_type *type)
 {
 	for (size_t i = 0; i < names->n; i++)
-		if (names->list[i].framework == framework && strcmp(names->list[i].id, id) == 0)
-			return &names->list[i];
-	return NULL;
-}
-
-static void add(struct names *names, enum framework framework, const char *id, const char *name)
-{
-	struct inv_name *added = mem_add(&names->list, &names->n, sizeof(*added));
-
-	added->framework = framework;
-	text_copy(added->id, sizeof(added->id), id);
-	text_cut(added->name, sizeof(added->name), name);
-}
-
-static bool is_listed(const struct names *names, const char *id, const char *name)
-{
-	for (size_t i = 0; i < names->n; i++)
-		if (strcmp(names->list[i].id, id) == 0 && strcmp(names->list[i].name, name) == 0)
+		if (names->list[i].framework == framework && strcmp(names->list[i].id, type->id) == 0 &&
+		    strcmp(names->list[i].name, type->name) == 0)
 			return true;
 	return false;
 }
 
-/*
- * Adds the types of one parent. On cards of one model an ID always means the same type, so its name is read once, from
- * the first card that answers. On another model the ID can mean another type.
- */
-static void collect(struct names *names, const char *card, int dir, bool other_model)
+/* Cards of two models can have different types of one ID. */
+static int collect(struct names *names, const struct host *host, enum framework framework, struct err *err)
 {
-	struct inv_ids ids;
-	struct err err;
-
-	if (inv_list_types(&ids, dir, &err) < 0)
-		return;
-	for (size_t i = 0; i < ids.n; i++) {
-		struct inv_name *known = find(names, FW_MDEV, ids.id[i]);
-		char text[TYPE_NAME_SIZE];
-		ssize_t len;
-
-		if (known && *known->name && !other_model)
-			continue;
-		len = inv_read_type(card, dir, ids.id[i], "name", text, sizeof(text));
-		if (len <= 0)
-			text_copy(text, sizeof(text), len == -ETIMEDOUT ? "" : ids.id[i]);
-		if (known && *known->name && !is_listed(names, ids.id[i], text))
-			add(names, FW_MDEV, ids.id[i], text);
-		else if (known && !*known->name)
-			text_cut(known->name, sizeof(known->name), text);
-		else if (!known)
-			add(names, FW_MDEV, ids.id[i], text);
-	}
-	mem_free(ids.id);
-}
-
-/* inv_bounded() copies the whole structure, so the reader must come first. */
-struct listing {
-	struct inv_reader reader;
-	struct names names;
-};
-
-/* Does a card earlier in the list have the same model? */
-static bool is_model_known(const struct inventory *inv, size_t pgpu)
-{
-	for (size_t i = 0; i < pgpu; i++)
-		if (inv_same_model(inv->pgpus[i], inv->pgpus[pgpu]))
-			return true;
-	return false;
-}
-
-static int collect_all(void *arg, struct err *err)
-{
-	struct listing *listing = arg;
-	struct inv_reader *reader = &listing->reader;
-	const struct inventory *inv = reader->inv;
-
-	if (inv_open(reader, err) < 0 || inv_read_parents(reader, err) < 0) {
-		inv_close(reader);
-		return -err->code;
-	}
-	inv_group(reader);
-	inv_order(reader->inv);
-	for (size_t i = 0; i < inv->npgpus; i++) {
-		const char *parent = inv->pgpus[i]->parents[0]->name;
-		autoclose int dir = sys_dir(reader->bus, parent);
-
-		collect(&listing->names, inv->pgpus[i]->address, dir, !is_model_known(inv, i));
-	}
-	inv_close(reader);
-	return 0;
-}
-
-static const char *const none[] = { NULL };
-
-static int collect_mdev(struct names *names, const struct host *host, struct err *err)
-{
-	static const struct inv_query query = { .frameworks = INV_MDEV, .types = none };
-	struct inventory inv = { 0 };
-	struct listing listing = { .reader = { .inv = &inv, .host = host, .query = &query, .types = none } };
-	int r = inv_bounded(collect_all, &listing.reader, sizeof(listing), err);
-
-	for (size_t i = 0; r == 0 && i < listing.names.n; i++)
-		inv_append(&names->list, &names->n, &listing.names.list[i], sizeof(*names->list));
-	inventory_free(&inv);
-	return r;
-}
-
-/* An ID can have different names on different models. */
-static int collect_variant(struct names *names, const struct host *host, struct err *err)
-{
-	static const struct inv_query query = { .frameworks = INV_VARIANT, .types = none };
+	const struct inv_query query = { .frameworks = 1U << framework };
 	struct inventory inv;
 	int r = inventory_read(&inv, host, &query, err);
 
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < inv.ntypes; i++)
-		add(names, FW_VARIANT, inv.types[i]->id, inv.types[i]->name);
+	for (size_t i = 0; r == 0 && i < inv.ntypes; i++) {
+		struct inv_name *added;
+
+		if (is_listed(names, framework, inv.types[i]))
+			continue;
+		added = mem_add(&names->list, &names->n, sizeof(*added));
+		added->framework = framework;
+		memcpy(added->id, inv.types[i]->id, sizeof(added->id));
+		memcpy(added->name, inv.types[i]->name, sizeof(added->name));
+	}
 	inventory_free(&inv);
-	return 0;
+	return r;
 }
 
 int inventory_names(const struct host *host, unsigned int frameworks, struct inv_name **out, size_t *n, struct err *err)
@@ -143,9 +50,9 @@ int inventory_names(const struct host *host, unsigned int frameworks, struct inv
 	int r = 0;
 
 	if (frameworks & INV_MDEV)
-		r = collect_mdev(&names, host, err);
+		r = collect(&names, host, FW_MDEV, err);
 	if (r == 0 && frameworks & INV_VARIANT)
-		r = collect_variant(&names, host, err);
+		r = collect(&names, host, FW_VARIANT, err);
 	if (r < 0)
 		mem_free(names.list);
 	else if (names.n)

@@ -95,13 +95,19 @@ int inv_by_number(const void *a, const void *b)
 	return strverscmp(a, b);
 }
 
-int inv_list_types(struct inv_ids *ids, int dir, struct err *err)
+/* The type IDs of a parent, sorted so that numbers in them compare as numbers. */
+struct ids {
+	char (*id)[TYPE_SIZE];
+	size_t n;
+};
+
+static int list_types(struct ids *ids, int dir, struct err *err)
 {
 	char id[TYPE_SIZE];
 	const struct dirent *e;
 	autoclosedir DIR *d = sys_list(dir, "mdev_supported_types");
 
-	*ids = (struct inv_ids){ 0 };
+	*ids = (struct ids){ 0 };
 	if (!d)
 		return err_sys(err, errno, "mdev_supported_types");
 	while ((e = sys_next(d))) {
@@ -188,7 +194,7 @@ static void add_offer(struct inventory *inv, struct inv_pgpu *pgpu, const struct
 
 void inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct inv_asked *asked)
 {
-	struct inv_ids ids = { 0 };
+	struct ids ids = { 0 };
 	struct err err;
 
 	if (!pgpu->ready)
@@ -200,7 +206,7 @@ void inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct inv_
 			add_offer(reader->inv, pgpu, asked, id);
 	}
 	/* Types that cannot be listed are not offered; inv_ask_rest() looks for the reason. */
-	if (!reader->types && inv_list_types(&ids, asked->dir, &err) == 0)
+	if (!reader->types && list_types(&ids, asked->dir, &err) == 0)
 		for (size_t i = 0; i < ids.n; i++)
 			add_offer(reader->inv, pgpu, asked, ids.id[i]);
 	mem_free(ids.id);
@@ -224,8 +230,8 @@ static struct inv_asked choose(const struct inv_pgpu *pgpu)
 static void explain_no_types(struct inv_pgpu *pgpu, int dir)
 {
 	struct err err;
-	struct inv_ids ids;
-	bool none = inv_list_types(&ids, dir, &err) < 0 || ids.n == 0;
+	struct ids ids;
+	bool none = list_types(&ids, dir, &err) < 0 || ids.n == 0;
 
 	mem_free(ids.id);
 	if (none && pgpu->nvidia)
