@@ -18,7 +18,6 @@
 
 enum {
 	CLASS_SIZE = 256,
-	SECTION_SIZE = 50, /* inih keeps 49 characters of a section's name and silently drops the rest */
 	NO_LIMIT = -1,
 	CONFIG_MISTAKES_MAX = 50,
 	CONFIG_GRACE_MAX_S = 365 * 86400, /* reclaim_grace */

@@ -18,7 +18,10 @@
 #include "base/text.h"
 #include "internal.h"
 
-enum { VALUE_MAX = 65536 };
+enum {
+	VALUE_MAX = 65536,
+	SECTION_SIZE = 50, /* inih keeps 49 characters of a section's name and silently drops the rest */
+};
 
 struct reader {
 	struct draft *draft;

@@ -69,16 +69,13 @@ static int set_nova_conf(const struct setting *t, char *value)
 	return config_each_item(t, value, add_nova_conf);
 }
 
-bool config_halve(char *word)
+/* Changes "mtty_mtty", libvirt's name for node device mtty, to "mtty". */
+static void halve(char *word)
 {
-	char *half = strchr(word, '_');
+	size_t n = strlen(word) / 2;
 
-	while (half &&
-	       (strlen(half + 1) != (size_t)(half - word) || strncmp(word, half + 1, (size_t)(half - word)) != 0))
-		half = strchr(half + 1, '_');
-	if (half)
-		*half = '\0';
-	return half;
+	if (strlen(word) % 2 && word[n] == '_' && strncmp(word, word + n + 1, n) == 0)
+		word[n] = '\0';
 }
 
 /* Parses the address of a pGPU or VF, or the name of a virtual parent. */
@@ -98,7 +95,7 @@ static int parse_address(char out[PARENT_SIZE], const char *s, const struct loca
 			"'%.80s' is neither a PCI address with domain, such as 0000:84:00.0, nor a virtual parent, such as "
 			"mtty; separate addresses with commas",
 			s);
-	config_halve(out);
+	halve(out);
 	return 0;
 }
 

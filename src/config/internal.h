@@ -158,9 +158,6 @@ int config_file_drop_ins(int dir, const struct source *source, struct dirent ***
  */
 int config_ini_read(struct draft *draft, const char *name, const char *text, size_t len, struct err *err);
 
-/* Changes "mtty_mtty", libvirt's name for node device mtty, to "mtty". False: the word does not have this form. */
-bool config_halve(char *word);
-
 /*
  * Reads the lines of a nova.conf. -EINVAL: Nova refuses a line. Modifies `text`, which must live as long as the draft.
  */
