@@ -54,7 +54,7 @@ struct plan {
 	size_t nsteps;
 	char removes[PLAN_REMOVES_MAX][ID_SIZE];
 	size_t nremoves; /* in PLAN_REMOVE, and in the refusal of a placeholder */
-	size_t nquota;   /* of these, the last that are leases removed for the quota, on any pGPU */
+	size_t nquota;   /* the last `nquota` of these are leases removed for the quota, on any pGPU */
 	struct verdict *verdicts;
 	size_t nverdicts, verdict_size;
 	bool no_capacity; /* refusal: capacity may be available later */
