@@ -90,11 +90,10 @@ struct word {
 struct key {
 	const char *name;
 	int (*set)(const struct setting *t, char *value); /* may modify `value` */
-	int (*add)(const struct setting *t,
-		   char *item); /* instead of set: adds an item to the list counted at `offset` */
-	bool list;              /* may continue on the following lines */
-	bool many;              /* may occur more than once: project:ID */
-	size_t offset; /* of an int (with `add`, a size_t) in struct section (in a type's section), else in struct config */
+	int (*add)(const struct setting *t, char *item);  /* for a list, in place of `set`: adds an item */
+	bool list;                                        /* may continue on the following lines */
+	bool many;                                        /* may occur more than once: project:ID */
+	size_t offset;  /* of an int, with `add` the list's length; in a type's struct section, else in struct config */
 	long min, max;  /* of a number */
 	bool unlimited; /* the word "unlimited" is also valid and means NO_LIMIT */
 	const struct word *words;
