@@ -16,7 +16,7 @@ void mem_exit_status(int status);
 /* Sets a function to call right before that end. */
 void mem_last_word(void (*word)(void));
 
-/* Ends the program for want of memory. */
+/* Ends the program, as there is no memory. */
 _Noreturn void mem_out(void);
 
 /* Returns what a library has returned, which is NULL only if there is no memory. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* vgpu-lease: its options, and the choice of a command. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
  * handler.
  *
  * A process of its own, which waits for nothing but the directory of leases: libvirt may keep its other callers waiting
- * for as long as a hook runs, and a device whose guest is gone must not wait with them. It ends with its parent, and may
- * be killed at any instant as that may.
+ * for as long as a hook runs, and a device whose guest is gone must not wait with them. The process ends with its
+ * parent. Like that, it may be killed at any instant.
  *
  * A lease that becomes `releasing` is noticed at once (inotify). One that cannot be finished yet is tried again after a
  * time that doubles, up to five seconds; when nothing is left it sleeps. Where the kernel has no inotify watch for it,

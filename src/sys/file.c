@@ -69,7 +69,7 @@ ssize_t sys_read(int dir, const char *path, char *buf, size_t size)
 
 	if (fd < 0)
 		return -errno;
-	/* Only at its end does a file return less than was asked for; a second read to confirm that would cost as much. */
+	/* A file returns less than was asked for only at its end; a second read would cost as much as the first. */
 	do
 		r = read(fd, buf, size);
 	while (r < 0 && errno == EINTR);

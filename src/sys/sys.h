@@ -33,7 +33,7 @@ void sys_begin(void);
 
 struct host {
 	int root;    /* the descriptor of the root directory */
-	int libvirt; /* the root directory of libvirt's daemon, which may be in a container; see host/libvirt_daemon.h */
+	int libvirt; /* the root directory of libvirt's daemon, also in a container; see host/libvirt_daemon.h */
 	const char *name; /* "" for the real host, else the argument of --root, for messages */
 };
 

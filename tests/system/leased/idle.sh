@@ -11,7 +11,9 @@ for n in 1 2 3 4; do make_device 0000:84:00.0 nvidia-222 "$(vgpu $n)"; done
 ### CPU
 # Of the handler, and of the process in which it completes releases.
 each() { printf "/proc/%s/$1\n" "$daemon" $(pgrep -P "$daemon"); }
+# shellcheck disable=SC2016 # awk's fields
 ticks() { each stat | xargs awk '{ sub(/.*\) /, ""); n += $12 + $13 } END { print n }'; }
+# shellcheck disable=SC2016 # awk's fields
 wakes() { each status | xargs awk '/ctxt_switches/ { n += $2 } END { print n }'; }
 start --connect "test://$work/node.xml"
 eventually said M_CONNECTED
