@@ -62,9 +62,9 @@ static int add_entry(struct reader *r, const char *key, char *value)
 			return config_err(&r->at, r->err, "more than %d lines in [devices] and [mdev_*]", ENTRIES_MAX);
 		slot = mem_add(&draft->entries, &draft->nentries, sizeof(*slot));
 		*slot = (struct nova_entry){ .at = { r->at.file, r->at.line, r->section, key, true },
-					     .value = value,
 					     .option = options[i].option,
 					     .old = options[i].old };
+		slot->value = value;
 	}
 	return 0;
 }

@@ -17,7 +17,8 @@ struct planner {
 
 	/* The current request. */
 	size_t req;
-	struct resolved_request *resolved; /* a copy, narrowed to what the pool and the source allow */
+	struct resolved_request narrowed;  /* a copy, narrowed to what the pool and the source allow */
+	struct resolved_request *resolved; /* that copy */
 	struct step *step;                 /* its result */
 	int over_quota;                    /* leases to remove before the request is within the quota */
 	const struct inv_parent *only;     /* the only VF that may be chosen; NULL: any */

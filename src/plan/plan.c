@@ -294,13 +294,13 @@ static enum owner owner_when_created(const struct planner *p)
 /* Plans one step. False: the plan ends here. */
 static bool add_step(struct planner *p)
 {
-	struct resolved_request resolved = p->world->resolved_requests[p->req];
 	bool found;
 
-	p->resolved = &resolved;
+	p->narrowed = p->world->resolved_requests[p->req];
+	p->resolved = &p->narrowed;
 	p->only = NULL;
 	p->step = &p->plan->steps[p->req];
-	if (resolved.req->kind == REQUEST_MDEV)
+	if (p->resolved->req->kind == REQUEST_MDEV)
 		plan_only_type(p, NULL);
 	plan_source_narrow(p);
 	plan_vf_request(p);

@@ -32,8 +32,8 @@ void sys_begin(void);
 /* The host */
 
 struct host {
-	int root;    /* the descriptor of the root directory */
-	int libvirt; /* the root directory of libvirt's daemon, also in a container; see host/libvirt_daemon.h */
+	int root;         /* the descriptor of the root directory */
+	int libvirt;      /* the root directory of libvirt's daemon, also in a container; see host/libvirt_daemon.h */
 	const char *name; /* "" for the real host, else the argument of --root, for messages */
 };
 

@@ -37,7 +37,23 @@ static void lists(void)
 	n = 0;
 	mem_add(&list, &n, sizeof(*list));
 	ok(n == 1 && list[0] == 0, "or emptied");
-	free(list);
+	mem_free(list);
+}
+
+static void arenas(void)
+{
+	struct arena *arena = mem_arena(1 << 20);
+	char *ours = mem_strdup("ours"), *its;
+
+	ok(mem_use(arena) == NULL, "from now on memory is taken from an arena");
+	lists();
+	its = mem_format("%d of it", 1);
+	ok(strcmp(its, "1 of it") == 0 && its > (char *)arena && its < (char *)arena + (1 << 20), "so is a text");
+	mem_free(its);
+	mem_free(ours);
+	ok(mem_use(NULL) == arena && strcmp(its, "1 of it") == 0, "what is freed there stays until the arena ends");
+	mem_arena_end(arena);
+	mem_arena_end(NULL);
 }
 
 static void streams(void)
@@ -71,6 +87,13 @@ static void too_many(void)
 	mem_resize(NULL, SIZE_MAX / 2, 16);
 }
 
+static void full_arena(void)
+{
+	mem_use(mem_arena(1024));
+	for (int i = 0; i < 1024; i++)
+		mem_strdup("one more");
+}
+
 static void nothing_returned(void)
 {
 	mem_check(NULL);
@@ -102,7 +125,7 @@ static int ends_with(void (*what)(void), int status, char *said, size_t size)
 
 static void without_memory(void)
 {
-	void (*const ways[])(void) = { too_much, too_many, nothing_returned };
+	void (*const ways[])(void) = { too_much, too_many, nothing_returned, full_arena };
 	char said[512];
 
 	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
@@ -112,4 +135,4 @@ static void without_memory(void)
 	}
 }
 
-TESTS(lists, streams, without_memory)
+TESTS(lists, arenas, streams, without_memory)

@@ -20,7 +20,8 @@ static void no_file(void)
 	struct err err = { 0 };
 
 	tree_begin(&tree, "etc/\n");
-	ok(config_load(&c, &tree.host, NULL, NULL, &err) == -ENOENT, "no configuration is a case of its own: %s", err.text);
+	ok(config_load(&c, &tree.host, NULL, NULL, &err) == -ENOENT, "no configuration is a case of its own: %s",
+	   err.text);
 	ok(c.policy.release_timeout_s == 10, "and the defaults hold then");
 	put("etc/vgpu-lease.conf.d/a.conf", "[policy]\nreuse = never\n");
 	ok(config_load(&c, &tree.host, NULL, NULL, &err) == -ENOENT, "drop-ins alone are none");
@@ -203,8 +204,7 @@ static void all_mistakes(void)
 				   "[policy\nplacement = nowhere\n[quota]\ndefault = few\n");
 	put("etc/vgpu-lease.conf.d/x.conf", "[policy]\nplacement = nowhere\n");
 	put("etc/vgpu-lease.conf.d/y.conf", "[mdev_c]\n");
-	ok(config_load(&c, &tree.host, NULL, &mistakes, &err) == -EINVAL,
-	   "a configuration with mistakes is refused");
+	ok(config_load(&c, &tree.host, NULL, &mistakes, &err) == -EINVAL, "a configuration with mistakes is refused");
 	ok(mistakes.n && strcmp(err.text, mistakes.list[0].text) == 0, "with the first of them: %s", err.text);
 	is(places(&mistakes),
 	   "ROOT/etc/vgpu-lease.conf:5 ROOT/etc/vgpu-lease.conf:7 ROOT/etc/vgpu-lease.conf:8 ROOT/etc/vgpu-lease.conf:9 "
