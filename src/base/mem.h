@@ -27,7 +27,7 @@ void *mem_alloc(size_t size) __attribute__((returns_nonnull, malloc));
 void *mem_new(size_t n, size_t size) __attribute__((returns_nonnull, malloc));
 void *mem_resize(void *list, size_t n, size_t size) __attribute__((returns_nonnull));
 
-/* Adds a zeroed element to the list of *n that *list points to; returns it. */
+/* Appends a zeroed element to the array *list of *n elements; returns it. */
 void *mem_add(void *list, size_t *n, size_t size) __attribute__((returns_nonnull));
 
 char *mem_strdup(const char *s) __attribute__((returns_nonnull, malloc));

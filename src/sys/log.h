@@ -30,7 +30,7 @@ void log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Logs a line that is printable already, like log_info(). */
 void log_line(const char *text);
 
-/* A field of the journal. Its value may hold anything, and cannot begin another field. */
+/* A field of the journal. Whatever its value holds, it cannot begin another field. */
 struct log_field {
 	const char *name;  /* NULL ends a list of them */
 	const char *value; /* NULL or "": the field is left out */
