@@ -217,12 +217,16 @@ static void hide(struct libscols_column *column, bool hidden)
 			       (scols_column_get_flags(column) & ~SCOLS_FL_HIDDEN) | (hidden ? SCOLS_FL_HIDDEN : 0));
 }
 
-/* The i-th column to omit; NULL: no more. An empty if_any column is omitted already, and must be the last here. */
+/* The i-th column to omit; NULL: no more. */
 static struct libscols_column *narrow(const struct table *table, int i)
 {
-	const enum column column = table->layout->narrow[i];
+	return table->columns[table->layout->narrow[i]];
+}
 
-	return column == table->layout->if_any && !table->any ? NULL : table->columns[column];
+/* Is a column omitted on any terminal? */
+static bool is_empty(const struct table *table, enum column column)
+{
+	return column == table->layout->if_any && !table->any;
 }
 
 /* Makes the table fit, if possible. Returns the column whose text goes below each line; NULL: none. */
@@ -251,6 +255,8 @@ static struct libscols_column *squeeze(struct table *table, int width)
 	/* After a wide column is omitted, several others may fit again. */
 	while (n-- > 0) {
 		column = narrow(table, n);
+		if (is_empty(table, table->layout->narrow[n]))
+			continue;
 		hide(column, false);
 		hide(column, !fits(table, width));
 	}
@@ -292,10 +298,10 @@ static void print(const struct table *table, size_t rows, FILE *to, const struct
 void table_end(struct table *table, FILE *to, const struct term *term)
 {
 	size_t rows = scols_table_get_nlines(table->scols);
-	struct libscols_column *empty = table->any ? NULL : table->columns[table->layout->if_any];
+	const enum column if_any = table->layout->if_any;
 
-	if (empty && !table->options->output)
-		hide(empty, true);
+	if (table->columns[if_any] && is_empty(table, if_any) && !table->options->output)
+		hide(table->columns[if_any], true);
 	if (table->options->sort)
 		scols_sort_table(table->scols, table->columns[find(table->layout, table->options->sort)]);
 	/* libsmartcols prints nothing for a table without lines; an empty line makes it print the heading. */

@@ -108,8 +108,8 @@ static const char *draw(const char *output, const char *sort, const struct term 
 /* A row with this cell of a column that is left out where it is empty. */
 static const char *draw_any(const char *instance, const char *output, const struct term *term)
 {
-	static const struct table_layout any = { .columns = { COL_ID, COL_INSTANCE, COL_NOTE },
-						 .narrow = { COL_INSTANCE },
+	static const struct table_layout any = { .columns = { COL_ID, COL_INSTANCE, COL_NAME, COL_NOTE },
+						 .narrow = { COL_INSTANCE, COL_NAME },
 						 .if_any = COL_INSTANCE };
 	const struct table_options options = { .output = output };
 	struct table table;
@@ -129,14 +129,15 @@ static void columns_if_any(void)
 {
 	const struct term narrow = { .width = 12 }, narrowest = { .width = 4 };
 
-	is(draw_any("", NULL, &no_terminal), "ID          NOTE\na long one  -\nb           -\n",
+	is(draw_any("", NULL, &no_terminal), "ID          NAME  NOTE\na long one  -     -\nb           -     -\n",
 	   "a column that is empty in each row is left out, if that is its rule");
 	is(draw_any("web", NULL, &no_terminal),
-	   "ID          INSTANCE  NOTE\na long one  -         -\nb           web       -\n",
+	   "ID          INSTANCE  NAME  NOTE\na long one  -         -     -\nb           web       -     -\n",
 	   "it is there if any row has it");
 	is(draw_any("", "instance", &no_terminal), "INSTANCE\n-\n-\n", "or if it is asked for");
 	is(draw_any("web", NULL, &narrow), "ID\na long one\nb\n", "a narrow terminal leaves it out");
-	is(draw_any("", NULL, &narrowest), "ID\na long\n    one\nb\n", "and brings no empty one back");
+	is(draw_any("", NULL, &narrowest), "ID\na long\n    one\nb\n",
+	   "and the ones behind an empty one, which it does not bring back");
 }
 
 static void table(void)
