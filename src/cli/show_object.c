@@ -79,11 +79,9 @@ enum presence show_presence(const struct host *host, const struct inventory *inv
 	const struct inv_parent *vf = inventory_parent(inv, id);
 	struct vgpu_ref vgpu = lease ? lease->vgpu : kernel_vgpu(id);
 
-	if (lease)
-		return inventory_leased(inv, host, &vgpu);
-	if (vf)
+	if (!lease && vf)
 		vgpu.framework = vf->card->framework;
-	return inventory_presence(inv, &vgpu);
+	return inventory_presence(inv, host, &vgpu);
 }
 
 static int check_options(const struct cmd *cmd, struct err *err)

@@ -86,7 +86,7 @@ static bool lost_device(const struct status *status, const struct lease *lease)
 	const struct vgpu_ref *vgpu = &lease->vgpu;
 
 	return lease->state == LEASE_ACTIVE &&
-	       (vgpu->framework == FW_VF ? inventory_leased(&status->world.inv, &status->cmd->host, vgpu)
+	       (vgpu->framework == FW_VF ? inventory_presence(&status->world.inv, &status->cmd->host, vgpu)
 					 : lease->device) == ABSENT;
 }
 

@@ -151,10 +151,13 @@ const struct inv_device *inventory_next_on(const struct inventory *inv, const st
 	return NULL;
 }
 
-enum presence inventory_presence(const struct inventory *inv, const struct vgpu_ref *vgpu)
+enum presence inventory_presence(const struct inventory *inv, const struct host *host, const struct vgpu_ref *vgpu)
 {
 	const struct inv_parent *parent;
+	char card[PCI_SIZE];
 
+	if (vgpu->framework == FW_VF)
+		return inventory_physfn(host, vgpu->id, card) || inventory_vf_going(host, vgpu->id) ? PRESENT : ABSENT;
 	if (inventory_device(inv, vgpu->id))
 		return PRESENT;
 	if (!(inv->frameworks & 1U << vgpu->framework))
@@ -163,18 +166,7 @@ enum presence inventory_presence(const struct inventory *inv, const struct vgpu_
 	if (vgpu->framework == FW_MDEV)
 		return ABSENT;
 	parent = inventory_parent(inv, vgpu->id);
-	if (parent && parent->unread)
-		return PRESENCE_UNKNOWN;
-	return parent && vgpu->framework == FW_VF ? PRESENT : ABSENT;
-}
-
-enum presence inventory_leased(const struct inventory *inv, const struct host *host, const struct vgpu_ref *vgpu)
-{
-	char card[PCI_SIZE];
-
-	if (vgpu->framework != FW_VF)
-		return inventory_presence(inv, vgpu);
-	return inventory_physfn(host, vgpu->id, card) || inventory_vf_going(host, vgpu->id) ? PRESENT : ABSENT;
+	return parent && parent->unread ? PRESENCE_UNKNOWN : ABSENT;
 }
 
 const struct inv_type *inventory_type(const struct inventory *inv, const char *id)

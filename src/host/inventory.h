@@ -240,11 +240,11 @@ static inline const struct inv_pgpu *inventory_card_of(const struct inv_device *
 const struct inv_device *inventory_next_on(const struct inventory *inv, const struct inv_pgpu *card,
 					   const struct inv_device *last);
 
-/* The inventory must have been read for all cards. In frameworks that were not read the answer is PRESENCE_UNKNOWN. */
-enum presence inventory_presence(const struct inventory *inv, const struct vgpu_ref *vgpu);
-
-/* The same for a leased vGPU: a plain VF, even one that is not in the pool, is present if its device exists. */
-enum presence inventory_leased(const struct inventory *inv, const struct host *host, const struct vgpu_ref *vgpu);
+/*
+ * The inventory must have been read for all cards. In frameworks that were not read the answer is PRESENCE_UNKNOWN. A
+ * plain VF is looked for on the host: one that is not in the pool can be leased, too.
+ */
+enum presence inventory_presence(const struct inventory *inv, const struct host *host, const struct vgpu_ref *vgpu);
 
 /* The type with this ID, on any card or on cards of this model: an ID belongs to its model. NULL: not known. */
 const struct inv_type *inventory_type(const struct inventory *inv, const char *id);

@@ -22,6 +22,7 @@ enum { MEMORY_DAYS = 90 }; /* how long the history of an unused UUID is kept: it
 
 /* The basis of the verdicts, read once for the pass. */
 struct look {
+	const struct host *host;
 	struct inventory inv;
 	struct leases leases;
 	struct vfio_users *users;
@@ -69,7 +70,7 @@ static void judge_lease(struct gc *c, const struct reclaim_check *check, const s
 	item->leased = true;
 	item->vgpu = lease->vgpu;
 	item->lease = *lease;
-	item->exists = inventory_leased(&look->inv, c->store->host, &lease->vgpu);
+	item->exists = inventory_presence(&look->inv, look->host, &lease->vgpu);
 	/* A reservation creates no device, so one that exists is not ours. A plain VF is never removed. */
 	item->removes = item->exists == PRESENT && lease->vgpu.framework != FW_VF && release_removes(c->store, lease);
 	item->outcome = reclaim_is_stale(check, lease, item->exists, item->why, &item->due_ms) ? GC_GOES : GC_STAYS;
@@ -288,7 +289,7 @@ static bool device_exists(const void *arg, const char *id)
 	for (size_t i = 0; i < look->ndefinitions; i++)
 		if (strcmp(look->definitions[i].uuid, id) == 0)
 			return true;
-	return look->undefined || inventory_presence(&look->inv, &vgpu) != ABSENT;
+	return look->undefined || inventory_presence(&look->inv, look->host, &vgpu) != ABSENT;
 }
 
 static bool is_named(const void *arg, const char *id)
@@ -339,7 +340,7 @@ static bool is_complete(const struct inventory *inv)
 /* Makes the verdicts, and updates the history. */
 static int judge_all(struct gc *c, struct err *err)
 {
-	__attribute__((cleanup(look_end))) struct look look = { 0 };
+	__attribute__((cleanup(look_end))) struct look look = { .host = c->store->host };
 	int64_t began_ms = sys_now_ms();
 	int r = look_around(&look, c, err);
 
