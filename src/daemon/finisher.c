@@ -25,20 +25,20 @@
 enum { FIRST_MS = 100, LAST_MS = 5000, UNWATCHED_MS = 1000 };
 
 struct finisher {
-	pid_t pid; /* of the process; 0: there is none */
+	pid_t pid; /* of the process; 0: not running */
 	struct host host;
-	int wake, lost; /* eventfds: to it, and from it */
+	int wake, lost; /* eventfds: to the process, and from it */
 	struct policy policy;
-	/* the process's own */
-	int notify;       /* inotify; -1: none to be had */
-	int run, leases;  /* the watches of the two directories; -1 none */
-	struct stat seen; /* the directory of leases, where it is not watched */
+	/* used in the process only */
+	int notify;       /* inotify; -1: unavailable */
+	int run, leases;  /* the watches of these directories; -1 none */
+	struct stat seen; /* the directory of leases, if it is not watched */
 	struct lease_marks logged;
-	char trouble[256]; /* the last that was logged */
+	char trouble[256]; /* the last one logged */
 	bool said_unwatched;
 };
 
-/* The same trouble is logged once. */
+/* Logs the trouble unless it was the last one logged. */
 static void say_trouble(struct finisher *f, const char *text)
 {
 	if (strncmp(f->trouble, text, sizeof(f->trouble) - 1) == 0)
@@ -61,7 +61,7 @@ static int add_watch(struct finisher *f, int *watch, int dir, uint32_t events)
 	is = inotify_add_watch(f->notify, path, events | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR);
 	if (is < 0)
 		return -errno;
-	/* Another directory has taken its place: the old one does not matter any more. */
+	/* Another directory has replaced the old one, which no longer matters. */
 	if (*watch >= 0 && *watch != is)
 		inotify_rm_watch(f->notify, *watch);
 	*watch = is;
@@ -69,9 +69,9 @@ static int add_watch(struct finisher *f, int *watch, int dir, uint32_t events)
 }
 
 /*
- * Watches for leases that appear or go. Set anew at each look: the directory may have been removed and created again,
- * and a second watch of the same directory is the first. If the kernel has no watch left (its limits are per user), the
- * directory is looked at every second, and the watch tried again then.
+ * Watches for leases that appear or disappear. Called before each look, because the directory may have been replaced;
+ * adding a watch twice has no effect. If the kernel has no watch left (its limits are per user), returns false: the
+ * finisher then looks every second, and tries again.
  */
 static bool watch(struct finisher *f, const struct store *store)
 {
@@ -94,7 +94,7 @@ static void tell_lost(struct finisher *f)
 	(void)!write(f->lost, &(uint64_t){ 1 }, sizeof(uint64_t));
 }
 
-/* Without a watch any change counts as a loss: a pass too many does no harm. */
+/* Without a watch, any change counts as a loss, because an unnecessary pass does no harm. */
 static void note_change(struct finisher *f, const struct store *store)
 {
 	struct stat now;
@@ -108,7 +108,7 @@ static void note_change(struct finisher *f, const struct store *store)
 	f->seen = now;
 }
 
-/* One look; the directory is watched before, so that nothing appears between the two. How many are left. */
+/* Completes what it can, after setting the watch so that no new lease is missed. Returns how many releases are left. */
 static int look(struct finisher *f, bool *watched)
 {
 	struct store store;
@@ -129,7 +129,7 @@ static void drain(int eventfd)
 	(void)!read(eventfd, &(uint64_t){ 0 }, sizeof(uint64_t));
 }
 
-/* Has a lease gone, or a directory? Not if a new file takes its name. */
+/* Has a lease or directory disappeared? Ignores hidden temporary files. */
 static bool is_loss(const struct finisher *f, const struct inotify_event *event)
 {
 	if (event->mask & IN_Q_OVERFLOW)
@@ -158,7 +158,7 @@ static void read_events(struct finisher *f)
 		tell_lost(f);
 }
 
-/* How long until there is something to do, whatever happens meanwhile; -1: for ever. */
+/* Milliseconds until the next look if no event comes; -1: no limit. */
 static int patience(int left, bool watched, int wait_ms)
 {
 	if (left == 0)
@@ -185,7 +185,7 @@ static _Noreturn void run(struct finisher *f)
 	}
 }
 
-/* In the new process. It has not the handler's lock, so that it does not look like a handler. */
+/* Runs in the new process, which must not keep the handler's lock, or it would look like a handler. */
 static _Noreturn void begin(struct finisher *f, pid_t parent)
 {
 	const int keep[] = { f->host.root, f->host.libvirt, f->wake, f->lost };
@@ -204,7 +204,7 @@ static int launch(struct finisher *f, struct err *err)
 {
 	pid_t self = getpid();
 
-	/* The log's socket is its own. */
+	/* The child must open its own log socket. */
 	log_close();
 	f->pid = fork();
 	if (f->pid == 0)

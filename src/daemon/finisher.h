@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Completes releases as soon as they are marked, by whomever: the hook leaves those that take time to the device
- * handler.
+ * Completes releases as soon as any program marks them. The hook leaves slow releases to the device handler.
  *
- * A process of its own, which waits for nothing but the directory of leases: libvirt may keep its other callers waiting
- * for as long as a hook runs, and a device whose guest is gone must not wait with them. The process ends with its
- * parent. Like that, it may be killed at any instant.
+ * The finisher is a separate process that waits only for changes in the directory of leases. libvirt can keep its
+ * clients waiting as long as a hook runs, and a release must not wait for that. The process ends with its parent. Both
+ * can be killed at any instant.
  *
- * A lease that becomes `releasing` is noticed at once (inotify). One that cannot be finished yet is tried again after a
- * time that doubles, up to five seconds; when nothing is left it sleeps. Where the kernel has no inotify watch for it,
- * it looks every second.
+ * It notices a `releasing` lease at once (inotify). If a release cannot be finished yet, it retries after an interval
+ * that doubles, up to five seconds. If nothing is left, it sleeps. If the kernel has no inotify watch left, it looks
+ * every second.
  */
 #pragma once
 
@@ -19,20 +18,20 @@
 
 struct finisher;
 
-/* Starts it; `host` must outlive it. */
+/* Starts the process. Copies `host`, whose descriptors must stay open. */
 int finisher_start(struct finisher **out, const struct host *host, const struct policy *policy, struct err *err);
 
-/* Takes a new policy over. */
+/* Restarts the process with a new policy. */
 void finisher_policy(struct finisher *finisher, const struct policy *policy);
 
-/* Has it look again now: something has changed that no file tells. One that was killed is started anew. */
+/* Makes it look again now, after a change that no file shows. Restarts it if it was killed. */
 void finisher_wake(struct finisher *finisher);
 
 /*
- * An eventfd that becomes readable when a lease has gone, or the directory of leases with all of them: mostly
- * released, but it may be lost to a domain that runs. Whoever waits for it reads it.
+ * An eventfd that becomes readable when a lease, or the whole directory of leases, disappears. Most such leases were
+ * released, but a running domain may have lost one. The caller reads the eventfd to reset it.
  */
 int finisher_lost_fd(const struct finisher *finisher);
 
-/* Ends it. */
+/* Ends the process and frees `finisher`. */
 void finisher_stop(struct finisher *finisher);

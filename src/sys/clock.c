@@ -72,7 +72,7 @@ static struct process process_stat(pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	if (pid <= 0 || sys_read(AT_FDCWD, path, stat, sizeof(stat)) < 0)
 		return process;
-	/* The second field, the command's name in brackets, can hold anything: the others follow the last bracket. */
+	/* The second field, the command's name in parentheses, can contain any character, even ')'. */
 	s = strrchr(stat, ')');
 	if (!s || sscanf(s, ") %c %*s %*s %*s %*s %*s %u %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64,
 			 &process.state, &process.flags, &process.start) != 3)
@@ -89,7 +89,7 @@ bool sys_process_lives(pid_t pid, uint64_t start)
 {
 	struct process now = process_stat(pid);
 
-	/* A dead process can remain for ever in a container where nobody waits for it. */
+	/* A zombie can remain for ever in a container in which no process reaps it. */
 	return start != 0 && now.start == start && now.state != 'Z' && now.state != 'X';
 }
 

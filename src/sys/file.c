@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The host, and its files: reads with a limit, single writes, files that appear whole. */
+/* Opening the host, and its files: limited reads, single writes, and files that appear complete. */
 #include "sys/sys.h"
 
 #include <ctype.h>
@@ -46,7 +46,7 @@ int host_list(DIR **out, const struct host *host, const char *path, struct err *
 
 static void out_of_memory(void)
 {
-	/* The parent of a timed child ends as well, and logs it: the child has no connection to the log. */
+	/* A timed child has no connection to the log; its parent logs this and ends too. */
 	if (timed_child_is_this())
 		_exit(EXIT_FAILURE);
 	log_warn("out of memory");
@@ -62,14 +62,14 @@ void sys_begin(void)
 
 ssize_t sys_read(int dir, const char *path, char *buf, size_t size)
 {
-	/* O_NONBLOCK: the open of a pipe that somebody put there would wait for ever. */
+	/* O_NONBLOCK: the open must not hang if the file has been replaced with a pipe. */
 	autoclose int fd = openat(dir, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
 	size_t len;
 	ssize_t r;
 
 	if (fd < 0)
 		return -errno;
-	/* A file returns less than was asked for only at its end; a second read would cost as much as the first. */
+	/* A short read means the end of the file. A second read to confirm it would double the cost. */
 	do
 		r = read(fd, buf, size);
 	while (r < 0 && errno == EINTR);
@@ -168,8 +168,8 @@ int sys_publish(int dir, const char *name, const char *data, size_t len, bool re
 	if (snprintf(fresh, sizeof(fresh), ".%s.new", name) >= (int)sizeof(fresh))
 		return -ENAMETOOLONG;
 	/*
-	 * The file is written under another name and then renamed, so a kill leaves nothing half written. A nameless
-	 * file (O_TMPFILE) would not do: the AppArmor profile of libvirtd, in which the hook runs, forbids its link.
+	 * The file is written under another name and then renamed, so a kill never leaves it half written. An unnamed
+	 * file (O_TMPFILE) cannot be used: the hook runs in libvirtd's AppArmor profile, which forbids linking it.
 	 */
 	if (unlinkat(dir, fresh, 0) < 0 && errno != ENOENT)
 		return -errno;
@@ -280,7 +280,7 @@ int sys_own_dir(int dir, const char *path)
 		return -errno;
 	if (st.st_uid != geteuid() || (st.st_mode & 022) != 0)
 		return -EPERM;
-	/* Whatever the umask. */
+	/* fchmod() ignores the umask. */
 	if ((st.st_mode & 055) != 055 && fchmod(fd, 0755) < 0)
 		return -errno;
 	return steal_fd(&fd);

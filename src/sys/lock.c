@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Locks: flock(2) of a file, and a byte of a file for each of many things. */
+/* Locks: flock(2) of a whole file, and fcntl(2) locks of single bytes of a file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,10 +12,10 @@
 
 enum { LOCK_STEP_MS = 2 };
 
-/* O_NONBLOCK: the open of a pipe that somebody put there would wait for ever. */
+/* O_NONBLOCK: the open must not hang if the file has been replaced with a pipe. */
 #define O_LOOK (O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW)
 
-/* On a read-only file system a lock can be taken if its file exists. */
+/* Opens or creates the file. On a read-only file system an existing file is enough for a lock. */
 static int open_lock(int dir, const char *name)
 {
 	int fd = openat(dir, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -39,7 +39,7 @@ int sys_lock(int dir, const char *name, uint64_t start, int wait_ms)
 		sys_sleep_ms(LOCK_STEP_MS);
 	}
 	snprintf(holder, sizeof(holder), "%-10d %-20llu\n", (int)getpid(), (unsigned long long)start);
-	/* Others only need it for a message. */
+	/* Other processes need the holder only for a message, so a full file system is no error. */
 	if (pwrite(fd, holder, strlen(holder), 0) < 0 && errno != ENOSPC && errno != EDQUOT && errno != EBADF)
 		return -errno;
 	return steal_fd(&fd);
@@ -80,7 +80,7 @@ static struct flock byte_of(const char *key, short type)
 	return (struct flock){ .l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)(place >> 1), .l_len = 1 };
 }
 
-/* This does not take the lock, which would turn away somebody who takes it at the same time. */
+/* Does not take the lock, because that would make a simultaneous attempt of another process fail. */
 static bool is_held(int fd, const char *key)
 {
 	struct flock byte = byte_of(key, F_WRLCK);
@@ -90,7 +90,7 @@ static bool is_held(int fd, const char *key)
 
 int sys_lock_key(int dir, const char *name, const char *key)
 {
-	/* A read lock also works on a read-only file system. The callers make sure that no two ask at once. */
+	/* A read lock needs no write permission. Callers ensure that no two processes try at once. */
 	struct flock byte = byte_of(key, F_RDLCK);
 	autoclose int fd = open_lock(dir, name);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The log: one datagram per event to the journal, in its native protocol, or to syslog. sd_journal_send(3) and
- * syslog(3) would wait without a bound if the log is full; here a line that finds no space is lost, and counted.
+ * Sends one datagram per event to the journal, in its native protocol, or to syslog. sd_journal_send(3) and syslog(3)
+ * would wait without limit if the log is full; this drops the line and counts it.
  */
 #include "sys/log.h"
 
@@ -107,7 +107,7 @@ static void format_journal(struct datagram *to, const struct log_field *fields, 
 		add_field(to, fields->name, fields->value);
 }
 
-/* As syslog(3) writes it: <PRIORITY>MONTH DAY TIME IDENT[PID]: TEXT. */
+/* Formats a line as syslog(3) does: <PRIORITY>MONTH DAY TIME IDENT[PID]: TEXT. */
 static void format_syslog(struct datagram *to, int priority, const char *text)
 {
 	static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
@@ -139,7 +139,7 @@ static bool send_line(const struct log_field *fields, int priority, const char *
 	return false;
 }
 
-/* Says how many lines were lost, once one goes through. */
+/* Logs how many lines were lost. If that line is refused too, the next call tries again. */
 static void tell_lost(void)
 {
 	char text[96];
@@ -155,7 +155,7 @@ void log_close(void)
 {
 	if (!ident || to_stderr)
 		return;
-	/* Without a connection the last line has just found no log: do not try again. */
+	/* If the last line found no log, another attempt would fail too. */
 	if (out >= 0)
 		tell_lost();
 	close_socket();
@@ -171,7 +171,7 @@ static void log_printable(const struct log_field *fields, bool warning, const ch
 	}
 	if (open_socket())
 		tell_lost();
-	/* While lost lines are unreported, this line is lost too: what is read has the order of the events. */
+	/* While lost lines are unreported, drop this line too, so that the log stays in order. */
 	if (out < 0 || lost || !send_line(fields, warning ? LOG_WARNING : LOG_INFO, line))
 		lost++;
 }

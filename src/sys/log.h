@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The log: one line per event, with fields of its own, to the journal; to syslog if there is no journal; or to standard
- * error. Never log XML, which can hold passwords.
+ * The log: writes one line per event to the journal (with fields), to syslog if there is no journal, or to standard
+ * error. Never log XML, which can contain passwords.
  *
- * Nothing is sent before log_open(), so a dry run sends nothing. The log of a simulated host is below its root. The log
- * never waits: lines that a full log does not take are lost, and the next line that goes through says how many.
+ * Nothing is logged before log_open(), so a dry run logs nothing. A simulated host has its log sockets below its root.
+ * The log never waits: lines that a full log does not accept are lost, and the next accepted line says how many.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 /* Logs to the journal or syslog below `root`; NULL means the real host. Both strings must outlive the log. */
 void log_open(const char *program, const char *root);
 
-/* Logs to standard error, for people who watch the program. */
+/* Logs to standard error, for a program run by hand. */
 void log_open_stderr(const char *program);
 
 /*
@@ -23,7 +23,7 @@ void log_open_stderr(const char *program);
  */
 void log_close(void);
 
-/* Log something that was done, or a warning. The text is made printable and cut at 1,000 bytes. */
+/* Log something that was done, or a warning. Makes the text printable and cuts it at 1,000 bytes. */
 void log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
@@ -32,7 +32,7 @@ void log_line(const char *text);
 
 /* A field of the journal. Whatever its value holds, it cannot begin another field. */
 struct log_field {
-	const char *name;  /* NULL ends a list of them */
+	const char *name;  /* NULL ends a list */
 	const char *value; /* NULL or "": the field is left out */
 };
 

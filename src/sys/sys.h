@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Access to the operating system: the host's files, locks, the clock, other processes. The log (sys/log.h) and the
- * children that wait for a driver (sys/timed_child.h) stand beside it.
+ * children that wait for a driver (sys/timed_child.h) have their own headers.
  *
  * The host is the real one, or the directory given by --root, the prefix of /sys, /proc, /dev, /run, /etc and /var/lib.
  * Every path of the program starts at host.root and has no leading slash. Clocks and processes are the real ones even
  * under --root.
  *
- * Nothing here follows a symbolic link in the last component unless it says so. All descriptors are close-on-exec.
- * Results are negative errnos where nothing else is said.
+ * No function follows a symbolic link in the last component, unless its comment says so. All descriptors are
+ * close-on-exec. Failures return a negative errno, unless stated otherwise.
  */
 #pragma once
 
@@ -23,25 +23,24 @@
 #include "base/ident.h"
 
 /*
- * Every program calls this first. It opens standard descriptors that are closed, which the next file would get
- * otherwise; reads and writes of them fail. It ends the program if it cannot. From now on the log says so when the
- * program ends without memory.
+ * Every program calls this first. Opens any closed standard descriptor, so that no other file gets its number; using it
+ * still fails. Exits if it cannot. From now on, a program that runs out of memory logs that before it ends.
  */
 void sys_begin(void);
 
 /* The host */
 
 struct host {
-	int root;         /* the descriptor of the root directory */
-	int libvirt;      /* the root directory of libvirt's daemon, also in a container; see host/libvirt_daemon.h */
+	int root;    /* the descriptor of the root directory */
+	int libvirt; /* root directory of libvirt's daemon, which may run in a container; see host/libvirt_daemon.h */
 	const char *name; /* "" for the real host, else the argument of --root, for messages */
 };
 
-/* Opens the host; `root` NULL means the real one. host_close() also takes a host that was not opened (.root = -1). */
+/* Opens the host; `root` NULL means the real one. host_close() ignores a host with .root = -1. */
 int host_open(struct host *host, const char *root, struct err *err);
 void host_close(struct host *host);
 
-/* The host as libvirt's daemon sees it. It borrows the descriptor: nobody closes it. */
+/* The host as libvirt's daemon sees it. Borrows `host`'s descriptor; do not close the result. */
 static inline struct host host_of_libvirt(const struct host *host)
 {
 	return (struct host){ .root = host->libvirt, .libvirt = host->libvirt, .name = host->name };
@@ -52,22 +51,22 @@ int host_list(DIR **out, const struct host *host, const char *path, struct err *
 
 /* Directories */
 
-/* Opens a directory for reading. It follows symbolic links, even the last one, because sysfs is made of them. */
+/* Opens a directory for reading. Follows symbolic links, even the last one, because sysfs consists of them. */
 int sys_dir(int dir, const char *path);
 
 /*
- * Opens a directory to list it, like sys_dir(). Returns NULL and sets errno on failure; ENOENT if `dir` is negative, as
- * everything in a missing directory is missing.
+ * Opens a directory to list it, like sys_dir(). Returns NULL and sets errno on failure. A negative `dir` is a missing
+ * directory, so errno is ENOENT.
  */
 DIR *sys_list(int dir, const char *path);
 /* Returns the next entry other than . and .., in no order; NULL at the end (errno 0), and if `d` is NULL. */
 const struct dirent *sys_next(DIR *d);
-/* Returns the descriptor behind `d`, which `d` keeps. */
+/* Returns the descriptor of `d`, which still owns it. */
 int sys_list_fd(DIR *d);
 
 /*
- * Opens a directory of our own, and creates it if it is missing. Everybody may read it (0755). -EPERM: somebody else
- * owns it, or may write to it.
+ * Opens a directory of our own, and creates it if it is missing. Makes it readable by everybody (0755). -EPERM: another
+ * user owns it or has permission to write to it.
  */
 int sys_own_dir(int dir, const char *path);
 
@@ -91,60 +90,60 @@ ssize_t sys_read(int dir, const char *path, char *buf, size_t size);
 /* Reads a whole stream into memory that the caller frees, and adds a NUL. -EFBIG: it has more than `max` bytes. */
 int sys_slurp(int fd, size_t max, char **out, size_t *len);
 
-/* Opens the file that `path` leads to, through links, and reads one byte. May hang. */
+/* Follows the links of `path`, opens the file and reads one byte. Can hang. */
 int sys_probe(int dir, const char *path);
 
 /*
- * Writes `len` bytes to an existing file in one write(2), as sysfs requires. It never creates or truncates a file. The
- * errno is that of the write, which a kernel driver chose.
+ * Writes `len` bytes to an existing file in one write(2), as sysfs requires. Never creates or truncates a file. If the
+ * write fails, the errno is the kernel driver's.
  */
 int sys_poke(int dir, const char *path, const char *data, size_t len);
 
-/* Closes all descriptors of a new process but these and the standard ones. It ignores negative ones. */
+/* In a new process, closes all descriptors except these and the standard ones. Ignores negative ones. */
 void sys_close_but(const int *keep, size_t n);
 
-/* Writes all of `data` to an open file or pipe, in as many writes as that takes. */
+/* Writes all of `data` to an open file or pipe, repeating short writes. */
 int sys_write_all(int fd, const char *data, size_t len);
 
 /*
- * Makes the file `name` (mode 0644, whatever the umask) appear in `dir` with all of `data` or not at all, whenever the
- * process dies. With `replace` it replaces a file of that name; without, such a file means -EEXIST. A writer that is
- * killed leaves ".NAME.new", which the next one overwrites. Callers hold the lock of the directory.
+ * Writes the file `name` in `dir` (mode 0644, whatever the umask) so that it appears with all of `data` or not at all,
+ * even if the process is killed. An existing file is replaced with `replace`, and is -EEXIST without. A killed writer
+ * leaves ".NAME.new", which the next writer overwrites. Callers hold the directory's lock.
  */
 int sys_publish(int dir, const char *name, const char *data, size_t len, bool replace);
 
 /*
- * Overwrites a small text file in place, for when there is no space for another file. One write to one page does it,
- * which a kill cannot interrupt. Empty lines, which sys_read() cuts, replace the rest of a longer text. A reader
- * without the lock may see a mixture. -ENOSPC: the text is larger than SYS_OVERWRITE_MAX.
+ * Overwrites a small text file in place when there is no space for another file. A single write to a single page cannot
+ * be interrupted by a kill. If the old text was longer, newlines overwrite its rest, and sys_read() cuts them. A reader
+ * without the lock can see a mixture. -ENOSPC: the text is larger than SYS_OVERWRITE_MAX.
  */
 enum { SYS_OVERWRITE_MAX = 4096 };
 int sys_overwrite(int dir, const char *name, const char *data, size_t len);
 
 /*
  * A lock is flock(2) of a file: the kernel drops it when the last copy of the descriptor is closed, however the holder
- * dies. The holder writes its pid and start time into the file, for the message to those who wait too long.
+ * dies. The holder writes its PID and start time into the file, so that a process that waits too long can name it.
  */
 
 /*
  * Takes the lock of this file within `wait_ms`, and creates the file if it is missing. `start` is the start time of
- * this process. Returns the descriptor that holds the lock. -ETIMEDOUT: somebody else holds it.
+ * this process. Returns the descriptor that holds the lock. -ETIMEDOUT: another process still holds it.
  */
 int sys_lock(int dir, const char *name, uint64_t start, int wait_ms);
 
 /* Drops the lock, even if a child that hangs in the kernel has a copy of the descriptor. The descriptor stays open. */
 void sys_unlock(int lock);
 
-/* Does somebody hold the lock? Creates and writes nothing. No, if `dir` is -1. */
+/* Does a process hold the lock? Creates and writes nothing. False if `dir` is -1. */
 bool sys_locked(int dir, const char *name);
 
-/* Says who took the lock last, for people: "process 4711". */
+/* Sets `who` to the process that took the lock last, for people: "process 4711". */
 void sys_lock_holder(int dir, const char *name, char *who, size_t size);
 
 /*
- * Locks for many things in one file: each has a byte, which a hash of `key` chooses (fcntl(2), locks of the open
- * file). Two things with the same byte merely wait for each other. This needs no space, and no right to write. -EBUSY:
- * somebody holds it.
+ * Takes one of many locks in one file: a hash of `key` selects a byte of it (fcntl(2), open file description locks).
+ * Keys with the same byte share a lock, which only costs waiting. Needs no space and no write permission. -EBUSY: the
+ * lock is held.
  */
 int sys_lock_key(int dir, const char *name, const char *key);
 void sys_unlock_key(int lock, const char *key);
@@ -153,12 +152,12 @@ bool sys_locked_key(int dir, const char *name, const char *key);
 /* Time */
 
 /*
- * Milliseconds of CLOCK_MONOTONIC, which stops while the host is suspended, as do all who need their time to act. A
- * change of the wall clock does not matter.
+ * Milliseconds of CLOCK_MONOTONIC. It stops while the host is suspended, when no process can act, and ignores changes
+ * of the wall clock.
  */
 int64_t sys_now_ms(void);
 
-/* How many milliseconds ago this time of the wall clock was; 0 if it is in the future. */
+/* Milliseconds since this time of the wall clock; 0 if it is in the future. */
 int64_t sys_age_ms(const struct timespec *wall);
 
 /* Milliseconds until this time of sys_now_ms(); never negative. */
@@ -174,11 +173,11 @@ void sys_sleep_ms(int ms);
 /* When the process started, in clock ticks since boot (field 22 of /proc/PID/stat); 0 if there is no such process. */
 uint64_t sys_process_start(pid_t pid);
 
-/* Does the process with this pid and start time still exist? One that was killed does until its kernel write ends. */
+/* Does the process with this PID and start time still exist? A killed process exists until its kernel write ends. */
 bool sys_process_lives(pid_t pid, uint64_t start);
 
 /*
- * Has the process with this pid begun to exit? Its descriptors can no longer be listed while the kernel closes them,
- * which takes for ever if a driver hangs in a close.
+ * Has the process with this PID begun to exit? Its descriptors can no longer be listed, although the kernel may still
+ * be closing them, for ever if a driver hangs.
  */
 bool sys_process_exits(pid_t pid);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a driver may never answer, with a bound on the wait for it.
+ * Calls that a driver may never answer, made in a child so that the wait is bounded.
  *
- * The child is left only in the middle of a call that can hang, by a compare-and-swap of `step`, and ends when that
- * call returns: so a write that is said to hang is the last thing that the child does.
+ * The parent abandons the child only during a call that can hang, by a compare-and-swap of `step`. The child ends when
+ * that call returns, so a write that was reported to hang is the last thing that the child does.
  */
 #include "sys/timed_child.h"
 
@@ -28,20 +28,20 @@ enum { STEP_MS = 10, LEFT = -1 };
 
 /* Shared with the child. */
 struct job {
-	atomic_bool looks;     /* the bound is for each read, else for all of it */
+	atomic_bool looks;     /* wait_ms bounds each read; false: all of the work */
 	atomic_int wait_ms;    /* the bound */
-	atomic_llong asked_ms; /* since when it counts */
-	atomic_llong met_ms;   /* of a look: since when it asks this device, for which it has twice the bound */
-	atomic_int step;       /* odd: in a call that can hang; even: at work; LEFT: nobody waits any more */
-	char who[PARENT_SIZE]; /* whose answer it waits for */
+	atomic_llong asked_ms; /* when wait_ms began */
+	atomic_llong met_ms;   /* of a look: when it began to ask this device, for which it has 2 * wait_ms */
+	atomic_int step;       /* odd: in a call that can hang; even: at work; LEFT: abandoned */
+	char who[PARENT_SIZE]; /* the device that was asked last */
 	pid_t parent;
 	int result; /* 1 until the work is done */
 	struct err err;
 };
 
-static struct job *current; /* the child's */
+static struct job *current; /* in the child only */
 
-/* Of this process: the children that were left, and the devices that do not answer. */
+/* The children that this process has abandoned, and the devices that do not answer. */
 static struct {
 	pid_t left[TIMED_CHILD_SILENT_MAX];
 	size_t nleft;
@@ -93,7 +93,7 @@ void timed_child_add_silent(const struct timed_child_silent *s)
 		all.silent[all.nsilent++] = *s;
 }
 
-/* libvirt reads our stdout and stderr to their end: whoever keeps them open keeps libvirt waiting. */
+/* libvirt reads our stdout and stderr to their end, so it would wait for a child that keeps them open. */
 static void drop_standard(void)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -103,7 +103,7 @@ static void drop_standard(void)
 			close(fd);
 }
 
-/* In how many milliseconds its time is up; a look may begin meanwhile, whose bound is a shorter one. */
+/* The child's remaining time, cut to BOUNDED_ANSWER_MS because a look with a shorter limit may begin meanwhile. */
 static int left_ms(const struct job *job)
 {
 	int64_t now = sys_now_ms(), wait_ms = job->wait_ms, left = job->asked_ms + wait_ms - now;
@@ -114,7 +114,7 @@ static int left_ms(const struct job *job)
 	return left > BOUNDED_ANSWER_MS ? BOUNDED_ANSWER_MS : (int)left;
 }
 
-/* If its time is up in a call that can hang, it is alone from now on. */
+/* Abandons the child if its time is up during a call that can hang. */
 static bool leave(struct job *job, pid_t pid)
 {
 	struct timed_child_silent s = { .pid = pid, .start = sys_process_start(pid), .since_ms = job->asked_ms };
@@ -130,7 +130,7 @@ static bool leave(struct job *job, pid_t pid)
 	return true;
 }
 
-/* 1: it has ended, though nobody may be told of that where SIGCHLD is ignored; 0: it was left. */
+/* Returns 1 if the child has ended (waitpid() fails then if SIGCHLD is ignored), or 0 if it was abandoned. */
 static int wait_for(struct job *job, pid_t pid)
 {
 	autoclose int fd = (int)syscall(SYS_pidfd_open, pid, 0); /* since Linux 5.3 */
@@ -174,7 +174,7 @@ static int run(struct job *job, timed_child_work *work, void *arg, struct arena 
 		return err_set(err, ETIMEDOUT, "the kernel did not answer within %g s",
 			       (job->wait_ms + 50 - (job->wait_ms + 50) % 100) / 1000.0);
 	}
-	/* Killed in the middle of its work: nobody knows what state that is in. */
+	/* The child was killed during its work, whose outcome is unknown. */
 	if (job->result == 1)
 		return err_set(err, EINTR, "the process that accesses sysfs was killed");
 	if (job->result < 0)
@@ -204,7 +204,7 @@ int timed_child_run(timed_child_work *work, void *arg, int root, int lock, int w
 	return start(false, work, arg, NULL, (const int[2]){ root, lock }, wait_ms, err);
 }
 
-/* Part of work that writes: the bound is that of a look meanwhile, whose time does not count as the write's. */
+/* Reads as part of work that writes: a look's limit applies, and its time does not count towards the write's. */
 static int look_within(struct job *job, timed_child_work *work, void *arg, int wait_ms, struct err *err)
 {
 	int64_t asked_ms = job->asked_ms, begun_ms = sys_now_ms();
@@ -231,7 +231,7 @@ int timed_child_look(timed_child_work *work, void *arg, struct arena *arena, int
 	return r;
 }
 
-/* Around a call that can hang. Once nobody waits, because the parent has left or was killed, nothing more is done. */
+/* Begins a call that can hang. If the parent was killed, ends the child, because nobody waits for it any more. */
 static void begin_call(struct job *job)
 {
 	if (getppid() != job->parent)
@@ -326,7 +326,7 @@ int timed_child_detach(int keep, struct err *err)
 		return 0;
 	}
 	setsid();
-	/* A second child is nobody's to wait for. */
+	/* The parent cannot wait for this second child. */
 	if (fork() != 0)
 		_exit(0);
 	drop_standard();
