@@ -45,7 +45,7 @@ struct hook {
 	char why_no_config[sizeof(((struct err *)NULL)->text)];
 	char *xml; /* as read from standard input */
 	size_t len;
-	char uuid[UUID_SIZE], name[SHOWN_NAME]; /* set for a release, which needs no more */
+	char uuid[UUID_SIZE], name[SHOWN_NAME]; /* of a release, which needs nothing else */
 	struct domxml *doc;
 	struct lifecycle lifecycle;
 	bool concerns; /* the domain has a vGPU, or may have one */
@@ -111,7 +111,7 @@ static const struct operation *find_operation(const struct call *call)
 	return NULL;
 }
 
-/* Reads all of the XML: libvirt holds it in memory too and sets the limit. The parser has its own limit. */
+/* Reads the XML without a limit, because libvirt holds it in memory too. The parser has its own limit. */
 static int read_xml(struct hook *hook, struct err *err)
 {
 	int r = sys_slurp(STDIN_FILENO, SIZE_MAX, &hook->xml, &hook->len);
@@ -119,7 +119,7 @@ static int read_xml(struct hook *hook, struct err *err)
 	return r < 0 ? err_sys(err, -r, "cannot read the domain XML from standard input") : 0;
 }
 
-/* Keeps why nothing can be leased, for refusing a device that does not exist. Only an invalid file is an error. */
+/* Without a configuration, keeps the reason for a later refusal. Only an invalid file is an error. */
 static int read_config(struct hook *hook, struct err *err)
 {
 	int r;
@@ -142,7 +142,7 @@ static int read_config(struct hook *hook, struct err *err)
 
 static int read_host(struct hook *hook, struct err *err)
 {
-	/* The gate has opened it already if it had to. */
+	/* The gate may have opened the host already. */
 	if (hook->host.root >= 0)
 		return 0;
 	config_default(&hook->config);
@@ -338,7 +338,7 @@ static void log_refusal(const struct hook *hook, const char *name, const struct 
 
 /*
  * Sets the text before a refusal. The refusal of an arrival is shown on another host, or by a program that has made
- * many requests, so it names this host. The domain's name is cut, so that the reason and the fix are never cut for it.
+ * many requests, so it names this host. A long domain name is cut, so that the reason and the fix fit.
  */
 static void name_refused(char prefix[PREFIX_SIZE], const struct hook *hook, const struct operation *operation,
 			 const char *name)

@@ -3,12 +3,12 @@
  * libvirt's guests, for the device handler: which domains run with which devices, and what is written to libvirt about
  * them.
  *
- * The connection ends with libvirtd (or virtqemud), and is tried again after an interval that doubles each time.
- * Without it nothing is known about running domains. An event only prompts a look.
+ * If libvirtd (or virtqemud) ends, reconnects after an interval that doubles each time. Without a connection nothing is
+ * known about running domains. An event only prompts a look.
  *
- * Only what this host knows about each leased vGPU is written, into the live metadata of its domain, for the target of
- * a migration, and only if it is missing: so our own changes, which libvirt reports to us too, cause no others. A
- * definition is the operator's and is never written.
+ * For the target of a migration, writes this host's facts about each leased vGPU into its domain's live metadata.
+ * Writes only missing facts, because libvirt reports our own changes to us too. Never changes a definition: it is the
+ * operator's.
  *
  * No lock is held while libvirt is asked, because libvirt waits for a hook that waits for a lock.
  */
@@ -36,7 +36,7 @@ const char *guests_state(const struct guests *guests);
 /* The running domains, valid until the next call. Without a connection: none, and -ENOTCONN. */
 int guests_look(struct guests *guests, const struct live_domain **domains, size_t *n);
 
-/* A reconcile_named() for running domains and all definitions. Without a connection, any ID may be named. */
+/* A reconcile_named() for running domains and all definitions. Without a connection, sets all of `named`. */
 void guests_named(void *guests, const char *const *ids, bool *named, size_t n);
 
 /* Writes the missing facts, after a pass over the domains of guests_look(). */

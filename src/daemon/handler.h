@@ -50,7 +50,7 @@ struct running {
 };
 
 /*
- * Makes one pass. Returns when the next is due, CLOCK_MONOTONIC: at the deadline of a lease, or when everything is
- * looked at again. Errors are logged, and tried again soon.
+ * Makes one pass. Returns when the next is due, CLOCK_MONOTONIC: at a lease's deadline, or after the interval of full
+ * looks. Errors are logged, and tried again soon.
  */
 int64_t handler_pass(struct handler *handler, const struct running *running);

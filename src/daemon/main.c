@@ -206,7 +206,7 @@ static void turn(struct leased *d)
 
 static void loop(struct leased *d)
 {
-	/* Before the connection: libvirt may answer slowly while guests start, whose hooks look for the handler. */
+	/* Before connecting: libvirt may answer slowly while guests start, and their hooks look for the handler. */
 	pass(d);
 	sd_notify(0, "READY=1");
 	while (!d->stop) {
@@ -300,7 +300,7 @@ static int serve(struct leased *d, struct err *err)
 	return r;
 }
 
-/* Reports what a reload would, because the sender of a signal gets no answer. */
+/* Reports the errors that a reload would log, because the sender of a signal gets no answer. */
 static int check_config(const struct args *args, struct err *err)
 {
 	struct host host = { .root = -1 };

@@ -19,7 +19,7 @@
 #include "survey/reclaim.h"
 #include "base/text.h"
 
-enum { LOOK_MS = 60000 }; /* for a scan of all processes: nothing waits for a pass */
+enum { LOOK_MS = 60000 }; /* limit of a scan of all processes; long, because nothing waits for a pass */
 
 /* The basis of the judgement. Devices and open files are the slowest to read, and most passes need neither. */
 struct look {
@@ -28,7 +28,7 @@ struct look {
 	struct inventory inv;
 	struct vfio_users *users;
 	bool deep;
-	bool adopted; /* leases were written that `leases` does not have yet */
+	bool adopted; /* leases were written after `leases` was read */
 };
 
 static int64_t grace_ms(const struct reconcile *pass)
@@ -149,7 +149,7 @@ static int judge_device(struct look *look, const struct live_domain *domain, con
 	return adopt(look, domain->request, &device, lease, err);
 }
 
-/* A suspended guest that was not started by a resume runs without its vGPUs. */
+/* Reports a suspended guest that was started without a resume, and so without its vGPUs. */
 static void report_taken(const struct look *look, const struct live_domain *domain)
 {
 	char why[REASON_SIZE];
@@ -274,7 +274,7 @@ static void sum_up(struct reconcile *pass)
 		const struct gc_item *item = &pass->gc.items[i];
 		int64_t at = item->leased && item->outcome == GC_STAYS ? due(pass, &item->lease) : 0;
 
-		/* What could not be written (a full /run) is tried again. */
+		/* A lease that could not be written (/run is full) is tried again. */
 		if (item->leased && item->outcome == GC_FAILED)
 			at = now + RETRY_MS;
 		if (item->novas && item->outcome == GC_STAYS && item->due_ms > now)

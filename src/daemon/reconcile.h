@@ -3,10 +3,10 @@
  * Compares leases, the kernel's devices, running domains and open files: records what the hooks could not see, and
  * finishes what they left.
  *
- *   - a running domain's device that is in no lease was hot-plugged by other software: it is leased to the domain, as
+ *   - a running domain's device without a lease was hot-plugged by other software: it is leased to the domain, as
  *     adopted;
  *   - an active lease of a running domain whose live XML no longer has the device, and which no process has open, was
- *     unplugged: it is released, unless a suspend detached it and may attach it again (if it fails, or by a resume);
+ *     unplugged: it is released, unless a suspend detached it, because a failed suspend or a resume attaches it again;
  *   - leases whose domain is gone, that have expired or are void are released (gc);
  *   - with nova_conf, Nova's orphans are removed with their definitions after reclaim_grace;
  *   - a device that is leased to one domain and runs in another, or is otherwise foreign, is reported and left alone.
@@ -93,8 +93,9 @@ struct reconcile {
 	size_t ndomains;
 	int64_t looked_ms; /* CLOCK_MONOTONIC before libvirt was asked for them; a younger lease cannot be judged */
 	/*
-	 * The leases that the last pass saw attached; afterwards, those of this pass. If a device of one is missing
-	 * later, it was unplugged, and its release need not wait for start_grace. A hint: losing it only costs time.
+	 * The leases that the last pass saw attached; on return, those that this pass saw. If the device of such a
+	 * lease is missing later, it was unplugged, and its release need not wait for start_grace. Losing this list
+	 * only costs time.
 	 */
 	struct lease_marks *plugged;
 	/* the result */
@@ -115,7 +116,7 @@ void reconcile_end(struct reconcile *pass);
 /* Makes another pass due at this time, unless one is due earlier. */
 void reconcile_again(struct reconcile *pass, int64_t at_ms);
 
-/* Sets named[i] if a domain of libvirt names ids[i], or may name it. */
+/* Sets named[i] if a domain of libvirt names ids[i], or if that is unknown. */
 typedef void reconcile_named(void *arg, const char *const *ids, bool *named, size_t n);
 
 /*

@@ -17,17 +17,17 @@ __attribute__((format(printf, 3, 4))) static enum reconcile_verdict say(enum rec
 	return verdict;
 }
 
-/* The domain runs, but its lease is not `active`. */
+/* Judges a lease that is not `active` although its domain runs. */
 static enum reconcile_verdict judge_unfinished(const struct reconcile_view *v, char why[REASON_SIZE])
 {
 	const struct lease *lease = v->lease;
 
-	/* A reservation creates no device. It ends at its deadline, after which the device is in no lease. */
+	/* A reservation creates no device. It ends at its deadline; then the device has no lease. */
 	if (lease->state == LEASE_RESERVED)
 		return say(RECONCILE_LEAVE, why, "reserved for its domain");
 	if (v->at_work)
 		return say(RECONCILE_LEAVE, why, "in use by another process");
-	/* A QEMU that is exiting keeps its devices open to the last, after the domain's release. */
+	/* An exiting QEMU can have its devices open even after the domain's release. */
 	if (v->now_ms - lease->since_ms < v->grace_ms)
 		return say(RECONCILE_LEAVE, why, "its lease has just changed");
 	return say(RECONCILE_ADOPT, why, "attached to its domain, but its lease is '%s'",
@@ -47,7 +47,7 @@ enum reconcile_verdict reconcile_device(const struct reconcile_view *v, char why
 		return say(RECONCILE_LEAVE, why, "leased to its domain");
 	if (v->open < 0)
 		return say(RECONCILE_LEAVE, why, "cannot tell whether it is open");
-	/* A running QEMU has its devices open; otherwise it has ended or has lost this one. */
+	/* A running QEMU has its devices open. If this one is closed, QEMU has ended or has lost it. */
 	if (!v->exists || v->open == 0)
 		return say(RECONCILE_LEAVE, why, "named by its domain, but not open");
 	if (v->lease)

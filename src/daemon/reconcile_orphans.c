@@ -26,7 +26,7 @@ static bool is_due(const struct gc_item *item)
 	return !item->leased && item->novas && item->outcome == GC_GOES;
 }
 
-/* Nova lists all devices, looks each up, and fails if one has gone in between, so all that are due soon go together. */
+/* Nova fails if a device disappears between its list and its lookup, so all that are due soon are removed together. */
 static bool waits_for_more(struct reconcile *pass)
 {
 	int64_t now = sys_now_ms(), first = INT64_MAX, last = 0;
@@ -83,10 +83,10 @@ static bool remove_part(struct reconcile *pass, struct gc_item *item, enum relea
 }
 
 /*
- * libvirt notices the removal of a definition later than that of a device. If both went at once, it would list the vGPU
- * as defined and absent for that time, and a spawn to which Nova gives it would fail. So devices go in a later pass.
- * Until then Nova uses one without a definition as it is, and if it goes before the instance starts, the hook creates
- * it again.
+ * libvirt notices the removal of a definition later than that of a device. If both were removed at once, libvirt would
+ * meanwhile list the vGPU as defined but absent, and a spawn that uses it would fail. So a later pass removes the
+ * devices. Until then, Nova can use a device without its definition; if that is removed before the instance starts, the
+ * hook creates it again.
  */
 static bool remove_definitions(struct reconcile *pass, int64_t end_ms)
 {

@@ -68,7 +68,7 @@ int wait_ready(const char *root, const char *config_path, int wait_s, struct err
 	if (r == 0 && config.nsections) {
 		r = wait_for_cards(&host, &config, wait_s, err);
 	} else if (r == 0 || (r == -ENOENT && !config_path)) {
-		/* Says why it ends at once, so that this is not taken for cards that are ready. */
+		/* Says why it returns at once, which looks as if the cards were ready. */
 		printf("%s; nothing to wait for\n", r == 0 ? "no type is enabled" : "no configuration");
 		r = 0;
 	}

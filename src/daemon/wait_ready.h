@@ -6,6 +6,6 @@
 
 /*
  * Waits at most `wait_s` seconds until a start would find what the configuration names. -ETIMEDOUT: the text names the
- * first that is missing. If there is no configuration, or it enables no type, there is nothing to wait for.
+ * first one missing. If there is no configuration, or it enables no type, there is nothing to wait for.
  */
 int wait_ready(const char *root, const char *config_path, int wait_s, struct err *err);

@@ -111,7 +111,7 @@ int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struc
 		struct lease lease = lease_of(apply, &steps[i], LEASE_RESERVED), was;
 		int r = lease_get(apply->store, steps[i].vgpu.id, &was, err);
 
-		/* Its own device may await release (a restore right after a save): prepare takes it over. */
+		/* The domain's own device may await release (a restore right after a save): prepare takes it over. */
 		if (r == 1 && was.state != LEASE_RESERVED)
 			continue;
 		if (r < 0)
@@ -131,7 +131,7 @@ static int wait_closed(const struct apply *apply, const struct step *step, struc
 	int64_t end = sys_now_ms() + create_within(apply->policy->release_timeout_s * 1000, apply->wait_by_ms);
 	char holder[128];
 
-	/* If that is unknown, VFIO refuses the second process that opens it. */
+	/* If nobody can tell, go on: VFIO refuses a second opener. */
 	if (release_wait_closed(apply->store->host, step->vgpu.id, end, end + LOOK_MS, err) != -EBUSY)
 		return 0;
 	text_copy(holder, sizeof(holder), err->text + err->cause);
@@ -177,7 +177,7 @@ static int wait_turn(struct apply *apply, const struct step *step, struct err *e
 	return apply->lock < 0 ? apply->lock : 0;
 }
 
-/* Is it the domain's own vGPU, whose creation took too long, so that the kernel finished it without its parameters? */
+/* True for the domain's own vGPU after a timeout: the kernel may have created it without its parameters. */
 static bool may_be_unfinished(const struct apply *apply, const struct step *step)
 {
 	struct lease lease;
@@ -267,7 +267,7 @@ static int settle(struct apply *apply, const struct step *step, bool made, struc
 	return 0;
 }
 
-/* If the domain had a lease before, that becomes `releasing`, because the kernel may still be creating its device. */
+/* If the domain had a lease before, marks it `releasing`, because the kernel may still be creating its device. */
 static void drop_lease(struct apply *apply, const struct step *step)
 {
 	struct applied *done = find_done(apply, step->vgpu.id);
@@ -316,7 +316,7 @@ int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i
 	stays = r == -ETIMEDOUT;
 	if (r >= 0)
 		r = settle(apply, step, made, err);
-	/* Still under the pGPU's lock: a device without our lease must not stay. If it has to, so does the lease. */
+	/* Still under the pGPU's lock, remove the device, or else keep its lease: none may stay without one. */
 	if (r < 0 && made && create_undo(apply, step, err) < 0) {
 		stays = true;
 		r = -err->code;

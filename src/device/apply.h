@@ -2,9 +2,9 @@
 /*
  * Carries out the steps of a plan: writes the leases first, then the kernel; undoes them on failure.
  *
- * A step that creates runs under its pGPU's lock, where the kernel's count is read again and decides. A step that
- * adopts needs no such lock and waits only for a removal of its device. The store's lock is held only while leases are
- * written. After a step has failed, the next plan skips its candidate.
+ * A step that creates holds its pGPU's lock and reads the kernel's count again, which decides. A step that adopts needs
+ * no such lock and waits only for a removal of its device. The store's lock is held only while leases are written.
+ * After a step has failed, the next plan skips its candidate.
  */
 #pragma once
 
@@ -17,8 +17,8 @@
 struct applied {
 	char id[ID_SIZE];
 	bool made;           /* this run created the device, so an undo removes it, whoever its owner is */
-	bool had;            /* the domain had a lease of it before: */
-	struct lease before; /* that lease, for which a write to the kernel may still be running */
+	bool had;            /* the domain had a lease of the device before */
+	struct lease before; /* the previous lease, whose write to the kernel may still be running */
 };
 
 struct apply {

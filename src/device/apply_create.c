@@ -133,7 +133,7 @@ static int write_create(const struct apply *apply, struct creation *creation, in
 	return r == -EAGAIN ? err_recode(err, EBUSY) : r;
 }
 
-/* This write may never return either. */
+/* Sets the parameters in a child, because this write can hang too. */
 static int write_params(const struct apply *apply, struct creation *creation, int64_t end, struct err *err)
 {
 	int r = timed_child_run(set_params, creation, creation->host->root, apply->lock, left_ms(end), err);
@@ -199,6 +199,6 @@ int create_vgpu(const struct apply *apply, const struct step *step, const char *
 		return -err->code;
 	if (create_complete(apply, step, params, end, err) == 0)
 		return 0;
-	/* An incomplete device is removed again. That is a failure of this candidate, not a kernel that hangs. */
+	/* An incomplete device is removed again. Only this candidate failed; nothing hangs. */
 	return create_undo(apply, step, err) < 0 ? -err->code : err_recode(err, EIO);
 }

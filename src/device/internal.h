@@ -57,7 +57,7 @@ int create_within(int ms, int64_t end_ms);
 /* When everything must have ended, including an undo. Locks for recording the outcome are waited for until then. */
 int64_t create_last_ms(const struct apply *apply);
 
-/* Creates the vGPU of a step, or leaves none if it is incomplete. Under the pGPU's lock. Results as of apply_step(). */
+/* Creates the vGPU of a step, or removes it if it is incomplete. Needs the pGPU's lock. Returns as apply_step(). */
 int create_vgpu(const struct apply *apply, const struct step *step, const char *params, struct err *err);
 
 /*

@@ -4,8 +4,8 @@
  * out.
  *
  * One interface for three frameworks. An mdev is created by its parent's `create` and removed by its own `remove`. A VF
- * of NVIDIA's variant driver becomes a vGPU when a type's number is written to its current_vgpu_type, and is none when
- * that reads 0. A plain VF always exists: it is never created or removed, and never "exists" as a created device.
+ * of NVIDIA's variant driver becomes a vGPU when a type's number is written to its current_vgpu_type, and ceases to be
+ * one when that file reads 0. A plain VF is never created or removed, and kernel_exists() returns 0 for it.
  *
  * create blocks as long as the driver takes. remove blocks while the device is open: no signal ends it
  * (vfio_unregister_group_dev, since 5.2), and libvirt blocks too. Callers ensure that no process has the device open
@@ -45,7 +45,7 @@ int kernel_wait_complete(const struct host *host, const struct vgpu_ref *vgpu, i
 /* Does the device exist? 1, 0, or a negative errno. A VF with another type is another device; type "" matches any. */
 int kernel_exists(const struct host *host, const struct vgpu_ref *vgpu);
 
-/* Like kernel_exists(), without the reason why that is unknown. */
+/* Like kernel_exists(), without the errno. */
 enum presence kernel_presence(const struct host *host, const struct vgpu_ref *vgpu);
 
 /*

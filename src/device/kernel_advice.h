@@ -2,7 +2,7 @@
 /*
  * What an errno of a write to sysfs means, and what to do about it. A pure table.
  *
- * Sources: kernel 5.10 and 6.12 (drivers/vfio/mdev), and the vendor drivers, which return different errnos if full.
+ * Sources: kernel 5.10 and 6.12 (drivers/vfio/mdev), and the vendor drivers, whose errnos for a full pGPU differ.
  */
 #pragma once
 

@@ -42,7 +42,7 @@ bool release_has_time(const struct policy *policy, const struct lease *lease)
 	return sys_now_ms() - lease->since_ms < time_ms(policy);
 }
 
-/* Takes the store's lock and reads the lease. Only if the result is 1 is the lock held afterwards. */
+/* Takes the store's lock and reads the lease. Returns 1 with the lock held, or else without the lock. */
 static int lock_lease(struct store *store, const char *id, int wait_ms, struct lease *now, struct err *err)
 {
 	int r = store_lock(store, wait_ms, err);
@@ -65,8 +65,8 @@ static int get_lease(struct store *store, const char *id, int wait_ms, struct le
 }
 
 /*
- * Drops the lease if it is still `releasing`. -EAGAIN: the device was not `removed`, but now the lease is that of a
- * created device: its domain has started and ended since the lease was read.
+ * Drops the lease if it is still `releasing`. -EAGAIN: the lease now has a created device that was not `removed`,
+ * because its domain has started and ended meanwhile.
  */
 static int drop_if_releasing(struct store *store, const char *id, int wait_ms, bool removed, struct err *err)
 {
@@ -79,7 +79,7 @@ static int drop_if_releasing(struct store *store, const char *id, int wait_ms, b
 	if (now.state == LEASE_RELEASING && now.origin == LEASE_CREATED && !removed) {
 		r = err_set(err, EAGAIN, "vGPU %s: its lease changed in the meantime", id);
 	} else if (now.state == LEASE_RELEASING) {
-		/* Before the drop, because until then the lease says that we created the device. */
+		/* Recorded first: until its drop the lease still says that we created the device. */
 		if (now.origin == LEASE_CREATED)
 			affinity_gone(store, id);
 		r = lease_drop(store, id, err);
@@ -90,7 +90,7 @@ static int drop_if_releasing(struct store *store, const char *id, int wait_ms, b
 	return r;
 }
 
-/* -EAGAIN if unknown: a caller that sees more, or has more time, finishes the release. */
+/* -EAGAIN if unknown: a caller with more rights or time finishes the release. */
 static int is_closed(const struct host *host, const char *id, int64_t look_by_ms, struct err *err)
 {
 	struct vfio_users *users = vfio_users_read(host, look_by_ms);
@@ -109,7 +109,7 @@ static int is_closed(const struct host *host, const char *id, int64_t look_by_ms
 struct removal {
 	const struct store *store;
 	const struct vgpu_ref *vgpu;
-	int lock; /* the device's own; -1: left to a child that is still removing it */
+	int lock; /* for this device's removal; -1: kept by a child that is still removing it */
 	int wait_ms;
 };
 
@@ -143,7 +143,7 @@ static int removal_write(struct removal *removal, int wait_ms, struct err *err)
 	int r;
 
 	removal->wait_ms = wait_ms;
-	/* The child does not keep the pGPU's lock: if the device is open unseen, only this write has to wait. */
+	/* The child does not keep the pGPU's lock: if a hidden process has the device open, only this write hangs. */
 	r = timed_child_run(remove_device, removal, host->root, removal->lock, wait_ms + REMOVE_SLACK_MS, err);
 	if (r == -ETIMEDOUT)
 		close(steal_fd(&removal->lock));
@@ -167,7 +167,7 @@ int release_remove(const struct store *store, const struct vgpu_ref *vgpu, int w
 	return removal_run(&removal, wait_ms, sys_now_ms() + wait_ms, err);
 }
 
-/* Waits, without a lock, while the driver may still remove the device by itself, counted from `since_ms`. */
+/* Gives the driver its clean-up time, which began at `since_ms`, to remove the device. Holds no lock meanwhile. */
 static int let_driver_remove(const struct host *host, const struct policy *policy, const struct vgpu_ref *vgpu,
 			     int64_t since_ms, int64_t deadline_ms, struct err *err)
 {
@@ -186,7 +186,7 @@ static int let_driver_remove(const struct host *host, const struct policy *polic
 
 /*
  * Removes the device that we created for this lease, if the lease is `releasing` or still the record that its domain
- * gave up. Returns 0 also if its domain has taken the lease over.
+ * gave up. Also returns 0 if the domain has taken the lease over.
  */
 static int remove_created(struct store *store, const struct lease *lease, int64_t deadline_ms, int64_t look_by_ms,
 			  struct err *err)
@@ -195,7 +195,7 @@ static int remove_created(struct store *store, const struct lease *lease, int64_
 	struct lease now;
 	int r;
 
-	/* Without the pGPU's lock, which others need meanwhile. */
+	/* Wait for an earlier removal without the pGPU's lock, which other processes need. */
 	while (store_removes(store, vgpu->id) && sys_left_ms(deadline_ms) > 0)
 		sys_sleep_ms(CLOSE_STEP_MS);
 	autoclose int pgpu = store_lock_pgpu(store, vgpu->pgpu, sys_left_ms(deadline_ms), err);
@@ -279,7 +279,7 @@ int release_unmarked(struct store *store, const struct policy *policy, const str
 	return remove_created(store, lease, deadline_ms, deadline_ms, err);
 }
 
-/* The caller has ruled out a lease and an open device. A lone definition stays if its device exists: it is not ours. */
+/* The caller has ruled out a lease and an open device. A lone definition stays if a device has appeared meanwhile. */
 static int remove_orphan(struct removal *removal, enum release_part part, int wait_ms, struct err *err)
 {
 	const struct vgpu_ref *vgpu = removal->vgpu;
@@ -301,7 +301,7 @@ static int remove_orphan(struct removal *removal, enum release_part part, int wa
 	r = vgpu->framework == FW_MDEV ? mdevctl_undefine(host, vgpu->id, alone ? vgpu->parent : NULL, err) : 0;
 	if (r < 0)
 		return r;
-	/* A domain that was promised it, for example by Nova's check before a migration, gets one of the same type. */
+	/* If a domain was promised this vGPU, for example by Nova before a migration, it gets one of the same type. */
 	affinity_put(removal->store, &was, affinity_is_for_guest(removal->store, vgpu->id));
 	if (part == RELEASE_DEVICE && removal_write(removal, wait_ms, err) < 0)
 		return -err->code;

@@ -69,10 +69,10 @@ enum release_part {
 int release_orphan(struct store *store, const struct policy *policy, const struct vgpu_ref *vgpu,
 		   enum release_part part, int64_t deadline_ms, struct err *err);
 
-/* Until when to wait for a lock, from now, if the whole operation has no deadline. */
+/* The deadline for a lock requested now, if the whole operation has none. */
 int64_t release_lock_by(const struct policy *policy);
 
-/* Until when a release waits, from now, for its guest and its driver. */
+/* The deadline of a release that begins now, including the waits for its guest and driver. */
 int64_t release_by(const struct policy *policy);
 
 /* Is a lease that is being released still within release_by()? */
@@ -90,13 +90,13 @@ int release_remove(const struct store *store, const struct vgpu_ref *vgpu, int w
 
 /*
  * Waits until no process has the device open. Returns 0, or:
- *   -EBUSY: one still has at `deadline_ms`; the text's cause names it
- *   -EAGAIN: that is unknown by `look_by_ms`
+ *   -EBUSY: still open at `deadline_ms`; the cause in the text names the process
+ *   -EAGAIN: still unknown at `look_by_ms`
  */
 int release_wait_closed(const struct host *host, const char *id, int64_t deadline_ms, int64_t look_by_ms,
 			struct err *err);
 
-/* Drops a reservation or a lease without a device, under the store's lock. 1; 0: it has changed (lease_same()). */
+/* Drops a reservation or a lease without a device, under the store's lock. Returns 1, or 0 if it has changed. */
 int release_drop(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err);
 
 /*
@@ -111,7 +111,7 @@ int release_now(struct store *store, const struct policy *policy, const struct l
 /*
  * Finishes several releases in short turns, so that one that hangs or stays open delays no other. `turn` calls
  * release_turn() for the i-th with these deadlines and returns its result. 0 ends that release; -EBUSY and -EAGAIN
- * repeat it until `end_ms`. In the end each release that is not done has one more turn, the `last`.
+ * repeat it until `end_ms`. At the end, each unfinished release gets one more turn, with `last` set.
  */
 typedef int release_turn_fn(void *arg, size_t i, int64_t deadline_ms, int64_t look_by_ms, bool last);
 void release_in_turns(size_t n, int64_t end_ms, release_turn_fn *turn, void *arg);

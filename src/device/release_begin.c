@@ -17,7 +17,7 @@ bool release_removes(const struct store *store, const struct lease *lease)
 
 	if (!facts.created || lease->state == LEASE_RESERVED)
 		return false;
-	/* mdevctl may have defined an active device since. A half-created device is ours to remove. */
+	/* mdevctl may have defined the device while it was active. A half-created device is ours to remove. */
 	if (lease->state == LEASE_ACTIVE)
 		facts.defined = mdevctl_defines(store->host, lease->vgpu.id);
 	return owner_origin(owner_of(&facts)) == LEASE_CREATED;
@@ -42,7 +42,7 @@ static int mark(struct store *store, struct lease *lease, struct release_ids *id
 		return 0;
 	}
 	ids->list[ids->n++] = lease->vgpu;
-	/* The driver's time counts from the first mark. A new writer keeps the first from undoing its mark. */
+	/* The driver's time begins at the first mark. A new writer keeps the previous one from undoing its mark. */
 	if (lease->state == LEASE_RELEASING)
 		return lease_take(store, lease, err);
 	release_give_up(store, lease);

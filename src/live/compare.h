@@ -19,7 +19,7 @@ struct compare {
 	const char *id;
 	const char *domain, *name; /* the domain's UUID, and a short name for commands */
 	bool runs;                 /* the domain is running */
-	bool live, config;         /* the vGPU is in the running domain's XML, and in its definition */
+	bool live, config;         /* the running XML has the vGPU; the definition has it */
 	bool taken;                /* a suspend detached it from the running domain */
 	const struct lease *lease; /* of any domain; NULL none */
 	enum presence exists;      /* in the kernel */

@@ -59,7 +59,7 @@ int hotplug_lease(struct hotplug *hp, const struct request *request, const char 
 		return err_in(err, "domain %s", hp->domain.name);
 	if (hp->dry_run)
 		return 0;
-	/* This may have taken longer than libvirt waits for a keepalive. */
+	/* Creating may have taken longer than libvirt waits for a keepalive. */
 	virt_close(hp->virt);
 	r = virt_open(&hp->virt, hp->uri, err);
 	for (size_t i = 0; r < 0 && i < request->nvgpus; i++) {
@@ -278,7 +278,7 @@ int hotplug_detach(struct hotplug *hp, const char *id, bool persistent, struct e
 		defined = undefine(hp, id, err);
 	if (defined < 0)
 		return defined;
-	/* If the guest released it late, only the definition may still have it. */
+	/* If the guest released the device late, only the definition may still name it. */
 	if (!plugged && !defined && not_plugged(hp, id, err) < 0)
 		return -err->code;
 	if (hp->dry_run)

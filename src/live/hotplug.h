@@ -6,8 +6,8 @@
  * libvirt is asked to attach, and releases when QEMU has closed the device. If it is killed in between, the domain's
  * release, the handler or `vgpu-lease detach` ends the lease. The domain can be released at any time.
  *
- * A suspend first writes what it will detach into the running domain's metadata (domxml.h), which is saved with it: a
- * resume undoes an interrupted suspend, and can be repeated.
+ * A suspend first writes what it will detach into the running domain's metadata (domxml.h), which is saved with it. So
+ * a resume can undo an interrupted suspend, and can be repeated.
  */
 #pragma once
 
@@ -28,7 +28,7 @@ struct hotplug {
 	const struct config *config; /* NULL: none, so only existing devices can be attached */
 	const struct policy *policy; /* the configuration's, or the defaults */
 	const char *uri;             /* of libvirt; NULL: its default */
-	FILE *dry_run;               /* attach and detach only print to it what they would do; NULL: they do it */
+	FILE *dry_run;               /* attach and detach only print there what they would do; NULL: they act */
 	struct virt *virt;
 	struct virt_domain domain; /* as hotplug_open() found it */
 	int64_t found_ms;          /* CLOCK_MONOTONIC before that; a younger lease is unrelated */
@@ -55,7 +55,7 @@ int hotplug_detach(struct hotplug *hp, const char *id, bool persistent, struct e
 int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err);
 
 /*
- * Leases again what hotplug_suspend() has detached, starts the saved domain and attaches it. Without capacity the
- * domain stays saved. If the domain was started some other way, attaches the missing vGPUs.
+ * Leases what hotplug_suspend() detached, starts the saved domain and attaches the vGPUs. Without capacity the domain
+ * stays saved. If the domain was started some other way, attaches the missing vGPUs.
  */
 int hotplug_resume(struct hotplug *hp, size_t *n, struct err *err);

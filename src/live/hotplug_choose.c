@@ -122,7 +122,7 @@ int hotplug_choose(struct hotplug *hp, const struct request *domain, const char 
 		   struct err *err)
 {
 	struct vgpu_request req = { .kind = REQUEST_MDEV, .numa = NUMA_AUTO, .has_metadata = type != NULL };
-	struct request request = *domain; /* the domain's own, with the new vGPU alone */
+	struct request request = *domain; /* the domain's, but with only the new vGPU */
 	int vf = is_vf(hp, type, err), r;
 
 	if (vf < 0)

@@ -28,7 +28,7 @@ static int set_record(struct hotplug *hp, const char *record, struct err *err)
 	return virt_set_metadata(hp->virt, hp->domain.uuid, &element, record, VIRT_LIVE, err);
 }
 
-/* Attaches the record's vGPUs, which are leased and created; a failure does not stop the others. */
+/* Attaches the record's vGPUs, which are leased and created; if one fails, still attaches the others. */
 static int plug_all(struct hotplug *hp, const struct domxml *record, const bool *skip, struct err *err)
 {
 	const struct request *request = domxml_request(record);
@@ -105,7 +105,7 @@ static int is_running(struct hotplug *hp, struct err *err)
 	return r;
 }
 
-/* After a failed suspend: keeps the text of its error, and adds what could not be undone. */
+/* Undoes a failed suspend. Keeps the text of its error, and adds what could not be undone. */
 static int undo_suspend(struct hotplug *hp, struct err *err)
 {
 	const struct err first = *err;

@@ -14,7 +14,7 @@
 #include "internal.h"
 #include "state/history.h"
 
-/* What a check needs. Without it the check is skipped, because another finding reports that. */
+/* What a check needs. If it is missing, another finding says so, and the check is skipped. */
 enum needs { NEEDS_NOTHING, NEEDS_POOL, NEEDS_STORE };
 
 static const struct {
@@ -112,7 +112,7 @@ static void config_fails(struct check *check, int r, const struct config_notes *
 	if (mistakes->n && r != -ENOENT)
 		return;
 	if (r != -ENOENT) {
-		/* Without it nothing is checked, so this is a failure even if only this user cannot read it. */
+		/* Without the configuration nothing is checked: a failure even if root could read it. */
 		check_report(check, CHECK_FAIL, geteuid() == 0 ? FIX_CONFIG : "run as root", "%s", err->text);
 		return;
 	}
@@ -145,7 +145,7 @@ static void run_table(struct check *check, bool only_pool)
 	}
 }
 
-/* Without a valid configuration: lists the pGPUs that it could configure. */
+/* Without a valid configuration, lists the pGPUs that one could configure. */
 static void list_cards(struct check *check, const struct inventory *inv)
 {
 	check->ncards = inv->npgpus;

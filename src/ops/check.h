@@ -49,7 +49,7 @@ struct check {
 	int has_store; /* 0, or the error of opening it, with its text in `store_err` */
 	struct err store_err;
 	struct leases leases; /* those that can be read */
-	bool *explained;      /* for each section: a finding about a pGPU says why that does not provide the type */
+	bool *explained;      /* for each section: a finding says why a pGPU does not provide its type */
 };
 
 void check_run(struct check *check);

@@ -55,7 +55,7 @@ static int read_definition(int dir, const char *name, char **xml, size_t *len)
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || sys_slurp(fd, DOMXML_MAX, xml, len) < 0)
 		return -1;
-	/* A misspelt namespace is also marked, because it gets a remark. */
+	/* A misspelt namespace also counts as marked, because it gets a remark. */
 	return is_marked(*xml, *len) || domxml_has_pci(*xml, *len) ? 0 : -1;
 }
 
@@ -71,8 +71,8 @@ static void report_placeholders(const struct request *request, struct about *abo
 }
 
 /*
- * Can a start with this mdev be refused for another reason than capacity? Not if it exists, if the pool has a single
- * type, or if the pool provides the type as mdevs. A plan for each definition would take seconds.
+ * Might a start with this mdev be refused for another reason than capacity? False if it exists, if the pool has a
+ * single type or provides the type as mdevs. Planning every definition would take seconds.
  */
 static bool is_doubtful_mdev(const struct check *check, const struct vgpu_request *req)
 {

@@ -123,7 +123,7 @@ static bool goes_against(struct check *check, const struct definition *d, const 
 	return true;
 }
 
-/* Reports a UUID that another parent has too: Nova counts both, and creates missing devices when it starts. */
+/* Reports a UUID defined on two parents: Nova counts both, and creates missing devices when it starts. */
 static bool is_second(struct check *check, const struct definition *d)
 {
 	const struct inv_device *device = inventory_device(check->inv, d->uuid);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Does libvirt know the hook? It looks for hooks only when it starts or reloads, and does not call one that is
- * installed later. It knows the hook if it has started, called the hook, or been reloaded since.
+ * installed later. It knows the hook if it has started, called the hook or been reloaded after the installation.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -26,7 +26,7 @@ static int64_t time_us(struct timespec t)
 	return (int64_t)t.tv_sec * us_per_s + t.tv_nsec / 1000;
 }
 
-/* In microseconds on the wall clock as it is now, to compare it with files. */
+/* Returns the start in microseconds of the current wall clock, to compare with times of files. */
 static int64_t process_started_us(pid_t pid)
 {
 	uint64_t ticks = sys_process_start(pid);
@@ -58,8 +58,8 @@ static bool find_unit(pid_t pid, char unit[UNIT_SIZE])
 }
 
 /*
- * Does a process listen on one of libvirt's sockets? systemd does so for a daemon that it then starts. A host that does
- * not list its sockets (a simulated one) may have one.
+ * Does a process listen on one of libvirt's sockets? systemd does so for a daemon that it starts on demand. True if the
+ * host does not list its sockets (a simulated one).
  */
 static bool listens(const struct host *host)
 {
@@ -76,7 +76,7 @@ static bool listens(const struct host *host)
 	return false;
 }
 
-/* `came`: since when files show an executable hook for QEMU. */
+/* `came`: when an executable hook for QEMU was installed, by the times of the files. */
 static void judge_daemon(struct check *check, int64_t came)
 {
 	char comm[LIBVIRT_COMM_SIZE], unit[UNIT_SIZE];
@@ -124,7 +124,7 @@ static void judge_daemon(struct check *check, int64_t came)
 			   : "does not call the hook unless it has been reloaded since");
 }
 
-/* Since when the path is an executable file; 0: it is not. */
+/* When the path became an executable file, as far as its times show; 0: it is not one. */
 static int64_t hook_since(int dir, const char *path)
 {
 	struct stat st, link;
@@ -141,7 +141,7 @@ void check_libvirt(struct check *check)
 	autoclosedir DIR *dir = sys_list(check->host->libvirt, "etc/libvirt/hooks/qemu.d");
 	const struct dirent *e;
 
-	/* libvirt only notes that there is a hook, so any of them makes it look for ours too. */
+	/* libvirt only remembers that a hook exists, so any older hook makes it call ours too. */
 	while ((e = sys_next(dir))) {
 		since = hook_since(sys_list_fd(dir), e->d_name);
 		if (since && (!came || since < came))

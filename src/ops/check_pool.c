@@ -146,7 +146,7 @@ static bool has_unsuited(const struct check *check, const char *missing)
 	return false;
 }
 
-/* For a type that takes all pGPUs, and that none of them provides. */
+/* Reports a type that takes all pGPUs although none of them provides it. */
 static void look_at_unserved(struct check *check, const struct missing_card *missing, enum check_status status)
 {
 	const char *other = missing->how == MISSING_IDLE ? "load the vGPU host driver" : "load its driver", *fix;
@@ -212,7 +212,7 @@ void check_cards(struct check *check)
 	for (size_t i = 0; i < inv->npgpus; i++)
 		check->npool += inv->pgpus[i]->pool.in_pool;
 	for (size_t i = 0; i < n; i++)
-		/* If several types take all pGPUs, only the first reports this one. */
+		/* If several types take all pGPUs, only the first reports this pGPU. */
 		if (missing[i].how != MISSING_IDLE || !is_idle(missing, i, missing[i].address))
 			look_at_missing(check, &missing[i]);
 	for (size_t i = 0; i < inv->npgpus; i++) {

@@ -14,7 +14,7 @@
 enum { VF_TRIES = 4, LEFT_SHOWN = 8 };
 enum { AS_MDEV = 1, AS_VF = 2 };
 
-/* The start of a domain with one vGPU. After several plans it holds the last. */
+/* The start of a domain with one vGPU. After several plans, holds the last one. */
 struct start {
 	const struct section *section;
 	struct config config;
@@ -56,7 +56,7 @@ static void plan_start(struct start *s, const struct inv_parent *vf, bool manage
 		s->planned = preview_make(&s->preview, &s->lifecycle, PLAN_PREPARE, &s->err);
 }
 
-/* Would no other VF change the answer? */
+/* True if no other VF could change the answer. */
 static bool is_decided(const struct start *s)
 {
 	return s->planned < 0 || preview_is_possible(&s->preview.plan);
@@ -120,7 +120,7 @@ static struct check *at_type(struct check *check, const struct section *section)
 	return check_at_location(check, &at);
 }
 
-/* vGPUs that leave a pGPU no capacity for a type: its own, which the configuration gives to it, or foreign ones. */
+/* The vGPUs that use up a pGPU: its own, of types configured for it, or others. */
 struct carried {
 	bool own, foreign;
 	bool leased; /* one of them is leased, so its capacity is available again when the guest ends */

@@ -31,7 +31,7 @@ static const char *const directories[] = {
 	"var/lib/vgpu-lease/types", "var/lib/vgpu-lease/cards"
 };
 
-/* The hook refuses a directory of the state that others may write to. */
+/* The hook refuses a state directory that is writable by group or others. */
 static void look_at_directory(struct check *check, const char *path)
 {
 	struct stat st;
@@ -264,7 +264,7 @@ static bool has_both(const struct check *check, const struct gc_item *item)
 	return item->exists && mdevctl_defines(check->host, item->vgpu.id);
 }
 
-/* Reports what will be removed without a request, and what will not. */
+/* Reports which foreign vGPUs will be removed without a request, and which will not. */
 static void report_foreign(struct check *check, const struct gc *pass)
 {
 	size_t kept = 0;

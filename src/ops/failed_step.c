@@ -22,7 +22,7 @@ static struct failed_attempt *add_attempt(struct world *world, const struct vgpu
 	return attempt;
 }
 
-/* Such a VF holds one vGPU. If it takes none (the driver may have lost it), the card's other VFs still may. */
+/* True for an mdev on a VF, which holds one mdev. If that VF is full, the card's other VFs may have capacity. */
 static bool is_vf_of_mdev(const struct vgpu_ref *vgpu)
 {
 	return vgpu->framework == FW_MDEV && strcmp(vgpu->parent, vgpu->pgpu) != 0;

@@ -32,7 +32,7 @@ struct look {
 	bool undefined; /* some of them could not be read */
 };
 
-/* The devices first: a device that is created later has a lease by the time the leases are read. */
+/* Reads the devices first: a device created later has a lease by the time the leases are read. */
 static int look_around(struct look *look, struct gc *c, struct err *err)
 {
 	const struct inv_query query = { .frameworks = INV_MDEV | INV_VARIANT, .types = inv_no_types };
@@ -74,7 +74,7 @@ static void judge_lease(struct gc *c, const struct reclaim_check *check, const s
 	/* A reservation creates no device, so one that exists is not ours. A plain VF is never removed. */
 	item->removes = item->exists == PRESENT && lease->vgpu.framework != FW_VF && release_removes(c->store, lease);
 	item->outcome = reclaim_is_stale(check, lease, item->exists, item->why, &item->due_ms) ? GC_GOES : GC_STAYS;
-	/* A pass that is not dry waits for that write, but no longer than a start would. */
+	/* A dry pass does not wait for a write to the driver; others wait as long as a start would. */
 	if (c->dry && lease->state == LEASE_RELEASING && item->outcome == GC_GOES &&
 	    (store_locked(c->store, lease->vgpu.pgpu) || store_removes(c->store, lease->vgpu.id))) {
 		item->outcome = GC_STAYS;
@@ -129,7 +129,7 @@ static bool still_there(const struct host *host, const struct inv_device *device
 	return kernel_exists(host, &device->vgpu) == 1;
 }
 
-/* Is it of another type than `kept_type`, on a parent that is given to that type? */
+/* Does the vGPU block `kept_type`: is it of another type, on a parent that is given to `kept_type`? */
 static bool is_in_the_way(const struct gc *c, const struct vgpu_ref *vgpu)
 {
 	const struct inv_parent *parent = c->inv ? inventory_parent(c->inv, vgpu->parent) : NULL;
@@ -148,7 +148,7 @@ static bool is_lease_meant(const struct gc *c, const struct lease *lease)
 	       (!c->state || strcmp(c->state, lease_state_word(lease->state)) == 0);
 }
 
-/* For a device without a lease, or a definition. */
+/* Is this device without a lease, or definition, within the pass's limits? */
 static bool is_foreign_meant(const struct gc *c, const struct vgpu_ref *vgpu)
 {
 	return is_meant(c, vgpu) && !c->domain && !c->state && (!c->type || strcmp(c->type, vgpu->type) == 0);

@@ -51,7 +51,7 @@ struct gc {
 	bool unless_leased;          /* releases nothing if a lease stays */
 	bool dry;                    /* judges only; does not even record since when a device has been free */
 	int64_t looked_ms;           /* judges only older leases; 0: older than the pass */
-	bool (*runs)(const void *arg, const char *domain); /* as far as libvirt said; NULL: not asked */
+	bool (*runs)(const void *arg, const char *domain); /* according to libvirt; NULL: it was not asked */
 	const void *arg;
 	bool mark;          /* leases are only marked `releasing`; no foreign device is removed */
 	int64_t wait_by_ms; /* internal: until when to wait for a pGPU's lock */
@@ -66,8 +66,8 @@ struct gc {
 
 /*
  * Makes the pass. An error means that nothing could be judged (open devices or libvirt's files are unreadable); an
- * error with one item is that item's trouble. Takes at most `release_timeout` and `driver_cleanup`, with up to
- * `lock_timeout` of it for pGPUs whose driver others are writing to, and the driver's time for its own writes.
+ * error with one item is that item's trouble. Takes at most `release_timeout` plus `driver_cleanup`, of which up to
+ * `lock_timeout` for pGPUs that other processes write to, plus the driver's time for the pass's own writes.
  */
 int gc_run(struct gc *gc, struct err *err);
 void gc_free(struct gc *gc);

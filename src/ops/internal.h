@@ -55,8 +55,8 @@ int attempt_failed(struct world *world, const struct step *step, int n, struct e
 void removal_failed(struct world *world, const struct plan *plan, size_t i, const struct err *err);
 
 /*
- * Starts without a lease (lifecycle_unleased.c): 0 if all devices of the domain exist; else the refusal, of the kind
- * `about`, which says `why` nothing can be leased.
+ * Starts without a lease (lifecycle_unleased.c): returns 0 if all devices of the domain exist, or else a refusal of the
+ * kind `about` that says `why` nothing can be leased.
  */
 int unleased_pass(const struct lifecycle *lifecycle, const char *why, enum err_about about, struct err *err);
 
@@ -68,7 +68,7 @@ int unleased_unplanned(const struct lifecycle *lifecycle, int r, struct err *err
 int unleased_planned(struct apply *apply, const struct lifecycle *lifecycle, const struct plan *plan,
 		     const struct leases *leases, int r, struct err *err);
 
-/* The same judgement alone: if the state could not be opened, or the leases of the plan could not be written. */
+/* The same without the warning: for a state that was not opened, or leases that were not written. */
 int unleased_unopened(const struct lifecycle *lifecycle, int r, struct err *err);
 int unleased_unwritten(const struct lifecycle *lifecycle, const struct plan *plan, const struct leases *leases, int r,
 		       struct err *err);

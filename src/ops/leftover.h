@@ -14,8 +14,8 @@
 #include "state/lease_store.h"
 #include "state/store.h"
 
-/* May there be any that no process is finishing? The leases need not be locked: each is checked again when finished. */
+/* Might a lease be left behind, without a handler? The store need not be locked: each lease is checked again later. */
 bool leftover_any(const struct store *store, const struct policy *policy, const struct leases *leases);
 
-/* Completes those that `vgpu-lease gc` would release. Returns at once; no lock may be held. `config` may be NULL. */
+/* Releases those that `vgpu-lease gc` would, in a child; returns at once. Hold no lock. `config` may be NULL. */
 void leftover_finish(const struct host *host, const struct config *config, const struct policy *policy);

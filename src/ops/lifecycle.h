@@ -21,7 +21,7 @@ struct lifecycle {
 	const struct host *host;
 	const struct config *config; /* NULL: none, or invalid; then existing vGPUs are adopted, and none is created */
 	const struct policy *policy; /* the configuration's, or the defaults */
-	const char *why_no_config;   /* the reason, with the fix */
+	const char *why_no_config;   /* why nothing can be leased, with the fix */
 	bool powerless;              /* not root: nothing can be leased, as why_no_config says */
 	const struct domxml *doc;
 	const struct request *request; /* of doc */
@@ -37,7 +37,7 @@ int lifecycle_prepare(const struct lifecycle *lifecycle, struct err *err);
  */
 void lifecycle_resumed(const struct lifecycle *lifecycle, const char *name);
 
-/* May lifecycle_resumed() have to act? Needs no configuration; false is certain. `root`: as for host_open(). */
+/* Might lifecycle_resumed() have work? Needs no configuration; false is certain. `root`: as for host_open(). */
 bool lifecycle_may_be_resumed(const char *root, const char *name, const char *xml, size_t len);
 
 /* `migrate begin`: reserves, and sets *xml to the XML with this host's UUIDs (the caller frees it); NULL: unchanged. */

@@ -66,8 +66,8 @@ static void finish(struct release *release, int64_t deadline_ms)
 }
 
 /*
- * If the leases cannot be written, removes what it can within the hook's own time: later, this release could not be
- * told from a new start of the domain.
+ * If the leases cannot be written, removes what it can within the hook's own time, because a later call could not tell
+ * this release from a new start of the domain.
  */
 static void remove_unmarked(const struct release *release, struct store *store, int64_t deadline_ms)
 {
@@ -119,7 +119,7 @@ static void finish_detached(const struct release *release, const struct store *s
 	if (r <= 0)
 		return;
 	here.store = &own;
-	/* Marked again by this process, so that others see that it lives. */
+	/* Marks the leases again as this process, so that others see a living writer. */
 	if (store_open(&own, &host, true, &err) < 0 || mark(&here, &own, policy->lock_timeout_s * 1000, &err) < 0) {
 		log_warn("release: domain %s: its vGPUs are not released yet: %s; run 'vgpu-lease gc'", release->name,
 			 err.text);

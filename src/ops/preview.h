@@ -26,8 +26,8 @@ struct preview {
 };
 
 /*
- * Makes the plan, whose kind says whether it can be carried out; without steps it changes nothing. Negative: a refusal
- * before any plan, or the host cannot be read. `lifecycle` must outlive the preview.
+ * Makes the plan. Its kind says whether it can be carried out; a plan without steps would change nothing. Negative: the
+ * operation is refused before any plan, or the host cannot be read. `lifecycle` must outlive the preview.
  */
 int preview_make(struct preview *preview, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err);
 
@@ -39,7 +39,7 @@ int preview_rewrite(struct preview *preview, struct err *err);
 
 /*
  * Makes the plan and `rewritten`, and checks the state that the hook would write: decides as the hook would, but waits
- * for no lock. After a failure the preview has as much as is known.
+ * for no lock. After a failure, the preview holds what was made until then.
  */
 int preview_decide(struct preview *preview, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err);
 
@@ -50,13 +50,13 @@ void preview_end(struct preview *preview);
 /* Can the plan be carried out, now or after its removals? */
 bool preview_is_possible(const struct plan *plan);
 
-/* Prints what `release end` of a domain would do with each of its leases, or only with that of `id`; NULL: all. */
+/* Prints what `release end` of a domain would do with its leases, or (`id` not NULL) only with that of `id`. */
 int preview_release(FILE *to, const struct store *store, const char *domain, const char *id, struct err *err);
 
 /* Prints the removals, the steps, and with `verdicts` why each other pGPU was not chosen. */
 void preview_print(FILE *to, const struct preview *preview, bool verdicts);
 
-/* Remarks on the plan: that there is none, because nothing can be leased; which locks the hook would wait for. */
+/* Passes remarks to `say`: why there is no plan if nothing can be leased, and which locks the hook would wait for. */
 void preview_remarks(const struct preview *preview, const char *op, remark_say *say, void *arg);
 
 /* What a step does: "keep", "adopt", "create", or for an arrival "reserve". */

@@ -137,7 +137,7 @@ int virt_open(struct virt **out, const char *uri, struct err *err)
 		free(virt);
 		return virt_error(NULL, err, "%s: cannot connect; check that libvirtd or virtqemud is running", uri);
 	}
-	/* Drivers without a server support neither, which is no error. */
+	/* Drivers without a server support neither of these calls, which is no error. */
 	virt_lib.virConnectSetKeepAlive(virt->conn, KEEPALIVE_S, KEEPALIVE_COUNT);
 	virt->has_close = virt_lib.virConnectRegisterCloseCallback(virt->conn, on_close, virt, NULL) == 0;
 	*out = virt;

@@ -15,7 +15,7 @@
  *   EIO: any other error
  *
  * The hook never uses this module, because libvirt waits for the hook. Single-threaded. While a connection is open, run
- * the loop at least every 20 seconds or so: libvirtd closes a connection whose keepalive gets no answer for 30.
+ * the loop at least every 20 seconds or so: libvirtd closes a connection that answers no keepalive for 30 seconds.
  */
 #pragma once
 
@@ -140,13 +140,13 @@ typedef void virt_on_event(void *arg, const struct virt_event *event);
 
 /*
  * Passes all later events of this connection to `on` until it is closed. Call it once per connection, and before
- * reading the current state, because earlier events are lost. Node device events need a libvirt that has them.
+ * reading the current state, because earlier events are lost. It is no error if libvirt supports no node device events.
  */
 int virt_watch(struct virt *virt, virt_on_event *on, void *arg, struct err *err);
 
 /* --- the loop, shared by all connections --- */
 
-/* Loads libvirt and sets up its loop. Must precede file descriptors and timers. Repeated calls do nothing. */
+/* Loads libvirt and sets up its loop. Call it before adding descriptors or timers. Repeated calls do nothing. */
 int virt_loop_init(struct err *err);
 
 /* Waits for the next event, timer or descriptor, and handles it. */
@@ -155,7 +155,7 @@ int virt_loop_step(struct err *err);
 /* Calls `ready` whenever `fd` is readable or has hung up, permanently. Returns a negative errno on failure. */
 int virt_loop_fd(int fd, void (*ready)(void *arg), void *arg, struct err *err);
 
-/* Calls `fire` every `ms` milliseconds (0: constantly; -1: only once it is set). Returns an ID or a negative errno. */
+/* Calls `fire` every `ms` milliseconds (0: constantly; -1: not until it is set). Returns an ID or a negative errno. */
 int virt_loop_timer(int ms, void (*fire)(void *arg), void *arg, struct err *err);
 void virt_loop_set_timer(int id, int ms);
 void virt_loop_forget_timer(int id);

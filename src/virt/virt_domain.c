@@ -53,7 +53,7 @@ void virt_list_free(struct virt_domain *list, size_t n)
 	free(list);
 }
 
-/* In no transition: then a device that is missing from its XML really is detached. */
+/* True if the domain is in no transition, so that a device missing from its XML really is detached. */
 static bool is_settled(virDomainPtr domain)
 {
 	int state, reason;
