@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 
-/* getopt_long() returns this for the table's first option; smaller numbers are characters. */
+/* getopt_long() returns this for the table's first option; smaller results are characters. */
 enum { FIRST = 256 };
 
 static int store_value(void *values, const struct arg *arg, const char *value, struct err *err)
@@ -43,7 +43,7 @@ static const struct arg *find_arg(const struct arg *table, int found)
 	return table->name ? table : NULL;
 }
 
-/* `word` is where getopt_long() stopped. */
+/* `word` is the argument that getopt_long() read last. */
 static int refuse(const struct arg *table, int found, const char *word, struct err *err)
 {
 	const struct arg *arg = found == ':' ? find_arg(table, optopt) : NULL;

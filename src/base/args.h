@@ -3,7 +3,7 @@
  * Parses the command line of every program with getopt_long(3), and prints --help from the same table.
  *
  * A program declares its options in a table of `struct arg`. args_parse() stores their values in the program's struct,
- * which begins with a struct args. Options and operands may be mixed, also under POSIXLY_CORRECT; "--" ends the
+ * which begins with a struct args. Options and operands may be mixed, even under POSIXLY_CORRECT; "--" ends the
  * options.
  */
 #pragma once
@@ -29,9 +29,9 @@ struct arg {
 	const char *name;  /* without the dashes; NULL ends the table */
 	const char *value; /* the value's name in --help; NULL: the option takes none */
 	unsigned int bit;  /* marks an option of some commands only; 0: every command takes it */
-	size_t at;         /* offset in the program's struct of a bool, a const char *, or `list` of them */
+	size_t at;         /* offset in the program's struct of its bool, const char *, or array of `list` */
 	const char *help;
-	size_t list; /* how often it may be given, each value stored separately; 0: the last value counts */
+	size_t list; /* how many values are accepted, all stored; 0: only the last one counts */
 };
 
 #define ARG_ROOT { "root", "DIR", 0, offsetof(struct args, root), "Prefix all system paths with DIR", 0 }
@@ -47,7 +47,7 @@ struct arg {
 
 /*
  * Parses argv. `values` is the program's struct, zeroed except for defaults; the strings stored in it are argv's. -h
- * means --help, -o means --output. -EINVAL: an option is unknown, has no value, takes none, or is given too often.
+ * means --help, -o means --output. -EINVAL: an option is unknown, needs a value, takes none, or is given too often.
  */
 int args_parse(void *values, const struct arg *table, int argc, char **argv, struct err *err);
 

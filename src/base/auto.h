@@ -46,7 +46,7 @@ static inline int steal_fd(int *fd)
 	return r;
 }
 
-/* The same for a pointer. */
+/* Hands a pointer over: the variable no longer frees it. */
 static inline void *steal_ptr(void *pp)
 {
 	void *r = *(void **)pp;

@@ -28,7 +28,7 @@ static bool read_number(const char **s, unsigned long *out)
 	return errno == 0;
 }
 
-/* Reads one item, "5", "0-3" or "^2", into the set. */
+/* Reads one item, "5", "0-3" or "^2", and applies it to the set. */
 static bool read_item(const char **s, uint64_t *bits, size_t nbits)
 {
 	bool without = **s == '^';
@@ -57,7 +57,7 @@ static bool read_item(const char **s, uint64_t *bits, size_t nbits)
 
 bool cpuset_parse(const char *list, uint64_t *bits, size_t nbits)
 {
-	/* A separate set, so that "^5" removes only what this list added. */
+	/* A set for this list alone, so that "^5" removes only what the list added. */
 	autofree uint64_t *own = mem_new(nbits / 64, sizeof(*own));
 	const char *s = skip_space(list);
 

@@ -4,7 +4,7 @@
  *
  * A function that can fail returns 0 or a negative errno and takes `struct err *err` last. The text names the object,
  * the cause and, if there is one, the fix. The function that detects the failure writes it; callers add (err_in) only
- * what they alone know. It lives on main()'s stack and never allocates, so that reporting cannot fail.
+ * what they alone know. An error lives on main()'s stack and allocates nothing, so that reporting cannot fail.
  */
 #pragma once
 
@@ -21,8 +21,8 @@ enum err_about { ERR_ANY, ERR_STATE, ERR_CONFIG };
 struct err {
 	int code; /* a positive errno; 0: no error */
 	enum err_about about;
-	size_t where;             /* length of the text's prefix "FILE:LINE: " or "FILE: "; 0: it has none */
-	char word[ERR_WORD_SIZE]; /* an unknown word in the text, for which a caller may suggest another; "": none */
+	size_t where;             /* length of the text's prefix "FILE:LINE: " or "FILE: "; 0: none */
+	char word[ERR_WORD_SIZE]; /* an unknown word in the text, for which a caller can suggest another; "": none */
 	size_t cause;             /* offset of the cause in the text, after the object's name; 0: the whole text */
 	char text[4096];
 };
@@ -30,10 +30,10 @@ struct err {
 /* Sets the error; returns -code, so that `return err_set(...)` is the whole failure path. */
 int err_set(struct err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* The same, followed by ": " and the system's description of `code`. */
+/* err_set(), followed by ": " and the system's description of `code`. */
 int err_sys(struct err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* The system's description of an errno; "unknown error" if it has none, as a driver can return any number. */
+/* The system's description of an errno; "unknown error" for any other number, which a driver can return. */
 const char *err_describe(int code);
 
 /* Puts "context: " before the error's text; returns its negative code. */
@@ -56,7 +56,7 @@ int err_about(struct err *err, enum err_about about);
 /* Replaces the code, by which callers distinguish failures, and keeps the text. Returns -code. */
 int err_recode(struct err *err, int code);
 
-/* Writes the line that err_print() prints, without its newline; returns its length. */
+/* Writes the line that err_print() prints, without the newline; returns the length. */
 size_t err_line(char line[ERR_TEXT_MAX], const char *prefix, const struct err *err);
 
 /* Prints "prefix: text" as exactly one line of at most ERR_TEXT_MAX bytes, with control characters as \xNN. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Parses names that may become part of a path: UUIDs, PCI addresses, parents, types. Input is converted to one of these
- * where it enters the program; nothing else is ever put into a path.
+ * Parses names that may become part of a path: UUIDs, PCI addresses, parents, types. Input becomes one of these where
+ * it enters the program; nothing else is ever put into a path.
  */
 #pragma once
 
@@ -17,12 +17,12 @@ enum {
 };
 
 /*
- * Accepts a UUID of 36 characters with dashes at their places, and writes it in lower case as the kernel does (%pUl):
- * two spellings are one device. Returns false if `s` is not a UUID.
+ * Accepts a UUID of 36 characters with dashes at their places, and writes it in lower case as the kernel does (%pUl),
+ * so that a device has one spelling. Returns false if `s` is not a UUID.
  */
 bool uuid_parse(char out[UUID_SIZE], const char *s);
 
-/* Is it 00000000-0000-0000-0000-0000000000NN (NN from 00 to ff), which means "lease a vGPU for this domain"? */
+/* True for 00000000-0000-0000-0000-0000000000NN (NN from 00 to ff), which means "lease a vGPU for this domain". */
 bool uuid_is_placeholder(const char *uuid);
 
 /* Makes a random UUID (version 4); aborts if the kernel returns no random bytes. */
@@ -34,19 +34,19 @@ void uuid_random(char out[UUID_SIZE]);
  */
 bool pci_parse(char out[PCI_SIZE], const char *s);
 
-/* Finds the address that was meant by one without domain (84:00.0), 0000:84:00:0, or libvirt's name of the device. */
+/* Finds the address meant by 84:00.0 (without domain), 0000:84:00:0, or libvirt's name of the device. */
 bool pci_guess(char out[PCI_SIZE], const char *s);
 
-/* A parent's name: a PCI address, or letters, digits and _ . - with a letter or digit first. */
+/* Accepts a parent's name: a PCI address, or letters, digits and _ . - with a letter or digit first. */
 bool parent_parse(char out[PARENT_SIZE], const char *s);
 
-/* A type's id: letters, digits and _ . - with a letter or digit first. */
+/* Accepts a type's id: letters, digits and _ . - with a letter or digit first. */
 bool type_parse(char out[TYPE_SIZE], const char *s);
 
-/* A vGPU's id: a UUID or a PCI address, in canonical form. */
+/* Accepts a vGPU's id, a UUID or a PCI address, and writes its canonical form. */
 bool id_parse(char out[ID_SIZE], const char *s);
 
 bool id_among(char (*ids)[ID_SIZE], size_t n, const char *id);
 
-/* A class as Nova defines it: VGPU or CUSTOM_ and capital letters, digits, _. */
+/* True for a resource class of Nova: VGPU, or CUSTOM_ followed by capital letters, digits and _. */
 bool class_is_valid(const char *s);

@@ -8,7 +8,7 @@
 
 struct reader {
 	const char *at, *end;
-	const char *wrong; /* the first thing that is wrong; NULL: nothing yet */
+	const char *wrong; /* the first error; NULL: none yet */
 };
 
 static bool fail(struct reader *r, const char *wrong)
@@ -34,7 +34,7 @@ static bool take_byte(struct reader *r, char c)
 	return true;
 }
 
-/* A string's character, or FOREIGN for one outside ASCII; -1: the string is invalid. */
+/* A character outside ASCII. read_escape() returns this, an ASCII character, or -1 if the escape is invalid. */
 enum { FOREIGN = 0x80 };
 
 static int read_escape(struct reader *r)

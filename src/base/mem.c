@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Memory, or the end of the program. */
+/* Allocates memory, or ends the program. */
 #include "base/mem.h"
 
 #include <stdint.h>
@@ -102,7 +102,7 @@ static struct block *block_of(const void *p)
 
 void mem_free(void *p)
 {
-	/* The memory of an arena ends with the arena. */
+	/* An arena's memory is freed with the arena. */
 	if (!block_of(p))
 		free(p);
 }
@@ -139,7 +139,7 @@ void *mem_add(void *list, size_t *n, size_t size)
 {
 	char *items = *(void **)list;
 
-	/* There is space up to the next power of two. */
+	/* The list is full if its length is 0 or a power of two. */
 	if ((*n & (*n - 1)) == 0)
 		items = mem_resize(items, *n ? 2 * *n : 1, size);
 	*(void **)list = items;

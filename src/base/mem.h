@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Memory, or the end of the program. Without memory the program ends at once, with one line in the log and on standard
- * error. It could be killed at any instant without harm, and this is no different: so nothing here returns NULL.
- * Callers free memory with free(), or with mem_free() if an arena may be in use.
+ * Allocates memory, or ends the program at once, with one line in the log and on standard error. That is safe, because
+ * the program can be killed at any instant without harm. So nothing here returns NULL. Callers free memory with free(),
+ * or with mem_free() if an arena may be in use.
  */
 #pragma once
 
@@ -10,16 +10,16 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Sets the exit status for the end without memory, which is 1 otherwise. */
+/* Sets the exit status of a program that ends without memory; the default is 1. */
 void mem_exit_status(int status);
 
-/* Sets a function to call right before that end. */
+/* Sets a function to call before the program ends without memory. */
 void mem_last_word(void (*word)(void));
 
-/* Ends the program, as there is no memory. */
+/* Ends the program because there is no memory. */
 _Noreturn void mem_out(void);
 
-/* Returns what a library has returned, which is NULL only if there is no memory. */
+/* Returns `p`, the result of a library; if it is NULL, there is no memory, and the program ends. */
 void *mem_check(void *p);
 
 /* mem_alloc() does not zero; mem_new() returns `n` zeroed elements; mem_resize() does not zero what it adds. */
@@ -27,7 +27,7 @@ void *mem_alloc(size_t size) __attribute__((returns_nonnull, malloc));
 void *mem_new(size_t n, size_t size) __attribute__((returns_nonnull, malloc));
 void *mem_resize(void *list, size_t n, size_t size) __attribute__((returns_nonnull));
 
-/* Appends a zeroed element to the array *list of *n elements; returns it. */
+/* Appends a zeroed element to the array *list of *n elements; returns the element. */
 void *mem_add(void *list, size_t *n, size_t size) __attribute__((returns_nonnull));
 
 char *mem_strdup(const char *s) __attribute__((returns_nonnull, malloc));
@@ -36,8 +36,8 @@ char *mem_format(const char *fmt, ...) __attribute__((format(printf, 1, 2), retu
 char *mem_vformat(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0), returns_nonnull, malloc));
 
 /*
- * An arena is memory that a child shares with its parent, who can use what the child has built there. `size` limits all
- * that is ever taken; pages that nobody touches cost nothing. A full arena ends the program, as without memory.
+ * An arena is memory that a child process shares with the process that forked it, which can use what the child builds
+ * there. `size` limits the total ever taken; untouched pages cost nothing. A full arena ends the program.
  */
 struct arena;
 struct arena *mem_arena(size_t size) __attribute__((returns_nonnull));
@@ -47,8 +47,8 @@ void mem_arena_end(struct arena *arena); /* takes NULL */
 void *mem_take(struct arena *arena, size_t size) __attribute__((returns_nonnull));
 
 /*
- * From now on all functions here take memory from this arena; NULL: from the heap. Returns what they used before. For a
- * process of one thread.
+ * Makes all functions here take memory from this arena, or (NULL) from the heap. Returns the previous arena. Only for a
+ * process with one thread.
  */
 struct arena *mem_use(struct arena *arena);
 

@@ -85,13 +85,13 @@ const char *text_command(const char *at)
 	if (!*command || strncmp(at, plain, strlen(plain)) != 0 || strncmp(at, done, strlen(done)) == 0)
 		return NULL;
 	end = at + strlen(plain) + strcspn(at + strlen(plain), "'");
-	/* The help is the same for every host. */
+	/* The output of --help does not depend on --root. */
 	return *end && strncmp(end + 1 - strlen(help), help, strlen(help)) == 0 ? NULL : command;
 }
 
 enum { AS_IT_IS = 1, ESCAPED = 2, ASCII = 4 };
 
-/* Is the character copied unchanged? `len` 0: it is not valid UTF-8. */
+/* Is the character copied unchanged? `len` is 0 if it is not valid UTF-8. */
 static bool stays(const char *at, size_t len, int how)
 {
 	if (how & AS_IT_IS)
@@ -292,7 +292,7 @@ void text_guess(struct text_guess *guess, const char *candidate)
 	if (len > GUESS_MAX || other > GUESS_MAX || !same_numbers(guess->word, candidate))
 		return;
 	n = distance(guess->word, len, candidate, other);
-	/* A more distant word is another word. */
+	/* A candidate with more mistakes was not meant. */
 	if (n > smaller(2, (int)(len + 1) / 3) || (guess->best && n >= guess->distance))
 		return;
 	guess->best = candidate;

@@ -8,9 +8,9 @@
 
 /*
  * Copies `src` to `dst` as one printable line, so that a domain's name can neither break a log line, control a terminal
- * nor look like another name. These become \xNN: control and invisible characters, those that change the direction of
- * writing, bytes that are not UTF-8, and the backslash. Different texts stay different. The text is cut between
- * characters to fit `size`, NUL included. Returns the bytes written without NUL.
+ * nor look like another name. Control and invisible characters, those that change the direction of writing, bytes that
+ * are not UTF-8, and backslashes become \xNN. Different texts stay different. The text is cut between characters to fit
+ * `size`, NUL included. Returns the number of bytes written, without the NUL.
  *
  * Names are kept and compared unchanged; they are made printable once, when they go to a terminal or a log.
  */
@@ -24,11 +24,11 @@ size_t text_safe_again(char *dst, size_t size, const char *src, bool ascii);
 
 /*
  * Makes text_safe() insert this --root into each command that a message advises: "run 'vgpu-lease gc'" becomes "run
- * 'vgpu-lease --root DIR gc'", so that messages can be written without it. NULL: commands stay unchanged.
+ * 'vgpu-lease --root DIR gc'", so that messages need not name --root. NULL: commands stay unchanged.
  */
 void text_set_root(const char *root);
 
-/* What replaces TEXT_COMMAND in the command that begins at `at`; NULL: `at` is not a command, or stays unchanged. */
+/* Returns the replacement for TEXT_COMMAND at `at`; NULL: no command is there, or it stays unchanged. */
 #define TEXT_COMMAND "'vgpu-lease"
 const char *text_command(const char *at);
 
@@ -38,13 +38,13 @@ void text_line(FILE *to, const char *fmt, ...) __attribute__((format(printf, 2, 
 /* Copies `src` unchanged into dst[size], cut between characters if it does not fit. */
 void text_cut(char *dst, size_t size, const char *src);
 
-/* The length of the UTF-8 character at `at`, before the text's end; 0: invalid, cut, overlong, or a surrogate. */
+/* The length of the UTF-8 character at `at`; 0: invalid, cut by the text's end, overlong, or a surrogate. */
 size_t text_char_len(const char *at);
 
 /* The code point of that character; `len` is from text_char_len(). */
 unsigned text_char(const char *at, size_t len);
 
-/* Does the character show as itself: not a control, not invisible, and without effect on the direction of writing? */
+/* False for control characters, invisible ones, and those that change the direction of writing. */
 bool text_char_shows(unsigned c);
 
 /* Copies `src` into dst[size]. If it does not fit, returns false and empties dst: nothing is ever cut silently. */
@@ -63,12 +63,12 @@ char *text_next(char **list, const char *seps);
 bool text_number(const char *s, long min, long max, long *out);
 
 /*
- * Finds which of several words was meant: the most similar one, with at most two mistakes and the same numbers, because
- * another number is another thing. `best` is NULL until a candidate qualifies.
+ * Finds which of several words was meant: the most similar one with at most two mistakes. Numbers must be the same,
+ * because another number names another thing. `best` is NULL until a candidate qualifies.
  */
 struct text_guess {
 	const char *word, *best;
-	int distance; /* of `best`: letters missing, added, replaced or swapped */
+	int distance; /* of `best`: the number of letters missing, added, replaced or swapped */
 };
 
 /* Offers a candidate, which must outlive `guess`. */

@@ -68,10 +68,10 @@ int udev_watch_open(struct udev_watch **out, struct err *err)
 
 	*out = NULL;
 	watch->udev = mem_check(udev_new());
-	/* No filter by subsystem: a virtual parent has its driver's own. */
+	/* No filter by subsystem, because a virtual parent's subsystem is its driver's own. */
 	watch->monitor = udev_monitor_new_from_netlink(watch->udev, "udev");
 	if (watch->monitor) {
-		/* May fail in a test, without privilege; the default size only fills up sooner. */
+		/* Without privilege, as in a test, this can fail; the default buffer only fills up sooner. */
 		(void)udev_monitor_set_receive_buffer_size(watch->monitor, BUFFER);
 		r = udev_monitor_enable_receiving(watch->monitor);
 	}
@@ -108,7 +108,7 @@ static bool concerns_us(struct udev_device *device)
 		return false;
 	if (strcmp(subsystem, "mdev") == 0)
 		return true;
-	/* A PCI device sends "change" for many reasons; that of a parent has MDEV_STATE. */
+	/* A parent's "change" has MDEV_STATE, checked above; that of another PCI device does not matter. */
 	return strcmp(subsystem, "pci") == 0 && strcmp(action, "change") != 0;
 }
 
@@ -126,7 +126,7 @@ bool udev_watch_read(struct udev_watch *watch)
 				concerned = true;
 				continue;
 			}
-			/* A message that is not udev's gives no device; others may follow. */
+			/* NULL also for a message that is not udev's; if more follow, the descriptor stays readable. */
 			return concerned;
 		}
 		concerned |= concerns_us(device);

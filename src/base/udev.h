@@ -17,15 +17,15 @@ struct udev_names *udev_names_open(void);
 void udev_names_close(struct udev_names *names);
 
 /*
- * Finds a device's name by its vendor and device ids, four hex digits each; NULL if it has none. The name is valid
- * until the next call.
+ * Finds a device's name by its vendor and device ids, four hex digits each; NULL if the database has none. The name is
+ * valid until the next call.
  */
 const char *udev_names_find(const struct udev_names *names, const char *vendor, const char *device);
 
 /*
  * Receives udev events: a vGPU (mdev) appears or disappears; a parent is registered or unregistered (MDEV_STATE); a PCI
  * device or VF appears, disappears or changes its driver. An event is only a reason to look. Events can be lost or come
- * early: mdev_type is linked after the "add" of its device.
+ * early: a device's mdev_type is linked after its "add".
  */
 struct udev_watch;
 

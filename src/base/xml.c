@@ -37,9 +37,7 @@ static int load(struct err *err)
 
 	if (lib.handle)
 		return 0;
-	/*
-	 * RTLD_LAZY: libxml2 loads ICU and the C++ library, and a parse needs only a few of their thousands of symbols.
-	 */
+	/* RTLD_LAZY, because libxml2 loads ICU and the C++ library, and a parse needs few of their symbols. */
 	handle = dlopen(XML_SONAME, RTLD_LAZY | RTLD_LOCAL);
 	if (!handle)
 		return err_set(err, ELIBACC, "libxml2 cannot be loaded (%s); install it", dlerror());
@@ -55,7 +53,7 @@ static int load(struct err *err)
 	return 0;
 }
 
-/* What the parser found. The context's _private, which libxml2 leaves to its caller, points to it. */
+/* What the parser found. The context's _private, which libxml2 leaves to its caller, points here. */
 struct met {
 	bool doctype;
 	int line, code; /* of the first fatal error; 0: none */
@@ -87,7 +85,7 @@ static void refuse_doctype(void *ctxt, const xmlChar *name, const xmlChar *exter
 
 /*
  * libxml2 calls this instead of printing the error, which contains bytes of the document. Only the first error is
- * shown: the others follow from it.
+ * shown, because the others result from it.
  */
 static void note_error(void *ctxt, HANDED_ERROR *error)
 {
@@ -153,7 +151,7 @@ static int parse_error(const struct met *met, struct err *err)
 		       met->code);
 }
 
-/* Is every byte below 0x80 the ASCII character, at any position, in this encoding? */
+/* True if, in this encoding, every byte below 0x80 is that character of ASCII. */
 static bool encoding_is_plain(const xmlChar *encoding)
 {
 	static const char *const plain[] = { "UTF-8", "UTF8", "ASCII", "US-ASCII" };
@@ -178,8 +176,8 @@ static xmlNodePtr following(xmlNodePtr node, const xmlNode *top)
 }
 
 /*
- * Numbers the elements, and checks what the readers below rely on: no entity nodes, and one text as an attribute's
- * value. False: it does not hold.
+ * Numbers the elements. Returns false for what the functions below cannot read: an entity node, or an attribute whose
+ * value is neither empty nor a single text node.
  */
 static bool number(struct xml_doc *doc, xmlNodePtr root)
 {
@@ -198,7 +196,7 @@ static bool number(struct xml_doc *doc, xmlNodePtr root)
 
 int xml_parse(struct xml_doc **out, const char *bytes, size_t len, struct err *err)
 {
-	/* NOCDATA: a CDATA section is text. No NOENT, no HUGE, nothing that loads or validates. */
+	/* NOCDATA makes CDATA sections text. NOENT, HUGE, and all that loads or validates stay off. */
 	const int options = XML_PARSE_NONET | XML_PARSE_NOCDATA;
 	__attribute__((cleanup(free_ctxt))) xmlParserCtxtPtr ctxt = NULL;
 	struct met met = { 0 };
@@ -221,7 +219,7 @@ int xml_parse(struct xml_doc **out, const char *bytes, size_t len, struct err *e
 	ctxt->_private = &met;
 	ctxt->sax->serror = note_error;
 	ctxt->sax->internalSubset = refuse_doctype;
-	/* Only the global handler gets conversion errors. It is reset below, because libvirt's library parses, too. */
+	/* Only the global handler gets conversion errors. Reset it below, because libvirt's library parses, too. */
 	lib.xmlSetStructuredErrorFunc(ctxt, note_error);
 	doc->tree = lib.xmlCtxtReadMemory(ctxt, bytes, (int)len, NULL, NULL, options);
 	lib.xmlSetStructuredErrorFunc(NULL, NULL);

@@ -49,13 +49,13 @@ const struct xml_elem *xml_child(const struct xml_elem *elem, const char *ns, co
 const struct xml_elem *xml_next(const struct xml_elem *elem, const char *ns, const char *name);
 
 /*
- * The value of the first attribute of this name, with any declared prefix, as libvirt accepts it; NULL if there is
- * none. The second function returns that attribute's prefix, "" if it has none.
+ * The value of the first attribute of this name; NULL if there is none. As in libvirt, it can have any declared prefix.
+ * xml_attr_prefix() returns the prefix, "" if it has none.
  */
 const char *xml_attr(const struct xml_elem *elem, const char *name);
 const char *xml_attr_prefix(const struct xml_elem *elem, const char *name);
 
-/* The name, without prefix, of the element's attribute number `i`; NULL if it has fewer. */
+/* The name, without prefix, of the element's attribute number `i`, from 0; NULL after the last. */
 const char *xml_attr_name(const struct xml_elem *elem, size_t i);
 
 /*
