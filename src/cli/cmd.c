@@ -136,7 +136,7 @@ int cmd_open_domain(struct cmd *cmd, struct err *err)
 	return -err->code;
 }
 
-/* Appends a similar type of the host, by id or name, to the error. Returns its negative code. */
+/* Appends a similar type of the host, by id or name, to the error. Returns the error's negative code. */
 static int suggest_type(const struct cmd *cmd, const char *word, struct err *err)
 {
 	autofree struct inv_name *known = NULL;
@@ -158,7 +158,7 @@ static int suggest_type(const struct cmd *cmd, const char *word, struct err *err
 	return -err->code;
 }
 
-/* Replaces a type's name by its id, if the host has it. Accepts other ids, which a lease or a VF pool may have. */
+/* Replaces a type's name by its id, if the host has it. Accepts other ids: a lease or a VF pool can have them. */
 static int take_type(struct cmd *cmd, const char **word, struct err *err)
 {
 	autofree struct inv_name *known = NULL;
@@ -232,7 +232,7 @@ int cmd_open(struct cmd *cmd, struct cmd_call *call, unsigned int needs, struct 
 	if (call->pgpu)
 		cmd_take_pgpu(cmd, call->pgpu);
 	libvirt_daemon_follow(&cmd->host);
-	/* A dry run is refused if the command could not write the state. */
+	/* Refuse a dry run if the real command could not write the state. */
 	if (needs & CMD_WRITE && !write && store_would_open(&cmd->host, err) < 0)
 		return -err->code;
 	if (store_open(&cmd->store, &cmd->host, write, err) < 0)

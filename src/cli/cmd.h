@@ -55,7 +55,7 @@ enum {
 
 /* What cmd_open() opens. By default a missing configuration is accepted, and an invalid one causes a warning. */
 enum {
-	CMD_BARE = 1,         /* open nothing: the sub-command does it */
+	CMD_BARE = 1,         /* open nothing; the sub-command opens what it needs */
 	CMD_WRITE = 2,        /* open the leases for writing, which requires root on a real host; not with --dry-run */
 	CMD_LIBVIRT = 4,      /* connect to libvirt, and find the domain that the first operand names */
 	CMD_CONFIG_MUST = 8,  /* require a valid configuration */
@@ -63,7 +63,7 @@ enum {
 	CMD_CONFIG_READ = 32, /* an existing configuration must be readable, or the output would be wrong */
 };
 
-/* What a sub-command returns. A negative errno is exit status 1, too, and main() prints the error's text. */
+/* What a sub-command returns. After a negative errno, main() prints the error's text and exits with status 1. */
 enum { CMD_DONE = 0, CMD_FAILED = 1, CMD_USAGE = ARGS_EXIT_USAGE };
 
 struct cmd;
@@ -92,65 +92,65 @@ struct cmd {
 	struct host host;
 	struct config config; /* the defaults if there is none */
 	bool has_config;
-	bool wrong_config;      /* it is invalid or unreadable, or --config names a missing file */
-	bool unreadable_config; /* not readable for this user, who is not root */
-	char why_no_config[sizeof(((struct err *)0)->text)];          /* why has_config is false */
-	char no_config_refusal[sizeof(((struct err *)0)->text) + 64]; /* the same with the fix */
+	bool wrong_config;      /* the file is invalid or unreadable, or --config names a missing one */
+	bool unreadable_config; /* this user is not root, and cannot read the file */
+	char why_no_config[sizeof(((struct err *)0)->text)];          /* the reason if has_config is false */
+	char no_config_refusal[sizeof(((struct err *)0)->text) + 64]; /* why_no_config with the fix */
 	struct store store;
 	struct hotplug hp; /* with CMD_LIBVIRT */
 	FILE *lines;       /* of cmd_lines(); NULL: not opened */
-	char *text;        /* what was written to it */
+	char *text;        /* what was written to `lines` */
 	size_t len;
 	char type[TYPE_SIZE];   /* the type that the command line names */
 	bool has_type;          /* the configuration or this host has this type */
-	char pgpu[PARENT_SIZE]; /* the text of call->pgpu */
+	char pgpu[PARENT_SIZE]; /* what call->pgpu points to, if spelt as in sysfs */
 };
 
 /* A store that is not open; store_close() accepts it. */
 #define CMD_NO_STORE ((struct store){ .run = -1, .leases = -1, .seen = -1, .affinity = -1, .lock = -1 })
 
-/* Opens what is needed, and replaces a type's name in *call by its id. Call cmd_close() also after a failure. */
+/* Opens what is needed, and replaces a type's name in *call by its id. Call cmd_close() even after a failure. */
 int cmd_open(struct cmd *cmd, struct cmd_call *call, unsigned int needs, struct err *err);
 void cmd_close(struct cmd *cmd);
 
 /* A stream for whole, printable lines. cmd_close() prints them, wrapped at words on a terminal. */
 FILE *cmd_lines(struct cmd *cmd);
 
-/* Adds "run as root", once, to a permission error of another user. Returns the error's negative code. */
+/* Adds "run as root", once, to a permission error, unless the user is root. Returns the error's negative code. */
 int cmd_advise_root(struct err *err);
 
 /* Does what CMD_LIBVIRT requests: connects, and finds the domain that the first operand names. */
 int cmd_open_domain(struct cmd *cmd, struct err *err);
 
 /*
- * Reads all cards with all types, the pool, and the leases that count, as a plan does. Without a configuration the pool
- * is empty. Call survey_end() also after a failure.
+ * Reads all cards with all types, the pool, and the leases that count, as for a plan. Without a configuration the pool
+ * is empty. Call survey_end() even after a failure.
  */
 int cmd_survey(struct cmd *cmd, struct world *world, struct err *err);
 
-/* A gc pass over this host that changes nothing. */
+/* A dry gc pass over this host, which changes nothing. */
 struct gc cmd_gc_pass(struct cmd *cmd);
 
 /* The pass's item for a vGPU, leased or not; NULL: none. */
 const struct gc_item *cmd_gc_item(const struct gc *pass, const char *id);
 /* What the pass will do or has done with an item: "remove", "removed", "drop", ... */
 const char *cmd_gc_outcome(const struct gc_item *item);
-/* How a lease is released, or why it stays and until when; a clause. */
+/* A clause that says how a lease is released, or why it stays and until when. */
 const char *cmd_gc_advice(char buf[REASON_SIZE], const struct gc_item *item);
 
 /*
  * Does a lease or a file of libvirt name this domain (by name or UUID)? If this cannot be determined, returns true with
- * the reason in `why`; otherwise the code of `why` is 0.
+ * the reason in `why`; else the code of `why` is 0.
  */
 bool cmd_knows_domain(const struct cmd *cmd, const char *domain, struct err *why);
 
-/* Appends a similar domain or PCI address, if there is one, to the error. Returns its negative code. */
+/* Appends a similar domain or PCI address, if there is one, to the error. Returns the error's negative code. */
 int cmd_suggest_domain(const struct cmd *cmd, const char *domain, struct err *err);
 
-/* Fails if the host does not know the --domain, which is usually a typo. */
+/* Fails if the host does not know the --domain, usually because of a typo. */
 int cmd_check_domain(const struct cmd *cmd, struct err *err);
 
-/* Fails if neither the configuration nor the host nor a lease has the --type, which is usually a typo. */
+/* Fails if neither the configuration nor the host nor a lease has the --type, usually because of a typo. */
 int cmd_check_type(const struct cmd *cmd, struct err *err);
 
 /* Sets call->pgpu to the pGPU that `word` names, spelt as in sysfs; for a VF, to its card. */
@@ -160,14 +160,14 @@ void cmd_take_pgpu(struct cmd *cmd, const char *word);
 bool cmd_shows(const struct cmd_call *call, const struct vgpu_ref *vgpu, const struct lease *lease);
 
 /*
- * Begins the command's JSON on standard output. An error of `cmd`'s configuration becomes the member "error"; with
- * `cmd` NULL, the document reports it in another way.
+ * Begins the command's JSON on standard output. An error of `cmd`'s configuration becomes the member "error"; if `cmd`
+ * is NULL, the caller reports such errors.
  */
 void cmd_json_begin(struct json_out *json, const struct cmd *cmd);
 
 /*
- * Begin and end a command's output: its table, or with --json the document. The rows go to the member `array`; if it is
- * NULL, the caller opens an array. The end closes what is open.
+ * Begin and end a command's output: its table, or with --json the document. The rows go to the member `array`; if
+ * `array` is NULL, the caller opens one. cmd_rows_end() closes what is open.
  */
 void cmd_rows_begin(struct rows *rows, const struct cmd *cmd, const struct table_layout *layout, const char *array);
 void cmd_rows_end(struct rows *rows);

@@ -15,7 +15,7 @@ static bool is_enabled(const struct config *config, const char *type)
 	return false;
 }
 
-/* Fails if the --type is not enabled, or is not given although the pool has several types. */
+/* Fails if the --type is not enabled, or if there is none and the pool does not have exactly one type. */
 static int check_type(const struct cmd *cmd, struct err *err)
 {
 	char list[1024] = "";

@@ -30,7 +30,7 @@ static const char *name_of(char buf[PROVIDER_SIZE], const struct export *export,
 	return buf;
 }
 
-/* Prints a YAML string in single quotes, where only a quote is special and is doubled. */
+/* Prints a YAML string in single quotes, in which only a quote is special: it is doubled. */
 static void quote(const char *text)
 {
 	putchar('\'');
@@ -41,7 +41,7 @@ static void quote(const char *text)
 
 /*
  * Prints a provider configuration file (schema 1.0) for nova-compute: traits for each provider that Nova creates,
- * including full ones, which Placement no longer has if their parent is a VF.
+ * including full ones. Placement drops a full one whose parent is a VF.
  */
 static void print_provider_config(const struct export *export)
 {
@@ -135,14 +135,14 @@ static void print_placement(const struct export *export)
 }
 
 /*
- * A card's VFs that Nova gets as devices of the alias named after the type. Nova counts each of them as one device, and
- * a card can have more VFs than capacity for the type.
+ * A card's VFs, which Nova gets as devices of the alias named after their type. Nova counts each VF as one device, so
+ * only as many are exported as the card has capacity for.
  */
 struct vfs {
 	const struct section *section;
 	const struct inv_pgpu *card;
 	struct inv_pgpu vf;
-	int n; /* how many of them the capacity allows */
+	int n; /* how many VFs the capacity allows */
 };
 
 /* Does the card have VFs of this type? A VF with several types is exported with the first. */
@@ -164,7 +164,7 @@ static bool find_vfs(struct vfs *vfs, const struct world *world, const struct in
 	return inventory_read_card(world->host, card->parents[p]->name, &vfs->vf);
 }
 
-/* Adds the resource class if it is a custom one; VGPU is the class of mdevs. */
+/* Adds the resource class if it is a custom one. VGPU is only for mdevs. */
 static void end_value(const struct section *section)
 {
 	if (strncmp(section->class, "CUSTOM_", 7) == 0)
@@ -245,7 +245,7 @@ static const struct format *find_format(const struct cmd_call *call)
 	return NULL;
 }
 
-/* Placement limits a provider's name to 200 characters. */
+/* Placement limits a provider's name, which ends in the device's, to 200 characters. */
 static bool is_host_name(const char *name)
 {
 	for (const char *c = name; *c; c++)
@@ -269,7 +269,7 @@ static int check(const struct cmd_call *call, struct err *err)
 	return 0;
 }
 
-/* Finds the host name as libvirt does for Nova: the fully qualified one, if there is one. */
+/* Finds the name that libvirt reports to Nova: the fully qualified host name, if there is one. */
 static int find_hostname(char name[HOST_SIZE], struct err *err)
 {
 	const struct addrinfo hints = { .ai_flags = AI_CANONNAME, .ai_family = AF_UNSPEC };

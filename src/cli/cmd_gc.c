@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * vgpu-lease gc: releases leases that no domain needs, and removes orphans. retype PGPU TYPE runs such a pass over the
- * vGPUs that block another type on a card.
+ * vgpu-lease gc: releases leases that no domain needs, and removes orphans. retype PGPU TYPE makes a gc pass over a
+ * card's vGPUs that block TYPE.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -104,7 +104,7 @@ static struct gc pass_of(struct cmd *cmd)
 	return pass;
 }
 
-/* Before a pass that also removes unused devices, warns of each one not made for a guest. Changes nothing. */
+/* Before a pass that also removes unused devices, warns of each device not made for a guest. Changes nothing. */
 static int announce(const struct gc *pass, struct err *err)
 {
 	struct gc dry = *pass;
@@ -188,7 +188,7 @@ static int check_offer(const struct inv_pgpu *card, const char *type, struct err
 {
 	char list[1024] = "";
 
-	/* A card in use can hide this type until it is empty; until then the configuration decides. */
+	/* A card in use can hide this type. While it does, the configuration decides. */
 	if (inventory_offer(card, type) || card->types_hid)
 		return 0;
 	for (size_t i = 0; i < card->noffers; i++)
@@ -197,7 +197,7 @@ static int check_offer(const struct inv_pgpu *card, const char *type, struct err
 		       *list ? list : "(none)");
 }
 
-/* The hook would create vGPUs of the configured type again, so a person has to change the configuration first. */
+/* Fails unless the card is configured for the type, because the hook would create vGPUs of the old type again. */
 static int check_config(const struct world *world, const struct inv_pgpu *card, const char *type, struct err *err)
 {
 	const char *address = card->address;
@@ -222,7 +222,7 @@ static int check_config(const struct world *world, const struct inv_pgpu *card, 
 		       at.file, at.line, address, type, card->pool.reason, type);
 }
 
-/* Removes the vGPUs of other types under gc's conditions, but nothing while one of their leases stays. */
+/* Removes the vGPUs of other types under gc's conditions, but none of them if one of their leases stays. */
 static int release_others(struct cmd *cmd, const struct inventory *inv, const char *pgpu, const char *type,
 			  struct err *err)
 {
@@ -256,9 +256,9 @@ static int release_others(struct cmd *cmd, const struct inventory *inv, const ch
 }
 
 /*
- * Warns of definitions with which mdevctl creates vGPUs of another type on the card at the next boot. Definitions of
- * leased vGPUs, or that a domain's XML names, are in use. Those of Nova's devices are removed with the device, or stay
- * for the reason that is printed with it.
+ * Warns of definitions with which mdevctl creates vGPUs of another type on the card at the next boot. Skips definitions
+ * that are in use: those of leased vGPUs, and those that a domain's XML names. Skips those of Nova's devices, because
+ * the pass removes them with the device or prints why it stays.
  */
 static int name_definitions(const struct world *world, const struct inv_pgpu *card, const char *type, struct err *err)
 {
@@ -305,7 +305,7 @@ static int say_free(struct world *world, const char *address, const char *type, 
 	return 0;
 }
 
-/* If another device has the address now, this command confirms that it is the intended one. */
+/* If another device has the address now, confirms that this device is the intended one. */
 static int accept_moved(struct cmd *cmd, const struct inv_pgpu *card, struct err *err)
 {
 	if (!*card->moved)

@@ -16,18 +16,18 @@
 
 enum { GUEST_MIB = 2048, CONFIG_MAX = 1024 * 1024 };
 
-/* Precedes each pGPU that is not ready, and the reason. */
+/* Begins the line with the reason why a pGPU is not ready. */
 #define LEFT_OUT "# Left out: "
 
 #define CONFIG_PATH "/etc/vgpu-lease.conf"
 
-/* The PCI devices. VFs of a GPU can be leased as plain VFs; those of other devices, such as network cards, cannot. */
+/* The PCI devices, by which GPUs are recognised: VFs of other devices, such as network cards, cannot be leased. */
 struct pci {
 	struct inv_pci *list;
 	size_t n;
 };
 
-/* Is there a display controller at this address, or a parent without a PCI device? */
+/* True for a display controller, and for a parent that is not a PCI device. */
 static bool is_gpu(const struct pci *pci, const char *address)
 {
 	for (size_t i = 0; i < pci->n; i++)
@@ -54,8 +54,8 @@ static bool ends_in(const char *text, char c)
 }
 
 /*
- * Is `a` the better choice? In this order: offered now; a Q type of NVIDIA, which works with every guest; at least
- * GUEST_MIB, and as close to it as possible.
+ * Is `a` the better choice? Prefers, in this order, a type that is offered now; a Q type of NVIDIA, which works with
+ * every guest; at least GUEST_MIB of framebuffer, and the size closest to that.
  */
 static bool is_better(const struct inv_offer *a, const struct inv_offer *b)
 {
@@ -102,7 +102,7 @@ static void print_type(FILE *to, const struct inv_type *type)
 	fputc('\n', to);
 }
 
-/* Prints the section of a type with all cards that chose it, of which `pgpu` is the first, and clears their choice. */
+/* Prints the section of the type chosen for `pgpu` and later cards, and clears the choice for all of these. */
 static void print_section(FILE *to, const struct inventory *inv, const struct inv_type **chosen, size_t pgpu)
 {
 	const struct inv_type *type = chosen[pgpu];
@@ -111,7 +111,7 @@ static void print_section(FILE *to, const struct inventory *inv, const struct in
 
 	fprintf(to, "\n# ");
 	print_type(to, type);
-	/* The ids show a person whether another device has the address now. */
+	/* The ids let a person see whether another device has the address now. */
 	for (size_t i = pgpu; vf && i < inv->npgpus; i++)
 		if (chosen[i] && strcmp(chosen[i]->id, type->id) == 0)
 			fprintf(to, "# %s: %s:%s\n", inv->pgpus[i]->address, inv->pgpus[i]->vendor,
@@ -128,8 +128,8 @@ static void print_section(FILE *to, const struct inventory *inv, const struct in
 }
 
 /*
- * For the cards with plain VFs, or for the others: prints the types to enable to `enabled`, and their sections to
- * `sections`. Returns the number of sections.
+ * Prints the types to enable to `enabled` and their sections to `sections`, for the cards with plain VFs or for all
+ * others. Returns the number of sections.
  */
 static size_t print_cards(FILE *enabled, FILE *sections, const struct inventory *inv, const struct pci *pci,
 			  bool plain_vfs)
@@ -151,7 +151,7 @@ static size_t print_cards(FILE *enabled, FILE *sections, const struct inventory 
 	for (size_t i = 0; i < inv->npgpus; i++) {
 		if (!chosen[i])
 			continue;
-		/* A plain VF is enabled by its section. */
+		/* For plain VFs the section is enough. */
 		if (!plain_vfs)
 			fprintf(enabled, "%s%s", n ? ", " : "", chosen[i]->id);
 		print_section(sections, inv, chosen, i);
@@ -160,7 +160,7 @@ static size_t print_cards(FILE *enabled, FILE *sections, const struct inventory 
 	return n;
 }
 
-/* Fails because no pGPU is ready, and warns with each reason. */
+/* Warns of each pGPU that is not ready, and fails. */
 static int refuse(char *left_out, struct err *err)
 {
 	const char *line;
@@ -255,7 +255,7 @@ static int write_file(const struct cmd *cmd, const char *text, size_t len, struc
 	const char *path = path_of(cmd), *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
 	autofree char *parent = mem_strndup(path, (size_t)(name - path));
-	/* The FILE of --config is not below --root; the default is. */
+	/* --root applies to the default path, but not to the FILE of --config. */
 	const char *below = cmd->call->args.config ? *parent ? parent : "." : parent + 1;
 	autoclose int dir = openat(cmd->call->args.config ? AT_FDCWD : cmd->host.root, below,
 				   O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -280,7 +280,7 @@ static int run(struct cmd *cmd, struct err *err)
 		return -err->code;
 	if (cmd->call->write && write_file(cmd, text, len, err) < 0)
 		return -err->code;
-	/* Print it with --write as well, so that the operator sees the choice. */
+	/* Print the text with --write as well, so that the operator sees the choice. */
 	fwrite(text, 1, len, stdout);
 	if (cmd->call->write) {
 		putchar('\n');

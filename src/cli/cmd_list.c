@@ -9,8 +9,8 @@
 enum { NOTE_SIZE = REASON_SIZE + 64 };
 
 /*
- * What is wrong with a lease, or about to happen to it; NULL: nothing. The verdict is later than the list, so the lease
- * may be gone.
+ * What is wrong with a lease, or about to happen to it; NULL: nothing. gc's item is newer than the list, so the lease
+ * can be gone.
  */
 static const char *note_of(const struct gc_item *item, char buf[NOTE_SIZE])
 {

@@ -27,9 +27,9 @@ static void close_journal(sd_journal **journal)
 
 #define autojournal __attribute__((cleanup(close_journal)))
 
-/* The system's journal files, of one machine or of all. libsystemd skips those that it cannot open. */
+/* The system's journal files, of one machine or of all. libsystemd skips files that it cannot open. */
 struct files {
-	int readable, closed; /* closed: the user may not read the file or its directory */
+	int readable, closed; /* how many; closed: permission denied for the file or its directory */
 	char *invalid;        /* the first file that cannot be read for another reason, with the reason */
 };
 
@@ -52,7 +52,7 @@ static void try_file(struct files *files, const char *path)
 		files->invalid = mem_format("cannot read %s: %s", path, strerror(-r));
 }
 
-/* Selects files as libsystemd does: with --root those of all machines, else this machine's; no namespaces. */
+/* Selects files as libsystemd does: with --root those of all machines, else this machine's; never a namespace's. */
 static void look_at(struct files *files, const char *root, const char *place)
 {
 	char machine[64] = "";
@@ -100,7 +100,7 @@ static int match(sd_journal *journal, const char *field, const char *value)
 	return sd_journal_add_match(journal, text, 0);
 }
 
-/* Matches events sent by root only, because anyone can write to the journal under our name. */
+/* Matches only events that root sent, because anyone can write to the journal under our name. */
 static int ask(sd_journal *journal, const char *object)
 {
 	static const char *const fields[] = { "VGPU_LEASE_ID", "PGPU", "DOMAIN_UUID", "DOMAIN_NAME" };
@@ -119,7 +119,7 @@ static int ask(sd_journal *journal, const char *object)
 	return r;
 }
 
-/* The value of "NAME=VALUE", which begins at `at`. */
+/* Copies VALUE, which begins at `at`, from "NAME=VALUE". */
 static char *value_of(const char *data, size_t len, size_t at)
 {
 	return mem_strndup(data + at, len - at < VALUE_MAX ? len - at : VALUE_MAX);
@@ -241,7 +241,7 @@ int events_print(const struct events_query *query, struct json_out *json, struct
 	return r;
 }
 
-/* Fails if this host has no such object. Succeeds if that is unclear: a reader of the journal may not read leases. */
+/* Fails if this host has no such object. Succeeds if that is unclear, as to a user who cannot read leases. */
 static int find_object(struct cmd *cmd, const char *object, struct err *err)
 {
 	autoleases struct leases leases = { 0 };
@@ -262,7 +262,7 @@ static int find_object(struct cmd *cmd, const char *object, struct err *err)
 	return cmd_suggest_domain(cmd, object, err);
 }
 
-/* There are no events since --since. Fails if there are none at all, and the host does not know the object. */
+/* Called if no event matches. Fails if the object has no earlier events either, and the host does not know it. */
 static int check_object(const struct cmd *cmd, const struct events_query *query, struct err *err)
 {
 	const struct events_query ever = { .root = query->root, .object = query->object, .last = 1, .count = true };

@@ -48,7 +48,8 @@ static int parse(const struct planning *p, struct domxml **doc, struct err *err)
 }
 
 /*
- * Reports what is wrong with the domain even if it can start. The request has only our hostdevs, so it is parsed again.
+ * Reports what is wrong with the domain even if it can start. The request has only our hostdevs, so the XML is parsed
+ * again for the others.
  */
 static void say_remarks(const struct planning *p, remark_say *say, void *arg)
 {
@@ -58,7 +59,7 @@ static void say_remarks(const struct planning *p, remark_say *say, void *arg)
 
 	if (p->lifecycle.doc)
 		remark_domain(p->lifecycle.doc, host, say, arg);
-	/* Only for a start: an arriving domain has its source host's addresses. */
+	/* Only for a start, because an arriving domain has the addresses of its source host. */
 	if (p->lifecycle.doc && p->mode == PLAN_PREPARE && parse(p, &all, &ignored) == 0)
 		remark_hostdevs(all, host, p->lifecycle.config, say, arg);
 	domxml_free(all);

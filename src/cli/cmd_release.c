@@ -29,7 +29,7 @@ static int find(struct cmd *cmd, const char *id, struct lease *lease, struct err
 	return err_set(err, ENOENT, "%s: no such lease; 'vgpu-lease list' shows all leases", id);
 }
 
-/* Refuses a vGPU that is open or being created. That its domain seems to run is only a warning. */
+/* Refuses a vGPU that is open or being created. Only warns if the domain seems to run. */
 static int check_unused(const struct cmd *cmd, const struct lease *lease, struct err *err)
 {
 	struct libvirt_files *disk = NULL;

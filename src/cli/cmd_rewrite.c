@@ -19,7 +19,7 @@
 #include "sys/sys.h"
 #include "live/rewrite_live.h"
 
-/* A host that cannot be read, and a missing configuration, are no errors: their facts are left out. */
+/* If the host or the configuration cannot be read, its facts are omitted without an error. */
 static int make(struct rewrite *r, struct cmd *cmd, const char *xml, size_t len, struct err *err)
 {
 	const struct config *config = NULL;
@@ -131,7 +131,7 @@ static int to_stdout(struct cmd *cmd, struct rewrite *rewrite, struct err *err)
 	return r;
 }
 
-/* Is the operand a domain: neither an existing file nor spelt like one? */
+/* The operand is a domain unless a file of this name exists or it is spelt like a file. */
 static bool is_domain(const struct cmd_call *call)
 {
 	const char *word = call->args.operands[0];

@@ -58,7 +58,7 @@ static pid_t qemu_pid(const struct host *host, const char *name)
 	return (pid_t)pid;
 }
 
-/* Parses a domain XML, and keeps its vGPUs. */
+/* Parses a domain XML, and keeps only its vGPUs. */
 static int read_side(struct show *show, const char *xml, struct domxml **doc, struct err *err)
 {
 	const struct hotplug *hp = &show->cmd->hp;
@@ -130,7 +130,7 @@ static void add_side(struct show *show, const struct domxml *doc)
 		add_view(show, domxml_request(doc)->vgpus[i].id);
 }
 
-/* Asks gc what it would do with the domain's leases. */
+/* Asks gc what would happen to the domain's leases. */
 static void ask_gc(struct show *show)
 {
 	struct err err;
@@ -172,7 +172,7 @@ static int gather(struct show *show, struct err *err)
 		if (show->cmd->hp.virt)
 			compare_views(view);
 		show->differences += view->n;
-		/* The lease has what the kernel does not report. */
+		/* Take from the lease what the kernel does not report. */
 		if (view->lease && !*view->type)
 			view->type = view->lease->vgpu.type;
 		if (view->lease && !*view->parent)
@@ -289,7 +289,7 @@ static int show_domain(struct cmd *cmd, struct err *err)
 	return r;
 }
 
-/* On a simulated host, without libvirt: finds the domain by its leases, with nothing to compare them to. */
+/* Finds the domain by its leases, on a simulated host without libvirt. */
 static int find_leased(struct cmd *cmd, const char *word, struct err *err)
 {
 	autoleases struct leases leases = { 0 };

@@ -75,7 +75,7 @@ struct watch {
 	bool stop;
 };
 
-/* Watches the leases, and their parent directories, which may not exist yet. */
+/* Watches the directory of the leases, and those above it, because it may be created later. */
 static int watch_leases(struct watch *w, const struct host *host, struct err *err)
 {
 	static const char *const paths[] = { "run", "run/vgpu-lease", "run/vgpu-lease/leases" };
@@ -95,7 +95,7 @@ static int watch_leases(struct watch *w, const struct host *host, struct err *er
 	return 0;
 }
 
-/* Did a lease change? It is written under a hidden name first. Of the parents only the path to the leases matters. */
+/* True if a lease changed, or if the path to the leases was created. Ignores hidden temporary files. */
 static bool leases_changed(const struct watch *w)
 {
 	char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
@@ -150,7 +150,7 @@ static void wait_for_change(struct watch *w)
 	read_events(w, 0);
 }
 
-/* Prints as much of the text as the screen has lines. A newline after the last line would scroll the screen. */
+/* Prints as many lines of the text as the screen has. A newline after the last one would scroll the screen. */
 static void show(const struct term *term, char *text)
 {
 	if (!term->screen) {
@@ -234,7 +234,7 @@ static int watch(struct cmd *cmd, struct err *err)
 		w.fds[i] = (struct pollfd){ .fd = -1, .events = POLLIN };
 	if (begin(&w, cmd, err) < 0)
 		return -err->code;
-	/* Watch first, then read: no change in between is missed. */
+	/* Watch first, then read, so that no change in between is missed. */
 	while (r == 0 && !w.stop) {
 		r = watch_leases(&w, &cmd->host, err);
 		if (r == 0 && draw_again(cmd) < 0)

@@ -12,7 +12,7 @@ static bool in_pool(const struct inv_pgpu *card, const char *type)
 	return card->pool.in_pool && pool_serves(card, type);
 }
 
-/* Counts a type's vGPUs on one card; false: the card does not offer it. */
+/* Counts a type's vGPUs on one card; false: the card does not offer the type. */
 static bool count_on(const struct world *world, const struct inv_pgpu *card, const char *type,
 		     struct capacity_count *count)
 {

@@ -17,15 +17,15 @@ struct events_query {
 	bool count;         /* count the events without printing them */
 };
 
-/* Can any part of the journal be read? -ENOENT: there is none; -EACCES: permission denied. */
+/* Succeeds if any part of the journal can be read. -ENOENT: there is no journal; -EACCES: permission denied. */
 int events_check(const char *root, struct err *err);
 
 /*
  * Prints the events, oldest first, as lines (`json` NULL) or into the open array. Returns their number, or a negative
- * errno. If only a part of the journal can be read, prints its events and returns an error.
+ * errno. If only a part of the journal can be read, prints the events of that part and returns an error.
  */
 int events_print(const struct events_query *query, struct json_out *json, struct err *err);
 
-/* Converts a time, local for dates and days, to microseconds since 1970, at least 1. False: not one of these forms. */
+/* Converts a time to microseconds since 1970, at least 1. Dates and days are local. False: not one of these forms. */
 #define EVENTS_SINCE_FORMS "YYYY-MM-DD [HH:MM[:SS]], today, yesterday, -1h, '2 days ago' or @SECONDS"
 bool events_since(int64_t *us, const char *text, time_t now);

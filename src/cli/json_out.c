@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-/* Escapes a character that would not show as itself; above 16 bits as two surrogates. */
+/* Escapes a character that would not show as itself; one above 16 bits becomes two surrogates. */
 static void write_hidden(FILE *to, unsigned c)
 {
 	if (c > 0xffff)
@@ -53,7 +53,7 @@ static void write_string(FILE *to, const char *s)
 	putc('"', to);
 }
 
-/* Begins the next value: a comma if needed, a new line, the name. Returns false without a document. */
+/* Begins the next value: a comma if needed, a new line, the name. Returns false if `json` is NULL. */
 static bool next(struct json_out *json, const char *key)
 {
 	if (!json)

@@ -17,7 +17,7 @@ struct json_out {
 	FILE *to;
 	int depth;
 	char close[JSON_OUT_DEPTH]; /* the closing bracket of each open level */
-	bool empty;                 /* this level has no member yet */
+	bool empty;                 /* the innermost level has no member yet */
 };
 
 /* Begins the document, which is an object. json_out_end() closes all that is open and adds a newline. */
@@ -33,12 +33,12 @@ void json_out_close(struct json_out *json);
 /* Writes null for a NULL `value`. */
 void json_out_string(struct json_out *json, const char *key, const char *value);
 
-/* Writes null also for "". */
+/* Writes null for a NULL or empty `value`. */
 void json_out_text(struct json_out *json, const char *key, const char *value);
 
 void json_out_bool(struct json_out *json, const char *key, bool value);
 void json_out_number(struct json_out *json, const char *key, long value);
 
-/* Write a boolean or a number; null if it is negative, which means not known. */
+/* Write a boolean or a number; null for a negative `value`, which means unknown. */
 void json_out_maybe(struct json_out *json, const char *key, int value);
 void json_out_known(struct json_out *json, const char *key, long value);

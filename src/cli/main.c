@@ -78,7 +78,7 @@ static int parse(struct cmd_call *call, const struct command **command, int argc
 	bool help;
 
 	if (args_parse(call, options, argc, argv, err) < 0) {
-		/* The error refers to this command's help. */
+		/* The error then refers to this command's help. */
 		*command = args->noperands ? find_command(args->operands[0], &ignored) : NULL;
 		return -err->code;
 	}
@@ -98,7 +98,7 @@ static int parse(struct cmd_call *call, const struct command **command, int argc
 	return help && args->noperands ? err_set(err, EINVAL, "unexpected argument '%s'", args->operands[0]) : 0;
 }
 
-/* Is it an id, or a name of several words that could be ids? */
+/* Is the text an id, or a name of several words of which each could be an id? */
 static bool can_be_type(const char *text)
 {
 	char words[TYPE_NAME_SIZE], *rest = words, *word, type[TYPE_SIZE];
@@ -109,7 +109,7 @@ static bool can_be_type(const char *text)
 	return can;
 }
 
-/* Does a word have the form of its kind? ID, PGPU, TYPE and STATE are checked. */
+/* Fails if an ID, PGPU, TYPE or STATE is malformed. */
 static int check_word(const char *kind, const char *word, struct err *err)
 {
 	char id[ID_SIZE], pgpu[PARENT_SIZE], pci[PCI_SIZE];

@@ -31,13 +31,13 @@ void out_progress_end(int columns);
 /* Converts a time of CLOCK_MONOTONIC to ISO 8601 in UTC. */
 void out_wall_time(char out[32], int64_t boot_ms);
 
-/* The time elapsed since then: "42s", "5m", "3h", "2d". */
+/* The time elapsed since `boot_ms`: "42s", "5m", "3h", "2d". */
 void out_age(char out[32], int64_t boot_ms);
 
 /*
- * A list, printed as rows of a table or as objects of a JSON array: each call names a field's column and its member.
- * Members have the order of the calls; cells have the order of the table's layout, which may omit some. Fields of only
- * one form are written to `json` or to `table` directly; the form that is not printed ignores them.
+ * A list, printed as rows of a table or as objects of a JSON array: each call names a field's column and its JSON
+ * member. Members have the order of the calls; cells have the order of the table's layout, which can omit some. Fields
+ * for only one of the two are written to `json` or to `table` directly; whichever is not printed ignores them.
  */
 struct rows {
 	struct json_out *json; /* NULL: a table, or only its cells */
@@ -49,7 +49,7 @@ void row_text(struct rows *rows, enum column column, const char *member, const c
 void row_number(struct rows *rows, enum column column, const char *member, int number);
 void row_end(struct rows *rows);
 
-/* The fields of a vGPU and of its lease (NULL: none). `mib` is its framebuffer. */
+/* The fields of a vGPU and of its lease (NULL: none). `mib` is the vGPU's framebuffer. */
 void row_vgpu(struct rows *rows, const struct vgpu_ref *vgpu);
 void row_lease(struct rows *rows, const struct lease *lease); /* only its state and domain */
 void row_whole_lease(struct rows *rows, const struct lease *lease, int mib);

@@ -35,7 +35,7 @@ struct facts {
 	pid_t pid;
 };
 
-/* A pGPU with a name instead of an address always provides mdevs. */
+/* Reads only mdev parents, because a pGPU with a name instead of an address provides mdevs. */
 static bool is_pgpu(const struct host *host, const char *word)
 {
 	const struct inv_query query = { .frameworks = INV_MDEV, .types = inv_no_types };
@@ -64,7 +64,7 @@ enum show_kind show_kind(const struct cmd *cmd)
 	if (!id_parse(id, word))
 		return is_pgpu(&cmd->host, word) ? SHOW_PGPU : SHOW_DOMAIN;
 	vgpu = kernel_vgpu(id);
-	/* Unreadable leases count as a lease: show_object() then reports the error. */
+	/* Unreadable leases count as a lease, so that show_object() reports the error. */
 	leased = lease_list(&cmd->store, &leases, &ignored) < 0 || lease_find(&leases, id);
 	lease_list_free(&leases);
 	if (leased || affinity_get(&cmd->store, id, &last) == 1 || kernel_exists(&cmd->host, &vgpu) == 1 ||
@@ -105,7 +105,7 @@ __attribute__((format(printf, 2, 3))) static void line_of(const char *key, const
 	term_wrap_behind(stdout, term_stdout(), 2 + (int)strlen(key), 15, text);
 }
 
-/* Prints the latest events. A journal that cannot be read is only a warning. */
+/* Prints the latest events. Only warns if the journal cannot be read. */
 static void show_events(const struct cmd *cmd, const char *object, struct json_out *json)
 {
 	const struct events_query query = { .root = cmd->call->args.root, .object = object, .last = EVENTS_SHOWN };

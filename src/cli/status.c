@@ -23,7 +23,7 @@ static const struct shapes *shapes(const struct term *term)
 	return term->utf8 ? &utf8 : &ascii;
 }
 
-/* A few words for each reason why a pGPU has none available; `inventory` and `plan` print the whole sentence. */
+/* A few words for each reason why a pGPU has no vGPU available; `inventory` and `plan` print the whole sentence. */
 static const char *const short_reasons[] = {
 	[CAUSE_IN_USE] = "full",
 	[CAUSE_CAP] = "max_instances is reached",
@@ -50,7 +50,7 @@ static const struct inv_offer *configured(const struct card_row *row, size_t n)
 	return NULL;
 }
 
-/* The margin of the lines below a pGPU: the tree's lines down to this depth. */
+/* The margin of the lines below a pGPU, with the tree's vertical lines. */
 enum { MARGIN_SIZE = 32, MARGIN_COLUMNS = 6 };
 
 static void say_under(const struct term *term, const char *margin, const char *text)
@@ -59,7 +59,7 @@ static void say_under(const struct term *term, const char *margin, const char *t
 	term_wrap(term->to, term, MARGIN_COLUMNS, margin, text);
 }
 
-/* "framebuffer  ███░░░░░░░  3 of 10 GiB": only an unused pGPU has an empty bar, and only a full one a full bar. */
+/* "framebuffer  ███░░░░░░░  3 of 10 GiB": only an unused pGPU has an empty bar, and only a full pGPU a full bar. */
 static void print_bar(const struct term *term, const char *margin, const char *label, int used, int whole,
 		      const char *text)
 {
@@ -91,8 +91,8 @@ static bool lost_device(const struct status *status, const struct lease *lease)
 }
 
 /*
- * Counts this type's leases that take capacity without a device, before or after its existence. They count even if a
- * filter hides them, because bars show whole pGPUs. A plain VF is never created, so it has no device to look for.
+ * Counts this type's leases that take capacity although their device does not exist yet or any longer. They count even
+ * if a filter hides them, because bars show whole pGPUs. Plain VFs do not count, because they always exist.
  */
 static int without_device(const struct status *status, const struct card_row *row, const char *type)
 {
@@ -205,7 +205,7 @@ static char *draw_vgpus(const struct status *status, const struct term *term)
 	return text;
 }
 
-/* The next row: continuation lines of a row begin with a blank. */
+/* The next row. Skips continuation lines, which begin with a blank. */
 static const char *next_row(const char *row)
 {
 	do
@@ -261,7 +261,7 @@ static bool is_idle(const struct status *status, const struct card_row *row, cha
 	return *text && strlen(text) <= COLUMNS_MAX;
 }
 
-/* Returns whether the card takes one line. `close`: the card before did, so that no line separates two such cards. */
+/* Returns whether the card takes one line. `close` is true if the card before did: no line separates two such cards. */
 static bool print_card(const struct status *status, const struct term *term, const char *lines, size_t row, bool last,
 		       bool close)
 {
@@ -281,7 +281,7 @@ static bool print_card(const struct status *status, const struct term *term, con
 	fprintf(term->to, "%s%s%s%s", last ? parts->last : parts->branch, term_colour(term, TERM_BOLD),
 		card ? card->card.address : "pGPU not found", term_colour(term, TERM_PLAIN));
 	if (one_line) {
-		/* From 80 columns on, a model that does not fit is omitted; `inventory` has it. */
+		/* With 80 columns or more, omit a model that does not fit; `inventory` shows it. */
 		if (*model && (term->width < 80 || at + 2 + (int)(strlen(idle) + 2 + strlen(model)) <= term->width))
 			text_add(idle, sizeof(idle), "  %s", model);
 		fputs("  ", term->to);

@@ -14,10 +14,10 @@ struct card_row {
 	struct inv_pgpu card;
 	const struct inv_pgpu *pgpu; /* in the inventory; NULL: it provides no vGPUs */
 	bool in_pool;
-	const char *type;            /* the configured type, or the first of several; "" */
+	const char *type;            /* the configured type, or the first of several; "": none */
 	struct capacity_count count; /* of that type; UNKNOWN if there is none */
-	char reason[REASON_SIZE];    /* why it is not in the pool, or has none available */
-	char model[CARD_MODEL_SIZE]; /* its name in the hardware database; "" */
+	char reason[REASON_SIZE];    /* why it is not in the pool, or has no vGPU available */
+	char model[CARD_MODEL_SIZE]; /* its name in the hardware database; "": none */
 };
 
 /* A vGPU that is leased, or that exists without a lease. */
@@ -34,11 +34,11 @@ struct status {
 	struct card_row *rows;
 	size_t nrows;
 	struct status_vgpu *vgpus; /* sorted by ID */
-	size_t nvgpus, nall;       /* those that match the filters; all of the host */
+	size_t nvgpus, nall;       /* the vGPUs that match the filters; all vGPUs of the host */
 	char host[256];
 };
 
-/* Reads the pGPUs and vGPUs that match the filters; not `check` and `host`. Call status_end() also on failure. */
+/* Reads the pGPUs and vGPUs that match the filters, but not `check` and `host`. Call status_end() even on failure. */
 int status_read(struct status *status, struct cmd *cmd, struct err *err);
 void status_end(struct status *status);
 
@@ -53,7 +53,7 @@ size_t status_count(const struct status *status, size_t row);
 /* Is the pGPU configured for this type, ready or not? */
 bool cards_serve(const struct card_row *row, const char *type);
 
-/* Fails if neither the host nor a lease has the --pgpu, usually a typo; else spells it as leases and devices do. */
+/* Fails if neither the host nor a lease has the --pgpu (usually a typo); else spells it as leases and devices do. */
 int cards_check_pgpu(struct cmd *cmd, const struct leases *leases, struct err *err);
 
 /*

@@ -92,7 +92,7 @@ static bool has_row(const struct status *status, const char *address)
 	return false;
 }
 
-/* Reads the rows. An absent pGPU has one for each time the configuration names it. Fails if --pgpu matches none. */
+/* Reads the rows. An absent pGPU has one row each time the configuration names it. Fails if --pgpu matches no row. */
 static int find_cards(struct status *status, struct cmd *cmd, struct err *err)
 {
 	const struct world *world = &status->world;
@@ -223,7 +223,7 @@ static int by_id(const void *a, const void *b)
 	return strcmp(((const struct status_vgpu *)a)->ref->id, ((const struct status_vgpu *)b)->ref->id);
 }
 
-/* Is the pGPU shown: does it have a matching vGPU, or is it configured for the --type? */
+/* True without filters, if the pGPU has a matching vGPU, or with only --type if it is configured for that type. */
 static bool is_shown(const struct status *status, size_t row)
 {
 	const struct cmd_call *call = status->cmd->call;

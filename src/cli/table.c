@@ -50,7 +50,7 @@ static int check_column(const struct table_layout *layout, const char *name, str
 	return err_set(err, EINVAL, "invalid column '%s': expected %s", name, names);
 }
 
-/* The columns to show, in this order. Returns how many. */
+/* Stores the columns to show, in order, and returns their number. */
 static int choose(enum column shown[COLUMNS], const struct table_layout *layout, const char *output, struct err *err)
 {
 	autofree char *list = output ? mem_strdup(output) : NULL;
@@ -80,7 +80,7 @@ int table_check(const struct table_layout *layout, const struct table_options *o
 	return options->sort ? check_column(layout, options->sort, err) : 0;
 }
 
-/* The number in "12", or the seconds in "5m" or "2d". -1, which sorts first, is not known. */
+/* The number in "12", or the seconds in "5m" or "2d". -1 means unknown, and sorts first. */
 static long number_of(const char *text)
 {
 	char *unit;
@@ -138,7 +138,7 @@ void table_line(struct table *table)
 		table_text(table, column, NULL);
 }
 
-/* Shows a blank at either end as \x20, because it would look like the table's own. */
+/* Shows a blank at either end as \x20, because it would look like the table's padding. */
 static char *ends_shown(const char *word)
 {
 	autofree char *safe = term_safe(word);
@@ -223,7 +223,7 @@ static struct libscols_column *narrow(const struct table *table, int i)
 	return table->columns[table->layout->narrow[i]];
 }
 
-/* Is a column omitted on any terminal? */
+/* Is this the layout's `if_any` column, empty in each row? */
 static bool is_empty(const struct table *table, enum column column)
 {
 	return column == table->layout->if_any && !table->any;
@@ -252,7 +252,7 @@ static struct libscols_column *squeeze(struct table *table, int width)
 		hide(below, true);
 	for (; !table->options->output && (column = narrow(table, n)) != NULL && !fits(table, width); n++)
 		hide(column, true);
-	/* After a wide column is omitted, several others may fit again. */
+	/* After a wide column is omitted, several others can fit again. */
 	while (n-- > 0) {
 		column = narrow(table, n);
 		if (is_empty(table, table->layout->narrow[n]))
@@ -266,7 +266,7 @@ static struct libscols_column *squeeze(struct table *table, int width)
 static void print(const struct table *table, size_t rows, FILE *to, const struct term *term,
 		  struct libscols_column *below)
 {
-	/* A row that is still too wide is wrapped, without colours, whose sequences would count as words. */
+	/* A row that is still too wide is wrapped, without colours, because their sequences would count as words. */
 	bool wide = term->width && !fits(table, term->width);
 	autofree char *text = draw(table, term->colour && !wide);
 	struct libscols_iter *order = mem_check(scols_new_iter(SCOLS_ITER_FORWARD));

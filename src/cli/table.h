@@ -2,9 +2,9 @@
 /*
  * Tables, laid out by libsmartcols, which only this module uses.
  *
- * A column means the same in every command; enum column has all of them. An unknown value is "-", so that awk finds
- * each column. Nothing is cut, and everything is printable. On a terminal that is too narrow, the text of the last
- * column (why, what to do) goes below its line; if the table is still too wide, the least important columns are
+ * A column means the same in every command; enum column has all of them. An unknown value is "-", so that awk counts
+ * columns correctly. Nothing is cut, and everything is printable. On a terminal that is too narrow, the text of the
+ * last column (why, what to do) goes below its line; if the table is still too wide, the least important columns are
  * omitted. Without a terminal, or with --output, all columns are printed.
  */
 #pragma once
@@ -42,7 +42,7 @@ struct table_options {
 	bool no_headings;
 };
 
-/* Checks the options. -EINVAL: a column that the table does not have; the text lists those that it has. */
+/* Checks the options. -EINVAL: the table does not have a column; the text lists the columns that it has. */
 int table_check(const struct table_layout *layout, const struct table_options *options, struct err *err);
 
 struct table {
@@ -61,11 +61,11 @@ void table_start(struct table *table, const struct table_layout *layout, const s
 /* Begins a row of empty cells. A table that was not started, { 0 }, ignores its rows. */
 void table_line(struct table *table);
 
-/* Set a cell of the row, if the table has the column. NULL and "" are empty; a negative number is not known. */
+/* Set a cell of the row, if the table has the column. NULL and "" are empty; a negative number means unknown. */
 void table_text(struct table *table, enum column column, const char *text);
 void table_number(struct table *table, enum column column, int number);
 
-/* The same in the colour of an escape sequence. */
+/* table_text() in the colour of an escape sequence. */
 void table_coloured(struct table *table, enum column column, const char *text, const char *sequence);
 
 /* Prints and frees the table. */

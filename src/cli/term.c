@@ -25,7 +25,7 @@ static struct term look(FILE *to)
 
 	setlocale(LC_CTYPE, "");
 	utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-	/* Output is UTF-8, and libsmartcols can loop forever over text that is invalid in the locale's encoding. */
+	/* libsmartcols can loop forever over text that is invalid in the locale's encoding, and output is UTF-8. */
 	if (!utf8 && !setlocale(LC_CTYPE, "C.UTF-8"))
 		setlocale(LC_CTYPE, "C");
 	if (!isatty(fileno(to)))
@@ -42,7 +42,7 @@ static struct term look(FILE *to)
 	};
 }
 
-static struct term out, err; /* `to` NULL: not looked at yet */
+static struct term out, err; /* `to` NULL: not read yet */
 
 static const struct term *known(struct term *term, FILE *to)
 {
@@ -117,7 +117,7 @@ int term_columns(const char *text, size_t len)
 	return columns;
 }
 
-/* Replaces a wide margin of blanks that leaves no space for a UUID; a margin with lines of a tree stays. */
+/* Replaces a wide margin of blanks that leaves no space for a UUID; a margin with a tree's lines stays. */
 static const char *narrowed(const struct term *term, const char *margin)
 {
 	size_t len = strlen(margin);

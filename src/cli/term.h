@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 struct term {
-	FILE *to;    /* standard output, or a stream to draw its picture on */
+	FILE *to;    /* standard output or error, or a stream that collects the output */
 	int width;   /* in columns; 0: not a terminal, lines may have any length */
 	int height;  /* in lines; 0: not a terminal */
 	bool screen; /* can be cleared: a terminal whose TERM is neither unset nor "dumb" */
@@ -20,7 +20,7 @@ const struct term *term_stdout(void);
 
 const struct term *term_stderr(void);
 
-/* Makes the next term_stdout() read them again. */
+/* Makes the next term_stdout() read the properties again. */
 void term_resized(void);
 
 /* Escape sequences. */
@@ -47,15 +47,15 @@ int term_columns(const char *text, size_t len);
 #define TERM_INDENT "    "
 
 /*
- * Prints a text, made printable, from column `at` on, and a newline. What is too long continues below after `margin`.
- * If a margin of many blanks leaves too few columns, TERM_INDENT replaces it. Words are never broken.
+ * Prints a text, made printable, from column `at` on, and a newline. What does not fit continues on lines that begin
+ * with `margin`, or with TERM_INDENT if a margin of many blanks leaves too few columns. Words are never broken.
  */
 void term_wrap(FILE *to, const struct term *term, int at, const char *margin, const char *text);
 
-/* The same for a text that text_safe(), or the program that wrote it, has already made printable. */
+/* term_wrap() for a text that text_safe(), or the program that wrote the text, has already made printable. */
 void term_wrap_printable(FILE *to, const struct term *term, int at, const char *margin, const char *text);
 
 /*
- * The same after a word that ends in column `at`: the text begins in column `from`, at least two blanks after the word.
+ * term_wrap() after a word that ends in column `at`: the text begins in column `from`, but at least two blanks later.
  */
 void term_wrap_behind(FILE *to, const struct term *term, int at, int from, const char *text);
