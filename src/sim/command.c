@@ -29,7 +29,7 @@ static int card_named(const struct sim_kernel *kernel, const struct sim_words *w
 	return *gpu ? 0 : -ENODEV;
 }
 
-/* Finds the parents that the first word names: one, or all of a card. */
+/* Finds the parents that the first word names: one parent, or all of a card. */
 static int parents_named(const struct sim_kernel *kernel, const struct sim_words *words, struct sim_parent **parents,
 			 int *n)
 {
@@ -155,7 +155,7 @@ static int first_id(int all, int slices)
 	return whole / part - 1;
 }
 
-/* Raises *id to the smallest free one of its size, and returns its index in the list. */
+/* Raises *id until it is free, and returns the index in the list for this id. */
 static int place_of(const struct sim_gpu *gpu, int *id)
 {
 	int at = 0;
@@ -293,7 +293,7 @@ static const char *group_of(const struct sim_kernel *kernel, const struct sim_no
 	return link ? strrchr(link->target, '/') + 1 : NULL;
 }
 
-/* The group of a device. A card, which is not a vGPU, gets one at the first request. */
+/* Returns the group of a device. Makes one for a card, which has none until the first request. */
 static struct sim_node *group_made(struct sim_kernel *kernel, struct sim_node *dir, int number)
 {
 	enum { FIRST_OF_CARDS = 1000 };

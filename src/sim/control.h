@@ -6,11 +6,11 @@
  *   remove_delay_ms   [CARD] MS             time that the driver takes to remove an mdev
  *   attr_delay_ms     [CARD] MS             delay of mdev_type, iommu_group and driver after the write has returned
  *   driver_removes    [CARD] MS [zombie]    NVIDIA: the driver removes an mdev itself, this long after its last close;
- *                     [CARD] off            with zombie, an mdev that is removed before that loses its instance
+ *                     [CARD] off            with zombie, removing an mdev earlier loses its instance
  *   inject            create|remove|params WHERE ERRNO [COUNT]   the next COUNT (1) operations on a parent, on a
  *                     clear                 CARD or on "any" fail with this errno
- *   hang              ATTRIBUTE WHERE       reads of this attribute on a parent, a CARD or "any" do not return before
- *                     clear                 this, even if their process is killed
+ *   hang              ATTRIBUTE WHERE       reads of this attribute on a parent, a CARD or "any" block until
+ *                     clear                 is written, even if their process is killed
  *   register          PARENT|CARD on|off    the driver registers or unregisters parents with mdev
  *   params_delay_ms   [CARD] MS             time that the driver takes for a write to vgpu_params
  *   plugin_delay_ms   [CARD] MS             time for which NVIDIA's vgpu-mgr keeps a device after its close
@@ -23,7 +23,7 @@
  *   pending                                 shows operations in progress: WHAT PARENT TYPE UUID PID (the writer's)
  *   pid                                     shows the process that serves this host
  *
- * An invalid line is EINVAL, an unknown card or parent ENODEV; the lines before it have taken effect.
+ * An invalid line is EINVAL, an unknown card or parent ENODEV; earlier lines have taken effect.
  */
 #pragma once
 
@@ -34,7 +34,7 @@
 /* Adds the files. Call it before the tree is settled. */
 void sim_control_build(struct sim_kernel *kernel);
 
-/* Executes one line, which it modifies; returns 0 or a negative errno. A write to the file does the same. */
+/* Executes one line as a write to the file does, and modifies `line`. Returns 0 or a negative errno. */
 int sim_control_line(struct sim_kernel *kernel, const char *file, char *line);
 
 /* Prints the files' part of --help. */

@@ -23,7 +23,7 @@ static int uevent_show(const struct sim_node *node, FILE *out)
 	return 0;
 }
 
-/* The driver's result: the bytes taken, -E2BIG, or the injected error (control.h). */
+/* Returns the driver's result: the bytes taken, -E2BIG, or the injected error (control.h). */
 static ssize_t take_params(const struct sim_parent *parent, char params[SIM_PARAMS_MAX + 1],
 			   const struct sim_write *write)
 {
@@ -86,7 +86,7 @@ static int params_show(const struct sim_node *node, FILE *out)
 	return 0;
 }
 
-/* The driver shows the running guest's name; here it is the program that has the device open. */
+/* The driver shows the running guest's name; here it is the name of the process that has the device open. */
 static int vm_name_show(const struct sim_node *node, FILE *out)
 {
 	const struct sim_mdev *mdev = node->owner;

@@ -4,13 +4,13 @@
 
 #include "sim/kernel.h"
 
-/* Adds the directory and the link in bus/mdev/devices: the device is known, but its driver was not asked yet. */
+/* Adds the directory and the link in bus/mdev/devices: the device is known, but its driver has not been asked yet. */
 void sim_device_add(struct sim_mdev *mdev);
 
 /* Adds the driver's attributes, mdev_type, iommu_group, driver, and the links back. The group must exist. */
 void sim_device_link(struct sim_mdev *mdev);
 
-/* Removes all of these except iommu_group, which stays while a removal waits. */
+/* Removes all that the two functions above add except iommu_group, which stays while a removal waits. */
 void sim_device_unlink(struct sim_mdev *mdev);
 
 /* Reports that a card's capacity has changed, and with it available_instances and the type lists of its VFs. */
@@ -24,5 +24,5 @@ void sim_device_instances_changed(struct sim_gpu *gpu);
 void sim_device_params(const struct sim_parent *parent, const struct sim_type *type, const char *uuid, int refused,
 		       char params[SIM_PARAMS_MAX + 1], struct sim_write *write);
 
-/* Handles a write to `remove`; in mdev.c, where removals are. */
+/* Handles a write to `remove`; defined in mdev.c, with the other removals. */
 void sim_device_remove(struct sim_node *node, struct sim_write *write);

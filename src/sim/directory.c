@@ -40,7 +40,7 @@ static void unescape(char *s)
 	*to = '\0';
 }
 
-/* Is one of our file systems mounted in the directory `full`, as `name`? *pid becomes its process. */
+/* Is one of our file systems mounted in the directory `full`, as `name`? *pid becomes the process that serves it. */
 static bool mount_find(const char *full, const char *name, pid_t *pid)
 {
 	autofclose FILE *lines = fopen("/proc/self/mountinfo", "re");
@@ -118,7 +118,7 @@ int sim_directory_prepare(const char *dir, char full[PATH_MAX], struct err *err)
 	return r;
 }
 
-/* Opens a descriptor of the process; -1 if it is no longer ours. */
+/* Opens a descriptor of the process; -1 if it has ended, or the PID is another program's. */
 static int process_open(pid_t pid)
 {
 	char path[32], comm[32];

@@ -2,9 +2,9 @@
 /*
  * The directory of a simulated host: prepares it for the mounts, and finds and stops the host.
  *
- *     DIR/.kernel           a mount: sys, proc, control; dev is a link to
+ *     DIR/.kernel           a mount: sys, proc, control, and dev, a link to DIR/.dev
  *     DIR/.dev              the other mount: vfio
- *     DIR/sys, proc, dev    links into it
+ *     DIR/sys, proc, dev    links into DIR/.kernel
  *     DIR/run, etc, var/lib plain directories
  */
 #pragma once
@@ -14,12 +14,12 @@
 #include "base/err.h"
 
 /*
- * Creates what is missing in DIR; `full` becomes its full path. -EEXIST: a host runs there, or a link's name is taken.
+ * Creates what is missing in DIR; `full` becomes its full path. -EEXIST: a host runs in DIR, or a link's name is taken.
  */
 int sim_directory_prepare(const char *dir, char full[PATH_MAX], struct err *err);
 
 /*
  * Unmounts the host of DIR even if its files are open, waits for its process to end, and removes links and mount
- * points. -ENOENT: no host runs there.
+ * points. -ENOENT: no host runs in DIR.
  */
 int sim_directory_stop(const char *dir, struct err *err);

@@ -120,7 +120,7 @@ static void on_going(void *arg, const struct sim_node *directory, const struct s
 
 /*
  * To forget a file's text, the real kernel takes the lock of its pages, which a hanging read or a write in progress
- * holds. The read gets the new text anyway, and of a written file nothing is cached.
+ * holds. So such a file is left alone: the read gets the new text anyway, and a written file is not cached.
  */
 static void on_stale(void *arg, struct sim_node *file)
 {
@@ -132,7 +132,7 @@ static void on_stale(void *arg, struct sim_node *file)
 	forget(server, ino_of(&server->files, file), NULL);
 }
 
-/* This takes no lock that a process can hold while it waits for us, so it is done at once. */
+/* Done at once, because this takes no lock that a process can hold while it waits for us. */
 static void on_changing(void *arg, const struct sim_node *directory)
 {
 	struct server *server = arg;
@@ -168,7 +168,7 @@ static void wait_for_request(const struct server *server)
 	poll(fds, ARRAY_SIZE(fds), at >= 0 && ms < 0 ? 0 : (int)ms);
 }
 
-/* The request can disappear between the two calls, with a killed process, so the descriptor does not block. */
+/* The descriptor does not block, because a killed process's request can disappear between the two calls. */
 static void receive(struct mounted *mounted, struct fuse_buf *buf)
 {
 	int r = has_request(mounted) ? fuse_session_receive_buf(mounted->session, buf) : 0;
@@ -177,8 +177,8 @@ static void receive(struct mounted *mounted, struct fuse_buf *buf)
 }
 
 /*
- * A close is handled before requests made after it, although it arrives at the other file system: what has arrived
- * there by the time a request is received is at least as old.
+ * A close arrives at the other file system, but is handled before later requests: after a request is received, all
+ * closes that have arrived by then are handled first.
  */
 static void loop(struct server *server, void (*ready)(void *), void *arg)
 {

@@ -17,7 +17,7 @@ static bool is_read_and_written(const struct sim_node *node)
 	return node->kind == SIM_FILE && node->attr->show && node->attr->store;
 }
 
-/* In this file system, dev is a link to the other one, which has its contents. */
+/* Among the simulated files, dev is a link to the other file system, which has its contents. */
 static bool is_elsewhere(const struct mounted *mounted, const struct sim_node *node)
 {
 	return node == mounted->server->kernel->dev && mounted->root != node;
@@ -52,8 +52,8 @@ static void tell(struct sim_node *node, unsigned alias, char *text)
 }
 
 /*
- * The real kernel locks a file's pages during a write, shows the written text before we have it, and has one size of a
- * file for all readers; sysfs does not. So a file that can also be written gets another inode number at each lookup.
+ * The real kernel locks a file's pages during a write, shows the written text before we have it, and has one file
+ * size for all readers; sysfs does not. So a file that can be read and written gets a new inode number at each lookup.
  */
 static fuse_ino_t ino_now(const struct mounted *mounted, struct sim_node *node)
 {
@@ -64,8 +64,8 @@ static fuse_ino_t ino_now(const struct mounted *mounted, struct sim_node *node)
 }
 
 /*
- * The size must be exact, because the real kernel reads no further. A text that must not be cached gets another time at
- * each request, so that it is read again.
+ * The size must be exact, because the real kernel reads no further. A text that must not be cached gets a new file time
+ * at each request, so that it is read again.
  */
 static void file_fill(struct server *server, struct sim_node *node, unsigned alias, struct stat *st)
 {
@@ -114,7 +114,7 @@ static void stat_fill(const struct mounted *mounted, struct sim_node *node, unsi
 		st->st_size = (off_t)strlen(node->target ? node->target : SIM_FUSE_DEV_LINK);
 		break;
 	case SIM_DEVICE:
-		/* A real device node would be opened without us. The container is for everybody, a group for root. */
+		/* A real device node would be opened without us. All may open the container, only root a group. */
 		st->st_mode = S_IFREG | (node->owner ? 0600 : 0666);
 		break;
 	case SIM_CHAR:

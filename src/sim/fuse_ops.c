@@ -107,7 +107,7 @@ static void op_readlink(fuse_req_t req, fuse_ino_t ino)
 	fuse_reply_readlink(req, node->target ? node->target : SIM_FUSE_DEV_LINK);
 }
 
-/* Finds the process that opens a file, not its thread. `pid` 0 is a process that is not visible here. */
+/* Finds the process that opens a file, not its thread. `pid` is 0 for a process that is not visible here. */
 static pid_t process_of(pid_t pid, char comm[16])
 {
 	char path[32], text[2048];
@@ -167,7 +167,7 @@ static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	fuse_reply_err(req, 0);
 }
 
-/* The errno for a read or write of any node; if the mode forbids it to all, it is refused even to root. */
+/* The errno for a read or write of any node. Even root is refused what the mode forbids to all. */
 static int access_check(const struct sim_node *node, bool allowed)
 {
 	if (node->kind != SIM_FILE)
@@ -202,7 +202,7 @@ static void answer_read(const struct hanging *ask)
 		return;
 	}
 	node->looked_at = true;
-	/* If the length has changed since the size was reported, only a part of the new text would be read. */
+	/* If the length has changed since it was reported, use the old text: only a part of the new would be read. */
 	from = told && strlen(told) != len ? told : text;
 	len = strlen(from);
 	len = (size_t)ask->at < len ? len - (size_t)ask->at : 0;
@@ -224,7 +224,7 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t at, struc
 		answer_read(&ask);
 		return;
 	}
-	/* The real kernel may be about to forget this file, which a hanging read would prevent. */
+	/* A hanging read would block the real kernel if it is about to forget this file. */
 	if (sim_fuse_forgets(server)) {
 		answer_read(&ask);
 		sim_tree_stale(&server->kernel->tree, ask.node);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-	/* GVT-g's high graphics memory in MiB, and its fences, each without the host's share. */
+	/* GVT-g's high graphics memory in MiB, and its fences, each less the host's share. */
 	GVT_HIGH = 3072 - 384,
 	GVT_FENCES = 32 - 4,
 };

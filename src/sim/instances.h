@@ -3,8 +3,8 @@
  * The capacity of a card: each driver's rule, and the errno with which it refuses.
  *
  *   NVIDIA  All vGPUs of a pGPU have one framebuffer size; the type's max_instance is the maximum over all VFs; a VF
- *           carries one. In mixed-size mode the framebuffer is the limit. In MIG mode only MIG-backed types fit, each
- *           on a GPU instance of its own. EIO for every reason.
+ *           carries one vGPU. In mixed-size mode the framebuffer is the limit. In MIG mode only MIG-backed types fit,
+ *           each on a GPU instance of its own. EIO for every reason.
  *   mtty    24 ports that the types share. ENOSPC.
  *   mbochs  256 MB that the types share. ENOSPC.
  *   mdpy    4 devices of any type; mlx5_core has 16. EUSERS, from the mdev core itself.

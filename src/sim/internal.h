@@ -29,8 +29,8 @@ struct server {
 	time_t born;
 	uint64_t asked; /* counts the file times that were made up; see fuse_attr.c */
 	/*
-	 * To forget an entry, the real kernel takes the directory's lock, which a process may hold while it waits for
-	 * us. So a thread does this and nothing else.
+	 * To forget an entry, the real kernel takes the directory's lock, which a process can hold while it waits for
+	 * us. So a thread of its own tells the kernel what to forget.
 	 */
 	pthread_t forgetter;
 	pthread_mutex_t lock;
@@ -66,10 +66,10 @@ bool sim_fuse_is_read(const struct server *server, const struct sim_node *file);
 /* Describes a node as an entry of its directory. */
 void sim_fuse_entry_fill(const struct mounted *mounted, struct sim_node *node, struct fuse_entry_param *e);
 
-/* Describes a node under the number by which it was looked up. */
+/* Describes a node under `ino`, the number by which it was looked up. */
 void sim_fuse_stat(const struct mounted *mounted, fuse_ino_t ino, struct sim_node *node, struct fuse_entry_param *e);
 
-/* The text whose size was reported under this alias; NULL: none, or reading it failed. */
+/* The text whose size was reported under this alias; NULL: no size was reported, or rendering the text failed. */
 const char *sim_fuse_told(const struct sim_node *node, unsigned alias);
 
 /* May the real kernel cache the node's text? */

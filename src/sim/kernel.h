@@ -2,11 +2,11 @@
 /*
  * The simulated kernel's state: cards with parents, mdevs and IOMMU groups; operations in progress; ordered errors and
  * hangs; and the log. It is plain data without threads: time stands still between two calls of sim_kernel_advance(),
- * and an operation that has to wait remembers its write.
+ * and an operation that has to wait keeps its write.
  *
- * These modules work on it: sim_instances (capacity), sim_vfio (groups and their users), sim_mdev (create and remove),
- * sim_variant (types set on VFs), sim_pci (PCI devices), sim_sriov (VFs), sim_topology (the tree at the start),
- * sim_control (the operator's knobs).
+ * These modules work on the state: sim_instances (capacity), sim_vfio (groups and their users), sim_mdev (create and
+ * remove), sim_variant (types set on VFs), sim_pci (PCI devices), sim_sriov (VFs), sim_topology (the tree at the
+ * start), sim_control (the operator's knobs).
  */
 #pragma once
 
@@ -35,8 +35,8 @@ struct sim_timer {
 };
 
 /*
- * What the operator can change, for all cards or for one. Delays are milliseconds. DRIVER_REMOVES is one more, so that
- * 0 means never. DRIVER_ZOMBIE is 1 if a removal before the driver's own leaves a zombie.
+ * What the operator can change, for all cards or for one. Delays are milliseconds. DRIVER_REMOVES is the delay plus 1;
+ * 0 means never. DRIVER_ZOMBIE is 1 if an mdev that is removed before the driver removes it becomes a zombie.
  */
 enum sim_knob {
 	SIM_CREATE_DELAY,
@@ -66,12 +66,12 @@ struct sim_gpu {
 	int nparents; /* the pGPU itself, or its enabled VFs */
 	struct sim_parent *parents;
 	struct sim_node *dir; /* under /sys/devices */
-	long used, size;      /* what vGPUs take of it; see instances.c */
+	long used, size;      /* the capacity that vGPUs take; see instances.c */
 	long low, high, fence;
 	bool is_mixed; /* vGPUs may have different framebuffer sizes */
 	bool is_mig;
 	bool no_autoprobe;              /* an enabled VF gets no driver */
-	bool disables;                  /* the disabling of VFs waits for one that is open */
+	bool disables;                  /* disabling the VFs waits until an open one is closed */
 	struct sim_vfs_write *vfs_asks; /* the waiting writes to sriov_numvfs, in order */
 	int ninstances;
 	struct sim_instance instances[SIM_INSTANCES_MAX]; /* sorted by id */
@@ -114,13 +114,13 @@ struct sim_group {
 	struct sim_group *next;
 	int number;
 	struct sim_handle *holder; /* the handle that has it open; one at a time */
-	int64_t busy_until; /* the vendor's service uses it until then, though it is closed; see sim_vfio_busy_ms() */
+	int64_t busy_until;        /* until then the vendor's service uses the closed device; see sim_vfio_busy_ms() */
 	struct sim_node *dir;
 	struct sim_node *dev, *device_dev;       /* NULL: no vfio driver has the device, or it is being removed */
-	struct sim_node *class_dir, *class_link; /* in its class; likewise */
-	struct sim_node *numbers[2];             /* the targets of links in /proc/PID/fd: the group, the device */
-	bool is_usable;                          /* it contains a vGPU */
-	void *owner;                             /* a sim_mdev or a sim_vf */
+	struct sim_node *class_dir, *class_link; /* in the vfio class; likewise */
+	struct sim_node *numbers[2]; /* the targets of links in /proc/PID/fd: for the group, for the device */
+	bool is_usable;              /* it contains a vGPU */
+	void *owner;                 /* a sim_mdev or a sim_vf */
 	void (*closed)(struct sim_group *group);
 };
 
@@ -209,7 +209,7 @@ void sim_kernel_advance(struct sim_kernel *kernel, int64_t now);
 /* The time at which sim_kernel_advance() must be called next; -1: no timer is set. */
 int64_t sim_kernel_deadline(const struct sim_kernel *kernel);
 
-/* Sets a timer, even if it is set already, to `ms` milliseconds from now; or clears it. */
+/* Set a timer, even one that is set already, to `ms` milliseconds from now; or clear it. */
 void sim_timer_set(struct sim_kernel *kernel, struct sim_timer *timer, long ms, void (*fire)(void *), void *arg);
 void sim_timer_forget(struct sim_kernel *kernel, struct sim_timer *timer);
 
@@ -238,6 +238,6 @@ void sim_log(struct sim_kernel *kernel, const char *what, const struct sim_paren
 	     const char *uuid, int result);
 void sim_log_clear(struct sim_kernel *kernel);
 
-/* Convert an errno to its name, "EIO", or to a number if it is not known here; and a name to its errno, or 0. */
+/* Convert an errno to its name, such as "EIO", or to digits if it is not listed; and a name to its errno, or 0. */
 const char *sim_errno_name(int code, char buf[16]);
 int sim_errno_parse(const char *name);

@@ -64,7 +64,7 @@ static bool is_directory(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Is it a path in place of a model? The directory may not exist yet. */
+/* Is the text a path instead of a model? The directory need not exist yet. */
 static bool is_path(const char *text)
 {
 	return *text == '/' || *text == '.' || is_directory(text);
@@ -147,7 +147,7 @@ static int background_child(struct sim_kernel *kernel, const char *dir, int pipe
 	return err.code != 0;
 }
 
-/* Waits for the child, which writes one NUL when the host is ready, or else its error. */
+/* Waits for the child, which writes one NUL when the host is ready, or an error. */
 static int background_wait(int pipe_end, const char *dir, struct err *err)
 {
 	char text[sizeof(err->text)] = "";
@@ -176,7 +176,7 @@ static int background(struct sim_kernel *kernel, const char *dir, struct err *er
 		int status;
 
 		close(ends[0]);
-		/* Close what the caller has open, because a process may wait for the end of a pipe. */
+		/* Close the descriptors inherited from the caller, because a process can wait for the end of a pipe. */
 		if (ends[1] > 3)
 			close_range(3, (unsigned)ends[1] - 1, 0);
 		close_range((unsigned)ends[1] + 1, ~0U, 0);

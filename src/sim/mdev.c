@@ -86,7 +86,7 @@ static struct sim_mdev *mdev_find(const struct sim_kernel *kernel, const char *u
 	return mdev;
 }
 
-/* Parses a UUID as `create` does: 36 characters, and one more that is ignored. */
+/* Parses a UUID as `create` does: 36 characters, or 37 of which the last is ignored. */
 static bool uuid_written(char out[UUID_SIZE], const struct sim_write *write)
 {
 	char text[UUID_SIZE] = "";
@@ -192,7 +192,7 @@ static bool number_written(unsigned long *out, const struct sim_write *write)
 	return errno == 0 && (size_t)(end - text) == len;
 }
 
-/* A removal before the driver's own: with the knob `zombie`, NVIDIA's driver loses the instance. */
+/* With the knob `zombie`, removing an mdev by hand before NVIDIA's driver removes it loses the instance. */
 static void remove_by_hand(struct sim_mdev *mdev, struct sim_write *write)
 {
 	if (sim_knob(mdev->parent->gpu, SIM_DRIVER_ZOMBIE) && (mdev->reaper.at || (mdev->group && mdev->group->holder)))
@@ -239,7 +239,7 @@ void sim_device_remove(struct sim_node *node, struct sim_write *write)
 	}
 }
 
-/* A write that waits for vgpu-mgr is answered by this removal. */
+/* This removal also answers a write that waits for vgpu-mgr. */
 static void driver_removes(void *arg)
 {
 	struct sim_mdev *mdev = arg;

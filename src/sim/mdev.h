@@ -3,7 +3,7 @@
  * The mdev framework of Linux 5.14 to 6.x: what a write to `create` or `remove` does, step by step.
  *
  * create: first the device's directory and its link in bus/mdev appear. Then the driver is asked, which takes time. If
- * it refuses, both disappear again; otherwise the links mdev_type, iommu_group and driver appear. Then the write
+ * the driver refuses, both disappear again; else the links mdev_type, iommu_group and driver appear. Then the write
  * returns.
  *
  * remove: the links disappear at once. While the group is open, the write waits, the directory stays with nothing but
@@ -18,5 +18,5 @@
 /* Handles a write to a type's `create`: EINVAL, EEXIST, ENODEV, or the driver's own errno. */
 void sim_mdev_create(struct sim_parent *parent, const struct sim_type *type, struct sim_write *write);
 
-/* Removes all mdevs of a parent, as the driver does to unregister it; none if one is open or in progress: -EBUSY. */
+/* Removes a parent's mdevs, as its driver does to unregister it. -EBUSY, none removed: one is open or in progress. */
 int sim_mdev_remove_all(struct sim_parent *parent);

@@ -29,7 +29,7 @@ enum sim_family { SIM_NVIDIA, SIM_MTTY, SIM_MBOCHS, SIM_COUNTED, SIM_GVT, SIM_PL
 enum sim_framework { SIM_FW_MDEV, SIM_FW_VARIANT, SIM_FW_VF };
 
 /*
- * A row of a type table. NVIDIA: a number, and the type's name without the board. mtty: `id` is the id's second part.
+ * A row of a type table. NVIDIA: `name` is without the board. mtty: `id` is the second part of the type's id.
  */
 struct sim_profile {
 	int id;
@@ -58,7 +58,7 @@ struct sim_model {
 	int shared;         /* ports, MB, devices, or MiB of aperture that all types share; not NVIDIA */
 	bool has_names;     /* types have a file `name`; NVIDIA's always do */
 	int framebuffer_gib;
-	int instances_max;                       /* no type has more vGPUs on one card */
+	int instances_max;                       /* the maximum number of vGPUs of one type on a card */
 	int slices;                              /* slices for GPU instances; 0: no MIG */
 	const char *resolution_q, *resolution_c; /* of Q and C types; NULL: 7680x4320 and 4096x2160 */
 	const struct sim_profile *profiles;
@@ -70,7 +70,7 @@ struct sim_type {
 	int number; /* NVIDIA: the number in `id` */
 	char name[64];
 	char description[160];
-	int size;             /* NVIDIA: framebuffer in MiB; else what one vGPU takes of the model's `shared` */
+	int size;             /* NVIDIA: framebuffer in MiB; else how much one vGPU takes of the model's `shared` */
 	int capacity;         /* of an empty card */
 	const char *instance; /* see sim_profile */
 	int low, high, fence; /* GVT-g: the MiB of aperture and the fences that one vGPU takes */

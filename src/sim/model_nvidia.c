@@ -92,7 +92,7 @@ static const struct sim_profile rtx6000ada[] = {
 	T(947, "12Q"), T(948, "16Q"), T(949, "24Q"), T(950, "48Q"), { 0 },
 };
 
-/* The list that was seen ends at 12A; the rest continues its order, which leads to 1540 and 1546 as they were seen. */
+/* The list seen on a host ends at 12A. The rest continues its order, and agrees with 1540 and 1546, also seen. */
 static const struct sim_profile rtxpro6000[] = {
 	T(1518, "2B"),
 	T(1519, "3Q"),
@@ -160,7 +160,7 @@ static const struct sim_profile a100d[] = {
 	{ 0 },
 };
 
-/* Made up: forty types of an imagined board. */
+/* Forty types of an imagined board. */
 static const struct sim_profile bench[] = {
 	T(9001, "1Q"),  T(9002, "2Q"),  T(9003, "3Q"),  T(9004, "4Q"),  T(9005, "6Q"),  T(9006, "8Q"),  T(9007, "12Q"),
 	T(9008, "16Q"), T(9009, "24Q"), T(9010, "48Q"), T(9011, "1A"),  T(9012, "2A"),  T(9013, "3A"),  T(9014, "4A"),

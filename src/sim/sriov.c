@@ -64,7 +64,7 @@ static void vf_gone(struct sim_gpu *gpu, int number)
 	*vf = (struct sim_parent){ .gpu = gpu };
 }
 
-/* Disables one VF after the other, up to an open one; false: that must be closed first. */
+/* Disables the VFs in order. Returns false at an open VF, which must be closed first. */
 static bool disable(struct sim_gpu *gpu)
 {
 	struct sim_node *count = sim_tree_find(&gpu->kernel->tree, gpu->dir, "sriov_numvfs");
@@ -88,7 +88,7 @@ static void enable(struct sim_gpu *gpu, int n)
 		vf_build(gpu, gpu->nparents++);
 }
 
-/* Handles the first waiting write; false: it must wait for a VF. */
+/* Handles the first waiting write; false: the write must wait until a VF is closed. */
 static bool ask_ends(struct sim_gpu *gpu)
 {
 	struct sim_vfs_write *ask = gpu->vfs_asks;

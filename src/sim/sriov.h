@@ -8,10 +8,10 @@
 void sim_sriov_build(struct sim_gpu *gpu);
 
 /*
- * Enables or disables all VFs of a card, as NVIDIA's sriov-manage does; both reset GPU instances and mixed-size mode.
- * -EBUSY: a VF has a vGPU or is open, or VFs are being disabled.
+ * Enables or disables all VFs of a card, as NVIDIA's sriov-manage does; either resets GPU instances and mixed-size
+ * mode. -EBUSY: a VF has a vGPU or is open, or VFs are being disabled.
  */
 int sim_sriov_switch(struct sim_gpu *gpu, bool on);
 
-/* Reports that a VF of this card was closed: disabling that waits for it continues, which may remove the VF. */
+/* Reports that a VF of this card was closed. A disabling that waits for it continues, and can remove the VF. */
 void sim_sriov_closed(struct sim_gpu *gpu);

@@ -13,7 +13,7 @@
 #include "sim/variant.h"
 #include "sim/vfio.h"
 
-/* For a file in a type's directory: the parent owns the file, the type owns the directory. */
+/* The type of a file in a type's directory. The file's owner is the parent; the directory's owner is the type. */
 static const struct sim_type *type_of(const struct sim_node *node)
 {
 	return node->parent->owner;

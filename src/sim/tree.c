@@ -125,7 +125,7 @@ static void touch(struct sim_tree *tree, struct sim_node *dir)
 		tree->changing(tree->hook_arg, dir);
 }
 
-/* The node keeps `name`, and owns it unless it is a file. */
+/* The node keeps `name`, and owns it unless the node is a file. */
 static struct sim_node *node_add(struct sim_tree *tree, struct sim_node *dir, enum sim_kind kind, const char *name,
 				 void *owner)
 {

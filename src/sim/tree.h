@@ -3,8 +3,8 @@
  * The simulated file tree: directories, attributes, links and device nodes, as the kernel's kernfs holds them.
  *
  * The file system may cache nodes made before sim_tree_settle() until a hook invalidates them, except for the listing
- * of a directory marked with sim_tree_varies(). Later nodes are passing: they can disappear at any time and are never
- * cached. Names in a directory are unique. A removed node stays, detached, while something outside refers to it.
+ * of a directory marked with sim_tree_varies(). Nodes made later are passing: they can disappear at any time and are
+ * never cached. Names in a directory are unique. A removed node stays, detached, while something outside refers to it.
  */
 #pragma once
 
@@ -22,7 +22,7 @@ struct sim_write {
 	void (*done)(struct sim_write *write, ssize_t result); /* called once: bytes written, or a negative errno */
 };
 
-/* We are asked to open a device; a char is a character device with some number, which nobody can open. */
+/* SIM_DEVICE: every open is a request to us. SIM_CHAR: a character device with any number, which nobody can open. */
 enum sim_kind { SIM_DIR, SIM_FILE, SIM_LINK, SIM_DEVICE, SIM_CHAR };
 
 struct sim_node;
@@ -70,7 +70,7 @@ struct sim_tree {
 	size_t slots, count;
 	uint64_t last_id;
 	bool settled, ends;
-	/* Hooks that invalidate the cache of a removed node, of a changed listing, or of a file. */
+	/* Hooks that make the cache forget a removed node, a changed listing, or a file's content. */
 	void (*going)(void *arg, const struct sim_node *directory, const struct sim_node *node);
 	void (*changing)(void *arg, const struct sim_node *directory);
 	void (*stale)(void *arg, struct sim_node *file);
@@ -84,13 +84,13 @@ void sim_tree_settle(struct sim_tree *tree);
 /* Finds the entry `name` of a directory; NULL: none. */
 struct sim_node *sim_tree_find(const struct sim_tree *tree, const struct sim_node *dir, const char *name);
 
-/* Make an entry. sim_tree_dir() accepts an existing directory, and a `path` of several. */
+/* Make an entry. sim_tree_dir() accepts an existing directory, and a `path` of several names. */
 struct sim_node *sim_tree_dir(struct sim_tree *tree, struct sim_node *dir, const char *path, void *owner);
 struct sim_node *sim_tree_file(struct sim_tree *tree, struct sim_node *dir, const struct sim_attr *attr, void *owner);
 struct sim_node *sim_tree_device(struct sim_tree *tree, struct sim_node *dir, const char *name, void *owner);
 struct sim_node *sim_tree_char(struct sim_tree *tree, struct sim_node *dir, const char *name, dev_t rdev);
 
-/* Makes a link to a node of the tree. Like the kernel's, its text is relative, through the nearest common directory. */
+/* Makes a link to a node of the tree. As in sysfs, the text is relative, through the nearest common directory. */
 struct sim_node *sim_tree_link(struct sim_tree *tree, struct sim_node *dir, const char *name,
 			       const struct sim_node *to);
 
@@ -106,7 +106,7 @@ void sim_tree_stale(struct sim_tree *tree, struct sim_node *file);
 /* Removes a node with everything below it; does nothing if `node` is NULL. */
 void sim_tree_remove(struct sim_tree *tree, struct sim_node *node);
 
-/* Count references from outside; the last one frees a detached node. */
+/* Count references from outside; dropping the last one frees a detached node. */
 void sim_tree_refer(struct sim_node *node);
 void sim_tree_unrefer(struct sim_tree *tree, struct sim_node *node, uint64_t count);
 

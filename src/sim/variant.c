@@ -23,7 +23,7 @@ static struct sim_kernel *kernel_of(const struct sim_vf *vf)
 	return vf->parent->gpu->kernel;
 }
 
-/* The type that the files show: not yet one that is being set. */
+/* The type that the files show; NULL while a type is being set. */
 static const struct sim_type *type_of(const struct sim_vf *vf)
 {
 	return vf->type && vf->state != SIM_CREATING ? vf->type : NULL;
@@ -98,7 +98,7 @@ static void remove_ends(void *arg)
 	ends(arg, "remove", 0);
 }
 
-/* vgpu-mgr no longer uses the VF, or the driver's wait for it has ended. */
+/* Called when vgpu-mgr no longer uses the VF, or the driver's wait for vgpu-mgr has ended. */
 static void remove_goes_on(void *arg)
 {
 	struct sim_vf *vf = arg;

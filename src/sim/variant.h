@@ -3,7 +3,7 @@
  * NVIDIA's own VFIO framework: a VF becomes a vGPU when a type's number is written to nvidia/current_vgpu_type; 0
  * clears it.
  *
- * A number fails with EPERM on a VF that has a type, even the same one, and with EIO for whatever the card refuses: no
+ * A number fails with EPERM on a VF that has a type, even this type, and with EIO for whatever the card refuses: no
  * capacity, another framebuffer size, no free GPU instance, an unknown number. Until the driver is done, the file reads
  * 0, and the capacity is taken. 0 fails with EPERM without a type or while the VF is open, and with EBUSY after five
  * seconds if vgpu-mgr still uses it. Anything that is not a number fails with EINVAL.
@@ -12,6 +12,6 @@
 
 #include "sim/kernel.h"
 
-/* Adds the files in the directory nvidia. sim_topology_unregister() removes them, unless the VF has a type: -EBUSY. */
+/* Add the files in the directory nvidia, or let sim_topology_unregister() remove them; -EBUSY: the VF has a type. */
 void sim_variant_register(struct sim_parent *parent);
 int sim_variant_unregister(struct sim_parent *parent);

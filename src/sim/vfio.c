@@ -14,7 +14,7 @@
 #include "sys/sys.h"
 
 enum {
-	GROUP_MAJOR = 511, /* a kernel assigns the next free ones below 512 */
+	GROUP_MAJOR = 511, /* a kernel assigns the next free majors below 512 */
 	DEVICE_MAJOR = 510,
 	CONTAINER_MAJOR = 10,
 	CONTAINER_MINOR = 196,

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * IOMMU groups and /dev/vfio: each vGPU has a group, one process at a time has it open, and the simulated /proc shows
- * which.
+ * which process.
  */
 #pragma once
 
 #include "sim/kernel.h"
 
 /*
- * Makes a group with the lowest free number, its directory, and what sim_vfio_attach() adds; or removes all of it.
- * `closed` is called when the group's holder closes it.
+ * Makes a group with the lowest free number, its directory, and what sim_vfio_attach() adds; sim_vfio_group_free()
+ * removes all of it. `closed` is called when the group's holder closes it.
  */
 struct sim_group *sim_vfio_group(struct sim_kernel *kernel, void *owner, void (*closed)(struct sim_group *));
 void sim_vfio_group_free(struct sim_group *group);
@@ -33,5 +33,5 @@ int sim_vfio_open(struct sim_kernel *kernel, struct sim_node *node, pid_t pid, c
 		  struct sim_handle **out);
 void sim_vfio_close(struct sim_handle *handle);
 
-/* For how many milliseconds the vendor's own service still uses a closed device; 0: it does not. */
+/* The milliseconds for which the vendor's service still uses a closed device; 0: not in use. */
 long sim_vfio_busy_ms(const struct sim_group *group);
