@@ -152,8 +152,8 @@ static int read_host(struct hook *hook, struct err *err)
 }
 
 /*
- * Does the domain have a lease although its XML shows no vGPU? A VF need not be marked as a vGPU. A command can also
- * have been killed between lease and attach, or a leased device can have been detached.
+ * Does the domain have a lease? Its XML may show no vGPU: a VF need not be marked as one, a command can be killed
+ * between lease and attach, and a leased device can be detached.
  */
 static bool is_leased(const struct hook *hook)
 {
@@ -171,8 +171,8 @@ static bool is_leased(const struct hook *hook)
 }
 
 /*
- * The gate: may the domain have a vGPU? For a release: is anything leased to it? A domain with only PCI devices may
- * have one if the pool has VFs; an error in the configuration does not concern it.
+ * The gate: might the domain have a vGPU, or (for a release) a lease? A domain with only PCI devices might have one if
+ * the pool has VFs. For such a domain, an error in the configuration is only logged.
  */
 static int gate(struct hook *hook, bool by_lease, struct err *err)
 {
@@ -189,7 +189,7 @@ static int gate(struct hook *hook, bool by_lease, struct err *err)
 	return hook->has_config && hostdev_filter_possible(&hook->config);
 }
 
-/* A release depends on the leases alone, so neither the rest of the XML nor its size matters. */
+/* Reads only the domain's identity: a release depends on the leases alone, so the rest of the XML does not matter. */
 static int read_owner(struct hook *hook, struct err *err)
 {
 	text_cut(hook->name, sizeof(hook->name), hook->call.guest);
@@ -297,7 +297,7 @@ static int dry_run(struct hook *hook, const struct operation *operation, struct 
 	return r < 0 ? r : write_out(hook->xml, hook->len, err);
 }
 
-/* For a domain without a vGPU. */
+/* Handles the start of a domain whose XML has no vGPU. */
 static void resume(struct hook *hook)
 {
 	struct err err;
@@ -418,7 +418,7 @@ int main(int argc, char **argv)
 
 	/*
 	 * _exit() is safe because nothing is buffered. With exit(), the destructors of libxml2 and its libraries would
-	 * take a tenth of the time that a vGPU takes. LeakSanitizer reports at exit.
+	 * add a tenth to the time that a vGPU takes. LeakSanitizer reports at exit.
 	 */
 #ifdef __SANITIZE_ADDRESS__
 	return status;

@@ -52,7 +52,7 @@ static void on_event(void *arg, const struct virt_event *event)
 	struct guests *g = arg;
 
 	switch (event->kind) {
-	case VIRT_EVENT_METADATA:       /* mostly our own; if facts were deleted, the next pass writes them again */
+	case VIRT_EVENT_METADATA:       /* mostly our own change; the next pass writes deleted facts again */
 	case VIRT_EVENT_REMOVAL_FAILED: /* nothing has changed */
 		return;
 	case VIRT_EVENT_DEFINED:

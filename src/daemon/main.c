@@ -95,7 +95,7 @@ static int parse(struct options *options, int argc, char **argv, struct err *err
 	return 0;
 }
 
-/* Makes a pass due soon, unless it is due sooner. */
+/* Makes a pass due soon, unless one is due earlier. */
 static void look_soon(void *arg)
 {
 	struct leased *d = arg;

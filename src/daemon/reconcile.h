@@ -11,8 +11,8 @@
  *   - with nova_conf, Nova's orphans are removed with their definitions after reclaim_grace;
  *   - a device that is leased to one domain and runs in another, or is otherwise foreign, is reported and left alone.
  *
- * In doubt nothing is done: while a domain is being started, migrated or stopped, or if its XML or the process that has
- * a device open is unknown, everything stays until the next pass. A running guest is never touched, nor an open device.
+ * If in doubt, a pass does nothing: while a domain is being started, migrated or stopped, or if its XML or the users of
+ * its device are unknown, everything stays until the next pass. A running guest is never touched, nor an open device.
  * The leases are the only state: a pass can be interrupted at any instant, and the next one finds what is left.
  *
  * The judgement (reconcile_device, reconcile_lease) is pure: it does no I/O and reads no clock.
@@ -52,7 +52,7 @@ struct reconcile_view {
 	bool settled;              /* the domain is settled */
 	bool at_work;              /* the lease's writer lives, and may be attaching or detaching it */
 	int open;                  /* 1: a process has it open, 0: none, negative: unknown */
-	int64_t now_ms, grace_ms;  /* a lease younger than grace_ms may still be in its writer's hands */
+	int64_t now_ms, grace_ms;  /* the writer may still be working on a lease younger than grace_ms */
 	int64_t looked_ms;         /* when libvirt was asked about the domain, or earlier */
 	/* of a device in the live XML */
 	bool exists; /* in the kernel, with a type */

@@ -160,7 +160,7 @@ bool apply_needs_lock(const struct step *step)
 }
 
 /*
- * A step that adopts waits for a removal alone. Any other step runs under the pGPU's lock, in apply->lock. A removal
+ * A step that adopts only waits for a removal. Any other step runs under the pGPU's lock, in apply->lock. A removal
  * that took too long continues in a child, without that lock.
  */
 static int wait_turn(struct apply *apply, const struct step *step, struct err *err)

@@ -72,8 +72,8 @@ int create_adopted(const struct apply *apply, const struct step *step, const cha
 		   struct err *err);
 
 /*
- * Removes what this step created, under the pGPU's lock. If it cannot, adds that to `why` and returns -ETIMEDOUT: a
- * monitor may have opened the device the moment it appeared, and such a removal would never end.
+ * Removes what this step created, under the pGPU's lock. If it cannot, says so in `why` and returns -ETIMEDOUT: if a
+ * monitor opened the device when it appeared, the removal may never end.
  */
 int create_undo(const struct apply *apply, const struct step *step, struct err *why);
 

@@ -9,7 +9,7 @@
  *
  * create blocks as long as the driver takes. remove blocks while the device is open: no signal ends it
  * (vfio_unregister_group_dev, since 5.2), and libvirt blocks too. Callers ensure that no process has the device open
- * (handles), and that no other process writes to the same pGPU meanwhile (its lock).
+ * (vfio_users.h), and that no other process writes to the same pGPU meanwhile (its lock).
  */
 #pragma once
 

@@ -52,8 +52,8 @@ int release_turn(struct store *store, const struct policy *policy, const char *i
 		 int64_t look_by_ms, struct err *err);
 
 /*
- * For a read-only /run: by `deadline_ms`, removes the device that we created for a lease which its domain gave up at
- * `asked_ms`, if that lease has not changed. The lease stays, but is void without its device.
+ * For a read-only /run: removes the device that we created for `lease`, by `deadline_ms`, unless the lease has changed
+ * since its domain gave it up at `asked_ms`. The lease stays, but is void without its device.
  */
 int release_unmarked(struct store *store, const struct policy *policy, const struct lease *lease, int64_t asked_ms,
 		     int64_t deadline_ms, struct err *err);
@@ -117,8 +117,8 @@ typedef int release_turn_fn(void *arg, size_t i, int64_t deadline_ms, int64_t lo
 void release_in_turns(size_t n, int64_t end_ms, release_turn_fn *turn, void *arg);
 
 /*
- * For a device that was opened between a look and release_claim(): gives its domain the lease as it `was`, unless
- * another process has marked it since.
+ * For a device that was opened between a look and release_claim(): restores the lease as it `was`, unless another
+ * process has marked it since.
  */
 void release_put_back(struct store *store, const struct policy *policy, const struct lease *was);
 

@@ -70,7 +70,7 @@ int hotplug_lease(struct hotplug *hp, const struct request *request, const char 
 	return r;
 }
 
-/* The domain's own lease of this vGPU. Returns 1, or 0 if it has none. */
+/* Finds the domain's own lease of this vGPU. Returns 1, or 0 if the domain has none. */
 static int find_lease(struct hotplug *hp, const char *id, struct lease *lease, struct err *err)
 {
 	int r = hp->dry_run ? lease_get(hp->store, id, lease, err)

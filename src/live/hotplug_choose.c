@@ -108,7 +108,7 @@ static int lease_vf(struct hotplug *hp, struct request *request, struct vgpu_req
 		struct err ignored;
 
 		r = hotplug_lease(hp, request, "attach", err);
-		/* Leased by another domain; full meanwhile; or attached to this very domain. */
+		/* The VF is leased to another domain, full by now, or attached to this very domain. */
 		if ((r != -EPERM && r != -ENOSPC && r != -EBUSY) || tries == VF_TRIES)
 			break;
 		memcpy(refused, req->id, ID_SIZE);

@@ -28,8 +28,8 @@ enum vgpu_request_kind { REQUEST_MDEV, REQUEST_PCI };
 enum numa_preference { NUMA_AUTO, NUMA_NONE, NUMA_NODE };
 
 /*
- * What a migration target must know about a vGPU before it can accept it. The vGPU's host writes these facts into its
- * <vgpu:device>. Printable ASCII; "" if a fact is unknown.
+ * What a migration target must know about a vGPU before it can accept it. The vGPU's host writes these facts into the
+ * vGPU's <vgpu:device>. Printable ASCII; "" if a fact is unknown.
  */
 struct migration_facts {
 	char type[LABEL_SIZE], name[LABEL_SIZE]; /* ID and name of its type */

@@ -184,7 +184,7 @@ static void report_missing_vgpu(struct check *check, const struct missing_vgpu *
 		fix = check_fix(check, "run 'vgpu-lease resume %s' to attach it", l->name);
 	else if (l->nova)
 		fix = "hard-reboot the instance";
-	/* A vGPU that only the next start gets was defined by hand: Nova does not do that. */
+	/* Only a warning if the vGPU may have been defined by hand for the next start, which Nova does not do. */
 	check_report(check_at_path(check, path), l->nova || l->suspended ? CHECK_FAIL : CHECK_WARN, fix,
 		     "domain %s runs without vGPU %s, which %s", l->name, l->id,
 		     l->suspended ? "a suspend detached" : "its definition has");

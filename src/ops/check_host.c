@@ -93,7 +93,7 @@ static const struct section *at_odds(const struct inventory *inv, const char *pa
 	return !p || pool_serves(p->card, type) ? NULL : p->card->pool.section;
 }
 
-/* The domain that uses the vGPU, by its lease or its XML, or a file that may be such a domain's; NULL: none. */
+/* Returns the domain that uses the vGPU, by its lease or XML, or a file that might define such a domain; NULL: none. */
 static const char *used_by(const struct check *check, const struct definition *d, const struct libvirt_files *disk)
 {
 	const struct lease *lease = lease_find(&check->leases, d->uuid);
@@ -102,7 +102,7 @@ static const char *used_by(const struct check *check, const struct definition *d
 	return domain ? domain : libvirt_files_unread(disk, false);
 }
 
-/* Reports a definition that mdevctl starts at boot, of a type that its pGPU is not configured for. */
+/* Reports a definition that mdevctl starts at boot although its pGPU is not configured for its type. */
 static bool goes_against(struct check *check, const struct definition *d, const struct libvirt_files *disk)
 {
 	const struct section *section = at_odds(check->inv, d->parent, d->type);
@@ -110,7 +110,7 @@ static bool goes_against(struct check *check, const struct definition *d, const 
 
 	if (!d->starts || !section)
 		return false;
-	/* A device that may be in use is never proposed for removal. */
+	/* Never propose to remove a device that might be in use. */
 	if (domain) {
 		check_report(
 			check, CHECK_WARN, "keep it as long as that domain needs it",

@@ -92,7 +92,7 @@ void check_nova(struct check *check)
 	struct err err;
 	size_t n;
 
-	/* A definition that cannot be read is a finding of check_definitions(). */
+	/* check_definitions() reports a definition that cannot be read. */
 	if (!check->config->policy.nova || mdevctl_definitions(&definitions, &n, check->host, &err) < 0)
 		return;
 	nova_inventory_make(&nova, check->inv, definitions, n);

@@ -27,7 +27,7 @@ static struct location named_at(const struct section *section, const struct inv_
 	return match ? match->at : other;
 }
 
-/* A reason is "CAUSE; FIX", or a cause alone, or the kernel's error. Without a fix, `other` is the fix. */
+/* Returns the fix in a reason ("CAUSE; FIX", a cause alone, or the kernel's error), or `other` if it has none. */
 static const char *fix_in(const char *reason, const char *other, int *cause)
 {
 	const char *fix = strstr(reason, "; ");
@@ -36,7 +36,7 @@ static const char *fix_in(const char *reason, const char *other, int *cause)
 	return fix ? fix + 2 : other;
 }
 
-/* Findings that follow from this one are not reported. */
+/* Suppresses findings about the section that follow from this one. */
 static void explains(struct check *check, const struct section *section)
 {
 	check->explained[section - check->config->sections] = true;
@@ -62,7 +62,7 @@ static bool look_at_libvirt(struct check *check, const struct inv_pgpu *card, in
 	return false;
 }
 
-/* Skips a leased VF: it may be being removed, and the driver still at work. */
+/* Skips a leased VF, because the driver may still be at work on its removal. */
 static void look_at_vfs(struct check *check, const struct inv_pgpu *card)
 {
 	for (int p = 0; p < card->nparents; p++) {
@@ -121,7 +121,7 @@ static void look_at_card(struct check *check, const struct inv_pgpu *card, int l
 		check_report(check_at_location(check, &at), CHECK_FAIL, fix, "%s: %.*s (configured for %s)", address,
 			     cause, pooled->reason, pooled->section->type);
 	} else if (!pooled->in_pool && pooled->claim == CLAIM_DEFAULT && !card->ready) {
-		/* A type takes all pGPUs, and other pGPUs provide it. */
+		/* Only a warning, because other pGPUs provide the type that takes all pGPUs. */
 		fix = fix_in(reason, "fix the cause (troubleshooting: the-card)", &cause);
 		check_report(check, CHECK_WARN, fix, "not in the pool: %.*s", cause, reason);
 	} else if (!pooled->in_pool) {

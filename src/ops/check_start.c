@@ -41,7 +41,7 @@ static void start_begin(struct start *s, const struct check *check)
 	uuid_random(s->request.uuid);
 }
 
-/* Plans an mdev, or `vf` if set. The first plan reads the host for all. */
+/* Plans a start with an mdev, or with `vf` if set. Only the first plan reads the host. */
 static void plan_start(struct start *s, const struct inv_parent *vf, bool managed)
 {
 	s->vgpu.kind = vf ? REQUEST_PCI : REQUEST_MDEV;
@@ -126,7 +126,7 @@ struct carried {
 	bool leased; /* one of them is leased, so its capacity is available again when the guest ends */
 };
 
-/* Own vGPUs are of the same kind: a GPU instance cannot carry a vGPU that is not MIG-backed, nor the reverse. */
+/* Only vGPUs of the type's kind (MIG-backed or not) count as own: the other kind cannot use the same capacity. */
 static struct carried carried_by(const struct check *check, const struct section *section, const struct inv_pgpu *card)
 {
 	const struct inventory *inv = check->inv;
@@ -157,8 +157,8 @@ static struct carried carried_by(const struct check *check, const struct section
 }
 
 /*
- * A busy host may have pGPUs that are full of the type they are configured for. A pGPU that carries something else, or
- * nothing, is broken or not as configured.
+ * On a busy host, pGPUs can be full of the type that they are configured for, which is no fault. A pGPU without
+ * capacity that carries something else, or nothing, is broken or not as configured.
  */
 static void report_refusal(struct check *check, const struct start *s)
 {
@@ -227,7 +227,7 @@ static void look_at_start(struct check *check, struct start *start, const struct
 	else
 		plan_start(start, NULL, false);
 	report_start(check, start);
-	/* The error may be temporary, so the next start reads the host again. */
+	/* The error may be temporary, so the next plan reads the host again. */
 	if (start->planned < 0)
 		preview_end(&start->preview);
 }
@@ -258,7 +258,7 @@ static bool matches_any(const struct inventory *inv, const struct section *secti
 	return false;
 }
 
-/* Types without a pGPU, because the first type that takes the rest gets all. One finding, as there is one cause. */
+/* Types without a pGPU because the first type that takes the rest gets it all. They share one cause and one finding. */
 struct left_out {
 	const struct section *first, *place;
 	size_t n;

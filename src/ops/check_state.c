@@ -209,7 +209,7 @@ void check_locks(struct check *check)
 	}
 }
 
-/* Starts work without the handler, but what a hook cannot see waits, and nothing else would report that. */
+/* Starts work without the handler, but what no hook sees is not handled, and nothing else would report that. */
 void check_handler(struct check *check)
 {
 	int run = check->store.run;

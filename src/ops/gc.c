@@ -280,7 +280,7 @@ static void remove_orphan(struct gc *c, struct gc_item *item)
 	     &err);
 }
 
-/* For a device or a definition. True also if unknown, so that its history is kept. */
+/* Does a device or definition have this ID? True also if unknown, so that the ID's history is kept. */
 static bool device_exists(const void *arg, const char *id)
 {
 	const struct look *look = arg;
@@ -300,7 +300,7 @@ static bool is_named(const void *arg, const char *id)
 	       libvirt_files_unread(look->disk, false);
 }
 
-/* A domain may have been defined while the leases were finished, so what it names stays. */
+/* Reads libvirt's files again, because a domain may have been defined meanwhile: what it names stays. */
 static void remove_orphans(struct gc *c)
 {
 	struct reclaim_check check = { .host = c->store->host, .store = c->store, .note = true };

@@ -14,7 +14,7 @@
 #include "ops/gc.h"
 #include "survey/reclaim.h"
 
-/* The minimum age of an active lease: its capacity is not needed, and a slow start of its domain keeps what it has. */
+/* The minimum age of an active lease: long, because a slow start must keep it, and nobody needs its capacity yet. */
 enum { LEAST_GRACE_MS = 300000 };
 
 /* Must be cheap and read none of libvirt's files, because a hook asks this of each lease. */
@@ -35,7 +35,7 @@ static bool is_left(const struct store *store, const struct policy *policy, cons
 			return false;
 		break;
 	case LEASE_RELEASING:
-		/* Within its time, its writer finishes it. */
+		/* Within the release's time, its writer finishes it. */
 		if (!release_has_time(policy, lease))
 			return !store_locked(store, lease->vgpu.pgpu) && !store_removes(store, lease->vgpu.id);
 		break;

@@ -62,7 +62,7 @@ static void rounds_end(struct rounds *r)
 
 /*
  * Makes the next plan. The store's lock is held afterwards if 0 is returned. A device that appeared after the scan of
- * all processes may be open, so they are scanned again, a few times at most.
+ * all processes may be open, so the processes are scanned again, a few times at most.
  */
 static int plan_round(struct rounds *r, struct err *err)
 {
@@ -144,7 +144,7 @@ static void remove_reclaimable(struct rounds *r)
 	}
 }
 
-/* May a silent card of the pool still answer? Some drivers answer nothing while they work. Each is given time once. */
+/* Might a silent card of the pool still answer? Some drivers answer nothing while they work. Each gets lock_timeout. */
 static bool may_answer(const struct rounds *r)
 {
 	struct timed_child_silent silent[16];
@@ -161,8 +161,8 @@ static bool may_answer(const struct rounds *r)
 }
 
 /*
- * Acts, without the lock, on a plan that cannot be carried out now. 0: plan again. Only a deep survey leads to a
- * refusal, because it has what the refusal names.
+ * Acts, without the lock, on a plan that cannot be carried out now. 0: plan again. Refuses only after a deep survey,
+ * which has the facts that the refusal names.
  */
 static int between_rounds(struct rounds *r, struct err *err)
 {

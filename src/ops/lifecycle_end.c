@@ -17,7 +17,7 @@
 #include "plan/resolve.h"
 
 enum { END_MS = 400 };
-enum { UNRESERVE_MS = 2000 }; /* after the time of the operation */
+enum { UNRESERVE_MS = 2000 }; /* for the store's lock, after the operation's own time */
 
 struct release {
 	const struct policy *policy;
@@ -54,7 +54,7 @@ static int finish_one(void *arg, size_t i, int64_t deadline_ms, int64_t look_by_
 	return r;
 }
 
-/* libvirt waits, so a release that cannot begin in time is left: each would take a little longer. */
+/* libvirt waits, so a release that cannot begin in time is not tried: each would add to the delay. */
 static void finish(struct release *release, int64_t deadline_ms)
 {
 	size_t left = 0;
@@ -132,8 +132,8 @@ static void finish_detached(const struct release *release, const struct store *s
 }
 
 /*
- * QEMU did not start with what was created for it (libvirt 10.5 and later report that). The card may be the cause; if
- * it is not, nothing is lost. Read without the lock, because this is only advice.
+ * Records that QEMU did not start with these vGPUs (libvirt 10.5 and later report that). The card may be the cause; if
+ * not, trying it last does no harm. Read without the lock, because this is only advice.
  */
 static void note_failures(const struct release *release, const struct store *store)
 {

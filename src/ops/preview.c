@@ -19,7 +19,7 @@ static const char *pgpu_of(const struct world *world, const char *id)
 	return lease ? lease->vgpu.pgpu : device ? device->vgpu.pgpu : NULL;
 }
 
-/* Could the plan's pGPU locks be taken? 1: one could not, so plan again, as a start does in this case. */
+/* Could the plan's pGPU locks be taken? Returns 0 if so, or 1 to plan again, as a start would. */
 static int look_at_locks(struct preview *p, struct err *err)
 {
 	struct world *world = &p->world;

@@ -22,7 +22,7 @@ struct rewritten {
 };
 
 /*
- * Inserts the IDs of a plan's steps into the XML; a copy if nothing changes. If anything changes for an arriving
+ * Inserts the IDs of a plan's steps into the XML, or copies it if nothing changes. If anything changes for an arriving
  * domain, this host's facts replace the source host's, and a hostdev changes its type with its framework.
  */
 int rewrite_plan(struct rewritten *out, const struct domxml *doc, const struct world *world, const struct plan *plan,
