@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "internal.h"
 
-/* In MIG mode GPU instances use the whole card, so one device or offered type shows the mode. 1, 0, or UNKNOWN. */
+/* 1: MIG mode is on; 0: off; or UNKNOWN. The mode is that of the whole card, so one device or offered type shows it. */
 static int mig_mode(const struct inventory *inv, const struct inv_pgpu *card)
 {
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, card, d));) {
@@ -25,7 +25,7 @@ static int mig_mode(const struct inventory *inv, const struct inv_pgpu *card)
 	return UNKNOWN;
 }
 
-/* A card's framebuffer, by the types that were read; max_instance of small types can be less than what would fit. */
+/* A card's framebuffer: the most that a type which was read fills, as max_instance limits small types to less. */
 static double whole_mib(const struct inv_pgpu *card)
 {
 	double whole = 0;
@@ -47,14 +47,14 @@ struct card_load {
 	double cost;           /* of the pending leases, in instances of the requested type */
 	double used_mib;       /* of devices and pending leases, if framebuffers are known */
 	bool in_flight;        /* a creation or release is in progress */
-	char other[TYPE_SIZE]; /* one with another framebuffer size; "" none */
+	char other[TYPE_SIZE]; /* a type with another framebuffer size; "" none */
 	int other_mib;
-	char beside[TYPE_SIZE]; /* one of another type; "" none */
-	int nbeside;            /* number of all other types */
+	char beside[TYPE_SIZE]; /* another type on the card; "" none */
+	int nbeside;            /* number of vGPUs of other types */
 	bool leased_beside;     /* one of them has a lease, so it stays */
 	int first_mib;          /* framebuffer of a device in the kernel; 0 none */
 	bool kept;              /* retype cannot remove a device of another type */
-	bool elsewhere;         /* a device is on a VF that is not configured for this type, so retype leaves it */
+	bool elsewhere;         /* such a device is on a VF that is not configured for this type; retype keeps it */
 	bool mixed;             /* devices have several sizes: mixed-size mode is on */
 };
 
@@ -93,8 +93,8 @@ struct asked {
 };
 
 /*
- * How many instances of this type one instance of `type` uses up: mtty-2 takes two of the ports of which mtty-1 takes
- * one. The kernel's counts for the two types show the ratio; without them it is 1.
+ * How many instances of the requested type one instance of `type` costs: an mtty-2 uses two ports, an mtty-1 one. The
+ * kernel's counts for the two types give the ratio; if a count is missing, the cost is 1.
  */
 static double cost_of(const struct asked *asked, const char *type)
 {
@@ -116,7 +116,7 @@ static void load_leases(struct card_load *load, const struct asked *asked, const
 		if (strcmp(l->vgpu.pgpu, asked->card->address) != 0 || (id && strcmp(l->vgpu.id, id) == 0))
 			continue;
 		load->in_flight |= l->at_work;
-		/* A device that is gone uses no capacity, unless an abandoned creation may still create it. */
+		/* A release without a device uses no capacity, unless an abandoned creation may still create it. */
 		if (inventory_device(&world->inv, l->vgpu.id) || (l->state == LEASE_RELEASING && !l->at_work))
 			continue;
 		load->pending++;
@@ -146,7 +146,7 @@ static struct card_load load_of(const struct asked *asked)
 		load_one(&load, asked->type, type, mib, lease);
 	}
 	load_leases(&load, asked, &world->leases, asked->query->id);
-	/* Promises are for other requests, even if one has the address that this request had. */
+	/* All promises count: they are to other requests, even if one has this request's old address. */
 	load_leases(&load, asked, asked->query->promised, NULL);
 	return load;
 }
@@ -186,7 +186,7 @@ __attribute__((format(printf, 4, 5))) static void bound(struct capacity *space, 
 	va_end(ap);
 }
 
-/* Explains how to create a GPU instance if none is free, starting with MIG mode. */
+/* Explains how to create a GPU instance, beginning with MIG mode unless it is on. */
 static void explain_no_instance(struct capacity *space, const struct inventory *inv, const struct inv_pgpu *card,
 				const struct inv_type *type)
 {
@@ -204,7 +204,7 @@ static void explain_no_instance(struct capacity *space, const struct inventory *
 		 strstr(type->name, "CME") ? "+me" : "");
 }
 
-/* Suggests the command that removes unused vGPUs of other types, or shows why they stay. */
+/* Suggests the retype command that removes unused vGPUs of other types, or that shows why they stay. */
 static void advise_retype(struct capacity *space, const struct card_load *load, const struct asked *asked)
 {
 	const struct policy *policy = &asked->query->world->config->policy;
@@ -252,7 +252,7 @@ static void explain_none(struct capacity *space, const struct card_load *load, c
 	}
 }
 
-/* How many fit into the framebuffer beside vGPUs of other sizes. If the driver offers one now, one fits. */
+/* How many fit into the framebuffer beside vGPUs of other sizes: at least one if the driver offers one. */
 static int fit_between(const struct card_load *load, double whole, const struct inv_type *type, int available)
 {
 	int left = (int)((whole - load->used_mib) / type->framebuffer_mib);
@@ -287,7 +287,7 @@ static void judge(struct capacity *space, const struct card_load *load, const st
 	if (section && section->max_instances != NO_LIMIT)
 		bound(space, section->max_instances - load->of_type, CAUSE_CAP, "max_instances = %d is reached",
 		      section->max_instances);
-	/* Nothing is on the card, so explain that first. */
+	/* On an empty card no other vGPU is the reason, so the driver's reason comes first. */
 	if (asked->available < 1 && on_it == 0)
 		explain_none(space, load, asked);
 	if (card->nvidia && *load->other && !load->mixed && (asked->available == 0 || load->devices == 0)) {
@@ -350,7 +350,7 @@ void capacity_on(struct capacity *space, const struct capacity_query *query, con
 	struct card_load load;
 
 	*space = (struct capacity){ 0 };
-	/* Checked first, because a card's own type may not have been read. */
+	/* Check this first: the type that the card is configured for may not have been read. */
 	if (pooled->section && !pool_serves(card, type)) {
 		space->cause = CAUSE_OTHER_TYPE;
 		snprintf(space->reason, sizeof(space->reason), "configured for %s%s", pooled->section->type,
@@ -382,7 +382,7 @@ void capacity_count(struct capacity_count *count, const struct world *world, con
 
 	measure(&space, &query, card, offer);
 	*count = (struct capacity_count){ .available = card->ready ? space.left : 0 };
-	/* Each free VF offers one while any GPU instance is free; the driver does not report how many are. */
+	/* Each free VF offers one while any GPU instance is free, so the number of free instances is unknown. */
 	if (type->slices && card->sriov && count->available > offer->available)
 		count->available = offer->available;
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(&world->inv, card, d));)

@@ -2,10 +2,10 @@
 /*
  * Capacity: can this pGPU carry one more vGPU of a type now, and on which parent? Part of plan, and pure.
  *
- * Devices in the kernel count, and so do leases whose device is not in the kernel yet. The kernel's count covers the
- * devices; these leases are subtracted from it. VFs are counted per pGPU, never per VF.
+ * The kernel's count of available instances accounts for existing devices. Leases whose device is not in the kernel yet
+ * are subtracted from that count. VFs are counted per pGPU, never per VF.
  *
- * Facts (NVIDIA): all vGPUs of a pGPU have one framebuffer size unless mixed-size mode is on; then types of another
+ * Facts (NVIDIA): all vGPUs of a pGPU have one framebuffer size, except in mixed-size mode, in which types of another
  * size show capacity although the card is in use. On SR-IOV cards available_instances is 0 or 1 per VF, but the
  * capacity is min(max_instance, VFs), not the sum over VFs. A card with several sizes is limited by its remaining
  * framebuffer. A MIG-backed type is offered while a GPU instance of its size is free.
@@ -23,7 +23,7 @@ struct capacity {
 	bool in_flight;                  /* no capacity, but a creation or release in progress may make some */
 	bool full;                       /* no capacity because of what is on the card: removing something may help */
 	bool unsuited;                   /* no capacity because no free VF suits the hostdev */
-	enum cause cause;                /* no capacity: the cause, the reason, and a command that helps ("" none) */
+	enum cause cause;                /* if !has: the cause, the reason, and a command that helps ("" none) */
 	char reason[REASON_SIZE];
 	char fix[REASON_SIZE];
 };
@@ -39,21 +39,21 @@ struct capacity_query {
 void capacity_on(struct capacity *space, const struct capacity_query *query, const struct inv_pgpu *card,
 		 const char *type);
 
-/* Does the parent's driver suit the hostdev? A plain VF needs VFIO's, or libvirt to bind it. */
+/* Does the parent's driver suit the hostdev? A plain VF needs a VFIO driver, unless libvirt binds one. */
 bool capacity_parent_suits(const struct inv_parent *parent, const struct vgpu_request *req);
 
-/* How the pGPU, not just one VF, failed with the type in this run, or else a removal on it; NULL: neither failed. */
+/* The pGPU's (not one VF's) failure with the type in this run, or else a failed removal for it; NULL none. */
 const struct failed_attempt *capacity_failed_attempt(const struct world *world, const char *pgpu, const char *type);
 
 /*
- * Is the parent free, and in the pool for this type (NULL: any type)? Free means: it has no device and no lease but
- * that of `id`, no process has it open, its driver has not lost it, and it has not failed in this run.
+ * Is the parent free, and in the pool for this type (NULL: any type)? Free means: it has no device and no lease except
+ * one of query->id, no process has it open, its driver has not lost it, and it has not failed in this run.
  */
 bool capacity_parent_is_free(const struct capacity_query *query, const struct inv_parent *parent, const char *type);
 
 /*
- * Can the domain have the IOMMU group of this plain VF? A group belongs to one domain, and no other driver may hold a
- * device of it, or QEMU fails with "group is not viable". `why`: what prevents it.
+ * True if the domain can have the IOMMU group of this plain VF; if not, `why` has the reason. A group belongs to one
+ * domain, and QEMU fails with "group is not viable" if another driver holds one of the group's devices.
  */
 bool capacity_group_is_free(const struct capacity_query *query, const struct inv_parent *parent, char why[REASON_SIZE]);
 
@@ -62,9 +62,9 @@ struct capacity_count {
 	/* The most that fit on an empty card: min(max_instance, VFs), or if that is unknown, used plus offered. */
 	int capacity;
 	int used; /* existing vGPUs of this type on the card */
-	/* Can be created now: the kernel's offer less promised ones, within the cap. MIG-backed: at least this many. */
+	/* Can be created now: the kernel's offer less pending leases, within the cap. MIG-backed: a minimum. */
 	int available;
-	enum cause cause;         /* none is available: why */
+	enum cause cause;         /* why none is available */
 	char reason[REASON_SIZE]; /* for people */
 };
 
@@ -73,7 +73,7 @@ void capacity_count(struct capacity_count *count, const struct world *world, con
 
 /*
  * A pGPU's framebuffer, and how much of it vGPUs and reservations use, in MiB. `whole` is UNKNOWN in MIG mode, or while
- * the driver lists no type that fills the card; then `used` is known only if vGPUs use some.
+ * the driver lists no type that fills the card; then `used` is UNKNOWN instead of 0.
  */
 struct capacity_framebuffer {
 	int whole, used;

@@ -31,7 +31,7 @@ static bool has_failed(const struct world *world, const char *parent)
 	return false;
 }
 
-/* Does the domain have this VF of the group, or get it with this plan? Then the group is the domain's own. */
+/* Does the domain have this VF, or get it with this plan? If so, the VF's IOMMU group is the domain's own. */
 static bool is_own(const struct capacity_query *query, const char *vf)
 {
 	const struct world *world = query->world;
@@ -42,7 +42,7 @@ static bool is_own(const struct capacity_query *query, const char *vf)
 	       (world->mode == PLAN_PREPARE && request_names(world->request, vf));
 }
 
-/* Does this other VF of the group keep the domain from it? Sets `why`. */
+/* Does this other VF prevent the domain from using their group? If so, sets `why`. */
 static bool blocks_group(const struct capacity_query *query, const struct inv_parent *p, char why[REASON_SIZE])
 {
 	const struct lease *lease = lease_find(&query->world->leases, p->name);
@@ -100,7 +100,7 @@ bool capacity_parent_is_free(const struct capacity_query *query, const struct in
 /* Preference among VFs: the lowest value is best. */
 enum { VF_LAST, VF_OF_NOBODY, VF_OF_ANOTHER_DOMAIN, VF_OF_ANOTHER_WANT };
 
-/* A VF that a domain's XML names is best left to that domain; above all, a VF of another hostdev of this domain. */
+/* A VF that a domain's XML names is a worse choice; the worst is one that another hostdev of this domain names. */
 static int liking(const struct capacity_query *query, const struct inv_parent *parent)
 {
 	if (strcmp(parent->name, query->last) == 0)
@@ -116,7 +116,7 @@ bool capacity_parent_suits(const struct inv_parent *parent, const struct vgpu_re
 	       strstr(parent->driver, "vfio");
 }
 
-/* Is this the card's first VF of its IOMMU group, among the free VFs, or if `type` is NULL among all? */
+/* Is this the card's first VF of its IOMMU group: of all VFs if `type` is NULL, else of the free ones? */
 static bool is_unit(const struct capacity_query *query, const struct inv_parent *parent, const char *type)
 {
 	struct inv_parent *const *p = parent->card->parents;

@@ -2,8 +2,8 @@
 /*
  * What the parts of plan share: the plan in progress, and the choice of a parent.
  *
- * A function that returns bool and gets a non-const planner ends the plan when it returns false: with a refusal, or
- * with what to wait or look for.
+ * A function that takes a non-const planner and returns bool ends the plan before it returns false: with a refusal, or
+ * with PLAN_WAIT or PLAN_LOOK.
  */
 #pragma once
 
@@ -13,27 +13,27 @@
 struct planner {
 	struct world *world; /* its leases are a copy: a step removes the leases that it replaces */
 	struct plan *plan;
-	struct leases promised; /* to earlier requests of this plan */
+	struct leases promised; /* what earlier requests of this plan get */
 
 	/* The current request. */
 	size_t req;
 	struct resolved_request narrowed;  /* a copy, narrowed to what the pool and the source allow */
-	struct resolved_request *resolved; /* that copy */
+	struct resolved_request *resolved; /* points to `narrowed` */
 	struct step *step;                 /* its result */
 	int over_quota;                    /* leases to remove before the request is within the quota */
 	const struct inv_parent *only;     /* the only VF that may be chosen; NULL: any */
 };
 
 /*
- * The VFs of a card for a type; if the card is in the pool, those of the pool. Plain VFs are counted by IOMMU group,
- * because a guest gets the whole group.
+ * Counts a card's VFs for a type: only VFs of the pool, or all VFs if the card is not in the pool. Plain VFs are
+ * counted by IOMMU group, because a guest gets the whole group.
  */
 struct capacity_vfs {
 	int units; /* of the card, including those outside the pool */
 	int all, free;
-	int suited;                    /* of the free ones */
+	int suited;                    /* free VFs that suit the hostdev */
 	const struct inv_parent *best; /* the most preferred of the suited ones; NULL none */
-	char why[REASON_SIZE];         /* why a domain cannot have the group of an unused VF; "" none */
+	char why[REASON_SIZE];         /* why the IOMMU group of an unused VF is not free; "" none */
 };
 
 struct capacity_vfs capacity_vfs(const struct capacity_query *query, const struct inv_pgpu *card, const char *type);
@@ -48,7 +48,7 @@ static inline struct capacity_query plan_query(const struct planner *p, const ch
 					.last = p->resolved->last_parent };
 }
 
-/* The device that is requested; "": any. */
+/* The ID of the requested device; "": any device. */
 static inline const char *plan_named(const struct vgpu_request *req)
 {
 	return req->any ? "" : req->id;
@@ -61,47 +61,47 @@ static inline const char *plan_opener(const struct device_facts *facts)
 }
 
 /*
- * Chooses a parent for a new device `id` and fills in the step. PLAN_STEPS: it has capacity; PLAN_REMOVE: it will have
- * after the removal of reclaimable devices. Otherwise the verdicts have the reason for each pGPU.
+ * Chooses a parent for a new device `id`. PLAN_STEPS and PLAN_REMOVE: fills in the step; with PLAN_REMOVE the parent
+ * has capacity only after the removals. Other results: the verdicts say why no pGPU was chosen.
  */
 enum plan_kind plan_choose(struct planner *p, const char *id);
 
-/* Sets the step's reason to the devices that are removed for it. */
+/* Sets the step's reason to name what is removed for it. */
 void plan_explain_removal(const struct planner *p);
 
-/* Does the card serve one of the request's types? True if the request has no type. */
+/* True if the card serves one of the request's types, or the request has none. */
 bool plan_is_served(const struct planner *p, const struct inv_pgpu *card);
 
-/* Is the device reclaimable, and not named by the starting domain? */
+/* True if the device or its lease is reclaimable and the starting domain does not name it. */
 bool plan_may_go(const struct world *world, const char *id);
 
 /* plan_arrive.c: plans what is reserved for an arriving domain (migrate, restore). */
 bool plan_arrival(struct planner *p);
 
-/* Plans a VF outside of a start or an arrival: the named VF if a start could have it, else another. */
+/* Plans a VF for a definition or an attach: the named VF if a start could have it, else another. */
 bool plan_assignment(struct planner *p);
 
 /* Is the source known to have another driver version? */
 bool plan_driver_differs(const struct planner *p);
 
-/* Reduces several types to those that have the source's name for the type, if any has. */
+/* Drops the types that have another name here than on the source, unless all do. */
 void plan_source_narrow(const struct planner *p);
 
 /*
- * plan_quota.c: is the domain within its project's quota with one more vGPU, `id`, if necessary after leases are
- * removed? plan_quota_removes() adds these leases to the plan's removals, which precede the step.
+ * plan_quota.c: does the project's quota allow one more vGPU, `id`, if necessary after leases are removed?
+ * plan_quota_removes() adds these leases to the plan's removals, which precede the step.
  */
 bool plan_quota(struct planner *p, const char *id);
 void plan_quota_removes(struct planner *p);
 
-/* plan_vf.c: plans a hostdev of type pci for a start; adds what the inventory knows about its VF to the request. */
+/* plan_vf.c: plans a PCI hostdev for a start. plan_vf_request() adds the named VF and its type to the request. */
 bool plan_vf_prepare(struct planner *p);
 void plan_vf_request(const struct planner *p);
 
-/* May the domain's hostdev use this VF at all? */
+/* Can the hostdev use this VF, given the VF's driver and libvirt's version? */
 bool plan_vf_suits(struct planner *p, const struct inv_parent *vf);
 
-/* Do the parent's kind and driver suit the hostdev? NULL, a parent that was not read: true. */
+/* Do the parent's kind and driver suit the hostdev? True for NULL, a parent that was not read. */
 bool plan_can_be(const struct planner *p, const struct inv_parent *parent);
 
 /* plan.c: plans a new vGPU. */
@@ -116,36 +116,36 @@ void plan_adopt(const struct planner *p, const struct inv_device *device);
 /* Ends the plan with a wait, because the kernel is creating or removing the device. Returns false. */
 bool plan_wait_for_kernel(struct planner *p, const char *parent);
 
-/* Sets the type, if not requested or defined, to the only one of this VF (NULL: the pool) for the request's kind. */
+/* If no type is requested or defined, sets the only type that this VF (NULL: the pool) has for the hostdev. */
 void plan_only_type(const struct planner *p, const struct inv_parent *vf);
 
-/* Is the type with this ID the type that the request means? On another card the ID may be another type. */
+/* Does this ID mean the requested type on this card? Another card can use the ID for another type. */
 bool plan_type_means(const struct planner *p, const struct inv_pgpu *card, const char *type);
 
-/* Does an existing device have a type that fits? */
+/* Does the type of an existing device fit the request? */
 bool plan_device_fits(const struct planner *p, const struct inv_device *device);
 
-/* Is the type one of the request's types? True if the request has none. */
+/* True if the type is one of the request's types, or the request has none. */
 bool plan_type_fits(const struct resolved_request *resolved, const char *type);
 
 /* What a Nova operator can do, as only Nova can write an instance's metadata. */
 #define PLAN_NOVA_ANOTHER "shelve and unshelve the instance, for which Nova then takes another mdev"
-/* What to do about a device of a type other than the one in the metadata. */
+/* What to do if a device's type differs from the type in the metadata. */
 const char *plan_change_type(const struct planner *p);
 
 /* Ends the plan with a refusal. Returns false, for the caller to return. */
 bool plan_refuse(struct planner *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Likewise: `what` cannot change without a configuration, and the refusal says why there is none. */
+/* Likewise, with `what` and the reason why there is no configuration. */
 bool plan_refuse_unconfigured(struct planner *p, const char *what);
 
-/* Likewise; for a VF the refusal lists free ones. */
+/* Likewise; for a PCI hostdev the refusal also lists free VFs. */
 bool plan_refuse_device(struct planner *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* plan_text.c: lists the enabled types that a hostdev of this kind can have here, "nvidia-222, nvidia-231"; "" none. */
+/* plan_text.c: lists the enabled types that the hostdev can have here, "nvidia-222, nvidia-231"; "" none. */
 void plan_text_types(const struct planner *p, char *buf, size_t size);
 
-/* Writes "nvidia-222", or for several types "VGPU (nvidia-222, nvidia-231)", and their source if not the metadata. */
+/* Writes "nvidia-222" or, for several, "VGPU (nvidia-222, nvidia-231)", and their source unless it is the metadata. */
 void plan_text_request(const struct resolved_request *resolved, char *buf, size_t size);
 
 /*
@@ -155,7 +155,7 @@ void plan_text_request(const struct resolved_request *resolved, char *buf, size_
 void plan_text_no_capacity(const struct planner *p);
 
 /*
- * Lists the VFs that suit the request, "; free: 0000:41:00.5, 0000:41:00.6 and 12 more", or nothing. False: the pool
- * has VFs for the request, but none is free.
+ * Lists the free VFs that suit the request, "; free: 0000:41:00.5, 0000:41:00.6 and 12 more", or nothing. False: the
+ * pool has VFs for the request, but none is free.
  */
 bool plan_text_free_vfs(const struct planner *p, char *buf, size_t size);

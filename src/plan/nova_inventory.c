@@ -64,7 +64,7 @@ static bool is_twice(const struct definition *of, const struct inv_device *devic
 	return device;
 }
 
-/* For libvirt, and so for Nova, one UUID under two parents is two devices. */
+/* For libvirt, and so for Nova, one UUID under two parents counts as two devices. */
 static void count_defined(struct nova_provider *p, const struct inventory *inv, const struct definition *list, size_t n)
 {
 	for (const struct definition *d = list; d < list + n; d++) {
@@ -79,7 +79,7 @@ static void count_defined(struct nova_provider *p, const struct inventory *inv, 
 	}
 }
 
-/* What the type's limit leaves after all existing and defined vGPUs, and after the available ones before `next`. */
+/* What the type's limit leaves after all existing and defined vGPUs and those available before provider `next`. */
 static int left(const struct nova_inventory *nova, size_t next)
 {
 	const struct section *section = nova->providers[next].section;
@@ -111,7 +111,7 @@ void nova_inventory_make(struct nova_inventory *nova, const struct inventory *in
 		name_device(p->device, parent->name, *card->vendor);
 		p->existing = count_existing(inv, parent, section->type);
 		count_defined(p, inv, definitions, ndefinitions);
-		/* The offer is for a free VF. */
+		/* The offer is for a free VF, so a VF in use has none. */
 		p->available = card->sriov && (parent->ndevices || parent->lost) ? 0 : offer->available;
 		nova->n++;
 	}

@@ -4,8 +4,8 @@
  * Nova counts the mdevs of its type that exist or have a definition, and those that could be created.
  *
  * Pure: the computation of _get_gpu_inventories() in nova/virt/libvirt/driver.py, as of Nova 2025.1. The type of a
- * parent is the one whose device_addresses name it, else the first type without addresses. With max_instances, a parent
- * counts nothing if it has more available than the limit leaves.
+ * parent is the one whose device_addresses name it, else the first type without addresses. A parent with more available
+ * mdevs than max_instances leaves counts nothing.
  */
 #pragma once
 
@@ -34,7 +34,7 @@ struct nova_inventory {
 	size_t n;
 };
 
-/* Counts the parents whose pGPU provides their Nova type. On a silent pGPU only existing mdevs are known. */
+/* Counts the parents whose pGPU provides their Nova type. If a pGPU is silent, only its existing mdevs are known. */
 void nova_inventory_make(struct nova_inventory *nova, const struct inventory *inv, const struct definition *definitions,
 			 size_t ndefinitions);
 void nova_inventory_free(struct nova_inventory *nova);

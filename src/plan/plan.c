@@ -82,7 +82,7 @@ void plan_only_type(const struct planner *p, const struct inv_parent *vf)
 	struct resolved_request *resolved = p->resolved;
 	const struct section *only;
 
-	/* A remembered type stays remembered unless it is the only one. */
+	/* The source stays TYPE_REMEMBERED, unless the remembered type is the only one. */
 	if (!p->world->config || (resolved->ntypes && resolved->source != TYPE_REMEMBERED) ||
 	    pool_types(&p->world->inv, resolved->req->kind == REQUEST_MDEV, vf, &only) != 1 ||
 	    !plan_type_fits(resolved, only->type))
@@ -106,7 +106,7 @@ void plan_adopt(const struct planner *p, const struct inv_device *device)
 		p->step->section = pool_serves(card, device->vgpu.type);
 }
 
-/* Later requests of this plan see what this one takes, not what the domain had reserved for it. */
+/* For later requests, what this step takes replaces what the domain had reserved for it. */
 static void promise_step(struct planner *p)
 {
 	struct lease *l = &p->promised.list[p->promised.n++], *had = lease_find(&p->world->leases, p->step->vgpu.id);
@@ -124,13 +124,13 @@ static void promise_step(struct planner *p)
 	snprintf(l->project, sizeof(l->project), "%s", p->world->request->project);
 }
 
-/* At a hard reboot Nova rewrites the metadata, without the type. */
+/* A hard reboot makes Nova rewrite the metadata without a type, so the conflict ends. */
 const char *plan_change_type(const struct planner *p)
 {
 	return p->world->request->nova ? "hard-reboot the instance" : "change one of them";
 }
 
-/* Refuses: the remembered type is no longer enabled, and nothing names one of several others. */
+/* Refuses, because the remembered type is no longer enabled and several others are. */
 static bool refuse_disabled(struct planner *p, const char *list)
 {
 	const struct resolved_request *resolved = p->resolved;
@@ -148,7 +148,7 @@ static bool refuse_disabled(struct planner *p, const char *list)
 		resolved->was, resolved->req->id, list);
 }
 
-/* Refuses: the device does not exist, and nothing gives its type. */
+/* Refuses, because the device does not exist and its type is unknown. */
 static bool refuse_untyped(struct planner *p)
 {
 	const struct world *world = p->world;
@@ -156,7 +156,7 @@ static bool refuse_untyped(struct planner *p)
 	char list[1024];
 
 	plan_text_types(p, list, sizeof(list));
-	/* A card of the pool whose VFs are disabled provides no type now. */
+	/* If the VF is disabled, its card lists no type: report the missing VF. */
 	if (!*list && world->config->nsections && *p->resolved->absent)
 		return plan_refuse(p, "no such VF in the pool: %s", p->resolved->absent);
 	if (!*list)
@@ -187,7 +187,7 @@ bool plan_creation(struct planner *p, const char *id)
 	if (!plan_quota(p, id))
 		return false;
 	kind = plan_choose(p, id);
-	/* An arrival relies on capacity from a removal, which the following prepare does. */
+	/* An arrival may count on removals, because the prepare that follows does them. */
 	if (kind == PLAN_STEPS || (kind == PLAN_REMOVE && p->world->mode != PLAN_PREPARE))
 		return true;
 	p->plan->kind = kind;
@@ -242,7 +242,7 @@ static bool prepare_request(struct planner *p)
 	if (lease && strcmp(lease->domain, p->world->request->uuid) != 0)
 		return plan_refuse(p, "already leased to domain %s (%s); %s", lease->name, lease_holder(holder, lease),
 				   p->world->request->nova ? PLAN_NOVA_ANOTHER : "use a different UUID");
-	/* Another program or a killed hook is creating or removing it; the kernel allows one device per UUID. */
+	/* Another program or a killed hook is creating or removing a device without a type; its UUID is taken. */
 	if (device && !*device->vgpu.type)
 		return plan_wait_for_kernel(p, device->vgpu.parent);
 	if (device)
@@ -261,13 +261,13 @@ static bool plan_request(struct planner *p)
 
 /*
  * At a start libvirt has already read the XML and accepts no other UUID, so a placeholder is always refused. The steps
- * are what the domain would get with a UUID of its own.
+ * stay in the plan: they show what the domain would get with a UUID of its own.
  */
 static void refuse_placeholder(struct planner *p)
 {
 	const struct request *request = p->world->request;
 
-	/* It is not known yet which orphans would have to be removed. */
+	/* PLAN_LOOK: which orphans would have to be removed is not known yet. */
 	if (p->plan->kind == PLAN_LOOK || p->world->mode != PLAN_PREPARE)
 		return;
 	for (p->req = 0; p->req < request->nvgpus && !request->vgpus[p->req].any;)
@@ -283,7 +283,7 @@ static enum owner owner_when_created(const struct planner *p)
 {
 	const struct vgpu_ref *vgpu = &p->step->vgpu;
 
-	/* A definition belongs to the UUID that the domain names, not to another UUID that the domain gets. */
+	/* A definition belongs to the UUID that the domain names, not to a new UUID that replaces it. */
 	return owner_of(
 		&(struct owner_facts){ .framework = vgpu->framework,
 				       .created = true,
@@ -306,7 +306,7 @@ static bool add_step(struct planner *p)
 	plan_vf_request(p);
 	found = plan_request(p);
 	p->step->owner = owner_when_created(p);
-	/* A vGPU that the domain keeps was counted when the domain got it. */
+	/* The quota of a vGPU that the domain keeps was checked when the domain got the vGPU. */
 	if (!found || (p->step->kind != STEP_KEEP && !plan_quota(p, p->step->vgpu.id)))
 		return false;
 	plan_quota_removes(p);

@@ -23,7 +23,7 @@ enum step_kind { STEP_KEEP, STEP_ADOPT, STEP_CREATE };
 struct step {
 	enum step_kind kind;
 	struct vgpu_ref vgpu;
-	enum owner owner; /* once the hook has created the vGPU */
+	enum owner owner; /* after the hook has created the vGPU */
 	int numa;
 	int framebuffer_mib;
 	const struct section *section; /* of the pool; NULL for a device outside it */
@@ -34,7 +34,7 @@ struct step {
 struct verdict {
 	size_t req;
 	const struct inv_pgpu *card;
-	bool elsewhere; /* the card serves another of the request's types, which has its own verdict */
+	bool elsewhere; /* the card serves only another requested type, which has its own verdict */
 	enum cause cause;
 	char reason[REASON_SIZE]; /* does not name the card or the vGPU */
 	char fix[REASON_SIZE];    /* a command for this card; "" none */
@@ -42,9 +42,9 @@ struct verdict {
 
 enum plan_kind {
 	PLAN_STEPS,  /* do the steps */
-	PLAN_WAIT,   /* no capacity now, but creations or releases are in progress: ask again */
-	PLAN_LOOK,   /* no capacity: look for reclaimable devices, ask again */
-	PLAN_REMOVE, /* remove these reclaimable devices, ask again */
+	PLAN_WAIT,   /* creations or releases are in progress: wait, plan again */
+	PLAN_LOOK,   /* no capacity: look for reclaimable devices, plan again */
+	PLAN_REMOVE, /* remove these reclaimable devices, plan again */
 	PLAN_REFUSE,
 };
 
@@ -54,7 +54,7 @@ struct plan {
 	size_t nsteps;
 	char removes[PLAN_REMOVES_MAX][ID_SIZE];
 	size_t nremoves; /* in PLAN_REMOVE, and in the refusal of a placeholder */
-	size_t nquota;   /* the last `nquota` of these are leases removed for the quota, on any pGPU */
+	size_t nquota;   /* the last `nquota` removes are leases to remove for the quota, on any pGPU */
 	struct verdict *verdicts;
 	size_t nverdicts, verdict_size;
 	bool no_capacity; /* refusal: capacity may be available later */
@@ -69,5 +69,5 @@ struct plan {
 void plan_make(struct plan *plan, const struct world *world);
 void plan_free(struct plan *plan);
 
-/* Why the card has no vGPU for this kind of hostdev, whatever it serves; NULL: it has. */
+/* Why no vGPU of this card, whatever its type, suits the hostdev; NULL: they suit. */
 const char *plan_other_kind(const struct world *world, const struct inv_pgpu *card, const struct vgpu_request *req);

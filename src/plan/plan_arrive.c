@@ -2,14 +2,14 @@
 /*
  * A domain that arrives, by migration or restore: does what it brings fit this host, and which UUID does it get?
  *
- * If a device of its UUID exists here, is free and fits (Nova creates the target's device beforehand), the domain gets
- * it. If that device is held, open or of another type, the domain gets a new UUID, or with migrate_uuid = keep a
- * refusal. If none exists, it gets another free device of the type (as `reuse` allows), else its own UUID or a new one.
- * The migration policy applies only to arrivals.
+ * If a device with the vGPU's UUID is here (Nova creates it beforehand), free and fitting, the domain gets it. If it is
+ * leased, open or of another type, the domain gets a new UUID, or is refused with migrate_uuid = keep. If there is no
+ * such device, the domain gets another free one (as `reuse` allows), else its own UUID or a new one. The migration
+ * policy applies only to arrivals.
  *
- * A vGPU's state can move only between vGPUs of one type and drivers of one version. QEMU fails late and vaguely (Red
- * Hat: "vGPU live migration fails if the vGPU driver version differs"). A fact that the source does not report is no
- * reason to refuse. A restore's image is from this host, so it is not checked.
+ * A vGPU's state can move only between vGPUs of one type and drivers of one version. Unchecked, QEMU fails late and
+ * vaguely (Red Hat: "vGPU live migration fails if the vGPU driver version differs"). Neither facts that the source
+ * omits nor a restore, whose image is from this host, are checked.
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,8 +24,8 @@ bool plan_driver_differs(const struct planner *p)
 }
 
 /*
- * Does this ID have another name on every card here than on the source? IDs are specific to a driver; the name
- * identifies the type, but other versions of a driver may name the same type differently.
+ * True if cards here know this ID, but none by its name on the source. The name identifies the type, because IDs are
+ * specific to a driver. Names are compared only between drivers of one version, because another may rename a type.
  */
 static bool name_differs(const struct planner *p, const char *type)
 {
@@ -61,7 +61,7 @@ void plan_source_narrow(const struct planner *p)
 		resolved->ntypes = kept;
 }
 
-/* Does what the domain brings from the source fit here? If not, ends the plan with a refusal. */
+/* Do the source's driver version and type fit this host? */
 static bool source_fits(struct planner *p)
 {
 	const struct world *world = p->world;
@@ -94,7 +94,7 @@ static bool is_promised(const struct planner *p, const char *id)
 	return false;
 }
 
-/* A device of the pool that is not leased, open, named or requested; NULL: none, or the policy does not allow it. */
+/* A fitting device of the pool that no lease, process or domain XML refers to; NULL: none, or reuse = never. */
 static const struct inv_device *free_device(const struct planner *p)
 {
 	const struct inventory *inv = &p->world->inv;
@@ -177,7 +177,7 @@ bool plan_arrival(struct planner *p)
 		return true;
 	}
 	p->only = vf && keep ? parent : NULL;
-	/* With `id` its leases do not count, which is right for the domain's own lease, not for another domain's. */
+	/* A lease of the id passed here does not count, so pass `id` only if its lease is the domain's own. */
 	return plan_creation(p, device || others || !*id ? resolved->fresh : id);
 }
 
@@ -192,7 +192,7 @@ bool plan_assignment(struct planner *p)
 			p->plan->kind = PLAN_STEPS;
 			return true;
 		}
-		/* The plan first waits, or looks, for the named VF. */
+		/* The plan waits or looks for the named VF before it takes another. */
 		if (p->plan->kind != PLAN_REFUSE)
 			return false;
 		p->plan->kind = PLAN_STEPS;

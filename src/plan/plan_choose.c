@@ -34,7 +34,7 @@ static bool has_failed(const struct world *world, const struct inv_pgpu *card, c
 }
 
 /*
- * Why one candidate goes before another, the weightiest reason first: it has not failed lately; it is nearer; it is
+ * Why one candidate is preferred to another, most important reason first: it has not failed lately; it is nearer; it is
  * fuller (pack) or emptier (spread); its framebuffer is smaller (pack, which leaves capacity for large types) or larger
  * (spread); its address is lower.
  */
@@ -109,16 +109,16 @@ static bool stands_in_the_way(const struct inventory *inv, const struct inv_pgpu
 {
 	const struct inv_type *a = inventory_type_on(inv, card, type), *b = inventory_type_on(inv, card, requested);
 
-	/* Each GPU instance has its own size. */
+	/* A GPU instance has its own size and blocks no other. */
 	if (!card->nvidia || !a || !b || a->slices || b->slices)
 		return false;
-	/* The sizes on a card that was never seen empty are unknown, so any other type may block it. */
+	/* On a card that was never seen empty sizes are unknown, so any other type may block `requested`. */
 	if (a->framebuffer_mib == UNKNOWN || b->framebuffer_mib == UNKNOWN)
 		return strcmp(type, requested) != 0;
 	return a->framebuffer_mib != b->framebuffer_mib;
 }
 
-/* Would removing a vGPU of `type` make capacity for one of `requested`? A GPU instance fits only its own type. */
+/* Would removing a vGPU of `type` make capacity for `requested`? For a MIG-backed type only its own type does. */
 static bool gives_capacity(const struct inventory *inv, const struct inv_pgpu *card, const char *type,
 			   const char *requested)
 {
@@ -128,8 +128,8 @@ static bool gives_capacity(const struct inventory *inv, const struct inv_pgpu *c
 }
 
 /*
- * Finds the reclaimable devices to remove from the card: one; or if an NVIDIA card holds other sizes, all devices of
- * other sizes, each of which must be reclaimable. The next plan sees the effect.
+ * Finds what to remove from the card: all devices that block the type, each of which must be reclaimable; if none
+ * blocks it, one reclaimable device or lease. The next plan sees the effect.
  */
 static bool find_removes(struct planner *p, const struct candidate *c)
 {
@@ -175,7 +175,7 @@ static void fill_step(const struct planner *p, const struct candidate *c, const 
 				  .numa = c->card->numa,
 				  .framebuffer_mib = t ? t->framebuffer_mib : UNKNOWN,
 				  .section = pool_serves(c->card, c->type) };
-	/* A VF's id is its address, wherever the domain was before. */
+	/* A VF's id is its address, whatever address the domain had before. */
 	snprintf(vgpu->id, sizeof(vgpu->id), "%.39s", vgpu->framework == FW_MDEV ? id : parent->name);
 	text_copy(vgpu->type, sizeof(vgpu->type), c->type);
 	text_copy(vgpu->parent, sizeof(vgpu->parent), parent->name);
@@ -187,13 +187,13 @@ static void fill_step(const struct planner *p, const struct candidate *c, const 
 struct search {
 	const char *id;
 	struct candidate best; /* with capacity; card NULL: none */
-	enum rule rule;        /* the weightiest rule that preferred a candidate */
-	bool in_flight;        /* no capacity, but a creation or release can make some */
-	/* Where removing devices makes capacity, for the first type that this helps; card NULL: nowhere. */
+	enum rule rule;        /* the most important rule that decided */
+	bool in_flight;        /* a creation or release in progress can make capacity */
+	/* The best card on which removals make capacity, for the first type with such a card; card NULL: none. */
 	struct candidate fullest;
 };
 
-/* Is the only permitted VF configured for the type? False, with the reason, only if its card is and the VF is not. */
+/* False, with the reason, if the only permitted VF is not configured for the type although its card is. */
 static bool gives_vf(const struct inv_parent *vf, const char *type, struct capacity *space)
 {
 	const struct section *its = pool_section_of(vf);
@@ -205,7 +205,7 @@ static bool gives_vf(const struct inv_parent *vf, const char *type, struct capac
 	return false;
 }
 
-/* Finds the card's capacity for the request, on the only permitted VF if any. False: the card is no candidate. */
+/* Finds the card's capacity for the request, if need be on the only permitted VF. False: the card is no candidate. */
 static bool find_capacity(const struct planner *p, struct candidate *c, const char *id)
 {
 	const char *other_kind = plan_other_kind(p->world, c->card, p->resolved->req);
@@ -262,7 +262,7 @@ static const char *why_chosen(const struct planner *p, const struct search *foun
 	return "the only one with capacity";
 }
 
-/* Searches all pGPUs for one type, until one has the vGPU's previous parent. */
+/* Searches the pGPUs for one type, and stops at the one that has the vGPU's previous parent available. */
 static void search_for_type(struct planner *p, const char *type, struct search *found)
 {
 	const struct inventory *inv = &p->world->inv;
@@ -293,7 +293,7 @@ static void search_for_type(struct planner *p, const char *type, struct search *
 		found->fullest = fullest;
 }
 
-/* Is it the same type on different models (T4-2Q, A40-2Q)? Then placement decides, not the order of types. */
+/* Is this one type on two models (T4-2Q, A40-2Q)? If so, placement decides, not the order of types. */
 static bool is_alike(const struct world *world, const char *a, const char *b)
 {
 	const struct inv_type *x = inventory_type(&world->inv, a), *y = inventory_type(&world->inv, b);
@@ -317,7 +317,7 @@ static const struct inv_parent *freed_vf(const struct planner *p, const char *ty
 	return NULL;
 }
 
-/* Sets the VF: the only permitted one, or if none is free, one that the removal frees. False: it does not suit. */
+/* Sets a PCI hostdev's VF: the only permitted, else a free one, else one that the removals free. False: none suits. */
 static bool leave_vf(const struct planner *p, struct candidate *c)
 {
 	if (p->resolved->req->kind != REQUEST_PCI)
@@ -351,7 +351,7 @@ enum plan_kind plan_choose(struct planner *p, const char *id)
 	const struct lease *own = lease_find(&p->world->leases, id);
 	bool reserved;
 
-	/* The state that arrives has the reserved type. */
+	/* Keep to the reserved type, because the arriving state has it. */
 	if (own && own->state == LEASE_RESERVED && resolved->ntypes > 1 && plan_type_fits(resolved, own->vgpu.type))
 		search_for_type(p, own->vgpu.type, &found);
 	reserved = found.best.card;

@@ -8,8 +8,8 @@
 #include "internal.h"
 
 /*
- * Does this lease count in addition to what the domain gets for `id`? An arriving domain replaces what it holds here
- * from an earlier run or arrival.
+ * Does this lease count in addition to `id`? An arriving domain's own leases, from an earlier run or arrival, do not,
+ * because the arrival replaces them.
  */
 static bool counts(const struct planner *p, const struct lease *lease, const char *id)
 {
@@ -71,7 +71,7 @@ void plan_quota_removes(struct planner *p)
 	const struct world *world = p->world;
 	struct plan *plan = p->plan;
 
-	/* An arrival leaves the removal to the following prepare. */
+	/* An arrival leaves removals to the prepare that follows it. */
 	if (world->mode != PLAN_PREPARE || p->step->kind == STEP_KEEP)
 		return;
 	if (p->over_quota > 0 && plan->kind != PLAN_REMOVE) {

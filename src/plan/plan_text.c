@@ -91,7 +91,7 @@ struct card_cause {
 	bool done;
 };
 
-/* Does the pGPU merely offer no enabled type, while the card that is meant for the request is missing? */
+/* True if the pGPU just offers no enabled type, and a card that is configured for the request is missing. */
 static bool is_beside(const struct planner *p, const struct verdict *v)
 {
 	const struct pool_card *card = &v->card->pool;
@@ -162,7 +162,7 @@ static int one_cause(struct card_cause *list, size_t n, size_t first, char *buf,
 	return cards;
 }
 
-/* Writes what helps against the first cause, the easiest to remove; "": its reason says so, or nothing helps. */
+/* Writes what helps against the first cause, the easiest to remove; "": its reason says what, or nothing helps. */
 static void text_fix(const struct planner *p, const struct card_cause *list, size_t n, char *buf, size_t size)
 {
 	const struct resolved_request *resolved = p->resolved;
@@ -212,8 +212,8 @@ static void text_fix(const struct planner *p, const struct card_cause *list, siz
 }
 
 /*
- * Does the card have capacity for one of the request's types, or if there are none, for its own type? Sets *unsuited if
- * its free VFs do not suit the hostdev.
+ * Does the card have capacity for one of the request's types, or if the request has none, for the card's own type? Sets
+ * *unsuited if the card's free VFs do not suit the hostdev.
  */
 static bool has_capacity(const struct planner *p, const struct capacity_query *query, const struct inv_pgpu *card,
 			 bool *unsuited)
@@ -297,7 +297,7 @@ void plan_text_no_capacity(const struct planner *p)
 	struct card_cause *list = list_causes(p, &ncauses);
 	int left = 0;
 
-	/* Sort the cause that is easiest to remove first: the fix is for it, and it is not cut off. */
+	/* The cause that is easiest to remove comes first, because the fix is for it and later causes may not fit. */
 	qsort(list, ncauses, sizeof(*list), by_cause);
 	plan_text_request(p->resolved, text, LINE_BYTES / 4);
 	snprintf(buf, size, "no capacity for %s", text);

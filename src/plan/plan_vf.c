@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * VFs as vGPUs: the address is the device's name. A start gets exactly the VF that its XML names, because libvirt
- * accepts no other by then; an arriving domain can get another. There is no placeholder: each address names a VF.
+ * accepts no other by then; an arriving domain can get another. Placeholders do not exist: every address names a VF.
  *
  * A VF of NVIDIA's variant driver stays bound to that driver, so its hostdev must be unmanaged, which libvirt accepts
  * since 9.7. A plain VF is bound to a VFIO driver, by the operator or by libvirt (managed).
@@ -92,7 +92,7 @@ static bool not_pooled(struct planner *p, const struct inv_parent *vf)
 	return plan_refuse_device(p, "not in the pool: %s", vf->card->pool.reason);
 }
 
-/* Another program has set another type than requested: the VF is usable only if the type can be removed. */
+/* Another program has set a type other than the requested one: the VF is usable only if that can be removed. */
 static bool replace_type(struct planner *p, const struct inv_device *device)
 {
 	const struct resolved_request *resolved = p->resolved;
@@ -100,7 +100,7 @@ static bool replace_type(struct planner *p, const struct inv_device *device)
 
 	if (device->parent)
 		attempt = capacity_failed_attempt(p->world, device->parent->card->address, resolved->types[0]);
-	/* The attempt has failed; repeating it would never end. */
+	/* Repeating a failed attempt would never end. */
 	if (attempt)
 		return plan_refuse_device(p, "its type is %s, and %s", device->vgpu.type, attempt->reason);
 	if (!p->world->reclaimable_known)

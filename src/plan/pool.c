@@ -56,7 +56,7 @@ static const struct section *offered_or(const struct inv_pgpu *card, const struc
 	return a && inventory_offer(card, a->type) ? a : b;
 }
 
-/* Is this the only type that the card offers, of all that match it? */
+/* Of the types whose sections match the card, does the card offer only this one? */
 static bool is_only_offer(const struct inv_pgpu *card, const struct section *only)
 {
 	const struct config *config = card->pool.config;
@@ -68,8 +68,8 @@ static bool is_only_offer(const struct inv_pgpu *card, const struct section *onl
 }
 
 /*
- * Sets what a card serves as a whole. With one type per card, two sections that name the card contradict each other,
- * and the first of those that name no card counts. With several types, the first that the card offers stands for all.
+ * Sets what a card serves as a whole. With one type per card, two sections conflict if both name it, or both match it
+ * and its offers do not decide; else the first counts. With several types, the first that is offered represents all.
  */
 static void claim_whole(struct inv_pgpu *card)
 {
@@ -96,7 +96,7 @@ static void claim_whole(struct inv_pgpu *card)
 	}
 }
 
-/* Sets the highest claim on the card and what the card serves, with the VFs that are named for types of their own. */
+/* Sets the highest claim on the card and its section: that of the whole card, or one that names VFs of the card. */
 static void claim_card(struct inv_pgpu *card)
 {
 	struct pool_card *pool = &card->pool;
@@ -117,7 +117,7 @@ static void claim_card(struct inv_pgpu *card)
 		pool->section = of_vfs ? offered_or(card, pool->whole, of_vfs) : pool->whole;
 }
 
-/* Does a section name the card by an address that was another device before? Sets the reason. */
+/* True, with the reason, if a section names the card by an address that another device had before. */
 static bool explain_moved(struct inv_pgpu *card)
 {
 	for (size_t i = 0; *card->moved && i < card->pool.config->nsections; i++) {
@@ -198,7 +198,7 @@ static void settle_card(struct inv_pgpu *card)
 		pool->in_pool = true;
 }
 
-/* Sets the section that names each VF by its own address. */
+/* Sets, for each VF, the section that names the VF's address. */
 static void name_vfs(const struct inventory *inv)
 {
 	for (size_t i = 0; i < inv->config->nsections; i++) {
@@ -232,9 +232,9 @@ static bool is_of_whole(const struct inv_pgpu *card, const struct section *s)
 }
 
 /*
- * With several types: does the card offer others, but not this one? A card whose offers are unknown, or that offers
- * none of its types, serves all types for which it is named or matched. (The inventory assumes the offers of a card in
- * use: see names_type.)
+ * True if the card offers others of its types, but not this one. A card whose offers are unknown, or that offers none
+ * of its types, serves all types for which sections name or match it. (For a card in use the inventory assumes offers:
+ * see names_type.)
  */
 static bool is_not_offered(const struct inv_pgpu *card, const char *type)
 {

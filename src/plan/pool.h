@@ -2,12 +2,11 @@
 /*
  * The pool combines the configuration and the host: which pGPU serves which type, and why a pGPU serves none.
  *
- * Pure: no I/O. A section with the address of a VF gets that VF. All other VFs of a pGPU, and a pGPU without VFs, have
- * one type, as in Nova, or with pgpu_types = several all types that are configured for the pGPU. Sections with the
- * pGPU's address take precedence over sections that match it, and these over the first section with neither, which gets
- * no pGPU with named VFs. A card that differs from the configuration is not in the pool now, with a reason; it never
- * changes what other cards serve. Only [vf_NAME] sections provide plain VFs; all other sections provide everything
- * else.
+ * Pure: no I/O. A section that names a VF gets that VF. A pGPU's other VFs, or a pGPU without VFs, have one type, as in
+ * Nova; with pgpu_types = several they have all types that are configured for the pGPU. Sections that name the pGPU
+ * take precedence over sections that match it, and both over the first section without addresses and matches, which
+ * gets no pGPU whose VFs are named. A card that contradicts the configuration is kept out of the pool, with a reason,
+ * but never changes what other cards serve. [vf_NAME] sections provide plain VFs and nothing else.
  */
 #pragma once
 
@@ -26,25 +25,25 @@ const struct section *pool_serves(const struct inv_pgpu *card, const char *type)
 /* Can the pGPU serve more than one type? */
 bool pool_serves_more(const struct inv_pgpu *card);
 
-/* The type of this parent, or the first of several; NULL none. */
+/* The section of this parent's type, or of the first of several types; NULL none. */
 const struct section *pool_section_of(const struct inv_parent *parent);
 
 /* Does this parent provide this type, according to the configuration? */
 bool pool_gives(const struct inv_parent *parent, const char *type);
 
-/* How ready the pool's cards are for a section's type: cards with mdevs or with VFs, on `parent` or (NULL) on any. */
+/* How ready the pool is for a section's type. Counts cards with mdevs or cards with VFs; only `parent`, unless NULL. */
 enum stock { STOCK_NONE, STOCK_UNREADY, STOCK_READY };
 enum stock pool_stock(const struct inventory *inv, const struct section *section, bool mdev,
 		      const struct inv_parent *parent);
 
 /*
  * Counts the enabled types whose cards are readiest, and sets *first to the first of them, or NULL. If no type has a
- * card and `parent` is NULL, counts all types that an mdev can have.
+ * card, counts all types that an mdev can have if `mdev` is true and `parent` NULL, else none.
  */
 size_t pool_types(const struct inventory *inv, bool mdev, const struct inv_parent *parent,
 		  const struct section **first);
 
-/* Returns how ready the readiest types are. pool_has_type(): does pool_types() count this section, given `best`? */
+/* How ready the readiest types are, and with this result as `best`, whether pool_types() counts the section. */
 enum stock pool_best_stock(const struct inventory *inv, bool mdev, const struct inv_parent *parent);
 bool pool_has_type(const struct inventory *inv, const struct section *section, bool mdev,
 		   const struct inv_parent *parent, enum stock best);
@@ -55,16 +54,16 @@ bool pool_has_parent(const struct inv_parent *parent);
 /* Does an address in the configuration mean the parent or pGPU of this name? Nova's form mtty_mtty is accepted. */
 bool pool_address_is(const char *address, const char *name);
 
-/* Does one of the section's addresses mean this name? */
+/* Does the section list the address of the parent or pGPU of this name? */
 bool pool_section_names(const struct section *s, const char *name);
 
-/* Is there no parent or pGPU with this address on the host, of the kind that the section is for? */
+/* True if the host has no parent or pGPU of the section's kind at this address. */
 bool pool_misses(const struct inventory *inv, const struct section *section, const char *address);
 
-/* Does a section name this card by its address or its VF's, or match it? Then it belongs in the pool, ready or not. */
+/* True if a section names the card or its VF `vf`, or matches the card: the card belongs in the pool, ready or not. */
 bool pool_names(const struct config *config, const struct inv_pgpu *card, const char *vf);
 
-/* Can two sections match one card? Then the card's offers decide. */
+/* True if several sections have a device_match, so that a card's offers may have to decide between them. */
 bool pool_matches_twice(const struct config *config);
 
 /* Does an alternative of device_match fit this card? */
@@ -73,11 +72,11 @@ bool pool_match(const struct match *match, const struct inv_pgpu *card);
 /* The first alternative of a section that fits the card; NULL none. */
 const struct match *pool_matches(const struct section *s, const struct inv_pgpu *card);
 
-/* The first alternative that would fit the card on another NUMA node; NULL none. */
+/* The first alternative that would fit the card if it were on another NUMA node; NULL none. */
 const struct match *pool_matches_elsewhere(const struct section *s, const struct inv_pgpu *card);
 
-/* For inventory_read(), with a struct config: the i-th type whose section names or matches the card, or names a VF. */
+/* For inventory_read(): the i-th type of a struct config whose section names the card or a VF of it, or matches it. */
 const char *pool_names_type(const void *config, const struct inv_pgpu *card, size_t i);
 
-/* Likewise for the [vf_NAME] sections. */
+/* Likewise: the name of the i-th [vf_NAME] section. */
 const char *pool_vf_name(const void *config, const struct inv_pgpu *card, size_t i);

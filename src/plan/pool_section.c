@@ -83,7 +83,7 @@ bool pool_names(const struct config *config, const struct inv_pgpu *card, const 
 	return false;
 }
 
-/* The name of the n-th section (from 0) that names or matches the card; `vf`: of plain VFs, else of types. */
+/* The name of the n-th section, from 0, that names or matches the card: a [vf_NAME] section if `vf`, else a type's. */
 static const char *nth_name(const struct config *c, bool vf, const struct inv_pgpu *card, size_t n)
 {
 	for (size_t i = 0; i < c->nsections; i++) {

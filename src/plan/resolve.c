@@ -21,7 +21,7 @@ unsigned int resolve_frameworks(const struct vgpu_request *req)
 	return req->kind == REQUEST_MDEV ? INV_MDEV : INV_VARIANT | INV_VF;
 }
 
-/* Those of the frameworks whose names have not been read. */
+/* Returns which of these frameworks' names have not been read. */
 static unsigned int unread(const struct resolve_facts *facts, unsigned int frameworks)
 {
 	return frameworks & NAMED & ~facts->known;
@@ -29,7 +29,7 @@ static unsigned int unread(const struct resolve_facts *facts, unsigned int frame
 
 enum known_by { BY_NAME, BY_ID };
 
-/* The first type from *i on that these frameworks have and that `word` names; NULL none. */
+/* The next type of these frameworks, from index *i, that `word` names; NULL none. */
 static const struct inv_name *next_name(const struct resolve_facts *facts, unsigned int frameworks, const char *word,
 					enum known_by by, size_t *i)
 {
@@ -88,7 +88,7 @@ static const struct section *enabled(const struct config *config, const char *ty
 	return section && !section->vf ? section : NULL;
 }
 
-/* May a pGPU serve the type? Of the sections that take the rest, only the first gets any. */
+/* Can a pGPU serve the type? Of the sections without addresses and matches, only the first gets pGPUs. */
 static bool is_served(const struct config *config, const char *type)
 {
 	const struct section *section = enabled(config, type), *first;
@@ -100,7 +100,7 @@ static bool is_served(const struct config *config, const char *type)
 	return first == section;
 }
 
-/* Does the word begin like an ID of this host? If not, it is meant as a name, and the answer lists names. */
+/* Does the word begin like an ID of this host? If not, the user meant a name, so the refusal lists names. */
 static bool is_id(const struct resolve_facts *facts, const char *word)
 {
 	for (size_t i = 0; i < facts->nnames; i++) {
@@ -112,7 +112,7 @@ static bool is_id(const struct resolve_facts *facts, const char *word)
 	return false;
 }
 
-/* Lists the types that a hostdev of this kind can get here; `enabled`: only enabled ones that a pGPU may serve. */
+/* Lists the types that a hostdev of this kind can get here; `enabled`: only enabled types that a pGPU can serve. */
 static void list_types(const struct vgpu_request *req, const struct resolve_facts *facts, bool enabled, char *list,
 		       size_t size)
 {
@@ -187,7 +187,7 @@ static unsigned int asked_type(struct resolved_request *resolved, const struct r
 		add_named(resolved, facts, req->facts.name);
 	if (resolved->ntypes || unread(facts, INV_ALL))
 		return resolved->ntypes ? 0 : unread(facts, INV_ALL);
-	/* The word may be a class, which only a configuration defines. Existing devices are adopted without one. */
+	/* Without a configuration the word may be a class, and existing devices are still adopted. */
 	if (!config) {
 		resolved->source = TYPE_UNSAID;
 		return 0;
@@ -255,7 +255,7 @@ unsigned int resolve_framework(struct vgpu_request *req, const struct resolve_fa
 	type = next_name(facts, others, name, BY_NAME, &at);
 	if (!type || !may_change(req, name, type->id, facts, refusal))
 		return 0;
-	/* On the source, the ID names a device of the old kind. */
+	/* The source's ID is for the old kind, so request the type by name. */
 	memmove(req->facts.type, name, strlen(name) + 1);
 	req->managed = false;
 	req->kind = req->kind == REQUEST_MDEV ? REQUEST_PCI : REQUEST_MDEV;

@@ -6,8 +6,8 @@
  * last lease here, if that type is still enabled. Otherwise the plan decides, because it knows for which types the pool
  * has cards.
  *
- * The names of the host's types are read only if the configuration does not know the word in the metadata; both
- * functions ask for them first.
+ * The names of the host's types are read only on demand: resolve_types() and resolve_framework() return the frameworks
+ * whose names they need.
  */
 #pragma once
 
@@ -27,19 +27,19 @@ enum { RESOLVE_REFUSAL = 1024 };
 unsigned int resolve_frameworks(const struct vgpu_request *req);
 
 /*
- * Sets the types of a request. On entry `last_parent`, `source` and one type have what is remembered. Returns the
- * frameworks whose names must be read before another call, or 0: done, or refused for the reason in `refusal` (or "").
+ * Sets the types of a request. On entry it has the source, type and parent of the definition or last lease, if any.
+ * Returns the frameworks whose names must be read before the next call, or 0 when done, with `refusal` set if refused.
  */
 unsigned int resolve_types(struct resolved_request *resolved, const struct resolve_facts *facts,
 			   char refusal[RESOLVE_REFUSAL]);
 
 /*
- * Turns the request of a vGPU that migrates here, and is an mdev on the source and a VF here or the reverse, into one
- * for any device of the other kind.
+ * If a migrating vGPU is an mdev on the source and a VF here, or the reverse, makes its request one for any device of
+ * the other kind.
  *
- * libvirt allows the hostdev's type to change since 11.0, and leaves it to QEMU whether the state fits. The change is
- * made only if no type of the vGPU's own kind has the name, a type of the other kind has it, and the policy allows it
- * (cross_framework). Returns and refuses like resolve_types().
+ * Since 11.0 libvirt allows the hostdev's type to change, and QEMU decides whether the state fits. The request changes
+ * only if the other kind has a type of this name, the vGPU's own has none, and the policy allows it (cross_framework).
+ * Returns and refuses like resolve_types().
  */
 unsigned int resolve_framework(struct vgpu_request *req, const struct resolve_facts *facts,
 			       char refusal[RESOLVE_REFUSAL]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Everything that a decision depends on: the host, the leases, the request, and what was tried. src/survey fills it in
- * and plan reads it; the last part is for the survey only.
+ * Everything that a decision depends on: the host, the leases, the request, and what was tried. src/survey fills in
+ * struct world and plan reads it, except for the last fields, which only the survey uses.
  */
 #pragma once
 
@@ -24,22 +24,22 @@ enum type_source {
 	TYPE_ASKED,      /* the domain's metadata: an existing device must have this type */
 	TYPE_DEFINED,    /* its mdevctl definition */
 	TYPE_REMEMBERED, /* its last lease here */
-	TYPE_POOLED,     /* nothing else: the pool has only this type */
-	TYPE_SERVED,     /* nothing else: the VF serves only this type */
+	TYPE_POOLED,     /* no other source; the pool has only this type */
+	TYPE_SERVED,     /* no other source; the VF serves only this type */
 };
 
 /* What is known of a request beyond the XML: its possible types, its last parent, its NUMA nodes. */
 struct resolved_request {
 	const struct vgpu_request *req;
-	char types[RESOLVED_TYPES_MAX][TYPE_SIZE]; /* the first with capacity is used; none: unknown */
+	char types[RESOLVED_TYPES_MAX][TYPE_SIZE]; /* the first with capacity is used; ntypes 0: unknown */
 	int ntypes;
 	enum type_source source;
-	char called[LABEL_SIZE];       /* the requested name; an ID with another name on a card is another type; "" */
+	char called[LABEL_SIZE];       /* the requested name: on a card, an ID with another name does not count; "" */
 	char was[TYPE_SIZE];           /* the type of the last lease, if it is no longer enabled; "" */
 	bool defined;                  /* mdevctl has a definition of its UUID */
 	char fresh[UUID_SIZE];         /* the UUID to use if a new one is needed */
 	char last_parent[PARENT_SIZE]; /* of the last lease or of the mdevctl definition; "" */
-	uint64_t nodes;                /* suitable NUMA nodes; 0 any */
+	uint64_t nodes;                /* mask of the suitable NUMA nodes; 0 any */
 	char absent[REASON_SIZE];      /* why the inventory does not have the VF; "" */
 };
 
@@ -54,27 +54,27 @@ enum cause {
 	CAUSE_NO_INSTANCE, /* no GPU instance is free for a MIG-backed type */
 	CAUSE_UNSUITED,    /* no free VF suits the hostdev */
 	CAUSE_FAILED,      /* an attempt failed */
-	CAUSE_NO_OFFER,    /* the driver offers none, and nothing known blocks it */
-	CAUSE_OTHER_KIND,  /* it provides mdevs for a hostdev of type pci, or VFs for one of type mdev */
+	CAUSE_NO_OFFER,    /* the driver does not offer the type, for no known reason */
+	CAUSE_OTHER_KIND,  /* provides mdevs but the hostdev is of type pci, or VFs but it is of type mdev */
 	CAUSE_UNREADY,     /* not in the pool now */
 	CAUSE_ABSENT,      /* not on this host */
 	CAUSE_OTHER_TYPE,  /* configured for another type */
 };
 
-/* After a failed removal a card has the capacity that it had before. */
+/* FAILED_REMOVAL does not exclude a card that has capacity without the removal. */
 enum failed_part { FAILED_CARD, FAILED_VF, FAILED_REMOVAL };
 
-/* A candidate that failed in this run. It is passed over, and the refusal names it. */
+/* A candidate that failed in this run: later plans skip it, and the refusal names it. */
 struct failed_attempt {
 	enum failed_part part;
 	char pgpu[PARENT_SIZE];
-	char parent[PARENT_SIZE]; /* the VF, if only that failed, with any type; "" else */
+	char parent[PARENT_SIZE]; /* the VF, if only the VF failed (for every type); "" else */
 	char type[TYPE_SIZE];
 	enum cause cause;
 	char reason[REASON_SIZE];
 };
 
-/* Idle: the section takes all cards. Remembered: likewise, and vGPUs of its type were there before. */
+/* In the last two the section takes any card. Idle: a GPU of the type's vendor. Remembered: had the type before. */
 enum missing_how { MISSING_NAMED, MISSING_MATCHED, MISSING_IDLE, MISSING_REMEMBERED };
 
 /* A card that is configured for a type but provides no vGPUs here. */
@@ -90,10 +90,10 @@ enum plan_mode {
 	PLAN_PREPARE,
 	PLAN_MIGRATE,
 	PLAN_RESTORE,
-	PLAN_ASSIGN, /* only VFs, for a definition or an attach: a VF that a start cannot have is replaced */
+	PLAN_ASSIGN, /* only VFs, for a definition or an attach; replaces a VF that a start could not have */
 };
 
-/* How much is read. */
+/* How much the survey reads. */
 enum survey_depth {
 	SURVEY_START,     /* the types, cards and frameworks that the request and the leases may concern */
 	SURVEY_INVENTORY, /* every type of every card */
@@ -111,33 +111,33 @@ struct world {
 	enum plan_mode mode;
 	enum survey_depth depth; /* of the next read */
 	int64_t deadline_ms;     /* of the operation (sys_now_ms()); 0 none */
-	bool dry;                /* write nothing, not even the time since when a device has been seen free */
+	bool dry;                /* write nothing, not even when a device was first seen free */
 
-	const struct request *request;              /* as served here, with changes to another framework */
+	const struct request *request;              /* as served here; a framework can differ from `asked` */
 	struct resolved_request *resolved_requests; /* one for each request->vgpus */
 	struct inventory inv;
 	struct leases leases; /* without void leases */
 	int libvirt;          /* libvirt's version, 9007000 is 9.7.0; 0: unknown */
 	struct failed_attempt *failed_attempts;
 	size_t nfailed_attempts;
-	struct failure *failures; /* from other runs, a while ago: these candidates come last */
+	struct failure *failures; /* from other runs, a while ago; their candidates come last */
 	size_t nfailures;
 	bool reclaimable_known;             /* devices and leases that may be removed to make capacity are marked */
 	struct missing_card *missing_cards; /* filled in at the same time, only for the refusal */
 	size_t nmissing_cards;
 
 	/* Only for the survey. */
-	struct request changed;     /* the request with owned vGPUs, if a framework changes; else unused */
-	const char **types;         /* the types that were read, in one allocation; incomplete with SURVEY_INVENTORY */
+	struct request changed;     /* a copy of the request, if a framework changes; else unused */
+	const char **types;         /* the types that were read, in one allocation; SURVEY_INVENTORY reads all */
 	bool some_cards;            /* for PCI hostdevs, only the cards that the request names were read */
 	struct leases void_leases;  /* leases that are no longer valid */
 	struct vfio_users *users;   /* NULL until needed */
 	struct libvirt_files *disk; /* NULL until needed */
-	int64_t looked_ms;          /* CLOCK_MONOTONIC before `users` and `disk` were read */
+	int64_t looked_ms;          /* CLOCK_MONOTONIC just before `users` and `disk` were read */
 	char (*looked_at)[ID_SIZE]; /* the mdevs that existed at `looked_ms`: only these can have been found open */
 	size_t nlooked_at;
-	bool asks;              /* a rule depends on who has a device open */
-	bool unseen;            /* a device of such a rule was not looked at, so the answer is unknown */
+	bool asks;              /* the decision depends on whether some devices are open */
+	bool unseen;            /* one of these devices has not been looked at yet */
 	char (*stuck)[ID_SIZE]; /* devices that could not be removed in this run */
 	size_t nstuck;
 };
