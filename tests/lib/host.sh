@@ -10,6 +10,8 @@
 . "${BASH_SOURCE[0]%/*}/json.sh"
 # shellcheck source=tests/lib/xml.sh
 . "${BASH_SOURCE[0]%/*}/xml.sh"
+# shellcheck source=tests/lib/configure.sh
+. "${BASH_SOURCE[0]%/*}/configure.sh"
 sim=$builddir/vgpu-lease-sim
 
 if [ "$(id -u)" != 0 ] || ! [ -w /dev/fuse ]; then
@@ -27,33 +29,6 @@ start_host() { # MODEL
 	"$sim" "$root" "$1" || { echo "Bail out! the simulated host does not start"; exit 1; }
 }
 end_host() { "$sim" --stop "$root" 2>/dev/null || :; }
-
-# configure [WORD...]: writes the configuration: standard input, or what the words say in their order.
-#     TYPE[@CARDS]       enables the type; its section gives it these cards, by address or by a match
-#     vf_NAME[@CARDS]    a section of plain VFs; devices, policy and quota are sections, too
-#     KEY = VALUE        a line of the section before it
-configure() {
-	local types='' sections='' section='' word cards key
-
-	mkdir -p "$root/etc"
-	[ $# -gt 0 ] || { cat >"$root/etc/vgpu-lease.conf" && return; }
-	for word; do
-		case $word in
-		'') continue ;;
-		*' = '*)
-			sections+=${section:+[$section]$'\n'}$word$'\n' section=''
-			continue
-			;;
-		devices | policy | quota | mdev_* | vf_*) section=${word%%@*} ;;
-		*) section=mdev_${word%%@*} types+=${types:+, }${word%%@*} ;;
-		esac
-		[[ $word == *@* ]] || continue
-		cards=${word#*@} key=device_addresses
-		if [[ $cards == *=* ]] || [[ $cards == *:* && $cards != *:*.* ]]; then key=device_match; fi
-		sections+="[$section]"$'\n'"$key = $cards"$'\n' section=''
-	done
-	printf '%s' "${types:+[devices]$'\n'enabled_mdev_types = $types$'\n'}$sections" >"$root/etc/vgpu-lease.conf"
-}
 
 # What is misspelt ends the test: it is no command that fails.
 command_not_found_handle() { tap_bail_out "no command is called '$1'"; }

@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # inside.sh SCENARIO   runs scenarios/SCENARIO.sh in a test machine, where that directory and tap.sh lie beside this file
 #
-# A scenario is a list of `run` (a command, its output kept) and `check` (a sentence and what proves it); it finds a
-# machine without domains, leases and devices, and the configuration below. A check that fails is followed by all that
-# tells why.
+# A scenario is a list of `run` (a command, its output kept) and `check` (a sentence and what proves it), or both in one
+# (`succeeds`, `errs`); it finds a machine without domains, leases and devices, and the configuration below. A check that
+# fails is followed by all that tells why.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
 NAME=${1:?usage: inside.sh SCENARIO}
 WORK=/run/vm-test                 # the scenario's own files
 KEPT=/run/vm-json                # what was printed as JSON
+# shellcheck disable=SC2034 # a scenario's
 CONF=/etc/vgpu-lease.conf
 FRESH=/run/vm-fresh
 HOOK=/etc/libvirt/hooks/qemu
@@ -38,6 +39,16 @@ check() {
 	holds "$@" && return
 	tell | sed 's/^/# /'
 	return 1
+}
+
+# succeeds SENTENCE COMMAND..., errs SENTENCE COMMAND...: runs it, and checks that it succeeds, or that it does not.
+succeeds() {
+	run "${@:2}"
+	check "$1" succeeded
+}
+errs() {
+	run "${@:2}"
+	check "$1" failed
 }
 
 # What a developer needs to see when a check has failed.
@@ -141,10 +152,7 @@ bind_vfio() {
 	echo "$1" >/sys/bus/pci/drivers_probe
 }
 # A pool of mdevs and of the VFs of both PFs.
-configure_vfs() {
-	configure
-	printf '[vf_plain]\ndevice_match = 1b36:0010\n' >>"$CONF"
-}
+configure_vfs() { configure_mtty vf_plain@1b36:0010; }
 # vf_held_by VF NAME [ORIGIN]: is there an active lease of this domain?
 vf_held_by() {
 	lease "$1" ".state == \"active\" and .domain.name == \"$2\" and .domain.uuid == \"$(uuid_of "$2")\" and
@@ -154,6 +162,16 @@ vf_held_by() {
 # The VF is leased to nobody, still there, and open nowhere.
 vf_is_free() { no_lease && [ -e "$PCI/$1/physfn" ] && closed; }
 
+# bits "NAME..." NAME...: the sum of these names' bits: 1 for the first of all, 2, 4, ... Other names have none.
+bits() {
+	local name bit=1 sum=0
+	for name in $1; do
+		[[ " ${*:2} " != *" $name "* ]] || sum=$((sum + bit))
+		bit=$((bit * 2))
+	done
+	echo "$sum"
+}
+
 ### A driver that hangs: driver/stuck.c
 
 # shellcheck disable=SC2034 # a scenario's
@@ -161,16 +179,7 @@ STUCK=/sys/class/mdev_bus/stuck/mdev_supported_types/stuck-1
 load_stuck() { modprobe stuck || insmod /lib/modules/*/extra/stuck.ko; }
 # hang_at STEP...: available, description, create, remove; whoever is at another step goes on. `nowhere`: everybody does.
 hang_at() {
-	local step sum=0
-	for step; do
-		case $step in
-		available) sum=$((sum + 1)) ;;
-		description) sum=$((sum + 2)) ;;
-		create) sum=$((sum + 4)) ;;
-		remove) sum=$((sum + 8)) ;;
-		esac
-	done
-	echo "$sum" >/sys/module/stuck/parameters/hang
+	bits 'available description create remove' "$@" >/sys/module/stuck/parameters/hang
 }
 # The processes that do.
 stuck_processes() {
@@ -183,22 +192,7 @@ on_stuck() {
 	lease "$1" ".state == \"active\" and .domain.name == \"$2\" and .origin == \"created\" and .type == \"stuck-1\""
 }
 # A pool of both, in which nothing is to take longer than five seconds.
-configure_stuck() {
-	cat >"$CONF" <<-END
-		[devices]
-		enabled_mdev_types = mtty-2, stuck-1
-
-		[mdev_mtty-2]
-		device_addresses = mtty
-
-		[mdev_stuck-1]
-		device_addresses = stuck
-
-		[policy]
-		lock_timeout = 5
-		create_timeout = 5
-	END
-}
+configure_stuck() { configure_mtty stuck-1@stuck policy 'lock_timeout = 5' 'create_timeout = 5'; }
 
 ### Domains
 
@@ -360,17 +354,22 @@ uninstall() {
 runs_packaged() { [[ $NAME == 4[0-3]-* ]]; }
 put_package() {
 	set_aside
-	run timeout 300 dpkg --force-unsafe-io -i /srv/vm/packages/vgpu-lease.deb
-	check "the package is installed" succeeded
+	succeeds "the package is installed" timeout 300 dpkg --force-unsafe-io -i /srv/vm/packages/vgpu-lease.deb
 	systemctl stop vgpu-leased
-	configure
+	configure_mtty
 }
 purge_package() {
-	run timeout 300 dpkg --force-unsafe-io -P vgpu-lease
-	check "the package is purged" succeeded
+	succeeds "the package is purged" timeout 300 dpkg --force-unsafe-io -P vgpu-lease
 	put_back
 	systemctl daemon-reload
 	systemctl restart libvirtd
+}
+
+# all_is_well WHEN
+all_is_well() {
+	succeeds "$1: the check is well" vgpu-lease check
+	run vgpu-lease gc
+	check "$1: there is nothing to collect" no grep -vE '^(OUTCOME|stays) ' <<<"$OUT"
 }
 
 ### The device handler
@@ -402,8 +401,7 @@ boot_with() {
 	local units=("$@" vgpu-lease-wait vgpu-leased libvirtd)
 	systemctl stop "${sockets[@]}" "${units[@]}"
 	rm -f /run/libvirt/qemu/autostarted
-	run systemctl start "${sockets[@]}" "${units[@]}"
-	check "the units start" succeeded
+	succeeds "the units start" systemctl start "${sockets[@]}" "${units[@]}"
 	for unit; do
 		check "the VFs of ${unit#*@} are waited for" \
 			test "$(since ExecMainStartTimestampMonotonic vgpu-lease-wait)" -ge "$(since ExecMainExitTimestampMonotonic "$unit")"
@@ -424,6 +422,14 @@ another_hook() {
 	mkdir -p /etc/libvirt/hooks/qemu.d
 	cat >/etc/libvirt/hooks/qemu.d/other
 	chmod 755 /etc/libvirt/hooks/qemu.d/other
+}
+# keeps_open FILE: when QEMU has ended, a process opens this file, until there is WORK/close.
+keeps_open() {
+	another_hook <<-END
+		#!/bin/sh
+		[ "\$2" != stopped ] ||
+			setsid timeout 60 sh -c 'until [ -e $WORK/close ]; do sleep 0.2; done' <>$1 >/dev/null 2>&1 &
+	END
 }
 no_other_hook() { rm /etc/libvirt/hooks/qemu.d/other && rmdir --ignore-fail-on-non-empty /etc/libvirt/hooks/qemu.d; }
 
@@ -567,16 +573,8 @@ no_lease() { same "$(leases | jq -c .leases)" '[]'; }
 # Nothing left: no device, no lease, and all that the pool has free.
 nothing_left() { same "$(devices)" '' && no_lease && same "$(available)" 12; }
 
-# The configuration with which each scenario begins.
-configure() {
-	cat >"$CONF" <<-END
-		[devices]
-		enabled_mdev_types = mtty-2
-
-		[mdev_mtty-2]
-		device_addresses = mtty
-	END
-}
+# The configuration with which each scenario begins, and more words of configure.sh.
+configure_mtty() { configure mtty-2@mtty "$@"; }
 
 # Nothing is kept of what happened. A child that a hook left may come back to it for a moment.
 wipe() {
@@ -618,7 +616,7 @@ fresh() {
 	wipe
 	rm -rf /etc/vgpu-lease.conf* "$WORK"
 	mkdir -p "$WORK"
-	configure
+	configure_mtty
 	[ -n "$(devices)" ] || [ -d /sys/module/stuck ] || [ -d /sys/module/nvidia ] || touch "$FRESH"
 } >/dev/null 2>&1
 # As `fresh` left it after the last scenario, or fresh now.
@@ -682,6 +680,8 @@ make_idle_guest() {
 
 # shellcheck source=tests/lib/tap.sh
 . "$here/tap.sh"
+# shellcheck source=tests/lib/configure.sh
+. "$here/configure.sh"
 # shellcheck source=tests/vm/nvidia.sh
 . "$here/nvidia.sh"
 [ -f "$IMAGES/idle.rom" ] || make_idle_guest

@@ -47,21 +47,7 @@ unload_nvidia() {
 ### Trouble on the first card
 
 # steps NAME...: the sum of their numbers
-steps() {
-	local name sum=0
-	for name; do
-		case $name in
-		list) sum=$((sum + 1)) ;;
-		current) sum=$((sum + 2)) ;;
-		create) sum=$((sum + 4)) ;;
-		remove) sum=$((sum + 8)) ;;
-		params) sum=$((sum + 16)) ;;
-		open) sum=$((sum + 32)) ;;
-		close) sum=$((sum + 64)) ;;
-		esac
-	done
-	echo "$sum"
-}
+steps() { bits 'list current create remove params open close' "$@"; }
 trouble() { echo "$2" >"$TROUBLE/$1"; }
 # fail_at STEP ERRNO: as a name that the sentences use
 fail_at() {
@@ -91,8 +77,7 @@ end_in_time() { took_at_most $((1 + 3)) release; }
 promised() { test "$TOOK" -le $((5 + 5 + 4 + 16)); }
 # refused_in_time WHAT DOMAIN: a start is.
 refused_in_time() {
-	run timeout 60 virsh start --paused "$2"
-	check "$1: a start is refused" failed
+	errs "$1: a start is refused" timeout 60 virsh start --paused "$2"
 	check "$1: the hook takes no longer than it promises" start_in_time
 	check "$1: nor does libvirt" promised
 	check "$1: nor the end of what did not start" end_in_time
@@ -131,23 +116,8 @@ close_vf() {
 # configure_nvidia [CARDS [LINE...]]: types of two framebuffer sizes, each on these cards (both); more lines of [policy].
 configure_nvidia() {
 	local cards=${1:-$PF1, $PF2}
-	cat >"$CONF" <<-END
-		[devices]
-		enabled_mdev_types = nvidia-1147, nvidia-1148
-
-		[mdev_nvidia-1147]
-		device_addresses = $cards
-		vgpu_params = frame_rate_limiter=0
-
-		[mdev_nvidia-1148]
-		device_addresses = $cards
-
-		[policy]
-		lock_timeout = 5
-		create_timeout = 5
-		pgpu_types = several
-	END
-	[ $# -lt 2 ] || printf '%s\n' "${@:2}" >>"$CONF"
+	configure "nvidia-1147@$cards" 'vgpu_params = frame_rate_limiter=0' "nvidia-1148@$cards" \
+		policy 'lock_timeout = 5' 'create_timeout = 5' 'pgpu_types = several' "${@:2}"
 }
 # define_vf NAME VF TYPE [VF...]: all of that type
 define_vf() {
@@ -188,31 +158,8 @@ no_types() { no_lease && same "$(cat "$PCI"/*/nvidia/current_vgpu_type | sort -u
 
 # configure_nvidia_mdev: types of two framebuffer sizes for each card, and one that fills the first.
 configure_nvidia_mdev() {
-	cat >"$CONF" <<-END
-		[devices]
-		enabled_mdev_types = nvidia-230, nvidia-231, nvidia-234, nvidia-557, nvidia-558
-
-		[mdev_nvidia-230]
-		device_addresses = $PF1
-		vgpu_params = frame_rate_limiter=0
-
-		[mdev_nvidia-231]
-		device_addresses = $PF1
-
-		[mdev_nvidia-234]
-		device_addresses = $PF1
-
-		[mdev_nvidia-557]
-		device_addresses = $PF2
-
-		[mdev_nvidia-558]
-		device_addresses = $PF2
-
-		[policy]
-		lock_timeout = 5
-		create_timeout = 5
-		pgpu_types = several
-	END
+	configure "nvidia-230@$PF1" 'vgpu_params = frame_rate_limiter=0' "nvidia-231@$PF1" "nvidia-234@$PF1" \
+		"nvidia-557@$PF2" "nvidia-558@$PF2" policy 'lock_timeout = 5' 'create_timeout = 5' 'pgpu_types = several'
 }
 # of_type UUID TYPE COMMAND...: with this type for the vGPU in the metadata of a domain
 of_type() { METADATA="<vgpu:device uuid='$1' type='nvidia-$2'/>" "${@:3}"; }

@@ -52,15 +52,11 @@ running() { virsh list --state-running --name | grep -c .; }
 tidy() {
 	vgpu-lease gc && nothing_left && { ! compgen -G "$PCI/*/nvidia/current_vgpu_type" >/dev/null || no_types; }
 }
-answers() { virsh -q list >/dev/null; }
 # The hook printed XML, and libvirt used it.
 rewritten() { journal | grep -q "name='$1'.*hook-script"; }
 
 # policy LINE...: lines of the section [policy], in place of those that were there.
-policy() {
-	configure
-	printf '%s\n' '' '[policy]' "$@" >>"$CONF"
-}
+policy() { configure_mtty policy "$@"; }
 
 # record_calls: from now on, WORK/calls has each call of the hook: the operation, and for release the reason.
 record_calls() {

@@ -68,10 +68,8 @@ DISK=$IMAGES/layer.qcow2 MIGRATABLE=1 domain layer traveller "$U1"
 sed -i "s/type='raw'/type='qcow2'/; /<readonly/d" "$WORK/layer.xml"
 run virsh define "$WORK/layer.xml"
 run virsh start --paused traveller
-run virsh snapshot-create-as traveller before
-check "a snapshot is taken of a domain with a device" succeeded
-run virsh snapshot-revert traveller before
-check "the domain goes back to it" succeeded
+succeeds "a snapshot is taken of a domain with a device" virsh snapshot-create-as traveller before
+succeeds "the domain goes back to it" virsh snapshot-revert traveller before
 check "with its device" has traveller "$U1"
 run virsh destroy traveller
 run virsh undefine --snapshots-metadata traveller

@@ -3,8 +3,7 @@
 # a vGPU is made for a domain when it starts, and goes with it
 check "all is free to begin with" nothing_left
 CONFINED=1 define life "$U1"
-run virsh start life
-check "a domain whose device does not exist starts" succeeded
+succeeds "a domain whose device does not exist starts" virsh start life
 check "its QEMU holds the device open" uses life "$U1"
 check "the device is of the configured type" same "$(type_of "$U1")" mtty-2
 check "the lease is the domain's, active, created by us" held_by "$U1" life
@@ -13,8 +12,7 @@ check "the kernel has one less to give" same "$(available)" 11
 check "one line in the journal tells of it" same "$(journal | grep vgpu-lease | grep -c "$U1")" 1
 run vgpu-lease log "$U1"
 check "which 'vgpu-lease log' reads back" grep -qE "  created +.*$U1" <<<"$OUT"
-run journalctl --update-catalog
-check "the catalog is compiled" succeeded
+succeeds "the catalog is compiled" journalctl --update-catalog
 run journalctl -q --no-pager -x --after-cursor "$CURSOR" MESSAGE_ID=4937d79a605d46fba2970e75b29a4190
 check "and explains that line" grep -qF "Subject: vGPU created for a domain" <<<"$OUT"
 check "where the device was is remembered across reboots" test -f "/var/lib/vgpu-lease/affinity/$U1"
@@ -23,8 +21,7 @@ run vgpu-lease inventory --json
 check "the inventory counts it" jq -e '.pgpus[] | select(.address == "mtty") | .in_pool and
 	([.types[] | select(.id == "mtty-2")][0] | .capacity == 12 and .used == 1 and .available == 11)' <<<"$OUT"
 
-run virsh destroy life
-check "the domain is destroyed" succeeded
+succeeds "the domain is destroyed" virsh destroy life
 check "device and lease are gone, and the capacity is back" within 15 nothing_left
 
 run virsh start life

@@ -4,19 +4,15 @@
 any=00000000-0000-0000-0000-000000000000
 METADATA="<vgpu:device uuid='$any' type='mtty-2'/>" domain template request "$any"
 
-run virsh define "$WORK/template.xml"
-check "libvirt takes a placeholder" succeeded
-run virsh start --paused request
-check "but such a domain does not start" failed
+succeeds "libvirt takes a placeholder" virsh define "$WORK/template.xml"
+errs "but such a domain does not start" virsh start --paused request
 check "and is told what to do" shows "domain request" "vgpu-lease rewrite request"
 check "nothing is left of the attempt" within 5 nothing_left
 
-run vgpu-lease rewrite "$WORK/template.xml"
-check "rewrite succeeds" succeeded
+succeeds "rewrite succeeds" vgpu-lease rewrite "$WORK/template.xml"
 check "no placeholder is left" no shows "$any"
 printf '%s\n' "$OUT" >"$WORK/request.xml"
-run virsh define "$WORK/request.xml"
-check "libvirt takes the result" succeeded
+succeeds "libvirt takes the result" virsh define "$WORK/request.xml"
 device=$(device_in request)
 check "hostdev and metadata name the same device" same "$(grep -o "uuid='$device'" "$WORK/request.xml" | wc -l)" 2
 run virsh start --paused request
@@ -27,8 +23,7 @@ check "nothing is left of it" within 15 nothing_left
 
 run virsh undefine request
 run virsh define "$WORK/template.xml"
-run vgpu-lease rewrite request
-check "rewrite of the domain itself succeeds" succeeded
+succeeds "rewrite of the domain itself succeeds" vgpu-lease rewrite request
 fresh=$(device_in request)
 check "and says what it put where" shows "$any -> $fresh"
 run virsh start --paused request
@@ -40,8 +35,7 @@ check "nothing is left of it either" within 15 nothing_left
 numbered=00000000-0000-0000-0000-000000000001
 make_device "$numbered"
 define numbered "$numbered"
-run vgpu-lease rewrite numbered
-check "rewrite leaves a device that exists" succeeded
+succeeds "rewrite leaves a device that exists" vgpu-lease rewrite numbered
 run virsh start --paused numbered
 check "its domain starts" uses numbered "$numbered"
 run virsh destroy numbered

@@ -3,18 +3,16 @@
 # vGPUs attached to a running guest, and detached from it
 the_lease() { leases | jq -r '.leases[0].id'; }
 define plain
-run vgpu-lease attach plain
-check "a domain that does not run gets nothing attached" failed
+errs "a domain that does not run gets nothing attached" vgpu-lease attach plain
 check "and the reason is said" tells M_NOT_RUNNING plain
 
 virsh -q start plain
-run vgpu-lease attach plain
-check "a domain that runs gets a vGPU" succeeded
+succeeds "a domain that runs gets a vGPU" vgpu-lease attach plain
 id=$(the_lease)
 check "it says which" tells M_ATTACHED "$id" mtty-2 mtty plain
 check "it is leased to the domain" held_by "$id" plain
 check "the domain has it" same "$(device_in plain)" "$id"
-check "QEMU has it open" [ -n "$(find "/proc/$(pid_of plain)/fd" -lname "/dev/vfio/$(basename "$(readlink "/sys/bus/mdev/devices/$id/iommu_group")")")" ]
+check "QEMU has it open" uses_open plain "$id"
 check "its definition has none" same "$(device_in plain --inactive)" ''
 check "the metadata say what it is" [ "$(virsh metadata plain --uri urn:vgpu-lease:domain:1 | grep -c "uuid=\"$id\" type=\"mtty-2\"")" = 1 ]
 
@@ -23,21 +21,18 @@ check "a second one, by the domain's UUID and the type's name" succeeded
 second=$(leases | jq -r --arg id "$id" '.leases[] | select(.id != $id).id')
 check "is the domain's, too" held_by "$second" plain
 
-run vgpu-lease detach plain "$id"
-check "a vGPU is detached from the domain" succeeded
+succeeds "a vGPU is detached from the domain" vgpu-lease detach plain "$id"
 check "the domain has the other one left" same "$(device_in plain)" "$second"
 check "what was detached is gone" only "$second"
 check "and in no lease" same "$(leases | jq -c '[.leases[].id]')" "[\"$second\"]"
-run vgpu-lease detach plain "$id"
-check "it cannot be detached twice" failed
+errs "it cannot be detached twice" vgpu-lease detach plain "$id"
 check "for the domain does not have it" tells M_NOT_ITS_VGPU plain "$id"
 
 run virsh destroy plain
 check "what was attached is released when the domain ends" within 15 nothing_left
 
 virsh -q start plain
-run vgpu-lease attach plain --persistent
-check "a vGPU is attached for good" succeeded
+succeeds "a vGPU is attached for good" vgpu-lease attach plain --persistent
 id=$(the_lease)
 check "then the definition has it, too" same "$(device_in plain --inactive)" "$id"
 virsh -q destroy plain
@@ -53,20 +48,17 @@ for n in {1..11}; do make_device "$(printf 'bbbbbbbb-0000-4000-8000-%012d' "$n")
 sed -i '$a [policy]\nreclaim = never' "$CONF"
 virsh -q start plain
 run vgpu-lease attach plain
-run vgpu-lease attach plain
-check "without capacity an attach is refused" failed
+errs "without capacity an attach is refused" vgpu-lease attach plain
 check "with the reason" shows mtty full
 check "and the domain keeps what it had" [ "$(device_in plain | wc -l)" = 1 ]
 virsh -q destroy plain
 for n in {1..11}; do echo 1 >"/sys/bus/mdev/devices/$(printf 'bbbbbbbb-0000-4000-8000-%012d' "$n")/remove"; done
 within 15 nothing_left
-configure
 
-sed -i '$a [policy]\nrelease_timeout = 3' "$CONF"
+configure_mtty policy 'release_timeout = 3'
 GUEST=halt define stubborn "$U1"
 virsh -q start stubborn
-run vgpu-lease detach stubborn "$U1"
-check "a guest that does not let go is an error" failed
+errs "a guest that does not let go is an error" vgpu-lease detach stubborn "$U1"
 check "which says that the lease stays" tells M_NOT_LET_GO stubborn "$U1"
 check "and it does" held_by "$U1" stubborn
 check "the guest runs on with its vGPU" uses stubborn "$U1"
@@ -85,5 +77,4 @@ check "and stays where it was" only "$U2"
 # QEMU has no more slots to plug something in, or refuses for another reason: here an XML that it cannot take.
 echo 1 >"/sys/bus/mdev/devices/$U2/remove"
 virsh -q suspend plain
-run vgpu-lease attach plain
-check "a paused domain gets a vGPU, too" succeeded
+succeeds "a paused domain gets a vGPU, too" vgpu-lease attach plain

@@ -4,27 +4,21 @@
 slot_of() { virsh dumpxml sleeper | sed -n "/uuid='$1'/,/<\/hostdev>/s/.*<address type='pci'.*slot='\([^']*\)'.*/\1/p"; }
 record() { virsh metadata sleeper --uri urn:vgpu-lease:suspended:1 2>/dev/null; }
 
-run vgpu-lease suspend sleeper
-check "a domain that is not there cannot be suspended" failed
+errs "a domain that is not there cannot be suspended" vgpu-lease suspend sleeper
 define sleeper "$U1" "$U2"
-run vgpu-lease suspend sleeper
-check "nor one that does not run" failed
-run vgpu-lease resume sleeper
-check "nor resumed one that was not suspended" failed
+errs "nor one that does not run" vgpu-lease suspend sleeper
+errs "nor resumed one that was not suspended" vgpu-lease resume sleeper
 check "as it has no saved image" tells M_NOT_SAVED sleeper
 
 virsh -q start sleeper
-run virsh managedsave sleeper
-check "with its vGPUs the guest cannot be saved" failed
+errs "with its vGPUs the guest cannot be saved" virsh managedsave sleeper
 slots=$(slot_of "$U1")$(slot_of "$U2")
-run vgpu-lease suspend sleeper
-check "vgpu-lease suspends it" succeeded
+succeeds "vgpu-lease suspends it" vgpu-lease suspend sleeper
 check "and says how many it released" tells M_SUSPENDED sleeper 2
 check "it is saved" same "$(virsh list --all --with-managed-save --name | xargs)" sleeper
 check "its vGPUs are others' to use" nothing_left
 
-run vgpu-lease resume sleeper
-check "it is resumed" succeeded
+succeeds "it is resumed" vgpu-lease resume sleeper
 check "and says what it has" tells M_RESUMED sleeper 2
 check "it runs" is_state sleeper running
 check "with both of them" same "$(device_in sleeper | xargs)" "$U1 $U2"
@@ -32,8 +26,7 @@ check "at their old places" same "$(slot_of "$U1")$(slot_of "$U2")" "$slots"
 check "they are leased to it" held_by "$U1" sleeper
 check "both" held_by "$U2" sleeper
 check "the record of the suspend is gone" same "$(record)" ''
-run vgpu-lease resume sleeper
-check "it cannot be resumed twice" failed
+errs "it cannot be resumed twice" vgpu-lease resume sleeper
 
 another_hook <<-'END'
 	#!/bin/sh
@@ -41,34 +34,27 @@ another_hook <<-'END'
 END
 # On a terminal, of what it says there.
 seen() { SHELL=/bin/bash TERM=xterm script -qec "stty cols 100; vgpu-lease $1 sleeper" /dev/null; }
-run seen suspend
-check "it can be suspended again" succeeded
+succeeds "it can be suspended again" seen suspend
 check "a terminal shows the progress of a slow suspend" tells M_PROGRESS_SUSPEND sleeper
-run seen resume
-check "and is resumed again" succeeded
+succeeds "and is resumed again" seen resume
 check "that of a slow resume, too" tells M_PROGRESS_RESUME sleeper
 no_other_hook
-run vgpu-lease suspend sleeper
-check "and suspended once more" succeeded
+succeeds "and suspended once more" vgpu-lease suspend sleeper
 make_device bbbbbbbb-0000-4000-8000-000000000001 mtty-1
 for n in {2..23}; do make_device "$(printf 'bbbbbbbb-0000-4000-8000-%012d' "$n")" mtty-1; done
 sed -i '$a [policy]\nreclaim = never\nrelease_timeout = 3' "$CONF"
-run vgpu-lease resume sleeper
-check "without capacity it is not resumed" failed
+errs "without capacity it is not resumed" vgpu-lease resume sleeper
 check "for that reason" shows mtty full
 check "it stays saved" same "$(virsh list --all --with-managed-save --name | xargs)" sleeper
 check "and holds nothing" no_lease
 for n in {1..23}; do echo 1 >"/sys/bus/mdev/devices/$(printf 'bbbbbbbb-0000-4000-8000-%012d' "$n")/remove"; done
 
-run virsh start sleeper
-check "started by hand it runs" succeeded
+succeeds "started by hand it runs" virsh start sleeper
 check "without its vGPUs" same "$(device_in sleeper)" ''
 check "which are on record" [ "$(record | grep -o 'lt;hostdev' | wc -l)" = 2 ]
-run vgpu-lease suspend sleeper
-check "it is not suspended before it has them again" failed
+errs "it is not suspended before it has them again" vgpu-lease suspend sleeper
 check "and says how" shows "vgpu-lease resume sleeper"
-run vgpu-lease resume sleeper
-check "a resume gives it what it does not have" succeeded
+succeeds "a resume gives it what it does not have" vgpu-lease resume sleeper
 check "both of them" same "$(device_in sleeper | xargs)" "$U1 $U2"
 run virsh destroy sleeper
 check "its end releases them" within 15 nothing_left

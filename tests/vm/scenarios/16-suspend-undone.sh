@@ -4,8 +4,7 @@
 sed -i '$a [policy]\nrelease_timeout = 3' "$CONF"
 GUEST=halt define stubborn "$U1"
 virsh -q start stubborn
-run vgpu-lease suspend stubborn
-check "a guest that does not let go is not suspended" failed
+errs "a guest that does not let go is not suspended" vgpu-lease suspend stubborn
 check "and says why" tells M_NOT_LET_GO "*" "$U1"
 check "it runs on with its vGPU" uses stubborn "$U1"
 check "which is leased to it" held_by "$U1" stubborn
@@ -13,12 +12,11 @@ check "no record is left" same "$(virsh metadata stubborn --uri urn:vgpu-lease:s
 virsh -q destroy stubborn
 within 15 nothing_left
 
-configure
+configure_mtty
 define unsaved "$U1" "$U3"
 virsh -q start unsaved
 mount -t tmpfs -o size=64k none /var/lib/libvirt/qemu/save
-run vgpu-lease suspend unsaved
-check "a guest that cannot be saved is not suspended" failed
+errs "a guest that cannot be saved is not suspended" vgpu-lease suspend unsaved
 check "and says why" tells M_CANNOT_BE_SAVED unsaved
 check "and has its vGPUs again" same "$(device_in unsaved | sort | xargs)" "$U1 $U3"
 check "leased to it" held_by "$U3" unsaved

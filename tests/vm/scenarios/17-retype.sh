@@ -2,17 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # vGPUs that nobody uses keep a card from changing its type: gc, retype, and a start with the new type
 # serve TYPE [POLICY]
-serve() {
-	cat >"$CONF" <<-END
-		[devices]
-		enabled_mdev_types = $1
-		[mdev_$1]
-		device_addresses = mtty
-		[policy]
-		reclaim_grace = 0
-		${2:-}
-	END
-}
+serve() { configure "$1@mtty" policy 'reclaim_grace = 0' "${@:2}"; }
 orphan() { printf 'bbbbbbbb-0000-4000-8000-%012d' "$1"; }
 
 # As OpenStack leaves them: made, defined, in no domain.
@@ -21,8 +11,7 @@ run mdevctl define -u "$(orphan 1)"
 check "one of twelve orphans is defined" same "$(mdevctl list -d | grep -c "$(orphan 1)")" 1
 serve mtty-1 'reclaim = never'
 define blocked "$U1"
-run virsh start blocked
-check "a domain of another type does not start" failed
+errs "a domain of another type does not start" virsh start blocked
 check "without capacity" shows mtty full
 run vgpu-lease gc --dry-run
 check "gc says why they stay" tells M_FOREIGN_STAYS
@@ -44,11 +33,9 @@ within 15 no_lease
 run vgpu-lease gc --dry-run --unused --type mtty-2
 check "gc says what would go" [ "$(grep -cE '^remove .*(an orphan|unused):' <<<"$OUT")" = 12 ]
 check "and nothing goes" [ "$(devices | wc -w)" = 12 ]
-run vgpu-lease retype mtty mtty-1
-check "retype frees the card" succeeded
+succeeds "retype frees the card" vgpu-lease retype mtty mtty-1
 check "for all that it can make" tells M_RETYPE_FREE mtty mtty-1 24
 check "with the definition" same "$(mdevctl list -d)" ''
-run virsh start blocked
-check "then the domain starts" succeeded
+succeeds "then the domain starts" virsh start blocked
 check "with the new type" same "$(type_of "$U1")" mtty-1
 virsh -q destroy blocked

@@ -29,13 +29,11 @@ kill $watcher
 wait $watcher
 
 define seen "$U1"
-run vgpu-lease show seen
-check "a domain that does not run has no differences" succeeded
+succeeds "a domain that does not run has no differences" vgpu-lease show seen
 check "and a vGPU in its definition" shows "$U1" config
 rm -f /var/log/libvirt/qemu/seen.log
 virsh -q start seen
-run vgpu-lease show seen
-check "nor has one that runs" succeeded
+succeeds "nor has one that runs" vgpu-lease show seen
 check "which has it open" grep -E "^$U1 .* live,config +active +created +yes +$(pid_of seen)\$" <<<"$OUT"
 check "and is not tainted by that" no grep -q custom-monitor /var/log/libvirt/qemu/seen.log
 
@@ -43,8 +41,7 @@ make_device "$U2"
 virsh -q attach-device seen /dev/stdin --live <<-END
 	<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='$U2'/></source></hostdev>
 END
-run vgpu-lease show seen
-check "what somebody else attached is a difference" failed
+errs "what somebody else attached is a difference" vgpu-lease show seen
 check "and is named" tells M_ABOUT "$U2" -- M_SHOW_NOT_LEASED
 
 rm -f "/run/vgpu-lease/leases/$U1"

@@ -1,8 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # the device handler sees what no hook is called for, whatever becomes of it and of libvirtd
-run systemctl start vgpu-leased
-check "the unit of the handler starts" succeeded
+succeeds "the unit of the handler starts" systemctl start vgpu-leased
 check "within its rights" within 10 connected
 define guest
 run virsh start guest
@@ -47,7 +46,7 @@ systemctl kill --kill-whom=main -s KILL vgpu-leased
 run virsh detach-device guest "$WORK/hostdev.xml" --live
 check "and what was unplugged" within 20 no_lease
 run virsh destroy guest
-configure
+configure_mtty
 systemctl reload vgpu-leased
 echo 1 >"/sys/bus/mdev/devices/$U1/remove"
 
@@ -55,8 +54,7 @@ any=00000000-0000-0000-0000-000000000000
 METADATA="<vgpu:device uuid='$any' type='mtty-2'/>" define request "$any"
 stays_a_while() { sleep 3 && same "$(device_in request --inactive)" "$any"; }
 check "a placeholder of a new definition stays" stays_a_while
-run vgpu-lease rewrite request
-check "until somebody asks for a UUID" succeeded
+succeeds "until somebody asks for a UUID" vgpu-lease rewrite request
 check "and is told which" shows "$any -> "
 device=$(device_in request --inactive)
 check "in the metadata, too" same "$(virsh dumpxml --inactive request | grep -c "uuid=[\"']${device}[\"']")" 2
@@ -99,12 +97,7 @@ fresh
 systemctl start vgpu-leased
 define late "$U3"
 virsh -q start --paused late
-group=/dev/vfio/$(basename "$(readlink "/sys/bus/mdev/devices/$U3/iommu_group")")
-another_hook <<-END
-	#!/bin/sh
-	[ "\$2" != stopped ] ||
-		setsid timeout 60 sh -c 'until [ -e $WORK/close ]; do sleep 0.2; done' <>$group >/dev/null 2>&1 &
-END
+keeps_open "$(group_of "$U3")"
 run virsh destroy late
 check "a device that is open when its domain ends is left to the handler" lease "$U3" '.state == "releasing"'
 check "no child of the hook waits for it" no pgrep -f /etc/libvirt/hooks/qemu

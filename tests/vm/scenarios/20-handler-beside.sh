@@ -6,14 +6,12 @@ systemctl start vgpu-leased
 check "the handler runs" within 60 connected
 define guest
 virsh -q start guest
-run vgpu-lease attach guest
-check "a vGPU is attached" succeeded
+succeeds "a vGPU is attached" vgpu-lease attach guest
 id=$(leases | jq -r '.leases[0].id')
 sleep 3
 check "the handler leaves it as it is" held_by "$id" guest
 check "the guest has it" uses_open guest "$id"
-run vgpu-lease detach guest "$id"
-check "it is detached" succeeded
+succeeds "it is detached" vgpu-lease detach guest "$id"
 check "and gone, once" nothing_left
 released() {
 	local log
@@ -26,12 +24,10 @@ MIGRATABLE=1 define sleeper "$U1"
 virsh -q destroy guest
 virsh -q start sleeper
 check "a domain has its vGPU" held_by "$U1" sleeper
-run vgpu-lease suspend sleeper
-check "it is suspended" succeeded
+succeeds "it is suspended" vgpu-lease suspend sleeper
 check "nothing of it is left" within 15 nothing_left
 sleep 3
-run vgpu-lease resume sleeper
-check "it is resumed" succeeded
+succeeds "it is resumed" vgpu-lease resume sleeper
 device=$(device_in sleeper)
 sleep 3
 check "with a vGPU of its own" held_by "$device" sleeper
@@ -39,8 +35,7 @@ check "that QEMU has open" uses_open sleeper "$device"
 check "the handler is still there" connected
 
 # libvirtd stands still between the lease of a resume and the start of its domain, for longer than start_grace.
-run vgpu-lease suspend sleeper
-check "it is suspended once more" succeeded
+succeeds "it is suspended once more" vgpu-lease suspend sleeper
 check "nothing of it is left again" within 15 nothing_left
 has_lease() { [ "$(leases | jq '[.leases[] | select(.state == "active")] | length')" = 1 ]; }
 vgpu-lease resume sleeper >/dev/null 2>&1 </dev/null &

@@ -6,8 +6,7 @@ cp /usr/bin/sleep "$jail"
 cat >"$profile" <<-END
 	profile vm-test-jail $jail { file, signal, }
 END
-run apparmor_parser -r "$profile"
-check "a profile of its own is loaded" succeeded
+succeeds "a profile of its own is loaded" apparmor_parser -r "$profile"
 "$jail" 600 &
 jailed=$!
 check "a process is confined by it" within 5 grep -q '^vm-test-jail' "/proc/$jailed/attr/current"
@@ -15,8 +14,7 @@ check "libvirtd is confined by another" same "$(tr -d '\0' <"/proc/$(pidof libvi
 
 make_device "$U1"
 define existing "$U1"
-run virsh start --paused existing
-check "a domain starts whose device exists" succeeded
+succeeds "a domain starts whose device exists" virsh start --paused existing
 check "with it" uses existing "$U1"
 check "adopted" held_by "$U1" existing adopted
 run virsh destroy existing

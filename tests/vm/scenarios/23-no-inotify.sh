@@ -8,12 +8,7 @@ check "the handler runs" within 60 connected
 define late "$U1"
 run virsh start --paused late
 check "the domain has its device" uses late "$U1"
-group=/dev/vfio/$(basename "$(readlink "/sys/bus/mdev/devices/$U1/iommu_group")")
-another_hook <<-END
-	#!/bin/sh
-	[ "\$2" != stopped ] ||
-		setsid timeout 60 sh -c 'until [ -e $WORK/close ]; do sleep 0.2; done' <>$group >/dev/null 2>&1 &
-END
+keeps_open "$(group_of "$U1")"
 run virsh destroy late
 check "a device that is open when its domain ends is left to the handler" lease "$U1" '.state == "releasing"'
 touch "$WORK/close"

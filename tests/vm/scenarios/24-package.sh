@@ -7,8 +7,7 @@ is_unit() { same "$(systemctl "is-$2" "$1")" "$3"; }
 put_in() { run timeout 300 dpkg --force-unsafe-io -i "$packages/$1.deb"; }
 main_pid() { systemctl show -P MainPID "$1"; }
 configure_package() {
-	configure
-	printf '\n[policy]\nstart_grace = 5\n' >>"$CONF"
+	configure_mtty policy 'start_grace = 5'
 	systemctl reload vgpu-leased
 }
 
@@ -16,16 +15,13 @@ configure_package() {
 told() { grep -E "$1" <<<"$OUT"; }
 # not_called WHAT: libvirtd looks for hooks when it starts or reloads, and WHAT came after that.
 not_called() {
-	run virsh start --paused guest
-	check "$1: libvirtd, which started earlier, does not call the hook" failed
-	run vgpu-lease check
-	check "$1: the check fails" failed
+	errs "$1: libvirtd, which started earlier, does not call the hook" virsh start --paused guest
+	errs "$1: the check fails" vgpu-lease check
 	check "$1: for that reason, and with the cure" told '^FAIL +libvirt .*systemctl reload libvirtd'
 }
 # called WHAT: as `vgpu-lease check` sees it before the first call, when only systemd can tell, and as it is.
 called() {
-	run vgpu-lease check
-	check "$1: after that the check is well" succeeded
+	succeeds "$1: after that the check is well" vgpu-lease check
 	check "$1: it knows of the reload from systemd" told '^PASS +libvirt .*libvirtd\.service'
 	check "$1: libvirtd calls the hook" within 20 virsh -q start --paused guest
 	check "$1: and the guest has a vGPU" held_by "$U1" guest
@@ -43,11 +39,9 @@ check "make install: nothing is left of the guest" within 20 nothing_left
 uninstall
 systemctl reload libvirtd
 libvirtd=$(main_pid libvirtd)
-run timeout 300 dpkg --force-unsafe-io --unpack "$packages/vgpu-lease.deb"
-check "the package is unpacked" succeeded
+succeeds "the package is unpacked" timeout 300 dpkg --force-unsafe-io --unpack "$packages/vgpu-lease.deb"
 not_called "the package, unpacked"
-run timeout 300 dpkg --configure vgpu-lease
-check "the package is installed" succeeded
+succeeds "the package is installed" timeout 300 dpkg --configure vgpu-lease
 check "the handler is enabled" is_unit vgpu-leased enabled enabled
 check "and runs" is_unit vgpu-leased active active
 check "what waits for pGPUs is enabled" is_unit vgpu-lease-wait enabled enabled
@@ -80,8 +74,7 @@ check "so that nothing is left when it ends" within 20 nothing_left
 for id in $(devices); do echo 1 >"/sys/bus/mdev/devices/$id/remove"; done
 
 virsh -q start --paused guest
-run timeout 300 dpkg --force-unsafe-io -r vgpu-lease
-check "it is removed while the guest runs" succeeded
+succeeds "it is removed while the guest runs" timeout 300 dpkg --force-unsafe-io -r vgpu-lease
 check "which runs on" is_state guest paused
 check "the handler has ended" is_unit vgpu-leased active inactive
 check "the hook is gone" no test -e "$hook" -o -L "$hook"
@@ -96,8 +89,7 @@ run virsh start --paused second
 check "libvirtd calls the hook again" held_by "$U2" second
 check "what the first guest left behind goes" within 30 only "$U2"
 
-run timeout 300 dpkg --force-unsafe-io -P vgpu-lease
-check "it is purged while a guest runs" succeeded
+succeeds "it is purged while a guest runs" timeout 300 dpkg --force-unsafe-io -P vgpu-lease
 check "which runs on" is_state second paused
 check "its configuration is gone" no test -e "$CONF"
 check "and what is kept across boots" no test -e /var/lib/vgpu-lease
@@ -116,8 +108,7 @@ sed -i 's/mtty-2/mtty-1/' "$CONF"
 systemctl reload vgpu-leased
 run virsh start --paused second
 check "a UUID whose last type is no longer enabled gets the type that is" lease "$U2" '.type == "mtty-1"'
-run vgpu-lease check
-check "and all is well" succeeded
+succeeds "and all is well" vgpu-lease check
 sed -i 's/mtty-1/mtty-2/' "$CONF"
 run vgpu-lease check
 check "a running guest whose type is no longer enabled is told of" shows mtty-1
@@ -133,11 +124,9 @@ check "nothing is left when it ends" within 20 no_lease
 
 # cannot_start WHAT PATTERN: the check names it before a guest is started, and it is right.
 cannot_start() {
-	run vgpu-lease check
-	check "$1: the check fails" failed
+	errs "$1: the check fails" vgpu-lease check
 	check "$1: and names it" told "$2"
-	run virsh start --paused second
-	check "$1: no guest starts" failed
+	errs "$1: no guest starts" virsh start --paused second
 }
 systemctl stop vgpu-leased
 mount -t tmpfs -o size=8k full /run/vgpu-lease

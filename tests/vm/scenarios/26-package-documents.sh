@@ -30,8 +30,7 @@ here() {
 }
 holds_block() {
 	blocks=$((blocks + 1))
-	run bash -euc "cd $desk; $2"
-	check "$1: ${2//$'\n'/; }" succeeded
+	succeeds "$1: ${2//$'\n'/; }" bash -euc "cd $desk; $2"
 }
 # follow_sentences DOCUMENT: runs what its sentences name of our commands, but for a command that is only its name.
 # shellcheck disable=SC2016 # the marks are those of the document
@@ -39,8 +38,7 @@ follow_sentences() {
 	local command
 	while read -r command; do
 		[ "$command" != 'vgpu-lease retype' ] || continue
-		run bash -euc "$command"
-		check "$1: $command" succeeded
+		succeeds "$1: $command" bash -euc "$command"
 	done < <(here "/srv/vm/doc/$1" | sed -n 's/`\(vgpu-lease [^`]*\)`/\n\1\n/gp' | grep '^vgpu-lease ' | sort -u)
 }
 # Placement has the host and its card, with as many as the kernel can create.

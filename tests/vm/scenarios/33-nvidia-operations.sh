@@ -5,12 +5,6 @@ load_nvidia
 configure_nvidia
 printf 'start_grace = 1\nrelease_timeout = 60\n' >>"$CONF"
 V1=${PF1%0}1 V2=${PF1%0}2 V3=${PF1%0}3
-all_is_well() {
-	run vgpu-lease check
-	check "$1: the check is well" succeeded
-	run vgpu-lease gc
-	check "$1: there is nothing to collect" no grep -vE '^(OUTCOME|stays) ' <<<"$OUT"
-}
 
 ARGUMENT=-no-such-option define_vf bad "$V1" 1147
 run virsh start --paused bad
@@ -21,8 +15,7 @@ another_hook <<-'END'
 	#!/bin/sh
 	[ "$2" != start ]
 END
-run virsh start --paused first
-check "nor does one that another hook stops" failed
+errs "nor does one that another hook stops" virsh start --paused first
 check "whose VF has no type either" within 60 no_types
 no_other_hook
 all_is_well "before"
@@ -70,8 +63,7 @@ check "and nothing is left" within 60 no_types
 for lag in 3000 9000; do
 	plugin_lag "$lag"
 	run virsh start --paused slow
-	run virsh destroy slow
-	check "a vgpu-mgr that lets go after $lag ms keeps nobody waiting for the end" succeeded
+	succeeds "a vgpu-mgr that lets go after $lag ms keeps nobody waiting for the end" virsh destroy slow
 	check "and the VF, until it does" lease "$V2" '.state == "releasing"'
 	check "then its type goes" within 60 no_types
 done
@@ -90,13 +82,8 @@ put 0 "$PCI/$V3/nvidia/current_vgpu_type" >"$WORK/cleared"
 define_vf late "$V1" 1147
 run virsh start --paused late
 check "a domain has its VF" typed_by "$V1" late 1147
-another_hook <<-END
-	#!/bin/sh
-	[ "\$2" != stopped ] ||
-		setsid timeout 60 sh -c 'until [ -e $WORK/close ]; do sleep 0.2; done' <>$(group_of "$V1") >/dev/null 2>&1 &
-END
-run virsh destroy late
-check "it is destroyed while a process has its VF open, and libvirt not kept waiting" succeeded
+keeps_open "$(group_of "$V1")"
+succeeds "it is destroyed while a process has its VF open, and libvirt not kept waiting" virsh destroy late
 check "the VF keeps its type" vf_is "$V1" 1147
 check "its lease is being released" lease "$V1" '.state == "releasing"'
 run vgpu-lease release "$V1"
@@ -131,8 +118,7 @@ save_vf sleeper managedsave sleeper
 check "it is put to sleep by managedsave" within 60 typed_are "$V1"
 configure_nvidia "$PF1"
 sed -i '/^\[mdev_nvidia-1147/a max_instances = 1' "$CONF"
-run virsh start sleeper
-check "it does not wake where there is no capacity" failed
+errs "it does not wake where there is no capacity" virsh start sleeper
 check "the refusal names the limit" tells M_CAP_REACHED 1
 check "its saved state is kept" managed yes
 check "nothing but the other domain has a vGPU" typed_are "$V1"

@@ -12,8 +12,7 @@ check "a domain that runs gets a VF" tells M_ATTACHED "$V1" nvidia-1147 "$V1" gu
 check "its QEMU has it open" uses_open guest "$V1"
 check "it has the type, and a lease" leased_as "$V1" guest 1147
 check "its definition does not have it" same "$(vf_in guest)-$(vf_in guest --inactive)" "$V1-"
-run vgpu-lease show guest
-check "show finds no difference" succeeded
+succeeds "show finds no difference" vgpu-lease show guest
 check "between libvirt, lease, kernel and QEMU" grep -qE "^$V1 +nvidia-1147 +$V1 +live +active +created +yes +$(pid_of guest)$" <<<"$OUT"
 run vgpu-lease attach --type nvidia-1148 guest
 check "one of another framebuffer size comes from the other card" leased_as "${PF2%0}1" guest 1148
@@ -26,11 +25,9 @@ check "what was attached is released when the domain ends" within 60 no_types
 
 define_vf guest "$V1" 1147
 virsh -q start guest
-run vgpu-lease suspend guest
-check "a guest is suspended without its VF" succeeded
+succeeds "a guest is suspended without its VF" vgpu-lease suspend guest
 check "whose type and lease are gone" no_types
-run vgpu-lease resume guest
-check "it is resumed" succeeded
+succeeds "it is resumed" vgpu-lease resume guest
 check "with that VF" uses_open guest "$V1"
 check "and its type" leased_as "$V1" guest 1147
 
@@ -42,8 +39,7 @@ MANAGED=no hostdev "$V2" >"$WORK/hostdev.xml"
 run virsh attach-device guest "$WORK/hostdev.xml" --live
 check "a VF can be attached by other means" uses_open guest "$V2"
 check "the handler leases it" within 60 leased_as "$V2" guest 1147 adopted
-run vgpu-lease show guest
-check "show finds no difference then either" succeeded
+succeeds "show finds no difference then either" vgpu-lease show guest
 run virsh detach-device guest "$WORK/hostdev.xml" --live
 left() { same "$(leases | jq -r '.leases[].id')" "$V1"; }
 check "detached so, its lease goes" within 60 left

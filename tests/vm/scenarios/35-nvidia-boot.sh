@@ -12,8 +12,7 @@ check "the VFs are there" vf_is "${PF2%0}1" 0
 check "the guest starts by itself" within 60 is_state boot running
 check "with its VF, of its type" typed_by "$V1" boot 1147
 check "the handler is there" within 60 connected
-run vgpu-lease check
-check "the check is well" succeeded
+succeeds "the check is well" vgpu-lease check
 run virsh destroy boot
 check "destroyed, it leaves nothing" within 60 no_types
 booted_no_more "vgpu-sriov@$PF1" "vgpu-sriov@$PF2"

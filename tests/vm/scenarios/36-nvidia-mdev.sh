@@ -30,8 +30,7 @@ check "another framebuffer size is refused on the card" refused larger "$U3" "$P
 of_type "$U3" 558 define larger "$U3"
 run virsh start --paused larger
 check "and on each VF of the other one" refused larger "$U3" "$PF2" nvidia-557
-run vgpu-lease check
-check "the check is well" succeeded
+succeeds "the check is well" vgpu-lease check
 
 kill -9 "$(pid_of vf)"
 check "a QEMU that is killed leaves nothing" within 60 only "$U1"
@@ -73,8 +72,7 @@ for step in create params; do
 	check "and leaves nothing" none_left
 done
 fail_at open EIO
-run timeout 60 virsh start --paused card
-check "a device that QEMU cannot open starts no domain" failed
+errs "a device that QEMU cannot open starts no domain" timeout 60 virsh start --paused card
 check "and leaves nothing" within 60 none_left
 no_trouble
 hold_at open
@@ -93,8 +91,7 @@ check "and ends" within 60 none_left
 sed -i 's/^driver_cleanup.*/driver_cleanup = 120/' "$CONF"
 trouble removal_ms 8000
 run virsh start --paused vf
-run virsh destroy vf
-check "the hook does not wait for a driver that removes its vGPUs by itself" succeeded
+succeeds "the hook does not wait for a driver that removes its vGPUs by itself" virsh destroy vf
 check "nor removes one before it" exists "$U2"
 check "its lease is being released" lease "$U2" '.state == "releasing"'
 check "once the driver has removed it, the lease goes" within 60 none_left

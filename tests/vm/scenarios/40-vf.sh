@@ -5,25 +5,17 @@ V1=0000:01:00.1 V2=0000:01:00.2 W1=0000:02:00.1
 configure_vfs
 enable_vfs "$PF1"
 enable_vfs "$PF2"
-all_is_well() {
-	run vgpu-lease check
-	check "$1: the check is well" succeeded
-	run vgpu-lease gc
-	check "$1: there is nothing to collect" no grep -vE '^(OUTCOME|stays) ' <<<"$OUT"
-}
 in_use() { grep -qE "^plain +plain +VGPU( +-){3} +8 +$1 +$((8 - $1)) +$((8 - $1)) +$PF1\*, $PF2\*" <<<"$OUT"; }
 
 all_is_well "before"
 CONFINED=1 define one "$V1"
-run virsh start one
-check "a domain with a VF starts, libvirt binds it to VFIO" succeeded
+succeeds "a domain with a VF starts, libvirt binds it to VFIO" virsh start one
 check "its QEMU has the VF open" uses one "$V1"
 check "it is leased to the domain" vf_held_by "$V1" one
 check "the metadata need not name it" no grep -q metadata "$WORK/one.xml"
 run vgpu-lease list
 check "list shows it" grep -qE "^$V1 +plain +$V1 +active .* one " <<<"$OUT"
-run vgpu-lease show one
-check "show finds no difference" succeeded
+succeeds "show finds no difference" vgpu-lease show one
 check "between libvirt, lease, kernel and QEMU" grep -qE "^$V1 +plain +$V1 +live,config +active +created +yes +$(pid_of one)$" <<<"$OUT"
 run vgpu-lease types
 check "types counts it" in_use 1
@@ -77,8 +69,7 @@ another_hook <<-'END'
 	#!/bin/sh
 	[ "$2" != start ]
 END
-run virsh start two
-check "nor does one that another hook stops" failed
+errs "nor does one that another hook stops" virsh start two
 check "whose VF is free" within 60 vf_is_free "$V1"
 no_other_hook
 

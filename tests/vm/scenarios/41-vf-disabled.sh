@@ -26,8 +26,7 @@ run vgpu-lease detach guest "$V1"
 check "detach ends the lease" no_lease
 
 define late "$V1"
-run virsh start late
-check "a domain whose VF is not there does not start" failed
+errs "a domain whose VF is not there does not start" virsh start late
 check "and leaves no lease" no_lease
 enable_vfs "$PF1"
 run virsh start late
@@ -74,8 +73,7 @@ run vgpu-lease check
 check "check says of the card what is going on" tells M_VFS_BEING_DISABLED
 check "no VF is taken for a card" no tells M_CANNOT_HAVE_VFS "$V2"
 check "how many there are is not told meanwhile" test ! -s "$WORK/numvfs"
-configure
-printf '[vf_plain]\ndevice_addresses = %s\n' "$V2" >>"$CONF"
+configure_mtty "vf_plain@$V2"
 run vgpu-lease check
 check "of one that is named, check says that it is being disabled" tells M_BEING_DISABLED
 check "which it is" shows "$V2"
@@ -89,5 +87,4 @@ run virsh start deaf
 check "enabled again, the VF has a new guest" uses deaf "$V2"
 run virsh destroy deaf
 check "and is free in the end" within 60 vf_is_free "$V2"
-run vgpu-lease check
-check "the check is well" succeeded
+succeeds "the check is well" vgpu-lease check

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # VFs attached to a running guest and detached from it, and one that is suspended with a VF
 V1=0000:01:00.1 V2=0000:01:00.2
-configure
-printf '[vf_plain]\ndevice_addresses = %s, %s\n' "$V1" "$V2" >>"$CONF"
+configure_mtty "vf_plain@$V1, $V2"
 enable_vfs "$PF1"
 define plain
 virsh -q start plain
@@ -14,8 +13,7 @@ check "its QEMU has it open" uses_open plain "$V1"
 check "it is leased to the domain" vf_held_by "$V1" plain
 check "the domain has it" same "$(vf_in plain)" "$V1"
 check "its definition has not" same "$(vf_in plain --inactive)" ''
-run vgpu-lease show plain
-check "show finds no difference" succeeded
+succeeds "show finds no difference" vgpu-lease show plain
 
 run vgpu-lease attach --type plain --persistent plain
 check "a second one is another" tells M_ATTACHED "$V2" plain "$V2" plain
@@ -29,11 +27,9 @@ check "the guest has the other left" same "$(vf_in plain)" "$V2"
 check "the first has no driver again" same "$(driver_of "$V1")" ''
 check "nobody has it leased" same "$(leases | jq -r '.leases[].id')" "$V2"
 
-run vgpu-lease suspend plain
-check "a guest is suspended without its VF" succeeded
+succeeds "a guest is suspended without its VF" vgpu-lease suspend plain
 check "which others may use" within 60 vf_is_free "$V2"
-run vgpu-lease resume plain
-check "it is resumed" succeeded
+succeeds "it is resumed" vgpu-lease resume plain
 check "with that VF" uses_open plain "$V2"
 check "leased" vf_held_by "$V2" plain
 run vgpu-lease detach --persistent plain "$V2"

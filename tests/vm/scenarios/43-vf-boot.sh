@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # VFs that are enabled at boot, before the guests that have them start by themselves
 V1=0000:01:00.1
-configure
-printf '[vf_plain]\ndevice_addresses = %s\n' "$PF1" >>"$CONF"
+configure_mtty "vf_plain@$PF1"
 # The kernel looks for a driver, and finds one that cannot use VFs.
 enable() {
 	echo 1 >"$PCI/$1/sriov_drivers_autoprobe"
@@ -18,8 +17,7 @@ check "the guest starts by itself" within 60 is_state boot running
 check "with its VF" uses boot "$V1"
 check "leased to it" vf_held_by "$V1" boot
 check "the handler is there" within 60 connected
-run vgpu-lease check
-check "the check is well" succeeded
+succeeds "the check is well" vgpu-lease check
 run virsh destroy boot
 check "destroyed, it has no lease" within 60 vf_is_free "$V1"
 booted_no_more "vgpu-sriov@$PF1"

@@ -4,29 +4,39 @@
 # shellcheck source=tests/vm/nova/nova.sh
 . "${here:?}/nova/nova.sh"
 
+# begin_with_a TYPE: Nova has spawned the instance `a`. reloaded_while_off TYPE: which is off while the driver is reloaded.
+begin_with_a() {
+	begin_nova "$1"
+	nova spawn a
+}
+reloaded_while_off() {
+	begin_with_a "$1"
+	nova poweroff a
+	reload_driver
+}
+left_after_grace() {
+	after_grace "$@"
+	left
+}
+
 # What becomes of it is one line.
 deleted() {
-	begin_nova pgpu-1
-	nova spawn a
+	begin_with_a pgpu-1
 	nova destroy a
-	after_grace
-	left
+	left_after_grace
 	echo "spawn $(tried spawn b), total $(total)"
 }
 # Nova does not always set autostart: the device is created before it is defined.
 deleted_manual() {
-	begin_nova pgpu-1
-	nova spawn a
+	begin_with_a pgpu-1
 	sed -i 's/"auto"/"manual"/' /etc/mdevctl.d/*/*
 	nova destroy a
-	after_grace
-	left
+	left_after_grace
 }
 # By the handler, while Nova may ask libvirt at any moment: what is listed as defined and absent a spawn would be given.
 removed_late() {
 	local end=$((SECONDS + 60)) absent=never
-	begin_nova pgpu-1
-	nova spawn a
+	begin_with_a pgpu-1
 	nova destroy a
 	find /etc/mdevctl.d -type f -exec touch -d '2 minutes ago' {} +
 	if [ "$mode" = with ]; then
@@ -59,28 +69,22 @@ type_changed() {
 	nova orphans 2
 	configure_nova pgpu-1
 	nova start
-	after_grace --unused
-	left
+	left_after_grace --unused
 }
 # An instance keeps its device of the old type.
 type_kept() {
-	begin_nova pgpu-2
-	nova spawn a
+	begin_with_a pgpu-2
 	nova poweroff a
 	configure_nova pgpu-1
 	nova start
 	echo "power on $(tried poweron a) $(vgpu_of a), total $(total);"
 	nova destroy a
-	after_grace
-	left
+	left_after_grace
 }
 # With Nova alone an operator restarts nova-compute, after two attempts.
 driver_reloaded() {
 	local first second
-	begin_nova pgpu-1
-	nova spawn a
-	nova poweroff a
-	reload_driver
+	reloaded_while_off pgpu-1
 	first=$(tried poweron a)
 	second=$(tried poweron a)
 	[ "$mode" = alone ] && nova start && nova reboot a
@@ -92,26 +96,21 @@ driver_reloaded() {
 	echo "nova-compute starts: ${OUT%% *}, total $(total)"
 }
 suspended_reload() {
-	begin_nova pgpu-1
-	nova spawn a
+	begin_with_a pgpu-1
 	nova suspend a
 	reload_driver
 	echo "resume $(tried resume a) $(vgpu_of a)"
 }
 # nova-compute keeps what it read at its start.
 config_broken() {
-	begin_nova pgpu-1
-	nova spawn a
+	begin_with_a pgpu-1
 	nova poweroff a
 	sed -i 's/^enabled_.*/& # a comment/' "$NOVA_CONF"
 	echo "power on $(tried poweron a) $(vgpu_of a), reboot $(tried reboot a) $(vgpu_of a)"
 }
 undefined_too() {
 	local once twice
-	begin_nova pgpu-1
-	nova spawn a
-	nova poweroff a
-	reload_driver
+	reloaded_while_off pgpu-1
 	undefine_mdevs
 	once=$(tried poweron a)
 	twice=$(tried poweron a)
@@ -119,18 +118,14 @@ undefined_too() {
 }
 # The same, and nova-compute was restarted before.
 undefined_boot() {
-	begin_nova pgpu-1
-	nova spawn a
-	nova poweroff a
-	reload_driver
+	reloaded_while_off pgpu-1
 	undefine_mdevs
 	nova start
 	echo "boot resume $(tried hostboot a) $(vgpu_of a)"
 }
 undefined_two() {
 	local name power=()
-	begin_nova pgpu-1
-	nova spawn a
+	begin_with_a pgpu-1
 	nova spawn b
 	nova poweroff a
 	nova poweroff b
@@ -141,8 +136,7 @@ undefined_two() {
 }
 host_rebooted() {
 	local a b
-	begin_nova pgpu-1
-	nova spawn a
+	begin_with_a pgpu-1
 	nova spawn b
 	nova poweroff b
 	nova orphans 2
@@ -189,15 +183,13 @@ at_once() {
 spawn_failed() {
 	begin_nova pgpu-1
 	nova spawn a memory=900000
-	after_grace
-	left
+	left_after_grace
 }
 # Nova itself fails, after it has made the mdev.
 xml_failed() {
 	begin_nova pgpu-1
 	nova spawn a broken=1
-	after_grace --unused
-	left
+	left_after_grace --unused
 }
 # A hook refuses: another one, or by a quota.
 hook_refuses() {
@@ -210,8 +202,7 @@ hook_refuses() {
 	fi
 	echo "spawn $(tried spawn a)"
 	if [ "$mode" = alone ]; then cat "$WORK/hook" >"$HOOK"; else sed -i '/^\[quota\]/,$d' "$CONF"; fi
-	after_grace --unused
-	left
+	left_after_grace --unused
 }
 # 5a, but the devices are there already.
 at_once_free() {
@@ -225,12 +216,10 @@ given() {
 	begin_nova pgpu-1
 	nova allocate a 3
 	echo "$(xargs -n 1 <<<"${OUT#ok }" | sort -u | wc -l) of 3"
-	after_grace --unused
-	left
+	left_after_grace --unused
 }
 overtaken() {
-	begin_nova pgpu-1
-	nova spawn a
+	begin_with_a pgpu-1
 	nova race a b
 	grep -oE '\b[ab] (ok|error)\b' <<<"$OUT"
 	case $OUT in
@@ -241,10 +230,7 @@ overtaken() {
 	echo "b $(vgpu_of b), then a again: $(tried poweron a)"
 }
 counted_inactive() {
-	begin_nova pgpu-1
-	nova spawn a
-	nova poweroff a
-	reload_driver
+	reloaded_while_off pgpu-1
 	within 60 libvirt_follows >&2
 	total
 	checked
@@ -272,23 +258,16 @@ counted_limited() {
 }
 # An instance is deleted while its device is not there: its definition stays.
 definition_left() {
-	begin_nova pgpu-1
-	nova spawn a
-	nova poweroff a
-	reload_driver
+	reloaded_while_off pgpu-1
 	nova destroy a
-	after_grace
-	left
+	left_after_grace
 	echo "nova-compute $(tried start)"
 }
 # Instances of others take what Nova still has to give; one is left for `a`.
 others_fill() { make_mdevs "$(($(total) - 1))" pgpu-2; }
 # After the driver was reloaded the instance is on and off.
 filled() {
-	begin_nova pgpu-2
-	nova spawn a
-	nova poweroff a
-	reload_driver
+	reloaded_while_off pgpu-2
 	nova poweron a
 	[ "$mode" = alone ] && nova start && nova reboot a
 	nova poweroff a
@@ -297,10 +276,7 @@ filled() {
 }
 # Meanwhile it is off: of its device there is the definition alone, which Nova counts beside all that the card can hold.
 overfilled() {
-	begin_nova pgpu-2
-	nova spawn a
-	nova poweroff a
-	reload_driver
+	reloaded_while_off pgpu-2
 	within 60 libvirt_follows >&2
 	others_fill
 	echo "$(mdevs) mdevs, power on $(tried poweron a), nova-compute $(tried start)"
@@ -318,8 +294,7 @@ claims() {
 	[ "$mode" = alone ] || vgpu-lease gc >/dev/null
 	mdevs
 	nova rollback b
-	after_grace --unused
-	left
+	left_after_grace --unused
 }
 # Idle for longer than the grace before that: a claim leaves no sign on the host.
 claimed_late() {
@@ -334,23 +309,20 @@ claimed_late() {
 	within 60 libvirt_follows >&2
 	echo "$(mdevs) claimed, spawn $(tried spawn b) $(vgpu_of b)"
 	nova rollback a
-	after_grace --unused
-	left
+	left_after_grace --unused
 }
 forgotten() {
 	begin_nova pgpu-1
 	nova precheck a pgpu-1
 	nova spawn b
 	nova start
-	after_grace --unused
-	left
+	left_after_grace --unused
 }
 lingers() {
 	begin_nova pgpu-1
 	nova precheck a pgpu-1
 	nova lingering a
-	after_grace --unused
-	left
+	left_after_grace --unused
 }
 
 # row SITUATION SENTENCE ALONE WITH: what becomes of it: with Nova alone as it was seen, with vgpu-lease as it should be.

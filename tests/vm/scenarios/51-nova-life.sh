@@ -133,8 +133,7 @@ random_life() {
 	while pick on off asleep; do does "$PICKED" none destroy "$PICKED"; done
 	after_grace --unused
 	check "and none is left when the last instance is deleted" same "$(left)" "0 mdevs, 0 definitions, total 36"
-	run vgpu-lease check
-	check "check is content" succeeded
+	succeeds "check is content" vgpu-lease check
 }
 
 prepare_nova
