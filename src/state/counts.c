@@ -54,14 +54,14 @@ enum refusal refusal_of(const struct err *err)
 	}
 }
 
-/* Opens the file with all its space allocated. Two callers that create it at once create the same file. */
+/* Opens the file and allocates all its space. Two callers that create it concurrently get the same file. */
 static int open_counts(const struct host *host)
 {
 	autoclose int fd = openat(host->root, COUNTS, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
 
 	if (fd < 0 || posix_fallocate(fd, 0, sizeof(struct counts)) != 0)
 		return -1;
-	/* Regardless of the umask. */
+	/* The mode must not depend on the umask. */
 	(void)!fchmod(fd, 0644);
 	return steal_fd(&fd);
 }

@@ -4,9 +4,9 @@
  *
  *   run/vgpu-lease/counts-3   this struct; a later version with another struct uses a file of its own
  *
- * Hooks add to the file concurrently and without a lock: every number is atomic in shared memory. All space is
- * allocated at creation, so a full /run fails that and not a later access. The numbers are advice: a call that cannot
- * be counted is not.
+ * Hooks add to the file concurrently and without a lock, because every number is atomic in shared memory. All space is
+ * allocated before the file is mapped, so a full /run fails the allocation and not a later access. The numbers are
+ * advice: a failure to count a call is ignored.
  */
 #pragma once
 
@@ -19,15 +19,15 @@
 enum count_op { COUNT_PREPARE, COUNT_MIGRATE, COUNT_RESTORE, COUNT_RECONNECT, COUNT_RELEASE };
 
 enum refusal {
-	REFUSAL_CAPACITY, /* capacity may be available later */
-	REFUSAL_QUOTA,    /* the same, for the quota of the project */
+	REFUSAL_CAPACITY, /* no capacity now, but maybe later */
+	REFUSAL_QUOTA,    /* the project's quota is used up now, but maybe not later */
 	REFUSAL_REQUEST,  /* the domain or the host must be changed */
 	REFUSAL_CONFIG,   /* the configuration is missing or invalid */
 	REFUSAL_STATE,    /* /run/vgpu-lease cannot be written, or is not trusted */
 	REFUSAL_CANCELED, /* the domain was released meanwhile */
 	REFUSAL_TIMEOUT,  /* a wait timed out: for a lock, a driver, or a process that has the vGPU open */
 	REFUSAL_ERROR,
-	REFUSAL_NONE, /* the number of reasons */
+	REFUSAL_NONE, /* not refused; also the number of reasons */
 };
 
 enum { COUNT_OPS = COUNT_RELEASE + 1, COUNT_BUCKETS = 12 };
@@ -35,15 +35,15 @@ enum { COUNT_OPS = COUNT_RELEASE + 1, COUNT_BUCKETS = 12 };
 struct counts {
 	uint64_t refusals[REFUSAL_NONE];
 	struct count {
-		uint64_t buckets[COUNT_BUCKETS + 1]; /* a call counts in the first bucket that it fits */
+		uint64_t buckets[COUNT_BUCKETS + 1]; /* a call is counted once, in the first bucket that it fits */
 		uint64_t sum_ms;
 	} ops[COUNT_OPS];
 };
 
-/* Upper bounds in ms; the last bucket has none. */
+/* The upper bounds of the buckets in ms; the last bucket has none. */
 extern const int count_bounds_ms[COUNT_BUCKETS];
 
-/* The names: "prepare", "capacity". */
+/* Their names, such as "prepare" and "capacity". */
 const char *count_op_word(enum count_op op);
 const char *refusal_word(enum refusal refusal);
 

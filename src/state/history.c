@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Records beside the leases: the last place of a UUID, since when a foreign device has been seen free, and more. */
+/* The records of history.h, apart from those of looks at the host (history_looked.c). */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -33,12 +33,12 @@ int affinity_get(const struct store *store, const char *id, struct affinity *out
 		return 0;
 	sys_boot_id(boot);
 	out->made_this_boot = strcmp(made, boot) == 0;
-	/* A VF loses its type at a reboot; an mdev is created again from its definition. */
+	/* This outlives a reboot only for an mdev, which is created again from its definition; a VF loses its type. */
 	out->for_guest = guest && (strcmp(guest, boot) == 0 || (uuid_parse(uuid, id) && uuid_parse(uuid, guest)));
 	return 1;
 }
 
-/* A full disk loses the record, but does not stop the start. */
+/* Ignores errors: a full disk must not stop a start. */
 static void affinity_write(const struct store *store, const char *id, const struct affinity *affinity)
 {
 	char text[256], boot[UUID_SIZE];
@@ -79,7 +79,7 @@ void affinity_put(const struct store *store, const struct lease *lease, bool for
 		return;
 	text_copy(now.type, sizeof(now.type), lease->vgpu.type);
 	text_copy(now.parent, sizeof(now.parent), lease->vgpu.parent);
-	/* Most starts of devices that others made find an unchanged record. */
+	/* Most starts of devices that others made change nothing, so nothing is written. */
 	if (affinity_get(store, lease->vgpu.id, &was) && strcmp(was.type, now.type) == 0 &&
 	    strcmp(was.parent, now.parent) == 0 && was.made_this_boot == now.made_this_boot &&
 	    was.for_guest == now.for_guest)
@@ -104,12 +104,12 @@ bool affinity_is_for_guest(const struct store *store, const char *id)
 	return affinity_get(store, id, &affinity) && (affinity.made_this_boot || affinity.for_guest);
 }
 
-/* A sign of use of the UUID, by whatever device: its use ended at that time, or a domain named it. */
+/* A recorded sign of use. It belongs to the UUID, not to one device: it was in use, or a domain named it. */
 enum sign { SIGN_NONE, SIGN_USED, SIGN_NAMED };
 
 /*
- * The time recorded for this very device (its UUID may have been another's before), or the last sign of use. -1: there
- * is no valid record.
+ * The recorded time: when this device (`node`) was first seen free, or the last sign of use of its UUID. A record of an
+ * earlier device with this UUID does not count. -1: no record counts.
  */
 static int64_t noted(const struct store *store, const char *id, uint64_t node, enum sign *sign)
 {
@@ -150,10 +150,10 @@ int64_t seen_since(const struct store *store, const char *id, const struct seen 
 
 	if (since >= 0 && since <= now && sign == SIGN_NONE)
 		return since;
-	/* A domain named it until a moment ago, however old the record is. */
+	/* Without a valid time, or if a domain named it at the last look, its idle time starts now. */
 	if (since < 0 || since > now || sign == SIGN_NAMED)
 		since = now;
-	/* Done only once, because the kernel sets this time anew after it has forgotten the directory. */
+	/* The creation time is used only this once, because the kernel sets it again after forgetting the directory. */
 	else if (device->created_ms > since)
 		since = device->created_ms;
 	if (note)
@@ -183,7 +183,7 @@ void seen_forget(const struct store *store, const char *id)
 		unlinkat(store->seen, id, 0);
 }
 
-enum { FAILURE_MS = 5 * 60 * 1000 }; /* by then most drivers have recovered, or somebody has looked after the card */
+enum { FAILURE_MS = 5 * 60 * 1000 }; /* by then most drivers have recovered, or somebody has attended to the card */
 
 void failure_note(const struct store *store, const char *pgpu, const char *type)
 {
@@ -235,7 +235,7 @@ size_t failure_list(const struct store *store, struct failure **out)
 	return n;
 }
 
-/* Reads one record; false: it is invalid, or its process does not hang any more. */
+/* Reads one record; false: it is invalid, or its process has ended. */
 static bool silent_read(struct timed_child_silent *silent, int directory, const char *name)
 {
 	char text[96], *rest = text;
@@ -287,7 +287,7 @@ static void remember_model(int directory, const struct inventory *inv, const str
 		const struct inv_type *type = inv->types[i];
 		int number;
 
-		/* A type whose name is its ID is not known yet. */
+		/* If its name is its ID, the driver's name for it is not known yet, so there is nothing to record. */
 		if (strcmp(type->vendor, card->vendor) == 0 && strcmp(type->device, card->device) == 0 &&
 		    strcmp(type->subsystem, card->subsystem) == 0 && typelist_number(type->id, &number) &&
 		    strcmp(type->id, type->name) != 0)
@@ -311,7 +311,7 @@ void types_remember(const struct store *store, const struct inventory *inv)
 
 		if (!card->types_new || !*card->vendor)
 			continue;
-		/* Without records of UUIDs there are none of types. */
+		/* If the directory of UUID records is not available, types are not recorded either. */
 		if (directory < 0 && store->affinity >= 0) {
 			lib = sys_own_dir(store->host->root, "var/lib/vgpu-lease");
 			directory = lib < 0 ? -1 : sys_own_dir(lib, "types");
@@ -389,7 +389,7 @@ int card_confirm(const struct store *store, const char *address, struct err *err
 
 enum { DAY_S = 24 * 60 * 60 };
 
-/* Is it more than `days` days old? Only wall-clock time is on disk; a clock change can cost a record, no more. */
+/* Is the file more than `days` days old? Its age is wall-clock time, so a clock change can lose records. */
 static bool is_old(int dir, const char *name, int days)
 {
 	struct stat st;
@@ -397,7 +397,7 @@ static bool is_old(int dir, const char *name, int days)
 	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && time(NULL) - st.st_mtime > (time_t)days * DAY_S;
 }
 
-/* Removes the records that `keep` rejects and that are old enough, and what killed writers left. */
+/* Removes records that `keep` rejects if they are older than `days` days, and what killed writers left. */
 static void tidy(int directory, bool (*keep)(const void *arg, const char *id), const void *arg, int days)
 {
 	autoclosedir DIR *dir = sys_list(directory, ".");

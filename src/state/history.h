@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Records beside the leases: the last place of a UUID, since when a foreign device has been seen free, which pGPU could
- * not create a type, and what the type numbers of a variant driver's model mean.
+ * Records that supplement the leases: a UUID's last parent, when a foreign device was first seen free, which pGPU could
+ * not create a type, and what a variant driver's type numbers mean on a model.
  *
- * All of it is advice: losing a record, or failing to write it, never fails an operation. The clock is CLOCK_MONOTONIC.
+ * Records are advice: except in card_confirm(), a lost or unwritable record fails no operation. Times in them are
+ * CLOCK_MONOTONIC.
  */
 #pragma once
 
@@ -17,97 +18,98 @@
 #include "state/lease_store.h"
 #include "state/store.h"
 
-/* The record of a UUID, kept across reboots: what it was, and who made the device of this boot. */
+/* The record of an ID, kept across reboots: its last type and parent, and who created its device. */
 struct affinity {
 	char type[TYPE_SIZE];
 	char parent[PARENT_SIZE];
-	bool made_this_boot; /* by us, since the host was booted, and not removed yet */
+	bool made_this_boot; /* we created the device in this boot, and it was not removed yet */
 	bool for_guest;      /* the device was made for a guest, by us or by others (affinity_is_new()) */
 };
 
-/* 1 and the record; 0: there is no record, or it is not valid. */
+/* 1: *out is the record; 0: there is no valid record. */
 int affinity_get(const struct store *store, const char *id, struct affinity *out);
 
-/* The parents that have had vGPUs of a type, each once; the caller frees *out. Returns their number. */
+/* Lists each parent that has had a vGPU of the type, and returns their number. The caller frees *out. */
 size_t affinity_parents(const struct host *host, const char *type, char (**out)[PARENT_SIZE]);
 
 void affinity_put(const struct store *store, const struct lease *lease, bool for_guest);
 
-/* Records that the device is gone: the next one with its ID is not ours, nor known to be made for a guest. */
+/* Records that the device is gone. A new device with its ID is then neither ours nor known to be made for a guest. */
 void affinity_gone(const struct store *store, const char *id);
 
 /*
- * Did others make this device, which is leased now, for its guest? Yes if a complete look (looked_note()) less than
- * `window_ms` ago saw the host without the device and without an mdevctl definition of it.
+ * True if others made this leased device for its guest: a complete look less than `window_ms` ago (looked_note()) did
+ * not see the device, and the device has no mdevctl definition older than that look.
  */
 bool affinity_is_new(const struct store *store, const char *id, int64_t window_ms);
 
-/* Was it made for a guest? Only such devices are removed when they are unused; a deployment's pool is kept. */
+/* True if the device was made for a guest. Only such devices are removed once unused; a deployment's pool is kept. */
 bool affinity_is_for_guest(const struct store *store, const char *id);
 
 /*
- * Records a complete look at the host, which began at `at_ms`: for each device, the time of the last look without it.
- * Forgets for whom a device was made if it has gone since the last look and has no mdevctl definition. Under the lock.
+ * Records a complete look at the host that began at `at_ms`: for each device, when a look last did not see it. If a
+ * device has gone since the previous look and has no mdevctl definition, forgets for whom it was made. Needs the
+ * store's lock.
  */
 void looked_note(const struct store *store, const struct inventory *inv, int64_t at_ms);
 
 struct seen {
-	uint64_t node;      /* distinguishes it from an earlier device with its UUID */
+	uint64_t node;      /* distinguishes the device from an earlier one with its UUID */
 	int64_t created_ms; /* CLOCK_MONOTONIC ms; 0: not known */
 };
 
 /*
- * Since when (CLOCK_MONOTONIC ms) it has been idle: its last sign of use, or else the first look that saw it free. If
- * neither is known, that is this look, which is recorded if `note` is set.
+ * When (CLOCK_MONOTONIC ms) the device became idle: at its last sign of use, or else at the first look that saw it
+ * free. If neither is recorded, this is the first look. `note`: record the result.
  */
 int64_t seen_since(const struct store *store, const char *id, const struct seen *device, bool note);
 
-/* Records a sign of use, now: its lease has ended (recorded by lease_drop()), or it is open. */
+/* Records that the device is in use now: it is open, or its lease has just ended (lease_drop() calls this). */
 void seen_used(const struct store *store, const char *id);
 
-/* Records that a domain names it, at most once a minute. The first look that finds it unnamed starts its idle time. */
+/* Records, at most once a minute, that a domain names it. The first look that finds it unnamed starts its idle time. */
 void seen_in_use(const struct store *store, const char *id);
 void seen_forget(const struct store *store, const char *id);
 
-/* A pGPU could not create a type: for a while, every run tries it after all others. */
+/* A type that a pGPU could not create. For a while, every run tries this pGPU last for the type. */
 struct failure {
 	char pgpu[PARENT_SIZE];
 	char type[TYPE_SIZE];
 };
 
-/* Records a failure as of now. Never fails a start. */
+/* Records a failure with the present time. Ignores errors. */
 void failure_note(const struct store *store, const char *pgpu, const char *type);
 void failure_forget(const struct store *store, const char *pgpu);
 
-/* The failures of the last minutes; the caller frees *out, which is NULL if there are none. Returns their number. */
+/* Lists the failures of the last five minutes. Returns their number; the caller frees *out (NULL if 0). */
 size_t failure_list(const struct store *store, struct failure **out);
 
 /*
- * Cards whose drivers do not answer reads, up to a limit. silent_recall() takes over those that other processes found;
- * silent_note() records those known here, under the lock. Only one process waits for a driver: while it hangs, nobody
- * else has to.
+ * Cards whose drivers do not answer reads. silent_recall() learns from the records which ones other processes found;
+ * silent_note() records those of this process, and needs the store's lock. While one process waits for a driver, no
+ * other process asks it.
  */
 void silent_recall(const struct store *store);
 void silent_note(const struct store *store);
 
 /*
- * Records the types that cards of NVIDIA's variant driver listed and that were not yet recorded for their model
- * (typelist). Under the lock.
+ * Records types that cards of NVIDIA's variant driver listed, if their model's record does not have them yet
+ * (typelist). Needs the store's lock.
  */
 void types_remember(const struct store *store, const struct inventory *inv);
 
 /*
- * Records the devices at the addresses of [vf_NAME] sections that have no record yet, and forgets addresses that no
- * section names any more (card_record.h). Under the lock.
+ * Records which device is at each unrecorded address of the [vf_NAME] sections, and drops the records of addresses that
+ * no such section names any more (card_record.h). Needs the store's lock.
  */
 void cards_remember(const struct store *store, const struct config *config);
 
-/* Confirms that the device at this address now is the one that is meant. */
+/* Records the device that is at this address now, in place of the recorded one. */
 int card_confirm(const struct store *store, const char *address, struct err *err);
 
 /*
- * Forgets useless records: since when a device has been seen that is gone, and those of UUIDs that nothing on this host
- * names (`named`) and that are more than `days` days old.
+ * Removes the seen/ records of devices that no longer exist (`exists`), and the affinity/ records older than `days`
+ * days whose ID nothing on this host names (`named`).
  */
 void history_tidy(const struct store *store, bool (*exists)(const void *arg, const char *id),
 		  bool (*named)(const void *arg, const char *id), const void *arg, int days);

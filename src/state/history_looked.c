@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * run/vgpu-lease/looked: what the last complete look saw. The first line is "TIME BOOT"; then each device has a line
- * "ID TIME" with the time of the last look without it, or "-" if there was none.
+ * run/vgpu-lease/looked records the last complete look at the host. The first line is "TIME BOOT". Each device that it
+ * saw has a line "ID TIME": when a look last did not see this device, or "-" if every look saw it.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -20,7 +20,7 @@
 #define LOOKED "looked"
 enum { LOOKED_MAX = 1 << 20 };
 
-/* Reads the file, and the time of its look; NULL: there was no look in this boot. The caller frees it. */
+/* Returns the text of the file, which the caller frees, and the time of its look. NULL: no valid look in this boot. */
 static char *looked_read(const struct store *store, int64_t *at_ms)
 {
 	autoclose int fd = store->run < 0 ? -1 : openat(store->run, LOOKED, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -41,7 +41,7 @@ static char *looked_read(const struct store *store, int64_t *at_ms)
 	return NULL;
 }
 
-/* The time of the last look without this device, according to the file that the look at `at_ms` wrote; -1: none. */
+/* When a look last did not see this device, according to `text`, the file of the look at `at_ms`; -1: never. */
 static int64_t without_of(const char *text, int64_t at_ms, const char *id)
 {
 	char start[ID_SIZE + 2], number[32];
@@ -57,7 +57,7 @@ static int64_t without_of(const char *text, int64_t at_ms, const char *id)
 	return text_number(number, 0, at_ms, &without) ? without : -1;
 }
 
-/* When (CLOCK_MONOTONIC ms) a complete look last saw the host without this device; -1: never in this boot. */
+/* When (CLOCK_MONOTONIC ms) a complete look last did not see this device; -1: never in this boot. */
 static int64_t last_without(const struct store *store, const char *id)
 {
 	int64_t at_ms = -1;
@@ -75,12 +75,12 @@ bool affinity_is_new(const struct store *store, const char *id, int64_t window_m
 
 	if (without < 0 || sys_now_ms() - without >= window_ms)
 		return false;
-	/* A device that is created again from an older definition is as it was. */
+	/* A device that was created again from an older definition is not new. */
 	defined = mdevctl_definition(&definition, store->host, id, &ignored);
 	return defined == 0 || (defined == 1 && definition.created_ms > without);
 }
 
-/* Forgets the origin of devices that have gone since the last look: a new device with the same ID has another. */
+/* Forgets the origin of devices that have gone since the last look; a new device with such an ID has its own. */
 static void forget_gone(const struct store *store, char *text, const struct inventory *inv)
 {
 	char *line = strchr(text, '\n'), id[ID_SIZE];
@@ -103,7 +103,7 @@ void looked_note(const struct store *store, const struct inventory *inv, int64_t
 	size_t len = 0;
 	FILE *to;
 
-	/* A later look was recorded first. */
+	/* A later look has already been recorded; keep it. */
 	if (store->run < 0 || (last && last_ms >= at_ms))
 		return;
 	if (last)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Leases: the records and their directory. Their text form is in model/lease.c. */
+/* Reads and writes the leases in their directory. The text form of a lease is in model/lease.c. */
 #include "state/history.h"
 #include "state/lease_store.h"
 
@@ -16,7 +16,7 @@
 
 enum { LEASE_TEXT_MAX = 8192 };
 
-/* In a container /run can survive a reboot, and times of another boot can be later than now. */
+/* A container's /run can survive a reboot. A lease that names no boot is of another if its time is in the future. */
 static bool is_of_this_boot(const struct lease *lease)
 {
 	char boot[UUID_SIZE];
@@ -42,14 +42,14 @@ static int read_lease(const struct store *store, const char *name, struct lease 
 	return r == 0 && !is_of_this_boot(lease) ? -ESTALE : r;
 }
 
-/* Drops a lease of another boot: its device ended with that boot, and a device that is there now is somebody else's. */
+/* Drops a lease of another boot. Its device ended with that boot; a present device with this ID is somebody else's. */
 static void drop_void(const struct store *store, const char *id)
 {
 	if (store->lock >= 0 && unlinkat(store->leases, id, 0) == 0)
 		log_info("lease of %s: dropped: written in another boot of this host", id);
 }
 
-/* A caller that cannot read a lease does not know what it must not touch. */
+/* An unreadable lease is an error, because the caller would not know which device it must not touch. */
 static int cannot_read(const char *name, int r, struct err *err)
 {
 	if (r == -EPROTONOSUPPORT)
@@ -61,13 +61,13 @@ static int cannot_read(const char *name, int r, struct err *err)
 	return err_about(err, ERR_STATE);
 }
 
-/* Is the unreadable file something other than a lease? */
+/* Does this error of read_lease() mean that the file is not a lease? */
 static bool is_garbage(int r)
 {
 	return r == -EINVAL || r == -ELOOP || r == -EISDIR;
 }
 
-/* Reads the lease of this name, if it is one. Under the lock, anything else is set aside. */
+/* Adds the lease with this name. Counts garbage, and sets it aside if the caller holds the lock. */
 static int list_one(const struct store *store, const char *name, struct leases *out, struct err *err)
 {
 	int r = read_lease(store, name, mem_add(&out->list, &out->n, sizeof(*out->list)));
@@ -100,7 +100,7 @@ int lease_list(const struct store *store, struct leases *out, struct err *err)
 		return store_dir_error(err, errno, "/run/vgpu-lease/leases");
 	while ((entry = sys_next(dir))) {
 		if (entry->d_name[0] == '.') {
-			/* Nobody else writes under the lock, so a killed writer left it. */
+			/* Nobody else writes while we hold the lock, so a killed writer left this file. */
 			if (store->lock >= 0)
 				unlinkat(store->leases, entry->d_name, 0);
 			continue;
@@ -147,7 +147,7 @@ int lease_get(const struct store *store, const char *id, struct lease *out, stru
 		drop_void(store, id);
 		return 0;
 	}
-	/* Without the lock this may be a lease that is being overwritten: see sys_overwrite(). */
+	/* Without the lock, garbage may be a lease that is being overwritten (sys_overwrite()): leave it. */
 	if (r != -ENOENT && !is_garbage(r))
 		return cannot_read(id, r, err);
 	if (is_garbage(r) && store->lock >= 0)
@@ -166,7 +166,7 @@ int lease_get_locked(struct store *store, int wait_ms, const char *id, struct le
 	return r;
 }
 
-/* If /run is full, an existing lease can still be overwritten, e.g. with state `releasing`, which frees space. */
+/* If /run is full, an existing lease can still be overwritten, e.g. marked `releasing`; its release frees space. */
 static int publish(const struct store *store, const char *id, const char *text, size_t len)
 {
 	int r = sys_publish(store->leases, id, text, len, true);
@@ -197,7 +197,7 @@ int lease_take(const struct store *store, struct lease *lease, struct err *err)
 	lease->writer = store->resident ? 0 : getpid();
 	lease->writer_start = store->resident ? 0 : store_own_start(store);
 	r = lease_format(lease, text, sizeof(text));
-	/* The instance is only for people, and without it the lease can be overwritten when /run is full. */
+	/* Leave out the instance, which only people need, so that the lease can be overwritten if /run is full. */
 	if (r > SYS_OVERWRITE_MAX && *lease->instance) {
 		lease->instance[0] = '\0';
 		r = lease_format(lease, text, sizeof(text));

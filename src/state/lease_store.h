@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * The leases on disk: one small file each in /run/vgpu-lease/leases, named by the vGPU's ID. A file appears whole or
- * not at all.
- */
+/* The leases on disk: each is one small file, /run/vgpu-lease/leases/ID. A file appears whole or not at all. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,29 +12,29 @@
 #include "state/store.h"
 
 /*
- * All leases. Garbage is skipped and counted. Under the store's lock, garbage is also set aside, and leftovers of
- * killed writers are removed.
+ * Reads all leases. Skips and counts garbage. If the caller holds the store's lock, also sets garbage aside and removes
+ * the temporary files of killed writers.
  */
 int lease_list(const struct store *store, struct leases *out, struct err *err);
 
-/* Takes the store's lock for this, waiting at most `wait_ms`, and releases it again. */
+/* lease_list() under the store's lock, for which it waits at most `wait_ms`. */
 int lease_list_locked(struct store *store, int wait_ms, struct leases *out, struct err *err);
 
-/* Does this host have a file of a lease? Reads no file and takes no lock. */
+/* True if this host has a lease file, even an invalid one. Opens none and takes no lock. */
 bool lease_any(const struct host *host);
 
-/* Reads one lease. 1: found; 0: there is none. Garbage counts as none, and is set aside under the lock. */
+/* Reads one lease. 1: found; 0: none, or garbage, which is set aside if the caller holds the store's lock. */
 int lease_get(const struct store *store, const char *id, struct lease *out, struct err *err);
 int lease_get_locked(struct store *store, int wait_ms, const char *id, struct lease *out, struct err *err);
 
-/* Writes `lease` with the present time and this process as its writer, and replaces an older one. Under the lock. */
+/* Writes `lease`, with the present time and this process as its writer, over an older one. Needs the store's lock. */
 int lease_put(const struct store *store, struct lease *lease, struct err *err);
 
-/* The same, but keeps the lease's time: from now on this process is working on it. */
+/* lease_put(), but keeps the lease's time: this process takes over the work on the lease. */
 int lease_take(const struct store *store, struct lease *lease, struct err *err);
 
-/* The error that lease_put() would give with this much space, from which it deducts the lease. Writes nothing. */
+/* Gives the error that lease_put() would give with this space, and deducts the lease from it. Writes nothing. */
 int lease_would_put(const struct store *store, const char *id, struct store_space *space, struct err *err);
 
-/* Removes the lease; a missing lease is no error, so a release can be repeated. Under the lock. */
+/* Removes the lease. A missing lease is not an error, so a release can be repeated. Needs the store's lock. */
 int lease_drop(const struct store *store, const char *id, struct err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Where the state is kept, and the locks that order all users of it on this host. */
+/* Opens the state, and takes the locks that order its users on this host. */
 #include "state/store.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@ static int open_directory(int *out, int at, const char *path, bool make, struct 
 	return 0;
 }
 
-/* A missing or unwritable /var/lib loses only the records of UUIDs, and never fails a start. */
+/* -1 if /var/lib is missing or not writable: this loses only records, so it must not fail a start. */
 static int open_affinity(const struct host *host, bool make)
 {
 	autoclose int lib = -1;
@@ -56,7 +56,7 @@ static int open_affinity(const struct host *host, bool make)
 	return fd < 0 ? -1 : fd;
 }
 
-/* A pGPU's lock is taken after a vGPU is leased, so this checks first that the lock can be taken. */
+/* A pGPU's lock is taken only after a vGPU is leased, so its directory is created and checked in advance. */
 static int look_at_pgpus(const struct store *store, struct err *err)
 {
 	autoclose int fd = -1;
@@ -80,7 +80,7 @@ int store_open(struct store *store, const struct host *host, bool make, struct e
 	return 0;
 }
 
-/* libvirt's call gives no root. Formatting a path touches five more pages, a cost to every domain. */
+/* libvirt's call gives no root, so no path is formatted: that would touch five more pages for every domain. */
 void store_note_call(const char *root)
 {
 	autofree char *below = root ? mem_format("%s/" STORE_CALLED, root) : NULL;
@@ -160,7 +160,7 @@ void store_unlock(struct store *store)
 	store->lock = -1;
 }
 
-/* The name of this pGPU's lock, or of the store's (NULL). */
+/* The name of the lock file of `pgpu` (NULL: of the store). */
 static const char *lock_name(char name[LOCK_NAME_SIZE], const char *pgpu)
 {
 	snprintf(name, LOCK_NAME_SIZE, "%s%s%slock", pgpu ? "pgpu/" : "", pgpu ? pgpu : "", pgpu ? "." : "");

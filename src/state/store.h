@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Where the state is kept, and the locks that order all users of it on this host.
+ * The files of the state, and the locks that order its users on this host.
  *
- *   run/vgpu-lease/leases/ID        who holds what (lease)
- *   run/vgpu-lease/seen/ID          since when a foreign device has been seen free (history)
- *   run/vgpu-lease/looked           when all cards were last read, and what was seen (history)
- *   run/vgpu-lease/failed/PGPU      that a pGPU could not create a type a while ago (history)
- *   run/vgpu-lease/silent/PGPU      which process waits for an answer of its driver (history)
+ *   run/vgpu-lease/leases/ID        which domain holds vGPU ID (lease)
+ *   run/vgpu-lease/seen/ID          when a foreign device was last used or first seen free (history)
+ *   run/vgpu-lease/looked           when all cards were last read, and which devices were seen (history)
+ *   run/vgpu-lease/failed/PGPU      which type a pGPU could not create, and when (history)
+ *   run/vgpu-lease/silent/PGPU      which process waits for the driver of this pGPU (history)
  *   run/vgpu-lease/garbage/         invalid records, set aside
- *   run/vgpu-lease/lock             the store's lock: held from a look at the host until the decision is written, never
- *                                   over a write to sysfs; each removal of a device locks a byte of its own in the same
+ *   run/vgpu-lease/lock             the store's lock: held from a look at the host until the decision is written, but
+ *                                   never during a write to sysfs; each removal of a device locks its own byte of this
  *                                   file (fcntl(2))
- *   run/vgpu-lease/pgpu/ADDRESS.lock   one per pGPU, held over the writes to it
+ *   run/vgpu-lease/pgpu/ADDRESS.lock   a pGPU's lock, held during writes to its sysfs files
  *   run/vgpu-lease/counts-3         refusals and durations of the hook (counts)
  *   run/vgpu-lease/called           touched by each call of the hook
  *   run/vgpu-lease/handler.lock     held by the device handler while it runs
- *   var/lib/vgpu-lease/affinity/ID  the last type and parent of a UUID (history)
- *   var/lib/vgpu-lease/cards/ADDRESS   which device an address of [vf_NAME] is (history, card_record)
- *   var/lib/vgpu-lease/types/MODEL  what a card of this model calls its types (history, typelist)
+ *   var/lib/vgpu-lease/affinity/ID  the last type and parent of this ID (history)
+ *   var/lib/vgpu-lease/cards/ADDRESS   the device at a [vf_NAME] section's address, at first use (history, card_record)
+ *   var/lib/vgpu-lease/types/MODEL  the numbers and names of this model's types (history, typelist)
  *
- * The store under /run lives as long as the devices that it describes: until the host is booted again. The locks are
- * flock(2), so the kernel drops them however their holder dies. The directories are owned by root with mode 0755; any
- * others are rejected.
+ * The records in /run live until the host reboots, like the devices that they describe. The locks are flock(2) locks,
+ * so the kernel drops them however their holder dies. Each directory must belong to root, and only root may write to
+ * it; any other is rejected.
  *
- * Order of locks: a pGPU's lock first, then a removal's, then the store's; never two pGPUs' at once.
+ * Order of locks: a pGPU's, then a removal's, then the store's. No process holds the locks of two pGPUs.
  */
 #pragma once
 
@@ -42,23 +42,23 @@ struct store {
 	int run;        /* run/vgpu-lease; -1: does not exist, and may not be created */
 	int leases;     /* likewise */
 	int seen;       /* likewise */
-	int affinity;   /* var/lib/vgpu-lease/affinity; -1: not available; records are only a convenience */
+	int affinity;   /* var/lib/vgpu-lease/affinity; -1: not available, so nothing is recorded */
 	int lock;       /* -1: not held */
-	uint64_t start; /* of this process, set once it has taken a lock; else 0 */
-	bool resident;  /* set by a process that goes on after its work: no lease names it as its writer */
+	uint64_t start; /* when this process started; 0 until it has taken the store's lock */
+	bool resident;  /* set by a process that outlives its work on leases, so that no lease names it as its writer */
 };
 
 /*
- * Opens the store. With `make`, creates missing directories; without, a missing store counts as empty, and nothing is
- * written. The error names the directory and what is wrong with it.
+ * Opens the store. With `make`, creates missing directories; without `make`, writes nothing, and a missing store is
+ * empty. The error names the directory and what is wrong with it.
  */
 int store_open(struct store *store, const struct host *host, bool make, struct err *err);
 void store_close(struct store *store);
 
-/* The error of store_open() for this directory of the state. */
+/* Sets the error with which store_open() rejects this directory of the state. */
 int store_dir_error(struct err *err, int code, const char *shown);
 
-/* The error of store_lock() and store_lock_pgpu() for this file, except a time-out. */
+/* Sets the error that store_lock() or store_lock_pgpu() gives for this lock file, other than a time-out. */
 int store_lock_error(struct err *err, int code, const char *name);
 
 /* What can be written below a path of the state, i.e. in the nearest existing directory. */
@@ -66,54 +66,54 @@ struct store_space {
 	char near[64]; /* that directory */
 	int code;      /* 0, or why nothing can be written there: -EROFS, ... */
 	unsigned long long bytes, files;
-	unsigned long long unreserved; /* of `bytes`: not reserved for root */
+	unsigned long long unreserved; /* the part of `bytes` that is not reserved for root */
 };
 
 /* Does store_open() accept this directory of the state? */
 bool store_trusts(const struct host *host, const struct stat *directory);
 
 /*
- * These check, but create and write nothing (store_look.c). store_would_open() gives the error that store_open() with
- * `make`, or store_lock() apart from a time-out, would give.
+ * These functions check, but create and write nothing (store_look.c). store_would_open() gives the error that
+ * store_open() with `make` or store_lock() would give, other than a time-out.
  */
 void store_space(const struct host *host, const char *path, struct store_space *space);
 int store_would_open(const struct host *host, struct err *err);
 
-/* The same for store_lock_pgpu(), on condition that a lease can be written. */
+/* Gives the error that store_lock_pgpu() would give, other than a time-out. Assumes that a lease can be written. */
 int store_would_lock_pgpu(const struct host *host, const char *pgpu, struct err *err);
 
-#define autostore __attribute__((cleanup(store_close))) /* for a store that store_open() has seen */
+#define autostore __attribute__((cleanup(store_close))) /* for a store passed to store_open() */
 
 /*
- * Records a call of the hook, below `root` (NULL: the real host), with one system call. Does nothing if there is no
- * store yet or permission is denied.
+ * Records a call of the hook on the host below `root` (NULL: the real host), usually with one system call. Does nothing
+ * if there is no store yet or permission is denied.
  */
 void store_note_call(const char *root);
 
 /*
- * Takes the store's lock, waiting at most `wait_ms`. -ETIMEDOUT names the process that took the lock, and says if that
- * process is gone: then its child holds the lock, blocked in the kernel.
+ * Takes the store's lock, waiting at most `wait_ms`. The -ETIMEDOUT error names the process that took the lock, and
+ * says so if that process is gone and its child, blocked in the kernel, holds the lock.
  */
 int store_lock(struct store *store, int wait_ms, struct err *err);
 void store_unlock(struct store *store);
 
-/* Takes a pGPU's lock and returns the descriptor, which holds it until it is closed. -ETIMEDOUT names the holder. */
+/* Takes a pGPU's lock and returns its descriptor; closing all copies ends the lock. -ETIMEDOUT names the holder. */
 int store_lock_pgpu(const struct store *store, const char *pgpu, int wait_ms, struct err *err);
 
-/* When this process started, as sys_process_start() says; `store->start` if that is set. */
+/* The result of sys_process_start() for this process, or `store->start` if that is set. */
 uint64_t store_own_start(const struct store *store);
 
-/* Is a pGPU's lock, or the store's (NULL), held? Creates and writes nothing. */
+/* Is the lock of `pgpu` (NULL: of the store) held? Creates and writes nothing. */
 bool store_locked(const struct store *store, const char *pgpu);
 
-/* 0: not held; -ETIMEDOUT: held, with the text of a caller that has waited for it. */
+/* 0: the lock is not held; -ETIMEDOUT: it is held, and the error names the holder. */
 int store_lock_holder(const struct store *store, const char *pgpu, struct err *err);
 
 /*
- * Takes the lock of a device's removal. Take it under the pGPU's lock and before the leases are read, so that whoever
- * leases the device later waits for it. It needs no space in /run. -EBUSY: it is held. The child that writes to
- * `remove` keeps only this lock, so if the write hangs, the pGPU serves others. The lock ends when the last copy of the
- * descriptor is closed, or with store_end_removal() for all copies.
+ * Takes the lock of a device's removal and returns its descriptor. Call this under the pGPU's lock and before reading
+ * the leases, so that a process that leases the device later waits for the removal. Needs no space in /run. -EBUSY: the
+ * lock is held. The child that writes to `remove` keeps only this lock, so the pGPU can serve others if the write
+ * hangs. Closing all copies of the descriptor, or store_end_removal() on one of them, ends the lock.
  */
 int store_lock_removal(const struct store *store, const char *id, struct err *err);
 void store_end_removal(const char *id, int lock);
@@ -122,18 +122,17 @@ void store_end_removal(const char *id, int lock);
 bool store_removes(const struct store *store, const char *id);
 
 /*
- * Takes the device handler's lock and returns the descriptor; the lock ends when all its copies, including those of
- * forks, are closed. -ETIMEDOUT names the holder: another handler runs.
+ * Takes the device handler's lock and returns its descriptor. Closing all copies of it, also those in forked children,
+ * ends the lock. -ETIMEDOUT: another handler runs; the error names it.
  */
 int store_lock_handler(const struct store *store, int wait_ms, struct err *err);
 
-/* Is this lock still the one that others see? False if somebody removed the file. */
+/* False if somebody has removed or replaced the lock file, so that other processes no longer see this lock. */
 bool store_is_handler(const struct store *store, int lock);
 
 bool store_handler_runs(const struct store *store);
 
 /*
- * Moves an invalid record to garbage/, so that it is neither trusted nor met again. False: it could not be moved, and
- * will be skipped each time.
+ * Moves an invalid record to garbage/, so that nobody reads it again. False: it could not be moved, so readers skip it.
  */
 bool store_set_aside(const struct store *store, const char *directory, const char *name);

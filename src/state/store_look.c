@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Is the state fit for a start? These checks create and write nothing. */
+/* Checks whether the state is fit for a start. Creates and writes nothing. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -11,7 +11,9 @@
 #include "sys/sys.h"
 #include "state/store.h"
 
-/* Accepts what sys_own_dir() accepts: a directory of root, or on a simulated host also of its user. */
+/*
+ * Accepts what sys_own_dir() does: a directory of root (if simulated, also of its user) that others may not write to.
+ */
 bool store_trusts(const struct host *host, const struct stat *directory)
 {
 	bool is_user = *host->name && geteuid() != 0;
@@ -44,11 +46,11 @@ void store_space(const struct host *host, const char *path, struct store_space *
 	space->code = why_unwritable(fd, &fs);
 	space->bytes = (unsigned long long)fs.f_bfree * fs.f_frsize;
 	space->unreserved = (unsigned long long)fs.f_bavail * fs.f_frsize;
-	/* Some file systems have no limit. */
+	/* A file system that reports 0 files has no limit. */
 	space->files = fs.f_files ? fs.f_ffree : LLONG_MAX;
 }
 
-/* 0, or the error of creating this path. */
+/* 0, or the errno with which this path could not be created. */
 static int why_not_made(const struct host *host, const char *path)
 {
 	struct store_space space;
@@ -73,7 +75,7 @@ static int look_at_directory(const struct host *host, const char *path, struct e
 	return code ? store_dir_error(err, code, shown) : 0;
 }
 
-/* The error of taking a lock on a file of this mode; 0: none. */
+/* 0, or the errno with which a file of this mode cannot be locked. */
 static int why_no_lock(mode_t mode)
 {
 	return S_ISREG(mode) ? 0 : S_ISDIR(mode) ? EISDIR : S_ISLNK(mode) ? ELOOP : S_ISFIFO(mode) ? ESPIPE : ENXIO;
