@@ -64,7 +64,7 @@ static bool was_ours(const struct host *host, const char *id)
 	return found;
 }
 
-/* A plain VF needs no creation: without a configuration it belongs to the domain like any PCI device. */
+/* Without a configuration, a plain VF is passed through like any PCI device, because nothing has to create it. */
 static bool is_plain_vf(const struct host *host, const char *address)
 {
 	char card[PCI_SIZE];
@@ -80,7 +80,7 @@ static bool types_enabled(const struct config *config)
 	return false;
 }
 
-/* Does a type claim all remaining cards, and can this be one of them? */
+/* Could a type that claims all remaining cards claim this one? */
 static bool is_rest(const struct config *config, const struct inv_pgpu *card)
 {
 	for (size_t i = 0; i < config->nsections; i++)
@@ -89,7 +89,7 @@ static bool is_rest(const struct config *config, const struct inv_pgpu *card)
 	return false;
 }
 
-/* Judges a hostdev by its card; a VF that is being disabled has lost its card, and is judged by itself. */
+/* Judges a VF by its card, or if it is being disabled by itself, because it no longer has a link to the card. */
 static enum ours by_device(const struct host *host, const struct config *config, const char *id)
 {
 	char address[PCI_SIZE];
@@ -98,7 +98,7 @@ static enum ours by_device(const struct host *host, const struct config *config,
 	if (inventory_physfn(host, id, address)) {
 		if (inventory_read_card(host, address, &card) && pool_names(config, &card, id))
 			return OURS_CONFIGURED;
-		/* The section has the VFs' ID in place of the card's: this VF is meant, and will be refused. */
+		/* A section that has the VFs' ID instead of the card's means this VF, whose start will be refused. */
 		if (inventory_read_card(host, id, &card) && pool_names(config, &card, ""))
 			return OURS_CONFIGURED;
 		return types_enabled(config) && inventory_takes_type(host, id) ? OURS_TYPED : OURS_NOT;

@@ -9,7 +9,7 @@ void survey_drop_lookups(struct world *world);
 
 /*
  * The type IDs for inventory_read(): those of the request, of the leases, and of `config` (may be NULL).
- * NULL-terminated; the caller frees the one allocation.
+ * NULL-terminated; one allocation, which the caller frees.
  */
 const char **survey_types(const struct world *world, const struct config *config);
 

@@ -3,7 +3,7 @@
  * The facts about each vGPU that travel with its domain: the type's ID and name, the framework, the pGPU's model, the
  * driver's version. The target of a migration reads them before QEMU runs.
  *
- * Pure: derived from an inventory. Metadata must be printable ASCII, so any other value counts as not known.
+ * Pure: only an inventory is used. Metadata must be printable ASCII, so a fact with other characters is left out.
  */
 #pragma once
 
@@ -16,7 +16,7 @@
 /* The facts of an existing vGPU. False, with all facts "": it does not exist or has no type yet. */
 bool migration_facts_device(struct migration_facts *facts, const struct inventory *inv, const char *id);
 
-/* The facts of a vGPU of this type on this pGPU (NULL: its parent is no longer registered). */
+/* The facts of a vGPU of this type on `card` (NULL: its parent is no longer registered). */
 void migration_facts_type(struct migration_facts *facts, const struct inventory *inv, const struct inv_pgpu *card,
 			  const char *type);
 
@@ -26,5 +26,5 @@ void migration_facts_type(struct migration_facts *facts, const struct inventory 
  */
 char *migration_facts_element(const struct domxml *doc, const struct inventory *inv, const struct leases *leases);
 
-/* Clears the facts in which the two differ, for a vGPU that may be created on either pGPU. */
+/* Clears the facts that differ from `other`, for a vGPU that may be created on either of two pGPUs. */
 void migration_facts_common(struct migration_facts *facts, const struct migration_facts *other);

@@ -33,7 +33,7 @@ static void add(struct found *found, enum missing_how how, const struct section 
 	inventory_explain_card(found->host, address, section->vf, missing->reason);
 }
 
-/* Does the host provide vGPUs on it, of any type? */
+/* Is this a card or a parent of the inventory? */
 static bool is_listed(const struct found *found, const char *address)
 {
 	const struct inventory *inv = found->inv;
@@ -56,7 +56,7 @@ static void add_matched(struct found *found, const struct section *section)
 		for (size_t i = 0; i < section->nmatches; i++) {
 			const struct match *match = &section->matches[i];
 
-			/* The match does not mean other devices of that NUMA node or vendor. */
+			/* A match by vendor or NUMA node alone means only GPUs. */
 			if (!pool_match(match, &device->card) || !(*match->device || device->display) ||
 			    is_listed(found, device->card.address) || pool_section_names(section, device->card.address))
 				continue;
@@ -66,7 +66,7 @@ static void add_matched(struct found *found, const struct section *section)
 	}
 }
 
-/* The card is missing or not ready. */
+/* True if the card is not in the inventory, or is not ready. */
 static bool makes_nothing(const struct found *found, const char *address)
 {
 	const struct inv_pgpu *card = inventory_pgpu(found->inv, address);
@@ -74,7 +74,7 @@ static bool makes_nothing(const struct found *found, const char *address)
 	return card ? !card->ready : !is_listed(found, address);
 }
 
-/* Is it a GPU of a vendor that makes this type, and not the mainboard's VGA? */
+/* Is it a GPU whose vendor can have this type? The mainboard's VGA is not. */
 static bool is_gpu_for(const struct inv_pci *device, const char *type)
 {
 	static const struct {

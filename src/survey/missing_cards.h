@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Configured cards that provide no vGPUs on this host, because of a missing device or driver, another driver, or
- * disabled VFs. They are the cards that a section names and the PCI devices that it matches; for a type that claims all
- * cards but has none, also the GPUs of this host and devices that once had vGPUs of that type.
+ * Finds configured cards that provide no vGPUs on this host, e.g. because the device or its driver is missing or VFs
+ * are disabled. A card is configured if a section names or matches it. If a type claims all cards but no card serves
+ * it, this host's GPUs and the devices that once had vGPUs of the type count as configured.
  */
 #pragma once
 
@@ -13,8 +13,8 @@
 #include "plan/plan.h"
 
 /*
- * Lists them in the order of sections and addresses; the caller frees the list. The inventory must be the pool's, read
- * with all frameworks.
+ * Lists the missing cards section by section; the caller frees the list. pool_make() must have been called for `inv`,
+ * and all frameworks must have been read.
  */
 int missing_cards(struct missing_card **out, size_t *n, const struct host *host, const struct inventory *inv,
 		  struct err *err);

@@ -24,7 +24,7 @@ struct search {
 	size_t nflavors;
 };
 
-/* Finds the <domain> element in a status file. */
+/* Narrows the text of a status file to its <domain> element; false: there is none. */
 static bool find_domain(struct libvirt_file *file)
 {
 	static const char end[] = "</domain>";
@@ -134,7 +134,7 @@ static const char *find_like(const struct search *s, const char *name)
 	return NULL;
 }
 
-/* Adds an instance without a vGPU, in both status and definition, if another one of its flavor has a vGPU. */
+/* Adds an instance if its status and definition have no vGPU, but another instance of its flavor has one. */
 static void look_at_flavor(struct search *s, struct libvirt_file *status, const struct libvirt_file *definition)
 {
 	autodomxml struct domxml *live = NULL, *defined = NULL;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Domains that run without a vGPU that their definition, or the record of a suspend, contains.
+ * Finds domains that run without a vGPU of their definition or suspend record.
  *
- * The definition of a Nova instance can have lost the vGPU too (the revert of a resize). Then an instance of the same
- * flavor that has a vGPU shows the loss.
+ * If Nova reverts a resize, the definition can lose the vGPU as well. The loss shows only if another instance of the
+ * same flavor has a vGPU.
  *
- * Only libvirt's files are read. A domain whose vGPUs have other UUIDs than in its definition (after a migration)
- * misses nothing if it has as many. A vGPU that was attached for the next start only, or detached from the guest only,
- * counts as missing: it cannot be distinguished from a loss.
+ * Domains are known only from libvirt's files. After a migration a domain can have other UUIDs than its definition; no
+ * vGPU is missing if their number is the same. A vGPU that was attached only to the definition, or detached only from
+ * the guest, counts as missing, because it cannot be distinguished from a loss.
  */
 #pragma once
 
@@ -31,6 +31,6 @@ struct missing_vgpu {
 	bool suspended;               /* 'vgpu-lease suspend' detached it, and 'vgpu-lease resume' attaches it */
 };
 
-/* `config` NULL: only PCI devices that the metadata name count. The caller frees *out. */
+/* `config` NULL: PCI devices count only if the metadata name them. The caller frees *out. */
 void missing_vgpus(struct missing_vgpu **out, size_t *n, const struct libvirt_files *disk, const struct host *host,
 		   const struct config *config, const struct leases *leases);

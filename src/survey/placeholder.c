@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which UUIDs of a domain are placeholders. */
+/* Decides which UUIDs of a domain are placeholders. */
 #include "survey/placeholder.h"
 
 #include "device/kernel.h"

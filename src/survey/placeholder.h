@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which UUIDs of a domain are placeholders: those in placeholder form that stand for nothing on this host. A UUID with
- * a device, an mdevctl definition or a lease is real, because people number their mdevs by hand. If this is not known,
- * the UUID counts as real, so that nothing replaces it.
+ * Decides which UUIDs of a domain are placeholders. People also number real mdevs by hand, so a UUID in placeholder
+ * form is real if it has a device, an mdevctl definition or a lease on this host. If one of these cannot be read, the
+ * UUID counts as real, so that nothing replaces it.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is known about a vGPU when its domain is defined. */
+/* Predicts the facts about a vGPU when its domain is defined. */
 #include "survey/prediction.h"
 
 #include <stdlib.h>

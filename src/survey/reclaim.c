@@ -35,7 +35,7 @@ static int is_open(const struct reclaim_check *check, const char *id, char why[R
 	return r;
 }
 
-/* The kernel puts the driver's name before a type's: "nvidia" in nvidia-35. */
+/* A type's ID begins with the name of its driver: "nvidia" in nvidia-35. */
 static bool is_same_driver(const char *type, const char *other)
 {
 	size_t len = strcspn(type, "-");
@@ -50,11 +50,13 @@ bool reclaim_is_novas(const struct reclaim_check *check, const struct vgpu_ref *
 	const struct inv_parent *parent = config && config->policy.nova ? inventory_parent(check->inv, vgpu->parent)
 									: NULL;
 
-	/* A parent without its driver has no devices, and Nova counts none on it. */
+	/* Nova counts no device on a parent that is not registered. */
 	if (!parent)
 		return false;
 	facts.nova = pool_names(config, parent->card, vgpu->parent);
-	/* A section without addresses claims all remaining cards that can have its type, so none of another driver. */
+	/*
+	 * A section without addresses claims the remaining cards that can have its type, i.e. those of the same driver.
+	 */
 	for (size_t i = 0; i < config->nsections; i++)
 		facts.nova |= config_takes_rest(&config->sections[i]) &&
 			      is_same_driver(config->sections[i].type, vgpu->type);
@@ -81,8 +83,8 @@ static bool is_due(const struct reclaim_check *check, int64_t since, char why[RE
 }
 
 /*
- * Does a domain's XML name it? 1, 0, or negative: not known; `why` explains 1 and negative. A name is a sign of use,
- * because Nova redefines a domain when it starts it, and for a moment nothing names its vGPU.
+ * 1: a domain's XML names it; 0: none does; negative: not known. `why` explains 1 and negative. Records a name as a
+ * sign of use, because Nova redefines a domain when it starts it, and for a moment nothing names its vGPU.
  */
 static int is_named(const struct reclaim_check *check, const char *id, const char *asking, char why[REASON_SIZE])
 {
@@ -103,7 +105,7 @@ bool reclaim_is_named(const struct reclaim_check *check, const char *id, char wh
 	return is_named(check, id, NULL, why) != 0;
 }
 
-/* Does its mdevctl definition, which would have to be removed with it, keep it? */
+/* Does its mdevctl definition keep it? A removal would include the definition. */
 static bool is_kept_by_mdevctl(const struct reclaim_check *check, const struct inv_device *device, bool novas,
 			       int *defined, char why[REASON_SIZE])
 {
@@ -118,7 +120,7 @@ static bool is_kept_by_mdevctl(const struct reclaim_check *check, const struct i
 	return false;
 }
 
-/* Does it belong to a pool that somebody created? Such a pool is kept. */
+/* Is it kept as part of a pool, because it was not made for a guest? */
 static bool is_pool(const struct reclaim_check *check, const char *id, bool *for_guest, char why[REASON_SIZE],
 		    int64_t *due_ms)
 {
@@ -163,7 +165,7 @@ bool reclaim_is_orphan(const struct reclaim_check *check, const struct inv_devic
 		   (sys_now_ms() - since) / 1000, defined ? "; its mdevctl definition is removed with it" : "");
 }
 
-enum { YOUNG_MS = 60000 }; /* Nova defines an mdev before it starts it; reclaim_grace may be shorter than that */
+enum { YOUNG_MS = 60000 }; /* Nova takes time to create an mdev that it has defined; reclaim_grace may be shorter */
 
 bool reclaim_is_orphan_definition(const struct reclaim_check *check, const struct definition *definition,
 				  char why[REASON_SIZE], int64_t *due_ms)
@@ -199,7 +201,7 @@ bool reclaim_at_work(const struct store *store, const struct lease *lease)
 	       store_removes(store, lease->vgpu.id);
 }
 
-/* Judges an interrupted creation or arrival, whose device may exist half created. */
+/* Judges the lease of a creation that may have been interrupted; its device may be half created. */
 static bool cut_off(const struct reclaim_check *check, const struct lease *lease, enum presence exists,
 		    char why[REASON_SIZE])
 {
@@ -215,8 +217,8 @@ static bool cut_off(const struct reclaim_check *check, const struct lease *lease
 }
 
 /*
- * Does the running domain have the device, or can it get it back, according to libvirt's files? A suspend record
- * contains a UUID as it is, but a VF's address in another form.
+ * False if libvirt's files show that the running domain neither has the device nor can resume it. A suspend record has
+ * a UUID as it is, but a VF's address in another form, so for a VF any suspend record counts.
  */
 static bool running_domain_has(const struct reclaim_check *check, const struct lease *lease)
 {
@@ -228,7 +230,7 @@ static bool running_domain_has(const struct reclaim_check *check, const struct l
 	       (vgpu->framework != FW_MDEV && libvirt_files_mention(check->disk, DOMXML_SUSPENDED_NS));
 }
 
-/* It is not known whether the device exists: `why` becomes the reason why its card is not ready. */
+/* Keeps a lease whose device may or may not exist; `why` says why its card is not ready. */
 static bool not_seen(const struct reclaim_check *check, const struct vgpu_ref *vgpu, char why[REASON_SIZE])
 {
 	const struct inv_pgpu *card = inventory_pgpu(check->inv, vgpu->pgpu);
@@ -262,7 +264,7 @@ bool reclaim_is_stale(const struct reclaim_check *check, const struct lease *lea
 		return say(false, why, "its lease changed a moment ago");
 	runs = (check->runs && check->runs(check->arg, lease->domain)) ||
 	       libvirt_files_runs(check->disk, lease->domain);
-	/* A running domain can be without the device: it was unplugged, or its attach was killed. */
+	/* A domain can run without the device: the device was unplugged, or its attach was killed. */
 	if (runs && running_domain_has(check, lease))
 		return say(false, why, "its domain runs");
 	if (libvirt_files_unread(check->disk, true))
@@ -270,7 +272,7 @@ bool reclaim_is_stale(const struct reclaim_check *check, const struct lease *lea
 			   libvirt_files_unread(check->disk, true));
 	if (lease->state == LEASE_CREATING)
 		return cut_off(check, lease, exists, why);
-	/* A resume writes the lease first, and libvirt needs time to start a saved domain. */
+	/* A resume writes the lease before libvirt starts the saved domain, which takes time. */
 	if (sys_process_lives(lease->writer, lease->writer_start))
 		return say(false, why, "being changed by process %d", (int)lease->writer);
 	/* Nobody is creating the device again, so the lease has no purpose any more. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Warns about parts of a domain's metadata that have no effect on this host. */
+/* Warns about doubtful hostdevs, and about metadata without effect on this host. */
 #include "survey/remark.h"
 
 #include <stdio.h>
@@ -42,7 +42,7 @@ static bool is_pooled_card(const struct host *host, const struct config *config,
 	       (pool_names(config, &card, "") || is_default_card(host, config, address));
 }
 
-/* Does a section name another VF of its card? */
+/* Does a section name another VF of this VF's card? */
 static bool is_beside(const struct host *host, const struct config *config, const char *vf)
 {
 	char card[PCI_SIZE], other[PCI_SIZE];

@@ -55,7 +55,7 @@ static unsigned int frameworks_of(const struct world *w)
 }
 
 /*
- * The cards of the VFs that a start names; libvirt takes no other VF, so only a refusal needs other cards. NULL: all
+ * The cards whose VFs a start names. libvirt uses only the named VFs, so only a refusal needs other cards. NULL: all
  * cards. The caller frees the one allocation.
  */
 static const char **cards_of(const struct world *w)
@@ -83,7 +83,7 @@ static const char **cards_of(const struct world *w)
 	return cards;
 }
 
-/* Must the pool choose the type of any mdev? At a start, not if the mdev exists. */
+/* Must the pool choose the type of an mdev? At a start, an existing mdev has its type already. */
 static bool asks_pool(const struct world *w)
 {
 	for (size_t i = 0; i < w->request->nvgpus; i++) {
@@ -111,7 +111,7 @@ static int read_host(struct world *w, struct err *err)
 	w->types = survey_types(w, w->depth != SURVEY_START || asks_pool(w) || pool_matches_twice(w->config) ? w->config
 													     : NULL);
 	query.types = w->depth == SURVEY_INVENTORY ? NULL : w->types;
-	/* Without a pool, every possible member of a pool matters. */
+	/* Without a pool, every GPU that could be in one matters. */
 	query.gpus = !w->config || !w->config->nsections;
 	if (inventory_read(&w->inv, w->host, &query, err) < 0)
 		return -err->code;
@@ -120,7 +120,7 @@ static int read_host(struct world *w, struct err *err)
 	return 0;
 }
 
-/* Is somebody writing to this device or its pGPU? The handler outlives a release, so its locks decide. */
+/* Is somebody writing to this device or its pGPU? The locks of a release decide, because the handler outlives it. */
 static bool is_written(const struct world *w, const struct lease *lease)
 {
 	return lease->state == LEASE_RELEASING
@@ -128,7 +128,7 @@ static bool is_written(const struct world *w, const struct lease *lease)
 		       : reclaim_at_work(w->store, lease);
 }
 
-/* Asks the driver about a device that the inventory does not have; on unread cards only if it matters. */
+/* Asks the driver if the inventory does not have the device; not about an active lease on a card that was not read. */
 static enum presence presence_of(const struct world *w, const struct lease *lease)
 {
 	const struct vgpu_ref *vgpu = &lease->vgpu;
@@ -157,7 +157,7 @@ static bool is_replaced(const struct world *w, const struct lease *lease)
 	       strcmp(lease->domain, w->request->uuid) == 0;
 }
 
-/* Does a creation or release in progress have time left? What a killed hook left may go after create_timeout. */
+/* Does a creation or release in progress have time left? A creation that a killed hook left has create_timeout. */
 static bool has_time(const struct world *w, const struct lease *lease)
 {
 	const struct policy *policy = w->config ? &w->config->policy : NULL;
@@ -239,7 +239,7 @@ static void explain_absent(struct world *w)
 	}
 }
 
-/* Only a refusal needs them, and it says less if this fails. */
+/* Only a refusal names missing cards, and it says less if this fails. */
 static void find_missing_cards(struct world *w)
 {
 	struct err ignored;
@@ -251,13 +251,13 @@ static void find_missing_cards(struct world *w)
 		missing_cards(&w->missing_cards, &w->nmissing_cards, w->host, &w->inv, &ignored);
 }
 
-/* Is it not leased, and has no removal of it failed in this run? */
+/* True if no lease names the device and no removal of it has failed in this run. */
 static bool is_unleased(const struct world *w, const struct inv_device *device)
 {
 	return !id_among(w->stuck, w->nstuck, device->vgpu.id) && !lease_find(&w->leases, device->vgpu.id);
 }
 
-/* Finds the devices that 'retype' would remove, regardless of reclaim and reclaim_grace, for a refusal. */
+/* For a refusal: finds the devices that 'retype' would remove, which ignores reclaim and reclaim_grace. */
 static void look_for_removable(struct world *w, const struct reclaim_check *asked)
 {
 	struct reclaim_check check = *asked;
@@ -297,7 +297,7 @@ static void find_reclaimable(struct world *w)
 
 		device->facts.reclaimable = is_unleased(w, device) && reclaim_is_orphan(&check, device, why, NULL);
 	}
-	/* A lease without a device uses capacity until it is dropped, even one of another framework. */
+	/* Even a lease without a device uses capacity until it is dropped, whatever its framework. */
 	for (size_t i = 0; i < w->leases.n; i++) {
 		struct lease *lease = &w->leases.list[i];
 
@@ -318,8 +318,8 @@ int survey_look(struct world *w, struct err *err)
 }
 
 /*
- * Checks whether somebody is working on a lease before the device, which may change, is read. Without the lock, leases
- * are read again after the host, because a lease is older than its device.
+ * Checks whether a process works on each lease before the host is read: if none does, the device does not change.
+ * Without the lock, leases are read again after the host, because a lease is written before its device is created.
  */
 static int read_leases(struct world *w, struct err *err)
 {
@@ -335,7 +335,7 @@ int survey_read(struct world *w, struct err *err)
 {
 	w->reclaimable_known = false;
 	w->nmissing_cards = 0;
-	/* Leases come first, because the host is also read for their types. */
+	/* The leases come first, because their types are read from the host. */
 	if (read_leases(w, err) < 0 || read_host(w, err) < 0 || (w->store->lock < 0 && read_leases(w, err) < 0))
 		return -err->code;
 	free(w->failures);
@@ -383,7 +383,7 @@ int survey_again(struct world *w, const struct request *asked, struct err *err)
 int survey_record(struct world *w, struct err *err)
 {
 	for (size_t i = 0; i < w->void_leases.n; i++)
-		/* If nothing can be written, the lease is set apart again at every read. */
+		/* On a read-only /run the lease stays, and is set apart again at every read. */
 		if (lease_drop(w->store, w->void_leases.list[i].vgpu.id, err) < 0 && err->code != EROFS)
 			return -err->code;
 	types_remember(w->store, &w->inv);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Collects everything that plan needs to know: inventory, pool, valid leases, facts about each device, and what could
- * make capacity.
+ * be removed to make capacity.
  *
- * A caller that decides holds the store's lock from survey_read() until its decision is written in leases. Slow work
- * that asks no driver (a look at all processes and at libvirt's files) is done before that, in survey_ahead(). Neither
- * changes anything on the host; survey_record() does.
+ * A caller that decides holds the store's lock from survey_read() until its decision is written in leases.
+ * survey_ahead() does the slow work that asks no driver (a search of all processes and of libvirt's files) before the
+ * lock is taken. Both only read the host; survey_record() writes.
  */
 #pragma once
 
@@ -14,30 +14,31 @@
 #include "plan/plan.h"
 #include "state/history.h"
 
-/* Starts a survey with the fields that the caller has set, and resolves the request. Call survey_end() in any case. */
+/* Starts the survey whose input the caller has set in `world`, and resolves the request. Always call survey_end(). */
 int survey_start(struct world *world, struct err *err);
 void survey_end(struct world *world);
 
 #define autosurvey __attribute__((cleanup(survey_end)))
 
 /*
- * What is known about each vGPU of a request, one entry per vGPU; the caller frees *out, also after a failure. -ENOENT:
- * neither this host nor the pool knows a requested type; the error lists the known ones.
+ * Lists what is known about each vGPU of a request; the caller frees *out, also after a failure. -ENOENT: neither this
+ * host nor the pool knows a requested type; the error lists the known types.
  */
 int survey_resolve(struct resolved_request **out, const struct request *request, const struct world *world,
 		   struct err *err);
 
 /*
- * Looks at all processes if the read will ask who has a device open, and at libvirt's files. Call it before
- * survey_read(), without the store's lock. A start, which can do without the answer, spends a quarter of a second on
- * it.
+ * If survey_read() will ask who uses a device, searches all processes, and libvirt's files except for a start.
+ * SURVEY_RECLAIM always searches both. Call it before survey_read(), without the store's lock. A start can do without
+ * the answer, so it spends at most 250 ms on its search of processes.
  */
 int survey_ahead(struct world *world, struct err *err);
 
 /*
  * Reads the leases and the host, as deep as `depth` says, and sets void leases apart (reservations past their deadline;
  * creations whose writer is dead and whose device is absent). A caller that decides holds the store's lock from here
- * until its decision is written, so that no lease changes. If this sets `unseen`, call survey_ahead(), then this again.
+ * until its decision is written, so that no lease changes. If this sets `unseen`, call survey_ahead(), then
+ * survey_read().
  */
 int survey_read(struct world *world, struct err *err);
 
@@ -45,16 +46,16 @@ int survey_read(struct world *world, struct err *err);
 int survey_see(struct world *world, struct err *err);
 
 /*
- * Serves another request of a start in place of the last one. Call it after survey_see() with SURVEY_EXPLAIN: the host
- * is not read again.
+ * Replaces the request of a start by another one, without reading the host again. Call it after survey_see() with
+ * SURVEY_EXPLAIN.
  */
 int survey_again(struct world *world, const struct request *asked, struct err *err);
 
-/* Under the lock: drops void leases, and records what the host said about types and drivers. */
+/* Drops void leases, and records types, configured cards and silent drivers. Needs the store's lock. */
 int survey_record(struct world *world, struct err *err);
 
 /*
- * Adds to a survey of SURVEY_EXPLAIN, without the lock, what SURVEY_RECLAIM reads: orphans (as [policy] reclaim allows,
- * recording since when they have been seen free), and devices of ours whose domain is gone or whose release is pending.
+ * Turns a survey of SURVEY_EXPLAIN into one of SURVEY_RECLAIM, without the lock: finds orphans (as [policy] reclaim
+ * allows; records when each was first seen free), and leased devices whose domain is gone or whose release is pending.
  */
 int survey_look(struct world *world, struct err *err);

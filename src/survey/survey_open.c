@@ -11,7 +11,7 @@
 #include "internal.h"
 #include "state/lease_store.h"
 
-/* Milliseconds for a look at all processes; the last two apply if capacity has to be made. */
+/* Time limits in ms for a search of all processes; the last two apply if capacity has to be made. */
 enum { START_LOOK_MS = 250, ARRIVE_LOOK_MS = 1000, LEAST_LOOK_MS = 250, RECLAIM_LOOK_MS = 5000 };
 
 void survey_drop_lookups(struct world *w)
@@ -42,7 +42,7 @@ static bool was_looked_at(const struct world *w, const char *id)
 	return (w->users && pci_parse(pci, id)) || id_among(w->looked_at, w->nlooked_at, id);
 }
 
-/* Is it open, and by whom? Unknown if nobody looked, or the look failed. */
+/* Sets whether the device is open, and by whom; unknown if the processes were not searched or the search failed. */
 static void look_who(const struct world *w, struct device_facts *facts, const char *id)
 {
 	char domain[DOMAIN_SHOWN_SIZE];
@@ -60,8 +60,8 @@ static void look_who(const struct world *w, struct device_facts *facts, const ch
 }
 
 /*
- * Does a rule ask who has this device open? A start asks about devices that it may adopt, an arrival about all that it
- * may take.
+ * Does a rule ask who has this device open? A start asks about unleased devices that it names, an arrival about all
+ * unleased devices and its own.
  */
 static bool is_asked_about(const struct world *w, const struct inv_device *device)
 {
@@ -72,7 +72,7 @@ static bool is_asked_about(const struct world *w, const struct inv_device *devic
 	return w->mode != PLAN_PREPARE || request_names(w->request, device->vgpu.id);
 }
 
-/* Does a rule ask about this VF without a type? Only an open node shows that a guest has a plain VF. */
+/* Does a rule ask about this VF without a device? Only an open node shows that a guest has a plain VF. */
 static bool is_vf_asked_about(const struct world *w, const struct inv_parent *vf)
 {
 	enum framework framework = vf->card->framework;
@@ -126,7 +126,7 @@ void survey_say_open(struct world *w)
 			look_at_device(w, &w->inv.devices[i]);
 }
 
-/* Will a rule ask? Guessed before the host is read; a wrong guess costs a look or another read. */
+/* Guesses, before the host is read, whether a rule will ask. A wrong guess costs another search or read. */
 static bool will_ask(const struct world *w)
 {
 	for (size_t i = 0; i < w->request->nvgpus; i++) {
@@ -155,8 +155,8 @@ int survey_ahead(struct world *w, struct err *err)
 		return look_up(w, left < RECLAIM_LOOK_MS ? left : RECLAIM_LOOK_MS, true, err);
 	}
 	/*
-	 * A start need not know, because VFIO admits only one user. An arrival receives only devices that are known to
-	 * be free, and only an arrival takes devices that it does not name.
+	 * A start need not know who uses a device, because VFIO admits only one user. An arrival can receive devices
+	 * that it does not name, so each must be known to be free.
 	 */
 	if (w->inv.frameworks ? w->asks : will_ask(w))
 		return look_up(w, starts ? START_LOOK_MS : ARRIVE_LOOK_MS, !starts, err);

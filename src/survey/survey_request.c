@@ -24,7 +24,7 @@ static uint64_t nodes_of(const struct vgpu_request *req, const struct request *r
 	return request->cpus ? inventory_cpu_nodes(host, request->cpus) : 0;
 }
 
-/* Uses the mdevctl definition, or the last lease on this host. */
+/* Takes an mdev's type and parent from its mdevctl definition, or else from the record of its last lease. */
 static int recall(struct resolved_request *resolved, const struct world *w, struct err *err)
 {
 	const struct vgpu_request *req = resolved->req;
@@ -50,7 +50,7 @@ static int recall(struct resolved_request *resolved, const struct world *w, stru
 	return 0;
 }
 
-/* Reads the names of further frameworks; rarely needed more than once. */
+/* Reads all type names again, including those of further frameworks; this is rarely needed twice. */
 static int read_names(struct resolve_facts *facts, const struct host *host, unsigned int frameworks, struct err *err)
 {
 	free(facts->names);
