@@ -156,7 +156,7 @@ int cmd_check_type(const struct cmd *cmd, struct err *err);
 /* Sets call->pgpu to the pGPU that `word` names, spelt as in sysfs; for a VF, to its card. */
 void cmd_take_pgpu(struct cmd *cmd, const char *word);
 
-/* Does the vGPU match the filters? `lease` NULL: it has none. */
+/* Does the vGPU match the filters? `lease` is NULL if the vGPU has none. */
 bool cmd_shows(const struct cmd_call *call, const struct vgpu_ref *vgpu, const struct lease *lease);
 
 /*

@@ -41,7 +41,7 @@ static void quote(const char *text)
 
 /*
  * Prints a provider configuration file (schema 1.0) for nova-compute: traits for each provider that Nova creates,
- * including full ones. Placement drops a full one whose parent is a VF.
+ * including full ones, because Placement drops a full one whose parent is a VF.
  */
 static void print_provider_config(const struct export *export)
 {

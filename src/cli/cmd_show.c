@@ -27,7 +27,7 @@ struct show {
 	struct cmd *cmd;
 	const struct virt_domain *domain;
 	char *config_xml;
-	struct domxml *live, *config, *suspended; /* NULL: not running; transient */
+	struct domxml *live, *config, *suspended; /* `live` is NULL if not running, `config` if transient */
 	const struct request *request;            /* of `live`, else of `config`; NULL: neither */
 	struct inventory inv;
 	struct leases leases;

@@ -25,7 +25,7 @@ static struct term look(FILE *to)
 
 	setlocale(LC_CTYPE, "");
 	utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-	/* libsmartcols can loop forever over text that is invalid in the locale's encoding, and output is UTF-8. */
+	/* libsmartcols can loop forever over text that is invalid in the locale's encoding, and our output is UTF-8. */
 	if (!utf8 && !setlocale(LC_CTYPE, "C.UTF-8"))
 		setlocale(LC_CTYPE, "C");
 	if (!isatty(fileno(to)))

@@ -102,7 +102,7 @@ static void stat_fill(const struct mounted *mounted, struct sim_node *node, unsi
 	switch (kind) {
 	case SIM_DIR:
 		st->st_mode = S_IFDIR | 0755;
-		/* The real kernel caches a listing until this differs, so every change is visible. */
+		/* The real kernel caches a listing until mtime differs, so every change is visible. */
 		st->st_mtim.tv_sec += (time_t)(node->changed / NSEC);
 		st->st_mtim.tv_nsec = (long)(node->changed % NSEC);
 		break;

@@ -225,7 +225,7 @@ bool sim_hangs(const struct sim_kernel *kernel, const struct sim_node *file)
 	return false;
 }
 
-/* Makes the real kernel forget the files whose reads hang; it would answer from its cache. */
+/* Makes the real kernel forget the files whose reads hang, because it would answer them from its cache. */
 static void forget_hanging(struct sim_kernel *kernel, struct sim_node *dir)
 {
 	for (struct sim_node *node = dir->first; node; node = node->next)

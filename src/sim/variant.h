@@ -6,7 +6,7 @@
  * A number fails with EPERM on a VF that has a type, even this type, and with EIO for whatever the card refuses: no
  * capacity, another framebuffer size, no free GPU instance, an unknown number. Until the driver is done, the file reads
  * 0, and the capacity is taken. 0 fails with EPERM without a type or while the VF is open, and with EBUSY after five
- * seconds if vgpu-mgr still uses it. Anything that is not a number fails with EINVAL.
+ * seconds if vgpu-mgr still uses the VF. Anything that is not a number fails with EINVAL.
  */
 #pragma once
 
