@@ -60,13 +60,13 @@ static int take_file(struct draft *draft, int dir, const struct source *source, 
 		return r;
 	if (source->dialect == DIALECT_OURS)
 		return config_ini_read(draft, source->name, text, len, err);
-	/* The entries of a nova.conf point into its text. */
+	/* The draft keeps the text of a nova.conf, because entries point into it. */
 	slot = mem_add(&draft->texts, &draft->ntexts, sizeof(*slot));
 	*slot = steal_ptr(&text);
 	return config_nova_read(draft, source->name, *slot, len, err);
 }
 
-/* If a file cannot be read, the types that it may enable are unknown. */
+/* If a file cannot be read, it is unknown which types are enabled. */
 static int file_mistake(struct draft *draft, int r, const struct err *err)
 {
 	draft->unsure |= r < 0;
@@ -77,7 +77,7 @@ static int take_drop_in(struct draft *draft, int dir, const struct source *sourc
 {
 	int r = take_file(draft, dir, source, err);
 
-	/* A drop-in that disappears while it is read is an error, but the configuration is not missing (-ENOENT). */
+	/* Return -EINVAL for a missing drop-in, because -ENOENT means that the configuration is missing. */
 	if (r == -ENOENT)
 		r = config_err(&(struct location){ .file = source->name }, err,
 			       "missing: removed while being read, or a dangling link");
@@ -102,7 +102,7 @@ static int take_drop_ins(struct draft *draft, int dir, const struct source *sour
 	return r;
 }
 
-/* Reads the file `path`, relative to `dir`, and its drop-ins. In messages the host's root precedes a file below it. */
+/* Reads the file `path`, relative to `dir`, and its drop-ins. Messages put `root`, the host's root, before the path. */
 static int take_own_files(struct draft *draft, int dir, const char *root, const char *path, struct err *err)
 {
 	char name[2 * PATH_MAX], drop_ins[PATH_MAX + 2], drop_ins_name[2 * PATH_MAX + 2];
@@ -133,16 +133,14 @@ static int take_nova_path(struct draft *draft, const struct nova_path *path, str
 	else
 		r = take_file(draft, draft->host->root, &source, err);
 	/*
-	 * A failure before the text is read has no line. A missing nova.conf is not a missing configuration (-ENOENT).
+	 * A failure before the text is read has no place, so report nova_conf's. -ENOENT would mean no configuration.
 	 */
 	if (r < 0 && r != -EINVAL)
 		r = config_err(&path->at, err, "%s: %s", name, err_describe(-r));
 	return file_mistake(draft, r, err);
 }
 
-/*
- * The common end of loading: reads nova.conf and checks the whole. A failure leaves the defaults and nothing to free.
- */
+/* Every load ends here: reads nova.conf and checks the whole. A failure leaves the defaults and nothing to free. */
 static int finish(struct draft *draft, int r, struct err *err)
 {
 	for (size_t i = 0; r == 0 && i < draft->npaths; i++)

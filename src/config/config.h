@@ -28,13 +28,13 @@ struct location {
 	const char *file;
 	int line;                  /* 0: the file as a whole */
 	const char *section, *key; /* NULL in messages on a whole file or section */
-	bool nova;                 /* in a nova.conf: an error suggests writing it in vgpu-lease.conf */
+	bool nova;                 /* in a nova.conf: errors suggest a section in vgpu-lease.conf instead */
 };
 
 /* One alternative of device_match: all terms that are set must match. */
 struct match {
 	char vendor[5], device[5]; /* four hex digits in lower case; "" any */
-	char subdevice[5];         /* of the board's subsystem, in the same form */
+	char subdevice[5];         /* device ID of the board's subsystem, likewise */
 	int numa;                  /* node; -1 any */
 	struct location at;
 };
@@ -53,7 +53,7 @@ struct section {
 	char class[CLASS_SIZE];
 	char params[PARAMS_SIZE];   /* vgpu_params; "" none */
 	struct location at;         /* line 0: the type is enabled, but has no section */
-	struct location enabled_at; /* where a type is enabled */
+	struct location enabled_at; /* where the type is enabled */
 };
 
 struct policy {
@@ -81,7 +81,7 @@ struct config_note {
 	char *text;
 	size_t where;
 	char word[ERR_WORD_SIZE]; /* as in struct err */
-	bool of_pool;             /* warns that a type gets no pGPU; `check` finds this itself */
+	bool of_pool;             /* warns that types get no pGPU, which `check` finds itself */
 };
 
 struct config_notes {
@@ -98,13 +98,13 @@ struct config {
 	struct quota *quotas;
 	size_t nquotas;
 	struct config_notes warnings; /* for `check` and the log */
-	char **files;                 /* names of the files that were read; `names`: of their sections */
+	char **files;                 /* names of the files that were read; `names`: their sections' names */
 	size_t nfiles;
 	char **names;
 	size_t nnames;
 };
 
-/* Sets the defaults. Release and reconnect use them if the configuration is broken. */
+/* Sets the defaults, which release and reconnect use if the configuration is broken. */
 void config_default(struct config *config);
 
 /*
@@ -118,8 +118,8 @@ void config_default(struct config *config);
  *   other: `err` has the mistake with file and line, or why a file cannot be read or trusted.
  * After a failure `config` has the defaults and nothing to free.
  *
- * With `mistakes` it continues after a mistake. The list starts empty and gets at most CONFIG_MISTAKES_MAX (free:
- * config_notes_free()); `err` gets the first. Checks that depend on a mistake's correction are skipped.
+ * With `mistakes`, an empty list, reading continues after a mistake. The list gets at most CONFIG_MISTAKES_MAX (free it
+ * with config_notes_free()), `err` the first. Checks whose result depends on a mistake's correction are skipped.
  */
 int config_load(struct config *config, const struct host *host, const char *path, struct config_notes *mistakes,
 		struct err *err);
@@ -140,7 +140,7 @@ struct location config_location(const struct section *section);
 /* Returns the section of a type, or NULL if the type is not enabled. */
 const struct section *config_section(const struct config *config, const char *type);
 
-/* Does the section get the pGPUs that no section names, if it is the first such section? */
+/* True for a type's section without addresses and matches. The first one gets the pGPUs that no section names. */
 bool config_takes_rest(const struct section *section);
 
 /* The vGPU limit of a project on this host; "": domains without a project. */

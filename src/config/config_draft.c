@@ -50,7 +50,7 @@ static int take_type(struct draft *draft, const char *type, const struct locatio
 	bool vf = strncmp(at->section, "vf_", 3) == 0;
 	struct section *s = config_draft_find(draft, type);
 
-	/* A file has one section per type; a later file (a drop-in) replaces keys of an earlier one. */
+	/* A file has one section per type. A later file (a drop-in) can have it too, and replaces keys. */
 	if (s && (s->at.file == at->file || s->vf != vf))
 		return config_err(at, err, "duplicates [%s] (%s:%d)", s->at.section, s->at.file, s->at.line);
 	if (!s && draft->nsections == SECTIONS_MAX)
@@ -134,7 +134,7 @@ static const char *similar_to(const struct draft *draft, const char *type)
 	return guess.best;
 }
 
-/* A section whose type is not enabled is a mistake. Drop its lists, so that they clash with no other section. */
+/* A section whose type is not enabled is a mistake; its lists are dropped, so that they clash with no other section. */
 static int check_section(struct draft *draft, struct section *s, struct err *err)
 {
 	bool named = is_named(draft, s->type);
@@ -167,7 +167,7 @@ static bool shares_address(const struct section *a, const struct section *b, siz
 	return false;
 }
 
-/* Checks that no earlier section has an address of this one, unless both may provide the card. */
+/* Checks that no earlier section has an address of section `a`, unless both sections may share the card. */
 static int check_addresses(const struct draft *draft, const struct section *a, struct err *err)
 {
 	for (const struct section *b = draft->sections; b < a; b++) {
@@ -186,7 +186,7 @@ static int check_addresses(const struct draft *draft, const struct section *a, s
 	return 0;
 }
 
-/* Every pair of sections is compared, so the number is limited: a nova.conf may come from another user. */
+/* Limits the addresses, because all pairs of sections are compared and another user may write nova.conf. */
 static int count_addresses(const struct draft *draft, struct err *err)
 {
 	size_t all = 0;
@@ -214,7 +214,7 @@ static int check_sections(struct draft *draft, struct err *err)
 	return r;
 }
 
-/* Adds a section to config, with the lists of `from` unless that is NULL. */
+/* Moves the section `from` to `config`; NULL: adds a section with the defaults. */
 static struct section *move_section(struct config *config, struct section *from, const char *type)
 {
 	struct section *s = mem_add(&config->sections, &config->nsections, sizeof(*s));
@@ -288,7 +288,7 @@ int config_draft_finish(struct draft *draft, struct err *err)
 		fill_sections(draft);
 	if (r < 0)
 		return r;
-	/* Nova creates the vGPUs of its own guests, and may use a free one for its next guest. */
+	/* By default no free vGPU is reused with Nova, because Nova may use it for its next guest. */
 	draft->config->policy.nova = draft->npaths > 0;
 	if (draft->npaths && !draft->reuse_given)
 		draft->config->policy.reuse_free = false;

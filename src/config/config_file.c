@@ -13,7 +13,7 @@
 
 enum { FILE_MAX = 1024 * 1024 };
 
-/* Our files control what root does with the GPUs. They name nova.conf, which packages give to the user `nova`. */
+/* Our files control what root does. nova.conf has a weaker rule, because packages give it to the user `nova`. */
 static int check_trust(const struct stat *st, const char *name, enum dialect dialect, struct err *err)
 {
 	struct location at = { .file = name };
@@ -73,7 +73,7 @@ int config_file_drop_ins(int dir, const struct source *source, struct dirent ***
 		return 0;
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_sys(err, fd < 0 ? -fd : errno, "%s", source->name);
-	/* A user who may write to the directory can remove a file. */
+	/* A user who can write to the directory can remove or replace its files. */
 	if (check_trust(&st, source->name, source->dialect, err) < 0)
 		return -err->code;
 	n = scandirat(fd, ".", list, is_drop_in, by_bytes);

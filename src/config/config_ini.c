@@ -2,9 +2,9 @@
 /*
  * Splits text into sections, keys and values, with inih.
  *
- * inih may not pass line numbers to its handler, silently truncates long lines and section names, skips empty sections,
- * and reads an indented [section] as a value. Therefore next_line() counts the lines, refuses those that inih would not
- * read as vgpu-lease.conf(5) says, and splits a long line into a key's line and lines that continue the value.
+ * inih passes no line numbers in some builds, silently truncates long lines and section names, skips empty sections,
+ * and reads an indented [section] as a value. Therefore next_line() counts lines, refuses those that inih would
+ * misread, and splits a long line into a line with the key and lines that continue the value.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -29,7 +29,7 @@ struct reader {
 	const char *file, *at, *end;
 	int line;
 	int failed;                                        /* the negative errno that stops reading */
-	const char *word;                                  /* a word of the line that may name a type; "" none */
+	const char *word;                                  /* a word of the line that could be a type; "" none */
 	enum { SKIP_NONE, SKIP_VALUE, SKIP_SECTION } skip; /* until the next key or section */
 
 	char *text;       /* a copy of the line */
@@ -42,7 +42,7 @@ struct reader {
 	const struct key *keys; /* NULL: before the first section */
 	int seen[KEYS_MAX];     /* the line of each key in the section */
 
-	bool open;             /* an indented line continues the value */
+	bool open;             /* an indented line would continue the value */
 	const struct key *key; /* NULL: the section is unknown */
 	int key_line, value_line;
 	char *value;
@@ -175,7 +175,7 @@ static void take_header(struct reader *r)
 	size_t n = strcspn(r->text, "]");
 	char word[ERR_WORD_SIZE] = "";
 
-	/* Keep the type's name for the error; it may contain blanks: "[mdev_GRID T4-1B]". */
+	/* For the error keep the whole type, which may contain blanks: "[mdev_GRID T4-1B]". */
 	if (strncmp(r->text, "[mdev_", 6) == 0 || strncmp(r->text, "[vgpu_", 6) == 0)
 		snprintf(word, sizeof(word), "%.*s", (int)n - 6, r->text + 6);
 	if (n < 2 || n > SECTION_SIZE || strcmp(r->text + n, "]") != 0 || strpbrk(r->text + 1, " \t[")) {
@@ -278,7 +278,7 @@ static void take_line(struct reader *r)
 	r->more = false;
 }
 
-/* inih calls this in place of fgets(). The marks (|) keep it from trimming a piece or reading it as a comment. */
+/* inih calls this in place of fgets(). The marks (|) keep inih from trimming a piece or reading it as a comment. */
 static char *next_line(char *line, int size, void *stream)
 {
 	struct reader *r = stream;
@@ -316,7 +316,7 @@ int config_ini_read(struct draft *draft, const char *name, const char *text, siz
 	if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) /* skip the byte order mark that some editors write */
 		r.at += 3;
 	ini_parse_stream(next_line, &r, take_piece, &r);
-	/* inih may be built to stop at an error, or may run out of memory. A file must be read as a whole. */
+	/* inih stops when out of memory, and in some builds at an error, but a file must be read as a whole. */
 	if (!r.failed && (r.awaited || r.rest || r.at < r.end))
 		fail(&r, "libinih stopped reading here");
 	free(r.text);

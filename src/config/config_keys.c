@@ -100,7 +100,7 @@ int config_key_unknown(const struct key *keys, const struct location *at, struct
 	return config_err(at, err, "unknown key; valid keys: %s", all);
 }
 
-/* Replaces each run of white space with one blank, and removes it at the ends. */
+/* Removes white space at the ends, and replaces every run of white space inside with one blank. */
 static void squeeze(char *s)
 {
 	char *to = s;
@@ -157,7 +157,7 @@ int config_each_item(const struct setting *t, char *list, int (*add)(const struc
 		squeeze(item);
 		if (*item || (list && t->at.nova)) /* Nova ignores empty items only at the end */
 			r = add(&own, item);
-		/* A list outside a type's section (the types, nova_conf) determines which types are enabled. */
+		/* A mistake in these lists (enabled types, nova_conf) leaves it unknown which types are enabled. */
 		if (r < 0 && !t->section)
 			t->draft->unsure = true;
 		r = config_mistake(t->draft, r, t->err);

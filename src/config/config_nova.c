@@ -10,8 +10,8 @@
 #include "internal.h"
 
 /*
- * Finds the entry that sets an option. Only the last file with either name counts; in it the current name takes
- * precedence over the deprecated one, and a later entry over an earlier one. `type` NULL: an option of [devices].
+ * Finds the entry that sets an option. Only the last file with the option, under either name, counts. In that file the
+ * current name overrides the deprecated one, and a later entry an earlier one. `type` NULL: an option of [devices].
  */
 static const struct nova_entry *find_entry(const struct draft *draft, const char *type, enum nova_option option)
 {

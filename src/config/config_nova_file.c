@@ -2,7 +2,7 @@
 /*
  * Reads a nova.conf into entries, by the rules of oslo.config's parser (oslo_config/iniparser.py): a line that begins
  * with a blank or a tab continues the value above; any other line ends it. A malformed line is refused in any section,
- * because Nova does not start with it. Sections that do not concern vGPUs are otherwise ignored.
+ * because Nova would not start. Apart from that, sections that do not concern vGPUs are ignored.
  */
 #include <string.h>
 #include <strings.h>
@@ -37,7 +37,7 @@ struct reader {
 	struct err *err;
 	struct location at;  /* the current line */
 	const char *section; /* NULL: before the first section */
-	char *end;           /* of the value that the next line may continue; NULL: none */
+	char *end;           /* of the value that an indented next line continues; NULL: none */
 };
 
 /* oslo.config ignores the case of section names. */
@@ -81,7 +81,7 @@ static int take_header(struct reader *r, char *line)
 	return add_entry(r, NULL, NULL);
 }
 
-/* Quotes around the first line are not part of the value. */
+/* Quotes around the first line of a value are not part of it. */
 static int take_key(struct reader *r, char *line)
 {
 	char *value = line + strcspn(line, ":="), *key;
@@ -105,7 +105,7 @@ static int take_key(struct reader *r, char *line)
 	return add_entry(r, key, value);
 }
 
-/* `line` is in the same text as the value above, at least a line end after it, so the value can grow in place. */
+/* `line` follows the value above in one text, after at least a line end, so the value can grow in place. */
 static int take_line(struct reader *r, char *line)
 {
 	bool indented = *line == ' ' || *line == '\t';

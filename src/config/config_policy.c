@@ -56,7 +56,7 @@ static int set_project(const struct setting *t, char *value)
 #define WORD(name, means) { .word = (name), .value = (means) }
 #define OLD(name, now) { .word = (name), .instead = (now) }
 
-/* These limit how long a hook may wait, because libvirt has no timeout for hooks. */
+/* The maximum values limit how long a hook waits, because libvirt has no timeout for hooks. */
 const struct key config_policy_keys[] = {
 	{ .name = "placement",
 	  WORDS(policy.placement, WORD("pack", PLACE_PACK), WORD("spread", PLACE_SPREAD), OLD("depth_first", "pack"),

@@ -40,12 +40,12 @@ struct nova_path {
 /* An option of nova.conf that defines the pool. NOVA_UNREAD: Nova reads the option only under another section name. */
 enum nova_option { NOVA_TYPES, NOVA_HEADER, NOVA_ADDRESSES, NOVA_CLASS, NOVA_MAX, NOVA_UNREAD };
 
-/* A header or key of such an option; draft->texts owns the strings. */
+/* A header or key of one of these options; draft->texts owns the strings. */
 struct nova_entry {
 	struct location at; /* key NULL: a header; oslo.config ignores the case of section names */
 	char *value;        /* the whole value; continuation lines begin with '\n' */
 	enum nova_option option;
-	bool old; /* has the deprecated name */
+	bool old; /* uses the deprecated name */
 };
 
 /* The configuration while its files are being read. */
@@ -68,7 +68,7 @@ struct draft {
 	const struct host *host; /* NULL: no host */
 	bool reuse_given;
 	struct config_notes *mistakes; /* NULL: stop at the first mistake */
-	bool unsure;                   /* a mistake leaves it unknown which types are enabled */
+	bool unsure;                   /* after a mistake it is unknown which types are enabled */
 };
 
 struct setting {
@@ -93,7 +93,7 @@ struct key {
 	int (*add)(const struct setting *t, char *item);  /* for a list, in place of `set`: adds an item */
 	bool list;                                        /* may continue on the following lines */
 	bool many;                                        /* may occur more than once: project:ID */
-	size_t offset;  /* of an int, with `add` the list's length; in a type's struct section, else in struct config */
+	size_t offset;  /* of the value, with `add` of the list's length; in struct section, else in struct config */
 	long min, max;  /* of a number */
 	bool unlimited; /* the word "unlimited" is also valid and means NO_LIMIT */
 	const struct word *words;
@@ -108,12 +108,12 @@ extern const struct key config_devices_keys[], config_mdev_keys[], config_policy
 /* Sets "file:line: [section] key: ..." and returns -EINVAL. */
 int config_err(const struct location *at, struct err *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* Adds such a message to the warnings of `config`. */
+/* Adds a message of this form to the warnings of `config`. */
 void config_warn(const struct location *at, struct config *config, bool of_pool, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
 /*
- * Handles the result `r` of a step. If all mistakes are collected and there is space, notes -EINVAL and returns 0, so
+ * Handles the result `r` of a step. If mistakes are collected and the list has space, notes -EINVAL and returns 0, so
  * that reading continues. Otherwise returns `r`.
  */
 int config_mistake(struct draft *draft, int r, const struct err *err);
@@ -137,9 +137,9 @@ int config_set_word(const struct setting *t, char *value);
 int config_each_item(const struct setting *t, char *list, int (*add)(const struct setting *t, char *item));
 
 /*
- * Reads a file of ours or a nova.conf. Links are followed; the file must be regular and at most 1 MiB. Ours must belong
- * to root or the current user, and only the owner may write to it. nova.conf, which packages give to Nova's own user,
- * must not be writable by others. Returns the negative errno of opening or reading, or -EINVAL if a rule is broken.
+ * Reads our file or a nova.conf. Links are followed; the file must be regular and at most 1 MiB. Our file must belong
+ * to root or the current user, and be writable only by the owner; nova.conf, which packages give to Nova's user, must
+ * not be writable by others. Returns -EINVAL if a rule is broken, or the negative errno of opening or reading.
  */
 int config_file_read(int dir, const struct source *source, char **text, size_t *len, struct err *err);
 
@@ -152,8 +152,8 @@ struct dirent;
 int config_file_drop_ins(int dir, const struct source *source, struct dirent ***list, struct err *err);
 
 /*
- * Reads the text of the file `name` into the draft. A key replaces that of an earlier file. -EINVAL, with file and
- * line: something is invalid or ambiguous.
+ * Reads the text of the file `name` into the draft. A key replaces the same key of an earlier file. -EINVAL, with file
+ * and line: something is invalid or ambiguous.
  */
 int config_ini_read(struct draft *draft, const char *name, const char *text, size_t len, struct err *err);
 
@@ -163,16 +163,16 @@ int config_ini_read(struct draft *draft, const char *name, const char *text, siz
 int config_nova_read(struct draft *draft, const char *name, char *text, size_t len, struct err *err);
 
 /*
- * Applies the nova.conf files: the types that they enable, and sections of enabled types that our files do not have.
- * Call it once, after all files are read and before the checks that need all of them.
+ * Applies the nova.conf files: the types that they enable, and those types' sections, unless our files have them. Call
+ * it once, after all files are read and before the checks that need all of them.
  */
 int config_nova_apply(struct draft *draft, struct err *err);
 
-/* Starts a section. Returns its valid keys and sets *section if it is a type's; NULL: an error. */
+/* Starts a section. Returns its valid keys, NULL on error; for a type's section sets *section. */
 const struct key *config_draft_section(struct draft *draft, const struct location *at, struct section **section,
 				       struct err *err);
 
-/* The types that are enabled: in our files if one of them has the list, else in nova.conf. */
+/* The types that are enabled: by our files if one of them has the list, else by nova.conf. */
 const struct enabled_list *config_draft_enabled(const struct draft *draft);
 
 /* Returns the section of a type: ours, else that of nova.conf, else NULL. */

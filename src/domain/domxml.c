@@ -30,7 +30,7 @@ bool domxml_has_pci(const char *xml, size_t len)
 	struct span tag;
 	int r = 0;
 
-	/* Search once, not for each tag: a domain's metadata can hold millions of tags. */
+	/* Without a hostdev skip the scan, because a domain's metadata can hold millions of tags. */
 	if (!has(xml, len, "<hostdev"))
 		return false;
 	while ((r = scan_tag(&scan, &tag)) == 1)
@@ -70,7 +70,7 @@ bool domxml_uuid(char out[UUID_SIZE], const char *text)
 	return *text == '\0' && uuid_parse(out, plain);
 }
 
-/* A file that is yet to be defined may leave the UUID to libvirt. */
+/* A file that is yet to be defined may have no UUID, because libvirt makes one. */
 static int read_identity(struct request *request, const struct xml_elem *domain, bool is_file, struct err *err)
 {
 	const struct xml_elem *uuid = xml_child(domain, "", "uuid"), *name = xml_child(domain, "", "name");

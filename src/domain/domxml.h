@@ -5,7 +5,7 @@
  * libxml2 decides what the document means. Edits replace bytes, so everything else stays unchanged: comments, CDATA,
  * namespaces, entities, quotes, order, white space. The XML is hostile until parsed: a document that is larger than
  * DOMXML_MAX or has a document type declaration is refused; no declaration is expanded and nothing is fetched. The
- * first parse opens libxml2 (see xml.h); domxml_concerns() finds out without it whether a parse is needed.
+ * first parse loads libxml2 (see xml.h); domxml_concerns() tells without libxml2 whether a parse is needed.
  */
 #pragma once
 
@@ -24,10 +24,10 @@ enum { DOMXML_MAX = 8 << 20 };
 
 struct domxml; /* a parsed document; it keeps a pointer to the caller's bytes */
 
-/* Scans the bytes without loading a library. False is certain: there is no mdev hostdev and no metadata of ours. */
+/* Scans the bytes without loading a library. False: there is certainly no mdev hostdev and no metadata of ours. */
 bool domxml_concerns(const char *xml, size_t len);
 
-/* Likewise for PCI hostdevs, which are ours only if the pool has such VFs. False is certain. */
+/* Likewise: false means that there is certainly no PCI hostdev. A PCI hostdev is ours only if the pool has VFs. */
 bool domxml_has_pci(const char *xml, size_t len);
 
 /*
@@ -45,8 +45,8 @@ enum {
 };
 
 /*
- * Parses a document; `flags` combines those above. `xml` must outlive the result. Of a <vgpu:device> without a hostdev
- * only the ID is checked; in a Nova instance it is matched, if that is clear, with a hostdev whose UUID Nova changed.
+ * Parses a document; `flags` combines those above. `xml` must outlive the result. If a <vgpu:device> has no hostdev,
+ * only its ID is checked; in a Nova instance it is matched with a hostdev whose UUID Nova changed, if that is clear.
  * Returns:
  *   0: *out is set.
  *   -E2BIG: larger than DOMXML_MAX.
@@ -67,11 +67,11 @@ static inline void domxml_auto_free(struct domxml **doc)
 
 /*
  * Parses only the hostdevs of a document that is too large for domxml_parse(), to find out whether any is a vGPU. Works
- * as with DOMXML_ALL_PCI; if the document has metadata of ours, every hostdev counts as named there.
+ * as with DOMXML_ALL_PCI. If the document has metadata of ours, every hostdev is treated as if it had a <vgpu:device>.
  */
 int domxml_hostdevs(struct domxml **out, const char *xml, size_t len, struct err *err);
 
-/* Refuses, with -E2BIG, a document that is too large and has a vGPU. */
+/* Refuses a document that is too large and has a vGPU. Returns -E2BIG. */
 int domxml_too_large(const struct domxml *doc, struct err *err);
 
 /* Something in the metadata that has no effect, and what to write instead. Both texts are printable. */
@@ -85,7 +85,7 @@ size_t domxml_remarks(const struct domxml *doc, const struct remark **out);
 /* `doc` owns the result. */
 const struct request *domxml_request(const struct domxml *doc);
 
-/* Removes the vGPUs whose `keep` entry is false (PCI hostdevs that are not ours), but keeps their IDs reserved. */
+/* Removes the vGPUs whose `keep` entry is false (PCI hostdevs that are not ours). No other vGPU can get their IDs. */
 void domxml_keep(struct domxml *doc, const bool *keep);
 
 /* Marks vGPU `req`, whose UUID looks like a placeholder, as a vGPU that exists: see survey/placeholder.h. */
@@ -96,7 +96,7 @@ struct domxml_change {
 	size_t req;             /* its index in the request */
 	char id[ID_SIZE];       /* the new UUID or address; "": unchanged */
 	bool changes_framework; /* an mdev becomes a VF, or the reverse; `id` is then of the new kind */
-	/* If the vGPU has a <vgpu:device>, `facts` replace its facts; unknown facts are removed. */
+	/* `facts` replace those of the vGPU's <vgpu:device>, if it has one; unknown facts are removed. */
 	bool has_facts;
 	struct migration_facts facts;
 };
@@ -105,9 +105,9 @@ struct domxml_change {
  * Writes the document with the address of each changed vGPU replaced in its hostdev and <vgpu:device>; all other bytes
  * are unchanged. In a PCI address the attributes domain, bus, slot and function are replaced, as libvirt prints them
  * (0x...). `changes_framework` also changes the hostdev's type, sets managed='no', and adds or removes an mdev's model.
- * What the guest sees stays: display, ramfb (QEMU migrates its state). Without changes *out is a copy; the caller frees
- * it. -EINVAL: a number of the address is missing, an id is invalid or of the wrong kind, one vGPU has two changes, the
- * id belongs to another hostdev or <vgpu:device>, or the changed hostdev would not be valid XML.
+ * Attributes that the guest sees stay: display, and ramfb, whose state QEMU migrates. Without changes *out is a copy;
+ * the caller frees it. -EINVAL: a number of the address is missing, an id is invalid or of the wrong kind, one vGPU has
+ * two changes, the id belongs to another hostdev or <vgpu:device>, or the changed hostdev would not be valid XML.
  */
 int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes, size_t nchanges, char **out,
 		   size_t *outlen, struct err *err);
@@ -116,8 +116,8 @@ int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes
 int domxml_hostdev(const struct domxml *doc, size_t req, char **out, struct err *err);
 
 /*
- * A suspend records the hostdevs that it removes in the domain's metadata, in an element of this namespace. They are
- * the text of an attribute, because libvirt gives elements within the metadata its own prefix. domxml_suspended()
+ * A suspend removes hostdevs and records them in the domain's metadata, in an element of this namespace. The record is
+ * an attribute's text, because libvirt would give elements within the metadata its own prefix. domxml_suspended()
  * builds this element for all vGPUs of the request; the caller frees *out.
  */
 #define DOMXML_SUSPENDED_NS "urn:vgpu-lease:suspended:1"
@@ -128,8 +128,8 @@ int domxml_suspended(const struct domxml *doc, char **out, struct err *err);
 
 /*
  * Builds the domain's lease element, with facts_list[i] for vGPU i of the request, for virDomainSetMetadata() with
- * DOMXML_NS and DOMXML_NS_KEY; libvirt expects it without a namespace. A vGPU without a <vgpu:device> gets one. An
- * entry without a type keeps the vGPU's facts. The user's settings stay (placement, numa, params, project, devices
+ * DOMXML_NS and DOMXML_NS_KEY; libvirt expects an element without a namespace. A vGPU without a <vgpu:device> gets one.
+ * An entry without a type keeps the vGPU's facts. The user's settings stay (placement, numa, params, project, devices
  * without a hostdev); other attributes do not. NULL: nothing would change. The caller frees the result.
  */
 char *domxml_lease(const struct domxml *doc, const struct migration_facts *facts_list);

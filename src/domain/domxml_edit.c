@@ -13,7 +13,7 @@
 /* Bytes to replace. An insertion has an empty span, a removal an empty text. */
 struct edit {
 	struct span span;
-	size_t order;     /* of edits at the same place */
+	size_t order;     /* decides between edits at one place */
 	const char *name; /* of the attribute that is written; NULL: write only a value */
 	char text[LABEL_SIZE];
 };
@@ -50,7 +50,7 @@ static struct span end_of(struct span span)
 	return (struct span){ span.at + span.len, 0 };
 }
 
-/* Sets an attribute to `text`, inserts it after the attribute `behind`, or, if `text` is "", removes it. */
+/* Sets an attribute to `text`; removes it if `text` is "", and inserts it after attribute `behind` if it is missing. */
 static void set_attr(struct edits *edits, const struct mark *mark, size_t attr, size_t behind, const char *text)
 {
 	const struct attr *is = &mark->attrs[attr];
@@ -226,8 +226,8 @@ static int ids_after(const struct domxml *doc, const struct domxml_change *chang
 }
 
 /*
- * A change of framework adds attributes. If a hostile document has attributes of the same names with prefixes of its
- * own, the result may not be well-formed; report that here rather than let libvirt reject it.
+ * A change of framework adds attributes. If a hostile document already has attributes of these names under prefixes,
+ * the result may not be well-formed; report that here, before libvirt rejects it.
  */
 static int check_result(const struct domxml *doc, const char *xml, size_t len, struct err *err)
 {

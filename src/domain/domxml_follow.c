@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * For a live migration Nova gives each mdev hostdev the UUID of the target's device, but does not change our metadata.
- * The facts there still belong to the hostdevs and are matched with them, if the match is clear.
+ * For a live migration Nova gives each mdev hostdev the UUID of the target's device, but leaves our metadata unchanged.
+ * This file matches each <vgpu:device> with its hostdev again, if only one match is possible.
  */
 #include <string.h>
 
@@ -36,7 +36,7 @@ static int follow_hostdev(struct domxml *doc, size_t hostdev, struct meta_device
 	return meta_apply(device, req, err);
 }
 
-/* Returns the <vgpu:device> with this guest address; NULL unless one device and one hostdev have it. */
+/* Returns the <vgpu:device> with this guest address; NULL unless exactly one device and one hostdev have it. */
 static struct meta_device *device_at(const struct loose *loose, const struct request *request, const char *guest)
 {
 	struct meta_device *found = NULL;
@@ -52,7 +52,7 @@ static struct meta_device *device_at(const struct loose *loose, const struct req
 	return ndevices == 1 && nhostdevs == 1 ? found : NULL;
 }
 
-/* Nova keeps guest addresses: a device whose guest address no hostdev has belongs to a vGPU that is gone. */
+/* Matches by guest address, which Nova keeps. If no hostdev has a device's guest address, the device's vGPU is gone. */
 static int follow_guest(struct domxml *doc, struct loose *loose, struct err *err)
 {
 	struct loose rest = { .nhostdevs = 0 };

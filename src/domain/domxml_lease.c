@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "internal.h"
 
-/* Nova instances also record the guest address, the only part of a hostdev that Nova's migration does not change. */
+/* The guest address, recorded only for Nova instances: the only part of a hostdev that Nova's migration keeps. */
 static const char *guest_of(const struct domxml *doc, const struct vgpu_request *req)
 {
 	return doc->request.nova && req->kind == REQUEST_MDEV ? req->guest : "";

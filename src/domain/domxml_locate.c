@@ -43,7 +43,7 @@ static int by_index(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Sets `whole` to the bytes of a hostdev. A hostdev contains no other hostdev, and libvirt prints no comments. */
+/* Sets `whole` to the hostdev's bytes, up to the next end tag: hostdevs do not nest, and libvirt prints no comments. */
 static void locate_end(const struct domxml *doc, struct span tag, struct span *whole)
 {
 	static const char end[] = "</hostdev>";

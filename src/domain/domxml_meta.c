@@ -54,7 +54,7 @@ static int read_owner(struct domxml *doc, const struct xml_elem *metadata, const
 	int r = 0, own = 0;
 
 	request->nova = instance != NULL;
-	/* The name is only displayed: one that is too long is dropped, not refused. */
+	/* The name is only displayed, so a name that is too long is dropped, not refused. */
 	if (name)
 		(void)xml_text(name, request->instance, sizeof(request->instance));
 	if (flavor && xml_attr(flavor, "name"))
@@ -113,7 +113,7 @@ int meta_read(struct meta *meta, struct domxml *doc, const struct xml_elem *doma
 	if (!metadata)
 		return 0;
 	meta->suspended = xml_child(metadata, DOMXML_SUSPENDED_NS, "suspended") != NULL;
-	/* Read one lease only: libvirt keeps the first element of each namespace and drops the others. */
+	/* Read only the first lease, because libvirt drops all but the first element of a namespace. */
 	if (lease && read_devices(meta, lease, err) < 0)
 		return -err->code;
 	return read_owner(doc, metadata, lease, err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Finds metadata without effect: unknown attributes, other namespaces, <vgpu:device> elements without a hostdev. None
- * of these stops a start, because newer versions may know more attributes.
+ * of these stops a start, because a newer version may have written them.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -132,7 +132,7 @@ void domxml_look(struct domxml *doc, const struct xml_elem *domain)
 		look_at_metadata(doc, metadata);
 	if (xml_child(domain, DOMXML_NS, "lease"))
 		note(doc, "put it into <metadata>", "a <vgpu:lease> outside <metadata> is ignored");
-	/* The hostdevs of a suspended domain are only away until it resumes. */
+	/* A suspended domain has its hostdevs again after it resumes. */
 	for (size_t i = 0; !suspended && i < doc->nstrays; i++)
 		note(doc, "correct the <hostdev>, or remove the <vgpu:device>",
 		     "<vgpu:device> of %s: no <hostdev> of the domain has this %s", doc->strays[i].id,

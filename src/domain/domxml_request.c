@@ -64,7 +64,7 @@ static bool pci_address(char out[ID_SIZE], const struct xml_elem *address)
 	return true;
 }
 
-/* Is the hostdev one of ours? 1: yes, `req` and `address` are set; 0: no. */
+/* 1: the hostdev is ours, and `req` and `address` are set; 0: it is not ours. */
 static int read_hostdev(const struct xml_elem *hostdev, const struct meta *meta, bool all_pci, struct vgpu_request *req,
 			const struct xml_elem **address, struct err *err)
 {
@@ -103,7 +103,7 @@ static void read_alias(struct vgpu_request *req, const struct xml_elem *hostdev)
 	text_copy(req->alias, sizeof(req->alias), name ? name : "");
 }
 
-/* Reads the guest address, if libvirt has assigned it. libvirt refuses one that cannot be read. */
+/* Reads the guest address, if libvirt has assigned one. libvirt itself refuses an unreadable address. */
 static void read_guest(struct vgpu_request *req, const struct xml_elem *hostdev)
 {
 	const struct xml_elem *address = xml_child(hostdev, "", "address");
@@ -189,7 +189,7 @@ static void read_nodes(struct request *request, const struct xml_elem *domain)
 		cpuset_parse(xml_attr(memory, "nodeset"), &request->memory_nodes, NODE_MAX);
 }
 
-/* Errors in such an element are ignored: the domain does not have its vGPU now. */
+/* Errors in a <vgpu:device> without a hostdev are ignored, because the domain does not have that vGPU now. */
 static void note_strays(struct domxml *doc, const struct meta *meta)
 {
 	struct err ignored;

@@ -125,7 +125,7 @@ bool scan_attr(const char *xml, struct span tag, const char *prefix, const char 
 		at += word.len;
 		while (at < end && (is_space(xml[at]) || xml[at] == '='))
 			at++;
-		/* The end of the tag, '>' or "/>", has no name before it and no quote here. */
+		/* At the end of the tag, '>' or "/>", there is neither a name nor a quote. */
 		if (word.len == 0 || at >= end || (xml[at] != '"' && xml[at] != '\''))
 			return false;
 		close = memchr(xml + at + 1, xml[at], end - at - 1);

@@ -15,7 +15,7 @@ struct span {
 
 /* An attribute in a tag; value.at is 0 if the tag does not have it. */
 struct attr {
-	struct span whole; /* with the white space before it */
+	struct span whole; /* includes the white space before the attribute */
 	struct span value; /* without its quotes */
 };
 

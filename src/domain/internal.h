@@ -4,8 +4,8 @@
  *
  * domxml.c runs the steps: xml.c parses, domxml_meta.c reads the metadata, domxml_request.c the hostdevs,
  * domxml_follow.c matches metadata with hostdevs whose UUID changed, and domxml_locate.c, using domxml_scan.c, finds
- * the bytes that an edit would replace. Then libxml2's tree is freed. domxml_remark.c (DOMXML_REMARKS) reads it before
- * that. domxml_edit.c edits the document; domxml_lease.c rewrites its metadata.
+ * the bytes that an edit would replace. domxml_remark.c reads libxml2's tree if DOMXML_REMARKS is set. Then the tree is
+ * freed. domxml_edit.c edits the document; domxml_lease.c rewrites its metadata.
  */
 #pragma once
 
@@ -19,7 +19,7 @@
 /* The elements of a vGPU: its hostdev, the <address> in that hostdev, and its <vgpu:device>. */
 enum part { PART_HOSTDEV, PART_ADDRESS, PART_DEVICE, PARTS };
 
-/* The attributes of these elements that an edit replaces, as indices of domxml_attrs. */
+/* Indices of domxml_attrs: the attributes that an edit can replace. */
 enum {
 	TRAIT = 0,   /* type, managed, model */
 	ADDRESS = 3, /* uuid; domain, bus, slot, function */
@@ -98,18 +98,18 @@ int meta_apply(const struct meta_device *device, struct vgpu_request *req, struc
 
 /*
  * domxml_request.c: reads the vGPUs with their marks' elements, the pinned CPUs and the memory nodes. `holder` has the
- * <devices>: the domain or the suspend record. A <vgpu:device> that is matched with a hostdev gets its ID in `meta`.
+ * <devices>: the domain or the suspend record. In `meta`, a matched <vgpu:device> gets its hostdev's ID.
  */
 int request_read(struct domxml *doc, const struct xml_elem *domain, const struct xml_elem *holder, struct meta *meta,
 		 bool all_pci, struct err *err);
 
-/* domxml_follow.c: gives a <vgpu:device> of an mdev without a hostdev the ID of its hostdev, if that is clear. */
+/* domxml_follow.c: matches <vgpu:device> elements with hostdevs whose UUID Nova changed, if unambiguous. */
 int follow_hostdevs(struct domxml *doc, struct meta *meta, struct err *err);
 
 /* domxml_remark.c: notes metadata without effect; call it after request_read(). */
 void domxml_look(struct domxml *doc, const struct xml_elem *domain);
 
-/* domxml_locate.c: locates the marks. -EINVAL: the bytes and libxml2 do not have the same `count` elements. */
+/* domxml_locate.c: locates the marks. -EINVAL: the bytes do not have the `count` elements that libxml2 found. */
 int domxml_locate(struct domxml *doc, size_t count, struct err *err);
 
 /* domxml_edit.c: writes " name='text'" with `text` escaped; without a name only the text. */
