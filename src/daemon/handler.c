@@ -199,7 +199,7 @@ static int write_metrics(const struct handler *h, struct store *store, const str
 	return r < 0 ? err_sys(err, -r, "/run/vgpu-lease/" METRICS) : 0;
 }
 
-/* Publishes the time of the pass (the lock file's) and the metrics, for monitoring. */
+/* For monitoring, publishes the time of the pass (as the lock file's time) and the metrics. */
 static void publish_metrics(const struct handler *h, struct store *store, const struct gc *pass)
 {
 	struct err err;

@@ -8,7 +8,7 @@
 
 struct guest {
 	struct domxml *doc;     /* its live XML; NULL: none, or invalid */
-	struct domxml *taken;   /* the record of a suspend in it; likewise */
+	struct domxml *taken;   /* the record of a suspend in `doc`; NULL: none, or invalid */
 	struct request nothing; /* for a domain without a vGPU */
 };
 

@@ -23,8 +23,8 @@ struct adoption {
 };
 
 /*
- * Leases the device, which has a type, to the domain. If its lease was lost, the history of its ID says whether we
- * created it. Returns:
+ * Leases a device with a type to the domain. If its lease was lost, the history of its ID says whether we created it.
+ * Returns:
  *   1: a lease was written
  *   0: the domain had one already
  *   -EEXIST: another domain has it

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Carries out the steps of a plan: writes the leases first, then the kernel; undoes them on failure. */
+/* Carries out the steps of a plan: writes the leases first, then to the kernel; undoes both on failure. */
 #include "device/apply.h"
 
 #include <errno.h>
@@ -312,7 +312,7 @@ int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i
 	made = r == 1;
 	if (made && find_done(apply, step->vgpu.id))
 		find_done(apply, step->vgpu.id)->made = true;
-	/* Its lease stays `creating`, and is collected when the write ends. */
+	/* After a timeout the lease stays `creating`, and is collected when the write ends. */
 	stays = r == -ETIMEDOUT;
 	if (r >= 0)
 		r = settle(apply, step, made, err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Carries out the steps of a plan: writes the leases first, then the kernel; undoes them on failure.
+ * Carries out the steps of a plan: writes the leases first, then to the kernel; undoes both on failure.
  *
  * A step that creates holds its pGPU's lock and reads the kernel's count again, which decides. A step that adopts needs
  * no such lock and waits only for a removal of its device. The store's lock is held only while leases are written.
@@ -45,7 +45,7 @@ int apply_lease(struct apply *apply, const struct step *steps, size_t n, struct 
 int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struct err *err);
 
 /*
- * Carries out step `i`. `params` is set as vgpu_params; "" none. A failed step removes what it has created, and drops
+ * Carries out step `i`. Writes `params` to vgpu_params ("": none). A failed step removes what it has created, and drops
  * its lease and those of all later steps, which the next plan leases again. Returns:
  *   0: the device is complete and its lease active
  *   -EAGAIN: the host is not as the plan assumed; plan again

@@ -95,8 +95,8 @@ int create_undo(const struct apply *apply, const struct step *step, struct err *
 }
 
 /*
- * For a creation whose process was killed. Its write ended with it and the pGPU's lock is ours, so a device that exists
- * was created by us. -ETIMEDOUT if the driver does not answer: the device may still appear.
+ * Checks a creation whose process was killed. Its write ended with it and the pGPU's lock is ours, so a device that
+ * exists was created by us. -ETIMEDOUT if the driver does not answer: the device may still appear.
  */
 static int look_again(const struct creation *creation, struct err *err)
 {

@@ -26,7 +26,7 @@ struct vgpu_ref kernel_vgpu(const char *id);
 int kernel_available(const struct host *host, const struct vgpu_ref *vgpu, struct err *err);
 
 /*
- * Creates the vGPU. The errno is the driver's own (full can be EIO, ENOSPC, EUSERS, EPERM or ENOMEM). The text has the
+ * Creates the vGPU. The errno is the driver's own (if full: EIO, ENOSPC, EUSERS, EPERM or ENOMEM). The text has the
  * attempt, the kernel's error, and what that means for this driver, if known. -EEXIST: the UUID is in use on this host.
  */
 int kernel_create(const struct host *host, const struct vgpu_ref *vgpu, struct err *err);

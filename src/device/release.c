@@ -79,7 +79,7 @@ static int drop_if_releasing(struct store *store, const char *id, int wait_ms, b
 	if (now.state == LEASE_RELEASING && now.origin == LEASE_CREATED && !removed) {
 		r = err_set(err, EAGAIN, "vGPU %s: its lease changed in the meantime", id);
 	} else if (now.state == LEASE_RELEASING) {
-		/* Recorded first: until its drop the lease still says that we created the device. */
+		/* Comes first: after a kill in between, the lease still says that we created the device. */
 		if (now.origin == LEASE_CREATED)
 			affinity_gone(store, id);
 		r = lease_drop(store, id, err);

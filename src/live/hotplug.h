@@ -51,7 +51,10 @@ int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct
  */
 int hotplug_detach(struct hotplug *hp, const char *id, bool persistent, struct err *err);
 
-/* Detaches all *n vGPUs of the running domain, releases them and saves it. A failure attaches them again. */
+/*
+ * Detaches all *n vGPUs of the running domain, releases them and saves the domain. After a failure, attaches them
+ * again.
+ */
 int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err);
 
 /*

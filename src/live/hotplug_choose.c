@@ -91,7 +91,7 @@ static int choose_vf(const struct hotplug *hp, const struct request *request, st
 		return err_set(err, ENOSPC, "domain %s: %s", hp->domain.name, preview.plan.text);
 	step = &preview.plan.steps[0];
 	text_copy(req->id, sizeof(req->id), step->vgpu.id);
-	/* libvirt binds a plain VF to VFIO's driver. */
+	/* libvirt must bind a plain VF to VFIO's driver. */
 	req->managed = step->vgpu.framework == FW_VF;
 	vf_xml(req->id, req->managed, xml, size);
 	return 0;

@@ -113,7 +113,7 @@ static int undo_suspend(struct hotplug *hp, struct err *err)
 	size_t n;
 	int r = 0;
 
-	/* A restarted libvirtd continues the guest, not the save. */
+	/* A restarted libvirtd drops the save and lets the guest continue. */
 	if (first.code == ENOTCONN) {
 		virt_close(hp->virt);
 		r = virt_open(&hp->virt, hp->uri, &why);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Events of vGPUs in the log. Each event has its own MESSAGE_ID, which the journal's catalog (etc/catalog) explains,
- * and names the vGPU, its domain and its pGPU in fields. `vgpu-lease log` reads the events.
+ * Events of vGPUs in the log. Each event has its own MESSAGE_ID, explained in the journal's catalog (etc/catalog), and
+ * fields that name the vGPU, its domain and its pGPU. `vgpu-lease log` reads the events.
  */
 #pragma once
 

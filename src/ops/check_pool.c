@@ -51,7 +51,7 @@ static void explains_contested(struct check *check, const struct inv_pgpu *card)
 			explains(check, &check->config->sections[i]);
 }
 
-/* Since 9.7 libvirt accepts an unmanaged VF whose driver it does not know. */
+/* libvirt before 9.7 rejects an unmanaged VF whose driver it does not know. */
 static bool look_at_libvirt(struct check *check, const struct inv_pgpu *card, int libvirt)
 {
 	if (card->framework != FW_VARIANT || !libvirt || libvirt >= LIBVIRT_VARIANT)
@@ -129,7 +129,7 @@ static void look_at_card(struct check *check, const struct inv_pgpu *card, int l
 	}
 }
 
-/* Is there a pGPU of the same vendor that is ready but does not provide the type? Then the type is at fault. */
+/* True if a ready pGPU of the same vendor is not in the pool either, so that the type is at fault. */
 static bool has_unsuited(const struct check *check, const char *missing)
 {
 	const struct inventory *inv = check->inv;

@@ -376,7 +376,7 @@ void check_starts(struct check *check)
 		}
 		if (!kinds)
 			kinds = section->vf ? AS_VF : AS_MDEV;
-		/* One card may provide the type as mdevs, another as VFs; a domain requests either. */
+		/* Plan both kinds: one card may provide the type as mdevs, another as VFs. */
 		for (int kind = AS_MDEV; kind <= AS_VF; kind <<= 1)
 			if (kinds & kind)
 				look_at_start(check, &start, section, kind);

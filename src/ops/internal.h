@@ -22,7 +22,7 @@ void check_report(struct check *check, enum check_status status, const char *fix
 /* Formats the fix of the next finding. */
 const char *check_fix(struct check *check, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Reports what cannot be read: a failure for root; a warning for other users, which says nothing about the host. */
+/* Reports what cannot be read: for root as a failure; for other users, who may not read all, as a warning. */
 void check_unreadable(struct check *check, const char *fix, const struct err *err);
 /* Does the error (positive) mean that this user may not look, but root might? */
 bool check_denied(int code);
@@ -68,7 +68,7 @@ int unleased_unplanned(const struct lifecycle *lifecycle, int r, struct err *err
 int unleased_planned(struct apply *apply, const struct lifecycle *lifecycle, const struct plan *plan,
 		     const struct leases *leases, int r, struct err *err);
 
-/* The same without the warning: for a state that was not opened, or leases that were not written. */
+/* Like the functions above, without the warning: for a state that was not opened, or leases that were not written. */
 int unleased_unopened(const struct lifecycle *lifecycle, int r, struct err *err);
 int unleased_unwritten(const struct lifecycle *lifecycle, const struct plan *plan, const struct leases *leases, int r,
 		       struct err *err);

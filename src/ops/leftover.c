@@ -89,7 +89,7 @@ void leftover_finish(const struct host *host, const struct config *config, const
 	log_close();
 	if (timed_child_detach(own.root, &err) <= 0)
 		return;
-	/* The child has closed the caller's descriptor. */
+	/* The child has closed the inherited descriptor of libvirt's root. */
 	if (host->libvirt != host->root)
 		libvirt_daemon_follow(&own);
 	if (store_open(&store, &own, true, &err) < 0 || gc_run(&pass, &err) < 0) {

@@ -170,7 +170,7 @@ static void print_leases(const struct report *report, const struct leases *lease
 	for (size_t i = 0; i < leases->n; i++) {
 		const struct lease *lease = &leases->list[i];
 
-		/* "instance" is Prometheus' own label, for the target that it reads. */
+		/* Not "instance", which is Prometheus' own label for the target that it reads. */
 		sample(report->to, "info", 1, "id", lease->vgpu.id, "type", lease->vgpu.type, "pgpu", lease->vgpu.pgpu,
 		       "domain", lease->name, "uuid", lease->domain, "project", lease->project, "instance_name",
 		       lease->instance, NULL);

@@ -15,7 +15,7 @@ struct metrics {
 	struct store *store;
 	const struct config *config; /* the defaults if there is none */
 	bool config_valid;           /* there is a valid file */
-	const struct gc *pass;       /* a pass that has judged; its foreign devices with GC_GOES are orphans */
+	const struct gc *pass;       /* a completed gc_run(); its foreign devices with GC_GOES are orphans */
 };
 
 /* Reads the host and prints the metrics, or nothing if the host cannot be read. */

@@ -116,7 +116,7 @@ static int look_at_state(struct preview *p, const struct lifecycle *lifecycle, e
 	return r == 0 ? without_lease(p, &why) : r;
 }
 
-/* Could the leases of the plan be written? Removals make space for them. */
+/* Could the leases of the plan be written? If the plan first removes something, that makes space for them. */
 static int look_at_leases(struct preview *p, struct err *err)
 {
 	bool arrives = p->world.mode != PLAN_PREPARE;
@@ -212,7 +212,7 @@ bool preview_not_chosen(const struct preview *p, size_t req, const struct inv_pg
 	return reason != NULL;
 }
 
-/* Does an earlier step take the lock of this one's pGPU? */
+/* Does an earlier step take the lock of this step's pGPU? */
 static bool locked_before(const struct plan *plan, size_t step)
 {
 	for (size_t i = 0; i < step; i++)

@@ -23,7 +23,7 @@ void log_open_stderr(const char *program);
  */
 void log_close(void);
 
-/* Log something that was done, or a warning. Makes the text printable and cuts it at 1,000 bytes. */
+/* Log an action, or a warning. Both make the text printable and cut it at 1,000 bytes. */
 void log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
