@@ -157,7 +157,6 @@ static int run(struct job *job, timed_child_work *work, void *arg, struct arena 
 
 	forget_ended();
 	pid = fork();
-
 	if (pid < 0)
 		return err_sys(err, errno, "fork");
 	if (pid == 0) {
