@@ -167,7 +167,7 @@ static bool shares_address(const struct section *a, const struct section *b, siz
 	return false;
 }
 
-/* Checks that no earlier section has an address of section `a`, unless both sections may share the card. */
+/* Checks that no earlier section has an address of section `a`, unless both sections can share the card. */
 static int check_addresses(const struct draft *draft, const struct section *a, struct err *err)
 {
 	for (const struct section *b = draft->sections; b < a; b++) {
@@ -288,7 +288,7 @@ int config_draft_finish(struct draft *draft, struct err *err)
 		fill_sections(draft);
 	if (r < 0)
 		return r;
-	/* By default no free vGPU is reused with Nova, because Nova may use it for its next guest. */
+	/* With Nova, `reuse` defaults to never, because Nova uses a free vGPU for its next guest. */
 	draft->config->policy.nova = draft->npaths > 0;
 	if (draft->npaths && !draft->reuse_given)
 		draft->config->policy.reuse_free = false;

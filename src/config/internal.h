@@ -86,13 +86,13 @@ struct word {
 	const char *instead; /* a word of an earlier version: what to write; NULL: the word is valid */
 };
 
-/* A key that a section may have; a table ends with a NULL name. */
+/* A key that a section can have; a table ends with a NULL name. */
 struct key {
 	const char *name;
 	int (*set)(const struct setting *t, char *value); /* may modify `value` */
 	int (*add)(const struct setting *t, char *item);  /* for a list, in place of `set`: adds an item */
-	bool list;                                        /* may continue on the following lines */
-	bool many;                                        /* may occur more than once: project:ID */
+	bool list;                                        /* can continue on the following lines */
+	bool many;                                        /* can occur more than once: project:ID */
 	size_t offset;  /* of the value, with `add` of the list's length; in struct section, else in struct config */
 	long min, max;  /* of a number */
 	bool unlimited; /* the word "unlimited" is also valid and means NO_LIMIT */

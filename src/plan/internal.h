@@ -21,7 +21,7 @@ struct planner {
 	struct resolved_request *resolved; /* points to `narrowed` */
 	struct step *step;                 /* its result */
 	int over_quota;                    /* leases to remove before the request is within the quota */
-	const struct inv_parent *only;     /* the only VF that may be chosen; NULL: any */
+	const struct inv_parent *only;     /* the only permitted VF; NULL: any VF */
 };
 
 /*

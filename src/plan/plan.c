@@ -187,7 +187,7 @@ bool plan_creation(struct planner *p, const char *id)
 	if (!plan_quota(p, id))
 		return false;
 	kind = plan_choose(p, id);
-	/* An arrival may count on removals, because the prepare that follows does them. */
+	/* An arrival relies on removals, because the prepare that follows does them. */
 	if (kind == PLAN_STEPS || (kind == PLAN_REMOVE && p->world->mode != PLAN_PREPARE))
 		return true;
 	p->plan->kind = kind;

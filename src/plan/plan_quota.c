@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A project's quota. Leases in every state count. The plan waits for a release in progress, and a lease that may be
- * removed to make capacity may also be removed for the quota.
+ * A project's quota. Leases in every state count. The plan waits for a release in progress, and reclaimable leases can
+ * also be removed for the quota.
  */
 #include <string.h>
 

@@ -63,7 +63,7 @@ bool pool_misses(const struct inventory *inv, const struct section *section, con
 /* True if a section names the card or its VF `vf`, or matches the card: the card belongs in the pool, ready or not. */
 bool pool_names(const struct config *config, const struct inv_pgpu *card, const char *vf);
 
-/* True if several sections have a device_match, so that a card's offers may have to decide between them. */
+/* True if several sections have a device_match, so a card that matches both is decided by its offers. */
 bool pool_matches_twice(const struct config *config);
 
 /* Does an alternative of device_match fit this card? */

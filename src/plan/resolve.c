@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which types a request may have here, and in which framework. */
+/* Which types a request can have here, and in which framework. */
 #include "plan/resolve.h"
 
 #include <stdio.h>

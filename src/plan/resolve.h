@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which types a request may have on this host, and whether its vGPU must change its framework. Pure.
+ * Which types a request can have on this host, and whether its vGPU must change its framework. Pure.
  *
  * The type of a device that does not exist comes from the metadata, else from its mdevctl definition, else from its
  * last lease here, if that type is still enabled. Otherwise the plan decides, because it knows for which types the pool

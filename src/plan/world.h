@@ -95,10 +95,10 @@ enum plan_mode {
 
 /* How much the survey reads. */
 enum survey_depth {
-	SURVEY_START,     /* the types, cards and frameworks that the request and the leases may concern */
+	SURVEY_START,     /* the types, cards and frameworks that the request and the leases can concern */
 	SURVEY_INVENTORY, /* every type of every card */
 	SURVEY_EXPLAIN,   /* also what a refusal names: cards of other frameworks and types, missing cards */
-	SURVEY_RECLAIM,   /* also what may be removed to make capacity: searches all processes and libvirt's files */
+	SURVEY_RECLAIM,   /* also what can be removed to make capacity: searches all processes and libvirt's files */
 };
 
 struct world {
@@ -122,8 +122,8 @@ struct world {
 	size_t nfailed_attempts;
 	struct failure *failures; /* from other runs, a while ago; their candidates come last */
 	size_t nfailures;
-	bool reclaimable_known;             /* devices and leases that may be removed to make capacity are marked */
-	struct missing_card *missing_cards; /* filled in at the same time, only for the refusal */
+	bool reclaimable_known;             /* reclaimable devices and leases are marked */
+	struct missing_card *missing_cards; /* from SURVEY_EXPLAIN on, for the refusal */
 	size_t nmissing_cards;
 
 	/* Only for the survey. */
