@@ -3,8 +3,7 @@
  * Compares leases, the kernel's devices, running domains and open files: records what the hooks could not see, and
  * finishes what they left.
  *
- *   - a running domain's device without a lease was hot-plugged by other software: it is leased to the domain, as
- *     adopted;
+ *   - a running domain's device without a lease was hot-plugged by other software: it is adopted;
  *   - an active lease of a running domain whose live XML no longer has the device, and which no process has open, was
  *     unplugged: it is released, unless a suspend detached it, because a failed suspend or a resume attaches it again;
  *   - leases whose domain is gone, that have expired or are void are released (gc);

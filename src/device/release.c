@@ -294,7 +294,7 @@ static int remove_orphan(struct removal *removal, enum release_part part, int wa
 	if (there)
 		return err_set(err, EAGAIN, "vGPU %s: its device was created a moment ago", vgpu->id);
 	/*
-	 * The definition goes first. Nova counts and uses a device without a definition until the host reboots. A
+	 * Remove the definition first. Nova counts and uses a device without a definition until the host reboots. A
 	 * definition without a device is worse: Nova counts it as a device and picks it for the next instance, which
 	 * fails, and mdevctl or Nova may start it again. If the definition must stay, so must the device.
 	 */

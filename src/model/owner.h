@@ -3,11 +3,11 @@
  * The owner of a vGPU decides who removes it after its domain has released it.
  *
  * An mdev belongs to another manager if mdevctl has a definition of its UUID or a Nova instance names it. The hook
- * creates such an mdev if it is missing but never removes it. Nova counts a definition without a device as a device,
- * picks it for the next instance, and fails. If the mdev is gone, Nova resumes a suspended instance without its vGPU.
- * An mdev that no domain names belongs to Nova if its pGPU is in the pool and the pool comes from a nova.conf: Nova
- * counts it, whatever its type, and never removes it. A VF has no definition, and no manager counts a type that stays
- * set on a VF, so the software that set the type resets it.
+ * creates such an mdev if it is missing but never removes it: Nova would count the remaining definition as a device,
+ * pick it for the next instance and fail, and would resume a suspended instance without its vGPU. An mdev that no
+ * domain names belongs to Nova if its pGPU is in the pool and the pool comes from a nova.conf: Nova counts it, whatever
+ * its type, and never removes it. A VF has no definition, and no manager counts a type that stays set on a VF, so the
+ * software that set the type resets it.
  *
  * Pure.
  */

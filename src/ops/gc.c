@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* One pass over all that may be released without a request of its domain. */
+/* One pass over everything that can be released without a request from its domain. */
 #include "ops/gc.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * One pass over all that may be released without a request of its domain: leases that have expired, are void or await
- * their release, leases whose domain no longer runs, orphans, and Nova's mdevctl definitions without a device.
+ * One pass over everything that can be released without a request from its domain: leases that have expired, are void
+ * or await their release, leases whose domain no longer runs, orphans, and Nova's mdevctl definitions without a device.
  *
  * Each of these is judged (reclaim.h) and, if possible, released (release.h), all within one period: an NVIDIA driver's
  * clean-up time runs for all of them at once.

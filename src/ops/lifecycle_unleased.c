@@ -56,8 +56,8 @@ int unleased_unplanned(const struct lifecycle *lifecycle, int r, struct err *err
 }
 
 /*
- * A device created without a lease would belong to nobody, and a release that has begun cannot be stopped. But a device
- * that exists and is in no other domain's lease needs none to be used.
+ * True if the step needs its lease written: a device created without a lease would belong to nobody, and a release that
+ * has begun could not be stopped. Any other existing device can be used without a lease.
  */
 static bool needs_lease(const struct step *step, const struct leases *leases)
 {
