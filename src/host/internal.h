@@ -2,10 +2,10 @@
 /*
  * The parts of inventory_read(). Only the inventory's own files and their tests include this.
  *
- * Order of the calls: inv_read_parents, inv_read_variant, inv_read_vfs, inv_read_devices, inv_group,
- * inv_order, inv_ask_variant, inv_ask_rest, inv_find_lost.
- * Until inv_order the parents are sorted by name alone, and the pGPUs not at all. Each card is read in one visit,
- * relative to its directory, because a path walk through sys/class/mdev_bus costs more than reading the attribute.
+ * Order of the calls: inv_read_parents, inv_read_variant, inv_read_vfs, inv_read_devices, inv_group, inv_read_absent,
+ * inv_order, inv_ask_variant, inv_ask_rest, inv_find_lost. Before inv_order, parents are sorted only by name, and pGPUs
+ * are not sorted. Each card is read in one visit, relative to its directory: a path walk through sys/class/mdev_bus
+ * costs more than reading the attribute.
  */
 #pragma once
 
@@ -20,9 +20,9 @@ struct inv_reader {
 	struct inventory *inv;
 	const struct host *host;
 	DIR *list; /* sys/class/mdev_bus; NULL: no mdev framework */
-	int bus;   /* its descriptor */
+	int bus;   /* the descriptor of `list` */
 	const struct inv_query *query;
-	const char *const *types; /* from the query: the IDs to read; NULL: all */
+	const char *const *types; /* those of `query`; NULL: all */
 };
 
 /* The parent that is asked for the pGPU's offers. `is_free` false: no parent is free, so no vGPU can be created. */
@@ -32,7 +32,7 @@ struct inv_asked {
 	bool is_free;
 };
 
-/* Append a copy of an item of `size` bytes to an array, or (inv_add) to a list of pointers, which stay valid. */
+/* Append a copy of an item of `size` bytes to an array, or (inv_add) a pointer to a copy that never moves to a list. */
 void inv_append(void *array, size_t *n, const void *item, size_t size);
 void *inv_add(void *list, size_t *n, const void *item, size_t size);
 
@@ -100,25 +100,25 @@ void inv_ask_rest(struct inv_reader *reader);
 void inv_find_lost(struct inv_reader *reader);
 
 /*
- * inventory_reason.c: reads from the card's directory why it is not a parent. False: its driver is not NVIDIA's, so it
- * may not be intended for vGPUs.
+ * inventory_reason.c: finds out from the card's directory why it is not a parent. False: NVIDIA's driver is not bound
+ * to it, so it may not be intended for vGPUs, or its VFs take types.
  */
 bool inv_explain(struct inv_pgpu *card, const struct host *host, int dir);
 
-/* The same for any GPU that could have vGPUs, whatever its driver; false: it could not. */
+/* inv_explain() for any GPU that could have vGPUs, whatever its driver; false: it could not, or its VFs take types. */
 bool inv_explain_gpu(struct inv_pgpu *card, const struct host *host, int dir);
 
-/* Explains why a card configured for plain VFs has none, or why a VF is not among the card's VFs. */
+/* Explains why a card that is configured for plain VFs has none, or why a VF is not one of its card's plain VFs. */
 void inv_explain_plain(struct inv_pgpu *card, int dir);
 
 /* Do the cards have the same vendor, device and subsystem? */
 bool inv_same_model(const struct inv_pgpu *a, const struct inv_pgpu *b);
 
-/* A read of sriov_numvfs waits while the driver is being bound or its VFs are being changed. 0: none, or not known. */
+/* Reads a count within a time limit: sriov_numvfs blocks while the driver or the VFs change. 0: none, or not known. */
 long inv_read_count(const char *address, int card, const char *attribute);
 
 /*
- * inventory_cards.c: if all types are read, adds the cards of NVIDIA's driver that the inventory does not have, as
- * pGPUs that are not ready. Called before inv_order().
+ * inventory_cards.c: if all types are read, adds cards of NVIDIA's driver (`gpus`: all GPUs) that the inventory does
+ * not have, as pGPUs that are not ready. Call it before inv_order().
  */
 int inv_read_absent(struct inv_reader *reader, struct err *err);

@@ -162,7 +162,7 @@ enum presence inventory_presence(const struct inventory *inv, const struct host 
 		return PRESENT;
 	if (!(inv->frameworks & 1U << vgpu->framework))
 		return PRESENCE_UNKNOWN;
-	/* The mdev bus lists all mdevs, without asking a driver. */
+	/* The mdev bus lists all mdevs without asking a driver, so the mdev does not exist. */
 	if (vgpu->framework == FW_MDEV)
 		return ABSENT;
 	parent = inventory_parent(inv, vgpu->id);

@@ -45,13 +45,13 @@ struct inv_type {
 	int heads;                 /* likewise */
 	int max_instance;          /* maximum per pGPU; UNKNOWN: not stated */
 	int slices;                /* of a MIG-backed type, from its name; else 0 */
-	char resolution[24];       /* "5120x2880"; "" */
+	char resolution[24];       /* "5120x2880"; "": not stated */
 };
 
 /* A type as one pGPU offers it. */
 struct inv_offer {
 	const struct inv_type *type;
-	/* As the kernel says now, never negative: of the pGPU itself, or of one free VF (0 or 1; 0: no VF is free). */
+	/* How many more the kernel offers now (never negative): on the pGPU, or on one free VF (0 or 1; 0: none). */
 	int available;
 };
 
@@ -61,8 +61,8 @@ enum claim { CLAIM_NONE, CLAIM_DEFAULT, CLAIM_MATCH, CLAIM_ADDRESS };
 /* What the configuration assigns to a card; plan/pool.h fills it in. */
 struct pool_card {
 	const struct config *config;   /* applied to this card; NULL: see pool_make() */
-	const struct section *section; /* the first type that it serves; NULL: none */
-	const struct section *whole;   /* the first type of its VFs that no section names; NULL: none */
+	const struct section *section; /* of the first type that it serves; NULL: none */
+	const struct section *whole;   /* of the first type that VFs serve unless a section names them; NULL: none */
 	enum claim claim;              /* the highest claim on the card */
 	bool in_pool;
 	bool contested;           /* two sections claim it, so it belongs to neither */
@@ -77,7 +77,7 @@ struct inv_pgpu {
 	bool nvidia;
 	int numa;                    /* node; UNKNOWN if the kernel says -1 or nothing */
 	bool sriov;                  /* its parents are VFs */
-	int nvfs;                    /* its registered VFs; if none is registered, its existing VFs */
+	int nvfs;                    /* number of registered VFs; if 0, of existing VFs */
 	struct inv_parent **parents; /* its registered parents, sorted by name */
 	int nparents;
 	bool ready;
@@ -85,15 +85,15 @@ struct inv_pgpu {
 	char reason[REASON_SIZE]; /* why it is not ready, and what to do */
 	struct inv_offer *offers;
 	size_t noffers;
-	bool types_whole;     /* variant: no type of its model is missing */
-	bool types_new;       /* variant: it listed something that was not recorded */
-	char gone[TYPE_SIZE]; /* variant: a type to serve that only another driver version had; "" */
+	bool types_whole;     /* variant: all types of its model are known */
+	bool types_new;       /* variant: its types differ from the record */
+	char gone[TYPE_SIZE]; /* variant: a configured type that only another driver version had; "": none */
 	char gone_driver[64]; /* the version of that driver */
-	bool types_hid;       /* variant: it carries vGPUs, and what it can create without them is not known */
+	bool types_hid;       /* variant: the vGPUs on it may hide types, because not all are known */
 
 	struct pool_card pool;
 
-	/* vf: an address, its own or a VF's, belonged to another device at first use; "": none (card_record.h) */
+	/* vf: the card's or a VF's address that belonged to another device at first use; "": none (card_record.h) */
 	char moved[PCI_SIZE];
 	char moved_is[INV_IDENTITY_SIZE], moved_was[INV_IDENTITY_SIZE];
 };
@@ -114,7 +114,7 @@ struct inv_parent {
 	struct inv_pgpu *card;
 	int ndevices; /* vGPUs on it now */
 	bool unread;  /* a VF whose type could not be read: it may or may not be a vGPU */
-	bool lost;    /* an mdev VF that has no vGPU and offers nothing, while another VF does */
+	bool lost;    /* an mdev VF that has no vGPU and offers no type, although another VF offers one */
 	/* Of a plain VF: */
 	char driver[24];  /* the driver bound to it; "": none */
 	bool keeps_group; /* that driver prevents guests from using the group */
@@ -128,7 +128,7 @@ struct inv_parent {
 struct inv_device {
 	struct vgpu_ref vgpu;
 	struct inv_parent *parent; /* NULL if its parent is not registered */
-	uint64_t node;             /* number of its sysfs entry, or of its type (variant), to detect a new vGPU */
+	uint64_t node;             /* its inode number, or its type's number (variant), to detect a new vGPU */
 	struct device_facts facts;
 };
 
@@ -154,24 +154,24 @@ struct inv_query {
 	/*
 	 * The IDs of mdev types (NULL-terminated). Other types are left out of the offers, unless vGPUs on the pGPU
 	 * have them. NULL reads all types and also finds cards of NVIDIA's driver that are not up yet (VFs not enabled,
-	 * no types registered); these have no parents.
+	 * no types registered); such cards have no parents.
 	 */
 	const char *const *types;
 
-	/* With all types: also NVIDIA, AMD and Intel GPUs with another driver or none, and those with plain VFs. */
+	/* If `types` is NULL, also find NVIDIA, AMD and Intel GPUs with another driver, no driver, or plain VFs. */
 	bool gpus;
 
 	/* The cards to read (NULL-terminated); NULL: all. Cards with mdevs are always read. */
 	const char *const *cards;
 
-	/* INV_VF: the i-th name under which the card's VFs are leased; NULL: no more. No name: the card is left out. */
+	/* INV_VF: the i-th name under which the card's VFs are leased; NULL: no more. A nameless card is left out. */
 	const char *(*vf_name)(const void *arg, const struct inv_pgpu *card, size_t i);
 	/* INV_VARIANT: the i-th type that this card is configured to serve; NULL: no more. May be NULL. */
 	const char *(*names_type)(const void *arg, const struct inv_pgpu *card, size_t i);
-	const void *arg; /* of both functions */
+	const void *arg; /* passed to both functions */
 };
 
-/* Asks for no types: those of existing vGPUs are read anyway. */
+/* A value of `types` that asks for none; the types of existing vGPUs are read nevertheless. */
 extern const char *const inv_no_types[1];
 
 /*
@@ -187,15 +187,15 @@ void inventory_free(struct inventory *inv);
 bool inventory_physfn(const struct host *host, const char *address, char physfn[PCI_SIZE]);
 
 /*
- * The card that an address without a device could be a VF of, from its sriov_offset, sriov_stride and sriov_totalvfs;
- * false: there is no such card, or there is a device.
+ * The card that could have a VF at this address, judged by its sriov_offset, sriov_stride and sriov_totalvfs; false:
+ * there is no such card, or a device has the address.
  */
 bool inventory_absent_vf(const struct host *host, const char *address, char physfn[PCI_SIZE]);
 
-/* Is this the ID of VFs of some card, but not the card's own? If so, `device` is set to the card's ID. */
+/* True if `device` is the ID of a card's VFs and not its own; then replaces it by the card's ID. */
 bool inventory_vf_id(const struct host *host, const char vendor[5], char device[5]);
 
-/* Is it known to be neither a display controller (class 03) nor an accelerator (12)? */
+/* True if the device's class is known, and is neither display controller (03) nor accelerator (12). */
 bool inventory_is_other(const struct host *host, const char *address);
 
 /* The UUIDs of all mdevs, read from their bus without asking a driver. The caller frees the list. */
@@ -223,8 +223,8 @@ int inventory_pci(const struct host *host, struct inv_pci **out, size_t *n, stru
 bool inventory_read_card(const struct host *host, const char *address, struct inv_pgpu *card);
 
 /*
- * Why a named card or parent is not in the inventory, and what to do; one sentence without a full stop. `plain`: it was
- * named for its plain VFs.
+ * Why a configured card or parent is not in the inventory, and what to do; one sentence without a full stop. `plain`:
+ * it is configured for its plain VFs.
  */
 void inventory_explain_card(const struct host *host, const char *address, bool plain, char reason[REASON_SIZE]);
 
@@ -241,12 +241,12 @@ const struct inv_device *inventory_next_on(const struct inventory *inv, const st
 					   const struct inv_device *last);
 
 /*
- * The inventory must have been read for all cards. In frameworks that were not read the answer is PRESENCE_UNKNOWN. A
- * plain VF is looked for on the host: one that is not in the pool can be leased, too.
+ * Does the vGPU exist? Needs an inventory of all cards. PRESENCE_UNKNOWN: its framework, or its VF's type, was not
+ * read. A plain VF is looked up on the host, because one outside the pool can also be leased.
  */
 enum presence inventory_presence(const struct inventory *inv, const struct host *host, const struct vgpu_ref *vgpu);
 
-/* The type with this ID, on any card or on cards of this model: an ID belongs to its model. NULL: not known. */
+/* The type with this ID on any card, or on the model of `card`: models can use an ID differently. NULL: not known. */
 const struct inv_type *inventory_type(const struct inventory *inv, const char *id);
 struct inv_type *inventory_type_on(const struct inventory *inv, const struct inv_pgpu *card, const char *id);
 
@@ -257,8 +257,8 @@ struct inv_parent *inventory_parent(const struct inventory *inv, const char *nam
 const struct inv_offer *inventory_offer(const struct inv_pgpu *card, const char *type);
 
 /*
- * When this device was created, in CLOCK_MONOTONIC ms, or later if the kernel has forgotten; 0: not known. The kernel's
- * time is wall-clock time, so a clock change makes the device seem older or younger.
+ * When this device was created, in CLOCK_MONOTONIC ms; later if the kernel has forgotten its directory since; 0: not
+ * known. The kernel keeps wall-clock time, so a clock change makes the device seem older or younger.
  */
 int64_t inventory_created_ms(const struct host *host, const struct vgpu_ref *vgpu);
 
@@ -269,17 +269,17 @@ struct inv_name {
 	enum framework framework;
 };
 
-/* The types of these frameworks, sorted by ID; an ID can repeat with different names. The caller frees the list. */
+/* The types of these frameworks, sorted by ID; an ID can occur again with another name. The caller frees the list. */
 int inventory_names(const struct host *host, unsigned int frameworks, struct inv_name **out, size_t *n,
 		    struct err *err);
 
 /*
- * "write nvidia-222, the ID of T4-1B" if a driver of this host uses `word` as a type name; else "". It asks the
- * drivers, so call it only when something is refused anyway.
+ * "write nvidia-222, the ID of T4-1B" if a driver of this host uses `word` as a type name; else "". This asks the
+ * drivers, so call it only for a refusal.
  */
 const char *inventory_name_hint(const struct host *host, const char *word, char buf[REASON_SIZE]);
 
-/* config_load(); if the error is a type name in place of an ID, the error ends with that hint. */
+/* config_load(). If the configuration has a type name in place of an ID, the error ends with inventory_name_hint(). */
 struct config;
 int inventory_load_config(struct config *config, const struct host *host, const char *path, struct err *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Cards that are not in the inventory: why, and what to do about it. */
+/* Reads single PCI devices, and explains why a card is not in the inventory and what to do. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 /*
  * A VF that is being disabled first loses its link to the card, and remains until its user closes it. Only VFs have
- * this attribute (Linux 5.13).
+ * sriov_vf_msix_count (Linux 5.13).
  */
 static bool is_going(int dir)
 {
@@ -126,7 +126,7 @@ bool inventory_read_card(const struct host *host, const char *address, struct in
 	return true;
 }
 
-/* The kernel disables VFs in order and waits at one that a guest uses; until then the later VFs remain. */
+/* The kernel disables VFs in order and waits at one that a guest uses; meanwhile the later VFs remain. */
 static bool vfs_are_going(const char *address, int dir)
 {
 	long total = inv_read_count(address, dir, "sriov_totalvfs");
@@ -303,7 +303,7 @@ int inv_read_absent(struct inv_reader *reader, struct err *err)
 			continue;
 		text_copy(card.address, sizeof(card.address), pci);
 		autoclose int dir = sys_dir(sys_list_fd(d), pci);
-		/* A VF is never a pGPU; its card has the reason. */
+		/* A VF is never a pGPU; the reason is given for its card. */
 		if (dir < 0 || sys_exists(dir, "physfn") || is_going(dir))
 			continue;
 		inv_read_card(&card, dir);

@@ -97,7 +97,7 @@ static unsigned routing_id(const char *address, size_t len)
 	return digit(s[0]) << 12 | digit(s[1]) << 8 | digit(s[3]) << 7 | digit(s[4]) << 3 | digit(s[6]);
 }
 
-/* Is `b` the address right after `a`? Only addresses have a colon, and these begin with the same domain. */
+/* Is `b` the address right after address `a`? A name that begins with the domain and colon of `a` is an address. */
 static bool follows(const char *a, const char *b)
 {
 	size_t len = strlen(a);
@@ -106,10 +106,9 @@ static bool follows(const char *a, const char *b)
 }
 
 /*
- * Assigns to the card parent `i` and the parents at the addresses that follow without a gap, if these are its first
- * VFs; else returns false. Two virtfn links prove it, so no physfn is read: the kernel numbers VFs at equal steps
- * (SR-IOV: First VF Offset, VF Stride), so n VFs from the first to the last of n consecutive addresses leave no address
- * for another device.
+ * Assigns parent `i`, and those whose addresses follow it without a gap, to the card; false: they are not its first
+ * VFs. Two virtfn links prove that they are, so no physfn is read: VFs have addresses at equal steps (SR-IOV: First VF
+ * Offset, VF Stride), so if n consecutive addresses begin with VF 0 and end with VF n - 1, all are VFs.
  */
 static bool take_run(struct inventory *inv, size_t i, struct inv_pgpu *pgpu, int card)
 {
@@ -127,7 +126,7 @@ static bool take_run(struct inventory *inv, size_t i, struct inv_pgpu *pgpu, int
 	return true;
 }
 
-/* Assigns the card its VFs one by one. */
+/* Assigns each VF of the card to it. */
 static void take_links(struct inventory *inv, struct inv_pgpu *pgpu, int card)
 {
 	char vf[PCI_SIZE];
@@ -140,7 +139,7 @@ static void take_links(struct inventory *inv, struct inv_pgpu *pgpu, int card)
 	}
 }
 
-/* Reads a pGPU whose first VF in the list is parent `i`, with the directory `dir`. */
+/* Reads a pGPU whose first VF in the list is parent `i`; `dir` is that VF's directory. */
 static void read_sriov(struct inventory *inv, size_t i, struct inv_pgpu *pgpu, int dir)
 {
 	autoclose int card = sys_dir(dir, "physfn");
@@ -157,7 +156,7 @@ static void read_sriov(struct inventory *inv, size_t i, struct inv_pgpu *pgpu, i
 		take_links(inv, pgpu, card);
 }
 
-/* Is the parent a VF? 1, with its card in `physfn`; 0; or negative: not known. */
+/* 1: the parent is a VF, and `physfn` is its card; 0: it is not a VF; negative: not known. */
 static int find_physfn(char physfn[PCI_SIZE], int dir, const char *name)
 {
 	char base[PCI_SIZE], pci[PCI_SIZE];

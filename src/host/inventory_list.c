@@ -23,7 +23,7 @@ static bool is_listed(const struct names *names, enum framework framework, const
 	return false;
 }
 
-/* Cards of two models can have different types of one ID. */
+/* Adds the types of one framework. Two models can have different types with one ID. */
 static int collect(struct names *names, const struct host *host, enum framework framework, struct err *err)
 {
 	const struct inv_query query = { .frameworks = 1U << framework };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Lost VFs: VFs that carry no mdev and cannot create one, although other VFs of the card can. A VF is lost for good if
- * its vGPU was removed before the driver had finished with it, and for a moment if vgpu-mgr releases it late. If the VF
- * that is asked for the card's offers is lost, the card seems to offer nothing.
+ * its vGPU was removed before the driver had finished with the vGPU, and for a moment if vgpu-mgr releases the vGPU
+ * late. If the VF that is asked for the card's offers is lost, the card seems to offer nothing.
  *
- * Other VFs are asked only if that VF offers no type: one after the other, as long as the vGPUs on the card leave
- * capacity, and for at most the time that a driver has for one answer. A start needs no more. A read of all types is
- * shown to people, so it asks every free VF.
+ * Only then are other VFs asked, one after another, if the vGPUs on the card leave capacity, and for at most the time
+ * that a driver has for one answer. That is enough for a start. A read of all types is shown to people, so it asks
+ * every free VF.
  */
 #include <errno.h>
 #include <limits.h>
@@ -56,7 +56,7 @@ static int open_vf(const struct inv_reader *reader, const struct inv_parent *vf)
 	return sys_dir(reader->bus, vf->name);
 }
 
-/* The instances of the type that the VF with the directory `dir` offers now; false: it does not say. */
+/* Reads how many instances of the type the VF with the directory `dir` offers now; false: not known. */
 static bool ask(struct inv_pgpu *pgpu, int dir, const char *type, long *n)
 {
 	char text[32];
@@ -67,7 +67,7 @@ static bool ask(struct inv_pgpu *pgpu, int dir, const char *type, long *n)
 	return len > 0 && text_number(text, INT_MIN, INT_MAX, n);
 }
 
-/* Uses the VF's answers as the card's offers, for types of which one fits into the share `left` of the card. */
+/* Takes over the VF's offers as the card's; leaves out types that do not fit into the share `left` of the card. */
 static void ask_vf(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct inv_parent *vf, double left)
 {
 	autoclose int dir = open_vf(reader, vf);
@@ -102,7 +102,7 @@ static void ask_others(struct inv_reader *reader, struct inv_pgpu *pgpu)
 		parents[i]->lost = inv_is_free_vf(parents[i]);
 }
 
-/* If one free VF can create a type, each free VF should; a VF that cannot is lost. */
+/* If one free VF can create a type, a free VF that cannot create it is lost. */
 static void ask_all(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {
 	struct inv_parent **parents = pgpu->parents;

@@ -108,7 +108,7 @@ static int read_mdevs(struct inv_reader *reader, struct err *err)
 
 		if (!uuid_parse(device.vgpu.id, e->d_name) || strcmp(device.vgpu.id, e->d_name) != 0)
 			continue;
-		/* It was removed after it was listed. */
+		/* The device was removed after it was listed. */
 		if (!device_parent(device.vgpu.parent, sys_list_fd(d), device.vgpu.id))
 			continue;
 		snprintf(path, sizeof(path), "%s/mdev_type", device.vgpu.id);
@@ -130,7 +130,7 @@ int64_t inventory_created_ms(const struct host *host, const struct vgpu_ref *vgp
 	struct stat st;
 
 	snprintf(path, sizeof(path), "sys/bus/mdev/devices/%s", vgpu->id);
-	/* The directory of a VF is older than the type set on it. */
+	/* The directory of a VF is older than the type set on it, so its time says nothing. */
 	if (vgpu->framework != FW_MDEV || fstatat(host->root, path, &st, 0) < 0)
 		return 0;
 	return sys_now_ms() - sys_age_ms(&st.st_ctim);

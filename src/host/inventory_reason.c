@@ -26,7 +26,7 @@ long inv_read_count(const char *address, int card, const char *attribute)
 		       : 0;
 }
 
-/* From Ampere (10de:2000) on, vGPUs are on VFs; 2180 to 21ff are Turing boards. */
+/* From Ampere (10de:2000) on, vGPUs are on VFs; but 2180 to 21ff are Turing boards. */
 static bool needs_vfs(const struct inv_pgpu *card)
 {
 	long device = strtol(card->device, NULL, 16);
@@ -73,7 +73,7 @@ static void explain_driver(struct inv_pgpu *card, const char *driver)
 		inv_not_ready(card, "its driver, %s, has registered no mdev types for it", driver);
 }
 
-/* The driver is bound, but has registered no types. */
+/* Explains a card whose driver is bound but has registered no types. */
 static void explain_no_types(struct inv_pgpu *card, const struct host *host)
 {
 	if (!is_there(host, VGPU_MODULE))
@@ -179,7 +179,7 @@ bool inv_explain_gpu(struct inv_pgpu *card, const struct host *host, int dir)
 	}
 	if (!amd && strcmp(card->vendor, "8086") != 0)
 		return false;
-	/* An AMD GPU without SR-IOV cannot have vGPUs; on an accelerator SR-IOV was turned off. */
+	/* An AMD GPU without SR-IOV cannot have vGPUs, unless it is an accelerator, where SR-IOV was turned off. */
 	if (amd && !has_sriov && (sys_read(dir, "class", class, sizeof(class)) <= 0 || strncmp(class, "0x12", 4) != 0))
 		return false;
 	if (!*read_driver(driver, dir, "driver") || (!amd && !has_sriov)) {

@@ -165,7 +165,7 @@ static const struct inv_type *type_at(struct inventory *inv, const struct inv_pg
 	return inv_add_type(inv, pgpu, &type);
 }
 
-/* Adds the pGPU's offer of one type, if it offers that type. */
+/* Adds the pGPU's offer of this type, if it has one. */
 static void add_offer(struct inventory *inv, struct inv_pgpu *pgpu, const struct inv_asked *asked, const char *id)
 {
 	char text[32];
@@ -226,7 +226,7 @@ static struct inv_asked choose(const struct inv_pgpu *pgpu)
 	return (struct inv_asked){ .name = pgpu->parents[0]->name, .is_free = !pgpu->sriov };
 }
 
-/* A registered parent without types: its driver is still starting or has failed. */
+/* Explains a registered parent without types: its driver is still starting or has failed. */
 static void explain_no_types(struct inv_pgpu *pgpu, int dir)
 {
 	struct err err;
@@ -244,7 +244,7 @@ static void explain_no_types(struct inv_pgpu *pgpu, int dir)
 
 /*
  * Adds the types of the vGPUs on the pGPU, even if nobody asked for them: their size decides what else fits. Without
- * `asked`, only returns whether any such type is missing.
+ * `asked`, adds nothing, and returns whether an offer of such a type is missing.
  */
 static bool add_carried(struct inventory *inv, struct inv_pgpu *pgpu, const struct inv_asked *asked)
 {

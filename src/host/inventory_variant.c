@@ -2,8 +2,8 @@
 /*
  * Cards of NVIDIA's variant driver: their VFs, the types that are set on them, and what each card offers.
  *
- * Only a free VF is asked for its list of types: it is not certain what a VF with a type lists. While the card is in
- * use, its list omits types, which are known from records.
+ * Only a free VF is asked for its list of types, because it is not certain what a VF with a type lists. While the card
+ * is in use, the list omits types; these are taken from records.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -22,7 +22,7 @@
 
 enum { TIME_SLICED_MAX = 32 };
 
-/* Reads one VF: a parent, and also a device if it has a type. */
+/* Adds one VF as a parent, and also as a device if it has a type. */
 static void read_vf(struct inventory *inv, struct inv_pgpu *pgpu, int card, size_t n, const char *vf)
 {
 	struct inv_parent parent = { .card = pgpu };
@@ -33,7 +33,7 @@ static void read_vf(struct inventory *inv, struct inv_pgpu *pgpu, int card, size
 
 	snprintf(path, sizeof(path), "virtfn%zu/nvidia/current_vgpu_type", n);
 	len = timed_child_read(pgpu->address, card, path, text, sizeof(text));
-	/* It is bound to another driver: an ordinary VF, which somebody has assigned to a guest as a whole. */
+	/* The VF is bound to another driver, because it was assigned to a guest as a plain VF. */
 	if (len == -ENOENT)
 		return;
 	if (len == -ETIMEDOUT)
@@ -53,12 +53,12 @@ static void read_vf(struct inventory *inv, struct inv_pgpu *pgpu, int card, size
 	text_copy(device.vgpu.id, sizeof(device.vgpu.id), vf);
 	text_copy(device.vgpu.parent, sizeof(device.vgpu.parent), vf);
 	snprintf(device.vgpu.type, sizeof(device.vgpu.type), "nvidia-%ld", number);
-	/* A VF has no directory entry of its own that comes and goes; only the type distinguishes its vGPUs. */
+	/* The directory of a VF stays when its vGPU goes, so only the type distinguishes its vGPUs. */
 	device.node = (uint64_t)number;
 	inv_append(&inv->devices, &inv->ndevices, &device, sizeof(device));
 }
 
-/* A device of the driver. `seen`: a VF that was read with its card and needs no look of its own. */
+/* A device of the driver. `seen`: a VF that was read with its card, and is not read again. */
 struct name {
 	char pci[PCI_SIZE];
 	bool seen;
@@ -69,7 +69,7 @@ struct names {
 	size_t n;
 };
 
-/* The address is the first member of struct name. */
+/* Also compares an address with a struct name, whose first member is an address. */
 static int by_name(const void *a, const void *b)
 {
 	return strcmp(a, b);
@@ -204,7 +204,7 @@ static bool carries(const struct inv_pgpu *pgpu)
 	return false;
 }
 
-/* In MIG mode an empty card lists only the types of its GPU instances. */
+/* Does the list have a time-sliced type? In MIG mode even an empty card lists only types of its GPU instances. */
 static bool is_time_sliced(const struct typelist *list)
 {
 	int slices;
@@ -246,8 +246,8 @@ static bool is_seen_whole(const struct inventory *inv, const struct inv_pgpu *pg
 }
 
 /*
- * Adds the recorded types of the model. If an empty card lists all its types, only MIG-backed ones are added, which
- * that card cannot list.
+ * Adds the recorded types of the model. If an empty card lists all others, only the recorded MIG-backed types are
+ * added, which that card cannot list.
  */
 static void recall(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct typelist *memory, bool seen_whole)
 {
@@ -334,9 +334,9 @@ static void find_gone(struct inv_reader *reader, struct inv_pgpu *pgpu)
 }
 
 /*
- * The largest type takes a whole card, so a type fits as often as its framebuffer does, but at most 32 time-sliced
- * vGPUs (seen on an L40S with 48 GiB, 48 VFs and 1 GiB types, and on an RTX PRO 6000 with 96 GiB and 2 GiB types). A
- * driver may allow fewer: the card's list decides.
+ * The largest type takes a whole card, so the framebuffer decides how many vGPUs of a type fit, but not more than 32
+ * time-sliced ones (seen on an L40S with 48 GiB, 48 VFs and 1 GiB types, and on an RTX PRO 6000 with 96 GiB and 2 GiB
+ * types). A driver may allow fewer: the card's list decides.
  */
 static int fitting(int n, int slices)
 {

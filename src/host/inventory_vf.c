@@ -50,7 +50,7 @@ static void read_group(struct inv_parent *parent, int vf, const char *card)
 	}
 }
 
-/* Appends the VFs of a card to the parents. Does any of them have an IOMMU group? */
+/* Appends the VFs of a card to the parents. True if any of them has an IOMMU group. */
 static bool read_vfs(struct inventory *inv, struct inv_pgpu *pgpu, int card)
 {
 	char vf[PCI_SIZE], path[32];
@@ -94,7 +94,7 @@ static bool is_moved(struct inv_pgpu *card, const struct host *host, const char 
 	return text_copy(card->moved, sizeof(card->moved), address);
 }
 
-/* Compares the devices at the addresses of the card and its VFs with their records; most have none. */
+/* Compares the card and its VFs with their records. Searches the records, because most cards have none. */
 static void compare_records(struct inv_pgpu *card, const struct inv_reader *reader)
 {
 	autoclosedir DIR *dir = sys_list(reader->host->root, CARD_RECORDS);
@@ -127,7 +127,7 @@ static void read_card(struct inv_reader *reader, const char *address, int dir, s
 	/* Valid only until inv_order() sets them. */
 	card->parents = inv->parents + had;
 	card->nparents = (int)(inv->nparents - had);
-	/* VFs that are mdev parents are offered as mdevs. */
+	/* VFs that are mdev parents are offered as mdevs, not here. */
 	if (card->nparents && !inv_find_parent(inv->parents, before, card->parents[0]->name))
 		name = query->vf_name(query->arg, card, 0);
 	if (!name) {

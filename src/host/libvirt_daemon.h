@@ -24,6 +24,6 @@ pid_t libvirt_daemon(const struct host *host, char comm[LIBVIRT_COMM_SIZE]);
 /*
  * Sets host->libvirt to the root directory of the running daemon, or to the host's if none runs or permission is
  * denied. Only for programs that are not children of the daemon: the hook has the daemon's root already, and AppArmor
- * forbids it to look. A host below --root has no daemon.
+ * would deny it access. A host below --root has no daemon.
  */
 void libvirt_daemon_follow(struct host *host);

@@ -53,7 +53,7 @@ static char *domain_name(const char *file)
 }
 
 /*
- * Opens a regular file; -ENOENT also for anything else, which libvirt does not read either. Follows links, as libvirt
+ * Opens a regular file. Anything else is -ENOENT, because libvirt does not read it either. Follows links, as libvirt
  * does: hosts can share definitions on common storage.
  */
 static int open_regular(int dir, const char *name)
@@ -179,7 +179,7 @@ static bool bytes_hold(const char *s, size_t len, const char *needle)
 	return false;
 }
 
-/* The same for a large file, piece by piece; true if it can no longer be read. */
+/* bytes_hold() for a large file, piece by piece; true also if a read fails. */
 static bool file_holds(int fd, const char *needle)
 {
 	size_t keep = 0, overlap = strlen(needle) - 1;

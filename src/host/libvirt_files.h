@@ -24,8 +24,8 @@ int libvirt_files_read(struct libvirt_files **out, const struct host *host, stru
 void libvirt_files_free(struct libvirt_files *disk);
 
 /*
- * The domain (file name without .xml) whose file names this ID; NULL: none. The file of domain `but` does not count
- * (NULL: all files do). Case does not matter. PCI addresses are searched in libvirt's notation.
+ * The domain (file name without .xml) whose file names this ID; NULL: none. The file of domain `but` does not count;
+ * NULL: all files count. Case does not matter. PCI addresses are searched in libvirt's notation.
  */
 const char *libvirt_files_names(const struct libvirt_files *disk, const char *id, const char *but);
 
@@ -55,8 +55,8 @@ bool libvirt_files_at(const struct libvirt_files *disk, size_t i, struct libvirt
 bool libvirt_files_runs(const struct libvirt_files *disk, const char *domain_uuid);
 
 /*
- * Does the storage of a definition (libvirt's or mdevctl's) answer? A link may lead to storage that hangs, so ask
- * before opening it. 0 also if the file does not exist; else a negative errno.
+ * 0 if the storage of a definition (libvirt's or mdevctl's) answers, or the file does not exist; else a negative errno.
+ * A link may lead to storage that hangs, so call this before opening the file.
  */
 int libvirt_files_answers(int dir, const char *name);
 
@@ -65,6 +65,6 @@ bool libvirt_files_has_status(const struct host *host, const char *name);
 
 /*
  * The first unreadable file and the reason; NULL: all were read. An unreadable file may name any device, so check this
- * before a removal. `running`: status files only; the file may be that of any domain.
+ * before a removal. `running`: only status files, each of which may be any domain's.
  */
 const char *libvirt_files_unread(const struct libvirt_files *disk, bool running);

@@ -14,5 +14,5 @@ pid_t *libvirt_qemus(const struct host *host, size_t *n);
 /* The domain that libvirt has recorded for this QEMU process; false: none. */
 bool libvirt_qemu_domain(const struct host *host, pid_t pid, char *name, size_t size);
 
-/* Is this process of the given /proc in the control group of a QEMU machine? */
+/* Is this process in the control group of a QEMU machine? `proc` is the descriptor of /proc. */
 bool libvirt_qemu_group(int proc, const char *pid);

@@ -165,7 +165,7 @@ static int by_place(const void *a, const void *b)
 	return r ? r : strcmp(x->uuid, y->uuid);
 }
 
-/* Adds the definitions of one parent's directory; an invalid one does not keep the others from the list. */
+/* Adds the valid definitions in one parent's directory. Returns the first error, but reads on after it. */
 static int read_parent(struct definition **list, size_t *n, const struct host *host, int dir, const char *parent,
 		       struct err *err)
 {

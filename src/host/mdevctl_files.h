@@ -37,7 +37,7 @@ struct mdev_attr {
 int mdevctl_attrs(struct mdev_attr **out, size_t *n, const struct host *host, const struct definition *of,
 		  struct err *err);
 
-/* Does the UUID have a definition? Also true if that is not known: then nothing of it is removed. */
+/* True if the UUID has a definition, or this is not known, so that nothing is removed. */
 bool mdevctl_defines(const struct host *host, const char *uuid);
 
 /*
@@ -48,6 +48,6 @@ int mdevctl_definitions(struct definition **out, size_t *n, const struct host *h
 
 /*
  * Removes the definitions of a UUID, even invalid ones, as `mdevctl undefine -u` does: of the parent `only`, or of all
- * parents (NULL). No definition is no error.
+ * parents (NULL). A missing definition is not an error.
  */
 int mdevctl_undefine(const struct host *host, const char *uuid, const char *only, struct err *err);

@@ -11,7 +11,7 @@
 
 enum { WAIT_MS = 3000 };
 
-/* The bus itself may not answer, and sd-bus would wait longer than a caller can set. */
+/* If the bus itself does not answer, sd-bus would wait longer than any time-out that a caller can set. */
 static int wait_ready(sd_bus *bus, int64_t end)
 {
 	int r;

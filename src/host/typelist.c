@@ -96,7 +96,7 @@ int typelist_framebuffer(const char *name, int *slices)
 	long gb = dash ? number_before(name, end) : -1;
 
 	*slices = 0;
-	/* The series follows the size and begins with a capital letter; "2B4" has a digit after it. */
+	/* The series follows the size. It begins with a capital letter, and can have a digit ("2B4"). */
 	if (gb < 0 || !isupper((unsigned char)name[end]))
 		return -1;
 	if (number_before(name, (size_t)(dash - name)) > 0)

@@ -46,7 +46,7 @@ void typelist_add(struct typelist *list, int number, const char *name);
 const struct typelist_item *typelist_find(const struct typelist *list, int number);
 void typelist_free(struct typelist *list);
 
-/* The framebuffer in MiB, from the end of a name, or -1; *slices: of a MIG-backed type, else 0. */
+/* The framebuffer in MiB that the type's name states, or -1; *slices: the slices of a MIG-backed type, else 0. */
 int typelist_framebuffer(const char *name, int *slices);
 
 /* The file name of a record: "10de:26b9:10de:1851@550.90.05"; "" if a part is not valid in a file name. */

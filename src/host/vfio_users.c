@@ -26,7 +26,7 @@
 enum {
 	FEW_SIZE = 4096,
 	CLOCK_STEPS = 32,  /* descriptors between two looks at the clock */
-	OTHERS_MOST = 256, /* descriptors per process that is neither root's nor a QEMU of libvirt */
+	OTHERS_MOST = 256, /* descriptors read of a process that is neither root's nor a QEMU of libvirt */
 };
 
 /* An open character device, listed once. */
@@ -58,8 +58,8 @@ struct scan {
 	bool asked;                        /* `compares` is set */
 	bool compares;                     /* these are processes of the running kernel, so kcmp(2) works */
 	int64_t deadline_ms, others_by_ms; /* for all, and for processes of other users */
-	unsigned int steps, left;          /* `left`: of OTHERS_MOST */
-	bool limited;                      /* the current process may cost no more than that */
+	unsigned int steps, left;          /* `left`: the rest of OTHERS_MOST */
+	bool limited;                      /* OTHERS_MOST applies to the current process */
 	pid_t *recorded;                   /* the QEMUs recorded by libvirt */
 	size_t nrecorded;
 	struct process *processes;
@@ -131,8 +131,8 @@ static int read_descriptor(struct scan *scan, int fd, const char *name, pid_t pi
 		return 0;
 	}
 	/*
-	 * If the link can be read, access to the task is allowed, and only the file's own file system denies it: a
-	 * user's FUSE, where nobody can open a device.
+	 * If the link can be read, only the file's own file system denies access, not the task. That is a user's FUSE,
+	 * where no process can open a device, so it is no error.
 	 */
 	if (!is_gone(errno) && readlinkat(fd, name, target, sizeof(target)) < 0 && !is_gone(errno))
 		return -errno;
@@ -141,7 +141,7 @@ static int read_descriptor(struct scan *scan, int fd, const char *name, pid_t pi
 
 /*
  * Reads one descriptor table; kernel threads have an empty one. The kernel creates an entry for every descriptor that
- * it lists, so few are listed at a time for a process that may not cost much.
+ * it lists, so a limited process is listed in small pieces.
  */
 static int read_table(struct scan *scan, const char *path, pid_t pid)
 {
@@ -189,8 +189,8 @@ static bool share_table(const struct scan *scan, pid_t a, pid_t b)
 }
 
 /*
- * Reads threads whose table is not that of the first: threads that have unshared it, or all if the first has ended. The
- * link count of the directory shows that a process has only one thread.
+ * Reads the threads that do not share the first thread's table, because they have unshared it or the first thread has
+ * ended. The link count of the directory shows whether a process has only one thread.
  */
 static int read_threads(struct scan *scan, const char *name, pid_t pid)
 {
@@ -307,7 +307,7 @@ static void read_all(struct scan *scan)
 	scan->recorded = libvirt_qemus(scan->host, &scan->nrecorded);
 	list_processes(scan, d);
 	for (enum rank rank = RECORDED; rank <= OTHERS; rank++) {
-		/* The rest of the time is left to the caller, who may look again. */
+		/* Processes of other users get a quarter of the time left, so that the caller can look again. */
 		int64_t now = sys_now_ms();
 
 		scan->others_by_ms = now + (scan->deadline_ms - now) / 4;
@@ -379,7 +379,7 @@ static int find(struct question *q, int dir, const char *path)
 	return 1;
 }
 
-/* The node of the device's IOMMU group, /dev/vfio/GROUP. A device without a group is not used by VFIO. */
+/* Checks the node of the device's IOMMU group, /dev/vfio/GROUP. Without a group VFIO does not use the device. */
 static int find_group(struct question *q, const struct host *host, int device)
 {
 	char group[24], path[64];
@@ -391,7 +391,7 @@ static int find_group(struct question *q, const struct host *host, int device)
 	return find(q, host->root, path);
 }
 
-/* The device's own nodes, /dev/vfio/devices/NAME, are in its vfio-dev/ (kernel 6.6 and later, with iommufd). */
+/* Checks the device's own nodes, /dev/vfio/devices/NAME, from its vfio-dev/ (kernel 6.6 and later, with iommufd). */
 static int find_cdev(struct question *q, int device)
 {
 	const struct dirent *e;
@@ -422,7 +422,7 @@ int vfio_users_open(const struct vfio_users *users, const struct host *host, con
 		return err_set(err, EINVAL, "'%s' is neither a UUID nor a PCI address", id);
 	snprintf(path, sizeof(path), "sys/bus/%s/devices/%s", uuid_parse(uuid, safe) ? "mdev" : "pci", safe);
 	autoclose int device = sys_dir(host->root, path);
-	/* It is also gone while a remove waits in the kernel for its user; nothing is left to remove then. */
+	/* It is also gone while a removal waits in the kernel for its user; there is nothing left to remove. */
 	if (device < 0 && errno == ENOENT)
 		return 0;
 	if (device < 0)

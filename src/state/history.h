@@ -3,8 +3,7 @@
  * Records that supplement the leases: a UUID's last parent, when a foreign device was first seen free, which pGPU could
  * not create a type, and what a variant driver's type numbers mean on a model.
  *
- * Records are advice: except in card_confirm(), a lost or unwritable record fails no operation. Times in them are
- * CLOCK_MONOTONIC.
+ * Records are advice: only card_confirm() fails if one cannot be written. Times in them are CLOCK_MONOTONIC.
  */
 #pragma once
 
@@ -47,9 +46,8 @@ bool affinity_is_new(const struct store *store, const char *id, int64_t window_m
 bool affinity_is_for_guest(const struct store *store, const char *id);
 
 /*
- * Records a complete look at the host that began at `at_ms`: for each device, when a look last did not see it. If a
- * device has gone since the previous look and has no mdevctl definition, forgets for whom it was made. Needs the
- * store's lock.
+ * Records a complete look that began at `at_ms`: for each device, when a look last did not see it. Forgets for whom a
+ * device was made if it has gone since the previous look and has no mdevctl definition. Needs the store's lock.
  */
 void looked_note(const struct store *store, const struct inventory *inv, int64_t at_ms);
 

@@ -11,9 +11,7 @@
 #include "sys/sys.h"
 #include "state/store.h"
 
-/*
- * Accepts what sys_own_dir() does: a directory of root (if simulated, also of its user) that others may not write to.
- */
+/* Accepts what sys_own_dir() does: a directory of root (or of a simulated host's user) that others cannot write to. */
 bool store_trusts(const struct host *host, const struct stat *directory)
 {
 	bool is_user = *host->name && geteuid() != 0;

@@ -54,9 +54,7 @@ bool reclaim_is_novas(const struct reclaim_check *check, const struct vgpu_ref *
 	if (!parent)
 		return false;
 	facts.nova = pool_names(config, parent->card, vgpu->parent);
-	/*
-	 * A section without addresses claims the remaining cards that can have its type, i.e. those of the same driver.
-	 */
+	/* A section without addresses claims the remaining cards that can have its type: those of its driver. */
 	for (size_t i = 0; i < config->nsections; i++)
 		facts.nova |= config_takes_rest(&config->sections[i]) &&
 			      is_same_driver(config->sections[i].type, vgpu->type);

@@ -52,7 +52,7 @@ bool reclaim_is_orphan(const struct reclaim_check *check, const struct inv_devic
 bool reclaim_is_orphan_definition(const struct reclaim_check *check, const struct definition *definition,
 				  char why[REASON_SIZE], int64_t *due_ms);
 
-/* Does Nova own this foreign device or definition (model/owner.h)? Its parent decides, whatever domains name it. */
+/* Does Nova own this foreign device or definition (model/owner.h)? Its parent decides, whatever names it. */
 bool reclaim_is_novas(const struct reclaim_check *check, const struct vgpu_ref *vgpu);
 
 /* True if a domain's XML names it, or this is not known; `why` says which. */

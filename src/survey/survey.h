@@ -37,8 +37,7 @@ int survey_ahead(struct world *world, struct err *err);
 /*
  * Reads the leases and the host, as deep as `depth` says, and sets void leases apart (reservations past their deadline;
  * creations whose writer is dead and whose device is absent). A caller that decides holds the store's lock from here
- * until its decision is written, so that no lease changes. If this sets `unseen`, call survey_ahead(), then
- * survey_read().
+ * until its decision is written, so that no lease changes. If this sets `unseen`, call survey_ahead(), then this again.
  */
 int survey_read(struct world *world, struct err *err);
 
