@@ -288,7 +288,7 @@ int config_draft_finish(struct draft *draft, struct err *err)
 		fill_sections(draft);
 	if (r < 0)
 		return r;
-	/* With Nova, `reuse` defaults to never, because Nova uses a free vGPU for its next guest. */
+	/* With Nova, `reuse` defaults to never, because Nova can use a free vGPU for its next guest. */
 	draft->config->policy.nova = draft->npaths > 0;
 	if (draft->npaths && !draft->reuse_given)
 		draft->config->policy.reuse_free = false;
