@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Calls that a driver may never answer, made in a child so that the wait is bounded.
+ * Calls that a driver may never answer, made in a child so that the wait has a limit.
  *
  * The parent abandons the child only during a call that can hang, by a compare-and-swap of `step`. The child ends when
  * that call returns, so a write that was reported to hang is the last thing that the child does.
