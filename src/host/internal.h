@@ -32,7 +32,7 @@ struct inv_asked {
 	bool is_free;
 };
 
-/* Append a copy of an item of `size` bytes to an array, or (inv_add) a pointer to a copy that never moves to a list. */
+/* Append a copy of an item of `size` bytes to an array, or (inv_add) a pointer to a copy, which never moves. */
 void inv_append(void *array, size_t *n, const void *item, size_t size);
 void *inv_add(void *list, size_t *n, const void *item, size_t size);
 

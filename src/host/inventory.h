@@ -51,7 +51,7 @@ struct inv_type {
 /* A type as one pGPU offers it. */
 struct inv_offer {
 	const struct inv_type *type;
-	/* How many more the kernel offers now (never negative): on the pGPU, or on one free VF (0 or 1; 0: none). */
+	/* How many more the kernel offers now, never negative: on the pGPU, or on a free VF (0 or 1; 0: none free). */
 	int available;
 };
 

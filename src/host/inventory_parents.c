@@ -130,7 +130,7 @@ int64_t inventory_created_ms(const struct host *host, const struct vgpu_ref *vgp
 	struct stat st;
 
 	snprintf(path, sizeof(path), "sys/bus/mdev/devices/%s", vgpu->id);
-	/* The directory of a VF is older than the type set on it, so its time says nothing. */
+	/* The directory of a VF is older than the type set on it, so its time is not used. */
 	if (vgpu->framework != FW_MDEV || fstatat(host->root, path, &st, 0) < 0)
 		return 0;
 	return sys_now_ms() - sys_age_ms(&st.st_ctim);

@@ -422,7 +422,7 @@ int vfio_users_open(const struct vfio_users *users, const struct host *host, con
 		return err_set(err, EINVAL, "'%s' is neither a UUID nor a PCI address", id);
 	snprintf(path, sizeof(path), "sys/bus/%s/devices/%s", uuid_parse(uuid, safe) ? "mdev" : "pci", safe);
 	autoclose int device = sys_dir(host->root, path);
-	/* It is also gone while a removal waits in the kernel for its user; there is nothing left to remove. */
+	/* The directory is also gone while a removal waits in the kernel for the user; nothing is left to remove. */
 	if (device < 0 && errno == ENOENT)
 		return 0;
 	if (device < 0)

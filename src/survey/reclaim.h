@@ -31,7 +31,7 @@ struct reclaim_check {
 	bool note;          /* record when a device was first seen free */
 	bool unused;        /* devices that were not made for a guest may go too */
 	int64_t looked_ms;  /* when the facts were read, CLOCK_MONOTONIC ms: newer leases are not judged */
-	bool (*runs)(const void *arg, const char *domain); /* does it run, says libvirt? NULL: not asked */
+	bool (*runs)(const void *arg, const char *domain); /* does libvirt say it runs? NULL: not asked */
 	const void *arg;
 };
 

@@ -120,7 +120,7 @@ static int read_host(struct world *w, struct err *err)
 	return 0;
 }
 
-/* Is somebody writing to this device or its pGPU? The locks of a release decide, because the handler outlives it. */
+/* Is somebody writing to this device or its pGPU? Only locks show a release, because the handler outlives it. */
 static bool is_written(const struct world *w, const struct lease *lease)
 {
 	return lease->state == LEASE_RELEASING
@@ -128,7 +128,7 @@ static bool is_written(const struct world *w, const struct lease *lease)
 		       : reclaim_at_work(w->store, lease);
 }
 
-/* Asks the driver if the inventory does not have the device; not about an active lease on a card that was not read. */
+/* Asks the driver if the inventory lists no such device. Unknown if its framework (or active VF's card) is unread. */
 static enum presence presence_of(const struct world *w, const struct lease *lease)
 {
 	const struct vgpu_ref *vgpu = &lease->vgpu;
@@ -157,7 +157,7 @@ static bool is_replaced(const struct world *w, const struct lease *lease)
 	       strcmp(lease->domain, w->request->uuid) == 0;
 }
 
-/* Does a creation or release in progress have time left? A creation that a killed hook left has create_timeout. */
+/* Does a creation or release in progress have time left? An interrupted creation has create_timeout. */
 static bool has_time(const struct world *w, const struct lease *lease)
 {
 	const struct policy *policy = w->config ? &w->config->policy : NULL;
@@ -257,7 +257,7 @@ static bool is_unleased(const struct world *w, const struct inv_device *device)
 	return !id_among(w->stuck, w->nstuck, device->vgpu.id) && !lease_find(&w->leases, device->vgpu.id);
 }
 
-/* For a refusal: finds the devices that 'retype' would remove, which ignores reclaim and reclaim_grace. */
+/* For a refusal: finds the devices that 'retype' would remove, ignoring reclaim and reclaim_grace. */
 static void look_for_removable(struct world *w, const struct reclaim_check *asked)
 {
 	struct reclaim_check check = *asked;
