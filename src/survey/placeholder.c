@@ -12,7 +12,8 @@ static bool is_leased(const struct host *host, const char *id)
 	struct store store;
 	struct lease lease;
 	struct err ignored;
-	bool found = store_open(&store, host, false, &ignored) == 0 && lease_get(&store, id, &lease, &ignored) != 0;
+	/* True also if that cannot be read. */
+	bool found = store_open(&store, host, false, &ignored) < 0 || lease_get(&store, id, &lease, &ignored) != 0;
 
 	store_close(&store);
 	return found;

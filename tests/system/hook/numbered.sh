@@ -34,5 +34,11 @@ is "$(rewritten)$(named)" 10 "with a definition of mdevctl alone it is the same 
 holds "and the hook makes it" prepare "$work/one.xml"
 is "$(devices)" "$one " "as it is numbered"
 rm -r "$root/etc/mdevctl.d/$card"
+remove_device $one
 is "$(rewritten)" 1 "a lease is enough"
+rm -r "$root/run/vgpu-lease/leases"
+: >"$root/run/vgpu-lease/leases"
+is "$(rewritten)" 1 "and where leases cannot be read it may have one"
+rm "$root/run/vgpu-lease/leases"
+is "$(rewritten)" 0 "without any of them it is a placeholder again"
 tap_done
