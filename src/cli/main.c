@@ -98,7 +98,7 @@ static int parse(struct cmd_call *call, const struct command **command, int argc
 	return help && args->noperands ? err_set(err, EINVAL, "unexpected argument '%s'", args->operands[0]) : 0;
 }
 
-/* Is the text an id, or a name of several words of which each could be an id? */
+/* Is the text an ID, or several words that could each be an ID? */
 static bool can_be_type(const char *text)
 {
 	char words[TYPE_NAME_SIZE], *rest = words, *word, type[TYPE_SIZE];

@@ -92,7 +92,7 @@ static bool has_row(const struct status *status, const char *address)
 	return false;
 }
 
-/* Reads the rows. An absent pGPU has one row each time the configuration names it. Fails if --pgpu matches no row. */
+/* Reads the rows: an absent pGPU has one for each mention in the configuration. Fails if --pgpu matches no row. */
 static int find_cards(struct status *status, struct cmd *cmd, struct err *err)
 {
 	const struct world *world = &status->world;

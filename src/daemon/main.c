@@ -46,7 +46,7 @@ struct options {
 struct leased {
 	struct options options;
 	struct handler handler;
-	struct udev_watch *udev; /* NULL: none, or not for this host */
+	struct udev_watch *udev; /* NULL: no udev, or --root names another host */
 	struct guests *guests;   /* NULL: libvirt is not asked */
 	bool in_loop;            /* in libvirt's loop; false: in our own */
 	int timer;               /* of libvirt's loop */
@@ -300,7 +300,7 @@ static int serve(struct leased *d, struct err *err)
 	return r;
 }
 
-/* Reports the errors that a reload would log, because the sender of a signal gets no answer. */
+/* Reports the errors that a reload would only log: the sender of its signal gets no answer. */
 static int check_config(const struct args *args, struct err *err)
 {
 	struct host host = { .root = -1 };

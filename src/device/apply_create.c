@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Creating a vGPU of a plan within the operation's time, and removing it again. */
+/* Creates a planned vGPU before the operation's deadline, and removes it again if that fails. */
 #include <errno.h>
 #include <string.h>
 

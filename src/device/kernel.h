@@ -32,7 +32,7 @@ int kernel_available(const struct host *host, const struct vgpu_ref *vgpu, struc
 int kernel_create(const struct host *host, const struct vgpu_ref *vgpu, struct err *err);
 
 /*
- * Waits until the device is complete: it has its type (mdev_type; current_vgpu_type reads the number back), its
+ * Waits until the device is complete: it has its type (in mdev_type or, of a variant VF, current_vgpu_type), its
  * iommu_group and its node in /dev/vfio. Returns:
  *   0: complete
  *   -ETIMEDOUT: not complete after `wait_ms`; the text says what is missing

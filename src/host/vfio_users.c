@@ -55,7 +55,7 @@ struct scan {
 	struct vfio_users *users;
 	const struct host *host;
 	int proc;                          /* HOST/proc */
-	bool asked;                        /* `compares` is set */
+	bool asked;                        /* `compares` is known */
 	bool compares;                     /* these are processes of the running kernel, so kcmp(2) works */
 	int64_t deadline_ms, others_by_ms; /* for all, and for processes of other users */
 	unsigned int steps, left;          /* `left`: the rest of OTHERS_MOST */

@@ -43,7 +43,7 @@ static struct sum sum_of(const struct nova_inventory *nova, const struct invento
 	return sum;
 }
 
-/* The max_instances at which Nova counts everything; it limits the type on all pGPUs together. */
+/* The least max_instances at which Nova counts every vGPU of the type; it limits the type on all pGPUs together. */
 static int needed(const struct nova_inventory *nova, const struct section *section)
 {
 	int n = 0;

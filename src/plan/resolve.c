@@ -21,7 +21,7 @@ unsigned int resolve_frameworks(const struct vgpu_request *req)
 	return req->kind == REQUEST_MDEV ? INV_MDEV : INV_VARIANT | INV_VF;
 }
 
-/* Returns which of these frameworks' names have not been read. */
+/* Returns those of the frameworks whose type names have not been read. */
 static unsigned int unread(const struct resolve_facts *facts, unsigned int frameworks)
 {
 	return frameworks & NAMED & ~facts->known;

@@ -155,7 +155,7 @@ void log_close(void)
 {
 	if (!ident || to_stderr)
 		return;
-	/* If the last line found no log, another attempt would fail too. */
+	/* Without a connection no log could be reached for the last line, so do not try again. */
 	if (out >= 0)
 		tell_lost();
 	close_socket();

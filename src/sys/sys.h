@@ -160,7 +160,7 @@ int64_t sys_now_ms(void);
 /* Milliseconds since this time of the wall clock; 0 if it is in the future. */
 int64_t sys_age_ms(const struct timespec *wall);
 
-/* Milliseconds until this time of sys_now_ms(); never negative. */
+/* Milliseconds left until a deadline on the clock of sys_now_ms(); 0 if it has passed. */
 int sys_left_ms(int64_t deadline_ms);
 
 /* An ID that no other boot has. */

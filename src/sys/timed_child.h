@@ -3,10 +3,10 @@
  * The wait for a driver that may never answer: a child does the work, and its parent waits for a limited time.
  *
  * The parent sees the child's results only in memory that the two share (base/mem.h: an arena). If the time is up, the
- * parent abandons the child during the call that hangs, and never kills it. The child does nothing more and ends when
- * that call returns, also if its parent was killed. It keeps none of our standard descriptors, because libvirt would
- * wait for it, and only those other descriptors that it is given: the child of a write keeps the lock that protects the
- * write until the kernel finishes it.
+ * parent abandons the child during the call that hangs, and never kills it. When that call returns the child ends, and
+ * does nothing more; it does the same if its parent was killed. It keeps only the descriptors that it is given. None of
+ * them is a standard one, because libvirt would wait for those to close. The child of a write keeps the write's lock
+ * until the kernel has finished.
  *
  * The child is abandoned only in timed_child_read() and timed_child_poke(), as nothing else can hang. While a read
  * hangs, this process does not ask that device again.
