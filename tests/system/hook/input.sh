@@ -204,7 +204,7 @@ passes "in every operation" hook vm release end - <"$work/x.xml"
 fails "and opens no state" test -e "$root/run/vgpu-lease"
 LD_DEBUG=libs "$builddir/hooks/qemu" --root "$root" -- vm prepare begin - <"$work/x.xml" >"$work/out" 2>"$work/libs"
 fails "nor loads the XML library" grep -q libxml2 "$work/libs"
-if strace -o /dev/null true 2>/dev/null; then
+if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
 	strace -f -e trace=file -o "$work/trace" "$builddir/hooks/qemu" --root "$root" -- vm prepare begin - <"$work/x.xml"
 	nothing "nor looks at anything of the host, but notes that it was called" \
 		"$(grep -v execve "$work/trace" | grep -F "\"$root" | grep -vF "\"$root/run/vgpu-lease/called\"")"
