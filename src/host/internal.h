@@ -90,6 +90,9 @@ void inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct inv_
 /* Is the parent a VF (not the card itself) without a vGPU? */
 bool inv_is_free_vf(const struct inv_parent *parent);
 
+/* Adds the mdev types of each card by their names alone, whether the card is ready or not. */
+void inv_name_types(struct inv_reader *reader);
+
 /* Asks each pGPU that has no offers yet, and explains a pGPU without types. */
 void inv_ask_rest(struct inv_reader *reader);
 

@@ -99,8 +99,12 @@ static int read_all(void *arg, struct err *err)
 	inv_order(inv);
 	read_driver(reader);
 	inv_ask_variant(reader);
-	inv_ask_rest(reader);
-	inv_find_lost(reader);
+	if (reader->query->names) {
+		inv_name_types(reader);
+	} else {
+		inv_ask_rest(reader);
+		inv_find_lost(reader);
+	}
 	name_pgpus(inv);
 	return 0;
 }

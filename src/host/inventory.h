@@ -157,6 +157,7 @@ struct inv_query {
 	 * no types registered); such cards have no parents.
 	 */
 	const char *const *types;
+	bool names; /* with inv_no_types: also reads the name of every mdev type, and nothing else of it */
 
 	/* If `types` is NULL, also find NVIDIA, AMD and Intel GPUs with another driver, no driver, or plain VFs. */
 	bool gpus;
@@ -265,7 +266,7 @@ int64_t inventory_created_ms(const struct host *host, const struct vgpu_ref *vgp
 /* A type of some card of a framework (mdev, variant). */
 struct inv_name {
 	char id[TYPE_SIZE];
-	char name[TYPE_NAME_SIZE]; /* printable; the ID if the driver gives no name */
+	char name[TYPE_NAME_SIZE]; /* printable; the ID if the driver gives no name; "" if it does not answer */
 	enum framework framework;
 };
 

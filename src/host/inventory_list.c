@@ -26,7 +26,7 @@ static bool is_listed(const struct names *names, enum framework framework, const
 /* Adds the types of one framework. Two models can have different types with one ID. */
 static int collect(struct names *names, const struct host *host, enum framework framework, struct err *err)
 {
-	const struct inv_query query = { .frameworks = 1U << framework };
+	const struct inv_query query = { .frameworks = 1U << framework, .types = inv_no_types, .names = true };
 	struct inventory inv;
 	int r = inventory_read(&inv, host, &query, err);
 

@@ -212,6 +212,43 @@ void inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct inv_
 	mem_free(ids.id);
 }
 
+/* On cards of one model an ID means one type: its name is read from the first card that answers. */
+static void name_types(struct inventory *inv, const struct inv_pgpu *pgpu, int dir)
+{
+	struct ids ids;
+	struct err err;
+
+	if (list_types(&ids, dir, &err) < 0)
+		return;
+	for (size_t i = 0; i < ids.n; i++) {
+		struct inv_type *type = inventory_type_on(inv, pgpu, ids.id[i]), fresh = { 0 };
+		char text[TYPE_NAME_SIZE];
+		ssize_t len;
+
+		if (type && *type->name)
+			continue;
+		text_copy(fresh.id, sizeof(fresh.id), ids.id[i]);
+		if (!type)
+			type = inv_add_type(inv, pgpu, &fresh);
+		len = inv_read_type(pgpu->address, dir, type->id, "name", text, sizeof(text));
+		if (len != -ETIMEDOUT)
+			text_cut(type->name, sizeof(type->name), len > 0 ? text : type->id);
+	}
+	mem_free(ids.id);
+}
+
+void inv_name_types(struct inv_reader *reader)
+{
+	for (size_t g = 0; g < reader->inv->npgpus; g++) {
+		const struct inv_pgpu *pgpu = reader->inv->pgpus[g];
+
+		if (pgpu->framework != FW_MDEV || pgpu->nparents == 0)
+			continue;
+		autoclose int dir = sys_dir(reader->bus, pgpu->parents[0]->name);
+		name_types(reader->inv, pgpu, dir);
+	}
+}
+
 bool inv_is_free_vf(const struct inv_parent *parent)
 {
 	return parent->ndevices == 0 && strcmp(parent->name, parent->card->address) != 0;

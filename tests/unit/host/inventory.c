@@ -280,6 +280,15 @@ static void lists_of_types(void)
 	is(n == 3 ? all[2].id : NULL, "nvidia-231", "in order");
 	is(n == 3 ? all[2].name : NULL, "GRID T4-2Q", "each with its name");
 	free(all);
+	tree_add(&tree, T4 "/physfn = no link\n");
+	ok(inventory_names(&tree.host, INV_ALL, &all, &n, &err) == 0 && n == 3,
+	   "also those of a card that is not ready");
+	free(all);
+	tree_remove(&tree, T4 "/physfn");
+	tree_remove(&tree, T4 "/mdev_supported_types/nvidia-231/available_instances");
+	ok(inventory_names(&tree.host, INV_ALL, &all, &n, &err) == 0 && n == 3,
+	   "nothing but its name is read of a type");
+	free(all);
 	tree_end(&tree);
 }
 
