@@ -112,26 +112,30 @@ void *mem_alloc(size_t size)
 	return in_use ? mem_take(in_use, size) : mem_check(malloc(size));
 }
 
-void *mem_new(size_t n, size_t size)
+static void *take_array(size_t n, size_t size)
 {
 	size_t all;
 
-	if (!in_use)
-		return mem_check(calloc(n, size));
-	return __builtin_mul_overflow(n, size, &all) ? mem_check(NULL) : mem_take(in_use, all);
+	if (__builtin_mul_overflow(n, size, &all))
+		mem_out();
+	return mem_take(in_use, all);
+}
+
+void *mem_new(size_t n, size_t size)
+{
+	return in_use ? take_array(n, size) : mem_check(calloc(n, size));
 }
 
 void *mem_resize(void *list, size_t n, size_t size)
 {
 	const struct block *old = block_of(list);
-	size_t all;
 	void *p;
 
 	if (!in_use)
 		return mem_check(reallocarray(list, n, size));
-	p = __builtin_mul_overflow(n, size, &all) ? mem_check(NULL) : mem_take(in_use, all);
+	p = take_array(n, size);
 	if (old)
-		memcpy(p, list, old->size < all ? old->size : all);
+		memcpy(p, list, old->size < n * size ? old->size : n * size);
 	return p;
 }
 
