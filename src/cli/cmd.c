@@ -215,7 +215,7 @@ int cmd_open(struct cmd *cmd, struct cmd_call *call, unsigned int needs, struct 
 {
 	bool write = needs & CMD_WRITE && !call->dry_run;
 
-	*cmd = (struct cmd){ .call = call, .host.root = -1, .store = CMD_NO_STORE };
+	*cmd = (struct cmd){ .call = call, .host.root = -1, .store = STORE_NONE };
 	cmd->hp = (struct hotplug){
 		.host = &cmd->host, .store = &cmd->store, .policy = &cmd->config.policy, .uri = call->connect
 	};
@@ -280,20 +280,13 @@ void cmd_close(struct cmd *cmd)
 
 int cmd_survey(struct cmd *cmd, struct world *world, struct err *err)
 {
-	static const struct request nothing;
-
-	*world = (struct world){ .host = &cmd->host,
-				 .store = &cmd->store,
-				 .config = &cmd->config,
-				 .asked = &nothing,
-				 .depth = SURVEY_INVENTORY,
-				 .dry = true };
-	return survey_start(world, err) < 0 ? -err->code : survey_see(world, err);
+	return survey_host(world, &cmd->host, &cmd->store, &cmd->config, err);
 }
 
-struct gc cmd_gc_pass(struct cmd *cmd)
+struct gc cmd_gc_pass(struct cmd *cmd, const struct world *world)
 {
 	return (struct gc){ .store = &cmd->store,
+			    .inv = world ? &world->inv : NULL,
 			    .config = cmd->has_config ? &cmd->config : NULL,
 			    .policy = &cmd->config.policy,
 			    .dry = true };

@@ -106,9 +106,6 @@ struct cmd {
 	char pgpu[PARENT_SIZE]; /* what call->pgpu points to, if spelt as in sysfs */
 };
 
-/* A store that is not open; store_close() accepts it. */
-#define CMD_NO_STORE ((struct store){ .run = -1, .leases = -1, .seen = -1, .affinity = -1, .lock = -1 })
-
 /* Opens what is needed, and replaces a type's name in *call by its id. Call cmd_close() even after a failure. */
 int cmd_open(struct cmd *cmd, struct cmd_call *call, unsigned int needs, struct err *err);
 void cmd_close(struct cmd *cmd);
@@ -122,14 +119,11 @@ int cmd_advise_root(struct err *err);
 /* Does what CMD_LIBVIRT requests: connects, and finds the domain that the first operand names. */
 int cmd_open_domain(struct cmd *cmd, struct err *err);
 
-/*
- * Reads all cards with all types, the pool, and the leases that count, as for a plan. Without a configuration the pool
- * is empty. Call survey_end() even after a failure.
- */
+/* survey_host() of the command's host; without a configuration the pool is empty. */
 int cmd_survey(struct cmd *cmd, struct world *world, struct err *err);
 
-/* A dry gc pass over this host, which changes nothing. */
-struct gc cmd_gc_pass(struct cmd *cmd);
+/* A dry gc pass over this host, which changes nothing. It judges what `world` has seen; NULL: it reads the host. */
+struct gc cmd_gc_pass(struct cmd *cmd, const struct world *world);
 
 /* The pass's item for a vGPU, leased or not; NULL: none. */
 const struct gc_item *cmd_gc_item(const struct gc *pass, const char *id);

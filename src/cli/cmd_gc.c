@@ -94,7 +94,7 @@ static int check_grace(const struct cmd_call *call, struct err *err)
 /* A pass with --grace, --pgpu and --dry-run applied. */
 static struct gc pass_of(struct cmd *cmd)
 {
-	struct gc pass = cmd_gc_pass(cmd);
+	struct gc pass = cmd_gc_pass(cmd, NULL);
 	long grace_s;
 
 	if (cmd->call->grace && text_number(cmd->call->grace, 0, CONFIG_GRACE_MAX_S, &grace_s))

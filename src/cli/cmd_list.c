@@ -56,7 +56,7 @@ static void print(const struct cmd *cmd, const struct leases *leases, const stru
 
 static int run(struct cmd *cmd, struct err *err)
 {
-	struct gc verdicts = cmd_gc_pass(cmd);
+	struct gc verdicts = cmd_gc_pass(cmd, NULL);
 	autoleases struct leases leases = { 0 };
 	struct err why = { 0 };
 

@@ -6,12 +6,13 @@
 
 static int run(struct cmd *cmd, struct err *err)
 {
-	struct gc pass = cmd_gc_pass(cmd);
-	const struct metrics metrics = {
-		.store = &cmd->store, .config = &cmd->config, .config_valid = cmd->has_config, .pass = &pass
-	};
-	int r = gc_run(&pass, err);
+	autosurvey struct world world = { 0 };
+	struct gc pass = cmd_gc_pass(cmd, &world);
+	const struct metrics metrics = { .world = &world, .config_valid = cmd->has_config, .pass = &pass };
+	int r = cmd_survey(cmd, &world, err);
 
+	if (r == 0)
+		r = gc_run(&pass, err);
 	if (r == 0)
 		r = metrics_print(stdout, &metrics, err);
 	gc_free(&pass);

@@ -135,7 +135,7 @@ static void ask_gc(struct show *show)
 {
 	struct err err;
 
-	show->pass = cmd_gc_pass(show->cmd);
+	show->pass = cmd_gc_pass(show->cmd, NULL);
 	show->pass.domain = show->domain->uuid;
 	if (gc_run(&show->pass, &err) < 0)
 		out_warn("cannot tell what 'vgpu-lease gc' would do: %s", err.text);

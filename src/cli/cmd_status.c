@@ -40,7 +40,9 @@ static void look(struct status *status, const struct cmd *cmd)
 	status->check = (struct check){ .host = &cmd->host,
 					.config_path = cmd->call->args.config,
 					.simulated = cmd->call->args.root != NULL,
-					.glance = true };
+					.glance = true,
+					.seen = &status->world,
+					.config = cmd->has_config ? &cmd->config : NULL };
 	check_run(&status->check);
 	if (gethostname(name, sizeof(name) - 1) < 0)
 		text_copy(name, sizeof(name), "this host");

@@ -175,7 +175,7 @@ static int read_facts(struct facts *facts, struct err *err)
 	struct vfio_users *users = vfio_users_read(&cmd->host, sys_now_ms() + LOOK_MS);
 	facts->open = vfio_users_open(users, &cmd->host, id, &facts->pid, &why);
 	vfio_users_free(users);
-	facts->pass = cmd_gc_pass(cmd);
+	facts->pass = cmd_gc_pass(cmd, &facts->status.world);
 	if (gc_run(&facts->pass, &why) < 0)
 		out_warn("cannot tell what 'vgpu-lease gc' would do: %s", why.text);
 	facts->verdict = cmd_gc_item(&facts->pass, id);

@@ -11,7 +11,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/udev.h"
-#include "survey/missing_cards.h"
 
 static struct card_row row_of_card(const struct cmd *cmd, const struct world *world, const struct inv_pgpu *card)
 {
@@ -96,16 +95,13 @@ static bool has_row(const struct status *status, const char *address)
 static int find_cards(struct status *status, struct cmd *cmd, struct err *err)
 {
 	const struct world *world = &status->world;
-	autofree struct missing_card *missing = NULL;
-	size_t n;
+	const struct missing_card *missing = world->missing_cards;
 
 	status->cmd = cmd;
-	if (missing_cards(&missing, &n, world->host, &world->inv, err) < 0)
-		return -err->code;
-	status->rows = mem_new(world->inv.npgpus + n + 1, sizeof(*status->rows));
+	status->rows = mem_new(world->inv.npgpus + world->nmissing_cards + 1, sizeof(*status->rows));
 	for (size_t i = 0; i < world->inv.npgpus; i++)
 		add_row(status, row_of_card(cmd, world, world->inv.pgpus[i]));
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < world->nmissing_cards; i++)
 		if (missing[i].how == MISSING_NAMED || !has_row(status, missing[i].address))
 			add_row(status, row_of_missing(world, &missing[i]));
 	name_models(status);

@@ -19,6 +19,7 @@
 #include "host/libvirt_daemon.h"
 #include "ops/metrics.h"
 #include "survey/reclaim.h"
+#include "survey/survey.h"
 
 #define METRICS "metrics.prom"
 
@@ -183,15 +184,15 @@ static int64_t next_pass(const struct reconcile *pass)
 
 static int write_metrics(const struct handler *h, struct store *store, const struct gc *pass, struct err *err)
 {
-	const struct metrics metrics = {
-		.store = store, .config = &h->config, .config_valid = h->is_valid, .pass = pass
-	};
+	autosurvey struct world world = { 0 };
+	const struct metrics metrics = { .world = &world, .config_valid = h->is_valid, .pass = pass };
 	autofree char *text = NULL;
 	size_t len = 0;
 	FILE *to = mem_open(&text, &len);
-	int r;
+	int r = survey_host(&world, &h->host, store, &h->config, err);
 
-	r = metrics_print(to, &metrics, err);
+	if (r == 0)
+		r = metrics_print(to, &metrics, err);
 	mem_close(to);
 	if (r < 0)
 		return err_in(err, "metrics");

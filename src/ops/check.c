@@ -154,40 +154,75 @@ static void list_cards(struct check *check, const struct inventory *inv)
 			     inv->pgpus[g]->ready ? "no valid configuration" : inv->pgpus[g]->reason);
 }
 
-/* Reads what the checks share, and runs them. */
+int check_plan(struct check *check, const struct lifecycle *lifecycle, struct err *err)
+{
+	if (!check->no_start.code)
+		return preview_again(&check->start, lifecycle, err);
+	*err = check->no_start;
+	return -err->code;
+}
+
+/* Looks at the host, even if its leases cannot be read, without which no start can be planned. */
+static int look(struct check *check, struct err *err)
+{
+	struct world *world = &check->start.world;
+
+	check->no_start = check->store_err;
+	if (check->has_store == 0 &&
+	    survey_host(world, check->host, &check->store, check->config, &check->no_start) == 0)
+		return 0;
+	survey_end(world);
+	return survey_host(world, check->host, &check->start.store, check->config, err);
+}
+
+/* Gives the caller's look back as it was, without what was found out for starts. */
+static void give_back(struct check *check, const struct config *config)
+{
+	static const struct request nothing;
+	struct world *world = check->seen;
+	struct err ignored;
+
+	*world = check->start.world;
+	world->config = config;
+	(void)!survey_again(world, &nothing, &ignored);
+	for (size_t i = 0; i < world->inv.ndevices; i++)
+		world->inv.devices[i].facts = (struct device_facts){ 0 };
+	for (size_t i = 0; i < world->inv.nparents; i++)
+		world->inv.parents[i]->facts = (struct device_facts){ 0 };
+}
+
+/* Runs the checks on one look at the host. */
 static void run(struct check *check, bool only_pool)
 {
-	const struct config *config = check->config;
-	const struct inv_query query = { .frameworks = INV_ALL,
-					 .vf_name = config ? pool_vf_name : NULL,
-					 .names_type = config ? pool_names_type : NULL,
-					 .arg = config,
-					 .gpus = !config || !config->nsections };
-	struct inventory inv = { 0 };
+	struct world *world = &check->start.world;
+	const struct config *config = check->seen ? check->seen->config : NULL;
 	struct err err;
 
 	check->has_store = store_open(&check->store, check->host, false, &check->store_err);
-	if (check->has_store == 0) {
-		/* A pGPU that is known to hang is not asked again. */
+	check->start = (struct preview){ .store = STORE_NONE };
+	/* A pGPU that is known to hang is not asked again. */
+	if (check->has_store == 0)
 		silent_recall(&check->store);
-		(void)!lease_list(&check->store, &check->leases, &err);
-	}
 	check->what = "pgpu";
-	if (inventory_read(&inv, check->host, &query, &err) < 0) {
+	if (check->seen)
+		*world = *check->seen;
+	if (!check->seen && look(check, &err) < 0) {
 		check_report(check, CHECK_FAIL, "see that /sys is mounted", "the host cannot be read: %s", err.text);
-	} else if (config) {
-		pool_make(&inv, config);
-		check->inv = &inv;
-		check->explained = mem_new(config->nsections + 1, sizeof(*check->explained));
+	} else if (check->config) {
+		check->inv = &world->inv;
+		check->explained = mem_new(check->config->nsections + 1, sizeof(*check->explained));
 	} else {
-		list_cards(check, &inv);
+		list_cards(check, &world->inv);
 	}
+	check->leases = &world->leases;
 	run_table(check, only_pool);
-	if (check->inv)
-		free(check->explained);
-	inventory_free(&inv);
+	free(steal_ptr(&check->explained));
 	check->inv = NULL;
-	lease_list_free(&check->leases);
+	plan_free(&check->start.plan);
+	if (check->seen)
+		give_back(check, config);
+	else
+		survey_end(world);
 	if (check->has_store == 0)
 		silent_note(&check->store);
 	store_close(&check->store);
@@ -202,16 +237,17 @@ void check_pool(struct check *check, const struct config *config)
 void check_run(struct check *check)
 {
 	struct config_notes mistakes = { 0 };
-	struct config config;
+	struct config config = { 0 };
 	struct err err = { 0 };
-	int r = config_load(&config, check->host, check->config_path, &mistakes, &err);
+	int r = check->config ? 0 : config_load(&config, check->host, check->config_path, &mistakes, &err);
 
 	check->what = "config";
-	check->config = r == 0 ? &config : NULL;
+	if (r == 0 && !check->config)
+		check->config = &config;
 	if (r < 0)
 		config_fails(check, r, &mistakes, &err);
 	else
-		config_passes(check, &config);
+		config_passes(check, check->config);
 	config_notes_free(&mistakes);
 	run(check, false);
 	check->config = NULL;

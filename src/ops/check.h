@@ -10,6 +10,7 @@
 
 #include "sys/sys.h"
 #include "config/config.h"
+#include "ops/preview.h"
 #include "plan/pool.h"
 #include "state/lease_store.h"
 #include "state/store.h"
@@ -35,6 +36,8 @@ struct check {
 	const char *config_path; /* as config_load() takes it */
 	bool simulated;          /* the host is a directory */
 	bool glance;             /* does not watch a held lock for as long as a start would wait */
+	struct world *seen;      /* what the caller has seen of this host (survey_host()); NULL: the check reads it */
+	const struct config *config; /* with `seen`: the one in effect; NULL: none, and check_run() says why */
 	/* the result */
 	struct finding *findings;
 	size_t n, count[CHECK_FAIL + 1]; /* the findings, and how many have each status */
@@ -43,13 +46,14 @@ struct check {
 	const char *what;             /* the running check */
 	char where[CHECK_WHERE_SIZE]; /* the place of its next finding; "" the host */
 	char fix[REASON_SIZE];        /* the fix of its next finding, from check_fix() */
-	const struct config *config;  /* NULL: unreadable */
 	const struct inventory *inv;  /* NULL: the configuration or the host is unreadable */
+	struct preview start;         /* of the last start that was planned; its world is what all checks have seen */
+	struct err no_start;          /* why none can be planned; .code 0: it can */
 	struct store store;
 	int has_store; /* 0, or the error of opening it, with its text in `store_err` */
 	struct err store_err;
-	struct leases leases; /* those that can be read */
-	bool *explained;      /* for each section: a finding says why a pGPU does not provide its type */
+	const struct leases *leases; /* those that count; none if one cannot be read */
+	bool *explained;             /* for each section: a finding says why a pGPU does not provide its type */
 };
 
 void check_run(struct check *check);

@@ -83,7 +83,7 @@ static bool is_doubtful_mdev(const struct check *check, const struct vgpu_reques
 	if (!*req->facts.type)
 		return check->config->nsections != 1;
 	return !section || section->vf || pool_stock(check->inv, section, true, NULL) == STOCK_NONE ||
-	       lease_find(&check->leases, req->id);
+	       lease_find(check->leases, req->id);
 }
 
 /* Like is_doubtful_mdev(), for any vGPU. A VF of the pool is judged without a plan. */
@@ -120,8 +120,7 @@ static void report_refused(struct check *check, const struct domxml *doc, const 
 	struct lifecycle lifecycle = {
 		.host = check->host, .config = check->config, .policy = &check->config->policy, .request = request
 	};
-	autopreview struct preview preview = { 0 };
-	const struct plan *plan = &preview.plan;
+	const struct plan *plan = &check->start.plan;
 	bool doubtful = false, mdev;
 	struct err err;
 	int r;
@@ -130,7 +129,7 @@ static void report_refused(struct check *check, const struct domxml *doc, const 
 		doubtful |= is_doubtful(check, &request->vgpus[i]);
 	if (!doubtful || libvirt_files_has_status(check->host, request->name))
 		return;
-	r = preview_make(&preview, &lifecycle, PLAN_PREPARE, &err);
+	r = check_plan(check, &lifecycle, &err);
 	/* Missing permission and exhausted capacity are not errors of the domain. The quota has its own check. */
 	if (r < 0 ? check_denied(err.code)
 		  : plan->kind != PLAN_REFUSE || plan->no_quota ||
@@ -201,7 +200,7 @@ void check_missing_vgpus(struct check *check)
 		check_unreadable(check, "fix the cause", &err);
 		return;
 	}
-	missing_vgpus(&list, &n, disk, check->host, check->config, &check->leases);
+	missing_vgpus(&list, &n, disk, check->host, check->config, check->leases);
 	for (size_t i = 0; i < n; i++)
 		report_missing_vgpu(check, &list[i]);
 	libvirt_files_free(disk);

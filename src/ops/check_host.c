@@ -96,7 +96,7 @@ static const struct section *at_odds(const struct inventory *inv, const char *pa
 /* Returns the domain that uses the vGPU, by its lease or XML, or a file that might define such a domain; NULL: none. */
 static const char *used_by(const struct check *check, const struct definition *d, const struct libvirt_files *disk)
 {
-	const struct lease *lease = lease_find(&check->leases, d->uuid);
+	const struct lease *lease = lease_find(check->leases, d->uuid);
 	const char *domain = lease ? lease->name : libvirt_files_names(disk, d->uuid, NULL);
 
 	return domain ? domain : libvirt_files_unread(disk, false);

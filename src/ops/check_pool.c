@@ -2,7 +2,6 @@
 /* The pGPUs that the configuration names or matches, and why one is not in the pool. */
 #include <string.h>
 
-#include "survey/missing_cards.h"
 #include "internal.h"
 #include "base/auto.h"
 #include "base/text.h"
@@ -69,8 +68,8 @@ static void look_at_vfs(struct check *check, const struct inv_pgpu *card)
 		const char *vf = card->parents[p]->name;
 		bool leased = false;
 
-		for (size_t i = 0; i < check->leases.n; i++)
-			leased |= strcmp(check->leases.list[i].vgpu.parent, vf) == 0;
+		for (size_t i = 0; i < check->leases->n; i++)
+			leased |= strcmp(check->leases->list[i].vgpu.parent, vf) == 0;
 		if (card->parents[p]->lost && !leased)
 			check_report(
 				check_at(check, "%s", vf), CHECK_WARN,
@@ -202,12 +201,9 @@ void check_cards(struct check *check)
 {
 	const struct inventory *inv = check->inv;
 	int libvirt = libvirt_files_libvirt(check->host);
-	autofree struct missing_card *missing = NULL;
-	size_t n = 0;
-	struct err err;
+	const struct missing_card *missing = check->start.world.missing_cards;
+	const size_t n = check->start.world.nmissing_cards;
 
-	if (missing_cards(&missing, &n, check->host, check->inv, &err) < 0)
-		check_report(check, CHECK_FAIL, "see that /sys is mounted", "%s", err.text);
 	check->ncards = inv->npgpus;
 	for (size_t i = 0; i < inv->npgpus; i++)
 		check->npool += inv->pgpus[i]->pool.in_pool;

@@ -14,22 +14,25 @@
 enum { VF_TRIES = 4, LEFT_SHOWN = 8 };
 enum { AS_MDEV = 1, AS_VF = 2 };
 
-/* The start of a domain with one vGPU. After several plans, holds the last one. */
+/* The start of a domain with one vGPU. */
 struct start {
+	struct check *check;
 	const struct section *section;
 	struct config config;
 	struct vgpu_request vgpu;
 	struct request request;
 	struct lifecycle lifecycle;
-	struct preview preview;
-	int planned; /* 0, or an error, which is also a refusal */
+	struct plan *plan; /* the last one */
+	int planned;       /* 0, or an error, which is also a refusal */
 	struct err err;
 };
 
 /* A project's exhausted quota says nothing about the host; a quota of 0 for all does. Borrows the configuration. */
-static void start_begin(struct start *s, const struct check *check)
+static void start_begin(struct start *s, struct check *check)
 {
-	*s = (struct start){ .config = *check->config,
+	*s = (struct start){ .check = check,
+			     .plan = &check->start.plan,
+			     .config = *check->config,
 			     .vgpu = { .has_metadata = true },
 			     .request = { .name = "vgpu-lease-check", .vgpus = &s->vgpu, .nvgpus = 1 },
 			     .lifecycle = { .host = check->host, .config = &s->config, .request = &s->request } };
@@ -41,7 +44,7 @@ static void start_begin(struct start *s, const struct check *check)
 	uuid_random(s->request.uuid);
 }
 
-/* Plans a start with an mdev, or with `vf` if set. Only the first plan reads the host. */
+/* Plans a start with an mdev, or with `vf` if set. */
 static void plan_start(struct start *s, const struct inv_parent *vf, bool managed)
 {
 	s->vgpu.kind = vf ? REQUEST_PCI : REQUEST_MDEV;
@@ -50,16 +53,13 @@ static void plan_start(struct start *s, const struct inv_parent *vf, bool manage
 		text_copy(s->vgpu.id, sizeof(s->vgpu.id), vf->name);
 	else
 		uuid_random(s->vgpu.id);
-	if (s->preview.lifecycle)
-		s->planned = preview_again(&s->preview, &s->lifecycle, &s->err);
-	else
-		s->planned = preview_make(&s->preview, &s->lifecycle, PLAN_PREPARE, &s->err);
+	s->planned = check_plan(s->check, &s->lifecycle, &s->err);
 }
 
 /* True if no other VF could change the answer. */
 static bool is_decided(const struct start *s)
 {
-	return s->planned < 0 || preview_is_possible(&s->preview.plan);
+	return s->planned < 0 || preview_is_possible(s->plan);
 }
 
 /* Is the VF free, or preset to this type? */
@@ -67,7 +67,7 @@ static bool is_free(const struct check *check, const struct inv_parent *vf, cons
 {
 	const struct inv_device *device = inventory_device(check->inv, vf->name);
 
-	return !lease_find(&check->leases, vf->name) &&
+	return !lease_find(check->leases, vf->name) &&
 	       (!vf->ndevices || (device && strcmp(device->vgpu.type, type) == 0));
 }
 
@@ -93,7 +93,7 @@ static int plan_on_card(struct start *s, const struct check *check, const struct
 static void plan_on_vfs(struct start *s, const struct check *check)
 {
 	const struct inventory *inv = check->inv;
-	struct plan *plan = &s->preview.plan;
+	struct plan *plan = s->plan;
 	int tried = 0;
 
 	for (size_t g = 0; g < inv->npgpus && !(tried && is_decided(s)); g++) {
@@ -140,10 +140,10 @@ static struct carried carried_by(const struct check *check, const struct section
 			carried.own = true;
 		else
 			carried.foreign = true;
-		carried.leased |= lease_find(&check->leases, d->vgpu.id) != NULL;
+		carried.leased |= lease_find(check->leases, d->vgpu.id) != NULL;
 	}
-	for (size_t i = 0; i < check->leases.n; i++) {
-		const struct vgpu_ref *vgpu = &check->leases.list[i].vgpu;
+	for (size_t i = 0; i < check->leases->n; i++) {
+		const struct vgpu_ref *vgpu = &check->leases->list[i].vgpu;
 
 		if (strcmp(vgpu->pgpu, card->address) != 0 || inventory_device(inv, vgpu->id))
 			continue;
@@ -162,7 +162,7 @@ static struct carried carried_by(const struct check *check, const struct section
  */
 static void report_refusal(struct check *check, const struct start *s)
 {
-	const struct plan *plan = &s->preview.plan;
+	const struct plan *plan = s->plan;
 	const char *fix = "'vgpu-lease inventory' shows the problems of each pGPU", *own = "";
 	enum check_status status = CHECK_FAIL;
 	bool leased = false;
@@ -194,7 +194,7 @@ static void report_refusal(struct check *check, const struct start *s)
 
 static void report_start(struct check *check, const struct start *s)
 {
-	const struct plan *plan = &s->preview.plan;
+	const struct plan *plan = s->plan;
 	const char *type = s->section->type, *on = plan->nsteps ? plan->steps[0].vgpu.parent : "";
 
 	at_type(check, s->section);
@@ -227,9 +227,6 @@ static void look_at_start(struct check *check, struct start *start, const struct
 	else
 		plan_start(start, NULL, false);
 	report_start(check, start);
-	/* The error may be temporary, so the next plan reads the host again. */
-	if (start->planned < 0)
-		preview_end(&start->preview);
 }
 
 /* How the readiest pGPUs provide the type: as mdevs, as VFs, or both. */
@@ -381,7 +378,6 @@ void check_starts(struct check *check)
 			if (kinds & kind)
 				look_at_start(check, &start, section, kind);
 	}
-	preview_end(&start.preview);
 	report_left_out(check, &left);
 	if (!config->nsections)
 		check_report(check_at(check, "%s", config->nfiles ? config->files[0] : ""), CHECK_FAIL,

@@ -322,7 +322,7 @@ static void report_leases(struct check *check, const struct gc *pass)
 void check_leases(struct check *check)
 {
 	struct config defaults;
-	struct gc pass = { .store = &check->store, .config = check->config, .dry = true };
+	struct gc pass = { .store = &check->store, .config = check->config, .inv = check->inv, .dry = true };
 	struct err err;
 
 	config_default(&defaults);
@@ -363,7 +363,7 @@ static void report_zero_quotas(struct check *check)
 /* An exhausted quota refuses only the next start of that project. */
 void check_quotas(struct check *check)
 {
-	const struct leases *leases = &check->leases;
+	const struct leases *leases = check->leases;
 
 	if (check->config)
 		report_zero_quotas(check);

@@ -11,8 +11,6 @@
 #include "base/text.h"
 #include "plan/capacity.h"
 #include "state/counts.h"
-#include "survey/missing_cards.h"
-#include "survey/survey.h"
 
 enum { LABEL_MAX = 4 * DOMAIN_NAME_SIZE };
 
@@ -104,17 +102,13 @@ static long long framebuffer_used_mib(const struct inventory *inv, const struct 
 	return sum;
 }
 
-/* Configured pGPUs that provide no vGPUs, once each. Those that cannot be read are left out. */
+/* Configured pGPUs that provide no vGPUs, once each. */
 static void print_missing(const struct report *report)
 {
 	const struct world *world = report->world;
-	autofree struct missing_card *missing = NULL;
-	struct err ignored;
-	size_t n;
+	const struct missing_card *missing = world->missing_cards;
 
-	if (missing_cards(&missing, &n, world->host, &world->inv, &ignored) < 0)
-		return;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < world->nmissing_cards; i++) {
 		bool told = inventory_pgpu(&world->inv, missing[i].address);
 
 		for (size_t k = 0; k < i; k++)
@@ -191,7 +185,7 @@ static void print_orphans(const struct report *report)
 /* The time of the handler's lock file is that of the last pass. */
 static void print_handler(const struct report *report)
 {
-	const struct store *store = report->metrics->store;
+	const struct store *store = report->world->store;
 	struct stat st;
 
 	family(report->to, "config_valid", "gauge", "1 if there is a valid configuration, else 0.");
@@ -238,18 +232,10 @@ static void print_hook(const struct report *report)
 
 int metrics_print(FILE *to, const struct metrics *metrics, struct err *err)
 {
-	static const struct request nothing;
-	__attribute__((cleanup(survey_end))) struct world world = { .host = metrics->store->host,
-								    .store = metrics->store,
-								    .config = metrics->config,
-								    .asked = &nothing,
-								    .depth = SURVEY_INVENTORY,
-								    .dry = true };
-	const struct report report = { .to = to, .metrics = metrics, .world = &world };
+	const struct report report = { .to = to, .metrics = metrics, .world = metrics->world };
 	autoleases struct leases leases = { 0 };
 
-	if (survey_start(&world, err) < 0 || survey_see(&world, err) < 0 ||
-	    lease_list(metrics->store, &leases, err) < 0)
+	if (lease_list(metrics->world->store, &leases, err) < 0)
 		return -err->code;
 	print_handler(&report);
 	print_pgpus(&report);

@@ -10,13 +10,13 @@
 #include <stdio.h>
 
 #include "ops/gc.h"
+#include "plan/world.h"
 
 struct metrics {
-	struct store *store;
-	const struct config *config; /* the defaults if there is none */
-	bool config_valid;           /* there is a valid file */
-	const struct gc *pass;       /* a completed gc_run(); its foreign devices with GC_GOES are orphans */
+	const struct world *world; /* from survey_host() */
+	bool config_valid;         /* there is a valid file */
+	const struct gc *pass;     /* a completed gc_run(); its foreign devices with GC_GOES are orphans */
 };
 
-/* Reads the host and prints the metrics, or nothing if the host cannot be read. */
+/* Prints the metrics, or nothing if the leases cannot be read. */
 int metrics_print(FILE *to, const struct metrics *metrics, struct err *err);

@@ -93,6 +93,7 @@ int preview_make(struct preview *p, const struct lifecycle *lifecycle, enum plan
 int preview_again(struct preview *p, const struct lifecycle *lifecycle, struct err *err)
 {
 	p->lifecycle = lifecycle;
+	p->world.config = lifecycle->config;
 	return survey_again(&p->world, lifecycle->request, err) < 0 ? -err->code : plan_rounds(p, err);
 }
 

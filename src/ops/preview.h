@@ -31,7 +31,7 @@ struct preview {
  */
 int preview_make(struct preview *preview, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err);
 
-/* Plans another start after a previewed one, with the same configuration and host, which are not read again. */
+/* Plans a start with what preview->world has seen of the host (survey_host()), which is not read again. */
 int preview_again(struct preview *preview, const struct lifecycle *lifecycle, struct err *err);
 
 /* Makes `rewritten` if the plan has a step for each vGPU or removes something first. Negative: a refusal. */

@@ -95,10 +95,9 @@ enum plan_mode {
 
 /* How much the survey reads. */
 enum survey_depth {
-	SURVEY_START,     /* the types, cards and frameworks that the request and the leases can concern */
-	SURVEY_INVENTORY, /* every type of every card */
-	SURVEY_EXPLAIN,   /* also what a refusal names: cards of other frameworks and types, missing cards */
-	SURVEY_RECLAIM,   /* also what can be removed to make capacity: searches all processes and libvirt's files */
+	SURVEY_START,   /* the types, cards and frameworks that the request and the leases can concern */
+	SURVEY_EXPLAIN, /* also what a refusal names: cards of other frameworks and types, missing cards */
+	SURVEY_RECLAIM, /* also what can be removed to make capacity: searches all processes and libvirt's files */
 };
 
 struct world {
@@ -123,12 +122,12 @@ struct world {
 	struct failure *failures; /* from other runs, a while ago; their candidates come last */
 	size_t nfailures;
 	bool reclaimable_known;             /* reclaimable devices and leases are marked */
-	struct missing_card *missing_cards; /* from SURVEY_EXPLAIN on, for the refusal */
+	struct missing_card *missing_cards; /* from SURVEY_EXPLAIN on */
 	size_t nmissing_cards;
 
 	/* Only for the survey. */
 	struct request changed;     /* a copy of the request, if a framework changes; else unused */
-	const char **types;         /* the types that were read, in one allocation; SURVEY_INVENTORY reads all */
+	const char **types;         /* the types that were read, in one allocation; survey_host() reads all */
 	bool some_cards;            /* for PCI hostdevs, only the cards that the request names were read */
 	struct leases void_leases;  /* leases that are no longer valid */
 	struct vfio_users *users;   /* NULL until needed */

@@ -66,7 +66,8 @@ static int look_at_pgpus(const struct store *store, struct err *err)
 
 int store_open(struct store *store, const struct host *host, bool make, struct err *err)
 {
-	*store = (struct store){ .host = host, .run = -1, .leases = -1, .seen = -1, .affinity = -1, .lock = -1 };
+	*store = STORE_NONE;
+	store->host = host;
 	if (open_directory(&store->run, host->root, "run/vgpu-lease", make, err, "/run/vgpu-lease") < 0)
 		return -err->code;
 	if (store->run >= 0 &&

@@ -48,6 +48,9 @@ struct store {
 	bool resident;  /* set by a process that outlives its work on leases, so that no lease names it as its writer */
 };
 
+/* A store that is not open: it has no leases. store_close() accepts it. */
+#define STORE_NONE ((struct store){ .run = -1, .leases = -1, .seen = -1, .affinity = -1, .lock = -1 })
+
 /*
  * Opens the store. With `make`, creates missing directories; without `make`, writes nothing, and a missing store is
  * empty. The error names the directory and what is wrong with it.

@@ -19,6 +19,9 @@
 #include "plan/resolve.h"
 #include "state/history.h"
 
+/* The request of survey_host(). */
+static const struct request no_request;
+
 static void drop_host(struct world *w)
 {
 	free(w->types);
@@ -110,7 +113,7 @@ static int read_host(struct world *w, struct err *err)
 	w->some_cards = cards != NULL;
 	w->types = survey_types(w, w->depth != SURVEY_START || asks_pool(w) || pool_matches_twice(w->config) ? w->config
 													     : NULL);
-	query.types = w->depth == SURVEY_INVENTORY ? NULL : w->types;
+	query.types = w->asked == &no_request ? NULL : w->types;
 	/* Without a pool, every GPU that could be in one matters. */
 	query.gpus = !w->config || !w->config->nsections;
 	if (inventory_read(&w->inv, w->host, &query, err) < 0)
@@ -365,6 +368,18 @@ static int see_unseen(struct world *w, struct err *err)
 int survey_see(struct world *w, struct err *err)
 {
 	return survey_read(w, err) < 0 ? -err->code : see_unseen(w, err);
+}
+
+int survey_host(struct world *w, const struct host *host, struct store *store, const struct config *config,
+		struct err *err)
+{
+	*w = (struct world){ .host = host,
+			     .store = store,
+			     .config = config,
+			     .asked = &no_request,
+			     .depth = SURVEY_EXPLAIN,
+			     .dry = true };
+	return survey_start(w, err) < 0 ? -err->code : survey_see(w, err);
 }
 
 int survey_again(struct world *w, const struct request *asked, struct err *err)

@@ -45,8 +45,15 @@ int survey_read(struct world *world, struct err *err);
 int survey_see(struct world *world, struct err *err);
 
 /*
- * Replaces the request of a start by another one, without reading the host again. Call it after survey_see() with
- * SURVEY_EXPLAIN.
+ * Reads all cards with all types, the leases and the missing cards, for a caller that shows them or plans several
+ * starts with survey_again(). Call survey_end() even after a failure.
+ */
+int survey_host(struct world *world, const struct host *host, struct store *store, const struct config *config,
+		struct err *err);
+
+/*
+ * Replaces the request of a start by another one, without reading the host again. Call it after survey_host(), or after
+ * survey_see() with SURVEY_EXPLAIN.
  */
 int survey_again(struct world *world, const struct request *asked, struct err *err);
 

@@ -200,4 +200,15 @@ holds "what enables the VFs of a card is named" says M_VFS_ENABLE 0000:26:00.0 <
 fails "which framework it will have is not known" grep -qw mdev <<<"$out"
 vl types
 holds "where there are no types, it is said where the reason is" ended 0 M_INIT_NOTHING
+end_host
+
+# Checks, starts and the verdicts of gc are those of one look at the host.
+if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
+	host t4:2
+	configure nvidia-{222..229}
+	for view in status check metrics; do
+		strace -f -e trace=openat -o "$work/trace" "$builddir/vgpu-lease" --root host "$view" >"$work/out" 2>&1
+		is "$(grep -c '/class/mdev_bus"' "$work/trace")" 1 "$view with eight types reads the host once"
+	done
+fi
 tap_done

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "lib/tap.h"
 #include "lib/tree.h"
+#include "survey/survey.h"
 
 #define A "c6f1a2b3-0000-4000-8000-00000000000a"
 #define B "c6f1a2b3-0000-4000-8000-00000000000b"
@@ -42,12 +43,13 @@ static struct err err;
 /* The whole text; the caller frees it. */
 static char *print(const struct gc *pass)
 {
-	const struct metrics metrics = { .store = &store, .config = &config, .config_valid = true, .pass = pass };
+	autosurvey struct world world = { 0 };
+	const struct metrics metrics = { .world = &world, .config_valid = true, .pass = pass };
 	char *text = NULL;
 	size_t len;
 	FILE *to = mem_open(&text, &len);
 
-	if (metrics_print(to, &metrics, &err) < 0)
+	if (survey_host(&world, store.host, &store, &config, &err) < 0 || metrics_print(to, &metrics, &err) < 0)
 		tree_fail(err.text);
 	mem_close(to);
 	return text;
