@@ -6,7 +6,7 @@
 #include "device/release.h"
 #include "host/vfio_users.h"
 #include "base/ident.h"
-#include "device/kernel.h"
+#include "host/kernel.h"
 #include "state/lease_store.h"
 #include "model/event.h"
 #include "host/libvirt_files.h"

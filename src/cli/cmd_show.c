@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "sys/sys.h"
 #include "cli/show.h"
-#include "device/kernel.h"
+#include "host/kernel.h"
 #include "domain/domxml.h"
 #include "host/inventory.h"
 #include "host/vfio_users.h"

@@ -10,7 +10,7 @@
 #include "cli/events.h"
 #include "cli/show.h"
 #include "cli/status.h"
-#include "device/kernel.h"
+#include "host/kernel.h"
 #include "host/mdevctl_files.h"
 #include "host/vfio_users.h"
 #include "model/owner.h"

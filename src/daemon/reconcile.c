@@ -12,7 +12,7 @@
 #include "device/release.h"
 #include "host/vfio_users.h"
 #include "host/inventory.h"
-#include "device/kernel.h"
+#include "host/kernel.h"
 #include "model/event.h"
 #include "internal.h"
 #include "plan/pool.h"

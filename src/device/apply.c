@@ -8,7 +8,7 @@
 
 #include "base/auto.h"
 #include "device/release.h"
-#include "device/kernel.h"
+#include "host/kernel.h"
 #include "host/mdevctl_files.h"
 #include "internal.h"
 #include "base/mem.h"

@@ -13,7 +13,7 @@
 #include "sys/sys.h"
 #include "sys/timed_child.h"
 #include "host/vfio_users.h"
-#include "device/kernel.h"
+#include "host/kernel.h"
 #include "host/libvirt_files.h"
 #include "host/mdevctl_files.h"
 #include "internal.h"

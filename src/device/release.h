@@ -13,7 +13,7 @@
 #include "config/config.h"
 #include "base/err.h"
 #include "sys/sys.h"
-#include "device/kernel.h"
+#include "host/kernel.h"
 #include "state/lease_store.h"
 #include "state/store.h"
 

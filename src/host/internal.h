@@ -1,29 +1,82 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The parts of inventory_read(). Only the inventory's own files and their tests include this.
+ * The frameworks, and the parts of inventory_read(). Only this directory's files and their tests include this.
  *
- * Order of the calls: inv_read_parents, inv_read_variant, inv_read_vfs, inv_read_devices, inv_group, inv_read_absent,
- * inv_order, inv_ask_variant, inv_ask_rest, inv_find_lost. Before inv_order, parents are sorted only by name, and pGPUs
- * are not sorted. Each card is read in one visit, relative to its directory: a path walk through sys/class/mdev_bus
- * costs more than reading the attribute.
+ * inventory_read() calls `read` of each framework, inv_read_absent(), sorts, then calls `ask` of each. Until
+ * then, parents are sorted only by name, and pGPUs are not sorted. Each card is read in one visit, relative to
+ * its directory: a path walk through sysfs costs more than reading the attribute.
  */
 #pragma once
 
-#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
 #include "host/inventory.h"
+#include "host/kernel.h"
 
 struct inv_reader {
 	struct inventory *inv;
 	const struct host *host;
-	DIR *list; /* sys/class/mdev_bus; NULL: no mdev framework */
-	int bus;   /* the descriptor of `list` */
 	const struct inv_query *query;
-	const char *const *types; /* those of `query`; NULL: all */
 };
+
+/* What an errno of a write to sysfs means depends on the driver: NVIDIA's for mdevs, NVIDIA's for VFs, or another. */
+enum kernel_step { KERNEL_CREATE, KERNEL_REMOVE, KERNEL_PARAMS };
+enum kernel_driver { DRIVER_OTHER, DRIVER_NVIDIA_MDEV, DRIVER_NVIDIA_VF };
+
+enum { KPATH_SIZE = PARENT_SIZE + TYPE_SIZE + UUID_SIZE + 80 };
+
+/* The file and the line that create a vGPU. */
+struct kernel_write {
+	char path[KPATH_SIZE];
+	char line[TYPE_SIZE];
+};
+
+/* A framework. Nothing outside of its table knows how its cards are read, or how its vGPUs are created and removed. */
+struct framework_ops {
+	/* Adds its pGPUs, their parents, and the vGPUs on them. */
+	int (*read)(struct inv_reader *reader, struct err *err);
+
+	/* Adds the types and offers, when all cards are read and sorted. NULL: `read` has added them. */
+	void (*ask)(struct inv_reader *reader);
+
+	/* kernel_available(); `card` is the pGPU. */
+	int (*available)(const struct host *host, const struct vgpu_ref *vgpu, const char *card, struct err *err);
+
+	/* The members below are NULL if vGPUs exist without being created. */
+	int (*creation)(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err);
+
+	/*
+	 * Does the vGPU exist? Returns:
+	 *   1: yes, with this type
+	 *   0: yes, but *missing names what is not there
+	 *   -ENOENT: no, and *missing says so
+	 *   other: an error; -ETIMEDOUT with *missing: the driver does not answer
+	 */
+	int (*look)(const struct host *host, const struct vgpu_ref *vgpu, char type[TYPE_SIZE], const char **missing,
+		    struct err *err);
+
+	/* What is written to which file of the vGPU's directory to remove it. */
+	struct {
+		const char *file, *line;
+	} removal;
+
+	enum kernel_driver (*driver)(const struct host *host, const struct vgpu_ref *vgpu);
+	bool keeps_id; /* a vGPU of another type with this ID is another vGPU */
+};
+
+extern const struct framework_ops framework_mdev, framework_variant, framework_vf;
+extern const struct framework_ops *const framework_ops[FW_VF + 1];
+
+/* The pGPU of a vGPU; if that is not known, its parent. */
+void kernel_card(char card[PARENT_SIZE], const struct host *host, const struct vgpu_ref *vgpu);
+
+/* The cause and the fix, to follow the kernel's error; "" if there is nothing to add. `code` is positive. */
+const char *kernel_advice(enum kernel_step step, enum kernel_driver driver, int code);
+
+/* Is it a type of NVIDIA's driver? The kernel puts the driver's name before each type's ID. */
+bool kernel_type_is_nvidia(const char *type);
 
 /* The parent that is asked for the pGPU's offers. `is_free` false: no parent is free, so no vGPU can be created. */
 struct inv_asked {
@@ -42,14 +95,15 @@ void inv_not_ready(struct inv_pgpu *pgpu, const char *fmt, ...) __attribute__((f
 /* Marks the card not ready because timed_child_read() gave -ETIMEDOUT. */
 void inv_silent(struct inv_pgpu *pgpu);
 
-/* inventory_parents.c */
-int inv_read_parents(struct inv_reader *reader, struct err *err);
-int inv_read_devices(struct inv_reader *reader, struct err *err);
-void inv_order(struct inventory *inv);
+/* Why an attribute cannot be read; EINVAL: it is not a number. */
+const char *inv_describe(int code);
 
 /* Sort parents by name, and find one among `n` parents sorted by name; NULL: not found. */
 void inv_sort_parents(struct inventory *inv);
 struct inv_parent *inv_find_parent(struct inv_parent *const *parents, size_t n, const char *name);
+
+/* framework_mdev.c: the directory of a parent of mdevs. */
+int inv_open_parent(const struct host *host, const char *name);
 
 /* inventory_group.c: creates the pGPUs and asks each for its offers if it has no VFs or its first VF is free. */
 void inv_group(struct inv_reader *reader);
@@ -63,20 +117,20 @@ bool inv_read_virtfn(char out[PCI_SIZE], int card, size_t n);
 /* The directory of the PCI device at this address; negative: there is no device, or the address is invalid. */
 int inv_open_card(const struct host *host, const char *address);
 
-/*
- * inventory_variant.c: inv_read_variant() reads the cards whose VFs take a type, their VFs and the vGPUs on them;
- * inv_ask_variant() reads what each card offers, after inv_order().
- */
-int inv_read_variant(struct inv_reader *reader, struct err *err);
-void inv_ask_variant(struct inv_reader *reader);
+/* framework_variant.c: adds the types that this VF lists now. */
+struct typelist;
+int inv_read_list(struct typelist *list, const struct host *host, const char *card, const char *vf);
 
-/* inventory_vf.c: reads the cards whose VFs the query has names for. */
-int inv_read_vfs(struct inv_reader *reader, struct err *err);
+/* inventory_variant.c: reads what each card offers. */
+void inv_ask_variant(struct inv_reader *reader);
 
 /* inventory_types.c */
 int inv_by_number(const void *a, const void *b); /* orders IDs */
 void inv_parse_description(struct inv_type *type, char *text);
 ssize_t inv_read_type(const char *card, int dir, const char *type, const char *attribute, char *buf, size_t size);
+
+/* How many more vGPUs of the type the parent with this directory can create; negative: see inv_describe(). */
+int inv_read_available(const char *card, int dir, const char *type);
 
 /* inv_type_is_of() says whether the type belongs to cards of this model; inv_add_type() adds a copy for the model. */
 bool inv_type_is_of(const struct inv_type *type, const struct inv_pgpu *pgpu);
@@ -122,6 +176,6 @@ long inv_read_count(const char *address, int card, const char *attribute);
 
 /*
  * inventory_cards.c: if all types are read, adds cards of NVIDIA's driver (`gpus`: all GPUs) that the inventory does
- * not have, as pGPUs that are not ready. Call it before inv_order().
+ * not have, as pGPUs that are not ready. Call it before they are sorted.
  */
 int inv_read_absent(struct inv_reader *reader, struct err *err);

@@ -49,6 +49,34 @@ bool inv_same_model(const struct inv_pgpu *a, const struct inv_pgpu *b)
 	       strcmp(a->subsystem, b->subsystem) == 0;
 }
 
+const char *inv_describe(int code)
+{
+	return code == EINVAL ? "not a number" : err_describe(code);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp((*(struct inv_parent *const *)a)->name, (*(struct inv_parent *const *)b)->name);
+}
+
+static int is_named(const void *name, const void *parent)
+{
+	return strcmp(name, (*(struct inv_parent *const *)parent)->name);
+}
+
+struct inv_parent *inv_find_parent(struct inv_parent *const *parents, size_t n, const char *name)
+{
+	struct inv_parent *const *found = n ? bsearch(name, parents, n, sizeof(*found), is_named) : NULL;
+
+	return found ? *found : NULL;
+}
+
+void inv_sort_parents(struct inventory *inv)
+{
+	if (inv->nparents)
+		qsort(inv->parents, inv->nparents, sizeof(struct inv_parent *), by_name);
+}
+
 void inv_silent(struct inv_pgpu *pgpu)
 {
 	pgpu->silent = true;
@@ -79,33 +107,64 @@ static void name_pgpus(struct inventory *inv)
 	}
 }
 
+static int by_id(const void *a, const void *b)
+{
+	return strcmp(((const struct inv_device *)a)->vgpu.id, ((const struct inv_device *)b)->vgpu.id);
+}
+
+static int by_address(const void *a, const void *b)
+{
+	return strcmp((*(struct inv_pgpu *const *)a)->address, (*(struct inv_pgpu *const *)b)->address);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct inv_parent *x = *(struct inv_parent *const *)a, *y = *(struct inv_parent *const *)b;
+	int r = x->card == y->card ? 0 : strcmp(x->card->address, y->card->address);
+
+	return r ? r : strcmp(x->name, y->name);
+}
+
+static void order(struct inventory *inv)
+{
+	if (inv->ndevices)
+		qsort(inv->devices, inv->ndevices, sizeof(*inv->devices), by_id);
+	if (inv->npgpus)
+		qsort(inv->pgpus, inv->npgpus, sizeof(struct inv_pgpu *), by_address);
+	if (inv->nparents)
+		qsort(inv->parents, inv->nparents, sizeof(struct inv_parent *), by_place);
+	for (size_t i = 0; i < inv->nparents; i++) {
+		struct inv_pgpu *card = inv->parents[i]->card;
+
+		if (card->nparents++ == 0)
+			card->parents = &inv->parents[i];
+		card->nvfs += card->sriov && strcmp(inv->parents[i]->name, card->address) != 0;
+	}
+}
+
+const struct framework_ops *const framework_ops[FW_VF + 1] = { &framework_mdev, &framework_variant, &framework_vf };
+
 /* Runs in a child, which has no descriptors but the host's root and its own. */
 static int read_all(void *arg, struct err *err)
 {
 	struct inv_reader *reader = arg;
-	struct inventory *inv = reader->inv;
-	autoclosedir DIR *list = NULL;
+	unsigned int frameworks = reader->query->frameworks;
 
-	if (reader->query->frameworks & INV_MDEV && host_list(&list, reader->host, "sys/class/mdev_bus", err) < 0)
-		return -err->code;
-	reader->list = list;
-	reader->bus = list ? sys_list_fd(list) : -1;
-	if (inv_read_parents(reader, err) < 0 || inv_read_variant(reader, err) < 0 || inv_read_vfs(reader, err) < 0 ||
-	    inv_read_devices(reader, err) < 0)
-		return -err->code;
-	inv_group(reader);
+	for (enum framework f = 0; f <= FW_VF; f++) {
+		if (!(frameworks & 1U << f))
+			continue;
+		if (framework_ops[f]->read(reader, err) < 0)
+			return -err->code;
+		inv_sort_parents(reader->inv);
+	}
 	if (inv_read_absent(reader, err) < 0)
 		return -err->code;
-	inv_order(inv);
+	order(reader->inv);
 	read_driver(reader);
-	inv_ask_variant(reader);
-	if (reader->query->names) {
-		inv_name_types(reader);
-	} else {
-		inv_ask_rest(reader);
-		inv_find_lost(reader);
-	}
-	name_pgpus(inv);
+	for (enum framework f = 0; f <= FW_VF; f++)
+		if (frameworks & 1U << f && framework_ops[f]->ask)
+			framework_ops[f]->ask(reader);
+	name_pgpus(reader->inv);
 	return 0;
 }
 
@@ -116,9 +175,7 @@ int inventory_read(struct inventory *inv, const struct host *host, const struct 
 	/* Each silent driver costs half of the remaining time; the next attempt does not ask it. */
 	do {
 		struct arena *arena = mem_arena(ARENA_SIZE);
-		struct inv_reader reader = {
-			.inv = mem_take(arena, sizeof(*inv)), .host = host, .query = query, .types = query->types
-		};
+		struct inv_reader reader = { mem_take(arena, sizeof(*inv)), host, query };
 
 		left /= 2;
 		*reader.inv = (struct inventory){ .frameworks = query->frameworks, .arena = arena };
@@ -134,6 +191,17 @@ void inventory_free(struct inventory *inv)
 {
 	mem_arena_end(inv->arena);
 	*inv = (struct inventory){ 0 };
+}
+
+int inventory_path(char path[VGPU_PATH_SIZE], const char *id, const char *behind, struct err *err)
+{
+	char safe[ID_SIZE], uuid[UUID_SIZE];
+
+	if (!id_parse(safe, id))
+		return err_set(err, EINVAL, "'%s' is neither a UUID nor a PCI address", id);
+	snprintf(path, VGPU_PATH_SIZE, "sys/bus/%s/devices/%s%s", uuid_parse(uuid, safe) ? "mdev" : "pci", safe,
+		 behind);
+	return 0;
 }
 
 static int by_device_id(const void *key, const void *device)

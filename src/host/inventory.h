@@ -34,8 +34,9 @@ enum { DOMAIN_SHOWN_SIZE = 64, OPENER_SIZE = DOMAIN_SHOWN_SIZE + 48 };
 enum { INV_IDENTITY_SIZE = 24 }; /* "8086:56c0:8086:4905": vendor, device and subsystem */
 enum { INV_MDEV = 1 << FW_MDEV, INV_VARIANT = 1 << FW_VARIANT, INV_VF = 1 << FW_VF, INV_ALL = 7 };
 
-/* A type. All pGPUs of one model share it: it is read once per vendor, device, subsystem and type. */
+/* A type. All pGPUs of one model and framework share it: it is read once per vendor, device, subsystem and type. */
 struct inv_type {
+	enum framework framework;
 	char vendor[5], device[5]; /* of the pGPUs it was read for */
 	char subsystem[10];        /* likewise */
 	char id[TYPE_SIZE];
@@ -93,7 +94,7 @@ struct inv_pgpu {
 
 	struct pool_card pool;
 
-	/* vf: the card's or a VF's address that belonged to another device at first use; "": none (card_record.h) */
+	/* vf: the card's or a VF's address that belonged to another device at first use; "": none (card_record_read()) */
 	char moved[PCI_SIZE];
 	char moved_is[INV_IDENTITY_SIZE], moved_was[INV_IDENTITY_SIZE];
 };
@@ -211,6 +212,15 @@ bool inventory_takes_type(const struct host *host, const char *address);
 /* Is it a VF that is being disabled and has lost its link to the card? It remains until its user closes it. */
 bool inventory_vf_going(const struct host *host, const char *address);
 
+/*
+ * var/lib/vgpu-lease/cards/ADDRESS records which device was at a [vf_NAME] section's address at first use: vendor,
+ * device and subsystem, "8086:56c0:8086:4905". If bus numbers change, a plain VF has no type to show that.
+ * card_record_now(): what is there now; false: no device. card_record_read(): what was; false: no valid record.
+ */
+#define CARD_RECORDS "var/lib/vgpu-lease/cards"
+bool card_record_now(char text[INV_IDENTITY_SIZE], const struct host *host, const char *address);
+bool card_record_read(char text[INV_IDENTITY_SIZE], const struct host *host, const char *address);
+
 /* Any PCI device of the host except VFs. In `card` only address, vendor, model and NUMA node are set. */
 struct inv_pci {
 	struct inv_pgpu card;
@@ -256,6 +266,13 @@ const struct inv_type *inventory_type_of(const struct inventory *inv, const stru
 struct inv_pgpu *inventory_pgpu(const struct inventory *inv, const char *address);
 struct inv_parent *inventory_parent(const struct inventory *inv, const char *name);
 const struct inv_offer *inventory_offer(const struct inv_pgpu *card, const char *type);
+
+/*
+ * The path of a vGPU's directory, followed by `behind` (with its slash). -EINVAL: the ID is neither a UUID nor a PCI
+ * address.
+ */
+enum { VGPU_PATH_SIZE = ID_SIZE + 72 };
+int inventory_path(char path[VGPU_PATH_SIZE], const char *id, const char *behind, struct err *err);
 
 /*
  * When this device was created, in CLOCK_MONOTONIC ms; later if the kernel has forgotten its directory since; 0: not

@@ -284,7 +284,7 @@ int inventory_pci(const struct host *host, struct inv_pci **out, size_t *n, stru
 
 static bool is_known(const struct inventory *inv, const char *address)
 {
-	/* Until inv_order() the parents are sorted by name and the pGPUs are not sorted. */
+	/* The parents are still sorted by name alone, and the pGPUs are not sorted. */
 	return inventory_pgpu(inv, address) || inv_find_parent(inv->parents, inv->nparents, address);
 }
 
@@ -293,7 +293,7 @@ int inv_read_absent(struct inv_reader *reader, struct err *err)
 	struct inventory *inv = reader->inv;
 	const struct dirent *e;
 	autoclosedir DIR *d = NULL;
-	int r = reader->types ? 0 : host_list(&d, reader->host, "sys/bus/pci/devices", err);
+	int r = reader->query->types ? 0 : host_list(&d, reader->host, "sys/bus/pci/devices", err);
 
 	while ((e = sys_next(d))) {
 		struct inv_pgpu card = { .framework = FW_MDEV, .numa = UNKNOWN, .ready = true };

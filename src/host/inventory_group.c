@@ -175,7 +175,7 @@ static void group(struct inv_reader *reader, size_t i)
 {
 	struct inventory *inv = reader->inv;
 	struct inv_parent *parent = inv->parents[i];
-	autoclose int dir = sys_dir(reader->bus, parent->name);
+	autoclose int dir = inv_open_parent(reader->host, parent->name);
 	struct inv_asked asked = { .name = parent->name, .dir = dir, .is_free = true };
 	char physfn[PCI_SIZE];
 	int vf = dir < 0 ? -errno : find_physfn(physfn, dir, parent->name);

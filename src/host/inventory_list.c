@@ -9,56 +9,36 @@
 #include "internal.h"
 #include "base/text.h"
 
-struct names {
-	struct inv_name *list;
-	size_t n;
-};
-
-static bool is_listed(const struct names *names, enum framework framework, const struct inv_type *type)
+static bool is_listed(const struct inv_name *list, size_t n, const struct inv_type *type)
 {
-	for (size_t i = 0; i < names->n; i++)
-		if (names->list[i].framework == framework && strcmp(names->list[i].id, type->id) == 0 &&
-		    strcmp(names->list[i].name, type->name) == 0)
+	for (size_t i = 0; i < n; i++)
+		if (list[i].framework == type->framework && strcmp(list[i].id, type->id) == 0 &&
+		    strcmp(list[i].name, type->name) == 0)
 			return true;
 	return false;
 }
 
-/* Adds the types of one framework. Two models can have different types with one ID. */
-static int collect(struct names *names, const struct host *host, enum framework framework, struct err *err)
+int inventory_names(const struct host *host, unsigned int frameworks, struct inv_name **out, size_t *n, struct err *err)
 {
-	const struct inv_query query = { .frameworks = 1U << framework, .types = inv_no_types, .names = true };
-	struct inventory inv;
+	const struct inv_query query = { .frameworks = frameworks, .types = inv_no_types, .names = true };
+	autoinventory struct inventory inv = { 0 };
 	int r = inventory_read(&inv, host, &query, err);
 
+	*out = NULL;
+	*n = 0;
+	/* Two models can have different types with one ID. */
 	for (size_t i = 0; r == 0 && i < inv.ntypes; i++) {
 		struct inv_name *added;
 
-		if (is_listed(names, framework, inv.types[i]))
+		if (is_listed(*out, *n, inv.types[i]))
 			continue;
-		added = mem_add(&names->list, &names->n, sizeof(*added));
-		added->framework = framework;
+		added = mem_add(out, n, sizeof(*added));
+		added->framework = inv.types[i]->framework;
 		memcpy(added->id, inv.types[i]->id, sizeof(added->id));
 		memcpy(added->name, inv.types[i]->name, sizeof(added->name));
 	}
-	inventory_free(&inv);
-	return r;
-}
-
-int inventory_names(const struct host *host, unsigned int frameworks, struct inv_name **out, size_t *n, struct err *err)
-{
-	struct names names = { 0 };
-	int r = 0;
-
-	if (frameworks & INV_MDEV)
-		r = collect(&names, host, FW_MDEV, err);
-	if (r == 0 && frameworks & INV_VARIANT)
-		r = collect(&names, host, FW_VARIANT, err);
-	if (r < 0)
-		mem_free(names.list);
-	else if (names.n)
-		qsort(names.list, names.n, sizeof(*names.list), inv_by_number);
-	*out = r == 0 ? names.list : NULL;
-	*n = r == 0 ? names.n : 0;
+	if (*n)
+		qsort(*out, *n, sizeof(**out), inv_by_number);
 	return r;
 }
 

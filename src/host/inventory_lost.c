@@ -9,12 +9,9 @@
  * every free VF.
  */
 #include <errno.h>
-#include <limits.h>
-#include <string.h>
 
 #include "base/auto.h"
 #include "internal.h"
-#include "base/text.h"
 #include "sys/timed_child.h"
 
 /* The share of a card that one vGPU takes; 0 if not known. */
@@ -51,33 +48,27 @@ static bool has_capacity(const struct inv_pgpu *pgpu, double left)
 	return false;
 }
 
-static int open_vf(const struct inv_reader *reader, const struct inv_parent *vf)
+/* How many instances of the type the VF with the directory `dir` offers now; negative: not known. */
+static int ask(struct inv_pgpu *pgpu, int dir, const char *type)
 {
-	return sys_dir(reader->bus, vf->name);
-}
+	int n = inv_read_available(pgpu->address, dir, type);
 
-/* Reads how many instances of the type the VF with the directory `dir` offers now; false: not known. */
-static bool ask(struct inv_pgpu *pgpu, int dir, const char *type, long *n)
-{
-	char text[32];
-	ssize_t len = inv_read_type(pgpu->address, dir, type, "available_instances", text, sizeof(text));
-
-	if (len == -ETIMEDOUT)
+	if (n == -ETIMEDOUT)
 		inv_silent(pgpu);
-	return len > 0 && text_number(text, INT_MIN, INT_MAX, n);
+	return n;
 }
 
 /* Takes over the VF's offers as the card's; leaves out types that do not fit into the share `left` of the card. */
 static void ask_vf(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct inv_parent *vf, double left)
 {
-	autoclose int dir = open_vf(reader, vf);
+	autoclose int dir = inv_open_parent(reader->host, vf->name);
 
 	for (size_t i = 0; i < pgpu->noffers && dir >= 0 && pgpu->ready; i++) {
 		const struct inv_type *type = pgpu->offers[i].type;
-		long n;
+		int n = share_of(type) <= left ? ask(pgpu, dir, type->id) : 0;
 
-		if (share_of(type) <= left && ask(pgpu, dir, type->id, &n) && n > 0)
-			pgpu->offers[i].available = (int)n;
+		if (n > 0)
+			pgpu->offers[i].available = n;
 	}
 }
 
@@ -113,12 +104,10 @@ static void ask_all(struct inv_reader *reader, struct inv_pgpu *pgpu)
 		if (pgpu->offers[i].available > 0)
 			type = pgpu->offers[i].type->id;
 	for (int i = 0; type && i < pgpu->nparents && pgpu->ready && sys_now_ms() < end_ms; i++) {
-		long n;
-
 		if (!inv_is_free_vf(parents[i]) || parents[i]->lost)
 			continue;
-		autoclose int dir = open_vf(reader, parents[i]);
-		parents[i]->lost = dir >= 0 && ask(pgpu, dir, type, &n) && n <= 0;
+		autoclose int dir = inv_open_parent(reader->host, parents[i]->name);
+		parents[i]->lost = dir >= 0 && ask(pgpu, dir, type) == 0;
 	}
 }
 
@@ -133,7 +122,7 @@ void inv_find_lost(struct inv_reader *reader)
 			continue;
 		if (pgpu->ready && pgpu->noffers && !offers_any(pgpu))
 			ask_others(reader, pgpu);
-		if (!reader->types)
+		if (!reader->query->types)
 			ask_all(reader, pgpu);
 	}
 }

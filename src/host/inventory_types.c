@@ -121,14 +121,15 @@ static int list_types(struct ids *ids, int dir, struct err *err)
 
 bool inv_type_is_of(const struct inv_type *type, const struct inv_pgpu *pgpu)
 {
-	return strcmp(type->device, pgpu->device) == 0 && strcmp(type->vendor, pgpu->vendor) == 0 &&
-	       strcmp(type->subsystem, pgpu->subsystem) == 0;
+	return type->framework == pgpu->framework && strcmp(type->device, pgpu->device) == 0 &&
+	       strcmp(type->vendor, pgpu->vendor) == 0 && strcmp(type->subsystem, pgpu->subsystem) == 0;
 }
 
 struct inv_type *inv_add_type(struct inventory *inv, const struct inv_pgpu *pgpu, const struct inv_type *type)
 {
 	struct inv_type *added = inv_add(&inv->types, &inv->ntypes, type, sizeof(*type));
 
+	added->framework = pgpu->framework;
 	memcpy(added->vendor, pgpu->vendor, sizeof(added->vendor));
 	memcpy(added->device, pgpu->device, sizeof(added->device));
 	memcpy(added->subsystem, pgpu->subsystem, sizeof(added->subsystem));
@@ -165,31 +166,34 @@ static const struct inv_type *type_at(struct inventory *inv, const struct inv_pg
 	return inv_add_type(inv, pgpu, &type);
 }
 
+int inv_read_available(const char *card, int dir, const char *type)
+{
+	char text[32];
+	long n;
+	ssize_t len = inv_read_type(card, dir, type, "available_instances", text, sizeof(text));
+
+	if (len < 0 || !text_number(text, INT_MIN, INT_MAX, &n))
+		return len < 0 ? (int)len : -EINVAL;
+	/* Drivers without their own check let the number fall below zero (mtty before 6.1). */
+	return n > 0 ? (int)n : 0;
+}
+
 /* Adds the pGPU's offer of this type, if it has one. */
 static void add_offer(struct inventory *inv, struct inv_pgpu *pgpu, const struct inv_asked *asked, const char *id)
 {
-	char text[32];
-	long n = 0;
+	int n = 0;
 
-	if (asked->is_free) {
-		ssize_t len = inv_read_type(pgpu->address, asked->dir, id, "available_instances", text, sizeof(text));
-
-		if (len == -ENOENT)
-			return;
-		if (len == -ETIMEDOUT) {
-			inv_silent(pgpu);
-			return;
-		}
-		if (len < 0)
-			inv_not_ready(pgpu, "available_instances of %s cannot be read: %s", id,
-				      err_describe((int)-len));
-		else if (!text_number(text, INT_MIN, INT_MAX, &n))
-			inv_not_ready(pgpu, "available_instances of %s is not a number", id);
-	} else if (!has_type(asked->dir, id)) {
+	if (asked->is_free)
+		n = inv_read_available(pgpu->address, asked->dir, id);
+	else if (!has_type(asked->dir, id))
 		return;
-	}
-	/* Drivers without their own check let the number fall below zero (mtty before 6.1). */
-	inv_offer_type(pgpu, type_at(inv, pgpu, asked->dir, id), n > 0 ? (int)n : 0);
+	if (n == -ETIMEDOUT)
+		inv_silent(pgpu);
+	if (n == -ENOENT || n == -ETIMEDOUT)
+		return;
+	if (n < 0)
+		inv_not_ready(pgpu, "available_instances of %s cannot be read: %s", id, inv_describe(-n));
+	inv_offer_type(pgpu, type_at(inv, pgpu, asked->dir, id), n > 0 ? n : 0);
 }
 
 void inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct inv_asked *asked)
@@ -199,14 +203,14 @@ void inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct inv_
 
 	if (!pgpu->ready)
 		return;
-	for (size_t i = 0; reader->types && reader->types[i]; i++) {
+	for (size_t i = 0; reader->query->types && reader->query->types[i]; i++) {
 		char id[TYPE_SIZE];
 
-		if (type_parse(id, reader->types[i]))
+		if (type_parse(id, reader->query->types[i]))
 			add_offer(reader->inv, pgpu, asked, id);
 	}
 	/* Types that cannot be listed are not offered; inv_ask_rest() looks for the reason. */
-	if (!reader->types && list_types(&ids, asked->dir, &err) == 0)
+	if (!reader->query->types && list_types(&ids, asked->dir, &err) == 0)
 		for (size_t i = 0; i < ids.n; i++)
 			add_offer(reader->inv, pgpu, asked, ids.id[i]);
 	mem_free(ids.id);
@@ -244,7 +248,7 @@ void inv_name_types(struct inv_reader *reader)
 
 		if (pgpu->framework != FW_MDEV || pgpu->nparents == 0)
 			continue;
-		autoclose int dir = sys_dir(reader->bus, pgpu->parents[0]->name);
+		autoclose int dir = inv_open_parent(reader->host, pgpu->parents[0]->name);
 		name_types(reader->inv, pgpu, dir);
 	}
 }
@@ -298,7 +302,7 @@ static bool add_carried(struct inventory *inv, struct inv_pgpu *pgpu, const stru
 void inv_ask_rest(struct inv_reader *reader)
 {
 	struct inventory *inv = reader->inv;
-	bool none_wanted = reader->types && !reader->types[0];
+	bool none_wanted = reader->query->types && !reader->query->types[0];
 
 	for (size_t g = 0; g < inv->npgpus; g++) {
 		struct inv_pgpu *pgpu = inv->pgpus[g];
@@ -309,7 +313,7 @@ void inv_ask_rest(struct inv_reader *reader)
 		    (is_asked && !add_carried(inv, pgpu, NULL)))
 			continue;
 		asked = choose(pgpu);
-		autoclose int dir = asked.dir = sys_dir(reader->bus, asked.name);
+		autoclose int dir = asked.dir = inv_open_parent(reader->host, asked.name);
 		if (dir < 0) {
 			inv_not_ready(pgpu, "%s cannot be opened: %s", asked.name, err_describe(errno));
 			continue;

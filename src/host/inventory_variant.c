@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Cards of NVIDIA's variant driver: their VFs, the types that are set on them, and what each card offers.
+ * Which types cards of NVIDIA's variant driver have, and what each card offers.
  *
  * Only a free VF is asked for its list of types, because it is not certain what a VF with a type lists. While the card
  * is in use, the list omits types; these are taken from records.
  */
-#include <dirent.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,147 +14,9 @@
 #include "base/mem.h"
 #include "internal.h"
 #include "base/text.h"
-#include "sys/sys.h"
-#include "sys/timed_child.h"
 #include "host/typelist.h"
 
 enum { TIME_SLICED_MAX = 32 };
-
-/* Adds one VF as a parent, and also as a device if it has a type. */
-static void read_vf(struct inventory *inv, struct inv_pgpu *pgpu, int card, size_t n, const char *vf)
-{
-	struct inv_parent parent = { .card = pgpu };
-	struct inv_device device = { .vgpu.framework = FW_VARIANT };
-	char path[64], text[32];
-	ssize_t len;
-	long number = 0;
-
-	snprintf(path, sizeof(path), "virtfn%zu/nvidia/current_vgpu_type", n);
-	len = timed_child_read(pgpu->address, card, path, text, sizeof(text));
-	/* The VF is bound to another driver, because it was assigned to a guest as a plain VF. */
-	if (len == -ENOENT)
-		return;
-	if (len == -ETIMEDOUT)
-		inv_silent(pgpu);
-	else if (len < 0)
-		inv_not_ready(pgpu, "current_vgpu_type of a VF cannot be read: %s", err_describe((int)-len));
-	else if (!text_number(text, 0, INT_MAX, &number))
-		number = -1;
-	if (number < 0)
-		inv_not_ready(pgpu, "current_vgpu_type of a VF is not a number");
-	text_copy(parent.name, sizeof(parent.name), vf);
-	parent.unread = len < 0 || number < 0;
-	parent.ndevices = number > 0;
-	device.parent = inv_add(&inv->parents, &inv->nparents, &parent, sizeof(parent));
-	if (number <= 0)
-		return;
-	text_copy(device.vgpu.id, sizeof(device.vgpu.id), vf);
-	text_copy(device.vgpu.parent, sizeof(device.vgpu.parent), vf);
-	snprintf(device.vgpu.type, sizeof(device.vgpu.type), "nvidia-%ld", number);
-	/* The directory of a VF stays when its vGPU goes, so only the type distinguishes its vGPUs. */
-	device.node = (uint64_t)number;
-	inv_append(&inv->devices, &inv->ndevices, &device, sizeof(device));
-}
-
-/* A device of the driver. `seen`: a VF that was read with its card, and is not read again. */
-struct name {
-	char pci[PCI_SIZE];
-	bool seen;
-};
-
-struct names {
-	struct name *list;
-	size_t n;
-};
-
-/* Also compares an address with a struct name, whose first member is an address. */
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(a, b);
-}
-
-static void read_names(struct names *names, DIR *dir)
-{
-	const struct dirent *e;
-
-	while ((e = sys_next(dir))) {
-		struct name name = { .seen = false };
-
-		if (pci_parse(name.pci, e->d_name) && strcmp(name.pci, e->d_name) == 0)
-			inv_append(&names->list, &names->n, &name, sizeof(name));
-	}
-	if (names->n)
-		qsort(names->list, names->n, sizeof(*names->list), by_name);
-}
-
-static void pass_over(struct names *names, const char *vf)
-{
-	struct name *name = NULL;
-
-	if (names->n)
-		name = bsearch(vf, names->list, names->n, sizeof(*names->list), by_name);
-	if (name)
-		name->seen = true;
-}
-
-/* Reads a card if its VFs are of this framework; marks its VFs as seen in any case. */
-static void read_card(struct inv_reader *reader, struct names *names, const char *address, int card)
-{
-	struct inventory *inv = reader->inv;
-	struct inv_pgpu fresh = { .framework = FW_VARIANT, .numa = UNKNOWN, .ready = true, .sriov = true };
-	size_t had = inv->nparents;
-	struct inv_pgpu *pgpu;
-	char vf[PCI_SIZE];
-
-	text_copy(fresh.address, sizeof(fresh.address), address);
-	pgpu = inv_add(&inv->pgpus, &inv->npgpus, &fresh, sizeof(fresh));
-	for (size_t n = 0; n < UINT16_MAX && inv_read_virtfn(vf, card, n); n++) {
-		pass_over(names, vf);
-		read_vf(inv, pgpu, card, n, vf);
-	}
-	if (inv->nparents == had)
-		mem_free(inv->pgpus[--inv->npgpus]);
-	else
-		inv_read_card(pgpu, card);
-}
-
-static int read_driver(struct inv_reader *reader, struct err *err)
-{
-	struct names names = { 0 };
-	autoclosedir DIR *d = NULL;
-	int r = host_list(&d, reader->host, "sys/bus/pci/drivers/nvidia", err);
-
-	if (d)
-		read_names(&names, d);
-	for (size_t i = 0; i < names.n; i++) {
-		const struct name *name = &names.list[i];
-		autoclose int card = name->seen ? -1 : sys_dir(sys_list_fd(d), name->pci);
-
-		if (card >= 0)
-			read_card(reader, &names, name->pci, card);
-	}
-	mem_free(names.list);
-	return r;
-}
-
-int inv_read_variant(struct inv_reader *reader, struct err *err)
-{
-	const char *const *cards = reader->query->cards;
-	struct names none = { 0 };
-	int r;
-
-	if (!(reader->query->frameworks & INV_VARIANT))
-		return 0;
-	r = cards ? 0 : read_driver(reader, err);
-	for (; cards && *cards; cards++) {
-		autoclose int card = inv_open_card(reader->host, *cards);
-
-		if (card >= 0)
-			read_card(reader, &none, *cards, card);
-	}
-	inv_sort_parents(reader->inv);
-	return r;
-}
 
 /* Adds the type with this number for cards of this model; a new name replaces the old one. */
 static void add_type(struct inventory *inv, const struct inv_pgpu *pgpu, int number, const char *name)
@@ -177,23 +37,16 @@ static void add_type(struct inventory *inv, const struct inv_pgpu *pgpu, int num
 static void read_list(struct inv_reader *reader, struct inv_pgpu *pgpu, struct typelist *list)
 {
 	const struct inv_parent *vf = NULL;
-	char text[TYPELIST_TEXT_MAX];
-	char path[128];
-	ssize_t n;
+	int r;
 
 	for (int i = 0; i < pgpu->nparents && !vf; i++)
 		if (pgpu->parents[i]->ndevices == 0)
 			vf = pgpu->parents[i];
-	if (!vf)
-		return;
-	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/nvidia/creatable_vgpu_types", vf->name);
-	n = timed_child_read(pgpu->address, reader->host->root, path, text, TYPELIST_TEXT_MAX);
-	if (n == -ETIMEDOUT)
+	r = vf ? inv_read_list(list, reader->host, pgpu->address, vf->name) : 0;
+	if (r == -ETIMEDOUT)
 		inv_silent(pgpu);
-	else if (n < 0)
-		inv_not_ready(pgpu, "creatable_vgpu_types cannot be read: %s", err_describe((int)-n));
-	else
-		typelist_parse(list, text);
+	else if (r < 0)
+		inv_not_ready(pgpu, "creatable_vgpu_types cannot be read: %s", err_describe(-r));
 }
 
 static bool carries(const struct inv_pgpu *pgpu)
@@ -373,11 +226,8 @@ static void offer_types(struct inventory *inv, struct inv_pgpu *pgpu, const stru
 void inv_ask_variant(struct inv_reader *reader)
 {
 	struct inventory *inv = reader->inv;
-	autofree struct typelist *lists = NULL;
+	autofree struct typelist *lists = mem_new(inv->npgpus + 1, sizeof(*lists));
 
-	if (!(reader->query->frameworks & INV_VARIANT))
-		return;
-	lists = mem_new(inv->npgpus + 1, sizeof(*lists));
 	for (size_t g = 0; g < inv->npgpus; g++)
 		if (inv->pgpus[g]->framework == FW_VARIANT)
 			read_list(reader, inv->pgpus[g], &lists[g]);

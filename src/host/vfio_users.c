@@ -21,6 +21,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "sys/sys.h"
+#include "host/inventory.h"
 #include "host/libvirt_qemu.h"
 
 enum {
@@ -415,29 +416,28 @@ int vfio_users_open(const struct vfio_users *users, const struct host *host, con
 		    struct err *err)
 {
 	struct question q = { .users = users };
-	char path[64], safe[ID_SIZE], uuid[UUID_SIZE];
-	int r;
+	char path[VGPU_PATH_SIZE];
+	int r = inventory_path(path, id, "", err);
 
-	if (!id_parse(safe, id))
-		return err_set(err, EINVAL, "'%s' is neither a UUID nor a PCI address", id);
-	snprintf(path, sizeof(path), "sys/bus/%s/devices/%s", uuid_parse(uuid, safe) ? "mdev" : "pci", safe);
+	if (r < 0)
+		return r;
 	autoclose int device = sys_dir(host->root, path);
 	/* The directory is also gone while a removal waits in the kernel for the user; nothing is left to remove. */
 	if (device < 0 && errno == ENOENT)
 		return 0;
 	if (device < 0)
-		return err_sys(err, errno, "cannot tell whether vGPU %s is open: %s/%s", safe, host->name, path);
+		return err_sys(err, errno, "cannot tell whether vGPU %s is open: %s/%s", id, host->name, path);
 	r = find_group(&q, host, device);
 	if (r == 0)
 		r = find_cdev(&q, device);
 	if (r < 0)
-		return err_sys(err, -r, "cannot tell whether vGPU %s is open: %s/%s", safe, host->name, path);
+		return err_sys(err, -r, "cannot tell whether vGPU %s is open: %s/%s", id, host->name, path);
 	if (r == 1 && pid)
 		*pid = q.pid;
 	if (r == 0 && q.nodes && users->blind.code)
 		return err_set(
 			err, users->blind.code,
 			"cannot tell whether vGPU %s is open: %s (troubleshooting: cannot-tell-whether-the-vgpu-is-open)",
-			safe, users->blind.text);
+			id, users->blind.text);
 	return r;
 }

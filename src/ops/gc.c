@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "device/release.h"
 #include "host/vfio_users.h"
-#include "device/kernel.h"
+#include "host/kernel.h"
 #include "model/event.h"
 #include "host/libvirt_files.h"
 #include "host/mdevctl_files.h"

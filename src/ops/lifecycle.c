@@ -11,7 +11,7 @@
 #include "sys/log.h"
 #include "sys/timed_child.h"
 #include "device/release.h"
-#include "device/kernel.h"
+#include "host/kernel.h"
 #include "model/event.h"
 #include "ops/leftover.h"
 #include "ops/rewrite.h"

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "sys/sys.h"
 #include "sys/log.h"
-#include "device/kernel.h"
+#include "host/kernel.h"
 #include "host/libvirt_files.h"
 #include "ops/lifecycle.h"
 #include "survey/placeholder.h"

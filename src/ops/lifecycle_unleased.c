@@ -8,7 +8,7 @@
 
 #include "sys/log.h"
 #include "device/apply.h"
-#include "device/kernel.h"
+#include "host/kernel.h"
 #include "internal.h"
 
 int unleased_pass(const struct lifecycle *lifecycle, const char *why, enum err_about about, struct err *err)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "device/kernel.h"
+#include "host/kernel.h"
 #include "device/release.h"
 #include "internal.h"
 

@@ -15,7 +15,6 @@
 #include "base/text.h"
 #include "sys/sys.h"
 #include "sys/timed_child.h"
-#include "host/card_record.h"
 #include "host/typelist.h"
 
 int affinity_get(const struct store *store, const char *id, struct affinity *out)

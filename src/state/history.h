@@ -98,7 +98,7 @@ void types_remember(const struct store *store, const struct inventory *inv);
 
 /*
  * Records which device is at each unrecorded address of the [vf_NAME] sections, and drops the records of addresses that
- * no such section names any more (card_record.h). Needs the store's lock.
+ * no such section names any more (card_record_read()). Needs the store's lock.
  */
 void cards_remember(const struct store *store, const struct config *config);
 

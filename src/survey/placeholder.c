@@ -2,7 +2,7 @@
 /* Decides which UUIDs of a domain are placeholders. */
 #include "survey/placeholder.h"
 
-#include "device/kernel.h"
+#include "host/kernel.h"
 #include "host/mdevctl_files.h"
 #include "state/lease_store.h"
 #include "state/store.h"

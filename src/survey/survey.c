@@ -9,7 +9,7 @@
 
 #include "survey/missing_cards.h"
 #include "base/auto.h"
-#include "device/kernel.h"
+#include "host/kernel.h"
 #include "device/release.h"
 #include "base/mem.h"
 #include "base/text.h"

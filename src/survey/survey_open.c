@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "device/kernel.h"
+#include "host/kernel.h"
 #include "host/libvirt_qemu.h"
 #include "internal.h"
 #include "state/lease_store.h"

@@ -23,7 +23,7 @@ libraries='
 '
 
 # Paths of sysfs stand as text in these only: they know the kernel's layout.
-sysfs='src/(host/[a-z_]+|device/(kernel(_[a-z]+)?|internal)|sim/[a-z_]+)\.[ch]'
+sysfs='src/(host|sim)/[a-z_]+\.[ch]'
 
 # What plan may call outside of itself: lookups in what was read, memory, text.
 plan_calls='id_among|config_(section|quota|takes_rest)|framework_word|inventory_(device|next_on|offer|parent|pgpu|type(_on|_of)?)|lease_(find|holder)|request_(names|excludes)|text_add|text_copy|mem_(new|resize|add)|free'

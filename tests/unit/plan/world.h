@@ -61,13 +61,14 @@ struct setup {
 	for (char copy_##item[512], *rest_##item = strcpy(copy_##item, (list) ? (list) : ""), *item;                   \
 	     (item = text_next(&rest_##item, seps));)
 
-static const struct inv_type *type_of(struct setup *w, const char *id, int max)
+static const struct inv_type *type_of(struct setup *w, const struct inv_pgpu *card, const char *id, int max)
 {
 	struct inv_type *t = &w->types[w->inv.ntypes];
 
-	if (inventory_type(&w->inv, id))
-		return inventory_type(&w->inv, id);
+	if (inventory_type_on(&w->inv, card, id))
+		return inventory_type_on(&w->inv, card, id);
 	w->known[w->inv.ntypes++] = t;
+	t->framework = card->framework;
 	snprintf(t->id, sizeof(t->id), "%s", id);
 	snprintf(t->name, sizeof(t->name), "Type-%.*s", (int)strcspn(id, "_"), id);
 	t->framebuffer_mib = *id == 's' ? 1024 : *id == 'l' ? 4096 : *id == 'q' ? 5120 : *id == 'w' ? 10240 : UNKNOWN;
@@ -111,7 +112,7 @@ static void make_card(struct setup *w, char *spec)
 		max = available;
 		available = strsep(&max, "/");
 		card->offers[card->noffers++] = (struct inv_offer){
-			.type = type_of(w, offer, max ? atoi(max) : UNKNOWN), .available = atoi(available)
+			.type = type_of(w, card, offer, max ? atoi(max) : UNKNOWN), .available = atoi(available)
 		};
 	}
 	w->pgpus[w->inv.npgpus++] = card;
@@ -177,7 +178,8 @@ static void make_lease(struct setup *w, char *spec)
 	snprintf(l->name, sizeof(l->name), "vm-%s", spec);
 	text_copy(l->project, sizeof(l->project), w->request.project);
 	l->vgpu.framework = strchr("fg", *l->vgpu.pgpu) ? FW_VF : *l->vgpu.pgpu == 'x' ? FW_VARIANT : FW_MDEV;
-	l->framebuffer_mib = type_of(w, l->vgpu.type, UNKNOWN)->framebuffer_mib;
+	l->framebuffer_mib = type_of(w, &(struct inv_pgpu){ .framework = l->vgpu.framework }, l->vgpu.type, UNKNOWN)
+				     ->framebuffer_mib;
 }
 
 static void make_section(struct setup *w, char *spec)

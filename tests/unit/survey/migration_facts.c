@@ -13,7 +13,7 @@
 static struct inv_type types[] = {
 	{ .vendor = "10de", .device = "1eb8", .subsystem = "10de:9999", .id = "nvidia-222", .name = "Another board" },
 	{ .vendor = "10de", .device = "1eb8", .subsystem = "10de:12a2", .id = "nvidia-222", .name = "GRID T4-1B" },
-	{ .vendor = "10de", .device = "1db6", .id = "nvidia-222", .name = "GRID V100-1B" },
+	{ .framework = FW_VARIANT, .vendor = "10de", .device = "1db6", .id = "nvidia-222", .name = "GRID V100-1B" },
 	{ .id = "mtty-2", .name = "Zweifach-Anschlu\xc3\x9f" },
 };
 static struct inv_pgpu cards[] = {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Cards whose plain SR-IOV VFs the caller has a name for. Such VFs are used as they are, so they have no types. */
+/*
+ * Cards whose plain SR-IOV VFs the caller has a name for. Such VFs are used as they are: they have no types, and are
+ * never created or removed. One that exists can be leased.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -7,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "host/card_record.h"
 #include "internal.h"
 #include "base/text.h"
 #include "sys/sys.h"
@@ -85,6 +87,25 @@ static void offer_name(struct inventory *inv, struct inv_pgpu *card, const char 
 	inv_offer_type(card, known ? known : inv_add_type(inv, card, &type), 1);
 }
 
+bool card_record_now(char text[INV_IDENTITY_SIZE], const struct host *host, const char *address)
+{
+	struct inv_pgpu card;
+
+	if (!inventory_read_card(host, address, &card) || !*card.vendor || !*card.device)
+		return false;
+	snprintf(text, INV_IDENTITY_SIZE, "%s:%s:%s", card.vendor, card.device, card.subsystem);
+	return true;
+}
+
+bool card_record_read(char text[INV_IDENTITY_SIZE], const struct host *host, const char *address)
+{
+	char path[sizeof(CARD_RECORDS) + PARENT_SIZE], line[INV_IDENTITY_SIZE + 1];
+
+	snprintf(path, sizeof(path), CARD_RECORDS "/%s", address);
+	return sys_read(host->root, path, line, sizeof(line)) > 0 && line[strspn(line, "0123456789abcdef:")] == '\0' &&
+	       text_copy(text, INV_IDENTITY_SIZE, line);
+}
+
 /* Did the address belong to another device at first use? */
 static bool is_moved(struct inv_pgpu *card, const struct host *host, const char *address)
 {
@@ -110,8 +131,7 @@ static void compare_records(struct inv_pgpu *card, const struct inv_reader *read
 	}
 }
 
-/* `before`: the number of parents that are already sorted by name. */
-static void read_card(struct inv_reader *reader, const char *address, int dir, size_t before)
+static void read_card(struct inv_reader *reader, const char *address, int dir)
 {
 	struct inventory *inv = reader->inv;
 	struct inv_pgpu fresh = { .framework = FW_VF, .numa = UNKNOWN, .ready = true, .sriov = true };
@@ -124,11 +144,10 @@ static void read_card(struct inv_reader *reader, const char *address, int dir, s
 	text_copy(card->address, sizeof(card->address), address);
 	inv_read_card(card, dir);
 	grouped = read_vfs(inv, card, dir);
-	/* Valid only until inv_order() sets them. */
+	/* Valid only until order() sets them. */
 	card->parents = inv->parents + had;
 	card->nparents = (int)(inv->nparents - had);
-	/* VFs that are mdev parents are offered as mdevs, not here. */
-	if (card->nparents && !inv_find_parent(inv->parents, before, card->parents[0]->name))
+	if (card->nparents)
 		name = query->vf_name(query->arg, card, 0);
 	if (!name) {
 		while (inv->nparents > had)
@@ -147,11 +166,13 @@ static void read_card(struct inv_reader *reader, const char *address, int dir, s
 	card->nparents = 0;
 }
 
-static int read_all(struct inv_reader *reader, size_t before, struct err *err)
+/* A card that another framework has read is not read again: its VFs are no plain ones. */
+static int vf_read(struct inv_reader *reader, struct err *err)
 {
+	const char *const *cards = reader->query->cards;
 	const struct dirent *e;
 	autoclosedir DIR *d = NULL;
-	int r = host_list(&d, reader->host, "sys/bus/pci/devices", err);
+	int r = cards || !reader->query->vf_name ? 0 : host_list(&d, reader->host, "sys/bus/pci/devices", err);
 
 	while ((e = sys_next(d))) {
 		char pci[PCI_SIZE], path[PCI_SIZE + 16], vf[PCI_SIZE];
@@ -164,26 +185,28 @@ static int read_all(struct inv_reader *reader, size_t before, struct err *err)
 			continue;
 		autoclose int dir = sys_dir(sys_list_fd(d), pci);
 		if (dir >= 0)
-			read_card(reader, pci, dir, before);
+			read_card(reader, pci, dir);
 	}
-	return r;
-}
-
-int inv_read_vfs(struct inv_reader *reader, struct err *err)
-{
-	const char *const *cards = reader->query->cards;
-	size_t before = reader->inv->nparents;
-	int r;
-
-	if (!(reader->query->frameworks & INV_VF) || !reader->query->vf_name)
-		return 0;
-	r = cards ? 0 : read_all(reader, before, err);
-	for (; cards && *cards; cards++) {
+	for (; cards && *cards && reader->query->vf_name; cards++) {
 		autoclose int dir = inventory_pgpu(reader->inv, *cards) ? -1 : inv_open_card(reader->host, *cards);
 
 		if (dir >= 0)
-			read_card(reader, *cards, dir, before);
+			read_card(reader, *cards, dir);
 	}
-	inv_sort_parents(reader->inv);
 	return r;
 }
+
+static int vf_available(const struct host *host, const struct vgpu_ref *vgpu, const char *card, struct err *err)
+{
+	char path[VGPU_PATH_SIZE];
+
+	(void)card;
+	if (inventory_path(path, vgpu->id, "/physfn", err) < 0)
+		return -err->code;
+	return sys_exists(host->root, path) ? 1 : err_sys(err, errno, "VF %s", vgpu->id);
+}
+
+const struct framework_ops framework_vf = {
+	.read = vf_read,
+	.available = vf_available,
+};

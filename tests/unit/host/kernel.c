@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The writes to sysfs, on plain files: what is written, what is waited for, and what a refusal says. */
-#include "device/kernel.h"
+#include "host/kernel.h"
 
 #include <errno.h>
 
 #include "sys/sys.h"
-#include "device/kernel_advice.h"
+#include "host/internal.h"
 #include "lib/messages.h"
 #include "lib/tap.h"
 #include "lib/tree.h"

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Mediated devices. A parent is a link in class/mdev_bus, a vGPU a link in bus/mdev/devices. It is created by a write
+ * to the parent's `create`, and removed by a write to its own `remove`.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "internal.h"
+#include "base/text.h"
+#include "sys/sys.h"
+
+#define DEVICES "sys/bus/mdev/devices"
+
+int inv_open_parent(const struct host *host, const char *name)
+{
+	char path[sizeof("sys/class/mdev_bus/") + PARENT_SIZE];
+
+	snprintf(path, sizeof(path), "sys/class/mdev_bus/%s", name);
+	return sys_dir(host->root, path);
+}
+
+static int read_parents(struct inv_reader *reader, struct err *err)
+{
+	struct inventory *inv = reader->inv;
+	const struct dirent *e;
+	autoclosedir DIR *list = NULL;
+	int r = host_list(&list, reader->host, "sys/class/mdev_bus", err);
+
+	while (r == 0 && (e = sys_next(list))) {
+		struct inv_parent p = { 0 };
+
+		/* The name becomes part of a path, so only the kernel's own spelling is accepted. */
+		if (parent_parse(p.name, e->d_name) && strcmp(p.name, e->d_name) == 0)
+			inv_add(&inv->parents, &inv->nparents, &p, sizeof(p));
+	}
+	if (r == 0 && errno && list)
+		r = err_sys(err, errno, "%s/sys/class/mdev_bus", reader->host->name);
+	inv_sort_parents(inv);
+	return r;
+}
+
+/* The parent is the last component but one of the device's link. */
+static bool device_parent(char out[PARENT_SIZE], int dir, const char *name)
+{
+	char target[PATH_MAX], *slash;
+	ssize_t n = readlinkat(dir, name, target, sizeof(target) - 1);
+
+	if (n < 0)
+		return false;
+	target[n] = '\0';
+	slash = strrchr(target, '/');
+	if (!slash)
+		return false;
+	*slash = '\0';
+	slash = strrchr(target, '/');
+	return parent_parse(out, slash ? slash + 1 : target);
+}
+
+int inventory_mdevs(const struct host *host, char (**out)[ID_SIZE], size_t *n, struct err *err)
+{
+	const struct dirent *e;
+	autoclosedir DIR *d = NULL;
+	int r = host_list(&d, host, DEVICES, err);
+
+	while (r == 0 && (e = sys_next(d))) {
+		char uuid[UUID_SIZE];
+
+		if (uuid_parse(uuid, e->d_name))
+			text_copy(*(char(*)[ID_SIZE])mem_add(out, n, ID_SIZE), ID_SIZE, uuid);
+	}
+	return r;
+}
+
+static int read_devices(struct inv_reader *reader, struct err *err)
+{
+	struct inventory *inv = reader->inv;
+	const struct dirent *e;
+	autoclosedir DIR *d = NULL;
+	int r = host_list(&d, reader->host, DEVICES, err);
+
+	if (!d)
+		return r;
+	while ((e = sys_next(d))) {
+		struct inv_device device = { .node = e->d_ino };
+		char path[ID_SIZE + 16], type[TYPE_SIZE];
+
+		if (!uuid_parse(device.vgpu.id, e->d_name) || strcmp(device.vgpu.id, e->d_name) != 0)
+			continue;
+		/* The device was removed after it was listed. */
+		if (!device_parent(device.vgpu.parent, sys_list_fd(d), device.vgpu.id))
+			continue;
+		snprintf(path, sizeof(path), "%s/mdev_type", device.vgpu.id);
+		if (sys_link(sys_list_fd(d), path, type, sizeof(type)) < 0 || !type_parse(device.vgpu.type, type))
+			device.vgpu.type[0] = '\0';
+		device.parent = inv_find_parent(inv->parents, inv->nparents, device.vgpu.parent);
+		if (device.parent)
+			device.parent->ndevices++;
+		inv_append(&inv->devices, &inv->ndevices, &device, sizeof(device));
+	}
+	return errno ? err_sys(err, errno, "%s/" DEVICES, reader->host->name) : 0;
+}
+
+static int mdev_read(struct inv_reader *reader, struct err *err)
+{
+	if (read_parents(reader, err) < 0 || read_devices(reader, err) < 0)
+		return -err->code;
+	inv_group(reader);
+	return 0;
+}
+
+static void mdev_ask(struct inv_reader *reader)
+{
+	if (reader->query->names) {
+		inv_name_types(reader);
+	} else {
+		inv_ask_rest(reader);
+		inv_find_lost(reader);
+	}
+}
+
+int64_t inventory_created_ms(const struct host *host, const struct vgpu_ref *vgpu)
+{
+	char path[VGPU_PATH_SIZE];
+	struct err ignored;
+	struct stat st;
+
+	/* The directory of a VF is older than the type set on it, so its time is not used. */
+	if (vgpu->framework != FW_MDEV || inventory_path(path, vgpu->id, "", &ignored) < 0 ||
+	    fstatat(host->root, path, &st, 0) < 0)
+		return 0;
+	return sys_now_ms() - sys_age_ms(&st.st_ctim);
+}
+
+static int check_type(const struct vgpu_ref *vgpu, struct err *err)
+{
+	char parent[PARENT_SIZE], type[TYPE_SIZE];
+
+	if (!parent_parse(parent, vgpu->parent))
+		return err_set(err, EINVAL, "'%s' is not the name of a parent", vgpu->parent);
+	if (!type_parse(type, vgpu->type))
+		return err_set(err, EINVAL, "'%s' is not a type ID", vgpu->type);
+	return 0;
+}
+
+static int mdev_available(const struct host *host, const struct vgpu_ref *vgpu, const char *card, struct err *err)
+{
+	int r = check_type(vgpu, err);
+
+	if (r < 0)
+		return r;
+	autoclose int dir = inv_open_parent(host, vgpu->parent);
+	r = dir < 0 ? -errno : inv_read_available(card, dir, vgpu->type);
+	if (r == -ENOENT)
+		return err_set(err, ENOENT, "pGPU %s does not offer type %s", vgpu->parent, vgpu->type);
+	return r < 0 ? err_set(err, -r, "pGPU %s: available_instances of %s cannot be read: %s", vgpu->parent,
+			       vgpu->type, inv_describe(-r))
+		     : r;
+}
+
+static int mdev_creation(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err)
+{
+	char uuid[UUID_SIZE];
+
+	if (!uuid_parse(uuid, vgpu->id))
+		return err_set(err, EINVAL, "'%s' is not a UUID", vgpu->id);
+	snprintf(write->line, sizeof(write->line), "%s\n", uuid);
+	snprintf(write->path, sizeof(write->path), "sys/class/mdev_bus/%s/mdev_supported_types/%s/create", vgpu->parent,
+		 vgpu->type);
+	return check_type(vgpu, err);
+}
+
+static int mdev_look(const struct host *host, const struct vgpu_ref *vgpu, char type[TYPE_SIZE], const char **missing,
+		     struct err *err)
+{
+	char path[VGPU_PATH_SIZE];
+	int r = inventory_path(path, vgpu->id, "", err);
+
+	if (r < 0)
+		return r;
+	autoclose int device = sys_dir(host->root, path);
+	if (device < 0 && errno != ENOENT)
+		return err_sys(err, errno, "%s/%s", host->name, path);
+	*missing = "it has not appeared in /sys/bus/mdev/devices";
+	if (device < 0)
+		return -ENOENT;
+	*missing = "its mdev_type has not appeared";
+	return sys_link(device, "mdev_type", type, TYPE_SIZE) == 0;
+}
+
+/* If the caller does not know the type, the device's own type decides. */
+static enum kernel_driver mdev_driver(const struct host *host, const struct vgpu_ref *vgpu)
+{
+	const char *missing;
+	char type[TYPE_SIZE];
+	struct err ignored;
+
+	if (*vgpu->type)
+		return kernel_type_is_nvidia(vgpu->type) ? DRIVER_NVIDIA_MDEV : DRIVER_OTHER;
+	return mdev_look(host, vgpu, type, &missing, &ignored) == 1 && kernel_type_is_nvidia(type) ? DRIVER_NVIDIA_MDEV
+												   : DRIVER_OTHER;
+}
+
+const struct framework_ops framework_mdev = {
+	.read = mdev_read,
+	.ask = mdev_ask,
+	.available = mdev_available,
+	.creation = mdev_creation,
+	.look = mdev_look,
+	.removal = { "/remove", "1\n" },
+	.driver = mdev_driver,
+};

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * VFs of NVIDIA's variant driver: writing a type's number to current_vgpu_type creates the vGPU, writing 0 removes it.
+ *
+ * Facts: writing 0 gives EPERM if the VF has no type or is open, and EBUSY if nvidia-vgpu-mgr has not released it
+ * within 5 s. So the value that is read back counts, not the result of the write.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "internal.h"
+#include "base/text.h"
+#include "host/typelist.h"
+#include "sys/sys.h"
+#include "sys/timed_child.h"
+
+#define CURRENT_TYPE "/nvidia/current_vgpu_type"
+
+/* The type's number on the VF with this directory; 0: none. Negative: an errno. */
+static int read_current(const char *card, int dir, const char *vf)
+{
+	char path[VGPU_PATH_SIZE], text[32];
+	ssize_t n;
+	long type;
+
+	snprintf(path, sizeof(path), "%s" CURRENT_TYPE, vf);
+	n = timed_child_read(card, dir, path, text, sizeof(text));
+	if (n < 0)
+		return (int)n;
+	return text_number(text, 0, INT_MAX, &type) ? (int)type : -EINVAL;
+}
+
+/* Adds one VF as a parent, and also as a device if it has a type. */
+static void read_vf(struct inventory *inv, struct inv_pgpu *pgpu, int card, size_t n, const char *vf)
+{
+	struct inv_parent parent = { .card = pgpu };
+	struct inv_device device = { .vgpu.framework = FW_VARIANT };
+	char link[32];
+	int number;
+
+	snprintf(link, sizeof(link), "virtfn%zu", n);
+	number = read_current(pgpu->address, card, link);
+	/* The VF is bound to another driver, because it was assigned to a guest as a plain VF. */
+	if (number == -ENOENT)
+		return;
+	if (number == -ETIMEDOUT)
+		inv_silent(pgpu);
+	else if (number < 0)
+		inv_not_ready(pgpu, "current_vgpu_type of a VF cannot be read: %s", inv_describe(-number));
+	text_copy(parent.name, sizeof(parent.name), vf);
+	parent.unread = number < 0;
+	parent.ndevices = number > 0;
+	device.parent = inv_add(&inv->parents, &inv->nparents, &parent, sizeof(parent));
+	if (number <= 0)
+		return;
+	text_copy(device.vgpu.id, sizeof(device.vgpu.id), vf);
+	text_copy(device.vgpu.parent, sizeof(device.vgpu.parent), vf);
+	snprintf(device.vgpu.type, sizeof(device.vgpu.type), "nvidia-%d", number);
+	/* The directory of a VF stays when its vGPU goes, so only the type distinguishes its vGPUs. */
+	device.node = (uint64_t)number;
+	inv_append(&inv->devices, &inv->ndevices, &device, sizeof(device));
+}
+
+/* A device of the driver. `seen`: a VF that was read with its card, and is not read again. */
+struct name {
+	char pci[PCI_SIZE];
+	bool seen;
+};
+
+struct names {
+	struct name *list;
+	size_t n;
+};
+
+/* Also compares an address with a struct name, whose first member is an address. */
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+static void read_names(struct names *names, DIR *dir)
+{
+	const struct dirent *e;
+
+	while ((e = sys_next(dir))) {
+		struct name name = { .seen = false };
+
+		if (pci_parse(name.pci, e->d_name) && strcmp(name.pci, e->d_name) == 0)
+			inv_append(&names->list, &names->n, &name, sizeof(name));
+	}
+	if (names->n)
+		qsort(names->list, names->n, sizeof(*names->list), by_name);
+}
+
+static void pass_over(struct names *names, const char *vf)
+{
+	struct name *name = NULL;
+
+	if (names->n)
+		name = bsearch(vf, names->list, names->n, sizeof(*names->list), by_name);
+	if (name)
+		name->seen = true;
+}
+
+/* Reads a card if its VFs are of this framework; marks its VFs as seen in any case. */
+static void read_card(struct inv_reader *reader, struct names *names, const char *address, int card)
+{
+	struct inventory *inv = reader->inv;
+	struct inv_pgpu fresh = { .framework = FW_VARIANT, .numa = UNKNOWN, .ready = true, .sriov = true };
+	size_t had = inv->nparents;
+	struct inv_pgpu *pgpu;
+	char vf[PCI_SIZE];
+
+	text_copy(fresh.address, sizeof(fresh.address), address);
+	pgpu = inv_add(&inv->pgpus, &inv->npgpus, &fresh, sizeof(fresh));
+	for (size_t n = 0; n < UINT16_MAX && inv_read_virtfn(vf, card, n); n++) {
+		pass_over(names, vf);
+		read_vf(inv, pgpu, card, n, vf);
+	}
+	if (inv->nparents == had)
+		mem_free(inv->pgpus[--inv->npgpus]);
+	else
+		inv_read_card(pgpu, card);
+}
+
+static int variant_read(struct inv_reader *reader, struct err *err)
+{
+	const char *const *cards = reader->query->cards;
+	struct names names = { 0 };
+	autoclosedir DIR *d = NULL;
+	int r = cards ? 0 : host_list(&d, reader->host, "sys/bus/pci/drivers/nvidia", err);
+
+	read_names(&names, d);
+	for (size_t i = 0; i < names.n; i++) {
+		const struct name *name = &names.list[i];
+		autoclose int card = name->seen ? -1 : sys_dir(sys_list_fd(d), name->pci);
+
+		if (card >= 0)
+			read_card(reader, &names, name->pci, card);
+	}
+	for (; cards && *cards; cards++) {
+		autoclose int card = inv_open_card(reader->host, *cards);
+
+		if (card >= 0)
+			read_card(reader, &names, *cards, card);
+	}
+	mem_free(names.list);
+	return r;
+}
+
+int inv_read_list(struct typelist *list, const struct host *host, const char *card, const char *vf)
+{
+	char text[TYPELIST_TEXT_MAX], path[VGPU_PATH_SIZE];
+	struct err err;
+	ssize_t n;
+
+	if (inventory_path(path, vf, "/nvidia/creatable_vgpu_types", &err) < 0)
+		return -err.code;
+	n = timed_child_read(card, host->root, path, text, TYPELIST_TEXT_MAX);
+	if (n > 0)
+		typelist_parse(list, text);
+	return n < 0 ? (int)n : 0;
+}
+
+/* The number in a type such as "nvidia-1145". Any other type is an error. */
+static int number_of(const struct vgpu_ref *vgpu, struct err *err)
+{
+	int number;
+
+	if (typelist_number(vgpu->type, &number))
+		return number;
+	return err_set(err, EINVAL, "'%s' is not a type of NVIDIA's driver, such as nvidia-1145", vgpu->type);
+}
+
+/* Reads this VF's own list again, because a sibling that has just got a type changes it. */
+static int variant_available(const struct host *host, const struct vgpu_ref *vgpu, const char *card, struct err *err)
+{
+	struct typelist list = { 0 };
+	int number = number_of(vgpu, err), r;
+
+	if (number < 0)
+		return number;
+	r = inv_read_list(&list, host, card, vgpu->id);
+	if (r == -ENOENT)
+		err_set(err, ENOENT, "VF %s: provides no vGPUs: NVIDIA's host driver is not bound to it", vgpu->id);
+	else if (r < 0)
+		err_set(err, -r, "VF %s: creatable_vgpu_types cannot be read: %s", vgpu->id, err_describe(-r));
+	/* The cause leaves out the VF: a refusal names the pGPU and groups reasons with the same cause. */
+	if (r < 0)
+		return err_cause(err, strlen("VF : ") + strlen(vgpu->id));
+	r = typelist_find(&list, number) != NULL;
+	typelist_free(&list);
+	return r;
+}
+
+static int variant_creation(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err)
+{
+	int number = number_of(vgpu, err);
+
+	snprintf(write->line, sizeof(write->line), "%d\n", number);
+	return number < 0 ? number : inventory_path(write->path, vgpu->id, CURRENT_TYPE, err);
+}
+
+static int variant_look(const struct host *host, const struct vgpu_ref *vgpu, char type[TYPE_SIZE],
+			const char **missing, struct err *err)
+{
+	char path[VGPU_PATH_SIZE], card[PARENT_SIZE];
+	int r = inventory_path(path, vgpu->id, "", err);
+
+	if (r < 0)
+		return r;
+	kernel_card(card, host, vgpu);
+	r = read_current(card, host->root, path);
+	if (r == -ETIMEDOUT)
+		*missing = "its driver does not answer a read of current_vgpu_type";
+	else if (r == -ENOENT || r == 0)
+		*missing = r == 0 ? "its current_vgpu_type reads 0" : "it has no current_vgpu_type";
+	else if (r < 0)
+		err_set(err, -r, "VF %s: current_vgpu_type cannot be read: %s", vgpu->id, inv_describe(-r));
+	if (r == 0 || *missing)
+		return r == -ETIMEDOUT ? r : -ENOENT;
+	if (r < 0)
+		return err_cause(err, strlen("VF : ") + strlen(vgpu->id));
+	snprintf(type, TYPE_SIZE, "nvidia-%d", r);
+	return 1;
+}
+
+static enum kernel_driver variant_driver(const struct host *host, const struct vgpu_ref *vgpu)
+{
+	(void)host, (void)vgpu;
+	return DRIVER_NVIDIA_VF;
+}
+
+const struct framework_ops framework_variant = {
+	.read = variant_read,
+	.ask = inv_ask_variant,
+	.available = variant_available,
+	.creation = variant_creation,
+	.look = variant_look,
+	.removal = { CURRENT_TYPE, "0\n" },
+	.driver = variant_driver,
+	.keeps_id = true,
+};
