@@ -69,13 +69,16 @@ static int plan_round(struct rounds *r, struct err *err)
 	struct world *world = &r->world;
 
 	for (int tries = 1;; tries++) {
+		int n;
+
 		if (survey_ahead(world, err) < 0 || store_lock(&r->store, sys_left_ms(r->deadline_ms), err) < 0)
 			return -err->code;
-		if (survey_read(world, err) < 0 || survey_record(world, err) < 0) {
+		n = survey_read(world, err);
+		if (n < 0 || survey_record(world, err) < 0) {
 			store_unlock(&r->store);
 			return -err->code;
 		}
-		if (!world->unseen || tries == MOST_TRIES || sys_now_ms() >= r->deadline_ms)
+		if (n == 0 || tries == MOST_TRIES || sys_now_ms() >= r->deadline_ms)
 			break;
 		store_unlock(&r->store);
 	}
@@ -161,44 +164,25 @@ static bool may_answer(const struct rounds *r)
 }
 
 /*
- * Acts, without the lock, on a plan that cannot be carried out now. 0: plan again. Refuses only after a deep survey,
+ * Acts, without the lock, on a plan that cannot be carried out now. 0: plan again. Refuses only after a wide survey,
  * which has the facts that the refusal names.
  */
 static int between_rounds(struct rounds *r, struct err *err)
 {
-	bool in_time = sys_now_ms() < r->deadline_ms;
-	enum survey_depth depth = r->world.depth;
+	bool wide = r->world.wide;
 
-	r->world.depth = SURVEY_START;
-	switch (r->plan.kind) {
-	case PLAN_WAIT:
-		if (in_time)
-			sys_sleep_ms(WAIT_STEP_MS);
-		else if (depth == SURVEY_RECLAIM)
-			break;
-		else
-			r->world.depth = SURVEY_RECLAIM;
-		return 0;
-	case PLAN_LOOK:
-		r->world.depth = SURVEY_RECLAIM;
-		return 0;
-	case PLAN_REMOVE:
+	r->world.wide = false;
+	if (r->plan.kind == PLAN_REMOVE) {
 		/* A dropped lease can leave a foreign device, which the next survey judges. */
 		remove_reclaimable(r);
 		return 0;
-	case PLAN_REFUSE:
-		if (depth == SURVEY_START) {
-			r->world.depth = SURVEY_EXPLAIN;
-			return 0;
-		}
-		if (!may_answer(r))
-			break;
+	}
+	if (r->plan.kind == PLAN_WAIT ? sys_now_ms() < r->deadline_ms : wide && may_answer(r)) {
 		sys_sleep_ms(WAIT_STEP_MS);
 		return 0;
-	case PLAN_STEPS:
-		break;
 	}
-	return refusal_of_plan(r->lifecycle, &r->plan, err);
+	r->world.wide = true;
+	return wide ? refusal_of_plan(r->lifecycle, &r->plan, err) : 0;
 }
 
 static const char *params_of(const struct rounds *r, size_t req, const struct step *step)

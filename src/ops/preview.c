@@ -77,8 +77,7 @@ int preview_make(struct preview *p, const struct lifecycle *lifecycle, enum plan
 					  .asked = lifecycle->request,
 					  .request = lifecycle->request,
 					  .mode = mode,
-					  .depth = SURVEY_EXPLAIN,
-					  .dry = true },
+					  .wide = true },
 			       .plan = { .kind = PLAN_STEPS } };
 	if (store_open(&p->store, lifecycle->host, false, err) < 0)
 		return -err->code;

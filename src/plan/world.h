@@ -93,13 +93,6 @@ enum plan_mode {
 	PLAN_ASSIGN, /* only VFs, for a definition or an attach; replaces a VF that a start could not have */
 };
 
-/* How much the survey reads. */
-enum survey_depth {
-	SURVEY_START,   /* the types, cards and frameworks that the request and the leases can concern */
-	SURVEY_EXPLAIN, /* also what a refusal names: cards of other frameworks and types, missing cards */
-	SURVEY_RECLAIM, /* also what can be removed to make capacity: searches all processes and libvirt's files */
-};
-
 struct world {
 	/* Set by the caller, whose data must outlive this struct. */
 	const struct host *host;
@@ -108,9 +101,12 @@ struct world {
 	const char *why_no_config;   /* why there is none, and what to do */
 	const struct request *asked; /* as in the domain's XML */
 	enum plan_mode mode;
-	enum survey_depth depth; /* of the next read */
-	int64_t deadline_ms;     /* of the operation (sys_now_ms()); 0 none */
-	bool dry;                /* write nothing, not even when a device was first seen free */
+	int64_t deadline_ms; /* of the operation (sys_now_ms()); 0 none */
+	/*
+	 * The next read is wide: everything, also what can be removed to make capacity. Otherwise it is limited to what
+	 * the request and the leases can concern; without a request, that is all but what can be removed.
+	 */
+	bool wide;
 
 	const struct request *request;              /* as served here; a framework can differ from `asked` */
 	struct resolved_request *resolved_requests; /* one for each request->vgpus */
@@ -122,12 +118,12 @@ struct world {
 	struct failure *failures; /* from other runs, a while ago; their candidates come last */
 	size_t nfailures;
 	bool reclaimable_known;             /* reclaimable devices and leases are marked */
-	struct missing_card *missing_cards; /* from SURVEY_EXPLAIN on */
+	struct missing_card *missing_cards; /* if everything was read */
 	size_t nmissing_cards;
 
 	/* Only for the survey. */
 	struct request changed;     /* a copy of the request, if a framework changes; else unused */
-	const char **types;         /* the types that were read, in one allocation; survey_host() reads all */
+	const char **types;         /* the types that were read, in one allocation; NULL: all */
 	bool some_cards;            /* for PCI hostdevs, only the cards that the request names were read */
 	struct leases void_leases;  /* leases that are no longer valid */
 	struct vfio_users *users;   /* NULL until needed */
@@ -135,8 +131,7 @@ struct world {
 	int64_t looked_ms;          /* CLOCK_MONOTONIC just before `users` and `disk` were read */
 	char (*looked_at)[ID_SIZE]; /* the mdevs that existed at `looked_ms`: only these can have been found open */
 	size_t nlooked_at;
-	bool asks;              /* the decision depends on whether some devices are open */
-	bool unseen;            /* one of these devices has not been looked at yet */
+	bool asks;              /* the last read asked whether some devices are open */
 	char (*stuck)[ID_SIZE]; /* devices that could not be removed in this run */
 	size_t nstuck;
 };

@@ -13,5 +13,8 @@ void survey_drop_lookups(struct world *world);
  */
 const char **survey_types(const struct world *world, const struct config *config);
 
-/* Fills in, for each device that a rule asks about, whether it was open at the last look and which domain names it. */
-void survey_say_open(struct world *world);
+/*
+ * Fills in, for each device that a rule asks about, whether it was open at the last look and which domain names it.
+ * False: one of them came after that look.
+ */
+bool survey_say_open(struct world *world);

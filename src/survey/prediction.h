@@ -13,7 +13,7 @@
 /*
  * The facts for a request's <vgpu:device>. The type is copied from the metadata; if they name none, it is the ID of the
  * only possible type, else "". False: no card of the pool can serve the request. `world` must have a configuration
- * whose types were read (SURVEY_EXPLAIN).
+ * whose types were read, by a wide survey or one without a request.
  */
 bool prediction_facts(struct migration_facts *facts, const struct world *world, const struct request *request,
 		      const struct vgpu_request *req);

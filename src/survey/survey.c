@@ -19,9 +19,6 @@
 #include "plan/resolve.h"
 #include "state/history.h"
 
-/* The request of survey_host(). */
-static const struct request no_request;
-
 static void drop_host(struct world *w)
 {
 	free(w->types);
@@ -44,13 +41,19 @@ void survey_end(struct world *w)
 	*w = (struct world){ 0 };
 }
 
+/* Is every card and type read? */
+static bool is_all_read(const struct world *w)
+{
+	return w->wide || !w->request->nvgpus;
+}
+
 /* The frameworks that the request can concern; the others are not read. */
 static unsigned int frameworks_of(const struct world *w)
 {
 	unsigned int frameworks = 0;
 
 	/* A refusal also names cards that provide the type for another kind of hostdev. */
-	if (w->depth != SURVEY_START)
+	if (is_all_read(w))
 		return INV_ALL;
 	for (size_t i = 0; i < w->request->nvgpus; i++)
 		frameworks |= resolve_frameworks(&w->request->vgpus[i]);
@@ -67,7 +70,7 @@ static const char **cards_of(const struct world *w)
 	const char **cards;
 	char *text;
 
-	if (w->mode != PLAN_PREPARE || w->depth != SURVEY_START || !nvgpus)
+	if (w->mode != PLAN_PREPARE || is_all_read(w))
 		return NULL;
 	cards = mem_new(nvgpus + 1, sizeof(*cards) + PCI_SIZE);
 	text = (char *)(cards + nvgpus + 1);
@@ -111,9 +114,9 @@ static int read_host(struct world *w, struct err *err)
 
 	drop_host(w);
 	w->some_cards = cards != NULL;
-	w->types = survey_types(w, w->depth != SURVEY_START || asks_pool(w) || pool_matches_twice(w->config) ? w->config
-													     : NULL);
-	query.types = w->asked == &no_request ? NULL : w->types;
+	if (!is_all_read(w))
+		w->types = survey_types(w, asks_pool(w) || pool_matches_twice(w->config) ? w->config : NULL);
+	query.types = w->types;
 	/* Without a pool, every GPU that could be in one matters. */
 	query.gpus = !w->config || !w->config->nsections;
 	if (inventory_read(&w->inv, w->host, &query, err) < 0)
@@ -289,11 +292,11 @@ static void find_reclaimable(struct world *w)
 				       .users = w->users,
 				       .disk = w->disk,
 				       .asking = w->request->name,
-				       .note = !w->dry,
+				       .note = w->store->lock >= 0,
 				       .looked_ms = w->looked_ms };
 	char why[REASON_SIZE];
 
-	if (libvirt_files_unread(w->disk, false))
+	if (check.note && libvirt_files_unread(w->disk, false))
 		log_warn("what may be named in it stays: %s", libvirt_files_unread(w->disk, false));
 	for (size_t i = 0; i < w->inv.ndevices; i++) {
 		struct inv_device *device = &w->inv.devices[i];
@@ -313,72 +316,67 @@ static void find_reclaimable(struct world *w)
 
 int survey_look(struct world *w, struct err *err)
 {
-	w->depth = SURVEY_RECLAIM;
+	w->wide = true;
 	if (survey_ahead(w, err) < 0)
 		return -err->code;
 	find_reclaimable(w);
 	return 0;
 }
 
-/*
- * Checks whether a process works on each lease before the host is read: if none does, the device does not change.
- * Without the lock, leases are read again after the host, because a lease is written before its device is created.
- */
-static int read_leases(struct world *w, struct err *err)
+/* Reads the leases, and `at_work` whether a process works on each. */
+static int read_leases(struct world *w, bool at_work, struct err *err)
 {
 	lease_list_free(&w->leases);
 	if (lease_list(w->store, &w->leases, err) < 0)
 		return -err->code;
-	for (size_t i = 0; i < w->leases.n; i++)
+	for (size_t i = 0; at_work && i < w->leases.n; i++)
 		w->leases.list[i].at_work = changes(&w->leases.list[i]) && is_written(w, &w->leases.list[i]);
 	return 0;
+}
+
+/*
+ * Under the lock, the leases come first: their types are read from the host, and if no process works on a lease before,
+ * its device does not change. Without the lock they are read again after the host, because a lease is written before
+ * its device is created.
+ */
+static int read_both(struct world *w, struct err *err)
+{
+	bool locked = w->store->lock >= 0;
+
+	if (read_leases(w, locked, err) < 0 || read_host(w, err) < 0)
+		return -err->code;
+	return locked ? 0 : read_leases(w, true, err);
 }
 
 int survey_read(struct world *w, struct err *err)
 {
 	w->reclaimable_known = false;
 	w->nmissing_cards = 0;
-	/* The leases come first, because their types are read from the host. */
-	if (read_leases(w, err) < 0 || read_host(w, err) < 0 || (w->store->lock < 0 && read_leases(w, err) < 0))
+	if (read_both(w, err) < 0)
 		return -err->code;
 	free(w->failures);
 	w->nfailures = failure_list(w->store, &w->failures);
 	set_void_apart(w);
-	if (w->depth >= SURVEY_EXPLAIN) {
+	if (is_all_read(w)) {
 		explain_absent(w);
 		find_missing_cards(w);
 	}
-	if (w->depth == SURVEY_RECLAIM)
+	if (w->wide)
 		find_reclaimable(w);
-	survey_say_open(w);
-	return 0;
-}
-
-/* Looks at processes if a rule asks and nobody has looked yet. */
-static int see_unseen(struct world *w, struct err *err)
-{
-	if (!w->unseen)
-		return 0;
-	if (survey_ahead(w, err) < 0)
-		return -err->code;
-	survey_say_open(w);
-	return 0;
+	return survey_say_open(w) ? 0 : 1;
 }
 
 int survey_see(struct world *w, struct err *err)
 {
-	return survey_read(w, err) < 0 ? -err->code : see_unseen(w, err);
+	return survey_ahead(w, err) < 0 || survey_read(w, err) < 0 ? -err->code : 0;
 }
 
 int survey_host(struct world *w, const struct host *host, struct store *store, const struct config *config,
 		struct err *err)
 {
-	*w = (struct world){ .host = host,
-			     .store = store,
-			     .config = config,
-			     .asked = &no_request,
-			     .depth = SURVEY_EXPLAIN,
-			     .dry = true };
+	static const struct request nothing;
+
+	*w = (struct world){ .host = host, .store = store, .config = config, .asked = &nothing };
 	return survey_start(w, err) < 0 ? -err->code : survey_see(w, err);
 }
 
@@ -391,8 +389,12 @@ int survey_again(struct world *w, const struct request *asked, struct err *err)
 	if (survey_start(w, err) < 0)
 		return -err->code;
 	explain_absent(w);
+	if (survey_say_open(w))
+		return 0;
+	if (survey_ahead(w, err) < 0)
+		return -err->code;
 	survey_say_open(w);
-	return see_unseen(w, err);
+	return 0;
 }
 
 int survey_record(struct world *w, struct err *err)

@@ -28,20 +28,22 @@ int survey_resolve(struct resolved_request **out, const struct request *request,
 		   struct err *err);
 
 /*
- * If survey_read() will ask who uses a device, searches all processes, and libvirt's files except for a start.
- * SURVEY_RECLAIM always searches both. Call it before survey_read(), without the store's lock. A start can do without
- * the answer, so it spends at most 250 ms on its search of processes.
+ * If survey_read() will ask who uses a device, searches all processes, and libvirt's files except for a start. A wide
+ * survey always searches both. Call it before survey_read(), without the store's lock. A start can do without the
+ * answer, so it spends at most 250 ms on its search of processes.
  */
 int survey_ahead(struct world *world, struct err *err);
 
 /*
- * Reads the leases and the host, as deep as `depth` says, and sets void leases apart (reservations past their deadline;
- * creations whose writer is dead and whose device is absent). A caller that decides holds the store's lock from here
- * until its decision is written, so that no lease changes. If this sets `unseen`, call survey_ahead(), then this again.
+ * Reads the leases and the host, and sets void leases apart (reservations past their deadline; creations whose writer
+ * is dead and whose device is absent). A wide survey also marks what may be removed: orphans (as [policy] reclaim
+ * allows; under the lock, records when each was first seen free), and leased devices whose domain is gone or whose
+ * release is pending. A caller that decides holds the store's lock from here until its decision is written, so that no
+ * lease changes. Returns 1 if a device that a rule asks about came after survey_ahead(): call both again.
  */
 int survey_read(struct world *world, struct err *err);
 
-/* survey_read() for a caller that decides nothing: without the lock, but with survey_ahead() if it is needed. */
+/* Both of the above, for a caller that decides nothing and so takes no lock. */
 int survey_see(struct world *world, struct err *err);
 
 /*
@@ -51,17 +53,11 @@ int survey_see(struct world *world, struct err *err);
 int survey_host(struct world *world, const struct host *host, struct store *store, const struct config *config,
 		struct err *err);
 
-/*
- * Replaces the request of a start by another one, without reading the host again. Call it after survey_host(), or after
- * survey_see() with SURVEY_EXPLAIN.
- */
+/* Replaces the request of a start by another one, after survey_host(), without reading the host again. */
 int survey_again(struct world *world, const struct request *asked, struct err *err);
+
+/* Adds to survey_host() what only a wide survey has: what can be removed to make capacity. */
+int survey_look(struct world *world, struct err *err);
 
 /* Drops void leases, and records types, configured cards and silent drivers. Needs the store's lock. */
 int survey_record(struct world *world, struct err *err);
-
-/*
- * Turns a survey of SURVEY_EXPLAIN into one of SURVEY_RECLAIM, without the lock: finds orphans (as [policy] reclaim
- * allows; records when each was first seen free), and leased devices whose domain is gone or whose release is pending.
- */
-int survey_look(struct world *world, struct err *err);

@@ -94,39 +94,40 @@ static void find_name(const struct world *w, char out[DOMAIN_SHOWN_SIZE], const 
 	snprintf(out, DOMAIN_SHOWN_SIZE, "%s", domain ? domain : "");
 }
 
-static void look_at_vf(struct world *w, struct inv_parent *vf)
+bool survey_say_open(struct world *w)
 {
-	vf->facts.opened = OPEN_NO;
-	w->asks = true;
-	w->unseen |= !w->users;
-	if (vf->card->framework == FW_VF)
-		look_who(w, &vf->facts, vf->name);
-	find_name(w, vf->facts.named_by, vf->name, w->request->name);
-}
+	bool seen = true;
 
-static void look_at_device(struct world *w, struct inv_device *device)
-{
-	w->asks = true;
-	if (!was_looked_at(w, device->vgpu.id)) {
-		w->unseen = true;
-		return;
+	w->asks = false;
+	for (size_t i = 0; i < w->inv.nparents; i++) {
+		struct inv_parent *vf = w->inv.parents[i];
+
+		if (!is_vf_asked_about(w, vf))
+			continue;
+		w->asks = true;
+		seen &= w->users != NULL;
+		vf->facts.opened = OPEN_NO;
+		if (vf->card->framework == FW_VF)
+			look_who(w, &vf->facts, vf->name);
+		find_name(w, vf->facts.named_by, vf->name, w->request->name);
 	}
-	look_who(w, &device->facts, device->vgpu.id);
-	find_name(w, device->facts.named_by, device->vgpu.id, NULL);
+	for (size_t i = 0; i < w->inv.ndevices; i++) {
+		struct inv_device *device = &w->inv.devices[i];
+
+		if (!is_asked_about(w, device))
+			continue;
+		w->asks = true;
+		if (!was_looked_at(w, device->vgpu.id)) {
+			seen = false;
+			continue;
+		}
+		look_who(w, &device->facts, device->vgpu.id);
+		find_name(w, device->facts.named_by, device->vgpu.id, NULL);
+	}
+	return seen;
 }
 
-void survey_say_open(struct world *w)
-{
-	w->asks = w->unseen = false;
-	for (size_t i = 0; i < w->inv.nparents; i++)
-		if (is_vf_asked_about(w, w->inv.parents[i]))
-			look_at_vf(w, w->inv.parents[i]);
-	for (size_t i = 0; i < w->inv.ndevices; i++)
-		if (is_asked_about(w, &w->inv.devices[i]))
-			look_at_device(w, &w->inv.devices[i]);
-}
-
-/* Guesses, before the host is read, whether a rule will ask. A wrong guess costs another search or read. */
+/* Guesses, before the host is read, whether a rule will ask. A wrong guess costs another search and read. */
 static bool will_ask(const struct world *w)
 {
 	for (size_t i = 0; i < w->request->nvgpus; i++) {
@@ -150,7 +151,7 @@ int survey_ahead(struct world *w, struct err *err)
 	bool starts = w->mode == PLAN_PREPARE;
 	int left = w->deadline_ms ? sys_left_ms(w->deadline_ms) : RECLAIM_LOOK_MS;
 
-	if (w->depth == SURVEY_RECLAIM) {
+	if (w->wide) {
 		left = left < LEAST_LOOK_MS ? LEAST_LOOK_MS : left;
 		return look_up(w, left < RECLAIM_LOOK_MS ? left : RECLAIM_LOOK_MS, true, err);
 	}

@@ -71,12 +71,7 @@ static void run(const struct tree *tree, struct store *store, const struct row *
 	const struct request nothing = { .nvgpus = 0 }, request = {
 		.uuid = "67a42c8b-1111-4000-8000-000000000001", .name = "vm", .vgpus = &req, .nvgpus = 1
 	};
-	autosurvey struct world survey = { .host = &tree->host,
-					   .store = store,
-					   .config = &config,
-					   .asked = &nothing,
-					   .depth = SURVEY_EXPLAIN,
-					   .dry = true };
+	autosurvey struct world survey = { .host = &tree->host, .store = store, .config = &config, .asked = &nothing };
 	struct migration_facts facts;
 	char got[512] = "";
 	struct err err;

@@ -69,10 +69,9 @@ static size_t leased(void)
 	return n;
 }
 
-static void look(struct world *s, enum survey_depth depth)
+static void look(struct world *s, bool wide)
 {
-	*s = (struct world){ .host = &tree.host, .store = &store, .config = &config, .asked = &request };
-	s->depth = depth;
+	*s = (struct world){ .host = &tree.host, .store = &store, .config = &config, .asked = &request, .wide = wide };
 	if (survey_start(s, &err) < 0 || survey_ahead(s, &err) < 0 || store_lock(&store, 1000, &err) < 0 ||
 	    survey_read(s, &err) < 0)
 		tree_fail(err.text);
@@ -83,17 +82,17 @@ static void types(void)
 {
 	struct world s;
 
-	look(&s, SURVEY_START);
+	look(&s, false);
 	ok(s.inv.ndevices == 1 && s.inv.npgpus == 1 && inventory_offer(s.inv.pgpus[0], "nvidia-222"),
 	   "it has the device and the type that is asked for");
 	ok(!inventory_type(&s.inv, "nvidia-231"), "and for a start no other type");
 	survey_end(&s);
 	put(C, "nvidia-231", LEASE_ACTIVE, OTHER);
-	look(&s, SURVEY_START);
+	look(&s, false);
 	ok(inventory_type(&s.inv, "nvidia-231"), "but those of the leases, which take capacity");
 	survey_end(&s);
 	put(C, "nvidia-999", LEASE_ACTIVE, OTHER);
-	look(&s, SURVEY_START);
+	look(&s, false);
 	ok(s.leases.n == 1 && !inventory_type(&s.inv, "nvidia-999"), "a type that no card makes is asked for once");
 	survey_end(&s);
 	drop(C);
@@ -104,25 +103,23 @@ static void openers(void)
 	struct world s;
 
 	strcpy(vgpus[0].id, A);
-	look(&s, SURVEY_START);
-	ok(s.asks && !s.unseen && s.inv.devices[0].facts.opened == OPEN_NO,
-	   "of a device that is asked for it is known who has it open");
+	look(&s, false);
+	ok(s.inv.devices[0].facts.opened == OPEN_NO, "of a device that is asked for it is known who has it open");
 	survey_end(&s);
 	put(A, "nvidia-222", LEASE_ACTIVE, VM);
-	look(&s, SURVEY_START);
-	ok(!s.asks && !s.users, "of one that the domain has leased already nobody asks");
+	look(&s, false);
+	ok(!s.users, "of one that the domain has leased already nobody asks");
 	survey_end(&s);
 	drop(A);
 
 	strcpy(vgpus[0].id, B);
-	look(&s, SURVEY_START);
-	ok(!s.asks && !s.users, "nor of one that is not there");
+	look(&s, false);
+	ok(!s.users, "nor of one that is not there");
 	tree_add(&tree, CARD "/" B "/mdev_type -> ../mdev_supported_types/nvidia-222\n"
 			     "sys/bus/mdev/devices/" B " -> ../../../devices/pci0000:80/0000:84:00.0/" B "\n");
-	ok(survey_read(&s, &err) == 0 && s.unseen && s.inv.devices[1].facts.opened == OPEN_UNKNOWN,
+	ok(survey_read(&s, &err) == 1 && s.inv.devices[1].facts.opened == OPEN_UNKNOWN,
 	   "one that came after the look may be open");
-	ok(survey_ahead(&s, &err) == 0 && survey_read(&s, &err) == 0 && !s.unseen &&
-		   s.inv.devices[1].facts.opened == OPEN_NO,
+	ok(survey_ahead(&s, &err) == 0 && survey_read(&s, &err) == 0 && s.inv.devices[1].facts.opened == OPEN_NO,
 	   "until there is another look");
 	survey_end(&s);
 	tree_remove(&tree, "sys/bus/mdev/devices/" B);
@@ -146,19 +143,17 @@ static void voids(void)
 
 	put(C, "nvidia-222", LEASE_RESERVED, OTHER);
 	put(A, "nvidia-222", LEASE_RESERVED, OTHER);
-	look(&s, SURVEY_RECLAIM);
+	look(&s, true);
 	ok(s.leases.n == 0 && s.void_leases.n == 2, "reservations past their deadline are set apart");
 	ok(leased() == 2, "and stay where they are: reading changes nothing");
 	ok(s.reclaimable_known && nreclaimable(&s) == 0, "the foreign device that one was for may not go with it");
 	ok(survey_record(&s, &err) == 0 && leased() == 0, "a step of its own drops them");
 	survey_end(&s);
 
-	s = (struct world){ .host = &tree.host, .store = &store, .asked = &request, .depth = SURVEY_EXPLAIN };
+	s = (struct world){ .host = &tree.host, .store = &store, .asked = &request, .wide = true };
 	put(C, "nvidia-222", LEASE_RELEASING, OTHER);
-	ok(survey_start(&s, &err) == 0 && survey_see(&s, &err) == 0 && survey_look(&s, &err) == 0,
-	   "without a configuration there is a survey, too");
-	ok(nreclaimable(&s) == 1 && lease_find(&s.leases, C)->reclaimable,
-	   "a look adds what waits to be released to a survey that is there");
+	ok(survey_start(&s, &err) == 0 && survey_see(&s, &err) == 0, "without a configuration there is a survey, too");
+	ok(nreclaimable(&s) == 1 && lease_find(&s.leases, C)->reclaimable, "it knows what waits to be released");
 	ok(!s.inv.config, "it has no pool");
 	survey_end(&s);
 	drop(C);
