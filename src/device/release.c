@@ -20,7 +20,7 @@
 #include "model/event.h"
 #include "state/history.h"
 
-enum { CLOSE_STEP_MS = 50, REMOVE_SLACK_MS = 200, TURN_MS = 200, LAST_LOOK_MS = 1000 };
+enum { CLOSE_STEP_MS = 50, REMOVE_SLACK_MS = 200 };
 
 int64_t release_lock_by(const struct policy *policy)
 {
@@ -391,34 +391,6 @@ void release_put_back(struct store *store, const struct policy *policy, const st
 		lease_put(store, &mark, &err);
 	}
 	store_unlock(store);
-}
-
-void release_in_turns(size_t n, int64_t end_ms, release_turn_fn *turn, void *arg)
-{
-	enum { WAITS, FAILED, DONE } *state = mem_new(n + 1, sizeof(*state));
-	size_t waiting = n;
-	int64_t now;
-
-	while (waiting && sys_now_ms() < end_ms) {
-		for (size_t i = 0; i < n && (now = sys_now_ms()) < end_ms; i++) {
-			int r;
-
-			if (state[i] != WAITS)
-				continue;
-			r = turn(arg, i, now + TURN_MS, end_ms, false);
-			if (r == -EBUSY || r == -EAGAIN)
-				continue;
-			state[i] = r == 0 ? DONE : FAILED;
-			waiting--;
-		}
-		if (waiting)
-			sys_sleep_ms(TURN_MS / 2);
-	}
-	now = sys_now_ms();
-	for (size_t i = 0; i < n; i++)
-		if (state[i] != DONE)
-			turn(arg, i, now, now + LAST_LOOK_MS, true);
-	free(state);
 }
 
 int release_now(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err)

@@ -109,14 +109,6 @@ int release_drop(struct store *store, const struct policy *policy, const struct 
 int release_now(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err);
 
 /*
- * Finishes several releases in short turns, so that one that hangs or stays open delays no other. `turn` calls
- * release_turn() for the i-th with these deadlines and returns its result. 0 ends that release; -EBUSY and -EAGAIN
- * repeat it until `end_ms`. At the end, each unfinished release gets one more turn, with `last` set.
- */
-typedef int release_turn_fn(void *arg, size_t i, int64_t deadline_ms, int64_t look_by_ms, bool last);
-void release_in_turns(size_t n, int64_t end_ms, release_turn_fn *turn, void *arg);
-
-/*
  * For a device that was opened between a look and release_claim(): restores the lease as it `was`, unless another
  * process has marked it since.
  */

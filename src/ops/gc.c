@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* One pass over everything that can be released without a request from its domain. */
 #include "ops/gc.h"
+#include "ops/leftover.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -32,6 +33,17 @@ struct look {
 	bool undefined; /* some of them could not be read */
 };
 
+/* Does the pass record nothing, and take no lock to look? */
+static bool is_brief(const struct gc *c)
+{
+	return c->dry || c->left;
+}
+
+static bool is_own(const struct gc *c, const struct lease *lease)
+{
+	return c->own && lease->state == LEASE_RELEASING && strcmp(lease->domain, c->own) == 0;
+}
+
 /* Reads the devices first: a device created later has a lease by the time the leases are read. */
 static int look_around(struct look *look, struct gc *c, struct err *err)
 {
@@ -46,8 +58,8 @@ static int look_around(struct look *look, struct gc *c, struct err *err)
 	}
 	if (r < 0)
 		return r;
-	r = c->dry ? lease_list(c->store, &look->leases, err)
-		   : lease_list_locked(c->store, c->policy->lock_timeout_s * 1000, &look->leases, err);
+	r = is_brief(c) ? lease_list(c->store, &look->leases, err)
+			: lease_list_locked(c->store, c->policy->lock_timeout_s * 1000, &look->leases, err);
 	if (r < 0)
 		return r;
 	if (c->policy->nova)
@@ -80,9 +92,12 @@ static void judge_lease(struct gc *c, const struct reclaim_check *check, const s
 	/* A reservation creates no device, so one that exists is not ours. A plain VF is never removed. */
 	item->removes = item->exists == PRESENT && lease->vgpu.framework != FW_VF && release_removes(c->store, lease);
 	item->outcome = reclaim_is_stale(check, lease, item->exists, item->why, &item->due_ms) ? GC_GOES : GC_STAYS;
-	/* A dry pass does not wait for a write to the driver; others wait as long as a start would. */
-	if (c->dry && lease->state == LEASE_RELEASING && item->outcome == GC_GOES &&
-	    (store_locked(c->store, lease->vgpu.pgpu) || store_removes(c->store, lease->vgpu.id))) {
+	item->own = is_own(c, lease);
+	if (item->own)
+		item->outcome = GC_GOES;
+	/* These passes do not wait for a write to the driver; others wait as long as a start would. */
+	else if (is_brief(c) && lease->state == LEASE_RELEASING && item->outcome == GC_GOES &&
+		 (store_locked(c->store, lease->vgpu.pgpu) || store_removes(c->store, lease->vgpu.id))) {
 		item->outcome = GC_STAYS;
 		snprintf(item->why, sizeof(item->why), "to be released when a write to the driver of %s ends",
 			 lease->vgpu.pgpu);
@@ -150,6 +165,8 @@ static bool is_meant(const struct gc *c, const struct vgpu_ref *vgpu)
 
 static bool is_lease_meant(const struct gc *c, const struct lease *lease)
 {
+	if (c->left && !is_own(c, lease) && !leftover_is(c->store, c->policy, lease))
+		return false;
 	return is_meant(c, &lease->vgpu) && (!c->domain || lease_is_of(lease, c->domain)) &&
 	       (!c->state || strcmp(c->state, lease_state_word(lease->state)) == 0);
 }
@@ -157,7 +174,8 @@ static bool is_lease_meant(const struct gc *c, const struct lease *lease)
 /* Is this device without a lease, or definition, within the pass's limits? */
 static bool is_foreign_meant(const struct gc *c, const struct vgpu_ref *vgpu)
 {
-	return is_meant(c, vgpu) && !c->domain && !c->state && (!c->type || strcmp(c->type, vgpu->type) == 0);
+	return is_meant(c, vgpu) && !c->left && !c->domain && !c->state &&
+	       (!c->type || strcmp(c->type, vgpu->type) == 0);
 }
 
 /* With `unless_leased`: if a lease stays, everything stays. */
@@ -183,7 +201,7 @@ static void judge(struct gc *c, const struct look *look)
 					     .inv = &look->inv,
 					     .users = look->users,
 					     .disk = look->disk,
-					     .note = !c->dry,
+					     .note = !is_brief(c),
 					     .unused = c->unused,
 					     .looked_ms = c->looked_ms,
 					     .runs = c->runs,
@@ -214,78 +232,6 @@ static void judge(struct gc *c, const struct look *look)
 		keep_beside_leases(c);
 }
 
-/* Marks the leases, so that the driver's time begins for all at once. A lease that has changed meanwhile stays. */
-static void claim(struct gc *c, struct gc_item *item)
-{
-	const struct event_about about = event_of(&item->lease);
-	struct err err = { 0 };
-	int r;
-
-	if (item->lease.state == LEASE_RESERVED)
-		r = release_drop(c->store, c->policy, &item->lease, &err);
-	else
-		r = release_claim(c->store, &item->lease, release_lock_by(c->policy), &err);
-	if (r < 0) {
-		item->outcome = GC_FAILED;
-		text_cut(item->trouble, sizeof(item->trouble), err.text);
-	} else if (r == 0) {
-		item->outcome = GC_STAYS;
-		text_copy(item->why, sizeof(item->why), "its lease changed in the meantime");
-	} else if (item->lease.state == LEASE_RESERVED) {
-		item->outcome = GC_GONE;
-		event_log(EVENT_RELEASED, &about, "gc: dropped the reservation of %s for domain %s: %s", item->vgpu.id,
-			  item->lease.name, item->why);
-	}
-}
-
-static void tell(struct gc_item *item, int r, const struct err *err)
-{
-	const struct vgpu_ref *vgpu = &item->vgpu;
-	const struct event_about about = { .vgpu = vgpu, .domain = item->lease.domain, .name = item->lease.name };
-
-	item->outcome = r == 0 ? GC_GONE : GC_FAILED;
-	if (r < 0) {
-		text_cut(item->trouble, sizeof(item->trouble), err->text);
-		event_log(EVENT_DELAYED, &about, "gc: %s cannot be released: %s", vgpu->id, err->text);
-	} else {
-		event_log(EVENT_RECLAIMED, &about, "gc: %s %s, %s on %s: %s",
-			  item->removes ? "removed" : "dropped the lease of", vgpu->id, vgpu->type, vgpu->parent,
-			  item->why);
-	}
-}
-
-static int finish_lease(void *arg, size_t i, int64_t deadline_ms, int64_t look_by_ms, bool last)
-{
-	struct gc *c = arg;
-	struct gc_item *item = &c->items[i];
-	struct err err = { 0 };
-	int r;
-
-	if (!item->leased || item->outcome != GC_GOES)
-		return 0;
-	r = release_turn(c->store, c->policy, item->vgpu.id, deadline_ms, look_by_ms, &err);
-	/* Other processes are waited for as long as a start would wait. */
-	if (r == -EAGAIN && sys_now_ms() >= c->wait_by_ms && store_locked(c->store, item->vgpu.pgpu)) {
-		r = err_set(&err, ETIMEDOUT, "a write to the driver of %s is under way; see 'vgpu-lease check'",
-			    item->vgpu.pgpu);
-		last = true;
-	}
-	if (r == 0 || last)
-		tell(item, r, &err);
-	return r;
-}
-
-static void remove_orphan(struct gc *c, struct gc_item *item)
-{
-	int64_t deadline_ms = release_lock_by(c->policy) + (int64_t)c->policy->release_timeout_s * 1000;
-	struct err err = { 0 };
-
-	tell(item,
-	     release_orphan(c->store, c->policy, &item->vgpu, item->exists ? RELEASE_DEVICE : RELEASE_LONE_DEFINITION,
-			    deadline_ms, &err),
-	     &err);
-}
-
 /* Does a device or definition have this ID? True also if unknown, so that the ID's history is kept. */
 static bool device_exists(const void *arg, const char *id)
 {
@@ -304,31 +250,6 @@ static bool is_named(const void *arg, const char *id)
 
 	return device_exists(arg, id) || lease_find(&look->leases, id) || libvirt_files_names(look->disk, id, NULL) ||
 	       libvirt_files_unread(look->disk, false);
-}
-
-/* Reads libvirt's files again, because a domain may have been defined meanwhile: what it names stays. */
-static void remove_orphans(struct gc *c)
-{
-	struct reclaim_check check = { .host = c->store->host, .store = c->store, .note = true };
-	struct libvirt_files *disk = NULL;
-	struct err err = { 0 };
-
-	for (size_t i = 0; i < c->n; i++) {
-		struct gc_item *item = &c->items[i];
-
-		if (item->outcome != GC_GOES)
-			continue;
-		if (!disk && !err.code)
-			libvirt_files_read(&disk, c->store->host, &err);
-		check.disk = disk;
-		if (!disk)
-			text_cut(item->why, sizeof(item->why), err.text);
-		if (disk && !reclaim_is_named(&check, item->vgpu.id, item->why))
-			remove_orphan(c, item);
-		else
-			item->outcome = GC_STAYS;
-	}
-	libvirt_files_free(disk);
 }
 
 /* Were all cards read? */
@@ -355,7 +276,7 @@ static int judge_all(struct gc *c, struct err *err)
 	if (r < 0)
 		return r;
 	judge(c, &look);
-	if (c->dry)
+	if (is_brief(c))
 		return 0;
 	if (store_lock(c->store, c->policy->lock_timeout_s * 1000, err) == 0) {
 		types_remember(c->store, &look.inv);
@@ -381,14 +302,7 @@ int gc_run(struct gc *c, struct err *err)
 	r = judge_all(c, err);
 	if (r < 0 || c->dry)
 		return r;
-	for (size_t i = 0; i < c->n; i++)
-		if (c->items[i].leased && c->items[i].outcome == GC_GOES)
-			claim(c, &c->items[i]);
-	if (c->mark)
-		return 0;
-	c->wait_by_ms = release_lock_by(c->policy);
-	release_in_turns(c->n, release_by(c->policy), finish_lease, c);
-	remove_orphans(c);
+	gc_finish(c);
 	return 0;
 }
 

@@ -29,6 +29,7 @@ struct gc_item {
 	bool leased; /* false: a foreign device without a lease, or a definition without a device */
 	struct vgpu_ref vgpu;
 	struct lease lease;   /* as found, if `leased` */
+	bool own;             /* a lease that the domain `own` has given up */
 	enum presence exists; /* the device; ABSENT and not `leased`: only a definition of Nova's */
 	bool novas;           /* a foreign device or definition that Nova counts as its own (reclaim.h) */
 	int64_t due_ms; /* when it may be released if nothing changes; 0: not known; if foreign, as in reclaim.h */
@@ -49,6 +50,8 @@ struct gc {
 	const struct inventory *inv; /* what the caller has seen: a dry pass judges it. NULL: the pass reads the host */
 	bool unused;                 /* also removes foreign devices and definitions that were not made for a guest */
 	bool unless_leased;          /* releases nothing if a lease stays */
+	bool left;                   /* only leases that others have left (leftover.h), no orphans; records nothing */
+	const char *own;             /* with `left`: also the leases that this domain (a UUID) has given up */
 	bool dry;                    /* judges only; does not even record since when a device has been free */
 	int64_t looked_ms;           /* judges only older leases; 0: older than the pass */
 	bool (*runs)(const void *arg, const char *domain); /* according to libvirt; NULL: it was not asked */
@@ -71,6 +74,9 @@ struct gc {
  */
 int gc_run(struct gc *gc, struct err *err);
 void gc_free(struct gc *gc);
+
+/* The second half of gc_run(): releases what has been judged. */
+void gc_finish(struct gc *gc);
 
 enum { GC_GARBAGE_SIZE = 128 };
 

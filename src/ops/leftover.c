@@ -18,7 +18,7 @@
 enum { LEAST_GRACE_MS = 300000 };
 
 /* Must be cheap and read none of libvirt's files, because a hook asks this of each lease. */
-static bool is_left(const struct store *store, const struct policy *policy, const struct lease *lease)
+bool leftover_is(const struct store *store, const struct policy *policy, const struct lease *lease)
 {
 	int64_t age_ms = sys_now_ms() - lease->since_ms;
 
@@ -46,61 +46,50 @@ static bool is_left(const struct store *store, const struct policy *policy, cons
 bool leftover_any(const struct store *store, const struct policy *policy, const struct leases *leases)
 {
 	for (size_t i = 0; i < leases->n; i++)
-		if (is_left(store, policy, &leases->list[i]))
+		if (leftover_is(store, policy, &leases->list[i]))
 			return !store_handler_runs(store);
 	return false;
 }
 
-/* Marks the lease if the pass found it stale and is_left() still holds. */
-static bool claim_one(struct gc *pass, struct gc_item *item)
+static int finish(const struct host *host, const struct config *config, const struct policy *policy,
+		  const struct leftover_own *own, struct err *err)
 {
-	struct err err;
+	struct store store;
+	struct gc pass = { .store = &store, .config = config, .policy = policy, .left = true };
+	struct release_ids ids;
 
-	return item->leased && item->outcome == GC_GOES && is_left(pass->store, pass->policy, &item->lease) &&
-	       release_claim(pass->store, &item->lease, release_lock_by(pass->policy), &err) == 1;
+	if (store_open(&store, host, true, err) < 0)
+		return -err->code;
+	/* Marks its leases again as this process, so that others see a living writer. */
+	if (own && release_mark(&store, own->domain, own->asked_ms, policy->lock_timeout_s * 1000, &ids, err) < 0)
+		return -err->code;
+	pass.own = own ? own->domain : NULL;
+	return gc_run(&pass, err);
 }
 
-static int finish_one(void *arg, size_t i, int64_t deadline_ms, int64_t look_by_ms, bool last)
+void leftover_finish(const struct host *host, const struct config *config, const struct policy *policy,
+		     const struct leftover_own *own)
 {
-	struct gc *pass = arg;
-	const struct gc_item *item = &pass->items[i];
-	const struct event_about about = event_of(&item->lease);
-	struct err err;
+	struct host here = { .root = host->root, .libvirt = host->root, .name = host->name };
+	struct err err = { 0 };
 	int r;
 
-	if (item->outcome != GC_GOES)
-		return 0;
-	r = release_turn(pass->store, pass->policy, item->vgpu.id, deadline_ms, look_by_ms, &err);
-	if (r == 0)
-		event_log(EVENT_RELEASED, &about, "release: domain %s: released %s, which was left: %s",
-			  item->lease.name, item->vgpu.id, item->why);
-	else if (last && r == -EBUSY)
-		release_put_back(pass->store, pass->policy, &item->lease);
-	return r;
-}
-
-void leftover_finish(const struct host *host, const struct config *config, const struct policy *policy)
-{
-	struct host own = { .root = host->root, .libvirt = host->root, .name = host->name };
-	struct store store;
-	struct gc pass = { .store = &store, .config = config, .policy = policy, .dry = true };
-	struct err err = { 0 };
-
 	log_close();
-	if (timed_child_detach(own.root, &err) <= 0)
+	r = timed_child_detach(here.root, &err);
+	if (r == 0)
 		return;
 	/* The child has closed the inherited descriptor of libvirt's root. */
-	if (host->libvirt != host->root)
-		libvirt_daemon_follow(&own);
-	if (store_open(&store, &own, true, &err) < 0 || gc_run(&pass, &err) < 0) {
+	if (r == 1 && host->libvirt != host->root)
+		libvirt_daemon_follow(&here);
+	if (r == 1)
+		finish(&here, config, policy, own, &err);
+	if (err.code && own)
+		log_warn("release: domain %s: its vGPUs are not released yet: %s; run 'vgpu-lease gc'", own->name,
+			 err.text);
+	else if (err.code)
 		log_warn("leases of other domains not released: %s; run 'vgpu-lease gc'", err.text);
+	if (r == 1) {
 		log_close();
-		_exit(1);
+		_exit(0);
 	}
-	for (size_t i = 0; i < pass.n; i++)
-		if (!claim_one(&pass, &pass.items[i]))
-			pass.items[i].outcome = GC_STAYS;
-	release_in_turns(pass.n, release_by(pass.policy), finish_one, &pass);
-	log_close();
-	_exit(0);
 }

@@ -14,8 +14,22 @@
 #include "state/lease_store.h"
 #include "state/store.h"
 
-/* Might a lease be left behind, without a handler? The store need not be locked: each lease is checked again later. */
+/*
+ * Might this lease be left behind, or any of these, without a handler? The store need not be locked: each lease is
+ * checked again later.
+ */
+bool leftover_is(const struct store *store, const struct policy *policy, const struct lease *lease);
 bool leftover_any(const struct store *store, const struct policy *policy, const struct leases *leases);
 
-/* Releases those that `vgpu-lease gc` would, in a child; returns at once. Hold no lock. `config` may be NULL. */
-void leftover_finish(const struct host *host, const struct config *config, const struct policy *policy);
+/* A domain whose own release has run out of time. */
+struct leftover_own {
+	const char *domain, *name;
+	int64_t asked_ms; /* as for release_mark() */
+};
+
+/*
+ * Releases those that `vgpu-lease gc` would, and what `own` (may be NULL) has given up, in a child; returns at once.
+ * Hold no lock. `config` may be NULL.
+ */
+void leftover_finish(const struct host *host, const struct config *config, const struct policy *policy,
+		     const struct leftover_own *own);

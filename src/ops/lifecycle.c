@@ -57,7 +57,7 @@ static void rounds_end(struct rounds *r)
 	apply_end(&r->apply);
 	store_close(&r->store);
 	if (left)
-		leftover_finish(r->lifecycle->host, r->lifecycle->config, r->lifecycle->policy);
+		leftover_finish(r->lifecycle->host, r->lifecycle->config, r->lifecycle->policy, NULL);
 }
 
 /*

@@ -3,15 +3,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "device/adopt.h"
 #include "ops/leftover.h"
 #include "ops/lifecycle.h"
 #include "device/release.h"
 #include "base/text.h"
-#include "sys/log.h"
-#include "sys/timed_child.h"
 #include "model/event.h"
 #include "state/history.h"
 #include "plan/resolve.h"
@@ -22,47 +19,27 @@ enum { UNRESERVE_MS = 2000 }; /* for the store's lock, after the operation's own
 struct release {
 	const struct policy *policy;
 	const char *domain, *name;
-	int64_t asked_ms;       /* when libvirt called; a later lease belongs to a later start */
-	struct release_ids ids; /* not released yet; without a list: not marked yet */
+	int64_t asked_ms; /* when libvirt called; a later lease belongs to a later start */
 	struct store *store;
 };
 
-static int mark(struct release *release, struct store *store, int wait_ms, struct err *err)
-{
-	int r = release_mark(store, release->domain, release->asked_ms, wait_ms, &release->ids, err);
-
-	if (r < 0) {
-		free(release->ids.list);
-		release->ids = (struct release_ids){ 0 };
-	}
-	return r;
-}
-
-static int finish_one(void *arg, size_t i, int64_t deadline_ms, int64_t look_by_ms, bool last)
-{
-	struct release *release = arg;
-	const struct vgpu_ref *vgpu = &release->ids.list[i];
-	const struct event_about about = { .vgpu = vgpu, .domain = release->domain, .name = release->name };
-	struct err err = { 0 };
-	int r = release_turn(release->store, release->policy, vgpu->id, deadline_ms, look_by_ms, &err);
-
-	if (r == 0)
-		event_log(EVENT_RELEASED, &about, "release: domain %s: released %s", release->name, vgpu->id);
-	else if (last)
-		event_log(EVENT_DELAYED, &about, "release: domain %s: %s: not released yet: %s; run 'vgpu-lease gc'",
-			  release->name, vgpu->id, err.text);
-	return r;
-}
-
 /* libvirt waits, so a release that cannot begin in time is not tried: each would add to the delay. */
-static void finish(struct release *release, int64_t deadline_ms)
+static bool finish(const struct release *release, const struct release_ids *ids, int64_t deadline_ms)
 {
-	size_t left = 0;
+	bool all = true;
 
-	for (size_t i = 0; i < release->ids.n; i++)
-		if (sys_now_ms() >= deadline_ms || finish_one(release, i, deadline_ms, deadline_ms, false) < 0)
-			release->ids.list[left++] = release->ids.list[i];
-	release->ids.n = left;
+	for (size_t i = 0; i < ids->n; i++) {
+		const struct vgpu_ref *vgpu = &ids->list[i];
+		const struct event_about about = { .vgpu = vgpu, .domain = release->domain, .name = release->name };
+		struct err ignored;
+
+		if (sys_now_ms() < deadline_ms &&
+		    release_finish(release->store, release->policy, vgpu->id, deadline_ms, &ignored) == 0)
+			event_log(EVENT_RELEASED, &about, "release: domain %s: released %s", release->name, vgpu->id);
+		else
+			all = false;
+	}
+	return all;
 }
 
 /*
@@ -100,37 +77,6 @@ static bool others_left(const struct store *store, const struct policy *policy)
 	return lease_list(store, &leases, &ignored) == 0 && leftover_any(store, policy, &leases);
 }
 
-/* Uses the rest of a release's time in a child that libvirt does not wait for. */
-static void finish_detached(const struct release *release, const struct store *store)
-{
-	const struct host *all = store->host;
-	struct host host = { .root = all->root, .libvirt = all->root, .name = all->name };
-	const struct policy *policy = release->policy;
-	struct release here = *release;
-	struct store own;
-	struct err err = { 0 };
-	int r;
-
-	log_close();
-	r = timed_child_detach(host.root, &err);
-	if (r < 0)
-		log_warn("release: domain %s: its vGPUs are not released yet: %s; run 'vgpu-lease gc'", release->name,
-			 err.text);
-	if (r <= 0)
-		return;
-	here.store = &own;
-	/* Marks the leases again as this process, so that others see a living writer. */
-	if (store_open(&own, &host, true, &err) < 0 || mark(&here, &own, policy->lock_timeout_s * 1000, &err) < 0) {
-		log_warn("release: domain %s: its vGPUs are not released yet: %s; run 'vgpu-lease gc'", release->name,
-			 err.text);
-		log_close();
-		_exit(1);
-	}
-	release_in_turns(here.ids.n, release_by(policy), finish_one, &here);
-	log_close();
-	_exit(0);
-}
-
 /*
  * Records that QEMU did not start with these vGPUs (libvirt 10.5 and later report that). The card may be the cause; if
  * not, trying it last does no harm. Read without the lock, because this is only advice.
@@ -161,34 +107,32 @@ int lifecycle_release(const struct host *host, const struct config *config, cons
 		      const char *reason, struct err *err)
 {
 	const struct policy *policy = &config->policy;
+	const struct leftover_own own = { .domain = domain, .name = name, .asked_ms = sys_now_ms() };
+	int64_t deadline = own.asked_ms + (int64_t)policy->release_wait_s * 1000;
 	struct store store;
-	struct release release = {
-		.policy = policy, .domain = domain, .name = name, .asked_ms = sys_now_ms(), .store = &store
-	};
-	int64_t deadline = release.asked_ms + (int64_t)policy->release_wait_s * 1000;
+	const struct release release = { policy, domain, name, own.asked_ms, &store };
+	struct release_ids ids;
+	bool behind, left;
 	int r = store_open(&store, host, false, err);
-	bool left;
 
-	if (r < 0)
-		return r;
 	/* Without a store nothing was ever leased. */
-	if (store.leases >= 0) {
-		if (strcmp(reason, "failed") == 0)
-			note_failures(&release, &store);
-		r = mark(&release, &store, policy->release_wait_s * 1000, err);
-		if (r == 0)
-			finish(&release, deadline - END_MS);
-		if (r == -EROFS)
-			remove_unmarked(&release, &store, deadline - END_MS);
-		/* The handler completes what is marked, but does not know of what is not. */
-		if (r == -ETIMEDOUT || (release.ids.n > 0 && !store_handler_runs(&store)))
-			finish_detached(&release, &store);
+	if (r < 0 || store.leases < 0) {
+		store_close(&store);
+		return r;
 	}
-	left = store.leases >= 0 && others_left(&store, policy);
-	free(release.ids.list);
+	if (strcmp(reason, "failed") == 0)
+		note_failures(&release, &store);
+	r = release_mark(&store, domain, own.asked_ms, policy->release_wait_s * 1000, &ids, err);
+	/* The handler completes what is marked, but does not know of what is not. */
+	behind = r == -ETIMEDOUT ||
+		 (r == 0 && !finish(&release, &ids, deadline - END_MS) && !store_handler_runs(&store));
+	if (r == -EROFS)
+		remove_unmarked(&release, &store, deadline - END_MS);
+	left = others_left(&store, policy);
+	free(ids.list);
 	store_close(&store);
-	if (left)
-		leftover_finish(host, config, policy);
+	if (behind || left)
+		leftover_finish(host, config, policy, behind ? &own : NULL);
 	return r;
 }
 

@@ -122,40 +122,6 @@ static void removals(void)
 	ok(release_now(&store, &config.policy, &lease, &err) == 1 && !leased(U(2)), "until it can be dropped");
 }
 
-/* What becomes of each turn, until its last answer stays. */
-struct script {
-	int answers[3];
-	int turns, lasts;
-};
-
-static int play(void *arg, size_t i, int64_t deadline_ms, int64_t look_by_ms, bool last)
-{
-	struct script *script = (struct script *)arg + i;
-	int turn = script->turns++;
-
-	script->lasts += last;
-	ok(deadline_ms <= look_by_ms, "a turn never waits longer than it may look");
-	return script->answers[turn < 2 ? turn : 2];
-}
-
-static void turns(void)
-{
-	struct script scripts[] = { { .answers = { 0 } },
-				    { .answers = { -EBUSY, -EAGAIN, 0 } },
-				    { .answers = { -EIO, -EIO, -EIO } } };
-	struct script open = { .answers = { -EBUSY, -EBUSY, -EBUSY } };
-	int64_t began = sys_now_ms();
-
-	release_in_turns(3, began + 60000, play, scripts);
-	ok(scripts[0].turns == 1 && scripts[0].lasts == 0, "what is done has no other turn");
-	ok(scripts[1].turns == 3 && scripts[1].lasts == 0,
-	   "what is open, or not known, is tried again until it is done");
-	ok(scripts[2].turns == 2 && scripts[2].lasts == 1, "an error is tried once more, in the end");
-	ok(sys_now_ms() - began < 30000, "and is not waited for");
-	release_in_turns(1, sys_now_ms() - 1, play, &open);
-	ok(open.turns == 1 && open.lasts == 1, "where the time is over each has its last turn");
-}
-
 /* Nova makes a device at the very moment at which its definition is removed. */
 static const char *made_with;
 
@@ -226,7 +192,6 @@ int main(void)
 	origins();
 	marks();
 	removals();
-	turns();
 	definitions();
 	store_close(&store);
 	config_free(&config);

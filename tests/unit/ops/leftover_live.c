@@ -59,7 +59,7 @@ int main(void)
 	while (sys_now_ms() < 301000)
 		sys_sleep_ms(1000);
 	tree_add(&live.tree, "etc/mdevctl.d/" T4 "/" A " = {\"mdev_type\": \"nvidia-222\"}\n");
-	leftover_finish(&host, &config, &config.policy);
+	leftover_finish(&host, &config, &config.policy, NULL);
 	for (int i = 0; leased() && i < 200; i++)
 		sys_sleep_ms(50);
 	ok(!leased(), "what another domain left is finished");
