@@ -22,6 +22,7 @@ struct reader {
 	bool nova;
 	const char *file, *name; /* `name`: the current section; NULL: before the first */
 	int line;
+	bool header;                                       /* the line begins with a bracket */
 	int failed;                                        /* the negative errno that stops reading */
 	enum { SKIP_NONE, SKIP_VALUE, SKIP_SECTION } skip; /* until the next key or section */
 
@@ -81,7 +82,7 @@ __attribute__((format(printf, 3, 4))) static void fail(struct reader *r, const c
 		return;
 	r->draft->unsure = true;
 	config_err(&at, r->err, "%s", what);
-	mistake(r, err_word(r->err, word), r->name ? SKIP_VALUE : SKIP_SECTION);
+	mistake(r, err_word(r->err, word), r->name && !r->header ? SKIP_VALUE : SKIP_SECTION);
 }
 
 /* A name of ours has neither blanks nor brackets in it. */
@@ -101,7 +102,6 @@ static void take_header(struct reader *r, char *text)
 	if (strncmp(text, "[mdev_", 6) == 0 || strncmp(text, "[vgpu_", 6) == 0)
 		snprintf(word, sizeof(word), "%.*s", (int)strcspn(text + 6, "]"), text + 6);
 	if (!is_header(r, text)) {
-		r->name = NULL;
 		fail(r, word, "'%.80s' is not a section header: expected [NAME]%s", text,
 		     r->nova ? " and nothing after it" : " without blanks");
 		return;
@@ -239,8 +239,7 @@ static void take_line(struct reader *r, char *line)
 /* Does the line end what is skipped? */
 static bool ends_skip(const struct reader *r, const char *line)
 {
-	return *line == '[' ||
-	       (r->skip == SKIP_VALUE && !isspace((unsigned char)*line) && *line != '#' && *line != ';');
+	return r->header || (r->skip == SKIP_VALUE && !isspace((unsigned char)*line) && *line != '#' && *line != ';');
 }
 
 int config_ini_read(struct draft *draft, const struct source *source, char *text, size_t len, struct err *err)
@@ -262,6 +261,7 @@ int config_ini_read(struct draft *draft, const struct source *source, char *text
 		next = eol + 1 + (*eol == '\r' && eol[1] == '\n');
 		*eol = '\0';
 		r.line++;
+		r.header = *line == '[';
 		if (ends_skip(&r, line))
 			r.skip = SKIP_NONE;
 		if (r.skip)
