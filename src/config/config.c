@@ -51,15 +51,19 @@ void config_strings_free(char **list, size_t n)
 
 static int take_file(struct draft *draft, int dir, const struct source *source, struct err *err)
 {
-	char *text, **slot;
+	autofree char *text = NULL;
+	char **slot;
 	size_t len;
 	int r = config_file_read(dir, source, &text, &len, err);
 
 	if (r < 0)
 		return r;
+	if (source->dialect == DIALECT_OURS)
+		return config_ini_read(draft, source->name, text, len, err);
+	/* The draft keeps the text of a nova.conf, because entries point into it. */
 	slot = mem_add(&draft->texts, &draft->ntexts, sizeof(*slot));
-	*slot = text;
-	return config_ini_read(draft, source, text, len, err);
+	*slot = steal_ptr(&text);
+	return config_nova_read(draft, source->name, *slot, len, err);
 }
 
 /* If a file cannot be read, it is unknown which types are enabled. */
@@ -174,13 +178,9 @@ int config_parse(struct config *config, const char *name, const char *text, size
 		 struct err *err)
 {
 	struct draft draft = { .config = config, .host = host };
-	const struct source source = { .name = name, .dialect = DIALECT_OURS };
-	autofree char *copy = mem_alloc(len + 1);
 
-	memcpy(copy, text, len);
-	copy[len] = '\0';
 	config_default(config);
-	return finish(&draft, config_ini_read(&draft, &source, copy, len, err), err);
+	return finish(&draft, config_ini_read(&draft, name, text, len, err), err);
 }
 
 void config_free(struct config *config)

@@ -1,194 +1,200 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Splits a text into sections, keys and values, in place: our files, and a nova.conf by the rules of oslo.config's
- * parser (oslo_config/iniparser.py).
+ * Splits text into sections, keys and values, with inih.
  *
- * In both, an indented line continues the value above. In our files, comments can follow a value and be between its
- * lines, and each mistake is noted. In a nova.conf, a comment is a line of its own, which ends the value; a malformed
- * line is refused in any section, because Nova would not start.
+ * inih passes no line numbers in some builds, silently truncates long lines and section names, skips empty sections,
+ * and reads an indented [section] as a value. Therefore next_line() counts lines, refuses those that inih would
+ * misread, and splits a long line into a line with the key and lines that continue the value.
  */
 #include <ctype.h>
 #include <errno.h>
+#include <ini.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "internal.h"
+
+enum {
+	VALUE_MAX = 65536,
+	SECTION_SIZE = 50, /* inih keeps 49 characters of a section's name and silently drops the rest */
+};
 
 struct reader {
 	struct draft *draft;
 	struct err *err;
-	bool nova;
-	const char *file, *name; /* `name`: the current section; NULL: before the first */
+	const char *file, *at, *end;
 	int line;
-	bool header;                                       /* the line begins with a bracket */
 	int failed;                                        /* the negative errno that stops reading */
+	const char *word;                                  /* a word of the line that could be a type; "" none */
 	enum { SKIP_NONE, SKIP_VALUE, SKIP_SECTION } skip; /* until the next key or section */
 
-	char *value, *end; /* the value so far; end NULL: none that an indented line would continue */
-	int end_line;      /* the line that `end` is on */
+	char *text;       /* a copy of the line */
+	const char *rest; /* not passed to inih yet; NULL: nothing */
+	bool begun, more; /* the current piece starts or ends with a mark that is not part of the value */
+	bool awaited;     /* inih has not called the handler for the piece yet */
 
-	/* Of our files: */
+	const char *name; /* of the current section */
 	struct section *section;
-	const struct key *keys, *key; /* of the section; of `value` */
-	int key_line, seen[KEYS_MAX]; /* the lines of `value`, and of each key in the section */
+	const struct key *keys; /* NULL: before the first section */
+	int seen[KEYS_MAX];     /* the line of each key in the section */
+
+	bool open;             /* an indented line would continue the value */
+	const struct key *key; /* NULL: the section is unknown */
+	int key_line, value_line;
+	char *value;
+	size_t len;
 };
 
-static struct location here(const struct reader *r, const char *key)
+static void note_mistake(struct reader *r, int e)
 {
-	return (struct location){
-		.file = r->file, .line = r->line, .section = key ? r->name : NULL, .key = key, .nova = key && r->nova
-	};
-}
-
-/* Notes a mistake, and skips what belongs to it. */
-static void mistake(struct reader *r, int e, int skip)
-{
-	r->skip = skip;
-	r->end = NULL;
-	if (!r->nova)
-		e = config_mistake(r->draft, e, r->err);
+	e = config_mistake(r->draft, e, r->err);
 	if (e < 0)
 		r->failed = e;
 }
 
-/* Sets the key, now that its value is complete. Those of a nova.conf are set when all its files are read. */
-static void end_value(struct reader *r)
+/* Sets the key, now that its value is complete. */
+static void end_key(struct reader *r)
 {
-	struct setting t = { .draft = r->draft, .section = r->section, .key = r->key, .err = r->err };
+	struct setting t = {
+		.draft = r->draft,
+		.section = r->section,
+		.key = r->key,
+		.at = { .file = r->file, .line = r->key_line, .section = r->name },
+		.err = r->err,
+	};
 	int e;
 
-	if (!r->end || r->nova)
+	if (!r->open)
 		return;
-	t.at = (struct location){ .file = r->file, .line = r->key_line, .section = r->name, .key = r->key->name };
+	r->open = false;
+	if (!r->key)
+		return;
+	r->value[r->len] = '\0';
+	t.at.key = r->key->name;
 	e = config_key_set(&t, r->value);
 	r->draft->unsure |= e < 0 && r->keys == config_devices_keys;
-	mistake(r, e, SKIP_NONE);
+	note_mistake(r, e);
 }
 
-/* Notes a line that cannot be read. `word` of it could be a type; "" none. */
-__attribute__((format(printf, 3, 4))) static void fail(struct reader *r, const char *word, const char *fmt, ...)
+/* Notes a mistake in a key, and skips the lines that continue its value. */
+static void key_mistake(struct reader *r, int e)
 {
-	const struct location at = here(r, NULL);
+	r->rest = NULL;
+	r->awaited = r->open = false;
+	r->skip = SKIP_VALUE;
+	r->draft->unsure |= r->keys == config_devices_keys;
+	note_mistake(r, e);
+}
+
+/* Notes a line that cannot be read, and skips the lines that belong to it. */
+__attribute__((format(printf, 2, 3))) static void fail(struct reader *r, const char *fmt, ...)
+{
+	const struct location at = { .file = r->file, .line = r->line };
 	char what[512];
 	va_list ap;
 
+	end_key(r);
+	if (r->failed)
+		return;
 	va_start(ap, fmt);
 	vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);
-	end_value(r);
-	if (r->failed)
-		return;
 	r->draft->unsure = true;
 	config_err(&at, r->err, "%s", what);
-	mistake(r, err_word(r->err, word), r->name && !r->header ? SKIP_VALUE : SKIP_SECTION);
+	key_mistake(r, err_word(r->err, r->word));
+	if (r->text[0] == '[' || !r->keys)
+		r->skip = SKIP_SECTION;
 }
 
-/* A name of ours has neither blanks nor brackets in it. */
-static bool is_header(const struct reader *r, const char *text)
+static void begin_key(struct reader *r, const char *name)
 {
-	size_t n = strlen(text);
-
-	return n > 2 && text[n - 1] == ']' && (r->nova || strcspn(text + 1, " \t[]") == n - 2);
-}
-
-static void take_header(struct reader *r, char *text)
-{
-	char word[ERR_WORD_SIZE] = "";
-	struct location at;
-
-	/* For the error keep the whole type, which may contain blanks: "[mdev_GRID T4-1B]". */
-	if (strncmp(text, "[mdev_", 6) == 0 || strncmp(text, "[vgpu_", 6) == 0)
-		snprintf(word, sizeof(word), "%.*s", (int)strcspn(text + 6, "]"), text + 6);
-	if (!is_header(r, text)) {
-		fail(r, word, "'%.80s' is not a section header: expected [NAME]%s", text,
-		     r->nova ? " and nothing after it" : " without blanks");
-		return;
-	}
-	text[strlen(text) - 1] = '\0';
-	r->name = config_keep(&r->draft->config->names, &r->draft->config->nnames, text + 1);
-	at = here(r, NULL);
-	at.section = r->name;
-	at.nova = r->nova;
-	if (r->nova) {
-		mistake(r, config_nova_take(r->draft, &at, NULL, r->err), SKIP_NONE);
-		return;
-	}
-	memset(r->seen, 0, sizeof(r->seen));
-	r->keys = config_draft_section(r->draft, &at, &r->section, r->err);
-	if (!r->keys)
-		mistake(r, err_word(r->err, word), SKIP_SECTION);
-}
-
-/* Finds the key of our section. */
-static int find_key(struct reader *r, const struct location *at)
-{
+	struct location at = { .file = r->file, .line = r->line, .section = r->name, .key = name };
 	int *seen;
 
-	r->key = config_key(r->keys, at->key);
-	if (!r->key)
-		return config_key_unknown(r->keys, at, r->err);
-	seen = &r->seen[r->key - r->keys];
-	if (*seen && !r->key->many)
-		return config_err(at, r->err, "duplicates %s (line %d)", at->key, *seen);
-	*seen = r->key_line = r->line;
-	return 0;
+	if (!r->keys) {
+		fail(r, "'%.80s' is outside of any [section]", r->text);
+		return;
+	}
+	if (!*name) {
+		fail(r, "missing key before '='");
+		return;
+	}
+	r->key = config_key(r->keys, name);
+	if (!r->key && r->keys->name) {
+		key_mistake(r, config_key_unknown(r->keys, &at, r->err));
+		return;
+	}
+	if (r->key) {
+		seen = &r->seen[r->key - r->keys];
+		if (*seen && !r->key->many) {
+			key_mistake(r, config_err(&at, r->err, "duplicates %s (line %d)", name, *seen));
+			return;
+		}
+		*seen = r->line;
+	}
+	r->open = true;
+	r->key_line = r->value_line = r->line;
+	r->len = 0;
 }
 
-/* oslo.config removes quotes around the first line of a value. */
-static char *unquote(char *value)
+/* inih's handler: adds a piece to the value. Each continuation line of a value begins with '\n'. */
+static int take_piece(void *user, const char *section, const char *name, const char *value)
 {
-	size_t n = strlen(value);
+	struct reader *r = user;
+	size_t n, lines;
 
-	if (n < 2 || (*value != '"' && *value != '\'') || value[n - 1] != *value)
-		return value;
-	value[n - 1] = '\0';
-	return value + 1;
+	(void)section;
+	if (!name || !value) /* a new section, if inih is built to report it */
+		return 1;
+	r->awaited = false;
+	if (!r->begun)
+		begin_key(r, name);
+	if (!r->open || !r->key)
+		return 1;
+	n = strlen(value) - r->begun - r->more;
+	lines = (size_t)(r->line - r->value_line);
+	if (r->len + lines + n > VALUE_MAX) {
+		r->open = false;
+		fail(r, "[%s] %s: longer than %d bytes", r->name, name, VALUE_MAX);
+		return 1;
+	}
+	memset(r->value + r->len, '\n', lines);
+	memcpy(r->value + r->len + lines, value + r->begun, n);
+	r->len += lines + n;
+	r->value_line = r->line;
+	return 1;
 }
 
-static void take_key(struct reader *r, char *text)
+static void take_header(struct reader *r)
 {
-	size_t n = strcspn(text, "=:");
-	struct location at;
-	int e;
+	static const struct key none[] = { { 0 } };
+	size_t n = strcspn(r->text, "]");
+	char word[ERR_WORD_SIZE] = "";
 
-	if (!text[n]) {
-		fail(r, "", "'%.80s': expected 'key = value', [section] or # comment", text);
+	/* For the error keep the whole type, which may contain blanks: "[mdev_GRID T4-1B]". */
+	if (strncmp(r->text, "[mdev_", 6) == 0 || strncmp(r->text, "[vgpu_", 6) == 0)
+		snprintf(word, sizeof(word), "%.*s", (int)n - 6, r->text + 6);
+	if (n < 2 || n > SECTION_SIZE || strcmp(r->text + n, "]") != 0 || strpbrk(r->text + 1, " \t[")) {
+		r->word = word;
+		fail(r, "'%.80s' is not a section header: expected [NAME], at most %d characters, no blanks", r->text,
+		     SECTION_SIZE - 1);
+		r->word = "";
 		return;
 	}
-	if (!r->name) {
-		fail(r, "", "'%.80s' is outside of any [section]", text);
+	r->text[n] = '\0';
+	r->name = config_keep(&r->draft->config->names, &r->draft->config->nnames, r->text + 1);
+	memset(r->seen, 0, sizeof(r->seen));
+	r->keys = config_draft_section(r->draft,
+				       &(struct location){ .file = r->file, .line = r->line, .section = r->name },
+				       &r->section, r->err);
+	if (r->keys)
 		return;
-	}
-	text[n] = '\0';
-	at = here(r, text_strip(text));
-	r->value = text_strip(text + n + 1);
-	if (r->nova)
-		r->value = unquote(r->value);
-	if (!*at.key) {
-		fail(r, "", "missing key before '='");
-		return;
-	}
-	e = r->nova ? config_nova_take(r->draft, &at, r->value, r->err) : find_key(r, &at);
-	if (e < 0) {
-		r->draft->unsure |= r->keys == config_devices_keys;
-		mistake(r, e, SKIP_VALUE);
-		return;
-	}
-	r->end = r->value + strlen(r->value);
-	r->end_line = r->line;
-}
-
-/* Each line of a value begins with '\n'. There is space for it: the text before the line is no longer needed. */
-static void continue_value(struct reader *r, const char *text)
-{
-	size_t n = strlen(text), lines = (size_t)(r->line - r->end_line);
-
-	memset(r->end, '\n', lines);
-	memmove(r->end + lines, text, n + 1);
-	r->end += lines + n;
-	r->end_line = r->line;
+	r->keys = none;
+	note_mistake(r, err_word(r->err, word));
 }
 
 /* Removes a comment, which starts with # or ; at the start of the text or after white space. */
@@ -199,79 +205,120 @@ static void cut_comment(char *s)
 			*c = '\0';
 }
 
-static unsigned int control_in(const char *s)
+/* Removes comments and trailing white space. Returns false if nothing is left. */
+static bool trim(struct reader *r)
 {
-	while (*s && (!iscntrl((unsigned char)*s) || *s == '\t'))
-		s++;
-	return (unsigned char)*s;
+	if (r->text[strspn(r->text, " \t\r")] == '\0') {
+		end_key(r);
+		return false;
+	}
+	cut_comment(r->text);
+	for (size_t n = strlen(r->text); n > 0 && isspace((unsigned char)r->text[n - 1]); n--)
+		r->text[n - 1] = '\0';
+	return r->text[0];
 }
 
-static void take_line(struct reader *r, char *line)
+static bool check_line(struct reader *r)
 {
-	bool indented = *line == ' ' || *line == '\t', blank = !line[strspn(line, " \t\r")];
-	char *text;
+	for (const char *s = r->text; *s; s++)
+		if (iscntrl((unsigned char)*s) && *s != '\t') {
+			fail(r, "unexpected control character (%02x)", (unsigned char)*s);
+			return false;
+		}
+	if (isspace((unsigned char)r->text[0]) && !r->open) {
+		fail(r, "indented line without a key above to continue");
+		return false;
+	}
+	return true;
+}
 
-	if (!r->nova)
-		cut_comment(line);
-	text = text_strip(line);
-	if (!r->nova && !blank && !*text) /* a comment, which may be between the lines of a value */
-		return;
-	if (!r->nova && !blank && control_in(line)) {
-		fail(r, "", "unexpected control character (%02x)", control_in(line));
+/* Does the line end the value above? Indented lines continue the value; comments may be between them. */
+static bool begins_anew(const char *line)
+{
+	return !isspace((unsigned char)line[0]) && line[0] != '#' && line[0] != ';';
+}
+
+static int copy_line(struct reader *r)
+{
+	const char *raw = r->at, *eol = memchr(raw, '\n', (size_t)(r->end - raw));
+	size_t len = (size_t)((eol ? eol : r->end) - raw);
+
+	r->line++;
+	r->at += len + (eol != NULL);
+	free(r->text);
+	r->text = mem_strndup(raw, len);
+	if (r->text[0] == '[')
+		r->skip = SKIP_NONE;
+	else if (r->skip == SKIP_VALUE && begins_anew(r->text))
+		r->skip = SKIP_NONE;
+	if (!r->skip && memchr(raw, '\0', len))
+		fail(r, "unexpected NUL byte: not a text file");
+	return 0;
+}
+
+/* Reads one line, and sets r->rest if inih should parse it. */
+static void take_line(struct reader *r)
+{
+	int e = copy_line(r);
+
+	if (e < 0) {
+		r->failed = e;
 		return;
 	}
-	if (indented && *text && r->end) {
-		continue_value(r, text);
+	if (begins_anew(r->text))
+		end_key(r);
+	if (r->skip || !trim(r) || !check_line(r))
+		return;
+	if (r->text[0] == '[') {
+		take_header(r);
 		return;
 	}
-	end_value(r);
-	r->end = NULL;
-	if (r->failed || blank || (indented && !*text))
-		return;
-	if (indented)
-		fail(r, "", "indented line without a key above to continue");
-	else if (*text == '[')
-		take_header(r, text);
-	else if (*text != '#' && *text != ';')
-		take_key(r, text);
+	r->rest = r->text + strspn(r->text, " \t");
+	r->begun = isspace((unsigned char)r->text[0]);
+	r->more = false;
 }
 
-/* Does the line end what is skipped? */
-static bool ends_skip(const struct reader *r, const char *line)
+/* inih calls this in place of fgets(). The marks (|) keep inih from trimming a piece or reading it as a comment. */
+static char *next_line(char *line, int size, void *stream)
 {
-	return r->header || (r->skip == SKIP_VALUE && !isspace((unsigned char)*line) && *line != '#' && *line != ';');
+	struct reader *r = stream;
+	int n;
+
+	if (r->awaited)
+		fail(r, "'%.80s': expected 'key = value', [section] or # comment", r->text);
+	r->begun |= r->more;
+	while (!r->rest && !r->failed && r->at < r->end)
+		take_line(r);
+	if (!r->rest || r->failed) {
+		end_key(r);
+		return NULL;
+	}
+	n = size - 5;
+	r->more = strlen(r->rest) > (size_t)n;
+	snprintf(line, (size_t)size, "%s%.*s%s\n", r->begun ? " |" : "", n, r->rest, r->more ? "|" : "");
+	r->rest = r->more ? r->rest + n : NULL;
+	r->awaited = true;
+	return line;
 }
 
-int config_ini_read(struct draft *draft, const struct source *source, char *text, size_t len, struct err *err)
+int config_ini_read(struct draft *draft, const char *name, const char *text, size_t len, struct err *err)
 {
+	autofree char *value = mem_alloc(VALUE_MAX + 1);
 	struct config *config = draft->config;
 	struct reader r = { .draft = draft,
 			    .err = err,
-			    .nova = source->dialect == DIALECT_NOVA,
-			    .file = config_keep(&config->files, &config->nfiles, source->name) };
-	char *end = text + len, *next;
+			    .file = config_keep(&config->files, &config->nfiles, name),
+			    .at = text,
+			    .end = text + len,
+			    .value = value,
+			    .word = "" };
 
-	if (!r.nova && len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) /* the byte order mark of some editors */
-		text += 3;
-	for (char *line = text; !r.failed && line < end; line = next) {
-		char *eol = line;
-
-		while (eol < end && *eol != '\n' && !(r.nova && *eol == '\r'))
-			eol++;
-		next = eol + 1 + (*eol == '\r' && eol[1] == '\n');
-		*eol = '\0';
-		r.line++;
-		r.header = *line == '[';
-		if (ends_skip(&r, line))
-			r.skip = SKIP_NONE;
-		if (r.skip)
-			continue;
-		if (memchr(line, '\0', (size_t)(eol - line)))
-			fail(&r, "", "unexpected NUL byte: not a text file");
-		else
-			take_line(&r, line);
-	}
-	if (!r.failed)
-		end_value(&r);
+	if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) /* skip the byte order mark that some editors write */
+		r.at += 3;
+	ini_parse_stream(next_line, &r, take_piece, &r);
+	/* inih stops when out of memory, and in some builds at an error, but a file must be read as a whole. */
+	if (!r.failed && (r.awaited || r.rest || r.at < r.end))
+		fail(&r, "libinih stopped reading here");
+	free(r.text);
 	return r.failed;
 }

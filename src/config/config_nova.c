@@ -6,58 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/auto.h"
-#include "base/mem.h"
 #include "base/text.h"
 #include "internal.h"
-
-enum { ENTRIES_MAX = 4096 };
-
-/* The options that define the pool, from nova/conf/devices.py. */
-static const struct {
-	const char *section, *key; /* NULL: the header */
-	enum nova_option option;
-	bool old; /* deprecated: counts only if the file does not use the other name */
-} options[] = {
-	{ "devices", "enabled_mdev_types", NOVA_TYPES, false },
-	{ "devices", "enabled_vgpu_types", NOVA_TYPES, true },
-	{ "mdev_", NULL, NOVA_HEADER, false },
-	{ "vgpu_", NULL, NOVA_HEADER, true },
-	{ "mdev_", "device_addresses", NOVA_ADDRESSES, false },
-	{ "vgpu_", "device_addresses", NOVA_ADDRESSES, true },
-	{ "mdev_", "mdev_class", NOVA_CLASS, false },
-	{ "vgpu_", "mdev_class", NOVA_UNREAD, true },
-	{ "mdev_", "max_instances", NOVA_MAX, false },
-	{ "vgpu_", "max_instances", NOVA_UNREAD, true },
-};
-
-/* oslo.config ignores the case of section names. */
-static bool is_option(size_t i, const char *section, const char *key)
-{
-	size_t n = strlen(options[i].section);
-
-	if (strncasecmp(section, options[i].section, n) != 0 || (options[i].section[n - 1] != '_' && section[n]))
-		return false;
-	return key && options[i].key ? strcmp(key, options[i].key) == 0 : key == options[i].key;
-}
-
-int config_nova_take(struct draft *draft, const struct location *at, char *value, struct err *err)
-{
-	struct nova_entry *slot;
-
-	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
-		if (!is_option(i, at->section, at->key))
-			continue;
-		if (draft->nentries == ENTRIES_MAX)
-			return config_err(&(struct location){ .file = at->file, .line = at->line }, err,
-					  "more than %d lines in [devices] and [mdev_*]", ENTRIES_MAX);
-		slot = mem_add(&draft->entries, &draft->nentries, sizeof(*slot));
-		*slot = (struct nova_entry){
-			.at = *at, .value = value, .option = options[i].option, .old = options[i].old
-		};
-	}
-	return 0;
-}
 
 /*
  * Finds the entry that sets an option. Only the last file with the option, under either name, counts. In that file the

@@ -3,10 +3,11 @@
  * What the files of config share.
  *
  *     config_file.c   a file of the administrator -> its text, or why it is not trusted
- *     config_ini.c    text -> sections, keys and values, by our rules or those of oslo.config's parser
+ *     config_ini.c    text -> sections, keys and values (the only file with inih)
  *     config_keys.c   a key and its value -> struct draft, by the table of its section; messages with their place
  *     config_type.c, config_policy.c   the tables, and the values that are more than a number or a word
- *     config_nova.c   the lines of nova.conf that count -> struct draft, by the same tables as our keys
+ *     config_nova_file.c  a nova.conf -> its entries, by the rules of oslo.config's parser
+ *     config_nova.c   the entries that count -> struct draft, by the same tables as our keys
  *     config_draft.c  struct draft -> struct config, with the checks that need all files
  *     config.c        which files, in which order; the public functions
  */
@@ -151,13 +152,15 @@ struct dirent;
 int config_file_drop_ins(int dir, const struct source *source, struct dirent ***list, struct err *err);
 
 /*
- * Reads the text of a file into the draft. Modifies the text, to which entries of a nova.conf then point. A key of ours
- * replaces the same key of an earlier file. -EINVAL, with file and line: something is invalid or ambiguous.
+ * Reads the text of the file `name` into the draft. A key replaces the same key of an earlier file. -EINVAL, with file
+ * and line: something is invalid or ambiguous.
  */
-int config_ini_read(struct draft *draft, const struct source *source, char *text, size_t len, struct err *err);
+int config_ini_read(struct draft *draft, const char *name, const char *text, size_t len, struct err *err);
 
-/* Notes a key of a nova.conf, or a header (key and `value` NULL), if it concerns vGPUs. -EINVAL: there are too many. */
-int config_nova_take(struct draft *draft, const struct location *at, char *value, struct err *err);
+/*
+ * Reads the lines of a nova.conf. -EINVAL: Nova refuses a line. Modifies `text`, which must live as long as the draft.
+ */
+int config_nova_read(struct draft *draft, const char *name, char *text, size_t len, struct err *err);
 
 /*
  * Applies the nova.conf files: the types that they enable, and those types' sections, unless our files have them. Call

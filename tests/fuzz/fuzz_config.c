@@ -32,14 +32,11 @@ static void check(const struct config *config)
 	}
 }
 
-/* Reads the text as a nova.conf, or for each mistake of ours in place of the first. */
-static void read_as(enum dialect dialect, const char *data, size_t len)
+static void read_nova(const char *data, size_t len)
 {
-	struct source source = { .name = "fuzz", .dialect = dialect };
 	char *text = malloc(len + 1); /* the reader takes it apart */
 	struct config config;
-	struct config_notes mistakes = { 0 };
-	struct draft draft = { .config = &config, .mistakes = dialect == DIALECT_OURS ? &mistakes : NULL };
+	struct draft draft = { .config = &config };
 	struct err err = { 0 };
 
 	if (!text)
@@ -47,16 +44,30 @@ static void read_as(enum dialect dialect, const char *data, size_t len)
 	memcpy(text, data, len);
 	text[len] = '\0';
 	config_default(&config);
-	if (config_ini_read(&draft, &source, text, len, &err) == 0 && config_draft_finish(&draft, &err) == 0 &&
-	    !mistakes.n)
+	if (config_nova_read(&draft, "fuzz", text, len, &err) == 0 && config_draft_finish(&draft, &err) == 0)
 		check(&config);
+	config_draft_free(&draft);
+	config_free(&config);
+	free(text);
+}
+
+/* Each mistake, in place of the first. */
+static void all_of(const char *text, size_t len)
+{
+	struct config config;
+	struct config_notes mistakes = { 0 };
+	struct draft draft = { .config = &config, .mistakes = &mistakes };
+	struct err err = { 0 };
+
+	config_default(&config);
+	if (config_ini_read(&draft, "fuzz", text, len, &err) == 0)
+		config_draft_finish(&draft, &err);
 	config_draft_free(&draft);
 	for (size_t i = 0; i < mistakes.n; i++)
 		if (mistakes.list[i].where >= strlen(mistakes.list[i].text))
 			abort();
 	config_notes_free(&mistakes);
 	config_free(&config);
-	free(text);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -66,9 +77,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct err err = { 0 };
 
 	if (size && *text == 'N') {
-		read_as(DIALECT_NOVA, text + 1, size - 1);
+		read_nova(text + 1, size - 1);
 	} else if (size && *text == 'A') {
-		read_as(DIALECT_OURS, text + 1, size - 1);
+		all_of(text + 1, size - 1);
 	} else if (config_parse(&config, "fuzz", text, size, NULL, &err) == 0) {
 		check(&config);
 		config_free(&config);

@@ -15,7 +15,7 @@ needs=(debian-archive-keyring debootstrap mount util-linux e2fsprogs cpio xz-uti
 	qemu-system-x86 qemu-utils)
 guest_packages=(systemd systemd-sysv udev dbus kmod iproute2 procps openssh-server apparmor linux-image-amd64
 	busybox-static libvirt-daemon-system libvirt-clients qemu-system-x86 qemu-utils mdevctl strace jq
-	libvirt0 libxml2 libudev1 fuse3)
+	libvirt0 libxml2 libinih1 libudev1 fuse3)
 build_packages=(linux-headers-amd64 linux-source gcc make xz-utils)
 disk_size=6G
 

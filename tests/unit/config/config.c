@@ -27,7 +27,9 @@ static const struct {
 	{ "a second bracket", "[devices]]\n", "f:1: {M_CONF_BAD_HEADER|[devices]]}" },
 	{ "a section without a name", "[]\n", "f:1: {M_CONF_BAD_HEADER|[]}" },
 	{ "blanks in a section's name", "[ devices ]\n", "f:1: {M_CONF_BAD_HEADER|[ devices ]}" },
-	{ "a long key", A "enabled_mdev_types_and_some_more_text_up_to_fifty_c = x\n",
+	{ "a section's name that inih would cut", "[mdev_aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeee]\n",
+	  "f:1: {M_CONF_BAD_HEADER|[mdev_aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeee]}" },
+	{ "a key that inih would cut", A "enabled_mdev_types_and_some_more_text_up_to_fifty_c = x\n",
 	  "f:3: [devices] enabled_mdev_types_and_some_more_text_up_to_fifty_c: {M_CONF_UNKNOWN_KEY|enabled_mdev_types, enabled_vgpu_types, nova_conf}" },
 	{ "a section that comes twice", M "[policy]\n[mdev_nvidia-35]\n",
 	  "f:5: [mdev_nvidia-35]: {M_CONF_DUPLICATE|[mdev_nvidia-35]|f:3}" },
@@ -314,8 +316,7 @@ static void quotas(void)
 				 "[quota]\nproject:5f1c0000000000000000000000000000 = 4\nproject: b =unlimited # all\n"
 				 "default = 2\nnone = 0\n");
 
-	ok(config_quota(&c, "5f1c0000000000000000000000000000") == 4,
-	   "a project's quota, whose : separates a key from its value");
+	ok(config_quota(&c, "5f1c0000000000000000000000000000") == 4, "a project's quota, whose : is inih's separator");
 	ok(config_quota(&c, "b") == NO_LIMIT, "unlimited is a quota");
 	ok(config_quota(&c, "c") == 2, "other projects have the default");
 	ok(config_quota(&c, "") == 0, "domains without a project have theirs");
@@ -325,6 +326,7 @@ static void quotas(void)
 	config_free(&c);
 }
 
+/* Lines of any length: inih takes 198 bytes of one at most. */
 static void long_lines(void)
 {
 	enum { N = 600 };
@@ -361,6 +363,32 @@ static void long_lines(void)
 	config_free(&c);
 }
 
+/* inih gets a long line in pieces: wherever one ends, it must neither trim it nor take the next for a comment. */
+static void pieces(void)
+{
+	static const char *const patterns[] = { "a;#", "ab #c", "=a: b", "|", "x |;", "[a] b" };
+	size_t same = 0;
+
+	for (size_t p = 0; p < ARRAY_SIZE(patterns); p++)
+		for (size_t before = 0; before < 8; before++) {
+			char value[PARAMS_SIZE] = "", text[PARAMS_SIZE + 128], *comment;
+			struct config c;
+
+			memset(value, 'v', before + 1);
+			while (strlen(value) < 500)
+				strcat(value, patterns[p]);
+			strcat(value, "!");
+			snprintf(text, sizeof(text), "%svgpu_params = %s\n", M, value);
+			comment = strstr(value, " #");
+			if (comment)
+				*comment = '\0';
+			c = parsed(text);
+			same += strcmp(c.sections[0].params, value) == 0;
+			config_free(&c);
+		}
+	ok(same == 8 * ARRAY_SIZE(patterns), "a long value is the same wherever it is cut: %zu", same);
+}
+
 /* `n` addresses for each of five types. */
 static int addresses_of(int n, struct config *c, struct err *err)
 {
@@ -393,4 +421,4 @@ static void bounds(void)
 	is(err.text, message_in("f:4: [mdev_t0] device_addresses: {M_CONF_TOO_MANY|1024}"), "with its line");
 }
 
-TESTS(what_is_refused, what_no_text_has, types, policy, quotas, long_lines, bounds)
+TESTS(what_is_refused, what_no_text_has, types, policy, quotas, long_lines, pieces, bounds)

@@ -188,7 +188,7 @@ static const struct {
 	{ "a section without a name", "[]\n", AT "1: {M_CONF_NOVA_HEADER|[]}" },
 	{ "a line without a value, in any section", "[DEFAULT]\ndebug\n", AT "2: {M_CONF_NOT_A_LINE|debug}" },
 	{ "a value without a key", "[DEFAULT]\n= 1\n", AT "2: {M_CONF_NO_KEY}" },
-	{ "a key before the first section", "\na = 1\n[DEFAULT]\n", AT "2: {M_CONF_BEFORE_SECTION|a = 1}" },
+	{ "a key before the first section", "\na = 1\n[DEFAULT]\n", AT "2: {M_CONF_BEFORE_SECTION|a}" },
 	{ "a line that continues what a comment ended", "[mdev_a]\ndevice_addresses = mtty,\n# b\n  mdpy\n",
 	  AT "4: {M_CONF_INDENTED}" },
 	{ "an address without its domain", A "[mdev_a]\ndevice_addresses = 84:00.0\n",
