@@ -105,15 +105,16 @@ void nova_inventory_make(struct nova_inventory *nova, const struct inventory *in
 		const struct inv_offer *offer = section ? inventory_offer(card, section->type) : NULL;
 		struct nova_provider *p = &nova->providers[nova->n];
 
-		if (card->framework != FW_MDEV || !offer)
+		if (card->framework != FW_MDEV || !section || (!offer && !card->silent))
 			continue;
 		*p = (struct nova_provider){ .section = section, .parent = parent };
 		name_device(p->device, parent->name, *card->vendor);
 		p->existing = count_existing(inv, parent, section->type);
 		count_defined(p, inv, definitions, ndefinitions);
 		/* The offer is for a free VF, so a VF in use has none. */
-		p->available = card->sriov && (parent->ndevices || parent->lost) ? 0 : offer->available;
-		nova->n++;
+		p->available = !offer || (card->sriov && (parent->ndevices || parent->lost)) ? 0 : offer->available;
+		/* Whether a silent card without such a vGPU provides the type is not known. */
+		nova->n += offer || p->existing || p->defined;
 	}
 	for (size_t i = 0; i < nova->n; i++) {
 		struct nova_provider *p = &nova->providers[i];

@@ -34,7 +34,7 @@ struct nova_inventory {
 	size_t n;
 };
 
-/* Counts the parents whose pGPU provides their Nova type. If a pGPU is silent, only its existing mdevs are known. */
+/* Counts the parents whose pGPU provides their Nova type. Of a silent pGPU only existing and defined mdevs are known. */
 void nova_inventory_make(struct nova_inventory *nova, const struct inventory *inv, const struct definition *definitions,
 			 size_t ndefinitions);
 void nova_inventory_free(struct nova_inventory *nova);

@@ -33,6 +33,8 @@ static const struct row rows[] = {
 	  "pci_40_0 s 1=1+0+0, pci_40_1 s 1=0+0+1, pci_40_2 s 1=0+0+1" },
 	{ "one that the driver has lost has none", "40/0+3 s=1/3", "", "", "", "s", "lost=40.1",
 	  "pci_40_0 s 1=0+0+1, pci_40_1 s 0=0+0+0, pci_40_2 s 1=0+0+1" },
+	{ "of a card that does not answer, what exists or is defined counts", "84/0; 85/0; 86/0", "u1:84:s", "",
+	  "u2:85:s", "s", "silent=84 silent=85 silent=86", "pci_84 s 1=1+0+0, pci_85 s 1=0+1+0" },
 	{ "the address of the card is not that of its VFs", "40/0+2 s=1/2", "", "", "", "s@40", "", "" },
 	{ "but their own are", "40/0+2 s=1/2", "", "", "", "s@40.1", "", "pci_40_1 s 1=0+0+1" },
 	{ "max_instances below what is available is none at all", "84/0 s=16/16", "", "", "", "s<10", "",

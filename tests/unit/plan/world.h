@@ -17,7 +17,7 @@
  *   policy   "spread several keep near=1 quota=2 reclaimable=o1"; "taken=": what the domain's XML names beside its requests; "source=", "name=" and "model=": what the source says of the first
  *            request; type s is called Type-s here; "nova": the domain is a Nova instance; "defined": the first request has an
  *            mdevctl definition; "failed=84", "failed=40.1", "stuck=84": a card, one VF of it, or a removal there failed in this run;
- *            "lost=40.0,40.1": VFs that the driver has lost
+ *            "lost=40.0,40.1": VFs that the driver has lost; "silent=84": a card whose driver does not answer
  *
  * The domain is D; VF number n of card 40 is called 40.n.
  */
@@ -310,6 +310,11 @@ static void make_policy(struct setup *w, const char *word)
 		snprintf(m->reason, sizeof(m->reason), "Input/output error");
 	} else if (strncmp(word, "lost=", 5) == 0) {
 		each(vf, word + 5, ",") inventory_parent(&w->inv, vf)->lost = true;
+	} else if (strncmp(word, "silent=", 7) == 0) {
+		struct inv_pgpu *card = inventory_pgpu(&w->inv, word + 7);
+
+		card->silent = true;
+		card->ready = false;
 	} else if (strncmp(word, "missing=", 8) == 0) {
 		each(address, word + 8, ",")
 		{
