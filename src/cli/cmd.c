@@ -58,15 +58,15 @@ int cmd_suggest_domain(const struct cmd *cmd, const char *domain, struct err *er
 	struct libvirt_files *files = NULL;
 	struct text_guess guess = { .word = domain };
 	struct err ignored;
-	const char *name;
+	struct libvirt_file file;
 	char pci[PCI_SIZE];
 
 	if (lease_list(&cmd->store, &leases, &ignored) == 0)
 		for (size_t i = 0; i < leases.n; i++)
 			text_guess(&guess, leases.list[i].name);
 	if (libvirt_files_read(&files, &cmd->host, &ignored) == 0)
-		for (size_t i = 0; (name = libvirt_files_name(files, i)); i++)
-			text_guess(&guess, name);
+		for (size_t i = 0; libvirt_files_at(files, i, &file); i++)
+			text_guess(&guess, file.name);
 	if (!guess.best && pci_guess(pci, domain))
 		guess.best = pci;
 	if (guess.best)

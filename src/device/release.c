@@ -175,7 +175,7 @@ static int let_driver_remove(const struct host *host, const struct policy *polic
 
 	if (sys_now_ms() >= turn || !kernel_driver_removes(host, vgpu))
 		return 0;
-	while (sys_now_ms() < turn && kernel_presence(host, vgpu) != ABSENT) {
+	while (sys_now_ms() < turn && kernel_exists(host, vgpu) != 0) {
 		if (sys_now_ms() >= deadline_ms)
 			return err_set(err, EAGAIN, "vGPU %s: waiting up to %d s for the driver to remove it", vgpu->id,
 				       sys_left_ms(turn) / 1000 + 1);

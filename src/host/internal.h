@@ -111,6 +111,9 @@ void inv_group(struct inv_reader *reader);
 /* Reads vendor, device and NUMA node from a card's directory. `dir` -1: it could not be opened. */
 void inv_read_card(struct inv_pgpu *pgpu, int dir);
 
+/* The bus, slot and function, "bb:ss.f" at the end of an address, as one number. */
+unsigned inv_routing_id(const char *address);
+
 /* The address of VF number `n` of the card whose directory is `card`. */
 bool inv_read_virtfn(char out[PCI_SIZE], int card, size_t n);
 

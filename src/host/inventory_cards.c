@@ -42,13 +42,6 @@ bool inventory_physfn(const struct host *host, const char *address, char physfn[
 	return sys_link(host->root, path, base, sizeof(base)) == 0 && pci_parse(physfn, base);
 }
 
-static long routing_id(const char *address)
-{
-	const char *bus = address + strlen(address) - strlen("00:00.0");
-
-	return strtol(bus, NULL, 16) << 8 | strtol(bus + 3, NULL, 16) << 3 | strtol(bus + 6, NULL, 16);
-}
-
 static long read_number(int dir, const char *attribute)
 {
 	char text[16];
@@ -69,7 +62,7 @@ static bool can_have(int card, const char *address, const char *vf)
 	/* Some cards have no stride while no VF is enabled. */
 	stride = read_number(card, "sriov_stride");
 	stride = stride ? stride : 1;
-	behind = routing_id(vf) - routing_id(address) - offset;
+	behind = (long)inv_routing_id(vf) - (long)inv_routing_id(address) - offset;
 	return offset && behind >= 0 && behind % stride == 0 && behind / stride < total;
 }
 

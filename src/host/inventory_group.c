@@ -89,10 +89,9 @@ static unsigned digit(char c)
 	return (unsigned)(isdigit((unsigned char)c) ? c - '0' : c - 'a' + 10);
 }
 
-/* The bus, slot and function, "bb:ss.f" at the end of an address, as one number. */
-static unsigned routing_id(const char *address, size_t len)
+unsigned inv_routing_id(const char *address)
 {
-	const char *s = address + len - 7;
+	const char *s = address + strlen(address) - strlen("bb:ss.f");
 
 	return digit(s[0]) << 12 | digit(s[1]) << 8 | digit(s[3]) << 7 | digit(s[4]) << 3 | digit(s[6]);
 }
@@ -102,7 +101,7 @@ static bool follows(const char *a, const char *b)
 {
 	size_t len = strlen(a);
 
-	return strlen(b) == len && strncmp(a, b, len - 7) == 0 && routing_id(b, len) == routing_id(a, len) + 1;
+	return strlen(b) == len && strncmp(a, b, len - 7) == 0 && inv_routing_id(b) == inv_routing_id(a) + 1;
 }
 
 /*

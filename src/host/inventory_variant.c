@@ -171,6 +171,7 @@ static void suppose_types(struct inv_reader *reader, struct inv_pgpu *pgpu)
 static void find_gone(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {
 	const struct inv_query *query = reader->query;
+	char key[TYPELIST_KEY_SIZE];
 	const char *type;
 	int number;
 
@@ -180,8 +181,8 @@ static void find_gone(struct inv_reader *reader, struct inv_pgpu *pgpu)
 			break;
 		if (!typelist_number(type, &number) || inventory_type_on(reader->inv, pgpu, type))
 			continue;
-		if (typelist_other_driver(pgpu->gone_driver, reader->host, pgpu->vendor, pgpu->device, pgpu->subsystem,
-					  reader->inv->nvidia_driver, number))
+		typelist_key(key, pgpu->vendor, pgpu->device, pgpu->subsystem, reader->inv->nvidia_driver);
+		if (typelist_other_driver(pgpu->gone_driver, reader->host, key, number))
 			text_copy(pgpu->gone, sizeof(pgpu->gone), type);
 	}
 }

@@ -248,13 +248,6 @@ int kernel_exists(const struct host *host, const struct vgpu_ref *vgpu)
 	return !ops->keeps_id || !*vgpu->type || strcmp(type, vgpu->type) == 0;
 }
 
-enum presence kernel_presence(const struct host *host, const struct vgpu_ref *vgpu)
-{
-	int r = kernel_exists(host, vgpu);
-
-	return r < 0 ? PRESENCE_UNKNOWN : r ? PRESENT : ABSENT;
-}
-
 static bool may_pass(int code)
 {
 	return code == EAGAIN || code == EBUSY || code == EPERM || code == ENODEV || code == ENOENT;

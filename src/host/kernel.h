@@ -45,9 +45,6 @@ int kernel_wait_complete(const struct host *host, const struct vgpu_ref *vgpu, i
 /* Does the device exist? 1, 0, or a negative errno. A VF with another type is another device; type "" matches any. */
 int kernel_exists(const struct host *host, const struct vgpu_ref *vgpu);
 
-/* Like kernel_exists(), without the errno. */
-enum presence kernel_presence(const struct host *host, const struct vgpu_ref *vgpu);
-
 /*
  * Does the parent's driver (NVIDIA's) remove a closed mdev by itself? Removing it first can leave a zombie until the
  * host reboots.

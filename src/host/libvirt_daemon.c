@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The daemon that runs QEMU's domains. */
+/* Which processes are libvirt's: the daemon that runs QEMU's domains, and the QEMUs. */
 #include "host/libvirt_daemon.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "sys/sys.h"
 
@@ -57,4 +61,83 @@ void libvirt_daemon_follow(struct host *host)
 	if (host->libvirt != host->root)
 		close(host->libvirt);
 	host->libvirt = root < 0 ? host->root : root;
+}
+
+/*
+ * Is this control group that of a QEMU machine? With systemd it is .../machine-qemu\x2d1\x2dvm1.scope below slices,
+ * else .../qemu-1-vm1.libvirt-qemu below machine or partitions. Users can create groups in a user slice and below other
+ * groups, so these do not count.
+ */
+static bool is_machine(char *path)
+{
+	char *name;
+
+	while ((name = strsep(&path, "/"))) {
+		const char *dot = strrchr(name, '.');
+
+		if (strcmp(name, "user.slice") == 0)
+			return false;
+		if (!*name || strcmp(name, "machine") == 0 ||
+		    (dot && (strcmp(dot, ".slice") == 0 || strcmp(dot, ".partition") == 0)))
+			continue;
+		return dot && ((strncmp(name, "machine-qemu", 12) == 0 && strcmp(dot, ".scope") == 0) ||
+			       strcmp(dot, ".libvirt-qemu") == 0);
+	}
+	return false;
+}
+
+bool libvirt_qemu_group(int proc, const char *pid)
+{
+	char path[NAME_MAX + 8], text[8192], *rest = text, *line;
+
+	snprintf(path, sizeof(path), "%s/cgroup", pid);
+	if (sys_read(proc, path, text, sizeof(text)) < 0)
+		return false;
+	/* HIERARCHY:CONTROLLERS:PATH */
+	while ((line = strsep(&rest, "\n"))) {
+		line = strchr(line, ':');
+		line = line ? strchr(line + 1, ':') : NULL;
+		if (line && is_machine(line + 1))
+			return true;
+	}
+	return false;
+}
+
+/* The pid in NAME.pid; 0: not a pid file. */
+static pid_t read_pid(DIR *d, const char *file)
+{
+	const char *dot = strrchr(file, '.');
+	char text[32];
+	long pid;
+
+	return dot && strcmp(dot, ".pid") == 0 && sys_read(sys_list_fd(d), file, text, sizeof(text)) > 0 &&
+			       text_number(text, 1, INT32_MAX, &pid)
+		       ? (pid_t)pid
+		       : 0;
+}
+
+pid_t *libvirt_qemus(const struct host *host, size_t *n)
+{
+	const struct dirent *e;
+	autoclosedir DIR *d = sys_list(host->libvirt, "run/libvirt/qemu");
+	pid_t *pids = NULL, pid;
+
+	*n = 0;
+	while ((e = sys_next(d)))
+		if ((pid = read_pid(d, e->d_name)))
+			*(pid_t *)mem_add(&pids, n, sizeof(*pids)) = pid;
+	return pids;
+}
+
+bool libvirt_qemu_domain(const struct host *host, pid_t pid, char *name, size_t size)
+{
+	autoclosedir DIR *d = sys_list(host->libvirt, "run/libvirt/qemu");
+	const struct dirent *e;
+
+	while ((e = sys_next(d)))
+		if (pid && read_pid(d, e->d_name) == pid) {
+			snprintf(name, size, "%.*s", (int)strlen(e->d_name) - (int)strlen(".pid"), e->d_name);
+			return true;
+		}
+	return false;
 }

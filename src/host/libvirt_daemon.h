@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The daemon that runs QEMU's domains, and its root directory.
+ * Which processes are libvirt's: the daemon that runs QEMU's domains, with its root directory, and the QEMUs, judged
+ * only by what root alone can write.
  *
  * Kolla and OpenStack-Helm run libvirt in a container, which shares /run, /sys, /dev and the host's processes, but has
  * its own /etc. Domains, hooks and mdevctl definitions are then in the container, so a device that no file of the host
@@ -8,6 +9,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 #include "sys/sys.h"
@@ -27,3 +30,12 @@ pid_t libvirt_daemon(const struct host *host, char comm[LIBVIRT_COMM_SIZE]);
  * would deny it access. A host below --root has no daemon.
  */
 void libvirt_daemon_follow(struct host *host);
+
+/* The pids that libvirt has recorded; the caller frees the list, which may be NULL. */
+pid_t *libvirt_qemus(const struct host *host, size_t *n);
+
+/* The domain that libvirt has recorded for this QEMU process; false: none. */
+bool libvirt_qemu_domain(const struct host *host, pid_t pid, char *name, size_t size);
+
+/* Is this process in the control group of a QEMU machine? `proc` is the descriptor of /proc. */
+bool libvirt_qemu_group(int proc, const char *pid);

@@ -27,16 +27,8 @@ enum {
 #define PERSISTENT "etc/libvirt/qemu"
 #define RUNNING "run/libvirt/qemu"
 
-struct document {
-	char *name; /* of the file, without .xml */
-	char *text; /* NUL-terminated, and may contain NUL bytes; NULL: a large file */
-	size_t len;
-	int fd;    /* of a large file; else -1 */
-	bool runs; /* a status file of a running domain */
-};
-
 struct libvirt_files {
-	struct document *documents;
+	struct libvirt_file *documents;
 	size_t n;
 	/* The first unreadable file and the reason: [0] of all files, [1] of status files; "": none. */
 	char unread[2][UNREAD_SIZE];
@@ -83,7 +75,8 @@ int libvirt_files_answers(int dir, const char *name)
 static int read_document(struct libvirt_files *disk, int dir, const char *file, bool runs)
 {
 	autofree char *name = domain_name(file);
-	struct document doc = { .fd = -1, .runs = runs };
+	char *text = NULL;
+	struct libvirt_file doc = { .fd = -1, .runs = runs };
 	int r;
 
 	if (!name)
@@ -94,13 +87,14 @@ static int read_document(struct libvirt_files *disk, int dir, const char *file, 
 	autoclose int fd = open_regular(dir, file);
 	if (fd < 0)
 		return fd == -ENOENT ? 0 : fd;
-	r = sys_slurp(fd, IN_MEMORY_MAX, &doc.text, &doc.len);
+	r = sys_slurp(fd, IN_MEMORY_MAX, &text, &doc.len);
 	if (r == -EFBIG)
 		doc.fd = steal_fd(&fd);
 	else if (r < 0)
 		return r;
 	doc.name = steal_ptr(&name);
-	*(struct document *)mem_add(&disk->documents, &disk->n, sizeof(doc)) = doc;
+	doc.text = text;
+	*(struct libvirt_file *)mem_add(&disk->documents, &disk->n, sizeof(doc)) = doc;
 	return 0;
 }
 
@@ -159,8 +153,8 @@ void libvirt_files_free(struct libvirt_files *disk)
 	if (!disk)
 		return;
 	for (size_t i = 0; i < disk->n; i++) {
-		free(disk->documents[i].name);
-		free(disk->documents[i].text);
+		free((char *)disk->documents[i].name);
+		free((char *)disk->documents[i].text);
 		if (disk->documents[i].fd >= 0)
 			close(disk->documents[i].fd);
 	}
@@ -201,7 +195,7 @@ static bool file_holds(int fd, const char *needle)
 	}
 }
 
-static bool holds(const struct document *doc, const char *needle)
+static bool holds(const struct libvirt_file *doc, const char *needle)
 {
 	return doc->text ? bytes_hold(doc->text, doc->len, needle) : file_holds(doc->fd, needle);
 }
@@ -287,20 +281,12 @@ bool libvirt_files_has(const struct libvirt_files *disk, const char *domain)
 	return false;
 }
 
-const char *libvirt_files_name(const struct libvirt_files *disk, size_t i)
-{
-	return i < disk->n ? disk->documents[i].name : NULL;
-}
-
 bool libvirt_files_at(const struct libvirt_files *disk, size_t i, struct libvirt_file *out)
 {
-	const struct document *doc = i < disk->n ? &disk->documents[i] : NULL;
-
-	if (doc)
-		*out = (struct libvirt_file){
-			.name = doc->name, .text = doc->text, .len = doc->len, .runs = doc->runs
-		};
-	return doc;
+	if (i >= disk->n)
+		return false;
+	*out = disk->documents[i];
+	return true;
 }
 
 bool libvirt_files_has_status(const struct host *host, const char *name)

@@ -38,17 +38,15 @@ int libvirt_files_libvirt(const struct host *host);
 /* Does this domain have a file? A `domain` that looks like a UUID is a UUID, else it is a name. */
 bool libvirt_files_has(const struct libvirt_files *disk, const char *domain);
 
-/* The domain name of the i-th file; NULL after the last. A running domain can have two files. */
-const char *libvirt_files_name(const struct libvirt_files *disk, size_t i);
-
 struct libvirt_file {
-	const char *name; /* without .xml */
-	const char *text; /* NULL: too large to be kept in memory */
+	const char *name; /* of the file, without .xml: the domain's */
+	const char *text; /* NUL-terminated, and may contain NUL bytes; NULL: too large to be kept in memory */
 	size_t len;
-	bool runs; /* a status file */
+	int fd;    /* of a large file; else -1 */
+	bool runs; /* a status file of a running domain */
 };
 
-/* The i-th file; false after the last. *out points into `disk`. */
+/* The i-th file, whose memory stays that of `disk`; false after the last. A running domain can have two files. */
 bool libvirt_files_at(const struct libvirt_files *disk, size_t i, struct libvirt_file *out);
 
 /* Does libvirt run this domain, i.e. does a status file run/libvirt/qemu/NAME.xml have this UUID? */

@@ -127,24 +127,20 @@ void typelist_recall(struct typelist *list, const struct host *host, const char 
 	typelist_parse(list, text);
 }
 
-bool typelist_other_driver(char other[64], const struct host *host, const char *vendor, const char *device,
-			   const char *subsystem, const char *driver, int number)
+bool typelist_other_driver(char other[64], const struct host *host, const char *key, int number)
 {
 	autoclosedir DIR *dir = sys_list(host->root, "var/lib/vgpu-lease/types");
+	size_t model = strcspn(key, "@") + 1;
 	const struct dirent *e;
 	bool found = false;
 
-	while (!found && (e = sys_next(dir))) {
-		const char *at = strchr(e->d_name, '@');
+	while (!found && *key && (e = sys_next(dir))) {
 		struct typelist list = { 0 };
-		char key[TYPELIST_KEY_SIZE];
 
-		if (!at || strcmp(at + 1, driver) == 0 || !text_copy(other, 64, at + 1))
+		if (strncmp(e->d_name, key, model) != 0 || strcmp(e->d_name, key) == 0 ||
+		    strlen(e->d_name) >= TYPELIST_KEY_SIZE || !text_copy(other, 64, e->d_name + model))
 			continue;
-		typelist_key(key, vendor, device, subsystem, other);
-		if (strcmp(key, e->d_name) != 0)
-			continue;
-		typelist_recall(&list, host, key);
+		typelist_recall(&list, host, e->d_name);
 		found = typelist_find(&list, number);
 		typelist_free(&list);
 	}

@@ -22,7 +22,7 @@
 #include "base/mem.h"
 #include "sys/sys.h"
 #include "host/inventory.h"
-#include "host/libvirt_qemu.h"
+#include "host/libvirt_daemon.h"
 
 enum {
 	FEW_SIZE = 4096,

@@ -145,11 +145,6 @@ static bool name_defined(struct vgpu_ref *vgpu, const struct inventory *inv, con
 	return true;
 }
 
-static bool still_there(const struct host *host, const struct inv_device *device)
-{
-	return kernel_exists(host, &device->vgpu) == 1;
-}
-
 /* Does the vGPU block `kept_type`: is it of another type, on a parent that is given to `kept_type`? */
 static bool is_in_the_way(const struct gc *c, const struct vgpu_ref *vgpu)
 {
@@ -216,7 +211,7 @@ static void judge(struct gc *c, const struct look *look)
 
 		/* A device that was released between the two reads has no lease, but is not foreign. */
 		if (!lease_find(&look->leases, device->vgpu.id) && is_foreign_meant(c, &device->vgpu) &&
-		    still_there(c->store->host, device))
+		    kernel_exists(c->store->host, &device->vgpu) == 1)
 			judge_foreign(c, &check, device);
 	}
 	for (size_t i = 0; i < look->ndefinitions; i++) {

@@ -298,7 +298,7 @@ void preview_print(FILE *to, const struct preview *p, bool verdicts)
 /* A device that is gone cannot be removed or kept. A plain VF is never removed. */
 static const char *end_of(const struct store *store, const struct lease *lease)
 {
-	bool removes = release_removes(store, lease), exists = kernel_presence(store->host, &lease->vgpu) != ABSENT;
+	bool removes = release_removes(store, lease), exists = kernel_exists(store->host, &lease->vgpu) != 0;
 
 	if (lease->state == LEASE_RESERVED)
 		return "drop the reservation of";

@@ -138,6 +138,7 @@ static bool is_written(const struct world *w, const struct lease *lease)
 static enum presence presence_of(const struct world *w, const struct lease *lease)
 {
 	const struct vgpu_ref *vgpu = &lease->vgpu;
+	int r;
 
 	if (inventory_device(&w->inv, vgpu->id))
 		return PRESENT;
@@ -145,7 +146,8 @@ static enum presence presence_of(const struct world *w, const struct lease *leas
 	    (vgpu->framework == FW_VARIANT && lease->state == LEASE_ACTIVE && w->some_cards &&
 	     !inventory_pgpu(&w->inv, vgpu->pgpu)))
 		return PRESENCE_UNKNOWN;
-	return kernel_presence(w->host, vgpu);
+	r = kernel_exists(w->host, vgpu);
+	return r < 0 ? PRESENCE_UNKNOWN : r ? PRESENT : ABSENT;
 }
 
 /* Is it an expired reservation, or an interrupted creation without a device? */

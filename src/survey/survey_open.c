@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "host/kernel.h"
-#include "host/libvirt_qemu.h"
+#include "host/libvirt_daemon.h"
 #include "internal.h"
 #include "state/lease_store.h"
 

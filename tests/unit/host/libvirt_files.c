@@ -15,6 +15,7 @@ static void domains(void)
 {
 	struct libvirt_files *disk;
 	struct tree tree;
+	struct libvirt_file file;
 	struct err err;
 
 	tree_begin(
@@ -53,7 +54,8 @@ static void domains(void)
 	ok(!libvirt_files_has(disk, "vm4.xml") && !libvirt_files_has(disk, "") && !libvirt_files_has(disk, "vm"),
 	   "no other is");
 	ok(!libvirt_files_has(disk, W), "what looks like a UUID is never a name");
-	ok(libvirt_files_name(disk, 0) && !libvirt_files_name(disk, 1000), "and the names can be listed");
+	ok(libvirt_files_at(disk, 0, &file) && *file.name && !libvirt_files_at(disk, 1000, &file),
+	   "and the names can be listed");
 	libvirt_files_free(disk);
 
 	tree_end(&tree);
