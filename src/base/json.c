@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A small, strict reader of JSON: the members of one object, the items of one array. */
+/* A small, strict reader of JSON: the members of one object. */
 #include "base/json.h"
 
 #include <ctype.h>
@@ -184,19 +184,23 @@ static bool skip_value(struct reader *r, int depth)
 	return skip_word(r);
 }
 
-static bool read_raw(struct reader *r, const struct json_field *field)
+/* Reads a list of objects with one member each, which is a string. */
+static bool read_pairs(struct reader *r, const struct json_field *field)
 {
-	const char *from = r->at;
-	size_t n;
+	char name[64], value[1024];
+	bool name_fits, value_fits;
 
-	if (!skip_value(r, 1))
-		return false;
-	n = (size_t)(r->at - from);
-	if (n >= field->size || memchr(from, '\0', n))
-		return fail(r, "a member is too long");
-	memcpy(field->value, from, n);
-	field->value[n] = '\0';
-	return true;
+	if (!take_byte(r, '['))
+		return fail(r, "a member that must be a list is not one");
+	if (take_byte(r, ']'))
+		return true;
+	do {
+		if (!take_byte(r, '{') || !read_string(r, name, sizeof(name), &name_fits) || !take_byte(r, ':') ||
+		    !read_string(r, value, sizeof(value), &value_fits) || !take_byte(r, '}') || !name_fits ||
+		    !value_fits || !field->pair(field->arg, name, value))
+			return fail(r, "an item of a list is not a name and a value");
+	} while (take_byte(r, ','));
+	return take_byte(r, ']') || fail(r, "a comma or closing bracket is missing");
 }
 
 static bool read_member(struct reader *r, struct json_field *fields, size_t nfields)
@@ -217,9 +221,9 @@ static bool read_member(struct reader *r, struct json_field *fields, size_t nfie
 	if (field->found)
 		return fail(r, "a member appears twice");
 	field->found = true;
+	if (field->pair)
+		return read_pairs(r, field);
 	skip_space(r);
-	if (field->raw)
-		return read_raw(r, field);
 	if (r->at == r->end || *r->at != '"')
 		return fail(r, "a member that must be a string is not one");
 	if (!read_string(r, field->value, field->size, &fits))
@@ -233,7 +237,8 @@ const char *json_read(const char *text, size_t len, struct json_field *fields, s
 
 	for (size_t i = 0; i < nfields; i++) {
 		fields[i].found = false;
-		fields[i].value[0] = '\0';
+		if (fields[i].value)
+			fields[i].value[0] = '\0';
 	}
 	if (!take_byte(&r, '{'))
 		return "it is not a JSON object";
@@ -247,36 +252,4 @@ const char *json_read(const char *text, size_t len, struct json_field *fields, s
 	}
 	skip_space(&r);
 	return r.at == r.end ? NULL : "something follows the object";
-}
-
-bool json_pair(const char *text, char *key, size_t key_size, char *value, size_t value_size)
-{
-	struct reader r = { .at = text, .end = text + strlen(text) };
-	bool key_fits, value_fits;
-
-	if (!take_byte(&r, '{') || !read_string(&r, key, key_size, &key_fits) || !take_byte(&r, ':') ||
-	    !read_string(&r, value, value_size, &value_fits) || !take_byte(&r, '}'))
-		return false;
-	skip_space(&r);
-	return r.at == r.end && key_fits && value_fits;
-}
-
-int json_next(const char *text, size_t *at, char *buf, size_t size)
-{
-	struct reader r = { .at = text + *at, .end = text + strlen(text) };
-	const struct json_field item = { .value = buf, .size = size };
-
-	if (*at == 0 && !take_byte(&r, '['))
-		return -1;
-	if (take_byte(&r, ']')) {
-		skip_space(&r);
-		return r.at == r.end ? 0 : -1;
-	}
-	if (*at > 0 && !take_byte(&r, ','))
-		return -1;
-	skip_space(&r);
-	if (!read_raw(&r, &item))
-		return -1;
-	*at = (size_t)(r.at - text);
-	return 1;
 }

@@ -63,6 +63,74 @@ static int read_one(struct definition *out, const struct host *host, int dir, co
 	return 1;
 }
 
+/* The next parent's directory; false: no more, with the errno of the listing. */
+static bool next_parent(DIR *d, char parent[PARENT_SIZE])
+{
+	const struct dirent *e;
+
+	while ((e = sys_next(d)))
+		if (parent_parse(parent, e->d_name) && strcmp(parent, e->d_name) == 0)
+			return true;
+	return false;
+}
+
+static int add_one(struct definition **list, size_t *n, const struct host *host, int dir, const char *parent,
+		   const char *uuid, struct err *err)
+{
+	struct definition one;
+	int r = read_one(&one, host, dir, parent, uuid, err);
+
+	if (r > 0)
+		*(struct definition *)mem_add(list, n, sizeof(one)) = one;
+	return r < 0 ? r : 0;
+}
+
+/* Adds the valid definitions in one parent's directory. Returns the first error, but reads on after it. */
+static int read_parent(struct definition **list, size_t *n, const struct host *host, int dir, const char *parent,
+		       struct err *err)
+{
+	autoclosedir DIR *d = sys_list(dir, parent);
+	const struct dirent *e;
+	int first = 0;
+
+	if (!d && (errno == ENOTDIR || errno == ENOENT))
+		return 0;
+	if (!d)
+		return err_sys(err, errno, "%s/" DEFINITIONS "/%s", host->name, parent);
+	while ((e = sys_next(d))) {
+		char uuid[UUID_SIZE];
+		struct err ignored;
+		int r = 0;
+
+		if (uuid_parse(uuid, e->d_name) && strcmp(uuid, e->d_name) == 0)
+			r = add_one(list, n, host, dir, parent, uuid, first ? &ignored : err);
+		first = first ? first : r;
+	}
+	if (errno && !first)
+		first = err_sys(err, errno, "%s/" DEFINITIONS "/%s", host->name, parent);
+	return first;
+}
+
+/* Lists the definitions of this UUID, or (NULL) all. Returns the first error, but reads on after it. */
+static int collect(struct definition **list, size_t *n, const struct host *host, const char *uuid, struct err *err)
+{
+	const struct host view = host_of_libvirt(host);
+	char parent[PARENT_SIZE];
+	autoclosedir DIR *d = NULL;
+	int first = host_list(&d, &view, DEFINITIONS, err);
+
+	*list = NULL;
+	*n = 0;
+	while (d && next_parent(d, parent)) {
+		struct err ignored, *to = first ? &ignored : err;
+		int r = uuid ? add_one(list, n, host, sys_list_fd(d), parent, uuid, to)
+			     : read_parent(list, n, host, sys_list_fd(d), parent, to);
+
+		first = first ? first : r;
+	}
+	return d && errno && !first ? err_sys(err, errno, "%s/" DEFINITIONS, host->name) : first;
+}
+
 /* Definitions that start at boot come first, then the lower parent address, so that the choice is always the same. */
 static bool goes_before(const struct definition *a, const struct definition *b)
 {
@@ -71,82 +139,18 @@ static bool goes_before(const struct definition *a, const struct definition *b)
 
 int mdevctl_definition(struct definition *out, const struct host *host, const char *uuid, struct err *err)
 {
-	char safe[UUID_SIZE], parent[PARENT_SIZE];
-	const struct dirent *e;
-	const struct host view = host_of_libvirt(host);
-	autoclosedir DIR *d = NULL;
-	int found = 0, listed;
+	autofree struct definition *list = NULL;
+	char safe[UUID_SIZE];
+	size_t n;
+	int r = uuid_parse(safe, uuid) ? collect(&list, &n, host, safe, err) : 0;
 
-	if (!uuid_parse(safe, uuid))
-		return 0;
-	listed = host_list(&d, &view, DEFINITIONS, err);
-	if (!d)
-		return listed;
-	while ((e = sys_next(d))) {
-		struct definition one;
-		int r;
-
-		if (!parent_parse(parent, e->d_name) || strcmp(parent, e->d_name) != 0)
-			continue;
-		r = read_one(&one, host, sys_list_fd(d), parent, safe, err);
-		if (r < 0)
-			return r;
-		if (r == 1 && (!found || goes_before(&one, out))) {
-			*out = one;
-			found = 1;
-		}
-	}
-	if (errno)
-		return err_sys(err, errno, "%s/" DEFINITIONS, host->name);
-	return found;
-}
-
-/* Is it a path below the device's directory, at any depth? */
-static bool is_below(const char *name)
-{
-	for (const char *s = name; s; s = strchr(s, '/') ? strchr(s, '/') + 1 : NULL)
-		if (!*s || *s == '/' || *s == '.')
-			return false;
-	return true;
-}
-
-int mdevctl_attrs(struct mdev_attr **out, size_t *n, const struct host *host, const struct definition *of,
-		  struct err *err)
-{
-	autofree char *text = NULL, *list = NULL, *item = NULL;
-	autofree struct mdev_attr *attrs = NULL;
-	const struct host view = host_of_libvirt(host);
-	char path[sizeof(DEFINITIONS) + PATH_SIZE];
-	struct json_field field = { .key = "attrs", .raw = true };
-	struct mdev_attr attr;
-	struct stat st;
-	size_t len = 0, at = 0, found = 0;
-	int r;
-
-	*out = NULL;
-	*n = 0;
-	snprintf(path, sizeof(path), DEFINITIONS "/%s/%s", of->parent, of->uuid);
-	r = read_text(&text, &len, &st, host, view.root, path, err);
-	if (r <= 0)
+	if (r < 0 || !list)
 		return r;
-	field.value = list = mem_alloc(len + 1);
-	field.size = len + 1;
-	item = mem_alloc(len + 1);
-	if (json_read(text, len, &field, 1) || !field.found)
-		return 0;
-	while ((r = json_next(list, &at, item, len + 1)) == 1) {
-		if (!json_pair(item, attr.name, sizeof(attr.name), attr.value, sizeof(attr.value)) ||
-		    !is_below(attr.name))
-			break;
-		*(struct mdev_attr *)mem_add(&attrs, &found, sizeof(attr)) = attr;
-	}
-	if (r != 0)
-		return err_set(err, EINVAL,
-			       "mdevctl's definition %s/%s is not valid: its attrs are not a list of names and values",
-			       host->name, path);
-	*out = steal_ptr(&attrs);
-	*n = found;
-	return 0;
+	*out = list[0];
+	for (size_t i = 1; i < n; i++)
+		if (goes_before(&list[i], out))
+			*out = list[i];
+	return 1;
 }
 
 bool mdevctl_defines(const struct host *host, const char *uuid)
@@ -165,71 +169,70 @@ static int by_place(const void *a, const void *b)
 	return r ? r : strcmp(x->uuid, y->uuid);
 }
 
-/* Adds the valid definitions in one parent's directory. Returns the first error, but reads on after it. */
-static int read_parent(struct definition **list, size_t *n, const struct host *host, int dir, const char *parent,
-		       struct err *err)
-{
-	autoclosedir DIR *d = sys_list(dir, parent);
-	const struct dirent *e;
-	int first = 0;
-
-	if (!d && (errno == ENOTDIR || errno == ENOENT))
-		return 0;
-	if (!d)
-		return err_sys(err, errno, "%s/" DEFINITIONS "/%s", host->name, parent);
-	while ((e = sys_next(d))) {
-		char uuid[UUID_SIZE];
-		struct definition one;
-		struct err ignored;
-		int r;
-
-		if (!uuid_parse(uuid, e->d_name) || strcmp(uuid, e->d_name) != 0)
-			continue;
-		r = read_one(&one, host, dir, parent, uuid, first ? &ignored : err);
-		if (r < 0 && !first)
-			first = r;
-		if (r > 0)
-			*(struct definition *)mem_add(list, n, sizeof(one)) = one;
-	}
-	if (errno && !first)
-		first = err_sys(err, errno, "%s/" DEFINITIONS "/%s", host->name, parent);
-	return first;
-}
-
 int mdevctl_definitions(struct definition **out, size_t *n, const struct host *host, struct err *err)
 {
-	autofree struct definition *list = NULL;
-	char parent[PARENT_SIZE];
-	const struct dirent *e;
+	int r = collect(out, n, host, NULL, err);
+
+	if (*n)
+		qsort(*out, *n, sizeof(**out), by_place);
+	return r;
+}
+
+/* Is it a path below the device's directory, at any depth? */
+static bool is_below(const char *name)
+{
+	for (const char *s = name; s; s = strchr(s, '/') ? strchr(s, '/') + 1 : NULL)
+		if (!*s || *s == '/' || *s == '.')
+			return false;
+	return true;
+}
+
+struct attrs {
+	struct mdev_attr *list;
+	size_t n;
+};
+
+static bool add_attr(void *to, const char *name, const char *value)
+{
+	struct attrs *attrs = to;
+	struct mdev_attr *attr = mem_add(&attrs->list, &attrs->n, sizeof(*attr));
+
+	return text_copy(attr->name, sizeof(attr->name), name) && text_copy(attr->value, sizeof(attr->value), value) &&
+	       is_below(name);
+}
+
+int mdevctl_attrs(struct mdev_attr **out, size_t *n, const struct host *host, const struct definition *of,
+		  struct err *err)
+{
 	const struct host view = host_of_libvirt(host);
-	autoclosedir DIR *d = NULL;
-	int first = host_list(&d, &view, DEFINITIONS, err);
+	char path[sizeof(DEFINITIONS) + PATH_SIZE];
+	struct attrs attrs = { 0 };
+	struct json_field field = { .key = "attrs", .pair = add_attr, .arg = &attrs };
+	autofree char *text = NULL;
+	struct stat st;
+	size_t len = 0;
+	int r;
 
 	*out = NULL;
 	*n = 0;
-	if (!d)
-		return first;
-	while ((e = sys_next(d))) {
-		struct err ignored;
-		int r = 0;
-
-		if (parent_parse(parent, e->d_name) && strcmp(parent, e->d_name) == 0)
-			r = read_parent(&list, n, host, sys_list_fd(d), parent, first ? &ignored : err);
-		if (r < 0 && !first)
-			first = r;
+	snprintf(path, sizeof(path), DEFINITIONS "/%s/%s", of->parent, of->uuid);
+	r = read_text(&text, &len, &st, host, view.root, path, err);
+	if (r <= 0)
+		return r;
+	if (json_read(text, len, &field, 1)) {
+		free(attrs.list);
+		return err_set(err, EINVAL,
+			       "mdevctl's definition %s/%s is not valid: its attrs are not a list of names and values",
+			       host->name, path);
 	}
-	if (errno && !first)
-		first = err_sys(err, errno, "%s/" DEFINITIONS, host->name);
-	if (list)
-		qsort(list, *n, sizeof(*list), by_place);
-	*out = steal_ptr(&list);
-	return first;
+	*out = attrs.list;
+	*n = attrs.n;
+	return 0;
 }
 
 int mdevctl_undefine(const struct host *host, const char *uuid, const char *only, struct err *err)
 {
 	char path[PATH_SIZE], safe[UUID_SIZE], parent[PARENT_SIZE];
-	const struct dirent *e;
 	const struct host view = host_of_libvirt(host);
 	autoclosedir DIR *d = NULL;
 	int listed;
@@ -239,9 +242,8 @@ int mdevctl_undefine(const struct host *host, const char *uuid, const char *only
 	listed = host_list(&d, &view, DEFINITIONS, err);
 	if (!d)
 		return listed;
-	while ((e = sys_next(d))) {
-		if (!parent_parse(parent, e->d_name) || strcmp(parent, e->d_name) != 0 ||
-		    (only && strcmp(parent, only) != 0))
+	while (next_parent(d, parent)) {
+		if (only && strcmp(parent, only) != 0)
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", parent, safe);
 		if (unlinkat(sys_list_fd(d), path, 0) < 0 && errno != ENOENT && errno != ENOTDIR)

@@ -31,42 +31,54 @@ static void valid(void)
 	   NULL, "members with any name and value are skipped");
 }
 
-/* The items of an array, then "." for its end or "!" for an error. */
-static const char *items(const char *text)
-{
-	static char all[128];
-	char item[16];
-	size_t at = 0;
-	int r;
+static char listed[128];
 
-	all[0] = '\0';
-	while ((r = json_next(text, &at, item, sizeof(item))) == 1)
-		strcat(strcat(all, item), " ");
-	return strcat(all, r == 0 ? "." : "!");
+static bool add(void *arg, const char *name, const char *value)
+{
+	(void)arg;
+	strcat(strcat(strcat(strcat(listed, name), "="), value), " ");
+	return strcmp(value, "wrong") != 0;
 }
 
-static void nested(void)
+static const char *list(const char *text)
 {
-	static const char text[] =
-		"{\"return\": {\"why\": [\"one\", \"t\\\"wo\", \"\xc3\xa4\"], \"n\": 1}, \"id\": \"x\"}";
-	char inner[64] = "", list[64] = "", item[8] = "";
-	struct json_field outer = { .key = "return", .value = inner, .size = sizeof(inner), .raw = true };
-	struct json_field why = { .key = "why", .value = list, .size = sizeof(list), .raw = true };
-	struct json_field small = { .key = "return", .value = item, .size = sizeof(item), .raw = true };
+	struct json_field fields[] = { { .key = "attrs", .pair = add },
+				       { .key = "start", .value = start, .size = sizeof(start) } };
 
-	is(json_read(text, strlen(text), &outer, 1), NULL, "a member that is an object is read");
-	is(inner, "{\"why\": [\"one\", \"t\\\"wo\", \"\xc3\xa4\"], \"n\": 1}", "as it stands");
-	is(json_read(inner, strlen(inner), &why, 1), NULL, "and one of that, an array,");
-	is(list, "[\"one\", \"t\\\"wo\", \"\xc3\xa4\"]", "as it stands, too");
-	is(items(" [1, {\"a\": [2]},\n\"x\"] "), "1 {\"a\": [2]} \"x\" .", "items of any kind, as they stand there");
-	is(items("[]"), ".", "an empty array has none");
-	is(items("[1 2]"), "1 !", "a comma that is missing is an error");
-	is(items("[1,]"), "1 !", "so is one too many");
-	is(items("[1"), "1 !", "an array that does not end");
-	is(items("[1] x"), "1 !", "what follows it");
-	is(items("{}"), "!", "what is no array");
-	is(items("[1, \"12345678901234567890\"]"), "1 !", "and an item that does not fit");
-	is(json_read(text, strlen(text), &small, 1), "a member is too long", "a value that does not fit is refused");
+	listed[0] = '\0';
+	return json_read(text, strlen(text), fields, 2);
+}
+
+static void pairs(void)
+{
+	static const char *const bad[] = {
+		"{}",
+		"1",
+		"\"a\"",
+		"[\"a\"]",
+		"[{}]",
+		"[{\"a\":1}]",
+		"[{\"a\":\"b\",\"c\":\"d\"}]",
+		"[{\"a\":\"b\"} {\"a\":\"b\"}]",
+		"[{\"a\":\"b\"},]",
+		"[{\"a\":\"b\"}",
+		"[{\"a\":\"b\"}] x",
+		"[{\"a\":\"\xc3\xa4\"}]",
+		"[{\"a\":\"wrong\"}]",
+		"[{\"0123456789012345678901234567890123456789012345678901234567890123\":\"a\"}]"
+	};
+	char text[256];
+
+	is(list("{\"attrs\": [ { \"a/b\" : \"1\" },\n{\"c\":\"t\\\"wo\"} ], \"start\":\"auto\"}"), NULL,
+	   "a list of objects of one string is read");
+	is(listed, "a/b=1 c=t\"wo ", "as pairs, in their order");
+	is(start, "auto", "and what follows");
+	is(list("{\"attrs\":[]}"), NULL, "an empty list");
+	is(listed, "", "has none");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		snprintf(text, sizeof(text), "{\"attrs\":%s}", bad[i]);
+		ok(list(text) != NULL, "not so: %s", bad[i]);
+	}
 }
 
 static void invalid(void)
@@ -120,23 +132,4 @@ static void invalid(void)
 	ok(read_text(deep) && strstr(read_text(deep), "deep"), "and so is what is nested too deep");
 }
 
-static void pairs(void)
-{
-	static const char *const bad[] = { "",
-					   "{}",
-					   "[\"a\"]",
-					   "{\"a\":1}",
-					   "{\"a\":\"b\",\"c\":\"d\"}",
-					   "{\"a\":\"b\"} x",
-					   "{\"a\":\"12345678\"}",
-					   "{\"12345678\":\"a\"}" };
-	char key[8], value[8];
-
-	ok(json_pair(" { \"a/b\" : \"1\" } ", key, sizeof(key), value, sizeof(value)) && strcmp(key, "a/b") == 0 &&
-		   strcmp(value, "1") == 0,
-	   "an object of one string is a pair");
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		ok(!json_pair(bad[i], key, sizeof(key), value, sizeof(value)), "not so: %s", bad[i]);
-}
-
-TESTS(pairs, valid, nested, invalid)
+TESTS(pairs, valid, invalid)
