@@ -117,11 +117,14 @@ static int mdev_read(struct inv_reader *reader, struct err *err)
 
 static void mdev_ask(struct inv_reader *reader)
 {
-	if (reader->query->names) {
-		inv_name_types(reader);
-	} else {
-		inv_ask_rest(reader);
-		inv_find_lost(reader);
+	for (size_t g = 0; g < reader->inv->npgpus; g++) {
+		struct inv_pgpu *pgpu = reader->inv->pgpus[g];
+
+		if (pgpu->framework != FW_MDEV || pgpu->nparents == 0)
+			continue;
+		inv_ask(reader, pgpu);
+		if (!reader->query->names)
+			inv_find_lost(reader, pgpu);
 	}
 }
 

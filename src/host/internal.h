@@ -78,13 +78,6 @@ const char *kernel_advice(enum kernel_step step, enum kernel_driver driver, int 
 /* Is it a type of NVIDIA's driver? The kernel puts the driver's name before each type's ID. */
 bool kernel_type_is_nvidia(const char *type);
 
-/* The parent that is asked for the pGPU's offers. `is_free` false: no parent is free, so no vGPU can be created. */
-struct inv_asked {
-	const char *name;
-	int dir;
-	bool is_free;
-};
-
 /* Append a copy of an item of `size` bytes to an array, or (inv_add) a pointer to a copy, which never moves. */
 void inv_append(void *array, size_t *n, const void *item, size_t size);
 void *inv_add(void *list, size_t *n, const void *item, size_t size);
@@ -105,7 +98,7 @@ struct inv_parent *inv_find_parent(struct inv_parent *const *parents, size_t n, 
 /* framework_mdev.c: the directory of a parent of mdevs. */
 int inv_open_parent(const struct host *host, const char *name);
 
-/* inventory_group.c: creates the pGPUs and asks each for its offers if it has no VFs or its first VF is free. */
+/* inventory_group.c: creates the pGPUs of the parents of mdevs. */
 void inv_group(struct inv_reader *reader);
 
 /* Reads vendor, device and NUMA node from a card's directory. `dir` -1: it could not be opened. */
@@ -141,23 +134,17 @@ struct inv_type *inv_add_type(struct inventory *inv, const struct inv_pgpu *pgpu
 
 void inv_offer_type(struct inv_pgpu *pgpu, const struct inv_type *type, int available);
 
-/* Adds the offers of a pGPU if it is ready. */
-void inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct inv_asked *asked);
+/* Adds the offers of a pGPU with parents, and explains one without types; or (query.names) the names of its types. */
+void inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu);
 
 /* Is the parent a VF (not the card itself) without a vGPU? */
 bool inv_is_free_vf(const struct inv_parent *parent);
-
-/* Adds the mdev types of each card by their names alone, whether the card is ready or not. */
-void inv_name_types(struct inv_reader *reader);
-
-/* Asks each pGPU that has no offers yet, and explains a pGPU without types. */
-void inv_ask_rest(struct inv_reader *reader);
 
 /*
  * inventory_lost.c: if the first free VF of a card offers nothing, asks its other free VFs until one offers something;
  * the free VFs before that one are lost. If all types are read, it asks every free VF.
  */
-void inv_find_lost(struct inv_reader *reader);
+void inv_find_lost(struct inv_reader *reader, struct inv_pgpu *pgpu);
 
 /*
  * inventory_reason.c: finds out from the card's directory why it is not a parent. False: NVIDIA's driver is not bound

@@ -144,8 +144,6 @@ static void read_sriov(struct inventory *inv, size_t i, struct inv_pgpu *pgpu, i
 	autoclose int card = sys_dir(dir, "physfn");
 
 	pgpu->sriov = true;
-	/* Drop the card's own offers: only those of its VFs count, even if the card is a parent too. */
-	pgpu->noffers = 0;
 	if (card < 0) {
 		inv_not_ready(pgpu, "it cannot be opened: %s", err_describe(errno));
 		return;
@@ -169,13 +167,12 @@ static int find_physfn(char physfn[PCI_SIZE], int dir, const char *name)
 	return pci_parse(physfn, base) && strcmp(physfn, base) == 0 ? 1 : -EINVAL;
 }
 
-/* Finds the pGPU of parent `i`. Reads a new pGPU, and asks it for its offers if the parent is free. */
+/* Finds the pGPU of parent `i`, and reads a new pGPU. */
 static void group(struct inv_reader *reader, size_t i)
 {
 	struct inventory *inv = reader->inv;
 	struct inv_parent *parent = inv->parents[i];
 	autoclose int dir = inv_open_parent(reader->host, parent->name);
-	struct inv_asked asked = { .name = parent->name, .dir = dir, .is_free = true };
 	char physfn[PCI_SIZE];
 	int vf = dir < 0 ? -errno : find_physfn(physfn, dir, parent->name);
 	size_t had = inv->npgpus;
@@ -190,9 +187,6 @@ static void group(struct inv_reader *reader, size_t i)
 		read_sriov(inv, i, pgpu, dir);
 	else if (inv->npgpus > had)
 		inv_read_card(pgpu, dir);
-	/* A VF that holds a vGPU cannot say what another VF could create. */
-	if (pgpu->noffers == 0 && !(vf == 1 && parent->ndevices > 0))
-		inv_ask(reader, pgpu, &asked);
 }
 
 void inv_group(struct inv_reader *reader)

@@ -111,18 +111,12 @@ static void ask_all(struct inv_reader *reader, struct inv_pgpu *pgpu)
 	}
 }
 
-void inv_find_lost(struct inv_reader *reader)
+void inv_find_lost(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {
-	struct inventory *inv = reader->inv;
-
-	for (size_t g = 0; g < inv->npgpus; g++) {
-		struct inv_pgpu *pgpu = inv->pgpus[g];
-
-		if (pgpu->framework != FW_MDEV || !pgpu->sriov)
-			continue;
-		if (pgpu->ready && pgpu->noffers && !offers_any(pgpu))
-			ask_others(reader, pgpu);
-		if (!reader->query->types)
-			ask_all(reader, pgpu);
-	}
+	if (!pgpu->sriov)
+		return;
+	if (pgpu->ready && pgpu->noffers && !offers_any(pgpu))
+		ask_others(reader, pgpu);
+	if (!reader->query->types)
+		ask_all(reader, pgpu);
 }

@@ -95,28 +95,30 @@ int inv_by_number(const void *a, const void *b)
 	return strverscmp(a, b);
 }
 
-/* The type IDs of a parent, sorted so that numbers in them compare as numbers. */
-struct ids {
-	char (*id)[TYPE_SIZE];
-	size_t n;
+/* The parent that is asked for the pGPU's offers. `is_free` false: no parent is free, so no vGPU can be created. */
+struct asked {
+	const char *name;
+	int dir;
+	bool is_free;
 };
 
-static int list_types(struct ids *ids, int dir, struct err *err)
+/* The type IDs of a parent, sorted so that numbers in them compare as numbers. 0: it has none, or cannot list them. */
+static size_t list_types(char (**ids)[TYPE_SIZE], int dir)
 {
-	char id[TYPE_SIZE];
-	const struct dirent *e;
 	autoclosedir DIR *d = sys_list(dir, "mdev_supported_types");
+	const struct dirent *e;
+	size_t n = 0;
 
-	*ids = (struct ids){ 0 };
-	if (!d)
-		return err_sys(err, errno, "mdev_supported_types");
+	*ids = NULL;
 	while ((e = sys_next(d))) {
+		char id[TYPE_SIZE];
+
 		if (type_parse(id, e->d_name))
-			inv_append(&ids->id, &ids->n, id, sizeof(id));
+			inv_append(ids, &n, id, sizeof(id));
 	}
-	if (ids->n)
-		qsort(ids->id, ids->n, sizeof(*ids->id), inv_by_number);
-	return 0;
+	if (n)
+		qsort(*ids, n, sizeof(**ids), inv_by_number);
+	return n;
 }
 
 bool inv_type_is_of(const struct inv_type *type, const struct inv_pgpu *pgpu)
@@ -143,27 +145,34 @@ void inv_offer_type(struct inv_pgpu *pgpu, const struct inv_type *type, int avai
 	inv_append(&pgpu->offers, &pgpu->noffers, &offer, sizeof(offer));
 }
 
-/* The type `id` on this model; a new type is read from the parent with the directory `dir`. */
-static const struct inv_type *type_at(struct inventory *inv, const struct inv_pgpu *pgpu, int dir, const char *id)
+/*
+ * The type `id` on this model: an ID means one type there, so it is read once, from the parent with the directory
+ * `dir`. With `named` only its name is read, from the first card that answers.
+ */
+static const struct inv_type *type_at(struct inventory *inv, const struct inv_pgpu *pgpu, int dir, const char *id,
+				      bool named)
 {
-	const struct inv_type *known = inventory_type_on(inv, pgpu, id);
-	struct inv_type type = { 0 };
+	struct inv_type *type = inventory_type_on(inv, pgpu, id), fresh = { 0 };
 	char text[1024];
+	ssize_t len;
 
-	if (known)
-		return known;
-	text_copy(type.id, sizeof(type.id), id);
-	if (inv_read_type(pgpu->address, dir, id, "name", text, sizeof(text)) > 0)
-		text_cut(type.name, sizeof(type.name), text);
-	else
-		text_copy(type.name, sizeof(type.name), id);
+	if (type && *type->name)
+		return type;
+	text_copy(fresh.id, sizeof(fresh.id), id);
+	if (!type)
+		type = inv_add_type(inv, pgpu, &fresh);
+	len = inv_read_type(pgpu->address, dir, id, "name", text, sizeof(text));
+	if (len != -ETIMEDOUT || !named)
+		text_cut(type->name, sizeof(type->name), len > 0 ? text : id);
+	if (named)
+		return type;
 	if (inv_read_type(pgpu->address, dir, id, "device_api", text, sizeof(text)) > 0)
-		text_cut(type.api, sizeof(type.api), text);
+		text_cut(type->api, sizeof(type->api), text);
 	if (inv_read_type(pgpu->address, dir, id, "description", text, sizeof(text)) < 0)
 		text[0] = '\0';
-	inv_parse_description(&type, text);
-	typelist_framebuffer(type.name, &type.slices);
-	return inv_add_type(inv, pgpu, &type);
+	inv_parse_description(type, text);
+	typelist_framebuffer(type->name, &type->slices);
+	return type;
 }
 
 int inv_read_available(const char *card, int dir, const char *type)
@@ -179,7 +188,7 @@ int inv_read_available(const char *card, int dir, const char *type)
 }
 
 /* Adds the pGPU's offer of this type, if it has one. */
-static void add_offer(struct inventory *inv, struct inv_pgpu *pgpu, const struct inv_asked *asked, const char *id)
+static void add_offer(struct inventory *inv, struct inv_pgpu *pgpu, const struct asked *asked, const char *id)
 {
 	int n = 0;
 
@@ -193,63 +202,28 @@ static void add_offer(struct inventory *inv, struct inv_pgpu *pgpu, const struct
 		return;
 	if (n < 0)
 		inv_not_ready(pgpu, "available_instances of %s cannot be read: %s", id, inv_describe(-n));
-	inv_offer_type(pgpu, type_at(inv, pgpu, asked->dir, id), n > 0 ? n : 0);
+	inv_offer_type(pgpu, type_at(inv, pgpu, asked->dir, id, false), n > 0 ? n : 0);
 }
 
-void inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct inv_asked *asked)
+/* Adds the offers of the wanted types, or (query.names) the names of all. */
+static void ask_wanted(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct asked *asked)
 {
-	struct ids ids = { 0 };
-	struct err err;
+	const struct inv_query *query = reader->query;
+	char(*ids)[TYPE_SIZE] = NULL;
+	size_t n = !query->types || query->names ? list_types(&ids, asked->dir) : 0;
 
-	if (!pgpu->ready)
-		return;
-	for (size_t i = 0; reader->query->types && reader->query->types[i]; i++) {
+	for (size_t i = 0; i < n; i++) {
+		if (query->names)
+			type_at(reader->inv, pgpu, asked->dir, ids[i], true);
+		else
+			add_offer(reader->inv, pgpu, asked, ids[i]);
+	}
+	mem_free(ids);
+	for (size_t i = 0; query->types && query->types[i]; i++) {
 		char id[TYPE_SIZE];
 
-		if (type_parse(id, reader->query->types[i]))
+		if (type_parse(id, query->types[i]))
 			add_offer(reader->inv, pgpu, asked, id);
-	}
-	/* Types that cannot be listed are not offered; inv_ask_rest() looks for the reason. */
-	if (!reader->query->types && list_types(&ids, asked->dir, &err) == 0)
-		for (size_t i = 0; i < ids.n; i++)
-			add_offer(reader->inv, pgpu, asked, ids.id[i]);
-	mem_free(ids.id);
-}
-
-/* On cards of one model an ID means one type: its name is read from the first card that answers. */
-static void name_types(struct inventory *inv, const struct inv_pgpu *pgpu, int dir)
-{
-	struct ids ids;
-	struct err err;
-
-	if (list_types(&ids, dir, &err) < 0)
-		return;
-	for (size_t i = 0; i < ids.n; i++) {
-		struct inv_type *type = inventory_type_on(inv, pgpu, ids.id[i]), fresh = { 0 };
-		char text[TYPE_NAME_SIZE];
-		ssize_t len;
-
-		if (type && *type->name)
-			continue;
-		text_copy(fresh.id, sizeof(fresh.id), ids.id[i]);
-		if (!type)
-			type = inv_add_type(inv, pgpu, &fresh);
-		len = inv_read_type(pgpu->address, dir, type->id, "name", text, sizeof(text));
-		if (len != -ETIMEDOUT)
-			text_cut(type->name, sizeof(type->name), len > 0 ? text : type->id);
-	}
-	mem_free(ids.id);
-}
-
-void inv_name_types(struct inv_reader *reader)
-{
-	for (size_t g = 0; g < reader->inv->npgpus; g++) {
-		const struct inv_pgpu *pgpu = reader->inv->pgpus[g];
-
-		if (pgpu->framework != FW_MDEV || pgpu->nparents == 0)
-			continue;
-		autoclose int dir = inv_open_parent(reader->host, pgpu->parents[0]->name);
-		name_types(reader->inv, pgpu, dir);
 	}
 }
 
@@ -259,69 +233,53 @@ bool inv_is_free_vf(const struct inv_parent *parent)
 }
 
 /* Chooses the parent to ask: a free VF, else the first parent; the pGPU itself if it has no VFs. */
-static struct inv_asked choose(const struct inv_pgpu *pgpu)
+static struct asked choose(const struct inv_pgpu *pgpu)
 {
 	for (int i = 0; i < pgpu->nparents && pgpu->sriov; i++)
 		if (inv_is_free_vf(pgpu->parents[i]))
-			return (struct inv_asked){ .name = pgpu->parents[i]->name, .is_free = true };
-	return (struct inv_asked){ .name = pgpu->parents[0]->name, .is_free = !pgpu->sriov };
+			return (struct asked){ .name = pgpu->parents[i]->name, .is_free = true };
+	return (struct asked){ .name = pgpu->parents[0]->name, .is_free = !pgpu->sriov };
 }
 
 /* Explains a registered parent without types: its driver is still starting or has failed. */
 static void explain_no_types(struct inv_pgpu *pgpu, int dir)
 {
-	struct err err;
-	struct ids ids;
-	bool none = list_types(&ids, dir, &err) < 0 || ids.n == 0;
+	char(*ids)[TYPE_SIZE];
+	size_t n = list_types(&ids, dir);
 
-	mem_free(ids.id);
-	if (none && pgpu->nvidia)
+	mem_free(ids);
+	if (n == 0 && pgpu->nvidia)
 		inv_not_ready(
 			pgpu,
 			"no vGPU types registered yet; nvidia-vgpud has not finished or has failed (see its journal)");
-	else if (none)
+	else if (n == 0)
 		inv_not_ready(pgpu, "no mdev types registered; its driver is still starting or has failed (see dmesg)");
 }
 
-/*
- * Adds the types of the vGPUs on the pGPU, even if nobody asked for them: their size decides what else fits. Without
- * `asked`, adds nothing, and returns whether an offer of such a type is missing.
- */
-static bool add_carried(struct inventory *inv, struct inv_pgpu *pgpu, const struct inv_asked *asked)
+/* Adds the types of the vGPUs on the pGPU, even if nobody asked for them: their size decides what else fits. */
+static void add_carried(struct inventory *inv, struct inv_pgpu *pgpu, const struct asked *asked)
 {
-	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, pgpu, d));) {
-		if (!*d->vgpu.type || inventory_offer(pgpu, d->vgpu.type))
-			continue;
-		if (!asked)
-			return true;
-		add_offer(inv, pgpu, asked, d->vgpu.type);
-	}
-	return false;
+	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, pgpu, d));)
+		if (*d->vgpu.type && !inventory_offer(pgpu, d->vgpu.type))
+			add_offer(inv, pgpu, asked, d->vgpu.type);
 }
 
-void inv_ask_rest(struct inv_reader *reader)
+void inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {
-	struct inventory *inv = reader->inv;
-	bool none_wanted = reader->query->types && !reader->query->types[0];
+	const struct inv_query *query = reader->query;
+	bool none_wanted = query->types && !query->types[0];
+	struct asked asked = choose(pgpu);
 
-	for (size_t g = 0; g < inv->npgpus; g++) {
-		struct inv_pgpu *pgpu = inv->pgpus[g];
-		bool is_asked = pgpu->noffers > 0 || none_wanted;
-		struct inv_asked asked;
-
-		if (pgpu->framework != FW_MDEV || pgpu->nparents == 0 || !pgpu->ready ||
-		    (is_asked && !add_carried(inv, pgpu, NULL)))
-			continue;
-		asked = choose(pgpu);
-		autoclose int dir = asked.dir = inv_open_parent(reader->host, asked.name);
-		if (dir < 0) {
-			inv_not_ready(pgpu, "%s cannot be opened: %s", asked.name, err_describe(errno));
-			continue;
-		}
-		if (!is_asked)
-			inv_ask(reader, pgpu, &asked);
-		add_carried(inv, pgpu, &asked);
-		if (pgpu->noffers == 0 && !none_wanted)
-			explain_no_types(pgpu, dir);
+	if (!query->names && (!pgpu->ready || (none_wanted && !inventory_next_on(reader->inv, pgpu, NULL))))
+		return;
+	autoclose int dir = asked.dir = inv_open_parent(reader->host, asked.name);
+	if (dir < 0) {
+		inv_not_ready(pgpu, "%s cannot be opened: %s", asked.name, err_describe(errno));
+		return;
 	}
+	ask_wanted(reader, pgpu, &asked);
+	if (!query->names)
+		add_carried(reader->inv, pgpu, &asked);
+	if (pgpu->noffers == 0 && !none_wanted)
+		explain_no_types(pgpu, dir);
 }
