@@ -51,27 +51,18 @@ void check_quotas(struct check *check);
 bool check_serves_projects(const struct config *config); /* does any project have a quota above 0? */
 
 /*
- * Handle a step that failed with `n`, or a failed removal (failed_step.c): the world records it, and the next plan
- * looks elsewhere. Negative: the domain is refused with this error.
- */
-int attempt_failed(struct world *world, const struct step *step, int n, struct err *err);
-void removal_failed(struct world *world, const struct plan *plan, size_t i, const struct err *err);
-
-/*
  * Starts without a lease (lifecycle_unleased.c): returns 0 if all devices of the domain exist, or else a refusal of the
  * kind `about` that says `why` nothing can be leased.
  */
 int unleased_pass(const struct lifecycle *lifecycle, const char *why, enum err_about about, struct err *err);
 
 /*
- * For a plan (or writing its leases) that failed with `r`. Returns `r`, unless the state cannot be written: then
- * existing devices pass with a warning, as far as the other conditions can be checked.
+ * For a start that failed with `r`: before there was a plan (NULL), or while it wrote the plan's leases. Returns `r`,
+ * unless the state cannot be written, and the devices that exist need no lease: then 0.
  */
-int unleased_unplanned(const struct lifecycle *lifecycle, int r, struct err *err);
-int unleased_planned(struct apply *apply, const struct lifecycle *lifecycle, const struct plan *plan,
-		     const struct leases *leases, int r, struct err *err);
+int unleased_check(const struct lifecycle *lifecycle, const struct plan *plan, const struct leases *leases, int r,
+		   struct err *err);
 
-/* Like the functions above, without the warning: for a state that was not opened, or leases that were not written. */
-int unleased_unopened(const struct lifecycle *lifecycle, int r, struct err *err);
-int unleased_unwritten(const struct lifecycle *lifecycle, const struct plan *plan, const struct leases *leases, int r,
-		       struct err *err);
+/* Likewise, and if so starts the domain, with a warning: undoes the leases, and waits until its devices are complete. */
+int unleased_start(struct apply *apply, const struct lifecycle *lifecycle, const struct plan *plan,
+		   const struct leases *leases, int r, struct err *err);

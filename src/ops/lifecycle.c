@@ -3,11 +3,13 @@
 #include "ops/lifecycle.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "device/apply.h"
 #include "base/auto.h"
+#include "base/mem.h"
 #include "sys/log.h"
 #include "sys/timed_child.h"
 #include "device/release.h"
@@ -97,6 +99,60 @@ int refusal_of_plan(const struct lifecycle *lifecycle, const struct plan *plan, 
 	return plan->no_config ? err_about(err, ERR_CONFIG) : -err->code;
 }
 
+/* Records what failed, so that the next plan skips this candidate. */
+static struct failed_attempt *add_attempt(struct world *world, const struct vgpu_ref *vgpu, enum failed_part part,
+					  enum cause cause)
+{
+	struct failed_attempt *attempt = mem_add(&world->failed_attempts, &world->nfailed_attempts, sizeof(*attempt));
+
+	attempt->part = part;
+	attempt->cause = cause;
+	memcpy(attempt->pgpu, vgpu->pgpu, sizeof(attempt->pgpu));
+	memcpy(attempt->type, vgpu->type, sizeof(attempt->type));
+	if (part == FAILED_VF)
+		memcpy(attempt->parent, vgpu->parent, sizeof(attempt->parent));
+	return attempt;
+}
+
+/* True for an mdev on a VF, which holds one mdev. If that VF is full, the card's other VFs may have capacity. */
+static bool is_vf_of_mdev(const struct vgpu_ref *vgpu)
+{
+	return vgpu->framework == FW_MDEV && strcmp(vgpu->parent, vgpu->pgpu) != 0;
+}
+
+/*
+ * Handles a step that failed with `n`: the next plan looks elsewhere. Negative: the domain is refused with this error.
+ */
+static int attempt_failed(struct world *world, const struct step *step, int n, struct err *err)
+{
+	bool full = n == -ENOSPC;
+	struct failed_attempt *attempt;
+
+	/* A vGPU that exists cannot move to another card. */
+	if (n == -ETIMEDOUT || n == -ECANCELED || n == -ESTALE || step->kind != STEP_CREATE)
+		return err_in(err, "vGPU %s", step->vgpu.id);
+	attempt = add_attempt(world, &step->vgpu, full && is_vf_of_mdev(&step->vgpu) ? FAILED_VF : FAILED_CARD,
+			      full ? CAUSE_IN_USE : CAUSE_FAILED);
+	snprintf(attempt->reason, sizeof(attempt->reason), "%s", err->text + err->cause);
+	return 0;
+}
+
+/*
+ * A reclaimable device that cannot be removed counts as a failed attempt on its pGPU: the next plan looks elsewhere,
+ * unless the pGPU has capacity by then.
+ */
+static void removal_failed(struct world *world, const struct plan *plan, size_t i, const struct err *err)
+{
+	const struct step *step = &plan->steps[plan->nsteps - 1];
+	struct failed_attempt *attempt = add_attempt(world, &step->vgpu, FAILED_REMOVAL, CAUSE_FAILED);
+
+	memcpy(attempt->removal, plan->removes[i], sizeof(attempt->removal));
+	if (i >= plan->nremoves - plan->nquota)
+		attempt->pgpu[0] = '\0';
+	snprintf(attempt->reason, sizeof(attempt->reason), "an orphan cannot be removed: %.200s",
+		 err->text + err->cause);
+}
+
 static int remove_one(struct rounds *r, const char *id, struct err *err)
 {
 	const struct policy *policy = r->lifecycle->policy;
@@ -133,10 +189,6 @@ static int remove_one(struct rounds *r, const char *id, struct err *err)
 	return n;
 }
 
-/*
- * A reclaimable device that cannot be removed counts as a failed attempt on its pGPU: the next plan looks elsewhere,
- * unless the pGPU has capacity by then.
- */
 static void remove_reclaimable(struct rounds *r)
 {
 	for (size_t i = 0; i < r->plan.nremoves; i++) {
@@ -242,66 +294,43 @@ static int apply_round(struct rounds *r, struct err *err)
 	return 1;
 }
 
+/*
+ * Plans until the plan can be carried out: 0, with the store's lock held. 1: refused, in `err`; negative: no plan could
+ * be made.
+ */
+static int decide(struct rounds *r, struct err *err)
+{
+	for (;;) {
+		if (plan_round(r, err) < 0)
+			return -err->code;
+		if (r->plan.kind == PLAN_STEPS)
+			return 0;
+		store_unlock(&r->store);
+		if (between_rounds(r, err) < 0)
+			return 1;
+	}
+}
+
 static int prepare_rounds(struct rounds *r, struct err *err)
 {
 	for (;;) {
-		int n = plan_round(r, err);
+		const struct plan *plan = &r->plan;
+		int n = decide(r, err);
 
-		if (n < 0)
-			return unleased_unplanned(r->lifecycle, n, err);
-		if (r->plan.kind != PLAN_STEPS) {
+		if (n > 0)
+			return -err->code;
+		if (n == 0) {
+			n = apply_lease(&r->apply, plan->steps, plan->nsteps, err);
 			store_unlock(&r->store);
-			n = between_rounds(r, err);
-			if (n < 0)
-				return n;
-			continue;
+		} else {
+			plan = NULL;
 		}
-		n = apply_lease(&r->apply, r->plan.steps, r->plan.nsteps, err);
-		store_unlock(&r->store);
 		if (n < 0)
-			return unleased_planned(&r->apply, r->lifecycle, &r->plan, &r->world.leases, n, err);
+			return unleased_start(&r->apply, r->lifecycle, plan, &r->world.leases, n, err);
 		n = apply_round(r, err);
 		if (n != 0)
 			return n < 0 ? n : 0;
 	}
-}
-
-/* Does the domain run here, or is it starting? Then an arrival must not touch its vGPUs. */
-static int runs_here(const struct lifecycle *lifecycle, struct err *err)
-{
-	autostore struct store store;
-	autoleases struct leases leases = { 0 };
-	struct libvirt_files *disk;
-	bool runs;
-
-	if (store_open(&store, lifecycle->host, false, err) < 0 || lease_list(&store, &leases, err) < 0)
-		return -err->code;
-	for (size_t i = 0; i < leases.n; i++)
-		if (strcmp(leases.list[i].domain, lifecycle->request->uuid) == 0 &&
-		    leases.list[i].state == LEASE_ACTIVE &&
-		    sys_now_ms() - leases.list[i].since_ms < (int64_t)lifecycle->policy->start_grace_s * 1000)
-			return 1;
-	if (libvirt_files_read(&disk, lifecycle->host, err) < 0)
-		return -err->code;
-	runs = libvirt_files_runs(disk, lifecycle->request->uuid);
-	libvirt_files_free(disk);
-	return runs;
-}
-
-static int refuse_running(const struct lifecycle *lifecycle, struct err *err)
-{
-	int r = runs_here(lifecycle, err);
-
-	return r == 1 ? err_set(err, EEXIST, "it runs on this host already: its vGPUs are left as they are") : r;
-}
-
-int lifecycle_before_plan(const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
-{
-	if (lifecycle->powerless)
-		return mode == PLAN_RESTORE ? 0 : unleased_pass(lifecycle, lifecycle->why_no_config, ERR_CONFIG, err);
-	if (mode == PLAN_MIGRATE && refuse_running(lifecycle, err) < 0)
-		return -err->code;
-	return 1;
 }
 
 int lifecycle_prepare(const struct lifecycle *lifecycle, struct err *err)
@@ -312,7 +341,7 @@ int lifecycle_prepare(const struct lifecycle *lifecycle, struct err *err)
 	if (n <= 0)
 		return n;
 	n = rounds_start(&r, lifecycle, PLAN_PREPARE, lifecycle->op ? lifecycle->op : "prepare", err);
-	n = n == 0 ? prepare_rounds(&r, err) : unleased_unplanned(lifecycle, n, err);
+	n = n == 0 ? prepare_rounds(&r, err) : unleased_start(&r.apply, lifecycle, NULL, NULL, n, err);
 	if (n < 0)
 		apply_undo(&r.apply);
 	else if (!lifecycle->config)
@@ -341,20 +370,17 @@ static int arrive(const struct lifecycle *lifecycle, enum plan_mode mode, const 
 {
 	struct rewritten rewritten = { 0 };
 	struct rounds r;
-	int n = rounds_start(&r, lifecycle, mode, op, err);
+	int n = lifecycle_before_plan(lifecycle, mode, err);
 
 	*xml = NULL;
-	while (n == 0) {
-		n = plan_round(&r, err);
-		if (n < 0)
-			break;
-		if (r.plan.kind == PLAN_STEPS) {
-			n = apply_reserve(&r.apply, r.plan.steps, r.plan.nsteps, err);
-			store_unlock(&r.store);
-			break;
-		}
+	if (n <= 0)
+		return n;
+	n = rounds_start(&r, lifecycle, mode, op, err);
+	if (n == 0 && decide(&r, err) != 0)
+		n = -err->code;
+	if (n == 0) {
+		n = apply_reserve(&r.apply, r.plan.steps, r.plan.nsteps, err);
 		store_unlock(&r.store);
-		n = between_rounds(&r, err);
 	}
 	if (n == 0)
 		n = rewrite_plan(&rewritten, lifecycle->doc, &r.world, &r.plan, err);
@@ -376,20 +402,10 @@ static int arrive(const struct lifecycle *lifecycle, enum plan_mode mode, const 
 
 int lifecycle_migrate(const struct lifecycle *lifecycle, char **xml, size_t *len, struct err *err)
 {
-	int r;
-
-	*xml = NULL;
-	r = lifecycle_before_plan(lifecycle, PLAN_MIGRATE, err);
-	return r <= 0 ? r : arrive(lifecycle, PLAN_MIGRATE, "migrate", xml, len, err);
+	return arrive(lifecycle, PLAN_MIGRATE, "migrate", xml, len, err);
 }
 
 int lifecycle_restore(const struct lifecycle *lifecycle, char **xml, size_t *len, struct err *err)
 {
-	int r;
-
-	*xml = NULL;
-	r = lifecycle->powerless ? 1 : runs_here(lifecycle, err);
-	if (r < 0)
-		return r;
-	return r == 1 ? 0 : arrive(lifecycle, PLAN_RESTORE, "restore", xml, len, err);
+	return arrive(lifecycle, PLAN_RESTORE, "restore", xml, len, err);
 }

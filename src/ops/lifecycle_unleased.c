@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Starts without a lease: a domain whose vGPUs all exist starts even if nothing can be leased, because there is no
- * configuration, no permission, or no writable state in /run.
+ * What needs no plan, or no lease: a domain whose vGPUs all exist starts even if nothing can be leased, because there is
+ * no configuration, no permission, or no writable state in /run; and an arrival of a domain that runs here.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "sys/log.h"
 #include "device/apply.h"
+#include "host/libvirt_files.h"
 #include "host/kernel.h"
 #include "internal.h"
 
@@ -28,33 +29,6 @@ int unleased_pass(const struct lifecycle *lifecycle, const char *why, enum err_a
 	return 0;
 }
 
-/* A command on a running guest (`op`) must not report a lease that it has not written. */
-static bool is_unwritable(const struct lifecycle *lifecycle, int r)
-{
-	return !lifecycle->op && (r == -EROFS || r == -ENOSPC || r == -EDQUOT);
-}
-
-static int passed(const struct lifecycle *lifecycle, const struct err *why)
-{
-	log_warn("prepare: domain %s: starts without a lease; %s", lifecycle->request->name, why->text);
-	return 0;
-}
-
-int unleased_unopened(const struct lifecycle *lifecycle, int r, struct err *err)
-{
-	const struct err why = *err;
-
-	return is_unwritable(lifecycle, r) ? unleased_pass(lifecycle, why.text, ERR_STATE, err) : r;
-}
-
-int unleased_unplanned(const struct lifecycle *lifecycle, int r, struct err *err)
-{
-	const struct err why = *err;
-
-	r = unleased_unopened(lifecycle, r, err);
-	return r < 0 ? r : passed(lifecycle, &why);
-}
-
 /*
  * True if the step needs its lease written: a device created without a lease would belong to nobody, and a release that
  * has begun could not be stopped. Any other existing device can be used without a lease.
@@ -67,28 +41,69 @@ static bool needs_lease(const struct step *step, const struct leases *leases)
 	       (step->kind == STEP_KEEP && !(lease && lease->state == LEASE_ACTIVE));
 }
 
-int unleased_unwritten(const struct lifecycle *lifecycle, const struct plan *plan, const struct leases *leases, int r,
-		       struct err *err)
+int unleased_check(const struct lifecycle *lifecycle, const struct plan *plan, const struct leases *leases, int r,
+		   struct err *err)
 {
-	if (!is_unwritable(lifecycle, r))
+	const struct err why = *err;
+
+	/* A command on a running guest must not report a lease that it has not written. */
+	if (lifecycle->op || (r != -EROFS && r != -ENOSPC && r != -EDQUOT))
 		return r;
+	if (!plan)
+		return unleased_pass(lifecycle, why.text, ERR_STATE, err);
 	for (size_t i = 0; i < plan->nsteps; i++)
 		if (needs_lease(&plan->steps[i], leases))
 			return err_in(err, "vGPU %s", plan->steps[i].vgpu.id);
 	return 0;
 }
 
-int unleased_planned(struct apply *apply, const struct lifecycle *lifecycle, const struct plan *plan,
-		     const struct leases *leases, int r, struct err *err)
+int unleased_start(struct apply *apply, const struct lifecycle *lifecycle, const struct plan *plan,
+		   const struct leases *leases, int r, struct err *err)
 {
 	const struct err why = *err;
 
-	r = unleased_unwritten(lifecycle, plan, leases, r, err);
+	r = unleased_check(lifecycle, plan, leases, r, err);
 	if (r < 0)
 		return r;
-	apply_undo(apply);
-	for (size_t i = 0; i < plan->nsteps; i++)
+	if (plan)
+		apply_undo(apply);
+	for (size_t i = 0; plan && i < plan->nsteps; i++)
 		if (apply_present(apply, &plan->steps[i], err) < 0)
 			return err_in(err, "vGPU %s", plan->steps[i].vgpu.id);
-	return passed(lifecycle, &why);
+	log_warn("prepare: domain %s: starts without a lease; %s", lifecycle->request->name, why.text);
+	return 0;
+}
+
+/* Does the domain run here, or is it starting? Then an arrival must not touch its vGPUs. */
+static int runs_here(const struct lifecycle *lifecycle, struct err *err)
+{
+	autostore struct store store;
+	autoleases struct leases leases = { 0 };
+	struct libvirt_files *disk;
+	bool runs;
+
+	if (store_open(&store, lifecycle->host, false, err) < 0 || lease_list(&store, &leases, err) < 0)
+		return -err->code;
+	for (size_t i = 0; i < leases.n; i++)
+		if (strcmp(leases.list[i].domain, lifecycle->request->uuid) == 0 &&
+		    leases.list[i].state == LEASE_ACTIVE &&
+		    sys_now_ms() - leases.list[i].since_ms < (int64_t)lifecycle->policy->start_grace_s * 1000)
+			return 1;
+	if (libvirt_files_read(&disk, lifecycle->host, err) < 0)
+		return -err->code;
+	runs = libvirt_files_runs(disk, lifecycle->request->uuid);
+	libvirt_files_free(disk);
+	return runs;
+}
+
+int lifecycle_before_plan(const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
+{
+	int runs;
+
+	if (lifecycle->powerless)
+		return mode == PLAN_RESTORE ? 0 : unleased_pass(lifecycle, lifecycle->why_no_config, ERR_CONFIG, err);
+	runs = mode == PLAN_MIGRATE || mode == PLAN_RESTORE ? runs_here(lifecycle, err) : 0;
+	if (runs == 1 && mode == PLAN_MIGRATE)
+		return err_set(err, EEXIST, "it runs on this host already: its vGPUs are left as they are");
+	return runs < 0 ? runs : !runs;
 }

@@ -5,63 +5,48 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/text.h"
 #include "host/kernel.h"
 #include "device/release.h"
 #include "internal.h"
 
-/* The pGPU of a vGPU that is removed first; NULL: not known. */
-static const char *pgpu_of(const struct world *world, const char *id)
+/* Excludes the pGPUs whose lock a start could not take. */
+static void exclude_unlockable(struct world *world)
 {
-	const struct inv_device *device = inventory_device(&world->inv, id);
-	const struct lease *lease = lease_find(&world->leases, id);
+	for (size_t g = 0; world->mode == PLAN_PREPARE && g < world->inv.npgpus; g++) {
+		const char *address = world->inv.pgpus[g]->address;
+		struct failed_attempt *attempt;
+		struct err err;
 
-	return lease ? lease->vgpu.pgpu : device ? device->vgpu.pgpu : NULL;
-}
-
-/* Could the plan's pGPU locks be taken? Returns 0 if so, or 1 to plan again, as a start would. */
-static int look_at_locks(struct preview *p, struct err *err)
-{
-	struct world *world = &p->world;
-	const struct plan *plan = &p->plan;
-
-	if (world->mode != PLAN_PREPARE || (plan->kind != PLAN_STEPS && plan->kind != PLAN_REMOVE))
-		return 0;
-	for (size_t i = 0; i < plan->nremoves; i++) {
-		const char *pgpu = pgpu_of(world, plan->removes[i]);
-
-		if (!pgpu || store_would_lock_pgpu(world->host, pgpu, err) == 0)
+		if (store_would_lock_pgpu(world->host, address, &err) == 0)
 			continue;
-		removal_failed(world, plan, i, err);
-		return survey_look(world, err) < 0 ? -err->code : 1;
+		attempt = mem_add(&world->failed_attempts, &world->nfailed_attempts, sizeof(*attempt));
+		attempt->cause = CAUSE_FAILED;
+		text_copy(attempt->pgpu, sizeof(attempt->pgpu), address);
+		snprintf(attempt->reason, sizeof(attempt->reason), "%s", err.text + err.cause);
 	}
-	for (size_t i = 0; plan->kind == PLAN_STEPS && i < plan->nsteps; i++) {
-		const struct step *step = &plan->steps[i];
-		int n = apply_needs_lock(step) ? store_would_lock_pgpu(world->host, step->vgpu.pgpu, err) : 0;
-
-		if (n < 0)
-			return attempt_failed(world, step, n, err) < 0 ? -err->code : 1;
-	}
-	return 0;
 }
 
-static int plan_rounds(struct preview *p, struct err *err)
+static int make_plan(struct preview *p, struct err *err)
 {
 	struct world *world = &p->world;
-	int r;
 
-	for (;;) {
+	exclude_unlockable(world);
+	plan_free(&p->plan);
+	plan_make(&p->plan, world);
+	if (p->plan.kind == PLAN_LOOK) {
+		if (survey_look(world, err) < 0)
+			return -err->code;
 		plan_free(&p->plan);
 		plan_make(&p->plan, world);
-		if (p->plan.kind == PLAN_LOOK && !world->reclaimable_known) {
-			if (survey_look(world, err) < 0)
-				return -err->code;
-			continue;
-		}
-		r = look_at_locks(p, err);
-		if (r <= 0)
-			return r;
 	}
+	/* What the domain has already cannot move to another pGPU. */
+	for (size_t i = 0; world->mode == PLAN_PREPARE && i < p->plan.nsteps; i++)
+		if (p->plan.steps[i].kind == STEP_KEEP &&
+		    store_would_lock_pgpu(world->host, p->plan.steps[i].vgpu.pgpu, err) < 0)
+			return err_in(err, "vGPU %s", p->plan.steps[i].vgpu.id);
+	return 0;
 }
 
 int preview_make(struct preview *p, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
@@ -86,34 +71,28 @@ int preview_make(struct preview *p, const struct lifecycle *lifecycle, enum plan
 		return r;
 	if (survey_start(world, err) < 0 || survey_see(world, err) < 0)
 		return -err->code;
-	return plan_rounds(p, err);
+	return make_plan(p, err);
 }
 
 int preview_again(struct preview *p, const struct lifecycle *lifecycle, struct err *err)
 {
 	p->lifecycle = lifecycle;
 	p->world.config = lifecycle->config;
-	return survey_again(&p->world, lifecycle->request, err) < 0 ? -err->code : plan_rounds(p, err);
+	return survey_again(&p->world, lifecycle->request, err) < 0 ? -err->code : make_plan(p, err);
 }
 
-static int without_lease(struct preview *p, const struct err *why)
+/* Would a start that has failed with `r`, before the plan or while writing its leases, go on without leases? */
+static int go_on_unleased(struct preview *p, const struct lifecycle *lifecycle, const struct plan *plan, int r,
+			  struct err *err)
 {
-	snprintf(p->unleased, sizeof(p->unleased), "%s", why->text);
+	const struct err why = *err;
+
+	r = unleased_check(lifecycle, plan, &p->world.leases, r, err);
+	if (r < 0)
+		return r;
+	snprintf(p->unleased, sizeof(p->unleased), "%s", why.text);
 	plan_free(&p->plan);
 	return 0;
-}
-
-/* Could the state be opened, or would the domain start without it? */
-static int look_at_state(struct preview *p, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
-{
-	int r = store_would_open(lifecycle->host, err);
-	struct err why;
-
-	if (r == 0 || mode != PLAN_PREPARE)
-		return r;
-	why = *err;
-	r = unleased_unopened(lifecycle, r, err);
-	return r == 0 ? without_lease(p, &why) : r;
 }
 
 /* Could the leases of the plan be written? If the plan first removes something, that makes space for them. */
@@ -121,7 +100,6 @@ static int look_at_leases(struct preview *p, struct err *err)
 {
 	bool arrives = p->world.mode != PLAN_PREPARE;
 	struct store_space space;
-	struct err why;
 	int r = 0;
 
 	store_space(p->lifecycle->host, "run/vgpu-lease/leases", &space);
@@ -134,11 +112,7 @@ static int look_at_leases(struct preview *p, struct err *err)
 		if (!arrives || !lease || lease->state == LEASE_RESERVED)
 			r = lease_would_put(&p->store, id, &space, err);
 	}
-	if (r == 0 || arrives)
-		return r;
-	why = *err;
-	r = unleased_unwritten(p->lifecycle, &p->plan, &p->world.leases, r, err);
-	return r == 0 ? without_lease(p, &why) : r;
+	return r == 0 || arrives ? r : go_on_unleased(p, p->lifecycle, &p->plan, r, err);
 }
 
 int preview_rewrite(struct preview *p, struct err *err)
@@ -153,10 +127,10 @@ int preview_rewrite(struct preview *p, struct err *err)
 
 int preview_decide(struct preview *p, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
 {
-	if (!lifecycle->powerless && look_at_state(p, lifecycle, mode, err) < 0)
-		return -err->code;
-	if (*p->unleased)
-		return 0;
+	int r = lifecycle->powerless ? 0 : store_would_open(lifecycle->host, err);
+
+	if (r < 0)
+		return mode == PLAN_PREPARE ? go_on_unleased(p, lifecycle, NULL, r, err) : r;
 	if (preview_make(p, lifecycle, mode, err) < 0 || preview_rewrite(p, err) < 0)
 		return -err->code;
 	return look_at_leases(p, err);

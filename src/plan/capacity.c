@@ -333,7 +333,8 @@ const struct failed_attempt *capacity_failed_attempt(const struct world *world, 
 
 	for (size_t i = 0; i < world->nfailed_attempts; i++) {
 		const struct failed_attempt *a = &world->failed_attempts[i];
-		bool here = a->part != FAILED_VF && strcmp(a->pgpu, pgpu) == 0 && strcmp(a->type, type) == 0;
+		bool here = a->part != FAILED_VF && strcmp(a->pgpu, pgpu) == 0 &&
+			    (!*a->type || strcmp(a->type, type) == 0);
 
 		if (here && (!found || a->part == FAILED_CARD))
 			found = a;

@@ -67,9 +67,10 @@ enum failed_part { FAILED_CARD, FAILED_VF, FAILED_REMOVAL };
 /* A candidate that failed in this run: later plans skip it, and the refusal names it. */
 struct failed_attempt {
 	enum failed_part part;
-	char pgpu[PARENT_SIZE];
+	char pgpu[PARENT_SIZE];   /* "": a removal for the quota, which excludes no card */
+	char removal[ID_SIZE];    /* what could not be removed; "" else */
 	char parent[PARENT_SIZE]; /* the VF, if only the VF failed (for every type); "" else */
-	char type[TYPE_SIZE];
+	char type[TYPE_SIZE];     /* "": every type */
 	enum cause cause;
 	char reason[REASON_SIZE];
 };
@@ -131,7 +132,5 @@ struct world {
 	int64_t looked_ms;          /* CLOCK_MONOTONIC just before `users` and `disk` were read */
 	char (*looked_at)[ID_SIZE]; /* the mdevs that existed at `looked_ms`: only these can have been found open */
 	size_t nlooked_at;
-	bool asks;              /* the last read asked whether some devices are open */
-	char (*stuck)[ID_SIZE]; /* devices that could not be removed in this run */
-	size_t nstuck;
+	bool asks; /* the last read asked whether some devices are open */
 };

@@ -34,7 +34,6 @@ void survey_end(struct world *w)
 	lease_list_free(&w->void_leases);
 	free(w->changed.vgpus);
 	free(w->resolved_requests);
-	free(w->stuck);
 	free(w->missing_cards);
 	free(w->failed_attempts);
 	free(w->failures);
@@ -259,10 +258,18 @@ static void find_missing_cards(struct world *w)
 		missing_cards(&w->missing_cards, &w->nmissing_cards, w->host, &w->inv, &ignored);
 }
 
-/* True if no lease names the device and no removal of it has failed in this run. */
+/* Has a removal of this device failed in this run? */
+static bool is_stuck(const struct world *w, const char *id)
+{
+	for (size_t i = 0; i < w->nfailed_attempts; i++)
+		if (strcmp(w->failed_attempts[i].removal, id) == 0)
+			return true;
+	return false;
+}
+
 static bool is_unleased(const struct world *w, const struct inv_device *device)
 {
-	return !id_among(w->stuck, w->nstuck, device->vgpu.id) && !lease_find(&w->leases, device->vgpu.id);
+	return !is_stuck(w, device->vgpu.id) && !lease_find(&w->leases, device->vgpu.id);
 }
 
 /* For a refusal: finds the devices that 'retype' would remove, ignoring reclaim and reclaim_grace. */
@@ -309,7 +316,7 @@ static void find_reclaimable(struct world *w)
 	for (size_t i = 0; i < w->leases.n; i++) {
 		struct lease *lease = &w->leases.list[i];
 
-		lease->reclaimable = !id_among(w->stuck, w->nstuck, lease->vgpu.id) &&
+		lease->reclaimable = !is_stuck(w, lease->vgpu.id) &&
 				     reclaim_is_stale(&check, lease, lease->device, why, NULL);
 	}
 	look_for_removable(w, &check);
@@ -386,7 +393,7 @@ int survey_again(struct world *w, const struct request *asked, struct err *err)
 {
 	free(w->resolved_requests);
 	w->resolved_requests = NULL;
-	w->nfailed_attempts = w->nstuck = 0;
+	w->nfailed_attempts = 0;
 	w->asked = asked;
 	if (survey_start(w, err) < 0)
 		return -err->code;

@@ -51,7 +51,7 @@ static int unplanned(int code)
 	struct err err = { 0 };
 
 	err_set(&err, code, "/run cannot be written");
-	return unleased_unplanned(&lifecycle, -code, &err);
+	return unleased_check(&lifecycle, NULL, NULL, -code, &err);
 }
 
 static void errors(void)
@@ -89,7 +89,7 @@ static int planned(enum step_kind kind, enum framework framework, int state)
 	lease.state = state < 0 ? LEASE_ACTIVE : (enum lease_state)state;
 	apply_start(&apply, &store, &policy, &request, "test");
 	err_set(&err, EROFS, "/run is read-only");
-	r = unleased_planned(&apply, &lifecycle, &plan, &leases, -EROFS, &err);
+	r = unleased_start(&apply, &lifecycle, &plan, &leases, -EROFS, &err);
 	apply_end(&apply);
 	return r;
 }
