@@ -154,10 +154,10 @@ static void list_cards(struct check *check, const struct inventory *inv)
 			     inv->pgpus[g]->ready ? "no valid configuration" : inv->pgpus[g]->reason);
 }
 
-int check_plan(struct check *check, const struct lifecycle *lifecycle, struct err *err)
+int check_plan(struct check *check, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
 {
 	if (!check->no_start.code)
-		return preview_again(&check->start, lifecycle, err);
+		return preview_again(&check->start, lifecycle, mode, err);
 	*err = check->no_start;
 	return -err->code;
 }
@@ -184,6 +184,7 @@ static void give_back(struct check *check, const struct config *config)
 
 	*world = check->start.world;
 	world->config = config;
+	world->mode = PLAN_PREPARE;
 	(void)!survey_again(world, &nothing, &ignored);
 	for (size_t i = 0; i < world->inv.ndevices; i++)
 		world->inv.devices[i].facts = (struct device_facts){ 0 };

@@ -129,7 +129,7 @@ static void report_refused(struct check *check, const struct domxml *doc, const 
 		doubtful |= is_doubtful(check, &request->vgpus[i]);
 	if (!doubtful || libvirt_files_has_status(check->host, request->name))
 		return;
-	r = check_plan(check, &lifecycle, &err);
+	r = check_plan(check, &lifecycle, PLAN_PREPARE, &err);
 	/* Missing permission and exhausted capacity are not errors of the domain. The quota has its own check. */
 	if (r < 0 ? check_denied(err.code)
 		  : plan->kind != PLAN_REFUSE || plan->no_quota ||

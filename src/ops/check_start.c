@@ -11,7 +11,7 @@
 #include "internal.h"
 #include "ops/preview.h"
 
-enum { VF_TRIES = 4, LEFT_SHOWN = 8 };
+enum { LEFT_SHOWN = 8 };
 enum { AS_MDEV = 1, AS_VF = 2 };
 
 /* The start of a domain with one vGPU. */
@@ -44,73 +44,16 @@ static void start_begin(struct start *s, struct check *check)
 	uuid_random(s->request.uuid);
 }
 
-/* Plans a start with an mdev, or with `vf` if set. */
-static void plan_start(struct start *s, const struct inv_parent *vf, bool managed)
+/*
+ * Plans a start with an mdev, or with the VF that an attach would choose, because a VF has no other name than its
+ * address.
+ */
+static void plan_start(struct start *s, bool vf)
 {
 	s->vgpu.kind = vf ? REQUEST_PCI : REQUEST_MDEV;
-	s->vgpu.managed = managed;
-	if (vf)
-		text_copy(s->vgpu.id, sizeof(s->vgpu.id), vf->name);
-	else
-		uuid_random(s->vgpu.id);
-	s->planned = check_plan(s->check, &s->lifecycle, &s->err);
-}
-
-/* True if no other VF could change the answer. */
-static bool is_decided(const struct start *s)
-{
-	return s->planned < 0 || preview_is_possible(s->plan);
-}
-
-/* Is the VF free, or preset to this type? */
-static bool is_free(const struct check *check, const struct inv_parent *vf, const char *type)
-{
-	const struct inv_device *device = inventory_device(check->inv, vf->name);
-
-	return !lease_find(check->leases, vf->name) &&
-	       (!vf->ndevices || (device && strcmp(device->vgpu.type, type) == 0));
-}
-
-/* Plans the free VFs of a card until one is possible. Returns how many were tried. */
-static int plan_on_card(struct start *s, const struct check *check, const struct inv_pgpu *card)
-{
-	int tried = 0;
-
-	for (int p = 0; p < card->nparents && tried < VF_TRIES; p++) {
-		const struct inv_parent *vf = card->parents[p];
-
-		if (!is_free(check, vf, s->section->type) || !pool_gives(vf, s->section->type))
-			continue;
-		tried++;
-		plan_start(s, vf, card->framework == FW_VF);
-		if (is_decided(s))
-			break;
-	}
-	return tried;
-}
-
-/* Plans on each card that provides the type as VFs, until one is possible. */
-static void plan_on_vfs(struct start *s, const struct check *check)
-{
-	const struct inventory *inv = check->inv;
-	struct plan *plan = s->plan;
-	int tried = 0;
-
-	for (size_t g = 0; g < inv->npgpus && !(tried && is_decided(s)); g++) {
-		const struct inv_pgpu *card = inv->pgpus[g];
-
-		if (card->framework != FW_MDEV && card->pool.in_pool && pool_serves(card, s->section->type))
-			tried += plan_on_card(s, check, card);
-	}
-	if (tried)
-		return;
-	plan_free(plan);
-	s->planned = 0;
-	plan->kind = PLAN_REFUSE;
-	plan->no_capacity = true;
-	snprintf(plan->text, sizeof(plan->text),
-		 pool_stock(inv, s->section, false, NULL) == STOCK_READY ? "every VF of the pool is in use or leased"
-									 : "no pGPU of the pool provides it");
+	s->vgpu.any = s->vgpu.managed_as_needed = vf;
+	uuid_random(s->vgpu.id);
+	s->planned = check_plan(s->check, &s->lifecycle, vf ? PLAN_ASSIGN : PLAN_PREPARE, &s->err);
 }
 
 static struct check *at_type(struct check *check, const struct section *section)
@@ -222,10 +165,7 @@ static void look_at_start(struct check *check, struct start *start, const struct
 {
 	start->section = section;
 	text_copy(start->vgpu.facts.type, sizeof(start->vgpu.facts.type), section->type);
-	if (kind == AS_VF)
-		plan_on_vfs(start, check);
-	else
-		plan_start(start, NULL, false);
+	plan_start(start, kind == AS_VF);
 	report_start(check, start);
 }
 

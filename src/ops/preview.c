@@ -74,9 +74,10 @@ int preview_make(struct preview *p, const struct lifecycle *lifecycle, enum plan
 	return make_plan(p, err);
 }
 
-int preview_again(struct preview *p, const struct lifecycle *lifecycle, struct err *err)
+int preview_again(struct preview *p, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
 {
 	p->lifecycle = lifecycle;
+	p->world.mode = mode;
 	p->world.config = lifecycle->config;
 	return survey_again(&p->world, lifecycle->request, err) < 0 ? -err->code : make_plan(p, err);
 }

@@ -31,8 +31,8 @@ struct preview {
  */
 int preview_make(struct preview *preview, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err);
 
-/* Plans a start with what preview->world has seen of the host (survey_host()), which is not read again. */
-int preview_again(struct preview *preview, const struct lifecycle *lifecycle, struct err *err);
+/* Plans with what preview->world has seen of the host (survey_host()), which is not read again. */
+int preview_again(struct preview *preview, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err);
 
 /* Makes `rewritten` if the plan has a step for each vGPU or removes something first. Negative: a refusal. */
 int preview_rewrite(struct preview *preview, struct err *err);

@@ -53,7 +53,7 @@ int survey_see(struct world *world, struct err *err);
 int survey_host(struct world *world, const struct host *host, struct store *store, const struct config *config,
 		struct err *err);
 
-/* Replaces the request of a start by another one, after survey_host(), without reading the host again. */
+/* Replaces the request by another one, after survey_host(), without reading the host again. */
 int survey_again(struct world *world, const struct request *asked, struct err *err);
 
 /* Adds to survey_host() what only a wide survey has: what can be removed to make capacity. */
