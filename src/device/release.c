@@ -377,22 +377,6 @@ int release_claim(struct store *store, const struct lease *lease, int64_t deadli
 	return r < 0 ? r : 1;
 }
 
-void release_put_back(struct store *store, const struct policy *policy, const struct lease *was)
-{
-	int wait_ms = policy->lock_timeout_s * 1000;
-	struct lease mark;
-	struct err err;
-
-	if (was->state == LEASE_RELEASING || lock_lease(store, was->vgpu.id, wait_ms, &mark, &err) != 1)
-		return;
-	/* A process that marks the lease again becomes its writer. */
-	if (mark.state == LEASE_RELEASING && mark.writer == getpid() && strcmp(mark.domain, was->domain) == 0) {
-		mark.state = was->state;
-		lease_put(store, &mark, &err);
-	}
-	store_unlock(store);
-}
-
 int release_now(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err)
 {
 	int64_t deadline = release_by(policy);
@@ -400,11 +384,13 @@ int release_now(struct store *store, const struct policy *policy, const struct l
 
 	if (lease->state == LEASE_RESERVED)
 		return release_drop(store, policy, lease, err);
+	/* Waits first, because a lease whose device stays open must not change. */
+	r = release_wait_closed(store->host, lease->vgpu.id, deadline, deadline, err);
+	if (r < 0)
+		return r;
 	r = release_claim(store, lease, release_lock_by(policy), err);
 	if (r <= 0)
 		return r;
 	r = release_finish(store, policy, lease->vgpu.id, deadline, err);
-	if (r == -EBUSY)
-		release_put_back(store, policy, lease);
 	return r < 0 ? r : 1;
 }

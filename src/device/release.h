@@ -103,16 +103,10 @@ int release_drop(struct store *store, const struct policy *policy, const struct 
  * Takes one lease from its domain and releases it, within `release_timeout` and the driver's time. Returns:
  *   1: released
  *   0: the lease changed meanwhile
- *   -EBUSY: a process has the device open; the lease is as before, unless its domain was released meanwhile
+ *   -EBUSY, -EAGAIN: a process has the device open, or may have; the lease is as before
  *   other: the lease is `releasing`, and can be released later
  */
 int release_now(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err);
-
-/*
- * For a device that was opened between a look and release_claim(): restores the lease as it `was`, unless another
- * process has marked it since.
- */
-void release_put_back(struct store *store, const struct policy *policy, const struct lease *was);
 
 /* Marks a lease `releasing`, under the store's lock. Returns 1, or 0 if the lease has changed (lease_same()). */
 int release_claim(struct store *store, const struct lease *lease, int64_t deadline_ms, struct err *err);

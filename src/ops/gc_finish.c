@@ -44,7 +44,7 @@ static void claim(struct gc *c, struct gc_item *item)
 }
 
 /* What others have left is tried again at the next call, so its failure is not logged. */
-static void tell_left(struct gc *c, const struct gc_item *item, int r, const struct err *err)
+static void tell_left(const struct gc_item *item, int r, const struct err *err)
 {
 	const struct event_about about = event_of(&item->lease);
 	const char *id = item->vgpu.id, *name = item->lease.name;
@@ -55,8 +55,6 @@ static void tell_left(struct gc *c, const struct gc_item *item, int r, const str
 	else if (item->own)
 		event_log(EVENT_DELAYED, &about, "release: domain %s: %s: not released yet: %s; run 'vgpu-lease gc'",
 			  name, id, err->text);
-	else if (r == -EBUSY)
-		release_put_back(c->store, c->policy, &item->lease);
 }
 
 static void tell(struct gc *c, struct gc_item *item, int r, const struct err *err)
@@ -66,7 +64,7 @@ static void tell(struct gc *c, struct gc_item *item, int r, const struct err *er
 
 	item->outcome = r == 0 ? GC_GONE : GC_FAILED;
 	if (c->left) {
-		tell_left(c, item, r, err);
+		tell_left(item, r, err);
 	} else if (r < 0) {
 		text_cut(item->trouble, sizeof(item->trouble), err->text);
 		event_log(EVENT_DELAYED, &about, "gc: %s cannot be released: %s", vgpu->id, err->text);
