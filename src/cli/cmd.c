@@ -29,92 +29,79 @@ int cmd_advise_root(struct err *err)
 	return -err->code;
 }
 
-bool cmd_knows_domain(const struct cmd *cmd, const char *domain, struct err *why)
-{
-	autoleases struct leases leases = { 0 };
-	struct libvirt_files *files = NULL;
-	const char *unread;
-	bool known;
-
-	*why = (struct err){ 0 };
-	if (lease_list(&cmd->store, &leases, why) < 0)
-		return true;
-	for (size_t i = 0; i < leases.n; i++)
-		if (lease_is_of(&leases.list[i], domain))
-			return true;
-	if (libvirt_files_read(&files, &cmd->host, why) < 0)
-		return true;
-	known = libvirt_files_has(files, domain);
-	unread = libvirt_files_unread(files, false);
-	if (!known && unread)
-		err_set(why, EIO, "%s", unread);
-	libvirt_files_free(files);
-	return known || unread;
-}
-
-int cmd_suggest_domain(const struct cmd *cmd, const char *domain, struct err *err)
+bool cmd_knows_domain(const struct cmd *cmd, const char *domain, char similar[CMD_SIMILAR_SIZE], struct err *why)
 {
 	autoleases struct leases leases = { 0 };
 	struct libvirt_files *files = NULL;
 	struct text_guess guess = { .word = domain };
-	struct err ignored;
 	struct libvirt_file file;
+	const char *unread;
 	char pci[PCI_SIZE];
+	bool known = false;
 
-	if (lease_list(&cmd->store, &leases, &ignored) == 0)
-		for (size_t i = 0; i < leases.n; i++)
-			text_guess(&guess, leases.list[i].name);
-	if (libvirt_files_read(&files, &cmd->host, &ignored) == 0)
+	*why = (struct err){ 0 };
+	(void)!lease_list(&cmd->store, &leases, why);
+	for (size_t i = 0; i < leases.n; i++) {
+		known |= lease_is_of(&leases.list[i], domain);
+		text_guess(&guess, leases.list[i].name);
+	}
+	if (!known && !why->code && libvirt_files_read(&files, &cmd->host, why) == 0) {
+		known = libvirt_files_has(files, domain);
+		unread = libvirt_files_unread(files, false);
+		if (!known && unread)
+			err_set(why, EIO, "%s", unread);
 		for (size_t i = 0; libvirt_files_at(files, i, &file); i++)
 			text_guess(&guess, file.name);
+	}
 	if (!guess.best && pci_guess(pci, domain))
 		guess.best = pci;
-	if (guess.best)
-		text_add(err->text, sizeof(err->text), "; similar: %s", guess.best);
+	snprintf(similar, CMD_SIMILAR_SIZE, "%s%s", guess.best ? "; similar: " : "", guess.best ? guess.best : "");
 	libvirt_files_free(files);
-	return -err->code;
+	return known || why->code;
 }
 
 int cmd_check_domain(const struct cmd *cmd, struct err *err)
 {
 	const char *domain = cmd->call->domain;
+	char similar[CMD_SIMILAR_SIZE];
 	struct err why;
 
 	if (!domain)
 		return 0;
-	if (cmd_knows_domain(cmd, domain, &why)) {
-		if (why.code)
-			out_warn("--domain %s: no lease; cannot tell whether the domain exists: %s", domain, why.text);
-		return 0;
-	}
-	err_set(err, ENOENT, "--domain %s: no such domain on this host", domain);
-	return cmd_suggest_domain(cmd, domain, err);
+	if (!cmd_knows_domain(cmd, domain, similar, &why))
+		return err_set(err, ENOENT, "--domain %s: no such domain on this host%s", domain, similar);
+	if (why.code)
+		out_warn("--domain %s: no lease; cannot tell whether the domain exists: %s", domain, why.text);
+	return 0;
+}
+
+/* A file that --config names must exist. */
+static bool is_wrong_config(const struct cmd *cmd)
+{
+	return !cmd->has_config && (cmd->no_config.code != ENOENT || cmd->call->args.config);
 }
 
 static int read_config(struct cmd *cmd, unsigned int needs, struct err *err)
 {
-	int r = inventory_load_config(&cmd->config, &cmd->host, cmd->call->args.config, err);
+	struct err *why = &cmd->no_config;
+	int r = inventory_load_config(&cmd->config, &cmd->host, cmd->call->args.config, why);
 
 	cmd->has_config = r == 0;
 	if (r == 0)
 		return 0;
-	config_default(&cmd->config);
 	if (r == -ENOENT)
-		err_in(err, "no configuration");
-	cmd->unreadable_config = r == -EACCES && geteuid() != 0;
-	cmd_advise_root(err);
-	snprintf(cmd->why_no_config, sizeof(cmd->why_no_config), "%s", err->text);
-	/* A file that --config names must exist. */
-	cmd->wrong_config = r != -ENOENT || cmd->call->args.config;
-	snprintf(cmd->no_config_refusal, sizeof(cmd->no_config_refusal), "%s%s", err->text,
+		err_in(why, "no configuration");
+	cmd_advise_root(why);
+	snprintf(cmd->no_config_refusal, sizeof(cmd->no_config_refusal), "%s%s", why->text,
 		 r == -ENOENT ? "; " INVENTORY_NO_CONFIG_FIX : "");
 	if (r == -ENOENT && needs & CMD_CONFIG_MUST)
 		return err_set(err, ENOENT, "%s", cmd->no_config_refusal);
-	if (needs & CMD_CONFIG_MUST || (needs & CMD_CONFIG_READ && r == -EACCES))
+	if (needs & CMD_CONFIG_MUST || (needs & CMD_CONFIG_READ && r == -EACCES)) {
+		*err = *why;
 		return r;
-	if (cmd->wrong_config && !(needs & CMD_CONFIG_OWN))
-		out_warn("%s", err->text);
-	err->code = 0;
+	}
+	if (is_wrong_config(cmd) && !(needs & CMD_CONFIG_OWN))
+		out_warn("%s", why->text);
 	return 0;
 }
 
@@ -128,11 +115,15 @@ static int check_libvirt(const struct cmd_call *call, struct err *err)
 int cmd_open_domain(struct cmd *cmd, struct err *err)
 {
 	const char *domain = cmd->call->args.operands[0];
+	char similar[CMD_SIMILAR_SIZE];
+	struct err ignored;
 
 	if (check_libvirt(cmd->call, err) < 0)
 		return -err->code;
-	if (hotplug_open(&cmd->hp, domain, err) == -ENOENT && cmd->hp.virt)
-		cmd_suggest_domain(cmd, domain, err);
+	if (hotplug_open(&cmd->hp, domain, err) == -ENOENT && cmd->hp.virt) {
+		cmd_knows_domain(cmd, domain, similar, &ignored);
+		text_add(err->text, sizeof(err->text), "%s", similar);
+	}
 	return -err->code;
 }
 
@@ -322,8 +313,8 @@ void cmd_json_begin(struct json_out *json, const struct cmd *cmd)
 	json_begun = true;
 	json_out_begin(json, stdout);
 	json_out_number(json, "version", 1);
-	if (cmd && cmd->wrong_config)
-		json_out_string(json, "error", cmd->why_no_config);
+	if (cmd && is_wrong_config(cmd))
+		json_out_string(json, "error", cmd->no_config.text);
 }
 
 void cmd_json_error(const struct err *err)

@@ -92,10 +92,8 @@ struct cmd {
 	struct host host;
 	struct config config; /* the defaults if there is none */
 	bool has_config;
-	bool wrong_config;      /* the file is invalid or unreadable, or --config names a missing one */
-	bool unreadable_config; /* this user is not root, and cannot read the file */
-	char why_no_config[sizeof(((struct err *)0)->text)];          /* the reason if has_config is false */
-	char no_config_refusal[sizeof(((struct err *)0)->text) + 64]; /* why_no_config with the fix */
+	struct err no_config;                                         /* the reason if has_config is false */
+	char no_config_refusal[sizeof(((struct err *)0)->text) + 64]; /* the same with the fix */
 	struct store store;
 	struct hotplug hp; /* with CMD_LIBVIRT */
 	FILE *lines;       /* of cmd_lines(); NULL: not opened */
@@ -132,14 +130,14 @@ const char *cmd_gc_outcome(const struct gc_item *item);
 /* A clause that says how a lease is released, or why it stays and until when. */
 const char *cmd_gc_advice(char buf[REASON_SIZE], const struct gc_item *item);
 
+enum { CMD_SIMILAR_SIZE = DOMAIN_NAME_SIZE + 16 };
+
 /*
  * Does a lease or a file of libvirt name this domain (by name or UUID)? If this cannot be determined, returns true with
- * the reason in `why`; else the code of `why` is 0.
+ * the reason in `why`; else the code of `why` is 0. `similar` becomes "; similar: " and the most similar domain or PCI
+ * address, or "".
  */
-bool cmd_knows_domain(const struct cmd *cmd, const char *domain, struct err *why);
-
-/* Appends a similar domain or PCI address, if there is one, to the error. Returns the error's negative code. */
-int cmd_suggest_domain(const struct cmd *cmd, const char *domain, struct err *err);
+bool cmd_knows_domain(const struct cmd *cmd, const char *domain, char similar[CMD_SIMILAR_SIZE], struct err *why);
 
 /* Fails if the host does not know the --domain, usually because of a typo. */
 int cmd_check_domain(const struct cmd *cmd, struct err *err);

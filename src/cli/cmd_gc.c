@@ -128,10 +128,9 @@ static int announce(const struct gc *pass, struct err *err)
 static int gc(struct cmd *cmd, struct err *err)
 {
 	char garbage[GC_GARBAGE_SIZE];
-	autoleases struct leases leases = { 0 };
 	int failed = 0;
 
-	if (cmd->call->pgpu && (lease_list(&cmd->store, &leases, err) < 0 || cards_check_pgpu(cmd, &leases, err) < 0))
+	if (cards_check_pgpu(cmd, err) < 0)
 		return -err->code;
 	struct gc pass = pass_of(cmd);
 	pass.type = cmd->call->type;

@@ -61,7 +61,7 @@ static int run(struct cmd *cmd, struct err *err)
 	struct err why = { 0 };
 
 	if (lease_list(&cmd->store, &leases, err) < 0 || cmd_check_domain(cmd, err) < 0 ||
-	    cmd_check_type(cmd, err) < 0 || cards_check_pgpu(cmd, &leases, err) < 0)
+	    cmd_check_type(cmd, err) < 0 || cards_check_pgpu(cmd, err) < 0)
 		return -err->code;
 	if (leases.garbage)
 		out_warn("%d invalid file%s in /run/vgpu-lease/leases; run 'vgpu-lease gc' to set them aside",

@@ -244,22 +244,17 @@ int events_print(const struct events_query *query, struct json_out *json, struct
 /* Fails if this host has no such object. Succeeds if that is unclear, as to a user who cannot read leases. */
 static int find_object(struct cmd *cmd, const char *object, struct err *err)
 {
-	autoleases struct leases leases = { 0 };
+	enum show_kind kind = show_kind(cmd);
+	char similar[CMD_SIMILAR_SIZE];
 	struct err why;
 
-	switch (show_kind(cmd)) {
-	case SHOW_VGPU:
-		return 0;
-	case SHOW_PGPU:
+	if (kind == SHOW_PGPU) {
 		cmd_take_pgpu(cmd, object);
-		return lease_list(&cmd->store, &leases, &why) < 0 ? 0 : cards_check_pgpu(cmd, &leases, err);
-	case SHOW_DOMAIN:
-		break;
+		return cards_check_pgpu(cmd, err);
 	}
-	if (cmd_knows_domain(cmd, object, &why))
+	if (kind == SHOW_VGPU || cmd_knows_domain(cmd, object, similar, &why))
 		return 0;
-	err_set(err, ENOENT, "%s: no events, and no such domain, vGPU or pGPU on this host", object);
-	return cmd_suggest_domain(cmd, object, err);
+	return err_set(err, ENOENT, "%s: no events, and no such domain, vGPU or pGPU on this host%s", object, similar);
 }
 
 /* Called if no event matches. Fails if the object has no earlier events either, and the host does not know it. */

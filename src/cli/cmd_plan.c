@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/mem.h"
@@ -175,8 +176,9 @@ static int decide(struct planning *p, struct domxml **doc, struct err *err)
 					   .doc = *doc,
 					   .request = domxml_request(*doc) };
 	/* The hook can read the configuration, so a plan without it would be wrong. */
-	if (p->lifecycle.request->nvgpus && cmd->unreadable_config && domxml_concerns(p->xml, p->len))
-		return err_set(err, EACCES, "%s", cmd->why_no_config);
+	if (p->lifecycle.request->nvgpus && cmd->no_config.code == EACCES && geteuid() != 0 &&
+	    domxml_concerns(p->xml, p->len))
+		return err_set(err, EACCES, "%s", cmd->no_config.text);
 	hostdev_filter_keep(*doc, &cmd->host, p->lifecycle.config, NULL);
 	if (!p->lifecycle.request->nvgpus)
 		return 0;
@@ -206,7 +208,7 @@ static void print(const struct planning *p, const char *refusal)
 		out_say("domain %s: starts without a lease; %s", request->name, p->preview.unleased);
 	else if (!refusal && p->preview.plan.nsteps == 0)
 		out_say("domain %s: vGPUs not changed by %s: %s", request->name, operations[p->mode],
-			p->cmd->why_no_config);
+			p->cmd->no_config.text);
 	else if (request && p->preview.world.request)
 		print_text(p);
 }

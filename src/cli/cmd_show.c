@@ -293,12 +293,11 @@ static int show_domain(struct cmd *cmd, struct err *err)
 static int find_leased(struct cmd *cmd, const char *word, struct err *err)
 {
 	autoleases struct leases leases = { 0 };
+	char similar[CMD_SIMILAR_SIZE];
 	struct err why;
 
-	if (!cmd_knows_domain(cmd, word, &why)) {
-		err_set(err, ENOENT, "%s: no such domain, vGPU or pGPU on this host", word);
-		return cmd_suggest_domain(cmd, word, err);
-	}
+	if (!cmd_knows_domain(cmd, word, similar, &why))
+		return err_set(err, ENOENT, "%s: no such domain, vGPU or pGPU on this host%s", word, similar);
 	if (lease_list(&cmd->store, &leases, err) < 0)
 		return -err->code;
 	for (size_t i = 0; i < leases.n; i++) {

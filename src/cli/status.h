@@ -54,7 +54,7 @@ size_t status_count(const struct status *status, size_t row);
 bool cards_serve(const struct card_row *row, const char *type);
 
 /* Fails if neither the host nor a lease has the --pgpu (usually a typo); else spells it as leases and devices do. */
-int cards_check_pgpu(struct cmd *cmd, const struct leases *leases, struct err *err);
+int cards_check_pgpu(struct cmd *cmd, struct err *err);
 
 /*
  * Finds a pGPU by its address, or by Nova's name for a virtual one. If there is none, returns NULL; `err` has the

@@ -26,7 +26,7 @@ static struct card_row row_of_card(const struct cmd *cmd, const struct world *wo
 	if (offer)
 		capacity_count(&row.count, world, card, offer);
 	if (!pooled->in_pool)
-		reason = !card->ready ? card->reason : cmd->has_config ? pooled->reason : cmd->why_no_config;
+		reason = !card->ready ? card->reason : cmd->has_config ? pooled->reason : cmd->no_config.text;
 	snprintf(row.reason, sizeof(row.reason), "%.*s", (int)sizeof(row.reason) - 1, reason);
 	return row;
 }
@@ -108,17 +108,20 @@ static int find_cards(struct status *status, struct cmd *cmd, struct err *err)
 	return status->nrows || !cmd->call->pgpu ? 0 : refuse(world, cmd->call->pgpu, err);
 }
 
-int cards_check_pgpu(struct cmd *cmd, const struct leases *leases, struct err *err)
+int cards_check_pgpu(struct cmd *cmd, struct err *err)
 {
 	__attribute__((cleanup(status_end))) struct status status = { 0 };
+	autoleases struct leases leases = { 0 };
 	const char *known = NULL;
 
 	if (!cmd->call->pgpu)
 		return 0;
-	for (size_t i = 0; !known && i < leases->n; i++)
-		if (pool_address_is(cmd->call->pgpu, leases->list[i].vgpu.pgpu) ||
-		    pool_address_is(cmd->call->pgpu, leases->list[i].vgpu.parent))
-			known = leases->list[i].vgpu.pgpu;
+	if (lease_list(&cmd->store, &leases, err) < 0)
+		return -err->code;
+	for (size_t i = 0; !known && i < leases.n; i++)
+		if (pool_address_is(cmd->call->pgpu, leases.list[i].vgpu.pgpu) ||
+		    pool_address_is(cmd->call->pgpu, leases.list[i].vgpu.parent))
+			known = leases.list[i].vgpu.pgpu;
 	if (!known && (cmd_survey(cmd, &status.world, err) < 0 || find_cards(&status, cmd, err) < 0))
 		return -err->code;
 	text_copy(cmd->pgpu, sizeof(cmd->pgpu), known ? known : status.rows[0].card.address);
