@@ -24,23 +24,15 @@ void config_section_free(struct section *section)
 
 struct section *config_draft_find(const struct draft *draft, const char *type)
 {
-	for (size_t i = 0; i < draft->nsections; i++)
-		if (strcmp(draft->sections[i].type, type) == 0)
-			return &draft->sections[i];
-	return NULL;
-}
-
-static void section_default(struct section *section, const char *type)
-{
-	*section = (struct section){ .max_instances = NO_LIMIT, .class = "VGPU" };
-	text_copy(section->type, TYPE_SIZE, type);
+	return (struct section *)config_section(draft->config, type);
 }
 
 struct section *config_draft_add(struct draft *draft, const char *type)
 {
-	struct section *s = mem_add(&draft->sections, &draft->nsections, sizeof(*s));
+	struct section *s = mem_add(&draft->config->sections, &draft->config->nsections, sizeof(*s));
 
-	section_default(s, type);
+	*s = (struct section){ .max_instances = NO_LIMIT, .class = "VGPU" };
+	text_copy(s->type, TYPE_SIZE, type);
 	return s;
 }
 
@@ -53,7 +45,7 @@ static int take_type(struct draft *draft, const char *type, const struct locatio
 	/* A file has one section per type. A later file (a drop-in) can have it too, and replaces keys. */
 	if (s && (s->at.file == at->file || s->vf != vf))
 		return config_err(at, err, "duplicates [%s] (%s:%d)", s->at.section, s->at.file, s->at.line);
-	if (!s && draft->nsections == SECTIONS_MAX)
+	if (!s && draft->config->nsections == SECTIONS_MAX)
 		return config_err(at, err, "more than %d sections", SECTIONS_MAX);
 	if (!s) {
 		s = config_draft_add(draft, type);
@@ -170,7 +162,7 @@ static bool shares_address(const struct section *a, const struct section *b, siz
 /* Checks that no earlier section has an address of section `a`, unless both sections can share the card. */
 static int check_addresses(const struct draft *draft, const struct section *a, struct err *err)
 {
-	for (const struct section *b = draft->sections; b < a; b++) {
+	for (const struct section *b = draft->config->sections; b < a; b++) {
 		bool nova = a->nova && b->nova;
 		size_t ia, ib;
 
@@ -191,8 +183,8 @@ static int count_addresses(const struct draft *draft, struct err *err)
 {
 	size_t all = 0;
 
-	for (size_t i = 0; i < draft->nsections; i++) {
-		const struct section *s = &draft->sections[i];
+	for (size_t i = 0; i < draft->config->nsections; i++) {
+		const struct section *s = &draft->config->sections[i];
 
 		all += s->naddresses;
 		if (all > ADDRESSES_MAX)
@@ -203,74 +195,77 @@ static int count_addresses(const struct draft *draft, struct err *err)
 
 static int check_sections(struct draft *draft, struct err *err)
 {
+	struct section *sections = draft->config->sections;
+	size_t n = draft->config->nsections;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < draft->nsections; i++)
-		r = config_mistake(draft, check_section(draft, &draft->sections[i], err), err);
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = config_mistake(draft, check_section(draft, &sections[i], err), err);
 	if (r == 0)
 		r = count_addresses(draft, err);
-	for (size_t i = 0; r == 0 && i < draft->nsections; i++)
-		r = config_mistake(draft, check_addresses(draft, &draft->sections[i], err), err);
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = config_mistake(draft, check_addresses(draft, &sections[i], err), err);
 	return r;
 }
 
-/* Moves the section `from` to `config`; NULL: adds a section with the defaults. */
-static struct section *move_section(struct config *config, struct section *from, const char *type)
+/* The enabled types in their order, then the plain VFs in file order. */
+static int by_order(const void *a, const void *b)
 {
-	struct section *s = mem_add(&config->sections, &config->nsections, sizeof(*s));
+	const struct section *x = a, *y = b;
 
-	section_default(s, type);
-	if (!from)
-		return s;
-	*s = *from;
-	from->addresses = NULL;
-	from->addresses_at = NULL;
-	from->matches = NULL;
-	return s;
+	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* Fills in the enabled types in their order, then the plain VFs. */
-static void fill_sections(struct draft *draft)
+/* Warns of the types that get no pGPU, because an earlier type gets all that no section names. */
+static void warn_of_left(struct config *config, const struct enabled_list *list)
 {
-	struct config *config = draft->config;
-	const struct enabled_list *list = config_draft_enabled(draft);
-	const char *unnamed = NULL;
-	char first_left[TYPE_SIZE] = "";
-	int left = 0;
+	const struct section *first = NULL, *left = NULL;
+	int n = 0;
 
-	for (size_t i = 0; i < list->n; i++) {
-		const char *type = list->types[i].type;
-		struct section *s = move_section(config, config_draft_find(draft, type), type);
-
-		if (!s->at.file)
-			s->at.file = list->at.file;
-		s->enabled_at = list->types[i].at;
-		s->nova = list == &draft->enabled[DIALECT_NOVA];
+	for (const struct section *s = config->sections; s < config->sections + config->nsections; s++) {
 		if (!config_takes_rest(s) || config->policy.several_types)
 			continue;
-		if (unnamed && !left++)
-			text_copy(first_left, sizeof(first_left), type);
-		if (!unnamed)
-			unnamed = type;
+		if (first && !n++)
+			left = s;
+		if (!first)
+			first = s;
 	}
-	if (left == 1)
+	if (n == 1)
 		config_warn(
 			&list->at, config, true,
 			"%s gets no pGPU, because it has neither device_addresses nor device_match, and %s, enabled before it, gets "
 			"all pGPUs that no section names",
-			first_left, unnamed);
-	else if (left)
+			left->type, first->type);
+	else if (n)
 		config_warn(
 			&list->at, config, true,
 			"%s and %d other types get no pGPU: they have neither device_addresses nor device_match, and %s, "
 			"enabled before them, gets all pGPUs that no section names",
-			first_left, left - 1, unnamed);
-	for (size_t i = 0; i < draft->nsections; i++) {
-		struct section *s = &draft->sections[i];
+			left->type, n - 1, first->type);
+}
 
-		if (s->vf)
-			move_section(config, s, s->type);
+/* Gives each enabled type a section, and orders them. */
+static void order_sections(struct draft *draft)
+{
+	struct config *config = draft->config;
+	const struct enabled_list *list = config_draft_enabled(draft);
+
+	for (size_t i = 0; i < config->nsections; i++)
+		config->sections[i].order = list->n + i;
+	for (size_t i = 0; i < list->n; i++) {
+		struct section *s = config_draft_find(draft, list->types[i].type);
+
+		if (!s)
+			s = config_draft_add(draft, list->types[i].type);
+		if (!s->at.file)
+			s->at.file = list->at.file;
+		s->enabled_at = list->types[i].at;
+		s->nova = list == &draft->enabled[DIALECT_NOVA];
+		s->order = i;
 	}
+	if (config->nsections)
+		qsort(config->sections, config->nsections, sizeof(*config->sections), by_order);
+	warn_of_left(config, list);
 }
 
 int config_draft_finish(struct draft *draft, struct err *err)
@@ -285,7 +280,7 @@ int config_draft_finish(struct draft *draft, struct err *err)
 	if (r == 0 && !draft->unsure)
 		r = check_sections(draft, err);
 	if (r == 0 && !draft->unsure)
-		fill_sections(draft);
+		order_sections(draft);
 	if (r < 0)
 		return r;
 	/* With Nova, `reuse` defaults to never, because Nova can use a free vGPU for its next guest. */
@@ -313,9 +308,6 @@ void config_draft_free(struct draft *draft)
 	config_draft_drop_paths(draft);
 	config_strings_free(draft->texts, draft->ntexts);
 	free(draft->entries);
-	for (size_t i = 0; i < draft->nsections; i++)
-		config_section_free(&draft->sections[i]);
-	free(draft->sections);
 	free(draft->enabled[DIALECT_OURS].types);
 	free(draft->enabled[DIALECT_NOVA].types);
 }

@@ -50,9 +50,7 @@ struct nova_entry {
 
 /* The configuration while its files are being read. */
 struct draft {
-	struct config *config; /* policy, quotas, warnings and files are filled in directly, the sections at the end */
-	struct section *sections;
-	size_t nsections;
+	struct config *config; /* filled in directly; its sections have their order at the end */
 	struct enabled_list {
 		struct enabled *types;
 		size_t n;
@@ -183,6 +181,6 @@ struct section *config_draft_add(struct draft *draft, const char *type);
 
 void config_draft_drop_paths(struct draft *draft);
 
-/* Checks what needs all files, and fills config->sections. */
+/* Checks what needs all files, and orders config->sections. */
 int config_draft_finish(struct draft *draft, struct err *err);
 void config_draft_free(struct draft *draft);
