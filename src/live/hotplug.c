@@ -15,7 +15,6 @@
 #include "internal.h"
 #include "model/event.h"
 #include "survey/hostdev_filter.h"
-#include "survey/placeholder.h"
 #include "live/migration_facts_live.h"
 #include "base/text.h"
 #include "sys/log.h"

@@ -10,7 +10,7 @@
 #include "internal.h"
 #include "base/mem.h"
 #include "sys/log.h"
-#include "survey/placeholder.h"
+#include "survey/hostdev_filter.h"
 
 /* Parses the record of a suspend in this XML. */
 static int parse_record(const struct hotplug *hp, struct domxml **record, const char *xml, struct err *err)

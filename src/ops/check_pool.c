@@ -56,7 +56,7 @@ static bool look_at_libvirt(struct check *check, const struct inv_pgpu *card, in
 	if (card->framework != FW_VARIANT || !libvirt || libvirt >= LIBVIRT_VARIANT)
 		return true;
 	check_report(check_at(check, "%s", card->address), CHECK_FAIL, "upgrade libvirt",
-		     "libvirt %d.%d.%d does not support VFs of NVIDIA's variant driver; 9.7 or later is required",
+		     "libvirt %d.%d.%d does not accept VFs of NVIDIA's variant driver; 9.7 or later is required",
 		     libvirt / 1000000, libvirt / 1000 % 1000, libvirt % 1000);
 	return false;
 }

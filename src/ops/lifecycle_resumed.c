@@ -16,7 +16,7 @@
 #include "host/kernel.h"
 #include "host/libvirt_files.h"
 #include "ops/lifecycle.h"
-#include "survey/placeholder.h"
+#include "survey/hostdev_filter.h"
 
 #define DEFINED "etc/libvirt/qemu"
 

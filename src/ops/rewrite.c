@@ -12,8 +12,6 @@
 #include "ops/preview.h"
 #include "survey/hostdev_filter.h"
 #include "survey/migration_facts.h"
-#include "survey/placeholder.h"
-#include "survey/prediction.h"
 
 /* The change that a step makes to a request; false: its ID stays. */
 static bool change_of(struct domxml_change *change, const struct world *world, const struct vgpu_request *req,
@@ -95,7 +93,8 @@ static void predict(struct rewrite *r, const struct world *world)
 	for (size_t i = 0; world->inv.frameworks && i < r->nchanges; i++) {
 		struct domxml_change *change = &r->changes[i];
 
-		change->has_facts = prediction_facts(&change->facts, world, request, &request->vgpus[change->req]);
+		change->has_facts = migration_facts_predict(&change->facts, world, request,
+							    &request->vgpus[change->req]);
 	}
 }
 

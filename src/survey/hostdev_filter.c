@@ -6,62 +6,57 @@
 
 #include "base/auto.h"
 #include "host/inventory.h"
+#include "host/kernel.h"
+#include "host/mdevctl_files.h"
 #include "plan/pool.h"
 #include "state/history.h"
 #include "state/store.h"
-#include "survey/placeholder.h"
 
-bool hostdev_filter_possible(const struct config *config)
+/* Are types enabled that VFs can take? */
+static bool enables_types(const struct config *config)
 {
 	for (size_t i = 0; i < config->nsections; i++)
-		if (config->sections[i].vf || strncmp(config->sections[i].type, "nvidia-", 7) == 0)
+		if (strncmp(config->sections[i].type, "nvidia-", 7) == 0)
 			return true;
 	return false;
 }
 
-bool hostdev_filter_leased(const struct host *host, const char *domain)
+bool hostdev_filter_possible(const struct config *config)
+{
+	for (size_t i = 0; i < config->nsections; i++)
+		if (config->sections[i].vf)
+			return true;
+	return enables_types(config);
+}
+
+/* Is this device (NULL: any) leased to this domain (NULL: to any)? */
+static bool is_leased(const struct host *host, const char *id, const char *domain)
 {
 	autoleases struct leases leases = { 0 };
-	struct store store;
+	autostore struct store store;
 	struct err ignored;
 	bool any = false;
 
-	if (store_open(&store, host, false, &ignored) == 0 && lease_list(&store, &leases, &ignored) == 0)
-		for (size_t i = 0; i < leases.n; i++)
-			any |= !domain || strcmp(leases.list[i].domain, domain) == 0;
-	store_close(&store);
+	if (store_open(&store, host, false, &ignored) < 0 || lease_list(&store, &leases, &ignored) < 0)
+		return false;
+	for (size_t i = 0; i < leases.n; i++)
+		any |= (!id || strcmp(leases.list[i].vgpu.id, id) == 0) &&
+		       (!domain || strcmp(leases.list[i].domain, domain) == 0);
 	return any;
 }
 
-static bool is_leased(const struct leases *leases, const struct request *request, const char *id)
+bool hostdev_filter_leased(const struct host *host, const char *domain)
 {
-	const struct lease *lease = leases ? lease_find(leases, id) : NULL;
-
-	return lease && strcmp(lease->domain, request->uuid) == 0;
-}
-
-/* Is it leased to any domain? */
-static bool is_anybodys(const struct host *host, const char *id)
-{
-	autoleases struct leases leases = { 0 };
-	struct store store;
-	struct err ignored;
-	bool found = store_open(&store, host, false, &ignored) == 0 && lease_list(&store, &leases, &ignored) == 0 &&
-		     lease_find(&leases, id);
-
-	store_close(&store);
-	return found;
+	return is_leased(host, NULL, domain);
 }
 
 static bool was_ours(const struct host *host, const char *id)
 {
 	struct affinity affinity;
-	struct store store;
+	autostore struct store store;
 	struct err ignored;
-	bool found = store_open(&store, host, false, &ignored) == 0 && affinity_get(&store, id, &affinity);
 
-	store_close(&store);
-	return found;
+	return store_open(&store, host, false, &ignored) == 0 && affinity_get(&store, id, &affinity);
 }
 
 /* Without a configuration, a plain VF is passed through like any PCI device, because nothing has to create it. */
@@ -70,14 +65,6 @@ static bool is_plain_vf(const struct host *host, const char *address)
 	char card[PCI_SIZE];
 
 	return inventory_physfn(host, address, card) && !inventory_takes_type(host, address);
-}
-
-static bool types_enabled(const struct config *config)
-{
-	for (size_t i = 0; i < config->nsections; i++)
-		if (strncmp(config->sections[i].type, "nvidia-", 7) == 0)
-			return true;
-	return false;
 }
 
 /* Could a type that claims all remaining cards claim this one? */
@@ -89,46 +76,43 @@ static bool is_rest(const struct config *config, const struct inv_pgpu *card)
 	return false;
 }
 
+/* Does a section name the device `id`, or match it by what `address` is? */
+static bool is_configured(const struct host *host, const struct config *config, const char *address, const char *id)
+{
+	struct inv_pgpu card;
+
+	return inventory_read_card(host, address, &card) && pool_names(config, &card, id);
+}
+
 /* Judges a VF by its card, or if it is being disabled by itself, because it no longer has a link to the card. */
-static enum ours by_device(const struct host *host, const struct config *config, const char *id)
+static bool is_of_pool(const struct host *host, const struct config *config, const char *id)
 {
 	char address[PCI_SIZE];
 	struct inv_pgpu card;
 
-	if (inventory_physfn(host, id, address)) {
-		if (inventory_read_card(host, address, &card) && pool_names(config, &card, id))
-			return OURS_CONFIGURED;
-		/* A section that has the VFs' ID instead of the card's means this VF, whose start will be refused. */
-		if (inventory_read_card(host, id, &card) && pool_names(config, &card, ""))
-			return OURS_CONFIGURED;
-		return types_enabled(config) && inventory_takes_type(host, id) ? OURS_TYPED : OURS_NOT;
-	}
-	if (inventory_exists(host, id)) {
-		if (!inventory_vf_going(host, id))
-			return OURS_NOT;
-		if (is_anybodys(host, id))
-			return OURS_LEASED;
-		return inventory_read_card(host, id, &card) && pool_names(config, &card, id) ? OURS_CONFIGURED
-											     : OURS_NOT;
-	}
+	/* A section that has the VFs' ID instead of the card's means this VF, whose start will be refused. */
+	if (inventory_physfn(host, id, address))
+		return is_configured(host, config, address, id) || is_configured(host, config, id, "") ||
+		       (enables_types(config) && inventory_takes_type(host, id));
+	if (inventory_exists(host, id))
+		return inventory_vf_going(host, id) &&
+		       (is_leased(host, id, NULL) || is_configured(host, config, id, id));
 	if (inventory_absent_vf(host, id, address) && inventory_read_card(host, address, &card) &&
 	    (pool_names(config, &card, id) || is_rest(config, &card)))
-		return OURS_ABSENT;
-	if (pool_names(config, &(struct inv_pgpu){ .numa = UNKNOWN }, id))
-		return OURS_CONFIGURED;
-	return was_ours(host, id) ? OURS_BEFORE : OURS_NOT;
+		return true;
+	return pool_names(config, &(struct inv_pgpu){ .numa = UNKNOWN }, id) || was_ours(host, id);
 }
 
-enum ours hostdev_ours(const struct request *request, const struct vgpu_request *req, const struct host *host,
-		       const struct config *config, const struct leases *leases)
+bool hostdev_is_ours(const struct request *request, const struct vgpu_request *req, const struct host *host,
+		     const struct config *config, const struct leases *leases)
 {
-	if (is_leased(leases, request, req->id))
-		return OURS_LEASED;
+	const struct lease *lease = leases ? lease_find(leases, req->id) : NULL;
+
+	if (lease && strcmp(lease->domain, request->uuid) == 0)
+		return true;
 	if (req->has_metadata && (config || !host || !is_plain_vf(host, req->id)))
-		return OURS_NAMED;
-	if (!config || !hostdev_filter_possible(config))
-		return OURS_NOT;
-	return by_device(host, config, req->id);
+		return true;
+	return config && hostdev_filter_possible(config) && is_of_pool(host, config, req->id);
 }
 
 void hostdev_filter_keep(struct domxml *doc, const struct host *host, const struct config *config,
@@ -141,6 +125,30 @@ void hostdev_filter_keep(struct domxml *doc, const struct host *host, const stru
 		placeholder_settle(doc, host);
 	for (size_t i = 0; i < request->nvgpus; i++)
 		keep[i] = request->vgpus[i].kind == REQUEST_MDEV ||
-			  hostdev_ours(request, &request->vgpus[i], host, config, leases) != OURS_NOT;
+			  hostdev_is_ours(request, &request->vgpus[i], host, config, leases);
 	domxml_keep(doc, keep);
+}
+
+/* True also if that cannot be read. */
+static bool may_be_leased(const struct host *host, const char *id)
+{
+	autostore struct store store;
+	struct lease lease;
+	struct err ignored;
+
+	return store_open(&store, host, false, &ignored) < 0 || lease_get(&store, id, &lease, &ignored) != 0;
+}
+
+void placeholder_settle(struct domxml *doc, const struct host *host)
+{
+	const struct request *request = domxml_request(doc);
+
+	for (size_t i = 0; i < request->nvgpus; i++) {
+		const char *id = request->vgpus[i].id;
+		const struct vgpu_ref vgpu = kernel_vgpu(id);
+
+		if (request->vgpus[i].any &&
+		    (kernel_exists(host, &vgpu) || mdevctl_defines(host, id) || may_be_leased(host, id)))
+			domxml_is_itself(doc, i);
+	}
 }

@@ -3,6 +3,10 @@
  * Decides which PCI hostdevs of a domain are our vGPUs, by the configuration and the device, even if the device is not
  * ready now. The check of other hostdevs must be cheap: one look at a device that is not a VF, and none if the pool
  * cannot have VFs.
+ *
+ * And which UUIDs are placeholders. People also number real mdevs by hand, so a UUID in placeholder form is real if it
+ * has a device, an mdevctl definition or a lease on this host. If one of these cannot be read, the UUID counts as real,
+ * so that nothing replaces it.
  */
 #pragma once
 
@@ -16,20 +20,9 @@
 /* True if the pool may have VFs; false if it cannot. */
 bool hostdev_filter_possible(const struct config *config);
 
-/* Why a PCI hostdev is ours. */
-enum ours {
-	OURS_NOT,
-	OURS_NAMED,      /* the metadata names it */
-	OURS_LEASED,     /* leased to this domain, or to any domain if the VF is being disabled */
-	OURS_CONFIGURED, /* a section names or matches its card, or names the VF */
-	OURS_TYPED,      /* it takes a type, and types are enabled */
-	OURS_ABSENT,     /* it does not exist, but could be a VF of a card of the pool */
-	OURS_BEFORE      /* it does not exist, but was a vGPU of ours */
-};
-
-/* Why this PCI hostdev of the request is ours, or OURS_NOT. For the other arguments see hostdev_filter_keep(). */
-enum ours hostdev_ours(const struct request *request, const struct vgpu_request *req, const struct host *host,
-		       const struct config *config, const struct leases *leases);
+/* Is this PCI hostdev of the request ours? For the other arguments see hostdev_filter_keep(). */
+bool hostdev_is_ours(const struct request *request, const struct vgpu_request *req, const struct host *host,
+		     const struct config *config, const struct leases *leases);
 
 /* Is anything leased to this domain (NULL: to any)? Used for a release, which depends on the leases alone. */
 bool hostdev_filter_leased(const struct host *host, const char *domain);
@@ -41,3 +34,6 @@ bool hostdev_filter_leased(const struct host *host, const char *domain);
  */
 void hostdev_filter_keep(struct domxml *doc, const struct host *host, const struct config *config,
 			 const struct leases *leases);
+
+/* Decides only about placeholders. Each parsed document needs this or hostdev_filter_keep() before its request is used. */
+void placeholder_settle(struct domxml *doc, const struct host *host);

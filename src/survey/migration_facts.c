@@ -8,6 +8,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "survey/survey.h"
 
 static void put(char *dst, size_t size, const char *src)
 {
@@ -59,6 +60,50 @@ void migration_facts_common(struct migration_facts *facts, const struct migratio
 	common(facts->framework, other->framework);
 	common(facts->model, other->model);
 	common(facts->driver, other->driver);
+}
+
+/* The first possible type of the request that the card serves; NULL: none. */
+static const char *served(const struct inv_pgpu *card, const struct resolved_request *resolved)
+{
+	for (int t = 0; card->pool.in_pool && t < resolved->ntypes; t++)
+		if (pool_serves(card, resolved->types[t]))
+			return resolved->types[t];
+	return NULL;
+}
+
+bool migration_facts_predict(struct migration_facts *facts, const struct world *world, const struct request *request,
+			     const struct vgpu_request *req)
+{
+	struct vgpu_request only = *req;
+	struct request one = *request;
+	autofree struct resolved_request *resolved = NULL;
+	const struct section *pooled;
+	struct err ignored;
+	bool known = false;
+
+	*facts = (struct migration_facts){ 0 };
+	one.vgpus = &only;
+	one.nvgpus = 1;
+	if (survey_resolve(&resolved, &one, world, &ignored) < 0)
+		return false;
+	if (resolved->ntypes == 0 && pool_types(&world->inv, req->kind == REQUEST_MDEV, NULL, &pooled) == 1)
+		resolved->ntypes = text_copy(resolved->types[0], TYPE_SIZE, pooled->type);
+	for (size_t g = 0; g < world->inv.npgpus; g++) {
+		const char *type = served(world->inv.pgpus[g], resolved);
+		struct migration_facts here;
+
+		if (!type)
+			continue;
+		migration_facts_type(&here, &world->inv, world->inv.pgpus[g], type);
+		if (known)
+			migration_facts_common(facts, &here);
+		else
+			*facts = here;
+		known = true;
+	}
+	if (known && *req->facts.type)
+		memcpy(facts->type, req->facts.type, sizeof(facts->type));
+	return known;
 }
 
 char *migration_facts_element(const struct domxml *doc, const struct inventory *inv, const struct leases *leases)

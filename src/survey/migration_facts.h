@@ -3,7 +3,7 @@
  * The facts about each vGPU that travel with its domain: the type's ID and name, the framework, the pGPU's model, the
  * driver's version. The target of a migration reads them before QEMU runs.
  *
- * Pure: only an inventory is used. Metadata must be printable ASCII, so a fact with other characters is left out.
+ * Only an inventory is used. Metadata must be printable ASCII, so a fact with other characters is left out.
  */
 #pragma once
 
@@ -11,6 +11,7 @@
 
 #include "domain/domxml.h"
 #include "host/inventory.h"
+#include "plan/world.h"
 #include "state/lease_store.h"
 
 /* The facts of an existing vGPU. False, with all facts "": it does not exist or has no type yet. */
@@ -25,6 +26,15 @@ void migration_facts_type(struct migration_facts *facts, const struct inventory 
  * caller frees it.
  */
 char *migration_facts_element(const struct domxml *doc, const struct inventory *inv, const struct leases *leases);
+
+/*
+ * Predicts the facts for the <vgpu:device> of a request in a definition. Its card is not chosen yet, so these are the
+ * facts that all possible cards share. The type is copied from the metadata; if they name none, it is the ID of the
+ * only possible type, else "". False, with all facts "": no card of the pool can serve the request. `world` must have a
+ * configuration, and have read all types.
+ */
+bool migration_facts_predict(struct migration_facts *facts, const struct world *world, const struct request *request,
+			     const struct vgpu_request *req);
 
 /* Clears the facts that differ from `other`, for a vGPU that may be created on either of two pGPUs. */
 void migration_facts_common(struct migration_facts *facts, const struct migration_facts *other);

@@ -59,7 +59,7 @@ static bool is_beside(const struct host *host, const struct config *config, cons
 static void remark_hostdev(const struct request *request, const struct vgpu_request *req, const struct host *host,
 			   const struct config *config, remark_say *say, void *arg)
 {
-	bool ours = hostdev_ours(request, req, host, config, NULL) != OURS_NOT;
+	bool ours = hostdev_is_ours(request, req, host, config, NULL);
 	char text[TEXT_SIZE], reason[REASON_SIZE], card[PCI_SIZE] = "";
 	struct inv_pgpu pf;
 
