@@ -90,8 +90,9 @@ static int adopt(struct look *look, const struct request *request, const struct 
 {
 	const struct reconcile *pass = look->pass;
 	const struct vgpu_ref vgpu = kernel_vgpu(device->vgpu.id);
-	autoleases struct leases now = { 0 };
-	const struct adoption adoption = { pass->store, &look->inv, &now, request, "reconcile" };
+	const struct adoption adoption = { pass->store, &look->inv, request, "reconcile" };
+	const struct lease *there;
+	struct lease now;
 	int r;
 
 	/* A driver can be slow or hang, so it is not asked under the lock. A plain VF always exists. */
@@ -100,10 +101,11 @@ static int adopt(struct look *look, const struct request *request, const struct 
 	r = store_lock(pass->store, pass->policy->lock_timeout_s * 1000, err);
 	if (r < 0)
 		return r;
-	r = lease_list(pass->store, &now, err);
-	if (r == 0 && lease_same(judged, lease_find(&now, device->vgpu.id)) &&
+	r = lease_get(pass->store, device->vgpu.id, &now, err);
+	there = r == 1 ? &now : NULL;
+	if (r >= 0 && lease_same(judged, there) &&
 	    (device->vgpu.framework != FW_MDEV || kernel_exists(pass->store->host, &vgpu) == 1))
-		r = adopt_device(&adoption, device, err);
+		r = adopt_device(&adoption, device, there, err);
 	store_unlock(pass->store);
 	return r == -EEXIST ? 0 : r;
 }

@@ -36,12 +36,12 @@ bool adopt_find(struct inv_device *device, const struct inventory *inv, const ch
 	return *device->vgpu.type != '\0';
 }
 
-int adopt_device(const struct adoption *adoption, const struct inv_device *device, struct err *err)
+int adopt_device(const struct adoption *adoption, const struct inv_device *device, const struct lease *there,
+		 struct err *err)
 {
 	const struct store *store = adoption->store;
 	const struct inventory *inv = adoption->inv;
 	const struct request *request = adoption->request;
-	const struct lease *there = lease_find(adoption->leases, device->vgpu.id);
 	const struct inv_pgpu *card = inventory_card_of(device);
 	const struct inv_type *type = inventory_type_of(inv, &device->vgpu);
 	struct lease lease = lease_for(request, &device->vgpu);

@@ -13,21 +13,21 @@
 /* Finds the device if a domain can have it as a vGPU: it exists with a type, or is a plain VF of the pool. */
 bool adopt_find(struct inv_device *device, const struct inventory *inv, const char *id);
 
-/* The receiving domain and the operation. The caller holds the store's lock, under which it read the leases. */
+/* The receiving domain and the operation. The caller holds the store's lock. */
 struct adoption {
 	const struct store *store;
 	const struct inventory *inv;
-	const struct leases *leases;
 	const struct request *request; /* the domain's */
 	const char *op;                /* for the log */
 };
 
 /*
- * Leases a device with a type to the domain. If its lease was lost, the history of its ID says whether we created it.
+ * Leases a device with a type to the domain. `there`: its lease, read under the lock; NULL: none. If its lease was lost, the history of its ID says whether we created it.
  * Returns:
  *   1: a lease was written
  *   0: the domain had one already
  *   -EEXIST: another domain has it
  *   other: an error
  */
-int adopt_device(const struct adoption *adoption, const struct inv_device *device, struct err *err);
+int adopt_device(const struct adoption *adoption, const struct inv_device *device, const struct lease *there,
+		 struct err *err);

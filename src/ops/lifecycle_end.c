@@ -141,8 +141,7 @@ int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err)
 	struct inv_query query = { .types = inv_no_types };
 	autostore struct store store;
 	autoinventory struct inventory inv = { 0 };
-	autoleases struct leases leases = { 0 };
-	const struct adoption adoption = { &store, &inv, &leases, lifecycle->request, "reconnect" };
+	const struct adoption adoption = { &store, &inv, lifecycle->request, "reconnect" };
 	int64_t deadline = sys_now_ms() + (int64_t)lifecycle->policy->lock_timeout_s * 1000;
 	int r = store_open(&store, lifecycle->host, true, err);
 
@@ -154,15 +153,20 @@ int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err)
 	query.arg = lifecycle->config;
 	silent_recall(&store);
 	if (inventory_read(&inv, lifecycle->host, &query, err) < 0 ||
-	    store_lock(&store, sys_left_ms(deadline), err) < 0 || lease_list(&store, &leases, err) < 0)
+	    store_lock(&store, sys_left_ms(deadline), err) < 0)
 		return -err->code;
 	silent_note(&store);
 	/* An error with one vGPU does not cost another its lease. */
 	for (size_t i = 0; i < lifecycle->request->nvgpus; i++) {
 		const char *id = lifecycle->request->vgpus[i].id;
 		struct inv_device device;
+		struct lease there;
+		int n;
 
-		if (adopt_find(&device, &inv, id) && adopt_device(&adoption, &device, err) < 0)
+		if (!adopt_find(&device, &inv, id))
+			continue;
+		n = lease_get(&store, id, &there, err);
+		if (n < 0 || adopt_device(&adoption, &device, n == 1 ? &there : NULL, err) < 0)
 			r = -err->code;
 	}
 	return r;

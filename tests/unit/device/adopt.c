@@ -66,17 +66,14 @@ static void find(void)
 }
 
 /* Adopts A beside this lease of it, NULL none; what the lease says afterwards. */
-static int adopt(struct lease *there, struct lease *after)
+static int adopt(const struct lease *there, struct lease *after)
 {
-	struct leases leases = { .list = there, .n = there ? 1 : 0 };
-	const struct adoption adoption = {
-		.store = &store, .inv = &inv, .leases = &leases, .request = &request, .op = "test"
-	};
+	const struct adoption adoption = { &store, &inv, &request, "test" };
 	int r;
 
 	if (store_lock(&store, 1000, &err) < 0)
 		tree_fail(err.text);
-	r = adopt_device(&adoption, &devices[0], &err);
+	r = adopt_device(&adoption, &devices[0], there, &err);
 	*after = (struct lease){ 0 };
 	if (lease_get(&store, A, after, &err) == 1)
 		lease_drop(&store, A, &err);
