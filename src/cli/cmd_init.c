@@ -72,7 +72,8 @@ static bool is_better(const struct inv_offer *a, const struct inv_offer *b)
 }
 
 /* The type for a card: that of its vGPUs, or else the best one; NULL: none. */
-static const struct inv_type *choose(const struct inventory *inv, const struct pci *pci, const struct inv_pgpu *card)
+static const struct inv_type *choose_type(const struct inventory *inv, const struct pci *pci,
+					  const struct inv_pgpu *card)
 {
 	const struct inv_offer *best = NULL;
 
@@ -143,7 +144,7 @@ static size_t print_cards(FILE *enabled, FILE *sections, const struct inventory 
 
 		if ((card->framework == FW_VF) != plain_vfs)
 			continue;
-		chosen[i] = choose(inv, pci, card);
+		chosen[i] = choose_type(inv, pci, card);
 		text_safe(reason, sizeof(reason), card->reason);
 		if (!card->ready && is_gpu(pci, card->address))
 			fprintf(sections, "\n" LEFT_OUT "%s: %s\n", card->address, reason);
@@ -161,7 +162,7 @@ static size_t print_cards(FILE *enabled, FILE *sections, const struct inventory 
 }
 
 /* Warns of each pGPU that is not ready, and fails. */
-static int refuse(char *left_out, struct err *err)
+static int refuse_host(char *left_out, struct err *err)
 {
 	const char *line;
 	size_t n = 0;
@@ -194,7 +195,7 @@ static int compose(const struct host *host, char **text, size_t *len, struct err
 	if (r < 0)
 		return r;
 	if (!n)
-		return refuse(sections, err);
+		return refuse_host(sections, err);
 	FILE *to = mem_open(text, len);
 	text_line(
 		to,

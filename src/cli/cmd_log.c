@@ -53,7 +53,7 @@ static void try_file(struct files *files, const char *path)
 }
 
 /* Selects files as libsystemd does: with --root those of all machines, else this machine's; never a namespace's. */
-static void look_at(struct files *files, const char *root, const char *place)
+static void try_files(struct files *files, const char *root, const char *top)
 {
 	char machine[64] = "";
 	autofree char *pattern = NULL;
@@ -61,7 +61,7 @@ static void look_at(struct files *files, const char *root, const char *place)
 
 	if (!root && sys_read(AT_FDCWD, "/etc/machine-id", machine, sizeof(machine)) < 0)
 		machine[0] = '\0';
-	pattern = mem_format("%s/%s/log/journal/%s/system*.journal{,~}", root ? root : "", place,
+	pattern = mem_format("%s/%s/log/journal/%s/system*.journal{,~}", root ? root : "", top,
 			     *machine ? machine : "????????????????????????????????");
 	files->closed += glob(pattern, GLOB_NOSORT | GLOB_BRACE, not_allowed, &found) == GLOB_ABORTED;
 	for (size_t n = 0; n < found.gl_pathc; n++)
@@ -71,13 +71,13 @@ static void look_at(struct files *files, const char *root, const char *place)
 
 #define READER "run as root or as a member of group systemd-journal"
 
-static int look(struct files *files, const char *root, struct err *err)
+static int find_files(struct files *files, const char *root, struct err *err)
 {
 	*files = (struct files){ 0 };
 	if (!root && access("/var/log/journal", F_OK) < 0 && access("/run/log/journal", F_OK) < 0)
 		return err_set(err, ENOENT, "this host keeps no journal; events are in syslog only");
-	look_at(files, root, "var");
-	look_at(files, root, "run");
+	try_files(files, root, "var");
+	try_files(files, root, "run");
 	if (!files->closed || files->readable)
 		return 0;
 	free(steal_ptr(&files->invalid));
@@ -87,13 +87,13 @@ static int look(struct files *files, const char *root, struct err *err)
 int events_check(const char *root, struct err *err)
 {
 	struct files files;
-	int r = look(&files, root, err);
+	int r = find_files(&files, root, err);
 
 	free(files.invalid);
 	return r;
 }
 
-static int match(sd_journal *journal, const char *field, const char *value)
+static int add_match(sd_journal *journal, const char *field, const char *value)
 {
 	autofree char *text = mem_format("%s=%s", field, value);
 
@@ -101,18 +101,18 @@ static int match(sd_journal *journal, const char *field, const char *value)
 }
 
 /* Matches only events that root sent, because anyone can write to the journal under our name. */
-static int ask(sd_journal *journal, const char *object)
+static int select_events(sd_journal *journal, const char *object)
 {
 	static const char *const fields[] = { "VGPU_LEASE_ID", "PGPU", "DOMAIN_UUID", "DOMAIN_NAME" };
-	int r = match(journal, "_UID", "0");
+	int r = add_match(journal, "_UID", "0");
 	char id[ID_SIZE];
 
 	for (enum event event = 0; r >= 0 && event < EVENTS; event++)
-		r = match(journal, "VGPU_LEASE_EVENT", event_word(event));
+		r = add_match(journal, "VGPU_LEASE_EVENT", event_word(event));
 	if (r >= 0 && object)
 		r = sd_journal_add_conjunction(journal);
 	for (size_t i = 0; r >= 0 && object && i < ARRAY_SIZE(fields); i++) {
-		r = match(journal, fields[i], id_parse(id, object) ? id : object);
+		r = add_match(journal, fields[i], id_parse(id, object) ? id : object);
 		if (r >= 0)
 			r = sd_journal_add_disjunction(journal);
 	}
@@ -193,7 +193,7 @@ static void print_event(sd_journal *journal, struct json_out *json, uint64_t us)
 }
 
 /* Returns the number of events, or a negative errno if the journal cannot be read further. */
-static int print_all(sd_journal *journal, const struct events_query *query, struct json_out *json)
+static int print_events(sd_journal *journal, const struct events_query *query, struct json_out *json)
 {
 	uint64_t us, since = (uint64_t)query->since_us;
 	int r = query->last ? sd_journal_seek_tail(journal) : sd_journal_seek_realtime_usec(journal, since), n = 0;
@@ -217,7 +217,7 @@ int events_print(const struct events_query *query, struct json_out *json, struct
 {
 	autojournal sd_journal *journal = NULL;
 	struct files files;
-	int r = look(&files, query->root, err);
+	int r = find_files(&files, query->root, err);
 	autofree char *invalid = files.invalid;
 
 	if (r < 0)
@@ -227,9 +227,9 @@ int events_print(const struct events_query *query, struct json_out *json, struct
 	if (r >= 0)
 		r = sd_journal_set_data_threshold(journal, VALUE_MAX);
 	if (r >= 0)
-		r = ask(journal, query->object);
+		r = select_events(journal, query->object);
 	if (r >= 0)
-		r = print_all(journal, query, json);
+		r = print_events(journal, query, json);
 	if (r < 0)
 		return err_set(err, -r, "journal: events may be missing: %s", strerror(-r));
 	if (invalid)

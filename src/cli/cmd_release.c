@@ -13,7 +13,7 @@
 #include "ops/preview.h"
 #include "survey/reclaim.h"
 
-static int find(struct cmd *cmd, const char *id, struct lease *lease, struct err *err)
+static int find_lease(struct cmd *cmd, const char *id, struct lease *lease, struct err *err)
 {
 	const struct vgpu_ref vgpu = kernel_vgpu(id);
 	int wait_ms = cmd->config.policy.lock_timeout_s * 1000;
@@ -55,7 +55,7 @@ static int check_unused(const struct cmd *cmd, const struct lease *lease, struct
 	return 0;
 }
 
-static int release(struct cmd *cmd, const struct lease *lease, struct err *err)
+static int release_lease(struct cmd *cmd, const struct lease *lease, struct err *err)
 {
 	const struct policy *policy = &cmd->config.policy;
 	const struct event_about about = event_of(lease);
@@ -78,10 +78,10 @@ static int run(struct cmd *cmd, struct err *err)
 	char id[ID_SIZE];
 
 	id_parse(id, cmd->call->args.operands[0]);
-	if (find(cmd, id, &lease, err) < 0 || check_unused(cmd, &lease, err) < 0)
+	if (find_lease(cmd, id, &lease, err) < 0 || check_unused(cmd, &lease, err) < 0)
 		return -err->code;
 	if (!cmd->call->dry_run)
-		return release(cmd, &lease, err);
+		return release_lease(cmd, &lease, err);
 	return preview_release(cmd_lines(cmd), &cmd->store, lease.domain, id, err);
 }
 

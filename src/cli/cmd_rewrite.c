@@ -20,7 +20,7 @@
 #include "live/rewrite_live.h"
 
 /* If the host or the configuration cannot be read, its facts are omitted without an error. */
-static int make(struct rewrite *r, struct cmd *cmd, const char *xml, size_t len, struct err *err)
+static int make_rewrite(struct rewrite *r, struct cmd *cmd, const char *xml, size_t len, struct err *err)
 {
 	const struct config *config = NULL;
 	struct err ignored;
@@ -51,7 +51,7 @@ static int write_beside(int dir, const char *name, const struct stat *was, const
 	return fchmod(fd, was->st_mode & 07777) < 0 || fsync(fd) < 0 ? -errno : 0;
 }
 
-static int replace(int dir, const char *base, const struct stat *was, const struct rewrite *r)
+static int replace_file(int dir, const char *base, const struct stat *was, const struct rewrite *r)
 {
 	char name[NAME_MAX + 1], unique[UUID_SIZE];
 	int n;
@@ -109,9 +109,9 @@ static int in_place(struct cmd *cmd, struct rewrite *rewrite, struct err *err)
 	r = sys_slurp(fd, DOMXML_MAX, &xml, &len);
 	if (r < 0)
 		return unreadable(shown, -r, err);
-	if (make(rewrite, cmd, xml, len, err) < 0)
+	if (make_rewrite(rewrite, cmd, xml, len, err) < 0)
 		return -err->code;
-	r = rewrite->nchanges ? replace(dir, base, &was, rewrite) : 0;
+	r = rewrite->nchanges ? replace_file(dir, base, &was, rewrite) : 0;
 	if (r < 0)
 		return err_sys(err, -r, "%s: not changed", shown);
 	say_what_changed(rewrite, path);
@@ -125,7 +125,7 @@ static int to_stdout(struct cmd *cmd, struct rewrite *rewrite, struct err *err)
 	int r = cmd_read_xml(cmd->call->args.operands[0], DOMXML_MAX, &xml, &len, err);
 
 	if (r == 0)
-		r = make(rewrite, cmd, xml, len, err);
+		r = make_rewrite(rewrite, cmd, xml, len, err);
 	if (r == 0)
 		out_document(rewrite->rewritten);
 	return r;

@@ -69,7 +69,7 @@ static int read_side(struct show *show, const char *xml, struct domxml **doc, st
 	return 0;
 }
 
-static int look(struct show *show, struct err *err)
+static int read_sides(struct show *show, struct err *err)
 {
 	const struct hotplug *hp = &show->cmd->hp;
 	const struct virt_domain *domain = show->domain;
@@ -147,11 +147,11 @@ static void ask_gc(struct show *show)
 	}
 }
 
-static int gather(struct show *show, struct err *err)
+static int find_views(struct show *show, struct err *err)
 {
 	bool loose = false;
 
-	if (look(show, err) < 0)
+	if (read_sides(show, err) < 0)
 		return -err->code;
 	if (show->live || show->config)
 		show->request = domxml_request(show->live ? show->live : show->config);
@@ -280,7 +280,7 @@ static int show_domain(struct cmd *cmd, struct err *err)
 
 	show->cmd = cmd;
 	show->domain = &cmd->hp.domain;
-	r = gather(show, err);
+	r = find_views(show, err);
 	if (r == 0)
 		print(show);
 	if (r == 0 && show->differences)

@@ -33,7 +33,7 @@ static void print_json(const struct status *status)
 	json_out_end(&json);
 }
 
-static void look(struct status *status, const struct cmd *cmd)
+static void check_host(struct status *status, const struct cmd *cmd)
 {
 	char name[sizeof(status->host)] = "";
 
@@ -55,7 +55,7 @@ static int draw(struct cmd *cmd, const struct term *term, struct err *err)
 	int r = status_read(&status, cmd, err);
 
 	if (r == 0)
-		look(&status, cmd);
+		check_host(&status, cmd);
 	if (r == 0 && cmd->call->json)
 		print_json(&status);
 	else if (r == 0)
@@ -153,7 +153,7 @@ static void wait_for_change(struct watch *w)
 }
 
 /* Prints as many lines of the text as the screen has. A newline after the last one would scroll the screen. */
-static void show(const struct term *term, char *text)
+static void show_screen(const struct term *term, char *text)
 {
 	if (!term->screen) {
 		printf("%s\n", text);
@@ -181,11 +181,11 @@ static int draw_again(const struct cmd *cmd)
 		term_wrap(term.to, &term, 0, "", why.text);
 	cmd_close(&now);
 	mem_close(term.to);
-	show(&term, text);
+	show_screen(&term, text);
 	return fflush(stdout) == 0 ? 0 : -errno;
 }
 
-static int begin(struct watch *w, const struct cmd *cmd, struct err *err)
+static int begin_watch(struct watch *w, const struct cmd *cmd, struct err *err)
 {
 	struct termios keys;
 	sigset_t set;
@@ -214,7 +214,7 @@ static int begin(struct watch *w, const struct cmd *cmd, struct err *err)
 	return 0;
 }
 
-static void end(struct watch *w)
+static void end_watch(struct watch *w)
 {
 	bool screen = term_stdout()->screen;
 
@@ -234,7 +234,7 @@ static int watch(struct cmd *cmd, struct err *err)
 
 	for (size_t i = 0; i < SOURCES; i++)
 		w.fds[i] = (struct pollfd){ .fd = -1, .events = POLLIN };
-	if (begin(&w, cmd, err) < 0)
+	if (begin_watch(&w, cmd, err) < 0)
 		return -err->code;
 	/* Watch first, then read, so that no change in between is missed. */
 	while (r == 0 && !w.stop) {
@@ -244,7 +244,7 @@ static int watch(struct cmd *cmd, struct err *err)
 		if (r == 0)
 			wait_for_change(&w);
 	}
-	end(&w);
+	end_watch(&w);
 	return r;
 }
 

@@ -24,7 +24,7 @@ static bool count_on(const struct world *world, const struct inv_pgpu *card, con
 }
 
 /* Sums the counts of all cards that offer the type, or only of those configured for it. */
-static struct capacity_count sum_of(const struct world *world, const char *type, bool pool)
+static struct capacity_count sum_of_pgpus(const struct world *world, const char *type, bool pool)
 {
 	struct capacity_count sum = { 0 }, count;
 
@@ -91,7 +91,8 @@ static void print_makers(struct rows *rows, const struct world *world, const cha
 static void print_type(struct rows *rows, const struct world *world, const struct inv_type *type,
 		       enum framework framework)
 {
-	const struct capacity_count pool = sum_of(world, type->id, true), host = sum_of(world, type->id, false);
+	const struct capacity_count pool = sum_of_pgpus(world, type->id, true),
+				    host = sum_of_pgpus(world, type->id, false);
 
 	row_begin(rows);
 	row_type(rows, type, world->config);

@@ -49,7 +49,7 @@ bool cards_serve(const struct card_row *row, const char *type)
 }
 
 /* Fails with the reason why there is no such pGPU, and the most similar name. */
-static int refuse(const struct world *world, const char *name, struct err *err)
+static int refuse_pgpu(const struct world *world, const char *name, struct err *err)
 {
 	char reason[REASON_SIZE], parent[PARENT_SIZE];
 	struct text_guess guess = { .word = name };
@@ -105,7 +105,7 @@ static int find_cards(struct status *status, struct cmd *cmd, struct err *err)
 		if (missing[i].how == MISSING_NAMED || !has_row(status, missing[i].address))
 			add_row(status, row_of_missing(world, &missing[i]));
 	name_models(status);
-	return status->nrows || !cmd->call->pgpu ? 0 : refuse(world, cmd->call->pgpu, err);
+	return status->nrows || !cmd->call->pgpu ? 0 : refuse_pgpu(world, cmd->call->pgpu, err);
 }
 
 int cards_check_pgpu(struct cmd *cmd, struct err *err)
@@ -134,7 +134,7 @@ const struct inv_pgpu *cards_pgpu(const struct world *world, const char *name, s
 	for (size_t i = 0; i < world->inv.npgpus; i++)
 		if (pool_address_is(name, world->inv.pgpus[i]->address))
 			return world->inv.pgpus[i];
-	refuse(world, name, err);
+	refuse_pgpu(world, name, err);
 	return NULL;
 }
 

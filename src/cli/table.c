@@ -29,7 +29,7 @@ static enum column column_of(const struct table_layout *layout, int n)
 }
 
 /* The column of this name; COL_NONE: the table does not have it. */
-static enum column find(const struct table_layout *layout, const char *name)
+static enum column find_column(const struct table_layout *layout, const char *name)
 {
 	enum column column;
 
@@ -43,7 +43,7 @@ static int check_column(const struct table_layout *layout, const char *name, str
 {
 	char names[256] = "";
 
-	if (find(layout, name) != COL_NONE)
+	if (find_column(layout, name) != COL_NONE)
 		return 0;
 	for (int i = 0; column_of(layout, i) != COL_NONE; i++)
 		text_add(names, sizeof(names), "%s%s", i ? ", " : "", dictionary[column_of(layout, i)].name);
@@ -51,7 +51,8 @@ static int check_column(const struct table_layout *layout, const char *name, str
 }
 
 /* Stores the columns to show, in order, and returns their number. */
-static int choose(enum column shown[COLUMNS], const struct table_layout *layout, const char *output, struct err *err)
+static int choose_columns(enum column shown[COLUMNS], const struct table_layout *layout, const char *output,
+			  struct err *err)
 {
 	autofree char *list = output ? mem_strdup(output) : NULL;
 	char *rest = list, *name;
@@ -62,7 +63,7 @@ static int choose(enum column shown[COLUMNS], const struct table_layout *layout,
 	while (output && (name = text_next(&rest, ",")) != NULL) {
 		if (check_column(layout, name, err) < 0)
 			return -err->code;
-		shown[n] = find(layout, name);
+		shown[n] = find_column(layout, name);
 		for (int i = 0; i < n; i++)
 			if (shown[i] == shown[n])
 				return err_set(err, EINVAL, "column '%s' given twice", name);
@@ -75,7 +76,7 @@ int table_check(const struct table_layout *layout, const struct table_options *o
 {
 	enum column shown[COLUMNS];
 
-	if (choose(shown, layout, options->output, err) < 0)
+	if (choose_columns(shown, layout, options->output, err) < 0)
 		return -err->code;
 	return options->sort ? check_column(layout, options->sort, err) : 0;
 }
@@ -115,7 +116,7 @@ void table_start(struct table *table, const struct table_layout *layout, const s
 {
 	struct err impossible;
 	enum column shown[COLUMNS], column;
-	int n = choose(shown, layout, options->output, &impossible);
+	int n = choose_columns(shown, layout, options->output, &impossible);
 
 	*table = (struct table){ .layout = layout, .options = options, .scols = mem_check(scols_new_table()) };
 	if (scols_table_set_column_separator(table->scols, "  ") < 0)
@@ -179,7 +180,7 @@ void table_number(struct table *table, enum column column, int number)
 }
 
 /* Renders the table; the caller frees the text. */
-static char *draw(const struct table *table, bool colours)
+static char *draw_table(const struct table *table, bool colours)
 {
 	char *text = NULL;
 
@@ -211,7 +212,7 @@ static bool fits(const struct table *table, int width)
 	return needed <= width;
 }
 
-static void hide(struct libscols_column *column, bool hidden)
+static void hide_column(struct libscols_column *column, bool hidden)
 {
 	scols_column_set_flags(column,
 			       (scols_column_get_flags(column) & ~SCOLS_FL_HIDDEN) | (hidden ? SCOLS_FL_HIDDEN : 0));
@@ -249,26 +250,26 @@ static struct libscols_column *squeeze(struct table *table, int width)
 	if (below && !others)
 		return NULL;
 	if (below)
-		hide(below, true);
+		hide_column(below, true);
 	for (; !table->options->output && (column = narrow(table, n)) != NULL && !fits(table, width); n++)
-		hide(column, true);
+		hide_column(column, true);
 	/* After a wide column is omitted, several others can fit again. */
 	while (n-- > 0) {
 		column = narrow(table, n);
 		if (is_empty(table, table->layout->narrow[n]))
 			continue;
-		hide(column, false);
-		hide(column, !fits(table, width));
+		hide_column(column, false);
+		hide_column(column, !fits(table, width));
 	}
 	return below;
 }
 
-static void print(const struct table *table, size_t rows, FILE *to, const struct term *term,
-		  struct libscols_column *below)
+static void print_rows(const struct table *table, size_t rows, FILE *to, const struct term *term,
+		       struct libscols_column *below)
 {
 	/* A row that is still too wide is wrapped, without colours, because their sequences would count as words. */
 	bool wide = term->width && !fits(table, term->width);
-	autofree char *text = draw(table, term->colour && !wide);
+	autofree char *text = draw_table(table, term->colour && !wide);
 	struct libscols_iter *order = mem_check(scols_new_iter(SCOLS_ITER_FORWARD));
 	bool heading = !table->options->no_headings;
 	const char *line = text, *next;
@@ -301,13 +302,13 @@ void table_end(struct table *table, FILE *to, const struct term *term)
 	const enum column if_any = table->layout->if_any;
 
 	if (table->columns[if_any] && is_empty(table, if_any) && !table->options->output)
-		hide(table->columns[if_any], true);
+		hide_column(table->columns[if_any], true);
 	if (table->options->sort)
-		scols_sort_table(table->scols, table->columns[find(table->layout, table->options->sort)]);
+		scols_sort_table(table->scols, table->columns[find_column(table->layout, table->options->sort)]);
 	/* libsmartcols prints nothing for a table without lines; an empty line makes it print the heading. */
 	if (!rows)
 		mem_check(scols_table_new_line(table->scols, NULL));
-	print(table, rows, to, term, term->width ? squeeze(table, term->width) : NULL);
+	print_rows(table, rows, to, term, term->width ? squeeze(table, term->width) : NULL);
 	scols_unref_table(table->scols);
 	*table = (struct table){ 0 };
 }

@@ -17,7 +17,7 @@
 /* The columns of a UUID and a few characters around it. */
 enum { TEXT_COLUMNS = 40 };
 
-static struct term look(FILE *to)
+static struct term read_term(FILE *to)
 {
 	const char *no_color = getenv("NO_COLOR"), *kind = getenv("TERM");
 	struct winsize size;
@@ -44,10 +44,10 @@ static struct term look(FILE *to)
 
 static struct term out, err; /* `to` NULL: not read yet */
 
-static const struct term *known(struct term *term, FILE *to)
+static const struct term *term_of(struct term *term, FILE *to)
 {
 	if (!term->to)
-		*term = look(to);
+		*term = read_term(to);
 	return term;
 }
 
@@ -58,12 +58,12 @@ void term_resized(void)
 
 const struct term *term_stdout(void)
 {
-	return known(&out, stdout);
+	return term_of(&out, stdout);
 }
 
 const struct term *term_stderr(void)
 {
-	return known(&err, stderr);
+	return term_of(&err, stderr);
 }
 
 const char *term_colour(const struct term *term, const char *sequence)

@@ -163,7 +163,7 @@ int check_plan(struct check *check, const struct lifecycle *lifecycle, enum plan
 }
 
 /* Looks at the host, even if its leases cannot be read, without which no start can be planned. */
-static int look(struct check *check, struct err *err)
+static int look_at_host(struct check *check, struct err *err)
 {
 	struct world *world = &check->start.world;
 
@@ -207,7 +207,7 @@ static void run(struct check *check, bool only_pool)
 	check->what = "pgpu";
 	if (check->seen)
 		*world = *check->seen;
-	if (!check->seen && look(check, &err) < 0) {
+	if (!check->seen && look_at_host(check, &err) < 0) {
 		check_report(check, CHECK_FAIL, "see that /sys is mounted", "the host cannot be read: %s", err.text);
 	} else if (check->config) {
 		check->inv = &world->inv;

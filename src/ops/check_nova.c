@@ -24,8 +24,8 @@ static int of_other_types(const struct inventory *inv, const struct inv_parent *
 	return n;
 }
 
-static struct sum sum_of(const struct nova_inventory *nova, const struct inventory *inv, const struct inv_pgpu *card,
-			 const struct section *section)
+static struct sum sum_of_pgpu(const struct nova_inventory *nova, const struct inventory *inv,
+			      const struct inv_pgpu *card, const struct section *section)
 {
 	struct sum sum = { 0 };
 
@@ -58,7 +58,7 @@ static void look_at_pgpu(struct check *check, const struct nova_inventory *nova,
 			 const struct section *section)
 {
 	const char *address = card->address;
-	const struct sum sum = sum_of(nova, check->inv, card, section);
+	const struct sum sum = sum_of_pgpu(nova, check->inv, card, section);
 	const char *fix;
 
 	if (!sum.section)

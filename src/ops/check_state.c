@@ -370,15 +370,15 @@ void check_quotas(struct check *check)
 	for (size_t i = 0; check->config && i < leases->n; i++) {
 		const char *project = leases->list[i].project;
 		int limit = config_quota(check->config, project), holds = 0;
-		bool told = false;
+		bool counted = false;
 
 		for (size_t k = 0; k < leases->n; k++) {
 			bool same = strcmp(leases->list[k].project, project) == 0;
 
 			holds += same;
-			told |= same && k < i;
+			counted |= same && k < i;
 		}
-		if (told || limit == NO_LIMIT || holds < limit)
+		if (counted || limit == NO_LIMIT || holds < limit)
 			continue;
 		check_report(check_at(check, "%s", project), CHECK_WARN,
 			     "end one of its guests, or raise the limit in [quota]", "%s exhausted: %d of %d",
