@@ -151,6 +151,7 @@ static int variant_read(struct inv_reader *reader, struct err *err)
 			read_card(reader, &names, *cards, card);
 	}
 	mem_free(names.list);
+	inv_sort_parents(reader->inv);
 	return r;
 }
 

@@ -193,6 +193,7 @@ static int vf_read(struct inv_reader *reader, struct err *err)
 		if (dir >= 0)
 			read_card(reader, *cards, dir);
 	}
+	inv_sort_parents(reader->inv);
 	return r;
 }
 

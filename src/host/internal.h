@@ -35,7 +35,7 @@ struct kernel_write {
 
 /* A framework. Nothing outside of its table knows how its cards are read, or how its vGPUs are created and removed. */
 struct framework_ops {
-	/* Adds its pGPUs, their parents, and the vGPUs on them. */
+	/* Adds its pGPUs, their parents (and sorts all by name), and the vGPUs on them. */
 	int (*read)(struct inv_reader *reader, struct err *err);
 
 	/* Adds the types and offers, when all cards are read and sorted. NULL: `read` has added them. */

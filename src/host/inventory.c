@@ -150,13 +150,9 @@ static int read_all(void *arg, struct err *err)
 	struct inv_reader *reader = arg;
 	unsigned int frameworks = reader->query->frameworks;
 
-	for (enum framework f = 0; f <= FW_VF; f++) {
-		if (!(frameworks & 1U << f))
-			continue;
-		if (framework_ops[f]->read(reader, err) < 0)
+	for (enum framework f = 0; f <= FW_VF; f++)
+		if (frameworks & 1U << f && framework_ops[f]->read(reader, err) < 0)
 			return -err->code;
-		inv_sort_parents(reader->inv);
-	}
 	if (inv_read_absent(reader, err) < 0)
 		return -err->code;
 	order(reader->inv);
