@@ -302,7 +302,7 @@ static const struct xml_elem *match(const xmlNode *node, const char *ns, const c
 
 const struct xml_elem *xml_child(const struct xml_elem *elem, const char *ns, const char *name)
 {
-	return match(node_of(elem)->children, ns, name);
+	return elem ? match(node_of(elem)->children, ns, name) : NULL;
 }
 
 const struct xml_elem *xml_next(const struct xml_elem *elem, const char *ns, const char *name)
@@ -326,7 +326,7 @@ static const xmlAttr *find_attr(const struct xml_elem *elem, const char *name)
 
 const char *xml_attr(const struct xml_elem *elem, const char *name)
 {
-	const xmlAttr *attr = find_attr(elem, name);
+	const xmlAttr *attr = elem ? find_attr(elem, name) : NULL;
 
 	return attr ? content(attr->children) : NULL;
 }

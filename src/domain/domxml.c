@@ -94,9 +94,8 @@ static int read_identity(struct request *request, const struct xml_elem *domain,
 /* The marks refer to the suspend record, which replaces the document in `doc`; the domain XML is not edited. */
 static int read_suspended(struct domxml *doc, const struct xml_elem *domain, struct meta *meta, struct err *err)
 {
-	const struct xml_elem *metadata = xml_child(domain, "", "metadata");
-	const struct xml_elem *record = metadata ? xml_child(metadata, DOMXML_SUSPENDED_NS, "suspended") : NULL;
-	const char *hostdevs = record ? xml_attr(record, "hostdevs") : NULL;
+	const struct xml_elem *record = xml_child(xml_child(domain, "", "metadata"), DOMXML_SUSPENDED_NS, "suspended");
+	const char *hostdevs = xml_attr(record, "hostdevs");
 	autoxml struct xml_doc *tree = NULL;
 
 	doc->xml = doc->record = mem_format("<record><devices>%s</devices></record>", hostdevs ? hostdevs : "");
@@ -149,41 +148,23 @@ int domxml_parse(struct domxml **out, const char *xml, size_t len, unsigned int 
 	return 0;
 }
 
-/* Skips white space and <name>TEXT</name>. *text and *text_end are the start and end of TEXT, which has no markup. */
-static bool peek_element(const char **at, const char *end, const char *name, const char **text, const char **text_end)
-{
-	char start[16], stop[16];
-	const char *p = *at;
-
-	snprintf(start, sizeof(start), "<%s>", name);
-	snprintf(stop, sizeof(stop), "</%s>", name);
-	while (p < end && is_space(*p))
-		p++;
-	if ((size_t)(end - p) < strlen(start) || memcmp(p, start, strlen(start)) != 0)
-		return false;
-	*text = p + strlen(start);
-	*text_end = memchr(*text, '<', (size_t)(end - *text));
-	if (!*text_end || (size_t)(end - *text_end) < strlen(stop) || memcmp(*text_end, stop, strlen(stop)) != 0)
-		return false;
-	*at = *text_end + strlen(stop);
-	return true;
-}
-
 bool domxml_peek_uuid(char out[UUID_SIZE], const char *xml, size_t len)
 {
+	enum { PEEK = 4096 };
 	struct scan scan = { .xml = xml, .len = len };
-	const char *at, *text, *text_end, *end = xml + len;
-	char uuid[64] = "";
+	autofree char *text = NULL;
+	char uuid[64];
 	struct span tag;
+	int at = 0, end = 0;
 
 	if (scan_tag(&scan, &tag) != 1 || !scan_tag_is(xml, tag, "domain"))
 		return false;
-	at = xml + scan.at;
-	if (!peek_element(&at, end, "name", &text, &text_end) || !peek_element(&at, end, "uuid", &text, &text_end) ||
-	    (size_t)(text_end - text) >= sizeof(uuid) || memchr(text, '\0', (size_t)(text_end - text)))
+	text = mem_strndup(xml + scan.at, len - scan.at < PEEK ? len - scan.at : PEEK);
+	(void)sscanf(text, " <name>%n", &at);
+	if (!at)
 		return false;
-	memcpy(uuid, text, (size_t)(text_end - text));
-	return domxml_uuid(out, uuid);
+	at += (int)strcspn(text + at, "<");
+	return sscanf(text + at, "</name> <uuid>%63[^<]</uuid>%n", uuid, &end) == 1 && end && domxml_uuid(out, uuid);
 }
 
 /* Builds a document with only the hostdevs of this one. -E2BIG: they are larger than DOMXML_MAX. */

@@ -77,37 +77,30 @@ static void address_values(char values[ATTRS][ID_SIZE], const char *id, bool is_
 		snprintf(values[i], ID_SIZE, "0x%.30s", strsep(&rest, ":."));
 }
 
-/* Changes the kind of address: inserts the new attributes after the first old one, and removes the old ones. */
-static int replace_address(struct edits *edits, const struct mark *mark, const char *was, char values[ATTRS][ID_SIZE],
-			   struct err *err)
+/* Sets the address. A change of its kind removes the old attributes, and inserts the new ones after the first of them. */
+static int set_address(struct edits *edits, const struct mark *mark, const char *was, bool changes_kind,
+		       char values[ATTRS][ID_SIZE], struct err *err)
 {
-	const struct attr *first = NULL;
+	size_t first = ADDRESS;
 
-	for (size_t i = ADDRESS; i < FACT; i++) {
-		if (!mark->attrs[i].value.at)
-			continue;
-		first = first ? first : &mark->attrs[i];
-		add_edit(edits, mark->attrs[i].whole, NULL, "");
-	}
-	if (!first)
+	while (first < FACT && !mark->attrs[first].value.at)
+		first++;
+	if (first == FACT)
 		return err_set(err, EINVAL, "%s: the hostdev's <source><address> has no attributes", was);
-	for (size_t i = ADDRESS; i < FACT; i++)
-		if (values[i][0])
-			add_edit(edits, end_of(first->whole), domxml_attrs[i].name, values[i]);
-	return 0;
-}
-
-static int plan_address(struct edits *edits, const struct mark *mark, const char *was, char values[ATTRS][ID_SIZE],
-			struct err *err)
-{
 	for (size_t i = ADDRESS; i < FACT; i++) {
-		if (!values[i][0])
+		const struct attr *is = &mark->attrs[i];
+
+		if (changes_kind && is->value.at)
+			add_edit(edits, is->whole, NULL, "");
+		if (changes_kind && values[i][0])
+			add_edit(edits, end_of(mark->attrs[first].whole), domxml_attrs[i].name, values[i]);
+		if (changes_kind || !values[i][0])
 			continue;
-		if (!mark->attrs[i].value.at)
+		if (!is->value.at)
 			return err_set(err, EINVAL,
 				       "%s: the hostdev's <source><address> has no %s='...'; specify all four numbers",
 				       was, domxml_attrs[i].name);
-		add_edit(edits, mark->attrs[i].value, NULL, values[i]);
+		add_edit(edits, is->value, NULL, values[i]);
 	}
 	return 0;
 }
@@ -124,49 +117,33 @@ static int plan_change(const struct domxml *doc, struct edits *edits, const stru
 	int r = 0;
 
 	address_values(address, id, to_pci);
-	if (change->changes_framework) {
-		for (size_t i = TRAIT; i < ADDRESS; i++)
-			set_attr(edits, mark, i, TRAIT, to_pci ? pci[i] : mdev[i]);
-		r = replace_address(edits, mark, req->id, address, err);
-		if (device->value.at)
-			add_edit(edits, device->whole, domxml_attrs[to_pci ? META_ADDRESS : META_UUID].name, id);
-	} else if (change->id[0]) {
-		r = plan_address(edits, mark, req->id, address, err);
-		if (device->value.at)
-			add_edit(edits, device->value, NULL, id);
-	}
+	for (size_t i = TRAIT; change->changes_framework && i < ADDRESS; i++)
+		set_attr(edits, mark, i, TRAIT, to_pci ? pci[i] : mdev[i]);
+	if (change->changes_framework || change->id[0])
+		r = set_address(edits, mark, req->id, change->changes_framework, address, err);
+	if (change->changes_framework && device->value.at)
+		add_edit(edits, device->whole, domxml_attrs[to_pci ? META_ADDRESS : META_UUID].name, id);
+	else if (change->id[0] && device->value.at)
+		add_edit(edits, device->value, NULL, id);
 	for (size_t i = FACT; device->value.at && change->has_facts && i < META_UUID; i++)
 		set_attr(edits, mark, i, (size_t)(device - mark->attrs), domxml_fact(&change->facts, i));
 	return r;
 }
 
-static void put_escaped(FILE *out, const char *text)
-{
-	for (; *text; text++) {
-		switch (*text) {
-		case '&':
-			fputs("&amp;", out);
-			break;
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '\'':
-			fputs("&apos;", out);
-			break;
-		case '"':
-			fputs("&quot;", out);
-			break;
-		default:
-			putc(*text, out);
-		}
-	}
-}
-
 void domxml_put(FILE *out, const char *name, const char *text)
 {
+	static const char special[] = "&<'\"", *const escaped[] = { "&amp;", "&lt;", "&apos;", "&quot;" };
+
 	if (name)
 		fprintf(out, " %s='", name);
-	put_escaped(out, text);
+	for (; *text; text++) {
+		const char *found = strchr(special, *text);
+
+		if (found)
+			fputs(escaped[found - special], out);
+		else
+			putc(*text, out);
+	}
 	if (name)
 		putc('\'', out);
 }

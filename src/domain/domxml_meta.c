@@ -36,7 +36,7 @@ static bool is_nova(const struct xml_elem *elem)
 /* Returns the first child with this name in Nova's namespace of any version. */
 static const struct xml_elem *nova_child(const struct xml_elem *elem, const char *name)
 {
-	const struct xml_elem *child = elem ? xml_child(elem, NULL, name) : NULL;
+	const struct xml_elem *child = xml_child(elem, NULL, name);
 
 	while (child && !is_nova(child))
 		child = xml_next(child, NULL, name);
@@ -57,7 +57,7 @@ static int read_owner(struct domxml *doc, const struct xml_elem *metadata, const
 	/* The name is only displayed, so a name that is too long is dropped, not refused. */
 	if (name)
 		(void)xml_text(name, request->instance, sizeof(request->instance));
-	if (flavor && xml_attr(flavor, "name"))
+	if (xml_attr(flavor, "name"))
 		text_copy(request->flavor, sizeof(request->flavor), xml_attr(flavor, "name"));
 	if (lease)
 		own = take_attr(doc->lease_project, PROJECT_SIZE, lease, "project", "<vgpu:lease>", err);
@@ -108,7 +108,7 @@ static int read_devices(struct meta *meta, const struct xml_elem *lease, struct 
 int meta_read(struct meta *meta, struct domxml *doc, const struct xml_elem *domain, struct err *err)
 {
 	const struct xml_elem *metadata = xml_child(domain, "", "metadata");
-	const struct xml_elem *lease = metadata ? xml_child(metadata, DOMXML_NS, "lease") : NULL;
+	const struct xml_elem *lease = xml_child(metadata, DOMXML_NS, "lease");
 
 	if (!metadata)
 		return 0;

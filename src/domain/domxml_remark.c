@@ -126,10 +126,9 @@ static void look_at_metadata(struct domxml *doc, const struct xml_elem *metadata
 void domxml_look(struct domxml *doc, const struct xml_elem *domain)
 {
 	const struct xml_elem *metadata = xml_child(domain, "", "metadata");
-	bool suspended = metadata && xml_child(metadata, DOMXML_SUSPENDED_NS, "suspended");
+	bool suspended = xml_child(metadata, DOMXML_SUSPENDED_NS, "suspended");
 
-	if (metadata)
-		look_at_metadata(doc, metadata);
+	look_at_metadata(doc, metadata);
 	if (xml_child(domain, DOMXML_NS, "lease"))
 		note(doc, "put it into <metadata>", "a <vgpu:lease> outside <metadata> is ignored");
 	/* A suspended domain has its hostdevs again after it resumes. */

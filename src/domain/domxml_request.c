@@ -34,9 +34,7 @@ static const struct xml_elem *mdev_source(const struct xml_elem *hostdev)
 /* For a PCI device, libvirt looks only into the first <source>. */
 static const struct xml_elem *pci_source(const struct xml_elem *hostdev)
 {
-	const struct xml_elem *source = xml_child(hostdev, "", "source");
-
-	return source ? xml_child(source, "", "address") : NULL;
+	return xml_child(xml_child(hostdev, "", "source"), "", "address");
 }
 
 /* Reads like libvirt, strtoul() with base 0: 0x41 is hexadecimal, 65 decimal, 0101 octal. A missing number is 0. */
@@ -97,8 +95,7 @@ static int read_hostdev(const struct xml_elem *hostdev, const struct meta *meta,
 /* In a definition the user chooses the alias; an alias that is too long is ignored. */
 static void read_alias(struct vgpu_request *req, const struct xml_elem *hostdev)
 {
-	const struct xml_elem *alias = xml_child(hostdev, "", "alias");
-	const char *name = alias ? xml_attr(alias, "name") : NULL;
+	const char *name = xml_attr(xml_child(hostdev, "", "alias"), "name");
 
 	text_copy(req->alias, sizeof(req->alias), name ? name : "");
 }
@@ -108,7 +105,7 @@ static void read_guest(struct vgpu_request *req, const struct xml_elem *hostdev)
 {
 	const struct xml_elem *address = xml_child(hostdev, "", "address");
 
-	if (address && attr_is(address, "type", "pci") && !pci_address(req->guest, address))
+	if (attr_is(address, "type", "pci") && !pci_address(req->guest, address))
 		req->guest[0] = '\0';
 }
 
@@ -161,9 +158,9 @@ static int read_hostdevs(struct domxml *doc, const struct xml_elem *devices, con
  */
 static void read_cpus(struct request *request, const struct xml_elem *domain)
 {
-	const struct xml_elem *vcpu = xml_child(domain, "", "vcpu"), *tune = xml_child(domain, "", "cputune");
-	const struct xml_elem *pin = tune ? xml_child(tune, "", "vcpupin") : NULL;
-	const char *cpuset = vcpu ? xml_attr(vcpu, "cpuset") : NULL;
+	const struct xml_elem *vcpu = xml_child(domain, "", "vcpu");
+	const struct xml_elem *pin = xml_child(xml_child(domain, "", "cputune"), "", "vcpupin");
+	const char *cpuset = xml_attr(vcpu, "cpuset");
 	autofree uint64_t *cpus = mem_new(CPU_WORDS, sizeof(*cpus));
 	long vcpus = LONG_MAX, pins = 0;
 	bool pinned = false;
@@ -182,11 +179,10 @@ static void read_cpus(struct request *request, const struct xml_elem *domain)
 
 static void read_nodes(struct request *request, const struct xml_elem *domain)
 {
-	const struct xml_elem *tune = xml_child(domain, "", "numatune");
-	const struct xml_elem *memory = tune ? xml_child(tune, "", "memory") : NULL;
+	const char *nodes = xml_attr(xml_child(xml_child(domain, "", "numatune"), "", "memory"), "nodeset");
 
-	if (memory && xml_attr(memory, "nodeset"))
-		cpuset_parse(xml_attr(memory, "nodeset"), &request->memory_nodes, NODE_MAX);
+	if (nodes)
+		cpuset_parse(nodes, &request->memory_nodes, NODE_MAX);
 }
 
 /* Errors in a <vgpu:device> without a hostdev are ignored, because the domain does not have that vGPU now. */

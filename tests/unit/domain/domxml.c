@@ -145,6 +145,7 @@ static void identity(void)
 	peeked("<domain><uuid>" OWN "</uuid><name>a</name>", "", "nor is it where libvirt has it nowhere");
 	peeked("<domain><name>a</name><title/><uuid>" OWN "</uuid>", "", "nor behind anything else");
 	peeked("<domain><name>a</name><uuid>" OWN "<!-- --></uuid>", "", "nor with anything in it");
+	peeked("<domain>a</name><uuid>" OWN "</uuid>", "", "nor behind the end of a name that does not begin");
 	peeked("<domain><name>a</name><uuid>" OWN "</uuid", "", "nor cut short");
 	peeked("<domain><name>a</name><uuid>" OWN, "", "anywhere");
 	peeked("<!DOCTYPE domain><domain><name>a</name><uuid>" OWN "</uuid>", "", "nor behind a document type");
