@@ -67,49 +67,8 @@ static void read_vf(struct inventory *inv, struct inv_pgpu *pgpu, int card, size
 	inv_append(&inv->devices, &inv->ndevices, &device, sizeof(device));
 }
 
-/* A device of the driver. `seen`: a VF that was read with its card, and is not read again. */
-struct name {
-	char pci[PCI_SIZE];
-	bool seen;
-};
-
-struct names {
-	struct name *list;
-	size_t n;
-};
-
-/* Also compares an address with a struct name, whose first member is an address. */
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(a, b);
-}
-
-static void read_names(struct names *names, DIR *dir)
-{
-	const struct dirent *e;
-
-	while ((e = sys_next(dir))) {
-		struct name name = { .seen = false };
-
-		if (pci_parse(name.pci, e->d_name) && strcmp(name.pci, e->d_name) == 0)
-			inv_append(&names->list, &names->n, &name, sizeof(name));
-	}
-	if (names->n)
-		qsort(names->list, names->n, sizeof(*names->list), by_name);
-}
-
-static void pass_over(struct names *names, const char *vf)
-{
-	struct name *name = NULL;
-
-	if (names->n)
-		name = bsearch(vf, names->list, names->n, sizeof(*names->list), by_name);
-	if (name)
-		name->seen = true;
-}
-
-/* Reads a card if its VFs are of this framework; marks its VFs as seen in any case. */
-static void read_card(struct inv_reader *reader, struct names *names, const char *address, int card)
+/* Reads a card if its VFs are of this framework. */
+static void read_card(struct inv_reader *reader, const char *address, int card)
 {
 	struct inventory *inv = reader->inv;
 	struct inv_pgpu fresh = { .framework = FW_VARIANT, .numa = UNKNOWN, .ready = true, .sriov = true };
@@ -119,38 +78,63 @@ static void read_card(struct inv_reader *reader, struct names *names, const char
 
 	text_copy(fresh.address, sizeof(fresh.address), address);
 	pgpu = inv_add(&inv->pgpus, &inv->npgpus, &fresh, sizeof(fresh));
-	for (size_t n = 0; n < UINT16_MAX && inv_read_virtfn(vf, card, n); n++) {
-		pass_over(names, vf);
+	for (size_t n = 0; n < UINT16_MAX && inv_read_virtfn(vf, card, n); n++)
 		read_vf(inv, pgpu, card, n, vf);
-	}
 	if (inv->nparents == had)
 		mem_free(inv->pgpus[--inv->npgpus]);
 	else
 		inv_read_card(pgpu, card);
 }
 
+/* Is it a card or a VF that was read already? Searches backwards: the VFs of the last card come first. */
+static bool is_read(const struct inventory *inv, const char *address)
+{
+	for (size_t i = inv->nparents; i-- > 0;)
+		if (strcmp(inv->parents[i]->name, address) == 0)
+			return true;
+	return inventory_pgpu(inv, address);
+}
+
+static int by_address(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+/* Reads the cards among the driver's devices. Those are sorted, so that most cards come before their VFs. */
+static int read_driver(struct inv_reader *reader, struct err *err)
+{
+	char(*names)[PCI_SIZE] = NULL, pci[PCI_SIZE];
+	const struct dirent *e;
+	autoclosedir DIR *d = NULL;
+	size_t n = 0;
+	int r = host_list(&d, reader->host, "sys/bus/pci/drivers/nvidia", err);
+
+	while ((e = sys_next(d)))
+		if (pci_parse(pci, e->d_name) && strcmp(pci, e->d_name) == 0)
+			inv_append(&names, &n, pci, sizeof(pci));
+	if (n)
+		qsort(names, n, sizeof(*names), by_address);
+	for (size_t i = 0; i < n; i++) {
+		autoclose int card = is_read(reader->inv, names[i]) ? -1 : sys_dir(sys_list_fd(d), names[i]);
+
+		if (card >= 0)
+			read_card(reader, names[i], card);
+	}
+	mem_free(names);
+	return r;
+}
+
 static int variant_read(struct inv_reader *reader, struct err *err)
 {
 	const char *const *cards = reader->query->cards;
-	struct names names = { 0 };
-	autoclosedir DIR *d = NULL;
-	int r = cards ? 0 : host_list(&d, reader->host, "sys/bus/pci/drivers/nvidia", err);
+	int r = cards ? 0 : read_driver(reader, err);
 
-	read_names(&names, d);
-	for (size_t i = 0; i < names.n; i++) {
-		const struct name *name = &names.list[i];
-		autoclose int card = name->seen ? -1 : sys_dir(sys_list_fd(d), name->pci);
-
-		if (card >= 0)
-			read_card(reader, &names, name->pci, card);
-	}
 	for (; cards && *cards; cards++) {
-		autoclose int card = inv_open_card(reader->host, *cards);
+		autoclose int card = inventory_pgpu(reader->inv, *cards) ? -1 : inv_open_card(reader->host, *cards);
 
 		if (card >= 0)
-			read_card(reader, &names, *cards, card);
+			read_card(reader, *cards, card);
 	}
-	mem_free(names.list);
 	inv_sort_parents(reader->inv);
 	return r;
 }

@@ -121,15 +121,13 @@ int inv_read_list(struct typelist *list, const struct host *host, const char *ca
 void inv_ask_variant(struct inv_reader *reader);
 
 /* inventory_types.c */
-int inv_by_number(const void *a, const void *b); /* orders IDs */
 void inv_parse_description(struct inv_type *type, char *text);
 ssize_t inv_read_type(const char *card, int dir, const char *type, const char *attribute, char *buf, size_t size);
 
 /* How many more vGPUs of the type the parent with this directory can create; negative: see inv_describe(). */
 int inv_read_available(const char *card, int dir, const char *type);
 
-/* inv_type_is_of() says whether the type belongs to cards of this model; inv_add_type() adds a copy for the model. */
-bool inv_type_is_of(const struct inv_type *type, const struct inv_pgpu *pgpu);
+/* Adds a copy of the type for the model of this card. */
 struct inv_type *inv_add_type(struct inventory *inv, const struct inv_pgpu *pgpu, const struct inv_type *type);
 
 void inv_offer_type(struct inv_pgpu *pgpu, const struct inv_type *type, int available);
@@ -139,12 +137,6 @@ void inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu);
 
 /* Is the parent a VF (not the card itself) without a vGPU? */
 bool inv_is_free_vf(const struct inv_parent *parent);
-
-/*
- * inventory_lost.c: if the first free VF of a card offers nothing, asks its other free VFs until one offers something;
- * the free VFs before that one are lost. If all types are read, it asks every free VF.
- */
-void inv_find_lost(struct inv_reader *reader, struct inv_pgpu *pgpu);
 
 /*
  * inventory_reason.c: finds out from the card's directory why it is not a parent. False: NVIDIA's driver is not bound

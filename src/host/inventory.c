@@ -248,7 +248,7 @@ const struct inv_type *inventory_type(const struct inventory *inv, const char *i
 struct inv_type *inventory_type_on(const struct inventory *inv, const struct inv_pgpu *card, const char *id)
 {
 	for (size_t i = 0; card && i < inv->ntypes; i++)
-		if (strcmp(inv->types[i]->id, id) == 0 && inv_type_is_of(inv->types[i], card))
+		if (strcmp(inv->types[i]->id, id) == 0 && inventory_type_is_of(inv->types[i], card))
 			return inv->types[i];
 	return NULL;
 }

@@ -261,6 +261,9 @@ enum presence inventory_presence(const struct inventory *inv, const struct host 
 const struct inv_type *inventory_type(const struct inventory *inv, const char *id);
 struct inv_type *inventory_type_on(const struct inventory *inv, const struct inv_pgpu *card, const char *id);
 
+/* Does the type belong to cards of this model and framework? */
+bool inventory_type_is_of(const struct inv_type *type, const struct inv_pgpu *card);
+
 /* The type of a vGPU on the model of its card; if the card is not known, on any card. */
 const struct inv_type *inventory_type_of(const struct inventory *inv, const struct vgpu_ref *vgpu);
 struct inv_pgpu *inventory_pgpu(const struct inventory *inv, const char *address);

@@ -202,13 +202,13 @@ static void bound_types(struct inventory *inv, const struct inv_pgpu *pgpu)
 	int whole = 0;
 
 	for (size_t i = 0; i < inv->ntypes; i++)
-		if (inv_type_is_of(inv->types[i], pgpu) && !inv->types[i]->slices &&
+		if (inventory_type_is_of(inv->types[i], pgpu) && !inv->types[i]->slices &&
 		    inv->types[i]->framebuffer_mib > whole)
 			whole = inv->types[i]->framebuffer_mib;
 	for (size_t i = 0; i < inv->ntypes && pgpu->types_whole; i++) {
 		struct inv_type *type = inv->types[i];
 
-		if (inv_type_is_of(type, pgpu) && type->framebuffer_mib > 0)
+		if (inventory_type_is_of(type, pgpu) && type->framebuffer_mib > 0)
 			type->max_instance = fitting(whole / type->framebuffer_mib, type->slices);
 	}
 }
@@ -219,7 +219,7 @@ static void offer_types(struct inventory *inv, struct inv_pgpu *pgpu, const stru
 		const struct inv_type *type = inv->types[i];
 		int number = 0;
 
-		if (inv_type_is_of(type, pgpu) && typelist_number(type->id, &number))
+		if (inventory_type_is_of(type, pgpu) && typelist_number(type->id, &number))
 			inv_offer_type(pgpu, type, typelist_find(list, number) ? 1 : 0);
 	}
 }
@@ -232,21 +232,19 @@ void inv_ask_variant(struct inv_reader *reader)
 	for (size_t g = 0; g < inv->npgpus; g++)
 		if (inv->pgpus[g]->framework == FW_VARIANT)
 			read_list(reader, inv->pgpus[g], &lists[g]);
-	for (size_t g = 0; g < inv->npgpus; g++)
-		if (inv->pgpus[g]->framework == FW_VARIANT)
-			add_types(reader, inv->pgpus[g], lists);
-	for (size_t g = 0; g < inv->npgpus; g++)
-		if (inv->pgpus[g]->framework == FW_VARIANT)
-			suppose_types(reader, inv->pgpus[g]);
-	for (size_t g = 0; g < inv->npgpus; g++)
-		if (inv->pgpus[g]->framework == FW_VARIANT)
-			find_gone(reader, inv->pgpus[g]);
 	for (size_t g = 0; g < inv->npgpus; g++) {
 		if (inv->pgpus[g]->framework != FW_VARIANT)
 			continue;
+		add_types(reader, inv->pgpus[g], lists);
+		suppose_types(reader, inv->pgpus[g]);
+	}
+	/* Now the types of each model are known from all of its cards. */
+	for (size_t g = 0; g < inv->npgpus; g++) {
+		if (inv->pgpus[g]->framework != FW_VARIANT)
+			continue;
+		find_gone(reader, inv->pgpus[g]);
 		bound_types(inv, inv->pgpus[g]);
 		offer_types(inv, inv->pgpus[g], &lists[g]);
-	}
-	for (size_t g = 0; g < inv->npgpus; g++)
 		typelist_free(&lists[g]);
+	}
 }

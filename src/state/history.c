@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The records of history.h, apart from those of looks at the host (history_looked.c). */
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,36 +19,68 @@
 #include "sys/timed_child.h"
 #include "host/typelist.h"
 
+/* A record is a file with one line of words, of which a later version may add some. */
+struct record {
+	char text[256];
+	const char *words[4]; /* "": missing */
+};
+
+/* False: there is no record, or it has fewer than `least` words. */
+static bool record_read(struct record *record, int dir, const char *name, size_t least)
+{
+	char *rest = record->text;
+
+	if (dir < 0 || sys_read(dir, name, record->text, sizeof(record->text)) <= 0)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(record->words); i++)
+		record->words[i] = rest ? strsep(&rest, " ") : "";
+	return *record->words[least - 1];
+}
+
+/* Most callers ignore errors: a full disk must not stop a start. */
+__attribute__((format(printf, 3, 4))) static int record_write(int dir, const char *name, const char *fmt, ...)
+{
+	char text[256];
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	return dir < 0 ? -ENOENT : sys_publish(dir, name, text, (size_t)n, true);
+}
+
+/* A directory of ours that outlives a reboot. */
+static int open_lib(const struct store *store, const char *name)
+{
+	autoclose int lib = sys_own_dir(store->host->root, "var/lib/vgpu-lease");
+
+	return lib < 0 ? lib : sys_own_dir(lib, name);
+}
+
 int affinity_get(const struct store *store, const char *id, struct affinity *out)
 {
-	char text[256], boot[UUID_SIZE], uuid[UUID_SIZE], *rest = text, *type, *parent, *made, *guest;
+	char boot[UUID_SIZE], uuid[UUID_SIZE];
+	struct record record;
 
-	if (store->affinity < 0 || sys_read(store->affinity, id, text, sizeof(text)) < 0)
-		return 0;
-	type = strsep(&rest, " ");
-	parent = strsep(&rest, " ");
-	made = strsep(&rest, " ");
-	guest = strsep(&rest, " ");
-	/* Fields that a later version has added are ignored. */
-	if (!type_parse(out->type, type) || !parent || !parent_parse(out->parent, parent) || !made)
+	if (!record_read(&record, store->affinity, id, 3) || !type_parse(out->type, record.words[0]) ||
+	    !parent_parse(out->parent, record.words[1]))
 		return 0;
 	sys_boot_id(boot);
-	out->made_this_boot = strcmp(made, boot) == 0;
+	out->made_this_boot = strcmp(record.words[2], boot) == 0;
 	/* This outlives a reboot only for an mdev, which is created again from its definition; a VF loses its type. */
-	out->for_guest = guest && (strcmp(guest, boot) == 0 || (uuid_parse(uuid, id) && uuid_parse(uuid, guest)));
+	out->for_guest = strcmp(record.words[3], boot) == 0 ||
+			 (uuid_parse(uuid, id) && uuid_parse(uuid, record.words[3]));
 	return 1;
 }
 
-/* Ignores errors: a full disk must not stop a start. */
 static void affinity_write(const struct store *store, const char *id, const struct affinity *affinity)
 {
-	char text[256], boot[UUID_SIZE];
-	int n;
+	char boot[UUID_SIZE];
 
 	sys_boot_id(boot);
-	n = snprintf(text, sizeof(text), "%s %s %s %s\n", affinity->type, affinity->parent,
+	record_write(store->affinity, id, "%s %s %s %s\n", affinity->type, affinity->parent,
 		     affinity->made_this_boot ? boot : "-", affinity->for_guest ? boot : "-");
-	(void)sys_publish(store->affinity, id, text, (size_t)n, true);
 }
 
 size_t affinity_parents(const struct host *host, const char *type, char (**out)[PARENT_SIZE])
@@ -112,34 +146,22 @@ enum sign { SIGN_NONE, SIGN_USED, SIGN_NAMED };
  */
 static int64_t noted(const struct store *store, const char *id, uint64_t node, enum sign *sign)
 {
-	char text[64], was[24], *rest = text, *since_text;
+	struct record record;
+	const char *what;
+	char was[24];
 	long since;
 
-	if (store->seen < 0 || sys_read(store->seen, id, text, sizeof(text)) < 0)
+	if (!record_read(&record, store->seen, id, 2) || !text_number(record.words[0], 0, INT64_MAX, &since))
 		return -1;
+	what = record.words[1];
 	snprintf(was, sizeof(was), "%" PRIu64, node);
-	since_text = strsep(&rest, " ");
-	if (!rest || !text_number(since_text, 0, INT64_MAX, &since))
-		return -1;
-	*sign = strcmp(rest, "0") == 0 ? SIGN_USED : strcmp(rest, "named") == 0 ? SIGN_NAMED : SIGN_NONE;
-	return *sign != SIGN_NONE || strcmp(rest, was) == 0 ? since : -1;
-}
-
-static void note_text(const struct store *store, const char *id, int64_t now, const char *what)
-{
-	char text[64];
-	int n = snprintf(text, sizeof(text), "%" PRId64 " %s\n", now, what);
-
-	if (store->seen >= 0)
-		(void)sys_publish(store->seen, id, text, (size_t)n, true);
+	*sign = strcmp(what, "0") == 0 ? SIGN_USED : strcmp(what, "named") == 0 ? SIGN_NAMED : SIGN_NONE;
+	return *sign != SIGN_NONE || strcmp(what, was) == 0 ? since : -1;
 }
 
 static void note_seen(const struct store *store, const char *id, int64_t now, uint64_t node)
 {
-	char number[24];
-
-	snprintf(number, sizeof(number), "%" PRIu64, node);
-	note_text(store, id, now, number);
+	record_write(store->seen, id, "%" PRId64 " %" PRIu64 "\n", now, node);
 }
 
 int64_t seen_since(const struct store *store, const char *id, const struct seen *device, bool note)
@@ -173,7 +195,7 @@ void seen_in_use(const struct store *store, const char *id)
 	int64_t now = sys_now_ms(), since = noted(store, id, 0, &sign);
 
 	if (sign != SIGN_NAMED || since > now || now - since >= IN_USE_MS)
-		note_text(store, id, now, "named");
+		record_write(store->seen, id, "%" PRId64 " named\n", now);
 }
 
 void seen_forget(const struct store *store, const char *id)
@@ -187,11 +209,8 @@ enum { FAILURE_MS = 5 * 60 * 1000 }; /* by then most drivers have recovered, or 
 void failure_note(const struct store *store, const char *pgpu, const char *type)
 {
 	autoclose int directory = store->run < 0 ? -1 : sys_own_dir(store->run, "failed");
-	char text[TYPE_SIZE + 32];
-	int n = snprintf(text, sizeof(text), "%" PRId64 " %s\n", sys_now_ms(), type);
 
-	if (directory >= 0)
-		(void)sys_publish(directory, pgpu, text, (size_t)n, true);
+	record_write(directory, pgpu, "%" PRId64 " %s\n", sys_now_ms(), type);
 }
 
 void failure_forget(const struct store *store, const char *pgpu)
@@ -206,15 +225,13 @@ void failure_forget(const struct store *store, const char *pgpu)
 /* Reads one record; false: it is invalid or too old. */
 static bool failure_read(struct failure *failure, int directory, const char *name)
 {
-	char text[TYPE_SIZE + 32], *rest = text, *when;
 	int64_t now = sys_now_ms();
+	struct record record;
 	long since;
 
-	if (!parent_parse(failure->pgpu, name) || sys_read(directory, name, text, sizeof(text)) <= 0)
-		return false;
-	when = strsep(&rest, " ");
-	return rest && text_number(when, 0, INT64_MAX, &since) && type_parse(failure->type, rest) && since <= now &&
-	       now - since < FAILURE_MS;
+	return parent_parse(failure->pgpu, name) && record_read(&record, directory, name, 2) &&
+	       text_number(record.words[0], 0, INT64_MAX, &since) && type_parse(failure->type, record.words[1]) &&
+	       since <= now && now - since < FAILURE_MS;
 }
 
 size_t failure_list(const struct store *store, struct failure **out)
@@ -237,12 +254,12 @@ size_t failure_list(const struct store *store, struct failure **out)
 /* Reads one record; false: it is invalid, or its process has ended. */
 static bool silent_read(struct timed_child_silent *silent, int directory, const char *name)
 {
-	char text[96], *rest = text;
+	struct record record;
 	long pid, start, since;
 
-	if (!parent_parse(silent->who, name) || sys_read(directory, name, text, sizeof(text)) <= 0 ||
-	    !text_number(strsep(&rest, " "), 1, INT_MAX, &pid) || !rest ||
-	    !text_number(strsep(&rest, " "), 1, INT64_MAX, &start) || !rest || !text_number(rest, 0, INT64_MAX, &since))
+	if (!parent_parse(silent->who, name) || !record_read(&record, directory, name, 3) ||
+	    !text_number(record.words[0], 1, INT_MAX, &pid) || !text_number(record.words[1], 1, INT64_MAX, &start) ||
+	    !text_number(record.words[2], 0, INT64_MAX, &since))
 		return false;
 	silent->pid = (pid_t)pid;
 	silent->start = (uint64_t)start;
@@ -267,14 +284,10 @@ void silent_note(const struct store *store)
 	size_t n = timed_child_silents(all, ARRAY_SIZE(all));
 	autoclose int directory = n == 0 || store->run < 0 ? -1 : sys_own_dir(store->run, "silent");
 
-	for (size_t i = 0; i < n && directory >= 0; i++) {
-		char text[96];
-		int len = snprintf(text, sizeof(text), "%d %" PRIu64 " %" PRId64 "\n", (int)all[i].pid, all[i].start,
-				   all[i].since_ms);
-
+	for (size_t i = 0; i < n && directory >= 0; i++)
 		if (!silent_read(&known, directory, all[i].who))
-			(void)sys_publish(directory, all[i].who, text, (size_t)len, true);
-	}
+			record_write(directory, all[i].who, "%d %" PRIu64 " %" PRId64 "\n", (int)all[i].pid,
+				     all[i].start, all[i].since_ms);
 }
 
 static void remember_model(int directory, const struct inventory *inv, const struct inv_pgpu *card)
@@ -287,8 +300,7 @@ static void remember_model(int directory, const struct inventory *inv, const str
 		int number;
 
 		/* If its name is its ID, the driver's name for it is not known yet, so there is nothing to record. */
-		if (strcmp(type->vendor, card->vendor) == 0 && strcmp(type->device, card->device) == 0 &&
-		    strcmp(type->subsystem, card->subsystem) == 0 && typelist_number(type->id, &number) &&
+		if (inventory_type_is_of(type, card) && typelist_number(type->id, &number) &&
 		    strcmp(type->id, type->name) != 0)
 			typelist_add(&list, number, type->name);
 	}
@@ -302,7 +314,6 @@ static void remember_model(int directory, const struct inventory *inv, const str
 
 void types_remember(const struct store *store, const struct inventory *inv)
 {
-	autoclose int lib = -1;
 	autoclose int directory = -1;
 
 	for (size_t i = 0; i < inv->npgpus; i++) {
@@ -311,32 +322,18 @@ void types_remember(const struct store *store, const struct inventory *inv)
 		if (!card->types_new || !*card->vendor)
 			continue;
 		/* If the directory of UUID records is not available, types are not recorded either. */
-		if (directory < 0 && store->affinity >= 0) {
-			lib = sys_own_dir(store->host->root, "var/lib/vgpu-lease");
-			directory = lib < 0 ? -1 : sys_own_dir(lib, "types");
-		}
+		if (directory < 0 && store->affinity >= 0)
+			directory = open_lib(store, "types");
 		if (directory >= 0)
 			remember_model(directory, inv, card);
 	}
 }
 
-static int open_cards(const struct store *store)
-{
-	autoclose int lib = sys_own_dir(store->host->root, "var/lib/vgpu-lease");
-
-	return lib < 0 ? lib : sys_own_dir(lib, "cards");
-}
-
 static int card_write(int directory, const struct host *host, const char *address)
 {
-	char text[INV_IDENTITY_SIZE + 1];
-	size_t n;
+	char text[INV_IDENTITY_SIZE];
 
-	if (!card_record_now(text, host, address))
-		return 0;
-	n = strlen(text);
-	text[n++] = '\n';
-	return sys_publish(directory, address, text, n, true);
+	return card_record_now(text, host, address) ? record_write(directory, address, "%s\n", text) : 0;
 }
 
 static bool is_vf_address(const struct config *config, const char *address)
@@ -371,16 +368,16 @@ void cards_remember(const struct store *store, const struct config *config)
 			if (card_record_read(was, store->host, s->addresses[a]))
 				continue;
 			if (directory < 0)
-				directory = open_cards(store);
+				directory = open_lib(store, "cards");
 			if (directory >= 0)
-				(void)card_write(directory, store->host, s->addresses[a]);
+				card_write(directory, store->host, s->addresses[a]);
 		}
 	}
 }
 
 int card_confirm(const struct store *store, const char *address, struct err *err)
 {
-	autoclose int directory = open_cards(store);
+	autoclose int directory = open_lib(store, "cards");
 	int r = directory < 0 ? directory : card_write(directory, store->host, address);
 
 	return r < 0 ? err_sys(err, -r, "/" CARD_RECORDS "/%s", address) : 0;
