@@ -2,10 +2,9 @@
 /*
  * What the files of domxml share.
  *
- * domxml.c runs the steps: xml.c parses, domxml_meta.c reads the metadata, domxml_request.c the hostdevs,
- * domxml_follow.c matches metadata with hostdevs whose UUID changed, and domxml_locate.c, using domxml_scan.c, finds
- * the bytes that an edit would replace. domxml_remark.c reads libxml2's tree if DOMXML_REMARKS is set. Then the tree is
- * freed. domxml_edit.c edits the document; domxml_lease.c rewrites its metadata.
+ * domxml.c runs the steps: xml.c parses, domxml_meta.c reads the metadata, domxml_request.c the hostdevs, and matches
+ * metadata with hostdevs whose UUID changed; domxml_scan.c finds the bytes that an edit would replace. domxml_remark.c
+ * reads libxml2's tree if DOMXML_REMARKS is set. Then the tree is freed. domxml_edit.c writes.
  */
 #pragma once
 
@@ -103,14 +102,8 @@ int meta_apply(const struct meta_device *device, struct vgpu_request *req, struc
 int request_read(struct domxml *doc, const struct xml_elem *domain, const struct xml_elem *holder, struct meta *meta,
 		 bool all_pci, struct err *err);
 
-/* domxml_follow.c: matches <vgpu:device> elements with hostdevs whose UUID Nova changed, if unambiguous. */
-int follow_hostdevs(struct domxml *doc, struct meta *meta, struct err *err);
-
 /* domxml_remark.c: notes metadata without effect; call it after request_read(). */
 void domxml_look(struct domxml *doc, const struct xml_elem *domain);
 
-/* domxml_locate.c: locates the marks. -EINVAL: the bytes do not have the `count` elements that libxml2 found. */
+/* domxml_scan.c: locates the marks. -EINVAL: the bytes do not have the `count` elements that libxml2 found. */
 int domxml_locate(struct domxml *doc, size_t count, struct err *err);
-
-/* domxml_edit.c: writes " name='text'" with `text` escaped; without a name only the text. */
-void domxml_put(FILE *out, const char *name, const char *text);

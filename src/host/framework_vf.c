@@ -20,13 +20,10 @@
  */
 static bool keeps_group(int device, char driver[24])
 {
-	char class[16];
-
 	if (sys_link(device, "driver", driver, 24) < 0)
 		driver[0] = '\0';
 	return *driver && !strstr(driver, "vfio") && !sys_exists(device, "vfio-dev") &&
-	       strcmp(driver, "pci-stub") != 0 &&
-	       !(sys_read(device, "class", class, sizeof(class)) > 0 && strncmp(class, "0x06", 4) == 0);
+	       strcmp(driver, "pci-stub") != 0 && inv_read_class(device) != PCI_BRIDGE;
 }
 
 /* Reads the IOMMU group of the VF with the directory `vf`. Sources: kernel drivers/vfio/group.c, vfio_dev_viable. */

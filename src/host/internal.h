@@ -104,6 +104,10 @@ void inv_group(struct inv_reader *reader);
 /* Reads vendor, device and NUMA node from a card's directory. `dir` -1: it could not be opened. */
 void inv_read_card(struct inv_pgpu *pgpu, int dir);
 
+/* The base class of the PCI device with this directory; -1: not known. */
+enum { PCI_DISPLAY = 0x03, PCI_BRIDGE = 0x06, PCI_ACCELERATOR = 0x12 };
+int inv_read_class(int dir);
+
 /* The bus, slot and function, "bb:ss.f" at the end of an address, as one number. */
 unsigned inv_routing_id(const char *address);
 

@@ -123,16 +123,12 @@ bool inventory_read_card(const struct host *host, const char *address, struct in
 static bool vfs_are_going(const char *address, int dir)
 {
 	long total = inv_read_count(address, dir, "sriov_totalvfs");
-	char link[32];
+	char vf[PCI_SIZE];
+	long n = 0;
 
-	if (sys_exists(dir, "virtfn0"))
-		return false;
-	for (long n = 1; n < total; n++) {
-		snprintf(link, sizeof(link), "virtfn%ld", n);
-		if (sys_exists(dir, link))
-			return true;
-	}
-	return false;
+	while (n < total && !inv_read_virtfn(vf, dir, (size_t)n))
+		n++;
+	return n > 0 && n < total;
 }
 
 void inv_explain_plain(struct inv_pgpu *card, int dir)
@@ -204,14 +200,12 @@ void inventory_explain_card(const struct host *host, const char *address, bool p
 	memcpy(reason, card.reason, REASON_SIZE);
 }
 
-/* Is it a display controller (class 03) or an accelerator (12)? Intel's accelerators (NPUs) are not GPUs. */
+/* Intel's accelerators (NPUs) are not GPUs. */
 static bool is_gpu(const struct inv_pgpu *card, int dir)
 {
-	char text[16];
+	int class = inv_read_class(dir);
 
-	if (sys_read(dir, "class", text, sizeof(text)) <= 0)
-		return false;
-	return strncmp(text, "0x03", 4) == 0 || (strncmp(text, "0x12", 4) == 0 && strcmp(card->vendor, "8086") != 0);
+	return class == PCI_DISPLAY || (class == PCI_ACCELERATOR && strcmp(card->vendor, "8086") != 0);
 }
 
 bool inventory_vf_id(const struct host *host, const char vendor[5], char device[5])
@@ -239,10 +233,9 @@ bool inventory_vf_id(const struct host *host, const char vendor[5], char device[
 bool inventory_is_other(const struct host *host, const char *address)
 {
 	autoclose int dir = inv_open_card(host, address);
-	char text[16];
+	int class = inv_read_class(dir);
 
-	return dir >= 0 && sys_read(dir, "class", text, sizeof(text)) > 0 && strncmp(text, "0x03", 4) != 0 &&
-	       strncmp(text, "0x12", 4) != 0;
+	return class >= 0 && class != PCI_DISPLAY && class != PCI_ACCELERATOR;
 }
 
 static int by_address(const void *a, const void *b)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/auto.h"
@@ -19,6 +20,13 @@ static void read_hex(char out[5], int dir, const char *path)
 	if (sys_read(dir, path, text, sizeof(text)) == 6 && text[0] == '0' && text[1] == 'x' &&
 	    strspn(text + 2, "0123456789abcdef") == 4)
 		memcpy(out, text + 2, 5);
+}
+
+int inv_read_class(int dir)
+{
+	char text[16];
+
+	return sys_read(dir, "class", text, sizeof(text)) > 0 ? (int)(strtol(text, NULL, 16) >> 16) : -1;
 }
 
 static bool lower_hex(char out[5], const char *s)

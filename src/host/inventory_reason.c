@@ -169,7 +169,7 @@ bool inv_explain(struct inv_pgpu *card, const struct host *host, int dir)
 bool inv_explain_gpu(struct inv_pgpu *card, const struct host *host, int dir)
 {
 	bool amd, has_sriov = sys_exists(dir, "sriov_totalvfs");
-	char driver[DRIVER_SIZE], class[16];
+	char driver[DRIVER_SIZE];
 
 	inv_read_card(card, dir);
 	amd = strcmp(card->vendor, "1002") == 0;
@@ -180,7 +180,7 @@ bool inv_explain_gpu(struct inv_pgpu *card, const struct host *host, int dir)
 	if (!amd && strcmp(card->vendor, "8086") != 0)
 		return false;
 	/* An AMD GPU without SR-IOV cannot have vGPUs, unless it is an accelerator, where SR-IOV was turned off. */
-	if (amd && !has_sriov && (sys_read(dir, "class", class, sizeof(class)) <= 0 || strncmp(class, "0x12", 4) != 0))
+	if (amd && !has_sriov && inv_read_class(dir) != PCI_ACCELERATOR)
 		return false;
 	if (!*read_driver(driver, dir, "driver") || (!amd && !has_sriov)) {
 		inv_explain(card, host, dir);
