@@ -12,6 +12,7 @@
 #include "sys/sys.h"
 #include "host/libvirt_files.h"
 #include "host/mdevctl_files.h"
+#include "plan/nova_inventory.h"
 
 enum { PROGRAM_MAX = 64 << 20 };
 
@@ -102,24 +103,25 @@ static const char *used_by(const struct check *check, const struct definition *d
 	return domain ? domain : libvirt_files_unread(disk, false);
 }
 
-/* Reports a definition that mdevctl starts at boot although its pGPU is not configured for its type. */
+/* Reports a definition that will be started although its pGPU is not configured for its type; Nova starts each. */
 static bool goes_against(struct check *check, const struct definition *d, const struct libvirt_files *disk)
 {
 	const struct section *section = at_odds(check->inv, d->parent, d->type);
 	const char *domain = used_by(check, d, disk);
+	const char *who = d->starts ? "mdevctl starts it at boot" : "nova-compute starts it when it starts";
+	const bool novas = check->config->policy.nova && !domain && !inventory_device(check->inv, d->uuid);
 
-	if (!d->starts || !section)
+	if (!section || !(d->starts || novas))
 		return false;
 	/* Never propose to remove a device that might be in use. */
 	if (domain) {
-		check_report(
-			check, CHECK_WARN, "keep it as long as that domain needs it",
-			"mdevctl starts it at boot as %s, but its pGPU is configured for %s (in use by domain %.100s)",
-			d->type, section->type, domain);
+		check_report(check, CHECK_WARN, "keep it as long as that domain needs it",
+			     "%s as %s, but its pGPU is configured for %s (in use by domain %.100s)", who, d->type,
+			     section->type, domain);
 		return true;
 	}
 	check_report(check, CHECK_WARN, check_fix(check, "run 'mdevctl undefine -u %s' if it is not needed", d->uuid),
-		     "mdevctl starts it at boot as %s, but its pGPU is configured for %s", d->type, section->type);
+		     "%s as %s, but its pGPU is configured for %s", who, d->type, section->type);
 	return true;
 }
 
@@ -140,12 +142,13 @@ static bool is_second(struct check *check, const struct definition *d)
 	return true;
 }
 
-/* Reports a definition without a device: Nova counts it, and may pick it for an instance, which then fails. */
-static bool is_miscounted(struct check *check, const struct definition *d, const struct libvirt_files *disk)
+/* Reports a definition without a device that Nova counts, and may pick for an instance, which then fails. */
+static bool is_miscounted(struct check *check, const struct nova_inventory *nova, const struct definition *d,
+			  const struct libvirt_files *disk)
 {
 	const char *domain = used_by(check, d, disk);
 
-	if (!check->config->policy.nova || inventory_device(check->inv, d->uuid))
+	if (!nova_inventory_counts(nova, d) || inventory_device(check->inv, d->uuid))
 		return false;
 	if (domain) {
 		check_report(check, CHECK_WARN,
@@ -174,12 +177,21 @@ static bool cannot_start(struct check *check, const struct definition *d, const 
 	return true;
 }
 
+/* Is it of a type that its parent is configured for? One on a parent outside the pool is none of the pool's. */
+static bool is_of_pool(const struct check *check, const struct definition *d)
+{
+	const struct inv_parent *parent = inventory_parent(check->inv, d->parent);
+
+	return parent && pool_gives(parent, d->type);
+}
+
 void check_definitions(struct check *check)
 {
 	autofree struct definition *list = NULL;
 	struct libvirt_files *disk = NULL;
+	struct nova_inventory nova = { 0 };
 	struct err err;
-	size_t n, bad = 0;
+	size_t n, good = 0;
 
 	if (mdevctl_definitions(&list, &n, check->host, &err) < 0) {
 		check_unreadable(check, "correct or remove the file", &err);
@@ -189,17 +201,21 @@ void check_definitions(struct check *check)
 		check_unreadable(check, "fix the cause", &err);
 		return;
 	}
+	if (check->config->policy.nova)
+		nova_inventory_make(&nova, check->inv, list, n);
 	for (size_t i = 0; i < n; i++) {
 		char path[sizeof("etc/mdevctl.d//") + PARENT_SIZE + UUID_SIZE];
 
 		snprintf(path, sizeof(path), "etc/mdevctl.d/%s/%s", list[i].parent, list[i].uuid);
 		check_at_path(check, path);
-		bad += is_second(check, &list[i]) || goes_against(check, &list[i], disk) ||
-		       cannot_start(check, &list[i], disk) || is_miscounted(check, &list[i], disk);
+		good += !is_second(check, &list[i]) && !goes_against(check, &list[i], disk) &&
+			!cannot_start(check, &list[i], disk) && !is_miscounted(check, &nova, &list[i], disk) &&
+			is_of_pool(check, &list[i]);
 	}
+	nova_inventory_free(&nova);
 	check_at(check, "%s", "");
-	if (n > bad)
-		check_report(check, CHECK_PASS, NULL, "%zu definition%s %s the pool", n - bad, n - bad == 1 ? "" : "s",
-			     n - bad == 1 ? "matches" : "match");
+	if (good)
+		check_report(check, CHECK_PASS, NULL, "%zu definition%s %s the pool", good, good == 1 ? "" : "s",
+			     good == 1 ? "matches" : "match");
 	libvirt_files_free(disk);
 }

@@ -64,14 +64,26 @@ static bool is_twice(const struct definition *of, const struct inv_device *devic
 	return device;
 }
 
+static bool is_of(const struct nova_provider *p, const struct definition *d)
+{
+	return strcmp(d->parent, p->parent->name) == 0 && strcmp(d->type, p->section->type) == 0;
+}
+
+bool nova_inventory_counts(const struct nova_inventory *nova, const struct definition *definition)
+{
+	for (size_t i = 0; i < nova->n; i++)
+		if (is_of(&nova->providers[i], definition))
+			return true;
+	return false;
+}
+
 /* For libvirt, and so for Nova, one UUID under two parents counts as two devices. */
 static void count_defined(struct nova_provider *p, const struct inventory *inv, const struct definition *list, size_t n)
 {
 	for (const struct definition *d = list; d < list + n; d++) {
 		const struct inv_device *device = inventory_device(inv, d->uuid);
 
-		if (strcmp(d->parent, p->parent->name) != 0 || strcmp(d->type, p->section->type) != 0 ||
-		    (device && device->parent == p->parent))
+		if (!is_of(p, d) || (device && device->parent == p->parent))
 			continue;
 		p->defined++;
 		if (!*p->twice && is_twice(d, device, list, n))

@@ -39,6 +39,9 @@ void nova_inventory_make(struct nova_inventory *nova, const struct inventory *in
 			 size_t ndefinitions);
 void nova_inventory_free(struct nova_inventory *nova);
 
+/* True if the definition counts on its parent whether or not its device exists: it is of the type that Nova gives it. */
+bool nova_inventory_counts(const struct nova_inventory *nova, const struct definition *definition);
+
 /*
  * Sets the traits with which a flavor can request such a vGPU, in Placement's spelling: the type (CUSTOM_NVIDIA_222),
  * the pGPU's model, the framebuffer, the framework; "" if unknown.

@@ -1,0 +1,35 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Hosts as other people have set them up, and whether what the commands say of them is true.
+. "$(dirname "$0")/../../lib/cli.sh"
+
+# nova_has LINE...: a nova.conf with these lines, and vgpu-lease.conf naming it.
+nova_has() {
+	mkdir -p "$root/etc/nova"
+	printf '%s\n' '[devices]' "$@" >"$root/etc/nova/nova.conf"
+	configure devices 'nova_conf = /etc/nova/nova.conf'
+}
+# notes_of WHAT: the lines of check that are of WHAT.
+notes_of() { grep -E "^(PASS|WARN|FAIL)  *$1 " <<<"$out"; }
+
+### A compute node with definitions of others: of devices that are none of Nova's, and of s390 kind
+host t4:2+gvt-g-256
+nova_has 'enabled_mdev_types = nvidia-222' '[mdev_nvidia-222]' 'device_addresses = 0000:84:00.0'
+mdevctl_has 0000:85:00.0 "$(uuid 1)" nvidia-222 auto
+mdevctl_has 0000:00:02.0 "$(uuid 2)" i915-GVTg_V5_4 auto
+mdevctl_has matrix "$(uuid 3)" vfio_ap-passthrough auto
+mkdir -p "$root/etc/mdevctl.d/scripts.d/callouts"
+vl check
+is "$(notes_of mdevctl)" "" "no word about definitions without a device that Nova does not count"
+mdevctl_has 0000:84:00.0 "$(uuid 5)" nvidia-222
+vl check
+is "$(notes_of mdevctl | grep -o "undefine -u .*'")" "undefine -u $(uuid 5)'" "only one that it counts is to be removed"
+holds "and the number is that of Nova" says M_CHECK_NOVA 17 nvidia-222 0 '' 16 1 <<<"$out"
+mdevctl_has 0000:84:00.0 "$(uuid 5)" nvidia-223
+vl check
+holds "one of another type on Nova's card is started, not counted" says M_CHECK_NOVA_STARTS nvidia-223 nvidia-222 "$(uuid 5)" <<<"$out"
+mdevctl_has 0000:84:00.0 "$(uuid 5)" nvidia-222
+configure nvidia-222@0000:84:00.0
+vl check
+is "$(notes_of mdevctl | xargs)" "PASS mdevctl 1 definition matches the pool" "and only one of the pool matches it"
+tap_done
