@@ -54,6 +54,26 @@ static int needed(const struct nova_inventory *nova, const struct section *secti
 	return n;
 }
 
+/* Reports a pGPU that serves one of Nova's types and counts nothing in Nova's VGPU inventory. */
+static void look_at_uncounted(struct check *check, const struct inv_pgpu *card, const struct section *section)
+{
+	if (!section->nova || !card->pool.in_pool || pool_serves(card, section->type) != section ||
+	    !inventory_offer(card, section->type))
+		return;
+	check_at(check, "%s", card->address);
+	if (card->framework == FW_VARIANT)
+		check_report(check, CHECK_PASS, NULL,
+			     "Nova counts no %s as VGPU, because the VFs are PCI devices; 'vgpu-lease export nova-pci' "
+			     "prints them for nova.conf",
+			     section->type);
+	else if (card->framework == FW_MDEV && card->sriov && card->nparents > 0)
+		check_report(check, CHECK_WARN,
+			     check_fix(check, "list the VFs in [mdev_%s] device_addresses: %s, ...", section->type,
+				       card->parents[0]->name),
+			     "Nova counts no %s, because device_addresses lists the card, and Nova knows only its VFs",
+			     section->type);
+}
+
 static void look_at_pgpu(struct check *check, const struct nova_inventory *nova, const struct inv_pgpu *card,
 			 const struct section *section)
 {
@@ -61,8 +81,10 @@ static void look_at_pgpu(struct check *check, const struct nova_inventory *nova,
 	const struct sum sum = sum_of_pgpu(nova, check->inv, card, section);
 	const char *fix;
 
-	if (!sum.section)
+	if (!sum.section) {
+		look_at_uncounted(check, card, section);
 		return;
+	}
 	check_at(check, "%s", address);
 	if (sum.limited) {
 		fix = check_fix(check, "remove max_instances from [mdev_%s], or set it to %d or more",

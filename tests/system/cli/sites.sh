@@ -12,6 +12,19 @@ nova_has() {
 # notes_of WHAT: the lines of check that are of WHAT.
 notes_of() { grep -E "^(PASS|WARN|FAIL)  *$1 " <<<"$out"; }
 
+### A compute node whose nova.conf lists the cards, although their mdevs are on VFs
+host a40/8:2+l40s/2
+nova_has 'enabled_mdev_types = nvidia-558, nvidia-557, nvidia-1147' '[mdev_nvidia-558]' 'device_addresses = 0000:41:00.0' \
+	'[mdev_nvidia-557]' 'device_addresses = 0000:42:00.4' '[mdev_nvidia-1147]' 'device_addresses = 0000:26:00.0'
+vl check
+is "$(notes_of nova | grep -c '^WARN')" 1 "a card that is listed in the place of its VFs is a warning"
+holds "which names the first of them" says M_CHECK_NOVA_VFS nvidia-558 nvidia-558 0000:41:00.4 <<<"$out"
+holds "a VF that is listed counts" says M_CHECK_NOVA 1 nvidia-557 0 '' 1 0 < <(notes_of nova)
+holds "VFs that take a type are none of Nova's mdevs, and are said to be" says M_CHECK_NOVA_PCI nvidia-1147 <<<"$out"
+vl export placement --no-headings
+is "$(wc -l <<<"$out")" 1 "the export for Placement agrees"
+end_host
+
 ### A compute node with definitions of others: of devices that are none of Nova's, and of s390 kind
 host t4:2+gvt-g-256
 nova_has 'enabled_mdev_types = nvidia-222' '[mdev_nvidia-222]' 'device_addresses = 0000:84:00.0'

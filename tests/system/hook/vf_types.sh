@@ -47,7 +47,7 @@ for c in json.load(sys.stdin)["checks"]:
 	elif c["what"] in ("pgpu", "nova", "type") and c["status"] != "PASS":
 		print(c["status"], c["what"], c["where"], c["message"], c["fix"])'
 }
-counted=$'Nova counts 3 nvidia-700:\nNova counts 1 nvidia-699:'
+counted=$'Nova counts no nvidia-1150\nNova counts no nvidia-1147\nNova counts 3 nvidia-700:\nNova counts 1 nvidia-699:'
 options=("" "pgpu_types = several")
 
 for option in "${options[@]}"; do
