@@ -76,7 +76,7 @@ static int plan_round(struct rounds *r, struct err *err)
 		if (survey_ahead(world, err) < 0 || store_lock(&r->store, sys_left_ms(r->deadline_ms), err) < 0)
 			return -err->code;
 		n = survey_read(world, err);
-		if (n < 0 || survey_record(world, err) < 0) {
+		if (n < 0 || lifecycle_refuse_running(r->lifecycle, world, err) < 0 || survey_record(world, err) < 0) {
 			store_unlock(&r->store);
 			return -err->code;
 		}
@@ -397,7 +397,7 @@ static int arrive(const struct lifecycle *lifecycle, enum plan_mode mode, const 
 		free(rewritten.xml);
 	}
 	rounds_end(&r);
-	return n;
+	return n == -EEXIST && mode == PLAN_RESTORE ? 0 : n;
 }
 
 int lifecycle_migrate(const struct lifecycle *lifecycle, char **xml, size_t *len, struct err *err)

@@ -74,36 +74,26 @@ int unleased_start(struct apply *apply, const struct lifecycle *lifecycle, const
 	return 0;
 }
 
-/* Does the domain run here, or is it starting? Then an arrival must not touch its vGPUs. */
-static int runs_here(const struct lifecycle *lifecycle, struct err *err)
-{
-	autostore struct store store;
-	autoleases struct leases leases = { 0 };
-	struct libvirt_files *disk;
-	bool runs;
-
-	if (store_open(&store, lifecycle->host, false, err) < 0 || lease_list(&store, &leases, err) < 0)
-		return -err->code;
-	for (size_t i = 0; i < leases.n; i++)
-		if (strcmp(leases.list[i].domain, lifecycle->request->uuid) == 0 &&
-		    leases.list[i].state == LEASE_ACTIVE &&
-		    sys_now_ms() - leases.list[i].since_ms < (int64_t)lifecycle->policy->start_grace_s * 1000)
-			return 1;
-	if (libvirt_files_read(&disk, lifecycle->host, err) < 0)
-		return -err->code;
-	runs = libvirt_files_runs(disk, lifecycle->request->uuid);
-	libvirt_files_free(disk);
-	return runs;
-}
-
 int lifecycle_before_plan(const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
 {
-	int runs;
+	if (!lifecycle->powerless)
+		return 1;
+	return mode == PLAN_RESTORE ? 0 : unleased_pass(lifecycle, lifecycle->why_no_config, ERR_CONFIG, err);
+}
 
-	if (lifecycle->powerless)
-		return mode == PLAN_RESTORE ? 0 : unleased_pass(lifecycle, lifecycle->why_no_config, ERR_CONFIG, err);
-	runs = mode == PLAN_MIGRATE || mode == PLAN_RESTORE ? runs_here(lifecycle, err) : 0;
-	if (runs == 1 && mode == PLAN_MIGRATE)
-		return err_set(err, EEXIST, "it runs on this host already: its vGPUs are left as they are");
-	return runs < 0 ? runs : !runs;
+int lifecycle_refuse_running(const struct lifecycle *lifecycle, const struct world *world, struct err *err)
+{
+	const char *domain = lifecycle->request->uuid;
+	bool runs = world->disk && libvirt_files_runs(world->disk, domain);
+
+	if (world->mode != PLAN_MIGRATE && world->mode != PLAN_RESTORE)
+		return 0;
+	/* One that is starting has no status file yet. */
+	for (size_t i = 0; i < world->leases.n; i++) {
+		const struct lease *lease = &world->leases.list[i];
+
+		runs |= lease->state == LEASE_ACTIVE && strcmp(lease->domain, domain) == 0 &&
+			sys_now_ms() - lease->since_ms < (int64_t)lifecycle->policy->start_grace_s * 1000;
+	}
+	return runs ? err_set(err, EEXIST, "it runs on this host already: its vGPUs are left as they are") : 0;
 }

@@ -71,6 +71,8 @@ int preview_make(struct preview *p, const struct lifecycle *lifecycle, enum plan
 		return r;
 	if (survey_start(world, err) < 0 || survey_see(world, err) < 0)
 		return -err->code;
+	if (lifecycle_refuse_running(lifecycle, world, err) < 0)
+		return mode == PLAN_RESTORE ? 0 : -err->code;
 	return make_plan(p, err);
 }
 
@@ -165,7 +167,6 @@ bool preview_not_chosen(const struct preview *p, size_t req, const struct inv_pg
 	const struct world *world = &p->world;
 	const struct plan *plan = &p->plan;
 	const struct step *step = req < plan->nsteps ? &plan->steps[req] : NULL;
-	const char *reason;
 
 	if (step && (step->kind != STEP_CREATE || strcmp(step->vgpu.pgpu, card->address) == 0))
 		return false;
@@ -180,11 +181,9 @@ bool preview_not_chosen(const struct preview *p, size_t req, const struct inv_pg
 	/* A start with a VF cannot choose a card. */
 	if (world->mode == PLAN_PREPARE && world->request->vgpus[req].kind == REQUEST_PCI)
 		return false;
-	reason = plan_other_kind(world, card, &world->request->vgpus[req]);
-	if (!reason && step)
-		reason = "also suitable; ranked lower";
-	snprintf(why, PREVIEW_WHY_SIZE, "%s", reason ? reason : "");
-	return reason != NULL;
+	if (!plan_other_kind(world, card, &world->request->vgpus[req], why) && step)
+		snprintf(why, PREVIEW_WHY_SIZE, "also suitable; ranked lower");
+	return *why;
 }
 
 /* Does an earlier step take the lock of this step's pGPU? */

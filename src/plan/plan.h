@@ -56,7 +56,7 @@ struct plan {
 	size_t nremoves; /* in PLAN_REMOVE, and in the refusal of a placeholder */
 	size_t nquota;   /* the last `nquota` removes are leases to remove for the quota, on any pGPU */
 	struct verdict *verdicts;
-	size_t nverdicts, verdict_size;
+	size_t nverdicts;
 	bool no_capacity; /* refusal: capacity may be available later */
 	bool no_config;   /* refusal: there is no valid configuration */
 	bool no_quota;    /* refusal: the project's quota is exhausted */
@@ -69,5 +69,6 @@ struct plan {
 void plan_make(struct plan *plan, const struct world *world);
 void plan_free(struct plan *plan);
 
-/* Why no vGPU of this card, whatever its type, suits the hostdev; NULL: they suit. */
-const char *plan_other_kind(const struct world *world, const struct inv_pgpu *card, const struct vgpu_request *req);
+/* Does no vGPU of this card, whatever its type, suit the hostdev? If so, sets `why`; else "". */
+bool plan_other_kind(const struct world *world, const struct inv_pgpu *card, const struct vgpu_request *req,
+		     char why[REASON_SIZE]);

@@ -78,13 +78,8 @@ bool plan_is_served(const struct planner *p, const struct inv_pgpu *card)
 static void add_verdict(const struct planner *p, const struct candidate *c)
 {
 	struct plan *plan = p->plan;
-	struct verdict *v;
+	struct verdict *v = mem_add(&plan->verdicts, &plan->nverdicts, sizeof(*v));
 
-	if (plan->nverdicts == plan->verdict_size) {
-		plan->verdict_size = plan->verdict_size ? plan->verdict_size * 2 : 32;
-		plan->verdicts = mem_resize(plan->verdicts, plan->verdict_size, sizeof(*plan->verdicts));
-	}
-	v = &plan->verdicts[plan->nverdicts++];
 	v->req = p->req;
 	v->card = c->card;
 	v->elsewhere = !pool_serves(c->card, c->type) && plan_is_served(p, c->card);
@@ -208,23 +203,19 @@ static bool gives_vf(const struct inv_parent *vf, const char *type, struct capac
 /* Finds the card's capacity for the request, if need be on the only permitted VF. False: the card is no candidate. */
 static bool find_capacity(const struct planner *p, struct candidate *c, const char *id)
 {
-	const char *other_kind = plan_other_kind(p->world, c->card, p->resolved->req);
 	const char *type = c->type;
 	const struct capacity_query query = plan_query(p, id);
 
 	if (p->only && p->only->card != c->card)
 		return false;
-	if (other_kind) {
-		if (!pool_serves(c->card, type))
-			return false;
-		c->space = (struct capacity){ .cause = CAUSE_UNSUITED };
-		if ((c->card->framework == FW_MDEV) != (p->resolved->req->kind == REQUEST_MDEV))
-			c->space.cause = CAUSE_OTHER_KIND;
-		snprintf(c->space.reason, sizeof(c->space.reason), "%s", other_kind);
-		return true;
+	if (plan_other_kind(p->world, c->card, p->resolved->req, c->space.reason)) {
+		c->space.cause = (c->card->framework == FW_MDEV) != (p->resolved->req->kind == REQUEST_MDEV)
+					 ? CAUSE_OTHER_KIND
+					 : CAUSE_UNSUITED;
+		return pool_serves(c->card, type);
 	}
 	if (!plan_type_means(p, c->card, type)) {
-		c->space = (struct capacity){ .cause = CAUSE_OTHER_TYPE };
+		c->space.cause = CAUSE_OTHER_TYPE;
 		snprintf(c->space.reason, sizeof(c->space.reason), "%s is %s there", type,
 			 inventory_type_on(&p->world->inv, c->card, type)->name);
 		return pool_serves(c->card, type);

@@ -245,12 +245,13 @@ bool plan_text_free_vfs(const struct planner *p, char *buf, size_t size)
 	const struct capacity_query query = plan_query(p, plan_named(req));
 	size_t found = 0;
 	bool unsuited = false, pooled = false;
+	char why[REASON_SIZE];
 
 	buf[0] = '\0';
 	for (size_t g = 0; world->config && g < world->inv.npgpus; g++) {
 		const struct inv_pgpu *card = world->inv.pgpus[g];
 
-		if (!card->pool.in_pool || plan_other_kind(world, card, req) || !plan_is_served(p, card))
+		if (!card->pool.in_pool || plan_other_kind(world, card, req, why) || !plan_is_served(p, card))
 			continue;
 		pooled = true;
 		if (!has_capacity(p, &query, card, &unsuited))

@@ -14,24 +14,26 @@
 
 enum { LIBVIRT_VARIANT = 9007000 };
 
-static bool is_too_old(int libvirt)
-{
-	return libvirt && libvirt < LIBVIRT_VARIANT;
-}
-
-const char *plan_other_kind(const struct world *world, const struct inv_pgpu *card, const struct vgpu_request *req)
+bool plan_other_kind(const struct world *world, const struct inv_pgpu *card, const struct vgpu_request *req,
+		     char why[REASON_SIZE])
 {
 	enum framework framework = card->framework;
+	int libvirt = world->libvirt;
 
+	why[0] = '\0';
 	if (framework == FW_MDEV && req->kind == REQUEST_PCI)
-		return "provides mdevs, but the hostdev is type='pci'";
-	if (framework != FW_MDEV && req->kind == REQUEST_MDEV)
-		return "provides VFs, but the hostdev is type='mdev'";
-	if (framework == FW_VARIANT && req->managed)
-		return "its VFs must stay bound to NVIDIA's driver, but the hostdev has managed='yes'; set managed='no' (libvirt 9.7 or later)";
-	if (framework == FW_VARIANT && is_too_old(world->libvirt))
-		return "this host's libvirt does not accept VFs of NVIDIA's variant driver; 9.7 or later is required";
-	return NULL;
+		snprintf(why, REASON_SIZE, "provides mdevs, but the hostdev is type='pci'");
+	else if (framework != FW_MDEV && req->kind == REQUEST_MDEV)
+		snprintf(why, REASON_SIZE, "provides VFs, but the hostdev is type='mdev'");
+	else if (framework == FW_VARIANT && req->managed)
+		snprintf(
+			why, REASON_SIZE,
+			"hostdev has managed='yes', which would take the VF from NVIDIA's driver; set managed='no' (libvirt 9.7 or later)");
+	else if (framework == FW_VARIANT && libvirt && libvirt < LIBVIRT_VARIANT)
+		snprintf(why, REASON_SIZE,
+			 "libvirt %d.%d.%d does not accept VFs of NVIDIA's variant driver; 9.7 or later is required",
+			 libvirt / 1000000, libvirt / 1000 % 1000, libvirt % 1000);
+	return *why;
 }
 
 void plan_vf_request(const struct planner *p)
@@ -49,28 +51,19 @@ void plan_vf_request(const struct planner *p)
 bool plan_can_be(const struct planner *p, const struct inv_parent *parent)
 {
 	const struct vgpu_request *req = p->resolved->req;
+	char why[REASON_SIZE];
 
-	return !parent || (!plan_other_kind(p->world, parent->card, req) && capacity_parent_suits(parent, req));
+	return !parent || (!plan_other_kind(p->world, parent->card, req, why) && capacity_parent_suits(parent, req));
 }
 
 bool plan_vf_suits(struct planner *p, const struct inv_parent *vf)
 {
 	const struct vgpu_request *req = p->resolved->req;
 	const char *driver = vf->driver;
-	int libvirt = p->world->libvirt;
+	char why[REASON_SIZE];
 
-	if (vf->card->framework == FW_VARIANT) {
-		if (req->managed)
-			return plan_refuse(
-				p,
-				"hostdev has managed='yes', which would take the VF from NVIDIA's driver; set managed='no' (libvirt 9.7 or later)");
-		if (is_too_old(libvirt))
-			return plan_refuse(
-				p,
-				"libvirt %d.%d.%d does not accept VFs of NVIDIA's variant driver; 9.7 or later is required",
-				libvirt / 1000000, libvirt / 1000 % 1000, libvirt % 1000);
-		return true;
-	}
+	if (plan_other_kind(p->world, vf->card, req, why))
+		return plan_refuse(p, "%s", why);
 	if (capacity_parent_suits(vf, req))
 		return true;
 	return plan_refuse(
