@@ -162,6 +162,14 @@ static int one_cause(struct card_cause *list, size_t n, size_t first, char *buf,
 	return cards;
 }
 
+static bool is_leased_on(const struct planner *p, const char *card)
+{
+	for (size_t i = 0; i < p->world->leases.n; i++)
+		if (strcmp(p->world->leases.list[i].vgpu.pgpu, card) == 0)
+			return true;
+	return false;
+}
+
 /* Writes what helps against the first cause, the easiest to remove; "": its reason says what, or nothing helps. */
 static void text_fix(const struct planner *p, const struct card_cause *list, size_t n, char *buf, size_t size)
 {
@@ -181,7 +189,12 @@ static void text_fix(const struct planner *p, const struct card_cause *list, siz
 	switch (list->cause) {
 	case CAUSE_IN_USE:
 	case CAUSE_BLOCKED:
-		snprintf(buf, size, "; %s %s", release, where);
+		/* Only a lease can be released; without one, a pool or domains that are off have the vGPUs. */
+		if (is_leased_on(p, list->card))
+			snprintf(buf, size, "; %s %s", release, where);
+		else
+			snprintf(buf, size, "; no guest leases one %s; 'vgpu-lease gc --dry-run' says why each is kept",
+				 where);
 		break;
 	case CAUSE_CAP:
 		snprintf(buf, size, "; %s %s, raise max_instances", release, where);

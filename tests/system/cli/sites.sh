@@ -45,4 +45,19 @@ mdevctl_has 0000:84:00.0 "$(uuid 5)" nvidia-222
 configure nvidia-222@0000:84:00.0
 vl check
 is "$(notes_of mdevctl | xargs)" "PASS mdevctl 1 definition matches the pool" "and only one of the pool matches it"
+end_host
+rm -r "$root/etc/mdevctl.d"
+
+### A pool of mdevs with autostart, made for domains that are off: a domain with a UUID of its own gets none
+host t4
+configure nvidia-233@0000:84:00.0
+for n in 1 2; do
+	echo "$(uuid $n)" >"$root/sys/class/mdev_bus/0000:84:00.0/mdev_supported_types/nvidia-233/create"
+	mdevctl_has 0000:84:00.0 "$(uuid $n)" nvidia-233 auto
+done
+said=$(call prepare begin 3 2>&1)
+holds "its refusal does not say to release what nobody leases" says M_NO_CAPACITY -- M_FULL 0000:84:00.0 2 2 -- M_FIX_UNLEASED there <<<"$said"
+call prepare begin 1
+said=$(call prepare begin 3 2>&1)
+holds "but does so if a guest leases one" says M_NO_CAPACITY -- M_FULL 0000:84:00.0 2 2 -- M_FIX_FREE there <<<"$said"
 tap_done

@@ -26,7 +26,7 @@ settings never "device_addresses = $a, $c"
 is "$(card_is in_pool)" true "or by its VFs"
 said=$(start $a 2>&1)
 holds "a start is told what is in the way; retype leaves a VF that is not named" \
-	says M_NO_CAPACITY -- M_BLOCKED $card 1 nvidia-1150 -- M_FIX_FREE <<<"$said"
+	says M_NO_CAPACITY -- M_BLOCKED $card 1 nvidia-1150 -- M_FIX_UNLEASED <<<"$said"
 settings never "device_addresses = $card"
 said=$(start $a 2>&1)
 holds "where the card is named, it is told what frees the card of it" \

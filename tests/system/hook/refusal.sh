@@ -19,7 +19,7 @@ refused "it names the type that another card serves by default, and the cards th
 for n in $(seq 16 31); do make_device 0000:84:00.0 nvidia-222 "${u1%??}$n"; done
 refused "where a class is asked for, it names all its types, and each card once" \
 	VGPU "VGPU (nvidia-222, nvidia-231)" "$(message M_FULL 0000:84:00.0 16 16); 0000:85:00.0: $(message M_CAP_REACHED 1); $missing" \
-	"$(message M_FIX_FREE "on 0000:84:00.0")"
+	"$(message M_FIX_UNLEASED "on 0000:84:00.0")"
 refused "cards that are named for other types are no matter" CUSTOM_BIG nvidia-319 \
 	"0000:87:00.0: $(message M_NO_PCI_DEVICE); 0000:84:00.0: $(message M_SERVES nvidia-222); 0000:85:00.0: $(message M_SERVES nvidia-231)" \
 	"$(message M_FIX_CHECK)"
