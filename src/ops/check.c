@@ -11,25 +11,32 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "host/inventory.h"
+#include "host/libvirt_files.h"
 #include "internal.h"
 #include "state/history.h"
 
 /* What a check needs. If it is missing, another finding says so, and the check is skipped. */
-enum needs { NEEDS_NOTHING, NEEDS_POOL, NEEDS_STORE };
+enum { NEEDS_NOTHING, NEEDS_POOL, NEEDS_STORE, NEEDS_FILES = 4 };
 
 static const struct {
 	const char *what;
 	void (*run)(struct check *check);
-	enum needs needs;
+	unsigned int needs;
 	bool of_pool; /* part of check_pool() */
 } checks[] = {
-	{ "pgpu", check_cards, NEEDS_POOL, true },           { "type", check_starts, NEEDS_POOL, true },
-	{ "mdevctl", check_definitions, NEEDS_POOL, false }, { "nova", check_nova, NEEDS_POOL, false },
-	{ "hook", check_hook, NEEDS_NOTHING, false },        { "libvirt", check_libvirt, NEEDS_NOTHING, false },
-	{ "domain", check_domains, NEEDS_NOTHING, false },   { "domain", check_missing_vgpus, NEEDS_NOTHING, false },
-	{ "state", check_state, NEEDS_NOTHING, false },      { "state", check_locks, NEEDS_STORE, false },
-	{ "state", check_garbage, NEEDS_STORE, false },      { "handler", check_handler, NEEDS_STORE, false },
-	{ "lease", check_leases, NEEDS_STORE, false },       { "quota", check_quotas, NEEDS_STORE, false },
+	{ "pgpu", check_cards, NEEDS_POOL, true },
+	{ "type", check_starts, NEEDS_POOL, true },
+	{ "mdevctl", check_definitions, NEEDS_POOL | NEEDS_FILES, false },
+	{ "nova", check_nova, NEEDS_POOL, false },
+	{ "hook", check_hook, NEEDS_NOTHING, false },
+	{ "libvirt", check_libvirt, NEEDS_NOTHING, false },
+	{ "domain", check_domains, NEEDS_FILES, false },
+	{ "state", check_state, NEEDS_NOTHING, false },
+	{ "state", check_locks, NEEDS_STORE, false },
+	{ "state", check_garbage, NEEDS_STORE, false },
+	{ "handler", check_handler, NEEDS_STORE, false },
+	{ "lease", check_leases, NEEDS_STORE, false },
+	{ "quota", check_quotas, NEEDS_STORE, false },
 };
 
 struct check *check_at(struct check *check, const char *fmt, ...)
@@ -135,9 +142,11 @@ static void config_passes(struct check *check, const struct config *config)
 
 static void run_table(struct check *check, bool only_pool)
 {
+	const unsigned int missing = (check->inv ? 0 : NEEDS_POOL) | (check->has_store < 0 ? NEEDS_STORE : 0) |
+				     (check->disk ? 0 : NEEDS_FILES);
+
 	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
-		if ((only_pool && !checks[i].of_pool) || (checks[i].needs == NEEDS_POOL && !check->inv) ||
-		    (checks[i].needs == NEEDS_STORE && check->has_store < 0))
+		if ((only_pool && !checks[i].of_pool) || checks[i].needs & missing)
 			continue;
 		check->what = checks[i].what;
 		check->where[0] = '\0';
@@ -216,7 +225,11 @@ static void run(struct check *check, bool only_pool)
 		list_cards(check, &world->inv);
 	}
 	check->leases = &world->leases;
+	check->what = "domain";
+	if (!only_pool && libvirt_files_read(&check->disk, check->host, &err) < 0)
+		check_unreadable(check, "fix the cause", &err);
 	run_table(check, only_pool);
+	libvirt_files_free(steal_ptr(&check->disk));
 	free(steal_ptr(&check->explained));
 	check->inv = NULL;
 	plan_free(&check->start.plan);

@@ -53,6 +53,7 @@ struct check {
 	int has_store; /* 0, or the error of opening it, with its text in `store_err` */
 	struct err store_err;
 	const struct leases *leases; /* those that count; none if one cannot be read */
+	struct libvirt_files *disk;  /* NULL: unreadable */
 	bool *explained;             /* for each section: a finding says why a pGPU does not provide its type */
 };
 

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* libvirt's domains: metadata without effect, and guests without one of their vGPUs. */
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "internal.h"
 #include "base/auto.h"
@@ -32,31 +29,6 @@ static void report(void *arg, const char *text, const char *fix)
 	const struct about *about = arg;
 
 	check_report(check_at_path(about->check, about->path), CHECK_WARN, fix, "%s", text);
-}
-
-static bool is_definition(const char *name)
-{
-	size_t n = strlen(name);
-
-	return n > 4 && name[0] != '.' && strcmp(name + n - 4, ".xml") == 0;
-}
-
-static bool is_marked(const char *xml, size_t len)
-{
-	return domxml_concerns(xml, len) || memmem(xml, len, "vgpu", 4);
-}
-
-/* Reads a file that may name a vGPU. libvirt itself reports a file that it cannot read. */
-static int read_definition(int dir, const char *name, char **xml, size_t *len)
-{
-	autoclose int fd = libvirt_files_answers(dir, name) < 0 ? -1
-								: openat(dir, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || sys_slurp(fd, DOMXML_MAX, xml, len) < 0)
-		return -1;
-	/* A misspelt namespace also counts as marked, because it gets a remark. */
-	return is_marked(*xml, *len) || domxml_has_pci(*xml, *len) ? 0 : -1;
 }
 
 static void report_placeholders(const struct request *request, struct about *about)
@@ -143,28 +115,27 @@ static void report_refused(struct check *check, const struct domxml *doc, const 
 		     "a start of domain %s would be refused: %s", request->name, err.text);
 }
 
-/* Reports on one definition. Returns whether it is marked as having a vGPU. */
-static bool look_at(struct check *check, int dir, const char *name)
+/* Reports on one definition. Returns whether it is marked as having a vGPU: also by a misspelt namespace. */
+static bool look_at_definition(struct check *check, const struct libvirt_file *file)
 {
-	char path[sizeof(DEFINED) + SHOWN_SIZE], safe[SHOWN_SIZE];
+	bool marked = domxml_concerns(file->text, file->len) || memmem(file->text, file->len, "vgpu", 4);
+	char path[sizeof(DEFINED) + SHOWN_SIZE + 8], safe[SHOWN_SIZE];
 	struct about about = { .check = check, .path = path };
-	autofree char *xml = NULL;
 	autodomxml struct domxml *doc = NULL;
 	struct err ignored;
-	size_t len;
 
-	if (read_definition(dir, name, &xml, &len) < 0 ||
-	    domxml_parse(&doc, xml, len, DOMXML_FILE | DOMXML_REMARKS | DOMXML_ALL_PCI, &ignored) < 0)
+	if ((!marked && !domxml_has_pci(file->text, file->len)) ||
+	    domxml_parse(&doc, file->text, file->len, DOMXML_FILE | DOMXML_REMARKS | DOMXML_ALL_PCI, &ignored) < 0)
 		return false;
-	text_cut(safe, sizeof(safe), name);
-	snprintf(path, sizeof(path), "%s/%s", DEFINED, safe);
+	text_cut(safe, sizeof(safe), file->name);
+	snprintf(path, sizeof(path), "%s/%s.xml", DEFINED, safe);
 	remark_hostdevs(doc, check->host, check->config, report, &about);
 	hostdev_filter_keep(doc, check->host, check->config, NULL);
 	report_placeholders(domxml_request(doc), &about);
 	if (check->inv)
 		report_refused(check, doc, path);
 	remark_domain(doc, check->host, report, &about);
-	return is_marked(xml, len);
+	return marked;
 }
 
 static void report_missing_vgpu(struct check *check, const struct missing_vgpu *l)
@@ -189,33 +160,19 @@ static void report_missing_vgpu(struct check *check, const struct missing_vgpu *
 		     l->suspended ? "a suspend detached" : "its definition has");
 }
 
-void check_missing_vgpus(struct check *check)
-{
-	autofree struct missing_vgpu *list = NULL;
-	struct libvirt_files *disk = NULL;
-	struct err err;
-	size_t n = 0;
-
-	if (libvirt_files_read(&disk, check->host, &err) < 0) {
-		check_unreadable(check, "fix the cause", &err);
-		return;
-	}
-	missing_vgpus(&list, &n, disk, check->host, check->config, check->leases);
-	for (size_t i = 0; i < n; i++)
-		report_missing_vgpu(check, &list[i]);
-	libvirt_files_free(disk);
-}
-
 void check_domains(struct check *check)
 {
-	size_t found = 0, noted = check->n;
-	autoclosedir DIR *dir = sys_list(check->host->libvirt, DEFINED);
-	const struct dirent *e;
+	size_t found = 0, noted = check->n, n;
+	autofree struct missing_vgpu *missing = NULL;
+	struct libvirt_file file;
 
-	while ((e = sys_next(dir)))
-		if (is_definition(e->d_name))
-			found += look_at(check, sys_list_fd(dir), e->d_name);
+	for (size_t i = 0; libvirt_files_at(check->disk, i, &file); i++)
+		if (!file.runs && file.text)
+			found += look_at_definition(check, &file);
 	if (found && check->n == noted)
 		check_report(check_at_path(check, DEFINED), CHECK_PASS, NULL, "metadata of %zu definition%s valid",
 			     found, found == 1 ? "" : "s");
+	missing_vgpus(&missing, &n, check->disk, check->host, check->config, check->leases);
+	for (size_t i = 0; i < n; i++)
+		report_missing_vgpu(check, &missing[i]);
 }

@@ -95,19 +95,19 @@ static const struct section *at_odds(const struct inventory *inv, const char *pa
 }
 
 /* Returns the domain that uses the vGPU, by its lease or XML, or a file that might define such a domain; NULL: none. */
-static const char *used_by(const struct check *check, const struct definition *d, const struct libvirt_files *disk)
+static const char *used_by(const struct check *check, const struct definition *d)
 {
 	const struct lease *lease = lease_find(check->leases, d->uuid);
-	const char *domain = lease ? lease->name : libvirt_files_names(disk, d->uuid, NULL);
+	const char *domain = lease ? lease->name : libvirt_files_names(check->disk, d->uuid, NULL);
 
-	return domain ? domain : libvirt_files_unread(disk, false);
+	return domain ? domain : libvirt_files_unread(check->disk, false);
 }
 
 /* Reports a definition that will be started although its pGPU is not configured for its type; Nova starts each. */
-static bool goes_against(struct check *check, const struct definition *d, const struct libvirt_files *disk)
+static bool goes_against(struct check *check, const struct definition *d)
 {
 	const struct section *section = at_odds(check->inv, d->parent, d->type);
-	const char *domain = used_by(check, d, disk);
+	const char *domain = used_by(check, d);
 	const char *who = d->starts ? "mdevctl starts it at boot" : "nova-compute starts it when it starts";
 	const bool novas = check->config->policy.nova && !domain && !inventory_device(check->inv, d->uuid);
 
@@ -143,10 +143,9 @@ static bool is_second(struct check *check, const struct definition *d)
 }
 
 /* Reports a definition without a device that Nova counts, and may pick for an instance, which then fails. */
-static bool is_miscounted(struct check *check, const struct nova_inventory *nova, const struct definition *d,
-			  const struct libvirt_files *disk)
+static bool is_miscounted(struct check *check, const struct nova_inventory *nova, const struct definition *d)
 {
-	const char *domain = used_by(check, d, disk);
+	const char *domain = used_by(check, d);
 
 	if (!nova_inventory_counts(nova, d) || inventory_device(check->inv, d->uuid))
 		return false;
@@ -164,9 +163,9 @@ static bool is_miscounted(struct check *check, const struct nova_inventory *nova
 }
 
 /* A missing device gets the type of its definition, so a domain that names it needs that type enabled. */
-static bool cannot_start(struct check *check, const struct definition *d, const struct libvirt_files *disk)
+static bool cannot_start(struct check *check, const struct definition *d)
 {
-	const char *domain = libvirt_files_names(disk, d->uuid, NULL);
+	const char *domain = libvirt_files_names(check->disk, d->uuid, NULL);
 
 	if (!domain || config_section(check->config, d->type) || inventory_device(check->inv, d->uuid))
 		return false;
@@ -188,17 +187,12 @@ static bool is_of_pool(const struct check *check, const struct definition *d)
 void check_definitions(struct check *check)
 {
 	autofree struct definition *list = NULL;
-	struct libvirt_files *disk = NULL;
 	struct nova_inventory nova = { 0 };
 	struct err err;
 	size_t n, good = 0;
 
 	if (mdevctl_definitions(&list, &n, check->host, &err) < 0) {
 		check_unreadable(check, "correct or remove the file", &err);
-		return;
-	}
-	if (libvirt_files_read(&disk, check->host, &err) < 0) {
-		check_unreadable(check, "fix the cause", &err);
 		return;
 	}
 	if (check->config->policy.nova)
@@ -208,8 +202,8 @@ void check_definitions(struct check *check)
 
 		snprintf(path, sizeof(path), "etc/mdevctl.d/%s/%s", list[i].parent, list[i].uuid);
 		check_at_path(check, path);
-		good += !is_second(check, &list[i]) && !goes_against(check, &list[i], disk) &&
-			!cannot_start(check, &list[i], disk) && !is_miscounted(check, &nova, &list[i], disk) &&
+		good += !is_second(check, &list[i]) && !goes_against(check, &list[i]) &&
+			!cannot_start(check, &list[i]) && !is_miscounted(check, &nova, &list[i]) &&
 			is_of_pool(check, &list[i]);
 	}
 	nova_inventory_free(&nova);
@@ -217,5 +211,4 @@ void check_definitions(struct check *check)
 	if (good)
 		check_report(check, CHECK_PASS, NULL, "%zu definition%s %s the pool", good, good == 1 ? "" : "s",
 			     good == 1 ? "matches" : "match");
-	libvirt_files_free(disk);
 }

@@ -21,7 +21,7 @@ enum {
 	LOCK_LONG_MS = 1000, /* a holder that is seen this long delays a start */
 	LOCK_MOST_MS = 60000,
 	LOCK_STEP_MS = 50,
-	LOCK_TEXT_SIZE = 64,
+	LOCK_TEXT_SIZE = 96,
 };
 
 static const char *const directories[] = {
@@ -108,13 +108,10 @@ void check_state(struct check *check)
 /* A lock that is watched, by its name below the state's directory. */
 struct lock_look {
 	const char *name, *pgpu;
-	char holder[LOCK_TEXT_SIZE]; /* as last seen */
+	char holder[LOCK_TEXT_SIZE]; /* as last seen, in words */
 };
 
-/*
- * Watches the lock for `wait_ms`; false as soon as it is free. *held_ms: how long the last holder was seen. Each holder
- * writes its PID and start time into the file.
- */
+/* Watches the lock for `wait_ms`; false as soon as it is free. *held_ms: how long the last holder was seen. */
 static bool stays(struct lock_look *look, const struct store *store, int wait_ms, int64_t *held_ms)
 {
 	int64_t began = sys_now_ms(), since = began, now = began;
@@ -123,8 +120,7 @@ static bool stays(struct lock_look *look, const struct store *store, int wait_ms
 	for (; now - began < wait_ms; now = sys_now_ms()) {
 		if (!store_locked(store, look->pgpu))
 			return false;
-		if (sys_read(store->run, look->name, holder, sizeof(holder)) < 0)
-			holder[0] = '\0';
+		sys_lock_holder(store->run, look->name, holder, sizeof(holder));
 		if (strcmp(holder, look->holder) != 0 && now != began)
 			since = now;
 		memcpy(look->holder, holder, sizeof(holder));
@@ -137,32 +133,26 @@ static bool stays(struct lock_look *look, const struct store *store, int wait_ms
 static void report_holder(struct check *check, const struct lock_look *look, enum check_status status, int wait_ms,
 			  const char *means)
 {
-	unsigned long long start = 0;
-	char path[128], who[64] = "a process that is not known";
-	int pid = 0;
-	bool known = sscanf(look->holder, "%d %llu", &pid, &start) == 2, lives = known && sys_process_lives(pid, start);
+	const char *fix =
+		strncmp(look->holder, "process ", 8) == 0
+			? "see what the process waits for (/proc/PID/stack), and dmesg (troubleshooting: the-lock-is-held)"
+			: "see what has it open ('fuser -v' of this file), and dmesg (troubleshooting: the-lock-is-held)";
 
-	if (known)
-		snprintf(who, sizeof(who), lives ? "process %d" : "a child of process %d, which has ended", pid);
-	snprintf(path, sizeof(path), "run/vgpu-lease/%s", look->name);
-	check_report(
-		check_at_path(check, path), status,
-		lives ? "see what the process waits for (/proc/PID/stack), and dmesg (troubleshooting: the-lock-is-held)"
-		      : "see what has it open ('fuser -v' of this file), and dmesg (troubleshooting: the-lock-is-held)",
-		"held for over %g s, last by %s; %s", (double)wait_ms / 1000, who, means);
+	check_at(check, "%s/run/vgpu-lease/%s", check->host->name, look->name);
+	check_report(check, status, fix, "held for over %g s, last by %s; %s", (double)wait_ms / 1000, look->holder,
+		     means);
 }
 
 static bool is_lock(struct check *check, const char *name)
 {
-	char path[128];
 	struct stat st;
 
 	if (fstatat(check->store.run, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return false;
 	if (S_ISREG(st.st_mode))
 		return true;
-	snprintf(path, sizeof(path), "run/vgpu-lease/%s", name);
-	check_report(check_at_path(check, path), CHECK_FAIL, "remove it",
+	check_at(check, "%s/run/vgpu-lease/%s", check->host->name, name);
+	check_report(check, CHECK_FAIL, "remove it",
 		     "is not a regular file, so it cannot be locked, and starts are refused");
 	return false;
 }

@@ -39,7 +39,6 @@ void check_nova(struct check *check);
 void check_hook(struct check *check);
 void check_libvirt(struct check *check);
 void check_domains(struct check *check);
-void check_missing_vgpus(struct check *check);
 void check_state(struct check *check);
 
 /* These need the store. */
