@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "daemon/guests.h"
-#include "daemon/handler.h"
+#include "daemon/device_handler.h"
 #include "virt/virt.h"
 
 static double now_ms(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The device handler without its loop. */
-#include "daemon/handler.h"
+#include "daemon/device_handler.h"
 
 #include <errno.h>
 #include <stdarg.h>

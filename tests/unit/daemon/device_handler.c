@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The device handler without its loop: which configuration holds, what a pass says, and when the next one is due. */
-#include "daemon/handler.h"
+#include "daemon/device_handler.h"
 
 #include <errno.h>
 
