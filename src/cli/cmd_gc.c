@@ -249,9 +249,8 @@ static int release_others(struct cmd *cmd, const struct inventory *inv, const ch
 	gc_free(&pass);
 	if (!blocks)
 		return 0;
-	return err_set(err, EBUSY,
-		       "%s: not free for %s, because %d vGPU%s of another type block it; see the reasons above", pgpu,
-		       type, blocks, blocks == 1 ? "" : "s");
+	return err_set(err, EBUSY, "%s: not free for %s: blocked by %d vGPU%s of another type; see the reasons above",
+		       pgpu, type, blocks, blocks == 1 ? "" : "s");
 }
 
 /*

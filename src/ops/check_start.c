@@ -121,7 +121,7 @@ static void report_refusal(struct check *check, const struct start *s)
 		if (carried.own)
 			status = CHECK_WARN;
 		else if (carried.foreign)
-			fix = check_fix(check, "'vgpu-lease retype --dry-run %s %s' lists the vGPUs to remove",
+			fix = check_fix(check, "'vgpu-lease retype --dry-run %s %s' says which vGPUs can be removed",
 					card->address, s->section->type);
 	}
 	for (size_t i = 0; i < plan->nverdicts && !*own; i++)

@@ -508,6 +508,8 @@ static const struct row rows[] = {
 	  "", "refuse: {M_LEASED_TO|vm-E|E}{M_NO_FREE_VF_IN_POOL}" },
 	{ "one outside the pool is refused, with the free ones", "x41/0+2 s=1/8", "", "", "x43.1", "s", "",
 	  "refuse: {M_NO_SUCH_VF_HERE}{M_FREE_VFS|x41.0, x41.1}" },
+	{ "one of a card that is not named is refused with what to write", "x41/0+2 s=8/8; x42/0+1 s=8/8", "", "",
+	  "x41.1", "s@x42", "", "refuse: {M_VF_NOT_NAMED|not named in the configuration|x41}{M_FREE_VFS|x42.0}" },
 	{ "also where the configuration names others of its card", "x41/0+3 s=1/8", "", "", "x41.1", "s@x41.2", "",
 	  "refuse: {M_VF_NOT_CONFIGURED}{M_FREE_VFS|x41.2}" },
 	{ "a full card is refused with its numbers", "x41/0+4 s=0/2", "x41.0:x41.0:s x41.1:x41.1:s",
