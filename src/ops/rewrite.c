@@ -86,7 +86,7 @@ bool rewrite_asks(const struct rewrite *r)
 	return false;
 }
 
-static void predict(struct rewrite *r, const struct world *world)
+static void predict(struct rewrite *r, struct world *world)
 {
 	const struct request *request = domxml_request(r->doc);
 

@@ -22,31 +22,31 @@ unsigned int resolve_frameworks(const struct vgpu_request *req)
 }
 
 /* Returns those of the frameworks whose type names have not been read. */
-static unsigned int unread(const struct resolve_facts *facts, unsigned int frameworks)
+static unsigned int unread(const struct world *world, unsigned int frameworks)
 {
-	return frameworks & NAMED & ~facts->known;
+	return frameworks & NAMED & ~world->names_known;
 }
 
 enum known_by { BY_NAME, BY_ID };
 
 /* The next type of these frameworks, from index *i, that `word` names; NULL none. */
-static const struct inv_name *next_name(const struct resolve_facts *facts, unsigned int frameworks, const char *word,
+static const struct inv_name *next_name(const struct world *world, unsigned int frameworks, const char *word,
 					enum known_by by, size_t *i)
 {
-	for (; *i < facts->nnames; (*i)++)
-		if (frameworks & 1U << facts->names[*i].framework &&
-		    (by == BY_NAME ? type_is_named(facts->names[*i].name, word)
-				   : strcmp(facts->names[*i].id, word) == 0))
-			return &facts->names[(*i)++];
+	for (; *i < world->nnames; (*i)++)
+		if (frameworks & 1U << world->names[*i].framework &&
+		    (by == BY_NAME ? type_is_named(world->names[*i].name, word)
+				   : strcmp(world->names[*i].id, word) == 0))
+			return &world->names[(*i)++];
 	return NULL;
 }
 
-static void add_named(struct resolved_request *resolved, const struct resolve_facts *facts, const char *name)
+static void add_named(struct resolved_request *resolved, const struct world *world, const char *name)
 {
 	const struct inv_name *type;
 	size_t i = 0;
 
-	while ((type = next_name(facts, resolve_frameworks(resolved->req), name, BY_NAME, &i)))
+	while ((type = next_name(world, resolve_frameworks(resolved->req), name, BY_NAME, &i)))
 		add_type(resolved, type->id);
 	text_copy(resolved->called, sizeof(resolved->called), resolved->ntypes ? name : "");
 }
@@ -66,18 +66,18 @@ static bool names_section(const struct section *section, const char *asked)
 }
 
 /* Does the other kind of hostdev have a type or class of this name, in the configuration or on a card? */
-static bool is_other_kind(const struct vgpu_request *req, const struct resolve_facts *facts)
+static bool is_other_kind(const struct vgpu_request *req, const struct world *world)
 {
 	unsigned int others = INV_ALL & ~resolve_frameworks(req);
-	const struct config *config = facts->config;
+	const struct config *config = world->config;
 	size_t by_name = 0, by_id = 0;
 
 	for (size_t i = 0; config && i < config->nsections; i++)
 		if (config->sections[i].vf && req->kind == REQUEST_MDEV &&
 		    names_section(&config->sections[i], req->facts.type))
 			return true;
-	return next_name(facts, others, req->facts.type, BY_NAME, &by_name) ||
-	       next_name(facts, others, req->facts.type, BY_ID, &by_id);
+	return next_name(world, others, req->facts.type, BY_NAME, &by_name) ||
+	       next_name(world, others, req->facts.type, BY_ID, &by_id);
 }
 
 /* The section of a type that is enabled for mdevs and typed VFs; NULL none. */
@@ -101,10 +101,10 @@ static bool is_served(const struct config *config, const char *type)
 }
 
 /* Does the word begin like an ID of this host? If not, the user meant a name, so the refusal lists names. */
-static bool is_id(const struct resolve_facts *facts, const char *word)
+static bool is_id(const struct world *world, const char *word)
 {
-	for (size_t i = 0; i < facts->nnames; i++) {
-		const char *id = facts->names[i].id, *dash = strchr(id, '-');
+	for (size_t i = 0; i < world->nnames; i++) {
+		const char *id = world->names[i].id, *dash = strchr(id, '-');
 
 		if (dash && strncmp(word, id, (size_t)(dash - id) + 1) == 0)
 			return true;
@@ -113,20 +113,19 @@ static bool is_id(const struct resolve_facts *facts, const char *word)
 }
 
 /* Lists the types that a hostdev of this kind can get here; `enabled`: only enabled types that a pGPU can serve. */
-static void list_types(const struct vgpu_request *req, const struct resolve_facts *facts, bool enabled, char *list,
-		       size_t size)
+static void list_types(const struct vgpu_request *req, const struct world *world, bool enabled, char *list, size_t size)
 {
-	bool names = !is_id(facts, req->facts.type);
+	bool names = !is_id(world, req->facts.type);
 	const char *last = "";
 	int left = 0;
 
 	list[0] = '\0';
-	for (size_t i = 0; i < facts->nnames; i++) {
-		const struct inv_name *type = &facts->names[i];
+	for (size_t i = 0; i < world->nnames; i++) {
+		const struct inv_name *type = &world->names[i];
 		bool named = names && *type->name && strcmp(type->name, type->id) != 0;
 
 		if (!(resolve_frameworks(req) & 1U << type->framework) || strcmp(type->id, last) == 0 ||
-		    (enabled && !is_served(facts->config, type->id)))
+		    (enabled && !is_served(world->config, type->id)))
 			continue;
 		last = type->id;
 		if (strlen(list) + TYPE_SIZE + (named ? strlen(type->name) : 0) + MORE_SIZE >= size)
@@ -139,35 +138,34 @@ static void list_types(const struct vgpu_request *req, const struct resolve_fact
 		text_add(list, size, " and %d more; see 'vgpu-lease types'", left);
 }
 
-static void refuse_unknown(const struct vgpu_request *req, const struct resolve_facts *facts,
-			   char refusal[RESOLVE_REFUSAL])
+static void refuse_unknown(const struct vgpu_request *req, const struct world *world, char refusal[RESOLVE_REFUSAL])
 {
 	char list[512], source[256];
 	const char *kind = "enabled";
 
 	source_says(req, source, sizeof(source));
-	if (is_other_kind(req, facts)) {
+	if (is_other_kind(req, world)) {
 		snprintf(refusal, RESOLVE_REFUSAL,
 			 "'%s' is provided as %s here%s, but the hostdev is type='%s'; use type='%s'", req->facts.type,
 			 req->kind == REQUEST_MDEV ? "VFs" : "mdevs", source,
 			 req->kind == REQUEST_MDEV ? "mdev" : "pci", req->kind == REQUEST_MDEV ? "pci" : "mdev");
 		return;
 	}
-	list_types(req, facts, true, list, sizeof(list));
+	list_types(req, world, true, list, sizeof(list));
 	if (!*list) {
 		kind = "known";
-		list_types(req, facts, false, list, sizeof(list));
+		list_types(req, world, false, list, sizeof(list));
 	}
 	snprintf(refusal, RESOLVE_REFUSAL, "unknown type '%s'%s; %s: %s", req->facts.type, source, kind,
 		 *list ? list : "(none: this host has no pGPU)");
 }
 
 /* Finds the type that the metadata names: by ID, by a name such as "GRID T4-16C", or by class. */
-static unsigned int asked_type(struct resolved_request *resolved, const struct resolve_facts *facts,
+static unsigned int asked_type(struct resolved_request *resolved, const struct world *world,
 			       char refusal[RESOLVE_REFUSAL])
 {
 	const struct vgpu_request *req = resolved->req;
-	const struct config *config = facts->config;
+	const struct config *config = world->config;
 	unsigned int own = resolve_frameworks(req);
 	size_t at = 0;
 
@@ -177,33 +175,32 @@ static unsigned int asked_type(struct resolved_request *resolved, const struct r
 		if (!(config->sections[i].vf && req->kind == REQUEST_MDEV) &&
 		    names_section(&config->sections[i], req->facts.type))
 			add_type(resolved, config->sections[i].type);
-	if (resolved->ntypes || unread(facts, own))
-		return resolved->ntypes ? 0 : unread(facts, own);
-	add_named(resolved, facts, req->facts.type);
-	if (!resolved->ntypes && next_name(facts, own, req->facts.type, BY_ID, &at))
+	if (resolved->ntypes || unread(world, own))
+		return resolved->ntypes ? 0 : unread(world, own);
+	add_named(resolved, world, req->facts.type);
+	if (!resolved->ntypes && next_name(world, own, req->facts.type, BY_ID, &at))
 		add_type(resolved, req->facts.type);
 	/* If only the source knows the ID, the source's name identifies the type here. */
 	if (!resolved->ntypes && *req->facts.name)
-		add_named(resolved, facts, req->facts.name);
-	if (resolved->ntypes || unread(facts, INV_ALL))
-		return resolved->ntypes ? 0 : unread(facts, INV_ALL);
+		add_named(resolved, world, req->facts.name);
+	if (resolved->ntypes || unread(world, INV_ALL))
+		return resolved->ntypes ? 0 : unread(world, INV_ALL);
 	/* Without a configuration the word may be a class, and existing devices are still adopted. */
 	if (!config) {
 		resolved->source = TYPE_UNSAID;
 		return 0;
 	}
-	refuse_unknown(req, facts, refusal);
+	refuse_unknown(req, world, refusal);
 	return 0;
 }
 
-unsigned int resolve_types(struct resolved_request *resolved, const struct resolve_facts *facts,
-			   char refusal[RESOLVE_REFUSAL])
+unsigned int resolve_types(struct resolved_request *resolved, const struct world *world, char refusal[RESOLVE_REFUSAL])
 {
 	refusal[0] = '\0';
 	if (*resolved->req->facts.type)
-		return asked_type(resolved, facts, refusal);
+		return asked_type(resolved, world, refusal);
 	/* A remembered type that is no longer enabled is useless. */
-	if (resolved->source == TYPE_REMEMBERED && !enabled(facts->config, resolved->types[0])) {
+	if (resolved->source == TYPE_REMEMBERED && !enabled(world->config, resolved->types[0])) {
 		text_copy(resolved->was, sizeof(resolved->was), resolved->types[0]);
 		resolved->source = TYPE_UNSAID;
 		resolved->ntypes = 0;
@@ -211,19 +208,19 @@ unsigned int resolve_types(struct resolved_request *resolved, const struct resol
 	return 0;
 }
 
-static bool may_change(const struct vgpu_request *req, const char *name, const char *type,
-		       const struct resolve_facts *facts, char refusal[RESOLVE_REFUSAL])
+static bool may_change(const struct vgpu_request *req, const char *name, const char *type, const struct world *world,
+		       char refusal[RESOLVE_REFUSAL])
 {
 	const char *was = req->kind == REQUEST_MDEV ? "an mdev" : "a VF",
 		   *is = req->kind == REQUEST_MDEV ? "a VF" : "an mdev";
-	int libvirt = facts->libvirt;
+	int libvirt = world->libvirt;
 
-	if (!facts->config->policy.cross_framework)
+	if (!world->config->policy.cross_framework)
 		snprintf(
 			refusal, RESOLVE_REFUSAL,
 			"%s is %s on the source and %s here (%s); set cross_framework = yes to allow the change (libvirt 11.0 or later on both hosts)",
 			name, was, is, type);
-	else if (facts->config->policy.migrate_keep)
+	else if (world->config->policy.migrate_keep)
 		snprintf(refusal, RESOLVE_REFUSAL,
 			 "%s is %s on the source and %s here (%s); migrate_uuid = keep does not allow the change", name,
 			 was, is, type);
@@ -235,8 +232,7 @@ static bool may_change(const struct vgpu_request *req, const char *name, const c
 	return !*refusal;
 }
 
-unsigned int resolve_framework(struct vgpu_request *req, const struct resolve_facts *facts,
-			       char refusal[RESOLVE_REFUSAL])
+unsigned int resolve_framework(struct vgpu_request *req, const struct world *world, char refusal[RESOLVE_REFUSAL])
 {
 	/* The type's name, on the source or in the metadata. */
 	const char *name = *req->facts.name ? req->facts.name : req->facts.type;
@@ -245,15 +241,15 @@ unsigned int resolve_framework(struct vgpu_request *req, const struct resolve_fa
 	size_t at = 0;
 
 	refusal[0] = '\0';
-	if (!*name || !facts->config)
+	if (!*name || !world->config)
 		return 0;
-	if (unread(facts, own) || next_name(facts, own, name, BY_NAME, &at))
-		return unread(facts, own);
-	if (unread(facts, others))
-		return unread(facts, others);
+	if (unread(world, own) || next_name(world, own, name, BY_NAME, &at))
+		return unread(world, own);
+	if (unread(world, others))
+		return unread(world, others);
 	at = 0;
-	type = next_name(facts, others, name, BY_NAME, &at);
-	if (!type || !may_change(req, name, type->id, facts, refusal))
+	type = next_name(world, others, name, BY_NAME, &at);
+	if (!type || !may_change(req, name, type->id, world, refusal))
 		return 0;
 	/* The source's ID is for the old kind, so request the type by name. */
 	memmove(req->facts.type, name, strlen(name) + 1);

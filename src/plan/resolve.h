@@ -6,20 +6,12 @@
  * last lease here, if that type is still enabled. Otherwise the plan decides, because it knows for which types the pool
  * has cards.
  *
- * The names of the host's types are read only on demand: resolve_types() and resolve_framework() return the frameworks
+ * The names of the host's types (world->names) are read only on demand: resolve_types() and resolve_framework() return the frameworks
  * whose names they need.
  */
 #pragma once
 
 #include "plan/plan.h"
-
-struct resolve_facts {
-	const struct config *config; /* NULL: none */
-	int libvirt;                 /* libvirt's version; 0: unknown */
-	struct inv_name *names;
-	size_t nnames;
-	unsigned int known; /* the frameworks (INV_...) whose types are in `names` */
-};
 
 enum { RESOLVE_REFUSAL = 1024 };
 
@@ -30,8 +22,7 @@ unsigned int resolve_frameworks(const struct vgpu_request *req);
  * Sets the types of a request. On entry it has the source, type and parent of the definition or last lease, if any.
  * Returns the frameworks whose names must be read before the next call, or 0 when done, with `refusal` set if refused.
  */
-unsigned int resolve_types(struct resolved_request *resolved, const struct resolve_facts *facts,
-			   char refusal[RESOLVE_REFUSAL]);
+unsigned int resolve_types(struct resolved_request *resolved, const struct world *world, char refusal[RESOLVE_REFUSAL]);
 
 /*
  * If a migrating vGPU is an mdev on the source and a VF here, or the reverse, makes its request one for any device of
@@ -41,5 +32,4 @@ unsigned int resolve_types(struct resolved_request *resolved, const struct resol
  * only if the other kind has a type of this name, the vGPU's own has none, and the policy allows it (cross_framework).
  * Returns and refuses like resolve_types().
  */
-unsigned int resolve_framework(struct vgpu_request *req, const struct resolve_facts *facts,
-			       char refusal[RESOLVE_REFUSAL]);
+unsigned int resolve_framework(struct vgpu_request *req, const struct world *world, char refusal[RESOLVE_REFUSAL]);

@@ -112,8 +112,11 @@ struct world {
 	const struct request *request;              /* as served here; a framework can differ from `asked` */
 	struct resolved_request *resolved_requests; /* one for each request->vgpus */
 	struct inventory inv;
-	struct leases leases; /* without void leases */
-	int libvirt;          /* libvirt's version, 9007000 is 9.7.0; 0: unknown */
+	struct leases leases;   /* without void leases */
+	struct inv_name *names; /* of the host's types, for the frameworks (INV_...) in `names_known` */
+	size_t nnames;
+	unsigned int names_known;
+	int libvirt; /* libvirt's version, 9007000 is 9.7.0; 0: unknown */
 	struct failed_attempt *failed_attempts;
 	size_t nfailed_attempts;
 	struct failure *failures; /* from other runs, a while ago; their candidates come last */

@@ -71,25 +71,21 @@ static const char *served(const struct inv_pgpu *card, const struct resolved_req
 	return NULL;
 }
 
-bool migration_facts_predict(struct migration_facts *facts, const struct world *world, const struct request *request,
+bool migration_facts_predict(struct migration_facts *facts, struct world *world, const struct request *request,
 			     const struct vgpu_request *req)
 {
-	struct vgpu_request only = *req;
-	struct request one = *request;
-	autofree struct resolved_request *resolved = NULL;
+	struct resolved_request resolved;
 	const struct section *pooled;
 	struct err ignored;
 	bool known = false;
 
 	*facts = (struct migration_facts){ 0 };
-	one.vgpus = &only;
-	one.nvgpus = 1;
-	if (survey_resolve(&resolved, &one, world, &ignored) < 0)
+	if (survey_resolve(&resolved, req, request, world, &ignored) < 0)
 		return false;
-	if (resolved->ntypes == 0 && pool_types(&world->inv, req->kind == REQUEST_MDEV, NULL, &pooled) == 1)
-		resolved->ntypes = text_copy(resolved->types[0], TYPE_SIZE, pooled->type);
+	if (resolved.ntypes == 0 && pool_types(&world->inv, req->kind == REQUEST_MDEV, NULL, &pooled) == 1)
+		resolved.ntypes = text_copy(resolved.types[0], TYPE_SIZE, pooled->type);
 	for (size_t g = 0; g < world->inv.npgpus; g++) {
-		const char *type = served(world->inv.pgpus[g], resolved);
+		const char *type = served(world->inv.pgpus[g], &resolved);
 		struct migration_facts here;
 
 		if (!type)

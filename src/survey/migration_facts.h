@@ -33,7 +33,7 @@ char *migration_facts_element(const struct domxml *doc, const struct inventory *
  * only possible type, else "". False, with all facts "": no card of the pool can serve the request. `world` must have a
  * configuration, and have read all types.
  */
-bool migration_facts_predict(struct migration_facts *facts, const struct world *world, const struct request *request,
+bool migration_facts_predict(struct migration_facts *facts, struct world *world, const struct request *request,
 			     const struct vgpu_request *req);
 
 /* Clears the facts that differ from `other`, for a vGPU that may be created on either of two pGPUs. */

@@ -34,6 +34,7 @@ void survey_end(struct world *w)
 	lease_list_free(&w->void_leases);
 	free(w->changed.vgpus);
 	free(w->resolved_requests);
+	free(w->names);
 	free(w->missing_cards);
 	free(w->failed_attempts);
 	free(w->failures);

@@ -51,47 +51,31 @@ static int recall(struct resolved_request *resolved, const struct world *w, stru
 }
 
 /* Reads all type names again, including those of further frameworks; this is rarely needed twice. */
-static int read_names(struct resolve_facts *facts, const struct host *host, unsigned int frameworks, struct err *err)
+static int read_names(struct world *w, unsigned int frameworks, struct err *err)
 {
-	free(facts->names);
-	facts->known |= frameworks;
-	return inventory_names(host, facts->known, &facts->names, &facts->nnames, err);
+	free(w->names);
+	w->names_known |= frameworks;
+	return inventory_names(w->host, w->names_known, &w->names, &w->nnames, err);
 }
 
-static int resolve_all(struct resolved_request *list, const struct request *request, const struct world *w,
-		       struct resolve_facts *facts, struct err *err)
+int survey_resolve(struct resolved_request *resolved, const struct vgpu_request *req, const struct request *request,
+		   struct world *w, struct err *err)
 {
 	char refusal[RESOLVE_REFUSAL];
 	unsigned int unread;
 
-	for (size_t i = 0; i < request->nvgpus; i++) {
-		list[i].req = &request->vgpus[i];
-		uuid_random(list[i].fresh);
-		list[i].nodes = nodes_of(list[i].req, request, w->host);
-		if (recall(&list[i], w, err) < 0)
+	*resolved = (struct resolved_request){ .req = req, .nodes = nodes_of(req, request, w->host) };
+	uuid_random(resolved->fresh);
+	if (recall(resolved, w, err) < 0)
+		return -err->code;
+	while ((unread = resolve_types(resolved, w, refusal)))
+		if (read_names(w, unread, err) < 0)
 			return -err->code;
-		while ((unread = resolve_types(&list[i], facts, refusal)))
-			if (read_names(facts, w->host, unread, err) < 0)
-				return -err->code;
-		if (*refusal)
-			return err_set(err, ENOENT, "vGPU %s: %s", list[i].req->id, refusal);
-	}
-	return 0;
-}
-
-int survey_resolve(struct resolved_request **out, const struct request *request, const struct world *w, struct err *err)
-{
-	struct resolve_facts facts = { .config = w->config };
-	int r;
-
-	*out = mem_new(request->nvgpus + 1, sizeof(**out));
-	r = resolve_all(*out, request, w, &facts, err);
-	free(facts.names);
-	return r;
+	return *refusal ? err_set(err, ENOENT, "vGPU %s: %s", req->id, refusal) : 0;
 }
 
 /* Copies the request, and replaces the vGPUs that change their framework. */
-static int change_frameworks(struct world *w, struct resolve_facts *facts, struct err *err)
+static int change_frameworks(struct world *w, struct err *err)
 {
 	char refusal[RESOLVE_REFUSAL];
 	unsigned int unread;
@@ -103,8 +87,8 @@ static int change_frameworks(struct world *w, struct resolve_facts *facts, struc
 		struct vgpu_request *req = &w->changed.vgpus[i];
 
 		*req = w->asked->vgpus[i];
-		while ((unread = resolve_framework(req, facts, refusal)))
-			if (read_names(facts, w->host, unread, err) < 0)
+		while ((unread = resolve_framework(req, w, refusal)))
+			if (read_names(w, unread, err) < 0)
 				return -err->code;
 		if (*refusal)
 			return err_set(err, EPERM, "vGPU %s: %s", req->id, refusal);
@@ -114,19 +98,18 @@ static int change_frameworks(struct world *w, struct resolve_facts *facts, struc
 
 int survey_start(struct world *w, struct err *err)
 {
-	struct resolve_facts facts = { .config = w->config };
-	int r = 0;
-
 	w->request = w->asked;
 	silent_recall(w->store);
 	for (size_t i = 0; i < w->asked->nvgpus && !w->libvirt; i++)
 		if (w->mode == PLAN_MIGRATE || w->asked->vgpus[i].kind == REQUEST_PCI)
 			w->libvirt = libvirt_files_libvirt(w->host);
-	facts.libvirt = w->libvirt;
-	if (w->mode == PLAN_MIGRATE && w->config)
-		r = change_frameworks(w, &facts, err);
-	free(facts.names);
-	return r == 0 ? survey_resolve(&w->resolved_requests, w->request, w, err) : r;
+	if (w->mode == PLAN_MIGRATE && w->config && change_frameworks(w, err) < 0)
+		return -err->code;
+	w->resolved_requests = mem_new(w->request->nvgpus + 1, sizeof(*w->resolved_requests));
+	for (size_t i = 0; i < w->request->nvgpus; i++)
+		if (survey_resolve(&w->resolved_requests[i], &w->request->vgpus[i], w->request, w, err) < 0)
+			return -err->code;
+	return 0;
 }
 
 const char **survey_types(const struct world *w, const struct config *config)

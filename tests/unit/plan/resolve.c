@@ -82,12 +82,12 @@ static const struct row of_frameworks[] = {
 	{ "one that can does", "@Three", "11000000", "mv", "any VF Three" },
 };
 
-static struct resolve_facts facts_of(const struct row *row)
+static struct world facts_of(const struct row *row)
 {
-	struct resolve_facts facts = { .config = &config, .names = names, .nnames = sizeof(names) / sizeof(names[0]) };
+	struct world facts = { .config = &config, .names = names, .nnames = sizeof(names) / sizeof(names[0]) };
 
-	facts.known |= strchr(row->known, 'm') ? INV_MDEV : 0;
-	facts.known |= strchr(row->known, 'v') ? INV_VARIANT : 0;
+	facts.names_known |= strchr(row->known, 'm') ? INV_MDEV : 0;
+	facts.names_known |= strchr(row->known, 'v') ? INV_VARIANT : 0;
 	return facts;
 }
 
@@ -111,7 +111,7 @@ static void test_types(void)
 {
 	for (size_t i = 0; i < sizeof(of_types) / sizeof(of_types[0]); i++) {
 		const struct row *row = &of_types[i];
-		struct resolve_facts facts = facts_of(row);
+		struct world facts = facts_of(row);
 		struct vgpu_request req;
 		struct resolved_request resolved = { .req = &req };
 		char refusal[RESOLVE_REFUSAL], got[RESOLVE_REFUSAL + 4] = "";
@@ -137,7 +137,7 @@ static void test_frameworks(void)
 {
 	for (size_t i = 0; i < sizeof(of_frameworks) / sizeof(of_frameworks[0]); i++) {
 		const struct row *row = &of_frameworks[i];
-		struct resolve_facts facts = facts_of(row);
+		struct world facts = facts_of(row);
 		struct vgpu_request req;
 		char refusal[RESOLVE_REFUSAL], got[RESOLVE_REFUSAL + 4];
 		unsigned int unread;
