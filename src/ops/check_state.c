@@ -235,7 +235,6 @@ void check_garbage(struct check *check)
 /* The guest keeps what it has, but its next start asks for a type that is no longer enabled. */
 static bool look_at_guest(struct check *check, const struct lease *lease)
 {
-
 	if (!check->config || lease->state != LEASE_ACTIVE || lease->origin != LEASE_CREATED ||
 	    config_section(check->config, lease->vgpu.type))
 		return false;
@@ -245,6 +244,21 @@ static bool look_at_guest(struct check *check, const struct lease *lease)
 			       lease->vgpu.type),
 		     "domain %.100s runs with %s on %s, a type that is no longer enabled", lease->name,
 		     lease->vgpu.type, lease->vgpu.pgpu);
+	check->what = "lease";
+	return true;
+}
+
+/* Another program has removed the vGPU of a guest, or its driver was unloaded. A VF that is gone is the pGPU's finding. */
+static bool look_at_lost(struct check *check, const struct gc_item *item)
+{
+	const struct lease *lease = &item->lease;
+
+	if (lease->state != LEASE_ACTIVE || item->exists != ABSENT || lease->vgpu.framework == FW_VF)
+		return false;
+	check->what = "guest";
+	check_report(check_at(check, "%s", lease->vgpu.id), CHECK_WARN,
+		     "stop the domain and start it again, which creates the vGPU",
+		     "leased to domain %.100s, which runs, but does not exist", lease->name);
 	check->what = "lease";
 	return true;
 }
@@ -292,7 +306,8 @@ static void report_leases(struct check *check, const struct gc *pass)
 		goes += item->outcome == GC_GOES;
 		leased += item->leased;
 		waits += item->leased && item->lease.state == LEASE_RELEASING && item->outcome == GC_STAYS;
-		odd += item->leased && item->outcome == GC_STAYS && !item->due_ms && look_at_guest(check, &item->lease);
+		if (item->leased && item->outcome == GC_STAYS && !item->due_ms)
+			odd += look_at_lost(check, item) || look_at_guest(check, &item->lease);
 	}
 	report_foreign(check, pass);
 	check_at_path(check, "run/vgpu-lease/leases");

@@ -60,4 +60,21 @@ holds "its refusal does not say to release what nobody leases" says M_NO_CAPACIT
 call prepare begin 1
 said=$(call prepare begin 3 2>&1)
 holds "but does so if a guest leases one" says M_NO_CAPACITY -- M_FULL 0000:84:00.0 2 2 -- M_FIX_FREE there <<<"$said"
+end_host
+rm -r "$root/etc/mdevctl.d" "$root/run/vgpu-lease"
+
+### Another program removes mdevs that it has not made, as KubeVirt does
+host t4
+configure nvidia-222@0000:84:00.0
+call prepare begin 1
+domain 1 "$(uuid 1)" | libvirt_runs vm1
+vl check
+is "$(notes_of guest)" "" "a guest and its vGPU are no finding"
+echo 1 >"$root/sys/bus/mdev/devices/$(uuid 1)/remove"
+vl check
+holds "a guest whose vGPU was removed is one" says M_CHECK_LOST "$(uuid 1)" vm1 <<<"$out"
+rm "$root/run/libvirt/qemu/vm1.xml"
+call release end 1
+call prepare begin 1
+holds "its next start creates it again" [ -e "$root/sys/bus/mdev/devices/$(uuid 1)" ]
 tap_done
