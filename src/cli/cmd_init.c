@@ -128,22 +128,16 @@ static void print_section(FILE *to, const struct inventory *inv, const struct in
 	fputc('\n', to);
 }
 
-/*
- * Prints the types to enable to `enabled` and their sections to `sections`, for the cards with plain VFs or for all
- * others. Returns the number of sections.
- */
-static size_t print_cards(FILE *enabled, FILE *sections, const struct inventory *inv, const struct pci *pci,
-			  bool plain_vfs)
+/* Prints the types to enable to `enabled`, and their sections to `sections`. Returns the number of sections. */
+static size_t print_cards(FILE *enabled, FILE *sections, const struct inventory *inv, const struct pci *pci)
 {
 	autofree const struct inv_type **chosen = mem_new(inv->npgpus + 1, sizeof(*chosen));
 	char reason[4 * REASON_SIZE];
-	size_t n = 0;
+	size_t n = 0, types = 0;
 
 	for (size_t i = 0; i < inv->npgpus; i++) {
 		const struct inv_pgpu *card = inv->pgpus[i];
 
-		if ((card->framework == FW_VF) != plain_vfs)
-			continue;
 		chosen[i] = choose_type(inv, pci, card);
 		text_safe(reason, sizeof(reason), card->reason);
 		if (!card->ready && is_gpu(pci, card->address))
@@ -153,8 +147,8 @@ static size_t print_cards(FILE *enabled, FILE *sections, const struct inventory 
 		if (!chosen[i])
 			continue;
 		/* For plain VFs the section is enough. */
-		if (!plain_vfs)
-			fprintf(enabled, "%s%s", n ? ", " : "", chosen[i]->id);
+		if (inv->pgpus[i]->framework != FW_VF)
+			fprintf(enabled, "%s%s", types++ ? ", " : "", chosen[i]->id);
 		print_section(sections, inv, chosen, i);
 		n++;
 	}
@@ -187,7 +181,7 @@ static int compose(const struct host *host, char **text, size_t *len, struct err
 	if (r == 0)
 		r = inventory_read(&inv, host, &query, err);
 	if (r == 0)
-		n = print_cards(types, rest, &inv, &pci, false) + print_cards(types, rest, &inv, &pci, true);
+		n = print_cards(types, rest, &inv, &pci);
 	inventory_free(&inv);
 	free(pci.list);
 	mem_close(types);

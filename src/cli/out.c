@@ -91,13 +91,9 @@ void out_progress_end(int columns)
 
 void out_wall_time(char out[32], int64_t boot_ms)
 {
-	int64_t ago_ms = sys_now_ms() - boot_ms;
-	struct timespec now;
+	time_t then = (time_t)(sys_wall_ms(boot_ms) / 1000);
 	struct tm tm;
-	time_t then;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	then = now.tv_sec - (time_t)((ago_ms - now.tv_nsec / 1000000 + 999) / 1000);
 	gmtime_r(&then, &tm);
 	strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &tm);
 }

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/auto.h"
 #include "base/text.h"
@@ -48,14 +47,6 @@ static void print_sample(FILE *to, const char *name, long long value, const char
 	for (size_t i = 0; labels[i]; i += 2)
 		label(to, i ? "," : "{", labels[i], labels[i + 1]);
 	fprintf(to, "%s %lld\n", labels[0] ? "}" : "", value);
-}
-
-static double wall_time_s(int64_t boot_ms)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9 - (double)(sys_now_ms() - boot_ms) / 1000;
 }
 
 enum number { CAPACITY, IN_USE, AVAILABLE };
@@ -158,7 +149,8 @@ static void print_leases(const struct report *report, const struct leases *lease
 	if (states[LEASE_RELEASING]) {
 		family(report->to, "oldest_releasing_timestamp_seconds", "gauge",
 		       "Since when the oldest releasing lease is releasing.");
-		fprintf(report->to, "vgpu_lease_oldest_releasing_timestamp_seconds %.3f\n", wall_time_s(oldest_ms));
+		fprintf(report->to, "vgpu_lease_oldest_releasing_timestamp_seconds %.3f\n",
+			(double)sys_wall_ms(oldest_ms) / 1000);
 	}
 	family(report->to, "info", "gauge", "A leased vGPU and its domain; always 1.");
 	for (size_t i = 0; i < leases->n; i++) {

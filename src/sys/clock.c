@@ -30,6 +30,14 @@ int64_t sys_age_ms(const struct timespec *wall)
 	return age_ms > 0 ? age_ms : 0;
 }
 
+int64_t sys_wall_ms(int64_t ms)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 - (sys_now_ms() - ms);
+}
+
 int sys_left_ms(int64_t deadline_ms)
 {
 	int64_t ms = deadline_ms - sys_now_ms();

@@ -157,6 +157,9 @@ bool sys_locked_key(int dir, const char *name, const char *key);
  */
 int64_t sys_now_ms(void);
 
+/* A time of sys_now_ms() by the wall clock, in milliseconds since 1970. */
+int64_t sys_wall_ms(int64_t ms);
+
 /* Milliseconds since this time of the wall clock; 0 if it is in the future. */
 int64_t sys_age_ms(const struct timespec *wall);
 
