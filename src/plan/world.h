@@ -127,7 +127,6 @@ struct world {
 
 	/* Only for the survey. */
 	struct request changed;     /* a copy of the request, if a framework changes; else unused */
-	const char **types;         /* the types that were read, in one allocation; NULL: all */
 	bool some_cards;            /* for PCI hostdevs, only the cards that the request names were read */
 	struct leases void_leases;  /* leases that are no longer valid */
 	struct vfio_users *users;   /* NULL until needed */

@@ -7,11 +7,11 @@
 /* Drops the results of survey_ahead(). */
 void survey_drop_lookups(struct world *world);
 
-/*
- * The type IDs for inventory_read(): those of the request, of the leases, and of `config` (may be NULL).
- * NULL-terminated; one allocation, which the caller frees.
- */
-const char **survey_types(const struct world *world, const struct config *config);
+/* Is every card and type read? */
+bool survey_reads_all(const struct world *world);
+
+/* Reads the part of the host that the request and the leases can concern, or all of it. */
+int survey_read_host(struct world *world, struct err *err);
 
 /*
  * Fills in, for each device that a rule asks about, whether it was open at the last look and which domain names it.

@@ -19,16 +19,9 @@
 #include "plan/resolve.h"
 #include "state/history.h"
 
-static void drop_host(struct world *w)
-{
-	free(w->types);
-	w->types = NULL;
-	inventory_free(&w->inv);
-}
-
 void survey_end(struct world *w)
 {
-	drop_host(w);
+	inventory_free(&w->inv);
 	survey_drop_lookups(w);
 	lease_list_free(&w->leases);
 	lease_list_free(&w->void_leases);
@@ -39,91 +32,6 @@ void survey_end(struct world *w)
 	free(w->failed_attempts);
 	free(w->failures);
 	*w = (struct world){ 0 };
-}
-
-/* Is every card and type read? */
-static bool is_all_read(const struct world *w)
-{
-	return w->wide || !w->request->nvgpus;
-}
-
-/* The frameworks that the request can concern; the others are not read. */
-static unsigned int frameworks_of(const struct world *w)
-{
-	unsigned int frameworks = 0;
-
-	/* A refusal also names cards that provide the type for another kind of hostdev. */
-	if (is_all_read(w))
-		return INV_ALL;
-	for (size_t i = 0; i < w->request->nvgpus; i++)
-		frameworks |= resolve_frameworks(&w->request->vgpus[i]);
-	return frameworks;
-}
-
-/*
- * The cards whose VFs a start names. libvirt uses only the named VFs, so only a refusal needs other cards. NULL: all
- * cards. The caller frees the one allocation.
- */
-static const char **cards_of(const struct world *w)
-{
-	size_t n = 0, nvgpus = w->request->nvgpus;
-	const char **cards;
-	char *text;
-
-	if (w->mode != PLAN_PREPARE || is_all_read(w))
-		return NULL;
-	cards = mem_new(nvgpus + 1, sizeof(*cards) + PCI_SIZE);
-	text = (char *)(cards + nvgpus + 1);
-	for (size_t i = 0; i < nvgpus; i++) {
-		const struct vgpu_request *req = &w->request->vgpus[i];
-		char *card = text + n * PCI_SIZE;
-		size_t seen = 0;
-
-		if (req->kind != REQUEST_PCI || !inventory_physfn(w->host, req->id, card))
-			continue;
-		while (seen < n && strcmp(cards[seen], card) != 0)
-			seen++;
-		if (seen == n)
-			cards[n++] = card;
-	}
-	return cards;
-}
-
-/* Must the pool choose the type of an mdev? At a start, an existing mdev has its type already. */
-static bool asks_pool(const struct world *w)
-{
-	for (size_t i = 0; i < w->request->nvgpus; i++) {
-		const struct vgpu_request *req = &w->request->vgpus[i];
-		const struct vgpu_ref vgpu = kernel_vgpu(req->id);
-
-		if (req->kind == REQUEST_MDEV && w->resolved_requests[i].ntypes == 0 &&
-		    (w->mode != PLAN_PREPARE || req->any || kernel_exists(w->host, &vgpu) != 1))
-			return true;
-	}
-	return false;
-}
-
-static int read_host(struct world *w, struct err *err)
-{
-	autofree const char **cards = cards_of(w);
-	struct inv_query query = { .frameworks = frameworks_of(w),
-				   .cards = cards,
-				   .vf_name = w->config ? pool_vf_name : NULL,
-				   .names_type = w->config ? pool_names_type : NULL,
-				   .arg = w->config };
-
-	drop_host(w);
-	w->some_cards = cards != NULL;
-	if (!is_all_read(w))
-		w->types = survey_types(w, asks_pool(w) || pool_matches_twice(w->config) ? w->config : NULL);
-	query.types = w->types;
-	/* Without a pool, every GPU that could be in one matters. */
-	query.gpus = !w->config || !w->config->nsections;
-	if (inventory_read(&w->inv, w->host, &query, err) < 0)
-		return -err->code;
-	if (w->config)
-		pool_make(&w->inv, w->config);
-	return 0;
 }
 
 /* Is somebody writing to this device or its pGPU? Only locks show a release, because the handler outlives it. */
@@ -353,7 +261,7 @@ static int read_both(struct world *w, struct err *err)
 {
 	bool locked = w->store->lock >= 0;
 
-	if (read_leases(w, locked, err) < 0 || read_host(w, err) < 0)
+	if (read_leases(w, locked, err) < 0 || survey_read_host(w, err) < 0)
 		return -err->code;
 	return locked ? 0 : read_leases(w, true, err);
 }
@@ -367,7 +275,7 @@ int survey_read(struct world *w, struct err *err)
 	free(w->failures);
 	w->nfailures = failure_list(w->store, &w->failures);
 	set_void_apart(w);
-	if (is_all_read(w)) {
+	if (survey_reads_all(w)) {
 		explain_absent(w);
 		find_missing_cards(w);
 	}

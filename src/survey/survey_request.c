@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is known about a request beyond the domain's XML: the records of each vGPU, and the name of its type. */
+/* What is known about a request beyond the domain's XML, and what is read of the host for it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "host/libvirt_files.h"
+#include "host/kernel.h"
 #include "host/mdevctl_files.h"
 #include "internal.h"
 #include "plan/resolve.h"
@@ -112,29 +113,98 @@ int survey_start(struct world *w, struct err *err)
 	return 0;
 }
 
-const char **survey_types(const struct world *w, const struct config *config)
+bool survey_reads_all(const struct world *w)
 {
-	size_t n = w->request->nvgpus, nsections = config ? config->nsections : 0;
-	size_t most = n * RESOLVED_TYPES_MAX + w->leases.n + nsections + 1, k = 0;
-	const char **types = mem_new(most, sizeof(*types) + TYPE_SIZE);
-	char *text = (char *)(types + most);
+	return w->wide || !w->request->nvgpus;
+}
 
-	for (size_t i = 0; i < n; i++)
-		for (int t = 0; t < w->resolved_requests[i].ntypes; t++)
-			types[k++] = w->resolved_requests[i].types[t];
-	for (size_t i = 0; i < w->leases.n; i++)
-		types[k++] = w->leases.list[i].vgpu.type;
-	for (size_t i = 0; i < nsections; i++)
-		types[k++] = config->sections[i].type;
-	/* Keep each type once, because a type costs a read per pGPU. */
-	for (size_t i = 0; i < k; i++)
-		for (size_t j = i + 1; j < k; j++)
-			while (j < k && strcmp(types[i], types[j]) == 0)
-				types[j] = types[--k];
-	types[k] = NULL;
-	for (size_t i = 0; i < k; i++, text += TYPE_SIZE) {
-		text_copy(text, TYPE_SIZE, types[i]);
-		types[i] = text;
+/*
+ * The cards whose VFs a start names. libvirt uses only the named VFs, so only a refusal needs other cards. NULL: all
+ * cards. The caller frees the one allocation.
+ */
+static const char **cards_of(const struct world *w)
+{
+	size_t n = 0, nvgpus = w->request->nvgpus;
+	const char **cards;
+	char *card;
+
+	if (w->mode != PLAN_PREPARE || survey_reads_all(w))
+		return NULL;
+	cards = mem_new(nvgpus + 1, sizeof(*cards) + PCI_SIZE);
+	card = (char *)(cards + nvgpus + 1);
+	for (size_t i = 0; i < nvgpus; i++) {
+		const struct vgpu_request *req = &w->request->vgpus[i];
+
+		if (req->kind != REQUEST_PCI || !inventory_physfn(w->host, req->id, card))
+			continue;
+		cards[n++] = card;
+		card += PCI_SIZE;
 	}
+	return cards;
+}
+
+/* Must the pool choose the type of an mdev? At a start, an existing mdev has its type already. */
+static bool asks_pool(const struct world *w)
+{
+	for (size_t i = 0; i < w->request->nvgpus; i++) {
+		const struct vgpu_request *req = &w->request->vgpus[i];
+		const struct vgpu_ref vgpu = kernel_vgpu(req->id);
+
+		if (req->kind == REQUEST_MDEV && w->resolved_requests[i].ntypes == 0 &&
+		    (w->mode != PLAN_PREPARE || req->any || kernel_exists(w->host, &vgpu) != 1))
+			return true;
+	}
+	return false;
+}
+
+/* Each type once, because a type costs a read per pGPU. */
+static void add_type(const char **types, size_t *n, const char *type)
+{
+	for (size_t i = 0; i < *n; i++)
+		if (strcmp(types[i], type) == 0)
+			return;
+	types[(*n)++] = type;
+}
+
+/* The types of the request and of the leases, and those among which the pool must choose. The caller frees the list. */
+static const char **types_of(const struct world *w)
+{
+	const struct config *config = asks_pool(w) || pool_matches_twice(w->config) ? w->config : NULL;
+	size_t n = 0, nvgpus = w->request->nvgpus, nsections = config ? config->nsections : 0;
+	const char **types = mem_new(nvgpus * RESOLVED_TYPES_MAX + w->leases.n + nsections + 1, sizeof(*types));
+
+	for (size_t i = 0; i < nvgpus; i++)
+		for (int t = 0; t < w->resolved_requests[i].ntypes; t++)
+			add_type(types, &n, w->resolved_requests[i].types[t]);
+	for (size_t i = 0; i < w->leases.n; i++)
+		add_type(types, &n, w->leases.list[i].vgpu.type);
+	for (size_t i = 0; i < nsections; i++)
+		add_type(types, &n, config->sections[i].type);
 	return types;
+}
+
+int survey_read_host(struct world *w, struct err *err)
+{
+	autofree const char **cards = cards_of(w);
+	autofree const char **types = survey_reads_all(w) ? NULL : types_of(w);
+	struct inv_query query = { .cards = cards,
+				   .types = types,
+				   .vf_name = w->config ? pool_vf_name : NULL,
+				   .names_type = w->config ? pool_names_type : NULL,
+				   .arg = w->config,
+				   /* Without a pool, every GPU that could be in one matters. */
+				   .gpus = !w->config || !w->config->nsections };
+
+	inventory_free(&w->inv);
+	w->some_cards = cards != NULL;
+	/* A refusal also names cards that provide the type for another kind of hostdev. */
+	if (survey_reads_all(w))
+		query.frameworks = INV_ALL;
+	for (size_t i = 0; i < w->request->nvgpus; i++)
+		query.frameworks |= resolve_frameworks(&w->request->vgpus[i]);
+	if (inventory_read(&w->inv, w->host, &query, err) < 0)
+		return -err->code;
+	if (w->config)
+		pool_make(&w->inv, w->config);
+	return 0;
 }
