@@ -68,7 +68,9 @@ static int look_around(struct look *look, struct gc *c, struct err *err)
 	look->users = vfio_users_read(c->store->host, sys_now_ms() + (int64_t)c->policy->release_timeout_s * 1000);
 	if (!vfio_users_unread(look->users, c->unread))
 		c->unread[0] = '\0';
-	return libvirt_files_read(&look->disk, c->store->host, err);
+	r = libvirt_files_read(&look->disk, c->store->host, err);
+	/* What a domain has given up needs no look at the others. */
+	return c->own ? 0 : r;
 }
 
 static void look_end(struct look *look)
@@ -204,7 +206,7 @@ static void judge(struct gc *c, const struct look *look)
 
 	c->items = mem_new(look->leases.n + look->inv.ndevices + look->ndefinitions + 1, sizeof(*c->items));
 	for (size_t i = 0; i < look->leases.n; i++)
-		if (is_lease_meant(c, &look->leases.list[i]))
+		if (is_lease_meant(c, &look->leases.list[i]) && (look->disk || is_own(c, &look->leases.list[i])))
 			judge_lease(c, &check, look, &look->leases.list[i]);
 	for (size_t i = 0; i < look->inv.ndevices; i++) {
 		const struct inv_device *device = &look->inv.devices[i];

@@ -89,6 +89,15 @@ holds "a release whose process was killed is finished by the next hook" within 5
 release "$work/5.xml"
 eventually no_lease
 
+### What a domain has given up goes, whatever else of the host cannot be read
+prepare
+open_device $u1
+mkdir -p "$root/etc/libvirt" && touch "$root/etc/libvirt/qemu"
+release
+close_device
+clean "a release that outlasts its hook needs none of libvirt's files"
+rm "$root/etc/libvirt/qemu"
+
 ### While somebody is at it, no other hook joins in, however often one is called
 at_it() { pgrep -c -f "^$builddir/hooks/qemu --root $root " || :; }
 prepare
