@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Cards as they were seen on real hosts: what sysfs shows of their types, and what `inventory` and `types` make of it, right to
 # the last number. tests/system/cli/golden/ has, for each, the files of one parent's types (NAME.sysfs: the capacity, device_api, name
-# and description; NAME.list: what a VF of NVIDIA's own framework can become) and the commands' JSON, one type a line.
+# and description; NAME.list: what a VF of NVIDIA's own framework can become) and the JSON of inventory, one type a line.
 . "$(dirname "$0")/../../lib/cli.sh"
 golden=$srcdir/tests/system/cli/golden
 
@@ -20,13 +20,22 @@ files() {
 	done | sort -V
 }
 
+# The JSON of `types` for the pGPUs of an inventory, none of which is in the pool.
+types_of='[.pgpus[] as $pgpu | $pgpu.types[] | {
+	type: ({id, name, class, framebuffer_mib, heads, resolution} + {framework: $pgpu.framework}),
+	pgpu: ({address: $pgpu.address, in_pool: $pgpu.in_pool} + {capacity, used, available})}] as $all |
+	def sum(member): map(member) | add;
+	{version, types: (reduce $all[].type as $type ([]; if any(.[]; .id == $type.id) then . else . + [$type] end) |
+		map(.id as $id | [$all[] | select(.type.id == $id).pgpu] as $pgpus |
+			. + {capacity: 0, used: 0, available: 0, $pgpus, host: ($pgpus |
+				{capacity: sum(.capacity), used: sum(.used), available: sum(.available)})}))}'
+
 # commands NAME SENTENCE: what they say of this host.
 commands() {
-	local command
-	for command in inventory types; do
-		vl $command --json
-		nothing "$2: so has $command" "$(diff <(plain <"$golden/$1.$command.json") <(plain <<<"$out"))"
-	done
+	vl inventory --json
+	nothing "$2: so has inventory" "$(diff <(plain <"$golden/$1.inventory.json") <(plain <<<"$out"))"
+	vl types --json
+	nothing "$2: so has types" "$(diff <(jq -S "$types_of" "$golden/$1.inventory.json") <(jq -S . <<<"$out"))"
 }
 
 # card NAME MODEL SENTENCE [PARENT TYPE]...: the host of this model, with a vGPU on each PARENT.
