@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Cards as they were seen on real hosts: what sysfs shows of their types, and what `inventory` and `types` make of it, right to
 # the last number. tests/system/cli/golden/ has, for each, the files of one parent's types (NAME.sysfs: the capacity, device_api, name
-# and description; NAME.list: what a VF of NVIDIA's own framework can become) and the JSON of inventory, one type a line.
+# and description) and the JSON of inventory, one type a line.
 . "$(dirname "$0")/../../lib/cli.sh"
 golden=$srcdir/tests/system/cli/golden
 
@@ -57,9 +57,9 @@ card() {
 # variant NAME MODEL SENTENCE VF: the same with a card whose VFs take a type.
 variant() {
 	host "$2"
-	[ ! -e "$golden/$1.list" ] ||
-		is "$(cat "$root/sys/bus/pci/devices/$4/nvidia/creatable_vgpu_types")" "$(cat "$golden/$1.list")" \
-			"$3: sysfs has what a real one has"
+	is "$(cat "$root/sys/bus/pci/devices/$4/nvidia/creatable_vgpu_types")" \
+		"$(jq -r '"ID    : vGPU Name", (.pgpus[0].types[] | "\(.id[7:] + " " * (13 - (.id | length))): \(.name)")' \
+			"$golden/$1.inventory.json")" "$3: sysfs has what a real one has"
 	commands "$1" "$3"
 }
 
