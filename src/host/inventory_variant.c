@@ -49,39 +49,29 @@ static void read_list(struct inv_reader *reader, struct inv_pgpu *pgpu, struct t
 		inv_not_ready(pgpu, "creatable_vgpu_types cannot be read: %s", err_describe(-r));
 }
 
-static bool carries(const struct inv_pgpu *pgpu)
+static bool carries(const struct inventory *inv, const struct inv_pgpu *pgpu)
 {
-	for (int i = 0; i < pgpu->nparents; i++)
-		if (pgpu->parents[i]->ndevices > 0)
-			return true;
-	return false;
+	return inventory_next_on(inv, pgpu, NULL);
 }
 
-/* Does the list have a time-sliced type? In MIG mode even an empty card lists only types of its GPU instances. */
-static bool is_time_sliced(const struct typelist *list)
+/*
+ * How many framebuffer sizes do the time-sliced types of the list have; 2: more than one. A card that carries a vGPU
+ * lists types of one size only, and in MIG mode even an empty card lists only types of its GPU instances.
+ */
+static int sizes_of(const struct typelist *list)
 {
-	int slices;
-
-	for (size_t i = 0; i < list->n; i++)
-		if (typelist_framebuffer(list->items[i].name, &slices) > 0 && slices == 0)
-			return true;
-	return false;
-}
-
-/* Are there types of two framebuffer sizes? A card that carries a vGPU lists types of one size only. */
-static bool has_sizes(const struct typelist *list)
-{
-	int size = 0, mib, slices;
+	int size = 0, slices;
 
 	for (size_t i = 0; i < list->n; i++) {
-		mib = typelist_framebuffer(list->items[i].name, &slices);
+		int mib = typelist_framebuffer(list->items[i].name, &slices);
+
 		if (mib <= 0 || slices)
 			continue;
 		if (size && mib != size)
-			return true;
+			return 2;
 		size = mib;
 	}
-	return false;
+	return size != 0;
 }
 
 /*
@@ -93,7 +83,7 @@ static bool is_seen_whole(const struct inventory *inv, const struct inv_pgpu *pg
 {
 	for (size_t g = 0; g < inv->npgpus; g++)
 		if (inv->pgpus[g]->framework == FW_VARIANT && inv_same_model(inv->pgpus[g], pgpu) &&
-		    !carries(inv->pgpus[g]) && is_time_sliced(&lists[g]) && (!surely || has_sizes(&lists[g])))
+		    !carries(inv, inv->pgpus[g]) && sizes_of(&lists[g]) > (surely ? 1 : 0))
 			return true;
 	return false;
 }
@@ -142,7 +132,7 @@ static void add_types(struct inv_reader *reader, struct inv_pgpu *pgpu, struct t
 		pgpu->types_new |= !inventory_type_on(inv, pgpu, key);
 	}
 	typelist_free(&memory);
-	pgpu->types_hid = !pgpu->types_whole && carries(pgpu);
+	pgpu->types_hid = !pgpu->types_whole && carries(inv, pgpu);
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, pgpu, d));) {
 		int number;
 
@@ -151,38 +141,26 @@ static void add_types(struct inv_reader *reader, struct inv_pgpu *pgpu, struct t
 	}
 }
 
-/* Until the card has been seen empty, the types that the caller names for it are assumed to exist. */
-static void suppose_types(struct inv_reader *reader, struct inv_pgpu *pgpu)
-{
-	const struct inv_query *query = reader->query;
-	const char *type;
-	int number;
-
-	for (size_t i = 0; query->names_type && pgpu->types_hid; i++) {
-		type = query->names_type(query->arg, pgpu, i);
-		if (!type)
-			break;
-		if (typelist_number(type, &number))
-			add_type(reader->inv, pgpu, number, NULL);
-	}
-}
-
-/* Finds a type that the card is configured to serve and that only another driver version had. */
-static void find_gone(struct inv_reader *reader, struct inv_pgpu *pgpu)
+/*
+ * Looks for the types that the card is configured to serve. While the vGPUs on it may hide types, they are assumed to
+ * exist; if all are known, one that only another driver version had is `gone`.
+ */
+static void look_up_configured(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {
 	const struct inv_query *query = reader->query;
 	char key[TYPELIST_KEY_SIZE];
 	const char *type;
-	int number;
 
-	for (size_t i = 0; query->names_type && pgpu->types_whole && !*pgpu->gone; i++) {
-		type = query->names_type(query->arg, pgpu, i);
-		if (!type)
-			break;
+	typelist_key(key, pgpu->vendor, pgpu->device, pgpu->subsystem, reader->inv->nvidia_driver);
+	for (size_t i = 0; query->names_type && (type = query->names_type(query->arg, pgpu, i)); i++) {
+		int number;
+
 		if (!typelist_number(type, &number) || inventory_type_on(reader->inv, pgpu, type))
 			continue;
-		typelist_key(key, pgpu->vendor, pgpu->device, pgpu->subsystem, reader->inv->nvidia_driver);
-		if (typelist_other_driver(pgpu->gone_driver, reader->host, key, number))
+		if (pgpu->types_hid)
+			add_type(reader->inv, pgpu, number, NULL);
+		else if (pgpu->types_whole && !*pgpu->gone &&
+			 typelist_other_driver(pgpu->gone_driver, reader->host, key, number))
 			text_copy(pgpu->gone, sizeof(pgpu->gone), type);
 	}
 }
@@ -232,17 +210,16 @@ void inv_ask_variant(struct inv_reader *reader)
 	for (size_t g = 0; g < inv->npgpus; g++)
 		if (inv->pgpus[g]->framework == FW_VARIANT)
 			read_list(reader, inv->pgpus[g], &lists[g]);
-	for (size_t g = 0; g < inv->npgpus; g++) {
-		if (inv->pgpus[g]->framework != FW_VARIANT)
-			continue;
-		add_types(reader, inv->pgpus[g], lists);
-		suppose_types(reader, inv->pgpus[g]);
-	}
+	for (size_t g = 0; g < inv->npgpus; g++)
+		if (inv->pgpus[g]->framework == FW_VARIANT)
+			add_types(reader, inv->pgpus[g], lists);
 	/* Now the types of each model are known from all of its cards. */
+	for (size_t g = 0; g < inv->npgpus; g++)
+		if (inv->pgpus[g]->framework == FW_VARIANT)
+			look_up_configured(reader, inv->pgpus[g]);
 	for (size_t g = 0; g < inv->npgpus; g++) {
 		if (inv->pgpus[g]->framework != FW_VARIANT)
 			continue;
-		find_gone(reader, inv->pgpus[g]);
 		bound_types(inv, inv->pgpus[g]);
 		offer_types(inv, inv->pgpus[g], &lists[g]);
 		typelist_free(&lists[g]);

@@ -36,18 +36,16 @@ const struct typelist_item *typelist_find(const struct typelist *list, int numbe
 
 void typelist_add(struct typelist *list, int number, const char *name)
 {
-	size_t i = 0;
+	const struct typelist_item *known = typelist_find(list, number);
+	struct typelist_item *item;
 
-	while (i < list->n && list->items[i].number != number)
-		i++;
-	if (i == TYPELIST_MAX)
+	if (!known && list->n == TYPELIST_MAX)
 		return;
-	if (i == list->n)
-		mem_add(&list->items, &list->n, sizeof(*list->items));
-	list->items[i].number = number;
-	text_cut(list->items[i].name, sizeof(list->items[i].name), name);
+	item = known ? &list->items[known - list->items] : mem_add(&list->items, &list->n, sizeof(*item));
+	item->number = number;
+	text_cut(item->name, sizeof(item->name), name);
 	/* A name that was cut may end with a blank, which a later read would strip. */
-	text_strip(list->items[i].name);
+	text_strip(item->name);
 }
 
 void typelist_parse(struct typelist *list, char *text)
