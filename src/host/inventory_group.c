@@ -29,46 +29,40 @@ int inv_read_class(int dir)
 	return sys_read(dir, "class", text, sizeof(text)) > 0 ? (int)(strtol(text, NULL, 16) >> 16) : -1;
 }
 
-static bool lower_hex(char out[5], const char *s)
-{
-	for (int i = 0; i < 4; i++) {
-		if (!isxdigit((unsigned char)s[i]))
-			return false;
-		out[i] = (char)tolower((unsigned char)s[i]);
-	}
-	out[4] = '\0';
-	return true;
-}
-
 /* Vendor, model and board in one attribute: "pci:v000010DEd00001EB8sv000010DEsd000012A2bc...". */
-static bool read_modalias(struct inv_pgpu *pgpu, char board[5], char subdevice[5], int dir)
+static bool read_modalias(char ids[4][5], int dir)
 {
 	char text[256];
-	ssize_t n = sys_read(dir, "modalias", text, sizeof(text));
 
-	if (n >= 42 && strncmp(text + 22, "sv0000", 6) == 0 && strncmp(text + 32, "sd0000", 6) == 0 &&
-	    !(lower_hex(board, text + 28) && lower_hex(subdevice, text + 38)))
-		*board = '\0';
-	return n >= 22 && strncmp(text, "pci:v0000", 9) == 0 && strncmp(text + 13, "d0000", 5) == 0 &&
-	       lower_hex(pgpu->vendor, text + 9) && lower_hex(pgpu->device, text + 18);
+	if (sys_read(dir, "modalias", text, sizeof(text)) <= 0 ||
+	    sscanf(text, "pci:v0000%4[0-9A-F]d0000%4[0-9A-F]sv0000%4[0-9A-F]sd0000%4[0-9A-F]", ids[0], ids[1], ids[2],
+		   ids[3]) < 2)
+		return false;
+	for (int i = 0; i < 4; i++) {
+		for (char *c = ids[i]; *c; c++)
+			*c = (char)tolower((unsigned char)*c);
+		if (strlen(ids[i]) != 4)
+			ids[i][0] = '\0';
+	}
+	return *ids[0] && *ids[1];
 }
 
 void inv_read_card(struct inv_pgpu *pgpu, int dir)
 {
-	char text[16], pci[PCI_SIZE], board[5] = "", subdevice[5] = "";
+	static const char *const attributes[] = { "vendor", "device", "subsystem_vendor", "subsystem_device" };
+	char text[16], pci[PCI_SIZE], ids[4][5] = { "" };
 	long n;
 
 	pgpu->numa = UNKNOWN;
 	if (dir < 0 || !pci_parse(pci, pgpu->address))
 		return;
-	if (!read_modalias(pgpu, board, subdevice, dir)) {
-		read_hex(pgpu->vendor, dir, "vendor");
-		read_hex(pgpu->device, dir, "device");
-		read_hex(board, dir, "subsystem_vendor");
-		read_hex(subdevice, dir, "subsystem_device");
-	}
-	if (*board && *subdevice)
-		snprintf(pgpu->subsystem, sizeof(pgpu->subsystem), "%s:%s", board, subdevice);
+	if (!read_modalias(ids, dir))
+		for (int i = 0; i < 4; i++)
+			read_hex(ids[i], dir, attributes[i]);
+	memcpy(pgpu->vendor, ids[0], sizeof(ids[0]));
+	memcpy(pgpu->device, ids[1], sizeof(ids[1]));
+	if (*ids[2] && *ids[3])
+		snprintf(pgpu->subsystem, sizeof(pgpu->subsystem), "%s:%s", ids[2], ids[3]);
 	pgpu->nvidia = strcmp(pgpu->vendor, "10de") == 0;
 	if (sys_read(dir, "numa_node", text, sizeof(text)) > 0 && text_number(text, 0, INT_MAX, &n))
 		pgpu->numa = (int)n;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Start tags and attributes are found in the bytes, and what only looks like them is not. */
-#include "domain/domxml_scan.h"
+#include "domain/internal.h"
 
 #include "base/auto.h"
 #include "lib/tap.h"
