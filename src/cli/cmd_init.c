@@ -171,7 +171,7 @@ static int refuse_host(char *left_out, struct err *err)
 static int compose(const struct host *host, char **text, size_t *len, struct err *err)
 {
 	struct pci pci = { 0 };
-	const struct inv_query query = { .frameworks = INV_ALL, .gpus = true, .vf_name = name_plain, .arg = &pci };
+	const struct inv_query query = { .frameworks = INV_ALL, .gpus = true, .name = name_plain, .arg = &pci };
 	struct inventory inv = { 0 };
 	autofree char *enabled = NULL, *sections = NULL;
 	size_t size, n = 0;

@@ -73,10 +73,9 @@ static int read_sides(struct show *show, struct err *err)
 {
 	const struct hotplug *hp = &show->cmd->hp;
 	const struct virt_domain *domain = show->domain;
-	const struct inv_query query = { .frameworks = INV_ALL,
-					 .types = inv_no_types,
-					 .vf_name = hp->config ? pool_vf_name : NULL,
-					 .arg = hp->config };
+	const struct inv_query query = {
+		.frameworks = INV_ALL, .types = inv_no_types, .name = pool_name, .arg = hp->config
+	};
 
 	if (lease_list(hp->store, &show->leases, err) < 0)
 		return -err->code;

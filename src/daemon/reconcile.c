@@ -39,10 +39,9 @@ static int64_t grace_ms(const struct reconcile *pass)
 static int look_deeper(struct look *look, struct err *err)
 {
 	const struct config *config = look->pass->config;
-	const struct inv_query query = { .frameworks = INV_MDEV | INV_VARIANT | INV_VF,
-					 .types = inv_no_types,
-					 .vf_name = config ? pool_vf_name : NULL,
-					 .arg = config };
+	const struct inv_query query = {
+		.frameworks = INV_MDEV | INV_VARIANT | INV_VF, .types = inv_no_types, .name = pool_name, .arg = config
+	};
 
 	if (look->deep)
 		return 0;

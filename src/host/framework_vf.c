@@ -145,7 +145,7 @@ static void read_card(struct inv_reader *reader, const char *address, int dir)
 	card->parents = inv->parents + had;
 	card->nparents = (int)(inv->nparents - had);
 	if (card->nparents)
-		name = query->vf_name(query->arg, card, 0);
+		name = query->name(query->arg, card, 0);
 	if (!name) {
 		while (inv->nparents > had)
 			mem_free(inv->parents[--inv->nparents]);
@@ -158,7 +158,7 @@ static void read_card(struct inv_reader *reader, const char *address, int dir)
 	compare_records(card, reader);
 	for (size_t i = 1; name; i++) {
 		offer_name(inv, card, name);
-		name = query->vf_name(query->arg, card, i);
+		name = query->name(query->arg, card, i);
 	}
 	card->nparents = 0;
 }
@@ -169,7 +169,7 @@ static int vf_read(struct inv_reader *reader, struct err *err)
 	const char *const *cards = reader->query->cards;
 	const struct dirent *e;
 	autoclosedir DIR *d = NULL;
-	int r = cards || !reader->query->vf_name ? 0 : host_list(&d, reader->host, "sys/bus/pci/devices", err);
+	int r = cards || !reader->query->name ? 0 : host_list(&d, reader->host, "sys/bus/pci/devices", err);
 
 	while ((e = sys_next(d))) {
 		char pci[PCI_SIZE], path[PCI_SIZE + 16], vf[PCI_SIZE];
@@ -184,7 +184,7 @@ static int vf_read(struct inv_reader *reader, struct err *err)
 		if (dir >= 0)
 			read_card(reader, pci, dir);
 	}
-	for (; cards && *cards && reader->query->vf_name; cards++) {
+	for (; cards && *cards && reader->query->name; cards++) {
 		autoclose int dir = inventory_pgpu(reader->inv, *cards) ? -1 : inv_open_card(reader->host, *cards);
 
 		if (dir >= 0)

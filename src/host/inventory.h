@@ -166,11 +166,12 @@ struct inv_query {
 	/* The cards to read (NULL-terminated); NULL: all. Cards with mdevs are always read. */
 	const char *const *cards;
 
-	/* INV_VF: the i-th name under which the card's VFs are leased; NULL: no more. A nameless card is left out. */
-	const char *(*vf_name)(const void *arg, const struct inv_pgpu *card, size_t i);
-	/* INV_VARIANT: the i-th type that this card is configured to serve; NULL: no more. May be NULL. */
-	const char *(*names_type)(const void *arg, const struct inv_pgpu *card, size_t i);
-	const void *arg; /* passed to both functions */
+	/*
+	 * The i-th name that the card is configured for; NULL: no more. INV_VF: under which its VFs are leased; a card
+	 * without such a name is left out. INV_VARIANT: a type that it is to serve. May be NULL.
+	 */
+	const char *(*name)(const void *arg, const struct inv_pgpu *card, size_t i);
+	const void *arg;
 };
 
 /* A value of `types` that asks for none; the types of existing vGPUs are read nevertheless. */

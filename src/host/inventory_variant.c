@@ -152,7 +152,7 @@ static void look_up_configured(struct inv_reader *reader, struct inv_pgpu *pgpu)
 	const char *type;
 
 	typelist_key(key, pgpu->vendor, pgpu->device, pgpu->subsystem, reader->inv->nvidia_driver);
-	for (size_t i = 0; query->names_type && (type = query->names_type(query->arg, pgpu, i)); i++) {
+	for (size_t i = 0; query->name && (type = query->name(query->arg, pgpu, i)); i++) {
 		int number;
 
 		if (!typelist_number(type, &number) || inventory_type_on(reader->inv, pgpu, type))

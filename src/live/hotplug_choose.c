@@ -26,9 +26,7 @@ static bool is_meant(const struct inventory *inv, const struct section *section,
 /* Does the type come only from cards whose vGPUs are VFs? */
 static int is_vf(const struct hotplug *hp, const char *type, struct err *err)
 {
-	const struct inv_query query = {
-		.frameworks = INV_ALL, .vf_name = pool_vf_name, .names_type = pool_names_type, .arg = hp->config
-	};
+	const struct inv_query query = { .frameworks = INV_ALL, .name = pool_name, .arg = hp->config };
 	struct inventory inv;
 	bool mdevs = false, vfs = false;
 	int r;

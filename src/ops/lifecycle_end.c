@@ -149,7 +149,7 @@ int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err)
 		return r;
 	for (size_t i = 0; i < lifecycle->request->nvgpus; i++)
 		query.frameworks |= resolve_frameworks(&lifecycle->request->vgpus[i]);
-	query.vf_name = lifecycle->config ? pool_vf_name : NULL;
+	query.name = pool_name;
 	query.arg = lifecycle->config;
 	silent_recall(&store);
 	if (inventory_read(&inv, lifecycle->host, &query, err) < 0 ||

@@ -234,7 +234,7 @@ static bool is_of_whole(const struct inv_pgpu *card, const struct section *s)
 /*
  * True if the card offers others of its types, but not this one. A card whose offers are unknown, or that offers none
  * of its types, serves all types for which sections name or match it. (For a card in use the inventory assumes offers:
- * see names_type.)
+ * see struct inv_query, name.)
  */
 static bool is_not_offered(const struct inv_pgpu *card, const char *type)
 {

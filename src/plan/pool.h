@@ -75,8 +75,8 @@ const struct match *pool_matches(const struct section *s, const struct inv_pgpu 
 /* The first alternative that would fit the card if it were on another NUMA node; NULL none. */
 const struct match *pool_matches_elsewhere(const struct section *s, const struct inv_pgpu *card);
 
-/* For inventory_read(): the i-th type of a struct config whose section names the card or a VF of it, or matches it. */
-const char *pool_names_type(const void *config, const struct inv_pgpu *card, size_t i);
-
-/* Likewise: the name of the i-th [vf_NAME] section. */
-const char *pool_vf_name(const void *config, const struct inv_pgpu *card, size_t i);
+/*
+ * For inventory_read(): the type of the n-th section of a struct config (may be NULL) that names the card or a VF of it,
+ * or matches it; for a card with plain VFs the name of the n-th such [vf_NAME] section.
+ */
+const char *pool_name(const void *config, const struct inv_pgpu *card, size_t n);

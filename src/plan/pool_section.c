@@ -83,26 +83,17 @@ bool pool_names(const struct config *config, const struct inv_pgpu *card, const 
 	return false;
 }
 
-/* The name of the n-th section, from 0, that names or matches the card: a [vf_NAME] section if `vf`, else a type's. */
-static const char *nth_name(const struct config *c, bool vf, const struct inv_pgpu *card, size_t n)
+const char *pool_name(const void *config, const struct inv_pgpu *card, size_t n)
 {
-	for (size_t i = 0; i < c->nsections; i++) {
+	const struct config *c = config;
+
+	for (size_t i = 0; c && i < c->nsections; i++) {
 		const struct section *s = &c->sections[i];
 
-		if (s->vf == vf && means_card(s, card) && n-- == 0)
+		if (s->vf == (card->framework == FW_VF) && means_card(s, card) && n-- == 0)
 			return s->type;
 	}
 	return NULL;
-}
-
-const char *pool_vf_name(const void *config, const struct inv_pgpu *card, size_t i)
-{
-	return nth_name(config, true, card, i);
-}
-
-const char *pool_names_type(const void *config, const struct inv_pgpu *card, size_t i)
-{
-	return nth_name(config, false, card, i);
 }
 
 enum stock pool_stock(const struct inventory *inv, const struct section *section, bool mdev,

@@ -14,9 +14,7 @@ enum { TEXT_SIZE = REASON_SIZE + 64 };
 /* Does a type that claims all cards claim this one? */
 static bool is_default_card(const struct host *host, const struct config *config, const char *address)
 {
-	const struct inv_query query = {
-		.frameworks = INV_ALL, .vf_name = pool_vf_name, .names_type = pool_names_type, .arg = config
-	};
+	const struct inv_query query = { .frameworks = INV_ALL, .name = pool_name, .arg = config };
 	struct inventory inv;
 	struct err ignored;
 	const struct inv_pgpu *card;

@@ -147,10 +147,11 @@ static void explain_absent(struct world *w)
 		is_vf = inventory_physfn(w->host, req->id, address);
 		has_card = w->config && (is_vf || inventory_absent_vf(w->host, req->id, address)) &&
 			   inventory_read_card(w->host, address, &card);
+		card.framework = FW_VF;
 		card.parents = &vfs;
 		card.nparents = 1;
 		if (!is_vf || !has_card || !explain_unnamed(w, req->id, &card, w->resolved_requests[i].absent))
-			inventory_explain_card(w->host, req->id, has_card && pool_vf_name(w->config, &card, 0),
+			inventory_explain_card(w->host, req->id, has_card && pool_name(w->config, &card, 0),
 					       w->resolved_requests[i].absent);
 	}
 }

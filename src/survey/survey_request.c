@@ -189,8 +189,7 @@ int survey_read_host(struct world *w, struct err *err)
 	autofree const char **types = survey_reads_all(w) ? NULL : types_of(w);
 	struct inv_query query = { .cards = cards,
 				   .types = types,
-				   .vf_name = w->config ? pool_vf_name : NULL,
-				   .names_type = w->config ? pool_names_type : NULL,
+				   .name = pool_name,
 				   .arg = w->config,
 				   /* Without a pool, every GPU that could be in one matters. */
 				   .gpus = !w->config || !w->config->nsections };

@@ -202,7 +202,7 @@ static void trouble(void)
 static void plain_vfs(void)
 {
 	static const char text[] = "[vf_flex]\ndevice_match = 8086:56c0\n[vf_one]\ndevice_addresses = 0000:05:00.2\n";
-	struct inv_query query = { .frameworks = INV_VF, .vf_name = pool_vf_name };
+	struct inv_query query = { .frameworks = INV_VF, .name = pool_name };
 	struct config config;
 	struct inventory inv;
 	struct tree tree;

@@ -70,7 +70,7 @@ static void run(const struct tree *tree, const struct row *row)
 	struct match matches[2];
 	char addresses[2][1][PARENT_SIZE], got[256] = "";
 	const struct config config = { .sections = sections, .nsections = row->sections[1].type ? 2 : 1 };
-	const struct inv_query query = { .frameworks = INV_ALL, .vf_name = pool_vf_name, .arg = &config };
+	const struct inv_query query = { .frameworks = INV_ALL, .name = pool_name, .arg = &config };
 	autofree struct missing_card *missing = NULL;
 	autoinventory struct inventory inv = { 0 };
 	struct err err;
