@@ -333,6 +333,6 @@ const struct framework_ops framework_mdev = {
 	.available = mdev_available,
 	.creation = mdev_creation,
 	.look = mdev_look,
-	.removal = { "/remove", "1\n" },
+	.removal = { "remove", "1" },
 	.driver = mdev_driver,
 };

@@ -20,7 +20,7 @@
 #include "sys/sys.h"
 #include "sys/timed_child.h"
 
-#define CURRENT_TYPE "/nvidia/current_vgpu_type"
+#define CURRENT_TYPE "nvidia/current_vgpu_type"
 
 /* The type's number on the VF with this directory; 0: none. Negative: an errno. */
 static int read_current(const char *card, int dir, const char *vf)
@@ -29,7 +29,7 @@ static int read_current(const char *card, int dir, const char *vf)
 	ssize_t n;
 	long type;
 
-	snprintf(path, sizeof(path), "%s" CURRENT_TYPE, vf);
+	snprintf(path, sizeof(path), "%s/" CURRENT_TYPE, vf);
 	n = timed_child_read(card, dir, path, text, sizeof(text));
 	if (n < 0)
 		return (int)n;
@@ -189,7 +189,7 @@ static int variant_creation(struct kernel_write *write, const struct vgpu_ref *v
 	int number = number_of(vgpu, err);
 
 	snprintf(write->line, sizeof(write->line), "%d\n", number);
-	return number < 0 ? number : inventory_path(write->path, vgpu->id, CURRENT_TYPE, err);
+	return number < 0 ? number : inventory_path(write->path, vgpu->id, "/" CURRENT_TYPE, err);
 }
 
 static int variant_look(const struct host *host, const struct vgpu_ref *vgpu, char type[TYPE_SIZE],
@@ -228,7 +228,7 @@ const struct framework_ops framework_variant = {
 	.available = variant_available,
 	.creation = variant_creation,
 	.look = variant_look,
-	.removal = { CURRENT_TYPE, "0\n" },
+	.removal = { CURRENT_TYPE, "0" },
 	.driver = variant_driver,
 	.keeps_id = true,
 };

@@ -59,7 +59,7 @@ struct framework_ops {
 
 	/* What is written to which file of the vGPU's directory to remove it. */
 	struct {
-		const char *file, *line;
+		const char *file, *value;
 	} removal;
 
 	enum kernel_driver (*driver)(const struct host *host, const struct vgpu_ref *vgpu);

@@ -170,8 +170,16 @@ static const char *node_missing(const struct host *host, const struct vgpu_ref *
 	return "its node in /dev/vfio has not appeared";
 }
 
-static int poke(const struct host *host, const char *path, const char *line)
+/* Writes a line to a file below the vGPU's directory. */
+static int poke(const struct host *host, const struct vgpu_ref *vgpu, const char *file, const char *value)
 {
+	autofree char *path = NULL, *line = mem_format("%s\n", value);
+	char device[VGPU_PATH_SIZE];
+	struct err ignored;
+
+	if (inventory_path(device, vgpu->id, "", &ignored) < 0)
+		return -EINVAL;
+	path = mem_format("%s/%s", device, file);
 	return timed_child_poke(host->root, path, line, strlen(line));
 }
 
@@ -192,7 +200,7 @@ int kernel_create(const struct host *host, const struct vgpu_ref *vgpu, struct e
 
 	if (r < 0 || !ops->creation)
 		return r;
-	r = poke(host, write.path, write.line);
+	r = timed_child_poke(host->root, write.path, write.line, strlen(write.line));
 	if (r == 0)
 		return 0;
 	snprintf(what, sizeof(what), "creating vGPU %s of type %s on %s", vgpu->id, vgpu->type, vgpu->parent);
@@ -258,14 +266,11 @@ int kernel_remove(const struct host *host, const struct vgpu_ref *vgpu, int wait
 	const struct framework_ops *ops = ops_of(vgpu);
 	int64_t deadline = sys_now_ms() + wait_ms;
 	int us = STEP_FIRST_US;
-	char what[KPATH_SIZE], path[VGPU_PATH_SIZE];
-	enum kernel_driver driver;
+	enum kernel_driver driver = ops->look ? ops->driver(host, vgpu) : DRIVER_OTHER;
+	char what[KPATH_SIZE];
 	bool written = false;
-	int there, r = ops->look ? inventory_path(path, vgpu->id, ops->removal.file, err) : 0;
+	int there, r = 0;
 
-	if (r < 0 || !ops->look)
-		return r;
-	driver = ops->driver(host, vgpu);
 	snprintf(what, sizeof(what), "removing vGPU %s", vgpu->id);
 	/* Checked before the first write too: a VF may have another type by now, which is not ours to remove. */
 	for (there = kernel_exists(host, vgpu); there > 0; sleep_step(&us)) {
@@ -274,7 +279,7 @@ int kernel_remove(const struct host *host, const struct vgpu_ref *vgpu, int wait
 		 * only the device's absence counts.
 		 */
 		if (!written)
-			r = poke(host, path, ops->removal.line);
+			r = poke(host, vgpu, ops->removal.file, ops->removal.value);
 		written = r == 0;
 		there = kernel_exists(host, vgpu);
 		if (there <= 0)
@@ -287,19 +292,16 @@ int kernel_remove(const struct host *host, const struct vgpu_ref *vgpu, int wait
 				"%s: still present after %d ms, although the kernel accepted the removal; see dmesg (troubleshooting: removing-vgpu)",
 				what, wait_ms);
 	}
-	return there < 0 ? err_sys(err, -there, "%s/%s", host->name, path) : 0;
+	return there < 0 ? err_sys(err, -there, "%s: cannot tell whether it exists", what) : 0;
 }
 
 int kernel_set_params(const struct host *host, const struct vgpu_ref *vgpu, const char *params, struct err *err)
 {
 	const struct framework_ops *ops = ops_of(vgpu);
-	autofree char *line = mem_format("%s\n", params);
-	char what[KPATH_SIZE], path[VGPU_PATH_SIZE];
-	int r = ops->look ? inventory_path(path, vgpu->id, "/nvidia/vgpu_params", err) : 0;
+	char what[KPATH_SIZE];
+	/* The newline matters: the driver drops the last byte. */
+	int r = ops->look ? poke(host, vgpu, "nvidia/vgpu_params", params) : 0;
 
-	if (r < 0 || !ops->look)
-		return r;
-	r = poke(host, path, line);
 	if (r == 0)
 		return 0;
 	snprintf(what, sizeof(what), "vGPU %s: setting the parameters", vgpu->id);
@@ -311,14 +313,8 @@ int kernel_set_params(const struct host *host, const struct vgpu_ref *vgpu, cons
 int kernel_set_attr(const struct host *host, const struct vgpu_ref *vgpu, const char *name, const char *value,
 		    struct err *err)
 {
-	autofree char *path = NULL, *line = mem_format("%s\n", value);
-	char device[VGPU_PATH_SIZE];
-	int r = inventory_path(device, vgpu->id, "/", err);
+	int r = poke(host, vgpu, name, value);
 
-	if (r < 0)
-		return r;
-	path = mem_format("%s%s", device, name);
-	r = poke(host, path, line);
 	if (r == 0)
 		return 0;
 	err_set(err, -r, "vGPU %s: setting %s to '%s', as its mdevctl definition has it: %s", vgpu->id, name, value,
