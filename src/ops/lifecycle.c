@@ -29,7 +29,6 @@ struct rounds {
 	struct world world;
 	struct plan plan;
 	struct apply apply;
-	int64_t deadline_ms; /* for all waits together */
 };
 
 static int rounds_start(struct rounds *r, const struct lifecycle *lifecycle, enum plan_mode mode, const char *op,
@@ -37,7 +36,6 @@ static int rounds_start(struct rounds *r, const struct lifecycle *lifecycle, enu
 {
 	*r = (struct rounds){ .lifecycle = lifecycle };
 	apply_start(&r->apply, &r->store, lifecycle->policy, lifecycle->request, op);
-	r->deadline_ms = r->apply.wait_by_ms;
 	if (store_open(&r->store, lifecycle->host, true, err) < 0)
 		return -err->code;
 	r->world = (struct world){ .host = lifecycle->host,
@@ -46,7 +44,7 @@ static int rounds_start(struct rounds *r, const struct lifecycle *lifecycle, enu
 				   .why_no_config = lifecycle->why_no_config,
 				   .asked = lifecycle->request,
 				   .mode = mode,
-				   .deadline_ms = r->deadline_ms };
+				   .deadline_ms = r->apply.wait_by_ms };
 	return survey_start(&r->world, err);
 }
 
@@ -73,14 +71,14 @@ static int plan_round(struct rounds *r, struct err *err)
 	for (int tries = 1;; tries++) {
 		int n;
 
-		if (survey_ahead(world, err) < 0 || store_lock(&r->store, sys_left_ms(r->deadline_ms), err) < 0)
+		if (survey_ahead(world, err) < 0 || store_lock(&r->store, sys_left_ms(r->world.deadline_ms), err) < 0)
 			return -err->code;
 		n = survey_read(world, err);
 		if (n < 0 || lifecycle_refuse_running(r->lifecycle, world, err) < 0 || survey_record(world, err) < 0) {
 			store_unlock(&r->store);
 			return -err->code;
 		}
-		if (n == 0 || tries == MOST_TRIES || sys_now_ms() >= r->deadline_ms)
+		if (n == 0 || tries == MOST_TRIES || sys_now_ms() >= r->world.deadline_ms)
 			break;
 		store_unlock(&r->store);
 	}
@@ -100,17 +98,13 @@ int refusal_of_plan(const struct lifecycle *lifecycle, const struct plan *plan, 
 }
 
 /* Records what failed, so that the next plan skips this candidate. */
-static struct failed_attempt *add_attempt(struct world *world, const struct vgpu_ref *vgpu, enum failed_part part,
-					  enum cause cause)
+static struct failed_attempt *add_attempt(struct world *world, const struct vgpu_ref *vgpu, enum cause cause)
 {
 	struct failed_attempt *attempt = mem_add(&world->failed_attempts, &world->nfailed_attempts, sizeof(*attempt));
 
-	attempt->part = part;
 	attempt->cause = cause;
 	memcpy(attempt->pgpu, vgpu->pgpu, sizeof(attempt->pgpu));
 	memcpy(attempt->type, vgpu->type, sizeof(attempt->type));
-	if (part == FAILED_VF)
-		memcpy(attempt->parent, vgpu->parent, sizeof(attempt->parent));
 	return attempt;
 }
 
@@ -131,8 +125,9 @@ static int attempt_failed(struct world *world, const struct step *step, int n, s
 	/* A vGPU that exists cannot move to another card. */
 	if (n == -ETIMEDOUT || n == -ECANCELED || n == -ESTALE || step->kind != STEP_CREATE)
 		return err_in(err, "vGPU %s", step->vgpu.id);
-	attempt = add_attempt(world, &step->vgpu, full && is_vf_of_mdev(&step->vgpu) ? FAILED_VF : FAILED_CARD,
-			      full ? CAUSE_IN_USE : CAUSE_FAILED);
+	attempt = add_attempt(world, &step->vgpu, full ? CAUSE_IN_USE : CAUSE_FAILED);
+	if (full && is_vf_of_mdev(&step->vgpu))
+		memcpy(attempt->parent, step->vgpu.parent, sizeof(attempt->parent));
 	snprintf(attempt->reason, sizeof(attempt->reason), "%s", err->text + err->cause);
 	return 0;
 }
@@ -144,7 +139,7 @@ static int attempt_failed(struct world *world, const struct step *step, int n, s
 static void removal_failed(struct world *world, const struct plan *plan, size_t i, const struct err *err)
 {
 	const struct step *step = &plan->steps[plan->nsteps - 1];
-	struct failed_attempt *attempt = add_attempt(world, &step->vgpu, FAILED_REMOVAL, CAUSE_FAILED);
+	struct failed_attempt *attempt = add_attempt(world, &step->vgpu, CAUSE_FAILED);
 
 	memcpy(attempt->removal, plan->removes[i], sizeof(attempt->removal));
 	if (i >= plan->nremoves - plan->nquota)
@@ -159,16 +154,16 @@ static int remove_one(struct rounds *r, const char *id, struct err *err)
 	const struct inv_device *device = inventory_device(&r->world.inv, id);
 	const struct lease *lease = lease_find(&r->world.leases, id);
 	int64_t own = release_by(policy);
-	int64_t deadline = own < r->deadline_ms ? own : r->deadline_ms;
+	int64_t deadline = own < r->world.deadline_ms ? own : r->world.deadline_ms;
 	struct event_about about = { 0 };
 	int n;
 
-	if (sys_now_ms() >= r->deadline_ms)
+	if (sys_now_ms() >= r->world.deadline_ms)
 		return err_set(err, ETIMEDOUT,
 			       "no time is left within lock_timeout to remove %s (troubleshooting: no-time-is-left)",
 			       id);
 	if (lease) {
-		n = release_claim(&r->store, lease, r->deadline_ms, err);
+		n = release_claim(&r->store, lease, r->world.deadline_ms, err);
 		if (n != 1)
 			return n;
 		n = release_finish(&r->store, policy, id, deadline, err);
@@ -181,7 +176,7 @@ static int remove_one(struct rounds *r, const char *id, struct err *err)
 	}
 	if (!device)
 		return 0;
-	n = release_orphan(&r->store, policy, &device->vgpu, RELEASE_DEVICE, r->deadline_ms, err);
+	n = release_orphan(&r->store, policy, &device->vgpu, RELEASE_DEVICE, r->world.deadline_ms, err);
 	about.vgpu = &device->vgpu;
 	if (n == 0)
 		event_log(EVENT_RECLAIMED, &about, "prepare: domain %s: removed orphan %s (%s on %s) to free capacity",
@@ -203,7 +198,7 @@ static void remove_reclaimable(struct rounds *r)
 static bool may_answer(const struct rounds *r)
 {
 	struct timed_child_silent silent[16];
-	size_t n = sys_now_ms() < r->deadline_ms ? timed_child_silents(silent, ARRAY_SIZE(silent)) : 0;
+	size_t n = sys_now_ms() < r->world.deadline_ms ? timed_child_silents(silent, ARRAY_SIZE(silent)) : 0;
 	int64_t time_ms = (int64_t)r->lifecycle->policy->lock_timeout_s * 1000;
 
 	for (size_t i = 0; i < n; i++) {
@@ -229,7 +224,7 @@ static int between_rounds(struct rounds *r, struct err *err)
 		remove_reclaimable(r);
 		return 0;
 	}
-	if (r->plan.kind == PLAN_WAIT ? sys_now_ms() < r->deadline_ms : wide && may_answer(r)) {
+	if (r->plan.kind == PLAN_WAIT ? sys_now_ms() < r->world.deadline_ms : wide && may_answer(r)) {
 		sys_sleep_ms(WAIT_STEP_MS);
 		return 0;
 	}
@@ -258,7 +253,7 @@ static void note_failure(struct rounds *r, const struct step *step, const struct
 	for (size_t i = 0; i < ARRAY_SIZE(no_failure); i++)
 		if (why->code == no_failure[i])
 			return;
-	if (step->kind != STEP_CREATE || store_lock(&r->store, sys_left_ms(r->deadline_ms), &ignored) < 0)
+	if (step->kind != STEP_CREATE || store_lock(&r->store, sys_left_ms(r->world.deadline_ms), &ignored) < 0)
 		return;
 	failure_note(&r->store, step->vgpu.pgpu, step->vgpu.type);
 	store_unlock(&r->store);
@@ -285,7 +280,7 @@ static int apply_round(struct rounds *r, struct err *err)
 			continue;
 		}
 		note_failure(r, step, err);
-		if (n == -EAGAIN && step->kind != STEP_KEEP && sys_now_ms() < r->deadline_ms) {
+		if (n == -EAGAIN && step->kind != STEP_KEEP && sys_now_ms() < r->world.deadline_ms) {
 			sys_sleep_ms(WAIT_STEP_MS);
 			return 0;
 		}

@@ -333,10 +333,9 @@ const struct failed_attempt *capacity_failed_attempt(const struct world *world, 
 
 	for (size_t i = 0; i < world->nfailed_attempts; i++) {
 		const struct failed_attempt *a = &world->failed_attempts[i];
-		bool here = a->part != FAILED_VF && strcmp(a->pgpu, pgpu) == 0 &&
-			    (!*a->type || strcmp(a->type, type) == 0);
+		bool here = !*a->parent && strcmp(a->pgpu, pgpu) == 0 && (!*a->type || strcmp(a->type, type) == 0);
 
-		if (here && (!found || a->part == FAILED_CARD))
+		if (here && (!found || !*a->removal))
 			found = a;
 	}
 	return found;
@@ -366,7 +365,7 @@ void capacity_on(struct capacity *space, const struct capacity_query *query, con
 	load = measure(space, query, card, inventory_offer(card, type));
 	space->has = !space->full;
 	space->in_flight = space->full && load.in_flight;
-	if (!attempt || (attempt->part == FAILED_REMOVAL && space->has))
+	if (!attempt || (*attempt->removal && space->has))
 		return;
 	*space = (struct capacity){ .cause = attempt->cause };
 	snprintf(space->reason, sizeof(space->reason), "%s", attempt->reason);

@@ -36,6 +36,7 @@ struct capacity_query {
 	const char *last;               /* the preferred VF; "" none */
 };
 
+/* Sets `space` to the capacity of a card for a type. A type or card outside the pool has none, and `reason` says so. */
 void capacity_on(struct capacity *space, const struct capacity_query *query, const struct inv_pgpu *card,
 		 const char *type);
 

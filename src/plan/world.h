@@ -61,16 +61,12 @@ enum cause {
 	CAUSE_OTHER_TYPE,  /* configured for another type */
 };
 
-/* FAILED_REMOVAL does not exclude a card that has capacity without the removal. */
-enum failed_part { FAILED_CARD, FAILED_VF, FAILED_REMOVAL };
-
 /* A candidate that failed in this run: later plans skip it, and the refusal names it. */
 struct failed_attempt {
-	enum failed_part part;
 	char pgpu[PARENT_SIZE];   /* "": a removal for the quota, which excludes no card */
-	char removal[ID_SIZE];    /* what could not be removed; "" else */
-	char parent[PARENT_SIZE]; /* the VF, if only the VF failed (for every type); "" else */
 	char type[TYPE_SIZE];     /* "": every type */
+	char parent[PARENT_SIZE]; /* the VF, if only the VF failed (for every type); "" else */
+	char removal[ID_SIZE];    /* what could not be removed: excludes a card that has no capacity without; "" else */
 	enum cause cause;
 	char reason[REASON_SIZE];
 };

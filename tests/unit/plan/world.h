@@ -302,9 +302,9 @@ static void make_policy(struct setup *w, const char *word)
 		struct failed_attempt *m = &w->failed_attempts[w->facts.nfailed_attempts++];
 		const char *where = strchr(word, '=') + 1;
 
-		m->part = *word == 's' ? FAILED_REMOVAL : strchr(where, '.') ? FAILED_VF : FAILED_CARD;
+		snprintf(m->removal, sizeof(m->removal), "%s", *word == 's' ? "what is stuck" : "");
 		snprintf(m->pgpu, sizeof(m->pgpu), "%.*s", (int)strcspn(where, "."), where);
-		snprintf(m->parent, sizeof(m->parent), "%s", m->part == FAILED_VF ? where : "");
+		snprintf(m->parent, sizeof(m->parent), "%s", strchr(where, '.') ? where : "");
 		snprintf(m->type, sizeof(m->type), "s");
 		m->cause = CAUSE_FAILED;
 		snprintf(m->reason, sizeof(m->reason), "Input/output error");
