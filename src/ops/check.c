@@ -194,11 +194,11 @@ static void give_back(struct check *check, const struct config *config)
 	*world = check->start.world;
 	world->config = config;
 	world->mode = PLAN_PREPARE;
-	(void)!survey_again(world, &nothing, &ignored);
 	for (size_t i = 0; i < world->inv.ndevices; i++)
 		world->inv.devices[i].facts = (struct device_facts){ 0 };
 	for (size_t i = 0; i < world->inv.nparents; i++)
 		world->inv.parents[i]->facts = (struct device_facts){ 0 };
+	(void)!survey_again(world, &nothing, &ignored);
 }
 
 /* Runs the checks on one look at the host. */

@@ -387,7 +387,10 @@ void capacity_count(struct capacity_count *count, const struct world *world, con
 		count->available = offer->available;
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(&world->inv, card, d));)
 		count->used += strcmp(type_of(d, lease_find(&world->leases, d->vgpu.id), ""), type->id) == 0;
-	/* Only leases show which plain VFs are in use. */
+	/* Plain VFs in use are leased, or open: other software has given them to a guest. */
+	for (int i = 0; card->framework == FW_VF && i < card->nparents; i++)
+		count->used += card->parents[i]->facts.opened == OPEN_YES && pool_gives(card->parents[i], type->id) &&
+			       !lease_find(&world->leases, card->parents[i]->name);
 	for (size_t i = 0; card->framework == FW_VF && i < world->leases.n; i++)
 		count->used += strcmp(world->leases.list[i].vgpu.pgpu, card->address) == 0 &&
 			       strcmp(world->leases.list[i].vgpu.type, type->id) == 0 &&

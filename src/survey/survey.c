@@ -296,7 +296,13 @@ int survey_host(struct world *w, const struct host *host, struct store *store, c
 	static const struct request nothing;
 
 	*w = (struct world){ .host = host, .store = store, .config = config, .asked = &nothing };
-	return survey_start(w, err) < 0 ? -err->code : survey_see(w, err);
+	if (survey_start(w, err) < 0 || survey_see(w, err) < 0)
+		return -err->code;
+	/* There are plain VFs, which may be open. */
+	if (w->asks && survey_ahead(w, err) < 0)
+		return -err->code;
+	survey_say_open(w);
+	return 0;
 }
 
 int survey_again(struct world *w, const struct request *asked, struct err *err)

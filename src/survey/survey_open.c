@@ -72,13 +72,15 @@ static bool is_asked_about(const struct world *w, const struct inv_device *devic
 	return w->mode != PLAN_PREPARE || request_names(w->request, device->vgpu.id);
 }
 
-/* Does a rule ask about this VF without a device? Only an open node shows that a guest has a plain VF. */
+/*
+ * Does a rule, or whoever shows the host, ask about this VF without a device? Only an open node shows that a guest of
+ * other software has a plain VF.
+ */
 static bool is_vf_asked_about(const struct world *w, const struct inv_parent *vf)
 {
-	enum framework framework = vf->card->framework;
-
-	return w->request->nvgpus && framework != FW_MDEV && vf->ndevices == 0 &&
-	       (framework == FW_VF || w->mode != PLAN_PREPARE);
+	if (vf->card->framework == FW_VF)
+		return w->request->nvgpus || pool_has_parent(vf);
+	return w->request->nvgpus && vf->card->framework == FW_VARIANT && vf->ndevices == 0 && w->mode != PLAN_PREPARE;
 }
 
 /*

@@ -77,4 +77,28 @@ rm "$root/run/libvirt/qemu/vm1.xml"
 call release end 1
 call prepare begin 1
 holds "its next start creates it again" [ -e "$root/sys/bus/mdev/devices/$(uuid 1)" ]
+end_host
+
+### VFs of an Intel card that QEMUs outside libvirt have, as those of containers and of Incus
+host flex/3
+configure vf_flex@0000:4d:00.0
+vf=0000:4d:00
+holders=()
+for n in 1 2; do
+	sleep 600 >/dev/null 2>&1 9<>"$(node_of "$vf.$n")" &
+	holders+=($!)
+	eventually test -d "$root/proc/$!"
+done
+vl inventory --no-headings -o CAPACITY,USED,AVAILABLE
+is "$(xargs <<<"$out")" "3 2 1" "inventory counts VFs that are open as used"
+vl status
+like "$out" "*2 of 3, 1 available*" "and so does status"
+sleep 600 >/dev/null 2>&1 9<>"$(node_of "$vf.3")" &
+holders+=($!)
+eventually test -d "$root/proc/$!"
+vl status
+like "$out" "*3 of 3, full*" "also if none is left"
+vf_domain 1 $vf.1 yes | "$hook" --root "$root" -- vm1 prepare begin - 2>"$tmp/said"
+holds "as a start says" says M_OPEN "process ${holders[0]}" <"$tmp/said"
+kill "${holders[@]}"
 tap_done
