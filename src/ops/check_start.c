@@ -227,17 +227,11 @@ static void report_left_out(struct check *check, struct left_out *left)
 /* The fix, if only a NUMA node keeps the type from a pGPU of this host; else NULL. */
 static const char *fix_elsewhere(struct check *check, const struct section *section)
 {
-	for (size_t g = 0; g < check->inv->npgpus; g++) {
-		const struct inv_pgpu *card = check->inv->pgpus[g];
-		const struct match *match = pool_matches_elsewhere(section, card);
+	char why[REASON_SIZE];
 
-		if (match && card->numa == UNKNOWN)
-			return check_fix(check, "remove numa=%d, as the kernel reports no NUMA node for %s",
-					 match->numa, card->address);
-		if (match)
-			return check_fix(check, "correct numa=%d, as %s is on NUMA node %d", match->numa, card->address,
-					 card->numa);
-	}
+	for (size_t g = 0; g < check->inv->npgpus; g++)
+		if (pool_is_elsewhere(section, check->inv->pgpus[g], why))
+			return check_fix(check, "%s: %s", check->inv->pgpus[g]->address, why);
 	return NULL;
 }
 

@@ -135,22 +135,12 @@ static bool explain_moved(struct inv_pgpu *card)
 
 static void explain_unnamed(struct inv_pgpu *card)
 {
-	explain(card, "not named in the configuration");
-	for (size_t i = 0; i < card->pool.config->nsections; i++) {
-		const struct section *s = &card->pool.config->sections[i];
-		const struct match *match = pool_matches_elsewhere(s, card);
+	const struct config *config = card->pool.config;
 
-		if (!match || !is_for(s, card))
-			continue;
-		if (card->numa == UNKNOWN)
-			explain(card,
-				"device_match of %s requires NUMA node %d, but the kernel reports none for it; remove numa=%d",
-				s->type, match->numa, match->numa);
-		else
-			explain(card, "device_match of %s requires NUMA node %d, but it is on node %d", s->type,
-				match->numa, card->numa);
-		return;
-	}
+	for (const struct section *s = config->sections; s < config->sections + config->nsections; s++)
+		if (is_for(s, card) && pool_is_elsewhere(s, card, card->pool.reason))
+			return;
+	explain(card, "not named in the configuration");
 }
 
 static void settle_card(struct inv_pgpu *card)

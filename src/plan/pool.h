@@ -72,8 +72,8 @@ bool pool_match(const struct match *match, const struct inv_pgpu *card);
 /* The first alternative of a section that fits the card; NULL none. */
 const struct match *pool_matches(const struct section *s, const struct inv_pgpu *card);
 
-/* The first alternative that would fit the card if it were on another NUMA node; NULL none. */
-const struct match *pool_matches_elsewhere(const struct section *s, const struct inv_pgpu *card);
+/* Does only the NUMA node keep an alternative of the section from the card? If so, `why` says that, and what to do. */
+bool pool_is_elsewhere(const struct section *s, const struct inv_pgpu *card, char why[REASON_SIZE]);
 
 /*
  * For inventory_read(): the type of the n-th section of a struct config (may be NULL) that names the card or a VF of it,

@@ -60,16 +60,27 @@ const struct match *pool_matches(const struct section *s, const struct inv_pgpu 
 	return NULL;
 }
 
-const struct match *pool_matches_elsewhere(const struct section *s, const struct inv_pgpu *card)
+bool pool_is_elsewhere(const struct section *s, const struct inv_pgpu *card, char why[REASON_SIZE])
 {
 	for (size_t i = 0; i < s->nmatches; i++) {
+		const struct match *match = &s->matches[i];
 		struct inv_pgpu there = *card;
 
-		there.numa = s->matches[i].numa;
-		if (!pool_match(&s->matches[i], card) && pool_match(&s->matches[i], &there))
-			return &s->matches[i];
+		there.numa = match->numa;
+		if (pool_match(match, card) || !pool_match(match, &there))
+			continue;
+		if (card->numa == UNKNOWN)
+			snprintf(
+				why, REASON_SIZE,
+				"device_match of %s requires NUMA node %d, but the kernel reports none for it; remove numa=%d",
+				s->type, match->numa, match->numa);
+		else
+			snprintf(why, REASON_SIZE,
+				 "device_match of %s requires NUMA node %d, but it is on node %d; correct numa=%d",
+				 s->type, match->numa, card->numa, match->numa);
+		return true;
 	}
-	return NULL;
+	return false;
 }
 
 bool pool_names(const struct config *config, const struct inv_pgpu *card, const char *vf)
