@@ -62,6 +62,6 @@ int unleased_pass(const struct lifecycle *lifecycle, const char *why, enum err_a
 int unleased_check(const struct lifecycle *lifecycle, const struct plan *plan, const struct leases *leases, int r,
 		   struct err *err);
 
-/* Likewise, and if so starts the domain, with a warning: undoes the leases, and waits until its devices are complete. */
+/* Likewise, and if so starts the domain, with a warning: undoes the leases, waits until its devices are complete. */
 int unleased_start(struct apply *apply, const struct lifecycle *lifecycle, const struct plan *plan,
 		   const struct leases *leases, int r, struct err *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What needs no plan, or no lease: a domain whose vGPUs all exist starts even if nothing can be leased, because there is
- * no configuration, no permission, or no writable state in /run; and an arrival of a domain that runs here.
+ * What needs no plan, or no lease: a domain whose vGPUs all exist starts even if nothing can be leased, because there
+ * is no configuration, no permission, or no writable state in /run; and an arrival of a domain that runs here.
  */
 #include <errno.h>
 #include <string.h>

@@ -72,11 +72,11 @@ bool pool_match(const struct match *match, const struct inv_pgpu *card);
 /* The first alternative of a section that fits the card; NULL none. */
 const struct match *pool_matches(const struct section *s, const struct inv_pgpu *card);
 
-/* Does only the NUMA node keep an alternative of the section from the card? If so, `why` says that, and what to do. */
+/* Does only the NUMA node keep an alternative of the section from the card? If so, `why` says also what to do. */
 bool pool_is_elsewhere(const struct section *s, const struct inv_pgpu *card, char why[REASON_SIZE]);
 
 /*
- * For inventory_read(): the type of the n-th section of a struct config (may be NULL) that names the card or a VF of it,
- * or matches it; for a card with plain VFs the name of the n-th such [vf_NAME] section.
+ * For inventory_read(): the type of the n-th section of a struct config (may be NULL) that names the card or a VF of
+ * it, or matches it; for a card with plain VFs the name of the n-th such [vf_NAME] section.
  */
 const char *pool_name(const void *config, const struct inv_pgpu *card, size_t n);

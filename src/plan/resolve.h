@@ -6,8 +6,8 @@
  * last lease here, if that type is still enabled. Otherwise the plan decides, because it knows for which types the pool
  * has cards.
  *
- * The names of the host's types (world->names) are read only on demand: resolve_types() and resolve_framework() return the frameworks
- * whose names they need.
+ * The names of the host's types (world->names) are read only on demand: resolve_types() and resolve_framework() return
+ * the frameworks whose names they need.
  */
 #pragma once
 

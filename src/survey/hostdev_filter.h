@@ -35,5 +35,8 @@ bool hostdev_filter_leased(const struct host *host, const char *domain);
 void hostdev_filter_keep(struct domxml *doc, const struct host *host, const struct config *config,
 			 const struct leases *leases);
 
-/* Decides only about placeholders. Each parsed document needs this or hostdev_filter_keep() before its request is used. */
+/*
+ * Decides only about placeholders. Each parsed document needs this or hostdev_filter_keep(), before its request is
+ * used.
+ */
 void placeholder_settle(struct domxml *doc, const struct host *host);
