@@ -248,7 +248,7 @@ static bool look_at_guest(struct check *check, const struct lease *lease)
 	return true;
 }
 
-/* Another program has removed the vGPU of a guest, or its driver was unloaded. A VF that is gone is the pGPU's finding. */
+/* Another program has removed the guest's vGPU, or its driver was unloaded. A lost VF is the pGPU's finding. */
 static bool look_at_lost(struct check *check, const struct gc_item *item)
 {
 	const struct lease *lease = &item->lease;

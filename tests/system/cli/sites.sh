@@ -52,7 +52,7 @@ rm -r "$root/etc/mdevctl.d"
 host t4
 configure nvidia-233@0000:84:00.0
 for n in 1 2; do
-	echo "$(uuid $n)" >"$root/sys/class/mdev_bus/0000:84:00.0/mdev_supported_types/nvidia-233/create"
+	uuid $n >"$root/sys/class/mdev_bus/0000:84:00.0/mdev_supported_types/nvidia-233/create"
 	mdevctl_has 0000:84:00.0 "$(uuid $n)" nvidia-233 auto
 done
 said=$(call prepare begin 3 2>&1)
