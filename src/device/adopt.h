@@ -22,7 +22,8 @@ struct adoption {
 };
 
 /*
- * Leases a device with a type to the domain. `there`: its lease, read under the lock; NULL: none. If its lease was lost, the history of its ID says whether we created it.
+ * Leases a device with a type to the domain. `there`: its lease, read under the lock; NULL: none. If its lease was
+ * lost, the history of its ID says whether we created it.
  * Returns:
  *   1: a lease was written
  *   0: the domain had one already

@@ -80,7 +80,7 @@ static void address_values(char values[ATTRS][ID_SIZE], const char *id, bool is_
 		snprintf(values[i], ID_SIZE, "0x%.30s", strsep(&rest, ":."));
 }
 
-/* Sets the address. A change of its kind removes the old attributes, and inserts the new ones after the first of them. */
+/* Sets the address. A change of its kind removes the old attributes, and inserts the new ones after the first. */
 static int set_address(struct edits *edits, const struct mark *mark, const char *was, bool changes_kind,
 		       char values[ATTRS][ID_SIZE], struct err *err)
 {

@@ -21,6 +21,7 @@ files() {
 }
 
 # The JSON of `types` for the pGPUs of an inventory, none of which is in the pool.
+# shellcheck disable=SC2016 # they are jq's variables
 types_of='[.pgpus[] as $pgpu | $pgpu.types[] | {
 	type: ({id, name, class, framebuffer_mib, heads, resolution} + {framework: $pgpu.framework}),
 	pgpu: ({address: $pgpu.address, in_pool: $pgpu.in_pool} + {capacity, used, available})}] as $all |
