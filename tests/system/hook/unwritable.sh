@@ -67,6 +67,7 @@ freeze
 is "$(start "$vm")" 0 "so does a domain with a vGPU that was created for it"
 thaw
 release
+eventually no_lease
 is "$(devices)$(leases)" "$u2 0" "and that goes at its release, when /run can be written again"
 prepare
 open_device $u1
