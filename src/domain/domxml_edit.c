@@ -345,7 +345,7 @@ int domxml_suspended(const struct domxml *doc, char **out, struct err *err)
 		autofree char *hostdev = NULL;
 
 		r = domxml_hostdev(doc, i, &hostdev, err);
-		put_attr(f, NULL, r == 0 ? hostdev : "");
+		put_attr(f, NULL, hostdev ? hostdev : "");
 	}
 	fputs("'/>", f);
 	mem_close(f);

@@ -122,9 +122,9 @@ static int collect(struct definition **list, size_t *n, const struct host *host,
 	*list = NULL;
 	*n = 0;
 	while (d && next_parent(d, parent)) {
-		struct err ignored, *to = first ? &ignored : err;
-		int r = uuid ? add_one(list, n, host, sys_list_fd(d), parent, uuid, to)
-			     : read_parent(list, n, host, sys_list_fd(d), parent, to);
+		struct err ignored;
+		int r = uuid ? add_one(list, n, host, sys_list_fd(d), parent, uuid, first ? &ignored : err)
+			     : read_parent(list, n, host, sys_list_fd(d), parent, first ? &ignored : err);
 
 		first = first ? first : r;
 	}
