@@ -187,10 +187,31 @@ static bool may_be_unfinished(const struct apply *apply, const struct step *step
 	       lease.state == LEASE_CREATING;
 }
 
+/* Is the lease still this run's? If libvirtd was killed, another start or a release may have changed it meanwhile. */
+static int still_ours(const struct apply *apply, const char *id, struct lease *lease, struct err *err)
+{
+	int r = lease_get(apply->store, id, lease, err);
+
+	if (r < 0)
+		return r;
+	return r == 1 && strcmp(lease->domain, apply->request->uuid) == 0 && lease->writer == getpid() &&
+	       lease->state != LEASE_RELEASING;
+}
+
+static int still_leased(const struct apply *apply, const char *id, struct lease *lease, struct err *err)
+{
+	int r = still_ours(apply, id, lease, err);
+
+	if (r == 0)
+		return err_set(err, ESTALE, "the domain was released while its vGPU was being created");
+	return r < 0 ? r : 0;
+}
+
 /* Returns 1 if the device was created, or 0 if it existed. */
 static int ensure(const struct apply *apply, const struct step *step, const char *params, struct err *err)
 {
 	int exists = kernel_exists(apply->store->host, &step->vgpu);
+	struct lease lease;
 	int64_t end;
 
 	if (exists == -ETIMEDOUT)
@@ -202,6 +223,9 @@ static int ensure(const struct apply *apply, const struct step *step, const char
 	if (step->kind == STEP_ADOPT && !exists)
 		return err_set(err, EAGAIN, "removed by another process in the meantime");
 	if (step->kind == STEP_KEEP && wait_closed(apply, step, err) < 0)
+		return -err->code;
+	/* Under the pGPU's lock, nobody drops the lease of a device that may exist. */
+	if (!exists && still_leased(apply, step->vgpu.id, &lease, err) < 0)
 		return -err->code;
 	if (!exists)
 		return create_vgpu(apply, step, params, err) < 0 ? -err->code : 1;
@@ -222,17 +246,6 @@ int apply_present(struct apply *apply, const struct step *step, struct err *err)
 	return step->vgpu.framework == FW_VF ? 0 : ensure(apply, &there, "", err);
 }
 
-/* Is the lease still this run's? If libvirtd was killed, another start or a release may have changed it meanwhile. */
-static int still_ours(const struct apply *apply, const char *id, struct lease *lease, struct err *err)
-{
-	int r = lease_get(apply->store, id, lease, err);
-
-	if (r < 0)
-		return r;
-	return r == 1 && strcmp(lease->domain, apply->request->uuid) == 0 && lease->writer == getpid() &&
-	       lease->state != LEASE_RELEASING;
-}
-
 /* A device that we created is for the guest, unless it had a definition before: then it belongs to a manager's pool. */
 static bool is_for_guest(const struct apply *apply, const struct vgpu_ref *vgpu, bool made)
 {
@@ -249,10 +262,8 @@ static int settle(struct apply *apply, const struct step *step, bool made, struc
 
 	if (r < 0)
 		return r;
-	r = still_ours(apply, step->vgpu.id, &lease, err);
+	r = still_leased(apply, step->vgpu.id, &lease, err);
 	if (r == 0) {
-		r = err_set(err, ESTALE, "the domain was released while its vGPU was being created");
-	} else if (r == 1) {
 		lease.state = LEASE_ACTIVE;
 		/* Until now the origin was `created`, so that an undo would remove the device, whoever its owner is. */
 		if (made || lease.origin == LEASE_CREATED)
