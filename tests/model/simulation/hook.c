@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Calls of the hook, and of commands that prepare: each is a process, which goes on if its caller was killed. */
+#include <errno.h>
+
+#include "model/simulation/world.h"
+
+enum { RUNNING_MAX = 256 };
+
+static struct call *running[RUNNING_MAX];
+static int nrunning;
+
+static const char *const names[] = {
+	[PREPARE] = "prepare", [MIGRATE] = "migrate",     [RESTORE] = "restore",
+	[RELEASE] = "release", [RECONNECT] = "reconnect",
+};
+
+/* What the XML on stdout names. */
+static void read_ids(struct call *call, char *xml, size_t len)
+{
+	struct domxml *doc;
+	struct err err;
+
+	if (xml && domxml_parse(&doc, xml, len, 0, &err) == 0) {
+		for (int w = 0; w < call->domain->nvgpus; w++)
+			memcpy(call->ids[w], domxml_request(doc)->vgpus[w].id, UUID_SIZE);
+		domxml_free(doc);
+	}
+	free(xml);
+}
+
+static int serve(struct call *call)
+{
+	struct lifecycle l = { .host = &world_now.tree.host,
+			       .config = &world_now.config,
+			       .policy = &world_now.config.policy,
+			       .why_no_config = "",
+			       .op = call->as };
+	struct err *err = &call->err;
+	struct domxml *doc;
+	char *xml = NULL;
+	size_t len = 0;
+	int r;
+
+	if (call->op == RELEASE)
+		return lifecycle_release(l.host, l.config, call->domain->uuid, call->domain->name, call->reason, err);
+	if (domxml_parse(&doc, call->xml, strlen(call->xml), 0, err) < 0)
+		broken("the XML: %s", err->text);
+	l.doc = doc;
+	l.request = domxml_request(doc);
+	if (call->op == PREPARE)
+		r = lifecycle_prepare(&l, err);
+	else if (call->op == RECONNECT)
+		r = lifecycle_reconnect(&l, err);
+	else
+		r = (call->op == MIGRATE ? lifecycle_migrate : lifecycle_restore)(&l, &xml, &len, err);
+	read_ids(call, xml, len);
+	domxml_free(doc);
+	return r;
+}
+
+static void hook_main(void *arg)
+{
+	struct call *call = arg;
+	int r = serve(call);
+
+	if (call->process != self)
+		broken("a detached child returns");
+	say("%s", r < 0 ? call->err.text : "done");
+	if (call->op == PREPARE)
+		rules_prepared(call, r);
+	else if (r < 0 && r != -ETIMEDOUT && (call->op == RELEASE || call->op == RECONNECT) && !profile.kill &&
+		 !profile.fails)
+		broken("%s fails: %s", self->what, call->err.text);
+	else if (r == 0 && call->op == MIGRATE)
+		rules_reserved(call);
+	if (r == 0 && call->then)
+		call->then(call);
+	call->result = r;
+}
+
+static struct call *start(struct domain *d, enum operation op, int only, const char *as)
+{
+	struct call *call = calloc(1, sizeof(*call));
+	char what[64];
+
+	*call = (struct call){ .op = op, .domain = d, .only = only, .as = as, .result = -EINTR, .number = ++d->calls };
+	memcpy(call->ids, d->req, sizeof(call->ids));
+	world_xml(d, op != RECONNECT, only, call->xml);
+	snprintf(what, sizeof(what), "%s of %s", as ? as : names[op], d->name);
+	call->process = process_start(what, hook_main, call);
+	call->process->mortal = true;
+	for (int i = 0; i < nrunning;)
+		if (!running[i]->process->ended) {
+			i++;
+		} else {
+			if (running[i]->orphaned && running[i]->process->ended_ms > running[i]->domain->orphan_ms)
+				running[i]->domain->orphan_ms = running[i]->process->ended_ms;
+			running[i] = running[--nrunning];
+		}
+	if (nrunning == RUNNING_MAX)
+		broken("more than %d calls at once", RUNNING_MAX);
+	running[nrunning++] = call;
+	rules_called(call);
+	return call;
+}
+
+struct call *hook_start(struct domain *d, enum operation op, const char *reason)
+{
+	struct call *call = start(d, op, -1, NULL);
+
+	call->reason = reason;
+	return call;
+}
+
+struct call *hook_command(struct domain *d, int only, const char *as, void (*then)(struct call *call))
+{
+	struct call *call = start(d, PREPARE, only, as);
+
+	call->then = then;
+	return call;
+}
+
+int hook_wait(struct call *call)
+{
+	await(call->process);
+	return call->result;
+}
+
+bool hook_is_last(const struct call *call)
+{
+	return !call->orphaned && call->number == call->domain->calls;
+}
+
+bool hook_was_overtaken(const struct call *call)
+{
+	for (int i = 0; i < nrunning; i++)
+		if (running[i]->domain == call->domain && running[i]->orphaned &&
+		    (!running[i]->process->ended || running[i]->process->ended_ms >= call->process->began_ms))
+			return true;
+	return call->domain->orphan_ms >= call->process->began_ms;
+}
+
+bool hook_is_any_running(void)
+{
+	for (int i = 0; i < nrunning; i++)
+		if (!running[i]->process->ended)
+			return true;
+	return false;
+}
+
+struct call *hook_running(int i)
+{
+	return i < nrunning ? running[i] : NULL;
+}

@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Does the simulation bite? Each of these edits breaks the program in one place, in a copy of the tree; the simulation has
+# to find it. Prints TAP, with the seed of the history that did. Not part of `make check`: it takes minutes.
+#
+#     mutations.sh [--steps N] [NAME...]      a million steps for each mutation, unless it is found before
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+source=$(cd "$here/../../.." && pwd)
+steps=1000000
+[ "${1-}" = --steps ] && steps=$2 && shift 2
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+
+# NAME | FILE | SED: what is broken, and how.
+mutations() {
+	cat <<'END'
+no store lock where a release marks|src/device/release_begin.c|/^int release_mark/,/^}/s/int r = store_lock(store, wait_ms, err);/int r = 0; (void)wait_ms;/
+a lease is written after its device is made|src/device/apply.c|/^static int lease_step/,/^}/s/r = lease_put(apply->store, &lease, err);/r = step->kind == STEP_CREATE ? 0 : lease_put(apply->store, \&lease, err);/
+a removal takes no lock|src/device/release.c|/^static int removal_begin/,/^}/s/removal->lock = store_lock_removal(.*/removal->lock = dup(removal->store->run);/
+a removal does not look who has the device open|src/device/release.c|/^static int is_closed/,/^}/s/if (r == 1)/return 0;\n\tif (r == 1)/
+a removal does not read its lease again|src/device/release.c|s/if (now.state != LEASE_RELEASING && !lease_same(&now, lease))/if (0)/
+a lease that has changed is claimed|src/device/release.c|/^static int lock_unchanged/,/^}/s/r != 1 || lease_same(&now, lease)/r != 1 || lease/
+an arrival is not refused to a domain that runs here|src/ops/lifecycle_unleased.c|s/runs = mode == PLAN_MIGRATE .*/runs = 0 \&\& runs_here(lifecycle, err);/
+a lease without its device uses no capacity|src/plan/capacity.c|s/load->pending++;/continue;/
+an orphan need not be idle|src/survey/reclaim.c|/^static bool is_due/,/^}/s/return idle >= grace ||/return 1 || idle >= grace ||/
+void leases are never dropped|src/survey/survey.c|/^static bool is_void/,/^}/s/return lease->state == LEASE_CREATING &&/return 0 \&\& lease->state == LEASE_CREATING \&\&/
+a lease is dropped before its device is removed|src/device/release.c|/^static int remove_created/,/^}/s/r = removal_run(/drop_if_releasing(store, vgpu->id, 1000, true, err);\n\tr = removal_run(/
+a device that somebody else made counts as created|src/device/apply.c|s/return err_set(err, EAGAIN, "created by another process in the meantime");/return 1;/
+capacity is not read again where a vGPU is created|src/device/apply_create.c|/^static int create_device/,/^}/s/int r = timed_child_look(.*/int r = 0;/;s/^static int check_capacity/__attribute__((unused)) &/
+a claim does not wait for start_grace|src/survey/reclaim.c|s/if (age < (int64_t)grace \* 1000)$/if (0)/
+the store is unlocked between the plan and its leases|src/ops/lifecycle.c|/^static int prepare_rounds/,/^}/s/n = apply_lease(/store_unlock(\&r->store);\n\t\tn = store_lock(\&r->store, 5000, err);\n\t\tif (n < 0)\n\t\t\treturn n;\n\t\tn = apply_lease(/
+a release takes what a later start has leased|src/device/release_begin.c|s/leases.list\[i\].since_ms <= asked_ms/asked_ms/
+the child of a creation keeps no lock|src/device/apply_create.c|s/timed_child_run(create_device, creation, creation->host->root, apply->lock,/timed_child_run(create_device, creation, creation->host->root, -1,/
+a creation does not look whether its lease is still there|src/device/apply.c|s/if (!exists && still_leased(/if (0 \&\& still_leased(/
+an adopter does not wait for a removal|src/device/apply.c|/^static int wait_removed/,/^}/s/while (store_removes/while (0 \&\& store_removes/
+END
+}
+
+cp -r "$source" "$work/tree" 2>/dev/null && rm -rf "$work/tree/build" && mkdir "$work/build" && cd "$work/build" || exit 1
+program=tests/model/simulation/simulation
+build() { make -s -j"$(nproc)" $program >"$work/log" 2>&1; }
+if ! ../tree/configure -q CFLAGS=-O1 >"$work/log" 2>&1 || ! build; then
+	tail "$work/log"
+	exit 1
+fi
+
+n=0 failed=0
+while IFS='|' read -r name file edit; do
+	[ $# -eq 0 ] || [[ " $* " == *"$name"* ]] || continue
+	n=$((n + 1))
+	cp "$work/tree/$file" "$work/whole"
+	sed -i "$edit" "$work/tree/$file"
+	if cmp -s "$work/whole" "$work/tree/$file"; then
+		found='the edit does not apply'
+	elif ! build; then
+		found="it does not compile: $(grep -m1 error: "$work/log")"
+	else
+		found=$($program --steps "$steps" --seed 1 | sed -n 's/^# broken at [0-9.]*, step [0-9]*, by //p;s/^# \([0-9]*\)$/seed \1/p' | tail -2 | paste -sd'|')
+	fi
+	cp "$work/whole" "$work/tree/$file"
+	case $found in
+	*'|seed '*) echo "ok $n - $name: ${found##*|}: ${found%|*}" ;;
+	*) echo "not ok $n - $name${found:+: $found}" && failed=1 ;;
+	esac
+done < <(mutations)
+echo "1..$n"
+exit $failed

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The device handler, whose view of libvirt is stale by the time it acts; the operator's gc; a manager of vGPUs of its
+ * own, as Nova, which knows nothing of leases but those of its guests.
+ */
+#include <errno.h>
+
+#include "base/text.h"
+#include "daemon/reconcile.h"
+#include "model/simulation/world.h"
+#include "ops/gc.h"
+#include "state/history.h"
+
+static bool open_store(struct store *store)
+{
+	struct err err;
+
+	if (store_open(store, &world_now.tree.host, true, &err) < 0)
+		broken("no store: %s", err.text);
+	return true;
+}
+
+/* What libvirt says. */
+struct view {
+	size_t n;
+	struct live_domain live[DOMAINS];
+	struct domxml *docs[DOMAINS], *taken[DOMAINS];
+	char xml[2 * DOMAINS][XML_MAX];
+};
+
+static struct domxml *parse(const struct domain *d, bool whole, char xml[XML_MAX])
+{
+	struct domxml *doc;
+	struct err err;
+
+	if (domxml_parse(&doc, xml, world_xml(d, whole, -1, xml), DOMXML_ALL_PCI, &err) < 0)
+		broken("the XML: %s", err.text);
+	return doc;
+}
+
+static void view_take(struct view *view)
+{
+	view->n = 0;
+	for (int i = 0; i < DOMAINS; i++) {
+		const struct domain *d = &world_now.domains[i];
+		struct live_domain *live = &view->live[view->n];
+
+		/* libvirt may list a domain as shut off until its restore is done. */
+		if (!d->needs || (!d->runs && d->restoring && pick(2)))
+			continue;
+		view->docs[view->n] = parse(d, false, view->xml[2 * view->n]);
+		view->taken[view->n] = d->suspending ? parse(d, true, view->xml[2 * view->n + 1]) : NULL;
+		*live = (struct live_domain){ .request = domxml_request(view->docs[view->n]), .settled = d->runs };
+		if (view->taken[view->n])
+			live->taken = domxml_request(view->taken[view->n]);
+		memcpy(live->uuid, d->uuid, UUID_SIZE);
+		view->n++;
+	}
+}
+
+static void view_end(struct view *view)
+{
+	for (size_t i = 0; i < view->n; i++) {
+		domxml_free(view->docs[i]);
+		domxml_free(view->taken[i]);
+	}
+	free(view);
+}
+
+static void pass(struct store *store, struct lease_marks *plugged)
+{
+	struct view *view = calloc(1, sizeof(*view));
+	struct reconcile pass = { .store = store,
+				  .config = &world_now.config,
+				  .policy = &world_now.config.policy,
+				  .domains = view->live,
+				  .plugged = plugged };
+	struct err err;
+
+	pass.looked_ms = now_ms();
+	view_take(view);
+	pass.ndomains = view->n;
+	/* libvirt takes its time to answer. */
+	nap_some(20000);
+	if (reconcile_run(&pass, &err) < 0)
+		say("the pass fails: %s", err.text);
+	for (size_t i = 0; i < pass.n; i++)
+		say("%s: %s", pass.items[i].id, pass.items[i].why);
+	reconcile_end(&pass);
+	view_end(view);
+}
+
+/* How many releases are left; negative: not known. */
+static int finish(struct store *store, struct lease_marks *unfinished)
+{
+	struct err err;
+	int r = reconcile_finish(store, &world_now.config.policy, unfinished, &err);
+
+	if (r < 0)
+		say("releases are not finished: %s", err.text);
+	return r;
+}
+
+/* One pass, and its releases, for which a driver may need its clean-up time. */
+void handler_pass(void *unused)
+{
+	enum { TRIES = 50, STEP_MS = 100 };
+	struct lease_marks plugged = { 0 }, unfinished = { 0 };
+	struct store store;
+
+	(void)unused;
+	open_store(&store);
+	store.resident = true;
+	pass(&store, &plugged);
+	for (int i = 0; i < TRIES && finish(&store, &unfinished) > 0; i++)
+		nap_ms(STEP_MS);
+	store_close(&store);
+}
+
+/* The loop and the finisher; the loop's lock says that a handler runs. */
+static void handler_loop(void *unused)
+{
+	struct lease_marks plugged = { 0 };
+	struct store store;
+	struct err err;
+
+	(void)unused;
+	open_store(&store);
+	store.resident = true;
+	if (store_lock_handler(&store, 1000, &err) < 0)
+		return;
+	while (!world_now.over) {
+		pass(&store, &plugged);
+		nap_ms(pick(20 * profile.pace));
+	}
+}
+
+static void finisher_loop(void *unused)
+{
+	struct lease_marks unfinished = { 0 };
+	struct store store;
+
+	(void)unused;
+	while (!world_now.over) {
+		open_store(&store);
+		store.resident = true;
+		finish(&store, &unfinished);
+		store_close(&store);
+		nap_some(5000);
+	}
+}
+
+void handler_service(void *unused)
+{
+	(void)unused;
+	while (!world_now.over) {
+		struct process *loop = process_start("handler", handler_loop, NULL);
+		struct process *finisher = process_start("finisher", finisher_loop, NULL);
+
+		loop->mortal = finisher->mortal = true;
+		await(loop);
+		process_kill(finisher);
+		nap_some(60000);
+	}
+}
+
+void gc_pass(void *unused)
+{
+	struct store store;
+	struct gc gc = { .store = &store, .config = &world_now.config, .policy = &world_now.config.policy };
+	struct err err;
+
+	(void)unused;
+	open_store(&store);
+	if (gc_run(&gc, &err) < 0)
+		say("gc fails: %s", err.text);
+	for (size_t i = 0; i < gc.n; i++)
+		say("%s: %s %s", gc.items[i].vgpu.id, gc.items[i].why, gc.items[i].trouble);
+	gc_free(&gc);
+	store_close(&store);
+}
+
+void gc_now_and_then(void *unused)
+{
+	(void)unused;
+	while (!world_now.over) {
+		struct process *p = process_start("gc", gc_pass, NULL);
+
+		p->mortal = true;
+		await(p);
+		nap_ms(pick(40 * profile.pace));
+	}
+}
+
+static void remember(const char *parent, const struct domain *d)
+{
+	struct lease had = { .origin = LEASE_ADOPTED };
+	struct store store;
+
+	text_copy(had.vgpu.id, sizeof(had.vgpu.id), d->req[0]);
+	text_copy(had.vgpu.type, sizeof(had.vgpu.type), d->type[0]);
+	text_copy(had.vgpu.parent, sizeof(had.vgpu.parent), parent);
+	open_store(&store);
+	affinity_put(&store, &had, true);
+	store_close(&store);
+}
+
+/*
+ * In a lease of more than a promise. Somebody else makes even what the hook is just making; but of a hook that is
+ * killed in that moment nobody can tell later who made it.
+ */
+static bool is_leased(const char *uuid)
+{
+	const struct lease *lease = ledger_find(uuid);
+
+	return lease && lease->state != LEASE_RESERVED &&
+	       (lease->state != LEASE_CREATING || profile.kill || profile.fails);
+}
+
+/* It makes a vGPU, of a domain's UUID or of its own; and may forget it, so that it is an orphan. */
+static void nova_makes(const struct domain *d)
+{
+	char uuid[UUID_SIZE], parent[PARENT_SIZE];
+	int card = pick(2) ? pick(CARDS) : CARDS - 1, type = pick(4) ? 0 : 1;
+	bool orphan = !d->needs && once_in(3);
+
+	snprintf(uuid, sizeof(uuid), "f0000000-0000-4000-8000-%012d", pick(50));
+	if (orphan || once_in(2))
+		memcpy(uuid, d->req[0], UUID_SIZE);
+	for (size_t i = 0; i < ledger.n && !orphan; i++)
+		if (ledger.list[i].state == LEASE_CREATING && once_in(4))
+			memcpy(uuid, ledger.list[i].vgpu.id, UUID_SIZE);
+	card_parent(parent, card, cards[card].nvfs ? pick(cards[card].nvfs) : 0);
+	if (!cards[card].types[type].id || is_leased(uuid) || device_find(uuid))
+		return;
+	quiet++;
+	say("makes %s on %s: %d", uuid, parent, driver_make(parent, cards[card].types[type].id, uuid));
+	if (orphan && device_find(uuid))
+		remember(parent, d);
+	quiet--;
+}
+
+void nova(void *unused)
+{
+	(void)unused;
+	while (!world_now.over) {
+		struct device *d = &devices[pick(DEVICES)];
+
+		nap_some(5000);
+		if (once_in(2)) {
+			nova_makes(&world_now.domains[pick(DOMAINS)]);
+		} else if (*d->uuid && d->opener == STRANGER) {
+			say("closes %s", d->uuid);
+			device_close(d);
+			d->since_ms = now_ms();
+		} else if (*d->uuid && !d->ours && !d->opener && !is_leased(d->uuid)) {
+			bool opens = pick(2);
+
+			say("%s %s", opens ? "opens" : "removes", d->uuid);
+			if (opens)
+				device_open(d, STRANGER);
+			else
+				driver_unmake(d->uuid);
+		}
+	}
+	for (int i = 0; i < DEVICES; i++)
+		if (*devices[i].uuid && devices[i].opener == STRANGER)
+			device_close(&devices[i]);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The world of a history: its host, its configuration, its domains, and the ledger of its leases. */
+#include "model/simulation/world.h"
+
+#include <errno.h>
+
+struct world_state world_now;
+struct leases ledger;
+
+static const char config_text[] = "[devices]\n"
+				  "enabled_mdev_types = nvidia-222, nvidia-560, mtty-2\n"
+				  "[mdev_nvidia-222]\n"
+				  "device_addresses = 0000:84:00.0, 0000:85:00.0\n"
+				  "max_instances = 4\n"
+				  "vgpu_params = frame_rate_limiter=0\n"
+				  "[mdev_nvidia-560]\n"
+				  "device_addresses = 0000:41:00.0\n"
+				  "[mdev_mtty-2]\n"
+				  "device_addresses = mtty\n"
+				  "mdev_class = CUSTOM_PORT\n"
+				  "[policy]\n"
+				  "placement = pack\n"
+				  "reclaim_grace = 20\n"
+				  "driver_cleanup = 2\n"
+				  "lock_timeout = 5\n"
+				  "[quota]\n"
+				  "none = 14\n";
+
+/* Among the types that a domain can ask for are a class, and one that is not enabled. */
+static const char *const types[] = { "nvidia-222", "nvidia-222", "nvidia-560", "nvidia-560",
+				     "mtty-2",     "mtty-2",     "VGPU",       "CUSTOM_PORT" };
+
+size_t world_xml(const struct domain *d, bool whole, int only, char out[XML_MAX])
+{
+	size_t n = (size_t)snprintf(out, XML_MAX,
+				    "<domain type='kvm'><name>%s</name><uuid>%s</uuid><metadata>"
+				    "<vgpu:lease xmlns:vgpu='" DOMXML_NS "'>",
+				    d->name, d->uuid);
+
+	for (int w = 0; w < d->nvgpus; w++)
+		if (only < 0 || w == only)
+			n += (size_t)snprintf(out + n, XML_MAX - n, "<vgpu:device uuid='%s' type='%s'/>", d->req[w],
+					      d->type[w]);
+	n += (size_t)snprintf(out + n, XML_MAX - n, "</vgpu:lease></metadata><devices>");
+	for (int w = 0; w < d->nvgpus; w++)
+		if (w == only || (only < 0 && (whole || !d->unplugged[w])))
+			n += (size_t)snprintf(out + n, XML_MAX - n,
+					      "<hostdev mode='subsystem' type='mdev' model='vfio-pci'>"
+					      "<source><address uuid='%s'/></source></hostdev>",
+					      d->req[w]);
+	return n + (size_t)snprintf(out + n, XML_MAX - n, "</devices></domain>\n");
+}
+
+/* Every third domain requests what its neighbour requests, too. */
+static void start_domain(int i)
+{
+	struct domain *d = &world_now.domains[i];
+
+	d->pid = QEMU_FIRST + i;
+	d->nvgpus = i % 4 == 3 ? 2 : 1;
+	d->shares = i % 3;
+	snprintf(d->name, sizeof(d->name), "vm%d", i);
+	snprintf(d->uuid, sizeof(d->uuid), "d0000000-0000-4000-8000-%012d", i);
+	for (int w = 0; w < d->nvgpus; w++) {
+		d->type[w] = types[pick(sizeof(types) / sizeof(*types))];
+		snprintf(d->first[w], UUID_SIZE, "a0000000-0000-4000-8000-%012d",
+			 10 * (i - (i % 3 == 2 && w == 0)) + w);
+	}
+	memcpy(d->req, d->first, sizeof(d->req));
+}
+
+void world_start(unsigned seed)
+{
+	struct tree *tree = &world_now.tree;
+	struct err err;
+
+	chance_seed(seed);
+	/* In memory, where there is such a place. */
+	strcpy(tree->path,
+	       access("/dev/shm", W_OK) == 0 ? "/dev/shm/vgpu-lease-test-XXXXXX" : "/tmp/vgpu-lease-test-XXXXXX");
+	if (!mkdtemp(tree->path))
+		tree_fail(tree->path);
+	if (host_open(&tree->host, tree->path, &err) < 0)
+		tree_fail(err.text);
+	umask(077);
+	driver_start(tree);
+	if (config_parse(&world_now.config, "test.conf", config_text, strlen(config_text), NULL, &err) < 0) {
+		errno = err.code;
+		tree_fail(err.text);
+	}
+	for (int i = 0; i < DOMAINS; i++)
+		start_domain(i);
+}
+
+void world_end(void)
+{
+	tree_end(&world_now.tree);
+}
+
+/* Is this file of the directory of leases a lease? */
+bool ledger_is(int dir, const char *name)
+{
+	static struct stat leases;
+	struct stat st;
+	char id[ID_SIZE];
+
+	if (!id_parse(id, name))
+		return false;
+	if (!leases.st_ino && fstatat(world_now.tree.host.root, "run/vgpu-lease/leases", &leases, 0) < 0)
+		return false;
+	return fstat(dir, &st) == 0 && st.st_ino == leases.st_ino;
+}
+
+const struct lease *ledger_find(const char *id)
+{
+	for (size_t i = 0; i < ledger.n; i++)
+		if (strcmp(ledger.list[i].vgpu.id, id) == 0)
+			return &ledger.list[i];
+	return NULL;
+}
