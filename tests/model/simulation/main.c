@@ -75,6 +75,7 @@ static void end_history(void)
 static void run_history(unsigned seed, int domains)
 {
 	world_start(seed);
+	at_quick_exit(world_end);
 	choose_profile();
 	say("seed %u: kill %d, swap %d, slow %d, pace %d%s%s%s", seed, profile.kill, profile.swap, profile.slow,
 	    profile.pace, profile.fails ? ", drivers fail" : "", profile.handler ? ", a handler" : "",
@@ -102,7 +103,6 @@ static bool history(unsigned seed)
 	if (pid == 0) {
 		run_history(seed, DOMAINS);
 		*used = steps;
-		world_end();
 		fflush(stdout);
 		quick_exit(0);
 	}

@@ -94,6 +94,7 @@ void world_start(unsigned seed)
 
 void world_end(void)
 {
+	quiet++;
 	tree_end(&world_now.tree);
 }
 
