@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "device/release.h"
@@ -171,6 +172,11 @@ static int wait_turn(struct apply *apply, const struct step *step, struct err *e
 	if (r < 0 || !apply_needs_lock(step))
 		return r;
 	apply->lock = store_lock_pgpu(apply->store, step->vgpu.pgpu, sys_left_ms(apply->wait_by_ms), err);
+	/* The one who had the lock can have left a removal to a child. */
+	if (apply->lock >= 0 && store_removes(apply->store, step->vgpu.id)) {
+		close(apply->lock);
+		return wait_turn(apply, step, err);
+	}
 	/* If another process keeps this card locked, the next card is tried. */
 	if (apply->lock == -ETIMEDOUT)
 		return err_recode(err, EBUSY);

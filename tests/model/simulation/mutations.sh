@@ -21,7 +21,7 @@ a removal takes no lock|src/device/release.c|/^static int removal_begin/,/^}/s/r
 a removal does not look who has the device open|src/device/release.c|/^static int is_closed/,/^}/s/if (r == 1)/return 0;\n\tif (r == 1)/
 a removal does not read its lease again|src/device/release.c|s/if (now.state != LEASE_RELEASING && !lease_same(&now, lease))/if (0)/
 a lease that has changed is claimed|src/device/release.c|/^static int lock_unchanged/,/^}/s/r != 1 || lease_same(&now, lease)/r != 1 || lease/
-an arrival is not refused to a domain that runs here|src/ops/lifecycle_unleased.c|s/runs = mode == PLAN_MIGRATE .*/runs = 0 \&\& runs_here(lifecycle, err);/
+an arrival is not refused to a domain that runs here|src/ops/lifecycle_unleased.c|s/return runs ? err_set/return 0 \&\& runs ? err_set/
 a lease without its device uses no capacity|src/plan/capacity.c|s/load->pending++;/continue;/
 an orphan need not be idle|src/survey/reclaim.c|/^static bool is_due/,/^}/s/return idle >= grace ||/return 1 || idle >= grace ||/
 void leases are never dropped|src/survey/survey.c|/^static bool is_void/,/^}/s/return lease->state == LEASE_CREATING &&/return 0 \&\& lease->state == LEASE_CREATING \&\&/
