@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# everything is killed in random order for a while, with starts, stops, attaches and migrations under way
+# everything is killed in random order for a while, with starts, stops, attaches and migrations under way: hooks, the handler,
+# gc, QEMU and libvirtd
 #
 # The order follows from a seed, which is printed; one in /srv/vm/seed of host1 is used again (the hosts' own timing is not
 # repeated by that).
@@ -35,7 +36,8 @@ bring_down() {
 # In the background, with an end: libvirtd can be gone, or wait for one that is.
 act() { (timeout -k 5 60 "$@" >/dev/null 2>&1 &) }
 all_done() { ! pgrep -f '^timeout -k 5 60 '; }
-begin() { act virsh create "$WORK/$1.xml"; }
+# What a start says when it fails is kept.
+begin() { (timeout -k 5 60 virsh create "$WORK/$1.xml" >/dev/null 2>"$WORK/start.$BASHPID.$RANDOM" &) }
 finish() { act virsh destroy "$1"; }
 plug() {
 	exists "$(extra_of "$1")" || make_device "$(extra_of "$1")" 2>/dev/null
@@ -44,8 +46,25 @@ plug() {
 unplug() { act virsh detach-device "$1" "$WORK/$1-extra.xml" --live; }
 shot() { act systemctl kill --kill-whom=main -s KILL "$1"; }
 shot_guest() { kill -KILL "$(cat "/run/libvirt/qemu/$1.pid" 2>/dev/null)" 2>/dev/null; }
-# A hook that is at work, or the child that it left.
-shot_hook() { kill -KILL "$(pgrep -f '^/etc/libvirt/hooks/qemu ' | shuf -n 1)" 2>/dev/null; }
+# killed WHAT PID: kills it, and counts that.
+killed() { [ "${2:-0}" -gt 0 ] && kill -KILL "$2" 2>/dev/null && echo "$1" >>"$WORK/killed"; }
+# A hook that is at work, or the child that it left: of the next seconds.
+shot_hook() {
+	local i pid
+	(for ((i = 0; i < 300; i++)); do
+		pid=$(pgrep -f '^/etc/libvirt/hooks/qemu ' | shuf -n 1)
+		[ -z "$pid" ] || { sleep "0.00$((RANDOM % 10))"; killed hook "$pid"; break; }
+		sleep 0.01
+	done) >/dev/null 2>&1 &
+}
+shot_handler() { killed handler "$(systemctl show -P MainPID vgpu-leased)" || act systemctl start vgpu-leased; }
+# A gc, after up to a tenth of a second.
+shot_gc() { (vgpu-lease gc >/dev/null 2>&1 & sleep "0.0$((RANDOM % 10))"; killed gc $!) >/dev/null 2>&1 & }
+# What was killed, and which starts the hook has refused.
+tell_killed() {
+	echo "# killed on $(hostname):" "$(sort "$WORK/killed" 2>/dev/null | uniq -c | xargs)"
+	cat "$WORK"/start.* 2>/dev/null | grep -F 'vgpu-lease: ' | sed "s/^/# refused on $(hostname): /"
+}
 send() { act virsh migrate --live "$1" "qemu+tcp://host$2/system"; }
 # one_that_runs NUMBER: of those that do; nothing where none does.
 one_that_runs() {
@@ -138,7 +157,8 @@ on() { # HOST COMMAND...
 	shift
 	if [ "$host" = 1 ]; then "$@"; else there "$@"; fi
 }
-there eval "$(declare -f device_of extra_of bring_up bring_down act all_done begin finish plug unplug shot shot_guest shot_hook \
+there eval "$(declare -f device_of extra_of bring_up bring_down act all_done begin finish plug unplug shot shot_guest killed shot_hook shot_handler \
+	shot_gc tell_killed \
 	send one_that_runs running in_qemu leases_fit devices_fit in_peace domains restart_libvirtd see_the_dead end_all gives_all_back tell_ends)"
 bring_up
 there bring_up
@@ -160,15 +180,17 @@ while [ "$SECONDS" -lt "$end" ]; do
 	12) step=attach; on $host act vgpu-lease attach "$name" ;;
 	13) step=unplug; on $host unplug "$name" ;;
 	14) step="kill libvirtd"; on $host shot libvirtd ;;
-	15 | 16) step="kill handler"; on $host shot vgpu-leased ;;
+	15) step="kill handler"; on $host shot_handler ;;
+	16) step="kill gc"; on $host shot_gc ;;
 	17) step="kill QEMU"; on $host shot_guest "$name" ;;
-	*) step="kill hook"; on $host shot_hook ;;
+	*) step="kill hook"; running "$name" || there running "$name" || on $host begin "$name"; on $host shot_hook ;;
 	esac
 	did[$step]=$((${did[$step]:-0} + 1))
 	steps=$((steps + 1))
 	sleep "0.$((RANDOM % 10))"
 done
 for step in "${!did[@]}"; do echo "# $step: ${did[$step]}"; done
+for host in 1 2; do on $host tell_killed; done
 check "$steps steps were taken" test "$steps" -gt 20
 ours() { journal | grep -F vgpu-lease; }
 made() { ours | says_times M_MADE; }

@@ -48,11 +48,13 @@ prepare_nova() {
 }
 # What is needed of a device that is to be migrated (inside.sh, migratable): Nova's XML cannot say it.
 MIGRATABLE_DEVICE='enable-migration=on x-device-dirty-page-tracking=off x-pre-copy-dirty-page-tracking=off'
+# HANDLER=no: for a life without one.
+start_handler() { [ "${HANDLER:-yes}" = no ] || systemctl start vgpu-leased; }
 with_hook() {
 	mode=with
 	mv "$WORK/qemu-hook" "$HOOK"
 	printf '[devices]\nnova_conf = %s\n' "$NOVA_CONF" >"$CONF"
-	systemctl start vgpu-leased
+	start_handler
 }
 end_nova() {
 	exec 6>&- 5<&-
@@ -83,7 +85,7 @@ reboot_host() {
 	rm -rf /run/vgpu-lease /run/libvirt/qemu/*.{xml,pid}
 	reload_driver
 	systemctl start "${sockets[@]}" libvirtd
-	[ "$mode" = alone ] || systemctl start vgpu-leased
+	[ "$mode" = alone ] || start_handler
 }
 
 # nova COMMAND [ARG...]: as `run`, of what compute.py can do; see there.
