@@ -16,7 +16,7 @@
 #include "state/history.h"
 
 /* What a check needs. If it is missing, another finding says so, and the check is skipped. */
-enum { NEEDS_NOTHING, NEEDS_POOL, NEEDS_STORE, NEEDS_FILES = 4 };
+enum { NEEDS_NOTHING = 0, NEEDS_POOL = 1, NEEDS_STORE = 2, NEEDS_FILES = 4 };
 
 static const struct {
 	const char *what;
@@ -256,12 +256,12 @@ void check_run(struct check *check)
 	int r = check->config ? 0 : config_load(&config, check->host, check->config_path, &mistakes, &err);
 
 	check->what = "config";
-	if (r == 0 && !check->config)
-		check->config = &config;
-	if (r < 0)
+	if (r < 0) {
 		config_fails(check, r, &mistakes, &err);
-	else
+	} else {
+		check->config = check->config ? check->config : &config;
 		config_passes(check, check->config);
+	}
 	config_notes_free(&mistakes);
 	run(check, false);
 	check->config = NULL;
