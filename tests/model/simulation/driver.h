@@ -52,7 +52,7 @@ struct device {
 extern struct device devices[DEVICES];
 extern unsigned device_events; /* grows when a device is closed, and when hung calls return */
 
-void driver_start(struct tree *tree);
+void driver_start(struct tree *host);
 
 /* From now on no call hangs, and those that do return. */
 void driver_settle(void);

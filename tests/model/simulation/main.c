@@ -75,7 +75,8 @@ static void end_history(void)
 static void run_history(unsigned seed, int domains)
 {
 	world_start(seed);
-	at_quick_exit(world_end);
+	if (at_quick_exit(world_end) != 0)
+		abort();
 	choose_profile();
 	say("seed %u: kill %d, swap %d, slow %d, pace %d%s%s%s", seed, profile.kill, profile.swap, profile.slow,
 	    profile.pace, profile.fails ? ", drivers fail" : "", profile.handler ? ", a handler" : "",

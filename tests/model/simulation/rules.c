@@ -262,9 +262,11 @@ static void put(const struct lease *lease)
 	while (i < ledger.n && strcmp(ledger.list[i].vgpu.id, lease->vgpu.id) != 0)
 		i++;
 	if (i == ledger.n) {
-		ledger.list = realloc(ledger.list, ++ledger.n * sizeof(*ledger.list));
-		if (!ledger.list)
+		struct lease *list = reallocarray(ledger.list, ++ledger.n, sizeof(*list));
+
+		if (!list)
 			abort();
+		ledger.list = list;
 	}
 	ledger.list[i] = *lease;
 }
