@@ -213,11 +213,33 @@ static int still_leased(const struct apply *apply, const char *id, struct lease 
 	return r < 0 ? r : 0;
 }
 
+/*
+ * Under the pGPU's lock, nobody drops the lease of a device that may exist. If the device has gone since the lease was
+ * written, the lease may say that it is somebody else's: it must say first what this run is about to do.
+ */
+static int lease_creation(const struct apply *apply, const char *id, struct err *err)
+{
+	struct lease lease;
+	int r = still_leased(apply, id, &lease, err);
+
+	if (r < 0 || (lease.state == LEASE_CREATING && lease.origin == LEASE_CREATED))
+		return r;
+	r = store_lock(apply->store, sys_left_ms(create_last_ms(apply)), err);
+	if (r < 0)
+		return r;
+	r = still_leased(apply, id, &lease, err);
+	lease.state = LEASE_CREATING;
+	lease.origin = LEASE_CREATED;
+	if (r == 0)
+		r = lease_put(apply->store, &lease, err);
+	store_unlock(apply->store);
+	return r;
+}
+
 /* Returns 1 if the device was created, or 0 if it existed. */
 static int ensure(const struct apply *apply, const struct step *step, const char *params, struct err *err)
 {
 	int exists = kernel_exists(apply->store->host, &step->vgpu);
-	struct lease lease;
 	int64_t end;
 
 	if (exists == -ETIMEDOUT)
@@ -230,8 +252,7 @@ static int ensure(const struct apply *apply, const struct step *step, const char
 		return err_set(err, EAGAIN, "removed by another process in the meantime");
 	if (step->kind == STEP_KEEP && wait_closed(apply, step, err) < 0)
 		return -err->code;
-	/* Under the pGPU's lock, nobody drops the lease of a device that may exist. */
-	if (!exists && still_leased(apply, step->vgpu.id, &lease, err) < 0)
+	if (!exists && lease_creation(apply, step->vgpu.id, err) < 0)
 		return -err->code;
 	if (!exists)
 		return create_vgpu(apply, step, params, err) < 0 ? -err->code : 1;
