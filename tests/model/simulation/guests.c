@@ -29,6 +29,7 @@ static void set_status(const struct domain *d)
 static int restart(const struct domain *d)
 {
 	say("libvirtd is killed, and %s is forgotten", d->name);
+	world_now.alone = true;
 	nap_some(20000);
 	return GONE;
 }

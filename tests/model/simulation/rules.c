@@ -174,6 +174,19 @@ static bool is_troubled(const char *address)
 	return true;
 }
 
+/* Somebody writes to the card: the hook cannot tell for which vGPU. */
+static bool is_written_to(const char *address)
+{
+	char path[128];
+	bool locked;
+
+	snprintf(path, sizeof(path), "run/vgpu-lease/pgpu/%s.lock", address);
+	quiet++;
+	locked = sys_locked(world_now.tree.host.root, path);
+	quiet--;
+	return locked;
+}
+
 static void check_refusal(const struct call *call)
 {
 	const struct domain *d = call->domain;
@@ -196,7 +209,8 @@ static void check_refusal(const struct call *call)
 		const struct lease *l = ledger_find(call->ids[w]);
 
 		/* On a card that a slow driver keeps locked, it may not be. */
-		if (l && l->since_ms == call->void_ms[w] && !is_of(l, d) && !is_troubled(l->vgpu.pgpu))
+		if (l && l->since_ms == call->void_ms[w] && !is_of(l, d) && !is_troubled(l->vgpu.pgpu) &&
+		    !is_written_to(l->vgpu.pgpu))
 			broken("refused for a lease that was void all the time: %s", err->text);
 	}
 	if (strstr(err->text, "no capacity") && d->nvgpus == 1 && !call->no_room && has_room(d->type[0]))
@@ -324,10 +338,8 @@ void ledger_written(int dir, const char *name)
 		check_revived(was, &lease);
 	check_origin(&lease);
 	/* Whoever finds a creation that was broken off cannot tell who made the device. */
-	if (device && !device->ours)
-		device->doubtful |= lease.state == LEASE_CREATING
-					    ? profile.kill || profile.fails
-					    : lease.state == LEASE_RELEASING && was && was->state == LEASE_CREATING;
+	if (device && !device->ours && (lease.state == LEASE_CREATING || (was && was->state == LEASE_CREATING)))
+		device->doubtful |= profile.kill || profile.fails || world_now.alone || lease.state == LEASE_RELEASING;
 	put(&lease);
 	rules_room();
 }

@@ -36,7 +36,8 @@ struct world_state {
 	struct tree tree;
 	struct config config;
 	struct domain domains[DOMAINS];
-	bool over; /* nobody begins anything more */
+	bool alone; /* libvirtd was killed during a call of the hook, which goes on alone */
+	bool over;  /* nobody begins anything more */
 };
 
 extern struct world_state world_now;
