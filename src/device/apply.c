@@ -228,10 +228,11 @@ static int lease_creation(const struct apply *apply, const char *id, struct err 
 	if (r < 0)
 		return r;
 	r = still_leased(apply, id, &lease, err);
-	lease.state = LEASE_CREATING;
-	lease.origin = LEASE_CREATED;
-	if (r == 0)
+	if (r == 0) {
+		lease.state = LEASE_CREATING;
+		lease.origin = LEASE_CREATED;
 		r = lease_put(apply->store, &lease, err);
+	}
 	store_unlock(apply->store);
 	return r;
 }

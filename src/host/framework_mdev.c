@@ -19,14 +19,6 @@
 
 #define DEVICES "sys/bus/mdev/devices"
 
-int inv_open_parent(const struct host *host, const char *name)
-{
-	char path[sizeof("sys/class/mdev_bus/") + PARENT_SIZE];
-
-	snprintf(path, sizeof(path), "sys/class/mdev_bus/%s", name);
-	return sys_dir(host->root, path);
-}
-
 static int read_parents(struct inv_reader *reader, struct err *err)
 {
 	struct inventory *inv = reader->inv;
@@ -172,7 +164,7 @@ static int ask(struct inv_pgpu *pgpu, int dir, const char *type)
 /* Takes over the VF's offers as the card's; leaves out types that do not fit into the share `left` of the card. */
 static void ask_vf(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct inv_parent *vf, double left)
 {
-	autoclose int dir = inv_open_parent(reader->host, vf->name);
+	autoclose int dir = sys_dir(reader->bus, vf->name);
 
 	for (size_t i = 0; i < pgpu->noffers && dir >= 0 && pgpu->ready; i++) {
 		const struct inv_type *type = pgpu->offers[i].type;
@@ -217,7 +209,7 @@ static void ask_all(struct inv_reader *reader, struct inv_pgpu *pgpu)
 	for (int i = 0; type && i < pgpu->nparents && pgpu->ready && sys_now_ms() < end_ms; i++) {
 		if (!inv_is_free_vf(parents[i]) || parents[i]->lost)
 			continue;
-		autoclose int dir = inv_open_parent(reader->host, parents[i]->name);
+		autoclose int dir = sys_dir(reader->bus, parents[i]->name);
 		parents[i]->lost = dir >= 0 && ask(pgpu, dir, type) == 0;
 	}
 }
@@ -271,11 +263,13 @@ static int check_type(const struct vgpu_ref *vgpu, struct err *err)
 
 static int mdev_available(const struct host *host, const struct vgpu_ref *vgpu, const char *card, struct err *err)
 {
+	char path[sizeof("sys/class/mdev_bus/") + PARENT_SIZE];
 	int r = check_type(vgpu, err);
 
 	if (r < 0)
 		return r;
-	autoclose int dir = inv_open_parent(host, vgpu->parent);
+	snprintf(path, sizeof(path), "sys/class/mdev_bus/%s", vgpu->parent);
+	autoclose int dir = sys_dir(host->root, path);
 	r = dir < 0 ? -errno : inv_read_available(card, dir, vgpu->type);
 	if (r == -ENOENT)
 		return err_set(err, ENOENT, "pGPU %s does not offer type %s", vgpu->parent, vgpu->type);

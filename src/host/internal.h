@@ -19,6 +19,7 @@ struct inv_reader {
 	struct inventory *inv;
 	const struct host *host;
 	const struct inv_query *query;
+	int bus; /* sys/class/mdev_bus, whose parents are opened relative to it; negative: there is none */
 };
 
 /* What an errno of a write to sysfs means depends on the driver: NVIDIA's for mdevs, NVIDIA's for VFs, or another. */
@@ -94,9 +95,6 @@ const char *inv_describe(int code);
 /* Sort parents by name, and find one among `n` parents sorted by name; NULL: not found. */
 void inv_sort_parents(struct inventory *inv);
 struct inv_parent *inv_find_parent(struct inv_parent *const *parents, size_t n, const char *name);
-
-/* framework_mdev.c: the directory of a parent of mdevs. */
-int inv_open_parent(const struct host *host, const char *name);
 
 /* inventory_group.c: creates the pGPUs of the parents of mdevs. */
 void inv_group(struct inv_reader *reader);

@@ -149,7 +149,9 @@ static int read_all(void *arg, struct err *err)
 {
 	struct inv_reader *reader = arg;
 	unsigned int frameworks = reader->query->frameworks;
+	autoclose int bus = frameworks & INV_MDEV ? sys_dir(reader->host->root, "sys/class/mdev_bus") : -1;
 
+	reader->bus = bus;
 	for (enum framework f = 0; f <= FW_VF; f++)
 		if (frameworks & 1U << f && framework_ops[f]->read(reader, err) < 0)
 			return -err->code;
@@ -171,7 +173,7 @@ int inventory_read(struct inventory *inv, const struct host *host, const struct 
 	/* Each silent driver costs half of the remaining time; the next attempt does not ask it. */
 	do {
 		struct arena *arena = mem_arena(ARENA_SIZE);
-		struct inv_reader reader = { mem_take(arena, sizeof(*inv)), host, query };
+		struct inv_reader reader = { .inv = mem_take(arena, sizeof(*inv)), .host = host, .query = query };
 
 		left /= 2;
 		*reader.inv = (struct inventory){ .frameworks = query->frameworks, .arena = arena };

@@ -274,7 +274,7 @@ void inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu)
 
 	if (!query->names && (!pgpu->ready || (none_wanted && !inventory_next_on(reader->inv, pgpu, NULL))))
 		return;
-	autoclose int dir = asked.dir = inv_open_parent(reader->host, asked.name);
+	autoclose int dir = asked.dir = sys_dir(reader->bus, asked.name);
 	if (dir < 0) {
 		inv_not_ready(pgpu, "%s cannot be opened: %s", asked.name, err_describe(errno));
 		return;

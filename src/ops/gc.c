@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* One pass over everything that can be released without a request from its domain. */
 #include "ops/gc.h"
-#include "ops/leftover.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include "model/event.h"
 #include "host/libvirt_files.h"
 #include "host/mdevctl_files.h"
+#include "ops/leftover.h"
 #include "survey/reclaim.h"
 #include "base/text.h"
 #include "state/history.h"

@@ -18,9 +18,8 @@ enum { UNRESERVE_MS = 2000 }; /* for the store's lock, after the operation's own
 
 struct release {
 	const struct policy *policy;
-	const char *domain, *name;
-	int64_t asked_ms; /* when libvirt called; a later lease belongs to a later start */
 	struct store *store;
+	struct leftover_own own; /* a lease after own.asked_ms belongs to a later start */
 };
 
 /* libvirt waits, so a release that cannot begin in time is not tried: each would add to the delay. */
@@ -30,12 +29,15 @@ static bool finish(const struct release *release, const struct release_ids *ids,
 
 	for (size_t i = 0; i < ids->n; i++) {
 		const struct vgpu_ref *vgpu = &ids->list[i];
-		const struct event_about about = { .vgpu = vgpu, .domain = release->domain, .name = release->name };
+		const struct event_about about = { .vgpu = vgpu,
+						   .domain = release->own.domain,
+						   .name = release->own.name };
 		struct err ignored;
 
 		if (sys_now_ms() < deadline_ms &&
 		    release_finish(release->store, release->policy, vgpu->id, deadline_ms, &ignored) == 0)
-			event_log(EVENT_RELEASED, &about, "release: domain %s: released %s", release->name, vgpu->id);
+			event_log(EVENT_RELEASED, &about, "release: domain %s: released %s", release->own.name,
+				  vgpu->id);
 		else
 			all = false;
 	}
@@ -57,14 +59,14 @@ static void remove_unmarked(const struct release *release, struct store *store, 
 		const struct lease *lease = &leases.list[i];
 		const struct event_about about = event_of(lease);
 
-		if (strcmp(lease->domain, release->domain) != 0 || lease->since_ms > release->asked_ms)
+		if (strcmp(lease->domain, release->own.domain) != 0 || lease->since_ms > release->own.asked_ms)
 			continue;
 		if (sys_now_ms() >= deadline_ms)
 			err_set(&err, EAGAIN, "no time was left for it (release_wait)");
-		else if (release_unmarked(store, release->policy, lease, release->asked_ms, deadline_ms, &err) == 0)
+		else if (release_unmarked(store, release->policy, lease, release->own.asked_ms, deadline_ms, &err) == 0)
 			continue;
 		event_log(EVENT_DELAYED, &about, "release: domain %s: %s: not released yet: %s; run 'vgpu-lease gc'",
-			  release->name, lease->vgpu.id, err.text);
+			  release->own.name, lease->vgpu.id, err.text);
 	}
 }
 
@@ -92,14 +94,14 @@ static void note_failures(const struct release *release, const struct store *sto
 		const struct lease *lease = &leases.list[i];
 		const struct event_about about = event_of(lease);
 
-		if (strcmp(lease->domain, release->domain) != 0 || lease->state != LEASE_ACTIVE ||
+		if (strcmp(lease->domain, release->own.domain) != 0 || lease->state != LEASE_ACTIVE ||
 		    lease->origin != LEASE_CREATED ||
-		    release->asked_ms - lease->since_ms > (int64_t)release->policy->start_grace_s * 1000)
+		    release->own.asked_ms - lease->since_ms > (int64_t)release->policy->start_grace_s * 1000)
 			continue;
 		failure_note(store, lease->vgpu.pgpu, lease->vgpu.type);
 		event_log(EVENT_FAILED, &about,
 			  "release: domain %s: its start failed with %s on %s, which is tried last for a while",
-			  release->name, lease->vgpu.type, lease->vgpu.pgpu);
+			  release->own.name, lease->vgpu.type, lease->vgpu.pgpu);
 	}
 }
 
@@ -107,10 +109,9 @@ int lifecycle_release(const struct host *host, const struct config *config, cons
 		      const char *reason, struct err *err)
 {
 	const struct policy *policy = &config->policy;
-	const struct leftover_own own = { .domain = domain, .name = name, .asked_ms = sys_now_ms() };
-	int64_t deadline = own.asked_ms + (int64_t)policy->release_wait_s * 1000;
 	struct store store;
-	const struct release release = { policy, domain, name, own.asked_ms, &store };
+	const struct release release = { policy, &store, { domain, name, sys_now_ms() } };
+	int64_t deadline = release.own.asked_ms + (int64_t)policy->release_wait_s * 1000;
 	struct release_ids ids;
 	bool behind, left;
 	int r = store_open(&store, host, false, err);
@@ -122,7 +123,7 @@ int lifecycle_release(const struct host *host, const struct config *config, cons
 	}
 	if (strcmp(reason, "failed") == 0)
 		note_failures(&release, &store);
-	r = release_mark(&store, domain, own.asked_ms, policy->release_wait_s * 1000, &ids, err);
+	r = release_mark(&store, domain, release.own.asked_ms, policy->release_wait_s * 1000, &ids, err);
 	/* The handler completes what is marked, but does not know of what is not. */
 	behind = r == -ETIMEDOUT ||
 		 (r == 0 && !finish(&release, &ids, deadline - END_MS) && !store_handler_runs(&store));
@@ -132,7 +133,7 @@ int lifecycle_release(const struct host *host, const struct config *config, cons
 	free(ids.list);
 	store_close(&store);
 	if (behind || left)
-		leftover_finish(host, config, policy, behind ? &own : NULL);
+		leftover_finish(host, config, policy, behind ? &release.own : NULL);
 	return r;
 }
 
