@@ -23,20 +23,18 @@ static int read_parents(struct inv_reader *reader, struct err *err)
 {
 	struct inventory *inv = reader->inv;
 	const struct dirent *e;
-	autoclosedir DIR *list = NULL;
-	int r = host_list(&list, reader->host, "sys/class/mdev_bus", err);
 
-	while (r == 0 && (e = sys_next(list))) {
+	while ((e = sys_next(reader->bus))) {
 		struct inv_parent p = { 0 };
 
 		/* The name becomes part of a path, so only the kernel's own spelling is accepted. */
 		if (parent_parse(p.name, e->d_name) && strcmp(p.name, e->d_name) == 0)
 			inv_add(&inv->parents, &inv->nparents, &p, sizeof(p));
 	}
-	if (r == 0 && errno && list)
-		r = err_sys(err, errno, "%s/sys/class/mdev_bus", reader->host->name);
+	if (reader->bus && errno)
+		return err_sys(err, errno, "%s/sys/class/mdev_bus", reader->host->name);
 	inv_sort_parents(inv);
-	return r;
+	return 0;
 }
 
 /* The parent is the last component but one of the device's link. */
@@ -164,7 +162,7 @@ static int ask(struct inv_pgpu *pgpu, int dir, const char *type)
 /* Takes over the VF's offers as the card's; leaves out types that do not fit into the share `left` of the card. */
 static void ask_vf(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct inv_parent *vf, double left)
 {
-	autoclose int dir = sys_dir(reader->bus, vf->name);
+	autoclose int dir = sys_dir(sys_list_fd(reader->bus), vf->name);
 
 	for (size_t i = 0; i < pgpu->noffers && dir >= 0 && pgpu->ready; i++) {
 		const struct inv_type *type = pgpu->offers[i].type;
@@ -209,7 +207,7 @@ static void ask_all(struct inv_reader *reader, struct inv_pgpu *pgpu)
 	for (int i = 0; type && i < pgpu->nparents && pgpu->ready && sys_now_ms() < end_ms; i++) {
 		if (!inv_is_free_vf(parents[i]) || parents[i]->lost)
 			continue;
-		autoclose int dir = sys_dir(reader->bus, parents[i]->name);
+		autoclose int dir = sys_dir(sys_list_fd(reader->bus), parents[i]->name);
 		parents[i]->lost = dir >= 0 && ask(pgpu, dir, type) == 0;
 	}
 }

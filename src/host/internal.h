@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -19,7 +20,7 @@ struct inv_reader {
 	struct inventory *inv;
 	const struct host *host;
 	const struct inv_query *query;
-	int bus; /* sys/class/mdev_bus, whose parents are opened relative to it; negative: there is none */
+	DIR *bus; /* sys/class/mdev_bus, whose parents are opened relative to it; NULL: there is none */
 };
 
 /* What an errno of a write to sysfs means depends on the driver: NVIDIA's for mdevs, NVIDIA's for VFs, or another. */

@@ -149,8 +149,10 @@ static int read_all(void *arg, struct err *err)
 {
 	struct inv_reader *reader = arg;
 	unsigned int frameworks = reader->query->frameworks;
-	autoclose int bus = frameworks & INV_MDEV ? sys_dir(reader->host->root, "sys/class/mdev_bus") : -1;
+	autoclosedir DIR *bus = NULL;
 
+	if (frameworks & INV_MDEV && host_list(&bus, reader->host, "sys/class/mdev_bus", err) < 0)
+		return -err->code;
 	reader->bus = bus;
 	for (enum framework f = 0; f <= FW_VF; f++)
 		if (frameworks & 1U << f && framework_ops[f]->read(reader, err) < 0)

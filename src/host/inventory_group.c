@@ -174,7 +174,7 @@ static void group(struct inv_reader *reader, size_t i)
 {
 	struct inventory *inv = reader->inv;
 	struct inv_parent *parent = inv->parents[i];
-	autoclose int dir = sys_dir(reader->bus, parent->name);
+	autoclose int dir = sys_dir(sys_list_fd(reader->bus), parent->name);
 	char physfn[PCI_SIZE];
 	int vf = dir < 0 ? -errno : find_physfn(physfn, dir, parent->name);
 	size_t had = inv->npgpus;

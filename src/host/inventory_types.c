@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Reads the types of mdevs, and what each pGPU offers now; lists the types of all frameworks by name. */
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -274,7 +273,7 @@ void inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu)
 
 	if (!query->names && (!pgpu->ready || (none_wanted && !inventory_next_on(reader->inv, pgpu, NULL))))
 		return;
-	autoclose int dir = asked.dir = sys_dir(reader->bus, asked.name);
+	autoclose int dir = asked.dir = sys_dir(sys_list_fd(reader->bus), asked.name);
 	if (dir < 0) {
 		inv_not_ready(pgpu, "%s cannot be opened: %s", asked.name, err_describe(errno));
 		return;
