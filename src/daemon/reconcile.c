@@ -19,7 +19,10 @@
 #include "survey/reclaim.h"
 #include "base/text.h"
 
-enum { LOOK_MS = 60000 }; /* limit of a scan of all processes; long, because nothing waits for a pass */
+enum {
+	LOOK_MS = 60000, /* limit of a scan of all processes; long, because nothing waits for a pass */
+	CLOSE_MS = 5000, /* until an unplugged device is looked at again that was still open */
+};
 
 /* The basis of the judgement. Devices and open files are the slowest to read, and most passes need neither. */
 struct look {
@@ -221,6 +224,9 @@ static int judge_lease(struct look *look, const struct lease *lease, struct leas
 	if (look_deeper(look, err) < 0)
 		return -err->code;
 	view.open = is_open(look, lease->vgpu.id);
+	/* QEMU can close the device some time after libvirt has reported it as unplugged. No event tells of that. */
+	if (view.open)
+		reconcile_again(pass, sys_now_ms() + CLOSE_MS);
 	if (reconcile_lease(&view, why) != RECONCILE_RELEASE)
 		return 0;
 	r = release_claim(pass->store, lease, release_lock_by(pass->policy), err);

@@ -34,6 +34,7 @@ static struct store store;
 static struct config config;
 static struct lease_marks plugged;
 static int fds[10];
+static int64_t again_ms; /* until when the last pass can wait for the next */
 
 /* QEMU opens the vGPU, and closes it. */
 static void hold(const char *id, int slot)
@@ -96,6 +97,7 @@ static size_t pass_after(const char *xml, bool settled, int64_t looked_ms)
 		tree_fail(err.text);
 	store.resident = false;
 	n = run.n;
+	again_ms = run.again_ms - sys_now_ms();
 	reconcile_end(&run);
 	domxml_free(doc);
 	return n;
@@ -199,6 +201,7 @@ static void plugged_in(void)
 	pass(DOMAIN(1, HOSTDEV(U(1))), true);
 	pass(DOMAIN(1, ""), true);
 	is(state(U(1)), "adopted active", "unplugged, but still open: it stays");
+	ok(again_ms > 0 && again_ms <= 10000, "and is looked at again soon");
 	let_go(1);
 	pass(DOMAIN(1, ""), false);
 	is(state(U(1)), "adopted active", "so it does while its domain is on the move");
