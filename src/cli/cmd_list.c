@@ -2,7 +2,6 @@
 /* vgpu-lease list: which domain has which vGPU. */
 #include <stdio.h>
 
-#include "base/auto.h"
 #include "cli/status.h"
 #include "ops/gc.h"
 

@@ -16,7 +16,6 @@
 #include "cli/status.h"
 #include "cli/show.h"
 #include "model/event.h"
-#include "state/lease_store.h"
 
 enum { VALUE_MAX = 65536 };
 

@@ -9,7 +9,6 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
-#include "base/text.h"
 
 void out_say(const char *fmt, ...)
 {

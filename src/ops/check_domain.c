@@ -13,7 +13,6 @@
 #include "survey/missing_vgpus.h"
 #include "survey/remark.h"
 #include "base/text.h"
-#include "sys/sys.h"
 
 #define DEFINED "etc/libvirt/qemu"
 

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "internal.h"
-#include "base/auto.h"
 #include "base/text.h"
 #include "host/inventory.h"
 #include "host/libvirt_files.h"

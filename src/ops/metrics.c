@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/auto.h"
 #include "base/text.h"
 #include "plan/capacity.h"
 #include "state/counts.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* libvirt's event loop, and the conversion of its events. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
