@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The configuration: the files that it consists of, and their order. */
+/* The configuration: the files that it consists of, their order, and which of them are trusted. */
 #include "config/config.h"
 
 #include <dirent.h>
@@ -9,10 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/mem.h"
 #include "internal.h"
+
+enum { FILE_MAX = 1024 * 1024 };
 
 void config_default(struct config *config)
 {
@@ -49,12 +52,95 @@ void config_strings_free(char **list, size_t n)
 	free(list);
 }
 
+/* A file or directory, and whose rules it is read by. */
+struct source {
+	const char *path; /* relative to a directory */
+	const char *name; /* in messages */
+	enum dialect dialect;
+};
+
+/* Our files control what root does. nova.conf has a weaker rule, because packages give it to the user `nova`. */
+static int check_trust(const struct stat *st, const char *name, enum dialect dialect, struct err *err)
+{
+	struct location at = { .file = name };
+
+	if (dialect == DIALECT_NOVA)
+		return (st->st_mode & S_IWOTH) ? config_err(&at, err, "writable by others; run 'chmod o-w %s'", name)
+					       : 0;
+	if (st->st_uid != 0 && st->st_uid != geteuid())
+		return config_err(&at, err, "owned by user %u, not root; run 'chown root %s'", (unsigned int)st->st_uid,
+				  name);
+	if (st->st_mode & (S_IWGRP | S_IWOTH))
+		return config_err(&at, err, "writable by group or others; run 'chmod go-w %s'", name);
+	return 0;
+}
+
+/*
+ * Reads our file or a nova.conf. Links are followed; the file must be regular and at most 1 MiB. Our file must belong
+ * to root or the current user, and be writable only by the owner; nova.conf, which packages give to Nova's user, must
+ * not be writable by others. Returns -EINVAL if a rule is broken, or the negative errno of opening or reading.
+ */
+static int read_file(int dir, const struct source *source, char **text, size_t *len, struct err *err)
+{
+	/* Without O_NONBLOCK, opening a pipe in place of the file would block. */
+	autoclose int fd = openat(dir, source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct location at = { .file = source->name };
+	struct stat st;
+	int r;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_sys(err, errno, "%s", source->name);
+	if (!S_ISREG(st.st_mode))
+		return config_err(&at, err, "not a regular file");
+	r = check_trust(&st, source->name, source->dialect, err);
+	if (r < 0)
+		return r;
+	r = sys_slurp(fd, FILE_MAX, text, len);
+	if (r == -EFBIG)
+		return config_err(&at, err, "larger than 1 MiB");
+	return r < 0 ? err_sys(err, -r, "%s", source->name) : 0;
+}
+
+static int by_bytes(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int is_drop_in(const struct dirent *entry)
+{
+	size_t n = strlen(entry->d_name);
+
+	return entry->d_name[0] != '.' && n > 5 && strcmp(entry->d_name + n - 5, ".conf") == 0;
+}
+
+/*
+ * Lists the *.conf files of a directory, sorted bytewise. Returns their number, 0 if there is no directory. The caller
+ * frees each entry and the list.
+ */
+static int list_drop_ins(int dir, const struct source *source, struct dirent ***list, struct err *err)
+{
+	autoclose int fd = sys_dir(dir, source->path);
+	struct stat st;
+	int n;
+
+	*list = NULL;
+	if (fd == -ENOENT)
+		return 0;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_sys(err, fd < 0 ? -fd : errno, "%s", source->name);
+	/* A user who can write to the directory can remove or replace its files. */
+	if (check_trust(&st, source->name, source->dialect, err) < 0)
+		return -err->code;
+	n = scandirat(fd, ".", list, is_drop_in, by_bytes);
+	return n < 0 ? err_sys(err, errno, "%s", source->name) : n;
+}
+
 static int take_file(struct draft *draft, int dir, const struct source *source, struct err *err)
 {
 	autofree char *text = NULL;
 	char **slot;
 	size_t len;
-	int r = config_file_read(dir, source, &text, &len, err);
+	int r = read_file(dir, source, &text, &len, err);
 
 	if (r < 0)
 		return r;
@@ -73,30 +159,25 @@ static int file_mistake(struct draft *draft, int r, const struct err *err)
 	return config_mistake(draft, r, err);
 }
 
-static int take_drop_in(struct draft *draft, int dir, const struct source *source, struct err *err)
-{
-	int r = take_file(draft, dir, source, err);
-
-	/* Return -EINVAL for a missing drop-in, because -ENOENT means that the configuration is missing. */
-	if (r == -ENOENT)
-		r = config_err(&(struct location){ .file = source->name }, err,
-			       "missing: removed while being read, or a dangling link");
-	return file_mistake(draft, r, err);
-}
-
 static int take_drop_ins(struct draft *draft, int dir, const struct source *source, struct err *err)
 {
 	char file[PATH_MAX + 300], file_name[2 * PATH_MAX + 300];
 	struct dirent **list;
-	int n = config_file_drop_ins(dir, source, &list, err);
+	int n = list_drop_ins(dir, source, &list, err);
 	int r = file_mistake(draft, n < 0 ? n : 0, err);
 
 	for (int i = 0; i < n; i++) {
 		snprintf(file, sizeof(file), "%s/%s", source->path, list[i]->d_name);
 		snprintf(file_name, sizeof(file_name), "%s/%s", source->name, list[i]->d_name);
-		if (r == 0)
-			r = take_drop_in(draft, dir, &(struct source){ file, file_name, source->dialect }, err);
 		free(list[i]);
+		if (r < 0)
+			continue;
+		r = take_file(draft, dir, &(struct source){ file, file_name, source->dialect }, err);
+		/* Return -EINVAL for a missing drop-in, because -ENOENT means that the configuration is missing. */
+		if (r == -ENOENT)
+			r = config_err(&(struct location){ .file = file_name }, err,
+				       "missing: removed while being read, or a dangling link");
+		r = file_mistake(draft, r, err);
 	}
 	free(list);
 	return r;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Combines the sections of all files, and checks what depends on several of them. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,7 +7,6 @@
  * misread, and splits a long line into a line with the key and lines that continue the value.
  */
 #include <ctype.h>
-#include <errno.h>
 #include <ini.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -15,7 +14,6 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
-#include "base/text.h"
 #include "internal.h"
 
 enum {
@@ -238,7 +236,7 @@ static bool begins_anew(const char *line)
 	return !isspace((unsigned char)line[0]) && line[0] != '#' && line[0] != ';';
 }
 
-static int copy_line(struct reader *r)
+static void copy_line(struct reader *r)
 {
 	const char *raw = r->at, *eol = memchr(raw, '\n', (size_t)(r->end - raw));
 	size_t len = (size_t)((eol ? eol : r->end) - raw);
@@ -247,24 +245,16 @@ static int copy_line(struct reader *r)
 	r->at += len + (eol != NULL);
 	free(r->text);
 	r->text = mem_strndup(raw, len);
-	if (r->text[0] == '[')
-		r->skip = SKIP_NONE;
-	else if (r->skip == SKIP_VALUE && begins_anew(r->text))
+	if (r->text[0] == '[' || (r->skip == SKIP_VALUE && begins_anew(r->text)))
 		r->skip = SKIP_NONE;
 	if (!r->skip && memchr(raw, '\0', len))
 		fail(r, "unexpected NUL byte: not a text file");
-	return 0;
 }
 
 /* Reads one line, and sets r->rest if inih should parse it. */
 static void take_line(struct reader *r)
 {
-	int e = copy_line(r);
-
-	if (e < 0) {
-		r->failed = e;
-		return;
-	}
+	copy_line(r);
 	if (begins_anew(r->text))
 		end_key(r);
 	if (r->skip || !trim(r) || !check_line(r))

@@ -2,14 +2,12 @@
 /*
  * What the files of config share.
  *
- *     config_file.c   a file of the administrator -> its text, or why it is not trusted
- *     config_ini.c    text -> sections, keys and values (the only file with inih)
- *     config_keys.c   a key and its value -> struct draft, by the table of its section; messages with their place
- *     config_type.c, config_policy.c   the tables, and the values that are more than a number or a word
- *     config_nova_file.c  a nova.conf -> its entries, by the rules of oslo.config's parser
- *     config_nova.c   the entries that count -> struct draft, by the same tables as our keys
- *     config_draft.c  struct draft -> struct config, with the checks that need all files
- *     config.c        which files, in which order; the public functions
+ *     config_ini.c     text -> sections, keys and values (the only file with inih)
+ *     config_keys.c    a key and its value -> struct draft, by the table of its section; messages with their place
+ *     config_tables.c  the tables, and the values that are more than a number or a word
+ *     config_nova.c    nova.conf -> its entries; those that count -> struct draft, by the same tables as our keys
+ *     config_draft.c   struct draft -> struct config, with the checks that need all files
+ *     config.c         which files, in which order, and whether they are trusted; the public functions
  */
 #pragma once
 
@@ -20,12 +18,6 @@ enum { KEYS_MAX = 16, SECTIONS_MAX = 1024, TYPES_MAX = 256, SECTION_ADDRESSES_MA
 /* The rules for a file: ours, or those of Nova's oslo.config. */
 enum dialect { DIALECT_OURS, DIALECT_NOVA };
 
-struct source {
-	const char *path; /* relative to a directory */
-	const char *name; /* in messages */
-	enum dialect dialect;
-};
-
 struct enabled {
 	char type[TYPE_SIZE];
 	struct location at;
@@ -35,17 +27,6 @@ struct enabled {
 struct nova_path {
 	char *path; /* absolute */
 	struct location at;
-};
-
-/* An option of nova.conf that defines the pool. NOVA_UNREAD: Nova reads the option only under another section name. */
-enum nova_option { NOVA_TYPES, NOVA_HEADER, NOVA_ADDRESSES, NOVA_CLASS, NOVA_MAX, NOVA_UNREAD };
-
-/* A header or key of one of these options; draft->texts owns the strings. */
-struct nova_entry {
-	struct location at; /* key NULL: a header; oslo.config ignores the case of section names */
-	char *value;        /* the whole value; continuation lines begin with '\n' */
-	enum nova_option option;
-	bool old; /* uses the deprecated name */
 };
 
 /* The configuration while its files are being read. */
@@ -133,21 +114,6 @@ int config_set_word(const struct setting *t, char *value);
 
 /* Calls `add` for each item of a list, with the line on which the item begins. */
 int config_each_item(const struct setting *t, char *list, int (*add)(const struct setting *t, char *item));
-
-/*
- * Reads our file or a nova.conf. Links are followed; the file must be regular and at most 1 MiB. Our file must belong
- * to root or the current user, and be writable only by the owner; nova.conf, which packages give to Nova's user, must
- * not be writable by others. Returns -EINVAL if a rule is broken, or the negative errno of opening or reading.
- */
-int config_file_read(int dir, const struct source *source, char **text, size_t *len, struct err *err);
-
-struct dirent;
-
-/*
- * Lists the *.conf files of a directory, sorted bytewise. Returns their number, 0 if there is no directory. The caller
- * frees each entry and the list.
- */
-int config_file_drop_ins(int dir, const struct source *source, struct dirent ***list, struct err *err);
 
 /*
  * Reads the text of the file `name` into the draft. A key replaces the same key of an earlier file. -EINVAL, with file
