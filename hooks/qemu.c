@@ -56,7 +56,7 @@ struct operation {
 	const char *op, *subop;
 	enum count_op what;
 	bool may_refuse;
-	bool needs_config;   /* the plan judges an invalid configuration: existing vGPUs need none */
+	bool needs_config;   /* the plan judges an invalid configuration, because existing vGPUs need none */
 	enum plan_mode mode; /* for its preview */
 };
 
@@ -152,7 +152,7 @@ static int read_host(struct hook *hook, struct err *err)
 }
 
 /*
- * Does the domain have a lease? Its XML may show no vGPU: a VF need not be marked as one, a command can be killed
+ * Does the domain have a lease? Its XML may show no vGPU: a VF need not be marked as a vGPU, a command can be killed
  * between lease and attach, and a leased device can be detached.
  */
 static bool is_leased(const struct hook *hook)
@@ -418,7 +418,7 @@ int main(int argc, char **argv)
 
 	/*
 	 * _exit() is safe because nothing is buffered. With exit(), the destructors of libxml2 and its libraries would
-	 * add a tenth to the time that a vGPU takes. LeakSanitizer reports at exit.
+	 * make a start with a vGPU a tenth slower. LeakSanitizer reports at exit.
 	 */
 #ifdef __SANITIZE_ADDRESS__
 	return status;

@@ -16,7 +16,7 @@ struct json_field {
 	const char *key;
 	char *value; /* the decoded text; "" if the member is missing */
 	size_t size;
-	/* For a list of objects with one string each, in place of `value`; called for each. False: it is not valid. */
+	/* Instead of `value`: called for each object of a list, each with one string; false: it is invalid. */
 	bool (*pair)(void *arg, const char *name, const char *value);
 	void *arg;
 	bool found;

@@ -36,14 +36,14 @@ char *mem_format(const char *fmt, ...) __attribute__((format(printf, 1, 2), retu
 char *mem_vformat(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0), returns_nonnull, malloc));
 
 /*
- * An arena is memory that a child process shares with the process that forked it, which can use what the child builds
- * there. `size` limits the total ever taken; untouched pages cost nothing. A full arena ends the program.
+ * An arena is memory shared with a forked child: its parent can use what the child builds there. `size` limits the
+ * total ever taken; untouched pages cost nothing. A full arena ends the program.
  */
 struct arena;
 struct arena *mem_arena(size_t size) __attribute__((returns_nonnull));
 void mem_arena_end(struct arena *arena); /* takes NULL */
 
-/* Returns zeroed memory, which ends with the arena. */
+/* Returns zeroed memory, freed with the arena. */
 void *mem_take(struct arena *arena, size_t size) __attribute__((returns_nonnull));
 
 /*

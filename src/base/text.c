@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Makes text from outside printable, and parses text. */
+/* Makes untrusted text printable, and parses text. */
 #include "base/text.h"
 
 #include <ctype.h>
@@ -85,7 +85,7 @@ const char *text_command(const char *at)
 	if (!*command || strncmp(at, plain, strlen(plain)) != 0 || strncmp(at, done, strlen(done)) == 0)
 		return NULL;
 	end = at + strlen(plain) + strcspn(at + strlen(plain), "'");
-	/* The output of --help does not depend on --root. */
+	/* Advice to run --help needs no --root. */
 	return *end && strncmp(end + 1 - strlen(help), help, strlen(help)) == 0 ? NULL : command;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Makes text from outside printable, and parses text. */
+/* Makes untrusted text printable, and parses text. */
 #pragma once
 
 #include <stdbool.h>

@@ -108,7 +108,7 @@ static bool concerns_us(struct udev_device *device)
 		return false;
 	if (strcmp(subsystem, "mdev") == 0)
 		return true;
-	/* A parent's "change" has MDEV_STATE, checked above; that of another PCI device does not matter. */
+	/* A "change" matters only with MDEV_STATE, checked above. */
 	return strcmp(subsystem, "pci") == 0 && strcmp(action, "change") != 0;
 }
 
@@ -126,7 +126,7 @@ bool udev_watch_read(struct udev_watch *watch)
 				concerned = true;
 				continue;
 			}
-			/* NULL also for a message that is not udev's; if more follow, the descriptor stays readable. */
+			/* NULL can also mean a foreign message; if more follow, the descriptor stays readable. */
 			return concerned;
 		}
 		concerned |= concerns_us(device);

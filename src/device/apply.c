@@ -172,7 +172,7 @@ static int wait_turn(struct apply *apply, const struct step *step, struct err *e
 	if (r < 0 || !apply_needs_lock(step))
 		return r;
 	apply->lock = store_lock_pgpu(apply->store, step->vgpu.pgpu, sys_left_ms(apply->wait_by_ms), err);
-	/* The one who had the lock can have left a removal to a child. */
+	/* The lock's last holder may have left a removal to a child. */
 	if (apply->lock >= 0 && store_removes(apply->store, step->vgpu.id)) {
 		close(apply->lock);
 		return wait_turn(apply, step, err);
@@ -215,7 +215,7 @@ static int still_leased(const struct apply *apply, const char *id, struct lease 
 
 /*
  * Under the pGPU's lock, nobody drops the lease of a device that may exist. If the device has gone since the lease was
- * written, the lease may say that it is somebody else's: it must say first what this run is about to do.
+ * written, the lease may still describe that device, so it is rewritten before the creation.
  */
 static int lease_creation(const struct apply *apply, const char *id, struct err *err)
 {
@@ -355,7 +355,7 @@ int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i
 	stays = r == -ETIMEDOUT;
 	if (r >= 0)
 		r = settle(apply, step, made, err);
-	/* Still under the pGPU's lock, remove the device, or else keep its lease: none may stay without one. */
+	/* Remove the device under the pGPU's lock, or else keep its lease: no device may stay without a lease. */
 	if (r < 0 && made && create_undo(apply, step, err) < 0) {
 		stays = true;
 		r = -err->code;

@@ -62,7 +62,6 @@ int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i
  */
 int apply_present(struct apply *apply, const struct step *step, struct err *err);
 
-/* Does the step run under its pGPU's lock? */
 bool apply_needs_lock(const struct step *step);
 
 /* Releases, in reverse order, what this run has leased. */

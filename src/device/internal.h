@@ -10,7 +10,7 @@ enum { UNDO_MS = 2000 };
 /* `ms`, or the time left until `end_ms` if that is shorter. */
 int create_within(int ms, int64_t end_ms);
 
-/* When everything must have ended, including an undo. Locks for recording the outcome are waited for until then. */
+/* The deadline of the whole operation, including an undo and the locks for recording the outcome. */
 int64_t create_last_ms(const struct apply *apply);
 
 /* Creates the vGPU of a step, or removes it if it is incomplete. Needs the pGPU's lock. Returns as apply_step(). */

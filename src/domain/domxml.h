@@ -31,8 +31,8 @@ bool domxml_concerns(const char *xml, size_t len);
 bool domxml_has_pci(const char *xml, size_t len);
 
 /*
- * Reads the UUID of a document of any size from its bytes, as libvirt prints it: <name> and <uuid> first. False: the
- * document does not have this form.
+ * Reads the UUID from the bytes of a document of any size. False: it does not begin with <name> and <uuid>, as libvirt
+ * prints them.
  */
 bool domxml_peek_uuid(char out[UUID_SIZE], const char *xml, size_t len);
 
@@ -46,7 +46,7 @@ enum {
 
 /*
  * Parses a document; `flags` combines those above. `xml` must outlive the result. If a <vgpu:device> has no hostdev,
- * only its ID is checked; in a Nova instance it is matched with a hostdev whose UUID Nova changed, if that is clear.
+ * only its ID is checked; in a Nova instance it is matched with a hostdev whose UUID Nova changed, if only one match is possible.
  * Returns:
  *   0: *out is set.
  *   -E2BIG: larger than DOMXML_MAX.
@@ -88,7 +88,7 @@ const struct request *domxml_request(const struct domxml *doc);
 /* Removes the vGPUs whose `keep` entry is false (PCI hostdevs that are not ours). No other vGPU can get their IDs. */
 void domxml_keep(struct domxml *doc, const bool *keep);
 
-/* Marks vGPU `req`, whose UUID looks like a placeholder, as a vGPU that exists: see survey/placeholder.h. */
+/* Marks vGPU `req` as a real one whose UUID only looks like a placeholder; see survey/hostdev_filter.h. */
 void domxml_is_itself(struct domxml *doc, size_t req);
 
 /* The change of one vGPU. */

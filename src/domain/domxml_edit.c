@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What is written: the document with bytes replaced, inserted or removed, while all others stay; its lease element with
- * facts of this host; the suspend record.
+ * Builds what is written: the document with some bytes changed; its lease element with this host's facts; the suspend
+ * record.
  */
 #include <errno.h>
 #include <stdio.h>

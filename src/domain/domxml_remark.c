@@ -131,7 +131,7 @@ void domxml_look(struct domxml *doc, const struct xml_elem *domain)
 	look_at_metadata(doc, metadata);
 	if (xml_child(domain, DOMXML_NS, "lease"))
 		note(doc, "put it into <metadata>", "a <vgpu:lease> outside <metadata> is ignored");
-	/* A suspended domain has its hostdevs again after it resumes. */
+	/* A suspended domain gets its hostdevs back when it resumes. */
 	for (size_t i = 0; !suspended && i < doc->nstrays; i++)
 		note(doc, "correct the <hostdev>, or remove the <vgpu:device>",
 		     "<vgpu:device> of %s: no <hostdev> of the domain has this %s", doc->strays[i].id,

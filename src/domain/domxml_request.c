@@ -154,9 +154,9 @@ static int read_hostdevs(struct domxml *doc, const struct xml_elem *devices, con
 
 /*
  * For a live migration Nova gives each mdev hostdev the UUID of the target's device, but leaves our metadata unchanged.
- * follow_hostdevs() matches each <vgpu:device> with its hostdev again, if only one match is possible.
+ * follow_hostdevs() matches the mdev hostdevs and <vgpu:device> elements that lack each other, if only one match is
+ * possible.
  */
-/* mdev hostdevs without a <vgpu:device>, and <vgpu:device> elements of mdevs without a hostdev. */
 struct loose {
 	size_t hostdevs[REQUEST_MAX], nhostdevs; /* indexes in the request */
 	struct meta_device *devices[META_MAX];

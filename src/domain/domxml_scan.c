@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Finds start tags and attributes in the bytes of a well-formed document, and those that an edit would replace. */
+/* Finds start tags and attributes in the bytes of a well-formed document; locates those that an edit may replace. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>

@@ -108,11 +108,10 @@ static int mdev_read(struct inv_reader *reader, struct err *err)
 
 /*
  * Lost VFs: VFs that carry no mdev and cannot create one, although other VFs of the card can. A VF is lost for good if
- * its vGPU was removed before the driver had finished with the vGPU, and for a moment if vgpu-mgr releases the vGPU
- * late. If the VF that is asked for the card's offers is lost, the card seems to offer nothing.
+ * its vGPU was removed before the driver had finished with it, and briefly if vgpu-mgr releases the vGPU late.
  *
- * Only then are other VFs asked, one after another, if the vGPUs on the card leave capacity, and for at most the time
- * that a driver has for one answer. That is enough for a start. A read of all types is shown to people, so it asks
+ * If the first VF asked offers nothing, although the card has capacity left, it may be lost. A start then asks further
+ * VFs until one offers a type, at most as long as one answer may take. A read of all types is for people, so it asks
  * every free VF.
  */
 /* The share of a card that one vGPU takes; 0 if not known. */
@@ -159,7 +158,7 @@ static int ask(struct inv_pgpu *pgpu, int dir, const char *type)
 	return n;
 }
 
-/* Takes over the VF's offers as the card's; leaves out types that do not fit into the share `left` of the card. */
+/* Uses the VF's offers as the card's, except types larger than the share `left` of the card. */
 static void ask_vf(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct inv_parent *vf, double left)
 {
 	autoclose int dir = sys_dir(sys_list_fd(reader->bus), vf->name);

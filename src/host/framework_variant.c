@@ -62,7 +62,7 @@ static void read_vf(struct inventory *inv, struct inv_pgpu *pgpu, int card, size
 	text_copy(device.vgpu.id, sizeof(device.vgpu.id), vf);
 	text_copy(device.vgpu.parent, sizeof(device.vgpu.parent), vf);
 	snprintf(device.vgpu.type, sizeof(device.vgpu.type), "nvidia-%d", number);
-	/* The directory of a VF stays when its vGPU goes, so only the type distinguishes its vGPUs. */
+	/* A VF's directory outlives its vGPU, so only the type distinguishes successive vGPUs. */
 	device.node = (uint64_t)number;
 	inv_append(&inv->devices, &inv->ndevices, &device, sizeof(device));
 }
@@ -86,7 +86,7 @@ static void read_card(struct inv_reader *reader, const char *address, int card)
 		inv_read_card(pgpu, card);
 }
 
-/* Is it a card or a VF that was read already? Searches backwards: the VFs of the last card come first. */
+/* Has this card or VF been read already? Searches backwards: the VFs of the last card come first. */
 static bool is_read(const struct inventory *inv, const char *address)
 {
 	for (size_t i = inv->nparents; i-- > 0;)
@@ -100,7 +100,7 @@ static int by_address(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-/* Reads the cards among the driver's devices. Those are sorted, so that most cards come before their VFs. */
+/* Reads the cards among the driver's devices. Sorts the devices, so that most cards come before their VFs. */
 static int read_driver(struct inv_reader *reader, struct err *err)
 {
 	char(*names)[PCI_SIZE] = NULL, pci[PCI_SIZE];
@@ -163,7 +163,7 @@ static int number_of(const struct vgpu_ref *vgpu, struct err *err)
 	return err_set(err, EINVAL, "'%s' is not a type of NVIDIA's driver, such as nvidia-1145", vgpu->type);
 }
 
-/* Reads this VF's own list again, because a sibling that has just got a type changes it. */
+/* Reads this VF's own list again, because setting a sibling's type changes it. */
 static int variant_available(const struct host *host, const struct vgpu_ref *vgpu, const char *card, struct err *err)
 {
 	struct typelist list = { 0 };

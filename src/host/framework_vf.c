@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Cards whose plain SR-IOV VFs the caller has a name for. Such VFs are used as they are: they have no types, and are
- * never created or removed. One that exists can be leased.
+ * Cards whose plain SR-IOV VFs are leased under a name from the caller. Such VFs have no types, and are never created
+ * or removed.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -163,7 +163,7 @@ static void read_card(struct inv_reader *reader, const char *address, int dir)
 	card->nparents = 0;
 }
 
-/* A card that another framework has read is not read again: its VFs are no plain ones. */
+/* Skips cards that another framework has read: their VFs are not plain. */
 static int vf_read(struct inv_reader *reader, struct err *err)
 {
 	const char *const *cards = reader->query->cards;

@@ -40,7 +40,7 @@ struct framework_ops {
 	/* Adds its pGPUs, their parents (and sorts all by name), and the vGPUs on them. */
 	int (*read)(struct inv_reader *reader, struct err *err);
 
-	/* Adds the types and offers, when all cards are read and sorted. NULL: `read` has added them. */
+	/* Adds the types and offers once all cards are read and sorted. NULL: `read` has added them. */
 	void (*ask)(struct inv_reader *reader);
 
 	/* kernel_available(); `card` is the pGPU. */
@@ -59,13 +59,13 @@ struct framework_ops {
 	int (*look)(const struct host *host, const struct vgpu_ref *vgpu, char type[TYPE_SIZE], const char **missing,
 		    struct err *err);
 
-	/* What is written to which file of the vGPU's directory to remove it. */
+	/* To remove the vGPU, write `value` to `file` in its directory. */
 	struct {
 		const char *file, *value;
 	} removal;
 
 	enum kernel_driver (*driver)(const struct host *host, const struct vgpu_ref *vgpu);
-	bool keeps_id; /* a vGPU of another type with this ID is another vGPU */
+	bool keeps_id; /* successive vGPUs have the same ID, so another type means another vGPU */
 };
 
 extern const struct framework_ops framework_mdev, framework_variant, framework_vf;
@@ -135,19 +135,19 @@ struct inv_type *inv_add_type(struct inventory *inv, const struct inv_pgpu *pgpu
 
 void inv_offer_type(struct inv_pgpu *pgpu, const struct inv_type *type, int available);
 
-/* Adds the offers of a pGPU with parents, and explains one without types; or (query.names) the names of its types. */
+/* Adds a pGPU's offers, or with query.names only its types' names. Explains a pGPU without types. */
 void inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu);
 
 /* Is the parent a VF (not the card itself) without a vGPU? */
 bool inv_is_free_vf(const struct inv_parent *parent);
 
 /*
- * inventory_reason.c: finds out from the card's directory why it is not a parent. False: NVIDIA's driver is not bound
- * to it, so it may not be intended for vGPUs, or its VFs take types.
+ * inventory_reason.c: finds out from the card's directory why it is not a parent. False: its VFs take types, or
+ * NVIDIA's driver is not bound to it, so it may not be intended for vGPUs.
  */
 bool inv_explain(struct inv_pgpu *card, const struct host *host, int dir);
 
-/* inv_explain() for any GPU that could have vGPUs, whatever its driver; false: it could not, or its VFs take types. */
+/* inv_explain() for any GPU that could have vGPUs, whatever its driver; false: it cannot, or its VFs take types. */
 bool inv_explain_gpu(struct inv_pgpu *card, const struct host *host, int dir);
 
 /* Explains why a card that is configured for plain VFs has none, or why a VF is not one of its card's plain VFs. */
@@ -161,6 +161,6 @@ long inv_read_count(const char *address, int card, const char *attribute);
 
 /*
  * inventory_cards.c: if all types are read, adds cards of NVIDIA's driver (`gpus`: all GPUs) that the inventory does
- * not have, as pGPUs that are not ready. Call it before they are sorted.
+ * not have, as pGPUs that are not ready. Call it before the pGPUs are sorted.
  */
 int inv_read_absent(struct inv_reader *reader, struct err *err);

@@ -56,14 +56,14 @@ struct inv_offer {
 	int available;
 };
 
-/* How a section claims a card as a whole. A value counts only if no section claims the card by a higher one. */
+/* How a section claims a whole card. A higher claim overrides a lower one. */
 enum claim { CLAIM_NONE, CLAIM_DEFAULT, CLAIM_MATCH, CLAIM_ADDRESS };
 
 /* What the configuration assigns to a card; plan/pool.h fills it in. */
 struct pool_card {
 	const struct config *config;   /* applied to this card; NULL: see pool_make() */
 	const struct section *section; /* of the first type that it serves; NULL: none */
-	const struct section *whole;   /* of the first type that VFs serve unless a section names them; NULL: none */
+	const struct section *whole;   /* of the first type for VFs that no section names; NULL: none */
 	enum claim claim;              /* the highest claim on the card */
 	bool in_pool;
 	bool contested;           /* two sections claim it, so it belongs to neither */
@@ -78,7 +78,7 @@ struct inv_pgpu {
 	bool nvidia;
 	int numa;                    /* node; UNKNOWN if the kernel says -1 or nothing */
 	bool sriov;                  /* its parents are VFs */
-	int nvfs;                    /* number of registered VFs; if 0, of existing VFs */
+	int nvfs;                    /* registered VFs; if there are none, existing VFs */
 	struct inv_parent **parents; /* its registered parents, sorted by name */
 	int nparents;
 	bool ready;
@@ -90,7 +90,7 @@ struct inv_pgpu {
 	bool types_new;       /* variant: its types differ from the record */
 	char gone[TYPE_SIZE]; /* variant: a configured type that only another driver version had; "": none */
 	char gone_driver[64]; /* the version of that driver */
-	bool types_hid;       /* variant: the vGPUs on it may hide types, because not all are known */
+	bool types_hid;       /* variant: not all types are known, and its vGPUs may hide some */
 
 	struct pool_card pool;
 
@@ -158,7 +158,7 @@ struct inv_query {
 	 * no types registered); such cards have no parents.
 	 */
 	const char *const *types;
-	bool names; /* with inv_no_types: also reads the name of every mdev type, and nothing else of it */
+	bool names; /* with inv_no_types: reads every mdev type's name, and nothing else of it */
 
 	/* If `types` is NULL, also find NVIDIA, AMD and Intel GPUs with another driver, no driver, or plain VFs. */
 	bool gpus;
@@ -167,8 +167,8 @@ struct inv_query {
 	const char *const *cards;
 
 	/*
-	 * The i-th name that the card is configured for; NULL: no more. INV_VF: under which its VFs are leased; a card
-	 * without such a name is left out. INV_VARIANT: a type that it is to serve. May be NULL.
+	 * The i-th name that the card is configured for; NULL: no more. INV_VF: the name under which its VFs are
+	 * leased; cards without a name are left out. INV_VARIANT: a type to serve. `name` may be NULL.
 	 */
 	const char *(*name)(const void *arg, const struct inv_pgpu *card, size_t i);
 	const void *arg;
@@ -195,7 +195,7 @@ bool inventory_physfn(const struct host *host, const char *address, char physfn[
  */
 bool inventory_absent_vf(const struct host *host, const char *address, char physfn[PCI_SIZE]);
 
-/* True if `device` is the ID of a card's VFs and not its own; then replaces it by the card's ID. */
+/* If `device` is the ID of a card's VFs, replaces it with the card's own ID and returns true. */
 bool inventory_vf_id(const struct host *host, const char vendor[5], char device[5]);
 
 /* True if the device's class is known, and is neither display controller (03) nor accelerator (12). */
@@ -215,7 +215,7 @@ bool inventory_vf_going(const struct host *host, const char *address);
 
 /*
  * var/lib/vgpu-lease/cards/ADDRESS records which device was at a [vf_NAME] section's address at first use: vendor,
- * device and subsystem, "8086:56c0:8086:4905". If bus numbers change, a plain VF has no type to show that.
+ * device and subsystem, "8086:56c0:8086:4905". A plain VF has no type that would reveal changed bus numbers.
  * card_record_now(): what is there now; false: no device. card_record_read(): what was; false: no valid record.
  */
 #define CARD_RECORDS "var/lib/vgpu-lease/cards"
@@ -279,8 +279,8 @@ enum { VGPU_PATH_SIZE = ID_SIZE + 72 };
 int inventory_path(char path[VGPU_PATH_SIZE], const char *id, const char *behind, struct err *err);
 
 /*
- * When this device was created, in CLOCK_MONOTONIC ms; later if the kernel has forgotten its directory since; 0: not
- * known. The kernel keeps wall-clock time, so a clock change makes the device seem older or younger.
+ * When the device was created, CLOCK_MONOTONIC ms; 0: not known. The time is too late if the kernel has evicted the
+ * directory's inode since, and shifts with the wall clock.
  */
 int64_t inventory_created_ms(const struct host *host, const struct vgpu_ref *vgpu);
 

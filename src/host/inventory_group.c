@@ -107,9 +107,9 @@ static bool follows(const char *a, const char *b)
 }
 
 /*
- * Assigns parent `i`, and those whose addresses follow it without a gap, to the card; false: they are not its first
- * VFs. Two virtfn links prove that they are, so no physfn is read: VFs have addresses at equal steps (SR-IOV: First VF
- * Offset, VF Stride), so if n consecutive addresses begin with VF 0 and end with VF n - 1, all are VFs.
+ * Assigns parent `i` and those at consecutive addresses to the card; false: they are not its first VFs. VF addresses
+ * have equal steps (SR-IOV: First VF Offset, VF Stride), so n consecutive addresses from VF 0 to VF n - 1 are all VFs.
+ * Two virtfn links prove that without reading each physfn.
  */
 static bool take_run(struct inventory *inv, size_t i, struct inv_pgpu *pgpu, int card)
 {
@@ -127,7 +127,6 @@ static bool take_run(struct inventory *inv, size_t i, struct inv_pgpu *pgpu, int
 	return true;
 }
 
-/* Assigns each VF of the card to it. */
 static void take_links(struct inventory *inv, struct inv_pgpu *pgpu, int card)
 {
 	char vf[PCI_SIZE];

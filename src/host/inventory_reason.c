@@ -114,7 +114,6 @@ static bool explain_vf_drivers(struct inv_pgpu *card, int dir)
 	return true;
 }
 
-/* Explains an NVIDIA card with NVIDIA's driver. */
 static void explain_nvidia(struct inv_pgpu *card, const struct host *host, int dir)
 {
 	bool has_sriov = sys_exists(dir, "sriov_totalvfs"), can_have;

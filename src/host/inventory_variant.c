@@ -55,7 +55,7 @@ static bool carries(const struct inventory *inv, const struct inv_pgpu *pgpu)
 }
 
 /*
- * How many framebuffer sizes do the time-sliced types of the list have; 2: more than one. A card that carries a vGPU
+ * The number of framebuffer sizes among the list's time-sliced types; 2: more than one. A card that carries a vGPU
  * lists types of one size only, and in MIG mode even an empty card lists only types of its GPU instances.
  */
 static int sizes_of(const struct typelist *list)
@@ -89,8 +89,7 @@ static bool is_seen_whole(const struct inventory *inv, const struct inv_pgpu *pg
 }
 
 /*
- * Adds the recorded types of the model. If an empty card lists all others, only the recorded MIG-backed types are
- * added, which that card cannot list.
+ * Adds the model's recorded types; only the MIG-backed ones if an empty card, which cannot list those, lists the rest.
  */
 static void recall(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct typelist *memory, bool seen_whole)
 {
@@ -142,8 +141,8 @@ static void add_types(struct inv_reader *reader, struct inv_pgpu *pgpu, struct t
 }
 
 /*
- * Looks for the types that the card is configured to serve. While the vGPUs on it may hide types, they are assumed to
- * exist; if all are known, one that only another driver version had is `gone`.
+ * Looks up the card's configured types. While its vGPUs may hide types, a configured type is assumed to exist; if all
+ * are known, one that only another driver version had is `gone`.
  */
 static void look_up_configured(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * All writes to sysfs (create a vGPU, remove it, set its parameters), and waiting until the kernel has carried them
- * out.
+ * out. A plain VF is never created or removed, and kernel_exists() returns 0 for it.
  *
- * One interface for three frameworks. An mdev is created by its parent's `create` and removed by its own `remove`. A VF
- * of NVIDIA's variant driver becomes a vGPU when a type's number is written to its current_vgpu_type, and ceases to be
- * one when that file reads 0. A plain VF is never created or removed, and kernel_exists() returns 0 for it.
- *
- * create blocks as long as the driver takes. remove blocks while the device is open: no signal ends it
+ * `create` blocks as long as the driver takes. `remove` blocks while the device is open: no signal ends it
  * (vfio_unregister_group_dev, since 5.2), and libvirt blocks too. Callers ensure that no process has the device open
  * (vfio_users.h), and that no other process writes to the same pGPU meanwhile (its lock).
  */

@@ -29,7 +29,6 @@ void libvirt_files_free(struct libvirt_files *disk);
  */
 const char *libvirt_files_names(const struct libvirt_files *disk, const char *id, const char *but);
 
-/* Does any file contain this text? */
 bool libvirt_files_mention(const struct libvirt_files *disk, const char *text);
 
 /* The version of the installed libvirt (9007000 is 9.7.0); 0: not known. */
@@ -46,7 +45,7 @@ struct libvirt_file {
 	bool runs; /* a status file of a running domain */
 };
 
-/* The i-th file, whose memory stays that of `disk`; false after the last. A running domain can have two files. */
+/* The i-th file, borrowed from `disk`; false after the last. A running domain can have two files. */
 bool libvirt_files_at(const struct libvirt_files *disk, size_t i, struct libvirt_file *out);
 
 /* Does libvirt run this domain, i.e. does a status file run/libvirt/qemu/NAME.xml have this UUID? */

@@ -31,8 +31,8 @@ struct mdev_attr {
 };
 
 /*
- * The attributes of a definition, in its order; the caller frees the list. -EINVAL: an attribute is not a text for a
- * file below the device's directory.
+ * The attributes of a definition, in its order; the caller frees the list. -EINVAL: an attribute is not a string, or
+ * names no file below the device's directory.
  */
 int mdevctl_attrs(struct mdev_attr **out, size_t *n, const struct host *host, const struct definition *of,
 		  struct err *err);

@@ -56,7 +56,7 @@ void typelist_key(char key[TYPELIST_KEY_SIZE], const char *vendor, const char *d
 /* Adds the recorded types of a model; nothing if there is no valid record. */
 void typelist_recall(struct typelist *list, const struct host *host, const char *key);
 
-/* Another driver version than the key's that had this type on the key's board, by the records; false: none. */
+/* Finds a recorded driver version, other than the key's, that had this type on the key's board; false: none. */
 bool typelist_other_driver(char other[64], const struct host *host, const char *key, int number);
 
 /* The text of a record, NUL-terminated; the caller frees it. */

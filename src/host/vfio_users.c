@@ -40,7 +40,7 @@ struct vfio_users {
 	struct node *nodes; /* sorted by rdev */
 	size_t n;
 	struct err blind; /* code 0: nothing of importance was missed */
-	size_t nunread;   /* processes of other users that were not fully inspected, which proves nothing */
+	size_t nunread;   /* processes of other users that were not fully inspected */
 	pid_t unread;     /* the first of them */
 };
 
@@ -422,7 +422,7 @@ int vfio_users_open(const struct vfio_users *users, const struct host *host, con
 	if (r < 0)
 		return r;
 	autoclose int device = sys_dir(host->root, path);
-	/* The directory is also gone while a removal waits in the kernel for the user; nothing is left to remove. */
+	/* The directory is also gone while a removal waits in the kernel for the holder; nothing is left to remove. */
 	if (device < 0 && errno == ENOENT)
 		return 0;
 	if (device < 0)

@@ -1,21 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which process has a vGPU open. No kernel attribute shows that, but the descriptors of all tasks do (/proc/PID/fd).
- *
- * A vGPU is open if a task holds the character device of its IOMMU group or of its own vfio-dev. Devices are compared
- * by number, which the kernel provides on both sides, never by path: anyone with a mount namespace can give a file any
- * path, and a device node can have many.
+ * Which process has a vGPU open. No kernel attribute shows that, but the descriptors of all tasks do (/proc/PID/fd): a
+ * task then holds the character device of the vGPU's IOMMU group or of its own vfio-dev. ARCHITECTURE.md explains why
+ * devices are compared by number, and which uninspected processes matter.
  *
  * Some uses appear in no descriptor table: a descriptor in transit through a socket or kept by io_uring, or a mapping
  * or VFIO device that outlives the group's descriptor. In these cases a removal waits in the kernel until the holder
  * ends; see device/release.h.
- *
- * A process that cannot be inspected proves nothing, unless it is a QEMU of libvirt: libvirt has recorded its pid, or
- * it is in the control group of a machine (only root can write either). Recorded QEMUs are inspected first, then root's
- * processes, then all others. Any user can have any number of processes, so those get at most 256 descriptors each and
- * a quarter of the time left; a process with more counts as one that cannot be inspected.
- *
- * Opening the group to see whether it is busy would be conclusive, but can make QEMU's own open fail.
  */
 #pragma once
 

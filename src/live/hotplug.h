@@ -28,10 +28,10 @@ struct hotplug {
 	const struct config *config; /* NULL: none, so only existing devices can be attached */
 	const struct policy *policy; /* the configuration's, or the defaults */
 	const char *uri;             /* of libvirt; NULL: its default */
-	FILE *dry_run;               /* attach and detach only print there what they would do; NULL: they act */
+	FILE *dry_run; /* attach and detach print to it what they would do, and do nothing; NULL: they act */
 	struct virt *virt;
 	struct virt_domain domain; /* as hotplug_open() found it */
-	int64_t found_ms;          /* CLOCK_MONOTONIC before that; a younger lease is unrelated */
+	int64_t found_ms;          /* CLOCK_MONOTONIC just before that; younger leases are unrelated */
 };
 
 /* Connects, and finds the domain by its name or UUID. Call hotplug_close() even after a failure. */

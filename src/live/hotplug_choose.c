@@ -12,7 +12,7 @@
 #include "plan/pool.h"
 #include "base/text.h"
 
-enum { VF_TRIES = 16 }; /* simultaneous attaches, each of which may have leased a VF before us */
+enum { VF_TRIES = 16 }; /* how often other attaches may lease the chosen VF first */
 
 /* Does this ID, name or class (NULL: any) mean the section's type? */
 static bool is_meant(const struct inventory *inv, const struct section *section, const char *type)

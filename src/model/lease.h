@@ -3,9 +3,9 @@
  * A lease says which vGPU belongs to which domain. Each lease is one small file, named after the vGPU's ID, and is
  * written atomically.
  *
- * The owner is recorded as the domain's UUID, because a name can change and the XML of a domain that lost a conflict
- * still names the winner's device. A lease is written before its device is created and dropped after the device is
- * removed, so a process that dies in between leaves a record of what to finish.
+ * The owner is recorded as the domain's UUID: a name can change, and two domains' XML can name the same device. A lease
+ * is written before its device is created and dropped after the device is removed, so a process that dies in between
+ * leaves a record of what to finish.
  *
  *   reserved   held until its deadline for a domain that migrates or is restored; its device does not exist yet, or was
  *              not created by vgpu-lease

@@ -25,7 +25,7 @@ static int mig_mode(const struct inventory *inv, const struct inv_pgpu *card)
 	return UNKNOWN;
 }
 
-/* A card's framebuffer: the most that a type which was read fills, as max_instance limits small types to less. */
+/* The card's framebuffer: the most that any type fills, because max_instance keeps small types from filling it. */
 static double whole_mib(const struct inv_pgpu *card)
 {
 	double whole = 0;
@@ -39,7 +39,7 @@ static double whole_mib(const struct inv_pgpu *card)
 	return whole;
 }
 
-/* The vGPUs on a pGPU and the leases that are still to get one. */
+/* The vGPUs on a pGPU, and the leases whose vGPU does not exist yet. */
 struct card_load {
 	int devices;           /* in the kernel, of any type */
 	int pending;           /* leases whose device is not in the kernel yet */
@@ -146,7 +146,7 @@ static struct card_load load_of(const struct asked *asked)
 		load_one(&load, asked->type, type, mib, lease);
 	}
 	load_leases(&load, asked, &world->leases, asked->query->id);
-	/* All promises count: they are to other requests, even if one has this request's old address. */
+	/* Promises are to other requests, so all count, even one with this request's old address. */
 	load_leases(&load, asked, asked->query->promised, NULL);
 	return load;
 }
@@ -387,7 +387,7 @@ void capacity_count(struct capacity_count *count, const struct world *world, con
 		count->available = offer->available;
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(&world->inv, card, d));)
 		count->used += strcmp(type_of(d, lease_find(&world->leases, d->vgpu.id), ""), type->id) == 0;
-	/* Plain VFs in use are leased, or open: other software has given them to a guest. */
+	/* A plain VF in use is leased, or open because other software gave it to a guest. */
 	for (int i = 0; card->framework == FW_VF && i < card->nparents; i++)
 		count->used += card->parents[i]->facts.opened == OPEN_YES && pool_gives(card->parents[i], type->id) &&
 			       !lease_find(&world->leases, card->parents[i]->name);

@@ -43,7 +43,7 @@ void capacity_on(struct capacity *space, const struct capacity_query *query, con
 /* Does the parent's driver suit the hostdev? A plain VF needs a VFIO driver, unless libvirt binds one. */
 bool capacity_parent_suits(const struct inv_parent *parent, const struct vgpu_request *req);
 
-/* The pGPU's (not one VF's) failure with the type in this run, or else a failed removal for it; NULL none. */
+/* The whole pGPU's failure with the type in this run, else a failed removal for it; NULL none. */
 const struct failed_attempt *capacity_failed_attempt(const struct world *world, const char *pgpu, const char *type);
 
 /*

@@ -98,7 +98,7 @@ bool capacity_parent_is_free(const struct capacity_query *query, const struct in
 }
 
 /* Preference among VFs: the lowest value is best. */
-enum { VF_LAST, VF_OF_NOBODY, VF_OF_ANOTHER_DOMAIN, VF_OF_ANOTHER_WANT };
+enum { VF_LAST, VF_OF_NOBODY, VF_OF_ANOTHER_DOMAIN, VF_OF_OWN_REQUEST };
 
 /* A VF that a domain's XML names is a worse choice; the worst is one that another hostdev of this domain names. */
 static int liking(const struct capacity_query *query, const struct inv_parent *parent)
@@ -106,7 +106,7 @@ static int liking(const struct capacity_query *query, const struct inv_parent *p
 	if (strcmp(parent->name, query->last) == 0)
 		return VF_LAST;
 	if (request_names(query->world->request, parent->name))
-		return VF_OF_ANOTHER_WANT;
+		return VF_OF_OWN_REQUEST;
 	return *parent->facts.named_by ? VF_OF_ANOTHER_DOMAIN : VF_OF_NOBODY;
 }
 

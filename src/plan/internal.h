@@ -84,7 +84,7 @@ bool plan_assignment(struct planner *p);
 /* Is the source known to have another driver version? */
 bool plan_driver_differs(const struct planner *p);
 
-/* Drops the types that have another name here than on the source, unless all do. */
+/* Drops the types whose names on this host and on the source differ, unless all do. */
 void plan_source_narrow(const struct planner *p);
 
 /*

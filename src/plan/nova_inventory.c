@@ -125,7 +125,7 @@ void nova_inventory_make(struct nova_inventory *nova, const struct inventory *in
 		count_defined(p, inv, definitions, ndefinitions);
 		/* The offer is for a free VF, so a VF in use has none. */
 		p->available = !offer || (card->sriov && (parent->ndevices || parent->lost)) ? 0 : offer->available;
-		/* Whether a silent card without such a vGPU provides the type is not known. */
+		/* It is not known whether a silent card without such a vGPU provides the type. */
 		nova->n += offer || p->existing || p->defined;
 	}
 	for (size_t i = 0; i < nova->n; i++) {

@@ -4,8 +4,8 @@
  * Nova counts the mdevs of its type that exist or have a definition, and those that could be created.
  *
  * Pure: the computation of _get_gpu_inventories() in nova/virt/libvirt/driver.py, as of Nova 2025.1. The type of a
- * parent is the one whose device_addresses name it, else the first type without addresses. A parent with more available
- * mdevs than max_instances leaves counts nothing.
+ * parent is the one whose device_addresses name it, else the first type without addresses. The total of a parent that
+ * offers more mdevs than max_instances leaves is 0.
  */
 #pragma once
 

@@ -106,7 +106,7 @@ void plan_adopt(const struct planner *p, const struct inv_device *device)
 		p->step->section = pool_serves(card, device->vgpu.type);
 }
 
-/* For later requests, what this step takes replaces what the domain had reserved for it. */
+/* Later requests see what this step takes in place of what the domain had reserved for it. */
 static void promise_step(struct planner *p)
 {
 	struct lease *l = &p->promised.list[p->promised.n++], *had = lease_find(&p->world->leases, p->step->vgpu.id);
@@ -187,7 +187,7 @@ bool plan_creation(struct planner *p, const char *id)
 	if (!plan_quota(p, id))
 		return false;
 	kind = plan_choose(p, id);
-	/* An arrival relies on removals, because the prepare that follows does them. */
+	/* An arrival may count on removals, because the prepare that follows does them. */
 	if (kind == PLAN_STEPS || (kind == PLAN_REMOVE && p->world->mode != PLAN_PREPARE))
 		return true;
 	p->plan->kind = kind;
@@ -267,7 +267,7 @@ static void refuse_placeholder(struct planner *p)
 {
 	const struct request *request = p->world->request;
 
-	/* PLAN_LOOK: which orphans would have to be removed is not known yet. */
+	/* PLAN_LOOK: it is not known yet which orphans would have to be removed. */
 	if (p->plan->kind == PLAN_LOOK || p->world->mode != PLAN_PREPARE)
 		return;
 	for (p->req = 0; p->req < request->nvgpus && !request->vgpus[p->req].any;)

@@ -69,6 +69,6 @@ struct plan {
 void plan_make(struct plan *plan, const struct world *world);
 void plan_free(struct plan *plan);
 
-/* Does no vGPU of this card, whatever its type, suit the hostdev? If so, sets `why`; else "". */
+/* True if no vGPU of this card, whatever its type, suits the hostdev. Sets `why` to the reason, or to "". */
 bool plan_other_kind(const struct world *world, const struct inv_pgpu *card, const struct vgpu_request *req,
 		     char why[REASON_SIZE]);

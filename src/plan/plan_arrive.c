@@ -8,8 +8,8 @@
  * policy applies only to arrivals.
  *
  * A vGPU's state can move only between vGPUs of one type and drivers of one version. Unchecked, QEMU fails late and
- * vaguely (Red Hat: "vGPU live migration fails if the vGPU driver version differs"). Neither facts that the source
- * omits nor a restore, whose image is from this host, are checked.
+ * vaguely (Red Hat: "vGPU live migration fails if the vGPU driver version differs"). Facts that the source omits are
+ * not checked, nor is a restore, whose image is from this host.
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,8 +24,9 @@ bool plan_driver_differs(const struct planner *p)
 }
 
 /*
- * True if cards here know this ID, but none by its name on the source. The name identifies the type, because IDs are
- * specific to a driver. Names are compared only between drivers of one version, because another may rename a type.
+ * True if this host's cards have this ID, but none under its name on the source. The name identifies the type, because
+ * IDs are specific to a driver. Names are compared only between drivers of one version, because another may rename a
+ * type.
  */
 static bool name_differs(const struct planner *p, const char *type)
 {
@@ -192,7 +193,7 @@ bool plan_assignment(struct planner *p)
 			p->plan->kind = PLAN_STEPS;
 			return true;
 		}
-		/* The plan waits or looks for the named VF before it takes another. */
+		/* Take another VF only after the named one is refused. */
 		if (p->plan->kind != PLAN_REFUSE)
 			return false;
 		p->plan->kind = PLAN_STEPS;

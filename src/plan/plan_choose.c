@@ -24,7 +24,6 @@ static enum placement placement_of(const struct planner *p)
 	return req->has_placement ? req->placement : p->world->config->policy.placement;
 }
 
-/* Did the card fail with the type in another run, a while ago? */
 static bool has_failed(const struct world *world, const struct inv_pgpu *card, const char *type)
 {
 	for (size_t i = 0; i < world->nfailures; i++)
@@ -113,7 +112,7 @@ static bool stands_in_the_way(const struct inventory *inv, const struct inv_pgpu
 	return a->framebuffer_mib != b->framebuffer_mib;
 }
 
-/* Would removing a vGPU of `type` make capacity for `requested`? For a MIG-backed type only its own type does. */
+/* Would removing a vGPU of `type` make capacity for `requested`? A MIG-backed type gains only from its own type. */
 static bool gives_capacity(const struct inventory *inv, const struct inv_pgpu *card, const char *type,
 			   const char *requested)
 {
@@ -253,7 +252,7 @@ static const char *why_chosen(const struct planner *p, const struct search *foun
 	return "the only one with capacity";
 }
 
-/* Searches the pGPUs for one type, and stops at the one that has the vGPU's previous parent available. */
+/* Searches the pGPUs for one type, and stops at the vGPU's previous parent if that is available. */
 static void search_for_type(struct planner *p, const char *type, struct search *found)
 {
 	const struct inventory *inv = &p->world->inv;

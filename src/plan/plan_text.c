@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a plan says to people: the reasons of a refusal in one line. */
+/* The text of a refusal: its reasons in one line. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,7 +170,7 @@ static bool is_leased_on(const struct planner *p, const char *card)
 	return false;
 }
 
-/* Writes what helps against the first cause, the easiest to remove; "": its reason says what, or nothing helps. */
+/* Writes the fix for the first cause, the easiest to remove; "": its reason has the fix, or there is none. */
 static void text_fix(const struct planner *p, const struct card_cause *list, size_t n, char *buf, size_t size)
 {
 	const struct resolved_request *resolved = p->resolved;
@@ -189,7 +189,7 @@ static void text_fix(const struct planner *p, const struct card_cause *list, siz
 	switch (list->cause) {
 	case CAUSE_IN_USE:
 	case CAUSE_BLOCKED:
-		/* Only a lease can be released; without one, a pool or domains that are off have the vGPUs. */
+		/* Without a lease nothing can be released: the vGPUs are a pool's, or of domains that are off. */
 		if (is_leased_on(p, list->card))
 			snprintf(buf, size, "; %s %s", release, where);
 		else

@@ -50,13 +50,12 @@ __attribute__((format(printf, 2, 3))) static void explain(struct inv_pgpu *card,
 	va_end(ap);
 }
 
-/* Returns `a` if the card offers its type, else `b`. */
 static const struct section *offered_or(const struct inv_pgpu *card, const struct section *a, const struct section *b)
 {
 	return a && inventory_offer(card, a->type) ? a : b;
 }
 
-/* Of the types whose sections match the card, does the card offer only this one? */
+/* Does the card offer only this type of those whose sections match it? */
 static bool is_only_offer(const struct inv_pgpu *card, const struct section *only)
 {
 	const struct config *config = card->pool.config;

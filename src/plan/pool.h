@@ -22,7 +22,6 @@ void pool_make(struct inventory *inv, const struct config *config);
 /* The section by which a pGPU serves this type, whether the pGPU is ready or not; NULL: it does not serve the type. */
 const struct section *pool_serves(const struct inv_pgpu *card, const char *type);
 
-/* Can the pGPU serve more than one type? */
 bool pool_serves_more(const struct inv_pgpu *card);
 
 /* The section of this parent's type, or of the first of several types; NULL none. */
@@ -31,7 +30,7 @@ const struct section *pool_section_of(const struct inv_parent *parent);
 /* Does this parent provide this type, according to the configuration? */
 bool pool_gives(const struct inv_parent *parent, const char *type);
 
-/* How ready the pool is for a section's type. Counts cards with mdevs or cards with VFs; only `parent`, unless NULL. */
+/* The readiness of the section's cards: of those with mdevs, or of those with VFs; of `parent` alone, unless NULL. */
 enum stock { STOCK_NONE, STOCK_UNREADY, STOCK_READY };
 enum stock pool_stock(const struct inventory *inv, const struct section *section, bool mdev,
 		      const struct inv_parent *parent);
@@ -43,12 +42,13 @@ enum stock pool_stock(const struct inventory *inv, const struct section *section
 size_t pool_types(const struct inventory *inv, bool mdev, const struct inv_parent *parent,
 		  const struct section **first);
 
-/* How ready the readiest types are, and with this result as `best`, whether pool_types() counts the section. */
+/*
+ * The readiness of the readiest types. pool_has_type(): is the section's type one of these? `best` is that readiness.
+ */
 enum stock pool_best_stock(const struct inventory *inv, bool mdev, const struct inv_parent *parent);
 bool pool_has_type(const struct inventory *inv, const struct section *section, bool mdev,
 		   const struct inv_parent *parent, enum stock best);
 
-/* Is this parent in the pool? */
 bool pool_has_parent(const struct inv_parent *parent);
 
 /* Does an address in the configuration mean the parent or pGPU of this name? Nova's form mtty_mtty is accepted. */
@@ -72,7 +72,7 @@ bool pool_match(const struct match *match, const struct inv_pgpu *card);
 /* The first alternative of a section that fits the card; NULL none. */
 const struct match *pool_matches(const struct section *s, const struct inv_pgpu *card);
 
-/* Does only the NUMA node keep an alternative of the section from the card? If so, `why` says also what to do. */
+/* True if an alternative of the section fits the card except for its NUMA node. `why` says so, and what to do. */
 bool pool_is_elsewhere(const struct section *s, const struct inv_pgpu *card, char why[REASON_SIZE]);
 
 /*

@@ -25,8 +25,8 @@ unsigned int resolve_frameworks(const struct vgpu_request *req);
 unsigned int resolve_types(struct resolved_request *resolved, const struct world *world, char refusal[RESOLVE_REFUSAL]);
 
 /*
- * If a migrating vGPU is an mdev on the source and a VF here, or the reverse, makes its request one for any device of
- * the other kind.
+ * If a migrating vGPU is an mdev on the source and a VF here, or the reverse, changes its request to any device of the
+ * other kind.
  *
  * Since 11.0 libvirt allows the hostdev's type to change, and QEMU decides whether the state fits. The request changes
  * only if the other kind has a type of this name, the vGPU's own has none, and the policy allows it (cross_framework).

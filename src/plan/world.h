@@ -34,7 +34,8 @@ struct resolved_request {
 	char types[RESOLVED_TYPES_MAX][TYPE_SIZE]; /* the first with capacity is used; ntypes 0: unknown */
 	int ntypes;
 	enum type_source source;
-	char called[LABEL_SIZE];       /* the requested name: on a card, an ID with another name does not count; "" */
+	char called
+		[LABEL_SIZE]; /* the requested type name: a card's type with the ID but another name does not count; "" */
 	char was[TYPE_SIZE];           /* the type of the last lease, if it is no longer enabled; "" */
 	bool defined;                  /* mdevctl has a definition of its UUID */
 	char fresh[UUID_SIZE];         /* the UUID to use if a new one is needed */
@@ -66,12 +67,12 @@ struct failed_attempt {
 	char pgpu[PARENT_SIZE];   /* "": a removal for the quota, which excludes no card */
 	char type[TYPE_SIZE];     /* "": every type */
 	char parent[PARENT_SIZE]; /* the VF, if only the VF failed (for every type); "" else */
-	char removal[ID_SIZE];    /* what could not be removed: excludes a card that has no capacity without; "" else */
+	char removal[ID_SIZE];    /* what could not be removed: excludes a card without other capacity; "" else */
 	enum cause cause;
 	char reason[REASON_SIZE];
 };
 
-/* In the last two the section takes any card. Idle: a GPU of the type's vendor. Remembered: had the type before. */
+/* Idle (a GPU of the type's vendor) and remembered (had the type before): the section takes any card. */
 enum missing_how { MISSING_NAMED, MISSING_MATCHED, MISSING_IDLE, MISSING_REMEMBERED };
 
 /* A card that is configured for a type but provides no vGPUs here. */
@@ -100,8 +101,8 @@ struct world {
 	enum plan_mode mode;
 	int64_t deadline_ms; /* of the operation (sys_now_ms()); 0 none */
 	/*
-	 * The next read is wide: everything, also what can be removed to make capacity. Otherwise it is limited to what
-	 * the request and the leases can concern; without a request, that is all but what can be removed.
+	 * The next read covers everything, including what can be removed to make capacity. Otherwise it covers what the
+	 * request and the leases concern; without a request, all but what can be removed.
 	 */
 	bool wide;
 

@@ -19,7 +19,7 @@
 #include "sys/timed_child.h"
 #include "host/typelist.h"
 
-/* A record is a file with one line of words, of which a later version may add some. */
+/* A record is a file with one line of words. A later version may add words. */
 struct record {
 	char text[256];
 	const char *words[4]; /* "": missing */
@@ -68,7 +68,7 @@ int affinity_get(const struct store *store, const char *id, struct affinity *out
 		return 0;
 	sys_boot_id(boot);
 	out->made_this_boot = strcmp(record.words[2], boot) == 0;
-	/* This outlives a reboot only for an mdev, which is created again from its definition; a VF loses its type. */
+	/* Outlives a reboot only for an mdev, which is created again from its definition; a VF loses its type. */
 	out->for_guest = strcmp(record.words[3], boot) == 0 ||
 			 (uuid_parse(uuid, id) && uuid_parse(uuid, record.words[3]));
 	return 1;
@@ -112,7 +112,7 @@ void affinity_put(const struct store *store, const struct lease *lease, bool for
 		return;
 	text_copy(now.type, sizeof(now.type), lease->vgpu.type);
 	text_copy(now.parent, sizeof(now.parent), lease->vgpu.parent);
-	/* Most starts of devices that others made change nothing, so nothing is written. */
+	/* Usually nothing has changed since the last start. */
 	if (affinity_get(store, lease->vgpu.id, &was) && strcmp(was.type, now.type) == 0 &&
 	    strcmp(was.parent, now.parent) == 0 && was.made_this_boot == now.made_this_boot &&
 	    was.for_guest == now.for_guest)
@@ -137,7 +137,7 @@ bool affinity_is_for_guest(const struct store *store, const char *id)
 	return affinity_get(store, id, &affinity) && (affinity.made_this_boot || affinity.for_guest);
 }
 
-/* A recorded sign of use. It belongs to the UUID, not to one device: it was in use, or a domain named it. */
+/* The recorded sign that a UUID, whichever device has it, was open or named by a domain. */
 enum sign { SIGN_NONE, SIGN_USED, SIGN_NAMED };
 
 /*
@@ -174,7 +174,7 @@ int64_t seen_since(const struct store *store, const char *id, const struct seen 
 	/* Without a valid time, or if a domain named it at the last look, its idle time starts now. */
 	if (since < 0 || since > now || sign == SIGN_NAMED)
 		since = now;
-	/* The creation time is used only this once, because the kernel sets it again after forgetting the directory. */
+	/* Only the first look uses the creation time, because the kernel resets it when it evicts the inode. */
 	else if (device->created_ms > since)
 		since = device->created_ms;
 	if (note)

@@ -16,7 +16,10 @@
 
 enum { LEASE_TEXT_MAX = 8192 };
 
-/* A container's /run can survive a reboot. A lease that names no boot is of another if its time is in the future. */
+/*
+ * A container's /run can survive a reboot. A lease that names no boot is of an earlier one if its time is in the
+ * future.
+ */
 static bool is_of_this_boot(const struct lease *lease)
 {
 	char boot[UUID_SIZE];

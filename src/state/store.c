@@ -81,7 +81,7 @@ int store_open(struct store *store, const struct host *host, bool make, struct e
 	return 0;
 }
 
-/* libvirt's call gives no root, so no path is formatted: that would touch five more pages for every domain. */
+/* libvirt's call has no root, so no path is formatted, which would cost every domain five page faults. */
 void store_note_call(const char *root)
 {
 	autofree char *below = root ? mem_format("%s/" STORE_CALLED, root) : NULL;
@@ -125,7 +125,7 @@ static int held(int run, const char *name, int wait_ms, struct err *err)
 int store_lock_error(struct err *err, int code, const char *name)
 {
 	err_sys(err, code, "/run/vgpu-lease/%s", name);
-	/* A refusal names this file even if it has named the pGPU already. */
+	/* The cause includes the file's name: a refusal that names the pGPU must name this file too. */
 	err_cause(err, 0);
 	return err_about(err, ERR_STATE);
 }

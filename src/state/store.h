@@ -1,29 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The files of the state, and the locks that order its users on this host.
+ * The files of the state (ARCHITECTURE.md lists them), and the locks that order its users on this host.
  *
- *   run/vgpu-lease/leases/ID        which domain holds vGPU ID (lease)
- *   run/vgpu-lease/seen/ID          when a foreign device was last used or first seen free (history)
- *   run/vgpu-lease/looked           when all cards were last read, and which devices were seen (history)
- *   run/vgpu-lease/failed/PGPU      which type a pGPU could not create, and when (history)
- *   run/vgpu-lease/silent/PGPU      which process waits for the driver of this pGPU (history)
- *   run/vgpu-lease/garbage/         invalid records, set aside
- *   run/vgpu-lease/lock             the store's lock: held from a look at the host until the decision is written, but
- *                                   never during a write to sysfs; each removal of a device locks its own byte of this
- *                                   file (fcntl(2))
- *   run/vgpu-lease/pgpu/ADDRESS.lock   a pGPU's lock, held during writes to its sysfs files
- *   run/vgpu-lease/counts-3         refusals and durations of the hook (counts)
- *   run/vgpu-lease/called           touched by each call of the hook
- *   run/vgpu-lease/handler.lock     held by the device handler while it runs
- *   var/lib/vgpu-lease/affinity/ID  the last type and parent of this ID (history)
- *   var/lib/vgpu-lease/cards/ADDRESS   the device at a [vf_NAME] section's address, at first use (history, card_record)
- *   var/lib/vgpu-lease/types/MODEL  the numbers and names of this model's types (history, typelist)
+ * The store's lock is held from a look at the host until the decision is written, but never during a write to sysfs. A
+ * pGPU's lock is held during writes to its sysfs files. Each removal of a device locks its own byte of the store's lock
+ * file (fcntl(2)). Order: a pGPU's lock, then a removal's, then the store's. No process holds the locks of two pGPUs.
+ * The kernel drops the locks however their holder dies.
  *
- * The records in /run live until the host reboots, like the devices that they describe. The locks are flock(2) locks,
- * so the kernel drops them however their holder dies. Each directory must belong to root, and only root may write to
- * it; any other is rejected.
- *
- * Order of locks: a pGPU's, then a removal's, then the store's. No process holds the locks of two pGPUs.
+ * Each directory must belong to root, and only root may write to it; any other is rejected.
  */
 #pragma once
 
@@ -45,7 +29,7 @@ struct store {
 	int affinity;   /* var/lib/vgpu-lease/affinity; -1: not available, so nothing is recorded */
 	int lock;       /* -1: not held */
 	uint64_t start; /* when this process started; 0 until it has taken the store's lock */
-	bool resident;  /* set by a process that outlives its work on leases, so that no lease names it as its writer */
+	bool resident;  /* this process outlives its work on leases, so no lease names it as its writer */
 };
 
 /* A store that is not open: it has no leases. store_close() accepts it. */

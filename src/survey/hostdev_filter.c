@@ -12,7 +12,7 @@
 #include "state/history.h"
 #include "state/store.h"
 
-/* Are types enabled that VFs can take? */
+/* Is a type enabled that VFs can have? */
 static bool enables_types(const struct config *config)
 {
 	for (size_t i = 0; i < config->nsections; i++)
@@ -76,7 +76,7 @@ static bool is_rest(const struct config *config, const struct inv_pgpu *card)
 	return false;
 }
 
-/* Does a section name the device `id`, or match it by what `address` is? */
+/* Does a section name the device `id`, or match the device at `address`? */
 static bool is_configured(const struct host *host, const struct config *config, const char *address, const char *id)
 {
 	struct inv_pgpu card;
@@ -84,7 +84,7 @@ static bool is_configured(const struct host *host, const struct config *config, 
 	return inventory_read_card(host, address, &card) && pool_names(config, &card, id);
 }
 
-/* Judges a VF by its card, or if it is being disabled by itself, because it no longer has a link to the card. */
+/* Judges a VF by its card; one that is being disabled has lost the link to its card, and is judged by its own data. */
 static bool is_of_pool(const struct host *host, const struct config *config, const char *id)
 {
 	char address[PCI_SIZE];
@@ -129,7 +129,7 @@ void hostdev_filter_keep(struct domxml *doc, const struct host *host, const stru
 	domxml_keep(doc, keep);
 }
 
-/* True also if that cannot be read. */
+/* True also if the leases cannot be read. */
 static bool may_be_leased(const struct host *host, const char *id)
 {
 	autostore struct store store;

@@ -4,9 +4,9 @@
  * ready now. The check of other hostdevs must be cheap: one look at a device that is not a VF, and none if the pool
  * cannot have VFs.
  *
- * And which UUIDs are placeholders. People also number real mdevs by hand, so a UUID in placeholder form is real if it
- * has a device, an mdevctl definition or a lease on this host. If one of these cannot be read, the UUID counts as real,
- * so that nothing replaces it.
+ * Decides also which UUIDs are placeholders. People number real mdevs by hand, so a UUID in placeholder form is real if
+ * it has a device, an mdevctl definition or a lease on this host. If one of these cannot be read, the UUID counts as
+ * real, so that nothing replaces it.
  */
 #pragma once
 
@@ -29,8 +29,8 @@ bool hostdev_filter_leased(const struct host *host, const char *domain);
 
 /*
  * Drops from the document the PCI hostdevs that are not ours, and decides which of its UUIDs are placeholders. `config`
- * NULL: a hostdev is ours only if the metadata name it, and `host` may be NULL. `leases` (may be NULL): a device leased
- * to the domain is ours, even if the configuration has changed.
+ * NULL: a hostdev is ours only if the metadata names it, and `host` may be NULL. `leases` (may be NULL): a device
+ * leased to the domain is ours, even if the configuration has changed.
  */
 void hostdev_filter_keep(struct domxml *doc, const struct host *host, const struct config *config,
 			 const struct leases *leases);

@@ -7,7 +7,6 @@
 /* Drops the results of survey_ahead(). */
 void survey_drop_lookups(struct world *world);
 
-/* Is every card and type read? */
 bool survey_reads_all(const struct world *world);
 
 /* Reads the part of the host that the request and the leases can concern, or all of it. */
@@ -15,6 +14,6 @@ int survey_read_host(struct world *world, struct err *err);
 
 /*
  * Fills in, for each device that a rule asks about, whether it was open at the last look and which domain names it.
- * False: one of them came after that look.
+ * False: such a device appeared after that look.
  */
 bool survey_say_open(struct world *world);

@@ -29,8 +29,8 @@ char *migration_facts_element(const struct domxml *doc, const struct inventory *
 
 /*
  * Predicts the facts for the <vgpu:device> of a request in a definition. Its card is not chosen yet, so these are the
- * facts that all possible cards share. The type is copied from the metadata; if they name none, it is the ID of the
- * only possible type, else "". False, with all facts "": no card of the pool can serve the request. `world` must have a
+ * facts that all possible cards share. The type is copied from the metadata; if it names none, it is the ID of the only
+ * possible type, else "". False, with all facts "": no card of the pool can serve the request. `world` must have a
  * configuration, and have read all types.
  */
 bool migration_facts_predict(struct migration_facts *facts, struct world *world, const struct request *request,

@@ -31,6 +31,6 @@ struct missing_vgpu {
 	bool suspended;               /* 'vgpu-lease suspend' detached it, and 'vgpu-lease resume' attaches it */
 };
 
-/* `config` NULL: PCI devices count only if the metadata name them. The caller frees *out. */
+/* `config` NULL: PCI devices count only if the metadata names them. The caller frees *out. */
 void missing_vgpus(struct missing_vgpu **out, size_t *n, const struct libvirt_files *disk, const struct host *host,
 		   const struct config *config, const struct leases *leases);

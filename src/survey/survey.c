@@ -34,7 +34,7 @@ void survey_end(struct world *w)
 	*w = (struct world){ 0 };
 }
 
-/* Is somebody writing to this device or its pGPU? Only locks show a release, because the handler outlives it. */
+/* Is a process writing to this device or its pGPU? Only the locks show a release, because the handler lives on. */
 static bool is_written(const struct world *w, const struct lease *lease)
 {
 	return lease->state == LEASE_RELEASING
@@ -42,7 +42,7 @@ static bool is_written(const struct world *w, const struct lease *lease)
 		       : reclaim_at_work(w->store, lease);
 }
 
-/* Asks the driver if the inventory lists no such device. Unknown if its framework (or active VF's card) is unread. */
+/* Asks the driver about an unlisted device. Unknown if its framework (or active VF's card) is unread. */
 static enum presence presence_of(const struct world *w, const struct lease *lease)
 {
 	const struct vgpu_ref *vgpu = &lease->vgpu;
@@ -156,7 +156,7 @@ static void explain_absent(struct world *w)
 	}
 }
 
-/* Only a refusal names missing cards, and it says less if this fails. */
+/* A failure is no error: only a refusal names missing cards. */
 static void find_missing_cards(struct world *w)
 {
 	struct err ignored;
@@ -242,7 +242,7 @@ int survey_look(struct world *w, struct err *err)
 	return 0;
 }
 
-/* Reads the leases, and `at_work` whether a process works on each. */
+/* Reads the leases, and with `at_work` whether a process works on each. */
 static int read_leases(struct world *w, bool at_work, struct err *err)
 {
 	lease_list_free(&w->leases);
@@ -254,9 +254,9 @@ static int read_leases(struct world *w, bool at_work, struct err *err)
 }
 
 /*
- * Under the lock, the leases come first: their types are read from the host, and if no process works on a lease before,
- * its device does not change. Without the lock they are read again after the host, because a lease is written before
- * its device is created.
+ * Under the lock, reads the leases before the host: their types are read from it, and the device of a lease on which no
+ * process works does not change. Without the lock, reads the leases again after the host, because a lease is written
+ * before its device is created.
  */
 static int read_both(struct world *w, struct err *err)
 {

@@ -39,7 +39,7 @@ int survey_ahead(struct world *world, struct err *err);
  * is dead and whose device is absent). A wide survey also marks what may be removed: orphans (as [policy] reclaim
  * allows; under the lock, records when each was first seen free), and leased devices whose domain is gone or whose
  * release is pending. A caller that decides holds the store's lock from here until its decision is written, so that no
- * lease changes. Returns 1 if a device that a rule asks about came after survey_ahead(): call both again.
+ * lease changes. Returns 1 if a device that a rule asks about appeared after survey_ahead(): call both again.
  */
 int survey_read(struct world *world, struct err *err);
 

@@ -73,8 +73,8 @@ static bool is_asked_about(const struct world *w, const struct inv_device *devic
 }
 
 /*
- * Does a rule, or whoever shows the host, ask about this VF without a device? Only an open node shows that a guest of
- * other software has a plain VF.
+ * Does a rule, or a command that shows the host, ask whether this VF is open? Only an open node shows that other
+ * software gave a plain VF to a guest.
  */
 static bool is_vf_asked_about(const struct world *w, const struct inv_parent *vf)
 {

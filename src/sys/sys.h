@@ -24,7 +24,7 @@
 
 /*
  * Every program calls this first. Opens any closed standard descriptor, so that no other file gets its number; using it
- * still fails. Exits if it cannot. From now on, a program that runs out of memory logs that before it ends.
+ * still fails. Exits if it cannot. After this, running out of memory is logged.
  */
 void sys_begin(void);
 
@@ -70,7 +70,6 @@ int sys_list_fd(DIR *d);
  */
 int sys_own_dir(int dir, const char *path);
 
-/* Is there an entry at this path? */
 bool sys_exists(int dir, const char *path);
 
 /* Copies the last component of a symbolic link's target to buf[size]. */
@@ -137,7 +136,7 @@ void sys_unlock(int lock);
 /* Does a process hold the lock? Creates and writes nothing. False if `dir` is -1. */
 bool sys_locked(int dir, const char *name);
 
-/* Sets `who` to the process that took the lock last, for people: "process 4711". */
+/* Sets `who` to the process that took the lock last, such as "process 4711". */
 void sys_lock_holder(int dir, const char *name, char *who, size_t size);
 
 /*
@@ -157,7 +156,7 @@ bool sys_locked_key(int dir, const char *name, const char *key);
  */
 int64_t sys_now_ms(void);
 
-/* A time of sys_now_ms() by the wall clock, in milliseconds since 1970. */
+/* Converts a time of sys_now_ms() to milliseconds since 1970. */
 int64_t sys_wall_ms(int64_t ms);
 
 /* Milliseconds since this time of the wall clock; 0 if it is in the future. */
@@ -166,7 +165,7 @@ int64_t sys_age_ms(const struct timespec *wall);
 /* Milliseconds left until a deadline on the clock of sys_now_ms(); 0 if it has passed. */
 int sys_left_ms(int64_t deadline_ms);
 
-/* An ID that no other boot has. */
+/* The ID of this boot. */
 void sys_boot_id(char out[UUID_SIZE]);
 
 void sys_sleep_ms(int ms);

@@ -31,7 +31,7 @@ struct job {
 	atomic_bool looks;     /* wait_ms bounds each read; false: all of the work */
 	atomic_int wait_ms;    /* the bound */
 	atomic_llong asked_ms; /* when wait_ms began */
-	atomic_llong met_ms;   /* of a look: when it began to ask this device, for which it has 2 * wait_ms */
+	atomic_llong met_ms;   /* of a look: when it first asked this device; it may ask for 2 * wait_ms */
 	atomic_int step;       /* odd: in a call that can hang; even: at work; LEFT: abandoned */
 	char who[PARENT_SIZE]; /* the device that was asked last */
 	pid_t parent;
@@ -325,7 +325,7 @@ int timed_child_detach(int keep, struct err *err)
 		return 0;
 	}
 	setsid();
-	/* The parent cannot wait for this second child. */
+	/* Fork twice, so that init reaps the process and the caller need not. */
 	if (fork() != 0)
 		_exit(0);
 	drop_standard();
