@@ -125,3 +125,8 @@ static inline void tree_end(struct tree *tree)
 	host_close(&tree->host);
 	tree_remove(tree, "");
 }
+
+/* A tree until the end of the block. */
+#define TREE(name, text)                                                                                               \
+	__attribute__((cleanup(tree_end))) struct tree name;                                                           \
+	tree_begin(&(name), text)

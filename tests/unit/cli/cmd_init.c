@@ -56,13 +56,12 @@ static void run(const struct row *row)
 	struct cmd_call call = { .write = true, .args.config = path };
 	struct cmd cmd = { .call = &call };
 	autofree char *text = NULL;
-	struct tree tree;
 	struct err err;
 	size_t len;
 	int fd;
 
-	tree_begin(&tree, "proc/\nrun/\nsys/class/mdev_bus/0000:84:00.0 -> ../../devices/0000:84:00.0\n" CARD
-			  "/vendor = 0x10de\n" CARD "/device = 0x1eb8\n");
+	TREE(tree, "proc/\nrun/\nsys/class/mdev_bus/0000:84:00.0 -> ../../devices/0000:84:00.0\n" CARD
+		   "/vendor = 0x10de\n" CARD "/device = 0x1eb8\n");
 	for (size_t i = 0; i < TYPES && row->types[i].id; i++) {
 		const char *id = row->types[i].id;
 
@@ -92,7 +91,6 @@ static void run(const struct row *row)
 	close(fd);
 	snprintf(expected, sizeof(expected), "\nenabled_mdev_types = %s\n", row->chosen);
 	ok(strstr(text, expected), "%s", row->says);
-	tree_end(&tree);
 }
 
 int main(void)

@@ -207,10 +207,11 @@ static void table(void)
 	is(strstr(draw(NULL, NULL, &no_terminal), "\033") ? "a colour" : "", "", "and none where they are not");
 }
 
+static struct err err;
+
 static void refused(const char *output, const char *sort, const char *key, const char *word)
 {
 	const struct table_options options = { .output = output, .sort = sort };
-	struct err err = { 0 };
 
 	ok(table_check(&layout, &options, &err) == -EINVAL && says(err.text, key, word), "a column that is refused: %s",
 	   word);
@@ -219,7 +220,6 @@ static void refused(const char *output, const char *sort, const char *key, const
 static void columns(void)
 {
 	const struct table_options options = { .output = "note, age", .sort = "NUMA" };
-	struct err err = { 0 };
 
 	ok(table_check(&layout, &options, &err) == 0, "names of columns in either case, with blanks");
 	refused("id,nothing", NULL, "M_BAD_COLUMN", "nothing");

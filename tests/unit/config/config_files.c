@@ -14,10 +14,11 @@
 #include "unit/config/files.h"
 #include "unit/config/policy.h"
 
+static struct err err;
+
 static void no_file(void)
 {
 	struct config c;
-	struct err err = { 0 };
 
 	tree_begin(&tree, "etc/\n");
 	ok(config_load(&c, &tree.host, NULL, NULL, &err) == -ENOENT, "no configuration is a case of its own: %s",
@@ -135,7 +136,6 @@ static void shipped(void)
 {
 	autofree char *whole = NULL;
 	char path[PATH_MAX], line[512];
-	struct err err = { 0 };
 	struct config c, d;
 	size_t len;
 	FILE *in, *out;
@@ -152,6 +152,7 @@ static void shipped(void)
 	}
 	fclose(in);
 	fclose(out);
+	err = (struct err){ 0 };
 	config_default(&d);
 	ok(config_parse(&c, "f", whole, len, NULL, &err) == 0, "the shipped file with all its settings is right: %s",
 	   err.text);
@@ -196,7 +197,6 @@ static void all_mistakes(void)
 {
 	struct config_notes mistakes = { 0 };
 	struct config c;
-	struct err err = { 0 };
 
 	tree_begin(&tree, "etc/\n");
 	put("etc/vgpu-lease.conf", "[devices]\nenabled_mdev_types = a, b\n[mdev_a]\ndevice_addresses = 0000:84:00.0,\n"

@@ -4,18 +4,11 @@
 
 #include <errno.h>
 
-#include "base/text.h"
-#include "lib/tap.h"
-#include "lib/tree.h"
+#include "lib/small_host.h"
 #include "state/history.h"
 
-#define A "c6f1a2b3-0000-4000-8000-00000000000a"
-#define B "c6f1a2b3-0000-4000-8000-00000000000b"
-#define C "c6f1a2b3-0000-4000-8000-00000000000c"
 #define T4 "0000:84:00.0"
 #define FLEX "0000:4d:00.0"
-#define VM "67a42c8b-1111-4000-8000-000000000001"
-#define OTHER "67a42c8b-1111-4000-8000-000000000002"
 
 static struct inv_type types[] = { { .id = "nvidia-222", .framebuffer_mib = 1024 },
 				   { .id = "gpu-56c0", .framebuffer_mib = UNKNOWN } };
@@ -48,8 +41,6 @@ static const struct inventory inv = { .pgpus = pgpus,
 				      .types = known,
 				      .ntypes = 2 };
 static struct request request = { .uuid = VM, .name = "vm" };
-static struct store store;
-static struct err err;
 
 static void find(void)
 {
@@ -81,7 +72,7 @@ static int adopt(const struct lease *there, struct lease *after)
 	return r;
 }
 
-static void lease(struct tree *tree)
+static void lease(void)
 {
 	struct lease was = { .vgpu = devices[0].vgpu, .name = "other", .state = LEASE_ACTIVE, .origin = LEASE_CREATED };
 	struct lease now;
@@ -106,23 +97,11 @@ static void lease(struct tree *tree)
 	affinity_gone(&store, A);
 	ok(adopt(NULL, &now) == 1 && now.origin == LEASE_ADOPTED, "not after its removal");
 	affinity_put(&store, &was, false);
-	tree_add(tree, "etc/mdevctl.d/" T4 "/" A " = {\"mdev_type\": \"nvidia-222\", \"start\": \"manual\"}\n");
+	tree_add(&tree, "etc/mdevctl.d/" T4 "/" A " = {\"mdev_type\": \"nvidia-222\", \"start\": \"manual\"}\n");
 	ok(adopt(NULL, &now) == 1 && now.origin == LEASE_ADOPTED, "what mdevctl defines is mdevctl's");
-	tree_remove(tree, "etc/mdevctl.d");
+	tree_remove(&tree, "etc/mdevctl.d");
 	request.nova = true;
 	ok(adopt(NULL, &now) == 1 && now.origin == LEASE_ADOPTED, "what an instance of Nova runs with is Nova's");
 }
 
-int main(void)
-{
-	struct tree tree;
-
-	tree_begin(&tree, "proc/sys/kernel/random/boot_id = 11111111-2222-4333-8444-555555555555\nrun/\nvar/lib/\n");
-	if (store_open(&store, &tree.host, true, &err) < 0)
-		tree_fail(err.text);
-	find();
-	lease(&tree);
-	store_close(&store);
-	tree_end(&tree);
-	return tap_done();
-}
+HOST_TESTS("proc/sys/kernel/random/boot_id = 11111111-2222-4333-8444-555555555555\nrun/\nvar/lib/\n", find, lease)

@@ -28,10 +28,11 @@
 
 static struct domxml *doc;
 
+static struct err err;
+
 static const struct request *request_of(const char *xml)
 {
 	static const struct request none;
-	struct err err;
 
 	domxml_free(doc);
 	doc = NULL;
@@ -120,7 +121,6 @@ int main(void)
 	const struct request *r = request_of(
 		DOMAIN(INSTANCE LEASE(STRAY(S1, "type='t1'" AT("05"))), MDEV_AT(U1, "05")));
 	struct domxml_change change = { .req = 0, .id = U2 };
-	struct err err = { 0 };
 	char *out = NULL;
 	size_t len;
 

@@ -6,9 +6,7 @@
 
 #include "host/internal.h"
 #include "lib/messages.h"
-#include "lib/tap.h"
-#include "lib/tree.h"
-#include "lib/vgpu.h"
+#include "lib/inventory_host.h"
 
 #define T4 "sys/devices/pci0000:80/0000:84:00.0"
 #define T4_TYPE(id, name, framebuffer, max, available)                                                                 \
@@ -34,12 +32,9 @@ static void a_card_with_vgpus_on_itself(void)
 	const struct inv_device *device;
 	const struct inv_offer *offer;
 	const struct inv_type *type;
-	struct inventory inv;
-	struct tree tree;
-	struct err err;
 
-	tree_begin(&tree, one_t4);
-	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0, "a host with one card is read");
+	TREE(tree, one_t4);
+	ok(read_host(&tree.host, EVERYTHING) == 0, "a host with one card is read");
 	ok(inv.npgpus == 1 && inv.nparents == 1 && inv.ndevices == 1 && inv.ntypes == 3,
 	   "one of each, and three types");
 	is(inv.pgpus[0]->address, "0000:84:00.0", "the card has its address");
@@ -68,29 +63,18 @@ static void a_card_with_vgpus_on_itself(void)
 	ok(inventory_parent(&inv, "0000:84:00.0") == inv.parents[0] && !inventory_parent(&inv, "mtty"),
 	   "a parent is found by its name");
 	ok(inventory_offer(NULL, "nvidia-222") == NULL, "no pGPU offers nothing");
-	inventory_free(&inv);
 
-	ok(inventory_read(&inv, &tree.host, MDEVS(one), &err) == 0 && inv.ntypes == 1 && inv.pgpus[0]->noffers == 1,
+	ok(read_host(&tree.host, MDEVS(one)) == 0 && inv.ntypes == 1 && inv.pgpus[0]->noffers == 1,
 	   "only the types that matter are read, and one that no card has is no error");
-	inventory_free(&inv);
-	ok(inventory_read(&inv, &tree.host, MDEVS(one + 1), &err) == 0 && inv.ntypes == 1 &&
-		   inventory_offer(inv.pgpus[0], "nvidia-222"),
+	ok(read_host(&tree.host, MDEVS(one + 1)) == 0 && inv.ntypes == 1 && inventory_offer(inv.pgpus[0], "nvidia-222"),
 	   "the type of a vGPU that is there matters, too");
-	inventory_free(&inv);
-	ok(inventory_read(&inv, &tree.host, MDEVS(one + 2), &err) == 0 && inv.ntypes == 1 && inv.pgpus[0]->ready,
+	ok(read_host(&tree.host, MDEVS(one + 2)) == 0 && inv.ntypes == 1 && inv.pgpus[0]->ready,
 	   "also where nothing was asked for");
-	inventory_free(&inv);
-	tree_end(&tree);
 }
 
 static void a_virtual_parent(void)
 {
-	struct inventory inv;
-	struct tree tree;
-	struct err err;
-
-	tree_begin(&tree,
-		   "sys/class/mdev_bus/mtty -> ../../devices/virtual/mtty/mtty\n"
+	TREE(tree, "sys/class/mdev_bus/mtty -> ../../devices/virtual/mtty/mtty\n"
 		   "sys/devices/virtual/mtty/mtty/mdev_supported_types/mtty-2/name = Dual port serial\n"
 		   "sys/devices/virtual/mtty/mtty/mdev_supported_types/mtty-2/available_instances = 12\n"
 		   "sys/devices/virtual/mtty/mtty/mdev_supported_types/mtty-3/available_instances = 1\n"
@@ -100,7 +84,7 @@ static void a_virtual_parent(void)
 		   "sys/bus/mdev/devices/C6F1A2B3-0000-4000-8000-00000000000A -> ../../../devices/virtual/mtty/mtty/x\n"
 		   "sys/bus/mdev/devices/c6f1a2b3-0000-4000-8000-00000000000b -> "
 		   "../../../devices/virtual/gone/c6f1a2b3-0000-4000-8000-00000000000b\n");
-	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 && inv.npgpus == 1, "a virtual parent is a pGPU");
+	ok(read_host(&tree.host, EVERYTHING) == 0 && inv.npgpus == 1, "a virtual parent is a pGPU");
 	is(inv.pgpus[0]->address, "mtty", "its address is its name");
 	is(inv.pgpus[0]->vendor, "", "it has no vendor");
 	ok(inv.pgpus[0]->ready && !inv.pgpus[0]->nvidia && inv.pgpus[0]->numa == UNKNOWN,
@@ -112,8 +96,6 @@ static void a_virtual_parent(void)
 	ok(!inv.devices[0].parent, "a vGPU on a parent that is not registered has none");
 	is(inv.devices[0].vgpu.parent, "gone", "but the parent's name is known");
 	is(inv.devices[0].vgpu.type, "", "and before its mdev_type appears it has no type");
-	inventory_free(&inv);
-	tree_end(&tree);
 }
 
 static void descriptions(void)
@@ -140,47 +122,35 @@ static void descriptions(void)
 static void names_from_outside(void)
 {
 	const struct inv_type *type;
-	struct inventory inv;
-	struct tree tree;
-	struct err err;
 
-	tree_begin(&tree, one_t4);
+	TREE(tree, one_t4);
 	tree_add(&tree, T4 "/mdev_supported_types/nvidia-222/name = GRID\033[2J T4\n" T4
 			   "/mdev_supported_types/nvidia-231/available_instances = many\n");
-	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0, "a card with a number that is none is read");
+	ok(read_host(&tree.host, EVERYTHING) == 0, "a card with a number that is none is read");
 	type = inventory_type(&inv, "nvidia-222");
 	is(type ? type->name : NULL, "GRID\033[2J T4", "a name is what the driver says");
 	ok(!inv.pgpus[0]->ready && strstr(inv.pgpus[0]->reason, "nvidia-231"), "the card is not ready: %s",
 	   inv.pgpus[0]->reason);
-	inventory_free(&inv);
-	tree_end(&tree);
 }
 
 static void cards_that_are_not_up(void)
 {
 	const char *one[] = { "nvidia-742", NULL };
 	char reason[REASON_SIZE];
-	struct inventory inv;
-	struct tree tree;
-	struct err err;
 
-	tree_begin(&tree, "sys/devices/pci0000:40/0000:41:00.0/vendor = 0x10de\n"
-			  "sys/devices/pci0000:40/0000:41:00.0/device = 0x25b6\n"
-			  "sys/devices/pci0000:40/0000:41:00.0/class = 0x030200\n");
+	TREE(tree, "sys/devices/pci0000:40/0000:41:00.0/vendor = 0x10de\n"
+		   "sys/devices/pci0000:40/0000:41:00.0/device = 0x25b6\n"
+		   "sys/devices/pci0000:40/0000:41:00.0/class = 0x030200\n");
 	tree_add(&tree, "sys/bus/pci/devices/0000:41:00.0 -> ../../../devices/pci0000:40/0000:41:00.0\n"
 			"sys/devices/pci0000:40/0000:41:00.0/driver -> ../../../bus/pci/drivers/nvidia\n"
 			"sys/devices/pci0000:40/0000:41:00.0/sriov_totalvfs = 16\n"
 			"sys/devices/pci0000:40/0000:41:00.0/sriov_numvfs = 0\n"
 			"sys/bus/pci/drivers/nvidia/\nsys/module/nvidia_vgpu_vfio/\n");
-	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 && inv.npgpus == 1,
-	   "a card without its VFs is looked for");
+	ok(read_host(&tree.host, EVERYTHING) == 0 && inv.npgpus == 1, "a card without its VFs is looked for");
 	ok(!inv.pgpus[0]->ready && inv.pgpus[0]->nparents == 0 &&
 		   strstr(inv.pgpus[0]->reason, "restart vgpu-sriov@0000:41:00.0"),
 	   "it is not ready: %s", inv.pgpus[0]->reason);
-	inventory_free(&inv);
-	ok(inventory_read(&inv, &tree.host, MDEVS(one), &err) == 0 && inv.npgpus == 0,
-	   "but not where only some types matter");
-	inventory_free(&inv);
+	ok(read_host(&tree.host, MDEVS(one)) == 0 && inv.npgpus == 0, "but not where only some types matter");
 	inventory_explain_card(&tree.host, "0000:41:00.0", false, reason);
 	ok(says(reason, "M_VFS_NOT_ENABLED"), "somebody who names it is told: %s", reason);
 	tree_add(&tree, "sys/devices/pci0000:40/0000:41:00.0/sriov_numvfs = 2\n");
@@ -198,32 +168,28 @@ static void cards_that_are_not_up(void)
 	ok(says(reason, "M_NO_PARENT"), "a virtual one that is not there: %s", reason);
 	tree_add(&tree, "sys/class/mdev_bus/0000:41:00.0 -> ../../devices/pci0000:40/0000:41:00.0\n"
 			"sys/devices/pci0000:40/0000:41:00.0/mdev_supported_types/\n");
-	ok(inventory_read(&inv, &tree.host, MDEVS(one), &err) == 0 && inv.npgpus == 1,
-	   "a parent without any type is read");
+	ok(read_host(&tree.host, MDEVS(one)) == 0 && inv.npgpus == 1, "a parent without any type is read");
 	ok(!inv.pgpus[0]->ready, "and not ready: %s", inv.pgpus[0]->reason);
-	inventory_free(&inv);
-	tree_end(&tree);
 }
 
 static void other_reasons(void)
 {
 	char reason[REASON_SIZE];
-	struct tree tree;
 
-	tree_begin(&tree, "sys/module/nvidia_vgpu_vfio/\n"
-			  "sys/bus/pci/devices/0000:00:02.0/vendor = 0x8086\n"
-			  "sys/bus/pci/devices/0000:00:02.0/driver -> ../../drivers/i915\n"
-			  "sys/bus/pci/devices/0000:03:00.0/driver -> ../../drivers/xe\n"
-			  "sys/bus/pci/devices/0000:41:00.4/physfn -> ../0000:41:00.0\n"
-			  "sys/bus/pci/devices/0000:41:00.4/driver -> ../../drivers/nvidia\n"
-			  "sys/bus/pci/devices/0000:41:00.5/physfn -> ../0000:41:00.0\n"
-			  "sys/bus/pci/devices/0000:41:00.5/driver -> ../../drivers/nvidia\n"
-			  "sys/bus/pci/devices/0000:41:00.5/nvidia/current_vgpu_type = 0\n"
-			  "sys/bus/pci/devices/0000:84:00.0/vendor = 0x10de\n"
-			  "sys/bus/pci/devices/0000:84:00.0/device = 0x1eb8\n"
-			  "sys/bus/pci/devices/0000:84:00.0/driver -> ../../drivers/nvidia\n"
-			  "sys/bus/pci/devices/0000:84:00.0/sriov_totalvfs = 16\n"
-			  "sys/bus/pci/devices/0000:84:00.0/sriov_numvfs = 0\n");
+	TREE(tree, "sys/module/nvidia_vgpu_vfio/\n"
+		   "sys/bus/pci/devices/0000:00:02.0/vendor = 0x8086\n"
+		   "sys/bus/pci/devices/0000:00:02.0/driver -> ../../drivers/i915\n"
+		   "sys/bus/pci/devices/0000:03:00.0/driver -> ../../drivers/xe\n"
+		   "sys/bus/pci/devices/0000:41:00.4/physfn -> ../0000:41:00.0\n"
+		   "sys/bus/pci/devices/0000:41:00.4/driver -> ../../drivers/nvidia\n"
+		   "sys/bus/pci/devices/0000:41:00.5/physfn -> ../0000:41:00.0\n"
+		   "sys/bus/pci/devices/0000:41:00.5/driver -> ../../drivers/nvidia\n"
+		   "sys/bus/pci/devices/0000:41:00.5/nvidia/current_vgpu_type = 0\n"
+		   "sys/bus/pci/devices/0000:84:00.0/vendor = 0x10de\n"
+		   "sys/bus/pci/devices/0000:84:00.0/device = 0x1eb8\n"
+		   "sys/bus/pci/devices/0000:84:00.0/driver -> ../../drivers/nvidia\n"
+		   "sys/bus/pci/devices/0000:84:00.0/sriov_totalvfs = 16\n"
+		   "sys/bus/pci/devices/0000:84:00.0/sriov_numvfs = 0\n");
 	inventory_explain_card(&tree.host, "0000:00:02.0", false, reason);
 	ok(strstr(reason, "kvmgt"), "Intel's graphics need kvmgt: %s", reason);
 	inventory_explain_card(&tree.host, "0000:03:00.0", false, reason);
@@ -234,16 +200,11 @@ static void other_reasons(void)
 	ok(strstr(reason, "framework"), "a VF of the other framework is told apart: %s", reason);
 	inventory_explain_card(&tree.host, "0000:84:00.0", false, reason);
 	ok(strstr(reason, "nvidia-vgpud"), "a T4 can have VFs, but does not need them: %s", reason);
-	tree_end(&tree);
 }
 
 static void two_of_a_kind(void)
 {
-	struct inventory inv;
-	struct tree tree;
-	struct err err;
-
-	tree_begin(&tree, one_t4);
+	TREE(tree, one_t4);
 	tree_add(&tree, "sys/class/mdev_bus/0000:05:00.0 -> ../../devices/pci0000:00/0000:05:00.0\n"
 			"sys/devices/pci0000:00/0000:05:00.0/vendor = 0x10de\n"
 			"sys/devices/pci0000:00/0000:05:00.0/device = 0x1eb8\n"
@@ -252,7 +213,7 @@ static void two_of_a_kind(void)
 			"sys/class/mdev_bus/0000:06:00.0 -> ../../devices/pci0000:00/0000:06:00.0\n"
 			"sys/class/mdev_bus/0000:07:00.0 -> ../../devices/pci0000:00/0000:07:00.0\n"
 			"sys/devices/pci0000:00/0000:07:00.0/mdev_supported_types/nvidia-222/available_instances/\n");
-	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 && inv.npgpus == 4, "four cards are read");
+	ok(read_host(&tree.host, EVERYTHING) == 0 && inv.npgpus == 4, "four cards are read");
 	ok(inventory_pgpu(&inv, "0000:05:00.0") == inv.pgpus[0] && inventory_pgpu(&inv, "0000:84:00.0") == inv.pgpus[3],
 	   "in the order of their addresses");
 	ok(inventory_offer(inv.pgpus[0], "nvidia-222")->type == inventory_offer(inv.pgpus[3], "nvidia-222")->type,
@@ -264,18 +225,14 @@ static void two_of_a_kind(void)
 	   "the vGPU is where it was");
 	ok(!inv.pgpus[1]->ready, "a card that went away meanwhile is not ready: %s", inv.pgpus[1]->reason);
 	ok(!inv.pgpus[2]->ready, "nor is one whose driver gives an error: %s", inv.pgpus[2]->reason);
-	inventory_free(&inv);
-	tree_end(&tree);
 }
 
 static void lists_of_types(void)
 {
 	struct inv_name *all = NULL;
-	struct tree tree;
-	struct err err;
 	size_t n;
 
-	tree_begin(&tree, one_t4);
+	TREE(tree, one_t4);
 	ok(inventory_names(&tree.host, INV_ALL, &all, &n, &err) == 0 && n == 3, "all types are listed");
 	is(n == 3 ? all[2].id : NULL, "nvidia-231", "in order");
 	is(n == 3 ? all[2].name : NULL, "GRID T4-2Q", "each with its name");
@@ -289,62 +246,35 @@ static void lists_of_types(void)
 	ok(inventory_names(&tree.host, INV_ALL, &all, &n, &err) == 0 && n == 3,
 	   "nothing but its name is read of a type");
 	free(all);
-	tree_end(&tree);
 }
 
 static void doubt_about_a_vf(void)
 {
-	struct inventory inv;
-	struct tree tree;
-	struct err err;
-
-	tree_begin(&tree, one_t4);
+	TREE(tree, one_t4);
 	tree_add(&tree, T4 "/physfn = no link\n");
-	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 && inv.npgpus == 1,
-	   "a parent with an odd physfn is read");
+	ok(read_host(&tree.host, EVERYTHING) == 0 && inv.npgpus == 1, "a parent with an odd physfn is read");
 	ok(!inv.pgpus[0]->ready, "a parent of which nobody can tell whether it is a VF is not ready: %s",
 	   inv.pgpus[0]->reason);
-	inventory_free(&inv);
 	tree_remove(&tree, T4 "/physfn");
 	tree_add(&tree, T4 "/physfn -> ../not an address\n");
-	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 && inv.npgpus == 1, "and with another");
+	ok(read_host(&tree.host, EVERYTHING) == 0 && inv.npgpus == 1, "and with another");
 	ok(!inv.pgpus[0]->ready, "nor is one of a card without an address: %s", inv.pgpus[0]->reason);
-	inventory_free(&inv);
-	tree_end(&tree);
 }
 
 static void nothing_there(void)
 {
-	struct inventory inv;
-	struct tree tree;
-	struct err err;
 	struct inv_name *names;
 	size_t n;
 
-	tree_begin(&tree, "");
-	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 && inv.npgpus == 0 && inv.ndevices == 0,
+	TREE(tree, "");
+	ok(read_host(&tree.host, EVERYTHING) == 0 && inv.npgpus == 0 && inv.ndevices == 0,
 	   "a host without the mdev framework is an empty inventory");
 	ok(inventory_device(&inv, "c6f1a2b3-0000-4000-8000-00000000000a") == NULL && !inventory_pgpu(&inv, "mtty"),
 	   "in which nothing is found");
-	inventory_free(&inv);
 	ok(inventory_names(&tree.host, INV_ALL, &names, &n, &err) == 0 && n == 0, "and which has no types");
 	tree_add(&tree, "sys/class/mdev_bus = no directory\n");
-	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == -ENOTDIR, "one that cannot be read is an error: %s",
-	   err.text);
-	tree_end(&tree);
+	ok(read_host(&tree.host, EVERYTHING) == -ENOTDIR, "one that cannot be read is an error: %s", err.text);
 }
 
-int main(void)
-{
-	a_card_with_vgpus_on_itself();
-	a_virtual_parent();
-	descriptions();
-	names_from_outside();
-	cards_that_are_not_up();
-	other_reasons();
-	two_of_a_kind();
-	lists_of_types();
-	doubt_about_a_vf();
-	nothing_there();
-	return tap_done();
-}
+TESTS(a_card_with_vgpus_on_itself, a_virtual_parent, descriptions, names_from_outside, cards_that_are_not_up,
+      other_reasons, two_of_a_kind, lists_of_types, doubt_about_a_vf, nothing_there)

@@ -13,20 +13,13 @@ static uint64_t nodes_of(const struct host *host, const char *list)
 
 static void nodes_of_cpus(void)
 {
-	struct tree tree;
-
-	tree_begin(&tree, "sys/devices/system/node/node0/cpulist = 0-3,8-11\n"
-			  "sys/devices/system/node/node1/cpulist = 4-7,12-15\n"
-			  "sys/devices/system/node/node2/cpulist = \n"
-			  "sys/devices/system/node/possible = 0-2\n");
+	TREE(tree, "sys/devices/system/node/node0/cpulist = 0-3,8-11\n"
+		   "sys/devices/system/node/node1/cpulist = 4-7,12-15\n"
+		   "sys/devices/system/node/node2/cpulist = \n"
+		   "sys/devices/system/node/possible = 0-2\n");
 	ok(nodes_of(&tree.host, "1,9") == 1, "CPUs of node 0 are on it");
 	ok(nodes_of(&tree.host, "3-4") == 3, "CPUs of two nodes are on both");
 	ok(nodes_of(&tree.host, "99") == 0, "CPUs that are not there are on none");
-	tree_end(&tree);
 }
 
-int main(void)
-{
-	nodes_of_cpus();
-	return tap_done();
-}
+TESTS(nodes_of_cpus)

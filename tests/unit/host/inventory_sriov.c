@@ -4,9 +4,7 @@
 
 #include "base/auto.h"
 #include "host/internal.h"
-#include "lib/tap.h"
-#include "lib/tree.h"
-#include "lib/vgpu.h"
+#include "lib/inventory_host.h"
 
 #define CARDS "sys/devices/pci0000:40/"
 
@@ -44,11 +42,8 @@ static void a_card_with_vfs(const char *numvfs, const char *what, const char *co
 {
 	const char *one[] = { "nvidia-742", NULL };
 	const struct inv_offer *offer;
-	struct inventory inv;
-	struct tree tree;
-	struct err err;
 
-	tree_begin(&tree, sriov_card);
+	TREE(tree, sriov_card);
 	if (numvfs)
 		tree_add(&tree, numvfs);
 	for (int i = 0; i < 4; i++)
@@ -61,7 +56,7 @@ static void a_card_with_vfs(const char *numvfs, const char *what, const char *co
 			"sys/class/mdev_bus/0000:41:00.5 -> ../../devices/pci0000:40/0000:41:00.5\n"
 			"sys/devices/pci0000:40/0000:41:00.5/vendor = 0x10de\n"
 			"sys/devices/pci0000:40/0000:41:00.5/mdev_supported_types/nvidia-742/available_instances = 7\n");
-	ok(inventory_read(&inv, &tree.host, MDEVS(one), &err) == 0, "VFs, %s: read", what);
+	ok(read_host(&tree.host, MDEVS(one)) == 0, "VFs, %s: read", what);
 	ok(inventory_pgpu(&inv, "0000:41:00.0") == inv.pgpus[0],
 	   "VFs, %s: they have one pGPU, which is no parent itself", what);
 	ok(inv.pgpus[0]->sriov && inv.pgpus[0]->nvfs == 4 && inv.pgpus[0]->nparents == 4, "VFs, %s: all four are there",
@@ -74,20 +69,16 @@ static void a_card_with_vfs(const char *numvfs, const char *what, const char *co
 	ok(inv.pgpus[0]->numa == UNKNOWN, "VFs, %s: NUMA node -1 is none", what);
 	ok(inv.npgpus == 1 || inventory_parent(&inv, "0000:41:00.5") == inv.parents[4],
 	   "VFs, %s: another card is not taken for one", what);
-	inventory_free(&inv);
 	for (int i = 1; i < 4; i++) {
 		char uuid[UUID_SIZE];
 
 		snprintf(uuid, sizeof(uuid), "c6f1a2b3-0000-4000-8000-0000000000%02d", i);
 		add_device(&tree, vfs[i], uuid);
 	}
-	ok(inventory_read(&inv, &tree.host, MDEVS(one), &err) == 0 && inv.ndevices == 4, "VFs, %s: with a vGPU on each",
-	   what);
+	ok(read_host(&tree.host, MDEVS(one)) == 0 && inv.ndevices == 4, "VFs, %s: with a vGPU on each", what);
 	offer = inventory_offer(inv.pgpus[0], "nvidia-742");
 	ok(offer && offer->available == 0, "VFs, %s: the type is offered, and none can be made", what);
 	ok(inv.parents[3]->ndevices == 1, "VFs, %s: the vGPUs are on the VFs", what);
-	inventory_free(&inv);
-	tree_end(&tree);
 }
 
 static void vfs_are_grouped(void)
@@ -145,26 +136,18 @@ static void lost_vfs_are_passed_over(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(lost_vfs); i++) {
 		const struct inv_offer *offer;
-		struct inventory inv;
 		struct tree tree;
-		struct err err;
 		char result[32];
 
 		begin_vfs(&tree, lost_vfs[i].available, lost_vfs[i].max, strstr(lost_vfs[i].how, "used"));
-		inventory_read(&inv, &tree.host, strstr(lost_vfs[i].how, "all") ? EVERYTHING : MDEVS(one), &err);
+		read_host(&tree.host, strstr(lost_vfs[i].how, "all") ? EVERYTHING : MDEVS(one));
 		offer = inventory_offer(inv.pgpus[0], "nvidia-742");
 		snprintf(result, sizeof(result), "%d ", offer ? offer->available : UNKNOWN);
 		for (size_t p = 0; p < inv.nparents; p++)
 			strcat(result, inv.parents[p]->lost ? "L" : ".");
 		is(result, lost_vfs[i].result, lost_vfs[i].says);
-		inventory_free(&inv);
 		tree_end(&tree);
 	}
 }
 
-int main(void)
-{
-	vfs_are_grouped();
-	lost_vfs_are_passed_over();
-	return tap_done();
-}
+TESTS(vfs_are_grouped, lost_vfs_are_passed_over)

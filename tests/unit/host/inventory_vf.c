@@ -11,9 +11,7 @@
 #include "state/lease_store.h"
 #include "plan/pool.h"
 #include "lib/messages.h"
-#include "lib/tap.h"
-#include "lib/tree.h"
-#include "lib/vgpu.h"
+#include "lib/inventory_host.h"
 #include "state/history.h"
 
 #define PCI "sys/bus/pci/devices/"
@@ -76,20 +74,15 @@ static void two_frameworks(void)
 	const struct inv_offer *offer;
 	const struct inv_device *d;
 	const struct inv_type *t;
-	struct inventory inv;
 	struct tree tree;
-	struct err err;
 	const struct inv_pgpu *big, *used;
 
 	begin(&tree);
-	ok(inventory_read(&inv, &tree.host, MDEVS(NULL), &err) == 0 && inv.npgpus == 1,
-	   "VFs are not read where only mdevs matter");
-	inventory_free(&inv);
-	ok(inventory_read(&inv, &tree.host, &one_card, &err) == 0 && inv.npgpus == 1 && inv.nparents == 2 &&
+	ok(read_host(&tree.host, MDEVS(NULL)) == 0 && inv.npgpus == 1, "VFs are not read where only mdevs matter");
+	ok(read_host(&tree.host, &one_card) == 0 && inv.npgpus == 1 && inv.nparents == 2 &&
 		   strcmp(inv.pgpus[0]->address, "0001:c8:00.0") == 0 && inv.ndevices == 1,
 	   "of cards with VFs only those that are named are, where some are");
-	inventory_free(&inv);
-	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 && inv.npgpus == 3, "three cards of two frameworks");
+	ok(read_host(&tree.host, EVERYTHING) == 0 && inv.npgpus == 3, "three cards of two frameworks");
 	big = inventory_pgpu(&inv, "0000:41:00.0");
 	used = inventory_pgpu(&inv, "0001:c8:00.0");
 	ok(big == inv.pgpus[0] && used == inv.pgpus[2] && inv.pgpus[1]->framework == FW_MDEV &&
@@ -114,7 +107,6 @@ static void two_frameworks(void)
 	offer = inventory_offer(big, "nvidia-1156");
 	ok(offer && offer->available == 1, "on the empty card it does");
 	ok(inventory_offer(inv.pgpus[1], "nvidia-1147") == NULL, "the T4 has types of its own");
-	inventory_free(&inv);
 	tree_end(&tree);
 }
 
@@ -122,15 +114,13 @@ static void memory(void)
 {
 	const struct inv_query query = { .frameworks = INV_VARIANT };
 	const struct inv_offer *offer;
-	struct inventory inv;
 	struct store store;
 	struct tree tree;
-	struct err err;
 	char text[512];
 
 	begin(&tree);
 	tree_add(&tree, "run/\nvar/lib/\n");
-	ok(inventory_read(&inv, &tree.host, &query, &err) == 0 && store_open(&store, &tree.host, true, &err) == 0,
+	ok(read_host(&tree.host, &query) == 0 && store_open(&store, &tree.host, true, &err) == 0,
 	   "cards whose types are not remembered");
 	types_remember(&store, &inv);
 	ok(sys_read(tree.host.root, "var/lib/vgpu-lease/types/10de:26b9:10de:1851@550.90.05", text, sizeof(text)) > 0,
@@ -139,18 +129,16 @@ static void memory(void)
 	   "vgpu-lease types 1 all\n1145 : NVIDIA L40S-1B\n1147 : NVIDIA L40S-1Q\n1156 : NVIDIA L40S-48Q\n"
 	   "2164 : NVIDIA L40S-3B",
 	   "each type once");
-	inventory_free(&inv);
 	tree_remove(&tree, PCI "0000:41:00.0");
 	tree_remove(&tree, "sys/bus/pci/drivers/nvidia/0000:41:00.0");
 	tree_add(&tree, PCI "0001:c8:00.5/nvidia/creatable_vgpu_types = " LIST "\n");
-	ok(inventory_read(&inv, &tree.host, &query, &err) == 0 && inv.npgpus == 1, "a card that is full");
+	ok(read_host(&tree.host, &query) == 0 && inv.npgpus == 1, "a card that is full");
 	ok(inv.pgpus[0]->types_whole && !inv.pgpus[0]->types_new, "has nothing new to say");
 	offer = inventory_offer(inv.pgpus[0], "nvidia-1156");
 	ok(offer && offer->available == 0 && offer->type->framebuffer_mib == 49152,
 	   "its types are remembered, with their sizes");
-	inventory_free(&inv);
 	tree_remove(&tree, "var/lib/vgpu-lease/types");
-	ok(inventory_read(&inv, &tree.host, &query, &err) == 0 && inv.ntypes == 1 && !inv.pgpus[0]->types_whole &&
+	ok(read_host(&tree.host, &query) == 0 && inv.ntypes == 1 && !inv.pgpus[0]->types_whole &&
 		   inv.types[0]->framebuffer_mib == UNKNOWN && inv.types[0]->max_instance == UNKNOWN,
 	   "without memory a full card says what it carries, and no more");
 	is(inv.types[0]->name, "nvidia-1145", "by its number");
@@ -158,7 +146,6 @@ static void memory(void)
 	ok(sys_read(tree.host.root, "var/lib/vgpu-lease/types/10de:26b9:10de:1851@550.90.05", text, sizeof(text)) ==
 		   -ENOENT,
 	   "which is nothing to write down");
-	inventory_free(&inv);
 	store_close(&store);
 	tree_end(&tree);
 }
@@ -167,28 +154,23 @@ static void trouble(void)
 {
 	const struct inv_query query = { .frameworks = INV_VARIANT };
 	char reason[REASON_SIZE];
-	struct inventory inv;
 	struct tree tree;
-	struct err err;
 
 	begin(&tree);
 	tree_add(&tree, PCI "0000:41:00.5/nvidia/current_vgpu_type = many\n");
 	tree_remove(&tree, PCI "0001:c8:00.5/nvidia/creatable_vgpu_types");
-	ok(inventory_read(&inv, &tree.host, &query, &err) == 0, "cards with trouble are read");
+	ok(read_host(&tree.host, &query) == 0, "cards with trouble are read");
 	ok(!inv.pgpus[0]->ready, "a VF with nonsense is not ready: %s", inv.pgpus[0]->reason);
 	ok(!inv.pgpus[1]->ready, "one without a list: %s", inv.pgpus[1]->reason);
-	inventory_free(&inv);
 	tree_add(&tree, PCI "0000:42:00.0/vendor = 0x10de\n" PCI "0000:42:00.0/class = 0x030200\n" PCI
 			    "0000:42:00.0/driver -> ../../drivers/nvidia\n" PCI "0000:42:00.0/sriov_numvfs = 1\n" PCI
 			    "0000:42:00.0/virtfn0 -> ../0000:42:00.4\n" PCI "0000:42:00.4/nvidia/\n" PCI
 			    "0000:42:00.4/driver -> ../../drivers/nvidia\nsys/module/nvidia_vgpu_vfio/\n"
 			    "sys/bus/pci/drivers/nvidia/0000:42:00.0 -> ../../devices/0000:42:00.0\n");
-	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 &&
-		   inventory_pgpu(&inv, "0000:42:00.0") == inv.pgpus[1],
+	ok(read_host(&tree.host, EVERYTHING) == 0 && inventory_pgpu(&inv, "0000:42:00.0") == inv.pgpus[1],
 	   "a card whose VFs are not registered yet is read");
 	ok(!inv.pgpus[1]->ready && strstr(inv.pgpus[1]->reason, "nvidia-vgpud"), "and not ready: %s",
 	   inv.pgpus[1]->reason);
-	inventory_free(&inv);
 	inventory_explain_card(&tree.host, "0000:42:00.0", true, reason);
 	ok(strstr(reason, "[mdev_TYPE]"), "NVIDIA's VFs are no plain ones: %s", reason);
 	tree_add(&tree, PCI "0000:03:00.0/sriov_totalvfs = 31\n");
@@ -204,23 +186,20 @@ static void plain_vfs(void)
 	static const char text[] = "[vf_flex]\ndevice_match = 8086:56c0\n[vf_one]\ndevice_addresses = 0000:05:00.2\n";
 	struct inv_query query = { .frameworks = INV_VF, .name = pool_name };
 	struct config config;
-	struct inventory inv;
-	struct tree tree;
-	struct err err;
 	const struct inv_pgpu *flex, *one;
 
 	ok(config_parse(&config, "f", text, sizeof(text) - 1, NULL, &err) == 0 && config.nsections == 2 &&
 		   config.sections[0].vf,
 	   "sections of plain VFs enable themselves");
 	query.arg = &config;
-	tree_begin(&tree, PCI "0000:03:00.0/vendor = 0x8086\n" PCI "0000:03:00.0/device = 0x56c0\n" PCI
-			      "0000:03:00.0/numa_node = 0\n");
+	TREE(tree, PCI "0000:03:00.0/vendor = 0x8086\n" PCI "0000:03:00.0/device = 0x56c0\n" PCI
+		       "0000:03:00.0/numa_node = 0\n");
 	add_vf(&tree, "0000:03:00.0", 0, "0000:03:00.1", NULL, NULL);
 	add_vf(&tree, "0000:03:00.0", 1, "0000:03:00.2", NULL, NULL);
 	add_vf(&tree, "0000:04:00.0", 0, "0000:04:00.1", NULL, NULL);
 	add_vf(&tree, "0000:05:00.0", 0, "0000:05:00.1", NULL, NULL);
 	add_vf(&tree, "0000:05:00.0", 1, "0000:05:00.2", NULL, NULL);
-	ok(inventory_read(&inv, &tree.host, &query, &err) == 0 && inv.npgpus == 2,
+	ok(read_host(&tree.host, &query) == 0 && inv.npgpus == 2,
 	   "only the cards that the configuration names are read");
 	flex = inventory_pgpu(&inv, "0000:03:00.0");
 	one = inventory_pgpu(&inv, "0000:05:00.0");
@@ -235,29 +214,21 @@ static void plain_vfs(void)
 		   pool_has_parent(inventory_parent(&inv, "0000:05:00.2")),
 	   "of a card whose VFs are named only those");
 	ok(!pool_misses(&inv, &config.sections[1], "0000:05:00.2"), "what is there is not missing");
-	inventory_free(&inv);
 	config_free(&config);
-	tree_end(&tree);
 }
 
 /* One cause, as a refusal groups it: the reason does not name the VF. */
 static void same_reason(void)
 {
-	struct inventory inv;
-	struct tree tree;
-	struct err err;
-
-	tree_begin(&tree, "sys/bus/pci/drivers/nvidia/bind = \n");
+	TREE(tree, "sys/bus/pci/drivers/nvidia/bind = \n");
 	add_l40s(&tree, "0000:41:00.0");
 	add_vf(&tree, "0000:41:00.0", 0, "0000:41:00.4", "none", ALL);
 	add_l40s(&tree, "0000:42:00.0");
 	add_vf(&tree, "0000:42:00.0", 0, "0000:42:00.5", "none", ALL);
-	ok(inventory_read(&inv, &tree.host, EVERYTHING, &err) == 0 && inv.npgpus == 2 && !inv.pgpus[0]->ready,
+	ok(read_host(&tree.host, EVERYTHING) == 0 && inv.npgpus == 2 && !inv.pgpus[0]->ready,
 	   "cards whose VFs read no type");
 	ok(*inv.pgpus[0]->reason && strcmp(inv.pgpus[0]->reason, inv.pgpus[1]->reason) == 0, "have one reason: %s",
 	   inv.pgpus[0]->reason);
-	inventory_free(&inv);
-	tree_end(&tree);
 }
 
 /*
@@ -268,13 +239,11 @@ static void vf_that_goes(void)
 {
 	char reason[REASON_SIZE];
 	struct inv_pci *found;
-	struct tree tree;
-	struct err err;
 	size_t n;
 
-	tree_begin(&tree, PCI "0000:03:00.0/vendor = 0x1b36\n" PCI "0000:03:00.0/sriov_totalvfs = 4\n" PCI
-			      "0000:03:00.1/vendor = 0x1b36\n" PCI "0000:03:00.1/class = 0x030000\n" PCI
-			      "0000:03:00.1/sriov_vf_msix_count = \n");
+	TREE(tree, PCI "0000:03:00.0/vendor = 0x1b36\n" PCI "0000:03:00.0/sriov_totalvfs = 4\n" PCI
+		       "0000:03:00.1/vendor = 0x1b36\n" PCI "0000:03:00.1/class = 0x030000\n" PCI
+		       "0000:03:00.1/sriov_vf_msix_count = \n");
 	ok(inventory_pci(&tree.host, &found, &n, &err) == 0, "the host's PCI devices are read");
 	ok(n == 1 && strcmp(found[0].card.address, "0000:03:00.0") == 0,
 	   "a VF that lost its link to the card is no card: %zu", n);
@@ -294,16 +263,6 @@ static void vf_that_goes(void)
 		ok(says(reason, "M_VFS_BEING_DISABLED"), "while later VFs are there, they are being disabled: %s: %s",
 		   *at, reason);
 	}
-	tree_end(&tree);
 }
 
-int main(void)
-{
-	same_reason();
-	vf_that_goes();
-	two_frameworks();
-	memory();
-	trouble();
-	plain_vfs();
-	return tap_done();
-}
+TESTS(same_reason, vf_that_goes, two_frameworks, memory, trouble, plain_vfs)

@@ -23,12 +23,11 @@ static void is_file(const struct tree *tree, const char *path, const char *req, 
 	is(got, req, what);
 }
 
+static struct err err;
+
 static void counts(void)
 {
-	struct tree tree;
-	struct err err;
-
-	tree_begin(&tree, TYPE "/available_instances = 3\n");
+	TREE(tree, TYPE "/available_instances = 3\n");
 	ok(kernel_available(&tree.host, MDEV("0000:84:00.0", "nvidia-222", ""), &err) == 3,
 	   "the kernel's count is read");
 	tree_add(&tree, TYPE "/available_instances = -2\n");
@@ -41,15 +40,11 @@ static void counts(void)
 	ok(kernel_available(&tree.host, MDEV("..", "nvidia-9", ""), &err) == -EINVAL, "a path is no parent: %s",
 	   err.text);
 	ok(kernel_available(&tree.host, MDEV("mtty", "../x", ""), &err) == -EINVAL, "a path is no type: %s", err.text);
-	tree_end(&tree);
 }
 
 static void create(void)
 {
-	struct tree tree;
-	struct err err;
-
-	tree_begin(&tree, TYPE "/create = \n");
+	TREE(tree, TYPE "/create = \n");
 	ok(kernel_create(&tree.host, MDEV("0000:84:00.0", "nvidia-222", "C6F1A2B3-0000-4000-8000-00000000000A"),
 			 &err) == 0,
 	   "a UUID is written");
@@ -60,15 +55,11 @@ static void create(void)
 	   "a type that is not there: %s", err.text);
 	ok(strstr(err.text, U) && strstr(err.text, "nvidia-9") && strstr(err.text, "0000:84:00.0"),
 	   "the text names the vGPU, the type and the parent");
-	tree_end(&tree);
 }
 
 static void completeness(void)
 {
-	struct tree tree;
-	struct err err;
-
-	tree_begin(&tree, "dev/vfio/vfio = \n");
+	TREE(tree, "dev/vfio/vfio = \n");
 	ok(kernel_wait_complete(&tree.host, MDEV("", "nvidia-222", U), 5, &err) == -ETIMEDOUT,
 	   "a vGPU that does not come: %s", err.text);
 	ok(kernel_exists(&tree.host, MDEV("", "", U)) == 0, "is not there");
@@ -93,15 +84,11 @@ static void completeness(void)
 	   "as it is with that of its group, without waiting");
 	ok(kernel_wait_complete(&tree.host, MDEV("", "nvidia-9", U), 5, &err) == -EEXIST,
 	   "of another type it is another's: %s", err.text);
-	tree_end(&tree);
 }
 
 static void removal(void)
 {
-	struct tree tree;
-	struct err err;
-
-	tree_begin(&tree, "sys/bus/mdev/devices/\n");
+	TREE(tree, "sys/bus/mdev/devices/\n");
 	ok(kernel_remove(&tree.host, MDEV("", "", U), 0, &err) == 0, "one that is gone already is no error");
 	tree_add(&tree, DEVICE "/remove = \n");
 	ok(kernel_remove(&tree.host, MDEV("", "", U), 5, &err) == -EBUSY,
@@ -110,17 +97,14 @@ static void removal(void)
 	tree_remove(&tree, DEVICE "/remove");
 	ok(kernel_remove(&tree.host, MDEV("", "", U), 5, &err) == -ENOENT, "one that cannot be removed: %s", err.text);
 	ok(kernel_remove(&tree.host, MDEV("", "", "x"), 5, &err) == -EINVAL, "what is no UUID: %s", err.text);
-	tree_end(&tree);
 }
 
 static void params(void)
 {
-	struct tree tree;
-	struct err err;
 	char raw[64] = "";
 	int fd;
 
-	tree_begin(&tree, DEVICE "/nvidia/vgpu_params = \n");
+	TREE(tree, DEVICE "/nvidia/vgpu_params = \n");
 	ok(kernel_set_params(&tree.host, MDEV("", "", U), "disable_vnc=1", &err) == 0, "parameters are written");
 	fd = openat(tree.host.root, DEVICE "/nvidia/vgpu_params", O_RDONLY | O_CLOEXEC);
 	ok(read(fd, raw, sizeof(raw)) == 14 && strcmp(raw, "disable_vnc=1\n") == 0,
@@ -129,7 +113,6 @@ static void params(void)
 	tree_remove(&tree, DEVICE "/nvidia");
 	ok(kernel_set_params(&tree.host, MDEV("", "", U), "x=1", &err) == -ENOENT, "only NVIDIA's take them: %s",
 	   err.text);
-	tree_end(&tree);
 }
 
 #define VF "sys/bus/pci/devices/0000:41:00.4"
@@ -137,11 +120,9 @@ static void params(void)
 static void a_vf_with_a_type(void)
 {
 	const struct vgpu_ref *v = VARIANT("0000:41:00.4", "nvidia-1145");
-	struct tree tree;
-	struct err err;
 
-	tree_begin(&tree, VF "/nvidia/creatable_vgpu_types = ID    : vGPU Name\\n1145  : NVIDIA L40S-1B\n" VF
-			     "/nvidia/current_vgpu_type = 0\n" VF "/nvidia/vgpu_params = \n");
+	TREE(tree, VF "/nvidia/creatable_vgpu_types = ID    : vGPU Name\\n1145  : NVIDIA L40S-1B\n" VF
+		      "/nvidia/current_vgpu_type = 0\n" VF "/nvidia/vgpu_params = \n");
 	ok(kernel_available(&tree.host, v, &err) == 1, "a VF: a type that it lists can be made");
 	ok(kernel_available(&tree.host, VARIANT("0000:41:00.4", "nvidia-1150"), &err) == 0, "a VF: another cannot");
 	ok(kernel_available(&tree.host, VARIANT("0000:41:00.5", "nvidia-1145"), &err) == -ENOENT,
@@ -168,24 +149,20 @@ static void a_vf_with_a_type(void)
 	ok(kernel_remove(&tree.host, v, 5, &err) == 0, "one that reads 0 is gone already");
 	ok(kernel_create(&tree.host, VARIANT("../x", "nvidia-1145"), &err) == -EINVAL, "a path is no VF: %s", err.text);
 	ok(!kernel_driver_removes(&tree.host, v), "the driver does not take a type back by itself");
-	tree_end(&tree);
 }
 
 static void a_plain_vf(void)
 {
 	const struct vgpu_ref *v = PLAIN_VF("0000:03:00.1");
-	struct tree tree;
-	struct err err;
 
-	tree_begin(&tree, "sys/bus/pci/devices/0000:03:00.1/physfn -> ../0000:03:00.0\n"
-			  "sys/bus/pci/devices/0000:03:00.0/\n");
+	TREE(tree, "sys/bus/pci/devices/0000:03:00.1/physfn -> ../0000:03:00.0\n"
+		   "sys/bus/pci/devices/0000:03:00.0/\n");
 	ok(kernel_available(&tree.host, v, &err) == 1, "a plain VF that is there can be given out");
 	ok(kernel_available(&tree.host, PLAIN_VF("0000:03:00.2"), &err) == -ENOENT, "one that is not cannot: %s",
 	   err.text);
 	ok(kernel_create(&tree.host, v, &err) == 0 && kernel_wait_complete(&tree.host, v, 0, &err) == 0 &&
 		   kernel_exists(&tree.host, v) == 0 && kernel_remove(&tree.host, v, 0, &err) == 0,
 	   "nothing is made or removed of it");
-	tree_end(&tree);
 }
 
 static void advice(void)
@@ -207,15 +184,4 @@ static void advice(void)
 	   "a type's id begins with its driver");
 }
 
-int main(void)
-{
-	counts();
-	create();
-	completeness();
-	removal();
-	params();
-	a_vf_with_a_type();
-	a_plain_vf();
-	advice();
-	return tap_done();
-}
+TESTS(counts, create, completeness, removal, params, a_vf_with_a_type, a_plain_vf, advice)

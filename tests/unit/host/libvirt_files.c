@@ -11,12 +11,13 @@
 #define V "c6f1a2b3-0000-4000-8000-00000000000b"
 #define W "c6f1a2b3-0000-4000-8000-00000000000c"
 
+static struct err err;
+
 static void domains(void)
 {
 	struct libvirt_files *disk;
 	struct tree tree;
 	struct libvirt_file file;
-	struct err err;
 
 	tree_begin(
 		&tree,
@@ -72,11 +73,9 @@ static void domains(void)
 static void unreadable(void)
 {
 	struct libvirt_files *disk;
-	struct tree tree;
-	struct err err;
 
-	tree_begin(&tree, "etc/libvirt/qemu/vm1.xml = <address uuid='" U "'/>\n"
-			  "etc/libvirt/qemu/loop.xml -> loop.xml\n");
+	TREE(tree, "etc/libvirt/qemu/vm1.xml = <address uuid='" U "'/>\n"
+		   "etc/libvirt/qemu/loop.xml -> loop.xml\n");
 	ok(libvirt_files_read(&disk, &tree.host, &err) == 0, "a definition that cannot be read fails nobody");
 	is(libvirt_files_names(disk, U, NULL), "vm1", "the others are read");
 	ok(!libvirt_files_names(disk, V, NULL), "it is not said to name what it may not");
@@ -90,7 +89,6 @@ static void unreadable(void)
 		   strstr(libvirt_files_unread(disk, true), "/run/libvirt/qemu/odd.xml: "),
 	   "unlike a status file");
 	libvirt_files_free(disk);
-	tree_end(&tree);
 }
 
 /* A file of so many MiB with `text` in it, the first `off` bytes of which end a MiB, as pieces that it is read in do.
@@ -118,10 +116,8 @@ static void make_large(const struct tree *tree, const char *path, int mib, size_
 static void large(void)
 {
 	struct libvirt_files *disk;
-	struct tree tree;
-	struct err err;
 
-	tree_begin(&tree, "etc/libvirt/qemu/\nrun/libvirt/qemu/\n");
+	TREE(tree, "etc/libvirt/qemu/\nrun/libvirt/qemu/\n");
 	make_large(&tree, "etc/libvirt/qemu/big.xml", 20, 20,
 		   "<address uuid='C6F1A2B3-0000-4000-8000-00000000000A'/></domain>");
 	make_large(&tree, "run/libvirt/qemu/big.xml", 18, 1, "<uuid>" V "</uuid>");
@@ -132,25 +128,21 @@ static void large(void)
 	ok(libvirt_files_runs(disk, V) && !libvirt_files_runs(disk, U), "and a status file of 18 MiB tells who runs");
 	ok(!libvirt_files_unread(disk, false), "all of it was read");
 	libvirt_files_free(disk);
-	tree_end(&tree);
 }
 
 static void bytes_behind_a_nul(void)
 {
 	struct libvirt_files *disk;
-	struct tree tree;
-	struct err err;
 	FILE *f;
 	char path[128];
 
-	tree_begin(&tree, "etc/libvirt/qemu/\n");
+	TREE(tree, "etc/libvirt/qemu/\n");
 	snprintf(path, sizeof(path), "%s/etc/libvirt/qemu/odd\033.xml", tree.path);
 	f = fopen(path, "w");
 	ok(f && fwrite("<domain>\0\0" U, 1, 10 + 36, f) == 46 && fclose(f) == 0, "a file with NUL bytes");
 	ok(libvirt_files_read(&disk, &tree.host, &err) == 0, "is read");
 	is(libvirt_files_names(disk, U, NULL), "odd\033", "to its end");
 	libvirt_files_free(disk);
-	tree_end(&tree);
 }
 
 TESTS(domains, unreadable, large, bytes_behind_a_nul)

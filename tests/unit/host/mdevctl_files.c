@@ -17,11 +17,11 @@
 #define DEFINED(type, start) "{\"mdev_type\":\"" type "\",\"start\":\"" start "\",\"attrs\":[]}\n"
 
 static struct tree tree;
+static struct err err;
 
 static void one(void)
 {
 	struct definition d;
-	struct err err;
 
 	ok(mdevctl_definition(&d, &tree.host, "C6F1A2B3-0000-4000-8000-00000000000B", &err) == 1,
 	   "a definition is found, in whatever case, spread over lines and with attributes");
@@ -37,7 +37,6 @@ static void one(void)
 static void all(void)
 {
 	autofree struct definition *list = NULL;
-	struct err err;
 	size_t n = 0;
 
 	ok(mdevctl_definitions(&list, &n, &tree.host, &err) == 0 && n == 3,
@@ -50,7 +49,6 @@ static void broken(const char *text, const char *why)
 {
 	autofree struct definition *list = NULL;
 	struct definition d;
-	struct err err = { 0 };
 	size_t n;
 
 	mdevctl_undefine(&tree.host, C, NULL, &err);
@@ -66,7 +64,6 @@ static void broken(const char *text, const char *why)
 static void undefining(void)
 {
 	struct definition d;
-	struct err err;
 
 	ok(mdevctl_undefine(&tree.host, C, NULL, &err) == 0 && mdevctl_definition(&d, &tree.host, C, &err) == 0 &&
 		   !mdevctl_defines(&tree.host, C),
@@ -84,7 +81,6 @@ static void undefining(void)
 int main(void)
 {
 	struct definition d;
-	struct err err;
 
 	tree_begin(&tree, "etc/\n");
 	ok(mdevctl_definition(&d, &tree.host, A, &err) == 0 && mdevctl_undefine(&tree.host, A, NULL, &err) == 0,

@@ -67,12 +67,13 @@ static void serve(int listening, enum answer answer)
 	}
 }
 
+static struct err err;
+
 static int ask(const struct tree *tree, enum answer answer, int64_t *us)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), r;
 	char address[sizeof(at.sun_path) + 16];
-	struct err err;
 	pid_t child;
 
 	snprintf(at.sun_path, sizeof(at.sun_path), "%s/bus", tree->path);
@@ -97,10 +98,8 @@ static int ask(const struct tree *tree, enum answer answer, int64_t *us)
 int main(void)
 {
 	int64_t us = 0, start;
-	struct tree tree;
-	struct err err;
 
-	tree_begin(&tree, "");
+	TREE(tree, "");
 	ok(ask(&tree, TIME, &us) == 0 && us == 1767225600000123, "a reload has its time");
 	ok(ask(&tree, ZERO, &us) == 0 && us == 0, "a unit that was never started has none");
 	ok(ask(&tree, TEXT, &us) < 0, "another kind of answer is none");
@@ -112,6 +111,5 @@ int main(void)
 	   "one that hangs is not waited for");
 	start = sys_now_ms();
 	ok(ask(&tree, NO_BUS, &us) == -ETIMEDOUT && sys_now_ms() - start < 20000, "nor is a bus that does");
-	tree_end(&tree);
 	return tap_done();
 }

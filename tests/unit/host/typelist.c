@@ -83,10 +83,9 @@ static void names(void)
 static void memory(void)
 {
 	struct typelist list = { 0 };
-	struct tree tree;
 	char *text, key[TYPELIST_KEY_SIZE];
 
-	tree_begin(&tree, "");
+	TREE(tree, "");
 	typelist_recall(&list, &tree.host, "10de:26b9:10de:1851@550.90");
 	ok(list.n == 0 && !list.whole, "nothing is remembered of a card that was never seen");
 	typelist_add(&list, 1145, "NVIDIA L40S-1B");
@@ -110,7 +109,6 @@ static void memory(void)
 	typelist_key(key, "../x", "26b9", "", "");
 	typelist_recall(&list, &tree.host, key);
 	ok(list.n == 0, "another form, or another place, is not read");
-	tree_end(&tree);
 }
 
 TESTS(lists, numbers, names, memory)

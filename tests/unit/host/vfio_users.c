@@ -67,11 +67,10 @@ static struct vfio_users *look(const struct tree *tree)
 static void devices(void)
 {
 	struct vfio_users *h;
-	struct tree tree;
 	struct err err;
 	pid_t pid = 0;
 
-	tree_begin(&tree, host);
+	TREE(tree, host);
 	h = look(&tree);
 	ok(vfio_users_open(h, &tree.host, ID(a), &pid, &err) == 1 && pid == 77,
 	   "the holder of its group has a vGPU open");
@@ -94,7 +93,6 @@ static void devices(void)
 	tree_add(&tree, "sys/bus/mdev/devices/" ID(c) "/iommu_group = no link\n");
 	ok(vfio_users_open(h, &tree.host, ID(c), NULL, &err) == -EINVAL, "likewise the group: %s", err.text);
 	vfio_users_free(h);
-	tree_end(&tree);
 }
 
 /* What is known of a vGPU beside a process that cannot be looked into; `more` is added to the host. */

@@ -9,7 +9,7 @@
 #include "host/vfio_users.h"
 #include "host/inventory.h"
 #include "state/lease_store.h"
-#include "lib/vgpu.h"
+#include "lib/inventory_host.h"
 
 #define T4 "0000:84:00.0"
 
@@ -26,8 +26,6 @@ static const char *uuid(int n)
 
 static void life(const struct host *host)
 {
-	struct err err = { 0 };
-
 	ok(kernel_available(host, MDEV(T4, "nvidia-222", ""), &err) == 16, "an empty T4 has capacity for 16 of 1 GiB");
 	ok(kernel_create(host, MDEV(T4, "nvidia-222", uuid(1)), &err) == 0, "one is made");
 	ok(kernel_wait_complete(host, MDEV("", "nvidia-222", uuid(1)), 5000, &err) == 0, "and becomes whole");
@@ -51,7 +49,6 @@ static void life(const struct host *host)
 static void what_was_set(const struct live *live)
 {
 	const struct host *host = &live->tree.host;
-	struct err err = { 0 };
 	char path[PATH_MAX], text[64] = "";
 	FILE *f;
 
@@ -73,7 +70,6 @@ static void what_was_set(const struct live *live)
 
 static void full(const struct host *host)
 {
-	struct err err = { 0 };
 	int made = 0;
 
 	while (made < 20 && kernel_create(host, MDEV("mtty", "mtty-2", uuid(made)), &err) == 0)
@@ -88,7 +84,6 @@ static void full(const struct host *host)
 static void trouble(const struct live *live)
 {
 	const struct host *host = &live->tree.host;
-	struct err err = { 0 };
 	int64_t start;
 
 	live_control(live, "inject", "create " T4 " ENODEV");
@@ -120,7 +115,6 @@ static void one_winner(const struct host *host)
 {
 	int won = 0, taken = 0;
 	pid_t pids[4];
-	struct err err;
 
 	fflush(stdout);
 	for (int i = 0; i < 4; i++) {
@@ -143,7 +137,6 @@ static void one_winner(const struct host *host)
 static int is_open(const struct host *host, const char *id, pid_t *pid)
 {
 	struct vfio_users *users = vfio_users_read(host, sys_now_ms() + 10000);
-	struct err err = { 0 };
 	int r = vfio_users_open(users, host, id, pid, &err);
 
 	vfio_users_free(users);
@@ -153,7 +146,6 @@ static int is_open(const struct host *host, const char *id, pid_t *pid)
 static void who_has_it_open(const struct host *host)
 {
 	char link[PATH_MAX] = "", path[PATH_MAX], node[64];
-	struct err err = { 0 };
 	pid_t pid = 0;
 	int fd;
 
@@ -178,12 +170,9 @@ static void what_is_there(const struct live *live)
 	const struct host *host = &live->tree.host;
 	const struct inv_offer *offer;
 	char vf[PARENT_SIZE], reason[REASON_SIZE], line[80];
-	struct inventory inv;
-	struct err err = { 0 };
 	const struct inv_pgpu *a40;
 
-	ok(inventory_read(&inv, host, EVERYTHING, &err) == 0 && inv.npgpus == 4,
-	   "two A40, a T4 and mtty are four pGPUs");
+	ok(read_host(host, EVERYTHING) == 0 && inv.npgpus == 4, "two A40, a T4 and mtty are four pGPUs");
 	a40 = inventory_pgpu(&inv, "0000:41:00.0");
 	ok(a40 == inv.pgpus[0] && a40->sriov && a40->nvfs == 6 && a40->nparents == 6, "an A40 has six VFs");
 	for (int i = 0; i < a40->nparents; i++)
@@ -191,28 +180,24 @@ static void what_is_there(const struct live *live)
 	ok(a40->noffers > 10 && a40->ready, "it offers its types");
 	is(inv.nvidia_driver, "550.90.05", "the driver's version is known");
 	memcpy(vf, a40->parents[0]->name, sizeof(vf));
-	inventory_free(&inv);
 
+	err = (struct err){ 0 };
 	ok(kernel_create(host, MDEV(vf, one[0], uuid(1)), &err) == 0, "a vGPU on its first VF: %s", err.text);
-	ok(inventory_read(&inv, host, MDEVS(one), &err) == 0 && inv.ndevices == 1 &&
-		   inv.devices[0].parent == inv.parents[0],
+	ok(read_host(host, MDEVS(one)) == 0 && inv.ndevices == 1 && inv.devices[0].parent == inv.parents[0],
 	   "is found there");
 	offer = inventory_offer(inv.pgpus[0], one[0]);
 	ok(offer && offer->available == 1, "a free VF says that more fit, though the first has no capacity");
-	inventory_free(&inv);
 	kernel_remove(host, MDEV("", "", uuid(1)), 1000, &err);
 
 	snprintf(line, sizeof(line), "%s off", "0000:41:00.0");
 	live_control(live, "register", line);
-	ok(inventory_read(&inv, host, MDEVS(one), &err) == 0 && !inventory_pgpu(&inv, "0000:41:00.0"),
+	ok(read_host(host, MDEVS(one)) == 0 && !inventory_pgpu(&inv, "0000:41:00.0"),
 	   "a card that is taken back is not there");
-	inventory_free(&inv);
 	inventory_explain_card(host, "0000:41:00.0", false, reason);
 	ok(strstr(reason, "nvidia-vgpud"), "and somebody who names it is told: %s", reason);
-	ok(inventory_read(&inv, host, EVERYTHING, &err) == 0 && inventory_pgpu(&inv, "0000:41:00.0") == inv.pgpus[0] &&
+	ok(read_host(host, EVERYTHING) == 0 && inventory_pgpu(&inv, "0000:41:00.0") == inv.pgpus[0] &&
 		   !inv.pgpus[0]->ready,
 	   "as is who looks at everything");
-	inventory_free(&inv);
 }
 
 /* libvirtd was killed during a start, and the domain is started again while the first hook goes on alone. */
@@ -226,7 +211,6 @@ static void taken_over(const struct host *host)
 	struct store store;
 	struct apply apply;
 	struct lease lease;
-	struct err err = { 0 };
 	pid_t other;
 
 	memcpy(step.vgpu.id, uuid(1), UUID_SIZE);

@@ -109,11 +109,10 @@ static void pool_alone(void)
 {
 	struct config config;
 	struct check check = { .simulated = true };
-	struct tree tree;
 	struct err err;
 	size_t others = 0;
 
-	tree_begin(&tree, HOST CONF "nvidia-222\netc/libvirt/hooks/qemu = #!/bin/sh\n");
+	TREE(tree, HOST CONF "nvidia-222\netc/libvirt/hooks/qemu = #!/bin/sh\n");
 	check.host = &tree.host;
 	if (ok(config_load(&config, &tree.host, NULL, &(struct config_notes){ 0 }, &err) == 0, "a configuration"))
 		check_pool(&check, &config);
@@ -123,12 +122,6 @@ static void pool_alone(void)
 	   "its pGPUs and types, and nothing else");
 	check_free(&check);
 	config_free(&config);
-	tree_end(&tree);
 }
 
-int main(void)
-{
-	each_condition();
-	pool_alone();
-	return tap_done();
-}
+TESTS(each_condition, pool_alone)

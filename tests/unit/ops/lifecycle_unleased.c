@@ -5,20 +5,15 @@
 #include <errno.h>
 
 #include "base/auto.h"
-#include "base/text.h"
-#include "lib/tap.h"
-#include "lib/tree.h"
+#include "lib/small_host.h"
 
-#define HERE "c6f1a2b3-0000-4000-8000-00000000000a"
-#define GONE "c6f1a2b3-0000-4000-8000-00000000000b"
+#define HERE A
+#define GONE B
 #define VF "0000:41:00.2"
-#define VM "67a42c8b-1111-4000-8000-000000000001"
 
 static struct vgpu_request vgpu;
 static const struct request request = { .uuid = VM, .name = "vm", .vgpus = &vgpu, .nvgpus = 1 };
-static struct tree tree;
 static struct lifecycle lifecycle = { .host = &tree.host, .request = &request };
-static struct store store;
 
 static void exists(void)
 {
@@ -35,9 +30,9 @@ static void exists(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct err err = { 0 };
 		int r;
 
+		err = (struct err){ 0 };
 		vgpu = rows[i].vgpu;
 		r = unleased_pass(&lifecycle, "no configuration", ERR_CONFIG, &err);
 		ok(r == (rows[i].passes ? 0 : -ENOENT), "%s: %s", rows[i].says, err.text);
@@ -48,8 +43,6 @@ static void exists(void)
 
 static int unplanned(int code)
 {
-	struct err err = { 0 };
-
 	err_set(&err, code, "/run cannot be written");
 	return unleased_check(&lifecycle, NULL, NULL, -code, &err);
 }
@@ -78,7 +71,6 @@ static int planned(enum step_kind kind, enum framework framework, int state)
 	const struct plan plan = { .steps = &step, .nsteps = 1 };
 	const struct policy policy = { .lock_timeout_s = 1, .create_timeout_s = 1, .release_timeout_s = 1 };
 	struct apply apply;
-	struct err err = { 0 };
 	int r;
 
 	text_copy(step.vgpu.id, sizeof(step.vgpu.id), id);
@@ -106,23 +98,11 @@ static void steps(void)
 	ok(planned(STEP_KEEP, FW_MDEV, -1) == -EROFS, "nor one that is gone");
 }
 
-int main(void)
-{
-	struct err err;
-
-	tree_begin(&tree, "proc/\nrun/\nsys/class/mdev_bus/mtty -> ../../devices/mtty\n"
-			  "sys/devices/mtty/mdev_supported_types/mtty-1/device_api = vfio-pci\n"
-			  "sys/devices/mtty/" HERE "/mdev_type -> ../mdev_supported_types/mtty-1\n"
-			  "sys/devices/mtty/" HERE "/iommu_group -> ../../../kernel/iommu_groups/7\n"
-			  "dev/vfio/7 = x\n"
-			  "sys/bus/mdev/devices/" HERE " -> ../../../devices/mtty/" HERE "\n"
-			  "sys/bus/pci/devices/" VF "/vendor = 0x8086\n");
-	if (store_open(&store, &tree.host, true, &err) < 0)
-		tree_fail(err.text);
-	exists();
-	errors();
-	steps();
-	store_close(&store);
-	tree_end(&tree);
-	return tap_done();
-}
+HOST_TESTS("proc/\nrun/\nsys/class/mdev_bus/mtty -> ../../devices/mtty\n"
+	   "sys/devices/mtty/mdev_supported_types/mtty-1/device_api = vfio-pci\n"
+	   "sys/devices/mtty/" HERE "/mdev_type -> ../mdev_supported_types/mtty-1\n"
+	   "sys/devices/mtty/" HERE "/iommu_group -> ../../../kernel/iommu_groups/7\n"
+	   "dev/vfio/7 = x\n"
+	   "sys/bus/mdev/devices/" HERE " -> ../../../devices/mtty/" HERE "\n"
+	   "sys/bus/pci/devices/" VF "/vendor = 0x8086\n",
+	   exists, errors, steps)

@@ -4,13 +4,9 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
-#include "base/text.h"
-#include "lib/tap.h"
-#include "lib/tree.h"
+#include "lib/small_host.h"
 #include "survey/survey.h"
 
-#define A "c6f1a2b3-0000-4000-8000-00000000000a"
-#define B "c6f1a2b3-0000-4000-8000-00000000000b"
 #define T4 "0000:84:00.0"
 #define ABSENT "0000:99:00.0"
 #define TYPE(card, id) "sys/devices/" card "/mdev_supported_types/" id
@@ -37,8 +33,6 @@ static struct section sections[] = {
 	{ .type = "mtty-1", .addresses = again, .addresses_at = places, .naddresses = 2, .max_instances = NO_LIMIT },
 };
 static const struct config config = { .sections = sections, .nsections = 2 };
-static struct store store;
-static struct err err;
 
 /* The whole text; the caller frees it. */
 static char *print(const struct gc *pass)
@@ -69,20 +63,13 @@ static int lines(const char *text, const char *start)
 
 static void put(const char *id, enum lease_state state, const char *name)
 {
-	struct lease lease = { .vgpu = { .type = "nvidia-222", .parent = T4, .pgpu = T4 },
-			       .domain = "67a42c8b-1111-4000-8000-000000000001",
-			       .state = state,
-			       .numa = UNKNOWN,
-			       .framebuffer_mib = UNKNOWN };
+	struct lease lease = lease_of(id, "nvidia-222", T4, state, VM);
 
-	text_copy(lease.vgpu.id, sizeof(lease.vgpu.id), id);
 	text_copy(lease.name, sizeof(lease.name), name);
-	if (store_lock(&store, 1000, &err) < 0 || lease_put(&store, &lease, &err) < 0)
-		tree_fail(err.text);
-	store_unlock(&store);
+	put_lease(lease);
 }
 
-int main(void)
+static void printed(void)
 {
 	struct gc_item items[] = { { .exists = true, .outcome = GC_GOES },
 				   { .exists = true, .outcome = GC_STAYS },
@@ -90,11 +77,6 @@ int main(void)
 				   { .leased = true, .exists = true, .outcome = GC_GOES } };
 	const struct gc nothing = { .n = 0 }, pass = { .items = items, .n = ARRAY_SIZE(items) };
 	autofree char *text = NULL, *leased = NULL;
-	struct tree tree;
-
-	tree_begin(&tree, host_text);
-	if (store_open(&store, &tree.host, true, &err) < 0)
-		tree_fail(err.text);
 
 	text = print(&nothing);
 	ok(lines(text, "vgpu_lease_capacity{pgpu=\"" T4 "\",type=\"nvidia-222\"} 16\n") == 1 &&
@@ -124,7 +106,6 @@ int main(void)
 	ok(lines(leased, "vgpu_lease_orphans 1\n") == 1,
 	   "an orphan is a device that goes, no lease and no definition alone");
 	ok(strstr(leased, "domain=\"a\\\"b\\\\c") && !strstr(leased, "c\nd"), "a name is one line, and escaped");
-	store_close(&store);
-	tree_end(&tree);
-	return tap_done();
 }
+
+HOST_TESTS(host_text, printed)

@@ -6,13 +6,7 @@
 #include <stdlib.h>
 
 #include "base/auto.h"
-#include "lib/tap.h"
-#include "lib/tree.h"
-#include "state/lease_store.h"
-
-#define A "c6f1a2b3-0000-4000-8000-00000000000a"
-#define B "c6f1a2b3-0000-4000-8000-00000000000b"
-#define VM "67a42c8b-1111-4000-8000-000000000001"
+#include "lib/small_host.h"
 
 static struct inv_pgpu cards[] = {
 	{ .address = "0000:84:00.0", .framework = FW_MDEV },
@@ -77,7 +71,6 @@ static void possible(void)
 static void refusals(void)
 {
 	struct preview p = preview_of(PLAN_PREPARE, PLAN_REFUSE, NULL);
-	struct err err;
 
 	p.plan.no_capacity = true;
 	ok(preview_rewrite(&p, &err) == -ENOSPC && strstr(err.text, A), "no capacity is ENOSPC, with the vGPU's id");
@@ -114,7 +107,6 @@ static void not_chosen(void)
 }
 
 #define GONE "c6f1a2b3-0000-4000-8000-00000000000e"
-
 static void releases(void)
 {
 	static const struct {
@@ -124,55 +116,31 @@ static void releases(void)
 	} rows[] = {
 		{ A, VM, LEASE_ACTIVE, LEASE_CREATED },
 		{ B, VM, LEASE_ACTIVE, LEASE_ADOPTED },
-		{ "c6f1a2b3-0000-4000-8000-00000000000c", VM, LEASE_RESERVED, LEASE_CREATED },
+		{ C, VM, LEASE_RESERVED, LEASE_CREATED },
 		{ "c6f1a2b3-0000-4000-8000-00000000000d", A, LEASE_ACTIVE, LEASE_CREATED },
 		{ GONE, VM, LEASE_ACTIVE, LEASE_CREATED },
 	};
 	autofree char *text = NULL, *one = NULL;
-	struct store store;
-	struct tree tree;
-	struct err err = { 0 };
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
 
-	tree_begin(&tree, "run/\nvar/lib/\nsys/bus/mdev/devices/" A "/\nsys/bus/mdev/devices/" B "/");
-	if (!f || !ok(store_open(&store, &tree.host, true, &err) == 0, "a store: %s", err.text))
-		return;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct lease lease = { .vgpu = { .type = "t", .parent = "p", .pgpu = "p" },
-				       .name = "vm",
-				       .state = rows[i].state,
-				       .origin = rows[i].origin,
-				       .numa = UNKNOWN,
-				       .deadline_ms = 1 };
+		struct lease lease = lease_of(rows[i].id, "t", "p", rows[i].state, rows[i].domain);
 
-		strcpy(lease.vgpu.id, rows[i].id);
-		strcpy(lease.domain, rows[i].domain);
-		if (store_lock(&store, 1000, &err) < 0 || lease_put(&store, &lease, &err) < 0)
-			ok(false, "%s", err.text);
-		store_unlock(&store);
+		lease.origin = rows[i].origin;
+		put_lease(lease);
 	}
 	ok(preview_release(f, &store, VM, NULL, &err) == 0, "the leases are read");
 	fclose(f);
 	is(text,
-	   "remove " A ", t on p\nkeep the device and drop the lease of " B
-	   ", t on p\ndrop the reservation of c6f1a2b3-0000-4000-8000-00000000000c, t on p\ndrop the lease of " GONE
-	   ", t on p\n",
+	   "remove " A ", t on p\nkeep the device and drop the lease of " B ", t on p\ndrop the reservation of " C
+	   ", t on p\ndrop the lease of " GONE ", t on p\n",
 	   "of the domain's leases, each by its state and origin, and whether its device exists");
 	f = open_memstream(&one, &len);
 	ok(f && preview_release(f, &store, VM, B, &err) == 0, "of one alone");
 	fclose(f);
 	is(one, "keep the device and drop the lease of " B ", t on p\n", "that one alone");
-	store_close(&store);
-	tree_end(&tree);
 }
 
-int main(void)
-{
-	words();
-	possible();
-	refusals();
-	not_chosen();
-	releases();
-	return tap_done();
-}
+HOST_TESTS("run/\nvar/lib/\nsys/bus/mdev/devices/" A "/\nsys/bus/mdev/devices/" B "/", words, possible, refusals,
+	   not_chosen, releases)

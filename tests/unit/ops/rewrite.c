@@ -55,6 +55,8 @@ static const struct {
 	  "a step of the other kind changes the hostdev's type" },
 };
 
+static struct err err;
+
 static void by_plan(void)
 {
 	struct inventory inv = { .pgpus = cards, .npgpus = 1, .types = types, .ntypes = 1, .nvidia_driver = "2" };
@@ -65,7 +67,6 @@ static void by_plan(void)
 		struct world survey = { .mode = rows[i].mode, .inv = inv };
 		autodomxml struct domxml *doc = NULL;
 		struct rewritten rewritten;
-		struct err err;
 
 		if (!ok(domxml_parse(&doc, rows[i].before, strlen(rows[i].before), 0, &err) == 0, "row %zu parses", i))
 			continue;
@@ -85,7 +86,6 @@ static void refused_plan(void)
 	struct world survey = { .mode = PLAN_RESTORE };
 	autodomxml struct domxml *doc = NULL;
 	struct rewritten rewritten;
-	struct err err;
 
 	if (domxml_parse(&doc, xml, sizeof(xml) - 1, 0, &err) < 0)
 		return;
@@ -120,7 +120,6 @@ static void of_definitions(void)
 				     .all = definitions[i].all,
 				     .vfs = definitions[i].vfs };
 		char changes[8] = "";
-		struct err err;
 
 		if (!ok(rewrite_begin(&r, &err) == 0, "row %zu parses", i))
 			continue;
@@ -139,7 +138,6 @@ static void without_host(void)
 					 MDEV(NIL) VF("0x4"));
 	struct rewrite r = { .xml = xml, .len = sizeof(xml) - 1, .vfs = true };
 	char uuid[UUID_SIZE];
-	struct err err;
 
 	if (!ok(rewrite_begin(&r, &err) == 0 && r.nchanges == 1, "a placeholder beside a VF"))
 		return;
@@ -150,11 +148,4 @@ static void without_host(void)
 	rewrite_end(&r);
 }
 
-int main(void)
-{
-	by_plan();
-	refused_plan();
-	of_definitions();
-	without_host();
-	return tap_done();
-}
+TESTS(by_plan, refused_plan, of_definitions, without_host)

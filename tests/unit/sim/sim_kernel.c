@@ -37,10 +37,10 @@ static struct answer *text_of(struct answer *a, const char *text)
 	return a;
 }
 
+static struct err err;
+
 static void boot(const char *model)
 {
-	struct err err = { 0 };
-
 	sim_kernel_init(&kernel, 1000);
 	ok(sim_model_parse(&kernel.spec, model, &err) == 0, "%s is a host %s", model, err.text);
 	sim_topology_build(&kernel);
@@ -127,7 +127,6 @@ static void test_models(void)
 					     "t4@0000:84:00.1" };
 	static struct sim_spec spec;
 	char address[PARENT_SIZE];
-	struct err err;
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		ok(sim_model_parse(&spec, wrong[i], &err) == -EINVAL, "\"%s\" is refused: %s", wrong[i], err.text);

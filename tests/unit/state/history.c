@@ -7,13 +7,10 @@
 #include "sys/sys.h"
 #include "sys/timed_child.h"
 #include "host/typelist.h"
-#include "lib/tap.h"
-#include "lib/tree.h"
+#include "lib/small_host.h"
 
-#define ID "c6f1a2b3-0000-4000-8000-00000000000a"
+#define ID A
 #define CARD "0000:41:00.0"
-
-static struct tree tree;
 
 static struct lease sample(void)
 {
@@ -21,79 +18,79 @@ static struct lease sample(void)
 			       .origin = LEASE_ADOPTED };
 }
 
-static void memory(struct store *store)
+static void memory(void)
 {
 	struct lease l = sample();
 	struct affinity a;
 	int64_t first;
 
-	ok(affinity_get(store, ID, &a) == 0, "of an unknown UUID nothing is remembered");
-	affinity_put(store, &l, false);
-	ok(affinity_get(store, ID, &a) == 1 && strcmp(a.parent, l.vgpu.parent) == 0 && !a.made_this_boot,
+	ok(affinity_get(&store, ID, &a) == 0, "of an unknown UUID nothing is remembered");
+	affinity_put(&store, &l, false);
+	ok(affinity_get(&store, ID, &a) == 1 && strcmp(a.parent, l.vgpu.parent) == 0 && !a.made_this_boot,
 	   "where an adopted one was is remembered, not that we made it");
 	l.origin = LEASE_CREATED;
-	affinity_put(store, &l, false);
-	ok(affinity_get(store, ID, &a) == 1 && a.made_this_boot, "one that we made is ours, in this boot");
-	affinity_gone(store, ID);
-	ok(affinity_get(store, ID, &a) == 1 && !a.made_this_boot, "removed, the next one of this UUID is not ours");
-	sys_publish(store->affinity, ID, "../x y z\n", 9, true);
-	ok(affinity_get(store, ID, &a) == 0, "a record that is no type and parent is not trusted");
-	first = seen_since(store, ID, &(struct seen){ .node = 7 }, false);
-	ok(faccessat(store->seen, ID, F_OK, 0) < 0 && first > 0, "a look alone notes nothing");
-	first = seen_since(store, ID, &(struct seen){ .node = 7 }, true);
+	affinity_put(&store, &l, false);
+	ok(affinity_get(&store, ID, &a) == 1 && a.made_this_boot, "one that we made is ours, in this boot");
+	affinity_gone(&store, ID);
+	ok(affinity_get(&store, ID, &a) == 1 && !a.made_this_boot, "removed, the next one of this UUID is not ours");
+	sys_publish(store.affinity, ID, "../x y z\n", 9, true);
+	ok(affinity_get(&store, ID, &a) == 0, "a record that is no type and parent is not trusted");
+	first = seen_since(&store, ID, &(struct seen){ .node = 7 }, false);
+	ok(faccessat(store.seen, ID, F_OK, 0) < 0 && first > 0, "a look alone notes nothing");
+	first = seen_since(&store, ID, &(struct seen){ .node = 7 }, true);
 	sys_sleep_ms(5);
-	ok(seen_since(store, ID, &(struct seen){ .node = 7 }, true) == first, "what was noted stays");
-	ok(seen_since(store, ID, &(struct seen){ .node = 8 }, false) > first,
+	ok(seen_since(&store, ID, &(struct seen){ .node = 7 }, true) == first, "what was noted stays");
+	ok(seen_since(&store, ID, &(struct seen){ .node = 8 }, false) > first,
 	   "it was not noted of another device with the same UUID");
-	seen_forget(store, ID);
-	ok(seen_since(store, ID, &(struct seen){ .node = 7 }, false) > first, "until it is forgotten");
+	seen_forget(&store, ID);
+	ok(seen_since(&store, ID, &(struct seen){ .node = 7 }, false) > first, "until it is forgotten");
 }
 
-static void failures(struct store *store)
+static void failures(void)
 {
 	struct failure *list;
 
-	ok(failure_list(store, &list) == 0 && !list, "no pGPU has failed");
-	failure_note(store, CARD, "nvidia-222");
-	failure_note(store, "mtty", "mtty-1");
-	ok(failure_list(store, &list) == 2, "each that failed is remembered");
+	ok(failure_list(&store, &list) == 0 && !list, "no pGPU has failed");
+	failure_note(&store, CARD, "nvidia-222");
+	failure_note(&store, "mtty", "mtty-1");
+	ok(failure_list(&store, &list) == 2, "each that failed is remembered");
 	free(list);
-	failure_forget(store, "mtty");
-	ok(failure_list(store, &list) == 1 && strcmp(list->pgpu, CARD) == 0 && strcmp(list->type, "nvidia-222") == 0,
+	failure_forget(&store, "mtty");
+	ok(failure_list(&store, &list) == 1 && strcmp(list->pgpu, CARD) == 0 && strcmp(list->type, "nvidia-222") == 0,
 	   "until it succeeds");
 	free(list);
 	tree_add(&tree, "run/vgpu-lease/failed/" CARD " = 999999999999999 nvidia-222\n"
 			"run/vgpu-lease/failed/0000:42:00.0 = 1 ../x\n"
 			"run/vgpu-lease/failed/0000:43:00.0 = nvidia-222\n"
 			"run/vgpu-lease/failed/no path = 1 nvidia-222\n");
-	ok(failure_list(store, &list) == 0, "what lies ahead, or is no record, is not trusted");
+	ok(failure_list(&store, &list) == 0, "what lies ahead, or is no record, is not trusted");
 	free(list);
 }
 
 /* Who waits for a driver is a process: this one stands for it. */
-static void silence(struct store *store)
+static void silence(void)
 {
 	struct timed_child_silent silent = { .who = CARD, .pid = getpid(), .start = sys_process_start(getpid()) }, out;
 	char text[96];
 
-	silent_recall(store);
+	silent_recall(&store);
 	ok(timed_child_silents(&out, 1) == 0, "every driver answers");
 	snprintf(text, sizeof(text), "run/vgpu-lease/silent/" CARD " = %d %llu 5\n", (int)silent.pid,
 		 (unsigned long long)silent.start + 1);
 	tree_add(&tree, text);
-	silent_recall(store);
+	silent_recall(&store);
 	ok(timed_child_silents(&out, 1) == 0, "a process that is gone waits for nobody, though its PID lives");
 	silent.since_ms = 7;
 	timed_child_add_silent(&silent);
-	silent_note(store);
-	ok(sys_read(store->run, "silent/" CARD, text, sizeof(text)) > 0 && strstr(text, " 7"),
+	silent_note(&store);
+	ok(sys_read(store.run, "silent/" CARD, text, sizeof(text)) > 0 && strstr(text, " 7"),
 	   "one that waits is written down in its place");
 	tree_add(&tree, "run/vgpu-lease/silent/0000:42:00.0 = 1 x 5\n");
-	silent_recall(store);
+	silent_recall(&store);
 	ok(timed_child_silents(&out, 1) == 1 && strcmp(out.who, CARD) == 0, "others read it; what is no record is not");
 }
 
-static void types(struct store *store)
+static void types(void)
 {
 	struct inv_type types[] = {
 		{ .vendor = "10de", .device = "26b9", .id = "nvidia-1155", .name = "NVIDIA L40S-4Q" },
@@ -105,11 +102,11 @@ static void types(struct store *store)
 	struct inventory inv = { .pgpus = cards, .npgpus = 1, .types = known, .ntypes = 3 };
 	struct typelist list = { 0 };
 
-	types_remember(store, &inv);
+	types_remember(&store, &inv);
 	typelist_recall(&list, &tree.host, "10de:26b9:@");
 	ok(list.n == 0, "what is remembered already is not written again");
 	card.types_new = true;
-	types_remember(store, &inv);
+	types_remember(&store, &inv);
 	typelist_recall(&list, &tree.host, "10de:26b9:@");
 	ok(list.n == 1 && list.whole && strcmp(list.items[0].name, "NVIDIA L40S-4Q") == 0,
 	   "a model's types are, those whose name is known");
@@ -128,39 +125,23 @@ static bool always(const void *arg, const char *id)
 	return !never(arg, id);
 }
 
-static void tidying(struct store *store)
+static void tidying(void)
 {
 	const struct timespec long_ago[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
 	struct lease l = sample();
 	struct affinity a;
 
-	affinity_put(store, &l, false);
-	seen_since(store, ID, &(struct seen){ .node = 7 }, true);
-	history_tidy(store, always, never, NULL, 90);
-	ok(affinity_get(store, ID, &a) == 1 && faccessat(store->seen, ID, F_OK, 0) == 0,
+	affinity_put(&store, &l, false);
+	seen_since(&store, ID, &(struct seen){ .node = 7 }, true);
+	history_tidy(&store, always, never, NULL, 90);
+	ok(affinity_get(&store, ID, &a) == 1 && faccessat(store.seen, ID, F_OK, 0) == 0,
 	   "what is recent, or of a device that exists, is remembered");
-	utimensat(store->affinity, ID, long_ago, 0);
-	history_tidy(store, never, always, NULL, 90);
-	ok(affinity_get(store, ID, &a) == 1 && faccessat(store->seen, ID, F_OK, 0) < 0,
+	utimensat(store.affinity, ID, long_ago, 0);
+	history_tidy(&store, never, always, NULL, 90);
+	ok(affinity_get(&store, ID, &a) == 1 && faccessat(store.seen, ID, F_OK, 0) < 0,
 	   "what something names is remembered however old; a device that is gone has not been seen");
-	history_tidy(store, never, never, NULL, 90);
-	ok(affinity_get(store, ID, &a) == 0, "what is old and nothing names is forgotten");
+	history_tidy(&store, never, never, NULL, 90);
+	ok(affinity_get(&store, ID, &a) == 0, "what is old and nothing names is forgotten");
 }
 
-int main(void)
-{
-	struct store store;
-	struct err err = { 0 };
-
-	tree_begin(&tree, "run/\nvar/lib/\n");
-	if (store_open(&store, &tree.host, true, &err) < 0)
-		tree_fail(err.text);
-	memory(&store);
-	failures(&store);
-	silence(&store);
-	types(&store);
-	tidying(&store);
-	store_close(&store);
-	tree_end(&tree);
-	return tap_done();
-}
+HOST_TESTS("run/\nvar/lib/\n", memory, failures, silence, types, tidying)

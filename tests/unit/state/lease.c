@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Leases on disk: whole or not at all, found again, never trusted when they are garbage. */
-#include "state/lease_store.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -9,13 +7,9 @@
 #include <unistd.h>
 
 #include "sys/sys.h"
-#include "lib/tap.h"
+#include "lib/small_host.h"
 
-#define ID "c6f1a2b3-0000-4000-8000-00000000000a"
-#define VM "11111111-2222-4333-8444-555555555555"
-
-static struct host host;
-static char root[] = "/tmp/vgpu-lease-test.XXXXXX";
+#define ID A
 
 static struct lease sample(void)
 {
@@ -74,86 +68,63 @@ static void text_form(void)
 	ok(lease_parse(&back, broken) == -EINVAL, "so is a name of Nova's that cannot be decoded");
 }
 
-static void directory(struct store *store)
+static void directory(void)
 {
 	struct lease l = sample(), back;
 	struct leases all;
-	struct err err;
 
-	ok(lease_list(store, &all, &err) == 0 && all.n == 0, "a new store holds nothing");
-	ok(!lease_any(&host), "an empty directory has no lease");
-	ok(lease_put(store, &l, &err) == 0, "a lease is put");
-	ok(lease_get(store, ID, &back, &err) == 1 && back.writer == getpid() && back.since_ms > 0,
+	ok(lease_list(&store, &all, &err) == 0 && all.n == 0, "a new store holds nothing");
+	ok(!lease_any(&tree.host), "an empty directory has no lease");
+	ok(lease_put(&store, &l, &err) == 0, "a lease is put");
+	ok(lease_get(&store, ID, &back, &err) == 1 && back.writer == getpid() && back.since_ms > 0,
 	   "and found, with its writer and since when");
 	l.state = LEASE_ACTIVE;
-	ok(lease_put(store, &l, &err) == 0 && lease_get(store, ID, &back, &err) == 1 && back.state == LEASE_ACTIVE,
+	ok(lease_put(&store, &l, &err) == 0 && lease_get(&store, ID, &back, &err) == 1 && back.state == LEASE_ACTIVE,
 	   "another state takes its place");
-	ok(lease_list(store, &all, &err) == 0 && all.n == 1 && lease_find(&all, ID) && !lease_find(&all, VM),
+	ok(lease_list(&store, &all, &err) == 0 && all.n == 1 && lease_find(&all, ID) && !lease_find(&all, VM),
 	   "it is listed, and found by its id");
 	lease_list_free(&all);
-	ok(lease_any(&host), "it is one");
-	ok(lease_drop(store, ID, &err) == 0 && lease_get(store, ID, &back, &err) == 0, "dropped, it is gone");
-	ok(lease_drop(store, ID, &err) == 0, "dropping it again is no error");
+	ok(lease_any(&tree.host), "it is one");
+	ok(lease_drop(&store, ID, &err) == 0 && lease_get(&store, ID, &back, &err) == 0, "dropped, it is gone");
+	ok(lease_drop(&store, ID, &err) == 0, "dropping it again is no error");
 }
 
-static void leftovers(struct store *store)
+static void leftovers(void)
 {
 	struct leases all;
-	struct err err;
 
-	sys_publish(store->leases, "x", "cut", 3, true);
-	renameat(store->leases, "x", store->leases, "." ID ".new");
-	ok(lease_list(store, &all, &err) == 0 && faccessat(store->leases, "." ID ".new", F_OK, 0) == 0,
+	sys_publish(store.leases, "x", "cut", 3, true);
+	renameat(store.leases, "x", store.leases, "." ID ".new");
+	ok(lease_list(&store, &all, &err) == 0 && faccessat(store.leases, "." ID ".new", F_OK, 0) == 0,
 	   "what a killed writer left is no lease");
 	lease_list_free(&all);
-	ok(store_lock(store, 0, &err) == 0 && lease_list(store, &all, &err) == 0 && all.garbage == 0 &&
-		   faccessat(store->leases, "." ID ".new", F_OK, 0) < 0,
+	ok(store_lock(&store, 0, &err) == 0 && lease_list(&store, &all, &err) == 0 && all.garbage == 0 &&
+		   faccessat(store.leases, "." ID ".new", F_OK, 0) < 0,
 	   "and is removed under the lock");
 	lease_list_free(&all);
-	store_unlock(store);
+	store_unlock(&store);
 }
 
-static void garbage(struct store *store)
+static void garbage(void)
 {
 	struct leases all;
 	struct lease lease;
-	struct err err;
 
-	sys_publish(store->leases, ID, "what?", 5, true);
-	sys_publish(store->leases, "no-id", "x", 1, true);
-	mkdirat(store->leases, VM, 0700);
-	ok(lease_list(store, &all, &err) == 0 && all.n == 0 && all.garbage == 3, "garbage is counted and not trusted");
+	sys_publish(store.leases, ID, "what?", 5, true);
+	sys_publish(store.leases, "no-id", "x", 1, true);
+	mkdirat(store.leases, VM, 0700);
+	ok(lease_list(&store, &all, &err) == 0 && all.n == 0 && all.garbage == 3, "garbage is counted and not trusted");
 	lease_list_free(&all);
-	ok(lease_get(store, ID, &lease, &err) == 0, "and is no lease");
-	ok(faccessat(store->leases, ID, F_OK, 0) == 0, "without the lock it is left where it is");
-	ok(store_lock(store, 0, &err) == 0 && lease_list(store, &all, &err) == 0 && all.garbage == 3, "under the lock");
+	ok(lease_get(&store, ID, &lease, &err) == 0, "and is no lease");
+	ok(faccessat(store.leases, ID, F_OK, 0) == 0, "without the lock it is left where it is");
+	ok(store_lock(&store, 0, &err) == 0 && lease_list(&store, &all, &err) == 0 && all.garbage == 3,
+	   "under the lock");
 	lease_list_free(&all);
-	store_unlock(store);
-	ok(faccessat(store->leases, ID, F_OK, 0) < 0 && faccessat(store->run, "garbage/" ID, F_OK, 0) == 0,
+	store_unlock(&store);
+	ok(faccessat(store.leases, ID, F_OK, 0) < 0 && faccessat(store.run, "garbage/" ID, F_OK, 0) == 0,
 	   "it is set aside");
-	ok(lease_list(store, &all, &err) == 0 && all.garbage == 0, "and not met again");
+	ok(lease_list(&store, &all, &err) == 0 && all.garbage == 0, "and not met again");
 	lease_list_free(&all);
 }
 
-int main(void)
-{
-	struct store store;
-	struct err err = { 0 };
-	char command[64];
-
-	if (!mkdtemp(root) || host_open(&host, root, &err) < 0)
-		return 99;
-	mkdirat(host.root, "run", 0755);
-	mkdirat(host.root, "var", 0755);
-	mkdirat(host.root, "var/lib", 0755);
-	if (store_open(&store, &host, true, &err) < 0)
-		return 99;
-	text_form();
-	directory(&store);
-	garbage(&store);
-	leftovers(&store);
-	store_close(&store);
-	host_close(&host);
-	snprintf(command, sizeof(command), "rm -rf %s", root);
-	return tap_done() | (system(command) != 0);
-}
+HOST_TESTS("run/\nvar/lib/\n", text_form, directory, garbage, leftovers)

@@ -15,11 +15,11 @@
 #define OTHER "c6f1a2b3-0000-4000-8000-00000000000b"
 
 static struct tree tree;
+static struct err err;
 
 static void opening(void)
 {
 	struct store store;
-	struct err err = { 0 };
 
 	ok(store_open(&store, &tree.host, false, &err) == 0 && store.leases < 0,
 	   "a store that is not there is an empty one");
@@ -28,6 +28,7 @@ static void opening(void)
 	store_close(&store);
 	store_note_call(tree.path);
 	ok(faccessat(tree.host.root, "run/vgpu-lease", F_OK, 0) < 0, "a call makes none");
+	err = (struct err){ 0 };
 	ok(store_open(&store, &tree.host, true, &err) == 0, "it is made when it is needed %s", err.text);
 	ok(store.run >= 0 && store.leases >= 0 && store.seen >= 0 && store.affinity >= 0, "with its directories");
 	store_close(&store);
@@ -49,7 +50,6 @@ static void calls(const struct store *store)
 static void locks(struct store *store)
 {
 	struct store other;
-	struct err err;
 	char own[32];
 	pid_t child;
 	int fd;
@@ -89,7 +89,6 @@ static void locks(struct store *store)
 static void removals(struct store *store)
 {
 	struct store other;
-	struct err err = { 0 };
 	int lock, copy;
 
 	if (store_open(&other, &tree.host, true, &err) < 0)
@@ -116,7 +115,6 @@ static void removals(struct store *store)
 
 static void handler(struct store *store)
 {
-	struct err err = { 0 };
 	int lock;
 
 	ok(!store_handler_runs(store), "no handler runs");
@@ -147,7 +145,7 @@ static void set_aside(struct store *store)
 static void strangers(void)
 {
 	struct store store;
-	struct err err, looked;
+	struct err looked;
 
 	fchmodat(tree.host.root, "run/vgpu-lease", 0777, 0);
 	ok(store_open(&store, &tree.host, true, &err) == -EPERM, "a store that others may write to is refused: %s",
@@ -163,7 +161,6 @@ static void look(void)
 {
 	int root = tree.host.root;
 	struct store_space space;
-	struct err err = { 0 };
 
 	store_space(&tree.host, "run/vgpu-lease/leases", &space);
 	ok(space.code == 0 && space.bytes && space.files && strlen(space.near) < strlen("run/vgpu-lease"),
@@ -184,7 +181,6 @@ static void look(void)
 int main(void)
 {
 	struct store store;
-	struct err err = { 0 };
 
 	tree_begin(&tree, "run/\nvar/lib/\n");
 	look();

@@ -15,15 +15,10 @@
 
 #include "sys/sys.h"
 #include "lib/messages.h"
-#include "lib/tap.h"
-#include "lib/tree.h"
+#include "lib/small_host.h"
 #include "state/history.h"
-#include "state/lease_store.h"
 
-#define ID "c6f1a2b3-0000-4000-8000-00000000000a"
-
-static struct tree tree;
-static struct store store;
+#define ID A
 
 /* Puts a file that was kept where the store has its own. */
 static void put(int dir, const char *name)
@@ -43,7 +38,6 @@ static void put(int dir, const char *name)
 static void test_known(const char *name, const char *instance)
 {
 	struct leases leases;
-	struct err err;
 
 	put(store.leases, name);
 	ok(store_lock(&store, 0, &err) == 0 && lease_list(&store, &leases, &err) == 0 && leases.n == 1 &&
@@ -63,7 +57,6 @@ static void test_later(void)
 {
 	struct leases leases = { 0 };
 	struct lease lease;
-	struct err err = { 0 };
 
 	put(store.leases, "lease-2");
 	ok(store_lock(&store, 0, &err) == 0, "under the lock");
@@ -86,20 +79,14 @@ static void test_affinity(const char *name)
 	ok(!affinity.made_this_boot, "of another boot");
 }
 
-int main(void)
+static void files(void)
 {
-	struct err err;
-
-	tree_begin(&tree, "run/\nvar/lib/\n");
-	if (store_open(&store, &tree.host, true, &err) < 0)
-		tree_fail(err.text);
 	test_known("lease-1", "");
 	test_known("lease-1-instance", "web-1");
 	test_known("lease-1-with-more", "");
 	test_later();
 	test_affinity("affinity-1");
 	test_affinity("affinity-1-with-more");
-	store_close(&store);
-	tree_end(&tree);
-	return tap_done();
 }
+
+HOST_TESTS("run/\nvar/lib/\n", files)

@@ -76,9 +76,7 @@ static void keep(const struct tree *tree, const struct row *row)
 
 int main(void)
 {
-	struct tree tree;
-
-	tree_begin(&tree, host_text);
+	TREE(tree, host_text);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		keep(&tree, &rows[i]);
 	ok(!hostdev_filter_possible(&(struct config){ 0 }), "without a section the pool can have no VFs");
@@ -87,6 +85,5 @@ int main(void)
 	section.vf = false;
 	ok(!hostdev_filter_possible(&config), "with one of mdevs that are none of NVIDIA's it cannot");
 	ok(!hostdev_filter_leased(&tree.host, VM), "a host without leases has none for the domain");
-	tree_end(&tree);
 	return tap_done();
 }

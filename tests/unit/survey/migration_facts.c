@@ -182,9 +182,4 @@ static void into_metadata(void)
 	}
 }
 
-int main(void)
-{
-	from_inventory();
-	into_metadata();
-	return tap_done();
-}
+TESTS(from_inventory, into_metadata)

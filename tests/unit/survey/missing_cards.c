@@ -108,11 +108,8 @@ static void run(const struct tree *tree, const struct row *row)
 
 int main(void)
 {
-	struct tree tree;
-
-	tree_begin(&tree, host_text);
+	TREE(tree, host_text);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		run(&tree, &rows[i]);
-	tree_end(&tree);
 	return tap_done();
 }

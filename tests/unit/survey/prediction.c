@@ -3,12 +3,9 @@
 #include "survey/migration_facts.h"
 
 #include "base/auto.h"
-#include "base/text.h"
-#include "lib/tap.h"
-#include "lib/tree.h"
+#include "lib/small_host.h"
 #include "survey/survey.h"
 
-#define B "c6f1a2b3-0000-4000-8000-00000000000b"
 #define TYPE(card, id, name)                                                                                           \
 	"sys/devices/" card "/mdev_supported_types/" id "/name = " name "\nsys/devices/" card                          \
 	"/mdev_supported_types/" id "/device_api = vfio-pci\nsys/devices/" card "/mdev_supported_types/" id            \
@@ -64,18 +61,16 @@ static const struct row {
 	{ "nor is a VF where the cards have mdevs", "", REQUEST_PCI, { { .type = "nvidia-222" } }, NULL },
 };
 
-static void run(const struct tree *tree, struct store *store, const struct row *row)
+static void run(const struct row *row)
 {
 	struct section sections[2] = { row->sections[0], row->sections[1] };
 	struct config config = { .sections = sections, .nsections = *sections[1].type ? 2 : 1 };
 	struct vgpu_request req = { .kind = row->kind, .id = B };
-	const struct request nothing = { .nvgpus = 0 }, request = {
-		.uuid = "67a42c8b-1111-4000-8000-000000000001", .name = "vm", .vgpus = &req, .nvgpus = 1
-	};
-	autosurvey struct world survey = { .host = &tree->host, .store = store, .config = &config, .asked = &nothing };
+	const struct request nothing = { .nvgpus = 0 },
+			     request = { .uuid = VM, .name = "vm", .vgpus = &req, .nvgpus = 1 };
+	autosurvey struct world survey = { .host = &tree.host, .store = &store, .config = &config, .asked = &nothing };
 	struct migration_facts facts;
 	char got[512] = "";
-	struct err err;
 
 	sections[0].max_instances = sections[1].max_instances = NO_LIMIT;
 	text_copy(req.facts.type, sizeof(req.facts.type), row->type);
@@ -86,18 +81,10 @@ static void run(const struct tree *tree, struct store *store, const struct row *
 	is(got, row->facts ? row->facts : "|||", row->says);
 }
 
-int main(void)
+static void predictions(void)
 {
-	struct store store;
-	struct tree tree;
-	struct err err;
-
-	tree_begin(&tree, two_models);
-	if (store_open(&store, &tree.host, true, &err) < 0)
-		tree_fail(err.text);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		run(&tree, &store, &rows[i]);
-	store_close(&store);
-	tree_end(&tree);
-	return tap_done();
+		run(&rows[i]);
 }
+
+HOST_TESTS(two_models, predictions)

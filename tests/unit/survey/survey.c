@@ -4,15 +4,8 @@
 
 #include <errno.h>
 
-#include "base/text.h"
-#include "lib/tap.h"
-#include "lib/tree.h"
+#include "lib/small_host.h"
 
-#define A "c6f1a2b3-0000-4000-8000-00000000000a"
-#define B "c6f1a2b3-0000-4000-8000-00000000000b"
-#define C "c6f1a2b3-0000-4000-8000-00000000000c"
-#define VM "67a42c8b-1111-4000-8000-000000000001"
-#define OTHER "67a42c8b-1111-4000-8000-000000000002"
 #define CARD "sys/devices/pci0000:80/0000:84:00.0"
 #define TYPE(id, name)                                                                                                 \
 	CARD "/mdev_supported_types/" id "/name = " name "\n" CARD "/mdev_supported_types/" id                         \
@@ -27,29 +20,13 @@ static const char one_card[] = "proc/\nrun/\n"
 	"/" A "/mdev_type -> ../mdev_supported_types/nvidia-222\n"
 	"sys/bus/mdev/devices/" A " -> ../../../devices/pci0000:80/0000:84:00.0/" A "\n";
 
-static struct tree tree;
-static struct store store;
 static struct section sections[] = { { .type = "nvidia-222", .max_instances = NO_LIMIT } };
 static struct config config = { .sections = sections, .nsections = 1 };
 static struct vgpu_request vgpus[] = { { .id = B, .facts.type = "nvidia-222" } };
 static struct request request = { .uuid = VM, .name = "vm", .vgpus = vgpus, .nvgpus = 1 };
-static struct err err;
-
 static void put(const char *id, const char *type, enum lease_state state, const char *domain)
 {
-	struct lease lease = { .vgpu.parent = "0000:84:00.0",
-			       .vgpu.pgpu = "0000:84:00.0",
-			       .name = "other",
-			       .state = state,
-			       .numa = UNKNOWN,
-			       .framebuffer_mib = UNKNOWN,
-			       .deadline_ms = state == LEASE_RESERVED ? 1 : 0 };
-
-	text_copy(lease.vgpu.id, sizeof(lease.vgpu.id), id);
-	text_copy(lease.vgpu.type, sizeof(lease.vgpu.type), type);
-	text_copy(lease.domain, sizeof(lease.domain), domain);
-	if (lease_put(&store, &lease, &err) < 0)
-		tree_fail(err.text);
+	put_lease(lease_of(id, type, "0000:84:00.0", state, domain));
 }
 
 static void drop(const char *id)
@@ -186,16 +163,4 @@ static void requests(void)
 	survey_end(&s);
 }
 
-int main(void)
-{
-	tree_begin(&tree, one_card);
-	if (store_open(&store, &tree.host, true, &err) < 0)
-		tree_fail(err.text);
-	types();
-	openers();
-	voids();
-	requests();
-	store_close(&store);
-	tree_end(&tree);
-	return tap_done();
-}
+HOST_TESTS(one_card, types, openers, voids, requests)

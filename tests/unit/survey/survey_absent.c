@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Leases of VFs without a device: a creation that was cut off is void, but not while somebody may still be at it. */
 #include "base/auto.h"
-#include "base/text.h"
-#include "lib/tap.h"
-#include "lib/tree.h"
+#include "lib/small_host.h"
 #include "survey/survey.h"
 
 #define CARD "0000:26:00.0"
 #define VF "0000:26:00.4"
 #define OWN_VF "0000:26:00.5"
 #define DEVICES "sys/devices/pci0000:20/"
-#define VM "67a42c8b-1111-4000-8000-000000000001"
-#define OTHER "67a42c8b-1111-4000-8000-000000000002"
 #define VF_OF_CARD(vf, n)                                                                                              \
 	"sys/bus/pci/devices/" vf " -> ../../../devices/pci0000:20/" vf "\n" DEVICES vf "/physfn -> ../" CARD          \
 	"\n" DEVICES CARD "/virtfn" n " -> ../" vf "\n" DEVICES vf "/nvidia/current_vgpu_type = 0\n" DEVICES vf        \
@@ -24,14 +20,10 @@ static const char one_card[] = "proc/\nrun/\nsys/bus/pci/drivers/nvidia/" CARD
 			       "/class = 0x030200\n" DEVICES CARD "/numa_node = 0\n" VF_OF_CARD(VF, "0")
 				       VF_OF_CARD(OWN_VF, "1");
 
-static struct tree tree;
-static struct store store;
 static struct section sections[] = { { .type = "nvidia-1145", .max_instances = NO_LIMIT } };
 static struct config config = { .sections = sections, .nsections = 1, .policy.create_timeout_s = 600 };
 static struct vgpu_request vgpus[] = { { .id = OWN_VF, .kind = REQUEST_PCI, .facts.type = "nvidia-1145" } };
 static struct request request = { .uuid = VM, .name = "vm", .vgpus = vgpus, .nvgpus = 1 };
-static struct err err;
-
 /* By a process that has ended. */
 static void put(enum lease_state state, const char *type)
 {
@@ -89,13 +81,4 @@ static void decided(void)
 		tree_fail(err.text);
 }
 
-int main(void)
-{
-	tree_begin(&tree, one_card);
-	if (store_open(&store, &tree.host, true, &err) < 0)
-		tree_fail(err.text);
-	decided();
-	store_close(&store);
-	tree_end(&tree);
-	return tap_done();
-}
+HOST_TESTS(one_card, decided)

@@ -89,12 +89,9 @@ static void processes(void)
 
 int main(void)
 {
-	struct tree tree;
-
-	tree_begin(&tree, "etc/file = x\n");
+	TREE(tree, "etc/file = x\n");
 	opening(&tree);
 	clocks();
 	processes();
-	tree_end(&tree);
 	return tap_done();
 }

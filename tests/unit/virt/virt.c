@@ -49,11 +49,11 @@ static void give_up(void *arg)
 	((struct heard *)arg)->late = true;
 }
 
+static struct err err;
+
 /* Turns the loop until so many words were heard. */
 static void listen_for(struct heard *heard, const char *words)
 {
-	struct err err;
-
 	heard->late = false;
 	virt_loop_set_timer(heard->timer, 10000);
 	while (!heard->late && strlen(heard->words) < strlen(words))
@@ -64,7 +64,6 @@ static void listen_for(struct heard *heard, const char *words)
 static void connections(const char *uri)
 {
 	struct virt *virt;
-	struct err err = { 0 };
 
 	ok(virt_open(&virt, "test:///nowhere/node.xml", &err) < 0 && !virt,
 	   "a connection that cannot be made is an error: %s", err.text);
@@ -79,7 +78,6 @@ static void connections(const char *uri)
 static void domains(struct virt *virt)
 {
 	struct virt_domain *list, one;
-	struct err err = { 0 };
 	char *xml;
 	size_t n;
 
@@ -112,7 +110,6 @@ static void domains(struct virt *virt)
 /* Does this side of the domain have the element? */
 static bool has_element(struct virt *virt, unsigned int side)
 {
-	struct err err = { 0 };
 	char *xml = NULL;
 	bool has = virt_xml(virt, VM, side, &xml, &err) == 0 && strstr(xml, "<t:lease xmlns:t=\"" NS "\" a=\"1\"/>");
 
@@ -122,8 +119,6 @@ static bool has_element(struct virt *virt, unsigned int side)
 
 static void metadata(struct virt *virt)
 {
-	struct err err = { 0 };
-
 	ok(virt_set_metadata(virt, VM, &element, "<lease a='1'/>", VIRT_LIVE, &err) == 0, "metadata is set, live");
 	ok(has_element(virt, VIRT_LIVE), "and there");
 	ok(!has_element(virt, VIRT_CONFIG), "the definition has none of it");
@@ -135,8 +130,6 @@ static void metadata(struct virt *virt)
 
 static void saved(struct virt *virt)
 {
-	struct err err = { 0 };
-
 	ok(virt_start(virt, VM, &err) < 0, "one that runs is not started: %s", err.text);
 	ok(virt_has_managed_save(virt, VM, &err) == 0, "nothing is saved");
 	ok(virt_managed_save(virt, VM, &err) == 0, "a domain is saved");
@@ -146,8 +139,6 @@ static void saved(struct virt *virt)
 
 static void unsupported(struct virt *virt)
 {
-	struct err err = { 0 };
-
 	ok(virt_attach_device(virt, VM, "<hostdev/>", VIRT_LIVE, &err) < 0, "an error names the domain: %s", err.text);
 	ok(says(err.text, "M_LIBVIRT_SAID", "vm1"), "and what libvirt says");
 	ok(virt_detach_wait(virt, VM, "<hostdev/>", "ua-x", 100, &err) < 0, "nothing is waited for after an error: %s",
@@ -158,7 +149,6 @@ static void events(struct virt *virt)
 {
 	static const char req[] = "metadata(vm1) stopped(vm1) started(vm1)";
 	struct heard heard = { 0 };
-	struct err err = { 0 };
 
 	heard.timer = virt_loop_timer(-1, give_up, &heard, &err);
 	ok(heard.timer >= 0, "a timer waits until it is set");
@@ -182,7 +172,6 @@ static void read_byte(void *arg)
 static void loop(void)
 {
 	struct heard heard = { 0 };
-	struct err err = { 0 };
 	static int fds[3]; /* the loop keeps it */
 	int fd, timer;
 
@@ -199,14 +188,13 @@ static void loop(void)
 
 int main(void)
 {
-	struct tree tree;
 	struct virt *virt;
-	struct err err = { 0 };
 	char uri[PATH_MAX + 32];
 
-	tree_begin(&tree, node);
+	TREE(tree, node);
 	snprintf(uri, sizeof(uri), "test://%s/node.xml", tree.path);
 	connections(uri);
+	err = (struct err){ 0 };
 	ok(virt_open(&virt, uri, &err) == 0, "a made-up host: %s", err.text);
 	domains(virt);
 	metadata(virt);
@@ -215,6 +203,5 @@ int main(void)
 	events(virt);
 	virt_close(virt);
 	loop();
-	tree_end(&tree);
 	return tap_done();
 }
