@@ -23,35 +23,41 @@ struct cmd_call {
 	struct args args;
 	const char *type; /* an id; before cmd_open() possibly a name */
 	const char *op, *grace, *connect, *since, *hostname;
+	enum plan_mode mode; /* of --op */
+	long grace_s;
+	int64_t since_us;                  /* as events_since() sets it; 0: all */
 	const char *domain, *pgpu, *state; /* filters; so is `type` for some commands */
 	struct table_options table;
 	bool json, all, in_place, dry_run, unused, persistent, write, watch;
 };
 
-/* The options that a sub-command takes, in addition to the common ones. */
-enum {
-	CMD_JSON = 1,
-	CMD_ALL = 2,
-	CMD_IN_PLACE = 4,
-	CMD_DRY_RUN = 8,
-	CMD_TYPE = 16,
-	CMD_OP = 32,
-	CMD_CONNECT = 64,
-	CMD_PERSISTENT = 128,
-	CMD_DOMAIN = 512,
-	CMD_PGPU = 1024,
-	CMD_STATE = 2048,
-	CMD_OUTPUT = 4096,
-	CMD_SORT = 8192,
-	CMD_NO_HEADINGS = 16384,
-	CMD_GRACE = 32768,
-	CMD_SINCE = 65536,
-	CMD_HOSTNAME = 131072,
-	CMD_INIT_WRITE = 524288,
-	CMD_WATCH = 1048576,
-	CMD_UNUSED = 2097152,
-	CMD_TABLE = CMD_JSON | CMD_OUTPUT | CMD_SORT | CMD_NO_HEADINGS,
-};
+/* The options that only some sub-commands take: the bit CMD_..., the member of struct cmd_call, name, value and help. */
+#define CMD_OPTIONS(X)                                                                                                 \
+	X(JSON, json, "json", NULL, "Print JSON")                                                                      \
+	X(ALL, all, "all", NULL, "Assign a new UUID to every vGPU, not only to placeholders")                          \
+	X(IN_PLACE, in_place, "in-place", NULL, "Change the file itself, atomically")                                  \
+	X(DRY_RUN, dry_run, "dry-run", NULL, "Print what would be done; change nothing")                               \
+	X(OUTPUT, table.output, "output", "COLUMNS", "Print these columns (also -o COLUMNS)")                          \
+	X(SORT, table.sort, "sort", "COLUMN", "Sort by this column")                                                   \
+	X(NO_HEADINGS, table.no_headings, "no-headings", NULL, "Omit the headings")                                    \
+	X(DOMAIN, domain, "domain", "DOMAIN", "Only vGPUs of this domain (name or UUID)")                              \
+	X(PGPU, pgpu, "pgpu", "PGPU", "Only this physical GPU")                                                        \
+	X(TYPE, type, "type", "TYPE", "Only this type")                                                                \
+	X(STATE, state, "state", "STATE", "Only leases in this state")                                                 \
+	X(GRACE, grace, "grace", "SECONDS", "Override reclaim_grace; 0: remove orphans at once")                       \
+	X(UNUSED, unused, "unused", NULL, "Also remove unused vGPUs not made for a guest")                             \
+	X(WATCH, watch, "watch", NULL, "Update at each change, until q or ^C")                                         \
+	X(INIT_WRITE, write, "write", NULL, "Also write it, unless a configuration exists")                            \
+	X(PERSISTENT, persistent, "persistent", NULL, "Also change the domain's definition")                           \
+	X(CONNECT, connect, "connect", "URI", "Connect to this libvirt [" VIRT_DEFAULT_URI "]")                        \
+	X(SINCE, since, "since", "TIME", "Only events since TIME")                                                     \
+	X(OP, op, "op", "OP", "Operation: prepare (a start) [prepare], migrate or restore")                            \
+	X(HOSTNAME, hostname, "hostname", "NAME", "Name of this host in Nova [libvirt's host name]")
+
+#define CMD_PLACE(bit, ...) PLACE_##bit,
+#define CMD_BIT(bit, ...) CMD_##bit = 1 << PLACE_##bit,
+enum { CMD_OPTIONS(CMD_PLACE) };
+enum { CMD_OPTIONS(CMD_BIT) CMD_TABLE = CMD_JSON | CMD_OUTPUT | CMD_SORT | CMD_NO_HEADINGS };
 
 /* What cmd_open() opens. By default a missing configuration is accepted, and an invalid one causes a warning. */
 enum {
@@ -72,13 +78,12 @@ struct gc_item;
 
 struct command {
 	const char *name;
-	/* The operands' names; NULL: none. main() validates an ID, PGPU or TYPE; [WORD] is optional. */
-	const char *operand, *second;
+	const char *operands[2]; /* their names; NULL: none. main() validates an ID, PGPU or TYPE; [WORD] is optional */
 	unsigned int options, needs;
-	const char *summary;              /* its line in the list of commands, at most 52 columns */
-	const char *help;                 /* details for its --help; ends with a newline */
-	const struct table_layout *table; /* the table, if `options` has CMD_TABLE */
-	int (*check)(const struct cmd_call *call, struct err *err); /* validates the options' values; may be NULL */
+	const char *summary;                                  /* its line in the list of commands, at most 52 columns */
+	const char *help;                                     /* details for its --help; ends with a newline */
+	const struct table_layout *table;                     /* the table, if `options` has CMD_TABLE */
+	int (*check)(struct cmd_call *call, struct err *err); /* validates and stores the options' values; or NULL */
 	int (*run)(struct cmd *cmd, struct err *err);
 };
 

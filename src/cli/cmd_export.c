@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* vgpu-lease export: this host's vGPUs in the formats of OpenStack. */
+/* vgpu-lease export: this host's vGPUs in the formats of OpenStack. metrics: its state for Prometheus. */
 #include <errno.h>
 #include <netdb.h>
 #include <string.h>
@@ -9,6 +9,8 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cmd.h"
+#include "ops/gc.h"
+#include "ops/metrics.h"
 #include "plan/capacity.h"
 #include "plan/nova_inventory.h"
 
@@ -254,7 +256,7 @@ static bool is_host_name(const char *name)
 	return *name && strlen(name) < 150;
 }
 
-static int check(const struct cmd_call *call, struct err *err)
+static int check(struct cmd_call *call, struct err *err)
 {
 	const struct format *format = find_format(call);
 
@@ -311,7 +313,7 @@ static int run(struct cmd *cmd, struct err *err)
 
 const struct command cmd_export = {
 	.name = "export",
-	.operand = "FORMAT",
+	.operands = { "FORMAT" },
 	.options = CMD_TABLE | CMD_HOSTNAME,
 	.summary = "Print OpenStack configuration and inventory",
 	.help = "FORMAT is one of:\n"
@@ -327,4 +329,28 @@ const struct command cmd_export = {
 	.table = &layout,
 	.check = check,
 	.run = run,
+};
+
+static int metrics(struct cmd *cmd, struct err *err)
+{
+	autosurvey struct world world = { 0 };
+	struct gc pass = cmd_gc_pass(cmd, &world);
+	const struct metrics seen = { .world = &world, .config_valid = cmd->has_config, .pass = &pass };
+	int r = cmd_survey(cmd, &world, err);
+
+	if (r == 0)
+		r = gc_run(&pass, err);
+	if (r == 0)
+		r = metrics_print(stdout, &seen, err);
+	gc_free(&pass);
+	return r;
+}
+
+const struct command cmd_metrics = {
+	.name = "metrics",
+	.summary = "Print metrics for Prometheus",
+	.help = "The output is in Prometheus' text format. With metrics = yes in [policy], the\n"
+		"device handler also writes it to /run/vgpu-lease/metrics.prom after each pass.\n",
+	.needs = CMD_CONFIG_READ,
+	.run = metrics,
 };

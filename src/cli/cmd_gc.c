@@ -81,11 +81,9 @@ static void print(const struct cmd *cmd, const struct gc *pass)
 }
 
 /* --grace SECONDS replaces the configuration's reclaim_grace. */
-static int check_grace(const struct cmd_call *call, struct err *err)
+static int check_grace(struct cmd_call *call, struct err *err)
 {
-	long grace_s;
-
-	if (!call->grace || text_number(call->grace, 0, CONFIG_GRACE_MAX_S, &grace_s))
+	if (!call->grace || text_number(call->grace, 0, CONFIG_GRACE_MAX_S, &call->grace_s))
 		return 0;
 	return err_set(err, EINVAL, "invalid value '%s' of --grace: expected seconds, 0 to %d", call->grace,
 		       CONFIG_GRACE_MAX_S);
@@ -95,10 +93,9 @@ static int check_grace(const struct cmd_call *call, struct err *err)
 static struct gc pass_of(struct cmd *cmd)
 {
 	struct gc pass = cmd_gc_pass(cmd, NULL);
-	long grace_s;
 
-	if (cmd->call->grace && text_number(cmd->call->grace, 0, CONFIG_GRACE_MAX_S, &grace_s))
-		cmd->config.policy.reclaim_grace_s = (int)grace_s;
+	if (cmd->call->grace)
+		cmd->config.policy.reclaim_grace_s = (int)cmd->call->grace_s;
 	pass.pgpu = cmd->call->pgpu;
 	pass.dry = cmd->call->dry_run;
 	return pass;
@@ -182,6 +179,13 @@ const struct command cmd_gc = {
 	.check = check_grace,
 	.run = gc,
 };
+
+static int check_retype(struct cmd_call *call, struct err *err)
+{
+	call->pgpu = call->args.operands[0];
+	call->type = call->args.operands[1];
+	return check_grace(call, err);
+}
 
 static int check_offer(const struct inv_pgpu *card, const char *type, struct err *err)
 {
@@ -338,8 +342,7 @@ static int retype(struct cmd *cmd, struct err *err)
 
 const struct command cmd_retype = {
 	.name = "retype",
-	.operand = "PGPU",
-	.second = "TYPE",
+	.operands = { "PGPU", "TYPE" },
 	.options = CMD_DRY_RUN | CMD_GRACE,
 	.summary = "Remove the vGPUs that block another type",
 	.help = "Configure the pGPU for TYPE first; otherwise the error shows what to edit. vGPUs\n"
@@ -351,6 +354,6 @@ const struct command cmd_retype = {
 		"If another device now has an address of [vf_NAME], retype ADDRESS NAME accepts\n"
 		"this device.\n",
 	.needs = CMD_WRITE | CMD_CONFIG_MUST,
-	.check = check_grace,
+	.check = check_retype,
 	.run = retype,
 };

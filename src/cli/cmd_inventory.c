@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* vgpu-lease inventory: lists the pGPUs, their types and any problems. */
+/* vgpu-lease inventory: lists the pGPUs and any problems. types: lists the vGPU types that the pGPUs provide. */
+#include <stdio.h>
+#include <string.h>
 
+#include "base/auto.h"
+#include "base/mem.h"
 #include "cli/status.h"
 
-static const struct table_layout layout = {
+static const struct table_layout inventory_layout = {
 	.columns = { COL_PGPU, COL_MODEL, COL_NUMA, COL_VFS, COL_TYPE, COL_CAPACITY, COL_USED, COL_AVAILABLE,
 		     COL_REASON },
 	.more = { COL_FRAMEWORK },
 	.narrow = { COL_VFS, COL_NUMA, COL_MODEL },
 };
 
-static int run(struct cmd *cmd, struct err *err)
+static int inventory(struct cmd *cmd, struct err *err)
 {
 	const char *type = cmd->call->type;
 	struct status status = { 0 };
@@ -21,7 +25,7 @@ static int run(struct cmd *cmd, struct err *err)
 		status_end(&status);
 		return -err->code;
 	}
-	cmd_rows_begin(&rows, cmd, &layout, NULL);
+	cmd_rows_begin(&rows, cmd, &inventory_layout, NULL);
 	json_out_object(rows.json, "driver");
 	if (*status.world.inv.nvidia_driver)
 		json_out_string(rows.json, "nvidia", status.world.inv.nvidia_driver);
@@ -51,6 +55,144 @@ const struct command cmd_inventory = {
 		"pool or has no capacity available. pGPUs that the configuration names but that\n"
 		"provide no vGPUs are listed as well. If no pool is configured, every NVIDIA, AMD\n"
 		"or Intel GPU that could have vGPUs is listed.\n",
-	.table = &layout,
-	.run = run,
+	.table = &inventory_layout,
+	.run = inventory,
+};
+
+static bool in_pool(const struct inv_pgpu *card, const char *type)
+{
+	return card->pool.in_pool && pool_serves(card, type);
+}
+
+/* Counts a type's vGPUs on one card; false: the card does not offer the type. */
+static bool count_on(const struct world *world, const struct inv_pgpu *card, const char *type,
+		     struct capacity_count *count)
+{
+	const struct inv_offer *offer = inventory_offer(card, type);
+
+	if (offer)
+		capacity_count(count, world, card, offer);
+	return offer;
+}
+
+/* Sums the counts of all cards that offer the type, or only of those configured for it. */
+static struct capacity_count sum_of_pgpus(const struct world *world, const char *type, bool pool)
+{
+	struct capacity_count sum = { 0 }, count;
+
+	for (size_t g = 0; g < world->inv.npgpus; g++) {
+		const struct inv_pgpu *card = world->inv.pgpus[g];
+
+		if ((pool && !in_pool(card, type)) || !count_on(world, card, type, &count))
+			continue;
+		sum.capacity += count.capacity;
+		sum.used += count.used;
+		sum.available += count.available;
+	}
+	return sum;
+}
+
+/* Does the type match the filters, and is this the first of the cards that offer it? */
+static bool is_shown(const struct cmd_call *call, const struct inventory *inv, size_t pgpu, const char *type)
+{
+	if (call->pgpu && !pool_address_is(call->pgpu, inv->pgpus[pgpu]->address))
+		return false;
+	for (size_t g = 0; !call->pgpu && g < pgpu; g++)
+		if (inventory_offer(inv->pgpus[g], type))
+			return false;
+	return !call->type || strcmp(call->type, type) == 0;
+}
+
+static const struct table_layout types_layout = {
+	.columns = { COL_TYPE, COL_NAME, COL_CLASS, COL_MIB, COL_HEADS, COL_RESOLUTION, COL_CAPACITY, COL_USED,
+		     COL_AVAILABLE, COL_HOST, COL_PGPUS },
+	.more = { COL_FRAMEWORK },
+	.narrow = { COL_RESOLUTION, COL_HEADS, COL_CLASS, COL_PGPUS, COL_HOST, COL_MIB, COL_NAME },
+};
+
+/* "0000:84:00.0*, 0000:85:00.0": a star marks the cards configured for the type. */
+static void print_makers(struct rows *rows, const struct world *world, const char *type)
+{
+	struct rows pgpus = { .json = rows->json };
+	autofree char *list = NULL;
+	struct capacity_count count;
+	size_t size;
+	FILE *to = mem_open(&list, &size);
+	const char *comma = "";
+
+	json_out_array(rows->json, "pgpus");
+	for (size_t g = 0; g < world->inv.npgpus; g++) {
+		const struct inv_pgpu *card = world->inv.pgpus[g];
+
+		if (!count_on(world, card, type, &count))
+			continue;
+		fprintf(to, "%s%s%s", comma, card->address, in_pool(card, type) ? "*" : "");
+		comma = ", ";
+		row_begin(&pgpus);
+		json_out_string(pgpus.json, "address", card->address);
+		json_out_bool(pgpus.json, "in_pool", in_pool(card, type));
+		row_count(&pgpus, &count);
+		row_end(&pgpus);
+	}
+	json_out_close(rows->json);
+	mem_close(to);
+	table_text(&rows->table, COL_PGPUS, list);
+}
+
+/* Prints a type as the first card that offers it describes it. */
+static void print_type(struct rows *rows, const struct world *world, const struct inv_type *type,
+		       enum framework framework)
+{
+	const struct capacity_count pool = sum_of_pgpus(world, type->id, true),
+				    host = sum_of_pgpus(world, type->id, false);
+
+	row_begin(rows);
+	row_type(rows, type, world->config);
+	row_text(rows, COL_FRAMEWORK, "framework", framework_word(framework));
+	row_count(rows, &pool);
+	table_number(&rows->table, COL_HOST, host.available);
+	json_out_object(rows->json, "host");
+	row_count(&(struct rows){ .json = rows->json }, &host);
+	json_out_close(rows->json);
+	print_makers(rows, world, type->id);
+	row_end(rows);
+}
+
+static int types(struct cmd *cmd, struct err *err)
+{
+	autosurvey struct world world = { 0 };
+	const struct inventory *inv = &world.inv;
+	struct rows rows;
+	size_t n = 0;
+
+	if (cmd_survey(cmd, &world, err) < 0 || cmd_check_type(cmd, err) < 0 ||
+	    (cmd->call->pgpu && !cards_pgpu(&world, cmd->call->pgpu, err)))
+		return -err->code;
+	cmd_rows_begin(&rows, cmd, &types_layout, "types");
+	for (size_t g = 0; g < inv->npgpus; g++) {
+		const struct inv_pgpu *card = inv->pgpus[g];
+
+		for (size_t o = 0; o < card->noffers; o++) {
+			if (!is_shown(cmd->call, inv, g, card->offers[o].type->id))
+				continue;
+			print_type(&rows, &world, card->offers[o].type, card->framework);
+			n++;
+		}
+	}
+	cmd_rows_end(&rows);
+	if (!n && !cmd->call->json && !cmd->call->pgpu && !cmd->call->type)
+		out_warn("no pGPU is ready on this host; 'vgpu-lease inventory' shows why");
+	return CMD_DONE;
+}
+
+const struct command cmd_types = {
+	.name = "types",
+	.options = CMD_TABLE | CMD_PGPU | CMD_TYPE,
+	.summary = "List the vGPU types that the pGPUs provide",
+	.help = "CAPACITY, USED and AVAILABLE count the pGPUs configured for the type, marked\n"
+		"with *. HOST is the number available on all pGPUs of the host. CLASS is shown\n"
+		"for enabled types. The types of a pGPU share its capacity, so their numbers\n"
+		"cannot be summed.\n",
+	.table = &types_layout,
+	.run = types,
 };

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* vgpu-lease log: what happened to vGPUs, read from the journal by libsystemd. */
-#include "cli/events.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -277,13 +275,13 @@ static int run(struct cmd *cmd, struct err *err)
 	const struct args *args = &cmd->call->args;
 	char id[ID_SIZE];
 	const char *object = args->noperands ? args->operands[0] : NULL;
-	struct events_query query = { .root = args->root, .object = object && id_parse(id, object) ? id : object };
+	const struct events_query query = { .root = args->root,
+					    .object = object && id_parse(id, object) ? id : object,
+					    .since_us = cmd->call->since_us };
 	struct json_out json;
 	bool none;
 	int r;
 
-	if (cmd->call->since)
-		events_since(&query.since_us, cmd->call->since, time(NULL));
 	if (cmd->call->json) {
 		cmd_json_begin(&json, NULL);
 		json_out_array(&json, "events");
@@ -303,18 +301,16 @@ static int run(struct cmd *cmd, struct err *err)
 	return r < 0 ? r : CMD_DONE;
 }
 
-static int check_call(const struct cmd_call *call, struct err *err)
+static int check_call(struct cmd_call *call, struct err *err)
 {
-	int64_t ignored;
-
-	if (!call->since || events_since(&ignored, call->since, time(NULL)))
+	if (!call->since || events_since(&call->since_us, call->since, time(NULL)))
 		return 0;
 	return err_set(err, EINVAL, "invalid time '%s': expected " EVENTS_SINCE_FORMS, call->since);
 }
 
 const struct command cmd_log = {
 	.name = "log",
-	.operand = "[OBJECT]",
+	.operands = { "[OBJECT]" },
 	.options = CMD_JSON | CMD_SINCE,
 	.needs = CMD_BARE,
 	.summary = "Show the events of vGPUs from the journal",

@@ -31,17 +31,6 @@ struct planning {
 
 static const char *const operations[] = { "prepare", "migrate", "restore" }; /* indexed by enum plan_mode */
 
-/* Returns the mode, or the error's negative code. */
-static int find_operation(const struct cmd_call *call, struct err *err)
-{
-	const char *op = call->op ? call->op : operations[PLAN_PREPARE];
-
-	for (int mode = PLAN_PREPARE; mode <= PLAN_RESTORE; mode++)
-		if (strcmp(operations[mode], op) == 0)
-			return mode;
-	return err_set(err, EINVAL, "invalid value '%s' of --op: expected prepare, migrate or restore", op);
-}
-
 static int parse(const struct planning *p, struct domxml **doc, struct err *err)
 {
 	return p->large ? domxml_hostdevs(doc, p->xml, p->len, err)
@@ -216,9 +205,7 @@ static void print(const struct planning *p, const char *refusal)
 static int run(struct cmd *cmd, struct err *err)
 {
 	const char *path = cmd->call->args.operands[0];
-	struct planning p = { .cmd = cmd,
-			      .mode = (enum plan_mode)find_operation(cmd->call, err),
-			      .file = cmd_shown(path) };
+	struct planning p = { .cmd = cmd, .mode = cmd->call->mode, .file = cmd_shown(path) };
 	struct domxml *doc = NULL;
 	int r;
 
@@ -242,14 +229,18 @@ static int run(struct cmd *cmd, struct err *err)
 	return r;
 }
 
-static int check_call(const struct cmd_call *call, struct err *err)
+static int check_call(struct cmd_call *call, struct err *err)
 {
-	return find_operation(call, err) < 0 ? -err->code : 0;
+	for (call->mode = PLAN_PREPARE; call->op && strcmp(operations[call->mode], call->op) != 0; call->mode++)
+		if (call->mode == PLAN_RESTORE)
+			return err_set(err, EINVAL, "invalid value '%s' of --op: expected prepare, migrate or restore",
+				       call->op);
+	return 0;
 }
 
 const struct command cmd_plan = {
 	.name = "plan",
-	.operand = "FILE",
+	.operands = { "FILE" },
 	.options = CMD_JSON | CMD_OP,
 	.summary = "Show what starting a domain would do, and why",
 	.help = "FILE is a domain XML, as from 'virsh dumpxml --inactive'; - is standard input.\n"

@@ -171,7 +171,7 @@ static int run(struct cmd *cmd, struct err *err)
 	return r;
 }
 
-static int check_call(const struct cmd_call *call, struct err *err)
+static int check_call(struct cmd_call *call, struct err *err)
 {
 	if (!call->in_place || strcmp(call->args.operands[0], "-") != 0)
 		return 0;
@@ -180,7 +180,7 @@ static int check_call(const struct cmd_call *call, struct err *err)
 
 const struct command cmd_rewrite = {
 	.name = "rewrite",
-	.operand = "FILE|DOMAIN",
+	.operands = { "FILE|DOMAIN" },
 	.options = CMD_ALL | CMD_IN_PLACE | CMD_CONNECT,
 	.summary = "Replace the placeholders in a domain XML with UUIDs",
 	.help = "Print the domain XML in FILE, with a random UUID for each placeholder; - is\n"

@@ -326,7 +326,7 @@ static int run(struct cmd *cmd, struct err *err)
 
 const struct command cmd_show = {
 	.name = "show",
-	.operand = "OBJECT",
+	.operands = { "OBJECT" },
 	.options = CMD_TABLE | CMD_CONNECT,
 	.summary = "Show a domain, a vGPU or a physical GPU",
 	.help = "OBJECT is a domain (name or UUID), a vGPU (ID) or a pGPU (address).\n"

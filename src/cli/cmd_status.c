@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* vgpu-lease status: the host at a glance. */
+/* vgpu-lease status: the host at a glance. check: checks the configuration against this host. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -14,6 +14,18 @@
 #include "base/text.h"
 #include "base/udev.h"
 #include "cli/status.h"
+#include "host/libvirt_daemon.h"
+
+static void json_finding(struct json_out *json, const struct finding *finding)
+{
+	json_out_object(json, NULL);
+	json_out_string(json, "status", out_finding_words[finding->status]);
+	json_out_string(json, "what", finding->what);
+	json_out_string(json, "where", finding->where);
+	json_out_string(json, "message", finding->text);
+	json_out_string(json, "fix", finding->fix);
+	json_out_close(json);
+}
 
 static void print_json(const struct status *status)
 {
@@ -25,7 +37,7 @@ static void print_json(const struct status *status)
 	json_out_array(&json, "problems");
 	for (size_t i = 0; i < status->check.n; i++)
 		if (status->check.findings[i].status != CHECK_PASS)
-			out_json_finding(&json, &status->check.findings[i]);
+			json_finding(&json, &status->check.findings[i]);
 	json_out_close(&json);
 	status_json_pgpus(&json, status);
 	/* The vGPUs of pGPUs that the host no longer has. */
@@ -253,7 +265,7 @@ static int run(struct cmd *cmd, struct err *err)
 	return cmd->call->watch ? watch(cmd, err) : draw(cmd, term_stdout(), err);
 }
 
-static int check_call(const struct cmd_call *call, struct err *err)
+static int check_call(struct cmd_call *call, struct err *err)
 {
 	return call->watch && call->json ? err_set(err, EINVAL, "--watch does not take --json") : 0;
 }
@@ -275,4 +287,78 @@ const struct command cmd_status = {
 	.needs = CMD_CONFIG_OWN,
 	.check = check_call,
 	.run = run,
+};
+
+static void print_check_json(const struct check *check)
+{
+	struct json_out json;
+
+	cmd_json_begin(&json, NULL);
+	json_out_bool(&json, "ok", check->count[CHECK_FAIL] == 0);
+	json_out_number(&json, "pgpus", (long)check->ncards);
+	json_out_number(&json, "pgpus_in_pool", (long)check->npool);
+	json_out_array(&json, "checks");
+	for (size_t i = 0; i < check->n; i++)
+		json_finding(&json, &check->findings[i]);
+	json_out_close(&json);
+	json_out_end(&json);
+}
+
+static void print_check(const struct check *check)
+{
+	static const char *const colours[] = { TERM_GREEN, TERM_YELLOW, TERM_RED };
+	const struct term *term = term_stdout();
+
+	for (size_t i = 0; i < check->n; i++) {
+		const struct finding *finding = &check->findings[i];
+
+		autofree char *text = out_finding_text(finding);
+		printf("%s%s%s  %s", term_colour(term, colours[finding->status]), out_finding_words[finding->status],
+		       term_colour(term, TERM_PLAIN), finding->what);
+		term_wrap_behind(stdout, term, 6 + (int)strlen(finding->what), 15, text);
+	}
+	out_say("%zu passed, %zu warning%s, %zu failed; %zu of %zu pGPU%s in the pool", check->count[CHECK_PASS],
+		check->count[CHECK_WARN], check->count[CHECK_WARN] == 1 ? "" : "s", check->count[CHECK_FAIL],
+		check->npool, check->ncards, check->ncards == 1 ? "" : "s");
+}
+
+static int check_now(struct cmd *cmd, struct err *err)
+{
+	const struct args *args = &cmd->call->args;
+	struct check check = { .host = &cmd->host, .config_path = args->config, .simulated = args->root != NULL };
+	const char *held = "";
+	int r = host_open(&cmd->host, args->root, err);
+
+	if (r < 0)
+		return r;
+	libvirt_daemon_follow(&cmd->host);
+	/* If the lock is held, the check can wait as long as a start does. check_run() reports errors of the store. */
+	if (store_open(&cmd->store, &cmd->host, false, err) == 0 && store_locked(&cmd->store, NULL))
+		held = "; /run/vgpu-lease/lock is held";
+	int progress = out_progress(false, "checking this host%s", held);
+	check_run(&check);
+	out_progress_end(progress);
+	if (cmd->call->json)
+		print_check_json(&check);
+	else
+		print_check(&check);
+	r = check.count[CHECK_FAIL] ? CMD_FAILED : CMD_DONE;
+	check_free(&check);
+	return r;
+}
+
+const struct command cmd_check = {
+	.name = "check",
+	.options = CMD_JSON,
+	.summary = "Check the configuration against this host",
+	.help = "Check the configuration, its pGPUs, a start with each enabled type, the mdevctl\n"
+		"definitions, the hook and the state, and print one line per check:\n"
+		"\n"
+		"  PASS  no problem\n"
+		"  WARN  needs attention, such as a full pGPU\n"
+		"  FAIL  broken, or not as configured; the exit status is 1\n"
+		"\n"
+		"Nothing is changed.\n",
+	.needs = CMD_BARE,
+	.run = check_now,
 };

@@ -23,34 +23,10 @@ static const struct {
 	{ "History, monitoring and OpenStack", { &cmd_log, &cmd_metrics, &cmd_export } },
 };
 
-#define AT(member) offsetof(struct cmd_call, member)
+#define OPTION(bit, member, name, value, help) { name, value, CMD_##bit, offsetof(struct cmd_call, member), help, 0 },
 
 static const struct arg options[] = {
-	{ "json", NULL, CMD_JSON, AT(json), "Print JSON", 0 },
-	{ "all", NULL, CMD_ALL, AT(all), "Assign a new UUID to every vGPU, not only to placeholders", 0 },
-	{ "in-place", NULL, CMD_IN_PLACE, AT(in_place), "Change the file itself, atomically", 0 },
-	{ "dry-run", NULL, CMD_DRY_RUN, AT(dry_run), "Print what would be done; change nothing", 0 },
-	{ "output", "COLUMNS", CMD_OUTPUT, AT(table.output), "Print these columns (also -o COLUMNS)", 0 },
-	{ "sort", "COLUMN", CMD_SORT, AT(table.sort), "Sort by this column", 0 },
-	{ "no-headings", NULL, CMD_NO_HEADINGS, AT(table.no_headings), "Omit the headings", 0 },
-	{ "domain", "DOMAIN", CMD_DOMAIN, AT(domain), "Only vGPUs of this domain (name or UUID)", 0 },
-	{ "pgpu", "PGPU", CMD_PGPU, AT(pgpu), "Only this physical GPU", 0 },
-	{ "type", "TYPE", CMD_TYPE, AT(type), "Only this type", 0 },
-	{ "state", "STATE", CMD_STATE, AT(state), "Only leases in this state", 0 },
-	{ "grace", "SECONDS", CMD_GRACE, AT(grace), "Override reclaim_grace; 0: remove orphans at once", 0 },
-	{ "unused", NULL, CMD_UNUSED, AT(unused), "Also remove unused vGPUs not made for a guest", 0 },
-	{ "watch", NULL, CMD_WATCH, AT(watch), "Update at each change, until q or ^C", 0 },
-	{ "write", NULL, CMD_INIT_WRITE, AT(write), "Also write it, unless a configuration exists", 0 },
-	{ "persistent", NULL, CMD_PERSISTENT, AT(persistent), "Also change the domain's definition", 0 },
-	{ "connect", "URI", CMD_CONNECT, AT(connect), "Connect to this libvirt [" VIRT_DEFAULT_URI "]", 0 },
-	{ "since", "TIME", CMD_SINCE, AT(since), "Only events since TIME", 0 },
-	{ "op", "OP", CMD_OP, AT(op), "Operation: prepare (a start) [prepare], migrate or restore", 0 },
-	{ "hostname", "NAME", CMD_HOSTNAME, AT(hostname), "Name of this host in Nova [libvirt's host name]", 0 },
-	ARG_ROOT,
-	ARG_CONFIG,
-	ARG_HELP,
-	ARG_VERSION,
-	{ 0 },
+	CMD_OPTIONS(OPTION) ARG_ROOT, ARG_CONFIG, ARG_HELP, ARG_VERSION, { 0 },
 };
 
 static const struct command *find_command(const char *name, struct err *err)
@@ -133,15 +109,15 @@ static int check_word(const char *kind, const char *word, struct err *err)
 	return err_set(err, EINVAL, "invalid state '%s': expected reserved, creating, active or releasing", word);
 }
 
-static int check_call(const struct cmd_call *call, const struct command *command, struct err *err)
+static int check_call(struct cmd_call *call, const struct command *command, struct err *err)
 {
-	const char *const kinds[] = { command->operand, command->second };
+	const char *const *kinds = command->operands;
 	int takes = 0;
 
 	for (const struct arg *option = options; option->name; option++)
 		if (option->bit & call->args.bits & ~command->options)
 			return err_set(err, EINVAL, "%s does not take --%s", command->name, option->name);
-	for (; takes < (int)ARRAY_SIZE(kinds) && kinds[takes]; takes++) {
+	for (; takes < (int)ARRAY_SIZE(command->operands) && kinds[takes]; takes++) {
 		if (takes == call->args.noperands && *kinds[takes] == '[')
 			break;
 		if (takes == call->args.noperands)
@@ -167,9 +143,9 @@ static int check_call(const struct cmd_call *call, const struct command *command
 /* The usage, such as "detach DOMAIN ID". */
 static const char *call_form(char buf[40], const struct command *command)
 {
-	snprintf(buf, 40, "%s%s%s%s%s", command->name, command->operand ? " " : "",
-		 command->operand ? command->operand : "", command->second ? " " : "",
-		 command->second ? command->second : "");
+	text_copy(buf, 40, command->name);
+	for (size_t i = 0; i < ARRAY_SIZE(command->operands) && command->operands[i]; i++)
+		text_add(buf, 40, " %s", command->operands[i]);
 	return buf;
 }
 
@@ -214,10 +190,6 @@ static int run(struct cmd_call *call, const struct command *command, struct err 
 	if (check_call(call, command, err) < 0) {
 		r = CMD_USAGE;
 	} else {
-		if (command->second && strcmp(command->second, "TYPE") == 0)
-			call->type = call->args.operands[1];
-		if (command->operand && strcmp(command->operand, "PGPU") == 0)
-			call->pgpu = call->args.operands[0];
 		r = cmd_open(&cmd, call, command->needs, err);
 		if (r == 0)
 			r = command->run(&cmd, err);

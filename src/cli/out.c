@@ -183,17 +183,6 @@ char *out_finding_text(const struct finding *finding)
 	return mem_format("%s%s%s%s%s", where, *where ? ": " : "", finding->text, *fix ? "; " : "", fix);
 }
 
-void out_json_finding(struct json_out *json, const struct finding *finding)
-{
-	json_out_object(json, NULL);
-	json_out_string(json, "status", out_finding_words[finding->status]);
-	json_out_string(json, "what", finding->what);
-	json_out_string(json, "where", finding->where);
-	json_out_string(json, "message", finding->text);
-	json_out_string(json, "fix", finding->fix);
-	json_out_close(json);
-}
-
 void out_json_domain(struct json_out *json, const char *uuid, const char *name)
 {
 	json_out_object(json, "domain");
