@@ -13,7 +13,6 @@
 #include "model/event.h"
 #include "ops/preview.h"
 #include "state/lease_store.h"
-#include "survey/reclaim.h"
 
 /* Is the type, an id or a class, enabled? cmd_open() has replaced a name by its id. */
 static bool is_enabled(const struct config *config, const char *type)
@@ -192,7 +191,7 @@ static int check_unused(const struct cmd *cmd, const struct lease *lease, struct
 							       : "; shut down the domain first");
 	if (r < 0)
 		return r;
-	if (lease->state == LEASE_CREATING && reclaim_at_work(&cmd->store, lease))
+	if (lease->state == LEASE_CREATING && lease_at_work(&cmd->store, lease))
 		return err_set(err, EBUSY, "%s: being created for domain %s; try again", lease->vgpu.id, lease->name);
 	if (libvirt_files_read(&disk, &cmd->host, &why) == 0 && libvirt_files_runs(disk, lease->domain))
 		out_warn("%s: domain %s is running, but no process has the device open", lease->vgpu.id, lease->name);

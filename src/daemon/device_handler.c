@@ -18,7 +18,6 @@
 #include "host/inventory.h"
 #include "host/libvirt_daemon.h"
 #include "ops/metrics.h"
-#include "survey/reclaim.h"
 #include "survey/survey.h"
 
 #define METRICS "metrics.prom"
@@ -92,7 +91,7 @@ void handler_close(struct handler *h)
 	h->finisher = NULL;
 	free(h->reported);
 	h->reported = NULL;
-	lease_marks_free(&h->plugged);
+	lease_marks_free(&h->seen);
 	config_free(&h->config);
 	/* No process updates the metrics any more, and old ones would pass for current. */
 	if (h->lock >= 0)
@@ -136,7 +135,7 @@ static void log_new_lines(const char *text, const char *last)
 }
 
 /* Returns the number of foreign devices. */
-static size_t report_pass(struct handler *h, const struct reconcile *pass)
+static size_t report_pass(struct handler *h, const struct gc *pass)
 {
 	size_t foreign = 0, len;
 	char *text = NULL;
@@ -144,12 +143,11 @@ static size_t report_pass(struct handler *h, const struct reconcile *pass)
 	char garbage[GC_GARBAGE_SIZE];
 
 	fputc('\n', out);
-	for (size_t i = 0; i < pass->n; i++)
-		if (pass->items[i].verdict == RECONCILE_REPORT)
-			text_line(out, "domain %s: vGPU %s: %s", pass->items[i].domain, pass->items[i].id,
-				  pass->items[i].why);
-	for (size_t i = 0; i < pass->gc.n; i++) {
-		const struct gc_item *item = &pass->gc.items[i];
+	for (const struct gc_note *note = pass->notes; note < pass->notes + pass->nnotes; note++)
+		if (!note->mended)
+			text_line(out, "domain %s: vGPU %s: %s", note->domain, note->id, note->why);
+	for (size_t i = 0; i < pass->n; i++) {
+		const struct gc_item *item = &pass->items[i];
 		const struct vgpu_ref *vgpu = &item->vgpu;
 
 		if (item->leased || item->outcome == GC_GONE)
@@ -160,13 +158,13 @@ static size_t report_pass(struct handler *h, const struct reconcile *pass)
 				  item->exists ? "orphan" : "mdevctl definition", item->trouble);
 		else if (item->exists)
 			text_line(out, "foreign: %s, %s on %s: not leased%s", vgpu->id, vgpu->type, vgpu->parent,
-				  item->due_ms == RECLAIM_KEPT ? "; kept: not made for a guest" : "");
+				  item->due_ms == FATE_KEPT ? "; kept: not made for a guest" : "");
 	}
-	if (*pass->gc.unread)
-		text_line(out, "%s", pass->gc.unread);
-	if (pass->gc.undefined.code)
-		text_line(out, "%s", pass->gc.undefined.text);
-	if (gc_say_garbage(&pass->gc, garbage))
+	if (*pass->unread)
+		text_line(out, "%s", pass->unread);
+	if (pass->undefined.code)
+		text_line(out, "%s", pass->undefined.text);
+	if (gc_say_garbage(pass, garbage))
 		text_line(out, "%s", garbage);
 	mem_close(out);
 	log_new_lines(text, h->reported);
@@ -175,11 +173,26 @@ static size_t report_pass(struct handler *h, const struct reconcile *pass)
 	return foreign;
 }
 
-static int64_t next_pass(const struct reconcile *pass)
+/* When the next pass is due: after the interval of full looks, or earlier if a verdict may change by then. */
+static int64_t next_pass(const struct gc *pass, int64_t again_ms)
 {
-	int64_t next = sys_now_ms() + PASS_MS;
+	int64_t now = sys_now_ms(), next = now + PASS_MS;
 
-	return pass->again_ms && pass->again_ms < next ? pass->again_ms : next;
+	if (again_ms && again_ms < next)
+		next = again_ms;
+	for (size_t i = 0; i < pass->n; i++) {
+		const struct gc_item *item = &pass->items[i];
+		int64_t at = item->outcome == GC_STAYS ? item->again_ms : 0;
+
+		/* A lease that could not be written (/run is full) is tried again. */
+		if (item->leased && item->outcome == GC_FAILED)
+			at = now + RETRY_MS;
+		if (item->novas && item->outcome == GC_STAYS && item->due_ms > now)
+			at = item->due_ms + 1;
+		if (at && at < next)
+			next = at;
+	}
+	return next;
 }
 
 static int write_metrics(const struct handler *h, struct store *store, const struct gc *pass, struct err *err)
@@ -223,16 +236,40 @@ __attribute__((format(printf, 2, 3))) static void say_status(struct handler *h, 
 	text_safe(h->status, sizeof(h->status), raw);
 }
 
+static size_t count_leases(const struct gc *pass)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < pass->n; i++)
+		n += pass->items[i].leased && pass->items[i].outcome != GC_GONE;
+	return n;
+}
+
+/* What follows a pass that has judged everything. Returns when the next is due. */
+static int64_t after_pass(struct handler *h, struct gc *pass, const struct running *running)
+{
+	int64_t again_ms = orphans_remove(pass, running->named, running->arg);
+	size_t foreign = report_pass(h, pass), leases = count_leases(pass);
+
+	publish_metrics(h, pass->store, pass);
+	say_status(h, "%s; %zu vGPU%s leased, %zu foreign%s", running->libvirt, leases, leases == 1 ? "" : "s", foreign,
+		   h->is_valid     ? ""
+		   : h->has_config ? "; the configuration is invalid, so starts that need a new vGPU are refused"
+				   : "; no valid configuration");
+	return next_pass(pass, again_ms);
+}
+
 int64_t handler_pass(struct handler *h, const struct running *running)
 {
 	struct store store;
-	struct reconcile pass = { .store = &store,
-				  .config = h->has_config ? &h->config : NULL,
-				  .policy = &h->config.policy,
-				  .domains = running->domains,
-				  .ndomains = running->n,
-				  .looked_ms = running->looked_ms,
-				  .plugged = &h->plugged };
+	struct gc pass = { .store = &store,
+			   .config = h->has_config ? &h->config : NULL,
+			   .policy = &h->config.policy,
+			   .looked_ms = running->looked_ms,
+			   .mark = true,
+			   .domains = running->domains,
+			   .ndomains = running->n,
+			   .seen = &h->seen };
 	struct err err = { 0 };
 	int64_t next;
 	int r = store_open(&store, &h->host, true, &err);
@@ -243,26 +280,15 @@ int64_t handler_pass(struct handler *h, const struct running *running)
 	if (r == 0 && !store_is_handler(&store, h->lock))
 		r = take_lock(h, &store, &err);
 	if (r == 0)
-		r = reconcile_run(&pass, &err);
-	if (r < 0) {
+		r = gc_run(&pass, &err);
+	if (r == 0) {
+		next = after_pass(h, &pass, running);
+	} else {
 		log_warn("pass failed: %s", err.text);
 		say_status(h, "%s; the last pass failed: %.300s", running->libvirt, err.text);
 		next = sys_now_ms() + RETRY_MS;
-	} else {
-		size_t foreign;
-
-		reconcile_orphans(&pass, running->named, running->arg);
-		foreign = report_pass(h, &pass);
-		publish_metrics(h, &store, &pass.gc);
-		say_status(h, "%s; %zu vGPU%s leased, %zu foreign%s", running->libvirt, pass.leases,
-			   pass.leases == 1 ? "" : "s", foreign,
-			   h->is_valid ? ""
-			   : h->has_config
-				   ? "; the configuration is invalid, so starts that need a new vGPU are refused"
-				   : "; no valid configuration");
-		next = next_pass(&pass);
 	}
-	reconcile_end(&pass);
+	gc_free(&pass);
 	store_close(&store);
 	/* A release may be waiting for a guest that has ended. */
 	finisher_wake(h->finisher);

@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "sys/sys.h"
 #include "daemon/finisher.h"
-#include "daemon/reconcile.h"
+#include "daemon/orphans.h"
 #include "state/store.h"
 
 struct handler {
@@ -24,9 +24,9 @@ struct handler {
 	bool is_valid;   /* the file was valid when last read; the hook reads it each time */
 	int lock;        /* handler.lock */
 	struct finisher *finisher;
-	struct lease_marks plugged;
-	char *reported;   /* the report of the last pass */
-	char status[512]; /* the outcome of the last pass, printable, for people */
+	struct lease_marks seen; /* leases whose domain had the device at the last pass */
+	char *reported;          /* the report of the last pass */
+	char status[512];        /* the outcome of the last pass, printable, for people */
 };
 
 /*
@@ -43,9 +43,9 @@ void handler_reload(struct handler *handler);
 struct running {
 	const struct live_domain *domains;
 	size_t n;
-	int64_t looked_ms;      /* CLOCK_MONOTONIC before libvirt was asked for them */
-	const char *libvirt;    /* the state of the connection, for the status line */
-	reconcile_named *named; /* which devices libvirt's domains name; NULL: libvirt is not asked */
+	int64_t looked_ms;    /* CLOCK_MONOTONIC before libvirt was asked for them */
+	const char *libvirt;  /* the state of the connection, for the status line */
+	orphans_named *named; /* which devices libvirt's domains name; NULL: libvirt is not asked */
 	void *arg;
 };
 

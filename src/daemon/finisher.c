@@ -19,7 +19,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "sys/log.h"
-#include "daemon/reconcile.h"
+#include "daemon/releases.h"
 #include "state/store.h"
 
 enum { FIRST_MS = 100, LAST_MS = 5000, UNWATCHED_MS = 1000 };
@@ -118,7 +118,7 @@ static int look(struct finisher *f, bool *watched)
 	if (r == 0 && !*watched)
 		note_change(f, &store);
 	if (r == 0)
-		r = reconcile_finish(&store, &f->policy, &f->logged, &err);
+		r = releases_finish(&store, &f->policy, &f->logged, &err);
 	store_close(&store);
 	say_trouble(f, r < 0 ? err.text : "");
 	return r;

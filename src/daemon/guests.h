@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "sys/sys.h"
-#include "daemon/reconcile.h"
+#include "daemon/orphans.h"
 
 struct guests;
 
@@ -36,7 +36,7 @@ const char *guests_state(const struct guests *guests);
 /* The running domains, valid until the next call. Without a connection: none, and -ENOTCONN. */
 int guests_look(struct guests *guests, const struct live_domain **domains, size_t *n);
 
-/* A reconcile_named() for running domains and all definitions. Without a connection, sets all of `named`. */
+/* An orphans_named() for running domains and all definitions. Without a connection, sets all of `named`. */
 void guests_named(void *guests, const char *const *ids, bool *named, size_t n);
 
 /* Writes the missing facts, after a pass over the domains of guests_look(). */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Shared by the files of guests, and by those of reconcile. */
+/* Shared by the files of guests. */
 #pragma once
 
 #include "domain/domxml.h"
@@ -26,5 +26,3 @@ struct guests {
 	struct live_domain *live;    /* likewise */
 	size_t n;
 };
-
-void lease_marks_add(struct lease_marks *marks, const struct lease *lease);

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "model/lease.h"
+#include "base/mem.h"
 #include "base/text.h"
 
 #define LEASE_NAME "vgpu-lease "
@@ -261,4 +262,26 @@ struct lease *lease_find(const struct leases *leases, const char *id)
 void leases_sort(struct leases *leases)
 {
 	qsort(leases->list, leases->n, sizeof(*leases->list), by_id);
+}
+
+bool lease_marks_have(const struct lease_marks *marks, const struct lease *lease)
+{
+	for (size_t i = 0; i < marks->n; i++)
+		if (marks->list[i].since_ms == lease->since_ms && strcmp(marks->list[i].id, lease->vgpu.id) == 0)
+			return true;
+	return false;
+}
+
+void lease_marks_add(struct lease_marks *marks, const struct lease *lease)
+{
+	struct lease_mark *mark = mem_add(&marks->list, &marks->n, sizeof(*mark));
+
+	mark->since_ms = lease->since_ms;
+	memcpy(mark->id, lease->vgpu.id, ID_SIZE);
+}
+
+void lease_marks_free(struct lease_marks *marks)
+{
+	free(marks->list);
+	*marks = (struct lease_marks){ 0 };
 }

@@ -88,3 +88,16 @@ void lease_list_free(struct leases *leases);
 
 /* Sorts by ID, as lease_find() needs. */
 void leases_sort(struct leases *leases);
+
+/* Leases that an earlier look has seen. A lease that was written again is a different one. */
+struct lease_marks {
+	struct lease_mark {
+		char id[ID_SIZE];
+		int64_t since_ms;
+	} *list;
+	size_t n;
+};
+
+bool lease_marks_have(const struct lease_marks *marks, const struct lease *lease);
+void lease_marks_add(struct lease_marks *marks, const struct lease *lease);
+void lease_marks_free(struct lease_marks *marks);

@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "sys/sys.h"
 #include "host/mdevctl_files.h"
-#include "survey/reclaim.h"
 
 enum {
 	SPACE_NEEDED = 16 << 10, /* a few records, of a page each */
@@ -278,7 +277,7 @@ static void report_foreign(struct check *check, const struct gc *pass)
 		const struct gc_item *item = &pass->items[i];
 		char when[64] = "when a start needs its capacity, or by 'vgpu-lease gc'";
 
-		kept += !item->leased && item->due_ms == RECLAIM_KEPT;
+		kept += !item->leased && item->due_ms == FATE_KEPT;
 		if (item->leased || (item->outcome != GC_GOES && item->due_ms <= 0))
 			continue;
 		if (item->novas && item->due_ms > now)

@@ -15,7 +15,6 @@
 #include "host/libvirt_files.h"
 #include "host/mdevctl_files.h"
 #include "ops/leftover.h"
-#include "survey/reclaim.h"
 #include "base/text.h"
 #include "state/history.h"
 
@@ -44,22 +43,33 @@ static bool is_own(const struct gc *c, const struct lease *lease)
 	return c->own && lease->state == LEASE_RELEASING && strcmp(lease->domain, c->own) == 0;
 }
 
+static int read_leases(struct look *look, const struct gc *c, struct err *err)
+{
+	lease_list_free(&look->leases);
+	return is_brief(c) ? lease_list(c->store, &look->leases, err)
+			   : lease_list_locked(c->store, c->policy->lock_timeout_s * 1000, &look->leases, err);
+}
+
 /* Reads the devices first: a device created later has a lease by the time the leases are read. */
 static int look_around(struct look *look, struct gc *c, struct err *err)
 {
-	const struct inv_query query = { .frameworks = INV_MDEV | INV_VARIANT, .types = inv_no_types };
+	struct inv_query query = { .frameworks = INV_MDEV | INV_VARIANT, .types = inv_no_types };
 	int r = 0;
 
+	/* A running domain can have a plain VF of the pool. */
+	if (c->ndomains) {
+		query.frameworks |= INV_VF;
+		query.name = pool_name;
+		query.arg = c->config;
+	}
 	if (c->dry && c->inv) {
 		look->inv = *c->inv;
 		look->inv.arena = NULL; /* the caller's */
 	} else {
 		r = inventory_read(&look->inv, c->store->host, &query, err);
 	}
-	if (r < 0)
-		return r;
-	r = is_brief(c) ? lease_list(c->store, &look->leases, err)
-			: lease_list_locked(c->store, c->policy->lock_timeout_s * 1000, &look->leases, err);
+	if (r == 0)
+		r = read_leases(look, c, err);
 	if (r < 0)
 		return r;
 	if (c->policy->nova)
@@ -82,18 +92,28 @@ static void look_end(struct look *look)
 	free(look->definitions);
 }
 
-static void judge_lease(struct gc *c, const struct reclaim_check *check, const struct look *look,
-			const struct lease *lease)
+/* Sets the verdict of the next item, with its reason. */
+static void set_fate(struct gc_item *item, const struct fate *fate)
+{
+	item->outcome = fate->goes ? GC_GOES : GC_STAYS;
+	item->due_ms = fate->due_ms;
+	item->again_ms = fate->again_ms;
+	text_copy(item->why, sizeof(item->why), fate->why);
+}
+
+static void judge_lease(struct gc *c, const struct fate_look *facts, const struct lease *lease)
 {
 	struct gc_item *item = &c->items[c->n++];
+	struct fate fate;
 
 	item->leased = true;
 	item->vgpu = lease->vgpu;
 	item->lease = *lease;
-	item->exists = inventory_presence(&look->inv, look->host, &lease->vgpu);
+	item->exists = inventory_presence(facts->inv, c->store->host, &lease->vgpu);
 	/* A reservation creates no device, so one that exists is not ours. A plain VF is never removed. */
 	item->removes = item->exists == PRESENT && lease->vgpu.framework != FW_VF && release_removes(c->store, lease);
-	item->outcome = reclaim_is_stale(check, lease, item->exists, item->why, &item->due_ms) ? GC_GOES : GC_STAYS;
+	fate_lease(&fate, facts, lease, item->exists);
+	set_fate(item, &fate);
 	item->own = is_own(c, lease);
 	if (item->own)
 		item->outcome = GC_GOES;
@@ -106,30 +126,30 @@ static void judge_lease(struct gc *c, const struct reclaim_check *check, const s
 	}
 }
 
-static void judge_foreign(struct gc *c, const struct reclaim_check *check, const struct inv_device *device)
+static void judge_foreign(struct gc *c, const struct fate_look *facts, const struct inv_device *device)
 {
 	struct gc_item *item = &c->items[c->n++];
+	struct fate fate = { .why = "not created by the hook, and no valid configuration permits its removal" };
 
 	item->vgpu = device->vgpu;
 	item->exists = PRESENT;
 	item->removes = true;
-	if (!c->config)
-		text_copy(item->why, sizeof(item->why),
-			  "not created by the hook, and no valid configuration permits its removal");
-	else if (reclaim_is_orphan(check, device, item->why, &item->due_ms))
-		item->outcome = GC_GOES;
-	item->novas = reclaim_is_novas(check, &device->vgpu);
+	item->novas = fate_is_novas(facts, &device->vgpu);
+	if (c->config)
+		fate_device(&fate, facts, device);
+	set_fate(item, &fate);
 }
 
-static void judge_definition(struct gc *c, const struct reclaim_check *check, const struct definition *definition,
+static void judge_definition(struct gc *c, const struct fate_look *facts, const struct definition *definition,
 			     const struct vgpu_ref *vgpu)
 {
 	struct gc_item *item = &c->items[c->n++];
+	struct fate fate;
 
 	item->vgpu = *vgpu;
 	item->novas = item->removes = true;
-	if (reclaim_is_orphan_definition(check, definition, item->why, &item->due_ms))
-		item->outcome = GC_GOES;
+	fate_definition(&fate, facts, definition);
+	set_fate(item, &fate);
 }
 
 /* The vGPU of a definition; false: its parent is not on this host. */
@@ -190,43 +210,72 @@ static void keep_beside_leases(struct gc *c)
 	}
 }
 
+static struct fate_look facts_of(const struct gc *c, const struct look *look)
+{
+	return (struct fate_look){ .store = c->store,
+				   .policy = c->policy,
+				   .config = c->config,
+				   .inv = &look->inv,
+				   .users = look->users,
+				   .disk = look->disk,
+				   .looked_ms = c->looked_ms,
+				   .note = !is_brief(c),
+				   .unused = c->unused,
+				   .domains = c->domains,
+				   .ndomains = c->ndomains,
+				   .seen = c->seen };
+}
+
 static void judge(struct gc *c, const struct look *look)
 {
-	const struct reclaim_check check = { .host = c->store->host,
-					     .store = c->store,
-					     .config = c->config,
-					     .inv = &look->inv,
-					     .users = look->users,
-					     .disk = look->disk,
-					     .note = !is_brief(c),
-					     .unused = c->unused,
-					     .looked_ms = c->looked_ms,
-					     .runs = c->runs,
-					     .arg = c->arg };
+	const struct fate_look facts = facts_of(c, look);
 
 	c->items = mem_new(look->leases.n + look->inv.ndevices + look->ndefinitions + 1, sizeof(*c->items));
 	for (size_t i = 0; i < look->leases.n; i++)
 		if (is_lease_meant(c, &look->leases.list[i]) && (look->disk || is_own(c, &look->leases.list[i])))
-			judge_lease(c, &check, look, &look->leases.list[i]);
+			judge_lease(c, &facts, &look->leases.list[i]);
 	for (size_t i = 0; i < look->inv.ndevices; i++) {
 		const struct inv_device *device = &look->inv.devices[i];
 
 		/* A device that was released between the two reads has no lease, but is not foreign. */
-		if (!lease_find(&look->leases, device->vgpu.id) && is_foreign_meant(c, &device->vgpu) &&
-		    kernel_exists(c->store->host, &device->vgpu) == 1)
-			judge_foreign(c, &check, device);
+		if (device->vgpu.framework != FW_VF && !lease_find(&look->leases, device->vgpu.id) &&
+		    is_foreign_meant(c, &device->vgpu) && kernel_exists(c->store->host, &device->vgpu) == 1)
+			judge_foreign(c, &facts, device);
 	}
 	for (size_t i = 0; i < look->ndefinitions; i++) {
 		const struct definition *definition = &look->definitions[i];
 		struct vgpu_ref vgpu;
 
 		if (name_defined(&vgpu, &look->inv, definition) && !inventory_device(&look->inv, vgpu.id) &&
-		    !lease_find(&look->leases, vgpu.id) && is_foreign_meant(c, &vgpu) &&
-		    reclaim_is_novas(&check, &vgpu))
-			judge_definition(c, &check, definition, &vgpu);
+		    !lease_find(&look->leases, vgpu.id) && is_foreign_meant(c, &vgpu) && fate_is_novas(&facts, &vgpu))
+			judge_definition(c, &facts, definition, &vgpu);
 	}
 	if (c->unless_leased)
 		keep_beside_leases(c);
+}
+
+/* Leases what the domains run with, and remembers which of their leases they were seen with. */
+static int look_at_domains(struct look *look, struct gc *c, struct err *err)
+{
+	const struct fate_look facts = facts_of(c, look);
+	struct lease_marks seen = { 0 };
+	int r = gc_adopt(c, &facts, &look->leases, err);
+
+	/* Read again, so that a device leased just now counts as seen if it is unplugged before the next pass. */
+	if (r > 0)
+		r = read_leases(look, c, err);
+	for (size_t i = 0; r == 0 && i < look->leases.n; i++) {
+		const struct lease *lease = &look->leases.list[i];
+		const struct live_domain *domain = fate_live_domain(&facts, lease->domain);
+
+		if (domain && lease->state == LEASE_ACTIVE &&
+		    (lease_marks_have(c->seen, lease) ||
+		     (domain->request && request_find(domain->request, lease->vgpu.id))))
+			lease_marks_add(&seen, lease);
+	}
+	lease_marks_free(c->seen);
+	*c->seen = seen;
+	return r;
 }
 
 /* Does a device or definition have this ID? True also if unknown, so that the ID's history is kept. */
@@ -270,6 +319,8 @@ static int judge_all(struct gc *c, struct err *err)
 
 	c->garbage = look.leases.garbage;
 	c->aside = look.leases.aside;
+	if (r == 0 && c->seen)
+		r = look_at_domains(&look, c, err);
 	if (r < 0)
 		return r;
 	judge(c, &look);
@@ -294,7 +345,8 @@ int gc_run(struct gc *c, struct err *err)
 	if (!c->looked_ms)
 		c->looked_ms = sys_now_ms();
 	c->items = NULL;
-	c->n = 0;
+	c->notes = NULL;
+	c->n = c->nnotes = 0;
 	c->undefined = (struct err){ 0 };
 	r = judge_all(c, err);
 	if (r < 0 || c->dry)
@@ -306,8 +358,10 @@ int gc_run(struct gc *c, struct err *err)
 void gc_free(struct gc *c)
 {
 	free(c->items);
+	free(c->notes);
 	c->items = NULL;
-	c->n = 0;
+	c->notes = NULL;
+	c->n = c->nnotes = 0;
 }
 
 bool gc_say_garbage(const struct gc *c, char text[GC_GARBAGE_SIZE])

@@ -3,8 +3,8 @@
  * One pass over everything that can be released without a request from its domain: leases that have expired, are void
  * or await their release, leases whose domain no longer runs, orphans, and Nova's mdevctl definitions without a device.
  *
- * Each of these is judged (reclaim.h) and, if possible, released (release.h), all within one period: an NVIDIA driver's
- * clean-up time runs for all of them at once.
+ * Each of these is judged (plan/fate.h) and, if possible, released (release.h), all within one period: an NVIDIA
+ * driver's clean-up time runs for all of them at once.
  */
 #pragma once
 
@@ -17,6 +17,7 @@
 #include "plan/pool.h"
 #include "state/lease_store.h"
 #include "state/store.h"
+#include "survey/fate_facts.h"
 
 enum gc_outcome {
 	GC_STAYS,
@@ -28,15 +29,23 @@ enum gc_outcome {
 struct gc_item {
 	bool leased; /* false: a foreign device without a lease, or a definition without a device */
 	struct vgpu_ref vgpu;
-	struct lease lease;   /* as found, if `leased` */
-	bool own;             /* a lease that the domain `own` has given up */
-	enum presence exists; /* the device; ABSENT and not `leased`: only a definition of Nova's */
-	bool novas;           /* a foreign device or definition that Nova counts as its own (reclaim.h) */
-	int64_t due_ms; /* when it may be released if nothing changes; 0: not known; if foreign, as in reclaim.h */
-	bool removes;   /* the release removes the device or definition; false: it only drops the lease */
+	struct lease lease;       /* as found, if `leased` */
+	bool own;                 /* a lease that the domain `own` has given up */
+	enum presence exists;     /* the device; ABSENT and not `leased`: only a definition of Nova's */
+	bool novas;               /* a foreign device or definition that Nova counts as its own */
+	int64_t due_ms, again_ms; /* plan/fate.h */
+	bool removes;             /* the release removes the device or definition; false: it only drops the lease */
 	enum gc_outcome outcome;
 	char why[REASON_SIZE]; /* why it is released or stays */
 	char trouble[1024];    /* GC_FAILED: the error */
+};
+
+/* A vGPU of a running domain that was not leased to it. */
+struct gc_note {
+	bool mended; /* it is leased to it now */
+	char id[ID_SIZE];
+	char domain[DOMAIN_NAME_SIZE];
+	char why[REASON_SIZE];
 };
 
 struct gc {
@@ -54,13 +63,22 @@ struct gc {
 	const char *own;             /* with `left`: also the leases that this domain (a UUID) has given up */
 	bool dry;                    /* judges only; does not even record since when a device has been free */
 	int64_t looked_ms;           /* judges only older leases; 0: older than the pass */
-	bool (*runs)(const void *arg, const char *domain); /* according to libvirt; NULL: it was not asked */
-	const void *arg;
-	bool mark;          /* leases are only marked `releasing`; no foreign device is removed */
+	/*
+	 * The device handler's. `mark`: leases are only marked `releasing`, and no foreign device is removed. `domains`:
+	 * the running ones, according to libvirt; the pass leases what they run with, and releases what they have lost.
+	 * `seen`: the leases whose domain had the device at the last pass; on return, at this one. If such a device is
+	 * missing later, it was unplugged, and its release need not wait for start_grace.
+	 */
+	bool mark;
+	const struct live_domain *domains;
+	size_t ndomains;
+	struct lease_marks *seen;
 	int64_t wait_by_ms; /* internal: until when to wait for a pGPU's lock */
 	/* the result */
 	struct gc_item *items; /* leases by ID, then foreign devices, then definitions */
 	size_t n;
+	struct gc_note *notes; /* what was wrong with the domains' vGPUs, and whether it was put right */
+	size_t nnotes;
 	int garbage;              /* invalid records, which were skipped */
 	int aside;                /* of those, records that were moved to garbage/; none in a dry run */
 	char unread[REASON_SIZE]; /* processes that could not be read completely (vfio_users.h); "" none */
@@ -75,8 +93,15 @@ struct gc {
 int gc_run(struct gc *gc, struct err *err);
 void gc_free(struct gc *gc);
 
-/* The second half of gc_run(): releases what has been judged. */
+/* The parts of gc_run(). gc_finish() releases what has been judged. */
 void gc_finish(struct gc *gc);
+
+/*
+ * Leases to running domains what they have without a lease, and reports what is leased to another domain. The caller
+ * has read `look`, `leases` and `inv` without a lock: each is checked again before a lease is written. Returns 1 if one
+ * was written.
+ */
+int gc_adopt(struct gc *gc, const struct fate_look *look, const struct leases *leases, struct err *err);
 
 enum { GC_GARBAGE_SIZE = 128 };
 

@@ -10,7 +10,6 @@
 #include "internal.h"
 #include "model/event.h"
 #include "ops/gc.h"
-#include "survey/reclaim.h"
 
 enum { TURN_MS = 200, LAST_LOOK_MS = 1000 };
 
@@ -130,7 +129,7 @@ static void remove_orphan(struct gc *c, struct gc_item *item)
 /* Reads libvirt's files again, because a domain may have been defined meanwhile: what it names stays. */
 static void remove_orphans(struct gc *c)
 {
-	struct reclaim_check check = { .host = c->store->host, .store = c->store, .note = true };
+	struct fate_look facts = { .store = c->store, .note = true };
 	struct libvirt_files *disk = NULL;
 	struct err err = { 0 };
 
@@ -141,10 +140,10 @@ static void remove_orphans(struct gc *c)
 			continue;
 		if (!disk && !err.code)
 			libvirt_files_read(&disk, c->store->host, &err);
-		check.disk = disk;
+		facts.disk = disk;
 		if (!disk)
 			text_cut(item->why, sizeof(item->why), err.text);
-		if (disk && !reclaim_is_named(&check, item->vgpu.id, item->why))
+		if (disk && !fate_named(&facts, item->vgpu.id, item->why))
 			remove_orphan(c, item);
 		else
 			item->outcome = GC_STAYS;

@@ -12,7 +12,6 @@
 #include "host/libvirt_files.h"
 #include "model/event.h"
 #include "ops/gc.h"
-#include "survey/reclaim.h"
 
 /* The minimum age of an active lease: long, because a slow start must keep it, and nobody needs its capacity yet. */
 enum { LEAST_GRACE_MS = 300000 };
@@ -40,7 +39,7 @@ bool leftover_is(const struct store *store, const struct policy *policy, const s
 			return !store_locked(store, lease->vgpu.pgpu) && !store_removes(store, lease->vgpu.id);
 		break;
 	}
-	return !reclaim_at_work(store, lease);
+	return !lease_at_work(store, lease);
 }
 
 bool leftover_any(const struct store *store, const struct policy *policy, const struct leases *leases)

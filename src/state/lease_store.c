@@ -233,3 +233,10 @@ int lease_drop(const struct store *store, const char *id, struct err *err)
 		return not_written(errno, id, "dropped", err);
 	return 0;
 }
+
+bool lease_at_work(const struct store *store, const struct lease *lease)
+{
+	/* A write that outlived its hook holds the pGPU's lock until it ends in the kernel. */
+	return sys_process_lives(lease->writer, lease->writer_start) || store_locked(store, lease->vgpu.pgpu) ||
+	       store_removes(store, lease->vgpu.id);
+}

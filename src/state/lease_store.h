@@ -36,5 +36,8 @@ int lease_take(const struct store *store, struct lease *lease, struct err *err);
 /* Gives the error that lease_put() would give with this space, and deducts the lease from it. Writes nothing. */
 int lease_would_put(const struct store *store, const char *id, struct store_space *space, struct err *err);
 
+/* True if its writer lives, its pGPU's lock is held, or the kernel is removing its device. */
+bool lease_at_work(const struct store *store, const struct lease *lease);
+
 /* Removes the lease. A missing lease is not an error, so a release can be repeated. Needs the store's lock. */
 int lease_drop(const struct store *store, const char *id, struct err *err);

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "sys/log.h"
-#include "survey/reclaim.h"
+#include "survey/fate_facts.h"
 #include "internal.h"
 #include "plan/resolve.h"
 #include "state/history.h"
@@ -39,7 +39,7 @@ static bool is_written(const struct world *w, const struct lease *lease)
 {
 	return lease->state == LEASE_RELEASING
 		       ? store_locked(w->store, lease->vgpu.pgpu) || store_removes(w->store, lease->vgpu.id)
-		       : reclaim_at_work(w->store, lease);
+		       : lease_at_work(w->store, lease);
 }
 
 /* Asks the driver about an unlisted device. Unknown if its framework (or active VF's card) is unread. */
@@ -183,53 +183,62 @@ static bool is_unleased(const struct world *w, const struct inv_device *device)
 }
 
 /* For a refusal: finds the devices that 'retype' would remove, ignoring reclaim and reclaim_grace. */
-static void look_for_removable(struct world *w, const struct reclaim_check *asked)
+static void look_for_removable(struct world *w, const struct fate_look *asked)
 {
-	struct reclaim_check check = *asked;
-	struct config config;
-	char why[REASON_SIZE];
+	struct fate_look look = *asked;
+	struct config config = *w->config;
 
-	if (!w->config)
-		return;
-	config = *w->config;
 	config.policy.reclaim_orphans = true;
 	config.policy.reclaim_grace_s = 0;
-	check.config = &config;
-	check.asking = NULL;
-	check.note = false;
-	check.unused = true;
-	for (struct inv_device *d = w->inv.devices; d < w->inv.devices + w->inv.ndevices; d++)
-		d->facts.removable = is_unleased(w, d) && reclaim_is_orphan(&check, d, why, NULL);
+	look.config = &config;
+	look.asking = NULL;
+	look.note = false;
+	look.unused = true;
+	for (struct inv_device *d = w->inv.devices; d < w->inv.devices + w->inv.ndevices; d++) {
+		struct fate fate = { 0 };
+
+		if (is_unleased(w, d))
+			fate_device(&fate, &look, d);
+		d->facts.removable = fate.goes;
+	}
 }
 
 static void find_reclaimable(struct world *w)
 {
-	struct reclaim_check check = { .host = w->host,
-				       .store = w->store,
-				       .config = w->config,
-				       .inv = &w->inv,
-				       .users = w->users,
-				       .disk = w->disk,
-				       .asking = w->request->name,
-				       .note = w->store->lock >= 0,
-				       .looked_ms = w->looked_ms };
-	char why[REASON_SIZE];
+	struct config defaults;
+	struct fate_look look = { .store = w->store,
+				  .config = w->config,
+				  .inv = &w->inv,
+				  .users = w->users,
+				  .disk = w->disk,
+				  .asking = w->request->name,
+				  .note = w->store->lock >= 0,
+				  .looked_ms = w->looked_ms };
 
-	if (check.note && libvirt_files_unread(w->disk, false))
+	config_default(&defaults);
+	look.policy = w->config ? &w->config->policy : &defaults.policy;
+	if (look.note && libvirt_files_unread(w->disk, false))
 		log_warn("what may be named in it stays: %s", libvirt_files_unread(w->disk, false));
 	for (size_t i = 0; i < w->inv.ndevices; i++) {
 		struct inv_device *device = &w->inv.devices[i];
+		struct fate fate = { 0 };
 
-		device->facts.reclaimable = is_unleased(w, device) && reclaim_is_orphan(&check, device, why, NULL);
+		if (w->config && is_unleased(w, device))
+			fate_device(&fate, &look, device);
+		device->facts.reclaimable = fate.goes;
 	}
 	/* Even a lease without a device uses capacity until it is dropped, whatever its framework. */
 	for (size_t i = 0; i < w->leases.n; i++) {
 		struct lease *lease = &w->leases.list[i];
+		struct fate fate = { 0 };
 
-		lease->reclaimable = !is_stuck(w, lease->vgpu.id) &&
-				     reclaim_is_stale(&check, lease, lease->device, why, NULL);
+		if (!is_stuck(w, lease->vgpu.id))
+			fate_lease(&fate, &look, lease, lease->device);
+		lease->reclaimable = fate.goes;
 	}
-	look_for_removable(w, &check);
+	if (w->config)
+		look_for_removable(w, &look);
+	config_free(&defaults);
 	w->reclaimable_known = true;
 }
 

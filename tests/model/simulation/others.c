@@ -6,7 +6,7 @@
 #include <errno.h>
 
 #include "base/text.h"
-#include "daemon/reconcile.h"
+#include "daemon/releases.h"
 #include "model/simulation/world.h"
 #include "ops/gc.h"
 #include "state/history.h"
@@ -70,11 +70,12 @@ static void view_end(struct view *view)
 static void pass(struct store *store, struct lease_marks *plugged)
 {
 	struct view *view = calloc(1, sizeof(*view));
-	struct reconcile pass = { .store = store,
-				  .config = &world_now.config,
-				  .policy = &world_now.config.policy,
-				  .domains = view->live,
-				  .plugged = plugged };
+	struct gc pass = { .store = store,
+			   .config = &world_now.config,
+			   .policy = &world_now.config.policy,
+			   .domains = view->live,
+			   .mark = true,
+			   .seen = plugged };
 	struct err err;
 
 	pass.looked_ms = now_ms();
@@ -82,11 +83,11 @@ static void pass(struct store *store, struct lease_marks *plugged)
 	pass.ndomains = view->n;
 	/* libvirt takes its time to answer. */
 	nap_some(20000);
-	if (reconcile_run(&pass, &err) < 0)
+	if (gc_run(&pass, &err) < 0)
 		say("the pass fails: %s", err.text);
-	for (size_t i = 0; i < pass.n; i++)
-		say("%s: %s", pass.items[i].id, pass.items[i].why);
-	reconcile_end(&pass);
+	for (size_t i = 0; i < pass.nnotes; i++)
+		say("%s: %s", pass.notes[i].id, pass.notes[i].why);
+	gc_free(&pass);
 	view_end(view);
 }
 
@@ -94,7 +95,7 @@ static void pass(struct store *store, struct lease_marks *plugged)
 static int finish(struct store *store, struct lease_marks *unfinished)
 {
 	struct err err;
-	int r = reconcile_finish(store, &world_now.config.policy, unfinished, &err);
+	int r = releases_finish(store, &world_now.config.policy, unfinished, &err);
 
 	if (r < 0)
 		say("releases are not finished: %s", err.text);

@@ -7,7 +7,7 @@
 
 #include <poll.h>
 
-#include "daemon/internal.h"
+#include "state/lease_store.h"
 #include "lib/tap.h"
 #include "lib/tree.h"
 #include "state/store.h"

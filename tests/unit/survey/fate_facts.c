@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What may be removed to make capacity: each rule is a row. */
-#include "survey/reclaim.h"
+/* Which facts the fate of an orphan depends on, as the host has them; the rules are in plan/fate. */
+#include "survey/fate_facts.h"
 
 #include "base/text.h"
 #include "sys/sys.h"
@@ -12,75 +12,11 @@
 #define B "c6f1a2b3-0000-4000-8000-00000000000b"
 #define C "c6f1a2b3-0000-4000-8000-00000000000c"
 #define OFF "67a42c8b-1111-4000-8000-000000000001"
-#define ON "67a42c8b-1111-4000-8000-000000000002"
-
-enum { GRACE_S = 100, CREATE_S = 20, DEAD = 4194303 }; /* beyond the kernel's highest process number */
 
 static struct tree tree;
 static struct store store;
 static struct config config;
-static struct reclaim_check check;
-
-/* A lease that entered its state so many seconds ago. */
-static const struct {
-	const char *says;
-	enum lease_state state;
-	int age_s;
-	bool exists, writer_lives;
-	const char *domain;
-	int deadline_s; /* from now */
-	enum framework framework;
-	bool stale;
-} leases[] = {
-	{ "a reservation stays until its deadline", LEASE_RESERVED, 500, false, false, OFF, 10, FW_MDEV, false },
-	{ "then it may go", LEASE_RESERVED, 500, false, false, OFF, -1, FW_MDEV, true },
-	{ "also of a domain that runs", LEASE_RESERVED, 500, false, false, ON, -1, FW_MDEV, true },
-	{ "what is released may go at once", LEASE_RELEASING, 1, true, false, OFF, 0, FW_MDEV, true },
-	{ "also of a domain that runs again", LEASE_RELEASING, 1, true, false, ON, 0, FW_MDEV, true },
-	{ "a creation whose writer lives stays", LEASE_CREATING, 500, true, true, OFF, 0, FW_MDEV, false },
-	{ "one that was cut off stays for create_timeout", LEASE_CREATING, CREATE_S - 5, true, false, OFF, 0, FW_MDEV,
-	  false },
-	{ "and goes after it", LEASE_CREATING, CREATE_S + 5, true, false, OFF, 0, FW_MDEV, true },
-	{ "or at once, where there is no device", LEASE_CREATING, 5, false, false, OFF, 0, FW_MDEV, true },
-	{ "but not of a domain that runs", LEASE_CREATING, 500, true, false, ON, 0, FW_MDEV, false },
-	{ "a vGPU of a domain that runs stays", LEASE_ACTIVE, 500, true, false, ON, 0, FW_MDEV, false },
-	{ "one of a domain that does not stays for start_grace", LEASE_ACTIVE, GRACE_S - 5, true, false, OFF, 0,
-	  FW_MDEV, false },
-	{ "and goes after it", LEASE_ACTIVE, GRACE_S + 5, true, false, OFF, 0, FW_MDEV, true },
-	{ "or at once, where its device is gone", LEASE_ACTIVE, 5, false, false, OFF, 0, FW_MDEV, true },
-	{ "a plain VF is never gone", LEASE_ACTIVE, 5, false, false, OFF, 0, FW_VF, false },
-	{ "it goes after start_grace, too", LEASE_ACTIVE, GRACE_S + 5, false, false, OFF, 0, FW_VF, true },
-	{ "while a process is at work on it, it stays", LEASE_ACTIVE, 500, true, true, OFF, 0, FW_MDEV, false },
-	{ "a lease that is younger than what is known stays", LEASE_ACTIVE, -1, false, false, OFF, 0, FW_MDEV, false },
-};
-
-static bool runs(const void *arg, const char *domain)
-{
-	(void)arg;
-	return strcmp(domain, ON) == 0;
-}
-
-static void stale(void)
-{
-	char why[REASON_SIZE];
-
-	for (size_t i = 0; i < sizeof(leases) / sizeof(leases[0]); i++) {
-		struct lease lease = { .vgpu = { .framework = leases[i].framework, .id = A, .pgpu = "mtty" },
-				       .state = leases[i].state,
-				       .since_ms = check.looked_ms - (int64_t)leases[i].age_s * 1000,
-				       .writer = DEAD };
-
-		if (leases[i].state == LEASE_RESERVED)
-			lease.deadline_ms = sys_now_ms() + (int64_t)leases[i].deadline_s * 1000;
-		if (leases[i].writer_lives) {
-			lease.writer = getpid();
-			lease.writer_start = sys_process_start(getpid());
-		}
-		strcpy(lease.domain, leases[i].domain);
-		ok(reclaim_is_stale(&check, &lease, leases[i].exists, why, NULL) == leases[i].stale, "%s: %s",
-		   leases[i].says, why);
-	}
-}
+static struct fate_look look;
 
 static const char *parent = ""; /* of the device */
 static int64_t due_ms;
@@ -88,15 +24,15 @@ static int64_t due_ms;
 static bool is_orphan(const char *id, const char *type, enum framework framework)
 {
 	struct inv_device device = { .vgpu.framework = framework, .node = 1 };
-	char why[REASON_SIZE];
-	bool is;
+	struct fate fate;
 
 	text_copy(device.vgpu.id, sizeof(device.vgpu.id), id);
 	text_copy(device.vgpu.type, sizeof(device.vgpu.type), type);
 	text_copy(device.vgpu.parent, sizeof(device.vgpu.parent), parent);
-	is = reclaim_is_orphan(&check, &device, why, &due_ms);
-	printf("# %s\n", why);
-	return is;
+	fate_device(&fate, &look, &device);
+	due_ms = fate.due_ms;
+	printf("# %s\n", fate.why);
+	return fate.goes;
 }
 
 /* That it was made for a guest, or that it is not known. */
@@ -167,7 +103,7 @@ static void novas(void)
 
 	parents[0] = &places[0];
 	parents[1] = &places[1];
-	check.inv = &inv;
+	look.inv = &inv;
 	config.sections = &section;
 	config.nsections = 1;
 	parent = "mtty";
@@ -194,15 +130,15 @@ static void orphans(void)
 	ok(!is_orphan(B, "mtty-1", FW_MDEV), "not what a domain's XML names");
 	ok(!is_orphan(C, "mtty-1", FW_MDEV), "not what mdevctl starts at boot");
 	ok(!is_orphan("0000:41:00.2", "nvidia-1", FW_VARIANT), "a VF that a domain's XML names stays");
-	check.asking = "vm";
+	look.asking = "vm";
 	ok(is_orphan("0000:41:00.2", "nvidia-1", FW_VARIANT), "but for that domain itself");
 	ok(!is_orphan(B, "mtty-1", FW_MDEV), "whose mdev is its own, and stays");
-	check.asking = NULL;
+	look.asking = NULL;
 	config.policy.reclaim_grace_s = 3600;
 	ok(!is_orphan(A, "mtty-1", FW_MDEV), "not before reclaim_grace is over");
-	ok(seen_since(&store, A, &(struct seen){ .node = 1 }, false) >= check.looked_ms,
+	ok(seen_since(&store, A, &(struct seen){ .node = 1 }, false) >= look.looked_ms,
 	   "a look that may write nothing starts no grace");
-	check.note = true;
+	look.note = true;
 	is_orphan(A, "mtty-1", FW_MDEV);
 	sys_sleep_ms(5);
 	ok(seen_since(&store, A, &(struct seen){ .node = 1 }, false) < sys_now_ms(), "one that may does");
@@ -211,13 +147,11 @@ static void orphans(void)
 	named();
 	novas();
 	made(A, false);
-	ok(!is_orphan(A, "mtty-1", FW_MDEV) && due_ms == RECLAIM_KEPT, "what was not made for a guest is kept");
-	check.unused = true;
+	ok(!is_orphan(A, "mtty-1", FW_MDEV) && due_ms == FATE_KEPT, "what was not made for a guest is kept");
+	look.unused = true;
 	ok(is_orphan(A, "mtty-1", FW_MDEV), "unless that is asked for");
 	config.policy.reclaim_orphans = false;
 	ok(!is_orphan(A, "mtty-1", FW_MDEV), "with reclaim = never nothing foreign goes");
-	check.config = NULL;
-	ok(!is_orphan(A, "mtty-1", FW_MDEV), "nor without a configuration");
 }
 
 int main(void)
@@ -236,16 +170,12 @@ int main(void)
 	for (const char *const *id = (const char *const[]){ A, B, C, "0000:41:00.2", NULL }; *id; id++)
 		made(*id, true);
 	config.policy.reclaim_orphans = true;
-	config.policy.start_grace_s = GRACE_S;
-	config.policy.create_timeout_s = CREATE_S;
-	check = (struct reclaim_check){ .host = &tree.host,
-					.store = &store,
-					.config = &config,
-					.users = users,
-					.disk = disk,
-					.looked_ms = sys_now_ms(),
-					.runs = runs };
-	stale();
+	look = (struct fate_look){ .store = &store,
+				   .config = &config,
+				   .policy = &config.policy,
+				   .users = users,
+				   .disk = disk,
+				   .looked_ms = sys_now_ms() };
 	orphans();
 	vfio_users_free(users);
 	libvirt_files_free(disk);

@@ -4,7 +4,7 @@
 #include "lib/live.h"
 
 #include "base/text.h"
-#include "daemon/reconcile.h"
+#include "ops/gc.h"
 #include "domain/domxml.h"
 #include "lib/vgpu.h"
 
@@ -25,21 +25,22 @@ static void pass_with(const struct config *valid)
 {
 	struct lease_marks plugged = { 0 };
 	struct live_domain domain = { .settled = true, .uuid = VM };
-	struct reconcile run = { .store = &store,
-				 .config = valid,
-				 .policy = &config.policy,
-				 .looked_ms = sys_now_ms(),
-				 .plugged = &plugged,
-				 .domains = &domain,
-				 .ndomains = 1 };
+	struct gc run = { .store = &store,
+			  .config = valid,
+			  .policy = &config.policy,
+			  .looked_ms = sys_now_ms(),
+			  .mark = true,
+			  .seen = &plugged,
+			  .domains = &domain,
+			  .ndomains = 1 };
 	struct domxml *doc = NULL;
 
 	if (domxml_parse(&doc, xml, strlen(xml), DOMXML_ALL_PCI, &err) < 0)
 		tree_fail(err.text);
 	domain.request = domxml_request(doc);
-	if (reconcile_run(&run, &err) < 0)
+	if (gc_run(&run, &err) < 0)
 		tree_fail(err.text);
-	reconcile_end(&run);
+	gc_free(&run);
 	lease_marks_free(&plugged);
 	domxml_free(doc);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Orphans of Nova on a simulated host: which of a pass's findings are removed, and that libvirt is asked first. */
-#include "daemon/reconcile.h"
+#include "daemon/orphans.h"
 
 #include "base/text.h"
 #include "host/mdevctl_files.h"
@@ -57,7 +57,8 @@ int main(void)
 {
 	struct gc_item items[ROWS] = { 0 };
 	struct affinity was;
-	struct reconcile pass = { .store = &store, .policy = &config.policy, .gc = { .items = items, .n = ROWS } };
+	struct gc pass = { .store = &store, .policy = &config.policy, .items = items, .n = ROWS };
+	int64_t again_ms;
 
 	live_begin(&live, "t4");
 	config_default(&config);
@@ -77,21 +78,21 @@ int main(void)
 	live_define(&live, T4, "nvidia-222", U(1));
 	live_define(&live, T4, "nvidia-222", U(7));
 	live_define(&live, T4, "nvidia-222", U(8));
-	reconcile_orphans(&pass, named, NULL);
+	again_ms = orphans_remove(&pass, named, NULL);
 	ok(asked == 5, "libvirt is asked of those alone that are due");
-	ok(!mdevctl_defines(&live.tree.host, U(1)) && pass.again_ms && exists(U(1)),
+	ok(!mdevctl_defines(&live.tree.host, U(1)) && again_ms && exists(U(1)),
 	   "first the definition goes, and another pass is due");
 	ok(exists(U(6)) && mdevctl_defines(&live.tree.host, U(7)), "all else waits for that, to go in one batch");
 	ok(affinity_get(&store, U(1), &was) == 1, "should a domain be given it meanwhile, its type is known");
 	items[1].outcome = GC_GOES;
-	reconcile_orphans(&pass, named, NULL);
+	orphans_remove(&pass, named, NULL);
 	for (size_t i = 0; i < ROWS; i++)
 		ok(items[i].outcome == rows[i].outcome && exists(rows[i].id) == (rows[i].outcome != GC_GONE), "%s: %s",
 		   rows[i].says, items[i].trouble);
 	ok(!mdevctl_defines(&live.tree.host, U(7)) && mdevctl_defines(&live.tree.host, U(8)),
 	   "as does that without a device, and no other");
 	items[1].outcome = GC_GOES;
-	reconcile_orphans(&pass, NULL, NULL);
+	orphans_remove(&pass, NULL, NULL);
 	ok(items[1].outcome == GC_GONE && !exists(U(2)), "where libvirt is not asked the pass has the last word");
 	store_close(&store);
 	config_free(&config);

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Removes Nova's orphans, and definitions without a device, after reclaim_grace: Nova counts each as a device, even if
- * its type is no longer enabled, and never removes one.
- */
+/* Removes Nova's orphans. */
+#include "daemon/orphans.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/text.h"
 #include "base/mem.h"
-#include "daemon/reconcile.h"
 #include "device/release.h"
 #include "host/mdevctl_files.h"
 #include "model/event.h"
@@ -27,45 +25,43 @@ static bool is_due(const struct gc_item *item)
 }
 
 /* Nova fails if a device disappears between its list and its lookup, so all that are due soon are removed together. */
-static bool waits_for_more(struct reconcile *pass)
+static int64_t waits_for_more(const struct gc *pass)
 {
 	int64_t now = sys_now_ms(), first = INT64_MAX, last = 0;
 
-	for (size_t i = 0; i < pass->gc.n; i++)
-		if (is_due(&pass->gc.items[i]) && pass->gc.items[i].due_ms < first)
-			first = pass->gc.items[i].due_ms;
-	for (size_t i = 0; i < pass->gc.n && first < INT64_MAX; i++) {
-		const struct gc_item *item = &pass->gc.items[i];
+	for (size_t i = 0; i < pass->n; i++)
+		if (is_due(&pass->items[i]) && pass->items[i].due_ms < first)
+			first = pass->items[i].due_ms;
+	for (size_t i = 0; i < pass->n && first < INT64_MAX; i++) {
+		const struct gc_item *item = &pass->items[i];
 
 		if (!item->leased && item->novas && item->outcome == GC_STAYS && item->due_ms > now &&
 		    item->due_ms <= first + BATCH_MS && item->due_ms > last)
 			last = item->due_ms;
 	}
-	if (last)
-		reconcile_again(pass, last + 1);
-	return last != 0;
+	return last ? last + 1 : 0;
 }
 
-static void ask_libvirt(struct reconcile *pass, reconcile_named *named, void *arg)
+static void ask_libvirt(struct gc *pass, orphans_named *named, void *arg)
 {
 	size_t n = 0;
-	const char **ids = mem_new(pass->gc.n + 1, sizeof(*ids));
-	bool *is_named = mem_new(pass->gc.n + 1, sizeof(*is_named));
+	const char **ids = mem_new(pass->n + 1, sizeof(*ids));
+	bool *is_named = mem_new(pass->n + 1, sizeof(*is_named));
 
-	for (size_t i = 0; i < pass->gc.n; i++)
-		if (is_due(&pass->gc.items[i]))
-			ids[n++] = pass->gc.items[i].vgpu.id;
+	for (size_t i = 0; i < pass->n; i++)
+		if (is_due(&pass->items[i]))
+			ids[n++] = pass->items[i].vgpu.id;
 	if (n && named)
 		named(arg, ids, is_named, n);
 	n = 0;
-	for (size_t i = 0; i < pass->gc.n; i++)
-		if (is_due(&pass->gc.items[i]) && is_named[n++])
-			pass->gc.items[i].outcome = GC_STAYS;
+	for (size_t i = 0; i < pass->n; i++)
+		if (is_due(&pass->items[i]) && is_named[n++])
+			pass->items[i].outcome = GC_STAYS;
 	free(ids);
 	free(is_named);
 }
 
-static bool remove_part(struct reconcile *pass, struct gc_item *item, enum release_part part)
+static bool remove_part(struct gc *pass, struct gc_item *item, enum release_part part)
 {
 	const struct vgpu_ref *vgpu = &item->vgpu;
 	const struct event_about about = { .vgpu = vgpu };
@@ -88,12 +84,12 @@ static bool remove_part(struct reconcile *pass, struct gc_item *item, enum relea
  * devices. Until then, Nova can use a device without its definition; if that is removed before the instance starts, the
  * hook creates it again.
  */
-static bool remove_definitions(struct reconcile *pass, int64_t end_ms)
+static bool remove_definitions(struct gc *pass, int64_t end_ms)
 {
 	bool removed = false;
 
-	for (size_t i = 0; i < pass->gc.n && sys_now_ms() < end_ms; i++) {
-		struct gc_item *item = &pass->gc.items[i];
+	for (size_t i = 0; i < pass->n && sys_now_ms() < end_ms; i++) {
+		struct gc_item *item = &pass->items[i];
 
 		if (is_due(item) && item->exists && mdevctl_defines(pass->store->host, item->vgpu.id))
 			removed |= remove_part(pass, item, RELEASE_ITS_DEFINITION);
@@ -101,25 +97,24 @@ static bool remove_definitions(struct reconcile *pass, int64_t end_ms)
 	return removed;
 }
 
-void reconcile_orphans(struct reconcile *pass, reconcile_named *named, void *arg)
+int64_t orphans_remove(struct gc *pass, orphans_named *named, void *arg)
 {
-	int64_t end_ms = sys_now_ms() + TURN_MS;
+	int64_t end_ms = sys_now_ms() + TURN_MS, again_ms = waits_for_more(pass);
 
-	if (waits_for_more(pass))
-		return;
+	if (again_ms)
+		return again_ms;
 	ask_libvirt(pass, named, arg);
-	if (remove_definitions(pass, end_ms)) {
-		reconcile_again(pass, sys_now_ms() + FOLLOW_MS);
-		return;
-	}
-	for (size_t i = 0; i < pass->gc.n; i++) {
-		struct gc_item *item = &pass->gc.items[i];
+	if (remove_definitions(pass, end_ms))
+		return sys_now_ms() + FOLLOW_MS;
+	for (size_t i = 0; i < pass->n; i++) {
+		struct gc_item *item = &pass->items[i];
 
 		if (!is_due(item))
 			continue;
 		if (sys_now_ms() >= end_ms)
-			reconcile_again(pass, sys_now_ms() + NEXT_MS);
-		else if (remove_part(pass, item, item->exists ? RELEASE_DEVICE : RELEASE_LONE_DEFINITION))
+			return sys_now_ms() + NEXT_MS;
+		if (remove_part(pass, item, item->exists ? RELEASE_DEVICE : RELEASE_LONE_DEFINITION))
 			item->outcome = GC_GONE;
 	}
+	return 0;
 }

@@ -9,7 +9,9 @@
 
 #include "device/release.h"
 #include "lib/vgpu.h"
-#include "daemon/reconcile.h"
+#include "daemon/releases.h"
+#include "domain/domxml.h"
+#include "ops/gc.h"
 #include "state/history.h"
 
 #define T4 "0000:84:00.0"
@@ -75,11 +77,12 @@ static bool exists(const char *id)
 static size_t pass_after(const char *xml, bool settled, int64_t looked_ms)
 {
 	struct live_domain domain = { .settled = settled };
-	struct reconcile run = { .store = &store,
-				 .config = &config,
-				 .policy = &config.policy,
-				 .looked_ms = looked_ms,
-				 .plugged = &plugged };
+	struct gc run = { .store = &store,
+			  .config = &config,
+			  .policy = &config.policy,
+			  .looked_ms = looked_ms,
+			  .mark = true,
+			  .seen = &plugged };
 	struct domxml *doc = NULL;
 	struct err err = { 0 };
 	size_t n;
@@ -93,12 +96,15 @@ static size_t pass_after(const char *xml, bool settled, int64_t looked_ms)
 		run.ndomains = 1;
 	}
 	store.resident = true;
-	if (reconcile_run(&run, &err) < 0)
+	if (gc_run(&run, &err) < 0)
 		tree_fail(err.text);
 	store.resident = false;
-	n = run.n;
-	again_ms = run.again_ms - sys_now_ms();
-	reconcile_end(&run);
+	n = run.nnotes;
+	again_ms = 0;
+	for (size_t i = 0; i < run.n; i++)
+		if (run.items[i].again_ms)
+			again_ms = run.items[i].again_ms - sys_now_ms();
+	gc_free(&run);
 	domxml_free(doc);
 	return n;
 }
@@ -114,7 +120,7 @@ static int finish_once(void)
 {
 	static struct lease_marks said;
 	struct err err;
-	int r = reconcile_finish(&store, &config.policy, &said, &err);
+	int r = releases_finish(&store, &config.policy, &said, &err);
 
 	lease_marks_free(&said);
 	return r;

@@ -1,38 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Completes releases that a hook or a pass has marked, each in a short turn, so that a stuck one delays no other. */
+/* Completes releases that a hook, a command or a pass has marked. */
+#include "daemon/releases.h"
+
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "device/release.h"
-#include "base/mem.h"
 #include "model/event.h"
-#include "daemon/reconcile.h"
-#include "internal.h"
+#include "state/lease_store.h"
 
 enum { TURN_MS = 20, LOOK_MS = 60000 };
-
-bool lease_marks_have(const struct lease_marks *marks, const struct lease *lease)
-{
-	for (size_t i = 0; i < marks->n; i++)
-		if (marks->list[i].since_ms == lease->since_ms && strcmp(marks->list[i].id, lease->vgpu.id) == 0)
-			return true;
-	return false;
-}
-
-void lease_marks_add(struct lease_marks *marks, const struct lease *lease)
-{
-	struct lease_mark *mark = mem_add(&marks->list, &marks->n, sizeof(*mark));
-
-	mark->since_ms = lease->since_ms;
-	memcpy(mark->id, lease->vgpu.id, ID_SIZE);
-}
-
-void lease_marks_free(struct lease_marks *marks)
-{
-	free(marks->list);
-	*marks = (struct lease_marks){ 0 };
-}
 
 /* Takes one turn. Returns true if the lease is released. */
 static bool finish_one(struct store *store, const struct policy *policy, const struct lease *lease,
@@ -59,7 +35,7 @@ static bool finish_one(struct store *store, const struct policy *policy, const s
 	return false;
 }
 
-int reconcile_finish(struct store *store, const struct policy *policy, struct lease_marks *logged, struct err *err)
+int releases_finish(struct store *store, const struct policy *policy, struct lease_marks *logged, struct err *err)
 {
 	struct lease_marks failed = { 0 };
 	autoleases struct leases leases = { 0 };

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The facts on which the fate of a vGPU depends. */
+#include "survey/fate_facts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "domain/domxml.h"
+#include "model/owner.h"
+#include "plan/pool.h"
+#include "state/history.h"
+
+const struct live_domain *fate_live_domain(const struct fate_look *look, const char *uuid)
+{
+	for (size_t i = 0; i < look->ndomains; i++)
+		if (strcmp(look->domains[i].uuid, uuid) == 0)
+			return &look->domains[i];
+	return NULL;
+}
+
+/* 1: open; 0: not open; negative: not known. `why` explains 1 and negative. */
+static int is_open(const struct fate_look *look, const char *id, char why[REASON_SIZE])
+{
+	struct err err;
+	pid_t pid = 0;
+	int r = vfio_users_open(look->users, look->store->host, id, &pid, &err);
+
+	if (r == 1)
+		snprintf(why, REASON_SIZE, "process %d has it open", (int)pid);
+	else if (r < 0)
+		snprintf(why, REASON_SIZE, "%.240s", err.text);
+	return r;
+}
+
+/*
+ * Do libvirt's files show that the running domain has the device or can resume it? Yes if they cannot tell. A suspend
+ * record has a UUID as it is, but a VF's address in another form, so for a VF any suspend record counts.
+ */
+static bool files_have(const struct libvirt_files *disk, const struct lease *lease)
+{
+	const struct vgpu_ref *vgpu = &lease->vgpu;
+
+	return !libvirt_files_runs(disk, lease->domain) || libvirt_files_unread(disk, false) ||
+	       libvirt_files_names(disk, vgpu->id, NULL) ||
+	       (vgpu->framework != FW_MDEV && libvirt_files_mention(disk, DOMXML_SUSPENDED_NS));
+}
+
+static bool domain_has(const struct live_domain *domain, const char *id)
+{
+	return !domain->settled || request_find(domain->request, id) ||
+	       (domain->taken && request_find(domain->taken, id));
+}
+
+static void add_domain(struct lease_facts *facts, const struct fate_look *look)
+{
+	const struct lease *lease = facts->lease;
+	const struct live_domain *domain = fate_live_domain(look, lease->domain);
+
+	facts->runs = domain || libvirt_files_runs(look->disk, lease->domain);
+	if (domain && domain->request)
+		facts->has = domain_has(domain, lease->vgpu.id);
+	else
+		facts->has = facts->runs && files_have(look->disk, lease);
+	if (!facts->runs)
+		facts->unread = libvirt_files_unread(look->disk, true);
+	facts->had = look->seen && lease_marks_have(look->seen, lease);
+}
+
+void fate_lease(struct fate *fate, const struct fate_look *look, const struct lease *lease, enum presence exists)
+{
+	const struct vgpu_ref *vgpu = &lease->vgpu;
+	const struct inv_pgpu *card = inventory_pgpu(look->inv, vgpu->pgpu);
+	const char *reason = card ? card->reason : "";
+	char open[REASON_SIZE], unseen[REASON_SIZE];
+	struct lease_facts facts = { .lease = lease,
+				     .policy = look->policy,
+				     .now_ms = sys_now_ms(),
+				     .looked_ms = look->looked_ms,
+				     .unseen = unseen,
+				     .exists = exists };
+
+	/* A plain VF always exists, whether a guest uses it or not. */
+	if (vgpu->framework == FW_VF)
+		facts.exists = PRESENT;
+	/* These depend on nothing else, so that a reservation costs no look at processes. */
+	if (lease->state != LEASE_RESERVED && facts.exists && is_open(look, vgpu->id, open))
+		facts.open = open;
+	snprintf(unseen, sizeof(unseen), "cannot tell whether it exists: %s%s%.150s", vgpu->pgpu, *reason ? ": " : "",
+		 reason);
+	if (lease->state == LEASE_CREATING || lease->state == LEASE_ACTIVE) {
+		add_domain(&facts, look);
+		facts.writer_lives = sys_process_lives(lease->writer, lease->writer_start);
+		facts.at_work = lease_at_work(look->store, lease);
+	}
+	fate_of_lease(fate, &facts);
+}
+
+/* A type's ID begins with the name of its driver: "nvidia" in nvidia-35. */
+static bool is_same_driver(const char *type, const char *other)
+{
+	size_t len = strcspn(type, "-");
+
+	return len == strcspn(other, "-") && strncmp(type, other, len) == 0;
+}
+
+bool fate_is_novas(const struct fate_look *look, const struct vgpu_ref *vgpu)
+{
+	struct owner_facts facts = { .framework = vgpu->framework };
+	const struct config *config = look->config;
+	const struct inv_parent *parent = config && config->policy.nova ? inventory_parent(look->inv, vgpu->parent)
+									: NULL;
+
+	/* Nova counts no device on a parent that is not registered. */
+	if (!parent)
+		return false;
+	facts.nova = pool_names(config, parent->card, vgpu->parent);
+	/* A section without addresses claims the remaining cards that can have its type: those of its driver. */
+	for (size_t i = 0; i < config->nsections; i++)
+		facts.nova |= config_takes_rest(&config->sections[i]) &&
+			      is_same_driver(config->sections[i].type, vgpu->type);
+	return owner_of(&facts) == OWNER_NOVA;
+}
+
+/*
+ * Records a name as a sign of use, because Nova redefines a domain when it starts it, and for a moment nothing names
+ * its vGPU.
+ */
+static const char *named(const struct fate_look *look, const char *id, const char *asking, char why[REASON_SIZE])
+{
+	const char *domain = libvirt_files_names(look->disk, id, asking);
+	const char *unread = libvirt_files_unread(look->disk, false);
+
+	if (domain && look->note)
+		seen_in_use(look->store, id);
+	if (domain)
+		snprintf(why, REASON_SIZE, "domain %.100s names it", domain);
+	else if (unread)
+		snprintf(why, REASON_SIZE, "cannot tell whether a domain names it: %.180s", unread);
+	return domain || unread ? why : NULL;
+}
+
+const char *fate_named(const struct fate_look *look, const char *id, char why[REASON_SIZE])
+{
+	return named(look, id, NULL, why);
+}
+
+/* Finds its mdevctl definition, which a removal would include, and whether that keeps it. */
+static void add_definition(struct orphan_facts *facts, const struct fate_look *look, const char *id,
+			   char why[REASON_SIZE])
+{
+	struct definition definition;
+	struct err err;
+	int r = mdevctl_definition(&definition, look->store->host, id, &err);
+
+	facts->defined = r == 1;
+	if (r < 0)
+		snprintf(why, REASON_SIZE, "%.200s", err.text);
+	else if (r == 1 && definition.starts && !facts->nova)
+		snprintf(why, REASON_SIZE, "mdevctl starts it at boot (/etc/mdevctl.d/%s)", definition.parent);
+	if (*why)
+		facts->kept = why;
+}
+
+static struct orphan_facts facts_of(const struct fate_look *look, const char *id)
+{
+	return (struct orphan_facts){ .policy = &look->config->policy,
+				      .typed = true,
+				      .unused = look->unused,
+				      .for_guest = affinity_is_for_guest(look->store, id) };
+}
+
+void fate_device(struct fate *fate, const struct fate_look *look, const struct inv_device *device)
+{
+	const char *id = device->vgpu.id;
+	struct orphan_facts facts = facts_of(look, id);
+	char by[REASON_SIZE], open[REASON_SIZE], why[REASON_SIZE] = "";
+	struct seen seen = { .node = device->node };
+	int r = 0;
+
+	facts.typed = *device->vgpu.type;
+	facts.nova = fate_is_novas(look, &device->vgpu);
+	if (look->config->policy.reclaim_orphans && facts.typed) {
+		facts.named = named(look, id, device->vgpu.framework == FW_VARIANT ? look->asking : NULL, by);
+		r = facts.named ? 0 : is_open(look, id, open);
+		facts.open = r ? open : NULL;
+		if (!facts.named && !facts.open)
+			add_definition(&facts, look, id, why);
+		if (r == 1 && look->note)
+			seen_used(look->store, id);
+		/* The idle time is also recorded for devices that a pool keeps. */
+		if (!facts.named && !facts.open && !facts.kept) {
+			seen.created_ms = inventory_created_ms(look->store->host, &device->vgpu);
+			facts.idle_ms = seen_since(look->store, id, &seen, look->note);
+		}
+	}
+	/* After the idle time, which may begin with this look. */
+	facts.now_ms = sys_now_ms();
+	fate_of_orphan(fate, &facts);
+}
+
+void fate_definition(struct fate *fate, const struct fate_look *look, const struct definition *definition)
+{
+	/* No device has this inode number, so a device that is created from the definition counts as newly seen. */
+	const struct seen seen = { .node = 1 };
+	struct orphan_facts facts = facts_of(look, definition->uuid);
+	char name[REASON_SIZE];
+
+	facts.alone = true;
+	facts.definition_ms = definition->created_ms;
+	facts.named = named(look, definition->uuid, NULL, name);
+	if (!facts.named)
+		facts.idle_ms = seen_since(look->store, definition->uuid, &seen, look->note);
+	/* The record may be of an earlier definition with this UUID. */
+	if (definition->created_ms > facts.idle_ms)
+		facts.idle_ms = definition->created_ms;
+	facts.now_ms = sys_now_ms();
+	fate_of_orphan(fate, &facts);
+}

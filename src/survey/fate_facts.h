@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Gathers from a look at the host the facts on which the fate of a lease or an orphan depends (plan/fate.h). */
+#pragma once
+
+#include <stdbool.h>
+
+#include "config/config.h"
+#include "host/inventory.h"
+#include "host/libvirt_files.h"
+#include "host/mdevctl_files.h"
+#include "host/vfio_users.h"
+#include "model/request.h"
+#include "plan/fate.h"
+#include "state/lease_store.h"
+
+/* A domain that libvirt runs. */
+struct live_domain {
+	char uuid[UUID_SIZE];
+	const struct request *request; /* from its live XML, with all PCI hostdevs; NULL: unavailable or invalid */
+	const struct request *taken;   /* from the record of a suspend in it; NULL: none */
+	bool settled;                  /* not in the middle of a start, a migration or a shutdown */
+};
+
+struct fate_look {
+	const struct store *store;
+	const struct policy *policy; /* the configuration's, or the defaults */
+	const struct config *config; /* NULL: none is in effect */
+	const struct inventory *inv;
+	const struct vfio_users *users;
+	const struct libvirt_files *disk;
+	int64_t looked_ms;  /* when the first of these was read, CLOCK_MONOTONIC */
+	const char *asking; /* the domain that requests a VF: its own XML does not protect the VF; NULL: none */
+	bool note;          /* record signs of use, and when a device was first seen free */
+	bool unused;        /* what was not made for a guest may go as well */
+	/* What libvirt says; none if it was not asked. */
+	const struct live_domain *domains;
+	size_t ndomains;
+	const struct lease_marks *seen; /* leases whose domain had the device at the last look; NULL: none */
+};
+
+/* `exists`: does the lease's device exist? */
+void fate_lease(struct fate *fate, const struct fate_look *look, const struct lease *lease, enum presence exists);
+
+/* Of a device without a lease. Needs a configuration. */
+void fate_device(struct fate *fate, const struct fate_look *look, const struct inv_device *device);
+
+/*
+ * Of a definition of Nova's without a device. Nova counts it as a device, and does not start if the pGPU has no
+ * capacity for it. It stays if a domain names it, because a start creates the device, and for a minute after it was
+ * written, because Nova may be creating the device. Needs a configuration.
+ */
+void fate_definition(struct fate *fate, const struct fate_look *look, const struct definition *definition);
+
+/* Does Nova own this foreign device or definition (model/owner.h)? Its parent decides, whatever names it. */
+bool fate_is_novas(const struct fate_look *look, const struct vgpu_ref *vgpu);
+
+/* Does a domain's XML name it? NULL: no. Otherwise says in `why` which, or why that is not known, and returns `why`. */
+const char *fate_named(const struct fate_look *look, const char *id, char why[REASON_SIZE]);
+
+const struct live_domain *fate_live_domain(const struct fate_look *look, const char *uuid);
