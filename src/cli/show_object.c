@@ -318,12 +318,8 @@ static void print_vgpus(const struct status *status)
 
 	putchar('\n');
 	cmd_rows_begin(&rows, status->cmd, &vgpus_layout, NULL);
-	for (const struct status_vgpu *v = status->vgpus; v < status->vgpus + status->nvgpus; v++) {
-		row_begin(&rows);
-		row_vgpu(&rows, v->ref);
-		row_whole_lease(&rows, v->lease, v->mib);
-		row_end(&rows);
-	}
+	for (size_t i = 0; i < status->nvgpus; i++)
+		status_vgpu(&rows, &status->vgpus[i]);
 	cmd_rows_end(&rows);
 }
 
@@ -332,7 +328,7 @@ static void print_pgpu(const struct status *status, const struct card_row *row)
 	const struct world *world = &status->world;
 	const struct inv_pgpu *card = &row->card;
 	const char *model = row->model;
-	struct capacity_framebuffer mib = { UNKNOWN, UNKNOWN };
+	const struct capacity_framebuffer mib = row->mib;
 
 	out_say("pGPU %s", card->address);
 	if (*card->vendor)
@@ -346,8 +342,6 @@ static void print_pgpu(const struct status *status, const struct card_row *row)
 	if (card->nvidia && *world->inv.nvidia_driver)
 		line_of("driver", "%s", world->inv.nvidia_driver);
 	line_of("pool", "%s%s%s", row->in_pool ? "yes" : "no", *row->reason ? ": " : "", row->reason);
-	if (row->pgpu)
-		mib = capacity_framebuffer(&status->world, row->pgpu);
 	if (mib.whole != UNKNOWN)
 		line_of("framebuffer", "%d of %d MiB in use", mib.used, mib.whole);
 	else if (mib.used != UNKNOWN)

@@ -110,17 +110,14 @@ static void print_bars(const struct status *status, const struct term *term, con
 		       const char *margin)
 {
 	const struct inv_offer *offer;
-	struct capacity_framebuffer mib;
+	const struct capacity_framebuffer mib = row->mib;
 	struct capacity_count count;
 	char text[128], label[TYPE_SIZE];
 	int width = (int)strlen("framebuffer"), used;
 
-	if (!row->pgpu)
-		return;
 	for (size_t i = 0; (offer = configured(row, i)) != NULL; i++)
 		if ((int)strlen(offer->type->id) > width)
 			width = (int)strlen(offer->type->id);
-	mib = capacity_framebuffer(&status->world, row->pgpu);
 	if (mib.whole != UNKNOWN) {
 		snprintf(text, sizeof(text), "%.4g of %.4g GiB", mib.used / 1024.0, mib.whole / 1024.0);
 		snprintf(label, sizeof(label), "%-*s", width, "framebuffer");
@@ -188,9 +185,7 @@ static char *draw_vgpus(const struct status *status, const struct term *term)
 		char gib[32];
 
 		snprintf(gib, sizeof(gib), "%.4g GiB", v->mib / 1024.0);
-		row_begin(&rows);
-		row_vgpu(&rows, v->ref);
-		row_whole_lease(&rows, v->lease, v->mib);
+		status_vgpu(&rows, v);
 		table_text(&rows.table, COL_MIB, v->mib > 0 ? gib : NULL);
 		if (v->lease && lost_device(status, v->lease))
 			table_coloured(&rows.table, COL_STATE, "no device", TERM_RED);
@@ -198,7 +193,6 @@ static char *draw_vgpus(const struct status *status, const struct term *term)
 			table_coloured(&rows.table, COL_STATE,
 				       affinity_is_for_guest(&status->cmd->store, v->ref->id) ? "unleased" : "kept",
 				       TERM_YELLOW);
-		row_end(&rows);
 	}
 	table_end(&rows.table, to, &inner);
 	mem_close(to);
@@ -240,15 +234,11 @@ static void print_vgpus(const struct status *status, const struct term *term, co
 static bool is_idle(const struct status *status, const struct card_row *row, char *text, size_t size)
 {
 	enum { COLUMNS_MAX = 48 };
-	struct capacity_framebuffer mib;
 	const struct inv_offer *offer;
 	struct capacity_count count;
 
 	*text = '\0';
-	if (!row->pgpu || !row->in_pool)
-		return false;
-	mib = capacity_framebuffer(&status->world, row->pgpu);
-	if (mib.used > 0)
+	if (row->mib.used > 0)
 		return false;
 	for (size_t i = 0; (offer = configured(row, i)) != NULL; i++) {
 		const char *type = offer->type->id;

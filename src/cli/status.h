@@ -16,6 +16,7 @@ struct card_row {
 	bool in_pool;
 	const char *type;            /* the configured type, or the first of several; "": none */
 	struct capacity_count count; /* of that type; UNKNOWN if there is none */
+	struct capacity_framebuffer mib;
 	char reason[REASON_SIZE];    /* why it is not in the pool, or has no vGPU available */
 	char model[CARD_MODEL_SIZE]; /* its name in the hardware database; "": none */
 };
@@ -41,6 +42,9 @@ struct status {
 /* Reads the pGPUs and vGPUs that match the filters, but not `check` and `host`. Call status_end() even on failure. */
 int status_read(struct status *status, struct cmd *cmd, struct err *err);
 void status_end(struct status *status);
+
+/* Writes the fields of a vGPU as one row, whose cells can still be replaced. */
+void status_vgpu(struct rows *rows, const struct status_vgpu *v);
 
 /* Write the member "pgpus", or "vgpus" with the vGPUs of a row. */
 void status_json_pgpus(struct json_out *json, const struct status *status);

@@ -18,7 +18,8 @@ static struct card_row row_of_card(const struct cmd *cmd, const struct world *wo
 				.pgpu = card,
 				.in_pool = pooled->in_pool,
 				.type = pooled->section ? pooled->section->type : "",
-				.count = { .capacity = UNKNOWN, .used = UNKNOWN, .available = UNKNOWN } };
+				.count = { .capacity = UNKNOWN, .used = UNKNOWN, .available = UNKNOWN },
+				.mib = capacity_framebuffer(world, card) };
 	const struct inv_offer *offer = inventory_offer(card, row.type);
 	const char *reason = row.count.reason;
 
@@ -33,7 +34,8 @@ static struct card_row row_of_card(const struct cmd *cmd, const struct world *wo
 static struct card_row row_of_missing(const struct world *world, const struct missing_card *missing)
 {
 	struct card_row row = { .type = missing->section->type,
-				.count = { .capacity = UNKNOWN, .used = UNKNOWN, .available = UNKNOWN } };
+				.count = { .capacity = UNKNOWN, .used = UNKNOWN, .available = UNKNOWN },
+				.mib = { UNKNOWN, UNKNOWN } };
 
 	inventory_read_card(world->host, missing->address, &row.card);
 	row.card.framework = missing->section->vf ? FW_VF : FW_MDEV;
@@ -254,34 +256,34 @@ int status_read(struct status *status, struct cmd *cmd, struct err *err)
 	return 0;
 }
 
+void status_vgpu(struct rows *rows, const struct status_vgpu *v)
+{
+	row_begin(rows);
+	row_vgpu(rows, v->ref);
+	row_whole_lease(rows, v->lease, v->mib);
+	row_end(rows);
+}
+
 void status_json_vgpus(struct json_out *json, const struct status *status, size_t row)
 {
 	struct rows rows = { .json = json };
 
 	json_out_array(json, "vgpus");
-	for (const struct status_vgpu *v = status->vgpus; v < status->vgpus + status->nvgpus; v++) {
-		if (status_row(status, v) != row)
-			continue;
-		row_begin(&rows);
-		row_vgpu(&rows, v->ref);
-		row_whole_lease(&rows, v->lease, v->mib);
-		row_end(&rows);
-	}
+	for (const struct status_vgpu *v = status->vgpus; v < status->vgpus + status->nvgpus; v++)
+		if (status_row(status, v) == row)
+			status_vgpu(&rows, v);
 	json_out_close(json);
 }
 
 static void json_pgpu(struct json_out *json, const struct status *status, size_t row)
 {
 	const struct card_row *card = &status->rows[row];
-	struct capacity_framebuffer mib = { UNKNOWN, UNKNOWN };
 	struct rows rows = { .json = json };
 
-	if (card->pgpu)
-		mib = capacity_framebuffer(&status->world, card->pgpu);
 	json_out_object(json, NULL);
 	cards_fields(&rows, &status->world, card);
-	json_out_known(json, "framebuffer_mib", mib.whole);
-	json_out_known(json, "framebuffer_used_mib", mib.used);
+	json_out_known(json, "framebuffer_mib", card->mib.whole);
+	json_out_known(json, "framebuffer_used_mib", card->mib.used);
 	status_json_vgpus(json, status, row);
 	json_out_close(json);
 }
