@@ -173,12 +173,9 @@ static void print_json(sd_journal *journal, struct json_out *json, const char *w
 static void print_event(sd_journal *journal, struct json_out *json, uint64_t us)
 {
 	autofree char *event = read_field(journal, "VGPU_LEASE_EVENT"), *message = NULL, *line = NULL;
-	time_t seconds = (time_t)(us / 1000000);
 	char when[32];
-	struct tm tm;
 
-	gmtime_r(&seconds, &tm);
-	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	out_time(when, (time_t)(us / 1000000));
 	if (json) {
 		print_json(journal, json, when, event);
 		return;

@@ -2,7 +2,6 @@
 /* vgpu-lease plan FILE: what would happen to a domain's vGPUs, and why; nothing is written. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,10 +22,10 @@ struct planning {
 	const char *file; /* its name in messages */
 	struct lifecycle lifecycle;
 	struct preview preview;
-	char *xml; /* as read */
+	const char *xml; /* as read */
 	size_t len;
-	bool large; /* only its hostdevs are parsed */
-	char *who;  /* the domain, or the file if the domain is not known */
+	bool large;      /* only its hostdevs are parsed */
+	const char *who; /* the domain, or the file if the domain is not known */
 };
 
 static const char *const operations[] = { "prepare", "migrate", "restore" }; /* indexed by enum plan_mode */
@@ -44,7 +43,7 @@ static int parse(const struct planning *p, struct domxml **doc, struct err *err)
 static void say_remarks(const struct planning *p, remark_say *say, void *arg)
 {
 	const struct host *host = &p->cmd->host;
-	struct domxml *all = NULL;
+	autodomxml struct domxml *all = NULL;
 	struct err ignored;
 
 	if (p->lifecycle.doc)
@@ -52,7 +51,6 @@ static void say_remarks(const struct planning *p, remark_say *say, void *arg)
 	/* Only for a start, because an arriving domain has the addresses of its source host. */
 	if (p->lifecycle.doc && p->mode == PLAN_PREPARE && parse(p, &all, &ignored) == 0)
 		remark_hostdevs(all, host, p->lifecycle.config, say, arg);
-	domxml_free(all);
 	if (!*p->preview.unleased || p->cmd->call->json)
 		preview_remarks(&p->preview, operations[p->mode], say, arg);
 }
@@ -154,10 +152,9 @@ static void print_json(const struct planning *p, const char *refusal)
 static int decide(struct planning *p, struct domxml **doc, struct err *err)
 {
 	struct cmd *cmd = p->cmd;
-	int r = parse(p, doc, err);
 
-	if (r < 0)
-		return r;
+	if (parse(p, doc, err) < 0)
+		return -err->code;
 	p->lifecycle = (struct lifecycle){ .host = &cmd->host,
 					   .config = cmd->has_config ? &cmd->config : NULL,
 					   .policy = &cmd->config.policy,
@@ -187,11 +184,12 @@ static void print(const struct planning *p, const char *refusal)
 {
 	const struct request *request = p->lifecycle.request;
 
-	if (!p->cmd->call->json)
-		say_remarks(p, warn, (char *)p->file);
-	if (p->cmd->call->json)
+	if (p->cmd->call->json) {
 		print_json(p, refusal);
-	else if (request && request->nvgpus == 0)
+		return;
+	}
+	say_remarks(p, warn, (char *)p->file);
+	if (request && request->nvgpus == 0)
 		out_say("%s has no vGPU: nothing to do", p->who);
 	else if (!refusal && *p->preview.unleased)
 		out_say("domain %s: starts without a lease; %s", request->name, p->preview.unleased);
@@ -206,26 +204,26 @@ static int run(struct cmd *cmd, struct err *err)
 {
 	const char *path = cmd->call->args.operands[0];
 	struct planning p = { .cmd = cmd, .mode = cmd->call->mode, .file = cmd_shown(path) };
-	struct domxml *doc = NULL;
+	autodomxml struct domxml *doc = NULL;
+	autofree char *xml = NULL, *who = NULL;
 	int r;
 
-	if (cmd_read_xml(path, FILE_MAX, &p.xml, &p.len, err) != 0) {
+	if (cmd_read_xml(path, FILE_MAX, &xml, &p.len, err) != 0) {
 		if (err->code == ENOENT && !strpbrk(path, "/."))
 			text_add(err->text, sizeof(err->text),
 				 "; for a domain, run: virsh dumpxml --inactive %s | vgpu-lease plan -", p.file);
 		return CMD_USAGE;
 	}
+	p.xml = xml;
 	p.large = p.len > DOMXML_MAX;
 	r = decide(&p, &doc, err);
-	p.who = p.large || !p.lifecycle.request ? mem_strdup(p.file)
-						: mem_format("domain %s", p.lifecycle.request->name);
+	if (!p.large && p.lifecycle.request)
+		who = mem_format("domain %s", p.lifecycle.request->name);
+	p.who = who ? who : p.file;
 	print(&p, r < 0 ? err->text : NULL);
 	if (r < 0)
 		err_in(err, "%s: %s would be refused", p.who, operations[p.mode]);
 	preview_end(&p.preview);
-	domxml_free(doc);
-	free(p.xml);
-	free(p.who);
 	return r;
 }
 

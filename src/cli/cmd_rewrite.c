@@ -77,12 +77,6 @@ static void say_what_changed(const struct rewrite *r, const char *path)
 		out_warn("libvirt does not notice changes to its own files; run 'virsh define %s'", path);
 }
 
-static int unreadable(const char *shown, int code, struct err *err)
-{
-	err_sys(err, code, "%s", shown);
-	return CMD_USAGE;
-}
-
 /* Changes the file that a link refers to, not the link. */
 static int in_place(struct cmd *cmd, struct rewrite *rewrite, struct err *err)
 {
@@ -93,22 +87,21 @@ static int in_place(struct cmd *cmd, struct rewrite *rewrite, struct err *err)
 	size_t len = 0;
 	int r;
 
-	if (!base)
-		return unreadable(shown, errno, err);
-	*base++ = '\0';
-	autoclose int dir = open(*dirname ? dirname : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0)
-		return unreadable(shown, errno, err);
-	autoclose int fd = openat(dir, base, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &was) < 0)
-		return unreadable(shown, errno, err);
-	if (!S_ISREG(was.st_mode)) {
+	if (base)
+		*base++ = '\0';
+	autoclose int dir = base ? open(*dirname ? dirname : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	autoclose int fd = dir < 0 ? -1 : openat(dir, base, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	r = fd < 0 || fstat(fd, &was) < 0 ? -errno : 0;
+	if (r == 0 && !S_ISREG(was.st_mode)) {
 		err_set(err, EOPNOTSUPP, "%s: not a regular file", shown);
 		return CMD_USAGE;
 	}
-	r = sys_slurp(fd, DOMXML_MAX, &xml, &len);
-	if (r < 0)
-		return unreadable(shown, -r, err);
+	if (r == 0)
+		r = sys_slurp(fd, DOMXML_MAX, &xml, &len);
+	if (r < 0) {
+		err_sys(err, -r, "%s", shown);
+		return CMD_USAGE;
+	}
 	if (make_rewrite(rewrite, cmd, xml, len, err) < 0)
 		return -err->code;
 	r = rewrite->nchanges ? replace_file(dir, base, &was, rewrite) : 0;
@@ -141,20 +134,17 @@ static bool is_domain(const struct cmd_call *call)
 	       !(len > 4 && strcmp(word + len - 4, ".xml") == 0) && access(word, F_OK) < 0;
 }
 
-static int of_domain(struct cmd *cmd, struct err *err)
+static int of_domain(struct cmd *cmd, struct rewrite *rewrite, struct err *err)
 {
 	const struct hotplug *hp = &cmd->hp;
-	struct rewrite rewrite = { .all = cmd->call->all, .vfs = true };
-	char *xml = NULL;
+	autofree char *xml = NULL;
 	int r = cmd_open(cmd, cmd->call, CMD_LIBVIRT, err);
 
-	rewrite.host = &cmd->host;
+	*rewrite = (struct rewrite){ .host = &cmd->host, .all = cmd->call->all, .vfs = true };
 	if (r == 0)
-		r = rewrite_live(&rewrite, &xml, hp->virt, &hp->domain, hp->config, err);
+		r = rewrite_live(rewrite, &xml, hp->virt, &hp->domain, hp->config, err);
 	if (r == 0)
-		say_what_changed(&rewrite, "");
-	rewrite_end(&rewrite);
-	free(xml);
+		say_what_changed(rewrite, "");
 	return r;
 }
 
@@ -164,9 +154,9 @@ static int run(struct cmd *cmd, struct err *err)
 	int r;
 
 	if (is_domain(cmd->call))
-		return of_domain(cmd, err);
-	r = cmd->call->in_place ? in_place(cmd, &rewrite, err) : to_stdout(cmd, &rewrite, err);
-
+		r = of_domain(cmd, &rewrite, err);
+	else
+		r = cmd->call->in_place ? in_place(cmd, &rewrite, err) : to_stdout(cmd, &rewrite, err);
 	rewrite_end(&rewrite);
 	return r;
 }

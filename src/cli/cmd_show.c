@@ -209,13 +209,11 @@ static void print_vgpu(struct rows *rows, const struct show *show, const struct 
 		 show_owner(&show->cmd->host, &vgpu, lease, show->request && show->request->nova));
 	json_out_string(rows->json, "leased_to", lease ? lease->domain : NULL);
 	table_text(&rows->table, COL_KERNEL, v->exists == PRESENT ? "yes" : v->exists ? "?" : "");
-	json_out_maybe(rows->json, "exists", v->exists == PRESENCE_UNKNOWN ? -1 : (int)v->exists);
 	if (v->open > 0)
 		table_number(&rows->table, COL_OPEN, v->by);
 	else
 		table_text(&rows->table, COL_OPEN, v->open < 0 ? "?" : "");
-	json_out_maybe(rows->json, "open", v->open);
-	json_out_known(rows->json, "open_by", v->open > 0 ? v->by : UNKNOWN);
+	show_json_use(rows->json, v->exists, v->open, v->by);
 	json_out_array(rows->json, "differences");
 	for (size_t i = 0; i < v->n; i++)
 		json_out_string(rows->json, NULL, v->differences[i]);

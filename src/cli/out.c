@@ -88,12 +88,11 @@ void out_progress_end(int columns)
 	fflush(stderr);
 }
 
-void out_wall_time(char out[32], int64_t boot_ms)
+void out_time(char out[32], time_t seconds)
 {
-	time_t then = (time_t)(sys_wall_ms(boot_ms) / 1000);
 	struct tm tm;
 
-	gmtime_r(&then, &tm);
+	gmtime_r(&seconds, &tm);
 	strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &tm);
 }
 
@@ -161,7 +160,7 @@ void row_whole_lease(struct rows *rows, const struct lease *lease, int mib)
 	char since[32] = "", age[32] = "";
 
 	if (lease) {
-		out_wall_time(since, lease->since_ms);
+		out_time(since, sys_wall_ms(lease->since_ms) / 1000);
 		out_age(age, lease->since_ms);
 	}
 	row_number(rows, COL_NUMA, "numa_node", lease ? lease->numa : UNKNOWN);

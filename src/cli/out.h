@@ -2,6 +2,8 @@
 /* Output that commands share: lines for people, and each object as JSON with the same members. */
 #pragma once
 
+#include <time.h>
+
 #include "cli/json_out.h"
 #include "cli/table.h"
 #include "config/config.h"
@@ -28,8 +30,8 @@ void out_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int out_progress(bool silent, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void out_progress_end(int columns);
 
-/* Converts a time of CLOCK_MONOTONIC to ISO 8601 in UTC. */
-void out_wall_time(char out[32], int64_t boot_ms);
+/* Converts a time to ISO 8601 in UTC. */
+void out_time(char out[32], time_t seconds);
 
 /* The time elapsed since `boot_ms`: "42s", "5m", "3h", "2d". */
 void out_age(char out[32], int64_t boot_ms);

@@ -24,6 +24,9 @@ const char *show_owner(const struct host *host, const struct vgpu_ref *vgpu, con
 enum presence show_presence(const struct host *host, const struct inventory *inv, const char *id,
 			    const struct lease *lease);
 
+/* Writes the members of whether the device exists, and of who has it open (`open` as from vfio_users_open()). */
+void show_json_use(struct json_out *json, enum presence exists, int open, pid_t by);
+
 struct events_query {
 	const char *root;   /* the root of another host, or NULL */
 	const char *object; /* a domain, vGPU or pGPU; NULL: all */

@@ -83,6 +83,13 @@ enum presence show_presence(const struct host *host, const struct inventory *inv
 	return inventory_presence(inv, host, &vgpu);
 }
 
+void show_json_use(struct json_out *json, enum presence exists, int open, pid_t by)
+{
+	json_out_maybe(json, "exists", exists == PRESENCE_UNKNOWN ? -1 : (int)exists);
+	json_out_maybe(json, "open", open);
+	json_out_known(json, "open_by", open > 0 ? by : UNKNOWN);
+}
+
 static int check_options(const struct cmd *cmd, struct err *err)
 {
 	if (!(cmd->call->args.bits & CMD_TABLE & ~CMD_JSON))
@@ -189,7 +196,7 @@ static void print_lease(const struct lease *lease)
 		line_of("lease", "none");
 		return;
 	}
-	out_wall_time(since, lease->since_ms);
+	out_time(since, sys_wall_ms(lease->since_ms) / 1000);
 	out_age(age, lease->since_ms);
 	line_of("lease", "%s since %s (%s), %s", lease_state_word(lease->state), since, age,
 		lease_origin_word(lease->origin));
@@ -282,9 +289,7 @@ static void json_vgpu(struct json_out *json, const struct facts *facts)
 			: facts->lease ? facts->lease->framebuffer_mib
 				       : UNKNOWN);
 	json_out_string(json, "owner", owner(facts));
-	json_out_maybe(json, "exists", facts->exists == PRESENCE_UNKNOWN ? -1 : (int)facts->exists);
-	json_out_maybe(json, "open", facts->open);
-	json_out_known(json, "open_by", facts->open > 0 ? facts->pid : UNKNOWN);
+	show_json_use(json, facts->exists, facts->open, facts->pid);
 	json_out_string(json, "gc", verdict ? cmd_gc_outcome(verdict) : NULL);
 	json_out_string(json, "gc_reason", verdict ? verdict->why : NULL);
 	json_out_string(json, "last_type", facts->remembered ? facts->last.type : NULL);
