@@ -46,7 +46,7 @@ enum {
 
 /*
  * Parses a document; `flags` combines those above. `xml` must outlive the result. If a <vgpu:device> has no hostdev,
- * only its ID is checked; in a Nova instance it is matched with a hostdev whose UUID Nova changed, if only one match is possible.
+ * only its ID is checked; in a Nova instance it gets the hostdev whose UUID Nova changed, if that match is unique.
  * Returns:
  *   0: *out is set.
  *   -E2BIG: larger than DOMXML_MAX.

@@ -154,8 +154,7 @@ static int read_hostdevs(struct domxml *doc, const struct xml_elem *devices, con
 
 /*
  * For a live migration Nova gives each mdev hostdev the UUID of the target's device, but leaves our metadata unchanged.
- * follow_hostdevs() matches the mdev hostdevs and <vgpu:device> elements that lack each other, if only one match is
- * possible.
+ * follow_hostdevs() matches these mdev hostdevs and <vgpu:device> elements, if only one match is possible.
  */
 struct loose {
 	size_t hostdevs[REQUEST_MAX], nhostdevs; /* indexes in the request */

@@ -267,7 +267,7 @@ static const struct row rows[] = {
 	{ "VF addresses limit the pool to those VFs", "40/0+4 s=1/4", "", "", "u1", "s@40.2", "",
 	  "create u1 s on 40.2" },
 	{ "and they are full when those are", "40/0+4 s=1/4", "o1:40.2:s", "", "u1", "s@40.2", "looked",
-	  "refuse: {M_NO_CAPACITY|{M_ONLY_TYPE|s}|40: no VF is free}" },
+	  "refuse: {M_NO_CAPACITY|{M_ONLY_TYPE|s}|{M_NO_FREE_VF|40|1|1}}" },
 	{ "VFs of one pGPU can be under two types", "40/0+4 s=1/4 m=1", "", "", "u1~s u2~m", "s@40.0 m@40.2", "",
 	  "create u1 s on 40.0, create u2 m on 40.2" },
 	{ "each type has its own alone", "40/0+4 s=1/4 m=1", "", "", "u1~s u2~s", "s@40.0 m@40.2", "looked",
