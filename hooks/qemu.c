@@ -56,7 +56,7 @@ struct operation {
 	const char *op, *subop;
 	enum count_op what;
 	bool may_refuse;
-	bool needs_config;   /* the plan judges an invalid configuration, because existing vGPUs need none */
+	bool needs_config;   /* if the configuration is invalid, the plan refuses only what needs one */
 	enum plan_mode mode; /* for its preview */
 };
 

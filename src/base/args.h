@@ -31,7 +31,7 @@ struct arg {
 	unsigned int bit;  /* marks an option of some commands only; 0: every command takes it */
 	size_t at;         /* offset in the program's struct of its bool, const char *, or array of `list` */
 	const char *help;
-	size_t list; /* how many values are accepted, all stored; 0: only the last one counts */
+	size_t list; /* how many values may be given, all stored; 0: any number, and the last counts */
 };
 
 #define ARG_ROOT { "root", "DIR", 0, offsetof(struct args, root), "Prefix all system paths with DIR", 0 }

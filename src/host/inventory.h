@@ -94,7 +94,7 @@ struct inv_pgpu {
 
 	struct pool_card pool;
 
-	/* vf: the card's or a VF's address that belonged to another device at first use; "": none (card_record_read()) */
+	/* vf: an address, of the card or a VF, that was another device's at first use (card_record_read()); "": none */
 	char moved[PCI_SIZE];
 	char moved_is[INV_IDENTITY_SIZE], moved_was[INV_IDENTITY_SIZE];
 };
@@ -284,7 +284,7 @@ int inventory_path(char path[VGPU_PATH_SIZE], const char *id, const char *behind
  */
 int64_t inventory_created_ms(const struct host *host, const struct vgpu_ref *vgpu);
 
-/* A type of some card of a framework (mdev, variant). */
+/* A type of an mdev or variant card. */
 struct inv_name {
 	char id[TYPE_SIZE];
 	char name[TYPE_NAME_SIZE]; /* printable; the ID if the driver gives no name; "" if it does not answer */

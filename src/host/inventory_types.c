@@ -188,7 +188,6 @@ int inv_read_available(const char *card, int dir, const char *type)
 	return n > 0 ? (int)n : 0;
 }
 
-/* Adds the pGPU's offer of this type, if it has one. */
 static void add_offer(struct inventory *inv, struct inv_pgpu *pgpu, const struct asked *asked, const char *id)
 {
 	int n = 0;

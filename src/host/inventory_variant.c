@@ -88,9 +88,7 @@ static bool is_seen_whole(const struct inventory *inv, const struct inv_pgpu *pg
 	return false;
 }
 
-/*
- * Adds the model's recorded types; only the MIG-backed ones if an empty card, which cannot list those, lists the rest.
- */
+/* Adds the model's recorded types; if an empty card lists its types, only MIG-backed ones, which it cannot list. */
 static void recall(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct typelist *memory, bool seen_whole)
 {
 	int slices;

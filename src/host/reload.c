@@ -32,7 +32,7 @@ static int wait_ready(sd_bus *bus, int64_t end)
 
 /*
  * A service changes its state when it starts and when a reload begins and ends. The times of its reload command would
- * be more exact, but systemd forgets them at every daemon-reload, thus after each package with a unit.
+ * be more exact, but systemd forgets them at every daemon-reload, which any package with a unit causes.
  */
 static int ask(sd_bus *bus, const char *unit, int64_t end, uint64_t *wall_us)
 {

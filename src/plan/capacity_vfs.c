@@ -15,7 +15,7 @@ static bool leased_parent(const struct leases *leases, const char *parent, const
 	return false;
 }
 
-/* On a card outside the pool all VFs count; for a type that the card does not serve, all VFs of the pool. */
+/* Outside the pool all VFs of a card count. For a type that the card does not serve, all its VFs of the pool count. */
 static bool is_pooled(const struct inv_parent *parent, const char *type)
 {
 	if (!parent->card->pool.in_pool)

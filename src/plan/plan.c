@@ -82,7 +82,7 @@ void plan_only_type(const struct planner *p, const struct inv_parent *vf)
 	struct resolved_request *resolved = p->resolved;
 	const struct section *only;
 
-	/* The source stays TYPE_REMEMBERED, unless the remembered type is the only one. */
+	/* A remembered type counts as the pool's only if the pool has no other. */
 	if (!p->world->config || (resolved->ntypes && resolved->source != TYPE_REMEMBERED) ||
 	    pool_types(&p->world->inv, resolved->req->kind == REQUEST_MDEV, vf, &only) != 1 ||
 	    !plan_type_fits(resolved, only->type))

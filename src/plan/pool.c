@@ -67,8 +67,8 @@ static bool is_only_offer(const struct inv_pgpu *card, const struct section *onl
 }
 
 /*
- * Sets what a card serves as a whole. With one type per card, two sections conflict if both name it, or both match it
- * and its offers do not decide; else the first counts. With several types, the first that is offered represents all.
+ * Sets the section of the whole card. With one type per card, two sections that name it conflict, as do two that match
+ * it, unless it offers only one of the types; else the first counts. With several types, an offered one is preferred.
  */
 static void claim_whole(struct inv_pgpu *card)
 {
@@ -221,9 +221,9 @@ static bool is_of_whole(const struct inv_pgpu *card, const struct section *s)
 }
 
 /*
- * True if the card offers others of its types, but not this one. A card whose offers are unknown, or that offers none
- * of its types, serves all types for which sections name or match it. (For a card in use the inventory assumes offers:
- * see struct inv_query, name.)
+ * True if the card offers others of its types, but not this one. A card with unknown offers, or with none of its types,
+ * serves every type of the sections that name or match it. (For a card in use the inventory assumes offers: see struct
+ * inv_query, name.)
  */
 static bool is_not_offered(const struct inv_pgpu *card, const char *type)
 {

@@ -34,8 +34,7 @@ struct resolved_request {
 	char types[RESOLVED_TYPES_MAX][TYPE_SIZE]; /* the first with capacity is used; ntypes 0: unknown */
 	int ntypes;
 	enum type_source source;
-	char called
-		[LABEL_SIZE]; /* the requested type name: a card's type with the ID but another name does not count; "" */
+	char called[LABEL_SIZE];       /* the requested name; a card's type with another name does not count; "" */
 	char was[TYPE_SIZE];           /* the type of the last lease, if it is no longer enabled; "" */
 	bool defined;                  /* mdevctl has a definition of its UUID */
 	char fresh[UUID_SIZE];         /* the UUID to use if a new one is needed */
@@ -67,7 +66,7 @@ struct failed_attempt {
 	char pgpu[PARENT_SIZE];   /* "": a removal for the quota, which excludes no card */
 	char type[TYPE_SIZE];     /* "": every type */
 	char parent[PARENT_SIZE]; /* the VF, if only the VF failed (for every type); "" else */
-	char removal[ID_SIZE];    /* what could not be removed: excludes a card without other capacity; "" else */
+	char removal[ID_SIZE];    /* what could not be removed: cards that need this removal are skipped; "" else */
 	enum cause cause;
 	char reason[REASON_SIZE];
 };

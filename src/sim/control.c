@@ -14,7 +14,7 @@
 
 enum { DELAY_MAX = 3600 * 1000 };
 
-/* One file. `attr` comes first, so that a node's attr points here; `knob` is the one that the file sets. */
+/* One file. `attr` comes first, so a node's attr pointer can be cast to this; the file sets `knob`. */
 struct command {
 	struct sim_attr attr;
 	enum sim_knob knob;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The simulated kernel's state: clock, lists, orders for errors, log. */
+/* The simulated kernel's state: clock, lists, ordered errors, log. */
 #include "sim/kernel.h"
 
 #include <errno.h>

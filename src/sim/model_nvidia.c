@@ -92,7 +92,7 @@ static const struct sim_profile rtx6000ada[] = {
 	T(947, "12Q"), T(948, "16Q"), T(949, "24Q"), T(950, "48Q"), { 0 },
 };
 
-/* The list seen on a host ends at 12A. The rest continues its order, and agrees with 1540 and 1546, also seen. */
+/* The list seen on a host ends at 12A. The rest follows its order; 1540 and 1546, seen elsewhere, agree. */
 static const struct sim_profile rtxpro6000[] = {
 	T(1518, "2B"),
 	T(1519, "3Q"),

@@ -13,5 +13,7 @@ void sim_sriov_build(struct sim_gpu *gpu);
  */
 int sim_sriov_switch(struct sim_gpu *gpu, bool on);
 
-/* Reports that a VF of this card was closed. A disabling that waits for it continues, and can remove the VF. */
+/*
+ * Reports that a VF of this card was closed. If disabling the VFs waits for that, it continues, and may remove the VF.
+ */
 void sim_sriov_closed(struct sim_gpu *gpu);

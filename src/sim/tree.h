@@ -42,7 +42,7 @@ struct sim_node {
 	bool varies;             /* a directory whose entries come and go */
 	bool waits;              /* of a file: reads wait for the operation in progress */
 	bool gone;               /* no longer in the tree */
-	bool looked_at;          /* of a file: its text may be cached; set by the owner of the hooks */
+	bool looked_at;          /* of a file: the hooks' owner may have cached its text */
 	const char *name;        /* its own copy; for a file attr->name */
 	struct sim_node *parent; /* NULL: the root */
 	struct sim_node *first;  /* of a directory: its entries, sorted by `position` */

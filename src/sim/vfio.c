@@ -75,8 +75,8 @@ static const struct sim_attr group_dev = { .name = "dev", .mode = 0444, .kept = 
 static const struct sim_attr device_dev = { .name = "dev", .mode = 0444, .kept = true, .show = device_dev_show };
 
 /*
- * The target of /proc/PID/fd/N. It cannot be the opened node, which has to be a file of ours, because a real device
- * would be opened without us.
+ * The target of /proc/PID/fd/N. It cannot be the opened node: that is a file of ours, because opening a real device
+ * would bypass us.
  */
 static struct sim_node *number(struct sim_kernel *kernel, unsigned int major, unsigned int minor)
 {
@@ -236,7 +236,7 @@ int sim_vfio_open(struct sim_kernel *kernel, struct sim_node *node, pid_t pid, c
 		if (!sim_tree_find(&kernel->tree, handle->process->fds, name))
 			break;
 	}
-	/* This text is valid from outside the simulated host, too. */
+	/* This text is valid from outside the simulated host too. */
 	snprintf(target, sizeof(target), "../../../dev/char/%d:%d",
 		 !group                             ? CONTAINER_MAJOR
 		 : node->parent == kernel->vfio_dir ? GROUP_MAJOR

@@ -299,7 +299,7 @@ static void remember_model(int directory, const struct inventory *inv, const str
 		const struct inv_type *type = inv->types[i];
 		int number;
 
-		/* If its name is its ID, the driver's name for it is not known yet, so there is nothing to record. */
+		/* A type whose name is its ID has no known name yet. */
 		if (inventory_type_is_of(type, card) && typelist_number(type->id, &number) &&
 		    strcmp(type->id, type->name) != 0)
 			typelist_add(&list, number, type->name);

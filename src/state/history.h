@@ -46,8 +46,8 @@ bool affinity_is_new(const struct store *store, const char *id, int64_t window_m
 bool affinity_is_for_guest(const struct store *store, const char *id);
 
 /*
- * Records a complete look that began at `at_ms`: for each device, when a look last did not see it. Forgets for whom a
- * device was made if it has gone since the previous look and has no mdevctl definition. Needs the store's lock.
+ * Records a complete look that began at `at_ms`: for each device, when a look last did not see it. Forgets the origin
+ * of each device that has gone since the previous look and has no mdevctl definition. Needs the store's lock.
  */
 void looked_note(const struct store *store, const struct inventory *inv, int64_t at_ms);
 

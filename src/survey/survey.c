@@ -307,7 +307,7 @@ int survey_host(struct world *w, const struct host *host, struct store *store, c
 	*w = (struct world){ .host = host, .store = store, .config = config, .asked = &nothing };
 	if (survey_start(w, err) < 0 || survey_see(w, err) < 0)
 		return -err->code;
-	/* There are plain VFs, which may be open. */
+	/* Plain VFs may be open. */
 	if (w->asks && survey_ahead(w, err) < 0)
 		return -err->code;
 	survey_say_open(w);

@@ -71,6 +71,6 @@ struct timed_child_silent {
 	int64_t since_ms; /* CLOCK_MONOTONIC */
 };
 
-/* Lists the devices that do not answer, and adds one that another process waits for. */
+/* timed_child_silents() lists the devices that do not answer; the other adds one that another process waits for. */
 size_t timed_child_silents(struct timed_child_silent *out, size_t max);
 void timed_child_add_silent(const struct timed_child_silent *silent);
