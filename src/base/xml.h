@@ -31,7 +31,6 @@ void xml_free(struct xml_doc *doc);
 
 const struct xml_elem *xml_root(const struct xml_doc *doc);
 
-/* The number of elements in the document. */
 size_t xml_count(const struct xml_doc *doc);
 
 /* The element's index in the document: the number of start tags before its own. */

@@ -81,7 +81,7 @@ static int lease_step(struct apply *apply, const struct step *step, struct err *
 
 	if (r < 0)
 		return r;
-	/* The domain's own device keeps its origin. A reservation creates no device, so one that exists is not ours. */
+	/* The domain's own device keeps its origin. A reservation creates no device: an existing one is not ours. */
 	if (had && step->kind == STEP_KEEP) {
 		lease.origin = was.origin;
 		/* Its creation took too long but has ended, so the device is incomplete. */

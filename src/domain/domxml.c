@@ -244,7 +244,7 @@ void domxml_keep(struct domxml *doc, const bool *keep)
 	request->nvgpus = kept;
 }
 
-void domxml_is_itself(struct domxml *doc, size_t req)
+void domxml_mark_real(struct domxml *doc, size_t req)
 {
 	doc->request.vgpus[req].any = false;
 }

@@ -89,7 +89,7 @@ const struct request *domxml_request(const struct domxml *doc);
 void domxml_keep(struct domxml *doc, const bool *keep);
 
 /* Marks vGPU `req` as a real one whose UUID only looks like a placeholder; see survey/hostdev_filter.h. */
-void domxml_is_itself(struct domxml *doc, size_t req);
+void domxml_mark_real(struct domxml *doc, size_t req);
 
 /* The change of one vGPU. */
 struct domxml_change {

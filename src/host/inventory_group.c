@@ -98,7 +98,7 @@ unsigned inv_routing_id(const char *address)
 	return digit(s[0]) << 12 | digit(s[1]) << 8 | digit(s[3]) << 7 | digit(s[4]) << 3 | digit(s[6]);
 }
 
-/* Is `b` the address right after address `a`? A name that begins with the domain and colon of `a` is an address. */
+/* Is `b` the address right after address `a`? `b` is an address if it begins with the domain of `a`. */
 static bool follows(const char *a, const char *b)
 {
 	size_t len = strlen(a);

@@ -12,7 +12,6 @@
 #include "sys/log.h"
 #include "survey/hostdev_filter.h"
 
-/* Parses the record of a suspend in this XML. */
 static int parse_record(const struct hotplug *hp, struct domxml **record, const char *xml, struct err *err)
 {
 	if (domxml_parse(record, xml, strlen(xml), DOMXML_SUSPENDED, err) < 0)

@@ -139,7 +139,7 @@ static bool look_at_definition(struct check *check, const struct libvirt_file *f
 
 static void report_missing_vgpu(struct check *check, const struct missing_vgpu *l)
 {
-	char path[sizeof(DEFINED) + LACKING_NAME_SIZE + 8];
+	char path[sizeof(DEFINED) + MISSING_NAME_SIZE + 8];
 	const char *fix = "the next start adds it; ignore this if it is intended";
 
 	snprintf(path, sizeof(path), "%s/%s.xml", DEFINED, l->name);

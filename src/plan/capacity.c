@@ -350,7 +350,7 @@ void capacity_on(struct capacity *space, const struct capacity_query *query, con
 	struct card_load load;
 
 	*space = (struct capacity){ 0 };
-	/* Check this first, because the type that the card is configured for is not always read. */
+	/* This comes first, because in_pool is false if the configured type was not read. */
 	if (pooled->section && !pool_serves(card, type)) {
 		space->cause = CAUSE_OTHER_TYPE;
 		snprintf(space->reason, sizeof(space->reason), "configured for %s%s", pooled->section->type,

@@ -63,7 +63,7 @@ struct capacity_count {
 	/* The most that fit on an empty card: min(max_instance, VFs), or if that is unknown, used plus offered. */
 	int capacity;
 	int used; /* existing vGPUs of this type on the card */
-	/* Can be created now: the kernel's offer less pending leases, within the cap. MIG-backed: a minimum. */
+	/* Can be created now: the kernel's offer less pending leases, within the cap; at least that if MIG-backed. */
 	int available;
 	enum cause cause;         /* why none is available */
 	char reason[REASON_SIZE]; /* for people */

@@ -101,7 +101,7 @@ bool capacity_parent_is_free(const struct capacity_query *query, const struct in
 enum { VF_LAST, VF_OF_NOBODY, VF_OF_ANOTHER_DOMAIN, VF_OF_OWN_REQUEST };
 
 /* A VF that a domain's XML names is a worse choice; the worst is one that another hostdev of this domain names. */
-static int liking(const struct capacity_query *query, const struct inv_parent *parent)
+static int preference(const struct capacity_query *query, const struct inv_parent *parent)
 {
 	if (strcmp(parent->name, query->last) == 0)
 		return VF_LAST;
@@ -149,7 +149,7 @@ struct capacity_vfs capacity_vfs(const struct capacity_query *query, const struc
 		if (query->req && !capacity_parent_suits(p, query->req))
 			continue;
 		vfs.suited += unit;
-		if (!vfs.best || liking(query, p) < liking(query, vfs.best))
+		if (!vfs.best || preference(query, p) < preference(query, vfs.best))
 			vfs.best = p;
 	}
 	return vfs;

@@ -73,7 +73,7 @@ void plan_explain_removal(const struct planner *p);
 bool plan_is_served(const struct planner *p, const struct inv_pgpu *card);
 
 /* True if the device or its lease is reclaimable and the starting domain does not name it. */
-bool plan_may_go(const struct world *world, const char *id);
+bool plan_may_remove(const struct world *world, const char *id);
 
 /* plan_arrive.c: plans what is reserved for an arriving domain (migrate, restore). */
 bool plan_arrival(struct planner *p);
@@ -102,7 +102,7 @@ void plan_vf_request(const struct planner *p);
 bool plan_vf_suits(struct planner *p, const struct inv_parent *vf);
 
 /* Do the parent's kind and driver suit the hostdev? True for NULL, a parent that was not read. */
-bool plan_can_be(const struct planner *p, const struct inv_parent *parent);
+bool plan_parent_suits(const struct planner *p, const struct inv_parent *parent);
 
 /* plan.c: plans a new vGPU. */
 bool plan_creation(struct planner *p, const char *id);
@@ -122,7 +122,6 @@ void plan_only_type(const struct planner *p, const struct inv_parent *vf);
 /* Does this ID mean the requested type on this card? Another card can use the ID for another type. */
 bool plan_type_means(const struct planner *p, const struct inv_pgpu *card, const char *type);
 
-/* Does the type of an existing device fit the request? */
 bool plan_device_fits(const struct planner *p, const struct inv_device *device);
 
 /* True if the type is one of the request's types, or the request has none. */

@@ -62,7 +62,6 @@ void plan_source_narrow(const struct planner *p)
 		resolved->ntypes = kept;
 }
 
-/* Do the source's driver version and type fit this host? */
 static bool source_fits(struct planner *p)
 {
 	const struct world *world = p->world;
@@ -106,7 +105,7 @@ static const struct inv_device *free_device(const struct planner *p)
 		const struct inv_device *d = &inv->devices[i];
 		const struct device_facts *f = &d->facts;
 
-		if (d->parent && plan_can_be(p, d->parent) && p->resolved->ntypes > 0 && plan_device_fits(p, d) &&
+		if (d->parent && plan_parent_suits(p, d->parent) && p->resolved->ntypes > 0 && plan_device_fits(p, d) &&
 		    pool_has_parent(d->parent) && f->opened == OPEN_NO && !*f->named_by &&
 		    !lease_find(&p->world->leases, d->vgpu.id) && !is_promised(p, d->vgpu.id) &&
 		    !request_names(p->world->request, d->vgpu.id) && !request_excludes(p->world->request, d->vgpu.id))
@@ -167,7 +166,7 @@ bool plan_arrival(struct planner *p)
 	if (vf && keep && pooled && !plan_vf_suits(p, parent))
 		return false;
 	if (device && !others && device->facts.opened == OPEN_NO && *device->vgpu.type && plan_device_fits(p, device) &&
-	    plan_can_be(p, device->parent)) {
+	    plan_parent_suits(p, device->parent)) {
 		plan_adopt(p, device);
 		return true;
 	}

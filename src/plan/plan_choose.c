@@ -87,7 +87,7 @@ static void add_verdict(const struct planner *p, const struct candidate *c)
 	memcpy(v->fix, c->space.fix, sizeof(v->fix));
 }
 
-bool plan_may_go(const struct world *world, const char *id)
+bool plan_may_remove(const struct world *world, const char *id)
 {
 	const struct inv_device *device = inventory_device(&world->inv, id);
 	const struct lease *lease = lease_find(&world->leases, id);
@@ -98,8 +98,8 @@ bool plan_may_go(const struct world *world, const char *id)
 }
 
 /* Does a device of `type` block one of `requested` on this card? */
-static bool stands_in_the_way(const struct inventory *inv, const struct inv_pgpu *card, const char *type,
-			      const char *requested)
+static bool blocks_type(const struct inventory *inv, const struct inv_pgpu *card, const char *type,
+			const char *requested)
 {
 	const struct inv_type *a = inventory_type_on(inv, card, type), *b = inventory_type_on(inv, card, requested);
 
@@ -135,14 +135,14 @@ static bool find_removes(struct planner *p, const struct candidate *c)
 
 	p->plan->nremoves = 0;
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, card, d));) {
-		if (stands_in_the_way(inv, card, d->vgpu.type, type)) {
-			if (!plan_may_go(world, d->vgpu.id) || p->plan->nremoves == PLAN_REMOVES_MAX) {
+		if (blocks_type(inv, card, d->vgpu.type, type)) {
+			if (!plan_may_remove(world, d->vgpu.id) || p->plan->nremoves == PLAN_REMOVES_MAX) {
 				p->plan->nremoves = 0;
 				return false;
 			}
 			memcpy(p->plan->removes[p->plan->nremoves++], d->vgpu.id, ID_SIZE);
 		} else if (!*one && gives_capacity(inv, card, d->vgpu.type, type) &&
-			   (c->space.parent || pool_gives(d->parent, type)) && plan_may_go(world, d->vgpu.id)) {
+			   (c->space.parent || pool_gives(d->parent, type)) && plan_may_remove(world, d->vgpu.id)) {
 			memcpy(one, d->vgpu.id, ID_SIZE);
 		}
 	}
@@ -150,7 +150,7 @@ static bool find_removes(struct planner *p, const struct candidate *c)
 		const struct lease *l = &world->leases.list[i];
 
 		if (strcmp(l->vgpu.pgpu, card->address) == 0 && !inventory_device(inv, l->vgpu.id) &&
-		    plan_may_go(world, l->vgpu.id))
+		    plan_may_remove(world, l->vgpu.id))
 			memcpy(one, l->vgpu.id, ID_SIZE);
 	}
 	if (p->plan->nremoves == 0 && *one)
@@ -316,7 +316,7 @@ static bool leave_vf(const struct planner *p, struct candidate *c)
 		c->space.parent = p->only;
 	else if (!c->space.parent)
 		c->space.parent = freed_vf(p, c->type);
-	return c->space.parent && plan_can_be(p, c->space.parent);
+	return c->space.parent && plan_parent_suits(p, c->space.parent);
 }
 
 void plan_explain_removal(const struct planner *p)

@@ -45,7 +45,7 @@ bool plan_quota(struct planner *p, const char *id)
 		if (!counts(p, lease, id))
 			continue;
 		holds++;
-		reclaimable += plan_may_go(world, lease->vgpu.id);
+		reclaimable += plan_may_remove(world, lease->vgpu.id);
 		in_flight |= lease->at_work;
 	}
 	if (holds < limit)
@@ -81,7 +81,7 @@ void plan_quota_removes(struct planner *p)
 	for (size_t i = 0; i < world->leases.n && p->over_quota > 0 && plan->nremoves < PLAN_REMOVES_MAX; i++) {
 		const struct lease *lease = &world->leases.list[i];
 
-		if (!counts(p, lease, p->step->vgpu.id) || !plan_may_go(world, lease->vgpu.id))
+		if (!counts(p, lease, p->step->vgpu.id) || !plan_may_remove(world, lease->vgpu.id))
 			continue;
 		p->over_quota--;
 		if (id_among(plan->removes, plan->nremoves, lease->vgpu.id))

@@ -48,7 +48,7 @@ void plan_vf_request(const struct planner *p)
 	plan_only_type(p, vf && p->world->mode != PLAN_MIGRATE && pool_has_parent(vf) ? vf : NULL);
 }
 
-bool plan_can_be(const struct planner *p, const struct inv_parent *parent)
+bool plan_parent_suits(const struct planner *p, const struct inv_parent *parent)
 {
 	const struct vgpu_request *req = p->resolved->req;
 	char why[REASON_SIZE];

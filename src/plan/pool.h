@@ -37,7 +37,7 @@ enum stock pool_stock(const struct inventory *inv, const struct section *section
 
 /*
  * Counts the enabled types whose cards are readiest, and sets *first to the first of them, or NULL. If no type has a
- * card, counts all types that an mdev can have if `mdev` is true and `parent` NULL, else none.
+ * card, counts all types of mdevs if `mdev` is true and `parent` NULL, else none.
  */
 size_t pool_types(const struct inventory *inv, bool mdev, const struct inv_parent *parent,
 		  const struct section **first);
@@ -63,7 +63,7 @@ bool pool_misses(const struct inventory *inv, const struct section *section, con
 /* True if a section names the card or its VF `vf`, or matches the card: the card belongs in the pool, ready or not. */
 bool pool_names(const struct config *config, const struct inv_pgpu *card, const char *vf);
 
-/* True if several sections have a device_match, so a card that matches both is decided by its offers. */
+/* True if several sections have a device_match, so its offers decide about a card that matches two. */
 bool pool_matches_twice(const struct config *config);
 
 /* Does an alternative of device_match fit this card? */

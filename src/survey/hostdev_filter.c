@@ -149,6 +149,6 @@ void placeholder_settle(struct domxml *doc, const struct host *host)
 
 		if (request->vgpus[i].any &&
 		    (kernel_exists(host, &vgpu) || mdevctl_defines(host, id) || may_be_leased(host, id)))
-			domxml_is_itself(doc, i);
+			domxml_mark_real(doc, i);
 	}
 }

@@ -33,7 +33,6 @@ static void add(struct found *found, enum missing_how how, const struct section 
 	inventory_explain_card(found->host, address, section->vf, missing->reason);
 }
 
-/* Is this a card or a parent of the inventory? */
 static bool is_listed(const struct found *found, const char *address)
 {
 	const struct inventory *inv = found->inv;
@@ -67,7 +66,7 @@ static void add_matched(struct found *found, const struct section *section)
 }
 
 /* True if the card is not in the inventory, or is not ready. */
-static bool makes_nothing(const struct found *found, const char *address)
+static bool provides_nothing(const struct found *found, const char *address)
 {
 	const struct inv_pgpu *card = inventory_pgpu(found->inv, address);
 
@@ -104,7 +103,7 @@ static void add_remembered(struct found *found, const struct section *section)
 		bool is_vf = inventory_physfn(found->host, parents[i], card) ||
 			     inventory_absent_vf(found->host, parents[i], card);
 		const char *address = is_vf ? card : parents[i];
-		bool known = !makes_nothing(found, address);
+		bool known = !provides_nothing(found, address);
 
 		for (size_t k = 0; k < found->n && !known; k++)
 			known = strcmp(found->list[k].address, address) == 0;
@@ -122,7 +121,7 @@ static void add_idle(struct found *found, const struct section *section)
 			return;
 	for (size_t d = 0; d < found->ndevices; d++)
 		if (is_gpu_for(&found->devices[d], section->type) &&
-		    makes_nothing(found, found->devices[d].card.address) &&
+		    provides_nothing(found, found->devices[d].card.address) &&
 		    !pool_names(found->inv->config, &found->devices[d].card, ""))
 			add(found, MISSING_IDLE, section, NULL, found->devices[d].card.address);
 	add_remembered(found, section);

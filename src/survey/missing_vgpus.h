@@ -21,12 +21,12 @@
 #include "host/libvirt_files.h"
 #include "state/lease_store.h"
 
-enum { LACKING_NAME_SIZE = 512 };
+enum { MISSING_NAME_SIZE = 512 };
 
 struct missing_vgpu {
-	char name[LACKING_NAME_SIZE]; /* of the domain */
+	char name[MISSING_NAME_SIZE]; /* of the domain */
 	char id[ID_SIZE];             /* of the vGPU; "": not known */
-	char like[LACKING_NAME_SIZE]; /* if the ID is not known: a Nova instance of the same flavor that has a vGPU */
+	char like[MISSING_NAME_SIZE]; /* if the ID is not known: a Nova instance of the same flavor that has a vGPU */
 	bool nova;                    /* the domain is an instance of Nova */
 	bool suspended;               /* 'vgpu-lease suspend' detached it, and 'vgpu-lease resume' attaches it */
 };

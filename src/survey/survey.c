@@ -34,7 +34,10 @@ void survey_end(struct world *w)
 	*w = (struct world){ 0 };
 }
 
-/* Is a process writing to this device or its pGPU? Only the locks show a release, because the handler lives on. */
+/*
+ * Is a process writing to this device or its pGPU? Only the locks show a release, because its writer, the handler,
+ * lives on.
+ */
 static bool is_written(const struct world *w, const struct lease *lease)
 {
 	return lease->state == LEASE_RELEASING
