@@ -55,7 +55,5 @@ void term_wrap(FILE *to, const struct term *term, int at, const char *margin, co
 /* term_wrap() for a text that text_safe(), or the program that wrote the text, has already made printable. */
 void term_wrap_printable(FILE *to, const struct term *term, int at, const char *margin, const char *text);
 
-/*
- * term_wrap() after a word that ends in column `at`: the text begins in column `from`, but at least two blanks later.
- */
+/* term_wrap() after a word that ends in column `at`: the text begins in column `from`, or later after two blanks. */
 void term_wrap_behind(FILE *to, const struct term *term, int at, int from, const char *text);

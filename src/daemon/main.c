@@ -3,8 +3,8 @@
  * vgpu-leased, the device handler: completes releases that take time, notices devices attached to and detached from
  * running guests, and finishes what killed hooks have left.
  *
- * In its one loop, signals and the events of udev and libvirt only prompt a pass (device_handler), which looks at all.
- * Events that arrive together cause one pass. The handler may be killed at any instant and started again.
+ * In its one loop, signals and the events of udev and libvirt only prompt a pass (device_handler), which looks at
+ * everything. Events that arrive together cause one pass. The handler may be killed at any instant and started again.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -119,7 +119,7 @@ static void config_fails(struct check *check, int r, const struct config_notes *
 	if (mistakes->n && r != -ENOENT)
 		return;
 	if (r != -ENOENT) {
-		/* Without the configuration nothing is checked: a failure even if root could read it. */
+		/* A failure even if root could read it, because nothing else is checked. */
 		check_report(check, CHECK_FAIL, geteuid() == 0 ? FIX_CONFIG : "run as root", "%s", err->text);
 		return;
 	}
@@ -171,7 +171,7 @@ int check_plan(struct check *check, const struct lifecycle *lifecycle, enum plan
 	return -err->code;
 }
 
-/* Looks at the host, even if its leases cannot be read, without which no start can be planned. */
+/* Looks at the host, even if its leases cannot be read; then no start can be planned. */
 static int look_at_host(struct check *check, struct err *err)
 {
 	struct world *world = &check->start.world;
@@ -184,7 +184,7 @@ static int look_at_host(struct check *check, struct err *err)
 	return survey_host(world, check->host, &check->start.store, check->config, err);
 }
 
-/* Gives the caller's look back as it was, without what was found out for starts. */
+/* Removes from the caller's look what the checks have added to plan starts. */
 static void give_back(struct check *check, const struct config *config)
 {
 	static const struct request nothing;

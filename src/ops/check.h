@@ -35,7 +35,7 @@ struct check {
 	const struct host *host;
 	const char *config_path; /* as config_load() takes it */
 	bool simulated;          /* the host is a directory */
-	bool glance;             /* does not watch a held lock for as long as a start would wait */
+	bool glance;             /* does not wait for a held lock as long as a start would */
 	struct world *seen;      /* what the caller has seen of this host (survey_host()); NULL: the check reads it */
 	const struct config *config; /* with `seen`: the one in effect; NULL: none, and check_run() says why */
 	/* the result */
@@ -48,7 +48,7 @@ struct check {
 	char fix[REASON_SIZE];        /* the fix of its next finding, from check_fix() */
 	const struct inventory *inv;  /* NULL: the configuration or the host is unreadable */
 	struct preview start;         /* of the last start that was planned; its world is what all checks have seen */
-	struct err no_start;          /* why none can be planned; .code 0: it can */
+	struct err no_start;          /* why no start can be planned; .code 0: one can */
 	struct store store;
 	int has_store; /* 0, or the error of opening it, with its text in `store_err` */
 	struct err store_err;

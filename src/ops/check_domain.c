@@ -114,7 +114,7 @@ static void report_refused(struct check *check, const struct domxml *doc, const 
 		     "a start of domain %s would be refused: %s", request->name, err.text);
 }
 
-/* Reports on one definition. Returns whether it is marked as having a vGPU: also by a misspelt namespace. */
+/* Reports on one definition. True if its metadata requests a vGPU, even in a misspelt namespace. */
 static bool look_at_definition(struct check *check, const struct libvirt_file *file)
 {
 	bool marked = domxml_concerns(file->text, file->len) || memmem(file->text, file->len, "vgpu", 4);

@@ -176,7 +176,7 @@ static bool cannot_start(struct check *check, const struct definition *d)
 	return true;
 }
 
-/* Is it of a type that its parent is configured for? One on a parent outside the pool is none of the pool's. */
+/* Is it of a type that its parent is configured for? False for a parent outside the pool. */
 static bool is_of_pool(const struct check *check, const struct definition *d)
 {
 	const struct inv_parent *parent = inventory_parent(check->inv, d->parent);

@@ -34,7 +34,7 @@ static const char *fix_in(const char *reason, const char *other, int *cause)
 	return fix ? fix + 2 : other;
 }
 
-/* Suppresses findings about the section that follow from this one. */
+/* Suppresses later findings about the section, which follow from this one. */
 static void explains(struct check *check, const struct section *section)
 {
 	check->explained[section - check->config->sections] = true;

@@ -195,7 +195,7 @@ static bool matches_any(const struct inventory *inv, const struct section *secti
 	return false;
 }
 
-/* Types without a pGPU because the first type that takes the rest gets it all. They share one cause and one finding. */
+/* Types without a pGPU, because an earlier type takes all remaining pGPUs. They share one finding. */
 struct left_out {
 	const struct section *first, *place;
 	size_t n;

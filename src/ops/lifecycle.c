@@ -22,7 +22,7 @@
 
 enum { WAIT_STEP_MS = 20, MOST_TRIES = 4 };
 
-/* The rounds of one run: survey, plan and act, again if the host turned out to be different. */
+/* The rounds of one run: survey, plan and act, repeated if the host has changed. */
 struct rounds {
 	const struct lifecycle *lifecycle;
 	struct store store;

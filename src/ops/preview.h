@@ -2,8 +2,8 @@
 /*
  * What an operation would do: its survey, its plan, and the XML that the domain would get. Writes nothing.
  *
- * Whoever needs a plan without carrying it out uses this: the hook's --dry-run, `vgpu-lease plan`, `rewrite`, `check`,
- * and the choice of a VF to attach. The print functions describe the plan, one step per line.
+ * Everything that needs a plan without carrying it out uses this: the hook's --dry-run, `vgpu-lease plan`, `rewrite`,
+ * `check`, and the choice of a VF to attach. The print functions describe the plan, one step per line.
  */
 #pragma once
 

@@ -31,7 +31,7 @@ int rewrite_plan(struct rewritten *out, const struct domxml *doc, const struct w
 struct rewrite {
 	const char *xml; /* must outlive the rewrite */
 	size_t len;
-	const struct host *host; /* decides which UUIDs are placeholders; NULL: their form alone does */
+	const struct host *host; /* decides which UUIDs are placeholders; NULL: their form decides */
 	unsigned int flags;      /* of domxml_parse() */
 	bool all;                /* gives every mdev a new UUID, not only placeholders */
 	bool vfs;                /* replaces VFs that are not available here */
