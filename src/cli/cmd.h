@@ -128,6 +128,9 @@ int cmd_survey(struct cmd *cmd, struct world *world, struct err *err);
 /* A dry gc pass over this host, which changes nothing. It judges what `world` has seen; NULL: it reads the host. */
 struct gc cmd_gc_pass(struct cmd *cmd, const struct world *world);
 
+/* Runs such a pass, over a domain's leases or (NULL) all vGPUs. Only warns of a failure. */
+void cmd_gc_ask(struct cmd *cmd, struct gc *pass, const struct world *world, const char *domain);
+
 /* The pass's item for a vGPU, leased or not; NULL: none. */
 const struct gc_item *cmd_gc_item(const struct gc *pass, const char *id);
 /* What the pass will do or has done with an item: "remove", "removed", "drop", ... */

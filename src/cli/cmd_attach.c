@@ -14,31 +14,27 @@
 #include "ops/preview.h"
 #include "state/lease_store.h"
 
-/* Is the type, an id or a class, enabled? cmd_open() has replaced a name by its id. */
-static bool is_enabled(const struct config *config, const char *type)
-{
-	for (size_t i = 0; i < config->nsections; i++)
-		if (strcmp(config->sections[i].type, type) == 0 || strcmp(config->sections[i].class, type) == 0)
-			return true;
-	return false;
-}
-
 /* Fails if the --type is not enabled, or if there is none and the pool does not have exactly one type. */
 static int check_type(const struct cmd *cmd, struct err *err)
 {
+	const char *type = cmd->call->type; /* an id or a class; cmd_open() has replaced a name by its id */
+	bool enabled = !type && cmd->config.nsections == 1;
 	char list[1024] = "";
-	int types = 0;
 
-	for (size_t i = 0; i < cmd->config.nsections; i++)
-		text_add(list, sizeof(list), "%s%s", types++ ? ", " : "", cmd->config.sections[i].type);
-	if (cmd->call->type ? is_enabled(&cmd->config, cmd->call->type) : types == 1)
+	for (size_t i = 0; i < cmd->config.nsections; i++) {
+		const struct section *section = &cmd->config.sections[i];
+
+		text_add(list, sizeof(list), "%s%s", i ? ", " : "", section->type);
+		enabled |= type && (strcmp(section->type, type) == 0 || strcmp(section->class, type) == 0);
+	}
+	if (enabled)
 		return 0;
-	if (cmd->call->type && cmd_check_type(cmd, err) < 0)
+	if (!type)
+		return err_set(err, EINVAL, "no type given: use --type with one of %s",
+			       *list ? list : "(the pool has none)");
+	if (cmd_check_type(cmd, err) < 0)
 		return -err->code;
-	if (cmd->call->type)
-		return err_set(err, ENOENT, "--type %s: not enabled; enabled: %s", cmd->call->type,
-			       types ? list : "(none)");
-	return err_set(err, EINVAL, "no type given: use --type with one of %s", types ? list : "(the pool has none)");
+	return err_set(err, ENOENT, "--type %s: not enabled; enabled: %s", type, *list ? list : "(none)");
 }
 
 static int attach(struct cmd *cmd, struct err *err)
@@ -78,30 +74,29 @@ static int detach(struct cmd *cmd, struct err *err)
 	return CMD_DONE;
 }
 
-static int suspend(struct cmd *cmd, struct err *err)
+static int move_domain(struct cmd *cmd, bool suspends, struct err *err)
 {
-	int progress = out_progress(false, "suspending domain %s", cmd->hp.domain.name);
+	const char *name = cmd->hp.domain.name;
+	int progress = out_progress(false, "%s domain %s", suspends ? "suspending" : "resuming", name);
 	size_t n;
-	int r = hotplug_suspend(&cmd->hp, &n, err);
+	int r = suspends ? hotplug_suspend(&cmd->hp, &n, err) : hotplug_resume(&cmd->hp, &n, err);
 
 	out_progress_end(progress);
 	if (r < 0)
 		return r;
-	out_say("suspended domain %s: %zu vGPU%s released", cmd->hp.domain.name, n, n == 1 ? "" : "s");
+	out_say("%s domain %s: %zu vGPU%s %s", suspends ? "suspended" : "resumed", name, n, n == 1 ? "" : "s",
+		suspends ? "released" : "attached");
 	return CMD_DONE;
+}
+
+static int suspend(struct cmd *cmd, struct err *err)
+{
+	return move_domain(cmd, true, err);
 }
 
 static int resume(struct cmd *cmd, struct err *err)
 {
-	int progress = out_progress(false, "resuming domain %s", cmd->hp.domain.name);
-	size_t n;
-	int r = hotplug_resume(&cmd->hp, &n, err);
-
-	out_progress_end(progress);
-	if (r < 0)
-		return r;
-	out_say("resumed domain %s: %zu vGPU%s attached", cmd->hp.domain.name, n, n == 1 ? "" : "s");
-	return CMD_DONE;
+	return move_domain(cmd, false, err);
 }
 
 const struct command cmd_attach = {

@@ -18,6 +18,16 @@
 #include "plan/capacity.h"
 #include "state/history.h"
 
+void cmd_gc_ask(struct cmd *cmd, struct gc *pass, const struct world *world, const char *domain)
+{
+	struct err err;
+
+	*pass = cmd_gc_pass(cmd, world);
+	pass->domain = domain;
+	if (gc_run(pass, &err) < 0)
+		out_warn("cannot tell what 'vgpu-lease gc' would do: %s", err.text);
+}
+
 const char *cmd_gc_outcome(const struct gc_item *item)
 {
 	switch (item->outcome) {

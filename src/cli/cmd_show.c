@@ -132,12 +132,7 @@ static void add_side(struct show *show, const struct domxml *doc)
 /* Asks gc what would happen to the domain's leases. */
 static void ask_gc(struct show *show)
 {
-	struct err err;
-
-	show->pass = cmd_gc_pass(show->cmd, NULL);
-	show->pass.domain = show->domain->uuid;
-	if (gc_run(&show->pass, &err) < 0)
-		out_warn("cannot tell what 'vgpu-lease gc' would do: %s", err.text);
+	cmd_gc_ask(show->cmd, &show->pass, NULL, show->domain->uuid);
 	for (size_t i = 0; i < show->n; i++) {
 		const struct gc_item *item = cmd_gc_item(&show->pass, show->views[i].id);
 

@@ -161,6 +161,7 @@ static int read_facts(struct facts *facts, struct err *err)
 	struct cmd *cmd = facts->cmd;
 	struct err why = { 0 };
 	char id[ID_SIZE], reason[REASON_SIZE];
+	size_t row;
 
 	id_parse(id, cmd->call->args.operands[0]);
 	if (status_read(&facts->status, cmd, err) < 0)
@@ -175,15 +176,12 @@ static int read_facts(struct facts *facts, struct err *err)
 		return err_set(err, ENOENT, "%s: not a vGPU: %s", id, reason);
 	}
 	facts->exists = show_presence(&cmd->host, &facts->status.world.inv, id, facts->lease);
-	for (size_t i = 0; i < facts->status.nrows && !facts->card; i++)
-		if (strcmp(facts->status.rows[i].card.address, facts->ref.pgpu) == 0)
-			facts->card = &facts->status.rows[i];
+	row = status_row(&facts->status, facts->ref.pgpu);
+	facts->card = row < facts->status.nrows ? &facts->status.rows[row] : NULL;
 	struct vfio_users *users = vfio_users_read(&cmd->host, sys_now_ms() + LOOK_MS);
 	facts->open = vfio_users_open(users, &cmd->host, id, &facts->pid, &why);
 	vfio_users_free(users);
-	facts->pass = cmd_gc_pass(cmd, &facts->status.world);
-	if (gc_run(&facts->pass, &why) < 0)
-		out_warn("cannot tell what 'vgpu-lease gc' would do: %s", why.text);
+	cmd_gc_ask(cmd, &facts->pass, &facts->status.world, NULL);
 	facts->verdict = cmd_gc_item(&facts->pass, id);
 	return 0;
 }

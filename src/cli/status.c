@@ -217,7 +217,7 @@ static void print_vgpus(const struct status *status, const struct term *term, co
 	for (size_t i = 0; i < status->nvgpus; i++) {
 		const char *next = next_row(lines), *shape;
 
-		if (status_row(status, &status->vgpus[i]) != row) {
+		if (status_row(status, status->vgpus[i].ref->pgpu) != row) {
 			lines = next;
 			continue;
 		}

@@ -50,8 +50,8 @@ void status_vgpu(struct rows *rows, const struct status_vgpu *v);
 void status_json_pgpus(struct json_out *json, const struct status *status);
 void status_json_vgpus(struct json_out *json, const struct status *status, size_t row);
 
-/* The row of a vGPU's pGPU (nrows if it is not listed), and the number of vGPUs in a row. */
-size_t status_row(const struct status *status, const struct status_vgpu *v);
+/* The row of a pGPU (nrows if it is not listed), and the number of vGPUs in a row. */
+size_t status_row(const struct status *status, const char *pgpu);
 size_t status_count(const struct status *status, size_t row);
 
 /* Is the pGPU configured for this type, ready or not? */

@@ -84,14 +84,6 @@ static void add_row(struct status *status, struct card_row row)
 		status->rows[status->nrows++] = row;
 }
 
-static bool has_row(const struct status *status, const char *address)
-{
-	for (size_t i = 0; i < status->nrows; i++)
-		if (strcmp(status->rows[i].card.address, address) == 0)
-			return true;
-	return false;
-}
-
 /* Reads the rows: an absent pGPU has one for each mention in the configuration. Fails if --pgpu matches no row. */
 static int find_cards(struct status *status, struct cmd *cmd, struct err *err)
 {
@@ -103,7 +95,7 @@ static int find_cards(struct status *status, struct cmd *cmd, struct err *err)
 	for (size_t i = 0; i < world->inv.npgpus; i++)
 		add_row(status, row_of_card(cmd, world, world->inv.pgpus[i]));
 	for (size_t i = 0; i < world->nmissing_cards; i++)
-		if (missing[i].how == MISSING_NAMED || !has_row(status, missing[i].address))
+		if (missing[i].how == MISSING_NAMED || status_row(status, missing[i].address) == status->nrows)
 			add_row(status, row_of_missing(world, &missing[i]));
 	name_models(status);
 	return status->nrows || !cmd->call->pgpu ? 0 : refuse_pgpu(world, cmd->call->pgpu, err);
@@ -184,11 +176,11 @@ void cards_fields(struct rows *rows, const struct world *world, const struct car
 	json_out_close(rows->json);
 }
 
-size_t status_row(const struct status *status, const struct status_vgpu *v)
+size_t status_row(const struct status *status, const char *pgpu)
 {
 	size_t row = 0;
 
-	while (row < status->nrows && strcmp(status->rows[row].card.address, v->ref->pgpu) != 0)
+	while (row < status->nrows && strcmp(status->rows[row].card.address, pgpu) != 0)
 		row++;
 	return row;
 }
@@ -198,7 +190,7 @@ size_t status_count(const struct status *status, size_t row)
 	size_t n = 0;
 
 	for (size_t i = 0; i < status->nvgpus; i++)
-		n += status_row(status, &status->vgpus[i]) == row;
+		n += status_row(status, status->vgpus[i].ref->pgpu) == row;
 	return n;
 }
 
@@ -270,7 +262,7 @@ void status_json_vgpus(struct json_out *json, const struct status *status, size_
 
 	json_out_array(json, "vgpus");
 	for (const struct status_vgpu *v = status->vgpus; v < status->vgpus + status->nvgpus; v++)
-		if (status_row(status, v) == row)
+		if (status_row(status, v->ref->pgpu) == row)
 			status_vgpu(&rows, v);
 	json_out_close(json);
 }

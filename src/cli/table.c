@@ -108,7 +108,6 @@ static void add_column(struct table *table, enum column column, int flags)
 
 	table->columns[column] = mem_check(
 		scols_table_new_column(table->scols, name, 0, flags | (number ? SCOLS_FL_RIGHT : 0)));
-	table->widths[column] = (int)strlen(name);
 	scols_column_set_cmpfunc(table->columns[column], compare_cells, number ? table : NULL);
 }
 
@@ -156,9 +155,6 @@ void table_coloured(struct table *table, enum column column, const char *text, c
 	if (!at)
 		return;
 	autofree char *safe = ends_shown(text && *text ? text : "-");
-	int width = term_columns(safe, strlen(safe));
-	if (width > table->widths[column])
-		table->widths[column] = width;
 	if (scols_line_set_column_data(table->line, at, safe) < 0)
 		mem_out();
 	table->any |= text && *text && column == table->layout->if_any;
@@ -201,15 +197,15 @@ static size_t line_len(const char *line, const char **next)
 	return len;
 }
 
-/* Does the table fit, with two blanks between columns? */
+/* Is each line of the table as short as this? */
 static bool fits(const struct table *table, int width)
 {
-	int needed = -2;
+	autofree char *text = draw_table(table, false);
+	bool fit = true;
 
-	for (enum column column = COL_NONE; column < COLUMNS; column++)
-		if (table->columns[column] && !scols_column_is_hidden(table->columns[column]))
-			needed += table->widths[column] + 2;
-	return needed <= width;
+	for (const char *line = text, *next; *line; line = next)
+		fit &= term_columns(line, line_len(line, &next)) <= width;
+	return fit;
 }
 
 static void hide_column(struct libscols_column *column, bool hidden)

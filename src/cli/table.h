@@ -50,7 +50,6 @@ struct table {
 	const struct table_options *options;
 	struct libscols_table *scols;
 	struct libscols_column *columns[COLUMNS]; /* NULL: not in the table */
-	int widths[COLUMNS];                      /* of each column, including its heading */
 	struct libscols_line *line;               /* the line being filled */
 	bool any;                                 /* some row has a value in the layout's `if_any` */
 };
