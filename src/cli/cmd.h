@@ -31,7 +31,7 @@ struct cmd_call {
 	bool json, all, in_place, dry_run, unused, persistent, write, watch;
 };
 
-/* The options that only some sub-commands take: the bit CMD_..., the member of struct cmd_call, name, value and help. */
+/* The options that only some sub-commands take: bit CMD_..., member of struct cmd_call, name, value, help. */
 #define CMD_OPTIONS(X)                                                                                                 \
 	X(JSON, json, "json", NULL, "Print JSON")                                                                      \
 	X(ALL, all, "all", NULL, "Assign a new UUID to every vGPU, not only to placeholders")                          \

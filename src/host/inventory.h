@@ -105,7 +105,7 @@ enum opened { OPEN_UNKNOWN, OPEN_NO, OPEN_YES };
 struct device_facts {
 	enum opened opened;
 	char by[OPENER_SIZE];             /* if open: "process 4711 (QEMU of domain vm2)"; "": not known */
-	char named_by[DOMAIN_SHOWN_SIZE]; /* the domain on disk that names it; "": none */
+	char named_by[DOMAIN_SHOWN_SIZE]; /* the domain whose file names it; "": none */
 	bool removable;                   /* an orphan if reclaim and reclaim_grace are ignored */
 	bool reclaimable;                 /* an orphan, which may be removed to make capacity */
 };

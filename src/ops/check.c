@@ -154,7 +154,7 @@ static void run_table(struct check *check, bool only_pool)
 	}
 }
 
-/* Without a valid configuration, lists the pGPUs that one could configure. */
+/* Without a valid configuration, lists the pGPUs that could be configured. */
 static void list_cards(struct check *check, const struct inventory *inv)
 {
 	check->ncards = inv->npgpus;

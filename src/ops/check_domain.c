@@ -42,7 +42,7 @@ static void report_placeholders(const struct request *request, struct about *abo
 }
 
 /*
- * Might a start with this mdev be refused for another reason than capacity? False if it exists, if the pool has a
+ * Might a start with this mdev be refused for a reason other than capacity? False if it exists, if the pool has a
  * single type or provides the type as mdevs. Planning every definition would take seconds.
  */
 static bool is_doubtful_mdev(const struct check *check, const struct vgpu_request *req)

@@ -103,7 +103,7 @@ static const char *used_by(const struct check *check, const struct definition *d
 	return domain ? domain : libvirt_files_unread(check->disk, false);
 }
 
-/* Reports a definition that will be started although its pGPU is not configured for its type; Nova starts each. */
+/* Reports a definition that will be started although its pGPU is not configured for its type; Nova starts all. */
 static bool goes_against(struct check *check, const struct definition *d)
 {
 	const struct section *section = at_odds(check->inv, d->parent, d->type);
@@ -142,7 +142,7 @@ static bool is_second(struct check *check, const struct definition *d)
 	return true;
 }
 
-/* Reports a definition without a device that Nova counts, and may pick for an instance, which then fails. */
+/* Reports a definition without a device: Nova counts it, and an instance with it fails. */
 static bool is_miscounted(struct check *check, const struct nova_inventory *nova, const struct definition *d)
 {
 	const char *domain = used_by(check, d);

@@ -119,7 +119,7 @@ static void look_at_card(struct check *check, const struct inv_pgpu *card, int l
 		check_report(check_at_location(check, &at), CHECK_FAIL, fix, "%s: %.*s (configured for %s)", address,
 			     cause, pooled->reason, pooled->section->type);
 	} else if (!pooled->in_pool && pooled->claim == CLAIM_DEFAULT && !card->ready) {
-		/* Only a warning, because other pGPUs provide the type that takes all pGPUs. */
+		/* Only a warning: the type takes all pGPUs, and other pGPUs provide it. */
 		fix = fix_in(reason, "fix the cause (troubleshooting: the-card)", &cause);
 		check_report(check, CHECK_WARN, fix, "not in the pool: %.*s", cause, reason);
 	} else if (!pooled->in_pool) {

@@ -45,7 +45,7 @@ static void start_begin(struct start *s, struct check *check)
 }
 
 /*
- * Plans a start with an mdev, or with the VF that an attach would choose, because a VF has no other name than its
+ * Plans a start with an mdev, or with the VF that an attach would choose, because a VF is identified only by its
  * address.
  */
 static void plan_start(struct start *s, bool vf)
@@ -178,7 +178,7 @@ static int kinds_of(const struct inventory *inv, const struct section *section)
 	return best == STOCK_NONE ? 0 : (mdev == best ? AS_MDEV : 0) | (vf == best ? AS_VF : 0);
 }
 
-/* Does a finding about a pGPU say already why a start is refused? */
+/* Does a finding about a pGPU already say why a start is refused? */
 static bool is_explained(const struct check *check, size_t section)
 {
 	const struct section *s = &check->config->sections[section];

@@ -47,7 +47,7 @@ int rewrite_begin(struct rewrite *r, struct err *err)
 {
 	const struct request *request;
 
-	/* All PCI hostdevs, so that no vGPU gets the address of another device. */
+	/* Parse all PCI hostdevs, so that no vGPU gets the address of another device. */
 	if (domxml_parse(&r->doc, r->xml, r->len, r->flags | DOMXML_ALL_PCI, err) < 0)
 		return -err->code;
 	hostdev_filter_keep(r->doc, NULL, NULL, NULL);

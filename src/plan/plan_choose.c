@@ -307,7 +307,7 @@ static const struct inv_parent *freed_vf(const struct planner *p, const char *ty
 	return NULL;
 }
 
-/* Sets a PCI hostdev's VF: the only permitted, else a free one, else one that the removals free. False: none suits. */
+/* Sets a PCI hostdev's VF: the only permitted one, a free one, or one that the removals free. False: none suits. */
 static bool leave_vf(const struct planner *p, struct candidate *c)
 {
 	if (p->resolved->req->kind != REQUEST_PCI)

@@ -18,7 +18,6 @@ static bool switch_parse(const char *word, bool *on)
 	return *on || strcmp(word, "off") == 0;
 }
 
-/* Finds the card that the first word names. */
 static int card_named(const struct sim_kernel *kernel, const struct sim_words *words, struct sim_gpu **gpu)
 {
 	char name[PARENT_SIZE];

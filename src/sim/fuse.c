@@ -132,7 +132,7 @@ static void on_stale(void *arg, struct sim_node *file)
 	forget(server, ino_of(&server->files, file), NULL);
 }
 
-/* Done at once, because this takes no lock that a process can hold while it waits for us. */
+/* Done at once, because this takes no lock whose holder may be waiting for us. */
 static void on_changing(void *arg, const struct sim_node *directory)
 {
 	struct server *server = arg;

@@ -8,7 +8,7 @@
  *
  * The real kernel may cache what is kept (see sim/tree.h) forever, including texts, listings and links, and opens files
  * without asking us, so that reading again costs what it costs in the real sysfs. It asks each time for what is passing
- * or varies. Device nodes have to be opened by asking us, so they are a file system of their own.
+ * or varies. Device nodes must be opened by asking us, so they are in a separate file system.
  */
 #pragma once
 

@@ -17,7 +17,7 @@ static bool is_read_and_written(const struct sim_node *node)
 	return node->kind == SIM_FILE && node->attr->show && node->attr->store;
 }
 
-/* Among the simulated files, dev is a link to the other file system, which has its contents. */
+/* Among the simulated files, dev is only a link to the other file system. */
 static bool is_elsewhere(const struct mounted *mounted, const struct sim_node *node)
 {
 	return node == mounted->server->kernel->dev && mounted->root != node;
@@ -114,7 +114,7 @@ static void stat_fill(const struct mounted *mounted, struct sim_node *node, unsi
 		st->st_size = (off_t)strlen(node->target ? node->target : SIM_FUSE_DEV_LINK);
 		break;
 	case SIM_DEVICE:
-		/* A real device node would be opened without us. All may open the container, only root a group. */
+		/* A regular file, because a real device node would be opened without us. Only root may open a group. */
 		st->st_mode = S_IFREG | (node->owner ? 0600 : 0666);
 		break;
 	case SIM_CHAR:

@@ -224,7 +224,7 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t at, struc
 		answer_read(&ask);
 		return;
 	}
-	/* A hanging read would block the real kernel if it is about to forget this file. */
+	/* A hanging read would block a real kernel that is about to forget this file. */
 	if (sim_fuse_forgets(server)) {
 		answer_read(&ask);
 		sim_tree_stale(&server->kernel->tree, ask.node);

@@ -29,8 +29,8 @@ struct server {
 	time_t born;
 	uint64_t asked; /* counts the file times that were made up; see fuse_attr.c */
 	/*
-	 * To forget an entry, the real kernel takes the directory's lock, which a process can hold while it waits for
-	 * us. So a thread of its own tells the kernel what to forget.
+	 * To forget an entry, the real kernel takes the directory's lock, whose holder may be waiting for us. So a
+	 * separate thread tells the kernel what to forget.
 	 */
 	pthread_t forgetter;
 	pthread_mutex_t lock;

@@ -52,7 +52,6 @@ static const struct sim_profile gvt_small[] = {
 
 #undef G
 
-/* Plain VFs have no types. */
 static const struct sim_profile none[] = { { 0 } };
 
 const struct sim_model sim_models_other[] = {

@@ -101,7 +101,6 @@ static int pci_uevent_show(const struct sim_node *node, FILE *out)
 	return modalias_show(node, out);
 }
 
-/* The number of a VF's interrupts is not simulated. */
 static void msix_store(struct sim_node *node, struct sim_write *write)
 {
 	(void)node;

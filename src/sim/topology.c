@@ -170,7 +170,6 @@ static const struct sim_attr node_cpulist = {
 };
 static const struct sim_attr module_version = { .name = "version", .mode = 0444, .kept = true, .show = version_show };
 
-/* The directories that every host has. */
 static void host_build(struct sim_kernel *kernel)
 {
 	struct sim_tree *tree = &kernel->tree;

@@ -229,7 +229,6 @@ static int warm_show(const struct sim_node *node, FILE *out)
 	return 0;
 }
 
-/* Writes to these files are not simulated. */
 static void other_store(struct sim_node *node, struct sim_write *write)
 {
 	sim_write_done(write, type_of(vf_of(node)) ? -EIO : -ENXIO);

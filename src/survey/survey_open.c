@@ -84,8 +84,8 @@ static bool is_vf_asked_about(const struct world *w, const struct inv_parent *vf
 }
 
 /*
- * The domain on disk, other than `but` (may be NULL), that names this device; else a file that may name it, but cannot
- * be read; else "".
+ * The domain, other than `but` (may be NULL), whose file names this device; else an unreadable file, which may name it;
+ * else "".
  */
 static void find_name(const struct world *w, char out[DOMAIN_SHOWN_SIZE], const char *id, const char *but)
 {
