@@ -37,8 +37,7 @@ struct check {
 	bool simulated;          /* the host is a directory */
 	bool glance;             /* does not wait for a held lock as long as a start would */
 	struct world *seen;      /* what the caller has seen of this host (survey_host()); NULL: the check reads it */
-	const struct config
-		*config; /* with `seen`: the one in effect; NULL: none, and check_run() reports the reason */
+	const struct config *config; /* the one in effect, with `seen`; NULL: none, and check_run() says why */
 	/* the result */
 	struct finding *findings;
 	size_t n, count[CHECK_FAIL + 1]; /* the findings, and how many have each status */
