@@ -23,16 +23,18 @@ a removal does not read its lease again|src/device/release.c|s/if (now.state != 
 a lease that has changed is claimed|src/device/release.c|/^static int lock_unchanged/,/^}/s/r != 1 || lease_same(&now, lease)/r != 1 || lease/
 an arrival is not refused to a domain that runs here|src/ops/lifecycle_unleased.c|s/return runs ? err_set/return 0 \&\& runs ? err_set/
 a lease without its device uses no capacity|src/plan/capacity.c|s/load->pending++;/continue;/
-an orphan need not be idle|src/survey/reclaim.c|/^static bool is_due/,/^}/s/return idle >= grace ||/return 1 || idle >= grace ||/
-void leases are never dropped|src/survey/survey.c|/^static bool is_void/,/^}/s/return lease->state == LEASE_CREATING &&/return 0 \&\& lease->state == LEASE_CREATING \&\&/
+an orphan need not be idle|src/plan/fate.c|s/if (idle_ms < grace_ms) {/if (0) {/
 a lease is dropped before its device is removed|src/device/release.c|/^static int remove_created/,/^}/s/r = removal_run(/drop_if_releasing(store, vgpu->id, 1000, true, err);\n\tr = removal_run(/
 a device that somebody else made counts as created|src/device/apply.c|s/return err_set(err, EAGAIN, "created by another process in the meantime");/return 1;/
 capacity is not read again where a vGPU is created|src/device/apply_create.c|/^static int create_device/,/^}/s/int r = timed_child_look(.*/int r = 0;/;s/^static int check_capacity/__attribute__((unused)) &/
-a claim does not wait for start_grace|src/survey/reclaim.c|s/if (age < (int64_t)grace \* 1000)$/if (0)/
+a claim does not wait for start_grace|src/plan/fate.c|s/} else if (!f->had && age_ms < /} else if (0 \&\& age_ms < /
+a lease goes although its domain runs|src/plan/fate.c|s/else if (f->has)/else if (0)/
+a lease that was written after the look is judged|src/plan/fate.c|s/else if (lease->since_ms >= f->looked_ms)/else if (0)/
+a lease goes although its device is open|src/plan/fate.c|s/else if (f->open)/else if (0)/
 the store is unlocked between the plan and its leases|src/ops/lifecycle.c|/^static int prepare_rounds/,/^}/s/n = apply_lease(/store_unlock(\&r->store);\n\t\tn = store_lock(\&r->store, 5000, err);\n\t\tif (n < 0)\n\t\t\treturn n;\n\t\tn = apply_lease(/
 a release takes what a later start has leased|src/device/release_begin.c|s/leases.list\[i\].since_ms <= asked_ms/asked_ms/
 the child of a creation keeps no lock|src/device/apply_create.c|s/timed_child_run(create_device, creation, creation->host->root, apply->lock,/timed_child_run(create_device, creation, creation->host->root, -1,/
-a creation does not look whether its lease is still there|src/device/apply.c|s/if (!exists && still_leased(/if (0 \&\& still_leased(/
+a creation does not look whether its lease is still there|src/device/apply.c|s/if (!exists && lease_creation(/if (0 \&\& lease_creation(/
 an adopter does not wait for a removal|src/device/apply.c|/^static int wait_removed/,/^}/s/while (store_removes/while (0 \&\& store_removes/
 END
 }
