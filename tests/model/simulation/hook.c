@@ -90,13 +90,10 @@ static struct call *start(struct domain *d, enum operation op, int only, const c
 	call->process = process_start(what, hook_main, call);
 	call->process->mortal = true;
 	for (int i = 0; i < nrunning;)
-		if (!running[i]->process->ended) {
+		if (!running[i]->process->ended)
 			i++;
-		} else {
-			if (running[i]->orphaned && running[i]->process->ended_ms > running[i]->domain->orphan_ms)
-				running[i]->domain->orphan_ms = running[i]->process->ended_ms;
+		else
 			running[i] = running[--nrunning];
-		}
 	if (nrunning == RUNNING_MAX)
 		broken("more than %d calls at once", RUNNING_MAX);
 	running[nrunning++] = call;
@@ -129,15 +126,6 @@ int hook_wait(struct call *call)
 bool hook_is_last(const struct call *call)
 {
 	return !call->orphaned && call->number == call->domain->calls;
-}
-
-bool hook_was_overtaken(const struct call *call)
-{
-	for (int i = 0; i < nrunning; i++)
-		if (running[i]->domain == call->domain && running[i]->orphaned &&
-		    (!running[i]->process->ended || running[i]->process->ended_ms >= call->process->began_ms))
-			return true;
-	return call->domain->orphan_ms >= call->process->began_ms;
 }
 
 bool hook_is_any_running(void)

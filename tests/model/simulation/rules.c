@@ -202,8 +202,7 @@ static void check_refusal(const struct call *call)
 	/* Time was up, as a driver or others took it. */
 	if (self->bereft || strstr(err->text, "held by process") || strstr(err->text, "no-time-is-left"))
 		return;
-	/* An earlier start that libvirtd's death left alone may have taken it; both are the same domain's. */
-	if (err->code == ESTALE && hook_is_last(call) && !hook_was_overtaken(call))
+	if (err->code == ESTALE && hook_is_last(call))
 		broken("nobody has released it: %s", err->text);
 	for (int w = 0; w < d->nvgpus; w++) {
 		const struct lease *l = ledger_find(call->ids[w]);

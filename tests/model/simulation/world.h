@@ -28,7 +28,6 @@ struct domain {
 	bool suspending;                     /* all of them, with a record of that in its XML */
 	bool lost;                           /* its leases were lost, until somebody restores them */
 	long calls;                          /* of the hook and of commands so far */
-	int64_t orphan_ms;                   /* when such a call last came to its end */
 	int pid;                             /* of its QEMU */
 };
 
@@ -80,8 +79,6 @@ struct call *hook_start(struct domain *domain, enum operation op, const char *re
 struct call *hook_command(struct domain *domain, int only, const char *as, void (*then)(struct call *call));
 int hook_wait(struct call *call);
 bool hook_is_last(const struct call *call);
-/* Did a call of the domain that nobody waits for work beside this one? */
-bool hook_was_overtaken(const struct call *call);
 bool hook_is_any_running(void);
 /* The calls that have not ended, and some that have; NULL: no more. */
 struct call *hook_running(int i);
