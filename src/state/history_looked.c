@@ -80,6 +80,21 @@ bool affinity_is_new(const struct store *store, const char *id, int64_t window_m
 	return defined == 0 || (defined == 1 && definition.created_ms > without);
 }
 
+/*
+ * Has a device with this ID been made since the look? The type of a VF is not read, as its driver could hang while the
+ * store is locked; its lease tells.
+ */
+static bool is_back(const struct store *store, const char *id)
+{
+	char path[VGPU_PATH_SIZE], uuid[UUID_SIZE];
+	struct lease lease;
+	struct err ignored;
+
+	return lease_get(store, id, &lease, &ignored) != 0 ||
+	       (uuid_parse(uuid, id) && inventory_path(path, id, "", &ignored) == 0 &&
+		sys_exists(store->host->root, path));
+}
+
 /* Forgets the origin of devices that have gone since the last look; a new device with such an ID has its own. */
 static void forget_gone(const struct store *store, char *text, const struct inventory *inv)
 {
@@ -89,7 +104,8 @@ static void forget_gone(const struct store *store, char *text, const struct inve
 		char name[ID_SIZE];
 
 		snprintf(name, sizeof(name), "%.*s", (int)strcspn(line, " \n"), line);
-		if (id_parse(id, name) && !inventory_device(inv, id) && !mdevctl_defines(store->host, id))
+		if (id_parse(id, name) && !inventory_device(inv, id) && !is_back(store, id) &&
+		    !mdevctl_defines(store->host, id))
 			affinity_gone(store, id);
 	}
 }
