@@ -119,16 +119,11 @@ void args_help(FILE *to, const struct arg *table, unsigned int bits)
 	}
 }
 
-void args_add_help(struct err *err, const char *program)
-{
-	text_add(err->text, sizeof(err->text), "; see '%s --help'", program);
-}
-
 int args_usage_error(const char *program, const struct err *err)
 {
 	struct err shown = *err;
 
-	args_add_help(&shown, program);
+	text_add(shown.text, sizeof(shown.text), "; see '%s --help'", program);
 	err_print(stderr, program, &shown);
 	return ARGS_EXIT_USAGE;
 }

@@ -56,6 +56,3 @@ void args_help(FILE *to, const struct arg *table, unsigned int bits);
 
 /* Prints a usage error as one line on standard error; returns the exit status. */
 int args_usage_error(const char *program, const struct err *err);
-
-/* Adds "; see 'PROGRAM --help'" to an error. */
-void args_add_help(struct err *err, const char *program);

@@ -94,12 +94,8 @@ static int read_config(struct cmd *cmd, unsigned int needs, struct err *err)
 	cmd_advise_root(why);
 	snprintf(cmd->no_config_refusal, sizeof(cmd->no_config_refusal), "%s%s", why->text,
 		 r == -ENOENT ? "; " INVENTORY_NO_CONFIG_FIX : "");
-	if (r == -ENOENT && needs & CMD_CONFIG_MUST)
-		return err_set(err, ENOENT, "%s", cmd->no_config_refusal);
-	if (needs & CMD_CONFIG_MUST || (needs & CMD_CONFIG_READ && r == -EACCES)) {
-		*err = *why;
-		return r;
-	}
+	if (needs & CMD_CONFIG_MUST || (needs & CMD_CONFIG_READ && r == -EACCES))
+		return err_set(err, -r, "%s", cmd->no_config_refusal);
 	if (is_wrong_config(cmd) && !(needs & CMD_CONFIG_OWN))
 		out_warn("%s", why->text);
 	return 0;

@@ -12,7 +12,6 @@
 #include "base/ident.h"
 #include "base/mem.h"
 #include "cli/status.h"
-#include "cli/show.h"
 #include "model/event.h"
 
 enum { VALUE_MAX = 65536 };

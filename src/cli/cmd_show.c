@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "sys/sys.h"
-#include "cli/show.h"
+#include "cli/status.h"
 #include "host/kernel.h"
 #include "domain/domxml.h"
 #include "host/inventory.h"

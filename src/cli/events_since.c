@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Parses the times of --since: the common forms of journalctl(1), and the form that `log` prints. */
-#include "cli/show.h"
+#include "cli/status.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -202,14 +202,6 @@ static int run(struct cmd_call *call, const struct command *command, struct err 
 	return r;
 }
 
-static void add_help(const struct command *command, struct err *err)
-{
-	char program[40];
-
-	snprintf(program, sizeof(program), "vgpu-lease%s%s", command ? " " : "", command ? command->name : "");
-	args_add_help(err, program);
-}
-
 int main(int argc, char **argv)
 {
 	const struct command *command = NULL;
@@ -226,7 +218,8 @@ int main(int argc, char **argv)
 		r = err_sys(&err, errno, "standard output");
 	log_close();
 	if (r == CMD_USAGE && err.code == EINVAL)
-		add_help(command, &err);
+		text_add(err.text, sizeof(err.text), "; see 'vgpu-lease%s%s --help'", command ? " " : "",
+			 command ? command->name : "");
 	if (r != CMD_DONE && err.code != 0)
 		out_error("vgpu-lease", &err);
 	return r < 0 ? CMD_FAILED : r;

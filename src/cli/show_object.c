@@ -7,7 +7,6 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
-#include "cli/show.h"
 #include "cli/status.h"
 #include "host/kernel.h"
 #include "host/mdevctl_files.h"

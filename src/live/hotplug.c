@@ -193,26 +193,24 @@ int hotplug_parse(struct hotplug *hp, const char *xml, struct domxml **doc, stru
 	return 0;
 }
 
-int hotplug_unplug(struct hotplug *hp, const struct domxml *doc, size_t req, struct err *err)
+static int hostdev_of(const struct domxml *doc, const struct vgpu_request *req, char **xml, struct err *err)
 {
-	const struct vgpu_request *w = &domxml_request(doc)->vgpus[req];
+	return domxml_hostdev(doc, (size_t)(req - domxml_request(doc)->vgpus), xml, err);
+}
+
+int hotplug_unplug(struct hotplug *hp, const struct domxml *doc, const struct vgpu_request *req, struct err *err)
+{
 	autofree char *xml = NULL;
-	int r = domxml_hostdev(doc, req, &xml, err);
+	int r = hostdev_of(doc, req, &xml, err);
 
 	if (r < 0)
 		return r;
-	r = virt_detach_wait(hp->virt, hp->domain.uuid, xml, w->alias, hp->policy->release_timeout_s * 1000, err);
+	r = virt_detach_wait(hp->virt, hp->domain.uuid, xml, req->alias, hp->policy->release_timeout_s * 1000, err);
 	if (r != -ETIMEDOUT && r != -EAGAIN)
 		return r;
 	return err_set(err, -r, "domain %s: the guest %s; vGPU %s stays attached and leased", hp->domain.name,
-		       r == -EAGAIN ? "refused to release it" : "did not release it in time (release_timeout)", w->id);
-}
-
-static size_t find_req(const struct request *request, const char *id)
-{
-	const struct vgpu_request *req = request_find(request, id);
-
-	return req ? (size_t)(req - request->vgpus) : request->nvgpus;
+		       r == -EAGAIN ? "refused to release it" : "did not release it in time (release_timeout)",
+		       req->id);
 }
 
 /* Removes the vGPU from the definition. Returns 1, or 0 if it was not there. */
@@ -220,14 +218,14 @@ static int undefine(struct hotplug *hp, const char *id, struct err *err)
 {
 	autofree char *xml = NULL, *hostdev = NULL;
 	autodomxml struct domxml *doc = NULL;
-	size_t req;
+	const struct vgpu_request *req;
 
 	if (virt_xml(hp->virt, hp->domain.uuid, VIRT_CONFIG, &xml, err) < 0 || hotplug_parse(hp, xml, &doc, err) < 0)
 		return -err->code;
-	req = find_req(domxml_request(doc), id);
-	if (req == domxml_request(doc)->nvgpus || hp->dry_run)
-		return req < domxml_request(doc)->nvgpus;
-	if (domxml_hostdev(doc, req, &hostdev, err) < 0 ||
+	req = request_find(domxml_request(doc), id);
+	if (!req || hp->dry_run)
+		return req != NULL;
+	if (hostdev_of(doc, req, &hostdev, err) < 0 ||
 	    virt_detach_device(hp->virt, hp->domain.uuid, hostdev, VIRT_CONFIG, err) < 0)
 		return -err->code;
 	return 1;
@@ -261,27 +259,25 @@ static int preview_detach(const struct hotplug *hp, const char *id, bool plugged
 int hotplug_detach(struct hotplug *hp, const char *id, bool persistent, struct err *err)
 {
 	autodomxml struct domxml *doc = NULL;
-	bool plugged;
+	const struct vgpu_request *req;
 	int defined = 0;
-	size_t req;
 
 	if (!hp->domain.running)
 		return err_set(err, EPERM, "domain %s: not running, so it has no vGPU attached", hp->domain.name);
 	if (hotplug_parse(hp, hp->domain.xml, &doc, err) < 0)
 		return -err->code;
-	req = find_req(domxml_request(doc), id);
-	plugged = req < domxml_request(doc)->nvgpus;
-	if (plugged && !hp->dry_run && hotplug_unplug(hp, doc, req, err) < 0)
+	req = request_find(domxml_request(doc), id);
+	if (req && !hp->dry_run && hotplug_unplug(hp, doc, req, err) < 0)
 		return -err->code;
 	if (persistent && hp->domain.persistent)
 		defined = undefine(hp, id, err);
 	if (defined < 0)
 		return defined;
 	/* If the guest released the device late, only the definition may still name it. */
-	if (!plugged && !defined && not_plugged(hp, id, err) < 0)
+	if (!req && !defined && not_plugged(hp, id, err) < 0)
 		return -err->code;
 	if (hp->dry_run)
-		return preview_detach(hp, id, plugged, defined, err);
+		return preview_detach(hp, id, req, defined, err);
 	if (hotplug_unlease(hp, hp->policy, id, hp->found_ms, err) == 0)
 		return 0;
 	return err_in(err, "domain %s: vGPU %s is detached but not released yet; run the command again",

@@ -37,15 +37,13 @@ static int is_vf(const struct hotplug *hp, const char *type, struct err *err)
 	if (r < 0)
 		return r;
 	pool_make(&inv, hp->config);
-	for (size_t g = 0; g < inv.npgpus; g++) {
-		for (size_t i = 0; i < hp->config->nsections; i++) {
-			const struct section *section = &hp->config->sections[i];
+	for (size_t i = 0; i < hp->config->nsections; i++) {
+		const struct section *section = &hp->config->sections[i];
 
-			if (pool_serves(inv.pgpus[g], section->type) != section || !is_meant(&inv, section, type))
-				continue;
-			mdevs |= inv.pgpus[g]->framework == FW_MDEV;
-			vfs |= inv.pgpus[g]->framework != FW_MDEV;
-		}
+		if (!is_meant(&inv, section, type))
+			continue;
+		mdevs |= pool_stock(&inv, section, true, NULL) != STOCK_NONE;
+		vfs |= pool_stock(&inv, section, false, NULL) != STOCK_NONE;
 	}
 	inventory_free(&inv);
 	return vfs && !mdevs;

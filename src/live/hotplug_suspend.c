@@ -152,7 +152,7 @@ static int may_suspend(struct hotplug *hp, struct err *err)
 static int unplug_and_save(struct hotplug *hp, const struct domxml *doc, int64_t *asked_ms, struct err *err)
 {
 	for (size_t i = 0; i < domxml_request(doc)->nvgpus; i++)
-		if (hotplug_unplug(hp, doc, i, err) < 0)
+		if (hotplug_unplug(hp, doc, &domxml_request(doc)->vgpus[i], err) < 0)
 			return -err->code;
 	*asked_ms = sys_now_ms();
 	return virt_managed_save(hp->virt, hp->domain.uuid, err);

@@ -34,5 +34,5 @@ int hotplug_parse(struct hotplug *hp, const char *xml, struct domxml **doc, stru
 /* Attaches a leased vGPU, or releases it if libvirt refuses. */
 int hotplug_plug(struct hotplug *hp, const char *id, const char *xml, unsigned int sides, struct err *err);
 
-/* Detaches request `req` of the running domain's XML, and waits until QEMU has closed the device. */
-int hotplug_unplug(struct hotplug *hp, const struct domxml *doc, size_t req, struct err *err);
+/* Detaches the request `req` of the running domain's XML, and waits until QEMU has closed the device. */
+int hotplug_unplug(struct hotplug *hp, const struct domxml *doc, const struct vgpu_request *req, struct err *err);

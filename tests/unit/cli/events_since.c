@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/auto.h"
-#include "cli/show.h"
+#include "cli/status.h"
 #include "lib/tap.h"
 
 /* 2026-03-29 12:00:00 in Berlin, where the clock went from 02:00 to 03:00 that day. */
