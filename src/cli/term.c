@@ -173,6 +173,6 @@ void term_wrap_behind(FILE *to, const struct term *term, int at, int from, const
 	int gap = from - at > 2 ? from - at : 2;
 	autofree char *margin = mem_format("%*s", from, ""), *apart = mem_format("%*s%s", gap, "", text);
 
-	/* The gap belongs to the text, so that it is not printed without a word after it. */
+	/* The gap is part of the text, so it is never printed without a word after it. */
 	term_wrap(to, term, at, margin, apart);
 }

@@ -91,7 +91,6 @@ void domxml_keep(struct domxml *doc, const bool *keep);
 /* Marks vGPU `req` as a real one whose UUID only looks like a placeholder; see survey/hostdev_filter.h. */
 void domxml_mark_real(struct domxml *doc, size_t req);
 
-/* The change of one vGPU. */
 struct domxml_change {
 	size_t req;             /* its index in the request */
 	char id[ID_SIZE];       /* the new UUID or address; "": unchanged */

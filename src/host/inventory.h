@@ -148,7 +148,6 @@ struct inventory {
 	struct arena *arena;         /* holds all of this, so no list can grow any more */
 };
 
-/* What to read. */
 struct inv_query {
 	unsigned int frameworks; /* INV_...: the others are not read */
 

@@ -350,7 +350,6 @@ void vfio_users_free(struct vfio_users *users)
 	free(users);
 }
 
-/* A question about one device. */
 struct question {
 	const struct vfio_users *users;
 	pid_t pid;  /* the holder */

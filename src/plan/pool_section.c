@@ -24,7 +24,7 @@ bool pool_section_names(const struct section *s, const char *name)
 	return false;
 }
 
-/* Does a section name the card or some of its VFs, or match the card? */
+/* Does the section name the card or a VF of it, or match the card? */
 static bool means_card(const struct section *s, const struct inv_pgpu *card)
 {
 	if (pool_section_names(s, card->address) || pool_matches(s, card))

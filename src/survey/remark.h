@@ -9,7 +9,7 @@
 #include "config/config.h"
 #include "domain/domxml.h"
 
-/* Receives each warning and its fix. */
+/* Receives a warning and its fix. */
 typedef void remark_say(void *arg, const char *text, const char *fix);
 
 /*

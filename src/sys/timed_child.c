@@ -276,7 +276,7 @@ int timed_child_poke(int dir, const char *path, const char *data, size_t len)
 	return r;
 }
 
-/* One read by itself. */
+/* A read outside of other work. */
 struct single {
 	const char *who, *path;
 	int dir;
