@@ -71,7 +71,8 @@ for_guest() {
 	mkdir -p "$root/var/lib/vgpu-lease/affinity"
 	echo "$2 $3 - $(</proc/sys/kernel/random/boot_id)" >"$root/var/lib/vgpu-lease/affinity/$1"
 }
-eventually() { within 20 "$@"; }
+# A bound for what has failed: whatever succeeds does so sooner, also on a slow machine.
+eventually() { within 60 "$@"; }
 
 # node_of ID: the file by which a process opens the mdev or VF.
 node_of() { echo "$root/dev/vfio/$(basename "$(readlink "$root"/sys/bus/{mdev,pci}/devices/"$1"/iommu_group)")"; }

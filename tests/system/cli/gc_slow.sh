@@ -24,12 +24,12 @@ others_done() { [ "$(left | xargs)" = "$*" ]; }
 leave
 vgpu_lease --root "$root" gc >"$tmp/gc" 2>&1 &
 gc=$!
-holds "gc finishes what it can while a release hangs" within 15 others_done "$(uuid 1)"
+holds "gc finishes what it can while a release hangs" within 35 others_done "$(uuid 1)"
 control remove_delay_ms "0000:84:00.0 0"
 wait $gc
 is "$(left)$(wc -l <"$tmp/gc")" 4 "and that release when it no longer hangs"
 
 leave
 call prepare begin 9
-holds "so does the next hook of another domain" within 15 others_done "$(uuid 1)" "$(uuid 9)"
+holds "so does the next hook of another domain" within 35 others_done "$(uuid 1)" "$(uuid 9)"
 tap_done

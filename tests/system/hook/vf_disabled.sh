@@ -40,7 +40,7 @@ holds "check says of the card what is going on" says M_VFS_BEING_DISABLED <"$wor
 lease show $second >"$work/out"
 holds "so does show of the VF that goes" says M_SHOW_BEING_DISABLED <"$work/out"
 holds "whose device is there until then" grep -q '"exists": true' <<<"$(lease show $second --json)"
-holds "and asks no file that does not answer" within 5 lease inventory
+holds "and asks no file that does not answer" timeout 60 "$builddir/vgpu-lease" --root "$root" inventory
 lease gc >"$work/out" 2>&1
 is "$(states)" "$second active $last active " "gc leaves what a guest has"
 lease release $second 2>/dev/null

@@ -19,7 +19,7 @@ create mtty mtty-2 "$(uuid 1)" >/dev/null
 node=$(node_of "$(uuid 1)")
 sleep 600 9<>"$node" &
 holder=$!
-within 5 test -d "$root/proc/$holder"
+eventually test -d "$root/proc/$holder"
 is "$(stat -L -c '%F %Hr:%Lr' "$root/proc/$holder/fd/"*)" "character special file $(cat "$root/sys/class/vfio/0/dev")" \
 	"proc shows who has the group open: a device of its number''"
 is "$(cat "$root/proc/$holder/comm")" "$(cat /proc/$holder/comm)" "with its name"
@@ -39,7 +39,7 @@ is "$(ls "$root/dev/vfio/devices")" vfio0 "its node goes with it"
 ### A removal in the meantime
 remove "$(uuid 1)" >"$tmp/removed" &
 remover=$!
-within 5 grep -q "^remove mtty" "$control/pending"
+eventually grep -q "^remove mtty" "$control/pending"
 writer=$(cut -d" " -f5 "$control/pending")
 fails "the link on the bus is gone while the removal waits" test -L "$mdevs/$(uuid 1)"
 fails "so is the type's" test -L "$(type_dir mtty mtty-2)/devices/$(uuid 1)"
@@ -48,10 +48,10 @@ is "$(capacity mtty mtty-2)" 11 "its capacity is still taken"
 is "$(create mtty mtty-1 "$(uuid 1)")" "File exists" "its UUID is still used"
 is "$(create mtty mtty-1 "$(uuid 2)")" ok "others are created all the same"
 kill "$writer"
-holds "who removes sleeps uninterruptibly, whatever signal comes" within 5 grep -q '^[0-9]* ([^)]*) D' "/proc/$writer/stat"
+holds "who removes sleeps uninterruptibly, whatever signal comes" eventually grep -q '^[0-9]* ([^)]*) D' "/proc/$writer/stat"
 kill "$holder"
 wait "$holder" 2>/dev/null
-holds "once the holder is gone, the removal ends" within 5 test ! -d "/proc/$writer"
+holds "once the holder is gone, the removal ends" eventually test ! -d "/proc/$writer"
 wait $remover
 is "$(capacity mtty mtty-1)" 23 "then the capacity is back"
 is "$(ls "$root/proc")" "" "and proc is empty"
@@ -65,36 +65,30 @@ is "$(exec 9<>"$(node_of "$(uuid 3)")"; put $'a=1\n' "$mdevs/$(uuid 3)/nvidia/vg
 is "$(put $'a=1\n' "$mdevs/$(uuid 3)/nvidia/vgpu_params")" ok "those of a closed one do not"
 
 ### Side by side
-control create_delay_ms "1500"
+control create_delay_ms "5000"
 began=$(now)
 for i in 4 5 6; do create 0000:8$i:00.0 nvidia-222 "$(uuid 1$i)" >"$tmp/made$i" & done
-within 5 pending 3
-began_reading=$(now)
+holds "three creations are under way at once" eventually pending 3
 capacity $t4 nvidia-222 >/dev/null
 cat "$root/sys/bus/pci/devices/"*/vendor >/dev/null
-took=$(($(now) - began_reading))
-holds "reads do not wait for creations ($took ms)" test $took -lt 1000
+holds "reads do not wait for creations" pending 3
 holds "the device is seen while its driver still works on it" test -d "$mdevs/$(uuid 14)"
 fails "but has no type yet" test -e "$mdevs/$(uuid 14)/mdev_type"
 is "$(put 1 "$mdevs/$(uuid 14)/remove")" "Resource temporarily unavailable" "and cannot be removed yet"
 wait
-took=$(($(now) - began))
-holds "three creations take as long as one ($took ms)" test $took -lt 3500
-holds "a creation takes its time" test $took -ge 1500
+holds "a creation takes its time" test $(($(now) - began)) -ge 5000
 is "$(cat "$tmp"/made[456] | paste -sd' ')" "ok ok ok" "all succeed"
 is "$(readlink "$mdevs/$(uuid 14)/mdev_type")" ../mdev_supported_types/nvidia-222 "when the write returns the type is there"
 
 control create_delay_ms 0
-control create_delay_ms "$t4 1000"
+control create_delay_ms "$t4 4000"
 create $t4 nvidia-222 "$(uuid 20)" >/dev/null &
 writer=$!
-within 5 test -d "$mdevs/$(uuid 20)"
-began=$(now)
+eventually test -d "$mdevs/$(uuid 20)"
 is "$(create 0000:85:00.0 nvidia-222 "$(uuid 21)")" ok "another card creates meanwhile"
-took=$(($(now) - began))
-holds "at once ($took ms)" test $took -lt 900
+holds "while the first is at it" pending 1
 kill -9 $writer
-holds "what a killed writer began is completed" within 5 test -e "$mdevs/$(uuid 20)/mdev_type"
+holds "what a killed writer began is completed" eventually test -e "$mdevs/$(uuid 20)/mdev_type"
 wait $writer 2>/dev/null
 is "$(awk -v u="$(uuid 20)" '$5 == u { print $2, $6 }' "$control/log")" "create ok" "and is in the log"
 
@@ -107,9 +101,9 @@ is "$(sort "$tmp"/race? | uniq -c | awk '{ print $1, $2 }' | paste -sd' ')" "3 F
 ### The end of it
 sleep 600 9<>"$(node_of "$(uuid 30)")" &
 holder=$!
-within 5 test -d "$root/proc/$holder"
+eventually test -d "$root/proc/$holder"
 remove "$(uuid 30)" >/dev/null 2>&1 &
-within 5 grep -q ^remove "$control/pending"
+eventually grep -q ^remove "$control/pending"
 pid=$(cat "$control/pid")
 holds "a host with an open device and a waiting removal can be ended" "$sim" --stop "$root"
 holds "its process is gone, or only waits to be reaped" test ! -e "/proc/$pid/exe"

@@ -63,9 +63,9 @@ is "$(ls "$bus")" 0000:84:00.0 "class/mdev_bus has the T4 only"
 is "$(readlink "$pci/0001:c8:00.0/virtfn0")" ../0001:c8:00.2 "Blackwell's first VF is .2, and its PF may be in domain 1"
 is "$(cat "$pci/0001:c8:00.0/sriov_offset" "$pci/0001:c8:00.0/sriov_numvfs" | paste -sd' ')" "2 8" "the PF says so"
 control log clear
-control create_delay_ms "$card 1000"
+control create_delay_ms "$card 3000"
 set_type "$vf" 1147 >"$tmp/out" &
-holds "a creation is shown while it is under way" within 5 grep -q "create $vf nvidia-1147" "$control/pending"
+holds "a creation is shown while it is under way" eventually grep -q "create $vf nvidia-1147" "$control/pending"
 wait
 control create_delay_ms "$card 0"
 control inject "create $card EIO"

@@ -36,6 +36,8 @@ holds "then its node is there again" test -e "$node"
 is "$(put "0000:4d:00.0 off" "$control/vfs") $(cat "$pci/0000:4d:00.0/sriov_numvfs")" "ok 0" "VFs can be taken away"
 fails "with their groups" test -e "$node"
 
+is "$(put "0000:4d:00.0 on" "$control/mixed")" "Invalid argument" "mixed-size mode is none of theirs"
+
 ### Enabled and disabled as the kernel does it
 pf=$pci/0000:4d:00.0
 numvfs() { put "$1" "$pf/sriov_numvfs"; }
