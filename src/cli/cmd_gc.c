@@ -30,17 +30,12 @@ void cmd_gc_ask(struct cmd *cmd, struct gc *pass, const struct world *world, con
 
 const char *cmd_gc_outcome(const struct gc_item *item)
 {
-	switch (item->outcome) {
-	case GC_GOES:
-		return item->removes ? "remove" : "drop";
-	case GC_GONE:
-		return item->removes ? "removed" : "dropped";
-	case GC_FAILED:
-		return "failed";
-	case GC_STAYS:
-		break;
-	}
-	return "stays";
+	static const char *const words[][2] = { [GC_STAYS] = { "stays", "stays" },
+						[GC_GOES] = { "drop", "remove" },
+						[GC_GONE] = { "dropped", "removed" },
+						[GC_FAILED] = { "failed", "failed" } };
+
+	return words[item->outcome][item->removes];
 }
 
 const struct gc_item *cmd_gc_item(const struct gc *pass, const char *id)

@@ -80,15 +80,6 @@ static int find_files(struct files *files, const char *root, struct err *err)
 	return err_set(err, EACCES, "journal: cannot be read: permission denied; " READER);
 }
 
-int events_check(const char *root, struct err *err)
-{
-	struct files files;
-	int r = find_files(&files, root, err);
-
-	free(files.invalid);
-	return r;
-}
-
 static int add_match(sd_journal *journal, const char *field, const char *value)
 {
 	autofree char *text = mem_format("%s=%s", field, value);
@@ -206,15 +197,17 @@ static int print_events(sd_journal *journal, const struct events_query *query, s
 	return r < 0 ? r : n;
 }
 
-int events_print(const struct events_query *query, struct json_out *json, struct err *err)
+int events_print(struct events_query *query, struct json_out *json, struct err *err)
 {
 	autojournal sd_journal *journal = NULL;
 	struct files files;
 	int r = find_files(&files, query->root, err);
 	autofree char *invalid = files.invalid;
 
+	query->readable = r == 0;
 	if (r < 0)
 		return r;
+	json_out_array(json, "events");
 	r = query->root ? sd_journal_open_directory(&journal, query->root, SD_JOURNAL_OS_ROOT | SD_JOURNAL_SYSTEM)
 			: sd_journal_open(&journal, SD_JOURNAL_LOCAL_ONLY | SD_JOURNAL_SYSTEM);
 	if (r >= 0)
@@ -223,6 +216,7 @@ int events_print(const struct events_query *query, struct json_out *json, struct
 		r = select_events(journal, query->object);
 	if (r >= 0)
 		r = print_events(journal, query, json);
+	json_out_close(json);
 	if (r < 0)
 		return err_set(err, -r, "journal: events may be missing: %s", strerror(-r));
 	if (invalid)
@@ -253,7 +247,7 @@ static int find_object(struct cmd *cmd, const char *object, struct err *err)
 /* Called if no event matches. Fails if the object has no earlier events either, and the host does not know it. */
 static int check_object(const struct cmd *cmd, const struct events_query *query, struct err *err)
 {
-	const struct events_query ever = { .root = query->root, .object = query->object, .last = 1, .count = true };
+	struct events_query ever = { .root = query->root, .object = query->object, .last = 1, .count = true };
 	struct cmd now;
 	struct err why;
 	int r = 0;
@@ -271,17 +265,15 @@ static int run(struct cmd *cmd, struct err *err)
 	const struct args *args = &cmd->call->args;
 	char id[ID_SIZE];
 	const char *object = args->noperands ? args->operands[0] : NULL;
-	const struct events_query query = { .root = args->root,
-					    .object = object && id_parse(id, object) ? id : object,
-					    .since_us = cmd->call->since_us };
+	struct events_query query = { .root = args->root,
+				      .object = object && id_parse(id, object) ? id : object,
+				      .since_us = cmd->call->since_us };
 	struct json_out json;
 	bool none;
 	int r;
 
-	if (cmd->call->json) {
+	if (cmd->call->json)
 		cmd_json_begin(&json, NULL);
-		json_out_array(&json, "events");
-	}
 	r = events_print(&query, cmd->call->json ? &json : NULL, err);
 	none = r == 0;
 	if (none)
@@ -289,8 +281,11 @@ static int run(struct cmd *cmd, struct err *err)
 	/* Only on a terminal, because a script counts lines. */
 	if (none && r == 0 && !cmd->call->json && term_stdout()->width)
 		out_say("no events in the journal");
-	if (cmd->call->json) {
+	if (cmd->call->json && !query.readable) {
+		json_out_array(&json, "events");
 		json_out_close(&json);
+	}
+	if (cmd->call->json) {
 		json_out_string(&json, "error", r < 0 ? err->text : NULL);
 		json_out_end(&json);
 	}

@@ -55,17 +55,6 @@ static void say_remarks(const struct planning *p, remark_say *say, void *arg)
 		preview_remarks(&p->preview, operations[p->mode], say, arg);
 }
 
-static void print_text(const struct planning *p)
-{
-	const struct plan *plan = &p->preview.plan;
-	size_t more = p->lifecycle.request->nvgpus - plan->nsteps;
-	FILE *to = cmd_lines(p->cmd);
-
-	preview_print(to, &p->preview, true);
-	if (plan->nremoves && more)
-		text_line(to, "%zu more: planned after the removal", more);
-}
-
 static void json_steps(struct json_out *json, const struct planning *p)
 {
 	const struct request *request = p->lifecycle.request;
@@ -182,6 +171,7 @@ static void warn(void *arg, const char *text, const char *fix)
 /* Prints the decision on standard output; main() prints why the domain would be refused. */
 static void print(const struct planning *p, const char *refusal)
 {
+	const struct plan *plan = &p->preview.plan;
 	const struct request *request = p->lifecycle.request;
 
 	if (p->cmd->call->json) {
@@ -189,15 +179,19 @@ static void print(const struct planning *p, const char *refusal)
 		return;
 	}
 	say_remarks(p, warn, (char *)p->file);
-	if (request && request->nvgpus == 0)
+	if (request && request->nvgpus == 0) {
 		out_say("%s has no vGPU: nothing to do", p->who);
-	else if (!refusal && *p->preview.unleased)
+	} else if (!refusal && *p->preview.unleased) {
 		out_say("domain %s: starts without a lease; %s", request->name, p->preview.unleased);
-	else if (!refusal && p->preview.plan.nsteps == 0)
+	} else if (!refusal && plan->nsteps == 0) {
 		out_say("domain %s: vGPUs not changed by %s: %s", request->name, operations[p->mode],
 			p->cmd->no_config.text);
-	else if (request && p->preview.world.request)
-		print_text(p);
+	} else if (request && p->preview.world.request) {
+		preview_print(cmd_lines(p->cmd), &p->preview, true);
+		if (plan->nremoves && request->nvgpus > plan->nsteps)
+			text_line(cmd_lines(p->cmd), "%zu more: planned after the removal",
+				  request->nvgpus - plan->nsteps);
+	}
 }
 
 static int run(struct cmd *cmd, struct err *err)

@@ -154,16 +154,6 @@ static bool read_events(struct watch *w, int timeout_ms)
 	return (w->fds[DEVICES].revents && udev_watch_read(w->udev)) || changed;
 }
 
-static void wait_for_change(struct watch *w)
-{
-	while (!w->stop && !read_events(w, -1))
-		;
-	if (w->stop)
-		return;
-	poll(NULL, 0, SETTLE_MS);
-	read_events(w, 0);
-}
-
 /* Prints as many lines of the text as the screen has. A newline after the last one would scroll the screen. */
 static void show_screen(const struct term *term, char *text)
 {
@@ -253,8 +243,12 @@ static int watch(struct cmd *cmd, struct err *err)
 		r = watch_leases(&w, &cmd->host, err);
 		if (r == 0 && draw_again(cmd) < 0)
 			break;
-		if (r == 0)
-			wait_for_change(&w);
+		while (r == 0 && !w.stop && !read_events(&w, -1))
+			;
+		if (r == 0 && !w.stop) {
+			poll(NULL, 0, SETTLE_MS);
+			read_events(&w, 0);
+		}
 	}
 	end_watch(&w);
 	return r;

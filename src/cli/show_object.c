@@ -113,26 +113,20 @@ __attribute__((format(printf, 2, 3))) static void line_of(const char *key, const
 /* Prints the latest events. Only warns if the journal cannot be read. */
 static void show_events(const struct cmd *cmd, const char *object, struct json_out *json)
 {
-	const struct events_query query = { .root = cmd->call->args.root, .object = object, .last = EVENTS_SHOWN };
-	const char *none = "  none in the journal\n";
+	struct events_query query = { .root = cmd->call->args.root, .object = object, .last = EVENTS_SHOWN };
 	struct err why = { 0 };
-	int n = 0;
+	int n;
 
 	if (!json)
 		printf("\nlatest events:\n");
 	fflush(stdout);
-	if (events_check(query.root, &why) < 0) {
+	n = events_print(&query, json, &why);
+	if (!query.readable)
 		json_out_string(json, "events", NULL);
-		none = "  not known\n";
-	} else {
-		json_out_array(json, "events");
-		n = events_print(&query, json, &why);
-		json_out_close(json);
-	}
 	if (why.code)
 		out_warn("%s", why.text);
-	if (n == 0 && !json)
-		fputs(none, stdout);
+	if (!json && (n == 0 || !query.readable))
+		fputs(query.readable ? "  none in the journal\n" : "  not known\n", stdout);
 }
 
 /* Identifies the vGPU by its device, else by its lease, else by its VF. */

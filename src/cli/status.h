@@ -104,16 +104,15 @@ struct events_query {
 	int64_t since_us;   /* CLOCK_REALTIME; 0: all */
 	int last;           /* only the latest `last` events; 0: all */
 	bool count;         /* count the events without printing them */
+	bool readable;      /* set by events_print(): some part of the journal can be read */
 };
 
-/* Succeeds if any part of the journal can be read. -ENOENT: there is no journal; -EACCES: permission denied. */
-int events_check(const char *root, struct err *err);
-
 /*
- * Prints the events, oldest first, as lines (`json` NULL) or into the open array. Returns their number, or a negative
- * errno. If only a part of the journal can be read, prints the events of that part and returns an error.
+ * Prints the events, oldest first, as lines (`json` NULL) or as the array "events". Returns their number, or a negative
+ * errno. If only a part of the journal can be read, prints the events of that part and returns an error; if none can,
+ * -ENOENT (there is no journal) or -EACCES, without the array.
  */
-int events_print(const struct events_query *query, struct json_out *json, struct err *err);
+int events_print(struct events_query *query, struct json_out *json, struct err *err);
 
 /* Converts a time to microseconds since 1970, at least 1. Dates and days are local. False: not one of these forms. */
 #define EVENTS_SINCE_FORMS "YYYY-MM-DD [HH:MM[:SS]], today, yesterday, -1h, '2 days ago' or @SECONDS"
