@@ -129,14 +129,19 @@ void hostdev_filter_keep(struct domxml *doc, const struct host *host, const stru
 	domxml_keep(doc, keep);
 }
 
-/* True also if the leases cannot be read. */
-static bool may_be_leased(const struct host *host, const char *id)
+/*
+ * Is it leased, or was it ever on this host? A placeholder never is: a start refuses it, and an arrival replaces it.
+ * True also if the leases cannot be read.
+ */
+static bool may_have_lease(const struct host *host, const char *id)
 {
+	struct affinity was;
 	autostore struct store store;
 	struct lease lease;
 	struct err ignored;
 
-	return store_open(&store, host, false, &ignored) < 0 || lease_get(&store, id, &lease, &ignored) != 0;
+	return store_open(&store, host, false, &ignored) < 0 || lease_get(&store, id, &lease, &ignored) != 0 ||
+	       affinity_get(&store, id, &was);
 }
 
 void placeholder_settle(struct domxml *doc, const struct host *host)
@@ -148,7 +153,7 @@ void placeholder_settle(struct domxml *doc, const struct host *host)
 		const struct vgpu_ref vgpu = kernel_vgpu(id);
 
 		if (request->vgpus[i].any &&
-		    (kernel_exists(host, &vgpu) || mdevctl_defines(host, id) || may_be_leased(host, id)))
+		    (kernel_exists(host, &vgpu) || mdevctl_defines(host, id) || may_have_lease(host, id)))
 			domxml_mark_real(doc, i);
 	}
 }

@@ -101,4 +101,23 @@ like "$out" "*3 of 3, full*" "also if none is left"
 vf_domain 1 $vf.1 yes | "$hook" --root "$root" -- vm1 prepare begin - 2>"$tmp/said"
 holds "as a start says" says M_OPEN "process ${holders[0]}" <"$tmp/said"
 kill "${holders[@]}"
+end_host
+rm -r "$root/run/vgpu-lease"
+
+### mdevs that are numbered by hand, and created by a script: the guest starts before the script after a reboot
+host rtx6000
+configure nvidia-256
+numbered=00000000-0000-0000-0000-000000000011
+hook_for() { domain 1 $numbered | "$hook" --root "$root" -- vm1 "$@" - 2>&1; }
+domain 1 $numbered >"$tmp/numbered.xml"
+said=$(hook_for prepare begin)
+holds "a UUID that this host has never seen is a placeholder" says M_PLACEHOLDER vm1 <<<"$said"
+echo $numbered >"$root/sys/class/mdev_bus/0000:65:00.0/mdev_supported_types/nvidia-256/create"
+hook_for prepare begin
+hook_for release end
+remove_device $numbered
+vl rewrite "$tmp/numbered.xml"
+is "$(grep -c $numbered <<<"$out")" 2 "one that a guest has had here is not: rewrite leaves it"
+is "$(hook_for prepare begin)" "" "and the guest starts"
+holds "with the UUID that its definition has" [ -e "$root/sys/bus/mdev/devices/$numbered" ]
 tap_done
