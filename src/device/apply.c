@@ -72,6 +72,17 @@ static void forget_done(struct apply *apply, const char *id)
 		*done = apply->done[--apply->ndone];
 }
 
+/*
+ * Has a later start of the domain leased it? If libvirtd was killed, this one goes on alone, and must not take from the
+ * other what the other may have given to its guest.
+ */
+static bool is_overtaken(const struct apply *apply, const struct lease *lease)
+{
+	return strcmp(lease->domain, apply->request->uuid) == 0 && lease->writer != getpid() &&
+	       (lease->state == LEASE_CREATING || lease->state == LEASE_ACTIVE) &&
+	       lease->writer_start > store_own_start(apply->store);
+}
+
 static int lease_step(struct apply *apply, const struct step *step, struct err *err)
 {
 	struct lease lease = lease_of(apply, step, step->kind == STEP_CREATE ? LEASE_CREATING : LEASE_ACTIVE);
@@ -81,6 +92,8 @@ static int lease_step(struct apply *apply, const struct step *step, struct err *
 
 	if (r < 0)
 		return r;
+	if (r == 1 && is_overtaken(apply, &was))
+		return err_set(err, ESTALE, "vGPU %s: a later start of the domain has leased it", step->vgpu.id);
 	/* The domain's own device keeps its origin. A reservation creates no device: an existing one is not ours. */
 	if (had && step->kind == STEP_KEEP) {
 		lease.origin = was.origin;

@@ -43,7 +43,6 @@ struct lease {
 	char boot[UUID_SIZE]; /* the boot that it was written in; "": an earlier version wrote it, without the boot */
 	/* Set by survey, not stored in the file: */
 	bool at_work;         /* the writer, or the holder of the pGPU's lock, is working on it now */
-	bool others;          /* its writer lives, and is not this process */
 	enum presence device; /* whether its device exists */
 	bool reclaimable;     /* may be removed to make capacity: its domain is gone, or only its release is pending */
 };

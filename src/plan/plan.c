@@ -245,8 +245,7 @@ static bool prepare_request(struct planner *p)
 	/* Another program or a killed hook is creating or removing a device without a type; its UUID is taken. */
 	if (device && !*device->vgpu.type)
 		return plan_wait_for_kernel(p, device->vgpu.parent);
-	/* If libvirtd was killed, an earlier start of the domain can still be at it. What it makes is for this one, too. */
-	if (device && !(lease && lease->state == LEASE_CREATING && lease->others))
+	if (device)
 		return plan_existing(p, device, lease);
 	if (lease && (lease->state == LEASE_CREATING || (lease->state == LEASE_RELEASING && lease->at_work)))
 		return plan_wait_for_kernel(p, lease->vgpu.parent);

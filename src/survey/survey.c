@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "survey/missing_cards.h"
 #include "base/auto.h"
@@ -261,13 +260,8 @@ static int read_leases(struct world *w, bool at_work, struct err *err)
 	lease_list_free(&w->leases);
 	if (lease_list(w->store, &w->leases, err) < 0)
 		return -err->code;
-	for (size_t i = 0; at_work && i < w->leases.n; i++) {
-		struct lease *lease = &w->leases.list[i];
-
-		lease->at_work = changes(lease) && is_written(w, lease);
-		lease->others = lease->at_work && lease->writer != getpid() &&
-				sys_process_lives(lease->writer, lease->writer_start);
-	}
+	for (size_t i = 0; at_work && i < w->leases.n; i++)
+		w->leases.list[i].at_work = changes(&w->leases.list[i]) && is_written(w, &w->leases.list[i]);
 	return 0;
 }
 

@@ -45,13 +45,14 @@ uint64_t sys_process_start(pid_t pid)
 {
 	const struct process *p = process_find(pid);
 
-	return p && !p->ended;
+	/* Their numbers are in the order of their starts. */
+	return p && !p->ended ? (uint64_t)pid : 0;
 }
 
 bool sys_process_lives(pid_t pid, uint64_t start)
 {
 	point();
-	return start == 1 && sys_process_start(pid);
+	return start && sys_process_start(pid) == start;
 }
 
 bool sys_process_exits(pid_t pid)

@@ -3,11 +3,14 @@
 #include "ops/lifecycle.h"
 
 #include <errno.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "lib/asked.h"
 #include "lib/tap.h"
 #include "lib/tree.h"
+#include "state/lease_store.h"
 
 #define VM "67a42c8b-1111-4000-8000-000000000001"
 #define OTHER "67a42c8b-1111-4000-8000-000000000002"
@@ -64,6 +67,36 @@ static void all_under_lock(void)
 	   asked.locked, asked.reads);
 }
 
+/* A later process, such as the hook of the domain's next start, leases the vGPU. */
+static void lease_later(void)
+{
+	struct store store;
+	struct lease lease;
+	struct err err;
+	int status;
+	pid_t pid;
+
+	sys_sleep_ms(50); /* The kernel counts the start of a process in steps of 10 ms. */
+	pid = fork();
+	if (pid == 0)
+		_exit(store_open(&store, &tree.host, true, &err) < 0 || lease_get(&store, OWN, &lease, &err) != 1 ||
+		      store_lock(&store, 10000, &err) < 0 || lease_put(&store, &lease, &err) < 0);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
+		tree_fail("no lease of a later process");
+}
+
+static pid_t writer(void)
+{
+	struct lease lease = { 0 };
+	struct store store;
+	struct err err;
+
+	if (store_open(&store, &tree.host, false, &err) < 0 || lease_get(&store, OWN, &lease, &err) != 1)
+		tree_fail("no lease");
+	store_close(&store);
+	return lease.writer;
+}
+
 int main(void)
 {
 	struct err err = { 0 };
@@ -90,6 +123,11 @@ int main(void)
 			"sys/bus/mdev/devices/" OWN " -> ../../../devices/pci0000:80/0000:84:00.0/" OWN "\n");
 	ok(call(lifecycle_prepare, &err) == 0, "a start gets its vGPU: %s", err.text);
 	all_under_lock();
+	ok(call(lifecycle_prepare, &err) == 0 && writer() == getpid(), "so does the next one");
+
+	lease_later();
+	ok(call(lifecycle_prepare, &err) == -ESTALE, "a start that libvirtd left alone is refused: %s", err.text);
+	ok(writer() != getpid(), "and does not take the lease from a later one of its domain");
 	tree_end(&tree);
 	return tap_done();
 }

@@ -39,8 +39,6 @@ static const struct row rows[] = {
 	  "", "keep u1 s on 84" },
 	{ "its own device of a creation that was cut off is taken over", TWO, "u1:84:s", "u1:84:s:creating:D", "u1",
 	  "s", "", "keep u1 s on 84" },
-	{ "not while the start that makes it is still at it, as libvirtd was killed meanwhile", TWO, "u1:84:s",
-	  "u1:84:s:creating:D**", "u1", "s", "", "wait: {M_BUSY_CREATING|84}" },
 	{ "its own creation that still goes on is waited for", TWO, "", "u1:85:s:creating:D*", "u1", "s", "",
 	  "wait: {M_BUSY_CREATING|85}" },
 	{ "also where it has just ended, and the host was read before that", TWO, "", "u1:85:s:creating:D", "u1", "s",

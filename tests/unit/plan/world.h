@@ -9,8 +9,7 @@
  *            card; "x": its VFs take a type; "f": its VFs are plain ones, bound to vfio-pci, or with "g" to i915)
  *   devices  "u1:84:s o1:85:l!"    device:parent:type, "!" open, "=vm" named by that domain's XML on disk; without type
  *            a plain VF, or one without a type, "@" its driver
- *   leases   "u1:84:s:active:D"    device:pGPU:type:state:domain, "*" behind: somebody is at work on it, "**": the process that
- *            wrote it
+ *   leases   "u1:84:s:active:D"    device:pGPU:type:state:domain, "*" behind: somebody is at work on it
  *   requests "u1 u2~s"             "~s": the metadata asks for type s, "~C=s|l": for class C, which is s and l; "?": any
  *            vGPU will do; "@84": it was on 84 before; "^s", "%s": s is remembered, or from an mdevctl definition; "x40.1": a hostdev of type pci with that address; "+" behind: a
  *            managed one
@@ -165,7 +164,6 @@ static void make_lease(struct setup *w, char *spec)
 	const char *state;
 
 	l->at_work = strchr(spec, '*') != NULL;
-	l->others = strstr(spec, "**") != NULL;
 	spec[strcspn(spec, "*")] = '\0';
 	snprintf(l->vgpu.id, sizeof(l->vgpu.id), "%s", strsep(&spec, ":"));
 	snprintf(l->vgpu.parent, sizeof(l->vgpu.parent), "%s", strsep(&spec, ":"));
