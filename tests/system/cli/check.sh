@@ -57,6 +57,7 @@ like "$out" '{
       "message": "'*'",
       "fix": null
     },*' "as JSON"
+is "$(jq -r '.checks[] | select(.what == "libvirt").where' <<<"$out")" null "what is the host's has no place"
 is "$(cd "$root" && find run var etc | sort)" "$before" "and nothing was written"
 
 # The file is wrong.

@@ -46,6 +46,7 @@ control driver_removes off
 is "$(prepare "$work/big.xml" 2>&1)" \
 	"vgpu-lease: domain vm: vGPU $u3: no capacity for nvidia-234, the only type of the pool: $a: the driver offers none, although the card is empty; a removed vGPU may occupy it until a reboot; see dmesg; $b: not in the pool: not named in the configuration; see 'vgpu-lease --root $root inventory'" \
 	"a card that is short of what was on it is told as such"
+holds "and is broken to check" grep -q "^FAIL *type .*nvidia-234" <(lease check)
 end_host
 rm -rf "$root/var/lib/vgpu-lease"
 host t4:2

@@ -171,6 +171,8 @@ static void advice(void)
 	   "a VF that is taken is told of");
 	ok(strstr(kernel_advice(KERNEL_CREATE, DRIVER_NVIDIA_VF, ENODEV), "nvidia-vgpud"), "so is one that comes up");
 	ok(says(kernel_advice(KERNEL_CREATE, DRIVER_NVIDIA_MDEV, EIO), "M_ADVICE_FULL"), "NVIDIA says full with EIO");
+	ok(says(kernel_advice(KERNEL_CREATE, DRIVER_NVIDIA_MDEV, EIO), "M_ADVICE_SIZE"),
+	   "or that it has another framebuffer size");
 	is(kernel_advice(KERNEL_CREATE, DRIVER_OTHER, EIO), "", "others do not");
 	ok(says(kernel_advice(KERNEL_CREATE, DRIVER_OTHER, EUSERS), "M_ADVICE_FULL"),
 	   "the kernel itself says so with EUSERS");
