@@ -49,14 +49,6 @@ static int is_vf(const struct hotplug *hp, const char *type, struct err *err)
 	return vfs && !mdevs;
 }
 
-static void mdev_xml(const char *id, char *xml, size_t size)
-{
-	snprintf(
-		xml, size,
-		"<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='%s'/></source></hostdev>",
-		id);
-}
-
 static void vf_xml(const char *id, bool managed, char *xml, size_t size)
 {
 	unsigned int domain = 0, bus = 0, slot = 0, function = 0;
@@ -135,7 +127,10 @@ int hotplug_choose(struct hotplug *hp, const struct request *domain, const char 
 		r = lease_vf(hp, &request, &req, choice->xml, sizeof(choice->xml), err);
 	} else {
 		uuid_random(req.id);
-		mdev_xml(req.id, choice->xml, sizeof(choice->xml));
+		snprintf(
+			choice->xml, sizeof(choice->xml),
+			"<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='%s'/></source></hostdev>",
+			req.id);
 		r = hotplug_lease(hp, &request, "attach", err);
 	}
 	memcpy(choice->id, req.id, ID_SIZE);

@@ -86,14 +86,6 @@ void check_hook(struct check *check)
 			     paths[1]);
 }
 
-/* The section that this parent is configured for instead of this type; NULL: none. */
-static const struct section *at_odds(const struct inventory *inv, const char *parent, const char *type)
-{
-	const struct inv_parent *p = inventory_parent(inv, parent);
-
-	return !p || pool_serves(p->card, type) ? NULL : p->card->pool.section;
-}
-
 /* Returns the domain that uses the vGPU, by its lease or XML, or a file that might define such a domain; NULL: none. */
 static const char *used_by(const struct check *check, const struct definition *d)
 {
@@ -106,12 +98,13 @@ static const char *used_by(const struct check *check, const struct definition *d
 /* Reports a definition that will be started although its pGPU is not configured for its type; Nova starts all. */
 static bool goes_against(struct check *check, const struct definition *d)
 {
-	const struct section *section = at_odds(check->inv, d->parent, d->type);
+	const struct inv_parent *parent = inventory_parent(check->inv, d->parent);
+	const struct section *section = parent ? parent->card->pool.section : NULL;
 	const char *domain = used_by(check, d);
 	const char *who = d->starts ? "mdevctl starts it at boot" : "nova-compute starts it when it starts";
 	const bool novas = check->config->policy.nova && !domain && !inventory_device(check->inv, d->uuid);
 
-	if (!section || !(d->starts || novas))
+	if (!section || pool_serves(parent->card, d->type) || !(d->starts || novas))
 		return false;
 	/* Never propose to remove a device that might be in use. */
 	if (domain) {
@@ -176,14 +169,6 @@ static bool cannot_start(struct check *check, const struct definition *d)
 	return true;
 }
 
-/* Is it of a type that its parent is configured for? False for a parent outside the pool. */
-static bool is_of_pool(const struct check *check, const struct definition *d)
-{
-	const struct inv_parent *parent = inventory_parent(check->inv, d->parent);
-
-	return parent && pool_gives(parent, d->type);
-}
-
 void check_definitions(struct check *check)
 {
 	autofree struct definition *list = NULL;
@@ -198,13 +183,14 @@ void check_definitions(struct check *check)
 	if (check->config->policy.nova)
 		nova_inventory_make(&nova, check->inv, list, n);
 	for (size_t i = 0; i < n; i++) {
+		const struct inv_parent *parent = inventory_parent(check->inv, list[i].parent);
 		char path[sizeof("etc/mdevctl.d//") + PARENT_SIZE + UUID_SIZE];
 
 		snprintf(path, sizeof(path), "etc/mdevctl.d/%s/%s", list[i].parent, list[i].uuid);
 		check_at_path(check, path);
 		good += !is_second(check, &list[i]) && !goes_against(check, &list[i]) &&
-			!cannot_start(check, &list[i]) && !is_miscounted(check, &nova, &list[i]) &&
-			is_of_pool(check, &list[i]);
+			!cannot_start(check, &list[i]) && !is_miscounted(check, &nova, &list[i]) && parent &&
+			pool_gives(parent, list[i].type);
 	}
 	nova_inventory_free(&nova);
 	check_at(check, "%s", "");

@@ -16,7 +16,6 @@ enum { AS_MDEV = 1, AS_VF = 2 };
 
 /* The start of a domain with one vGPU. */
 struct start {
-	struct check *check;
 	const struct section *section;
 	struct config config;
 	struct vgpu_request vgpu;
@@ -30,8 +29,7 @@ struct start {
 /* A project's exhausted quota says nothing about the host; a quota of 0 for all does. Borrows the configuration. */
 static void start_begin(struct start *s, struct check *check)
 {
-	*s = (struct start){ .check = check,
-			     .plan = &check->start.plan,
+	*s = (struct start){ .plan = &check->start.plan,
 			     .config = *check->config,
 			     .vgpu = { .has_metadata = true },
 			     .request = { .name = "vgpu-lease-check", .vgpus = &s->vgpu, .nvgpus = 1 },
@@ -42,18 +40,6 @@ static void start_begin(struct start *s, struct check *check)
 	if (check_serves_projects(check->config) || check->config->quota_none != 0)
 		s->config.quota_none = NO_LIMIT;
 	uuid_random(s->request.uuid);
-}
-
-/*
- * Plans a start with an mdev, or with the VF that an attach would choose, because a VF is identified only by its
- * address.
- */
-static void plan_start(struct start *s, bool vf)
-{
-	s->vgpu.kind = vf ? REQUEST_PCI : REQUEST_MDEV;
-	s->vgpu.any = s->vgpu.managed_as_needed = vf;
-	uuid_random(s->vgpu.id);
-	s->planned = check_plan(s->check, &s->lifecycle, vf ? PLAN_ASSIGN : PLAN_PREPARE, &s->err);
 }
 
 static struct check *at_type(struct check *check, const struct section *section)
@@ -161,11 +147,15 @@ static void report_start(struct check *check, const struct start *s)
 		report_refusal(check, s);
 }
 
-static void look_at_start(struct check *check, struct start *start, const struct section *section, int kind)
+/* Plans a start with an mdev, or with the VF that an attach would choose: a VF is identified only by its address. */
+static void look_at_start(struct check *check, struct start *start, const struct section *section, bool vf)
 {
 	start->section = section;
+	start->vgpu.kind = vf ? REQUEST_PCI : REQUEST_MDEV;
+	start->vgpu.any = start->vgpu.managed_as_needed = vf;
 	text_copy(start->vgpu.facts.type, sizeof(start->vgpu.facts.type), section->type);
-	plan_start(start, kind == AS_VF);
+	uuid_random(start->vgpu.id);
+	start->planned = check_plan(check, &start->lifecycle, vf ? PLAN_ASSIGN : PLAN_PREPARE, &start->err);
 	report_start(check, start);
 }
 
@@ -310,7 +300,7 @@ void check_starts(struct check *check)
 		/* Plan both kinds: one card may provide the type as mdevs, another as VFs. */
 		for (int kind = AS_MDEV; kind <= AS_VF; kind <<= 1)
 			if (kinds & kind)
-				look_at_start(check, &start, section, kind);
+				look_at_start(check, &start, section, kind == AS_VF);
 	}
 	report_left_out(check, &left);
 	if (!config->nsections)

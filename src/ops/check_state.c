@@ -262,11 +262,6 @@ static bool look_at_lost(struct check *check, const struct gc_item *item)
 	return true;
 }
 
-static bool has_both(const struct check *check, const struct gc_item *item)
-{
-	return item->exists && mdevctl_defines(check->host, item->vgpu.id);
-}
-
 /* Reports which foreign vGPUs will be removed without a request, and which will not. */
 static void report_foreign(struct check *check, const struct gc *pass)
 {
@@ -288,7 +283,9 @@ static void report_foreign(struct check *check, const struct gc *pass)
 		check_report(check_at(check, "%s", item->vgpu.id), CHECK_PASS, NULL,
 			     "an orphan (%s on %s%s): removed %s%s", item->vgpu.type, item->vgpu.parent,
 			     item->exists ? "" : ", an mdevctl definition only", when,
-			     has_both(check, item) ? "; its mdevctl definition is removed with it" : "");
+			     item->exists && mdevctl_defines(check->host, item->vgpu.id)
+				     ? "; its mdevctl definition is removed with it"
+				     : "");
 	}
 	if (kept)
 		check_report(check, CHECK_PASS, NULL, "%zu unused vGPU%s kept: not made for a guest", kept,
