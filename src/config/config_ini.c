@@ -14,6 +14,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "internal.h"
 
 enum {
@@ -211,9 +212,7 @@ static bool trim(struct reader *r)
 		return false;
 	}
 	cut_comment(r->text);
-	for (size_t n = strlen(r->text); n > 0 && isspace((unsigned char)r->text[n - 1]); n--)
-		r->text[n - 1] = '\0';
-	return r->text[0];
+	return *text_strip(r->text);
 }
 
 static bool check_line(struct reader *r)

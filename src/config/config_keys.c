@@ -120,13 +120,9 @@ static void *destination(const struct setting *t)
 
 int config_key_set(const struct setting *t, char *value)
 {
-	bool lines;
-	size_t n;
+	bool lines = *text_strip(value) && strchr(value, '\n');
 	int r;
 
-	for (n = strlen(value); n > 0 && isspace((unsigned char)value[n - 1]); n--)
-		value[n - 1] = '\0';
-	lines = strchr(value, '\n');
 	if (lines && !t->key->list)
 		return config_err(&t->at, t->err, "takes a single line, but an indented line follows and continues it");
 	if (value[strspn(value, " ,\t\n")] == '\0')
