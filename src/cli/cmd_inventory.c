@@ -17,14 +17,12 @@ static const struct table_layout inventory_layout = {
 static int inventory(struct cmd *cmd, struct err *err)
 {
 	const char *type = cmd->call->type;
-	struct status status = { 0 };
+	autostatus struct status status = { 0 };
 	struct rows rows;
 	size_t n = 0;
 
-	if (status_read(&status, cmd, err) < 0) {
-		status_end(&status);
+	if (status_read(&status, cmd, err) < 0)
 		return -err->code;
-	}
 	cmd_rows_begin(&rows, cmd, &inventory_layout, NULL);
 	json_out_object(rows.json, "driver");
 	if (*status.world.inv.nvidia_driver)
@@ -40,7 +38,6 @@ static int inventory(struct cmd *cmd, struct err *err)
 		n++;
 	}
 	cmd_rows_end(&rows);
-	status_end(&status);
 	if (!n && type && !cmd->call->pgpu)
 		out_warn("no pGPU is configured for %s; 'vgpu-lease types' shows which provide it", type);
 	return CMD_DONE;

@@ -63,18 +63,16 @@ static void check_host(struct status *status, const struct cmd *cmd)
 
 static int draw(struct cmd *cmd, const struct term *term, struct err *err)
 {
-	struct status status = { 0 };
-	int r = status_read(&status, cmd, err);
+	autostatus struct status status = { 0 };
 
-	if (r == 0)
-		check_host(&status, cmd);
-	if (r == 0 && cmd->call->json)
+	if (status_read(&status, cmd, err) < 0)
+		return -err->code;
+	check_host(&status, cmd);
+	if (cmd->call->json)
 		print_json(&status);
-	else if (r == 0)
+	else
 		status_print(&status, term);
-	check_free(&status.check);
-	status_end(&status);
-	return r;
+	return 0;
 }
 
 /* --watch redraws the tree whenever a lease, a device or the terminal's size changes. */

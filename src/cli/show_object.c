@@ -337,7 +337,7 @@ static void print_pgpu(const struct status *status, const struct card_row *row)
 		line_of("NUMA node", "%d", card->numa);
 	if (card->nvidia && *world->inv.nvidia_driver)
 		line_of("driver", "%s", world->inv.nvidia_driver);
-	line_of("pool", "%s%s%s", row->in_pool ? "yes" : "no", *row->reason ? ": " : "", row->reason);
+	line_of("pool", "%s%s%s", row->card.pool.in_pool ? "yes" : "no", *row->reason ? ": " : "", row->reason);
 	if (mib.whole != UNKNOWN)
 		line_of("framebuffer", "%d of %d MiB in use", mib.used, mib.whole);
 	else if (mib.used != UNKNOWN)

@@ -41,7 +41,7 @@ static const char *const short_reasons[] = {
 /* The n-th type that a pGPU is configured for; NULL: no more. */
 static const struct inv_offer *configured(const struct card_row *row, size_t n)
 {
-	for (size_t i = 0; row->pgpu && row->in_pool && i < row->card.noffers; i++) {
+	for (size_t i = 0; row->card.pool.in_pool && i < row->card.noffers; i++) {
 		const struct inv_offer *offer = &row->card.offers[i];
 
 		if (pool_serves(row->pgpu, offer->type->id) && n-- == 0)
@@ -155,7 +155,7 @@ static void print_facts(const struct status *status, const struct term *term, co
 		text_add(text, sizeof(text), ", driver %s", status->world.inv.nvidia_driver);
 	if (row->pgpu)
 		say_under(term, margin, text);
-	if (row->in_pool)
+	if (row->card.pool.in_pool)
 		return;
 	/* An error of the whole configuration is shown at the top. */
 	snprintf(text, sizeof(text), "not in the pool%s%s", status->cmd->has_config || !row->card.ready ? ": " : "",

@@ -15,7 +15,6 @@ enum { CARD_MODEL_SIZE = 256 };
 struct card_row {
 	struct inv_pgpu card;
 	const struct inv_pgpu *pgpu; /* in the inventory; NULL: it provides no vGPUs */
-	bool in_pool;
 	const char *type;            /* the configured type, or the first of several; "": none */
 	struct capacity_count count; /* of that type; UNKNOWN if there is none */
 	struct capacity_framebuffer mib;
@@ -44,6 +43,8 @@ struct status {
 /* Reads the pGPUs and vGPUs that match the filters, but not `check` and `host`. Call status_end() even on failure. */
 int status_read(struct status *status, struct cmd *cmd, struct err *err);
 void status_end(struct status *status);
+
+#define autostatus __attribute__((cleanup(status_end)))
 
 /* Writes the fields of a vGPU as one row, whose cells can still be replaced. */
 void status_vgpu(struct rows *rows, const struct status_vgpu *v);

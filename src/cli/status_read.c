@@ -16,7 +16,6 @@ static struct card_row row_of_card(const struct cmd *cmd, const struct world *wo
 	const struct pool_card *pooled = &card->pool;
 	struct card_row row = { .card = *card,
 				.pgpu = card,
-				.in_pool = pooled->in_pool,
 				.type = pooled->section ? pooled->section->type : "",
 				.count = { .capacity = UNKNOWN, .used = UNKNOWN, .available = UNKNOWN },
 				.mib = capacity_framebuffer(world, card) };
@@ -103,7 +102,7 @@ static int find_cards(struct status *status, struct cmd *cmd, struct err *err)
 
 int cards_check_pgpu(struct cmd *cmd, struct err *err)
 {
-	__attribute__((cleanup(status_end))) struct status status = { 0 };
+	autostatus struct status status = { 0 };
 	autoleases struct leases leases = { 0 };
 	const char *known = NULL;
 
@@ -168,7 +167,7 @@ void cards_fields(struct rows *rows, const struct world *world, const struct car
 	table_number(&rows->table, COL_CAPACITY, row->count.capacity);
 	table_number(&rows->table, COL_USED, row->count.used);
 	table_number(&rows->table, COL_AVAILABLE, row->count.available);
-	json_out_bool(rows->json, "in_pool", row->in_pool);
+	json_out_bool(rows->json, "in_pool", row->card.pool.in_pool);
 	json_out_bool(rows->json, "ready", card->ready);
 	row_text(rows, COL_REASON, "reason", row->reason);
 	json_out_array(rows->json, "types");
@@ -290,6 +289,7 @@ void status_json_pgpus(struct json_out *json, const struct status *status)
 
 void status_end(struct status *status)
 {
+	check_free(&status->check);
 	free(status->vgpus);
 	free(status->rows);
 	survey_end(&status->world);
