@@ -1,15 +1,53 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Output that commands share: lines for people, and each object as JSON with the same members. */
+/* Output that commands share: JSON, lines for people, and each object in both forms with the same members. */
 #pragma once
 
 #include <time.h>
 
-#include "cli/json_out.h"
 #include "cli/table.h"
 #include "config/config.h"
 #include "model/lease.h"
 #include "ops/check.h"
 #include "plan/capacity.h"
+
+/*
+ * A writer of JSON (RFC 8259): objects and arrays, one member per line for people and programs alike.
+ *
+ * The output is always valid: bytes that are not UTF-8 become U+FFFD, and the end closes what is open. Each call names
+ * its member within an object; within an array `key` is NULL. If `json` is NULL, nothing is written, so that the same
+ * code prints a table or JSON.
+ */
+enum { JSON_OUT_DEPTH = 16 };
+
+struct json_out {
+	FILE *to;
+	int depth;
+	char close[JSON_OUT_DEPTH]; /* the closing bracket of each open level */
+	bool empty;                 /* the innermost level has no member yet */
+};
+
+/* Begins the document, which is an object. json_out_end() closes all that is open and adds a newline. */
+void json_out_begin(struct json_out *json, FILE *to);
+void json_out_end(struct json_out *json);
+
+void json_out_object(struct json_out *json, const char *key);
+void json_out_array(struct json_out *json, const char *key);
+
+/* Ends the innermost object or array. */
+void json_out_close(struct json_out *json);
+
+/* Writes null for a NULL `value`. */
+void json_out_string(struct json_out *json, const char *key, const char *value);
+
+/* Writes null for a NULL or empty `value`. */
+void json_out_text(struct json_out *json, const char *key, const char *value);
+
+void json_out_bool(struct json_out *json, const char *key, bool value);
+void json_out_number(struct json_out *json, const char *key, long value);
+
+/* Write a boolean or a number; null for a negative `value`, which means unknown. */
+void json_out_maybe(struct json_out *json, const char *key, int value);
+void json_out_known(struct json_out *json, const char *key, long value);
 
 /* Prints one line, made printable, on standard output; on a terminal wrapped at words. */
 void out_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -4,8 +4,7 @@
 #include <locale.h>
 #include <stdlib.h>
 
-#include "cli/json_out.h"
-#include "cli/table.h"
+#include "cli/out.h"
 #include "lib/messages.h"
 #include "lib/tap.h"
 
