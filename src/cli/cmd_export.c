@@ -137,73 +137,42 @@ static void print_placement(const struct export *export)
 }
 
 /*
- * A card's VFs, which Nova gets as devices of the alias named after their type. Nova counts each VF as one device, so
- * only as many are exported as the card has capacity for.
+ * Prints a card's VFs of a type, which Nova gets as devices of the alias named after it, and adds the alias, once per
+ * type and model. Nova counts each VF as one device, so only as many are exported as the card has capacity for. A VF
+ * with several types is exported with the first.
  */
-struct vfs {
-	const struct section *section;
-	const struct inv_pgpu *card;
-	struct inv_pgpu vf;
-	int n; /* how many VFs the capacity allows */
-};
-
-/* Does the card have VFs of this type? A VF with several types is exported with the first. */
-static bool find_vfs(struct vfs *vfs, const struct world *world, const struct inv_pgpu *card,
-		     const struct section *section)
+static void print_vfs(const struct world *world, const struct inv_pgpu *card, const struct section *section,
+		      char **aliases)
 {
+	/* VGPU is only for mdevs. */
+	const char *class = strncmp(section->class, "CUSTOM_", 7) == 0 ? section->class : NULL;
+	const char *migratable = card->framework == FW_VARIANT ? ", \"live_migratable\": \"yes\"" : "";
+	autofree char *end = class ? mem_format(", \"resource_class\": \"%s\"}\n", class) : mem_strdup("}\n");
 	const struct inv_offer *offer = inventory_offer(card, section->type);
 	struct capacity_count count;
-	int p = 0;
+	struct inv_pgpu vf;
+	int i = 0, n = 0;
 
-	if (card->framework == FW_MDEV || !card->pool.in_pool || !offer)
-		return false;
-	while (p < card->nparents && pool_section_of(card->parents[p]) != section)
-		p++;
-	if (p == card->nparents)
-		return false;
+	while (i < card->nparents && pool_section_of(card->parents[i]) != section)
+		i++;
+	if (card->framework == FW_MDEV || !card->pool.in_pool || !offer || i == card->nparents ||
+	    !inventory_read_card(world->host, card->parents[i]->name, &vf))
+		return;
 	capacity_count(&count, world, card, offer);
-	*vfs = (struct vfs){ .section = section, .card = card, .n = count.capacity };
-	return inventory_read_card(world->host, card->parents[p]->name, &vfs->vf);
-}
-
-/* Adds the resource class if it is a custom one. VGPU is only for mdevs. */
-static void end_value(const struct section *section)
-{
-	if (strncmp(section->class, "CUSTOM_", 7) == 0)
-		printf(", \"resource_class\": \"%s\"", section->class);
-	puts("}");
-}
-
-static void print_specs(const struct vfs *vfs)
-{
-	const struct inv_pgpu *card = vfs->card;
-	int n = 0;
-
-	printf("# %s: %s, at most %d of %d VFs\n", card->address, vfs->section->type, vfs->n, card->nparents);
-	for (int i = 0; i < card->nparents && n < vfs->n; i++) {
-		if (pool_section_of(card->parents[i]) != vfs->section)
+	printf("# %s: %s, at most %d of %d VFs\n", card->address, section->type, count.capacity, card->nparents);
+	for (; i < card->nparents && n < count.capacity; i++) {
+		if (pool_section_of(card->parents[i]) != section)
 			continue;
 		/* libvirt must not bind a variant VF to another driver, because the hook sets its type. */
-		printf("device_spec = {\"address\": \"%s\"%s", card->parents[i]->name,
-		       card->framework == FW_VARIANT ? ", \"managed\": \"no\", \"live_migratable\": \"yes\"" : "");
-		end_value(vfs->section);
+		printf("device_spec = {\"address\": \"%s\"%s%s%s", card->parents[i]->name,
+		       *migratable ? ", \"managed\": \"no\"" : "", migratable, end);
 		n++;
 	}
-}
-
-/* Prints an alias once per type and model. */
-static void print_alias(const struct vfs *list, size_t i)
-{
-	const struct vfs *vfs = &list[i];
-
-	while (i-- > 0)
-		if (list[i].section == vfs->section && strcmp(list[i].vf.vendor, vfs->vf.vendor) == 0 &&
-		    strcmp(list[i].vf.device, vfs->vf.device) == 0)
-			return;
-	printf("alias = {\"name\": \"%s\", \"vendor_id\": \"%s\", \"product_id\": \"%s\", \"device_type\": \"type-VF\"%s",
-	       vfs->section->type, vfs->vf.vendor, vfs->vf.device,
-	       vfs->card->framework == FW_VARIANT ? ", \"live_migratable\": \"yes\"" : "");
-	end_value(vfs->section);
+	autofree char *before = *aliases;
+	autofree char *alias = mem_format(
+		"alias = {\"name\": \"%s\", \"vendor_id\": \"%s\", \"product_id\": \"%s\", \"device_type\": \"type-VF\"%s%s",
+		section->type, vf.vendor, vf.device, migratable, end);
+	*aliases = mem_format("%s%s", before, strstr(before, alias) ? "" : alias);
 }
 
 /* Prints [pci] for the VFs of the pool: of each card as many as its capacity allows. */
@@ -211,9 +180,7 @@ static void print_pci(const struct export *export)
 {
 	const struct config *config = export->world->config;
 	const struct inventory *inv = &export->world->inv;
-	autofree struct vfs *list = NULL;
-	struct vfs vfs;
-	size_t n = 0;
+	autofree char *aliases = mem_strdup("");
 
 	fputs("# Written by 'vgpu-lease export nova-pci', for Nova 2025.1 and later. nova-api and the scheduler need the\n"
 	      "# alias as well. A flavor requests a VF with the property pci_passthrough:alias=NAME:1.\n"
@@ -221,12 +188,8 @@ static void print_pci(const struct export *export)
 	      stdout);
 	for (size_t g = 0; g < inv->npgpus; g++)
 		for (size_t i = 0; i < config->nsections; i++)
-			if (find_vfs(&vfs, export->world, inv->pgpus[g], &config->sections[i]))
-				*(struct vfs *)mem_add(&list, &n, sizeof(*list)) = vfs;
-	for (size_t i = 0; i < n; i++)
-		print_specs(&list[i]);
-	for (size_t i = 0; i < n; i++)
-		print_alias(list, i);
+			print_vfs(export->world, inv->pgpus[g], &config->sections[i], &aliases);
+	fputs(aliases, stdout);
 }
 
 static const struct format {
