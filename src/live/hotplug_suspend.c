@@ -50,43 +50,27 @@ static int plug_all(struct hotplug *hp, const struct domxml *record, const bool 
 	return set_record(hp, NULL, err);
 }
 
-/* Marks which of the record's vGPUs the running domain has. Returns how many are missing. */
-static size_t mark_present(const struct request *record, const struct request *live, bool *present)
-{
-	size_t missing = 0;
-
-	for (size_t i = 0; i < record->nvgpus; i++) {
-		present[i] = request_find(live, record->vgpus[i].id);
-		missing += !present[i];
-	}
-	return missing;
-}
-
-static int lease_missing(struct hotplug *hp, const struct request *record, const bool *present, const char *op,
-			 struct err *err)
-{
-	autofree struct vgpu_request *vgpus = mem_new(record->nvgpus + 1, sizeof(*vgpus));
-	struct request request = *record;
-
-	request.vgpus = vgpus;
-	request.nvgpus = 0;
-	for (size_t i = 0; i < record->nvgpus; i++)
-		if (!present[i])
-			vgpus[request.nvgpus++] = record->vgpus[i];
-	return request.nvgpus ? hotplug_lease(hp, &request, op, err) : 0;
-}
-
-/* Attaches those of the record's vGPUs that the running domain does not have. */
+/* Leases and attaches those of the record's vGPUs that the running domain does not have; *n: how many. */
 static int put_back(struct hotplug *hp, const char *op, size_t *n, struct err *err)
 {
 	autofree char *xml = NULL;
+	autofree struct vgpu_request *missing = NULL;
 	autodomxml struct domxml *record = NULL, *live = NULL;
 	bool present[REQUEST_MAX] = { 0 };
+	struct request request;
 
 	if (hotplug_read(hp, VIRT_LIVE, &xml, &live, err) < 0 || parse_record(hp, &record, xml, err) < 0)
 		return -err->code;
-	*n = mark_present(domxml_request(record), domxml_request(live), present);
-	if (lease_missing(hp, domxml_request(record), present, op, err) < 0)
+	request = *domxml_request(record);
+	*n = 0;
+	for (size_t i = 0; i < request.nvgpus; i++) {
+		present[i] = request_find(domxml_request(live), request.vgpus[i].id);
+		if (!present[i])
+			*(struct vgpu_request *)mem_add(&missing, n, sizeof(*missing)) = request.vgpus[i];
+	}
+	request.vgpus = missing;
+	request.nvgpus = *n;
+	if (*n && hotplug_lease(hp, &request, op, err) < 0)
 		return -err->code;
 	return plug_all(hp, record, present, err);
 }
