@@ -12,12 +12,6 @@
 
 enum { LABEL_MAX = 4 * DOMAIN_NAME_SIZE };
 
-struct report {
-	FILE *to;
-	const struct metrics *metrics;
-	const struct world *world;
-};
-
 static void family(FILE *to, const char *name, const char *type, const char *help)
 {
 	fprintf(to, "# HELP vgpu_lease_%s %s\n# TYPE vgpu_lease_%s %s\n", name, help, name, type);
@@ -50,11 +44,12 @@ static void print_sample(FILE *to, const char *name, long long value, const char
 
 enum number { CAPACITY, IN_USE, AVAILABLE };
 
-static void print_counts(const struct report *report, enum number number, const char *name, const char *help)
+static void print_counts(FILE *to, const struct metrics *metrics, enum number number, const char *name,
+			 const char *help)
 {
-	const struct inventory *inv = &report->world->inv;
+	const struct inventory *inv = &metrics->world->inv;
 
-	family(report->to, name, "gauge", help);
+	family(to, name, "gauge", help);
 	for (size_t g = 0; g < inv->npgpus; g++)
 		for (size_t i = 0; i < inv->pgpus[g]->noffers; i++) {
 			const struct inv_pgpu *card = inv->pgpus[g];
@@ -63,18 +58,18 @@ static void print_counts(const struct report *report, enum number number, const 
 
 			if (!pool_serves(card, type))
 				continue;
-			capacity_count(&count, report->world, card, &card->offers[i]);
+			capacity_count(&count, metrics->world, card, &card->offers[i]);
 			const int numbers[] = { count.capacity, count.used, count.available };
 			if (numbers[number] >= 0)
-				sample(report->to, name, numbers[number], "pgpu", card->address, "type", type, NULL);
+				sample(to, name, numbers[number], "pgpu", card->address, "type", type, NULL);
 		}
 }
 
-static void print_capacity(const struct report *report)
+static void print_capacity(FILE *to, const struct metrics *metrics)
 {
-	print_counts(report, CAPACITY, "capacity", "vGPUs of a configured type that fit on an empty pGPU.");
-	print_counts(report, IN_USE, "in_use", "vGPUs of a configured type that exist on a pGPU.");
-	print_counts(report, AVAILABLE, "available", "vGPUs of a configured type that could be created now.");
+	print_counts(to, metrics, CAPACITY, "capacity", "vGPUs of a configured type that fit on an empty pGPU.");
+	print_counts(to, metrics, IN_USE, "in_use", "vGPUs of a configured type that exist on a pGPU.");
+	print_counts(to, metrics, AVAILABLE, "available", "vGPUs of a configured type that could be created now.");
 }
 
 /* -1: the driver does not report the framebuffer of one of the types. */
@@ -93,9 +88,9 @@ static long long framebuffer_used_mib(const struct inventory *inv, const struct 
 }
 
 /* Configured pGPUs that provide no vGPUs, once each. */
-static void print_missing(const struct report *report)
+static void print_missing(FILE *to, const struct metrics *metrics)
 {
-	const struct world *world = report->world;
+	const struct world *world = metrics->world;
 	const struct missing_card *missing = world->missing_cards;
 
 	for (size_t i = 0; i < world->nmissing_cards; i++) {
@@ -104,33 +99,32 @@ static void print_missing(const struct report *report)
 		for (size_t k = 0; k < i; k++)
 			told |= strcmp(missing[k].address, missing[i].address) == 0;
 		if (!told)
-			sample(report->to, "pgpu_ready", 0, "pgpu", missing[i].address, NULL);
+			sample(to, "pgpu_ready", 0, "pgpu", missing[i].address, NULL);
 	}
 }
 
-static void print_pgpus(const struct report *report)
+static void print_pgpus(FILE *to, const struct metrics *metrics)
 {
-	const struct inventory *inv = &report->world->inv;
+	const struct inventory *inv = &metrics->world->inv;
 
-	family(report->to, "pgpu_ready", "gauge", "1 if a configured pGPU is ready, else 0.");
+	family(to, "pgpu_ready", "gauge", "1 if a configured pGPU is ready, else 0.");
 	for (size_t g = 0; g < inv->npgpus; g++) {
 		const struct inv_pgpu *card = inv->pgpus[g];
 
 		if (card->pool.section)
-			sample(report->to, "pgpu_ready", card->pool.in_pool && card->ready, "pgpu", card->address,
-			       NULL);
+			sample(to, "pgpu_ready", card->pool.in_pool && card->ready, "pgpu", card->address, NULL);
 	}
-	print_missing(report);
-	family(report->to, "framebuffer_used_bytes", "gauge", "Framebuffer of all vGPUs on a pGPU.");
+	print_missing(to, metrics);
+	family(to, "framebuffer_used_bytes", "gauge", "Framebuffer of all vGPUs on a pGPU.");
 	for (size_t g = 0; g < inv->npgpus; g++) {
 		long long mib = framebuffer_used_mib(inv, inv->pgpus[g]);
 
 		if (mib >= 0)
-			sample(report->to, "framebuffer_used_bytes", mib << 20, "pgpu", inv->pgpus[g]->address, NULL);
+			sample(to, "framebuffer_used_bytes", mib << 20, "pgpu", inv->pgpus[g]->address, NULL);
 	}
 }
 
-static void print_leases(const struct report *report, const struct leases *leases)
+static void print_leases(FILE *to, const struct leases *leases)
 {
 	size_t states[LEASE_RELEASING + 1] = { 0 };
 	int64_t oldest_ms = 0;
@@ -142,52 +136,52 @@ static void print_leases(const struct report *report, const struct leases *lease
 		if (lease->state == LEASE_RELEASING && (oldest_ms == 0 || lease->since_ms < oldest_ms))
 			oldest_ms = lease->since_ms;
 	}
-	family(report->to, "leases", "gauge", "Leases by state.");
+	family(to, "leases", "gauge", "Leases by state.");
 	for (enum lease_state state = LEASE_RESERVED; state <= LEASE_RELEASING; state++)
-		sample(report->to, "leases", (long long)states[state], "state", lease_state_word(state), NULL);
+		sample(to, "leases", (long long)states[state], "state", lease_state_word(state), NULL);
 	if (states[LEASE_RELEASING]) {
-		family(report->to, "oldest_releasing_timestamp_seconds", "gauge",
+		family(to, "oldest_releasing_timestamp_seconds", "gauge",
 		       "Since when the oldest releasing lease is releasing.");
-		fprintf(report->to, "vgpu_lease_oldest_releasing_timestamp_seconds %.3f\n",
+		fprintf(to, "vgpu_lease_oldest_releasing_timestamp_seconds %.3f\n",
 			(double)sys_wall_ms(oldest_ms) / 1000);
 	}
-	family(report->to, "info", "gauge", "A leased vGPU and its domain; always 1.");
+	family(to, "info", "gauge", "A leased vGPU and its domain; always 1.");
 	for (size_t i = 0; i < leases->n; i++) {
 		const struct lease *lease = &leases->list[i];
 
 		/* Not "instance", which is Prometheus' own label for the target that it reads. */
-		sample(report->to, "info", 1, "id", lease->vgpu.id, "type", lease->vgpu.type, "pgpu", lease->vgpu.pgpu,
+		sample(to, "info", 1, "id", lease->vgpu.id, "type", lease->vgpu.type, "pgpu", lease->vgpu.pgpu,
 		       "domain", lease->name, "uuid", lease->domain, "project", lease->project, "instance_name",
 		       lease->instance, NULL);
 	}
 }
 
-static void print_orphans(const struct report *report)
+static void print_orphans(FILE *to, const struct metrics *metrics)
 {
-	const struct gc *pass = report->metrics->pass;
+	const struct gc *pass = metrics->pass;
 	size_t n = 0;
 
 	for (size_t i = 0; i < pass->n; i++)
 		n += !pass->items[i].leased && pass->items[i].exists && pass->items[i].outcome == GC_GOES;
-	family(report->to, "orphans", "gauge", "vGPUs that no lease, domain or open file refers to.");
-	sample(report->to, "orphans", (long long)n, NULL);
+	family(to, "orphans", "gauge", "vGPUs that no lease, domain or open file refers to.");
+	sample(to, "orphans", (long long)n, NULL);
 }
 
 /* The time of the handler's lock file is that of the last pass. */
-static void print_handler(const struct report *report)
+static void print_handler(FILE *to, const struct metrics *metrics)
 {
-	const struct store *store = report->world->store;
+	const struct store *store = metrics->world->store;
 	struct stat st;
 
-	family(report->to, "config_valid", "gauge", "1 if there is a valid configuration, else 0.");
-	sample(report->to, "config_valid", report->metrics->config_valid, NULL);
-	family(report->to, "handler_running", "gauge", "1 if the device handler is running, else 0.");
-	sample(report->to, "handler_running", store_handler_runs(store), NULL);
+	family(to, "config_valid", "gauge", "1 if there is a valid configuration, else 0.");
+	sample(to, "config_valid", metrics->config_valid, NULL);
+	family(to, "handler_running", "gauge", "1 if the device handler is running, else 0.");
+	sample(to, "handler_running", store_handler_runs(store), NULL);
 	if (store->run < 0 || fstatat(store->run, "handler.lock", &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
-	family(report->to, "handler_last_pass_timestamp_seconds", "gauge",
+	family(to, "handler_last_pass_timestamp_seconds", "gauge",
 	       "When the device handler last completed a pass over all vGPUs.");
-	sample(report->to, "handler_last_pass_timestamp_seconds", st.st_mtime, NULL);
+	sample(to, "handler_last_pass_timestamp_seconds", st.st_mtime, NULL);
 }
 
 static void print_duration(FILE *to, enum count_op op, const struct count *count)
@@ -205,34 +199,33 @@ static void print_duration(FILE *to, enum count_op op, const struct count *count
 	fprintf(to, "%s_count{op=\"%s\"} %llu\n", name, word, n);
 }
 
-static void print_hook(const struct report *report)
+static void print_hook(FILE *to, const struct metrics *metrics)
 {
 	struct counts counts;
 
 	/* If nothing was counted, these are zero. */
-	(void)counts_read(report->world->host, &counts);
-	family(report->to, "refusals_total", "counter", "Domains that the hook refused since boot, by reason.");
+	(void)counts_read(metrics->world->host, &counts);
+	family(to, "refusals_total", "counter", "Domains that the hook refused since boot, by reason.");
 	for (enum refusal refusal = 0; refusal < REFUSAL_NONE; refusal++)
-		sample(report->to, "refusals_total", (long long)counts.refusals[refusal], "reason",
-		       refusal_word(refusal), NULL);
-	family(report->to, "hook_duration_seconds", "histogram",
+		sample(to, "refusals_total", (long long)counts.refusals[refusal], "reason", refusal_word(refusal),
+		       NULL);
+	family(to, "hook_duration_seconds", "histogram",
 	       "Duration of the hook's operations on domains with vGPUs, since boot.");
 	for (enum count_op op = COUNT_PREPARE; op <= COUNT_RELEASE; op++)
-		print_duration(report->to, op, &counts.ops[op]);
+		print_duration(to, op, &counts.ops[op]);
 }
 
 int metrics_print(FILE *to, const struct metrics *metrics, struct err *err)
 {
-	const struct report report = { .to = to, .metrics = metrics, .world = metrics->world };
 	autoleases struct leases leases = { 0 };
 
 	if (lease_list(metrics->world->store, &leases, err) < 0)
 		return -err->code;
-	print_handler(&report);
-	print_pgpus(&report);
-	print_capacity(&report);
-	print_leases(&report, &leases);
-	print_orphans(&report);
-	print_hook(&report);
+	print_handler(to, metrics);
+	print_pgpus(to, metrics);
+	print_capacity(to, metrics);
+	print_leases(to, &leases);
+	print_orphans(to, metrics);
+	print_hook(to, metrics);
 	return 0;
 }
