@@ -197,6 +197,11 @@ static void offer_types(struct inventory *inv, struct inv_pgpu *pgpu, const stru
 		if (inventory_type_is_of(type, pgpu) && typelist_number(type->id, &number))
 			inv_offer_type(pgpu, type, typelist_find(list, number) ? 1 : 0);
 	}
+	if (!pgpu->noffers)
+		inv_not_ready(pgpu,
+			      "its VFs list no vGPU types; in MIG mode they do once 'nvidia-smi mig -i %s -cgi PROFILE "
+			      "-C' has made a GPU instance, otherwise see the journal of nvidia-vgpud",
+			      pgpu->address);
 }
 
 void inv_ask_variant(struct inv_reader *reader)

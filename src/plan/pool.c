@@ -158,7 +158,9 @@ static void settle_card(struct inv_pgpu *card)
 	type = pool->section->type;
 	offered = inventory_offer(card, type);
 	if (!offered && pool->claim == CLAIM_DEFAULT && !card->silent) {
-		if (card->types_hid)
+		if (!card->ready)
+			explain(card, "%s", card->reason);
+		else if (card->types_hid)
 			explain(card,
 				"cannot tell whether it supports %s while it holds other vGPUs; if it does, name it in [mdev_%s]",
 				type, type);

@@ -24,13 +24,18 @@ static void add(struct found *found, enum missing_how how, const struct section 
 		const char *address)
 {
 	struct missing_card *missing = mem_add(&found->list, &found->n, sizeof(*missing));
+	const struct inv_pgpu *card = inventory_pgpu(found->inv, address);
 
 	missing->how = how;
 	missing->section = section;
 	if (at)
 		missing->at = *at;
 	snprintf(missing->address, sizeof(missing->address), "%s", address);
-	inventory_explain_card(found->host, address, section->vf, missing->reason);
+	/* The inventory knows more of a card that it has. */
+	if (card && !card->ready)
+		memcpy(missing->reason, card->reason, sizeof(missing->reason));
+	else
+		inventory_explain_card(found->host, address, section->vf, missing->reason);
 }
 
 static bool is_listed(const struct found *found, const char *address)

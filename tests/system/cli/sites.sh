@@ -120,4 +120,27 @@ vl rewrite "$tmp/numbered.xml"
 is "$(grep -c $numbered <<<"$out")" 2 "one that a guest has had here is not: rewrite leaves it"
 is "$(hook_for prepare begin)" "" "and the guest starts"
 holds "with the UUID that its definition has" [ -e "$root/sys/bus/mdev/devices/$numbered" ]
+end_host
+rm -r "$root/run/vgpu-lease"
+
+### A card in MIG mode, whose GPU instances are gone after a boot: its VFs list no type at all
+host rtxpro6000/4
+card=0001:c8:00.0
+control mig "$card on"
+rm "$root/etc/vgpu-lease.conf"
+vl init
+holds "init does not say that there is no GPU" ended 1 M_INIT_NOTHING
+holds "but that it has no types" says M_NO_TYPES <<<"$err"
+vl types
+holds "types refers to inventory" ended 0 M_INIT_NOTHING
+for words in '' nvidia-1525 nvidia-1525@$card; do
+	configure devices "$words"
+	vl inventory
+	holds "inventory says so with '$words'" says M_NO_TYPES <<<"$out"
+	holds "and what to do" says M_NO_TYPES_DO $card <<<"$out"
+	vl check
+	holds "as does check" says M_NO_TYPES <<<"$out"
+done
+vf_domain 1 0001:c8:00.2 no | "$hook" --root "$root" -- vm1 prepare begin - 2>"$tmp/said"
+holds "and the refusal of a start" says M_NO_TYPES <"$tmp/said"
 tap_done
