@@ -25,9 +25,10 @@ looks() {
 
 	for width in 80 200; do
 		file=$golden/$1.$width
+		[ -e "$file" ] || file=$golden/$1 # the same in each width
 		[ "${UPDATE:-0}" = 0 ] || picture $width NO_COLOR= >"$file"
-		nothing "$2: ${file##*/}" "$(diff "$file" <(picture $width NO_COLOR=))"
-		nothing "$2: ${file##*/} without colour" "$(diff <(plain "$file") <(picture $width NO_COLOR=1))"
+		nothing "$2: $1.$width" "$(diff "$file" <(picture $width NO_COLOR=))"
+		nothing "$2: $1.$width without colour" "$(diff <(plain "$file") <(picture $width NO_COLOR=1))"
 		holds "nothing is wider than $width columns" test "$(plain "$file" | LC_ALL=C.UTF-8 wc -L)" -le $width
 	done
 	for width in 60 72; do

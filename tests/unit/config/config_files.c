@@ -14,28 +14,19 @@
 #include "unit/config/files.h"
 #include "unit/config/policy.h"
 
-static struct err err;
-
 static void no_file(void)
 {
-	struct config c;
-
-	tree_begin(&tree, "etc/\n");
-	ok(config_load(&c, &tree.host, NULL, NULL, &err) == -ENOENT, "no configuration is a case of its own: %s",
-	   err.text);
+	ok(load_code(NULL) == -ENOENT, "no configuration is a case of its own: %s", err.text);
 	ok(c.policy.release_timeout_s == 10, "and the defaults hold then");
 	put("etc/vgpu-lease.conf.d/a.conf", "[policy]\nreuse = never\n");
-	ok(config_load(&c, &tree.host, NULL, NULL, &err) == -ENOENT, "drop-ins alone are none");
-	tree_end(&tree);
+	ok(load_code(NULL) == -ENOENT, "drop-ins alone are none");
 }
 
 static void drop_ins(void)
 {
-	struct config c;
 	const struct section *s;
 	char path[PATH_MAX];
 
-	tree_begin(&tree, "etc/\n");
 	put("etc/vgpu-lease.conf",
 	    "[devices]\nenabled_vgpu_types = a\n[mdev_a]\nmax_instances = 1\nmdev_class = CUSTOM_A\n"
 	    "device_addresses = 0000:84:00.0, 0000:85:00.0\n[quota]\nproject:p = 1\ndefault = 2\n");
@@ -46,7 +37,7 @@ static void drop_ins(void)
 	put("etc/vgpu-lease.conf.d/z.conf.off", "nonsense\n");
 	put("etc/vgpu-lease.conf.d/.z.conf", "nonsense\n");
 	put("etc/vgpu-lease.conf.d/.conf", "nonsense\n");
-	is(load(&c, NULL), "", "drop-ins are read, others in their directory not");
+	is(load(NULL), "", "drop-ins are read, others in their directory not");
 	ok(c.nfiles == 4 && strstr(c.files[1], "/10-x.conf") && strstr(c.files[2], "/9-y.conf") &&
 		   strstr(c.files[3], "/B.conf"),
 	   "in the order of their bytes");
@@ -56,56 +47,50 @@ static void drop_ins(void)
 	ok(s && s->max_instances == 3 && strcmp(s->class, "CUSTOM_A") == 0, "key by key in a section");
 	ok(s && s->naddresses == 1 && strcmp(s->addresses[0], "0000:86:00.0") == 0, "a list as a whole");
 	ok(config_quota(&c, "p") == 5 && config_quota(&c, "q") == 2, "and project by project");
-	config_free(&c);
 
 	put("etc/vgpu-lease.conf.d/9-y.conf", "[policy]\nreuse = never\n[mdev_c]\n");
-	is(load(&c, NULL), message_in("ROOT/etc/vgpu-lease.conf.d/9-y.conf:3: [mdev_c]: {M_CONF_NOT_ENABLED}"),
+	is(load(NULL), message_in("ROOT/etc/vgpu-lease.conf.d/9-y.conf:3: [mdev_c]: {M_CONF_NOT_ENABLED}"),
 	   "a mistake in a drop-in is named with its own file");
 	put("etc/vgpu-lease.conf.d/9-y.conf", "[mdev_b]\ndevice_addresses = 0000:86:00.0\n");
-	is(load(&c, NULL),
+	is(load(NULL),
 	   message_in(
 		   "ROOT/etc/vgpu-lease.conf.d/9-y.conf:2: [mdev_b] device_addresses: {M_CONF_GIVEN_TWICE|0000:86:00.0|vgpu_a|ROOT/etc/vgpu-lease.conf.d/10-x.conf:2}"),
 	   "one card under two types is seen over files");
 
 	put("etc/other", "[devices]\nenabled_mdev_types = a\n");
 	snprintf(path, sizeof(path), "%s/etc/other", tree.path);
-	is(load(&c, path), "", "another file is taken as it is");
+	is(load(path), "", "another file is taken as it is");
 	ok(c.nfiles == 1 && strcmp(c.files[0], path) == 0, "without the usual one's drop-ins");
-	config_free(&c);
 	tree_add(&tree, "etc/other.d/x.conf = [mdev_b]\n");
-	is(load(&c, path), message_in("ROOT/etc/other.d/x.conf:1: [mdev_b]: {M_CONF_NOT_ENABLED}"), "but with its own");
+	is(load(path), message_in("ROOT/etc/other.d/x.conf:1: [mdev_b]: {M_CONF_NOT_ENABLED}"), "but with its own");
 	tree_add(&tree, "etc/other.d/y.conf -> nowhere\n");
 	tree_remove(&tree, "etc/other.d/x.conf");
-	is(load(&c, path), message_in("ROOT/etc/other.d/y.conf: {M_CONF_GONE}"), "a drop-in that is none is refused");
-	tree_end(&tree);
+	is(load(path), message_in("ROOT/etc/other.d/y.conf: {M_CONF_GONE}"), "a drop-in that is none is refused");
 }
 
 static void trust(void)
 {
-	struct config c;
 	char path[PATH_MAX];
 
-	tree_begin(&tree, "etc/real/main = [policy]\\nreuse = never\netc/vgpu-lease.conf -> real/main\n");
-	is(load(&c, NULL), "", "a link is followed");
+	tree_add(&tree, "etc/real/main = [policy]\\nreuse = never\netc/vgpu-lease.conf -> real/main\n");
+	is(load(NULL), "", "a link is followed");
 	ok(!c.policy.reuse_free, "to what it means");
-	config_free(&c);
 	change("etc/real/main", 0666, (uid_t)-1);
-	is(load(&c, NULL), message_in("ROOT/etc/vgpu-lease.conf: {M_CONF_GROUP_WRITABLE|ROOT/etc/vgpu-lease.conf}"),
+	is(load(NULL), message_in("ROOT/etc/vgpu-lease.conf: {M_CONF_GROUP_WRITABLE|ROOT/etc/vgpu-lease.conf}"),
 	   "a file that everybody may write is refused");
 	change("etc/real/main", 0664, (uid_t)-1);
-	is(load(&c, NULL), message_in("ROOT/etc/vgpu-lease.conf: {M_CONF_GROUP_WRITABLE|ROOT/etc/vgpu-lease.conf}"),
+	is(load(NULL), message_in("ROOT/etc/vgpu-lease.conf: {M_CONF_GROUP_WRITABLE|ROOT/etc/vgpu-lease.conf}"),
 	   "so is one that its group may write");
 	change("etc/real/main", 0644, (uid_t)-1);
 	put("etc/vgpu-lease.conf.d/x.conf", "");
-	is(load(&c, NULL), "", "an empty drop-in does no harm");
-	config_free(&c);
+	is(load(NULL), "", "an empty drop-in does no harm");
 	change("etc/vgpu-lease.conf.d", 0777, (uid_t)-1);
-	is(load(&c, NULL), message_in("ROOT/etc/vgpu-lease.conf.d: {M_CONF_GROUP_WRITABLE|ROOT/etc/vgpu-lease.conf.d}"),
+	is(load(NULL), message_in("ROOT/etc/vgpu-lease.conf.d: {M_CONF_GROUP_WRITABLE|ROOT/etc/vgpu-lease.conf.d}"),
 	   "a directory of drop-ins that everybody may write is refused");
 	change("etc/vgpu-lease.conf.d", 0755, (uid_t)-1);
 	if (geteuid() == 0) {
 		change("etc/vgpu-lease.conf.d/x.conf", 0644, 4242);
-		is(load(&c, NULL),
+		is(load(NULL),
 		   message_in(
 			   "ROOT/etc/vgpu-lease.conf.d/x.conf: {M_CONF_OTHER_OWNER|4242|ROOT/etc/vgpu-lease.conf.d/x.conf}"),
 		   "another user's file is refused");
@@ -117,18 +102,17 @@ static void trust(void)
 	unlink(path);
 	if (mkfifo(path, 0600) < 0)
 		tree_fail(path);
-	is(load(&c, NULL), message_in("ROOT/etc/vgpu-lease.conf: {M_CONF_NOT_REGULAR}"),
+	is(load(NULL), message_in("ROOT/etc/vgpu-lease.conf: {M_CONF_NOT_REGULAR}"),
 	   "a pipe is refused and not waited for");
 	unlink(path);
 	if (mkdir(path, 0700) < 0)
 		tree_fail(path);
-	is(load(&c, NULL), message_in("ROOT/etc/vgpu-lease.conf: {M_CONF_NOT_REGULAR}"), "so is a directory");
+	is(load(NULL), message_in("ROOT/etc/vgpu-lease.conf: {M_CONF_NOT_REGULAR}"), "so is a directory");
 	rmdir(path);
 	put("etc/vgpu-lease.conf", "#");
 	if (truncate(path, 1024 * 1024 + 1) < 0)
 		tree_fail(path);
-	is(load(&c, NULL), message_in("ROOT/etc/vgpu-lease.conf: {M_CONF_TOO_LARGE|1}"), "so is a file without end");
-	tree_end(&tree);
+	is(load(NULL), message_in("ROOT/etc/vgpu-lease.conf: {M_CONF_TOO_LARGE|1}"), "so is a file without end");
 }
 
 /* The file that is shipped: as it is, and with its examples and defaults uncommented. */
@@ -136,7 +120,7 @@ static void shipped(void)
 {
 	autofree char *whole = NULL;
 	char path[PATH_MAX], line[512];
-	struct config c, d;
+	struct config d;
 	size_t len;
 	FILE *in, *out;
 
@@ -159,9 +143,7 @@ static void shipped(void)
 	ok(same_policy(&c.policy, &d.policy) && c.quota_default == d.quota_default && c.quota_none == d.quota_none,
 	   "what it shows for a default is one");
 	ok(c.nsections == 2 && c.sections[1].vf && c.nquotas == 1, "and it shows the rest");
-	config_free(&c);
 
-	tree_begin(&tree, "etc/\n");
 	in = fopen(path, "r");
 	free(whole);
 	whole = NULL;
@@ -170,10 +152,8 @@ static void shipped(void)
 		tree_fail(path);
 	fclose(in);
 	put("etc/vgpu-lease.conf", whole);
-	is(load(&c, NULL), "", "the shipped file as it is is right, too");
-	is(warning(&c, 0), message_in("ROOT/etc/vgpu-lease.conf: {M_CONF_NO_POOL}"), "and says what is still to do");
-	config_free(&c);
-	tree_end(&tree);
+	is(load(NULL), "", "the shipped file as it is is right, too");
+	is(warning(0), message_in("ROOT/etc/vgpu-lease.conf: {M_CONF_NO_POOL}"), "and says what is still to do");
 }
 
 /* One line for each mistake: "FILE:LINE", or "FILE". */
@@ -196,15 +176,13 @@ static const char *places(struct config_notes *mistakes)
 static void all_mistakes(void)
 {
 	struct config_notes mistakes = { 0 };
-	struct config c;
 
-	tree_begin(&tree, "etc/\n");
 	put("etc/vgpu-lease.conf", "[devices]\nenabled_mdev_types = a, b\n[mdev_a]\ndevice_addresses = 0000:84:00.0,\n"
 				   "  pci_1, # the old one\n  0000:85:00.0,\n  pci_2\nmax_instances = none\nwhat\n"
 				   "[policy\nplacement = nowhere\n[quota]\ndefault = few\n");
 	put("etc/vgpu-lease.conf.d/x.conf", "[policy]\nplacement = nowhere\n");
 	put("etc/vgpu-lease.conf.d/y.conf", "[mdev_c]\n");
-	ok(config_load(&c, &tree.host, NULL, &mistakes, &err) == -EINVAL, "a configuration with mistakes is refused");
+	ok(load_code(&mistakes) == -EINVAL, "a configuration with mistakes is refused");
 	ok(mistakes.n && strcmp(err.text, mistakes.list[0].text) == 0, "with the first of them: %s", err.text);
 	is(places(&mistakes),
 	   "ROOT/etc/vgpu-lease.conf:5 ROOT/etc/vgpu-lease.conf:7 ROOT/etc/vgpu-lease.conf:8 ROOT/etc/vgpu-lease.conf:9 "
@@ -215,43 +193,32 @@ static void all_mistakes(void)
 	    "[devices]\nenabled_mdev_types = a, b\n[mdev_a]\ndevice_addresses = 0000:84:00.0\n[mdev_b]\n"
 	    "device_addresses = 0000:86:00.0,\n  0000:84:00.0\n[vf_d]\n");
 	put("etc/vgpu-lease.conf.d/x.conf", "");
-	ok(config_load(&c, &tree.host, NULL, &mistakes, &err) == -EINVAL, "so is one that does not fit together");
+	ok(load_code(&mistakes) == -EINVAL, "so is one that does not fit together");
 	is(places(&mistakes),
 	   "ROOT/etc/vgpu-lease.conf:8 ROOT/etc/vgpu-lease.conf.d/y.conf:1 ROOT/etc/vgpu-lease.conf:7",
 	   "a type that is not enabled, VFs that are not named, and a card that is given twice, in the line of that");
 
 	put("etc/vgpu-lease.conf", "[devices]\nenabled_mdev_types = a b\n[mdev_a]\n[mdev_b]\n");
-	ok(config_load(&c, &tree.host, NULL, &mistakes, &err) == -EINVAL, "nor does a list that cannot be read");
+	ok(load_code(&mistakes) == -EINVAL, "nor does a list that cannot be read");
 	is(places(&mistakes), "ROOT/etc/vgpu-lease.conf:2", "make each section one too many");
 	put("etc/vgpu-lease.conf", "[devices]\nnova_conf = etc/nova.conf\n[mdev_a]\n");
-	ok(config_load(&c, &tree.host, NULL, &mistakes, &err) == -EINVAL, "nor does any other key of [devices]");
+	ok(load_code(&mistakes) == -EINVAL, "nor does any other key of [devices]");
 	is(places(&mistakes), "ROOT/etc/vgpu-lease.conf:2", "whose value is a mistake");
 
 	put("etc/vgpu-lease.conf", "[devices]\nenabled_mdev_types = a, b, c\n[mdev_a]\n"
 				   "device_addresses = 0000:84:00.0,\n  # a comment\n  0000:85:00.0\n"
 				   "device_match = 10de:1eb8,\n 10de:1eb9\n");
-	ok(config_load(&c, &tree.host, NULL, &mistakes, &err) == 0 && mistakes.n == 0, "a good one has none");
+	ok(load_code(&mistakes) == 0 && mistakes.n == 0, "a good one has none");
 	ok(c.sections[0].addresses_at[0].line == 4 && c.sections[0].addresses_at[1].line == 6,
 	   "each address knows its line");
 	ok(c.sections[0].matches[0].at.line == 7 && c.sections[0].matches[1].at.line == 8, "each match, too");
 	ok(c.sections[1].enabled_at.line == 2 && c.sections[1].enabled_at.file == c.files[0], "and each type");
-	config_free(&c);
 	change("etc/vgpu-lease.conf", 0666, 0);
-	ok(config_load(&c, &tree.host, NULL, &mistakes, &err) == -EINVAL, "a file that is not trusted is one");
+	ok(load_code(&mistakes) == -EINVAL, "a file that is not trusted is one");
 	is(places(&mistakes), "ROOT/etc/vgpu-lease.conf", "of the file as a whole");
 	put("etc/vgpu-lease.conf.d/z.conf", "[devices]\n");
 	tree_remove(&tree, "etc/vgpu-lease.conf");
-	ok(config_load(&c, &tree.host, NULL, &mistakes, &err) == -ENOENT && mistakes.n == 0, "no file means none");
-	tree_end(&tree);
+	ok(load_code(&mistakes) == -ENOENT && mistakes.n == 0, "no file means none");
 }
 
-int main(void)
-{
-	umask(022);
-	no_file();
-	drop_ins();
-	trust();
-	all_mistakes();
-	shipped();
-	return tap_done();
-}
+CONFIG_TESTS(no_file, drop_ins, trust, all_mistakes, shipped)

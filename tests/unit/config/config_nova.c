@@ -42,14 +42,12 @@ static const char nova_conf[] = "[DEFAULT]\n"
 
 static void nova_is_read(void)
 {
-	struct config c;
 	const struct section *s;
 
-	tree_begin(&tree, "etc/\n");
 	put("etc/nova/nova.conf", nova_conf);
 	put("etc/vgpu-lease.conf", "[devices]\nnova_conf = /etc/nova/nova.conf\n");
 	change("etc/nova/nova.conf", 0660, geteuid() == 0 ? 4242 : (uid_t)-1);
-	is(load(&c, NULL), "", "a nova.conf is read below the host's root, Nova's user may own it");
+	is(load(NULL), "", "a nova.conf is read below the host's root, Nova's user may own it");
 	s = config_section(&c, "nvidia-35");
 	ok(c.nsections == 2 && s && s->naddresses == 2 && s->max_instances == 4 &&
 		   strcmp(s->class, "CUSTOM_SMALL") == 0,
@@ -58,41 +56,38 @@ static void nova_is_read(void)
 	s = config_section(&c, "nvidia-36");
 	ok(s && s->naddresses == 0 && !s->params[0],
 	   "an empty list is one to Nova; keys that are ours alone are not looked at");
-	is(warning(&c, 0), message_in(AT "29: [mdev_nvidia-40]: {M_CONF_UNUSED_SECTION}"),
+	is(warning(0), message_in(AT "29: [mdev_nvidia-40]: {M_CONF_UNUSED_SECTION}"),
 	   "a type that Nova has not enabled is a warning");
 	ok(c.warnings.n == 1, "the only one");
 	ok(!c.policy.reuse_free, "what is free there is left to Nova");
-	config_free(&c);
 
 	put("etc/vgpu-lease.conf", "[devices]\nnova_conf = /etc/nova/nova.conf\nenabled_mdev_types = nvidia-35\n"
 				   "[vgpu_nvidia-35]\nmax_instances = 9\n[policy]\nreuse = free\n");
-	is(load(&c, NULL), "", "our own file beside it");
+	is(load(NULL), "", "our own file beside it");
 	s = config_section(&c, "nvidia-35");
 	ok(c.nsections == 1 && s && s->max_instances == 9 && s->naddresses == 0, "wins, with its whole section");
 	ok(c.policy.reuse_free, "and may ask for what is free");
-	is(warning(&c, 0),
+	is(warning(0),
 	   message_in(
 		   AT
 		   "14: [devices] enabled_mdev_types: {M_CONF_REPLACED|enabled_mdev_types|ROOT/etc/vgpu-lease.conf:3}"),
 	   "its list of types is said to win");
-	is(warning(&c, 1),
+	is(warning(1),
 	   message_in(AT "21: [mdev_nvidia-35]: {M_CONF_REPLACED|[vgpu_nvidia-35]|ROOT/etc/vgpu-lease.conf:4}"),
 	   "and its section");
-	config_free(&c);
 	put("etc/vgpu-lease.conf", "[devices]\nnova_conf = /etc/nova/nova.conf\n[mdev_nvidia-37]\n");
-	is(load(&c, NULL), message_in("ROOT/etc/vgpu-lease.conf:3: [mdev_nvidia-37]: {M_CONF_NOT_ENABLED}"),
+	is(load(NULL), message_in("ROOT/etc/vgpu-lease.conf:3: [mdev_nvidia-37]: {M_CONF_NOT_ENABLED}"),
 	   "a section of ours that Nova has not enabled is a mistake");
-	tree_end(&tree);
 }
 
 /* The pool in one line: "TYPE=ADDRESS,... CLASS MAX;" for each section. */
-static const char *pool(const struct config *c)
+static const char *pool(void)
 {
 	static char text[1024];
 
 	text[0] = '\0';
-	for (size_t i = 0; i < c->nsections; i++) {
-		const struct section *s = &c->sections[i];
+	for (size_t i = 0; i < c.nsections; i++) {
+		const struct section *s = &c.sections[i];
 
 		text_add(text, sizeof(text), "%s%s=", i ? "; " : "", s->type);
 		for (size_t k = 0; k < s->naddresses; k++)
@@ -160,20 +155,16 @@ static const struct {
 
 static void nova_as_deployed(void)
 {
-	struct config c;
-
-	tree_begin(&tree, "etc/\netc/nova/nova.conf.d/\n");
+	tree_add(&tree, "etc/nova/nova.conf.d/\n");
 	put("etc/vgpu-lease.conf", "[devices]\nnova_conf = /etc/nova/nova.conf, /etc/nova/nova.conf.d\n");
 	for (size_t i = 0; i < ARRAY_SIZE(nova_in_the_field); i++) {
 		const char *second = nova_in_the_field[i].second;
 
 		put("etc/nova/nova.conf", nova_in_the_field[i].text);
 		put("etc/nova/nova.conf.d/25-nova.conf", second ? second : "");
-		is(load(&c, NULL), "", nova_in_the_field[i].sentence);
-		is(pool(&c), nova_in_the_field[i].pool, "... is the pool that Nova has");
-		config_free(&c);
+		is(load(NULL), "", nova_in_the_field[i].sentence);
+		is(pool(), nova_in_the_field[i].pool, "... is the pool that Nova has");
 	}
-	tree_end(&tree);
 }
 
 #define A "[devices]\nenabled_mdev_types = a, b\n"
@@ -226,37 +217,32 @@ static const struct {
 
 static void nova_is_checked(void)
 {
-	struct config c;
 	const char *message;
 
-	tree_begin(&tree, "etc/\n");
 	put("etc/vgpu-lease.conf", "[devices]\nnova_conf = /etc/nova/nova.conf\n");
-	is(load(&c, NULL),
+	is(load(NULL),
 	   "ROOT/etc/vgpu-lease.conf:2: [devices] nova_conf: ROOT/etc/nova/nova.conf: No such file or directory",
 	   "a nova.conf that is not there is a mistake of our file");
 	for (size_t i = 0; i < ARRAY_SIZE(nova_refused); i++) {
 		put("etc/nova/nova.conf", nova_refused[i].text);
-		message = load(&c, NULL);
+		message = load(NULL);
 		is(*message ? message : "understood", message_in(nova_refused[i].message), nova_refused[i].sentence);
 	}
 	put("etc/vgpu-lease.conf", "[devices]\nnova_conf = /etc/nova/nova.conf\nenabled_mdev_types = a\n"
 				   "[mdev_a]\nmax_instances = 2\n");
 	put("etc/nova/nova.conf", "[devices]\nenabled_mdev_types = $x\n[mdev_a]\nmax_instances = $my_count\n");
-	is(load(&c, NULL), "", "what such a refusal says to write is enough");
-	is(pool(&c), "a= VGPU 2", "it counts in place of what cannot be read");
-	config_free(&c);
+	is(load(NULL), "", "what such a refusal says to write is enough");
+	is(pool(), "a= VGPU 2", "it counts in place of what cannot be read");
 	put("etc/vgpu-lease.conf", "[devices]\nnova_conf = /etc/nova/nova.conf\n[policy]\npgpu_types = several\n");
 	put("etc/nova/nova.conf", A "[mdev_a]\ndevice_addresses = mtty_mtty\n[mdev_b]\ndevice_addresses = mtty_mtty\n");
-	is(load(&c, NULL), message_in(AT "6: [mdev_b] device_addresses: {M_CONF_NOVA_TWICE|mtty|mdev_a|" AT "4}"),
+	is(load(NULL), message_in(AT "6: [mdev_b] device_addresses: {M_CONF_NOVA_TWICE|mtty|mdev_a|" AT "4}"),
 	   "several types on a card are none of Nova's");
 	put("etc/nova/nova.conf", "[devices]\nenabled_mdev_types = 'nvidia-35, nvidia-36'\n");
-	is(load(&c, NULL), "", "quotes around a value are not part of it, as oslo.config has it");
+	is(load(NULL), "", "quotes around a value are not part of it, as oslo.config has it");
 	ok(c.nsections == 2, "two types");
-	config_free(&c);
 	change("etc/nova/nova.conf", 0666, (uid_t)-1);
-	is(load(&c, NULL), message_in(AT " {M_CONF_OTHER_WRITABLE|ROOT/etc/nova/nova.conf}"),
+	is(load(NULL), message_in(AT " {M_CONF_OTHER_WRITABLE|ROOT/etc/nova/nova.conf}"),
 	   "one that everybody may write is refused");
-	tree_end(&tree);
 }
 
 static const struct {
@@ -277,25 +263,19 @@ static const struct {
 
 static void nova_is_explained(void)
 {
-	struct config c;
-
-	tree_begin(&tree, "etc/\n");
 	put("etc/vgpu-lease.conf", "[devices]\nnova_conf = /etc/nova/nova.conf\n");
 	for (size_t i = 0; i < ARRAY_SIZE(nova_warned); i++) {
 		put("etc/nova/nova.conf", nova_warned[i].text);
-		is(load(&c, NULL), "", nova_warned[i].sentence);
-		is(warning(&c, 0), message_in(nova_warned[i].warning), "... and check says so");
-		config_free(&c);
+		is(load(NULL), "", nova_warned[i].sentence);
+		is(warning(0), message_in(nova_warned[i].warning), "... and check says so");
 	}
-	tree_end(&tree);
 }
 
 static void nova_in_several_files(void)
 {
-	struct config c;
 	const struct section *s;
 
-	tree_begin(&tree, "etc/\netc/nova/conf.d/\n");
+	tree_add(&tree, "etc/nova/conf.d/\n");
 	put("etc/vgpu-lease.conf",
 	    "[devices]\nnova_conf = /etc/nova/nova.conf,\n  /etc/nova/conf.d, /etc/nova/last.conf\n");
 	put("etc/nova/nova.conf", A "[mdev_a]\nmax_instances = 1\nmdev_class = CUSTOM_A\n");
@@ -304,31 +284,20 @@ static void nova_in_several_files(void)
 	put("etc/nova/conf.d/.x.conf", "nonsense\n");
 	put("etc/nova/conf.d/x.conf.bak", "nonsense\n");
 	put("etc/nova/last.conf", "[devices]\nenabled_vgpu_types = a\n");
-	is(load(&c, NULL), "", "files and directories of Nova's are read");
+	is(load(NULL), "", "files and directories of Nova's are read");
 	s = config_section(&c, "a");
 	ok(c.nsections == 1 && c.nfiles == 5, "the last that has a key counts, under whichever name");
 	ok(s && s->naddresses == 1 && strcmp(s->addresses[0], "0000:84:00.0") == 0,
 	   "the files of a directory in the order of their bytes");
 	ok(s && s->max_instances == 2 && strcmp(s->class, "CUSTOM_A") == 0, "key by key");
 	ok(c.warnings.n == 0, "and without a warning, as that is what such files are for");
-	config_free(&c);
 	change("etc/nova/conf.d", 0777, (uid_t)-1);
-	is(load(&c, NULL), message_in("ROOT/etc/nova/conf.d: {M_CONF_OTHER_WRITABLE|ROOT/etc/nova/conf.d}"),
+	is(load(NULL), message_in("ROOT/etc/nova/conf.d: {M_CONF_OTHER_WRITABLE|ROOT/etc/nova/conf.d}"),
 	   "a directory that everybody may write to is refused");
 	put("etc/vgpu-lease.conf", "[devices]\nnova_conf = /etc/nova/nova.conf, /etc/nova/nova.conf\n");
-	is(load(&c, NULL),
+	is(load(NULL),
 	   message_in("ROOT/etc/vgpu-lease.conf:2: [devices] nova_conf: {M_CONF_NAMED_TWICE|/etc/nova/nova.conf}"),
 	   "our own key stays strict");
-	tree_end(&tree);
 }
 
-int main(void)
-{
-	umask(022);
-	nova_is_read();
-	nova_as_deployed();
-	nova_is_checked();
-	nova_is_explained();
-	nova_in_several_files();
-	return tap_done();
-}
+CONFIG_TESTS(nova_is_read, nova_as_deployed, nova_is_checked, nova_is_explained, nova_in_several_files)

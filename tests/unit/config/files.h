@@ -11,6 +11,8 @@
 #include "lib/tree.h"
 
 static struct tree tree;
+static struct config c;
+static struct err err;
 
 /* Writes a file of the tree, with just these bytes. */
 static inline void put(const char *path, const char *text)
@@ -47,16 +49,38 @@ static inline const char *rooted(const char *message)
 	return text;
 }
 
-/* The message of a load, "" where it is good. */
-static inline const char *load(struct config *c, const char *path)
+/* Loads the configuration anew: the code, with all mistakes. */
+static inline int load_code(struct config_notes *mistakes)
 {
-	static struct err err;
+	config_free(&c);
+	return config_load(&c, &tree.host, NULL, mistakes, &err);
+}
 
-	return config_load(c, &tree.host, path, NULL, &err) == 0 ? "" : rooted(err.text);
+/* The same: the message, "" where it is good. */
+static inline const char *load(const char *path)
+{
+	config_free(&c);
+	return config_load(&c, &tree.host, path, NULL, &err) == 0 ? "" : rooted(err.text);
 }
 
 /* A warning; "" where there are fewer. */
-static inline const char *warning(const struct config *c, size_t i)
+static inline const char *warning(size_t i)
 {
-	return i < c->warnings.n ? rooted(c->warnings.list[i].text) : "";
+	return i < c.warnings.n ? rooted(c.warnings.list[i].text) : "";
 }
+
+/* The main() of a test that only calls these functions, each on a host of its own. */
+#define CONFIG_TESTS(...)                                                                                              \
+	int main(void)                                                                                                 \
+	{                                                                                                              \
+		static void (*const tests[])(void) = { __VA_ARGS__ };                                                  \
+                                                                                                                       \
+		umask(022);                                                                                            \
+		for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {                                        \
+			tree_begin(&tree, "etc/\n");                                                                   \
+			tests[i]();                                                                                    \
+			config_free(&c);                                                                               \
+			tree_end(&tree);                                                                               \
+		}                                                                                                      \
+		return tap_done();                                                                                     \
+	}

@@ -17,6 +17,7 @@
 static struct live live;
 static struct store store;
 static struct config config;
+static struct err err;
 
 static void put(const char *id, const char *domain)
 {
@@ -28,7 +29,6 @@ static void put(const char *id, const char *domain)
 			       .origin = LEASE_CREATED,
 			       .numa = UNKNOWN,
 			       .framebuffer_mib = UNKNOWN };
-	struct err err;
 
 	memcpy(lease.vgpu.id, id, UUID_SIZE);
 	memcpy(lease.domain, domain, UUID_SIZE);
@@ -40,7 +40,6 @@ static void put(const char *id, const char *domain)
 static const char *holder(const char *id)
 {
 	static struct lease lease;
-	struct err err;
 
 	return lease_get(&store, id, &lease, &err) == 1 ? lease.domain : "none";
 }
@@ -49,8 +48,8 @@ static const char *holder(const char *id)
 static void begin(bool has)
 {
 	static const char *const ids[] = { A, B };
-	struct err err;
 
+	err = (struct err){ 0 };
 	free(fake.record);
 	fake = (struct fake){ .running = true, .has_a = has, .has_b = has };
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
@@ -66,18 +65,18 @@ static void begin(bool has)
 /* The command that a test is about, on the domain; the last one has ended. */
 static struct hotplug hp;
 
-static bool opened(struct err *err)
+static bool opened(void)
 {
 	hotplug_close(&hp);
 	hp = (struct hotplug){ .host = &live.tree.host, .store = &store, .config = &config, .policy = &config.policy };
-	return hotplug_open(&hp, "vm1", err) == 0;
+	return hotplug_open(&hp, "vm1", &err) == 0;
 }
 
-static int call(int (*act)(struct hotplug *hp, size_t *n, struct err *err), struct err *err)
+static int call(int (*act)(struct hotplug *hp, size_t *n, struct err *e))
 {
 	size_t n;
 
-	return opened(err) ? act(&hp, &n, err) : -err->code;
+	return opened() ? act(&hp, &n, &err) : -err.code;
 }
 
 static void somebody_takes_a(void)
@@ -90,7 +89,6 @@ static int locked = -1;
 static void somebody_locks(void)
 {
 	struct store theirs;
-	struct err err;
 
 	if (store_open(&theirs, &live.tree.host, true, &err) < 0 || store_lock(&theirs, 1000, &err) < 0)
 		tree_fail(err.text);
@@ -109,33 +107,30 @@ static void it_stops(void)
 
 static void suspend_that_fails(void)
 {
-	struct err err = { 0 };
-
 	begin(true);
 	fake.detach_b = EAGAIN;
-	ok(call(hotplug_suspend, &err) == -EAGAIN && strstr(err.text, B), "a guest that keeps a vGPU is not suspended");
+	ok(call(hotplug_suspend) == -EAGAIN && strstr(err.text, B), "a guest that keeps a vGPU is not suspended");
 	ok(fake.has_a && !fake.record, "and gets the other one back");
 	begin(true);
 	fake.detach_b = EAGAIN;
 	fake.meanwhile = somebody_takes_a;
-	ok(call(hotplug_suspend, &err) < 0 && strstr(err.text, B) && strstr(err.text, A) &&
+	ok(call(hotplug_suspend) < 0 && strstr(err.text, B) && strstr(err.text, A) &&
 		   says(err.text, "M_RESUME_DO", "vm1"),
 	   "where it does not get it back, the error says how it will: %s", err.text);
 	ok(fake.record != NULL, "and the record says what it does not have");
 	begin(true);
 	fake.save = ENOTCONN;
-	ok(call(hotplug_suspend, &err) < 0 && strstr(err.text, "made up"),
-	   "a libvirtd that went away has not saved it");
+	ok(call(hotplug_suspend) < 0 && strstr(err.text, "made up"), "a libvirtd that went away has not saved it");
 	ok(fake.has_a && fake.has_b && !fake.record, "when it is back, the guest has its vGPUs again");
 	begin(true);
 	fake.meanwhile = somebody_locks;
-	ok(call(hotplug_suspend, &err) < 0 && says(err.text, "M_SAVED_BUT", "vm1"),
+	ok(call(hotplug_suspend) < 0 && says(err.text, "M_SAVED_BUT", "vm1"),
 	   "one that is saved is said to be, also where its vGPUs are not released yet: %s", err.text);
 	close(locked);
 	begin(true);
 	fake.detach_b = ESHUTDOWN;
 	fake.meanwhile = it_stops;
-	ok(call(hotplug_suspend, &err) == -ESHUTDOWN && strcmp(err.text, "made up") == 0,
+	ok(call(hotplug_suspend) == -ESHUTDOWN && strcmp(err.text, "made up") == 0,
 	   "of a domain that stopped nothing else is to be said: %s", err.text);
 }
 
@@ -148,23 +143,21 @@ static void somebody_leases_a(void)
 
 static void overtaken(void)
 {
-	struct err err = { 0 };
 	pid_t attaching;
 
 	begin(true);
 	fake.has_b = false;
 	fake.after_save = somebody_leases_a;
-	ok(call(hotplug_suspend, &err) == 0, "a domain that is resumed as soon as it is saved: %s", err.text);
+	ok(call(hotplug_suspend) == 0, "a domain that is resumed as soon as it is saved: %s", err.text);
 	is(holder(A), VM, "keeps what the resume leased");
 	begin(true);
 	fake.meanwhile = somebody_leases_a;
-	ok(opened(&err) && hotplug_detach(&hp, A, false, &err) == 0,
-	   "a vGPU that is detached, and leased again at once");
+	ok(opened() && hotplug_detach(&hp, A, false, &err) == 0, "a vGPU that is detached, and leased again at once");
 	is(holder(A), VM, "stays so");
 	begin(true);
 	fake.attach = EIO;
 	fake.meanwhile = somebody_leases_a;
-	ok(opened(&err) && hotplug_plug(&hp, A, "", VIRT_LIVE, &err) == -EIO,
+	ok(opened() && hotplug_plug(&hp, A, "", VIRT_LIVE, &err) == -EIO,
 	   "an attach that fails after another command has leased the same");
 	is(holder(A), VM, "leaves it to that one");
 
@@ -178,7 +171,7 @@ static void overtaken(void)
 		_exit(0);
 	}
 	waitpid(attaching, NULL, WUNTRACED);
-	ok(opened(&err) && hotplug_detach(&hp, A, false, &err) == -EBUSY,
+	ok(opened() && hotplug_detach(&hp, A, false, &err) == -EBUSY,
 	   "what another command is just attaching cannot be detached: %s", err.text);
 	is(holder(A), VM, "and stays leased");
 	kill(attaching, SIGKILL);
@@ -189,11 +182,10 @@ static void overtaken(void)
 
 static void suspended_twice(void)
 {
-	struct err err = { 0 };
 	size_t n;
 
 	begin(true);
-	ok(opened(&err), "a suspend that begins while another does");
+	ok(opened(), "a suspend that begins while another does");
 	fake.has_a = false;
 	fake.record = strdup("<suspended hostdevs=''/>");
 	ok(hotplug_suspend(&hp, &n, &err) == -EPERM && strstr(err.text, "an earlier suspend"), "is refused: %s",
@@ -209,39 +201,35 @@ static void somebody_starts_it(void)
 
 static void resume_that_fails(void)
 {
-	struct err err = { 0 };
-
 	begin(true);
-	ok(call(hotplug_suspend, &err) == 0 && fake.record, "a domain is suspended");
+	ok(call(hotplug_suspend) == 0 && fake.record, "a domain is suspended");
 	is(holder(A), "none", "and holds nothing");
 	fake.running = false;
 	fake.saved = true;
 	fake.start = EIO;
-	ok(call(hotplug_resume, &err) == -EIO, "a resume that libvirt does not carry out");
+	ok(call(hotplug_resume) == -EIO, "a resume that libvirt does not carry out");
 	is(holder(A), "none", "releases what it has leased");
 	fake.start = EPERM;
 	fake.meanwhile = somebody_starts_it;
-	ok(call(hotplug_resume, &err) == -EPERM && says(err.text, "M_RESUME_DO", "vm1"),
+	ok(call(hotplug_resume) == -EPERM && says(err.text, "M_RESUME_DO", "vm1"),
 	   "one whose domain another resume starts meanwhile: %s", err.text);
 	is(holder(A), VM, "leaves the leases to that one");
 	fake.start = 0;
-	ok(call(hotplug_resume, &err) == 0 && fake.has_a && fake.has_b && !fake.record, "as does the next");
+	ok(call(hotplug_resume) == 0 && fake.has_a && fake.has_b && !fake.record, "as does the next");
 }
 
 static void detach_for_good(void)
 {
-	struct err err = { 0 };
-
 	begin(true);
 	fake.defined_a = true;
-	ok(opened(&err) && hotplug_detach(&hp, A, false, &err) == 0, "a vGPU is detached");
+	ok(opened() && hotplug_detach(&hp, A, false, &err) == 0, "a vGPU is detached");
 	ok(!fake.has_a && fake.defined_a, "from the guest, not from its definition");
-	ok(opened(&err), "another is detached");
+	ok(opened(), "another is detached");
 	somebody_locks();
 	ok(hotplug_detach(&hp, B, false, &err) < 0 && says(err.text, "M_NO_LONGER_HAS", "vm1", B),
 	   "and said to be, where it is not released yet: %s", err.text);
 	close(locked);
-	ok(opened(&err) && hotplug_detach(&hp, A, false, &err) == -ENOENT, "a second time is an error");
+	ok(opened() && hotplug_detach(&hp, A, false, &err) == -ENOENT, "a second time is an error");
 	ok(hotplug_detach(&hp, A, true, &err) == 0 && !fake.defined_a, "that takes it from the definition is none: %s",
 	   err.text);
 	ok(hotplug_detach(&hp, A, true, &err) == -ENOENT, "but a third time is");
@@ -250,11 +238,10 @@ static void detach_for_good(void)
 static void attach_that_does_not(void)
 {
 	struct lease lease = { 0 };
-	struct err err = { 0 };
 
 	begin(false);
 	fake.meanwhile = somebody_locks;
-	ok(opened(&err) && hotplug_attach(&hp, NULL, false, &lease, &err) == 0,
+	ok(opened() && hotplug_attach(&hp, NULL, false, &lease, &err) == 0,
 	   "what is attached is, also where the leases are locked for long then: %s", err.text);
 	is(lease.vgpu.parent, "mtty", "and it is known where");
 	close(locked);
@@ -265,11 +252,10 @@ static void dry_run(void)
 	autofree char *text = NULL;
 	size_t len;
 	struct lease lease = { 0 };
-	struct err err = { 0 };
 
 	begin(true);
 	fake.defined_a = true;
-	ok(opened(&err), "a dry run");
+	ok(opened(), "a dry run");
 	hp.dry_run = open_memstream(&text, &len);
 	ok(hotplug_detach(&hp, A, true, &err) == 0, "of detach");
 	ok(hotplug_detach(&hp, OTHER, false, &err) == -ENOENT, "which fails as detach does: %s", err.text);
@@ -288,7 +274,6 @@ static void dry_run(void)
 int main(void)
 {
 	static const char text[] = "[devices]\nenabled_mdev_types = mtty-1\n";
-	struct err err;
 
 	live_begin(&live, "mtty");
 	if (config_parse(&config, "test", text, strlen(text), NULL, &err) < 0)

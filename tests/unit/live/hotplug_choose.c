@@ -16,20 +16,21 @@
 static struct live live;
 static struct store store;
 static struct config config;
+static struct err err;
 
 /* The domain chooses one vGPU more of this type; its code. */
-static int choose(const char *type, struct hotplug_choice *choice, struct err *err)
+static int choose(const char *type, struct hotplug_choice *choice)
 {
 	struct hotplug hp = { .host = &live.tree.host, .store = &store, .config = &config, .policy = &config.policy };
 	struct request domain = { .name = "vm1", .uuid = VM };
 	int r;
 
-	*err = (struct err){ 0 };
+	err = (struct err){ 0 };
 	*choice = (struct hotplug_choice){ .id = "" };
 	fake.running = true;
-	if (hotplug_open(&hp, "vm1", err) < 0)
-		tree_fail(err->text);
-	r = hotplug_choose(&hp, &domain, type, choice, err);
+	if (hotplug_open(&hp, "vm1", &err) < 0)
+		tree_fail(err.text);
+	r = hotplug_choose(&hp, &domain, type, choice, &err);
 	hotplug_close(&hp);
 	return r;
 }
@@ -39,7 +40,6 @@ static const char *lease_of(const char *id)
 {
 	static char text[256];
 	struct lease lease;
-	struct err err;
 
 	if (lease_get(&store, id, &lease, &err) != 1)
 		return "none";
@@ -51,9 +51,8 @@ static void mdevs(void)
 {
 	struct hotplug_choice choice, other;
 	char expected[sizeof(choice.xml)];
-	struct err err;
 
-	ok(choose(MDEV_TYPE, &choice, &err) == 0, "an mdev: %s", err.text);
+	ok(choose(MDEV_TYPE, &choice) == 0, "an mdev: %s", err.text);
 	is(lease_of(choice.id), MDEV_TYPE ", active of " VM, "is leased to the domain");
 	ok(kernel_exists(&live.tree.host, MDEV("", "", choice.id)) == 1, "and exists");
 	snprintf(
@@ -61,7 +60,7 @@ static void mdevs(void)
 		"<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='%s'/></source></hostdev>",
 		choice.id);
 	is(choice.xml, expected, "as which libvirt attaches it");
-	ok(choose("GRID T4-1B", &other, &err) == 0 && strcmp(other.id, choice.id) != 0,
+	ok(choose("GRID T4-1B", &other) == 0 && strcmp(other.id, choice.id) != 0,
 	   "another, by the name of its type: %s", err.text);
 	is(lease_of(other.id), MDEV_TYPE ", active of " VM, "is of the same type");
 }
@@ -69,18 +68,17 @@ static void mdevs(void)
 static void vfs(void)
 {
 	struct hotplug_choice first, second, third;
-	struct err err;
 
-	ok(choose(VF_TYPE, &first, &err) == 0, "a type that only VFs provide: %s", err.text);
+	ok(choose(VF_TYPE, &first) == 0, "a type that only VFs provide: %s", err.text);
 	is(lease_of(first.id), VF_TYPE ", active of " VM, "is leased as a VF");
 	is(first.xml,
 	   "<hostdev mode='subsystem' type='pci' managed='no'><source><address domain='0x0000' bus='0x26' "
 	   "slot='0x00' function='0x4'/></source></hostdev>",
 	   "which stays with its driver");
-	ok(choose("CUSTOM_VF", &second, &err) == 0 && strcmp(first.id, second.id) != 0, "the next VF, by class: %s",
+	ok(choose("CUSTOM_VF", &second) == 0 && strcmp(first.id, second.id) != 0, "the next VF, by class: %s",
 	   err.text);
 	is(lease_of(second.id), VF_TYPE ", active of " VM, "has the type as well");
-	ok(choose(VF_TYPE, &third, &err) == -ENOSPC && says(err.text, "M_FULL", "0000:26:00.0", "2", "2") &&
+	ok(choose(VF_TYPE, &third) == -ENOSPC && says(err.text, "M_FULL", "0000:26:00.0", "2", "2") &&
 		   says(err.text, "M_FIX_FREE"),
 	   "without a free one it is refused: %s", err.text);
 	is(lease_of(third.id), "none", "and nothing leased");
@@ -89,9 +87,8 @@ static void vfs(void)
 static void plain_vfs(void)
 {
 	struct hotplug_choice choice;
-	struct err err;
 
-	ok(choose("flex", &choice, &err) == 0, "a plain VF: %s", err.text);
+	ok(choose("flex", &choice) == 0, "a plain VF: %s", err.text);
 	is(lease_of(choice.id), "flex, active of " VM, "is leased");
 	ok(strstr(choice.xml, "managed='yes'") != NULL, "and bound to a driver of VFIO by libvirt: %s", choice.xml);
 }
@@ -100,13 +97,12 @@ static void refusals(void)
 {
 	struct hotplug_choice choice;
 	char longest[TYPE_NAME_SIZE + 8];
-	struct err err;
 
-	ok(choose("nvidia-9999", &choice, &err) < 0 && says(err.text, "M_UNKNOWN_TYPE", "nvidia-9999", "*"),
+	ok(choose("nvidia-9999", &choice) < 0 && says(err.text, "M_UNKNOWN_TYPE", "nvidia-9999", "*"),
 	   "an unknown type is refused: %s", err.text);
 	memset(longest, 'x', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
-	ok(choose(longest, &choice, &err) == -EINVAL, "so is what cannot be one: %s", err.text);
+	ok(choose(longest, &choice) == -EINVAL, "so is what cannot be one: %s", err.text);
 }
 
 int main(void)
@@ -115,7 +111,6 @@ int main(void)
 				   "[mdev_" MDEV_TYPE "]\ndevice_match = 10de:1eb8\n"
 				   "[mdev_" VF_TYPE "]\ndevice_match = 10de:26b9\nmdev_class = CUSTOM_VF\n"
 				   "[vf_flex]\ndevice_match = 8086:56c0\n";
-	struct err err;
 
 	live_begin(&live, "t4:1+l40s/2:1+flex/2:1");
 	if (config_parse(&config, "test", text, strlen(text), NULL, &err) < 0 ||
