@@ -14,7 +14,6 @@ END
 card=0000:84:00.0
 another 2 >"$work/2.xml"
 another 3 >"$work/3.xml"
-# shellcheck disable=SC2119 # Its arguments may be left out.
 start() { prepare "$@"; }
 took() { # COMMAND...: the milliseconds that it takes; its status is in $work/status
 	local began=${EPOCHREALTIME/./}

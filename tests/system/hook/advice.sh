@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What a refusal advises works: each is tried here.
-# shellcheck disable=SC2119 # Functions with arguments that may be left out.
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4:1+l40s/4+mtty
 configure nvidia-222 mtty-1 nvidia-558@0000:99:00.0 policy 'driver_cleanup = 1' 'release_wait = 1'

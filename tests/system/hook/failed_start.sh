@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A guest whose QEMU fails soon after its vGPU was created: the next start tries that pGPU last.
-# shellcheck disable=SC2119 # The arguments of prepare and release may be left out.
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4:2
 configure nvidia-222 policy 'driver_cleanup = 0' 'start_grace = 2'

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The process that writes to the kernel is killed: by the OOM killer, or by whoever reads that it holds a lock.
-# shellcheck disable=SC2119 # Functions with arguments that may be left out.
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4:2+l40s/1
 t4=0000:84:00.0 l40s=0000:26:00.0 vf=0000:26:00.4

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A vGPU that somebody has open, or may have: what is removed, what waits, and for how long.
-# shellcheck disable=SC2119,SC2016,SC2034 # arguments that may be left out; what eval expands; descriptors that stay open
+# shellcheck disable=SC2016,SC2034 # what eval expands; descriptors that stay open
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4
 configure nvidia-222 policy 'driver_cleanup = 0' 'release_wait = 1' 'release_timeout = 2' 'lock_timeout = 3'

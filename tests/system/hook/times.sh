@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The longest time that each operation of the hook can wait: the table of vgpu-lease-hook(8), as it stands there, held for each with
 # a driver, a lock or a process that keeps it waiting at one step after the other.
-# shellcheck disable=SC2119 # Functions with arguments that may be left out.
 . "$(dirname "$0")/../../lib/hook.sh"
 
 lock_timeout=30 create_timeout=10 release_wait=1 # the defaults

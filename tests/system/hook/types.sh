@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Which type a vGPU gets where its domain does not say: a definition's, the remembered one, the pool's.
-# shellcheck disable=SC2119 # Functions with arguments that may be left out.
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4:2
 pool() { configure "$@" policy 'reclaim = never' 'driver_cleanup = 0' 'release_wait = 5'; } # TYPE...

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A lease of a later version, whose meaning has changed, beside the hook, the handler and gc of this one: starts are
 # refused and say why; nothing else fails, and nothing is removed. The file is tests/unit/state/files/lease-2.
-# shellcheck disable=SC2119 # Functions of the library have arguments that this does not need.
 . "$(dirname "$0")/../../lib/leased.sh"
 
 host t4

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What the device handler takes while nothing happens, and whether it grows.
-# shellcheck disable=SC2119 # Functions with arguments that may be left out.
 . "$(dirname "$0")/../../lib/leased.sh"
 host t4:2+mtty
 configure nvidia-222 policy 'driver_cleanup = 0' 'reclaim = never'

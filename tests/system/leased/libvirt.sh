@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What the device handler makes of libvirt's guests. libvirt is its own made-up host here (the test driver, in the
 # daemon's process): with QEMU and devices of a kernel it is in tests/vm.
-# shellcheck disable=SC2119 # Functions with arguments that may be left out.
 . "$(dirname "$0")/../../lib/leased.sh"
 host t4+flex
 configure nvidia-222 vf_flex@8086:56c0 policy 'driver_cleanup = 0' 'reclaim = never'

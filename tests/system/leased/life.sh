@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The device handler's life: it finishes what hooks leave, whenever it is stopped, killed or started again.
-# shellcheck disable=SC2119 # Functions with arguments that may be left out.
 . "$(dirname "$0")/../../lib/leased.sh"
 host t4
 configure nvidia-222 policy 'driver_cleanup = 0' 'release_timeout = 1' 'release_wait = 0'

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # How vgpu-leased is called, and how it waits at boot.
-# shellcheck disable=SC2119 # Functions with arguments that may be left out.
 . "$(dirname "$0")/../../lib/leased.sh"
 status() { "$@" >"$work/out" 2>"$work/err" && echo 0 || echo $?; }
 

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Orphans of Nova: each goes with its definition, at the handler's time, at a start that needs the capacity, by gc and by retype.
-# shellcheck disable=SC2119 # Functions with arguments that may be left out.
 . "$(dirname "$0")/../../lib/leased.sh"
 host t4:2
 a=0000:84:00.0 b=0000:85:00.0

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A pool that a deployment made at boot stays: the mdevs and definitions of StackHPC's role, the VFs of CloudStack with their types.
 # What was made for a guest goes, and is named before.
-# shellcheck disable=SC2119 # Functions with arguments that may be left out.
 . "$(dirname "$0")/../../lib/leased.sh"
 host a40/4+l40s/4
 type=nvidia-558

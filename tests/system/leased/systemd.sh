@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What systemd hears of the device handler: that it is ready, how it is, that it is alive, reloads and ends.
-# shellcheck disable=SC2119 # Functions with arguments that may be left out.
 . "$(dirname "$0")/../../lib/leased.sh"
 host t4
 configure nvidia-222
