@@ -2,6 +2,7 @@
 /* The inventory of a test's host, and what its last read said. */
 #pragma once
 
+#include "lib/messages.h"
 #include "lib/tap.h"
 #include "lib/tree.h"
 #include "lib/vgpu.h"
@@ -14,4 +15,26 @@ static inline int read_host(const struct host *host, const struct inv_query *que
 {
 	inventory_free(&inv);
 	return inventory_read(&inv, host, query, &err);
+}
+
+/* How many of this type a pGPU offers; UNKNOWN: it does not know the type. */
+static inline int offered(const struct inv_pgpu *pgpu, const char *type)
+{
+	const struct inv_offer *offer = inventory_offer(pgpu, type);
+
+	return offer ? offer->available : UNKNOWN;
+}
+
+/* Why the card of this address makes no vGPUs, or no plain VFs: a message, or a part of the reason. */
+#define EXPLAINED(tree, address, plain, words, sentence)                                                               \
+	explained(tree, address, plain, words, __FILE__, __LINE__, sentence)
+
+static inline void explained(const struct tree *tree, const char *address, bool plain, const char *words,
+			     const char *file, int line, const char *sentence)
+{
+	char reason[REASON_SIZE];
+
+	inventory_explain_card(&tree->host, address, plain, reason);
+	tap_ok(strncmp(words, "M_", 2) == 0 ? says(reason, words) : strstr(reason, words) != NULL, file, line, "%s: %s",
+	       sentence, reason);
 }

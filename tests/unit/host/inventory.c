@@ -30,7 +30,6 @@ static void a_card_with_vgpus_on_itself(void)
 {
 	const char *one[] = { "nvidia-222", "nvidia-999", NULL };
 	const struct inv_device *device;
-	const struct inv_offer *offer;
 	const struct inv_type *type;
 
 	TREE(tree, one_t4);
@@ -50,10 +49,8 @@ static void a_card_with_vgpus_on_itself(void)
 	is(type ? type->resolution : NULL, "5120x2880", "and the resolution");
 	is(type ? type->name : NULL, "GRID T4-1B", "the type has its name");
 	is(type ? type->api : NULL, "vfio-pci", "and its API");
-	offer = inventory_offer(inv.pgpus[0], "nvidia-222");
-	ok(offer && offer->available == 15, "what the card offers is the kernel's number");
-	offer = inventory_offer(inv.pgpus[0], "nvidia-9");
-	ok(offer && offer->available == 0, "a negative number is none");
+	ok(offered(inv.pgpus[0], "nvidia-222") == 15, "what the card offers is the kernel's number");
+	ok(offered(inv.pgpus[0], "nvidia-9") == 0, "a negative number is none");
 	is(inv.pgpus[0]->offers[0].type->id, "nvidia-9", "types are sorted by their numbers");
 	device = inventory_device(&inv, "c6f1a2b3-0000-4000-8000-00000000000a");
 	ok(device && device->parent == inv.parents[0] && inv.parents[0]->ndevices == 1, "the vGPU is on the card");
@@ -136,7 +133,6 @@ static void names_from_outside(void)
 static void cards_that_are_not_up(void)
 {
 	const char *one[] = { "nvidia-742", NULL };
-	char reason[REASON_SIZE];
 
 	TREE(tree, "sys/devices/pci0000:40/0000:41:00.0/vendor = 0x10de\n"
 		   "sys/devices/pci0000:40/0000:41:00.0/device = 0x25b6\n"
@@ -151,21 +147,15 @@ static void cards_that_are_not_up(void)
 		   strstr(inv.pgpus[0]->reason, "restart vgpu-sriov@0000:41:00.0"),
 	   "it is not ready: %s", inv.pgpus[0]->reason);
 	ok(read_host(&tree.host, MDEVS(one)) == 0 && inv.npgpus == 0, "but not where only some types matter");
-	inventory_explain_card(&tree.host, "0000:41:00.0", false, reason);
-	ok(says(reason, "M_VFS_NOT_ENABLED"), "somebody who names it is told: %s", reason);
+	EXPLAINED(&tree, "0000:41:00.0", false, "M_VFS_NOT_ENABLED", "somebody who names it is told");
 	tree_add(&tree, "sys/devices/pci0000:40/0000:41:00.0/sriov_numvfs = 2\n");
-	inventory_explain_card(&tree.host, "0000:41:00.0", false, reason);
-	ok(strstr(reason, "nvidia-vgpud"), "with VFs, but without types: %s", reason);
+	EXPLAINED(&tree, "0000:41:00.0", false, "nvidia-vgpud", "with VFs, but without types");
 	tree_remove(&tree, "sys/devices/pci0000:40/0000:41:00.0/driver");
-	inventory_explain_card(&tree.host, "0000:41:00.0", false, reason);
-	ok(says(reason, "M_NO_DRIVER"), "without a driver: %s", reason);
+	EXPLAINED(&tree, "0000:41:00.0", false, "M_NO_DRIVER", "without a driver");
 	tree_add(&tree, "sys/devices/pci0000:40/0000:41:00.0/driver -> ../../../bus/pci/drivers/vfio-pci\n");
-	inventory_explain_card(&tree.host, "0000:41:00.0", false, reason);
-	ok(strstr(reason, "vfio-pci"), "with another driver: %s", reason);
-	inventory_explain_card(&tree.host, "0000:42:00.0", false, reason);
-	ok(says(reason, "M_NO_PCI_DEVICE"), "one that is not there: %s", reason);
-	inventory_explain_card(&tree.host, "mtty", false, reason);
-	ok(says(reason, "M_NO_PARENT"), "a virtual one that is not there: %s", reason);
+	EXPLAINED(&tree, "0000:41:00.0", false, "vfio-pci", "with another driver");
+	EXPLAINED(&tree, "0000:42:00.0", false, "M_NO_PCI_DEVICE", "one that is not there");
+	EXPLAINED(&tree, "mtty", false, "M_NO_PARENT", "a virtual one that is not there");
 	tree_add(&tree, "sys/class/mdev_bus/0000:41:00.0 -> ../../devices/pci0000:40/0000:41:00.0\n"
 			"sys/devices/pci0000:40/0000:41:00.0/mdev_supported_types/\n");
 	ok(read_host(&tree.host, MDEVS(one)) == 0 && inv.npgpus == 1, "a parent without any type is read");
@@ -174,8 +164,6 @@ static void cards_that_are_not_up(void)
 
 static void other_reasons(void)
 {
-	char reason[REASON_SIZE];
-
 	TREE(tree, "sys/module/nvidia_vgpu_vfio/\n"
 		   "sys/bus/pci/devices/0000:00:02.0/vendor = 0x8086\n"
 		   "sys/bus/pci/devices/0000:00:02.0/driver -> ../../drivers/i915\n"
@@ -190,16 +178,11 @@ static void other_reasons(void)
 		   "sys/bus/pci/devices/0000:84:00.0/driver -> ../../drivers/nvidia\n"
 		   "sys/bus/pci/devices/0000:84:00.0/sriov_totalvfs = 16\n"
 		   "sys/bus/pci/devices/0000:84:00.0/sriov_numvfs = 0\n");
-	inventory_explain_card(&tree.host, "0000:00:02.0", false, reason);
-	ok(strstr(reason, "kvmgt"), "Intel's graphics need kvmgt: %s", reason);
-	inventory_explain_card(&tree.host, "0000:03:00.0", false, reason);
-	ok(strstr(reason, "xe"), "another driver without types is named: %s", reason);
-	inventory_explain_card(&tree.host, "0000:41:00.4", false, reason);
-	ok(strstr(reason, "nvidia-vgpud"), "a VF of NVIDIA's can still come up: %s", reason);
-	inventory_explain_card(&tree.host, "00000000:41:00.5", false, reason);
-	ok(strstr(reason, "framework"), "a VF of the other framework is told apart: %s", reason);
-	inventory_explain_card(&tree.host, "0000:84:00.0", false, reason);
-	ok(strstr(reason, "nvidia-vgpud"), "a T4 can have VFs, but does not need them: %s", reason);
+	EXPLAINED(&tree, "0000:00:02.0", false, "kvmgt", "Intel's graphics need kvmgt");
+	EXPLAINED(&tree, "0000:03:00.0", false, "xe", "another driver without types is named");
+	EXPLAINED(&tree, "0000:41:00.4", false, "nvidia-vgpud", "a VF of NVIDIA's can still come up");
+	EXPLAINED(&tree, "00000000:41:00.5", false, "framework", "a VF of the other framework is told apart");
+	EXPLAINED(&tree, "0000:84:00.0", false, "nvidia-vgpud", "a T4 can have VFs, but does not need them");
 }
 
 static void two_of_a_kind(void)
@@ -276,5 +259,23 @@ static void nothing_there(void)
 	ok(read_host(&tree.host, EVERYTHING) == -ENOTDIR, "one that cannot be read is an error: %s", err.text);
 }
 
+static uint64_t nodes_of(const struct host *host, const char *list)
+{
+	uint64_t cpus[CPU_WORDS] = { 0 };
+
+	return cpuset_parse(list, cpus, CPUS_MAX) ? inventory_cpu_nodes(host, cpus) : 0;
+}
+
+static void nodes_of_cpus(void)
+{
+	TREE(tree, "sys/devices/system/node/node0/cpulist = 0-3,8-11\n"
+		   "sys/devices/system/node/node1/cpulist = 4-7,12-15\n"
+		   "sys/devices/system/node/node2/cpulist = \n"
+		   "sys/devices/system/node/possible = 0-2\n");
+	ok(nodes_of(&tree.host, "1,9") == 1, "CPUs of node 0 are on it");
+	ok(nodes_of(&tree.host, "3-4") == 3, "CPUs of two nodes are on both");
+	ok(nodes_of(&tree.host, "99") == 0, "CPUs that are not there are on none");
+}
+
 TESTS(a_card_with_vgpus_on_itself, a_virtual_parent, descriptions, names_from_outside, cards_that_are_not_up,
-      other_reasons, two_of_a_kind, lists_of_types, doubt_about_a_vf, nothing_there)
+      other_reasons, two_of_a_kind, lists_of_types, doubt_about_a_vf, nothing_there, nodes_of_cpus)

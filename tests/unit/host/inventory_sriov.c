@@ -41,7 +41,6 @@ static const char sriov_card[] = "sys/devices/pci0000:40/0000:41:00.0/vendor = 0
 static void a_card_with_vfs(const char *numvfs, const char *what, const char *const vfs[4])
 {
 	const char *one[] = { "nvidia-742", NULL };
-	const struct inv_offer *offer;
 
 	TREE(tree, sriov_card);
 	if (numvfs)
@@ -64,8 +63,7 @@ static void a_card_with_vfs(const char *numvfs, const char *what, const char *co
 	for (int i = 0; i < 4; i++)
 		ok(inventory_parent(&inv, vfs[i]) == inv.parents[i] && inv.parents[i]->card == inv.pgpus[0],
 		   "VFs, %s: %s is one of them", what, vfs[i]);
-	offer = inventory_offer(inv.pgpus[0], "nvidia-742");
-	ok(offer && offer->available == 1, "VFs, %s: a free one says what can be made", what);
+	ok(offered(inv.pgpus[0], "nvidia-742") == 1, "VFs, %s: a free one says what can be made", what);
 	ok(inv.pgpus[0]->numa == UNKNOWN, "VFs, %s: NUMA node -1 is none", what);
 	ok(inv.npgpus == 1 || inventory_parent(&inv, "0000:41:00.5") == inv.parents[4],
 	   "VFs, %s: another card is not taken for one", what);
@@ -76,8 +74,7 @@ static void a_card_with_vfs(const char *numvfs, const char *what, const char *co
 		add_device(&tree, vfs[i], uuid);
 	}
 	ok(read_host(&tree.host, MDEVS(one)) == 0 && inv.ndevices == 4, "VFs, %s: with a vGPU on each", what);
-	offer = inventory_offer(inv.pgpus[0], "nvidia-742");
-	ok(offer && offer->available == 0, "VFs, %s: the type is offered, and none can be made", what);
+	ok(offered(inv.pgpus[0], "nvidia-742") == 0, "VFs, %s: the type is offered, and none can be made", what);
 	ok(inv.parents[3]->ndevices == 1, "VFs, %s: the vGPUs are on the VFs", what);
 }
 
@@ -135,14 +132,12 @@ static void lost_vfs_are_passed_over(void)
 	const char *one[] = { "nvidia-742", NULL };
 
 	for (size_t i = 0; i < ARRAY_SIZE(lost_vfs); i++) {
-		const struct inv_offer *offer;
 		struct tree tree;
 		char result[32];
 
 		begin_vfs(&tree, lost_vfs[i].available, lost_vfs[i].max, strstr(lost_vfs[i].how, "used"));
 		read_host(&tree.host, strstr(lost_vfs[i].how, "all") ? EVERYTHING : MDEVS(one));
-		offer = inventory_offer(inv.pgpus[0], "nvidia-742");
-		snprintf(result, sizeof(result), "%d ", offer ? offer->available : UNKNOWN);
+		snprintf(result, sizeof(result), "%d ", offered(inv.pgpus[0], "nvidia-742"));
 		for (size_t p = 0; p < inv.nparents; p++)
 			strcat(result, inv.parents[p]->lost ? "L" : ".");
 		is(result, lost_vfs[i].result, lost_vfs[i].says);

@@ -71,7 +71,6 @@ static void two_frameworks(void)
 {
 	static const char *const cards[] = { "0001:c8:00.0", "0000:99:00.0", "../x", NULL };
 	static const struct inv_query one_card = { .frameworks = INV_VARIANT, .cards = cards };
-	const struct inv_offer *offer;
 	const struct inv_device *d;
 	const struct inv_type *t;
 	struct tree tree;
@@ -100,12 +99,9 @@ static void two_frameworks(void)
 	ok(t && t->framebuffer_mib == 1024 && t->max_instance == 32,
 	   "a type's size is told by its name, as is the most");
 	is(t ? t->name : NULL, "NVIDIA L40S-1Q", "with its name");
-	offer = inventory_offer(used, "nvidia-1147");
-	ok(offer && offer->available == 1, "another type of that size fits beside it");
-	offer = inventory_offer(used, "nvidia-1156");
-	ok(offer && offer->available == 0, "one of another size is known from the card beside, and does not fit");
-	offer = inventory_offer(big, "nvidia-1156");
-	ok(offer && offer->available == 1, "on the empty card it does");
+	ok(offered(used, "nvidia-1147") == 1, "another type of that size fits beside it");
+	ok(offered(used, "nvidia-1156") == 0, "one of another size is known from the card beside, and does not fit");
+	ok(offered(big, "nvidia-1156") == 1, "on the empty card it does");
 	ok(inventory_offer(inv.pgpus[1], "nvidia-1147") == NULL, "the T4 has types of its own");
 	tree_end(&tree);
 }
@@ -153,7 +149,6 @@ static void memory(void)
 static void trouble(void)
 {
 	const struct inv_query query = { .frameworks = INV_VARIANT };
-	char reason[REASON_SIZE];
 	struct tree tree;
 
 	begin(&tree);
@@ -171,13 +166,10 @@ static void trouble(void)
 	   "a card whose VFs are not registered yet is read");
 	ok(!inv.pgpus[1]->ready && strstr(inv.pgpus[1]->reason, "nvidia-vgpud"), "and not ready: %s",
 	   inv.pgpus[1]->reason);
-	inventory_explain_card(&tree.host, "0000:42:00.0", true, reason);
-	ok(strstr(reason, "[mdev_TYPE]"), "NVIDIA's VFs are no plain ones: %s", reason);
+	EXPLAINED(&tree, "0000:42:00.0", true, "[mdev_TYPE]", "NVIDIA's VFs are no plain ones");
 	tree_add(&tree, PCI "0000:03:00.0/sriov_totalvfs = 31\n");
-	inventory_explain_card(&tree.host, "0000:03:00.0", true, reason);
-	ok(says(reason, "M_VFS_NOT_ENABLED"), "plain VFs that are off: %s", reason);
-	inventory_explain_card(&tree.host, "0000:84:00.0", true, reason);
-	ok(strstr(reason, "SR-IOV"), "a card without: %s", reason);
+	EXPLAINED(&tree, "0000:03:00.0", true, "M_VFS_NOT_ENABLED", "plain VFs that are off");
+	EXPLAINED(&tree, "0000:84:00.0", true, "SR-IOV", "a card without");
 	tree_end(&tree);
 }
 
@@ -237,7 +229,6 @@ static void same_reason(void)
  */
 static void vf_that_goes(void)
 {
-	char reason[REASON_SIZE];
 	struct inv_pci *found;
 	size_t n;
 
@@ -248,20 +239,16 @@ static void vf_that_goes(void)
 	ok(n == 1 && strcmp(found[0].card.address, "0000:03:00.0") == 0,
 	   "a VF that lost its link to the card is no card: %zu", n);
 	free(found);
-	inventory_explain_card(&tree.host, "0000:03:00.1", true, reason);
-	ok(says(reason, "M_BEING_DISABLED"), "where it is named, that is said: %s", reason);
-	inventory_explain_card(&tree.host, "0000:03:00.1", false, reason);
-	ok(says(reason, "M_BEING_DISABLED"), "also where a domain names it: %s", reason);
-	inventory_explain_card(&tree.host, "0000:03:00.0", true, reason);
-	ok(says(reason, "M_VFS_NOT_ENABLED"), "a card whose last VF goes has none: %s", reason);
+	EXPLAINED(&tree, "0000:03:00.1", true, "M_BEING_DISABLED", "where it is named, that is said");
+	EXPLAINED(&tree, "0000:03:00.1", false, "M_BEING_DISABLED", "also where a domain names it");
+	EXPLAINED(&tree, "0000:03:00.0", true, "M_VFS_NOT_ENABLED", "a card whose last VF goes has none");
 	ok(inventory_vf_going(&tree.host, "0000:03:00.1") && !inventory_vf_going(&tree.host, "0000:03:00.0") &&
 		   !inventory_vf_going(&tree.host, "0000:03:00.2"),
 	   "the VF goes, not its card, nor what is not there");
 	tree_add(&tree, PCI "0000:03:00.0/virtfn3 -> ../0000:03:00.4\n" PCI "0000:03:00.4/physfn -> ../0000:03:00.0\n");
 	for (const char *const *at = (const char *const[]){ "0000:03:00.0", "0000:03:00.4", NULL }; *at; at++) {
-		inventory_explain_card(&tree.host, *at, true, reason);
-		ok(says(reason, "M_VFS_BEING_DISABLED"), "while later VFs are there, they are being disabled: %s: %s",
-		   *at, reason);
+		EXPLAINED(&tree, *at, true, "M_VFS_BEING_DISABLED",
+			  "while later VFs are there, they are being disabled");
 	}
 }
 
