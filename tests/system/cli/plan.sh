@@ -115,6 +115,12 @@ configure nvidia-222
 plan 4 nvidia-222
 is "$(head -n 1 <<<"$out")" "$(message M_PLAN_CREATE "$(uuid 4)" nvidia-222 0000:84:00.0 "$(message M_PLAN_FULLEST)")" "or pack"
 
+create 0000:84:00.0 nvidia-222 9
+plan 9
+like "$status|$(wc -l <<<"$out")|$out" "0|1|adopt $(uuid 9), nvidia-222 on 0000:84:00.0 (*" "what exists is adopted, and no pGPU chosen for it"
+plan 9 nvidia-222 --op restore
+like "$status|$out" "0|reserve $(uuid 9), nvidia-222 on 0000:84:00.0 (*" "a restore reserves it"
+
 sed '/<hostdev/,/<.hostdev/d' "$tmp/vm1.xml" >"$tmp/none.xml"
 vl plan "$tmp/none.xml"
 is "$status|$out" "0|$(message M_PLAN_NOTHING vm1)" "a domain without a vGPU"
@@ -128,4 +134,12 @@ is "$status|$err" "2|$(message M_PROGRAM "$(message M_NO_SUCH_FILE "$tmp/missing
 configure <<<'[nonsense]'
 plan 1 nvidia-222
 like "$status|$out|$err" "1||$(message M_PROGRAM "*/vgpu-lease.conf:1: *")" "and a broken configuration"
+end_host
+host t4+l40s/2
+configure nvidia-222@10de:1eb8 nvidia-1147@10de:26b9
+plan 10 nvidia-222
+like "$status|$out" "0|create *$(message M_PLAN_NOT_ON 0000:26:00.0 "*VF*")" "a card of another kind is told so"
+vf_domain 11 0000:26:00.4 no nvidia-1147 >"$tmp/vf.xml"
+vl plan "$tmp/vf.xml"
+is "$status|$out" "0|$(message M_PLAN_CREATE 0000:26:00.4 nvidia-1147 0000:26:00.4 "$(message M_PLAN_NAMED_VF)")" "a start with a VF chooses none"
 tap_done

@@ -53,10 +53,14 @@ is "$(lease 2)" "" "and so is its lease"
 
 call prepare begin 3
 remove_device "$(uuid 3)"
+vl release --dry-run "$(uuid 3)"
+is "$status|$out" "0|drop the lease of $(uuid 3), mtty-1 on mtty" "a dry run tells of a lease whose device is gone"
 vl release "$(uuid 3)"
 is "$status|$out" "0|$(message M_DROPPED "$(uuid 3)" mtty-1 mtty vm3)" "a lease whose device is gone is dropped"
 
 call migrate begin 4 >/dev/null
+vl release --dry-run "$(uuid 4)"
+is "$status|$out" "0|drop the reservation of $(uuid 4), mtty-1 on mtty" "or of a reservation"
 vl release "$(uuid 4)"
 is "$status|$out|$(lease 4)" "0|$(message M_DROPPED "$(uuid 4)" mtty-1 mtty vm4)|" "a reservation is dropped"
 
