@@ -38,7 +38,7 @@ static const char awkward[] =
 	"      <q:device uuid='99999999-0000-4000-8000-000000000000' type='a'/>\n"
 	"    </q:lease>\r\n"
 	"  </metadata>\r\n"
-	"  <devices><!---->"
+	"  <devices><!----><!-->" FAKE "-->"
 	"<!-- - -->\n"
 	"    <hostdev mode=\"subsystem\" type='&#109;dev' managed='no' model='vfio&#x2d;pci' a='>'>\r\n"
 	"      <source ><?x?><address xmlns='' xmlns:y='u' y:uid='" A "' z:uuid='" A "' uuidx='" A "' uuid = '\1"
