@@ -64,10 +64,10 @@ struct gc {
 	bool dry;                    /* judges only; does not even record since when a device has been free */
 	int64_t looked_ms;           /* judges only older leases; 0: older than the pass */
 	/*
-	 * The device handler's. `mark`: leases are only marked `releasing`, and no foreign device is removed. `domains`:
-	 * the running ones, according to libvirt; the pass leases what they run with, and releases what they have lost.
-	 * `seen`: the leases whose domain had the device at the last pass; on return, at this one. If such a device is
-	 * missing later, it was unplugged, and its release need not wait for start_grace.
+	 * The device handler's. `mark`: leases are only marked `releasing`, and no foreign device is removed.
+	 * `domains`: the running ones, according to libvirt; the pass leases what they run with, and releases what they
+	 * have lost. `seen`: the leases whose domain had the device at the last pass; on return, at this one. If such a
+	 * device is missing later, it was unplugged, and its release need not wait for start_grace.
 	 */
 	bool mark;
 	const struct live_domain *domains;

@@ -22,13 +22,13 @@
 #include "model/lease.h"
 
 struct fate {
-	bool goes;
-	char why[REASON_SIZE]; /* either way */
-	int64_t due_ms;        /* when it goes if nothing but its age keeps it; FATE_KEPT; 0: not known */
-	int64_t again_ms;      /* of a lease that stays: when to judge it again; 0: not before something happens */
+	bool goes;             /* the lease may be released, or the orphan removed */
+	char why[REASON_SIZE]; /* the reason, whether it goes or stays */
+	int64_t due_ms;        /* when it goes if only its age keeps it; FATE_KEPT; 0: not known */
+	int64_t again_ms;      /* for a lease that stays: when to judge it again; 0: not before an event */
 };
 
-/* It is kept because it was not made for a guest, and nothing else but reclaim_grace can keep it. */
+/* The device was not made for a guest, and only that, or reclaim_grace, keeps it. */
 enum { FATE_KEPT = -1 };
 
 /* All times are CLOCK_MONOTONIC, in ms. A text is NULL if it does not apply. */
@@ -57,12 +57,12 @@ struct orphan_facts {
 	bool alone;
 	bool typed;            /* its type is known */
 	const char *named;     /* which domain names it, or why that is not known */
-	const char *open;      /* as above */
+	const char *open;      /* which process has it open, or why that is not known */
 	const char *kept;      /* how mdevctl keeps it, or why that is not known */
 	bool defined;          /* mdevctl has a definition of it */
 	bool nova;             /* Nova counts it as its own */
 	bool for_guest;        /* it was made for a guest */
-	bool unused;           /* what was not made for a guest may go as well */
+	bool unused;           /* devices that were not made for a guest may also go */
 	int64_t idle_ms;       /* since when it has been idle */
 	int64_t definition_ms; /* when a definition without a device was written */
 };
@@ -81,7 +81,7 @@ struct attached_facts {
 	bool at_work;              /* a process works on the lease */
 };
 
-/* Leave it; lease it to that domain; or only report it: something is wrong, but not ours to correct. */
+/* Leave the vGPU; lease it to that domain; or only report it, because something is wrong that is not ours to correct. */
 enum attached { ATTACHED_LEAVE, ATTACHED_LEASE, ATTACHED_REPORT };
 
 enum attached fate_of_attached(const struct attached_facts *facts, char why[REASON_SIZE]);

@@ -82,7 +82,9 @@ static int64_t left_us(const struct job *job)
 
 static bool leave(struct job *job, const struct process *child)
 {
-	struct timed_child_silent s = { .pid = child->pid, .start = (uint64_t)child->pid, .since_ms = job->asked_us / 1000 };
+	struct timed_child_silent s = { .pid = child->pid,
+					.start = (uint64_t)child->pid,
+					.since_ms = job->asked_us / 1000 };
 
 	if (left_us(job) > 0 || !job->asking)
 		return false;

@@ -118,7 +118,7 @@ done
 ### Several of a kind, MIG
 "$sim" --stop "$root"
 holds "a model stands at several addresses" "$sim" "$root" t4+t4@0001:84:00.0+rtxpro6000:2+a100/4
-is "$(ls "$bus" | paste -sd' ')" "0000:61:00.4 0000:61:00.5 0000:61:00.6 0000:61:00.7 0000:84:00.0 0001:84:00.0" "as it was told to"
+is "$(cd "$bus" && printf '%s\n' * | paste -sd' ')" "0000:61:00.4 0000:61:00.5 0000:61:00.6 0000:61:00.7 0000:84:00.0 0001:84:00.0" "as it was told to"
 is "$(readlink "$root/sys/bus/pci/devices/0001:c9:00.0/virtfn47")" ../0001:c9:06.1 "the 48th VF of the second card is functions ahead"
 a100=0000:61:00.0 vf=0000:61:00.4 other=0000:61:00.5
 mig() { put "$a100 $1" "$control/mig"; }

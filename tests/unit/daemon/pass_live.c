@@ -100,10 +100,7 @@ static size_t pass_after(const char *xml, bool settled, int64_t looked_ms)
 		tree_fail(err.text);
 	store.resident = false;
 	n = run.nnotes;
-	again_ms = 0;
-	for (size_t i = 0; i < run.n; i++)
-		if (run.items[i].again_ms)
-			again_ms = run.items[i].again_ms - sys_now_ms();
+	again_ms = run.n && run.items[0].again_ms ? run.items[0].again_ms - sys_now_ms() : 0;
 	gc_free(&run);
 	domxml_free(doc);
 	return n;
@@ -118,7 +115,7 @@ static size_t pass(const char *xml, bool settled)
 
 static int finish_once(void)
 {
-	static struct lease_marks said;
+	struct lease_marks said = { 0 };
 	struct err err;
 	int r = releases_finish(&store, &config.policy, &said, &err);
 
@@ -220,8 +217,6 @@ static void plugged_in(void)
 
 static void made_by_us(void)
 {
-	struct err err;
-
 	put(U(2), VM(1), LEASE_ACTIVE, LEASE_CREATED);
 	make(U(2));
 	pass(DOMAIN(1, ""), true);
@@ -232,7 +227,6 @@ static void made_by_us(void)
 	ok(finish() == 0 && !exists(U(2)), "what we made is removed");
 	is(state(U(2)), "none", "and its lease is gone");
 	ok(kernel_exists(&live.tree.host, MDEV("", "", U(1))) == 1, "all else stays");
-	(void)err;
 }
 
 static const char *lost_and_found(const char *id)
@@ -327,9 +321,6 @@ static void clash(void)
 
 static void gone(void)
 {
-	struct lease lease;
-	struct err err;
-
 	config.policy.start_grace_s = 0;
 	put(U(5), VM(5), LEASE_ACTIVE, LEASE_CREATED);
 	make(U(5));
@@ -342,7 +333,7 @@ static void gone(void)
 	make(U(6));
 	pass(NULL, true);
 	ok(exists(U(6)), "a foreign device is left alone, orphan or not");
-	ok(lease_get(&store, U(1), &lease, &err) == 0 && exists(U(1)), "also one that once was leased");
+	ok(strcmp(state(U(1)), "none") == 0 && exists(U(1)), "also one that once was leased");
 }
 
 /* start_grace is over for each of these, as on a host that is slow. */
