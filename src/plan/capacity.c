@@ -377,7 +377,7 @@ void capacity_count(struct capacity_count *count, const struct world *world, con
 	static const struct leases none;
 	const struct capacity_query query = { .world = world, .promised = &none, .id = "", .last = "" };
 	const struct inv_type *type = offer->type;
-	int capacity = card->framework == FW_VF ? capacity_vfs(&query, card, type->id).units : capacity_of(card, type);
+	int capacity = capacity_of(card, type), outside = 0;
 	struct capacity space;
 
 	measure(&space, &query, card, offer);
@@ -385,8 +385,12 @@ void capacity_count(struct capacity_count *count, const struct world *world, con
 	/* Each free VF offers one while any GPU instance is free, so the number of free instances is unknown. */
 	if (type->slices && card->sriov && count->available > offer->available)
 		count->available = offer->available;
-	for (const struct inv_device *d = NULL; (d = inventory_next_on(&world->inv, card, d));)
-		count->used += strcmp(type_of(d, lease_find(&world->leases, d->vgpu.id), ""), type->id) == 0;
+	for (const struct inv_device *d = NULL; (d = inventory_next_on(&world->inv, card, d));) {
+		if (strcmp(type_of(d, lease_find(&world->leases, d->vgpu.id), ""), type->id) != 0)
+			continue;
+		count->used++;
+		outside += !pool_gives(d->parent, type->id);
+	}
 	/* A plain VF in use is leased, or open because other software gave it to a guest. */
 	for (int i = 0; card->framework == FW_VF && i < card->nparents; i++)
 		count->used += card->parents[i]->facts.opened == OPEN_YES && pool_gives(card->parents[i], type->id) &&
@@ -399,6 +403,11 @@ void capacity_count(struct capacity_count *count, const struct world *world, con
 	if (count->available == 0)
 		snprintf(count->reason, sizeof(count->reason), "%s", card->ready ? space.reason : card->reason);
 	count->capacity = capacity != UNKNOWN ? capacity : offer->available + count->used;
+	if (card->sriov) {
+		int most = capacity_vfs(&query, card, type->id).all + outside;
+
+		count->capacity = count->capacity < most ? count->capacity : most;
+	}
 }
 
 struct capacity_framebuffer capacity_framebuffer(const struct world *world, const struct inv_pgpu *card)

@@ -136,7 +136,6 @@ struct capacity_vfs capacity_vfs(const struct capacity_query *query, const struc
 		const struct inv_parent *p = card->parents[i];
 		bool unit = is_unit(query, p, NULL);
 
-		vfs.units += unit;
 		vfs.all += unit && is_pooled(p, type);
 		if (!has_nobody(query, p, type))
 			continue;

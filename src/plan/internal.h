@@ -29,7 +29,6 @@ struct planner {
  * counted by IOMMU group, because a guest gets the whole group.
  */
 struct capacity_vfs {
-	int units; /* of the card, including those outside the pool */
 	int all, free;
 	int suited;                    /* free VFs that suit the hostdev */
 	const struct inv_parent *best; /* the most preferred of the suited ones; NULL none */

@@ -21,6 +21,9 @@ is "$(notes_of nova | grep -c '^WARN')" 1 "a card that is listed in the place of
 holds "which names the first of them" says M_CHECK_NOVA_VFS nvidia-558 nvidia-558 0000:41:00.4 <<<"$out"
 holds "a VF that is listed counts" says M_CHECK_NOVA 1 nvidia-557 0 '' 1 0 < <(notes_of nova)
 holds "VFs that take a type are none of Nova's mdevs, and are said to be" says M_CHECK_NOVA_PCI nvidia-1147 <<<"$out"
+create 0000:42:00.5 nvidia-557 1
+vl types --no-headings -o TYPE,CAPACITY,USED,AVAILABLE
+is "$(grep '^nvidia-557' <<<"$out" | xargs)" "nvidia-557 2 1 1" "capacity is of the VF that is listed, and of one that others use"
 vl export placement --no-headings
 is "$(wc -l <<<"$out")" 1 "the export for Placement agrees"
 end_host
