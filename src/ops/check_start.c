@@ -35,6 +35,7 @@ static void start_begin(struct start *s, struct check *check)
 			     .request = { .name = "vgpu-lease-check", .vgpus = &s->vgpu, .nvgpus = 1 },
 			     .lifecycle = { .host = check->host, .config = &s->config, .request = &s->request } };
 	s->lifecycle.policy = &s->config.policy;
+	s->config.policy.reuse_free |= s->config.policy.nova;
 	s->config.nquotas = 0;
 	s->config.quota_default = NO_LIMIT;
 	if (check_serves_projects(check->config) || check->config->quota_none != 0)
@@ -148,14 +149,30 @@ static void report_start(struct check *check, const struct start *s)
 }
 
 /* Plans a start with an mdev, or with the VF that an attach would choose: a VF is identified only by its address. */
+static void plan_start(struct check *check, struct start *s, enum plan_mode mode)
+{
+	s->vgpu.any = mode == PLAN_ASSIGN;
+	uuid_random(s->vgpu.id);
+	s->planned = check_plan(check, &s->lifecycle, mode, &s->err);
+}
+
+/* Nova gives an instance an unused vGPU, if there is one, before it creates another. */
+static bool nova_has_one(struct check *check, struct start *s)
+{
+	if (!s->config.policy.nova)
+		return false;
+	plan_start(check, s, PLAN_ASSIGN);
+	return s->planned == 0 && s->plan->nsteps && s->plan->steps[0].kind == STEP_ADOPT;
+}
+
 static void look_at_start(struct check *check, struct start *start, const struct section *section, bool vf)
 {
 	start->section = section;
 	start->vgpu.kind = vf ? REQUEST_PCI : REQUEST_MDEV;
-	start->vgpu.any = start->vgpu.managed_as_needed = vf;
+	start->vgpu.managed_as_needed = vf;
 	text_copy(start->vgpu.facts.type, sizeof(start->vgpu.facts.type), section->type);
-	uuid_random(start->vgpu.id);
-	start->planned = check_plan(check, &start->lifecycle, vf ? PLAN_ASSIGN : PLAN_PREPARE, &start->err);
+	if (!nova_has_one(check, start))
+		plan_start(check, start, vf ? PLAN_ASSIGN : PLAN_PREPARE);
 	report_start(check, start);
 }
 

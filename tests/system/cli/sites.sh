@@ -28,6 +28,52 @@ vl export placement --no-headings
 is "$(wc -l <<<"$out")" 1 "the export for Placement agrees"
 end_host
 
+### Kayobe: its role makes an mdev on each VF of nova.conf at boot, MIG-backed on one card, and Nova hands them out
+host a100d@0000:17:00.0+a100d@0000:65:00.0
+control mig "0000:17:00.0 on"
+for profile in 1g.10gb 2g.20gb 2g.20gb 2g.20gb; do control mig "0000:17:00.0 $profile"; done
+nova_has 'enabled_mdev_types = nvidia-700, nvidia-699, nvidia-697' \
+	'[mdev_nvidia-700]' 'device_addresses = 0000:17:00.4,0000:17:00.5,0000:17:00.6' 'mdev_class = CUSTOM_NVIDIA_700' \
+	'[mdev_nvidia-699]' 'device_addresses = 0000:17:00.7' 'mdev_class = CUSTOM_NVIDIA_699' \
+	'[mdev_nvidia-697]' 'device_addresses = 0000:65:00.4,0000:65:00.5' 'mdev_class = CUSTOM_NVIDIA_697'
+n=0
+for vf in 17:00.4=700 17:00.5=700 17:00.6=700 17:00.7=699 65:00.4=697 65:00.5=697; do
+	n=$((n + 1))
+	mdevctl_has "0000:${vf%=*}" "$(uuid $n)" "nvidia-${vf#*=}"
+	create "0000:${vf%=*}" "nvidia-${vf#*=}" $n
+done
+vl check
+is "$(notes_of type | grep -o '^PASS\|on 0000.*' | xargs)" \
+	"PASS on 0000:17:00.4 PASS on 0000:17:00.7 PASS on 0000:65:00.4" "an idle pool is no warning, because an instance gets a vGPU of it"
+call prepare begin 5
+call prepare begin 6
+vl check
+is "$(notes_of type | grep -c '^WARN')" 1 "a type whose vGPUs are all leased is one"
+vl types --no-headings -o TYPE,CAPACITY,USED,AVAILABLE
+is "$(grep -E ' [1-9]' <<<"$out" | xargs)" "nvidia-697 2 2 0 nvidia-699 1 1 0 nvidia-700 3 3 0" "capacity is that of the VFs that are listed"
+for n in 5 6; do call release end $n; done
+end_host
+rm -r "$root/etc/mdevctl.d" "$root/run/vgpu-lease"
+
+### CubeCOS: VFs of one model have their types from boot, and are PCI devices for Nova
+host rtxpro6000/8
+configure <<-'END'
+	[devices]
+	nova_conf = /etc/nova/nova.conf
+	enabled_mdev_types = nvidia-1519, nvidia-1520
+	[mdev_nvidia-1519]
+	device_addresses = 0001:c8:00.2
+	[mdev_nvidia-1520]
+	device_addresses = 0001:c8:00.3
+END
+: >"$root/etc/nova/nova.conf"
+for vf in 2=1519 3=1520; do
+	echo "${vf#*=}" >"$root/sys/bus/pci/devices/0001:c8:00.${vf%=*}/nvidia/current_vgpu_type"
+done
+vl check
+is "$(notes_of type | cut -d' ' -f1 | xargs)" "PASS PASS" "a VF that is preset to a type counts as free for it, with Nova too"
+end_host
+
 ### A compute node with definitions of others: of devices that are none of Nova's, and of s390 kind
 host t4:2+gvt-g-256
 nova_has 'enabled_mdev_types = nvidia-222' '[mdev_nvidia-222]' 'device_addresses = 0000:84:00.0'
