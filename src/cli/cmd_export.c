@@ -136,16 +136,40 @@ static void print_placement(const struct export *export)
 	cmd_rows_end(&rows);
 }
 
+/* Do other VFs of this model have another type? Their IDs are the same, so only a resource class tells Nova. */
+static bool shares_model(const struct inventory *inv, const struct inv_pgpu *card, const struct section *section)
+{
+	for (size_t i = 0; i < inv->nparents; i++) {
+		const struct inv_parent *vf = inv->parents[i];
+		const struct section *its = pool_section_of(vf);
+
+		if (its && its != section && vf->card->pool.in_pool && strcmp(vf->card->vendor, card->vendor) == 0 &&
+		    strcmp(vf->card->device, card->device) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The resource class in [pci]; NULL: none, because VGPU is only for mdevs. */
+static const char *class_of(char trait[TRAIT_SIZE], const struct section *section, bool shared)
+{
+	nova_type_trait(trait, section->type);
+	if (strncmp(section->class, "CUSTOM_", 7) == 0)
+		return section->class;
+	return shared ? trait : NULL;
+}
+
 /*
  * Prints a card's VFs of a type, which Nova gets as devices of the alias named after it, and adds the alias, once per
  * type and model. Nova counts each VF as one device, so only as many are exported as the card has capacity for. A VF
- * with several types is exported with the first.
+ * with several types is exported with the first. True: Nova needs resource classes for this model.
  */
-static void print_vfs(const struct world *world, const struct inv_pgpu *card, const struct section *section,
+static bool print_vfs(const struct world *world, const struct inv_pgpu *card, const struct section *section,
 		      char **aliases)
 {
-	/* VGPU is only for mdevs. */
-	const char *class = strncmp(section->class, "CUSTOM_", 7) == 0 ? section->class : NULL;
+	char trait[TRAIT_SIZE];
+	bool shared = shares_model(&world->inv, card, section);
+	const char *class = class_of(trait, section, shared);
 	const char *migratable = card->framework == FW_VARIANT ? ", \"live_migratable\": \"yes\"" : "";
 	autofree char *end = class ? mem_format(", \"resource_class\": \"%s\"}\n", class) : mem_strdup("}\n");
 	const struct inv_offer *offer = inventory_offer(card, section->type);
@@ -157,7 +181,7 @@ static void print_vfs(const struct world *world, const struct inv_pgpu *card, co
 		i++;
 	if (card->framework == FW_MDEV || !card->pool.in_pool || !offer || i == card->nparents ||
 	    !inventory_read_card(world->host, card->parents[i]->name, &vf))
-		return;
+		return false;
 	capacity_count(&count, world, card, offer);
 	printf("# %s: %s, at most %d of %d VFs\n", card->address, section->type, count.capacity, card->nparents);
 	for (; i < card->nparents && n < count.capacity; i++) {
@@ -173,6 +197,7 @@ static void print_vfs(const struct world *world, const struct inv_pgpu *card, co
 		"alias = {\"name\": \"%s\", \"vendor_id\": \"%s\", \"product_id\": \"%s\", \"device_type\": \"type-VF\"%s%s",
 		section->type, vf.vendor, vf.device, migratable, end);
 	*aliases = mem_format("%s%s", before, strstr(before, alias) ? "" : alias);
+	return shared;
 }
 
 /* Prints [pci] for the VFs of the pool: of each card as many as its capacity allows. */
@@ -181,6 +206,7 @@ static void print_pci(const struct export *export)
 	const struct config *config = export->world->config;
 	const struct inventory *inv = &export->world->inv;
 	autofree char *aliases = mem_strdup("");
+	bool shared = false;
 
 	fputs("# Written by 'vgpu-lease export nova-pci', for Nova 2025.1 and later. nova-api and the scheduler need the\n"
 	      "# alias as well. A flavor requests a VF with the property pci_passthrough:alias=NAME:1.\n"
@@ -188,7 +214,11 @@ static void print_pci(const struct export *export)
 	      stdout);
 	for (size_t g = 0; g < inv->npgpus; g++)
 		for (size_t i = 0; i < config->nsections; i++)
-			print_vfs(export->world, inv->pgpus[g], &config->sections[i], &aliases);
+			shared |= print_vfs(export->world, inv->pgpus[g], &config->sections[i], &aliases);
+	if (shared)
+		puts("# Only resource classes distinguish the types of one model, so pci_in_placement = true is required in\n"
+		     "# [filter_scheduler].\n"
+		     "report_in_placement = true");
 	fputs(aliases, stdout);
 }
 

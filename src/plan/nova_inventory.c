@@ -152,6 +152,12 @@ static void spell(char trait[TRAIT_SIZE])
 			*c = '_';
 }
 
+void nova_type_trait(char trait[TRAIT_SIZE], const char *type)
+{
+	snprintf(trait, TRAIT_SIZE, "CUSTOM_%s", type);
+	spell(trait);
+}
+
 void nova_traits(char traits[NOVA_TRAITS][TRAIT_SIZE], const struct nova_provider *provider)
 {
 	const struct inv_pgpu *card = provider->parent->card;
@@ -159,12 +165,12 @@ void nova_traits(char traits[NOVA_TRAITS][TRAIT_SIZE], const struct nova_provide
 	int mib = offer ? offer->type->framebuffer_mib : UNKNOWN;
 
 	memset(traits, 0, NOVA_TRAITS * sizeof(*traits));
-	snprintf(traits[0], TRAIT_SIZE, "CUSTOM_%s", provider->section->type);
+	nova_type_trait(traits[0], provider->section->type);
 	if (*card->vendor)
 		snprintf(traits[1], TRAIT_SIZE, "CUSTOM_PGPU_%s_%s", card->vendor, card->device);
 	if (mib > 0)
 		snprintf(traits[2], TRAIT_SIZE, "CUSTOM_VGPU_%d_MIB", mib);
 	snprintf(traits[3], TRAIT_SIZE, "CUSTOM_VGPU_%s", framework_word(card->framework));
-	for (int i = 0; i < NOVA_TRAITS; i++)
+	for (int i = 1; i < NOVA_TRAITS; i++)
 		spell(traits[i]);
 }

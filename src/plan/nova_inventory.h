@@ -47,3 +47,5 @@ bool nova_inventory_counts(const struct nova_inventory *nova, const struct defin
  * the pGPU's model, the framebuffer, the framework; "" if unknown.
  */
 void nova_traits(char traits[NOVA_TRAITS][TRAIT_SIZE], const struct nova_provider *provider);
+/* The trait of a type, which is a valid resource class as well. */
+void nova_type_trait(char trait[TRAIT_SIZE], const char *type);

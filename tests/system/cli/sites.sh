@@ -72,6 +72,13 @@ for vf in 2=1519 3=1520; do
 done
 vl check
 is "$(notes_of type | cut -d' ' -f1 | xargs)" "PASS PASS" "a VF that is preset to a type counts as free for it, with Nova too"
+vl export nova-pci
+is "$(grep -c '^device_spec.*00\.2".*"resource_class": "CUSTOM_NVIDIA_1519"}$' <<<"$out")" 1 "each VF is exported with a class of its type"
+is "$(grep -c '^alias.*"nvidia-1520".*"resource_class": "CUSTOM_NVIDIA_1520"}$' <<<"$out")" 1 "which is what its alias asks for"
+holds "and Placement has to know of it" grep -qx 'report_in_placement = true' <<<"$out"
+configure nvidia-1519@0001:c8:00.2
+vl export nova-pci
+is "$(grep -c 'resource_class\|report_in_placement' <<<"$out")" 0 "one type of a model needs no class"
 end_host
 
 ### A compute node with definitions of others: of devices that are none of Nova's, and of s390 kind
