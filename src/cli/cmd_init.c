@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "sys/sys.h"
+#include "host/mdevctl_files.h"
 #include "cli/cmd.h"
 
 enum { GUEST_MIB = 2048, CONFIG_MAX = 1024 * 1024 };
@@ -71,17 +72,38 @@ static bool is_better(const struct inv_offer *a, const struct inv_offer *b)
 	return x_big ? x->framebuffer_mib < y->framebuffer_mib : x->framebuffer_mib > y->framebuffer_mib;
 }
 
-/* The type for a card: that of its vGPUs, or else the best one; NULL: none. */
-static const struct inv_type *choose_type(const struct inventory *inv, const struct pci *pci,
+/* The offer of the card for an mdevctl definition; NULL: none. Its guest would be refused with another type. */
+static const struct inv_offer *defined_offer(const struct host *host, const struct inventory *inv,
+					     const struct inv_pgpu *card)
+{
+	autofree struct definition *list = NULL;
+	const struct inv_offer *offer = NULL;
+	struct err ignored;
+	size_t n = 0;
+
+	(void)mdevctl_definitions(&list, &n, host, &ignored);
+	for (size_t i = 0; i < n && !offer; i++) {
+		const struct inv_parent *parent = inventory_parent(inv, list[i].parent);
+
+		offer = parent && parent->card == card ? inventory_offer(card, list[i].type) : NULL;
+	}
+	return offer;
+}
+
+/* The type for a card: that of its vGPUs, or of its definitions, or else the best one; NULL: none. */
+static const struct inv_type *choose_type(const struct host *host, const struct inventory *inv, const struct pci *pci,
 					  const struct inv_pgpu *card)
 {
-	const struct inv_offer *best = NULL;
+	const struct inv_offer *best;
 
 	if (!card->ready || !is_gpu(pci, card->address))
 		return NULL;
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, card, d));)
 		if (inventory_offer(card, d->vgpu.type))
 			return inventory_type_of(inv, &d->vgpu);
+	best = defined_offer(host, inv, card);
+	if (best)
+		return best->type;
 	for (size_t i = 0; i < card->noffers; i++)
 		if (!best || is_better(&card->offers[i], best))
 			best = &card->offers[i];
@@ -129,7 +151,8 @@ static void print_section(FILE *to, const struct inventory *inv, const struct in
 }
 
 /* Prints the types to enable to `enabled`, and their sections to `sections`. Returns the number of sections. */
-static size_t print_cards(FILE *enabled, FILE *sections, const struct inventory *inv, const struct pci *pci)
+static size_t print_cards(FILE *enabled, FILE *sections, const struct host *host, const struct inventory *inv,
+			  const struct pci *pci)
 {
 	autofree const struct inv_type **chosen = mem_new(inv->npgpus + 1, sizeof(*chosen));
 	char reason[4 * REASON_SIZE];
@@ -138,7 +161,7 @@ static size_t print_cards(FILE *enabled, FILE *sections, const struct inventory 
 	for (size_t i = 0; i < inv->npgpus; i++) {
 		const struct inv_pgpu *card = inv->pgpus[i];
 
-		chosen[i] = choose_type(inv, pci, card);
+		chosen[i] = choose_type(host, inv, pci, card);
 		text_safe(reason, sizeof(reason), card->reason);
 		if (!card->ready && is_gpu(pci, card->address))
 			fprintf(sections, "\n" LEFT_OUT "%s: %s\n", card->address, reason);
@@ -181,7 +204,7 @@ static int compose(const struct host *host, char **text, size_t *len, struct err
 	if (r == 0)
 		r = inventory_read(&inv, host, &query, err);
 	if (r == 0)
-		n = print_cards(types, rest, &inv, &pci);
+		n = print_cards(types, rest, host, &inv, &pci);
 	inventory_free(&inv);
 	free(pci.list);
 	mem_close(types);
@@ -196,9 +219,9 @@ static int compose(const struct host *host, char **text, size_t *len, struct err
 		"# The pool of this host, from 'vgpu-lease init'. A pGPU provides one type: that of the vGPUs that it");
 	text_line(
 		to,
-		"# carried, or one of at least %d MiB. 'vgpu-lease types' lists the others. Each setting is described in",
+		"# carried or that mdevctl defines, or one of at least %d MiB. 'vgpu-lease types' lists the others. Each",
 		GUEST_MIB);
-	text_line(to, "# vgpu-lease.conf(5). After an edit, run 'vgpu-lease check'.");
+	text_line(to, "# setting is described in vgpu-lease.conf(5). After an edit, run 'vgpu-lease check'.");
 	if (strchr(enabled, ','))
 		text_line(
 			to,
@@ -289,9 +312,9 @@ const struct command cmd_init = {
 	.name = "init",
 	.options = CMD_INIT_WRITE,
 	.summary = "Print a first configuration for this host",
-	.help = "Each pGPU gets the type of its existing vGPUs. A pGPU without vGPUs gets a type\n"
-		"of at least 2048 MiB; an NVIDIA pGPU gets a Q type. pGPUs that are not ready are\n"
-		"left out, with the reason.\n"
+	.help = "Each pGPU gets the type of its existing vGPUs, or of its mdevctl definitions.\n"
+		"A pGPU without either gets a type of at least 2048 MiB; an NVIDIA pGPU gets a Q\n"
+		"type. pGPUs that are not ready are left out, with the reason.\n"
 		"\n"
 		"--write also writes /etc/vgpu-lease.conf (or FILE of --config) if it does not\n"
 		"exist or has no settings, like the file of the package.\n",

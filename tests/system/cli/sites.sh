@@ -199,4 +199,22 @@ for words in '' nvidia-1525 nvidia-1525@$card; do
 done
 vf_domain 1 0001:c8:00.2 no | "$hook" --root "$root" -- vm1 prepare begin - 2>"$tmp/said"
 holds "and the refusal of a start" says M_NO_TYPES <"$tmp/said"
+end_host
+rm -rf "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease"
+
+### mdevs that are defined, and started by a script after the boot: the first configuration is written before that
+host t4:2+a40/2
+mdevctl_has 0000:85:00.0 "$(uuid 1)" nvidia-222
+mdevctl_has 0000:41:00.4 "$(uuid 2)" nvidia-562
+mdevctl_has 0000:41:00.4 "$(uuid 3)" nvidia-999
+mkdir -p "$root/etc/libvirt/qemu"
+domain 1 "$(uuid 1)" >"$root/etc/libvirt/qemu/vm1.xml"
+rm "$root/etc/vgpu-lease.conf"
+vl init --write
+vl inventory --no-headings -o PGPU,TYPE
+is "$(xargs <<<"$out")" "0000:41:00.0 nvidia-562 0000:84:00.0 nvidia-231 0000:85:00.0 nvidia-222" \
+	"a pGPU gets the type of its definitions"
+vl check
+is "$(notes_of mdevctl | grep -v ^PASS)" "" "with which check finds no fault"
+is "$(call prepare begin 1 2>&1)" "" "and the guest starts"
 tap_done
