@@ -110,7 +110,9 @@ static void report_refused(struct check *check, const struct domxml *doc, const 
 		err_set(&err, EINVAL, "vGPU %s: %s", request->vgpus[plan->refused_vgpu].id, plan->text);
 	mdev = request->vgpus[r < 0 ? 0 : plan->refused_vgpu].kind == REQUEST_MDEV;
 	check_report(check_at_path(check, path), CHECK_FAIL,
-		     mdev ? "correct the metadata, or the configuration" : "fix the cause, or correct the hostdev",
+		     request->nova ? "or correct the configuration"
+		     : mdev        ? "correct the metadata, or the configuration"
+				   : "fix the cause, or correct the hostdev",
 		     "a start of domain %s would be refused: %s", request->name, err.text);
 }
 

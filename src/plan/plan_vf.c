@@ -26,9 +26,10 @@ bool plan_other_kind(const struct world *world, const struct inv_pgpu *card, con
 	else if (framework != FW_MDEV && req->kind == REQUEST_MDEV)
 		snprintf(why, REASON_SIZE, "provides VFs, but the hostdev is type='mdev'");
 	else if (framework == FW_VARIANT && req->managed)
-		snprintf(
-			why, REASON_SIZE,
-			"hostdev has managed='yes', which would take the VF from NVIDIA's driver; set managed='no' (libvirt 9.7 or later)");
+		snprintf(why, REASON_SIZE,
+			 "hostdev has managed='yes', which would take the VF from NVIDIA's driver; set %s",
+			 world->request->nova ? "\"managed\": \"no\" in device_spec of nova.conf (Nova 2025.1 or later)"
+					      : "managed='no' (libvirt 9.7 or later)");
 	else if (framework == FW_VARIANT && libvirt && libvirt < LIBVIRT_VARIANT)
 		snprintf(why, REASON_SIZE,
 			 "libvirt %d.%d.%d does not accept VFs of NVIDIA's variant driver; 9.7 or later is required",

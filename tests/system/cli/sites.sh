@@ -72,6 +72,13 @@ for vf in 2=1519 3=1520; do
 done
 vl check
 is "$(notes_of type | cut -d' ' -f1 | xargs)" "PASS PASS" "a VF that is preset to a type counts as free for it, with Nova too"
+mkdir -p "$root/etc/libvirt/qemu"
+vf_domain 1 0001:c8:00.2 yes | sed "s|</uuid>|&<metadata><nova:instance xmlns:nova='http://openstack.org/xmlns/libvirt/nova/1.1'/></metadata>|" \
+	>"$root/etc/libvirt/qemu/vm1.xml"
+vl check
+holds "an instance with managed='yes' is Nova's to change, not the XML's" says M_MANAGED_NOVA <<<"$out"
+fails "for which nobody is sent to its XML" grep -q 'correct the \(hostdev\|metadata\)' <<<"$out"
+rm -r "$root/etc/libvirt/qemu"
 vl export nova-pci
 is "$(grep -c '^device_spec.*00\.2".*"resource_class": "CUSTOM_NVIDIA_1519"}$' <<<"$out")" 1 "each VF is exported with a class of its type"
 is "$(grep -c '^alias.*"nvidia-1520".*"resource_class": "CUSTOM_NVIDIA_1520"}$' <<<"$out")" 1 "which is what its alias asks for"

@@ -537,6 +537,8 @@ static const struct row rows[] = {
 	{ "an orphan on another VF of the card makes capacity", "x41/0+4 s=0/1", "x41.0:x41.0:s", "", "x41.2", "s",
 	  "reclaimable=x41.0", "remove x41.0, create x41.2 s on x41.2" },
 	{ "a managed hostdev is refused", "x41/0+4 s=1/8", "", "", "x41.1+", "s", "", "refuse: {M_MANAGED}" },
+	{ "that of an instance, which Nova writes", "x41/0+4 s=1/8", "", "", "x41.1+", "s", "nova",
+	  "refuse: {M_MANAGED_NOVA}" },
 	{ "a libvirt that is too old is told of", "x41/0+4 s=1/8", "", "", "x41.1", "s", "libvirt=9000000",
 	  "refuse: {M_LIBVIRT_NO_VARIANT|9.0.0}" },
 	{ "one that is new enough is not", "x41/0+4 s=1/8", "", "", "x41.1", "s", "libvirt=9007000",
