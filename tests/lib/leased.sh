@@ -31,6 +31,17 @@ stop() {
 	status=0
 	wait "$pid" 2>/dev/null || status=$?
 }
+# When the handler last made a pass, in seconds.
+passes() { lease metrics | sed -n 's/^vgpu_lease_handler_last_pass.* //p'; }
+# looks: the handler makes another pass, and all that it would remove is gone.
+passed() { [ "$(passes)" != "$1" ]; }
+looks() {
+	local before
+	before=$(passes)
+	sleep 1.1
+	kill -HUP "$daemon"
+	eventually passed "$before"
+}
 # said KEY [ARG...]: the log has this message.
 said() { says "$@" <"$log"; }
 said_times() { says_times "$@" <"$log"; }

@@ -32,16 +32,6 @@ guest() { # N: an instance with vGPU N starts, and is deleted
 settings() {
 	configure devices 'nova_conf = /etc/nova/nova.conf' policy 'driver_cleanup = 0' "reclaim_grace = $1"
 }
-passes() { lease metrics | sed -n 's/^vgpu_lease_handler_last_pass.* //p'; }
-# looks: the handler makes another pass, and all that it would remove is gone.
-passed() { [ "$(passes)" != "$1" ]; }
-looks() {
-	local before
-	before=$(passes)
-	sleep 1.1
-	kill -HUP "$daemon"
-	eventually passed "$before"
-}
 
 ### StackHPC: one mdev and one definition for each VF, made at boot; Nova hands them out
 mkdir -p "${nova%/*}" "$root/etc/libvirt/qemu"
