@@ -111,6 +111,24 @@ static int in_place(struct cmd *cmd, struct rewrite *rewrite, struct err *err)
 	return 0;
 }
 
+/* Prints a document unchanged; on a terminal its lines are made printable, except for tabs. */
+static void print_document(const char *text)
+{
+	if (!term_stdout()->width) {
+		fputs(text, stdout);
+		return;
+	}
+	while (*text) {
+		size_t n = strcspn(text, "\t\n");
+		autofree char *part = mem_strndup(text, n), *safe = term_safe(part);
+
+		fputs(safe, stdout);
+		text += n;
+		if (*text)
+			putchar(*text++);
+	}
+}
+
 static int to_stdout(struct cmd *cmd, struct rewrite *rewrite, struct err *err)
 {
 	autofree char *xml = NULL;
@@ -120,7 +138,7 @@ static int to_stdout(struct cmd *cmd, struct rewrite *rewrite, struct err *err)
 	if (r == 0)
 		r = make_rewrite(rewrite, cmd, xml, len, err);
 	if (r == 0)
-		out_document(rewrite->rewritten);
+		print_document(rewrite->rewritten);
 	return r;
 }
 

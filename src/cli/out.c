@@ -172,23 +172,6 @@ void out_say(const char *fmt, ...)
 	term_wrap(stdout, term_stdout(), 0, TERM_INDENT, text);
 }
 
-void out_document(const char *text)
-{
-	if (!term_stdout()->width) {
-		fputs(text, stdout);
-		return;
-	}
-	while (*text) {
-		size_t n = strcspn(text, "\t\n");
-		autofree char *part = mem_strndup(text, n), *safe = term_safe(part);
-
-		fputs(safe, stdout);
-		text += n;
-		if (*text)
-			putchar(*text++);
-	}
-}
-
 void out_error(const char *prefix, const struct err *err)
 {
 	char line[ERR_TEXT_MAX];

@@ -52,9 +52,6 @@ void json_out_known(struct json_out *json, const char *key, long value);
 /* Prints one line, made printable, on standard output; on a terminal wrapped at words. */
 void out_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Prints a document unchanged; on a terminal its lines are made printable, except for tabs. */
-void out_document(const char *text);
-
 /* Prints "prefix: text" on standard error like err_print(); on a terminal wrapped at words. */
 void out_error(const char *prefix, const struct err *err);
 

@@ -118,14 +118,16 @@ static int look_at_leases(struct preview *p, struct err *err)
 	return r == 0 || arrives ? r : go_on_unleased(p, p->lifecycle, &p->plan, r, err);
 }
 
-int preview_rewrite(struct preview *p, struct err *err)
+/* Makes `rewritten` if the plan has a step for each vGPU or removes something first. Negative: a refusal. */
+static int make_xml(struct preview *p, struct err *err)
 {
 	const struct lifecycle *lifecycle = p->lifecycle;
 
 	if (lifecycle->doc && (p->plan.nsteps == lifecycle->request->nvgpus || p->plan.nremoves) &&
 	    rewrite_plan(&p->rewritten, lifecycle->doc, &p->world, &p->plan, err) < 0)
 		return -err->code;
-	return preview_is_possible(&p->plan) ? 0 : refusal_of_plan(lifecycle, &p->plan, err);
+	return p->plan.kind == PLAN_STEPS || p->plan.kind == PLAN_REMOVE ? 0
+									 : refusal_of_plan(lifecycle, &p->plan, err);
 }
 
 int preview_decide(struct preview *p, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
@@ -134,7 +136,7 @@ int preview_decide(struct preview *p, const struct lifecycle *lifecycle, enum pl
 
 	if (r < 0)
 		return mode == PLAN_PREPARE ? go_on_unleased(p, lifecycle, NULL, r, err) : r;
-	if (preview_make(p, lifecycle, mode, err) < 0 || preview_rewrite(p, err) < 0)
+	if (preview_make(p, lifecycle, mode, err) < 0 || make_xml(p, err) < 0)
 		return -err->code;
 	return look_at_leases(p, err);
 }
@@ -148,11 +150,6 @@ void preview_end(struct preview *p)
 	survey_end(&p->world);
 	store_close(&p->store);
 	*p = (struct preview){ 0 };
-}
-
-bool preview_is_possible(const struct plan *plan)
-{
-	return plan->kind == PLAN_STEPS || plan->kind == PLAN_REMOVE;
 }
 
 const char *preview_word(const struct preview *p, const struct step *step)

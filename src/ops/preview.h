@@ -34,9 +34,6 @@ int preview_make(struct preview *preview, const struct lifecycle *lifecycle, enu
 /* Plans with what preview->world has seen of the host (survey_host()), which is not read again. */
 int preview_again(struct preview *preview, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err);
 
-/* Makes `rewritten` if the plan has a step for each vGPU or removes something first. Negative: a refusal. */
-int preview_rewrite(struct preview *preview, struct err *err);
-
 /*
  * Makes the plan and `rewritten`, and checks the state that the hook would write: decides as the hook would, but waits
  * for no lock. After a failure, the preview holds what was made until then.
@@ -46,9 +43,6 @@ int preview_decide(struct preview *preview, const struct lifecycle *lifecycle, e
 void preview_end(struct preview *preview);
 
 #define autopreview __attribute__((cleanup(preview_end)))
-
-/* Can the plan be carried out, now or after its removals? */
-bool preview_is_possible(const struct plan *plan);
 
 /* Prints what `release end` of a domain would do with its leases, or (`id` not NULL) only with that of `id`. */
 int preview_release(FILE *to, const struct store *store, const char *domain, const char *id, struct err *err);
