@@ -16,24 +16,21 @@
 
 enum { PROGRAM_MAX = 64 << 20 };
 
-enum hook { NO_HOOK, OTHER_HOOK, OUR_HOOK };
-
-/* An ELF file with our name in it is ours; the installation decides the same way. */
-static enum hook look_at_hook(struct check *check, const char *path)
+/* Is it our hook? An ELF file with our name in it is; the installation decides the same way. */
+static bool look_at_hook(struct check *check, const char *path)
 {
 	autoclose int fd = openat(check->host->libvirt, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	autofree char *program = NULL;
 	struct stat st;
 	size_t len;
 
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || sys_slurp(fd, PROGRAM_MAX, &program, &len) < 0)
-		return fd < 0 ? NO_HOOK : OTHER_HOOK;
-	if (len < 4 || memcmp(program, "\177ELF", 4) != 0 || !memmem(program, len, "vgpu-lease", 10))
-		return OTHER_HOOK;
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || sys_slurp(fd, PROGRAM_MAX, &program, &len) < 0 ||
+	    len < 4 || memcmp(program, "\177ELF", 4) != 0 || !memmem(program, len, "vgpu-lease", 10))
+		return false;
 	if ((st.st_mode & 0111) != 0111)
 		check_report(check_at_path(check, path), CHECK_FAIL, "chmod 755",
 			     "not executable, so libvirt does not run it");
-	return OUR_HOOK;
+	return true;
 }
 
 /* libvirtd's AppArmor profile only lets it run hooks in these directories; a link is judged by its target. */
@@ -62,7 +59,7 @@ void check_hook(struct check *check)
 	int ours = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
-		if (look_at_hook(check, paths[i]) != OUR_HOOK)
+		if (!look_at_hook(check, paths[i]))
 			continue;
 		ours++;
 		check_report(check_at_path(check, paths[i]), CHECK_PASS, NULL, "installed");
