@@ -104,7 +104,7 @@ is "$(devices)" "" "and no vGPU"
 forget
 
 ### A QEMU that dies slowly
-settings 'driver_cleanup = 0' 'release_timeout = 120'
+settings 'driver_cleanup = 0'
 prepare
 open_device $u1
 before=$(now_ms)
