@@ -60,8 +60,8 @@ static void say_under(const struct term *term, const char *margin, const char *t
 }
 
 /* "framebuffer  ███░░░░░░░  3 of 10 GiB": only an unused pGPU has an empty bar, and only a full pGPU a full bar. */
-static void print_bar(const struct term *term, const char *margin, const char *label, int used, int whole,
-		      const char *text)
+static void print_bar(const struct term *term, const char *margin, int label_width, const char *label, int used,
+		      int whole, const char *text)
 {
 	const struct shapes *parts = shapes(term);
 	int width = term->width >= 120 ? 40 : !term->width || term->width >= 80 ? 20 : term->width >= 72 ? 10 : 0;
@@ -69,7 +69,7 @@ static void print_bar(const struct term *term, const char *margin, const char *l
 
 	filled = filled > width ? width : filled;
 	filled += used > 0 && filled == 0 && width > 0;
-	fprintf(term->to, "%s%s%s%s", margin, label, width > 0 ? "  " : "",
+	fprintf(term->to, "%s%-*s%s%s", margin, label_width, label, width > 0 ? "  " : "",
 		term_colour(term, used < whole ? TERM_GREEN : TERM_YELLOW));
 	for (int i = 0; i < filled; i++)
 		fputs(parts->filled, term->to);
@@ -77,7 +77,7 @@ static void print_bar(const struct term *term, const char *margin, const char *l
 	for (int i = filled; i < width; i++)
 		fputs(parts->empty, term->to);
 	fprintf(term->to, "%s  ", term_colour(term, TERM_PLAIN));
-	term_wrap(term->to, term, MARGIN_COLUMNS + (int)strlen(label) + (width > 0 ? width + 2 : 0) + 2, margin, text);
+	term_wrap(term->to, term, MARGIN_COLUMNS + label_width + (width > 0 ? width + 2 : 0) + 2, margin, text);
 }
 
 /* Is the lease active although its device is gone? */
@@ -112,7 +112,7 @@ static void print_bars(const struct status *status, const struct term *term, con
 	const struct inv_offer *offer;
 	const struct capacity_framebuffer mib = row->mib;
 	struct capacity_count count;
-	char text[128], label[TYPE_SIZE];
+	char text[128];
 	int width = (int)strlen("framebuffer"), used;
 
 	for (size_t i = 0; (offer = configured(row, i)) != NULL; i++)
@@ -120,8 +120,7 @@ static void print_bars(const struct status *status, const struct term *term, con
 			width = (int)strlen(offer->type->id);
 	if (mib.whole != UNKNOWN) {
 		snprintf(text, sizeof(text), "%.4g of %.4g GiB", mib.used / 1024.0, mib.whole / 1024.0);
-		snprintf(label, sizeof(label), "%-*s", width, "framebuffer");
-		print_bar(term, margin, label, mib.used, mib.whole, text);
+		print_bar(term, margin, width, "framebuffer", mib.used, mib.whole, text);
 	} else if (mib.used != UNKNOWN) { /* no bar: the total is not known */
 		snprintf(text, sizeof(text), "%-*s  %.4g GiB in use", width, "framebuffer", mib.used / 1024.0);
 		say_under(term, margin, text);
@@ -133,8 +132,7 @@ static void print_bars(const struct status *status, const struct term *term, con
 			snprintf(text, sizeof(text), "%d of %d, %d available", used, count.capacity, count.available);
 		else
 			snprintf(text, sizeof(text), "%d of %d, %s", used, count.capacity, short_reasons[count.cause]);
-		snprintf(label, sizeof(label), "%-*s", width, offer->type->id);
-		print_bar(term, margin, label, used, count.capacity, text);
+		print_bar(term, margin, width, offer->type->id, used, count.capacity, text);
 	}
 }
 
