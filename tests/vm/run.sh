@@ -16,7 +16,11 @@ set -euo pipefail
 unset MAKEFLAGS MFLAGS MAKELEVEL
 # What may differ between the releases.
 on_bookworm=(24-package 28-facts)
-number=0 failures=0 keep=
+number=0 failures=0 keep='' settings=()
+# What a scenario is told by the environment of the run.
+for name in DURATION HANDLER MODES NOVA_SEED OPERATIONS SITUATIONS; do
+	[ -z "${!name:-}" ] || settings+=("$name=${!name}")
+done
 
 bail_out() {
 	echo "Bail out! $*"
@@ -154,7 +158,8 @@ run_on() {
 	SECONDS=0
 	! is_package "$2" || "$here/vm.sh" push "$1" "$vm/packages/$(release_of "$1")"/*.deb /srv/vm/packages \
 		>>"$vm/install-$1.log" 2>&1 || :
-	"$here/vm.sh" run "$1" timeout 1800 bash "/srv/vm/$program" "${2%@*}" </dev/null >"$vm/$2.log" 2>&1 || :
+	"$here/vm.sh" run "$1" env "${settings[@]}" timeout $((1800 + ${DURATION:-0})) bash "/srv/vm/$program" "${2%@*}" \
+		</dev/null >"$vm/$2.log" 2>&1 || :
 	echo "# $2: $SECONDS s" >>"$vm/$2.log"
 }
 ended() { grep -qsxF "end of ${1%@*}" "$vm/$1.log"; }
