@@ -23,7 +23,6 @@ struct creation {
 	const char *params;
 	const struct mdev_attr *attrs; /* of its mdevctl definition */
 	size_t nattrs;
-	bool *written; /* shared with the child: the write has begun */
 };
 
 static int check_capacity(void *arg, struct err *err)
@@ -44,7 +43,6 @@ static int create_device(void *arg, struct err *err)
 
 	if (r < 0)
 		return r;
-	*creation->written = true;
 	r = kernel_create(creation->host, creation->vgpu, err);
 	/* The driver itself returned ETIMEDOUT; nothing hangs. */
 	return r == -ETIMEDOUT ? err_recode(err, EIO) : r;
@@ -109,15 +107,9 @@ static int look_again(const struct creation *creation, struct err *err)
 
 static int write_create(const struct apply *apply, struct creation *creation, int64_t end, struct err *err)
 {
-	struct arena *arena = mem_arena(64);
-	bool written;
-	int r;
+	int r = timed_child_run(create_device, creation, creation->host->root, apply->lock, left_ms(end), err);
 
-	creation->written = mem_take(arena, sizeof(*creation->written));
-	r = timed_child_run(create_device, creation, creation->host->root, apply->lock, left_ms(end), err);
-	written = *creation->written;
-	mem_arena_end(arena);
-	if (r == -ETIMEDOUT && !written) {
+	if (r == 1) {
 		/* The child ends when its read does, and no longer needs the lock. */
 		sys_unlock(apply->lock);
 		return create_no_answer(err);

@@ -39,14 +39,15 @@ struct job {
 	struct err err;
 };
 
+enum { JOB_ROOM = 2 * sizeof(struct job) }; /* in an arena */
+
 static struct job *current; /* in the child only */
 
 /* The children that this process has abandoned, and the devices that do not answer. */
 static struct {
 	pid_t left[TIMED_CHILD_SILENT_MAX];
-	size_t nleft;
 	struct timed_child_silent silent[TIMED_CHILD_SILENT_MAX];
-	size_t nsilent;
+	size_t nleft, nsilent;
 } all;
 
 bool timed_child_is_this(void)
@@ -153,6 +154,7 @@ static int wait_for(struct job *job, pid_t pid)
 static int run(struct job *job, timed_child_work *work, void *arg, struct arena *arena, const int keep[2],
 	       struct err *err)
 {
+	bool looks = job->looks;
 	pid_t pid;
 
 	forget_ended();
@@ -168,8 +170,10 @@ static int run(struct job *job, timed_child_work *work, void *arg, struct arena 
 		_exit(EXIT_SUCCESS);
 	}
 	if (wait_for(job, pid) == 0) {
-		if (job->looks)
-			return err_set(err, ETIMEDOUT, "%s: its driver does not answer", job->who);
+		if (job->looks) {
+			err_set(err, ETIMEDOUT, "%s: its driver does not answer", job->who);
+			return looks ? -ETIMEDOUT : 1;
+		}
 		return err_set(err, ETIMEDOUT, "the kernel did not answer within %g s",
 			       (job->wait_ms + 50 - (job->wait_ms + 50) % 100) / 1000.0);
 	}
@@ -184,8 +188,8 @@ static int run(struct job *job, timed_child_work *work, void *arg, struct arena 
 static int start(bool looks, timed_child_work *work, void *arg, struct arena *arena, const int keep[2], int wait_ms,
 		 struct err *err)
 {
-	struct arena *own = mem_arena(2 * sizeof(struct job));
-	struct job *job = mem_take(own, sizeof(*job));
+	struct arena *own = arena ? NULL : mem_arena(JOB_ROOM);
+	struct job *job = mem_take(arena ? arena : own, sizeof(*job));
 	int r;
 
 	job->looks = looks;
@@ -304,10 +308,10 @@ ssize_t timed_child_read(const char *who, int dir, const char *path, char *buf, 
 
 	if (current)
 		return ask(current, who, dir, path, buf, size);
-	arena = mem_arena(2 * sizeof(*single) + size + 64);
+	arena = mem_arena(2 * sizeof(*single) + size + 64 + JOB_ROOM);
 	single = mem_take(arena, sizeof(*single) + size);
 	*single = (struct single){ .who = who, .path = path, .dir = dir, .size = size };
-	r = timed_child_look(read_single, single, NULL, dir, BOUNDED_ANSWER_MS, &err);
+	r = timed_child_look(read_single, single, arena, dir, BOUNDED_ANSWER_MS, &err);
 	if (r == 0 && (r = single->r) >= 0 && buf)
 		memcpy(buf, single->text, (size_t)r + 1);
 	mem_arena_end(arena);

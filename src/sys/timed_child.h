@@ -32,8 +32,9 @@ typedef int timed_child_work(void *arg, struct err *err);
 
 /*
  * Runs work that writes, with `wait_ms` for all of it. The child keeps only the descriptors `root` and `lock` (-1:
- * none). -ETIMEDOUT: the write continues in the child. -EINTR: the child was killed and its write has ended; the caller
- * must check the outcome. The caller can close `lock` at once: the child has its own copy.
+ * none). -ETIMEDOUT: the write continues in the child. 1: a read of timed_child_look() within the work hangs, and the
+ * rest is not done. -EINTR: the child was killed and its write has ended; the caller must check the outcome. The caller
+ * can close `lock` at once: the child has its own copy.
  */
 int timed_child_run(timed_child_work *work, void *arg, int root, int lock, int wait_ms, struct err *err);
 
@@ -41,7 +42,7 @@ int timed_child_run(timed_child_work *work, void *arg, int root, int lock, int w
  * Runs work that reads, with `wait_ms` for each read and twice that for successive reads of one device. The child keeps
  * only the descriptor `root`, and allocates from `arena` (NULL: its own memory, which is lost). -ETIMEDOUT: a read
  * hangs, and the work is incomplete. Called within such work, it just calls `work`. Called within work that writes, it
- * limits the reads in `work`; if one hangs, timed_child_run() returns -ETIMEDOUT too, and the rest is not done.
+ * limits the reads in `work`.
  */
 int timed_child_look(timed_child_work *work, void *arg, struct arena *arena, int root, int wait_ms, struct err *err);
 

@@ -111,6 +111,7 @@ static void child_main(void *arg)
 /* `job` stays for as long as the history: its child may outlive everybody. */
 static int run(struct job *job, struct err *err)
 {
+	bool looks = job->looks;
 	struct process *child;
 
 	forget_ended();
@@ -122,10 +123,13 @@ static int run(struct job *job, struct err *err)
 	while (!child->ended) {
 		int64_t left = left_us(job);
 
-		if (leave(job, child))
-			return job->looks ? err_set(err, ETIMEDOUT, "%s: its driver does not answer", job->who)
-					  : err_set(err, ETIMEDOUT, "the kernel did not answer within %g s",
-						    (double)job->wait_us / 1e6);
+		if (leave(job, child) && job->looks) {
+			err_set(err, ETIMEDOUT, "%s: its driver does not answer", job->who);
+			return looks ? -ETIMEDOUT : 1;
+		}
+		if (job->left)
+			return err_set(err, ETIMEDOUT, "the kernel did not answer within %g s",
+				       (double)job->wait_us / 1e6);
 		pause_until(now_us + (left > 0 ? left : STEP_US), &child->events);
 		point();
 	}
