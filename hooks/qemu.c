@@ -261,8 +261,8 @@ static void print_remark(void *arg, const char *text, const char *fix)
 	text_line(stderr, "domain %s: %s; %s", hook->call.guest, text, fix);
 }
 
-/* Prints the plan of an operation that leases, and the XML that the domain would get. */
-static int dry_plan(struct hook *hook, const struct operation *operation, struct err *err)
+/* Prints the plan of an operation that leases, and the XML that the domain would get. Not inlined: a large frame. */
+__attribute__((noinline)) static int dry_plan(struct hook *hook, const struct operation *operation, struct err *err)
 {
 	autopreview struct preview preview = { 0 };
 	const struct rewritten *rewritten = &preview.rewritten;

@@ -24,7 +24,7 @@ struct err {
 	size_t where;             /* length of the text's prefix "FILE:LINE: " or "FILE: "; 0: none */
 	char word[ERR_WORD_SIZE]; /* an unknown word in the text, for which a caller can suggest another; "": none */
 	size_t cause;             /* offset of the cause in the text, after the object's name; 0: the whole text */
-	char text[4096];
+	char text[1024];          /* what is longer is cut: ERR_TEXT_MAX bytes are shown */
 };
 
 /* Sets the error; returns -code, so that `return err_set(...)` is the whole failure path. */

@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -161,21 +160,21 @@ static int file_mistake(struct draft *draft, int r, const struct err *err)
 
 static int take_drop_ins(struct draft *draft, int dir, const struct source *source, struct err *err)
 {
-	char file[PATH_MAX + 300], file_name[2 * PATH_MAX + 300];
 	struct dirent **list;
 	int n = list_drop_ins(dir, source, &list, err);
 	int r = file_mistake(draft, n < 0 ? n : 0, err);
 
 	for (int i = 0; i < n; i++) {
-		snprintf(file, sizeof(file), "%s/%s", source->path, list[i]->d_name);
-		snprintf(file_name, sizeof(file_name), "%s/%s", source->name, list[i]->d_name);
+		autofree char *path = mem_format("%s/%s", source->path, list[i]->d_name);
+		autofree char *name = mem_format("%s/%s", source->name, list[i]->d_name);
+
 		free(list[i]);
 		if (r < 0)
 			continue;
-		r = take_file(draft, dir, &(struct source){ file, file_name, source->dialect }, err);
+		r = take_file(draft, dir, &(struct source){ path, name, source->dialect }, err);
 		/* Return -EINVAL for a missing drop-in, because -ENOENT means that the configuration is missing. */
 		if (r == -ENOENT)
-			r = config_err(&(struct location){ .file = file_name }, err,
+			r = config_err(&(struct location){ .file = name }, err,
 				       "missing: removed while being read, or a dangling link");
 		r = file_mistake(draft, r, err);
 	}
@@ -186,29 +185,25 @@ static int take_drop_ins(struct draft *draft, int dir, const struct source *sour
 /* Reads the file `path`, relative to `dir`, and its drop-ins. Messages put `root`, the host's root, before the path. */
 static int take_own_files(struct draft *draft, int dir, const char *root, const char *path, struct err *err)
 {
-	char name[2 * PATH_MAX], drop_ins[PATH_MAX + 2], drop_ins_name[2 * PATH_MAX + 2];
-	int r;
+	autofree char *name = mem_format("%s%s%s", root, dir == AT_FDCWD ? "" : "/", path);
+	autofree char *drop_ins = mem_format("%s.d", path), *drop_ins_name = mem_format("%s.d", name);
+	int r = file_mistake(draft, take_file(draft, dir, &(struct source){ path, name, DIALECT_OURS }, err), err);
 
-	snprintf(name, sizeof(name), "%s%s%s", root, dir == AT_FDCWD ? "" : "/", path);
-	r = file_mistake(draft, take_file(draft, dir, &(struct source){ path, name, DIALECT_OURS }, err), err);
 	if (r < 0)
 		return r;
-	snprintf(drop_ins, sizeof(drop_ins), "%s.d", path);
-	snprintf(drop_ins_name, sizeof(drop_ins_name), "%s.d", name);
 	return take_drop_ins(draft, dir, &(struct source){ drop_ins, drop_ins_name, DIALECT_OURS }, err);
 }
 
 /* A file is read as Nova's --config-file, a directory as its --config-dir. */
 static int take_nova_path(struct draft *draft, const struct nova_path *path, struct err *err)
 {
-	char name[2 * PATH_MAX];
+	autofree char *name = mem_format("%s%s", draft->host ? draft->host->name : "", path->path);
 	struct source source = { path->path + strspn(path->path, "/"), name, DIALECT_NOVA };
 	struct stat st;
 	int r;
 
 	if (!draft->host)
 		return config_err(&path->at, err, "a nova.conf cannot be read here");
-	snprintf(name, sizeof(name), "%s%s", draft->host->name, path->path);
 	if (fstatat(draft->host->root, source.path, &st, 0) == 0 && S_ISDIR(st.st_mode))
 		r = take_drop_ins(draft, draft->host->root, &source, err);
 	else

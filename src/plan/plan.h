@@ -62,7 +62,7 @@ struct plan {
 	bool no_quota;    /* refusal: the project's quota is exhausted */
 	size_t refused_vgpu;
 	char warning[256]; /* for the log, in any kind of plan; "" none */
-	char text[3072];   /* refusal: device, causes and fix; the caller adds the domain's name */
+	char text[1024];   /* refusal: device, causes and fix; the caller adds the domain's name */
 	size_t why;        /* length of the causes in `text`, which the fix follows; 0: not separated */
 };
 

@@ -31,8 +31,9 @@ static bool is_of_this_boot(const struct lease *lease)
 /* Reads and checks one file: its name must be the ID in it. */
 static int read_lease(const struct store *store, const char *name, struct lease *lease)
 {
-	char text[LEASE_TEXT_MAX], id[ID_SIZE];
-	ssize_t n = sys_read(store->leases, name, text, sizeof(text));
+	autofree char *text = mem_alloc(LEASE_TEXT_MAX);
+	ssize_t n = sys_read(store->leases, name, text, LEASE_TEXT_MAX);
+	char id[ID_SIZE];
 	int r;
 
 	if (n < 0)
@@ -193,17 +194,17 @@ int lease_put(const struct store *store, struct lease *lease, struct err *err)
 
 int lease_take(const struct store *store, struct lease *lease, struct err *err)
 {
-	char text[LEASE_TEXT_MAX];
+	autofree char *text = mem_alloc(LEASE_TEXT_MAX);
 	int r;
 
 	sys_boot_id(lease->boot);
 	lease->writer = store->resident ? 0 : getpid();
 	lease->writer_start = store->resident ? 0 : store_own_start(store);
-	r = lease_format(lease, text, sizeof(text));
+	r = lease_format(lease, text, LEASE_TEXT_MAX);
 	/* Leave out the instance, which only people need, so that the lease can be overwritten if /run is full. */
 	if (r > SYS_OVERWRITE_MAX && *lease->instance) {
 		lease->instance[0] = '\0';
-		r = lease_format(lease, text, sizeof(text));
+		r = lease_format(lease, text, LEASE_TEXT_MAX);
 	}
 	if (r > 0)
 		r = publish(store, lease->vgpu.id, text, (size_t)r);

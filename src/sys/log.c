@@ -8,7 +8,6 @@
 #include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -57,10 +56,8 @@ static void close_socket(void)
 static bool connect_to(const char *path)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
-	char whole[PATH_MAX];
 
-	if (snprintf(whole, sizeof(whole), "%s%s", below, path) >= (int)sizeof(whole) ||
-	    !text_copy(to.sun_path, sizeof(to.sun_path), whole))
+	if (snprintf(to.sun_path, sizeof(to.sun_path), "%s%s", below, path) >= (int)sizeof(to.sun_path))
 		return false;
 	out = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (out >= 0 && connect(out, (const struct sockaddr *)&to, sizeof(to)) < 0)
