@@ -262,7 +262,7 @@ static void order_sections(struct draft *draft)
 		s->nova = list == &draft->enabled[DIALECT_NOVA];
 		s->order = i;
 	}
-	if (config->nsections)
+	if (config->nsections > 1)
 		qsort(config->sections, config->nsections, sizeof(*config->sections), by_order);
 	warn_of_left(config, list);
 }

@@ -109,10 +109,15 @@ static int read_suspended(struct domxml *doc, const struct xml_elem *domain, str
 	return domxml_locate(doc, xml_count(tree), err);
 }
 
+static void meta_end(struct meta *meta)
+{
+	free(meta->devices);
+}
+
 static int read_all(struct domxml *doc, const struct xml_doc *tree, unsigned int flags, struct err *err)
 {
 	const struct xml_elem *domain = xml_root(tree);
-	autofree struct meta *meta = NULL;
+	__attribute__((cleanup(meta_end))) struct meta meta = { 0 };
 
 	if (strcmp(xml_name(domain), "domain") != 0 || xml_ns(domain)[0])
 		return err_set(err, EINVAL, "not a domain XML: the root element is not <domain>");
@@ -120,12 +125,11 @@ static int read_all(struct domxml *doc, const struct xml_doc *tree, unsigned int
 		return -err->code;
 	if (flags & DOMXML_IDENTITY)
 		return 0;
-	meta = mem_new(1, sizeof(*meta));
-	if (meta_read(meta, doc, domain, err) < 0)
+	if (meta_read(&meta, doc, domain, err) < 0)
 		return -err->code;
 	if (flags & DOMXML_SUSPENDED)
-		return read_suspended(doc, domain, meta, err);
-	if (request_read(doc, domain, domain, meta, flags & DOMXML_ALL_PCI, err) < 0)
+		return read_suspended(doc, domain, &meta, err);
+	if (request_read(doc, domain, domain, &meta, flags & DOMXML_ALL_PCI, err) < 0)
 		return -err->code;
 	if (flags & DOMXML_REMARKS)
 		domxml_look(doc, domain);

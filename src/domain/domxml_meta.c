@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "internal.h"
 #include "base/text.h"
 
@@ -100,7 +101,7 @@ static int read_devices(struct meta *meta, const struct xml_elem *lease, struct 
 			return err_set(err, EINVAL, "metadata: two <vgpu:device> name %s; remove one", device.id);
 		if (meta->n == META_MAX)
 			return err_set(err, EINVAL, "metadata: more than %d <vgpu:device>", META_MAX);
-		meta->devices[meta->n++] = device;
+		*(struct meta_device *)mem_add(&meta->devices, &meta->n, sizeof(device)) = device;
 	}
 	return 0;
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
+#include "base/mem.h"
 #include "internal.h"
 
 static bool is_space(char c)
@@ -208,7 +210,7 @@ static bool locate_attrs(struct domxml *doc, const struct sought *sought, struct
 
 int domxml_locate(struct domxml *doc, size_t count, struct err *err)
 {
-	struct sought sought[PARTS * REQUEST_MAX] = { { NULL, 0, PART_HOSTDEV } };
+	autofree struct sought *sought = mem_new(PARTS * doc->request.nvgpus + 1, sizeof(*sought));
 	struct scan scan = { doc->xml, doc->len, 0 };
 	size_t n = 0, next = 0, seen;
 	struct span tag;

@@ -101,7 +101,7 @@ struct meta_device {
 };
 
 struct meta {
-	struct meta_device devices[META_MAX];
+	struct meta_device *devices;
 	size_t n;
 	bool suspended; /* vGPUs were removed by a suspend and return at resume */
 };

@@ -32,17 +32,17 @@ int inv_read_class(int dir)
 /* Vendor, model and board in one attribute: "pci:v000010DEd00001EB8sv000010DEsd000012A2bc...". */
 static bool read_modalias(char ids[4][5], int dir)
 {
-	char text[256];
+	static const char *const keys[] = { "pci:v0000", "d0000", "sv0000", "sd0000" };
+	char text[256], *at = text;
 
-	if (sys_read(dir, "modalias", text, sizeof(text)) <= 0 ||
-	    sscanf(text, "pci:v0000%4[0-9A-F]d0000%4[0-9A-F]sv0000%4[0-9A-F]sd0000%4[0-9A-F]", ids[0], ids[1], ids[2],
-		   ids[3]) < 2)
+	if (sys_read(dir, "modalias", text, sizeof(text)) <= 0)
 		return false;
-	for (int i = 0; i < 4; i++) {
-		for (char *c = ids[i]; *c; c++)
-			*c = (char)tolower((unsigned char)*c);
-		if (strlen(ids[i]) != 4)
-			ids[i][0] = '\0';
+	for (int i = 0; i < 4 && strncmp(at, keys[i], strlen(keys[i])) == 0; i++) {
+		at += strlen(keys[i]);
+		if (strspn(at, "0123456789ABCDEF") < 4)
+			break;
+		for (int digit = 0; digit < 4; digit++)
+			ids[i][digit] = (char)tolower((unsigned char)*at++);
 	}
 	return *ids[0] && *ids[1];
 }
