@@ -208,6 +208,16 @@ char *text_strip(char *s)
 	return s;
 }
 
+const char *text_operand(const char *name, const char *uuid)
+{
+	enum { SHORT = 36 };
+	size_t len = 0;
+
+	while (isalnum((unsigned char)name[len]) || (name[len] && strchr("_.:+@%,=-", name[len])))
+		len++;
+	return name[len] || len == 0 || len > SHORT || *name == '-' ? uuid : name;
+}
+
 char *text_next(char **list, const char *seps)
 {
 	char *item;

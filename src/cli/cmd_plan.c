@@ -205,7 +205,8 @@ static int run(struct cmd *cmd, struct err *err)
 	if (cmd_read_xml(path, FILE_MAX, &xml, &p.len, err) != 0) {
 		if (err->code == ENOENT && !strpbrk(path, "/."))
 			text_add(err->text, sizeof(err->text),
-				 "; for a domain, run: virsh dumpxml --inactive %s | vgpu-lease plan -", p.file);
+				 "; for a domain, run: virsh dumpxml --inactive %s | vgpu-lease plan -",
+				 text_operand(p.file, "DOMAIN"));
 		return CMD_USAGE;
 	}
 	p.xml = xml;

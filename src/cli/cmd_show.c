@@ -107,8 +107,7 @@ static void add_view(struct show *show, const char *id)
 		return;
 	*view = (struct compare){ .id = id,
 				  .domain = show->domain->uuid,
-				  .name = strlen(show->domain->name) < UUID_SIZE ? show->domain->name
-										 : show->domain->uuid,
+				  .name = text_operand(show->domain->name, show->domain->uuid),
 				  .runs = show->domain->running,
 				  .live = find_req(show->live, id),
 				  .config = find_req(show->config, id),
@@ -229,7 +228,8 @@ static void say_rest(const struct show *show)
 		out_say("domain %s: instance %s, project %s", name, request->instance,
 			*request->project ? request->project : "-");
 	if (show->suspended && domxml_request(show->suspended)->nvgpus)
-		out_say("domain %s: vGPUs detached by suspend are missing; run 'vgpu-lease resume %s'", name, name);
+		out_say("domain %s: vGPUs detached by suspend are missing; run 'vgpu-lease resume %s'", name,
+			text_operand(name, show->domain->uuid));
 }
 
 static void print(const struct show *show)

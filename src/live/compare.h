@@ -17,7 +17,7 @@ enum { COMPARE_MAX = 8 };
 
 struct compare {
 	const char *id;
-	const char *domain, *name; /* the domain's UUID, and a short name for commands */
+	const char *domain, *name; /* the domain's UUID, and its name for commands: text_operand() */
 	bool runs;                 /* the domain is running */
 	bool live, config;         /* the running XML has the vGPU; the definition has it */
 	bool taken;                /* a suspend detached it from the running domain */

@@ -240,7 +240,7 @@ static int not_plugged(struct hotplug *hp, const char *id, struct err *err)
 	if (r == 0)
 		return err_set(err, ENOENT,
 			       "domain %s: vGPU %s is not attached; 'vgpu-lease show %s' lists the attached vGPUs",
-			       hp->domain.name, id, hp->domain.name);
+			       hp->domain.name, id, text_operand(hp->domain.name, hp->domain.uuid));
 	if (r == 1 && lease.writer != getpid() && sys_process_lives(lease.writer, lease.writer_start))
 		return err_set(err, EBUSY, "vGPU %s: process %d is attaching it; try again later", id,
 			       (int)lease.writer);

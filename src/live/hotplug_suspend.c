@@ -9,6 +9,7 @@
 #include "live/hotplug.h"
 #include "internal.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "sys/log.h"
 #include "survey/hostdev_filter.h"
 
@@ -46,7 +47,7 @@ static int plug_all(struct hotplug *hp, const struct domxml *record, const bool 
 	if (failed)
 		return err_in(err,
 			      "domain %s: running without all of its vGPUs; run 'vgpu-lease resume %s' to try again",
-			      hp->domain.name, hp->domain.name);
+			      hp->domain.name, text_operand(hp->domain.name, hp->domain.uuid));
 	return set_record(hp, NULL, err);
 }
 
@@ -113,7 +114,7 @@ static int undo_suspend(struct hotplug *hp, struct err *err)
 	log_warn("suspend: %s", why.text);
 	return err_set(err, first.code,
 		       "%.1500s; and then: %.1500s; run 'vgpu-lease resume %s' to attach missing vGPUs", first.text,
-		       why.text, hp->domain.name);
+		       why.text, text_operand(hp->domain.name, hp->domain.uuid));
 }
 
 static int may_suspend(struct hotplug *hp, struct err *err)
@@ -151,7 +152,7 @@ static int read_running(struct hotplug *hp, struct domxml **doc, char **xml, str
 		return err_set(
 			err, EPERM,
 			"domain %s: vGPUs are missing since an earlier suspend; run 'vgpu-lease resume %s' first",
-			hp->domain.name, hp->domain.name);
+			hp->domain.name, text_operand(hp->domain.name, hp->domain.uuid));
 	return hotplug_parse(hp, *xml, doc, err);
 }
 
@@ -200,7 +201,7 @@ static int restore_domain(struct hotplug *hp, const struct domxml *record, struc
 		return err_set(
 			err, EPERM,
 			"domain %s: started by another process; run 'vgpu-lease resume %s' to attach missing vGPUs",
-			hp->domain.name, hp->domain.name);
+			hp->domain.name, text_operand(hp->domain.name, hp->domain.uuid));
 	for (size_t i = 0; i < request->nvgpus && r < 0; i++)
 		hotplug_unlease(hp, hp->policy, request->vgpus[i].id, asked_ms, &ignored);
 	return r == 0 ? plug_all(hp, record, none, err) : r;
@@ -223,13 +224,14 @@ int hotplug_resume(struct hotplug *hp, size_t *n, struct err *err)
 	if (r < 0)
 		return r;
 	if (r == 0)
-		return err_set(err, ENOENT, "domain %s: no saved image; use 'virsh start %s'", name, name);
+		return err_set(err, ENOENT, "domain %s: no saved image; use 'virsh start %s'", name,
+			       text_operand(name, hp->domain.uuid));
 	if (virt_saved_xml(hp->virt, hp->domain.uuid, &xml, err) < 0 || parse_record(hp, &record, xml, err) < 0)
 		return -err->code;
 	*n = domxml_request(record)->nvgpus;
 	if (*n == 0)
 		return err_set(err, ENOENT,
 			       "domain %s: saved with its vGPUs attached or without any; use 'virsh start %s'", name,
-			       name);
+			       text_operand(name, hp->domain.uuid));
 	return restore_domain(hp, record, err);
 }

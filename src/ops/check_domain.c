@@ -34,11 +34,11 @@ static void report_placeholders(const struct request *request, struct about *abo
 {
 	for (size_t i = 0; i < request->nvgpus; i++)
 		if (request->vgpus[i].any)
-			check_report(
-				check_at_path(about->check, about->path), CHECK_WARN,
-				check_fix(about->check, "run 'vgpu-lease rewrite %s' to assign a UUID", request->name),
-				"domain %s: %s is a placeholder, so a start is refused", request->name,
-				request->vgpus[i].id);
+			check_report(check_at_path(about->check, about->path), CHECK_WARN,
+				     check_fix(about->check, "run 'vgpu-lease rewrite %s' to assign a UUID",
+					       text_operand(request->name, request->uuid)),
+				     "domain %s: %s is a placeholder, so a start is refused", request->name,
+				     request->vgpus[i].id);
 }
 
 /*
@@ -152,7 +152,7 @@ static void report_missing_vgpu(struct check *check, const struct missing_vgpu *
 		return;
 	}
 	if (l->suspended)
-		fix = check_fix(check, "run 'vgpu-lease resume %s' to attach it", l->name);
+		fix = check_fix(check, "run 'vgpu-lease resume %s' to attach it", text_operand(l->name, l->uuid));
 	else if (l->nova)
 		fix = "hard-reboot the instance";
 	/* Only a warning if the vGPU may have been defined by hand for the next start, which Nova does not do. */

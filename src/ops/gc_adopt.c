@@ -84,8 +84,8 @@ static void report_taken(struct gc *c, const struct leases *leases, const struct
 		if (request_find(domain->request, id) || (lease && lease_at_work(c->store, lease)))
 			continue;
 		snprintf(why, sizeof(why),
-			 "detached by a suspend, so the domain runs without it; run 'vgpu-lease resume %.100s'",
-			 domain->request->name);
+			 "detached by a suspend, so the domain runs without it; run 'vgpu-lease resume %s'",
+			 text_operand(domain->request->name, domain->request->uuid));
 		note(c, domain, id, false, why);
 	}
 }

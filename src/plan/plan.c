@@ -275,8 +275,8 @@ static void refuse_placeholder(struct planner *p)
 	if (p->req < request->nvgpus)
 		plan_refuse(
 			p,
-			"a placeholder, and libvirt accepts no new UUID at a start; run 'vgpu-lease rewrite %.100s' to assign one",
-			request->name);
+			"a placeholder, and libvirt accepts no new UUID at a start; run 'vgpu-lease rewrite %s' to assign one",
+			text_operand(request->name, request->uuid));
 }
 
 static enum owner owner_when_created(const struct planner *p)

@@ -53,6 +53,7 @@ static void add(struct search *s, const char *name, const struct request *wanted
 
 	*missing = (struct missing_vgpu){ .nova = wanted->nova, .suspended = suspended };
 	snprintf(missing->name, sizeof(missing->name), "%s", name);
+	text_copy(missing->uuid, sizeof(missing->uuid), wanted->uuid);
 	text_copy(missing->id, sizeof(missing->id), wanted->vgpus[i].id);
 }
 

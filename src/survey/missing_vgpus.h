@@ -25,6 +25,7 @@ enum { MISSING_NAME_SIZE = 512 };
 
 struct missing_vgpu {
 	char name[MISSING_NAME_SIZE]; /* of the domain */
+	char uuid[UUID_SIZE];         /* of the domain; "" if the ID is not known */
 	char id[ID_SIZE];             /* of the vGPU; "": not known */
 	char like[MISSING_NAME_SIZE]; /* if the ID is not known: a Nova instance of the same flavor that has a vGPU */
 	bool nova;                    /* the domain is an instance of Nova */

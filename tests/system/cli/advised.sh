@@ -63,4 +63,13 @@ vl check
 advises "check: what lists the types" "$out"
 vl plan "$vm"
 advises "plan: what shows why" "$err" "$vm"
+
+### A domain whose name is more than one word, as on Unraid
+domain 1 00000000-0000-0000-0000-000000000001 | sed 's|<name>vm1|<name>Windows 11 (vGPU)|' >"$vm"
+mkdir -p "$root/etc/libvirt/qemu"
+cp "$vm" "$root/etc/libvirt/qemu/Windows 11 (vGPU).xml"
+pool nvidia-222
+vl check
+advises "check: what gives it a UUID" "$out"
+advises "and the hook" "$("$hook" --root "$root" -- 'Windows 11 (vGPU)' prepare begin - <"$vm" 2>&1)"
 tap_done

@@ -87,10 +87,24 @@ static void advised(void)
 	text_set_root(NULL);
 }
 
+static void operands(void)
+{
+	static const char uuid[] = "8f2d5b1e-7c3a-4e0b-9a54-0d1c5f3e6a01";
+
+	is(text_operand("win10-gpu_1.a", uuid), "win10-gpu_1.a", "a name that is one word");
+	is(text_operand("Windows 11", uuid), uuid, "two words");
+	is(text_operand("a'b", uuid), uuid, "a quote");
+	is(text_operand("$(reboot)", uuid), uuid, "what a shell would execute");
+	is(text_operand("-all", uuid), uuid, "what looks like an option");
+	is(text_operand("", uuid), uuid, "an empty name");
+	is(text_operand("of-more-than-thirty-six-letters-and-digits", uuid), uuid, "a long one");
+}
+
 int main(void)
 {
 	printable();
 	advised();
+	operands();
 	add();
 	is(guess("lists"), "list", "a letter too many");
 	is(guess("lst"), "list", "one that is missing");
