@@ -5,11 +5,9 @@
 #include <stdlib.h>
 
 #include "base/auto.h"
+#include "lib/cards.h"
 #include "lib/tap.h"
 #include "lib/tree.h"
-
-#define CARD "sys/devices/0000:84:00.0"
-#define TYPE CARD "/mdev_supported_types/nvidia-222"
 
 int main(void)
 {
@@ -18,11 +16,11 @@ int main(void)
 	struct err err;
 	size_t others = 0;
 
-	TREE(tree, "run/\nvar/lib/\nproc/\ndev/\nsys/bus/mdev/devices/\nsys/bus/pci/devices/\n"
-		   "sys/class/mdev_bus/0000:84:00.0 -> ../../devices/0000:84:00.0\n" CARD "/vendor = 0x10de\n" CARD
-		   "/device = 0x1eb8\n" TYPE "/name = GRID T4-1B\n" TYPE "/device_api = vfio-pci\n" TYPE
-		   "/available_instances = 16\netc/vgpu-lease.conf = [devices]\\nenabled_mdev_types = nvidia-222\n"
-		   "etc/libvirt/hooks/qemu = #!/bin/sh\n");
+	TREE(tree, "run/\nvar/lib/\nproc/\ndev/\nsys/bus/mdev/devices/\nsys/bus/pci/devices/\n" CARD_OF("0000:84:00.0",
+													"1eb8")
+			   OFFERS("0000:84:00.0", "nvidia-222", "GRID T4-1B",
+				  "16") "etc/vgpu-lease.conf = [devices]\\nenabled_mdev_types = nvidia-222\n"
+					"etc/libvirt/hooks/qemu = #!/bin/sh\n");
 	check.host = &tree.host;
 	if (ok(config_load(&config, &tree.host, NULL, &(struct config_notes){ 0 }, &err) == 0, "a configuration"))
 		check_pool(&check, &config);

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "lib/asked.h"
+#include "lib/cards.h"
 #include "lib/tap.h"
 #include "lib/tree.h"
 #include "state/lease_store.h"
@@ -15,15 +16,11 @@
 #define VM "67a42c8b-1111-4000-8000-000000000001"
 #define OTHER "67a42c8b-1111-4000-8000-000000000002"
 #define OWN "c6f1a2b3-0000-4000-8000-00000000000b"
-#define CARD "sys/devices/pci0000:80/0000:84:00.0"
-#define TYPE CARD "/mdev_supported_types/nvidia-222"
+#define CARD "0000:84:00.0"
+#define TYPE "nvidia-222"
 
-static const char one_card[] = "proc/\nrun/\netc/libvirt/qemu/\n"
-			       "sys/class/mdev_bus/0000:84:00.0 -> ../../devices/pci0000:80/0000:84:00.0\n" CARD
-			       "/vendor = 0x10de\n" CARD "/device = 0x1eb8\n" TYPE "/name = GRID T4-1B\n" TYPE
-			       "/device_api = vfio-pci\n" TYPE "/available_instances = 100\n" TYPE
-			       "/description = num_heads=4, frl_config=45, framebuffer=1024M, max_resolution=1x1, "
-			       "max_instance=200\n";
+static const char one_card[] = "proc/\nrun/\netc/libvirt/qemu/\n" CARD_OF(CARD, "1eb8")
+	OFFERS(CARD, TYPE, "GRID T4-1B", "100") FRAMEBUFFER(CARD, TYPE, "1024", "200");
 static const char xml[] = "<domain type='kvm'><name>vm</name><uuid>" VM "</uuid><devices>"
 			  "<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='" OWN
 			  "'/></source></hostdev></devices></domain>\n";
@@ -113,14 +110,13 @@ int main(void)
 	all_under_lock();
 	tree_remove(&tree, "run/vgpu-lease/leases/" OWN);
 
-	tree_add(&tree, TYPE "/available_instances = 0\n");
+	tree_add(&tree, AVAILABLE(CARD, TYPE, "0"));
 	ok(call(arrive, &err) == -ENOSPC, "without capacity it is refused: %s", err.text);
 	all_under_lock();
 
-	tree_add(&tree, "sys/kernel/iommu_groups/7/\ndev/vfio/7 = \nsys/class/vfio/7/dev = 511:7\n" CARD "/" OWN
-			"/iommu_group -> ../../../../kernel/iommu_groups/7\n" CARD "/" OWN
-			"/mdev_type -> ../mdev_supported_types/nvidia-222\n"
-			"sys/bus/mdev/devices/" OWN " -> ../../../devices/pci0000:80/0000:84:00.0/" OWN "\n");
+	tree_add(&tree,
+		 "sys/kernel/iommu_groups/7/\ndev/vfio/7 = \nsys/class/vfio/7/dev = 511:7\n" ON_CARD(
+			 CARD) "/" OWN "/iommu_group -> ../../../kernel/iommu_groups/7\n" MDEV_ON(CARD, TYPE, OWN));
 	ok(call(lifecycle_prepare, &err) == 0, "a start gets its vGPU: %s", err.text);
 	all_under_lock();
 	ok(call(lifecycle_prepare, &err) == 0 && writer() == getpid(), "so does the next one");

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "lib/asked.h"
+#include "lib/cards.h"
 #include "lib/tap.h"
 #include "lib/tree.h"
 #include "state/lease_store.h"
@@ -12,18 +13,14 @@
 #define VM "67a42c8b-1111-4000-8000-000000000001"
 #define OWN "c6f1a2b3-0000-4000-8000-00000000000b"
 #define BUS "sys/bus/mdev/devices/"
-#define CARD(bus) "sys/devices/pci0000:80/0000:" #bus ":00.0"
-#define TYPE(bus) CARD(bus) "/mdev_supported_types/nvidia-222"
-#define AVAILABLE(bus, n) TYPE(bus) "/available_instances = " #n "\n"
-#define HOST_CARD(bus, n)                                                                                              \
-	"sys/class/mdev_bus/0000:" #bus ":00.0 -> ../../devices/pci0000:80/0000:" #bus                                 \
-	":00.0\n" CARD(bus) "/vendor = 0x10de\n" CARD(bus) "/device = 0x1eb8\n" TYPE(bus) "/name = GRID T4-1B\n" TYPE( \
-		bus) "/device_api = vfio-pci\n" AVAILABLE(bus, n)                                                      \
-		TYPE(bus) "/description = num_heads=4, frl_config=45, framebuffer=1024M, max_resolution=1x1, "         \
-			  "max_instance=16\n"
+#define FIRST "0000:84:00.0"
+#define SECOND "0000:85:00.0"
+#define TYPE "nvidia-222"
+#define T4(card, available)                                                                                            \
+	CARD_OF(card, "1eb8") OFFERS(card, TYPE, "GRID T4-1B", available) FRAMEBUFFER(card, TYPE, "1024", "16")
 
-static const char two_cards[] = "proc/\nrun/\netc/libvirt/qemu/\n" HOST_CARD(84, 0) HOST_CARD(85, 1)
-	CARD(84) "/" OWN "/\n" BUS OWN " -> ../../../devices/pci0000:80/0000:84:00.0/" OWN "\n";
+static const char two_cards[] = "proc/\nrun/\netc/libvirt/qemu/\n" T4(FIRST, "0") T4(SECOND, "1")
+	ON_CARD(FIRST) "/" OWN "/\n" BUS OWN " -> ../../../devices/" FIRST "/" OWN "\n";
 static const char xml[] = "<domain type='kvm'><name>vm</name><uuid>" VM "</uuid><metadata>"
 			  "<lease xmlns='urn:vgpu-lease:domain:1'><device uuid='" OWN
 			  "' type='nvidia-222'/></lease></metadata><devices>"
@@ -46,7 +43,7 @@ static void removal_goes_on(void)
 		tree_remove(&tree, BUS OWN);
 	if (asked.reads != 2 * READS)
 		return;
-	tree_add(&tree, AVAILABLE(84, 1));
+	tree_add(&tree, AVAILABLE(FIRST, TYPE, "1"));
 	tree_remove(&tree, "run/vgpu-lease/pgpu/0000:84:00.0.lock");
 }
 

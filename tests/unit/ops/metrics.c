@@ -4,27 +4,17 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "lib/cards.h"
 #include "lib/small_host.h"
 #include "survey/survey.h"
 
 #define T4 "0000:84:00.0"
 #define ABSENT "0000:99:00.0"
-#define TYPE(card, id) "sys/devices/" card "/mdev_supported_types/" id
-#define DEVICE(id, card, type)                                                                                         \
-	"sys/devices/" card "/" id "/mdev_type -> ../mdev_supported_types/" type "\nsys/bus/mdev/devices/" id          \
-	" -> ../../../devices/" card "/" id "\n"
 
 /* A T4 with one vGPU, and mtty, whose driver says nothing of framebuffer, with another. */
-static const char host_text[] =
-	"proc/\nrun/\nsys/class/mdev_bus/" T4 " -> ../../devices/" T4
-	"\nsys/class/mdev_bus/mtty -> ../../devices/mtty\n"
-	"sys/devices/" T4 "/vendor = 0x10de\nsys/devices/" T4
-	"/device = 0x1eb8\n" TYPE(T4, "nvidia-222") "/name = GRID T4-1B\n" TYPE(T4, "nvidia-222") "/device_api = vfio-pci\n" TYPE(T4, "nvidia-222") "/available_instances = 15\n" TYPE(T4, "nvidia-222") "/description = num_heads=4, frl_config=45, framebuffer=1024M, max_resolution=1x1, max_instance=16\n" TYPE(
-		"mtty",
-		"mtty-1") "/device_api = vfio-pci\n" TYPE("mtty",
-							  "mtty-1") "/available_instances = 23\n" DEVICE(A, T4,
-													 "nvidia-222")
-		DEVICE(B, "mtty", "mtty-1");
+static const char host_text[] = "proc/\nrun/\n" CARD_OF(T4, "1eb8") OFFERS(T4, "nvidia-222", "GRID T4-1B", "15")
+	FRAMEBUFFER(T4, "nvidia-222", "1024", "16") PARENT("mtty") OFFERS("mtty", "mtty-1", "Single port serial", "23")
+		MDEV_ON(T4, "nvidia-222", A) MDEV_ON("mtty", "mtty-1", B);
 
 static char t4[][PARENT_SIZE] = { T4, ABSENT }, again[][PARENT_SIZE] = { ABSENT, "mtty" };
 static struct location places[2] = { { .file = "test.conf", .line = 1 }, { .file = "test.conf", .line = 2 } };

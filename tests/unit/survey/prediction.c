@@ -3,21 +3,15 @@
 #include "survey/migration_facts.h"
 
 #include "base/auto.h"
+#include "lib/cards.h"
 #include "lib/small_host.h"
 #include "survey/survey.h"
 
-#define TYPE(card, id, name)                                                                                           \
-	"sys/devices/" card "/mdev_supported_types/" id "/name = " name "\nsys/devices/" card                          \
-	"/mdev_supported_types/" id "/device_api = vfio-pci\nsys/devices/" card "/mdev_supported_types/" id            \
-	"/available_instances = 8\n"
-#define CARD(address, device)                                                                                          \
-	"sys/class/mdev_bus/" address " -> ../../devices/" address "\nsys/devices/" address                            \
-	"/vendor = 0x10de\nsys/devices/" address "/device = 0x" device "\n"
-
 /* Two models that name the type nvidia-222 differently; the second alone has nvidia-300. */
-static const char two_models[] = "proc/\nrun/\n" CARD("0000:84:00.0", "1eb8")
-	TYPE("0000:84:00.0", "nvidia-222", "GRID T4-1B") CARD("0000:85:00.0", "1db6")
-		TYPE("0000:85:00.0", "nvidia-222", "GRID V100-1B") TYPE("0000:85:00.0", "nvidia-300", "GRID V100-2Q");
+static const char two_models[] = "proc/\nrun/\n" CARD_OF("0000:84:00.0", "1eb8")
+	OFFERS("0000:84:00.0", "nvidia-222", "GRID T4-1B", "8") CARD_OF("0000:85:00.0", "1db6")
+		OFFERS("0000:85:00.0", "nvidia-222", "GRID V100-1B", "8")
+			OFFERS("0000:85:00.0", "nvidia-300", "GRID V100-2Q", "8");
 
 static char t4[][PARENT_SIZE] = { "0000:84:00.0" }, v100[][PARENT_SIZE] = { "0000:85:00.0" };
 

@@ -4,21 +4,14 @@
 
 #include <errno.h>
 
+#include "lib/cards.h"
 #include "lib/small_host.h"
 
-#define CARD "sys/devices/pci0000:80/0000:84:00.0"
-#define TYPE(id, name)                                                                                                 \
-	CARD "/mdev_supported_types/" id "/name = " name "\n" CARD "/mdev_supported_types/" id                         \
-	     "/device_api = vfio-pci\n" CARD "/mdev_supported_types/" id "/available_instances = 8\n" CARD             \
-	     "/mdev_supported_types/" id                                                                               \
-	     "/description = num_heads=4, frl_config=45, framebuffer=1024M, max_resolution=1x1, max_instance=16\n"
+#define CARD "0000:84:00.0"
+#define T4_TYPE(id, name) OFFERS(CARD, id, name, "8") FRAMEBUFFER(CARD, id, "1024", "16")
 
-static const char one_card[] = "proc/\nrun/\n"
-			       "sys/class/mdev_bus/0000:84:00.0 -> ../../devices/pci0000:80/0000:84:00.0\n" CARD
-			       "/vendor = 0x10de\n" CARD "/device = 0x1eb8\n" TYPE("nvidia-222", "GRID T4-1B")
-				       TYPE("nvidia-231", "GRID T4-2Q") CARD
-	"/" A "/mdev_type -> ../mdev_supported_types/nvidia-222\n"
-	"sys/bus/mdev/devices/" A " -> ../../../devices/pci0000:80/0000:84:00.0/" A "\n";
+static const char one_card[] = "proc/\nrun/\n" CARD_OF(CARD, "1eb8") T4_TYPE("nvidia-222", "GRID T4-1B")
+	T4_TYPE("nvidia-231", "GRID T4-2Q") MDEV_ON(CARD, "nvidia-222", A);
 
 static struct section sections[] = { { .type = "nvidia-222", .max_instances = NO_LIMIT } };
 static struct config config = { .sections = sections, .nsections = 1 };
@@ -92,15 +85,14 @@ static void openers(void)
 	strcpy(vgpus[0].id, B);
 	look(&s, false);
 	ok(!s.users, "nor of one that is not there");
-	tree_add(&tree, CARD "/" B "/mdev_type -> ../mdev_supported_types/nvidia-222\n"
-			     "sys/bus/mdev/devices/" B " -> ../../../devices/pci0000:80/0000:84:00.0/" B "\n");
+	tree_add(&tree, MDEV_ON(CARD, "nvidia-222", B));
 	ok(survey_read(&s, &err) == 1 && s.inv.devices[1].facts.opened == OPEN_UNKNOWN,
 	   "one that came after the look may be open");
 	ok(survey_ahead(&s, &err) == 0 && survey_read(&s, &err) == 0 && s.inv.devices[1].facts.opened == OPEN_NO,
 	   "until there is another look");
 	survey_end(&s);
 	tree_remove(&tree, "sys/bus/mdev/devices/" B);
-	tree_remove(&tree, CARD "/" B "/mdev_type");
+	tree_remove(&tree, ON_CARD(CARD) "/" B "/mdev_type");
 }
 
 static size_t nreclaimable(const struct world *s)
