@@ -174,11 +174,11 @@ static const struct {
 	  "f:4: [vf_nvidia-35]: {M_CONF_DUPLICATE|[mdev_nvidia-35]|f:3}" },
 };
 
+static struct config c;
+static struct err err;
+
 static void what_is_refused(void)
 {
-	struct err err;
-	struct config c;
-
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
 		bool is_refused;
 		const char *text = refused[i].text;
@@ -193,8 +193,6 @@ static void what_no_text_has(void)
 {
 	static const char nul[] = "[policy]\nreuse = free\0never\n", comment[] = "# \0\n[policy]\n",
 			  wide[] = "[\0p\0]\0\n\0";
-	struct err err = { 0 };
-	struct config c;
 
 	ok(config_parse(&c, "f", nul, sizeof(nul) - 1, NULL, &err) < 0, "a NUL byte in a value is refused");
 	is(err.text, message_in("f:2: {M_CONF_NUL}"), "and named");
@@ -204,38 +202,36 @@ static void what_no_text_has(void)
 	ok(c.nsections == 0 && c.policy.lock_timeout_s == 30, "after a refusal the defaults hold");
 }
 
-/* A text that is understood; ends the test where it is not. */
-static struct config parsed(const char *text)
+/* A text that is understood, in `c`; ends the test where it is not. */
+static void parse(const char *text)
 {
-	struct err err = { 0 };
-	struct config c;
-
+	config_free(&c);
 	if (config_parse(&c, "f", text, strlen(text), NULL, &err) < 0) {
 		ok(false, "understood: %s", err.text);
 		exit(tap_done());
 	}
-	return c;
 }
 
 static void types(void)
 {
-	struct config c = parsed("\xef\xbb\xbf[devices]\r\n"
-				 "enabled_vgpu_types: nvidia-36 , nvidia-35,i915-GVTg_V5_4 ; in this order\r\n"
-				 "[mdev_nvidia-35] # the small one\r\n"
-				 "device_addresses = 0000:84:00.0,\r\n"
-				 "  # the second card\r\n"
-				 "# the third\r\n"
-				 "\t00000000:8A:00.0, mtty_mtty , # the last\r\n"
-				 "  mdpy,a_a_b_a_a_b,x_y\r\n"
-				 "device_match = 10DE:1eb8\r\n"
-				 "   numa=0, numa=1, 10de:*\r\n"
-				 "max_instances = 10\r\n"
-				 "mdev_class = CUSTOM_A40_8Q\r\n"
-				 "vgpu_params = frame_rate_limiter=0, a=#;\r\n"
-				 "[vgpu_nvidia-36]");
-	const struct section *s = config_section(&c, "nvidia-35");
 	static const char *const addresses[] = { "0000:84:00.0", "0000:8a:00.0", "mtty", "mdpy", "a_a_b", "x_y" };
+	const struct section *s;
 
+	parse("\xef\xbb\xbf[devices]\r\n"
+	      "enabled_vgpu_types: nvidia-36 , nvidia-35,i915-GVTg_V5_4 ; in this order\r\n"
+	      "[mdev_nvidia-35] # the small one\r\n"
+	      "device_addresses = 0000:84:00.0,\r\n"
+	      "  # the second card\r\n"
+	      "# the third\r\n"
+	      "\t00000000:8A:00.0, mtty_mtty , # the last\r\n"
+	      "  mdpy,a_a_b_a_a_b,x_y\r\n"
+	      "device_match = 10DE:1eb8\r\n"
+	      "   numa=0, numa=1, 10de:*\r\n"
+	      "max_instances = 10\r\n"
+	      "mdev_class = CUSTOM_A40_8Q\r\n"
+	      "vgpu_params = frame_rate_limiter=0, a=#;\r\n"
+	      "[vgpu_nvidia-36]");
+	s = config_section(&c, "nvidia-35");
 	ok(c.nsections == 3 && strcmp(c.sections[0].type, "nvidia-36") == 0 &&
 		   strcmp(c.sections[1].type, "nvidia-35") == 0 && strcmp(c.sections[2].type, "i915-GVTg_V5_4") == 0,
 	   "the types are in the order in which they are enabled");
@@ -260,8 +256,7 @@ static void types(void)
 	is(c.warnings.n ? c.warnings.list[0].text : NULL,
 	   message_in("f:2: [devices] enabled_vgpu_types: {M_CONF_GETS_NO_CARD|i915-GVTg_V5_4|nvidia-36}"),
 	   "for the second type that takes what no section names");
-	config_free(&c);
-	c = parsed("[policy]\n");
+	parse("[policy]\n");
 	is(c.warnings.n == 1 ? c.warnings.list[0].text : NULL, message_in("f: {M_CONF_NO_POOL}"),
 	   "nothing enabled is a warning");
 	config_free(&c);
@@ -271,20 +266,13 @@ static void types(void)
 
 static void policy(void)
 {
-	static const struct {
-		const char *word;
-		enum placement means;
-	} placements[] = {
-		{ "pack", PLACE_PACK },
-		{ "spread", PLACE_SPREAD },
-	};
-	struct config d,
-		c = parsed(A "[policy]\nmigrate_uuid = keep\nreuse = never\nreclaim = never\nreclaim_grace = 0\n"
-			     "reserve_ttl = 1\ncreate_timeout = 2\nstart_grace = 3\nrelease_wait = 0\n"
-			     "release_timeout = 5\ndriver_cleanup = 0\nlock_timeout = 7\ndriver_mismatch = warn\n"
-			     "cross_framework = yes\npgpu_types = several\n");
 	const struct policy *p = &c.policy;
+	struct config d;
 
+	parse(A "[policy]\nmigrate_uuid = keep\nreuse = never\nreclaim = never\nreclaim_grace = 0\n"
+		"reserve_ttl = 1\ncreate_timeout = 2\nstart_grace = 3\nrelease_wait = 0\n"
+		"release_timeout = 5\ndriver_cleanup = 0\nlock_timeout = 7\ndriver_mismatch = warn\n"
+		"cross_framework = yes\npgpu_types = several\n");
 	ok(p->migrate_keep && !p->reuse_free && !p->reclaim_orphans && p->mismatch_warns && p->cross_framework &&
 		   p->several_types,
 	   "each word of a policy is taken");
@@ -292,38 +280,29 @@ static void policy(void)
 		   p->release_wait_s == 0 && p->release_timeout_s == 5 && p->driver_cleanup_s == 0 &&
 		   p->lock_timeout_s == 7,
 	   "and each time");
-	config_free(&c);
 	config_default(&d);
-	c = parsed(A);
+	parse(A);
 	ok(same_policy(&c.policy, &d.policy), "without [policy] the defaults hold");
 	ok(c.policy.reuse_free && c.policy.reclaim_orphans && c.policy.reclaim_grace_s == 600 &&
 		   c.policy.start_grace_s == 120,
 	   "which are the documented ones");
-	config_free(&c);
-	for (size_t i = 0; i < ARRAY_SIZE(placements); i++) {
-		char text[64];
-
-		snprintf(text, sizeof(text), "[policy]\nplacement = %s\n", placements[i].word);
-		c = parsed(text);
-		ok(c.policy.placement == placements[i].means, "placement has the word %s", placements[i].word);
-		config_free(&c);
-	}
+	parse("[policy]\nplacement = pack\n");
+	ok(p->placement == PLACE_PACK, "placement has the word pack");
+	parse("[policy]\nplacement = spread\n");
+	ok(p->placement == PLACE_SPREAD, "placement has the word spread");
 }
 
 static void quotas(void)
 {
-	struct config c = parsed(A
-				 "[quota]\nproject:5f1c0000000000000000000000000000 = 4\nproject: b =unlimited # all\n"
-				 "default = 2\nnone = 0\n");
+	parse(A "[quota]\nproject:5f1c0000000000000000000000000000 = 4\nproject: b =unlimited # all\n"
+		"default = 2\nnone = 0\n");
 
 	ok(config_quota(&c, "5f1c0000000000000000000000000000") == 4, "a project's quota, whose : is inih's separator");
 	ok(config_quota(&c, "b") == NO_LIMIT, "unlimited is a quota");
 	ok(config_quota(&c, "c") == 2, "other projects have the default");
 	ok(config_quota(&c, "") == 0, "domains without a project have theirs");
-	config_free(&c);
-	c = parsed(A);
+	parse(A);
 	ok(config_quota(&c, "c") == NO_LIMIT && config_quota(&c, "") == NO_LIMIT, "without [quota] there is none");
-	config_free(&c);
 }
 
 /* Lines of any length: inih takes 198 bytes of one at most. */
@@ -331,8 +310,6 @@ static void long_lines(void)
 {
 	enum { N = 600 };
 	char text[N * 32], req[PARENT_SIZE], *at = text;
-	struct config c;
-	struct err err;
 	const struct section *s;
 	size_t same = 0;
 
@@ -343,7 +320,7 @@ static void long_lines(void)
 	for (int i = 0; i < 500; i++)
 		at += sprintf(at, "%s", i % 2 ? " " : "x");
 	sprintf(at, "x\n");
-	c = parsed(text);
+	parse(text);
 	s = config_section(&c, "nvidia-35");
 	for (int i = 0; i < N; i++) {
 		snprintf(req, sizeof(req), "%04x:84:00.0", i + 1);
@@ -351,16 +328,14 @@ static void long_lines(void)
 	}
 	ok(same == N, "a line of %zu bytes is read whole", strlen(text));
 	ok(s && strlen(s->params) == 501, "so is one with a blank after each letter");
-	config_free(&c);
 	at = text + sprintf(text, "%svgpu_params = ", M);
 	memset(at, 'x', PARAMS_SIZE);
 	strcpy(at + PARAMS_SIZE, "\n");
 	ok(config_parse(&c, "f", text, strlen(text), NULL, &err) < 0, "a value that does not fit is refused");
 	is(err.text, message_in("f:4: [mdev_nvidia-35] vgpu_params: {M_CONF_TOO_LONG|1023}"), "and never cut");
 	strcpy(at + PARAMS_SIZE - 1, "\n");
-	c = parsed(text);
+	parse(text);
 	ok(strlen(c.sections[0].params) == PARAMS_SIZE - 1, "one that just fits is taken");
-	config_free(&c);
 }
 
 /* inih gets a long line in pieces: wherever one ends, it must neither trim it nor take the next for a comment. */
@@ -372,7 +347,6 @@ static void pieces(void)
 	for (size_t p = 0; p < ARRAY_SIZE(patterns); p++)
 		for (size_t before = 0; before < 8; before++) {
 			char value[PARAMS_SIZE] = "", text[PARAMS_SIZE + 128], *comment;
-			struct config c;
 
 			memset(value, 'v', before + 1);
 			while (strlen(value) < 500)
@@ -382,15 +356,14 @@ static void pieces(void)
 			comment = strstr(value, " #");
 			if (comment)
 				*comment = '\0';
-			c = parsed(text);
+			parse(text);
 			same += strcmp(c.sections[0].params, value) == 0;
-			config_free(&c);
 		}
 	ok(same == 8 * ARRAY_SIZE(patterns), "a long value is the same wherever it is cut: %zu", same);
 }
 
 /* `n` addresses for each of five types. */
-static int addresses_of(int n, struct config *c, struct err *err)
+static int addresses_of(int n)
 {
 	autofree char *text = NULL;
 	size_t len;
@@ -404,20 +377,18 @@ static int addresses_of(int n, struct config *c, struct err *err)
 		fprintf(out, "\n");
 	}
 	fclose(out);
-	return config_parse(c, "f", text, len, NULL, err);
+	config_free(&c);
+	err = (struct err){ 0 };
+	return config_parse(&c, "f", text, len, NULL, &err);
 }
 
 static void bounds(void)
 {
-	struct config c;
-	struct err err = { 0 };
-
-	ok(addresses_of(819, &c, &err) == 0, "4095 addresses are understood: %s", err.text);
-	config_free(&c);
-	ok(addresses_of(1024, &c, &err) < 0, "more are refused");
+	ok(addresses_of(819) == 0, "4095 addresses are understood: %s", err.text);
+	ok(addresses_of(1024) < 0, "more are refused");
 	is(err.text, message_in("f:12: [mdev_t4] device_addresses: {M_CONF_TOO_MANY_ALL|4096}"),
 	   "with the last line that has some");
-	ok(addresses_of(1025, &c, &err) < 0, "so are more in one section");
+	ok(addresses_of(1025) < 0, "so are more in one section");
 	is(err.text, message_in("f:4: [mdev_t0] device_addresses: {M_CONF_TOO_MANY|1024}"), "with its line");
 }
 
