@@ -164,12 +164,24 @@ static void look_at_unserved(struct check *check, const struct missing_card *mis
 			     missing->section->type);
 }
 
-static void look_at_missing(struct check *check, const struct missing_card *missing)
+/* Are both absent VFs of one card? The reason names the card. */
+static bool is_same_cause(const struct check *check, const struct missing_card *a, const struct missing_card *b)
 {
+	char physfn[PCI_SIZE];
+
+	return a->how == MISSING_NAMED && b->how == MISSING_NAMED && strcmp(a->reason, b->reason) == 0 &&
+	       inventory_absent_vf(check->host, a->address, physfn);
+}
+
+/* Reports the first VF of a card for all its VFs. */
+static void look_at_missing(struct check *check, const struct missing_card *list, size_t n, size_t this)
+{
+	const struct missing_card *missing = &list[this];
 	/* One file, also a nova.conf, can serve many hosts. */
 	enum check_status status = missing->section->nova && check->npool ? CHECK_WARN : CHECK_FAIL;
-	char physfn[PCI_SIZE];
+	char physfn[PCI_SIZE], others[32] = "";
 	const char *fix;
+	size_t more = 0;
 	int cause;
 
 	if (missing->how == MISSING_IDLE || missing->how == MISSING_REMEMBERED) {
@@ -177,6 +189,13 @@ static void look_at_missing(struct check *check, const struct missing_card *miss
 		return;
 	}
 	explains(check, missing->section);
+	for (size_t i = 0; i < this; i++)
+		if (is_same_cause(check, &list[i], missing))
+			return;
+	for (size_t i = this + 1; i < n; i++)
+		more += is_same_cause(check, missing, &list[i]);
+	if (more)
+		snprintf(others, sizeof(others), " and %zu more", more);
 	if (missing->how != MISSING_NAMED)
 		fix = "fix the cause, or narrow the match (troubleshooting: the-card)";
 	else if (inventory_absent_vf(check->host, missing->address, physfn))
@@ -184,8 +203,8 @@ static void look_at_missing(struct check *check, const struct missing_card *miss
 	else
 		fix = "fix the cause, or remove it from device_addresses (troubleshooting: the-card)";
 	fix = fix_in(missing->reason, fix, &cause);
-	check_report(check_at_location(check, &missing->at), status, fix, "%s: %.*s (configured for %s)",
-		     missing->address, cause, missing->reason, missing->section->type);
+	check_report(check_at_location(check, &missing->at), status, fix, "%s%s: %.*s (configured for %s)",
+		     missing->address, others, cause, missing->reason, missing->section->type);
 }
 
 static bool is_idle(const struct missing_card *missing, size_t n, const char *address)
@@ -209,7 +228,7 @@ void check_cards(struct check *check)
 	for (size_t i = 0; i < n; i++)
 		/* If several types take all pGPUs, only the first reports this pGPU. */
 		if (missing[i].how != MISSING_IDLE || !is_idle(missing, i, missing[i].address))
-			look_at_missing(check, &missing[i]);
+			look_at_missing(check, missing, n, i);
 	for (size_t i = 0; i < inv->npgpus; i++) {
 		if (is_idle(missing, n, inv->pgpus[i]->address))
 			continue;

@@ -21,10 +21,14 @@ only "VFs off, of a card that a type for all takes" M_VFS_NOT_ENABLED -- M_VFS_R
 holds "beside a pool of plain VFs, which is well" grep -q "^PASS  type .* flex " <<<"$out"
 vl
 is "$(grep -c 'FAIL\|WARN' <<<"$out")" 1 "status has that line alone"
-for how in "device_match = 10de:26b9" "device_addresses = $l40s" "device_addresses = 0000:26:00.4"; do
+for how in "device_match = 10de:26b9" "device_addresses = $l40s" "device_addresses = 0000:26:00.4" \
+	"device_addresses = 0000:26:00.4, 0000:26:00.5, 0000:26:00.6"; do
 	configure nvidia-1147 "$how"
 	only "VFs off, $how" M_VFS_NOT_ENABLED -- M_VFS_RESTART $l40s
 done
+configure nvidia-1147@0000:26:00.4,0000:26:00.5 nvidia-1148@0000:26:00.6
+only "VFs off, of two types" M_VFS_NOT_ENABLED -- M_VFS_RESTART $l40s
+holds "which says for how many" grep -q '0000:26:00.4 and 2 more: ' <<<"$out"
 control vfs "$flex off"
 for how in "device_match = 8086:56c0" "device_addresses = $flex" "device_addresses = 0000:4d:00.1"; do
 	configure vf_flex "$how"
