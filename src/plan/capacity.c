@@ -186,12 +186,23 @@ __attribute__((format(printf, 4, 5))) static void bound(struct capacity *space, 
 	va_end(ap);
 }
 
+/* Several vGPUs can share a GPU instance, so only the largest type of that many slices is as large as the instance. */
+static bool fills_instance(const struct inv_pgpu *card, const struct inv_type *type)
+{
+	for (size_t i = 0; i < card->noffers; i++)
+		if (card->offers[i].type->slices == type->slices &&
+		    card->offers[i].type->framebuffer_mib > type->framebuffer_mib)
+			return false;
+	return true;
+}
+
 /* Explains how to create a GPU instance, beginning with MIG mode unless it is on. */
 static void explain_no_instance(struct capacity *space, const struct inventory *inv, const struct inv_pgpu *card,
 				const struct inv_type *type)
 {
 	int mig = mig_mode(inv, card);
-	char enable[128] = "";
+	char enable[128] = "", profile[32] = "PROFILE";
+	bool exact = fills_instance(card, type);
 
 	if (space->full)
 		return;
@@ -199,9 +210,11 @@ static void explain_no_instance(struct capacity *space, const struct inventory *
 	if (mig != 1)
 		snprintf(enable, sizeof(enable), "'nvidia-smi -i %s -mig 1'%s, then ", card->address,
 			 mig == 0 ? "" : " if MIG mode is off");
-	snprintf(space->fix, sizeof(space->fix), "%s'nvidia-smi mig -i %s -cgi %dg.%dgb%s -C' makes a GPU instance",
-		 enable, card->address, type->slices, type->framebuffer_mib / 1024,
-		 strstr(type->name, "CME") ? "+me" : "");
+	if (exact)
+		snprintf(profile, sizeof(profile), "%dg.%dgb%s", type->slices, type->framebuffer_mib / 1024,
+			 strstr(type->name, "CME") ? "+me" : "");
+	snprintf(space->fix, sizeof(space->fix), "%s'nvidia-smi mig -i %s -cgi %s -C' makes a GPU instance%s", enable,
+		 card->address, profile, exact ? "" : " (see 'nvidia-smi mig -lgip')");
 }
 
 /* Suggests the retype command that removes unused vGPUs of other types, or that shows why they stay. */

@@ -87,6 +87,16 @@ configure nvidia-1519@0001:c8:00.2
 vl export nova-pci
 is "$(grep -c 'resource_class\|report_in_placement' <<<"$out")" 0 "one type of a model needs no class"
 end_host
+host rtxpro6000/8
+control mig "0001:c8:00.0 on"
+control mig "0001:c8:00.0 1g.24gb"
+configure nvidia-1546@0001:c8:00.2,0001:c8:00.3 nvidia-1561@0001:c8:00.4
+vf_domain 1 0001:c8:00.2 | "$hook" --root "$root" -- vm1 prepare begin -
+vl check
+holds "a GPU instance that several vGPUs can share has not the size of one of them" says M_MIG_CREATES 0001:c8:00.0 PROFILE <<<"$out"
+holds "one of a single vGPU has" says M_MIG_CREATES 0001:c8:00.0 1g.24gb <<<"$out"
+end_host
+rm -r "$root/run/vgpu-lease"
 
 ### A compute node with definitions of others: of devices that are none of Nova's, and of s390 kind
 host t4:2+gvt-g-256
