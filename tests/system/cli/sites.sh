@@ -96,7 +96,7 @@ vl check
 holds "a GPU instance that several vGPUs can share has not the size of one of them" says M_MIG_CREATES 0001:c8:00.0 PROFILE <<<"$out"
 holds "one of a single vGPU has" says M_MIG_CREATES 0001:c8:00.0 1g.24gb <<<"$out"
 end_host
-rm -r "$root/run/vgpu-lease"
+rm -r "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease"
 
 ### A compute node with definitions of others: of devices that are none of Nova's, and of s390 kind
 host t4:2+gvt-g-256
