@@ -99,7 +99,7 @@ is "$(line 5)" "$(uuid 5) nvidia-222 0000:84:00.0 creating created AGE vm5 $(mes
 	"a creation whose writer died is noted"
 
 # What a table shows, and what of it.
-vl list -o DOMAIN,state,numa,mib,framework,pgpu --sort domain --no-headings
+vl list -o 'DOMAIN, state,numa,mib,framework,pgpu' --sort Domain --no-headings
 is "$status|$(sed -E 's/ +/ /g' <<<"$out")" "0|vm1 active 0 1024 mdev 0000:84:00.0
 vm2 releasing 0 1024 mdev 0000:84:00.0
 vm3 active 1 1024 mdev 0000:85:00.0

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What the command prints with: JSON, tables. */
-#include <errno.h>
 #include <locale.h>
 #include <stdlib.h>
 
 #include "cli/out.h"
-#include "lib/messages.h"
 #include "lib/tap.h"
 
 /* What a stream in memory has got; the next memory_begin() frees it. */
@@ -206,27 +204,6 @@ static void table(void)
 	is(strstr(draw(NULL, NULL, &no_terminal), "\033") ? "a colour" : "", "", "and none where they are not");
 }
 
-static struct err err;
-
-static void refused(const char *output, const char *sort, const char *key, const char *word)
-{
-	const struct table_options options = { .output = output, .sort = sort };
-
-	ok(table_check(&layout, &options, &err) == -EINVAL && says(err.text, key, word), "a column that is refused: %s",
-	   word);
-}
-
-static void columns(void)
-{
-	const struct table_options options = { .output = "note, age", .sort = "NUMA" };
-
-	ok(table_check(&layout, &options, &err) == 0, "names of columns in either case, with blanks");
-	refused("id,nothing", NULL, "M_BAD_COLUMN", "nothing");
-	refused(NULL, "nothing", "M_BAD_COLUMN", "nothing");
-	refused(",", NULL, "M_BAD_COLUMN", ",");
-	refused("id,id", NULL, "M_COLUMN_TWICE", "id");
-}
-
 static const char *wrapped(int width, const char *text)
 {
 	const struct term term = { .width = width };
@@ -251,7 +228,6 @@ int main(void)
 	setlocale(LC_CTYPE, "C.UTF-8");
 	json();
 	table();
-	columns();
 	wrap();
 	free(printed);
 	return tap_done();

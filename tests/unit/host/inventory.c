@@ -5,7 +5,6 @@
 #include <errno.h>
 
 #include "host/internal.h"
-#include "lib/messages.h"
 #include "lib/inventory_host.h"
 
 #define T4 "sys/devices/pci0000:80/0000:84:00.0"

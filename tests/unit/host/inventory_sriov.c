@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "host/internal.h"
 #include "lib/inventory_host.h"
 
 #define CARDS "sys/devices/pci0000:40/"

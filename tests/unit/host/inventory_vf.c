@@ -10,7 +10,6 @@
 #include "config/config.h"
 #include "state/lease_store.h"
 #include "plan/pool.h"
-#include "lib/messages.h"
 #include "lib/inventory_host.h"
 #include "state/history.h"
 

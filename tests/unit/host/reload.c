@@ -15,7 +15,6 @@
 #include <systemd/sd-bus.h>
 #include <unistd.h>
 
-#include "base/auto.h"
 #include "sys/sys.h"
 #include "lib/tap.h"
 #include "lib/tree.h"

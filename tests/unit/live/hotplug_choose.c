@@ -4,7 +4,6 @@
 
 #include <errno.h>
 
-#include "base/auto.h"
 #include "lib/messages.h"
 #include "lib/live.h"
 #include "lib/vgpu.h"

@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 
-#include "base/auto.h"
 #include "lib/cards.h"
 #include "lib/tap.h"
 #include "lib/tree.h"

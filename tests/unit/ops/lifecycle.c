@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "lib/asked.h"
 #include "lib/cards.h"
 #include "lib/tap.h"

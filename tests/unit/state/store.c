@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "base/auto.h"
 #include "sys/sys.h"
 #include "lib/tap.h"
 #include "lib/tree.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Leases of VFs without a device: a creation that was cut off is void, but not while somebody may still be at it. */
-#include "base/auto.h"
 #include "lib/small_host.h"
 #include "survey/survey.h"
 

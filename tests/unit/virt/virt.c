@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <limits.h>
 
-#include "base/auto.h"
 #include "lib/messages.h"
 #include "lib/tap.h"
 #include "lib/tree.h"
