@@ -291,7 +291,7 @@ void cmd_take_pgpu(struct cmd *cmd, const char *word)
 	cmd->call->pgpu = cmd->pgpu;
 }
 
-bool cmd_shows(const struct cmd_call *call, const struct vgpu_ref *vgpu, const struct lease *lease)
+bool cmd_matches(const struct cmd_call *call, const struct vgpu_ref *vgpu, const struct lease *lease)
 {
 	if ((call->type && strcmp(call->type, vgpu->type) != 0) ||
 	    (call->pgpu && !pool_address_is(call->pgpu, vgpu->pgpu)))
@@ -345,7 +345,7 @@ void cmd_rows_end(struct rows *rows)
 		table_end(&rows->table, stdout, term_stdout());
 }
 
-const char *cmd_shown(const char *path)
+const char *cmd_file_name(const char *path)
 {
 	return strcmp(path, "-") == 0 ? "standard input" : path;
 }
@@ -358,8 +358,8 @@ int cmd_read_xml(const char *path, size_t max, char **xml, size_t *len, struct e
 	if (r == 0)
 		return 0;
 	if (r == -EFBIG)
-		err_set(err, EFBIG, "%s: larger than %zu MiB: not a domain XML", cmd_shown(path), max >> 20);
+		err_set(err, EFBIG, "%s: larger than %zu MiB: not a domain XML", cmd_file_name(path), max >> 20);
 	else
-		err_sys(err, -r, "%s", cmd_shown(path));
+		err_sys(err, -r, "%s", cmd_file_name(path));
 	return CMD_USAGE;
 }

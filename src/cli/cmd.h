@@ -157,7 +157,7 @@ int cmd_check_type(const struct cmd *cmd, struct err *err);
 void cmd_take_pgpu(struct cmd *cmd, const char *word);
 
 /* Does the vGPU match the filters? `lease` is NULL if the vGPU has none. */
-bool cmd_shows(const struct cmd_call *call, const struct vgpu_ref *vgpu, const struct lease *lease);
+bool cmd_matches(const struct cmd_call *call, const struct vgpu_ref *vgpu, const struct lease *lease);
 
 /*
  * Begins the command's JSON on standard output. An error of `cmd`'s configuration becomes the member "error"; if `cmd`
@@ -176,7 +176,7 @@ void cmd_rows_end(struct rows *rows);
 void cmd_json_error(const struct err *err);
 
 /* The operand FILE in messages; "-" becomes "standard input". */
-const char *cmd_shown(const char *path);
+const char *cmd_file_name(const char *path);
 
 /* Reads a domain's XML of at most `max` bytes; "-" is standard input. The caller frees *xml. Returns 0 or CMD_USAGE. */
 int cmd_read_xml(const char *path, size_t max, char **xml, size_t *len, struct err *err);

@@ -74,7 +74,7 @@ static int detach(struct cmd *cmd, struct err *err)
 	return CMD_DONE;
 }
 
-static int move_domain(struct cmd *cmd, bool suspends, struct err *err)
+static int suspend_or_resume(struct cmd *cmd, bool suspends, struct err *err)
 {
 	const char *name = cmd->hp.domain.name;
 	int progress = out_progress(false, "%s domain %s", suspends ? "suspending" : "resuming", name);
@@ -91,12 +91,12 @@ static int move_domain(struct cmd *cmd, bool suspends, struct err *err)
 
 static int suspend(struct cmd *cmd, struct err *err)
 {
-	return move_domain(cmd, true, err);
+	return suspend_or_resume(cmd, true, err);
 }
 
 static int resume(struct cmd *cmd, struct err *err)
 {
-	return move_domain(cmd, false, err);
+	return suspend_or_resume(cmd, false, err);
 }
 
 const struct command cmd_attach = {

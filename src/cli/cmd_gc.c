@@ -267,7 +267,8 @@ static int release_others(struct cmd *cmd, const struct inventory *inv, const ch
  * that are in use: those of leased vGPUs, and those that a domain's XML names. Skips those of Nova's devices, because
  * the pass removes them with the device or prints why it stays.
  */
-static int name_definitions(const struct world *world, const struct inv_pgpu *card, const char *type, struct err *err)
+static int warn_of_definitions(const struct world *world, const struct inv_pgpu *card, const char *type,
+			       struct err *err)
 {
 	autofree struct definition *list = NULL;
 	struct libvirt_files *disk;
@@ -336,7 +337,7 @@ static int retype(struct cmd *cmd, struct err *err)
 	/* say_free() reads the world again, which frees `card`. */
 	memcpy(address, card->address, sizeof(address));
 	if (check_offer(card, type, err) < 0 || check_config(&world, card, type, err) < 0 ||
-	    name_definitions(&world, card, type, err) < 0 || accept_moved(cmd, card, err) < 0 ||
+	    warn_of_definitions(&world, card, type, err) < 0 || accept_moved(cmd, card, err) < 0 ||
 	    release_others(cmd, &world.inv, address, type, err) < 0)
 		return -err->code;
 	if (!cmd->call->dry_run)

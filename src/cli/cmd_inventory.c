@@ -108,7 +108,7 @@ static const struct table_layout types_layout = {
 };
 
 /* "0000:84:00.0*, 0000:85:00.0": a star marks the cards configured for the type. */
-static void print_makers(struct rows *rows, const struct world *world, const char *type)
+static void print_pgpus(struct rows *rows, const struct world *world, const char *type)
 {
 	struct rows pgpus = { .json = rows->json };
 	autofree char *list = NULL;
@@ -151,7 +151,7 @@ static void print_type(struct rows *rows, const struct world *world, const struc
 	json_out_object(rows->json, "host");
 	row_count(&(struct rows){ .json = rows->json }, &host);
 	json_out_close(rows->json);
-	print_makers(rows, world, type->id);
+	print_pgpus(rows, world, type->id);
 	row_end(rows);
 }
 

@@ -41,7 +41,7 @@ static void print(const struct cmd *cmd, const struct leases *leases, const stru
 		const struct lease *l = &leases->list[i];
 		char note[NOTE_SIZE];
 
-		if (!cmd_shows(cmd->call, &l->vgpu, l))
+		if (!cmd_matches(cmd->call, &l->vgpu, l))
 			continue;
 		row_begin(&rows);
 		row_vgpu(&rows, &l->vgpu);

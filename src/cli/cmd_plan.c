@@ -197,7 +197,7 @@ static void print(const struct planning *p, const char *refusal)
 static int run(struct cmd *cmd, struct err *err)
 {
 	const char *path = cmd->call->args.operands[0];
-	struct planning p = { .cmd = cmd, .mode = cmd->call->mode, .file = cmd_shown(path) };
+	struct planning p = { .cmd = cmd, .mode = cmd->call->mode, .file = cmd_file_name(path) };
 	autodomxml struct domxml *doc = NULL;
 	autofree char *xml = NULL, *who = NULL;
 	int r;

@@ -31,7 +31,7 @@ static int make_rewrite(struct rewrite *r, struct cmd *cmd, const char *xml, siz
 	if (cmd->host.root >= 0)
 		r->host = &cmd->host;
 	if (rewrite_begin(r, err) < 0 || rewrite_make(r, &cmd->host, config, err) < 0)
-		return err_in(err, "%s", cmd_shown(cmd->call->args.operands[0]));
+		return err_in(err, "%s", cmd_file_name(cmd->call->args.operands[0]));
 	return 0;
 }
 

@@ -198,7 +198,7 @@ static void add_vgpu(struct status *status, const struct vgpu_ref *ref, const st
 	const struct inv_type *type = inventory_type_of(&status->world.inv, ref);
 
 	status->nall++;
-	if (!cmd_shows(status->cmd->call, ref, lease))
+	if (!cmd_matches(status->cmd->call, ref, lease))
 		return;
 	status->vgpus[status->nvgpus++] = (struct status_vgpu){
 		.ref = ref,

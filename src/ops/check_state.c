@@ -237,13 +237,11 @@ static bool look_at_guest(struct check *check, const struct lease *lease)
 	if (!check->config || lease->state != LEASE_ACTIVE || lease->origin != LEASE_CREATED ||
 	    config_section(check->config, lease->vgpu.type))
 		return false;
-	check->what = "guest";
 	check_report(check_at(check, "%s", lease->vgpu.id), CHECK_WARN,
 		     check_fix(check, "enable %s again, or see 'vgpu-lease plan' for that domain before its next start",
 			       lease->vgpu.type),
 		     "domain %.100s runs with %s on %s, a type that is no longer enabled", lease->name,
 		     lease->vgpu.type, lease->vgpu.pgpu);
-	check->what = "lease";
 	return true;
 }
 
@@ -254,11 +252,9 @@ static bool look_at_lost(struct check *check, const struct gc_item *item)
 
 	if (lease->state != LEASE_ACTIVE || item->exists != ABSENT || lease->vgpu.framework == FW_VF)
 		return false;
-	check->what = "guest";
 	check_report(check_at(check, "%s", lease->vgpu.id), CHECK_WARN,
 		     "stop the domain and start it again, which creates the vGPU",
 		     "leased to domain %.100s, which runs, but does not exist", lease->name);
-	check->what = "lease";
 	return true;
 }
 
@@ -296,6 +292,7 @@ static void report_leases(struct check *check, const struct gc *pass)
 {
 	size_t goes = 0, leased = 0, odd = 0, waits = 0;
 
+	check->what = "guest";
 	for (size_t i = 0; i < pass->n; i++) {
 		const struct gc_item *item = &pass->items[i];
 
@@ -305,11 +302,11 @@ static void report_leases(struct check *check, const struct gc *pass)
 		if (item->leased && item->outcome == GC_STAYS && !item->due_ms)
 			odd += look_at_lost(check, item) || look_at_guest(check, &item->lease);
 	}
+	check->what = "lease";
 	report_foreign(check, pass);
-	check_at_path(check, "run/vgpu-lease/leases");
 	if (goes)
-		check_report(check, CHECK_WARN, "run 'vgpu-lease gc'", "%zu vGPU%s or lease%s can be released", goes,
-			     goes == 1 ? "" : "s", goes == 1 ? "" : "s");
+		check_report(check_at_path(check, "run/vgpu-lease/leases"), CHECK_WARN, "run 'vgpu-lease gc'",
+			     "%zu vGPU%s or lease%s can be released", goes, goes == 1 ? "" : "s", goes == 1 ? "" : "s");
 	check_at_path(check, "run/vgpu-lease/leases");
 	if (pass->garbage)
 		check_report(check, CHECK_WARN, "run 'vgpu-lease gc', which sets it aside",
