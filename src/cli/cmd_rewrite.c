@@ -91,14 +91,13 @@ static int in_place(struct cmd *cmd, struct rewrite *rewrite, struct err *err)
 		*base++ = '\0';
 	autoclose int dir = base ? open(*dirname ? dirname : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 	autoclose int fd = dir < 0 ? -1 : openat(dir, base, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-	r = fd < 0 || fstat(fd, &was) < 0 ? -errno : 0;
-	if (r == 0 && !S_ISREG(was.st_mode)) {
+	bool opened = fd >= 0 && fstat(fd, &was) == 0;
+	if (opened && !S_ISREG(was.st_mode)) {
 		err_set(err, EOPNOTSUPP, "%s: not a regular file", shown);
 		return CMD_USAGE;
 	}
-	if (r == 0)
-		r = sys_slurp(fd, DOMXML_MAX, &xml, &len);
-	if (r < 0) {
+	r = opened ? sys_slurp(fd, DOMXML_MAX, &xml, &len) : -errno;
+	if (!opened || r < 0) {
 		err_sys(err, -r, "%s", shown);
 		return CMD_USAGE;
 	}

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "internal.h"
@@ -33,66 +32,6 @@ struct section *config_draft_add(struct draft *draft, const char *type)
 	*s = (struct section){ .max_instances = NO_LIMIT, .class = "VGPU" };
 	text_copy(s->type, TYPE_SIZE, type);
 	return s;
-}
-
-static int take_type(struct draft *draft, const char *type, const struct location *at, struct section **section,
-		     struct err *err)
-{
-	bool vf = strncmp(at->section, "vf_", 3) == 0;
-	struct section *s = config_draft_find(draft, type);
-
-	/* A file has one section per type. A later file (a drop-in) can have it too, and replaces keys. */
-	if (s && (s->at.file == at->file || s->vf != vf))
-		return config_err(at, err, "duplicates [%s] (%s:%d)", s->at.section, s->at.file, s->at.line);
-	if (!s && draft->config->nsections == SECTIONS_MAX)
-		return config_err(at, err, "more than %d sections", SECTIONS_MAX);
-	if (!s) {
-		s = config_draft_add(draft, type);
-		s->vf = vf;
-	}
-	s->at = *at;
-	*section = s;
-	return 0;
-}
-
-const struct key *config_draft_section(struct draft *draft, const struct location *at, struct section **section,
-				       struct err *err)
-{
-	static const struct {
-		const char *name;
-		const struct key *keys;
-	} known[] = {
-		{ "devices", config_devices_keys }, { "policy", config_policy_keys }, { "quota", config_quota_keys },
-		{ "mdev_", config_mdev_keys },      { "vgpu_", config_mdev_keys },    { "vf_", config_vf_keys },
-	};
-	char type[TYPE_SIZE];
-
-	*section = NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
-		size_t n = strlen(known[i].name);
-		struct location *first;
-
-		if (strncmp(at->section, known[i].name, n) != 0)
-			continue;
-		if (known[i].name[n - 1] == '_') {
-			if (type_parse(type, at->section + n))
-				return take_type(draft, type, at, section, err) < 0 ? NULL : known[i].keys;
-			config_err(at, err, "'%s' is not a type ID such as nvidia-35", at->section + n);
-			return NULL;
-		}
-		if (at->section[n])
-			continue;
-		first = &draft->fixed[i];
-		if (first->file == at->file) {
-			draft->unsure = true;
-			config_err(at, err, "duplicates [%s] (%s:%d)", at->section, first->file, first->line);
-			return NULL;
-		}
-		*first = *at;
-		return known[i].keys;
-	}
-	config_err(at, err, "unknown section; valid sections: [devices], [mdev_TYPE], [vf_NAME], [policy], [quota]");
-	return NULL;
 }
 
 const struct enabled_list *config_draft_enabled(const struct draft *draft)

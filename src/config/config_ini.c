@@ -109,6 +109,20 @@ __attribute__((format(printf, 2, 3))) static void fail(struct reader *r, const c
 		r->skip = SKIP_SECTION;
 }
 
+static int refuse_key(const struct key *keys, const struct location *at, struct err *err)
+{
+	struct text_guess guess = { .word = at->key };
+	char all[512] = "";
+
+	for (; keys->name; keys++) {
+		text_add(all, sizeof(all), "%s%s%s", *all ? ", " : "", keys->name, keys->many ? ":ID" : "");
+		text_guess(&guess, keys->name);
+	}
+	if (guess.best)
+		return config_err(at, err, "unknown key; similar: %s; valid keys: %s", guess.best, all);
+	return config_err(at, err, "unknown key; valid keys: %s", all);
+}
+
 static void begin_key(struct reader *r, const char *name)
 {
 	struct location at = { .file = r->file, .line = r->line, .section = r->name, .key = name };
@@ -124,7 +138,7 @@ static void begin_key(struct reader *r, const char *name)
 	}
 	r->key = config_key(r->keys, name);
 	if (!r->key && r->keys->name) {
-		key_mistake(r, config_key_unknown(r->keys, &at, r->err));
+		key_mistake(r, refuse_key(r->keys, &at, r->err));
 		return;
 	}
 	if (r->key) {
@@ -168,6 +182,67 @@ static int take_piece(void *user, const char *section, const char *name, const c
 	return 1;
 }
 
+static int take_type(struct draft *draft, const char *type, const struct location *at, struct section **section,
+		     struct err *err)
+{
+	bool vf = strncmp(at->section, "vf_", 3) == 0;
+	struct section *s = config_draft_find(draft, type);
+
+	/* A file has one section per type. A later file (a drop-in) can have it too, and replaces keys. */
+	if (s && (s->at.file == at->file || s->vf != vf))
+		return config_err(at, err, "duplicates [%s] (%s:%d)", s->at.section, s->at.file, s->at.line);
+	if (!s && draft->config->nsections == SECTIONS_MAX)
+		return config_err(at, err, "more than %d sections", SECTIONS_MAX);
+	if (!s) {
+		s = config_draft_add(draft, type);
+		s->vf = vf;
+	}
+	s->at = *at;
+	*section = s;
+	return 0;
+}
+
+/* Starts a section. Returns its valid keys, NULL on error; for a type's section sets *section. */
+static const struct key *begin_section(struct draft *draft, const struct location *at, struct section **section,
+				       struct err *err)
+{
+	static const struct {
+		const char *name;
+		const struct key *keys;
+	} known[] = {
+		{ "devices", config_devices_keys }, { "policy", config_policy_keys }, { "quota", config_quota_keys },
+		{ "mdev_", config_mdev_keys },      { "vgpu_", config_mdev_keys },    { "vf_", config_vf_keys },
+	};
+	char type[TYPE_SIZE];
+
+	*section = NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		size_t n = strlen(known[i].name);
+		struct location *first;
+
+		if (strncmp(at->section, known[i].name, n) != 0)
+			continue;
+		if (known[i].name[n - 1] == '_') {
+			if (type_parse(type, at->section + n))
+				return take_type(draft, type, at, section, err) < 0 ? NULL : known[i].keys;
+			config_err(at, err, "'%s' is not a type ID such as nvidia-35", at->section + n);
+			return NULL;
+		}
+		if (at->section[n])
+			continue;
+		first = &draft->fixed[i];
+		if (first->file == at->file) {
+			draft->unsure = true;
+			config_err(at, err, "duplicates [%s] (%s:%d)", at->section, first->file, first->line);
+			return NULL;
+		}
+		*first = *at;
+		return known[i].keys;
+	}
+	config_err(at, err, "unknown section; valid sections: [devices], [mdev_TYPE], [vf_NAME], [policy], [quota]");
+	return NULL;
+}
+
 static void take_header(struct reader *r)
 {
 	static const struct key none[] = { { 0 } };
@@ -187,9 +262,8 @@ static void take_header(struct reader *r)
 	r->text[n] = '\0';
 	r->name = config_keep(&r->draft->config->names, &r->draft->config->nnames, r->text + 1);
 	memset(r->seen, 0, sizeof(r->seen));
-	r->keys = config_draft_section(r->draft,
-				       &(struct location){ .file = r->file, .line = r->line, .section = r->name },
-				       &r->section, r->err);
+	r->keys = begin_section(r->draft, &(struct location){ .file = r->file, .line = r->line, .section = r->name },
+				&r->section, r->err);
 	if (r->keys)
 		return;
 	r->keys = none;

@@ -85,20 +85,6 @@ const struct key *config_key(const struct key *keys, const char *name)
 	return NULL;
 }
 
-int config_key_unknown(const struct key *keys, const struct location *at, struct err *err)
-{
-	struct text_guess guess = { .word = at->key };
-	char all[512] = "";
-
-	for (; keys->name; keys++) {
-		text_add(all, sizeof(all), "%s%s%s", *all ? ", " : "", keys->name, keys->many ? ":ID" : "");
-		text_guess(&guess, keys->name);
-	}
-	if (guess.best)
-		return config_err(at, err, "unknown key; similar: %s; valid keys: %s", guess.best, all);
-	return config_err(at, err, "unknown key; valid keys: %s", all);
-}
-
 /* Removes white space at the ends, and replaces every run of white space inside with one blank. */
 static void squeeze(char *s)
 {

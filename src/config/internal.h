@@ -104,7 +104,6 @@ void config_strings_free(char **list, size_t n);
 void config_section_free(struct section *section);
 
 const struct key *config_key(const struct key *keys, const char *name);
-int config_key_unknown(const struct key *keys, const struct location *at, struct err *err);
 
 /* Sets a key to its whole value; in `value` each continuation line begins with '\n'. */
 int config_key_set(const struct setting *t, char *value);
@@ -131,10 +130,6 @@ int config_nova_read(struct draft *draft, const char *name, char *text, size_t l
  * it once, after all files are read and before the checks that need all of them.
  */
 int config_nova_apply(struct draft *draft, struct err *err);
-
-/* Starts a section. Returns its valid keys, NULL on error; for a type's section sets *section. */
-const struct key *config_draft_section(struct draft *draft, const struct location *at, struct section **section,
-				       struct err *err);
 
 /* The types that are enabled: by our files if one of them has the list, else by nova.conf. */
 const struct enabled_list *config_draft_enabled(const struct draft *draft);
