@@ -25,9 +25,7 @@ static struct fake {
 
 int virt_xml(struct virt *virt, const char *uuid, unsigned int side, char **xml, struct err *err)
 {
-	(void)virt;
-	(void)uuid;
-	(void)side;
+	(void)virt, (void)uuid, (void)side;
 	*xml = fake.xml ? strdup(fake.xml) : NULL;
 	fake.xml = fake.then;
 	return *xml ? 0 : err_set(err, ENOENT, "there is no such domain");
@@ -35,8 +33,7 @@ int virt_xml(struct virt *virt, const char *uuid, unsigned int side, char **xml,
 
 int virt_define(struct virt *virt, const char *xml, struct err *err)
 {
-	(void)virt;
-	(void)err;
+	(void)virt, (void)err;
 	fake.defined = strdup(xml);
 	return 0;
 }
@@ -60,21 +57,17 @@ static int rewrite(struct tree *tree, const char *then, size_t *nchanges)
 
 int main(void)
 {
-	struct tree tree;
 	size_t n;
 
-	tree_begin(&tree, "sys/bus/mdev/devices/\nsys/bus/pci/devices/\nproc/\nvar/lib/\nrun/\netc/\n");
+	TREE(tree, "sys/bus/mdev/devices/\nsys/bus/pci/devices/\nproc/\nvar/lib/\nrun/\netc/\n");
 	ok(rewrite(&tree, XML("vm1"), &n) == 0 && n == 1, "a placeholder in a definition changes");
 	ok(fake.defined && !strstr(fake.defined, "000000000001'/></source>"), "and is a UUID");
 	ok(rewrite(&tree, NULL, &n) == -ENOENT && !fake.defined,
 	   "a domain that somebody undefines meanwhile is not defined again");
 	ok(rewrite(&tree, XML("vm2"), &n) == -ESTALE && !fake.defined,
 	   "what somebody edits meanwhile is not written over");
-	tree_end(&tree);
-	tree_begin(&tree, "sys/bus/mdev/devices/00000000-0000-0000-0000-000000000001/\nsys/bus/pci/devices/\n"
-			  "proc/\nvar/lib/\nrun/\netc/\n");
+	tree_add(&tree, "sys/bus/mdev/devices/00000000-0000-0000-0000-000000000001/\n");
 	ok(rewrite(&tree, XML("vm1"), &n) == 0 && n == 0 && !fake.defined,
 	   "a UUID of that form that a device has is none, and nothing is defined");
-	tree_end(&tree);
 	return tap_done();
 }

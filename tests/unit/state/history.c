@@ -115,8 +115,7 @@ static void types(void)
 
 static bool never(const void *arg, const char *id)
 {
-	(void)arg;
-	(void)id;
+	(void)arg, (void)id;
 	return false;
 }
 
