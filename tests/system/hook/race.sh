@@ -109,7 +109,7 @@ prepare
 open_device $u1
 before=$(now_ms)
 holds "the release of a vGPU that is open succeeds" release
-holds "within about release_wait" test $(($(now_ms) - before)) -lt 4000
+holds "within about release_wait" test $(($(now_ms) - before)) -lt 20000
 is "$(devices)$(state)" "$u1  1 releasing " "the vGPU stays, and waits to be released"
 said=$(another 2 | sed "s/${u1%??}02/$u1/" | prepare /dev/stdin 2>&1)
 holds "it is nobody else's meanwhile" says M_LEASED_TO one-vgpu <<<"$said"
@@ -141,11 +141,11 @@ control driver_removes '0000:84:00.0 off'
 settings 'driver_cleanup = 0'
 
 ### A removal that takes its time
-control remove_delay_ms 3000
+control remove_delay_ms 6000
 prepare
 before=$(now_ms)
 holds "a release does not wait for a removal that takes long" release
-holds "beyond about release_wait" test $(($(now_ms) - before)) -lt 2800
+holds "beyond about release_wait" test $(($(now_ms) - before)) -lt 5500
 is "$(leases)" 1 "the lease stays until it is done"
 holds "then it is dropped" eventually no_lease
 control remove_delay_ms 0
@@ -180,7 +180,7 @@ holds "parameters that the driver does not take end in a refusal" \
 	says M_PARAMS_HANG "0000:84:00.0, 0000:85:00.0" 4 <<<"$said"
 is "$(devices)$(leases)" 0 "and nothing is left of it"
 control params_delay_ms 0
-settings 'driver_cleanup = 0' 'create_timeout = 60' 'lock_timeout = 1'
+settings 'driver_cleanup = 0' 'create_timeout = 60' 'lock_timeout = 4'
 exec 7>"$(card_lock 0000:84:00.0)" 8>"$(card_lock 0000:85:00.0)"
 flock 7
 flock 8
@@ -188,7 +188,7 @@ before=$(now_ms)
 said=$(prepare 2>&1)
 holds "a start that can have no card's lock is refused" \
 	says M_NO_CAPACITY "$(message M_ONLY_TYPE nvidia-222)" -- M_HELD_BY <<<"$said"
-holds "after one lock_timeout for all of them" test $(($(now_ms) - before)) -lt 1900
+holds "after one lock_timeout for all of them" test $(($(now_ms) - before)) -lt 7500
 exec 7>&- 8>&-
 ### A release that cannot even say that it requests something
 prepare
@@ -196,7 +196,7 @@ exec 9>"$root/run/vgpu-lease/lock"
 flock 9
 before=$(now_ms)
 holds "a release that does not get the leases' lock ends well" release
-holds "and does not wait for it beyond about release_wait" test $(($(now_ms) - before)) -lt 2800
+holds "and does not wait for it beyond about release_wait" test $(($(now_ms) - before)) -lt 20000
 is "$(state)" " 1 active " "its lease is as it was until then"
 exec 9>&-
 holds "what it wanted is done when the lock is free" eventually no_lease

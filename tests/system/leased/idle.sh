@@ -16,8 +16,9 @@ ticks() { each stat | xargs awk '{ sub(/.*\) /, ""); n += $12 + $13 } END { prin
 wakes() { each status | xargs awk '/ctxt_switches/ { n += $2 } END { print n }'; }
 start --connect "test://$work/node.xml"
 eventually said M_CONNECTED
-sleep 3
-before="$(ticks) $(wakes)"
+before=
+settled() { local was=$before; sleep 1; before="$(ticks) $(wakes)"; [ "$was" = "$before" ]; }
+eventually settled
 sleep 4
 is "$(ticks) $(wakes)" "$before" "while nothing happens it does not even wake up"
 stop
