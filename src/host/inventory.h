@@ -30,7 +30,7 @@
 #include "sys/sys.h"
 #include "model/vgpu.h"
 
-enum { DOMAIN_SHOWN_SIZE = 64, OPENER_SIZE = DOMAIN_SHOWN_SIZE + 48 };
+enum { DOMAIN_SHOWN_SIZE = 64 };
 enum { INV_IDENTITY_SIZE = 24 }; /* "8086:56c0:8086:4905": vendor, device and subsystem */
 enum { INV_MDEV = 1 << FW_MDEV, INV_VARIANT = 1 << FW_VARIANT, INV_VF = 1 << FW_VF, INV_ALL = 7 };
 
@@ -104,10 +104,10 @@ enum opened { OPEN_UNKNOWN, OPEN_NO, OPEN_YES };
 /* Facts about a device or a VF that the inventory does not read. The survey fills them in. */
 struct device_facts {
 	enum opened opened;
-	char by[OPENER_SIZE];             /* if open: "process 4711 (QEMU of domain vm2)"; "": not known */
-	char named_by[DOMAIN_SHOWN_SIZE]; /* the domain whose file names it; "": none */
-	bool removable;                   /* an orphan if reclaim and reclaim_grace are ignored */
-	bool reclaimable;                 /* an orphan, which may be removed to make capacity */
+	const char *by;   /* if open: "process 4711 (QEMU of domain vm2)", in the arena; NULL: not known */
+	bool is_named;    /* a domain's file on disk names it, or one that cannot be read may */
+	bool removable;   /* an orphan if reclaim and reclaim_grace are ignored */
+	bool reclaimable; /* an orphan, which may be removed to make capacity */
 };
 
 struct inv_parent {

@@ -107,7 +107,7 @@ static int preference(const struct capacity_query *query, const struct inv_paren
 		return VF_LAST;
 	if (request_names(query->world->request, parent->name))
 		return VF_OF_OWN_REQUEST;
-	return *parent->facts.named_by ? VF_OF_ANOTHER_DOMAIN : VF_OF_NOBODY;
+	return parent->facts.is_named ? VF_OF_ANOTHER_DOMAIN : VF_OF_NOBODY;
 }
 
 bool capacity_parent_suits(const struct inv_parent *parent, const struct vgpu_request *req)

@@ -56,7 +56,7 @@ static inline const char *plan_named(const struct vgpu_request *req)
 /* Names the process that has the device open. */
 static inline const char *plan_opener(const struct device_facts *facts)
 {
-	return *facts->by ? facts->by : "a process";
+	return facts->by ? facts->by : "a process";
 }
 
 /*

@@ -106,7 +106,7 @@ static const struct inv_device *free_device(const struct planner *p)
 		const struct device_facts *f = &d->facts;
 
 		if (d->parent && plan_parent_suits(p, d->parent) && p->resolved->ntypes > 0 && plan_device_fits(p, d) &&
-		    pool_has_parent(d->parent) && f->opened == OPEN_NO && !*f->named_by &&
+		    pool_has_parent(d->parent) && f->opened == OPEN_NO && !f->is_named &&
 		    !lease_find(&p->world->leases, d->vgpu.id) && !is_promised(p, d->vgpu.id) &&
 		    !request_names(p->world->request, d->vgpu.id) && !request_excludes(p->world->request, d->vgpu.id))
 			return d;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Facts about existing devices: whether one is open, and which domain names it. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,17 +45,20 @@ static bool was_looked_at(const struct world *w, const char *id)
 static void look_who(const struct world *w, struct device_facts *facts, const char *id)
 {
 	char domain[DOMAIN_SHOWN_SIZE];
+	struct arena *before;
 	struct err ignored;
+	bool known;
 	pid_t pid = 0;
 	int r = w->users ? vfio_users_open(w->users, w->host, id, &pid, &ignored) : -EAGAIN;
 
 	facts->opened = r < 0 ? OPEN_UNKNOWN : r == 1 ? OPEN_YES : OPEN_NO;
 	if (r != 1 || !pid)
 		return;
-	if (libvirt_qemu_domain(w->host, pid, domain, sizeof(domain)))
-		snprintf(facts->by, sizeof(facts->by), "process %d (QEMU of domain %s)", (int)pid, domain);
-	else
-		snprintf(facts->by, sizeof(facts->by), "process %d", (int)pid);
+	known = libvirt_qemu_domain(w->host, pid, domain, sizeof(domain));
+	before = mem_use(w->inv.arena);
+	facts->by = known ? mem_format("process %d (QEMU of domain %s)", (int)pid, domain)
+			  : mem_format("process %d", (int)pid);
+	mem_use(before);
 }
 
 /*
@@ -83,17 +85,10 @@ static bool is_vf_asked_about(const struct world *w, const struct inv_parent *vf
 	return w->request->nvgpus && vf->card->framework == FW_VARIANT && vf->ndevices == 0 && w->mode != PLAN_PREPARE;
 }
 
-/*
- * The domain, other than `but` (may be NULL), whose file names this device; else an unreadable file, which may name it;
- * else "".
- */
-static void find_name(const struct world *w, char out[DOMAIN_SHOWN_SIZE], const char *id, const char *but)
+/* Does the file of a domain, other than `but` (may be NULL), name this device? An unreadable file may name it. */
+static bool is_named(const struct world *w, const char *id, const char *but)
 {
-	const char *domain = w->disk ? libvirt_files_names(w->disk, id, but) : NULL;
-
-	if (w->disk && !domain)
-		domain = libvirt_files_unread(w->disk, false);
-	snprintf(out, DOMAIN_SHOWN_SIZE, "%s", domain ? domain : "");
+	return w->disk && (libvirt_files_names(w->disk, id, but) || libvirt_files_unread(w->disk, false));
 }
 
 bool survey_say_open(struct world *w)
@@ -111,7 +106,7 @@ bool survey_say_open(struct world *w)
 		vf->facts.opened = OPEN_NO;
 		if (vf->card->framework == FW_VF)
 			look_who(w, &vf->facts, vf->name);
-		find_name(w, vf->facts.named_by, vf->name, w->request->name);
+		vf->facts.is_named = is_named(w, vf->name, w->request->name);
 	}
 	for (size_t i = 0; i < w->inv.ndevices; i++) {
 		struct inv_device *device = &w->inv.devices[i];
@@ -124,7 +119,7 @@ bool survey_say_open(struct world *w)
 			continue;
 		}
 		look_who(w, &device->facts, device->vgpu.id);
-		find_name(w, device->facts.named_by, device->vgpu.id, NULL);
+		device->facts.is_named = is_named(w, device->vgpu.id, NULL);
 	}
 	return seen;
 }

@@ -138,11 +138,9 @@ static void make_device(struct setup *w, char *spec)
 {
 	struct inv_device *d = &w->devs[w->inv.ndevices];
 	struct device_facts *f = facts_of(w, spec);
-	char *named = strchr(spec, '=');
 
 	f->opened = strchr(spec, '!') ? OPEN_YES : OPEN_NO;
-	if (named)
-		snprintf(f->named_by, sizeof(f->named_by), "%s", named + 1);
+	f->is_named = strchr(spec, '=');
 	if (!strchr(spec, ':'))
 		return;
 	w->inv.ndevices++;
