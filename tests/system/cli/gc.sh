@@ -3,7 +3,7 @@
 # vgpu-lease gc: what may go, goes; what stays says why; a dry run writes nothing.
 . "$(dirname "$0")/../../lib/cli.sh"
 
-host t4:2+mtty
+host t4:2+mtty+l40s/2
 configure nvidia-222 mtty-1@mtty policy 'reclaim_grace = 0' 'driver_cleanup = 0' 'reuse = never'
 
 # verdict N: what gc says of the vGPU number N: the word, and why.
@@ -169,4 +169,22 @@ configure nvidia-222 policy 'reclaim = never'
 vl gc
 is "$(verdict 1)" "stays: $(message M_FOREIGN_STAYS)" "nor where reclaim says never"
 
+# A VF's lease without its type: that of a creation that was cut off is void, unless somebody may be at it.
+configure nvidia-1147@10de:26b9
+vf=0000:26:00.4
+set_type() { echo "$1" >"$root/sys/bus/pci/devices/$vf/nvidia/current_vgpu_type"; }
+told() { vl gc --dry-run --json && jq -r --arg id $vf '.items[] | select(.id == $id) | "\(.state) \(.outcome)"' <<<"$out"; }
+vf_domain 50 $vf no nvidia-1147 | "$hook" --root "$root" -- vm50 prepare begin -
+vf_domain 50 $vf | libvirt_runs vm50
+set_type 0
+is "$(told)" "active stays" "that of a domain that runs is not"
+rm "$root/run/libvirt/qemu/vm50.xml"
+sed -i -E 's/^state=.*/state=creating/; s/^writer=.*/writer=4194305/' "$root/run/vgpu-lease/leases/$vf"
+is "$(told)" "creating drop" "one of a creation that was cut off is"
+exec 8>"$(card_lock 0000:26:00.0)"
+flock 8
+is "$(told)" "creating stays" "not while somebody is at work on its pGPU"
+exec 8>&-
+set_type 1147
+is "$(told)" "creating stays" "nor where it has the type"
 tap_done
