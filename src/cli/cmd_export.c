@@ -80,19 +80,6 @@ static const struct table_layout layout = {
 	.narrow = { COL_CLASS, COL_AVAILABLE, COL_USED },
 };
 
-/* The note on a provider; "": none. */
-static void note_of(char note[NOTE_SIZE], const struct nova_provider *p)
-{
-	note[0] = '\0';
-	if (p->limited)
-		snprintf(note, NOTE_SIZE, "max_instances = %d is below the capacity, so Nova offers none",
-			 p->section->max_instances);
-	else if (*p->twice)
-		snprintf(note, NOTE_SIZE, "%s is defined for two parents; see 'vgpu-lease check'", p->twice);
-	else if (p->defined)
-		snprintf(note, NOTE_SIZE, "%d of them only defined; see 'vgpu-lease check'", p->defined);
-}
-
 static void print_traits(struct rows *rows, const struct nova_provider *provider)
 {
 	char traits[NOVA_TRAITS][TRAIT_SIZE];
@@ -116,9 +103,15 @@ static void print_placement(const struct export *export)
 	cmd_rows_begin(&rows, export->cmd, &layout, "providers");
 	for (size_t i = 0; i < export->nova.n; i++) {
 		const struct nova_provider *p = &export->nova.providers[i];
-		char name[PROVIDER_SIZE], note[NOTE_SIZE];
+		char name[PROVIDER_SIZE], note[NOTE_SIZE] = "";
 
-		note_of(note, p);
+		if (p->limited)
+			snprintf(note, NOTE_SIZE, "max_instances = %d is below the capacity, so Nova offers none",
+				 p->section->max_instances);
+		else if (*p->twice)
+			snprintf(note, NOTE_SIZE, "%s is defined for two parents; see 'vgpu-lease check'", p->twice);
+		else if (p->defined)
+			snprintf(note, NOTE_SIZE, "%d of them only defined; see 'vgpu-lease check'", p->defined);
 		row_begin(&rows);
 		row_text(&rows, COL_PROVIDER, "name", name_of(name, export, p));
 		json_out_string(rows.json, "parent", p->parent->name);

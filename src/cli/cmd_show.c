@@ -128,18 +128,6 @@ static void add_side(struct show *show, const struct domxml *doc)
 		add_view(show, domxml_request(doc)->vgpus[i].id);
 }
 
-/* Asks gc what would happen to the domain's leases. */
-static void ask_gc(struct show *show)
-{
-	cmd_gc_ask(show->cmd, &show->pass, NULL, show->domain->uuid);
-	for (size_t i = 0; i < show->n; i++) {
-		const struct gc_item *item = cmd_gc_item(&show->pass, show->views[i].id);
-
-		show->views[i].gc = item && item->leased ? cmd_gc_advice(show->advice[i], item)
-							 : "see 'vgpu-lease gc --dry-run'";
-	}
-}
-
 static int find_views(struct show *show, struct err *err)
 {
 	bool loose = false;
@@ -157,11 +145,16 @@ static int find_views(struct show *show, struct err *err)
 	/* Without libvirt there is nothing to compare. */
 	for (size_t i = 0; show->cmd->hp.virt && i < show->n; i++)
 		loose |= show->views[i].lease && (!show->views[i].live || !show->domain->running);
+	/* What would gc do with the domain's leases? */
 	if (loose)
-		ask_gc(show);
+		cmd_gc_ask(show->cmd, &show->pass, NULL, show->domain->uuid);
 	for (size_t i = 0; i < show->n; i++) {
+		const struct gc_item *item = cmd_gc_item(&show->pass, show->views[i].id);
 		struct compare *view = &show->views[i];
 
+		if (loose)
+			view->gc = item && item->leased ? cmd_gc_advice(show->advice[i], item)
+							: "see 'vgpu-lease gc --dry-run'";
 		if (show->cmd->hp.virt)
 			compare_views(view);
 		show->differences += view->n;
@@ -253,18 +246,6 @@ static void print(const struct show *show)
 		say_rest(show);
 }
 
-static void show_end(struct show *show)
-{
-	domxml_free(show->live);
-	domxml_free(show->config);
-	domxml_free(show->suspended);
-	free(show->config_xml);
-	inventory_free(&show->inv);
-	lease_list_free(&show->leases);
-	vfio_users_free(show->users);
-	gc_free(&show->pass);
-}
-
 static int show_domain(struct cmd *cmd, struct err *err)
 {
 	autofree struct show *show = mem_new(1, sizeof(*show));
@@ -277,7 +258,14 @@ static int show_domain(struct cmd *cmd, struct err *err)
 		print(show);
 	if (r == 0 && show->differences)
 		r = CMD_FAILED;
-	show_end(show);
+	domxml_free(show->live);
+	domxml_free(show->config);
+	domxml_free(show->suspended);
+	free(show->config_xml);
+	inventory_free(&show->inv);
+	lease_list_free(&show->leases);
+	vfio_users_free(show->users);
+	gc_free(&show->pass);
 	return r;
 }
 

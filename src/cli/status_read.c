@@ -62,18 +62,6 @@ static int refuse_pgpu(const struct world *world, const char *name, struct err *
 		       guess.best ? guess.best : "");
 }
 
-static void name_models(struct status *status)
-{
-	struct udev_names *names = udev_names_open();
-
-	for (struct card_row *row = status->rows; row < status->rows + status->nrows; row++) {
-		const char *model = udev_names_find(names, row->card.vendor, row->card.device);
-
-		text_cut(row->model, sizeof(row->model), model ? model : "");
-	}
-	udev_names_close(names);
-}
-
 /* Adds the row, unless --pgpu names another pGPU. */
 static void add_row(struct status *status, struct card_row row)
 {
@@ -88,6 +76,7 @@ static int find_cards(struct status *status, struct cmd *cmd, struct err *err)
 {
 	const struct world *world = &status->world;
 	const struct missing_card *missing = world->missing_cards;
+	struct udev_names *names = udev_names_open();
 
 	status->cmd = cmd;
 	status->rows = mem_new(world->inv.npgpus + world->nmissing_cards + 1, sizeof(*status->rows));
@@ -96,7 +85,12 @@ static int find_cards(struct status *status, struct cmd *cmd, struct err *err)
 	for (size_t i = 0; i < world->nmissing_cards; i++)
 		if (missing[i].how == MISSING_NAMED || status_row(status, missing[i].address) == status->nrows)
 			add_row(status, row_of_missing(world, &missing[i]));
-	name_models(status);
+	for (struct card_row *row = status->rows; row < status->rows + status->nrows; row++) {
+		const char *model = udev_names_find(names, row->card.vendor, row->card.device);
+
+		text_cut(row->model, sizeof(row->model), model ? model : "");
+	}
+	udev_names_close(names);
 	return status->nrows || !cmd->call->pgpu ? 0 : refuse_pgpu(world, cmd->call->pgpu, err);
 }
 
@@ -266,24 +260,21 @@ void status_json_vgpus(struct json_out *json, const struct status *status, size_
 	json_out_close(json);
 }
 
-static void json_pgpu(struct json_out *json, const struct status *status, size_t row)
-{
-	const struct card_row *card = &status->rows[row];
-	struct rows rows = { .json = json };
-
-	json_out_object(json, NULL);
-	cards_fields(&rows, &status->world, card);
-	json_out_known(json, "framebuffer_mib", card->mib.whole);
-	json_out_known(json, "framebuffer_used_mib", card->mib.used);
-	status_json_vgpus(json, status, row);
-	json_out_close(json);
-}
-
 void status_json_pgpus(struct json_out *json, const struct status *status)
 {
+	struct rows rows = { .json = json };
+
 	json_out_array(json, "pgpus");
-	for (size_t row = 0; row < status->nrows; row++)
-		json_pgpu(json, status, row);
+	for (size_t row = 0; row < status->nrows; row++) {
+		const struct card_row *card = &status->rows[row];
+
+		row_begin(&rows);
+		cards_fields(&rows, &status->world, card);
+		json_out_known(json, "framebuffer_mib", card->mib.whole);
+		json_out_known(json, "framebuffer_used_mib", card->mib.used);
+		status_json_vgpus(json, status, row);
+		row_end(&rows);
+	}
 	json_out_close(json);
 }
 
