@@ -234,11 +234,11 @@ static bool prepare_request(struct planner *p)
 	const struct inv_device *device = inventory_device(&p->world->inv, id);
 	char holder[HOLDER_SIZE];
 
-	if (w->kind == REQUEST_PCI)
-		return plan_vf_prepare(p);
 	if (lease && lease->at_work && lease->state == LEASE_RELEASING &&
 	    strcmp(lease->domain, p->world->request->uuid) != 0)
 		return plan_wait_for_kernel(p, lease->vgpu.parent);
+	if (w->kind == REQUEST_PCI)
+		return plan_vf_prepare(p);
 	if (lease && strcmp(lease->domain, p->world->request->uuid) != 0)
 		return plan_refuse(p, "already leased to domain %s (%s); %s", lease->name, lease_holder(holder, lease),
 				   p->world->request->nova ? PLAN_NOVA_ANOTHER : "use a different UUID");

@@ -98,6 +98,21 @@ holds "one of a single vGPU has" says M_MIG_CREATES 0001:c8:00.0 1g.24gb <<<"$ou
 end_host
 rm -r "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease"
 
+### An instance is deleted, and Nova gives its VF to the next one at once, while vgpu-mgr still holds it
+host l40s/4
+configure nvidia-1147
+control plugin_delay_ms "0000:26:00.0 2000"
+vf_domain 1 0000:26:00.4 | "$hook" --root "$root" -- vm1 prepare begin -
+exec 7<>"$(node_of 0000:26:00.4)" 7>&-
+vf_domain 1 0000:26:00.4 | "$hook" --root "$root" -- vm1 release end -
+said=$(vf_domain 2 0000:26:00.4 | "$hook" --root "$root" -- vm2 prepare begin - 2>&1)
+is "$?|$said" "0|" "the start waits for the VF"
+vl list --no-headings -o ID,STATE,DOMAIN
+is "$(xargs <<<"$out")" "0000:26:00.4 active vm2" "and gets it"
+end_host
+# What finishes releases may still be at it.
+eventually rm -rf "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease"
+
 ### A compute node with definitions of others: of devices that are none of Nova's, and of s390 kind
 host t4:2+gvt-g-256
 nova_has 'enabled_mdev_types = nvidia-222' '[mdev_nvidia-222]' 'device_addresses = 0000:84:00.0'
