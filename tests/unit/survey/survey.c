@@ -39,117 +39,111 @@ static size_t leased(void)
 	return n;
 }
 
-static void look(struct world *s, bool wide)
+static struct world s;
+
+/* The next snapshot, of which nothing is read yet. */
+static void anew(void)
 {
-	*s = (struct world){ .host = &tree.host, .store = &store, .config = &config, .asked = &request, .wide = wide };
-	if (survey_start(s, &err) < 0 || survey_ahead(s, &err) < 0 || store_lock(&store, 1000, &err) < 0 ||
-	    survey_read(s, &err) < 0)
+	survey_end(&s);
+	s = (struct world){ .host = &tree.host, .store = &store, .config = &config, .asked = &request };
+}
+
+static void look(bool wide)
+{
+	anew();
+	s.wide = wide;
+	if (survey_start(&s, &err) < 0 || survey_ahead(&s, &err) < 0 || store_lock(&store, 1000, &err) < 0 ||
+	    survey_read(&s, &err) < 0)
 		tree_fail(err.text);
 	store_unlock(&store);
 }
 
 static void types(void)
 {
-	struct world s;
-
-	look(&s, false);
+	look(false);
 	ok(s.inv.ndevices == 1 && s.inv.npgpus == 1 && inventory_offer(s.inv.pgpus[0], "nvidia-222"),
 	   "it has the device and the type that is asked for");
 	ok(!inventory_type(&s.inv, "nvidia-231"), "and for a start no other type");
-	survey_end(&s);
 	put(C, "nvidia-231", LEASE_ACTIVE, OTHER);
-	look(&s, false);
+	look(false);
 	ok(inventory_type(&s.inv, "nvidia-231"), "but those of the leases, which take capacity");
-	survey_end(&s);
 	put(C, "nvidia-999", LEASE_ACTIVE, OTHER);
-	look(&s, false);
+	look(false);
 	ok(s.leases.n == 1 && !inventory_type(&s.inv, "nvidia-999"), "a type that no card makes is asked for once");
-	survey_end(&s);
 	drop(C);
 }
 
 static void openers(void)
 {
-	struct world s;
-
 	strcpy(vgpus[0].id, A);
-	look(&s, false);
+	look(false);
 	ok(s.inv.devices[0].facts.opened == OPEN_NO, "of a device that is asked for it is known who has it open");
-	survey_end(&s);
 	put(A, "nvidia-222", LEASE_ACTIVE, VM);
-	look(&s, false);
+	look(false);
 	ok(!s.users, "of one that the domain has leased already nobody asks");
-	survey_end(&s);
 	drop(A);
 
 	strcpy(vgpus[0].id, B);
-	look(&s, false);
+	look(false);
 	ok(!s.users, "nor of one that is not there");
 	tree_add(&tree, MDEV_ON(CARD, "nvidia-222", B));
 	ok(survey_read(&s, &err) == 1 && s.inv.devices[1].facts.opened == OPEN_UNKNOWN,
 	   "one that came after the look may be open");
 	ok(survey_ahead(&s, &err) == 0 && survey_read(&s, &err) == 0 && s.inv.devices[1].facts.opened == OPEN_NO,
 	   "until there is another look");
-	survey_end(&s);
 	tree_remove(&tree, "sys/bus/mdev/devices/" B);
 	tree_remove(&tree, ON_CARD(CARD) "/" B "/mdev_type");
 }
 
-static size_t nreclaimable(const struct world *s)
+static size_t nreclaimable(void)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < s->inv.ndevices; i++)
-		n += s->inv.devices[i].facts.reclaimable;
-	for (size_t i = 0; i < s->leases.n; i++)
-		n += s->leases.list[i].reclaimable;
+	for (size_t i = 0; i < s.inv.ndevices; i++)
+		n += s.inv.devices[i].facts.reclaimable;
+	for (size_t i = 0; i < s.leases.n; i++)
+		n += s.leases.list[i].reclaimable;
 	return n;
 }
 
 static void voids(void)
 {
-	struct world s;
-
 	put(C, "nvidia-222", LEASE_RESERVED, OTHER);
 	put(A, "nvidia-222", LEASE_RESERVED, OTHER);
-	look(&s, true);
+	look(true);
 	ok(s.leases.n == 0 && s.void_leases.n == 2, "reservations past their deadline are set apart");
 	ok(leased() == 2, "and stay where they are: reading changes nothing");
-	ok(s.reclaimable_known && nreclaimable(&s) == 0, "the foreign device that one was for may not go with it");
+	ok(s.reclaimable_known && nreclaimable() == 0, "the foreign device that one was for may not go with it");
 	ok(survey_record(&s, &err) == 0 && leased() == 0, "a step of its own drops them");
-	survey_end(&s);
 
-	s = (struct world){ .host = &tree.host, .store = &store, .asked = &request, .wide = true };
+	anew();
+	s.wide = true;
+	s.config = NULL;
 	put(C, "nvidia-222", LEASE_RELEASING, OTHER);
 	ok(survey_start(&s, &err) == 0 && survey_see(&s, &err) == 0, "without a configuration there is a survey, too");
-	ok(nreclaimable(&s) == 1 && lease_find(&s.leases, C)->reclaimable, "it knows what waits to be released");
+	ok(nreclaimable() == 1 && lease_find(&s.leases, C)->reclaimable, "it knows what waits to be released");
 	ok(!s.inv.config, "it has no pool");
-	survey_end(&s);
 	drop(C);
 }
 
 static void requests(void)
 {
-	struct world s = { .host = &tree.host, .store = &store, .config = &config, .asked = &request };
-
+	anew();
 	strcpy(vgpus[0].facts.type, "GRID T4-2Q");
 	ok(survey_start(&s, &err) == 0 && strcmp(s.resolved_requests[0].types[0], "nvidia-231") == 0,
 	   "a type's name is looked for on the host");
-	survey_end(&s);
-	s = (struct world){ .host = &tree.host, .store = &store, .config = &config, .asked = &request };
+	anew();
 	strcpy(vgpus[0].facts.type, "GRID T4-9Q");
 	ok(survey_start(&s, &err) == -ENOENT, "one that no card has is an error: %s", err.text);
-	survey_end(&s);
 	vgpus[0].facts.type[0] = '\0';
 	tree_add(&tree, "etc/mdevctl.d/0000:84:00.0/" B " = {\"mdev_type\": \"nvidia-231\", \"start\": \"manual\"}\n");
-	s = (struct world){ .host = &tree.host, .store = &store, .config = &config, .asked = &request };
+	anew();
 	ok(survey_start(&s, &err) == 0 && s.resolved_requests[0].source == TYPE_DEFINED &&
 		   strcmp(s.resolved_requests[0].types[0], "nvidia-231") == 0,
 	   "an mdevctl definition says the type");
 	is(s.resolved_requests[0].last_parent, "0000:84:00.0", "and the parent");
-	survey_end(&s);
 	vgpus[0].any = true;
-	s = (struct world){ .host = &tree.host, .store = &store, .config = &config, .asked = &request };
+	anew();
 	ok(survey_start(&s, &err) == 0 && s.resolved_requests[0].ntypes == 0,
 	   "of a vGPU that may be any, nothing is remembered");
 	survey_end(&s);
