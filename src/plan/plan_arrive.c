@@ -114,37 +114,31 @@ static const struct inv_device *free_device(const struct planner *p)
 	return NULL;
 }
 
-/* Refuses, with the reason why migrate_uuid = keep cannot be satisfied. */
+/* Refuses, with the reason why the domain cannot have this one, which migrate_uuid = keep or Nova has it keep. */
 static bool refuse_taken(struct planner *p, const struct inv_device *device, const struct lease *lease)
 {
 	const struct resolved_request *resolved = p->resolved;
 	bool vf = resolved->req->kind == REQUEST_PCI;
+	const char *kept = p->world->config->policy.migrate_keep ? "migrate_uuid = keep does not allow another"
+								 : "Nova has assigned this one";
 	char requested[1024];
 
 	if (lease)
-		return plan_refuse_device(p, "leased to domain %s here; migrate_uuid = keep does not allow another",
-					  lease->name);
+		return plan_refuse_device(p, "leased to domain %s here; %s", lease->name, kept);
 	if (!device)
-		return plan_refuse_device(p, "not in the pool here; migrate_uuid = keep does not allow another");
+		return plan_refuse_device(p, "not in the pool here; %s", kept);
 	if (vf)
-		return plan_refuse_device(
-			p,
-			"its type here is %s, a different one, or it is in use; migrate_uuid = keep does not allow another",
-			device->vgpu.type);
+		return plan_refuse_device(p, "its type here is %s, a different one, or it is in use; %s",
+					  device->vgpu.type, kept);
 	if (!*device->vgpu.type)
-		return plan_refuse_device(
-			p, "being created or removed on %s here; migrate_uuid = keep does not allow another",
-			device->vgpu.parent);
+		return plan_refuse_device(p, "being created or removed on %s here; %s", device->vgpu.parent, kept);
 	plan_text_request(resolved, requested, sizeof(requested));
 	if (!plan_device_fits(p, device))
-		return plan_refuse_device(
-			p, "exists here as %s on %s, not as %s; migrate_uuid = keep does not allow another",
-			device->vgpu.type, device->vgpu.parent, requested);
+		return plan_refuse_device(p, "exists here as %s on %s, not as %s; %s", device->vgpu.type,
+					  device->vgpu.parent, requested, kept);
 	if (device->facts.opened == OPEN_YES)
-		return plan_refuse_device(p, "held open by %s here; migrate_uuid = keep does not allow another",
-					  plan_opener(&device->facts));
-	return plan_refuse_device(
-		p, "cannot tell whether a process holds it open here; migrate_uuid = keep does not allow another");
+		return plan_refuse_device(p, "held open by %s here; %s", plan_opener(&device->facts), kept);
+	return plan_refuse_device(p, "cannot tell whether a process holds it open here; %s", kept);
 }
 
 bool plan_arrival(struct planner *p)
@@ -155,9 +149,11 @@ bool plan_arrival(struct planner *p)
 	const struct lease *lease = lease_find(&world->leases, id);
 	const struct inv_device *device = inventory_device(&world->inv, id), *other;
 	const struct inv_parent *parent = inventory_parent(&world->inv, id);
-	bool vf = resolved->req->kind == REQUEST_PCI, keep = world->config && world->config->policy.migrate_keep;
+	bool vf = resolved->req->kind == REQUEST_PCI;
 	bool others = lease && strcmp(lease->domain, world->request->uuid) != 0;
 	bool pooled = parent && world->config && pool_has_parent(parent);
+	/* Nova tracks the addresses of VFs, and has assigned this one. */
+	bool keep = world->config && (world->config->policy.migrate_keep || (vf && pooled && world->request->nova));
 
 	if (!source_fits(p))
 		return false;
@@ -170,6 +166,8 @@ bool plan_arrival(struct planner *p)
 		plan_adopt(p, device);
 		return true;
 	}
+	if (keep && others && lease->at_work && lease->state == LEASE_RELEASING)
+		return plan_wait_for_kernel(p, lease->vgpu.parent);
 	if (keep && (device || others || (vf && !pooled)))
 		return refuse_taken(p, device, others ? lease : NULL);
 	if (!device && !others && !keep && (other = free_device(p))) {
