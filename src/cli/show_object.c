@@ -89,15 +89,6 @@ void show_json_use(struct json_out *json, enum presence exists, int open, pid_t 
 	json_out_known(json, "open_by", open > 0 ? by : UNKNOWN);
 }
 
-static int check_options(const struct cmd *cmd, struct err *err)
-{
-	if (!(cmd->call->args.bits & CMD_TABLE & ~CMD_JSON))
-		return 0;
-	err_set(err, EINVAL, "show: '%s' is not a domain: --output, --sort and --no-headings require one",
-		cmd->call->args.operands[0]);
-	return CMD_USAGE;
-}
-
 __attribute__((format(printf, 2, 3))) static void line_of(const char *key, const char *fmt, ...)
 {
 	autofree char *text = NULL;
@@ -368,24 +359,30 @@ int show_object(struct cmd *cmd, bool is_vgpu, struct err *err)
 	struct facts facts = { .cmd = cmd };
 	struct status *status = &facts.status;
 	struct json_out document = { 0 }, *json = cmd->call->json ? &document : NULL;
-	int r = check_options(cmd, err);
+	const char *object = cmd->call->args.operands[0];
+	int r;
 
+	if (cmd->call->args.bits & CMD_TABLE & ~CMD_JSON) {
+		err_set(err, EINVAL, "show: '%s' is not a domain: --output, --sort and --no-headings require one",
+			object);
+		return CMD_USAGE;
+	}
 	if (!is_vgpu)
-		cmd_take_pgpu(cmd, cmd->call->args.operands[0]);
-	if (r == 0)
-		r = is_vgpu ? read_facts(&facts, err) : status_read(status, cmd, err);
-	if (r == 0 && json)
-		cmd_json_begin(json, cmd);
-	if (r == 0 && !is_vgpu)
-		print_pgpus(status, json);
-	else if (r == 0 && json)
-		json_vgpu(json, &facts);
-	else if (r == 0)
-		print_vgpu(&facts);
-	if (r == 0)
+		cmd_take_pgpu(cmd, object);
+	r = is_vgpu ? read_facts(&facts, err) : status_read(status, cmd, err);
+	if (r == 0) {
+		if (json)
+			cmd_json_begin(json, cmd);
+		if (!is_vgpu)
+			print_pgpus(status, json);
+		else if (json)
+			json_vgpu(json, &facts);
+		else
+			print_vgpu(&facts);
 		show_events(cmd, is_vgpu ? facts.ref.id : status->rows[0].card.address, json);
-	if (r == 0 && json)
-		json_out_end(json);
+		if (json)
+			json_out_end(json);
+	}
 	gc_free(&facts.pass);
 	status_end(status);
 	return r;

@@ -247,15 +247,6 @@ static int not_plugged(struct hotplug *hp, const char *id, struct err *err)
 	return r;
 }
 
-static int preview_detach(const struct hotplug *hp, const char *id, bool plugged, bool defined, struct err *err)
-{
-	if (plugged)
-		text_line(hp->dry_run, "detach %s from domain %s", id, hp->domain.name);
-	if (defined)
-		text_line(hp->dry_run, "remove %s from the definition of domain %s", id, hp->domain.name);
-	return preview_release(hp->dry_run, hp->store, hp->domain.uuid, id, err);
-}
-
 int hotplug_detach(struct hotplug *hp, const char *id, bool persistent, struct err *err)
 {
 	autodomxml struct domxml *doc = NULL;
@@ -276,8 +267,12 @@ int hotplug_detach(struct hotplug *hp, const char *id, bool persistent, struct e
 	/* If the guest released the device late, only the definition may still name it. */
 	if (!req && !defined && not_plugged(hp, id, err) < 0)
 		return -err->code;
+	if (hp->dry_run && req)
+		text_line(hp->dry_run, "detach %s from domain %s", id, hp->domain.name);
+	if (hp->dry_run && defined)
+		text_line(hp->dry_run, "remove %s from the definition of domain %s", id, hp->domain.name);
 	if (hp->dry_run)
-		return preview_detach(hp, id, req, defined, err);
+		return preview_release(hp->dry_run, hp->store, hp->domain.uuid, id, err);
 	if (hotplug_unlease(hp, hp->policy, id, hp->found_ms, err) == 0)
 		return 0;
 	return err_in(err, "domain %s: vGPU %s is detached but not released yet; run the command again",
