@@ -242,23 +242,17 @@ FILE *cmd_lines(struct cmd *cmd)
 	return cmd->lines;
 }
 
-static void print_lines(struct cmd *cmd)
+void cmd_close(struct cmd *cmd)
 {
 	char *rest, *line;
 
-	if (!cmd->lines)
-		return;
-	mem_close(cmd->lines);
+	hotplug_close(&cmd->hp);
+	if (cmd->lines)
+		mem_close(cmd->lines);
 	rest = cmd->text;
 	while ((line = strsep(&rest, "\n")) && rest)
 		term_wrap_printable(stdout, term_stdout(), 0, TERM_INDENT, line);
 	free(cmd->text);
-}
-
-void cmd_close(struct cmd *cmd)
-{
-	hotplug_close(&cmd->hp);
-	print_lines(cmd);
 	silent_note(&cmd->store);
 	store_close(&cmd->store);
 	config_free(&cmd->config);

@@ -142,11 +142,21 @@ static void print_ids(sd_journal *journal, struct json_out *json)
 	json_out_close(json);
 }
 
-static void print_json(sd_journal *journal, struct json_out *json, const char *when, const char *event)
+static void print_event(sd_journal *journal, struct json_out *json, uint64_t us)
 {
+	autofree char *event = read_field(journal, "VGPU_LEASE_EVENT"), *message = read_field(journal, "MESSAGE");
+	char when[32];
+
+	out_time(when, (time_t)(us / 1000000));
+	if (!json) {
+		autofree char *line = mem_format("%s  %-9s  %s", when, event, message);
+		/* The message was made printable when it was logged. Continuation lines are aligned with it. */
+		term_wrap_printable(stdout, term_stdout(), 0, "                                 ", line);
+		return;
+	}
 	autofree char *type = read_field(journal, "VGPU_LEASE_TYPE"), *pgpu = read_field(journal, "PGPU");
 	autofree char *uuid = read_field(journal, "DOMAIN_UUID"), *name = read_field(journal, "DOMAIN_NAME");
-	autofree char *reason = read_field(journal, "VGPU_LEASE_REASON"), *message = read_field(journal, "MESSAGE");
+	autofree char *reason = read_field(journal, "VGPU_LEASE_REASON");
 
 	json_out_object(json, NULL);
 	json_out_string(json, "time", when);
@@ -158,22 +168,6 @@ static void print_json(sd_journal *journal, struct json_out *json, const char *w
 	json_out_text(json, "reason", reason);
 	json_out_string(json, "message", message);
 	json_out_close(json);
-}
-
-static void print_event(sd_journal *journal, struct json_out *json, uint64_t us)
-{
-	autofree char *event = read_field(journal, "VGPU_LEASE_EVENT"), *message = NULL, *line = NULL;
-	char when[32];
-
-	out_time(when, (time_t)(us / 1000000));
-	if (json) {
-		print_json(journal, json, when, event);
-		return;
-	}
-	message = read_field(journal, "MESSAGE");
-	line = mem_format("%s  %-9s  %s", when, event, message);
-	/* The message was made printable when it was logged. Continuation lines are aligned with it. */
-	term_wrap_printable(stdout, term_stdout(), 0, "                                 ", line);
 }
 
 /* Returns the number of events, or a negative errno if the journal cannot be read further. */

@@ -284,31 +284,10 @@ static const struct table_layout types_layout = {
 	.narrow = { COL_NAME, COL_CLASS, COL_MIB },
 };
 
-static void print_types(const struct status *status, const struct card_row *card)
-{
-	struct rows rows;
-
-	putchar('\n');
-	cmd_rows_begin(&rows, status->cmd, &types_layout, NULL);
-	cards_offers(&rows, &status->world, card);
-	cmd_rows_end(&rows);
-}
-
 static const struct table_layout vgpus_layout = {
 	.columns = { COL_ID, COL_TYPE, COL_PARENT, COL_STATE, COL_AGE, COL_DOMAIN },
 	.narrow = { COL_PARENT, COL_AGE },
 };
-
-static void print_vgpus(const struct status *status)
-{
-	struct rows rows;
-
-	putchar('\n');
-	cmd_rows_begin(&rows, status->cmd, &vgpus_layout, NULL);
-	for (size_t i = 0; i < status->nvgpus; i++)
-		status_vgpu(&rows, &status->vgpus[i]);
-	cmd_rows_end(&rows);
-}
 
 static void print_pgpu(const struct status *status, const struct card_row *row)
 {
@@ -316,6 +295,7 @@ static void print_pgpu(const struct status *status, const struct card_row *row)
 	const struct inv_pgpu *card = &row->card;
 	const char *model = row->model;
 	const struct capacity_framebuffer mib = row->mib;
+	struct rows types;
 
 	out_say("pGPU %s", card->address);
 	if (*card->vendor)
@@ -337,12 +317,18 @@ static void print_pgpu(const struct status *status, const struct card_row *row)
 		if (strcmp(world->failures[i].pgpu, card->address) == 0)
 			line_of("failed", "creation of %s, in the last minutes; this pGPU is tried last",
 				world->failures[i].type);
-	if (row->pgpu && card->noffers)
-		print_types(status, row);
+	if (!row->pgpu || !card->noffers)
+		return;
+	putchar('\n');
+	cmd_rows_begin(&types, status->cmd, &types_layout, NULL);
+	cards_offers(&types, world, row);
+	cmd_rows_end(&types);
 }
 
 static void print_pgpus(const struct status *status, struct json_out *json)
 {
+	struct rows rows;
+
 	if (json) {
 		json_out_text(json, "nvidia_driver", status->world.inv.nvidia_driver);
 		status_json_pgpus(json, status);
@@ -350,8 +336,13 @@ static void print_pgpus(const struct status *status, struct json_out *json)
 	}
 	for (size_t row = 0; row < status->nrows; row++)
 		print_pgpu(status, &status->rows[row]);
-	if (status->nvgpus)
-		print_vgpus(status);
+	if (!status->nvgpus)
+		return;
+	putchar('\n');
+	cmd_rows_begin(&rows, status->cmd, &vgpus_layout, NULL);
+	for (size_t i = 0; i < status->nvgpus; i++)
+		status_vgpu(&rows, &status->vgpus[i]);
+	cmd_rows_end(&rows);
 }
 
 int show_object(struct cmd *cmd, bool is_vgpu, struct err *err)

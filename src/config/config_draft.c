@@ -116,31 +116,21 @@ static int check_addresses(const struct draft *draft, const struct section *a, s
 	return 0;
 }
 
-/* Limits the addresses, because all pairs of sections are compared and another user may write nova.conf. */
-static int count_addresses(const struct draft *draft, struct err *err)
-{
-	size_t all = 0;
-
-	for (size_t i = 0; i < draft->config->nsections; i++) {
-		const struct section *s = &draft->config->sections[i];
-
-		all += s->naddresses;
-		if (all > ADDRESSES_MAX)
-			return config_err(&s->addresses_at[0], err, "more than %d addresses in all", ADDRESSES_MAX);
-	}
-	return 0;
-}
-
 static int check_sections(struct draft *draft, struct err *err)
 {
 	struct section *sections = draft->config->sections;
-	size_t n = draft->config->nsections;
+	size_t n = draft->config->nsections, addresses = 0;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = config_mistake(draft, check_section(draft, &sections[i], err), err);
-	if (r == 0)
-		r = count_addresses(draft, err);
+	/* All pairs of sections are compared, and another user may write nova.conf. */
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		addresses += sections[i].naddresses;
+		if (addresses > ADDRESSES_MAX)
+			r = config_err(&sections[i].addresses_at[0], err, "more than %d addresses in all",
+				       ADDRESSES_MAX);
+	}
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = config_mistake(draft, check_addresses(draft, &sections[i], err), err);
 	return r;

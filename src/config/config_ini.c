@@ -270,23 +270,22 @@ static void take_header(struct reader *r)
 	note_mistake(r, err_word(r->err, word));
 }
 
-/* Removes a comment, which starts with # or ; at the start of the text or after white space. */
-static void cut_comment(char *s)
-{
-	for (char *c = s; *c; c++)
-		if ((*c == '#' || *c == ';') && (c == s || isspace((unsigned char)c[-1])))
-			*c = '\0';
-}
-
-/* Removes comments and trailing white space. Returns false if nothing is left. */
+/*
+ * Removes a comment, which starts with # or ; at the start of the text or after white space, and trailing white space.
+ * Returns false if nothing is left.
+ */
 static bool trim(struct reader *r)
 {
-	if (r->text[strspn(r->text, " \t\r")] == '\0') {
+	char *text = r->text;
+
+	if (text[strspn(text, " \t\r")] == '\0') {
 		end_key(r);
 		return false;
 	}
-	cut_comment(r->text);
-	return *text_strip(r->text);
+	for (char *c = text; *c; c++)
+		if ((*c == '#' || *c == ';') && (c == text || isspace((unsigned char)c[-1])))
+			*c = '\0';
+	return *text_strip(text);
 }
 
 static bool check_line(struct reader *r)

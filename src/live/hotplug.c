@@ -34,16 +34,6 @@ void hotplug_close(struct hotplug *hp)
 	hp->virt = NULL;
 }
 
-static int preview_lease(struct hotplug *hp, const struct lifecycle *lifecycle, struct err *err)
-{
-	autopreview struct preview preview = { 0 };
-
-	if (preview_decide(&preview, lifecycle, PLAN_PREPARE, err) < 0)
-		return -err->code;
-	preview_print(hp->dry_run, &preview, false);
-	return 0;
-}
-
 int hotplug_lease(struct hotplug *hp, const struct request *request, const char *op, struct err *err)
 {
 	const struct lifecycle lifecycle = { .host = hp->host,
@@ -52,8 +42,12 @@ int hotplug_lease(struct hotplug *hp, const struct request *request, const char 
 					     .why_no_config = "no configuration",
 					     .request = request,
 					     .op = op };
-	int r = hp->dry_run ? preview_lease(hp, &lifecycle, err) : lifecycle_prepare(&lifecycle, err);
+	autopreview struct preview preview = { 0 };
+	int r = hp->dry_run ? preview_decide(&preview, &lifecycle, PLAN_PREPARE, err)
+			    : lifecycle_prepare(&lifecycle, err);
 
+	if (r == 0 && hp->dry_run)
+		preview_print(hp->dry_run, &preview, false);
 	if (r < 0)
 		return err_in(err, "domain %s", hp->domain.name);
 	if (hp->dry_run)
