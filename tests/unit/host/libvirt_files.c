@@ -12,31 +12,36 @@
 #define W "c6f1a2b3-0000-4000-8000-00000000000c"
 
 static struct err err;
+static struct libvirt_files *disk;
+
+/* Reads them anew. */
+static int read_files(const struct tree *tree)
+{
+	libvirt_files_free(disk);
+	return libvirt_files_read(&disk, &tree->host, &err);
+}
 
 static void domains(void)
 {
-	struct libvirt_files *disk;
-	struct tree tree;
 	struct libvirt_file file;
 
-	tree_begin(
-		&tree,
-		"etc/libvirt/qemu/vm1.xml = <domain><uuid>" V
-		"</uuid><address uuid='C6F1A2B3-0000-4000-8000-00000000000A'/></domain>\n"
-		"etc/libvirt/qemu/vm2.xml = <address domain='0x0000' bus='0x41' slot='0x01' function='0x2'/>\n"
-		"etc/libvirt/qemu/vm3.xml = <address type='pci' domain='0x0000' bus='0x07' slot='0x00' function='0x0'/>\n"
-		"etc/libvirt/qemu/autostart/vm1.xml -> ../vm1.xml\n"
-		"etc/libvirt/qemu/linked.xml -> ../../elsewhere/vm5.xml\n"
-		"etc/elsewhere/vm5.xml = <address uuid='22222222-0000-4000-8000-000000000001'/>\n"
-		"etc/libvirt/qemu/unmounted.xml -> ../../nowhere/vm6.xml\n"
-		"etc/libvirt/qemu/dir.xml/\n"
-		"etc/libvirt/qemu/" W ".xml = <uuid>" V "</uuid>\n"
-		"etc/libvirt/qemu/vm4.xml.new = 11111111-0000-4000-8000-000000000001\n"
-		"etc/libvirt/qemu/.xml = 11111111-0000-4000-8000-000000000001\n"
-		"run/libvirt/qemu/two words.xml = <domstatus state='running'>\\n<domain><uuid>11111111-0000-4000-8000-00000000000F"
-		"</uuid></domain>\\n</domstatus>\n"
-		"run/libvirt/qemu/vm1.pid = 12\n");
-	ok(libvirt_files_read(&disk, &tree.host, &err) == 0, "libvirt's directories are read");
+	TREE(tree,
+	     "etc/libvirt/qemu/vm1.xml = <domain><uuid>" V
+	     "</uuid><address uuid='C6F1A2B3-0000-4000-8000-00000000000A'/></domain>\n"
+	     "etc/libvirt/qemu/vm2.xml = <address domain='0x0000' bus='0x41' slot='0x01' function='0x2'/>\n"
+	     "etc/libvirt/qemu/vm3.xml = <address type='pci' domain='0x0000' bus='0x07' slot='0x00' function='0x0'/>\n"
+	     "etc/libvirt/qemu/autostart/vm1.xml -> ../vm1.xml\n"
+	     "etc/libvirt/qemu/linked.xml -> ../../elsewhere/vm5.xml\n"
+	     "etc/elsewhere/vm5.xml = <address uuid='22222222-0000-4000-8000-000000000001'/>\n"
+	     "etc/libvirt/qemu/unmounted.xml -> ../../nowhere/vm6.xml\n"
+	     "etc/libvirt/qemu/dir.xml/\n"
+	     "etc/libvirt/qemu/" W ".xml = <uuid>" V "</uuid>\n"
+	     "etc/libvirt/qemu/vm4.xml.new = 11111111-0000-4000-8000-000000000001\n"
+	     "etc/libvirt/qemu/.xml = 11111111-0000-4000-8000-000000000001\n"
+	     "run/libvirt/qemu/two words.xml = <domstatus state='running'>\\n<domain><uuid>11111111-0000-4000-8000-00000000000F"
+	     "</uuid></domain>\\n</domstatus>\n"
+	     "run/libvirt/qemu/vm1.pid = 12\n");
+	ok(read_files(&tree) == 0, "libvirt's directories are read");
 	is(libvirt_files_names(disk, U, NULL), "vm1", "the domain that names a vGPU is found, in whatever case");
 	is(libvirt_files_names(disk, "0000:41:01.2", NULL), "vm2", "also by a VF's address");
 	is(libvirt_files_names(disk, "22222222-0000-4000-8000-000000000001", NULL), "linked",
@@ -57,38 +62,30 @@ static void domains(void)
 	ok(!libvirt_files_has(disk, W), "what looks like a UUID is never a name");
 	ok(libvirt_files_at(disk, 0, &file) && *file.name && !libvirt_files_at(disk, 1000, &file),
 	   "and the names can be listed");
-	libvirt_files_free(disk);
 
-	tree_end(&tree);
-
-	tree_begin(&tree, "");
-	ok(libvirt_files_read(&disk, &tree.host, &err) == 0 && !libvirt_files_names(disk, U, NULL),
+	tree_remove(&tree, "etc/libvirt");
+	tree_remove(&tree, "run/libvirt");
+	ok(read_files(&tree) == 0 && !libvirt_files_names(disk, U, NULL),
 	   "without libvirt's directories nothing is named");
-	libvirt_files_free(disk);
 	libvirt_files_free(NULL);
-	tree_end(&tree);
 }
 
 /* One file costs no other its answer: what cannot be read is told of, and may name or be anything. */
 static void unreadable(void)
 {
-	struct libvirt_files *disk;
-
 	TREE(tree, "etc/libvirt/qemu/vm1.xml = <address uuid='" U "'/>\n"
 		   "etc/libvirt/qemu/loop.xml -> loop.xml\n");
-	ok(libvirt_files_read(&disk, &tree.host, &err) == 0, "a definition that cannot be read fails nobody");
+	ok(read_files(&tree) == 0, "a definition that cannot be read fails nobody");
 	is(libvirt_files_names(disk, U, NULL), "vm1", "the others are read");
 	ok(!libvirt_files_names(disk, V, NULL), "it is not said to name what it may not");
 	ok(libvirt_files_unread(disk, false) &&
 		   strstr(libvirt_files_unread(disk, false), "/etc/libvirt/qemu/loop.xml: "),
 	   "but told of: %s", libvirt_files_unread(disk, false));
 	ok(!libvirt_files_unread(disk, true), "it tells of nobody who runs");
-	libvirt_files_free(disk);
 	tree_add(&tree, "run/libvirt/qemu/odd.xml -> odd.xml\n");
-	ok(libvirt_files_read(&disk, &tree.host, &err) == 0 && libvirt_files_unread(disk, true) &&
+	ok(read_files(&tree) == 0 && libvirt_files_unread(disk, true) &&
 		   strstr(libvirt_files_unread(disk, true), "/run/libvirt/qemu/odd.xml: "),
 	   "unlike a status file");
-	libvirt_files_free(disk);
 }
 
 /* A file of so many MiB with `text` in it, the first `off` bytes of which end a MiB, as pieces that it is read in do.
@@ -115,24 +112,20 @@ static void make_large(const struct tree *tree, const char *path, int mib, size_
 
 static void large(void)
 {
-	struct libvirt_files *disk;
-
 	TREE(tree, "etc/libvirt/qemu/\nrun/libvirt/qemu/\n");
 	make_large(&tree, "etc/libvirt/qemu/big.xml", 20, 20,
 		   "<address uuid='C6F1A2B3-0000-4000-8000-00000000000A'/></domain>");
 	make_large(&tree, "run/libvirt/qemu/big.xml", 18, 1, "<uuid>" V "</uuid>");
-	ok(libvirt_files_read(&disk, &tree.host, &err) == 0, "a definition of 20 MiB is no error");
+	ok(read_files(&tree) == 0, "a definition of 20 MiB is no error");
 	is(libvirt_files_names(disk, U, NULL), "big", "what it names is found, wherever that stands");
 	is(libvirt_files_names(disk, V, NULL), "big", "in the other file, too");
 	ok(!libvirt_files_names(disk, "11111111-0000-4000-8000-000000000001", NULL), "what it does not name is not");
 	ok(libvirt_files_runs(disk, V) && !libvirt_files_runs(disk, U), "and a status file of 18 MiB tells who runs");
 	ok(!libvirt_files_unread(disk, false), "all of it was read");
-	libvirt_files_free(disk);
 }
 
 static void bytes_behind_a_nul(void)
 {
-	struct libvirt_files *disk;
 	FILE *f;
 	char path[128];
 
@@ -140,9 +133,8 @@ static void bytes_behind_a_nul(void)
 	snprintf(path, sizeof(path), "%s/etc/libvirt/qemu/odd\033.xml", tree.path);
 	f = fopen(path, "w");
 	ok(f && fwrite("<domain>\0\0" U, 1, 10 + 36, f) == 46 && fclose(f) == 0, "a file with NUL bytes");
-	ok(libvirt_files_read(&disk, &tree.host, &err) == 0, "is read");
+	ok(read_files(&tree) == 0, "is read");
 	is(libvirt_files_names(disk, U, NULL), "odd\033", "to its end");
-	libvirt_files_free(disk);
 }
 
 TESTS(domains, unreadable, large, bytes_behind_a_nul)

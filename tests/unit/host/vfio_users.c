@@ -59,6 +59,8 @@ static const char host[] = MDEV_AT(ID(a), "12") MDEV_AT(ID(b), "1") MDEV_AT(ID(c
 					 "proc/self/fd/4 -> /dev/zero\n"
 					 "proc/net = 1\n";
 
+static struct err err;
+
 static struct vfio_users *look(const struct tree *tree)
 {
 	return vfio_users_read(&tree->host, sys_now_ms() + LONG_MS);
@@ -67,7 +69,6 @@ static struct vfio_users *look(const struct tree *tree)
 static void devices(void)
 {
 	struct vfio_users *h;
-	struct err err;
 	pid_t pid = 0;
 
 	TREE(tree, host);
@@ -96,22 +97,19 @@ static void devices(void)
 }
 
 /* What is known of a vGPU beside a process that cannot be looked into; `more` is added to the host. */
-static int beside(const char *more, struct err *err)
+static int beside(const char *more)
 {
 	struct vfio_users *h;
-	struct tree tree;
 	int r;
 
-	tree_begin(&tree,
-		   MDEV_AT(ID(a), "12")
+	TREE(tree, MDEV_AT(ID(a), "12")
 			   MDEV_AT(ID(b), "1") "sys/class/vfio/12/dev = " FULL "\nsys/class/vfio/1/dev = 511:1\n"
 					       "proc/5/fd = no directory\nproc/6/fd -> fd\nproc/7/fd/3 -> /dev/full\n");
 	tree_add(&tree, more);
 	h = look(&tree);
-	ok(vfio_users_open(h, &tree.host, ID(a), NULL, err) == 1, "what others have open is known");
-	r = vfio_users_open(h, &tree.host, ID(b), NULL, err);
+	ok(vfio_users_open(h, &tree.host, ID(a), NULL, &err) == 1, "what others have open is known");
+	r = vfio_users_open(h, &tree.host, ID(b), NULL, &err);
 	vfio_users_free(h);
-	tree_end(&tree);
 	return r;
 }
 
@@ -135,21 +133,18 @@ static const struct {
 
 static void unreadable(void)
 {
-	struct err err = { 0 };
-
-	ok(beside("", &err) == 0, "a process that cannot be looked into proves nothing");
-	ok(beside("proc/5/comm = qemu-system-x86\nproc/5/cmdline = guest=vm1\n", &err) == 0,
-	   "whatever it calls itself");
-	ok(beside("run/libvirt/qemu/vm1.pid = 15\nrun/libvirt/qemu/vm2.pid = x\n", &err) == 0,
+	ok(beside("") == 0, "a process that cannot be looked into proves nothing");
+	ok(beside("proc/5/comm = qemu-system-x86\nproc/5/cmdline = guest=vm1\n") == 0, "whatever it calls itself");
+	ok(beside("run/libvirt/qemu/vm1.pid = 15\nrun/libvirt/qemu/vm2.pid = x\n") == 0,
 	   "beside the QEMUs that can be");
-	ok(beside("run/libvirt/qemu/vm1.pid = 5\n", &err) == -ENOTDIR && strstr(err.text, "process 5"),
+	ok(beside("run/libvirt/qemu/vm1.pid = 5\n") == -ENOTDIR && strstr(err.text, "process 5"),
 	   "but if libvirt says that it is a QEMU, it is not known: %s", err.text);
-	ok(beside("run/libvirt/qemu/vm1.pid = 6\n", &err) == -ELOOP, "for whatever reason: %s", err.text);
+	ok(beside("run/libvirt/qemu/vm1.pid = 6\n") == -ELOOP, "for whatever reason: %s", err.text);
 	for (size_t i = 0; i < sizeof(cgroups) / sizeof(cgroups[0]); i++) {
 		char text[256];
 
 		snprintf(text, sizeof(text), "proc/5/cgroup = %s\n", cgroups[i].cgroup);
-		ok((beside(text, &err) == -ENOTDIR) == cgroups[i].qemu, "%s is %sthat of a QEMU of libvirt's",
+		ok((beside(text) == -ENOTDIR) == cgroups[i].qemu, "%s is %sthat of a QEMU of libvirt's",
 		   cgroups[i].cgroup, cgroups[i].qemu ? "" : "not ");
 	}
 }
@@ -157,17 +152,15 @@ static void unreadable(void)
 static void no_time(void)
 {
 	struct vfio_users *h;
-	struct tree tree;
-	struct err err;
 
-	tree_begin(&tree, host);
+	TREE(tree, host);
 	h = vfio_users_read(&tree.host, sys_now_ms() - 1);
 	ok(vfio_users_open(h, &tree.host, ID(c), NULL, &err) == -ETIMEDOUT,
 	   "without the time for a look it is not known: %s", err.text);
 	ok(vfio_users_open(h, &tree.host, ID(d), NULL, &err) == 0, "but of what has no node");
 	vfio_users_free(h);
-	tree_end(&tree);
-	tree_begin(&tree, MDEV_AT(ID(b), "1") "sys/class/vfio/1/dev = 511:1\n");
+	tree_remove(&tree, "proc");
+	tree_remove(&tree, "sys/bus/mdev/devices/" ID(b) "/vfio-dev");
 	h = look(&tree);
 	ok(vfio_users_open(h, &tree.host, ID(b), NULL, &err) == 0, "a tree without proc has no processes");
 	vfio_users_free(h);
@@ -177,7 +170,6 @@ static void no_time(void)
 	   "a proc that cannot be read tells nothing: %s", err.text);
 	vfio_users_free(h);
 	vfio_users_free(NULL);
-	tree_end(&tree);
 }
 
 /* A process of this machine, which the tree shows as its only one. */
@@ -218,7 +210,6 @@ static void end(struct tree *tree, pid_t pid)
 static int is_open(const struct tree *tree, pid_t *pid)
 {
 	struct vfio_users *h = look(tree);
-	struct err err = { 0 };
 	int r = vfio_users_open(h, &tree->host, ID(a), pid, &err);
 
 	vfio_users_free(h);

@@ -18,6 +18,7 @@
 enum { SHORT_MS = 100, LONG_MS = 5000, TRIES = 500, TRY_MS = 10 };
 
 static struct tree tree;
+static struct err said; /* by the last call of a test */
 static struct arena *shared;
 
 struct work {
@@ -141,26 +142,26 @@ static int open_pipe(void)
 static void answered(void)
 {
 	struct work *w = share((struct work){ .lock = open_lock() });
-	struct err err = { 0 };
 	int other = open_lock();
 
-	ok(timed_child_run(find, w, tree.host.root, w->lock, LONG_MS, &err) == 0, "work that writes is done");
+	ok(timed_child_run(find, w, tree.host.root, w->lock, LONG_MS, &said) == 0, "work that writes is done");
 	is(w->text, "42", "and what it found is there");
-	ok(timed_child_run(fail, NULL, tree.host.root, -1, LONG_MS, &err) == -ENOSPC, "its error is ours");
-	is(err.text, "card: full", "with its text");
-	ok(timed_child_look(fail, NULL, NULL, tree.host.root, LONG_MS, &err) == -ENOSPC, "also that of a look");
-	ok(timed_child_look(nest, w, NULL, tree.host.root, LONG_MS, &err) == 0, "a look within a look is a plain call");
+	ok(timed_child_run(fail, NULL, tree.host.root, -1, LONG_MS, &said) == -ENOSPC, "its error is ours");
+	is(said.text, "card: full", "with its text");
+	ok(timed_child_look(fail, NULL, NULL, tree.host.root, LONG_MS, &said) == -ENOSPC, "also that of a look");
+	ok(timed_child_look(nest, w, NULL, tree.host.root, LONG_MS, &said) == 0,
+	   "a look within a look is a plain call");
 	ok(w->stdin_is_null, "it has none of our standard descriptors");
 	ok(!w->kept, "a look has no lock");
-	ok(timed_child_run(find, w, tree.host.root, w->lock, LONG_MS, &err) == 0 && w->kept, "a write has its lock");
+	ok(timed_child_run(find, w, tree.host.root, w->lock, LONG_MS, &said) == 0 && w->kept, "a write has its lock");
 	w->lock = other;
-	timed_child_run(find, w, tree.host.root, open_lock(), LONG_MS, &err);
+	timed_child_run(find, w, tree.host.root, open_lock(), LONG_MS, &said);
 	ok(!w->kept, "and no other");
-	ok(timed_child_run(die, NULL, tree.host.root, -1, LONG_MS, &err) == -EINTR, "one that is killed is told of");
-	ok(timed_child_look(die, NULL, NULL, tree.host.root, LONG_MS, &err) == -EINTR, "so is a look");
+	ok(timed_child_run(die, NULL, tree.host.root, -1, LONG_MS, &said) == -EINTR, "one that is killed is told of");
+	ok(timed_child_look(die, NULL, NULL, tree.host.root, LONG_MS, &said) == -EINTR, "so is a look");
 	w->after = false;
 	alarm(60);
-	ok(timed_child_run(die_afterwards, w, tree.host.root, open_lock(), LONG_MS, &err) == 0 && w->after,
+	ok(timed_child_run(die_afterwards, w, tree.host.root, open_lock(), LONG_MS, &said) == 0 && w->after,
 	   "one that is killed when its work is done keeps nobody waiting");
 	alarm(0);
 }
@@ -183,10 +184,9 @@ static struct work *told(bool orphaned)
 {
 	struct work *w = share((struct work){ .lock = -1 });
 	pid_t parent = fork();
-	struct err err;
 
 	if (parent == 0)
-		_exit(timed_child_run(write_when_told, w, tree.host.root, -1, LONG_MS, &err));
+		_exit(timed_child_run(write_when_told, w, tree.host.root, -1, LONG_MS, &said));
 	while (!w->kept)
 		sys_sleep_ms(TRY_MS);
 	if (orphaned)
@@ -210,12 +210,12 @@ static void orphaned(void)
 static void unnoticed(void)
 {
 	struct work *w = share((struct work){ .lock = -1 });
-	struct err err = { 0 };
 
 	signal(SIGCHLD, SIG_IGN);
-	ok(timed_child_run(find, w, tree.host.root, -1, LONG_MS, &err) == 0, "work is done where SIGCHLD is ignored");
+	ok(timed_child_run(find, w, tree.host.root, -1, LONG_MS, &said) == 0, "work is done where SIGCHLD is ignored");
 	is(w->text, "42", "and what it found is there");
-	ok(timed_child_look(die, NULL, NULL, tree.host.root, LONG_MS, &err) == -EINTR, "one that is killed is told of");
+	ok(timed_child_look(die, NULL, NULL, tree.host.root, LONG_MS, &said) == -EINTR,
+	   "one that is killed is told of");
 	signal(SIGCHLD, SIG_DFL);
 }
 
@@ -236,9 +236,8 @@ static void in_memory(void)
 {
 	struct arena *arena = mem_arena(1 << 20);
 	char ***names = mem_take(arena, sizeof(*names)), *heap;
-	struct err err = { 0 };
 
-	ok(timed_child_look(build, names, arena, tree.host.root, LONG_MS, &err) == 0,
+	ok(timed_child_look(build, names, arena, tree.host.root, LONG_MS, &said) == 0,
 	   "a look builds a list in an arena");
 	is((*names)[999], "name 999", "and its parent has it");
 	heap = mem_strdup("ours");
@@ -260,35 +259,34 @@ static int stand_back(void *arg, struct err *err)
 static void a_write_is_done(void)
 {
 	cpu_set_t before, one;
-	struct err err = { 0 };
 	int done = 0, freed = 0;
 
 	CPU_ZERO(&one);
 	CPU_SET((size_t)sched_getcpu(), &one);
 	ok(sched_getaffinity(0, sizeof(before), &before) == 0 && sched_setaffinity(0, sizeof(one), &one) == 0,
 	   "parent and child share one CPU");
+	said = (struct err){ 0 };
 	for (int i = 0; i < 20; i++) {
 		int lock = open_lock();
 
 		flock(lock, LOCK_EX);
-		done += timed_child_run(stand_back, NULL, tree.host.root, lock, LONG_MS, &err) == 0;
+		done += timed_child_run(stand_back, NULL, tree.host.root, lock, LONG_MS, &said) == 0;
 		close(lock);
 		freed += lock_is_free();
 	}
 	sched_setaffinity(0, sizeof(before), &before);
-	ok(done == 20, "20 writes are done: %s", err.text);
+	ok(done == 20, "20 writes are done: %s", said.text);
 	ok(freed == 20, "each lock is free at once: %d of 20", freed);
 }
 
 static void a_write_hangs(void)
 {
 	struct work *w = share((struct work){ .lock = open_lock(), .calls = 1 });
-	struct err err = { 0 };
 	int pipe;
 
 	flock(w->lock, LOCK_EX);
-	ok(timed_child_run(hang, w, tree.host.root, w->lock, SHORT_MS, &err) == -ETIMEDOUT,
-	   "a write that hangs is left: %s", err.text);
+	ok(timed_child_run(hang, w, tree.host.root, w->lock, SHORT_MS, &said) == -ETIMEDOUT,
+	   "a write that hangs is left: %s", said.text);
 	is(w->text, "42", "what was done before it is there");
 	close(w->lock);
 	ok(!lock_is_free(), "it keeps its lock, though we let go of it");
@@ -303,12 +301,11 @@ static void a_read_hangs(void)
 {
 	struct work *w = share((struct work){ .lock = -1, .calls = 1 });
 	struct timed_child_silent silent[4];
-	struct err err = { 0 };
 	char text[16];
 	int pipe;
 
-	ok(timed_child_look(hang, w, NULL, tree.host.root, SHORT_MS, &err) == -ETIMEDOUT,
-	   "a look that hangs is left: %s", err.text);
+	ok(timed_child_look(hang, w, NULL, tree.host.root, SHORT_MS, &said) == -ETIMEDOUT,
+	   "a look that hangs is left: %s", said.text);
 	ok(timed_child_silents(silent, 4) == 1 && strcmp(silent[0].who, "card") == 0 &&
 		   sys_process_lives(silent[0].pid, silent[0].start),
 	   "whose answer a live process waits for is known");
@@ -339,22 +336,21 @@ static void a_look_of_a_write(void)
 	struct work *w = share((struct work){ .lock = open_lock(), .look_calls = 1 }),
 		    *w2 = share((struct work){ .lock = -1 });
 	struct timed_child_silent silent[4];
-	struct err err = { 0 };
 	int64_t start = sys_now_ms();
 
 	flock(w->lock, LOCK_EX);
-	ok(timed_child_run(look_and_write, w, tree.host.root, w->lock, LONG_MS, &err) == 1 && !w->looked,
-	   "a look of a write that hangs is left: %s", err.text);
+	ok(timed_child_run(look_and_write, w, tree.host.root, w->lock, LONG_MS, &said) == 1 && !w->looked,
+	   "a look of a write that hangs is left: %s", said.text);
 	ok(sys_now_ms() - start < LONG_MS, "within a time of its own");
 	ok(timed_child_silents(silent, 4) == 1, "whose answer it waits for is known");
 	close(w->lock);
-	ok(timed_child_run(look_and_write, w2, tree.host.root, -1, LONG_MS, &err) == -EIO,
+	ok(timed_child_run(look_and_write, w2, tree.host.root, -1, LONG_MS, &said) == -EIO,
 	   "that device is not asked again");
 	close(open_pipe());
 	ok(becomes_free() && !w->looked, "when it returns, nothing is written");
 	w = share((struct work){ .lock = -1, .look_ms = 200, .calls = 1 });
 	start = sys_now_ms();
-	ok(timed_child_run(look_and_write, w, tree.host.root, -1, SHORT_MS, &err) == -ETIMEDOUT && w->looked,
+	ok(timed_child_run(look_and_write, w, tree.host.root, -1, SHORT_MS, &said) == -ETIMEDOUT && w->looked,
 	   "a write that hangs behind its look is left");
 	ok(sys_now_ms() - start >= 200 + SHORT_MS, "after a time without that of the look");
 	close(open_pipe());
@@ -364,15 +360,14 @@ static void a_look_of_a_write(void)
 static void slow(void)
 {
 	struct work *w = share((struct work){ .lock = -1, .calls = 1, .before_ms = 1000 });
-	struct err err = { 0 };
 	int64_t start = sys_now_ms(), took;
-	int r = timed_child_run(hang, w, tree.host.root, -1, 1500, &err);
+	int r = timed_child_run(hang, w, tree.host.root, -1, 1500, &said);
 
 	took = sys_now_ms() - start;
 	ok(r == -ETIMEDOUT && took >= 1500 && took < 2500, "a write has its time for all of its work: %d ms",
 	   (int)took);
 	start = sys_now_ms();
-	r = timed_child_look(hang, w, NULL, tree.host.root, 1500, &err);
+	r = timed_child_look(hang, w, NULL, tree.host.root, 1500, &said);
 	took = sys_now_ms() - start;
 	ok(r == -ETIMEDOUT && took >= 2500, "a look has it for each call: %d ms", (int)took);
 	close(open_pipe());
@@ -393,7 +388,6 @@ static int drag(void *arg, struct err *err)
 static void slow_together(void)
 {
 	struct work *w = share((struct work){ .lock = -1, .calls = 20 });
-	struct err err = { 0 };
 	pid_t reader = fork();
 
 	for (int i = 0; reader == 0 && i < 20; i++) {
@@ -405,7 +399,7 @@ static void slow_together(void)
 	}
 	if (reader == 0)
 		_exit(0);
-	ok(timed_child_look(drag, w, NULL, tree.host.root, 400, &err) == -ETIMEDOUT && !w->after,
+	ok(timed_child_look(drag, w, NULL, tree.host.root, 400, &said) == -ETIMEDOUT && !w->after,
 	   "a device that answers each read late is left, too");
 	kill(reader, SIGKILL);
 	waitpid(reader, NULL, 0);
