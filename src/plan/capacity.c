@@ -419,6 +419,9 @@ void capacity_count(struct capacity_count *count, const struct world *world, con
 	if (card->sriov) {
 		int most = capacity_vfs(&query, card, type->id).all + outside;
 
+		/* A driver that gives no maximum stops listing the type on a full card. */
+		if (type->max_instance == UNKNOWN && count->used && space.cause == CAUSE_NO_OFFER)
+			most = count->used;
 		count->capacity = count->capacity < most ? count->capacity : most;
 	}
 }

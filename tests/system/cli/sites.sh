@@ -98,6 +98,17 @@ holds "one of a single vGPU has" says M_MIG_CREATES 0001:c8:00.0 1g.24gb <<<"$ou
 end_host
 rm -r "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease"
 
+### VFs that have had their type since the boot, on a card that is full of it and that nobody has seen empty
+host a10/8
+for vf in 4 5; do echo 596 >"$root/sys/bus/pci/devices/0000:d8:00.$vf/nvidia/current_vgpu_type"; done
+configure nvidia-596@0000:d8:00.0
+vl inventory --no-headings -o CAPACITY,USED,AVAILABLE
+is "$(xargs <<<"$out")" "2 2 0" "its capacity is not that of its VFs"
+vl export nova-pci
+is "$(grep -c '^device_spec' <<<"$out")" 2 "nor does Nova get as many"
+end_host
+rm -rf "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease"
+
 ### An instance is deleted, and Nova gives its VF to the next one at once, while vgpu-mgr still holds it
 host l40s/4
 configure nvidia-1147
