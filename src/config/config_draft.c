@@ -39,16 +39,6 @@ const struct enabled_list *config_draft_enabled(const struct draft *draft)
 	return &draft->enabled[draft->enabled[DIALECT_OURS].at.line ? DIALECT_OURS : DIALECT_NOVA];
 }
 
-static bool is_named(const struct draft *draft, const char *type)
-{
-	const struct enabled_list *list = config_draft_enabled(draft);
-
-	for (size_t i = 0; i < list->n; i++)
-		if (strcmp(list->types[i].type, type) == 0)
-			return true;
-	return false;
-}
-
 /* The enabled type without a section of ours that is most similar to `type`, or NULL. */
 static const char *similar_to(const struct draft *draft, const char *type)
 {
@@ -67,9 +57,12 @@ static const char *similar_to(const struct draft *draft, const char *type)
 /* A section whose type is not enabled is a mistake; its lists are dropped, so that they clash with no other section. */
 static int check_section(struct draft *draft, struct section *s, struct err *err)
 {
-	bool named = is_named(draft, s->type);
+	const struct enabled_list *list = config_draft_enabled(draft);
 	const char *similar;
+	bool named = false;
 
+	for (size_t i = 0; i < list->n; i++)
+		named |= strcmp(list->types[i].type, s->type) == 0;
 	if (s->vf && named)
 		return config_err(&s->at, err, "%s is also listed in enabled_mdev_types; use another name for the VFs",
 				  s->type);

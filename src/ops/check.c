@@ -154,15 +154,6 @@ static void run_table(struct check *check, bool only_pool)
 	}
 }
 
-/* Without a valid configuration, lists the pGPUs that could be configured. */
-static void list_cards(struct check *check, const struct inventory *inv)
-{
-	check->ncards = inv->npgpus;
-	for (size_t g = 0; g < inv->npgpus; g++)
-		check_report(check_at(check, "%s", inv->pgpus[g]->address), CHECK_PASS, NULL, "not in the pool: %s",
-			     inv->pgpus[g]->ready ? "no valid configuration" : inv->pgpus[g]->reason);
-}
-
 int check_plan(struct check *check, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
 {
 	if (!check->no_start.code)
@@ -222,7 +213,14 @@ static void run(struct check *check, bool only_pool)
 		check->inv = &world->inv;
 		check->explained = mem_new(check->config->nsections + 1, sizeof(*check->explained));
 	} else {
-		list_cards(check, &world->inv);
+		/* Without a valid configuration, list the pGPUs that one could configure. */
+		check->ncards = world->inv.npgpus;
+		for (size_t g = 0; g < check->ncards; g++) {
+			const struct inv_pgpu *card = world->inv.pgpus[g];
+
+			check_report(check_at(check, "%s", card->address), CHECK_PASS, NULL, "not in the pool: %s",
+				     card->ready ? "no valid configuration" : card->reason);
+		}
 	}
 	check->leases = &world->leases;
 	check->what = "domain";

@@ -14,16 +14,6 @@ struct sum {
 	bool limited;
 };
 
-static int of_other_types(const struct inventory *inv, const struct inv_parent *parent, const char *type)
-{
-	int n = 0;
-
-	for (size_t i = 0; i < inv->ndevices; i++)
-		n += inv->devices[i].parent == parent && *inv->devices[i].vgpu.type &&
-		     strcmp(inv->devices[i].vgpu.type, type) != 0;
-	return n;
-}
-
 static struct sum sum_of_pgpu(const struct nova_inventory *nova, const struct inventory *inv,
 			      const struct inv_pgpu *card, const struct section *section)
 {
@@ -37,7 +27,12 @@ static struct sum sum_of_pgpu(const struct nova_inventory *nova, const struct in
 		sum.defined += p->defined;
 		sum.available += p->available;
 		sum.total += p->total;
-		sum.others += of_other_types(inv, p->parent, section->type);
+		for (size_t i = 0; i < inv->ndevices; i++) {
+			const struct inv_device *device = &inv->devices[i];
+
+			sum.others += device->parent == p->parent && *device->vgpu.type &&
+				      strcmp(device->vgpu.type, section->type) != 0;
+		}
 		sum.limited |= p->limited;
 	}
 	return sum;
