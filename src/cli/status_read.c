@@ -208,20 +208,11 @@ static int by_id(const void *a, const void *b)
 	return strcmp(((const struct status_vgpu *)a)->ref->id, ((const struct status_vgpu *)b)->ref->id);
 }
 
-/* True without filters, if the pGPU has a matching vGPU, or with only --type if it is configured for that type. */
-static bool is_shown(const struct status *status, size_t row)
-{
-	const struct cmd_call *call = status->cmd->call;
-
-	if ((!call->domain && !call->state && !call->type) || status_count(status, row))
-		return true;
-	return !call->domain && !call->state && cards_serve(&status->rows[row], call->type);
-}
-
 int status_read(struct status *status, struct cmd *cmd, struct err *err)
 {
 	const struct inventory *inv = &status->world.inv;
 	const struct leases *leases = &status->world.leases;
+	const struct cmd_call *call = cmd->call;
 	size_t kept = 0;
 
 	if (cmd_survey(cmd, &status->world, err) < 0 || cmd_check_domain(cmd, err) < 0 ||
@@ -234,8 +225,10 @@ int status_read(struct status *status, struct cmd *cmd, struct err *err)
 		if (!lease_find(leases, inv->devices[i].vgpu.id))
 			add_vgpu(status, &inv->devices[i].vgpu, NULL);
 	qsort(status->vgpus, status->nvgpus, sizeof(*status->vgpus), by_id);
+	/* A filter keeps the pGPUs that have a matching vGPU; --type alone also those that are configured for it. */
 	for (size_t row = 0; row < status->nrows; row++)
-		if (is_shown(status, row))
+		if (status_count(status, row) ||
+		    (!call->domain && !call->state && (!call->type || cards_serve(&status->rows[row], call->type))))
 			status->rows[kept++] = status->rows[row];
 	status->nrows = kept;
 	return 0;

@@ -240,25 +240,19 @@ static int read_section(struct draft *draft, const char *type, struct err *err)
 	return 0;
 }
 
-/* The enabled type of an entry's section, or NULL. */
-static const char *type_of(const struct draft *draft, const struct nova_entry *entry)
-{
-	const struct enabled_list *list = config_draft_enabled(draft);
-
-	for (size_t i = 0; entry->option != NOVA_TYPES && i < list->n; i++)
-		if (strcasecmp(entry->at.section + 5, list->types[i].type) == 0)
-			return list->types[i].type;
-	return NULL;
-}
-
 /* Warns about an entry that looks valid but is not used, such as a key that another in the same file replaces. */
 static void warn_of(const struct draft *draft, const struct nova_entry *entry)
 {
-	const char *type = type_of(draft, entry);
-	const struct section *own = type ? config_draft_find(draft, type) : NULL;
+	const struct enabled_list *list = config_draft_enabled(draft);
+	const char *type = NULL; /* the enabled type of the entry's section */
+	const struct section *own;
 	const struct nova_entry *found;
 	const struct location *at = &entry->at;
 
+	for (size_t i = 0; entry->option != NOVA_TYPES && i < list->n; i++)
+		if (strcasecmp(at->section + 5, list->types[i].type) == 0)
+			type = list->types[i].type;
+	own = type ? config_draft_find(draft, type) : NULL;
 	if (own && own->nova)
 		own = NULL;
 	found = find_entry(draft, entry->option == NOVA_TYPES ? NULL : at->section + 5, entry->option);

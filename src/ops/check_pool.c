@@ -40,15 +40,6 @@ static void explains(struct check *check, const struct section *section)
 	check->explained[section - check->config->sections] = true;
 }
 
-static void explains_contested(struct check *check, const struct inv_pgpu *card)
-{
-	const struct location none = { 0 };
-
-	for (size_t i = 0; i < check->config->nsections; i++)
-		if (named_at(&check->config->sections[i], card, none).file)
-			explains(check, &check->config->sections[i]);
-}
-
 /* libvirt before 9.7 rejects an unmanaged VF whose driver it does not know. */
 static bool look_at_libvirt(struct check *check, const struct inv_pgpu *card, int libvirt)
 {
@@ -107,7 +98,9 @@ static void look_at_card(struct check *check, const struct inv_pgpu *card, int l
 		else
 			check_report(check, CHECK_PASS, NULL, "configured for %s", types);
 	} else if (!pooled->in_pool && pooled->contested) {
-		explains_contested(check, card);
+		for (size_t i = 0; i < check->config->nsections; i++)
+			if (named_at(&check->config->sections[i], card, (struct location){ 0 }).file)
+				explains(check, &check->config->sections[i]);
 		check_report(check, CHECK_FAIL, "name it in device_addresses of one of them", "%s", pooled->reason);
 	} else if (!pooled->in_pool && pooled->section) {
 		at = named_at(pooled->section, card, config_location(pooled->section));
