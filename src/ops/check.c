@@ -213,7 +213,7 @@ static void run(struct check *check, bool only_pool)
 		check->inv = &world->inv;
 		check->explained = mem_new(check->config->nsections + 1, sizeof(*check->explained));
 	} else {
-		/* Without a valid configuration, list the pGPUs that one could configure. */
+		/* Without a valid configuration, list the pGPUs that could be configured. */
 		check->ncards = world->inv.npgpus;
 		for (size_t g = 0; g < check->ncards; g++) {
 			const struct inv_pgpu *card = world->inv.pgpus[g];

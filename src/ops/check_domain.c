@@ -30,17 +30,6 @@ static void report(void *arg, const char *text, const char *fix)
 	check_report(check_at_path(about->check, about->path), CHECK_WARN, fix, "%s", text);
 }
 
-static void report_placeholders(const struct request *request, struct about *about)
-{
-	for (size_t i = 0; i < request->nvgpus; i++)
-		if (request->vgpus[i].any)
-			check_report(check_at_path(about->check, about->path), CHECK_WARN,
-				     check_fix(about->check, "run 'vgpu-lease rewrite %s' to assign a UUID",
-					       text_operand(request->name, request->uuid)),
-				     "domain %s: %s is a placeholder, so a start is refused", request->name,
-				     request->vgpus[i].id);
-}
-
 /*
  * Might a start with this mdev be refused for a reason other than capacity? False if it exists, if the pool has a
  * single type or provides the type as mdevs. Planning every definition would take seconds.
@@ -123,6 +112,7 @@ static bool look_at_definition(struct check *check, const struct libvirt_file *f
 	char path[sizeof(DEFINED) + SHOWN_SIZE + 8], safe[SHOWN_SIZE];
 	struct about about = { .check = check, .path = path };
 	autodomxml struct domxml *doc = NULL;
+	const struct request *request;
 	struct err ignored;
 
 	if ((!marked && !domxml_has_pci(file->text, file->len)) ||
@@ -132,7 +122,14 @@ static bool look_at_definition(struct check *check, const struct libvirt_file *f
 	snprintf(path, sizeof(path), "%s/%s.xml", DEFINED, safe);
 	remark_hostdevs(doc, check->host, check->config, report, &about);
 	hostdev_filter_keep(doc, check->host, check->config, NULL);
-	report_placeholders(domxml_request(doc), &about);
+	request = domxml_request(doc);
+	for (size_t i = 0; i < request->nvgpus; i++)
+		if (request->vgpus[i].any)
+			check_report(check_at_path(check, path), CHECK_WARN,
+				     check_fix(check, "run 'vgpu-lease rewrite %s' to assign a UUID",
+					       text_operand(request->name, request->uuid)),
+				     "domain %s: %s is a placeholder, so a start is refused", request->name,
+				     request->vgpus[i].id);
 	if (check->inv)
 		report_refused(check, doc, path);
 	remark_domain(doc, check->host, report, &about);

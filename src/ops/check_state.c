@@ -77,31 +77,24 @@ static void look_at_writable(struct check *check, const char *path, enum check_s
 		check_report(check, CHECK_PASS, NULL, "writable");
 }
 
-/* The error's text begins with the path. */
-static void report_no_store(struct check *check)
-{
-	struct err err = check->store_err;
-	size_t path = strcspn(err.text, ":");
-
-	/* look_at_directory() has reported it. */
-	if (err.code == ENOTDIR || err.code == ELOOP)
-		return;
-	check_at(check, "%s%.*s", check->host->name, (int)path, err.text);
-	err_set(&err, err.code, "%s", check->store_err.text + path + strspn(check->store_err.text + path, ": "));
-	check_unreadable(check, "fix the cause (troubleshooting: the-host)", &err);
-}
-
 void check_state(struct check *check)
 {
 	bool denied = check->has_store < 0 && check_denied(check->store_err.code);
+	struct err err = check->store_err;
+	size_t path = strcspn(err.text, ":");
 
 	for (size_t i = 0; i < ARRAY_SIZE(directories); i++)
 		look_at_directory(check, directories[i]);
 	if (!denied)
 		look_at_writable(check, "run/vgpu-lease", CHECK_FAIL, "every start with a vGPU is refused");
 	look_at_writable(check, "var/lib/vgpu-lease", CHECK_WARN, "the history of vGPUs is not kept");
-	if (check->has_store < 0)
-		report_no_store(check);
+	/* look_at_directory() has reported some errors. */
+	if (check->has_store == 0 || err.code == ENOTDIR || err.code == ELOOP)
+		return;
+	/* The error's text begins with the path. */
+	check_at(check, "%s%.*s", check->host->name, (int)path, err.text);
+	err_set(&err, err.code, "%s", check->store_err.text + path + strspn(check->store_err.text + path, ": "));
+	check_unreadable(check, "fix the cause (troubleshooting: the-host)", &err);
 }
 
 /* A lock that is watched, by its name below the state's directory. */
