@@ -12,7 +12,6 @@
 #include "ops/preview.h"
 
 enum { LEFT_SHOWN = 8 };
-enum { AS_MDEV = 1, AS_VF = 2 };
 
 /* The start of a domain with one vGPU. */
 struct start {
@@ -176,24 +175,6 @@ static void look_at_start(struct check *check, struct start *start, const struct
 	report_start(check, start);
 }
 
-/* How the readiest pGPUs provide the type: as mdevs, as VFs, or both. */
-static int kinds_of(const struct inventory *inv, const struct section *section)
-{
-	enum stock mdev = pool_stock(inv, section, true, NULL), vf = pool_stock(inv, section, false, NULL);
-	enum stock best = mdev > vf ? mdev : vf;
-
-	return best == STOCK_NONE ? 0 : (mdev == best ? AS_MDEV : 0) | (vf == best ? AS_VF : 0);
-}
-
-/* Does a finding about a pGPU already say why a start is refused? */
-static bool is_explained(const struct check *check, size_t section)
-{
-	const struct section *s = &check->config->sections[section];
-
-	return check->explained[section] && pool_stock(check->inv, s, true, NULL) != STOCK_READY &&
-	       pool_stock(check->inv, s, false, NULL) != STOCK_READY;
-}
-
 static bool matches_any(const struct inventory *inv, const struct section *section)
 {
 	for (size_t g = 0; g < inv->npgpus; g++)
@@ -299,25 +280,26 @@ void check_starts(struct check *check)
 	start_begin(&start, check);
 	for (size_t i = 0; i < config->nsections; i++) {
 		const struct section *section = &config->sections[i];
-		int kinds = kinds_of(check->inv, section);
+		enum stock mdevs = pool_stock(check->inv, section, true, NULL);
+		enum stock vfs = pool_stock(check->inv, section, false, NULL), best = mdevs > vfs ? mdevs : vfs;
 
 		if (!left.first && config_takes_rest(section) && !config->policy.several_types)
 			left.first = section;
-		if (is_explained(check, i))
+		/* A finding about a pGPU already says why a start is refused. */
+		if (check->explained[i] && best != STOCK_READY)
 			continue;
-		if (!kinds && (section->nova || !section->naddresses)) {
+		if (best == STOCK_NONE && (section->nova || !section->naddresses)) {
 			if (left.first && left.first != section && config_takes_rest(section))
 				add_left_out(&left, section);
 			else
 				report_no_card(check, section);
 			continue;
 		}
-		if (!kinds)
-			kinds = section->vf ? AS_VF : AS_MDEV;
-		/* Plan both kinds: one card may provide the type as mdevs, another as VFs. */
-		for (int kind = AS_MDEV; kind <= AS_VF; kind <<= 1)
-			if (kinds & kind)
-				look_at_start(check, &start, section, kind == AS_VF);
+		/* Plan each kind that the readiest pGPUs provide: one may provide the type as mdevs, another as VFs. */
+		if (best == STOCK_NONE ? !section->vf : mdevs == best)
+			look_at_start(check, &start, section, false);
+		if (best == STOCK_NONE ? section->vf : vfs == best)
+			look_at_start(check, &start, section, true);
 	}
 	report_left_out(check, &left);
 	if (!config->nsections)
