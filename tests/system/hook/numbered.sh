@@ -40,5 +40,7 @@ rm -r "$root/run/vgpu-lease/leases"
 : >"$root/run/vgpu-lease/leases"
 is "$(rewritten)" 1 "and where leases cannot be read it may have one"
 rm "$root/run/vgpu-lease/leases"
+is "$(rewritten)" 1 "so is that a guest has had it here"
+rm -r "$root/var/lib/vgpu-lease/affinity"
 is "$(rewritten)" 0 "without any of them it is a placeholder again"
 tap_done
