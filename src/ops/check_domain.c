@@ -31,17 +31,18 @@ static void report(void *arg, const char *text, const char *fix)
 }
 
 /*
- * Might a start with this mdev be refused for a reason other than capacity? False if it exists, if the pool has a
- * single type or provides the type as mdevs. Planning every definition would take seconds.
+ * Might a start with this mdev be refused for a reason other than capacity? False if it exists, or if the pool provides
+ * its type, or the pool's only one, as mdevs. Planning every definition would take seconds.
  */
 static bool is_doubtful_mdev(const struct check *check, const struct vgpu_request *req)
 {
-	const struct section *section = config_section(check->config, req->facts.type);
+	const struct config *config = check->config;
+	const struct section *section = *req->facts.type         ? config_section(config, req->facts.type)
+					: config->nsections == 1 ? &config->sections[0]
+								 : NULL;
 
 	if (req->any || inventory_device(check->inv, req->id))
 		return false;
-	if (!*req->facts.type)
-		return check->config->nsections != 1;
 	return !section || section->vf || pool_stock(check->inv, section, true, NULL) == STOCK_NONE ||
 	       lease_find(check->leases, req->id);
 }
@@ -100,7 +101,7 @@ static void report_refused(struct check *check, const struct domxml *doc, const 
 	mdev = request->vgpus[r < 0 ? 0 : plan->refused_vgpu].kind == REQUEST_MDEV;
 	check_report(check_at_path(check, path), CHECK_FAIL,
 		     request->nova ? "or correct the configuration"
-		     : mdev        ? "correct the metadata, or the configuration"
+		     : mdev        ? "correct the domain, or the configuration"
 				   : "fix the cause, or correct the hostdev",
 		     "a start of domain %s would be refused: %s", request->name, err.text);
 }

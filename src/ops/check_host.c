@@ -187,7 +187,7 @@ void check_definitions(struct check *check)
 		check_at_path(check, path);
 		good += !is_second(check, &list[i]) && !goes_against(check, &list[i]) &&
 			!cannot_start(check, &list[i]) && !is_miscounted(check, &nova, &list[i]) && parent &&
-			pool_gives(parent, list[i].type);
+			parent->card->framework == FW_MDEV && pool_gives(parent, list[i].type);
 	}
 	nova_inventory_free(&nova);
 	check_at(check, "%s", "");

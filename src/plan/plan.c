@@ -175,6 +175,27 @@ static bool refuse_untyped(struct planner *p)
 	return plan_refuse(p, "does not exist, and its type is not known; name one of %s in the metadata", list);
 }
 
+/*
+ * Could a pGPU provide the type at another time? Not if each that has it provides only VFs and the hostdev is an mdev,
+ * or the reverse.
+ */
+static bool may_come(const struct planner *p)
+{
+	bool other_kind = false;
+
+	for (size_t i = 0; i < p->plan->nverdicts; i++) {
+		const struct verdict *v = &p->plan->verdicts[i];
+
+		if (v->req == p->req && v->cause != CAUSE_OTHER_KIND && v->cause != CAUSE_OTHER_TYPE)
+			return true;
+		other_kind |= v->req == p->req && v->cause == CAUSE_OTHER_KIND;
+	}
+	for (size_t i = 0; i < p->world->nmissing_cards; i++)
+		if (plan_type_fits(p->resolved, p->world->missing_cards[i].section->type))
+			return true;
+	return !other_kind;
+}
+
 bool plan_creation(struct planner *p, const char *id)
 {
 	enum plan_kind kind;
@@ -193,7 +214,7 @@ bool plan_creation(struct planner *p, const char *id)
 	p->plan->kind = kind;
 	if (kind == PLAN_REMOVE)
 		return true;
-	p->plan->no_capacity = true;
+	p->plan->no_capacity = may_come(p);
 	p->plan->refused_vgpu = p->req;
 	plan_text_no_capacity(p);
 	return false;

@@ -260,4 +260,19 @@ is "$(xargs <<<"$out")" "0000:41:00.0 nvidia-562 0000:84:00.0 nvidia-231 0000:85
 vl check
 is "$(notes_of mdevctl | grep -v ^PASS)" "" "with which check finds no fault"
 is "$(call prepare begin 1 2>&1)" "" "and the guest starts"
+end_host
+rm -r "$root/etc/mdevctl.d"
+
+### A later kernel, with which the cards provide VFs: the definitions of mdevs and domains are those of before
+host l40s/2
+configure nvidia-1151
+mdevctl_has 0000:26:00.4 "$(uuid 1)" nvidia-1151 auto
+vl check
+is "$(notes_of mdevctl)" "" "a definition of an mdev does not match a pool of VFs"
+holds "a guest with an mdev would be refused" says M_CHECK_DOMAIN_REFUSED vm1 < <(notes_of domain | grep ^FAIL)
+holds "with the reason" says M_MAKES_VFS < <(notes_of domain)
+configure nvidia-1151 nvidia-1148 policy 'pgpu_types = several'
+domain 1 "$(uuid 1)" nvidia-1148 >"$root/etc/libvirt/qemu/vm1.xml"
+vl check
+holds "also if it names its type" says M_CHECK_DOMAIN_REFUSED vm1 < <(notes_of domain | grep ^FAIL)
 tap_done
