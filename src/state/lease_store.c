@@ -114,7 +114,7 @@ int lease_list(const struct store *store, struct leases *out, struct err *err)
 			return -err->code;
 		}
 	}
-	if (out->n)
+	if (out->n > 1)
 		leases_sort(out);
 	return 0;
 }
