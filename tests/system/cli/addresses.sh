@@ -7,8 +7,8 @@ host t4+l40s/4
 
 configure nvidia-222@0000:84:00.0 nvidia-1147@0000:26:00.0
 call prepare begin 1 nvidia-222
-# The time of a lease is told from how long it has been: it may be a second off.
-untimed() { jq -c 'del(.leases[].since)' <<<"$out"; }
+# What is told of its age may be a second off.
+untimed() { jq -c 'del(.leases[].since, .leases[].note)' <<<"$out"; }
 vl list --json --pgpu 0000:84:00.0
 leased=$(untimed)
 
