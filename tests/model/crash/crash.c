@@ -78,6 +78,8 @@ static int call(const char *op, const char *xml)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+static struct err err;
+
 /* What is there: "DEVICES/LEASES", those of other parties left out. */
 static int ours(int *leases)
 {
@@ -86,7 +88,6 @@ static int ours(int *leases)
 	struct inventory inv = { 0 };
 	struct store store;
 	struct leases all;
-	struct err err = { 0 };
 	int devices = 0;
 
 	*leases = -1;
@@ -138,7 +139,6 @@ static void prepared(const char *xml)
 static void lease_lost(const char *xml)
 {
 	struct store store;
-	struct err err;
 
 	call("prepare", xml);
 	if (store_open(&store, &host, false, &err) == 0)
@@ -153,7 +153,6 @@ static void orphans(const char *xml)
 				     { .vgpu = *MDEV("0000:85:00.0", "nvidia-231", ORPHAN2),
 				       .origin = LEASE_ADOPTED } };
 	struct store store;
-	struct err err;
 
 	(void)xml;
 	if (store_open(&store, &host, true, &err) < 0)
@@ -170,7 +169,6 @@ static void releasing(const char *xml)
 {
 	struct store store;
 	struct lease lease;
-	struct err err;
 
 	call("prepare", xml);
 	if (store_open(&store, &host, false, &err) == 0 && store_lock(&store, 1000, &err) == 0 &&
@@ -183,8 +181,6 @@ static void releasing(const char *xml)
 
 static void adoptable(const char *xml)
 {
-	struct err err;
-
 	(void)xml;
 	kernel_create(&host, MDEV("0000:85:00.0", "nvidia-222", U1), &err);
 }
@@ -220,7 +216,6 @@ static bool expired(const char *xml)
 {
 	struct store store;
 	struct lease lease;
-	struct err err;
 
 	(void)xml;
 	if (store_open(&store, &host, false, &err) == 0 && store.leases >= 0 && store_lock(&store, 1000, &err) == 0 &&
@@ -234,7 +229,6 @@ static bool expired(const char *xml)
 
 static bool adopted_stays(const char *xml)
 {
-	struct err err;
 	int leases;
 	bool good = call("release", xml) == 0 && ours(&leases) == 1 && leases == 0;
 
@@ -244,7 +238,6 @@ static bool adopted_stays(const char *xml)
 
 static bool orphans_or_not(const char *xml)
 {
-	struct err err;
 	bool good = released(xml);
 
 	kernel_remove(&host, MDEV("", "", ORPHAN1), 1000, &err);
@@ -335,7 +328,6 @@ static bool start(void)
 {
 	const char *src = getenv("srcdir"), *build = getenv("builddir");
 	char line[1600], path[1024];
-	struct err err;
 
 	snprintf(hook, sizeof(hook), "%s/hooks/qemu", build);
 	strcpy(root, "/tmp/vgpu-lease-crash.XXXXXX");

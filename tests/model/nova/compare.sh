@@ -5,8 +5,7 @@
 # write in vgpu-lease.conf. With NOVA_TREE Nova itself reads them, as nova-compute does.
 set -u
 . "$(dirname "$0")/../../lib/tap.sh"
-# shellcheck source=tests/model/nova/python.sh
-. "$srcdir/tests/model/nova/python.sh"
+. "$(dirname "$0")/python.sh"
 
 if ! nova_python nova.py read </dev/null; then
 	skip_all "python3-oslo.config is needed"

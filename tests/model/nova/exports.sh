@@ -5,8 +5,7 @@
 [ -z "${NOVA_TREE:-}" ] || export TMPDIR=/tmp
 . "$(dirname "$0")/../../lib/cli.sh"
 
-# shellcheck source=tests/model/nova/python.sh
-. "$srcdir/tests/model/nova/python.sh"
+. "$(dirname "$0")/python.sh"
 
 if ! release=$(nova_python exports.py release 2>/dev/null); then
 	skip_all "python3-nova is needed"

@@ -4,10 +4,8 @@
 # it was written for, and prints what is written there. Of a command whose output a page does not show, only the exit status is
 # looked at; what cannot be run is named below, with the reason.
 . "$(dirname "$0")/../../lib/cli.sh"
-# shellcheck source=tests/lib/journal.sh
-. "$srcdir/tests/lib/journal.sh"
-# shellcheck source=tests/lib/written.sh
-. "$srcdir/tests/lib/written.sh"
+. "$(dirname "$0")/../../lib/journal.sh"
+. "$(dirname "$0")/../../lib/written.sh"
 # The host has this name in what is shown.
 cd "$work" || exit 1
 root=host1

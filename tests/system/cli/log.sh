@@ -3,8 +3,7 @@
 # The history of vGPUs: what the hook and the command log is in the journal, with fields, and `vgpu-lease log` finds it.
 . "$(dirname "$0")/../../lib/cli.sh"
 
-# shellcheck source=tests/lib/journal.sh
-. "$srcdir/tests/lib/journal.sh"
+. "$(dirname "$0")/../../lib/journal.sh"
 
 host mtty
 configure mtty-2 'max_instances = 1'

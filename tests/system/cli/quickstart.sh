@@ -3,8 +3,7 @@
 # The quick start: each of its commands is run in its order, as it is written there, on a simulated host with the card that it is
 # written for, and prints what is written there. tests/vm/scenarios/26-package-documents.sh runs them on a real host.
 . "$(dirname "$0")/../../lib/cli.sh"
-# shellcheck source=tests/lib/written.sh
-. "$srcdir/tests/lib/written.sh"
+. "$(dirname "$0")/../../lib/written.sh"
 # What is no command of ours is looked up here first.
 mkdir "$work/bin" "$work/desk"
 PATH=$work/bin:$PATH

@@ -3,8 +3,7 @@
 # What the commands print on terminals of 80, 60 and 40 columns: no word is broken at the edge, no line ends in blanks, nothing
 # is left out of a text, and what is no terminal gets each line whole.
 . "$(dirname "$0")/../../lib/cli.sh"
-# shellcheck source=tests/lib/journal.sh
-. "$srcdir/tests/lib/journal.sh"
+. "$(dirname "$0")/../../lib/journal.sh"
 shopt -s extglob
 
 # Its root is part of what is printed.

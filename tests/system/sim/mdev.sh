@@ -15,8 +15,7 @@ no_trouble() {
 	control inject clear
 	control create_delay_ms "$t4 0"
 }
-# shellcheck source=tests/lib/nvidia_mdev.sh
-. "$srcdir/tests/lib/nvidia_mdev.sh"
+. "$(dirname "$0")/../../lib/nvidia_mdev.sh"
 control log clear
 
 ### What only this host has

@@ -31,8 +31,7 @@ open_vf() {
 }
 close_vf() { exec 9<&-; }
 
-# shellcheck source=tests/lib/nvidia_vf.sh
-. "$srcdir/tests/lib/nvidia_vf.sh"
+. "$(dirname "$0")/../../lib/nvidia_vf.sh"
 
 ### What only this host has
 # A text of another length, written while two read it.
