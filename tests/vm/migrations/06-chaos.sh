@@ -9,7 +9,7 @@ seed=$(cat /srv/vm/seed 2>/dev/null || echo "$RANDOM")
 DURATION=${DURATION:-60}
 echo "# seed $seed, for $DURATION s"
 RANDOM=$seed
-names=(k1 k2 k3 k4)
+names=(k1 k2 k3 k4 k5 k6)
 
 ### What is done to a host; on either
 
@@ -22,7 +22,7 @@ bring_up() {
 		>/run/systemd/system/libvirtd.service.d/chaos.conf
 	systemctl daemon-reload
 	policy 'start_grace = 5' 'reserve_ttl = 5' 'reclaim = never' 'reuse = never'
-	for name in k1 k2 k3 k4; do
+	for name in k1 k2 k3 k4 k5 k6; do
 		MIGRATABLE=1 domain "$name" "$name" "$(device_of "$name")"
 		hostdev "$(extra_of "$name")" >"$WORK/$name-extra.xml"
 	done
@@ -34,10 +34,16 @@ bring_down() {
 	systemctl daemon-reload
 }
 # In the background, with an end: libvirtd can be gone, or wait for one that is.
-act() { (timeout -k 5 60 "$@" >/dev/null 2>&1 &) }
+act() { timeout -k 5 60 "$@" >/dev/null 2>&1 & }
+# More at once than this take longer and do no more.
+busy() {
+	local running
+	running=$(jobs -rp)
+	[ "$(wc -w <<<"$running")" -ge 6 ]
+}
 all_done() { ! pgrep -f '^timeout -k 5 60 '; }
 # What a start says when it fails is kept.
-begin() { (timeout -k 5 60 virsh create "$WORK/$1.xml" >/dev/null 2>"$WORK/start.$BASHPID.$RANDOM" &) }
+begin() { timeout -k 5 60 virsh create "$WORK/$1.xml" >/dev/null 2>"$WORK/start.$EPOCHREALTIME" & }
 finish() { act virsh destroy "$1"; }
 plug() {
 	exists "$(extra_of "$1")" || make_device "$(extra_of "$1")" 2>/dev/null
@@ -46,33 +52,75 @@ plug() {
 unplug() { act virsh detach-device "$1" "$WORK/$1-extra.xml" --live; }
 shot() { act systemctl kill --kill-whom=main -s KILL "$1"; }
 shot_guest() { kill -KILL "$(cat "/run/libvirt/qemu/$1.pid" 2>/dev/null)" 2>/dev/null; }
-# killed WHAT PID: kills it, and counts that.
-killed() { [ "${2:-0}" -gt 0 ] && kill -KILL "$2" 2>/dev/null && echo "$1" >>"$WORK/killed"; }
-# A hook that is at work, or the child that it left: of the next seconds.
-shot_hook() {
-	local i pid
-	(for ((i = 0; i < 300; i++)); do
-		pid=$(pgrep -f '^/etc/libvirt/hooks/qemu ' | shuf -n 1)
-		[ -z "$pid" ] || { sleep "0.00$((RANDOM % 10))"; killed hook "$pid"; break; }
-		sleep 0.01
-	done) >/dev/null 2>&1 &
+
+# Each call of the hook that does something is killed, or a child of it, if it takes as long as `soon` says. After two of
+# three steps the handler or a gc is killed, or a child of theirs.
+start_killing() {
+	touch "$WORK/killing"
+	mkfifo "$WORK/never"
+	mv /etc/libvirt/hooks/qemu /etc/libvirt/hooks/timed
+	cat >/etc/libvirt/hooks/qemu <<-END
+		#!/bin/bash
+		$(declare -f soon pause killed children_of)
+		WORK=$WORK
+		/etc/libvirt/hooks/timed "\$@" <&0 &
+		hook=\$!
+		if [ -e $WORK/killing ] && [[ \$2 != sta* && \$2 != stopped ]]; then
+			pause "\$(soon)"
+			children_of \$hook
+			if [ \$((RANDOM % 4)) = 0 ]; then killed "child of a hook" "\$CHILD"; else killed hook \$hook; fi
+		fi
+		wait \$hook
+		status=\$?
+		# As libvirt would see it.
+		[ \$status != 137 ] || kill -KILL \$\$
+		exit \$status
+	END
+	chmod 755 /etc/libvirt/hooks/qemu
 }
-shot_handler() { killed handler "$(systemctl show -P MainPID vgpu-leased)" || act systemctl start vgpu-leased; }
-# A gc, after up to a tenth of a second.
-shot_gc() { (vgpu-lease gc >/dev/null 2>&1 & sleep "0.0$((RANDOM % 10))"; killed gc $!) >/dev/null 2>&1 & }
+stop_killing() {
+	rm "$WORK/killing"
+	mv /etc/libvirt/hooks/timed /etc/libvirt/hooks/qemu
+}
+shot_handler() { # NUMBER
+	local pids
+	mapfile -t pids </sys/fs/cgroup/system.slice/vgpu-leased.service/cgroup.procs
+	[ "${#pids[@]}" = 0 ] || killed handler "${pids[$1 % ${#pids[@]}]}"
+} 2>/dev/null
+shot_gc() {
+	(
+		command vgpu-lease gc &
+		pause "$(soon)"
+		children_of $!
+		if [ $((RANDOM % 4)) = 0 ]; then killed "child of a gc" "$CHILD"; else killed gc $!; fi
+	) >/dev/null 2>&1 &
+}
+# Up to 0.2 s, mostly within 0.05 s: where the machine has time, a hook takes no longer.
+soon() { printf '0.%03d' $((RANDOM % (RANDOM % 200 + 1))); }
+# Without a process.
+pause() { read -rt "$1" <>"$WORK/never"; }
+# CHILD: one of them, or nothing.
+children_of() {
+	local all=()
+	read -ra all <"/proc/$1/task/$1/children"
+	CHILD=${all[0]:-}
+} 2>/dev/null
+# killed WHAT PID: kills it, and counts that, if it lives.
+killed() { [ -n "$2" ] && [[ $(<"/proc/$2/stat") != *') Z '* ]] && kill -KILL "$2" && echo "$1" >>"$WORK/killed"; } 2>/dev/null
 # What was killed, and which starts the hook has refused.
 tell_killed() {
-	echo "# killed on $(hostname):" "$(sort "$WORK/killed" 2>/dev/null | uniq -c | xargs)"
+	echo "# killed on $(hostname):" "$(sort "$WORK/killed" | uniq -c | sed 's/$/,/' | xargs)"
 	cat "$WORK"/start.* 2>/dev/null | grep -F 'vgpu-lease: ' | sed "s/^/# refused on $(hostname): /"
 }
 send() { act virsh migrate --live "$1" "qemu+tcp://host$2/system"; }
-# one_that_runs NUMBER: of those that do; nothing where none does.
+# one_that_runs NUMBER: of those that have a QEMU; nothing where none does. libvirtd is not asked, it has enough to do.
 one_that_runs() {
-	local running
-	mapfile -t running < <(timeout 5 virsh list --name 2>/dev/null | grep . | sort)
-	[ ${#running[@]} = 0 ] || echo "${running[$1 % ${#running[@]}]}"
+	local all=(/run/libvirt/qemu/k?.pid) name
+	[ -e "${all[0]}" ] || return 0
+	name=${all[$1 % ${#all[@]}]##*/}
+	echo "${name%.pid}"
 }
-running() { timeout 5 virsh list --name | grep -qx "$1"; }
+running() { [ -e "/run/libvirt/qemu/$1.pid" ]; }
 
 ### What must hold
 
@@ -157,38 +205,52 @@ on() { # HOST COMMAND...
 	shift
 	if [ "$host" = 1 ]; then "$@"; else there "$@"; fi
 }
-there eval "$(declare -f device_of extra_of bring_up bring_down act all_done begin finish plug unplug shot shot_guest killed shot_hook shot_handler \
-	shot_gc tell_killed \
-	send one_that_runs running in_qemu leases_fit devices_fit in_peace domains restart_libvirtd see_the_dead end_all gives_all_back tell_ends)"
+there eval "$(declare -f device_of extra_of bring_up bring_down act busy all_done begin finish plug unplug shot shot_guest \
+	start_killing stop_killing shot_handler shot_gc soon pause children_of killed tell_killed send one_that_runs running \
+	in_qemu leases_fit devices_fit in_peace domains restart_libvirtd see_the_dead end_all gives_all_back tell_ends)"
 bring_up
 there bring_up
+start_killing
+there start_killing
 
 end=$((SECONDS + DURATION)) steps=0
 declare -A did=()
 while [ "$SECONDS" -lt "$end" ]; do
-	name=${names[RANDOM % 4]} host=$((RANDOM % 2 + 1)) dice=$((RANDOM % 20)) number=$RANDOM
+	name=${names[RANDOM % 6]} host=$((RANDOM % 2 + 1)) dice=$((RANDOM % 20)) number=$RANDOM
+	while on $host busy && [ "$SECONDS" -lt "$end" ]; do
+		host=$((3 - host))
+		sleep 0.2
+	done
 	# What is done to a guest is done to one that runs; where none does, one is started.
-	if [ "$dice" -ge 5 ] && [ "$dice" -le 13 ] || [ "$dice" = 17 ]; then
+	if [ "$dice" -ge 6 ]; then
 		guest=$(on $host one_that_runs "$number")
 		if [ -n "$guest" ]; then name=$guest; else dice=0; fi
 	fi
 	case $dice in
-	[0-4]) step=start; running "$name" || there running "$name" || on $host begin "$name" ;;
-	5) step=stop; on $host finish "$name" ;;
-	[6-9] | 10) step=migrate; on $host send "$name" $((3 - host)) ;;
-	11) step=plug; on $host plug "$name" ;;
-	12) step=attach; on $host act vgpu-lease attach "$name" ;;
-	13) step=unplug; on $host unplug "$name" ;;
-	14) step="kill libvirtd"; on $host shot libvirtd ;;
-	15) step="kill handler"; on $host shot_handler ;;
-	16) step="kill gc"; on $host shot_gc ;;
-	17) step="kill QEMU"; on $host shot_guest "$name" ;;
-	*) step="kill hook"; running "$name" || there running "$name" || on $host begin "$name"; on $host shot_hook ;;
+	[0-5])
+		step=start
+		for name in "$name" "${names[@]}"; do
+			running "$name" || there running "$name" || { on $host begin "$name"; break; }
+		done
+		;;
+	6 | 7) step=stop; on $host finish "$name" ;;
+	[89] | 1[0-3]) step=migrate; on $host send "$name" $((3 - host)) ;;
+	14) step=plug; on $host plug "$name" ;;
+	15 | 16) step=attach; on $host act vgpu-lease attach "$name" ;;
+	17) step=unplug; on $host unplug "$name" ;;
+	18) step="kill libvirtd"; on $host shot libvirtd ;;
+	*) step="kill QEMU"; on $host shot_guest "$name" ;;
 	esac
 	did[$step]=$((${did[$step]:-0} + 1))
 	steps=$((steps + 1))
 	sleep "0.$((RANDOM % 10))"
+	case $((RANDOM % 3)) in
+	0) on $host shot_handler "$number" ;;
+	1) on $host shot_gc ;;
+	esac
 done
+stop_killing
+there stop_killing
 for step in "${!did[@]}"; do echo "# $step: ${did[$step]}"; done
 for host in 1 2; do on $host tell_killed; done
 check "$steps steps were taken" test "$steps" -gt 20
@@ -197,6 +259,11 @@ made() { ours | says_times M_MADE; }
 there eval "$(declare -f ours made)"
 echo "# made on host1: $(made), on host2: $(there made)"
 echo "# guests that arrived: $(there eval "ours | says_times M_ARRIVED") and $(ours | says_times M_ARRIVED)"
+kills() { grep -cx "$1" "$WORK/killed"; }
+there eval "$(declare -f kills)"
+for what in hook handler gc; do
+	check "the $what was killed" test $(($(kills $what) + $(there kills $what))) -gt 0
+done
 check "in them guests had vGPUs" test "$(made)" -gt 0
 
 # Whatever is under way has its minute; libvirtd may have to be told.
