@@ -283,7 +283,7 @@ static int write_file(const struct cmd *cmd, const char *text, size_t len, struc
 		return err_sys(err, errno, "%s", path);
 	if (check_replaceable(cmd, dir, name, err) < 0)
 		return -err->code;
-	r = sys_publish(dir, name, text, len, true);
+	r = sys_publish(dir, name, text, len);
 	if (r == 0 && syncfs(dir) < 0)
 		r = -errno;
 	return r < 0 ? err_sys(err, -r, "%s", path) : 0;

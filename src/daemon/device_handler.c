@@ -209,7 +209,7 @@ static int write_metrics(const struct handler *h, struct store *store, const str
 	mem_close(to);
 	if (r < 0)
 		return err_in(err, "metrics");
-	r = sys_publish(store->run, METRICS, text, len, true);
+	r = sys_publish(store->run, METRICS, text, len);
 	return r < 0 ? err_sys(err, -r, "/run/vgpu-lease/" METRICS) : 0;
 }
 

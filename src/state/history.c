@@ -47,7 +47,7 @@ __attribute__((format(printf, 3, 4))) static int record_write(int dir, const cha
 	va_start(ap, fmt);
 	n = vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	return dir < 0 ? -ENOENT : sys_publish(dir, name, text, (size_t)n, true);
+	return dir < 0 ? -ENOENT : sys_publish(dir, name, text, (size_t)n);
 }
 
 /* A directory of ours that outlives a reboot. */
@@ -307,7 +307,7 @@ static void remember_model(int directory, const struct inventory *inv, const str
 	text = typelist_format(&list);
 	typelist_key(name, card->vendor, card->device, card->subsystem, inv->nvidia_driver);
 	if (*name && strlen(text) < TYPELIST_TEXT_MAX)
-		(void)sys_publish(directory, name, text, strlen(text), true);
+		(void)sys_publish(directory, name, text, strlen(text));
 	free(text);
 	typelist_free(&list);
 }

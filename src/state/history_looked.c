@@ -137,5 +137,5 @@ void looked_note(const struct store *store, const struct inventory *inv, int64_t
 			fprintf(to, "%s %" PRId64 "\n", id, without);
 	}
 	mem_close(to);
-	(void)sys_publish(store->run, LOOKED, text, len, true);
+	(void)sys_publish(store->run, LOOKED, text, len);
 }

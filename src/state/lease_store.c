@@ -173,7 +173,7 @@ int lease_get_locked(struct store *store, int wait_ms, const char *id, struct le
 /* If /run is full, an existing lease can still be overwritten, e.g. marked `releasing`; its release frees space. */
 static int publish(const struct store *store, const char *id, const char *text, size_t len)
 {
-	int r = sys_publish(store->leases, id, text, len, true);
+	int r = sys_publish(store->leases, id, text, len);
 
 	if (r != -ENOSPC && r != -EDQUOT)
 		return r;

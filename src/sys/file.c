@@ -159,7 +159,7 @@ int sys_write_all(int fd, const char *data, size_t len)
 	return 0;
 }
 
-int sys_publish(int dir, const char *name, const char *data, size_t len, bool replace)
+int sys_publish(int dir, const char *name, const char *data, size_t len)
 {
 	char fresh[NAME_MAX + 1];
 	autoclose int fd = -1;
@@ -179,7 +179,7 @@ int sys_publish(int dir, const char *name, const char *data, size_t len, bool re
 	r = sys_write_all(fd, data, len);
 	if (r == 0 && fchmod(fd, 0644) < 0)
 		r = -errno;
-	if (r == 0 && renameat2(dir, fresh, dir, name, replace ? 0 : RENAME_NOREPLACE) < 0)
+	if (r == 0 && renameat(dir, fresh, dir, name) < 0)
 		r = -errno;
 	if (r < 0)
 		unlinkat(dir, fresh, 0);

@@ -106,10 +106,10 @@ int sys_write_all(int fd, const char *data, size_t len);
 
 /*
  * Writes the file `name` in `dir` (mode 0644, whatever the umask) so that it appears with all of `data` or not at all,
- * even if the process is killed. With `replace` it replaces an existing file, and without it returns -EEXIST. A killed
- * writer leaves ".NAME.new", which the next writer overwrites. Callers hold the directory's lock.
+ * even if the process is killed. It replaces an existing file. A killed writer leaves ".NAME.new", which the next writer
+ * overwrites. Callers hold the directory's lock.
  */
-int sys_publish(int dir, const char *name, const char *data, size_t len, bool replace);
+int sys_publish(int dir, const char *name, const char *data, size_t len);
 
 /*
  * Overwrites a small text file in place when there is no space for another file. A single write to a single page cannot

@@ -129,10 +129,9 @@ void __wrap_uuid_random(char out[UUID_SIZE])
 	}
 
 WRAP(int, unlinkat, (int dir, const char *path, int flags), (dir, path, flags), if (r == 0) ledger_dropped(dir, path))
-WRAP(int, renameat2, (int from, const char *a, int to, const char *b, unsigned flags), (from, a, to, b, flags),
-     if (r == 0) ledger_written(to, b))
 WRAP(int, renameat, (int from, const char *a, int to, const char *b), (from, a, to, b),
-     if (r == 0) ledger_dropped(from, strchr(a, '/') ? strrchr(a, '/') + 1 : a))
+     if (r == 0) ledger_dropped(from, strchr(a, '/') ? strrchr(a, '/') + 1 : a);
+     if (r == 0) ledger_written(to, b))
 WRAP(int, mkdirat, (int dir, const char *path, mode_t mode), (dir, path, mode), )
 WRAP(DIR *, sys_list, (int dir, const char *path), (dir, path), )
 WRAP(int, kernel_exists, (const struct host *host, const struct vgpu_ref *vgpu), (host, vgpu), )

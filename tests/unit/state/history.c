@@ -33,7 +33,7 @@ static void memory(void)
 	ok(affinity_get(&store, ID, &a) == 1 && a.made_this_boot, "one that we made is ours, in this boot");
 	affinity_gone(&store, ID);
 	ok(affinity_get(&store, ID, &a) == 1 && !a.made_this_boot, "removed, the next one of this UUID is not ours");
-	sys_publish(store.affinity, ID, "../x y z\n", 9, true);
+	sys_publish(store.affinity, ID, "../x y z\n", 9);
 	ok(affinity_get(&store, ID, &a) == 0, "a record that is no type and parent is not trusted");
 	first = seen_since(&store, ID, &(struct seen){ .node = 7 }, false);
 	ok(faccessat(store.seen, ID, F_OK, 0) < 0 && first > 0, "a look alone notes nothing");

@@ -93,7 +93,7 @@ static void leftovers(void)
 {
 	struct leases all;
 
-	sys_publish(store.leases, "x", "cut", 3, true);
+	sys_publish(store.leases, "x", "cut", 3);
 	renameat(store.leases, "x", store.leases, "." ID ".new");
 	ok(lease_list(&store, &all, &err) == 0 && faccessat(store.leases, "." ID ".new", F_OK, 0) == 0,
 	   "what a killed writer left is no lease");
@@ -110,8 +110,8 @@ static void garbage(void)
 	struct leases all;
 	struct lease lease;
 
-	sys_publish(store.leases, ID, "what?", 5, true);
-	sys_publish(store.leases, "no-id", "x", 1, true);
+	sys_publish(store.leases, ID, "what?", 5);
+	sys_publish(store.leases, "no-id", "x", 1);
 	mkdirat(store.leases, VM, 0700);
 	ok(lease_list(&store, &all, &err) == 0 && all.n == 0 && all.garbage == 3, "garbage is counted and not trusted");
 	lease_list_free(&all);

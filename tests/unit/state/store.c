@@ -129,12 +129,12 @@ static void handler(struct store *store)
 
 static void set_aside(struct store *store)
 {
-	sys_publish(store->leases, ID, "what?", 5, true);
+	sys_publish(store->leases, ID, "what?", 5);
 	store_set_aside(store, "leases", ID);
 	ok(faccessat(store->leases, ID, F_OK, 0) < 0 && faccessat(store->run, "garbage/" ID, F_OK, 0) == 0,
 	   "a record that cannot be understood is moved to garbage/");
 	fchmodat(store->run, "garbage", 0777, 0);
-	sys_publish(store->leases, ID, "what?", 5, true);
+	sys_publish(store->leases, ID, "what?", 5);
 	store_set_aside(store, "leases", ID);
 	ok(faccessat(store->leases, ID, F_OK, 0) == 0, "where that is others' to write to it stays");
 	unlinkat(store->leases, ID, 0);

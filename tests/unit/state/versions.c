@@ -31,7 +31,7 @@ static void put(int dir, const char *name)
 	if (n < 0)
 		tree_fail(path);
 	text[n] = '\n';
-	if (sys_publish(dir, ID, text, (size_t)n + 1, true) < 0)
+	if (sys_publish(dir, ID, text, (size_t)n + 1) < 0)
 		tree_fail(name);
 }
 

@@ -63,14 +63,13 @@ static void publishing(void)
 	struct stat st;
 	mode_t mask = umask(0777);
 
-	ok(sys_publish(root, "new", "one\n", 4, false) == 0, "a file appears");
+	ok(sys_publish(root, "new", "one\n", 4) == 0, "a file appears");
 	umask(mask);
 	ok(fstatat(root, "new", &st, 0) == 0 && (st.st_mode & 07777) == 0644, "with mode 0644, whatever the umask");
-	ok(sys_publish(root, "new", "two\n", 4, false) == -EEXIST, "it is not replaced by accident");
-	is(content("new"), "one", "and stays as it was");
+	is(content("new"), "one", "as a whole");
 	tree_add(&tree, ".new.new = leftover\n");
-	ok(sys_publish(root, "new", "three\n", 6, true) == 0, "on request it is, over the leftover of a killed writer");
-	is(content("new"), "three", "as a whole");
+	ok(sys_publish(root, "new", "three\n", 6) == 0, "it is replaced, over the leftover of a killed writer");
+	is(content("new"), "three", "as a whole again");
 	ok(faccessat(root, ".new.new", F_OK, 0) < 0, "and nothing is left beside it");
 }
 
@@ -124,8 +123,8 @@ int main(void)
 
 	memset(large, 'x', sizeof(large));
 	tree_begin(&tree, "short = a b c\nfits = 123456\nfull = 1234567\nlink -> short\nto-own -> own\n");
-	sys_publish(tree.host.root, "large", large, sizeof(large), false);
-	sys_publish(tree.host.root, "nul", "a\0b", 3, false);
+	sys_publish(tree.host.root, "large", large, sizeof(large));
+	sys_publish(tree.host.root, "nul", "a\0b", 3);
 	mkfifoat(tree.host.root, "pipe", 0600);
 	reading();
 	slurping();
