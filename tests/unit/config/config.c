@@ -331,6 +331,7 @@ static void long_lines(void)
 	at = text + sprintf(text, "%svgpu_params = ", M);
 	memset(at, 'x', PARAMS_SIZE);
 	strcpy(at + PARAMS_SIZE, "\n");
+	config_free(&c);
 	ok(config_parse(&c, "f", text, strlen(text), NULL, &err) < 0, "a value that does not fit is refused");
 	is(err.text, message_in("f:4: [mdev_nvidia-35] vgpu_params: {M_CONF_TOO_LONG|1023}"), "and never cut");
 	strcpy(at + PARAMS_SIZE - 1, "\n");
