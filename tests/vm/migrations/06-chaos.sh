@@ -82,9 +82,10 @@ stop_killing() {
 	rm "$WORK/killing"
 	mv /etc/libvirt/hooks/timed /etc/libvirt/hooks/qemu
 }
+# By cat: where its cgroup goes at that moment, a read error of mapfile itself ends the loop that calls this.
 shot_handler() { # NUMBER
 	local pids
-	mapfile -t pids </sys/fs/cgroup/system.slice/vgpu-leased.service/cgroup.procs
+	mapfile -t pids < <(cat /sys/fs/cgroup/system.slice/vgpu-leased.service/cgroup.procs)
 	[ "${#pids[@]}" = 0 ] || killed handler "${pids[$1 % ${#pids[@]}]}"
 } 2>/dev/null
 shot_gc() {
