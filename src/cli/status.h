@@ -96,7 +96,7 @@ const char *show_owner(const struct host *host, const struct vgpu_ref *vgpu, con
 enum presence show_presence(const struct host *host, const struct inventory *inv, const char *id,
 			    const struct lease *lease);
 
-/* Writes the members of whether the device exists, and of who has it open (`open` as from vfio_users_open()). */
+/* Writes "exists", "open" and "open_by" of a device; `open` is the result of vfio_users_open(). */
 void show_json_use(struct json_out *json, enum presence exists, int open, pid_t by);
 
 struct events_query {
@@ -111,7 +111,7 @@ struct events_query {
 /*
  * Prints the events, oldest first, as lines (`json` NULL) or as the array "events". Returns their number, or a negative
  * errno. If only a part of the journal can be read, prints the events of that part and returns an error; if none can,
- * -ENOENT (there is no journal) or -EACCES, without the array.
+ * -ENOENT (no journal exists) or -EACCES, without the array.
  */
 int events_print(struct events_query *query, struct json_out *json, struct err *err);
 

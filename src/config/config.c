@@ -113,7 +113,7 @@ static int is_drop_in(const struct dirent *entry)
 }
 
 /*
- * Lists the *.conf files of a directory, sorted bytewise. Returns their number, 0 if there is no directory. The caller
+ * Lists the *.conf files of a directory, sorted bytewise. Returns their number, 0 without the directory. The caller
  * frees each entry and the list.
  */
 static int list_drop_ins(int dir, const struct source *source, struct dirent ***list, struct err *err)

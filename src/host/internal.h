@@ -20,7 +20,7 @@ struct inv_reader {
 	struct inventory *inv;
 	const struct host *host;
 	const struct inv_query *query;
-	DIR *bus; /* sys/class/mdev_bus, whose parents are opened relative to it; NULL: there is none */
+	DIR *bus; /* sys/class/mdev_bus, whose parents are opened relative to it; NULL: the host has none */
 };
 
 /* What an errno of a write to sysfs means depends on the driver: NVIDIA's for mdevs, NVIDIA's for VFs, or another. */

@@ -18,7 +18,10 @@
 #include "base/text.h"
 #include "state/history.h"
 
-enum { MEMORY_DAYS = 90 }; /* how long the history of an unused UUID is kept: its guest may migrate back */
+enum {
+	MEMORY_DAYS = 90, /* how long the history of an unused UUID is kept: its guest may migrate back */
+	USERS_MS = 60000, /* limit of the handler's search of all processes; long, because nothing waits for its pass */
+};
 
 /* The basis of the verdicts, read once for the pass. */
 struct look {
@@ -75,7 +78,8 @@ static int look_around(struct look *look, struct gc *c, struct err *err)
 	if (c->policy->nova)
 		look->undefined = mdevctl_definitions(&look->definitions, &look->ndefinitions, c->store->host,
 						      &c->undefined) < 0;
-	look->users = vfio_users_read(c->store->host, sys_now_ms() + (int64_t)c->policy->release_timeout_s * 1000);
+	look->users = vfio_users_read(
+		c->store->host, sys_now_ms() + (c->mark ? USERS_MS : (int64_t)c->policy->release_timeout_s * 1000));
 	if (!vfio_users_unread(look->users, c->unread))
 		c->unread[0] = '\0';
 	r = libvirt_files_read(&look->disk, c->store->host, err);

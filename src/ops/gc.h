@@ -97,8 +97,8 @@ void gc_free(struct gc *gc);
 void gc_finish(struct gc *gc);
 
 /*
- * Leases to running domains what they have without a lease, and reports what is leased to another domain. The caller
- * has read `look`, `leases` and `inv` without a lock: each is checked again before a lease is written. Returns 1 if one
+ * Leases to running domains what they have without a lease, and reports what is leased to another domain. `look` and
+ * `leases` were read without a lock, so each device is checked again before its lease is written. Returns 1 if a lease
  * was written.
  */
 int gc_adopt(struct gc *gc, const struct fate_look *look, const struct leases *leases, struct err *err);

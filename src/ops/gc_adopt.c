@@ -54,13 +54,16 @@ static int judge_attached(struct gc *c, const struct fate_look *look, const stru
 					.now_ms = sys_now_ms(),
 					.grace_ms = (int64_t)c->policy->start_grace_s * 1000,
 					.looked_ms = c->looked_ms,
-					.settled = domain->settled,
-					.at_work = lease && lease_at_work(c->store, lease) };
+					.settled = domain->settled };
 	struct inv_device device;
 	enum attached fate;
 	struct err ignored;
 	char why[REASON_SIZE];
 
+	/* The usual case, which the rule leaves whatever else is true. */
+	if (lease && lease->state == LEASE_ACTIVE && strcmp(lease->domain, domain->uuid) == 0)
+		return 0;
+	facts.at_work = lease && lease_at_work(c->store, lease);
 	facts.exists = adopt_find(&device, look->inv, req->id);
 	/* Any other PCI device is not ours. */
 	if (req->kind == REQUEST_PCI && !facts.exists && !lease)

@@ -8,8 +8,7 @@
 #include <string.h>
 
 enum {
-	CLOSE_MS =
-		5000, /* until an unplugged device that was still open is looked at again: no event tells of its end */
+	CLOSE_MS = 5000,  /* until the next look at an unplugged device that is open: no event reports its close */
 	YOUNG_MS = 60000, /* Nova takes time to create an mdev that it has defined; reclaim_grace may be shorter */
 	SOON_MS = 1000,
 };

@@ -28,7 +28,7 @@ static void set(struct sim_kernel *kernel, struct sim_gpu *gpu, enum sim_knob kn
 	*(gpu ? &gpu->knobs[knob] : &kernel->knobs[knob]) = value;
 }
 
-/* If there are at least two words, takes the first, a card. -ENODEV: there is no such card. */
+/* If there are at least two words, takes the first, a card. -ENODEV: no card has that name. */
 static int card_take(const struct sim_kernel *kernel, struct sim_words *words, struct sim_gpu **gpu)
 {
 	char name[PARENT_SIZE];

@@ -89,8 +89,10 @@ void fate_lease(struct fate *fate, const struct fate_look *look, const struct le
 		 reason);
 	if (lease->state == LEASE_CREATING || lease->state == LEASE_ACTIVE) {
 		add_domain(&facts, look);
-		facts.writer_lives = sys_process_lives(lease->writer, lease->writer_start);
-		facts.at_work = lease_at_work(look->store, lease);
+		if (!facts.has) {
+			facts.writer_lives = sys_process_lives(lease->writer, lease->writer_start);
+			facts.at_work = facts.writer_lives || lease_at_work(look->store, lease);
+		}
 	}
 	fate_of_lease(fate, &facts);
 }
@@ -161,18 +163,23 @@ static void add_definition(struct orphan_facts *facts, const struct fate_look *l
 		facts->kept = why;
 }
 
-static struct orphan_facts facts_of(const struct fate_look *look, const char *id)
+static struct orphan_facts facts_of(const struct fate_look *look)
 {
-	return (struct orphan_facts){ .policy = &look->config->policy,
-				      .typed = true,
-				      .unused = look->unused,
-				      .for_guest = affinity_is_for_guest(look->store, id) };
+	return (struct orphan_facts){ .policy = &look->config->policy, .typed = true, .unused = look->unused };
+}
+
+/* What counts only for a device or definition that nothing else keeps. */
+static void add_age(struct orphan_facts *facts, const struct fate_look *look, const char *id, const struct seen *seen)
+{
+	facts->for_guest = affinity_is_for_guest(look->store, id);
+	/* The idle time is also recorded for what a pool keeps. It may begin with this look. */
+	facts->idle_ms = seen_since(look->store, id, seen, look->note);
 }
 
 void fate_device(struct fate *fate, const struct fate_look *look, const struct inv_device *device)
 {
 	const char *id = device->vgpu.id;
-	struct orphan_facts facts = facts_of(look, id);
+	struct orphan_facts facts = facts_of(look);
 	char by[REASON_SIZE], open[REASON_SIZE], why[REASON_SIZE] = "";
 	struct seen seen = { .node = device->node };
 	int r = 0;
@@ -187,13 +194,11 @@ void fate_device(struct fate *fate, const struct fate_look *look, const struct i
 			add_definition(&facts, look, id, why);
 		if (r == 1 && look->note)
 			seen_used(look->store, id);
-		/* The idle time is also recorded for devices that a pool keeps. */
 		if (!facts.named && !facts.open && !facts.kept) {
 			seen.created_ms = inventory_created_ms(look->store->host, &device->vgpu);
-			facts.idle_ms = seen_since(look->store, id, &seen, look->note);
+			add_age(&facts, look, id, &seen);
 		}
 	}
-	/* After the idle time, which may begin with this look. */
 	facts.now_ms = sys_now_ms();
 	fate_of_orphan(fate, &facts);
 }
@@ -202,14 +207,14 @@ void fate_definition(struct fate *fate, const struct fate_look *look, const stru
 {
 	/* No device has this inode number, so a device that is created from the definition counts as newly seen. */
 	const struct seen seen = { .node = 1 };
-	struct orphan_facts facts = facts_of(look, definition->uuid);
+	struct orphan_facts facts = facts_of(look);
 	char name[REASON_SIZE];
 
 	facts.alone = true;
 	facts.definition_ms = definition->created_ms;
 	facts.named = named(look, definition->uuid, NULL, name);
 	if (!facts.named)
-		facts.idle_ms = seen_since(look->store, definition->uuid, &seen, look->note);
+		add_age(&facts, look, definition->uuid, &seen);
 	/* The record may be of an earlier definition with this UUID. */
 	if (definition->created_ms > facts.idle_ms)
 		facts.idle_ms = definition->created_ms;
