@@ -38,7 +38,10 @@ void apply_start(struct apply *apply, struct store *store, const struct policy *
 		 const char *op);
 void apply_end(struct apply *apply);
 
-/* Writes the leases of all steps: `creating`, or `active` if the device exists. The caller holds the store's lock. */
+/*
+ * Writes the leases of all steps: `creating`, or `active` if the device exists. The caller holds the store's lock.
+ * -ESTALE: a later start of the domain has leased one of them.
+ */
 int apply_lease(struct apply *apply, const struct step *steps, size_t n, struct err *err);
 
 /* Like apply_lease() for an arrival: the leases are `reserved` for `reserve_ttl`. Nothing is written to sysfs. */
