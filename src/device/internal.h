@@ -36,5 +36,5 @@ int create_undo(const struct apply *apply, const struct step *step, struct err *
 /* The error of a read that the driver does not answer. */
 int create_no_answer(struct err *err);
 
-/* release_begin.c: makes the lease `releasing`, with the origin that says whether to remove its device. */
+/* release_sweep.c: makes the lease `releasing`, with the origin that says whether to remove its device. */
 void release_give_up(const struct store *store, struct lease *lease);

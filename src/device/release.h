@@ -44,6 +44,21 @@ int release_mark(struct store *store, const char *domain, int64_t asked_ms, int 
 int release_finish(struct store *store, const struct policy *policy, const char *id, int64_t deadline_ms,
 		   struct err *err);
 
+/* Several releases, finished together. `told` gets the result of each, and the error if it is negative. */
+struct sweep {
+	struct store *store;
+	const struct policy *policy;
+	struct release_ids ids;
+	void (*told)(void *arg, size_t i, int r, const struct err *err);
+	void *arg;
+};
+
+/*
+ * Finishes the releases by `deadline_ms`, in turns, so that one that takes long delays no other. Each that is left then
+ * is looked at once more, for `last_look_ms`, and told of; 0: nobody is told of those. Returns how many were left.
+ */
+size_t release_sweep(const struct sweep *sweep, int64_t deadline_ms, int last_look_ms);
+
 /*
  * Like release_finish() for a caller that repeats it: waits at most until `deadline_ms`, but scans all processes until
  * `look_by_ms`, because a scan that is always cut short never completes.

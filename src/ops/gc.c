@@ -14,7 +14,6 @@
 #include "model/event.h"
 #include "host/libvirt_files.h"
 #include "host/mdevctl_files.h"
-#include "ops/leftover.h"
 #include "base/text.h"
 #include "state/history.h"
 
@@ -35,22 +34,11 @@ struct look {
 	bool undefined; /* some of them could not be read */
 };
 
-/* Does the pass record nothing, and take no lock to look? */
-static bool is_brief(const struct gc *c)
-{
-	return c->dry || c->left;
-}
-
-static bool is_own(const struct gc *c, const struct lease *lease)
-{
-	return c->own && lease->state == LEASE_RELEASING && strcmp(lease->domain, c->own) == 0;
-}
-
 static int read_leases(struct look *look, const struct gc *c, struct err *err)
 {
 	lease_list_free(&look->leases);
-	return is_brief(c) ? lease_list(c->store, &look->leases, err)
-			   : lease_list_locked(c->store, c->policy->lock_timeout_s * 1000, &look->leases, err);
+	return c->dry ? lease_list(c->store, &look->leases, err)
+		      : lease_list_locked(c->store, c->policy->lock_timeout_s * 1000, &look->leases, err);
 }
 
 /* Reads the devices first: a device created later has a lease by the time the leases are read. */
@@ -82,9 +70,7 @@ static int look_around(struct look *look, struct gc *c, struct err *err)
 		c->store->host, sys_now_ms() + (c->mark ? USERS_MS : (int64_t)c->policy->release_timeout_s * 1000));
 	if (!vfio_users_unread(look->users, c->unread))
 		c->unread[0] = '\0';
-	r = libvirt_files_read(&look->disk, c->store->host, err);
-	/* What a domain has given up needs no look at the others. */
-	return c->own ? 0 : r;
+	return libvirt_files_read(&look->disk, c->store->host, err);
 }
 
 static void look_end(struct look *look)
@@ -118,11 +104,8 @@ static void judge_lease(struct gc *c, const struct fate_look *facts, const struc
 	item->removes = item->exists == PRESENT && lease->vgpu.framework != FW_VF && release_removes(c->store, lease);
 	fate_lease(&fate, facts, lease, item->exists);
 	set_fate(item, &fate);
-	item->own = is_own(c, lease);
-	if (item->own)
-		item->outcome = GC_GOES;
-	/* These passes do not wait for a write to the driver; others wait as long as a start would. */
-	else if (is_brief(c) && lease->state == LEASE_RELEASING && item->outcome == GC_GOES &&
+	/* A dry pass does not wait for a write to the driver; others wait as long as a start would. */
+	if (c->dry && lease->state == LEASE_RELEASING && item->outcome == GC_GOES &&
 		 (store_locked(c->store, lease->vgpu.pgpu) || store_removes(c->store, lease->vgpu.id))) {
 		item->outcome = GC_STAYS;
 		snprintf(item->why, sizeof(item->why), "to be released when a write to the driver of %s ends",
@@ -186,8 +169,6 @@ static bool is_meant(const struct gc *c, const struct vgpu_ref *vgpu)
 
 static bool is_lease_meant(const struct gc *c, const struct lease *lease)
 {
-	if (c->left && !is_own(c, lease) && !leftover_is(c->store, c->policy, lease))
-		return false;
 	return is_meant(c, &lease->vgpu) && (!c->domain || lease_is_of(lease, c->domain)) &&
 	       (!c->state || strcmp(c->state, lease_state_word(lease->state)) == 0);
 }
@@ -195,7 +176,7 @@ static bool is_lease_meant(const struct gc *c, const struct lease *lease)
 /* Is this device without a lease, or definition, within the pass's limits? */
 static bool is_foreign_meant(const struct gc *c, const struct vgpu_ref *vgpu)
 {
-	return is_meant(c, vgpu) && !c->left && !c->domain && !c->state &&
+	return is_meant(c, vgpu) && !c->domain && !c->state &&
 	       (!c->type || strcmp(c->type, vgpu->type) == 0);
 }
 
@@ -223,7 +204,7 @@ static struct fate_look facts_of(const struct gc *c, const struct look *look)
 				   .users = look->users,
 				   .disk = look->disk,
 				   .looked_ms = c->looked_ms,
-				   .note = !is_brief(c),
+				   .note = !c->dry,
 				   .unused = c->unused,
 				   .domains = c->domains,
 				   .ndomains = c->ndomains,
@@ -236,7 +217,7 @@ static void judge(struct gc *c, const struct look *look)
 
 	c->items = mem_new(look->leases.n + look->inv.ndevices + look->ndefinitions + 1, sizeof(*c->items));
 	for (size_t i = 0; i < look->leases.n; i++)
-		if (is_lease_meant(c, &look->leases.list[i]) && (look->disk || is_own(c, &look->leases.list[i])))
+		if (is_lease_meant(c, &look->leases.list[i]))
 			judge_lease(c, &facts, &look->leases.list[i]);
 	for (size_t i = 0; i < look->inv.ndevices; i++) {
 		const struct inv_device *device = &look->inv.devices[i];
@@ -328,7 +309,7 @@ static int judge_all(struct gc *c, struct err *err)
 	if (r < 0)
 		return r;
 	judge(c, &look);
-	if (is_brief(c))
+	if (c->dry)
 		return 0;
 	if (store_lock(c->store, c->policy->lock_timeout_s * 1000, err) == 0) {
 		types_remember(c->store, &look.inv);

@@ -30,7 +30,6 @@ struct gc_item {
 	bool leased; /* false: a foreign device without a lease, or a definition without a device */
 	struct vgpu_ref vgpu;
 	struct lease lease;       /* as found, if `leased` */
-	bool own;                 /* a lease that the domain `own` has given up */
 	enum presence exists;     /* the device; ABSENT and not `leased`: only a definition of Nova's */
 	bool novas;               /* a foreign device or definition that Nova counts as its own */
 	int64_t due_ms, again_ms; /* plan/fate.h */
@@ -59,8 +58,6 @@ struct gc {
 	const struct inventory *inv; /* what the caller has seen: a dry pass judges it. NULL: the pass reads the host */
 	bool unused;                 /* also removes foreign devices and definitions that were not made for a guest */
 	bool unless_leased;          /* releases nothing if a lease stays */
-	bool left;                   /* only leases that others have left (leftover.h), no orphans; records nothing */
-	const char *own;             /* with `left`: also the leases that this domain (a UUID) has given up */
 	bool dry;                    /* judges only; does not even record since when a device has been free */
 	int64_t looked_ms;           /* judges only older leases; 0: older than the pass */
 	/*
@@ -73,7 +70,6 @@ struct gc {
 	const struct live_domain *domains;
 	size_t ndomains;
 	struct lease_marks *seen;
-	int64_t wait_by_ms; /* internal: until when to wait for a pGPU's lock */
 	/* the result */
 	struct gc_item *items; /* leases by ID, then foreign devices, then definitions */
 	size_t n;

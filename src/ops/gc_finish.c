@@ -11,7 +11,7 @@
 #include "model/event.h"
 #include "ops/gc.h"
 
-enum { TURN_MS = 200, LAST_LOOK_MS = 1000 };
+enum { LAST_LOOK_MS = 1000 };
 
 static bool is_claimed(const struct gc_item *item)
 {
@@ -42,29 +42,13 @@ static void claim(struct gc *c, struct gc_item *item)
 	}
 }
 
-/* What others have left is tried again at the next call, so its failure is not logged. */
-static void tell_left(const struct gc_item *item, int r, const struct err *err)
-{
-	const struct event_about about = event_of(&item->lease);
-	const char *id = item->vgpu.id, *name = item->lease.name;
-
-	if (r == 0)
-		event_log(EVENT_RELEASED, &about, "release: domain %s: released %s%s%s", name, id,
-			  item->own ? "" : ", which was left: ", item->own ? "" : item->why);
-	else if (item->own)
-		event_log(EVENT_DELAYED, &about, "release: domain %s: %s: not released yet: %s; run 'vgpu-lease gc'",
-			  name, id, err->text);
-}
-
-static void tell(struct gc *c, struct gc_item *item, int r, const struct err *err)
+static void tell(struct gc_item *item, int r, const struct err *err)
 {
 	const struct vgpu_ref *vgpu = &item->vgpu;
 	const struct event_about about = { .vgpu = vgpu, .domain = item->lease.domain, .name = item->lease.name };
 
 	item->outcome = r == 0 ? GC_GONE : GC_FAILED;
-	if (c->left) {
-		tell_left(item, r, err);
-	} else if (r < 0) {
+	if (r < 0) {
 		text_cut(item->trouble, sizeof(item->trouble), err->text);
 		event_log(EVENT_DELAYED, &about, "gc: %s cannot be released: %s", vgpu->id, err->text);
 	} else {
@@ -74,45 +58,32 @@ static void tell(struct gc *c, struct gc_item *item, int r, const struct err *er
 	}
 }
 
-/* 1: to be tried again. Any error but these is tried once more at the end. */
-static int finish_lease(struct gc *c, struct gc_item *item, int64_t deadline_ms, int64_t look_by_ms, bool last)
-{
-	struct err err = { 0 };
-	int r = release_turn(c->store, c->policy, item->vgpu.id, deadline_ms, look_by_ms, &err);
+struct claimed {
+	struct gc *gc;
+	size_t *which; /* of the items, by their place in the sweep */
+};
 
-	/* Other processes are waited for as long as a start would wait. */
-	if (r == -EAGAIN && sys_now_ms() >= c->wait_by_ms && store_locked(c->store, item->vgpu.pgpu)) {
-		r = err_set(&err, ETIMEDOUT, "a write to the driver of %s is under way; see 'vgpu-lease check'",
-			    item->vgpu.pgpu);
-		last = true;
-	}
-	if (r == 0 || last)
-		tell(c, item, r, &err);
-	return r == -EBUSY || r == -EAGAIN;
+static void tell_claimed(void *arg, size_t i, int r, const struct err *err)
+{
+	const struct claimed *claimed = arg;
+
+	tell(&claimed->gc->items[claimed->which[i]], r, err);
 }
 
-/* Takes short turns, so that a lease whose device stays open, or whose driver hangs, delays no other. */
 static void finish_leases(struct gc *c)
 {
-	int64_t now, end_ms = release_by(c->policy);
-	bool *tried = mem_new(c->n + 1, sizeof(*tried));
-	bool waits = true;
+	struct claimed claimed = { c, mem_new(c->n + 1, sizeof(*claimed.which)) };
+	struct sweep sweep = { c->store, c->policy, .told = tell_claimed, .arg = &claimed };
 
-	while (waits && sys_now_ms() < end_ms) {
-		waits = false;
-		for (size_t i = 0; i < c->n && (now = sys_now_ms()) < end_ms; i++)
-			if (is_claimed(&c->items[i]) && !tried[i]) {
-				tried[i] = !finish_lease(c, &c->items[i], now + TURN_MS, end_ms, false);
-				waits |= !tried[i];
-			}
-		if (waits)
-			sys_sleep_ms(TURN_MS / 2);
-	}
-	now = sys_now_ms();
+	sweep.ids.list = mem_new(c->n + 1, sizeof(*sweep.ids.list));
 	for (size_t i = 0; i < c->n; i++)
-		if (is_claimed(&c->items[i]))
-			finish_lease(c, &c->items[i], now, now + LAST_LOOK_MS, true);
-	free(tried);
+		if (is_claimed(&c->items[i])) {
+			claimed.which[sweep.ids.n] = i;
+			sweep.ids.list[sweep.ids.n++] = c->items[i].vgpu;
+		}
+	release_sweep(&sweep, release_by(c->policy), LAST_LOOK_MS);
+	free(sweep.ids.list);
+	free(claimed.which);
 }
 
 static void remove_orphan(struct gc *c, struct gc_item *item)
@@ -120,7 +91,7 @@ static void remove_orphan(struct gc *c, struct gc_item *item)
 	int64_t deadline_ms = release_lock_by(c->policy) + (int64_t)c->policy->release_timeout_s * 1000;
 	struct err err = { 0 };
 
-	tell(c, item,
+	tell(item,
 	     release_orphan(c->store, c->policy, &item->vgpu, item->exists ? RELEASE_DEVICE : RELEASE_LONE_DEFINITION,
 			    deadline_ms, &err),
 	     &err);
@@ -158,8 +129,6 @@ void gc_finish(struct gc *c)
 			claim(c, &c->items[i]);
 	if (c->mark)
 		return;
-	c->wait_by_ms = release_lock_by(c->policy);
 	finish_leases(c);
-	if (!c->left)
-		remove_orphans(c);
+	remove_orphans(c);
 }

@@ -15,7 +15,6 @@
 #include "device/release.h"
 #include "host/kernel.h"
 #include "model/event.h"
-#include "ops/leftover.h"
 #include "ops/rewrite.h"
 #include "internal.h"
 #include "state/history.h"
@@ -50,14 +49,10 @@ static int rounds_start(struct rounds *r, const struct lifecycle *lifecycle, enu
 
 static void rounds_end(struct rounds *r)
 {
-	bool left = leftover_any(&r->store, r->lifecycle->policy, &r->world.leases);
-
 	plan_free(&r->plan);
 	survey_end(&r->world);
 	apply_end(&r->apply);
 	store_close(&r->store);
-	if (left)
-		leftover_finish(r->lifecycle->host, r->lifecycle->config, r->lifecycle->policy, NULL);
 }
 
 /*

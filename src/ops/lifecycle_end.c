@@ -5,43 +5,92 @@
 #include <string.h>
 
 #include "device/adopt.h"
-#include "ops/leftover.h"
 #include "ops/lifecycle.h"
 #include "device/release.h"
 #include "base/text.h"
+#include "sys/log.h"
+#include "sys/timed_child.h"
 #include "model/event.h"
 #include "state/history.h"
 #include "plan/resolve.h"
 
-enum { END_MS = 400 };
+enum { END_MS = 400, LAST_LOOK_MS = 1000 };
 enum { UNRESERVE_MS = 2000 }; /* for the store's lock, after the operation's own time */
 
 struct release {
 	const struct policy *policy;
 	struct store *store;
-	struct leftover_own own; /* a lease after own.asked_ms belongs to a later start */
+	const char *domain, *name;
+	int64_t asked_ms; /* a younger lease belongs to a later start */
+	struct release_ids ids;
 };
 
-/* libvirt waits, so a release that cannot begin in time is not tried: each would add to the delay. */
-static bool finish(const struct release *release, const struct release_ids *ids, int64_t deadline_ms)
+static void tell(void *arg, size_t i, int r, const struct err *err)
 {
-	bool all = true;
+	const struct release *release = arg;
+	const struct vgpu_ref *vgpu = &release->ids.list[i];
+	const struct event_about about = { .vgpu = vgpu, .domain = release->domain, .name = release->name };
 
-	for (size_t i = 0; i < ids->n; i++) {
-		const struct vgpu_ref *vgpu = &ids->list[i];
-		const struct event_about about = { .vgpu = vgpu,
-						   .domain = release->own.domain,
-						   .name = release->own.name };
-		struct err ignored;
+	if (r == 0)
+		event_log(EVENT_RELEASED, &about, "release: domain %s: released %s", release->name, vgpu->id);
+	else
+		event_log(EVENT_DELAYED, &about, "release: domain %s: %s: not released yet: %s; run 'vgpu-lease gc'",
+			  release->name, vgpu->id, err->text);
+}
 
-		if (sys_now_ms() < deadline_ms &&
-		    release_finish(release->store, release->policy, vgpu->id, deadline_ms, &ignored) == 0)
-			event_log(EVENT_RELEASED, &about, "release: domain %s: released %s", release->own.name,
-				  vgpu->id);
-		else
-			all = false;
-	}
-	return all;
+/* Marks the domain's leases and releases them by `deadline_ms`. Returns how many are left, or why none is marked. */
+static int give_up(struct release *release, int wait_ms, int64_t deadline_ms, int last_look_ms, struct err *err)
+{
+	struct sweep sweep = { release->store, release->policy, .told = tell, .arg = release };
+	int r = release_mark(release->store, release->domain, release->asked_ms, wait_ms, &release->ids, err);
+
+	sweep.ids = release->ids;
+	if (r == 0)
+		r = (int)release_sweep(&sweep, deadline_ms, last_look_ms);
+	free(release->ids.list);
+	return r;
+}
+
+/* A release that outlasts its hook. */
+struct behind {
+	struct host host;
+	struct policy policy;
+	char domain[UUID_SIZE], name[DOMAIN_NAME_SIZE];
+	int64_t asked_ms;
+};
+
+static int finish_behind(void *arg, struct err *err)
+{
+	const struct behind *behind = arg;
+	struct store store;
+	struct release release = { &behind->policy, &store, behind->domain, behind->name, behind->asked_ms, { 0 } };
+	int r = store_open(&store, &behind->host, true, err);
+
+	if (r == 0)
+		r = give_up(&release, behind->policy.lock_timeout_s * 1000, release_by(&behind->policy), LAST_LOOK_MS,
+			    err);
+	if (r < 0)
+		log_warn("release: domain %s: its vGPUs are not released yet: %s; run 'vgpu-lease gc'", behind->name,
+			 err->text);
+	store_close(&store);
+	log_close();
+	return r;
+}
+
+/* Without a handler, a process that libvirt does not wait for finishes the release. */
+static void leave_behind(const struct release *release, const struct host *host)
+{
+	struct behind behind = { .host = *host, .policy = *release->policy, .asked_ms = release->asked_ms };
+	struct err err;
+
+	/* It inherits only the root, which is libvirt's, as libvirt calls the hook. */
+	behind.host.libvirt = behind.host.root;
+	text_copy(behind.domain, sizeof(behind.domain), release->domain);
+	text_cut(behind.name, sizeof(behind.name), release->name);
+	log_close();
+	if (timed_child_detach(finish_behind, &behind, sizeof(behind), host->root, &err) < 0)
+		log_warn("release: domain %s: its vGPUs are not released yet: %s; run 'vgpu-lease gc'", release->name,
+			 err.text);
 }
 
 /*
@@ -59,24 +108,15 @@ static void remove_unmarked(const struct release *release, struct store *store, 
 		const struct lease *lease = &leases.list[i];
 		const struct event_about about = event_of(lease);
 
-		if (strcmp(lease->domain, release->own.domain) != 0 || lease->since_ms > release->own.asked_ms)
+		if (strcmp(lease->domain, release->domain) != 0 || lease->since_ms > release->asked_ms)
 			continue;
 		if (sys_now_ms() >= deadline_ms)
 			err_set(&err, EAGAIN, "no time was left for it (release_wait)");
-		else if (release_unmarked(store, release->policy, lease, release->own.asked_ms, deadline_ms, &err) == 0)
+		else if (release_unmarked(store, release->policy, lease, release->asked_ms, deadline_ms, &err) == 0)
 			continue;
 		event_log(EVENT_DELAYED, &about, "release: domain %s: %s: not released yet: %s; run 'vgpu-lease gc'",
-			  release->own.name, lease->vgpu.id, err.text);
+			  release->name, lease->vgpu.id, err.text);
 	}
-}
-
-/* Have other domains left anything to finish? Read without the lock, so that no other hook is delayed. */
-static bool others_left(const struct store *store, const struct policy *policy)
-{
-	autoleases struct leases leases = { 0 };
-	struct err ignored;
-
-	return lease_list(store, &leases, &ignored) == 0 && leftover_any(store, policy, &leases);
 }
 
 /*
@@ -94,14 +134,14 @@ static void note_failures(const struct release *release, const struct store *sto
 		const struct lease *lease = &leases.list[i];
 		const struct event_about about = event_of(lease);
 
-		if (strcmp(lease->domain, release->own.domain) != 0 || lease->state != LEASE_ACTIVE ||
+		if (strcmp(lease->domain, release->domain) != 0 || lease->state != LEASE_ACTIVE ||
 		    lease->origin != LEASE_CREATED ||
-		    release->own.asked_ms - lease->since_ms > (int64_t)release->policy->start_grace_s * 1000)
+		    release->asked_ms - lease->since_ms > (int64_t)release->policy->start_grace_s * 1000)
 			continue;
 		failure_note(store, lease->vgpu.pgpu, lease->vgpu.type);
 		event_log(EVENT_FAILED, &about,
 			  "release: domain %s: its start failed with %s on %s, which is tried last for a while",
-			  release->own.name, lease->vgpu.type, lease->vgpu.pgpu);
+			  release->name, lease->vgpu.type, lease->vgpu.pgpu);
 	}
 }
 
@@ -110,10 +150,9 @@ int lifecycle_release(const struct host *host, const struct config *config, cons
 {
 	const struct policy *policy = &config->policy;
 	struct store store;
-	const struct release release = { policy, &store, { domain, name, sys_now_ms() } };
-	int64_t deadline = release.own.asked_ms + (int64_t)policy->release_wait_s * 1000;
-	struct release_ids ids;
-	bool behind, left;
+	struct release release = { policy, &store, domain, name, sys_now_ms(), { 0 } };
+	int64_t deadline = release.asked_ms + (int64_t)policy->release_wait_s * 1000;
+	bool handled;
 	int r = store_open(&store, host, false, err);
 
 	/* Without a store nothing was ever leased. */
@@ -123,18 +162,15 @@ int lifecycle_release(const struct host *host, const struct config *config, cons
 	}
 	if (strcmp(reason, "failed") == 0)
 		note_failures(&release, &store);
-	r = release_mark(&store, domain, release.own.asked_ms, policy->release_wait_s * 1000, &ids, err);
-	/* The handler completes what is marked, but does not know of what is not. */
-	behind = r == -ETIMEDOUT ||
-		 (r == 0 && !finish(&release, &ids, deadline - END_MS) && !store_handler_runs(&store));
+	r = give_up(&release, policy->release_wait_s * 1000, deadline - END_MS, 0, err);
 	if (r == -EROFS)
 		remove_unmarked(&release, &store, deadline - END_MS);
-	left = others_left(&store, policy);
-	free(ids.list);
+	handled = store_handler_runs(&store);
 	store_close(&store);
-	if (behind || left)
-		leftover_finish(host, config, policy, behind ? &release.own : NULL);
-	return r;
+	/* The handler completes what is marked, but does not know of what is not. */
+	if (r == -ETIMEDOUT || (r > 0 && !handled))
+		leave_behind(&release, host);
+	return r < 0 ? r : 0;
 }
 
 int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err)

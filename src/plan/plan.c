@@ -247,20 +247,35 @@ bool plan_wait_for_kernel(struct planner *p, const char *parent)
 	return false;
 }
 
+/* The vGPU is leased to another domain. If that one no longer needs it, its release is finished first. */
+static bool finish_release(struct planner *p, const struct lease *lease)
+{
+	if (!lease->reclaimable || capacity_failed_attempt(p->world, lease->vgpu.pgpu, lease->vgpu.type))
+		return false;
+	*p->step = (struct step){ .kind = STEP_CREATE, .vgpu = lease->vgpu, .numa = lease->numa };
+	memcpy(p->plan->removes[0], lease->vgpu.id, ID_SIZE);
+	p->plan->nremoves = 1;
+	plan_explain_removal(p);
+	p->plan->kind = PLAN_REMOVE;
+	return true;
+}
+
 static bool prepare_request(struct planner *p)
 {
 	const struct vgpu_request *w = p->resolved->req;
 	const char *id = w->any ? p->resolved->fresh : w->id;
 	const struct lease *lease = lease_find(&p->world->leases, id);
 	const struct inv_device *device = inventory_device(&p->world->inv, id);
+	bool held = lease && strcmp(lease->domain, p->world->request->uuid) != 0;
 	char holder[HOLDER_SIZE];
 
-	if (lease && lease->at_work && lease->state == LEASE_RELEASING &&
-	    strcmp(lease->domain, p->world->request->uuid) != 0)
+	if (held && lease->at_work && lease->state == LEASE_RELEASING)
 		return plan_wait_for_kernel(p, lease->vgpu.parent);
+	if (held && finish_release(p, lease))
+		return true;
 	if (w->kind == REQUEST_PCI)
 		return plan_vf_prepare(p);
-	if (lease && strcmp(lease->domain, p->world->request->uuid) != 0)
+	if (held)
 		return plan_refuse(p, "already leased to domain %s (%s); %s", lease->name, lease_holder(holder, lease),
 				   p->world->request->nova ? PLAN_NOVA_ANOTHER : "use a different UUID");
 	/* Another program or a killed hook is creating or removing a device without a type; its UUID is taken. */

@@ -140,21 +140,6 @@ static void keep_own(const struct planner *p, const struct lease *own, const str
 				  .why = "the domain's already" };
 }
 
-/* Another domain has released the VF, and nothing works on its removal now. False: refused, or not known yet. */
-static bool finish_release(struct planner *p, const struct lease *lease)
-{
-	if (!p->world->reclaimable_known)
-		p->plan->kind = PLAN_LOOK;
-	if (!lease->reclaimable || capacity_failed_attempt(p->world, lease->vgpu.pgpu, lease->vgpu.type))
-		return false;
-	*p->step = (struct step){ .kind = STEP_CREATE, .vgpu = lease->vgpu, .numa = lease->numa };
-	memcpy(p->plan->removes[0], lease->vgpu.id, ID_SIZE);
-	p->plan->nremoves = 1;
-	plan_explain_removal(p);
-	p->plan->kind = PLAN_REMOVE;
-	return true;
-}
-
 bool plan_vf_prepare(struct planner *p)
 {
 	const struct world *world = p->world;
@@ -166,9 +151,6 @@ bool plan_vf_prepare(struct planner *p)
 	const struct capacity_query query = plan_query(p, id);
 	char holder[HOLDER_SIZE], why[REASON_SIZE];
 
-	if (lease && strcmp(lease->domain, world->request->uuid) != 0 && lease->state == LEASE_RELEASING &&
-	    world->mode == PLAN_PREPARE && (finish_release(p, lease) || p->plan->kind == PLAN_LOOK))
-		return p->plan->kind == PLAN_REMOVE;
 	if (lease && strcmp(lease->domain, world->request->uuid) != 0)
 		return plan_refuse_device(p, "already leased to domain %s (%s)", lease->name,
 					  lease_holder(holder, lease));

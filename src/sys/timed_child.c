@@ -318,10 +318,11 @@ ssize_t timed_child_read(const char *who, int dir, const char *path, char *buf, 
 	return r;
 }
 
-int timed_child_detach(int keep, struct err *err)
+int timed_child_detach(timed_child_work *work, void *arg, size_t size, int keep, struct err *err)
 {
 	pid_t pid = fork();
 
+	(void)size;
 	if (pid < 0)
 		return err_sys(err, errno, "fork");
 	if (pid > 0) {
@@ -334,5 +335,6 @@ int timed_child_detach(int keep, struct err *err)
 		_exit(0);
 	drop_standard();
 	sys_close_but(&keep, 1);
-	return 1;
+	work(arg, err);
+	_exit(0);
 }

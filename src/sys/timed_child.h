@@ -59,10 +59,10 @@ ssize_t timed_child_read(const char *who, int dir, const char *path, char *buf, 
 int timed_child_poke(int dir, const char *path, const char *data, size_t len);
 
 /*
- * Starts a process that outlives us, in its own session. It inherits only the descriptor `keep`; its standard ones are
- * /dev/null. Returns 1 in that process, which must end with _exit(), and 0 in the caller.
+ * Runs `work` with a copy of `arg` in a process that outlives us, in its own session. It inherits only the descriptor
+ * `keep`; its standard ones are /dev/null. Nobody gets the result of `work`.
  */
-int timed_child_detach(int keep, struct err *err);
+int timed_child_detach(timed_child_work *work, void *arg, size_t size, int keep, struct err *err);
 
 /* A device whose driver does not answer. */
 struct timed_child_silent {

@@ -276,18 +276,29 @@ ssize_t timed_child_read(const char *who, int dir, const char *path, char *buf, 
 	return r;
 }
 
-int timed_child_detach(int keep, struct err *err)
+struct detached {
+	timed_child_work *work;
+	char arg[];
+};
+
+static void detached_main(void *arg)
 {
-	(void)keep, (void)err;
-	point();
-#ifdef __SANITIZE_ADDRESS__
-	/* A stack with red zones cannot be copied: as if the child was killed at once. */
-	return 0;
-#endif
-	if (!process_fork("a detached child"))
-		return 0;
-	self->job = NULL;
+	struct detached *detached = arg;
+	struct err err;
+
 	lock_keep(-1);
 	point();
-	return 1;
+	detached->work(detached->arg, &err);
+}
+
+int timed_child_detach(timed_child_work *work, void *arg, size_t size, int keep, struct err *err)
+{
+	struct detached *detached = calloc(1, sizeof(*detached) + size);
+
+	(void)keep, (void)err;
+	point();
+	detached->work = work;
+	memcpy(detached->arg, arg, size);
+	process_start("a detached child", detached_main, detached)->mortal = self->mortal;
+	return 0;
 }

@@ -13,13 +13,10 @@
 
 #include "base/mem.h"
 
-enum { STACK = 256 << 10, GUARD = 4096, BELOW = 2048, WORDS = 2000, WORD = 300 };
+enum { STACK = 256 << 10, GUARD = 4096, WORDS = 2000, WORD = 300 };
 
-/* `in`: whose content it has; others that use it, too, have theirs in an image. */
 struct stack {
 	char *mem;
-	struct process *in;
-	int users;
 	struct stack *next;
 };
 
@@ -115,15 +112,11 @@ static void stack_leave(struct process *p)
 {
 	if (p->killed)
 		return;
-	if (p->stack->in == p)
-		p->stack->in = NULL;
-	if (--p->stack->users > 0)
-		return;
 	p->stack->next = unused;
 	unused = p->stack;
 }
 
-static struct process *add(const char *what, struct stack *stack)
+static struct process *add(const char *what)
 {
 	struct process *p = calloc(1, sizeof(*p));
 
@@ -133,8 +126,7 @@ static struct process *add(const char *what, struct stack *stack)
 	all[nall++] = alive[nalive++] = p;
 	snprintf(p->what, sizeof(p->what), "%s", what);
 	p->began_ms = now_ms();
-	p->stack = stack;
-	stack->users++;
+	p->stack = stack_new();
 	return p;
 }
 
@@ -146,11 +138,10 @@ static void begin(void)
 
 struct process *process_start(const char *what, void (*main)(void *arg), void *arg)
 {
-	struct process *p = add(what, stack_new());
+	struct process *p = add(what);
 
 	p->main = main;
 	p->arg = arg;
-	p->stack->in = p;
 	getcontext(&p->context);
 	p->context.uc_stack.ss_sp = p->stack->mem;
 	p->context.uc_stack.ss_size = STACK;
@@ -179,58 +170,8 @@ struct process *process_child(const char *what, void (*main)(void *arg), void *a
 	return p;
 }
 
-__attribute__((noinline)) static void note_low(struct process *p)
-{
-	p->low = (char *)__builtin_frame_address(0) - BELOW;
-}
-
-static size_t used_by(const struct process *p)
-{
-	return (size_t)(p->stack->mem + STACK - p->low);
-}
-
-static void save_stack(struct process *p)
-{
-	free(p->image);
-	p->image = malloc(used_by(p));
-	memcpy(p->image, p->low, used_by(p));
-}
-
-bool process_fork(const char *what)
-{
-	struct process *child = add(what, self->stack);
-
-	inherit(child);
-	child->mortal = self->mortal;
-	child->arena = mem_use(NULL);
-	mem_use(child->arena);
-	note_low(child);
-	getcontext(&child->context);
-	if (self == child)
-		return true;
-	save_stack(child);
-	return false;
-}
-
-/* Brings the content of the process's stack back, if another one uses it. */
-static void use_stack(struct process *p)
-{
-	struct process *was = p->stack->in;
-
-	if (was == p || (p->ended && !p->killed))
-		return;
-	if (was)
-		save_stack(was);
-	if (p->image)
-		memcpy(p->low, p->image, used_by(p));
-	p->stack->in = p;
-}
-
 static void go_on(struct process *p)
 {
-	/* A timed child's argument is on its parent's stack. */
-	for (struct process *of = p; of; of = of->parent)
-		use_stack(of);
 	p->event = NULL;
 	self = p;
 	mem_use(p->arena);
@@ -239,11 +180,10 @@ static void go_on(struct process *p)
 	self = NULL;
 }
 
-__attribute__((noinline)) static void leave_it(void)
+static void leave_it(void)
 {
 	self->code = errno;
 	self->arena = mem_use(NULL);
-	note_low(self);
 	swapcontext(&self->context, &world);
 }
 
@@ -291,8 +231,6 @@ void process_kill(struct process *p)
 	if (p->parent)
 		p->parent->bereft = true;
 	say("process %d (%s) is killed", p->pid, p->what);
-	if (p == self)
-		note_low(p);
 	finish(p);
 	if (p == self) {
 		mem_use(NULL);

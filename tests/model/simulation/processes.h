@@ -50,7 +50,6 @@ struct process {
 	/* the coroutine */
 	ucontext_t context;
 	struct stack *stack;
-	char *low, *image; /* below `low` nothing is in use; the stack's content, while a fork uses the stack */
 	struct arena *arena;
 	int code; /* errno */
 	/* when it goes on */
@@ -92,8 +91,6 @@ int64_t now_ms(void);
 struct process *process_start(const char *what, void (*main)(void *arg), void *arg);
 /* A child, which has copies of its parent's locks. */
 struct process *process_child(const char *what, void (*main)(void *arg), void *arg);
-/* fork(2): true in the child, which has no parent any more. They use the same stack in turn. */
-bool process_fork(const char *what);
 __attribute__((noreturn)) void process_end(int status);
 void process_kill(struct process *p);
 struct process *process_find(int pid);

@@ -66,41 +66,4 @@ holds "a migration counts on such capacity" migrate "$work/11.xml"
 is "$(leases)" 2 "and leaves it to the start that follows"
 holds "which makes it" prepare "$work/11.xml"
 is "$(leases) $(devices | grep -c "$(u 10)")" "1 0" "and has it"
-
-### Who needs no capacity finishes what he meets
-# The oldest lease is as old as the host, and an active one must be of five minutes.
-read -r up _ </proc/uptime
-[ "${up%.*}" -gt 300 ] || sleep $((301 - ${up%.*}))
-# On a busy machine the look at all processes takes more than the second that was enough above.
-sed -i 's/release_timeout = 1$/release_timeout = 15/' "$root/etc/vgpu-lease.conf"
-another 30 >"$work/30.xml"
-marked 0b releasing
-holds "the next start, of whomever" prepare "$work/30.xml"
-gone() { ! test -e "$root/run/vgpu-lease/leases/$(u "$1")" && ! test -e "$root/sys/bus/mdev/devices/$(u "$1")"; }
-holds "finishes what another domain left" eventually gone 0b
-prepare "$work/14.xml"
-marked 0e releasing
-holds "and so does the next release" release "$work/30.xml"
-holds "of its own and of the other" eventually gone 0e
-is "$(leases)" 0 "nothing is left"
-prepare "$work/14.xml"
-prepare "$work/30.xml"
-marked 0e creating
-marked 1e active
-another 31 >"$work/31.xml"
-holds "a start that needs nothing" prepare "$work/31.xml"
-holds "finishes what a killed hook was creating" eventually gone 0e
-holds "and what is left of a domain that died without a release" eventually gone 1e
-is "$(leases)" 1 "its own vGPU stays"
-prepare "$work/14.xml"
-prepare "$work/30.xml"
-marked 0e active
-marked 1e active
-mkdir -p "$root/run/libvirt/qemu"
-sed 's/one-vgpu/vm30/' "$work/30.xml" >"$root/run/libvirt/qemu/vm30.xml"
-holds "a release" release "$work/31.xml"
-holds "finishes the latter, too" eventually gone 0e
-is "$(leases)" 1 "and leaves what runs"
-release "$work/30.xml"
-is "$(leases)" 0 "until its own release"
 tap_done

@@ -20,6 +20,8 @@ static const struct row rows[] = {
 	  "refuse: {M_LEASED_TO|vm-E|E}" },
 	{ "one that is being released for another domain is waited for", TWO, "u1:85:s", "u1:85:s:releasing:E*", "u1",
 	  "s", "", "wait: {M_BUSY_CREATING|85}" },
+	{ "one of a domain that no longer needs it is released first", TWO, "u1:85:s", "u1:85:s:active:E", "u1", "s",
+	  "reclaimable=u1", "remove u1, create u1 s on 85" },
 	{ "an instance is given another one by Nova", TWO, "u1:85:s", "u1:85:s:active:E", "u1", "s", "nova",
 	  "refuse: {M_LEASED_TO_NOVA|vm-E|E}" },
 	{ "so is one that is only reserved for another domain", TWO, "", "u1:85:s:reserved:E", "u1", "s", "",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The beginning of a release: which leases a domain gives up, and whether their devices are removed. */
+/* Releases of several vGPUs: which leases a domain gives up, and in what order they are finished. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +10,8 @@
 #include "internal.h"
 #include "model/event.h"
 #include "model/owner.h"
+
+enum { TURN_MS = 200, PAUSE_MS = 50 };
 
 bool release_removes(const struct store *store, const struct lease *lease)
 {
@@ -66,4 +68,51 @@ int release_mark(struct store *store, const char *domain, int64_t asked_ms, int 
 			r = mark(store, &leases.list[i], ids, err);
 	store_unlock(store);
 	return r;
+}
+
+/* Has the release ended, or must it wait, or has it failed? */
+enum turn { TURN_WAITS, TURN_FAILED, TURN_ENDED };
+
+static enum turn take_turn(const struct sweep *sweep, size_t i, int64_t deadline_ms, int64_t look_by_ms, bool last)
+{
+	struct err err = { 0 };
+	int r = release_turn(sweep->store, sweep->policy, sweep->ids.list[i].id, deadline_ms, look_by_ms, &err);
+
+	if (r == 0 || last)
+		sweep->told(sweep->arg, i, r, &err);
+	return r == 0 ? TURN_ENDED : r == -EBUSY || r == -EAGAIN ? TURN_WAITS : TURN_FAILED;
+}
+
+/* Takes a turn for each release that waits, and returns how many still do. */
+static size_t take_turns(const struct sweep *sweep, enum turn *turns, int64_t deadline_ms)
+{
+	size_t n = sweep->ids.n, waiting = 0;
+	int64_t now;
+
+	for (size_t i = 0; i < n && (now = sys_now_ms()) < deadline_ms; i++) {
+		int64_t by = n > 1 && now + TURN_MS < deadline_ms ? now + TURN_MS : deadline_ms;
+
+		if (turns[i] == TURN_WAITS)
+			turns[i] = take_turn(sweep, i, by, deadline_ms, false);
+		waiting += turns[i] == TURN_WAITS;
+	}
+	return waiting;
+}
+
+size_t release_sweep(const struct sweep *sweep, int64_t deadline_ms, int last_look_ms)
+{
+	enum turn *turns = mem_new(sweep->ids.n + 1, sizeof(*turns));
+	size_t left = 0;
+	int64_t now;
+
+	while (take_turns(sweep, turns, deadline_ms) > 0)
+		sys_sleep_ms(PAUSE_MS);
+	now = sys_now_ms();
+	for (size_t i = 0; i < sweep->ids.n; i++) {
+		left += turns[i] != TURN_ENDED;
+		if (turns[i] != TURN_ENDED && last_look_ms)
+			take_turn(sweep, i, now, now + last_look_ms, true);
+	}
+	free(turns);
+	return left;
 }
