@@ -275,7 +275,6 @@ int64_t handler_pass(struct handler *h, const struct running *running)
 	int r = store_open(&store, &h->host, true, &err);
 
 	libvirt_daemon_follow(&h->host);
-	store.resident = true;
 	/* The directory was removed, so the hook does not see our lock. */
 	if (r == 0 && !store_is_handler(&store, h->lock))
 		r = take_lock(h, &store, &err);

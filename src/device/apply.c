@@ -29,12 +29,6 @@ void apply_start(struct apply *apply, struct store *store, const struct policy *
 	apply->done = mem_new(request->nvgpus + 1, sizeof(*apply->done));
 }
 
-void apply_end(struct apply *apply)
-{
-	free(apply->done);
-	apply->done = NULL;
-}
-
 static struct lease lease_of(const struct apply *apply, const struct step *step, enum lease_state state)
 {
 	struct lease lease = lease_for(apply->request, &step->vgpu);
@@ -54,69 +48,100 @@ static struct applied *find_done(const struct apply *apply, const char *id)
 	return NULL;
 }
 
-static void add_done(struct apply *apply, const char *id, const struct lease *before)
+/* Of a step that was leased. */
+static struct applied *done_of(const struct apply *apply, const struct step *step)
+{
+	struct applied *done = apply->done;
+
+	while (strcmp(done->id, step->vgpu.id) != 0)
+		done++;
+	return done;
+}
+
+static struct applied *add_done(struct apply *apply, const char *id, int work)
 {
 	struct applied *done = &apply->done[apply->ndone++];
 
-	*done = (struct applied){ .had = before != NULL };
+	*done = (struct applied){ .work = work };
 	memcpy(done->id, id, sizeof(done->id));
-	if (before)
-		done->before = *before;
+	return done;
 }
 
-static void forget_done(struct apply *apply, const char *id)
+static void end_work(struct applied *done)
 {
-	struct applied *done = find_done(apply, id);
-
-	if (done)
-		*done = apply->done[--apply->ndone];
+	if (done->work >= 0)
+		store_unlock_vgpu(done->id, done->work);
+	done->work = -1;
 }
 
-/*
- * Has a later start of the domain leased it? If libvirtd was killed, this one goes on alone, and must not take from the
- * other what the other may have given to its guest.
- */
-static bool is_overtaken(const struct apply *apply, const struct lease *lease)
+static void forget_done(struct apply *apply, struct applied *done)
 {
-	return strcmp(lease->domain, apply->request->uuid) == 0 && lease->writer != getpid() &&
-	       (lease->state == LEASE_CREATING || lease->state == LEASE_ACTIVE) &&
-	       lease->writer_start > store_own_start(apply->store);
+	end_work(done);
+	*done = apply->done[--apply->ndone];
+}
+
+void apply_end(struct apply *apply)
+{
+	while (apply->ndone > 0)
+		forget_done(apply, &apply->done[0]);
+	free(apply->done);
+	apply->done = NULL;
+}
+
+/* Takes the work locks of the steps that no earlier round has done. */
+static int begin_work(struct apply *apply, const struct step *steps, size_t n, struct err *err)
+{
+	size_t before = apply->ndone;
+
+	for (size_t i = 0; i < n; i++) {
+		int work;
+
+		if (find_done(apply, steps[i].vgpu.id))
+			continue;
+		work = store_lock_vgpu(apply->store, steps[i].vgpu.id, err);
+		if (work >= 0) {
+			add_done(apply, steps[i].vgpu.id, work)->begins = true;
+			continue;
+		}
+		while (apply->ndone > before)
+			forget_done(apply, &apply->done[before]);
+		err_in(err, "vGPU %s", steps[i].vgpu.id);
+		return work == -EBUSY ? err_recode(err, EAGAIN) : work;
+	}
+	return 0;
 }
 
 static int lease_step(struct apply *apply, const struct step *step, struct err *err)
 {
-	struct lease lease = lease_of(apply, step, step->kind == STEP_CREATE ? LEASE_CREATING : LEASE_ACTIVE);
-	struct lease was;
-	int r = lease_get(apply->store, step->vgpu.id, &was, err);
-	bool had = r == 1 && was.state != LEASE_RESERVED;
+	struct applied *done = done_of(apply, step);
+	int r;
 
+	if (!done->begins)
+		return 0;
+	done->now = lease_of(apply, step, step->kind == STEP_CREATE ? LEASE_CREATING : LEASE_ACTIVE);
+	r = lease_get(apply->store, step->vgpu.id, &done->before, err);
 	if (r < 0)
 		return r;
-	if (r == 1 && is_overtaken(apply, &was))
-		return err_set(err, ESTALE, "vGPU %s: a later start of the domain has leased it", step->vgpu.id);
+	done->begins = false;
+	done->had = r == 1 && done->before.state != LEASE_RESERVED;
+	done->kept = step->kind == STEP_KEEP;
 	/* The domain's own device keeps its origin. A reservation creates no device: an existing one is not ours. */
-	if (had && step->kind == STEP_KEEP) {
-		lease.origin = was.origin;
+	if (done->had && done->kept) {
+		done->now.origin = done->before.origin;
 		/* Its creation took too long but has ended, so the device is incomplete. */
-		if (was.state == LEASE_CREATING)
-			lease.state = LEASE_CREATING;
+		if (done->before.state == LEASE_CREATING)
+			done->now.state = LEASE_CREATING;
 	}
-	r = lease_put(apply->store, &lease, err);
-	if (r == 0 && step->kind != STEP_KEEP)
-		add_done(apply, step->vgpu.id, had ? &was : NULL);
-	return r;
+	return lease_put(apply->store, &done->now, err);
 }
 
 int apply_lease(struct apply *apply, const struct step *steps, size_t n, struct err *err)
 {
-	for (size_t i = 0; i < n; i++) {
-		/* An earlier round of this run has leased and created it. */
-		if (find_done(apply, steps[i].vgpu.id))
-			continue;
-		if (lease_step(apply, &steps[i], err) < 0)
-			return -err->code;
-	}
-	return 0;
+	int r = begin_work(apply, steps, n, err);
+
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = lease_step(apply, &steps[i], err);
+	return r;
 }
 
 int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struct err *err)
@@ -134,7 +159,7 @@ int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struc
 		r = lease_put(apply->store, &lease, err);
 		if (r < 0)
 			return r;
-		add_done(apply, steps[i].vgpu.id, NULL);
+		add_done(apply, steps[i].vgpu.id, -1)->now = lease;
 	}
 	return 0;
 }
@@ -152,139 +177,81 @@ static int wait_closed(const struct apply *apply, const struct step *step, struc
 	return err_set(err, EBUSY, "%s, still after %d s (release_timeout)", holder, apply->policy->release_timeout_s);
 }
 
-/*
- * Waits for a removal of the device that began before the device was leased and so has not seen the lease. This needs
- * no lock, because a later removal sees the lease.
- */
-static int wait_removed(const struct apply *apply, const struct step *step, struct err *err)
-{
-	while (store_removes(apply->store, step->vgpu.id)) {
-		if (sys_now_ms() >= apply->wait_by_ms)
-			return err_set(
-				err, EBUSY,
-				"the kernel is still removing it; see dmesg (troubleshooting: still-being-created-or-removed)");
-		sys_sleep_ms(WAIT_STEP_MS);
-	}
-	return 0;
-}
-
 bool apply_needs_lock(const struct step *step)
 {
-	return step->kind != STEP_ADOPT;
+	return step->kind == STEP_CREATE;
 }
 
-/*
- * A step that adopts only waits for a removal. Any other step runs under the pGPU's lock, in apply->lock. A removal
- * that took too long continues in a child, without that lock.
- */
+/* Takes the pGPU's lock if the step creates. */
 static int wait_turn(struct apply *apply, const struct step *step, struct err *err)
 {
-	int r = wait_removed(apply, step, err);
-
 	apply->lock = -1;
-	if (r < 0 || !apply_needs_lock(step))
-		return r;
+	if (!apply_needs_lock(step))
+		return 0;
 	apply->lock = store_lock_pgpu(apply->store, step->vgpu.pgpu, sys_left_ms(apply->wait_by_ms), err);
-	/* The lock's last holder may have left a removal to a child. */
-	if (apply->lock >= 0 && store_removes(apply->store, step->vgpu.id)) {
-		close(apply->lock);
-		return wait_turn(apply, step, err);
-	}
 	/* If another process keeps this card locked, the next card is tried. */
 	if (apply->lock == -ETIMEDOUT)
 		return err_recode(err, EBUSY);
 	return apply->lock < 0 ? apply->lock : 0;
 }
 
-/* True for the domain's own vGPU after a timeout: the kernel may have created it without its parameters. */
-static bool may_be_unfinished(const struct apply *apply, const struct step *step)
-{
-	struct lease lease;
-	struct err err;
-
-	return step->kind == STEP_KEEP && lease_get(apply->store, step->vgpu.id, &lease, &err) == 1 &&
-	       lease.state == LEASE_CREATING;
-}
-
 /* Is the lease still this run's? If libvirtd was killed, another start or a release may have changed it meanwhile. */
-static int still_ours(const struct apply *apply, const char *id, struct lease *lease, struct err *err)
+static int still_ours(const struct apply *apply, const struct applied *done, struct lease *lease, struct err *err)
 {
-	int r = lease_get(apply->store, id, lease, err);
+	int r = lease_get(apply->store, done->id, lease, err);
 
-	if (r < 0)
-		return r;
-	return r == 1 && strcmp(lease->domain, apply->request->uuid) == 0 && lease->writer == getpid() &&
-	       lease->state != LEASE_RELEASING;
-}
-
-static int still_leased(const struct apply *apply, const char *id, struct lease *lease, struct err *err)
-{
-	int r = still_ours(apply, id, lease, err);
-
-	if (r == 0)
-		return err_set(err, ESTALE, "the domain was released while its vGPU was being created");
-	return r < 0 ? r : 0;
-}
-
-/*
- * Under the pGPU's lock, nobody drops the lease of a device that may exist. If the device has gone since the lease was
- * written, the lease may still describe that device, so it is rewritten before the creation.
- */
-static int lease_creation(const struct apply *apply, const char *id, struct err *err)
-{
-	struct lease lease;
-	int r = still_leased(apply, id, &lease, err);
-
-	if (r < 0 || (lease.state == LEASE_CREATING && lease.origin == LEASE_CREATED))
-		return r;
-	r = store_lock(apply->store, sys_left_ms(create_last_ms(apply)), err);
-	if (r < 0)
-		return r;
-	r = still_leased(apply, id, &lease, err);
-	if (r == 0) {
-		lease.state = LEASE_CREATING;
-		lease.origin = LEASE_CREATED;
-		r = lease_put(apply->store, &lease, err);
-	}
-	store_unlock(apply->store);
-	return r;
+	return r < 0 ? r : r == 1 && lease_same(lease, &done->now);
 }
 
 /* Returns 1 if the device was created, or 0 if it existed. */
 static int ensure(const struct apply *apply, const struct step *step, const char *params, struct err *err)
 {
-	int exists = kernel_exists(apply->store->host, &step->vgpu);
+	struct applied *done = done_of(apply, step);
+	/* A plain VF is there, and becomes a vGPU with its lease. */
+	int exists = step->vgpu.framework == FW_VF ? step->kind != STEP_CREATE
+						   : kernel_exists(apply->store->host, &step->vgpu);
+	bool unfinished = done->kept && done->now.state == LEASE_CREATING;
 	int64_t end;
 
 	if (exists == -ETIMEDOUT)
 		return create_no_answer(err);
 	if (exists < 0)
 		return err_sys(err, -exists, "vGPU %s: cannot be found", step->vgpu.id);
-	if (step->kind == STEP_CREATE && exists)
-		return err_set(err, EAGAIN, "created by another process in the meantime");
-	if (step->kind == STEP_ADOPT && !exists)
+	if (step->kind == STEP_CREATE)
+		return exists ? err_set(err, EAGAIN, "created by another process in the meantime")
+		       : create_vgpu(apply, step, &done->work, params, err) < 0 ? -err->code
+										: 1;
+	if (!exists)
 		return err_set(err, EAGAIN, "removed by another process in the meantime");
 	if (step->kind == STEP_KEEP && wait_closed(apply, step, err) < 0)
 		return -err->code;
-	if (!exists && lease_creation(apply, step->vgpu.id, err) < 0)
-		return -err->code;
-	if (!exists)
-		return create_vgpu(apply, step, params, err) < 0 ? -err->code : 1;
 	end = sys_now_ms() + create_within(apply->policy->create_timeout_s * 1000, apply->end_ms);
-	if (create_complete(apply, step, may_be_unfinished(apply, step) ? params : NULL, end, err) < 0)
+	/* The kernel may have created it without its parameters. */
+	if (create_complete(apply, step, done->work, unfinished ? params : NULL, end, err) < 0)
 		return -err->code;
-	return step->kind == STEP_ADOPT ? create_adopted(apply, step, params, end, err) : 0;
+	return step->kind == STEP_ADOPT ? create_adopted(apply, step, done->work, params, end, err) : 0;
 }
 
 int apply_present(struct apply *apply, const struct step *step, struct err *err)
 {
-	struct step there = *step;
+	const struct host *host = apply->store->host;
 
-	there.kind = STEP_ADOPT;
-	if ((step->kind == STEP_KEEP && wait_closed(apply, step, err) < 0) || wait_removed(apply, step, err) < 0)
+	if (step->kind == STEP_KEEP && wait_closed(apply, step, err) < 0)
 		return -err->code;
+	/* A removal that has begun is not stopped by a lease. */
+	while (store_locked_vgpu(apply->store, step->vgpu.id)) {
+		if (sys_now_ms() >= apply->wait_by_ms)
+			return err_set(
+				err, EBUSY,
+				"another process is creating or removing it; see dmesg (troubleshooting: still-being-created-or-removed)");
+		sys_sleep_ms(WAIT_STEP_MS);
+	}
 	/* A plain VF always exists, so there is nothing more to check. */
-	return step->vgpu.framework == FW_VF ? 0 : ensure(apply, &there, "", err);
+	if (step->vgpu.framework == FW_VF)
+		return 0;
+	if (kernel_exists(host, &step->vgpu) != 1)
+		return err_set(err, EAGAIN, "removed by another process in the meantime");
+	return kernel_wait_complete(host, &step->vgpu, apply->policy->create_timeout_s * 1000, err);
 }
 
 /* A device that we created is for the guest, unless it had a definition before: then it belongs to a manager's pool. */
@@ -298,13 +265,16 @@ static bool is_for_guest(const struct apply *apply, const struct vgpu_ref *vgpu,
 
 static int settle(struct apply *apply, const struct step *step, bool made, struct err *err)
 {
+	struct applied *done = done_of(apply, step);
 	struct lease lease;
 	int r = store_lock(apply->store, sys_left_ms(create_last_ms(apply)), err);
 
 	if (r < 0)
 		return r;
-	r = still_leased(apply, step->vgpu.id, &lease, err);
-	if (r == 0) {
+	r = still_ours(apply, done, &lease, err);
+	if (r == 0)
+		r = err_set(err, ESTALE, "the domain was released while its vGPU was being created");
+	if (r == 1) {
 		lease.state = LEASE_ACTIVE;
 		/* Until now the origin was `created`, so that an undo would remove the device, whoever its owner is. */
 		if (made || lease.origin == LEASE_CREATED)
@@ -314,6 +284,12 @@ static int settle(struct apply *apply, const struct step *step, bool made, struc
 	store_unlock(apply->store);
 	if (r < 0)
 		return r;
+	done->now = lease;
+	done->made |= made;
+	if (apply->work && done->work >= 0)
+		work_locks_add(apply->work, done->id, steal_fd(&done->work));
+	else
+		end_work(done);
 	affinity_put(apply->store, &lease, is_for_guest(apply, &lease.vgpu, made));
 	seen_forget(apply->store, step->vgpu.id);
 	return 0;
@@ -326,16 +302,16 @@ static void drop_lease(struct apply *apply, const struct step *step)
 	struct lease lease;
 	struct err err;
 
-	if (step->kind == STEP_KEEP || !done)
+	if (!done)
 		return;
-	if (still_ours(apply, step->vgpu.id, &lease, &err) == 1) {
+	if (!done->kept && still_ours(apply, done, &lease, &err) == 1) {
 		done->before.state = LEASE_RELEASING;
 		if (done->had)
 			lease_put(apply->store, &done->before, &err);
 		else
 			lease_drop(apply->store, step->vgpu.id, &err);
 	}
-	forget_done(apply, step->vgpu.id);
+	forget_done(apply, done);
 }
 
 static void drop_failed(struct apply *apply, const struct step *steps, size_t n)
@@ -347,6 +323,16 @@ static void drop_failed(struct apply *apply, const struct step *steps, size_t n)
 	for (size_t i = 0; i < n; i++)
 		drop_lease(apply, &steps[i]);
 	store_unlock(apply->store);
+}
+
+/* The lease stays `creating`, and is collected when the write ends: until then its child keeps the work lock. */
+static void leave_hanging(struct apply *apply, const struct step *step)
+{
+	struct applied *done = done_of(apply, step);
+
+	if (done->work >= 0)
+		close(steal_fd(&done->work));
+	forget_done(apply, done);
 }
 
 int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i, const char *params, struct err *err)
@@ -362,19 +348,16 @@ int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i
 	if (r == 0)
 		r = ensure(apply, step, params, err);
 	made = r == 1;
-	if (made && find_done(apply, step->vgpu.id))
-		find_done(apply, step->vgpu.id)->made = true;
-	/* After a timeout the lease stays `creating`, and is collected when the write ends. */
 	stays = r == -ETIMEDOUT;
 	if (r >= 0)
 		r = settle(apply, step, made, err);
-	/* Remove the device under the pGPU's lock, or else keep its lease: no device may stay without a lease. */
-	if (r < 0 && made && create_undo(apply, step, err) < 0) {
+	/* Remove the device while it is locked, or else keep its lease: no device may stay without a lease. */
+	if (r < 0 && made && create_undo(apply, step, &done_of(apply, step)->work, err) < 0) {
 		stays = true;
 		r = -err->code;
 	}
 	if (stays)
-		forget_done(apply, step->vgpu.id);
+		leave_hanging(apply, step);
 	else if (r < 0)
 		drop_failed(apply, step, n - i);
 	else
@@ -392,7 +375,7 @@ static int undo_lease(const struct apply *apply, const struct applied *done, str
 
 	if (r < 0)
 		return r;
-	r = still_ours(apply, done->id, &lease, err);
+	r = still_ours(apply, done, &lease, err);
 	if (r == 1 && lease.state == LEASE_RESERVED) {
 		r = lease_drop(apply->store, done->id, err);
 	} else if (r == 1) {
@@ -412,10 +395,11 @@ void apply_undo(struct apply *apply)
 	/* No guest has used it, so the driver has nothing to clean up. */
 	policy.driver_cleanup_s = 0;
 	while (apply->ndone > 0) {
-		const struct applied *done = &apply->done[--apply->ndone];
+		struct applied *done = &apply->done[--apply->ndone];
 		struct err err = { 0 };
-		int r = undo_lease(apply, done, &err);
+		int r = done->kept || done->begins ? 0 : undo_lease(apply, done, &err);
 
+		end_work(done);
 		if (r == 1)
 			r = release_finish(apply->store, &policy, done->id,
 					   sys_now_ms() + create_within(UNDO_MS, create_last_ms(apply)), &err);

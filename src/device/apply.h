@@ -2,9 +2,9 @@
 /*
  * Carries out the steps of a plan: writes the leases first, then to the kernel; undoes both on failure.
  *
- * A step that creates holds its pGPU's lock and reads the kernel's count again, which decides. A step that adopts needs
- * no such lock and waits only for a removal of its device. The store's lock is held only while leases are written.
- * After a step has failed, the next plan skips its candidate.
+ * Each step holds its vGPU's work lock until its lease is `active`. A step that creates also holds its pGPU's lock and
+ * reads the kernel's count again, which decides. The store's lock is held only while leases are written. After a step
+ * has failed, the next plan skips its candidate.
  */
 #pragma once
 
@@ -16,9 +16,13 @@
 /* A lease that this run has written. */
 struct applied {
 	char id[ID_SIZE];
+	int work;            /* its work lock; -1: not held any more */
+	bool begins;         /* the lease is not written yet */
+	bool kept;           /* the device is the domain's already: an undo leaves its lease */
 	bool made;           /* this run created the device, so an undo removes it, whoever its owner is */
 	bool had;            /* the domain had a lease of the device before */
-	struct lease before; /* the previous lease, whose write to the kernel may still be running */
+	struct lease before; /* that lease */
+	struct lease now;    /* as this run has written it; any other record is somebody else's */
 };
 
 struct apply {
@@ -27,10 +31,11 @@ struct apply {
 	const struct request *request;
 	struct applied *done; /* what apply_undo() undoes */
 	size_t ndone;
-	int lock;           /* the lock of the current step's pGPU; -1: the step needs none */
-	const char *op;     /* for the log: "prepare" */
-	int64_t wait_by_ms; /* until when to wait for others: locks, open devices */
-	int64_t end_ms;     /* when the last creation must have ended; undoing it may take longer */
+	int lock;                /* the lock of the current step's pGPU; -1: the step needs none */
+	struct work_locks *work; /* gets the work locks of what is done; NULL: they end */
+	const char *op;          /* for the log: "prepare" */
+	int64_t wait_by_ms;      /* until when to wait for others: locks, open devices */
+	int64_t end_ms;          /* when the last creation must have ended; undoing it may take longer */
 };
 
 /* Starts the policy's times: lock_timeout for all waits together, followed by create_timeout. */
@@ -40,7 +45,7 @@ void apply_end(struct apply *apply);
 
 /*
  * Writes the leases of all steps: `creating`, or `active` if the device exists. The caller holds the store's lock.
- * -ESTALE: a later start of the domain has leased one of them.
+ * -EAGAIN: another process is at work on one of them; nothing is written.
  */
 int apply_lease(struct apply *apply, const struct step *steps, size_t n, struct err *err);
 
@@ -54,7 +59,7 @@ int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struc
  *   -EAGAIN: the host is not as the plan assumed; plan again
  *   -ETIMEDOUT: the creation hangs, or its device cannot be removed; give up (the lease stays until it is collected)
  *   -ECANCELED: no time is left
- *   -ESTALE: the domain was released meanwhile
+ *   -ESTALE: the domain was released, or started again, meanwhile
  *   other: this candidate failed; try the next
  */
 int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i, const char *params, struct err *err);

@@ -23,6 +23,7 @@ struct creation {
 	const char *params;
 	const struct mdev_attr *attrs; /* of its mdevctl definition */
 	size_t nattrs;
+	int work; /* the vGPU's work lock */
 };
 
 static int check_capacity(void *arg, struct err *err)
@@ -81,11 +82,11 @@ int64_t create_last_ms(const struct apply *apply)
 	return apply->end_ms + UNDO_MS;
 }
 
-int create_undo(const struct apply *apply, const struct step *step, struct err *why)
+int create_undo(const struct apply *apply, const struct step *step, int *work, struct err *why)
 {
 	struct err err;
 
-	if (release_remove(apply->store, &step->vgpu, create_within(UNDO_MS, create_last_ms(apply)), &err) == 0)
+	if (release_remove(apply->store, &step->vgpu, work, create_within(UNDO_MS, create_last_ms(apply)), &err) == 0)
 		return 0;
 	err_in(&err, "%s; nor can it be removed again", why->text);
 	*why = err;
@@ -93,7 +94,7 @@ int create_undo(const struct apply *apply, const struct step *step, struct err *
 }
 
 /*
- * Checks a creation whose process was killed. Its write ended with it and the pGPU's lock is ours, so a device that
+ * Checks a creation whose process was killed. Its write ended with it and its locks are ours, so a device that
  * exists was created by us. -ETIMEDOUT if the driver does not answer: the device may still appear.
  */
 static int look_again(const struct creation *creation, struct err *err)
@@ -107,10 +108,11 @@ static int look_again(const struct creation *creation, struct err *err)
 
 static int write_create(const struct apply *apply, struct creation *creation, int64_t end, struct err *err)
 {
-	int r = timed_child_run(create_device, creation, creation->host->root, apply->lock, left_ms(end), err);
+	const int locks[] = { apply->lock, creation->work };
+	int r = timed_child_run(create_device, creation, creation->host->root, locks, left_ms(end), err);
 
 	if (r == 1) {
-		/* The child ends when its read does, and no longer needs the lock. */
+		/* The child ends when its read does, and no longer needs the locks; the vGPU's ends with its lease. */
 		sys_unlock(apply->lock);
 		return create_no_answer(err);
 	}
@@ -128,7 +130,8 @@ static int write_create(const struct apply *apply, struct creation *creation, in
 /* Sets the parameters in a child, because this write can hang too. */
 static int write_params(const struct apply *apply, struct creation *creation, int64_t end, struct err *err)
 {
-	int r = timed_child_run(set_params, creation, creation->host->root, apply->lock, left_ms(end), err);
+	const int locks[] = { apply->lock, creation->work };
+	int r = timed_child_run(set_params, creation, creation->host->root, locks, left_ms(end), err);
 
 	return r == -ETIMEDOUT
 		       ? err_set(err, ETIMEDOUT,
@@ -148,10 +151,10 @@ static int read_attrs(struct mdev_attr **attrs, size_t *n, const struct creation
 	return mdevctl_attrs(attrs, n, creation->host, &definition, err);
 }
 
-int create_complete(const struct apply *apply, const struct step *step, const char *params, int64_t end,
+int create_complete(const struct apply *apply, const struct step *step, int work, const char *params, int64_t end,
 		    struct err *err)
 {
-	struct creation creation = { .host = apply->store->host, .vgpu = &step->vgpu, .params = params };
+	struct creation creation = { .host = apply->store->host, .vgpu = &step->vgpu, .params = params, .work = work };
 	autofree struct mdev_attr *attrs = NULL;
 
 	if (kernel_wait_complete(creation.host, creation.vgpu, left_ms(end), err) < 0)
@@ -164,9 +167,10 @@ int create_complete(const struct apply *apply, const struct step *step, const ch
 	return *params || creation.nattrs ? write_params(apply, &creation, end, err) : 0;
 }
 
-int create_adopted(const struct apply *apply, const struct step *step, const char *params, int64_t end, struct err *err)
+int create_adopted(const struct apply *apply, const struct step *step, int work, const char *params, int64_t end,
+		   struct err *err)
 {
-	struct creation creation = { .host = apply->store->host, .vgpu = &step->vgpu, .params = params };
+	struct creation creation = { .host = apply->store->host, .vgpu = &step->vgpu, .params = params, .work = work };
 	int r = *params ? write_params(apply, &creation, end, err) : 0;
 
 	if (r == 0 || r == -ETIMEDOUT)
@@ -176,9 +180,9 @@ int create_adopted(const struct apply *apply, const struct step *step, const cha
 	return 0;
 }
 
-int create_vgpu(const struct apply *apply, const struct step *step, const char *params, struct err *err)
+int create_vgpu(const struct apply *apply, const struct step *step, int *work, const char *params, struct err *err)
 {
-	struct creation creation = { .host = apply->store->host, .vgpu = &step->vgpu };
+	struct creation creation = { .host = apply->store->host, .vgpu = &step->vgpu, .work = *work };
 	int wait_ms = create_within(apply->policy->create_timeout_s * 1000, apply->end_ms);
 	int64_t end = sys_now_ms() + wait_ms;
 
@@ -189,8 +193,8 @@ int create_vgpu(const struct apply *apply, const struct step *step, const char *
 			step->vgpu.type, step->vgpu.parent);
 	if (write_create(apply, &creation, end, err) < 0)
 		return -err->code;
-	if (create_complete(apply, step, params, end, err) == 0)
+	if (create_complete(apply, step, *work, params, end, err) == 0)
 		return 0;
 	/* An incomplete device is removed again. Only this candidate failed; nothing hangs. */
-	return create_undo(apply, step, err) < 0 ? -err->code : err_recode(err, EIO);
+	return create_undo(apply, step, work, err) < 0 ? -err->code : err_recode(err, EIO);
 }

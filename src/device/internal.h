@@ -13,25 +13,29 @@ int create_within(int ms, int64_t end_ms);
 /* The deadline of the whole operation, including an undo and the locks for recording the outcome. */
 int64_t create_last_ms(const struct apply *apply);
 
-/* Creates the vGPU of a step, or removes it if it is incomplete. Needs the pGPU's lock. Returns as apply_step(). */
-int create_vgpu(const struct apply *apply, const struct step *step, const char *params, struct err *err);
+/*
+ * Creates the vGPU of a step, or removes it if it is incomplete. Needs the pGPU's lock, and `work` as create_undo()
+ * does. Returns as apply_step().
+ */
+int create_vgpu(const struct apply *apply, const struct step *step, int *work, const char *params, struct err *err);
 
 /*
  * Waits until the step's vGPU is complete, and sets the attributes of its mdevctl definition and its parameters (""
  * none). `params` NULL: the vGPU existed already, so nothing is set.
  */
-int create_complete(const struct apply *apply, const struct step *step, const char *params, int64_t end,
+int create_complete(const struct apply *apply, const struct step *step, int work, const char *params, int64_t end,
 		    struct err *err);
 
 /* Sets the parameters of an adopted vGPU that is closed. A failure is only logged, unless the write hangs. */
-int create_adopted(const struct apply *apply, const struct step *step, const char *params, int64_t end,
+int create_adopted(const struct apply *apply, const struct step *step, int work, const char *params, int64_t end,
 		   struct err *err);
 
 /*
- * Removes what this step created, under the pGPU's lock. If it cannot, says so in `why` and returns -ETIMEDOUT: if a
- * monitor opened the device when it appeared, the removal may never end.
+ * Removes what this step created, under its work lock `*work`. If it cannot, says so in `why` and returns -ETIMEDOUT:
+ * if a monitor opened the device when it appeared, the removal may never end, and its child keeps the lock: *work is
+ * -1 then.
  */
-int create_undo(const struct apply *apply, const struct step *step, struct err *why);
+int create_undo(const struct apply *apply, const struct step *step, int *work, struct err *why);
 
 /* The error of a read that the driver does not answer. */
 int create_no_answer(struct err *err);

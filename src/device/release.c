@@ -105,25 +105,26 @@ static int is_closed(const struct host *host, const char *id, int64_t look_by_ms
 	return r < 0 ? err_recode(err, EAGAIN) : 0;
 }
 
-/* Between removal_begin() and removal_end(), a process that leases the device waits (store_lock_removal()). */
+/* A removal: the vGPU's work lock is held until it has ended. */
 struct removal {
 	const struct store *store;
 	const struct vgpu_ref *vgpu;
-	int lock; /* for this device's removal; -1: kept by a child that is still removing it */
+	int lock; /* -1: kept by a child that is still removing it */
 	int wait_ms;
 };
 
 static void removal_end(struct removal *removal)
 {
 	if (removal->lock >= 0)
-		store_end_removal(removal->vgpu->id, removal->lock);
+		store_unlock_vgpu(removal->vgpu->id, removal->lock);
 }
 
 #define autoremoval __attribute__((cleanup(removal_end)))
 
+/* Needs the store's lock. */
 static int removal_begin(struct removal *removal, struct err *err)
 {
-	removal->lock = store_lock_removal(removal->store, removal->vgpu->id, err);
+	removal->lock = store_lock_vgpu(removal->store, removal->vgpu->id, err);
 	if (removal->lock == -EBUSY)
 		return err_recode(err, EAGAIN);
 	return removal->lock < 0 ? removal->lock : 0;
@@ -140,11 +141,11 @@ static int remove_device(void *arg, struct err *err)
 static int removal_write(struct removal *removal, int wait_ms, struct err *err)
 {
 	const struct host *host = removal->store->host;
+	const int locks[] = { removal->lock, -1 };
 	int r;
 
 	removal->wait_ms = wait_ms;
-	/* The child does not keep the pGPU's lock: if a hidden process has the device open, only this write hangs. */
-	r = timed_child_run(remove_device, removal, host->root, removal->lock, wait_ms + REMOVE_SLACK_MS, err);
+	r = timed_child_run(remove_device, removal, host->root, locks, wait_ms + REMOVE_SLACK_MS, err);
 	if (r == -ETIMEDOUT)
 		close(steal_fd(&removal->lock));
 	/* The child was killed and its write ended with it, so a device that is gone counts as removed. */
@@ -158,13 +159,13 @@ static int removal_run(struct removal *removal, int wait_ms, int64_t look_by_ms,
 	return r < 0 ? r : removal_write(removal, wait_ms, err);
 }
 
-int release_remove(const struct store *store, const struct vgpu_ref *vgpu, int wait_ms, struct err *err)
+int release_remove(const struct store *store, const struct vgpu_ref *vgpu, int *work, int wait_ms, struct err *err)
 {
-	autoremoval struct removal removal = { .store = store, .vgpu = vgpu };
+	struct removal removal = { .store = store, .vgpu = vgpu, .lock = *work };
+	int r = removal_run(&removal, wait_ms, sys_now_ms() + wait_ms, err);
 
-	if (removal_begin(&removal, err) < 0)
-		return -err->code;
-	return removal_run(&removal, wait_ms, sys_now_ms() + wait_ms, err);
+	*work = removal.lock;
+	return r;
 }
 
 /* Gives the driver its clean-up time, which began at `since_ms`, to remove the device. Holds no lock meanwhile. */
@@ -185,35 +186,43 @@ static int let_driver_remove(const struct host *host, const struct policy *polic
 }
 
 /*
- * Removes the device that we created for this lease, if the lease is `releasing` or still the record that its domain
- * gave up. Also returns 0 if the domain has taken the lease over.
+ * Begins to remove the device that we created for this lease, if the lease is `releasing` or still the record that its
+ * domain gave up. Returns 1; or 0 if there is nothing to remove any more. *now: the lease.
  */
+static int begin_removal(struct removal *removal, struct store *store, const struct lease *lease, int64_t deadline_ms,
+			 struct lease *now, struct err *err)
+{
+	int r;
+
+	/* Wait for others without the store's lock, which they need. */
+	while (store_locked_vgpu(store, lease->vgpu.id) && sys_left_ms(deadline_ms) > 0)
+		sys_sleep_ms(CLOSE_STEP_MS);
+	r = lock_lease(store, lease->vgpu.id, sys_left_ms(deadline_ms), now, err);
+	if (r <= 0)
+		return r == -ETIMEDOUT ? err_recode(err, EAGAIN) : r;
+	if (now->state != LEASE_RELEASING && !lease_same(now, lease))
+		r = 0;
+	else if (removal_begin(removal, err) < 0)
+		r = -err->code;
+	store_unlock(store);
+	return r;
+}
+
+/* Also returns 0 if the domain has taken the lease over. */
 static int remove_created(struct store *store, const struct lease *lease, int64_t deadline_ms, int64_t look_by_ms,
 			  struct err *err)
 {
-	const struct vgpu_ref *vgpu = &lease->vgpu;
+	autoremoval struct removal removal = { .store = store, .vgpu = &lease->vgpu, .lock = -1 };
 	struct lease now;
-	int r;
+	int r = begin_removal(&removal, store, lease, deadline_ms, &now, err);
 
-	/* Wait for an earlier removal without the pGPU's lock, which other processes need. */
-	while (store_removes(store, vgpu->id) && sys_left_ms(deadline_ms) > 0)
-		sys_sleep_ms(CLOSE_STEP_MS);
-	autoclose int pgpu = store_lock_pgpu(store, vgpu->pgpu, sys_left_ms(deadline_ms), err);
-	if (pgpu < 0)
-		return pgpu == -ETIMEDOUT ? err_recode(err, EAGAIN) : pgpu;
-	autoremoval struct removal removal = { .store = store, .vgpu = vgpu };
-	if (removal_begin(&removal, err) < 0)
-		return -err->code;
-	r = get_lease(store, vgpu->id, sys_left_ms(deadline_ms), &now, err);
 	if (r <= 0)
 		return r;
-	if (now.state != LEASE_RELEASING && !lease_same(&now, lease))
-		return 0;
 	r = removal_run(&removal, sys_left_ms(deadline_ms), look_by_ms, err);
 	if (r < 0)
 		return r == -ETIMEDOUT ? err_recode(err, EAGAIN) : r;
 	return now.state == LEASE_RELEASING
-		       ? drop_if_releasing(store, vgpu->id, sys_left_ms(deadline_ms) + REMOVE_SLACK_MS, true, err)
+		       ? drop_if_releasing(store, lease->vgpu.id, sys_left_ms(deadline_ms) + REMOVE_SLACK_MS, true, err)
 		       : 0;
 }
 
@@ -310,24 +319,31 @@ static int remove_orphan(struct removal *removal, enum release_part part, int wa
 	return 0;
 }
 
+/* Begins to remove a vGPU without a lease. */
+static int begin_orphan(struct removal *removal, struct store *store, int wait_ms, struct err *err)
+{
+	struct lease lease;
+	int r = store_lock(store, wait_ms, err);
+
+	if (r < 0)
+		return r;
+	r = lease_get(store, removal->vgpu->id, &lease, err);
+	if (r == 1)
+		r = err_set(err, EBUSY, "vGPU %s: domain %s leased it a moment ago", removal->vgpu->id, lease.name);
+	else if (r == 0)
+		r = removal_begin(removal, err);
+	store_unlock(store);
+	return r;
+}
+
 int release_orphan(struct store *store, const struct policy *policy, const struct vgpu_ref *vgpu,
 		   enum release_part part, int64_t deadline_ms, struct err *err)
 {
+	autoremoval struct removal removal = { .store = store, .vgpu = vgpu, .lock = -1 };
 	int most_ms = policy->release_timeout_s * 1000, wait_ms;
-	struct lease lease;
-	int r;
 
-	autoclose int pgpu = store_lock_pgpu(store, vgpu->pgpu, sys_left_ms(deadline_ms), err);
-	if (pgpu < 0)
-		return pgpu;
-	autoremoval struct removal removal = { .store = store, .vgpu = vgpu };
-	if (removal_begin(&removal, err) < 0)
+	if (begin_orphan(&removal, store, sys_left_ms(deadline_ms), err) < 0)
 		return -err->code;
-	r = get_lease(store, vgpu->id, sys_left_ms(deadline_ms), &lease, err);
-	if (r < 0)
-		return r;
-	if (r == 1)
-		return err_set(err, EBUSY, "vGPU %s: domain %s leased it a moment ago", vgpu->id, lease.name);
 	wait_ms = sys_left_ms(deadline_ms);
 	wait_ms = wait_ms < most_ms ? wait_ms : most_ms;
 	if (is_closed(store->host, vgpu->id, sys_now_ms() + wait_ms, err) < 0 ||
@@ -371,8 +387,6 @@ int release_claim(struct store *store, const struct lease *lease, int64_t deadli
 	release_give_up(store, &mark);
 	if (lease->state != LEASE_RELEASING)
 		r = lease_put(store, &mark, err);
-	else if (!sys_process_lives(lease->writer, lease->writer_start))
-		r = lease_take(store, &mark, err);
 	store_unlock(store);
 	return r < 0 ? r : 1;
 }

@@ -3,8 +3,8 @@
  * Releases vGPUs: removes devices that we created, keeps those that existed before, and drops the lease last.
  *
  * The order for each device: mark the lease `releasing`; wait until no process has the device open; give an NVIDIA
- * driver time to remove it by itself; under the pGPU's lock and the removal's own, check that the lease is still
- * `releasing` and the device still closed; remove it and see it gone; drop the lease. A process that dies in between
+ * driver time to remove it by itself; under the vGPU's work lock, check that the lease is still `releasing` and the
+ * device still closed; remove it and see it gone; drop the lease. A process that dies in between
  * leaves a lease that says what to finish. The release notices if the domain starts again and takes over its
  * `releasing` lease.
  */
@@ -80,7 +80,7 @@ enum release_part {
 	RELEASE_LONE_DEFINITION, /* the parent's definition without a device; -EAGAIN: the device may exist */
 };
 
-/* Removes this part of an orphan, under its pGPU's lock, by `deadline_ms`. -EBUSY: by now it is leased or open. */
+/* Removes this part of an orphan, under its work lock, by `deadline_ms`. -EBUSY: by now it is leased or open. */
 int release_orphan(struct store *store, const struct policy *policy, const struct vgpu_ref *vgpu,
 		   enum release_part part, int64_t deadline_ms, struct err *err);
 
@@ -94,14 +94,14 @@ int64_t release_by(const struct policy *policy);
 bool release_has_time(const struct policy *policy, const struct lease *lease);
 
 /*
- * Removes a device that no process has open. The caller holds the pGPU's lock. Returns:
+ * Removes a device that no process has open. The caller holds its work lock, `*work`. Returns:
  *   0: removed
  *   -EBUSY: a process has it open
- *   -ETIMEDOUT: the kernel is still removing it after `wait_ms`; store_removes() is true meanwhile
- *   -EAGAIN: the kernel is still removing it since an earlier call, or it is unknown whether it is open
+ *   -ETIMEDOUT: the kernel is still removing it after `wait_ms`; a child keeps the lock, and *work is -1
+ *   -EAGAIN: it is unknown whether it is open
  *   other: the kernel's error
  */
-int release_remove(const struct store *store, const struct vgpu_ref *vgpu, int wait_ms, struct err *err);
+int release_remove(const struct store *store, const struct vgpu_ref *vgpu, int *work, int wait_ms, struct err *err);
 
 /*
  * Waits until no process has the device open. Returns 0, or:

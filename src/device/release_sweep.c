@@ -44,9 +44,9 @@ static int mark(struct store *store, struct lease *lease, struct release_ids *id
 		return 0;
 	}
 	ids->list[ids->n++] = lease->vgpu;
-	/* The driver's time begins at the first mark. A new writer keeps the previous one from undoing its mark. */
+	/* The driver's time begins at the first mark. */
 	if (lease->state == LEASE_RELEASING)
-		return lease_take(store, lease, err);
+		return 0;
 	release_give_up(store, lease);
 	return lease_put(store, lease, err);
 }

@@ -29,6 +29,7 @@ int hotplug_open(struct hotplug *hp, const char *domain, struct err *err)
 
 void hotplug_close(struct hotplug *hp)
 {
+	work_locks_end(&hp->work, NULL);
 	virt_domain_free(&hp->domain);
 	virt_close(hp->virt);
 	hp->virt = NULL;
@@ -41,7 +42,8 @@ int hotplug_lease(struct hotplug *hp, const struct request *request, const char 
 					     .policy = hp->policy,
 					     .why_no_config = "no configuration",
 					     .request = request,
-					     .op = op };
+					     .op = op,
+					     .work = &hp->work };
 	autopreview struct preview preview = { 0 };
 	int r = hp->dry_run ? preview_decide(&preview, &lifecycle, PLAN_PREPARE, err)
 			    : lifecycle_prepare(&lifecycle, err);
@@ -76,8 +78,10 @@ int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char 
 {
 	struct event_about about;
 	struct lease lease;
-	int r = find_lease(hp, id, &lease, err);
+	int r;
 
+	work_locks_end(&hp->work, id);
+	r = find_lease(hp, id, &lease, err);
 	if (r != 1)
 		return r;
 	about = event_of(&lease);
@@ -235,9 +239,8 @@ static int not_plugged(struct hotplug *hp, const char *id, struct err *err)
 		return err_set(err, ENOENT,
 			       "domain %s: vGPU %s is not attached; 'vgpu-lease show %s' lists the attached vGPUs",
 			       hp->domain.name, id, text_operand(hp->domain.name, hp->domain.uuid));
-	if (r == 1 && lease.writer != getpid() && sys_process_lives(lease.writer, lease.writer_start))
-		return err_set(err, EBUSY, "vGPU %s: process %d is attaching it; try again later", id,
-			       (int)lease.writer);
+	if (r == 1 && lease.state == LEASE_ACTIVE && store_locked_vgpu(hp->store, id))
+		return err_set(err, EBUSY, "vGPU %s: another process is attaching it; try again later", id);
 	return r;
 }
 

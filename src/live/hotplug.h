@@ -31,6 +31,7 @@ struct hotplug {
 	FILE *dry_run; /* attach and detach print to it what they would do, and do nothing; NULL: they act */
 	struct virt *virt;
 	struct virt_domain domain; /* as hotplug_open() found it */
+	struct work_locks work;    /* of the vGPUs that are leased, until they are attached or released */
 	int64_t found_ms;          /* CLOCK_MONOTONIC just before that; younger leases are unrelated */
 };
 

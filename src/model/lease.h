@@ -9,7 +9,7 @@
  *
  *   reserved   held until its deadline for a domain that migrates or is restored; its device does not exist yet, or was
  *              not created by vgpu-lease
- *   creating   `writer` is creating the device; void if the writer is dead and the device absent
+ *   creating   a process is creating the device; void if none is at work on it and the device is absent
  *   active     the domain has the device
  *   releasing  released as soon as no process has the device open
  */
@@ -38,11 +38,11 @@ struct lease {
 	int framebuffer_mib; /* or UNKNOWN */
 	int64_t since_ms;    /* when the lease entered its state, CLOCK_MONOTONIC */
 	int64_t deadline_ms; /* when a reservation expires, CLOCK_MONOTONIC; 0 none */
-	pid_t writer; /* PID that wrote the lease and may still be working on it; 0: the handler, which keeps running */
+	pid_t writer;        /* the process that wrote the lease */
 	uint64_t writer_start;
 	char boot[UUID_SIZE]; /* the boot that it was written in; "": an earlier version wrote it, without the boot */
 	/* Set by survey, not stored in the file: */
-	bool at_work;         /* the writer, or the holder of the pGPU's lock, is working on it now */
+	bool at_work;         /* a process is working on it now */
 	enum presence device; /* whether its device exists */
 	bool reclaimable;     /* may be removed to make capacity: its domain is gone, or only its release is pending */
 };

@@ -106,7 +106,7 @@ static void judge_lease(struct gc *c, const struct fate_look *facts, const struc
 	set_fate(item, &fate);
 	/* A dry pass does not wait for a write to the driver; others wait as long as a start would. */
 	if (c->dry && lease->state == LEASE_RELEASING && item->outcome == GC_GOES &&
-		 (store_locked(c->store, lease->vgpu.pgpu) || store_removes(c->store, lease->vgpu.id))) {
+	    store_locked_vgpu(c->store, lease->vgpu.id)) {
 		item->outcome = GC_STAYS;
 		snprintf(item->why, sizeof(item->why), "to be released when a write to the driver of %s ends",
 			 lease->vgpu.pgpu);
@@ -176,8 +176,7 @@ static bool is_lease_meant(const struct gc *c, const struct lease *lease)
 /* Is this device without a lease, or definition, within the pass's limits? */
 static bool is_foreign_meant(const struct gc *c, const struct vgpu_ref *vgpu)
 {
-	return is_meant(c, vgpu) && !c->domain && !c->state &&
-	       (!c->type || strcmp(c->type, vgpu->type) == 0);
+	return is_meant(c, vgpu) && !c->domain && !c->state && (!c->type || strcmp(c->type, vgpu->type) == 0);
 }
 
 /* With `unless_leased`: if a lease stays, everything stays. */

@@ -83,8 +83,8 @@ struct gc {
 
 /*
  * Makes the pass. An error means that nothing could be judged (open devices or libvirt's files are unreadable); an
- * error with one item sets that item's `trouble`. Takes at most `release_timeout` plus `driver_cleanup`, of which up to
- * `lock_timeout` for pGPUs that other processes write to, plus the driver's time for the pass's own writes.
+ * error with one item sets that item's `trouble`. Takes at most `release_timeout` plus `driver_cleanup`, plus the
+ * driver's time for the pass's own writes.
  */
 int gc_run(struct gc *gc, struct err *err);
 void gc_free(struct gc *gc);

@@ -35,6 +35,7 @@ static int rounds_start(struct rounds *r, const struct lifecycle *lifecycle, enu
 {
 	*r = (struct rounds){ .lifecycle = lifecycle };
 	apply_start(&r->apply, &r->store, lifecycle->policy, lifecycle->request, op);
+	r->apply.work = lifecycle->work;
 	if (store_open(&r->store, lifecycle->host, true, err) < 0)
 		return -err->code;
 	r->world = (struct world){ .host = lifecycle->host,
@@ -275,7 +276,7 @@ static int apply_round(struct rounds *r, struct err *err)
 			continue;
 		}
 		note_failure(r, step, err);
-		if (n == -EAGAIN && step->kind != STEP_KEEP && sys_now_ms() < r->world.deadline_ms) {
+		if (n == -EAGAIN && sys_now_ms() < r->world.deadline_ms) {
 			sys_sleep_ms(WAIT_STEP_MS);
 			return 0;
 		}
@@ -314,6 +315,10 @@ static int prepare_rounds(struct rounds *r, struct err *err)
 			store_unlock(&r->store);
 		} else {
 			plan = NULL;
+		}
+		if (n == -EAGAIN && sys_now_ms() < r->world.deadline_ms) {
+			sys_sleep_ms(WAIT_STEP_MS);
+			continue;
 		}
 		if (n < 0)
 			return unleased_start(&r->apply, r->lifecycle, plan, &r->world.leases, n, err);

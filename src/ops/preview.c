@@ -41,11 +41,6 @@ static int make_plan(struct preview *p, struct err *err)
 		plan_free(&p->plan);
 		plan_make(&p->plan, world);
 	}
-	/* What the domain has already cannot move to another pGPU. */
-	for (size_t i = 0; world->mode == PLAN_PREPARE && i < p->plan.nsteps; i++)
-		if (p->plan.steps[i].kind == STEP_KEEP &&
-		    store_would_lock_pgpu(world->host, p->plan.steps[i].vgpu.pgpu, err) < 0)
-			return err_in(err, "vGPU %s", p->plan.steps[i].vgpu.id);
 	return 0;
 }
 

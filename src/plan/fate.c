@@ -41,11 +41,10 @@ static void without_domain(struct fate *fate, const struct lease_facts *f)
 {
 	int64_t age_ms = f->now_ms - f->lease->since_ms;
 
-	/* A resume writes the lease before libvirt starts the saved domain, which takes time. */
-	if (f->writer_lives)
-		say(fate, false, "being changed by process %d", (int)f->lease->writer);
-	/* Nobody is creating the device again, so the lease has no purpose any more. */
-	else if (!f->exists && !f->at_work)
+	/* A resume keeps its vGPUs locked while libvirt starts the saved domain, which takes time. */
+	if (f->at_work)
+		say(fate, false, "being changed now");
+	else if (!f->exists)
 		say(fate, true, "its device is gone, and its domain does not %s", f->runs ? "have it" : "run");
 	else if (!f->had && age_ms < (int64_t)f->policy->start_grace_s * 1000) {
 		fate->due_ms = f->lease->since_ms + (int64_t)f->policy->start_grace_s * 1000;

@@ -44,8 +44,7 @@ struct lease_facts {
 	bool has;             /* it runs with the device, or may do so */
 	bool had;             /* an earlier look saw it with the device, under this very lease */
 	const char *unread;   /* why it is not known whether the domain runs */
-	bool writer_lives;    /* the process that wrote the lease */
-	bool at_work;         /* that process lives, or another one writes to the device or its pGPU */
+	bool at_work;         /* a process creates, takes over or removes the device */
 };
 
 void fate_of_lease(struct fate *fate, const struct lease_facts *facts);

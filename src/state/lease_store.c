@@ -188,18 +188,13 @@ static int not_written(int code, const char *id, const char *what, struct err *e
 
 int lease_put(const struct store *store, struct lease *lease, struct err *err)
 {
-	lease->since_ms = sys_now_ms();
-	return lease_take(store, lease, err);
-}
-
-int lease_take(const struct store *store, struct lease *lease, struct err *err)
-{
 	autofree char *text = mem_alloc(LEASE_TEXT_MAX);
 	int r;
 
+	lease->since_ms = sys_now_ms();
 	sys_boot_id(lease->boot);
-	lease->writer = store->resident ? 0 : getpid();
-	lease->writer_start = store->resident ? 0 : store_own_start(store);
+	lease->writer = getpid();
+	lease->writer_start = store_own_start(store);
 	r = lease_format(lease, text, LEASE_TEXT_MAX);
 	/* Leave out the instance, which only people need, so that the lease can be overwritten if /run is full. */
 	if (r > SYS_OVERWRITE_MAX && *lease->instance) {
@@ -237,7 +232,7 @@ int lease_drop(const struct store *store, const char *id, struct err *err)
 
 bool lease_at_work(const struct store *store, const struct lease *lease)
 {
-	/* A write that outlived its hook holds the pGPU's lock until it ends in the kernel. */
-	return sys_process_lives(lease->writer, lease->writer_start) || store_locked(store, lease->vgpu.pgpu) ||
-	       store_removes(store, lease->vgpu.id);
+	/* An earlier version has no work locks: its hook may be creating the vGPU. */
+	return store_locked_vgpu(store, lease->vgpu.id) ||
+	       (lease->state == LEASE_CREATING && sys_process_lives(lease->writer, lease->writer_start));
 }

@@ -30,13 +30,10 @@ int lease_get_locked(struct store *store, int wait_ms, const char *id, struct le
 /* Writes `lease`, with the present time and this process as its writer, over an older one. Needs the store's lock. */
 int lease_put(const struct store *store, struct lease *lease, struct err *err);
 
-/* lease_put(), but keeps the lease's time: this process takes over the work on the lease. */
-int lease_take(const struct store *store, struct lease *lease, struct err *err);
-
 /* Gives the error that lease_put() would give with this space, and deducts the lease from it. Writes nothing. */
 int lease_would_put(const struct store *store, const char *id, struct store_space *space, struct err *err);
 
-/* True if its writer lives, its pGPU's lock is held, or the kernel is removing its device. */
+/* Is a process creating, taking over or removing its vGPU? */
 bool lease_at_work(const struct store *store, const struct lease *lease);
 
 /* Removes the lease. A missing lease is not an error, so a release can be repeated. Needs the store's lock. */

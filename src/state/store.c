@@ -191,25 +191,49 @@ int store_lock_holder(const struct store *store, const char *pgpu, struct err *e
 	return store_locked(store, pgpu) ? held(store->run, lock_name(name, pgpu), 0, err) : 0;
 }
 
-int store_lock_removal(const struct store *store, const char *id, struct err *err)
+int store_lock_vgpu(const struct store *store, const char *id, struct err *err)
 {
 	int fd = sys_lock_key(store->run, "lock", id);
 
 	if (fd == -EBUSY)
 		return err_set(
 			err, EBUSY,
-			"the kernel is still removing it, because a process has it open; see dmesg (troubleshooting: still-being-created-or-removed)");
+			"another process is creating or removing it; see dmesg (troubleshooting: still-being-created-or-removed)");
 	return fd < 0 ? store_lock_error(err, -fd, "lock") : fd;
 }
 
-void store_end_removal(const char *id, int lock)
+void store_unlock_vgpu(const char *id, int lock)
 {
 	/* Closing is not enough, as in store_unlock(). */
 	sys_unlock_key(lock, id);
 	close(lock);
 }
 
-bool store_removes(const struct store *store, const char *id)
+void work_locks_add(struct work_locks *locks, const char *id, int fd)
+{
+	struct work_lock *lock = mem_add(&locks->list, &locks->n, sizeof(*lock));
+
+	memcpy(lock->id, id, ID_SIZE);
+	lock->fd = fd;
+}
+
+void work_locks_end(struct work_locks *locks, const char *id)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < locks->n; i++)
+		if (id && strcmp(locks->list[i].id, id) != 0)
+			locks->list[kept++] = locks->list[i];
+		else
+			store_unlock_vgpu(locks->list[i].id, locks->list[i].fd);
+	locks->n = kept;
+	if (kept)
+		return;
+	free(locks->list);
+	locks->list = NULL;
+}
+
+bool store_locked_vgpu(const struct store *store, const char *id)
 {
 	return sys_locked_key(store->run, "lock", id);
 }

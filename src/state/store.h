@@ -2,9 +2,9 @@
 /*
  * The files of the state (ARCHITECTURE.md lists them), and the locks that order its users on this host.
  *
- * The store's lock is held from a look at the host until the decision is written, but never during a write to sysfs. A
- * pGPU's lock is held during writes to its sysfs files. Each removal of a device locks its own byte of the store's lock
- * file (fcntl(2)). Order: a pGPU's lock, then a removal's, then the store's. No process holds the locks of two pGPUs.
+ * The store's lock is held from a look at the host until the decision is written, but never during a write to sysfs.
+ * Under it, without waiting, the work locks of vGPUs are taken, each a byte of its file (fcntl(2)). A pGPU's lock is
+ * held while one of its vGPUs is created; no process holds those of two pGPUs, or waits for one under the store's lock.
  * The kernel drops the locks however their holder dies.
  *
  * Each directory must belong to root, and only root may write to it; any other is rejected.
@@ -29,7 +29,6 @@ struct store {
 	int affinity;   /* var/lib/vgpu-lease/affinity; -1: not available, so nothing is recorded */
 	int lock;       /* -1: not held */
 	uint64_t start; /* when this process started; 0 until it has taken the store's lock */
-	bool resident;  /* this process outlives its work on leases, so no lease names it as its writer */
 };
 
 /* A store that is not open: it has no leases. store_close() accepts it. */
@@ -87,7 +86,7 @@ void store_unlock(struct store *store);
 /* Takes a pGPU's lock and returns its descriptor; closing all copies ends the lock. -ETIMEDOUT names the holder. */
 int store_lock_pgpu(const struct store *store, const char *pgpu, int wait_ms, struct err *err);
 
-/* The result of sys_process_start() for this process, or `store->start` if that is set. */
+/* When this process started, as sys_process_start(). */
 uint64_t store_own_start(const struct store *store);
 
 /* Is the lock of `pgpu` (NULL: of the store) held? Creates and writes nothing. */
@@ -97,16 +96,28 @@ bool store_locked(const struct store *store, const char *pgpu);
 int store_lock_holder(const struct store *store, const char *pgpu, struct err *err);
 
 /*
- * Takes the lock of a device's removal and returns its descriptor. Call this under the pGPU's lock and before reading
- * the leases, so that a process that leases the device later waits for the removal. Needs no space in /run. -EBUSY: the
- * lock is held. The child that writes to `remove` keeps only this lock, so the pGPU can serve others if the write
- * hangs. Closing all copies of the descriptor, or store_end_removal() on one of them, ends the lock.
+ * Takes the work lock of a vGPU and returns its descriptor. Whoever creates, takes over or removes the vGPU holds it,
+ * from before its lease says so until the lease says the end; a child that writes to its driver keeps a copy. Needs the
+ * store's lock, but no space in /run. -EBUSY: it is held. Closing all copies of the descriptor, or store_unlock_vgpu()
+ * on one of them, ends the lock.
  */
-int store_lock_removal(const struct store *store, const char *id, struct err *err);
-void store_end_removal(const char *id, int lock);
+int store_lock_vgpu(const struct store *store, const char *id, struct err *err);
+void store_unlock_vgpu(const char *id, int lock);
 
-/* Is the kernel removing this device? Creates and writes nothing. */
-bool store_removes(const struct store *store, const char *id);
+/* Work locks that outlast one call. work_locks_end() ends that of `id`, or all (NULL). */
+struct work_locks {
+	struct work_lock {
+		char id[ID_SIZE];
+		int fd;
+	} *list;
+	size_t n;
+};
+
+void work_locks_add(struct work_locks *locks, const char *id, int fd);
+void work_locks_end(struct work_locks *locks, const char *id);
+
+/* Is somebody at work on this vGPU? Creates and writes nothing. */
+bool store_locked_vgpu(const struct store *store, const char *id);
 
 /*
  * Takes the device handler's lock and returns its descriptor. Closing all copies of it, also those in forked children,

@@ -89,10 +89,7 @@ void fate_lease(struct fate *fate, const struct fate_look *look, const struct le
 		 reason);
 	if (lease->state == LEASE_CREATING || lease->state == LEASE_ACTIVE) {
 		add_domain(&facts, look);
-		if (!facts.has) {
-			facts.writer_lives = sys_process_lives(lease->writer, lease->writer_start);
-			facts.at_work = facts.writer_lives || lease_at_work(look->store, lease);
-		}
+		facts.at_work = !facts.has && lease_at_work(look->store, lease);
 	}
 	fate_of_lease(fate, &facts);
 }

@@ -34,17 +34,6 @@ void survey_end(struct world *w)
 	*w = (struct world){ 0 };
 }
 
-/*
- * Is a process writing to this device or its pGPU? Only the locks show a release, because its writer, the handler,
- * lives on.
- */
-static bool is_written(const struct world *w, const struct lease *lease)
-{
-	return lease->state == LEASE_RELEASING
-		       ? store_locked(w->store, lease->vgpu.pgpu) || store_removes(w->store, lease->vgpu.id)
-		       : lease_at_work(w->store, lease);
-}
-
 /* Asks the driver about an unlisted device. Unknown if its framework (or active VF's card) is unread. */
 static enum presence presence_of(const struct world *w, const struct lease *lease)
 {
@@ -261,7 +250,7 @@ static int read_leases(struct world *w, bool at_work, struct err *err)
 	if (lease_list(w->store, &w->leases, err) < 0)
 		return -err->code;
 	for (size_t i = 0; at_work && i < w->leases.n; i++)
-		w->leases.list[i].at_work = changes(&w->leases.list[i]) && is_written(w, &w->leases.list[i]);
+		w->leases.list[i].at_work = changes(&w->leases.list[i]) && lease_at_work(w->store, &w->leases.list[i]);
 	return 0;
 }
 

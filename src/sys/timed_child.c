@@ -151,7 +151,7 @@ static int wait_for(struct job *job, pid_t pid)
 	return 0;
 }
 
-static int run(struct job *job, timed_child_work *work, void *arg, struct arena *arena, const int keep[2],
+static int run(struct job *job, timed_child_work *work, void *arg, struct arena *arena, const int keep[3],
 	       struct err *err)
 {
 	bool looks = job->looks;
@@ -163,7 +163,7 @@ static int run(struct job *job, timed_child_work *work, void *arg, struct arena 
 		return err_sys(err, errno, "fork");
 	if (pid == 0) {
 		drop_standard();
-		sys_close_but(keep, 2);
+		sys_close_but(keep, 3);
 		current = job;
 		mem_use(arena);
 		job->result = work(arg, &job->err);
@@ -185,7 +185,7 @@ static int run(struct job *job, timed_child_work *work, void *arg, struct arena 
 	return job->result;
 }
 
-static int start(bool looks, timed_child_work *work, void *arg, struct arena *arena, const int keep[2], int wait_ms,
+static int start(bool looks, timed_child_work *work, void *arg, struct arena *arena, const int keep[3], int wait_ms,
 		 struct err *err)
 {
 	struct arena *own = arena ? NULL : mem_arena(JOB_ROOM);
@@ -202,9 +202,9 @@ static int start(bool looks, timed_child_work *work, void *arg, struct arena *ar
 	return r;
 }
 
-int timed_child_run(timed_child_work *work, void *arg, int root, int lock, int wait_ms, struct err *err)
+int timed_child_run(timed_child_work *work, void *arg, int root, const int locks[2], int wait_ms, struct err *err)
 {
-	return start(false, work, arg, NULL, (const int[2]){ root, lock }, wait_ms, err);
+	return start(false, work, arg, NULL, (const int[3]){ root, locks[0], locks[1] }, wait_ms, err);
 }
 
 /* Reads as part of work that writes: a look's limit applies, and its time does not count towards the write's. */
@@ -227,7 +227,7 @@ int timed_child_look(timed_child_work *work, void *arg, struct arena *arena, int
 	int r;
 
 	if (!current)
-		return start(true, work, arg, arena, (const int[2]){ root, -1 }, wait_ms, err);
+		return start(true, work, arg, arena, (const int[3]){ root, -1, -1 }, wait_ms, err);
 	before = mem_use(arena);
 	r = current->looks ? work(arg, err) : look_within(current, work, arg, wait_ms, err);
 	mem_use(before);

@@ -31,12 +31,12 @@ enum {
 typedef int timed_child_work(void *arg, struct err *err);
 
 /*
- * Runs work that writes, with `wait_ms` for all of it. The child keeps only the descriptors `root` and `lock` (-1:
+ * Runs work that writes, with `wait_ms` for all of it. The child keeps only the descriptors `root` and `locks` (-1:
  * none). -ETIMEDOUT: the write continues in the child. 1: a read of timed_child_look() within the work hangs, and the
  * rest is not done. -EINTR: the child was killed and its write has ended; the caller must check the outcome. The caller
- * can close `lock` at once: the child has its own copy.
+ * can close its locks at once: the child has its own copies.
  */
-int timed_child_run(timed_child_work *work, void *arg, int root, int lock, int wait_ms, struct err *err);
+int timed_child_run(timed_child_work *work, void *arg, int root, const int locks[2], int wait_ms, struct err *err);
 
 /*
  * Runs work that reads, with `wait_ms` for each read and twice that for successive reads of one device. The child keeps

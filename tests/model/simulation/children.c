@@ -19,7 +19,7 @@ struct job {
 	timed_child_work *work;
 	void *arg;
 	struct arena *arena;
-	int lock;
+	int locks[2];
 	bool looks, asking, left, done;
 	int64_t wait_us, asked_us, met_us;
 	char who[PARENT_SIZE];
@@ -102,7 +102,7 @@ static void child_main(void *arg)
 
 	self->mortal = self->parent->mortal;
 	point();
-	lock_keep(job->lock);
+	lock_keep(job->locks, 2);
 	mem_use(job->arena);
 	job->result = job->work(job->arg, &job->err);
 	job->done = true;
@@ -140,7 +140,7 @@ static int run(struct job *job, struct err *err)
 	return job->result;
 }
 
-static int start(bool looks, timed_child_work *work, void *arg, struct arena *arena, int lock, int wait_ms,
+static int start(bool looks, timed_child_work *work, void *arg, struct arena *arena, const int locks[2], int wait_ms,
 		 struct err *err)
 {
 	struct job *job = calloc(1, sizeof(*job));
@@ -148,17 +148,17 @@ static int start(bool looks, timed_child_work *work, void *arg, struct arena *ar
 	*job = (struct job){ .work = work,
 			     .arg = arg,
 			     .arena = arena,
-			     .lock = lock,
+			     .locks = { locks[0], locks[1] },
 			     .looks = looks,
 			     .wait_us = (int64_t)wait_ms * 1000 };
 	/* The world itself looks at nothing that can hang. */
 	return self ? run(job, err) : work(arg, err);
 }
 
-int timed_child_run(timed_child_work *work, void *arg, int root, int lock, int wait_ms, struct err *err)
+int timed_child_run(timed_child_work *work, void *arg, int root, const int locks[2], int wait_ms, struct err *err)
 {
 	(void)root;
-	return start(false, work, arg, NULL, lock, wait_ms, err);
+	return start(false, work, arg, NULL, locks, wait_ms, err);
 }
 
 static int look_within(struct job *job, timed_child_work *work, void *arg, int wait_ms, struct err *err)
@@ -183,7 +183,7 @@ int timed_child_look(timed_child_work *work, void *arg, struct arena *arena, int
 
 	(void)root;
 	if (!job)
-		return start(true, work, arg, arena, -1, wait_ms, err);
+		return start(true, work, arg, arena, (const int[2]){ -1, -1 }, wait_ms, err);
 	before = mem_use(arena);
 	r = job->looks ? work(arg, err) : look_within(job, work, arg, wait_ms, err);
 	mem_use(before);
@@ -286,7 +286,7 @@ static void detached_main(void *arg)
 	struct detached *detached = arg;
 	struct err err;
 
-	lock_keep(-1);
+	lock_keep(NULL, 0);
 	point();
 	detached->work(detached->arg, &err);
 }

@@ -111,7 +111,6 @@ void handler_pass(void *unused)
 
 	(void)unused;
 	open_store(&store);
-	store.resident = true;
 	pass(&store, &plugged);
 	for (int i = 0; i < TRIES && finish(&store, &unfinished) > 0; i++)
 		nap_ms(STEP_MS);
@@ -127,7 +126,6 @@ static void handler_loop(void *unused)
 
 	(void)unused;
 	open_store(&store);
-	store.resident = true;
 	if (store_lock_handler(&store, 1000, &err) < 0)
 		return;
 	while (!world_now.over) {
@@ -144,7 +142,6 @@ static void finisher_loop(void *unused)
 	(void)unused;
 	while (!world_now.over) {
 		open_store(&store);
-		store.resident = true;
 		finish(&store, &unfinished);
 		store_close(&store);
 		nap_some(5000);

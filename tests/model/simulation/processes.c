@@ -350,14 +350,19 @@ void lock_closed(int fd)
 		}
 }
 
-void lock_keep(int from)
+void lock_keep(const int *from, int n)
 {
-	for (int i = 0; i < self->nlocks;)
-		if (self->locks[i].from == from && from >= 0) {
+	for (int i = 0; i < self->nlocks;) {
+		bool keep = false;
+
+		for (int k = 0; k < n; k++)
+			keep |= self->locks[i].from == from[k] && from[k] >= 0;
+		if (keep) {
 			i++;
 		} else {
 			__real_close(self->locks[i].fd);
 			self->locks[i] = self->locks[--self->nlocks];
 		}
+	}
 	lock_events++;
 }

@@ -114,10 +114,10 @@ void await(struct process *p);
 /* Goes on until nobody can, or until `enough` passed points; false: somebody waits for what never comes. */
 bool run_until(bool (*done)(void), long enough);
 
-/* Locks: `fd` holds one now; it is closed; the child lets all but the copy of `from` go. */
+/* Locks: `fd` holds one now; it is closed; the child lets all but the copies of `from` go. */
 void lock_taken(int fd);
 void lock_closed(int fd);
-void lock_keep(int from);
+void lock_keep(const int *from, int n);
 extern unsigned lock_events; /* grows whenever a lock may have ended */
 
 /* The history's words, printed if it is broken. */

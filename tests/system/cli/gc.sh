@@ -181,10 +181,12 @@ is "$(told)" "active stays" "that of a domain that runs is not"
 rm "$root/run/libvirt/qemu/vm50.xml"
 sed -i -E 's/^state=.*/state=creating/; s/^writer=.*/writer=4194305/' "$root/run/vgpu-lease/leases/$vf"
 is "$(told)" "creating drop" "one of a creation that was cut off is"
-exec 8>"$(card_lock 0000:26:00.0)"
-flock 8
-is "$(told)" "creating stays" "not while somebody is at work on its pGPU"
-exec 8>&-
 set_type 1147
-is "$(told)" "creating stays" "nor where it has the type"
+is "$(told)" "creating stays" "not where it has the type"
+set_type 0
+control create_delay_ms 5000
+vf_domain 50 $vf no nvidia-1147 | "$hook" --root "$root" -- vm50 prepare begin - &
+holds "a start makes it once more" eventually grep -q '^create' "$root/.kernel/control/pending"
+is "$(told)" "creating stays" "nor while somebody is at work on it"
+wait $!
 tap_done

@@ -159,7 +159,7 @@ hold "$(card_lock 0000:26:00.0)"
 	control hang "current_vgpu_type any"
 	kill "$holder"
 ) &
-row prepare "a read of what the domain has, at the end" 1 op prepare begin "$work/vf.xml"
+row prepare "what the domain has, beside a creation that hangs" 0 op prepare begin "$work/vf.xml"
 wait $!
 row release "a read before the removal" 0 op release end "$work/vf.xml"
 control hang clear

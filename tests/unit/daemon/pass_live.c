@@ -95,10 +95,8 @@ static size_t pass_after(const char *xml, bool settled, int64_t looked_ms)
 		run.domains = &domain;
 		run.ndomains = 1;
 	}
-	store.resident = true;
 	if (gc_run(&run, &err) < 0)
 		tree_fail(err.text);
-	store.resident = false;
 	n = run.nnotes;
 	again_ms = run.n && run.items[0].again_ms ? run.items[0].again_ms - sys_now_ms() : 0;
 	gc_free(&run);
@@ -148,8 +146,8 @@ static const char *state(const char *id)
 	return word;
 }
 
-/* A lease whose writer is at work for as long as this test. */
-static void put_at_work(const char *id, const char *domain, enum lease_state lease_state, enum lease_origin origin)
+/* A lease of a hook that has ended. */
+static void put(const char *id, const char *domain, enum lease_state lease_state, enum lease_origin origin)
 {
 	struct lease lease = { .name = "vm",
 			       .vgpu.type = "nvidia-222",
@@ -159,26 +157,18 @@ static void put_at_work(const char *id, const char *domain, enum lease_state lea
 			       .origin = origin,
 			       .numa = UNKNOWN,
 			       .framebuffer_mib = 1024 };
-	struct err err;
-
-	memcpy(lease.vgpu.id, id, UUID_SIZE);
-	memcpy(lease.domain, domain, UUID_SIZE);
-	if (lease_put(&store, &lease, &err) < 0)
-		tree_fail(err.text);
-}
-
-/* One of a hook that has ended. */
-static void put(const char *id, const char *domain, enum lease_state lease_state, enum lease_origin origin)
-{
 	pid_t pid = fork();
+	struct err err;
+	int status;
 
 	if (pid == 0) {
 		store.start = 0;
-		put_at_work(id, domain, lease_state, origin);
-		_exit(0);
+		memcpy(lease.vgpu.id, id, UUID_SIZE);
+		memcpy(lease.domain, domain, UUID_SIZE);
+		_exit(lease_put(&store, &lease, &err) < 0);
 	}
-	if (pid < 0 || waitpid(pid, NULL, 0) < 0)
-		tree_fail("fork");
+	if (pid < 0 || waitpid(pid, &status, 0) < 0 || status != 0)
+		tree_fail("no lease");
 }
 
 static void plugged_in(void)
@@ -340,13 +330,17 @@ static void gone(void)
 static void on_its_way(void)
 {
 	int64_t before = sys_now_ms();
+	struct err err;
+	int work;
 
 	sys_sleep_ms(2);
-	put_at_work(U(7), VM(7), LEASE_ACTIVE, LEASE_CREATED);
+	put(U(7), VM(7), LEASE_ACTIVE, LEASE_CREATED);
+	work = store_lock_vgpu(&store, U(7), &err);
 	make(U(7));
 	pass(NULL, true);
 	is(state(U(7)), "created active",
 	   "what a command leases whose domain libvirt does not run yet stays while it lives");
+	store_unlock_vgpu(U(7), work);
 	put(U(7), VM(7), LEASE_ACTIVE, LEASE_CREATED);
 	pass_after(NULL, true, before);
 	is(state(U(7)), "created active",

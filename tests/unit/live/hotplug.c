@@ -143,7 +143,7 @@ static void somebody_leases_a(void)
 
 static void overtaken(void)
 {
-	pid_t attaching;
+	int attaching;
 
 	begin(true);
 	fake.has_b = false;
@@ -163,19 +163,12 @@ static void overtaken(void)
 
 	begin(true);
 	fake.has_a = false;
-	attaching = fork();
-	if (attaching == 0) {
-		store.start = 0;
-		put(A, VM);
-		kill(getpid(), SIGSTOP);
-		_exit(0);
-	}
-	waitpid(attaching, NULL, WUNTRACED);
+	put(A, VM);
+	attaching = store_lock_vgpu(&store, A, &err);
 	ok(opened() && hotplug_detach(&hp, A, false, &err) == -EBUSY,
 	   "what another command is just attaching cannot be detached: %s", err.text);
 	is(holder(A), VM, "and stays leased");
-	kill(attaching, SIGKILL);
-	waitpid(attaching, NULL, 0);
+	store_unlock_vgpu(A, attaching);
 	ok(hotplug_detach(&hp, A, false, &err) == 0, "once that is gone it is released");
 	is(holder(A), "none", "with its lease");
 }

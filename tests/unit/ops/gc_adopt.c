@@ -102,7 +102,6 @@ int main(void)
 	    kernel_create(&live.tree.host, VARIANT(VF, "nvidia-1145"), &err) < 0)
 		tree_fail(err.text);
 	fd = hold();
-	store.resident = true;
 	asked.host = &live.tree.host;
 	asked.then = release_comes;
 	pass();

@@ -35,7 +35,7 @@ enum { READS = 5 }; /* that a look at this host takes */
 
 /*
  * After the first look has seen the vGPU, and after the second has read that its card is full: then it lets go of the
- * pGPU's lock.
+ * work lock.
  */
 static void removal_goes_on(void)
 {
@@ -44,7 +44,7 @@ static void removal_goes_on(void)
 	if (asked.reads != 2 * READS)
 		return;
 	tree_add(&tree, AVAILABLE(FIRST, TYPE, "1"));
-	tree_remove(&tree, "run/vgpu-lease/pgpu/0000:84:00.0.lock");
+	tree_remove(&tree, "run/vgpu-lease/lock");
 }
 
 int __wrap_kernel_create(const struct host *host, const struct vgpu_ref *vgpu, struct err *err);
@@ -76,7 +76,7 @@ int main(void)
 	config.nsections = 1;
 	tree_begin(&tree, two_cards);
 	if (store_open(&store, &tree.host, true, &err) < 0 || lease_put(&store, &lease, &err) < 0 ||
-	    domxml_parse(&doc, xml, strlen(xml), 0, &err) < 0 || store_lock_pgpu(&store, lease.vgpu.pgpu, 0, &err) < 0)
+	    domxml_parse(&doc, xml, strlen(xml), 0, &err) < 0 || store_lock_vgpu(&store, OWN, &err) < 0)
 		tree_fail(err.text);
 	store_close(&store);
 	lifecycle.doc = doc;

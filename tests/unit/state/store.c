@@ -22,7 +22,7 @@ static void opening(void)
 
 	ok(store_open(&store, &tree.host, false, &err) == 0 && store.leases < 0,
 	   "a store that is not there is an empty one");
-	ok(!store_locked(&store, NULL) && !store_removes(&store, ID) && !store_handler_runs(&store),
+	ok(!store_locked(&store, NULL) && !store_locked_vgpu(&store, ID) && !store_handler_runs(&store),
 	   "in which nothing is locked");
 	store_close(&store);
 	store_note_call(tree.path);
@@ -92,22 +92,22 @@ static void removals(struct store *store)
 
 	if (store_open(&other, &tree.host, true, &err) < 0)
 		tree_fail(err.text);
-	ok(!store_removes(store, ID), "nothing is being removed");
-	lock = store_lock_removal(store, ID, &err);
-	ok(lock >= 0 && store_removes(&other, ID), "the removal of a device is seen by others");
-	ok(store_lock_removal(&other, ID, &err) == -EBUSY, "there is one at a time");
-	ok(!store_removes(&other, OTHER), "other devices are not concerned");
+	ok(!store_locked_vgpu(store, ID), "nothing is being removed");
+	lock = store_lock_vgpu(store, ID, &err);
+	ok(lock >= 0 && store_locked_vgpu(&other, ID), "the removal of a device is seen by others");
+	ok(store_lock_vgpu(&other, ID, &err) == -EBUSY, "there is one at a time");
+	ok(!store_locked_vgpu(&other, OTHER), "other devices are not concerned");
 	ok(store_lock(&other, 0, &err) == 0, "nor is the store's lock");
 	store_unlock(&other);
 	copy = fcntl(lock, F_DUPFD_CLOEXEC, 3);
 	close(lock);
-	ok(store_removes(&other, ID), "a child that is still at it keeps it");
-	store_end_removal(ID, copy);
-	ok(!store_removes(&other, ID), "ended, it is over");
-	lock = store_lock_removal(store, ID, &err);
+	ok(store_locked_vgpu(&other, ID), "a child that is still at it keeps it");
+	store_unlock_vgpu(ID, copy);
+	ok(!store_locked_vgpu(&other, ID), "ended, it is over");
+	lock = store_lock_vgpu(store, ID, &err);
 	copy = fcntl(lock, F_DUPFD_CLOEXEC, 3);
-	store_end_removal(ID, lock);
-	ok(!store_removes(&other, ID), "also if a child has a copy of the lock");
+	store_unlock_vgpu(ID, lock);
+	ok(!store_locked_vgpu(&other, ID), "also if a child has a copy of the lock");
 	close(copy);
 	store_close(&other);
 }

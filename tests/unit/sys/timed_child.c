@@ -144,24 +144,29 @@ static void answered(void)
 	struct work *w = share((struct work){ .lock = open_lock() });
 	int other = open_lock();
 
-	ok(timed_child_run(find, w, tree.host.root, w->lock, LONG_MS, &said) == 0, "work that writes is done");
+	ok(timed_child_run(find, w, tree.host.root, (const int[2]){ w->lock, -1 }, LONG_MS, &said) == 0,
+	   "work that writes is done");
 	is(w->text, "42", "and what it found is there");
-	ok(timed_child_run(fail, NULL, tree.host.root, -1, LONG_MS, &said) == -ENOSPC, "its error is ours");
+	ok(timed_child_run(fail, NULL, tree.host.root, (const int[2]){ -1, -1 }, LONG_MS, &said) == -ENOSPC,
+	   "its error is ours");
 	is(said.text, "card: full", "with its text");
 	ok(timed_child_look(fail, NULL, NULL, tree.host.root, LONG_MS, &said) == -ENOSPC, "also that of a look");
 	ok(timed_child_look(nest, w, NULL, tree.host.root, LONG_MS, &said) == 0,
 	   "a look within a look is a plain call");
 	ok(w->stdin_is_null, "it has none of our standard descriptors");
 	ok(!w->kept, "a look has no lock");
-	ok(timed_child_run(find, w, tree.host.root, w->lock, LONG_MS, &said) == 0 && w->kept, "a write has its lock");
+	ok(timed_child_run(find, w, tree.host.root, (const int[2]){ w->lock, -1 }, LONG_MS, &said) == 0 && w->kept,
+	   "a write has its lock");
 	w->lock = other;
-	timed_child_run(find, w, tree.host.root, open_lock(), LONG_MS, &said);
+	timed_child_run(find, w, tree.host.root, (const int[2]){ open_lock(), -1 }, LONG_MS, &said);
 	ok(!w->kept, "and no other");
-	ok(timed_child_run(die, NULL, tree.host.root, -1, LONG_MS, &said) == -EINTR, "one that is killed is told of");
+	ok(timed_child_run(die, NULL, tree.host.root, (const int[2]){ -1, -1 }, LONG_MS, &said) == -EINTR,
+	   "one that is killed is told of");
 	ok(timed_child_look(die, NULL, NULL, tree.host.root, LONG_MS, &said) == -EINTR, "so is a look");
 	w->after = false;
 	alarm(60);
-	ok(timed_child_run(die_afterwards, w, tree.host.root, open_lock(), LONG_MS, &said) == 0 && w->after,
+	ok(timed_child_run(die_afterwards, w, tree.host.root, (const int[2]){ open_lock(), -1 }, LONG_MS, &said) == 0 &&
+		   w->after,
 	   "one that is killed when its work is done keeps nobody waiting");
 	alarm(0);
 }
@@ -186,7 +191,7 @@ static struct work *told(bool orphaned)
 	pid_t parent = fork();
 
 	if (parent == 0)
-		_exit(timed_child_run(write_when_told, w, tree.host.root, -1, LONG_MS, &said));
+		_exit(timed_child_run(write_when_told, w, tree.host.root, (const int[2]){ -1, -1 }, LONG_MS, &said));
 	while (!w->kept)
 		sys_sleep_ms(TRY_MS);
 	if (orphaned)
@@ -212,7 +217,8 @@ static void unnoticed(void)
 	struct work *w = share((struct work){ .lock = -1 });
 
 	signal(SIGCHLD, SIG_IGN);
-	ok(timed_child_run(find, w, tree.host.root, -1, LONG_MS, &said) == 0, "work is done where SIGCHLD is ignored");
+	ok(timed_child_run(find, w, tree.host.root, (const int[2]){ -1, -1 }, LONG_MS, &said) == 0,
+	   "work is done where SIGCHLD is ignored");
 	is(w->text, "42", "and what it found is there");
 	ok(timed_child_look(die, NULL, NULL, tree.host.root, LONG_MS, &said) == -EINTR,
 	   "one that is killed is told of");
@@ -270,7 +276,8 @@ static void a_write_is_done(void)
 		int lock = open_lock();
 
 		flock(lock, LOCK_EX);
-		done += timed_child_run(stand_back, NULL, tree.host.root, lock, LONG_MS, &said) == 0;
+		done += timed_child_run(stand_back, NULL, tree.host.root, (const int[2]){ lock, -1 }, LONG_MS, &said) ==
+			0;
 		close(lock);
 		freed += lock_is_free();
 	}
@@ -285,7 +292,7 @@ static void a_write_hangs(void)
 	int pipe;
 
 	flock(w->lock, LOCK_EX);
-	ok(timed_child_run(hang, w, tree.host.root, w->lock, SHORT_MS, &said) == -ETIMEDOUT,
+	ok(timed_child_run(hang, w, tree.host.root, (const int[2]){ w->lock, -1 }, SHORT_MS, &said) == -ETIMEDOUT,
 	   "a write that hangs is left: %s", said.text);
 	is(w->text, "42", "what was done before it is there");
 	close(w->lock);
@@ -339,18 +346,21 @@ static void a_look_of_a_write(void)
 	int64_t start = sys_now_ms();
 
 	flock(w->lock, LOCK_EX);
-	ok(timed_child_run(look_and_write, w, tree.host.root, w->lock, LONG_MS, &said) == 1 && !w->looked,
+	ok(timed_child_run(look_and_write, w, tree.host.root, (const int[2]){ w->lock, -1 }, LONG_MS, &said) == 1 &&
+		   !w->looked,
 	   "a look of a write that hangs is left: %s", said.text);
 	ok(sys_now_ms() - start < LONG_MS, "within a time of its own");
 	ok(timed_child_silents(silent, 4) == 1, "whose answer it waits for is known");
 	close(w->lock);
-	ok(timed_child_run(look_and_write, w2, tree.host.root, -1, LONG_MS, &said) == -EIO,
+	ok(timed_child_run(look_and_write, w2, tree.host.root, (const int[2]){ -1, -1 }, LONG_MS, &said) == -EIO,
 	   "that device is not asked again");
 	close(open_pipe());
 	ok(becomes_free() && !w->looked, "when it returns, nothing is written");
 	w = share((struct work){ .lock = -1, .look_ms = 200, .calls = 1 });
 	start = sys_now_ms();
-	ok(timed_child_run(look_and_write, w, tree.host.root, -1, SHORT_MS, &said) == -ETIMEDOUT && w->looked,
+	ok(timed_child_run(look_and_write, w, tree.host.root, (const int[2]){ -1, -1 }, SHORT_MS, &said) ==
+			   -ETIMEDOUT &&
+		   w->looked,
 	   "a write that hangs behind its look is left");
 	ok(sys_now_ms() - start >= 200 + SHORT_MS, "after a time without that of the look");
 	close(open_pipe());
@@ -361,7 +371,7 @@ static void slow(void)
 {
 	struct work *w = share((struct work){ .lock = -1, .calls = 1, .before_ms = 1000 });
 	int64_t start = sys_now_ms(), took;
-	int r = timed_child_run(hang, w, tree.host.root, -1, 1500, &said);
+	int r = timed_child_run(hang, w, tree.host.root, (const int[2]){ -1, -1 }, 1500, &said);
 
 	took = sys_now_ms() - start;
 	ok(r == -ETIMEDOUT && took >= 1500 && took < 2500, "a write has its time for all of its work: %d ms",
