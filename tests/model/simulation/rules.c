@@ -174,19 +174,6 @@ static bool is_troubled(const char *address)
 	return true;
 }
 
-/* Somebody writes to the card: the hook cannot tell for which vGPU. */
-static bool is_written_to(const char *address)
-{
-	char path[128];
-	bool locked;
-
-	snprintf(path, sizeof(path), "run/vgpu-lease/pgpu/%s.lock", address);
-	quiet++;
-	locked = sys_locked(world_now.tree.host.root, path);
-	quiet--;
-	return locked;
-}
-
 static void check_refusal(const struct call *call)
 {
 	const struct domain *d = call->domain;
@@ -207,9 +194,7 @@ static void check_refusal(const struct call *call)
 	for (int w = 0; w < d->nvgpus; w++) {
 		const struct lease *l = ledger_find(call->ids[w]);
 
-		/* On a card that a slow driver keeps locked, it may not be. */
-		if (l && l->since_ms == call->void_ms[w] && !is_of(l, d) && !is_troubled(l->vgpu.pgpu) &&
-		    !is_written_to(l->vgpu.pgpu))
+		if (l && l->since_ms == call->void_ms[w] && !is_of(l, d) && !is_troubled(l->vgpu.pgpu))
 			broken("refused for a lease that was void all the time: %s", err->text);
 	}
 	if (strstr(err->text, "no capacity") && d->nvgpus == 1 && !call->no_room && has_room(d->type[0]))
