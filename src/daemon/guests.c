@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* libvirt's guests: the connection, and the running domains. */
+/* libvirt's guests: the connection, the running domains, and this host's facts in their live metadata. */
 #include "daemon/guests.h"
 
 #include <errno.h>
@@ -7,12 +7,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
 #include "base/auto.h"
 #include "base/mem.h"
+#include "domain/domxml.h"
+#include "live/migration_facts_live.h"
+#include "state/store.h"
 #include "sys/log.h"
+#include "virt/virt.h"
 
 enum { RETRY_FIRST_MS = 500, RETRY_LAST_MS = 60000 };
+
+struct guest {
+	struct domxml *doc;     /* its live XML; NULL: none, or invalid */
+	struct domxml *taken;   /* the record of a suspend in `doc`; NULL: none, or invalid */
+	struct request nothing; /* for a domain without a vGPU */
+};
+
+struct guests {
+	const char *uri;
+	void (*news)(void *arg);
+	void *arg;
+	struct virt *virt; /* NULL: no connection */
+	char state[256];
+	int64_t retry_at;
+	int retry_ms;
+	/* the last look */
+	struct virt_domain *domains; /* the running ones */
+	struct guest *guests;        /* one for each */
+	struct live_domain *live;    /* likewise */
+	size_t n;
+};
 
 struct guests *guests_new(const char *uri, void (*news)(void *arg), void *arg)
 {
@@ -210,4 +234,56 @@ int guests_look(struct guests *g, const struct live_domain **domains, size_t *n)
 	*domains = g->live;
 	*n = g->n;
 	return 0;
+}
+
+static void write_facts(struct guests *g, size_t i, const struct host_facts *facts)
+{
+	const struct virt_domain *domain = &g->domains[i];
+	struct err err;
+	int r = migration_facts_write(g->virt, facts, g->guests[i].doc, domain->uuid, VIRT_LIVE, &err);
+
+	if (r == 1)
+		log_info("domain %s: migration facts of its vGPUs written to its metadata", domain->name);
+	/* If the domain is busy or gone, a later pass tries again. */
+	if (r < 0 && r != -ENOENT && r != -EBUSY && r != -EPERM)
+		log_warn("cannot write migration facts: %s", err.text);
+}
+
+static bool has_facts(const struct guests *g, size_t i)
+{
+	return g->live[i].settled && g->guests[i].doc;
+}
+
+static void write_all_facts(struct guests *g, struct store *store)
+{
+	struct host_facts facts;
+	struct err err;
+	size_t first = 0;
+
+	while (first < g->n && !has_facts(g, first))
+		first++;
+	if (first == g->n)
+		return;
+	if (host_facts_read(&facts, store, &err) < 0)
+		log_warn("cannot read migration facts: %s", err.text);
+	else
+		for (size_t i = first; i < g->n && virt_alive(g->virt); i++)
+			if (has_facts(g, i))
+				write_facts(g, i, &facts);
+	host_facts_free(&facts);
+}
+
+void guests_write(struct guests *g, const struct host *host)
+{
+	struct store store;
+	struct err err;
+
+	if (!g->virt || !virt_alive(g->virt))
+		return;
+	if (store_open(&store, host, false, &err) < 0) {
+		log_warn("%s", err.text);
+		return;
+	}
+	write_all_facts(g, &store);
+	store_close(&store);
 }

@@ -19,7 +19,8 @@ static bool finish_one(struct store *store, const struct policy *policy, const s
 	int r;
 
 	/* The hook that marked the lease has this time to complete the release itself. */
-	if (sys_now_ms() - lease->since_ms < (int64_t)policy->release_wait_s * 1000)
+	if (sys_now_ms() - lease->since_ms < (int64_t)policy->release_wait_s * 1000 &&
+	    sys_process_lives(lease->writer, lease->writer_start))
 		return false;
 	r = release_turn(store, policy, lease->vgpu.id, sys_now_ms() + TURN_MS, sys_now_ms() + LOOK_MS, &err);
 	if (r == 0) {

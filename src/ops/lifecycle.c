@@ -316,7 +316,9 @@ static int prepare_rounds(struct rounds *r, struct err *err)
 		} else {
 			plan = NULL;
 		}
-		if (n == -EAGAIN && sys_now_ms() < r->world.deadline_ms) {
+		if (n == -EAGAIN && plan) {
+			if (sys_now_ms() >= r->world.deadline_ms)
+				return err_recode(err, EBUSY);
 			sys_sleep_ms(WAIT_STEP_MS);
 			continue;
 		}

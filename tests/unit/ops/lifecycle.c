@@ -107,7 +107,7 @@ int main(void)
 	if (store_open(&other, &tree.host, false, &err) < 0 || (work = store_lock_vgpu(&other, OWN, &err)) < 0)
 		tree_fail(err.text);
 	config.policy.lock_timeout_s = 1;
-	ok(call(lifecycle_prepare, &err) == -EAGAIN && strstr(err.text, OWN),
+	ok(call(lifecycle_prepare, &err) == -EBUSY && strstr(err.text, OWN),
 	   "a start that libvirtd left alone waits while a later one of its domain is at work: %s", err.text);
 	store_unlock_vgpu(OWN, work);
 	store_close(&other);
