@@ -73,24 +73,11 @@ void guests_free(struct guests *g)
 
 static void on_event(void *arg, const struct virt_event *event)
 {
-	struct guests *g = arg;
+	const struct guests *g = arg;
 
-	switch (event->kind) {
-	case VIRT_EVENT_METADATA:       /* mostly our own change; the next pass writes deleted facts again */
-	case VIRT_EVENT_REMOVAL_FAILED: /* nothing has changed */
-		return;
-	case VIRT_EVENT_DEFINED:
-	case VIRT_EVENT_UNDEFINED: /* a vGPU that it named may now be an orphan */
-	case VIRT_EVENT_STARTED:
-	case VIRT_EVENT_RESUMED:
-	case VIRT_EVENT_STOPPED:
-	case VIRT_EVENT_DEVICE_ADDED:
-	case VIRT_EVENT_DEVICE_REMOVED:
-	case VIRT_EVENT_NODE_DEVICE:
-	case VIRT_EVENT_DISCONNECTED:
-		break;
-	}
-	g->news(g->arg);
+	/* After a failed removal nothing has changed. */
+	if (event->kind != VIRT_EVENT_REMOVAL_FAILED)
+		g->news(g->arg);
 }
 
 /* Logs a state only when it is new. */

@@ -44,8 +44,7 @@
 	S(virDomainHasManagedSaveImage)                                                                                \
 	S(virDomainManagedSaveGetXMLDesc)                                                                              \
 	S(virDomainCreate)                                                                                             \
-	S(virDomainSetMetadata)                                                                                        \
-	S(virNodeDeviceGetName)
+	S(virDomainSetMetadata)
 
 struct virt_lib {
 	void *handle;
@@ -55,7 +54,7 @@ struct virt_lib {
 };
 extern struct virt_lib virt_lib;
 
-enum { VIRT_DOMAIN_EVENTS = 5 };
+enum { VIRT_DOMAIN_EVENTS = 4 };
 
 struct virt {
 	virConnectPtr conn;

@@ -114,25 +114,19 @@ int virt_set_metadata(struct virt *virt, const char *uuid, const struct virt_ele
 
 /* --- events --- */
 
+/* There is no event for a change of metadata, because most are our own. */
 enum virt_event_kind {
-	VIRT_EVENT_STARTED, /* `arrival`: as a migration target, while the guest still runs on the source */
-	VIRT_EVENT_RESUMED, /* `arrival`: the migration is complete, and the guest runs on this host */
+	VIRT_EVENT_CHANGED, /* a domain was started, resumed, (un)defined or got a device, or a host device changed */
 	VIRT_EVENT_STOPPED,
-	VIRT_EVENT_DEFINED,
-	VIRT_EVENT_UNDEFINED,
-	VIRT_EVENT_DEVICE_ADDED,   /* `detail` is the device's alias */
-	VIRT_EVENT_DEVICE_REMOVED, /* likewise */
+	VIRT_EVENT_DEVICE_REMOVED, /* `alias` is the device's */
 	VIRT_EVENT_REMOVAL_FAILED, /* likewise; the guest refused */
-	VIRT_EVENT_METADATA,       /* `detail` is the namespace of the changed element; NULL: title or description */
-	VIRT_EVENT_NODE_DEVICE,    /* a host device was added, removed or defined; `detail` is its name in libvirt */
 	VIRT_EVENT_DISCONNECTED,   /* libvirtd is gone; the last event of a connection */
 };
 
 struct virt_event {
 	enum virt_event_kind kind;
-	const char *uuid, *name; /* the domain's; NULL if the event is not about one */
-	const char *detail;      /* NULL none */
-	bool arrival;
+	const char *uuid; /* the domain's; NULL if the event is not about one */
+	const char *alias;
 };
 
 /* Called from the loop. May call any function here except virt_close(). */

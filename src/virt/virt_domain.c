@@ -255,7 +255,7 @@ static void on_event(void *arg, const struct virt_event *event)
 		return;
 	if (event->kind == VIRT_EVENT_STOPPED)
 		end_wait(detaching, ESHUTDOWN, "the domain stopped");
-	if (!event->detail || strcmp(event->detail, detaching->alias) != 0)
+	if (!event->alias || strcmp(event->alias, detaching->alias) != 0)
 		return;
 	if (event->kind == VIRT_EVENT_DEVICE_REMOVED)
 		end_wait(detaching, 0, "");

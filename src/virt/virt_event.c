@@ -87,45 +87,33 @@ void virt_hand_event(struct virt *virt, const struct virt_event *event)
 		virt->on(virt->arg, event);
 }
 
-static void hand_domain_event(struct virt *virt, virDomainPtr domain, struct virt_event event)
+static void hand_domain_event(struct virt *virt, virDomainPtr domain, enum virt_event_kind kind, const char *alias)
 {
 	char uuid[VIR_UUID_STRING_BUFLEN];
 
-	if (virt_lib.virDomainGetUUIDString(domain, uuid) < 0)
-		return;
-	event.uuid = uuid;
-	event.name = virt_lib.virDomainGetName(domain);
-	virt_hand_event(virt, &event);
+	if (virt_lib.virDomainGetUUIDString(domain, uuid) == 0)
+		virt_hand_event(virt, &(struct virt_event){ .kind = kind, .uuid = uuid, .alias = alias });
 }
 
 static int on_lifecycle(virConnectPtr conn, virDomainPtr domain, int what, int detail, void *arg)
 {
 	const struct virt_callback *callback = arg;
-	struct virt_event event = { 0 };
 
 	(void)conn;
+	(void)detail;
 	switch (what) {
 	case VIR_DOMAIN_EVENT_STARTED:
-		event.kind = VIRT_EVENT_STARTED;
-		event.arrival = detail == VIR_DOMAIN_EVENT_STARTED_MIGRATED;
-		break;
 	case VIR_DOMAIN_EVENT_RESUMED:
-		event.kind = VIRT_EVENT_RESUMED;
-		event.arrival = detail == VIR_DOMAIN_EVENT_RESUMED_MIGRATED;
+	case VIR_DOMAIN_EVENT_DEFINED:
+	case VIR_DOMAIN_EVENT_UNDEFINED:
+		hand_domain_event(callback->virt, domain, VIRT_EVENT_CHANGED, NULL);
 		break;
 	case VIR_DOMAIN_EVENT_STOPPED:
-		event.kind = VIRT_EVENT_STOPPED;
-		break;
-	case VIR_DOMAIN_EVENT_DEFINED:
-		event.kind = VIRT_EVENT_DEFINED;
-		break;
-	case VIR_DOMAIN_EVENT_UNDEFINED:
-		event.kind = VIRT_EVENT_UNDEFINED;
+		hand_domain_event(callback->virt, domain, VIRT_EVENT_STOPPED, NULL);
 		break;
 	default: /* paused, crashed but not stopped, and events of later versions */
-		return 0;
+		break;
 	}
-	hand_domain_event(callback->virt, domain, event);
 	return 0;
 }
 
@@ -134,27 +122,16 @@ static void on_device(virConnectPtr conn, virDomainPtr domain, const char *alias
 	const struct virt_callback *callback = arg;
 
 	(void)conn;
-	hand_domain_event(callback->virt, domain, (struct virt_event){ .kind = callback->kind, .detail = alias });
-}
-
-static void on_metadata(virConnectPtr conn, virDomainPtr domain, int type, const char *ns, void *arg)
-{
-	const struct virt_callback *callback = arg;
-
-	(void)conn;
-	(void)type;
-	hand_domain_event(callback->virt, domain, (struct virt_event){ .kind = VIRT_EVENT_METADATA, .detail = ns });
+	hand_domain_event(callback->virt, domain, callback->kind, alias);
 }
 
 static void on_node_device(virConnectPtr conn, virNodeDevicePtr device, int what, int detail, void *arg)
 {
-	const struct virt_event event = { .kind = VIRT_EVENT_NODE_DEVICE,
-					  .detail = virt_lib.virNodeDeviceGetName(device) };
-
 	(void)conn;
+	(void)device;
 	(void)what;
 	(void)detail;
-	virt_hand_event(arg, &event);
+	virt_hand_event(arg, &(struct virt_event){ .kind = VIRT_EVENT_CHANGED });
 }
 
 int virt_watch(struct virt *virt, virt_on_event *on, void *arg, struct err *err)
@@ -165,8 +142,7 @@ int virt_watch(struct virt *virt, virt_on_event *on, void *arg, struct err *err)
 		enum virt_event_kind kind;
 	} events[VIRT_DOMAIN_EVENTS] = {
 		{ VIR_DOMAIN_EVENT_ID_LIFECYCLE, VIR_DOMAIN_EVENT_CALLBACK(on_lifecycle), 0 },
-		{ VIR_DOMAIN_EVENT_ID_METADATA_CHANGE, VIR_DOMAIN_EVENT_CALLBACK(on_metadata), 0 },
-		{ VIR_DOMAIN_EVENT_ID_DEVICE_ADDED, VIR_DOMAIN_EVENT_CALLBACK(on_device), VIRT_EVENT_DEVICE_ADDED },
+		{ VIR_DOMAIN_EVENT_ID_DEVICE_ADDED, VIR_DOMAIN_EVENT_CALLBACK(on_device), VIRT_EVENT_CHANGED },
 		{ VIR_DOMAIN_EVENT_ID_DEVICE_REMOVED, VIR_DOMAIN_EVENT_CALLBACK(on_device), VIRT_EVENT_DEVICE_REMOVED },
 		{ VIR_DOMAIN_EVENT_ID_DEVICE_REMOVAL_FAILED, VIR_DOMAIN_EVENT_CALLBACK(on_device),
 		  VIRT_EVENT_REMOVAL_FAILED },
