@@ -51,8 +51,6 @@ static void check_host(struct status *status, const struct cmd *cmd)
 
 	status->check = (struct check){ .host = &cmd->host,
 					.config_path = cmd->call->args.config,
-					.simulated = cmd->call->args.root != NULL,
-					.glance = true,
 					.seen = &status->world,
 					.config = cmd->has_config ? &cmd->config : NULL };
 	check_run(&status->check);
@@ -317,7 +315,7 @@ static void print_check(const struct check *check)
 static int check_now(struct cmd *cmd, struct err *err)
 {
 	const struct args *args = &cmd->call->args;
-	struct check check = { .host = &cmd->host, .config_path = args->config, .simulated = args->root != NULL };
+	struct check check = { .host = &cmd->host, .config_path = args->config };
 	const char *held = "";
 	int r = host_open(&cmd->host, args->root, err);
 

@@ -34,9 +34,11 @@ enum { CHECK_WHERE_SIZE = 600 };
 struct check {
 	const struct host *host;
 	const char *config_path; /* as config_load() takes it */
-	bool simulated;          /* the host is a directory */
-	bool glance;             /* does not wait for a held lock as long as a start would */
-	struct world *seen;      /* what the caller has seen of this host (survey_host()); NULL: the check reads it */
+	/*
+	 * What the caller has seen of this host (survey_host()), if it shows findings among other things: then the
+	 * check does not wait for a held lock as long as a start would. NULL: the check reads the host.
+	 */
+	struct world *seen;
 	const struct config *config; /* the one in effect, with `seen`; NULL: none, and check_run() says why */
 	/* the result */
 	struct finding *findings;

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Does libvirt know the hook? It looks for hooks only when it starts or reloads, and does not call one that is
- * installed later. It knows the hook if it has started, called the hook or been reloaded after the installation.
+ * Is the hook installed, and does libvirt know it? libvirt looks for hooks only when it starts or reloads, and does not
+ * call one that is installed later. It knows the hook if it has started, called the hook or been reloaded after the
+ * installation.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "internal.h"
 #include "base/auto.h"
@@ -17,7 +20,74 @@
 #include "base/text.h"
 #include "sys/sys.h"
 
-enum { UNIT_SIZE = 256, CGROUP_SIZE = 4096, SOCKETS_MAX = 16 << 20 };
+enum { PROGRAM_MAX = 64 << 20, UNIT_SIZE = 256, CGROUP_SIZE = 4096, SOCKETS_MAX = 16 << 20 };
+
+/* Is it our hook? An ELF file with our name in it is; the installation decides the same way. */
+static bool look_at_hook(struct check *check, const char *path)
+{
+	autoclose int fd = openat(check->host->libvirt, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	autofree char *program = NULL;
+	struct stat st;
+	size_t len;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || sys_slurp(fd, PROGRAM_MAX, &program, &len) < 0 ||
+	    len < 4 || memcmp(program, "\177ELF", 4) != 0 || !memmem(program, len, "vgpu-lease", 10))
+		return false;
+	if ((st.st_mode & 0111) != 0111)
+		check_report(check_at_path(check, path), CHECK_FAIL, "chmod 755",
+			     "not executable, so libvirt does not run it");
+	return true;
+}
+
+/* libvirtd's AppArmor profile only lets it run hooks in these directories; a link is judged by its target. */
+static void look_at_hook_link(struct check *check, const char *path)
+{
+	static const char *const allowed[] = { "/usr/bin/", "/usr/sbin/", "/etc/libvirt/hooks/" };
+	char to[1024];
+	ssize_t n = readlinkat(check->host->libvirt, path, to, sizeof(to) - 1);
+
+	if (n < 0)
+		return;
+	to[n] = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(allowed); i++)
+		if (strncmp(to, allowed[i], strlen(allowed[i])) == 0)
+			return;
+	check_report(
+		check_at_path(check, path), CHECK_WARN, "copy it here",
+		"is a link to %s; under its AppArmor profile, libvirtd runs only programs in /usr/bin and /usr/sbin",
+		to);
+}
+
+void check_hook(struct check *check)
+{
+	static const char *const paths[] = { "etc/libvirt/hooks/qemu", "etc/libvirt/hooks/qemu.d/vgpu-lease" };
+	struct err denied;
+	int ours = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		if (!look_at_hook(check, paths[i]))
+			continue;
+		ours++;
+		check_report(check_at_path(check, paths[i]), CHECK_PASS, NULL, "installed");
+		look_at_hook_link(check, paths[i]);
+	}
+	/* A simulated host has no libvirt to call a hook, unless it has a directory for hooks. */
+	if (ours == 0 && *check->host->name && !sys_exists(check->host->libvirt, "etc/libvirt/hooks"))
+		return;
+	check_at_path(check, paths[0]);
+	if (ours == 0 && faccessat(check->host->libvirt, "etc/libvirt/hooks", X_OK, AT_EACCESS) < 0 &&
+	    errno == EACCES) {
+		err_set(&denied, EACCES, "cannot be read: permission denied");
+		check_unreadable(check, "fix the cause", &denied);
+	} else if (ours == 0)
+		check_report(
+			check, CHECK_FAIL, "install it, then reload libvirtd (or virtqemud)",
+			"libvirt hook not installed (looked here and in /%s), so libvirt starts every domain without it",
+			paths[1]);
+	if (ours == 2)
+		check_report(check, CHECK_WARN, "remove one of them", "also installed as /%s, so libvirt runs both",
+			     paths[1]);
+}
 
 static const int64_t us_per_s = 1000000;
 
@@ -113,7 +183,7 @@ static void judge_daemon(struct check *check, int64_t came)
 		return;
 	}
 	/* The daemon of a simulated host is not a unit of this systemd. */
-	asked = !check->simulated && find_unit(pid, unit) && reload_ask(unit, &reloaded, &err) == 0;
+	asked = !*check->host->name && find_unit(pid, unit) && reload_ask(unit, &reloaded, &err) == 0;
 	if (asked && reloaded > came) {
 		check_report(check, CHECK_PASS, NULL, "%s has been reloaded since the hook was installed", unit);
 		return;

@@ -148,13 +148,8 @@ static void look_at_unserved(struct check *check, const struct missing_card *mis
 		status = CHECK_WARN;
 	else
 		explains(check, missing->section);
-	check_at(check, "%s", missing->address);
-	if (missing->how == MISSING_IDLE)
-		check_report(check, status, fix, "%.*s (no pGPU provides %s)", cause, missing->reason,
-			     missing->section->type);
-	else
-		check_report(check, status, fix, "%.*s (it had vGPUs of type %s)", cause, missing->reason,
-			     missing->section->type);
+	check_report(check_at(check, "%s", missing->address), status, fix, "%.*s (%s %s)", cause, missing->reason,
+		     missing->how == MISSING_IDLE ? "no pGPU provides" : "it had vGPUs of type", missing->section->type);
 }
 
 /* Are both absent VFs of one card? The reason names the card. */

@@ -153,7 +153,7 @@ static bool is_lock(struct check *check, const char *name)
 static void look_at_store_lock(struct check *check)
 {
 	struct lock_look look = { .name = "lock" };
-	bool waits = check->config && !check->glance;
+	bool waits = check->config && !check->seen;
 	int timeout_ms = waits ? check->config->policy.lock_timeout_s * 1000 : LOCK_LONG_MS;
 	int wait_ms = timeout_ms < LOCK_MOST_MS ? timeout_ms : LOCK_MOST_MS;
 	int64_t held_ms;
@@ -198,7 +198,7 @@ void check_handler(struct check *check)
 	bool known = run >= 0 && sys_exists(run, "handler.lock");
 
 	/* A simulated host has a handler only if one was started there. */
-	if (check->simulated && !known)
+	if (*check->host->name && !known)
 		return;
 	if (known && faccessat(run, "handler.lock", R_OK, AT_EACCESS) < 0)
 		check_report(check, CHECK_WARN, "run as root", "cannot tell whether vgpu-leased runs");

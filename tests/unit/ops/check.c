@@ -11,7 +11,7 @@
 int main(void)
 {
 	struct config config;
-	struct check check = { .simulated = true };
+	struct check check = { 0 };
 	struct err err;
 	size_t others = 0;
 
