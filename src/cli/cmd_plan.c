@@ -68,7 +68,7 @@ static void json_steps(struct json_out *json, const struct planning *p)
 		json_out_string(json, "action", preview_word(&p->preview, step));
 		row_vgpu(&(struct rows){ .json = json }, &step->vgpu);
 		json_out_string(json, "instead_of", strcmp(asked, step->vgpu.id) == 0 ? NULL : asked);
-		json_out_known(json, "numa_node", step->numa);
+		json_out_number(json, "numa_node", step->numa);
 		json_out_string(json, "reason", step->why);
 		json_out_string(json, "kept_at_release",
 				step->kind == STEP_CREATE ? owner_why_kept(step->owner) : NULL);

@@ -235,7 +235,7 @@ static void print(const struct show *show)
 	json_out_text(rows.json, "instance", request ? request->instance : NULL);
 	json_out_text(rows.json, "project", request && *request->instance ? request->project : NULL);
 	json_out_bool(rows.json, "running", show->domain->running);
-	json_out_known(rows.json, "pid", show->qemu ? show->qemu : -1);
+	json_out_number(rows.json, "pid", show->qemu ? show->qemu : -1);
 	json_out_array(rows.json, "devices");
 	for (size_t i = 0; i < show->n; i++)
 		print_vgpu(&rows, show, &show->views[i]);

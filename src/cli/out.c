@@ -133,32 +133,18 @@ void json_out_text(struct json_out *json, const char *key, const char *value)
 	json_out_string(json, key, value && *value ? value : NULL);
 }
 
-void json_out_bool(struct json_out *json, const char *key, bool value)
+void json_out_bool(struct json_out *json, const char *key, int value)
 {
 	if (next(json, key))
-		fputs(value ? "true" : "false", json->to);
-}
-
-void json_out_maybe(struct json_out *json, const char *key, int value)
-{
-	if (value < 0)
-		json_out_string(json, key, NULL);
-	else
-		json_out_bool(json, key, value);
+		fputs(value < 0 ? "null" : value ? "true" : "false", json->to);
 }
 
 void json_out_number(struct json_out *json, const char *key, long value)
 {
-	if (next(json, key))
-		fprintf(json->to, "%ld", value);
-}
-
-void json_out_known(struct json_out *json, const char *key, long value)
-{
 	if (value < 0)
 		json_out_string(json, key, NULL);
-	else
-		json_out_number(json, key, value);
+	else if (next(json, key))
+		fprintf(json->to, "%ld", value);
 }
 
 void out_say(const char *fmt, ...)
@@ -259,7 +245,7 @@ void row_text(struct rows *rows, enum column column, const char *member, const c
 void row_number(struct rows *rows, enum column column, const char *member, int number)
 {
 	table_number(&rows->table, column, number);
-	json_out_known(rows->json, member, number);
+	json_out_number(rows->json, member, number);
 }
 
 void row_end(struct rows *rows)

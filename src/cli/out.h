@@ -42,12 +42,9 @@ void json_out_string(struct json_out *json, const char *key, const char *value);
 /* Writes null for a NULL or empty `value`. */
 void json_out_text(struct json_out *json, const char *key, const char *value);
 
-void json_out_bool(struct json_out *json, const char *key, bool value);
-void json_out_number(struct json_out *json, const char *key, long value);
-
 /* Write a boolean or a number; null for a negative `value`, which means unknown. */
-void json_out_maybe(struct json_out *json, const char *key, int value);
-void json_out_known(struct json_out *json, const char *key, long value);
+void json_out_bool(struct json_out *json, const char *key, int value);
+void json_out_number(struct json_out *json, const char *key, long value);
 
 /* Prints one line, made printable, on standard output; on a terminal wrapped at words. */
 void out_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

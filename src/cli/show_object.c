@@ -84,9 +84,9 @@ enum presence show_presence(const struct host *host, const struct inventory *inv
 
 void show_json_use(struct json_out *json, enum presence exists, int open, pid_t by)
 {
-	json_out_maybe(json, "exists", exists == PRESENCE_UNKNOWN ? -1 : (int)exists);
-	json_out_maybe(json, "open", open);
-	json_out_known(json, "open_by", open > 0 ? by : UNKNOWN);
+	json_out_bool(json, "exists", exists == PRESENCE_UNKNOWN ? -1 : (int)exists);
+	json_out_bool(json, "open", open);
+	json_out_number(json, "open_by", open > 0 ? by : UNKNOWN);
 }
 
 __attribute__((format(printf, 2, 3))) static void line_of(const char *key, const char *fmt, ...)

@@ -263,8 +263,8 @@ void status_json_pgpus(struct json_out *json, const struct status *status)
 
 		row_begin(&rows);
 		cards_fields(&rows, &status->world, card);
-		json_out_known(json, "framebuffer_mib", card->mib.whole);
-		json_out_known(json, "framebuffer_used_mib", card->mib.used);
+		json_out_number(json, "framebuffer_mib", card->mib.whole);
+		json_out_number(json, "framebuffer_used_mib", card->mib.used);
 		status_json_vgpus(json, status, row);
 		row_end(&rows);
 	}

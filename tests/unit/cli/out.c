@@ -36,8 +36,8 @@ static void json(void)
 	memory_begin();
 	json_out_begin(&json, memory);
 	json_out_number(&json, "version", 1);
-	json_out_known(&json, "numa_node", -1);
-	json_out_known(&json, "vfs", 0);
+	json_out_number(&json, "numa_node", -1);
+	json_out_number(&json, "vfs", 0);
 	json_out_array(&json, "none");
 	json_out_close(&json);
 	json_out_array(&json, "list");
