@@ -12,12 +12,16 @@
 #include "ops/preview.h"
 #include "base/auto.h"
 #include "device/release.h"
+#include "host/inventory.h"
 #include "internal.h"
 #include "model/event.h"
+#include "plan/pool.h"
 #include "survey/hostdev_filter.h"
 #include "live/migration_facts_live.h"
 #include "base/text.h"
 #include "sys/log.h"
+
+enum { VF_TRIES = 16 }; /* how often other attaches may lease the chosen VF first */
 
 int hotplug_open(struct hotplug *hp, const char *domain, struct err *err)
 {
@@ -142,6 +146,131 @@ int hotplug_write_facts(struct hotplug *hp, unsigned int side, struct err *err)
 		r = migration_facts_write(hp->virt, &facts, doc, hp->domain.uuid, side, err);
 	host_facts_free(&facts);
 	return r < 0 ? r : 0;
+}
+
+/* Does this ID, name or class (NULL: any) mean the section's type? */
+static bool is_meant(const struct inventory *inv, const struct section *section, const char *type)
+{
+	const struct inv_type *t = inventory_type(inv, section->type);
+
+	return !type || strcmp(section->type, type) == 0 || strcmp(section->class, type) == 0 ||
+	       (t && type_is_named(t->name, type));
+}
+
+/* Does the type come only from cards whose vGPUs are VFs? */
+static int is_vf(const struct hotplug *hp, const char *type, struct err *err)
+{
+	const struct inv_query query = { .frameworks = INV_ALL, .name = pool_name, .arg = hp->config };
+	struct inventory inv;
+	bool mdevs = false, vfs = false;
+	int r;
+
+	if (!hp->config || !hostdev_filter_possible(hp->config))
+		return 0;
+	r = inventory_read(&inv, hp->host, &query, err);
+	if (r < 0)
+		return r;
+	pool_make(&inv, hp->config);
+	for (size_t i = 0; i < hp->config->nsections; i++) {
+		const struct section *section = &hp->config->sections[i];
+
+		if (!is_meant(&inv, section, type))
+			continue;
+		mdevs |= pool_stock(&inv, section, true, NULL) != STOCK_NONE;
+		vfs |= pool_stock(&inv, section, false, NULL) != STOCK_NONE;
+	}
+	inventory_free(&inv);
+	return vfs && !mdevs;
+}
+
+/* Chooses a free VF for the request's vGPU. */
+static int choose_vf(const struct hotplug *hp, const struct request *request, struct err *err)
+{
+	const struct lifecycle lifecycle = {
+		.host = hp->host, .config = hp->config, .policy = hp->policy, .request = request
+	};
+	struct vgpu_request *req = request->vgpus;
+	autopreview struct preview preview = { 0 };
+	const struct step *step;
+
+	req->managed = false;
+	req->managed_as_needed = true;
+	req->any = true;
+	if (preview_make(&preview, &lifecycle, PLAN_ASSIGN, err) < 0)
+		return -err->code;
+	req->any = false;
+	if (preview.plan.kind != PLAN_STEPS)
+		return err_set(err, ENOSPC, "domain %s: %s", hp->domain.name, preview.plan.text);
+	step = &preview.plan.steps[0];
+	text_copy(req->id, sizeof(req->id), step->vgpu.id);
+	/* libvirt must bind a plain VF to VFIO's driver. */
+	req->managed = step->vgpu.framework == FW_VF;
+	return 0;
+}
+
+/* Chooses and leases a VF. If another attach leases it first, chooses another, or keeps the refusal if none is left. */
+static int lease_vf(struct hotplug *hp, const struct request *request, struct err *err)
+{
+	const char *id = request->vgpus->id;
+	int r = choose_vf(hp, request, err);
+
+	for (int tries = 1; r == 0; tries++) {
+		char refused[ID_SIZE];
+		struct err ignored;
+
+		r = hotplug_lease(hp, request, "attach", err);
+		/* The VF is leased to another domain, full by now, or attached to this very domain. */
+		if ((r != -EPERM && r != -ENOSPC && r != -EBUSY) || tries == VF_TRIES)
+			break;
+		memcpy(refused, id, ID_SIZE);
+		if (choose_vf(hp, request, &ignored) == 0 && strcmp(id, refused) != 0)
+			r = 0;
+	}
+	return r;
+}
+
+/* Sets the choice to the vGPU of this request. */
+static void set_choice(struct hotplug_choice *choice, const struct vgpu_request *req)
+{
+	unsigned int domain = 0, bus = 0, slot = 0, function = 0;
+
+	memcpy(choice->id, req->id, ID_SIZE);
+	if (req->kind == REQUEST_MDEV) {
+		snprintf(
+			choice->xml, sizeof(choice->xml),
+			"<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='%s'/></source></hostdev>",
+			req->id);
+		return;
+	}
+	sscanf(req->id, "%x:%x:%x.%x", &domain, &bus, &slot, &function);
+	snprintf(choice->xml, sizeof(choice->xml),
+		 "<hostdev mode='subsystem' type='pci' managed='%s'><source><address domain='0x%04x' bus='0x%02x' "
+		 "slot='0x%02x' function='0x%x'/></source></hostdev>",
+		 req->managed ? "yes" : "no", domain, bus, slot, function);
+}
+
+int hotplug_choose(struct hotplug *hp, const struct request *domain, const char *type, struct hotplug_choice *choice,
+		   struct err *err)
+{
+	int vf = is_vf(hp, type, err), r;
+	struct vgpu_request req = { .kind = vf ? REQUEST_PCI : REQUEST_MDEV,
+				    .numa = NUMA_AUTO,
+				    .has_metadata = vf || type };
+	struct request request = *domain; /* the domain's, but with only the new vGPU */
+
+	if (vf < 0)
+		return vf;
+	if (type && !text_copy(req.facts.type, sizeof(req.facts.type), type))
+		return err_set(err, EINVAL, "--type: not a type");
+	request.vgpus = &req;
+	request.nvgpus = 1;
+	/* Nova does not know about a vGPU that it has not attached. */
+	request.nova = false;
+	if (!vf)
+		uuid_random(req.id);
+	r = vf ? lease_vf(hp, &request, err) : hotplug_lease(hp, &request, "attach", err);
+	set_choice(choice, &req);
+	return r;
 }
 
 int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct lease *lease, struct err *err)
