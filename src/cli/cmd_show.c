@@ -19,7 +19,6 @@
 #include "host/vfio_users.h"
 #include "live/compare.h"
 #include "ops/gc.h"
-#include "survey/hostdev_filter.h"
 
 enum { SHOW_MAX = 3 * REQUEST_MAX, LOOK_MS = 10000 };
 
@@ -58,17 +57,6 @@ static pid_t qemu_pid(const struct host *host, const char *name)
 	return (pid_t)pid;
 }
 
-/* Parses a domain XML, and keeps only its vGPUs. */
-static int read_side(struct show *show, const char *xml, struct domxml **doc, struct err *err)
-{
-	const struct hotplug *hp = &show->cmd->hp;
-
-	if (domxml_parse(doc, xml, strlen(xml), DOMXML_ALL_PCI, err) < 0)
-		return -err->code;
-	hostdev_filter_keep(*doc, hp->host, hp->config, &show->leases);
-	return 0;
-}
-
 static int read_sides(struct show *show, struct err *err)
 {
 	const struct hotplug *hp = &show->cmd->hp;
@@ -80,11 +68,11 @@ static int read_sides(struct show *show, struct err *err)
 	if (lease_list(hp->store, &show->leases, err) < 0)
 		return -err->code;
 	if (domain->running &&
-	    (read_side(show, domain->xml, &show->live, err) < 0 ||
+	    (hotplug_parse(hp, domain->xml, &show->live, err) < 0 ||
 	     domxml_parse(&show->suspended, domain->xml, strlen(domain->xml), DOMXML_SUSPENDED, err) < 0))
 		return -err->code;
 	if (domain->persistent && (virt_xml(hp->virt, domain->uuid, VIRT_CONFIG, &show->config_xml, err) < 0 ||
-				   read_side(show, show->config_xml, &show->config, err) < 0))
+				   hotplug_parse(hp, show->config_xml, &show->config, err) < 0))
 		return -err->code;
 	if (inventory_read(&show->inv, hp->host, &query, err) < 0)
 		return -err->code;

@@ -309,7 +309,7 @@ int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct
 	return 0;
 }
 
-int hotplug_parse(struct hotplug *hp, const char *xml, struct domxml **doc, struct err *err)
+int hotplug_parse(const struct hotplug *hp, const char *xml, struct domxml **doc, struct err *err)
 {
 	autoleases struct leases leases = { 0 };
 

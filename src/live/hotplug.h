@@ -39,6 +39,9 @@ struct hotplug {
 int hotplug_open(struct hotplug *hp, const char *domain, struct err *err);
 void hotplug_close(struct hotplug *hp);
 
+/* Parses the domain's XML, which must outlive *doc, and keeps the hostdevs that are vGPUs. */
+int hotplug_parse(const struct hotplug *hp, const char *xml, struct domxml **doc, struct err *err);
+
 /*
  * Leases and creates a vGPU of a type (ID, name or class; NULL: the pool's only one) and attaches it to the running
  * domain, with `persistent` also to its definition. *lease: the new lease. A failure leaves nothing behind, except if

@@ -28,9 +28,6 @@ int hotplug_read(struct hotplug *hp, unsigned int side, char **xml, struct domxm
 /* Writes the migration facts of the domain's vGPUs to this side. */
 int hotplug_write_facts(struct hotplug *hp, unsigned int side, struct err *err);
 
-/* Parses the domain's XML, and keeps the hostdevs that are vGPUs. */
-int hotplug_parse(struct hotplug *hp, const char *xml, struct domxml **doc, struct err *err);
-
 /* Attaches a leased vGPU, or releases it if libvirt refuses. */
 int hotplug_plug(struct hotplug *hp, const char *id, const char *xml, unsigned int sides, struct err *err);
 
