@@ -22,26 +22,12 @@ enum { GUEST_MIB = 2048, CONFIG_MAX = 1024 * 1024 };
 
 #define CONFIG_PATH "/etc/vgpu-lease.conf"
 
-/* The PCI devices, by which GPUs are recognised: VFs of other devices, such as network cards, cannot be leased. */
-struct pci {
-	struct inv_pci *list;
-	size_t n;
-};
-
-/* True for a display controller, and for a parent that is not a PCI device. */
-static bool is_gpu(const struct pci *pci, const char *address)
-{
-	for (size_t i = 0; i < pci->n; i++)
-		if (strcmp(pci->list[i].card.address, address) == 0)
-			return pci->list[i].display;
-	return true;
-}
-
+/* Plain VFs of other devices than GPUs, such as network cards, are not leased. `arg` is the host. */
 static const char *name_plain(const void *arg, const struct inv_pgpu *card, size_t n)
 {
 	static char name[TYPE_SIZE];
 
-	if (!card->nparents || card->nvidia || n > 0 || !is_gpu(arg, card->address))
+	if (!card->nparents || card->nvidia || n > 0 || !inventory_is_gpu(arg, card->address))
 		return NULL;
 	snprintf(name, sizeof(name), "gpu-%s", card->device);
 	return name;
@@ -91,12 +77,12 @@ static const struct inv_offer *defined_offer(const struct host *host, const stru
 }
 
 /* The type for a card: that of its vGPUs, or of its definitions, or else the best one; NULL: none. */
-static const struct inv_type *choose_type(const struct host *host, const struct inventory *inv, const struct pci *pci,
+static const struct inv_type *choose_type(const struct host *host, const struct inventory *inv,
 					  const struct inv_pgpu *card)
 {
 	const struct inv_offer *best;
 
-	if (!card->ready || !is_gpu(pci, card->address))
+	if (!card->ready || !inventory_is_gpu(host, card->address))
 		return NULL;
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, card, d));)
 		if (inventory_offer(card, d->vgpu.type))
@@ -151,8 +137,7 @@ static void print_section(FILE *to, const struct inventory *inv, const struct in
 }
 
 /* Prints the types to enable to `enabled`, and their sections to `sections`. Returns the number of sections. */
-static size_t print_cards(FILE *enabled, FILE *sections, const struct host *host, const struct inventory *inv,
-			  const struct pci *pci)
+static size_t print_cards(FILE *enabled, FILE *sections, const struct host *host, const struct inventory *inv)
 {
 	autofree const struct inv_type **chosen = mem_new(inv->npgpus + 1, sizeof(*chosen));
 	char reason[4 * REASON_SIZE];
@@ -161,9 +146,9 @@ static size_t print_cards(FILE *enabled, FILE *sections, const struct host *host
 	for (size_t i = 0; i < inv->npgpus; i++) {
 		const struct inv_pgpu *card = inv->pgpus[i];
 
-		chosen[i] = choose_type(host, inv, pci, card);
+		chosen[i] = choose_type(host, inv, card);
 		text_safe(reason, sizeof(reason), card->reason);
-		if (!card->ready && is_gpu(pci, card->address))
+		if (!card->ready && inventory_is_gpu(host, card->address))
 			fprintf(sections, "\n" LEFT_OUT "%s: %s\n", card->address, reason);
 	}
 	for (size_t i = 0; i < inv->npgpus; i++) {
@@ -193,20 +178,16 @@ static int refuse_host(char *left_out, struct err *err)
 /* Composes the file; the caller frees *text. */
 static int compose(const struct host *host, char **text, size_t *len, struct err *err)
 {
-	struct pci pci = { 0 };
-	const struct inv_query query = { .frameworks = INV_ALL, .gpus = true, .name = name_plain, .arg = &pci };
+	const struct inv_query query = { .frameworks = INV_ALL, .gpus = true, .name = name_plain, .arg = host };
 	struct inventory inv = { 0 };
 	autofree char *enabled = NULL, *sections = NULL;
 	size_t size, n = 0;
 	FILE *types = mem_open(&enabled, &size), *rest = mem_open(&sections, &size);
-	int r = inventory_pci(host, &pci.list, &pci.n, err);
+	int r = inventory_read(&inv, host, &query, err);
 
 	if (r == 0)
-		r = inventory_read(&inv, host, &query, err);
-	if (r == 0)
-		n = print_cards(types, rest, host, &inv, &pci);
+		n = print_cards(types, rest, host, &inv);
 	inventory_free(&inv);
-	free(pci.list);
 	mem_close(types);
 	mem_close(rest);
 	if (r < 0)

@@ -200,6 +200,9 @@ bool inventory_vf_id(const struct host *host, const char vendor[5], char device[
 /* True if the device's class is known, and is neither display controller (03) nor accelerator (12). */
 bool inventory_is_other(const struct host *host, const char *address);
 
+/* True for a GPU, and for a parent that is not a PCI device. */
+bool inventory_is_gpu(const struct host *host, const char *address);
+
 /* The UUIDs of all mdevs, read from their bus without asking a driver. The caller frees the list. */
 int inventory_mdevs(const struct host *host, char (**out)[ID_SIZE], size_t *n, struct err *err);
 

@@ -238,6 +238,14 @@ bool inventory_is_other(const struct host *host, const char *address)
 	return class >= 0 && class != PCI_DISPLAY && class != PCI_ACCELERATOR;
 }
 
+bool inventory_is_gpu(const struct host *host, const char *address)
+{
+	autoclose int dir = inv_open_card(host, address);
+	struct inv_pgpu card;
+
+	return dir < 0 || !inventory_read_card(host, address, &card) || is_gpu(&card, dir);
+}
+
 static int by_address(const void *a, const void *b)
 {
 	return strcmp(((const struct inv_pci *)a)->card.address, ((const struct inv_pci *)b)->card.address);
