@@ -3,7 +3,6 @@
  * Plans a start of each enabled type, with a made-up request and the code that a start uses. A domain can request more
  * (a NUMA node, a project, the UUID of a device that exists) and still be refused; 'vgpu-lease plan' shows that.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
