@@ -45,7 +45,8 @@ struct hook {
 	char why_no_config[sizeof(((struct err *)NULL)->text)];
 	char *xml; /* as read from standard input */
 	size_t len;
-	char uuid[UUID_SIZE], name[SHOWN_NAME]; /* of a release, which needs nothing else */
+	char name[SHOWN_NAME]; /* the domain's; a long one is cut, so that the reason and the fix of a refusal fit */
+	char uuid[UUID_SIZE];  /* of a release, which needs nothing else */
 	struct domxml *doc;
 	struct lifecycle lifecycle;
 	bool concerns; /* the domain has a vGPU, or may have one */
@@ -192,7 +193,6 @@ static int gate(struct hook *hook, bool by_lease, struct err *err)
 /* Reads only the domain's identity: a release depends on the leases alone, so the rest of the XML does not matter. */
 static int read_owner(struct hook *hook, struct err *err)
 {
-	text_cut(hook->name, sizeof(hook->name), hook->call.guest);
 	if (!domxml_peek_uuid(hook->uuid, hook->xml, hook->len)) {
 		if (domxml_parse(&hook->doc, hook->xml, hook->len, DOMXML_IDENTITY, err) < 0)
 			return -err->code;
@@ -325,7 +325,7 @@ static int run(struct hook *hook, const struct operation *operation, struct err 
 	return hook->call.dry_run ? dry_run(hook, operation, err) : act(hook, operation, err);
 }
 
-static void log_refusal(const struct hook *hook, const char *name, const struct err *err)
+static void log_refusal(const struct hook *hook, const struct err *err)
 {
 	const struct request *request = hook->lifecycle.request;
 	const struct event_about about = { .asked = request,
@@ -333,25 +333,24 @@ static void log_refusal(const struct hook *hook, const char *name, const struct 
 					   .name = request ? request->name : NULL,
 					   .reason = refusal_word(refusal_of(err)) };
 
-	event_log(EVENT_REFUSED, &about, "%s: domain %s: %s", hook->call.op, name, err->text);
+	event_log(EVENT_REFUSED, &about, "%s: domain %s: %s", hook->call.op, hook->name, err->text);
 }
 
 /*
  * Sets the text before a refusal. The refusal of an arrival is shown on another host, or by a program that has made
- * many requests, so it names this host. A long domain name is cut, so that the reason and the fix fit.
+ * many requests, so it names this host.
  */
-static void name_refused(char prefix[PREFIX_SIZE], const struct hook *hook, const struct operation *operation,
-			 const char *name)
+static void name_refused(char prefix[PREFIX_SIZE], const struct hook *hook, const struct operation *operation)
 {
 	char own[HOST_NAME_SIZE] = "", host[HOST_NAME_SIZE], shown[SHOWN_NAME - HOST_NAME_SIZE];
 
 	if (!operation || (operation->what != COUNT_MIGRATE && operation->what != COUNT_RESTORE)) {
-		snprintf(prefix, PREFIX_SIZE, "vgpu-lease: domain %s", name);
+		snprintf(prefix, PREFIX_SIZE, "vgpu-lease: domain %s", hook->name);
 		return;
 	}
 	if (!hook->call.args.root && gethostname(own, sizeof(own) - 1) < 0)
 		own[0] = '\0';
-	text_cut(shown, sizeof(shown), name);
+	text_cut(shown, sizeof(shown), hook->name);
 	text_cut(host, sizeof(host), hook->call.args.root ? hook->call.args.root : own);
 	snprintf(prefix, PREFIX_SIZE, "vgpu-lease: domain %s: %shost %s", shown,
 		 operation->what == COUNT_MIGRATE ? "target " : "", *host ? host : "(unknown)");
@@ -370,7 +369,7 @@ static int serve(int argc, char **argv)
 	struct hook hook = { .host.root = -1 };
 	const struct operation *operation;
 	struct err err = { 0 };
-	char name[SHOWN_NAME], prefix[PREFIX_SIZE];
+	char prefix[PREFIX_SIZE];
 	bool can_fail, refused = false;
 	int r;
 
@@ -382,6 +381,7 @@ static int serve(int argc, char **argv)
 	if (!hook.call.guest)
 		return call_print_help(&hook.call);
 	text_set_root(hook.call.args.root);
+	text_cut(hook.name, sizeof(hook.name), hook.call.guest);
 	operation = find_operation(&hook.call);
 	can_fail = hook.call.dry_run || (operation && operation->may_refuse);
 	mem_exit_status(can_fail ? EXIT_REFUSED : EXIT_SUCCESS);
@@ -394,15 +394,14 @@ static int serve(int argc, char **argv)
 		log_open("vgpu-lease", hook.call.args.root);
 	r = run(&hook, operation, &err);
 	if (r < 0) {
-		text_cut(name, sizeof(name), hook.call.guest);
-		name_refused(prefix, &hook, operation, name);
 		refused = can_fail;
-		if (refused)
-			log_refusal(&hook, name, &err);
-		else
-			log_warn("%s: domain %s: %s", hook.call.op, name, err.text);
-		if (refused)
+		if (refused) {
+			log_refusal(&hook, &err);
+			name_refused(prefix, &hook, operation);
 			err_print(stderr, prefix, &err);
+		} else {
+			log_warn("%s: domain %s: %s", hook.call.op, hook.name, err.text);
+		}
 	}
 	if (hook.concerns && !hook.call.dry_run && hook.host.root >= 0)
 		counts_add(&hook.host, operation->what, sys_now_ms() - hook.began_ms,
