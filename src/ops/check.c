@@ -120,21 +120,20 @@ static void config_fails(struct check *check, int r, const struct config_notes *
 		return;
 	if (r != -ENOENT) {
 		/* A failure even if root could read it, because nothing else is checked. */
-		check_report(check, CHECK_FAIL, geteuid() == 0 ? FIX_CONFIG : "run as root", "%s", err->text);
+		check_fail(check, geteuid() == 0 ? FIX_CONFIG : "run as root", "%s", err->text);
 		return;
 	}
 	if (check->config_path)
 		check_at(check, "%s", check->config_path);
 	else
 		check_at_path(check, "etc/vgpu-lease.conf");
-	check_report(check, CHECK_FAIL, "create it with 'vgpu-lease init --write'",
-		     "does not exist, so no vGPU can be created");
+	check_fail(check, "create it with 'vgpu-lease init --write'", "does not exist, so no vGPU can be created");
 }
 
 static void config_passes(struct check *check, const struct config *config)
 {
 	for (size_t i = 0; i < config->nfiles; i++)
-		check_report(check_at(check, "%s", config->files[i]), CHECK_PASS, NULL, "valid");
+		check_pass(check_at(check, "%s", config->files[i]), "valid");
 	for (size_t i = 0; i < config->warnings.n; i++)
 		if (!config->warnings.list[i].of_pool)
 			report_note(check, CHECK_WARN, &config->warnings.list[i], "correct the file, or ignore this");
@@ -208,7 +207,7 @@ static void run(struct check *check, bool only_pool)
 	if (check->seen)
 		*world = *check->seen;
 	if (!check->seen && look_at_host(check, &err) < 0) {
-		check_report(check, CHECK_FAIL, "see that /sys is mounted", "the host cannot be read: %s", err.text);
+		check_fail(check, "see that /sys is mounted", "the host cannot be read: %s", err.text);
 	} else if (check->config) {
 		check->inv = &world->inv;
 		check->explained = mem_new(check->config->nsections + 1, sizeof(*check->explained));
@@ -218,8 +217,8 @@ static void run(struct check *check, bool only_pool)
 		for (size_t g = 0; g < check->ncards; g++) {
 			const struct inv_pgpu *card = world->inv.pgpus[g];
 
-			check_report(check_at(check, "%s", card->address), CHECK_PASS, NULL, "not in the pool: %s",
-				     card->ready ? "no valid configuration" : card->reason);
+			check_pass(check_at(check, "%s", card->address), "not in the pool: %s",
+				   card->ready ? "no valid configuration" : card->reason);
 		}
 	}
 	check->leases = &world->leases;

@@ -27,7 +27,7 @@ static void report(void *arg, const char *text, const char *fix)
 {
 	const struct about *about = arg;
 
-	check_report(check_at_path(about->check, about->path), CHECK_WARN, fix, "%s", text);
+	check_warn(check_at_path(about->check, about->path), fix, "%s", text);
 }
 
 /*
@@ -99,11 +99,11 @@ static void report_refused(struct check *check, const struct domxml *doc, const 
 	if (r == 0)
 		err_set(&err, EINVAL, "vGPU %s: %s", request->vgpus[plan->refused_vgpu].id, plan->text);
 	mdev = request->vgpus[r < 0 ? 0 : plan->refused_vgpu].kind == REQUEST_MDEV;
-	check_report(check_at_path(check, path), CHECK_FAIL,
-		     request->nova ? "or correct the configuration"
-		     : mdev        ? "correct the domain, or the configuration"
-				   : "fix the cause, or correct the hostdev",
-		     "a start of domain %s would be refused: %s", request->name, err.text);
+	check_fail(check_at_path(check, path),
+		   request->nova ? "or correct the configuration"
+		   : mdev        ? "correct the domain, or the configuration"
+				 : "fix the cause, or correct the hostdev",
+		   "a start of domain %s would be refused: %s", request->name, err.text);
 }
 
 /* Reports on one definition. True if its metadata requests a vGPU, even in a misspelt namespace. */
@@ -126,11 +126,11 @@ static bool look_at_definition(struct check *check, const struct libvirt_file *f
 	request = domxml_request(doc);
 	for (size_t i = 0; i < request->nvgpus; i++)
 		if (request->vgpus[i].any)
-			check_report(check_at_path(check, path), CHECK_WARN,
-				     check_fix(check, "run 'vgpu-lease rewrite %s' to assign a UUID",
-					       text_operand(request->name, request->uuid)),
-				     "domain %s: %s is a placeholder, so a start is refused", request->name,
-				     request->vgpus[i].id);
+			check_warn(check_at_path(check, path),
+				   check_fix(check, "run 'vgpu-lease rewrite %s' to assign a UUID",
+					     text_operand(request->name, request->uuid)),
+				   "domain %s: %s is a placeholder, so a start is refused", request->name,
+				   request->vgpus[i].id);
 	if (check->inv)
 		report_refused(check, doc, path);
 	remark_domain(doc, check->host, report, &about);
@@ -144,9 +144,9 @@ static void report_missing_vgpu(struct check *check, const struct missing_vgpu *
 
 	snprintf(path, sizeof(path), "%s/%s.xml", DEFINED, l->name);
 	if (!*l->id) {
-		check_report(check_at_path(check, path), CHECK_WARN, "hard-reboot the instance",
-			     "domain %s runs without a vGPU, but domain %s, an instance of the same flavor, has one",
-			     l->name, l->like);
+		check_warn(check_at_path(check, path), "hard-reboot the instance",
+			   "domain %s runs without a vGPU, but domain %s, an instance of the same flavor, has one",
+			   l->name, l->like);
 		return;
 	}
 	if (l->suspended)
@@ -169,8 +169,8 @@ void check_domains(struct check *check)
 		if (!file.runs && file.text)
 			found += look_at_definition(check, &file);
 	if (found && check->n == noted)
-		check_report(check_at_path(check, DEFINED), CHECK_PASS, NULL, "metadata of %zu definition%s valid",
-			     found, found == 1 ? "" : "s");
+		check_pass(check_at_path(check, DEFINED), "metadata of %zu definition%s valid", found,
+			   found == 1 ? "" : "s");
 	missing_vgpus(&missing, &n, check->disk, check->host, check->config, check->leases);
 	for (size_t i = 0; i < n; i++)
 		report_missing_vgpu(check, &missing[i]);

@@ -33,8 +33,7 @@ static bool look_at_hook(struct check *check, const char *path)
 	    len < 4 || memcmp(program, "\177ELF", 4) != 0 || !memmem(program, len, "vgpu-lease", 10))
 		return false;
 	if ((st.st_mode & 0111) != 0111)
-		check_report(check_at_path(check, path), CHECK_FAIL, "chmod 755",
-			     "not executable, so libvirt does not run it");
+		check_fail(check_at_path(check, path), "chmod 755", "not executable, so libvirt does not run it");
 	return true;
 }
 
@@ -51,10 +50,9 @@ static void look_at_hook_link(struct check *check, const char *path)
 	for (size_t i = 0; i < ARRAY_SIZE(allowed); i++)
 		if (strncmp(to, allowed[i], strlen(allowed[i])) == 0)
 			return;
-	check_report(
-		check_at_path(check, path), CHECK_WARN, "copy it here",
-		"is a link to %s; under its AppArmor profile, libvirtd runs only programs in /usr/bin and /usr/sbin",
-		to);
+	check_warn(check_at_path(check, path), "copy it here",
+		   "is a link to %s; under its AppArmor profile, libvirtd runs only programs in /usr/bin and /usr/sbin",
+		   to);
 }
 
 void check_hook(struct check *check)
@@ -67,7 +65,7 @@ void check_hook(struct check *check)
 		if (!look_at_hook(check, paths[i]))
 			continue;
 		ours++;
-		check_report(check_at_path(check, paths[i]), CHECK_PASS, NULL, "installed");
+		check_pass(check_at_path(check, paths[i]), "installed");
 		look_at_hook_link(check, paths[i]);
 	}
 	/* A simulated host has no libvirt to call a hook, unless it has a directory for hooks. */
@@ -79,13 +77,12 @@ void check_hook(struct check *check)
 		err_set(&denied, EACCES, "cannot be read: permission denied");
 		check_unreadable(check, "fix the cause", &denied);
 	} else if (ours == 0)
-		check_report(
-			check, CHECK_FAIL, "install it, then reload libvirtd (or virtqemud)",
+		check_fail(
+			check, "install it, then reload libvirtd (or virtqemud)",
 			"libvirt hook not installed (looked here and in /%s), so libvirt starts every domain without it",
 			paths[1]);
 	if (ours == 2)
-		check_report(check, CHECK_WARN, "remove one of them", "also installed as /%s, so libvirt runs both",
-			     paths[1]);
+		check_warn(check, "remove one of them", "also installed as /%s, so libvirt runs both", paths[1]);
 }
 
 static const int64_t us_per_s = 1000000;
@@ -156,35 +153,32 @@ static void judge_daemon(struct check *check, int64_t came)
 	bool asked;
 
 	if (pid < 0) {
-		check_report(check, CHECK_WARN, "run as root",
-			     "cannot tell whether libvirt is running and has loaded the hook");
+		check_warn(check, "run as root", "cannot tell whether libvirt is running and has loaded the hook");
 		return;
 	}
 	if (!pid && listens(check->host)) {
-		check_report(check, CHECK_PASS, NULL, "not running; its socket starts it, and it then looks for hooks");
+		check_pass(check, "not running; its socket starts it, and it then looks for hooks");
 		return;
 	}
 	if (!pid) {
-		check_report(check, CHECK_WARN, "systemctl start libvirtd.socket (or virtqemud.socket)",
-			     "not running, and no socket starts it, so no domain can be started");
+		check_warn(check, "systemctl start libvirtd.socket (or virtqemud.socket)",
+			   "not running, and no socket starts it, so no domain can be started");
 		return;
 	}
 	check_at_path(check, "etc/libvirt/hooks");
 	if (process_started_us(pid) > came) {
-		check_report(check, CHECK_PASS, NULL, "%s (%d) has started since the hook was installed", comm,
-			     (int)pid);
+		check_pass(check, "%s (%d) has started since the hook was installed", comm, (int)pid);
 		return;
 	}
 	if (fstatat(check->host->root, STORE_CALLED, &called, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    time_us(called.st_mtim) > came) {
-		check_report(check, CHECK_PASS, NULL, "%s (%d) has called the hook since it was installed", comm,
-			     (int)pid);
+		check_pass(check, "%s (%d) has called the hook since it was installed", comm, (int)pid);
 		return;
 	}
 	/* The daemon of a simulated host is not a unit of this systemd. */
 	asked = !*check->host->name && find_unit(pid, unit) && reload_ask(unit, &reloaded, &err) == 0;
 	if (asked && reloaded > came) {
-		check_report(check, CHECK_PASS, NULL, "%s has been reloaded since the hook was installed", unit);
+		check_pass(check, "%s has been reloaded since the hook was installed", unit);
 		return;
 	}
 	check_report(check, asked ? CHECK_FAIL : CHECK_WARN, check_fix(check, "systemctl reload %s", comm),

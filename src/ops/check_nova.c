@@ -31,13 +31,13 @@ static bool goes_against(struct check *check, const struct definition *d)
 		return false;
 	/* Never propose to remove a device that might be in use. */
 	if (domain) {
-		check_report(check, CHECK_WARN, "keep it as long as that domain needs it",
-			     "%s as %s, but its pGPU is configured for %s (in use by domain %.100s)", who, d->type,
-			     section->type, domain);
+		check_warn(check, "keep it as long as that domain needs it",
+			   "%s as %s, but its pGPU is configured for %s (in use by domain %.100s)", who, d->type,
+			   section->type, domain);
 		return true;
 	}
-	check_report(check, CHECK_WARN, check_fix(check, "run 'mdevctl undefine -u %s' if it is not needed", d->uuid),
-		     "%s as %s, but its pGPU is configured for %s", who, d->type, section->type);
+	check_warn(check, check_fix(check, "run 'mdevctl undefine -u %s' if it is not needed", d->uuid),
+		   "%s as %s, but its pGPU is configured for %s", who, d->type, section->type);
 	return true;
 }
 
@@ -52,9 +52,9 @@ static bool is_second(struct check *check, const struct definition *d)
 	if ((!device && mdevctl_definition(&first, check->host, d->uuid, &ignored) != 1) ||
 	    strcmp(other, d->parent) == 0)
 		return false;
-	check_report(check, CHECK_WARN, check_fix(check, "run 'mdevctl undefine -u %s -p %s'", d->uuid, d->parent),
-		     "%s %s has this UUID%s", device ? "a device on" : "a definition for", other,
-		     check->config->policy.nova ? ", so Nova counts one too many, and nova-compute may not start" : "");
+	check_warn(check, check_fix(check, "run 'mdevctl undefine -u %s -p %s'", d->uuid, d->parent),
+		   "%s %s has this UUID%s", device ? "a device on" : "a definition for", other,
+		   check->config->policy.nova ? ", so Nova counts one too many, and nova-compute may not start" : "");
 	return true;
 }
 
@@ -66,15 +66,15 @@ static bool is_miscounted(struct check *check, const struct nova_inventory *nova
 	if (!nova_inventory_counts(nova, d) || inventory_device(check->inv, d->uuid))
 		return false;
 	if (domain) {
-		check_report(check, CHECK_WARN,
-			     libvirt_files_has_status(check->host, domain)
-				     ? "hard-reboot the instance, which creates the device"
-				     : "start that domain, which creates the device",
-			     "has no device, but Nova counts it as one (vGPU of domain %.100s)", domain);
+		check_warn(check,
+			   libvirt_files_has_status(check->host, domain)
+				   ? "hard-reboot the instance, which creates the device"
+				   : "start that domain, which creates the device",
+			   "has no device, but Nova counts it as one (vGPU of domain %.100s)", domain);
 		return true;
 	}
-	check_report(check, CHECK_WARN, check_fix(check, "run 'mdevctl undefine -u %s'", d->uuid),
-		     "has no device and no domain, but Nova counts it as a device");
+	check_warn(check, check_fix(check, "run 'mdevctl undefine -u %s'", d->uuid),
+		   "has no device and no domain, but Nova counts it as a device");
 	return true;
 }
 
@@ -85,10 +85,9 @@ static bool cannot_start(struct check *check, const struct definition *d)
 
 	if (!domain || config_section(check->config, d->type) || inventory_device(check->inv, d->uuid))
 		return false;
-	check_report(check, CHECK_WARN,
-		     check_fix(check, "enable %s, or name another type in the domain's metadata", d->type),
-		     "a start of domain %.100s would be refused: its vGPU is defined as %s, which is not enabled",
-		     domain, d->type);
+	check_warn(check, check_fix(check, "enable %s, or name another type in the domain's metadata", d->type),
+		   "a start of domain %.100s would be refused: its vGPU is defined as %s, which is not enabled", domain,
+		   d->type);
 	return true;
 }
 
@@ -118,8 +117,8 @@ void check_definitions(struct check *check)
 	nova_inventory_free(&nova);
 	check_at(check, "%s", "");
 	if (good)
-		check_report(check, CHECK_PASS, NULL, "%zu definition%s %s the pool", good, good == 1 ? "" : "s",
-			     good == 1 ? "matches" : "match");
+		check_pass(check, "%zu definition%s %s the pool", good, good == 1 ? "" : "s",
+			   good == 1 ? "matches" : "match");
 }
 
 /* All providers of one type on one pGPU. */
@@ -173,16 +172,16 @@ static void look_at_uncounted(struct check *check, const struct inv_pgpu *card, 
 		return;
 	check_at(check, "%s", card->address);
 	if (card->framework == FW_VARIANT)
-		check_report(check, CHECK_PASS, NULL,
-			     "Nova counts no %s as VGPU, because the VFs are PCI devices; 'vgpu-lease export nova-pci' "
-			     "prints them for nova.conf",
-			     section->type);
+		check_pass(check,
+			   "Nova counts no %s as VGPU, because the VFs are PCI devices; 'vgpu-lease export nova-pci' "
+			   "prints them for nova.conf",
+			   section->type);
 	else if (card->framework == FW_MDEV && card->sriov && card->nparents > 0)
-		check_report(check, CHECK_WARN,
-			     check_fix(check, "list the VFs in [mdev_%s] device_addresses: %s, ...", section->type,
-				       card->parents[0]->name),
-			     "Nova counts no %s, because device_addresses lists the card, and Nova knows only its VFs",
-			     section->type);
+		check_warn(check,
+			   check_fix(check, "list the VFs in [mdev_%s] device_addresses: %s, ...", section->type,
+				     card->parents[0]->name),
+			   "Nova counts no %s, because device_addresses lists the card, and Nova knows only its VFs",
+			   section->type);
 }
 
 static void look_at_pgpu(struct check *check, const struct nova_inventory *nova, const struct inv_pgpu *card,
@@ -200,21 +199,19 @@ static void look_at_pgpu(struct check *check, const struct nova_inventory *nova,
 	if (sum.limited) {
 		fix = check_fix(check, "remove max_instances from [mdev_%s], or set it to %d or more",
 				sum.section->type, needed(nova, sum.section));
-		check_report(check, CHECK_WARN, fix,
-			     "Nova counts %d %s, not %d, because max_instances = %d is less than the host has",
-			     sum.total, sum.section->type, sum.existing + sum.defined + sum.available,
-			     sum.section->max_instances);
+		check_warn(check, fix,
+			   "Nova counts %d %s, not %d, because max_instances = %d is less than the host has", sum.total,
+			   sum.section->type, sum.existing + sum.defined + sum.available, sum.section->max_instances);
 	} else if (sum.others) {
 		fix = check_fix(
 			check, "see 'vgpu-lease retype --dry-run %s %s' (troubleshooting: unable-to-find-any-capacity)",
 			address, sum.section->type);
-		check_report(check, CHECK_WARN, fix, "Nova counts %d %s, and not the %d mdev%s of other types",
-			     sum.total, sum.section->type, sum.others, sum.others == 1 ? "" : "s");
+		check_warn(check, fix, "Nova counts %d %s, and not the %d mdev%s of other types", sum.total,
+			   sum.section->type, sum.others, sum.others == 1 ? "" : "s");
 	} else {
 		/* Each definition without a device has its own finding. */
-		check_report(check, CHECK_PASS, NULL,
-			     "Nova counts %d %s: %d exist%s, %d can be created, %d only defined", sum.total,
-			     sum.section->type, sum.existing, sum.existing == 1 ? "s" : "", sum.available, sum.defined);
+		check_pass(check, "Nova counts %d %s: %d exist%s, %d can be created, %d only defined", sum.total,
+			   sum.section->type, sum.existing, sum.existing == 1 ? "s" : "", sum.available, sum.defined);
 	}
 }
 

@@ -45,9 +45,9 @@ static bool look_at_libvirt(struct check *check, const struct inv_pgpu *card, in
 {
 	if (card->framework != FW_VARIANT || !libvirt || libvirt >= LIBVIRT_VARIANT)
 		return true;
-	check_report(check_at(check, "%s", card->address), CHECK_FAIL, "upgrade libvirt",
-		     "libvirt %d.%d.%d does not accept VFs of NVIDIA's variant driver; 9.7 or later is required",
-		     libvirt / 1000000, libvirt / 1000 % 1000, libvirt % 1000);
+	check_fail(check_at(check, "%s", card->address), "upgrade libvirt",
+		   "libvirt %d.%d.%d does not accept VFs of NVIDIA's variant driver; 9.7 or later is required",
+		   libvirt / 1000000, libvirt / 1000 % 1000, libvirt % 1000);
 	return false;
 }
 
@@ -61,8 +61,8 @@ static void look_at_vfs(struct check *check, const struct inv_pgpu *card)
 		for (size_t i = 0; i < check->leases->n; i++)
 			leased |= strcmp(check->leases->list[i].vgpu.parent, vf) == 0;
 		if (card->parents[p]->lost && !leased)
-			check_report(
-				check_at(check, "%s", vf), CHECK_WARN,
+			check_warn(
+				check_at(check, "%s", vf),
 				"reload the vGPU host driver when none of its vGPUs is in use, or reboot",
 				"has no vGPU, but the driver can create none on it (a removed one may still occupy it); starts use other VFs");
 	}
@@ -92,16 +92,15 @@ static void look_at_card(struct check *check, const struct inv_pgpu *card, int l
 	if (pooled->in_pool && look_at_libvirt(check, card, libvirt)) {
 		list_types(check->inv, card, types, sizeof(types));
 		if (card->framework == FW_VF && inventory_is_other(check->host, address))
-			check_report(check, CHECK_WARN, "correct device_addresses or device_match",
-				     "configured for %s, but is neither a display controller nor an accelerator",
-				     types);
+			check_warn(check, "correct device_addresses or device_match",
+				   "configured for %s, but is neither a display controller nor an accelerator", types);
 		else
-			check_report(check, CHECK_PASS, NULL, "configured for %s", types);
+			check_pass(check, "configured for %s", types);
 	} else if (!pooled->in_pool && pooled->contested) {
 		for (size_t i = 0; i < check->config->nsections; i++)
 			if (named_at(&check->config->sections[i], card, (struct location){ 0 }).file)
 				explains(check, &check->config->sections[i]);
-		check_report(check, CHECK_FAIL, "name it in device_addresses of one of them", "%s", pooled->reason);
+		check_fail(check, "name it in device_addresses of one of them", "%s", pooled->reason);
 	} else if (!pooled->in_pool && pooled->section) {
 		at = named_at(pooled->section, card, config_location(pooled->section));
 		explains(check, pooled->section);
@@ -109,14 +108,14 @@ static void look_at_card(struct check *check, const struct inv_pgpu *card, int l
 			     *card->moved ? "find out which device that is first"
 					  : "'vgpu-lease types' lists the available types",
 			     &cause);
-		check_report(check_at_location(check, &at), CHECK_FAIL, fix, "%s: %.*s (configured for %s)", address,
-			     cause, pooled->reason, pooled->section->type);
+		check_fail(check_at_location(check, &at), fix, "%s: %.*s (configured for %s)", address, cause,
+			   pooled->reason, pooled->section->type);
 	} else if (!pooled->in_pool && pooled->claim == CLAIM_DEFAULT && !card->ready) {
 		/* Only a warning: the type takes all pGPUs, and other pGPUs provide it. */
 		fix = fix_in(reason, "fix the cause (troubleshooting: the-card)", &cause);
-		check_report(check, CHECK_WARN, fix, "not in the pool: %.*s", cause, reason);
+		check_warn(check, fix, "not in the pool: %.*s", cause, reason);
 	} else if (!pooled->in_pool) {
-		check_report(check, CHECK_PASS, NULL, "not in the pool: %s", reason);
+		check_pass(check, "not in the pool: %s", reason);
 	}
 }
 
@@ -149,7 +148,8 @@ static void look_at_unserved(struct check *check, const struct missing_card *mis
 	else
 		explains(check, missing->section);
 	check_report(check_at(check, "%s", missing->address), status, fix, "%.*s (%s %s)", cause, missing->reason,
-		     missing->how == MISSING_IDLE ? "no pGPU provides" : "it had vGPUs of type", missing->section->type);
+		     missing->how == MISSING_IDLE ? "no pGPU provides" : "it had vGPUs of type",
+		     missing->section->type);
 }
 
 /* Are both absent VFs of one card? The reason names the card. */

@@ -127,21 +127,20 @@ static void report_start(struct check *check, const struct start *s)
 
 	at_type(check, s->section);
 	if (s->planned < 0 && check_denied(s->err.code))
-		check_report(check, CHECK_WARN, "run as root", "cannot tell whether a start with %s would succeed: %s",
-			     type, s->err.text);
+		check_warn(check, "run as root", "cannot tell whether a start with %s would succeed: %s", type,
+			   s->err.text);
 	else if (s->planned < 0)
-		check_report(check, CHECK_FAIL, "fix the cause (troubleshooting: the-host)",
-			     "a start with %s would be refused: %s", type, s->err.text);
+		check_fail(check, "fix the cause (troubleshooting: the-host)", "a start with %s would be refused: %s",
+			   type, s->err.text);
 	else if (plan->kind == PLAN_STEPS)
-		check_report(check, CHECK_PASS, NULL, "a start with %s would get one on %s", type, on);
+		check_pass(check, "a start with %s would get one on %s", type, on);
 	else if (plan->kind == PLAN_REMOVE)
-		check_report(check, CHECK_PASS, NULL,
-			     "a start with %s would get one on %s, after %zu unused vGPU%s removed", type, on,
-			     plan->nremoves, plan->nremoves == 1 ? " is" : "s are");
+		check_pass(check, "a start with %s would get one on %s, after %zu unused vGPU%s removed", type, on,
+			   plan->nremoves, plan->nremoves == 1 ? " is" : "s are");
 	else if (plan->kind == PLAN_WAIT)
-		check_report(check, CHECK_WARN, "try again in a moment",
-			     "a start with %s would wait for a creation or removal in progress: %.*s", type,
-			     plan->why ? (int)plan->why : (int)sizeof(plan->text) - 1, plan->text);
+		check_warn(check, "try again in a moment",
+			   "a start with %s would wait for a creation or removal in progress: %.*s", type,
+			   plan->why ? (int)plan->why : (int)sizeof(plan->text) - 1, plan->text);
 	else
 		report_refusal(check, s);
 }
@@ -204,11 +203,11 @@ static void report_left_out(struct check *check, struct left_out *left)
 		return;
 	if (left->n > LEFT_SHOWN)
 		text_add(left->types, sizeof(left->types), " and %zu more", left->n - LEFT_SHOWN);
-	check_report(at_type(check, left->place), CHECK_WARN,
-		     left->nova ? "name their pGPUs in device_addresses"
-				: "name their pGPUs in device_addresses or device_match",
-		     "no pGPU is left for %s: %s, enabled before %s, gets all that no section names", left->types,
-		     left->first->type, left->n == 1 ? "it" : "them");
+	check_warn(at_type(check, left->place),
+		   left->nova ? "name their pGPUs in device_addresses"
+			      : "name their pGPUs in device_addresses or device_match",
+		   "no pGPU is left for %s: %s, enabled before %s, gets all that no section names", left->types,
+		   left->first->type, left->n == 1 ? "it" : "them");
 }
 
 /* The fix, if only a NUMA node keeps the type from a pGPU of this host; else NULL. */
@@ -302,7 +301,7 @@ void check_starts(struct check *check)
 	}
 	report_left_out(check, &left);
 	if (!config->nsections)
-		check_report(check_at(check, "%s", config->nfiles ? config->files[0] : ""), CHECK_FAIL,
-			     "set enabled_mdev_types in [devices]; 'vgpu-lease types' lists the available types",
-			     "no type is enabled, so no vGPU can be leased");
+		check_fail(check_at(check, "%s", config->nfiles ? config->files[0] : ""),
+			   "set enabled_mdev_types in [devices]; 'vgpu-lease types' lists the available types",
+			   "no type is enabled, so no vGPU can be leased");
 }

@@ -39,11 +39,10 @@ static void look_at_directory(struct check *check, const char *path)
 		return;
 	check_at_path(check, path);
 	if (!S_ISDIR(st.st_mode))
-		check_report(check, CHECK_FAIL, "remove that file; the directory is created when it is needed",
-			     "is not a directory");
+		check_fail(check, "remove that file; the directory is created when it is needed", "is not a directory");
 	else if (!store_trusts(check->host, &st))
-		check_report(check, CHECK_FAIL, "look at what is in it, then chown root, chmod 755",
-			     "is not owned by root, or is writable by others, so the hook refuses to use it");
+		check_fail(check, "look at what is in it, then chown root, chmod 755",
+			   "is not owned by root, or is writable by others, so the hook refuses to use it");
 }
 
 /* A start writes a lease, a lock's holder, and a record or two. This check writes nothing. */
@@ -59,7 +58,7 @@ static void look_at_writable(struct check *check, const char *path, enum check_s
 	if (space.code == -EROFS)
 		check_report(check, status, "remount it read-write", "is mounted read-only, so %s", without);
 	else if (check_denied(-space.code))
-		check_report(check, CHECK_WARN, "run as root", "%s", err_describe(-space.code));
+		check_warn(check, "run as root", "%s", err_describe(-space.code));
 	else if (space.code)
 		check_report(check, status, "see its permissions, mount(8), lsattr(1)", "cannot be written (%s), so %s",
 			     err_describe(-space.code), without);
@@ -68,13 +67,13 @@ static void look_at_writable(struct check *check, const char *path, enum check_s
 			     "the file system is full (%llu KiB, %lld files left), so %s", space.bytes >> 10,
 			     (long long)space.files, without);
 	else if (space.bytes < SPACE_ENOUGH)
-		check_report(check, CHECK_WARN, "free some space: 'du -xa' shows what uses it",
-			     "the file system is almost full (%llu KiB left), so %s soon", space.bytes >> 10, without);
+		check_warn(check, "free some space: 'du -xa' shows what uses it",
+			   "the file system is almost full (%llu KiB left), so %s soon", space.bytes >> 10, without);
 	else if (space.unreserved < SPACE_NEEDED)
-		check_report(check, CHECK_WARN, "free some space: 'du -xa' shows what uses it",
-			     "the file system is full, except for what is reserved for root, so %s soon", without);
+		check_warn(check, "free some space: 'du -xa' shows what uses it",
+			   "the file system is full, except for what is reserved for root, so %s soon", without);
 	else
-		check_report(check, CHECK_PASS, NULL, "writable");
+		check_pass(check, "writable");
 }
 
 void check_state(struct check *check)
@@ -144,8 +143,7 @@ static bool is_lock(struct check *check, const char *name)
 	if (S_ISREG(st.st_mode))
 		return true;
 	check_at(check, "%s/run/vgpu-lease/%s", check->host->name, name);
-	check_report(check, CHECK_FAIL, "remove it",
-		     "is not a regular file, so it cannot be locked, and starts are refused");
+	check_fail(check, "remove it", "is not a regular file, so it cannot be locked, and starts are refused");
 	return false;
 }
 
@@ -201,12 +199,12 @@ void check_handler(struct check *check)
 	if (*check->host->name && !known)
 		return;
 	if (known && faccessat(run, "handler.lock", R_OK, AT_EACCESS) < 0)
-		check_report(check, CHECK_WARN, "run as root", "cannot tell whether vgpu-leased runs");
+		check_warn(check, "run as root", "cannot tell whether vgpu-leased runs");
 	else if (store_handler_runs(&check->store))
-		check_report(check, CHECK_PASS, NULL, "vgpu-leased is running");
+		check_pass(check, "vgpu-leased is running");
 	else
-		check_report(
-			check, CHECK_WARN, "systemctl enable --now vgpu-leased",
+		check_warn(
+			check, "systemctl enable --now vgpu-leased",
 			"vgpu-leased is not running, so hot-plugged vGPUs get no lease, migrations no facts, and slow releases wait for the next start");
 }
 
@@ -219,9 +217,8 @@ void check_garbage(struct check *check)
 	while ((e = sys_next(dir)))
 		n += e->d_name[0] != '.';
 	if (n)
-		check_report(check_at_path(check, "run/vgpu-lease/garbage"), CHECK_WARN,
-			     "find out what wrote it, then delete it", "%d record%s could not be parsed", n,
-			     n == 1 ? "" : "s");
+		check_warn(check_at_path(check, "run/vgpu-lease/garbage"), "find out what wrote it, then delete it",
+			   "%d record%s could not be parsed", n, n == 1 ? "" : "s");
 }
 
 /* The guest keeps what it has, but its next start asks for a type that is no longer enabled. */
@@ -230,11 +227,11 @@ static bool look_at_guest(struct check *check, const struct lease *lease)
 	if (!check->config || lease->state != LEASE_ACTIVE || lease->origin != LEASE_CREATED ||
 	    config_section(check->config, lease->vgpu.type))
 		return false;
-	check_report(check_at(check, "%s", lease->vgpu.id), CHECK_WARN,
-		     check_fix(check, "enable %s again, or see 'vgpu-lease plan' for that domain before its next start",
-			       lease->vgpu.type),
-		     "domain %.100s runs with %s on %s, a type that is no longer enabled", lease->name,
-		     lease->vgpu.type, lease->vgpu.pgpu);
+	check_warn(check_at(check, "%s", lease->vgpu.id),
+		   check_fix(check, "enable %s again, or see 'vgpu-lease plan' for that domain before its next start",
+			     lease->vgpu.type),
+		   "domain %.100s runs with %s on %s, a type that is no longer enabled", lease->name, lease->vgpu.type,
+		   lease->vgpu.pgpu);
 	return true;
 }
 
@@ -245,9 +242,8 @@ static bool look_at_lost(struct check *check, const struct gc_item *item)
 
 	if (lease->state != LEASE_ACTIVE || item->exists != ABSENT || lease->vgpu.framework == FW_VF)
 		return false;
-	check_report(check_at(check, "%s", lease->vgpu.id), CHECK_WARN,
-		     "stop the domain and start it again, which creates the vGPU",
-		     "leased to domain %.100s, which runs, but does not exist", lease->name);
+	check_warn(check_at(check, "%s", lease->vgpu.id), "stop the domain and start it again, which creates the vGPU",
+		   "leased to domain %.100s, which runs, but does not exist", lease->name);
 	return true;
 }
 
@@ -269,16 +265,14 @@ static void report_foreign(struct check *check, const struct gc *pass)
 				 (long long)(item->due_ms - now) / 1000);
 		else if (item->novas)
 			text_copy(when, sizeof(when), "by vgpu-leased");
-		check_report(check_at(check, "%s", item->vgpu.id), CHECK_PASS, NULL,
-			     "an orphan (%s on %s%s): removed %s%s", item->vgpu.type, item->vgpu.parent,
-			     item->exists ? "" : ", an mdevctl definition only", when,
-			     item->exists && mdevctl_defines(check->host, item->vgpu.id)
-				     ? "; its mdevctl definition is removed with it"
-				     : "");
+		check_pass(check_at(check, "%s", item->vgpu.id), "an orphan (%s on %s%s): removed %s%s",
+			   item->vgpu.type, item->vgpu.parent, item->exists ? "" : ", an mdevctl definition only", when,
+			   item->exists && mdevctl_defines(check->host, item->vgpu.id)
+				   ? "; its mdevctl definition is removed with it"
+				   : "");
 	}
 	if (kept)
-		check_report(check, CHECK_PASS, NULL, "%zu unused vGPU%s kept: not made for a guest", kept,
-			     kept == 1 ? "" : "s");
+		check_pass(check, "%zu unused vGPU%s kept: not made for a guest", kept, kept == 1 ? "" : "s");
 }
 
 static void report_leases(struct check *check, const struct gc *pass)
@@ -298,16 +292,16 @@ static void report_leases(struct check *check, const struct gc *pass)
 	check->what = "lease";
 	report_foreign(check, pass);
 	if (goes)
-		check_report(check_at_path(check, "run/vgpu-lease/leases"), CHECK_WARN, "run 'vgpu-lease gc'",
-			     "%zu vGPU%s or lease%s can be released", goes, goes == 1 ? "" : "s", goes == 1 ? "" : "s");
+		check_warn(check_at_path(check, "run/vgpu-lease/leases"), "run 'vgpu-lease gc'",
+			   "%zu vGPU%s or lease%s can be released", goes, goes == 1 ? "" : "s", goes == 1 ? "" : "s");
 	check_at_path(check, "run/vgpu-lease/leases");
 	if (pass->garbage)
-		check_report(check, CHECK_WARN, "run 'vgpu-lease gc', which sets it aside",
-			     "%d lease%s cannot be parsed", pass->garbage, pass->garbage == 1 ? "" : "s");
+		check_warn(check, "run 'vgpu-lease gc', which sets it aside", "%d lease%s cannot be parsed",
+			   pass->garbage, pass->garbage == 1 ? "" : "s");
 	else if (!goes && !odd && waits)
-		check_report(check, CHECK_PASS, NULL, "%zu leased, %zu of them being released", leased, waits);
+		check_pass(check, "%zu leased, %zu of them being released", leased, waits);
 	else if (!goes && !odd)
-		check_report(check, CHECK_PASS, NULL, "%zu in use, none to be released", leased);
+		check_pass(check, "%zu in use, none to be released", leased);
 }
 
 void check_leases(struct check *check)
@@ -344,11 +338,11 @@ static void report_zero_quotas(struct check *check)
 
 	if (!serves_projects == (config->quota_none == 0))
 		return;
-	check_report(check_at(check, "%s", config->nfiles ? config->files[0] : ""), CHECK_WARN,
-		     serves_projects ? "if they need vGPUs, raise the key none in [quota]"
-				     : "if they need vGPUs, raise the key default in [quota]",
-		     "the quota of %s is 0, so none of them gets a vGPU",
-		     serves_projects ? "domains without a project" : "each project");
+	check_warn(check_at(check, "%s", config->nfiles ? config->files[0] : ""),
+		   serves_projects ? "if they need vGPUs, raise the key none in [quota]"
+				   : "if they need vGPUs, raise the key default in [quota]",
+		   "the quota of %s is 0, so none of them gets a vGPU",
+		   serves_projects ? "domains without a project" : "each project");
 }
 
 /* An exhausted quota refuses only the next start of that project. */
@@ -371,9 +365,9 @@ void check_quotas(struct check *check)
 		}
 		if (counted || limit == NO_LIMIT || holds < limit)
 			continue;
-		check_report(check_at(check, "%s", project), CHECK_WARN,
-			     "end one of its guests, or raise the limit in [quota]", "%s exhausted: %d of %d",
-			     *project ? "the quota of this project is" : "the quota of domains without a project is",
-			     holds, limit);
+		check_warn(check_at(check, "%s", project), "end one of its guests, or raise the limit in [quota]",
+			   "%s exhausted: %d of %d",
+			   *project ? "the quota of this project is" : "the quota of domains without a project is",
+			   holds, limit);
 	}
 }

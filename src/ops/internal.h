@@ -2,7 +2,7 @@
 /*
  * Shared by the files of this directory. For the checks: how to report, and the checks of the table in check.c.
  *
- *     check_report(check_at_path(check, "etc/..."), CHECK_WARN, "remove it", "is not a directory");
+ *     check_warn(check_at_path(check, "etc/..."), "remove it", "is not a directory");
  */
 #pragma once
 
@@ -15,9 +15,12 @@ struct check *check_at(struct check *check, const char *fmt, ...) __attribute__(
 struct check *check_at_location(struct check *check, const struct location *at);
 struct check *check_at_path(struct check *check, const char *path);
 
-/* Adds a finding. `fix` is NULL with CHECK_PASS, and only then. */
+/* Adds a finding. What is in order needs no fix. */
 void check_report(struct check *check, enum check_status status, const char *fix, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+#define check_pass(check, ...) check_report(check, CHECK_PASS, NULL, __VA_ARGS__)
+#define check_warn(check, fix, ...) check_report(check, CHECK_WARN, fix, __VA_ARGS__)
+#define check_fail(check, fix, ...) check_report(check, CHECK_FAIL, fix, __VA_ARGS__)
 
 /* Formats the fix of the next finding. */
 const char *check_fix(struct check *check, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
