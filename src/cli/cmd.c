@@ -251,7 +251,7 @@ void cmd_close(struct cmd *cmd)
 		mem_close(cmd->lines);
 	rest = cmd->text;
 	while ((line = strsep(&rest, "\n")) && rest)
-		term_wrap_printable(stdout, term_stdout(), 0, TERM_INDENT, line);
+		term_wrap_printable(term_stdout(), 0, TERM_INDENT, line);
 	free(cmd->text);
 	silent_note(&cmd->store);
 	store_close(&cmd->store);
@@ -336,7 +336,7 @@ void cmd_rows_end(struct rows *rows)
 	if (rows->json)
 		json_out_end(rows->json);
 	else
-		table_end(&rows->table, stdout, term_stdout());
+		table_end(&rows->table, term_stdout());
 }
 
 const char *cmd_file_name(const char *path)

@@ -151,7 +151,7 @@ static void print_event(sd_journal *journal, struct json_out *json, uint64_t us)
 	if (!json) {
 		autofree char *line = mem_format("%s  %-9s  %s", when, event, message);
 		/* The message was made printable when it was logged. Continuation lines are aligned with it. */
-		term_wrap_printable(stdout, term_stdout(), 0, "                                 ", line);
+		term_wrap_printable(term_stdout(), 0, "                                 ", line);
 		return;
 	}
 	autofree char *type = read_field(journal, "VGPU_LEASE_TYPE"), *pgpu = read_field(journal, "PGPU");

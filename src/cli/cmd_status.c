@@ -176,7 +176,7 @@ static int draw_again(const struct cmd *cmd)
 
 	term.to = mem_open(&text, &len);
 	if (cmd_open(&now, cmd->call, CMD_CONFIG_OWN, &why) < 0 || draw(&now, &term, &why) < 0)
-		term_wrap(term.to, &term, 0, "", why.text);
+		term_wrap(&term, 0, "", why.text);
 	cmd_close(&now);
 	mem_close(term.to);
 	show_screen(&term, text);
@@ -305,7 +305,7 @@ static void print_check(const struct check *check)
 		autofree char *text = out_finding_text(finding);
 		printf("%s%s%s  %s", term_colour(term, colours[finding->status]), out_finding_words[finding->status],
 		       term_colour(term, TERM_PLAIN), finding->what);
-		term_wrap_behind(stdout, term, 6 + (int)strlen(finding->what), 15, text);
+		term_wrap_behind(term, 6 + (int)strlen(finding->what), 15, text);
 	}
 	out_say("%zu passed, %zu warning%s, %zu failed; %zu of %zu pGPU%s in the pool", check->count[CHECK_PASS],
 		check->count[CHECK_WARN], check->count[CHECK_WARN] == 1 ? "" : "s", check->count[CHECK_FAIL],

@@ -155,7 +155,7 @@ void out_say(const char *fmt, ...)
 	va_start(ap, fmt);
 	text = mem_vformat(fmt, ap);
 	va_end(ap);
-	term_wrap(stdout, term_stdout(), 0, TERM_INDENT, text);
+	term_wrap(term_stdout(), 0, TERM_INDENT, text);
 }
 
 void out_error(const char *prefix, const struct err *err)
@@ -163,7 +163,7 @@ void out_error(const char *prefix, const struct err *err)
 	char line[ERR_TEXT_MAX];
 
 	err_line(line, prefix, err);
-	term_wrap_printable(stderr, term_stderr(), 0, TERM_INDENT, line);
+	term_wrap_printable(term_stderr(), 0, TERM_INDENT, line);
 	fflush(stderr);
 }
 

@@ -98,7 +98,7 @@ __attribute__((format(printf, 2, 3))) static void line_of(const char *key, const
 	text = mem_vformat(fmt, ap);
 	va_end(ap);
 	printf("  %s", key);
-	term_wrap_behind(stdout, term_stdout(), 2 + (int)strlen(key), 15, text);
+	term_wrap_behind(term_stdout(), 2 + (int)strlen(key), 15, text);
 }
 
 /* Prints the latest events. Only warns if the journal cannot be read. */

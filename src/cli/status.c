@@ -56,7 +56,7 @@ enum { MARGIN_SIZE = 32, MARGIN_COLUMNS = 6 };
 static void say_under(const struct term *term, const char *margin, const char *text)
 {
 	fputs(margin, term->to);
-	term_wrap(term->to, term, MARGIN_COLUMNS, margin, text);
+	term_wrap(term, MARGIN_COLUMNS, margin, text);
 }
 
 /* "framebuffer  ███░░░░░░░  3 of 10 GiB": only an unused pGPU has an empty bar, and only a full pGPU a full bar. */
@@ -77,7 +77,7 @@ static void print_bar(const struct term *term, const char *margin, int label_wid
 	for (int i = filled; i < width; i++)
 		fputs(parts->empty, term->to);
 	fprintf(term->to, "%s  ", term_colour(term, TERM_PLAIN));
-	term_wrap(term->to, term, MARGIN_COLUMNS + label_width + (width > 0 ? width + 2 : 0) + 2, margin, text);
+	term_wrap(term, MARGIN_COLUMNS + label_width + (width > 0 ? width + 2 : 0) + 2, margin, text);
 }
 
 /* Is the lease active although its device is gone? */
@@ -175,8 +175,8 @@ static char *draw_vgpus(const struct status *status, const struct term *term)
 	struct rows rows = { 0 };
 	char *text = NULL;
 	size_t size;
-	FILE *to = mem_open(&text, &size);
 
+	inner.to = mem_open(&text, &size);
 	inner.width -= inner.width ? 6 : 0;
 	table_start(&rows.table, &layout, &options);
 	for (const struct status_vgpu *v = status->vgpus; v < status->vgpus + status->nvgpus; v++) {
@@ -192,8 +192,8 @@ static char *draw_vgpus(const struct status *status, const struct term *term)
 				       affinity_is_for_guest(&status->cmd->store, v->ref->id) ? "unleased" : "kept",
 				       TERM_YELLOW);
 	}
-	table_end(&rows.table, to, &inner);
-	mem_close(to);
+	table_end(&rows.table, &inner);
+	mem_close(inner.to);
 	return text;
 }
 
@@ -273,7 +273,7 @@ static bool print_card(const struct status *status, const struct term *term, con
 		if (*model && (term->width < 80 || at + 2 + (int)(strlen(idle) + 2 + strlen(model)) <= term->width))
 			text_add(idle, sizeof(idle), "  %s", model);
 		fputs("  ", term->to);
-		term_wrap(term->to, term, at + 2, margin, idle);
+		term_wrap(term, at + 2, margin, idle);
 		return true;
 	}
 	if (*model)
@@ -301,7 +301,7 @@ static void print_problems(const struct status *status, const struct term *term)
 			fprintf(term->to, "%s%s%s%s  ", shapes(term)->line,
 				term_colour(term, at == CHECK_FAIL ? TERM_RED : TERM_YELLOW), out_finding_words[at],
 				term_colour(term, TERM_PLAIN));
-			term_wrap(term->to, term, 9, term->utf8 ? "│        " : "|        ", text);
+			term_wrap(term, 9, term->utf8 ? "│        " : "|        ", text);
 		}
 	}
 }
@@ -325,7 +325,7 @@ void status_print(const struct status *status, const struct term *term)
 		snprintf(part, sizeof(part), "%zu of ", status->nvgpus);
 	snprintf(text, sizeof(text), ": %zu of %zu pGPU%s in the pool, %s%zu vGPU%s", npool, npgpus,
 		 npgpus == 1 ? "" : "s", part, status->nall, status->nall == 1 ? "" : "s");
-	term_wrap(term->to, term, 2 + term_columns(host, strlen(host)), shapes(term)->line, text);
+	term_wrap(term, 2 + term_columns(host, strlen(host)), shapes(term)->line, text);
 	print_problems(status, term);
 	for (size_t row = 0; row < n; row++)
 		close = print_card(status, term, lines, row, row + 1 == n, close);

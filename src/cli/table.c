@@ -260,8 +260,7 @@ static struct libscols_column *squeeze(struct table *table, int width)
 	return below;
 }
 
-static void print_rows(const struct table *table, size_t rows, FILE *to, const struct term *term,
-		       struct libscols_column *below)
+static void print_rows(const struct table *table, size_t rows, const struct term *term, struct libscols_column *below)
 {
 	/* A row that is still too wide is wrapped, without colours, because their sequences would count as words. */
 	bool wide = term->width && !fits(table, term->width);
@@ -280,19 +279,19 @@ static void print_rows(const struct table *table, size_t rows, FILE *to, const s
 		i += !heading;
 		if (wide) {
 			autofree char *row_text = mem_format("%.*s", len, line);
-			term_wrap_printable(to, term, 0, TERM_INDENT, row_text);
+			term_wrap_printable(term, 0, TERM_INDENT, row_text);
 		} else {
-			fprintf(to, "%.*s\n", len, line);
+			fprintf(term->to, "%.*s\n", len, line);
 		}
 		if (strcmp(more, "-") == 0)
 			continue;
-		fputs("    ", to);
-		term_wrap_printable(to, term, 4, "    ", more);
+		fputs("    ", term->to);
+		term_wrap_printable(term, 4, "    ", more);
 	}
 	scols_free_iter(order);
 }
 
-void table_end(struct table *table, FILE *to, const struct term *term)
+void table_end(struct table *table, const struct term *term)
 {
 	size_t rows = scols_table_get_nlines(table->scols);
 	const enum column if_any = table->layout->if_any;
@@ -304,7 +303,7 @@ void table_end(struct table *table, FILE *to, const struct term *term)
 	/* libsmartcols prints nothing for a table without lines; an empty line makes it print the heading. */
 	if (!rows)
 		mem_check(scols_table_new_line(table->scols, NULL));
-	print_rows(table, rows, to, term, term->width ? squeeze(table, term->width) : NULL);
+	print_rows(table, rows, term, term->width ? squeeze(table, term->width) : NULL);
 	scols_unref_table(table->scols);
 	*table = (struct table){ 0 };
 }

@@ -68,4 +68,4 @@ void table_number(struct table *table, enum column column, int number);
 void table_coloured(struct table *table, enum column column, const char *text, const char *sequence);
 
 /* Prints and frees the table. */
-void table_end(struct table *table, FILE *to, const struct term *term);
+void table_end(struct table *table, const struct term *term);

@@ -127,7 +127,7 @@ static const char *narrowed(const struct term *term, const char *margin)
 	return TERM_INDENT;
 }
 
-static void wrap(FILE *to, const struct term *term, int at, const char *margin, const char *safe)
+static void wrap(const struct term *term, int at, const char *margin, const char *safe)
 {
 	int left, column = at;
 
@@ -141,38 +141,38 @@ static void wrap(FILE *to, const struct term *term, int at, const char *margin, 
 			break;
 		if (term->width && column + (int)blanks > left && column + (int)blanks + columns > term->width &&
 		    (word > safe || at > left)) {
-			fprintf(to, "\n%s", margin);
+			fprintf(term->to, "\n%s", margin);
 			column = left;
 		} else {
-			fprintf(to, "%*s", (int)blanks, "");
+			fprintf(term->to, "%*s", (int)blanks, "");
 			column += (int)blanks;
 		}
-		fwrite(word + blanks, 1, len, to);
+		fwrite(word + blanks, 1, len, term->to);
 		column += columns;
 		word += blanks + len;
 	}
-	putc('\n', to);
+	putc('\n', term->to);
 }
 
-void term_wrap(FILE *to, const struct term *term, int at, const char *margin, const char *text)
+void term_wrap(const struct term *term, int at, const char *margin, const char *text)
 {
 	autofree char *safe = safe_on(term, text);
 
-	wrap(to, term, at, margin, safe);
+	wrap(term, at, margin, safe);
 }
 
-void term_wrap_printable(FILE *to, const struct term *term, int at, const char *margin, const char *text)
+void term_wrap_printable(const struct term *term, int at, const char *margin, const char *text)
 {
 	autofree char *shown = shown_on(term, text);
 
-	wrap(to, term, at, margin, shown);
+	wrap(term, at, margin, shown);
 }
 
-void term_wrap_behind(FILE *to, const struct term *term, int at, int from, const char *text)
+void term_wrap_behind(const struct term *term, int at, int from, const char *text)
 {
 	int gap = from - at > 2 ? from - at : 2;
 	autofree char *margin = mem_format("%*s", from, ""), *apart = mem_format("%*s%s", gap, "", text);
 
 	/* The gap is part of the text, so it is never printed without a word after it. */
-	term_wrap(to, term, at, margin, apart);
+	term_wrap(term, at, margin, apart);
 }

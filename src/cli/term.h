@@ -50,10 +50,10 @@ int term_columns(const char *text, size_t len);
  * Prints a text, made printable, from column `at` on, and a newline. What does not fit continues on lines that begin
  * with `margin`, or with TERM_INDENT if a margin of many blanks leaves too few columns. Words are never broken.
  */
-void term_wrap(FILE *to, const struct term *term, int at, const char *margin, const char *text);
+void term_wrap(const struct term *term, int at, const char *margin, const char *text);
 
 /* term_wrap() for a text that text_safe(), or the program that wrote the text, has already made printable. */
-void term_wrap_printable(FILE *to, const struct term *term, int at, const char *margin, const char *text);
+void term_wrap_printable(const struct term *term, int at, const char *margin, const char *text);
 
 /* term_wrap() after a word that ends in column `at`: the text begins in column `from`, or later after two blanks. */
-void term_wrap_behind(FILE *to, const struct term *term, int at, int from, const char *text);
+void term_wrap_behind(const struct term *term, int at, int from, const char *text);

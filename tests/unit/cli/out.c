@@ -73,6 +73,16 @@ static const struct table_layout layout = {
 	.narrow = { COL_NAME },
 };
 
+/* The table as this terminal shows it. */
+static const char *table_on(struct table *table, const struct term *term)
+{
+	struct term to_memory = *term;
+
+	to_memory.to = memory;
+	table_end(table, &to_memory);
+	return memory_end();
+}
+
 /* Three rows on this terminal; the next call ends what it returns. */
 static const char *draw(const char *output, const char *sort, const struct term *term)
 {
@@ -98,8 +108,7 @@ static const char *draw(const char *output, const char *sort, const struct term 
 	table_number(&table, COL_NUMA, -1);
 	table_text(&table, COL_NAME, "e\033[1m\n");
 	table_text(&table, COL_AGE, "1h");
-	table_end(&table, memory, term);
-	return memory_end();
+	return table_on(&table, term);
 }
 
 /* A row with this cell of a column that is left out where it is empty. */
@@ -118,8 +127,7 @@ static const char *draw_any(const char *instance, const char *output, const stru
 	table_line(&table);
 	table_text(&table, COL_ID, "b");
 	table_text(&table, COL_INSTANCE, instance);
-	table_end(&table, memory, term);
-	return memory_end();
+	return table_on(&table, term);
 }
 
 static void columns_if_any(void)
@@ -146,12 +154,10 @@ static void table(void)
 
 	memory_begin();
 	table_start(&table, &layout, &none);
-	table_end(&table, memory, &no_terminal);
-	is(memory_end(), "ID  NUMA  NAME  NOTE\n", "a table without rows is its heading");
+	is(table_on(&table, &no_terminal), "ID  NUMA  NAME  NOTE\n", "a table without rows is its heading");
 	memory_begin();
 	table_start(&table, &layout, &no_headings);
-	table_end(&table, memory, &no_terminal);
-	is(memory_end(), "", "or nothing without it");
+	is(table_on(&table, &no_terminal), "", "or nothing without it");
 
 	is(draw(NULL, NULL, &no_terminal),
 	   "ID   NUMA  NAME          NOTE\n"
@@ -206,11 +212,9 @@ static void table(void)
 
 static const char *wrapped(int width, const char *text)
 {
-	const struct term term = { .width = width };
-
 	memory_begin();
 	fputs(">> ", memory);
-	term_wrap(memory, &term, 3, "   ", text);
+	term_wrap(&(struct term){ .to = memory, .width = width }, 3, "   ", text);
 	return memory_end();
 }
 
