@@ -320,16 +320,12 @@ const struct command cmd_export = {
 static int metrics(struct cmd *cmd, struct err *err)
 {
 	autosurvey struct world world = { 0 };
-	struct gc pass = cmd_gc_pass(cmd, &world);
+	autogc struct gc pass = cmd_gc_pass(cmd, &world);
 	const struct metrics seen = { .world = &world, .config_valid = cmd->has_config, .pass = &pass };
-	int r = cmd_survey(cmd, &world, err);
 
-	if (r == 0)
-		r = gc_run(&pass, err);
-	if (r == 0)
-		r = metrics_print(stdout, &seen, err);
-	gc_free(&pass);
-	return r;
+	if (cmd_survey(cmd, &world, err) < 0 || gc_run(&pass, err) < 0)
+		return -err->code;
+	return metrics_print(stdout, &seen, err);
 }
 
 const struct command cmd_metrics = {

@@ -109,10 +109,9 @@ static struct gc pass_of(struct cmd *cmd)
 /* Before a pass that also removes unused devices, warns of each device not made for a guest. Changes nothing. */
 static int announce(const struct gc *pass, struct err *err)
 {
-	struct gc dry = *pass;
-
 	if (pass->dry || !pass->unused)
 		return 0;
+	autogc struct gc dry = *pass;
 	dry.dry = true;
 	if (gc_run(&dry, err) < 0)
 		return -err->code;
@@ -123,7 +122,6 @@ static int announce(const struct gc *pass, struct err *err)
 			out_warn("%s: %s (%s) is not an orphan, and is removed now: %s", item->vgpu.parent,
 				 item->vgpu.id, item->vgpu.type, item->why);
 	}
-	gc_free(&dry);
 	return 0;
 }
 
@@ -134,7 +132,7 @@ static int gc(struct cmd *cmd, struct err *err)
 
 	if (cards_check_pgpu(cmd, err) < 0)
 		return -err->code;
-	struct gc pass = pass_of(cmd);
+	autogc struct gc pass = pass_of(cmd);
 	pass.type = cmd->call->type;
 	pass.domain = cmd->call->domain;
 	pass.state = cmd->call->state;
@@ -151,7 +149,6 @@ static int gc(struct cmd *cmd, struct err *err)
 	for (size_t i = 0; i < pass.n; i++)
 		failed += pass.items[i].outcome == GC_FAILED;
 	print(cmd, &pass);
-	gc_free(&pass);
 	if (failed)
 		return err_set(
 			err, EBUSY,
@@ -234,7 +231,7 @@ static int check_config(const struct world *world, const struct inv_pgpu *card, 
 static int release_others(struct cmd *cmd, const struct inventory *inv, const char *pgpu, const char *type,
 			  struct err *err)
 {
-	struct gc pass = pass_of(cmd);
+	autogc struct gc pass = pass_of(cmd);
 	int blocks = 0;
 
 	pass.pgpu = pgpu;
@@ -255,7 +252,6 @@ static int release_others(struct cmd *cmd, const struct inventory *inv, const ch
 			  (pass.items[i].outcome == GC_STAYS || pass.items[i].outcome == GC_FAILED);
 	if (pass.n)
 		print(cmd, &pass);
-	gc_free(&pass);
 	if (!blocks)
 		return 0;
 	return err_set(err, EBUSY, "%s: not free for %s: blocked by %d vGPU%s of another type; see the reasons above",

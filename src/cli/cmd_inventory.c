@@ -248,7 +248,7 @@ static void print_leases(const struct cmd *cmd, const struct leases *leases, con
 
 static int list(struct cmd *cmd, struct err *err)
 {
-	struct gc verdicts = cmd_gc_pass(cmd, NULL);
+	autogc struct gc verdicts = cmd_gc_pass(cmd, NULL);
 	autoleases struct leases leases = { 0 };
 	struct err why = { 0 };
 
@@ -261,7 +261,6 @@ static int list(struct cmd *cmd, struct err *err)
 	if (leases.n && gc_run(&verdicts, &why) < 0)
 		out_warn("no notes in the list: %s", why.text);
 	print_leases(cmd, &leases, &verdicts);
-	gc_free(&verdicts);
 	return CMD_DONE;
 }
 

@@ -37,7 +37,7 @@ struct facts {
 static bool is_pgpu(const struct host *host, const char *word)
 {
 	const struct inv_query query = { .frameworks = INV_MDEV, .types = inv_no_types };
-	struct inventory inv = { 0 };
+	autoinventory struct inventory inv = { 0 };
 	struct err ignored;
 	char name[PARENT_SIZE];
 	bool found = false;
@@ -45,7 +45,6 @@ static bool is_pgpu(const struct host *host, const char *word)
 	if (parent_parse(name, word) && inventory_read(&inv, host, &query, &ignored) == 0)
 		for (size_t i = 0; i < inv.npgpus; i++)
 			found |= pool_address_is(name, inv.pgpus[i]->address);
-	inventory_free(&inv);
 	return found;
 }
 
@@ -54,18 +53,16 @@ enum show_kind show_kind(const struct cmd *cmd)
 	const char *word = cmd->call->args.operands[0];
 	char id[ID_SIZE], physfn[PCI_SIZE];
 	struct vgpu_ref vgpu;
-	struct leases leases;
+	autoleases struct leases leases = { 0 };
 	struct affinity last;
 	struct err ignored;
-	bool leased;
 
 	if (!id_parse(id, word))
 		return is_pgpu(&cmd->host, word) ? SHOW_PGPU : SHOW_DOMAIN;
 	vgpu = kernel_vgpu(id);
 	/* Unreadable leases count as a lease, so that show_object() reports the error. */
-	leased = lease_list(&cmd->store, &leases, &ignored) < 0 || lease_find(&leases, id);
-	lease_list_free(&leases);
-	if (leased || affinity_get(&cmd->store, id, &last) == 1 || kernel_exists(&cmd->host, &vgpu) == 1 ||
+	if (lease_list(&cmd->store, &leases, &ignored) < 0 || lease_find(&leases, id) ||
+	    affinity_get(&cmd->store, id, &last) == 1 || kernel_exists(&cmd->host, &vgpu) == 1 ||
 	    inventory_physfn(&cmd->host, id, physfn))
 		return SHOW_VGPU;
 	return vgpu.framework == FW_MDEV ? SHOW_DOMAIN : SHOW_PGPU;

@@ -160,15 +160,13 @@ static bool is_meant(const struct inventory *inv, const struct section *section,
 static int is_vf(const struct hotplug *hp, const char *type, struct err *err)
 {
 	const struct inv_query query = { .frameworks = INV_ALL, .name = pool_name, .arg = hp->config };
-	struct inventory inv;
+	autoinventory struct inventory inv = { 0 };
 	bool mdevs = false, vfs = false;
-	int r;
 
 	if (!hp->config || !hostdev_filter_possible(hp->config))
 		return 0;
-	r = inventory_read(&inv, hp->host, &query, err);
-	if (r < 0)
-		return r;
+	if (inventory_read(&inv, hp->host, &query, err) < 0)
+		return -err->code;
 	pool_make(&inv, hp->config);
 	for (size_t i = 0; i < hp->config->nsections; i++) {
 		const struct section *section = &hp->config->sections[i];
@@ -178,7 +176,6 @@ static int is_vf(const struct hotplug *hp, const char *type, struct err *err)
 		mdevs |= pool_stock(&inv, section, true, NULL) != STOCK_NONE;
 		vfs |= pool_stock(&inv, section, false, NULL) != STOCK_NONE;
 	}
-	inventory_free(&inv);
 	return vfs && !mdevs;
 }
 

@@ -307,7 +307,7 @@ static void report_leases(struct check *check, const struct gc *pass)
 void check_leases(struct check *check)
 {
 	struct config defaults;
-	struct gc pass = { .store = &check->store, .config = check->config, .inv = check->inv, .dry = true };
+	autogc struct gc pass = { .store = &check->store, .config = check->config, .inv = check->inv, .dry = true };
 	struct err err;
 
 	config_default(&defaults);
@@ -317,7 +317,6 @@ void check_leases(struct check *check)
 	else
 		check_unreadable(check_at_path(check, "run/vgpu-lease/leases"),
 				 "fix the cause; until then no vGPU can be released", &err);
-	gc_free(&pass);
 	config_free(&defaults);
 }
 

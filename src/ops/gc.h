@@ -89,6 +89,8 @@ struct gc {
 int gc_run(struct gc *gc, struct err *err);
 void gc_free(struct gc *gc);
 
+#define autogc __attribute__((cleanup(gc_free)))
+
 /* The parts of gc_run(). gc_finish() releases what has been judged. */
 void gc_finish(struct gc *gc);
 
