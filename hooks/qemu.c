@@ -283,18 +283,14 @@ __attribute__((noinline)) static int dry_plan(struct hook *hook, const struct op
 /* Prints each step on stderr, one per line, and the XML that the domain would get on stdout. */
 static int dry_run(struct hook *hook, const struct operation *operation, struct err *err)
 {
-	struct store store;
-	int r = 0;
+	autostore struct store store = STORE_NONE;
 
 	if (operation->needs_config)
 		return dry_plan(hook, operation, err);
-	if (operation->what == COUNT_RELEASE) {
-		r = store_open(&store, &hook->host, false, err);
-		if (r == 0)
-			r = preview_release(stderr, &store, hook->uuid, NULL, err);
-		store_close(&store);
-	}
-	return r < 0 ? r : write_out(hook->xml, hook->len, err);
+	if (operation->what == COUNT_RELEASE && (store_open(&store, &hook->host, false, err) < 0 ||
+						 preview_release(stderr, &store, hook->uuid, NULL, err) < 0))
+		return -err->code;
+	return write_out(hook->xml, hook->len, err);
 }
 
 /* Handles the start of a domain whose XML has no vGPU. */

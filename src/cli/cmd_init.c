@@ -178,19 +178,16 @@ static int refuse_host(char *left_out, struct err *err)
 static int compose(const struct host *host, char **text, size_t *len, struct err *err)
 {
 	const struct inv_query query = { .frameworks = INV_ALL, .gpus = true, .name = name_plain, .arg = host };
-	struct inventory inv = { 0 };
+	autoinventory struct inventory inv = { 0 };
 	autofree char *enabled = NULL, *sections = NULL;
-	size_t size, n = 0;
-	FILE *types = mem_open(&enabled, &size), *rest = mem_open(&sections, &size);
-	int r = inventory_read(&inv, host, &query, err);
+	size_t size, n;
 
-	if (r == 0)
-		n = print_cards(types, rest, host, &inv);
-	inventory_free(&inv);
+	if (inventory_read(&inv, host, &query, err) < 0)
+		return -err->code;
+	FILE *types = mem_open(&enabled, &size), *rest = mem_open(&sections, &size);
+	n = print_cards(types, rest, host, &inv);
 	mem_close(types);
 	mem_close(rest);
-	if (r < 0)
-		return r;
 	if (!n)
 		return refuse_host(sections, err);
 	FILE *to = mem_open(text, len);

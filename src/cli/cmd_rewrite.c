@@ -19,6 +19,9 @@
 #include "sys/sys.h"
 #include "live/rewrite_live.h"
 
+/* For a rewrite that is declared after its XML, which must outlive it. */
+#define autorewrite __attribute__((cleanup(rewrite_end)))
+
 /* If the host or the configuration cannot be read, its facts are omitted without an error. */
 static int make_rewrite(struct rewrite *r, struct cmd *cmd, const char *xml, size_t len, struct err *err)
 {
@@ -78,11 +81,12 @@ static void say_what_changed(const struct rewrite *r, const char *path)
 }
 
 /* Changes the file that a link refers to, not the link. */
-static int in_place(struct cmd *cmd, struct rewrite *rewrite, struct err *err)
+static int in_place(struct cmd *cmd, struct err *err)
 {
 	const char *shown = cmd->call->args.operands[0];
 	autofree char *path = realpath(shown, NULL), *dirname = path ? mem_strdup(path) : NULL, *xml = NULL;
 	char *base = dirname ? strrchr(dirname, '/') : NULL;
+	autorewrite struct rewrite rewrite = { 0 };
 	struct stat was;
 	size_t len = 0;
 	int r;
@@ -101,12 +105,12 @@ static int in_place(struct cmd *cmd, struct rewrite *rewrite, struct err *err)
 		err_sys(err, -r, "%s", shown);
 		return CMD_USAGE;
 	}
-	if (make_rewrite(rewrite, cmd, xml, len, err) < 0)
+	if (make_rewrite(&rewrite, cmd, xml, len, err) < 0)
 		return -err->code;
-	r = rewrite->nchanges ? replace_file(dir, base, &was, rewrite) : 0;
+	r = rewrite.nchanges ? replace_file(dir, base, &was, &rewrite) : 0;
 	if (r < 0)
 		return err_sys(err, -r, "%s: not changed", shown);
-	say_what_changed(rewrite, path);
+	say_what_changed(&rewrite, path);
 	return 0;
 }
 
@@ -128,16 +132,17 @@ static void print_document(const char *text)
 	}
 }
 
-static int to_stdout(struct cmd *cmd, struct rewrite *rewrite, struct err *err)
+static int to_stdout(struct cmd *cmd, struct err *err)
 {
 	autofree char *xml = NULL;
+	autorewrite struct rewrite rewrite = { 0 };
 	size_t len;
 	int r = cmd_read_xml(cmd->call->args.operands[0], DOMXML_MAX, &xml, &len, err);
 
 	if (r == 0)
-		r = make_rewrite(rewrite, cmd, xml, len, err);
+		r = make_rewrite(&rewrite, cmd, xml, len, err);
 	if (r == 0)
-		print_document(rewrite->rewritten);
+		print_document(rewrite.rewritten);
 	return r;
 }
 
@@ -151,31 +156,24 @@ static bool is_domain(const struct cmd_call *call)
 	       !(len > 4 && strcmp(word + len - 4, ".xml") == 0) && access(word, F_OK) < 0;
 }
 
-static int of_domain(struct cmd *cmd, struct rewrite *rewrite, struct err *err)
+static int of_domain(struct cmd *cmd, struct err *err)
 {
 	const struct hotplug *hp = &cmd->hp;
 	autofree char *xml = NULL;
-	int r = cmd_open(cmd, cmd->call, CMD_LIBVIRT, err);
+	autorewrite struct rewrite rewrite = { .host = &cmd->host, .all = cmd->call->all, .vfs = true };
 
-	*rewrite = (struct rewrite){ .host = &cmd->host, .all = cmd->call->all, .vfs = true };
-	if (r == 0)
-		r = rewrite_live(rewrite, &xml, hp->virt, &hp->domain, hp->config, err);
-	if (r == 0)
-		say_what_changed(rewrite, "");
-	return r;
+	if (cmd_open(cmd, cmd->call, CMD_LIBVIRT, err) < 0 ||
+	    rewrite_live(&rewrite, &xml, hp->virt, &hp->domain, hp->config, err) < 0)
+		return -err->code;
+	say_what_changed(&rewrite, "");
+	return 0;
 }
 
 static int run(struct cmd *cmd, struct err *err)
 {
-	struct rewrite rewrite = { 0 };
-	int r;
-
 	if (is_domain(cmd->call))
-		r = of_domain(cmd, &rewrite, err);
-	else
-		r = cmd->call->in_place ? in_place(cmd, &rewrite, err) : to_stdout(cmd, &rewrite, err);
-	rewrite_end(&rewrite);
-	return r;
+		return of_domain(cmd, err);
+	return cmd->call->in_place ? in_place(cmd, err) : to_stdout(cmd, err);
 }
 
 static int check_call(struct cmd_call *call, struct err *err)

@@ -243,7 +243,7 @@ static bool has_facts(const struct guests *g, size_t i)
 
 static void write_all_facts(struct guests *g, struct store *store)
 {
-	struct host_facts facts;
+	autofacts struct host_facts facts = { 0 };
 	struct err err;
 	size_t first = 0;
 
@@ -257,7 +257,6 @@ static void write_all_facts(struct guests *g, struct store *store)
 		for (size_t i = first; i < g->n && virt_alive(g->virt); i++)
 			if (has_facts(g, i))
 				write_facts(g, i, &facts);
-	host_facts_free(&facts);
 }
 
 void guests_write(struct guests *g, const struct host *host)

@@ -135,16 +135,12 @@ int hotplug_write_facts(struct hotplug *hp, unsigned int side, struct err *err)
 {
 	autofree char *xml = NULL;
 	autodomxml struct domxml *doc = NULL;
-	struct host_facts facts;
-	int r = hotplug_read(hp, side, &xml, &doc, err);
+	autofacts struct host_facts facts = { 0 };
 
-	if (r < 0)
-		return r;
-	r = host_facts_read(&facts, hp->store, err);
-	if (r == 0)
-		r = migration_facts_write(hp->virt, &facts, doc, hp->domain.uuid, side, err);
-	host_facts_free(&facts);
-	return r < 0 ? r : 0;
+	if (hotplug_read(hp, side, &xml, &doc, err) < 0 || host_facts_read(&facts, hp->store, err) < 0 ||
+	    migration_facts_write(hp->virt, &facts, doc, hp->domain.uuid, side, err) < 0)
+		return -err->code;
+	return 0;
 }
 
 /* Does this ID, name or class (NULL: any) mean the section's type? */

@@ -19,6 +19,8 @@ struct host_facts {
 int host_facts_read(struct host_facts *facts, const struct store *store, struct err *err);
 void host_facts_free(struct host_facts *facts);
 
+#define autofacts __attribute__((cleanup(host_facts_free)))
+
 /* Writes the facts of the domain's leased vGPUs to the side with XML `doc`. Returns 1, 0 (none missing) or an error. */
 int migration_facts_write(struct virt *virt, const struct host_facts *facts, const struct domxml *doc,
 			  const char *domain, unsigned int side, struct err *err);
