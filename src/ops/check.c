@@ -49,10 +49,10 @@ struct check *check_at(struct check *check, const char *fmt, ...)
 	return check;
 }
 
-struct check *check_at_location(struct check *check, const struct location *at)
+struct check *check_at_location(struct check *check, struct location at)
 {
-	return at->line ? check_at(check, "%.512s:%d", at->file, at->line)
-			: check_at(check, "%.512s", at->file ? at->file : "");
+	return at.line ? check_at(check, "%.512s:%d", at.file, at.line)
+		       : check_at(check, "%.512s", at.file ? at.file : "");
 }
 
 struct check *check_at_path(struct check *check, const char *path)

@@ -85,7 +85,6 @@ static void look_at_card(struct check *check, const struct inv_pgpu *card, int l
 	const char *address = card->address, *reason = card->ready ? pooled->reason : card->reason;
 	const char *fix;
 	char types[1024];
-	struct location at;
 	int cause;
 
 	check_at(check, "%s", address);
@@ -102,14 +101,14 @@ static void look_at_card(struct check *check, const struct inv_pgpu *card, int l
 				explains(check, &check->config->sections[i]);
 		check_fail(check, "name it in device_addresses of one of them", "%s", pooled->reason);
 	} else if (!pooled->in_pool && pooled->section) {
-		at = named_at(pooled->section, card, config_location(pooled->section));
 		explains(check, pooled->section);
 		fix = fix_in(pooled->reason,
 			     *card->moved ? "find out which device that is first"
 					  : "'vgpu-lease types' lists the available types",
 			     &cause);
-		check_fail(check_at_location(check, &at), fix, "%s: %.*s (configured for %s)", address, cause,
-			   pooled->reason, pooled->section->type);
+		check_at_location(check, named_at(pooled->section, card, config_location(pooled->section)));
+		check_fail(check, fix, "%s: %.*s (configured for %s)", address, cause, pooled->reason,
+			   pooled->section->type);
 	} else if (!pooled->in_pool && pooled->claim == CLAIM_DEFAULT && !card->ready) {
 		/* Only a warning: the type takes all pGPUs, and other pGPUs provide it. */
 		fix = fix_in(reason, "fix the cause (troubleshooting: the-card)", &cause);
@@ -191,7 +190,7 @@ static void look_at_missing(struct check *check, const struct missing_card *list
 	else
 		fix = "fix the cause, or remove it from device_addresses (troubleshooting: the-card)";
 	fix = fix_in(missing->reason, fix, &cause);
-	check_report(check_at_location(check, &missing->at), status, fix, "%s%s: %.*s (configured for %s)",
+	check_report(check_at_location(check, missing->at), status, fix, "%s%s: %.*s (configured for %s)",
 		     missing->address, others, cause, missing->reason, missing->section->type);
 }
 

@@ -41,13 +41,6 @@ static void start_begin(struct start *s, struct check *check)
 	uuid_random(s->request.uuid);
 }
 
-static struct check *at_type(struct check *check, const struct section *section)
-{
-	const struct location at = config_location(section);
-
-	return check_at_location(check, &at);
-}
-
 /* The vGPUs that use up a pGPU: its own, of types configured for it, or others. */
 struct carried {
 	bool own, foreign;
@@ -116,8 +109,9 @@ static void report_refusal(struct check *check, const struct start *s)
 	if (!*own && status == CHECK_WARN)
 		own = leased ? "shut down a guest that uses one; 'vgpu-lease inventory' shows what is in use"
 			     : "no guest leases them; 'vgpu-lease gc --dry-run' shows why each is kept";
-	check_report(at_type(check, s->section), status, *own ? own : fix, "a start with %s would be refused: %.*s",
-		     s->section->type, plan->why ? (int)plan->why : (int)sizeof(plan->text) - 1, plan->text);
+	check_report(check_at_location(check, config_location(s->section)), status, *own ? own : fix,
+		     "a start with %s would be refused: %.*s", s->section->type,
+		     plan->why ? (int)plan->why : (int)sizeof(plan->text) - 1, plan->text);
 }
 
 static void report_start(struct check *check, const struct start *s)
@@ -125,7 +119,7 @@ static void report_start(struct check *check, const struct start *s)
 	const struct plan *plan = s->plan;
 	const char *type = s->section->type, *on = plan->nsteps ? plan->steps[0].vgpu.parent : "";
 
-	at_type(check, s->section);
+	check_at_location(check, config_location(s->section));
 	if (s->planned < 0 && check_denied(s->err.code))
 		check_warn(check, "run as root", "cannot tell whether a start with %s would succeed: %s", type,
 			   s->err.text);
@@ -203,7 +197,7 @@ static void report_left_out(struct check *check, struct left_out *left)
 		return;
 	if (left->n > LEFT_SHOWN)
 		text_add(left->types, sizeof(left->types), " and %zu more", left->n - LEFT_SHOWN);
-	check_warn(at_type(check, left->place),
+	check_warn(check_at_location(check, config_location(left->place)),
 		   left->nova ? "name their pGPUs in device_addresses"
 			      : "name their pGPUs in device_addresses or device_match",
 		   "no pGPU is left for %s: %s, enabled before %s, gets all that no section names", left->types,
@@ -246,9 +240,7 @@ static void report_no_card(struct check *check, const struct section *section)
 	const char *fix = fix_vfs(check, section);
 	char hint[REASON_SIZE] = "";
 
-	at_type(check, section);
-	if (section->nmatches)
-		check_at_location(check, &section->matches[0].at);
+	check_at_location(check, section->nmatches ? section->matches[0].at : config_location(section));
 	if (matches_any(check->inv, section)) {
 		check_report(check, status, "'vgpu-lease types' lists the available types",
 			     "no pGPU that device_match of %s matches supports it, so a start with it would be refused",

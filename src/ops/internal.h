@@ -12,7 +12,7 @@
 
 /* Set the place of the next finding alone: any text, FILE:LINE, or a path of the host. They return `check`. */
 struct check *check_at(struct check *check, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-struct check *check_at_location(struct check *check, const struct location *at);
+struct check *check_at_location(struct check *check, struct location at);
 struct check *check_at_path(struct check *check, const char *path);
 
 /* Adds a finding. What is in order needs no fix. */
