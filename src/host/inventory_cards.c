@@ -5,13 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "internal.h"
 #include "base/text.h"
 #include "sys/sys.h"
-#include "sys/timed_child.h"
 
 /*
  * A VF that is being disabled first loses its link to the card, and remains until its user closes it. Only VFs have

@@ -3,9 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/auto.h"
 #include "internal.h"
 #include "base/text.h"
 #include "sys/sys.h"
