@@ -5,14 +5,12 @@
  * Facts: writing 0 gives EPERM if the VF has no type or is open, and EBUSY if nvidia-vgpu-mgr has not released it
  * within 5 s. So the value that is read back counts, not the result of the write.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/auto.h"
 #include "base/mem.h"
 #include "internal.h"
 #include "base/text.h"
@@ -71,13 +69,10 @@ static void read_vf(struct inventory *inv, struct inv_pgpu *pgpu, int card, size
 static void read_card(struct inv_reader *reader, const char *address, int card)
 {
 	struct inventory *inv = reader->inv;
-	struct inv_pgpu fresh = { .framework = FW_VARIANT, .numa = UNKNOWN, .ready = true, .sriov = true };
+	struct inv_pgpu *pgpu = inv_add_pgpu(inv, FW_VARIANT, address);
 	size_t had = inv->nparents;
-	struct inv_pgpu *pgpu;
 	char vf[PCI_SIZE];
 
-	text_copy(fresh.address, sizeof(fresh.address), address);
-	pgpu = inv_add(&inv->pgpus, &inv->npgpus, &fresh, sizeof(fresh));
 	for (size_t n = 0; n < UINT16_MAX && inv_read_virtfn(vf, card, n); n++)
 		read_vf(inv, pgpu, card, n, vf);
 	if (inv->nparents == had)
@@ -86,57 +81,9 @@ static void read_card(struct inv_reader *reader, const char *address, int card)
 		inv_read_card(pgpu, card);
 }
 
-/* Has this card or VF been read already? Searches backwards: the VFs of the last card come first. */
-static bool is_read(const struct inventory *inv, const char *address)
-{
-	for (size_t i = inv->nparents; i-- > 0;)
-		if (strcmp(inv->parents[i]->name, address) == 0)
-			return true;
-	return inventory_pgpu(inv, address);
-}
-
-static int by_address(const void *a, const void *b)
-{
-	return strcmp(a, b);
-}
-
-/* Reads the cards among the driver's devices. Sorts the devices, so that most cards come before their VFs. */
-static int read_driver(struct inv_reader *reader, struct err *err)
-{
-	char(*names)[PCI_SIZE] = NULL, pci[PCI_SIZE];
-	const struct dirent *e;
-	autoclosedir DIR *d = NULL;
-	size_t n = 0;
-	int r = host_list(&d, reader->host, "sys/bus/pci/drivers/nvidia", err);
-
-	while ((e = sys_next(d)))
-		if (pci_parse(pci, e->d_name) && strcmp(pci, e->d_name) == 0)
-			inv_append(&names, &n, pci, sizeof(pci));
-	if (n)
-		qsort(names, n, sizeof(*names), by_address);
-	for (size_t i = 0; i < n; i++) {
-		autoclose int card = is_read(reader->inv, names[i]) ? -1 : sys_dir(sys_list_fd(d), names[i]);
-
-		if (card >= 0)
-			read_card(reader, names[i], card);
-	}
-	mem_free(names);
-	return r;
-}
-
 static int variant_read(struct inv_reader *reader, struct err *err)
 {
-	const char *const *cards = reader->query->cards;
-	int r = cards ? 0 : read_driver(reader, err);
-
-	for (; cards && *cards; cards++) {
-		autoclose int card = inventory_pgpu(reader->inv, *cards) ? -1 : inv_open_card(reader->host, *cards);
-
-		if (card >= 0)
-			read_card(reader, *cards, card);
-	}
-	inv_sort_parents(reader->inv);
-	return r;
+	return inv_read_cards(reader, "sys/bus/pci/drivers/nvidia", read_card, err);
 }
 
 int inv_read_list(struct typelist *list, const struct host *host, const char *card, const char *vf)

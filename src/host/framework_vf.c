@@ -130,14 +130,12 @@ static void compare_records(struct inv_pgpu *card, const struct inv_reader *read
 static void read_card(struct inv_reader *reader, const char *address, int dir)
 {
 	struct inventory *inv = reader->inv;
-	struct inv_pgpu fresh = { .framework = FW_VF, .numa = UNKNOWN, .ready = true, .sriov = true };
-	struct inv_pgpu *card = inv_add(&inv->pgpus, &inv->npgpus, &fresh, sizeof(fresh));
+	struct inv_pgpu *card = inv_add_pgpu(inv, FW_VF, address);
 	size_t had = inv->nparents;
 	const struct inv_query *query = reader->query;
 	const char *name = NULL;
 	bool grouped;
 
-	text_copy(card->address, sizeof(card->address), address);
 	inv_read_card(card, dir);
 	grouped = read_vfs(inv, card, dir);
 	/* Valid only until order() sets them. */
@@ -162,35 +160,9 @@ static void read_card(struct inv_reader *reader, const char *address, int dir)
 	card->nparents = 0;
 }
 
-/* Skips cards that another framework has read: their VFs are not plain. */
 static int vf_read(struct inv_reader *reader, struct err *err)
 {
-	const char *const *cards = reader->query->cards;
-	const struct dirent *e;
-	autoclosedir DIR *d = NULL;
-	int r = cards || !reader->query->name ? 0 : host_list(&d, reader->host, "sys/bus/pci/devices", err);
-
-	while ((e = sys_next(d))) {
-		char pci[PCI_SIZE], path[PCI_SIZE + 16], vf[PCI_SIZE];
-
-		if (!pci_parse(pci, e->d_name) || strcmp(pci, e->d_name) != 0)
-			continue;
-		/* Most devices have no VFs. */
-		snprintf(path, sizeof(path), "%s/virtfn0", pci);
-		if (sys_link(sys_list_fd(d), path, vf, sizeof(vf)) < 0 || inventory_pgpu(reader->inv, pci))
-			continue;
-		autoclose int dir = sys_dir(sys_list_fd(d), pci);
-		if (dir >= 0)
-			read_card(reader, pci, dir);
-	}
-	for (; cards && *cards && reader->query->name; cards++) {
-		autoclose int dir = inventory_pgpu(reader->inv, *cards) ? -1 : inv_open_card(reader->host, *cards);
-
-		if (dir >= 0)
-			read_card(reader, *cards, dir);
-	}
-	inv_sort_parents(reader->inv);
-	return r;
+	return reader->query->name ? inv_read_cards(reader, "sys/bus/pci/devices", read_card, err) : 0;
 }
 
 static int vf_available(const struct host *host, const struct vgpu_ref *vgpu, const char *card, struct err *err)

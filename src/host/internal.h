@@ -84,6 +84,9 @@ bool kernel_type_is_nvidia(const char *type);
 void inv_append(void *array, size_t *n, const void *item, size_t size);
 void *inv_add(void *list, size_t *n, const void *item, size_t size);
 
+/* Adds a pGPU about which nothing else is known yet; VFs of an mdev card are found later. */
+struct inv_pgpu *inv_add_pgpu(struct inventory *inv, enum framework framework, const char *address);
+
 /* Marks the card not ready, with this reason (printf); the first reason is kept. */
 void inv_not_ready(struct inv_pgpu *pgpu, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
@@ -112,6 +115,13 @@ unsigned inv_routing_id(const char *address);
 
 /* The address of VF number `n` of the card whose directory is `card`. */
 bool inv_read_virtfn(char out[PCI_SIZE], int card, size_t n);
+
+/*
+ * Calls `read` with the directory of each card that may have VFs and that no other framework has read: the query's
+ * cards, or those among the devices at `path`. Then sorts the parents.
+ */
+int inv_read_cards(struct inv_reader *reader, const char *path,
+		   void (*read)(struct inv_reader *reader, const char *address, int dir), struct err *err);
 
 /* The directory of the PCI device at this address; negative: there is no device, or the address is invalid. */
 int inv_open_card(const struct host *host, const char *address);

@@ -31,6 +31,16 @@ void *inv_add(void *list, size_t *n, const void *item, size_t size)
 	return copy;
 }
 
+struct inv_pgpu *inv_add_pgpu(struct inventory *inv, enum framework framework, const char *address)
+{
+	struct inv_pgpu fresh = {
+		.framework = framework, .numa = UNKNOWN, .sriov = framework != FW_MDEV, .ready = true
+	};
+
+	text_copy(fresh.address, sizeof(fresh.address), address);
+	return inv_add(&inv->pgpus, &inv->npgpus, &fresh, sizeof(fresh));
+}
+
 void inv_not_ready(struct inv_pgpu *pgpu, const char *fmt, ...)
 {
 	va_list ap;

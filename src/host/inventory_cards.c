@@ -2,6 +2,7 @@
 /* Reads single PCI devices, and explains why a card is not in the inventory and what to do. */
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,41 @@ static long read_number(int dir, const char *attribute)
 	return sys_read(dir, attribute, text, sizeof(text)) > 0 && text_number(text, 0, 65535, &n) ? n : 0;
 }
 
+/* The next address in a directory of PCI devices. Only the kernel's own spelling becomes part of a path. */
+static const char *next_address(DIR *devices)
+{
+	const struct dirent *e;
+	char pci[PCI_SIZE];
+
+	while ((e = sys_next(devices)))
+		if (pci_parse(pci, e->d_name) && strcmp(pci, e->d_name) == 0)
+			return e->d_name;
+	return NULL;
+}
+
+int inv_read_cards(struct inv_reader *reader, const char *path,
+		   void (*read)(struct inv_reader *reader, const char *address, int dir), struct err *err)
+{
+	const char *const *cards = reader->query->cards;
+	autoclosedir DIR *d = NULL;
+	int r = cards ? 0 : host_list(&d, reader->host, path, err);
+	const char *address;
+
+	while ((address = cards ? *cards++ : next_address(d))) {
+		char first[NAME_MAX + 16], vf[PCI_SIZE];
+
+		/* Most devices have no VFs. */
+		snprintf(first, sizeof(first), "%s/virtfn0", address);
+		if (d && sys_link(sys_list_fd(d), first, vf, sizeof(vf)) < 0)
+			continue;
+		autoclose int dir = inventory_pgpu(reader->inv, address) ? -1 : inv_open_card(reader->host, address);
+		if (dir >= 0)
+			read(reader, address, dir);
+	}
+	inv_sort_parents(reader->inv);
+	return r;
+}
+
 /* The address of a VF follows from its card's address, even if the VF is not enabled. */
 static bool can_have(int card, const char *address, const char *vf)
 {
@@ -67,19 +103,18 @@ static bool can_have(int card, const char *address, const char *vf)
 bool inventory_absent_vf(const struct host *host, const char *address, char physfn[PCI_SIZE])
 {
 	autoclosedir DIR *d = NULL;
-	const struct dirent *e;
+	const char *card;
 	struct err ignored;
 	char vf[PCI_SIZE];
 
 	if (!pci_parse(vf, address) || inventory_exists(host, vf) ||
 	    host_list(&d, host, "sys/bus/pci/devices", &ignored) < 0)
 		return false;
-	while ((e = sys_next(d))) {
-		if (!pci_parse(physfn, e->d_name) || strcmp(physfn, e->d_name) != 0)
-			continue;
-		autoclose int dir = sys_dir(sys_list_fd(d), e->d_name);
-		if (dir >= 0 && can_have(dir, physfn, vf))
-			return true;
+	while ((card = next_address(d))) {
+		autoclose int dir = sys_dir(sys_list_fd(d), card);
+
+		if (dir >= 0 && can_have(dir, card, vf))
+			return text_copy(physfn, PCI_SIZE, card);
 	}
 	return false;
 }
@@ -209,17 +244,17 @@ static bool is_gpu(const struct inv_pgpu *card, int dir)
 bool inventory_vf_id(const struct host *host, const char vendor[5], char device[5])
 {
 	autoclosedir DIR *d = NULL;
-	const struct dirent *e;
+	const char *address;
 	struct inv_pgpu card;
 	struct err ignored;
 	char text[16];
 
 	(void)!host_list(&d, host, "sys/bus/pci/devices", &ignored);
-	while ((e = sys_next(d))) {
-		autoclose int dir = sys_dir(sys_list_fd(d), e->d_name);
+	while ((address = next_address(d))) {
+		autoclose int dir = sys_dir(sys_list_fd(d), address);
 
 		if (dir >= 0 && sys_read(dir, "sriov_vf_device", text, sizeof(text)) > 0 && strcmp(text, device) == 0 &&
-		    inventory_read_card(host, e->d_name, &card) && strcmp(card.vendor, vendor) == 0 &&
+		    inventory_read_card(host, address, &card) && strcmp(card.vendor, vendor) == 0 &&
 		    strcmp(card.device, device) != 0) {
 			memcpy(device, card.device, sizeof(card.device));
 			return true;
@@ -252,19 +287,19 @@ static int by_address(const void *a, const void *b)
 int inventory_pci(const struct host *host, struct inv_pci **out, size_t *n, struct err *err)
 {
 	autoclosedir DIR *d = NULL;
-	const struct dirent *e;
+	const char *address;
 	int r = host_list(&d, host, "sys/bus/pci/devices", err);
 
 	*out = NULL;
 	*n = 0;
 	if (!d)
 		return r;
-	while ((e = sys_next(d))) {
+	while ((address = next_address(d))) {
+		autoclose int dir = sys_dir(sys_list_fd(d), address);
 		struct inv_pci device = { 0 };
 
-		autoclose int dir = sys_dir(sys_list_fd(d), e->d_name);
 		if (dir < 0 || sys_exists(dir, "physfn") || is_going(dir) ||
-		    !inventory_read_card(host, e->d_name, &device.card))
+		    !inventory_read_card(host, address, &device.card))
 			continue;
 		device.display = is_gpu(&device.card, dir);
 		inv_append(out, n, &device, sizeof(device));
@@ -283,18 +318,15 @@ static bool is_known(const struct inventory *inv, const char *address)
 int inv_read_absent(struct inv_reader *reader, struct err *err)
 {
 	struct inventory *inv = reader->inv;
-	const struct dirent *e;
+	const char *address;
 	autoclosedir DIR *d = NULL;
 	int r = reader->query->types ? 0 : host_list(&d, reader->host, "sys/bus/pci/devices", err);
 
-	while ((e = sys_next(d))) {
+	while ((address = next_address(d))) {
 		struct inv_pgpu card = { .framework = FW_MDEV, .numa = UNKNOWN, .ready = true };
-		char pci[PCI_SIZE];
+		autoclose int dir = is_known(inv, address) ? -1 : sys_dir(sys_list_fd(d), address);
 
-		if (!pci_parse(pci, e->d_name) || strcmp(pci, e->d_name) != 0 || is_known(inv, pci))
-			continue;
-		text_copy(card.address, sizeof(card.address), pci);
-		autoclose int dir = sys_dir(sys_list_fd(d), pci);
+		text_copy(card.address, sizeof(card.address), address);
 		/* A VF is never a pGPU; the reason is given for its card. */
 		if (dir < 0 || sys_exists(dir, "physfn") || is_going(dir))
 			continue;

@@ -71,11 +71,9 @@ void inv_read_card(struct inv_pgpu *pgpu, int dir)
 /* The pGPU at this address, which is added if it is new. */
 static struct inv_pgpu *pgpu_at(struct inventory *inv, const char *address)
 {
-	struct inv_pgpu fresh = { .framework = FW_MDEV, .numa = UNKNOWN, .ready = true };
 	struct inv_pgpu *known = inventory_pgpu(inv, address);
 
-	text_copy(fresh.address, sizeof(fresh.address), address);
-	return known ? known : inv_add(&inv->pgpus, &inv->npgpus, &fresh, sizeof(fresh));
+	return known ? known : inv_add_pgpu(inv, FW_MDEV, address);
 }
 
 bool inv_read_virtfn(char out[PCI_SIZE], int card, size_t n)
