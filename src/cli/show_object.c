@@ -11,7 +11,7 @@
 #include "host/kernel.h"
 #include "host/mdevctl_files.h"
 #include "host/vfio_users.h"
-#include "model/owner.h"
+#include "model/lease.h"
 #include "ops/gc.h"
 #include "state/history.h"
 

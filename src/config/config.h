@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "base/ident.h"
 #include "sys/sys.h"
-#include "model/request.h"
+#include "model/vgpu.h"
 
 enum {
 	CLASS_SIZE = 256,

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "host/mdevctl_files.h"
 #include "model/event.h"
-#include "model/owner.h"
+#include "model/lease.h"
 #include "state/history.h"
 
 /* Fills in a plain VF, which the inventory does not list as a device until a domain has it. */

@@ -22,7 +22,7 @@ struct release_ids {
 	size_t n;
 };
 
-/* Does the end of this lease remove the device? No if another manager owns it (owner.h) or it existed before. */
+/* Does the end of this lease remove the device? No if another manager owns it (lease.h) or it existed before. */
 bool release_removes(const struct store *store, const struct lease *lease);
 
 /*

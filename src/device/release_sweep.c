@@ -9,7 +9,7 @@
 #include "host/mdevctl_files.h"
 #include "internal.h"
 #include "model/event.h"
-#include "model/owner.h"
+#include "model/lease.h"
 
 enum { TURN_MS = 200, PAUSE_MS = 50 };
 

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/request.h"
+#include "model/vgpu.h"
 #include "base/err.h"
 #include "base/ident.h"
 

@@ -8,7 +8,6 @@
 #include <stddef.h>
 
 #include "model/lease.h"
-#include "model/request.h"
 #include "model/vgpu.h"
 
 enum event {

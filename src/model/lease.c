@@ -285,3 +285,46 @@ void lease_marks_free(struct lease_marks *marks)
 	free(marks->list);
 	*marks = (struct lease_marks){ 0 };
 }
+
+enum owner owner_of(const struct owner_facts *facts)
+{
+	if (facts->framework == FW_MDEV && facts->nova)
+		return OWNER_NOVA;
+	if (facts->framework == FW_MDEV && facts->defined)
+		return OWNER_MDEVCTL;
+	return facts->created ? OWNER_HOOK : OWNER_OTHER;
+}
+
+enum lease_origin owner_origin(enum owner owner)
+{
+	return owner == OWNER_HOOK ? LEASE_CREATED : LEASE_ADOPTED;
+}
+
+const char *owner_word(enum owner owner)
+{
+	switch (owner) {
+	case OWNER_HOOK:
+		return "vgpu-lease";
+	case OWNER_NOVA:
+		return "nova";
+	case OWNER_MDEVCTL:
+		return "mdevctl";
+	case OWNER_OTHER:
+		break;
+	}
+	return NULL;
+}
+
+const char *owner_why_kept(enum owner owner)
+{
+	switch (owner) {
+	case OWNER_NOVA:
+		return "the domain is a Nova instance";
+	case OWNER_MDEVCTL:
+		return "it has an mdevctl definition";
+	case OWNER_HOOK:
+	case OWNER_OTHER:
+		break;
+	}
+	return NULL;
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Words for frameworks and types. */
+/* Words for frameworks and types; lookups in a request. */
 #include "model/vgpu.h"
 
 #include <string.h>
@@ -23,4 +23,24 @@ const char *const framework_words[FW_VF + 1] = { "mdev", "variant", "vf" };
 const char *framework_word(enum framework framework)
 {
 	return framework_words[framework];
+}
+
+const struct vgpu_request *request_find(const struct request *request, const char *id)
+{
+	for (size_t i = 0; i < request->nvgpus; i++)
+		if (strcmp(request->vgpus[i].id, id) == 0)
+			return &request->vgpus[i];
+	return NULL;
+}
+
+bool request_names(const struct request *request, const char *id)
+{
+	const struct vgpu_request *req = request_find(request, id);
+
+	return req && !req->any;
+}
+
+bool request_excludes(const struct request *request, const char *id)
+{
+	return id_among(request->excluded, request->nexcluded, id);
 }

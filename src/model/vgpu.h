@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The data that identifies a vGPU: framework, ID, type and location. */
+/* The data that identifies a vGPU: framework, ID, type and location; and what a domain asks for. */
 #pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/ident.h"
 
@@ -32,3 +36,77 @@ struct vgpu_ref {
 	char parent[PARENT_SIZE]; /* parent of an mdev; for a VF, its own address */
 	char pgpu[PARENT_SIZE];   /* the physical GPU, or the parent's name if the parent is not registered */
 };
+
+enum {
+	PARAMS_SIZE = 1024,
+	PROJECT_SIZE = 80,
+	DOMAIN_NAME_SIZE = 1024, /* libvirt sets no limit; a longer name is refused */
+	INSTANCE_SIZE = 1024,    /* Nova's limit is 255 characters */
+	REQUEST_MAX = 256,       /* vGPUs of a domain, including PCI devices that may be vGPUs; each needs a bus */
+	LABEL_SIZE = 128,        /* a type's name or a model, as in the metadata */
+	ALIAS_SIZE = 128,        /* libvirt's name for a running domain's device */
+};
+
+enum placement { PLACE_PACK, PLACE_SPREAD };
+
+enum vgpu_request_kind { REQUEST_MDEV, REQUEST_PCI };
+
+enum numa_preference { NUMA_AUTO, NUMA_NONE, NUMA_NODE };
+
+/*
+ * What a migration target must know about a vGPU before it can accept it. The vGPU's host writes these facts into the
+ * vGPU's <vgpu:device>. Printable ASCII; "" if a fact is unknown.
+ */
+struct migration_facts {
+	char type[LABEL_SIZE], name[LABEL_SIZE]; /* ID and name of its type */
+	char framework[16];
+	char model[16];  /* vendor:device of its pGPU */
+	char driver[64]; /* version */
+};
+
+/* One vGPU of the domain: a hostdev, and the <vgpu:device> that names it, if any. */
+struct vgpu_request {
+	enum vgpu_request_kind kind;
+	char id[ID_SIZE];       /* UUID (lower case) or VF address, as in the XML */
+	bool any;               /* any vGPU will do: the ID is a placeholder, or exists only on the source host */
+	char alias[ALIAS_SIZE]; /* of a running domain's device, as in libvirt's events; "" none */
+	char guest[ID_SIZE];    /* PCI address in the guest; "" not known */
+	bool managed;           /* a PCI device that libvirt binds to VFIO and unbinds again */
+	bool managed_as_needed; /* a VF that is not chosen yet: its hostdev will get the `managed` that the VF needs */
+	bool has_metadata;      /* a <vgpu:device> names it */
+	bool has_guest;         /* the <vgpu:device> has the same `guest` */
+	struct migration_facts facts; /* as in the metadata; `type` is an ID, a name or a class */
+	bool has_placement;
+	enum placement placement;
+	enum numa_preference numa;
+	int numa_node; /* for NUMA_NODE */
+	bool has_params;
+	char params[PARAMS_SIZE];
+};
+
+/*
+ * What a domain asks for, in the XML's order. PCI hostdevs are included only if a <vgpu:device address=...> names them,
+ * or with DOMXML_ALL_PCI; mdevs only with model vfio-pci (vfio-ccw and vfio-ap devices are not vGPUs).
+ */
+struct request {
+	char uuid[UUID_SIZE];
+	char name[DOMAIN_NAME_SIZE];
+	bool nova;                    /* an instance of Nova */
+	char instance[INSTANCE_SIZE]; /* its name in Nova, any bytes, for people; "" none */
+	char flavor[INSTANCE_SIZE];   /* its flavor's name, likewise */
+	char project[PROJECT_SIZE];   /* Nova's, or else the metadata's; "" none */
+	uint64_t memory_nodes;        /* <numatune><memory nodeset=...>, bit N = node N; 0 none */
+	uint64_t *cpus;               /* union of the pinned vCPUs' sets (cpuset.h), CPUS_MAX bits, owned; NULL none */
+	struct vgpu_request *vgpus;
+	size_t nvgpus;
+	/* IDs that no vGPU of this domain may get: its other hostdevs, and each <vgpu:device> without a hostdev. */
+	char (*excluded)[ID_SIZE];
+	size_t nexcluded;
+};
+
+const struct vgpu_request *request_find(const struct request *request, const char *id);
+
+/* Does the request ask for exactly this device? */
+bool request_names(const struct request *request, const char *id);
+
+bool request_excludes(const struct request *request, const char *id);

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/owner.h"
+#include "model/lease.h"
 #include "plan/world.h"
 
 enum { PLAN_REMOVES_MAX = 64 };

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "domain/domxml.h"
-#include "model/owner.h"
+#include "model/lease.h"
 #include "plan/pool.h"
 #include "state/history.h"
 

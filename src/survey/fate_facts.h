@@ -9,7 +9,7 @@
 #include "host/libvirt_files.h"
 #include "host/mdevctl_files.h"
 #include "host/vfio_users.h"
-#include "model/request.h"
+#include "model/vgpu.h"
 #include "plan/fate.h"
 #include "state/lease_store.h"
 
@@ -51,7 +51,7 @@ void fate_device(struct fate *fate, const struct fate_look *look, const struct i
  */
 void fate_definition(struct fate *fate, const struct fate_look *look, const struct definition *definition);
 
-/* Does Nova own this foreign device or definition (model/owner.h)? Its parent decides, whatever names it. */
+/* Does Nova own this foreign device or definition (model/lease.h)? Its parent decides, whatever names it. */
 bool fate_is_novas(const struct fate_look *look, const struct vgpu_ref *vgpu);
 
 /* Does a domain's XML name it? NULL: no. Otherwise says in `why` which, or why that is not known, and returns `why`. */

@@ -26,7 +26,7 @@ libraries='
 sysfs='src/(host|sim)/[a-z_]+\.[ch]'
 
 # What plan may call outside of itself: lookups in what was read, memory, text.
-plan_calls='lease_state_word|id_among|config_(section|quota|takes_rest)|framework_word|inventory_(device|next_on|offer|parent|pgpu|type(_on|_of)?)|lease_(find|holder)|request_(names|excludes)|text_add|text_copy|text_operand|mem_(new|resize|add)|free'
+plan_calls='lease_state_word|id_among|config_(section|quota|takes_rest)|framework_word|inventory_(device|next_on|offer|parent|pgpu|type(_on|_of)?)|lease_(find|holder)|owner_of|request_(names|excludes)|text_add|text_copy|text_operand|mem_(new|resize|add)|free'
 plan_calls+='|mem[a-z]+|str[a-z]+|v?snprintf|bsearch|qsort|__stack_chk_fail|__[a-z]+_chk'
 
 # What a directory may include: itself, and all that comes before it.
@@ -102,9 +102,9 @@ nothing "paths of sysfs stand in the modules that know its layout" \
 	"$(grep -nE '"/?sys(/|")' src/*/*.[ch] hooks/*.c | grep -vE "^$sysfs:|#include")"
 
 # By the objects, whatever is included.
-nothing "plan, and the rule whose a vGPU is, call nothing that could do I/O or read a clock" \
-	"$(cd "$builddir" && nm -u src/plan/*.o src/model/owner.o src/model/vgpu.o | awk '$1 == "U" { print $2 }' | sort -u |
-		grep -vxE "$plan_calls|$(nm --defined-only src/plan/*.o src/model/owner.o src/model/vgpu.o | awk '$2 == "T" { print $3 }' | paste -sd'|')")"
+nothing "plan calls nothing that could do I/O or read a clock" \
+	"$(cd "$builddir" && nm -u src/plan/*.o src/model/vgpu.o | awk '$1 == "U" { print $2 }' | sort -u |
+		grep -vxE "$plan_calls|$(nm --defined-only src/plan/*.o src/model/vgpu.o | awk '$2 == "T" { print $3 }' | paste -sd'|')")"
 
 nothing "the hook is linked with no library that is slow to load" \
 	"$(readelf -d "$builddir/hooks/qemu" | grep -E 'NEEDED.*lib(virt|udev|smartcols|systemd|xml2|fuse)')"

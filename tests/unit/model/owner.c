@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Whose a vGPU is: each rule is a row. */
-#include "model/owner.h"
+#include "model/lease.h"
 
 #include <string.h>
 

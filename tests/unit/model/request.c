@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Lookups in a request: what asks for this very device, and what no vGPU of the domain can be. */
-#include "model/request.h"
+#include "model/vgpu.h"
 
 #include "lib/tap.h"
 
