@@ -8,7 +8,6 @@
 
 #include "base/auto.h"
 #include "internal.h"
-#include "base/cpuset.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -273,11 +272,11 @@ static void read_cpus(struct request *request, const struct xml_elem *domain)
 
 	for (; pin; pin = xml_next(pin, "", "vcpupin"), pins++)
 		if (xml_attr(pin, "cpuset"))
-			pinned |= cpuset_parse(xml_attr(pin, "cpuset"), cpus, CPUS_MAX);
+			pinned |= text_cpuset(xml_attr(pin, "cpuset"), cpus, CPUS_MAX);
 	if (vcpu && xml_text(vcpu, text, sizeof(text)) && !text_number(text_strip(text), 1, LONG_MAX - 1, &vcpus))
 		vcpus = LONG_MAX;
 	if (cpuset && pins < vcpus)
-		pinned |= cpuset_parse(cpuset, cpus, CPUS_MAX);
+		pinned |= text_cpuset(cpuset, cpus, CPUS_MAX);
 	if (pinned)
 		request->cpus = steal_ptr(&cpus);
 }
@@ -287,7 +286,7 @@ static void read_nodes(struct request *request, const struct xml_elem *domain)
 	const char *nodes = xml_attr(xml_child(xml_child(domain, "", "numatune"), "", "memory"), "nodeset");
 
 	if (nodes)
-		cpuset_parse(nodes, &request->memory_nodes, NODE_MAX);
+		text_cpuset(nodes, &request->memory_nodes, NODE_MAX);
 }
 
 /* Errors in a <vgpu:device> without a hostdev are ignored, because the domain does not have that vGPU now. */

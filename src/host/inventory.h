@@ -25,7 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/cpuset.h"
+#include "base/text.h"
 #include "base/err.h"
 #include "sys/sys.h"
 #include "model/vgpu.h"

@@ -96,7 +96,7 @@ struct request {
 	char flavor[INSTANCE_SIZE];   /* its flavor's name, likewise */
 	char project[PROJECT_SIZE];   /* Nova's, or else the metadata's; "" none */
 	uint64_t memory_nodes;        /* <numatune><memory nodeset=...>, bit N = node N; 0 none */
-	uint64_t *cpus;               /* union of the pinned vCPUs' sets (cpuset.h), CPUS_MAX bits, owned; NULL none */
+	uint64_t *cpus;               /* union of the pinned vCPUs' sets (text.h), CPUS_MAX bits, owned; NULL none */
 	struct vgpu_request *vgpus;
 	size_t nvgpus;
 	/* IDs that no vGPU of this domain may get: its other hostdevs, and each <vgpu:device> without a hostdev. */

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/cpuset.h"
+#include "base/text.h"
 #include "domain/domxml.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Sets of numbers in the kernel's and libvirt's notation. */
-#include "base/cpuset.h"
+#include "base/text.h"
 
 #include "base/auto.h"
 #include "lib/tap.h"
@@ -11,7 +11,7 @@ static void reads(const char *list, uint64_t low, uint64_t high, const char *sen
 {
 	uint64_t bits[BITS / 64] = { 0 };
 
-	ok(cpuset_parse(list, bits, BITS) && bits[0] == low && bits[1] == high, "%s", sentence);
+	ok(text_cpuset(list, bits, BITS) && bits[0] == low && bits[1] == high, "%s", sentence);
 }
 
 int main(void)
@@ -27,9 +27,9 @@ int main(void)
 	reads("63-64,127", UINT64_C(1) << 63, UINT64_C(1) << 63 | 1, "numbers beyond one word are kept");
 	reads("126-200,128,5000000", 0, UINT64_C(3) << 62, "numbers that the set has no capacity for are left out");
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
-		ok(!cpuset_parse(bad[i], bits, BITS), "'%s' is no list", bad[i]);
+		ok(!text_cpuset(bad[i], bits, BITS), "'%s' is no list", bad[i]);
 	ok(bits[0] == 0 && bits[1] == 0, "what is no list leaves the set as it was");
-	ok(cpuset_parse("1,5", bits, BITS) && cpuset_parse("0-7,^5", bits, BITS) && bits[0] == 0xff,
+	ok(text_cpuset("1,5", bits, BITS) && text_cpuset("0-7,^5", bits, BITS) && bits[0] == 0xff,
 	   "a list is added to what the set has: its ^ does not take that away");
 	return tap_done();
 }

@@ -262,7 +262,7 @@ static uint64_t nodes_of(const struct host *host, const char *list)
 {
 	uint64_t cpus[CPU_WORDS] = { 0 };
 
-	return cpuset_parse(list, cpus, CPUS_MAX) ? inventory_cpu_nodes(host, cpus) : 0;
+	return text_cpuset(list, cpus, CPUS_MAX) ? inventory_cpu_nodes(host, cpus) : 0;
 }
 
 static void nodes_of_cpus(void)
