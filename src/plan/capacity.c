@@ -278,7 +278,6 @@ static void bound_by_vfs(struct capacity *space, const struct capacity_vfs *vfs)
 	if (!vfs->free && *vfs->why)
 		bound(space, 0, CAUSE_IN_USE, "%s", vfs->why);
 	bound(space, vfs->free, CAUSE_IN_USE, "no VF is free (%d of %d in use)", vfs->all - vfs->free, vfs->all);
-	space->unsuited = !space->full && vfs->suited == 0;
 	bound(space, vfs->suited, CAUSE_UNSUITED,
 	      "none of its %d free VFs is bound to vfio-pci; bind one, or set managed='yes' in the <hostdev>",
 	      vfs->free);

@@ -22,7 +22,6 @@ struct capacity {
 	double whole_mib;                /* the pGPU's framebuffer; 0: unknown */
 	bool in_flight;                  /* no capacity, but a creation or release in progress may make some */
 	bool full;                       /* no capacity because of what is on the card: removing something may help */
-	bool unsuited;                   /* no capacity because no free VF suits the hostdev */
 	enum cause cause;                /* if !has: the cause, the reason, and a command that helps ("" none) */
 	char reason[REASON_SIZE];
 	char fix[REASON_SIZE];

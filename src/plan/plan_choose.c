@@ -275,8 +275,8 @@ static void search_for_type(struct planner *p, const char *type, struct search *
 			continue;
 		}
 		add_verdict(p, &c);
-		if (c.space.full && !c.space.unsuited && (!fullest.card || better(p, &c, &fullest, &by)) &&
-		    find_removes(p, &c))
+		if (c.space.full && c.space.cause != CAUSE_UNSUITED &&
+		    (!fullest.card || better(p, &c, &fullest, &by)) && find_removes(p, &c))
 			fullest = c;
 	}
 	if (!found->fullest.card)

@@ -87,7 +87,6 @@ struct card_cause {
 	const char *card;
 	enum cause cause;
 	const char *reason, *fix;
-	int order;
 	bool done;
 };
 
@@ -102,7 +101,10 @@ static bool is_beside(const struct planner *p, const struct verdict *v)
 	return missing && v->cause == CAUSE_UNREADY && !card->section && card->claim == CLAIM_DEFAULT && v->card->ready;
 }
 
-/* Lists the causes for a request: this host's pGPUs, then missing ones. The caller frees the list. */
+/*
+ * Lists the causes for a request, first those that are easiest to remove, because the fix is for the first and later
+ * causes may not fit. The caller frees the list.
+ */
 static struct card_cause *list_causes(const struct planner *p, size_t *n)
 {
 	const struct plan *plan = p->plan;
@@ -110,22 +112,20 @@ static struct card_cause *list_causes(const struct planner *p, size_t *n)
 	struct card_cause *list = mem_new(plan->nverdicts + world->nmissing_cards + 1, sizeof(*list));
 
 	*n = 0;
-	for (size_t i = 0; i < plan->nverdicts; i++) {
-		const struct verdict *v = &plan->verdicts[i];
+	for (enum cause cause = 0; cause <= CAUSE_OTHER_TYPE; cause++) {
+		for (size_t i = 0; i < plan->nverdicts; i++) {
+			const struct verdict *v = &plan->verdicts[i];
 
-		if (v->req == p->req && !v->elsewhere && !is_beside(p, v))
-			list[(*n)++] = (struct card_cause){
-				.card = v->card->address, .cause = v->cause, .reason = v->reason, .fix = v->fix
-			};
+			if (v->cause == cause && v->req == p->req && !v->elsewhere && !is_beside(p, v))
+				list[(*n)++] = (struct card_cause){ v->card->address, cause, v->reason, v->fix, false };
+		}
+		for (size_t i = 0; i < world->nmissing_cards && cause == CAUSE_ABSENT; i++) {
+			const struct missing_card *m = &world->missing_cards[i];
+
+			if (plan_type_fits(p->resolved, m->section->type))
+				list[(*n)++] = (struct card_cause){ m->address, cause, m->reason, "", false };
+		}
 	}
-	for (size_t i = 0; i < world->nmissing_cards; i++)
-		if (plan_type_fits(p->resolved, world->missing_cards[i].section->type))
-			list[(*n)++] = (struct card_cause){ .card = world->missing_cards[i].address,
-							    .cause = CAUSE_ABSENT,
-							    .reason = world->missing_cards[i].reason,
-							    .fix = "" };
-	for (size_t i = 0; i < *n; i++)
-		list[i].order = (int)i;
 	return list;
 }
 
@@ -238,7 +238,7 @@ static bool has_capacity(const struct planner *p, const struct capacity_query *q
 		capacity_on(&space, query, card, resolved->types[t]);
 	if (resolved->ntypes == 0)
 		capacity_on(&space, query, card, card->pool.section->type);
-	*unsuited |= space.unsuited;
+	*unsuited |= space.full && space.cause == CAUSE_UNSUITED;
 	return space.has;
 }
 
@@ -296,13 +296,6 @@ static void text_end(const struct planner *p, const char *fix, char *buf, size_t
 	add_other_types(p, buf, size);
 }
 
-static int by_cause(const void *a, const void *b)
-{
-	const struct card_cause *x = a, *y = b;
-
-	return x->cause != y->cause ? (int)x->cause - (int)y->cause : x->order - y->order;
-}
-
 void plan_text_no_capacity(const struct planner *p)
 {
 	char text[LINE_BYTES / 2], fix[LINE_BYTES / 2], end[LINE_BYTES], *buf = p->plan->text;
@@ -311,8 +304,6 @@ void plan_text_no_capacity(const struct planner *p)
 	struct card_cause *list = list_causes(p, &ncauses);
 	int left = 0;
 
-	/* The cause that is easiest to remove comes first, because the fix is for it and later causes may not fit. */
-	qsort(list, ncauses, sizeof(*list), by_cause);
 	plan_text_request(p->resolved, text, LINE_BYTES / 4);
 	snprintf(buf, size, "no capacity for %s", text);
 	text_fix(p, list, ncauses, fix, sizeof(fix));
