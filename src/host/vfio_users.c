@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <linux/kcmp.h>
 #include <linux/magic.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,8 +38,7 @@ struct node {
 };
 
 struct vfio_users {
-	struct node *nodes; /* sorted by rdev */
-	size_t n;
+	void *nodes;      /* a tree (tsearch(3)) by rdev */
 	struct err blind; /* code 0: nothing of importance was missed */
 	size_t nunread;   /* processes of other users that were not fully inspected */
 	pid_t unread;     /* the first of them */
@@ -67,31 +67,20 @@ struct scan {
 	size_t nprocesses;
 };
 
-/* The index of `rdev`, or the index at which to insert it. */
-static size_t place_of(const struct vfio_users *users, dev_t rdev)
+static int by_rdev(const void *a, const void *b)
 {
-	size_t low = 0, high = users->n;
+	const struct node *x = a, *y = b;
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (users->nodes[middle].rdev < rdev)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return (x->rdev > y->rdev) - (x->rdev < y->rdev);
 }
 
 static void add(struct vfio_users *users, dev_t rdev, pid_t pid)
 {
-	size_t at = place_of(users, rdev);
+	struct node *node = mem_new(1, sizeof(*node));
 
-	if (at < users->n && users->nodes[at].rdev == rdev)
-		return;
-	mem_add(&users->nodes, &users->n, sizeof(*users->nodes));
-	memmove(users->nodes + at + 1, users->nodes + at, (users->n - 1 - at) * sizeof(*users->nodes));
-	users->nodes[at] = (struct node){ .rdev = rdev, .pid = pid };
+	*node = (struct node){ .rdev = rdev, .pid = pid };
+	if (*(struct node **)mem_check(tsearch(node, &users->nodes, by_rdev)) != node)
+		free(node);
 }
 
 static bool is_gone(int code)
@@ -346,7 +335,7 @@ void vfio_users_free(struct vfio_users *users)
 {
 	if (!users)
 		return;
-	free(users->nodes);
+	tdestroy(users->nodes, free);
 	free(users);
 }
 
@@ -359,24 +348,21 @@ struct question {
 /* Is the device whose number is in this attribute open? 1: yes, by q->pid; 0: no, or there is no such attribute. */
 static int find(struct question *q, int dir, const char *path)
 {
-	const struct vfio_users *users = q->users;
 	unsigned int major, minor;
+	struct node sought = { 0 }, **found;
 	char text[32], end;
 	ssize_t n = sys_read(dir, path, text, sizeof(text));
-	dev_t rdev;
-	size_t at;
 
 	if (n < 0)
 		return n == -ENOENT ? 0 : (int)n;
 	if (sscanf(text, "%u:%u%c", &major, &minor, &end) != 2)
 		return -EINVAL;
 	q->nodes = true;
-	rdev = makedev(major, minor);
-	at = place_of(users, rdev);
-	if (at == users->n || users->nodes[at].rdev != rdev)
-		return 0;
-	q->pid = users->nodes[at].pid;
-	return 1;
+	sought.rdev = makedev(major, minor);
+	found = tfind(&sought, &q->users->nodes, by_rdev);
+	if (found)
+		q->pid = (*found)->pid;
+	return found != NULL;
 }
 
 /* Checks the node of the device's IOMMU group, /dev/vfio/GROUP. Without a group VFIO does not use the device. */
