@@ -14,7 +14,6 @@
 #include "base/mem.h"
 #include "internal.h"
 #include "base/text.h"
-#include "sys/sys.h"
 #include "sys/timed_child.h"
 
 #define DEVICES "sys/bus/mdev/devices"

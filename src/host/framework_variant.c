@@ -15,7 +15,6 @@
 #include "internal.h"
 #include "base/text.h"
 #include "host/typelist.h"
-#include "sys/sys.h"
 #include "sys/timed_child.h"
 
 #define CURRENT_TYPE "nvidia/current_vgpu_type"

@@ -11,7 +11,6 @@
 #include "base/auto.h"
 #include "internal.h"
 #include "base/text.h"
-#include "sys/sys.h"
 
 /*
  * Does the driver of this device ("": none) prevent guests from using its group? Bridge drivers, pci-stub and VFIO

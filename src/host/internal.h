@@ -11,7 +11,6 @@
 #include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/types.h>
 
 #include "host/inventory.h"
 #include "host/kernel.h"
@@ -135,7 +134,6 @@ void inv_ask_variant(struct inv_reader *reader);
 
 /* inventory_types.c */
 void inv_parse_description(struct inv_type *type, char *text);
-ssize_t inv_read_type(const char *card, int dir, const char *type, const char *attribute, char *buf, size_t size);
 
 /* How many more vGPUs of the type the parent with this directory can create; negative: see inv_describe(). */
 int inv_read_available(const char *card, int dir, const char *type);

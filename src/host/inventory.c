@@ -11,7 +11,6 @@
 #include "base/mem.h"
 #include "internal.h"
 #include "base/text.h"
-#include "sys/sys.h"
 #include "sys/timed_child.h"
 
 enum { LOOK_MS = 2 * BOUNDED_ANSWER_MS, LEAST_MS = 20, ARENA_SIZE = 64 << 20 };

@@ -10,7 +10,6 @@
 #include "base/auto.h"
 #include "internal.h"
 #include "base/text.h"
-#include "sys/sys.h"
 
 /*
  * A VF that is being disabled first loses its link to the card, and remains until its user closes it. Only VFs have

@@ -10,7 +10,6 @@
 #include "base/auto.h"
 #include "internal.h"
 #include "base/text.h"
-#include "sys/sys.h"
 
 /* Reads an attribute such as "0x10de". */
 static void read_hex(char out[5], int dir, const char *path)

@@ -6,7 +6,6 @@
 
 #include "internal.h"
 #include "base/text.h"
-#include "sys/sys.h"
 #include "sys/timed_child.h"
 
 enum { DRIVER_SIZE = 64 };

@@ -10,7 +10,6 @@
 #include "config/config.h"
 #include "internal.h"
 #include "base/text.h"
-#include "sys/sys.h"
 #include "sys/timed_child.h"
 #include "host/typelist.h"
 
@@ -74,7 +73,7 @@ void inv_parse_description(struct inv_type *type, char *text)
 	}
 }
 
-ssize_t inv_read_type(const char *card, int dir, const char *type, const char *attribute, char *buf, size_t size)
+static ssize_t read_type(const char *card, int dir, const char *type, const char *attribute, char *buf, size_t size)
 {
 	char path[TYPE_SIZE + 64];
 
@@ -161,14 +160,14 @@ static const struct inv_type *type_at(struct inventory *inv, const struct inv_pg
 	text_copy(fresh.id, sizeof(fresh.id), id);
 	if (!type)
 		type = inv_add_type(inv, pgpu, &fresh);
-	len = inv_read_type(pgpu->address, dir, id, "name", text, sizeof(text));
+	len = read_type(pgpu->address, dir, id, "name", text, sizeof(text));
 	if (len != -ETIMEDOUT || !named)
 		text_cut(type->name, sizeof(type->name), len > 0 ? text : id);
 	if (named)
 		return type;
-	if (inv_read_type(pgpu->address, dir, id, "device_api", text, sizeof(text)) > 0)
+	if (read_type(pgpu->address, dir, id, "device_api", text, sizeof(text)) > 0)
 		text_cut(type->api, sizeof(type->api), text);
-	if (inv_read_type(pgpu->address, dir, id, "description", text, sizeof(text)) < 0)
+	if (read_type(pgpu->address, dir, id, "description", text, sizeof(text)) < 0)
 		text[0] = '\0';
 	inv_parse_description(type, text);
 	typelist_framebuffer(type->name, &type->slices);
@@ -179,7 +178,7 @@ int inv_read_available(const char *card, int dir, const char *type)
 {
 	char text[32];
 	long n;
-	ssize_t len = inv_read_type(card, dir, type, "available_instances", text, sizeof(text));
+	ssize_t len = read_type(card, dir, type, "available_instances", text, sizeof(text));
 
 	if (len < 0 || !text_number(text, INT_MIN, INT_MAX, &n))
 		return len < 0 ? (int)len : -EINVAL;

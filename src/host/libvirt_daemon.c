@@ -15,7 +15,6 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "sys/sys.h"
 
 /* Does the process run as root under one of the daemon's names? */
 static bool is_daemon(pid_t pid, char comm[LIBVIRT_COMM_SIZE])

@@ -14,7 +14,6 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "sys/sys.h"
 #include "sys/timed_child.h"
 
 enum {

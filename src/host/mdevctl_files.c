@@ -14,7 +14,6 @@
 #include "base/mem.h"
 #include "host/mdevctl_files.h"
 #include "base/text.h"
-#include "sys/sys.h"
 
 #define DEFINITIONS "etc/mdevctl.d"
 

@@ -12,7 +12,6 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "sys/sys.h"
 
 #define MEMORY_HEAD "vgpu-lease types 1 "
 

@@ -21,7 +21,6 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
-#include "sys/sys.h"
 #include "host/inventory.h"
 #include "host/libvirt_daemon.h"
 
