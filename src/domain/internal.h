@@ -8,7 +8,6 @@
  */
 #pragma once
 
-#include <errno.h>
 #include <stdio.h>
 
 #include "domain/domxml.h"

@@ -13,6 +13,8 @@
 #include "base/text.h"
 #include "sys/timed_child.h"
 
+#define NODES "sys/devices/system/node"
+
 enum { LOOK_MS = 2 * BOUNDED_ANSWER_MS, LEAST_MS = 20, ARENA_SIZE = 64 << 20 };
 
 const char *const inv_no_types[1] = { NULL };
@@ -309,7 +311,7 @@ static bool overlap(const uint64_t *a, const uint64_t *b)
 
 uint64_t inventory_cpu_nodes(const struct host *host, const uint64_t cpus[CPU_WORDS])
 {
-	autoclosedir DIR *d = sys_list(host->root, "sys/devices/system/node");
+	autoclosedir DIR *d = sys_list(host->root, NODES);
 	const struct dirent *e;
 	uint64_t nodes = 0;
 
@@ -330,10 +332,8 @@ uint64_t inventory_cpu_nodes(const struct host *host, const uint64_t cpus[CPU_WO
 
 bool inventory_has_node(const struct host *host, int node)
 {
-	int fd = sys_dir(host->root, "sys/devices/system/node");
-	autoclose int nodes = fd < 0 ? -1 : fd;
-	char name[24];
+	char path[64];
 
-	snprintf(name, sizeof(name), "node%d", node);
-	return nodes < 0 ? node == 0 : sys_exists(nodes, name);
+	snprintf(path, sizeof(path), NODES "/node%d", node);
+	return sys_exists(host->root, path) || (node == 0 && !sys_exists(host->root, NODES));
 }

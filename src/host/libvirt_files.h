@@ -9,7 +9,6 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "base/ident.h"
 #include "sys/sys.h"
 
 /* All of etc/libvirt/qemu/ *.xml and run/libvirt/qemu/ *.xml, read once. */

@@ -15,7 +15,6 @@
 #include <sys/types.h>
 
 #include "base/err.h"
-#include "base/ident.h"
 #include "sys/sys.h"
 #include "model/vgpu.h"
 
