@@ -150,8 +150,8 @@ void inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu);
 bool inv_is_free_vf(const struct inv_parent *parent);
 
 /*
- * inventory_reason.c: finds out from the card's directory why it is not a parent. False: its VFs take types, or
- * NVIDIA's driver is not bound to it, so it may not be intended for vGPUs.
+ * inventory_reason.c: finds out from the directory of a card that inv_read_card() has read why it is not a parent.
+ * False: its VFs take types, or NVIDIA's driver is not bound to it, so it may not be intended for vGPUs.
  */
 bool inv_explain(struct inv_pgpu *card, const struct host *host, int dir);
 

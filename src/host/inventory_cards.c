@@ -180,12 +180,6 @@ void inv_explain_plain(struct inv_pgpu *card, int dir)
 		inv_not_ready(card, "it cannot have VFs; SR-IOV is off, or its driver does not support it");
 }
 
-static bool is_nvidia(struct inv_pgpu *card, int dir)
-{
-	inv_read_card(card, dir);
-	return card->nvidia;
-}
-
 /* Explains a missing VF by what prevents its card from having VFs. */
 static void explain_vfs(struct inv_pgpu *card, const struct host *host, const char *physfn, int dir)
 {
@@ -194,12 +188,13 @@ static void explain_vfs(struct inv_pgpu *card, const struct host *host, const ch
 	long n;
 
 	text_copy(pf.address, sizeof(pf.address), physfn);
+	inv_read_card(&pf, dir);
 	/* sriov_numvfs does not answer while VFs are being disabled. */
 	n = going ? 0 : inv_read_count(physfn, dir, "sriov_numvfs");
 	if (n > 0)
 		inv_not_ready(&pf, "only %ld of its %ld VFs are enabled; see sriov_numvfs", n,
 			      inv_read_count(physfn, dir, "sriov_totalvfs"));
-	else if (!going && is_nvidia(&pf, dir))
+	else if (!going && pf.nvidia)
 		inv_explain(&pf, host, dir);
 	else
 		inv_explain_plain(&pf, dir);
@@ -217,6 +212,8 @@ void inventory_explain_card(const struct host *host, const char *address, bool p
 	}
 	autoclose int dir = inv_open_card(host, card.address);
 	int code = errno;
+
+	inv_read_card(&card, dir);
 	autoclose int pf = dir < 0 && inventory_absent_vf(host, card.address, physfn) ? inv_open_card(host, physfn)
 										      : -1;
 	if (pf >= 0)

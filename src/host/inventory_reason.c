@@ -141,7 +141,6 @@ bool inv_explain(struct inv_pgpu *card, const struct host *host, int dir)
 	bool is_vf = sys_exists(dir, "physfn");
 	char driver[DRIVER_SIZE];
 
-	inv_read_card(card, dir);
 	read_driver(driver, dir, "driver");
 	if (sys_exists(dir, is_vf ? "nvidia/current_vgpu_type" : "virtfn0/nvidia/current_vgpu_type")) {
 		inv_not_ready(
@@ -164,11 +163,9 @@ bool inv_explain(struct inv_pgpu *card, const struct host *host, int dir)
 
 bool inv_explain_gpu(struct inv_pgpu *card, const struct host *host, int dir)
 {
-	bool amd, has_sriov = sys_exists(dir, "sriov_totalvfs");
+	bool amd = strcmp(card->vendor, "1002") == 0, has_sriov = sys_exists(dir, "sriov_totalvfs");
 	char driver[DRIVER_SIZE];
 
-	inv_read_card(card, dir);
-	amd = strcmp(card->vendor, "1002") == 0;
 	if (card->nvidia) {
 		inv_explain(card, host, dir);
 		return !sys_exists(dir, "virtfn0/nvidia/current_vgpu_type");
