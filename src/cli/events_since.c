@@ -3,7 +3,6 @@
 #include "cli/status.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/auto.h"

@@ -2,7 +2,6 @@
 /* The keys of each section, and the values that are more than a number or a word. */
 #include <ctype.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/auto.h"

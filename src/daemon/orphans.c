@@ -2,7 +2,6 @@
 /* Removes Nova's orphans. */
 #include "daemon/orphans.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/text.h"

@@ -3,21 +3,16 @@
 #include "device/release.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/mem.h"
 #include "sys/sys.h"
 #include "sys/timed_child.h"
 #include "host/vfio_users.h"
 #include "host/kernel.h"
-#include "host/libvirt_files.h"
 #include "host/mdevctl_files.h"
 #include "internal.h"
-#include "model/event.h"
 #include "state/history.h"
 
 enum { CLOSE_STEP_MS = 50, REMOVE_SLACK_MS = 200 };

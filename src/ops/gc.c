@@ -2,7 +2,6 @@
 /* One pass over everything that can be released without a request from its domain. */
 #include "ops/gc.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,6 @@
 #include "device/release.h"
 #include "host/vfio_users.h"
 #include "host/kernel.h"
-#include "model/event.h"
 #include "host/libvirt_files.h"
 #include "host/mdevctl_files.h"
 #include "base/text.h"

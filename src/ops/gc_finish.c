@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The second half of a pass: releases what has been judged. */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/mem.h"

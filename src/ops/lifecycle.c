@@ -13,7 +13,6 @@
 #include "sys/log.h"
 #include "sys/timed_child.h"
 #include "device/release.h"
-#include "host/kernel.h"
 #include "model/event.h"
 #include "ops/rewrite.h"
 #include "internal.h"

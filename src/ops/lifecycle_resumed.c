@@ -4,7 +4,6 @@
  * attaches them, for which no hook is called. It skips an mdev that no longer exists, and the guest runs without it. So
  * a missing mdev is created before the guest is restored, from the instance's definition, which still names it.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "survey/missing_cards.h"
-#include "base/auto.h"
 #include "host/kernel.h"
 #include "device/release.h"
 #include "base/mem.h"
@@ -16,7 +15,6 @@
 #include "sys/log.h"
 #include "survey/fate_facts.h"
 #include "internal.h"
-#include "plan/resolve.h"
 #include "state/history.h"
 
 void survey_end(struct world *w)
