@@ -11,7 +11,7 @@
  * guest belongs to a pool: it and its definition are kept, unless `unused` is set. A device of Nova may go even if
  * mdevctl starts it, because Nova defines all its devices to start at boot.
  *
- * What is not known counts as a reason to stay. Pure: survey/facts.h gathers the facts.
+ * What is not known counts as a reason to stay. Pure: survey/fate_facts.h gathers the facts.
  */
 #pragma once
 
