@@ -217,12 +217,12 @@ static int ensure(const struct apply *apply, const struct step *step, const char
 		return create_no_answer(err);
 	if (exists < 0)
 		return err_sys(err, -exists, "vGPU %s: cannot be found", step->vgpu.id);
-	if (step->kind == STEP_CREATE)
-		return exists ? err_set(err, EAGAIN, "created by another process in the meantime")
-		       : create_vgpu(apply, step, &done->work, params, err) < 0 ? -err->code
-										: 1;
-	if (!exists)
+	if (step->kind == STEP_CREATE && exists)
+		return err_set(err, EAGAIN, "created by another process in the meantime");
+	if (step->kind != STEP_CREATE && !exists)
 		return err_set(err, EAGAIN, "removed by another process in the meantime");
+	if (step->kind == STEP_CREATE)
+		return create_vgpu(apply, step, &done->work, params, err) < 0 ? -err->code : 1;
 	if (step->kind == STEP_KEEP && wait_closed(apply, step, err) < 0)
 		return -err->code;
 	end = sys_now_ms() + create_within(apply->policy->create_timeout_s * 1000, apply->end_ms);

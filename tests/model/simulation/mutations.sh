@@ -16,7 +16,7 @@ trap 'rm -rf "$work"' EXIT
 mutations() {
 	cat <<'END'
 no store lock where a release marks|src/device/release_sweep.c|/^int release_mark/,/^}/s/int r = store_lock(store, wait_ms, err);/int r = 0; (void)wait_ms;/
-a lease is written after its device is made|src/device/apply.c|/^static int lease_step/,/^}/s/r = lease_put(apply->store, &lease, err);/r = step->kind == STEP_CREATE ? 0 : lease_put(apply->store, \&lease, err);/
+a lease is written after its device is made|src/device/apply.c|/^static int lease_step/,/^}/s/return lease_put(apply->store, &done->now, err);/return step->kind == STEP_CREATE ? 0 : lease_put(apply->store, \&done->now, err);/
 a removal takes no lock|src/device/release.c|/^static int removal_begin/,/^}/s/removal->lock = store_lock_vgpu(.*/removal->lock = dup(removal->store->run);/
 a removal does not look who has the device open|src/device/release.c|/^static int is_closed/,/^}/s/if (r == 1)/return 0;\n\tif (r == 1)/
 a removal does not read its lease again|src/device/release.c|s/if (now->state != LEASE_RELEASING && !lease_same(now, lease))/if (0)/
