@@ -329,7 +329,7 @@ static void take_line(struct reader *r)
 	copy_line(r);
 	if (begins_anew(r->text))
 		end_key(r);
-	if (r->skip || !trim(r) || !check_line(r))
+	if (r->failed || r->skip || !trim(r) || !check_line(r))
 		return;
 	if (r->text[0] == '[') {
 		take_header(r);

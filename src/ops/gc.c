@@ -102,7 +102,7 @@ static void judge_lease(struct gc *c, const struct fate_look *facts, const struc
 	item->removes = item->exists == PRESENT && lease->vgpu.framework != FW_VF && release_removes(c->store, lease);
 	fate_lease(&fate, facts, lease, item->exists);
 	set_fate(item, &fate);
-	/* A dry pass does not wait for a write to the driver; others wait as long as a start would. */
+	/* Only a pass that releases waits for whoever is at work on it. */
 	if (c->dry && lease->state == LEASE_RELEASING && item->outcome == GC_GOES &&
 	    store_locked_vgpu(c->store, lease->vgpu.id)) {
 		item->outcome = GC_STAYS;

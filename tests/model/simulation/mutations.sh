@@ -3,11 +3,11 @@
 # Does the simulation bite? Each of these edits breaks the program in one place, in a copy of the tree; the simulation has
 # to find it. Prints TAP, with the seed of the history that did. Not part of `make check`: it takes minutes.
 #
-#     mutations.sh [--steps N] [NAME...]      five million steps for each mutation, unless it is found before
+#     mutations.sh [--steps N] [NAME...]      ten million steps for each mutation, unless it is found before
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 source=$(cd "$here/../../.." && pwd)
-steps=5000000
+steps=10000000
 [ "${1-}" = --steps ] && steps=$2 && shift 2
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT

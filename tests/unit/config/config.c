@@ -31,6 +31,8 @@ static const struct {
 	  "f:1: {M_CONF_BAD_HEADER|[mdev_aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeee]}" },
 	{ "a key that inih would cut", A "enabled_mdev_types_and_some_more_text_up_to_fifty_c = x\n",
 	  "f:3: [devices] enabled_mdev_types_and_some_more_text_up_to_fifty_c: {M_CONF_UNKNOWN_KEY|enabled_mdev_types, enabled_vgpu_types, nova_conf}" },
+	{ "a value before a section that nobody knows", M "max_instances = x\n[placement]\n",
+	  "f:4: [mdev_nvidia-35] max_instances: {M_CONF_BAD_NUMBER|x|1|65535}" },
 	{ "a section that comes twice", M "[policy]\n[mdev_nvidia-35]\n",
 	  "f:5: [mdev_nvidia-35]: {M_CONF_DUPLICATE|[mdev_nvidia-35]|f:3}" },
 	{ "a section that nobody knows", A "[placement]\n", "f:3: [placement]: {M_CONF_UNKNOWN_SECTION}" },
