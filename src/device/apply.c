@@ -144,15 +144,36 @@ int apply_lease(struct apply *apply, const struct step *steps, size_t n, struct 
 	return r;
 }
 
+/*
+ * The domain's own device may await its release, as in a restore right after a save: the release waits for the prepare
+ * that follows, which takes it over.
+ */
+static int hold_back(const struct apply *apply, struct lease *lease, struct err *err)
+{
+	if (lease->state == LEASE_CREATING)
+		return 0;
+	if (store_locked_vgpu(apply->store, lease->vgpu.id))
+		return err_set(
+			err, EAGAIN,
+			"vGPU %s: another process is creating or removing it; see dmesg (troubleshooting: still-being-created-or-removed)",
+			lease->vgpu.id);
+	if (lease->state == LEASE_ACTIVE)
+		release_give_up(apply->store, lease);
+	lease->deadline_ms = sys_now_ms() + (int64_t)apply->policy->reserve_ttl_s * 1000;
+	return lease_put(apply->store, lease, err);
+}
+
 int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struct err *err)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct lease lease = lease_of(apply, &steps[i], LEASE_RESERVED), was;
 		int r = lease_get(apply->store, steps[i].vgpu.id, &was, err);
 
-		/* The domain's own device may await release (a restore right after a save): prepare takes it over. */
-		if (r == 1 && was.state != LEASE_RESERVED)
+		if (r == 1 && was.state != LEASE_RESERVED) {
+			if (hold_back(apply, &was, err) < 0)
+				return -err->code;
 			continue;
+		}
 		if (r < 0)
 			return r;
 		lease.deadline_ms = sys_now_ms() + (int64_t)apply->policy->reserve_ttl_s * 1000;

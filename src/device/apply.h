@@ -49,7 +49,10 @@ void apply_end(struct apply *apply);
  */
 int apply_lease(struct apply *apply, const struct step *steps, size_t n, struct err *err);
 
-/* Like apply_lease() for an arrival: the leases are `reserved` for `reserve_ttl`. Nothing is written to sysfs. */
+/*
+ * Like apply_lease() for an arrival: the leases are `reserved` for `reserve_ttl`; if the domain's own vGPU is to be
+ * released, its release waits as long. Nothing is written to sysfs. -EAGAIN: it is being removed now.
+ */
 int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struct err *err);
 
 /*

@@ -59,6 +59,16 @@ static int get_lease(struct store *store, const char *id, int wait_ms, struct le
 	return r == -ETIMEDOUT ? err_recode(err, EAGAIN) : r;
 }
 
+/* -EAGAIN: the domain of a lease that is being released arrives, and is to take its vGPU over. */
+static int check_arrival(const struct lease *lease, struct err *err)
+{
+	int left = lease->state == LEASE_RELEASING ? sys_left_ms(lease->deadline_ms) : 0;
+
+	return left > 0 ? err_set(err, EAGAIN, "vGPU %s: kept for up to %d s for its domain, which is arriving",
+				  lease->vgpu.id, left / 1000 + 1)
+			: 0;
+}
+
 /*
  * Drops the lease if it is still `releasing`. -EAGAIN: the lease now has a created device that was not `removed`,
  * because its domain has started and ended meanwhile.
@@ -70,10 +80,10 @@ static int drop_if_releasing(struct store *store, const char *id, int wait_ms, b
 
 	if (r <= 0)
 		return r == -ETIMEDOUT ? err_recode(err, EAGAIN) : r;
-	r = 0;
-	if (now.state == LEASE_RELEASING && now.origin == LEASE_CREATED && !removed) {
+	r = removed ? 0 : check_arrival(&now, err);
+	if (r == 0 && now.state == LEASE_RELEASING && now.origin == LEASE_CREATED && !removed) {
 		r = err_set(err, EAGAIN, "vGPU %s: its lease changed in the meantime", id);
-	} else if (now.state == LEASE_RELEASING) {
+	} else if (r == 0 && now.state == LEASE_RELEASING) {
 		/* Comes first: after a kill in between, the lease still says that we created the device. */
 		if (now.origin == LEASE_CREATED)
 			affinity_gone(store, id);
@@ -197,7 +207,7 @@ static int begin_removal(struct removal *removal, struct store *store, const str
 		return r == -ETIMEDOUT ? err_recode(err, EAGAIN) : r;
 	if (now->state != LEASE_RELEASING && !lease_same(now, lease))
 		r = 0;
-	else if (removal_begin(removal, err) < 0)
+	else if (check_arrival(now, err) < 0 || removal_begin(removal, err) < 0)
 		r = -err->code;
 	store_unlock(store);
 	return r;
@@ -249,6 +259,9 @@ int release_turn(struct store *store, const struct policy *policy, const char *i
 
 	if (r <= 0 || lease.state != LEASE_RELEASING)
 		return r < 0 ? r : 0;
+	r = check_arrival(&lease, err);
+	if (r < 0)
+		return r;
 	/* A lease always stays while its device is open. */
 	r = release_wait_closed(store->host, id, deadline_ms, look_by_ms, err);
 	if (r < 0)

@@ -31,7 +31,7 @@ void release_give_up(const struct store *store, struct lease *lease)
 	lease->state = LEASE_RELEASING;
 }
 
-static int mark(struct store *store, struct lease *lease, struct release_ids *ids, struct err *err)
+static int mark(struct store *store, struct lease *lease, int64_t asked_ms, struct release_ids *ids, struct err *err)
 {
 	const struct event_about about = event_of(lease);
 
@@ -44,9 +44,10 @@ static int mark(struct store *store, struct lease *lease, struct release_ids *id
 		return 0;
 	}
 	ids->list[ids->n++] = lease->vgpu;
-	/* The driver's time begins at the first mark. */
-	if (lease->state == LEASE_RELEASING)
+	/* The driver's time begins at the first mark. A domain that arrives since then is not meant. */
+	if (lease->state == LEASE_RELEASING && (!lease->deadline_ms || lease->since_ms > asked_ms))
 		return 0;
+	lease->deadline_ms = 0;
 	release_give_up(store, lease);
 	return lease_put(store, lease, err);
 }
@@ -65,7 +66,7 @@ int release_mark(struct store *store, const char *domain, int64_t asked_ms, int 
 	for (size_t i = 0; r == 0 && i < leases.n; i++)
 		if (strcmp(leases.list[i].domain, domain) == 0 &&
 		    (leases.list[i].since_ms <= asked_ms || leases.list[i].state == LEASE_RELEASING))
-			r = mark(store, &leases.list[i], ids, err);
+			r = mark(store, &leases.list[i], asked_ms, ids, err);
 	store_unlock(store);
 	return r;
 }

@@ -360,6 +360,24 @@ static void log_reserved(const struct rounds *r)
 	}
 }
 
+static int reserve(struct rounds *r, struct err *err)
+{
+	for (;;) {
+		int n = decide(r, err);
+
+		if (n != 0)
+			return -err->code;
+		n = apply_reserve(&r->apply, r->plan.steps, r->plan.nsteps, err);
+		store_unlock(&r->store);
+		if (n != -EAGAIN)
+			return n;
+		if (sys_now_ms() >= r->world.deadline_ms)
+			return err_recode(err, EBUSY);
+		apply_undo(&r->apply);
+		sys_sleep_ms(WAIT_STEP_MS);
+	}
+}
+
 /* Reserves for a domain that arrives. */
 static int arrive(const struct lifecycle *lifecycle, enum plan_mode mode, const char *op, char **xml, size_t *len,
 		  struct err *err)
@@ -372,12 +390,8 @@ static int arrive(const struct lifecycle *lifecycle, enum plan_mode mode, const 
 	if (n <= 0)
 		return n;
 	n = rounds_start(&r, lifecycle, mode, op, err);
-	if (n == 0 && decide(&r, err) != 0)
-		n = -err->code;
-	if (n == 0) {
-		n = apply_reserve(&r.apply, r.plan.steps, r.plan.nsteps, err);
-		store_unlock(&r.store);
-	}
+	if (n == 0)
+		n = reserve(&r, err);
 	if (n == 0)
 		n = rewrite_plan(&rewritten, lifecycle->doc, &r.world, &r.plan, err);
 	if (*r.plan.warning)

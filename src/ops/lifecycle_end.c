@@ -218,8 +218,15 @@ void lifecycle_unreserve(const struct lifecycle *lifecycle)
 	if (store_open(&store, lifecycle->host, false, &err) < 0 || store_lock(&store, UNRESERVE_MS, &err) < 0 ||
 	    lease_list(&store, &leases, &err) < 0)
 		return;
-	for (size_t i = 0; i < leases.n; i++)
-		if (strcmp(leases.list[i].domain, lifecycle->request->uuid) == 0 &&
-		    leases.list[i].state == LEASE_RESERVED)
-			lease_drop(&store, leases.list[i].vgpu.id, &err);
+	for (size_t i = 0; i < leases.n; i++) {
+		struct lease *lease = &leases.list[i];
+
+		if (strcmp(lease->domain, lifecycle->request->uuid) != 0 || !lease->deadline_ms)
+			continue;
+		lease->deadline_ms = 0;
+		if (lease->state == LEASE_RESERVED)
+			lease_drop(&store, lease->vgpu.id, &err);
+		else
+			lease_put(&store, lease, &err);
+	}
 }

@@ -67,6 +67,8 @@ static void judge_lease(struct fate *fate, const struct lease_facts *f)
 		say(fate, false, "%s", f->open);
 	else if (f->exists == PRESENCE_UNKNOWN)
 		say(fate, false, "%s", f->unseen);
+	else if (lease->state == LEASE_RELEASING && lease->deadline_ms >= f->now_ms)
+		say(fate, false, "kept for its domain, which is arriving");
 	else if (lease->state == LEASE_RELEASING)
 		say(fate, true, "to be released");
 	else if (lease->since_ms >= f->looked_ms)
@@ -89,6 +91,8 @@ static int64_t next_look(const struct lease_facts *f)
 	switch (lease->state) {
 	case LEASE_RESERVED:
 		return lease->deadline_ms + 1;
+	case LEASE_RELEASING:
+		return lease->deadline_ms >= f->now_ms ? lease->deadline_ms + 1 : 0;
 	case LEASE_CREATING:
 		return lease->since_ms + (int64_t)f->policy->create_timeout_s * 1000 + 1;
 	case LEASE_ACTIVE:
@@ -99,8 +103,6 @@ static int64_t next_look(const struct lease_facts *f)
 		    lease->since_ms < f->looked_ms)
 			return 0;
 		return lease->since_ms + (int64_t)f->policy->start_grace_s * 1000 + 1;
-	case LEASE_RELEASING:
-		break;
 	}
 	return 0;
 }

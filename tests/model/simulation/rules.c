@@ -83,7 +83,6 @@ void rules_called(struct call *call)
 		const struct lease *l = ledger_find(call->ids[w]);
 
 		call->void_ms[w] = l && is_void(l) ? l->since_ms : -1;
-		call->had[w] = l && is_of(l, call->domain);
 	}
 	rules_room();
 }
@@ -244,9 +243,6 @@ void rules_reserved(const struct call *call)
 	for (int w = 0; w < call->domain->nvgpus && hook_is_last(call); w++) {
 		const struct lease *lease = ledger_find(call->ids[w]);
 
-		/* The arrival leaves a vGPU that the domain has given up as it is; its release may be done by now. */
-		if (!lease && call->had[w])
-			continue;
 		if (!lease || !is_of(lease, call->domain))
 			broken("%s arrives, but %s is %s", call->domain->name, call->ids[w],
 			       lease ? "another's" : "not reserved");

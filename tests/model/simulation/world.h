@@ -67,7 +67,6 @@ struct call {
 	long number;                       /* of the domain's calls; the last one is what libvirt is at */
 	bool orphaned;                     /* libvirtd was killed, and nobody waits for it */
 	bool no_room;                      /* at some instant since it began */
-	bool had[DOMAIN_WANTS];            /* a lease of the vGPU, when it began */
 	int64_t void_ms[DOMAIN_WANTS];     /* since_ms of a lease that was void when it began; -1 */
 };
 

@@ -113,6 +113,24 @@ is "$(devices | wc -w)" 16 "and the card is full again"
 release "$templates/domain-two-vgpus.xml"
 prepare "$work/17.xml"
 is "$(restore)$(state | grep -c reserved)" "1" "with capacity a restore reserves, and keeps the UUID"
+
+### A restore right after a save: what awaits its release is kept for the start that follows
+release "$work/17.xml"
+rm -rf "$root/run/vgpu-lease/leases/"*
+configure nvidia-222 policy 'driver_cleanup = 10' 'release_wait = 0' 'reserve_ttl = 3' 'reuse = never'
+prepare
+release
+restore
+is "$(lease gc | grep -c "$(message M_ARRIVES)") $(state) $(devices | grep -c $u1)" "1 releasing 1" "it is not released, by gc either"
+holds "the start takes it over" prepare
+is "$(state) $(devices | grep -c $u1)" "active 1" "with its device"
+release
+restore
+eventually no_lease
+is "$(state) $(devices | grep -c $u1)" " 0" "if no start follows it is released when the time is over"
+settings
+prepare "$work/17.xml"
+
 sed -i 's/enabled_mdev_types.*/enabled_mdev_types =/' "$root/etc/vgpu-lease.conf"
 printf '[nonsense]\n' >>"$root/etc/vgpu-lease.conf"
 restore >"$work/out" 2>&1

@@ -27,6 +27,7 @@ enum {
 	WRITTEN = 64,
 	LATE = 128, /* written after the host was looked at, however long ago */
 	PLAIN_VF = 256,
+	ARRIVES = 512,
 };
 
 static const struct lease_row {
@@ -43,6 +44,9 @@ static const struct lease_row {
 	{ "also of a domain that runs", LEASE_RESERVED, 1, ABSENT, RUNS | HAS, true, 0 },
 	{ "what is released may go at once", LEASE_RELEASING, 1, PRESENT, 0, true, 0 },
 	{ "also of a domain that runs again", LEASE_RELEASING, 1, PRESENT, RUNS | HAS, true, 0 },
+	{ "not while its domain arrives, which is to take it over", LEASE_RELEASING, -10, PRESENT, ARRIVES, false, 10 },
+	{ "an open one is not looked at again and again", LEASE_RELEASING, 1, PRESENT, ARRIVES | OPEN, false, 0 },
+	{ "it goes after that time", LEASE_RELEASING, 1, PRESENT, ARRIVES, true, 0 },
 	{ "not while it is open", LEASE_RELEASING, USUAL_S, PRESENT, OPEN, false, 0 },
 	{ "not where it is unknown whether it exists", LEASE_RELEASING, USUAL_S, PRESENCE_UNKNOWN, 0, false, 0 },
 	{ "a creation that goes on stays", LEASE_CREATING, USUAL_S, PRESENT, WRITTEN, false, 1 },
@@ -105,6 +109,8 @@ static void lease(const struct lease_row *row)
 	struct fate fate;
 	int64_t again_s;
 
+	if (row->is & ARRIVES)
+		lease.deadline_ms = lease.since_ms;
 	if (row->is & PLAIN_VF)
 		lease.vgpu.framework = FW_VF;
 	fate_of_lease(&fate, &facts);
