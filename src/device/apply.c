@@ -88,23 +88,33 @@ void apply_end(struct apply *apply)
 	apply->done = NULL;
 }
 
+static void forget_begun(struct apply *apply)
+{
+	for (size_t i = 0; i < apply->ndone;)
+		if (apply->done[i].begins)
+			forget_done(apply, &apply->done[i]);
+		else
+			i++;
+}
+
 /* Takes the work locks of the steps that no earlier round has done. */
 static int begin_work(struct apply *apply, const struct step *steps, size_t n, struct err *err)
 {
-	size_t before = apply->ndone;
-
 	for (size_t i = 0; i < n; i++) {
+		struct applied *done = find_done(apply, steps[i].vgpu.id);
 		int work;
 
-		if (find_done(apply, steps[i].vgpu.id))
+		if (done && steps[i].kind != STEP_CREATE)
 			continue;
+		/* What an earlier round made has gone meanwhile. */
+		if (done)
+			forget_done(apply, done);
 		work = store_lock_vgpu(apply->store, steps[i].vgpu.id, err);
 		if (work >= 0) {
 			add_done(apply, steps[i].vgpu.id, work)->begins = true;
 			continue;
 		}
-		while (apply->ndone > before)
-			forget_done(apply, &apply->done[before]);
+		forget_begun(apply);
 		err_in(err, "vGPU %s", steps[i].vgpu.id);
 		return work == -EBUSY ? err_recode(err, EAGAIN) : work;
 	}
@@ -146,17 +156,20 @@ int apply_lease(struct apply *apply, const struct step *steps, size_t n, struct 
 
 /*
  * The domain's own device may await its release, as in a restore right after a save: the release waits for the prepare
- * that follows, which takes it over.
+ * that follows, which takes it over. Returns 0; 1: there is no device any more, so that the lease may be replaced.
  */
-static int hold_back(const struct apply *apply, struct lease *lease, struct err *err)
+static int hold_back(const struct apply *apply, const struct step *step, struct lease *lease, struct err *err)
 {
-	if (lease->state == LEASE_CREATING)
-		return 0;
+	/* A plain VF is always there. */
+	bool gone = step->kind == STEP_CREATE && step->vgpu.framework != FW_VF;
+
 	if (store_locked_vgpu(apply->store, lease->vgpu.id))
 		return err_set(
 			err, EAGAIN,
 			"vGPU %s: another process is creating or removing it; see dmesg (troubleshooting: still-being-created-or-removed)",
 			lease->vgpu.id);
+	if (gone || lease->state == LEASE_CREATING)
+		return gone;
 	if (lease->state == LEASE_ACTIVE)
 		release_give_up(apply->store, lease);
 	lease->deadline_ms = sys_now_ms() + (int64_t)apply->policy->reserve_ttl_s * 1000;
@@ -169,17 +182,17 @@ int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struc
 		struct lease lease = lease_of(apply, &steps[i], LEASE_RESERVED), was;
 		int r = lease_get(apply->store, steps[i].vgpu.id, &was, err);
 
-		if (r == 1 && was.state != LEASE_RESERVED) {
-			if (hold_back(apply, &was, err) < 0)
-				return -err->code;
+		if (r == 1 && was.state != LEASE_RESERVED)
+			r = hold_back(apply, &steps[i], &was, err);
+		else if (r == 0)
+			r = 1;
+		if (r < 0)
+			return r;
+		if (r == 0)
 			continue;
-		}
-		if (r < 0)
-			return r;
 		lease.deadline_ms = sys_now_ms() + (int64_t)apply->policy->reserve_ttl_s * 1000;
-		r = lease_put(apply->store, &lease, err);
-		if (r < 0)
-			return r;
+		if (lease_put(apply->store, &lease, err) < 0)
+			return -err->code;
 		add_done(apply, steps[i].vgpu.id, -1)->now = lease;
 	}
 	return 0;
@@ -323,7 +336,8 @@ static void drop_lease(struct apply *apply, const struct step *step)
 	struct lease lease;
 	struct err err;
 
-	if (!done)
+	/* What an earlier round has made stays, for an undo. */
+	if (!done || (step->kind == STEP_KEEP && !done->kept))
 		return;
 	if (!done->kept && still_ours(apply, done, &lease, &err) == 1) {
 		done->before.state = LEASE_RELEASING;
