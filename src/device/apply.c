@@ -156,18 +156,17 @@ int apply_lease(struct apply *apply, const struct step *steps, size_t n, struct 
 
 /*
  * The domain's own device may await its release, as in a restore right after a save: the release waits for the prepare
- * that follows, which takes it over. Returns 0; 1: there is no device any more, so that the lease may be replaced.
+ * that follows, which takes it over. Returns 0; 1: the device is gone, so the lease can be replaced.
  */
 static int hold_back(const struct apply *apply, const struct step *step, struct lease *lease, struct err *err)
 {
 	/* A plain VF is always there. */
 	bool gone = step->kind == STEP_CREATE && step->vgpu.framework != FW_VF;
 
-	if (store_locked_vgpu(apply->store, lease->vgpu.id))
-		return err_set(
-			err, EAGAIN,
-			"vGPU %s: another process is creating or removing it; see dmesg (troubleshooting: still-being-created-or-removed)",
-			lease->vgpu.id);
+	if (store_check_vgpu(apply->store, lease->vgpu.id, err) < 0) {
+		err_in(err, "vGPU %s", lease->vgpu.id);
+		return err_recode(err, EAGAIN);
+	}
 	if (gone || lease->state == LEASE_CREATING)
 		return gone;
 	if (lease->state == LEASE_ACTIVE)
@@ -273,11 +272,9 @@ int apply_present(struct apply *apply, const struct step *step, struct err *err)
 	if (step->kind == STEP_KEEP && wait_closed(apply, step, err) < 0)
 		return -err->code;
 	/* A removal that has begun is not stopped by a lease. */
-	while (store_locked_vgpu(apply->store, step->vgpu.id)) {
+	while (store_check_vgpu(apply->store, step->vgpu.id, err) < 0) {
 		if (sys_now_ms() >= apply->wait_by_ms)
-			return err_set(
-				err, EBUSY,
-				"another process is creating or removing it; see dmesg (troubleshooting: still-being-created-or-removed)");
+			return -err->code;
 		sys_sleep_ms(WAIT_STEP_MS);
 	}
 	/* A plain VF always exists, so there is nothing more to check. */

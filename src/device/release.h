@@ -4,9 +4,8 @@
  *
  * The order for each device: mark the lease `releasing`; wait until no process has the device open; give an NVIDIA
  * driver time to remove it by itself; under the vGPU's work lock, check that the lease is still `releasing` and the
- * device still closed; remove it and see it gone; drop the lease. A process that dies in between
- * leaves a lease that says what to finish. The release notices if the domain starts again and takes over its
- * `releasing` lease.
+ * device still closed; remove it and see it gone; drop the lease. A process that dies in between leaves a lease that
+ * says what to finish. The release notices if the domain starts again and takes over its `releasing` lease.
  */
 #pragma once
 

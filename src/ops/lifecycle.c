@@ -301,6 +301,15 @@ static int decide(struct rounds *r, struct err *err)
 	}
 }
 
+/* Somebody is at work on a vGPU of the plan. 0: plan again. */
+static int wait_for_others(const struct rounds *r, struct err *err)
+{
+	if (sys_now_ms() >= r->world.deadline_ms)
+		return err_recode(err, EBUSY);
+	sys_sleep_ms(WAIT_STEP_MS);
+	return 0;
+}
+
 static int prepare_rounds(struct rounds *r, struct err *err)
 {
 	for (;;) {
@@ -316,9 +325,8 @@ static int prepare_rounds(struct rounds *r, struct err *err)
 			plan = NULL;
 		}
 		if (n == -EAGAIN && plan) {
-			if (sys_now_ms() >= r->world.deadline_ms)
-				return err_recode(err, EBUSY);
-			sys_sleep_ms(WAIT_STEP_MS);
+			if (wait_for_others(r, err) < 0)
+				return -err->code;
 			continue;
 		}
 		if (n < 0)
@@ -371,10 +379,9 @@ static int reserve(struct rounds *r, struct err *err)
 		store_unlock(&r->store);
 		if (n != -EAGAIN)
 			return n;
-		if (sys_now_ms() >= r->world.deadline_ms)
-			return err_recode(err, EBUSY);
 		apply_undo(&r->apply);
-		sys_sleep_ms(WAIT_STEP_MS);
+		if (wait_for_others(r, err) < 0)
+			return -err->code;
 	}
 }
 

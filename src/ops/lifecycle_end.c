@@ -25,6 +25,13 @@ struct release {
 	struct release_ids ids;
 };
 
+static void tell_delayed(const struct release *release, const char *id, const struct event_about *about,
+			 const struct err *err)
+{
+	event_log(EVENT_DELAYED, about, "release: domain %s: %s: not released yet: %s; run 'vgpu-lease gc'",
+		  release->name, id, err->text);
+}
+
 static void tell(void *arg, size_t i, int r, const struct err *err)
 {
 	const struct release *release = arg;
@@ -34,8 +41,7 @@ static void tell(void *arg, size_t i, int r, const struct err *err)
 	if (r == 0)
 		event_log(EVENT_RELEASED, &about, "release: domain %s: released %s", release->name, vgpu->id);
 	else
-		event_log(EVENT_DELAYED, &about, "release: domain %s: %s: not released yet: %s; run 'vgpu-lease gc'",
-			  release->name, vgpu->id, err->text);
+		tell_delayed(release, vgpu->id, &about, err);
 }
 
 /* Marks the domain's leases and releases them by `deadline_ms`. Returns how many are left, or why none is marked. */
@@ -59,6 +65,11 @@ struct behind {
 	int64_t asked_ms;
 };
 
+static void warn_behind(const char *name, const struct err *err)
+{
+	log_warn("release: domain %s: its vGPUs are not released yet: %s; run 'vgpu-lease gc'", name, err->text);
+}
+
 static int finish_behind(void *arg, struct err *err)
 {
 	const struct behind *behind = arg;
@@ -70,8 +81,7 @@ static int finish_behind(void *arg, struct err *err)
 		r = give_up(&release, behind->policy.lock_timeout_s * 1000, release_by(&behind->policy), LAST_LOOK_MS,
 			    err);
 	if (r < 0)
-		log_warn("release: domain %s: its vGPUs are not released yet: %s; run 'vgpu-lease gc'", behind->name,
-			 err->text);
+		warn_behind(behind->name, err);
 	store_close(&store);
 	log_close();
 	return r;
@@ -89,8 +99,7 @@ static void leave_behind(const struct release *release, const struct host *host)
 	text_cut(behind.name, sizeof(behind.name), release->name);
 	log_close();
 	if (timed_child_detach(finish_behind, &behind, sizeof(behind), host->root, &err) < 0)
-		log_warn("release: domain %s: its vGPUs are not released yet: %s; run 'vgpu-lease gc'", release->name,
-			 err.text);
+		warn_behind(release->name, &err);
 }
 
 /*
@@ -114,8 +123,7 @@ static void remove_unmarked(const struct release *release, struct store *store, 
 			err_set(&err, EAGAIN, "no time was left for it (release_wait)");
 		else if (release_unmarked(store, release->policy, lease, release->asked_ms, deadline_ms, &err) == 0)
 			continue;
-		event_log(EVENT_DELAYED, &about, "release: domain %s: %s: not released yet: %s; run 'vgpu-lease gc'",
-			  release->name, lease->vgpu.id, err.text);
+		tell_delayed(release, lease->vgpu.id, &about, &err);
 	}
 }
 

@@ -191,14 +191,19 @@ int store_lock_holder(const struct store *store, const char *pgpu, struct err *e
 	return store_locked(store, pgpu) ? held(store->run, lock_name(name, pgpu), 0, err) : 0;
 }
 
+static int at_work(struct err *err)
+{
+	return err_set(
+		err, EBUSY,
+		"another process is creating or removing it; see dmesg (troubleshooting: still-being-created-or-removed)");
+}
+
 int store_lock_vgpu(const struct store *store, const char *id, struct err *err)
 {
 	int fd = sys_lock_key(store->run, "lock", id);
 
 	if (fd == -EBUSY)
-		return err_set(
-			err, EBUSY,
-			"another process is creating or removing it; see dmesg (troubleshooting: still-being-created-or-removed)");
+		return at_work(err);
 	return fd < 0 ? store_lock_error(err, -fd, "lock") : fd;
 }
 
@@ -236,6 +241,11 @@ void work_locks_end(struct work_locks *locks, const char *id)
 bool store_locked_vgpu(const struct store *store, const char *id)
 {
 	return sys_locked_key(store->run, "lock", id);
+}
+
+int store_check_vgpu(const struct store *store, const char *id, struct err *err)
+{
+	return store_locked_vgpu(store, id) ? at_work(err) : 0;
 }
 
 int store_lock_handler(const struct store *store, int wait_ms, struct err *err)

@@ -119,6 +119,9 @@ void work_locks_end(struct work_locks *locks, const char *id);
 /* Is somebody at work on this vGPU? Creates and writes nothing. */
 bool store_locked_vgpu(const struct store *store, const char *id);
 
+/* 0: nobody is; -EBUSY: somebody is, with the error of store_lock_vgpu(). */
+int store_check_vgpu(const struct store *store, const char *id, struct err *err);
+
 /*
  * Takes the device handler's lock and returns its descriptor. Closing all copies of it, also those in forked children,
  * ends the lock. -ETIMEDOUT: another handler runs; the error names it.

@@ -114,7 +114,7 @@ int virt_set_metadata(struct virt *virt, const char *uuid, const struct virt_ele
 
 /* --- events --- */
 
-/* There is no event for a change of metadata, because most are our own. */
+/* Changes of metadata are not reported, because most of them are our own. */
 enum virt_event_kind {
 	VIRT_EVENT_CHANGED, /* a domain was started, resumed, (un)defined or got a device, or a host device changed */
 	VIRT_EVENT_STOPPED,
