@@ -252,6 +252,8 @@ static int64_t after_pass(struct handler *h, struct gc *pass, const struct runni
 	size_t foreign = report_pass(h, pass), leases = count_leases(pass);
 
 	publish_metrics(h, pass->store, pass);
+	if (running->told)
+		running->told(running->arg, pass->store, &pass->looked);
 	say_status(h, "%s; %zu vGPU%s leased, %zu foreign%s", running->libvirt, leases, leases == 1 ? "" : "s", foreign,
 		   h->is_valid     ? ""
 		   : h->has_config ? "; the configuration is invalid, so starts that need a new vGPU are refused"

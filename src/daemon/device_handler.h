@@ -39,6 +39,9 @@ void handler_close(struct handler *handler);
 /* Reads the configuration again. An invalid one is logged, and the old one stays. */
 void handler_reload(struct handler *handler);
 
+/* Writes to libvirt what the last look at the host says about the vGPUs of its domains. */
+typedef void running_told(void *arg, const struct store *store, const struct inventory *inv);
+
 /* The running domains, for a pass. */
 struct running {
 	const struct live_domain *domains;
@@ -46,6 +49,7 @@ struct running {
 	int64_t looked_ms;    /* CLOCK_MONOTONIC before libvirt was asked for them */
 	const char *libvirt;  /* the state of the connection, for the status line */
 	orphans_named *named; /* which devices libvirt's domains name; NULL: libvirt is not asked */
+	running_told *told;   /* called after a pass that has judged everything; NULL: libvirt is not told */
 	void *arg;
 };
 

@@ -241,35 +241,23 @@ static bool has_facts(const struct guests *g, size_t i)
 	return g->live[i].settled && g->guests[i].doc;
 }
 
-static void write_all_facts(struct guests *g, struct store *store)
+void guests_tell(void *guests, const struct store *store, const struct inventory *inv)
 {
-	autofacts struct host_facts facts = { 0 };
+	struct guests *g = guests;
+	struct host_facts facts = { .inv = *inv };
 	struct err err;
 	size_t first = 0;
 
 	while (first < g->n && !has_facts(g, first))
 		first++;
-	if (first == g->n)
+	if (first == g->n || !g->virt || !virt_alive(g->virt))
 		return;
-	if (host_facts_read(&facts, store, &err) < 0)
+	/* The pass has changed leases. */
+	if (lease_list(store, &facts.leases, &err) < 0)
 		log_warn("cannot read migration facts: %s", err.text);
 	else
 		for (size_t i = first; i < g->n && virt_alive(g->virt); i++)
 			if (has_facts(g, i))
 				write_facts(g, i, &facts);
-}
-
-void guests_write(struct guests *g, const struct host *host)
-{
-	struct store store;
-	struct err err;
-
-	if (!g->virt || !virt_alive(g->virt))
-		return;
-	if (store_open(&store, host, false, &err) < 0) {
-		log_warn("%s", err.text);
-		return;
-	}
-	write_all_facts(g, &store);
-	store_close(&store);
+	lease_list_free(&facts.leases);
 }

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "sys/sys.h"
-#include "daemon/orphans.h"
+#include "daemon/device_handler.h"
 
 struct guests;
 
@@ -39,5 +39,5 @@ int guests_look(struct guests *guests, const struct live_domain **domains, size_
 /* An orphans_named() for running domains and all definitions. Without a connection, sets all of `named`. */
 void guests_named(void *guests, const char *const *ids, bool *named, size_t n);
 
-/* Writes the missing facts, after a pass over the domains of guests_look(). */
-void guests_write(struct guests *guests, const struct host *host);
+/* A running_told() that writes the missing facts about the vGPUs of guests_look()'s domains. */
+void guests_tell(void *guests, const struct store *store, const struct inventory *inv);

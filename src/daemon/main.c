@@ -154,12 +154,11 @@ static void pass(struct leased *d)
 		guests_look(d->guests, &running.domains, &running.n);
 		running.libvirt = guests_state(d->guests);
 		running.named = guests_named;
+		running.told = guests_tell;
 		running.arg = d->guests;
 	}
 	d->pass_at = handler_pass(&d->handler, &running);
 	sd_notifyf(0, "STATUS=%s", d->handler.status);
-	if (d->guests)
-		guests_write(d->guests, &d->handler.host);
 	d->passed_at = sys_now_ms();
 }
 

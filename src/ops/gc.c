@@ -23,7 +23,7 @@ enum {
 /* The basis of the verdicts, read once for the pass. */
 struct look {
 	const struct host *host;
-	struct inventory inv;
+	struct inventory *inv;
 	struct leases leases;
 	struct vfio_users *users;
 	struct libvirt_files *disk;
@@ -52,10 +52,10 @@ static int look_around(struct look *look, struct gc *c, struct err *err)
 		query.arg = c->config;
 	}
 	if (c->dry && c->inv) {
-		look->inv = *c->inv;
-		look->inv.arena = NULL; /* the caller's */
+		c->looked = *c->inv;
+		c->looked.arena = NULL; /* the caller's */
 	} else {
-		r = inventory_read(&look->inv, c->store->host, &query, err);
+		r = inventory_read(&c->looked, c->store->host, &query, err);
 	}
 	if (r == 0)
 		r = read_leases(look, c, err);
@@ -73,7 +73,6 @@ static int look_around(struct look *look, struct gc *c, struct err *err)
 
 static void look_end(struct look *look)
 {
-	inventory_free(&look->inv);
 	lease_list_free(&look->leases);
 	vfio_users_free(look->users);
 	libvirt_files_free(look->disk);
@@ -197,7 +196,7 @@ static struct fate_look facts_of(const struct gc *c, const struct look *look)
 	return (struct fate_look){ .store = c->store,
 				   .policy = c->policy,
 				   .config = c->config,
-				   .inv = &look->inv,
+				   .inv = look->inv,
 				   .users = look->users,
 				   .disk = look->disk,
 				   .looked_ms = c->looked_ms,
@@ -212,12 +211,12 @@ static void judge(struct gc *c, const struct look *look)
 {
 	const struct fate_look facts = facts_of(c, look);
 
-	c->items = mem_new(look->leases.n + look->inv.ndevices + look->ndefinitions + 1, sizeof(*c->items));
+	c->items = mem_new(look->leases.n + look->inv->ndevices + look->ndefinitions + 1, sizeof(*c->items));
 	for (size_t i = 0; i < look->leases.n; i++)
 		if (is_lease_meant(c, &look->leases.list[i]))
 			judge_lease(c, &facts, &look->leases.list[i]);
-	for (size_t i = 0; i < look->inv.ndevices; i++) {
-		const struct inv_device *device = &look->inv.devices[i];
+	for (size_t i = 0; i < look->inv->ndevices; i++) {
+		const struct inv_device *device = &look->inv->devices[i];
 
 		/* A device that was released between the two reads has no lease, but is not foreign. */
 		if (device->vgpu.framework != FW_VF && !lease_find(&look->leases, device->vgpu.id) &&
@@ -228,7 +227,7 @@ static void judge(struct gc *c, const struct look *look)
 		const struct definition *definition = &look->definitions[i];
 		struct vgpu_ref vgpu;
 
-		if (name_defined(&vgpu, &look->inv, definition) && !inventory_device(&look->inv, vgpu.id) &&
+		if (name_defined(&vgpu, look->inv, definition) && !inventory_device(look->inv, vgpu.id) &&
 		    !lease_find(&look->leases, vgpu.id) && is_foreign_meant(c, &vgpu) && fate_is_novas(&facts, &vgpu))
 			judge_definition(c, &facts, definition, &vgpu);
 	}
@@ -269,7 +268,7 @@ static bool device_exists(const void *arg, const char *id)
 	for (size_t i = 0; i < look->ndefinitions; i++)
 		if (strcmp(look->definitions[i].uuid, id) == 0)
 			return true;
-	return look->undefined || inventory_presence(&look->inv, look->host, &vgpu) != ABSENT;
+	return look->undefined || inventory_presence(look->inv, look->host, &vgpu) != ABSENT;
 }
 
 static bool is_named(const void *arg, const char *id)
@@ -295,7 +294,7 @@ static bool is_complete(const struct inventory *inv)
 /* Makes the verdicts, and updates the history. */
 static int judge_all(struct gc *c, struct err *err)
 {
-	__attribute__((cleanup(look_end))) struct look look = { .host = c->store->host };
+	__attribute__((cleanup(look_end))) struct look look = { .host = c->store->host, .inv = &c->looked };
 	int64_t began_ms = sys_now_ms();
 	int r = look_around(&look, c, err);
 
@@ -309,11 +308,11 @@ static int judge_all(struct gc *c, struct err *err)
 	if (c->dry)
 		return 0;
 	if (store_lock(c->store, c->policy->lock_timeout_s * 1000, err) == 0) {
-		types_remember(c->store, &look.inv);
+		types_remember(c->store, look.inv);
 		if (c->config)
 			cards_remember(c->store, c->config);
-		if (is_complete(&look.inv))
-			looked_note(c->store, &look.inv, began_ms);
+		if (is_complete(look.inv))
+			looked_note(c->store, look.inv, began_ms);
 		store_unlock(c->store);
 	}
 	history_tidy(c->store, device_exists, is_named, &look, MEMORY_DAYS);
@@ -329,6 +328,7 @@ int gc_run(struct gc *c, struct err *err)
 	c->items = NULL;
 	c->notes = NULL;
 	c->n = c->nnotes = 0;
+	c->looked = (struct inventory){ 0 };
 	c->undefined = (struct err){ 0 };
 	r = judge_all(c, err);
 	if (r < 0 || c->dry)
@@ -341,6 +341,7 @@ void gc_free(struct gc *c)
 {
 	free(c->items);
 	free(c->notes);
+	inventory_free(&c->looked);
 	c->items = NULL;
 	c->notes = NULL;
 	c->n = c->nnotes = 0;

@@ -34,6 +34,6 @@ for ((n = 1; n <= 200; n++)); do
 done
 echo "vgpu-leased: 200 domains, 50 of them running with 200 vGPUs, 1000 mdevs on 32 cards; medians of ${BENCH_ROUNDS:-30} passes"
 "$builddir/tests/system/leased/passes" "$root" "test://$work/node.xml" "${BENCH_ROUNDS:-30}" | sed -E \
-	-e 's/^look (.*) pass (.*) write (.*)/  who runs, from libvirt: \1 ms; brought together: \2 ms; facts for libvirt: \3 ms/' \
+	-e 's/^look (.*) pass (.*)/  who runs, from libvirt: \1 ms; brought together, with facts for libvirt: \2 ms/' \
 	-e 's/^rss .* (.*)/  memory: \1 KiB/' -e 's/^peak (.*)/  at most: \1 KiB/'
 [ "$(leases)" = 200 ] || echo "but only $(leases) of 200 vGPUs are leased"
