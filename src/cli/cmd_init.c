@@ -16,9 +16,6 @@
 
 enum { GUEST_MIB = 2048, CONFIG_MAX = 1024 * 1024 };
 
-/* Begins the line with the reason why a pGPU is not ready. */
-#define LEFT_OUT "# Left out: "
-
 #define CONFIG_PATH "/etc/vgpu-lease.conf"
 
 /* Plain VFs of other devices than GPUs, such as network cards, are not leased. `arg` is the host. */
@@ -135,6 +132,11 @@ static void print_section(FILE *to, const struct inventory *inv, const struct in
 	fputc('\n', to);
 }
 
+static bool is_left_out(const struct host *host, const struct inv_pgpu *card)
+{
+	return !card->ready && inventory_is_gpu(host, card->address);
+}
+
 /* Prints the types to enable to `enabled`, and their sections to `sections`. Returns the number of sections. */
 static size_t print_cards(FILE *enabled, FILE *sections, const struct host *host, const struct inventory *inv)
 {
@@ -147,8 +149,8 @@ static size_t print_cards(FILE *enabled, FILE *sections, const struct host *host
 
 		chosen[i] = choose_type(host, inv, card);
 		text_safe(reason, sizeof(reason), card->reason);
-		if (!card->ready && inventory_is_gpu(host, card->address))
-			fprintf(sections, "\n" LEFT_OUT "%s: %s\n", card->address, reason);
+		if (is_left_out(host, card))
+			fprintf(sections, "\n# Left out: %s: %s\n", card->address, reason);
 	}
 	for (size_t i = 0; i < inv->npgpus; i++) {
 		if (!chosen[i])
@@ -163,13 +165,15 @@ static size_t print_cards(FILE *enabled, FILE *sections, const struct host *host
 }
 
 /* Warns of each pGPU that is not ready, and fails. */
-static int refuse_host(char *left_out, struct err *err)
+static int refuse_host(const struct host *host, const struct inventory *inv, struct err *err)
 {
-	const char *line;
 	size_t n = 0;
 
-	for (; (line = text_next(&left_out, "\n")) != NULL; n++)
-		out_warn("%s", line + strlen(LEFT_OUT));
+	for (size_t i = 0; i < inv->npgpus; i++)
+		if (is_left_out(host, inv->pgpus[i])) {
+			out_warn("%s: %s", inv->pgpus[i]->address, inv->pgpus[i]->reason);
+			n++;
+		}
 	return err_set(err, ENOENT, "no pGPU is ready on this host%s",
 		       n ? "; 'vgpu-lease inventory' shows why" : ": it has no GPU of NVIDIA, AMD or Intel");
 }
@@ -189,7 +193,7 @@ static int compose(const struct host *host, char **text, size_t *len, struct err
 	mem_close(types);
 	mem_close(rest);
 	if (!n)
-		return refuse_host(sections, err);
+		return refuse_host(host, &inv, err);
 	FILE *to = mem_open(text, len);
 	text_line(
 		to,

@@ -195,7 +195,7 @@ static int at_work(struct err *err)
 {
 	return err_set(
 		err, EBUSY,
-		"another process is creating or removing it; see dmesg (troubleshooting: still-being-created-or-removed)");
+		"another process is creating or removing it; see dmesg, and try again once that has ended (troubleshooting: still-being-created-or-removed)");
 }
 
 int store_lock_vgpu(const struct store *store, const char *id, struct err *err)

@@ -79,4 +79,16 @@ rm "$file"
 vl init --write --config "$tmp/other.conf"
 is "$status|$(cat "$tmp/other.conf")|$(test -e "$file"; echo $?)" "0|$said|1" "another file can be named"
 holds "and is said" says M_INIT_WROTE "$tmp/other.conf" <<<"$out"
+end_host
+
+### A host whose only GPU has a driver without vGPUs.
+gpu=$tmp/plain/sys/devices/pci0000:00/0000:01:00.0
+mkdir -p "$gpu" "$tmp/plain/sys/bus/pci/devices" "$tmp/plain/etc"
+for attribute in vendor=0x10de device=0x2684 class=0x030000; do echo "${attribute#*=}" >"$gpu/${attribute%=*}"; done
+ln -s '../../../bus/pci/drivers/a\b' "$gpu/driver"
+ln -s ../../../devices/pci0000:00/0000:01:00.0 "$tmp/plain/sys/bus/pci/devices/"
+root=$tmp/plain
+vl init --write
+holds "each pGPU that is left out is said, with the reason as it is" says M_BOUND_ELSEWHERE 'a\x5cb' <<<"$err"
+fails "and nothing is written" test -e "$root/etc/vgpu-lease.conf"
 tap_done
