@@ -68,7 +68,7 @@ static bool remove_part(struct gc *pass, struct gc_item *item, enum release_part
 
 	if (release_orphan(pass->store, pass->policy, vgpu, part, sys_now_ms() + REMOVE_MS, &err) < 0) {
 		item->outcome = GC_FAILED;
-		text_safe(item->trouble, sizeof(item->trouble), err.text);
+		text_cut(item->trouble, sizeof(item->trouble), err.text);
 		return false;
 	}
 	event_log(EVENT_RECLAIMED, &about, "reconcile: removed %s%s, %s on %s: %s",

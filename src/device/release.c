@@ -190,45 +190,40 @@ static int let_driver_remove(const struct host *host, const struct policy *polic
 	return 0;
 }
 
-/*
- * Begins to remove the device that we created for this lease, if the lease is `releasing` or still the record that its
- * domain gave up. Returns 1; or 0 if there is nothing to remove any more. *now: the lease.
- */
-static int begin_removal(struct removal *removal, struct store *store, const struct lease *lease, int64_t deadline_ms,
-			 struct lease *now, struct err *err)
+/* Begins to remove a device that we created. Returns 1, or 0 if its lease is not `releasing` any more. */
+static int begin_removal(struct removal *removal, struct store *store, int64_t deadline_ms, struct err *err)
 {
+	const char *id = removal->vgpu->id;
+	struct lease now;
 	int r;
 
 	/* Wait for others without the store's lock, which they need. */
-	while (store_locked_vgpu(store, lease->vgpu.id) && sys_left_ms(deadline_ms) > 0)
+	while (store_locked_vgpu(store, id) && sys_left_ms(deadline_ms) > 0)
 		sys_sleep_ms(CLOSE_STEP_MS);
-	r = lock_lease(store, lease->vgpu.id, sys_left_ms(deadline_ms), now, err);
+	r = lock_lease(store, id, sys_left_ms(deadline_ms), &now, err);
 	if (r <= 0)
 		return r == -ETIMEDOUT ? err_recode(err, EAGAIN) : r;
-	if (now->state != LEASE_RELEASING && !lease_same(now, lease))
+	if (now.state != LEASE_RELEASING)
 		r = 0;
-	else if (check_arrival(now, err) < 0 || removal_begin(removal, err) < 0)
+	else if (check_arrival(&now, err) < 0 || removal_begin(removal, err) < 0)
 		r = -err->code;
 	store_unlock(store);
 	return r;
 }
 
 /* Also returns 0 if the domain has taken the lease over. */
-static int remove_created(struct store *store, const struct lease *lease, int64_t deadline_ms, int64_t look_by_ms,
+static int remove_created(struct store *store, const struct vgpu_ref *vgpu, int64_t deadline_ms, int64_t look_by_ms,
 			  struct err *err)
 {
-	autoremoval struct removal removal = { .store = store, .vgpu = &lease->vgpu, .lock = -1 };
-	struct lease now;
-	int r = begin_removal(&removal, store, lease, deadline_ms, &now, err);
+	autoremoval struct removal removal = { .store = store, .vgpu = vgpu, .lock = -1 };
+	int r = begin_removal(&removal, store, deadline_ms, err);
 
 	if (r <= 0)
 		return r;
 	r = removal_run(&removal, sys_left_ms(deadline_ms), look_by_ms, err);
 	if (r < 0)
 		return r == -ETIMEDOUT ? err_recode(err, EAGAIN) : r;
-	return now.state == LEASE_RELEASING
-		       ? drop_if_releasing(store, lease->vgpu.id, sys_left_ms(deadline_ms) + REMOVE_SLACK_MS, true, err)
-		       : 0;
+	return drop_if_releasing(store, vgpu->id, sys_left_ms(deadline_ms) + REMOVE_SLACK_MS, true, err);
 }
 
 /* The last complete look counts: an open device is reported as open even if time runs out during the next look. */
@@ -271,7 +266,7 @@ int release_turn(struct store *store, const struct policy *policy, const char *i
 	r = let_driver_remove(store->host, policy, &lease.vgpu, lease.since_ms, deadline_ms, err);
 	if (r < 0)
 		return r;
-	while ((r = remove_created(store, &lease, deadline_ms, look_by_ms, err)) == -EBUSY &&
+	while ((r = remove_created(store, &lease.vgpu, deadline_ms, look_by_ms, err)) == -EBUSY &&
 	       sys_left_ms(deadline_ms) > CLOSE_STEP_MS)
 		sys_sleep_ms(CLOSE_STEP_MS);
 	return r;
@@ -281,19 +276,6 @@ int release_finish(struct store *store, const struct policy *policy, const char 
 		   struct err *err)
 {
 	return release_turn(store, policy, id, deadline_ms, deadline_ms, err);
-}
-
-int release_unmarked(struct store *store, const struct policy *policy, const struct lease *lease, int64_t asked_ms,
-		     int64_t deadline_ms, struct err *err)
-{
-	const struct host *host = store->host;
-
-	if (!release_removes(store, lease))
-		return 0;
-	if (release_wait_closed(host, lease->vgpu.id, deadline_ms, deadline_ms, err) < 0 ||
-	    let_driver_remove(host, policy, &lease->vgpu, asked_ms, deadline_ms, err) < 0)
-		return -err->code;
-	return remove_created(store, lease, deadline_ms, deadline_ms, err);
 }
 
 /* The caller has ruled out a lease and an open device. A lone definition stays if a device has appeared meanwhile. */

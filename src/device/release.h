@@ -65,13 +65,6 @@ size_t release_sweep(const struct sweep *sweep, int64_t deadline_ms, int last_lo
 int release_turn(struct store *store, const struct policy *policy, const char *id, int64_t deadline_ms,
 		 int64_t look_by_ms, struct err *err);
 
-/*
- * For a read-only /run: removes the device that we created for `lease`, by `deadline_ms`, unless the lease has changed
- * since its domain gave it up at `asked_ms`. The lease stays, but is void without its device.
- */
-int release_unmarked(struct store *store, const struct policy *policy, const struct lease *lease, int64_t asked_ms,
-		     int64_t deadline_ms, struct err *err);
-
 /* The part of an orphan to remove. */
 enum release_part {
 	RELEASE_DEVICE,          /* the device, after its mdevctl definition */

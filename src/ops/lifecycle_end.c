@@ -25,13 +25,6 @@ struct release {
 	struct release_ids ids;
 };
 
-static void tell_delayed(const struct release *release, const char *id, const struct event_about *about,
-			 const struct err *err)
-{
-	event_log(EVENT_DELAYED, about, "release: domain %s: %s: not released yet: %s; run 'vgpu-lease gc'",
-		  release->name, id, err->text);
-}
-
 static void tell(void *arg, size_t i, int r, const struct err *err)
 {
 	const struct release *release = arg;
@@ -41,7 +34,8 @@ static void tell(void *arg, size_t i, int r, const struct err *err)
 	if (r == 0)
 		event_log(EVENT_RELEASED, &about, "release: domain %s: released %s", release->name, vgpu->id);
 	else
-		tell_delayed(release, vgpu->id, &about, err);
+		event_log(EVENT_DELAYED, &about, "release: domain %s: %s: not released yet: %s; run 'vgpu-lease gc'",
+			  release->name, vgpu->id, err->text);
 }
 
 /* Marks the domain's leases and releases them by `deadline_ms`. Returns how many are left, or why none is marked. */
@@ -103,31 +97,6 @@ static void leave_behind(const struct release *release, const struct host *host)
 }
 
 /*
- * If the leases cannot be written, removes what it can within the hook's own time, because a later call could not tell
- * this release from a new start of the domain.
- */
-static void remove_unmarked(const struct release *release, struct store *store, int64_t deadline_ms)
-{
-	autoleases struct leases leases = { 0 };
-	struct err err = { 0 };
-
-	if (lease_list(store, &leases, &err) < 0)
-		return;
-	for (size_t i = 0; i < leases.n; i++) {
-		const struct lease *lease = &leases.list[i];
-		const struct event_about about = event_of(lease);
-
-		if (strcmp(lease->domain, release->domain) != 0 || lease->since_ms > release->asked_ms)
-			continue;
-		if (sys_now_ms() >= deadline_ms)
-			err_set(&err, EAGAIN, "no time was left for it (release_wait)");
-		else if (release_unmarked(store, release->policy, lease, release->asked_ms, deadline_ms, &err) == 0)
-			continue;
-		tell_delayed(release, lease->vgpu.id, &about, &err);
-	}
-}
-
-/*
  * Records that QEMU did not start with these vGPUs (libvirt 10.5 and later report that). The card may be the cause; if
  * not, trying it last does no harm. Read without the lock, because this is only advice.
  */
@@ -171,8 +140,6 @@ int lifecycle_release(const struct host *host, const struct config *config, cons
 	if (strcmp(reason, "failed") == 0)
 		note_failures(&release, &store);
 	r = give_up(&release, policy->release_wait_s * 1000, deadline - END_MS, 0, err);
-	if (r == -EROFS)
-		remove_unmarked(&release, &store, deadline - END_MS);
 	handled = store_handler_runs(&store);
 	store_close(&store);
 	/* The handler completes what is marked, but does not know of what is not. */

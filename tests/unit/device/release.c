@@ -112,14 +112,9 @@ static void removals(void)
 	lease = put(U(2), VM(1), LEASE_ACTIVE, LEASE_CREATED);
 	lease.since_ms--;
 	ok(release_claim(&store, &lease, sys_now_ms() + 500, &err) == 0, "a lease that has changed is not claimed");
-	ok(release_unmarked(&store, &config.policy, &lease, sys_now_ms(), sys_now_ms() + 500, &err) == 0 &&
-		   exists(U(2)),
-	   "nor removed without a mark");
 	lease.since_ms++;
-	ok(release_unmarked(&store, &config.policy, &lease, sys_now_ms(), sys_now_ms() + 500, &err) == 0 &&
-		   !exists(U(2)) && leased(U(2)),
-	   "the very lease that its domain gave up is, and stays");
-	ok(release_now(&store, &config.policy, &lease, &err) == 1 && !leased(U(2)), "until it can be dropped");
+	ok(release_now(&store, &config.policy, &lease, &err) == 1 && !exists(U(2)) && !leased(U(2)),
+	   "the very lease that its domain gave up is");
 }
 
 /* Nova makes a device at the very moment at which its definition is removed. */
