@@ -88,13 +88,18 @@ void apply_end(struct apply *apply)
 	apply->done = NULL;
 }
 
+static bool is_some(const struct lease *lease)
+{
+	return *lease->vgpu.id;
+}
+
 static void forget_begun(struct apply *apply)
 {
 	for (size_t i = 0; i < apply->ndone;)
-		if (apply->done[i].begins)
-			forget_done(apply, &apply->done[i]);
-		else
+		if (is_some(&apply->done[i].now))
 			i++;
+		else
+			forget_done(apply, &apply->done[i]);
 }
 
 /* Takes the work locks of the steps that no earlier round has done. */
@@ -111,7 +116,7 @@ static int begin_work(struct apply *apply, const struct step *steps, size_t n, s
 			forget_done(apply, done);
 		work = store_lock_vgpu(apply->store, steps[i].vgpu.id, err);
 		if (work >= 0) {
-			add_done(apply, steps[i].vgpu.id, work)->begins = true;
+			add_done(apply, steps[i].vgpu.id, work);
 			continue;
 		}
 		forget_begun(apply);
@@ -124,19 +129,20 @@ static int begin_work(struct apply *apply, const struct step *steps, size_t n, s
 static int lease_step(struct apply *apply, const struct step *step, struct err *err)
 {
 	struct applied *done = done_of(apply, step);
+	struct lease there;
 	int r;
 
-	if (!done->begins)
+	if (is_some(&done->now))
 		return 0;
-	done->now = lease_of(apply, step, step->kind == STEP_CREATE ? LEASE_CREATING : LEASE_ACTIVE);
-	r = lease_get(apply->store, step->vgpu.id, &done->before, err);
+	r = lease_get(apply->store, step->vgpu.id, &there, err);
 	if (r < 0)
 		return r;
-	done->begins = false;
-	done->had = r == 1 && done->before.state != LEASE_RESERVED;
+	if (r == 1 && there.state != LEASE_RESERVED)
+		done->before = there;
+	done->now = lease_of(apply, step, step->kind == STEP_CREATE ? LEASE_CREATING : LEASE_ACTIVE);
 	done->kept = step->kind == STEP_KEEP;
 	/* The domain's own device keeps its origin. A reservation creates no device: an existing one is not ours. */
-	if (done->had && done->kept) {
+	if (is_some(&done->before) && done->kept) {
 		done->now.origin = done->before.origin;
 		/* Its creation took too long but has ended, so the device is incomplete. */
 		if (done->before.state == LEASE_CREATING)
@@ -338,7 +344,7 @@ static void drop_lease(struct apply *apply, const struct step *step)
 		return;
 	if (!done->kept && still_ours(apply, done, &lease, &err) == 1) {
 		done->before.state = LEASE_RELEASING;
-		if (done->had)
+		if (is_some(&done->before))
 			lease_put(apply->store, &done->before, &err);
 		else
 			lease_drop(apply->store, step->vgpu.id, &err);
@@ -429,7 +435,7 @@ void apply_undo(struct apply *apply)
 	while (apply->ndone > 0) {
 		struct applied *done = &apply->done[--apply->ndone];
 		struct err err = { 0 };
-		int r = done->kept || done->begins ? 0 : undo_lease(apply, done, &err);
+		int r = done->kept || !is_some(&done->now) ? 0 : undo_lease(apply, done, &err);
 
 		end_work(done);
 		if (r == 1)

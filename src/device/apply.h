@@ -17,12 +17,10 @@
 struct applied {
 	char id[ID_SIZE];
 	int work;            /* its work lock; -1: not held any more */
-	bool begins;         /* the lease is not written yet */
 	bool kept;           /* the device is the domain's already: an undo leaves its lease */
 	bool made;           /* this run created the device, so an undo removes it, whoever its owner is */
-	bool had;            /* the domain had a lease of the device before */
-	struct lease before; /* that lease */
-	struct lease now;    /* as this run has written it; any other record is somebody else's */
+	struct lease before; /* the lease that the domain had of the device; without an ID: none */
+	struct lease now; /* as this run has written it, any other record is somebody else's; without an ID: not yet */
 };
 
 struct apply {
