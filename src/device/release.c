@@ -51,22 +51,24 @@ static int lock_lease(struct store *store, const char *id, int wait_ms, struct l
 	return r;
 }
 
-/* Reads the lease under the lock. Returns 1, or 0 if there is none. */
-static int get_lease(struct store *store, const char *id, int wait_ms, struct lease *now, struct err *err)
+/*
+ * Like lock_lease() for a lease that is `releasing`; 0: none, or not any more. -EAGAIN: the lock is not free in time, or
+ * the domain arrives, and is to take its vGPU over.
+ */
+static int lock_releasing(struct store *store, const char *id, int wait_ms, struct lease *now, struct err *err)
 {
-	int r = lease_get_locked(store, wait_ms, id, now, err);
+	int r = lock_lease(store, id, wait_ms, now, err), left;
 
-	return r == -ETIMEDOUT ? err_recode(err, EAGAIN) : r;
-}
-
-/* -EAGAIN: the domain of a lease that is being released arrives, and is to take its vGPU over. */
-static int check_arrival(const struct lease *lease, struct err *err)
-{
-	int left = lease->state == LEASE_RELEASING ? sys_left_ms(lease->deadline_ms) : 0;
-
-	return left > 0 ? err_set(err, EAGAIN, "vGPU %s: kept for up to %d s for its domain, which is arriving",
-				  lease->vgpu.id, left / 1000 + 1)
-			: 0;
+	if (r != 1)
+		return r == -ETIMEDOUT ? err_recode(err, EAGAIN) : r;
+	left = sys_left_ms(now->deadline_ms);
+	if (now->state == LEASE_RELEASING && left == 0)
+		return 1;
+	store_unlock(store);
+	return now->state != LEASE_RELEASING
+		       ? 0
+		       : err_set(err, EAGAIN, "vGPU %s: kept for up to %d s for its domain, which is arriving", id,
+				 left / 1000 + 1);
 }
 
 /*
@@ -76,14 +78,13 @@ static int check_arrival(const struct lease *lease, struct err *err)
 static int drop_if_releasing(struct store *store, const char *id, int wait_ms, bool removed, struct err *err)
 {
 	struct lease now;
-	int r = lock_lease(store, id, wait_ms, &now, err);
+	int r = lock_releasing(store, id, wait_ms, &now, err);
 
-	if (r <= 0)
-		return r == -ETIMEDOUT ? err_recode(err, EAGAIN) : r;
-	r = removed ? 0 : check_arrival(&now, err);
-	if (r == 0 && now.state == LEASE_RELEASING && now.origin == LEASE_CREATED && !removed) {
+	if (r != 1)
+		return r;
+	if (now.origin == LEASE_CREATED && !removed) {
 		r = err_set(err, EAGAIN, "vGPU %s: its lease changed in the meantime", id);
-	} else if (r == 0 && now.state == LEASE_RELEASING) {
+	} else {
 		/* Comes first: after a kill in between, the lease still says that we created the device. */
 		if (now.origin == LEASE_CREATED)
 			affinity_gone(store, id);
@@ -200,12 +201,10 @@ static int begin_removal(struct removal *removal, struct store *store, int64_t d
 	/* Wait for others without the store's lock, which they need. */
 	while (store_locked_vgpu(store, id) && sys_left_ms(deadline_ms) > 0)
 		sys_sleep_ms(CLOSE_STEP_MS);
-	r = lock_lease(store, id, sys_left_ms(deadline_ms), &now, err);
-	if (r <= 0)
-		return r == -ETIMEDOUT ? err_recode(err, EAGAIN) : r;
-	if (now.state != LEASE_RELEASING)
-		r = 0;
-	else if (check_arrival(&now, err) < 0 || removal_begin(removal, err) < 0)
+	r = lock_releasing(store, id, sys_left_ms(deadline_ms), &now, err);
+	if (r != 1)
+		return r;
+	if (removal_begin(removal, err) < 0)
 		r = -err->code;
 	store_unlock(store);
 	return r;
@@ -250,13 +249,11 @@ int release_turn(struct store *store, const struct policy *policy, const char *i
 		 int64_t look_by_ms, struct err *err)
 {
 	struct lease lease;
-	int r = get_lease(store, id, sys_left_ms(deadline_ms) + 1, &lease, err);
+	int r = lock_releasing(store, id, sys_left_ms(deadline_ms) + 1, &lease, err);
 
-	if (r <= 0 || lease.state != LEASE_RELEASING)
-		return r < 0 ? r : 0;
-	r = check_arrival(&lease, err);
-	if (r < 0)
+	if (r != 1)
 		return r;
+	store_unlock(store);
 	/* A lease always stays while its device is open. */
 	r = release_wait_closed(store->host, id, deadline_ms, look_by_ms, err);
 	if (r < 0)
