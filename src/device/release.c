@@ -52,8 +52,8 @@ static int lock_lease(struct store *store, const char *id, int wait_ms, struct l
 }
 
 /*
- * Like lock_lease() for a lease that is `releasing`; 0: none, or not any more. -EAGAIN: the lock is not free in time, or
- * the domain arrives, and is to take its vGPU over.
+ * Like lock_lease(), for a lease that is `releasing`. Returns 0 if there is none, or not any more; -EAGAIN if the lock
+ * is not free in time, or if the domain arrives, which is to take its vGPU over.
  */
 static int lock_releasing(struct store *store, const char *id, int wait_ms, struct lease *now, struct err *err)
 {

@@ -72,7 +72,7 @@ struct gc {
 	struct lease_marks *seen;
 	/* the result */
 	struct inventory looked; /* what the pass has seen of the host */
-	struct gc_item *items; /* leases by ID, then foreign devices, then definitions */
+	struct gc_item *items;   /* leases by ID, then foreign devices, then definitions */
 	size_t n;
 	struct gc_note *notes; /* what was wrong with the domains' vGPUs, and whether it was put right */
 	size_t nnotes;

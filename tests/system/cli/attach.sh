@@ -179,11 +179,8 @@ vl release 0000:4d:00.2
 configure 'vf_flex@0000:4d:00.1, 0000:4d:00.2' policy 'release_timeout = 1'
 lock=$root/run/vgpu-lease/lock
 at_the_lock() { # who takes the lock opens it for writing; a look at who is at work opens it for reading
-	local fd
-	for fd in $(find "/proc/$attach/fd" -lname "$(realpath "$lock")" -printf '%f ' 2>/dev/null); do
-		grep -q '^flags:.*2$' "/proc/$attach/fdinfo/$fd" 2>/dev/null && return
-	done
-	return 1
+	find "/proc/$attach/fd" -lname "$(realpath "$lock")" -printf "/proc/$attach/fdinfo/%f\n" 2>/dev/null |
+		xargs -r grep -ls '^flags:.*2$' | grep -q .
 }
 group=$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/pci/devices/0000:4d:00.1/iommu_group")")
 tried() { [ "$status" = 0 ] || ended 1 M_NOT_ATTACHED vm1; }
