@@ -45,8 +45,8 @@ struct hook {
 	char why_no_config[sizeof(((struct err *)NULL)->text)];
 	char *xml; /* as read from standard input */
 	size_t len;
-	char name[SHOWN_NAME]; /* the domain's; a long one is cut, so that the reason and the fix of a refusal fit */
-	char uuid[UUID_SIZE];  /* of a release, which needs nothing else */
+	char name[SHOWN_NAME]; /* the domain's name, cut so that the reason and the fix of a refusal fit */
+	char uuid[UUID_SIZE];  /* the domain's; read for a release, which needs nothing else */
 	struct domxml *doc;
 	struct lifecycle lifecycle;
 	bool concerns; /* the domain has a vGPU, or may have one */
@@ -57,8 +57,8 @@ struct operation {
 	const char *op, *subop;
 	enum count_op what;
 	bool may_refuse;
-	bool needs_config;   /* if the configuration is invalid, the plan refuses only what needs one */
-	enum plan_mode mode; /* for its preview */
+	bool needs_config;   /* an invalid configuration can make the plan refuse; false: it is only logged */
+	enum plan_mode mode; /* for the preview of the operation */
 };
 
 static int write_out(const char *data, size_t len, struct err *err)
@@ -261,7 +261,7 @@ static void print_remark(void *arg, const char *text, const char *fix)
 	text_line(stderr, "domain %s: %s; %s", hook->call.guest, text, fix);
 }
 
-/* Prints the plan of an operation that leases, and the XML that the domain would get. Not inlined: a large frame. */
+/* Prints the plan of an operation that leases, and the XML that the domain would get. Not inlined, to save stack. */
 __attribute__((noinline)) static int dry_plan(struct hook *hook, const struct operation *operation, struct err *err)
 {
 	autopreview struct preview preview = { 0 };
@@ -293,7 +293,7 @@ static int dry_run(struct hook *hook, const struct operation *operation, struct 
 	return write_out(hook->xml, hook->len, err);
 }
 
-/* Handles the start of a domain whose XML has no vGPU. */
+/* A domain that starts without a vGPU may be a Nova instance whose mdevs a suspend has detached. */
 static void resume(struct hook *hook)
 {
 	struct err err;
@@ -413,7 +413,7 @@ int main(int argc, char **argv)
 
 	/*
 	 * _exit() is safe because nothing is buffered. With exit(), the destructors of libxml2 and its libraries would
-	 * make a start with a vGPU a tenth slower. LeakSanitizer reports at exit.
+	 * make a start with a vGPU a tenth slower. LeakSanitizer needs exit().
 	 */
 #ifdef __SANITIZE_ADDRESS__
 	return status;

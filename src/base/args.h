@@ -20,7 +20,7 @@ struct args {
 	const char *root, *config;
 	bool help, version;
 	unsigned int bits; /* the `bit` of each option that was given */
-	char **operands;   /* stored in argv itself */
+	char **operands;   /* stored at the start of argv */
 	int noperands;
 	int nfree; /* how many operands come before "--" */
 };
@@ -29,9 +29,9 @@ struct arg {
 	const char *name;  /* without the dashes; NULL ends the table */
 	const char *value; /* the value's name in --help; NULL: the option takes none */
 	unsigned int bit;  /* marks an option of some commands only; 0: every command takes it */
-	size_t at;         /* offset in the program's struct of its bool, const char *, or array of `list` */
+	size_t at;         /* offset in the program's struct of a bool, a const char *, or `list` of those */
 	const char *help;
-	size_t list; /* how many values may be given, all stored; 0: any number, and the last counts */
+	size_t list; /* maximum number of values, all of which are stored; 0: no limit, but only the last is stored */
 };
 
 #define ARG_ROOT { "root", "DIR", 0, offsetof(struct args, root), "Prefix all system paths with DIR", 0 }

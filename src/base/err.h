@@ -24,7 +24,7 @@ struct err {
 	size_t where;             /* length of the text's prefix "FILE:LINE: " or "FILE: "; 0: none */
 	char word[ERR_WORD_SIZE]; /* an unknown word in the text, for which a caller can suggest another; "": none */
 	size_t cause;             /* offset of the cause in the text, after the object's name; 0: the whole text */
-	char text[1024];          /* what is longer is cut: ERR_TEXT_MAX bytes are shown */
+	char text[1024];          /* longer text is cut; ERR_TEXT_MAX bytes of it are shown */
 };
 
 /* Sets the error; returns -code, so that `return err_set(...)` is the whole failure path. */
@@ -45,9 +45,7 @@ int err_at(struct err *err, size_t where);
 /* Notes an unknown word in the text, cut to ERR_WORD_SIZE. Returns the error's negative code. */
 int err_word(struct err *err, const char *word);
 
-/*
- * Sets the offset of the cause in the text, after a prefix such as "creating vGPU UUID: ". Returns the negative code.
- */
+/* Sets the offset of the cause, which follows a prefix such as "creating vGPU UUID: ". Returns the negative code. */
 int err_cause(struct err *err, size_t cause);
 
 /* Sets what has to be fixed. Returns the error's negative code. */

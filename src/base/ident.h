@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Parses names that may become part of a path: UUIDs, PCI addresses, parents, types. Input becomes one of these where
- * it enters the program; nothing else is ever put into a path.
- */
+/* Parses names that may become part of a path, where they enter the program: UUIDs, PCI addresses, parents, types. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,7 +7,7 @@
 
 enum {
 	UUID_SIZE = 37,   /* 36 characters and NUL */
-	PCI_SIZE = 18,    /* dddddddd:bb:ss.f and NUL; the domain has four digits, or more if the kernel writes more */
+	PCI_SIZE = 18,    /* dddddddd:bb:ss.f and NUL; the kernel writes at least four digits of the domain */
 	PARENT_SIZE = 64, /* a device's name in sysfs: a PCI address, or a word such as mtty */
 	TYPE_SIZE = 64,   /* nvidia-222, i915-GVTg_V5_4, mtty-1 */
 	ID_SIZE = 40,     /* the name of a vGPU and its lease: an mdev's UUID, or a VF's address */
@@ -28,10 +25,7 @@ bool uuid_is_placeholder(const char *uuid);
 /* Makes a random UUID (version 4); aborts if the kernel returns no random bytes. */
 void uuid_random(char out[UUID_SIZE]);
 
-/*
- * Accepts a PCI address with domain, "0000:84:00.0" or nvidia-smi's "00000000:84:00.0". Writes it in lower case as in
- * sysfs.
- */
+/* Accepts a PCI address with domain, also nvidia-smi's "00000000:84:00.0". Writes it in lower case as in sysfs. */
 bool pci_parse(char out[PCI_SIZE], const char *s);
 
 /* Finds the address meant by 84:00.0 (without domain), 0000:84:00:0, or libvirt's name of the device. */

@@ -16,7 +16,7 @@ struct json_field {
 	const char *key;
 	char *value; /* the decoded text; "" if the member is missing */
 	size_t size;
-	/* Instead of `value`: called for each object of a list, each with one string; false: it is invalid. */
+	/* In place of `value`: called for each object of a list, with its one member. False: that is invalid. */
 	bool (*pair)(void *arg, const char *name, const char *value);
 	void *arg;
 	bool found;

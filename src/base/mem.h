@@ -10,16 +10,16 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Sets the exit status of a program that ends without memory; the default is 1. */
+/* Sets the exit status of a program that runs out of memory; the default is 1. */
 void mem_exit_status(int status);
 
-/* Sets a function to call before the program ends without memory. */
+/* Sets a function that mem_out() calls before it ends the program. */
 void mem_last_word(void (*word)(void));
 
 /* Ends the program because there is no memory. */
 _Noreturn void mem_out(void);
 
-/* Returns `p`, the result of a library; if it is NULL, there is no memory, and the program ends. */
+/* Returns `p`, a library's result. If `p` is NULL, memory has run out, and the program ends. */
 void *mem_check(void *p);
 
 /* mem_alloc() does not zero; mem_new() returns `n` zeroed elements; mem_resize() does not zero what it adds. */
@@ -41,7 +41,7 @@ char *mem_vformat(const char *fmt, va_list ap) __attribute__((format(printf, 1, 
  */
 struct arena;
 struct arena *mem_arena(size_t size) __attribute__((returns_nonnull));
-void mem_arena_end(struct arena *arena); /* takes NULL */
+void mem_arena_end(struct arena *arena); /* accepts NULL */
 
 /* Returns zeroed memory, freed with the arena. */
 void *mem_take(struct arena *arena, size_t size) __attribute__((returns_nonnull));

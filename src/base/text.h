@@ -33,10 +33,7 @@ void text_set_root(const char *root);
 #define TEXT_COMMAND "'vgpu-lease"
 const char *text_command(const char *at);
 
-/*
- * A domain in a command that a message advises: its name, or its UUID if the name is long or a shell would not read it
- * as one word.
- */
+/* Names a domain in an advised command: by its UUID if the name is long or a shell would not read it as one word. */
 const char *text_operand(const char *name, const char *uuid);
 
 /* Prints a line after text_safe(). */

@@ -43,7 +43,7 @@ const char *udev_names_find(const struct udev_names *names, const char *vendor, 
 
 	if (!names || strlen(vendor) != 4 || strlen(device) != 4)
 		return NULL;
-	/* The kernel's form: eight capital hex digits each. */
+	/* The kernel writes each ID with eight capital hex digits. */
 	snprintf(modalias, sizeof(modalias), "pci:v0000%sd0000%s", vendor, device);
 	for (char *c = modalias + strlen("pci:v"); *c; c++)
 		if (*c >= 'a' && *c <= 'f')
@@ -126,7 +126,7 @@ bool udev_watch_read(struct udev_watch *watch)
 				concerned = true;
 				continue;
 			}
-			/* NULL can also mean a foreign message; if more follow, the descriptor stays readable. */
+			/* A foreign message also gives NULL; if more messages follow, the descriptor stays readable. */
 			return concerned;
 		}
 		concerned |= concerns_us(device);

@@ -151,7 +151,7 @@ static int parse_error(const struct met *met, struct err *err)
 		       met->code);
 }
 
-/* True if, in this encoding, every byte below 0x80 is that character of ASCII. */
+/* True if each byte below 0x80 is the same character in this encoding as in ASCII. */
 static bool encoding_is_plain(const xmlChar *encoding)
 {
 	static const char *const plain[] = { "UTF-8", "UTF8", "ASCII", "US-ASCII" };

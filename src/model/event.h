@@ -14,7 +14,7 @@ enum event {
 	EVENT_CREATED,
 	EVENT_ADOPTED,  /* an existing vGPU is leased */
 	EVENT_RESERVED, /* for a domain that migrates to this host or is restored */
-	EVENT_RESTORED, /* a running domain's lease that was lost or not written yet */
+	EVENT_RESTORED, /* a running domain gets the lease that was lost or not written yet */
 	EVENT_REFUSED,
 	EVENT_FAILED, /* a pGPU could not create a vGPU; for a while it is tried last */
 	EVENT_RELEASED,

@@ -9,7 +9,7 @@
  *
  *   reserved   held until its deadline for a domain that migrates or is restored; its device does not exist yet, or was
  *              not created by vgpu-lease
- *   creating   a process is creating the device; void if none is at work on it and the device is absent
+ *   creating   a process is creating the device; void if no process does so any more and the device is absent
  *   active     the domain has the device
  *   releasing  released as soon as no process has the device open; if its domain arrives, not before its deadline
  */
@@ -36,7 +36,7 @@ struct lease {
 	int numa;            /* NUMA node, or UNKNOWN */
 	int framebuffer_mib; /* or UNKNOWN */
 	int64_t since_ms;    /* when the lease entered its state, CLOCK_MONOTONIC */
-	int64_t deadline_ms; /* when a reservation expires, or what keeps back a release; CLOCK_MONOTONIC; 0 none */
+	int64_t deadline_ms; /* when a reservation expires, or until when a release waits; CLOCK_MONOTONIC; 0 none */
 	pid_t writer;        /* the process that wrote the lease */
 	uint64_t writer_start;
 	char boot[UUID_SIZE]; /* the boot that it was written in; "": an earlier version wrote it, without the boot */

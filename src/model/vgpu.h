@@ -17,14 +17,14 @@ extern const char *const framework_words[FW_VF + 1];
 const char *framework_word(enum framework framework);
 
 /*
- * Does `word` mean the type with this name? It is either the name, or the name without its brand, as NVIDIA's documents
- * have it: "T4-1B" for "GRID T4-1B", "L40S-2Q" for "NVIDIA L40S-2Q".
+ * Does `word` mean the type with this name? `word` is the name, or the name without its brand, as in NVIDIA's
+ * documents: "T4-1B" for "GRID T4-1B", "L40S-2Q" for "NVIDIA L40S-2Q".
  */
 bool type_is_named(const char *name, const char *word);
 
 /*
  * Does a vGPU's device exist? PRESENCE_UNKNOWN: that could not be checked, so nothing is dropped, removed or created in
- * its place. As a boolean: the device may exist.
+ * its place. As a boolean it is true if the device may exist.
  */
 enum presence { ABSENT, PRESENT, PRESENCE_UNKNOWN };
 
@@ -42,7 +42,7 @@ enum {
 	PROJECT_SIZE = 80,
 	DOMAIN_NAME_SIZE = 1024, /* libvirt sets no limit; a longer name is refused */
 	INSTANCE_SIZE = 1024,    /* Nova's limit is 255 characters */
-	REQUEST_MAX = 256,       /* vGPUs of a domain, including PCI devices that may be vGPUs; each needs a bus */
+	REQUEST_MAX = 256,       /* a domain's vGPUs, and PCI devices that may be vGPUs; each takes one of 256 buses */
 	LABEL_SIZE = 128,        /* a type's name or a model, as in the metadata */
 	ALIAS_SIZE = 128,        /* libvirt's name for a running domain's device */
 };

@@ -66,7 +66,7 @@ void sys_sleep_ms(int ms)
 
 /* Fields of /proc/PID/stat; all are 0 if there is no such process. */
 struct process {
-	char state; /* a letter */
+	char state;
 	unsigned int flags;
 	uint64_t start; /* clock ticks since boot */
 };
@@ -97,7 +97,7 @@ bool sys_process_lives(pid_t pid, uint64_t start)
 {
 	struct process now = process_stat(pid);
 
-	/* A zombie can remain for ever in a container in which no process reaps it. */
+	/* A zombie has ended, but can remain for ever in a container that has no reaper. */
 	return start != 0 && now.start == start && now.state != 'Z' && now.state != 'X';
 }
 

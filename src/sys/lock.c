@@ -39,7 +39,7 @@ int sys_lock(int dir, const char *name, uint64_t start, int wait_ms)
 		sys_sleep_ms(LOCK_STEP_MS);
 	}
 	snprintf(holder, sizeof(holder), "%-10d %-20llu\n", (int)getpid(), (unsigned long long)start);
-	/* Other processes need the holder only for a message, so a full file system is no error. */
+	/* Other processes need the holder only for a message, so a full or read-only file system is no error. */
 	if (pwrite(fd, holder, strlen(holder), 0) < 0 && errno != ENOSPC && errno != EDQUOT && errno != EBADF)
 		return -errno;
 	return steal_fd(&fd);

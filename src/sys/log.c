@@ -152,7 +152,7 @@ void log_close(void)
 {
 	if (!ident || to_stderr)
 		return;
-	/* Without a connection no log could be reached for the last line, so do not try again. */
+	/* No connection means that no log could be reached for the last line, so do not try again. */
 	if (out >= 0)
 		tell_lost();
 	close_socket();

@@ -23,8 +23,8 @@
 #include "base/ident.h"
 
 /*
- * Every program calls this first. Opens any closed standard descriptor, so that no other file gets its number; using it
- * still fails. Exits if it cannot. After this, running out of memory is logged.
+ * Every program calls this first. Opens any closed standard descriptor, so that no other file gets its number; reading
+ * or writing it still fails. Exits if it cannot. After this, running out of memory is logged.
  */
 void sys_begin(void);
 
@@ -46,7 +46,7 @@ static inline struct host host_of_libvirt(const struct host *host)
 	return (struct host){ .root = host->libvirt, .libvirt = host->libvirt, .name = host->name };
 }
 
-/* Opens a directory of the host to list it. If the directory does not exist, *out is NULL and the result 0. */
+/* Opens a directory of the host like sys_list(). If it does not exist, *out is NULL and the result 0. */
 int host_list(DIR **out, const struct host *host, const char *path, struct err *err);
 
 /* Directories */
@@ -89,7 +89,7 @@ ssize_t sys_read(int dir, const char *path, char *buf, size_t size);
 /* Reads a whole stream into memory that the caller frees, and adds a NUL. -EFBIG: it has more than `max` bytes. */
 int sys_slurp(int fd, size_t max, char **out, size_t *len);
 
-/* Follows the links of `path`, opens the file and reads one byte. Can hang. */
+/* Follows the links of `path`, and reads one byte of the file to see whether its storage answers. Can hang. */
 int sys_probe(int dir, const char *path);
 
 /*
@@ -98,7 +98,7 @@ int sys_probe(int dir, const char *path);
  */
 int sys_poke(int dir, const char *path, const char *data, size_t len);
 
-/* In a new process, closes all descriptors except these and the standard ones. Ignores negative ones. */
+/* In a new process, closes all descriptors except the standard ones and those in `keep`, where -1 stands for none. */
 void sys_close_but(const int *keep, size_t n);
 
 /* Writes all of `data` to an open file or pipe, repeating short writes. */
@@ -114,7 +114,7 @@ int sys_publish(int dir, const char *name, const char *data, size_t len);
 /*
  * Overwrites a small text file in place when there is no space for another file. A single write to a single page cannot
  * be interrupted by a kill. If the old text was longer, newlines overwrite its rest, and sys_read() cuts them. A reader
- * without the lock can see a mixture. -ENOSPC: the text is larger than SYS_OVERWRITE_MAX.
+ * without the lock can see a mixture. -ENOSPC: the old or new text is larger than SYS_OVERWRITE_MAX.
  */
 enum { SYS_OVERWRITE_MAX = 4096 };
 int sys_overwrite(int dir, const char *name, const char *data, size_t len);
@@ -141,7 +141,7 @@ void sys_lock_holder(int dir, const char *name, char *who, size_t size);
 
 /*
  * Takes one of many locks in one file: a hash of `key` selects a byte of it (fcntl(2), open file description locks).
- * Keys with the same byte share a lock, which only costs waiting. Needs no space and no write permission. -EBUSY: the
+ * Keys with the same byte share a lock, which only costs time. Needs no space and no write permission. -EBUSY: the
  * lock is held.
  */
 int sys_lock_key(int dir, const char *name, const char *key);

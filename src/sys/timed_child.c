@@ -28,10 +28,10 @@ enum { STEP_MS = 10, LEFT = -1 };
 
 /* Shared with the child. */
 struct job {
-	atomic_bool looks;     /* wait_ms bounds each read; false: all of the work */
-	atomic_int wait_ms;    /* the bound */
-	atomic_llong asked_ms; /* when wait_ms began */
-	atomic_llong met_ms;   /* of a look: when it first asked this device; it may ask for 2 * wait_ms */
+	atomic_bool looks; /* wait_ms bounds each read; false: all of the work */
+	atomic_int wait_ms;
+	atomic_llong asked_ms; /* when the wait of wait_ms began */
+	atomic_llong met_ms;   /* when a look first asked `who`; it may go on asking that for 2 * wait_ms */
 	atomic_int step;       /* odd: in a call that can hang; even: at work; LEFT: abandoned */
 	char who[PARENT_SIZE]; /* the device that was asked last */
 	pid_t parent;
@@ -39,7 +39,7 @@ struct job {
 	struct err err;
 };
 
-enum { JOB_ROOM = 2 * sizeof(struct job) }; /* in an arena */
+enum { JOB_ROOM = 2 * sizeof(struct job) }; /* space of a job in an arena */
 
 static struct job *current; /* in the child only */
 

@@ -27,7 +27,7 @@ enum {
 	TIMED_CHILD_SILENT_MAX = 64,
 };
 
-/* What the child does. Its parent gets its result and error; it must write anything else to shared memory. */
+/* What the child does. The parent gets the return value and `err`; any other result must be in shared memory. */
 typedef int timed_child_work(void *arg, struct err *err);
 
 /*
@@ -72,6 +72,6 @@ struct timed_child_silent {
 	int64_t since_ms; /* CLOCK_MONOTONIC */
 };
 
-/* timed_child_silents() lists the devices that do not answer; the other adds one that another process waits for. */
+/* timed_child_silents() lists the devices that do not answer; timed_child_add_silent() adds another process's. */
 size_t timed_child_silents(struct timed_child_silent *out, size_t max);
 void timed_child_add_silent(const struct timed_child_silent *silent);
