@@ -51,7 +51,7 @@ void config_strings_free(char **list, size_t n)
 	free(list);
 }
 
-/* A file or directory, and whose rules it is read by. */
+/* A file or directory, and the rules by which it is read. */
 struct source {
 	const char *path; /* relative to a directory */
 	const char *name; /* in messages */
@@ -75,9 +75,8 @@ static int check_trust(const struct stat *st, const char *name, enum dialect dia
 }
 
 /*
- * Reads our file or a nova.conf. Links are followed; the file must be regular and at most 1 MiB. Our file must belong
- * to root or the current user, and be writable only by the owner; nova.conf, which packages give to Nova's user, must
- * not be writable by others. Returns -EINVAL if a rule is broken, or the negative errno of opening or reading.
+ * Reads our file or a nova.conf. Links are followed; the file must be regular, at most 1 MiB, and trusted
+ * (check_trust()). Returns -EINVAL if it is not, or the negative errno of opening or reading.
  */
 static int read_file(int dir, const struct source *source, char **text, size_t *len, struct err *err)
 {
@@ -113,8 +112,8 @@ static int is_drop_in(const struct dirent *entry)
 }
 
 /*
- * Lists the *.conf files of a directory, sorted bytewise. Returns their number, 0 without the directory. The caller
- * frees each entry and the list.
+ * Lists the *.conf files of a directory, sorted bytewise. Returns their number, or 0 if there is no such directory. The
+ * caller frees each entry and the list.
  */
 static int list_drop_ins(int dir, const struct source *source, struct dirent ***list, struct err *err)
 {
@@ -208,9 +207,7 @@ static int take_nova_path(struct draft *draft, const struct nova_path *path, str
 		r = take_drop_ins(draft, draft->host->root, &source, err);
 	else
 		r = take_file(draft, draft->host->root, &source, err);
-	/*
-	 * A failure before the text is read has no place, so report nova_conf's. -ENOENT would mean no configuration.
-	 */
+	/* Report the line of nova_conf: a file that was not read has none, and -ENOENT would mean no configuration. */
 	if (r < 0 && r != -EINVAL)
 		r = config_err(&path->at, err, "%s: %s", name, err_describe(-r));
 	return file_mistake(draft, r, err);

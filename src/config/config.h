@@ -119,8 +119,8 @@ void config_default(struct config *config);
  *   other: `err` has the mistake with file and line, or why a file cannot be read or trusted.
  * After a failure `config` has the defaults and nothing to free.
  *
- * With `mistakes`, an empty list, reading continues after a mistake. The list gets at most CONFIG_MISTAKES_MAX (free it
- * with config_notes_free()), `err` the first. Checks whose result depends on a mistake's correction are skipped.
+ * With `mistakes`, an empty list, reading continues after a mistake. Lists at most CONFIG_MISTAKES_MAX (free them with
+ * config_notes_free()); `err` is the first. Skips checks whose result depends on how a mistake is corrected.
  */
 int config_load(struct config *config, const struct host *host, const char *path, struct config_notes *mistakes,
 		struct err *err);

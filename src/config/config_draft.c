@@ -117,7 +117,7 @@ static int check_sections(struct draft *draft, struct err *err)
 
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = config_mistake(draft, check_section(draft, &sections[i], err), err);
-	/* All pairs of sections are compared, and another user may write nova.conf. */
+	/* Limits the comparison of all pairs of sections, because another user may write nova.conf. */
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		addresses += sections[i].naddresses;
 		if (addresses > ADDRESSES_MAX)
@@ -129,7 +129,7 @@ static int check_sections(struct draft *draft, struct err *err)
 	return r;
 }
 
-/* The enabled types in their order, then the plain VFs in file order. */
+/* Orders the enabled types as they are listed, before the plain VFs in file order. */
 static int by_order(const void *a, const void *b)
 {
 	const struct section *x = a, *y = b;
@@ -194,7 +194,7 @@ int config_draft_finish(struct draft *draft, struct err *err)
 	struct location whole = { .file = draft->config->nfiles ? draft->config->files[0] : "" };
 	int r;
 
-	/* Without the list of types, every section would seem not to be enabled. */
+	/* Without the list of types, no section's type would seem to be enabled. */
 	if (draft->unsure)
 		return 0;
 	r = config_nova_apply(draft, err);

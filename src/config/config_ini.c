@@ -33,7 +33,7 @@ struct reader {
 
 	char *text;       /* a copy of the line */
 	const char *rest; /* not passed to inih yet; NULL: nothing */
-	bool begun, more; /* the current piece starts or ends with a mark that is not part of the value */
+	bool begun, more; /* the current piece starts (begun) or ends (more) with a mark */
 	bool awaited;     /* inih has not called the handler for the piece yet */
 
 	const char *name; /* of the current section */
@@ -202,7 +202,7 @@ static int take_type(struct draft *draft, const char *type, const struct locatio
 	return 0;
 }
 
-/* Starts a section. Returns its valid keys, NULL on error; for a type's section sets *section. */
+/* Starts a section. Returns its valid keys, or NULL on an error. Sets *section, to NULL if it is not a type's. */
 static const struct key *begin_section(struct draft *draft, const struct location *at, struct section **section,
 				       struct err *err)
 {

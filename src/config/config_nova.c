@@ -20,9 +20,9 @@ enum { ENTRIES_MAX = 4096 };
 /* An option of nova.conf that defines the pool. NOVA_UNREAD: Nova reads the option only under another section name. */
 enum nova_option { NOVA_TYPES, NOVA_HEADER, NOVA_ADDRESSES, NOVA_CLASS, NOVA_MAX, NOVA_UNREAD };
 
-/* A header or key of one of these options; draft->texts owns the strings. */
+/* A header or key of one of these options; draft->texts owns the key and the value. */
 struct nova_entry {
-	struct location at; /* key NULL: a header; oslo.config ignores the case of section names */
+	struct location at; /* key NULL: a header */
 	char *value;        /* the whole value; continuation lines begin with '\n' */
 	enum nova_option option;
 	bool old; /* uses the deprecated name */
@@ -119,7 +119,7 @@ static int take_key(struct reader *r, char *line)
 	return add_entry(r, key, value);
 }
 
-/* `line` follows the value above in one text, after at least a line end, so the value can grow in place. */
+/* `line` comes after the value above in the same text, so the value can grow over the line end between them. */
 static int take_line(struct reader *r, char *line)
 {
 	bool indented = *line == ' ' || *line == '\t';

@@ -130,7 +130,7 @@ static int add_address(const struct setting *t, char *item)
 		return config_err(&t->at, t->err, "more than %d addresses", SECTION_ADDRESSES_MAX);
 	at = mem_add(&s->addresses_at, &n, sizeof(*at));
 	*at = t->at;
-	at->nova = false; /* the message about a shared address says what to do */
+	at->nova = false; /* the message about a shared address has advice of its own */
 	slot = mem_add(&s->addresses, &s->naddresses, PARENT_SIZE);
 	text_copy(*slot, PARENT_SIZE, address);
 	return 0;

@@ -31,7 +31,7 @@ struct nova_path {
 
 /* The configuration while its files are being read. */
 struct draft {
-	struct config *config; /* filled in directly; its sections have their order at the end */
+	struct config *config; /* filled in directly; its sections are ordered last */
 	struct enabled_list {
 		struct enabled *types;
 		size_t n;
@@ -44,7 +44,7 @@ struct draft {
 	size_t nentries;
 	char **texts;
 	size_t ntexts;
-	const struct host *host; /* NULL: no host */
+	const struct host *host; /* nova_conf is looked up below it; NULL: refused */
 	bool reuse_given;
 	struct config_notes *mistakes; /* NULL: stop at the first mistake */
 	bool unsure;                   /* after a mistake it is unknown which types are enabled */
@@ -62,7 +62,7 @@ struct setting {
 struct word {
 	const char *word;
 	int value;
-	const char *instead; /* a word of an earlier version: what to write; NULL: the word is valid */
+	const char *instead; /* what to write in place of this word of an earlier version; NULL: valid */
 };
 
 /* A key that a section can have; a table ends with a NULL name. */
@@ -72,7 +72,7 @@ struct key {
 	int (*add)(const struct setting *t, char *item);  /* for a list, in place of `set`: adds an item */
 	bool list;                                        /* can continue on the following lines */
 	bool many;                                        /* can occur more than once: project:ID */
-	size_t offset;  /* of the value, with `add` of the list's length; in struct section, else in struct config */
+	size_t offset;  /* of the value (with `add`, of the list's length) in struct section or config */
 	long min, max;  /* of a number */
 	bool unlimited; /* the word "unlimited" is also valid and means NO_LIMIT */
 	const struct word *words;
@@ -92,8 +92,8 @@ void config_warn(const struct location *at, struct config *config, bool of_pool,
 	__attribute__((format(printf, 4, 5)));
 
 /*
- * Handles the result `r` of a step. If mistakes are collected and the list has space, notes -EINVAL and returns 0, so
- * that reading continues. Otherwise returns `r`.
+ * Handles the result `r` of a step. If mistakes are collected and the list has space, notes a mistake (-EINVAL) and
+ * returns 0, so that reading continues. Otherwise returns `r`.
  */
 int config_mistake(struct draft *draft, int r, const struct err *err);
 
@@ -120,9 +120,7 @@ int config_each_item(const struct setting *t, char *list, int (*add)(const struc
  */
 int config_ini_read(struct draft *draft, const char *name, const char *text, size_t len, struct err *err);
 
-/*
- * Reads the lines of a nova.conf. -EINVAL: Nova refuses a line. Modifies `text`, which must live as long as the draft.
- */
+/* Reads a nova.conf. -EINVAL: Nova refuses a line. Modifies `text`, which must live as long as the draft. */
 int config_nova_read(struct draft *draft, const char *name, char *text, size_t len, struct err *err);
 
 /*

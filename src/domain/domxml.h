@@ -30,10 +30,7 @@ bool domxml_concerns(const char *xml, size_t len);
 /* Likewise: false means that there is certainly no PCI hostdev. A PCI hostdev is ours only if the pool has VFs. */
 bool domxml_has_pci(const char *xml, size_t len);
 
-/*
- * Reads the UUID from the bytes of a document of any size. False: it does not begin with <name> and <uuid>, as libvirt
- * prints them.
- */
+/* Reads the UUID of a document of any size. False: it does not begin as libvirt prints it, with <name> and <uuid>. */
 bool domxml_peek_uuid(char out[UUID_SIZE], const char *xml, size_t len);
 
 enum {
@@ -45,8 +42,8 @@ enum {
 };
 
 /*
- * Parses a document; `flags` combines those above. `xml` must outlive the result. If a <vgpu:device> has no hostdev,
- * only its ID is checked; in a Nova instance it gets the hostdev whose UUID Nova changed, if that match is unique.
+ * Parses a document; `flags` combines those above. `xml` must outlive the result. Checks only the ID of a <vgpu:device>
+ * without a hostdev. In a Nova instance, first matches these with the hostdevs whose UUID Nova changed.
  * Returns:
  *   0: *out is set.
  *   -E2BIG: larger than DOMXML_MAX.
@@ -74,7 +71,7 @@ int domxml_hostdevs(struct domxml **out, const char *xml, size_t len, struct err
 /* Refuses a document that is too large and has a vGPU. Returns -E2BIG. */
 int domxml_too_large(const struct domxml *doc, struct err *err);
 
-/* Something in the metadata that has no effect, and what to write instead. Both texts are printable. */
+/* Something in the metadata that has no effect, and what to write instead. */
 struct remark {
 	char text[320], fix[96];
 };

@@ -26,7 +26,7 @@ struct edits {
 	size_t n;
 };
 
-enum { EDITS_PER_VGPU = ATTRS + META_UUID - ADDRESS /* address attributes are removed and inserted */ };
+enum { EDITS_PER_VGPU = ATTRS + META_UUID - ADDRESS /* a removal and an insertion for each address attribute */ };
 
 static int by_place(const void *a, const void *b)
 {
@@ -66,7 +66,7 @@ static void set_attr(struct edits *edits, const struct mark *mark, size_t attr, 
 		add_edit(edits, end_of(mark->attrs[behind].whole), domxml_attrs[attr].name, text);
 }
 
-/* Sets the attributes of the <address>. A PCI address is in libvirt's notation: 0x0000 0x41 0x00 0x4. */
+/* Sets `values` to the attributes of an <address>. A PCI address is in libvirt's notation: 0x0000 0x41 0x00 0x4. */
 static void address_values(char values[ATTRS][ID_SIZE], const char *id, bool is_pci)
 {
 	char copy[ID_SIZE], *rest = copy;
@@ -80,7 +80,7 @@ static void address_values(char values[ATTRS][ID_SIZE], const char *id, bool is_
 		snprintf(values[i], ID_SIZE, "0x%.30s", strsep(&rest, ":."));
 }
 
-/* Sets the address. A change of its kind removes the old attributes, and inserts the new ones after the first. */
+/* Sets the address. If its kind changes, removes the old attributes, and inserts new ones after the first of them. */
 static int set_address(struct edits *edits, const struct mark *mark, const char *was, bool changes_kind,
 		       char values[ATTRS][ID_SIZE], struct err *err)
 {
@@ -242,7 +242,7 @@ int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes
 	return 0;
 }
 
-/* The guest address, recorded only for Nova instances: the only part of a hostdev that Nova's migration keeps. */
+/* The guest address to record: only Nova needs it, because its migration keeps nothing else of a hostdev. */
 static const char *guest_of(const struct domxml *doc, const struct vgpu_request *req)
 {
 	return doc->request.nova && req->kind == REQUEST_MDEV ? req->guest : "";

@@ -30,7 +30,7 @@ __attribute__((format(printf, 3, 4))) static void note(struct domxml *doc, const
 	va_end(ap);
 }
 
-/* A name from the document in printable form, without an undeclared prefix. */
+/* A name from the document, cut, and without an undeclared prefix. */
 static const char *shown(char buf[WORD_SIZE], const char *name)
 {
 	const char *colon = strrchr(name, ':');

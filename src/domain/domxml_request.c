@@ -36,7 +36,7 @@ static const struct xml_elem *pci_source(const struct xml_elem *hostdev)
 	return xml_child(xml_child(hostdev, "", "source"), "", "address");
 }
 
-/* Reads like libvirt, strtoul() with base 0: 0x41 is hexadecimal, 65 decimal, 0101 octal. A missing number is 0. */
+/* Reads a number as libvirt does, with strtoul() and base 0: 0x41, 65 or 0101 (octal). A missing number is 0. */
 static bool pci_number(const struct xml_elem *address, const char *attr, unsigned long max, unsigned long *out)
 {
 	const char *value = xml_attr(address, attr);
@@ -153,7 +153,8 @@ static int read_hostdevs(struct domxml *doc, const struct xml_elem *devices, con
 
 /*
  * For a live migration Nova gives each mdev hostdev the UUID of the target's device, but leaves our metadata unchanged.
- * follow_hostdevs() matches these mdev hostdevs and <vgpu:device> elements, if only one match is possible.
+ * follow_hostdevs() matches hostdevs and <vgpu:device> by guest address. It matches the rest in order, if there are as
+ * many of both, or more <vgpu:device> that are all alike.
  */
 struct loose {
 	size_t hostdevs[REQUEST_MAX], nhostdevs; /* indexes in the request */
@@ -197,7 +198,7 @@ static struct meta_device *device_at(const struct loose *loose, const struct req
 	return ndevices == 1 && nhostdevs == 1 ? found : NULL;
 }
 
-/* Matches by guest address, which Nova keeps. If no hostdev has a device's guest address, the device's vGPU is gone. */
+/* Matches by guest address, which Nova keeps. Drops a device whose address no hostdev has, because its vGPU is gone. */
 static int follow_guest(struct domxml *doc, struct loose *loose, struct err *err)
 {
 	struct loose rest = { .nhostdevs = 0 };

@@ -2,9 +2,9 @@
 /*
  * What the files of domxml share.
  *
- * domxml.c runs the steps: xml.c parses, domxml_meta.c reads the metadata, domxml_request.c the hostdevs, and matches
- * metadata with hostdevs whose UUID changed; domxml_scan.c finds the bytes that an edit would replace. domxml_remark.c
- * reads libxml2's tree if DOMXML_REMARKS is set. Then the tree is freed. domxml_edit.c writes.
+ * domxml.c runs the steps: xml.c parses; domxml_meta.c reads the metadata; domxml_request.c reads the hostdevs, and
+ * matches those whose UUID changed with metadata; domxml_remark.c notes metadata without effect, if DOMXML_REMARKS is
+ * set; domxml_scan.c finds the bytes that an edit would replace. Then the tree is freed. domxml_edit.c writes.
  */
 #pragma once
 
@@ -78,9 +78,9 @@ struct mark {
 enum { META_MAX = REQUEST_MAX }; /* maximum number of <vgpu:device> elements */
 
 struct domxml {
-	const char *xml; /* the caller's; with DOMXML_SUSPENDED `record` */
+	const char *xml; /* the caller's, or `record` */
 	size_t len;
-	char *record;
+	char *record; /* the suspend record, or the hostdevs of a large document; NULL none */
 	struct request request;
 	struct mark *marks;          /* one for each of request.vgpus */
 	struct vgpu_request *strays; /* valid <vgpu:device> elements without a hostdev */
@@ -124,7 +124,7 @@ const struct meta_device *meta_find(const struct meta *meta, const char *id);
 int meta_apply(const struct meta_device *device, struct vgpu_request *req, struct err *err);
 
 /*
- * domxml_request.c: reads the vGPUs with their marks' elements, the pinned CPUs and the memory nodes. `holder` has the
+ * domxml_request.c: reads the vGPUs, their marks' elements, the pinned CPUs and the memory nodes. `holder` has the
  * <devices>: the domain or the suspend record. In `meta`, a matched <vgpu:device> gets its hostdev's ID.
  */
 int request_read(struct domxml *doc, const struct xml_elem *domain, const struct xml_elem *holder, struct meta *meta,
