@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Mediated devices. A parent is a link in class/mdev_bus, a vGPU a link in bus/mdev/devices. It is created by a write
- * to the parent's `create`, and removed by a write to its own `remove`.
+ * Mediated devices. A parent is a link in class/mdev_bus, a vGPU a link in bus/mdev/devices. A write to the parent's
+ * `create` creates the vGPU, and a write to the vGPU's `remove` removes it.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -2,9 +2,9 @@
 /*
  * The frameworks, and the parts of inventory_read(). Only this directory's files and their tests include this.
  *
- * inventory_read() calls `read` of each framework, inv_read_absent(), sorts, then calls `ask` of each. Until
- * then, parents are sorted only by name, and pGPUs are not sorted. Each card is read in one visit, relative to
- * its directory: a path walk through sysfs costs more than reading the attribute.
+ * inventory_read() calls `read` of each framework and inv_read_absent(), sorts, then calls `ask` of each. Before it
+ * sorts, parents are sorted only by name, and pGPUs are not sorted. Each card is read in one visit, relative to its
+ * directory: a path walk through sysfs costs more than reading the attribute.
  */
 #pragma once
 
@@ -36,13 +36,13 @@ struct kernel_write {
 
 /* A framework. Nothing outside of its table knows how its cards are read, or how its vGPUs are created and removed. */
 struct framework_ops {
-	/* Adds its pGPUs, their parents (and sorts all by name), and the vGPUs on them. */
+	/* Adds its pGPUs, their parents and the vGPUs on them. Sorts all parents by name. */
 	int (*read)(struct inv_reader *reader, struct err *err);
 
 	/* Adds the types and offers once all cards are read and sorted. NULL: `read` has added them. */
 	void (*ask)(struct inv_reader *reader);
 
-	/* kernel_available(); `card` is the pGPU. */
+	/* Implements kernel_available(); `card` is the pGPU. */
 	int (*available)(const struct host *host, const struct vgpu_ref *vgpu, const char *card, struct err *err);
 
 	/* The members below are NULL if vGPUs exist without being created. */
@@ -51,8 +51,8 @@ struct framework_ops {
 	/*
 	 * Does the vGPU exist? Returns:
 	 *   1: yes, with this type
-	 *   0: yes, but *missing names what is not there
-	 *   -ENOENT: no, and *missing says so
+	 *   0: yes, but it is not complete: *missing says what has not appeared
+	 *   -ENOENT: no; *missing says what has not appeared
 	 *   other: an error; -ETIMEDOUT with *missing: the driver does not answer
 	 */
 	int (*look)(const struct host *host, const struct vgpu_ref *vgpu, char type[TYPE_SIZE], const char **missing,
@@ -150,8 +150,8 @@ void inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu);
 bool inv_is_free_vf(const struct inv_parent *parent);
 
 /*
- * inventory_reason.c: finds out from the directory of a card that inv_read_card() has read why it is not a parent.
- * False: its VFs take types, or NVIDIA's driver is not bound to it, so it may not be intended for vGPUs.
+ * inventory_reason.c: explains why a card is not a parent. `dir` is its directory; call inv_read_card() first. False:
+ * its VFs take types, or NVIDIA's driver is not bound to it, so it may not be intended for vGPUs.
  */
 bool inv_explain(struct inv_pgpu *card, const struct host *host, int dir);
 

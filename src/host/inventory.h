@@ -52,7 +52,7 @@ struct inv_type {
 /* A type as one pGPU offers it. */
 struct inv_offer {
 	const struct inv_type *type;
-	/* How many more the kernel offers now, never negative: on the pGPU, or on a free VF (0 or 1; 0: none free). */
+	/* How many more the kernel offers now, at least 0: on the pGPU, or on a free VF (0 or 1; 0: no VF is free). */
 	int available;
 };
 
@@ -61,9 +61,9 @@ enum claim { CLAIM_NONE, CLAIM_DEFAULT, CLAIM_MATCH, CLAIM_ADDRESS };
 
 /* What the configuration assigns to a card; plan/pool.h fills it in. */
 struct pool_card {
-	const struct config *config;   /* applied to this card; NULL: see pool_make() */
+	const struct config *config;   /* applied by pool_make(); NULL: not yet */
 	const struct section *section; /* of the first type that it serves; NULL: none */
-	const struct section *whole;   /* of the first type for VFs that no section names; NULL: none */
+	const struct section *whole;   /* of the first type for VFs that no section names, or a card without VFs */
 	enum claim claim;              /* the highest claim on the card */
 	bool in_pool;
 	bool contested;           /* two sections claim it, so it belongs to neither */
@@ -94,7 +94,7 @@ struct inv_pgpu {
 
 	struct pool_card pool;
 
-	/* vf: an address, of the card or a VF, that was another device's at first use (card_record_read()); "": none */
+	/* vf: the address of the card or a VF that belonged to another device at first use; "": none */
 	char moved[PCI_SIZE];
 	char moved_is[INV_IDENTITY_SIZE], moved_was[INV_IDENTITY_SIZE];
 };
@@ -105,7 +105,7 @@ enum opened { OPEN_UNKNOWN, OPEN_NO, OPEN_YES };
 struct device_facts {
 	enum opened opened;
 	const char *by;   /* if open: "process 4711 (QEMU of domain vm2)", in the arena; NULL: not known */
-	bool is_named;    /* a domain's file on disk names it, or one that cannot be read may */
+	bool is_named;    /* a domain's file on disk names it, or an unreadable file may name it */
 	bool removable;   /* an orphan if reclaim and reclaim_grace are ignored */
 	bool reclaimable; /* an orphan, which may be removed to make capacity */
 };
@@ -143,7 +143,7 @@ struct inventory {
 	struct inv_type **types;
 	size_t ntypes;
 	char nvidia_driver[64];      /* version; "": none */
-	const struct config *config; /* applied to its cards: see pool_make(); NULL: none */
+	const struct config *config; /* applied to its cards by pool_make(); NULL: none */
 	unsigned int frameworks;     /* those that were read: INV_... */
 	struct arena *arena;         /* holds all of this, so no list can grow any more */
 };
@@ -167,7 +167,7 @@ struct inv_query {
 
 	/*
 	 * The i-th name that the card is configured for; NULL: no more. INV_VF: the name under which its VFs are
-	 * leased; cards without a name are left out. INV_VARIANT: a type to serve. `name` may be NULL.
+	 * leased; cards without a name are left out. INV_VARIANT: a configured type. `name` may be NULL.
 	 */
 	const char *(*name)(const void *arg, const struct inv_pgpu *card, size_t i);
 	const void *arg;
@@ -218,7 +218,7 @@ bool inventory_vf_going(const struct host *host, const char *address);
 /*
  * var/lib/vgpu-lease/cards/ADDRESS records which device was at a [vf_NAME] section's address at first use: vendor,
  * device and subsystem, "8086:56c0:8086:4905". A plain VF has no type that would reveal changed bus numbers.
- * card_record_now(): what is there now; false: no device. card_record_read(): what was; false: no valid record.
+ * card_record_now() identifies the present device (false: none), card_record_read() the recorded one (false: none).
  */
 #define CARD_RECORDS "var/lib/vgpu-lease/cards"
 bool card_record_now(char text[INV_IDENTITY_SIZE], const struct host *host, const char *address);
@@ -273,10 +273,7 @@ struct inv_pgpu *inventory_pgpu(const struct inventory *inv, const char *address
 struct inv_parent *inventory_parent(const struct inventory *inv, const char *name);
 const struct inv_offer *inventory_offer(const struct inv_pgpu *card, const char *type);
 
-/*
- * The path of a vGPU's directory, followed by `behind` (with its slash). -EINVAL: the ID is neither a UUID nor a PCI
- * address.
- */
+/* The path of a vGPU's directory, then `behind` (with its slash). -EINVAL: the ID is neither UUID nor PCI address. */
 enum { VGPU_PATH_SIZE = ID_SIZE + 72 };
 int inventory_path(char path[VGPU_PATH_SIZE], const char *id, const char *behind, struct err *err);
 

@@ -95,7 +95,7 @@ unsigned inv_routing_id(const char *address)
 	return digit(s[0]) << 12 | digit(s[1]) << 8 | digit(s[3]) << 7 | digit(s[4]) << 3 | digit(s[6]);
 }
 
-/* Is `b` the address right after address `a`? `b` is an address if it begins with the domain of `a`. */
+/* Is `b` the address right after address `a`? Every parent's name with the domain of `a` is an address. */
 static bool follows(const char *a, const char *b)
 {
 	size_t len = strlen(a);

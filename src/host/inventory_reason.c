@@ -83,7 +83,7 @@ static void explain_no_types(struct inv_pgpu *card, const struct host *host)
 			"no vGPU types registered yet; nvidia-vgpud has not finished or has failed (see its journal)");
 }
 
-/* Explains VFs that are not bound to the nvidia driver; false if any VF is, or there is no VF. */
+/* Explains VFs of which none is bound to the nvidia driver. False: one is, or the card has no VFs. */
 static bool explain_vf_drivers(struct inv_pgpu *card, int dir)
 {
 	char path[32], driver[DRIVER_SIZE], other[DRIVER_SIZE] = "";

@@ -18,7 +18,7 @@
 
 enum { TIME_SLICED_MAX = 32 };
 
-/* Adds the type with this number for cards of this model; a new name replaces the old one. */
+/* Adds the type with this number for cards of this model; `name` (unless NULL) replaces its old name. */
 static void add_type(struct inventory *inv, const struct inv_pgpu *pgpu, int number, const char *name)
 {
 	struct inv_type fresh = { .api = "vfio-pci", .heads = UNKNOWN, .max_instance = UNKNOWN }, *type;
@@ -88,7 +88,7 @@ static bool is_seen_whole(const struct inventory *inv, const struct inv_pgpu *pg
 	return false;
 }
 
-/* Adds the model's recorded types; if an empty card lists its types, only MIG-backed ones, which it cannot list. */
+/* Adds the model's recorded types; only MIG-backed ones, if an empty card lists all others. */
 static void recall(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct typelist *memory, bool seen_whole)
 {
 	int slices;
@@ -139,8 +139,8 @@ static void add_types(struct inv_reader *reader, struct inv_pgpu *pgpu, struct t
 }
 
 /*
- * Looks up the card's configured types. While its vGPUs may hide types, a configured type is assumed to exist; if all
- * are known, one that only another driver version had is `gone`.
+ * Looks up the card's configured types. While its vGPUs may hide types, a configured type is assumed to exist. If all
+ * types are known, a configured type that only another driver version had is `gone`.
  */
 static void look_up_configured(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {
@@ -163,9 +163,9 @@ static void look_up_configured(struct inv_reader *reader, struct inv_pgpu *pgpu)
 }
 
 /*
- * The largest type takes a whole card, so the framebuffer decides how many vGPUs of a type fit, but not more than 32
- * time-sliced ones (seen on an L40S with 48 GiB, 48 VFs and 1 GiB types, and on an RTX PRO 6000 with 96 GiB and 2 GiB
- * types). A driver may allow fewer: the card's list decides.
+ * The largest type takes a whole card, so the framebuffer decides how many vGPUs of a type fit. At most 32
+ * time-sliced ones fit (seen on an L40S with 48 GiB, 48 VFs and 1 GiB types, and on an RTX PRO 6000 with 96 GiB and
+ * 2 GiB types). A driver may allow fewer: the card's list decides.
  */
 static int fitting(int n, int slices)
 {

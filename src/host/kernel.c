@@ -297,7 +297,7 @@ int kernel_set_params(const struct host *host, const struct vgpu_ref *vgpu, cons
 {
 	const struct framework_ops *ops = ops_of(vgpu);
 	char what[KPATH_SIZE];
-	/* The newline matters: the driver drops the last byte. */
+	/* poke() adds a newline, because the driver drops the last byte. */
 	int r = ops->look ? poke(host, vgpu, "nvidia/vgpu_params", params) : 0;
 
 	if (r == 0)

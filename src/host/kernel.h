@@ -42,14 +42,14 @@ int kernel_wait_complete(const struct host *host, const struct vgpu_ref *vgpu, i
 int kernel_exists(const struct host *host, const struct vgpu_ref *vgpu);
 
 /*
- * Does the parent's driver (NVIDIA's) remove a closed mdev by itself? Removing it first can leave a zombie until the
- * host reboots.
+ * Does the parent's driver (NVIDIA's) remove a closed mdev by itself? A removal before the driver's own can leave a
+ * zombie until the host reboots.
  */
 bool kernel_driver_removes(const struct host *host, const struct vgpu_ref *vgpu);
 
 /*
- * Removes the device and waits until it is gone. Repeats the write after a temporary error (EAGAIN, EBUSY, EPERM)
- * within `wait_ms`. A device that is gone already is no error.
+ * Removes the device and waits until it is gone. Repeats the write after an error that may be temporary (EAGAIN, EBUSY,
+ * EPERM, ENODEV, ENOENT) within `wait_ms`. A device that is gone already is no error.
  */
 int kernel_remove(const struct host *host, const struct vgpu_ref *vgpu, int wait_ms, struct err *err);
 

@@ -31,7 +31,7 @@ pid_t libvirt_daemon(const struct host *host, char comm[LIBVIRT_COMM_SIZE]);
  */
 void libvirt_daemon_follow(struct host *host);
 
-/* The pids that libvirt has recorded; the caller frees the list, which may be NULL. */
+/* The pids of QEMUs that libvirt has recorded; the caller frees the list, which may be NULL. */
 pid_t *libvirt_qemus(const struct host *host, size_t *n);
 
 /* The domain that libvirt has recorded for this QEMU process; false: none. */

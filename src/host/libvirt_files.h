@@ -23,8 +23,8 @@ int libvirt_files_read(struct libvirt_files **out, const struct host *host, stru
 void libvirt_files_free(struct libvirt_files *disk);
 
 /*
- * The domain (file name without .xml) whose file names this ID; NULL: none. The file of domain `but` does not count;
- * NULL: all files count. Case does not matter. PCI addresses are searched in libvirt's notation.
+ * The domain (file name without .xml) whose file names this ID; NULL: none. The file of domain `but` (unless NULL) does
+ * not count. Case does not matter. PCI addresses are searched in libvirt's notation.
  */
 const char *libvirt_files_names(const struct libvirt_files *disk, const char *id, const char *but);
 
@@ -37,7 +37,7 @@ int libvirt_files_libvirt(const struct host *host);
 bool libvirt_files_has(const struct libvirt_files *disk, const char *domain);
 
 struct libvirt_file {
-	const char *name; /* of the file, without .xml: the domain's */
+	const char *name; /* the domain's name: that of the file, without .xml */
 	const char *text; /* NUL-terminated, and may contain NUL bytes; NULL: too large to be kept in memory */
 	size_t len;
 	int fd;    /* of a large file; else -1 */
@@ -61,6 +61,6 @@ bool libvirt_files_has_status(const struct host *host, const char *name);
 
 /*
  * The first unreadable file and the reason; NULL: all were read. An unreadable file may name any device, so check this
- * before a removal. `running`: only status files, each of which may be any domain's.
+ * before a removal. `running`: checks only status files; an unreadable one may be that of any domain.
  */
 const char *libvirt_files_unread(const struct libvirt_files *disk, bool running);

@@ -37,7 +37,7 @@ struct mdev_attr {
 int mdevctl_attrs(struct mdev_attr **out, size_t *n, const struct host *host, const struct definition *of,
 		  struct err *err);
 
-/* True if the UUID has a definition, or this is not known, so that nothing is removed. */
+/* Does the UUID have a definition? Also true if that is not known, so that nothing is removed. */
 bool mdevctl_defines(const struct host *host, const char *uuid);
 
 /*

@@ -159,7 +159,7 @@ static int read_table(struct scan *scan, const char *path, pid_t pid)
 	return n < 0 ? -errno : 0;
 }
 
-/* Are these processes of the running kernel? Below --root they may not be. */
+/* Finds out whether these are processes of the running kernel; below --root they may not be. */
 static void ask_whose(struct scan *scan, const char *name)
 {
 	autoclose int dir = sys_dir(scan->proc, name);
@@ -364,7 +364,7 @@ static int find(struct question *q, int dir, const char *path)
 	return found != NULL;
 }
 
-/* Checks the node of the device's IOMMU group, /dev/vfio/GROUP. Without a group VFIO does not use the device. */
+/* Checks the node of the device's IOMMU group, /dev/vfio/GROUP. Without a group there is no such node. */
 static int find_group(struct question *q, const struct host *host, int device)
 {
 	char group[24], path[64];

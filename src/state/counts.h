@@ -6,7 +6,7 @@
  *
  * Hooks add to the file concurrently and without a lock, because every number is atomic in shared memory. All space is
  * allocated before the file is mapped, so a full /run fails the allocation and not a later access. The numbers are
- * advice: a failure to count a call is ignored.
+ * advisory: a failure to count a call is ignored.
  */
 #pragma once
 
@@ -43,7 +43,7 @@ struct counts {
 /* The upper bounds of the buckets in ms; the last bucket has none. */
 extern const int count_bounds_ms[COUNT_BUCKETS];
 
-/* Their names, such as "prepare" and "capacity". */
+/* The names of operations and refusals, such as "prepare" and "capacity". */
 const char *count_op_word(enum count_op op);
 const char *refusal_word(enum refusal refusal);
 

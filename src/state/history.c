@@ -68,7 +68,7 @@ int affinity_get(const struct store *store, const char *id, struct affinity *out
 		return 0;
 	sys_boot_id(boot);
 	out->made_this_boot = strcmp(record.words[2], boot) == 0;
-	/* Outlives a reboot only for an mdev, which is created again from its definition; a VF loses its type. */
+	/* `for_guest` outlives a reboot only for an mdev, created again from its definition; a VF loses its type. */
 	out->for_guest = strcmp(record.words[3], boot) == 0 ||
 			 (uuid_parse(uuid, id) && uuid_parse(uuid, record.words[3]));
 	return 1;

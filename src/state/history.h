@@ -3,7 +3,7 @@
  * Records that supplement the leases: a UUID's last parent, when a foreign device was first seen free, which pGPU could
  * not create a type, and what a variant driver's type numbers mean on a model.
  *
- * Records are advice: only card_confirm() fails if one cannot be written. Times in them are CLOCK_MONOTONIC.
+ * Records are advisory: only card_confirm() fails if one cannot be written. Times in them are CLOCK_MONOTONIC.
  */
 #pragma once
 
@@ -21,7 +21,7 @@
 struct affinity {
 	char type[TYPE_SIZE];
 	char parent[PARENT_SIZE];
-	bool made_this_boot; /* we created the device in this boot, and it was not removed yet */
+	bool made_this_boot; /* we created the device in this boot, and it has not been removed yet */
 	bool for_guest;      /* the device was made for a guest, by us or by others (affinity_is_new()) */
 };
 
@@ -65,7 +65,7 @@ int64_t seen_since(const struct store *store, const char *id, const struct seen 
 /* Records that the device is in use now: it is open, or its lease has just ended (lease_drop() calls this). */
 void seen_used(const struct store *store, const char *id);
 
-/* Records, at most once a minute, that a domain names it. The first look that finds it unnamed starts its idle time. */
+/* Records, at most once a minute, that a domain names the device. Its idle time starts when a look finds it unnamed. */
 void seen_in_use(const struct store *store, const char *id);
 void seen_forget(const struct store *store, const char *id);
 

@@ -80,8 +80,8 @@ bool affinity_is_new(const struct store *store, const char *id, int64_t window_m
 }
 
 /*
- * Has a device with this ID been made since the look? The type of a VF is not read, as its driver could hang while the
- * store is locked; its lease tells.
+ * Has a device with this ID been made since the look? A VF's type is not read, because its driver could hang while the
+ * store is locked; its lease shows that it has one.
  */
 static bool is_back(const struct store *store, const char *id)
 {

@@ -16,10 +16,7 @@
 
 enum { LEASE_TEXT_MAX = 8192 };
 
-/*
- * A container's /run can survive a reboot. A lease that names no boot is of an earlier one if its time is in the
- * future.
- */
+/* A container's /run can survive a reboot. Without a boot ID, a lease from the future is of another boot. */
 static bool is_of_this_boot(const struct lease *lease)
 {
 	char boot[UUID_SIZE];
@@ -53,7 +50,7 @@ static void drop_void(const struct store *store, const char *id)
 		log_info("lease of %s: dropped: written in another boot of this host", id);
 }
 
-/* An unreadable lease is an error, because the caller would not know which device it must not touch. */
+/* An unreadable lease is an error, because its device, which must not be touched, is unknown. */
 static int cannot_read(const char *name, int r, struct err *err)
 {
 	if (r == -EPROTONOSUPPORT)

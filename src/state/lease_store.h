@@ -30,10 +30,10 @@ int lease_get_locked(struct store *store, int wait_ms, const char *id, struct le
 /* Writes `lease`, with the present time and this process as its writer, over an older one. Needs the store's lock. */
 int lease_put(const struct store *store, struct lease *lease, struct err *err);
 
-/* Gives the error that lease_put() would give with this space, and deducts the lease from it. Writes nothing. */
+/* Gives the error that lease_put() would give with `space`, and deducts the lease from `space`. Writes nothing. */
 int lease_would_put(const struct store *store, const char *id, struct store_space *space, struct err *err);
 
-/* Is a process creating, taking over or removing its vGPU? */
+/* Is a process creating, taking over or removing the lease's vGPU? */
 bool lease_at_work(const struct store *store, const struct lease *lease);
 
 /* Removes the lease. A missing lease is not an error, so a release can be repeated. Needs the store's lock. */

@@ -3,9 +3,9 @@
  * The files of the state (ARCHITECTURE.md lists them), and the locks that order its users on this host.
  *
  * The store's lock is held from a look at the host until the decision is written, but never during a write to sysfs.
- * Under it, without waiting, the work locks of vGPUs are taken, each a byte of its file (fcntl(2)). A pGPU's lock is
- * held while one of its vGPUs is created; no process holds those of two pGPUs, or waits for one under the store's lock.
- * The kernel drops the locks however their holder dies.
+ * Under it the work locks of vGPUs are taken, without waiting; each is a byte of the store's lock file (fcntl(2)). A
+ * pGPU's lock is held while one of its vGPUs is created. No process holds the locks of two pGPUs, or waits for a pGPU's
+ * lock under the store's. The kernel drops the locks however their holder dies.
  *
  * Each directory must belong to root, and only root may write to it; any other is rejected.
  */
@@ -23,7 +23,7 @@
 
 struct store {
 	const struct host *host;
-	int run;        /* run/vgpu-lease; -1: does not exist, and may not be created */
+	int run;        /* run/vgpu-lease; -1: does not exist, and must not be created */
 	int leases;     /* likewise */
 	int seen;       /* likewise */
 	int affinity;   /* var/lib/vgpu-lease/affinity; -1: not available, so nothing is recorded */
@@ -96,10 +96,10 @@ bool store_locked(const struct store *store, const char *pgpu);
 int store_lock_holder(const struct store *store, const char *pgpu, struct err *err);
 
 /*
- * Takes the work lock of a vGPU and returns its descriptor. Whoever creates, takes over or removes the vGPU holds it,
- * from before its lease says so until the lease says the end; a child that writes to its driver keeps a copy. Needs the
- * store's lock, but no space in /run. -EBUSY: it is held. Closing all copies of the descriptor, or store_unlock_vgpu()
- * on one of them, ends the lock.
+ * Takes the work lock of a vGPU and returns its descriptor. A process that creates, takes over or removes the vGPU
+ * takes it before the lease says so, and holds it until the lease records the outcome; a child that writes to the
+ * driver keeps a copy. Needs the store's lock, but no space in /run. -EBUSY: it is held. Closing all copies of the
+ * descriptor, or store_unlock_vgpu() on one of them, ends the lock.
  */
 int store_lock_vgpu(const struct store *store, const char *id, struct err *err);
 void store_unlock_vgpu(const char *id, int lock);
@@ -119,7 +119,7 @@ void work_locks_end(struct work_locks *locks, const char *id);
 /* Is somebody at work on this vGPU? Creates and writes nothing. */
 bool store_locked_vgpu(const struct store *store, const char *id);
 
-/* 0: nobody is; -EBUSY: somebody is, with the error of store_lock_vgpu(). */
+/* 0: no process is at work on the vGPU; -EBUSY: one is, with the error of store_lock_vgpu(). */
 int store_check_vgpu(const struct store *store, const char *id, struct err *err);
 
 /*
@@ -133,7 +133,5 @@ bool store_is_handler(const struct store *store, int lock);
 
 bool store_handler_runs(const struct store *store);
 
-/*
- * Moves an invalid record to garbage/, so that nobody reads it again. False: it could not be moved, so readers skip it.
- */
+/* Moves an invalid record to garbage/, so that it is not read again. False: that failed, so readers skip it. */
 bool store_set_aside(const struct store *store, const char *directory, const char *name);
