@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "internal.h"
 
-/* 1: MIG mode is on; 0: off; or UNKNOWN. The mode is that of the whole card, so one device or offered type shows it. */
+/* Is MIG mode on? 1, 0 or UNKNOWN. The mode is that of the whole card, so one device or offered type shows it. */
 static int mig_mode(const struct inventory *inv, const struct inv_pgpu *card)
 {
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, card, d));) {
@@ -58,7 +58,7 @@ struct card_load {
 	bool mixed;             /* devices have several sizes: mixed-size mode is on */
 };
 
-/* While the kernel creates or removes a device, it does not report the type; the lease has it. */
+/* While the kernel creates or removes a device, it does not report the device's type, but the lease has it. */
 static const char *type_of(const struct inv_device *d, const struct lease *lease, const char *otherwise)
 {
 	if (*d->vgpu.type)
@@ -146,7 +146,7 @@ static struct card_load load_of(const struct asked *asked)
 		load_one(&load, asked->type, type, mib, lease);
 	}
 	load_leases(&load, asked, &world->leases, asked->query->id);
-	/* Promises are to other requests, so all count, even one with this request's old address. */
+	/* A promise is always to another request, so all count, even one that names this request's old address. */
 	load_leases(&load, asked, asked->query->promised, NULL);
 	return load;
 }
@@ -169,7 +169,7 @@ static double share_of(const struct card_load *load, const struct asked *asked, 
 	return all + asked->available > 0 ? (double)all / (all + asked->available) : 0;
 }
 
-/* At most `left` fit. The first limit that leaves nothing sets the reason. */
+/* Limits the capacity to `left` more. The first limit that leaves nothing sets the reason. */
 __attribute__((format(printf, 4, 5))) static void bound(struct capacity *space, int left, enum cause cause,
 							const char *fmt, ...)
 {
@@ -186,7 +186,7 @@ __attribute__((format(printf, 4, 5))) static void bound(struct capacity *space, 
 	va_end(ap);
 }
 
-/* Several vGPUs can share a GPU instance, so only the largest type of that many slices is as large as the instance. */
+/* Is the type as large as its GPU instance? A smaller type with as many slices shares the instance with others. */
 static bool fills_instance(const struct inv_pgpu *card, const struct inv_type *type)
 {
 	for (size_t i = 0; i < card->noffers; i++)
@@ -255,7 +255,7 @@ static void explain_none(struct capacity *space, const struct card_load *load, c
 		      : load->devices ? ""
 				      : "; the card may be in MIG mode");
 	} else if (card->nvidia && load->devices + load->pending == 0) {
-		/* A zombie: a vGPU was removed before the driver was done with it. */
+		/* A vGPU that was removed before the driver was done with it can still occupy the card. */
 		bound(space, 0, CAUSE_NO_OFFER,
 		      "the driver offers none%s a removed vGPU may occupy it until a reboot; see dmesg",
 		      card->sriov ? " now (available_instances is 0); the card may be in MIG mode, or"
@@ -265,7 +265,7 @@ static void explain_none(struct capacity *space, const struct card_load *load, c
 	}
 }
 
-/* How many fit into the framebuffer beside vGPUs of other sizes: at least one if the driver offers one. */
+/* How many fit into the framebuffer beside other sizes; at least one if one is offered and no lease is pending. */
 static int fit_between(const struct card_load *load, double whole, const struct inv_type *type, int available)
 {
 	int left = (int)((whole - load->used_mib) / type->framebuffer_mib);
@@ -362,7 +362,7 @@ void capacity_on(struct capacity *space, const struct capacity_query *query, con
 	struct card_load load;
 
 	*space = (struct capacity){ 0 };
-	/* This comes first, because in_pool is false if the configured type was not read. */
+	/* Check this first, because in_pool is also false if the configured type was not read. */
 	if (pooled->section && !pool_serves(card, type)) {
 		space->cause = CAUSE_OTHER_TYPE;
 		snprintf(space->reason, sizeof(space->reason), "configured for %s%s", pooled->section->type,
@@ -394,7 +394,7 @@ void capacity_count(struct capacity_count *count, const struct world *world, con
 
 	measure(&space, &query, card, offer);
 	*count = (struct capacity_count){ .available = card->ready ? space.left : 0 };
-	/* Each free VF offers one while any GPU instance is free, so the number of free instances is unknown. */
+	/* Each free VF offers one while any GPU instance is free, so the number of free VFs would be too high. */
 	if (type->slices && card->sriov && count->available > offer->available)
 		count->available = offer->available;
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(&world->inv, card, d));) {
@@ -418,7 +418,7 @@ void capacity_count(struct capacity_count *count, const struct world *world, con
 	if (card->sriov) {
 		int most = capacity_vfs(&query, card, type->id).all + outside;
 
-		/* A driver that gives no maximum stops listing the type on a full card. */
+		/* A driver that gives no maximum stops listing the type once the card is full. */
 		if (type->max_instance == UNKNOWN && count->used && space.cause == CAUSE_NO_OFFER)
 			most = count->used;
 		count->capacity = count->capacity < most ? count->capacity : most;

@@ -5,10 +5,10 @@
  * The kernel's count of available instances accounts for existing devices. Leases whose device is not in the kernel yet
  * are subtracted from that count. VFs are counted per pGPU, never per VF.
  *
- * Facts (NVIDIA): all vGPUs of a pGPU have one framebuffer size, except in mixed-size mode, in which types of another
- * size show capacity although the card is in use. On SR-IOV cards available_instances is 0 or 1 per VF, but the
- * capacity is min(max_instance, VFs), not the sum over VFs. A card with several sizes is limited by its remaining
- * framebuffer. A MIG-backed type is offered while a GPU instance of its size is free.
+ * Facts (NVIDIA): all vGPUs of a pGPU have one framebuffer size unless mixed-size mode is on; then types of other sizes
+ * show capacity although the card is in use. On SR-IOV cards available_instances is 0 or 1 per VF, but the capacity is
+ * min(max_instance, VFs), not the sum over VFs. A card with several sizes is limited by its remaining framebuffer. A
+ * MIG-backed type is offered while a GPU instance of its size is free.
  */
 #pragma once
 
@@ -42,7 +42,7 @@ void capacity_on(struct capacity *space, const struct capacity_query *query, con
 /* Does the parent's driver suit the hostdev? A plain VF needs a VFIO driver, unless libvirt binds one. */
 bool capacity_parent_suits(const struct inv_parent *parent, const struct vgpu_request *req);
 
-/* The whole pGPU's failure with the type in this run, else a failed removal for it; NULL none. */
+/* The failed attempt with the type on the whole pGPU in this run, else a failed removal for the type; NULL none. */
 const struct failed_attempt *capacity_failed_attempt(const struct world *world, const char *pgpu, const char *type);
 
 /*
@@ -62,7 +62,7 @@ struct capacity_count {
 	/* The most that fit on an empty card: min(max_instance, VFs), or if that is unknown, used plus offered. */
 	int capacity;
 	int used; /* existing vGPUs of this type on the card */
-	/* Can be created now: the kernel's offer less pending leases, within the cap; at least that if MIG-backed. */
+	/* Can be created now: the kernel's offer less pending leases, within the cap; a lower bound if MIG-backed. */
 	int available;
 	enum cause cause;         /* why none is available */
 	char reason[REASON_SIZE]; /* for people */
@@ -73,7 +73,7 @@ void capacity_count(struct capacity_count *count, const struct world *world, con
 
 /*
  * A pGPU's framebuffer, and how much of it vGPUs and reservations use, in MiB. `whole` is UNKNOWN in MIG mode, or while
- * the driver lists no type that fills the card; then `used` is UNKNOWN instead of 0.
+ * the driver lists no type that fills the card; then `used` is UNKNOWN if it would be 0.
  */
 struct capacity_framebuffer {
 	int whole, used;

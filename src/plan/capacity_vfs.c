@@ -15,7 +15,7 @@ static bool leased_parent(const struct leases *leases, const char *parent, const
 	return false;
 }
 
-/* Outside the pool all VFs of a card count. For a type that the card does not serve, all its VFs of the pool count. */
+/* Outside the pool all VFs of a card count. For a type that the card does not serve, its VFs in the pool count. */
 static bool is_pooled(const struct inv_parent *parent, const char *type)
 {
 	if (!parent->card->pool.in_pool)
@@ -116,7 +116,7 @@ bool capacity_parent_suits(const struct inv_parent *parent, const struct vgpu_re
 	       strstr(parent->driver, "vfio");
 }
 
-/* Is this the card's first VF of its IOMMU group: of all VFs if `type` is NULL, else of the free ones? */
+/* Is this the first VF of its IOMMU group, among all VFs of the card (`type` NULL) or among the free ones? */
 static bool is_unit(const struct capacity_query *query, const struct inv_parent *parent, const char *type)
 {
 	struct inv_parent *const *p = parent->card->parents;

@@ -83,7 +83,7 @@ static void judge_lease(struct fate *fate, const struct lease_facts *f)
 		without_domain(fate, f);
 }
 
-/* When the age of a lease that stays may change the verdict. The deadline of a release is its finisher's. */
+/* When the verdict on a lease that stays may change with its age; 0: never. The finisher watches a due release. */
 static int64_t next_look(const struct lease_facts *f)
 {
 	const struct lease *lease = f->lease;
@@ -117,7 +117,7 @@ void fate_of_lease(struct fate *fate, const struct lease_facts *facts)
 		fate->again_ms = again < soon ? soon : again;
 }
 
-/* The fate of what nothing but its age keeps. */
+/* The fate of a device or definition that only its age can keep. */
 static void by_age(struct fate *fate, const struct orphan_facts *f)
 {
 	int64_t grace_ms = (int64_t)f->policy->reclaim_grace_s * 1000, idle_ms = f->now_ms - f->idle_ms;
@@ -158,10 +158,10 @@ void fate_of_orphan(struct fate *fate, const struct orphan_facts *f)
 	}
 }
 
-/* The lease of the domain itself is not `active`, although the domain runs with the vGPU. */
+/* Decides about a vGPU that is attached to the domain of its lease. */
 static enum attached unfinished(const struct attached_facts *f, char why[REASON_SIZE])
 {
-	/* A reservation creates no device. It ends at its deadline; then the device has no lease. */
+	/* A reservation is left until its deadline; then it no longer counts, and the device has no lease. */
 	if (f->lease->state == LEASE_RESERVED || f->lease->state == LEASE_ACTIVE || f->at_work)
 		return ATTACHED_LEAVE;
 	/* An exiting QEMU can have its devices open even after the domain's release. */

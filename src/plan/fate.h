@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What becomes of a lease, of a vGPU without a lease, and of an mdevctl definition without a device, where no request
- * asks for it: it stays, or it may be released or removed. gc, list, show, check, the device handler and a start
- * without capacity all ask here.
+ * Decides whether a lease, a vGPU without a lease, or an mdevctl definition without a device stays, or may be released
+ * or removed without a request. gc, list, show, check, the device handler and a start without capacity all ask here.
  *
  * A leased vGPU may go once its domain no longer runs or has lost it, no process has it open, and no process works on
  * it. An orphan is a device that was made for a guest (history.h) and has a type. It is not open, no lease and no
  * domain's XML on disk names it, mdevctl does not start it, and it has been idle for reclaim_grace since its last sign
  * of use: its creation, an open file, a domain that names it, or the end of a lease. A device that was not made for a
- * guest belongs to a pool: it and its definition are kept, unless `unused` is set. A device of Nova may go even if
+ * guest was created in advance: it and its definition are kept, unless `unused` is set. A device of Nova may go even if
  * mdevctl starts it, because Nova defines all its devices to start at boot.
  *
- * What is not known counts as a reason to stay. Pure: survey/fate_facts.h gathers the facts.
+ * An unknown fact counts as a reason to stay. Pure: survey/fate_facts.h gathers the facts.
  */
 #pragma once
 
@@ -24,11 +23,11 @@
 struct fate {
 	bool goes;             /* the lease may be released, or the orphan removed */
 	char why[REASON_SIZE]; /* the reason, whether it goes or stays */
-	int64_t due_ms;        /* when it goes if only its age keeps it; FATE_KEPT; 0: not known */
+	int64_t due_ms;        /* when it may go if only its age keeps it; FATE_KEPT; 0: unknown */
 	int64_t again_ms;      /* for a lease that stays: when to judge it again; 0: not before an event */
 };
 
-/* The device was not made for a guest, and only that, or reclaim_grace, keeps it. */
+/* The device was not made for a guest, so only a pass with `unused` removes it, after reclaim_grace. */
 enum { FATE_KEPT = -1 };
 
 /* All times are CLOCK_MONOTONIC, in ms. A text is NULL if it does not apply. */
@@ -41,15 +40,15 @@ struct lease_facts {
 	const char *unseen;   /* why that is not known */
 	const char *open;     /* which process has the device open, or why that is not known */
 	bool runs;            /* the domain runs */
-	bool has;             /* it runs with the device, or may do so */
-	bool had;             /* an earlier look saw it with the device, under this very lease */
+	bool has;             /* the domain runs with the device, or may do so */
+	bool had;             /* an earlier look saw the domain with the device, under this very lease */
 	const char *unread;   /* why it is not known whether the domain runs */
 	bool at_work;         /* a process creates, takes over or removes the device */
 };
 
 void fate_of_lease(struct fate *fate, const struct lease_facts *facts);
 
-/* Of a device, or of a definition without a device (`alone`). */
+/* About a device, or about a definition without a device (`alone`). */
 struct orphan_facts {
 	const struct policy *policy;
 	int64_t now_ms;

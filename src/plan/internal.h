@@ -20,7 +20,7 @@ struct planner {
 	struct resolved_request narrowed;  /* a copy, narrowed to what the pool and the source allow */
 	struct resolved_request *resolved; /* points to `narrowed` */
 	struct step *step;                 /* its result */
-	int over_quota;                    /* leases to remove before the request is within the quota */
+	int over_quota;                    /* how many leases must be removed before the request is within the quota */
 	const struct inv_parent *only;     /* the only permitted VF; NULL: any VF */
 };
 
@@ -65,7 +65,7 @@ static inline const char *plan_opener(const struct device_facts *facts)
  */
 enum plan_kind plan_choose(struct planner *p, const char *id);
 
-/* Sets the step's reason to name what is removed for it. */
+/* Sets the step's `why` to name the vGPUs that are removed first. */
 void plan_explain_removal(const struct planner *p);
 
 /* True if the card serves one of the request's types, or the request has none. */
@@ -83,7 +83,7 @@ bool plan_assignment(struct planner *p);
 /* Is the source known to have another driver version? */
 bool plan_driver_differs(const struct planner *p);
 
-/* Drops the types whose names on this host and on the source differ, unless all do. */
+/* Drops the types that have another name on the source than on this host, unless that would drop all. */
 void plan_source_narrow(const struct planner *p);
 
 /*
@@ -147,8 +147,8 @@ void plan_text_types(const struct planner *p, char *buf, size_t size);
 void plan_text_request(const struct resolved_request *resolved, char *buf, size_t size);
 
 /*
- * Writes into the plan why no pGPU has capacity. pGPUs with the same cause are listed together; the rest is counted as
- * "and N more". The text fits, after the domain's name and the device's id, into the line that libvirt shows.
+ * Writes into the plan why no pGPU has capacity, pGPUs with the same cause together; those left out are counted as "and
+ * N more". The text fits, after the domain's name and the device's id, into the line that libvirt shows.
  */
 void plan_text_no_capacity(const struct planner *p);
 

@@ -91,7 +91,7 @@ static void count_defined(struct nova_provider *p, const struct inventory *inv, 
 	}
 }
 
-/* What the type's limit leaves after all existing and defined vGPUs and those available before provider `next`. */
+/* What the type's limit leaves after all existing and defined vGPUs and those that providers before `next` offer. */
 static int left(const struct nova_inventory *nova, size_t next)
 {
 	const struct section *section = nova->providers[next].section;
@@ -125,7 +125,7 @@ void nova_inventory_make(struct nova_inventory *nova, const struct inventory *in
 		count_defined(p, inv, definitions, ndefinitions);
 		/* The offer is for a free VF, so a VF in use has none. */
 		p->available = !offer || (card->sriov && (parent->ndevices || parent->lost)) ? 0 : offer->available;
-		/* It is not known whether a silent card without such a vGPU provides the type. */
+		/* A silent card without such a vGPU is left out, because it is unknown whether it provides the type. */
 		nova->n += offer || p->existing || p->defined;
 	}
 	for (size_t i = 0; i < nova->n; i++) {

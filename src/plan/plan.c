@@ -82,7 +82,7 @@ void plan_only_type(const struct planner *p, const struct inv_parent *vf)
 	struct resolved_request *resolved = p->resolved;
 	const struct section *only;
 
-	/* A remembered type counts as the pool's only if the pool has no other. */
+	/* If the remembered type is the pool's only type, the pool counts as its source. */
 	if (!p->world->config || (resolved->ntypes && resolved->source != TYPE_REMEMBERED) ||
 	    pool_types(&p->world->inv, resolved->req->kind == REQUEST_MDEV, vf, &only) != 1 ||
 	    !plan_type_fits(resolved, only->type))
@@ -106,7 +106,7 @@ void plan_adopt(const struct planner *p, const struct inv_device *device)
 		p->step->section = pool_serves(card, device->vgpu.type);
 }
 
-/* Later requests see what this step takes in place of what the domain had reserved for it. */
+/* Adds the step to the promised leases, and removes the vGPU's present lease, so that later requests count it once. */
 static void promise_step(struct planner *p)
 {
 	struct lease *l = &p->promised.list[p->promised.n++], *had = lease_find(&p->world->leases, p->step->vgpu.id);
@@ -175,10 +175,7 @@ static bool refuse_untyped(struct planner *p)
 	return plan_refuse(p, "does not exist, and its type is not known; name one of %s in the metadata", list);
 }
 
-/*
- * Could a pGPU provide the type at another time? Not if each that has it provides only VFs and the hostdev is an mdev,
- * or the reverse.
- */
+/* Could a pGPU provide the type later? No if all its pGPUs have VFs and the hostdev is an mdev, or vice versa. */
 static bool may_come(const struct planner *p)
 {
 	bool other_kind = false;
@@ -247,7 +244,7 @@ bool plan_wait_for_kernel(struct planner *p, const char *parent)
 	return false;
 }
 
-/* The vGPU is leased to another domain. If that one no longer needs it, its release is finished first. */
+/* The vGPU is leased to another domain. If that domain no longer needs it, the release is finished first. */
 static bool finish_release(struct planner *p, const struct lease *lease)
 {
 	if (!lease->reclaimable || capacity_failed_attempt(p->world, lease->vgpu.pgpu, lease->vgpu.type))
@@ -278,7 +275,7 @@ static bool prepare_request(struct planner *p)
 	if (held)
 		return plan_refuse(p, "already leased to domain %s (%s); %s", lease->name, lease_holder(holder, lease),
 				   p->world->request->nova ? PLAN_NOVA_ANOTHER : "use a different UUID");
-	/* Another program or a killed hook is creating or removing a device without a type; its UUID is taken. */
+	/* A device without a type is being created or removed by another program or hook; its UUID is taken. */
 	if (device && !*device->vgpu.type)
 		return plan_wait_for_kernel(p, device->vgpu.parent);
 	if (device)

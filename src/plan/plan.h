@@ -63,7 +63,7 @@ struct plan {
 	size_t refused_vgpu;
 	char warning[256]; /* for the log, in any kind of plan; "" none */
 	char text[1024];   /* refusal: device, causes and fix; the caller adds the domain's name */
-	size_t why;        /* length of the causes in `text`, which the fix follows; 0: not separated */
+	size_t why;        /* where the fix begins in `text`, after the causes; 0: not separated */
 };
 
 void plan_make(struct plan *plan, const struct world *world);

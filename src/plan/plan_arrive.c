@@ -2,14 +2,14 @@
 /*
  * A domain that arrives, by migration or restore: does what it brings fit this host, and which UUID does it get?
  *
- * If a device with the vGPU's UUID is here (Nova creates it beforehand), free and fitting, the domain gets it. If it is
- * leased, open or of another type, the domain gets a new UUID, or is refused with migrate_uuid = keep. If there is no
- * such device, the domain gets another free one (as `reuse` allows), else its own UUID or a new one. The migration
- * policy applies only to arrivals.
+ * If a device with the vGPU's UUID is here (Nova creates it beforehand), free and fitting, the domain gets it. If the
+ * device is leased, open or of another type, the domain gets a new UUID; with migrate_uuid = keep it is refused
+ * instead. If there is no such device, the domain gets another free one (as `reuse` allows), else its own UUID or a new
+ * one. The migration policy applies only to arrivals.
  *
  * A vGPU's state can move only between vGPUs of one type and drivers of one version. Unchecked, QEMU fails late and
  * vaguely (Red Hat: "vGPU live migration fails if the vGPU driver version differs"). Facts that the source omits are
- * not checked, nor is a restore, whose image is from this host.
+ * not checked. A restore is not checked, because its image is from this host.
  */
 #include <stdio.h>
 #include <string.h>
@@ -25,8 +25,8 @@ bool plan_driver_differs(const struct planner *p)
 
 /*
  * True if this host's cards have this ID, but none under its name on the source. The name identifies the type, because
- * IDs are specific to a driver. Names are compared only between drivers of one version, because another may rename a
- * type.
+ * IDs are specific to a driver. Names are compared only between drivers of one version, because another version may
+ * rename a type.
  */
 static bool name_differs(const struct planner *p, const char *type)
 {
@@ -114,7 +114,7 @@ static const struct inv_device *free_device(const struct planner *p)
 	return NULL;
 }
 
-/* Refuses, with the reason why the domain cannot have this one, which migrate_uuid = keep or Nova has it keep. */
+/* Refuses, because the domain cannot have this vGPU but must keep it: migrate_uuid = keep, or Nova has assigned it. */
 static bool refuse_taken(struct planner *p, const struct inv_device *device, const struct lease *lease)
 {
 	const struct resolved_request *resolved = p->resolved;

@@ -11,7 +11,7 @@ struct candidate {
 	const struct inv_pgpu *card;
 	const char *type;
 	bool near;   /* on a suitable NUMA node */
-	bool failed; /* in another run, a while ago */
+	bool failed; /* in another run, not long ago */
 	bool last;   /* has the vGPU's previous parent */
 	struct capacity space;
 };
@@ -105,7 +105,7 @@ static bool blocks_type(const struct inventory *inv, const struct inv_pgpu *card
 	/* A GPU instance has its own size and blocks no other. */
 	if (!card->nvidia || !a || !b || a->slices || b->slices)
 		return false;
-	/* On a card that was never seen empty sizes are unknown, so any other type may block `requested`. */
+	/* On a card that was never seen empty, sizes are unknown, so any other type may block `requested`. */
 	if (a->framebuffer_mib == UNKNOWN || b->framebuffer_mib == UNKNOWN)
 		return strcmp(type, requested) != 0;
 	return a->framebuffer_mib != b->framebuffer_mib;
@@ -186,7 +186,7 @@ struct search {
 	struct candidate fullest;
 };
 
-/* False, with the reason, if the only permitted VF is not configured for the type although its card is. */
+/* False, with the reason, if the card is configured for the type, but not its only permitted VF. */
 static bool gives_vf(const struct inv_parent *vf, const char *type, struct capacity *space)
 {
 	const struct section *its = pool_section_of(vf);
@@ -340,7 +340,7 @@ enum plan_kind plan_choose(struct planner *p, const char *id)
 	const struct lease *own = lease_find(&p->world->leases, id);
 	bool reserved;
 
-	/* Keep to the reserved type, because the arriving state has it. */
+	/* Keep the reserved type, because the state that arrives is of this type. */
 	if (own && own->state == LEASE_RESERVED && resolved->ntypes > 1 && plan_type_fits(resolved, own->vgpu.type))
 		search_for_type(p, own->vgpu.type, &found);
 	reserved = found.best.card;

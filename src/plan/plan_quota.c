@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A project's quota. Leases in every state count. The plan waits for a release in progress, and reclaimable leases can
- * also be removed for the quota.
+ * A project's quota. Leases in every state count. If the quota is exhausted, the plan removes reclaimable leases, or
+ * waits for a release in progress.
  */
 #include <string.h>
 
 #include "internal.h"
 
 /*
- * Does this lease count in addition to `id`? An arriving domain's own leases, from an earlier run or arrival, do not,
- * because the arrival replaces them.
+ * Does this lease count in addition to `id`? An arriving domain's leases from an earlier run or arrival do not count,
+ * because this arrival replaces them.
  */
 static bool counts(const struct planner *p, const struct lease *lease, const char *id)
 {

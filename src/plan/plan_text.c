@@ -90,7 +90,7 @@ struct card_cause {
 	bool done;
 };
 
-/* True if the pGPU just offers no enabled type, and a card that is configured for the request is missing. */
+/* Is the verdict beside the point? The pGPU is ready but offers no enabled type, and a configured card is missing. */
 static bool is_beside(const struct planner *p, const struct verdict *v)
 {
 	const struct pool_card *card = &v->card->pool;
@@ -189,7 +189,7 @@ static void text_fix(const struct planner *p, const struct card_cause *list, siz
 	switch (list->cause) {
 	case CAUSE_IN_USE:
 	case CAUSE_BLOCKED:
-		/* Without a lease nothing can be released: the vGPUs are a pool's, or of domains that are off. */
+		/* Without a lease nothing can be released: vGPUs were created in advance, or their domains are off. */
 		if (is_leased_on(p, list->card))
 			snprintf(buf, size, "; %s %s", release, where);
 		else
@@ -204,7 +204,7 @@ static void text_fix(const struct planner *p, const struct card_cause *list, siz
 			 resolved->req->kind == REQUEST_MDEV ? "pci" : "mdev");
 		break;
 	case CAUSE_OTHER_TYPE:
-		/* For a VF the message lists the free ones instead. */
+		/* For a VF hostdev, the message lists the free VFs instead. */
 		if (resolved->req->kind == REQUEST_MDEV && config_section(p->world->config, resolved->types[0]))
 			snprintf(buf, size, "; name a pGPU for %s in device_addresses", resolved->types[0]);
 		else if (resolved->req->kind == REQUEST_MDEV)
@@ -225,7 +225,7 @@ static void text_fix(const struct planner *p, const struct card_cause *list, siz
 }
 
 /*
- * Does the card have capacity for one of the request's types, or if the request has none, for the card's own type? Sets
+ * Does the card have capacity for one of the request's types, or for its own type if the request has none? Sets
  * *unsuited if the card's free VFs do not suit the hostdev.
  */
 static bool has_capacity(const struct planner *p, const struct capacity_query *query, const struct inv_pgpu *card,

@@ -89,7 +89,7 @@ static bool not_pooled(struct planner *p, const struct inv_parent *vf)
 	return plan_refuse_device(p, "not in the pool: %s", vf->card->pool.reason);
 }
 
-/* Another program has set a type other than the requested one: the VF is usable only if that can be removed. */
+/* Another program has set a type other than the requested one. The VF is usable only if that type can be removed. */
 static bool replace_type(struct planner *p, const struct inv_device *device)
 {
 	const struct resolved_request *resolved = p->resolved;
@@ -97,7 +97,7 @@ static bool replace_type(struct planner *p, const struct inv_device *device)
 
 	if (device->parent)
 		attempt = capacity_failed_attempt(p->world, device->parent->card->address, resolved->types[0]);
-	/* Repeating a failed attempt would never end. */
+	/* Refuse: repeating the failed attempt would never end. */
 	if (attempt)
 		return plan_refuse_device(p, "its type is %s, and %s", device->vgpu.type, attempt->reason);
 	if (!p->world->reclaimable_known)

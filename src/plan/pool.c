@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Plain VFs have sections of their own. */
+/* [vf_NAME] sections are for cards with plain VFs, all other sections for all other cards. */
 static bool is_for(const struct section *s, const struct inv_pgpu *card)
 {
 	return s->vf == (card->framework == FW_VF);
@@ -23,7 +23,7 @@ static enum claim claim_of(const struct section *s, const struct inv_pgpu *card)
 	return config_takes_rest(s) ? CLAIM_DEFAULT : CLAIM_NONE;
 }
 
-/* Does the section name this VF by the VF's own address? With several types, more than one section can. */
+/* Does the section name this VF by the VF's own address? With pgpu_types = several, more than one section can. */
 static bool names_vf(const struct section *s, const struct inv_parent *parent)
 {
 	const struct section *named = parent->named;
@@ -55,7 +55,7 @@ static const struct section *offered_or(const struct inv_pgpu *card, const struc
 	return a && inventory_offer(card, a->type) ? a : b;
 }
 
-/* Does the card offer only this type of those whose sections match it? */
+/* Of the types whose sections match the card, does the card offer only this one? */
 static bool is_only_offer(const struct inv_pgpu *card, const struct section *only)
 {
 	const struct config *config = card->pool.config;
@@ -67,8 +67,9 @@ static bool is_only_offer(const struct inv_pgpu *card, const struct section *onl
 }
 
 /*
- * Sets the section of the whole card. With one type per card, two sections that name it conflict, as do two that match
- * it, unless it offers only one of the types; else the first counts. With several types, an offered one is preferred.
+ * Sets the section of the whole card. With one type per card, two sections that name it conflict; two that match it
+ * conflict unless it offers only one of their types; of two default sections the first counts. With several types, an
+ * offered one is preferred.
  */
 static void claim_whole(struct inv_pgpu *card)
 {
@@ -95,7 +96,7 @@ static void claim_whole(struct inv_pgpu *card)
 	}
 }
 
-/* Sets the highest claim on the card and its section: that of the whole card, or one that names VFs of the card. */
+/* Sets the highest claim on the card, and the card's section: for the whole card, or one that names VFs of it. */
 static void claim_card(struct inv_pgpu *card)
 {
 	struct pool_card *pool = &card->pool;
@@ -223,9 +224,9 @@ static bool is_of_whole(const struct inv_pgpu *card, const struct section *s)
 }
 
 /*
- * True if the card offers others of its types, but not this one. A card with unknown offers, or with none of its types,
- * serves every type of the sections that name or match it. (For a card in use the inventory assumes offers: see struct
- * inv_query, name.)
+ * Does the card offer another of its types, but not this one? A card whose offers are unknown, or that offers none of
+ * its types, serves every type of the sections that name or match it. (For a card in use the inventory assumes offers:
+ * see struct inv_query, name.)
  */
 static bool is_not_offered(const struct inv_pgpu *card, const char *type)
 {

@@ -30,7 +30,7 @@ const struct section *pool_section_of(const struct inv_parent *parent);
 /* Does this parent provide this type, according to the configuration? */
 bool pool_gives(const struct inv_parent *parent, const char *type);
 
-/* The readiness of the section's cards: of those with mdevs, or of those with VFs; of `parent` alone, unless NULL. */
+/* How ready the section's readiest card is, of those with mdevs (`mdev`) or with VFs, or of `parent`'s card alone. */
 enum stock { STOCK_NONE, STOCK_UNREADY, STOCK_READY };
 enum stock pool_stock(const struct inventory *inv, const struct section *section, bool mdev,
 		      const struct inv_parent *parent);
@@ -42,9 +42,7 @@ enum stock pool_stock(const struct inventory *inv, const struct section *section
 size_t pool_types(const struct inventory *inv, bool mdev, const struct inv_parent *parent,
 		  const struct section **first);
 
-/*
- * The readiness of the readiest types. pool_has_type(): is the section's type one of these? `best` is that readiness.
- */
+/* The readiness of the readiest types, and whether the section's type has this readiness, `best`. */
 enum stock pool_best_stock(const struct inventory *inv, bool mdev, const struct inv_parent *parent);
 bool pool_has_type(const struct inventory *inv, const struct section *section, bool mdev,
 		   const struct inv_parent *parent, enum stock best);
@@ -63,7 +61,7 @@ bool pool_misses(const struct inventory *inv, const struct section *section, con
 /* True if a section names the card or its VF `vf`, or matches the card: the card belongs in the pool, ready or not. */
 bool pool_names(const struct config *config, const struct inv_pgpu *card, const char *vf);
 
-/* True if several sections have a device_match, so its offers decide about a card that matches two. */
+/* True if several sections have a device_match, so the offers of a card decide if it matches two of them. */
 bool pool_matches_twice(const struct config *config);
 
 /* Does an alternative of device_match fit this card? */
@@ -76,7 +74,7 @@ const struct match *pool_matches(const struct section *s, const struct inv_pgpu 
 bool pool_is_elsewhere(const struct section *s, const struct inv_pgpu *card, char why[REASON_SIZE]);
 
 /*
- * For inventory_read(): the type of the n-th section of a struct config (may be NULL) that names the card or a VF of
- * it, or matches it; for a card with plain VFs the name of the n-th such [vf_NAME] section.
+ * For inventory_read(): the type of the n-th section of `config` (a struct config, or NULL) that names or matches the
+ * card, or names a VF of it; for a card with plain VFs the name of the n-th such [vf_NAME] section. NULL: no more.
  */
 const char *pool_name(const void *config, const struct inv_pgpu *card, size_t n);

@@ -29,7 +29,7 @@ unsigned int resolve_types(struct resolved_request *resolved, const struct world
  * other kind.
  *
  * Since 11.0 libvirt allows the hostdev's type to change, and QEMU decides whether the state fits. The request changes
- * only if the other kind has a type of this name, the vGPU's own has none, and the policy allows it (cross_framework).
- * Returns and refuses like resolve_types().
+ * only if a type of this name exists in the other kind but not in the vGPU's own, and the policy allows it
+ * (cross_framework). Returns and refuses like resolve_types().
  */
 unsigned int resolve_framework(struct vgpu_request *req, const struct world *world, char refusal[RESOLVE_REFUSAL]);

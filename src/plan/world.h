@@ -71,7 +71,7 @@ struct failed_attempt {
 	char reason[REASON_SIZE];
 };
 
-/* Idle (a GPU of the type's vendor) and remembered (had the type before): the section takes any card. */
+/* Why a card is missing. IDLE (a GPU of the vendor), REMEMBERED (once had the type): its section takes any card. */
 enum missing_how { MISSING_NAMED, MISSING_MATCHED, MISSING_IDLE, MISSING_REMEMBERED };
 
 /* A card that is configured for a type but provides no vGPUs here. */
@@ -80,7 +80,7 @@ struct missing_card {
 	const struct section *section;
 	struct location at; /* the address or match in the configuration */
 	char address[PARENT_SIZE];
-	char reason[REASON_SIZE]; /* and what to do */
+	char reason[REASON_SIZE]; /* with the fix */
 };
 
 enum plan_mode {
@@ -115,7 +115,7 @@ struct world {
 	int libvirt; /* libvirt's version, 9007000 is 9.7.0; 0: unknown */
 	struct failed_attempt *failed_attempts;
 	size_t nfailed_attempts;
-	struct failure *failures; /* from other runs, a while ago; their candidates come last */
+	struct failure *failures; /* of the last minutes, in other runs; their candidates come last */
 	size_t nfailures;
 	bool reclaimable_known;             /* reclaimable devices and leases are marked */
 	struct missing_card *missing_cards; /* if everything was read */
@@ -123,12 +123,12 @@ struct world {
 
 	/* Only for the survey. */
 	struct request changed;     /* a copy of the request, if a framework changes; else unused */
-	bool some_cards;            /* for PCI hostdevs, only the cards that the request names were read */
+	bool some_cards;            /* only the cards whose VFs the request names were read (for PCI hostdevs) */
 	struct leases void_leases;  /* leases that are no longer valid */
 	struct vfio_users *users;   /* NULL until needed */
 	struct libvirt_files *disk; /* NULL until needed */
 	int64_t looked_ms;          /* CLOCK_MONOTONIC just before `users` and `disk` were read */
 	char (*looked_at)[ID_SIZE]; /* the mdevs that existed at `looked_ms`: only these can have been found open */
 	size_t nlooked_at;
-	bool asks; /* the last read asked whether some devices are open */
+	bool asks; /* a rule asks whether a device is open, so the processes must be searched */
 };
