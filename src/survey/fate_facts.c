@@ -34,7 +34,7 @@ static int is_open(const struct fate_look *look, const char *id, char why[REASON
 
 /*
  * Do libvirt's files show that the running domain has the device or can resume it? Yes if they cannot tell. A suspend
- * record has a UUID as it is, but a VF's address in another form, so for a VF any suspend record counts.
+ * record has UUIDs in the usual form, but VF addresses in another, so for a VF any suspend record counts.
  */
 static bool files_have(const struct libvirt_files *disk, const struct lease *lease)
 {
@@ -82,7 +82,7 @@ void fate_lease(struct fate *fate, const struct fate_look *look, const struct le
 	/* A plain VF always exists, whether a guest uses it or not. */
 	if (vgpu->framework == FW_VF)
 		facts.exists = PRESENT;
-	/* These depend on nothing else, so that a reservation costs no look at processes. */
+	/* Open files do not matter for a reservation, so it costs no search of processes. */
 	if (lease->state != LEASE_RESERVED && facts.exists && is_open(look, vgpu->id, open))
 		facts.open = open;
 	snprintf(unseen, sizeof(unseen), "cannot tell whether it exists: %s%s%.150s", vgpu->pgpu, *reason ? ": " : "",
@@ -121,8 +121,8 @@ bool fate_is_novas(const struct fate_look *look, const struct vgpu_ref *vgpu)
 }
 
 /*
- * Records a name as a sign of use, because Nova redefines a domain when it starts it, and for a moment nothing names
- * its vGPU.
+ * Finds which domain names the vGPU. With `note`, records that as a sign of use, because Nova redefines a domain when
+ * it starts it, and for a moment no domain names the vGPU.
  */
 static const char *named(const struct fate_look *look, const char *id, const char *asking, char why[REASON_SIZE])
 {
@@ -143,7 +143,7 @@ const char *fate_named(const struct fate_look *look, const char *id, char why[RE
 	return named(look, id, NULL, why);
 }
 
-/* Finds its mdevctl definition, which a removal would include, and whether that keeps it. */
+/* Finds the device's mdevctl definition, which a removal would include, and whether it keeps the device. */
 static void add_definition(struct orphan_facts *facts, const struct fate_look *look, const char *id,
 			   char why[REASON_SIZE])
 {
@@ -165,11 +165,11 @@ static struct orphan_facts facts_of(const struct fate_look *look)
 	return (struct orphan_facts){ .policy = &look->config->policy, .typed = true, .unused = look->unused };
 }
 
-/* What counts only for a device or definition that nothing else keeps. */
+/* Adds the facts that matter only if nothing else keeps the device or definition. */
 static void add_age(struct orphan_facts *facts, const struct fate_look *look, const char *id, const struct seen *seen)
 {
 	facts->for_guest = affinity_is_for_guest(look->store, id);
-	/* The idle time is also recorded for what a pool keeps. It may begin with this look. */
+	/* The idle time is recorded even for a device that was not made for a guest. It may begin now. */
 	facts->idle_ms = seen_since(look->store, id, seen, look->note);
 }
 

@@ -17,7 +17,7 @@
 struct live_domain {
 	char uuid[UUID_SIZE];
 	const struct request *request; /* from its live XML, with all PCI hostdevs; NULL: unavailable or invalid */
-	const struct request *taken;   /* from the record of a suspend in it; NULL: none */
+	const struct request *taken;   /* from the suspend record in that XML; NULL: none */
 	bool settled;                  /* not in the middle of a start, a migration or a shutdown */
 };
 
@@ -31,7 +31,7 @@ struct fate_look {
 	int64_t looked_ms;  /* when the first of these was read, CLOCK_MONOTONIC */
 	const char *asking; /* the domain that requests a VF: its own XML does not protect the VF; NULL: none */
 	bool note;          /* record signs of use, and when a device was first seen free */
-	bool unused;        /* what was not made for a guest may go as well */
+	bool unused;        /* devices that were not made for a guest may also go */
 	/* What libvirt says; none if it was not asked. */
 	const struct live_domain *domains;
 	size_t ndomains;
@@ -41,12 +41,12 @@ struct fate_look {
 /* `exists`: does the lease's device exist? */
 void fate_lease(struct fate *fate, const struct fate_look *look, const struct lease *lease, enum presence exists);
 
-/* Of a device without a lease. Needs a configuration. */
+/* The fate of a device without a lease. Needs a configuration. */
 void fate_device(struct fate *fate, const struct fate_look *look, const struct inv_device *device);
 
 /*
- * Of a definition of Nova's without a device. Nova counts it as a device, and does not start if the pGPU has no
- * capacity for it. It stays if a domain names it, because a start creates the device, and for a minute after it was
+ * The fate of a definition of Nova's without a device. Nova counts it as a device, and does not start if the pGPU has
+ * no capacity for it. It stays if a domain names it, because a start creates the device, and for a minute after it was
  * written, because Nova may be creating the device. Needs a configuration.
  */
 void fate_definition(struct fate *fate, const struct fate_look *look, const struct definition *definition);

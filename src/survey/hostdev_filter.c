@@ -84,13 +84,13 @@ static bool is_configured(const struct host *host, const struct config *config, 
 	return inventory_read_card(host, address, &card) && pool_names(config, &card, id);
 }
 
-/* Judges a VF by its card; one that is being disabled has lost the link to its card, and is judged by its own data. */
+/* Judges a VF by its card, or if it is being disabled and has lost its link to the card, by its own data. */
 static bool is_of_pool(const struct host *host, const struct config *config, const char *id)
 {
 	char address[PCI_SIZE];
 	struct inv_pgpu card;
 
-	/* A section that has the VFs' ID instead of the card's means this VF, whose start will be refused. */
+	/* A VF that a section names by the VFs' ID, by mistake, is ours too, so that its start is refused. */
 	if (inventory_physfn(host, id, address))
 		return is_configured(host, config, address, id) || is_configured(host, config, id, "") ||
 		       (enables_types(config) && inventory_takes_type(host, id));
@@ -130,8 +130,8 @@ void hostdev_filter_keep(struct domxml *doc, const struct host *host, const stru
 }
 
 /*
- * Is it leased, or was it ever on this host? A placeholder never is: a start refuses it, and an arrival replaces it.
- * True also if the leases cannot be read.
+ * Is or was the UUID leased on this host? A placeholder never is: a start refuses it, and an arrival replaces it. True
+ * also if the leases cannot be read.
  */
 static bool may_have_lease(const struct host *host, const char *id)
 {

@@ -4,7 +4,7 @@
  * ready now. The check of other hostdevs must be cheap: one look at a device that is not a VF, and none if the pool
  * cannot have VFs.
  *
- * Decides also which UUIDs are placeholders. People number real mdevs by hand, so a UUID in placeholder form is real if
+ * Also decides which UUIDs are placeholders. People number real mdevs by hand, so a UUID in placeholder form is real if
  * it has a device, an mdevctl definition or a lease on this host, or had a lease. If one of these cannot be read, the
  * UUID counts as real, so that nothing replaces it.
  */
@@ -17,7 +17,7 @@
 #include "domain/domxml.h"
 #include "state/lease_store.h"
 
-/* True if the pool may have VFs; false if it cannot. */
+/* May the pool have VFs? False is certain. */
 bool hostdev_filter_possible(const struct config *config);
 
 /* Is this PCI hostdev of the request ours? For the other arguments see hostdev_filter_keep(). */
@@ -35,8 +35,5 @@ bool hostdev_filter_leased(const struct host *host, const char *domain);
 void hostdev_filter_keep(struct domxml *doc, const struct host *host, const struct config *config,
 			 const struct leases *leases);
 
-/*
- * Decides only about placeholders. Each parsed document needs this or hostdev_filter_keep(), before its request is
- * used.
- */
+/* Decides only about placeholders. Each parsed document needs this or hostdev_filter_keep() before it is used. */
 void placeholder_settle(struct domxml *doc, const struct host *host);

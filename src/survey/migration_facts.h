@@ -21,10 +21,7 @@ bool migration_facts_device(struct migration_facts *facts, const struct inventor
 void migration_facts_type(struct migration_facts *facts, const struct inventory *inv, const struct inv_pgpu *card,
 			  const char *type);
 
-/*
- * The domain's lease element with the facts of its leased vGPUs; see domxml_lease(). NULL: nothing would change. The
- * caller frees it.
- */
+/* The domain's lease element with the facts of its leased vGPUs, from domxml_lease(), or NULL. The caller frees it. */
 char *migration_facts_element(const struct domxml *doc, const struct inventory *inv, const struct leases *leases);
 
 /*

@@ -31,7 +31,7 @@ static void add(struct found *found, enum missing_how how, const struct section 
 	if (at)
 		missing->at = *at;
 	snprintf(missing->address, sizeof(missing->address), "%s", address);
-	/* The inventory knows more of a card that it has. */
+	/* If the inventory has the card, its reason is more precise. */
 	if (card && !card->ready)
 		memcpy(missing->reason, card->reason, sizeof(missing->reason));
 	else

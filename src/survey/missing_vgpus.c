@@ -66,7 +66,7 @@ static size_t missing_of(const struct request *wanted, const struct request *liv
 	return n;
 }
 
-/* Adds vGPUs of the definition that are not in the running domain, but no more than the difference in number. */
+/* Adds vGPUs of the definition that the running domain does not have, but no more than the two numbers differ. */
 static void add_missing(struct search *s, const char *name, struct domxml *definition, struct domxml *live,
 			const struct request *record)
 {

@@ -32,7 +32,7 @@ void survey_end(struct world *w)
 	*w = (struct world){ 0 };
 }
 
-/* Asks the driver about an unlisted device. Unknown if its framework (or active VF's card) is unread. */
+/* Asks the driver about an unlisted device. Unknown if its framework, or an active VF's card, was not read. */
 static enum presence presence_of(const struct world *w, const struct lease *lease)
 {
 	const struct vgpu_ref *vgpu = &lease->vgpu;
@@ -146,7 +146,7 @@ static void explain_absent(struct world *w)
 	}
 }
 
-/* A failure is no error: only a refusal names missing cards. */
+/* Ignores a failure, because only a refusal names missing cards. */
 static void find_missing_cards(struct world *w)
 {
 	struct err ignored;
@@ -253,9 +253,9 @@ static int read_leases(struct world *w, bool at_work, struct err *err)
 }
 
 /*
- * Under the lock, reads the leases before the host: their types are read from it, and the device of a lease on which no
- * process works does not change. Without the lock, reads the leases again after the host, because a lease is written
- * before its device is created.
+ * Under the lock, reads the leases before the host, because the leases say which types to read, and the device of a
+ * lease on which no process works does not change. Without the lock, reads the leases again after the host, because a
+ * lease is written before its device is created.
  */
 static int read_both(struct world *w, struct err *err)
 {
@@ -297,7 +297,7 @@ int survey_host(struct world *w, const struct host *host, struct store *store, c
 	*w = (struct world){ .host = host, .store = store, .config = config, .asked = &nothing };
 	if (survey_start(w, err) < 0 || survey_see(w, err) < 0)
 		return -err->code;
-	/* Plain VFs may be open. */
+	/* Whether plain VFs are open is known only after a search of the processes. */
 	if (w->asks && survey_ahead(w, err) < 0)
 		return -err->code;
 	survey_say_open(w);

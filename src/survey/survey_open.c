@@ -10,7 +10,7 @@
 #include "internal.h"
 #include "state/lease_store.h"
 
-/* Time limits in ms for a search of all processes; the last two apply if capacity has to be made. */
+/* Time limits in ms for a search of all processes; the last two apply if capacity must be made. */
 enum { START_LOOK_MS = 250, ARRIVE_LOOK_MS = 1000, LEAST_LOOK_MS = 250, RECLAIM_LOOK_MS = 5000 };
 
 void survey_drop_lookups(struct world *w)

@@ -119,8 +119,8 @@ bool survey_reads_all(const struct world *w)
 }
 
 /*
- * The cards whose VFs a start names. libvirt uses only the named VFs, so only a refusal needs other cards. NULL: all
- * cards. The caller frees the one allocation.
+ * The cards whose VFs a start names; NULL: all cards. libvirt uses only the named VFs, so other cards matter only for a
+ * refusal. The caller frees the one allocation.
  */
 static const char **cards_of(const struct world *w)
 {
@@ -157,7 +157,7 @@ static bool asks_pool(const struct world *w)
 	return false;
 }
 
-/* Each type once, because a type costs a read per pGPU. */
+/* Adds each type once, because reading a type costs one read per pGPU. */
 static void add_type(const char **types, size_t *n, const char *type)
 {
 	for (size_t i = 0; i < *n; i++)
@@ -191,7 +191,7 @@ int survey_read_host(struct world *w, struct err *err)
 				   .types = types,
 				   .name = pool_name,
 				   .arg = w->config,
-				   /* Without a pool, every GPU that could be in one matters. */
+				   /* Without a pool, all GPUs that could be in one matter. */
 				   .gpus = !w->config || !w->config->nsections };
 
 	inventory_free(&w->inv);
