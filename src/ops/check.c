@@ -98,7 +98,7 @@ void check_unreadable(struct check *check, const char *fix, const struct err *er
 	check_report(check, denied ? CHECK_WARN : CHECK_FAIL, denied ? "run as root" : fix, "%s", err->text);
 }
 
-/* A note about a file begins with its place. */
+/* The place of a note about a file, FILE:LINE, becomes the place of the finding. */
 static void report_note(struct check *check, enum check_status status, const struct config_note *note, const char *fix)
 {
 	char hint[REASON_SIZE];
@@ -119,7 +119,7 @@ static void config_fails(struct check *check, int r, const struct config_notes *
 	if (mistakes->n && r != -ENOENT)
 		return;
 	if (r != -ENOENT) {
-		/* A failure even if root could read it, because nothing else is checked. */
+		/* This fails even if root could read the file, because nothing else can be checked. */
 		check_fail(check, geteuid() == 0 ? FIX_CONFIG : "run as root", "%s", err->text);
 		return;
 	}
@@ -174,7 +174,7 @@ static int look_at_host(struct check *check, struct err *err)
 	return survey_host(world, check->host, &check->start.store, check->config, err);
 }
 
-/* Removes from the caller's look what the checks have added to plan starts. */
+/* Returns the world to the caller, without what the checks have added to plan starts. */
 static void give_back(struct check *check, const struct config *config)
 {
 	static const struct request nothing;

@@ -35,11 +35,11 @@ struct check {
 	const struct host *host;
 	const char *config_path; /* as config_load() takes it */
 	/*
-	 * What the caller has seen of this host (survey_host()), if it shows findings among other things: then the
-	 * check does not wait for a held lock as long as a start would. NULL: the check reads the host.
+	 * What the caller has seen of this host (survey_host()); NULL: the check reads the host. With it, the check
+	 * waits for a held lock only briefly, not as long as a start would.
 	 */
 	struct world *seen;
-	const struct config *config; /* the one in effect, with `seen`; NULL: none, and check_run() says why */
+	const struct config *config; /* in effect; NULL: check_run() reads it, and reports why none is in effect */
 	/* the result */
 	struct finding *findings;
 	size_t n, count[CHECK_FAIL + 1]; /* the findings, and how many have each status */
@@ -54,7 +54,7 @@ struct check {
 	struct store store;
 	int has_store; /* 0, or the error of opening it, with its text in `store_err` */
 	struct err store_err;
-	const struct leases *leases; /* those that count; none if one cannot be read */
+	const struct leases *leases; /* without void leases; empty if one cannot be read */
 	struct libvirt_files *disk;  /* NULL: unreadable */
 	bool *explained;             /* for each section: a finding says why a pGPU does not provide its type */
 };

@@ -31,8 +31,8 @@ static void report(void *arg, const char *text, const char *fix)
 }
 
 /*
- * Might a start with this mdev be refused for a reason other than capacity? False if it exists, or if the pool provides
- * its type, or the pool's only one, as mdevs. Planning every definition would take seconds.
+ * Might a start with this mdev be refused for a reason other than capacity? Not if it exists, nor if it has no lease
+ * and the pool provides its type (or, unnamed, its only type) as mdevs. Planning all definitions would take seconds.
  */
 static bool is_doubtful_mdev(const struct check *check, const struct vgpu_request *req)
 {
@@ -74,7 +74,7 @@ static bool names_other_type(const struct check *check, const struct request *re
 	return false;
 }
 
-/* For a domain that does not run: would its start be refused for another reason than capacity? */
+/* Reports a domain that does not run if its start would be refused for a reason other than capacity. */
 static void report_refused(struct check *check, const struct domxml *doc, const char *path)
 {
 	const struct request *request = domxml_request(doc);

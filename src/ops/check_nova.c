@@ -18,7 +18,7 @@ static const char *used_by(const struct check *check, const struct definition *d
 	return domain ? domain : libvirt_files_unread(check->disk, false);
 }
 
-/* Reports a definition that will be started although its pGPU is not configured for its type; Nova starts all. */
+/* Reports a definition that mdevctl or nova-compute will start although its pGPU is not configured for its type. */
 static bool goes_against(struct check *check, const struct definition *d)
 {
 	const struct inv_parent *parent = inventory_parent(check->inv, d->parent);
@@ -58,7 +58,7 @@ static bool is_second(struct check *check, const struct definition *d)
 	return true;
 }
 
-/* Reports a definition without a device: Nova counts it, and an instance with it fails. */
+/* Reports a definition without a device: Nova counts it, and an instance that gets it fails. */
 static bool is_miscounted(struct check *check, const struct nova_inventory *nova, const struct definition *d)
 {
 	const char *domain = used_by(check, d);
@@ -164,7 +164,7 @@ static int needed(const struct nova_inventory *nova, const struct section *secti
 	return n;
 }
 
-/* Reports a pGPU that serves one of Nova's types and counts nothing in Nova's VGPU inventory. */
+/* Reports a pGPU that serves one of Nova's types, but is not in Nova's inventory of VGPU. */
 static void look_at_uncounted(struct check *check, const struct inv_pgpu *card, const struct section *section)
 {
 	if (!section->nova || !card->pool.in_pool || pool_serves(card, section->type) != section ||

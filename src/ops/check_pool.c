@@ -9,7 +9,7 @@
 
 enum { LIBVIRT_VARIANT = 9007000 };
 
-/* The entry of the section that selects this card, or `other`. */
+/* The section's entry that selects this card; `other` if there is none. */
 static struct location named_at(const struct section *section, const struct inv_pgpu *card, struct location other)
 {
 	const struct match *match;
@@ -51,7 +51,7 @@ static bool look_at_libvirt(struct check *check, const struct inv_pgpu *card, in
 	return false;
 }
 
-/* Skips a leased VF, because the driver may still be at work on its removal. */
+/* Reports lost VFs, except leased ones, because the driver may still be removing their vGPUs. */
 static void look_at_vfs(struct check *check, const struct inv_pgpu *card)
 {
 	for (int p = 0; p < card->nparents; p++) {
@@ -135,7 +135,7 @@ static bool has_unsuited(const struct check *check, const char *missing)
 	return false;
 }
 
-/* Reports a type that takes all pGPUs although none of them provides it. */
+/* Reports a missing card of a type that claims all pGPUs, none of which provides it. */
 static void look_at_unserved(struct check *check, const struct missing_card *missing, enum check_status status)
 {
 	const char *other = missing->how == MISSING_IDLE ? "load the vGPU host driver" : "load its driver", *fix;
@@ -151,7 +151,7 @@ static void look_at_unserved(struct check *check, const struct missing_card *mis
 		     missing->section->type);
 }
 
-/* Are both absent VFs of one card? The reason names the card. */
+/* Are both of them absent VFs of the same card? The reason names the card. */
 static bool is_same_cause(const struct check *check, const struct missing_card *a, const struct missing_card *b)
 {
 	char physfn[PCI_SIZE];
@@ -160,11 +160,11 @@ static bool is_same_cause(const struct check *check, const struct missing_card *
 	       inventory_absent_vf(check->host, a->address, physfn);
 }
 
-/* Reports the first VF of a card for all its VFs. */
+/* Reports a missing card; the first of a card's missing VFs stands for all of them. */
 static void look_at_missing(struct check *check, const struct missing_card *list, size_t n, size_t this)
 {
 	const struct missing_card *missing = &list[this];
-	/* One file, also a nova.conf, can serve many hosts. */
+	/* A nova.conf can serve many hosts, so a card that is missing here may be another host's. */
 	enum check_status status = missing->section->nova && check->npool ? CHECK_WARN : CHECK_FAIL;
 	char physfn[PCI_SIZE], others[32] = "";
 	const char *fix;

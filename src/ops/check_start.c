@@ -24,7 +24,7 @@ struct start {
 	struct err err;
 };
 
-/* A project's exhausted quota says nothing about the host; a quota of 0 for all does. Borrows the configuration. */
+/* Borrows the configuration, less its quotas: an exhausted one says nothing about the host, unless all are 0. */
 static void start_begin(struct start *s, struct check *check)
 {
 	*s = (struct start){ .plan = &check->start.plan,
@@ -78,8 +78,8 @@ static struct carried carried_by(const struct check *check, const struct section
 }
 
 /*
- * On a busy host, pGPUs can be full of the type that they are configured for, which is no fault. A pGPU without
- * capacity that carries something else, or nothing, is broken or not as configured.
+ * On a busy host, pGPUs can be full of the type that they are configured for, which only needs a warning. A pGPU
+ * without capacity that carries something else, or nothing, is broken or not as configured.
  */
 static void report_refusal(struct check *check, const struct start *s)
 {
@@ -231,8 +231,8 @@ static const char *fix_vfs(struct check *check, const struct section *section)
 }
 
 /*
- * No pGPU is configured for the type. One file, also a nova.conf, can serve many hosts, so a type for other hosts is no
- * error, as long as something can be leased here.
+ * Reports that no pGPU is configured for the type. One file, also a nova.conf, can serve many hosts, so that is only a
+ * warning as long as something can be leased here.
  */
 static void report_no_card(struct check *check, const struct section *section)
 {

@@ -51,7 +51,7 @@ static void look_at_writable(struct check *check, const char *path, enum check_s
 	struct store_space space;
 
 	store_space(check->host, path, &space);
-	/* look_at_directory() reports that. */
+	/* look_at_directory() reports a path that is not a directory. */
 	if (space.code == -ENOTDIR && strcmp(space.near, path) == 0)
 		return;
 	check_at_path(check, space.near);
@@ -147,7 +147,7 @@ static bool is_lock(struct check *check, const char *name)
 	return false;
 }
 
-/* If one process holds it for as long as a start would wait, each start is refused. */
+/* If one process holds the lock for as long as a start would wait, each start is refused. */
 static void look_at_store_lock(struct check *check)
 {
 	struct lock_look look = { .name = "lock" };
@@ -189,7 +189,7 @@ void check_locks(struct check *check)
 	}
 }
 
-/* Starts work without the handler, but what no hook sees is not handled, and nothing else would report that. */
+/* Starts work without the handler, but hot-plugs and other changes without a hook are missed; warn of that. */
 void check_handler(struct check *check)
 {
 	int run = check->store.run;
@@ -235,7 +235,7 @@ static bool look_at_guest(struct check *check, const struct lease *lease)
 	return true;
 }
 
-/* Another program has removed the guest's vGPU, or its driver was unloaded. A lost VF is the pGPU's finding. */
+/* Another program removed the guest's vGPU, or its driver was unloaded. A missing plain VF is its pGPU's finding. */
 static bool look_at_lost(struct check *check, const struct gc_item *item)
 {
 	const struct lease *lease = &item->lease;

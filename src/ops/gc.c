@@ -39,7 +39,7 @@ static int read_leases(struct look *look, const struct gc *c, struct err *err)
 		      : lease_list_locked(c->store, c->policy->lock_timeout_s * 1000, &look->leases, err);
 }
 
-/* Reads the devices first: a device created later has a lease by the time the leases are read. */
+/* Reads the devices first: a lease is written before its device, so each listed device has its lease by then. */
 static int look_around(struct look *look, struct gc *c, struct err *err)
 {
 	struct inv_query query = { .frameworks = INV_MDEV | INV_VARIANT, .types = inv_no_types };
@@ -97,11 +97,11 @@ static void judge_lease(struct gc *c, const struct fate_look *facts, const struc
 	item->vgpu = lease->vgpu;
 	item->lease = *lease;
 	item->exists = inventory_presence(facts->inv, c->store->host, &lease->vgpu);
-	/* A reservation creates no device, so one that exists is not ours. A plain VF is never removed. */
+	/* A reservation creates no device, so an existing device is not ours. A plain VF is never removed. */
 	item->removes = item->exists == PRESENT && lease->vgpu.framework != FW_VF && release_removes(c->store, lease);
 	fate_lease(&fate, facts, lease, item->exists);
 	set_fate(item, &fate);
-	/* Only a pass that releases waits for whoever is at work on it. */
+	/* A dry pass does not wait for a process that is at work on the vGPU. */
 	if (c->dry && lease->state == LEASE_RELEASING && item->outcome == GC_GOES &&
 	    store_locked_vgpu(c->store, lease->vgpu.id)) {
 		item->outcome = GC_STAYS;
@@ -170,7 +170,7 @@ static bool is_lease_meant(const struct gc *c, const struct lease *lease)
 	       (!c->state || strcmp(c->state, lease_state_word(lease->state)) == 0);
 }
 
-/* Is this device without a lease, or definition, within the pass's limits? */
+/* Is this foreign device or definition within the pass's limits? */
 static bool is_foreign_meant(const struct gc *c, const struct vgpu_ref *vgpu)
 {
 	return is_meant(c, vgpu) && !c->domain && !c->state && (!c->type || strcmp(c->type, vgpu->type) == 0);
@@ -235,14 +235,14 @@ static void judge(struct gc *c, const struct look *look)
 		keep_beside_leases(c);
 }
 
-/* Leases what the domains run with, and remembers which of their leases they were seen with. */
+/* Leases what the domains run with, and records in `seen` the leases whose devices they were seen with. */
 static int look_at_domains(struct look *look, struct gc *c, struct err *err)
 {
 	const struct fate_look facts = facts_of(c, look);
 	struct lease_marks seen = { 0 };
 	int r = gc_adopt(c, &facts, &look->leases, err);
 
-	/* Read again, so that a device leased just now counts as seen if it is unplugged before the next pass. */
+	/* Read the leases again, so that a new one counts as seen if its device is unplugged before the next pass. */
 	if (r > 0)
 		r = read_leases(look, c, err);
 	for (size_t i = 0; r == 0 && i < look->leases.n; i++) {

@@ -41,7 +41,7 @@ struct gc_item {
 
 /* A vGPU of a running domain that was not leased to it. */
 struct gc_note {
-	bool mended; /* it is leased to it now */
+	bool mended; /* the vGPU is leased to the domain now */
 	char id[ID_SIZE];
 	char domain[DOMAIN_NAME_SIZE];
 	char why[REASON_SIZE];
@@ -61,7 +61,7 @@ struct gc {
 	bool dry;                    /* judges only; does not even record since when a device has been free */
 	int64_t looked_ms;           /* judges only older leases; 0: older than the pass */
 	/*
-	 * The device handler's. `mark`: leases are only marked `releasing`, and no foreign device is removed.
+	 * Only for the device handler. `mark`: leases are only marked `releasing`, and no foreign device is removed.
 	 * `domains`: the running ones, according to libvirt; the pass leases what they run with, and releases what they
 	 * have lost. `seen`: the leases whose domain had the device at the last pass; on return, at this one. If such a
 	 * device is missing later, it was unplugged, and its release need not wait for start_grace.

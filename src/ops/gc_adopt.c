@@ -60,12 +60,12 @@ static int judge_attached(struct gc *c, const struct fate_look *look, const stru
 	struct err ignored;
 	char why[REASON_SIZE];
 
-	/* The usual case, which the rule leaves whatever else is true. */
+	/* In this usual case the verdict is ATTACHED_LEAVE, so gather no facts. */
 	if (lease && lease->state == LEASE_ACTIVE && strcmp(lease->domain, domain->uuid) == 0)
 		return 0;
 	facts.at_work = lease && lease_at_work(c->store, lease);
 	facts.exists = adopt_find(&device, look->inv, req->id);
-	/* Any other PCI device is not ours. */
+	/* A PCI device that is not a vGPU and has no lease is not ours. */
 	if (req->kind == REQUEST_PCI && !facts.exists && !lease)
 		return 0;
 	facts.open = vfio_users_open(look->users, c->store->host, req->id, NULL, &ignored);

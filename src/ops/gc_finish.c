@@ -59,7 +59,7 @@ static void tell(struct gc_item *item, int r, const struct err *err)
 
 struct claimed {
 	struct gc *gc;
-	size_t *which; /* of the items, by their place in the sweep */
+	size_t *which; /* which[i]: the item of the sweep's i-th vGPU */
 };
 
 static void tell_claimed(void *arg, size_t i, int r, const struct err *err)
@@ -96,7 +96,7 @@ static void remove_orphan(struct gc *c, struct gc_item *item)
 	     &err);
 }
 
-/* Reads libvirt's files again, because a domain may have been defined meanwhile: what it names stays. */
+/* Reads libvirt's files again, because a domain may have been defined meanwhile. What a domain names stays. */
 static void remove_orphans(struct gc *c)
 {
 	struct fate_look facts = { .store = c->store, .note = true };

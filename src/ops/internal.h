@@ -53,18 +53,18 @@ void check_quotas(struct check *check);
 bool check_serves_projects(const struct config *config); /* does any project have a quota above 0? */
 
 /*
- * Starts without a lease (lifecycle_unleased.c): returns 0 if all devices of the domain exist, or else a refusal of the
- * kind `about` that says `why` nothing can be leased.
+ * Starts without a lease (lifecycle_unleased.c). Returns 0 if all devices of the domain exist; otherwise a refusal of
+ * the kind `about`, with `why` nothing can be leased.
  */
 int unleased_pass(const struct lifecycle *lifecycle, const char *why, enum err_about about, struct err *err);
 
 /*
- * For a start that failed with `r`: before there was a plan (NULL), or while it wrote the plan's leases. Returns `r`,
- * unless the state cannot be written, and the devices that exist need no lease: then 0.
+ * May a start that failed with `r` go on without leases? It failed before there was a plan (NULL), or while it wrote
+ * the plan's leases. 0: yes, the state cannot be written and the existing devices need no lease. Else an error.
  */
 int unleased_check(const struct lifecycle *lifecycle, const struct plan *plan, const struct leases *leases, int r,
 		   struct err *err);
 
-/* Likewise, and if so starts the domain, with a warning: undoes the leases, waits until its devices are complete. */
+/* Likewise. If so, undoes the leases, waits until the devices are complete, and logs a warning. */
 int unleased_start(struct apply *apply, const struct lifecycle *lifecycle, const struct plan *plan,
 		   const struct leases *leases, int r, struct err *err);

@@ -56,8 +56,8 @@ static void rounds_end(struct rounds *r)
 }
 
 /*
- * Makes the next plan. The store's lock is held afterwards if 0 is returned. A device that appeared after the scan of
- * all processes may be open, so the processes are scanned again, a few times at most.
+ * Makes the next plan, and returns 0 with the store's lock held. A device that appeared after the search of all
+ * processes may be open, so the processes are searched again, a few times at most.
  */
 static int plan_round(struct rounds *r, struct err *err)
 {
@@ -109,9 +109,7 @@ static bool is_vf_of_mdev(const struct vgpu_ref *vgpu)
 	return vgpu->framework == FW_MDEV && strcmp(vgpu->parent, vgpu->pgpu) != 0;
 }
 
-/*
- * Handles a step that failed with `n`: the next plan looks elsewhere. Negative: the domain is refused with this error.
- */
+/* Handles a failed step: the next plan looks elsewhere. Negative: the domain is refused with this error. */
 static int attempt_failed(struct world *world, const struct step *step, int n, struct err *err)
 {
 	bool full = n == -ENOSPC;
@@ -189,7 +187,7 @@ static void remove_reclaimable(struct rounds *r)
 	}
 }
 
-/* Might a silent card of the pool still answer? Some drivers answer nothing while they work. Each gets lock_timeout. */
+/* Might a silent card of the pool still answer? Some drivers are silent while they work, so each gets lock_timeout. */
 static bool may_answer(const struct rounds *r)
 {
 	struct timed_child_silent silent[16];
@@ -263,7 +261,7 @@ static void note_success(struct rounds *r, const struct step *step)
 			failure_forget(&r->store, step->vgpu.pgpu);
 }
 
-/* Carries out the steps, all or none. 1: all done; 0: plan again. */
+/* Carries out the steps. 1: all are done; 0: plan again, and keep those that are done. */
 static int apply_round(struct rounds *r, struct err *err)
 {
 	for (size_t i = 0; i < r->plan.nsteps; i++) {
@@ -284,10 +282,7 @@ static int apply_round(struct rounds *r, struct err *err)
 	return 1;
 }
 
-/*
- * Plans until the plan can be carried out: 0, with the store's lock held. 1: refused, in `err`; negative: no plan could
- * be made.
- */
+/* Plans until a plan can be carried out. 0: yes, with the store's lock held; 1: refused; negative: no plan was made. */
 static int decide(struct rounds *r, struct err *err)
 {
 	for (;;) {
@@ -301,7 +296,7 @@ static int decide(struct rounds *r, struct err *err)
 	}
 }
 
-/* Somebody is at work on a vGPU of the plan. 0: plan again. */
+/* Waits a moment, because another process is at work on a vGPU of the plan. 0: plan again. */
 static int wait_for_others(const struct rounds *r, struct err *err)
 {
 	if (sys_now_ms() >= r->world.deadline_ms)

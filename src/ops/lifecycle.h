@@ -26,7 +26,7 @@ struct lifecycle {
 	const struct domxml *doc;
 	const struct request *request; /* of doc */
 	const char *op;                /* the name of a preparation in the log; NULL: "prepare" */
-	struct work_locks *work;       /* gets the work locks of a preparation's vGPUs; NULL: they end with it */
+	struct work_locks *work;       /* receives a preparation's work locks; NULL: they are dropped at its end */
 };
 
 /* `prepare begin`. 0: all vGPUs of the domain exist, complete and leased to it; else nothing of the attempt is left. */

@@ -38,7 +38,7 @@ static void tell(void *arg, size_t i, int r, const struct err *err)
 			  release->name, vgpu->id, err->text);
 }
 
-/* Marks the domain's leases and releases them by `deadline_ms`. Returns how many are left, or why none is marked. */
+/* Marks the domain's leases and releases them by `deadline_ms`. Returns how many are left; negative: marking failed. */
 static int give_up(struct release *release, int wait_ms, int64_t deadline_ms, int last_look_ms, struct err *err)
 {
 	struct sweep sweep = { release->store, release->policy, .told = tell, .arg = release };
@@ -87,7 +87,7 @@ static void leave_behind(const struct release *release, const struct host *host)
 	struct behind behind = { .host = *host, .policy = *release->policy, .asked_ms = release->asked_ms };
 	struct err err;
 
-	/* It inherits only the root, which is libvirt's, as libvirt calls the hook. */
+	/* The child inherits only the root's descriptor. libvirt's root is the same, because libvirt calls the hook. */
 	behind.host.libvirt = behind.host.root;
 	text_copy(behind.domain, sizeof(behind.domain), release->domain);
 	text_cut(behind.name, sizeof(behind.name), release->name);
@@ -98,7 +98,7 @@ static void leave_behind(const struct release *release, const struct host *host)
 
 /*
  * Records that QEMU did not start with these vGPUs (libvirt 10.5 and later report that). The card may be the cause; if
- * not, trying it last does no harm. Read without the lock, because this is only advice.
+ * not, trying it last does no harm. Reads without the lock, because the record is only advice.
  */
 static void note_failures(const struct release *release, const struct store *store)
 {
@@ -142,7 +142,7 @@ int lifecycle_release(const struct host *host, const struct config *config, cons
 	r = give_up(&release, policy->release_wait_s * 1000, deadline - END_MS, 0, err);
 	handled = store_handler_runs(&store);
 	store_close(&store);
-	/* The handler completes what is marked, but does not know of what is not. */
+	/* The handler completes marked releases, but knows nothing of unmarked ones. */
 	if (r == -ETIMEDOUT || (r > 0 && !handled))
 		leave_behind(&release, host);
 	return r < 0 ? r : 0;

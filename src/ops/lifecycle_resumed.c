@@ -45,7 +45,7 @@ bool lifecycle_may_be_resumed(const char *root, const char *name, const char *xm
 	return may;
 }
 
-/* Keeps only the mdevs that do not exist, and returns how many they are. */
+/* Keeps only the mdevs that do not exist, and returns their number. */
 static size_t keep_missing(struct domxml *definition, const struct host *host)
 {
 	const struct request *request = domxml_request(definition);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What needs no plan, or no lease: a domain whose vGPUs all exist starts even if nothing can be leased, because there
- * is no configuration, no permission, or no writable state in /run; and an arrival of a domain that runs here.
+ * Operations without a plan or a lease. A domain whose vGPUs all exist starts even if nothing can be leased, because
+ * there is no configuration, no permission, or no writable state in /run. A domain that runs here cannot arrive.
  */
 #include <errno.h>
 #include <string.h>
@@ -30,8 +30,8 @@ int unleased_pass(const struct lifecycle *lifecycle, const char *why, enum err_a
 }
 
 /*
- * True if the step needs its lease written: a device created without a lease would belong to nobody, and a release that
- * has begun could not be stopped. Any other existing device can be used without a lease.
+ * Must the step's lease be written? A device created without a lease would belong to nobody, and a release that has
+ * begun could not be stopped. Any other existing device can be used without a lease.
  */
 static bool needs_lease(const struct step *step, const struct leases *leases)
 {
@@ -88,7 +88,7 @@ int lifecycle_refuse_running(const struct lifecycle *lifecycle, const struct wor
 
 	if (world->mode != PLAN_MIGRATE && world->mode != PLAN_RESTORE)
 		return 0;
-	/* One that is starting has no status file yet. */
+	/* A domain that is starting has no status file yet. */
 	for (size_t i = 0; i < world->leases.n; i++) {
 		const struct lease *lease = &world->leases.list[i];
 

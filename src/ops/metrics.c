@@ -87,7 +87,7 @@ static long long framebuffer_used_mib(const struct inventory *inv, const struct 
 	return sum;
 }
 
-/* Configured pGPUs that provide no vGPUs, once each. */
+/* Prints the configured pGPUs that provide no vGPUs, each once. */
 static void print_missing(FILE *to, const struct metrics *metrics)
 {
 	const struct world *world = metrics->world;

@@ -93,7 +93,7 @@ static int go_on_unleased(struct preview *p, const struct lifecycle *lifecycle, 
 	return 0;
 }
 
-/* Could the leases of the plan be written? If the plan first removes something, that makes space for them. */
+/* Could the leases of the plan be written? A plan that first removes something frees the space for them. */
 static int look_at_leases(struct preview *p, struct err *err)
 {
 	bool arrives = p->world.mode != PLAN_PREPARE;

@@ -67,7 +67,7 @@ int rewrite_begin(struct rewrite *r, struct err *err)
 	return 0;
 }
 
-/* The address in the metadata may be another host's. */
+/* Must the VF be checked against this host? The address in the metadata may be another host's. */
 static bool is_vf(const struct rewrite *r, const struct vgpu_request *req)
 {
 	return r->vfs && req->kind == REQUEST_PCI && req->has_metadata;
@@ -98,7 +98,7 @@ static void predict(struct rewrite *r, struct world *world)
 	}
 }
 
-/* which[i]: the index of the i-th VF in the document's request. The facts in the metadata stay. */
+/* which[i]: the index of the i-th VF in the document's request. A VF keeps the facts in its metadata. */
 static int change_vfs(struct rewrite *r, const struct preview *preview, const size_t *which, struct err *err)
 {
 	const struct plan *plan = &preview->plan;
