@@ -145,7 +145,7 @@ static int suggest_type(const struct cmd *cmd, const char *word, struct err *err
 	return -err->code;
 }
 
-/* Replaces a type's name by its id, if the host has it. Accepts other ids: a lease or a VF pool can have them. */
+/* Replaces a type's name by its id, if the host has the type. Other ids are accepted, because a lease can have them. */
 static int take_type(struct cmd *cmd, const char **word, struct err *err)
 {
 	autofree struct inv_name *known = NULL;

@@ -42,8 +42,8 @@ static void quote(const char *text)
 }
 
 /*
- * Prints a provider configuration file (schema 1.0) for nova-compute: traits for each provider that Nova creates,
- * including full ones, because Placement drops a full one whose parent is a VF.
+ * Prints a provider configuration file (schema 1.0) for nova-compute: traits for each parent of mdevs, unless
+ * max_instances excludes it. VFs of a full card are included, because their providers come back with its capacity.
  */
 static void print_provider_config(const struct export *export)
 {
@@ -129,7 +129,7 @@ static void print_placement(const struct export *export)
 	cmd_rows_end(&rows);
 }
 
-/* Do other VFs of this model have another type? Their IDs are the same, so only a resource class tells Nova. */
+/* Do VFs of this model have another type? Their IDs are equal, so Nova can select only by resource class. */
 static bool shares_model(const struct inventory *inv, const struct inv_pgpu *card, const struct section *section)
 {
 	for (size_t i = 0; i < inv->nparents; i++) {
@@ -153,9 +153,9 @@ static const char *class_of(char trait[TRAIT_SIZE], const struct section *sectio
 }
 
 /*
- * Prints a card's VFs of a type, which Nova gets as devices of the alias named after it, and adds the alias, once per
- * type and model. Nova counts each VF as one device, so only as many are exported as the card has capacity for. A VF
- * with several types is exported with the first. True: Nova needs resource classes for this model.
+ * Prints a device_spec for each VF of a card that has this type, and adds the alias named after the type, once per type
+ * and model. Nova counts each VF as one device, so only as many are exported as the card has capacity for. A VF with
+ * several types is exported with the first. True: Nova needs resource classes for this model.
  */
 static bool print_vfs(const struct world *world, const struct inv_pgpu *card, const struct section *section,
 		      char **aliases)
@@ -193,7 +193,7 @@ static bool print_vfs(const struct world *world, const struct inv_pgpu *card, co
 	return shared;
 }
 
-/* Prints [pci] for the VFs of the pool: of each card as many as its capacity allows. */
+/* Prints section [pci] for the VFs of the pool, as many of each card as its capacity allows. */
 static void print_pci(const struct export *export)
 {
 	const struct config *config = export->world->config;
@@ -233,7 +233,7 @@ static const struct format *find_format(const struct cmd_call *call)
 	return NULL;
 }
 
-/* Placement limits a provider's name, which ends in the device's, to 200 characters. */
+/* Placement limits a provider's name, which ends in the device's name, to 200 characters. */
 static bool is_host_name(const char *name)
 {
 	for (const char *c = name; *c; c++)

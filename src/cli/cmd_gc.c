@@ -193,7 +193,7 @@ static int check_offer(const struct inv_pgpu *card, const char *type, struct err
 {
 	char list[1024] = "";
 
-	/* A card in use can hide this type. While it does, the configuration decides. */
+	/* A card in use can hide the type; then the configuration decides. */
 	if (inventory_offer(card, type) || card->types_hid)
 		return 0;
 	for (size_t i = 0; i < card->noffers; i++)
@@ -260,8 +260,8 @@ static int release_others(struct cmd *cmd, const struct inventory *inv, const ch
 
 /*
  * Warns of definitions with which mdevctl creates vGPUs of another type on the card at the next boot. Skips definitions
- * that are in use: those of leased vGPUs, and those that a domain's XML names. Skips those of Nova's devices, because
- * the pass removes them with the device or prints why it stays.
+ * in use, whose vGPU is leased or named in a domain's XML. Skips definitions of Nova's devices, because the pass
+ * removes them with the device or prints why the device stays.
  */
 static int warn_of_definitions(const struct world *world, const struct inv_pgpu *card, const char *type,
 			       struct err *err)

@@ -18,7 +18,7 @@ enum { GUEST_MIB = 2048, CONFIG_MAX = 1024 * 1024 };
 
 #define CONFIG_PATH "/etc/vgpu-lease.conf"
 
-/* Plain VFs of other devices than GPUs, such as network cards, are not leased. `arg` is the host. */
+/* Names the plain VFs of a GPU. VFs of other devices, such as network cards, are not leased. `arg` is the host. */
 static const char *name_plain(const void *arg, const struct inv_pgpu *card, size_t n)
 {
 	static char name[TYPE_SIZE];
@@ -54,7 +54,7 @@ static bool is_better(const struct inv_offer *a, const struct inv_offer *b)
 	return x_big ? x->framebuffer_mib < y->framebuffer_mib : x->framebuffer_mib > y->framebuffer_mib;
 }
 
-/* The offer of the card for an mdevctl definition; NULL: none. Its guest would be refused with another type. */
+/* The card's offer of a type that mdevctl defines on it; NULL: none. A start with the definition needs that type. */
 static const struct inv_offer *defined_offer(const struct host *host, const struct inventory *inv,
 					     const struct inv_pgpu *card)
 {
@@ -116,7 +116,7 @@ static void print_section(FILE *to, const struct inventory *inv, const struct in
 
 	fprintf(to, "\n# ");
 	print_type(to, type);
-	/* The ids let a person see whether another device has the address now. */
+	/* The ids show an operator whether another device has the address now. */
 	for (size_t i = pgpu; vf && i < inv->npgpus; i++)
 		if (chosen[i] && strcmp(chosen[i]->id, type->id) == 0)
 			fprintf(to, "# %s: %s:%s\n", inv->pgpus[i]->address, inv->pgpus[i]->vendor,

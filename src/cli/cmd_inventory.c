@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * vgpu-lease inventory: lists the pGPUs and any problems. types: lists the vGPU types that the pGPUs provide. list:
- * lists which domain has which vGPU.
- */
+/* vgpu-lease inventory, types, list: list the pGPUs with any problems, their vGPU types, and the leases. */
 #include <stdio.h>
 #include <string.h>
 
@@ -200,10 +197,7 @@ const struct command cmd_types = {
 	.run = types,
 };
 
-/*
- * What is wrong with a lease, or about to happen to it; NULL: nothing. gc's item is newer than the list, so the lease
- * can be gone.
- */
+/* What is wrong with a lease or about to happen to it; NULL: nothing. `item` is newer and may be unleased by now. */
 static const char *note_of(const struct gc_item *item, char buf[NOTE_SIZE])
 {
 	bool active = item && item->leased && item->lease.state == LEASE_ACTIVE;

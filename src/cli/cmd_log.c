@@ -222,7 +222,7 @@ int events_print(struct events_query *query, struct json_out *json, struct err *
 	return r;
 }
 
-/* Fails if this host has no such object. Succeeds if that is unclear, as to a user who cannot read leases. */
+/* Fails if this host has no such object. Succeeds if that is unclear, e.g. if the user cannot read leases. */
 static int find_object(struct cmd *cmd, const char *object, struct err *err)
 {
 	enum show_kind kind = show_kind(cmd);
@@ -272,7 +272,7 @@ static int run(struct cmd *cmd, struct err *err)
 	none = r == 0;
 	if (none)
 		r = check_object(cmd, &query, err);
-	/* Only on a terminal, because a script counts lines. */
+	/* Print this only on a terminal, because a script counts lines. */
 	if (none && r == 0 && !cmd->call->json && term_stdout()->width)
 		out_say("no events in the journal");
 	if (cmd->call->json && !query.readable) {

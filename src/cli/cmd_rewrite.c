@@ -19,10 +19,10 @@
 #include "sys/sys.h"
 #include "live/rewrite_live.h"
 
-/* For a rewrite that is declared after its XML, which must outlive it. */
+/* Declare a rewrite after its XML, because the XML must outlive it. */
 #define autorewrite __attribute__((cleanup(rewrite_end)))
 
-/* If the host or the configuration cannot be read, its facts are omitted without an error. */
+/* If the host or the configuration cannot be read, the host's facts are omitted without an error. */
 static int make_rewrite(struct rewrite *r, struct cmd *cmd, const char *xml, size_t len, struct err *err)
 {
 	const struct config *config = NULL;
@@ -38,7 +38,7 @@ static int make_rewrite(struct rewrite *r, struct cmd *cmd, const char *xml, siz
 	return 0;
 }
 
-/* Writes the new file next to the old one, with its owner and mode. */
+/* Writes the new file next to the old one, and gives it the old one's owner and mode. */
 static int write_beside(int dir, const char *name, const struct stat *was, const struct rewrite *r)
 {
 	autoclose int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);

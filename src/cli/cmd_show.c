@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * vgpu-lease show OBJECT: compares a domain's vGPUs in libvirt, in the leases and in the kernel. show_object.c shows a
- * vGPU or a pGPU.
- */
+/* vgpu-lease show DOMAIN: compares libvirt, the leases and the kernel. show_object.c shows a vGPU or a pGPU. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,7 +130,7 @@ static int find_views(struct show *show, struct err *err)
 	/* Without libvirt there is nothing to compare. */
 	for (size_t i = 0; show->cmd->hp.virt && i < show->n; i++)
 		loose |= show->views[i].lease && (!show->views[i].live || !show->domain->running);
-	/* What would gc do with the domain's leases? */
+	/* Ask gc what it would do with the domain's leases. */
 	if (loose)
 		cmd_gc_ask(show->cmd, &show->pass, NULL, show->domain->uuid);
 	for (size_t i = 0; i < show->n; i++) {
@@ -257,7 +254,7 @@ static int show_domain(struct cmd *cmd, struct err *err)
 	return r;
 }
 
-/* Finds the domain by its leases, on a simulated host without libvirt. */
+/* On a simulated host without libvirt, finds the domain by its leases. */
 static int find_leased(struct cmd *cmd, const char *word, struct err *err)
 {
 	autoleases struct leases leases = { 0 };

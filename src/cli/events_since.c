@@ -60,7 +60,7 @@ static bool read_date(int64_t *at, const char *text)
 		if (!end || *end)
 			continue;
 		*at = i == 0 ? timegm(&tm) : mktime(&tm);
-		return tm.tm_mday == day; /* There is no 30 February. */
+		return tm.tm_mday == day; /* mktime() turns 30 February into a day of March */
 	}
 	return false;
 }

@@ -44,9 +44,7 @@ static const struct command *find_command(const char *name, struct err *err)
 	return NULL;
 }
 
-/*
- * Options may come anywhere before "--". The first operand is the sub-command. "help COMMAND" means "COMMAND --help".
- */
+/* Options may come anywhere before "--". The first operand is the command. "help COMMAND" is "COMMAND --help". */
 static int parse(struct cmd_call *call, const struct command **command, int argc, char **argv, struct err *err)
 {
 	struct args *args = &call->args;

@@ -92,7 +92,7 @@ void row_whole_lease(struct rows *rows, const struct lease *lease, int mib);
 void row_type(struct rows *rows, const struct inv_type *type, const struct config *config);
 void row_count(struct rows *rows, const struct capacity_count *count);
 
-/* Writes a member of the open object. */
+/* Writes the member "domain" of the open object. */
 void out_json_domain(struct json_out *json, const char *uuid, const char *name);
 
 /* PASS, WARN or FAIL, and "where: what; fix". The caller frees the text. */

@@ -249,7 +249,7 @@ static bool is_idle(const struct status *status, const struct card_row *row, cha
 	return *text && strlen(text) <= COLUMNS_MAX;
 }
 
-/* Returns whether the card takes one line. `close` is true if the card before did: no line separates two such cards. */
+/* Returns whether the card takes only one line. `close`: so did the card before. No line separates two such cards. */
 static bool print_card(const struct status *status, const struct term *term, const char *lines, size_t row, bool last,
 		       bool close)
 {
