@@ -56,7 +56,7 @@ int hotplug_lease(struct hotplug *hp, const struct request *request, const char 
 		return err_in(err, "domain %s", hp->domain.name);
 	if (hp->dry_run)
 		return 0;
-	/* Creating may have taken longer than libvirt waits for a keepalive. */
+	/* Reconnect, because creating may have taken longer than libvirt waits for a keepalive. */
 	virt_close(hp->virt);
 	r = virt_open(&hp->virt, hp->uri, err);
 	for (size_t i = 0; r < 0 && i < request->nvgpus; i++) {
@@ -117,7 +117,7 @@ int hotplug_plug(struct hotplug *hp, const char *id, const char *xml, unsigned i
 			"%.1500s; whether vGPU %s was attached is unknown, so it stays leased; see 'vgpu-lease show'",
 			lost.text, id);
 	}
-	/* No guest has used it, so the driver has nothing to clean up. */
+	/* No guest has used the vGPU, so the driver has nothing to clean up. */
 	policy.driver_cleanup_s = 0;
 	hotplug_unlease(hp, &policy, id, asked_ms, &ignored);
 	return r;
@@ -174,7 +174,6 @@ static int is_vf(const struct hotplug *hp, const char *type, struct err *err)
 	return vfs && !mdevs;
 }
 
-/* Chooses a free VF for the request's vGPU. */
 static int choose_vf(const struct hotplug *hp, const struct request *request, struct err *err)
 {
 	const struct lifecycle lifecycle = {
@@ -199,7 +198,7 @@ static int choose_vf(const struct hotplug *hp, const struct request *request, st
 	return 0;
 }
 
-/* Chooses and leases a VF. If another attach leases it first, chooses another, or keeps the refusal if none is left. */
+/* Chooses and leases a VF. If another attach leases it first, chooses another; if none is left, the refusal remains. */
 static int lease_vf(struct hotplug *hp, const struct request *request, struct err *err)
 {
 	const char *id = request->vgpus->id;
@@ -210,7 +209,7 @@ static int lease_vf(struct hotplug *hp, const struct request *request, struct er
 		struct err ignored;
 
 		r = hotplug_lease(hp, request, "attach", err);
-		/* The VF is leased to another domain, full by now, or attached to this very domain. */
+		/* These errors can mean that another process has taken the VF, or the capacity of its card. */
 		if ((r != -EPERM && r != -ENOSPC && r != -EBUSY) || tries == VF_TRIES)
 			break;
 		memcpy(refused, id, ID_SIZE);
@@ -220,7 +219,6 @@ static int lease_vf(struct hotplug *hp, const struct request *request, struct er
 	return r;
 }
 
-/* Sets the choice to the vGPU of this request. */
 static void set_choice(struct hotplug_choice *choice, const struct vgpu_request *req)
 {
 	unsigned int domain = 0, bus = 0, slot = 0, function = 0;
@@ -306,7 +304,7 @@ int hotplug_parse(const struct hotplug *hp, const char *xml, struct domxml **doc
 
 	if (domxml_parse(doc, xml, strlen(xml), DOMXML_ALL_PCI, err) < 0 || lease_list(hp->store, &leases, err) < 0)
 		return -err->code;
-	/* Any other PCI device is passed through without us. */
+	/* PCI devices that are not vGPUs are passed through without us. */
 	hostdev_filter_keep(*doc, hp->host, hp->config, &leases);
 	return 0;
 }

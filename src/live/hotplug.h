@@ -31,8 +31,8 @@ struct hotplug {
 	FILE *dry_run; /* attach and detach print to it what they would do, and do nothing; NULL: they act */
 	struct virt *virt;
 	struct virt_domain domain; /* as hotplug_open() found it */
-	struct work_locks work;    /* of the vGPUs that are leased, until they are attached or released */
-	int64_t found_ms;          /* CLOCK_MONOTONIC just before that; younger leases are unrelated */
+	struct work_locks work;    /* work locks of the leased vGPUs, until these are attached or released */
+	int64_t found_ms;          /* CLOCK_MONOTONIC before the domain was looked up; younger leases are unrelated */
 };
 
 /* Connects, and finds the domain by its name or UUID. Call hotplug_close() even after a failure. */

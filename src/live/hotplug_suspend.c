@@ -173,7 +173,7 @@ int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err)
 		return -err->code;
 	if (unplug_and_save(hp, doc, &asked_ms, err) < 0)
 		return undo_suspend(hp, err);
-	/* The release at the end of the save has released most of them. */
+	/* The hook's release at the end of the save has released most of them. */
 	for (size_t i = 0; i < *n; i++)
 		if (hotplug_unlease(hp, hp->policy, vgpus[i].id, asked_ms, err) < 0)
 			return err_in(err, "domain %s: saved, but vGPU %s is not released yet; run 'vgpu-lease gc'",
@@ -194,7 +194,7 @@ static int restore_domain(struct hotplug *hp, const struct domxml *record, struc
 		return r;
 	asked_ms = sys_now_ms();
 	r = virt_start(hp->virt, hp->domain.uuid, err);
-	/* Another resume started it, and attaches what is leased. */
+	/* Another resume has started the domain, and attaches what is leased. */
 	if (r < 0 && is_running(hp, &ignored) == 1)
 		return err_set(
 			err, EPERM,

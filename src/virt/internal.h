@@ -70,10 +70,9 @@ struct virt {
 	int node_event; /* registration ID; -1 none */
 };
 
-/* Sets libvirt's last error, as "doing: libvirt's text", with a code of virt.h, and returns the negative code. */
+/* Sets `err` to libvirt's last error, as "doing: libvirt's text", with a code of virt.h. Returns the negative code. */
 int virt_error(struct virt *virt, struct err *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 void virt_unwatch(struct virt *virt);
 
-/* Passes an event to the listener, if there is one. */
 void virt_hand_event(struct virt *virt, const struct virt_event *event);

@@ -34,7 +34,7 @@ static int load(struct err *err)
 	return 0;
 }
 
-/* By default libvirt prints each error on standard error. */
+/* Replaces libvirt's default handler, which prints each error on standard error. */
 static void keep_quiet(void *arg, virErrorPtr error)
 {
 	(void)arg;
@@ -137,7 +137,7 @@ int virt_open(struct virt **out, const char *uri, struct err *err)
 		free(virt);
 		return virt_error(NULL, err, "%s: cannot connect; check that libvirtd or virtqemud is running", uri);
 	}
-	/* Drivers without a server support neither of these calls, which is no error. */
+	/* Ignore failures: libvirt's drivers without a server support neither of these calls. */
 	virt_lib.virConnectSetKeepAlive(virt->conn, KEEPALIVE_S, KEEPALIVE_COUNT);
 	virt->has_close = virt_lib.virConnectRegisterCloseCallback(virt->conn, on_close, virt, NULL) == 0;
 	*out = virt;

@@ -62,10 +62,7 @@ int virt_find(struct virt *virt, const char *name_or_uuid, struct virt_domain *o
 /* The two sides of a domain: the running domain, and its definition. Parameters named `sides` accept both, ORed. */
 enum { VIRT_LIVE = 1, VIRT_CONFIG = 2 };
 
-/*
- * Reads one side of the domain's XML, which the caller frees. VIRT_CONFIG includes secrets so that the XML can be
- * defined again; never log it.
- */
+/* Reads one side of the domain's XML; the caller frees it. VIRT_CONFIG includes secrets, so never log that. */
 int virt_xml(struct virt *virt, const char *uuid, unsigned int side, char **xml, struct err *err);
 
 /* Defines a domain, or redefines the domain with the same UUID. */
@@ -73,10 +70,7 @@ int virt_define(struct virt *virt, const char *xml, struct err *err);
 
 int virt_attach_device(struct virt *virt, const char *uuid, const char *xml, unsigned int sides, struct err *err);
 
-/*
- * Detaches the device with this XML from `sides`. A running domain has it until VIRT_EVENT_DEVICE_REMOVED, because the
- * guest must release it first.
- */
+/* Detaches a device. A running domain has it until VIRT_EVENT_DEVICE_REMOVED: the guest must release it first. */
 int virt_detach_device(struct virt *virt, const char *uuid, const char *xml, unsigned int sides, struct err *err);
 
 /*
@@ -103,7 +97,7 @@ int virt_saved_xml(struct virt *virt, const char *uuid, char **xml, struct err *
 /* Starts a defined domain, from its saved image if it has one. */
 int virt_start(struct virt *virt, const char *uuid, struct err *err);
 
-/* An element of a domain's metadata: its namespace, and its prefix if its XML has none. */
+/* An element of a domain's metadata: its namespace, and the prefix that libvirt gives it. */
 struct virt_element {
 	const char *ns, *key;
 };
@@ -120,7 +114,7 @@ enum virt_event_kind {
 	VIRT_EVENT_STOPPED,
 	VIRT_EVENT_DEVICE_REMOVED, /* `alias` is the device's */
 	VIRT_EVENT_REMOVAL_FAILED, /* likewise; the guest refused */
-	VIRT_EVENT_DISCONNECTED,   /* libvirtd is gone; the last event of a connection */
+	VIRT_EVENT_DISCONNECTED,   /* the connection is lost; its last event */
 };
 
 struct virt_event {
@@ -134,7 +128,7 @@ typedef void virt_on_event(void *arg, const struct virt_event *event);
 
 /*
  * Passes all later events of this connection to `on` until it is closed. Call it once per connection, and before
- * reading the current state, because earlier events are lost. It is no error if libvirt supports no node device events.
+ * reading the current state, because earlier events are lost. libvirt need not support node device events.
  */
 int virt_watch(struct virt *virt, virt_on_event *on, void *arg, struct err *err);
 
@@ -146,7 +140,7 @@ int virt_loop_init(struct err *err);
 /* Waits for the next event, timer or descriptor, and handles it. */
 int virt_loop_step(struct err *err);
 
-/* Calls `ready` whenever `fd` is readable or has hung up, permanently. Returns a negative errno on failure. */
+/* Calls `ready` whenever `fd` is readable or has hung up. Cannot be undone. Returns a negative errno on failure. */
 int virt_loop_fd(int fd, void (*ready)(void *arg), void *arg, struct err *err);
 
 /* Calls `fire` every `ms` milliseconds (0: constantly; -1: not until it is set). Returns an ID or a negative errno. */
