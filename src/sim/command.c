@@ -139,10 +139,7 @@ static int mig_switch(struct sim_gpu *gpu, bool on)
 	return 0;
 }
 
-/*
- * Instances are numbered as the nodes of a tree that halves the card: the whole card is 0, halves are 1 and 2, quarters
- * 3 to 6, eighths 7 to 13.
- */
+/* Instances are numbered as in a tree that halves the card: whole 0, halves 1, 2, quarters 3 to 6, eighths 7 to 13. */
 static int first_id(int all, int slices)
 {
 	int whole = 1, part = 1;

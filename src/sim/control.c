@@ -14,7 +14,7 @@
 
 enum { DELAY_MAX = 3600 * 1000 };
 
-/* One file. `attr` comes first, so a node's attr pointer can be cast to this; the file sets `knob`. */
+/* One control file. A node's attr pointer is cast to this struct, so `attr` comes first. `knob`: what the file sets. */
 struct command {
 	struct sim_attr attr;
 	enum sim_knob knob;
@@ -28,7 +28,7 @@ static void set(struct sim_kernel *kernel, struct sim_gpu *gpu, enum sim_knob kn
 	*(gpu ? &gpu->knobs[knob] : &kernel->knobs[knob]) = value;
 }
 
-/* If there are at least two words, takes the first, a card. -ENODEV: no card has that name. */
+/* If there are at least two words, removes the first and sets *gpu to the card that it names. -ENODEV: no such card. */
 static int card_take(const struct sim_kernel *kernel, struct sim_words *words, struct sim_gpu **gpu)
 {
 	char name[PARENT_SIZE];

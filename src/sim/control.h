@@ -9,8 +9,8 @@
  *                     [CARD] off            with zombie, removing an mdev earlier loses its instance
  *   inject            create|remove|params WHERE ERRNO [COUNT]   the next COUNT (1) operations on a parent, on a
  *                     clear                 CARD or on "any" fail with this errno
- *   hang              ATTRIBUTE WHERE       reads of this attribute on a parent, a CARD or "any" block until
- *                     clear                 is written, even if their process is killed
+ *   hang              ATTRIBUTE WHERE       reads of this attribute on a parent, a CARD or "any" block, even if their
+ *                     clear                 process is killed, until "clear" is written
  *   register          PARENT|CARD on|off    the driver registers or unregisters parents with mdev
  *   params_delay_ms   [CARD] MS             time that the driver takes for a write to vgpu_params
  *   plugin_delay_ms   [CARD] MS             time for which NVIDIA's vgpu-mgr keeps a device after its close

@@ -13,9 +13,7 @@
 
 #include "base/err.h"
 
-/*
- * Creates what is missing in DIR; `full` becomes its full path. -EEXIST: a host runs in DIR, or a link's name is taken.
- */
+/* Creates what is missing in DIR, whose path becomes `full`. -EEXIST: a host runs there, or a link's name is taken. */
 int sim_directory_prepare(const char *dir, char full[PATH_MAX], struct err *err);
 
 /*

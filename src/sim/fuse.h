@@ -3,8 +3,8 @@
  * Serves the simulated tree as a file system through libfuse's low-level interface.
  *
  * One thread handles everything in the order of the real kernel's requests, so that a read sees an earlier close. A
- * write that has to wait keeps only its request. As in the real sysfs, no signal ends that wait, and an operation that
- * has begun is completed even if the writer is killed.
+ * write that must wait is only kept as a request, without a thread. As in the real sysfs, no signal ends that wait, and
+ * an operation that has begun is completed even if the writer is killed.
  *
  * The real kernel may cache what is kept (see sim/tree.h) forever, including texts, listings and links, and opens files
  * without asking us, so that reading again costs what it costs in the real sysfs. It asks each time for what is passing
@@ -20,8 +20,5 @@
 #define SIM_FUSE_FILES ".kernel"          /* where the two file systems are mounted */
 #define SIM_FUSE_DEVICES ".dev"
 
-/*
- * Mounts in the directory `dir`, and serves until it is unmounted or a signal ends it. Calls `ready` once, when the
- * mounts answer.
- */
+/* Mounts in `dir`, and serves until unmounted or ended by a signal. Calls `ready` once, when the mounts answer. */
 int sim_fuse_serve(struct sim_kernel *kernel, const char *dir, void (*ready)(void *arg), void *arg, struct err *err);

@@ -107,7 +107,7 @@ static void op_readlink(fuse_req_t req, fuse_ino_t ino)
 	fuse_reply_readlink(req, node->target ? node->target : SIM_FUSE_DEV_LINK);
 }
 
-/* Finds the process that opens a file, not its thread. `pid` is 0 for a process that is not visible here. */
+/* Finds the process whose thread opens a file. `pid` is 0 for a process that is not visible here. */
 static pid_t process_of(pid_t pid, char comm[16])
 {
 	char path[32], text[2048];
@@ -224,7 +224,7 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t at, struc
 		answer_read(&ask);
 		return;
 	}
-	/* A hanging read would block a real kernel that is about to forget this file. */
+	/* If the real kernel is about to forget this file, a hanging read would block it. */
 	if (sim_fuse_forgets(server)) {
 		answer_read(&ask);
 		sim_tree_stale(&server->kernel->tree, ask.node);

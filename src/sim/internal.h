@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * What the parts of sim_fuse share: fuse.c mounts and serves, fuse_ops.c answers requests, fuse_attr.c describes nodes.
- */
+/* Shared by the parts of sim_fuse: fuse.c mounts and serves, fuse_ops.c answers, fuse_attr.c describes nodes. */
 #pragma once
 
 #define FUSE_USE_VERSION 35

@@ -133,7 +133,7 @@ struct sim_vf {
 	const struct sim_type *type; /* NULL: none is set */
 	enum sim_state state;        /* of the type */
 	int fails;                   /* the errno with which setting the type ends */
-	struct sim_write *write;     /* the write that waits for it */
+	struct sim_write *write;     /* the write that waits until the type is set or cleared */
 	struct sim_timer step;
 	char params[SIM_PARAMS_MAX + 1];
 };
@@ -162,7 +162,7 @@ struct sim_order {
 	int error, left;
 };
 
-/* A write of `n` to sriov_numvfs; the kernel handles one after the other. */
+/* A write of `n` to sriov_numvfs. The kernel handles these writes one after the other. */
 struct sim_vfs_write {
 	struct sim_vfs_write *next;
 	struct sim_write *write;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* vgpu-lease-sim: a simulated host with vGPUs, for those who have none. */
+/* vgpu-lease-sim: simulates a host with vGPUs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -121,7 +121,7 @@ static int kernel_build(struct sim_kernel *kernel, const struct options *o, stru
 	return settings_apply(kernel, o, err);
 }
 
-/* Tells the program that started us that the host is ready, and closes the standard streams that it passed on. */
+/* Tells the program that started us that the host is ready, and closes the standard streams inherited from it. */
 static void on_ready(void *arg)
 {
 	int pipe_end = *(const int *)arg, null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -176,7 +176,7 @@ static int background(struct sim_kernel *kernel, const char *dir, struct err *er
 		int status;
 
 		close(ends[0]);
-		/* Close the descriptors inherited from the caller, because a process can wait for the end of a pipe. */
+		/* Close inherited descriptors, because the caller may be waiting for the end of a pipe among them. */
 		if (ends[1] > 3)
 			close_range(3, (unsigned)ends[1] - 1, 0);
 		close_range((unsigned)ends[1] + 1, ~0U, 0);

@@ -8,14 +8,14 @@
  *
  * remove: the links disappear at once. While the group is open, the write waits, the directory stays with nothing but
  * iommu_group, and the capacity and the UUID stay in use. After the close the rest disappears, and the write returns.
- * If NVIDIA's vgpu-mgr still uses a closed device, the write waits up to five seconds and fails with EBUSY, as it did
- * up to Linux 5.1.
+ * If NVIDIA's vgpu-mgr still uses a closed device, the write waits for it up to five seconds, and then fails with
+ * EBUSY, as it did up to Linux 5.1.
  */
 #pragma once
 
 #include "sim/kernel.h"
 
-/* Handles a write to a type's `create`: EINVAL, EEXIST, ENODEV, or the driver's own errno. */
+/* Handles a write to a type's `create`. Errors: EINVAL, EEXIST, or the driver's own errno. */
 void sim_mdev_create(struct sim_parent *parent, const struct sim_type *type, struct sim_write *write);
 
 /* Removes a parent's mdevs, as its driver does to unregister it. -EBUSY, none removed: one is open or in progress. */

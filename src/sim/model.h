@@ -28,14 +28,12 @@ enum sim_family { SIM_NVIDIA, SIM_MTTY, SIM_MBOCHS, SIM_COUNTED, SIM_GVT, SIM_PL
 /* How vGPUs are created: as mdevs, by setting a VF's type, or not at all, because plain VFs are used as they are. */
 enum sim_framework { SIM_FW_MDEV, SIM_FW_VARIANT, SIM_FW_VF };
 
-/*
- * A row of a type table. NVIDIA: `name` is without the board. mtty: `id` is the second part of the type's id.
- */
+/* A row of a type table. NVIDIA: `name` is without the board. mtty: `id` is the second part of the type's id. */
 struct sim_profile {
 	int id;
 	const char *name;
 	const char *description;
-	int size; /* NVIDIA: how many fit on a card, if the framebuffer does not determine it */
+	int size; /* NVIDIA: how many fit, if not given by the framebuffer; GVT-g: the weight; else see sim_type */
 	int low, high, fence;
 	const char *instance; /* NVIDIA: the GPU instance of a MIG-backed type, such as 1g.5gb */
 };
@@ -96,7 +94,6 @@ int sim_model_parse(struct sim_spec *out, const char *text, struct err *err);
 /* The address of a card (`vf` -1) or of its VF number `vf`, from 0 on; the driver's name for a virtual device. */
 void sim_model_address(char out[PARENT_SIZE], const struct sim_item *item, int card, int vf);
 
-/* Lists the models, one per line. */
 void sim_model_list(FILE *out);
 
 extern const struct sim_model sim_models_nvidia[],

@@ -34,7 +34,7 @@ static void vf_build(struct sim_gpu *gpu, int number)
 	sim_tree_link(tree, gpu->dir, name, parent->dir);
 	if (model->framework != SIM_FW_MDEV)
 		sim_vf_make(parent);
-	/* NVIDIA's sriov-manage binds the driver itself. */
+	/* NVIDIA's sriov-manage binds the driver itself, whatever autoprobe says. */
 	sim_vf_bind(parent, model->framework == SIM_FW_VF && gpu->no_autoprobe ? NULL : driver);
 	sim_topology_register(parent);
 }

@@ -13,7 +13,5 @@ void sim_sriov_build(struct sim_gpu *gpu);
  */
 int sim_sriov_switch(struct sim_gpu *gpu, bool on);
 
-/*
- * Reports that a VF of this card was closed. If disabling the VFs waits for that, it continues, and may remove the VF.
- */
+/* Reports that a VF was closed. If disabling the VFs waits for this, it continues, and may remove the VF. */
 void sim_sriov_closed(struct sim_gpu *gpu);

@@ -206,7 +206,7 @@ static bool is_below(const struct sim_node *node, const struct sim_node *dir)
 	return node;
 }
 
-/* Writes "/a/b", the way down from `top` (not included) to `node`. */
+/* Writes "a/b", the path from `top` down to `node`. */
 static void way_down(FILE *out, const struct sim_node *top, const struct sim_node *node)
 {
 	if (node == top)

@@ -94,7 +94,6 @@ struct sim_node *sim_tree_char(struct sim_tree *tree, struct sim_node *dir, cons
 struct sim_node *sim_tree_link(struct sim_tree *tree, struct sim_node *dir, const char *name,
 			       const struct sim_node *to);
 
-/* Makes a link with this text. */
 struct sim_node *sim_tree_link_text(struct sim_tree *tree, struct sim_node *dir, const char *name, const char *text);
 
 /* Marks a directory whose entries come and go so often that its listing must not be cached. Call it before settling. */
@@ -110,5 +109,4 @@ void sim_tree_remove(struct sim_tree *tree, struct sim_node *node);
 void sim_tree_refer(struct sim_node *node);
 void sim_tree_unrefer(struct sim_tree *tree, struct sim_node *node, uint64_t count);
 
-/* Answers a write. */
 void sim_write_done(struct sim_write *write, ssize_t result);

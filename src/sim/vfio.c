@@ -22,7 +22,7 @@ enum {
 	NAME_SIZE = 32, /* of a process's name, as in its comm file */
 };
 
-/* A process can change its name, as with exec; its real /proc entry has the current one while it exists. */
+/* A process can change its name, as with exec. While the process exists, its real /proc entry has the current name. */
 static const char *name_now(const struct sim_process *process, char buf[NAME_SIZE])
 {
 	char path[32];
@@ -74,10 +74,7 @@ static int device_dev_show(const struct sim_node *node, FILE *out)
 static const struct sim_attr group_dev = { .name = "dev", .mode = 0444, .kept = true, .show = group_dev_show };
 static const struct sim_attr device_dev = { .name = "dev", .mode = 0444, .kept = true, .show = device_dev_show };
 
-/*
- * The target of /proc/PID/fd/N. It cannot be the opened node: that is a file of ours, because opening a real device
- * would bypass us.
- */
+/* The target of /proc/PID/fd/N, instead of the opened node, which is a file of ours and not a device. */
 static struct sim_node *number(struct sim_kernel *kernel, unsigned int major, unsigned int minor)
 {
 	char name[24];

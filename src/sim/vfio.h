@@ -25,8 +25,8 @@ void sim_vfio_detach(struct sim_group *group);
 void sim_vfio_device(struct sim_group *group, struct sim_node *dir);
 
 /*
- * A process opens a node of /dev/vfio; `comm` and `start` are from its real /proc entry. -EBUSY: the group is open.
- * -ENODEV: its device is gone, or not a vGPU yet; the real kernel returns that a step later, from the ioctl that
+ * Opens a node of /dev/vfio for a process, whose `comm` and `start` are from its real /proc entry. -EBUSY: the group is
+ * open. -ENODEV: its device is gone, or not a vGPU yet; the real kernel returns that a step later, from the ioctl that
  * requests the device.
  */
 int sim_vfio_open(struct sim_kernel *kernel, struct sim_node *node, pid_t pid, const char *comm, uint64_t start,
