@@ -24,7 +24,7 @@ int finisher_start(struct finisher **out, const struct host *host, const struct 
 /* Restarts the process with a new policy. */
 void finisher_policy(struct finisher *finisher, const struct policy *policy);
 
-/* Makes it look again now, after a change that no file shows. Restarts it if it was killed. */
+/* Makes the process look again now, after a change that no file shows. Restarts it if it was killed. */
 void finisher_wake(struct finisher *finisher);
 
 /*

@@ -15,7 +15,7 @@
 typedef void orphans_named(void *arg, const char *const *ids, bool *named, size_t n);
 
 /*
- * Removes those that this pass has found, unless libvirt names them (`named`; NULL: only libvirt's files are read).
- * Takes a few seconds at most. Returns when another pass must remove the rest (CLOCK_MONOTONIC ms); 0: nothing is left.
+ * Removes what this pass has found, unless libvirt names it (`named`; NULL: only libvirt's files are read). Takes a few
+ * seconds at most. Returns when another pass must remove the rest (CLOCK_MONOTONIC ms); 0: nothing is left.
  */
 int64_t orphans_remove(struct gc *pass, orphans_named *named, void *arg);

@@ -30,7 +30,7 @@ struct apply {
 	struct applied *done; /* what apply_undo() undoes */
 	size_t ndone;
 	int lock;                /* the lock of the current step's pGPU; -1: the step needs none */
-	struct work_locks *work; /* gets the work locks of what is done; NULL: they end */
+	struct work_locks *work; /* receives the work locks of completed steps; NULL: they are dropped */
 	const char *op;          /* for the log: "prepare" */
 	int64_t wait_by_ms;      /* until when to wait for others: locks, open devices */
 	int64_t end_ms;          /* when the last creation must have ended; undoing it may take longer */
@@ -48,8 +48,8 @@ void apply_end(struct apply *apply);
 int apply_lease(struct apply *apply, const struct step *steps, size_t n, struct err *err);
 
 /*
- * Like apply_lease() for an arrival: the leases are `reserved` for `reserve_ttl`; if the domain's own vGPU is to be
- * released, its release waits as long. Nothing is written to sysfs. -EAGAIN: it is being removed now.
+ * Like apply_lease() for an arrival: the leases are `reserved` for `reserve_ttl`. If the domain's own vGPU is to be
+ * released, its release waits as long. Nothing is written to sysfs. -EAGAIN: a process is at work on that vGPU.
  */
 int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struct err *err);
 

@@ -31,9 +31,8 @@ int create_adopted(const struct apply *apply, const struct step *step, int work,
 		   struct err *err);
 
 /*
- * Removes what this step created, under its work lock `*work`. If it cannot, says so in `why` and returns -ETIMEDOUT:
- * if a monitor opened the device when it appeared, the removal may never end, and its child keeps the lock: *work is
- * -1 then.
+ * Removes what this step created, under its work lock `*work`. If it cannot, says so in `why` and returns -ETIMEDOUT. A
+ * removal may never end if a monitor opened the device when it appeared; then a child keeps the lock, and *work is -1.
  */
 int create_undo(const struct apply *apply, const struct step *step, int *work, struct err *why);
 

@@ -53,8 +53,8 @@ struct sweep {
 };
 
 /*
- * Finishes the releases by `deadline_ms`, in turns, so that one that takes long delays no other. Each that is left then
- * is looked at once more, for `last_look_ms`, and told of; 0: nobody is told of those. Returns how many were left.
+ * Finishes the releases by `deadline_ms`, in turns, so that a slow one delays no other. Then tries each unfinished one
+ * again, for `last_look_ms`, and passes its result to `told`; 0: neither. Returns how many missed the deadline.
  */
 size_t release_sweep(const struct sweep *sweep, int64_t deadline_ms, int last_look_ms);
 
