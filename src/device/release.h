@@ -26,8 +26,8 @@ bool release_removes(const struct store *store, const struct lease *lease);
 
 /*
  * Marks `releasing` all leases that a domain had at `asked_ms` (CLOCK_MONOTONIC), and drops its reservations. A younger
- * lease belongs to a later start. Takes the store's lock, waiting at most `wait_ms`. *ids: the vGPUs to release; the
- * caller frees the list, also after an error.
+ * lease belongs to a later start. Takes the store's lock, waiting at most `wait_ms`. An error with one lease does not
+ * keep the others from being marked. *ids: the vGPUs to release; the caller frees the list, also after an error.
  */
 int release_mark(struct store *store, const char *domain, int64_t asked_ms, int wait_ms, struct release_ids *ids,
 		 struct err *err);
@@ -54,7 +54,7 @@ struct sweep {
 
 /*
  * Finishes the releases by `deadline_ms`, in turns, so that a slow one delays no other. Then tries each unfinished one
- * again, for `last_look_ms`, and passes its result to `told`; 0: neither. Returns how many missed the deadline.
+ * again, for `last_look_ms`, and passes its result to `told`; 0: neither. Returns how many are left.
  */
 size_t release_sweep(const struct sweep *sweep, int64_t deadline_ms, int last_look_ms);
 

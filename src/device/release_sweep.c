@@ -31,7 +31,8 @@ void release_give_up(const struct store *store, struct lease *lease)
 	lease->state = LEASE_RELEASING;
 }
 
-static int mark(struct store *store, struct lease *lease, int64_t asked_ms, struct release_ids *ids, struct err *err)
+/* Returns 1, or 0 if nothing is left to release. */
+static int mark(struct store *store, struct lease *lease, int64_t asked_ms, struct err *err)
 {
 	const struct event_about about = event_of(lease);
 
@@ -43,13 +44,12 @@ static int mark(struct store *store, struct lease *lease, int64_t asked_ms, stru
 			  lease->vgpu.id);
 		return 0;
 	}
-	ids->list[ids->n++] = lease->vgpu;
 	/* The driver's time begins at the first mark. A domain that arrives since then is not meant. */
 	if (lease->state == LEASE_RELEASING && (!lease->deadline_ms || lease->since_ms > asked_ms))
-		return 0;
+		return 1;
 	lease->deadline_ms = 0;
 	release_give_up(store, lease);
-	return lease_put(store, lease, err);
+	return lease_put(store, lease, err) < 0 ? -err->code : 1;
 }
 
 int release_mark(struct store *store, const char *domain, int64_t asked_ms, int wait_ms, struct release_ids *ids,
@@ -63,10 +63,19 @@ int release_mark(struct store *store, const char *domain, int64_t asked_ms, int 
 		return r;
 	r = lease_list(store, &leases, err);
 	ids->list = mem_new(leases.n + 1, sizeof(*ids->list));
-	for (size_t i = 0; r == 0 && i < leases.n; i++)
-		if (strcmp(leases.list[i].domain, domain) == 0 &&
-		    (leases.list[i].since_ms <= asked_ms || leases.list[i].state == LEASE_RELEASING))
-			r = mark(store, &leases.list[i], asked_ms, ids, err);
+	for (size_t i = 0; i < leases.n; i++) {
+		struct lease *lease = &leases.list[i];
+		int n;
+
+		if (strcmp(lease->domain, domain) != 0 ||
+		    (lease->since_ms > asked_ms && lease->state != LEASE_RELEASING))
+			continue;
+		n = mark(store, lease, asked_ms, err);
+		if (n == 1)
+			ids->list[ids->n++] = lease->vgpu;
+		else if (n < 0)
+			r = n;
+	}
 	store_unlock(store);
 	return r;
 }
@@ -110,9 +119,9 @@ size_t release_sweep(const struct sweep *sweep, int64_t deadline_ms, int last_lo
 		sys_sleep_ms(PAUSE_MS);
 	now = sys_now_ms();
 	for (size_t i = 0; i < sweep->ids.n; i++) {
-		left += turns[i] != TURN_ENDED;
 		if (turns[i] != TURN_ENDED && last_look_ms)
-			take_turn(sweep, i, now, now + last_look_ms, true);
+			turns[i] = take_turn(sweep, i, now, now + last_look_ms, true);
+		left += turns[i] != TURN_ENDED;
 	}
 	free(turns);
 	return left;

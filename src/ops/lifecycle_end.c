@@ -23,6 +23,7 @@ struct release {
 	const char *domain, *name;
 	int64_t asked_ms; /* a younger lease belongs to a later start */
 	struct release_ids ids;
+	size_t left;
 };
 
 static void tell(void *arg, size_t i, int r, const struct err *err)
@@ -38,15 +39,14 @@ static void tell(void *arg, size_t i, int r, const struct err *err)
 			  release->name, vgpu->id, err->text);
 }
 
-/* Marks the domain's leases and releases them by `deadline_ms`. Returns how many are left; negative: marking failed. */
+/* Marks the domain's leases and releases them by `deadline_ms`. Sets how many are left. Negative: not all are marked. */
 static int give_up(struct release *release, int wait_ms, int64_t deadline_ms, int last_look_ms, struct err *err)
 {
 	struct sweep sweep = { release->store, release->policy, .told = tell, .arg = release };
 	int r = release_mark(release->store, release->domain, release->asked_ms, wait_ms, &release->ids, err);
 
 	sweep.ids = release->ids;
-	if (r == 0)
-		r = (int)release_sweep(&sweep, deadline_ms, last_look_ms);
+	release->left = release_sweep(&sweep, deadline_ms, last_look_ms);
 	free(release->ids.list);
 	return r;
 }
@@ -68,7 +68,7 @@ static int finish_behind(void *arg, struct err *err)
 {
 	const struct behind *behind = arg;
 	struct store store;
-	struct release release = { &behind->policy, &store, behind->domain, behind->name, behind->asked_ms, { 0 } };
+	struct release release = { &behind->policy, &store, behind->domain, behind->name, behind->asked_ms, { 0 }, 0 };
 	int r = store_open(&store, &behind->host, true, err);
 
 	if (r == 0)
@@ -127,7 +127,7 @@ int lifecycle_release(const struct host *host, const struct config *config, cons
 {
 	const struct policy *policy = &config->policy;
 	struct store store;
-	struct release release = { policy, &store, domain, name, sys_now_ms(), { 0 } };
+	struct release release = { policy, &store, domain, name, sys_now_ms(), { 0 }, 0 };
 	int64_t deadline = release.asked_ms + (int64_t)policy->release_wait_s * 1000;
 	bool handled;
 	int r = store_open(&store, host, false, err);
@@ -143,9 +143,9 @@ int lifecycle_release(const struct host *host, const struct config *config, cons
 	handled = store_handler_runs(&store);
 	store_close(&store);
 	/* The handler completes marked releases, but knows nothing of unmarked ones. */
-	if (r == -ETIMEDOUT || (r > 0 && !handled))
+	if (r == -ETIMEDOUT || (release.left && !handled))
 		leave_behind(&release, host);
-	return r < 0 ? r : 0;
+	return r;
 }
 
 int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err)

@@ -85,4 +85,13 @@ holds "the start of another domain takes what such a release left" test "$(devic
 sleep 1.2
 lease gc >"$work/gc"
 is "$(devices)$(leases)" "$u2 0" "and gc, as that of any domain that no longer runs; what was there before is left standing"
+
+### One lease of two
+umount "$root/run"
+settings 'driver_cleanup = 0'
+sed "s/<\/devices>/$(sed -n '/<hostdev/,/<\/hostdev>/p' "$work/3.xml" | tr -d '\n' | sed 's/[\/&]/\\&/g')<\/devices>/" "$vm" >"$work/two.xml"
+prepare "$work/two.xml"
+mkdir "$root/run/vgpu-lease/leases/.${u1%??}03.new"
+hook vm release end - <"$work/two.xml" 2>"$work/said"
+is "$(devices)$(state)" "$u2 ${u1%??}03 active" "what can be marked is released, although another lease of the domain cannot be written"
 tap_done
