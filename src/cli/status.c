@@ -249,9 +249,21 @@ static bool is_idle(const struct status *status, const struct card_row *row, cha
 	return *text && strlen(text) <= COLUMNS_MAX;
 }
 
+/* How many of the next rows are also missing, for the same reason: usually VFs of one card. */
+static size_t more_missing(const struct status *status, size_t row)
+{
+	const struct card_row *first = &status->rows[row];
+	size_t n = 1;
+
+	while (row + n < status->nrows && !first->pgpu && !first[n].pgpu && !status_count(status, row) &&
+	       !status_count(status, row + n) && strcmp(first[n].reason, first->reason) == 0)
+		n++;
+	return n - 1;
+}
+
 /* Returns whether the card takes only one line. `close`: so did the card before. No line separates two such cards. */
-static bool print_card(const struct status *status, const struct term *term, const char *lines, size_t row, bool last,
-		       bool close)
+static bool print_card(const struct status *status, const struct term *term, const char *lines, size_t row, size_t more,
+		       bool last, bool close)
 {
 	char idle[REASON_SIZE];
 	const struct shapes *parts = shapes(term);
@@ -276,7 +288,9 @@ static bool print_card(const struct status *status, const struct term *term, con
 		term_wrap(term, at + 2, margin, idle);
 		return true;
 	}
-	if (*model)
+	if (more)
+		fprintf(term->to, " and %zu more", more);
+	else if (*model)
 		fprintf(term->to, "  %s", shown);
 	else if (card && *card->card.vendor)
 		fprintf(term->to, "  %s:%s", card->card.vendor, card->card.device);
@@ -327,6 +341,8 @@ void status_print(const struct status *status, const struct term *term)
 		 npgpus == 1 ? "" : "s", part, status->nall, status->nall == 1 ? "" : "s");
 	term_wrap(term, 2 + term_columns(host, strlen(host)), shapes(term)->line, text);
 	print_problems(status, term);
-	for (size_t row = 0; row < n; row++)
-		close = print_card(status, term, lines, row, row + 1 == n, close);
+	for (size_t row = 0, more; row < n; row += 1 + more) {
+		more = row < status->nrows ? more_missing(status, row) : 0;
+		close = print_card(status, term, lines, row, more, row + more + 1 == n, close);
+	}
 }

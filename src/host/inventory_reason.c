@@ -172,7 +172,7 @@ bool inv_explain_gpu(struct inv_pgpu *card, const struct host *host, int dir)
 	}
 	if (!amd && strcmp(card->vendor, "8086") != 0)
 		return false;
-	/* An AMD GPU without SR-IOV cannot have vGPUs, unless it is an accelerator whose SR-IOV is off. */
+	/* An AMD GPU that shows no SR-IOV cannot have vGPUs. Only an accelerator may have it switched off. */
 	if (amd && !has_sriov && inv_read_class(dir) != PCI_ACCELERATOR)
 		return false;
 	if (!*read_driver(driver, dir, "driver") || (!amd && !has_sriov)) {

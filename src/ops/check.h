@@ -49,7 +49,7 @@ struct check {
 	char where[CHECK_WHERE_SIZE]; /* the place of its next finding; "" the host */
 	char fix[REASON_SIZE];        /* the fix of its next finding, from check_fix() */
 	const struct inventory *inv;  /* NULL: the configuration or the host is unreadable */
-	struct preview start;         /* of the last start that was planned; its world is what all checks have seen */
+	struct preview start;         /* the last start that was planned; all checks use start.world */
 	struct err no_start;          /* why no start can be planned; .code 0: one can */
 	struct store store;
 	int has_store; /* 0, or the error of opening it, with its text in `store_err` */

@@ -39,7 +39,7 @@ struct gc_item {
 	char trouble[1024];    /* GC_FAILED: the error */
 };
 
-/* A vGPU of a running domain that was not leased to it. */
+/* A running domain has a vGPU without an active lease of its own, or lacks one that a suspend detached. */
 struct gc_note {
 	bool mended; /* the vGPU is leased to the domain now */
 	char id[ID_SIZE];

@@ -59,6 +59,7 @@ static int judge_attached(struct gc *c, const struct fate_look *look, const stru
 	enum attached fate;
 	struct err ignored;
 	char why[REASON_SIZE];
+	int r = 0;
 
 	/* In this usual case the verdict is ATTACHED_LEAVE, so gather no facts. */
 	if (lease && lease->state == LEASE_ACTIVE && strcmp(lease->domain, domain->uuid) == 0)
@@ -70,9 +71,11 @@ static int judge_attached(struct gc *c, const struct fate_look *look, const stru
 		return 0;
 	facts.open = vfio_users_open(look->users, c->store->host, req->id, NULL, &ignored);
 	fate = fate_of_attached(&facts, why);
+	if (fate == ATTACHED_LEASE)
+		r = adopt(c, look->inv, domain->request, &device, lease, err);
 	if (fate != ATTACHED_LEAVE)
-		note(c, domain, req->id, fate == ATTACHED_LEASE, why);
-	return fate == ATTACHED_LEASE ? adopt(c, look->inv, domain->request, &device, lease, err) : 0;
+		note(c, domain, req->id, r == 1, why);
+	return r;
 }
 
 /* Reports a suspended guest that was started without a resume, and so without its vGPUs. */

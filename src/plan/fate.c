@@ -83,7 +83,7 @@ static void judge_lease(struct fate *fate, const struct lease_facts *f)
 		without_domain(fate, f);
 }
 
-/* When the verdict on a lease that stays may change with its age; 0: never. The finisher watches a due release. */
+/* The time at which to judge a lease that stays again; 0: not before an event. The handler retries due releases. */
 static int64_t next_look(const struct lease_facts *f)
 {
 	const struct lease *lease = f->lease;

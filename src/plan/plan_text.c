@@ -102,8 +102,8 @@ static bool is_beside(const struct planner *p, const struct verdict *v)
 }
 
 /*
- * Lists the causes for a request, first those that are easiest to remove, because the fix is for the first and later
- * causes may not fit. The caller frees the list.
+ * Lists why a request cannot be served. The cause that is easiest to remove comes first: the message gives the fix of
+ * that one, and may have no room for the last ones. The caller frees the list.
  */
 static struct card_cause *list_causes(const struct planner *p, size_t *n)
 {

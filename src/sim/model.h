@@ -47,7 +47,7 @@ struct sim_model {
 	const char *vgpu_driver;                   /* of the mdevs, or of plain VFs at the start */
 	const char *board;                         /* NVIDIA: the prefix of a type's name */
 	const char *address;                       /* of the first card */
-	unsigned vendor, device, subdevice, class; /* vendor 0: not a PCI device but a virtual one, called `driver` */
+	unsigned vendor, device, subdevice, class; /* vendor 0: a virtual device, which has the driver's name */
 	int cards_max;
 	int vfs;            /* SR-IOV VFs, unless SHAPE sets the number; 0: the PF itself has types */
 	int first_vf;       /* the function number of the first VF */

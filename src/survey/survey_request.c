@@ -196,7 +196,7 @@ int survey_read_host(struct world *w, struct err *err)
 
 	inventory_free(&w->inv);
 	w->some_cards = cards != NULL;
-	/* A refusal also names cards that provide the type for another kind of hostdev. */
+	/* A refusal also names cards whose vGPUs need a hostdev of another kind. */
 	if (survey_reads_all(w))
 		query.frameworks = INV_ALL;
 	for (size_t i = 0; i < w->request->nvgpus; i++)

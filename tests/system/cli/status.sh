@@ -201,6 +201,9 @@ holds "what enables the VFs of a card is named" says M_VFS_ENABLE 0000:26:00.0 <
 fails "which framework it will have is not known" grep -qw mdev <<<"$out"
 vl types
 holds "where there are no types, it is said where the reason is" ended 0 M_INIT_NOTHING
+configure "nvidia-1148@0000:26:00.4, 0000:26:00.5, 0000:26:00.6"
+vl status
+is "$(grep -o '0000:26:00.[0-9].*' <<<"$out" | grep -c '^0000:26:00.4 and 2 more$')$(grep -c '26:00.[56]' <<<"$out")" 10 "VFs that are missing together are one entry"
 end_host
 
 # Checks, starts and the verdicts of gc are those of one look at the host.
