@@ -39,7 +39,7 @@ static void tell(void *arg, size_t i, int r, const struct err *err)
 			  release->name, vgpu->id, err->text);
 }
 
-/* Marks the domain's leases and releases them by `deadline_ms`. Sets how many are left. Negative: not all are marked. */
+/* Marks and releases what the domain leases, by `deadline_ms`. Sets how much is left. Negative: not all is marked. */
 static int give_up(struct release *release, int wait_ms, int64_t deadline_ms, int last_look_ms, struct err *err)
 {
 	struct sweep sweep = { release->store, release->policy, .told = tell, .arg = release };
