@@ -25,7 +25,7 @@ static int mig_mode(const struct inventory *inv, const struct inv_pgpu *card)
 	return UNKNOWN;
 }
 
-/* The card's framebuffer: the most that any type fills, because max_instance keeps small types from filling it. */
+/* The card's framebuffer: the most that one type can fill. Small types cannot fill it, as max_instance limits them. */
 static double whole_mib(const struct inv_pgpu *card)
 {
 	double whole = 0;
@@ -43,9 +43,9 @@ static double whole_mib(const struct inv_pgpu *card)
 struct card_load {
 	int devices;           /* in the kernel, of any type */
 	int pending;           /* leases whose device is not in the kernel yet */
-	int of_type;           /* of devices and pending leases, those of the requested type */
+	int of_type;           /* devices and pending leases of the requested type */
 	double cost;           /* of the pending leases, in instances of the requested type */
-	double used_mib;       /* of devices and pending leases, if framebuffers are known */
+	double used_mib;       /* framebuffer of devices and pending leases, as far as it is known */
 	bool in_flight;        /* a creation or release is in progress */
 	char other[TYPE_SIZE]; /* a type with another framebuffer size; "" none */
 	int other_mib;
@@ -146,7 +146,7 @@ static struct card_load load_of(const struct asked *asked)
 		load_one(&load, asked->type, type, mib, lease);
 	}
 	load_leases(&load, asked, &world->leases, asked->query->id);
-	/* A promise is always to another request, so all count, even one that names this request's old address. */
+	/* Promised leases are for other requests, so each counts, even if its id (a VF's address) is this request's. */
 	load_leases(&load, asked, asked->query->promised, NULL);
 	return load;
 }
@@ -299,7 +299,7 @@ static void judge(struct capacity *space, const struct card_load *load, const st
 	if (section && section->max_instances != NO_LIMIT)
 		bound(space, section->max_instances - load->of_type, CAUSE_CAP, "max_instances = %d is reached",
 		      section->max_instances);
-	/* On an empty card no other vGPU is the reason, so the driver's reason comes first. */
+	/* On an empty card other vGPUs cannot be the reason, so the driver's reason comes first. */
 	if (asked->available < 1 && on_it == 0)
 		explain_none(space, load, asked);
 	if (card->nvidia && *load->other && !load->mixed && (asked->available == 0 || load->devices == 0)) {
@@ -362,7 +362,7 @@ void capacity_on(struct capacity *space, const struct capacity_query *query, con
 	struct card_load load;
 
 	*space = (struct capacity){ 0 };
-	/* Check this first, because in_pool is also false if the configured type was not read. */
+	/* Check this first: in_pool is also false if the survey did not read the card's configured type. */
 	if (pooled->section && !pool_serves(card, type)) {
 		space->cause = CAUSE_OTHER_TYPE;
 		snprintf(space->reason, sizeof(space->reason), "configured for %s%s", pooled->section->type,

@@ -42,7 +42,7 @@ void capacity_on(struct capacity *space, const struct capacity_query *query, con
 /* Does the parent's driver suit the hostdev? A plain VF needs a VFIO driver, unless libvirt binds one. */
 bool capacity_parent_suits(const struct inv_parent *parent, const struct vgpu_request *req);
 
-/* The failed attempt with the type on the whole pGPU in this run, else a failed removal for the type; NULL none. */
+/* An attempt of this run that failed for this type and pGPU (not one VF), rather than a failed removal; NULL none. */
 const struct failed_attempt *capacity_failed_attempt(const struct world *world, const char *pgpu, const char *type);
 
 /*
@@ -73,7 +73,7 @@ void capacity_count(struct capacity_count *count, const struct world *world, con
 
 /*
  * A pGPU's framebuffer, and how much of it vGPUs and reservations use, in MiB. `whole` is UNKNOWN in MIG mode, or while
- * the driver lists no type that fills the card; then `used` is UNKNOWN if it would be 0.
+ * the driver lists no type that fills the card. In that case a `used` of 0 becomes UNKNOWN as well.
  */
 struct capacity_framebuffer {
 	int whole, used;

@@ -15,7 +15,7 @@ static bool leased_parent(const struct leases *leases, const char *parent, const
 	return false;
 }
 
-/* Outside the pool all VFs of a card count. For a type that the card does not serve, its VFs in the pool count. */
+/* Does the VF count? On a card outside the pool each VF does; if the card does not serve the type, each pooled VF. */
 static bool is_pooled(const struct inv_parent *parent, const char *type)
 {
 	if (!parent->card->pool.in_pool)

@@ -83,7 +83,7 @@ static void judge_lease(struct fate *fate, const struct lease_facts *f)
 		without_domain(fate, f);
 }
 
-/* The time at which to judge a lease that stays again; 0: not before an event. The handler retries due releases. */
+/* When to judge again a lease that stays; 0: not before an event. The handler retries releases that are due. */
 static int64_t next_look(const struct lease_facts *f)
 {
 	const struct lease *lease = f->lease;

@@ -37,7 +37,7 @@ struct lease_facts {
 	int64_t now_ms;
 	int64_t looked_ms;    /* when the facts were read, or earlier: they say nothing about a newer lease */
 	enum presence exists; /* the device */
-	const char *unseen;   /* why that is not known */
+	const char *unseen;   /* why `exists` is not known */
 	const char *open;     /* which process has the device open, or why that is not known */
 	bool runs;            /* the domain runs */
 	bool has;             /* the domain runs with the device, or may do so */

@@ -87,7 +87,7 @@ bool plan_driver_differs(const struct planner *p);
 void plan_source_narrow(const struct planner *p);
 
 /*
- * plan_quota.c: does the project's quota allow one more vGPU, `id`, if necessary after leases are removed?
+ * plan_quota.c: does the project's quota allow the vGPU `id`, perhaps only after leases are removed?
  * plan_quota_removes() adds these leases to the plan's removals, which precede the step.
  */
 bool plan_quota(struct planner *p, const char *id);
@@ -134,10 +134,10 @@ const char *plan_change_type(const struct planner *p);
 /* Ends the plan with a refusal. Returns false, for the caller to return. */
 bool plan_refuse(struct planner *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Likewise, with `what` and the reason why there is no configuration. */
+/* plan_refuse() with `what` and the reason why there is no configuration. */
 bool plan_refuse_unconfigured(struct planner *p, const char *what);
 
-/* Likewise; for a PCI hostdev the refusal also lists free VFs. */
+/* plan_refuse(), which for a PCI hostdev also lists the free VFs. */
 bool plan_refuse_device(struct planner *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* plan_text.c: lists the enabled types that the hostdev can have here, "nvidia-222, nvidia-231"; "" none. */

@@ -91,7 +91,7 @@ static void count_defined(struct nova_provider *p, const struct inventory *inv, 
 	}
 }
 
-/* What the type's limit leaves after all existing and defined vGPUs and those that providers before `next` offer. */
+/* How much of max_instances is left by all existing and defined vGPUs and the offers of providers before `next`. */
 static int left(const struct nova_inventory *nova, size_t next)
 {
 	const struct section *section = nova->providers[next].section;
@@ -123,9 +123,9 @@ void nova_inventory_make(struct nova_inventory *nova, const struct inventory *in
 		name_device(p->device, parent->name, *card->vendor);
 		p->existing = count_existing(inv, parent, section->type);
 		count_defined(p, inv, definitions, ndefinitions);
-		/* The offer is for a free VF, so a VF in use has none. */
+		/* On SR-IOV cards the offer is that of a free VF; a VF in use offers none. */
 		p->available = !offer || (card->sriov && (parent->ndevices || parent->lost)) ? 0 : offer->available;
-		/* A silent card without such a vGPU is left out, because it is unknown whether it provides the type. */
+		/* A silent card may not provide the type, so it counts only if it has a vGPU or definition of it. */
 		nova->n += offer || p->existing || p->defined;
 	}
 	for (size_t i = 0; i < nova->n; i++) {

@@ -34,12 +34,12 @@ struct nova_inventory {
 	size_t n;
 };
 
-/* Counts the parents whose pGPU provides their Nova type. Of a silent pGPU only existing and defined mdevs count. */
+/* Counts the parents whose pGPU provides their Nova type. For a silent pGPU only existing and defined mdevs count. */
 void nova_inventory_make(struct nova_inventory *nova, const struct inventory *inv, const struct definition *definitions,
 			 size_t ndefinitions);
 void nova_inventory_free(struct nova_inventory *nova);
 
-/* True if the definition is of the type that Nova gives its parent, so that it counts without its device. */
+/* True if the definition's type is the one that Nova gives its parent. Nova then counts it even without a device. */
 bool nova_inventory_counts(const struct nova_inventory *nova, const struct definition *definition);
 
 /*

@@ -175,7 +175,7 @@ static bool refuse_untyped(struct planner *p)
 	return plan_refuse(p, "does not exist, and its type is not known; name one of %s in the metadata", list);
 }
 
-/* Could a pGPU provide the type later? No if all its pGPUs have VFs and the hostdev is an mdev, or vice versa. */
+/* Could a pGPU provide the type later? No if all pGPUs for it have VFs and the hostdev is an mdev, or vice versa. */
 static bool may_come(const struct planner *p)
 {
 	bool other_kind = false;

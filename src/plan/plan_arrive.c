@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A domain that arrives, by migration or restore: does what it brings fit this host, and which UUID does it get?
+ * A domain that arrives, by migration or restore: do its vGPUs fit this host, and which UUIDs do they get?
  *
  * If a device with the vGPU's UUID is here (Nova creates it beforehand), free and fitting, the domain gets it. If the
  * device is leased, open or of another type, the domain gets a new UUID; with migrate_uuid = keep it is refused
@@ -24,9 +24,9 @@ bool plan_driver_differs(const struct planner *p)
 }
 
 /*
- * True if this host's cards have this ID, but none under its name on the source. The name identifies the type, because
- * IDs are specific to a driver. Names are compared only between drivers of one version, because another version may
- * rename a type.
+ * True if this host's cards have a type with this ID, but not with the name that it has on the source. The name
+ * identifies the type, because IDs are specific to a driver. Names are compared only between drivers of one version,
+ * because another version may rename a type.
  */
 static bool name_differs(const struct planner *p, const char *type)
 {

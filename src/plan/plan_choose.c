@@ -186,7 +186,7 @@ struct search {
 	struct candidate fullest;
 };
 
-/* False, with the reason, if the card is configured for the type, but not its only permitted VF. */
+/* False, with the reason, if the card is configured for the type but this VF is not. */
 static bool gives_vf(const struct inv_parent *vf, const char *type, struct capacity *space)
 {
 	const struct section *its = pool_section_of(vf);
@@ -282,7 +282,7 @@ static void search_for_type(struct planner *p, const char *type, struct search *
 		found->fullest = fullest;
 }
 
-/* Is this one type on two models (T4-2Q, A40-2Q)? If so, placement decides, not the order of types. */
+/* Are both the same type, on two models (T4-2Q, A40-2Q)? If so, placement decides, not the order of types. */
 static bool is_alike(const struct world *world, const char *a, const char *b)
 {
 	const struct inv_type *x = inventory_type(&world->inv, a), *y = inventory_type(&world->inv, b);

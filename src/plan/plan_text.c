@@ -102,8 +102,8 @@ static bool is_beside(const struct planner *p, const struct verdict *v)
 }
 
 /*
- * Lists why a request cannot be served. The cause that is easiest to remove comes first: the message gives the fix of
- * that one, and may have no room for the last ones. The caller frees the list.
+ * Lists why a request cannot be served. The causes that are easiest to remove come first, because the message gives the
+ * fix for the first cause and may omit the last ones. The caller frees the list.
  */
 static struct card_cause *list_causes(const struct planner *p, size_t *n)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * VFs as vGPUs: the address is the device's name. A start gets exactly the VF that its XML names, because libvirt
- * accepts no other by then; an arriving domain can get another. Placeholders do not exist: every address names a VF.
+ * accepts no other by then; an arriving domain can get another. There are no placeholders: every address names a VF.
  *
  * A VF of NVIDIA's variant driver stays bound to that driver, so its hostdev must be unmanaged, which libvirt accepts
  * since 9.7. A plain VF is bound to a VFIO driver, by the operator or by libvirt (managed).

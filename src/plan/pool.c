@@ -55,7 +55,7 @@ static const struct section *offered_or(const struct inv_pgpu *card, const struc
 	return a && inventory_offer(card, a->type) ? a : b;
 }
 
-/* Of the types whose sections match the card, does the card offer only this one? */
+/* Does the card offer this type, and no other type whose section matches the card? */
 static bool is_only_offer(const struct inv_pgpu *card, const struct section *only)
 {
 	const struct config *config = card->pool.config;
@@ -67,9 +67,9 @@ static bool is_only_offer(const struct inv_pgpu *card, const struct section *onl
 }
 
 /*
- * Sets the section of the whole card. With one type per card, two sections that name it conflict; two that match it
- * conflict unless it offers only one of their types; of two default sections the first counts. With several types, an
- * offered one is preferred.
+ * Sets the section of the whole card. With one type per card, two sections that name the card conflict. Two that match
+ * it conflict unless the card offers only one of their types. The first default section wins. With several types, an
+ * offered type is preferred.
  */
 static void claim_whole(struct inv_pgpu *card)
 {

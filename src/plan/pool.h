@@ -30,7 +30,7 @@ const struct section *pool_section_of(const struct inv_parent *parent);
 /* Does this parent provide this type, according to the configuration? */
 bool pool_gives(const struct inv_parent *parent, const char *type);
 
-/* How ready the section's readiest card is, of those with mdevs (`mdev`) or with VFs, or of `parent`'s card alone. */
+/* How ready the section's readiest card is: a card with mdevs if `mdev`, else with VFs; `parent`'s card, if given. */
 enum stock { STOCK_NONE, STOCK_UNREADY, STOCK_READY };
 enum stock pool_stock(const struct inventory *inv, const struct section *section, bool mdev,
 		      const struct inv_parent *parent);
@@ -42,7 +42,7 @@ enum stock pool_stock(const struct inventory *inv, const struct section *section
 size_t pool_types(const struct inventory *inv, bool mdev, const struct inv_parent *parent,
 		  const struct section **first);
 
-/* The readiness of the readiest types, and whether the section's type has this readiness, `best`. */
+/* How ready the readiest types are; and whether the section's type is as ready as `best`, the result of the first. */
 enum stock pool_best_stock(const struct inventory *inv, bool mdev, const struct inv_parent *parent);
 bool pool_has_type(const struct inventory *inv, const struct section *section, bool mdev,
 		   const struct inv_parent *parent, enum stock best);
@@ -61,7 +61,7 @@ bool pool_misses(const struct inventory *inv, const struct section *section, con
 /* True if a section names the card or its VF `vf`, or matches the card: the card belongs in the pool, ready or not. */
 bool pool_names(const struct config *config, const struct inv_pgpu *card, const char *vf);
 
-/* True if several sections have a device_match, so the offers of a card decide if it matches two of them. */
+/* True if several sections have a device_match. If a card matches two of them, the types that it offers decide. */
 bool pool_matches_twice(const struct config *config);
 
 /* Does an alternative of device_match fit this card? */

@@ -88,7 +88,7 @@ static const struct section *enabled(const struct config *config, const char *ty
 	return section && !section->vf ? section : NULL;
 }
 
-/* Can a pGPU serve the type? Only the first section without addresses and matches gets pGPUs. */
+/* Can a pGPU serve the type? Of the sections without addresses and matches, only the first gets pGPUs. */
 static bool is_served(const struct config *config, const char *type)
 {
 	const struct section *section = enabled(config, type), *first;

@@ -15,12 +15,12 @@
 
 enum { RESOLVE_REFUSAL = 1024 };
 
-/* The frameworks (INV_...) of the devices that a hostdev of this kind can be. */
+/* The frameworks (INV_...) whose vGPUs a hostdev of this kind can have. */
 unsigned int resolve_frameworks(const struct vgpu_request *req);
 
 /*
- * Sets the types of a request. On entry it has the source, type and parent of the definition or last lease, if any.
- * Returns the frameworks whose names must be read before the next call, or 0 when done, with `refusal` set if refused.
+ * Sets the types of a request. On entry `resolved` has what the definition or last lease says, if any. Returns the
+ * frameworks whose names must be read before the next call, or 0 when done, with `refusal` set if refused.
  */
 unsigned int resolve_types(struct resolved_request *resolved, const struct world *world, char refusal[RESOLVE_REFUSAL]);
 

@@ -71,7 +71,7 @@ struct failed_attempt {
 	char reason[REASON_SIZE];
 };
 
-/* Why a card is missing. IDLE (a GPU of the vendor), REMEMBERED (once had the type): its section takes any card. */
+/* Why a card is missing. If the section takes any card: IDLE (a GPU of the vendor), REMEMBERED (once had the type). */
 enum missing_how { MISSING_NAMED, MISSING_MATCHED, MISSING_IDLE, MISSING_REMEMBERED };
 
 /* A card that is configured for a type but provides no vGPUs here. */
@@ -100,8 +100,8 @@ struct world {
 	enum plan_mode mode;
 	int64_t deadline_ms; /* of the operation (sys_now_ms()); 0 none */
 	/*
-	 * The next read covers everything, including what can be removed to make capacity. Otherwise it covers what the
-	 * request and the leases concern; without a request, all but what can be removed.
+	 * The next read covers everything, including what can be removed to make capacity. Otherwise it covers only
+	 * what the request and the leases refer to, or without a request, all but what can be removed.
 	 */
 	bool wide;
 
