@@ -121,8 +121,8 @@ bool fate_is_novas(const struct fate_look *look, const struct vgpu_ref *vgpu)
 }
 
 /*
- * Finds which domain names the vGPU. With `note`, records that as a sign of use, because Nova redefines a domain when
- * it starts it, and for a moment no domain names the vGPU.
+ * Finds which domain names the vGPU. With `note`, records that as a sign of use: Nova redefines a domain at its start,
+ * and for a moment no domain names the vGPU.
  */
 static const char *named(const struct fate_look *look, const char *id, const char *asking, char why[REASON_SIZE])
 {
@@ -169,7 +169,7 @@ static struct orphan_facts facts_of(const struct fate_look *look)
 static void add_age(struct orphan_facts *facts, const struct fate_look *look, const char *id, const struct seen *seen)
 {
 	facts->for_guest = affinity_is_for_guest(look->store, id);
-	/* The idle time is recorded even for a device that was not made for a guest. It may begin now. */
+	/* Record the idle time, which may begin now, even for a device that was not made for a guest. */
 	facts->idle_ms = seen_since(look->store, id, seen, look->note);
 }
 
@@ -212,7 +212,7 @@ void fate_definition(struct fate *fate, const struct fate_look *look, const stru
 	facts.named = named(look, definition->uuid, NULL, name);
 	if (!facts.named)
 		add_age(&facts, look, definition->uuid, &seen);
-	/* The record may be of an earlier definition with this UUID. */
+	/* The recorded idle time may be that of an earlier definition with this UUID. */
 	if (definition->created_ms > facts.idle_ms)
 		facts.idle_ms = definition->created_ms;
 	facts.now_ms = sys_now_ms();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Gathers from a look at the host the facts on which the fate of a lease or an orphan depends (plan/fate.h). */
+/* Gathers the facts on which the fate of a lease or an orphan depends (plan/fate.h), from a look at the host. */
 #pragma once
 
 #include <stdbool.h>
@@ -51,7 +51,7 @@ void fate_device(struct fate *fate, const struct fate_look *look, const struct i
  */
 void fate_definition(struct fate *fate, const struct fate_look *look, const struct definition *definition);
 
-/* Does Nova own this foreign device or definition (model/lease.h)? Its parent decides, whatever names it. */
+/* Does Nova own this foreign device or definition (model/lease.h)? Its parent and type decide, nothing else. */
 bool fate_is_novas(const struct fate_look *look, const struct vgpu_ref *vgpu);
 
 /* Does a domain's XML name it? NULL: no. Otherwise says in `why` which, or why that is not known, and returns `why`. */

@@ -90,7 +90,7 @@ static bool is_of_pool(const struct host *host, const struct config *config, con
 	char address[PCI_SIZE];
 	struct inv_pgpu card;
 
-	/* A VF that a section names by the VFs' ID, by mistake, is ours too, so that its start is refused. */
+	/* If device_match has the VFs' ID by mistake, the VF is ours too, so that a start with it is refused. */
 	if (inventory_physfn(host, id, address))
 		return is_configured(host, config, address, id) || is_configured(host, config, id, "") ||
 		       (enables_types(config) && inventory_takes_type(host, id));

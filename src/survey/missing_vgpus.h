@@ -5,9 +5,9 @@
  * If Nova reverts a resize, the definition can lose the vGPU as well. The loss shows only if another instance of the
  * same flavor has a vGPU.
  *
- * Domains are read only from libvirt's files. After a migration a domain can have other UUIDs than its definition; if
- * the number of vGPUs is the same, none is missing. A vGPU that was attached only to the definition, or detached only
- * from the guest, counts as missing, because it cannot be distinguished from a loss.
+ * The only source is libvirt's files. After a migration, the vGPUs of a domain can have other UUIDs than in its
+ * definition; if the number is the same, none is missing. A vGPU that was attached only to the definition, or detached
+ * only from the guest, counts as missing, because it cannot be distinguished from a loss.
  */
 #pragma once
 

@@ -32,7 +32,7 @@ void survey_end(struct world *w)
 	*w = (struct world){ 0 };
 }
 
-/* Asks the driver about an unlisted device. Unknown if its framework, or an active VF's card, was not read. */
+/* Asks the driver about an unlisted device. Unknown if its framework, or an actively leased VF's card, was not read. */
 static enum presence presence_of(const struct world *w, const struct lease *lease)
 {
 	const struct vgpu_ref *vgpu = &lease->vgpu;

@@ -43,7 +43,7 @@ int survey_ahead(struct world *world, struct err *err);
  */
 int survey_read(struct world *world, struct err *err);
 
-/* Both of the above, for a caller that decides nothing and so takes no lock. */
+/* survey_ahead() and survey_read(), for a caller that decides nothing and so takes no lock. */
 int survey_see(struct world *world, struct err *err);
 
 /*

@@ -51,7 +51,7 @@ static int recall(struct resolved_request *resolved, const struct world *w, stru
 	return 0;
 }
 
-/* Reads all type names again, including those of further frameworks; this is rarely needed twice. */
+/* Adds the frameworks to those whose type names are known, and reads all names anew. Rarely called twice. */
 static int read_names(struct world *w, unsigned int frameworks, struct err *err)
 {
 	free(w->names);
@@ -191,7 +191,7 @@ int survey_read_host(struct world *w, struct err *err)
 				   .types = types,
 				   .name = pool_name,
 				   .arg = w->config,
-				   /* Without a pool, all GPUs that could be in one matter. */
+				   /* Without a pool, read all GPUs that could be in a pool. */
 				   .gpus = !w->config || !w->config->nsections };
 
 	inventory_free(&w->inv);
