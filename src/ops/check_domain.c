@@ -32,7 +32,7 @@ static void report(void *arg, const char *text, const char *fix)
 
 /*
  * Might a start with this mdev be refused for a reason other than capacity? Not if it exists, nor if it has no lease
- * and the pool provides its type (or, unnamed, its only type) as mdevs. Planning all definitions would take seconds.
+ * and the pool provides the named or only type as mdevs. Planning all definitions would take seconds.
  */
 static bool is_doubtful_mdev(const struct check *check, const struct vgpu_request *req)
 {

@@ -21,7 +21,7 @@
 
 enum { PROGRAM_MAX = 64 << 20, UNIT_SIZE = 256, CGROUP_SIZE = 4096, SOCKETS_MAX = 16 << 20 };
 
-/* Is it our hook? An ELF file with our name in it is; the installation decides the same way. */
+/* Is it our hook, that is, an ELF file with our name in it? The installation decides the same way. */
 static bool look_at_hook(struct check *check, const char *path)
 {
 	autoclose int fd = openat(check->host->libvirt, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);

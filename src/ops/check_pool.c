@@ -118,7 +118,7 @@ static void look_at_card(struct check *check, const struct inv_pgpu *card, int l
 	}
 }
 
-/* True if a ready pGPU of the same vendor is not in the pool either, so that the type is at fault. */
+/* True if a ready pGPU of the same vendor is not in the pool either. In that case the type is at fault. */
 static bool has_unsuited(const struct check *check, const char *missing)
 {
 	const struct inventory *inv = check->inv;

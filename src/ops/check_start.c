@@ -24,7 +24,7 @@ struct start {
 	struct err err;
 };
 
-/* Borrows the configuration, less its quotas: an exhausted one says nothing about the host, unless all are 0. */
+/* Borrows the configuration without quotas, which say nothing about the host. But if all are 0, a start is refused. */
 static void start_begin(struct start *s, struct check *check)
 {
 	*s = (struct start){ .plan = &check->start.plan,
@@ -41,7 +41,7 @@ static void start_begin(struct start *s, struct check *check)
 	uuid_random(s->request.uuid);
 }
 
-/* The vGPUs that use up a pGPU: its own, of types configured for it, or others. */
+/* Which vGPUs use up a pGPU: `own`, of types configured for it, or `foreign`, others. */
 struct carried {
 	bool own, foreign;
 	bool leased; /* one of them is leased, so its capacity is available again when the guest ends */
@@ -231,7 +231,7 @@ static const char *fix_vfs(struct check *check, const struct section *section)
 }
 
 /*
- * Reports that no pGPU is configured for the type. One file, also a nova.conf, can serve many hosts, so that is only a
+ * Reports that no pGPU is configured for the type. One file, also a nova.conf, can serve many hosts, so this is only a
  * warning as long as something can be leased here.
  */
 static void report_no_card(struct check *check, const struct section *section)

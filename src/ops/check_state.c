@@ -189,7 +189,7 @@ void check_locks(struct check *check)
 	}
 }
 
-/* Starts work without the handler, but hot-plugs and other changes without a hook are missed; warn of that. */
+/* A start does not need the handler, but hot-plugs and other changes without a hook are missed; warn of that. */
 void check_handler(struct check *check)
 {
 	int run = check->store.run;
@@ -235,7 +235,7 @@ static bool look_at_guest(struct check *check, const struct lease *lease)
 	return true;
 }
 
-/* Another program removed the guest's vGPU, or its driver was unloaded. A missing plain VF is its pGPU's finding. */
+/* Another program removed the guest's vGPU or unloaded its driver. A missing plain VF is reported with its pGPU. */
 static bool look_at_lost(struct check *check, const struct gc_item *item)
 {
 	const struct lease *lease = &item->lease;

@@ -79,7 +79,7 @@ static void look_end(struct look *look)
 	free(look->definitions);
 }
 
-/* Sets the verdict of the next item, with its reason. */
+/* Sets an item's verdict, with its reason. */
 static void set_fate(struct gc_item *item, const struct fate *fate)
 {
 	item->outcome = fate->goes ? GC_GOES : GC_STAYS;
@@ -235,7 +235,7 @@ static void judge(struct gc *c, const struct look *look)
 		keep_beside_leases(c);
 }
 
-/* Leases what the domains run with, and records in `seen` the leases whose devices they were seen with. */
+/* Leases what the domains run with, and records in `seen` the leases whose domain was seen with the device. */
 static int look_at_domains(struct look *look, struct gc *c, struct err *err)
 {
 	const struct fate_look facts = facts_of(c, look);

@@ -39,7 +39,7 @@ struct gc_item {
 	char trouble[1024];    /* GC_FAILED: the error */
 };
 
-/* A running domain has a vGPU without an active lease of its own, or lacks one that a suspend detached. */
+/* What is wrong with a running domain: a vGPU that is not actively leased to it, or missing since a suspend. */
 struct gc_note {
 	bool mended; /* the vGPU is leased to the domain now */
 	char id[ID_SIZE];
@@ -77,7 +77,7 @@ struct gc {
 	struct gc_note *notes; /* what was wrong with the domains' vGPUs, and whether it was put right */
 	size_t nnotes;
 	int garbage;              /* invalid records, which were skipped */
-	int aside;                /* of those, records that were moved to garbage/; none in a dry run */
+	int aside;                /* invalid records that were moved to garbage/; none in a dry run */
 	char unread[REASON_SIZE]; /* processes that could not be read completely (vfio_users.h); "" none */
 	struct err undefined;     /* of the first definition that could not be read; .code 0: none */
 };
@@ -96,9 +96,9 @@ void gc_free(struct gc *gc);
 void gc_finish(struct gc *gc);
 
 /*
- * Leases to running domains what they have without a lease, and reports what is leased to another domain. `look` and
- * `leases` were read without a lock, so each device is checked again before its lease is written. Returns 1 if a lease
- * was written.
+ * Leases each vGPU that a running domain has without a lease, and reports each that is leased to another domain. `look`
+ * and `leases` were read without a lock, so each device is checked again before its lease is written. Returns 1 if a
+ * lease was written.
  */
 int gc_adopt(struct gc *gc, const struct fate_look *look, const struct leases *leases, struct err *err);
 

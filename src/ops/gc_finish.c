@@ -17,7 +17,7 @@ static bool is_claimed(const struct gc_item *item)
 	return item->leased && item->outcome == GC_GOES;
 }
 
-/* Marks the leases, so that the driver's time begins for all at once. A lease that has changed meanwhile stays. */
+/* Marks a lease. All are marked first, so that the driver's time begins for all at once. A changed lease stays. */
 static void claim(struct gc *c, struct gc_item *item)
 {
 	const struct event_about about = event_of(&item->lease);

@@ -53,8 +53,8 @@ void check_quotas(struct check *check);
 bool check_serves_projects(const struct config *config); /* does any project have a quota above 0? */
 
 /*
- * Starts without a lease (lifecycle_unleased.c). Returns 0 if all devices of the domain exist; otherwise a refusal of
- * the kind `about`, with `why` nothing can be leased.
+ * May the domain start without a lease (lifecycle_unleased.c)? 0: yes, all its mdevs exist; otherwise a refusal of the
+ * kind `about`, with the reason why nothing can be leased.
  */
 int unleased_pass(const struct lifecycle *lifecycle, const char *why, enum err_about about, struct err *err);
 
@@ -65,6 +65,6 @@ int unleased_pass(const struct lifecycle *lifecycle, const char *why, enum err_a
 int unleased_check(const struct lifecycle *lifecycle, const struct plan *plan, const struct leases *leases, int r,
 		   struct err *err);
 
-/* Likewise. If so, undoes the leases, waits until the devices are complete, and logs a warning. */
+/* Like unleased_check(), but on 0 undoes the leases, waits until the devices are complete, and logs a warning. */
 int unleased_start(struct apply *apply, const struct lifecycle *lifecycle, const struct plan *plan,
 		   const struct leases *leases, int r, struct err *err);

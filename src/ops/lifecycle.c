@@ -282,7 +282,7 @@ static int apply_round(struct rounds *r, struct err *err)
 	return 1;
 }
 
-/* Plans until a plan can be carried out. 0: yes, with the store's lock held; 1: refused; negative: no plan was made. */
+/* Plans until a plan can be carried out. 0: it can, with the store's lock held; 1: refused; negative: none was made. */
 static int decide(struct rounds *r, struct err *err)
 {
 	for (;;) {

@@ -72,7 +72,7 @@ int lifecycle_release(const struct host *host, const struct config *config, cons
  */
 int lifecycle_before_plan(const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err);
 
-/* Refuses the arrival of a domain that, after a survey_read(), runs here or is starting: -EEXIST. */
+/* After survey_read(): refuses the arrival of a domain that is running or starting on this host. -EEXIST. */
 int lifecycle_refuse_running(const struct lifecycle *lifecycle, const struct world *world, struct err *err);
 
 /* The refusal for a plan that cannot be carried out, as libvirt shows it after the domain's name. Negative. */

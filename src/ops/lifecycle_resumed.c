@@ -2,7 +2,7 @@
 /*
  * The start of a suspended Nova instance. Nova detaches the mdevs, saves the guest, restores it without them, and then
  * attaches them, for which no hook is called. It skips an mdev that no longer exists, and the guest runs without it. So
- * a missing mdev is created before the guest is restored, from the instance's definition, which still names it.
+ * before the guest is restored, a missing mdev is created from the instance's definition, which still names it.
  */
 #include <fcntl.h>
 #include <stdlib.h>

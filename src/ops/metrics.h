@@ -2,7 +2,7 @@
 /*
  * The state of the host as metrics in Prometheus' text format, as listed in vgpu-lease(8).
  *
- * An age is given as the time at which it began, so that a file that is read later is still right.
+ * Ages are given as start times, so that a file that is read later is still right.
  */
 #pragma once
 

@@ -44,7 +44,7 @@ void preview_end(struct preview *preview);
 
 #define autopreview __attribute__((cleanup(preview_end)))
 
-/* Prints what `release end` of a domain would do with its leases, or (`id` not NULL) only with that of `id`. */
+/* Prints what `release end` would do with the domain's leases, or only with the lease of `id` if `id` is not NULL. */
 int preview_release(FILE *to, const struct store *store, const char *domain, const char *id, struct err *err);
 
 /* Prints the removals, the steps, and with `verdicts` why each other pGPU was not chosen. */

@@ -5,7 +5,7 @@
  * rewrite_plan() inserts what a plan gives the domain: for the hook at migrate and restore, and for their previews.
  * rewrite_begin() and rewrite_make() change a definition: placeholders get UUIDs, and VFs that are not available here
  * are replaced (PLAN_ASSIGN), in the hostdev and in the metadata. The <vgpu:device> of a new UUID gets this host's
- * facts about such a vGPU, for the target of a migration.
+ * facts about a vGPU of its type, for the target of a migration.
  */
 #pragma once
 
