@@ -2,8 +2,8 @@
 /*
  * The device handler without its loop: its configuration, its lock, and a pass over everything.
  *
- * The handler has no state that matters, because all of it is in the leases. What it remembers (leases seen attached,
- * lines logged) only saves time and log lines. While its lock is held, the hook leaves slow releases to it (finisher).
+ * All state that matters is in the leases. What the handler remembers (leases seen attached, lines logged) only saves
+ * time and log lines. While its lock is held, the hook leaves slow releases to it (finisher).
  */
 #pragma once
 

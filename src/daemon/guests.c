@@ -152,7 +152,7 @@ static void read_guest(struct guests *g, size_t i)
 
 	memcpy(g->live[i].uuid, domain->uuid, UUID_SIZE);
 	g->live[i].settled = domain->settled;
-	/* Without a vGPU there is nothing to parse, but the domain runs. A VF need not be marked as a vGPU. */
+	/* XML without a vGPU or PCI device is not parsed, and its request is empty, not NULL. Any VF may be a vGPU. */
 	if (domain->xml && !domxml_concerns(domain->xml, len) && !domxml_has_pci(domain->xml, len))
 		g->live[i].request = &guest->nothing;
 	else if (domain->xml && domxml_parse(&guest->doc, domain->xml, len, DOMXML_ALL_PCI, &err) == 0)
@@ -252,7 +252,7 @@ void guests_tell(void *guests, const struct store *store, const struct inventory
 		first++;
 	if (first == g->n || !g->virt || !virt_alive(g->virt))
 		return;
-	/* The pass has changed leases. */
+	/* Read the leases again, because the pass has changed some. */
 	if (lease_list(store, &facts.leases, &err) < 0)
 		log_warn("cannot read migration facts: %s", err.text);
 	else

@@ -222,7 +222,7 @@ static void loop(struct leased *d)
 	sd_notify(0, "STOPPING=1");
 }
 
-/* Without libvirt, there are still leases to look after. */
+/* A failure is not fatal, because without libvirt there are still leases to look after. */
 static void open_libvirt(struct leased *d)
 {
 	struct err err;

@@ -80,8 +80,8 @@ static bool remove_part(struct gc *pass, struct gc_item *item, enum release_part
 /*
  * libvirt notices the removal of a definition later than that of a device. If both were removed at once, libvirt would
  * meanwhile list the vGPU as defined but absent, and a spawn that uses it would fail. So a later pass removes the
- * devices. Until then, Nova can use a device without its definition; if that is removed before the instance starts, the
- * hook creates it again.
+ * devices. Until then, Nova can use a device without its definition; if the device is removed before the instance
+ * starts, the hook creates it again.
  */
 static bool remove_definitions(struct gc *pass, int64_t end_ms)
 {

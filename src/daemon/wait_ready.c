@@ -68,7 +68,7 @@ int wait_ready(const char *root, const char *config_path, int wait_s, struct err
 	if (r == 0 && config.nsections) {
 		r = wait_for_cards(&host, &config, wait_s, err);
 	} else if (r == 0 || (r == -ENOENT && !config_path)) {
-		/* Says why it returns at once, which looks as if the cards were ready. */
+		/* Say why the wait ends at once; otherwise it would seem that the cards are ready. */
 		printf("%s; nothing to wait for\n", r == 0 ? "no type is enabled" : "no configuration");
 		r = 0;
 	}
