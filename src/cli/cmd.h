@@ -106,7 +106,7 @@ struct cmd {
 	size_t len;
 	char type[TYPE_SIZE];   /* the type that the command line names */
 	bool has_type;          /* the configuration or this host has this type */
-	char pgpu[PARENT_SIZE]; /* what call->pgpu points to once cmd_take_pgpu() has spelt it as in sysfs */
+	char pgpu[PARENT_SIZE]; /* spelt as in sysfs; cmd_take_pgpu() makes call->pgpu point to it */
 };
 
 /* Opens what is needed, and replaces a type's name in *call by its id. Call cmd_close() even after a failure. */
@@ -128,7 +128,7 @@ int cmd_survey(struct cmd *cmd, struct world *world, struct err *err);
 /* A dry gc pass over this host, which changes nothing. It judges what `world` has seen; NULL: it reads the host. */
 struct gc cmd_gc_pass(struct cmd *cmd, const struct world *world);
 
-/* Runs such a pass over the leases of `domain`, or over all vGPUs (NULL). Only warns of a failure. */
+/* Runs a cmd_gc_pass() over the leases of `domain`, or over all vGPUs (NULL). Only warns of a failure. */
 void cmd_gc_ask(struct cmd *cmd, struct gc *pass, const struct world *world, const char *domain);
 
 /* The pass's item for a vGPU, leased or not; NULL: none. */

@@ -43,7 +43,7 @@ static void quote(const char *text)
 
 /*
  * Prints a provider configuration file (schema 1.0) for nova-compute: traits for each parent of mdevs, unless
- * max_instances excludes it. VFs of a full card are included, because their providers come back with its capacity.
+ * max_instances excludes it. VFs of a full card are included: their providers reappear once the card has capacity.
  */
 static void print_provider_config(const struct export *export)
 {

@@ -106,7 +106,7 @@ static struct gc pass_of(struct cmd *cmd)
 	return pass;
 }
 
-/* Before a pass that also removes unused devices, warns of each device not made for a guest. Changes nothing. */
+/* Before a pass with `unused`, warns of each device that it would remove but that was not made for a guest. */
 static int announce(const struct gc *pass, struct err *err)
 {
 	if (pass->dry || !pass->unused)

@@ -139,7 +139,7 @@ static void print_pgpus(struct rows *rows, const struct world *world, const char
 	table_text(&rows->table, COL_PGPUS, list);
 }
 
-/* Prints a type as the first card that offers it describes it. */
+/* Prints a type, as described by the first card that offers it. */
 static void print_type(struct rows *rows, const struct world *world, const struct inv_type *type,
 		       enum framework framework)
 {
@@ -197,7 +197,7 @@ const struct command cmd_types = {
 	.run = types,
 };
 
-/* What is wrong with a lease or about to happen to it; NULL: nothing. `item` is newer and may be unleased by now. */
+/* What is wrong with a lease or about to happen to it; NULL: nothing. `item`, judged later, may be unleased. */
 static const char *note_of(const struct gc_item *item, char buf[NOTE_SIZE])
 {
 	bool active = item && item->leased && item->lease.state == LEASE_ACTIVE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * vgpu-lease rewrite FILE|DOMAIN: replaces placeholders by UUIDs, in hostdevs and metadata, and writes this host's
- * facts about such a vGPU to its <vgpu:device>, for the target of a migration.
+ * facts about a vGPU of its type to its <vgpu:device>, for the target of a migration.
  */
 #include <errno.h>
 #include <fcntl.h>

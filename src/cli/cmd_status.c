@@ -40,7 +40,7 @@ static void print_json(const struct status *status)
 			json_finding(&json, &status->check.findings[i]);
 	json_out_close(&json);
 	status_json_pgpus(&json, status);
-	/* The vGPUs of pGPUs that the host no longer has. */
+	/* Row nrows has the vGPUs of pGPUs that the host no longer has. */
 	status_json_vgpus(&json, status, status->nrows);
 	json_out_end(&json);
 }

@@ -71,7 +71,7 @@ void out_age(char out[32], int64_t boot_ms);
 /*
  * A list, printed as rows of a table or as objects of a JSON array: each call names a field's column and its JSON
  * member. Members have the order of the calls; cells have the order of the table's layout, which can omit some. Write a
- * field of the table or the JSON alone to `table` or `json`, which ignore it if they are not printed.
+ * field that belongs to only one of them to `table` or `json`, which ignore it if they are not printed.
  */
 struct rows {
 	struct json_out *json; /* NULL: a table, or only its cells */

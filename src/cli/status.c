@@ -91,8 +91,8 @@ static bool lost_device(const struct status *status, const struct lease *lease)
 }
 
 /*
- * Counts this type's leases that take capacity although their device does not exist yet or any longer. They count even
- * if a filter hides them, because bars show whole pGPUs. Plain VFs do not count, because they always exist.
+ * Counts this type's leases that take capacity although their device does not exist yet, or no longer exists. They
+ * count even if a filter hides them, because bars show whole pGPUs. Plain VFs do not count, because they always exist.
  */
 static int without_device(const struct status *status, const struct card_row *row, const char *type)
 {
@@ -249,7 +249,7 @@ static bool is_idle(const struct status *status, const struct card_row *row, cha
 	return *text && strlen(text) <= COLUMNS_MAX;
 }
 
-/* How many of the next rows are also missing, for the same reason: usually VFs of one card. */
+/* How many of the next rows are missing for the same reason as this row: usually VFs of one card. */
 static size_t more_missing(const struct status *status, size_t row)
 {
 	const struct card_row *first = &status->rows[row];
@@ -261,7 +261,7 @@ static size_t more_missing(const struct status *status, size_t row)
 	return n - 1;
 }
 
-/* Returns whether the card takes only one line. `close`: so did the card before. No line separates two such cards. */
+/* Returns whether the card takes only one line. `close`: so did the previous card. Such cards have no gap between. */
 static bool print_card(const struct status *status, const struct term *term, const char *lines, size_t row, size_t more,
 		       bool last, bool close)
 {

@@ -88,7 +88,7 @@ int show_object(struct cmd *cmd, bool is_vgpu, struct err *err);
 /* The vGPU's owner; NULL: unknown. `nova`: its domain is Nova's instance, or Nova counts it. `lease` may be NULL. */
 const char *show_owner(const struct host *host, const struct vgpu_ref *vgpu, const struct lease *lease, bool nova);
 
-/* Does the vGPU's device exist? A VF without a type counts only if its lease, or else its card, is for plain VFs. */
+/* Does the vGPU's device exist? A VF without a type does only if its lease, or else its card, is for plain VFs. */
 enum presence show_presence(const struct host *host, const struct inventory *inv, const char *id,
 			    const struct lease *lease);
 
