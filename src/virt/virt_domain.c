@@ -282,7 +282,7 @@ int virt_detach_wait(struct virt *virt, const char *uuid, const char *xml, const
 		return timer;
 	}
 	r = virt_detach_device(virt, uuid, xml, VIRT_LIVE, err);
-	/* libvirt itself waits for a while in that call. An event of that time is handled before the timer can fire. */
+	/* libvirt itself waits for a while in this call. Events of that time are handled before the timer fires. */
 	virt_loop_set_timer(timer, wait_ms);
 	while (r == 0 && !detaching.ended)
 		r = virt_loop_step(err);
