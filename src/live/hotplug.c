@@ -91,7 +91,7 @@ int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char 
 	if (lease.since_ms > asked_ms && lease.state != LEASE_RELEASING)
 		return 0;
 	r = release_now(hp->store, policy, &lease, err);
-	/* The handler, or the domain's release, is releasing it already. */
+	/* The lease has changed meanwhile: the handler or the domain's release is releasing it. */
 	if (r == 0)
 		r = release_finish(hp->store, policy, id, sys_now_ms() + (int64_t)policy->release_timeout_s * 1000,
 				   err);

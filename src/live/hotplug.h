@@ -6,8 +6,8 @@
  * libvirt is asked to attach, and releases when QEMU has closed the device. If it is killed in between, the domain's
  * release, the handler or `vgpu-lease detach` ends the lease. The domain can be released at any time.
  *
- * A suspend first writes what it will detach into the running domain's metadata (domxml.h), which is saved with it. So
- * a resume can undo an interrupted suspend, and can be repeated.
+ * Before a suspend detaches vGPUs, it records them in the running domain's metadata (domxml.h), which is saved with the
+ * domain. So a resume can undo an interrupted suspend, and can be repeated.
  */
 #pragma once
 

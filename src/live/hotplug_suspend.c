@@ -95,7 +95,7 @@ static int undo_suspend(struct hotplug *hp, struct err *err)
 	size_t n;
 	int r = 0;
 
-	/* A restarted libvirtd drops the save and lets the guest continue. */
+	/* If libvirtd was restarted, it has dropped the save, and the guest continues. */
 	if (first.code == ENOTCONN) {
 		virt_close(hp->virt);
 		r = virt_open(&hp->virt, hp->uri, &why);
