@@ -10,7 +10,7 @@ void sim_device_add(struct sim_mdev *mdev);
 /* Adds the driver's attributes, mdev_type, iommu_group, driver, and the links back. The group must exist. */
 void sim_device_link(struct sim_mdev *mdev);
 
-/* Removes all that the two functions above add except iommu_group, which stays while a removal waits. */
+/* Removes what sim_device_add() and sim_device_link() add, except iommu_group, which stays while a removal waits. */
 void sim_device_unlink(struct sim_mdev *mdev);
 
 /* Reports that a card's capacity has changed, and with it available_instances and the type lists of its VFs. */

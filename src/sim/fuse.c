@@ -15,9 +15,9 @@
 
 struct job {
 	struct job *next;
-	fuse_req_t req; /* if set, answer it with `result`; if not, the real kernel is told to forget: */
+	fuse_req_t req; /* if set, answer it with `result`; if not, make the real kernel forget what `ino` says */
 	ssize_t result;
-	fuse_ino_t ino; /* the entry `name` of this directory, or the content of this file (`name` NULL) */
+	fuse_ino_t ino; /* a directory, to forget its entry `name`; or with `name` NULL a file, to forget its content */
 	char *name;
 };
 
@@ -132,7 +132,7 @@ static void on_stale(void *arg, struct sim_node *file)
 	forget(server, ino_of(&server->files, file), NULL);
 }
 
-/* Done here instead of by the forgetter, because it takes no lock whose holder may be waiting for us. */
+/* Needs no forgetter thread, because this call takes no lock whose holder may be waiting for us. */
 static void on_changing(void *arg, const struct sim_node *directory)
 {
 	struct server *server = arg;
@@ -168,7 +168,7 @@ static void wait_for_request(const struct server *server)
 	poll(fds, ARRAY_SIZE(fds), at >= 0 && ms < 0 ? 0 : (int)ms);
 }
 
-/* The descriptor is non-blocking, because between the two calls the request of a killed process can disappear. */
+/* The descriptor is non-blocking, because a killed process's request can disappear between the poll and the read. */
 static void receive(struct mounted *mounted, struct fuse_buf *buf)
 {
 	int r = has_request(mounted) ? fuse_session_receive_buf(mounted->session, buf) : 0;

@@ -6,9 +6,9 @@
  * write that must wait is only kept as a request, without a thread. As in the real sysfs, no signal ends that wait, and
  * an operation that has begun is completed even if the writer is killed.
  *
- * The real kernel may cache what is kept (see sim/tree.h) forever, including texts, listings and links, and opens files
- * without asking us, so that reading again costs what it costs in the real sysfs. It asks each time for what is passing
- * or varies. Device nodes must be opened by asking us, so they are in a separate file system.
+ * The real kernel may cache the texts, listings and links of kept nodes (see sim/tree.h) forever, and opens files
+ * without asking us. So a second read costs what it costs in the real sysfs. For a node that is passing or varies, it
+ * asks us each time. Device nodes must be opened by asking us, so they are in a separate file system.
  */
 #pragma once
 

@@ -202,7 +202,7 @@ static void answer_read(const struct hanging *ask)
 		return;
 	}
 	node->looked_at = true;
-	/* If the length has changed since it was reported, use the old text: only a part of the new would be read. */
+	/* If the length has changed since it was reported, use the old text; the new one would be read only in part. */
 	from = told && strlen(told) != len ? told : text;
 	len = strlen(from);
 	len = (size_t)ask->at < len ? len - (size_t)ask->at : 0;

@@ -9,7 +9,7 @@ enum { SIM_NODES = 2 }; /* the host's NUMA nodes */
 /* The CPUs of each NUMA node, as a list. */
 extern const char *const sim_node_cpus[SIM_NODES];
 
-/* Adds a device of this card: its directory with the attributes, and the link to it; or removes it. */
+/* Add or remove a device of this card: its directory with the attributes, and the link to the directory. */
 struct sim_node *sim_pci_device(struct sim_gpu *gpu, const char *address);
 void sim_pci_device_gone(struct sim_gpu *gpu, struct sim_node *dir);
 

@@ -8,8 +8,8 @@
 void sim_sriov_build(struct sim_gpu *gpu);
 
 /*
- * Enables or disables all VFs of a card, as NVIDIA's sriov-manage does; either resets GPU instances and mixed-size
- * mode. -EBUSY: a VF has a vGPU or is open, or VFs are being disabled.
+ * Enables or disables all VFs of a card, as NVIDIA's sriov-manage does. Both reset GPU instances and mixed-size mode.
+ * -EBUSY: a VF has a vGPU or is open, or VFs are being disabled.
  */
 int sim_sriov_switch(struct sim_gpu *gpu, bool on);
 

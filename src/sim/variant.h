@@ -12,6 +12,6 @@
 
 #include "sim/kernel.h"
 
-/* Add the files in the directory nvidia, or let sim_topology_unregister() remove them; -EBUSY: the VF has a type. */
+/* Add the files in the directory nvidia, and check whether they may be removed. -EBUSY: the VF has a type. */
 void sim_variant_register(struct sim_parent *parent);
 int sim_variant_unregister(struct sim_parent *parent);
