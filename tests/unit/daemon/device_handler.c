@@ -8,14 +8,12 @@
 #include "sys/log.h"
 #include "lib/messages.h"
 #include "lib/live.h"
-#include "lib/vgpu.h"
 
 #define FOREIGN "c6f1a2b3-0000-4000-8000-00000000000a"
 #define RESERVED "c6f1a2b3-0000-4000-8000-00000000000b"
 #define DEFINED "c6f1a2b3-0000-4000-8000-00000000000c"
 #define METRICS "run/vgpu-lease/metrics.prom"
 
-static struct live live;
 static struct handler handler;
 static const struct running nothing_runs = { .libvirt = "libvirt is not asked" };
 
@@ -52,8 +50,7 @@ static char *pass(int64_t *next_ms)
 
 static void configurations(void)
 {
-	struct err err = { 0 };
-
+	log_open_stderr("vgpu-leased");
 	tree_add(&live.tree, "etc/vgpu-lease.conf = [nonsense");
 	ok(handler_open(&handler, live.tree.path, NULL, &err) == 0, "it starts with a broken configuration: %s",
 	   err.text);
@@ -70,19 +67,15 @@ static void configurations(void)
 static void news(void)
 {
 	int64_t next;
-	struct err err;
 
 	ok(!strstr(pass(&next), FOREIGN), "a pass says nothing of what is not there");
 	ok(next > 50000 && next <= 60000, "and the next one looks at all again: in %lld ms", (long long)next);
-	if (kernel_create(&live.tree.host, MDEV("mtty", "mtty-1", FOREIGN), &err) < 0)
-		tree_fail(err.text);
+	make(MDEV("mtty", "mtty-1", FOREIGN));
 	ok(strstr(pass(&next), FOREIGN) != NULL, "a foreign vGPU is reported");
 	ok(!strstr(pass(&next), FOREIGN), "once");
-	if (kernel_remove(&live.tree.host, MDEV("mtty", "mtty-1", FOREIGN), 1000, &err) < 0)
-		tree_fail(err.text);
+	must(kernel_remove(&live.tree.host, MDEV("mtty", "mtty-1", FOREIGN), 1000, &err));
 	pass(&next);
-	if (kernel_create(&live.tree.host, MDEV("mtty", "mtty-1", FOREIGN), &err) < 0)
-		tree_fail(err.text);
+	make(MDEV("mtty", "mtty-1", FOREIGN));
 	ok(strstr(pass(&next), FOREIGN) != NULL, "and anew after it was gone");
 }
 
@@ -105,27 +98,18 @@ static void definitions(void)
 
 static void deadlines(void)
 {
-	struct lease lease = { .name = "vm1",
-			       .domain = "dddddddd-0000-4000-8000-000000000001",
-			       .vgpu = { .id = RESERVED, .type = "mtty-1", .parent = "mtty", .pgpu = "mtty" },
-			       .state = LEASE_RESERVED,
-			       .deadline_ms = sys_now_ms() + 60000,
-			       .numa = UNKNOWN,
-			       .framebuffer_mib = UNKNOWN };
-	struct store store;
-	struct err err;
+	struct lease lease = lease_of(RESERVED, "mtty-1", "mtty", LEASE_RESERVED,
+				      "dddddddd-0000-4000-8000-000000000001");
 	int64_t next;
 
+	lease.deadline_ms = sys_now_ms() + 60000;
 	/* Under the lock: the finisher's thread takes a file without a name of its own for a dead writer's. */
-	if (store_open(&store, &live.tree.host, true, &err) < 0 || store_lock(&store, 5000, &err) < 0 ||
-	    lease_put(&store, &lease, &err) < 0)
-		tree_fail(err.text);
+	must(store_lock(&store, 5000, &err));
+	put_lease(lease);
 	store_unlock(&store);
 	pass(&next);
 	ok(next > 50000 && next <= 60001, "a pass is due when a reservation ends: in %lld ms", (long long)next);
-	if (lease_drop(&store, RESERVED, &err) < 0)
-		tree_fail(err.text);
-	store_close(&store);
+	must(lease_drop(&store, RESERVED, &err));
 }
 
 static void metrics(void)
@@ -147,31 +131,22 @@ static void metrics(void)
 static void lock(void)
 {
 	int root = live.tree.host.root;
-	struct store store;
-	struct err err;
+	struct store moved;
 	int64_t next;
 
 	ok(renameat(root, "run/vgpu-lease", root, "run/gone") == 0 && !is_there("run/vgpu-lease/handler.lock"),
 	   "the handler's lock is gone");
 	pass(&next);
-	ok(store_open(&store, &live.tree.host, false, &err) == 0 && store_handler_runs(&store),
+	ok(store_open(&moved, &live.tree.host, false, &err) == 0 && store_handler_runs(&moved),
 	   "with the next pass the hook sees a handler again");
-	store_close(&store);
+	store_close(&moved);
 }
 
-int main(void)
+static void end(void)
 {
-	live_begin(&live, "mtty");
-	log_open_stderr("vgpu-leased");
-	configurations();
-	news();
-	definitions();
-	deadlines();
-	metrics();
-	lock();
 	pass(&(int64_t){ 0 });
 	handler_close(&handler);
 	ok(!is_there(METRICS), "a handler that ends leaves no metrics");
-	live_end(&live);
-	return tap_done();
 }
+
+LIVE_TESTS("mtty", "[policy]\n", configurations, news, definitions, deadlines, metrics, lock, end)

@@ -2,19 +2,12 @@
 /* Orphans of Nova on a simulated host: which of a pass's findings are removed, and that libvirt is asked first. */
 #include "daemon/orphans.h"
 
-#include "base/text.h"
 #include "host/mdevctl_files.h"
 #include "lib/live.h"
-#include "lib/vgpu.h"
 #include "state/history.h"
 
 #define T4 "0000:84:00.0"
 #define U(n) "c6f1a2b3-0000-4000-8000-00000000000" #n
-
-static struct live live;
-static struct store store;
-static struct config config;
-static struct err err;
 
 /* What the pass has found; the last column is what is to come of it, of a device that libvirt names or does not. */
 static const struct row {
@@ -48,23 +41,13 @@ static void named(void *arg, const char *const *ids, bool *is_named, size_t n)
 				is_named[i] = rows[r].named;
 }
 
-static bool exists(const char *id)
-{
-	return kernel_exists(&live.tree.host, MDEV("", "", id)) == 1;
-}
-
-int main(void)
+static void removed(void)
 {
 	struct gc_item items[ROWS] = { 0 };
 	struct affinity was;
 	struct gc pass = { .store = &store, .policy = &config.policy, .items = items, .n = ROWS };
 	int64_t again_ms;
 
-	live_begin(&live, "t4");
-	config_default(&config);
-	config.policy.driver_cleanup_s = 0;
-	if (store_open(&store, &live.tree.host, true, &err) < 0)
-		tree_fail(err.text);
 	for (size_t i = 0; i < ROWS; i++) {
 		items[i].vgpu = *MDEV(T4, "nvidia-222", rows[i].id);
 		text_copy(items[i].vgpu.pgpu, sizeof(items[i].vgpu.pgpu), T4);
@@ -72,12 +55,12 @@ int main(void)
 		items[i].novas = rows[i].novas;
 		items[i].exists = rows[i].device == DEVICE;
 		items[i].outcome = rows[i].found;
-		if (rows[i].device != NO_DEVICE && kernel_create(&live.tree.host, &items[i].vgpu, &err) < 0)
-			tree_fail(err.text);
+		if (rows[i].device != NO_DEVICE)
+			make(&items[i].vgpu);
 	}
-	live_define(&live, T4, "nvidia-222", U(1));
-	live_define(&live, T4, "nvidia-222", U(7));
-	live_define(&live, T4, "nvidia-222", U(8));
+	live_define(T4, "nvidia-222", U(1));
+	live_define(T4, "nvidia-222", U(7));
+	live_define(T4, "nvidia-222", U(8));
 	again_ms = orphans_remove(&pass, named, NULL);
 	ok(asked == 5, "libvirt is asked of those alone that are due");
 	ok(!mdevctl_defines(&live.tree.host, U(1)) && again_ms && exists(U(1)),
@@ -94,8 +77,6 @@ int main(void)
 	items[1].outcome = GC_GOES;
 	orphans_remove(&pass, NULL, NULL);
 	ok(items[1].outcome == GC_GONE && !exists(U(2)), "where libvirt is not asked the pass has the last word");
-	store_close(&store);
-	config_free(&config);
-	live_end(&live);
-	return tap_done();
 }
+
+LIVE_TESTS("t4", "[policy]\ndriver_cleanup = 0\n", removed)

@@ -8,7 +8,6 @@
 #include <errno.h>
 
 #include "device/release.h"
-#include "lib/vgpu.h"
 #include "daemon/releases.h"
 #include "domain/domxml.h"
 #include "ops/gc.h"
@@ -31,43 +30,13 @@
 							  "'><vgpu:device uuid='" id                                   \
 							  "'/></vgpu:lease></metadata></domain>"
 
-static struct live live;
-static struct store store;
-static struct config config;
 static struct lease_marks plugged;
-static int fds[10];
+static int qemu;         /* as it has a vGPU open */
 static int64_t again_ms; /* until when the last pass can wait for the next */
 
-/* QEMU opens the vGPU, and closes it. */
-static void hold(const char *id, int slot)
+static void make_mdev(const char *id)
 {
-	char link[PATH_MAX] = "", path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "sys/bus/%s/devices/%s/iommu_group", strlen(id) == 36 ? "mdev" : "pci", id);
-	if (readlinkat(live.tree.host.root, path, link, sizeof(link) - 1) <= 0)
-		tree_fail(path);
-	snprintf(path, sizeof(path), "dev/vfio/%.32s", strrchr(link, '/') + 1);
-	fds[slot] = openat(live.tree.host.root, path, O_RDWR | O_CLOEXEC);
-	if (fds[slot] < 0)
-		tree_fail(path);
-}
-
-static void let_go(int slot)
-{
-	close(fds[slot]);
-}
-
-static void make(const char *id)
-{
-	struct err err;
-
-	if (kernel_create(&live.tree.host, MDEV(T4, "nvidia-222", id), &err) < 0)
-		tree_fail(err.text);
-}
-
-static bool exists(const char *id)
-{
-	return kernel_exists(&live.tree.host, MDEV("", "", id)) == 1;
+	make(MDEV(T4, "nvidia-222", id));
 }
 
 /*
@@ -84,19 +53,16 @@ static size_t pass_after(const char *xml, bool settled, int64_t looked_ms)
 			  .mark = true,
 			  .seen = &plugged };
 	struct domxml *doc = NULL;
-	struct err err = { 0 };
 	size_t n;
 
-	if (xml && domxml_parse(&doc, xml, strlen(xml), DOMXML_ALL_PCI, &err) < 0)
-		tree_fail(err.text);
-	if (doc) {
+	if (xml) {
+		must(domxml_parse(&doc, xml, strlen(xml), DOMXML_ALL_PCI, &err));
 		domain.request = domxml_request(doc);
 		memcpy(domain.uuid, domain.request->uuid, UUID_SIZE);
 		run.domains = &domain;
 		run.ndomains = 1;
 	}
-	if (gc_run(&run, &err) < 0)
-		tree_fail(err.text);
+	must(gc_run(&run, &err));
 	n = run.nnotes;
 	again_ms = run.n && run.items[0].again_ms ? run.items[0].again_ms - sys_now_ms() : 0;
 	gc_free(&run);
@@ -114,7 +80,6 @@ static size_t pass(const char *xml, bool settled)
 static int finish_once(void)
 {
 	struct lease_marks said = { 0 };
-	struct err err;
 	int r = releases_finish(&store, &config.policy, &said, &err);
 
 	lease_marks_free(&said);
@@ -138,7 +103,6 @@ static const char *state(const char *id)
 {
 	static char word[64];
 	struct lease lease;
-	struct err err;
 
 	if (lease_get(&store, id, &lease, &err) != 1)
 		return "none";
@@ -149,22 +113,13 @@ static const char *state(const char *id)
 /* A lease of a hook that has ended. */
 static void put(const char *id, const char *domain, enum lease_state lease_state, enum lease_origin origin)
 {
-	struct lease lease = { .name = "vm",
-			       .vgpu.type = "nvidia-222",
-			       .vgpu.parent = T4,
-			       .vgpu.pgpu = T4,
-			       .state = lease_state,
-			       .origin = origin,
-			       .numa = UNKNOWN,
-			       .framebuffer_mib = 1024 };
+	struct lease lease = lease_of(id, "nvidia-222", T4, lease_state, domain);
 	pid_t pid = fork();
-	struct err err;
 	int status;
 
+	lease.origin = origin;
 	if (pid == 0) {
 		store.start = 0;
-		memcpy(lease.vgpu.id, id, UUID_SIZE);
-		memcpy(lease.domain, domain, UUID_SIZE);
 		_exit(lease_put(&store, &lease, &err) < 0);
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) < 0 || status != 0)
@@ -173,29 +128,29 @@ static void put(const char *id, const char *domain, enum lease_state lease_state
 
 static void plugged_in(void)
 {
-	make(U(1));
-	hold(U(1), 1);
+	make_mdev(U(1));
+	qemu = hold(U(1));
 	pass(DOMAIN(1, HOSTDEV(U(1))), false);
 	is(state(U(1)), "none", "nothing is recorded of a domain that is just being started");
 	pass(DOMAIN(1, HOSTDEV(U(1))), true);
 	is(state(U(1)), "adopted active", "a device that somebody plugged in is leased to its domain, as adopted");
 	ok(pass(DOMAIN(1, HOSTDEV(U(1))), true) == 0, "a second pass finds nothing to do");
-	let_go(1);
+	close(qemu);
 	pass(DOMAIN(1, ""), true);
 	is(state(U(1)), "adopted releasing", "unplugged and closed, it is released");
 	finish();
-	hold(U(1), 1);
+	qemu = hold(U(1));
 	pass(DOMAIN(1, HOSTDEV(U(1))), true);
-	let_go(1);
+	close(qemu);
 	pass(DOMAIN(1, ""), true);
 	is(state(U(1)), "adopted releasing", "also where no pass came between the two");
 	finish();
-	hold(U(1), 1);
+	qemu = hold(U(1));
 	pass(DOMAIN(1, HOSTDEV(U(1))), true);
 	pass(DOMAIN(1, ""), true);
 	is(state(U(1)), "adopted active", "unplugged, but still open: it stays");
 	ok(again_ms > 0 && again_ms <= 10000, "and is looked at again soon");
-	let_go(1);
+	close(qemu);
 	pass(DOMAIN(1, ""), false);
 	is(state(U(1)), "adopted active", "so it does while its domain is on the move");
 	pass(MARKED(U(1)), true);
@@ -208,7 +163,7 @@ static void plugged_in(void)
 static void made_by_us(void)
 {
 	put(U(2), VM(1), LEASE_ACTIVE, LEASE_CREATED);
-	make(U(2));
+	make_mdev(U(2));
 	pass(DOMAIN(1, ""), true);
 	is(state(U(2)), "created active", "a lease of a moment ago may be on its way into its domain");
 	pass(DOMAIN(1, HOSTDEV(U(2))), true);
@@ -216,7 +171,7 @@ static void made_by_us(void)
 	is(state(U(2)), "created releasing", "one that was seen there, and is no more, was unplugged");
 	ok(finish() == 0 && !exists(U(2)), "what we made is removed");
 	is(state(U(2)), "none", "and its lease is gone");
-	ok(kernel_exists(&live.tree.host, MDEV("", "", U(1))) == 1, "all else stays");
+	ok(exists(U(1)), "all else stays");
 }
 
 static const char *lost_and_found(const char *id)
@@ -234,26 +189,25 @@ static const char *lost_and_found(const char *id)
 static void lost(void)
 {
 	struct lease lease;
-	struct err err;
 
 	put(U(9), VM(1), LEASE_ACTIVE, LEASE_CREATED);
-	make(U(9));
-	hold(U(9), 9);
+	make_mdev(U(9));
+	qemu = hold(U(9));
 	if (lease_get(&store, U(9), &lease, &err) != 1)
 		tree_fail(err.text);
 	affinity_put(&store, &lease, false);
 	is(lost_and_found(U(9)), "created active", "a lease that is lost under a running domain comes back as it was");
 	is(lost_and_found(U(9)), "created active", "as often as it is lost");
 	pass(DOMAIN(1, ""), true);
-	let_go(9);
+	close(qemu);
 	pass(DOMAIN(1, ""), true);
 	ok(finish() == 0 && !exists(U(9)), "so that what we made is removed in the end");
-	make(U(9));
-	hold(U(9), 9);
+	make_mdev(U(9));
+	qemu = hold(U(9));
 	pass(DOMAIN(1, HOSTDEV(U(9))), true);
 	is(state(U(9)), "adopted active", "what somebody else makes under its UUID afterwards is theirs");
 	is(lost_and_found(U(9)), "adopted active", "and stays so");
-	let_go(9);
+	close(qemu);
 	pass(DOMAIN(1, ""), true);
 	ok(finish() == 0 && exists(U(9)), "and is left standing");
 }
@@ -263,20 +217,19 @@ static void vfs(void)
 {
 	static const char vf[] = "0000:26:00.4", plain[] = "0000:4d:00.1", other[] = "0000:26:00.5";
 	static const char both[] = DOMAIN(1, PCI("26", "4") PCI("26", "5") PCI("4d", "1") PCI("02", "0"));
-	struct err err;
+	int beside;
 
-	if (kernel_create(&live.tree.host, VARIANT(vf, "nvidia-1145"), &err) < 0)
-		tree_fail(err.text);
-	hold(vf, 6);
-	hold(plain, 7);
+	make(VARIANT(vf, "nvidia-1145"));
+	qemu = hold(vf);
+	beside = hold(plain);
 	pass(both, true);
 	is(state(vf), "adopted active", "a VF with a type that somebody plugged in is leased to its domain");
 	is(state(plain), "adopted active", "so is a plain VF of the pool");
 	is(state(other), "none", "a VF without a type is no vGPU");
 	is(state("0000:02:00.0"), "none", "nor is any other PCI device");
 	ok(pass(both, true) == 0, "a second pass finds nothing to do");
-	let_go(6);
-	let_go(7);
+	close(qemu);
+	close(beside);
 	pass(DOMAIN(1, ""), true);
 	ok(finish() == 0, "unplugged, both are released");
 	is(state(vf), "none", "the one");
@@ -287,24 +240,24 @@ static void vfs(void)
 static void open_to_the_last(void)
 {
 	put(U(3), VM(3), LEASE_RELEASING, LEASE_CREATED);
-	make(U(3));
-	hold(U(3), 3);
+	make_mdev(U(3));
+	qemu = hold(U(3));
 	ok(finish_once() == 1 && exists(U(3)), "what is open is not released");
 	pass(DOMAIN(3, HOSTDEV(U(3))), true);
 	is(state(U(3)), "created releasing", "nor taken back, where its QEMU may be on its way out");
-	let_go(3);
+	close(qemu);
 	ok(finish() == 0 && !exists(U(3)), "when it is closed it is");
 }
 
 static void clash(void)
 {
 	put(U(4), VM(2), LEASE_ACTIVE, LEASE_CREATED);
-	make(U(4));
-	hold(U(4), 4);
+	make_mdev(U(4));
+	qemu = hold(U(4));
 	ok(pass(DOMAIN(1, HOSTDEV(U(4))), true) == 1,
 	   "a device that runs in another domain than the lease says is told of");
 	is(state(U(4)), "created active", "and left as it is");
-	let_go(4);
+	close(qemu);
 	put(U(4), VM(2), LEASE_RELEASING, LEASE_CREATED);
 	finish();
 }
@@ -313,14 +266,14 @@ static void gone(void)
 {
 	config.policy.start_grace_s = 0;
 	put(U(5), VM(5), LEASE_ACTIVE, LEASE_CREATED);
-	make(U(5));
+	make_mdev(U(5));
 	pass(NULL, true);
 	is(state(U(5)), "created releasing", "a lease whose domain is gone is released");
 	ok(finish() == 0 && !exists(U(5)), "its device is removed");
 	put(U(6), VM(5), LEASE_RESERVED, LEASE_CREATED);
 	pass(NULL, true);
 	is(state(U(6)), "none", "a reservation whose time is over ends");
-	make(U(6));
+	make_mdev(U(6));
 	pass(NULL, true);
 	ok(exists(U(6)), "a foreign device is left alone, orphan or not");
 	ok(strcmp(state(U(1)), "none") == 0 && exists(U(1)), "also one that once was leased");
@@ -330,13 +283,12 @@ static void gone(void)
 static void on_its_way(void)
 {
 	int64_t before = sys_now_ms();
-	struct err err;
 	int work;
 
 	sys_sleep_ms(2);
 	put(U(7), VM(7), LEASE_ACTIVE, LEASE_CREATED);
 	work = store_lock_vgpu(&store, U(7), &err);
-	make(U(7));
+	make_mdev(U(7));
 	pass(NULL, true);
 	is(state(U(7)), "created active",
 	   "what a command leases whose domain libvirt does not run yet stays while it lives");
@@ -355,12 +307,12 @@ static void on_its_way(void)
 	is(state(U(7)), "created active", "seen in it since, too");
 	pass(NULL, true);
 	is(state(U(7)), "created releasing", "that there is no such domain now is the end of it");
-	hold(U(7), 7);
+	qemu = hold(U(7));
 	pass_after(DOMAIN(7, HOSTDEV(U(7))), true, before);
 	is(state(U(7)), "created releasing", "what was there before the mark does not take that back");
 	pass(DOMAIN(7, HOSTDEV(U(7))), true);
 	is(state(U(7)), "created active", "a domain that runs with it now does, whoever marked it");
-	let_go(7);
+	close(qemu);
 	pass(NULL, true);
 	ok(finish() == 0 && !exists(U(7)), "and releases it when it ends");
 }
@@ -369,12 +321,11 @@ static void on_its_way(void)
 static void released_meanwhile(void)
 {
 	struct lease lease;
-	struct err err;
 	pid_t pid;
 
 	put(U(8), VM(8), LEASE_ACTIVE, LEASE_CREATED);
-	make(U(8));
-	hold(U(8), 8);
+	make_mdev(U(8));
+	qemu = hold(U(8));
 	if (lease_get(&store, U(8), &lease, &err) != 1)
 		tree_fail(err.text);
 	pid = fork();
@@ -388,7 +339,7 @@ static void released_meanwhile(void)
 	ok(release_now(&store, &config.policy, &lease, &err) == -EBUSY, "what is open is not released by command");
 	waitpid(pid, NULL, 0);
 	is(state(U(8)), "created releasing", "nor does that take back the release that its domain had meanwhile");
-	let_go(8);
+	close(qemu);
 	ok(finish() == 0 && !exists(U(8)), "which is finished once it is closed");
 }
 
@@ -399,7 +350,7 @@ static void late(void)
 
 	config.policy.start_grace_s = 120;
 	put(U(a), VM(1), LEASE_ACTIVE, LEASE_CREATED);
-	make(U(a));
+	make_mdev(U(a));
 	pass(DOMAIN(1, HOSTDEV(U(a))), true);
 	put(U(a), VM(1), LEASE_ACTIVE, LEASE_CREATED);
 	pass(DOMAIN(1, ""), true);
@@ -410,34 +361,10 @@ static void late(void)
 	   "a domain that has migrated away clashes with nobody");
 	put(U(a), VM(2), LEASE_RELEASING, LEASE_CREATED);
 	finish();
-}
-
-int main(void)
-{
-	static const char text[] = "[devices]\nenabled_mdev_types = nvidia-222\n[vf_flex]\ndevice_match = 8086:56c0\n";
-	struct err err;
-
-	live_begin(&live, "t4+mtty+l40s/4+flex/2");
-	if (config_parse(&config, "test", text, strlen(text), NULL, &err) < 0)
-		tree_fail(err.text);
-	config.policy.driver_cleanup_s = 0;
-	config.policy.release_timeout_s = 1;
-	config.policy.reclaim_grace_s = 0;
-	if (store_open(&store, &live.tree.host, true, &err) < 0)
-		tree_fail(err.text);
-	plugged_in();
-	made_by_us();
-	lost();
-	vfs();
-	open_to_the_last();
-	clash();
-	gone();
-	on_its_way();
-	released_meanwhile();
-	late();
 	lease_marks_free(&plugged);
-	store_close(&store);
-	config_free(&config);
-	live_end(&live);
-	return tap_done();
 }
+
+LIVE_TESTS("t4+mtty+l40s/4+flex/2",
+	   "[devices]\nenabled_mdev_types = nvidia-222\n[vf_flex]\ndevice_match = 8086:56c0\n"
+	   "[policy]\ndriver_cleanup = 0\nrelease_timeout = 1\nreclaim_grace = 0\n",
+	   plugged_in, made_by_us, lost, vfs, open_to_the_last, clash, gone, on_its_way, released_meanwhile, late)

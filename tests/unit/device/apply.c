@@ -6,30 +6,18 @@
 #include "device/apply.h"
 
 #include "lib/live.h"
-#include "lib/vgpu.h"
-#include "state/lease_store.h"
 
 #define A "c6f1a2b3-0000-4000-8000-00000000000a"
 
-int main(void)
+static void taken_over(void)
 {
 	const struct request request = { .uuid = "dddddddd-0000-4000-8000-000000000001", .name = "vm1", .nvgpus = 1 };
 	struct step step = { .kind = STEP_CREATE, .vgpu = *MDEV("mtty", "mtty-1", A), .numa = UNKNOWN };
-	const struct host *host;
-	struct config config;
-	struct store store;
 	struct apply apply;
 	struct lease lease;
-	struct live live;
-	struct err err;
 	pid_t other;
 
-	live_begin(&live, "mtty");
-	host = &live.tree.host;
 	text_copy(step.vgpu.pgpu, sizeof(step.vgpu.pgpu), "mtty");
-	config_default(&config);
-	if (store_open(&store, host, true, &err) < 0)
-		tree_fail(err.text);
 	apply_start(&apply, &store, &config.policy, &request, "prepare");
 	ok(apply_lease(&apply, &step, 1, &err) == 0 && apply_step(&apply, &step, 1, 0, "", &err) == 0,
 	   "a start makes a vGPU");
@@ -39,17 +27,13 @@ int main(void)
 														 : 1);
 	waitpid(other, NULL, 0);
 	apply_undo(&apply);
-	ok(kernel_exists(host, MDEV("", "", step.vgpu.id)) == 1 && lease_get(&store, step.vgpu.id, &lease, &err) == 1 &&
-		   lease.state == LEASE_ACTIVE,
+	ok(exists(step.vgpu.id) && lease_get(&store, step.vgpu.id, &lease, &err) == 1 && lease.state == LEASE_ACTIVE,
 	   "when it fails later, what another start of the domain has taken over is not undone");
 	ok(lease_put(&store, &lease, &err) == 0, "as its own");
 	apply_lease(&apply, &step, 1, &err);
 	apply_undo(&apply);
-	ok(kernel_exists(host, MDEV("", "", step.vgpu.id)) == 0 && lease_get(&store, step.vgpu.id, &lease, &err) == 0,
-	   "it is");
+	ok(!exists(step.vgpu.id) && lease_get(&store, step.vgpu.id, &lease, &err) == 0, "it is");
 	apply_end(&apply);
-	store_close(&store);
-	config_free(&config);
-	live_end(&live);
-	return tap_done();
 }
+
+LIVE_TESTS("mtty", "[policy]\n", taken_over)

@@ -5,11 +5,8 @@
 #include <errno.h>
 #include <sys/syscall.h>
 
-#include "base/text.h"
-#include "config/config.h"
 #include "host/mdevctl_files.h"
 #include "lib/live.h"
-#include "lib/vgpu.h"
 #include "state/history.h"
 
 #define T4 "0000:84:00.0"
@@ -17,31 +14,18 @@
 #define U(n) "c6f1a2b3-0000-4000-8000-00000000000" #n
 #define VM(n) "dddddddd-0000-4000-8000-00000000000" #n
 
-static struct live live;
-static struct store store;
-static struct config config;
-static struct err err;
-
-static void make(const char *id)
+static void make_mdev(const char *id)
 {
-	if (kernel_create(&live.tree.host, MDEV(T4, "nvidia-222", id), &err) < 0)
-		tree_fail(err.text);
-}
-
-static bool exists(const char *id)
-{
-	return kernel_exists(&live.tree.host, MDEV("", "", id)) == 1;
+	make(MDEV(T4, "nvidia-222", id));
 }
 
 static struct lease put(const char *id, const char *domain, enum lease_state state, enum lease_origin origin)
 {
-	struct lease lease = { .vgpu = *MDEV(T4, "nvidia-222", id), .state = state, .origin = origin };
+	struct lease lease = lease_of(id, "nvidia-222", T4, state, domain);
 
-	snprintf(lease.vgpu.pgpu, sizeof(lease.vgpu.pgpu), "%s", T4);
-	snprintf(lease.domain, sizeof(lease.domain), "%s", domain);
-	snprintf(lease.name, sizeof(lease.name), "vm");
-	if (store_lock(&store, 1000, &err) < 0 || lease_put(&store, &lease, &err) < 0)
-		tree_fail(err.text);
+	lease.origin = origin;
+	must(store_lock(&store, 1000, &err));
+	must(lease_put(&store, &lease, &err));
 	store_unlock(&store);
 	return lease;
 }
@@ -64,8 +48,8 @@ static int finish(const char *id)
 
 static void origins(void)
 {
-	make(U(1));
-	make(U(2));
+	make_mdev(U(1));
+	make_mdev(U(2));
 	put(U(1), VM(1), LEASE_RELEASING, LEASE_CREATED);
 	put(U(2), VM(1), LEASE_RELEASING, LEASE_ADOPTED);
 	ok(finish(U(1)) == 0 && !exists(U(1)) && !leased(U(1)), "what was created is removed, with its lease");
@@ -125,7 +109,7 @@ int unlinkat(int fd, const char *name, int flag)
 	int r = (int)syscall(SYS_unlinkat, fd, name, flag);
 
 	if (made_with && strstr(name, made_with)) {
-		make(made_with);
+		make_mdev(made_with);
 		made_with = NULL;
 	}
 	return r;
@@ -159,37 +143,21 @@ static void definitions(void)
 {
 	const struct lease was = { .vgpu = *MDEV(OTHER, "nvidia-222", U(6)), .origin = LEASE_ADOPTED };
 
-	live_define(&live, T4, "nvidia-222", U(5));
-	live_define(&live, OTHER, "nvidia-222", U(5));
+	live_define(T4, "nvidia-222", U(5));
+	live_define(OTHER, "nvidia-222", U(5));
 	ok(undefine(U(5)) == 0 && !defined(T4, U(5)) && remembered(U(5), T4), "a definition goes, and is remembered");
 	ok(defined(OTHER, U(5)), "that of another parent stays");
 
-	live_define(&live, T4, "nvidia-222", U(6));
-	make(U(6));
+	live_define(T4, "nvidia-222", U(6));
+	make_mdev(U(6));
 	affinity_put(&store, &was, false);
 	ok(undefine(U(6)) == -EAGAIN && exists(U(6)) && defined(T4, U(6)), "not where it has a device by now: %s",
 	   err.text);
 	ok(remembered(U(6), OTHER), "of which nothing else is remembered then");
 
-	live_define(&live, T4, "nvidia-222", U(7));
+	live_define(T4, "nvidia-222", U(7));
 	made_with = U(7);
 	ok(undefine(U(7)) == 0 && !made_with && exists(U(7)), "a device that appears meanwhile is not removed");
 }
 
-int main(void)
-{
-	live_begin(&live, "t4");
-	config_default(&config);
-	config.policy.driver_cleanup_s = 0;
-	config.policy.release_timeout_s = 1;
-	if (store_open(&store, &live.tree.host, true, &err) < 0)
-		tree_fail(err.text);
-	origins();
-	marks();
-	removals();
-	definitions();
-	store_close(&store);
-	config_free(&config);
-	live_end(&live);
-	return tap_done();
-}
+LIVE_TESTS("t4", "[policy]\ndriver_cleanup = 0\nrelease_timeout = 1\n", origins, marks, removals, definitions)

@@ -4,6 +4,7 @@
  * modules: one domain, whose XML is what was done to it. With a real one they are in tests/vm.
  */
 #include "live/internal.h"
+#include "unit/live/fake_virt.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -11,29 +12,10 @@
 #include "base/auto.h"
 #include "lib/messages.h"
 #include "lib/live.h"
-#include "lib/vgpu.h"
-#include "unit/live/fake_virt.h"
-
-static struct live live;
-static struct store store;
-static struct config config;
-static struct err err;
 
 static void put(const char *id, const char *domain)
 {
-	struct lease lease = { .name = "vm",
-			       .vgpu.type = "mtty-1",
-			       .vgpu.parent = "mtty",
-			       .vgpu.pgpu = "mtty",
-			       .state = LEASE_ACTIVE,
-			       .origin = LEASE_CREATED,
-			       .numa = UNKNOWN,
-			       .framebuffer_mib = UNKNOWN };
-
-	memcpy(lease.vgpu.id, id, UUID_SIZE);
-	memcpy(lease.domain, domain, UUID_SIZE);
-	if (lease_put(&store, &lease, &err) < 0)
-		tree_fail(err.text);
+	put_lease(lease_of(id, "mtty-1", "mtty", LEASE_ACTIVE, domain));
 }
 
 /* Whose lease it is; "none". */
@@ -262,30 +244,10 @@ static void dry_run(void)
 			", mtty-1 on mtty\ncreate ") == text,
 	   "print what would be done: %s", text);
 	ok(strstr(text, ", mtty-1 on mtty (") && strchr(strstr(text, "create "), '\n')[1] == '\0', "and no more");
-}
-
-int main(void)
-{
-	static const char text[] = "[devices]\nenabled_mdev_types = mtty-1\n";
-
-	live_begin(&live, "mtty");
-	if (config_parse(&config, "test", text, strlen(text), NULL, &err) < 0)
-		tree_fail(err.text);
-	config.policy.release_timeout_s = 1;
-	config.policy.lock_timeout_s = 1;
-	if (store_open(&store, &live.tree.host, true, &err) < 0)
-		tree_fail(err.text);
-	suspend_that_fails();
-	overtaken();
-	suspended_twice();
-	resume_that_fails();
-	detach_for_good();
-	attach_that_does_not();
-	dry_run();
 	hotplug_close(&hp);
 	free(fake.record);
-	store_close(&store);
-	config_free(&config);
-	live_end(&live);
-	return tap_done();
 }
+
+LIVE_TESTS("mtty", "[devices]\nenabled_mdev_types = mtty-1\n[policy]\nrelease_timeout = 1\nlock_timeout = 1\n",
+	   suspend_that_fails, overtaken, suspended_twice, resume_that_fails, detach_for_good, attach_that_does_not,
+	   dry_run)

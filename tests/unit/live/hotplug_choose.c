@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What a running domain gets: an mdev of its own, or a VF that is free; leased, and with the XML to attach it. */
 #include "live/internal.h"
+#include "unit/live/fake_virt.h"
 
 #include <errno.h>
 
 #include "lib/messages.h"
 #include "lib/live.h"
-#include "lib/vgpu.h"
-#include "unit/live/fake_virt.h"
 
 #define MDEV_TYPE "nvidia-222"
 #define VF_TYPE "nvidia-1147"
-
-static struct live live;
-static struct store store;
-static struct config config;
-static struct err err;
 
 /* The domain chooses one vGPU more of this type; its code. */
 static int choose(const char *type, struct hotplug_choice *choice)
@@ -27,15 +21,14 @@ static int choose(const char *type, struct hotplug_choice *choice)
 	err = (struct err){ 0 };
 	*choice = (struct hotplug_choice){ .id = "" };
 	fake.running = true;
-	if (hotplug_open(&hp, "vm1", &err) < 0)
-		tree_fail(err.text);
+	must(hotplug_open(&hp, "vm1", &err));
 	r = hotplug_choose(&hp, &domain, type, choice, &err);
 	hotplug_close(&hp);
 	return r;
 }
 
 /* "TYPE, STATE of DOMAIN": the lease of this vGPU. */
-static const char *lease_of(const char *id)
+static const char *leased_as(const char *id)
 {
 	static char text[256];
 	struct lease lease;
@@ -52,8 +45,8 @@ static void mdevs(void)
 	char expected[sizeof(choice.xml)];
 
 	ok(choose(MDEV_TYPE, &choice) == 0, "an mdev: %s", err.text);
-	is(lease_of(choice.id), MDEV_TYPE ", active of " VM, "is leased to the domain");
-	ok(kernel_exists(&live.tree.host, MDEV("", "", choice.id)) == 1, "and exists");
+	is(leased_as(choice.id), MDEV_TYPE ", active of " VM, "is leased to the domain");
+	ok(exists(choice.id), "and exists");
 	snprintf(
 		expected, sizeof(expected),
 		"<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='%s'/></source></hostdev>",
@@ -61,7 +54,7 @@ static void mdevs(void)
 	is(choice.xml, expected, "as which libvirt attaches it");
 	ok(choose("GRID T4-1B", &other) == 0 && strcmp(other.id, choice.id) != 0,
 	   "another, by the name of its type: %s", err.text);
-	is(lease_of(other.id), MDEV_TYPE ", active of " VM, "is of the same type");
+	is(leased_as(other.id), MDEV_TYPE ", active of " VM, "is of the same type");
 }
 
 static void vfs(void)
@@ -69,18 +62,18 @@ static void vfs(void)
 	struct hotplug_choice first, second, third;
 
 	ok(choose(VF_TYPE, &first) == 0, "a type that only VFs provide: %s", err.text);
-	is(lease_of(first.id), VF_TYPE ", active of " VM, "is leased as a VF");
+	is(leased_as(first.id), VF_TYPE ", active of " VM, "is leased as a VF");
 	is(first.xml,
 	   "<hostdev mode='subsystem' type='pci' managed='no'><source><address domain='0x0000' bus='0x26' "
 	   "slot='0x00' function='0x4'/></source></hostdev>",
 	   "which stays with its driver");
 	ok(choose("CUSTOM_VF", &second) == 0 && strcmp(first.id, second.id) != 0, "the next VF, by class: %s",
 	   err.text);
-	is(lease_of(second.id), VF_TYPE ", active of " VM, "has the type as well");
+	is(leased_as(second.id), VF_TYPE ", active of " VM, "has the type as well");
 	ok(choose(VF_TYPE, &third) == -ENOSPC && says(err.text, "M_FULL", "0000:26:00.0", "2", "2") &&
 		   says(err.text, "M_FIX_FREE"),
 	   "without a free one it is refused: %s", err.text);
-	is(lease_of(third.id), "none", "and nothing leased");
+	is(leased_as(third.id), "none", "and nothing leased");
 }
 
 static void plain_vfs(void)
@@ -88,7 +81,7 @@ static void plain_vfs(void)
 	struct hotplug_choice choice;
 
 	ok(choose("flex", &choice) == 0, "a plain VF: %s", err.text);
-	is(lease_of(choice.id), "flex, active of " VM, "is leased");
+	is(leased_as(choice.id), "flex, active of " VM, "is leased");
 	ok(strstr(choice.xml, "managed='yes'") != NULL, "and bound to a driver of VFIO by libvirt: %s", choice.xml);
 }
 
@@ -104,23 +97,9 @@ static void refusals(void)
 	ok(choose(longest, &choice) == -EINVAL, "so is what cannot be one: %s", err.text);
 }
 
-int main(void)
-{
-	static const char text[] = "[devices]\nenabled_mdev_types = " MDEV_TYPE ", " VF_TYPE "\n"
-				   "[mdev_" MDEV_TYPE "]\ndevice_match = 10de:1eb8\n"
-				   "[mdev_" VF_TYPE "]\ndevice_match = 10de:26b9\nmdev_class = CUSTOM_VF\n"
-				   "[vf_flex]\ndevice_match = 8086:56c0\n";
-
-	live_begin(&live, "t4:1+l40s/2:1+flex/2:1");
-	if (config_parse(&config, "test", text, strlen(text), NULL, &err) < 0 ||
-	    store_open(&store, &live.tree.host, true, &err) < 0)
-		tree_fail(err.text);
-	mdevs();
-	vfs();
-	plain_vfs();
-	refusals();
-	store_close(&store);
-	config_free(&config);
-	live_end(&live);
-	return tap_done();
-}
+LIVE_TESTS("t4:1+l40s/2:1+flex/2:1",
+	   "[devices]\nenabled_mdev_types = " MDEV_TYPE ", " VF_TYPE "\n"
+	   "[mdev_" MDEV_TYPE "]\ndevice_match = 10de:1eb8\n"
+	   "[mdev_" VF_TYPE "]\ndevice_match = 10de:26b9\nmdev_class = CUSTOM_VF\n"
+	   "[vf_flex]\ndevice_match = 8086:56c0\n",
+	   mdevs, vfs, plain_vfs, refusals)

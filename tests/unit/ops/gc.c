@@ -3,14 +3,9 @@
 #include "ops/gc.h"
 
 #include "base/auto.h"
-#include "base/text.h"
-#include "lib/tap.h"
-#include "lib/tree.h"
+#include "lib/small_host.h"
 #include "state/history.h"
 
-#define A "c6f1a2b3-0000-4000-8000-00000000000a"
-#define B "c6f1a2b3-0000-4000-8000-00000000000b"
-#define C "c6f1a2b3-0000-4000-8000-00000000000c"
 #define D "c6f1a2b3-0000-4000-8000-00000000000d"
 #define E "c6f1a2b3-0000-4000-8000-00000000000e"
 #define TYPE(id) "sys/devices/mtty/mdev_supported_types/" id "/device_api = vfio-pci\n"
@@ -23,8 +18,6 @@ static const char host_text[] = "proc/\nrun/\nvar/lib/\nsys/class/mdev_bus/mtty 
 	TYPE("mtty-2") DEVICE(A, "mtty-1") DEVICE(B, "mtty-1") DEVICE(D, "mtty-2") DEVICE(E, "mtty-1");
 
 static struct config config;
-static struct store store;
-static struct err err;
 
 static const struct row {
 	const char *says;
@@ -46,23 +39,6 @@ static const struct row {
 	{ "nor does a lease that is not looked at", { .unless_leased = true, .kept_type = "mtty-2" }, true, "a b e-" },
 };
 
-static void put(const char *id, const char *type, enum lease_state state)
-{
-	struct lease lease = { .vgpu = { .parent = "mtty", .pgpu = "mtty" },
-			       .domain = "67a42c8b-1111-4000-8000-000000000001",
-			       .name = "vm",
-			       .state = state,
-			       .numa = UNKNOWN,
-			       .framebuffer_mib = UNKNOWN,
-			       .deadline_ms = state == LEASE_RESERVED ? sys_now_ms() + 3600 * 1000 : 0 };
-
-	text_copy(lease.vgpu.id, sizeof(lease.vgpu.id), id);
-	text_copy(lease.vgpu.type, sizeof(lease.vgpu.type), type);
-	if (store_lock(&store, 1000, &err) < 0 || lease_put(&store, &lease, &err) < 0)
-		tree_fail(err.text);
-	store_unlock(&store);
-}
-
 static void run(const struct row *row)
 {
 	struct gc gc = row->gc;
@@ -72,8 +48,7 @@ static void run(const struct row *row)
 	gc.policy = &config.policy;
 	gc.config = row->configured ? &config : NULL;
 	gc.dry = true;
-	if (gc_run(&gc, &err) < 0)
-		tree_fail(err.text);
+	must(gc_run(&gc, &err));
 	for (size_t i = 0; i < gc.n; i++) {
 		snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s%c%s", i ? " " : "",
 			 gc.items[i].vgpu.id[UUID_SIZE - 2], gc.items[i].outcome == GC_GOES ? "" : "-");
@@ -84,24 +59,23 @@ static void run(const struct row *row)
 	gc_free(&gc);
 }
 
-int main(void)
+static void verdicts(void)
 {
-	struct tree tree;
+	struct lease reserved = lease_of(C, "mtty-2", "mtty", LEASE_RESERVED, VM);
 
-	tree_begin(&tree, host_text);
 	config_default(&config);
 	config.policy.reclaim_orphans = true;
 	config.policy.reclaim_grace_s = 0;
-	if (store_open(&store, &tree.host, true, &err) < 0)
-		tree_fail(err.text);
-	put(A, "mtty-1", LEASE_RELEASING);
-	put(C, "mtty-2", LEASE_RESERVED);
+	reserved.deadline_ms = sys_now_ms() + 3600 * 1000;
+	must(store_lock(&store, 1000, &err));
+	put_lease(lease_of(A, "mtty-1", "mtty", LEASE_RELEASING, VM));
+	put_lease(reserved);
+	store_unlock(&store);
 	affinity_put(&store, &(struct lease){ .vgpu = { .id = B, .type = "mtty-1", .parent = "mtty" } }, true);
 	affinity_put(&store, &(struct lease){ .vgpu = { .id = D, .type = "mtty-2", .parent = "mtty" } }, true);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		run(&rows[i]);
 	config_free(&config);
-	store_close(&store);
-	tree_end(&tree);
-	return tap_done();
 }
+
+HOST_TESTS(host_text, verdicts)

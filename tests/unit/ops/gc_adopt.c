@@ -3,10 +3,8 @@
 #include "lib/asked.h"
 #include "lib/live.h"
 
-#include "base/text.h"
 #include "ops/gc.h"
 #include "domain/domxml.h"
-#include "lib/vgpu.h"
 
 #define VF "0000:26:00.6"
 #define VM "dddddddd-0000-4000-8000-000000000001"
@@ -15,11 +13,6 @@ static const char xml[] =
 	"<domain type='kvm'><name>vm</name><uuid>" VM
 	"</uuid><devices><hostdev mode='subsystem' type='pci' managed='no'><source><address domain='0x0000' bus='0x26' "
 	"slot='0x00' function='0x6'/></source></hostdev></devices></domain>";
-
-static struct live live;
-static struct store store;
-static struct config config;
-static struct err err;
 
 static void pass_with(const struct config *valid)
 {
@@ -35,11 +28,9 @@ static void pass_with(const struct config *valid)
 			  .ndomains = 1 };
 	struct domxml *doc = NULL;
 
-	if (domxml_parse(&doc, xml, strlen(xml), DOMXML_ALL_PCI, &err) < 0)
-		tree_fail(err.text);
+	must(domxml_parse(&doc, xml, strlen(xml), DOMXML_ALL_PCI, &err));
 	domain.request = domxml_request(doc);
-	if (gc_run(&run, &err) < 0)
-		tree_fail(err.text);
+	must(gc_run(&run, &err));
 	gc_free(&run);
 	lease_marks_free(&plugged);
 	domxml_free(doc);
@@ -53,33 +44,13 @@ static void pass(void)
 /* A release of the same domain, between a pass's judgement and its lease. */
 static void release_comes(void)
 {
-	struct lease lease = { .vgpu = *VARIANT(VF, "nvidia-1145"),
-			       .domain = VM,
-			       .name = "vm",
-			       .state = LEASE_RELEASING,
-			       .origin = LEASE_CREATED,
-			       .numa = UNKNOWN,
-			       .framebuffer_mib = UNKNOWN };
+	struct lease lease = lease_of(VF, "nvidia-1145", VF, LEASE_RELEASING, VM);
 
 	if (timed_child_is_this())
 		return;
 	asked.then = NULL;
 	text_copy(lease.vgpu.pgpu, sizeof(lease.vgpu.pgpu), "0000:26:00.0");
-	if (lease_put(&store, &lease, &err) < 0)
-		tree_fail(err.text);
-}
-
-/* QEMU opens the VF. */
-static int hold(void)
-{
-	static const char group[] = "sys/bus/pci/devices/" VF "/iommu_group";
-	char link[PATH_MAX] = "", path[PATH_MAX];
-	ssize_t n = readlinkat(live.tree.host.root, group, link, sizeof(link) - 1);
-
-	if (n <= 0)
-		tree_fail(group);
-	snprintf(path, sizeof(path), "dev/vfio/%.32s", strrchr(link, '/') + 1);
-	return openat(live.tree.host.root, path, O_RDWR | O_CLOEXEC);
+	put_lease(lease);
 }
 
 static enum lease_state state(void)
@@ -91,17 +62,12 @@ static enum lease_state state(void)
 	return lease.state;
 }
 
-int main(void)
+static void passes(void)
 {
 	int fd;
-	static const char text[] = "[devices]\nenabled_mdev_types = nvidia-1145\n";
 
-	live_begin(&live, "l40s/4");
-	if (config_parse(&config, "test", text, strlen(text), NULL, &err) < 0 ||
-	    store_open(&store, &live.tree.host, true, &err) < 0 ||
-	    kernel_create(&live.tree.host, VARIANT(VF, "nvidia-1145"), &err) < 0)
-		tree_fail(err.text);
-	fd = hold();
+	make(VARIANT(VF, "nvidia-1145"));
+	fd = hold(VF);
 	asked.host = &live.tree.host;
 	asked.then = release_comes;
 	pass();
@@ -115,8 +81,6 @@ int main(void)
 	pass_with(NULL);
 	ok(state() == LEASE_ACTIVE, "nor does that take a valid configuration: it exists");
 	close(fd);
-	store_close(&store);
-	config_free(&config);
-	live_end(&live);
-	return tap_done();
 }
+
+LIVE_TESTS("l40s/4", "[devices]\nenabled_mdev_types = nvidia-1145\n", passes)

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A store of leases for all functions of a test, and leases in it. */
+#pragma once
+
+#include "base/text.h"
+#include "lib/tree.h"
+#include "state/lease_store.h"
+
+static struct store store;
+static struct err err;
+
+/* Ends the test where what it needs has failed. */
+static inline void must(int r)
+{
+	if (r < 0)
+		tree_fail(err.text);
+}
+
+/* A lease of this domain, which is called vm. */
+static inline struct lease lease_of(const char *id, const char *type, const char *parent, enum lease_state state,
+				    const char *domain)
+{
+	struct lease lease = { .name = "vm",
+			       .state = state,
+			       .numa = UNKNOWN,
+			       .framebuffer_mib = UNKNOWN,
+			       .deadline_ms = state == LEASE_RESERVED ? 1 : 0 };
+
+	text_copy(lease.vgpu.id, sizeof(lease.vgpu.id), id);
+	text_copy(lease.vgpu.type, sizeof(lease.vgpu.type), type);
+	text_copy(lease.vgpu.parent, sizeof(lease.vgpu.parent), parent);
+	text_copy(lease.vgpu.pgpu, sizeof(lease.vgpu.pgpu), parent);
+	text_copy(lease.domain, sizeof(lease.domain), domain);
+	return lease;
+}
+
+static inline void put_lease(struct lease lease)
+{
+	must(lease_put(&store, &lease, &err));
+}
