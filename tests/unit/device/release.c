@@ -82,14 +82,9 @@ static void removals(void)
 	int lock = store_lock_vgpu(&store, U(2), &err);
 	struct lease lease;
 
-	ok(lock >= 0 && store_locked_vgpu(&store, U(2)), "a removal is seen");
-	ok(!store_locked_vgpu(&store, U(1)), "by its device alone");
-	ok(store_lock_vgpu(&store, U(2), &err) == -EBUSY, "and is one at a time");
-	ok(finish(U(2)) == -EAGAIN && exists(U(2)) && leased(U(2)), "a second one waits for its end: %s", err.text);
-	ok(store_lock(&store, 0, &err) == 0, "the store's lock, in the same file, is another one");
-	store_unlock(&store);
+	ok(lock >= 0 && finish(U(2)) == -EAGAIN && exists(U(2)) && leased(U(2)),
+	   "while one removes it, a second one waits for its end: %s", err.text);
 	store_unlock_vgpu(U(2), lock);
-	ok(!store_locked_vgpu(&store, U(2)), "it ends");
 	ok(release_orphan(&store, &config.policy, &vgpu, RELEASE_DEVICE, sys_now_ms() + 500, &err) == -EBUSY &&
 		   exists(U(2)),
 	   "a device that was leased meanwhile is no orphan: %s", err.text);

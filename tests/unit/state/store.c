@@ -94,8 +94,10 @@ static void removals(struct store *store)
 		tree_fail(err.text);
 	ok(!store_locked_vgpu(store, ID), "nothing is being removed");
 	lock = store_lock_vgpu(store, ID, &err);
-	ok(lock >= 0 && store_locked_vgpu(&other, ID), "the removal of a device is seen by others");
-	ok(store_lock_vgpu(&other, ID, &err) == -EBUSY, "there is one at a time");
+	ok(lock >= 0 && store_locked_vgpu(store, ID) && store_locked_vgpu(&other, ID),
+	   "the removal of a device is seen, by others as well");
+	ok(store_lock_vgpu(store, ID, &err) == -EBUSY && store_lock_vgpu(&other, ID, &err) == -EBUSY,
+	   "there is one at a time");
 	ok(!store_locked_vgpu(&other, OTHER), "other devices are not concerned");
 	ok(store_lock(&other, 0, &err) == 0, "nor is the store's lock");
 	store_unlock(&other);

@@ -2,19 +2,9 @@
 /* Which facts the fate of an orphan depends on, as the host has them; the rules are in plan/fate. */
 #include "survey/fate_facts.h"
 
-#include "base/text.h"
-#include "sys/sys.h"
-#include "lib/tap.h"
-#include "lib/tree.h"
+#include "lib/small_host.h"
 #include "state/history.h"
 
-#define A "c6f1a2b3-0000-4000-8000-00000000000a"
-#define B "c6f1a2b3-0000-4000-8000-00000000000b"
-#define C "c6f1a2b3-0000-4000-8000-00000000000c"
-#define OFF "67a42c8b-1111-4000-8000-000000000001"
-
-static struct tree tree;
-static struct store store;
 static struct config config;
 static struct fate_look look;
 
@@ -47,8 +37,7 @@ static void made(const char *id, bool for_guest)
 /* The grace begins anew with each sign of use. */
 static void used(void)
 {
-	struct lease lease = { .vgpu = { .id = A, .type = "mtty-1", .parent = "mtty", .pgpu = "mtty" }, .domain = OFF };
-	struct err err = { 0 };
+	struct lease lease = lease_of(A, "mtty-1", "mtty", LEASE_RESERVED, VM);
 	int64_t since = seen_since(&store, A, &(struct seen){ .node = 1 }, false);
 
 	sys_sleep_ms(5);
@@ -123,7 +112,7 @@ static void novas(void)
 	config.policy.nova = false;
 }
 
-static void orphans(void)
+static void judged(void)
 {
 	ok(is_orphan(A, "mtty-1", FW_MDEV), "what nobody has, names or starts may go");
 	ok(!is_orphan(A, "", FW_MDEV), "not before the kernel says its type");
@@ -154,19 +143,12 @@ static void orphans(void)
 	ok(!is_orphan(A, "mtty-1", FW_MDEV), "with reclaim = never nothing foreign goes");
 }
 
-int main(void)
+static void orphans(void)
 {
 	struct libvirt_files *disk = NULL;
-	struct vfio_users *users;
-	struct err err;
+	struct vfio_users *users = vfio_users_read(&tree.host, sys_now_ms() + 10000);
 
-	tree_begin(&tree, "proc/\nrun/\nvar/lib/\n"
-			  "etc/libvirt/qemu/vm.xml = <domain><address uuid='" B "'/>"
-			  "<address domain='0x0000' bus='0x41' slot='0x00' function='0x2'/></domain>\n"
-			  "etc/mdevctl.d/mtty/" C " = {\"mdev_type\": \"mtty-1\", \"start\": \"auto\"}\n");
-	users = vfio_users_read(&tree.host, sys_now_ms() + 10000);
-	if (store_open(&store, &tree.host, true, &err) < 0 || libvirt_files_read(&disk, &tree.host, &err) < 0)
-		tree_fail(err.text);
+	must(libvirt_files_read(&disk, &tree.host, &err));
 	for (const char *const *id = (const char *const[]){ A, B, C, "0000:41:00.2", NULL }; *id; id++)
 		made(*id, true);
 	config.policy.reclaim_orphans = true;
@@ -176,10 +158,13 @@ int main(void)
 				   .users = users,
 				   .disk = disk,
 				   .looked_ms = sys_now_ms() };
-	orphans();
+	judged();
 	vfio_users_free(users);
 	libvirt_files_free(disk);
-	store_close(&store);
-	tree_end(&tree);
-	return tap_done();
 }
+
+HOST_TESTS("proc/\nrun/\nvar/lib/\n"
+	   "etc/libvirt/qemu/vm.xml = <domain><address uuid='" B "'/>"
+	   "<address domain='0x0000' bus='0x41' slot='0x00' function='0x2'/></domain>\n"
+	   "etc/mdevctl.d/mtty/" C " = {\"mdev_type\": \"mtty-1\", \"start\": \"auto\"}\n",
+	   orphans)
