@@ -17,6 +17,10 @@ libvirt() {
 	END
 }
 show() { vl show --connect "test://$tmp/node.xml" "$@"; }
+shows() { # PATTERN SENTENCE: of the domain
+	show vm1
+	like "$out" "$1" "$2"
+}
 
 libvirt
 show vm2
@@ -47,22 +51,17 @@ is "$status" 1 "a difference fails"
 like "$out" "*$(uuid 1): $(message M_SHOW_NOT_OPEN "*detach vm1 $(uuid 1)*")" "and is named: not open"
 create mtty mtty-1 2
 libvirt 1 2
-show vm1
-like "$out" "*$(uuid 2): $(message M_SHOW_NOT_LEASED); *" "plugged in by somebody else"
+shows "*$(uuid 2): $(message M_SHOW_NOT_LEASED); *" "plugged in by somebody else"
 call prepare begin 3
 libvirt 1 3
-show vm1
-like "$out" "*$(uuid 3): $(message M_SHOW_LEASED_TO_OTHER vm3)*" "another domain's"
+shows "*$(uuid 3): $(message M_SHOW_LEASED_TO_OTHER vm3)*" "another domain's"
 libvirt
-show vm1
-like "$out" "*$(uuid 1): $(message M_SHOW_NOT_PLUGGED vm1 "$(uuid 1)")" "not plugged in"
+shows "*$(uuid 1): $(message M_SHOW_NOT_PLUGGED vm1 "$(uuid 1)")" "not plugged in"
 record="<k:suspended xmlns:k='urn:vgpu-lease:suspended:1' hostdevs='$(hostdev 1 | sed "s/</\&lt;/g; s/'/\&quot;/g")'/>" libvirt
-show vm1
-like "$out" "*$(uuid 1): $(message M_SHOW_SUSPENDED vm1)"$'\n'* "taken by a suspend that did not end"
+shows "*$(uuid 1): $(message M_SHOW_SUSPENDED vm1)"$'\n'* "taken by a suspend that did not end"
 remove_device "$(uuid 1)"
 libvirt 1
-show vm1
-like "$out" "*$(uuid 1): $(message M_SHOW_GONE "*")" "gone"
+shows "*$(uuid 1): $(message M_SHOW_GONE "*")" "gone"
 show vm1 --json
 like "$out" '*"type": "mtty-1",*"exists": false,*"differences": ['*"$(message M_SHOW_GONE "*")" "as JSON, too"
 nova='<n:instance xmlns:n="http://openstack.org/xmlns/libvirt/nova/1.1"><n:name>web-1</n:name><n:owner><n:project uuid="p1"/></n:owner></n:instance>'
@@ -98,12 +97,10 @@ like "$status|$out" "$seen" "or is broken"
 exec 7>&-
 configure vf_flex@8086:56c0
 rm "$root/run/vgpu-lease/leases/$vf"
-show vm1
-like "$out" "*$vf  -     -       live,config  -      -       yes        -*" "a plain VF that is not leased exists all the same"
+shows "*$vf  -     -       live,config  -      -       yes        -*" "a plain VF that is not leased exists all the same"
 sed "s/'test'/'qemu'/; s|</*node>||g" "$tmp/node.xml" | "$hook" --root "$root" -- vm1 prepare begin -
 control vfs '0000:4d:00.0 off'
-show vm1
-like "$out" "*$vf  flex  $vf  live,config  active  created  -          -*" "one that was disabled does not exist, whatever its lease says"
+shows "*$vf  flex  $vf  live,config  active  created  -          -*" "one that was disabled does not exist, whatever its lease says"
 holds "and that is a difference" says M_ABOUT "$vf" -- M_SHOW_GONE "*" <<<"$out"
 leave
 

@@ -34,6 +34,11 @@ left() { # N...: the devices and definitions that are left, by number
 	done
 }
 is_left() { [ "$(left 1 2 3 4 5)" = "$1" ]; }
+# gc_leaves LEFT SENTENCE [OPTION...]: after gc these are left of the first five.
+gc_leaves() {
+	lease gc "${@:3}" >"$work/gc"
+	is "$(left 1 2 3 4 5)" "$1" "$2"
+}
 clear_all() {
 	local d
 	rm -rf "$root/etc/mdevctl.d" "$root/etc/libvirt/qemu"/* "$root/run/vgpu-lease/seen"
@@ -48,20 +53,13 @@ leave 2 $a nvidia-222 manual
 leave 3 $b
 leave 4
 echo "<domain><uuid>$vm_uuid</uuid><address uuid='$(numbered 4)'/></domain>" >"$root/etc/libvirt/qemu/i.xml"
-lease gc >"$work/gc"
-is "$(left 1 2 3 4)" "1 d1 2 d2 3 d3 4 d4 " "within reclaim_grace nothing goes"
-lease gc --dry-run --grace 0 >"$work/gc"
-is "$(left 1 2 3 4)" "1 d1 2 d2 3 d3 4 d4 " "a dry run with --grace 0 removes nothing"
+gc_leaves "1 d1 2 d2 3 d3 4 d4 " "within reclaim_grace nothing goes"
+gc_leaves "1 d1 2 d2 3 d3 4 d4 " "a dry run with --grace 0 removes nothing" --dry-run --grace 0
 holds "but says that the definition would go, too" says M_DEFINITION_GOES <"$work/gc"
-lease gc --grace 0 >"$work/gc"
-is "$(left 1 2 3 4)" "3 d3 4 d4 " "gc --grace 0 removes Nova's orphans with their definitions"
+gc_leaves "3 d3 4 d4 " "gc --grace 0 removes Nova's orphans with their definitions" --grace 0
 holds "a device of a pGPU that Nova does not have is mdevctl's" says M_MDEVCTL_STARTS "/etc/mdevctl.d/$b" <"$work/gc"
 holds "one that a domain names is its" says M_NAMED_BY i <"$work/gc"
 fails "a grace is a number" lease gc --grace soon
-settings 'reclaim = never'
-leave 1
-lease gc --grace 0 >"$work/gc"
-is "$(left 1)" "1 d1 " "reclaim = never keeps them"
 clear_all
 
 ### A definition whose device is gone: the driver was reloaded, and Nova's instance deleted meanwhile
@@ -70,20 +68,16 @@ for n in 1 2 3 4; do leave "$n"; done
 leave 5 $b
 unmake 1 2 3 5
 echo "<domain><uuid>$vm_uuid</uuid><address uuid='$(numbered 3)'/></domain>" >"$root/etc/libvirt/qemu/i.xml"
-lease gc >"$work/gc"
-is "$(left 1 2 3 4 5)" "d1 d2 d3 4 d4 d5 " "within reclaim_grace each definition stays"
-lease gc --dry-run --grace 0 >"$work/gc"
-is "$(left 1 2 3 4 5)" "d1 d2 d3 4 d4 d5 " "a dry run removes none"
+gc_leaves "d1 d2 d3 4 d4 d5 " "within reclaim_grace each definition stays"
+gc_leaves "d1 d2 d3 4 d4 d5 " "a dry run removes none" --dry-run --grace 0
 holds "but says which would go" says M_DEFINITION_ALONE <"$work/gc"
-lease gc --grace 0 >"$work/gc"
-is "$(left 1 2 3 4 5)" "d3 d5 " "what no domain names goes; on another pGPU than Nova's it is mdevctl's"
+gc_leaves "d3 d5 " "what no domain names goes; on another pGPU than Nova's it is mdevctl's" --grace 0
 fails "of which nothing is said" grep -q "$(numbered 5)" "$work/gc"
 clear_all
 leave 1
 unmake 1
 touch "$root/etc/mdevctl.d/$a/$(numbered 1)"
-lease gc --grace 0 >"$work/gc"
-is "$(left 1)" "d1 " "one that was made a moment ago stays, whatever the grace: Nova defines first, and starts then"
+gc_leaves "d1 " "one that was made a moment ago stays, whatever the grace: Nova defines first, and starts then" --grace 0
 holds "which is said" says M_DEFINITION_YOUNG <"$work/gc"
 leave 2
 leave 3
@@ -101,8 +95,7 @@ clear_all
 settings 'reclaim = never'
 leave 1
 unmake 1
-lease gc --grace 0 >"$work/gc"
-is "$(left 1)" "d1 " "reclaim = never keeps them"
+gc_leaves "d1 " "reclaim = never keeps them" --grace 0
 clear_all
 
 ### A domain that is deleted: nobody looked in between
@@ -112,11 +105,9 @@ echo "<domain><uuid>$vm_uuid</uuid><address uuid='$(numbered 1)'/></domain>" >"$
 lease gc >"$work/gc"
 sleep 2.5
 rm "$root/etc/libvirt/qemu/i.xml"
-lease gc >"$work/gc"
-is "$(left 1)" "1 d1 " "the grace begins when its domain is seen to be gone, not when it was last seen"
+gc_leaves "1 d1 " "the grace begins when its domain is seen to be gone, not when it was last seen"
 sleep 2.5
-lease gc >"$work/gc"
-is "$(left 1)" "" "and then it goes"
+gc_leaves "" "and then it goes"
 clear_all
 settings
 
@@ -184,8 +175,7 @@ clear_all
 settings 'reclaim_grace = 0'
 nova_conf nvidia-222
 leave 1
-lease gc >"$work/gc"
-is "$(left 1)" "" "a device that Nova's check before a migration has claimed may be reclaimed"
+gc_leaves "" "a device that Nova's check before a migration has claimed may be reclaimed"
 hook vm migrate begin - <"$vm" >"$work/migrated.xml"
 is "$? $(cat "$work/migrated.xml")" "0 " "the migration keeps its UUID"
 prepare
