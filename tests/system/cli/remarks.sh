@@ -1,44 +1,54 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What a domain's metadata say to nobody: plan and check tell it, and no start is stopped by it.
+# What has no effect in a domain's metadata, and PCI hostdevs that cannot be meant so: plan and check tell each, and a start
+# goes on without a word.
 . "$(dirname "$0")/../../lib/cli.sh"
 
-host t4:2
-configure nvidia-222
-# with EXPRESSION: the domain vm1, changed by sed.
-with() {
-	domain 1 "$(uuid 1)" nvidia-222 | sed "$1" >"$tmp/vm.xml"
-}
-warnings() { grep -c '^vgpu-lease: warning: ' <<<"$err"; }
-
+host l40s/4+flex/3:2+cx6+t4:1
 defined=$root/etc/libvirt/qemu
 mkdir -p "$defined/networks" "$root/etc/libvirt/hooks"
-# tells SENTENCE EXPRESSION WORD: one warning each from plan and check, with this word; the hook and the exit status know nothing of it.
-tells() {
-	with "$2"
-	vl plan "$tmp/vm.xml"
-	like "$status|$(warnings)|$err" "0|1|*$(message M_WARNING "*vm.xml: *$3*")" "$1: plan"
-	vl plan --json "$tmp/vm.xml"
-	is "$status|$err|$(grep -A1 '"warnings": \[' <<<"$out" | grep -c -F -- "$3")" "0||1" "$1: plan --json"
+# with EXPRESSION: the domain vm1, changed by sed; with_device ADDRESS: with this device.
+with() { domain 1 "$(uuid 1)" nvidia-222 | sed "$1" >"$tmp/vm.xml"; }
+with_device() { vf_domain 1 "$1" yes >"$tmp/vm.xml"; }
+warnings() { grep -c '^vgpu-lease: warning: .*vm\.xml: ' <<<"$err"; }
+checked() { # what check says of the domain's definition
 	cp "$tmp/vm.xml" "$defined/vm1.xml"
 	vl check
-	is "$(grep -F vm1.xml <<<"$out" | grep -c -F -- "$3")|$(grep -c vm1.xml <<<"$out")" "1|1" "$1: check"
 	rm "$defined/vm1.xml"
+	grep vm1.xml <<<"$out"
+}
+# tells SENTENCE COMMAND...: plan and check have one warning, in which the command finds this; hook and exit status know nothing of it.
+tells() {
+	vl plan "$tmp/vm.xml"
+	holds "$1: plan" "${@:2}" <<<"$err"
+	is "$status|$(warnings)" "0|1" "$1: which is no refusal"
+	vl plan --json "$tmp/vm.xml"
+	holds "$1: plan --json" "${@:2}" < <(grep -A1 '"warnings": \[' <<<"$out")
+	is "$status|$err" "0|" "$1: and only there"
+	checked >"$tmp/found"
+	holds "$1: check" "${@:2}" < <(grep '^WARN ' "$tmp/found")
+	is "$(wc -l <"$tmp/found")" 1 "$1: in one line"
 	"$hook" --root "$root" -- vm1 prepare begin - <"$tmp/vm.xml" >"$tmp/said" 2>&1
 	is "$?|$(cat "$tmp/said")" "0|" "$1: the start goes on without a word"
 	"$hook" --root "$root" -- vm1 release end - <"$tmp/vm.xml"
 }
+silent() { # SENTENCE
+	vl plan "$tmp/vm.xml"
+	is "$status|$err|$(checked)" "0||" "$1: neither plan nor check says anything"
+}
 
+### Metadata
+configure nvidia-222
 with ''
-cp "$tmp/vm.xml" "$defined/vm1.xml"
-vl plan "$tmp/vm.xml"
-is "$status|$err" "0|" "a domain whose metadata are right has no warning"
-vl check
-fails "nor has its definition" grep -q vm1.xml <<<"$out"
-tells "an attribute with a typo" "s/ type='nvidia-222'/ tpye='nvidia-222'/" "'tpye'"
-tells "a namespace with a typo" "s/urn:vgpu-lease:domain:1/urn:vgpu-lease:domains:1/" "urn:vgpu-lease:domain:1"
-tells "a NUMA node that is not there" "s/ type='nvidia-222'/& numa='7'/" "$(message M_NUMA_ABSENT 7)"
-tells "a <vgpu:device> without its hostdev" "s|<vgpu:device uuid='[^']*'|&/><vgpu:device uuid='$(uuid 2)'|" "$(uuid 2)"
+silent "a domain whose metadata are right"
+with "s/ type='nvidia-222'/ tpye='nvidia-222'/"
+tells "an attribute with a typo" grep -qF "'tpye'"
+with "s/urn:vgpu-lease:domain:1/urn:vgpu-lease:domains:1/"
+tells "a namespace with a typo" grep -qF "urn:vgpu-lease:domain:1"
+with "s/ type='nvidia-222'/& numa='7'/"
+tells "a NUMA node that is not there" says M_NUMA_ABSENT 7
+with "s|<vgpu:device uuid='[^']*'|&/><vgpu:device uuid='$(uuid 2)'|"
+tells "a <vgpu:device> without its hostdev" grep -qF "$(uuid 2)"
 
 # A domain without a vGPU, as far as we can tell.
 with '/<hostdev/,/<\/hostdev>/d'
@@ -48,7 +58,22 @@ like "$status|$(warnings)|$out" "0|1|*$(message M_NO_VGPU)*" "where there is no 
 printf '<domain' >"$defined/broken.xml"
 mkfifo "$defined/pipe.xml"
 with "s/ type='nvidia-222'/ tpye='nvidia-222'/"
-cp "$tmp/vm.xml" "$defined/vm1.xml"
-vl check
-is "$(grep -c vm1.xml <<<"$out")|$(grep -c -e broken.xml -e pipe.xml <<<"$out")" "1|0" "a file that is no domain's is passed over"
+is "$(checked | wc -l)|$(grep -c -e broken.xml -e pipe.xml <<<"$out")" "1|0" "a file that is no domain's is passed over"
+rm "$defined"/*.xml
+
+### Hostdevs
+configure nvidia-1147@0000:26:00.0 nvidia-222 vf_flex@0000:4d:00.1
+odd() { with_device "$2" && tells "$1" says "${@:3}"; } # SENTENCE ADDRESS MESSAGE [ARG...]
+odd "a pGPU that is named" 0000:26:00.0 M_HOSTDEV_PGPU 0000:26:00.0
+odd "a pGPU of the type that takes the rest" 0000:84:00.0 M_HOSTDEV_PGPU 0000:84:00.0
+odd "a VF of a card that has another in the pool" 0000:4d:00.2 M_HOSTDEV_BESIDE 0000:4d:00.2
+odd "a VF of a card that is not in the pool" 0000:4e:00.1 M_HOSTDEV_OUTSIDE 0000:4e:00.1 0000:4e:00.0
+odd "an address without a device" 0000:27:00.4 M_HOSTDEV_ABSENT 0000:27:00.4
+with_device 0000:17:00.2
+silent "a network card's VF"
+with_device 0000:17:00.0
+silent "a network card"
+configure </dev/null
+with_device 0000:84:00.0
+silent "without a pool, a GPU"
 tap_done
