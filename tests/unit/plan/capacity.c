@@ -64,6 +64,8 @@ static const struct row rows[] = {
 	{ "in mixed-size mode the framebuffer decides", "84/0 s=2/16 l=2/4", "u1:84:s u2:84:l", "", "", "l", "",
 	  "l: 2 on 84 | 4 1 2" },
 	{ "another vendor's card is not blocked", "v84/0 s=4 l=1", "u1:v84:s", "", "", "l", "", "l: 1 on v84 | 1 0 1" },
+	{ "nor by one that is only promised", "v84/0 s=4 l=2", "", "u1:v84:s:reserved:E", "", "l", "",
+	  "l: 1 on v84 | 2 0 1" },
 	{ "types that share instances cost each other", "v84/0 m1=4 m2=2", "", "u1:v84:m2:reserved:E", "", "m1", "",
 	  "m1: 2 on v84 | 4 0 2" },
 	{ "VFs limit a card", "40/0+2 s=1/8", "", "", "", "s", "", "s: 2 on 40.0 | 2 0 2" },
