@@ -39,8 +39,6 @@ static const struct {
 	{ "a section of Nova's that is none of ours", A "[DEFAULT]\ndebug = true\n",
 	  "f:3: [DEFAULT]: {M_CONF_UNKNOWN_SECTION}" },
 	{ "a section in capitals", "[Devices]\n", "f:1: [Devices]: {M_CONF_UNKNOWN_SECTION}" },
-	{ "a key that nobody knows", M "mdev_clas = VGPU\n",
-	  "f:4: [mdev_nvidia-35] mdev_clas: {M_CONF_SIMILAR_KEY|mdev_class|vgpu_params, device_addresses, device_match, max_instances, mdev_class}" },
 	{ "a key in a section that is not its own", A "placement = pack\n",
 	  "f:3: [devices] placement: {M_CONF_UNKNOWN_KEY|enabled_mdev_types, enabled_vgpu_types, nova_conf}" },
 	{ "a key that comes twice", M "max_instances = 1\n# then\nmax_instances = 2\n",
@@ -50,10 +48,6 @@ static const struct {
 	{ "both spellings of a section", M "[vgpu_nvidia-35]\n",
 	  "f:4: [vgpu_nvidia-35]: {M_CONF_DUPLICATE|[mdev_nvidia-35]|f:3}" },
 	{ "a key without a value", A "[policy]\nreuse =\n", "f:4: [policy] reuse: {M_CONF_EMPTY}" },
-	{ "a list without an item", M "device_addresses = ,\n",
-	  "f:4: [mdev_nvidia-35] device_addresses: {M_CONF_EMPTY}" },
-	{ "a value that is only a comment", M "device_addresses = # none\n",
-	  "f:4: [mdev_nvidia-35] device_addresses: {M_CONF_EMPTY}" },
 	{ "an indented line at the start", " [devices]\n", "f:1: {M_CONF_INDENTED}" },
 	{ "an indented line behind a section's name", A "[policy]\n  reuse = free\n", "f:4: {M_CONF_INDENTED}" },
 	{ "an indented line behind an empty one", M "device_addresses = 0000:84:00.0,\n\n  0000:85:00.0\n",
@@ -64,8 +58,6 @@ static const struct {
 	  "f:4: [policy] placement: {M_CONF_ONE_LINE}" },
 	{ "an indented section behind a list", A "  [policy]\n",
 	  "f:2: [devices] enabled_mdev_types: {M_CONF_BAD_TYPE_CONTINUED|nvidia-35 [policy]}" },
-	{ "a comma that is missing at the end of a line", M "device_addresses = 0000:84:00.0\n  0000:85:00.0\n",
-	  "f:4: [mdev_nvidia-35] device_addresses: {M_CONF_BAD_ADDRESS_CONTINUED|0000:84:00.0 0000:85:00.0}" },
 	{ "a path as a type", "[devices]\nenabled_mdev_types = ../../x\n",
 	  "f:2: [devices] enabled_mdev_types: {M_CONF_BAD_TYPE_IN_LIST|../../x}" },
 	{ "a path as a section's type", A "[mdev_../../x]\n", "f:3: [mdev_../../x]: {M_CONF_BAD_TYPE|../../x}" },
@@ -77,80 +69,10 @@ static const struct {
 	{ "a section whose type is not enabled", A "[mdev_nvidia-36]\n",
 	  "f:3: [mdev_nvidia-36]: {M_CONF_NOT_ENABLED}" },
 	{ "a section without any [devices]", "[mdev_nvidia-35]\n", "f:1: [mdev_nvidia-35]: {M_CONF_NOT_ENABLED}" },
-	{ "an address without its domain", M "device_addresses = 84:00.0\n",
-	  "f:4: [mdev_nvidia-35] device_addresses: {M_CONF_NEAR_ADDRESS|84:00.0|0000:84:00.0}" },
-	{ "an address that is none", M "device_addresses = 0000:84:00.8\n",
-	  "f:4: [mdev_nvidia-35] device_addresses: {M_CONF_BAD_ADDRESS|0000:84:00.8}" },
-	{ "an address with the wrong marks", M "device_addresses = 0000.84.00.0\n",
-	  "f:4: [mdev_nvidia-35] device_addresses: {M_CONF_BAD_ADDRESS|0000.84.00.0}" },
-	{ "a path as a parent", M "device_addresses = mtty/../x\n",
-	  "f:4: [mdev_nvidia-35] device_addresses: {M_CONF_BAD_ADDRESS|mtty/../x}" },
-	{ "libvirt's name of a device", M "device_addresses = pci_0000_84_00_0\n",
-	  "f:4: [mdev_nvidia-35] device_addresses: {M_CONF_NEAR_ADDRESS|pci_0000_84_00_0|0000:84:00.0}" },
-	{ "an address twice in two spellings", M "device_addresses = 0000:8A:00.0, 00000000:8a:00.0\n",
-	  "f:4: [mdev_nvidia-35] device_addresses: {M_CONF_NAMED_TWICE|0000:8a:00.0}" },
-	{ "a virtual parent twice in two spellings", M "device_addresses = mtty, mtty_mtty\n",
-	  "f:4: [mdev_nvidia-35] device_addresses: {M_CONF_NAMED_TWICE|mtty}" },
 	{ "an address under two types",
 	  AB
 	  "[mdev_nvidia-35]\ndevice_addresses = 0000:84:00.0\n[mdev_nvidia-36]\n\ndevice_addresses = 0000:85:00.0,0000:84:00.0\n",
 	  "f:7: [mdev_nvidia-36] device_addresses: {M_CONF_GIVEN_TWICE|0000:84:00.0|mdev_nvidia-35|f:4}" },
-	{ "a match that is none", M "device_match = 10de\n",
-	  "f:4: [mdev_nvidia-35] device_match: {M_CONF_BAD_MATCH|10de}" },
-	{ "a match of too few digits", M "device_match = 10de:1eb\n",
-	  "f:4: [mdev_nvidia-35] device_match: {M_CONF_BAD_MATCH|10de:1eb}" },
-	{ "a match for everything", M "device_match = *:*\n",
-	  "f:4: [mdev_nvidia-35] device_match: {M_CONF_BAD_MATCH|*:*}" },
-	{ "a match of two subsystems", M "device_match = 10de:1e30:12ba:129e\n",
-	  "f:4: [mdev_nvidia-35] device_match: {M_CONF_BAD_MATCH|10de:1e30:12ba:129e}" },
-	{ "a subsystem alone", M "device_match = *:*:12ba\n",
-	  "f:4: [mdev_nvidia-35] device_match: {M_CONF_BAD_MATCH|*:*:12ba}" },
-	{ "two nodes at once", M "device_match = numa=0 numa=1\n",
-	  "f:4: [mdev_nvidia-35] device_match: {M_CONF_BAD_MATCH|numa=1}" },
-	{ "two cards at once", M "device_match = 10de:1eb8 10de:1db6\n",
-	  "f:4: [mdev_nvidia-35] device_match: {M_CONF_BAD_MATCH|10de:1db6}" },
-	{ "a cap of nothing", M "max_instances = 0\n",
-	  "f:4: [mdev_nvidia-35] max_instances: {M_CONF_BAD_NUMBER|0|1|65535}" },
-	{ "a cap that is no number", M "max_instances = ten\n",
-	  "f:4: [mdev_nvidia-35] max_instances: {M_CONF_BAD_NUMBER|ten|1|65535}" },
-	{ "a class that Nova would refuse", M "mdev_class = custom_a\n",
-	  "f:4: [mdev_nvidia-35] mdev_class: {M_CONF_BAD_CLASS|custom_a}" },
-	{ "parameters that are not printable", M "vgpu_params = a=\xc3\xa4\n",
-	  "f:4: [mdev_nvidia-35] vgpu_params: {M_CONF_NOT_ASCII}" },
-	{ "a placement that nobody knows", "[policy]\nplacement = best\n",
-	  "f:2: [policy] placement: {M_CONF_BAD_WORD|best|pack, spread}" },
-	{ "a migrate_uuid that nobody knows", "[policy]\nmigrate_uuid = Auto\n",
-	  "f:2: [policy] migrate_uuid: {M_CONF_BAD_WORD|Auto|auto, keep}" },
-	{ "a migrate_uuid of before", "[policy]\nmigrate_uuid = fresh\n",
-	  "f:2: [policy] migrate_uuid: {M_CONF_OLD_WORD|fresh|auto or keep}" },
-	{ "a placement of before", "[policy]\nplacement = depth_first\n",
-	  "f:2: [policy] placement: {M_CONF_OLD_WORD|depth_first|pack}" },
-	{ "the other one", "[policy]\nplacement = performance\n",
-	  "f:2: [policy] placement: {M_CONF_OLD_WORD|performance|spread}" },
-	{ "a reuse that nobody knows", "[policy]\nreuse = yes\n",
-	  "f:2: [policy] reuse: {M_CONF_BAD_WORD|yes|never, free}" },
-	{ "a reclaim that nobody knows", "[policy]\nreclaim = all\n",
-	  "f:2: [policy] reclaim: {M_CONF_BAD_WORD|all|never, orphans}" },
-	{ "a driver_mismatch that nobody knows", "[policy]\ndriver_mismatch = ignore\n",
-	  "f:2: [policy] driver_mismatch: {M_CONF_BAD_WORD|ignore|refuse, warn}" },
-	{ "a cross_framework that nobody knows", "[policy]\ncross_framework = true\n",
-	  "f:2: [policy] cross_framework: {M_CONF_BAD_WORD|true|no, yes}" },
-	{ "seconds with a unit", "[policy]\nreclaim_grace = 10m\n",
-	  "f:2: [policy] reclaim_grace: {M_CONF_BAD_NUMBER|10m|0|31536000}" },
-	{ "a reservation that lives no time", "[policy]\nreserve_ttl = 0\n",
-	  "f:2: [policy] reserve_ttl: {M_CONF_BAD_NUMBER|0|1|86400}" },
-	{ "a creation without time", "[policy]\ncreate_timeout = 0\n",
-	  "f:2: [policy] create_timeout: {M_CONF_BAD_NUMBER|0|1|600}" },
-	{ "a grace that never ends", "[policy]\nstart_grace = 86401\n",
-	  "f:2: [policy] start_grace: {M_CONF_BAD_NUMBER|86401|1|86400}" },
-	{ "a release that blocks libvirt", "[policy]\nrelease_wait = 61\n",
-	  "f:2: [policy] release_wait: {M_CONF_BAD_NUMBER|61|0|60}" },
-	{ "a release without time", "[policy]\nrelease_timeout = 0\n",
-	  "f:2: [policy] release_timeout: {M_CONF_BAD_NUMBER|0|1|3600}" },
-	{ "a driver that gets too much time", "[policy]\ndriver_cleanup = 601\n",
-	  "f:2: [policy] driver_cleanup: {M_CONF_BAD_NUMBER|601|0|600}" },
-	{ "a lock without time", "[policy]\nlock_timeout = -1\n",
-	  "f:2: [policy] lock_timeout: {M_CONF_BAD_NUMBER|-1|1|600}" },
 	{ "a quota that is none", "[quota]\ndefault = many\n", "f:2: [quota] default: {M_CONF_BAD_QUOTA|many}" },
 	{ "a project without a quota", "[quota]\nproject:5f1c\n", "f:2: [quota] project: {M_CONF_PROJECT_LINE}" },
 	{ "a quota without a project", "[quota]\nproject: = 4\n", "f:2: [quota] project: {M_CONF_BAD_PROJECT|}" },
@@ -176,19 +98,90 @@ static const struct {
 	  "f:4: [vf_nvidia-35]: {M_CONF_DUPLICATE|[mdev_nvidia-35]|f:3}" },
 };
 
+/* A value of a key, which is all that is wrong: what is said of it. */
+struct value {
+	const char *sentence, *key, *value, *message;
+};
+
+static const struct value of_a_type[] = {
+	{ "a key that nobody knows", "mdev_clas", "VGPU",
+	  "M_CONF_SIMILAR_KEY|mdev_class|vgpu_params, device_addresses, device_match, max_instances, mdev_class" },
+	{ "a list without an item", "device_addresses", ",", "M_CONF_EMPTY" },
+	{ "a value that is only a comment", "device_addresses", "# none", "M_CONF_EMPTY" },
+	{ "a comma that is missing at the end of a line", "device_addresses", "0000:84:00.0\n  0000:85:00.0",
+	  "M_CONF_BAD_ADDRESS_CONTINUED|0000:84:00.0 0000:85:00.0" },
+	{ "an address without its domain", "device_addresses", "84:00.0", "M_CONF_NEAR_ADDRESS|84:00.0|0000:84:00.0" },
+	{ "an address that is none", "device_addresses", "0000:84:00.8", "M_CONF_BAD_ADDRESS|0000:84:00.8" },
+	{ "an address with the wrong marks", "device_addresses", "0000.84.00.0", "M_CONF_BAD_ADDRESS|0000.84.00.0" },
+	{ "a path as a parent", "device_addresses", "mtty/../x", "M_CONF_BAD_ADDRESS|mtty/../x" },
+	{ "libvirt's name of a device", "device_addresses", "pci_0000_84_00_0",
+	  "M_CONF_NEAR_ADDRESS|pci_0000_84_00_0|0000:84:00.0" },
+	{ "an address twice in two spellings", "device_addresses", "0000:8A:00.0, 00000000:8a:00.0",
+	  "M_CONF_NAMED_TWICE|0000:8a:00.0" },
+	{ "a virtual parent twice in two spellings", "device_addresses", "mtty, mtty_mtty", "M_CONF_NAMED_TWICE|mtty" },
+	{ "a match that is none", "device_match", "10de", "M_CONF_BAD_MATCH|10de" },
+	{ "a match of too few digits", "device_match", "10de:1eb", "M_CONF_BAD_MATCH|10de:1eb" },
+	{ "a match for everything", "device_match", "*:*", "M_CONF_BAD_MATCH|*:*" },
+	{ "a match of two subsystems", "device_match", "10de:1e30:12ba:129e", "M_CONF_BAD_MATCH|10de:1e30:12ba:129e" },
+	{ "a subsystem alone", "device_match", "*:*:12ba", "M_CONF_BAD_MATCH|*:*:12ba" },
+	{ "two nodes at once", "device_match", "numa=0 numa=1", "M_CONF_BAD_MATCH|numa=1" },
+	{ "two cards at once", "device_match", "10de:1eb8 10de:1db6", "M_CONF_BAD_MATCH|10de:1db6" },
+	{ "a cap of nothing", "max_instances", "0", "M_CONF_BAD_NUMBER|0|1|65535" },
+	{ "a cap that is no number", "max_instances", "ten", "M_CONF_BAD_NUMBER|ten|1|65535" },
+	{ "a class that Nova would refuse", "mdev_class", "custom_a", "M_CONF_BAD_CLASS|custom_a" },
+	{ "parameters that are not printable", "vgpu_params", "a=\xc3\xa4", "M_CONF_NOT_ASCII" },
+};
+
+static const struct value of_the_policy[] = {
+	{ "a placement that nobody knows", "placement", "best", "M_CONF_BAD_WORD|best|pack, spread" },
+	{ "a migrate_uuid that nobody knows", "migrate_uuid", "Auto", "M_CONF_BAD_WORD|Auto|auto, keep" },
+	{ "a migrate_uuid of before", "migrate_uuid", "fresh", "M_CONF_OLD_WORD|fresh|auto or keep" },
+	{ "a placement of before", "placement", "depth_first", "M_CONF_OLD_WORD|depth_first|pack" },
+	{ "the other one", "placement", "performance", "M_CONF_OLD_WORD|performance|spread" },
+	{ "a reuse that nobody knows", "reuse", "yes", "M_CONF_BAD_WORD|yes|never, free" },
+	{ "a reclaim that nobody knows", "reclaim", "all", "M_CONF_BAD_WORD|all|never, orphans" },
+	{ "a driver_mismatch that nobody knows", "driver_mismatch", "ignore", "M_CONF_BAD_WORD|ignore|refuse, warn" },
+	{ "a cross_framework that nobody knows", "cross_framework", "true", "M_CONF_BAD_WORD|true|no, yes" },
+	{ "seconds with a unit", "reclaim_grace", "10m", "M_CONF_BAD_NUMBER|10m|0|31536000" },
+	{ "a reservation that lives no time", "reserve_ttl", "0", "M_CONF_BAD_NUMBER|0|1|86400" },
+	{ "a creation without time", "create_timeout", "0", "M_CONF_BAD_NUMBER|0|1|600" },
+	{ "a grace that never ends", "start_grace", "86401", "M_CONF_BAD_NUMBER|86401|1|86400" },
+	{ "a release that blocks libvirt", "release_wait", "61", "M_CONF_BAD_NUMBER|61|0|60" },
+	{ "a release without time", "release_timeout", "0", "M_CONF_BAD_NUMBER|0|1|3600" },
+	{ "a driver that gets too much time", "driver_cleanup", "601", "M_CONF_BAD_NUMBER|601|0|600" },
+	{ "a lock without time", "lock_timeout", "-1", "M_CONF_BAD_NUMBER|-1|1|600" },
+};
+
 static struct config c;
 static struct err err;
 
+static void refuse(const char *text, const char *message, const char *sentence)
+{
+	bool is_refused;
+
+	err = (struct err){ 0 };
+	is_refused = config_parse(&c, "f", text, strlen(text), NULL, &err) == -EINVAL;
+	is(is_refused ? err.text : "understood", message_in(message), sentence);
+}
+
+static void refuse_values(const char *before, const char *where, const struct value *values, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct value *v = &values[i];
+		char text[256], message[512];
+
+		snprintf(text, sizeof(text), "%s%s = %s\n", before, v->key, v->value);
+		snprintf(message, sizeof(message), "%s %s: {%s}", where, v->key, v->message);
+		refuse(text, message, v->sentence);
+	}
+}
+
 static void what_is_refused(void)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
-		bool is_refused;
-		const char *text = refused[i].text;
-
-		err = (struct err){ 0 };
-		is_refused = config_parse(&c, "f", text, strlen(text), NULL, &err) == -EINVAL;
-		is(is_refused ? err.text : "understood", message_in(refused[i].message), refused[i].sentence);
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
+		refuse(refused[i].text, refused[i].message, refused[i].sentence);
+	refuse_values(M, "f:4: [mdev_nvidia-35]", of_a_type, ARRAY_SIZE(of_a_type));
+	refuse_values("[policy]\n", "f:2: [policy]", of_the_policy, ARRAY_SIZE(of_the_policy));
 }
 
 static void what_no_text_has(void)
