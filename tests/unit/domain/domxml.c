@@ -422,20 +422,7 @@ static void templates(void)
 			   "%s says what its comment says", files[i].file);
 		}
 	}
+	parse_bytes("", 0, 0);
 }
 
-int main(void)
-{
-	loading();
-	identity();
-	mdevs();
-	many();
-	pci_devices();
-	metadata();
-	bad_metadata();
-	nearness();
-	hostile();
-	templates();
-	parse_bytes("", 0, 0);
-	return tap_done();
-}
+TESTS(loading, identity, mdevs, many, pci_devices, metadata, bad_metadata, nearness, hostile, templates)

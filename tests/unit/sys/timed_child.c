@@ -98,6 +98,17 @@ static int hang(void *arg, struct err *err)
 	return r;
 }
 
+/* What comes of work that writes, under this lock, and of a look. */
+static int writes(int (*work)(void *arg, struct err *err), void *arg, int lock, int ms)
+{
+	return timed_child_run(work, arg, tree.host.root, (const int[2]){ lock, -1 }, ms, &said);
+}
+
+static int looks(int (*work)(void *arg, struct err *err), void *arg, int ms)
+{
+	return timed_child_look(work, arg, NULL, tree.host.root, ms, &said);
+}
+
 static int open_lock(void)
 {
 	int fd = openat(tree.host.root, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -144,29 +155,23 @@ static void answered(void)
 	struct work *w = share((struct work){ .lock = open_lock() });
 	int other = open_lock();
 
-	ok(timed_child_run(find, w, tree.host.root, (const int[2]){ w->lock, -1 }, LONG_MS, &said) == 0,
-	   "work that writes is done");
+	ok(writes(find, w, w->lock, LONG_MS) == 0, "work that writes is done");
 	is(w->text, "42", "and what it found is there");
-	ok(timed_child_run(fail, NULL, tree.host.root, (const int[2]){ -1, -1 }, LONG_MS, &said) == -ENOSPC,
-	   "its error is ours");
+	ok(writes(fail, NULL, -1, LONG_MS) == -ENOSPC, "its error is ours");
 	is(said.text, "card: full", "with its text");
-	ok(timed_child_look(fail, NULL, NULL, tree.host.root, LONG_MS, &said) == -ENOSPC, "also that of a look");
-	ok(timed_child_look(nest, w, NULL, tree.host.root, LONG_MS, &said) == 0,
-	   "a look within a look is a plain call");
+	ok(looks(fail, NULL, LONG_MS) == -ENOSPC, "also that of a look");
+	ok(looks(nest, w, LONG_MS) == 0, "a look within a look is a plain call");
 	ok(w->stdin_is_null, "it has none of our standard descriptors");
 	ok(!w->kept, "a look has no lock");
-	ok(timed_child_run(find, w, tree.host.root, (const int[2]){ w->lock, -1 }, LONG_MS, &said) == 0 && w->kept,
-	   "a write has its lock");
+	ok(writes(find, w, w->lock, LONG_MS) == 0 && w->kept, "a write has its lock");
 	w->lock = other;
-	timed_child_run(find, w, tree.host.root, (const int[2]){ open_lock(), -1 }, LONG_MS, &said);
+	writes(find, w, open_lock(), LONG_MS);
 	ok(!w->kept, "and no other");
-	ok(timed_child_run(die, NULL, tree.host.root, (const int[2]){ -1, -1 }, LONG_MS, &said) == -EINTR,
-	   "one that is killed is told of");
-	ok(timed_child_look(die, NULL, NULL, tree.host.root, LONG_MS, &said) == -EINTR, "so is a look");
+	ok(writes(die, NULL, -1, LONG_MS) == -EINTR, "one that is killed is told of");
+	ok(looks(die, NULL, LONG_MS) == -EINTR, "so is a look");
 	w->after = false;
 	alarm(60);
-	ok(timed_child_run(die_afterwards, w, tree.host.root, (const int[2]){ open_lock(), -1 }, LONG_MS, &said) == 0 &&
-		   w->after,
+	ok(writes(die_afterwards, w, open_lock(), LONG_MS) == 0 && w->after,
 	   "one that is killed when its work is done keeps nobody waiting");
 	alarm(0);
 }
@@ -191,7 +196,7 @@ static struct work *told(bool orphaned)
 	pid_t parent = fork();
 
 	if (parent == 0)
-		_exit(timed_child_run(write_when_told, w, tree.host.root, (const int[2]){ -1, -1 }, LONG_MS, &said));
+		_exit(writes(write_when_told, w, -1, LONG_MS));
 	while (!w->kept)
 		sys_sleep_ms(TRY_MS);
 	if (orphaned)
@@ -217,11 +222,9 @@ static void unnoticed(void)
 	struct work *w = share((struct work){ .lock = -1 });
 
 	signal(SIGCHLD, SIG_IGN);
-	ok(timed_child_run(find, w, tree.host.root, (const int[2]){ -1, -1 }, LONG_MS, &said) == 0,
-	   "work is done where SIGCHLD is ignored");
+	ok(writes(find, w, -1, LONG_MS) == 0, "work is done where SIGCHLD is ignored");
 	is(w->text, "42", "and what it found is there");
-	ok(timed_child_look(die, NULL, NULL, tree.host.root, LONG_MS, &said) == -EINTR,
-	   "one that is killed is told of");
+	ok(looks(die, NULL, LONG_MS) == -EINTR, "one that is killed is told of");
 	signal(SIGCHLD, SIG_DFL);
 }
 
@@ -276,8 +279,7 @@ static void a_write_is_done(void)
 		int lock = open_lock();
 
 		flock(lock, LOCK_EX);
-		done += timed_child_run(stand_back, NULL, tree.host.root, (const int[2]){ lock, -1 }, LONG_MS, &said) ==
-			0;
+		done += writes(stand_back, NULL, lock, LONG_MS) == 0;
 		close(lock);
 		freed += lock_is_free();
 	}
@@ -292,8 +294,7 @@ static void a_write_hangs(void)
 	int pipe;
 
 	flock(w->lock, LOCK_EX);
-	ok(timed_child_run(hang, w, tree.host.root, (const int[2]){ w->lock, -1 }, SHORT_MS, &said) == -ETIMEDOUT,
-	   "a write that hangs is left: %s", said.text);
+	ok(writes(hang, w, w->lock, SHORT_MS) == -ETIMEDOUT, "a write that hangs is left: %s", said.text);
 	is(w->text, "42", "what was done before it is there");
 	close(w->lock);
 	ok(!lock_is_free(), "it keeps its lock, though we let go of it");
@@ -311,8 +312,7 @@ static void a_read_hangs(void)
 	char text[16];
 	int pipe;
 
-	ok(timed_child_look(hang, w, NULL, tree.host.root, SHORT_MS, &said) == -ETIMEDOUT,
-	   "a look that hangs is left: %s", said.text);
+	ok(looks(hang, w, SHORT_MS) == -ETIMEDOUT, "a look that hangs is left: %s", said.text);
 	ok(timed_child_silents(silent, 4) == 1 && strcmp(silent[0].who, "card") == 0 &&
 		   sys_process_lives(silent[0].pid, silent[0].start),
 	   "whose answer a live process waits for is known");
@@ -346,21 +346,17 @@ static void a_look_of_a_write(void)
 	int64_t start = sys_now_ms();
 
 	flock(w->lock, LOCK_EX);
-	ok(timed_child_run(look_and_write, w, tree.host.root, (const int[2]){ w->lock, -1 }, LONG_MS, &said) == 1 &&
-		   !w->looked,
-	   "a look of a write that hangs is left: %s", said.text);
+	ok(writes(look_and_write, w, w->lock, LONG_MS) == 1 && !w->looked, "a look of a write that hangs is left: %s",
+	   said.text);
 	ok(sys_now_ms() - start < LONG_MS, "within a time of its own");
 	ok(timed_child_silents(silent, 4) == 1, "whose answer it waits for is known");
 	close(w->lock);
-	ok(timed_child_run(look_and_write, w2, tree.host.root, (const int[2]){ -1, -1 }, LONG_MS, &said) == -EIO,
-	   "that device is not asked again");
+	ok(writes(look_and_write, w2, -1, LONG_MS) == -EIO, "that device is not asked again");
 	close(open_pipe());
 	ok(becomes_free() && !w->looked, "when it returns, nothing is written");
 	w = share((struct work){ .lock = -1, .look_ms = 200, .calls = 1 });
 	start = sys_now_ms();
-	ok(timed_child_run(look_and_write, w, tree.host.root, (const int[2]){ -1, -1 }, SHORT_MS, &said) ==
-			   -ETIMEDOUT &&
-		   w->looked,
+	ok(writes(look_and_write, w, -1, SHORT_MS) == -ETIMEDOUT && w->looked,
 	   "a write that hangs behind its look is left");
 	ok(sys_now_ms() - start >= 200 + SHORT_MS, "after a time without that of the look");
 	close(open_pipe());
@@ -371,13 +367,13 @@ static void slow(void)
 {
 	struct work *w = share((struct work){ .lock = -1, .calls = 1, .before_ms = 1000 });
 	int64_t start = sys_now_ms(), took;
-	int r = timed_child_run(hang, w, tree.host.root, (const int[2]){ -1, -1 }, 1500, &said);
+	int r = writes(hang, w, -1, 1500);
 
 	took = sys_now_ms() - start;
 	ok(r == -ETIMEDOUT && took >= 1500 && took < 2500, "a write has its time for all of its work: %d ms",
 	   (int)took);
 	start = sys_now_ms();
-	r = timed_child_look(hang, w, NULL, tree.host.root, 1500, &said);
+	r = looks(hang, w, 1500);
 	took = sys_now_ms() - start;
 	ok(r == -ETIMEDOUT && took >= 2500, "a look has it for each call: %d ms", (int)took);
 	close(open_pipe());
@@ -409,14 +405,13 @@ static void slow_together(void)
 	}
 	if (reader == 0)
 		_exit(0);
-	ok(timed_child_look(drag, w, NULL, tree.host.root, 400, &said) == -ETIMEDOUT && !w->after,
-	   "a device that answers each read late is left, too");
+	ok(looks(drag, w, 400) == -ETIMEDOUT && !w->after, "a device that answers each read late is left, too");
 	kill(reader, SIGKILL);
 	waitpid(reader, NULL, 0);
 	close(open_pipe());
 }
 
-int main(void)
+static void begin(void)
 {
 	tree_begin(&tree, "answer = 42\n"
 			  "number = 0\n");
@@ -424,16 +419,12 @@ int main(void)
 		tree_fail("pipe");
 	signal(SIGPIPE, SIG_IGN);
 	shared = mem_arena(1 << 20);
-	answered();
-	orphaned();
-	unnoticed();
-	in_memory();
-	a_write_is_done();
-	a_write_hangs();
-	a_read_hangs();
-	a_look_of_a_write();
-	slow();
-	slow_together();
-	tree_end(&tree);
-	return tap_done();
 }
+
+static void end(void)
+{
+	tree_end(&tree);
+}
+
+TESTS(begin, answered, orphaned, unnoticed, in_memory, a_write_is_done, a_write_hangs, a_read_hangs, a_look_of_a_write,
+      slow, slow_together, end)
