@@ -194,6 +194,7 @@ unleased() {
 # state_is HOW PASSES|REFUSED: of a domain whose vGPU is to be created, one that arrives, and one whose vGPU exists
 state_is() {
 	decide "$1: a vGPU to be created" REFUSED "$tmp/new.xml"
+	[ "$2" = REFUSED ] || holds "$1: for this reason" grep -qE 'Read-only file system|No space left on device' "$tmp/hook"
 	decide "$1: one that arrives" REFUSED "$tmp/exists.xml" migrate
 	decide "$1: one that exists" "$2" "$tmp/exists.xml"
 }

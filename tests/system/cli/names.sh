@@ -46,7 +46,7 @@ is "$(jq -r .domain.name <<<"$out")" "vm$odd" "which says it all the same"
 call prepare begin 1 nvidia-222
 call prepare begin 2 nvidia-222
 call prepare begin 3 nvidia-222
-named 1 "a$odd"
+named 1 "a$odd%1b[2J"
 named 2 "a$shown"
 named 3 ' b  '
 for command in list status 'show 0000:84:00.0' "show $(uuid 1)" 'gc --dry-run' "release --dry-run $(uuid 1)"; do
@@ -54,9 +54,9 @@ for command in list status 'show 0000:84:00.0' "show $(uuid 1)" 'gc --dry-run' "
 	out=$(on_a_terminal $command 2>&1)
 	is "$(hidden <<<"$out")" "[]" "nor does $command"
 done
-is "$(on_a_terminal list -o domain --no-headings | sort)" "$(printf '%s\n' "a${shown//\\/\\x5c}" "a$shown" '\x20b \x20' | sort)" \
+is "$(on_a_terminal list -o domain --no-headings | sort)" "$(printf '%s\n' "a${shown//\\/\\x5c}" "a$shown\x1b[2J" '\x20b \x20' | sort)" \
 	"two names that differ never look the same, and blanks at the ends of a name are seen"
 is "$(on_a_terminal status | grep -cE '^   (├|└)─ ')" 3 "so each is a branch of the tree"
-is "$(vgpu_lease --root "$root" list --json | jq -r '.leases[].domain.name' | sort)" "$(printf '%s\n' "a$odd" "a$shown" ' b  ' | sort)" \
+is "$(vgpu_lease --root "$root" list --json | jq -r '.leases[].domain.name' | sort)" "$(printf '%s\n' "a$odd"$'\e[2J' "a$shown" ' b  ' | sort)" \
 	"JSON has them as they are"
 tap_done

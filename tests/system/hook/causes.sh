@@ -3,7 +3,7 @@
 # What a refusal for no capacity gives as its causes, and as the fix: equal causes in one clause, and a fix that fits both the
 # cause and the line that libvirt shows.
 . "$(dirname "$0")/../../lib/hook.sh"
-host t4:8+a100:1+l40s/4:1+flex/4:1
+host t4:8+l40s/4:1+flex/4:1
 refused() { # TYPE: the refusal is in $said
 	typed "$1" >"$work/typed.xml"
 	said=$(prepare "$work/typed.xml" 2>&1)
@@ -13,7 +13,7 @@ told() { # SENTENCE KEY [ARG...] [-- KEY...]: the refusal says so
 	shift
 	holds "$sentence" says "$@" <<<"$said"
 }
-configure nvidia-222@10de:1eb8 nvidia-474@0000:61:00.0 nvidia-1147@10de:26b9 vf_flex@8086:56c0 \
+configure nvidia-222@10de:1eb8 nvidia-1147@10de:26b9 vf_flex@8086:56c0 \
 	'mdev_class = CUSTOM_FLEX' policy 'driver_cleanup = 0' 'release_wait = 5' 'reclaim = never'
 cards=$(cd "$root/sys/class/mdev_bus" && printf '%s\n' 0000:8*)
 is "$(wc -l <<<"$cards")" 8 "a host with eight cards of a kind"
@@ -46,18 +46,6 @@ refused nvidia-223
 told "a type that no card serves requests one" M_SERVES nvidia-222 -- M_FIX_ENABLE nvidia-223
 refused CUSTOM_NONE
 tap_verdict "$([ ${#said} -lt 700 ]; echo $?)" "the types that are known fill no line" "$said"
-
-### MIG
-refused nvidia-474
-told "where MIG mode is off it comes first" M_MIG_OFF 0000:61:00.0 -- M_MIG_CREATE 0000:61:00.0 1g.5gb
-fails "nothing is to be freed for it" says M_FIX_FREE <<<"$said"
-holds "the plan of the command says so of the card" says M_PLAN_NOT_ON 0000:61:00.0 -- M_MIG_OFF 0000:61:00.0 < <(lease plan "$work/typed.xml" 2>/dev/null)
-
-### A card that is not ready
-control register "0000:61:00.0 off"
-refused nvidia-474
-told "a driver that is not done is not a full pGPU" M_NOT_REGISTERED -- M_FIX_CHECK
-control register "0000:61:00.0 on"
 
 ### What blocks a card, in the inventory
 make_device 0000:84:00.0 nvidia-223 "${u1%??}aa"

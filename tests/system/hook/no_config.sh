@@ -75,7 +75,7 @@ configured
 chmod 666 "$conf"
 only_creation_fails "a configuration that all may write to" "vgpu-lease.conf"
 rm "$conf"
-only_creation_fails "no configuration" "init --write"
+only_creation_fails "no configuration" "$conf: No such file or directory.*init --write"
 
 ### Leases as they were before the mistake
 configured

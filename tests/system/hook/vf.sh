@@ -41,8 +41,6 @@ is "$(vf_type $a)" 1147 "gets that"
 end_vf 1 $a
 
 ### Refusals
-said=$(start_vf 1 $a yes 2>&1)
-holds "a managed one is refused" grep -q "$a: hostdev has managed='yes', which would take the VF from NVIDIA's driver; set managed='no' (libvirt 9.7 or later)" <<<"$said"
 said=$(start_vf 1 0000:99:00.4 no nvidia-1147 2>&1)
 holds "one that is not here, and that the metadata names, is refused with the free ones" \
 	grep -q "vGPU 0000:99:00.4: no such VF in the pool: no PCI device has this address; free: 0000:26:00.4" <<<"$said"
@@ -54,9 +52,6 @@ holds "check says so before" says M_LIBVIRT_NO_VARIANT 9.0.0 <<<"$(lease check)"
 rm "$root/usr/lib64/libvirt.so.0"
 is "$(vf_type $a) $(leases)" "0 0" "nothing is left of a refusal"
 
-said=$(typed nvidia-1147 | hook vm prepare begin - 2>&1)
-holds "a hostdev of type mdev is told that the type's cards make VFs" \
-	grep -q "no capacity for nvidia-1147: 0000:26:00.0, 0000:27:00.0: provides VFs, but the hostdev is type='mdev'" <<<"$said"
 typed VGPU | hook vm prepare begin -
 is "$(type_of $u1)" nvidia-222 "a class gets an mdev those of its types that are mdevs"
 typed VGPU | hook vm release end -
@@ -66,8 +61,6 @@ set_vf_type $a 1147
 holds "a VF to which somebody gave the type is adopted" start_vf 1 $a
 end_vf 1 $a
 is "$(vf_type $a)" 1147 "and left as it was"
-said=$(start_vf 2 $b no nvidia-1150 2>&1)
-holds "a type that the pool does not serve there is refused" says M_NO_CAPACITY nvidia-1150 -- M_SERVES nvidia-1147 <<<"$said"
 set_vf_type $a 0
 set_vf_type $a 1150
 said=$(start_vf 1 $b 2>&1)

@@ -59,12 +59,8 @@ static const struct row rows[] = {
 	  "s@84 l@85", "", "refuse: {M_OTHER_TYPE|s|84|l}" },
 
 	/* Whose it is */
-	{ "what is created for an instance of Nova is Nova's", TWO, "", "", "u1", "s", "nova",
-	  "create u1 s on 84 for Nova" },
-	{ "what is created for a definition is mdevctl's", TWO, "", "", "u1%s@85", "s", "defined",
-	  "create u1 s on 85 for mdevctl" },
-	{ "the definition of one vGPU says nothing of another", TWO, "", "", "u1%s@85 u2", "s", "defined",
-	  "create u1 s on 85 for mdevctl, create u2 s on 85" },
+	{ "what is created for a definition is mdevctl's, and of one vGPU it says nothing of another", TWO, "", "",
+	  "u1%s@85 u2", "s", "defined", "create u1 s on 85 for mdevctl, create u2 s on 85" },
 	{ "a lease without a device is made again for Nova", TWO, "", "u1:85:s:active:D", "u1@85", "s", "nova",
 	  "create u1 s on 85 for Nova" },
 	{ "a definition is not that of the UUID that an arrival gets instead", TWO, "u1:85:s!", "", "u1%s", "s",
