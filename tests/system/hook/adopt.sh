@@ -14,7 +14,6 @@ END
 card=0000:84:00.0
 another 2 >"$work/2.xml"
 another 3 >"$work/3.xml"
-start() { prepare "$@"; }
 took() { # COMMAND...: the milliseconds that it takes; its status is in $work/status
 	local began=${EPOCHREALTIME/./}
 	"$@" >/dev/null 2>"$work/err"
@@ -22,18 +21,17 @@ took() { # COMMAND...: the milliseconds that it takes; its status is in $work/st
 	echo $(((${EPOCHREALTIME/./} - began) / 1000))
 }
 pending() { grep -q "^$1" "$root/.kernel/control/pending"; }
-origin() { sed -n 's/^origin=//p' "$root/run/vgpu-lease/leases/$u1"; }
 
 ### Beside creations on the same pGPU
 make_device $card nvidia-222 $u1
 control create_delay_ms 4000
-start "$work/2.xml" &
+prepare "$work/2.xml" &
 first=$!
-start "$work/3.xml" &
+prepare "$work/3.xml" &
 second=$!
 holds "two creations wait for their driver" eventually pending create
-ms=$(took start)
-is "$(cat "$work/status") $(origin)" "0 adopted" "a vGPU that exists is adopted beside them"
+ms=$(took prepare)
+is "$(cat "$work/status") $(lease_has origin)" "0 adopted" "a vGPU that exists is adopted beside them"
 holds "at once ($ms ms)" test "$ms" -lt 1500
 wait $first $second
 control create_delay_ms 0
@@ -48,9 +46,9 @@ control remove_delay_ms 1500
 lease gc >/dev/null &
 gc=$!
 holds "the vGPU is being removed as an orphan" eventually pending remove
-ms=$(took start)
+ms=$(took prepare)
 is "$(cat "$work/status") $(devices)" "0 $u1 " "a start that needs it is served all the same"
-is "$(origin)" created "with a vGPU of its own, made when the removal was over ($ms ms)"
+is "$(lease_has origin)" created "with a vGPU of its own, made when the removal was over ($ms ms)"
 wait $gc
 control remove_delay_ms 0
 release
@@ -60,16 +58,16 @@ is "$(devices)$(leases)" 0 "which goes at its release"
 make_device $card nvidia-222 $u1
 exec 7>"$(card_lock "$card")"
 flock 7
-took start >/dev/null
-is "$(cat "$work/status") $(origin)" "0 adopted" "a start with a vGPU that exists does not wait for its pGPU"
+took prepare >/dev/null
+is "$(cat "$work/status") $(lease_has origin)" "0 adopted" "a start with a vGPU that exists does not wait for its pGPU"
 holds "nor does its release" release
 exec 7>&-
 is "$(devices)$(leases)" "$u1 0" "which leaves it"
 
 ### A release that has read the lease of an adopted vGPU, and finds that of one that was created
 # Its domain was released, started and released again while the first release still looked who has the vGPU open.
-start
-is "$(origin)" adopted "a vGPU is adopted"
+prepare
+is "$(lease_has origin)" adopted "a vGPU is adopted"
 open_device $u1
 release &
 ending=$!

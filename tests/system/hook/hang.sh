@@ -23,7 +23,6 @@ limited() {
 	wait $pid
 }
 quietly() { "$@" 2>"$work/err"; }
-no_lease() { [ "$(leases)" = 0 ]; }
 nobody_hangs() { [ "$(hanging)" = 0 ]; }
 lets_go() { control hang clear; }
 # The processes that hang in a read of the simulated host: children of hooks that have ended.

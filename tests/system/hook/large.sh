@@ -14,14 +14,8 @@ large() {
 	echo "<description>$(fill 9000000)</description>"
 	sed '1,/<\/uuid>/d' "$1"
 }
-hostdev() { # ADDRESS
-	local domain bus slot function
-	IFS=:. read -r domain bus slot function <<<"$1"
-	echo "<hostdev mode='subsystem' type='pci' managed='no'><driver name='vfio'/><source>
-	  <address domain='0x$domain' bus='0x$bus' slot='0x$slot' function='0x$function'/></source></hostdev>"
-}
 without() { sed '/<hostdev/,/<\/hostdev>/d; s/<metadata>.*<\/metadata>//' "$vm"; }
-with() { without | awk -v h="$(hostdev "$1" | tr -d '\n')" '/<\/devices>/ { print h } { print }'; }
+with() { without | awk -v h="$(vf_hostdev "$1")" '/<\/devices>/ { print h } { print }'; }
 passes() { # SENTENCE XML OPERATION...
 	local sentence=$1 xml=$2 status=0
 	shift 2

@@ -5,9 +5,6 @@
 host t4:2
 configure nvidia-222@0000:84:00.0 nvidia-231@0000:85:00.0 policy 'driver_cleanup = 0' 'reclaim_grace = 0' \
 	'release_wait = 1'
-typed() { # TYPE [FILE]: the domain with metadata that names a type
-	sed "s|</uuid>|</uuid><metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1' project='blue'><vgpu:device uuid='$u1' type='$1'/></vgpu:lease></metadata>|" "${2:-$vm}"
-}
 typed nvidia-231 >"$work/231.xml"
 typed 'GRID T4-2Q' >"$work/named.xml"
 

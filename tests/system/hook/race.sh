@@ -30,7 +30,6 @@ with_status() { # STATUS N...: those of the domains that ended so
 }
 forget() { rm -f "$work"/*.status "$work"/*.err; }
 nothing_pending() { ! grep -q . "$root/.kernel/control/pending"; }
-no_lease() { [ "$(leases)" = 0 ]; }
 state() { lease list --json | sed -n 's/.*"state": "\(.*\)",/\1/p' | sort | uniq -c | tr -s ' \n' ' '; }
 
 ### Forty guests on thirty-two places

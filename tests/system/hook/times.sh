@@ -46,7 +46,6 @@ row() {
 	is "$status" "$expected" "$operation: $step: its status"
 }
 op() { hook vm "$1" "$2" - <"${3:-$vm}"; }
-no_lease() { [ "$(leases)" = 0 ]; }
 held=()
 hold() { # FILE: its lock, until let_go
 	mkdir -p "$(dirname "$1")"

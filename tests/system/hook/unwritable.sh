@@ -11,7 +11,6 @@ another 9 >"$work/9.xml"
 sed "s/$u1/$u2/; s/one-vgpu/thief/; s/${vm_uuid%??}../${vm_uuid%??}77/" "$vm" >"$work/thief.xml"
 sed "s/<\/devices>/$(sed -n '/<hostdev/,/<\/hostdev>/p' "$vm" | sed "s/$u1/$u9/" | tr -d '\n' | sed 's/[\/&]/\\&/g')<\/devices>/" "$work/2.xml" >"$work/both.xml"
 trap 'umount -l "$root/run" 2>/dev/null; clean_up' EXIT
-state() { sed -n 's/^state=//p' "$root/run/vgpu-lease/leases/$1" 2>/dev/null; }
 freeze() { mount -o remount,ro,bind "$root/run"; }
 thaw() { mount -o remount,rw,bind "$root/run"; }
 start() { # XML: its status, with what it says in $work/said
@@ -72,7 +71,7 @@ is "$(devices)$(leases)" "$u2 0" "and that goes at its release, when /run can be
 prepare
 open_device $u1
 flock "$root/run/vgpu-lease/handler.lock" "$builddir/hooks/qemu" --root "$root" -- vm release end - <"$vm"
-is "$(state $u1)" releasing "a vGPU that is being released"
+is "$(lease_has state $u1)" releasing "a vGPU that is being released"
 freeze
 is "$(start "$vm")" 1 "is not given to its domain, as its release could not be stopped"
 thaw
