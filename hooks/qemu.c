@@ -46,7 +46,7 @@ struct hook {
 	char *xml; /* as read from standard input */
 	size_t len;
 	char name[SHOWN_NAME]; /* the domain's name, cut so that the reason and the fix of a refusal fit */
-	char uuid[UUID_SIZE];  /* the domain's; read for a release, which needs nothing else */
+	char uuid[UUID_SIZE];  /* the domain's; set only for a release, which reads nothing else from the XML */
 	struct domxml *doc;
 	struct lifecycle lifecycle;
 	bool concerns; /* the domain has a vGPU, or may have one */
@@ -120,7 +120,7 @@ static int read_xml(struct hook *hook, struct err *err)
 	return r < 0 ? err_sys(err, -r, "cannot read the domain XML from standard input") : 0;
 }
 
-/* Without a configuration, keeps the reason for a later refusal. Only an invalid file is an error. */
+/* If there is no configuration, keeps the reason for a later refusal. Fails if the file exists but cannot be used. */
 static int read_config(struct hook *hook, struct err *err)
 {
 	int r;
@@ -172,8 +172,8 @@ static bool is_leased(const struct hook *hook)
 }
 
 /*
- * The gate: might the domain have a vGPU, or (for a release) a lease? A domain with only PCI devices might have one if
- * the pool has VFs. For such a domain, an error in the configuration is only logged.
+ * The gate: might the domain have a vGPU, or (for a release) a lease? A domain with only PCI devices might have a vGPU
+ * if the pool has VFs. For such a domain, an error in the configuration is only logged.
  */
 static int gate(struct hook *hook, bool by_lease, struct err *err)
 {
@@ -238,7 +238,7 @@ static void set_lifecycle(struct hook *hook)
 					      .request = hook->doc ? domxml_request(hook->doc) : NULL };
 }
 
-/* Returns 1 if the domain has a vGPU, with all of its data read, or 0 if it has none. */
+/* Reads the domain's data and returns 1, or returns 0 if the domain has no vGPU (for a release: nor a lease). */
 static int read_all(struct hook *hook, const struct operation *operation, struct err *err)
 {
 	bool by_lease = operation->what == COUNT_RELEASE;
@@ -333,8 +333,8 @@ static void log_refusal(const struct hook *hook, const struct err *err)
 }
 
 /*
- * Sets the text before a refusal. The refusal of an arrival is shown on another host, or by a program that has made
- * many requests, so it names this host.
+ * Sets the text before a refusal. A refused migration or restore is shown on another host, or by a program that has
+ * made many requests, so the text names this host.
  */
 static void name_refused(char prefix[PREFIX_SIZE], const struct hook *hook, const struct operation *operation)
 {
