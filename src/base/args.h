@@ -29,7 +29,7 @@ struct arg {
 	const char *name;  /* without the dashes; NULL ends the table */
 	const char *value; /* the value's name in --help; NULL: the option takes none */
 	unsigned int bit;  /* marks an option of some commands only; 0: every command takes it */
-	size_t at;         /* offset in the program's struct of a bool, a const char *, or `list` of those */
+	size_t at;         /* offset, in the program's struct, of a bool, const char * or const char *[list] */
 	const char *help;
 	size_t list; /* maximum number of values, all of which are stored; 0: no limit, but only the last is stored */
 };

@@ -33,7 +33,7 @@ int err_set(struct err *err, int code, const char *fmt, ...) __attribute__((form
 /* err_set(), followed by ": " and the system's description of `code`. */
 int err_sys(struct err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* The system's description of an errno; "unknown error" for any other number, which a driver can return. */
+/* The system's description of an errno; "unknown error" for other numbers (a driver can return any). */
 const char *err_describe(int code);
 
 /* Puts "context: " before the error's text; returns its negative code. */

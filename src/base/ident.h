@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Parses names that may become part of a path, where they enter the program: UUIDs, PCI addresses, parents, types. */
+/* Parses UUIDs, PCI addresses, parents and types on input, because they may become part of a path. */
 #pragma once
 
 #include <stdbool.h>

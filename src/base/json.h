@@ -16,7 +16,7 @@ struct json_field {
 	const char *key;
 	char *value; /* the decoded text; "" if the member is missing */
 	size_t size;
-	/* In place of `value`, for a list of objects with one member: called for each. False: json_read() fails. */
+	/* In place of `value`, for a list of one-member objects. Called for each; returns false to fail the read. */
 	bool (*pair)(void *arg, const char *name, const char *value);
 	void *arg;
 	bool found;

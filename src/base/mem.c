@@ -12,7 +12,7 @@ static int exit_status = 1;
 static void (*last_word)(void);
 
 struct arena {
-	size_t size, used; /* of `blocks` */
+	size_t size, used; /* bytes in `blocks` */
 	_Alignas(max_align_t) char blocks[];
 };
 

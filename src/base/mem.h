@@ -52,7 +52,7 @@ void *mem_take(struct arena *arena, size_t size) __attribute__((returns_nonnull)
  */
 struct arena *mem_use(struct arena *arena);
 
-/* Frees whatever a function here has returned, from the heap or an arena. */
+/* Frees what a function here has returned, from the heap or the arena in use. */
 void mem_free(void *p);
 
 /* Opens a stream to memory, like open_memstream(3), except that only mem_close() sets *text and *len. */

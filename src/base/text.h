@@ -36,7 +36,7 @@ const char *text_command(const char *at);
 /* Names a domain in an advised command: by its UUID if the name is long or a shell would not read it as one word. */
 const char *text_operand(const char *name, const char *uuid);
 
-/* Prints a line after text_safe(). */
+/* Prints a line that text_safe() has made printable. */
 void text_line(FILE *to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Copies `src` unchanged into dst[size], cut between characters if it does not fit. */
@@ -85,7 +85,7 @@ void text_guess(struct text_guess *guess, const char *candidate);
 enum { CPUS_MAX = 16384, CPU_WORDS = CPUS_MAX / 64 }; /* libvirt's limit for CPUs */
 
 /*
- * Adds the list's numbers to the set: number N is bit N % 64 of bits[N / 64]. Numbers from `nbits` (a multiple of 64)
- * on are ignored. Returns false, and leaves the set unchanged, if the list is invalid; an empty list is valid.
+ * Adds the list's numbers to the set: number N is bit N % 64 of bits[N / 64]. Ignores numbers from `nbits` up; `nbits`
+ * is a multiple of 64. If the list is invalid, returns false and leaves the set unchanged. An empty list is valid.
  */
 bool text_cpuset(const char *list, uint64_t *bits, size_t nbits);

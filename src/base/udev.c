@@ -68,7 +68,7 @@ int udev_watch_open(struct udev_watch **out, struct err *err)
 
 	*out = NULL;
 	watch->udev = mem_check(udev_new());
-	/* No filter by subsystem, because a virtual parent's subsystem is its driver's own. */
+	/* No filter by subsystem, because each driver of virtual parents has its own subsystem. */
 	watch->monitor = udev_monitor_new_from_netlink(watch->udev, "udev");
 	if (watch->monitor) {
 		/* Without privilege, as in a test, this can fail; the default buffer only fills up sooner. */
@@ -126,7 +126,7 @@ bool udev_watch_read(struct udev_watch *watch)
 				concerned = true;
 				continue;
 			}
-			/* A foreign message also gives NULL; if more messages follow, the descriptor stays readable. */
+			/* No message, or one that is not udev's. If more follow, the descriptor stays readable. */
 			return concerned;
 		}
 		concerned |= concerns_us(device);

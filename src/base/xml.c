@@ -219,7 +219,7 @@ int xml_parse(struct xml_doc **out, const char *bytes, size_t len, struct err *e
 	ctxt->_private = &met;
 	ctxt->sax->serror = note_error;
 	ctxt->sax->internalSubset = refuse_doctype;
-	/* Only the global handler gets conversion errors. Reset it below, because libvirt's library parses too. */
+	/* Only the global handler gets conversion errors. It is reset below, because libvirt's library parses too. */
 	lib.xmlSetStructuredErrorFunc(ctxt, note_error);
 	doc->tree = lib.xmlCtxtReadMemory(ctxt, bytes, (int)len, NULL, NULL, options);
 	lib.xmlSetStructuredErrorFunc(NULL, NULL);

@@ -42,14 +42,14 @@ const char *xml_ns(const struct xml_elem *elem);
 
 /*
  * The element's first child, or its next sibling, with this namespace ("": none, NULL: any) and name (NULL: any); NULL
- * if there is none, or `elem` is NULL.
+ * if there is none. xml_child() accepts NULL.
  */
 const struct xml_elem *xml_child(const struct xml_elem *elem, const char *ns, const char *name);
 const struct xml_elem *xml_next(const struct xml_elem *elem, const char *ns, const char *name);
 
 /*
- * The value of the first attribute of this name; NULL if there is none, or `elem` is NULL. As in libvirt, it can have
- * any declared prefix. xml_attr_prefix() returns the prefix, "" if it has none.
+ * The value of the first attribute of this name; NULL if there is none, or `elem` is NULL. As in libvirt, the
+ * attribute can have any declared prefix. xml_attr_prefix() returns the prefix, or "".
  */
 const char *xml_attr(const struct xml_elem *elem, const char *name);
 const char *xml_attr_prefix(const struct xml_elem *elem, const char *name);
