@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Opening the host, and its files: limited reads, single writes, and files that appear complete. */
+/* The host and its files: limited reads, single writes, and files that are complete as soon as they appear. */
 #include "sys/sys.h"
 
 #include <ctype.h>

@@ -90,7 +90,7 @@ static bool is_held(int fd, const char *key)
 
 int sys_lock_key(int dir, const char *name, const char *key)
 {
-	/* A read lock needs no write permission. Callers ensure that no two processes try at once. */
+	/* A read lock needs no write permission. It excludes no other, so callers let one process try at a time. */
 	struct flock byte = byte_of(key, F_RDLCK);
 	autoclose int fd = open_lock(dir, name);
 

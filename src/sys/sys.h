@@ -3,7 +3,7 @@
  * Access to the operating system: the host's files, locks, the clock, other processes. The log (sys/log.h) and the
  * children that wait for a driver (sys/timed_child.h) have their own headers.
  *
- * The host is the real one, or the directory given by --root, the prefix of /sys, /proc, /dev, /run, /etc and /var/lib.
+ * The host is the real one or, with --root, a directory with its own /sys, /proc, /dev, /run, /etc and /var/lib.
  * Every path of the program starts at host.root and has no leading slash. Clocks and processes are the real ones even
  * under --root.
  *
@@ -24,7 +24,7 @@
 
 /*
  * Every program calls this first. Opens any closed standard descriptor, so that no other file gets its number; reading
- * or writing it still fails. Exits if it cannot. After this, running out of memory is logged.
+ * or writing it still fails. Exits if it cannot be opened. After this, running out of memory is logged.
  */
 void sys_begin(void);
 
@@ -106,14 +106,14 @@ int sys_write_all(int fd, const char *data, size_t len);
 
 /*
  * Writes the file `name` in `dir` (mode 0644, whatever the umask) so that it appears with all of `data` or not at all,
- * even if the process is killed. It replaces an existing file. A killed writer leaves ".NAME.new", which the next writer
+ * even if the process is killed. Replaces an existing file. A killed writer leaves ".NAME.new", which the next writer
  * overwrites. Callers hold the directory's lock.
  */
 int sys_publish(int dir, const char *name, const char *data, size_t len);
 
 /*
- * Overwrites a small text file in place when there is no space for another file. A single write to a single page cannot
- * be interrupted by a kill. If the old text was longer, newlines overwrite its rest, and sys_read() cuts them. A reader
+ * Overwrites a small text file in place, for want of space for another file. A single write to a single page cannot be
+ * interrupted by a kill. If the old text was longer, newlines overwrite its rest, and sys_read() cuts them. A reader
  * without the lock can see a mixture. -ENOSPC: the old or new text is larger than SYS_OVERWRITE_MAX.
  */
 enum { SYS_OVERWRITE_MAX = 4096 };
@@ -151,8 +151,8 @@ bool sys_locked_key(int dir, const char *name, const char *key);
 /* Time */
 
 /*
- * Milliseconds of CLOCK_MONOTONIC. It stops while the host is suspended, when no process can act, and ignores changes
- * of the wall clock.
+ * Milliseconds of CLOCK_MONOTONIC, which ignores changes of the wall clock, and stops while the host is suspended, when
+ * no process can act.
  */
 int64_t sys_now_ms(void);
 
@@ -175,7 +175,7 @@ void sys_sleep_ms(int ms);
 /* When the process started, in clock ticks since boot (field 22 of /proc/PID/stat); 0 if there is no such process. */
 uint64_t sys_process_start(pid_t pid);
 
-/* Does the process with this PID and start time still exist? A killed process exists until its kernel write ends. */
+/* Does the process with this PID and start time still exist? A killed process exists until its system call returns. */
 bool sys_process_lives(pid_t pid, uint64_t start);
 
 /*

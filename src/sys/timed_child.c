@@ -31,7 +31,7 @@ struct job {
 	atomic_bool looks; /* wait_ms bounds each read; false: all of the work */
 	atomic_int wait_ms;
 	atomic_llong asked_ms; /* when the wait of wait_ms began */
-	atomic_llong met_ms;   /* when a look first asked `who`; it may go on asking that for 2 * wait_ms */
+	atomic_llong met_ms;   /* when the reads of `who` began; together they may take 2 * wait_ms */
 	atomic_int step;       /* odd: in a call that can hang; even: at work; LEFT: abandoned */
 	char who[PARENT_SIZE]; /* the device that was asked last */
 	pid_t parent;
@@ -131,7 +131,7 @@ static bool leave(struct job *job, pid_t pid)
 	return true;
 }
 
-/* Returns 1 if the child has ended (waitpid() fails then if SIGCHLD is ignored), or 0 if it was abandoned. */
+/* Returns 1 if the child has ended (if SIGCHLD is ignored, waitpid() then fails), or 0 if it was abandoned. */
 static int wait_for(struct job *job, pid_t pid)
 {
 	autoclose int fd = (int)syscall(SYS_pidfd_open, pid, 0); /* since Linux 5.3 */
@@ -207,7 +207,7 @@ int timed_child_run(timed_child_work *work, void *arg, int root, const int locks
 	return start(false, work, arg, NULL, (const int[3]){ root, locks[0], locks[1] }, wait_ms, err);
 }
 
-/* Reads as part of work that writes: a look's limit applies, and its time does not count towards the write's. */
+/* Does the reads within work that writes. Each has its own limit, and their time does not count towards the write's. */
 static int look_within(struct job *job, timed_child_work *work, void *arg, int wait_ms, struct err *err)
 {
 	int64_t asked_ms = job->asked_ms, begun_ms = sys_now_ms();

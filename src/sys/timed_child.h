@@ -3,10 +3,10 @@
  * The wait for a driver that may never answer: a child does the work, and its parent waits for a limited time.
  *
  * The parent sees the child's results only in memory that the two share (base/mem.h: an arena). If the time is up, the
- * parent abandons the child during the call that hangs, and never kills it. When that call returns the child ends, and
- * does nothing more; it does the same if its parent was killed. It keeps only the descriptors that it is given. None of
- * them is a standard one, because libvirt would wait for those to close. The child of a write keeps the write's lock
- * until the kernel has finished.
+ * parent abandons the child during the call that hangs, and never kills it. The child ends when that call returns, or
+ * before its next such call if the parent was killed. It keeps only the descriptors that it is given, and no standard
+ * ones, because libvirt would wait for those to close. The child of a write keeps the write's lock until the kernel has
+ * finished.
  *
  * The child is abandoned only in timed_child_read() and timed_child_poke(), as nothing else can hang. While a read
  * hangs, this process does not ask that device again.
@@ -32,7 +32,7 @@ typedef int timed_child_work(void *arg, struct err *err);
 
 /*
  * Runs work that writes, with `wait_ms` for all of it. The child keeps only the descriptors `root` and `locks` (-1:
- * none). -ETIMEDOUT: the write continues in the child. 1: a read of timed_child_look() within the work hangs, and the
+ * none). -ETIMEDOUT: the write continues in the child. 1: a read in a timed_child_look() within the work hangs, and the
  * rest is not done. -EINTR: the child was killed and its write has ended; the caller must check the outcome. The caller
  * can close its locks at once: the child has its own copies.
  */
@@ -50,7 +50,7 @@ int timed_child_look(timed_child_work *work, void *arg, struct arena *arena, int
 bool timed_child_is_this(void);
 
 /*
- * sys_read() of an attribute that the driver of `who` answers. -ETIMEDOUT: it does not answer, or an earlier read still
+ * sys_read() of an attribute of the device `who`. -ETIMEDOUT: its driver does not answer, or an earlier read still
  * hangs. `buf` NULL and `size` 0: calls sys_probe() instead.
  */
 ssize_t timed_child_read(const char *who, int dir, const char *path, char *buf, size_t size);
@@ -72,6 +72,6 @@ struct timed_child_silent {
 	int64_t since_ms; /* CLOCK_MONOTONIC */
 };
 
-/* timed_child_silents() lists the devices that do not answer; timed_child_add_silent() adds another process's. */
+/* timed_child_silents() lists the silent devices; timed_child_add_silent() adds one that another process found. */
 size_t timed_child_silents(struct timed_child_silent *out, size_t max);
 void timed_child_add_silent(const struct timed_child_silent *silent);
