@@ -11,7 +11,8 @@
  *              not created by vgpu-lease
  *   creating   a process is creating the device; void if no process does so any more and the device is absent
  *   active     the domain has the device
- *   releasing  released as soon as no process has the device open; if its domain arrives, not before its deadline
+ *   releasing  released as soon as no process has the device open; if its domain migrates to this host or is restored,
+ *              not before the deadline
  */
 #pragma once
 
@@ -39,7 +40,7 @@ struct lease {
 	int64_t deadline_ms; /* when a reservation expires, or until when a release waits; CLOCK_MONOTONIC; 0 none */
 	pid_t writer;        /* the process that wrote the lease */
 	uint64_t writer_start;
-	char boot[UUID_SIZE]; /* the boot that it was written in; "": an earlier version wrote it, without the boot */
+	char boot[UUID_SIZE]; /* the boot in which the lease was written; "" if an earlier version wrote it */
 	/* Set by survey, not stored in the file: */
 	bool at_work;         /* a process is working on it now */
 	enum presence device; /* whether its device exists */
@@ -122,7 +123,7 @@ struct owner_facts {
 
 enum owner owner_of(const struct owner_facts *facts);
 
-/* The origin for its lease: `created` is removed at release, `adopted` is kept. */
+/* The origin of a lease of this owner's vGPU: a `created` vGPU is removed at release, an `adopted` one is kept. */
 enum lease_origin owner_origin(enum owner owner);
 
 /* A word for people and programs; NULL if the owner is unknown. */

@@ -24,7 +24,7 @@ bool type_is_named(const char *name, const char *word);
 
 /*
  * Does a vGPU's device exist? PRESENCE_UNKNOWN: that could not be checked, so nothing is dropped, removed or created in
- * its place. As a boolean it is true if the device may exist.
+ * its place. As a boolean, a presence is true if the device may exist.
  */
 enum presence { ABSENT, PRESENT, PRESENCE_UNKNOWN };
 
@@ -69,7 +69,7 @@ struct vgpu_request {
 	enum vgpu_request_kind kind;
 	char id[ID_SIZE];       /* UUID (lower case) or VF address, as in the XML */
 	bool any;               /* any vGPU will do: the ID is a placeholder, or exists only on the source host */
-	char alias[ALIAS_SIZE]; /* of a running domain's device, as in libvirt's events; "" none */
+	char alias[ALIAS_SIZE]; /* libvirt's name of the device, as in its events; "" none */
 	char guest[ID_SIZE];    /* PCI address in the guest; "" not known */
 	bool managed;           /* a PCI device that libvirt binds to VFIO and unbinds again */
 	bool managed_as_needed; /* a VF that is not chosen yet: its hostdev will get the `managed` that the VF needs */
