@@ -213,7 +213,7 @@ static int take_nova_path(struct draft *draft, const struct nova_path *path, str
 	return file_mistake(draft, r, err);
 }
 
-/* Every load ends here: reads nova.conf and checks the whole. A failure leaves the defaults and nothing to free. */
+/* Ends every load: reads nova.conf and checks everything. A failure leaves the defaults and nothing to free. */
 static int finish(struct draft *draft, int r, struct err *err)
 {
 	for (size_t i = 0; r == 0 && i < draft->npaths; i++)

@@ -82,7 +82,7 @@ struct config_note {
 	char *text;
 	size_t where;
 	char word[ERR_WORD_SIZE]; /* as in struct err */
-	bool of_pool;             /* warns that types get no pGPU, which `check` finds itself */
+	bool of_pool;             /* a warning that types get no pGPU; `check` skips it, and reports them itself */
 };
 
 struct config_notes {
@@ -119,8 +119,8 @@ void config_default(struct config *config);
  *   other: `err` has the mistake with file and line, or why a file cannot be read or trusted.
  * After a failure `config` has the defaults and nothing to free.
  *
- * With `mistakes`, an empty list, reading continues after a mistake. Lists at most CONFIG_MISTAKES_MAX (free them with
- * config_notes_free()); `err` is the first. Skips checks whose result depends on how a mistake is corrected.
+ * With `mistakes`, an empty list, reading continues after a mistake. The list gets at most CONFIG_MISTAKES_MAX (free it
+ * with config_notes_free()); `err` is the first. Checks whose result depends on how a mistake is corrected are skipped.
  */
 int config_load(struct config *config, const struct host *host, const char *path, struct config_notes *mistakes,
 		struct err *err);
@@ -141,7 +141,7 @@ struct location config_location(const struct section *section);
 /* Returns the section of a type, or NULL if the type is not enabled. */
 const struct section *config_section(const struct config *config, const char *type);
 
-/* True for a type's section without addresses and matches. The first one gets the pGPUs that no section names. */
+/* True for a type's section without addresses and matches. The first such section gets the pGPUs that none names. */
 bool config_takes_rest(const struct section *section);
 
 /* The vGPU limit of a project on this host; "": domains without a project. */

@@ -39,7 +39,7 @@ const struct enabled_list *config_draft_enabled(const struct draft *draft)
 	return &draft->enabled[draft->enabled[DIALECT_OURS].at.line ? DIALECT_OURS : DIALECT_NOVA];
 }
 
-/* The enabled type without a section of ours that is most similar to `type`, or NULL. */
+/* The enabled type most similar to `type`, among those without a section in our files; or NULL. */
 static const char *similar_to(const struct draft *draft, const char *type)
 {
 	const struct enabled_list *list = config_draft_enabled(draft);
@@ -137,7 +137,7 @@ static int by_order(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* Warns of the types that get no pGPU, because an earlier type gets all that no section names. */
+/* Warns of the types that get no pGPU because an earlier type gets every pGPU that no section names. */
 static void warn_of_left(struct config *config, const struct enabled_list *list)
 {
 	const struct section *first = NULL, *left = NULL;

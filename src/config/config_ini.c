@@ -33,7 +33,7 @@ struct reader {
 
 	char *text;       /* a copy of the line */
 	const char *rest; /* not passed to inih yet; NULL: nothing */
-	bool begun, more; /* the current piece starts (begun) or ends (more) with a mark */
+	bool begun, more; /* the piece given to inih starts (begun) or ends (more) with '|' */
 	bool awaited;     /* inih has not called the handler for the piece yet */
 
 	const char *name; /* of the current section */
@@ -202,7 +202,7 @@ static int take_type(struct draft *draft, const char *type, const struct locatio
 	return 0;
 }
 
-/* Starts a section. Returns its valid keys, or NULL on an error. Sets *section, to NULL if it is not a type's. */
+/* Starts a section. Returns its valid keys, or NULL on an error. *section is NULL if it is not a type's. */
 static const struct key *begin_section(struct draft *draft, const struct location *at, struct section **section,
 				       struct err *err)
 {
@@ -249,7 +249,7 @@ static void take_header(struct reader *r)
 	size_t n = strcspn(r->text, "]");
 	char word[ERR_WORD_SIZE] = "";
 
-	/* For the error keep the whole type, which may contain blanks: "[mdev_GRID T4-1B]". */
+	/* Keep the whole type for the error. It may contain blanks: "[mdev_GRID T4-1B]". */
 	if (strncmp(r->text, "[mdev_", 6) == 0 || strncmp(r->text, "[vgpu_", 6) == 0)
 		snprintf(word, sizeof(word), "%.*s", (int)n - 6, r->text + 6);
 	if (n < 2 || n > SECTION_SIZE || strcmp(r->text + n, "]") != 0 || strpbrk(r->text + 1, " \t[")) {
@@ -271,8 +271,8 @@ static void take_header(struct reader *r)
 }
 
 /*
- * Removes a comment, which starts with # or ; at the start of the text or after white space, and trailing white space.
- * Returns false if nothing is left.
+ * Removes trailing white space and a comment. A comment begins with # or ; at the start of the text or after white
+ * space. Returns false if nothing is left.
  */
 static bool trim(struct reader *r)
 {

@@ -51,7 +51,7 @@ struct reader {
 	struct err *err;
 	struct location at;  /* the current line */
 	const char *section; /* NULL: before the first section */
-	char *end;           /* of the value that an indented next line continues; NULL: none */
+	char *end;           /* of the value that an indented line would continue; NULL: none */
 };
 
 /* oslo.config ignores the case of section names. */
@@ -119,7 +119,7 @@ static int take_key(struct reader *r, char *line)
 	return add_entry(r, key, value);
 }
 
-/* `line` comes after the value above in the same text, so the value can grow over the line end between them. */
+/* Appends a continuation line to its value in place: the line comes later in the same text, and moves up. */
 static int take_line(struct reader *r, char *line)
 {
 	bool indented = *line == ' ' || *line == '\t';

@@ -31,7 +31,7 @@ struct nova_path {
 
 /* The configuration while its files are being read. */
 struct draft {
-	struct config *config; /* filled in directly; its sections are ordered last */
+	struct config *config; /* filled in directly; the last step orders its sections */
 	struct enabled_list {
 		struct enabled *types;
 		size_t n;
@@ -87,7 +87,7 @@ extern const struct key config_devices_keys[], config_mdev_keys[], config_policy
 /* Sets "file:line: [section] key: ..." and returns -EINVAL. */
 int config_err(const struct location *at, struct err *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* Adds a message of this form to the warnings of `config`. */
+/* Adds a message in the form of config_err() to the warnings of `config`. */
 void config_warn(const struct location *at, struct config *config, bool of_pool, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
