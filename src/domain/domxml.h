@@ -27,7 +27,7 @@ struct domxml; /* a parsed document; it keeps a pointer to the caller's bytes */
 /* Scans the bytes without loading a library. False: there is certainly no mdev hostdev and no metadata of ours. */
 bool domxml_concerns(const char *xml, size_t len);
 
-/* Likewise: false means that there is certainly no PCI hostdev. A PCI hostdev is ours only if the pool has VFs. */
+/* Scans the bytes. False: there is certainly no PCI hostdev. A PCI hostdev is ours only if the pool has VFs. */
 bool domxml_has_pci(const char *xml, size_t len);
 
 /* Reads the UUID of a document of any size. False: it does not begin as libvirt prints it, with <name> and <uuid>. */
@@ -42,8 +42,8 @@ enum {
 };
 
 /*
- * Parses a document; `flags` combines those above. `xml` must outlive the result. Checks only the ID of a <vgpu:device>
- * without a hostdev. In a Nova instance, first matches these with the hostdevs whose UUID Nova changed.
+ * Parses a document; `flags` combines those above. `xml` must outlive the result. A <vgpu:device> without a hostdev is
+ * checked only for its ID. In a Nova instance, it is first matched with the hostdevs whose UUID Nova changed.
  * Returns:
  *   0: *out is set.
  *   -E2BIG: larger than DOMXML_MAX.
@@ -112,9 +112,9 @@ int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes
 int domxml_hostdev(const struct domxml *doc, size_t req, char **out, struct err *err);
 
 /*
- * A suspend removes hostdevs and records them in the domain's metadata, in an element of this namespace. The record is
- * an attribute's text, because libvirt would give elements within the metadata its own prefix. domxml_suspended()
- * builds this element for all vGPUs of the request; the caller frees *out.
+ * A suspend removes hostdevs and records them in the domain's metadata, in a <suspended> of the namespace below. The
+ * record is an attribute's text, because libvirt would give elements within the metadata its own prefix.
+ * domxml_suspended() builds this element for all vGPUs of the request; the caller frees *out.
  */
 #define DOMXML_SUSPENDED_NS "urn:vgpu-lease:suspended:1"
 #define DOMXML_SUSPENDED_KEY "vgpu-suspended"
@@ -123,9 +123,9 @@ int domxml_suspended(const struct domxml *doc, char **out, struct err *err);
 #define DOMXML_NS_KEY "vgpu" /* libvirt's prefix for our namespace in metadata from domxml_lease() */
 
 /*
- * Builds the domain's lease element, with facts_list[i] for vGPU i of the request, for virDomainSetMetadata() with
- * DOMXML_NS and DOMXML_NS_KEY; libvirt expects an element without a namespace. A vGPU without a <vgpu:device> gets one.
- * An entry without a type keeps the vGPU's facts. The user's settings stay (placement, numa, params, project, devices
- * without a hostdev); other attributes do not. NULL: nothing would change. The caller frees the result.
+ * Builds the domain's lease element for virDomainSetMetadata() with DOMXML_NS and DOMXML_NS_KEY; libvirt expects an
+ * element without a namespace. A vGPU without a <vgpu:device> gets one. facts_list[i] are the facts of vGPU i of the
+ * request; an entry without a type keeps the vGPU's facts. The user's settings stay (placement, numa, params, project,
+ * devices without a hostdev); other attributes do not. NULL: nothing would change. The caller frees the result.
  */
 char *domxml_lease(const struct domxml *doc, const struct migration_facts *facts_list);

@@ -43,7 +43,7 @@ static const struct xml_elem *nova_child(const struct xml_elem *elem, const char
 	return child;
 }
 
-/* Reads Nova's data about its instance. Its project replaces that of <vgpu:lease>, even an invalid one. */
+/* Reads Nova's data about its instance. Nova's project replaces that of <vgpu:lease>, even an invalid one. */
 static int read_owner(struct domxml *doc, const struct xml_elem *metadata, const struct xml_elem *lease,
 		      struct err *err)
 {

@@ -153,8 +153,8 @@ static int read_hostdevs(struct domxml *doc, const struct xml_elem *devices, con
 
 /*
  * For a live migration Nova gives each mdev hostdev the UUID of the target's device, but leaves our metadata unchanged.
- * follow_hostdevs() matches hostdevs and <vgpu:device> by guest address. It matches the rest in order, if there are as
- * many of both, or more <vgpu:device> that are all alike.
+ * follow_hostdevs() matches hostdevs and <vgpu:device> by guest address. It matches the rest in order, if both are
+ * equal in number, or if there are more <vgpu:device> and all of them are alike.
  */
 struct loose {
 	size_t hostdevs[REQUEST_MAX], nhostdevs; /* indexes in the request */

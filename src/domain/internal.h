@@ -15,7 +15,7 @@
 
 /*
  * Locates start tags and their attributes in the bytes of a document that libxml2 has found well-formed and without a
- * document type. In such a document every element has one start tag, in the same order, and '<' begins only tags,
+ * document type. In such a document every element has one start tag, in document order, and '<' begins only tags,
  * comments, CDATA sections and processing instructions. The scanner does not interpret the tags.
  */
 struct span {
@@ -34,7 +34,7 @@ struct scan {
 	size_t at; /* where the next search starts */
 };
 
-/* Finds the next start tag (or empty element). 1: found; 0: no more tags; -EINVAL: not such a document. */
+/* Finds the next start tag (or empty element). 1: found; 0: no more tags; -EINVAL: malformed, or a document type. */
 int scan_tag(struct scan *scan, struct span *tag);
 
 /* Does the tag's element have this name, apart from its prefix? */
@@ -105,7 +105,7 @@ struct meta {
 	bool suspended; /* vGPUs were removed by a suspend and return at resume */
 };
 
-/* domxml.c: reserves an ID, so that no vGPU can get it. */
+/* domxml.c: adds an ID that no vGPU of the domain may get. */
 void domxml_exclude(struct request *request, const char *id);
 
 static inline void domxml_auto_xml(struct xml_doc **tree)
