@@ -109,9 +109,9 @@ static int mdev_read(struct inv_reader *reader, struct err *err)
  * Lost VFs: VFs that carry no mdev and cannot create one, although other VFs of the card can. A VF is lost for good if
  * its vGPU was removed before the driver had finished with it, and briefly if vgpu-mgr releases the vGPU late.
  *
- * If the first VF asked offers nothing, although the card has capacity left, it may be lost. A start then asks further
- * VFs until one offers a type, at most as long as one answer may take. A read of all types is for people, so it asks
- * every free VF.
+ * If the first VF that is asked offers nothing, although the card has capacity left, it may be lost. A start then asks
+ * further VFs until one offers a type, at most as long as one answer may take. A read of all types is for people, so it
+ * asks every free VF.
  */
 /* The share of a card that one vGPU takes; 0 if not known. */
 static double share_of(const struct inv_type *type)

@@ -22,7 +22,7 @@ struct inv_reader {
 	DIR *bus; /* sys/class/mdev_bus, whose parents are opened relative to it; NULL: the host has none */
 };
 
-/* What an errno of a write to sysfs means depends on the driver: NVIDIA's for mdevs, NVIDIA's for VFs, or another. */
+/* The meaning of an errno from sysfs depends on the step and on the driver: NVIDIA's for mdevs or VFs, or another. */
 enum kernel_step { KERNEL_CREATE, KERNEL_REMOVE, KERNEL_PARAMS };
 enum kernel_driver { DRIVER_OTHER, DRIVER_NVIDIA_MDEV, DRIVER_NVIDIA_VF };
 
@@ -83,7 +83,7 @@ bool kernel_type_is_nvidia(const char *type);
 void inv_append(void *array, size_t *n, const void *item, size_t size);
 void *inv_add(void *list, size_t *n, const void *item, size_t size);
 
-/* Adds a pGPU about which nothing else is known yet; VFs of an mdev card are found later. */
+/* Adds a pGPU of which only the framework and address are known; VFs of an mdev card are found later. */
 struct inv_pgpu *inv_add_pgpu(struct inventory *inv, enum framework framework, const char *address);
 
 /* Marks the card not ready, with this reason (printf); the first reason is kept. */
@@ -116,8 +116,8 @@ unsigned inv_routing_id(const char *address);
 bool inv_read_virtfn(char out[PCI_SIZE], int card, size_t n);
 
 /*
- * Calls `read` with the directory of each card that may have VFs and that no other framework has read: the query's
- * cards, or those among the devices at `path`. Then sorts the parents.
+ * Calls `read` with the directory of each card that may have VFs and that no other framework has read. Looks at the
+ * query's cards or, if it names none, at the devices in `path`. Then sorts the parents.
  */
 int inv_read_cards(struct inv_reader *reader, const char *path,
 		   void (*read)(struct inv_reader *reader, const char *address, int dir), struct err *err);
@@ -155,7 +155,7 @@ bool inv_is_free_vf(const struct inv_parent *parent);
  */
 bool inv_explain(struct inv_pgpu *card, const struct host *host, int dir);
 
-/* inv_explain() for any GPU that could have vGPUs, whatever its driver; false: it cannot, or its VFs take types. */
+/* inv_explain() for a GPU with any driver. False: it cannot have vGPUs, or its VFs take types. */
 bool inv_explain_gpu(struct inv_pgpu *card, const struct host *host, int dir);
 
 /* Explains why a card that is configured for plain VFs has none, or why a VF is not one of its card's plain VFs. */
@@ -168,7 +168,7 @@ bool inv_same_model(const struct inv_pgpu *a, const struct inv_pgpu *b);
 long inv_read_count(const char *address, int card, const char *attribute);
 
 /*
- * inventory_cards.c: if all types are read, adds cards of NVIDIA's driver (`gpus`: all GPUs) that the inventory does
- * not have, as pGPUs that are not ready. Call it before the pGPUs are sorted.
+ * inventory_cards.c: if the query is for all types, adds the cards of NVIDIA's driver (with query.gpus: all GPUs) that
+ * the inventory lacks. These pGPUs are not ready. Call it before the pGPUs are sorted.
  */
 int inv_read_absent(struct inv_reader *reader, struct err *err);

@@ -52,7 +52,7 @@ struct inv_type {
 /* A type as one pGPU offers it. */
 struct inv_offer {
 	const struct inv_type *type;
-	/* How many more the kernel offers now, at least 0: on the pGPU, or on a free VF (0 or 1; 0: no VF is free). */
+	/* How many more vGPUs the kernel offers now: on the pGPU, or on a free VF (0 or 1; 0 if no VF is free). */
 	int available;
 };
 
@@ -62,8 +62,8 @@ enum claim { CLAIM_NONE, CLAIM_DEFAULT, CLAIM_MATCH, CLAIM_ADDRESS };
 /* What the configuration assigns to a card; plan/pool.h fills it in. */
 struct pool_card {
 	const struct config *config;   /* applied by pool_make(); NULL: not yet */
-	const struct section *section; /* of the first type that it serves; NULL: none */
-	const struct section *whole;   /* of the first type for VFs that no section names, or a card without VFs */
+	const struct section *section; /* of the first type that the card provides; NULL: none */
+	const struct section *whole;   /* of the first type of the card itself, or of its VFs that no section names */
 	enum claim claim;              /* the highest claim on the card */
 	bool in_pool;
 	bool contested;           /* two sections claim it, so it belongs to neither */
@@ -118,9 +118,9 @@ struct inv_parent {
 	bool lost;    /* an mdev VF that has no vGPU and offers no type, although another VF offers one */
 	/* Of a plain VF: */
 	char driver[24];  /* the driver bound to it; "": none */
-	bool keeps_group; /* that driver prevents guests from using the group */
+	bool keeps_group; /* that driver prevents guests from using the IOMMU group */
 	char group[12];   /* number of its IOMMU group; "": none, so no guest can use it */
-	/* A device of the group that a host driver holds, neither a bridge nor a VF of this card; "": none. */
+	/* Another device of the group, not a bridge or a VF of this card, that a host driver holds; "": none. */
 	char beside[PCI_SIZE], beside_driver[24];
 	struct device_facts facts;   /* of a VF without a device */
 	const struct section *named; /* the section that names this VF by its address; NULL: none */
@@ -145,7 +145,7 @@ struct inventory {
 	char nvidia_driver[64];      /* version; "": none */
 	const struct config *config; /* applied to its cards by pool_make(); NULL: none */
 	unsigned int frameworks;     /* those that were read: INV_... */
-	struct arena *arena;         /* holds all of this, so no list can grow any more */
+	struct arena *arena;         /* holds all of this; no list may grow after the read */
 };
 
 struct inv_query {

@@ -323,7 +323,7 @@ int inv_read_absent(struct inv_reader *reader, struct err *err)
 		autoclose int dir = is_known(inv, address) ? -1 : sys_dir(sys_list_fd(d), address);
 
 		text_copy(card.address, sizeof(card.address), address);
-		/* A VF is never a pGPU; the reason is given for its card. */
+		/* A VF is never a pGPU; its card is explained instead. */
 		if (dir < 0 || sys_exists(dir, "physfn") || is_going(dir))
 			continue;
 		inv_read_card(&card, dir);

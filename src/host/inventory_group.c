@@ -95,7 +95,7 @@ unsigned inv_routing_id(const char *address)
 	return digit(s[0]) << 12 | digit(s[1]) << 8 | digit(s[3]) << 7 | digit(s[4]) << 3 | digit(s[6]);
 }
 
-/* Is `b` the address right after address `a`? Every parent's name with the domain of `a` is an address. */
+/* Is `b` the address right after address `a`? A parent's name that begins with the domain of `a` is an address. */
 static bool follows(const char *a, const char *b)
 {
 	size_t len = strlen(a);
@@ -165,7 +165,7 @@ static int find_physfn(char physfn[PCI_SIZE], int dir, const char *name)
 	return pci_parse(physfn, base) && strcmp(physfn, base) == 0 ? 1 : -EINVAL;
 }
 
-/* Finds the pGPU of parent `i`, and reads a new pGPU. */
+/* Finds the pGPU of parent `i`, and reads it if it is new. */
 static void group(struct inv_reader *reader, size_t i)
 {
 	struct inventory *inv = reader->inv;

@@ -145,8 +145,8 @@ void inv_offer_type(struct inv_pgpu *pgpu, const struct inv_type *type, int avai
 }
 
 /*
- * The type `id` on this model: an ID means one type there, so it is read once, from the parent with the directory
- * `dir`. With `named` only its name is read, from the first card that answers.
+ * The type `id` of this model. An ID means one type on a model, so the type is read once, from the parent with the
+ * directory `dir`. With `named`, only its name is read, from the first card that answers.
  */
 static const struct inv_type *type_at(struct inventory *inv, const struct inv_pgpu *pgpu, int dir, const char *id,
 				      bool named)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which types cards of NVIDIA's variant driver have, and what each card offers.
+ * Finds the types of the cards of NVIDIA's variant driver, and what each card offers.
  *
  * Only a free VF is asked for its list of types, because it is not certain what a VF with a type lists. While the card
  * is in use, the list omits types; these are taken from records.
@@ -76,7 +76,7 @@ static int sizes_of(const struct typelist *list)
 
 /*
  * Does an empty card of this model list all types of the driver, apart from MIG-backed ones? With `surely`, ignores a
- * list that may come from a card that received a vGPU after its VFs were read.
+ * list with types of one size only, because the card may have received a vGPU after its VFs were read.
  */
 static bool is_seen_whole(const struct inventory *inv, const struct inv_pgpu *pgpu, const struct typelist *lists,
 			  bool surely)

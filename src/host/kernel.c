@@ -270,7 +270,7 @@ int kernel_remove(const struct host *host, const struct vgpu_ref *vgpu, int wait
 	int there, r = 0;
 
 	snprintf(what, sizeof(what), "removing vGPU %s", vgpu->id);
-	/* Checked before the first write too: a VF may have another type by now, which is not ours to remove. */
+	/* Check before the first write as well: a VF may have another type by now, which is not ours to remove. */
 	for (there = kernel_exists(host, vgpu); there > 0; sleep_step(&us)) {
 		/*
 		 * If two processes write at once, one removes the device and the kernel reports success to both, so

@@ -64,8 +64,8 @@ void libvirt_daemon_follow(struct host *host)
 
 /*
  * Is this control group that of a QEMU machine? With systemd it is .../machine-qemu\x2d1\x2dvm1.scope below slices,
- * else .../qemu-1-vm1.libvirt-qemu below machine or partitions. Users can create groups in a user slice and below other
- * groups, so these do not count.
+ * else .../qemu-1-vm1.libvirt-qemu below machine or partitions. Groups in a user slice or below any other group do not
+ * count, because users can create them.
  */
 static bool is_machine(char *path)
 {

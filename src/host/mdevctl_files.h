@@ -42,7 +42,7 @@ bool mdevctl_defines(const struct host *host, const char *uuid);
 
 /*
  * All definitions, sorted by parent and UUID; the caller frees the list. If any is unreadable or not valid JSON, the
- * first such error is returned, and the list has all others.
+ * first such error is returned, and the list has the valid ones.
  */
 int mdevctl_definitions(struct definition **out, size_t *n, const struct host *host, struct err *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* When systemd last started or reloaded a service. */
+/* Finds out when systemd last started or reloaded a service. */
 #include "host/reload.h"
 
 #include <errno.h>

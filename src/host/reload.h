@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * When systemd last started or reloaded a service. No file records it, so systemd is asked over D-Bus. Only for
- * operator commands: the hook is not linked with libsystemd.
+ * Finds out when systemd last started or reloaded a service. No file records that, so systemd is asked over D-Bus. Only
+ * for operator commands: the hook is not linked with libsystemd.
  */
 #pragma once
 

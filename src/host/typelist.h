@@ -3,7 +3,7 @@
  * The types of NVIDIA's variant driver: a VF's list of types, the meaning of names, and the records per card model.
  *
  * A VF lists only the types that fit now, as numbers and names. A card that carries a vGPU of one size no longer lists
- * other sizes, and a full card lists nothing. So the names of numbers are recorded per board and driver version in
+ * other sizes, and a full card lists nothing. So the name of each number is recorded per board and driver version in
  * var/lib/vgpu-lease/types/VENDOR:DEVICE:SUBSYSTEM@DRIVER: one line of ours, then the driver's own format.
  *
  * Sources (captures of L40S, H200, RTX PRO 6000): lines such as "1145  : NVIDIA L40S-1B", under a header that can be

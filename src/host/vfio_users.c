@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which process has a vGPU open: finds character devices among the descriptors of all tasks. */
+/* Finds the process that has a vGPU open, by the character devices among the descriptors of all tasks. */
 #include "host/vfio_users.h"
 
 #include <ctype.h>
@@ -27,7 +27,7 @@
 enum {
 	FEW_SIZE = 4096,
 	CLOCK_STEPS = 32,  /* descriptors between two looks at the clock */
-	OTHERS_MOST = 256, /* descriptors read of a process that is neither root's nor a QEMU of libvirt */
+	OTHERS_MOST = 256, /* descriptors to read per process; not for root's processes and libvirt's QEMUs */
 };
 
 /* An open character device, listed once. */
@@ -120,8 +120,8 @@ static int read_descriptor(struct scan *scan, int fd, const char *name, pid_t pi
 		return 0;
 	}
 	/*
-	 * If the link can be read, only the file's own file system denies access, not the task. That is a user's FUSE,
-	 * where no process can open a device, so it is no error.
+	 * If the link can be read, the file's own file system denies access, not the task. Only a user's FUSE does so,
+	 * and no process can open a device there, so this is no error.
 	 */
 	if (!is_gone(errno) && readlinkat(fd, name, target, sizeof(target)) < 0 && !is_gone(errno))
 		return -errno;
@@ -376,7 +376,7 @@ static int find_group(struct question *q, const struct host *host, int device)
 	return find(q, host->root, path);
 }
 
-/* Checks the device's own nodes, /dev/vfio/devices/NAME, from its vfio-dev/ (kernel 6.6 and later, with iommufd). */
+/* Checks the device's own nodes, /dev/vfio/devices/NAME, listed in vfio-dev/ (kernel 6.6 and later, with iommufd). */
 static int find_cdev(struct question *q, int device)
 {
 	const struct dirent *e;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which process has a vGPU open. No kernel attribute shows that, but the descriptors of all tasks do (/proc/PID/fd): a
- * task then holds the character device of the vGPU's IOMMU group or of its own vfio-dev. ARCHITECTURE.md explains why
+ * Finds the process that has a vGPU open. No kernel attribute shows it, but the descriptors of its tasks do
+ * (/proc/PID/fd): the character device of the vGPU's IOMMU group, or of its own vfio-dev. ARCHITECTURE.md explains why
  * devices are compared by number, and which uninspected processes matter.
  *
  * Some uses appear in no descriptor table: a descriptor in transit through a socket or kept by io_uring, or a mapping
