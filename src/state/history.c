@@ -174,7 +174,7 @@ int64_t seen_since(const struct store *store, const char *id, const struct seen 
 	/* Without a valid time, or if a domain named it at the last look, its idle time starts now. */
 	if (since < 0 || since > now || sign == SIGN_NAMED)
 		since = now;
-	/* Only the first look uses the creation time, because the kernel resets it when it evicts the inode. */
+	/* Only the first look uses the creation time, which changes when the kernel evicts the inode. */
 	else if (device->created_ms > since)
 		since = device->created_ms;
 	if (note)
@@ -393,7 +393,7 @@ static bool is_old(int dir, const char *name, int days)
 	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && time(NULL) - st.st_mtime > (time_t)days * DAY_S;
 }
 
-/* Removes records that `keep` rejects if they are older than `days` days, and what killed writers left. */
+/* Removes records older than `days` days that `keep` rejects, and what killed writers left. */
 static void tidy(int directory, bool (*keep)(const void *arg, const char *id), const void *arg, int days)
 {
 	autoclosedir DIR *dir = sys_list(directory, ".");

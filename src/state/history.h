@@ -57,8 +57,8 @@ struct seen {
 };
 
 /*
- * When (CLOCK_MONOTONIC ms) the device became idle: at its last sign of use, or else at the first look that saw it
- * free. If neither is recorded, this is the first look. `note`: record the result.
+ * Returns when (CLOCK_MONOTONIC ms) the device became idle: at its last sign of use, or else at the first look that saw
+ * it free. If neither is recorded, this is the first look. `note`: record the result.
  */
 int64_t seen_since(const struct store *store, const char *id, const struct seen *device, bool note);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * run/vgpu-lease/looked records the last complete look at the host. The first line is "TIME BOOT". Each device that it
- * saw has a line "ID TIME": when a look last did not see this device, or "-" if every look saw it.
+ * run/vgpu-lease/looked records the last complete look at the host. The first line is "TIME BOOT". Each device that the
+ * look saw has a line "ID TIME": the time of the last look that did not see the device, or "-" if there is none.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -40,7 +40,7 @@ static char *looked_read(const struct store *store, int64_t *at_ms)
 	return NULL;
 }
 
-/* When a look last did not see this device, according to `text`, the file of the look at `at_ms`; -1: never. */
+/* The time of the last look that did not see this device, from `text`, the record of the look at `at_ms`; -1: none. */
 static int64_t without_of(const char *text, int64_t at_ms, const char *id)
 {
 	char start[ID_SIZE + 2], number[32];
@@ -56,7 +56,7 @@ static int64_t without_of(const char *text, int64_t at_ms, const char *id)
 	return text_number(number, 0, at_ms, &without) ? without : -1;
 }
 
-/* When (CLOCK_MONOTONIC ms) a complete look last did not see this device; -1: never in this boot. */
+/* The time (CLOCK_MONOTONIC ms) of the last complete look that did not see this device; -1: none in this boot. */
 static int64_t last_without(const struct store *store, const char *id)
 {
 	int64_t at_ms = -1;
@@ -81,7 +81,7 @@ bool affinity_is_new(const struct store *store, const char *id, int64_t window_m
 
 /*
  * Has a device with this ID been made since the look? A VF's type is not read, because its driver could hang while the
- * store is locked; its lease shows that it has one.
+ * store is locked; a lease shows that the VF has a type.
  */
 static bool is_back(const struct store *store, const char *id)
 {

@@ -81,7 +81,7 @@ int store_open(struct store *store, const struct host *host, bool make, struct e
 	return 0;
 }
 
-/* A call by libvirt has no root, and formats no path: that would cost every domain five page faults. */
+/* A call by libvirt has no --root, so it need not format a path, which would cost every domain five page faults. */
 void store_note_call(const char *root)
 {
 	autofree char *below = root ? mem_format("%s/" STORE_CALLED, root) : NULL;

@@ -86,7 +86,7 @@ void store_unlock(struct store *store);
 /* Takes a pGPU's lock and returns its descriptor; closing all copies ends the lock. -ETIMEDOUT names the holder. */
 int store_lock_pgpu(const struct store *store, const char *pgpu, int wait_ms, struct err *err);
 
-/* When this process started, as sys_process_start(). */
+/* The start time of this process (sys_process_start()). */
 uint64_t store_own_start(const struct store *store);
 
 /* Is the lock of `pgpu` (NULL: of the store) held? Creates and writes nothing. */
@@ -97,8 +97,8 @@ int store_lock_holder(const struct store *store, const char *pgpu, struct err *e
 
 /*
  * Takes the work lock of a vGPU and returns its descriptor. A process that creates, takes over or removes the vGPU
- * takes it before the lease says so, and holds it until the lease records the outcome; a child that writes to the
- * driver keeps a copy. Needs the store's lock, but no space in /run. -EBUSY: it is held. Closing all copies of the
+ * acquires the lock before the lease says so, and holds it until the lease records the outcome; a child that writes to
+ * the driver keeps a copy. Needs the store's lock, but no space in /run. -EBUSY: it is held. Closing all copies of the
  * descriptor, or store_unlock_vgpu() on one of them, ends the lock.
  */
 int store_lock_vgpu(const struct store *store, const char *id, struct err *err);
