@@ -11,7 +11,7 @@
 #include "model/lease.h"
 #include "state/history.h"
 
-/* Fills in a plain VF, which the inventory does not list as a device until a domain has it. */
+/* Fills in a plain VF, which the inventory never lists as a device. */
 static bool plain_vf(struct inv_device *device, const struct inventory *inv, const char *id)
 {
 	struct inv_parent *vf = inventory_parent(inv, id);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Leases a device that a running domain has: restores a lost lease, or records a device given by other software. */
+/* Leases a device that a running domain has: restores a lost lease, or records a device that others attached. */
 #pragma once
 
 #include <stdbool.h>
@@ -22,11 +22,11 @@ struct adoption {
 };
 
 /*
- * Leases a device with a type to the domain. `there`: its lease, read under the lock; NULL: none. If its lease was
- * lost, the history of its ID says whether we created it.
+ * Leases a device with a type to the domain. `there`: the device's lease, read under the lock; NULL: none. If the lease
+ * was lost, the history of the ID says whether we created the device.
  * Returns:
  *   1: a lease was written
- *   0: the domain had one already
+ *   0: the domain already had an active lease of it
  *   -EEXIST: another domain has it
  *   other: an error
  */

@@ -48,7 +48,7 @@ static struct applied *find_done(const struct apply *apply, const char *id)
 	return NULL;
 }
 
-/* Of a step that was leased. */
+/* The entry of a step that was leased. */
 static struct applied *done_of(const struct apply *apply, const struct step *step)
 {
 	struct applied *done = apply->done;
@@ -161,8 +161,8 @@ int apply_lease(struct apply *apply, const struct step *steps, size_t n, struct 
 }
 
 /*
- * The domain's own device may await its release, as in a restore right after a save: the release waits for the prepare
- * that follows, which takes it over. Returns 0; 1: the device is gone, so the lease can be replaced.
+ * The domain's own device may await its release, as in a restore right after a save. The release then waits for the
+ * prepare, which takes the device over. Returns 0; 1: the device is gone, so the lease can be replaced.
  */
 static int hold_back(const struct apply *apply, const struct step *step, struct lease *lease, struct err *err)
 {
@@ -265,7 +265,7 @@ static int ensure(const struct apply *apply, const struct step *step, const char
 	if (step->kind == STEP_KEEP && wait_closed(apply, step, err) < 0)
 		return -err->code;
 	end = sys_now_ms() + create_within(apply->policy->create_timeout_s * 1000, apply->end_ms);
-	/* The kernel may have created it without its parameters. */
+	/* An unfinished creation may have left the device without its parameters. */
 	if (create_complete(apply, step, done->work, unfinished ? params : NULL, end, err) < 0)
 		return -err->code;
 	return step->kind == STEP_ADOPT ? create_adopted(apply, step, done->work, params, end, err) : 0;
@@ -332,7 +332,7 @@ static int settle(struct apply *apply, const struct step *step, bool made, struc
 	return 0;
 }
 
-/* If the domain had a lease before, marks it `releasing`, because the kernel may still be creating its device. */
+/* A lease that the domain had before becomes `releasing`, because the kernel may still be creating its device. */
 static void drop_lease(struct apply *apply, const struct step *step)
 {
 	struct applied *done = find_done(apply, step->vgpu.id);
@@ -430,7 +430,7 @@ void apply_undo(struct apply *apply)
 {
 	struct policy policy = *apply->policy;
 
-	/* No guest has used it, so the driver has nothing to clean up. */
+	/* No guest has used the devices, so the driver has nothing to clean up. */
 	policy.driver_cleanup_s = 0;
 	while (apply->ndone > 0) {
 		struct applied *done = &apply->done[--apply->ndone];

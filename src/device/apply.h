@@ -20,7 +20,7 @@ struct applied {
 	bool kept;           /* the device is the domain's already: an undo leaves its lease */
 	bool made;           /* this run created the device, so an undo removes it, whoever its owner is */
 	struct lease before; /* the lease that the domain had of the device; without an ID: none */
-	struct lease now; /* as this run has written it, any other record is somebody else's; without an ID: not yet */
+	struct lease now;    /* as this run wrote it (any other record is not ours); without an ID: not written yet */
 };
 
 struct apply {
@@ -48,8 +48,9 @@ void apply_end(struct apply *apply);
 int apply_lease(struct apply *apply, const struct step *steps, size_t n, struct err *err);
 
 /*
- * Like apply_lease() for an arrival: the leases are `reserved` for `reserve_ttl`. If the domain's own vGPU is to be
- * released, its release waits as long. Nothing is written to sysfs. -EAGAIN: a process is at work on that vGPU.
+ * Like apply_lease(), for a domain that migrates to this host or is restored: the leases are `reserved` for
+ * `reserve_ttl`. A pending release of the domain's own vGPU waits for the same time. Nothing is written to sysfs.
+ * -EAGAIN: a process is at work on that vGPU.
  */
 int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struct err *err);
 

@@ -94,7 +94,7 @@ int create_undo(const struct apply *apply, const struct step *step, int *work, s
 }
 
 /*
- * Checks a creation whose process was killed. Its write ended with it and its locks are ours, so a device that
+ * Checks a creation whose child was killed. The write ended with the child, and we hold the locks, so a device that
  * exists was created by us. -ETIMEDOUT if the driver does not answer: the device may still appear.
  */
 static int look_again(const struct creation *creation, struct err *err)
@@ -112,7 +112,7 @@ static int write_create(const struct apply *apply, struct creation *creation, in
 	int r = timed_child_run(create_device, creation, creation->host->root, locks, left_ms(end), err);
 
 	if (r == 1) {
-		/* The child ends when its read does, and no longer needs the locks; the vGPU's ends with its lease. */
+		/* The child ends with its read and no longer needs the locks. The work lock ends with its lease. */
 		sys_unlock(apply->lock);
 		return create_no_answer(err);
 	}

@@ -14,7 +14,7 @@ int create_within(int ms, int64_t end_ms);
 int64_t create_last_ms(const struct apply *apply);
 
 /*
- * Creates the vGPU of a step, or removes it if it is incomplete. Needs the pGPU's lock, and `work` as create_undo()
+ * Creates the vGPU of a step; removes it again if it is incomplete. Needs the pGPU's lock, and `work` as create_undo()
  * does. Returns as apply_step().
  */
 int create_vgpu(const struct apply *apply, const struct step *step, int *work, const char *params, struct err *err);
@@ -36,7 +36,7 @@ int create_adopted(const struct apply *apply, const struct step *step, int work,
  */
 int create_undo(const struct apply *apply, const struct step *step, int *work, struct err *why);
 
-/* The error of a read that the driver does not answer. */
+/* Sets the error of a read that the driver does not answer. */
 int create_no_answer(struct err *err);
 
 /* release_sweep.c: makes the lease `releasing`, with the origin that says whether to remove its device. */

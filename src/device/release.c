@@ -37,7 +37,7 @@ bool release_has_time(const struct policy *policy, const struct lease *lease)
 	return sys_now_ms() - lease->since_ms < time_ms(policy);
 }
 
-/* Takes the store's lock and reads the lease. Returns 1 with the lock held, or else without the lock. */
+/* Takes the store's lock and reads the lease. Returns 1 with the lock held; any other result without it. */
 static int lock_lease(struct store *store, const char *id, int wait_ms, struct lease *now, struct err *err)
 {
 	int r = store_lock(store, wait_ms, err);
@@ -52,8 +52,8 @@ static int lock_lease(struct store *store, const char *id, int wait_ms, struct l
 }
 
 /*
- * Like lock_lease(), for a lease that is `releasing`. Returns 0 if there is none, or not any more; -EAGAIN if the lock
- * is not free in time, or if the domain arrives, which is to take its vGPU over.
+ * Like lock_lease(), for a lease that is `releasing`. Returns 0 if it no longer is or does not exist; -EAGAIN if the
+ * lock is not free in time, or if the vGPU is kept for its domain, which migrates to this host or is restored.
  */
 static int lock_releasing(struct store *store, const char *id, int wait_ms, struct lease *now, struct err *err)
 {
@@ -85,7 +85,7 @@ static int drop_if_releasing(struct store *store, const char *id, int wait_ms, b
 	if (now.origin == LEASE_CREATED && !removed) {
 		r = err_set(err, EAGAIN, "vGPU %s: its lease changed in the meantime", id);
 	} else {
-		/* Comes first: after a kill in between, the lease still says that we created the device. */
+		/* Do this before the drop: after a kill in between, the lease still says that we created the device. */
 		if (now.origin == LEASE_CREATED)
 			affinity_gone(store, id);
 		r = lease_drop(store, id, err);
@@ -297,7 +297,7 @@ static int remove_orphan(struct removal *removal, enum release_part part, int wa
 	r = vgpu->framework == FW_MDEV ? mdevctl_undefine(host, vgpu->id, alone ? vgpu->parent : NULL, err) : 0;
 	if (r < 0)
 		return r;
-	/* If a domain was promised this vGPU, for example by Nova before a migration, it gets one of the same type. */
+	/* Record the type: a domain that names this vGPU later (Nova may have chosen it) gets one of the same type. */
 	affinity_put(removal->store, &was, affinity_is_for_guest(removal->store, vgpu->id));
 	if (part == RELEASE_DEVICE && removal_write(removal, wait_ms, err) < 0)
 		return -err->code;

@@ -53,8 +53,8 @@ struct sweep {
 };
 
 /*
- * Finishes the releases by `deadline_ms`, in turns, so that a slow one delays no other. Then tries each unfinished one
- * again, for `last_look_ms`, and passes its result to `told`; 0: neither. Returns how many are left.
+ * Finishes the releases by `deadline_ms`, in turns, so that a slow one delays no other. Then, unless `last_look_ms` is
+ * 0, tries each unfinished one again for that time and passes its result to `told`. Returns how many are left.
  */
 size_t release_sweep(const struct sweep *sweep, int64_t deadline_ms, int last_look_ms);
 

@@ -44,7 +44,7 @@ static int mark(struct store *store, struct lease *lease, int64_t asked_ms, stru
 			  lease->vgpu.id);
 		return 0;
 	}
-	/* The driver's time begins at the first mark. A domain that arrives since then is not meant. */
+	/* Keep the first mark, which began the driver's time, and a wait for the domain that began after `asked_ms`. */
 	if (lease->state == LEASE_RELEASING && (!lease->deadline_ms || lease->since_ms > asked_ms))
 		return 1;
 	lease->deadline_ms = 0;
