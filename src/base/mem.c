@@ -214,7 +214,7 @@ static int stream_close(void *cookie)
 	stream_write(stream, "", 1);
 	*stream->text = stream->buf;
 	*stream->len = stream->used - 1;
-	free(stream);
+	mem_free(stream);
 	return 0;
 }
 

@@ -44,6 +44,8 @@ static void arenas(void)
 {
 	struct arena *arena = mem_arena(1 << 20);
 	char *ours = mem_strdup("ours"), *its;
+	size_t len = 0;
+	FILE *stream;
 
 	ok(mem_use(arena) == NULL, "from now on memory is taken from an arena");
 	lists();
@@ -51,7 +53,11 @@ static void arenas(void)
 	ok(strcmp(its, "1 of it") == 0 && its > (char *)arena && its < (char *)arena + (1 << 20), "so is a text");
 	mem_free(its);
 	mem_free(ours);
-	ok(mem_use(NULL) == arena && strcmp(its, "1 of it") == 0, "what is freed there stays until the arena ends");
+	stream = mem_open(&its, &len);
+	fputs("a stream", stream);
+	mem_close(stream);
+	ok(strcmp(its, "a stream") == 0, "so is the text of a stream");
+	ok(mem_use(NULL) == arena && strcmp(its, "a stream") == 0, "what is freed there stays until the arena ends");
 	mem_arena_end(arena);
 	mem_arena_end(NULL);
 }
