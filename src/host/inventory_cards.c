@@ -207,7 +207,13 @@ void inventory_explain_card(const struct host *host, const char *address, bool p
 	char physfn[PCI_SIZE];
 
 	if (!pci_parse(card.address, address)) {
-		snprintf(reason, REASON_SIZE, "no such parent in /sys/class/mdev_bus; check that its driver is loaded");
+		char path[sizeof("sys/class/mdev_bus/") + PARENT_SIZE];
+
+		snprintf(path, sizeof(path), "sys/class/mdev_bus/%s", address);
+		snprintf(reason, REASON_SIZE, "%s",
+			 sys_exists(host->root, path)
+				 ? "its mdevs are not vGPUs (device_api is not vfio-pci)"
+				 : "no such parent in /sys/class/mdev_bus; check that its driver is loaded");
 		return;
 	}
 	autoclose int dir = inv_open_card(host, card.address);

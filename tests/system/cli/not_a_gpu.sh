@@ -29,4 +29,30 @@ fails "and nothing is wrong with its class" says M_NOT_A_GPU <<<"$out"
 echo 0x020000 >"$devices/$card/class"
 vl check
 holds "of a network card with the same VFs check warns" says M_NOT_A_GPU mi300x < <(grep "^WARN .*$card" <<<"$out")
+
+### Adapters and channels of s390x, which are mdevs, too
+rm -r "${root:?}"/{sys,run,var}
+# other_mdev PATH PARENT TYPE API ID: a parent with one mdev of it.
+other_mdev() {
+	local parent=$root/sys/devices/$1/$2
+	mkdir -p "$parent/mdev_supported_types/$3" "$parent/$5" "$root/sys/class/mdev_bus" "$root/sys/bus/mdev/devices"
+	echo "$4" >"$parent/mdev_supported_types/$3/device_api"
+	echo 1 >"$parent/mdev_supported_types/$3/available_instances"
+	ln -s "../mdev_supported_types/$3" "$parent/$5/mdev_type"
+	ln -s "../../devices/$1/$2" "$root/sys/class/mdev_bus/$2"
+	ln -s "../../../devices/$1/$2/$5" "$root/sys/bus/mdev/devices/$5"
+}
+mkdir -p "$root"/{run,var/lib}
+other_mdev vfio_ap matrix vfio_ap-passthrough vfio-ap "$(uuid 1)"
+other_mdev css0 0.0.0313 vfio_ccw-io vfio-ccw "$(uuid 2)"
+configure devices
+vl inventory --no-headings
+is "$out" "" "inventory has none of them"
+vl init
+holds "init does not enable them" ended 1 M_INIT_NO_GPU
+vl gc --dry-run --unused --grace 0 --no-headings
+is "$out" "" "and gc --unused removes none"
+configure vfio_ap-passthrough@matrix
+vl check
+holds "one that is named is refused with the reason" says M_NO_VGPU_PARENT < <(grep ' matrix' <<<"$out")
 tap_done

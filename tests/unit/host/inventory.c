@@ -94,6 +94,29 @@ static void a_virtual_parent(void)
 	is(inv.devices[0].vgpu.type, "", "and before its mdev_type appears it has no type");
 }
 
+/* A parent with one mdev; its path is below sys/devices. */
+#define ONE_OF(path, parent, type, api, id)                                                                            \
+	"sys/class/mdev_bus/" parent " -> ../../devices/" path "/" parent "\n"                                         \
+	"sys/bus/mdev/devices/" id " -> ../../../devices/" path "/" parent "/" id "\n"                                 \
+	"sys/devices/" path "/" parent "/mdev_supported_types/" type "/device_api = " api "\n"                         \
+	"sys/devices/" path "/" parent "/mdev_supported_types/" type "/available_instances = 1\n"                      \
+	"sys/devices/" path "/" parent "/" id "/mdev_type -> ../mdev_supported_types/" type "\n"
+
+static void mdevs_of_other_kinds(void)
+{
+	TREE(tree, ONE_OF("vfio_ap", "matrix", "vfio_ap-passthrough", "vfio-ap", "669d9b23-fe1b-4ecb-be08-a2fabca99b71")
+			   ONE_OF("css0", "0.0.0313", "vfio_ccw-io", "vfio-ccw", "30820a6f-b1a5-4503-91ca-0c10ba58692a")
+				   ONE_OF("virtual/mtty", "mtty", "mtty-2", "vfio-pci",
+					  "c6f1a2b3-0000-4000-8000-00000000000a"));
+	ok(read_host(&tree.host, EVERYTHING) == 0 && inv.npgpus == 1 && inventory_pgpu(&inv, "mtty"),
+	   "the adapters and channels of s390x are no pGPUs");
+	ok(inv.ndevices == 1 && inventory_device(&inv, "c6f1a2b3-0000-4000-8000-00000000000a"),
+	   "their mdevs are no vGPUs");
+	ok(inv.ntypes == 1, "and nobody is offered their types");
+	tree_remove(&tree, "sys/class/mdev_bus/matrix");
+	ok(read_host(&tree.host, EVERYTHING) == 0 && inv.ndevices == 1, "also while their parent is unregistered");
+}
+
 static void descriptions(void)
 {
 	struct inv_type t = { 0 };
@@ -276,5 +299,6 @@ static void nodes_of_cpus(void)
 	ok(nodes_of(&tree.host, "99") == 0, "CPUs that are not there are on none");
 }
 
-TESTS(a_card_with_vgpus_on_itself, a_virtual_parent, descriptions, names_from_outside, cards_that_are_not_up,
-      other_reasons, two_of_a_kind, lists_of_types, doubt_about_a_vf, nothing_there, nodes_of_cpus)
+TESTS(a_card_with_vgpus_on_itself, a_virtual_parent, mdevs_of_other_kinds, descriptions, names_from_outside,
+      cards_that_are_not_up, other_reasons, two_of_a_kind, lists_of_types, doubt_about_a_vf, nothing_there,
+      nodes_of_cpus)
