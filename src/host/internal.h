@@ -109,6 +109,9 @@ void inv_read_card(struct inv_pgpu *pgpu, int dir);
 enum { PCI_DISPLAY = 0x03, PCI_BRIDGE = 0x06, PCI_ACCELERATOR = 0x12 };
 int inv_read_class(int dir);
 
+/* Is its class known, and neither that of display controllers nor that of accelerators? */
+bool inv_is_other(int dir);
+
 /* The bus, slot and function, "bb:ss.f" at the end of an address, as one number. */
 unsigned inv_routing_id(const char *address);
 

@@ -268,9 +268,8 @@ bool inventory_vf_id(const struct host *host, const char vendor[5], char device[
 bool inventory_is_other(const struct host *host, const char *address)
 {
 	autoclose int dir = inv_open_card(host, address);
-	int class = inv_read_class(dir);
 
-	return class >= 0 && class != PCI_DISPLAY && class != PCI_ACCELERATOR;
+	return inv_is_other(dir);
 }
 
 bool inventory_is_gpu(const struct host *host, const char *address)

@@ -28,6 +28,13 @@ int inv_read_class(int dir)
 	return sys_read(dir, "class", text, sizeof(text)) > 0 ? (int)(strtol(text, NULL, 16) >> 16) : -1;
 }
 
+bool inv_is_other(int dir)
+{
+	int class = inv_read_class(dir);
+
+	return class >= 0 && class != PCI_DISPLAY && class != PCI_ACCELERATOR;
+}
+
 /* Vendor, model and board in one attribute: "pci:v000010DEd00001EB8sv000010DEsd000012A2bc...". */
 static bool read_modalias(char ids[4][5], int dir)
 {
@@ -63,6 +70,7 @@ void inv_read_card(struct inv_pgpu *pgpu, int dir)
 	if (*ids[2] && *ids[3])
 		snprintf(pgpu->subsystem, sizeof(pgpu->subsystem), "%s:%s", ids[2], ids[3]);
 	pgpu->nvidia = strcmp(pgpu->vendor, "10de") == 0;
+	pgpu->other = !pgpu->nvidia && inv_is_other(dir);
 	if (sys_read(dir, "numa_node", text, sizeof(text)) > 0 && text_number(text, 0, INT_MAX, &n))
 		pgpu->numa = (int)n;
 }

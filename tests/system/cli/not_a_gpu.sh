@@ -9,6 +9,18 @@ vl check
 holds "check warns of the network card" says M_NOT_A_GPU flex < <(grep '^WARN .*0000:17:00.0' <<<"$out")
 fails "and not of the GPU" says M_NOT_A_GPU < <(grep '0000:4d:00.0' <<<"$out")
 
+# A vendor makes other devices with VFs, too, as Intel does network cards.
+configure 'vf_flex@8086:*, 15b3:*, numa=0'
+vl inventory --no-headings -o PGPU
+is "$out" 0000:4d:00.0 "a match without a device means GPUs alone"
+control bind "0000:17:00.2 mlx5_core"
+vf_domain 1 0000:17:00.2 >"$tmp/nic.xml"
+is "$("$hook" --root "$root" -- vm1 prepare begin - <"$tmp/nic.xml" 2>&1)" "" "a domain with a network card's VF starts"
+vl list --no-headings
+is "$out" "" "and leases nothing"
+vl plan "$tmp/nic.xml"
+is "$status|$err" "0|" "plan has nothing to say about it"
+
 ### An accelerator (PCI class 12), as an MI300X is
 end_host
 card=0000:65:00.0 vf=0000:65:02.0
