@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,6 +21,9 @@
 #include "sys/sys.h"
 
 enum { PROGRAM_MAX = 64 << 20, UNIT_SIZE = 256, CGROUP_SIZE = 4096, SOCKETS_MAX = 16 << 20 };
+
+#define HOOKS "etc/libvirt/hooks"
+enum { HOOK_PATH_SIZE = sizeof(HOOKS "/qemu.d/") + NAME_MAX };
 
 /* Is it our hook, that is, an ELF file with our name in it? The installation decides the same way. */
 static bool look_at_hook(struct check *check, const char *path)
@@ -55,34 +59,43 @@ static void look_at_hook_link(struct check *check, const char *path)
 		   to);
 }
 
+/* Copies the path of our hook to `found`, and reports it. */
+static bool report_hook(struct check *check, const char *path, char found[HOOK_PATH_SIZE])
+{
+	if (!look_at_hook(check, path))
+		return false;
+	check_pass(check_at_path(check, path), "installed");
+	look_at_hook_link(check, path);
+	return text_copy(found, HOOK_PATH_SIZE, path);
+}
+
 void check_hook(struct check *check)
 {
-	static const char *const paths[] = { "etc/libvirt/hooks/qemu", "etc/libvirt/hooks/qemu.d/vgpu-lease" };
+	char path[HOOK_PATH_SIZE], found[HOOK_PATH_SIZE], other[HOOK_PATH_SIZE];
+	autoclosedir DIR *dir = sys_list(check->host->libvirt, HOOKS "/qemu.d");
+	int ours = report_hook(check, HOOKS "/qemu", found);
+	const struct dirent *e;
 	struct err denied;
-	int ours = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
-		if (!look_at_hook(check, paths[i]))
-			continue;
-		ours++;
-		check_pass(check_at_path(check, paths[i]), "installed");
-		look_at_hook_link(check, paths[i]);
+	/* libvirt runs all programs there, in the order of their names. */
+	while ((e = sys_next(dir))) {
+		snprintf(path, sizeof(path), HOOKS "/qemu.d/%s", e->d_name);
+		if (report_hook(check, path, ours ? other : found))
+			ours++;
 	}
 	/* A simulated host has no libvirt to call a hook, unless it has a directory for hooks. */
-	if (ours == 0 && *check->host->name && !sys_exists(check->host->libvirt, "etc/libvirt/hooks"))
+	if (ours == 0 && *check->host->name && !sys_exists(check->host->libvirt, HOOKS))
 		return;
-	check_at_path(check, paths[0]);
-	if (ours == 0 && faccessat(check->host->libvirt, "etc/libvirt/hooks", X_OK, AT_EACCESS) < 0 &&
-	    errno == EACCES) {
+	check_at_path(check, ours ? found : HOOKS "/qemu");
+	if (ours == 0 && faccessat(check->host->libvirt, HOOKS, X_OK, AT_EACCESS) < 0 && errno == EACCES) {
 		err_set(&denied, EACCES, "cannot be read: permission denied");
 		check_unreadable(check, "fix the cause", &denied);
 	} else if (ours == 0)
-		check_fail(
-			check, "install it, then reload libvirtd (or virtqemud)",
-			"libvirt hook not installed (looked here and in /%s), so libvirt starts every domain without it",
-			paths[1]);
-	if (ours == 2)
-		check_warn(check, "remove one of them", "also installed as /%s, so libvirt runs both", paths[1]);
+		check_fail(check, "install it, then reload libvirtd (or virtqemud)",
+			   "libvirt hook not installed (looked here and in /" HOOKS
+			   "/qemu.d), so libvirt starts every domain without it");
+	if (ours > 1)
+		check_warn(check, "remove one of them", "also installed as /%s, so libvirt runs both", other);
 }
 
 static const int64_t us_per_s = 1000000;
@@ -165,7 +178,7 @@ static void judge_daemon(struct check *check, int64_t came)
 			   "not running, and no socket starts it, so no domain can be started");
 		return;
 	}
-	check_at_path(check, "etc/libvirt/hooks");
+	check_at_path(check, HOOKS);
 	if (process_started_us(pid) > came) {
 		check_pass(check, "%s (%d) has started since the hook was installed", comm, (int)pid);
 		return;
@@ -200,8 +213,8 @@ static int64_t hook_since(int dir, const char *path)
 
 void check_libvirt(struct check *check)
 {
-	int64_t came = hook_since(check->host->libvirt, "etc/libvirt/hooks/qemu"), since;
-	autoclosedir DIR *dir = sys_list(check->host->libvirt, "etc/libvirt/hooks/qemu.d");
+	int64_t came = hook_since(check->host->libvirt, HOOKS "/qemu"), since;
+	autoclosedir DIR *dir = sys_list(check->host->libvirt, HOOKS "/qemu.d");
 	const struct dirent *e;
 
 	/* libvirt only remembers that a hook exists, so any older hook makes it call ours too. */

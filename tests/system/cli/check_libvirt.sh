@@ -73,6 +73,14 @@ libvirt_is PASS "beside a hook that is known, ours is found"
 chmod 644 "$ours"
 libvirt_is WARN "but not beside one that cannot be run"
 stop_daemon
+# libvirt runs all that is in qemu.d, in the order of the names, so an operator may have given ours another.
+hook_line() { vl check; grep -E '^[A-Z]+ +hook ' <<<"$out" | tr -s ' '; }
+mv "$root/etc/libvirt/hooks/qemu.d/vgpu-lease" "$root/etc/libvirt/hooks/qemu.d/50-vgpu-lease"
+is "$(hook_line)" "PASS hook $root/etc/libvirt/hooks/qemu.d/50-vgpu-lease: installed" "ours is found in qemu.d under any name"
+cp "$hook" "$root/etc/libvirt/hooks/qemu.d/vgpu-lease"
+is "$(hook_line | grep -c '^WARN.*libvirt runs both')" 1 "also if it is there twice"
+rm "$root"/etc/libvirt/hooks/qemu.d/*
+is "$(hook_line | cut -d' ' -f1)" FAIL "a hook of somebody else is none"
 # A host that says who listens on which socket.
 plain=$tmp/plain
 mkdir -p "$plain"/{etc/libvirt/hooks,proc/net,run,sys,var/lib}
