@@ -5,10 +5,12 @@
  */
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/text.h"
 #include "host/inventory.h"
 #include "internal.h"
 #include "ops/preview.h"
+#include "state/history.h"
 
 enum { LEFT_SHOWN = 8 };
 
@@ -231,8 +233,32 @@ static const char *fix_vfs(struct check *check, const struct section *section)
 }
 
 /*
- * Reports that no pGPU is configured for the type. One file, also a nova.conf, can serve many hosts, so this is only a
- * warning as long as something can be leased here.
+ * True if this host has no GPU of a vendor that device_match names, and had no vGPU of the type: the file is for other
+ * hosts, too. A match that is misspelt has another card of its vendor beside it, and a card that is gone had vGPUs.
+ */
+static bool is_for_other_hosts(const struct check *check, const struct section *section)
+{
+	autofree char(*parents)[PARENT_SIZE] = NULL;
+	autofree struct inv_pci *devices = NULL;
+	struct err ignored;
+	size_t n = 0;
+
+	if (affinity_parents(check->host, section->type, &parents) > 0 ||
+	    inventory_pci(check->host, &devices, &n, &ignored) < 0)
+		return false;
+	for (size_t i = 0; i < section->nmatches; i++) {
+		const char *vendor = section->matches[i].vendor;
+
+		for (size_t d = 0; d < n; d++)
+			if (!*vendor || (devices[d].display && strcmp(devices[d].card.vendor, vendor) == 0))
+				return false;
+	}
+	return true;
+}
+
+/*
+ * No pGPU is configured for the type. One file, also a nova.conf, can serve many hosts, so a type for other hosts is no
+ * error, as long as something can be leased here, or this host has no card that the file could mean.
  */
 static void report_no_card(struct check *check, const struct section *section)
 {
@@ -245,6 +271,10 @@ static void report_no_card(struct check *check, const struct section *section)
 		check_report(check, status, "'vgpu-lease types' lists the available types",
 			     "no pGPU that device_match of %s matches supports it, so a start with it would be refused",
 			     section->type);
+	} else if (section->nmatches && !fix && is_for_other_hosts(check, section)) {
+		check_warn(check, "ignore this on a host without such a card",
+			   "device_match of %s matches no pGPU of this host, so a start with it would be refused",
+			   section->type);
 	} else if (section->nmatches) {
 		status = fix ? CHECK_FAIL : status;
 		fix = fix ? fix : fix_elsewhere(check, section);

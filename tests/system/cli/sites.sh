@@ -275,4 +275,24 @@ configure nvidia-1151 nvidia-1148 policy 'pgpu_types = several'
 domain 1 "$(uuid 1)" nvidia-1148 >"$root/etc/libvirt/qemu/vm1.xml"
 vl check
 holds "also if it names its type" says M_CHECK_DOMAIN_REFUSED vm1 < <(notes_of domain | grep ^FAIL)
+
+### One file for a fleet, also on its hosts without a GPU: a server with the display controller of its management board
+end_host
+root=$work/bare
+mkdir -p "$root"/{proc,dev,run,var/lib}
+bmc=$root/sys/bus/pci/devices/0000:03:00.0
+mkdir -p "$bmc"
+echo 0x1a03 >"$bmc/vendor"
+echo 0x2000 >"$bmc/device"
+echo 0x030000 >"$bmc/class"
+configure nvidia-222@10de:1eb8 vf_flex@8086:56c0
+vl check
+is "$status|$(notes_of type | cut -d' ' -f1 | xargs)" "0|WARN WARN" "a type of cards that this host has not is no failure of it"
+is "$(notes_of type | grep -c 'correct device_match')" 0 "for which nobody is told to change the file"
+started=$SECONDS
+"$builddir/vgpu-leased" --root "$root" --wait-ready 60
+is "$?|$((SECONDS - started < 30))" "0|1" "and guests are not delayed by a minute at each boot"
+echo 0x10de >"$bmc/vendor"
+vl check
+is "$status|$(notes_of type | cut -d' ' -f1 | xargs)" "1|FAIL WARN" "with another card of the vendor, the match may be wrong"
 tap_done
