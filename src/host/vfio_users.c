@@ -376,11 +376,11 @@ static int find_group(struct question *q, const struct host *host, int device)
 	return find(q, host->root, path);
 }
 
-/* Checks the device's own nodes, /dev/vfio/devices/NAME, listed in vfio-dev/ (kernel 6.6 and later, with iommufd). */
-static int find_cdev(struct question *q, int device)
+/* Checks the nodes whose names begin so in a directory of the device. A kernel or driver without them has none. */
+static int find_nodes(struct question *q, int device, const char *directory, const char *begin)
 {
 	const struct dirent *e;
-	autoclosedir DIR *d = sys_list(device, "vfio-dev");
+	autoclosedir DIR *d = sys_list(device, directory);
 
 	if (!d)
 		return errno == ENOENT ? 0 : -errno;
@@ -388,6 +388,8 @@ static int find_cdev(struct question *q, int device)
 		char path[NAME_MAX + 8];
 		int r;
 
+		if (strncmp(e->d_name, begin, strlen(begin)) != 0)
+			continue;
 		snprintf(path, sizeof(path), "%s/dev", e->d_name);
 		r = find(q, sys_list_fd(d), path);
 		if (r != 0)
@@ -412,8 +414,9 @@ int vfio_users_open(const struct vfio_users *users, const struct host *host, con
 	if (device < 0)
 		return err_sys(err, errno, "cannot tell whether vGPU %s is open: %s/%s", id, host->name, path);
 	r = find_group(&q, host, device);
+	/* With iommufd (kernel 6.6 and later) the device has nodes of its own, /dev/vfio/devices/NAME. */
 	if (r == 0)
-		r = find_cdev(&q, device);
+		r = find_nodes(&q, device, "vfio-dev", "");
 	if (r < 0)
 		return err_sys(err, -r, "cannot tell whether vGPU %s is open: %s/%s", id, host->name, path);
 	if (r == 1 && pid)
@@ -424,4 +427,14 @@ int vfio_users_open(const struct vfio_users *users, const struct host *host, con
 			"cannot tell whether vGPU %s is open: %s (troubleshooting: cannot-tell-whether-the-vgpu-is-open)",
 			id, users->blind.text);
 	return r;
+}
+
+bool vfio_users_render(const struct vfio_users *users, const struct host *host, const char *vf)
+{
+	struct question q = { .users = users };
+	char path[VGPU_PATH_SIZE];
+	struct err ignored;
+	autoclose int device = inventory_path(path, vf, "", &ignored) < 0 ? -1 : sys_dir(host->root, path);
+
+	return device >= 0 && find_nodes(&q, device, "drm", "renderD") == 1;
 }

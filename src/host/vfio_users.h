@@ -40,3 +40,9 @@ bool vfio_users_unread(const struct vfio_users *users, char text[REASON_SIZE]);
  */
 int vfio_users_open(const struct vfio_users *users, const struct host *host, const char *id, pid_t *pid,
 		    struct err *err);
+
+/*
+ * Does a process have a render node of this VF open? Then the VF is a GPU of the host, or of a container. False also if
+ * that is unknown.
+ */
+bool vfio_users_render(const struct vfio_users *users, const struct host *host, const char *vf);

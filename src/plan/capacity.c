@@ -404,9 +404,12 @@ void capacity_count(struct capacity_count *count, const struct world *world, con
 		outside += !pool_gives(d->parent, type->id);
 	}
 	/* A plain VF in use is leased, or open because other software gave it to a guest. */
-	for (int i = 0; card->framework == FW_VF && i < card->nparents; i++)
-		count->used += card->parents[i]->facts.opened == OPEN_YES && pool_gives(card->parents[i], type->id) &&
-			       !lease_find(&world->leases, card->parents[i]->name);
+	for (int i = 0; card->framework == FW_VF && i < card->nparents; i++) {
+		const struct inv_parent *vf = card->parents[i];
+
+		count->used += (vf->facts.opened == OPEN_YES || vf->facts.renders) && pool_gives(vf, type->id) &&
+			       !lease_find(&world->leases, vf->name);
+	}
 	for (size_t i = 0; card->framework == FW_VF && i < world->leases.n; i++)
 		count->used += strcmp(world->leases.list[i].vgpu.pgpu, card->address) == 0 &&
 			       strcmp(world->leases.list[i].vgpu.type, type->id) == 0 &&

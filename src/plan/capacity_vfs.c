@@ -81,13 +81,22 @@ bool capacity_group_is_free(const struct capacity_query *query, const struct inv
 	return !*why;
 }
 
+/*
+ * Does a process of the host use this plain VF as its GPU? A start that names the VF gets it nevertheless: the server of
+ * a screen opens all GPUs.
+ */
+static bool is_hosts(const struct world *world, const struct inv_parent *p)
+{
+	return p->facts.renders && !(world->mode == PLAN_PREPARE && request_names(world->request, p->name));
+}
+
 static bool has_nobody(const struct capacity_query *query, const struct inv_parent *p, const char *type)
 {
 	const struct world *world = query->world;
 
 	return p->ndevices == 0 && !p->lost && !has_failed(world, p->name) && is_pooled(p, type) &&
 	       !leased_parent(&world->leases, p->name, query->id) && !leased_parent(query->promised, p->name, NULL) &&
-	       !request_excludes(world->request, p->name) && p->facts.opened != OPEN_YES;
+	       !request_excludes(world->request, p->name) && p->facts.opened != OPEN_YES && !is_hosts(world, p);
 }
 
 bool capacity_parent_is_free(const struct capacity_query *query, const struct inv_parent *parent, const char *type)

@@ -170,6 +170,15 @@ static bool is_leased_on(const struct planner *p, const char *card)
 	return false;
 }
 
+/* Without a lease nothing can be released: vGPUs were created in advance, their domains are off, or VFs are open. */
+static const char *unleased(const struct planner *p, const char *card)
+{
+	const struct inv_pgpu *pgpu = inventory_pgpu(&p->world->inv, card);
+
+	return pgpu && pgpu->framework == FW_VF ? "processes of this host have them open"
+						: "'vgpu-lease gc --dry-run' says why each is kept";
+}
+
 /* Writes the fix for the first cause, the easiest to remove; "": its reason has the fix, or there is none. */
 static void text_fix(const struct planner *p, const struct card_cause *list, size_t n, char *buf, size_t size)
 {
@@ -189,12 +198,10 @@ static void text_fix(const struct planner *p, const struct card_cause *list, siz
 	switch (list->cause) {
 	case CAUSE_IN_USE:
 	case CAUSE_BLOCKED:
-		/* Without a lease nothing can be released: vGPUs were created in advance, or their domains are off. */
 		if (is_leased_on(p, list->card))
 			snprintf(buf, size, "; %s %s", release, where);
 		else
-			snprintf(buf, size, "; no guest leases one %s; 'vgpu-lease gc --dry-run' says why each is kept",
-				 where);
+			snprintf(buf, size, "; no guest leases one %s; %s", where, unleased(p, list->card));
 		break;
 	case CAUSE_CAP:
 		snprintf(buf, size, "; %s %s, raise max_instances", release, where);

@@ -104,8 +104,10 @@ bool survey_say_open(struct world *w)
 		w->asks = true;
 		seen &= w->users != NULL;
 		vf->facts.opened = OPEN_NO;
-		if (vf->card->framework == FW_VF)
+		if (vf->card->framework == FW_VF) {
 			look_who(w, &vf->facts, vf->name);
+			vf->facts.renders = w->users && vfio_users_render(w->users, w->host, vf->name);
+		}
 		vf->facts.is_named = is_named(w, vf->name, w->request->name);
 	}
 	for (size_t i = 0; i < w->inv.ndevices; i++) {

@@ -31,6 +31,10 @@ static const char host[] = MDEV_AT(ID(a), "12") MDEV_AT(ID(b), "1") MDEV_AT(ID(c
 			      "sys/bus/mdev/devices/" ID(
 				      f) "/vfio-dev/vfio8/\n"
 					 "sys/bus/pci/devices/0000:41:00.4/iommu_group -> ../../../../kernel/iommu_groups/50\n"
+					 "sys/bus/pci/devices/0000:00:02.1/drm/card1/dev = 226:1\n"
+					 "sys/bus/pci/devices/0000:00:02.1/drm/renderD128/dev = 1:5\n"
+					 "sys/bus/pci/devices/0000:00:02.2/drm/card2/dev = 1:5\n"
+					 "sys/bus/pci/devices/0000:00:02.2/drm/renderD129/dev = 226:129\n"
 					 "sys/class/vfio/12/dev = " FULL "\n"
 					 "sys/class/vfio/1/dev = 511:1\n"
 					 "sys/class/vfio/123/dev = 511:123\n"
@@ -78,6 +82,9 @@ static void devices(void)
 	ok(vfio_users_open(h, &tree.host, ID(b), &pid, &err) == 1 && pid == 78, "so has the holder of its own node");
 	ok(vfio_users_open(h, &tree.host, "0000:41:00.4", &pid, &err) == 1 && pid == 79,
 	   "and a VF's, by whatever path it came to the node");
+	ok(vfio_users_render(h, &tree.host, "0000:00:02.1"), "a VF on which a process renders is a GPU of the host");
+	ok(!vfio_users_render(h, &tree.host, "0000:00:02.2"), "not one that is only on a screen");
+	ok(!vfio_users_render(h, &tree.host, "0000:41:00.4"), "nor one without a graphics driver");
 	ok(vfio_users_open(h, &tree.host, ID(c), NULL, &err) == 0,
 	   "a path that reads like the group's is not the group");
 	ok(vfio_users_open(h, &tree.host, ID(e), &pid, &err) == 1 && pid == 82,

@@ -124,7 +124,7 @@ static struct device_facts *facts_of(struct setup *w, const char *spec)
 	if (strchr(spec, ':'))
 		return &w->devs[w->inv.ndevices].facts;
 	for (size_t i = 0; i < w->inv.nparents; i++)
-		if (strncmp(w->parents[i].name, spec, strcspn(spec, "!=@")) == 0) {
+		if (strncmp(w->parents[i].name, spec, strcspn(spec, "!=@%")) == 0) {
 			if (strchr(spec, '@')) {
 				text_copy(w->parents[i].driver, sizeof(w->parents[i].driver), strchr(spec, '@') + 1);
 				w->parents[i].keeps_group = strchr(spec, '@')[1] && !strstr(spec, "vfio");
@@ -141,6 +141,7 @@ static void make_device(struct setup *w, char *spec)
 
 	f->opened = strchr(spec, '!') ? OPEN_YES : OPEN_NO;
 	f->is_named = strchr(spec, '=');
+	f->renders = strchr(spec, '%');
 	if (!strchr(spec, ':'))
 		return;
 	w->inv.ndevices++;
