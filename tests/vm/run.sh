@@ -101,21 +101,28 @@ cpus_of() { [ "$1" = a ] && echo 2 || echo 1; }
 
 # ready NAME...: machines with vgpu-lease in them, new ones where none run. They start together.
 ready() {
-	local name pid booting=()
+	local name status starting=()
 	for name; do
-		alive "$name" && continue
-		VM_CPUS=${VM_CPUS:-$(cpus_of "$name")} \
-			"$here/vm.sh" boot "$name" "$(index_of "$name")" "$(release_of "$name")" | sed 's/^/# /' &
-		booting+=($!)
-	done
-	for pid in "${booting[@]}"; do
-		wait "$pid" || bail_out "a machine does not start"
+		begin_machine "$name" &
+		starting+=($!)
 	done
 	for name; do
-		install_in "$name" >"$vm/install-$name.log" 2>&1 && continue
+		status=0
+		wait "${starting[0]}" || status=$?
+		starting=("${starting[@]:1}")
+		[ "$status" != 0 ] || continue
+		[ "$status" = 2 ] || bail_out "a machine does not start"
 		tail -n 20 "$vm/install-$name.log" | sed 's/^/# /'
 		bail_out "vgpu-lease cannot be installed in the machine $name; see $vm/install-$name.log"
 	done
+}
+# begin_machine NAME: 2, if it is there and nothing can be installed in it.
+begin_machine() {
+	if ! alive "$1"; then
+		VM_CPUS=${VM_CPUS:-$(cpus_of "$1")} \
+			"$here/vm.sh" boot "$1" "$(index_of "$1")" "$(release_of "$1")" | sed 's/^/# /' || return 1
+	fi
+	install_in "$1" >"$vm/install-$1.log" 2>&1 || return 2
 }
 
 # What needs the package: it is about it, or runs with it (runs_packaged of inside.sh).
