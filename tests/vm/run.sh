@@ -168,6 +168,7 @@ run_on() {
 	"$here/vm.sh" run "$1" env "${settings[@]}" timeout $((1800 + ${DURATION:-0})) bash "/srv/vm/$program" "${2%@*}" \
 		</dev/null >"$vm/$2.log" 2>&1 || :
 	echo "# $2: $SECONDS s" >>"$vm/$2.log"
+	judge_json "$2"
 }
 ended() { grep -qsxF "end of ${1%@*}" "$vm/$1.log"; }
 
@@ -183,9 +184,11 @@ run_scenarios() {
 	done
 }
 
-# json_fits NAME: what it printed as JSON has what its schemas say (inside.sh, tell_json). It kept none: nothing is said.
-json_fits() {
+# judge_json NAME: what it printed as JSON has what its schemas say (inside.sh, tell_json), or what has not: in vm/NAME.fits. It
+# kept none: nothing is said.
+judge_json() {
 	local kept=$vm/$1.json said sentence="ok 0 - the JSON that $1 was given fits its schemas"
+	rm -f "$vm/$1.fits"
 	grep -q '^#json-call' "$vm/$1.log" || return 0
 	rm -rf "$kept"
 	mkdir "$kept"
@@ -193,11 +196,9 @@ json_fits() {
 		/^#json-call\t/ { close(file); close(file ".call"); file = to (++n)
 			for (i = 2; i <= NF; i++) print $i >(file ".call") }
 		/^#json / { print substr($0, 7) >file }' "$vm/$1.log"
-	if said=$(python3 "$srcdir/tests/lib/json_fits.py" "$srcdir/schemas" "$kept" 2>&1); then
-		tally "$1" <<<"$sentence"
-	else
-		tally "$1" <<<"not $sentence"$'\n'"$(head -n 30 <<<"$said")"
-	fi
+	said=$(python3 "$srcdir/tests/lib/json_fits.py" "$srcdir/schemas" "$kept" 2>&1) ||
+		sentence="not $sentence"$'\n'"$(head -n 30 <<<"$said")"
+	echo "$sentence" >"$vm/$1.fits"
 }
 
 # Beside the machines: Nova reads its files, the packages are made and tried, and when the migrations are over the machine
@@ -233,7 +234,9 @@ report() {
 	echo "# $1: $(sed -n '3s/^# //p' "$here/$(directory_of "$1")/${1%@*}.sh")"
 	if [ -f "$vm/$1.log" ]; then
 		tally "$1" <"$vm/$1.log"
-		json_fits "$1"
+		# One that was stopped was not judged.
+		[ -f "$vm/$1.fits" ] || judge_json "$1"
+		[ ! -f "$vm/$1.fits" ] || tally "$1" <"$vm/$1.fits"
 	fi
 	ended "$1" || tally "$1" <<<"not ok 0 - $1 comes to its end"
 }
@@ -297,7 +300,7 @@ elif [ ${#scenarios[@]} != 0 ]; then
 	needed=("${hosts[@]}") at_once=("${hosts[@]}")
 fi
 begin_run
-for name; do rm -f "$vm/$name.log"; done
+for name; do rm -f "$vm/$name".{log,fits}; done
 rm -f "$vm/packages.log" "$vm"/nova-{files,exports}.log
 if [ -z "$keep" ]; then
 	trap '"$here/vm.sh" stop a b c d' EXIT
