@@ -5,8 +5,8 @@
 #
 # Runs what is named (all: migrations/*.sh, scenarios/*.sh) and prints one TAP stream. A migration is commanded from the
 # machine `a`, and takes `b`, too; a scenario takes one machine: `d` beside the migrations, which wait for each other most
-# of the time, and then `a`; without migrations `a` or `b`. SCENARIO@bookworm runs on `c`, a machine of Debian 12. What one
-# prints is in vm/NAME.log while it runs. What a machine runs was built on its release (packages.sh).
+# of the time, then `a`, and `b` once `c` is done; without migrations `a` or `b`. SCENARIO@bookworm runs on `c`, a machine of
+# Debian 12. What one prints is in vm/NAME.log while it runs. What a machine runs was built on its release (packages.sh).
 # With --keep the machines stay, and those that run already are used: for work on a scenario. Root is needed, and the
 # packages that `image.sh --needs` names. Where they are missing, all is skipped; with MUST_WORK=1 in the environment that
 # is a failure.
@@ -201,8 +201,26 @@ judge_json() {
 	echo "$sentence" >"$vm/$1.fits"
 }
 
+# Two machines with scenarios leave a fifth of two processors and more idle, since scenarios wait, too: once nothing else runs
+# beside them a third one, which had the migrations before, takes scenarios as well, where enough are left for its start.
+help_out() {
+	local name left=0
+	[ ${#migrations[@]} != 0 ] || return 0
+	until [ -d "$vm/taken/migrations" ]; do kill -0 $$ && sleep 1 || return; done
+	for name in "${scenarios[@]}"; do [ -d "$vm/taken/$name" ] || left=$((left + 1)); done
+	[ "$left" -ge 8 ] || return 0
+	ready b
+	kill -0 $$ || {
+		"$here/vm.sh" stop b
+		return
+	}
+	run_scenarios b "${longest_first[@]}"
+	# One that died is left for run_again.
+	[ -n "$keep" ] || ! alive b || "$here/vm.sh" stop b
+}
+
 # Beside the machines: Nova reads its files, the packages are made and tried, and when the migrations are over the machine
-# of Debian 12 has its scenarios.
+# of Debian 12 has its scenarios, and then the third machine of Debian 13.
 run_beside() {
 	local name trying=
 	! is_of_nova || ask_nova || :
@@ -226,6 +244,7 @@ run_beside() {
 		done
 		[ -n "$keep" ] || "$here/vm.sh" stop c
 	fi
+	help_out
 	[ -z "$trying" ] || wait "$trying" || :
 }
 
@@ -348,17 +367,18 @@ for name in "${migrations[@]}"; do
 done
 if [ ${#migrations[@]} != 0 ]; then
 	# The machine of Debian 12 comes in its place.
-	[ -n "$keep" ] || "$here/vm.sh" stop b
+	[ -n "$keep" ] || [ ${#bookworm[@]} = 0 ] || "$here/vm.sh" stop b
 	begin_scenarios a
 fi
 mkdir "$vm/taken/migrations"
 [ ${#running[@]} = 0 ] || wait "${running[@]}"
+wait "$beside" || :
+[ ${#migrations[@]} = 0 ] || [ ! -d "$machines/b" ] || hosts+=(b)
 for name in "${scenarios[@]}"; do
 	[ -d "$vm/taken/$name" ] || run_on a "$name"
 	ended "$name" || run_again "$name" "${hosts[@]}"
 	report "$name"
 done
-wait "$beside" || :
 sed 's/^#* */# /' "$vm/beside.log"
 report_packages
 report_nova
