@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # run.sh [--keep] [NAME...]   installs vgpu-lease in test machines, and lets the libvirtd there call the hook
-# run.sh --prepare            builds the packages, the trees that packages.sh runs tests in, and the first machines' image
+# run.sh --prepare            builds the packages, the trees that packages.sh runs tests in, and the machines' images; then it does
+#                             what takes no machine, so that the next run of all need not
 #
 # Runs what is named (all: migrations/*.sh, scenarios/*.sh) and prints one TAP stream. A migration is commanded from the
 # machine `a`, and takes `b`, too; a scenario takes one machine: `d` beside the migrations, which wait for each other most
@@ -130,6 +131,7 @@ is_package() { [[ $1 == *package* || $1 == 4[0-3]-* ]]; }
 
 # The builds of a Debian, and its package.
 make_package() { nice -n "${2:-10}" "$here/packages.sh" build "$1" >"$vm/packages-$1.log" 2>&1; }
+try_packages() { nice -n 10 "$here/packages.sh" try "$@" >"$vm/packages.log" 2>&1; }
 report_packages() {
 	[ ${#suites[@]} != 0 ] || return 0
 	echo "# packages: built for each Debian, and tried in a tree of it"
@@ -154,6 +156,29 @@ report_nova() {
 		[ ! -f "$vm/$log.log" ] || tally "$log" <"$vm/$log.log"
 		grep -qs '^1\.\.[1-9]' "$vm/$log.log" || tally "$log" <<<"not ok 0 - $log comes to its end"
 	done
+}
+
+# What --prepare has done without machines counts for one run, of the same tree and image: the tarball has every file of the
+# tree.
+what_is_tried() { cat "$vm/packages/vgpu-lease.tar.xz" "$vm"/{built-trixie,built-bookworm,image,nova}.done | sha256sum; }
+forget_tries() { rm -f "$vm"/{tried.done,packages.log,nova-files.log,nova-exports.log}; }
+# tried_before: then the logs are there to be told.
+tried_before() {
+	is_of_nova && [ "${suites[*]}" = 'bookworm trixie' ] && [ "$(cat "$vm/tried.done" 2>/dev/null)" = "$(what_is_tried)" ] &&
+		rm "$vm/tried.done"
+}
+try_beforehand() {
+	local end=$((SECONDS + 600))
+	forget_tries
+	# Others may be building in the build directory: what they have not built in this time is for the run to build.
+	until make -C "$builddir" -q all tests/model/nova/pools >/dev/null 2>&1; do
+		[ "$SECONDS" -lt "$end" ] || return 0
+		sleep 5
+	done
+	sleep 5
+	ask_nova || :
+	try_packages bookworm trixie || :
+	what_is_tried >"$vm/tried.done"
 }
 
 directory_of() { if [ -f "$here/scenarios/${1%@*}.sh" ]; then echo scenarios; else echo migrations; fi; }
@@ -223,10 +248,10 @@ help_out() {
 # of Debian 12 has its scenarios, and then the third machine of Debian 13.
 run_beside() {
 	local name trying=
-	! is_of_nova || ask_nova || :
+	[ -n "$tried" ] || ! is_of_nova || ask_nova || :
 	[ ${#bookworm[@]} = 0 ] || make_package bookworm || :
-	if [ ${#suites[@]} != 0 ]; then
-		nice -n 10 "$here/packages.sh" try "${suites[@]}" >"$vm/packages.log" 2>&1 &
+	if [ -z "$tried" ] && [ ${#suites[@]} != 0 ]; then
+		try_packages "${suites[@]}" &
 		trying=$!
 	fi
 	if [ ${#bookworm[@]} != 0 ]; then
@@ -285,8 +310,10 @@ if [ "${1:-}" = --prepare ]; then
 		make_package "$name" 0 || :
 		! "$here/packages.sh" others | grep -qx "$name" || "$here/packages.sh" trees "$name"
 	done
-	# That of Debian 12 is made beside the first machines, which do not wait for it.
 	"$here/image.sh"
+	"$here/image.sh" bookworm &
+	try_beforehand
+	wait
 	exit
 fi
 if [ "${1:-}" = --keep ]; then
@@ -320,7 +347,6 @@ elif [ ${#scenarios[@]} != 0 ]; then
 fi
 begin_run
 for name; do rm -f "$vm/$name".{log,fits}; done
-rm -f "$vm/packages.log" "$vm"/nova-{files,exports}.log
 if [ -z "$keep" ]; then
 	trap '"$here/vm.sh" stop a b c d' EXIT
 	"$here/vm.sh" stop a b c d
@@ -341,6 +367,8 @@ mkdir "$vm/taken"
 suites=()
 [ ${#bookworm[@]} = 0 ] || suites+=(bookworm)
 [[ ${scenarios[*]} != *package* ]] || suites+=(trixie)
+tried=
+if tried_before; then tried=1; else forget_tries; fi
 ready "${needed[@]}"
 [ ${#needed[@]} = 0 ] || echo "# ready after $SECONDS s"
 retries=2
