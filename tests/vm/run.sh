@@ -273,8 +273,10 @@ run_beside() {
 	[ -z "$trying" ] || wait "$trying" || :
 }
 
-# report NAME: tells how it went.
+# report NAME: tells how it went. Of a mistake bash gives up the command that it is in, a loop for one, and goes on with the next:
+# what it says then is a failure.
 report() {
+	local said
 	echo "# $1: $(sed -n '3s/^# //p' "$here/$(directory_of "$1")/${1%@*}.sh")"
 	if [ -f "$vm/$1.log" ]; then
 		tally "$1" <"$vm/$1.log"
@@ -282,6 +284,8 @@ report() {
 		[ -f "$vm/$1.fits" ] || judge_json "$1"
 		[ ! -f "$vm/$1.fits" ] || tally "$1" <"$vm/$1.fits"
 	fi
+	said=$(grep -sE '^/srv/vm/[^ :]+: line [0-9]+: .*(syntax error|command not found|division by 0|bad |unbound|invalid)' "$vm/$1.log") &&
+		tally "$1" <<<"not ok 0 - all of $1 is carried out"$'\n'"$said"
 	ended "$1" || tally "$1" <<<"not ok 0 - $1 comes to its end"
 }
 
