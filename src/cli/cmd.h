@@ -135,7 +135,7 @@ void cmd_gc_ask(struct cmd *cmd, struct gc *pass, const struct world *world, con
 const struct gc_item *cmd_gc_item(const struct gc *pass, const char *id);
 /* What the pass will do or has done with an item: "remove", "removed", "drop", ... */
 const char *cmd_gc_outcome(const struct gc_item *item);
-/* A clause that says how a lease is released, or why it stays and until when. */
+/* A clause: the command that releases the lease, why the lease stays, or when it will be released. */
 const char *cmd_gc_advice(char buf[REASON_SIZE], const struct gc_item *item);
 
 enum { CMD_SIMILAR_SIZE = DOMAIN_NAME_SIZE + 16 };

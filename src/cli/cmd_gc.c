@@ -202,7 +202,7 @@ static int check_offer(const struct inv_pgpu *card, const char *type, struct err
 		       *list ? list : "(none)");
 }
 
-/* Fails unless the card is configured for the type, because the hook would create vGPUs of the old type again. */
+/* Fails unless the card is configured for the new type: the hook would create vGPUs of its configured type again. */
 static int check_config(const struct world *world, const struct inv_pgpu *card, const char *type, struct err *err)
 {
 	const char *address = card->address;

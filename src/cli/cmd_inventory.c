@@ -197,7 +197,10 @@ const struct command cmd_types = {
 	.run = types,
 };
 
-/* What is wrong with a lease or about to happen to it; NULL: nothing. `item`, judged later, may be unleased. */
+/*
+ * The NOTE of a lease: what is wrong with it, or its coming release; NULL: none. gc judged after the leases were
+ * listed, so `item` may be NULL, or not `leased` any more.
+ */
 static const char *note_of(const struct gc_item *item, char buf[NOTE_SIZE])
 {
 	bool active = item && item->leased && item->lease.state == LEASE_ACTIVE;

@@ -196,7 +196,7 @@ const char *show_owner(const struct host *host, const struct vgpu_ref *vgpu, con
 	}));
 }
 
-/* Without a lease, gc knows whether Nova counts the vGPU as its own. */
+/* A leased vGPU is Nova's if its lease has an instance. If there is no lease, gc's verdict decides. */
 static const char *owner(const struct facts *facts)
 {
 	const struct lease *lease = facts->lease;

@@ -221,7 +221,7 @@ bool apply_needs_lock(const struct step *step)
 	return step->kind == STEP_CREATE;
 }
 
-/* Takes the pGPU's lock if the step creates. */
+/* Takes the pGPU's lock if the step creates a vGPU. */
 static int wait_turn(struct apply *apply, const struct step *step, struct err *err)
 {
 	apply->lock = -1;
@@ -246,7 +246,7 @@ static int still_ours(const struct apply *apply, const struct applied *done, str
 static int ensure(const struct apply *apply, const struct step *step, const char *params, struct err *err)
 {
 	struct applied *done = done_of(apply, step);
-	/* A plain VF is there, and becomes a vGPU with its lease. */
+	/* A plain VF always exists, and a lease makes it a vGPU, so the kernel is not asked. */
 	int exists = step->vgpu.framework == FW_VF ? step->kind != STEP_CREATE
 						   : kernel_exists(apply->store->host, &step->vgpu);
 	bool unfinished = done->kept && done->now.state == LEASE_CREATING;

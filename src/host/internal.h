@@ -172,6 +172,6 @@ long inv_read_count(const char *address, int card, const char *attribute);
 
 /*
  * inventory_cards.c: if the query is for all types, adds the cards of NVIDIA's driver (with query.gpus: all GPUs) that
- * the inventory lacks. These pGPUs are not ready. Call it before the pGPUs are sorted.
+ * the inventory does not have. These pGPUs are not ready. Call it before the pGPUs are sorted.
  */
 int inv_read_absent(struct inv_reader *reader, struct err *err);

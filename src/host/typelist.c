@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The types of NVIDIA's variant driver: lists, names, and records per model. */
+/* Parses and records the types of NVIDIA's variant driver. */
 #include "host/typelist.h"
 
 #include <ctype.h>

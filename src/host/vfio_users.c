@@ -178,8 +178,8 @@ static bool share_table(const struct scan *scan, pid_t a, pid_t b)
 }
 
 /*
- * Reads the threads that do not share the first thread's table, because they have unshared it or the first thread has
- * ended. The link count of the directory shows whether a process has only one thread.
+ * Reads the descriptor tables that are not the first thread's: a thread can leave the common table, and keeps it when
+ * the first thread ends. The link count of the directory shows whether a process has only one thread.
  */
 static int read_threads(struct scan *scan, const char *name, pid_t pid)
 {

@@ -141,7 +141,7 @@ static void config_passes(struct check *check, const struct config *config)
 
 static void run_table(struct check *check, bool only_pool)
 {
-	const unsigned int missing = (check->inv ? 0 : NEEDS_POOL) | (check->has_store < 0 ? NEEDS_STORE : 0) |
+	const unsigned int missing = (check->inv ? 0 : NEEDS_POOL) | (check->store_result < 0 ? NEEDS_STORE : 0) |
 				     (check->disk ? 0 : NEEDS_FILES);
 
 	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
@@ -167,7 +167,7 @@ static int look_at_host(struct check *check, struct err *err)
 	struct world *world = &check->start.world;
 
 	check->no_start = check->store_err;
-	if (check->has_store == 0 &&
+	if (check->store_result == 0 &&
 	    survey_host(world, check->host, &check->store, check->config, &check->no_start) == 0)
 		return 0;
 	survey_end(world);
@@ -198,10 +198,10 @@ static void run(struct check *check, bool only_pool)
 	const struct config *config = check->seen ? check->seen->config : NULL;
 	struct err err;
 
-	check->has_store = store_open(&check->store, check->host, false, &check->store_err);
+	check->store_result = store_open(&check->store, check->host, false, &check->store_err);
 	check->start = (struct preview){ .store = STORE_NONE };
 	/* A pGPU that is known to hang is not asked again. */
-	if (check->has_store == 0)
+	if (check->store_result == 0)
 		silent_recall(&check->store);
 	check->what = "pgpu";
 	if (check->seen)
@@ -234,7 +234,7 @@ static void run(struct check *check, bool only_pool)
 		give_back(check, config);
 	else
 		survey_end(world);
-	if (check->has_store == 0)
+	if (check->store_result == 0)
 		silent_note(&check->store);
 	store_close(&check->store);
 }

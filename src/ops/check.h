@@ -52,7 +52,7 @@ struct check {
 	struct preview start;         /* the last start that was planned; all checks use start.world */
 	struct err no_start;          /* why no start can be planned; .code 0: one can */
 	struct store store;
-	int has_store; /* 0, or the error of opening it, with its text in `store_err` */
+	int store_result; /* of store_open(): 0, or a negative errno with its text in `store_err` */
 	struct err store_err;
 	const struct leases *leases; /* without void leases; empty if one cannot be read */
 	struct libvirt_files *disk;  /* NULL: unreadable */

@@ -82,8 +82,8 @@ bool capacity_group_is_free(const struct capacity_query *query, const struct inv
 }
 
 /*
- * Does a process of the host use this plain VF as its GPU? A start that names the VF gets it nevertheless: the server of
- * a screen opens all GPUs.
+ * Does a process of the host use this plain VF as its GPU? A start that names the VF gets it nevertheless, because the
+ * server of a screen opens all GPUs.
  */
 static bool is_hosts(const struct world *world, const struct inv_parent *p)
 {

@@ -177,8 +177,8 @@ static void receive(struct mounted *mounted, struct fuse_buf *buf)
 }
 
 /*
- * A close arrives at the other file system, but is handled before later requests: after a request is received, all
- * closes that have arrived by then are handled first.
+ * The files of sysfs and the devices are two file systems, so a read of a file could overtake an earlier close of a
+ * device. A request at the files therefore waits until all that has arrived at the devices is handled.
  */
 static void loop(struct server *server, void (*ready)(void *), void *arg)
 {

@@ -61,7 +61,7 @@ struct sim_node {
 	char **told;                 /* of a file: the texts whose sizes were reported last, by alias; NULL: none */
 };
 
-/* How many inode numbers a file can have for the real kernel: the low bits of a node's address are free for them. */
+/* How many inode numbers a file shows to the real kernel: its node's address, and an alias in the low bits. */
 enum { SIM_ALIASES = 16 };
 
 struct sim_tree {

@@ -209,7 +209,7 @@ int store_lock_vgpu(const struct store *store, const char *id, struct err *err)
 
 void store_unlock_vgpu(const char *id, int lock)
 {
-	/* Closing is not enough, as in store_unlock(). */
+	/* Closing is not enough: see store_unlock(). */
 	sys_unlock_key(lock, id);
 	close(lock);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Gathers the facts on which the fate of a lease or an orphan depends (plan/fate.h), from a look at the host. */
+/* Decides the fate (plan/fate.h) of a lease, device or definition, by what was read of the host (struct fate_look). */
 #pragma once
 
 #include <stdbool.h>

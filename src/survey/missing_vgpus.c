@@ -66,7 +66,7 @@ static size_t missing_of(const struct request *wanted, const struct request *liv
 	return n;
 }
 
-/* Adds vGPUs of the definition that the running domain lacks, up to the difference between their numbers. */
+/* Adds vGPUs of the definition that are missing in the running domain, at most as many as it has fewer. */
 static void add_missing(struct search *s, const char *name, struct domxml *definition, struct domxml *live,
 			const struct request *record)
 {

@@ -112,9 +112,9 @@ int sys_write_all(int fd, const char *data, size_t len);
 int sys_publish(int dir, const char *name, const char *data, size_t len);
 
 /*
- * Overwrites a small text file in place, for want of space for another file. A single write to a single page cannot be
- * interrupted by a kill. If the old text was longer, newlines overwrite its rest, and sys_read() cuts them. A reader
- * without the lock can see a mixture. -ENOSPC: the old or new text is larger than SYS_OVERWRITE_MAX.
+ * Overwrites a small text file in place, when there is no space for another file. A single write to a single page
+ * cannot be interrupted by a kill. If the old text was longer, newlines overwrite its rest, and sys_read() cuts them. A
+ * reader without the lock can see a mixture. -ENOSPC: the old or new text is larger than SYS_OVERWRITE_MAX.
  */
 enum { SYS_OVERWRITE_MAX = 4096 };
 int sys_overwrite(int dir, const char *name, const char *data, size_t len);
