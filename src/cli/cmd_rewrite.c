@@ -76,7 +76,8 @@ static void say_what_changed(const struct rewrite *r, const char *path)
 
 	for (size_t i = 0; i < r->nchanges; i++)
 		out_say("%s -> %s", request->vgpus[r->changes[i].req].id, r->changes[i].id);
-	if (r->nchanges && (strncmp(path, "/etc/libvirt/", 13) == 0 || strncmp(path, "/run/libvirt/", 13) == 0))
+	if (r->nchanges && (strncmp(path, "/" LIBVIRT_ETC "/", strlen("/" LIBVIRT_ETC "/")) == 0 ||
+			    strncmp(path, "/run/libvirt/", strlen("/run/libvirt/")) == 0))
 		out_warn("libvirt does not notice changes to its own files; run 'virsh define %s'", path);
 }
 

@@ -23,7 +23,7 @@ enum {
 	UNREAD_SIZE = 256,
 };
 
-#define PERSISTENT "etc/libvirt/qemu"
+#define PERSISTENT LIBVIRT_ETC "/qemu"
 #define RUNNING "run/libvirt/qemu"
 
 struct libvirt_files {
@@ -116,7 +116,7 @@ static int read_directory(struct libvirt_files *disk, const struct host *host, c
 
 	/* Without this directory, libvirt may be in a stopped container, whose domains cannot be seen. */
 	if (r == 0 && !d && !runs && !*host->name)
-		note_unread(disk, host, "etc/libvirt", "qemu", runs, ENOENT);
+		note_unread(disk, host, LIBVIRT_ETC, "qemu", runs, ENOENT);
 	if (!d)
 		return r;
 	while ((e = sys_next(d))) {

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "sys/sys.h"
 
-/* All of etc/libvirt/qemu/ *.xml and run/libvirt/qemu/ *.xml, read once. */
+/* All of LIBVIRT_ETC/qemu/ *.xml and run/libvirt/qemu/ *.xml, read once. */
 struct libvirt_files;
 
 /*

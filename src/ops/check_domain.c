@@ -14,7 +14,7 @@
 #include "survey/remark.h"
 #include "base/text.h"
 
-#define DEFINED "etc/libvirt/qemu"
+#define DEFINED LIBVIRT_ETC "/qemu"
 
 enum { SHOWN_SIZE = 4 * 256 /* each byte can become \xNN */ };
 

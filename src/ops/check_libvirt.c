@@ -22,7 +22,7 @@
 
 enum { PROGRAM_MAX = 64 << 20, UNIT_SIZE = 256, CGROUP_SIZE = 4096, SOCKETS_MAX = 16 << 20 };
 
-#define HOOKS "etc/libvirt/hooks"
+#define HOOKS LIBVIRT_ETC "/hooks"
 enum { HOOK_PATH_SIZE = sizeof(HOOKS "/qemu.d/") + NAME_MAX };
 
 /* Is it our hook, that is, an ELF file with our name in it? The installation decides the same way. */
@@ -44,7 +44,7 @@ static bool look_at_hook(struct check *check, const char *path)
 /* libvirtd's AppArmor profile only lets it run hooks in these directories; a link is judged by its target. */
 static void look_at_hook_link(struct check *check, const char *path)
 {
-	static const char *const allowed[] = { "/usr/bin/", "/usr/sbin/", "/etc/libvirt/hooks/" };
+	static const char *const allowed[] = { "/usr/bin/", "/usr/sbin/", "/" HOOKS "/" };
 	char to[1024];
 	ssize_t n = readlinkat(check->host->libvirt, path, to, sizeof(to) - 1);
 
@@ -71,7 +71,7 @@ static bool report_hook(struct check *check, const char *path, char found[HOOK_P
 
 void check_hook(struct check *check)
 {
-	char path[HOOK_PATH_SIZE], found[HOOK_PATH_SIZE], other[HOOK_PATH_SIZE];
+	char path[HOOK_PATH_SIZE], found[HOOK_PATH_SIZE] = "", other[HOOK_PATH_SIZE] = "";
 	autoclosedir DIR *dir = sys_list(check->host->libvirt, HOOKS "/qemu.d");
 	int ours = report_hook(check, HOOKS "/qemu", found);
 	const struct dirent *e;

@@ -17,7 +17,7 @@
 #include "ops/lifecycle.h"
 #include "survey/hostdev_filter.h"
 
-#define DEFINED "etc/libvirt/qemu"
+#define DEFINED LIBVIRT_ETC "/qemu"
 
 /* Reads the domain's definition if it may have a vGPU. The hook's root directory is libvirt's own. */
 static bool read_definition(const struct host *host, const char *name, char **xml, size_t *len)

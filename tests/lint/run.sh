@@ -138,6 +138,7 @@ holds "codespell knows all words" codespell --ignore-words-list="$(sed 's/#.*//'
 [ ${#manuals[@]} = 0 ] ||
 	holds "mandoc finds nothing in the manual pages" mandoc -T lint -W warning "${manuals[@]}"
 nothing "the manual pages are rendered as they are written, and begin with an example" "$(python3 tests/lint/manuals.py 2>&1)"
+nothing "libvirt's directory in /etc is where configure says (LIBVIRT_ETC)" "$(grep -nE '"/?etc/libvirt' src/*/*.[ch] hooks/*.[ch])"
 nothing "no link of the documents leads nowhere, and no line is too long" "$(python3 tests/lint/documents.py 2>&1)"
 nothing "no text has a word of tests/lint/old-words" "$(python3 tests/lint/language.py 2>&1)"
 holds "nothing is unfinished" nowhere "$unfinished" "${shipped[@]}"
