@@ -18,7 +18,7 @@ holds "as long as it is open" test "$(devices)" = "$u1 "
 is "$(pgrep -c -f "^$builddir/hooks/qemu --root $root" || :)" 0 "and no child of the hook is at it"
 close_device
 holds "when it is closed it is released" eventually gone
-holds "which is said" said M_RELEASED one-vgpu "$u1"
+holds "which is said" eventually said M_RELEASED one-vgpu "$u1"
 stop
 is $status 0 "it ends when it is told to"
 fails "its lock is free then" runs

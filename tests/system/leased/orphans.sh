@@ -193,7 +193,7 @@ unmake 4
 open_device "$(numbered 2)"
 start
 holds "the handler removes an orphan of Nova, and a definition without a device" eventually is_left "2 d2 3 d3 "
-holds "which is said" said M_HANDLER_ORPHAN "$(numbered 1)" nvidia-222 $a
+holds "which is said" eventually said M_HANDLER_ORPHAN "$(numbered 1)" nvidia-222 $a
 looks
 holds "and keeps what is open, or not Nova's" is_left "2 d2 3 d3 "
 close_device

@@ -80,8 +80,8 @@ aged 1
 lease check >"$work/check"
 holds "check says what will go, with its definition" says M_CHECK_WILL_GO "$(numbered 1)" $type "$(vf 1)" -- M_WITH_DEFINITION <"$work/check"
 holds "when the grace is over the handler removes it" eventually is_left ""
-holds "and its log names the definition" said M_HANDLER_DEFINITION "$(numbered 1)" $type "$(vf 1)"
-holds "and the device" said M_HANDLER_ORPHAN "$(numbered 1)" $type "$(vf 1)"
+holds "and its log names the definition" eventually said M_HANDLER_DEFINITION "$(numbered 1)" $type "$(vf 1)"
+holds "and the device" eventually said M_HANDLER_ORPHAN "$(numbered 1)" $type "$(vf 1)"
 made 2
 looks
 sleep 3
