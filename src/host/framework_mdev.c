@@ -18,29 +18,28 @@
 
 #define DEVICES "sys/bus/mdev/devices"
 
-/* Is the type with this directory one of adapters or channels of s390x (vfio-ap, vfio-ccw)? These are no vGPUs. */
-static bool is_of_other_kind(int dir, const char *type)
+/* Is the type with this directory one of adapters or channels of s390x (vfio-ap, vfio-ccw), and so not of vGPUs? */
+static bool is_of_other_kind(const char *parent, int dir, const char *type)
 {
 	char path[PARENT_SIZE + TYPE_SIZE + 48], api[32];
 
 	snprintf(path, sizeof(path), "%s/device_api", type);
-	return sys_read(dir, path, api, sizeof(api)) > 0 && strcmp(api, "vfio-pci") != 0;
+	return timed_child_read(parent, dir, path, api, sizeof(api)) > 0 && strcmp(api, "vfio-pci") != 0;
 }
 
-/* All types of a parent are of one kind. Those of a PCI device are vGPUs, so cards are not asked. */
-static bool has_other_kind(int bus, const char *parent)
+bool inv_has_other_kind(int bus, const char *parent)
 {
-	char path[PARENT_SIZE + TYPE_SIZE + 32], address[PCI_SIZE], type[TYPE_SIZE];
+	char path[PARENT_SIZE + TYPE_SIZE + 32], name[PARENT_SIZE], address[PCI_SIZE], type[TYPE_SIZE];
 	autoclosedir DIR *types = NULL;
 	const struct dirent *e;
 
-	if (pci_parse(address, parent))
+	if (!parent_parse(name, parent) || pci_parse(address, name))
 		return false;
-	snprintf(path, sizeof(path), "%s/mdev_supported_types", parent);
+	snprintf(path, sizeof(path), "%s/mdev_supported_types", name);
 	types = sys_list(bus, path);
 	while ((e = sys_next(types)))
 		if (type_parse(type, e->d_name))
-			return is_of_other_kind(sys_list_fd(types), type);
+			return is_of_other_kind(name, sys_list_fd(types), type);
 	return false;
 }
 
@@ -54,7 +53,7 @@ static int read_parents(struct inv_reader *reader, struct err *err)
 
 		/* The name becomes part of a path, so only the kernel's own spelling is accepted. */
 		if (parent_parse(p.name, e->d_name) && strcmp(p.name, e->d_name) == 0 &&
-		    !has_other_kind(sys_list_fd(reader->bus), p.name))
+		    !inv_has_other_kind(sys_list_fd(reader->bus), p.name))
 			inv_add(&inv->parents, &inv->nparents, &p, sizeof(p));
 	}
 	if (reader->bus && errno)
@@ -117,7 +116,7 @@ static int read_devices(struct inv_reader *reader, struct err *err)
 		if (sys_link(sys_list_fd(d), path, type, sizeof(type)) < 0 || !type_parse(device.vgpu.type, type))
 			device.vgpu.type[0] = '\0';
 		device.parent = inv_find_parent(inv->parents, inv->nparents, device.vgpu.parent);
-		if (!device.parent && is_of_other_kind(sys_list_fd(d), path))
+		if (!device.parent && is_of_other_kind(device.vgpu.parent, sys_list_fd(d), path))
 			continue;
 		if (device.parent)
 			device.parent->ndevices++;

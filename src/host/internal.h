@@ -109,8 +109,8 @@ void inv_read_card(struct inv_pgpu *pgpu, int dir);
 enum { PCI_DISPLAY = 0x03, PCI_BRIDGE = 0x06, PCI_ACCELERATOR = 0x12 };
 int inv_read_class(int dir);
 
-/* Is its class known, and neither that of display controllers nor that of accelerators? */
-bool inv_is_other(int dir);
+/* Is the class known, and neither that of display controllers nor that of accelerators? */
+bool inv_is_other(int class);
 
 /* The bus, slot and function, "bb:ss.f" at the end of an address, as one number. */
 unsigned inv_routing_id(const char *address);
@@ -131,6 +131,12 @@ int inv_open_card(const struct host *host, const char *address);
 /* framework_variant.c: adds the types that this VF lists now. */
 struct typelist;
 int inv_read_list(struct typelist *list, const struct host *host, const char *card, const char *vf);
+
+/*
+ * framework_mdev.c: are the mdevs of this parent in class/mdev_bus not vGPUs (device_api)? All its types are of one
+ * kind. Those of a PCI device are vGPUs, so cards are not asked. False also if the driver does not answer.
+ */
+bool inv_has_other_kind(int bus, const char *parent);
 
 /* inventory_variant.c: reads what each card offers. */
 void inv_ask_variant(struct inv_reader *reader);

@@ -207,11 +207,10 @@ void inventory_explain_card(const struct host *host, const char *address, bool p
 	char physfn[PCI_SIZE];
 
 	if (!pci_parse(card.address, address)) {
-		char path[sizeof("sys/class/mdev_bus/") + PARENT_SIZE];
+		autoclose int bus = sys_dir(host->root, "sys/class/mdev_bus");
 
-		snprintf(path, sizeof(path), "sys/class/mdev_bus/%s", address);
 		snprintf(reason, REASON_SIZE, "%s",
-			 sys_exists(host->root, path)
+			 inv_has_other_kind(bus, address)
 				 ? "its mdevs are not vGPUs (device_api is not vfio-pci)"
 				 : "no such parent in /sys/class/mdev_bus; check that its driver is loaded");
 		return;
@@ -269,7 +268,7 @@ bool inventory_is_other(const struct host *host, const char *address)
 {
 	autoclose int dir = inv_open_card(host, address);
 
-	return inv_is_other(dir);
+	return inv_is_other(inv_read_class(dir));
 }
 
 bool inventory_is_gpu(const struct host *host, const char *address)

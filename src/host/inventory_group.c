@@ -28,18 +28,17 @@ int inv_read_class(int dir)
 	return sys_read(dir, "class", text, sizeof(text)) > 0 ? (int)(strtol(text, NULL, 16) >> 16) : -1;
 }
 
-bool inv_is_other(int dir)
+bool inv_is_other(int class)
 {
-	int class = inv_read_class(dir);
-
 	return class >= 0 && class != PCI_DISPLAY && class != PCI_ACCELERATOR;
 }
 
-/* Vendor, model and board in one attribute: "pci:v000010DEd00001EB8sv000010DEsd000012A2bc...". */
-static bool read_modalias(char ids[4][5], int dir)
+/* Vendor, model, board and class in one attribute: "pci:v000010DEd00001EB8sv000010DEsd000012A2bc03sc02i00". */
+static bool read_modalias(char ids[4][5], int *class, int dir)
 {
 	static const char *const keys[] = { "pci:v0000", "d0000", "sv0000", "sd0000" };
 	char text[256], *at = text;
+	unsigned int base;
 
 	if (sys_read(dir, "modalias", text, sizeof(text)) <= 0)
 		return false;
@@ -50,6 +49,8 @@ static bool read_modalias(char ids[4][5], int dir)
 		for (int digit = 0; digit < 4; digit++)
 			ids[i][digit] = (char)tolower((unsigned char)*at++);
 	}
+	if (sscanf(at, "bc%2x", &base) == 1)
+		*class = (int)base;
 	return *ids[0] && *ids[1];
 }
 
@@ -57,20 +58,23 @@ void inv_read_card(struct inv_pgpu *pgpu, int dir)
 {
 	static const char *const attributes[] = { "vendor", "device", "subsystem_vendor", "subsystem_device" };
 	char text[16], pci[PCI_SIZE], ids[4][5] = { "" };
+	int class = -1;
 	long n;
 
 	pgpu->numa = UNKNOWN;
 	if (dir < 0 || !pci_parse(pci, pgpu->address))
 		return;
-	if (!read_modalias(ids, dir))
+	if (!read_modalias(ids, &class, dir)) {
 		for (int i = 0; i < 4; i++)
 			read_hex(ids[i], dir, attributes[i]);
+		class = inv_read_class(dir);
+	}
 	memcpy(pgpu->vendor, ids[0], sizeof(ids[0]));
 	memcpy(pgpu->device, ids[1], sizeof(ids[1]));
 	if (*ids[2] && *ids[3])
 		snprintf(pgpu->subsystem, sizeof(pgpu->subsystem), "%s:%s", ids[2], ids[3]);
 	pgpu->nvidia = strcmp(pgpu->vendor, "10de") == 0;
-	pgpu->other = !pgpu->nvidia && inv_is_other(dir);
+	pgpu->other = !pgpu->nvidia && inv_is_other(class);
 	if (sys_read(dir, "numa_node", text, sizeof(text)) > 0 && text_number(text, 0, INT_MAX, &n))
 		pgpu->numa = (int)n;
 }

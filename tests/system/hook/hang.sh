@@ -40,6 +40,16 @@ for attribute in available_instances name description device_api; do
 	eventually no_lease
 done
 
+### A parent that is not a card is asked what its mdevs are
+end_host && host t4:1+mtty
+control hang "device_api mtty"
+is "$(limited 5 quietly prepare; echo $?)" 0 "a virtual parent hangs: the start is served, in time"
+is "$(limited 2 quietly release; echo $?)" 0 "its release ends in time"
+lets_go
+eventually no_lease
+eventually nobody_hangs
+end_host && host t4:2
+
 ### A card that hangs when it is to create: another one serves
 rm "$root/var/lib/vgpu-lease/affinity/$u1" # it would choose the other card
 exec 7>"$(card_lock "$a")"
