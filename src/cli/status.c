@@ -253,12 +253,14 @@ static bool is_idle(const struct status *status, const struct card_row *row, cha
 static size_t more_missing(const struct status *status, size_t row)
 {
 	const struct card_row *first = &status->rows[row];
-	size_t n = 1;
+	size_t n = 0;
 
-	while (row + n < status->nrows && !first->pgpu && !first[n].pgpu && !status_count(status, row) &&
-	       !status_count(status, row + n) && strcmp(first[n].reason, first->reason) == 0)
+	if (first->pgpu || status_count(status, row))
+		return 0;
+	while (row + n + 1 < status->nrows && !first[n + 1].pgpu && !status_count(status, row + n + 1) &&
+	       strcmp(first[n + 1].reason, first->reason) == 0)
 		n++;
-	return n - 1;
+	return n;
 }
 
 /* Returns whether the card takes only one line. `close`: so did the previous card. Such cards have no gap between. */

@@ -62,13 +62,14 @@ static int lock_releasing(struct store *store, const char *id, int wait_ms, stru
 	if (r != 1)
 		return r == -ETIMEDOUT ? err_recode(err, EAGAIN) : r;
 	left = sys_left_ms(now->deadline_ms);
-	if (now->state == LEASE_RELEASING && left == 0)
-		return 1;
-	store_unlock(store);
-	return now->state != LEASE_RELEASING
-		       ? 0
-		       : err_set(err, EAGAIN, "vGPU %s: kept for up to %d s for its domain, which is arriving", id,
-				 left / 1000 + 1);
+	if (now->state != LEASE_RELEASING)
+		r = 0;
+	else if (left > 0)
+		r = err_set(err, EAGAIN, "vGPU %s: kept for up to %d s for its domain, which is arriving", id,
+			    left / 1000 + 1);
+	if (r != 1)
+		store_unlock(store);
+	return r;
 }
 
 /*
