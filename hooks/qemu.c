@@ -120,7 +120,7 @@ static int read_xml(struct hook *hook, struct err *err)
 	return r < 0 ? err_sys(err, -r, "cannot read the domain XML from standard input") : 0;
 }
 
-/* If there is no configuration, keeps the reason for a later refusal. Fails if the file exists but cannot be used. */
+/* Without a configuration, keeps the reason for a later refusal. Fails if the file exists but cannot be used. */
 static int read_config(struct hook *hook, struct err *err)
 {
 	int r;

@@ -196,7 +196,7 @@ const char *show_owner(const struct host *host, const struct vgpu_ref *vgpu, con
 	}));
 }
 
-/* A leased vGPU is Nova's if its lease has an instance. If there is no lease, gc's verdict decides. */
+/* A leased vGPU is Nova's if its lease has an instance. Without a lease, gc's verdict decides. */
 static const char *owner(const struct facts *facts)
 {
 	const struct lease *lease = facts->lease;

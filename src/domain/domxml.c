@@ -30,7 +30,7 @@ bool domxml_has_pci(const char *xml, size_t len)
 	struct span tag;
 	int r = 0;
 
-	/* Skip the scan if there is no hostdev, because a domain's metadata can hold millions of tags. */
+	/* Skip the scan without a hostdev, because a domain's metadata can hold millions of tags. */
 	if (!has(xml, len, "<hostdev"))
 		return false;
 	while ((r = scan_tag(&scan, &tag)) == 1)

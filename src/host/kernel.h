@@ -49,7 +49,7 @@ bool kernel_driver_removes(const struct host *host, const struct vgpu_ref *vgpu)
 
 /*
  * Removes the device and waits until it is gone. Repeats the write after an error that may be temporary (EAGAIN, EBUSY,
- * EPERM, ENODEV, ENOENT) within `wait_ms`. A device that is gone already is no error.
+ * EPERM, ENODEV, ENOENT) within `wait_ms`. A device that is gone already is not an error.
  */
 int kernel_remove(const struct host *host, const struct vgpu_ref *vgpu, int wait_ms, struct err *err);
 

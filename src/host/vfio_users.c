@@ -121,7 +121,7 @@ static int read_descriptor(struct scan *scan, int fd, const char *name, pid_t pi
 	}
 	/*
 	 * If the link can be read, the file's own file system denies access, not the task. Only a user's FUSE does so,
-	 * and no process can open a device there, so this is no error.
+	 * and no process can open a device there, so this is not an error.
 	 */
 	if (!is_gone(errno) && readlinkat(fd, name, target, sizeof(target)) < 0 && !is_gone(errno))
 		return -errno;
@@ -364,7 +364,7 @@ static int find(struct question *q, int dir, const char *path)
 	return found != NULL;
 }
 
-/* Checks the node of the device's IOMMU group, /dev/vfio/GROUP. Without a group there is no such node. */
+/* Checks the node of the device's IOMMU group, /dev/vfio/GROUP. Without a group that node is missing. */
 static int find_group(struct question *q, const struct host *host, int device)
 {
 	char group[24], path[64];
