@@ -3,6 +3,7 @@
 #include "daemon/device_handler.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include "sys/log.h"
 #include "host/inventory.h"
 #include "host/libvirt_daemon.h"
+#include "daemon/orphans.h"
 #include "ops/metrics.h"
 #include "survey/survey.h"
 
@@ -71,7 +73,9 @@ int handler_open(struct handler *h, const char *root, const char *config_path, s
 	struct store store;
 	int r;
 
-	*h = (struct handler){ .host.root = -1, .lock = -1, .config_path = config_path };
+	*h = (struct handler){
+		.host.root = -1, .lock = -1, .config_path = config_path, .last.guests.state = "libvirt is not asked"
+	};
 	config_default(&h->config);
 	if (host_open(&h->host, root, err) < 0)
 		return -err->code;
@@ -82,16 +86,14 @@ int handler_open(struct handler *h, const char *root, const char *config_path, s
 	if (r < 0)
 		return r;
 	first_config(h);
-	return finisher_start(&h->finisher, &h->host, &h->config.policy, err);
+	return 0;
 }
 
 void handler_close(struct handler *h)
 {
-	finisher_stop(h->finisher);
-	h->finisher = NULL;
-	free(h->reported);
-	h->reported = NULL;
-	lease_marks_free(&h->seen);
+	free(h->last.reported);
+	h->last.reported = NULL;
+	lease_marks_free(&h->last.seen);
 	config_free(&h->config);
 	/* No process updates the metrics any more, and old ones would pass for current. */
 	if (h->lock >= 0)
@@ -119,7 +121,6 @@ void handler_reload(struct handler *h)
 	config_free(&h->config);
 	h->config = config;
 	h->has_config = true;
-	finisher_policy(h->finisher, &h->config.policy);
 	log_info("configuration reloaded");
 }
 
@@ -167,9 +168,9 @@ static size_t report_pass(struct handler *h, const struct gc *pass)
 	if (gc_say_garbage(pass, garbage))
 		text_line(out, "%s", garbage);
 	mem_close(out);
-	log_new_lines(text, h->reported);
-	free(h->reported);
-	h->reported = text;
+	log_new_lines(text, h->last.reported);
+	free(h->last.reported);
+	h->last.reported = text;
 	return foreign;
 }
 
@@ -218,7 +219,7 @@ static void publish_metrics(const struct handler *h, struct store *store, const 
 {
 	struct err err;
 
-	(void)!futimens(h->lock, NULL);
+	(void)!utimensat(store->run, "handler.lock", NULL, AT_SYMLINK_NOFOLLOW);
 	if (!h->config.policy.metrics)
 		unlinkat(store->run, METRICS, 0);
 	else if (write_metrics(h, store, pass, &err) < 0)
@@ -227,13 +228,13 @@ static void publish_metrics(const struct handler *h, struct store *store, const 
 
 __attribute__((format(printf, 2, 3))) static void say_status(struct handler *h, const char *fmt, ...)
 {
-	char raw[sizeof(h->status)];
+	char raw[sizeof(h->last.status)];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(raw, sizeof(raw), fmt, ap);
 	va_end(ap);
-	text_safe(h->status, sizeof(h->status), raw);
+	text_safe(h->last.status, sizeof(h->last.status), raw);
 }
 
 static size_t count_leases(const struct gc *pass)
@@ -245,53 +246,69 @@ static size_t count_leases(const struct gc *pass)
 	return n;
 }
 
-/* What follows a pass that has judged everything. Returns when the next is due. */
-static int64_t after_pass(struct handler *h, struct gc *pass, const struct running *running)
+/* What follows a pass that has judged everything. */
+static void after_pass(struct handler *h, struct gc *pass)
 {
-	int64_t again_ms = orphans_remove(pass, running->named, running->arg);
+	struct guests *guests = &h->last.guests;
+	bool first = !h->last.next_ms;
+	int64_t again_ms = orphans_remove(pass, guests);
 	size_t foreign = report_pass(h, pass), leases = count_leases(pass);
 
 	publish_metrics(h, pass->store, pass);
-	if (running->told)
-		running->told(running->arg, pass->store, &pass->looked);
-	say_status(h, "%s; %zu vGPU%s leased, %zu foreign%s", running->libvirt, leases, leases == 1 ? "" : "s", foreign,
+	if (guests->asks)
+		guests_tell(guests, pass);
+	h->last.next_ms = next_pass(pass, again_ms);
+	/*
+	 * The status says whether libvirt answers. The first pass does not ask: at boot, libvirt starts after the
+	 * handler, and whoever connects to its socket waits for it.
+	 */
+	if (first && guests->asks)
+		h->last.next_ms = sys_now_ms();
+	else if (!guests->connected)
+		guests_connect(guests);
+	say_status(h, "%s; %zu vGPU%s leased, %zu foreign%s", guests->state, leases, leases == 1 ? "" : "s", foreign,
 		   h->is_valid     ? ""
 		   : h->has_config ? "; the configuration is invalid, so starts that need a new vGPU are refused"
 				   : "; no valid configuration");
-	return next_pass(pass, again_ms);
 }
 
-int64_t handler_pass(struct handler *h, const struct running *running)
+int handler_hold_lock(struct handler *h, struct err *err)
+{
+	struct store store;
+	int r = store_open(&store, &h->host, true, err);
+
+	if (r == 0 && !store_is_handler(&store, h->lock))
+		r = take_lock(h, &store, err);
+	store_close(&store);
+	return r;
+}
+
+void handler_pass_failed(struct handler *h, const char *why)
+{
+	log_warn("pass failed: %s", why);
+	say_status(h, "%s; the last pass failed: %.300s", h->last.guests.state, why);
+	h->last.next_ms = sys_now_ms() + RETRY_MS;
+}
+
+void handler_pass(struct handler *h)
 {
 	struct store store;
 	struct gc pass = { .store = &store,
 			   .config = h->has_config ? &h->config : NULL,
 			   .policy = &h->config.policy,
-			   .looked_ms = running->looked_ms,
 			   .mark = true,
-			   .domains = running->domains,
-			   .ndomains = running->n,
-			   .seen = &h->seen };
+			   .seen = &h->last.seen };
 	struct err err = { 0 };
-	int64_t next;
 	int r = store_open(&store, &h->host, true, &err);
 
 	libvirt_daemon_follow(&h->host);
-	/* The directory was removed, so the hook does not see our lock. */
-	if (r == 0 && !store_is_handler(&store, h->lock))
-		r = take_lock(h, &store, &err);
 	if (r == 0)
 		r = gc_run(&pass, &err);
-	if (r == 0) {
-		next = after_pass(h, &pass, running);
-	} else {
-		log_warn("pass failed: %s", err.text);
-		say_status(h, "%s; the last pass failed: %.300s", running->libvirt, err.text);
-		next = sys_now_ms() + RETRY_MS;
-	}
+	if (r == 0)
+		after_pass(h, &pass);
+	else
+		handler_pass_failed(h, err.text);
+	guests_hang_up(&h->last.guests);
 	gc_free(&pass);
 	store_close(&store);
-	/* A release may be waiting for a guest that has ended. */
-	finisher_wake(h->finisher);
-	return next;
 }

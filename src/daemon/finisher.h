@@ -1,37 +1,42 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Completes releases as soon as any program marks them. The hook leaves slow releases to the device handler.
- *
- * The finisher is a separate process that waits only for changes in the directory of leases. libvirt can keep its
- * clients waiting as long as a hook runs, and a release must not wait for that. The process ends with its parent. Both
- * can be killed at any instant.
+ * Completes releases as soon as any program marks them: the hook leaves slow ones to the device handler. Also notices
+ * what others change in files: a lease that disappears, and libvirt's status files.
  *
  * It notices a `releasing` lease at once (inotify). If a release cannot be finished yet, it retries after an interval
- * that doubles, up to five seconds. If nothing is left, it sleeps. If the kernel has no inotify watch left, it looks
- * every second.
+ * that doubles, up to five seconds. If the kernel has no inotify watch left, it looks every second.
  */
 #pragma once
 
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
 #include "config/config.h"
-#include "base/err.h"
+#include "model/lease.h"
 #include "sys/sys.h"
 
-struct finisher;
+/* The directories: the state's, that of leases, that of libvirt's status files. */
+enum { WATCH_RUN, WATCH_LEASES, WATCH_STATUS, WATCHES };
 
-/* Starts the process. Copies `host`, whose descriptors must stay open. */
-int finisher_start(struct finisher **out, const struct host *host, const struct policy *policy, struct err *err);
+struct finisher {
+	int notify; /* inotify; -1: unavailable */
+	struct watched {
+		int watch;        /* -1: none */
+		struct stat seen; /* the directory, if the kernel has no watch for it */
+	} watched[WATCHES];
+	bool unwatched; /* the kernel has no watch left */
+	struct lease_marks logged;
+	char trouble[256]; /* the last one logged */
+	int wait_ms;
+	int64_t at_ms; /* when to call finisher_run() next (CLOCK_MONOTONIC); 0: now; INT64_MAX: after an event */
+};
 
-/* Restarts the process with a new policy. */
-void finisher_policy(struct finisher *finisher, const struct policy *policy);
-
-/* Makes the process look again now, after a change that no file shows. Restarts it if it was killed. */
-void finisher_wake(struct finisher *finisher);
-
-/*
- * An eventfd that becomes readable when a lease, or the whole directory of leases, disappears. Most such leases were
- * released, but a running domain may have lost one. The caller reads the eventfd to reset it.
- */
-int finisher_lost_fd(const struct finisher *finisher);
-
-/* Ends the process and frees `finisher`. */
+void finisher_start(struct finisher *finisher);
 void finisher_stop(struct finisher *finisher);
+
+/* Reads the events of `finisher->notify`, which poll(2) waits for. True: one of them is a reason for a pass. */
+bool finisher_events(struct finisher *finisher);
+
+/* Completes what it can. True: something changed unwatched, which is a reason for a pass. */
+bool finisher_run(struct finisher *finisher, const struct host *host, const struct policy *policy);

@@ -3,11 +3,13 @@
  * vgpu-leased, the device handler: completes releases that take time, notices devices attached to and detached from
  * running guests, and finishes what killed hooks have left.
  *
- * In its one loop, signals and the events of udev and libvirt only prompt a pass (device_handler), which looks at
- * everything. Events that arrive together cause one pass. The handler may be killed at any instant and started again.
+ * In its one loop, signals, udev's events and changes of files only prompt a pass (device_handler), which looks at
+ * everything, in a process of its own. Events that arrive together cause one pass. The loop itself completes releases.
+ * The handler may be killed at any instant and started again.
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -20,8 +22,9 @@
 
 #include "base/args.h"
 #include "base/auto.h"
-#include "daemon/guests.h"
 #include "daemon/device_handler.h"
+#include "daemon/finisher.h"
+#include "daemon/pass.h"
 #include "host/inventory.h"
 #include "base/text.h"
 #include "base/udev.h"
@@ -46,17 +49,12 @@ struct options {
 struct leased {
 	struct options options;
 	struct handler handler;
+	struct finisher finisher;
+	struct pass pass;
 	struct udev_watch *udev; /* NULL: no udev, or --root names another host */
-	struct guests *guests;   /* NULL: libvirt is not asked */
-	bool in_loop;            /* in libvirt's loop; false: in our own */
-	int timer;               /* of libvirt's loop */
 	int signals;
-	struct watch {
-		int fd; /* -1: none */
-		void (*ready)(void *arg);
-	} watches[3];
-	bool stop;
-	int64_t pass_at, passed_at, alive_at, connect_at;
+	bool ready, stop;
+	int64_t pass_at, passed_at, alive_at;
 	int64_t alive_every_ms; /* half of systemd's watchdog time; 0: no watchdog */
 };
 
@@ -96,20 +94,16 @@ static int parse(struct options *options, int argc, char **argv, struct err *err
 }
 
 /* Makes a pass due soon, unless one is due earlier. */
-static void look_soon(void *arg)
+static void look_soon(struct leased *d)
 {
-	struct leased *d = arg;
 	int64_t at = sys_now_ms() + SETTLE_MS;
 
-	if (at < d->passed_at + APART_MS)
-		at = d->passed_at + APART_MS;
 	if (at < d->pass_at)
 		d->pass_at = at;
 }
 
-static void on_signal(void *arg)
+static void on_signal(struct leased *d)
 {
-	struct leased *d = arg;
 	struct signalfd_siginfo info;
 
 	while (read(d->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
@@ -124,126 +118,103 @@ static void on_signal(void *arg)
 	}
 }
 
-static void on_udev(void *arg)
+static void on_udev(struct leased *d)
 {
-	struct leased *d = arg;
-
 	if (udev_watch_read(d->udev))
 		look_soon(d);
 }
 
-/* A lease is gone, but its domain may still run. */
-static void on_lost(void *arg)
+static void on_file(struct leased *d)
 {
-	struct leased *d = arg;
-
-	(void)!read(finisher_lost_fd(d->handler.finisher), &(uint64_t){ 0 }, sizeof(uint64_t));
-	look_soon(d);
+	if (finisher_events(&d->finisher))
+		look_soon(d);
 }
 
-static void on_timer(void *arg)
+/* What was reported during the pass is a reason for the next one. */
+static void passed(struct leased *d)
 {
-	(void)arg; /* only wakes the loop */
+	const struct remembered *last = &d->handler.last;
+
+	d->passed_at = sys_now_ms();
+	if (last->next_ms < d->pass_at)
+		d->pass_at = last->next_ms;
+	sd_notifyf(0, "STATUS=%s", last->status);
+	if (!d->ready)
+		sd_notify(0, "READY=1");
+	d->ready = true;
+	/* A release may be waiting for a guest that has ended. */
+	d->finisher.at_ms = 0;
+}
+
+static void on_pass_end(struct leased *d)
+{
+	pass_end(&d->pass, &d->handler);
+	passed(d);
 }
 
 static void pass(struct leased *d)
 {
-	struct running running = { .libvirt = "libvirt is not asked", .looked_ms = sys_now_ms() };
+	d->pass_at = INT64_MAX;
+	if (!pass_start(&d->pass, &d->handler))
+		passed(d);
+}
 
-	if (d->guests) {
-		guests_look(d->guests, &running.domains, &running.n);
-		running.libvirt = guests_state(d->guests);
-		running.named = guests_named;
-		running.told = guests_tell;
-		running.arg = d->guests;
-	}
-	d->pass_at = handler_pass(&d->handler, &running);
-	sd_notifyf(0, "STATUS=%s", d->handler.status);
-	d->passed_at = sys_now_ms();
+/* When the next pass may begin, or the one that is being made is given up. */
+static int64_t pass_due(const struct leased *d)
+{
+	int64_t apart = d->passed_at ? d->passed_at + APART_MS : 0, at = d->pass_at > apart ? d->pass_at : apart;
+
+	return d->pass.pid ? pass_late_ms(&d->pass, at) : at;
 }
 
 /* Milliseconds until something is due. */
 static int idle_ms(const struct leased *d)
 {
-	int64_t now = sys_now_ms(), at = d->pass_at;
+	int64_t now = sys_now_ms(), at = pass_due(d);
 
+	if (d->finisher.at_ms < at)
+		at = d->finisher.at_ms;
 	if (d->alive_every_ms && d->alive_at < at)
 		at = d->alive_at;
-	if (d->connect_at && d->connect_at < at)
-		at = d->connect_at;
-	return at <= now ? 0 : (int)(at - now);
+	return at <= now ? 0 : at - now < INT_MAX ? (int)(at - now) : -1;
 }
 
-/* A turn of the loop without libvirt's library. */
-static void own_turn(struct leased *d)
+static void await_events(struct leased *d)
 {
-	struct pollfd fds[ARRAY_SIZE(d->watches)];
+	const struct {
+		int fd; /* -1: none */
+		void (*ready)(struct leased *d);
+	} watches[] = { { d->signals, on_signal },
+			{ d->udev ? udev_watch_fd(d->udev) : -1, on_udev },
+			{ d->finisher.notify, on_file },
+			{ d->pass.end, on_pass_end } };
+	struct pollfd fds[ARRAY_SIZE(watches)];
 
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-		fds[i] = (struct pollfd){ .fd = d->watches[i].fd, .events = POLLIN };
+		fds[i] = (struct pollfd){ .fd = watches[i].fd, .events = POLLIN };
 	if (poll(fds, ARRAY_SIZE(fds), idle_ms(d)) <= 0)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		if (fds[i].revents)
-			d->watches[i].ready(d);
-}
-
-static void turn(struct leased *d)
-{
-	struct err err;
-
-	if (!d->in_loop) {
-		own_turn(d);
-		return;
-	}
-	virt_loop_set_timer(d->timer, idle_ms(d));
-	if (virt_loop_step(&err) == 0)
-		return;
-	log_warn("%s", err.text);
-	d->stop = true;
+			watches[i].ready(d);
 }
 
 static void loop(struct leased *d)
 {
-	/* Before connecting: libvirt may answer slowly while guests start, and their hooks look for the handler. */
-	pass(d);
-	sd_notify(0, "READY=1");
 	while (!d->stop) {
-		if (d->alive_every_ms && sys_now_ms() >= d->alive_at) {
+		int64_t now = sys_now_ms();
+
+		if (d->alive_every_ms && now >= d->alive_at) {
 			sd_notify(0, "WATCHDOG=1");
-			d->alive_at = sys_now_ms() + d->alive_every_ms;
+			d->alive_at = now + d->alive_every_ms;
 		}
-		if (d->guests)
-			d->connect_at = guests_connect(d->guests);
-		turn(d);
-		if (!d->stop && sys_now_ms() >= d->pass_at)
-			pass(d);
+		if (now >= d->finisher.at_ms && finisher_run(&d->finisher, &d->handler.host, &d->handler.config.policy))
+			look_soon(d);
+		if (now >= pass_due(d))
+			d->pass.pid ? on_pass_end(d) : pass(d);
+		await_events(d);
 	}
 	sd_notify(0, "STOPPING=1");
-}
-
-/* A failure is not fatal, because without libvirt there are still leases to look after. */
-static void open_libvirt(struct leased *d)
-{
-	struct err err;
-
-	if (d->options.args.root && !d->options.uri)
-		return;
-	if (virt_loop_init(&err) < 0) {
-		log_warn("%s; running domains are determined from libvirt's files only", err.text);
-		return;
-	}
-	d->timer = virt_loop_timer(-1, on_timer, d, &err);
-	for (size_t i = 0; i < ARRAY_SIZE(d->watches); i++) {
-		const struct watch *w = &d->watches[i];
-
-		if (d->timer < 0 || (w->fd >= 0 && virt_loop_fd(w->fd, w->ready, d, &err) < 0)) {
-			log_warn("%s", err.text);
-			return;
-		}
-	}
-	d->in_loop = true;
-	d->guests = guests_new(d->options.uri, look_soon, d);
 }
 
 /* The events of this machine say nothing about another host. */
@@ -261,6 +232,7 @@ static int open_signals(struct leased *d, struct err *err)
 	sigset_t set;
 
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGCHLD, SIG_DFL);
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
@@ -272,16 +244,20 @@ static int open_signals(struct leased *d, struct err *err)
 
 static void look_after(struct leased *d)
 {
+	struct guests *guests = &d->handler.last.guests;
+
+	guests->asks = !d->options.args.root || d->options.uri;
+	guests->uri = d->options.uri;
+	if (guests->asks)
+		text_copy(guests->state, sizeof(guests->state), "not connected to libvirt yet");
 	/* Before the first look, so that no event in between is lost. */
 	open_udev(d);
-	d->watches[0] = (struct watch){ d->signals, on_signal };
-	d->watches[1] = (struct watch){ d->udev ? udev_watch_fd(d->udev) : -1, on_udev };
-	d->watches[2] = (struct watch){ finisher_lost_fd(d->handler.finisher), on_lost };
-	open_libvirt(d);
+	finisher_start(&d->finisher);
 	log_info("version %s started", PACKAGE_VERSION);
 	loop(d);
 	log_info("ends");
-	guests_free(d->guests);
+	pass_stop(&d->pass);
+	finisher_stop(&d->finisher);
 	udev_watch_close(d->udev);
 }
 
@@ -340,7 +316,7 @@ static int run(struct leased *d, struct err *err)
 
 int main(int argc, char **argv)
 {
-	struct leased d = { 0 };
+	struct leased d = { .pass.end = -1 };
 	struct err err = { 0 };
 	uint64_t watchdog_us;
 	int r;

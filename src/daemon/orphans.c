@@ -41,7 +41,7 @@ static int64_t waits_for_more(const struct gc *pass)
 	return last ? last + 1 : 0;
 }
 
-static void ask_libvirt(struct gc *pass, orphans_named *named, void *arg)
+static void ask_libvirt(struct gc *pass, struct guests *guests)
 {
 	size_t n = 0;
 	const char **ids = mem_new(pass->n + 1, sizeof(*ids));
@@ -50,8 +50,8 @@ static void ask_libvirt(struct gc *pass, orphans_named *named, void *arg)
 	for (size_t i = 0; i < pass->n; i++)
 		if (is_due(&pass->items[i]))
 			ids[n++] = pass->items[i].vgpu.id;
-	if (n && named)
-		named(arg, ids, is_named, n);
+	if (n && guests->asks)
+		guests_named(guests, ids, is_named, n);
 	n = 0;
 	for (size_t i = 0; i < pass->n; i++)
 		if (is_due(&pass->items[i]) && is_named[n++])
@@ -96,13 +96,13 @@ static bool remove_definitions(struct gc *pass, int64_t end_ms)
 	return removed;
 }
 
-int64_t orphans_remove(struct gc *pass, orphans_named *named, void *arg)
+int64_t orphans_remove(struct gc *pass, struct guests *guests)
 {
 	int64_t end_ms = sys_now_ms() + TURN_MS, again_ms = waits_for_more(pass);
 
 	if (again_ms)
 		return again_ms;
-	ask_libvirt(pass, named, arg);
+	ask_libvirt(pass, guests);
 	if (remove_definitions(pass, end_ms))
 		return sys_now_ms() + FOLLOW_MS;
 	for (size_t i = 0; i < pass->n; i++) {

@@ -26,7 +26,7 @@ struct look {
 	struct inventory *inv;
 	struct leases leases;
 	struct vfio_users *users;
-	struct libvirt_files *disk;
+	const struct libvirt_files *disk;
 	struct definition *definitions; /* mdevctl's, if Nova counts them */
 	size_t ndefinitions;
 	bool undefined; /* some of them could not be read */
@@ -46,7 +46,7 @@ static int look_around(struct look *look, struct gc *c, struct err *err)
 	int r = 0;
 
 	/* A running domain can have a plain VF of the pool. */
-	if (c->ndomains) {
+	if (c->mark) {
 		query.frameworks |= INV_VF;
 		query.name = pool_name;
 		query.arg = c->config;
@@ -55,6 +55,7 @@ static int look_around(struct look *look, struct gc *c, struct err *err)
 		c->looked = *c->inv;
 		c->looked.arena = NULL; /* the caller's */
 	} else {
+		silent_recall(c->store);
 		r = inventory_read(&c->looked, c->store->host, &query, err);
 	}
 	if (r == 0)
@@ -68,14 +69,17 @@ static int look_around(struct look *look, struct gc *c, struct err *err)
 		c->store->host, sys_now_ms() + (c->mark ? USERS_MS : (int64_t)c->policy->release_timeout_s * 1000));
 	if (!vfio_users_unread(look->users, c->unread))
 		c->unread[0] = '\0';
-	return libvirt_files_read(&look->disk, c->store->host, err);
+	r = libvirt_files_read(&c->disk, c->store->host, err);
+	look->disk = c->disk;
+	if (r == 0 && c->mark)
+		running_read(&c->running, c->disk);
+	return r;
 }
 
 static void look_end(struct look *look)
 {
 	lease_list_free(&look->leases);
 	vfio_users_free(look->users);
-	libvirt_files_free(look->disk);
 	free(look->definitions);
 }
 
@@ -202,8 +206,7 @@ static struct fate_look facts_of(const struct gc *c, const struct look *look)
 				   .looked_ms = c->looked_ms,
 				   .note = !c->dry,
 				   .unused = c->unused,
-				   .domains = c->domains,
-				   .ndomains = c->ndomains,
+				   .running = &c->running,
 				   .seen = c->seen };
 }
 
@@ -247,7 +250,7 @@ static int look_at_domains(struct look *look, struct gc *c, struct err *err)
 		r = read_leases(look, c, err);
 	for (size_t i = 0; r == 0 && i < look->leases.n; i++) {
 		const struct lease *lease = &look->leases.list[i];
-		const struct live_domain *domain = fate_live_domain(&facts, lease->domain);
+		const struct running_domain *domain = running_find(&c->running, lease->domain);
 
 		if (domain && lease->state == LEASE_ACTIVE &&
 		    (lease_marks_have(c->seen, lease) ||
@@ -308,6 +311,7 @@ static int judge_all(struct gc *c, struct err *err)
 	if (c->dry)
 		return 0;
 	if (store_lock(c->store, c->policy->lock_timeout_s * 1000, err) == 0) {
+		silent_note(c->store);
 		types_remember(c->store, look.inv);
 		if (c->config)
 			cards_remember(c->store, c->config);
@@ -329,6 +333,8 @@ int gc_run(struct gc *c, struct err *err)
 	c->notes = NULL;
 	c->n = c->nnotes = 0;
 	c->looked = (struct inventory){ 0 };
+	c->disk = NULL;
+	c->running = (struct running){ 0 };
 	c->undefined = (struct err){ 0 };
 	r = judge_all(c, err);
 	if (r < 0 || c->dry)
@@ -342,6 +348,9 @@ void gc_free(struct gc *c)
 	free(c->items);
 	free(c->notes);
 	inventory_free(&c->looked);
+	running_free(&c->running);
+	libvirt_files_free(c->disk);
+	c->disk = NULL;
 	c->items = NULL;
 	c->notes = NULL;
 	c->n = c->nnotes = 0;

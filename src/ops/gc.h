@@ -61,16 +61,16 @@ struct gc {
 	bool dry;                    /* judges only; does not even record since when a device has been free */
 	int64_t looked_ms;           /* judges only older leases; 0: older than the pass */
 	/*
-	 * Only for the device handler. `mark`: leases are only marked `releasing`, and no foreign device is removed.
-	 * `domains`: the running ones, according to libvirt; the pass leases what they run with, and releases what they
-	 * have lost. `seen`: the leases whose domain had the device at the last pass; on return, at this one. If such a
-	 * device is missing later, it was unplugged, and its release need not wait for start_grace.
+	 * Only for the device handler. `mark`: leases are only marked `releasing`, no foreign device is removed, and
+	 * what running domains have is leased to them. `seen`: the leases whose domain had the device at the last pass;
+	 * on return, at this one. If such a device is missing later, it was unplugged, and its release need not wait
+	 * for start_grace.
 	 */
 	bool mark;
-	const struct live_domain *domains;
-	size_t ndomains;
 	struct lease_marks *seen;
 	/* the result */
+	struct libvirt_files *disk;
+	struct running running;  /* with `mark`, what the domains run with */
 	struct inventory looked; /* what the pass has seen of the host */
 	struct gc_item *items;   /* leases by ID, then foreign devices, then definitions */
 	size_t n;

@@ -10,7 +10,7 @@
 #include "host/kernel.h"
 #include "ops/gc.h"
 
-static void note(struct gc *c, const struct live_domain *domain, const char *id, bool mended, const char *why)
+static void note(struct gc *c, const struct running_domain *domain, const char *id, bool mended, const char *why)
 {
 	struct gc_note *note = mem_add(&c->notes, &c->nnotes, sizeof(*note));
 
@@ -46,7 +46,7 @@ static int adopt(const struct gc *c, const struct inventory *inv, const struct r
 }
 
 static int judge_attached(struct gc *c, const struct fate_look *look, const struct leases *leases,
-			  const struct live_domain *domain, const struct vgpu_request *req, struct err *err)
+			  const struct running_domain *domain, const struct vgpu_request *req, struct err *err)
 {
 	const struct lease *lease = lease_find(leases, req->id);
 	struct attached_facts facts = { .lease = lease,
@@ -79,7 +79,7 @@ static int judge_attached(struct gc *c, const struct fate_look *look, const stru
 }
 
 /* Reports a suspended guest that was started without a resume, and so without its vGPUs. */
-static void report_taken(struct gc *c, const struct leases *leases, const struct live_domain *domain)
+static void report_taken(struct gc *c, const struct leases *leases, const struct running_domain *domain)
 {
 	char why[REASON_SIZE];
 
@@ -100,8 +100,8 @@ int gc_adopt(struct gc *c, const struct fate_look *look, const struct leases *le
 {
 	bool wrote = false;
 
-	for (size_t i = 0; i < c->ndomains; i++) {
-		const struct live_domain *domain = &c->domains[i];
+	for (size_t i = 0; i < c->running.n; i++) {
+		const struct running_domain *domain = &c->running.list[i];
 
 		for (size_t j = 0; domain->request && j < domain->request->nvgpus; j++) {
 			int r = judge_attached(c, look, leases, domain, &domain->request->vgpus[j], err);

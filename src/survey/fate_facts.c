@@ -10,14 +10,6 @@
 #include "plan/pool.h"
 #include "state/history.h"
 
-const struct live_domain *fate_live_domain(const struct fate_look *look, const char *uuid)
-{
-	for (size_t i = 0; i < look->ndomains; i++)
-		if (strcmp(look->domains[i].uuid, uuid) == 0)
-			return &look->domains[i];
-	return NULL;
-}
-
 /* 1: open; 0: not open; negative: not known. `why` explains 1 and negative. */
 static int is_open(const struct fate_look *look, const char *id, char why[REASON_SIZE])
 {
@@ -45,7 +37,7 @@ static bool files_have(const struct libvirt_files *disk, const struct lease *lea
 	       (vgpu->framework != FW_MDEV && libvirt_files_mention(disk, DOMXML_SUSPENDED_NS));
 }
 
-static bool domain_has(const struct live_domain *domain, const char *id)
+static bool domain_has(const struct running_domain *domain, const char *id)
 {
 	return !domain->settled || request_find(domain->request, id) ||
 	       (domain->taken && request_find(domain->taken, id));
@@ -54,7 +46,7 @@ static bool domain_has(const struct live_domain *domain, const char *id)
 static void add_domain(struct lease_facts *facts, const struct fate_look *look)
 {
 	const struct lease *lease = facts->lease;
-	const struct live_domain *domain = fate_live_domain(look, lease->domain);
+	const struct running_domain *domain = running_find(look->running, lease->domain);
 
 	facts->runs = domain || libvirt_files_runs(look->disk, lease->domain);
 	if (domain && domain->request)

@@ -12,14 +12,7 @@
 #include "model/vgpu.h"
 #include "plan/fate.h"
 #include "state/lease_store.h"
-
-/* A domain that libvirt runs. */
-struct live_domain {
-	char uuid[UUID_SIZE];
-	const struct request *request; /* from its live XML, with all PCI hostdevs; NULL: unavailable or invalid */
-	const struct request *taken;   /* from the suspend record in that XML; NULL: none */
-	bool settled;                  /* not in the middle of a start, a migration or a shutdown */
-};
+#include "survey/running.h"
 
 struct fate_look {
 	const struct store *store;
@@ -32,9 +25,7 @@ struct fate_look {
 	const char *asking; /* the domain that requests a VF: its own XML does not protect the VF; NULL: none */
 	bool note;          /* record signs of use, and when a device was first seen free */
 	bool unused;        /* devices that were not made for a guest may also go */
-	/* What libvirt says; none if it was not asked. */
-	const struct live_domain *domains;
-	size_t ndomains;
+	const struct running *running;  /* what runs with which devices; NULL: only `disk` is searched */
 	const struct lease_marks *seen; /* leases whose domain had the device at the last look; NULL: none */
 };
 
@@ -56,5 +47,3 @@ bool fate_is_novas(const struct fate_look *look, const struct vgpu_ref *vgpu);
 
 /* Does a domain's XML name it? NULL: no. Otherwise says in `why` which, or why that is not known, and returns `why`. */
 const char *fate_named(const struct fate_look *look, const char *id, char why[REASON_SIZE]);
-
-const struct live_domain *fate_live_domain(const struct fate_look *look, const char *uuid);

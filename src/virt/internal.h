@@ -14,7 +14,6 @@
 	S(virSetErrorFunc)                                                                                             \
 	S(virEventRegisterDefaultImpl)                                                                                 \
 	S(virEventRunDefaultImpl)                                                                                      \
-	S(virEventAddHandle)                                                                                           \
 	S(virEventAddTimeout)                                                                                          \
 	S(virEventUpdateTimeout)                                                                                       \
 	S(virEventRemoveTimeout)                                                                                       \
@@ -25,8 +24,6 @@
 	S(virConnectUnregisterCloseCallback)                                                                           \
 	S(virConnectDomainEventRegisterAny)                                                                            \
 	S(virConnectDomainEventDeregisterAny)                                                                          \
-	S(virConnectNodeDeviceEventRegisterAny)                                                                        \
-	S(virConnectNodeDeviceEventDeregisterAny)                                                                      \
 	S(virConnectListAllDomains)                                                                                    \
 	S(virDomainLookupByName)                                                                                       \
 	S(virDomainLookupByUUIDString)                                                                                 \
@@ -35,7 +32,6 @@
 	S(virDomainGetUUIDString)                                                                                      \
 	S(virDomainIsActive)                                                                                           \
 	S(virDomainIsPersistent)                                                                                       \
-	S(virDomainGetState)                                                                                           \
 	S(virDomainGetXMLDesc)                                                                                         \
 	S(virDomainDefineXMLFlags)                                                                                     \
 	S(virDomainAttachDeviceFlags)                                                                                  \
@@ -54,25 +50,9 @@ struct virt_lib {
 };
 extern struct virt_lib virt_lib;
 
-enum { VIRT_DOMAIN_EVENTS = 4 };
-
 struct virt {
 	virConnectPtr conn;
-	bool lost;      /* libvirtd went away */
-	bool has_close; /* the close callback is registered */
-	virt_on_event *on;
-	void *arg;
-	struct virt_callback {
-		struct virt *virt;
-		enum virt_event_kind kind; /* for device events */
-		int id;                    /* -1 none */
-	} domain_events[VIRT_DOMAIN_EVENTS];
-	int node_event; /* registration ID; -1 none */
 };
 
 /* Sets `err` to libvirt's last error, as "doing: libvirt's text", with a code of virt.h. Returns the negative code. */
-int virt_error(struct virt *virt, struct err *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-
-void virt_unwatch(struct virt *virt);
-
-void virt_hand_event(struct virt *virt, const struct virt_event *event);
+int virt_error(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

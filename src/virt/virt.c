@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/auto.h"
 #include "base/mem.h"
 #include "internal.h"
 
@@ -41,7 +40,8 @@ static void keep_quiet(void *arg, virErrorPtr error)
 	(void)error;
 }
 
-int virt_loop_init(struct err *err)
+/* Loads libvirt and sets up its loop, which must precede connections. Repeated calls do nothing. */
+static int init(struct err *err)
 {
 	if (virt_lib.handle)
 		return 0;
@@ -51,7 +51,7 @@ int virt_loop_init(struct err *err)
 	if (virt_lib.virInitialize() == 0 && virt_lib.virEventRegisterDefaultImpl() == 0)
 		return 0;
 	virt_lib.handle = NULL;
-	return virt_error(NULL, err, "cannot initialize libvirt's library");
+	return virt_error(err, "cannot initialize libvirt's library");
 }
 
 /* Maps an error of libvirt to one of the codes in virt.h. */
@@ -93,7 +93,7 @@ static int code_of(const virError *error)
 	}
 }
 
-int virt_error(struct virt *virt, struct err *err, const char *fmt, ...)
+int virt_error(struct err *err, const char *fmt, ...)
 {
 	const virError *error = virt_lib.virGetLastError();
 	int code = error ? code_of(error) : EIO;
@@ -103,21 +103,8 @@ int virt_error(struct virt *virt, struct err *err, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(doing, sizeof(doing), fmt, ap);
 	va_end(ap);
-	if (virt && code == ENOTCONN)
-		virt->lost = true;
 	return err_set(err, code, "%s: libvirt says: %s", doing,
 		       error && error->message ? error->message : "unknown error");
-}
-
-static void on_close(virConnectPtr conn, int reason, void *arg)
-{
-	const struct virt_event event = { .kind = VIRT_EVENT_DISCONNECTED };
-	struct virt *virt = arg;
-
-	(void)conn;
-	(void)reason;
-	virt->lost = true;
-	virt_hand_event(virt, &event);
 }
 
 int virt_open(struct virt **out, const char *uri, struct err *err)
@@ -125,21 +112,17 @@ int virt_open(struct virt **out, const char *uri, struct err *err)
 	struct virt *virt;
 
 	*out = NULL;
-	if (virt_loop_init(err) < 0)
+	if (init(err) < 0)
 		return -err->code;
 	uri = uri ? uri : VIRT_DEFAULT_URI;
 	virt = mem_new(1, sizeof(*virt));
-	virt->node_event = -1;
-	for (size_t i = 0; i < ARRAY_SIZE(virt->domain_events); i++)
-		virt->domain_events[i].id = -1;
 	virt->conn = virt_lib.virConnectOpen(uri);
 	if (!virt->conn) {
 		free(virt);
-		return virt_error(NULL, err, "%s: cannot connect; check that libvirtd or virtqemud is running", uri);
+		return virt_error(err, "%s: cannot connect; check that libvirtd or virtqemud is running", uri);
 	}
-	/* Ignore failures: libvirt's drivers without a server support neither of these calls. */
+	/* Ignore a failure: libvirt's drivers without a server do not support it. */
 	virt_lib.virConnectSetKeepAlive(virt->conn, KEEPALIVE_S, KEEPALIVE_COUNT);
-	virt->has_close = virt_lib.virConnectRegisterCloseCallback(virt->conn, on_close, virt, NULL) == 0;
 	*out = virt;
 	return 0;
 }
@@ -148,14 +131,6 @@ void virt_close(struct virt *virt)
 {
 	if (!virt)
 		return;
-	virt_unwatch(virt);
-	if (virt->has_close)
-		virt_lib.virConnectUnregisterCloseCallback(virt->conn, on_close);
 	virt_lib.virConnectClose(virt->conn);
 	free(virt);
-}
-
-bool virt_alive(const struct virt *virt)
-{
-	return !virt->lost;
 }

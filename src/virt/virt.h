@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The only module that includes libvirt's headers: domains by UUID, XML as text, devices, events, and the event loop.
+ * The only module that includes libvirt's headers: domains by UUID, XML as text, devices.
  *
  * Loading libvirt takes ten times as long as the rest of a command, so it is loaded at the first connection, once per
  * process, and never unloaded. libvirt prints nothing by itself; its error message becomes the error's text. Callers
@@ -14,8 +14,8 @@
  *   EOPNOTSUPP: this libvirt does not support it
  *   EIO: any other error
  *
- * The hook never uses this module, because libvirt waits for the hook. Single-threaded. While a connection is open, run
- * the loop at least every 20 seconds or so: libvirtd closes a connection that answers no keepalive for 30 seconds.
+ * The hook never uses this module, because libvirt waits for the hook. Single-threaded. libvirtd closes a connection
+ * that answers no keepalive for 30 seconds; only calls answer, so do not keep one longer than that without a call.
  */
 #pragma once
 
@@ -31,10 +31,7 @@ struct virt; /* a connection */
 
 /* Connects to `uri` (NULL: VIRT_DEFAULT_URI). If libvirt is missing or not running, the error text says what to do. */
 int virt_open(struct virt **out, const char *uri, struct err *err);
-void virt_close(struct virt *virt); /* ignores NULL; must not be called from an event */
-
-/* Is the connection still up, as far as is known? */
-bool virt_alive(const struct virt *virt);
+void virt_close(struct virt *virt); /* ignores NULL */
 
 /* --- domains --- */
 
@@ -42,7 +39,6 @@ struct virt_domain {
 	char uuid[UUID_SIZE];
 	char *name;
 	bool running;    /* active, which includes paused */
-	bool settled;    /* running, and not in the middle of a start, a migration, a save or a shutdown */
 	bool persistent; /* has a definition that remains after shutdown */
 	char *xml;       /* of the running domain, or else of its definition; see virt_xml() */
 };
@@ -50,10 +46,10 @@ struct virt_domain {
 void virt_domain_free(struct virt_domain *domain);
 
 /*
- * All domains, or only the running ones. A domain's XML is NULL if libvirt does not return it, for example while
- * another operation is in progress. A domain that disappears meanwhile is left out.
+ * All domains. A domain's XML is NULL if libvirt does not return it, for example while another operation is in
+ * progress. A domain that disappears meanwhile is left out.
  */
-int virt_list(struct virt *virt, bool running_only, struct virt_domain **out, size_t *n, struct err *err);
+int virt_list(struct virt *virt, struct virt_domain **out, size_t *n, struct err *err);
 void virt_list_free(struct virt_domain *list, size_t n);
 
 /* Finds a domain by name or UUID. A string in UUID form is never taken for a name. */
@@ -70,12 +66,11 @@ int virt_define(struct virt *virt, const char *xml, struct err *err);
 
 int virt_attach_device(struct virt *virt, const char *uuid, const char *xml, unsigned int sides, struct err *err);
 
-/* Detaches a device. A running domain has it until VIRT_EVENT_DEVICE_REMOVED: the guest must release it first. */
+/* Detaches a device. A running domain has it until its guest has released it. */
 int virt_detach_device(struct virt *virt, const char *uuid, const char *xml, unsigned int sides, struct err *err);
 
 /*
- * Detaches the device with this XML and alias from the running domain, and runs the loop until QEMU has closed it. The
- * connection must have no virt_watch(). Returns:
+ * Detaches the device with this XML and alias from the running domain, and waits until QEMU has closed it. Returns:
  *   0: detached
  *   -EAGAIN: the guest refused
  *   -ETIMEDOUT: the guest did not respond within `wait_ms`, but still may
@@ -105,45 +100,3 @@ struct virt_element {
 /* Sets the element in the domain's metadata on these sides; `xml` NULL removes it. */
 int virt_set_metadata(struct virt *virt, const char *uuid, const struct virt_element *element, const char *xml,
 		      unsigned int sides, struct err *err);
-
-/* --- events --- */
-
-/* Changes of metadata are not reported, because most of them are our own. */
-enum virt_event_kind {
-	VIRT_EVENT_CHANGED, /* a domain was started, resumed, (un)defined or got a device, or a host device changed */
-	VIRT_EVENT_STOPPED,
-	VIRT_EVENT_DEVICE_REMOVED, /* `alias` is the device's */
-	VIRT_EVENT_REMOVAL_FAILED, /* likewise; the guest refused */
-	VIRT_EVENT_DISCONNECTED,   /* the connection is lost; its last event */
-};
-
-struct virt_event {
-	enum virt_event_kind kind;
-	const char *uuid; /* the domain's; NULL if the event is not about one */
-	const char *alias;
-};
-
-/* Called from the loop. May call any function here except virt_close(). */
-typedef void virt_on_event(void *arg, const struct virt_event *event);
-
-/*
- * Passes all later events of this connection to `on` until it is closed. Call it once per connection, and before
- * reading the current state, because earlier events are lost. libvirt need not support node device events.
- */
-int virt_watch(struct virt *virt, virt_on_event *on, void *arg, struct err *err);
-
-/* --- the loop, shared by all connections --- */
-
-/* Loads libvirt and sets up its loop. Call it before adding descriptors or timers. Repeated calls do nothing. */
-int virt_loop_init(struct err *err);
-
-/* Waits for the next event, timer or descriptor, and handles it. */
-int virt_loop_step(struct err *err);
-
-/* Calls `ready` whenever `fd` is readable or has hung up. Cannot be undone. Returns a negative errno on failure. */
-int virt_loop_fd(int fd, void (*ready)(void *arg), void *arg, struct err *err);
-
-/* Calls `fire` every `ms` milliseconds (0: constantly; -1: not until it is set). Returns an ID or a negative errno. */
-int virt_loop_timer(int ms, void (*fire)(void *arg), void *arg, struct err *err);
-void virt_loop_set_timer(int id, int ms);
-void virt_loop_forget_timer(int id);

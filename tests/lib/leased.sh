@@ -52,9 +52,11 @@ gone() { [ "$(devices)" = '' ] && [ "$(leases)" = 0 ]; }
 
 # vgpu N: the UUID of vGPU number N.
 vgpu() { printf '%08x-0000-4000-8000-000000000001' "$1"; }
-# write_node FILE DOMAINS RUNNING EACH: a host for libvirt's test driver; each that runs has so many vGPUs, by their number.
+# write_node FILE DOMAINS RUNNING EACH: a host for libvirt's test driver; each that runs has so many vGPUs, by their number, and a
+# status file.
 write_node() {
 	local n m state
+	mkdir -p "$root/run/libvirt/qemu"
 	{
 		echo '<node>'
 		for ((n = 0; n < $2; n++)); do
@@ -69,4 +71,8 @@ write_node() {
 		done
 		echo '</node>'
 	} >"$1"
+	for ((n = 0; n < $3; n++)); do
+		{ echo "<domstatus state='running' reason='booted' pid='1'>"; sed -n "s,.*\(<domain .*<name>vm$n</name>.*\),\1,p" "$1"; echo '</domstatus>'; } \
+			>"$root/run/libvirt/qemu/vm$n.xml"
+	done
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The device handler, whose view of libvirt is stale by the time it acts; the operator's gc; a manager of vGPUs of its
+ * The device handler; the operator's gc; a manager of vGPUs of its
  * own, as Nova, which knows nothing of leases but those of its guests.
  */
 #include <errno.h>
@@ -20,75 +20,20 @@ static bool open_store(struct store *store)
 	return true;
 }
 
-/* What libvirt says. */
-struct view {
-	size_t n;
-	struct live_domain live[DOMAINS];
-	struct domxml *docs[DOMAINS], *taken[DOMAINS];
-	char xml[2 * DOMAINS][XML_MAX];
-};
-
-static struct domxml *parse(const struct domain *d, bool whole, char xml[XML_MAX])
-{
-	struct domxml *doc;
-	struct err err;
-
-	if (domxml_parse(&doc, xml, world_xml(d, whole, -1, xml), DOMXML_ALL_PCI, &err) < 0)
-		broken("the XML: %s", err.text);
-	return doc;
-}
-
-static void view_take(struct view *view)
-{
-	view->n = 0;
-	for (int i = 0; i < DOMAINS; i++) {
-		const struct domain *d = &world_now.domains[i];
-		struct live_domain *live = &view->live[view->n];
-
-		/* libvirt may list a domain as shut off until its restore is done. */
-		if (!d->needs || (!d->runs && d->restoring && pick(2)))
-			continue;
-		view->docs[view->n] = parse(d, false, view->xml[2 * view->n]);
-		view->taken[view->n] = d->suspending ? parse(d, true, view->xml[2 * view->n + 1]) : NULL;
-		*live = (struct live_domain){ .request = domxml_request(view->docs[view->n]), .settled = d->runs };
-		if (view->taken[view->n])
-			live->taken = domxml_request(view->taken[view->n]);
-		memcpy(live->uuid, d->uuid, UUID_SIZE);
-		view->n++;
-	}
-}
-
-static void view_end(struct view *view)
-{
-	for (size_t i = 0; i < view->n; i++) {
-		domxml_free(view->docs[i]);
-		domxml_free(view->taken[i]);
-	}
-	free(view);
-}
-
 static void pass(struct store *store, struct lease_marks *plugged)
 {
-	struct view *view = calloc(1, sizeof(*view));
 	struct gc pass = { .store = store,
 			   .config = &world_now.config,
 			   .policy = &world_now.config.policy,
-			   .domains = view->live,
 			   .mark = true,
 			   .seen = plugged };
 	struct err err;
 
-	pass.looked_ms = now_ms();
-	view_take(view);
-	pass.ndomains = view->n;
-	/* libvirt takes its time to answer. */
-	nap_some(20000);
 	if (gc_run(&pass, &err) < 0)
 		say("the pass fails: %s", err.text);
 	for (size_t i = 0; i < pass.nnotes; i++)
 		say("%s: %s", pass.notes[i].id, pass.notes[i].why);
 	gc_free(&pass);
-	view_end(view);
 }
 
 /* How many releases are left; negative: not known. */

@@ -8,7 +8,7 @@ write_node "$work/node.xml" 8 4 1
 for n in 1 2 3 4; do make_device 0000:84:00.0 nvidia-222 "$(vgpu $n)"; done
 
 ### CPU
-# Of the handler, and of the process in which it completes releases.
+# Of the handler, and of the process of a pass.
 each() { printf "/proc/%s/$1\n" "$daemon" $(pgrep -P "$daemon"); }
 # shellcheck disable=SC2016 # awk's fields
 ticks() { each stat | xargs awk '{ sub(/.*\) /, ""); n += $12 + $13 } END { print n }'; }

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What the device handler makes of libvirt's guests. libvirt is its own made-up host here (the test driver, in the
-# daemon's process): with QEMU and devices of a kernel it is in tests/vm.
+# What the device handler makes of libvirt's guests, by their status files. libvirt is its own made-up host here (the test
+# driver, in the daemon's process), which has none, so they are written by hand: with QEMU and devices of a kernel it is in
+# tests/vm.
 . "$(dirname "$0")/../../lib/leased.sh"
 host t4+flex
 configure nvidia-222 vf_flex@8086:56c0 policy 'driver_cleanup = 0' 'reclaim = never'
 u2=${u1%??}02 u3=${u1%??}03 u4=${u1%??}04 u5=${u1%??}05
 vf=0000:4d:00.2
+driver=$(cat "$root/sys/module/nvidia/version")
 vf_hostdev=$(vf_hostdev $vf yes)
 placeholder=00000000-0000-0000-0000-000000000001
 
@@ -22,6 +24,16 @@ domain() { # NAME UUID STATE [MDEV [MARKED]]: as the test driver's file has it; 
 		  <test:runstate>$3</test:runstate>
 		</domain>
 	END
+}
+# status NAME: the file that libvirt keeps of it while it runs, as in the node.
+status() {
+	mkdir -p "$root/run/libvirt/qemu"
+	{
+		echo "<domstatus state='running' reason='booted' pid='1'>"
+		sed -n "/<name>$1</,/<.domain>/p" "$work/node.xml" | sed "1s/^/<domain type='kvm'>/; /test:runstate/d"
+		echo '</domstatus>'
+	} >"$work/status"
+	mv "$work/status" "$root/run/libvirt/qemu/$1.xml"
 }
 # As a suspend writes it down.
 taken="<k:suspended xmlns:k='urn:vgpu-lease:suspended:1' hostdevs='&lt;hostdev mode=&quot;subsystem&quot; type=&quot;mdev&quot; model=&quot;vfio-pci&quot;&gt;&lt;source&gt;&lt;address uuid=&quot;$u4&quot;/&gt;&lt;/source&gt;&lt;/hostdev&gt;'/>"
@@ -51,8 +63,6 @@ sed "s/$u1/$u3/; s/$vm_uuid/${vm_uuid%??}11/" "$vm" >"$work/vm3.xml"
 prepare "$work/vm3.xml"
 sed "s/$u1/$u4/; s/$vm_uuid/${vm_uuid%??}15/" "$vm" >"$work/vm4.xml"
 prepare "$work/vm4.xml"
-mkdir -p "$root/run/libvirt/qemu"
-echo "<domstatus><domain type='kvm'><name>taken</name><uuid>${vm_uuid%??}15</uuid><metadata>$taken</metadata></domain></domstatus>" >"$root/run/libvirt/qemu/taken.xml"
 
 sed "s/$u1/$u5/; s/$vm_uuid/${vm_uuid%??}16/" "$vm" >"$work/vm5.xml"
 prepare "$work/vm5.xml"
@@ -61,6 +71,7 @@ kept=$holder
 # After the last hook, which would finish what is that old.
 sed -i 's/^since_ms=.*/since_ms=1/' "$root/run/vgpu-lease/leases/"{"$u3","$u4"}
 
+for name in plain plugged clash vf taken kept; do status $name; done
 start --connect "test://$work/node.xml"
 holds "it connects" eventually said M_CONNECTED
 holds "a device that a guest has, and no lease names, is leased to it" eventually is_state "$u1" active
@@ -75,10 +86,17 @@ holds "a device that runs in another guest than its lease says is told of" event
 is "$(state "$u2")" active "and left alone"
 holds "what is known of a vGPU goes into the live metadata of its guest" \
 	eventually said M_METADATA_WRITTEN plugged
+# As libvirt then has it in the file. Two guests have a vGPU with a type.
+for known in plugged:$u1 kept:$u5; do
+	facts="uuid='${known#*:}' type='nvidia-222' name='GRID T4-1B' framework='mdev' model='10de:1eb8' driver='$driver'"
+	sed -i "s|<metadata>|&<vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device $facts/></vgpu:lease>|" \
+		"$root/run/libvirt/qemu/${known%:*}.xml"
+done
+looks
+before=$(said_times M_METADATA_WRITTEN)
 looks
 looks
-# Two guests have a vGPU with a type.
-is "$(said_times M_METADATA_WRITTEN) $(grep -c clash "$log")" "2 1" "all of that once, though each change is an event"
+is "$(said_times M_METADATA_WRITTEN) $(grep -c clash "$log")" "$before 1" "all of that once"
 fails "a definition with a placeholder is the operator's, and left alone" grep -q "$placeholder" "$log"
 
 ### Leases that are lost under a running guest
@@ -88,7 +106,7 @@ rm "$root/run/vgpu-lease/leases/$u5"
 holds "its lease, removed by somebody, is back at once, and says who made the vGPU" eventually is_kept
 rm -rf "$root/run/vgpu-lease/leases"
 holds "so it is when the directory was removed" eventually is_kept
-rm -rf "$root/run/vgpu-lease"
+until rm -rf "$root/run/vgpu-lease" 2>/dev/null; do :; done
 holds "or all of the state" eventually is_kept
 holds "with the lock that tells hooks of the handler" eventually runs
 mv "$root/run/vgpu-lease" "$work/moved"
@@ -96,6 +114,29 @@ holds "or moved away" eventually is_kept
 rm "$root/run/vgpu-lease/leases/$u5"
 holds "and it is noticed in the new directory, too" eventually is_kept
 kill "$clash" "$first" "$second" "$kept"
+stop
+
+### A libvirt that does not answer
+python3 -c '
+import socket, sys, time
+s = socket.socket(socket.AF_UNIX)
+s.bind(sys.argv[1])
+s.listen(9)
+time.sleep(600)
+' "$work/hangs" &
+hangs=$!
+eventually test -S "$work/hangs"
+rm -r "$root/run/libvirt"
+sed -i '$a start_grace = 1' "$root/etc/vgpu-lease.conf"
+start --connect "qemu+unix:///system?socket=$work/hangs"
+eventually pgrep -P "$daemon" >/dev/null
+prepare "$work/vm3.xml"
+sleep 1.1
+kill -HUP "$daemon"
+holds "a libvirt that does not answer is said" eventually said M_PASS_UNANSWERED
+holds "and holds up no pass: what a domain that is gone had is released" eventually is_state "$u3" ''
+holds "nor are its processes left behind" test "$(pgrep -c -P "$daemon")" -le 1
+kill "$hangs"
 stop
 
 # In a build with sanitizers the leak checker can die itself at the end of this one, after libvirt's driver has failed to open.

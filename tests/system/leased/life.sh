@@ -33,14 +33,28 @@ close_device
 start
 holds "the next one finishes it" eventually gone
 
+### The process of a pass, which waits for the lock here
+is_made() { pgrep -P "$daemon" >/dev/null; }
+hold_lock() { exec 8<>"$root/run/vgpu-lease/lock" && flock 8; }
+hold_lock
+kill -HUP "$daemon"
+holds "a pass is made by another process" eventually is_made
 kill -KILL "$(pgrep -o -P "$daemon")"
+holds "where that is killed, it is said" eventually said M_PASS_KILLED
+exec 8<&-
+before=$(passes)
+kill -HUP "$daemon"
+holds "and another makes the next" eventually passed "$before"
 hold_and_release
 close_device
+holds "releases do not depend on it" eventually gone
+hold_lock
 kill -HUP "$daemon"
-holds "where the process that completes releases is killed, another does" eventually gone
-completes=$(pgrep -o -P "$daemon")
+eventually is_made
+making=$(pgrep -o -P "$daemon")
 stop KILL
-holds "that process ends with the handler" eventually test ! -e "/proc/$completes"
+exec 8<&-
+holds "it ends with the handler" eventually test ! -e "/proc/$making"
 start
 
 control remove_delay_ms 3000

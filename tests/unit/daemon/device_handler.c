@@ -15,7 +15,6 @@
 #define METRICS "run/vgpu-lease/metrics.prom"
 
 static struct handler handler;
-static const struct running nothing_runs = { .libvirt = "libvirt is not asked" };
 
 /* The new configuration, read if the handler runs. */
 static void configure(const char *text)
@@ -39,7 +38,9 @@ static char *pass(int64_t *next_ms)
 	if (saved < 0 || pipe(fds) < 0 || dup2(fds[1], STDERR_FILENO) < 0)
 		tree_fail("stderr");
 	close(fds[1]);
-	*next_ms = handler_pass(&handler, &nothing_runs) - sys_now_ms();
+	must(handler_hold_lock(&handler, &err));
+	handler_pass(&handler);
+	*next_ms = handler.last.next_ms - sys_now_ms();
 	dup2(saved, STDERR_FILENO);
 	close(saved);
 	n = read(fds[0], text, sizeof(text) - 1);
@@ -103,10 +104,7 @@ static void deadlines(void)
 	int64_t next;
 
 	lease.deadline_ms = sys_now_ms() + 60000;
-	/* Under the lock: the finisher's thread takes a file without a name of its own for a dead writer's. */
-	must(store_lock(&store, 5000, &err));
 	put_lease(lease);
-	store_unlock(&store);
 	pass(&next);
 	ok(next > 50000 && next <= 60001, "a pass is due when a reservation ends: in %lld ms", (long long)next);
 	must(lease_drop(&store, RESERVED, &err));

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The finisher: it completes what is marked `releasing`, before it started or since, leaves everything else, and says
- * when a lease has gone. No vGPU exists on this host, so that a release has only the lease to remove.
+ * when a lease has gone or libvirt has changed a status file. No vGPU exists on this host, so that a release has only
+ * the lease to remove.
  */
 #include "daemon/finisher.h"
 
 #include <poll.h>
+#include <unistd.h>
 
 #include "lib/small_host.h"
 
@@ -30,19 +32,28 @@ static bool is_leased(const char *id)
 	return faccessat(tree.host.root, path, F_OK, 0) == 0;
 }
 
-/* Waits until it says that a lease has gone. */
-static bool is_told(const struct finisher *finisher)
+/* Runs it as its loop does, for that long; did an event say that a pass is due? */
+static bool turns(struct finisher *finisher, int ms)
 {
-	struct pollfd fd = { .fd = finisher_lost_fd(finisher), .events = POLLIN };
-	uint64_t times;
+	int64_t end = sys_now_ms() + ms;
+	bool news = false;
 
-	return poll(&fd, 1, LIMIT_MS) == 1 && read(fd.fd, &times, sizeof(times)) == sizeof(times);
+	while (sys_now_ms() < end && !news) {
+		struct pollfd fd = { .fd = finisher->notify, .events = POLLIN };
+
+		if (sys_now_ms() >= finisher->at_ms)
+			finisher_run(finisher, &tree.host, &policy);
+		fd.fd = finisher->notify;
+		if (poll(&fd, 1, 10) > 0)
+			news = finisher_events(finisher);
+	}
+	return news;
 }
 
-static bool is_completed(const struct finisher *finisher, const char *id)
+static bool is_completed(struct finisher *finisher, const char *id)
 {
 	while (is_leased(id))
-		if (!is_told(finisher))
+		if (!turns(finisher, LIMIT_MS))
 			return false;
 	return true;
 }
@@ -64,38 +75,45 @@ static void marks(void)
 
 static void finishing(void)
 {
-	struct finisher *finisher;
+	struct finisher finisher;
 
 	put(A, LEASE_RELEASING);
 	put(B, LEASE_ACTIVE);
 	put(C, LEASE_RESERVED);
-	if (!ok(finisher_start(&finisher, &tree.host, &policy, &err) == 0, "it starts"))
-		return;
-	ok(is_completed(finisher, A), "a release from before its start is completed");
+	finisher_start(&finisher);
+	ok(is_completed(&finisher, A), "a release from before its start is completed");
 	put(D, LEASE_RELEASING);
-	ok(is_completed(finisher, D), "so is one that is marked while it runs");
+	ok(is_completed(&finisher, D), "so is one that is marked while it runs");
 	put(B, LEASE_RELEASING);
-	ok(is_completed(finisher, B), "and a lease that becomes one");
+	ok(is_completed(&finisher, B), "and a lease that becomes one");
 	ok(is_leased(C), "a reservation is not touched");
-	finisher_stop(finisher);
-	put(A, LEASE_RELEASING);
-	finisher_stop(NULL);
-	ok(is_leased(A), "stopped, it does nothing; stopping none is no error");
+	turns(&finisher, 500);
+	ok(finisher.at_ms == INT64_MAX, "with nothing left to do it waits for an event alone");
+	finisher_stop(&finisher);
 }
 
-static void losing(void)
+/* What others change in files. */
+static void news(void)
 {
-	struct finisher *finisher;
+	static const char status[] = "run/libvirt/qemu/vm.xml";
+	struct finisher finisher;
 	char path[128];
 
-	put(A, LEASE_RELEASING);
 	put(B, LEASE_ACTIVE);
-	if (finisher_start(&finisher, &tree.host, &policy, &err) < 0 || !is_told(finisher))
-		tree_fail("finisher");
+	finisher_start(&finisher);
+	ok(!turns(&finisher, 100), "a host on which nothing happens is no news");
+	put(A, LEASE_ACTIVE);
+	ok(!turns(&finisher, 100), "nor is a lease that appears");
 	snprintf(path, sizeof(path), "%s/run/vgpu-lease/leases/" B, tree.path);
 	unlink(path);
-	ok(is_told(finisher), "a lease that somebody removes is told");
-	finisher_stop(finisher);
+	ok(turns(&finisher, LIMIT_MS), "a lease that somebody removes is");
+	tree_add(&tree, "run/libvirt/qemu/.x = y\n");
+	finisher_run(&finisher, &tree.host, &policy);
+	must(renameat(tree.host.root, "run/libvirt/qemu/.x", tree.host.root, status));
+	ok(turns(&finisher, LIMIT_MS), "so is a domain that starts, or gets a device");
+	unlinkat(tree.host.root, status, 0);
+	ok(turns(&finisher, LIMIT_MS), "or ends");
+	finisher_stop(&finisher);
 }
 
-HOST_TESTS("run/\nvar/lib/\nsys/\nproc/\netc/\n", marks, finishing, losing)
+HOST_TESTS("run/\nvar/lib/\nsys/\nproc/\netc/\n", marks, finishing, news)

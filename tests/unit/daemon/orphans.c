@@ -31,9 +31,10 @@ enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
 static size_t asked;
 
-static void named(void *arg, const char *const *ids, bool *is_named, size_t n)
+/* As libvirt would answer. */
+void guests_named(struct guests *guests, const char *const *ids, bool *is_named, size_t n)
 {
-	(void)arg;
+	(void)guests;
 	asked += n;
 	for (size_t i = 0; i < n; i++)
 		for (size_t r = 0; r < ROWS; r++)
@@ -44,6 +45,7 @@ static void named(void *arg, const char *const *ids, bool *is_named, size_t n)
 static void removed(void)
 {
 	struct gc_item items[ROWS] = { 0 };
+	struct guests asked_of = { .asks = true };
 	struct affinity was;
 	struct gc pass = { .store = &store, .policy = &config.policy, .items = items, .n = ROWS };
 	int64_t again_ms;
@@ -61,21 +63,21 @@ static void removed(void)
 	live_define(T4, "nvidia-222", U(1));
 	live_define(T4, "nvidia-222", U(7));
 	live_define(T4, "nvidia-222", U(8));
-	again_ms = orphans_remove(&pass, named, NULL);
+	again_ms = orphans_remove(&pass, &asked_of);
 	ok(asked == 5, "libvirt is asked of those alone that are due");
 	ok(!mdevctl_defines(&live.tree.host, U(1)) && again_ms && exists(U(1)),
 	   "first the definition goes, and another pass is due");
 	ok(exists(U(6)) && mdevctl_defines(&live.tree.host, U(7)), "all else waits for that, to go in one batch");
 	ok(affinity_get(&store, U(1), &was) == 1, "should a domain be given it meanwhile, its type is known");
 	items[1].outcome = GC_GOES;
-	orphans_remove(&pass, named, NULL);
+	orphans_remove(&pass, &asked_of);
 	for (size_t i = 0; i < ROWS; i++)
 		ok(items[i].outcome == rows[i].outcome && exists(rows[i].id) == (rows[i].outcome != GC_GONE), "%s: %s",
 		   rows[i].says, items[i].trouble);
 	ok(!mdevctl_defines(&live.tree.host, U(7)) && mdevctl_defines(&live.tree.host, U(8)),
 	   "as does that without a device, and no other");
 	items[1].outcome = GC_GOES;
-	orphans_remove(&pass, NULL, NULL);
+	orphans_remove(&pass, &(struct guests){ 0 });
 	ok(items[1].outcome == GC_GONE && !exists(U(2)), "where libvirt is not asked the pass has the last word");
 }
 

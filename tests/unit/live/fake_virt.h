@@ -78,7 +78,7 @@ int virt_find(struct virt *virt, const char *name, struct virt_domain *out, stru
 	(void)virt, (void)name;
 	if (reach(err) < 0)
 		return -err->code;
-	*out = (struct virt_domain){ .uuid = VM, .running = fake.running, .settled = true, .persistent = true };
+	*out = (struct virt_domain){ .uuid = VM, .running = fake.running, .persistent = true };
 	out->name = strdup("vm1");
 	out->xml = domain_xml(VIRT_LIVE);
 	return 0;

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The domains that libvirt runs, by its status files. */
+#include "survey/running.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+
+/*
+ * True if the domain is in no transition, so that a device missing from its XML really is detached. The words are
+ * libvirt's for virDomainState and virDomainPausedReason.
+ */
+static bool is_settled(const char *status)
+{
+	static const char *const pauses[] = { "user", "ioerror", "watchdog", "panicked", "from snapshot" };
+	const char *root = strstr(status, "<domstatus ");
+	char state[16] = "", reason[32] = "";
+
+	if (!root || sscanf(root, "<domstatus state='%15[a-z]' reason='%31[a-z -]'", state, reason) < 1)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(pauses); i++)
+		if (strcmp(state, "paused") == 0 && strcmp(reason, pauses[i]) == 0)
+			return true;
+	return strcmp(state, "running") == 0 || strcmp(state, "blocked") == 0 || strcmp(state, "pmsuspended") == 0;
+}
+
+/* The <domain> within a status file; NULL: none. */
+static const char *live_xml(const char *status, size_t *len)
+{
+	static const char last[] = "</domain>";
+	const char *xml = strstr(status, "<domain "), *end = NULL;
+
+	for (const char *at = xml; at && (at = strstr(at, last)); at = end)
+		end = at + strlen(last);
+	*len = end ? (size_t)(end - xml) : 0;
+	return end ? xml : NULL;
+}
+
+static void read_domain(struct running *running, const char *status)
+{
+	static const struct request nothing;
+	struct running_domain domain = { .settled = is_settled(status) };
+	struct err ignored;
+	size_t len;
+	const char *xml = live_xml(status, &len);
+
+	if (!xml || !domxml_peek_uuid(domain.uuid, xml, len))
+		return;
+	/* XML without a vGPU or PCI device is not parsed. Any VF may be a vGPU. */
+	if (!domxml_concerns(xml, len) && !domxml_has_pci(xml, len))
+		domain.request = &nothing;
+	else if (domxml_parse(&domain.doc, xml, len, DOMXML_ALL_PCI, &ignored) == 0)
+		domain.request = domxml_request(domain.doc);
+	if (memmem(xml, len, DOMXML_SUSPENDED_NS, strlen(DOMXML_SUSPENDED_NS)) &&
+	    domxml_parse(&domain.suspended, xml, len, DOMXML_SUSPENDED, &ignored) == 0)
+		domain.taken = domxml_request(domain.suspended);
+	*(struct running_domain *)mem_add(&running->list, &running->n, sizeof(domain)) = domain;
+}
+
+void running_read(struct running *running, const struct libvirt_files *disk)
+{
+	struct libvirt_file file;
+
+	*running = (struct running){ 0 };
+	for (size_t i = 0; libvirt_files_at(disk, i, &file); i++)
+		if (file.runs && file.text)
+			read_domain(running, file.text);
+}
+
+void running_free(struct running *running)
+{
+	for (size_t i = 0; i < running->n; i++) {
+		domxml_free(running->list[i].doc);
+		domxml_free(running->list[i].suspended);
+	}
+	free(running->list);
+	*running = (struct running){ 0 };
+}
+
+const struct running_domain *running_find(const struct running *running, const char *uuid)
+{
+	for (size_t i = 0; running && i < running->n; i++)
+		if (strcmp(running->list[i].uuid, uuid) == 0)
+			return &running->list[i];
+	return NULL;
+}
