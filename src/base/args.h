@@ -39,7 +39,6 @@ struct arg {
 #define ARG_HELP { "help", NULL, 0, offsetof(struct args, help), "Print this help", 0 }
 #define ARG_VERSION { "version", NULL, 0, offsetof(struct args, version), "Print the version", 0 }
 
-/* The output of --version. */
 #define ARGS_VERSION(program)                                                                                          \
 	program " " PACKAGE_VERSION "\n"                                                                               \
 		"Copyright (C) 2026 the vgpu-lease authors\n"                                                          \

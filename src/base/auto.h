@@ -37,7 +37,7 @@ static inline void auto_fclose(FILE **file)
 #define autoclosedir __attribute__((cleanup(auto_closedir)))
 #define autofclose __attribute__((cleanup(auto_fclose)))
 
-/* Hands a descriptor over: the variable no longer closes it. A plain "= -1" would look like a dead store. */
+/* Hands a descriptor over: the variable no longer closes it. An analyzer would report a plain "= -1" as a dead store. */
 static inline int steal_fd(int *fd)
 {
 	int r = *fd;

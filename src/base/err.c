@@ -7,15 +7,10 @@
 
 #include "base/text.h"
 
-static int verr_set(struct err *err, int code, const char *fmt, va_list ap)
+static void verr_set(struct err *err, int code, const char *fmt, va_list ap)
 {
-	err->code = code;
-	err->about = ERR_ANY;
-	err->where = 0;
-	err->cause = 0;
-	err->word[0] = '\0';
+	*err = (struct err){ .code = code };
 	vsnprintf(err->text, sizeof(err->text), fmt, ap);
-	return -code;
 }
 
 int err_set(struct err *err, int code, const char *fmt, ...)
@@ -62,12 +57,6 @@ int err_in(struct err *err, const char *fmt, ...)
 	n = strlen(err->text);
 	text_add(err->text, sizeof(err->text), ": %s", was);
 	return err_cause(err, n + 2 + err->cause);
-}
-
-int err_at(struct err *err, size_t where)
-{
-	err->where = where;
-	return -err->code;
 }
 
 int err_word(struct err *err, const char *word)

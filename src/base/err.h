@@ -39,9 +39,6 @@ const char *err_describe(int code);
 /* Puts "context: " before the error's text; returns its negative code. */
 int err_in(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Sets the length of the text's prefix "FILE:LINE: ". Returns the error's negative code. */
-int err_at(struct err *err, size_t where);
-
 /* Notes an unknown word in the text, cut to ERR_WORD_SIZE. Returns the error's negative code. */
 int err_word(struct err *err, const char *word);
 

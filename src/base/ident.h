@@ -13,10 +13,7 @@ enum {
 	ID_SIZE = 40,     /* the name of a vGPU and its lease: an mdev's UUID, or a VF's address */
 };
 
-/*
- * Accepts a UUID of 36 characters with dashes at their places, and writes it in lower case as the kernel does (%pUl),
- * so that a device has one spelling. Returns false if `s` is not a UUID.
- */
+/* Accepts a UUID of the form 8-4-4-4-12. Writes it in lower case, as the kernel does (%pUl). */
 bool uuid_parse(char out[UUID_SIZE], const char *s);
 
 /* True for 00000000-0000-0000-0000-0000000000NN (NN from 00 to ff), which means "lease a vGPU for this domain". */
@@ -28,7 +25,7 @@ void uuid_random(char out[UUID_SIZE]);
 /* Accepts a PCI address with domain, also nvidia-smi's "00000000:84:00.0". Writes it in lower case as in sysfs. */
 bool pci_parse(char out[PCI_SIZE], const char *s);
 
-/* Finds the address meant by 84:00.0 (without domain), 0000:84:00:0, or libvirt's name of the device. */
+/* Corrects a likely misspelling: 84:00.0 (no domain), 0000:84:00:0, or libvirt's name pci_0000_84_00_0. */
 bool pci_guess(char out[PCI_SIZE], const char *s);
 
 /* Accepts a parent's name: a PCI address, or letters, digits and _ . - with a letter or digit first. */

@@ -184,7 +184,7 @@ static bool skip_value(struct reader *r, int depth)
 	return skip_word(r);
 }
 
-/* Reads a list of objects with one member each, which is a string. */
+/* Reads a list of objects that each have one member, a string. */
 static bool read_pairs(struct reader *r, const struct json_field *field)
 {
 	char name[64], value[1024];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Allocates memory, or ends the program at once, with one line in the log and on standard error. That is safe, because
- * the program can be killed at any instant without harm. So nothing here returns NULL. Callers free memory with free(),
- * or with mem_free() if an arena may be in use.
+ * Allocates memory. If there is none, ends the program at once, with one line in the log and on standard error. That is
+ * safe, because a kill at any instant does no harm. So nothing here returns NULL. Callers free memory with free(), or
+ * with mem_free() if an arena may be in use.
  */
 #pragma once
 
@@ -16,10 +16,9 @@ void mem_exit_status(int status);
 /* Sets a function that mem_out() calls before it ends the program. */
 void mem_last_word(void (*word)(void));
 
-/* Ends the program because there is no memory. */
 _Noreturn void mem_out(void);
 
-/* Returns `p`, a library's result. If `p` is NULL, memory has run out, and the program ends. */
+/* Returns `p`, which a library allocated; ends the program if `p` is NULL. */
 void *mem_check(void *p);
 
 /* mem_alloc() does not zero; mem_new() returns `n` zeroed elements; mem_resize() does not zero what it adds. */
@@ -36,8 +35,8 @@ char *mem_format(const char *fmt, ...) __attribute__((format(printf, 1, 2), retu
 char *mem_vformat(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0), returns_nonnull, malloc));
 
 /*
- * An arena is memory shared with a forked child: its parent can use what the child builds there. `size` limits the
- * total ever taken; untouched pages cost nothing. A full arena ends the program.
+ * An arena is memory shared with a forked child, so that the parent can use what the child builds there. `size` limits
+ * the total ever taken; untouched pages cost nothing. A full arena ends the program.
  */
 struct arena;
 struct arena *mem_arena(size_t size) __attribute__((returns_nonnull));
@@ -52,7 +51,7 @@ void *mem_take(struct arena *arena, size_t size) __attribute__((returns_nonnull)
  */
 struct arena *mem_use(struct arena *arena);
 
-/* Frees what a function here has returned, from the heap or the arena in use. */
+/* free() for memory from the heap or from the arena in use. */
 void mem_free(void *p);
 
 /* Opens a stream to memory, like open_memstream(3), except that only mem_close() sets *text and *len. */

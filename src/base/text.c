@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,7 +58,7 @@ bool text_char_shows(unsigned c)
 		{ 0x1bca0, 0x1bca3 }, { 0x1d173, 0x1d17a }, { 0xe0000, 0xe0fff },
 	};
 
-	for (size_t i = 0; i < sizeof(hidden) / sizeof(*hidden); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(hidden); i++)
 		if (c >= hidden[i].first && c <= hidden[i].last)
 			return false;
 	return true;

@@ -8,10 +8,10 @@
 #include <stdio.h>
 
 /*
- * Copies `src` to `dst` as one printable line, so that a domain's name can neither break a log line, control a terminal
- * nor look like another name. Control and invisible characters, those that change the direction of writing, bytes that
- * are not UTF-8, and backslashes become \xNN. Different texts stay different. The text is cut between characters to fit
- * `size`, NUL included. Returns the number of bytes written, without the NUL.
+ * Copies `src` to `dst` as one printable line, so that a domain's name cannot break a log line, control a terminal or
+ * look like another name. These become \xNN: control and invisible characters, those that change the direction of
+ * writing, bytes that are not UTF-8, and backslashes. Different texts stay different. The text is cut between
+ * characters to fit `size`, NUL included. Returns the number of bytes written, without the NUL.
  *
  * Names are kept and compared unchanged; they are made printable once, when they go to a terminal or a log.
  */
@@ -33,10 +33,10 @@ void text_set_root(const char *root);
 #define TEXT_COMMAND "'vgpu-lease"
 const char *text_command(const char *at);
 
-/* Names a domain in an advised command: by its UUID if the name is long or a shell would not read it as one word. */
+/* How an advised command names a domain: by `name`, or by `uuid` if the name is long or not one word to a shell. */
 const char *text_operand(const char *name, const char *uuid);
 
-/* Prints a line that text_safe() has made printable. */
+/* Makes the text printable with text_safe(), and prints it as a line. */
 void text_line(FILE *to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Copies `src` unchanged into dst[size], cut between characters if it does not fit. */

@@ -71,7 +71,7 @@ int udev_watch_open(struct udev_watch **out, struct err *err)
 	/* No filter by subsystem, because each driver of virtual parents has its own subsystem. */
 	watch->monitor = udev_monitor_new_from_netlink(watch->udev, "udev");
 	if (watch->monitor) {
-		/* Without privilege, as in a test, this can fail; the default buffer only fills up sooner. */
+		/* This fails without privilege, as in a test. The default buffer then fills up sooner. */
 		(void)udev_monitor_set_receive_buffer_size(watch->monitor, BUFFER);
 		r = udev_monitor_enable_receiving(watch->monitor);
 	}
@@ -121,7 +121,7 @@ bool udev_watch_read(struct udev_watch *watch)
 		errno = 0;
 		device = udev_monitor_receive_device(watch->monitor);
 		if (!device) {
-			/* Events were lost, possibly one that concerns us. */
+			/* Events were lost. One of them may concern us. */
 			if (errno == ENOBUFS) {
 				concerned = true;
 				continue;

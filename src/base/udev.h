@@ -17,8 +17,7 @@ struct udev_names *udev_names_open(void);
 void udev_names_close(struct udev_names *names);
 
 /*
- * Finds a device's name by its vendor and device ids, four hex digits each; NULL if the database has none. The name is
- * valid until the next call.
+ * The name of the device with these IDs (four hex digits each), valid until the next call; NULL: not in the database.
  */
 const char *udev_names_find(const struct udev_names *names, const char *vendor, const char *device);
 
@@ -32,7 +31,6 @@ struct udev_watch;
 int udev_watch_open(struct udev_watch **out, struct err *err);
 void udev_watch_close(struct udev_watch *watch);
 
-/* A descriptor that is readable while an event is pending. */
 int udev_watch_fd(const struct udev_watch *watch);
 
 /* Reads all pending events; returns true if one of them is a reason to look. */

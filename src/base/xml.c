@@ -83,10 +83,7 @@ static void refuse_doctype(void *ctxt, const xmlChar *name, const xmlChar *exter
 #define HANDED_ERROR xmlError
 #endif
 
-/*
- * libxml2 calls this instead of printing the error, which contains bytes of the document. Only the first error is
- * shown, because the others result from it.
- */
+/* Keeps libxml2 from printing the error, which contains bytes of the document. Later errors result from the first. */
 static void note_error(void *ctxt, HANDED_ERROR *error)
 {
 	struct met *met = ((xmlParserCtxtPtr)ctxt)->_private;

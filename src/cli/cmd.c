@@ -13,7 +13,6 @@
 #include "base/ident.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "sys/sys.h"
 #include "sys/log.h"
 #include "host/inventory.h"
 #include "host/libvirt_daemon.h"
@@ -75,7 +74,7 @@ int cmd_check_domain(const struct cmd *cmd, struct err *err)
 	return 0;
 }
 
-/* A file that --config names must exist. */
+/* Without --config, a missing configuration is not an error. */
 static bool is_wrong_config(const struct cmd *cmd)
 {
 	return !cmd->has_config && (cmd->no_config.code != ENOENT || cmd->call->args.config);
@@ -145,7 +144,7 @@ static int suggest_type(const struct cmd *cmd, const char *word, struct err *err
 	return -err->code;
 }
 
-/* Replaces a type's name by its id, if the host has the type. Other ids are accepted, because a lease can have them. */
+/* Replaces a type's name by its ID. Accepts an unknown ID, because a lease can have a type that the host lost. */
 static int take_type(struct cmd *cmd, const char **word, struct err *err)
 {
 	autofree struct inv_name *known = NULL;

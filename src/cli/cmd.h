@@ -109,7 +109,7 @@ struct cmd {
 	char pgpu[PARENT_SIZE]; /* spelt as in sysfs; cmd_take_pgpu() makes call->pgpu point to it */
 };
 
-/* Opens what is needed, and replaces a type's name in *call by its id. Call cmd_close() even after a failure. */
+/* Opens what `needs` says, and replaces a type's name in *call by its ID. Call cmd_close() even after a failure. */
 int cmd_open(struct cmd *cmd, struct cmd_call *call, unsigned int needs, struct err *err);
 void cmd_close(struct cmd *cmd);
 
@@ -119,13 +119,13 @@ FILE *cmd_lines(struct cmd *cmd);
 /* Adds "run as root", once, to a permission error, unless the user is root. Returns the error's negative code. */
 int cmd_advise_root(struct err *err);
 
-/* Does what CMD_LIBVIRT requests: connects, and finds the domain that the first operand names. */
+/* Opens what CMD_LIBVIRT stands for. */
 int cmd_open_domain(struct cmd *cmd, struct err *err);
 
 /* survey_host() of the command's host; without a configuration the pool is empty. */
 int cmd_survey(struct cmd *cmd, struct world *world, struct err *err);
 
-/* A dry gc pass over this host, which changes nothing. It judges what `world` has seen; NULL: it reads the host. */
+/* A dry gc pass, which changes nothing. It uses the inventory of `world`, or (NULL) reads the host. */
 struct gc cmd_gc_pass(struct cmd *cmd, const struct world *world);
 
 /* Runs a cmd_gc_pass() over the leases of `domain`, or over all vGPUs (NULL). Only warns of a failure. */
@@ -133,7 +133,7 @@ void cmd_gc_ask(struct cmd *cmd, struct gc *pass, const struct world *world, con
 
 /* The pass's item for a vGPU, leased or not; NULL: none. */
 const struct gc_item *cmd_gc_item(const struct gc *pass, const char *id);
-/* What the pass will do or has done with an item: "remove", "removed", "drop", ... */
+/* What the pass would do or has done with an item: "remove", "removed", "drop", ... */
 const char *cmd_gc_outcome(const struct gc_item *item);
 /* A clause: the command that releases the lease, why the lease stays, or when it will be released. */
 const char *cmd_gc_advice(char buf[REASON_SIZE], const struct gc_item *item);

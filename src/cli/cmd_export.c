@@ -43,7 +43,7 @@ static void quote(const char *text)
 
 /*
  * Prints a provider configuration file (schema 1.0) for nova-compute: traits for each parent of mdevs, unless
- * max_instances excludes it. VFs of a full card are included: their providers reappear once the card has capacity.
+ * max_instances excludes it. Includes the VFs of a full card: their providers reappear once the card has capacity.
  */
 static void print_provider_config(const struct export *export)
 {
@@ -95,7 +95,6 @@ static void print_traits(struct rows *rows, const struct nova_provider *provider
 	json_out_close(rows->json);
 }
 
-/* Prints what nova-compute counts on this host, one resource provider per line. */
 static void print_placement(const struct export *export)
 {
 	struct rows rows;
@@ -129,7 +128,7 @@ static void print_placement(const struct export *export)
 	cmd_rows_end(&rows);
 }
 
-/* Do VFs of this model have another type? Their IDs are equal, so Nova can select only by resource class. */
+/* Do VFs of this model have another type? All have the same PCI ID, so Nova can select only by resource class. */
 static bool shares_model(const struct inventory *inv, const struct inv_pgpu *card, const struct section *section)
 {
 	for (size_t i = 0; i < inv->nparents; i++) {
@@ -153,9 +152,9 @@ static const char *class_of(char trait[TRAIT_SIZE], const struct section *sectio
 }
 
 /*
- * Prints a device_spec for each VF of a card that has this type, and adds the alias named after the type, once per type
- * and model. Nova counts each VF as one device, so only as many are exported as the card has capacity for. A VF with
- * several types is exported with the first. True: Nova needs resource classes for this model.
+ * Prints a device_spec for each VF of a card that has this type, and adds an alias named after the type, once per type
+ * and model. Nova counts each VF as one device, so the number of exported VFs is the card's capacity. A VF with several
+ * types is exported with the first. True: Nova needs resource classes for this model.
  */
 static bool print_vfs(const struct world *world, const struct inv_pgpu *card, const struct section *section,
 		      char **aliases)
@@ -193,7 +192,6 @@ static bool print_vfs(const struct world *world, const struct inv_pgpu *card, co
 	return shared;
 }
 
-/* Prints section [pci] for the VFs of the pool, as many of each card as its capacity allows. */
 static void print_pci(const struct export *export)
 {
 	const struct config *config = export->world->config;

@@ -62,7 +62,6 @@ static const struct table_layout layout = {
 	.narrow = { COL_PARENT, COL_STATE, COL_TYPE },
 };
 
-/* Prints what a pass did with each vGPU, and why. */
 static void print(const struct cmd *cmd, const struct gc *pass)
 {
 	struct rows rows;
@@ -85,7 +84,6 @@ static void print(const struct cmd *cmd, const struct gc *pass)
 	cmd_rows_end(&rows);
 }
 
-/* --grace SECONDS replaces the configuration's reclaim_grace. */
 static int check_grace(struct cmd_call *call, struct err *err)
 {
 	if (!call->grace || text_number(call->grace, 0, CONFIG_GRACE_MAX_S, &call->grace_s))
@@ -106,7 +104,7 @@ static struct gc pass_of(struct cmd *cmd)
 	return pass;
 }
 
-/* Before a pass with `unused`, warns of each device that it would remove but that was not made for a guest. */
+/* Warns of each device that a pass with `unused` will remove although it was not made for a guest. */
 static int announce(const struct gc *pass, struct err *err)
 {
 	if (pass->dry || !pass->unused)
@@ -115,13 +113,10 @@ static int announce(const struct gc *pass, struct err *err)
 	dry.dry = true;
 	if (gc_run(&dry, err) < 0)
 		return -err->code;
-	for (size_t i = 0; i < dry.n; i++) {
-		const struct gc_item *item = &dry.items[i];
-
+	for (const struct gc_item *item = dry.items; item < dry.items + dry.n; item++)
 		if (item->outcome == GC_GOES && !item->leased && !affinity_is_for_guest(pass->store, item->vgpu.id))
 			out_warn("%s: %s (%s) is not an orphan, and is removed now: %s", item->vgpu.parent,
 				 item->vgpu.id, item->vgpu.type, item->why);
-	}
 	return 0;
 }
 
@@ -247,9 +242,8 @@ static int release_others(struct cmd *cmd, const struct inventory *inv, const ch
 	if (r < 0)
 		return r;
 	/* A definition without a device takes no capacity. */
-	for (size_t i = 0; i < pass.n; i++)
-		blocks += (pass.items[i].leased || pass.items[i].exists) &&
-			  (pass.items[i].outcome == GC_STAYS || pass.items[i].outcome == GC_FAILED);
+	for (const struct gc_item *item = pass.items; item < pass.items + pass.n; item++)
+		blocks += (item->leased || item->exists) && (item->outcome == GC_STAYS || item->outcome == GC_FAILED);
 	if (pass.n)
 		print(cmd, &pass);
 	if (!blocks)
@@ -260,7 +254,7 @@ static int release_others(struct cmd *cmd, const struct inventory *inv, const ch
 
 /*
  * Warns of definitions with which mdevctl creates vGPUs of another type on the card at the next boot. Skips definitions
- * in use, whose vGPU is leased or named in a domain's XML. Skips definitions of Nova's devices, because the pass
+ * in use, whose vGPU is leased or named in a domain's XML. Skips definitions of Nova's devices, because the pass either
  * removes them with the device or prints why the device stays.
  */
 static int warn_of_definitions(const struct world *world, const struct inv_pgpu *card, const char *type,
@@ -288,7 +282,6 @@ static int warn_of_definitions(const struct world *world, const struct inv_pgpu 
 	return 0;
 }
 
-/* Reads the host again, and prints what is available for the type now. */
 static int say_free(struct world *world, const char *address, const char *type, struct err *err)
 {
 	struct capacity_count count = { 0 };
@@ -309,7 +302,6 @@ static int say_free(struct world *world, const char *address, const char *type, 
 	return 0;
 }
 
-/* If another device has the address now, confirms that this device is the intended one. */
 static int accept_moved(struct cmd *cmd, const struct inv_pgpu *card, struct err *err)
 {
 	if (!*card->moved)

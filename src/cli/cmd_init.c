@@ -10,7 +10,6 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "sys/sys.h"
 #include "host/mdevctl_files.h"
 #include "cli/cmd.h"
 
@@ -107,7 +106,7 @@ static void print_type(FILE *to, const struct inv_type *type)
 	fputc('\n', to);
 }
 
-/* Prints the section of the type chosen for `pgpu` and later cards, and clears the choice for all of these. */
+/* Prints one section for all cards with the type chosen for `pgpu`, and clears their choices. */
 static void print_section(FILE *to, const struct inventory *inv, const struct inv_type **chosen, size_t pgpu)
 {
 	const struct inv_type *type = chosen[pgpu];
@@ -116,7 +115,7 @@ static void print_section(FILE *to, const struct inventory *inv, const struct in
 
 	fprintf(to, "\n# ");
 	print_type(to, type);
-	/* The ids show an operator whether another device has the address now. */
+	/* The IDs later show an operator whether another device has the address. */
 	for (size_t i = pgpu; vf && i < inv->npgpus; i++)
 		if (chosen[i] && strcmp(chosen[i]->id, type->id) == 0)
 			fprintf(to, "# %s: %s:%s\n", inv->pgpus[i]->address, inv->pgpus[i]->vendor,
@@ -164,7 +163,6 @@ static size_t print_cards(FILE *enabled, FILE *sections, const struct host *host
 	return n;
 }
 
-/* Warns of each pGPU that is not ready, and fails. */
 static int refuse_host(const struct host *host, const struct inventory *inv, struct err *err)
 {
 	size_t n = 0;
@@ -178,7 +176,6 @@ static int refuse_host(const struct host *host, const struct inventory *inv, str
 		       n ? "; 'vgpu-lease inventory' shows why" : ": it has no GPU of NVIDIA, AMD or Intel");
 }
 
-/* Composes the file; the caller frees *text. */
 static int compose(const struct host *host, char **text, size_t *len, struct err *err)
 {
 	const struct inv_query query = { .frameworks = INV_ALL, .gpus = true, .name = name_plain, .arg = host };

@@ -198,8 +198,8 @@ const struct command cmd_types = {
 };
 
 /*
- * The NOTE of a lease: what is wrong with it, or its coming release; NULL: none. gc judged after the leases were
- * listed, so `item` may be NULL, or not `leased` any more.
+ * The NOTE of a lease: what is wrong with it, or when it will be released; NULL: none. The gc pass is later than the
+ * list of leases, so `item` may be NULL, or no longer `leased`.
  */
 static const char *note_of(const struct gc_item *item, char buf[NOTE_SIZE])
 {
@@ -227,8 +227,7 @@ static void print_leases(const struct cmd *cmd, const struct leases *leases, con
 	struct rows rows;
 
 	cmd_rows_begin(&rows, cmd, &leases_layout, "leases");
-	for (size_t i = 0; i < leases->n; i++) {
-		const struct lease *l = &leases->list[i];
+	for (const struct lease *l = leases->list; l < leases->list + leases->n; l++) {
 		char note[NOTE_SIZE];
 
 		if (!cmd_matches(cmd->call, &l->vgpu, l))

@@ -48,7 +48,7 @@ static void try_file(struct files *files, const char *path)
 		files->invalid = mem_format("cannot read %s: %s", path, strerror(-r));
 }
 
-/* Selects files as libsystemd does: with --root those of all machines, else this machine's; never a namespace's. */
+/* Selects files as libsystemd does: of all machines with --root, else of this one. Journal namespaces are left out. */
 static void try_files(struct files *files, const char *root, const char *top)
 {
 	char machine[64] = "";
@@ -238,7 +238,7 @@ static int find_object(struct cmd *cmd, const char *object, struct err *err)
 	return err_set(err, ENOENT, "%s: no events, and no such domain, vGPU or pGPU on this host%s", object, similar);
 }
 
-/* Called if no event matches. Fails if the object has no earlier events either, and the host does not know it. */
+/* Called if no event matches. Fails if the object has no events at any time, and the host does not know it. */
 static int check_object(const struct cmd *cmd, const struct events_query *query, struct err *err)
 {
 	struct events_query ever = { .root = query->root, .object = query->object, .last = 1, .count = true };

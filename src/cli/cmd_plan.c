@@ -14,7 +14,6 @@
 
 enum { FILE_MAX = 64 << 20 };
 
-/* A plan and its input. */
 struct planning {
 	struct cmd *cmd;
 	enum plan_mode mode;
@@ -36,8 +35,8 @@ static int parse(const struct planning *p, struct domxml **doc, struct err *err)
 }
 
 /*
- * Reports what is wrong with the domain even if it can start. The request has only our hostdevs, so the XML is parsed
- * again for the others.
+ * Reports what is wrong with the domain even if it can start. Parses the XML again, because the request has only our
+ * hostdevs.
  */
 static void say_remarks(const struct planning *p, remark_say *say, void *arg)
 {
@@ -134,8 +133,8 @@ static void print_json(const struct planning *p, const char *refusal)
 }
 
 /*
- * Decides in the hook's order: invalid XML; a domain without vGPUs, for which the configuration does not matter; an
- * error in the configuration; the plan. The caller frees `doc`.
+ * Checks in the hook's order: the XML; whether the domain has vGPUs, since the configuration does not matter without
+ * them; the configuration; the plan. The caller frees `doc`.
  */
 static int decide(struct planning *p, struct domxml **doc, struct err *err)
 {

@@ -16,13 +16,12 @@
 #include "domain/domxml.h"
 #include "base/ident.h"
 #include "base/mem.h"
-#include "sys/sys.h"
 #include "live/rewrite_live.h"
 
 /* Declare a rewrite after its XML, because the XML must outlive it. */
 #define autorewrite __attribute__((cleanup(rewrite_end)))
 
-/* If the host or the configuration cannot be read, the host's facts are omitted without an error. */
+/* Omits the host's facts, without an error, if the host or the configuration cannot be read. */
 static int make_rewrite(struct rewrite *r, struct cmd *cmd, const char *xml, size_t len, struct err *err)
 {
 	const struct config *config = NULL;

@@ -8,11 +8,11 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "sys/sys.h"
 #include "cli/status.h"
 #include "host/kernel.h"
 #include "domain/domxml.h"
 #include "host/inventory.h"
+#include "host/libvirt_daemon.h"
 #include "host/vfio_users.h"
 #include "live/compare.h"
 #include "ops/gc.h"
@@ -35,6 +35,17 @@ struct show {
 	size_t n, differences;
 };
 
+/* Does the vGPU's device exist? A VF without a type does only if its lease, or else its card, is for plain VFs. */
+static enum presence presence_of(const struct show *show, const char *id, const struct lease *lease)
+{
+	const struct inv_parent *vf = inventory_parent(&show->inv, id);
+	struct vgpu_ref vgpu = lease ? lease->vgpu : kernel_vgpu(id);
+
+	if (!lease && vf)
+		vgpu.framework = vf->card->framework;
+	return inventory_presence(&show->inv, &show->cmd->host, &vgpu);
+}
+
 static const struct vgpu_request *find_req(const struct domxml *doc, const char *id)
 {
 	return doc ? request_find(domxml_request(doc), id) : NULL;
@@ -43,15 +54,10 @@ static const struct vgpu_request *find_req(const struct domxml *doc, const char 
 /* The QEMU process of a running domain, from libvirt's file; 0: not known. */
 static pid_t qemu_pid(const struct host *host, const char *name)
 {
-	char path[DOMAIN_NAME_SIZE + 32], text[32];
-	long pid;
+	autofree char *path = mem_format("run/libvirt/qemu/%s.pid", name);
+	pid_t pid = strchr(name, '/') ? 0 : libvirt_read_pid(host->root, path);
 
-	if (strchr(name, '/') || strlen(name) >= DOMAIN_NAME_SIZE)
-		return 0;
-	snprintf(path, sizeof(path), "run/libvirt/qemu/%s.pid", name);
-	if (sys_read(host->root, path, text, sizeof(text)) < 0 || !text_number(text, 1, INT32_MAX, &pid))
-		return 0;
-	return (pid_t)pid;
+	return pid > 0 ? pid : 0;
 }
 
 static int read_sides(struct show *show, struct err *err)
@@ -98,7 +104,7 @@ static void add_view(struct show *show, const char *id)
 				  .config = find_req(show->config, id),
 				  .taken = find_req(show->suspended, id),
 				  .lease = lease,
-				  .exists = show_presence(&show->cmd->host, &show->inv, id, lease),
+				  .exists = presence_of(show, id, lease),
 				  .type = device ? device->vgpu.type : "",
 				  .parent = device ? device->vgpu.parent : "",
 				  .qemu = show->qemu,
@@ -130,7 +136,6 @@ static int find_views(struct show *show, struct err *err)
 	/* Without libvirt there is nothing to compare. */
 	for (size_t i = 0; show->cmd->hp.virt && i < show->n; i++)
 		loose |= show->views[i].lease && (!show->views[i].live || !show->domain->running);
-	/* Ask gc what it would do with the domain's leases. */
 	if (loose)
 		cmd_gc_ask(show->cmd, &show->pass, NULL, show->domain->uuid);
 	for (size_t i = 0; i < show->n; i++) {
@@ -193,7 +198,6 @@ static void print_vgpu(struct rows *rows, const struct show *show, const struct 
 	row_end(rows);
 }
 
-/* Prints the text below the table. */
 static void say_rest(const struct show *show)
 {
 	const struct request *request = show->request;

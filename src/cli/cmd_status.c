@@ -73,7 +73,6 @@ static int draw(struct cmd *cmd, const struct term *term, struct err *err)
 	return 0;
 }
 
-/* --watch redraws the tree whenever a lease, a device or the terminal's size changes. */
 enum { SETTLE_MS = 200 }; /* events within this time cause one update */
 
 enum { SIGNALS, KEYS, LEASES, DEVICES, SOURCES };
@@ -105,7 +104,7 @@ static int watch_leases(struct watch *w, const struct host *host, struct err *er
 	return 0;
 }
 
-/* True if a lease changed, or if the path to the leases was created. Ignores hidden temporary files. */
+/* True if a lease changed, or a directory on the path to the leases was created. Ignores hidden temporary files. */
 static bool leases_changed(const struct watch *w)
 {
 	char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));

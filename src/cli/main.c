@@ -8,7 +8,6 @@
 
 #include "base/auto.h"
 #include "base/text.h"
-#include "sys/sys.h"
 #include "sys/log.h"
 #include "cli/cmd.h"
 
@@ -83,7 +82,6 @@ static bool can_be_type(const char *text)
 	return can;
 }
 
-/* Fails if an ID, PGPU, TYPE or STATE is malformed. */
 static int check_word(const char *kind, const char *word, struct err *err)
 {
 	char id[ID_SIZE], pgpu[PARENT_SIZE], pci[PCI_SIZE];

@@ -33,13 +33,10 @@ void json_out_end(struct json_out *json);
 void json_out_object(struct json_out *json, const char *key);
 void json_out_array(struct json_out *json, const char *key);
 
-/* Ends the innermost object or array. */
 void json_out_close(struct json_out *json);
 
-/* Writes null for a NULL `value`. */
+/* Write a string, or null for a NULL `value`; json_out_text() writes null also for "". */
 void json_out_string(struct json_out *json, const char *key, const char *value);
-
-/* Writes null for a NULL or empty `value`. */
 void json_out_text(struct json_out *json, const char *key, const char *value);
 
 /* Write a boolean or a number; null for a negative `value`, which means unknown. */
@@ -69,9 +66,9 @@ void out_time(char out[32], time_t seconds);
 void out_age(char out[32], int64_t boot_ms);
 
 /*
- * A list, printed as rows of a table or as objects of a JSON array: each call names a field's column and its JSON
- * member. Members have the order of the calls; cells have the order of the table's layout, which can omit some. Write a
- * field that belongs to only one of them to `table` or `json`, which ignore it if they are not printed.
+ * A list, printed as rows of a table or as objects of a JSON array. Each call names a field's column and its member.
+ * Members have the order of the calls; cells have the order of the table's layout, which can omit some. Write a field
+ * of only the table or the JSON to `table` or `json`, which ignores it if it is not printed.
  */
 struct rows {
 	struct json_out *json; /* NULL: a table, or only its cells */

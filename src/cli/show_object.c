@@ -11,13 +11,11 @@
 #include "host/kernel.h"
 #include "host/mdevctl_files.h"
 #include "host/vfio_users.h"
-#include "model/lease.h"
 #include "ops/gc.h"
 #include "state/history.h"
 
 enum { EVENTS_SHOWN = 20, LOOK_MS = 10000 };
 
-/* What is known of a vGPU. */
 struct facts {
 	struct cmd *cmd;
 	struct vgpu_ref ref;
@@ -66,17 +64,6 @@ enum show_kind show_kind(const struct cmd *cmd)
 	    inventory_physfn(&cmd->host, id, physfn))
 		return SHOW_VGPU;
 	return vgpu.framework == FW_MDEV ? SHOW_DOMAIN : SHOW_PGPU;
-}
-
-enum presence show_presence(const struct host *host, const struct inventory *inv, const char *id,
-			    const struct lease *lease)
-{
-	const struct inv_parent *vf = inventory_parent(inv, id);
-	struct vgpu_ref vgpu = lease ? lease->vgpu : kernel_vgpu(id);
-
-	if (!lease && vf)
-		vgpu.framework = vf->card->framework;
-	return inventory_presence(inv, host, &vgpu);
 }
 
 void show_json_use(struct json_out *json, enum presence exists, int open, pid_t by)
@@ -156,7 +143,7 @@ static int read_facts(struct facts *facts, struct err *err)
 		inventory_explain_card(&cmd->host, id, false, reason);
 		return err_set(err, ENOENT, "%s: not a vGPU: %s", id, reason);
 	}
-	facts->exists = show_presence(&cmd->host, &facts->status.world.inv, id, facts->lease);
+	facts->exists = inventory_presence(&facts->status.world.inv, &cmd->host, &facts->ref);
 	row = status_row(&facts->status, facts->ref.pgpu);
 	facts->card = row < facts->status.nrows ? &facts->status.rows[row] : NULL;
 	struct vfio_users *users = vfio_users_read(&cmd->host, sys_now_ms() + LOOK_MS);

@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "state/history.h"
 
-/* The parts of the tree and of the bars. */
 struct shapes {
 	const char *branch, *last, *line, *none, *gap, *filled, *empty, *dot;
 };

@@ -76,8 +76,6 @@ void cards_offers(struct rows *rows, const struct world *world, const struct car
 /* Draws the tree on term->to, to fit this terminal. */
 void status_print(const struct status *status, const struct term *term);
 
-/* --- show, log --- */
-
 enum show_kind { SHOW_DOMAIN, SHOW_VGPU, SHOW_PGPU };
 
 /* The kind of object that the operand names. A UUID is a domain's, unless a vGPU has or had it. */
@@ -87,10 +85,6 @@ int show_object(struct cmd *cmd, bool is_vgpu, struct err *err);
 
 /* The vGPU's owner; NULL: unknown. `nova`: its domain is Nova's instance, or Nova counts it. `lease` may be NULL. */
 const char *show_owner(const struct host *host, const struct vgpu_ref *vgpu, const struct lease *lease, bool nova);
-
-/* Does the vGPU's device exist? A VF without a type does only if its lease, or else its card, is for plain VFs. */
-enum presence show_presence(const struct host *host, const struct inventory *inv, const char *id,
-			    const struct lease *lease);
 
 /* Writes "exists", "open" and "open_by" of a device; `open` is the result of vfio_users_open(). */
 void show_json_use(struct json_out *json, enum presence exists, int open, pid_t by);
@@ -106,8 +100,8 @@ struct events_query {
 
 /*
  * Prints the events, oldest first, as lines (`json` NULL) or as the array "events". Returns their number, or a negative
- * errno. If only a part of the journal can be read, prints the events of that part and returns an error; if none can,
- * -ENOENT (no journal exists) or -EACCES, without the array.
+ * errno. If only a part of the journal can be read, prints the events of that part and returns an error. If no part can
+ * be read, writes no array and returns -ENOENT (no journal exists) or -EACCES.
  */
 int events_print(struct events_query *query, struct json_out *json, struct err *err);
 

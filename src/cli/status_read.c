@@ -48,7 +48,6 @@ bool cards_serve(const struct card_row *row, const char *type)
 	return strcmp(type, row->type) == 0 || (row->pgpu && pool_serves(row->pgpu, type));
 }
 
-/* Fails with the reason why there is no such pGPU, and the most similar name. */
 static int refuse_pgpu(const struct world *world, const char *name, struct err *err)
 {
 	char reason[REASON_SIZE], parent[PARENT_SIZE];
@@ -62,7 +61,6 @@ static int refuse_pgpu(const struct world *world, const char *name, struct err *
 		       guess.best ? guess.best : "");
 }
 
-/* Adds the row, unless --pgpu names another pGPU. */
 static void add_row(struct status *status, struct card_row row)
 {
 	const char *pgpu = status->cmd->call->pgpu;
@@ -71,7 +69,7 @@ static void add_row(struct status *status, struct card_row row)
 		status->rows[status->nrows++] = row;
 }
 
-/* Reads the rows: an absent pGPU has one for each mention in the configuration. Fails if --pgpu matches no row. */
+/* Reads the rows. A missing pGPU has a row for each entry that names it. Fails if --pgpu matches no row. */
 static int find_cards(struct status *status, struct cmd *cmd, struct err *err)
 {
 	const struct world *world = &status->world;

@@ -197,7 +197,6 @@ static size_t line_len(const char *line, const char **next)
 	return len;
 }
 
-/* Does the table fit into `width` columns? */
 static bool fits(const struct table *table, int width)
 {
 	autofree char *text = draw_table(table, false);

@@ -23,7 +23,6 @@ const struct term *term_stderr(void);
 /* Makes the next term_stdout() read the properties again. */
 void term_resized(void);
 
-/* Escape sequences. */
 #define TERM_BOLD "\033[1m"
 #define TERM_DIM "\033[2m"
 #define TERM_RED "\033[31m"

@@ -51,14 +51,13 @@ void config_strings_free(char **list, size_t n)
 	free(list);
 }
 
-/* A file or directory, and the rules by which it is read. */
 struct source {
-	const char *path; /* relative to a directory */
+	const char *path; /* of a file or directory, relative to a directory */
 	const char *name; /* in messages */
 	enum dialect dialect;
 };
 
-/* Our files control what root does. nova.conf has a weaker rule, because packages give it to the user `nova`. */
+/* Only root may write our files, because they control what root does. Packages give nova.conf to the user `nova`. */
 static int check_trust(const struct stat *st, const char *name, enum dialect dialect, struct err *err)
 {
 	struct location at = { .file = name };
@@ -74,10 +73,7 @@ static int check_trust(const struct stat *st, const char *name, enum dialect dia
 	return 0;
 }
 
-/*
- * Reads our file or a nova.conf. Links are followed; the file must be regular, at most 1 MiB, and trusted
- * (check_trust()). Returns -EINVAL if it is not, or the negative errno of opening or reading.
- */
+/* Follows links. -EINVAL: the file is not regular, larger than 1 MiB, or not trusted. */
 static int read_file(int dir, const struct source *source, char **text, size_t *len, struct err *err)
 {
 	/* Without O_NONBLOCK, opening a pipe in place of the file would block. */
@@ -111,10 +107,7 @@ static int is_drop_in(const struct dirent *entry)
 	return entry->d_name[0] != '.' && n > 5 && strcmp(entry->d_name + n - 5, ".conf") == 0;
 }
 
-/*
- * Lists the *.conf files of a directory, sorted bytewise. Returns their number, or 0 if there is no such directory. The
- * caller frees each entry and the list.
- */
+/* Lists the *.conf files of a directory; the caller frees each entry and the list. A missing directory has none. */
 static int list_drop_ins(int dir, const struct source *source, struct dirent ***list, struct err *err)
 {
 	autoclose int fd = sys_dir(dir, source->path);
@@ -144,7 +137,7 @@ static int take_file(struct draft *draft, int dir, const struct source *source, 
 		return r;
 	if (source->dialect == DIALECT_OURS)
 		return config_ini_read(draft, source->name, text, len, err);
-	/* The draft keeps the text of a nova.conf, because entries point into it. */
+	/* The draft keeps the text, because its entries point into it. */
 	slot = mem_add(&draft->texts, &draft->ntexts, sizeof(*slot));
 	*slot = steal_ptr(&text);
 	return config_nova_read(draft, source->name, *slot, len, err);
@@ -207,13 +200,13 @@ static int take_nova_path(struct draft *draft, const struct nova_path *path, str
 		r = take_drop_ins(draft, draft->host->root, &source, err);
 	else
 		r = take_file(draft, draft->host->root, &source, err);
-	/* Report the line of nova_conf: a file that was not read has none, and -ENOENT would mean no configuration. */
+	/* Report the line of nova_conf as the place of the mistake. -ENOENT would mean that our own file is missing. */
 	if (r < 0 && r != -EINVAL)
 		r = config_err(&path->at, err, "%s: %s", name, err_describe(-r));
 	return file_mistake(draft, r, err);
 }
 
-/* Ends every load: reads nova.conf and checks everything. A failure leaves the defaults and nothing to free. */
+/* Reads the nova.conf files and checks everything. A failure leaves the defaults and nothing to free. */
 static int finish(struct draft *draft, int r, struct err *err)
 {
 	for (size_t i = 0; r == 0 && i < draft->npaths; i++)
@@ -221,9 +214,9 @@ static int finish(struct draft *draft, int r, struct err *err)
 	if (r == 0)
 		r = config_draft_finish(draft, err);
 	if (r == 0 && draft->mistakes && draft->mistakes->n) {
-		err_set(err, EINVAL, "%s", draft->mistakes->list[0].text);
+		r = err_set(err, EINVAL, "%s", draft->mistakes->list[0].text);
+		err->where = draft->mistakes->list[0].where;
 		err_word(err, draft->mistakes->list[0].word);
-		r = err_at(err, draft->mistakes->list[0].where);
 	}
 	config_draft_free(draft);
 	if (r < 0) {

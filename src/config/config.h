@@ -111,8 +111,8 @@ void config_default(struct config *config);
 /*
  * Reads the configuration. `path` NULL: etc/vgpu-lease.conf and etc/vgpu-lease.conf.d/ *.conf below the host's root, in
  * the order of their names; otherwise `path` and `path`.d/ *.conf, not below the root. Then reads the nova.conf files
- * that they name. A key in a later file of ours replaces the earlier one; nova.conf counts only if ours do not set the
- * option.
+ * that these files name. A key in a later file of ours replaces the earlier one. An option of nova.conf counts only if
+ * our files do not set it.
  * Returns:
  *   0: success; config_free() frees `config`.
  *   -ENOENT: the file does not exist.
@@ -127,8 +127,8 @@ int config_load(struct config *config, const struct host *host, const char *path
 void config_notes_free(struct config_notes *notes);
 
 /*
- * Like config_load(), but from a text in memory, named `name` in messages. nova_conf is looked up below `host`, or
- * refused if `host` is NULL.
+ * config_load() of a text in memory; messages call it `name`. The files of nova_conf are below `host`; they are refused
+ * if `host` is NULL.
  */
 int config_parse(struct config *config, const char *name, const char *text, size_t len, const struct host *host,
 		 struct err *err);

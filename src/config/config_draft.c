@@ -54,7 +54,7 @@ static const char *similar_to(const struct draft *draft, const char *type)
 	return guess.best;
 }
 
-/* A section whose type is not enabled is a mistake; its lists are dropped, so that they clash with no other section. */
+/* Drops the lists of a section whose type is not enabled, so that they cause no further mistakes. */
 static int check_section(struct draft *draft, struct section *s, struct err *err)
 {
 	const struct enabled_list *list = config_draft_enabled(draft);
@@ -90,7 +90,7 @@ static bool shares_address(const struct section *a, const struct section *b, siz
 	return false;
 }
 
-/* Checks that no earlier section has an address of section `a`, unless both sections can share the card. */
+/* Fails if an earlier section has an address of section `a`, unless the two sections can share the card. */
 static int check_addresses(const struct draft *draft, const struct section *a, struct err *err)
 {
 	for (const struct section *b = draft->config->sections; b < a; b++) {
@@ -129,7 +129,6 @@ static int check_sections(struct draft *draft, struct err *err)
 	return r;
 }
 
-/* Orders the enabled types as they are listed, before the plain VFs in file order. */
 static int by_order(const void *a, const void *b)
 {
 	const struct section *x = a, *y = b;
@@ -165,14 +164,14 @@ static void warn_of_left(struct config *config, const struct enabled_list *list)
 			left->type, n - 1, first->type);
 }
 
-/* Gives each enabled type a section, and orders them. */
+/* Adds the missing sections of enabled types, and orders the sections. */
 static void order_sections(struct draft *draft)
 {
 	struct config *config = draft->config;
 	const struct enabled_list *list = config_draft_enabled(draft);
 
 	for (size_t i = 0; i < config->nsections; i++)
-		config->sections[i].order = list->n + i;
+		config->sections[i].order = list->n + i; /* the plain VFs keep their order, after the types */
 	for (size_t i = 0; i < list->n; i++) {
 		struct section *s = config_draft_find(draft, list->types[i].type);
 

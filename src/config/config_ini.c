@@ -3,7 +3,7 @@
  * Splits text into sections, keys and values, with inih.
  *
  * inih passes no line numbers in some builds, silently truncates long lines and section names, skips empty sections,
- * and reads an indented [section] as a value. Therefore next_line() counts lines, refuses those that inih would
+ * and reads an indented [section] as a value. Therefore next_line() counts the lines, refuses lines that inih would
  * misread, and splits a long line into a line with the key and lines that continue the value.
  */
 #include <ctype.h>
@@ -28,7 +28,7 @@ struct reader {
 	const char *file, *at, *end;
 	int line;
 	int failed;                                        /* the negative errno that stops reading */
-	const char *word;                                  /* a word of the line that could be a type; "" none */
+	const char *word;                                  /* a word of the line that may be meant as a type; "" none */
 	enum { SKIP_NONE, SKIP_VALUE, SKIP_SECTION } skip; /* until the next key or section */
 
 	char *text;       /* a copy of the line */
@@ -55,7 +55,7 @@ static void note_mistake(struct reader *r, int e)
 		r->failed = e;
 }
 
-/* Sets the key, now that its value is complete. */
+/* Sets the key: its value is complete. */
 static void end_key(struct reader *r)
 {
 	struct setting t = {
@@ -79,7 +79,6 @@ static void end_key(struct reader *r)
 	note_mistake(r, e);
 }
 
-/* Notes a mistake in a key, and skips the lines that continue its value. */
 static void key_mistake(struct reader *r, int e)
 {
 	r->rest = NULL;
@@ -89,7 +88,7 @@ static void key_mistake(struct reader *r, int e)
 	note_mistake(r, e);
 }
 
-/* Notes a line that cannot be read, and skips the lines that belong to it. */
+/* Notes a line that cannot be read, and skips the rest of its value or section. */
 __attribute__((format(printf, 2, 3))) static void fail(struct reader *r, const char *fmt, ...)
 {
 	const struct location at = { .file = r->file, .line = r->line };

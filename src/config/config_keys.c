@@ -24,7 +24,8 @@ static int verr(const struct location *at, struct err *err, const char *fmt, va_
 		text_add(text, sizeof(text), "%.80s: ", at->key);
 	vsnprintf(text + strlen(text), sizeof(text) - strlen(text), fmt, ap);
 	err_set(err, EINVAL, "%s", text);
-	return err_at(err, where);
+	err->where = where;
+	return -EINVAL;
 }
 
 int config_err(const struct location *at, struct err *err, const char *fmt, ...)
@@ -118,7 +119,7 @@ int config_key_set(const struct setting *t, char *value)
 	if (t->key->add)
 		*(size_t *)destination(t) = 0;
 	r = t->key->add ? config_each_item(t, value, t->key->add) : t->key->set(t, value);
-	if (r == -EINVAL && lines) /* most likely the indented line was meant as a key of its own */
+	if (r == -EINVAL && lines) /* the indented line was probably meant as a key */
 		text_add(t->err->text, sizeof(t->err->text), " (an indented line continues the line above)");
 	return r;
 }

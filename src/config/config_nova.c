@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Nova's pool. A nova.conf is read into entries by the rules of oslo.config's parser (oslo_config/iniparser.py): a line
- * that begins with a blank or a tab continues the value above; any other line ends it. A malformed line is refused in
- * any section, because Nova would not start. Apart from that, sections that do not concern vGPUs are ignored.
+ * that begins with a blank or a tab continues the value above; any other line ends it. Sections that do not concern
+ * vGPUs are ignored, except that a malformed line is refused in any section, because Nova would not start.
  *
  * oslo.config's rules decide which of several files, sections, names and lines sets an option. A value is read as in
  * our files, without substitution; a value that has another meaning to Nova is refused.
@@ -28,11 +28,11 @@ struct nova_entry {
 	bool old; /* uses the deprecated name */
 };
 
-/* The options that define the pool, from nova/conf/devices.py. */
+/* From nova/conf/devices.py. */
 static const struct {
 	const char *section, *key; /* NULL: the header */
 	enum nova_option option;
-	bool old; /* deprecated: counts only if the file does not use the other name */
+	bool old; /* deprecated: counts only if the file does not use the current name */
 } options[] = {
 	{ "devices", "enabled_mdev_types", NOVA_TYPES, false },
 	{ "devices", "enabled_vgpu_types", NOVA_TYPES, true },
@@ -119,7 +119,7 @@ static int take_key(struct reader *r, char *line)
 	return add_entry(r, key, value);
 }
 
-/* Appends a continuation line to its value in place: the line comes later in the same text, and moves up. */
+/* A continuation line moves up in the text, to the end of its value. */
 static int take_line(struct reader *r, char *line)
 {
 	bool indented = *line == ' ' || *line == '\t';

@@ -68,7 +68,7 @@ static int set_nova_conf(const struct setting *t, char *value)
 	return config_each_item(t, value, add_nova_conf);
 }
 
-/* Changes "mtty_mtty", libvirt's name for node device mtty, to "mtty". */
+/* Changes "mtty_mtty", libvirt's name for the node device mtty, to "mtty". */
 static void halve(char *word)
 {
 	size_t n = strlen(word) / 2;

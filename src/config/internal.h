@@ -135,9 +135,7 @@ const struct enabled_list *config_draft_enabled(const struct draft *draft);
 /* Returns the section of a type: ours, else that of nova.conf, else NULL. */
 struct section *config_draft_find(const struct draft *draft, const char *type);
 
-/* Adds a section with the defaults. */
 struct section *config_draft_add(struct draft *draft, const char *type);
-
 void config_draft_drop_paths(struct draft *draft);
 
 /* Checks what needs all files, and orders config->sections. */

@@ -4,7 +4,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +29,7 @@ bool domxml_has_pci(const char *xml, size_t len)
 	struct span tag;
 	int r = 0;
 
-	/* Skip the scan without a hostdev, because a domain's metadata can hold millions of tags. */
+	/* The scan is slow: a domain's metadata can have millions of tags. */
 	if (!has(xml, len, "<hostdev"))
 		return false;
 	while ((r = scan_tag(&scan, &tag)) == 1)
@@ -41,36 +40,30 @@ bool domxml_has_pci(const char *xml, size_t len)
 	return r < 0;
 }
 
-static bool is_space(char c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 /* Accepts what libvirt's virUUIDParse() accepts. */
 bool domxml_uuid(char out[UUID_SIZE], const char *text)
 {
 	char plain[UUID_SIZE];
 	size_t n = 0;
 
-	while (is_space(*text))
+	while (isspace((unsigned char)*text))
 		text++;
 	while (n < UUID_SIZE - 1) {
 		if (n == 8 || n == 13 || n == 18 || n == 23)
 			plain[n++] = '-';
-		while (*text == '-' || *text == ' ')
-			text++;
+		text += strspn(text, "- ");
 		if (!isxdigit((unsigned char)text[0]) || !isxdigit((unsigned char)text[1]))
 			return false;
 		plain[n++] = *text++;
 		plain[n++] = *text++;
 	}
 	plain[n] = '\0';
-	while (is_space(*text))
+	while (isspace((unsigned char)*text))
 		text++;
 	return *text == '\0' && uuid_parse(out, plain);
 }
 
-/* A file that is yet to be defined may have no UUID, because libvirt makes one. */
+/* A domain that is not defined yet may have no UUID, because libvirt makes one. */
 static int read_identity(struct request *request, const struct xml_elem *domain, bool is_file, struct err *err)
 {
 	const struct xml_elem *uuid = xml_child(domain, "", "uuid"), *name = xml_child(domain, "", "name");
@@ -171,7 +164,7 @@ bool domxml_peek_uuid(char out[UUID_SIZE], const char *xml, size_t len)
 	return sscanf(text + at, "</name> <uuid>%63[^<]</uuid>%n", uuid, &end) == 1 && end && domxml_uuid(out, uuid);
 }
 
-/* Builds a document with only the hostdevs of this one. -E2BIG: they are larger than DOMXML_MAX. */
+/* Builds a document that has only the hostdevs of `xml`. -E2BIG: they are larger than DOMXML_MAX. */
 static int cut_out(const char *xml, size_t len, char **out, size_t *out_len, struct err *err)
 {
 	static const char start[] = "<hostdev ", stop[] = "</hostdev>";

@@ -24,13 +24,13 @@ enum { DOMXML_MAX = 8 << 20 };
 
 struct domxml; /* a parsed document; it keeps a pointer to the caller's bytes */
 
-/* Scans the bytes without loading a library. False: there is certainly no mdev hostdev and no metadata of ours. */
+/* Searches the bytes without loading a library. False: there is certainly no mdev hostdev and no metadata of ours. */
 bool domxml_concerns(const char *xml, size_t len);
 
-/* Scans the bytes. False: there is certainly no PCI hostdev. A PCI hostdev is ours only if the pool has VFs. */
+/* Searches the bytes. False: there is certainly no PCI hostdev. A PCI hostdev is ours only if the pool has VFs. */
 bool domxml_has_pci(const char *xml, size_t len);
 
-/* Reads the UUID of a document of any size. False: it does not begin as libvirt prints it, with <name> and <uuid>. */
+/* Reads the UUID of a document of any size. False: it does not begin with <name> and <uuid>, as libvirt prints it. */
 bool domxml_peek_uuid(char out[UUID_SIZE], const char *xml, size_t len);
 
 enum {
@@ -42,8 +42,8 @@ enum {
 };
 
 /*
- * Parses a document; `flags` combines those above. `xml` must outlive the result. A <vgpu:device> without a hostdev is
- * checked only for its ID. In a Nova instance, it is first matched with the hostdevs whose UUID Nova changed.
+ * Parses a document; `flags` combines the flags above. `xml` must outlive the result. A <vgpu:device> without a hostdev
+ * is checked only for its ID. In a Nova instance, it is first matched with the hostdevs whose UUID Nova changed.
  * Returns:
  *   0: *out is set.
  *   -E2BIG: larger than DOMXML_MAX.
@@ -82,7 +82,7 @@ size_t domxml_remarks(const struct domxml *doc, const struct remark **out);
 /* `doc` owns the result. */
 const struct request *domxml_request(const struct domxml *doc);
 
-/* Removes the vGPUs whose `keep` entry is false (PCI hostdevs that are not ours). No other vGPU can get their IDs. */
+/* Removes the PCI hostdevs that are not ours: those whose `keep` is false. No vGPU of the domain can get their IDs. */
 void domxml_keep(struct domxml *doc, const bool *keep);
 
 /* Marks vGPU `req` as a real one whose UUID only looks like a placeholder; see survey/hostdev_filter.h. */
@@ -125,7 +125,8 @@ int domxml_suspended(const struct domxml *doc, char **out, struct err *err);
 /*
  * Builds the domain's lease element for virDomainSetMetadata() with DOMXML_NS and DOMXML_NS_KEY; libvirt expects an
  * element without a namespace. A vGPU without a <vgpu:device> gets one. facts_list[i] are the facts of vGPU i of the
- * request; an entry without a type keeps the vGPU's facts. The user's settings stay (placement, numa, params, project,
- * devices without a hostdev); other attributes do not. NULL: nothing would change. The caller frees the result.
+ * request; an entry without a type keeps the vGPU's facts. The user's settings are kept (placement, numa, params,
+ * project, devices without a hostdev); other attributes are dropped. NULL: nothing would change. The caller frees the
+ * result.
  */
 char *domxml_lease(const struct domxml *doc, const struct migration_facts *facts_list);

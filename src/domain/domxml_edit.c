@@ -4,7 +4,6 @@
  * record.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,7 +65,7 @@ static void set_attr(struct edits *edits, const struct mark *mark, size_t attr, 
 		add_edit(edits, end_of(mark->attrs[behind].whole), domxml_attrs[attr].name, text);
 }
 
-/* Sets `values` to the attributes of an <address>. A PCI address is in libvirt's notation: 0x0000 0x41 0x00 0x4. */
+/* The attributes of an <address>; those of a PCI address as libvirt prints them: 0x0000 0x41 0x00 0x4. */
 static void address_values(char values[ATTRS][ID_SIZE], const char *id, bool is_pci)
 {
 	char copy[ID_SIZE], *rest = copy;
@@ -80,7 +79,7 @@ static void address_values(char values[ATTRS][ID_SIZE], const char *id, bool is_
 		snprintf(values[i], ID_SIZE, "0x%.30s", strsep(&rest, ":."));
 }
 
-/* Sets the address. If its kind changes, removes the old attributes, and inserts new ones after the first of them. */
+/* If the address changes its kind, the new attributes replace the old ones. */
 static int set_address(struct edits *edits, const struct mark *mark, const char *was, bool changes_kind,
 		       char values[ATTRS][ID_SIZE], struct err *err)
 {
@@ -205,10 +204,7 @@ static int ids_after(const struct domxml *doc, const struct domxml_change *chang
 	return 0;
 }
 
-/*
- * A change of framework adds attributes. If a hostile document already has attributes of these names under prefixes,
- * the result may not be well-formed; report that here, before libvirt rejects it.
- */
+/* An added attribute can make a hostile document malformed, if it has a prefixed attribute of that name. */
 static int check_result(const struct domxml *doc, const char *xml, size_t len, struct err *err)
 {
 	autodomxml struct domxml *result = NULL;
@@ -242,7 +238,7 @@ int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes
 	return 0;
 }
 
-/* The guest address to record: only Nova needs it, because its migration keeps nothing else of a hostdev. */
+/* The guest address to record. Only Nova needs it: Nova's migration keeps nothing else of a hostdev. */
 static const char *guest_of(const struct domxml *doc, const struct vgpu_request *req)
 {
 	return doc->request.nova && req->kind == REQUEST_MDEV ? req->guest : "";

@@ -7,10 +7,7 @@
 #include "internal.h"
 #include "base/text.h"
 
-/*
- * Copies an attribute that must fit and be printable ASCII, because it is written to sysfs, records and messages. A
- * missing attribute becomes "".
- */
+/* The attribute must be printable ASCII, because it goes to sysfs, records and messages. A missing one becomes "". */
 static int take_attr(char *dst, size_t size, const struct xml_elem *elem, const char *attr, const char *whose,
 		     struct err *err)
 {
@@ -43,7 +40,7 @@ static const struct xml_elem *nova_child(const struct xml_elem *elem, const char
 	return child;
 }
 
-/* Reads Nova's data about its instance. Nova's project replaces that of <vgpu:lease>, even an invalid one. */
+/* Reads Nova's instance. Its project replaces the project of <vgpu:lease>, even an invalid one. */
 static int read_owner(struct domxml *doc, const struct xml_elem *metadata, const struct xml_elem *lease,
 		      struct err *err)
 {

@@ -4,7 +4,6 @@
  * of these stops a start, because a newer version may have written them.
  */
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"

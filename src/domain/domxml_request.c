@@ -2,7 +2,6 @@
 /* The request: the hostdevs that are vGPUs, and the domain's CPU and memory pinning. */
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,11 +117,8 @@ static int add_vgpu(struct domxml *doc, const struct vgpu_request *req, const st
 			       req->kind == REQUEST_MDEV ? "UUID" : "address", req->id);
 	if (n == REQUEST_MAX)
 		return err_set(err, EINVAL, "domain XML: more than %d vGPUs and PCI devices", REQUEST_MAX);
-	request->vgpus = mem_resize(request->vgpus, n + 1, sizeof(*req));
-	doc->marks = mem_resize(doc->marks, n + 1, sizeof(*mark));
-	request->vgpus[n] = *req;
-	doc->marks[n] = *mark;
-	request->nvgpus++;
+	*(struct mark *)mem_add(&doc->marks, &n, sizeof(*mark)) = *mark;
+	*(struct vgpu_request *)mem_add(&request->vgpus, &request->nvgpus, sizeof(*req)) = *req;
 	return 0;
 }
 
@@ -153,8 +149,8 @@ static int read_hostdevs(struct domxml *doc, const struct xml_elem *devices, con
 
 /*
  * For a live migration Nova gives each mdev hostdev the UUID of the target's device, but leaves our metadata unchanged.
- * follow_hostdevs() matches hostdevs and <vgpu:device> by guest address. It matches the rest in order, if both are
- * equal in number, or if there are more <vgpu:device> and all of them are alike.
+ * follow_hostdevs() matches hostdevs and <vgpu:device> by guest address. It matches the others in their order, if there
+ * are as many hostdevs as <vgpu:device>, or fewer and all <vgpu:device> are alike.
  */
 struct loose {
 	size_t hostdevs[REQUEST_MAX], nhostdevs; /* indexes in the request */
@@ -198,7 +194,7 @@ static struct meta_device *device_at(const struct loose *loose, const struct req
 	return ndevices == 1 && nhostdevs == 1 ? found : NULL;
 }
 
-/* Matches by guest address, which Nova keeps. Drops a device whose address no hostdev has, because its vGPU is gone. */
+/* Matches by guest address, which Nova keeps. Drops each device whose address no hostdev has: its vGPU is gone. */
 static int follow_guest(struct domxml *doc, struct loose *loose, struct err *err)
 {
 	struct loose rest = { .nhostdevs = 0 };
@@ -257,10 +253,7 @@ static int follow_hostdevs(struct domxml *doc, struct meta *meta, struct err *er
 	return 0;
 }
 
-/*
- * Reads the CPUs to which vCPUs are pinned. <vcpu cpuset> applies to vCPUs without a pin of their own. libvirt refuses
- * an invalid list, so it is ignored here.
- */
+/* <vcpu cpuset> applies to vCPUs without a <vcpupin>. An invalid list is ignored here, because libvirt refuses it. */
 static void read_cpus(struct request *request, const struct xml_elem *domain)
 {
 	const struct xml_elem *vcpu = xml_child(domain, "", "vcpu");
@@ -290,7 +283,7 @@ static void read_nodes(struct request *request, const struct xml_elem *domain)
 		text_cpuset(nodes, &request->memory_nodes, NODE_MAX);
 }
 
-/* Errors in a <vgpu:device> without a hostdev are ignored, because the domain does not have that vGPU now. */
+/* Ignores errors in a <vgpu:device> without a hostdev, because the domain does not have that vGPU now. */
 static void note_strays(struct domxml *doc, const struct meta *meta)
 {
 	struct err ignored;

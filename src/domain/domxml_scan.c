@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Finds start tags and attributes in the bytes of a well-formed document; locates those that an edit may replace. */
+/* Finds start tags in the bytes of a well-formed document, and locates the attributes that an edit may replace. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -21,7 +21,6 @@ static bool starts(const struct scan *scan, const char *what)
 	return scan->len - scan->at >= n && memcmp(scan->xml + scan->at, what, n) == 0;
 }
 
-/* Skips to the end of the next `what`. False: not found. */
 static bool skip_past(struct scan *scan, const char *what)
 {
 	const char *p = memmem(scan->xml + scan->at, scan->len - scan->at, what, strlen(what));
@@ -32,7 +31,7 @@ static bool skip_past(struct scan *scan, const char *what)
 	return true;
 }
 
-/* Skips to the end of the tag. A '>' within quotes does not end it. */
+/* A '>' within quotes does not end a tag. */
 static bool skip_tag(struct scan *scan)
 {
 	for (; scan->at < scan->len; scan->at++) {
@@ -181,7 +180,7 @@ static int by_index(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Sets `whole` to the hostdev's bytes, up to the next end tag: hostdevs do not nest, and libvirt prints no comments. */
+/* The hostdev ends at the next end tag, because hostdevs do not nest and libvirt prints no comments. */
 static void locate_end(const struct domxml *doc, struct span tag, struct span *whole)
 {
 	static const char end[] = "</hostdev>";

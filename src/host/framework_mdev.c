@@ -3,7 +3,6 @@
  * Mediated devices. A parent is a link in class/mdev_bus, a vGPU a link in bus/mdev/devices. A write to the parent's
  * `create` creates the vGPU, and a write to the vGPU's `remove` removes it.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -18,7 +17,7 @@
 
 #define DEVICES "sys/bus/mdev/devices"
 
-/* Is the type with this directory one of adapters or channels of s390x (vfio-ap, vfio-ccw), and so not of vGPUs? */
+/* Is the type for adapters or channels of s390x (vfio-ap, vfio-ccw), and not for vGPUs? */
 static bool is_of_other_kind(const char *parent, int dir, const char *type)
 {
 	char path[PARENT_SIZE + TYPE_SIZE + 48], api[32];
@@ -68,9 +67,7 @@ static bool device_parent(char out[PARENT_SIZE], int dir, const char *name)
 	char target[PATH_MAX], *slash;
 	ssize_t n = readlinkat(dir, name, target, sizeof(target) - 1);
 
-	if (n < 0)
-		return false;
-	target[n] = '\0';
+	target[n < 0 ? 0 : n] = '\0';
 	slash = strrchr(target, '/');
 	if (!slash)
 		return false;
@@ -109,9 +106,8 @@ static int read_devices(struct inv_reader *reader, struct err *err)
 
 		if (!uuid_parse(device.vgpu.id, e->d_name) || strcmp(device.vgpu.id, e->d_name) != 0)
 			continue;
-		/* The device was removed after it was listed. */
 		if (!device_parent(device.vgpu.parent, sys_list_fd(d), device.vgpu.id))
-			continue;
+			continue; /* removed after it was listed */
 		snprintf(path, sizeof(path), "%s/mdev_type", device.vgpu.id);
 		if (sys_link(sys_list_fd(d), path, type, sizeof(type)) < 0 || !type_parse(device.vgpu.type, type))
 			device.vgpu.type[0] = '\0';
@@ -134,14 +130,14 @@ static int mdev_read(struct inv_reader *reader, struct err *err)
 }
 
 /*
- * Lost VFs: VFs that carry no mdev and cannot create one, although other VFs of the card can. A VF is lost for good if
- * its vGPU was removed before the driver had finished with it, and briefly if vgpu-mgr releases the vGPU late.
+ * A VF is lost if it carries no mdev and can create none, although other VFs of the card can. It stays lost if its vGPU
+ * was removed before the driver had finished with it, and is lost briefly if vgpu-mgr releases the vGPU late.
  *
- * If the first VF that is asked offers nothing, although the card has capacity left, it may be lost. A start then asks
- * further VFs until one offers a type, at most as long as one answer may take. A read of all types is for people, so it
- * asks every free VF.
+ * If the first free VF offers nothing, although the card has capacity left, that VF may be lost. A start then asks
+ * further VFs until one offers a type, at most as long as one answer may take. A read of all types, for people, asks
+ * every free VF.
  */
-/* The share of a card that one vGPU takes; 0 if not known. */
+/* The share of a card that one vGPU of the type takes; 0 if not known. */
 static double share_of(const struct inv_type *type)
 {
 	return type && type->max_instance > 0 ? 1.0 / type->max_instance : 0;
@@ -175,7 +171,6 @@ static bool has_capacity(const struct inv_pgpu *pgpu, double left)
 	return false;
 }
 
-/* How many instances of the type the VF with the directory `dir` offers now; negative: not known. */
 static int ask(struct inv_pgpu *pgpu, int dir, const char *type)
 {
 	int n = inv_read_available(pgpu->address, dir, type);
@@ -185,7 +180,7 @@ static int ask(struct inv_pgpu *pgpu, int dir, const char *type)
 	return n;
 }
 
-/* Uses the VF's offers as the card's, except types larger than the share `left` of the card. */
+/* Sets the card's offers to those of the VF, except for types larger than the share `left` of the card. */
 static void ask_vf(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct inv_parent *vf, double left)
 {
 	autoclose int dir = sys_dir(sys_list_fd(reader->bus), vf->name);
@@ -199,11 +194,11 @@ static void ask_vf(struct inv_reader *reader, struct inv_pgpu *pgpu, const struc
 	}
 }
 
-/* Asks the VFs after the first free one, which was asked already. */
+/* Asks the VFs after the first free one, which has been asked already. */
 static void ask_others(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {
 	struct inv_parent **parents = pgpu->parents;
-	/* The margin allows for the rounding of shares such as thirds. */
+	/* More than 1, because shares such as thirds are rounded. */
 	double left = 1.000001 - share_in_use(reader->inv, pgpu);
 	int64_t end_ms = sys_now_ms() + BOUNDED_ANSWER_MS;
 	int vf = 0;
@@ -267,7 +262,7 @@ int64_t inventory_created_ms(const struct host *host, const struct vgpu_ref *vgp
 	struct err ignored;
 	struct stat st;
 
-	/* The directory of a VF is older than the type set on it, so its time is not used. */
+	/* A VF's directory is older than the type that is set on it. */
 	if (vgpu->framework != FW_MDEV || inventory_path(path, vgpu->id, "", &ignored) < 0 ||
 	    fstatat(host->root, path, &st, 0) < 0)
 		return 0;

@@ -2,8 +2,8 @@
 /*
  * VFs of NVIDIA's variant driver: writing a type's number to current_vgpu_type creates the vGPU, writing 0 removes it.
  *
- * Facts: writing 0 gives EPERM if the VF has no type or is open, and EBUSY if nvidia-vgpu-mgr has not released it
- * within 5 s. So the value that is read back counts, not the result of the write.
+ * Writing 0 gives EPERM if the VF has no type or is open, and EBUSY if nvidia-vgpu-mgr has not released it within 5 s.
+ * So only the value that is read afterwards shows whether the vGPU exists.
  */
 #include <errno.h>
 #include <limits.h>
@@ -18,7 +18,7 @@
 
 #define CURRENT_TYPE "nvidia/current_vgpu_type"
 
-/* The type's number on the VF with this directory; 0: none. Negative: an errno. */
+/* The number of the VF's type; 0: none; negative: an errno. */
 static int read_current(const char *card, int dir, const char *vf)
 {
 	char path[VGPU_PATH_SIZE], text[32];
@@ -42,9 +42,8 @@ static void read_vf(struct inventory *inv, struct inv_pgpu *pgpu, int card, size
 
 	snprintf(link, sizeof(link), "virtfn%zu", n);
 	number = read_current(pgpu->address, card, link);
-	/* The VF is bound to another driver, because it was assigned to a guest as a plain VF. */
 	if (number == -ENOENT)
-		return;
+		return; /* it is bound to another driver, as a plain VF of a guest is */
 	if (number == -ETIMEDOUT)
 		inv_silent(pgpu);
 	else if (number < 0)
@@ -98,7 +97,6 @@ int inv_read_list(struct typelist *list, const struct host *host, const char *ca
 	return n < 0 ? (int)n : 0;
 }
 
-/* The number in a type such as "nvidia-1145". Any other type is an error. */
 static int number_of(const struct vgpu_ref *vgpu, struct err *err)
 {
 	int number;
@@ -121,7 +119,7 @@ static int variant_available(const struct host *host, const struct vgpu_ref *vgp
 		err_set(err, ENOENT, "VF %s: provides no vGPUs: NVIDIA's host driver is not bound to it", vgpu->id);
 	else if (r < 0)
 		err_set(err, -r, "VF %s: creatable_vgpu_types cannot be read: %s", vgpu->id, err_describe(-r));
-	/* The cause leaves out the VF: a refusal names the pGPU and groups reasons with the same cause. */
+	/* Leave the VF out of the cause, because a refusal groups the reasons of all VFs by their cause. */
 	if (r < 0)
 		return err_cause(err, strlen("VF : ") + strlen(vgpu->id));
 	r = typelist_find(&list, number) != NULL;

@@ -3,7 +3,6 @@
  * Cards whose plain SR-IOV VFs are leased under a name from the caller. Such VFs have no types, and are never created
  * or removed.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,8 +12,8 @@
 #include "base/text.h"
 
 /*
- * Does the driver of this device ("": none) prevent guests from using its group? Bridge drivers, pci-stub and VFIO
- * drivers do not; NVIDIA's driver for its VFs is a VFIO driver (kernel 6.1 and later show vfio-dev).
+ * Does the device's driver prevent guests from using the device's group? Bridge drivers, pci-stub and VFIO drivers do
+ * not; NVIDIA's driver for its VFs is a VFIO driver (kernel 6.1 and later show vfio-dev). Sets `driver`; "": none.
  */
 static bool keeps_group(int device, char driver[24])
 {
@@ -69,7 +68,6 @@ static bool read_vfs(struct inventory *inv, struct inv_pgpu *pgpu, int card)
 	return grouped;
 }
 
-/* Adds an offer: the card's VFs under this name. */
 static void offer_name(struct inventory *inv, struct inv_pgpu *card, const char *name)
 {
 	struct inv_type type = {
@@ -110,7 +108,7 @@ static bool is_moved(struct inv_pgpu *card, const struct host *host, const char 
 	return text_copy(card->moved, sizeof(card->moved), address);
 }
 
-/* Compares the card and its VFs with their records. Searches the records, because most cards have none. */
+/* Compares the card and its VFs with their records. Goes through the records, because most cards have none. */
 static void compare_records(struct inv_pgpu *card, const struct inv_reader *reader)
 {
 	autoclosedir DIR *dir = sys_list(reader->host->root, CARD_RECORDS);
@@ -137,7 +135,7 @@ static void read_card(struct inv_reader *reader, const char *address, int dir)
 
 	inv_read_card(card, dir);
 	grouped = read_vfs(inv, card, dir);
-	/* Valid only until order() sets them. */
+	/* For the query's name(); order() sets them anew. */
 	card->parents = inv->parents + had;
 	card->nparents = (int)(inv->nparents - had);
 	if (card->nparents)

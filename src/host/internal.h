@@ -34,7 +34,7 @@ struct kernel_write {
 	char line[TYPE_SIZE];
 };
 
-/* A framework. Nothing outside of its table knows how its cards are read, or how its vGPUs are created and removed. */
+/* All that is specific to a framework: how its cards are read, and how its vGPUs are created and removed. */
 struct framework_ops {
 	/* Adds its pGPUs, their parents and the vGPUs on them. Sorts all parents by name. */
 	int (*read)(struct inv_reader *reader, struct err *err);
@@ -70,13 +70,13 @@ struct framework_ops {
 extern const struct framework_ops framework_mdev, framework_variant, framework_vf;
 extern const struct framework_ops *const framework_ops[FW_VF + 1];
 
-/* The pGPU of a vGPU; if that is not known, its parent. */
+/* The pGPU of a vGPU; its parent if the pGPU is not known. */
 void kernel_card(char card[PARENT_SIZE], const struct host *host, const struct vgpu_ref *vgpu);
 
 /* The cause and the fix, to follow the kernel's error; "" if there is nothing to add. `code` is positive. */
 const char *kernel_advice(enum kernel_step step, enum kernel_driver driver, int code);
 
-/* Is it a type of NVIDIA's driver? The kernel puts the driver's name before each type's ID. */
+/* Is this a type of NVIDIA's driver? The kernel begins each type's ID with the driver's name. */
 bool kernel_type_is_nvidia(const char *type);
 
 /* Append a copy of an item of `size` bytes to an array, or (inv_add) a pointer to a copy, which never moves. */
@@ -125,16 +125,13 @@ bool inv_read_virtfn(char out[PCI_SIZE], int card, size_t n);
 int inv_read_cards(struct inv_reader *reader, const char *path,
 		   void (*read)(struct inv_reader *reader, const char *address, int dir), struct err *err);
 
-/* The directory of the PCI device at this address; negative: there is no device, or the address is invalid. */
-int inv_open_card(const struct host *host, const char *address);
-
 /* framework_variant.c: adds the types that this VF lists now. */
 struct typelist;
 int inv_read_list(struct typelist *list, const struct host *host, const char *card, const char *vf);
 
 /*
- * framework_mdev.c: are the mdevs of this parent in class/mdev_bus not vGPUs (device_api)? All its types are of one
- * kind. Those of a PCI device are vGPUs, so cards are not asked. False also if the driver does not answer.
+ * framework_mdev.c: are the mdevs of this parent in class/mdev_bus not vGPUs (device_api)? All types of a parent are of
+ * one kind. The mdevs of a PCI device are vGPUs, so cards are not asked. False also if the driver does not answer.
  */
 bool inv_has_other_kind(int bus, const char *parent);
 

@@ -10,7 +10,6 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "internal.h"
-#include "base/text.h"
 #include "sys/timed_child.h"
 
 #define NODES "sys/devices/system/node"
@@ -98,17 +97,14 @@ static void read_driver(struct inv_reader *reader)
 {
 	struct inventory *inv = reader->inv;
 	char version[sizeof(inv->nvidia_driver)];
+	bool has = false;
 
-	for (size_t i = 0; i < inv->npgpus; i++) {
-		if (!inv->pgpus[i]->nvidia)
-			continue;
-		if (sys_read(reader->host->root, "sys/module/nvidia/version", version, sizeof(version)) > 0)
-			text_cut(inv->nvidia_driver, sizeof(inv->nvidia_driver), version);
-		break;
-	}
+	for (size_t i = 0; i < inv->npgpus; i++)
+		has |= inv->pgpus[i]->nvidia;
+	if (has && sys_read(reader->host->root, "sys/module/nvidia/version", version, sizeof(version)) > 0)
+		text_cut(inv->nvidia_driver, sizeof(inv->nvidia_driver), version);
 }
 
-/* Called when the devices are sorted and their parents are known. */
 static void name_pgpus(struct inventory *inv)
 {
 	for (size_t i = 0; i < inv->ndevices; i++) {
@@ -277,7 +273,7 @@ const struct inv_type *inventory_type_of(const struct inventory *inv, const stru
 
 struct inv_pgpu *inventory_pgpu(const struct inventory *inv, const char *address)
 {
-	/* Search backwards: while cards are read, the VFs of one card follow one another. */
+	/* Search backwards: while cards are read, the next VF usually belongs to the card that was added last. */
 	for (size_t i = inv->npgpus; i-- > 0;)
 		if (strcmp(inv->pgpus[i]->address, address) == 0)
 			return inv->pgpus[i];

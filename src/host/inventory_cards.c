@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Reads single PCI devices, and explains why a card is not in the inventory and what to do. */
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -20,7 +19,8 @@ static bool is_going(int dir)
 	return !sys_exists(dir, "physfn") && sys_exists(dir, "sriov_vf_msix_count");
 }
 
-int inv_open_card(const struct host *host, const char *address)
+/* The directory of the PCI device at this address; negative: there is no device, or the address is invalid. */
+static int open_card(const struct host *host, const char *address)
 {
 	char path[64], pci[PCI_SIZE];
 
@@ -48,7 +48,7 @@ static long read_number(int dir, const char *attribute)
 	return sys_read(dir, attribute, text, sizeof(text)) > 0 && text_number(text, 0, 65535, &n) ? n : 0;
 }
 
-/* The next address in a directory of PCI devices. Only the kernel's own spelling becomes part of a path. */
+/* The next address in a directory of PCI devices. It becomes part of a path, so it must be spelt as by the kernel. */
 static const char *next_address(DIR *devices)
 {
 	const struct dirent *e;
@@ -71,11 +71,10 @@ int inv_read_cards(struct inv_reader *reader, const char *path,
 	while ((address = cards ? *cards++ : next_address(d))) {
 		char first[NAME_MAX + 16], vf[PCI_SIZE];
 
-		/* Most devices have no VFs. */
 		snprintf(first, sizeof(first), "%s/virtfn0", address);
 		if (d && sys_link(sys_list_fd(d), first, vf, sizeof(vf)) < 0)
 			continue;
-		autoclose int dir = inventory_pgpu(reader->inv, address) ? -1 : inv_open_card(reader->host, address);
+		autoclose int dir = inventory_pgpu(reader->inv, address) ? -1 : open_card(reader->host, address);
 		if (dir >= 0)
 			read(reader, address, dir);
 	}
@@ -83,7 +82,7 @@ int inv_read_cards(struct inv_reader *reader, const char *path,
 	return r;
 }
 
-/* The address of a VF follows from its card's address, even if the VF is not enabled. */
+/* A VF's address follows from its card's address, even if the VF is not enabled. */
 static bool can_have(int card, const char *address, const char *vf)
 {
 	size_t domain = strlen(vf) - strlen("00:00.0");
@@ -120,21 +119,21 @@ bool inventory_absent_vf(const struct host *host, const char *address, char phys
 
 bool inventory_exists(const struct host *host, const char *address)
 {
-	autoclose int dir = inv_open_card(host, address);
+	autoclose int dir = open_card(host, address);
 
 	return dir >= 0;
 }
 
 bool inventory_takes_type(const struct host *host, const char *address)
 {
-	autoclose int dir = inv_open_card(host, address);
+	autoclose int dir = open_card(host, address);
 
 	return dir >= 0 && sys_exists(dir, "nvidia/current_vgpu_type");
 }
 
 bool inventory_vf_going(const struct host *host, const char *address)
 {
-	autoclose int dir = inv_open_card(host, address);
+	autoclose int dir = open_card(host, address);
 
 	return dir >= 0 && is_going(dir);
 }
@@ -144,14 +143,14 @@ bool inventory_read_card(const struct host *host, const char *address, struct in
 	*card = (struct inv_pgpu){ .numa = UNKNOWN };
 	if (!pci_parse(card->address, address))
 		return false;
-	autoclose int dir = inv_open_card(host, card->address);
+	autoclose int dir = open_card(host, card->address);
 	if (dir < 0)
 		return false;
 	inv_read_card(card, dir);
 	return true;
 }
 
-/* The kernel disables VFs in order and waits at one that a guest uses; meanwhile the later VFs remain. */
+/* The kernel disables VFs in order, and waits at a VF that a guest uses; until then the later VFs remain. */
 static bool vfs_are_going(const char *address, int dir)
 {
 	long total = inv_read_count(address, dir, "sriov_totalvfs");
@@ -215,12 +214,11 @@ void inventory_explain_card(const struct host *host, const char *address, bool p
 				 : "no such parent in /sys/class/mdev_bus; check that its driver is loaded");
 		return;
 	}
-	autoclose int dir = inv_open_card(host, card.address);
+	autoclose int dir = open_card(host, card.address);
 	int code = errno;
 
 	inv_read_card(&card, dir);
-	autoclose int pf = dir < 0 && inventory_absent_vf(host, card.address, physfn) ? inv_open_card(host, physfn)
-										      : -1;
+	autoclose int pf = dir < 0 && inventory_absent_vf(host, card.address, physfn) ? open_card(host, physfn) : -1;
 	if (pf >= 0)
 		explain_vfs(&card, host, physfn, pf);
 	else if (dir < 0)
@@ -266,14 +264,14 @@ bool inventory_vf_id(const struct host *host, const char vendor[5], char device[
 
 bool inventory_is_other(const struct host *host, const char *address)
 {
-	autoclose int dir = inv_open_card(host, address);
+	autoclose int dir = open_card(host, address);
 
 	return inv_is_other(inv_read_class(dir));
 }
 
 bool inventory_is_gpu(const struct host *host, const char *address)
 {
-	autoclose int dir = inv_open_card(host, address);
+	autoclose int dir = open_card(host, address);
 	struct inv_pgpu card;
 
 	return dir < 0 || !inventory_read_card(host, address, &card) || is_gpu(&card, dir);

@@ -79,7 +79,6 @@ void inv_read_card(struct inv_pgpu *pgpu, int dir)
 		pgpu->numa = (int)n;
 }
 
-/* The pGPU at this address, which is added if it is new. */
 static struct inv_pgpu *pgpu_at(struct inventory *inv, const char *address)
 {
 	struct inv_pgpu *known = inventory_pgpu(inv, address);
@@ -107,7 +106,7 @@ unsigned inv_routing_id(const char *address)
 	return digit(s[0]) << 12 | digit(s[1]) << 8 | digit(s[3]) << 7 | digit(s[4]) << 3 | digit(s[6]);
 }
 
-/* Is `b` the address right after address `a`? A parent's name that begins with the domain of `a` is an address. */
+/* Is `b` the address right after address `a`? A name that begins with the domain of `a` is an address. */
 static bool follows(const char *a, const char *b)
 {
 	size_t len = strlen(a);
@@ -117,8 +116,8 @@ static bool follows(const char *a, const char *b)
 
 /*
  * Assigns parent `i` and those at consecutive addresses to the card; false: they are not its first VFs. VF addresses
- * have equal steps (SR-IOV: First VF Offset, VF Stride), so n consecutive addresses from VF 0 to VF n - 1 are all VFs.
- * Two virtfn links prove that without reading each physfn.
+ * have equal steps (SR-IOV: First VF Offset, VF Stride). So if the first of n consecutive addresses is VF 0 and the
+ * last is VF n - 1, all are VFs, and no other link need be read.
  */
 static bool take_run(struct inventory *inv, size_t i, struct inv_pgpu *pgpu, int card)
 {

@@ -23,7 +23,7 @@ long inv_read_count(const char *address, int card, const char *attribute)
 		       : 0;
 }
 
-/* From Ampere (10de:2000) on, vGPUs are on VFs; but 2180 to 21ff are Turing boards. */
+/* From Ampere (10de:2000) on, vGPUs are on VFs, except that 2180 to 21ff are Turing boards. */
 static bool needs_vfs(const struct inv_pgpu *card)
 {
 	long device = strtol(card->device, NULL, 16);
@@ -40,11 +40,6 @@ static bool is_turing(const char *device)
 	return device[0] == '1' && (device[1] == 'e' || device[1] == 'f');
 }
 
-static bool is_there(const struct host *host, const char *path)
-{
-	return sys_exists(host->root, path);
-}
-
 static const char *read_driver(char driver[DRIVER_SIZE], int dir, const char *link)
 {
 	if (sys_link(dir, link, driver, DRIVER_SIZE) < 0)
@@ -54,7 +49,7 @@ static const char *read_driver(char driver[DRIVER_SIZE], int dir, const char *li
 
 static void explain_no_driver(struct inv_pgpu *card, const struct host *host)
 {
-	if (card->nvidia && is_there(host, "sys/bus/pci/drivers/nvidia"))
+	if (card->nvidia && sys_exists(host->root, "sys/bus/pci/drivers/nvidia"))
 		inv_not_ready(card, "no driver is bound to it, although nvidia is loaded; bind it, and see dmesg");
 	else
 		inv_not_ready(card, "no driver is bound to it; load the vGPU host driver");
@@ -70,10 +65,9 @@ static void explain_driver(struct inv_pgpu *card, const char *driver)
 		inv_not_ready(card, "its driver, %s, has registered no mdev types for it", driver);
 }
 
-/* Explains a card whose driver is bound but has registered no types. */
 static void explain_no_types(struct inv_pgpu *card, const struct host *host)
 {
-	if (!is_there(host, VGPU_MODULE))
+	if (!sys_exists(host->root, VGPU_MODULE))
 		inv_not_ready(
 			card,
 			"its driver supports no vGPUs; the module nvidia_vgpu_vfio of the vGPU host driver is not loaded");
@@ -83,7 +77,7 @@ static void explain_no_types(struct inv_pgpu *card, const struct host *host)
 			"no vGPU types registered yet; nvidia-vgpud has not finished or has failed (see its journal)");
 }
 
-/* Explains VFs of which none is bound to the nvidia driver. False: one is, or the card has no VFs. */
+/* Explains VFs that are not bound to the nvidia driver. False: one of them is, or the card has no VFs. */
 static bool explain_vf_drivers(struct inv_pgpu *card, int dir)
 {
 	char path[32], driver[DRIVER_SIZE], other[DRIVER_SIZE] = "";
@@ -119,7 +113,7 @@ static void explain_nvidia(struct inv_pgpu *card, const struct host *host, int d
 	can_have = has_sriov && !is_turing(card->device) && inv_read_count(card->address, dir, "sriov_totalvfs") > 0;
 	card->sriov = card->nvfs > 0 || can_have;
 	/* Without the module nothing else helps. */
-	if (!is_there(host, VGPU_MODULE))
+	if (!sys_exists(host->root, VGPU_MODULE))
 		explain_no_types(card, host);
 	else if (can_have && card->nvfs == 0)
 		inv_not_ready(
@@ -172,7 +166,7 @@ bool inv_explain_gpu(struct inv_pgpu *card, const struct host *host, int dir)
 	}
 	if (!amd && strcmp(card->vendor, "8086") != 0)
 		return false;
-	/* An AMD GPU that shows no SR-IOV cannot have vGPUs. Only an accelerator may have it switched off. */
+	/* An AMD GPU without SR-IOV cannot have vGPUs, unless it is an accelerator with SR-IOV switched off. */
 	if (amd && !has_sriov && inv_read_class(dir) != PCI_ACCELERATOR)
 		return false;
 	if (!*read_driver(driver, dir, "driver") || (!amd && !has_sriov)) {

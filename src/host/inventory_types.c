@@ -23,7 +23,7 @@ static bool is_resolution(const char *s)
 	return h > 0 && s[w + 1 + h] == '\0';
 }
 
-/* "1024M": NVIDIA always writes the framebuffer this way. */
+/* NVIDIA's form, "1024M". */
 static int parse_mib(char *s)
 {
 	size_t n = strspn(s, "0123456789");
@@ -203,7 +203,6 @@ static void add_offer(struct inventory *inv, struct inv_pgpu *pgpu, const struct
 	inv_offer_type(pgpu, type_at(inv, pgpu, asked->dir, id, false), n > 0 ? n : 0);
 }
 
-/* Adds the offers of the wanted types, or (query.names) the names of all. */
 static void ask_wanted(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct asked *asked)
 {
 	const struct inv_query *query = reader->query;
@@ -230,7 +229,7 @@ bool inv_is_free_vf(const struct inv_parent *parent)
 	return parent->ndevices == 0 && strcmp(parent->name, parent->card->address) != 0;
 }
 
-/* Chooses the parent to ask: a free VF, else the first parent; the pGPU itself if it has no VFs. */
+/* Chooses a free VF, else the first parent, which is the pGPU itself if it has no VFs. */
 static struct asked choose(const struct inv_pgpu *pgpu)
 {
 	for (int i = 0; i < pgpu->nparents && pgpu->sriov; i++)
@@ -254,7 +253,7 @@ static void explain_no_types(struct inv_pgpu *pgpu, int dir)
 		inv_not_ready(pgpu, "no mdev types registered; its driver is still starting or has failed (see dmesg)");
 }
 
-/* Adds the types of the vGPUs on the pGPU, even if nobody asked for them: their size decides what else fits. */
+/* Adds the types of the pGPU's vGPUs, even if the query does not have them: their size decides what else fits. */
 static void add_carried(struct inventory *inv, struct inv_pgpu *pgpu, const struct asked *asked)
 {
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, pgpu, d));)

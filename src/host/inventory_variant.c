@@ -3,7 +3,7 @@
  * Finds the types of the cards of NVIDIA's variant driver, and what each card offers.
  *
  * Only a free VF is asked for its list of types, because it is not certain what a VF with a type lists. While the card
- * is in use, the list omits types; these are taken from records.
+ * is in use, the list omits types; the inventory takes those from records.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -49,14 +49,9 @@ static void read_list(struct inv_reader *reader, struct inv_pgpu *pgpu, struct t
 		inv_not_ready(pgpu, "creatable_vgpu_types cannot be read: %s", err_describe(-r));
 }
 
-static bool carries(const struct inventory *inv, const struct inv_pgpu *pgpu)
-{
-	return inventory_next_on(inv, pgpu, NULL);
-}
-
 /*
- * The number of framebuffer sizes among the list's time-sliced types; 2: more than one. A card that carries a vGPU
- * lists types of one size only, and in MIG mode even an empty card lists only types of its GPU instances.
+ * The number of framebuffer sizes among the list's time-sliced types; 2: more than one. A card with a vGPU lists types
+ * of one size only. In MIG mode even an empty card lists only types of its GPU instances.
  */
 static int sizes_of(const struct typelist *list)
 {
@@ -75,15 +70,15 @@ static int sizes_of(const struct typelist *list)
 }
 
 /*
- * Does an empty card of this model list all types of the driver, apart from MIG-backed ones? With `surely`, ignores a
- * list with types of one size only, because the card may have received a vGPU after its VFs were read.
+ * Does an empty card of this model list all types of the driver, apart from MIG-backed ones? With `surely`, a list of
+ * one size does not count, because the card may have received a vGPU after its VFs were read.
  */
 static bool is_seen_whole(const struct inventory *inv, const struct inv_pgpu *pgpu, const struct typelist *lists,
 			  bool surely)
 {
 	for (size_t g = 0; g < inv->npgpus; g++)
 		if (inv->pgpus[g]->framework == FW_VARIANT && inv_same_model(inv->pgpus[g], pgpu) &&
-		    !carries(inv, inv->pgpus[g]) && sizes_of(&lists[g]) > (surely ? 1 : 0))
+		    !inventory_next_on(inv, inv->pgpus[g], NULL) && sizes_of(&lists[g]) > (surely ? 1 : 0))
 			return true;
 	return false;
 }
@@ -100,7 +95,7 @@ static void recall(struct inv_reader *reader, struct inv_pgpu *pgpu, const struc
 	}
 }
 
-/* Adds all known types of a model: those recorded, those its cards list, and those of existing vGPUs. */
+/* Adds all known types of a model: the recorded types, those that its cards list, and those of existing vGPUs. */
 static void add_types(struct inv_reader *reader, struct inv_pgpu *pgpu, struct typelist *lists)
 {
 	struct inventory *inv = reader->inv;
@@ -129,7 +124,7 @@ static void add_types(struct inv_reader *reader, struct inv_pgpu *pgpu, struct t
 		pgpu->types_new |= !inventory_type_on(inv, pgpu, key);
 	}
 	typelist_free(&memory);
-	pgpu->types_hid = !pgpu->types_whole && carries(inv, pgpu);
+	pgpu->types_hid = !pgpu->types_whole && inventory_next_on(inv, pgpu, NULL);
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, pgpu, d));) {
 		int number;
 

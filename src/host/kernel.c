@@ -2,7 +2,6 @@
 /* All writes to sysfs, waiting until the kernel has carried them out, and what their errors mean. */
 #include "host/kernel.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -168,7 +167,6 @@ static const char *node_missing(const struct host *host, const struct vgpu_ref *
 	return "its node in /dev/vfio has not appeared";
 }
 
-/* Writes a line to a file below the vGPU's directory. */
 static int poke(const struct host *host, const struct vgpu_ref *vgpu, const char *file, const char *value)
 {
 	autofree char *path = NULL, *line = mem_format("%s\n", value);

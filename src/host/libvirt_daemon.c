@@ -30,19 +30,28 @@ static bool is_daemon(pid_t pid, char comm[LIBVIRT_COMM_SIZE])
 	       (strcmp(comm, "libvirtd") == 0 || strcmp(comm, "virtqemud") == 0);
 }
 
+pid_t libvirt_read_pid(int dir, const char *path)
+{
+	char text[32];
+	ssize_t n = sys_read(dir, path, text, sizeof(text));
+	long pid;
+
+	if (n < 0)
+		return (pid_t)n;
+	return text_number(text, 1, INT32_MAX, &pid) ? (pid_t)pid : 0;
+}
+
 pid_t libvirt_daemon(const struct host *host, char comm[LIBVIRT_COMM_SIZE])
 {
 	static const char *const files[] = { "run/libvirt/qemu/driver.pid", "run/libvirtd.pid", "run/virtqemud.pid" };
 	bool denied = false;
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-		char text[32];
-		ssize_t n = sys_read(host->root, files[i], text, sizeof(text));
-		long pid;
+		pid_t pid = libvirt_read_pid(host->root, files[i]);
 
-		denied |= n == -EACCES;
-		if (n > 0 && text_number(text, 1, INT32_MAX, &pid) && is_daemon((pid_t)pid, comm))
-			return (pid_t)pid;
+		denied |= pid == -EACCES;
+		if (pid > 0 && is_daemon(pid, comm))
+			return pid;
 	}
 	return denied ? -1 : 0;
 }
@@ -102,17 +111,12 @@ bool libvirt_qemu_group(int proc, const char *pid)
 	return false;
 }
 
-/* The pid in NAME.pid; 0: not a pid file. */
-static pid_t read_pid(DIR *d, const char *file)
+/* The pid in NAME.pid; 0 or negative: not a pid file. */
+static pid_t qemu_in(DIR *d, const char *file)
 {
 	const char *dot = strrchr(file, '.');
-	char text[32];
-	long pid;
 
-	return dot && strcmp(dot, ".pid") == 0 && sys_read(sys_list_fd(d), file, text, sizeof(text)) > 0 &&
-			       text_number(text, 1, INT32_MAX, &pid)
-		       ? (pid_t)pid
-		       : 0;
+	return dot && strcmp(dot, ".pid") == 0 ? libvirt_read_pid(sys_list_fd(d), file) : 0;
 }
 
 pid_t *libvirt_qemus(const struct host *host, size_t *n)
@@ -123,7 +127,7 @@ pid_t *libvirt_qemus(const struct host *host, size_t *n)
 
 	*n = 0;
 	while ((e = sys_next(d)))
-		if ((pid = read_pid(d, e->d_name)))
+		if ((pid = qemu_in(d, e->d_name)) > 0)
 			*(pid_t *)mem_add(&pids, n, sizeof(*pids)) = pid;
 	return pids;
 }
@@ -134,7 +138,7 @@ bool libvirt_qemu_domain(const struct host *host, pid_t pid, char *name, size_t 
 	const struct dirent *e;
 
 	while ((e = sys_next(d)))
-		if (pid && read_pid(d, e->d_name) == pid) {
+		if (pid > 0 && qemu_in(d, e->d_name) == pid) {
 			snprintf(name, size, "%.*s", (int)strlen(e->d_name) - (int)strlen(".pid"), e->d_name);
 			return true;
 		}

@@ -31,6 +31,9 @@ pid_t libvirt_daemon(const struct host *host, char comm[LIBVIRT_COMM_SIZE]);
  */
 void libvirt_daemon_follow(struct host *host);
 
+/* The pid in a pid file; 0: not a pid; negative: the errno of the read. */
+pid_t libvirt_read_pid(int dir, const char *path);
+
 /* The pids of QEMUs that libvirt has recorded; the caller frees the list, which may be NULL. */
 pid_t *libvirt_qemus(const struct host *host, size_t *n);
 

@@ -159,7 +159,7 @@ static int read_table(struct scan *scan, const char *path, pid_t pid)
 	return n < 0 ? -errno : 0;
 }
 
-/* Finds out whether these are processes of the running kernel; below --root they may not be. */
+/* Are these processes of the running kernel? Below --root they may not be. */
 static void ask_whose(struct scan *scan, const char *name)
 {
 	autoclose int dir = sys_dir(scan->proc, name);
@@ -376,7 +376,7 @@ static int find_group(struct question *q, const struct host *host, int device)
 	return find(q, host->root, path);
 }
 
-/* Checks the nodes whose names begin so in a directory of the device. A kernel or driver without them has none. */
+/* Checks the device's nodes in `directory` whose names start with `begin`. Not every kernel and driver has some. */
 static int find_nodes(struct question *q, int device, const char *directory, const char *begin)
 {
 	const struct dirent *e;

@@ -31,7 +31,6 @@ struct event_about {
 	const char *reason;          /* a word for programs */
 };
 
-/* The `about` of an event about this lease. */
 struct event_about event_of(const struct lease *lease);
 
 /* The values of VGPU_LEASE_EVENT and MESSAGE_ID (32 hex digits). */

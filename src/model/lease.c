@@ -230,11 +230,6 @@ const char *lease_holder(char buf[HOLDER_SIZE], const struct lease *lease)
 	return buf;
 }
 
-static int by_id(const void *a, const void *b)
-{
-	return strcmp(((const struct lease *)a)->vgpu.id, ((const struct lease *)b)->vgpu.id);
-}
-
 bool lease_same(const struct lease *a, const struct lease *b)
 {
 	if (!a || !b)
@@ -257,11 +252,6 @@ static int by_key(const void *key, const void *lease)
 struct lease *lease_find(const struct leases *leases, const char *id)
 {
 	return leases->n ? bsearch(id, leases->list, leases->n, sizeof(*leases->list), by_key) : NULL;
-}
-
-void leases_sort(struct leases *leases)
-{
-	qsort(leases->list, leases->n, sizeof(*leases->list), by_id);
 }
 
 bool lease_marks_have(const struct lease_marks *marks, const struct lease *lease)
@@ -302,29 +292,16 @@ enum lease_origin owner_origin(enum owner owner)
 
 const char *owner_word(enum owner owner)
 {
-	switch (owner) {
-	case OWNER_HOOK:
-		return "vgpu-lease";
-	case OWNER_NOVA:
-		return "nova";
-	case OWNER_MDEVCTL:
-		return "mdevctl";
-	case OWNER_OTHER:
-		break;
-	}
-	return NULL;
+	static const char *const words[] = {
+		[OWNER_HOOK] = "vgpu-lease", [OWNER_NOVA] = "nova", [OWNER_MDEVCTL] = "mdevctl", [OWNER_OTHER] = NULL
+	};
+
+	return words[owner];
 }
 
 const char *owner_why_kept(enum owner owner)
 {
-	switch (owner) {
-	case OWNER_NOVA:
+	if (owner == OWNER_NOVA)
 		return "the domain is a Nova instance";
-	case OWNER_MDEVCTL:
-		return "it has an mdevctl definition";
-	case OWNER_HOOK:
-	case OWNER_OTHER:
-		break;
-	}
-	return NULL;
+	return owner == OWNER_MDEVCTL ? "it has an mdevctl definition" : NULL;
 }

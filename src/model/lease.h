@@ -86,9 +86,6 @@ void lease_list_free(struct leases *leases);
 
 #define autoleases __attribute__((cleanup(lease_list_free)))
 
-/* Sorts by ID, as lease_find() needs. */
-void leases_sort(struct leases *leases);
-
 /* Leases that an earlier look has seen. A lease that was written again is a different one. */
 struct lease_marks {
 	struct lease_mark {

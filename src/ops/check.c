@@ -98,7 +98,7 @@ void check_unreadable(struct check *check, const char *fix, const struct err *er
 	check_report(check, denied ? CHECK_WARN : CHECK_FAIL, denied ? "run as root" : fix, "%s", err->text);
 }
 
-/* The place of a note about a file, FILE:LINE, becomes the place of the finding. */
+/* The note's FILE:LINE becomes the place of the finding. */
 static void report_note(struct check *check, enum check_status status, const struct config_note *note, const char *fix)
 {
 	char hint[REASON_SIZE];
@@ -108,7 +108,7 @@ static void report_note(struct check *check, enum check_status status, const str
 	check_report(check, status, fix, "%s%s%s", note->text + note->where, *hint ? "; " : "", hint);
 }
 
-/* As in the plan, existing vGPUs are adopted without a configuration. */
+/* The plan adopts existing vGPUs even without a configuration. */
 #define FIX_CONFIG                                                                                                     \
 	"until the configuration is corrected, starts and migrations that need a new vGPU are refused; existing vGPUs are used"
 
@@ -191,7 +191,6 @@ static void give_back(struct check *check, const struct config *config)
 	(void)!survey_again(world, &nothing, &ignored);
 }
 
-/* Runs the checks on one look at the host. */
 static void run(struct check *check, bool only_pool)
 {
 	struct world *world = &check->start.world;

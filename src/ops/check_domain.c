@@ -31,8 +31,8 @@ static void report(void *arg, const char *text, const char *fix)
 }
 
 /*
- * Might a start with this mdev be refused for a reason other than capacity? Not if it exists, nor if it has no lease
- * and the pool provides the named or only type as mdevs. Planning all definitions would take seconds.
+ * Might a start with this mdev be refused for a reason other than capacity? Not if the mdev exists, nor if it has no
+ * lease and the pool provides the named or only type as mdevs. To plan a start of every domain would take seconds.
  */
 static bool is_doubtful_mdev(const struct check *check, const struct vgpu_request *req)
 {
@@ -91,7 +91,7 @@ static void report_refused(struct check *check, const struct domxml *doc, const 
 	if (!doubtful || libvirt_files_has_status(check->host, request->name))
 		return;
 	r = check_plan(check, &lifecycle, PLAN_PREPARE, &err);
-	/* Missing permission and exhausted capacity are not errors of the domain. The quota has its own check. */
+	/* Missing permission and exhausted capacity are not the domain's fault. The quota has its own check. */
 	if (r < 0 ? check_denied(err.code)
 		  : plan->kind != PLAN_REFUSE || plan->no_quota ||
 			    (plan->no_capacity && !names_other_type(check, request)))

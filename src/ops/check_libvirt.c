@@ -25,7 +25,7 @@ enum { PROGRAM_MAX = 64 << 20, UNIT_SIZE = 256, CGROUP_SIZE = 4096, SOCKETS_MAX 
 #define HOOKS LIBVIRT_ETC "/hooks"
 enum { HOOK_PATH_SIZE = sizeof(HOOKS "/qemu.d/") + NAME_MAX };
 
-/* Is it our hook, that is, an ELF file with our name in it? The installation decides the same way. */
+/* Is it our hook: an ELF file with our name in it? The installation decides the same way. */
 static bool look_at_hook(struct check *check, const char *path)
 {
 	autoclose int fd = openat(check->host->libvirt, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -41,7 +41,7 @@ static bool look_at_hook(struct check *check, const char *path)
 	return true;
 }
 
-/* libvirtd's AppArmor profile only lets it run hooks in these directories; a link is judged by its target. */
+/* libvirtd's AppArmor profile allows only hooks in these directories, and judges a link by its target. */
 static void look_at_hook_link(struct check *check, const char *path)
 {
 	static const char *const allowed[] = { "/usr/bin/", "/usr/sbin/", "/" HOOKS "/" };
@@ -111,7 +111,7 @@ static int64_t process_started_us(pid_t pid)
 	uint64_t ticks = sys_process_start(pid);
 	struct timespec now, up;
 
-	/* A process's start is a time of CLOCK_BOOTTIME, which continues during a suspend. */
+	/* The kernel counts from boot with CLOCK_BOOTTIME, which continues during a suspend. */
 	clock_gettime(CLOCK_REALTIME, &now);
 	clock_gettime(CLOCK_BOOTTIME, &up);
 	return time_us(now) - time_us(up) + (int64_t)(ticks * (uint64_t)us_per_s / (uint64_t)sysconf(_SC_CLK_TCK));
@@ -137,8 +137,8 @@ static bool find_unit(pid_t pid, char unit[UNIT_SIZE])
 }
 
 /*
- * Does a process listen on one of libvirt's sockets? systemd does so for a daemon that it starts on demand. True if the
- * host does not list its sockets (a simulated one).
+ * Does a process listen on one of libvirt's sockets? systemd does, for a daemon that it starts on demand. True if the
+ * host does not list its sockets (a simulated host).
  */
 static bool listens(const struct host *host)
 {

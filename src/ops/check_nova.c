@@ -164,7 +164,7 @@ static int needed(const struct nova_inventory *nova, const struct section *secti
 	return n;
 }
 
-/* Reports a pGPU that serves one of Nova's types, but is not in Nova's inventory of VGPU. */
+/* Reports a pGPU that serves one of Nova's types, but that Nova does not count. */
 static void look_at_uncounted(struct check *check, const struct inv_pgpu *card, const struct section *section)
 {
 	if (!section->nova || !card->pool.in_pool || pool_serves(card, section->type) != section ||

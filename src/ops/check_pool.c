@@ -68,15 +68,12 @@ static void look_at_vfs(struct check *check, const struct inv_pgpu *card)
 	}
 }
 
-static void list_types(const struct inventory *inv, const struct inv_pgpu *card, char *buf, size_t size)
+static void list_types(const struct config *config, const struct inv_pgpu *card, char *buf, size_t size)
 {
 	buf[0] = '\0';
-	for (size_t i = 0; i < inv->config->nsections; i++) {
-		const struct section *section = &inv->config->sections[i];
-
-		if (pool_serves(card, section->type) == section)
-			text_add(buf, size, "%s%s", *buf ? ", " : "", section->type);
-	}
+	for (const struct section *s = config->sections; s < config->sections + config->nsections; s++)
+		if (pool_serves(card, s->type) == s)
+			text_add(buf, size, "%s%s", *buf ? ", " : "", s->type);
 }
 
 static void look_at_card(struct check *check, const struct inv_pgpu *card, int libvirt)
@@ -89,7 +86,7 @@ static void look_at_card(struct check *check, const struct inv_pgpu *card, int l
 
 	check_at(check, "%s", address);
 	if (pooled->in_pool && look_at_libvirt(check, card, libvirt)) {
-		list_types(check->inv, card, types, sizeof(types));
+		list_types(check->config, card, types, sizeof(types));
 		if (card->framework == FW_VF && inventory_is_other(check->host, address))
 			check_warn(check, "correct device_addresses or device_match",
 				   "configured for %s, but is neither a display controller nor an accelerator", types);
@@ -118,7 +115,7 @@ static void look_at_card(struct check *check, const struct inv_pgpu *card, int l
 	}
 }
 
-/* True if a ready pGPU of the same vendor is not in the pool either. In that case the type is at fault. */
+/* True if a ready pGPU of the same vendor is not in the pool either, so that the type is at fault. */
 static bool has_unsuited(const struct check *check, const char *missing)
 {
 	const struct inventory *inv = check->inv;
@@ -151,7 +148,7 @@ static void look_at_unserved(struct check *check, const struct missing_card *mis
 		     missing->section->type);
 }
 
-/* Are both of them absent VFs of the same card? The reason names the card. */
+/* Are both absent VFs of the same card? Equal reasons name the same card. */
 static bool is_same_cause(const struct check *check, const struct missing_card *a, const struct missing_card *b)
 {
 	char physfn[PCI_SIZE];

@@ -14,7 +14,6 @@
 
 enum { LEFT_SHOWN = 8 };
 
-/* The start of a domain with one vGPU. */
 struct start {
 	const struct section *section;
 	struct config config;
@@ -26,7 +25,7 @@ struct start {
 	struct err err;
 };
 
-/* Borrows the configuration without quotas, which say nothing about the host. But if all are 0, a start is refused. */
+/* Copies the configuration without its quotas, which say nothing about the host, unless all are 0. */
 static void start_begin(struct start *s, struct check *check)
 {
 	*s = (struct start){ .plan = &check->start.plan,
@@ -49,7 +48,7 @@ struct carried {
 	bool leased; /* one of them is leased, so its capacity is available again when the guest ends */
 };
 
-/* Only vGPUs of the type's kind (MIG-backed or not) count as own: the other kind cannot use the same capacity. */
+/* Only vGPUs of the type's kind (MIG-backed or not) count as own, because the two kinds share no capacity. */
 static struct carried carried_by(const struct check *check, const struct section *section, const struct inv_pgpu *card)
 {
 	const struct inventory *inv = check->inv;
@@ -177,7 +176,7 @@ static bool matches_any(const struct inventory *inv, const struct section *secti
 	return false;
 }
 
-/* Types without a pGPU, because an earlier type takes all remaining pGPUs. They share one finding. */
+/* Types without a pGPU, because an earlier type gets all pGPUs that no section names. They share one finding. */
 struct left_out {
 	const struct section *first, *place;
 	size_t n;
@@ -220,8 +219,7 @@ static const char *fix_elsewhere(struct check *check, const struct section *sect
 /* The fix, if a match has the ID of VFs instead of their card's; else NULL. */
 static const char *fix_vfs(struct check *check, const struct section *section)
 {
-	for (size_t i = 0; i < section->nmatches; i++) {
-		const struct match *match = &section->matches[i];
+	for (const struct match *match = section->matches; match < section->matches + section->nmatches; match++) {
 		char card[5];
 
 		memcpy(card, match->device, sizeof(card));
@@ -233,8 +231,8 @@ static const char *fix_vfs(struct check *check, const struct section *section)
 }
 
 /*
- * True if this host has no GPU of a vendor that device_match names, and had no vGPU of the type: the file is for other
- * hosts, too. A match that is misspelt has another card of its vendor beside it, and a card that is gone had vGPUs.
+ * True if this host has no GPU of a vendor that device_match names, and never had a vGPU of the type: the section is
+ * for other hosts. Otherwise the match may be misspelt (the vendor has a card), or its card may be gone (it had vGPUs).
  */
 static bool is_for_other_hosts(const struct check *check, const struct section *section)
 {
@@ -257,8 +255,8 @@ static bool is_for_other_hosts(const struct check *check, const struct section *
 }
 
 /*
- * No pGPU is configured for the type. One file, also a nova.conf, can serve many hosts, so a type for other hosts is no
- * error, as long as something can be leased here, or this host has no card that the file could mean.
+ * Reports a type without a pGPU. One file, or one nova.conf, can serve many hosts, so a type for other hosts is not an
+ * error if this host can lease something, or has no card that the section could mean.
  */
 static void report_no_card(struct check *check, const struct section *section)
 {

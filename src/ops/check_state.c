@@ -45,7 +45,7 @@ static void look_at_directory(struct check *check, const char *path)
 			   "is not owned by root, or is writable by others, so the hook refuses to use it");
 }
 
-/* A start writes a lease, a lock's holder, and a record or two. This check writes nothing. */
+/* Can a start write its lease, its PID into the lock, and a few records? The check itself writes nothing. */
 static void look_at_writable(struct check *check, const char *path, enum check_status status, const char *without)
 {
 	struct store_space space;
@@ -165,7 +165,7 @@ static void look_at_store_lock(struct check *check)
 		report_holder(check, &look, CHECK_WARN, wait_ms, "starts wait up to lock_timeout");
 }
 
-/* The store's lock is held for an instant, a pGPU's for as long as its driver takes. */
+/* A process holds the store's lock for an instant, but a pGPU's lock for as long as the driver takes. */
 void check_locks(struct check *check)
 {
 	const struct store *store = &check->store;
@@ -189,7 +189,7 @@ void check_locks(struct check *check)
 	}
 }
 
-/* A start does not need the handler, but hot-plugs and other changes without a hook are missed; warn of that. */
+/* Only a warning, because a start does not need the handler. */
 void check_handler(struct check *check)
 {
 	int run = check->store.run;
@@ -221,7 +221,7 @@ void check_garbage(struct check *check)
 			   "%d record%s could not be parsed", n, n == 1 ? "" : "s");
 }
 
-/* The guest keeps what it has, but its next start asks for a type that is no longer enabled. */
+/* Reports a guest that has a vGPU now, but whose next start will request a type that is no longer enabled. */
 static bool look_at_guest(struct check *check, const struct lease *lease)
 {
 	if (!check->config || lease->state != LEASE_ACTIVE || lease->origin != LEASE_CREATED ||
@@ -235,7 +235,7 @@ static bool look_at_guest(struct check *check, const struct lease *lease)
 	return true;
 }
 
-/* Another program removed the guest's vGPU or unloaded its driver. A missing plain VF is reported with its pGPU. */
+/* Reports a vGPU that is gone although its guest runs. A missing plain VF is reported with its pGPU instead. */
 static bool look_at_lost(struct check *check, const struct gc_item *item)
 {
 	const struct lease *lease = &item->lease;
@@ -253,8 +253,7 @@ static void report_foreign(struct check *check, const struct gc *pass)
 	size_t kept = 0;
 	int64_t now = sys_now_ms();
 
-	for (size_t i = 0; i < pass->n; i++) {
-		const struct gc_item *item = &pass->items[i];
+	for (const struct gc_item *item = pass->items; item < pass->items + pass->n; item++) {
 		char when[64] = "when a start needs its capacity, or by 'vgpu-lease gc'";
 
 		kept += !item->leased && item->due_ms == FATE_KEPT;
@@ -280,9 +279,7 @@ static void report_leases(struct check *check, const struct gc *pass)
 	size_t goes = 0, leased = 0, odd = 0, waits = 0;
 
 	check->what = "guest";
-	for (size_t i = 0; i < pass->n; i++) {
-		const struct gc_item *item = &pass->items[i];
-
+	for (const struct gc_item *item = pass->items; item < pass->items + pass->n; item++) {
 		goes += item->outcome == GC_GOES;
 		leased += item->leased;
 		waits += item->leased && item->lease.state == LEASE_RELEASING && item->outcome == GC_STAYS;

@@ -129,9 +129,7 @@ static void print_leases(FILE *to, const struct leases *leases)
 	size_t states[LEASE_RELEASING + 1] = { 0 };
 	int64_t oldest_ms = 0;
 
-	for (size_t i = 0; i < leases->n; i++) {
-		const struct lease *lease = &leases->list[i];
-
+	for (const struct lease *lease = leases->list; lease < leases->list + leases->n; lease++) {
 		states[lease->state]++;
 		if (lease->state == LEASE_RELEASING && (oldest_ms == 0 || lease->since_ms < oldest_ms))
 			oldest_ms = lease->since_ms;
@@ -146,14 +144,11 @@ static void print_leases(FILE *to, const struct leases *leases)
 			(double)sys_wall_ms(oldest_ms) / 1000);
 	}
 	family(to, "info", "gauge", "A leased vGPU and its domain; always 1.");
-	for (size_t i = 0; i < leases->n; i++) {
-		const struct lease *lease = &leases->list[i];
-
-		/* Not "instance", which is Prometheus' own label for the target that it reads. */
+	/* Not "instance", which is Prometheus' own label for the target that it reads. */
+	for (const struct lease *lease = leases->list; lease < leases->list + leases->n; lease++)
 		sample(to, "info", 1, "id", lease->vgpu.id, "type", lease->vgpu.type, "pgpu", lease->vgpu.pgpu,
 		       "domain", lease->name, "uuid", lease->domain, "project", lease->project, "instance_name",
 		       lease->instance, NULL);
-	}
 }
 
 static void print_orphans(FILE *to, const struct metrics *metrics)
@@ -186,7 +181,7 @@ static void print_handler(FILE *to, const struct metrics *metrics)
 
 static void print_duration(FILE *to, enum count_op op, const struct count *count)
 {
-	const char *name = "vgpu_lease_hook_duration_seconds", *word = count_op_word(op);
+	const char *name = "vgpu_lease_hook_duration_seconds", *word = count_op_words[op];
 	unsigned long long n = 0;
 
 	for (size_t i = 0; i < COUNT_BUCKETS; i++) {
@@ -203,8 +198,7 @@ static void print_hook(FILE *to, const struct metrics *metrics)
 {
 	struct counts counts;
 
-	/* If nothing was counted, these are zero. */
-	(void)counts_read(metrics->world->host, &counts);
+	(void)counts_read(metrics->world->host, &counts); /* all 0 if nothing was counted */
 	family(to, "refusals_total", "counter", "Domains that the hook refused since boot, by reason.");
 	for (enum refusal refusal = 0; refusal < REFUSAL_NONE; refusal++)
 		sample(to, "refusals_total", (long long)counts.refusals[refusal], "reason", refusal_word(refusal),

@@ -110,9 +110,7 @@ static void load_leases(struct card_load *load, const struct asked *asked, const
 {
 	const struct world *world = asked->query->world;
 
-	for (size_t i = 0; i < leases->n; i++) {
-		const struct lease *l = &leases->list[i];
-
+	for (const struct lease *l = leases->list; l < leases->list + leases->n; l++) {
 		if (strcmp(l->vgpu.pgpu, asked->card->address) != 0 || (id && strcmp(l->vgpu.id, id) == 0))
 			continue;
 		load->in_flight |= l->at_work;
@@ -217,7 +215,7 @@ static void explain_no_instance(struct capacity *space, const struct inventory *
 		 card->address, profile, exact ? "" : " (see 'nvidia-smi mig -lgip')");
 }
 
-/* Suggests the retype command that removes unused vGPUs of other types, or that shows why they stay. */
+/* Suggests the retype command that removes unused vGPUs of other types, or the one that shows why they stay. */
 static void advise_retype(struct capacity *space, const struct card_load *load, const struct asked *asked)
 {
 	const struct policy *policy = &asked->query->world->config->policy;
@@ -236,7 +234,6 @@ static void advise_retype(struct capacity *space, const struct card_load *load, 
 		 policy->reclaim_grace_s > 0 ? "--grace 0 " : "", card->address, type->id);
 }
 
-/* Explains why the driver offers none, and what would change that. */
 static void explain_none(struct capacity *space, const struct card_load *load, const struct asked *asked)
 {
 	const struct inv_pgpu *card = asked->card;
@@ -255,7 +252,7 @@ static void explain_none(struct capacity *space, const struct card_load *load, c
 		      : load->devices ? ""
 				      : "; the card may be in MIG mode");
 	} else if (card->nvidia && load->devices + load->pending == 0) {
-		/* A vGPU that was removed before the driver was done with it can still occupy the card. */
+		/* A vGPU that was removed before the driver had finished with it can still occupy the card. */
 		bound(space, 0, CAUSE_NO_OFFER,
 		      "the driver offers none%s a removed vGPU may occupy it until a reboot; see dmesg",
 		      card->sriov ? " now (available_instances is 0); the card may be in MIG mode, or"
@@ -283,7 +280,6 @@ static void bound_by_vfs(struct capacity *space, const struct capacity_vfs *vfs)
 	      vfs->free);
 }
 
-/* Sets how many more fit, or why none does. */
 static void judge(struct capacity *space, const struct card_load *load, const struct asked *asked, int capacity,
 		  const struct capacity_vfs *vfs)
 {

@@ -3,7 +3,7 @@
  * Capacity: can this pGPU carry one more vGPU of a type now, and on which parent? Part of plan, and pure.
  *
  * The kernel's count of available instances accounts for existing devices. Leases whose device is not in the kernel yet
- * are subtracted from that count. VFs are counted per pGPU, never per VF.
+ * are subtracted from that count. Capacity is counted per pGPU, never per VF.
  *
  * Facts (NVIDIA): all vGPUs of a pGPU have one framebuffer size unless mixed-size mode is on; then types of other sizes
  * show capacity although the card is in use. On SR-IOV cards available_instances is 0 or 1 per VF, but the capacity is

@@ -15,7 +15,7 @@ static bool leased_parent(const struct leases *leases, const char *parent, const
 	return false;
 }
 
-/* Does the VF count? On a card outside the pool each VF does; if the card does not serve the type, each pooled VF. */
+/* Does the VF count? On a card outside the pool every VF does; if the card does not serve the type, every pooled VF. */
 static bool is_pooled(const struct inv_parent *parent, const char *type)
 {
 	if (!parent->card->pool.in_pool)

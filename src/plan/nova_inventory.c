@@ -9,25 +9,18 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-static bool is_novas(const struct section *section)
-{
-	return section->nova && !section->vf;
-}
-
 /* The section of the type that Nova gives this parent; NULL none. */
 static const struct section *section_of(const struct config *config, const char *parent)
 {
 	const struct section *rest = NULL;
 
-	for (size_t i = 0; i < config->nsections; i++) {
-		const struct section *section = &config->sections[i];
-
-		if (!is_novas(section))
+	for (const struct section *s = config->sections; s < config->sections + config->nsections; s++) {
+		if (!s->nova || s->vf)
 			continue;
-		if (pool_section_names(section, parent))
-			return section;
-		if (!rest && config_takes_rest(section))
-			rest = section;
+		if (pool_section_names(s, parent))
+			return s;
+		if (!rest && config_takes_rest(s))
+			rest = s;
 	}
 	return rest;
 }

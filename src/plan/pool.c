@@ -40,7 +40,6 @@ static bool names_vfs(const struct section *s, const struct inv_pgpu *card)
 	return false;
 }
 
-/* Sets why the card is not in the pool. */
 __attribute__((format(printf, 2, 3))) static void explain(struct inv_pgpu *card, const char *fmt, ...)
 {
 	va_list ap;
@@ -76,9 +75,9 @@ static void claim_whole(struct inv_pgpu *card)
 	struct pool_card *pool = &card->pool;
 	const struct config *config = pool->config;
 
-	for (size_t i = 0; pool->claim != CLAIM_NONE && i < config->nsections; i++) {
-		const struct section *s = &config->sections[i];
-
+	if (pool->claim == CLAIM_NONE)
+		return;
+	for (const struct section *s = config->sections; s < config->sections + config->nsections; s++) {
 		if (claim_of(s, card) != pool->claim)
 			continue;
 		if (!pool->whole || config->policy.several_types) {
@@ -100,10 +99,10 @@ static void claim_whole(struct inv_pgpu *card)
 static void claim_card(struct inv_pgpu *card)
 {
 	struct pool_card *pool = &card->pool;
+	const struct config *config = pool->config;
 	const struct section *of_vfs = NULL;
 
-	for (size_t i = 0; i < pool->config->nsections; i++) {
-		const struct section *s = &pool->config->sections[i];
+	for (const struct section *s = config->sections; s < config->sections + config->nsections; s++) {
 		enum claim claim = claim_of(s, card);
 
 		pool->claim = claim > pool->claim ? claim : pool->claim;
@@ -190,19 +189,17 @@ static void settle_card(struct inv_pgpu *card)
 		pool->in_pool = true;
 }
 
-/* Sets, for each VF, the section that names the VF's address. */
 static void name_vfs(const struct inventory *inv)
 {
-	for (size_t i = 0; i < inv->config->nsections; i++) {
-		const struct section *s = &inv->config->sections[i];
+	const struct config *config = inv->config;
 
+	for (const struct section *s = config->sections; s < config->sections + config->nsections; s++)
 		for (size_t a = 0; a < s->naddresses; a++) {
 			struct inv_parent *vf = inventory_parent(inv, s->addresses[a]);
 
 			if (vf && vf->card->sriov && is_for(s, vf->card) && !vf->named)
 				vf->named = s;
 		}
-	}
 }
 
 void pool_make(struct inventory *inv, const struct config *config)

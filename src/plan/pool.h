@@ -30,7 +30,7 @@ const struct section *pool_section_of(const struct inv_parent *parent);
 /* Does this parent provide this type, according to the configuration? */
 bool pool_gives(const struct inv_parent *parent, const char *type);
 
-/* How ready the section's readiest card is: a card with mdevs if `mdev`, else with VFs; `parent`'s card, if given. */
+/* How ready the section's readiest card is, of those with mdevs (`mdev`) or with VFs; with `parent`, its card. */
 enum stock { STOCK_NONE, STOCK_UNREADY, STOCK_READY };
 enum stock pool_stock(const struct inventory *inv, const struct section *section, bool mdev,
 		      const struct inv_parent *parent);
@@ -42,7 +42,7 @@ enum stock pool_stock(const struct inventory *inv, const struct section *section
 size_t pool_types(const struct inventory *inv, bool mdev, const struct inv_parent *parent,
 		  const struct section **first);
 
-/* How ready the readiest types are; and whether the section's type is as ready as `best`, the result of the first. */
+/* How ready the readiest types are. pool_has_type(): is the section's type as ready as this, `best`? */
 enum stock pool_best_stock(const struct inventory *inv, bool mdev, const struct inv_parent *parent);
 bool pool_has_type(const struct inventory *inv, const struct section *section, bool mdev,
 		   const struct inv_parent *parent, enum stock best);

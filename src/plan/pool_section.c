@@ -86,12 +86,9 @@ bool pool_is_elsewhere(const struct section *s, const struct inv_pgpu *card, cha
 
 bool pool_names(const struct config *config, const struct inv_pgpu *card, const char *vf)
 {
-	for (size_t i = 0; i < config->nsections; i++) {
-		const struct section *s = &config->sections[i];
-
+	for (const struct section *s = config->sections; s < config->sections + config->nsections; s++)
 		if (pool_section_names(s, card->address) || pool_section_names(s, vf) || pool_matches(s, card))
 			return true;
-	}
 	return false;
 }
 
@@ -126,15 +123,13 @@ enum stock pool_stock(const struct inventory *inv, const struct section *section
 
 enum stock pool_best_stock(const struct inventory *inv, bool mdev, const struct inv_parent *parent)
 {
-	const struct section *sections = inv->config->sections;
+	const struct config *config = inv->config;
 	enum stock best = STOCK_NONE;
 
-	for (size_t i = 0; sections && i < inv->config->nsections; i++) {
-		const struct section *s = &sections[i];
-		enum stock stock = pool_stock(inv, s, mdev, parent);
+	for (size_t i = 0; i < config->nsections; i++) {
+		enum stock stock = pool_stock(inv, &config->sections[i], mdev, parent);
 
-		if (stock > best)
-			best = stock;
+		best = stock > best ? stock : best;
 	}
 	return best;
 }
@@ -149,16 +144,13 @@ bool pool_has_type(const struct inventory *inv, const struct section *section, b
 
 size_t pool_types(const struct inventory *inv, bool mdev, const struct inv_parent *parent, const struct section **first)
 {
-	const struct section *sections = inv->config->sections;
+	const struct config *config = inv->config;
 	enum stock best = pool_best_stock(inv, mdev, parent);
 	size_t n = 0;
 
 	*first = NULL;
-	for (size_t i = 0; sections && i < inv->config->nsections; i++) {
-		const struct section *s = &sections[i];
-
+	for (const struct section *s = config->sections; s < config->sections + config->nsections; s++)
 		if (pool_has_type(inv, s, mdev, parent, best) && n++ == 0)
 			*first = s;
-	}
 	return n;
 }

@@ -44,7 +44,7 @@ struct counts {
 extern const int count_bounds_ms[COUNT_BUCKETS];
 
 /* The names of operations and refusals, such as "prepare" and "capacity". */
-const char *count_op_word(enum count_op op);
+extern const char *const count_op_words[];
 const char *refusal_word(enum refusal refusal);
 
 /* The reason for a refusal with this error. */

@@ -50,14 +50,6 @@ __attribute__((format(printf, 3, 4))) static int record_write(int dir, const cha
 	return dir < 0 ? -ENOENT : sys_publish(dir, name, text, (size_t)n);
 }
 
-/* A directory of ours that outlives a reboot. */
-static int open_lib(const struct store *store, const char *name)
-{
-	autoclose int lib = sys_own_dir(store->host->root, "var/lib/vgpu-lease");
-
-	return lib < 0 ? lib : sys_own_dir(lib, name);
-}
-
 int affinity_get(const struct store *store, const char *id, struct affinity *out)
 {
 	char boot[UUID_SIZE], uuid[UUID_SIZE];
@@ -68,7 +60,7 @@ int affinity_get(const struct store *store, const char *id, struct affinity *out
 		return 0;
 	sys_boot_id(boot);
 	out->made_this_boot = strcmp(record.words[2], boot) == 0;
-	/* `for_guest` outlives a reboot only for an mdev, created again from its definition; a VF loses its type. */
+	/* `for_guest` outlives a reboot only for an mdev, which its definition creates again; a VF loses its type. */
 	out->for_guest = strcmp(record.words[3], boot) == 0 ||
 			 (uuid_parse(uuid, id) && uuid_parse(uuid, record.words[3]));
 	return 1;
@@ -244,9 +236,8 @@ size_t failure_list(const struct store *store, struct failure **out)
 	while ((e = sys_next(dir))) {
 		struct failure failure;
 
-		if (!failure_read(&failure, sys_list_fd(dir), e->d_name))
-			continue;
-		*(struct failure *)mem_add(out, &n, sizeof(**out)) = failure;
+		if (failure_read(&failure, sys_list_fd(dir), e->d_name))
+			*(struct failure *)mem_add(out, &n, sizeof(**out)) = failure;
 	}
 	return n;
 }
@@ -323,7 +314,7 @@ void types_remember(const struct store *store, const struct inventory *inv)
 			continue;
 		/* If the directory of UUID records is not available, types are not recorded either. */
 		if (directory < 0 && store->affinity >= 0)
-			directory = open_lib(store, "types");
+			directory = store_open_lib(store->host, "types");
 		if (directory >= 0)
 			remember_model(directory, inv, card);
 	}
@@ -338,9 +329,9 @@ static int card_write(int directory, const struct host *host, const char *addres
 
 static bool is_vf_address(const struct config *config, const char *address)
 {
-	for (size_t i = 0; i < config->nsections; i++)
-		for (size_t a = 0; config->sections[i].vf && a < config->sections[i].naddresses; a++)
-			if (strcmp(config->sections[i].addresses[a], address) == 0)
+	for (const struct section *s = config->sections; s < config->sections + config->nsections; s++)
+		for (size_t a = 0; s->vf && a < s->naddresses; a++)
+			if (strcmp(s->addresses[a], address) == 0)
 				return true;
 	return false;
 }
@@ -361,23 +352,20 @@ void cards_remember(const struct store *store, const struct config *config)
 	char was[INV_IDENTITY_SIZE];
 
 	forget_cards(store, config);
-	for (size_t i = 0; i < config->nsections; i++) {
-		const struct section *s = &config->sections[i];
-
+	for (const struct section *s = config->sections; s < config->sections + config->nsections; s++)
 		for (size_t a = 0; s->vf && a < s->naddresses; a++) {
 			if (card_record_read(was, store->host, s->addresses[a]))
 				continue;
 			if (directory < 0)
-				directory = open_lib(store, "cards");
+				directory = store_open_lib(store->host, "cards");
 			if (directory >= 0)
 				card_write(directory, store->host, s->addresses[a]);
 		}
-	}
 }
 
 int card_confirm(const struct store *store, const char *address, struct err *err)
 {
-	autoclose int directory = open_lib(store, "cards");
+	autoclose int directory = store_open_lib(store->host, "cards");
 	int r = directory < 0 ? directory : card_write(directory, store->host, address);
 
 	return r < 0 ? err_sys(err, -r, "/" CARD_RECORDS "/%s", address) : 0;

@@ -56,18 +56,11 @@ static int64_t without_of(const char *text, int64_t at_ms, const char *id)
 	return text_number(number, 0, at_ms, &without) ? without : -1;
 }
 
-/* The time (CLOCK_MONOTONIC ms) of the last complete look that did not see this device; -1: none in this boot. */
-static int64_t last_without(const struct store *store, const char *id)
+bool affinity_is_new(const struct store *store, const char *id, int64_t window_ms)
 {
 	int64_t at_ms = -1;
 	autofree char *text = looked_read(store, &at_ms);
-
-	return text ? without_of(text, at_ms, id) : -1;
-}
-
-bool affinity_is_new(const struct store *store, const char *id, int64_t window_ms)
-{
-	int64_t without = last_without(store, id);
+	int64_t without = text ? without_of(text, at_ms, id) : -1;
 	struct definition definition;
 	struct err ignored;
 	int defined;
@@ -118,7 +111,6 @@ void looked_note(const struct store *store, const struct inventory *inv, int64_t
 	size_t len = 0;
 	FILE *to;
 
-	/* A later look has already been recorded; keep it. */
 	if (store->run < 0 || (last && last_ms >= at_ms))
 		return;
 	if (last)

@@ -10,7 +10,6 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
-#include "base/text.h"
 #include "sys/sys.h"
 #include "sys/log.h"
 
@@ -25,7 +24,6 @@ static bool is_of_this_boot(const struct lease *lease)
 	return *lease->boot ? strcmp(lease->boot, boot) == 0 : lease->since_ms <= sys_now_ms();
 }
 
-/* Reads and checks one file: its name must be the ID in it. */
 static int read_lease(const struct store *store, const char *name, struct lease *lease)
 {
 	autofree char *text = mem_alloc(LEASE_TEXT_MAX);
@@ -78,7 +76,7 @@ static int list_one(const struct store *store, const char *name, struct leases *
 	out->n--;
 	if (r == -ESTALE)
 		drop_void(store, name);
-	if (r == -ENOENT || r == -ESTALE) /* dropped meanwhile, or void */
+	if (r == -ENOENT || r == -ESTALE)
 		return 0;
 	if (!is_garbage(r))
 		return cannot_read(name, r, err);
@@ -86,6 +84,11 @@ static int list_one(const struct store *store, const char *name, struct leases *
 	if (store->lock >= 0)
 		out->aside += store_set_aside(store, "leases", name);
 	return 0;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	return strcmp(((const struct lease *)a)->vgpu.id, ((const struct lease *)b)->vgpu.id);
 }
 
 int lease_list(const struct store *store, struct leases *out, struct err *err)
@@ -112,7 +115,7 @@ int lease_list(const struct store *store, struct leases *out, struct err *err)
 		}
 	}
 	if (out->n > 1)
-		leases_sort(out);
+		qsort(out->list, out->n, sizeof(*out->list), by_id);
 	return 0;
 }
 

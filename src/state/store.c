@@ -4,14 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/auto.h"
 #include "base/mem.h"
-#include "sys/sys.h"
 
 enum { LOCK_NAME_SIZE = PARENT_SIZE + 16 };
 
@@ -41,19 +38,11 @@ static int open_directory(int *out, int at, const char *path, bool make, struct 
 	return 0;
 }
 
-/* -1 if /var/lib is missing or not writable: this loses only records, so it must not fail a start. */
-static int open_affinity(const struct host *host, bool make)
+int store_open_lib(const struct host *host, const char *name)
 {
-	autoclose int lib = -1;
-	int fd;
+	autoclose int lib = sys_own_dir(host->root, "var/lib/vgpu-lease");
 
-	if (!make) {
-		fd = sys_dir(host->root, "var/lib/vgpu-lease/affinity");
-		return fd < 0 ? -1 : fd;
-	}
-	lib = sys_own_dir(host->root, "var/lib/vgpu-lease");
-	fd = lib < 0 ? -1 : sys_own_dir(lib, "affinity");
-	return fd < 0 ? -1 : fd;
+	return lib < 0 ? lib : sys_own_dir(lib, name);
 }
 
 /* A pGPU's lock is taken only after a vGPU is leased, so its directory is created and checked in advance. */
@@ -66,6 +55,8 @@ static int look_at_pgpus(const struct store *store, struct err *err)
 
 int store_open(struct store *store, const struct host *host, bool make, struct err *err)
 {
+	int affinity;
+
 	*store = STORE_NONE;
 	store->host = host;
 	if (open_directory(&store->run, host->root, "run/vgpu-lease", make, err, "/run/vgpu-lease") < 0)
@@ -77,7 +68,9 @@ int store_open(struct store *store, const struct host *host, bool make, struct e
 		store_close(store);
 		return -err->code;
 	}
-	store->affinity = open_affinity(host, make);
+	/* Without /var/lib only records are lost, so this must not fail a start. */
+	affinity = make ? store_open_lib(host, "affinity") : sys_dir(host->root, "var/lib/vgpu-lease/affinity");
+	store->affinity = affinity < 0 ? -1 : affinity;
 	return 0;
 }
 

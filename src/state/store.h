@@ -41,6 +41,9 @@ struct store {
 int store_open(struct store *store, const struct host *host, bool make, struct err *err);
 void store_close(struct store *store);
 
+/* Opens var/lib/vgpu-lease/NAME, whose records outlive a reboot; creates it if it is missing. */
+int store_open_lib(const struct host *host, const char *name);
+
 /* Sets the error with which store_open() rejects this directory of the state. */
 int store_dir_error(struct err *err, int code, const char *shown);
 

@@ -40,9 +40,7 @@ static void add(struct found *found, enum missing_how how, const struct section 
 
 static bool is_listed(const struct found *found, const char *address)
 {
-	const struct inventory *inv = found->inv;
-
-	return inventory_pgpu(inv, address) || inventory_parent(inv, address);
+	return inventory_pgpu(found->inv, address) || inventory_parent(found->inv, address);
 }
 
 static void add_named(struct found *found, const struct section *section)
@@ -54,12 +52,9 @@ static void add_named(struct found *found, const struct section *section)
 
 static void add_matched(struct found *found, const struct section *section)
 {
-	for (size_t d = 0; d < found->ndevices; d++) {
-		const struct inv_pci *device = &found->devices[d];
-
-		for (size_t i = 0; i < section->nmatches; i++) {
-			const struct match *match = &section->matches[i];
-
+	for (const struct inv_pci *device = found->devices; device < found->devices + found->ndevices; device++)
+		for (const struct match *match = section->matches; match < section->matches + section->nmatches;
+		     match++) {
 			/* A match by vendor or NUMA node alone means only GPUs. */
 			if (!pool_match(match, &device->card) || !(*match->device || device->display) ||
 			    is_listed(found, device->card.address) || pool_section_names(section, device->card.address))
@@ -67,10 +62,8 @@ static void add_matched(struct found *found, const struct section *section)
 			add(found, MISSING_MATCHED, section, &match->at, device->card.address);
 			break;
 		}
-	}
 }
 
-/* True if the card is not in the inventory, or is not ready. */
 static bool provides_nothing(const struct found *found, const char *address)
 {
 	const struct inv_pgpu *card = inventory_pgpu(found->inv, address);
@@ -124,11 +117,10 @@ static void add_idle(struct found *found, const struct section *section)
 	for (size_t g = 0; g < found->inv->npgpus; g++)
 		if (pool_serves(found->inv->pgpus[g], section->type))
 			return;
-	for (size_t d = 0; d < found->ndevices; d++)
-		if (is_gpu_for(&found->devices[d], section->type) &&
-		    provides_nothing(found, found->devices[d].card.address) &&
-		    !pool_names(found->inv->config, &found->devices[d].card, ""))
-			add(found, MISSING_IDLE, section, NULL, found->devices[d].card.address);
+	for (const struct inv_pci *device = found->devices; device < found->devices + found->ndevices; device++)
+		if (is_gpu_for(device, section->type) && provides_nothing(found, device->card.address) &&
+		    !pool_names(found->inv->config, &device->card, ""))
+			add(found, MISSING_IDLE, section, NULL, device->card.address);
 	add_remembered(found, section);
 }
 

@@ -66,7 +66,7 @@ static size_t missing_of(const struct request *wanted, const struct request *liv
 	return n;
 }
 
-/* Adds vGPUs of the definition that are missing in the running domain, at most as many as it has fewer. */
+/* Adds vGPUs of the definition that are missing in the running domain, at most the difference of their numbers. */
 static void add_missing(struct search *s, const char *name, struct domxml *definition, struct domxml *live,
 			const struct request *record)
 {
@@ -109,7 +109,6 @@ static bool is_novas(const struct libvirt_file *file)
 	return file->text && memmem(file->text, file->len, DOMXML_NOVA_NS_PREFIX, strlen(DOMXML_NOVA_NS_PREFIX));
 }
 
-/* Records the flavor of each instance that has a vGPU. */
 static void find_flavors(struct search *s)
 {
 	struct libvirt_file file;
@@ -139,8 +138,8 @@ static const char *find_like(const struct search *s, const char *name)
 static void look_at_flavor(struct search *s, struct libvirt_file *status, const struct libvirt_file *definition)
 {
 	autodomxml struct domxml *live = NULL, *defined = NULL;
-	const char *like, *name = status->name;
 	struct missing_vgpu *missing;
+	const char *like;
 
 	if (!s->nflavors || !is_novas(status) || !find_domain(status) || !parse(&live, status, 0) ||
 	    domxml_request(live)->nvgpus ||
@@ -151,7 +150,7 @@ static void look_at_flavor(struct search *s, struct libvirt_file *status, const 
 		return;
 	missing = mem_add(&s->list, &s->n, sizeof(*missing));
 	*missing = (struct missing_vgpu){ .nova = true };
-	snprintf(missing->name, sizeof(missing->name), "%s", name);
+	snprintf(missing->name, sizeof(missing->name), "%s", status->name);
 	snprintf(missing->like, sizeof(missing->like), "%s", like);
 }
 

@@ -15,7 +15,6 @@
 #include <stddef.h>
 
 #include "config/config.h"
-#include "base/err.h"
 #include "base/ident.h"
 #include "sys/sys.h"
 #include "host/libvirt_files.h"

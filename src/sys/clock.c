@@ -10,32 +10,29 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/auto.h"
-
-int64_t sys_now_ms(void)
+static int64_t clock_ms(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+int64_t sys_now_ms(void)
+{
+	return clock_ms(CLOCK_MONOTONIC);
 }
 
 int64_t sys_age_ms(const struct timespec *wall)
 {
-	struct timespec now;
-	int64_t age_ms;
+	int64_t age_ms = clock_ms(CLOCK_REALTIME) - ((int64_t)wall->tv_sec * 1000 + wall->tv_nsec / 1000000);
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	age_ms = (int64_t)(now.tv_sec - wall->tv_sec) * 1000 + (now.tv_nsec - wall->tv_nsec) / 1000000;
 	return age_ms > 0 ? age_ms : 0;
 }
 
 int64_t sys_wall_ms(int64_t ms)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 - (sys_now_ms() - ms);
+	return clock_ms(CLOCK_REALTIME) - (sys_now_ms() - ms);
 }
 
 int sys_left_ms(int64_t deadline_ms)

@@ -80,7 +80,7 @@ static struct flock byte_of(const char *key, short type)
 	return (struct flock){ .l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)(place >> 1), .l_len = 1 };
 }
 
-/* Does not take the lock, because that would make a simultaneous attempt of another process fail. */
+/* Only queries the lock, because taking it would make another process's attempt fail at the same moment. */
 static bool is_held(int fd, const char *key)
 {
 	struct flock byte = byte_of(key, F_WRLCK);
@@ -90,7 +90,7 @@ static bool is_held(int fd, const char *key)
 
 int sys_lock_key(int dir, const char *name, const char *key)
 {
-	/* A read lock needs no write permission. It excludes no other, so callers let one process try at a time. */
+	/* A read lock needs no write permission, but excludes no other, so callers let one process try at a time. */
 	struct flock byte = byte_of(key, F_RDLCK);
 	autoclose int fd = open_lock(dir, name);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Sends one datagram per event to the journal, in its native protocol, or to syslog. sd_journal_send(3) and syslog(3)
- * would wait without limit if the log is full; this drops the line and counts it.
+ * Sends one datagram per event to the journal, in its native protocol, or to syslog. If the log is full, drops the line
+ * and counts it; sd_journal_send(3) and syslog(3) would wait without limit.
  */
 #include "sys/log.h"
 
@@ -16,7 +16,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/auto.h"
 #include "base/text.h"
 
 enum { DATAGRAM_MAX = 8192, LINE_SIZE = 1000 };
@@ -152,7 +151,7 @@ void log_close(void)
 {
 	if (!ident || to_stderr)
 		return;
-	/* No connection means that no log could be reached for the last line, so do not try again. */
+	/* Without a connection, no log could be reached for the last line either. */
 	if (out >= 0)
 		tell_lost();
 	close_socket();

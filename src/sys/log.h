@@ -27,10 +27,10 @@ void log_close(void);
 void log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Logs a line that is printable already, like log_info(). */
+/* log_info() for a text that is already printable. */
 void log_line(const char *text);
 
-/* A field of the journal. Whatever its value holds, it cannot begin another field. */
+/* A field of the journal. No byte of its value can begin another field. */
 struct log_field {
 	const char *name;  /* NULL ends a list */
 	const char *value; /* NULL or "": the field is left out */

@@ -23,12 +23,10 @@
 #include "base/ident.h"
 
 /*
- * Every program calls this first. Opens any closed standard descriptor, so that no other file gets its number; reading
- * or writing it still fails. Exits if it cannot be opened. After this, running out of memory is logged.
+ * Every program calls this first. Opens each closed standard descriptor, so that no other file gets its number; reading
+ * or writing it still fails. Exits if one cannot be opened. From then on, running out of memory is logged.
  */
 void sys_begin(void);
-
-/* The host */
 
 struct host {
 	int root;    /* the descriptor of the root directory */
@@ -46,10 +44,8 @@ static inline struct host host_of_libvirt(const struct host *host)
 	return (struct host){ .root = host->libvirt, .libvirt = host->libvirt, .name = host->name };
 }
 
-/* Opens a directory of the host like sys_list(). If it does not exist, *out is NULL and the result 0. */
+/* sys_list() of a directory of the host. If it does not exist, *out is NULL and the result is 0. */
 int host_list(DIR **out, const struct host *host, const char *path, struct err *err);
-
-/* Directories */
 
 /* Opens a directory for reading. Follows symbolic links, even the last one, because sysfs consists of them. */
 int sys_dir(int dir, const char *path);
@@ -74,8 +70,6 @@ bool sys_exists(int dir, const char *path);
 
 /* Copies the last component of a symbolic link's target to buf[size]. */
 int sys_link(int dir, const char *path, char *buf, size_t size);
-
-/* Files */
 
 /*
  * Reads a small file (a sysfs attribute, a record) into buf[size], adds a NUL and cuts trailing white space. Returns:
@@ -148,11 +142,9 @@ int sys_lock_key(int dir, const char *name, const char *key);
 void sys_unlock_key(int lock, const char *key);
 bool sys_locked_key(int dir, const char *name, const char *key);
 
-/* Time */
-
 /*
- * Milliseconds of CLOCK_MONOTONIC, which ignores changes of the wall clock, and stops while the host is suspended, when
- * no process can act.
+ * Milliseconds of CLOCK_MONOTONIC: not affected by changes of the wall clock, and stopped while the host is suspended,
+ * when no process can act.
  */
 int64_t sys_now_ms(void);
 
@@ -165,12 +157,8 @@ int64_t sys_age_ms(const struct timespec *wall);
 /* Milliseconds left until a deadline on the clock of sys_now_ms(); 0 if it has passed. */
 int sys_left_ms(int64_t deadline_ms);
 
-/* The ID of this boot. */
 void sys_boot_id(char out[UUID_SIZE]);
-
 void sys_sleep_ms(int ms);
-
-/* Processes */
 
 /* When the process started, in clock ticks since boot (field 22 of /proc/PID/stat); 0 if there is no such process. */
 uint64_t sys_process_start(pid_t pid);
@@ -179,7 +167,7 @@ uint64_t sys_process_start(pid_t pid);
 bool sys_process_lives(pid_t pid, uint64_t start);
 
 /*
- * Has the process with this PID begun to exit? Its descriptors can no longer be listed, although the kernel may still
- * be closing them, for ever if a driver hangs.
+ * Has the process with this PID begun to exit? Then its descriptors cannot be listed, although the kernel may still be
+ * closing them, for ever if a driver hangs.
  */
 bool sys_process_exits(pid_t pid);

@@ -12,7 +12,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -20,7 +19,6 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/mem.h"
 #include "base/text.h"
 #include "sys/sys.h"
 
@@ -28,7 +26,7 @@ enum { STEP_MS = 10, LEFT = -1 };
 
 /* Shared with the child. */
 struct job {
-	atomic_bool looks; /* wait_ms bounds each read; false: all of the work */
+	atomic_bool looks; /* wait_ms limits each read; false: it limits all of the work */
 	atomic_int wait_ms;
 	atomic_llong asked_ms; /* when the wait of wait_ms began */
 	atomic_llong met_ms;   /* when the reads of `who` began; together they may take 2 * wait_ms */
@@ -104,7 +102,7 @@ static void drop_standard(void)
 			close(fd);
 }
 
-/* The child's remaining time, cut to BOUNDED_ANSWER_MS because a look with a shorter limit may begin meanwhile. */
+/* The child's remaining time, at most BOUNDED_ANSWER_MS, because a look with a shorter limit may begin meanwhile. */
 static int left_ms(const struct job *job)
 {
 	int64_t now = sys_now_ms(), wait_ms = job->wait_ms, left = job->asked_ms + wait_ms - now;
@@ -207,7 +205,7 @@ int timed_child_run(timed_child_work *work, void *arg, int root, const int locks
 	return start(false, work, arg, NULL, (const int[3]){ root, locks[0], locks[1] }, wait_ms, err);
 }
 
-/* Does the reads within work that writes. Each has its own limit, and their time does not count towards the write's. */
+/* Does the reads within work that writes. Each read has its own limit, and does not use up the time of the write. */
 static int look_within(struct job *job, timed_child_work *work, void *arg, int wait_ms, struct err *err)
 {
 	int64_t asked_ms = job->asked_ms, begun_ms = sys_now_ms();

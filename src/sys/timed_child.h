@@ -3,10 +3,10 @@
  * The wait for a driver that may never answer: a child does the work, and its parent waits for a limited time.
  *
  * The parent sees the child's results only in memory that the two share (base/mem.h: an arena). If the time is up, the
- * parent abandons the child during the call that hangs, and never kills it. The child ends when that call returns, or
- * before its next such call if the parent was killed. It keeps only the descriptors that it is given, and no standard
- * ones, because libvirt would wait for those to close. The child of a write keeps the write's lock until the kernel has
- * finished.
+ * parent abandons the child during the call that hangs, and never kills it. The child ends when that call returns. If
+ * the parent was killed, the child ends before its next call that can hang. The child keeps only the descriptors that
+ * it is given, and no standard ones, because libvirt would wait for those to close. The child of a write keeps the
+ * write's lock until the kernel has finished.
  *
  * The child is abandoned only in timed_child_read() and timed_child_poke(), as nothing else can hang. While a read
  * hangs, this process does not ask that device again.
