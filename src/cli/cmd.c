@@ -144,7 +144,7 @@ static int suggest_type(const struct cmd *cmd, const char *word, struct err *err
 	return -err->code;
 }
 
-/* Replaces a type's name by its ID. Accepts an unknown ID, because a lease can have a type that the host lost. */
+/* Replaces a type's name by its ID. Accepts an unknown ID, because a lease can have a type that is gone. */
 static int take_type(struct cmd *cmd, const char **word, struct err *err)
 {
 	autofree struct inv_name *known = NULL;

@@ -119,7 +119,7 @@ FILE *cmd_lines(struct cmd *cmd);
 /* Adds "run as root", once, to a permission error, unless the user is root. Returns the error's negative code. */
 int cmd_advise_root(struct err *err);
 
-/* Opens what CMD_LIBVIRT stands for. */
+/* Connects to libvirt and finds the domain that the first operand names, as CMD_LIBVIRT does. */
 int cmd_open_domain(struct cmd *cmd, struct err *err);
 
 /* survey_host() of the command's host; without a configuration the pool is empty. */

@@ -306,9 +306,10 @@ static bool print_card(const struct status *status, const struct term *term, con
 
 static void print_problems(const struct status *status, const struct term *term)
 {
-	for (enum check_status at = CHECK_FAIL; at > CHECK_PASS; at--) {
-		for (size_t i = 0; i < status->check.n; i++) {
-			const struct finding *f = &status->check.findings[i];
+	const struct check *check = &status->check;
+
+	for (enum check_status at = CHECK_FAIL; at > CHECK_PASS; at--)
+		for (const struct finding *f = check->findings; f < check->findings + check->n; f++) {
 			autofree char *text = out_finding_text(f);
 
 			if (f->status != at)
@@ -318,7 +319,6 @@ static void print_problems(const struct status *status, const struct term *term)
 				term_colour(term, TERM_PLAIN));
 			term_wrap(term, 9, term->utf8 ? "│        " : "|        ", text);
 		}
-	}
 }
 
 void status_print(const struct status *status, const struct term *term)

@@ -57,7 +57,7 @@ struct source {
 	enum dialect dialect;
 };
 
-/* Only root may write our files, because they control what root does. Packages give nova.conf to the user `nova`. */
+/* Only root may write our files, because they control what root does. nova.conf can belong to the user `nova`. */
 static int check_trust(const struct stat *st, const char *name, enum dialect dialect, struct err *err)
 {
 	struct location at = { .file = name };

@@ -55,7 +55,7 @@ static void note_mistake(struct reader *r, int e)
 		r->failed = e;
 }
 
-/* Sets the key: its value is complete. */
+/* Sets the key, whose value is complete now. */
 static void end_key(struct reader *r)
 {
 	struct setting t = {

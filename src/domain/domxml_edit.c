@@ -204,7 +204,7 @@ static int ids_after(const struct domxml *doc, const struct domxml_change *chang
 	return 0;
 }
 
-/* An added attribute can make a hostile document malformed, if it has a prefixed attribute of that name. */
+/* An added attribute can make a hostile document malformed, if a prefixed attribute has its name. Refuse that here. */
 static int check_result(const struct domxml *doc, const char *xml, size_t len, struct err *err)
 {
 	autodomxml struct domxml *result = NULL;

@@ -107,11 +107,8 @@ static void read_driver(struct inv_reader *reader)
 
 static void name_pgpus(struct inventory *inv)
 {
-	for (size_t i = 0; i < inv->ndevices; i++) {
-		struct inv_device *d = &inv->devices[i];
-
+	for (struct inv_device *d = inv->devices; d < inv->devices + inv->ndevices; d++)
 		text_copy(d->vgpu.pgpu, sizeof(d->vgpu.pgpu), d->parent ? d->parent->card->address : d->vgpu.parent);
-	}
 }
 
 static int by_id(const void *a, const void *b)

@@ -376,7 +376,7 @@ static int find_group(struct question *q, const struct host *host, int device)
 	return find(q, host->root, path);
 }
 
-/* Checks the device's nodes in `directory` whose names start with `begin`. Not every kernel and driver has some. */
+/* Checks the device's nodes in `directory` whose names start with `begin`. Not every kernel and driver has them. */
 static int find_nodes(struct question *q, int device, const char *directory, const char *begin)
 {
 	const struct dirent *e;

@@ -61,7 +61,7 @@ struct check {
 
 void check_run(struct check *check);
 
-/* Checks only the pool's pGPUs and a start of each type. `config` is in effect. */
+/* Checks only the pool's pGPUs and a start of each type. `config`: the configuration in effect. */
 void check_pool(struct check *check, const struct config *config);
 
 void check_free(struct check *check);

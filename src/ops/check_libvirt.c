@@ -111,7 +111,7 @@ static int64_t process_started_us(pid_t pid)
 	uint64_t ticks = sys_process_start(pid);
 	struct timespec now, up;
 
-	/* The kernel counts from boot with CLOCK_BOOTTIME, which continues during a suspend. */
+	/* The start of a process is a time of CLOCK_BOOTTIME, which continues during a suspend. */
 	clock_gettime(CLOCK_REALTIME, &now);
 	clock_gettime(CLOCK_BOOTTIME, &up);
 	return time_us(now) - time_us(up) + (int64_t)(ticks * (uint64_t)us_per_s / (uint64_t)sysconf(_SC_CLK_TCK));

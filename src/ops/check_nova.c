@@ -142,12 +142,9 @@ static struct sum sum_of_pgpu(const struct nova_inventory *nova, const struct in
 		sum.defined += p->defined;
 		sum.available += p->available;
 		sum.total += p->total;
-		for (size_t i = 0; i < inv->ndevices; i++) {
-			const struct inv_device *device = &inv->devices[i];
-
-			sum.others += device->parent == p->parent && *device->vgpu.type &&
-				      strcmp(device->vgpu.type, section->type) != 0;
-		}
+		for (const struct inv_device *d = inv->devices; d < inv->devices + inv->ndevices; d++)
+			sum.others += d->parent == p->parent && *d->vgpu.type &&
+				      strcmp(d->vgpu.type, section->type) != 0;
 		sum.limited |= p->limited;
 	}
 	return sum;

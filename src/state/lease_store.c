@@ -76,7 +76,7 @@ static int list_one(const struct store *store, const char *name, struct leases *
 	out->n--;
 	if (r == -ESTALE)
 		drop_void(store, name);
-	if (r == -ENOENT || r == -ESTALE)
+	if (r == -ENOENT || r == -ESTALE) /* dropped meanwhile, or void */
 		return 0;
 	if (!is_garbage(r))
 		return cannot_read(name, r, err);

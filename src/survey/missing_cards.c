@@ -53,8 +53,8 @@ static void add_named(struct found *found, const struct section *section)
 static void add_matched(struct found *found, const struct section *section)
 {
 	for (const struct inv_pci *device = found->devices; device < found->devices + found->ndevices; device++)
-		for (const struct match *match = section->matches; match < section->matches + section->nmatches;
-		     match++) {
+		for (size_t i = 0; i < section->nmatches; i++) {
+			const struct match *match = &section->matches[i];
 			/* A match by vendor or NUMA node alone means only GPUs. */
 			if (!pool_match(match, &device->card) || !(*match->device || device->display) ||
 			    is_listed(found, device->card.address) || pool_section_names(section, device->card.address))
