@@ -25,7 +25,7 @@ static void close_journal(sd_journal **journal)
 
 /* The system's journal files, of one machine or of all. libsystemd skips files that it cannot open. */
 struct files {
-	int readable, closed; /* how many; closed: permission denied for the file or its directory */
+	int readable, closed; /* numbers of files; closed: permission denied for the file or its directory */
 	char *invalid;        /* the first file that cannot be read for another reason, with the reason */
 };
 

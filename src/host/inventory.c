@@ -148,7 +148,7 @@ static void order(struct inventory *inv)
 
 const struct framework_ops *const framework_ops[FW_VF + 1] = { &framework_mdev, &framework_variant, &framework_vf };
 
-/* Runs in a child, which has no descriptors but the host's root and its own. */
+/* Runs in a child that inherits only the descriptor of the host's root. */
 static int read_all(void *arg, struct err *err)
 {
 	struct inv_reader *reader = arg;

@@ -42,8 +42,8 @@ int kernel_wait_complete(const struct host *host, const struct vgpu_ref *vgpu, i
 int kernel_exists(const struct host *host, const struct vgpu_ref *vgpu);
 
 /*
- * Does the parent's driver (NVIDIA's) remove a closed mdev by itself? A removal before the driver's own can leave a
- * zombie until the host reboots.
+ * Does the parent's driver (NVIDIA's) remove a closed mdev by itself? A removal before the driver does so can leave
+ * a zombie until the host reboots.
  */
 bool kernel_driver_removes(const struct host *host, const struct vgpu_ref *vgpu);
 

@@ -126,5 +126,5 @@ enum lease_origin owner_origin(enum owner owner);
 /* A word for people and programs; NULL if the owner is unknown. */
 const char *owner_word(enum owner owner);
 
-/* Why the vGPU is kept, as a clause of a message. NULL: it is not kept, or it existed before its lease. */
+/* Why the vGPU is kept, as a clause of a message. NULL: it is not kept, or only because it existed before its lease. */
 const char *owner_why_kept(enum owner owner);

@@ -72,7 +72,7 @@ struct vgpu_request {
 	char alias[ALIAS_SIZE]; /* libvirt's name of the device, as in its events; "" none */
 	char guest[ID_SIZE];    /* PCI address in the guest; "" not known */
 	bool managed;           /* a PCI device that libvirt binds to VFIO and unbinds again */
-	bool managed_as_needed; /* a VF that is not chosen yet: its hostdev will get the `managed` that the VF needs */
+	bool managed_as_needed; /* the VF is not chosen yet; its hostdev's `managed` will be set as the VF needs */
 	bool has_metadata;      /* a <vgpu:device> names it */
 	bool has_guest;         /* the <vgpu:device> has the same `guest` */
 	struct migration_facts facts; /* as in the metadata; `type` is an ID, a name or a class */

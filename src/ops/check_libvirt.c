@@ -105,7 +105,7 @@ static int64_t time_us(struct timespec t)
 	return (int64_t)t.tv_sec * us_per_s + t.tv_nsec / 1000;
 }
 
-/* Returns the start in microseconds of the current wall clock, to compare with times of files. */
+/* The start of the process by the current wall clock, in microseconds, to compare with the times of files. */
 static int64_t process_started_us(pid_t pid)
 {
 	uint64_t ticks = sys_process_start(pid);
@@ -200,7 +200,7 @@ static void judge_daemon(struct check *check, int64_t came)
 			   : "does not call the hook unless it has been reloaded since");
 }
 
-/* When the path became an executable file, as far as its times show; 0: it is not one. */
+/* When the executable file, or the link to it, last changed; 0: not an executable file. */
 static int64_t hook_since(int dir, const char *path)
 {
 	struct stat st, link;

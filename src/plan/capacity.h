@@ -42,12 +42,12 @@ void capacity_on(struct capacity *space, const struct capacity_query *query, con
 /* Does the parent's driver suit the hostdev? A plain VF needs a VFIO driver, unless libvirt binds one. */
 bool capacity_parent_suits(const struct inv_parent *parent, const struct vgpu_request *req);
 
-/* An attempt of this run that failed for this type and pGPU (not one VF), rather than a failed removal; NULL none. */
+/* An attempt of this run that failed for this type on this pGPU as a whole; preferably not a removal. NULL: none. */
 const struct failed_attempt *capacity_failed_attempt(const struct world *world, const char *pgpu, const char *type);
 
 /*
- * Is the parent free, and in the pool for this type (NULL: any type)? Free means: it has no device and no lease except
- * one of query->id, no process has it open, its driver has not lost it, and it has not failed in this run.
+ * Is the parent free, and in the pool for this type (NULL: any type)? A parent is free if it has no device and no lease
+ * (except of query->id), no process has it open, its driver has not lost it, and no attempt on it failed in this run.
  */
 bool capacity_parent_is_free(const struct capacity_query *query, const struct inv_parent *parent, const char *type);
 

@@ -81,10 +81,7 @@ bool capacity_group_is_free(const struct capacity_query *query, const struct inv
 	return !*why;
 }
 
-/*
- * Does a process of the host use this plain VF as its GPU? A start that names the VF gets it nevertheless, because the
- * server of a screen opens all GPUs.
- */
+/* Does the host use this plain VF as a GPU? A display server opens every GPU, so a start that names the VF gets it. */
 static bool is_hosts(const struct world *world, const struct inv_parent *p)
 {
 	return p->facts.renders && !(world->mode == PLAN_PREPARE && request_names(world->request, p->name));
@@ -109,7 +106,7 @@ bool capacity_parent_is_free(const struct capacity_query *query, const struct in
 /* Preference among VFs: the lowest value is best. */
 enum { VF_LAST, VF_OF_NOBODY, VF_OF_ANOTHER_DOMAIN, VF_OF_OWN_REQUEST };
 
-/* A VF that a domain's XML names is a worse choice; the worst is one that another hostdev of this domain names. */
+/* A VF in another domain's XML is worse than a VF in none; a VF of another hostdev of this domain is the worst. */
 static int preference(const struct capacity_query *query, const struct inv_parent *parent)
 {
 	if (strcmp(parent->name, query->last) == 0)

@@ -66,9 +66,9 @@ static bool is_only_offer(const struct inv_pgpu *card, const struct section *onl
 }
 
 /*
- * Sets the section of the whole card. With one type per card, two sections that name the card conflict. Two that match
- * it conflict unless the card offers only one of their types. The first default section wins. With several types, an
- * offered type is preferred.
+ * Sets the section of the whole card. With one type per card, two sections that name the card conflict. Two sections
+ * that match the card conflict unless the card offers only one of their types. The first default section wins. With
+ * several types, an offered type is preferred.
  */
 static void claim_whole(struct inv_pgpu *card)
 {

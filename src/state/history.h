@@ -83,9 +83,9 @@ void failure_forget(const struct store *store, const char *pgpu);
 size_t failure_list(const struct store *store, struct failure **out);
 
 /*
- * Cards whose drivers do not answer reads. silent_recall() learns from the records which ones other processes found;
- * silent_note() records those of this process, and needs the store's lock. While one process waits for a driver, no
- * other process asks it.
+ * Cards whose drivers do not answer reads. silent_recall() reads what other processes have recorded; silent_note()
+ * records the cards that this process has found, and needs the store's lock. While one process waits for a driver, no
+ * other process asks that driver.
  */
 void silent_recall(const struct store *store);
 void silent_note(const struct store *store);

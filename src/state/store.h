@@ -107,7 +107,7 @@ int store_lock_holder(const struct store *store, const char *pgpu, struct err *e
 int store_lock_vgpu(const struct store *store, const char *id, struct err *err);
 void store_unlock_vgpu(const char *id, int lock);
 
-/* Work locks that outlast one call. work_locks_end() ends that of `id`, or all (NULL). */
+/* Work locks that outlast one call. work_locks_end() ends the lock of `id`, or (NULL) all locks. */
 struct work_locks {
 	struct work_lock {
 		char id[ID_SIZE];
@@ -122,7 +122,7 @@ void work_locks_end(struct work_locks *locks, const char *id);
 /* Is somebody at work on this vGPU? Creates and writes nothing. */
 bool store_locked_vgpu(const struct store *store, const char *id);
 
-/* 0: no process is at work on the vGPU; -EBUSY: one is, with the error of store_lock_vgpu(). */
+/* -EBUSY, with the error of store_lock_vgpu(), if a process is at work on the vGPU; else 0. */
 int store_check_vgpu(const struct store *store, const char *id, struct err *err);
 
 /*
