@@ -17,10 +17,11 @@
 enum { END_MS = 400, LAST_LOOK_MS = 1000 };
 enum { UNRESERVE_MS = 2000 }; /* for the store's lock, after the operation's own time */
 
+/* A release can outlast its hook: then a child continues it with a copy of this. */
 struct release {
-	const struct policy *policy;
-	struct store *store;
-	const char *domain, *name;
+	struct host host;
+	struct policy policy;
+	char domain[UUID_SIZE], name[DOMAIN_NAME_SIZE];
 	int64_t asked_ms; /* a younger lease belongs to a later start */
 	struct release_ids ids;
 	size_t left;
@@ -40,10 +41,11 @@ static void tell(void *arg, size_t i, int r, const struct err *err)
 }
 
 /* Marks and releases what the domain leases, by `deadline_ms`. Sets how much is left. Negative: not all is marked. */
-static int give_up(struct release *release, int wait_ms, int64_t deadline_ms, int last_look_ms, struct err *err)
+static int give_up(struct release *release, struct store *store, int wait_ms, int64_t deadline_ms, int last_look_ms,
+		   struct err *err)
 {
-	struct sweep sweep = { release->store, release->policy, .told = tell, .arg = release };
-	int r = release_mark(release->store, release->domain, release->asked_ms, wait_ms, &release->ids, err);
+	struct sweep sweep = { store, &release->policy, .told = tell, .arg = release };
+	int r = release_mark(store, release->domain, release->asked_ms, wait_ms, &release->ids, err);
 
 	sweep.ids = release->ids;
 	release->left = release_sweep(&sweep, deadline_ms, last_look_ms);
@@ -51,49 +53,38 @@ static int give_up(struct release *release, int wait_ms, int64_t deadline_ms, in
 	return r;
 }
 
-/* A release that outlasts its hook. */
-struct behind {
-	struct host host;
-	struct policy policy;
-	char domain[UUID_SIZE], name[DOMAIN_NAME_SIZE];
-	int64_t asked_ms;
-};
-
-static void warn_behind(const char *name, const struct err *err)
+static void warn_behind(const struct release *release, const struct err *err)
 {
-	log_warn("release: domain %s: its vGPUs are not released yet: %s; run 'vgpu-lease gc'", name, err->text);
+	log_warn("release: domain %s: its vGPUs are not released yet: %s; run 'vgpu-lease gc'", release->name,
+		 err->text);
 }
 
 static int finish_behind(void *arg, struct err *err)
 {
-	const struct behind *behind = arg;
+	struct release *release = arg;
 	struct store store;
-	struct release release = { &behind->policy, &store, behind->domain, behind->name, behind->asked_ms, { 0 }, 0 };
-	int r = store_open(&store, &behind->host, true, err);
+	int r = store_open(&store, &release->host, true, err);
 
 	if (r == 0)
-		r = give_up(&release, behind->policy.lock_timeout_s * 1000, release_by(&behind->policy), LAST_LOOK_MS,
-			    err);
+		r = give_up(release, &store, release->policy.lock_timeout_s * 1000, release_by(&release->policy),
+			    LAST_LOOK_MS, err);
 	if (r < 0)
-		warn_behind(behind->name, err);
+		warn_behind(release, err);
 	store_close(&store);
 	log_close();
 	return r;
 }
 
 /* Without a handler, a process that libvirt does not wait for finishes the release. */
-static void leave_behind(const struct release *release, const struct host *host)
+static void leave_behind(struct release *release)
 {
-	struct behind behind = { .host = *host, .policy = *release->policy, .asked_ms = release->asked_ms };
 	struct err err;
 
 	/* The child inherits only the root's descriptor. libvirt's root is the same, because libvirt calls the hook. */
-	behind.host.libvirt = behind.host.root;
-	text_copy(behind.domain, sizeof(behind.domain), release->domain);
-	text_cut(behind.name, sizeof(behind.name), release->name);
+	release->host.libvirt = release->host.root;
 	log_close();
-	if (timed_child_detach(finish_behind, &behind, sizeof(behind), host->root, &err) < 0)
-		warn_behind(release->name, &err);
+	if (timed_child_detach(finish_behind, release, sizeof(*release), release->host.root, &err) < 0)
+		warn_behind(release, &err);
 }
 
 /*
@@ -113,7 +104,7 @@ static void note_failures(const struct release *release, const struct store *sto
 
 		if (strcmp(lease->domain, release->domain) != 0 || lease->state != LEASE_ACTIVE ||
 		    lease->origin != LEASE_CREATED ||
-		    release->asked_ms - lease->since_ms > (int64_t)release->policy->start_grace_s * 1000)
+		    release->asked_ms - lease->since_ms > (int64_t)release->policy.start_grace_s * 1000)
 			continue;
 		failure_note(store, lease->vgpu.pgpu, lease->vgpu.type);
 		event_log(EVENT_FAILED, &about,
@@ -125,10 +116,9 @@ static void note_failures(const struct release *release, const struct store *sto
 int lifecycle_release(const struct host *host, const struct config *config, const char *domain, const char *name,
 		      const char *reason, struct err *err)
 {
-	const struct policy *policy = &config->policy;
+	struct release release = { .host = *host, .policy = config->policy, .asked_ms = sys_now_ms() };
+	int wait_ms = release.policy.release_wait_s * 1000;
 	struct store store;
-	struct release release = { policy, &store, domain, name, sys_now_ms(), { 0 }, 0 };
-	int64_t deadline = release.asked_ms + (int64_t)policy->release_wait_s * 1000;
 	bool handled;
 	int r = store_open(&store, host, false, err);
 
@@ -137,14 +127,16 @@ int lifecycle_release(const struct host *host, const struct config *config, cons
 		store_close(&store);
 		return r;
 	}
+	text_copy(release.domain, sizeof(release.domain), domain);
+	text_cut(release.name, sizeof(release.name), name);
 	if (strcmp(reason, "failed") == 0)
 		note_failures(&release, &store);
-	r = give_up(&release, policy->release_wait_s * 1000, deadline - END_MS, 0, err);
+	r = give_up(&release, &store, wait_ms, release.asked_ms + wait_ms - END_MS, 0, err);
 	handled = store_handler_runs(&store);
 	store_close(&store);
 	/* The handler completes marked releases, but knows nothing of unmarked ones. */
 	if (r == -ETIMEDOUT || (release.left && !handled))
-		leave_behind(&release, host);
+		leave_behind(&release);
 	return r;
 }
 
