@@ -41,6 +41,7 @@ struct hook {
 	struct call call;
 	struct host host;
 	struct config config;
+	bool read;       /* the host is open, and the configuration was looked for */
 	bool has_config; /* false: `config` holds the defaults */
 	char why_no_config[sizeof(((struct err *)NULL)->text)];
 	char *xml; /* as read from standard input */
@@ -61,19 +62,17 @@ struct operation {
 	enum plan_mode mode; /* for the preview of the operation */
 };
 
-static int write_out(const char *data, size_t len, struct err *err)
+static int write_out(void *unused, const char *data, size_t len, struct err *err)
 {
 	int r = sys_write_all(STDOUT_FILENO, data, len);
 
+	(void)unused;
 	return r < 0 ? err_sys(err, -r, "cannot write the XML to standard output") : 0;
 }
 
-static int act(struct hook *hook, const struct operation *operation, struct err *err)
+static int act(const struct hook *hook, const struct operation *operation, struct err *err)
 {
 	const struct lifecycle *lifecycle = &hook->lifecycle;
-	autofree char *xml = NULL;
-	size_t len = 0;
-	int r = -EINVAL;
 
 	switch (operation->what) {
 	case COUNT_PREPARE:
@@ -83,16 +82,10 @@ static int act(struct hook *hook, const struct operation *operation, struct err 
 	case COUNT_RELEASE:
 		return lifecycle_release(&hook->host, &hook->config, hook->uuid, hook->name, hook->call.extra, err);
 	case COUNT_MIGRATE:
-		r = lifecycle_migrate(lifecycle, &xml, &len, err);
-		break;
 	case COUNT_RESTORE:
-		r = lifecycle_restore(lifecycle, &xml, &len, err);
-		break;
+		return lifecycle_arrive(lifecycle, operation->mode, write_out, NULL, err);
 	}
-	if (r < 0 || !xml || write_out(xml, len, err) == 0)
-		return r;
-	lifecycle_unreserve(lifecycle);
-	return -err->code;
+	return -EINVAL;
 }
 
 static const struct operation operations[] = {
@@ -141,14 +134,20 @@ static int read_config(struct hook *hook, struct err *err)
 	return r == -ENOENT ? 0 : err_about(err, ERR_CONFIG);
 }
 
+static int open_host(struct hook *hook, struct err *err)
+{
+	return hook->host.root >= 0 ? 0 : host_open(&hook->host, hook->call.args.root, err);
+}
+
 static int read_host(struct hook *hook, struct err *err)
 {
-	/* The gate may have opened the host already. */
-	if (hook->host.root >= 0)
+	/* The gate may have read it already. */
+	if (hook->read)
 		return 0;
 	config_default(&hook->config);
-	if (host_open(&hook->host, hook->call.args.root, err) < 0)
+	if (open_host(hook, err) < 0)
 		return -err->code;
+	hook->read = true;
 	return read_config(hook, err);
 }
 
@@ -156,19 +155,13 @@ static int read_host(struct hook *hook, struct err *err)
  * Does the domain have a lease? Its XML may show no vGPU: a VF need not be marked as a vGPU, a command can be killed
  * between lease and attach, and a leased device can be detached.
  */
-static bool is_leased(const struct hook *hook)
+static bool is_leased(struct hook *hook)
 {
-	struct host host = { .root = -1 };
 	char uuid[UUID_SIZE];
 	struct err ignored;
-	bool leased;
 
-	if (host_open(&host, hook->call.args.root, &ignored) < 0)
-		return false;
-	leased = lease_any(&host) &&
-		 hostdev_filter_leased(&host, domxml_peek_uuid(uuid, hook->xml, hook->len) ? uuid : NULL);
-	host_close(&host);
-	return leased;
+	return open_host(hook, &ignored) == 0 && lease_any(&hook->host) &&
+	       hostdev_filter_leased(&hook->host, NULL, domxml_peek_uuid(uuid, hook->xml, hook->len) ? uuid : NULL);
 }
 
 /*
@@ -272,10 +265,10 @@ __attribute__((noinline)) static int dry_plan(struct hook *hook, const struct op
 		preview_remarks(&preview, operation->op, print_remark, hook);
 	if (rewritten->xml) {
 		preview_print(stderr, &preview, false);
-		if (write_out(rewritten->xml, rewritten->len, err) < 0)
+		if (write_out(NULL, rewritten->xml, rewritten->len, err) < 0)
 			r = -err->code;
 	} else if (r == 0) {
-		r = write_out(hook->xml, hook->len, err);
+		r = write_out(NULL, hook->xml, hook->len, err);
 	}
 	return r;
 }
@@ -290,7 +283,7 @@ static int dry_run(struct hook *hook, const struct operation *operation, struct 
 	if (operation->what == COUNT_RELEASE && (store_open(&store, &hook->host, false, err) < 0 ||
 						 preview_release(stderr, &store, hook->uuid, NULL, err) < 0))
 		return -err->code;
-	return write_out(hook->xml, hook->len, err);
+	return write_out(NULL, hook->xml, hook->len, err);
 }
 
 /* A domain that starts without a vGPU may be a Nova instance whose mdevs a suspend has detached. */
@@ -298,7 +291,8 @@ static void resume(struct hook *hook)
 {
 	struct err err;
 
-	if (!lifecycle_may_be_resumed(hook->call.args.root, hook->call.guest, hook->xml, hook->len) ||
+	if (!memmem(hook->xml, hook->len, DOMXML_NOVA_NS_PREFIX, strlen(DOMXML_NOVA_NS_PREFIX)) ||
+	    open_host(hook, &err) < 0 || !lifecycle_may_be_resumed(&hook->host, hook->call.guest) ||
 	    (read_host(hook, &err) < 0 && hook->host.root < 0))
 		return;
 	set_lifecycle(hook);
@@ -313,7 +307,7 @@ static int run(struct hook *hook, const struct operation *operation, struct err 
 	if (r < 0)
 		return r;
 	if (r == 0 && hook->call.dry_run)
-		return write_out(hook->xml, hook->len, err);
+		return write_out(NULL, hook->xml, hook->len, err);
 	if (r == 0 && operation->what == COUNT_PREPARE)
 		resume(hook);
 	if (r == 0)

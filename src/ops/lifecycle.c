@@ -29,6 +29,17 @@ struct rounds {
 	struct apply apply;
 };
 
+struct world lifecycle_world(const struct lifecycle *lifecycle, struct store *store, enum plan_mode mode)
+{
+	return (struct world){ .host = lifecycle->host,
+			       .store = store,
+			       .config = lifecycle->config,
+			       .why_no_config = lifecycle->why_no_config,
+			       .asked = lifecycle->request,
+			       .request = lifecycle->request,
+			       .mode = mode };
+}
+
 static int rounds_start(struct rounds *r, const struct lifecycle *lifecycle, enum plan_mode mode, const char *op,
 			struct err *err)
 {
@@ -37,13 +48,8 @@ static int rounds_start(struct rounds *r, const struct lifecycle *lifecycle, enu
 	r->apply.work = lifecycle->work;
 	if (store_open(&r->store, lifecycle->host, true, err) < 0)
 		return -err->code;
-	r->world = (struct world){ .host = lifecycle->host,
-				   .store = &r->store,
-				   .config = lifecycle->config,
-				   .why_no_config = lifecycle->why_no_config,
-				   .asked = lifecycle->request,
-				   .mode = mode,
-				   .deadline_ms = r->apply.wait_by_ms };
+	r->world = lifecycle_world(lifecycle, &r->store, mode);
+	r->world.deadline_ms = r->apply.wait_by_ms;
 	return survey_start(&r->world, err);
 }
 
@@ -282,20 +288,6 @@ static int apply_round(struct rounds *r, struct err *err)
 	return 1;
 }
 
-/* Plans until a plan can be carried out. 0: it can, with the store's lock held; 1: refused; negative: none was made. */
-static int decide(struct rounds *r, struct err *err)
-{
-	for (;;) {
-		if (plan_round(r, err) < 0)
-			return -err->code;
-		if (r->plan.kind == PLAN_STEPS)
-			return 0;
-		store_unlock(&r->store);
-		if (between_rounds(r, err) < 0)
-			return 1;
-	}
-}
-
 /* Waits a moment, because another process is at work on a vGPU of the plan. 0: plan again. */
 static int wait_for_others(const struct rounds *r, struct err *err)
 {
@@ -305,25 +297,35 @@ static int wait_for_others(const struct rounds *r, struct err *err)
 	return 0;
 }
 
-static int prepare_rounds(struct rounds *r, struct err *err)
+/* Plans until a plan is carried out: a start has its vGPUs then, an arrival has them reserved. */
+static int rounds_run(struct rounds *r, struct err *err)
 {
-	for (;;) {
-		const struct plan *plan = &r->plan;
-		int n = decide(r, err);
+	const struct plan *plan = &r->plan;
+	bool arrives = r->world.mode != PLAN_PREPARE;
 
-		if (n > 0)
-			return -err->code;
-		if (n == 0) {
-			n = apply_lease(&r->apply, plan->steps, plan->nsteps, err);
+	for (;;) {
+		int n = plan_round(r, err);
+
+		if (n < 0)
+			return arrives ? n : unleased_start(&r->apply, r->lifecycle, NULL, NULL, n, err);
+		if (plan->kind != PLAN_STEPS) {
 			store_unlock(&r->store);
-		} else {
-			plan = NULL;
+			if (between_rounds(r, err) < 0)
+				return -err->code;
+			continue;
 		}
-		if (n == -EAGAIN && plan) {
+		n = (arrives ? apply_reserve : apply_lease)(&r->apply, plan->steps, plan->nsteps, err);
+		store_unlock(&r->store);
+		if (n == -EAGAIN) {
+			/* What an arrival has reserved so far; a start has written nothing. */
+			if (arrives)
+				apply_undo(&r->apply);
 			if (wait_for_others(r, err) < 0)
 				return -err->code;
 			continue;
 		}
+		if (arrives)
+			return n;
 		if (n < 0)
 			return unleased_start(&r->apply, r->lifecycle, plan, &r->world.leases, n, err);
 		n = apply_round(r, err);
@@ -340,7 +342,7 @@ int lifecycle_prepare(const struct lifecycle *lifecycle, struct err *err)
 	if (n <= 0)
 		return n;
 	n = rounds_start(&r, lifecycle, PLAN_PREPARE, lifecycle->op ? lifecycle->op : "prepare", err);
-	n = n == 0 ? prepare_rounds(&r, err) : unleased_start(&r.apply, lifecycle, NULL, NULL, n, err);
+	n = n == 0 ? rounds_run(&r, err) : unleased_start(&r.apply, lifecycle, NULL, NULL, n, err);
 	if (n < 0)
 		apply_undo(&r.apply);
 	else if (!lifecycle->config)
@@ -363,61 +365,29 @@ static void log_reserved(const struct rounds *r)
 	}
 }
 
-static int reserve(struct rounds *r, struct err *err)
-{
-	for (;;) {
-		int n = decide(r, err);
-
-		if (n != 0)
-			return -err->code;
-		n = apply_reserve(&r->apply, r->plan.steps, r->plan.nsteps, err);
-		store_unlock(&r->store);
-		if (n != -EAGAIN)
-			return n;
-		apply_undo(&r->apply);
-		if (wait_for_others(r, err) < 0)
-			return -err->code;
-	}
-}
-
-/* Reserves for a domain that arrives. */
-static int arrive(const struct lifecycle *lifecycle, enum plan_mode mode, const char *op, char **xml, size_t *len,
-		  struct err *err)
+int lifecycle_arrive(const struct lifecycle *lifecycle, enum plan_mode mode, lifecycle_give *give, void *arg,
+		     struct err *err)
 {
 	struct rewritten rewritten = { 0 };
 	struct rounds r;
 	int n = lifecycle_before_plan(lifecycle, mode, err);
 
-	*xml = NULL;
 	if (n <= 0)
 		return n;
-	n = rounds_start(&r, lifecycle, mode, op, err);
+	n = rounds_start(&r, lifecycle, mode, mode == PLAN_MIGRATE ? "migrate" : "restore", err);
 	if (n == 0)
-		n = reserve(&r, err);
+		n = rounds_run(&r, err);
 	if (n == 0)
 		n = rewrite_plan(&rewritten, lifecycle->doc, &r.world, &r.plan, err);
 	if (*r.plan.warning)
-		log_warn("%s: domain %s: %s", op, lifecycle->request->name, r.plan.warning);
+		log_warn("%s: domain %s: %s", r.apply.op, lifecycle->request->name, r.plan.warning);
+	if (n == 0 && rewritten.changed)
+		n = give(arg, rewritten.xml, rewritten.len, err);
 	if (n < 0)
 		apply_undo(&r.apply);
 	else
 		log_reserved(&r);
-	if (rewritten.changed && n == 0) {
-		*xml = rewritten.xml;
-		*len = rewritten.len;
-	} else {
-		free(rewritten.xml);
-	}
+	free(rewritten.xml);
 	rounds_end(&r);
 	return n == -EEXIST && mode == PLAN_RESTORE ? 0 : n;
-}
-
-int lifecycle_migrate(const struct lifecycle *lifecycle, char **xml, size_t *len, struct err *err)
-{
-	return arrive(lifecycle, PLAN_MIGRATE, "migrate", xml, len, err);
-}
-
-int lifecycle_restore(const struct lifecycle *lifecycle, char **xml, size_t *len, struct err *err)
-{
-	return arrive(lifecycle, PLAN_RESTORE, "restore", xml, len, err);
 }

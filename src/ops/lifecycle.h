@@ -38,20 +38,18 @@ int lifecycle_prepare(const struct lifecycle *lifecycle, struct err *err);
  */
 void lifecycle_resumed(const struct lifecycle *lifecycle, const char *name);
 
-/* Might lifecycle_resumed() have work? Needs no configuration; false is certain. `root`: as for host_open(). */
-bool lifecycle_may_be_resumed(const char *root, const char *name, const char *xml, size_t len);
+/* Might lifecycle_resumed() have work for this instance of Nova? Needs no configuration; false is certain. */
+bool lifecycle_may_be_resumed(const struct host *host, const char *name);
 
-/* `migrate begin`: reserves, and sets *xml to the XML with this host's UUIDs (the caller frees it); NULL: unchanged. */
-int lifecycle_migrate(const struct lifecycle *lifecycle, char **xml, size_t *len, struct err *err);
+typedef int lifecycle_give(void *arg, const char *xml, size_t len, struct err *err);
 
 /*
- * `restore begin`: like lifecycle_migrate(), but an error (*xml is NULL) must only be logged: libvirt 11.3 deletes the
+ * `migrate begin` or `restore begin`: reserves, and gives the XML with this host's UUIDs to `give`, unless nothing
+ * changes. If that fails, nothing stays reserved. An error of a restore must only be logged: libvirt 11.3 deletes the
  * saved image if the hook fails.
  */
-int lifecycle_restore(const struct lifecycle *lifecycle, char **xml, size_t *len, struct err *err);
-
-/* Drops what lifecycle_migrate() or lifecycle_restore() has reserved, because the XML could not be handed over. */
-void lifecycle_unreserve(const struct lifecycle *lifecycle);
+int lifecycle_arrive(const struct lifecycle *lifecycle, enum plan_mode mode, lifecycle_give *give, void *arg,
+		     struct err *err);
 
 /* `reconnect begin`: restores lost leases of the running domain. */
 int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err);
@@ -74,6 +72,9 @@ int lifecycle_before_plan(const struct lifecycle *lifecycle, enum plan_mode mode
 
 /* After survey_read(): refuses the arrival of a domain that is running or starting on this host. -EEXIST. */
 int lifecycle_refuse_running(const struct lifecycle *lifecycle, const struct world *world, struct err *err);
+
+/* The world of an operation, of which nothing is read yet. */
+struct world lifecycle_world(const struct lifecycle *lifecycle, struct store *store, enum plan_mode mode);
 
 /* The refusal for a plan that cannot be carried out, as libvirt shows it after the domain's name. Negative. */
 int refusal_of_plan(const struct lifecycle *lifecycle, const struct plan *plan, struct err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The operations that release or restore leases: release, unreserve and reconnect. */
+/* The operations that release or restore leases: release and reconnect. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,6 @@
 #include "plan/resolve.h"
 
 enum { END_MS = 400, LAST_LOOK_MS = 1000 };
-enum { UNRESERVE_MS = 2000 }; /* for the store's lock, after the operation's own time */
 
 /* A release can outlast its hook: then a child continues it with a copy of this. */
 struct release {
@@ -174,26 +173,4 @@ int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err)
 			r = -err->code;
 	}
 	return r;
-}
-
-void lifecycle_unreserve(const struct lifecycle *lifecycle)
-{
-	autostore struct store store;
-	autoleases struct leases leases = { 0 };
-	struct err err;
-
-	if (store_open(&store, lifecycle->host, false, &err) < 0 || store_lock(&store, UNRESERVE_MS, &err) < 0 ||
-	    lease_list(&store, &leases, &err) < 0)
-		return;
-	for (size_t i = 0; i < leases.n; i++) {
-		struct lease *lease = &leases.list[i];
-
-		if (strcmp(lease->domain, lifecycle->request->uuid) != 0 || !lease->deadline_ms)
-			continue;
-		lease->deadline_ms = 0;
-		if (lease->state == LEASE_RESERVED)
-			lease_drop(&store, lease->vgpu.id, &err);
-		else
-			lease_put(&store, lease, &err);
-	}
 }

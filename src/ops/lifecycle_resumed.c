@@ -29,20 +29,12 @@ static bool read_definition(const struct host *host, const char *name, char **xm
 	return fd >= 0 && sys_slurp(fd, DOMXML_MAX, xml, len) == 0 && domxml_concerns(*xml, *len);
 }
 
-bool lifecycle_may_be_resumed(const char *root, const char *name, const char *xml, size_t len)
+bool lifecycle_may_be_resumed(const struct host *host, const char *name)
 {
-	struct host host = { .root = -1 };
 	autofree char *defined = NULL;
-	size_t defined_len;
-	struct err ignored;
-	bool may;
+	size_t len;
 
-	if (!memmem(xml, len, DOMXML_NOVA_NS_PREFIX, strlen(DOMXML_NOVA_NS_PREFIX)) ||
-	    host_open(&host, root, &ignored) < 0)
-		return false;
-	may = read_definition(&host, name, &defined, &defined_len);
-	host_close(&host);
-	return may;
+	return read_definition(host, name, &defined, &len);
 }
 
 /* Keeps only the mdevs that do not exist, and returns their number. */

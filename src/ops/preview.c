@@ -50,15 +50,9 @@ int preview_make(struct preview *p, const struct lifecycle *lifecycle, enum plan
 	int r;
 
 	*p = (struct preview){ .lifecycle = lifecycle,
-			       .world = { .host = lifecycle->host,
-					  .store = &p->store,
-					  .config = lifecycle->config,
-					  .why_no_config = lifecycle->why_no_config,
-					  .asked = lifecycle->request,
-					  .request = lifecycle->request,
-					  .mode = mode,
-					  .wide = true },
+			       .world = lifecycle_world(lifecycle, &p->store, mode),
 			       .plan = { .kind = PLAN_STEPS } };
+	world->wide = true;
 	if (store_open(&p->store, lifecycle->host, false, err) < 0)
 		return -err->code;
 	r = lifecycle_before_plan(lifecycle, mode, err);
@@ -182,7 +176,7 @@ bool preview_not_chosen(const struct preview *p, size_t req, const struct inv_pg
 static bool locked_before(const struct plan *plan, size_t step)
 {
 	for (size_t i = 0; i < step; i++)
-		if (apply_needs_lock(&plan->steps[i]) &&
+		if (plan->steps[i].kind == STEP_CREATE &&
 		    strcmp(plan->steps[i].vgpu.pgpu, plan->steps[step].vgpu.pgpu) == 0)
 			return true;
 	return false;
@@ -205,7 +199,7 @@ void preview_remarks(const struct preview *p, const char *op, remark_say *say, v
 	if (store_lock_holder(&p->store, NULL, &held) < 0)
 		say(arg, held.text, wait);
 	for (size_t i = 0; p->world.mode == PLAN_PREPARE && i < plan->nsteps; i++)
-		if (apply_needs_lock(&plan->steps[i]) && !locked_before(plan, i) &&
+		if (plan->steps[i].kind == STEP_CREATE && !locked_before(plan, i) &&
 		    store_lock_holder(&p->store, plan->steps[i].vgpu.pgpu, &held) < 0)
 			say(arg, held.text, wait);
 }

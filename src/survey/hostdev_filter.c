@@ -29,8 +29,7 @@ bool hostdev_filter_possible(const struct config *config)
 	return enables_types(config);
 }
 
-/* Is this device (NULL: any) leased to this domain (NULL: to any)? */
-static bool is_leased(const struct host *host, const char *id, const char *domain)
+bool hostdev_filter_leased(const struct host *host, const char *id, const char *domain)
 {
 	autoleases struct leases leases = { 0 };
 	autostore struct store store;
@@ -43,11 +42,6 @@ static bool is_leased(const struct host *host, const char *id, const char *domai
 		any |= (!id || strcmp(leases.list[i].vgpu.id, id) == 0) &&
 		       (!domain || strcmp(leases.list[i].domain, domain) == 0);
 	return any;
-}
-
-bool hostdev_filter_leased(const struct host *host, const char *domain)
-{
-	return is_leased(host, NULL, domain);
 }
 
 static bool was_ours(const struct host *host, const char *id)
@@ -96,7 +90,7 @@ static bool is_of_pool(const struct host *host, const struct config *config, con
 		       (enables_types(config) && inventory_takes_type(host, id));
 	if (inventory_exists(host, id))
 		return inventory_vf_going(host, id) &&
-		       (is_leased(host, id, NULL) || is_configured(host, config, id, id));
+		       (hostdev_filter_leased(host, id, NULL) || is_configured(host, config, id, id));
 	if (inventory_absent_vf(host, id, address) && inventory_read_card(host, address, &card) &&
 	    (pool_names(config, &card, id) || is_rest(config, &card)))
 		return true;

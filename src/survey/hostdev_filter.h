@@ -24,8 +24,8 @@ bool hostdev_filter_possible(const struct config *config);
 bool hostdev_is_ours(const struct request *request, const struct vgpu_request *req, const struct host *host,
 		     const struct config *config, const struct leases *leases);
 
-/* Is anything leased to this domain (NULL: to any)? Used for a release, which depends on the leases alone. */
-bool hostdev_filter_leased(const struct host *host, const char *domain);
+/* Is this device (NULL: any) leased to this domain (NULL: to any)? A release depends on the leases alone. */
+bool hostdev_filter_leased(const struct host *host, const char *id, const char *domain);
 
 /*
  * Drops from the document the PCI hostdevs that are not ours, and decides which of its UUIDs are placeholders. `config`

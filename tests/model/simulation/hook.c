@@ -15,17 +15,17 @@ static const char *const names[] = {
 };
 
 /* What the XML on stdout names. */
-static void read_ids(struct call *call, char *xml, size_t len)
+static int read_ids(void *arg, const char *xml, size_t len, struct err *err)
 {
+	struct call *call = arg;
 	struct domxml *doc;
-	struct err err;
 
-	if (xml && domxml_parse(&doc, xml, len, 0, &err) == 0) {
+	if (domxml_parse(&doc, xml, len, 0, err) == 0) {
 		for (int w = 0; w < call->domain->nvgpus; w++)
 			memcpy(call->ids[w], domxml_request(doc)->vgpus[w].id, UUID_SIZE);
 		domxml_free(doc);
 	}
-	free(xml);
+	return 0;
 }
 
 static int serve(struct call *call)
@@ -39,8 +39,6 @@ static int serve(struct call *call)
 			       .work = call->as ? &work : NULL };
 	struct err *err = &call->err;
 	struct domxml *doc;
-	char *xml = NULL;
-	size_t len = 0;
 	int r;
 
 	if (call->op == RELEASE)
@@ -54,8 +52,7 @@ static int serve(struct call *call)
 	else if (call->op == RECONNECT)
 		r = lifecycle_reconnect(&l, err);
 	else
-		r = (call->op == MIGRATE ? lifecycle_migrate : lifecycle_restore)(&l, &xml, &len, err);
-	read_ids(call, xml, len);
+		r = lifecycle_arrive(&l, call->op == MIGRATE ? PLAN_MIGRATE : PLAN_RESTORE, read_ids, call, err);
 	domxml_free(doc);
 	return r;
 }

@@ -30,10 +30,10 @@ capacity is not read again where a vGPU is created|src/device/apply_create.c|/^s
 a claim does not wait for start_grace|src/plan/fate.c|s/else if (!f->had && age_ms < /else if (0 \&\& age_ms < /
 a lease goes although its domain runs|src/plan/fate.c|s/else if (f->has)/else if (0)/
 a lease that was written after the look is judged|src/plan/fate.c|s/else if (lease->since_ms >= f->looked_ms)/else if (0)/
-the store is unlocked between the plan and its leases|src/ops/lifecycle.c|/^static int prepare_rounds/,/^}/s/n = apply_lease(/store_unlock(\&r->store);\n\t\tn = store_lock(\&r->store, 5000, err);\n\t\tif (n < 0)\n\t\t\treturn n;\n\t\tn = apply_lease(/
+the store is unlocked between the plan and its leases|src/ops/lifecycle.c|/^static int rounds_run/,/^}/s/n = (arrives ? apply_reserve : apply_lease)(/store_unlock(\&r->store);\n\t\tn = store_lock(\&r->store, 5000, err);\n\t\tif (n < 0)\n\t\t\treturn n;\n\t\tn = (arrives ? apply_reserve : apply_lease)(/
 a release takes what a later start has leased|src/device/release_sweep.c|/^int release_mark/,/^}/s/lease->since_ms > asked_ms/!asked_ms/
 the child of a creation keeps no lock|src/device/apply_create.c|/^static int write_create/,/^}/s/{ apply->lock, creation->work }/{ -1, -1 }/
-a work lock ends before its lease says the end|src/device/apply.c|/^int apply_step/,/^}/s/made = r == 1;/made = r == 1, end_work(done_of(apply, step));/
+a work lock ends before its lease says the end|src/device/apply.c|/^int apply_step/,/^}/s/stays = r == -ETIMEDOUT;/stays = r == -ETIMEDOUT, end_work(done_of(apply, step));/
 a start does not wait for whoever is at work on its vGPU|src/device/apply.c|/^static int begin_work/,/^}/s/work = store_lock_vgpu(.*/work = dup(apply->store->run);/
 END
 }

@@ -84,6 +84,6 @@ int main(void)
 	ok(hostdev_filter_possible(&config), "with one of plain VFs it can");
 	section.vf = false;
 	ok(!hostdev_filter_possible(&config), "with one of mdevs that are none of NVIDIA's it cannot");
-	ok(!hostdev_filter_leased(&tree.host, VM), "a host without leases has none for the domain");
+	ok(!hostdev_filter_leased(&tree.host, NULL, VM), "a host without leases has none for the domain");
 	return tap_done();
 }
