@@ -18,8 +18,6 @@
 #include "sys/log.h"
 #include "state/history.h"
 
-enum { WAIT_STEP_MS = 50, LOOK_MS = 250 };
-
 void apply_start(struct apply *apply, struct store *store, const struct policy *policy, const struct request *request,
 		 const char *op)
 {
@@ -203,29 +201,11 @@ int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struc
 	return 0;
 }
 
-/* Waits until the domain's previous QEMU, which may be exiting, has closed its device. */
-static int wait_closed(const struct apply *apply, const struct step *step, struct err *err)
-{
-	int64_t end = sys_now_ms() + create_within(apply->policy->release_timeout_s * 1000, apply->wait_by_ms);
-	char holder[128];
-
-	/* If nobody can tell, go on: VFIO refuses a second opener. */
-	if (release_wait_closed(apply->store->host, step->vgpu.id, end, end + LOOK_MS, err) != -EBUSY)
-		return 0;
-	text_copy(holder, sizeof(holder), err->text + err->cause);
-	return err_set(err, EBUSY, "%s, still after %d s (release_timeout)", holder, apply->policy->release_timeout_s);
-}
-
-bool apply_needs_lock(const struct step *step)
-{
-	return step->kind == STEP_CREATE;
-}
-
 /* Takes the pGPU's lock if the step creates a vGPU. */
 static int wait_turn(struct apply *apply, const struct step *step, struct err *err)
 {
 	apply->lock = -1;
-	if (!apply_needs_lock(step))
+	if (step->kind != STEP_CREATE)
 		return 0;
 	apply->lock = store_lock_pgpu(apply->store, step->vgpu.pgpu, sys_left_ms(apply->wait_by_ms), err);
 	/* If another process keeps this card locked, the next card is tried. */
@@ -242,7 +222,7 @@ static int still_ours(const struct apply *apply, const struct applied *done, str
 	return r < 0 ? r : r == 1 && lease_same(lease, &done->now);
 }
 
-/* Returns 1 if the device was created, or 0 if it existed. */
+/* Creates the device of the step, or waits until an existing one is closed and complete. */
 static int ensure(const struct apply *apply, const struct step *step, const char *params, struct err *err)
 {
 	struct applied *done = done_of(apply, step);
@@ -261,34 +241,13 @@ static int ensure(const struct apply *apply, const struct step *step, const char
 	if (step->kind != STEP_CREATE && !exists)
 		return err_set(err, EAGAIN, "removed by another process in the meantime");
 	if (step->kind == STEP_CREATE)
-		return create_vgpu(apply, step, &done->work, params, err) < 0 ? -err->code : 1;
-	if (step->kind == STEP_KEEP && wait_closed(apply, step, err) < 0)
+		return create_vgpu(apply, step, done, params, err);
+	if (step->kind == STEP_KEEP && create_wait_closed(apply, step, err) < 0)
 		return -err->code;
 	end = sys_now_ms() + create_within(apply->policy->create_timeout_s * 1000, apply->end_ms);
 	/* An unfinished creation may have left the device without its parameters. */
-	if (create_complete(apply, step, done->work, unfinished ? params : NULL, end, err) < 0)
-		return -err->code;
-	return step->kind == STEP_ADOPT ? create_adopted(apply, step, done->work, params, end, err) : 0;
-}
-
-int apply_present(struct apply *apply, const struct step *step, struct err *err)
-{
-	const struct host *host = apply->store->host;
-
-	if (step->kind == STEP_KEEP && wait_closed(apply, step, err) < 0)
-		return -err->code;
-	/* A removal that has begun is not stopped by a lease. */
-	while (store_check_vgpu(apply->store, step->vgpu.id, err) < 0) {
-		if (sys_now_ms() >= apply->wait_by_ms)
-			return -err->code;
-		sys_sleep_ms(WAIT_STEP_MS);
-	}
-	/* A plain VF always exists, so there is nothing more to check. */
-	if (step->vgpu.framework == FW_VF)
-		return 0;
-	if (kernel_exists(host, &step->vgpu) != 1)
-		return err_set(err, EAGAIN, "removed by another process in the meantime");
-	return kernel_wait_complete(host, &step->vgpu, apply->policy->create_timeout_s * 1000, err);
+	return create_complete(apply, step, done->work, step->kind == STEP_ADOPT || unfinished ? params : NULL, end,
+			       err);
 }
 
 /* A device that we created is for the guest, unless it had a definition before: then it belongs to a manager's pool. */
@@ -300,8 +259,9 @@ static bool is_for_guest(const struct apply *apply, const struct vgpu_ref *vgpu,
 	       affinity_is_for_guest(apply->store, vgpu->id) || affinity_is_new(apply->store, vgpu->id, window_ms);
 }
 
-static int settle(struct apply *apply, const struct step *step, bool made, struct err *err)
+static int settle(struct apply *apply, const struct step *step, struct err *err)
 {
+	bool made = step->kind == STEP_CREATE;
 	struct applied *done = done_of(apply, step);
 	struct lease lease;
 	int r = store_lock(apply->store, sys_left_ms(create_last_ms(apply)), err);
@@ -322,7 +282,6 @@ static int settle(struct apply *apply, const struct step *step, bool made, struc
 	if (r < 0)
 		return r;
 	done->now = lease;
-	done->made |= made;
 	if (apply->work && done->work >= 0)
 		work_locks_add(apply->work, done->id, steal_fd(&done->work));
 	else
@@ -373,38 +332,6 @@ static void leave_hanging(struct apply *apply, const struct step *step)
 	forget_done(apply, done);
 }
 
-int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i, const char *params, struct err *err)
-{
-	const struct step *step = &steps[i];
-	const struct event_about about = { .vgpu = &step->vgpu,
-					   .domain = apply->request->uuid,
-					   .name = apply->request->name };
-	int r = wait_turn(apply, step, err);
-	autoclose int lock = apply->lock;
-	bool made, stays;
-
-	if (r == 0)
-		r = ensure(apply, step, params, err);
-	made = r == 1;
-	stays = r == -ETIMEDOUT;
-	if (r >= 0)
-		r = settle(apply, step, made, err);
-	/* Remove the device while it is locked, or else keep its lease: no device may stay without a lease. */
-	if (r < 0 && made && create_undo(apply, step, &done_of(apply, step)->work, err) < 0) {
-		stays = true;
-		r = -err->code;
-	}
-	if (stays)
-		leave_hanging(apply, step);
-	else if (r < 0)
-		drop_failed(apply, step, n - i);
-	else
-		event_log(made ? EVENT_CREATED : EVENT_ADOPTED, &about, "%s: domain %s: %s %s, %s on %s", apply->op,
-			  apply->request->name, made ? "created" : "adopted", step->vgpu.id, step->vgpu.type,
-			  step->vgpu.parent);
-	return r;
-}
-
 /* Drops a reservation. Marks any other lease `releasing` and returns 1, because its device exists. */
 static int undo_lease(const struct apply *apply, const struct applied *done, struct err *err)
 {
@@ -426,22 +353,72 @@ static int undo_lease(const struct apply *apply, const struct applied *done, str
 	return r;
 }
 
-void apply_undo(struct apply *apply)
+/*
+ * Gives one lease up, and removes what this run has made of it. What cannot be removed keeps its lease: no device may
+ * stay without one.
+ */
+static int undo(struct apply *apply, struct applied *done, struct err *err)
 {
 	struct policy policy = *apply->policy;
+	int r = done->kept || !is_some(&done->now) ? 0 : undo_lease(apply, done, err);
 
-	/* No guest has used the devices, so the driver has nothing to clean up. */
+	/* No guest has used the device, so the driver has nothing to clean up. */
 	policy.driver_cleanup_s = 0;
+	end_work(done);
+	return r == 1 ? release_finish(apply->store, &policy, done->id,
+				       sys_now_ms() + create_within(UNDO_MS, create_last_ms(apply)), err)
+		      : r;
+}
+
+static int undo_step(struct apply *apply, const struct step *step, struct err *why)
+{
+	struct err err;
+
+	if (undo(apply, done_of(apply, step), &err) >= 0)
+		return 0;
+	err_in(&err, "%s; nor can it be removed again", why->text);
+	*why = err;
+	return err_recode(why, ETIMEDOUT);
+}
+
+int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i, const char *params, struct err *err)
+{
+	const struct step *step = &steps[i];
+	const struct event_about about = { .vgpu = &step->vgpu,
+					   .domain = apply->request->uuid,
+					   .name = apply->request->name };
+	bool made = step->kind == STEP_CREATE, stays;
+	int r = wait_turn(apply, step, err);
+	autoclose int lock = apply->lock;
+
+	if (r == 0)
+		r = ensure(apply, step, params, err);
+	stays = r == -ETIMEDOUT;
+	if (r == 0)
+		r = settle(apply, step, err);
+	/* An earlier round can have made what this one keeps. */
+	if (r < 0 && made && done_of(apply, step)->made && undo_step(apply, step, err) < 0) {
+		stays = true;
+		r = -err->code;
+	}
+	if (stays)
+		leave_hanging(apply, step);
+	else if (r < 0)
+		drop_failed(apply, step, n - i);
+	else
+		event_log(made ? EVENT_CREATED : EVENT_ADOPTED, &about, "%s: domain %s: %s %s, %s on %s", apply->op,
+			  apply->request->name, made ? "created" : "adopted", step->vgpu.id, step->vgpu.type,
+			  step->vgpu.parent);
+	return r;
+}
+
+void apply_undo(struct apply *apply)
+{
 	while (apply->ndone > 0) {
 		struct applied *done = &apply->done[--apply->ndone];
 		struct err err = { 0 };
-		int r = done->kept || !is_some(&done->now) ? 0 : undo_lease(apply, done, &err);
 
-		end_work(done);
-		if (r == 1)
-			r = release_finish(apply->store, &policy, done->id,
-					   sys_now_ms() + create_within(UNDO_MS, create_last_ms(apply)), &err);
-		if (r < 0)
+		if (undo(apply, done, &err) < 0)
 			log_warn("%s: domain %s: %s: left to the release: %s", apply->op, apply->request->name,
 				 done->id, err.text);
 	}

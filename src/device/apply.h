@@ -72,7 +72,5 @@ int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i
  */
 int apply_present(struct apply *apply, const struct step *step, struct err *err);
 
-bool apply_needs_lock(const struct step *step);
-
 /* Releases, in reverse order, what this run has leased. */
 void apply_undo(struct apply *apply);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Creates a planned vGPU before the operation's deadline, and removes it again if that fails. */
+/* Creates a planned vGPU, or waits for an existing one, before the operation's deadline. */
 #include <errno.h>
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/text.h"
 #include "sys/log.h"
 #include "sys/timed_child.h"
 #include "device/release.h"
 #include "host/mdevctl_files.h"
 #include "internal.h"
 
-enum { LEAST_MS = 100 };
+enum { LEAST_MS = 100, WAIT_STEP_MS = 50, LOOK_MS = 250 };
 
 int create_no_answer(struct err *err)
 {
@@ -82,17 +83,6 @@ int64_t create_last_ms(const struct apply *apply)
 	return apply->end_ms + UNDO_MS;
 }
 
-int create_undo(const struct apply *apply, const struct step *step, int *work, struct err *why)
-{
-	struct err err;
-
-	if (release_remove(apply->store, &step->vgpu, work, create_within(UNDO_MS, create_last_ms(apply)), &err) == 0)
-		return 0;
-	err_in(&err, "%s; nor can it be removed again", why->text);
-	*why = err;
-	return err_recode(why, ETIMEDOUT);
-}
-
 /*
  * Checks a creation whose child was killed. The write ended with the child, and we hold the locks, so a device that
  * exists was created by us. -ETIMEDOUT if the driver does not answer: the device may still appear.
@@ -156,33 +146,27 @@ int create_complete(const struct apply *apply, const struct step *step, int work
 {
 	struct creation creation = { .host = apply->store->host, .vgpu = &step->vgpu, .params = params, .work = work };
 	autofree struct mdev_attr *attrs = NULL;
+	int r;
 
 	if (kernel_wait_complete(creation.host, creation.vgpu, left_ms(end), err) < 0)
 		return -err->code;
 	if (!params)
 		return 0;
-	if (read_attrs(&attrs, &creation.nattrs, &creation, err) < 0)
+	if (step->kind != STEP_ADOPT && read_attrs(&attrs, &creation.nattrs, &creation, err) < 0)
 		return -err->code;
 	creation.attrs = attrs;
-	return *params || creation.nattrs ? write_params(apply, &creation, end, err) : 0;
-}
-
-int create_adopted(const struct apply *apply, const struct step *step, int work, const char *params, int64_t end,
-		   struct err *err)
-{
-	struct creation creation = { .host = apply->store->host, .vgpu = &step->vgpu, .params = params, .work = work };
-	int r = *params ? write_params(apply, &creation, end, err) : 0;
-
-	if (r == 0 || r == -ETIMEDOUT)
+	r = *params || creation.nattrs ? write_params(apply, &creation, end, err) : 0;
+	if (r == 0 || r == -ETIMEDOUT || step->kind != STEP_ADOPT)
 		return r;
 	log_warn("%s: domain %s: vGPU %s is used without its parameters (%s): %s", apply->op, apply->request->name,
 		 step->vgpu.id, params, err->text + err->cause);
 	return 0;
 }
 
-int create_vgpu(const struct apply *apply, const struct step *step, int *work, const char *params, struct err *err)
+int create_vgpu(const struct apply *apply, const struct step *step, struct applied *done, const char *params,
+		struct err *err)
 {
-	struct creation creation = { .host = apply->store->host, .vgpu = &step->vgpu, .work = *work };
+	struct creation creation = { .host = apply->store->host, .vgpu = &step->vgpu, .work = done->work };
 	int wait_ms = create_within(apply->policy->create_timeout_s * 1000, apply->end_ms);
 	int64_t end = sys_now_ms() + wait_ms;
 
@@ -193,8 +177,39 @@ int create_vgpu(const struct apply *apply, const struct step *step, int *work, c
 			step->vgpu.type, step->vgpu.parent);
 	if (write_create(apply, &creation, end, err) < 0)
 		return -err->code;
-	if (create_complete(apply, step, *work, params, end, err) == 0)
+	done->made = true;
+	/* Only this candidate failed, and its device can be removed again; nothing hangs. */
+	return create_complete(apply, step, done->work, params, end, err) < 0 ? err_recode(err, EIO) : 0;
+}
+
+int create_wait_closed(const struct apply *apply, const struct step *step, struct err *err)
+{
+	int64_t end = sys_now_ms() + create_within(apply->policy->release_timeout_s * 1000, apply->wait_by_ms);
+	char holder[128];
+
+	/* If nobody can tell, go on: VFIO refuses a second opener. */
+	if (release_wait_closed(apply->store->host, step->vgpu.id, end, end + LOOK_MS, err) != -EBUSY)
 		return 0;
-	/* An incomplete device is removed again. Only this candidate failed; nothing hangs. */
-	return create_undo(apply, step, work, err) < 0 ? -err->code : err_recode(err, EIO);
+	text_copy(holder, sizeof(holder), err->text + err->cause);
+	return err_set(err, EBUSY, "%s, still after %d s (release_timeout)", holder, apply->policy->release_timeout_s);
+}
+
+int apply_present(struct apply *apply, const struct step *step, struct err *err)
+{
+	const struct host *host = apply->store->host;
+
+	if (step->kind == STEP_KEEP && create_wait_closed(apply, step, err) < 0)
+		return -err->code;
+	/* A removal that has begun is not stopped by a lease. */
+	while (store_check_vgpu(apply->store, step->vgpu.id, err) < 0) {
+		if (sys_now_ms() >= apply->wait_by_ms)
+			return -err->code;
+		sys_sleep_ms(WAIT_STEP_MS);
+	}
+	/* A plain VF always exists, so there is nothing more to check. */
+	if (step->vgpu.framework == FW_VF)
+		return 0;
+	if (kernel_exists(host, &step->vgpu) != 1)
+		return err_set(err, EAGAIN, "removed by another process in the meantime");
+	return kernel_wait_complete(host, &step->vgpu, apply->policy->create_timeout_s * 1000, err);
 }

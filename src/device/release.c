@@ -166,15 +166,6 @@ static int removal_run(struct removal *removal, int wait_ms, int64_t look_by_ms,
 	return r < 0 ? r : removal_write(removal, wait_ms, err);
 }
 
-int release_remove(const struct store *store, const struct vgpu_ref *vgpu, int *work, int wait_ms, struct err *err)
-{
-	struct removal removal = { .store = store, .vgpu = vgpu, .lock = *work };
-	int r = removal_run(&removal, wait_ms, sys_now_ms() + wait_ms, err);
-
-	*work = removal.lock;
-	return r;
-}
-
 /* Gives the driver its clean-up time, which began at `since_ms`, to remove the device. Holds no lock meanwhile. */
 static int let_driver_remove(const struct host *host, const struct policy *policy, const struct vgpu_ref *vgpu,
 			     int64_t since_ms, int64_t deadline_ms, struct err *err)

@@ -86,16 +86,6 @@ int64_t release_by(const struct policy *policy);
 bool release_has_time(const struct policy *policy, const struct lease *lease);
 
 /*
- * Removes a device that no process has open. The caller holds its work lock, `*work`. Returns:
- *   0: removed
- *   -EBUSY: a process has it open
- *   -ETIMEDOUT: the kernel is still removing it after `wait_ms`; a child keeps the lock, and *work is -1
- *   -EAGAIN: it is unknown whether it is open
- *   other: the kernel's error
- */
-int release_remove(const struct store *store, const struct vgpu_ref *vgpu, int *work, int wait_ms, struct err *err);
-
-/*
  * Waits until no process has the device open. Returns 0, or:
  *   -EBUSY: still open at `deadline_ms`; the cause in the text names the process
  *   -EAGAIN: still unknown at `look_by_ms`
