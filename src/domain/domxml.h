@@ -37,7 +37,7 @@ enum {
 	DOMXML_ALL_PCI = 1,   /* request every PCI hostdev, even without a <vgpu:device>: see domxml_keep() */
 	DOMXML_FILE = 2,      /* the file is yet to be defined: a missing <uuid> becomes "" (libvirt makes one) */
 	DOMXML_IDENTITY = 4,  /* UUID and name only: an error in the metadata must not stop release and reconnect */
-	DOMXML_REMARKS = 16,  /* collect the remarks of domxml_remarks() */
+	DOMXML_REMARKS = 16,  /* collect what domxml_remarks() and domxml_past_libvirt() return */
 	DOMXML_SUSPENDED = 8, /* read the vGPUs of the suspend record in the metadata; not for domxml_rewrite() */
 };
 
@@ -78,6 +78,12 @@ struct remark {
 
 /* Returns the number of remarks and sets *out to the first one; needs DOMXML_REMARKS. `doc` owns them. */
 size_t domxml_remarks(const struct domxml *doc, const struct remark **out);
+
+/*
+ * The mdevs and PCI devices that <qemu:commandline> gives to QEMU without libvirt's knowledge: returns how many, and
+ * sets *out to the first one's ID; needs DOMXML_REMARKS. `doc` owns them.
+ */
+size_t domxml_past_libvirt(const struct domxml *doc, const char (**out)[ID_SIZE]);
 
 /* `doc` owns the result. */
 const struct request *domxml_request(const struct domxml *doc);

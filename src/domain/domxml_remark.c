@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Finds metadata without effect: unknown attributes, other namespaces, <vgpu:device> elements without a hostdev. None
- * of these stops a start, because a newer version may have written them.
+ * of these stops a start, because a newer version may have written them. Finds also the devices that libvirt does not
+ * know of, because <qemu:commandline> gives them to QEMU.
  */
 #include <stdarg.h>
 #include <string.h>
@@ -10,7 +11,9 @@
 #include "internal.h"
 #include "base/text.h"
 
-enum { REMARKS_MAX = 32, WORD_SIZE = 64 };
+#define QEMU_NS "http://libvirt.org/schemas/domain/qemu/1.0"
+
+enum { REMARKS_MAX = 32, PAST_MAX = 32, WORD_SIZE = 64 };
 
 /* Keep only the first remarks: a hostile document can cause millions. */
 __attribute__((format(printf, 3, 4))) static void note(struct domxml *doc, const char *fix, const char *fmt, ...)
@@ -120,12 +123,52 @@ static void look_at_metadata(struct domxml *doc, const struct xml_elem *metadata
 	}
 }
 
+/*
+ * The device in an argument such as vfio-pci,sysfsdev=/sys/bus/mdev/devices/UUID, vfio-pci,host=41:00.4, or the same in
+ * JSON. It is the last UUID or address in it: the path of an mdev can have its parent's address.
+ */
+static bool vfio_device(const char *arg, char id[ID_SIZE])
+{
+	static const char between[] = ",=/\"{} ";
+	char word[ID_SIZE], found[ID_SIZE];
+	bool any = false;
+
+	if (!strstr(arg, "vfio-pci"))
+		return false;
+	for (size_t len; arg += strspn(arg, between), len = strcspn(arg, between); arg += len) {
+		if (len >= sizeof(word))
+			continue;
+		memcpy(word, arg, len);
+		word[len] = '\0';
+		if (id_parse(found, word) || pci_guess(found, word))
+			any = text_copy(id, ID_SIZE, found);
+	}
+	return any;
+}
+
+static void look_at_commandline(struct domxml *doc, const struct xml_elem *line)
+{
+	const struct xml_elem *arg = xml_child(line, QEMU_NS, "arg");
+	char id[ID_SIZE];
+
+	for (; arg && doc->npast < PAST_MAX; arg = xml_next(arg, QEMU_NS, "arg")) {
+		const char *value = xml_attr(arg, "value");
+
+		if (!value || !vfio_device(value, id))
+			continue;
+		if (!doc->past)
+			doc->past = mem_new(PAST_MAX, sizeof(*doc->past));
+		text_copy(doc->past[doc->npast++], ID_SIZE, id);
+	}
+}
+
 void domxml_look(struct domxml *doc, const struct xml_elem *domain)
 {
 	const struct xml_elem *metadata = xml_child(domain, "", "metadata");
 	bool suspended = xml_child(metadata, DOMXML_SUSPENDED_NS, "suspended");
 
 	look_at_metadata(doc, metadata);
+	look_at_commandline(doc, xml_child(domain, QEMU_NS, "commandline"));
 	if (xml_child(domain, DOMXML_NS, "lease"))
 		note(doc, "put it into <metadata>", "a <vgpu:lease> outside <metadata> is ignored");
 	/* A suspended domain gets its hostdevs back when it resumes. */

@@ -89,6 +89,8 @@ struct domxml {
 	char lease_project[PROJECT_SIZE]; /* from <vgpu:lease>, not from Nova; "" missing or invalid */
 	struct remark *remarks;
 	size_t nremarks;
+	char (*past)[ID_SIZE]; /* devices that <qemu:commandline> gives to QEMU */
+	size_t npast;
 };
 
 /* One <vgpu:device>; `elem` is valid while the tree exists. */
@@ -130,7 +132,7 @@ int meta_apply(const struct meta_device *device, struct vgpu_request *req, struc
 int request_read(struct domxml *doc, const struct xml_elem *domain, const struct xml_elem *holder, struct meta *meta,
 		 bool all_pci, struct err *err);
 
-/* domxml_remark.c: notes metadata without effect; call it after request_read(). */
+/* domxml_remark.c: notes metadata without effect, and devices past libvirt; call it after request_read(). */
 void domxml_look(struct domxml *doc, const struct xml_elem *domain);
 
 /* domxml_scan.c: locates the marks. -EINVAL: the bytes do not have the `count` elements that libxml2 found. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Warns about doubtful hostdevs, and about metadata without effect on this host. */
+/* Warns about doubtful hostdevs, devices that are given past libvirt, and metadata without effect on this host. */
 #include "survey/remark.h"
 
 #include <stdio.h>
@@ -84,14 +84,31 @@ static void remark_hostdev(const struct request *request, const struct vgpu_requ
 	}
 }
 
+/* Of PCI devices, only the VFs of GPUs can be vGPUs. */
+static void remark_past_libvirt(const char *id, const struct host *host, const struct config *config, remark_say *say,
+				void *arg)
+{
+	char text[TEXT_SIZE], uuid[UUID_SIZE], card[PCI_SIZE];
+
+	if (!uuid_parse(uuid, id) && (!config || !hostdev_filter_possible(config) ||
+				      !inventory_physfn(host, id, card) || inventory_is_other(host, card)))
+		return;
+	snprintf(text, sizeof(text), "<qemu:commandline> gives %s to QEMU, so it is neither created nor leased", id);
+	say(arg, text, "name it in a <hostdev> instead");
+}
+
 void remark_hostdevs(const struct domxml *doc, const struct host *host, const struct config *config, remark_say *say,
 		     void *arg)
 {
 	const struct request *request = domxml_request(doc);
+	const char(*past)[ID_SIZE];
+	size_t npast = domxml_past_libvirt(doc, &past);
 
 	for (size_t i = 0; i < request->nvgpus; i++)
 		if (request->vgpus[i].kind == REQUEST_PCI && !request->vgpus[i].any)
 			remark_hostdev(request, &request->vgpus[i], host, config, say, arg);
+	for (size_t i = 0; i < npast; i++)
+		remark_past_libvirt(past[i], host, config, say, arg);
 }
 
 void remark_domain(const struct domxml *doc, const struct host *host, remark_say *say, void *arg)

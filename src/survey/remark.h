@@ -14,8 +14,8 @@ typedef void remark_say(void *arg, const char *text, const char *fix);
 
 /*
  * Warns about PCI hostdevs that are probably mistakes: a pGPU of the pool, a GPU's VF outside the pool, or an address
- * without a device. Reasons to refuse the domain are left to the plan. `doc` must be parsed with DOMXML_ALL_PCI and
- * still have all its hostdevs; `config` may be NULL.
+ * without a device; and about vGPUs in <qemu:commandline>. Reasons to refuse the domain are left to the plan. `doc`
+ * must be parsed with DOMXML_ALL_PCI and DOMXML_REMARKS, and still have all its hostdevs; `config` may be NULL.
  */
 void remark_hostdevs(const struct domxml *doc, const struct host *host, const struct config *config, remark_say *say,
 		     void *arg);

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What has no effect in a domain's metadata, and PCI hostdevs that cannot be meant so: plan and check tell each, and a start
-# goes on without a word.
+# What has no effect in a domain's metadata, PCI hostdevs that cannot be meant so, and devices that are given past libvirt: plan
+# and check tell each, and a start goes on without a word.
 . "$(dirname "$0")/../../lib/cli.sh"
 
 host l40s/4+flex/3:2+cx6+t4:1
@@ -73,6 +73,22 @@ with_device 0000:17:00.2
 silent "a network card's VF"
 with_device 0000:17:00.0
 silent "a network card"
+
+### Devices that <qemu:commandline> gives to QEMU itself
+# with_argument ARGUMENT: the domain has no vGPU that libvirt knows of, but gives QEMU this device.
+with_argument() {
+	with "/<metadata>/,/<\\/metadata>/d; /<hostdev/,/<\\/hostdev>/d; s|</domain>|<qemu:commandline \
+		xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'><qemu:arg value='-device'/><qemu:arg value='$1'/></qemu:commandline>&|"
+}
+past() { with_argument "$2" && tells "$1" says M_PAST_LIBVIRT "$3"; } # SENTENCE ARGUMENT ID
+past "an mdev" "vfio-pci,sysfsdev=/sys/bus/mdev/devices/$(uuid 3),display=on" "$(uuid 3)"
+past "an mdev below its parent" "vfio-pci,sysfsdev=/sys/bus/pci/devices/0000:84:00.0/$(uuid 3)" "$(uuid 3)"
+past "a VF" "vfio-pci,host=4d:00.1,id=gpu" 0000:4d:00.1
+past "a VF in JSON" '{"driver":"vfio-pci","host":"0000:26:00.4"}' 0000:26:00.4
+with_argument vfio-pci,host=17:00.2
+silent "a network card's VF that is given so"
+with_argument "vfio-ap,sysfsdev=/sys/bus/mdev/devices/$(uuid 3)"
+silent "an mdev that is no vGPU"
 configure </dev/null
 with_device 0000:84:00.0
 silent "without a pool, a GPU"
