@@ -140,6 +140,11 @@ void cards_offers(struct rows *rows, const struct world *world, const struct car
 	}
 }
 
+const char *cards_framework(const struct inv_pgpu *card)
+{
+	return card->nparents || card->framework == FW_VF ? framework_word(card->framework) : NULL;
+}
+
 void cards_fields(struct rows *rows, const struct world *world, const struct card_row *row)
 {
 	const struct inv_pgpu *card = &row->card;
@@ -148,7 +153,7 @@ void cards_fields(struct rows *rows, const struct world *world, const struct car
 
 	snprintf(ids, sizeof(ids), "%s%s%s", card->vendor, *card->vendor ? ":" : "", card->device);
 	row_text(rows, COL_PGPU, "address", card->address);
-	row_text(rows, COL_FRAMEWORK, "framework", framework_word(card->framework));
+	row_text(rows, COL_FRAMEWORK, "framework", cards_framework(card));
 	json_out_text(rows->json, "vendor", card->vendor);
 	json_out_text(rows->json, "device", card->device);
 	table_text(&rows->table, COL_MODEL, *row->model ? row->model : ids);

@@ -57,7 +57,7 @@ is "$(offer 0000:84:00.0 nvidia-223)" '"id": "nvidia-223","name": "GRID T4-2B","
 	"and one that it could"
 is "$(offer mtty mtty-1)" '"id": "mtty-1","name": "Single port serial","class": null,"framebuffer_mib": null,"heads": null,"resolution": null,"capacity": 24,"used": 0,"available": 24,"reason": null,"configured": false},' \
 	"what the driver does not say is null"
-is "$(object address 0000:99:00.0)" '"address": "0000:99:00.0","framework": "mdev","vendor": null,"device": null,"model": null,"numa_node": null,"vfs": null,"type": "nvidia-222","in_pool": false,"ready": false,"reason": "'"$(message M_NO_PCI_DEVICE)"'","types": []},' \
+is "$(object address 0000:99:00.0)" '"address": "0000:99:00.0","framework": null,"vendor": null,"device": null,"model": null,"numa_node": null,"vfs": null,"type": "nvidia-222","in_pool": false,"ready": false,"reason": "'"$(message M_NO_PCI_DEVICE)"'","types": []},' \
 	"a card that the host does not have"
 like "$(object address 0000:00:02.0)" '*"numa_node": null,*' "a NUMA node that the kernel gives as -1 is null"
 

@@ -101,7 +101,7 @@ is "$(sed -n '/"pgpus"/,/^  ]/p' <<<"$out" | grep -v since)" "$was" "as JSON it 
 vl show mtty
 is "$status|$(grep -c "$(uuid 2)" <<<"$out")" "0|1" "a virtual one"
 vl show 0000:99:00.0
-is "$status|$(fact pool)" "0|no: no PCI device has this address" "one that is configured and absent"
+is "$status|$(fact pool)|$(fact framework)" "0|no: no PCI device has this address|" "one that is configured and absent, with no framework"
 for wrong in 0000:83:00.0 0000:48:00.0 0000:84:00.1; do
 	vl show $wrong
 	holds "one that is not, with one digit that is another, or two that are swapped: $wrong" ended 1 M_NO_PCI_DEVICE
