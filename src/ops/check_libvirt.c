@@ -86,14 +86,15 @@ void check_hook(struct check *check)
 	/* A simulated host has no libvirt to call a hook, unless it has a directory for hooks. */
 	if (ours == 0 && *check->host->name && !sys_exists(check->host->libvirt, HOOKS))
 		return;
-	check_at_path(check, ours ? found : HOOKS "/qemu");
+	check_at_path(check, ours ? found : HOOKS);
 	if (ours == 0 && faccessat(check->host->libvirt, HOOKS, X_OK, AT_EACCESS) < 0 && errno == EACCES) {
 		err_set(&denied, EACCES, "cannot be read: permission denied");
 		check_unreadable(check, "fix the cause", &denied);
 	} else if (ours == 0)
-		check_fail(check, "install it, then reload libvirtd (or virtqemud)",
-			   "libvirt hook not installed (looked here and in /" HOOKS
-			   "/qemu.d), so libvirt starts every domain without it");
+		/* There it replaces no hook of somebody else, as it would as .../hooks/qemu. */
+		check_fail(check, "install it as /" HOOKS "/qemu.d/vgpu-lease, then reload libvirtd (or virtqemud)",
+			   "libvirt hook not installed (neither as qemu nor in qemu.d), so libvirt starts every "
+			   "domain without it");
 	if (ours > 1)
 		check_warn(check, "remove one of them", "also installed as /%s, so libvirt runs both", other);
 }

@@ -239,7 +239,7 @@ finds WARN hook "$root/etc/libvirt/hooks/qemu: *qemu.d/vgpu-lease*" "a hook that
 printf '#!/bin/sh\n# vgpu-lease\n' >"$root/etc/libvirt/hooks/qemu"
 well "beside another hook ours is in qemu.d"
 rm "$root/etc/libvirt/hooks/qemu.d/vgpu-lease"
-finds FAIL hook "$root/etc/libvirt/hooks/qemu: *reload*" "no hook of ours, also below --root"
+finds FAIL hook "$root/etc/libvirt/hooks: *reload*" "no hook of ours, also below --root"
 mv "$root/etc/libvirt" "$tmp/libvirt"
 well "a simulated host without libvirt needs none"
 mv "$tmp/libvirt" "$root/etc/libvirt"

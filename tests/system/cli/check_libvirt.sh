@@ -81,6 +81,7 @@ cp "$hook" "$root/etc/libvirt/hooks/qemu.d/vgpu-lease"
 is "$(hook_line | grep -c '^WARN.*libvirt runs both')" 1 "also if it is there twice"
 rm "$root"/etc/libvirt/hooks/qemu.d/*
 is "$(hook_line | cut -d' ' -f1)" FAIL "a hook of somebody else is none"
+holds "which the advice does not overwrite" says M_CHECK_NO_HOOK < <(hook_line)
 # A host that says who listens on which socket.
 plain=$tmp/plain
 mkdir -p "$plain"/{etc/libvirt/hooks,proc/net,run,sys,var/lib}
