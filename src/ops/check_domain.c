@@ -8,6 +8,7 @@
 #include "base/auto.h"
 #include "domain/domxml.h"
 #include "host/libvirt_files.h"
+#include "host/mdevctl_files.h"
 #include "ops/preview.h"
 #include "survey/hostdev_filter.h"
 #include "survey/missing_vgpus.h"
@@ -30,14 +31,27 @@ static void report(void *arg, const char *text, const char *fix)
 	check_warn(check_at_path(about->check, about->path), fix, "%s", text);
 }
 
+/* The type that the metadata, or else mdevctl's definition, gives a vGPU that does not exist; "" if neither does. */
+static const char *stated_type(const struct check *check, const struct vgpu_request *req, struct definition *definition)
+{
+	struct err ignored;
+
+	if (*req->facts.type || req->kind != REQUEST_MDEV || inventory_device(check->inv, req->id) ||
+	    mdevctl_definition(definition, check->host, req->id, &ignored) != 1)
+		return req->facts.type;
+	return definition->type;
+}
+
 /*
  * Might a start with this mdev be refused for a reason other than capacity? Not if the mdev exists, nor if it has no
- * lease and the pool provides the named or only type as mdevs. To plan a start of every domain would take seconds.
+ * lease and the pool provides the stated or only type as mdevs. To plan a start of every domain would take seconds.
  */
 static bool is_doubtful_mdev(const struct check *check, const struct vgpu_request *req)
 {
 	const struct config *config = check->config;
-	const struct section *section = *req->facts.type         ? config_section(config, req->facts.type)
+	struct definition definition;
+	const char *type = stated_type(check, req, &definition);
+	const struct section *section = *type                    ? config_section(config, type)
 					: config->nsections == 1 ? &config->sections[0]
 								 : NULL;
 
@@ -62,11 +76,12 @@ static bool is_doubtful(const struct check *check, const struct vgpu_request *re
 	return framework == FW_VARIANT ? req->managed : framework == FW_VF && (!*vf->group || *vf->beside);
 }
 
-/* Does the request name a type that the host has but that is not enabled? */
-static bool names_other_type(const struct check *check, const struct request *request)
+/* Is the stated type of a vGPU one that the host has but that is not enabled? */
+static bool has_other_type(const struct check *check, const struct request *request)
 {
 	for (size_t i = 0; i < request->nvgpus; i++) {
-		const char *type = request->vgpus[i].facts.type;
+		struct definition definition;
+		const char *type = stated_type(check, &request->vgpus[i], &definition);
 
 		if (*type && inventory_type(check->inv, type) && !config_section(check->config, type))
 			return true;
@@ -94,7 +109,7 @@ static void report_refused(struct check *check, const struct domxml *doc, const 
 	/* Missing permission and exhausted capacity are not the domain's fault. The quota has its own check. */
 	if (r < 0 ? check_denied(err.code)
 		  : plan->kind != PLAN_REFUSE || plan->no_quota ||
-			    (plan->no_capacity && !names_other_type(check, request)))
+			    (plan->no_capacity && !has_other_type(check, request)))
 		return;
 	if (r == 0)
 		err_set(&err, EINVAL, "vGPU %s: %s", request->vgpus[plan->refused_vgpu].id, plan->text);

@@ -78,19 +78,6 @@ static bool is_miscounted(struct check *check, const struct nova_inventory *nova
 	return true;
 }
 
-/* A missing device gets the type of its definition, so a domain that names it needs that type enabled. */
-static bool cannot_start(struct check *check, const struct definition *d)
-{
-	const char *domain = libvirt_files_names(check->disk, d->uuid, NULL);
-
-	if (!domain || config_section(check->config, d->type) || inventory_device(check->inv, d->uuid))
-		return false;
-	check_warn(check, check_fix(check, "enable %s, or name another type in the domain's metadata", d->type),
-		   "a start of domain %.100s would be refused: its vGPU is defined as %s, which is not enabled", domain,
-		   d->type);
-	return true;
-}
-
 void check_definitions(struct check *check)
 {
 	autofree struct definition *list = NULL;
@@ -111,8 +98,8 @@ void check_definitions(struct check *check)
 		snprintf(path, sizeof(path), "etc/mdevctl.d/%s/%s", list[i].parent, list[i].uuid);
 		check_at_path(check, path);
 		good += !is_second(check, &list[i]) && !goes_against(check, &list[i]) &&
-			!cannot_start(check, &list[i]) && !is_miscounted(check, &nova, &list[i]) && parent &&
-			parent->card->framework == FW_MDEV && pool_gives(parent, list[i].type);
+			!is_miscounted(check, &nova, &list[i]) && parent && parent->card->framework == FW_MDEV &&
+			pool_gives(parent, list[i].type);
 	}
 	nova_inventory_free(&nova);
 	check_at(check, "%s", "");

@@ -148,7 +148,7 @@ well "one of the same type is none"
 echo '{"mdev_type": "nvidia-223", "start": "manual"}' >"$definition"
 well "nor one that does not start by itself"
 domain 1 "$(uuid 1)" >"$root/etc/libvirt/qemu/vm1.xml"
-finds WARN mdevctl "$definition: *vm1*nvidia-223*" "but where a domain names it: its type comes from there"
+finds FAIL domain "$root/etc/libvirt/qemu/vm1.xml: *vm1*nvidia-223*$(uuid 1)*" "but where a domain names it: its type comes from there"
 call prepare begin 1 2>/dev/null
 is "$?" 1 "and its start is refused indeed"
 rm "$root/etc/libvirt/qemu/vm1.xml"

@@ -263,6 +263,31 @@ is "$(call prepare begin 1 2>&1)" "" "and the guest starts"
 end_host
 rm -r "$root/etc/mdevctl.d"
 
+### libvirt's nodedev-define with autostart, and a configuration with another type: the boot has not started the mdev
+host t4
+configure nvidia-231@0000:84:00.0
+mdevctl_has 0000:84:00.0 "$(uuid 1)" nvidia-230 auto
+domain 1 "$(uuid 1)" >"$root/etc/libvirt/qemu/vm1.xml"
+vl check
+holds "the domain would be refused for the type of its definition" says M_CHECK_DOMAIN_REFUSED vm1 < <(notes_of domain | grep ^FAIL)
+holds "which is named with its file" says M_TYPE_DEFINED nvidia-230 "/etc/mdevctl.d/0000:84:00.0/$(uuid 1)" < <(notes_of domain)
+mdevctl_has 0000:84:00.0 "$(uuid 1)" nvidia-231 auto
+vl check
+is "$(notes_of domain | grep -c ^FAIL)" 0 "one of the pool's type is no finding"
+mdevctl_has 0000:84:00.0 "$(uuid 1)" nvidia-230 auto
+domain 1 "$(uuid 1)" nvidia-231 >"$root/etc/libvirt/qemu/vm1.xml"
+vl check
+is "$(grep -c 'would be refused' <<<"$out")" 0 "nor is one whose metadata have the pool's type, which comes before the definition's"
+is "$(call prepare begin 1 nvidia-231 2>&1)" "" "as a start has it"
+call release end 1
+domain 1 "$(uuid 1)" >"$root/etc/libvirt/qemu/vm1.xml"
+remove_device "$(uuid 1)"
+create 0000:84:00.0 nvidia-230 1
+vl check
+is "$(notes_of domain | grep -c ^FAIL)" 0 "nor is one whose mdev exists"
+end_host
+rm -r "$root/etc/mdevctl.d" "$root/run/vgpu-lease"
+
 ### A later kernel, with which the cards provide VFs: the definitions of mdevs and domains are those of before
 host l40s/2
 configure nvidia-1151
