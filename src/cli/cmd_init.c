@@ -71,7 +71,7 @@ static const struct inv_offer *defined_offer(const struct host *host, const stru
 	return offer;
 }
 
-/* The type for a card: that of its vGPUs, or of its definitions, or else the best one; NULL: none. */
+/* The type for a card: that of its vGPUs, or of its definitions, or else the best one that it offers; NULL: none. */
 static const struct inv_type *choose_type(const struct host *host, const struct inventory *inv,
 					  const struct inv_pgpu *card)
 {
@@ -88,7 +88,8 @@ static const struct inv_type *choose_type(const struct host *host, const struct 
 	for (size_t i = 0; i < card->noffers; i++)
 		if (!best || is_better(&card->offers[i], best))
 			best = &card->offers[i];
-	return best ? best->type : NULL;
+	/* Mdev types are listed also if the card, which is empty, is in a mode that allows none of them. */
+	return best && (best->available > 0 || card->framework != FW_MDEV) ? best->type : NULL;
 }
 
 static void print_type(FILE *to, const struct inv_type *type)
@@ -131,25 +132,36 @@ static void print_section(FILE *to, const struct inventory *inv, const struct in
 	fputc('\n', to);
 }
 
-static bool is_left_out(const struct host *host, const struct inv_pgpu *card)
+/* Why a card without a type is left out. False: it is no GPU. */
+static bool is_left_out(const struct host *host, const struct inv_pgpu *card, char reason[REASON_SIZE])
 {
-	return !card->ready && inventory_is_gpu(host, card->address);
+	if (!card->ready)
+		text_copy(reason, REASON_SIZE, card->reason);
+	else if (card->nvidia)
+		snprintf(reason, REASON_SIZE,
+			 "its driver offers no vGPU of any type now; in MIG mode it does once 'nvidia-smi mig -i %s "
+			 "-cgi PROFILE -C' has made a GPU instance, otherwise see dmesg",
+			 card->address);
+	else
+		text_copy(reason, REASON_SIZE, "its driver offers no vGPU of any type now; see dmesg");
+	return inventory_is_gpu(host, card->address);
 }
 
 /* Prints the types to enable to `enabled`, and their sections to `sections`. Returns the number of sections. */
 static size_t print_cards(FILE *enabled, FILE *sections, const struct host *host, const struct inventory *inv)
 {
 	autofree const struct inv_type **chosen = mem_new(inv->npgpus + 1, sizeof(*chosen));
-	char reason[4 * REASON_SIZE];
+	char reason[REASON_SIZE], safe[4 * REASON_SIZE];
 	size_t n = 0, types = 0;
 
 	for (size_t i = 0; i < inv->npgpus; i++) {
 		const struct inv_pgpu *card = inv->pgpus[i];
 
 		chosen[i] = choose_type(host, inv, card);
-		text_safe(reason, sizeof(reason), card->reason);
-		if (is_left_out(host, card))
-			fprintf(sections, "\n# Left out: %s: %s\n", card->address, reason);
+		if (chosen[i] || !is_left_out(host, card, reason))
+			continue;
+		text_safe(safe, sizeof(safe), reason);
+		fprintf(sections, "\n# Left out: %s: %s\n", card->address, safe);
 	}
 	for (size_t i = 0; i < inv->npgpus; i++) {
 		if (!chosen[i])
@@ -163,15 +175,20 @@ static size_t print_cards(FILE *enabled, FILE *sections, const struct host *host
 	return n;
 }
 
+/* Warns of each GPU, none of which has a type, and fails. */
 static int refuse_host(const struct host *host, const struct inventory *inv, struct err *err)
 {
-	size_t n = 0;
+	char reason[REASON_SIZE];
+	size_t n = 0, unready = 0;
 
 	for (size_t i = 0; i < inv->npgpus; i++)
-		if (is_left_out(host, inv->pgpus[i])) {
-			out_warn("%s: %s", inv->pgpus[i]->address, inv->pgpus[i]->reason);
+		if (is_left_out(host, inv->pgpus[i], reason)) {
+			out_warn("%s: %s", inv->pgpus[i]->address, reason);
+			unready += !inv->pgpus[i]->ready;
 			n++;
 		}
+	if (n && !unready)
+		return err_set(err, ENOENT, "no pGPU of this host offers a vGPU now");
 	return err_set(err, ENOENT, "no pGPU is ready on this host%s",
 		       n ? "; 'vgpu-lease inventory' shows why" : ": it has no GPU of NVIDIA, AMD or Intel");
 }

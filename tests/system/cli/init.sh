@@ -81,6 +81,20 @@ is "$status|$(cat "$tmp/other.conf")|$(test -e "$file"; echo $?)" "0|$said|1" "a
 holds "and is said" says M_INIT_WROTE "$tmp/other.conf" <<<"$out"
 end_host
 
+### Cards in MIG mode: one has a GPU instance, and one has none yet, so its driver lists types and offers none of them.
+begin a100@0000:17:00.0+a100@0000:65:00.0
+for card in 17 65; do control mig "0000:$card:00.0 on"; done
+control mig "0000:17:00.0 3g.20gb"
+vl init --write
+is "$(grep -A1 '^\[mdev_' "$file" | xargs)" "[mdev_nvidia-476] device_addresses = 0000:17:00.0" "the first gets the type that it offers"
+holds "the second none" says M_INIT_NO_OFFER 0000:65:00.0 < <(grep '^# Left out: 0000:65:00.0: ' <<<"$out")
+rm "$file"
+for state in off on; do control mig "0000:17:00.0 $state"; done
+vl init --write
+holds "if no card offers any, init fails" ended 1 M_INIT_NONE_NOW
+is "$(grep -c "$(message M_INIT_NO_OFFER 0000:65:00.0)" <<<"$err")|$(test -e "$file"; echo $?)" "1|1" "and writes nothing"
+end_host
+
 ### A host whose only GPU has a driver without vGPUs.
 gpu=$tmp/plain/sys/devices/pci0000:00/0000:01:00.0
 mkdir -p "$gpu" "$tmp/plain/sys/bus/pci/devices" "$tmp/plain/etc"
