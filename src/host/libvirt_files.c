@@ -199,22 +199,43 @@ static bool holds(const struct libvirt_file *doc, const char *needle)
 	return doc->text ? bytes_hold(doc->text, doc->len, needle) : file_holds(doc->fd, needle);
 }
 
-const char *libvirt_files_names(const struct libvirt_files *disk, const char *id, const char *but)
+/*
+ * How a file can name this ID: a UUID as it is; a VF by its hostdev's host address (the guest's address has type='pci'
+ * before the domain), or in <qemu:commandline>, where the domain 0000 can be left out.
+ */
+enum { NEEDLES = 4 };
+
+static bool needles_of(char needles[NEEDLES][NEEDLE_SIZE], const char *id)
 {
-	char uuid[UUID_SIZE], pci[PCI_SIZE], needle[NEEDLE_SIZE];
+	char uuid[UUID_SIZE], pci[PCI_SIZE];
 	unsigned domain, bus, slot, function;
 
+	memset(needles, 0, NEEDLES * sizeof(*needles));
 	if (uuid_parse(uuid, id))
-		text_copy(needle, sizeof(needle), uuid);
-	else if (pci_parse(pci, id) && sscanf(pci, "%x:%x:%x.%x", &domain, &bus, &slot, &function) == 4)
-		/* A hostdev's host address; the guest's address has type='pci' before the domain. */
-		snprintf(needle, sizeof(needle), "<address domain='0x%04x' bus='0x%02x' slot='0x%02x' function='0x%x'",
-			 domain, bus, slot, function);
-	else
+		return text_copy(needles[0], NEEDLE_SIZE, uuid);
+	if (!pci_parse(pci, id) || sscanf(pci, "%x:%x:%x.%x", &domain, &bus, &slot, &function) != 4)
+		return false;
+	snprintf(needles[0], NEEDLE_SIZE, "<address domain='0x%04x' bus='0x%02x' slot='0x%02x' function='0x%x'", domain,
+		 bus, slot, function);
+	text_copy(needles[1], NEEDLE_SIZE, pci);
+	if (domain == 0) {
+		snprintf(needles[2], NEEDLE_SIZE, "host=%02x:%02x.%x", bus, slot, function);
+		snprintf(needles[3], NEEDLE_SIZE, "\"%02x:%02x.%x\"", bus, slot, function);
+	}
+	return true;
+}
+
+const char *libvirt_files_names(const struct libvirt_files *disk, const char *id, const char *but)
+{
+	char needles[NEEDLES][NEEDLE_SIZE];
+
+	if (!needles_of(needles, id))
 		return NULL;
 	for (size_t i = 0; i < disk->n; i++)
-		if (!(but && strcmp(disk->documents[i].name, but) == 0) && holds(&disk->documents[i], needle))
-			return disk->documents[i].name;
+		for (size_t n = 0; n < NEEDLES && *needles[n]; n++)
+			if (!(but && strcmp(disk->documents[i].name, but) == 0) &&
+			    holds(&disk->documents[i], needles[n]))
+				return disk->documents[i].name;
 	return NULL;
 }
 
