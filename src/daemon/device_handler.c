@@ -246,30 +246,45 @@ static size_t count_leases(const struct gc *pass)
 	return n;
 }
 
+static void say_outcome(struct handler *h, size_t leases, size_t foreign)
+{
+	say_status(h, "%zu vGPU%s leased, %zu foreign%s", leases, leases == 1 ? "" : "s", foreign,
+		   h->is_valid     ? ""
+		   : h->has_config ? "; the configuration is invalid, so starts that need a new vGPU are refused"
+				   : "; no valid configuration");
+}
+
+static void leave(const struct handler *h)
+{
+	if (h->leave)
+		h->leave(h->leave_arg, &h->last);
+}
+
 /* What follows a pass that has judged everything. */
 static void after_pass(struct handler *h, struct gc *pass)
 {
 	struct guests *guests = &h->last.guests;
 	bool first = !h->last.next_ms;
-	int64_t again_ms = orphans_remove(pass, guests);
-	size_t foreign = report_pass(h, pass), leases = count_leases(pass);
+	int64_t again_ms;
 
-	publish_metrics(h, pass->store, pass);
-	if (guests->asks)
-		guests_tell(guests, pass);
+	h->last.next_ms = next_pass(pass, 0);
+	leave(h);
+	again_ms = orphans_remove(pass, guests);
 	h->last.next_ms = next_pass(pass, again_ms);
+	say_outcome(h, count_leases(pass), report_pass(h, pass));
+	publish_metrics(h, pass->store, pass);
 	/*
 	 * The status says whether libvirt answers. The first pass does not ask: at boot, libvirt starts after the
 	 * handler, and whoever connects to its socket waits for it.
 	 */
 	if (first && guests->asks)
 		h->last.next_ms = sys_now_ms();
-	else if (!guests->connected)
+	leave(h);
+	if (guests->asks)
+		guests_tell(guests, pass);
+	if (!first && !guests->connected)
 		guests_connect(guests);
-	say_status(h, "%s; %zu vGPU%s leased, %zu foreign%s", guests->state, leases, leases == 1 ? "" : "s", foreign,
-		   h->is_valid     ? ""
-		   : h->has_config ? "; the configuration is invalid, so starts that need a new vGPU are refused"
-				   : "; no valid configuration");
+	leave(h);
 }
 
 int handler_hold_lock(struct handler *h, struct err *err)
@@ -286,7 +301,7 @@ int handler_hold_lock(struct handler *h, struct err *err)
 void handler_pass_failed(struct handler *h, const char *why)
 {
 	log_warn("pass failed: %s", why);
-	say_status(h, "%s; the last pass failed: %.300s", h->last.guests.state, why);
+	say_status(h, "the last pass failed: %.300s", why);
 	h->last.next_ms = sys_now_ms() + RETRY_MS;
 }
 
@@ -308,6 +323,8 @@ void handler_pass(struct handler *h)
 		after_pass(h, &pass);
 	else
 		handler_pass_failed(h, err.text);
+	if (r < 0)
+		leave(h);
 	guests_hang_up(&h->last.guests);
 	gc_free(&pass);
 	store_close(&store);

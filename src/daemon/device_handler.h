@@ -2,8 +2,8 @@
 /*
  * The device handler without its loop: its configuration, its lock, and a pass over everything.
  *
- * All state that matters is in the leases. What a pass leaves to the next one only saves time and log lines. While the
- * handler's lock is held, the hook leaves slow releases to it (finisher).
+ * All state that matters is in the leases. What a pass leaves to the next one only saves time and log lines. While a
+ * handler holds its lock, the hook leaves slow releases to that handler, whose finisher completes them.
  */
 #pragma once
 
@@ -18,7 +18,7 @@
 /* What a pass leaves to the next one. */
 struct remembered {
 	int64_t next_ms;         /* when the next pass is due, CLOCK_MONOTONIC; 0: there was none yet */
-	char status[512];        /* the outcome of the pass, printable, for people */
+	char status[512];        /* the outcome of the pass, printable, for people; behind guests.state */
 	char *reported;          /* its report */
 	struct lease_marks seen; /* leases whose domain had the device */
 	struct guests guests;    /* without a connection */
@@ -32,6 +32,9 @@ struct handler {
 	bool is_valid;   /* the file was valid when last read; the hook reads it each time */
 	int lock;        /* handler.lock; -1: not held by this process */
 	struct remembered last;
+	/* Hands `last` over. Called before a pass may wait for libvirt; NULL: not needed. */
+	void (*leave)(void *arg, const struct remembered *last);
+	void *leave_arg;
 };
 
 /*

@@ -7,27 +7,38 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/text.h"
 #include "live/migration_facts_live.h"
 #include "survey/migration_facts.h"
 #include "sys/log.h"
+
+void guests_set_state(struct guests *g, bool connected, const char *text)
+{
+	char was[sizeof(g->state)];
+
+	memcpy(was, g->state, sizeof(was));
+	text_safe(g->state, sizeof(g->state), text);
+	if (strcmp(g->state, was) != 0)
+		log_info("%s", text);
+	g->connected = connected;
+}
 
 bool guests_connect(struct guests *g)
 {
 	char text[sizeof(g->state)] = "connected to libvirt";
 	struct err err;
+	int r;
 
 	if (g->tried || !g->asks)
 		return g->virt;
 	g->tried = true;
 	if (g->asking_ms)
 		*g->asking_ms = sys_now_ms();
-	g->connected = virt_open(&g->virt, g->uri, &err) == 0;
-	if (!g->connected)
+	r = virt_open(&g->virt, g->uri, &err);
+	if (r < 0)
 		snprintf(text, sizeof(text), "not connected to libvirt: %.200s", err.text);
-	if (strcmp(g->state, text) != 0)
-		log_info("%s", text);
-	memcpy(g->state, text, sizeof(text));
-	return g->connected;
+	guests_set_state(g, r == 0, text);
+	return r == 0;
 }
 
 void guests_hang_up(struct guests *g)

@@ -19,15 +19,18 @@ struct guests {
 	const char *uri;   /* NULL: libvirt's default */
 	bool asks;         /* false: libvirt is never asked */
 	bool connected;    /* the last attempt to connect succeeded; from pass to pass */
-	char state[256];   /* "connected to libvirt", or why not; likewise */
+	char state[256];   /* "connected to libvirt", or why not, printable; likewise */
 	bool tried;        /* in this pass */
 	struct virt *virt; /* NULL: no connection */
 	/* Shared with the loop (NULL: none): since when the pass may wait for libvirt, in ms; 0: it does not. */
 	_Atomic int64_t *asking_ms;
 };
 
-/* Connects unless this pass has tried before. Logs a state only when it is new. */
+/* Connects unless this pass has tried before. */
 bool guests_connect(struct guests *guests);
+
+/* Sets whether libvirt answers, and logs `text` if that is new. */
+void guests_set_state(struct guests *guests, bool connected, const char *text);
 void guests_hang_up(struct guests *guests);
 
 /* Sets named[i] if a domain of libvirt, running or defined, names ids[i]; all of them if libvirt does not answer. */

@@ -29,8 +29,19 @@ static void copy(struct remembered *to, const struct remembered *from)
 	to->reported = from->reported ? mem_strdup(from->reported) : NULL;
 }
 
+static void leave(void *arg, const struct remembered *last)
+{
+	const struct pass *pass = arg;
+	struct remembered *left = mem_take(pass->arena, sizeof(*left));
+
+	mem_use(pass->arena);
+	copy(left, last);
+	mem_use(NULL);
+	*pass->left = left;
+}
+
 /* Runs in the new process, which must not keep the handler's lock: if it hung, it would look like a handler. */
-static _Noreturn void run(const struct pass *pass, struct handler *h, int end, pid_t parent)
+static _Noreturn void run(struct pass *pass, struct handler *h, int end, pid_t parent)
 {
 	const int keep[] = { h->host.root, h->host.libvirt, end };
 	sigset_t none;
@@ -42,10 +53,9 @@ static _Noreturn void run(const struct pass *pass, struct handler *h, int end, p
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	sys_close_but(keep, 3);
 	h->last.guests.asking_ms = pass->asking_ms;
+	h->leave = leave;
+	h->leave_arg = pass;
 	handler_pass(h);
-	mem_use(pass->arena);
-	copy(pass->left, &h->last);
-	mem_use(NULL);
 	log_close();
 	_exit(0);
 }
@@ -110,21 +120,25 @@ int64_t pass_late_ms(const struct pass *pass, int64_t next_ms)
 void pass_end(struct pass *pass, struct handler *h)
 {
 	struct pollfd end = { .fd = pass->end, .events = POLLIN };
+	const struct remembered *left;
 	bool late = poll(&end, 1, 0) == 0;
 	int status = -1;
 
-	if (!late) {
-		waitpid(pass->pid, &status, 0);
-		pass->pid = 0;
-	}
-	if (status == 0) {
+	if (late)
+		kill(pass->pid, SIGKILL);
+	waitpid(pass->pid, &status, 0);
+	pass->pid = 0;
+	left = *pass->left;
+	if (left) {
 		free(h->last.reported);
 		lease_marks_free(&h->last.seen);
-		copy(&h->last, pass->left);
-	} else {
-		handler_pass_failed(h, !late              ? "its process was killed"
-				       : *pass->asking_ms ? "libvirt does not answer"
-							  : "it is not done after two minutes");
+		copy(&h->last, left);
 	}
+	if (late && *pass->asking_ms && left)
+		guests_set_state(&h->last.guests, false, "libvirt does not answer");
+	else if (late)
+		handler_pass_failed(h, "it is not done after two minutes");
+	else if (status != 0)
+		handler_pass_failed(h, "its process was killed");
 	pass_stop(pass);
 }

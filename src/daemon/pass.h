@@ -19,7 +19,8 @@ struct pass {
 	int64_t late_ms; /* when the process is given up, CLOCK_MONOTONIC */
 	struct arena *arena;
 	/* In the arena: */
-	struct remembered *left;    /* what the pass leaves */
+	struct remembered *_Atomic
+		*left;              /* what the pass leaves, as far as it got; NULL: it has not judged everything */
 	_Atomic int64_t *asking_ms; /* as in struct guests */
 };
 

@@ -133,7 +133,7 @@ eventually pgrep -P "$daemon" >/dev/null
 prepare "$work/vm3.xml"
 sleep 1.1
 kill -HUP "$daemon"
-holds "a libvirt that does not answer is said" eventually said M_PASS_UNANSWERED
+holds "a libvirt that does not answer is said" eventually said M_UNANSWERED
 holds "and holds up no pass: what a domain that is gone had is released" eventually is_state "$u3" ''
 holds "nor are its processes left behind" test "$(pgrep -c -P "$daemon")" -le 1
 kill "$hangs"
