@@ -166,7 +166,7 @@ static size_t print_cards(FILE *enabled, FILE *sections, const struct host *host
 	for (size_t i = 0; i < inv->npgpus; i++) {
 		if (!chosen[i])
 			continue;
-		/* For plain VFs the section is enough. */
+		/* A plain VF is not listed in enabled_mdev_types: its [vf_...] section is enough. */
 		if (inv->pgpus[i]->framework != FW_VF)
 			fprintf(enabled, "%s%s", types++ ? ", " : "", chosen[i]->id);
 		print_section(sections, inv, chosen, i);

@@ -139,7 +139,10 @@ static int lease_step(struct apply *apply, const struct step *step, struct err *
 		done->before = there;
 	done->now = lease_of(apply, step, step->kind == STEP_CREATE ? LEASE_CREATING : LEASE_ACTIVE);
 	done->kept = step->kind == STEP_KEEP;
-	/* The domain's own device keeps its origin. A reservation creates no device: an existing one is not ours. */
+	/*
+	 * A device that was leased to the domain before keeps its origin. A reservation does not count: it creates no
+	 * device, so a device that exists is adopted.
+	 */
 	if (is_some(&done->before) && done->kept) {
 		done->now.origin = done->before.origin;
 		/* Its creation took too long but has ended, so the device is incomplete. */

@@ -126,8 +126,9 @@ const struct meta_device *meta_find(const struct meta *meta, const char *id);
 int meta_apply(const struct meta_device *device, struct vgpu_request *req, struct err *err);
 
 /*
- * domxml_request.c: reads the vGPUs, their marks' elements, the pinned CPUs and the memory nodes. `holder` has the
- * <devices>: the domain or the suspend record. In `meta`, a matched <vgpu:device> gets its hostdev's ID.
+ * domxml_request.c: reads the vGPUs (and the elements that their marks refer to), the pinned CPUs and the memory nodes.
+ * `holder` is the element that contains <devices>: the domain, or the root of the suspend record. If a <vgpu:device> is
+ * matched with a hostdev of another UUID, its entry in `meta` takes that UUID.
  */
 int request_read(struct domxml *doc, const struct xml_elem *domain, const struct xml_elem *holder, struct meta *meta,
 		 bool all_pci, struct err *err);

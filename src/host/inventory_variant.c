@@ -134,8 +134,9 @@ static void add_types(struct inv_reader *reader, struct inv_pgpu *pgpu, struct t
 }
 
 /*
- * Looks up the card's configured types. While its vGPUs may hide types, a configured type is assumed to exist. If all
- * types are known, a configured type that only another driver version had is `gone`.
+ * Looks up the card's configured types. If the card's vGPUs may hide some types, a configured type that is not known is
+ * assumed to exist. If all types are known, the first configured type that is not among them, but that another version
+ * of the driver had, becomes `gone`.
  */
 static void look_up_configured(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {

@@ -11,7 +11,7 @@ struct candidate {
 	const struct inv_pgpu *card;
 	const char *type;
 	bool near;   /* on a suitable NUMA node */
-	bool failed; /* in another run, not long ago */
+	bool failed; /* in the last five minutes */
 	bool last;   /* has the vGPU's previous parent */
 	struct capacity space;
 };

@@ -115,7 +115,7 @@ struct world {
 	int libvirt; /* libvirt's version, 9007000 is 9.7.0; 0: unknown */
 	struct failed_attempt *failed_attempts;
 	size_t nfailed_attempts;
-	struct failure *failures; /* of the last minutes, in other runs; their candidates come last */
+	struct failure *failures; /* recorded in the last five minutes: such a pGPU is tried last for that type */
 	size_t nfailures;
 	bool reclaimable_known;             /* reclaimable devices and leases are marked */
 	struct missing_card *missing_cards; /* if everything was read */

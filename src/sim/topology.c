@@ -13,7 +13,10 @@
 #include "sim/variant.h"
 #include "sim/vfio.h"
 
-/* The type of a file in a type's directory. The file's owner is the parent; the directory's owner is the type. */
+/*
+ * The vGPU type that a file in a type's directory is about. The file's `owner` is its sim_parent, so the type is the
+ * `owner` of the directory.
+ */
 static const struct sim_type *type_of(const struct sim_node *node)
 {
 	return node->parent->owner;
