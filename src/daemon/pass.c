@@ -27,6 +27,10 @@ static void copy(struct remembered *to, const struct remembered *from)
 	for (size_t i = 0; i < from->seen.n; i++)
 		*(struct lease_mark *)mem_add(&to->seen.list, &to->seen.n, sizeof(*to->seen.list)) = from->seen.list[i];
 	to->reported = from->reported ? mem_strdup(from->reported) : NULL;
+	/* A connection is of its process alone. */
+	to->guests.virt = NULL;
+	to->guests.tried = false;
+	to->guests.asking_ms = NULL;
 }
 
 static void leave(void *arg, const struct remembered *last)

@@ -97,6 +97,7 @@ before=$(said_times M_METADATA_WRITTEN)
 looks
 looks
 is "$(said_times M_METADATA_WRITTEN) $(grep -c clash "$log")" "$before 1" "all of that once"
+is "$(grep -c 'pass failed' "$log")" 0 "no pass failed"
 fails "a definition with a placeholder is the operator's, and left alone" grep -q "$placeholder" "$log"
 
 ### Leases that are lost under a running guest
