@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -121,16 +122,17 @@ int64_t pass_late_ms(const struct pass *pass, int64_t next_ms)
 	return asked < pass->late_ms ? asked : pass->late_ms;
 }
 
-void pass_end(struct pass *pass, struct handler *h)
+int64_t pass_end(struct pass *pass, struct handler *h)
 {
 	struct pollfd end = { .fd = pass->end, .events = POLLIN };
 	const struct remembered *left;
+	struct rusage took = { 0 };
 	bool late = poll(&end, 1, 0) == 0;
 	int status = -1;
 
 	if (late)
 		kill(pass->pid, SIGKILL);
-	waitpid(pass->pid, &status, 0);
+	wait4(pass->pid, &status, 0, &took);
 	pass->pid = 0;
 	left = *pass->left;
 	if (left) {
@@ -145,4 +147,6 @@ void pass_end(struct pass *pass, struct handler *h)
 	else if (status != 0)
 		handler_pass_failed(h, "its process was killed");
 	pass_stop(pass);
+	return (took.ru_utime.tv_sec + took.ru_stime.tv_sec) * 1000 +
+	       (took.ru_utime.tv_usec + took.ru_stime.tv_usec) / 1000;
 }

@@ -33,8 +33,11 @@ bool pass_start(struct pass *pass, struct handler *handler);
  */
 int64_t pass_late_ms(const struct pass *pass, int64_t next_ms);
 
-/* Call it when `end` is readable, or the process is late, which then is killed. The outcome is in handler->last. */
-void pass_end(struct pass *pass, struct handler *handler);
+/*
+ * Call it when `end` is readable, or the process is late, which then is killed. The outcome is in handler->last.
+ * Returns the milliseconds of a processor that the pass took.
+ */
+int64_t pass_end(struct pass *pass, struct handler *handler);
 
 /* Kills the process, if there is one. */
 void pass_stop(struct pass *pass);
