@@ -267,22 +267,21 @@ static void after_pass(struct handler *h, struct gc *pass)
 	bool first = !h->last.next_ms;
 	int64_t again_ms;
 
+	/* The first pass does not ask: at boot, libvirt starts after the handler, and its socket waits for it. */
+	guests->tried = first;
 	h->last.next_ms = next_pass(pass, 0);
 	leave(h);
 	again_ms = orphans_remove(pass, guests);
 	h->last.next_ms = next_pass(pass, again_ms);
 	say_outcome(h, count_leases(pass), report_pass(h, pass));
 	publish_metrics(h, pass->store, pass);
-	/*
-	 * The status says whether libvirt answers. The first pass does not ask: at boot, libvirt starts after the
-	 * handler, and whoever connects to its socket waits for it.
-	 */
 	if (first && guests->asks)
 		h->last.next_ms = sys_now_ms();
 	leave(h);
 	if (guests->asks)
 		guests_tell(guests, pass);
-	if (!first && !guests->connected)
+	/* The status says whether libvirt answered last. */
+	if (!guests->connected)
 		guests_connect(guests);
 	leave(h);
 }

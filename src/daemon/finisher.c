@@ -89,7 +89,8 @@ static bool watch(struct finisher *f, const struct host *host, const struct stor
 	for (size_t i = 0; r == 0 && i < WATCHES; i++)
 		if (dirs[i] >= 0)
 			r = add_watch(f, &f->watched[i], dirs[i]);
-	for (size_t i = 0; r < 0 && i < WATCHES; i++)
+	/* The handler itself writes to the state's own directory; if it is replaced, so is that of the leases. */
+	for (size_t i = WATCH_LEASES; r < 0 && i < WATCHES; i++)
 		changed |= has_changed(&f->watched[i], dirs[i]);
 	if (r < 0 && !f->unwatched)
 		log_warn("/run/vgpu-lease/leases: cannot be watched, checked every second: %s: raise "

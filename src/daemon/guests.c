@@ -23,6 +23,12 @@ void guests_set_state(struct guests *g, bool connected, const char *text)
 	g->connected = connected;
 }
 
+static void set_asking(const struct guests *g, bool asking)
+{
+	if (g->asking_ms)
+		*g->asking_ms = asking ? sys_now_ms() : 0;
+}
+
 bool guests_connect(struct guests *g)
 {
 	char text[sizeof(g->state)] = "connected to libvirt";
@@ -32,9 +38,9 @@ bool guests_connect(struct guests *g)
 	if (g->tried || !g->asks)
 		return g->virt;
 	g->tried = true;
-	if (g->asking_ms)
-		*g->asking_ms = sys_now_ms();
+	set_asking(g, true);
 	r = virt_open(&g->virt, g->uri, &err);
+	set_asking(g, false);
 	if (r < 0)
 		snprintf(text, sizeof(text), "not connected to libvirt: %.200s", err.text);
 	guests_set_state(g, r == 0, text);
@@ -74,13 +80,17 @@ void guests_named(struct guests *g, const char *const *ids, bool *named, size_t 
 	struct err ignored;
 	size_t found;
 
-	if (!guests_connect(g) || virt_list(g->virt, &all, &found, &ignored) < 0) {
+	if (!guests_connect(g)) {
 		mark_named(NULL, ids, named, n);
 		return;
 	}
+	set_asking(g, true);
+	if (virt_list(g->virt, &all, &found, &ignored) < 0)
+		mark_named(NULL, ids, named, n);
 	for (size_t i = 0; i < found; i++)
 		ask_of(g, &all[i], ids, named, n);
 	virt_list_free(all, found);
+	set_asking(g, false);
 }
 
 static void tell(struct guests *g, const struct running_domain *domain, const struct host_facts *facts)
@@ -91,7 +101,9 @@ static void tell(struct guests *g, const struct running_domain *domain, const st
 
 	if (!missing || !guests_connect(g))
 		return;
+	set_asking(g, true);
 	r = migration_facts_write(g->virt, facts, domain->doc, domain->uuid, VIRT_LIVE, &err);
+	set_asking(g, false);
 	if (r == 1)
 		log_info("domain %s: migration facts of its vGPUs written to its metadata", domain->request->name);
 	/* If the domain is busy or gone, a later pass tries again. */

@@ -22,7 +22,7 @@ struct guests {
 	char state[256];   /* "connected to libvirt", or why not, printable; likewise */
 	bool tried;        /* in this pass */
 	struct virt *virt; /* NULL: no connection */
-	/* Shared with the loop (NULL: none): since when the pass may wait for libvirt, in ms; 0: it does not. */
+	/* Shared with the loop (NULL: none): since when the pass waits for libvirt, in ms; 0: it does not. */
 	_Atomic int64_t *asking_ms;
 };
 

@@ -116,7 +116,8 @@ static void on_signal(struct leased *d)
 		}
 		sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRId64, sys_now_ms() * 1000);
 		handler_reload(&d->handler);
-		sd_notify(0, "READY=1");
+		if (d->ready)
+			sd_notify(0, "READY=1");
 		look_soon(d);
 	}
 }
@@ -179,6 +180,9 @@ static int idle_ms(const struct leased *d)
 {
 	int64_t now = sys_now_ms(), at = pass_due(d);
 
+	/* The process of a pass does not tell when it begins to wait for libvirt. */
+	if (d->pass.pid && d->pass_at <= now && at > now + APART_MS)
+		at = now + APART_MS;
 	if (d->finisher.at_ms < at)
 		at = d->finisher.at_ms;
 	if (d->alive_every_ms && d->alive_at < at)

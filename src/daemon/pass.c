@@ -15,9 +15,9 @@
 #include "sys/log.h"
 
 enum {
-	ASKING_MS = 5000,       /* for libvirt, if another pass is due */
-	LATE_S = 120,           /* longer than a pass takes to look through all processes */
-	ARENA_SIZE = 256 << 20, /* the limit of what a pass leaves; untouched pages cost nothing */
+	ASKING_MS = 5000,      /* for libvirt, if another pass is due */
+	LATE_S = 120,          /* longer than a pass takes to look through all processes */
+	ARENA_SIZE = 16 << 20, /* the limit of what a pass leaves; untouched pages cost nothing */
 };
 
 /* Copies to the arena in use, or to the heap. */
@@ -51,6 +51,7 @@ static _Noreturn void run(struct pass *pass, struct handler *h, int end, pid_t p
 	const int keep[] = { h->host.root, h->host.libvirt, end };
 	sigset_t none;
 
+	signal(SIGHUP, SIG_IGN);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(1);
@@ -145,7 +146,7 @@ int64_t pass_end(struct pass *pass, struct handler *h)
 	else if (late)
 		handler_pass_failed(h, "it is not done after two minutes");
 	else if (status != 0)
-		handler_pass_failed(h, "its process was killed");
+		handler_pass_failed(h, WIFSIGNALED(status) ? "its process was killed" : "its process failed");
 	pass_stop(pass);
 	return (took.ru_utime.tv_sec + took.ru_stime.tv_sec) * 1000 +
 	       (took.ru_utime.tv_usec + took.ru_stime.tv_usec) / 1000;

@@ -344,6 +344,11 @@ static int undo_lease(const struct apply *apply, const struct applied *done, str
 	if (r < 0)
 		return r;
 	r = still_ours(apply, done, &lease, err);
+	/* Somebody has removed the lease: what this run has made must not stay without one. */
+	if (r == 0 && done->made && lease_get(apply->store, done->id, &lease, err) == 0) {
+		lease = done->now;
+		r = 1;
+	}
 	if (r == 1 && lease.state == LEASE_RESERVED) {
 		r = lease_drop(apply->store, done->id, err);
 	} else if (r == 1) {

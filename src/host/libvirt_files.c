@@ -17,7 +17,9 @@
 #include "sys/timed_child.h"
 
 enum {
-	IN_MEMORY_MAX = 1 << 20, /* of one file; a larger file is searched on disk */
+	/* A larger file is searched on disk. A status file that can be parsed is kept in memory. */
+	IN_MEMORY_MAX = 1 << 20,
+	STATUS_MAX = 8 << 20,
 	PIECE_SIZE = 64 << 10,
 	NEEDLE_SIZE = 96,
 	UNREAD_SIZE = 256,
@@ -70,6 +72,17 @@ int libvirt_files_answers(int dir, const char *name)
 	return r == -ENOENT ? 0 : (int)r;
 }
 
+/* Do these NUL-terminated bytes contain the text, ignoring case? The search continues after each NUL byte. */
+static bool bytes_hold(const char *s, size_t len, const char *needle)
+{
+	const char *end = s + len;
+
+	for (; s < end; s += strlen(s) + 1)
+		if (strcasestr(s, needle))
+			return true;
+	return false;
+}
+
 /* Reads one file of a directory, and skips files that are not a domain's. */
 static int read_document(struct libvirt_files *disk, int dir, const char *file, bool runs)
 {
@@ -86,13 +99,14 @@ static int read_document(struct libvirt_files *disk, int dir, const char *file, 
 	autoclose int fd = open_regular(dir, file);
 	if (fd < 0)
 		return fd == -ENOENT ? 0 : fd;
-	r = sys_slurp(fd, IN_MEMORY_MAX, &text, &doc.len);
+	r = sys_slurp(fd, runs ? STATUS_MAX : IN_MEMORY_MAX, &text, &doc.len);
 	if (r == -EFBIG)
 		doc.fd = steal_fd(&fd);
 	else if (r < 0)
 		return r;
 	doc.name = steal_ptr(&name);
 	doc.text = text;
+	doc.past = !text || bytes_hold(text, doc.len, "vfio-pci");
 	*(struct libvirt_file *)mem_add(&disk->documents, &disk->n, sizeof(doc)) = doc;
 	return 0;
 }
@@ -161,17 +175,6 @@ void libvirt_files_free(struct libvirt_files *disk)
 	free(disk);
 }
 
-/* Do these NUL-terminated bytes contain the text, ignoring case? The search continues after each NUL byte. */
-static bool bytes_hold(const char *s, size_t len, const char *needle)
-{
-	const char *end = s + len;
-
-	for (; s < end; s += strlen(s) + 1)
-		if (strcasestr(s, needle))
-			return true;
-	return false;
-}
-
 /* bytes_hold() for a large file, piece by piece; true also if a read fails. */
 static bool file_holds(int fd, const char *needle)
 {
@@ -203,26 +206,35 @@ static bool holds(const struct libvirt_file *doc, const char *needle)
  * How a file can name this ID: a UUID as it is; a VF by its hostdev's host address (the guest's address has type='pci'
  * before the domain), or in <qemu:commandline>, where the domain 0000 can be left out.
  */
-enum { NEEDLES = 4 };
+enum { NEEDLES = 6 };
 
 static bool needles_of(char needles[NEEDLES][NEEDLE_SIZE], const char *id)
 {
 	char uuid[UUID_SIZE], pci[PCI_SIZE];
 	unsigned domain, bus, slot, function;
+	size_t n = 0;
 
 	memset(needles, 0, NEEDLES * sizeof(*needles));
 	if (uuid_parse(uuid, id))
 		return text_copy(needles[0], NEEDLE_SIZE, uuid);
 	if (!pci_parse(pci, id) || sscanf(pci, "%x:%x:%x.%x", &domain, &bus, &slot, &function) != 4)
 		return false;
-	snprintf(needles[0], NEEDLE_SIZE, "<address domain='0x%04x' bus='0x%02x' slot='0x%02x' function='0x%x'", domain,
-		 bus, slot, function);
-	text_copy(needles[1], NEEDLE_SIZE, pci);
-	if (domain == 0) {
-		snprintf(needles[2], NEEDLE_SIZE, "host=%02x:%02x.%x", bus, slot, function);
-		snprintf(needles[3], NEEDLE_SIZE, "\"%02x:%02x.%x\"", bus, slot, function);
+	snprintf(needles[n++], NEEDLE_SIZE, "<address domain='0x%04x' bus='0x%02x' slot='0x%02x' function='0x%x'",
+		 domain, bus, slot, function);
+	snprintf(needles[n++], NEEDLE_SIZE, "/%s", pci);
+	for (const char *given = pci; given; given = given == pci && domain == 0 ? pci + strlen("0000:") : NULL) {
+		snprintf(needles[n++], NEEDLE_SIZE, "host=%s", given);
+		snprintf(needles[n++], NEEDLE_SIZE, "&quot;%s&quot;", given);
 	}
 	return true;
+}
+
+static bool names(const struct libvirt_file *doc, char needles[NEEDLES][NEEDLE_SIZE])
+{
+	for (size_t n = 0; n < (doc->past ? NEEDLES : 1) && *needles[n]; n++)
+		if (holds(doc, needles[n]))
+			return true;
+	return false;
 }
 
 const char *libvirt_files_names(const struct libvirt_files *disk, const char *id, const char *but)
@@ -232,10 +244,8 @@ const char *libvirt_files_names(const struct libvirt_files *disk, const char *id
 	if (!needles_of(needles, id))
 		return NULL;
 	for (size_t i = 0; i < disk->n; i++)
-		for (size_t n = 0; n < NEEDLES && *needles[n]; n++)
-			if (!(but && strcmp(disk->documents[i].name, but) == 0) &&
-			    holds(&disk->documents[i], needles[n]))
-				return disk->documents[i].name;
+		if (!(but && strcmp(disk->documents[i].name, but) == 0) && names(&disk->documents[i], needles))
+			return disk->documents[i].name;
 	return NULL;
 }
 

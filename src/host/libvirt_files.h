@@ -17,7 +17,7 @@ struct libvirt_files;
 /*
  * Reads all files. A missing directory counts as empty below --root; on the real host it is recorded as unreadable,
  * because libvirt may be in a stopped container. Fails if a directory cannot be listed. An unreadable file is no error:
- * see libvirt_files_unread(). Files have no size limit; those over 1 MiB are searched on disk each time.
+ * see libvirt_files_unread(). Files have no size limit; large ones are searched on disk each time.
  */
 int libvirt_files_read(struct libvirt_files **out, const struct host *host, struct err *err);
 void libvirt_files_free(struct libvirt_files *disk);
@@ -42,6 +42,7 @@ struct libvirt_file {
 	size_t len;
 	int fd;    /* of a large file; else -1 */
 	bool runs; /* a status file of a running domain */
+	bool past; /* may give QEMU a device past libvirt, in <qemu:commandline> */
 };
 
 /* The i-th file, borrowed from `disk`; false after the last. A running domain can have two files. */

@@ -59,6 +59,11 @@ static int look_around(struct look *look, struct gc *c, struct err *err)
 		r = inventory_read(&c->looked, c->store->host, &query, err);
 	}
 	if (r == 0)
+		r = libvirt_files_read(&c->disk, c->store->host, err);
+	look->disk = c->disk;
+	if (r == 0 && c->mark)
+		running_read(&c->running, c->disk);
+	if (r == 0)
 		r = read_leases(look, c, err);
 	if (r < 0)
 		return r;
@@ -69,11 +74,7 @@ static int look_around(struct look *look, struct gc *c, struct err *err)
 		c->store->host, sys_now_ms() + (c->mark ? USERS_MS : (int64_t)c->policy->release_timeout_s * 1000));
 	if (!vfio_users_unread(look->users, c->unread))
 		c->unread[0] = '\0';
-	r = libvirt_files_read(&c->disk, c->store->host, err);
-	look->disk = c->disk;
-	if (r == 0 && c->mark)
-		running_read(&c->running, c->disk);
-	return r;
+	return 0;
 }
 
 static void look_end(struct look *look)

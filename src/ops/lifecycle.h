@@ -45,8 +45,8 @@ typedef int lifecycle_give(void *arg, const char *xml, size_t len, struct err *e
 
 /*
  * `migrate begin` or `restore begin`: reserves, and gives the XML with this host's UUIDs to `give`, unless nothing
- * changes. If that fails, nothing stays reserved. An error of a restore must only be logged: libvirt 11.3 deletes the
- * saved image if the hook fails.
+ * changes. If that fails, nothing stays reserved, but a release that was held back for the domain waits for
+ * reserve_ttl. An error of a restore must only be logged: libvirt 11.3 deletes the saved image if the hook fails.
  */
 int lifecycle_arrive(const struct lifecycle *lifecycle, enum plan_mode mode, lifecycle_give *give, void *arg,
 		     struct err *err);

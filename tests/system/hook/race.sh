@@ -213,6 +213,15 @@ end_host
 # A new one: where each was before would go before the placement, and a card that failed is tried last.
 rm -r "$root/var/lib/vgpu-lease" "$root/run/vgpu-lease"
 host t4:8
+settings 'driver_cleanup = 0'
+control create_delay_ms 1500
+prepare 2>/dev/null &
+start=$!
+eventually grep -q '^create ' "$root/.kernel/control/pending"
+rm "$root"/run/vgpu-lease/leases/*
+status=0
+wait $start || status=$?
+is "$status|$(devices)|$(leases)" "1||0" "a start whose lease somebody removes while its device is created leaves nothing"
 settings 'placement = spread' 'create_timeout = 120' 'lock_timeout = 60'
 control create_delay_ms 10000
 all_pending() { [ "$(grep -c '^create ' "$root/.kernel/control/pending")" = 8 ]; }

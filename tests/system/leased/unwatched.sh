@@ -21,6 +21,10 @@ for what in instances watches; do
 	prepare && open_device "$u1" && release && close_device
 	holds "so is the next" eventually gone
 	is "$(grep -c fs.inotify "$log")" 1 "that was said once"
+	sleep 2
+	before=$(passes)
+	sleep 4
+	is "$(passes)" "$before" "while nothing happens it makes no pass"
 	stop
 	is $status 0 "it ends when it is told to"
 done

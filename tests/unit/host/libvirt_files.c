@@ -30,8 +30,8 @@ static void domains(void)
 	     "</uuid><address uuid='C6F1A2B3-0000-4000-8000-00000000000A'/></domain>\n"
 	     "etc/libvirt/qemu/vm2.xml = <address domain='0x0000' bus='0x41' slot='0x01' function='0x2'/>\n"
 	     "etc/libvirt/qemu/vm3.xml = <address type='pci' domain='0x0000' bus='0x07' slot='0x00' function='0x0'/>\n"
-	     "etc/libvirt/qemu/past.xml = <qemu:arg value='vfio-pci,host=41:01.3'/><qemu:arg value='{\"host\":\"41:01.4\"}'/>"
-	     "<qemu:arg value='vfio-pci,sysfsdev=/sys/bus/pci/devices/0000:41:01.5'/><address bus='x41:01.6'/>\n"
+	     "etc/libvirt/qemu/past.xml = <qemu:arg value='vfio-pci,host=41:01.3'/><qemu:arg value='{&quot;host&quot;:&quot;41:01.4&quot;}'/>"
+	     "<qemu:arg value='vfio-pci,sysfsdev=/sys/bus/pci/devices/0000:41:01.5'/><address bus='x41:01.6'/><vgpu:device guest='0000:41:01.7'/>\n"
 	     "etc/libvirt/qemu/autostart/vm1.xml -> ../vm1.xml\n"
 	     "etc/libvirt/qemu/linked.xml -> ../../elsewhere/vm5.xml\n"
 	     "etc/elsewhere/vm5.xml = <address uuid='22222222-0000-4000-8000-000000000001'/>\n"
@@ -49,7 +49,8 @@ static void domains(void)
 	is(libvirt_files_names(disk, "0000:41:01.3", NULL), "past", "if a command line of QEMU has it, too");
 	is(libvirt_files_names(disk, "0000:41:01.4", NULL), "past", "in JSON");
 	is(libvirt_files_names(disk, "0000:41:01.5", NULL), "past", "or as a path");
-	ok(!libvirt_files_names(disk, "0000:41:01.6", NULL) && !libvirt_files_names(disk, "0001:41:01.3", NULL),
+	ok(!libvirt_files_names(disk, "0000:41:01.6", NULL) && !libvirt_files_names(disk, "0000:41:01.7", NULL) &&
+		   !libvirt_files_names(disk, "0001:41:01.3", NULL),
 	   "but not if it only looks alike");
 	is(libvirt_files_names(disk, "22222222-0000-4000-8000-000000000001", NULL), "linked",
 	   "and by a definition that lies elsewhere, as libvirt reads it");
