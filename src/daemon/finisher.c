@@ -67,7 +67,7 @@ static bool has_changed(struct watched *watched, int dir)
 {
 	struct stat was = watched->seen, now;
 
-	if (fstat(dir, &now) < 0)
+	if (dir < 0 || fstat(dir, &now) < 0)
 		return false;
 	watched->seen = now;
 	return was.st_ino && (now.st_ino != was.st_ino || now.st_dev != was.st_dev ||

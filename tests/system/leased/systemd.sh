@@ -35,23 +35,14 @@ stop
 holds "that it ends" eventually hears STOPPING=1
 
 # libvirt starts when the handler is ready, so a connection to its socket waits for that.
-python3 -c '
-import socket, sys, time
-s = socket.socket(socket.AF_UNIX)
-s.bind(sys.argv[1])
-s.listen(9)
-time.sleep(600)
-' "$work/hangs" &
-hangs=$!
-eventually test -S "$work/hangs"
+mkfifo "$work/hangs"
 prepare
 mkdir -p "$root/run/libvirt/qemu"
 { echo "<domstatus state='running' reason='booted' pid='1'>"; cat "$vm"; echo '</domstatus>'; } >"$root/run/libvirt/qemu/one-vgpu.xml"
 : >"$heard"
-NOTIFY_SOCKET=$work/notify start --connect "qemu+unix:///system?socket=$work/hangs"
+NOTIFY_SOCKET=$work/notify start --connect "test://$work/hangs"
 holds "it is ready before it asks libvirt, whatever there is to ask" eventually hears READY=1
 stop
-kill $hangs
 rm "$root/run/libvirt/qemu/one-vgpu.xml"
 
 start
