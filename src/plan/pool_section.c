@@ -129,7 +129,8 @@ enum stock pool_best_stock(const struct inventory *inv, bool mdev, const struct 
 	for (size_t i = 0; i < config->nsections; i++) {
 		enum stock stock = pool_stock(inv, &config->sections[i], mdev, parent);
 
-		best = stock > best ? stock : best;
+		if (stock > best)
+			best = stock;
 	}
 	return best;
 }
