@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Allocates memory. If there is none, ends the program at once, with one line in the log and on standard error. That is
- * safe, because a kill at any instant does no harm. So nothing here returns NULL. Callers free memory with free(), or
- * with mem_free() if an arena may be in use.
+ * Allocates memory. Ends the program at once if memory runs out, with one line in the log and on standard error. That
+ * is safe, because a kill at any instant does no harm. So nothing here returns NULL. Callers free memory with free(),
+ * or with mem_free() if an arena may be in use.
  */
 #pragma once
 

@@ -132,7 +132,7 @@ static void print_section(FILE *to, const struct inventory *inv, const struct in
 	fputc('\n', to);
 }
 
-/* Why a card without a type is left out. False: it is no GPU. */
+/* Sets the reason why a card without a type is left out. False: the card is not a GPU. */
 static bool is_left_out(const struct host *host, const struct inv_pgpu *card, char reason[REASON_SIZE])
 {
 	if (!card->ready)

@@ -70,21 +70,12 @@ static void first_config(struct handler *h)
 
 int handler_open(struct handler *h, const char *root, const char *config_path, struct err *err)
 {
-	struct store store;
-	int r;
-
 	*h = (struct handler){
 		.host.root = -1, .lock = -1, .config_path = config_path, .last.guests.state = "libvirt is not asked"
 	};
 	config_default(&h->config);
-	if (host_open(&h->host, root, err) < 0)
+	if (host_open(&h->host, root, err) < 0 || handler_hold_lock(h, err) < 0)
 		return -err->code;
-	r = store_open(&store, &h->host, true, err);
-	if (r == 0)
-		r = take_lock(h, &store, err);
-	store_close(&store);
-	if (r < 0)
-		return r;
 	first_config(h);
 	return 0;
 }
@@ -283,7 +274,6 @@ static void after_pass(struct handler *h, struct gc *pass)
 	/* The status says whether libvirt answered last. */
 	if (!guests->connected)
 		guests_connect(guests);
-	leave(h);
 }
 
 int handler_hold_lock(struct handler *h, struct err *err)
@@ -322,8 +312,7 @@ void handler_pass(struct handler *h)
 		after_pass(h, &pass);
 	else
 		handler_pass_failed(h, err.text);
-	if (r < 0)
-		leave(h);
+	leave(h);
 	guests_hang_up(&h->last.guests);
 	gc_free(&pass);
 	store_close(&store);

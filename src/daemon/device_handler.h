@@ -47,7 +47,7 @@ void handler_close(struct handler *handler);
 /* Reads the configuration again. An invalid one is logged, and the old one stays. */
 void handler_reload(struct handler *handler);
 
-/* Takes the lock again if its directory was replaced, so that the hook does not see ours. */
+/* Takes the lock unless it is held, also if its directory was replaced, so that the hook does not see ours. */
 int handler_hold_lock(struct handler *handler, struct err *err);
 
 /* Makes one pass, with its outcome in handler->last. Errors are logged, and the next pass is then due soon. */

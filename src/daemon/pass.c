@@ -142,7 +142,9 @@ int64_t pass_end(struct pass *pass, struct handler *h)
 		copy(&h->last, left);
 	}
 	if (late && *pass->asking_ms && left)
-		guests_set_state(&h->last.guests, false, "libvirt does not answer");
+		guests_set_state(
+			&h->last.guests, false,
+			"not connected to libvirt: no answer within 5 s; check that libvirtd or virtqemud does not hang");
 	else if (late)
 		handler_pass_failed(h, "it is not done after two minutes");
 	else if (status != 0)

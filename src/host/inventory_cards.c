@@ -19,7 +19,7 @@ static bool is_going(int dir)
 	return !sys_exists(dir, "physfn") && sys_exists(dir, "sriov_vf_msix_count");
 }
 
-/* The directory of the PCI device at this address; negative: there is no device, or the address is invalid. */
+/* Opens the directory of the PCI device at this address. Negative: invalid address, or no such device. */
 static int open_card(const struct host *host, const char *address)
 {
 	char path[64], pci[PCI_SIZE];

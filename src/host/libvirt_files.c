@@ -72,17 +72,6 @@ int libvirt_files_answers(int dir, const char *name)
 	return r == -ENOENT ? 0 : (int)r;
 }
 
-/* Do these NUL-terminated bytes contain the text, ignoring case? The search continues after each NUL byte. */
-static bool bytes_hold(const char *s, size_t len, const char *needle)
-{
-	const char *end = s + len;
-
-	for (; s < end; s += strlen(s) + 1)
-		if (strcasestr(s, needle))
-			return true;
-	return false;
-}
-
 /* Reads one file of a directory, and skips files that are not a domain's. */
 static int read_document(struct libvirt_files *disk, int dir, const char *file, bool runs)
 {
@@ -106,7 +95,7 @@ static int read_document(struct libvirt_files *disk, int dir, const char *file, 
 		return r;
 	doc.name = steal_ptr(&name);
 	doc.text = text;
-	doc.past = !text || bytes_hold(text, doc.len, "vfio-pci");
+	doc.past = !text || memmem(text, doc.len, "vfio-pci", strlen("vfio-pci"));
 	*(struct libvirt_file *)mem_add(&disk->documents, &disk->n, sizeof(doc)) = doc;
 	return 0;
 }
@@ -173,6 +162,17 @@ void libvirt_files_free(struct libvirt_files *disk)
 	}
 	free(disk->documents);
 	free(disk);
+}
+
+/* Do these NUL-terminated bytes contain the text, ignoring case? The search continues after each NUL byte. */
+static bool bytes_hold(const char *s, size_t len, const char *needle)
+{
+	const char *end = s + len;
+
+	for (; s < end; s += strlen(s) + 1)
+		if (strcasestr(s, needle))
+			return true;
+	return false;
 }
 
 /* bytes_hold() for a large file, piece by piece; true also if a read fails. */

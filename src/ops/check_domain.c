@@ -131,7 +131,7 @@ static bool look_at_definition(struct check *check, const struct libvirt_file *f
 	const struct request *request;
 	struct err ignored;
 
-	if ((!marked && !domxml_has_pci(file->text, file->len) && !memmem(file->text, file->len, "vfio-pci", 8)) ||
+	if ((!marked && !domxml_has_pci(file->text, file->len) && !file->past) ||
 	    domxml_parse(&doc, file->text, file->len, DOMXML_FILE | DOMXML_REMARKS | DOMXML_ALL_PCI, &ignored) < 0)
 		return false;
 	text_cut(safe, sizeof(safe), file->name);

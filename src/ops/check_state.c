@@ -221,7 +221,7 @@ void check_garbage(struct check *check)
 			   "%d record%s could not be parsed", n, n == 1 ? "" : "s");
 }
 
-/* Reports a guest that has a vGPU now, but whose next start will request a type that is no longer enabled. */
+/* Reports a running guest if the type of its vGPU, which its next start will request, is no longer enabled. */
 static bool look_at_guest(struct check *check, const struct lease *lease)
 {
 	if (!check->config || lease->state != LEASE_ACTIVE || lease->origin != LEASE_CREATED ||
