@@ -64,6 +64,8 @@ int inv_read_cards(struct inv_reader *reader, const char *path,
 		   void (*read)(struct inv_reader *reader, const char *address, int dir), struct err *err)
 {
 	const char *const *cards = reader->query->cards;
+	struct inventory *inv = reader->inv;
+	size_t sorted = inv->nparents; /* those of the frameworks before this one */
 	autoclosedir DIR *d = NULL;
 	int r = cards ? 0 : host_list(&d, reader->host, path, err);
 	const char *address;
@@ -72,13 +74,14 @@ int inv_read_cards(struct inv_reader *reader, const char *path,
 		char first[NAME_MAX + 16], vf[PCI_SIZE];
 
 		snprintf(first, sizeof(first), "%s/virtfn0", address);
-		if (d && sys_link(sys_list_fd(d), first, vf, sizeof(vf)) < 0)
+		if (inventory_pgpu(inv, address) || inv_find_parent(inv->parents, sorted, address) ||
+		    (d && sys_link(sys_list_fd(d), first, vf, sizeof(vf)) < 0))
 			continue;
-		autoclose int dir = inventory_pgpu(reader->inv, address) ? -1 : open_card(reader->host, address);
+		autoclose int dir = open_card(reader->host, address);
 		if (dir >= 0)
 			read(reader, address, dir);
 	}
-	inv_sort_parents(reader->inv);
+	inv_sort_parents(inv);
 	return r;
 }
 

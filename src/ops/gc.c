@@ -222,10 +222,13 @@ static void judge(struct gc *c, const struct look *look)
 	for (size_t i = 0; i < look->inv->ndevices; i++) {
 		const struct inv_device *device = &look->inv->devices[i];
 
+		if (device->vgpu.framework == FW_VF || lease_find(&look->leases, device->vgpu.id) ||
+		    !is_foreign_meant(c, &device->vgpu))
+			continue;
+		judge_foreign(c, &facts, device);
 		/* A device that was released between the two reads has no lease, but is not foreign. */
-		if (device->vgpu.framework != FW_VF && !lease_find(&look->leases, device->vgpu.id) &&
-		    is_foreign_meant(c, &device->vgpu) && kernel_exists(c->store->host, &device->vgpu) == 1)
-			judge_foreign(c, &facts, device);
+		if (c->items[c->n - 1].outcome == GC_GOES && kernel_exists(c->store->host, &device->vgpu) != 1)
+			c->n--;
 	}
 	for (size_t i = 0; i < look->ndefinitions; i++) {
 		const struct definition *definition = &look->definitions[i];
