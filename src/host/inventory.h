@@ -108,7 +108,8 @@ struct device_facts {
 	const char *by;   /* if open: "process 4711 (QEMU of domain vm2)", in the arena; NULL: not known */
 	bool renders;     /* a process of the host has the render node of this plain VF open */
 	bool is_named;    /* a domain's file on disk names it, or an unreadable file may name it */
-	bool removable;   /* an orphan if reclaim and reclaim_grace are ignored */
+	bool removable;   /* `retype` with no reclaim_grace may remove it */
+	bool preset;      /* removable, but not made for a guest */
 	bool reclaimable; /* an orphan, which may be removed to make capacity */
 };
 

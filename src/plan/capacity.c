@@ -54,6 +54,7 @@ struct card_load {
 	bool leased_beside;     /* one of them has a lease, so it stays */
 	int first_mib;          /* framebuffer of a device in the kernel; 0 none */
 	bool kept;              /* retype cannot remove a device of another type */
+	bool preset;            /* retype would remove one that was not made for a guest */
 	bool elsewhere;         /* such a device is on a VF that is not configured for this type; retype keeps it */
 	bool mixed;             /* devices have several sizes: mixed-size mode is on */
 };
@@ -136,6 +137,7 @@ static struct card_load load_of(const struct asked *asked)
 
 		if (strcmp(d->vgpu.type, asked->type->id) != 0) {
 			load.kept |= !d->facts.removable;
+			load.preset |= d->facts.preset;
 			load.elsewhere |= !pool_gives(d->parent, asked->type->id);
 		}
 		load.devices++;
@@ -215,23 +217,29 @@ static void explain_no_instance(struct capacity *space, const struct inventory *
 		 card->address, profile, exact ? "" : " (see 'nvidia-smi mig -lgip')");
 }
 
-/* Suggests the retype command that removes unused vGPUs of other types, or the one that shows why they stay. */
+/*
+ * Suggests the retype command that removes orphans of other types; if others made them in advance, the one that lists
+ * them; if they would stay, the one that shows why.
+ */
 static void advise_retype(struct capacity *space, const struct card_load *load, const struct asked *asked)
 {
 	const struct policy *policy = &asked->query->world->config->policy;
 	const struct inv_pgpu *card = asked->card;
-	const struct inv_type *type = asked->type;
+	const char *type = asked->type->id, *grace = policy->reclaim_grace_s > 0 ? "--grace 0 " : "";
 
 	if (load->elsewhere)
 		return;
-	if (load->kept) {
+	if (load->kept)
 		snprintf(space->fix, sizeof(space->fix), "'vgpu-lease retype --dry-run %s %s' shows why", card->address,
-			 type->id);
-		return;
-	}
-	snprintf(space->fix, sizeof(space->fix), "%s'vgpu-lease retype %s%s %s' frees it",
-		 policy->reclaim_orphans ? "" : "with reclaim = orphans in [policy], ",
-		 policy->reclaim_grace_s > 0 ? "--grace 0 " : "", card->address, type->id);
+			 type);
+	else if (load->preset)
+		snprintf(space->fix, sizeof(space->fix),
+			 "'vgpu-lease retype --dry-run %s%s %s' lists what must be removed", grace, card->address,
+			 type);
+	else
+		snprintf(space->fix, sizeof(space->fix), "%s'vgpu-lease retype %s%s %s' frees it",
+			 policy->reclaim_orphans ? "" : "with reclaim = orphans in [policy], ", grace, card->address,
+			 type);
 }
 
 static void explain_none(struct capacity *space, const struct card_load *load, const struct asked *asked)

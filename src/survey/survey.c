@@ -190,6 +190,7 @@ static void look_for_removable(struct world *w, const struct fate_look *asked)
 		if (is_unleased(w, d))
 			fate_device(&fate, &look, d);
 		d->facts.removable = fate.goes;
+		d->facts.preset = fate.goes && !affinity_is_for_guest(w->store, d->vgpu.id);
 	}
 }
 

@@ -29,9 +29,14 @@ holds "a start is told what is in the way; retype leaves a VF that is not named"
 	says M_NO_CAPACITY -- M_BLOCKED $card 1 nvidia-1150 -- M_FIX_UNLEASED <<<"$said"
 settings never "device_addresses = $card"
 said=$(start $a 2>&1)
-holds "where the card is named, it is told what frees the card of it" \
+holds "where the card is named, it is told what lists it, as somebody made it in advance" \
+	says M_NO_CAPACITY -- M_BLOCKED $card 1 nvidia-1150 -- M_RETYPE_LISTS $card nvidia-1147 <<<"$said"
+for_guest $b nvidia-1150 $b
+said=$(start $a 2>&1)
+holds "and what frees the card of it, where it was made for a guest" \
 	says M_NO_CAPACITY -- M_BLOCKED $card 1 nvidia-1150 -- M_RETYPE_WITH_RECLAIM $card nvidia-1147 <<<"$said"
 is "$(vf_type $a) $(vf_type $b) $(leases)" "0 1150 0" "and nothing has changed"
+rm "$root/var/lib/vgpu-lease/affinity/$b"
 configure nvidia-1150@10de:26b9 nvidia-1147@10de:26b9 policy 'pgpu_types = several' 'reclaim = never'
 is "$(lease inventory --json | grep -c '"configured": true')" 4 "with several types each card is for all that it is matched for"
 settings never ""
@@ -59,6 +64,7 @@ advised() { # the command of the refusal, run
 	[ "${words[0]-}" = retype ] && lease "${words[@]}" >/dev/null
 }
 set_vf_type $b 1150
+for_guest $b nvidia-1150 $b
 settings never "device_addresses = $card"
 said=$(start $a 2>&1)
 settings orphans "device_addresses = $card"
@@ -67,6 +73,7 @@ is "$(vf_type $b)" 0 "of what was in the way"
 for policy in orphans never; do
 	forget
 	set_vf_type $b 1150
+	for_guest $b nvidia-1150 $b
 	grace=600
 	settings $policy "device_addresses = $card"
 	said=$(start $a 2>&1)

@@ -125,7 +125,7 @@ lease gc >"$work/gc"
 is "$(types | xargs)" "1150 1150" "also where another type is enabled now"
 another 9 "$work/vf.xml" | sed "s/function='0x4'/function='0x6'/" >"$work/other.xml"
 said=$(prepare "$work/other.xml" 2>&1)
-holds "a start takes none away, and names the command that would" says M_RETYPE_FREES $card nvidia-1147 <<<"$said"
+holds "a start takes none away, and names the command that lists them" says M_RETYPE_LISTS $card nvidia-1147 <<<"$said"
 is "$(types | xargs)" "1150 1150" "so they are left"
 lease retype --grace 0 $card nvidia-1147 2>"$work/err" >"$work/gc"
 is "$? $(types | xargs)" "0 0 0" "retype frees the card of both"
