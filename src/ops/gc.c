@@ -181,6 +181,14 @@ static bool is_foreign_meant(const struct gc *c, const struct vgpu_ref *vgpu)
 	return is_meant(c, vgpu) && !c->domain && !c->state && (!c->type || strcmp(c->type, vgpu->type) == 0);
 }
 
+/* Network cards and accelerators of other kinds can have mdevs, too. They are not ours unless their type is enabled. */
+static bool is_no_vgpu(const struct gc *c, const struct inv_device *device)
+{
+	const struct inv_pgpu *card = inventory_card_of(device);
+
+	return card && card->other && !(c->config && config_section(c->config, device->vgpu.type));
+}
+
 /* With `unless_leased`: if a lease stays, everything stays. */
 static void keep_beside_leases(struct gc *c)
 {
@@ -223,7 +231,7 @@ static void judge(struct gc *c, const struct look *look)
 		const struct inv_device *device = &look->inv->devices[i];
 
 		if (device->vgpu.framework == FW_VF || lease_find(&look->leases, device->vgpu.id) ||
-		    !is_foreign_meant(c, &device->vgpu))
+		    is_no_vgpu(c, device) || !is_foreign_meant(c, &device->vgpu))
 			continue;
 		judge_foreign(c, &facts, device);
 		/* A device that was released between the two reads has no lease, but is not foreign. */

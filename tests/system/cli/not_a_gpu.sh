@@ -21,6 +21,20 @@ is "$out" "" "and leases nothing"
 vl plan "$tmp/nic.xml"
 is "$status|$err" "0|" "plan has nothing to say about it"
 
+### Mdevs of a network card, with which containers have their ports
+end_host
+host mlx5
+create 0000:06:00.0 mlx5_core-local 1
+configure nvidia-222
+vl gc --unused --grace 0 --no-headings
+is "$status|$out" "0|" "gc --unused does not concern itself with them"
+holds "and leaves them" exists 1
+vl list --no-headings
+is "$out" "" "and list does not show them"
+configure mlx5_core-local
+vl gc --unused --grace 0 --no-headings
+fails "unless their type is enabled" exists 1
+
 ### An accelerator (PCI class 12), as an MI300X is
 end_host
 card=0000:65:00.0 vf=0000:65:02.0
