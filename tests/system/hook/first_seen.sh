@@ -73,9 +73,11 @@ is "$(vf_type $b)" 0 "of what was in the way"
 for policy in orphans never; do
 	forget
 	set_vf_type $b 1150
-	for_guest $b nvidia-1150 $b
 	grace=600
 	settings $policy "device_addresses = $card"
+	holds "within reclaim_grace, reclaim = $policy: nor does the advice that lists a VF made in advance" \
+		says M_RETYPE_LISTS_NOW $card nvidia-1147 < <(start $a 2>&1)
+	for_guest $b nvidia-1150 $b
 	said=$(start $a 2>&1)
 	key=M_RETYPE_FREES_NOW
 	[ $policy = orphans ] || key=M_RETYPE_NOW_WITH_RECLAIM
