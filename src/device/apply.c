@@ -14,7 +14,6 @@
 #include "internal.h"
 #include "base/mem.h"
 #include "model/event.h"
-#include "base/text.h"
 #include "sys/log.h"
 #include "state/history.h"
 

@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "device/release.h"
 #include "host/libvirt_files.h"
-#include "internal.h"
 #include "model/event.h"
 #include "ops/gc.h"
 

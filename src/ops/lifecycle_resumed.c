@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/mem.h"
 #include "sys/sys.h"
 #include "sys/log.h"
 #include "host/kernel.h"

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "base/auto.h"
 #include "host/inventory.h"
 #include "host/kernel.h"
 #include "host/mdevctl_files.h"

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/auto.h"
 #include "internal.h"
 
 enum { EVENTS = 3 };
