@@ -345,17 +345,6 @@ static int lock_unchanged(struct store *store, const struct lease *lease, int64_
 	return 0;
 }
 
-int release_drop(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err)
-{
-	int r = lock_unchanged(store, lease, release_lock_by(policy), err);
-
-	if (r <= 0)
-		return r;
-	r = lease_drop(store, lease->vgpu.id, err);
-	store_unlock(store);
-	return r < 0 ? r : 1;
-}
-
 int release_claim(struct store *store, const struct lease *lease, int64_t deadline_ms, struct err *err)
 {
 	struct lease mark = *lease;
@@ -364,7 +353,9 @@ int release_claim(struct store *store, const struct lease *lease, int64_t deadli
 	if (r <= 0)
 		return r;
 	release_give_up(store, &mark);
-	if (lease->state != LEASE_RELEASING)
+	if (lease->state == LEASE_RESERVED)
+		r = lease_drop(store, lease->vgpu.id, err);
+	else if (lease->state != LEASE_RELEASING)
 		r = lease_put(store, &mark, err);
 	store_unlock(store);
 	return r < 0 ? r : 1;
@@ -373,16 +364,14 @@ int release_claim(struct store *store, const struct lease *lease, int64_t deadli
 int release_now(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err)
 {
 	int64_t deadline = release_by(policy);
-	int r;
-
-	if (lease->state == LEASE_RESERVED)
-		return release_drop(store, policy, lease, err);
+	bool reserved = lease->state == LEASE_RESERVED;
 	/* Waits first, because a lease whose device stays open must not change. */
-	r = release_wait_closed(store->host, lease->vgpu.id, deadline, deadline, err);
+	int r = reserved ? 0 : release_wait_closed(store->host, lease->vgpu.id, deadline, deadline, err);
+
 	if (r < 0)
 		return r;
 	r = release_claim(store, lease, release_lock_by(policy), err);
-	if (r <= 0)
+	if (r <= 0 || reserved)
 		return r;
 	r = release_finish(store, policy, lease->vgpu.id, deadline, err);
 	return r < 0 ? r : 1;

@@ -93,9 +93,6 @@ bool release_has_time(const struct policy *policy, const struct lease *lease);
 int release_wait_closed(const struct host *host, const char *id, int64_t deadline_ms, int64_t look_by_ms,
 			struct err *err);
 
-/* Drops a reservation or a lease without a device, under the store's lock. Returns 1, or 0 if it has changed. */
-int release_drop(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err);
-
 /*
  * Takes one lease from its domain and releases it, within `release_timeout` and the driver's time. Returns:
  *   1: released
@@ -105,5 +102,8 @@ int release_drop(struct store *store, const struct policy *policy, const struct 
  */
 int release_now(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err);
 
-/* Marks a lease `releasing`, under the store's lock. Returns 1, or 0 if the lease has changed (lease_same()). */
+/*
+ * Marks a lease `releasing`, or drops it if it is a reservation, under the store's lock. Returns 1, or 0 if the lease
+ * has changed (lease_same()).
+ */
 int release_claim(struct store *store, const struct lease *lease, int64_t deadline_ms, struct err *err);

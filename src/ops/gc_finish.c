@@ -21,12 +21,8 @@ static void claim(struct gc *c, struct gc_item *item)
 {
 	const struct event_about about = event_of(&item->lease);
 	struct err err = { 0 };
-	int r;
+	int r = release_claim(c->store, &item->lease, release_lock_by(c->policy), &err);
 
-	if (item->lease.state == LEASE_RESERVED)
-		r = release_drop(c->store, c->policy, &item->lease, &err);
-	else
-		r = release_claim(c->store, &item->lease, release_lock_by(c->policy), &err);
 	if (r < 0) {
 		item->outcome = GC_FAILED;
 		text_cut(item->trouble, sizeof(item->trouble), err.text);
