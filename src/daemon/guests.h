@@ -16,11 +16,13 @@
 #include "virt/virt.h"
 
 struct guests {
-	const char *uri;   /* NULL: libvirt's default */
-	bool asks;         /* false: libvirt is never asked */
-	bool connected;    /* the last attempt to connect succeeded; from pass to pass */
-	char state[256];   /* "connected to libvirt", or why not, printable; likewise */
-	bool tried;        /* in this pass */
+	const char *uri; /* NULL: libvirt's default */
+	bool asks;       /* false: libvirt is never asked */
+	/* Kept from one pass to the next. */
+	bool connected;  /* the last attempt to connect succeeded */
+	char state[256]; /* "connected to libvirt", or why not, printable */
+	/* Of this pass. */
+	bool tried;        /* to connect */
 	struct virt *virt; /* NULL: no connection */
 	/* Shared with the loop (NULL: none): since when the pass waits for libvirt, in ms; 0: it does not. */
 	_Atomic int64_t *asking_ms;

@@ -35,10 +35,10 @@
 
 enum {
 	SETTLE_MS = 200, /* events within this time cause one pass */
-	/* The minimum interval of passes, however many events arrive, and if they take long. */
+	/* The least time between passes, however many events arrive; up to APART_MAX_MS if they take long. */
 	APART_MS = 1000,
 	APART_MAX_MS = 10000,
-	SHARE = 4, /* passes leave a processor four times as long as they take it */
+	SHARE = 4, /* a pass is followed by a pause of this many times its processor time */
 	WAIT_MAX_S = 86400,
 };
 
@@ -180,7 +180,7 @@ static int idle_ms(const struct leased *d)
 {
 	int64_t now = sys_now_ms(), at = pass_due(d);
 
-	/* The process of a pass does not tell when it begins to wait for libvirt. */
+	/* Nothing reports that a pass begins to wait for libvirt, so look each second. */
 	if (d->pass.pid && d->pass_at <= now && at > now + APART_MS)
 		at = now + APART_MS;
 	if (d->finisher.at_ms < at)

@@ -28,7 +28,7 @@ static void copy(struct remembered *to, const struct remembered *from)
 	for (size_t i = 0; i < from->seen.n; i++)
 		*(struct lease_mark *)mem_add(&to->seen.list, &to->seen.n, sizeof(*to->seen.list)) = from->seen.list[i];
 	to->reported = from->reported ? mem_strdup(from->reported) : NULL;
-	/* A connection is of its process alone. */
+	/* A connection cannot be used by another process. */
 	to->guests.virt = NULL;
 	to->guests.tried = false;
 	to->guests.asking_ms = NULL;

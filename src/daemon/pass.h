@@ -34,8 +34,8 @@ bool pass_start(struct pass *pass, struct handler *handler);
 int64_t pass_late_ms(const struct pass *pass, int64_t next_ms);
 
 /*
- * Call it when `end` is readable, or the process is late, which then is killed. The outcome is in handler->last.
- * Returns the milliseconds of a processor that the pass took.
+ * Call it when `end` is readable or the process is late; a late process is killed. The outcome is in handler->last.
+ * Returns the processor time that the pass took, in ms.
  */
 int64_t pass_end(struct pass *pass, struct handler *handler);
 
