@@ -116,12 +116,12 @@ static int variant_available(const struct host *host, const struct vgpu_ref *vgp
 		return number;
 	r = inv_read_list(&list, host, card, vgpu->id);
 	if (r == -ENOENT)
-		err_set(err, ENOENT, "VF %s: provides no vGPUs: NVIDIA's host driver is not bound to it", vgpu->id);
+		err_set(err, ENOENT, "provides no vGPUs: NVIDIA's host driver is not bound to it");
 	else if (r < 0)
-		err_set(err, -r, "VF %s: creatable_vgpu_types cannot be read: %s", vgpu->id, err_describe(-r));
+		err_set(err, -r, "creatable_vgpu_types cannot be read: %s", err_describe(-r));
 	/* Leave the VF out of the cause, because a refusal groups the reasons of all VFs by their cause. */
 	if (r < 0)
-		return err_cause(err, strlen("VF : ") + strlen(vgpu->id));
+		return err_in(err, "VF %s", vgpu->id);
 	r = typelist_find(&list, number) != NULL;
 	typelist_free(&list);
 	return r;
@@ -150,11 +150,11 @@ static int variant_look(const struct host *host, const struct vgpu_ref *vgpu, ch
 	else if (r == -ENOENT || r == 0)
 		*missing = r == 0 ? "its current_vgpu_type reads 0" : "it has no current_vgpu_type";
 	else if (r < 0)
-		err_set(err, -r, "VF %s: current_vgpu_type cannot be read: %s", vgpu->id, inv_describe(-r));
+		err_set(err, -r, "current_vgpu_type cannot be read: %s", inv_describe(-r));
 	if (r == 0 || *missing)
 		return r == -ETIMEDOUT ? r : -ENOENT;
 	if (r < 0)
-		return err_cause(err, strlen("VF : ") + strlen(vgpu->id));
+		return err_in(err, "VF %s", vgpu->id);
 	snprintf(type, TYPE_SIZE, "nvidia-%d", r);
 	return 1;
 }

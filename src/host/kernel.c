@@ -114,13 +114,12 @@ const char *kernel_advice(enum kernel_step step, enum kernel_driver driver, int 
 	return "";
 }
 
-/* Sets the text of a failed write: what was tried, the kernel's error, and what that means. */
-static int refused(struct err *err, enum kernel_step step, enum kernel_driver driver, int code, const char *what)
+/* Sets the text of a failed write: the kernel's error, and what it means. */
+static void refused(struct err *err, enum kernel_step step, enum kernel_driver driver, int code)
 {
 	const char *advice = kernel_advice(step, driver, code);
 
-	err_set(err, code, "%s: %s%s%s", what, err_describe(code), *advice ? ": " : "", advice);
-	return err_cause(err, strlen(what) + 2);
+	err_set(err, code, "%s%s%s", err_describe(code), *advice ? ": " : "", advice);
 }
 
 static void sleep_step(int *us)
@@ -191,7 +190,6 @@ int kernel_create(const struct host *host, const struct vgpu_ref *vgpu, struct e
 {
 	const struct framework_ops *ops = ops_of(vgpu);
 	struct kernel_write write = { 0 };
-	char what[KPATH_SIZE + 64];
 	int r = ops->creation ? ops->creation(&write, vgpu, err) : 0;
 
 	if (r < 0 || !ops->creation)
@@ -199,8 +197,8 @@ int kernel_create(const struct host *host, const struct vgpu_ref *vgpu, struct e
 	r = timed_child_poke(host->root, write.path, write.line, strlen(write.line));
 	if (r == 0)
 		return 0;
-	snprintf(what, sizeof(what), "creating vGPU %s of type %s on %s", vgpu->id, vgpu->type, vgpu->parent);
-	return refused(err, KERNEL_CREATE, ops->driver(host, vgpu), -r, what);
+	refused(err, KERNEL_CREATE, ops->driver(host, vgpu), -r);
+	return err_in(err, "creating vGPU %s of type %s on %s", vgpu->id, vgpu->type, vgpu->parent);
 }
 
 int kernel_wait_complete(const struct host *host, const struct vgpu_ref *vgpu, int wait_ms, struct err *err)
@@ -209,32 +207,32 @@ int kernel_wait_complete(const struct host *host, const struct vgpu_ref *vgpu, i
 	int64_t deadline = sys_now_ms() + wait_ms;
 	int us = STEP_FIRST_US;
 	char type[TYPE_SIZE];
-	bool seen = false;
+	bool seen = false, gone;
 
 	for (; ops->look; sleep_step(&us)) {
 		const char *missing = NULL;
 		int r = ops->look(host, vgpu, type, &missing, err);
 
+		gone = seen && r == -ENOENT;
+		seen |= r >= 0;
 		if (r == 1 && strcmp(type, vgpu->type) != 0) {
-			err_set(err, EEXIST, "vGPU %s: its type is %s, not %s", vgpu->id, type, vgpu->type);
-			return err_cause(err, strlen("vGPU : ") + strlen(vgpu->id));
+			err_set(err, EEXIST, "its type is %s, not %s", type, vgpu->type);
+			return err_in(err, "vGPU %s", vgpu->id);
 		}
 		missing = r == 1 ? node_missing(host, vgpu) : missing;
 		if (!missing)
 			return r < 0 ? r : 0;
-		if (r == -ENOENT && seen) {
+		if (gone)
 			err_set(err, ENODEV,
 				"vGPU %s disappeared again after its creation; see dmesg (troubleshooting: vgpu-is-not-complete)",
 				vgpu->id);
-			return err_cause(err, strlen("vGPU  ") + strlen(vgpu->id));
-		}
-		seen |= r >= 0;
-		if (sys_now_ms() >= deadline) {
+		else if (sys_now_ms() >= deadline)
 			err_set(err, ETIMEDOUT,
 				"vGPU %s is not complete after %d ms: %s (troubleshooting: vgpu-is-not-complete)",
 				vgpu->id, wait_ms, missing);
-			return err_cause(err, strlen("vGPU  ") + strlen(vgpu->id));
-		}
+		else
+			continue;
+		return err_cause(err, strlen("vGPU  ") + strlen(vgpu->id));
 	}
 	return 0;
 }
@@ -263,11 +261,9 @@ int kernel_remove(const struct host *host, const struct vgpu_ref *vgpu, int wait
 	int64_t deadline = sys_now_ms() + wait_ms;
 	int us = STEP_FIRST_US;
 	enum kernel_driver driver = ops->look ? ops->driver(host, vgpu) : DRIVER_OTHER;
-	char what[KPATH_SIZE];
 	bool written = false;
 	int there, r = 0;
 
-	snprintf(what, sizeof(what), "removing vGPU %s", vgpu->id);
 	/* Check before the first write as well: a VF may have another type by now, which is not ours to remove. */
 	for (there = kernel_exists(host, vgpu); there > 0; sleep_step(&us)) {
 		/*
@@ -280,28 +276,29 @@ int kernel_remove(const struct host *host, const struct vgpu_ref *vgpu, int wait
 		there = kernel_exists(host, vgpu);
 		if (there <= 0)
 			break;
-		if (r < 0 && (!may_pass(-r) || sys_now_ms() >= deadline))
-			return refused(err, KERNEL_REMOVE, driver, -r, what);
+		if (r < 0 && (!may_pass(-r) || sys_now_ms() >= deadline)) {
+			refused(err, KERNEL_REMOVE, driver, -r);
+			return err_in(err, "removing vGPU %s", vgpu->id);
+		}
 		if (sys_now_ms() >= deadline)
 			return err_set(
 				err, EBUSY,
-				"%s: still present after %d ms, although the kernel accepted the removal; see dmesg (troubleshooting: removing-vgpu)",
-				what, wait_ms);
+				"removing vGPU %s: still present after %d ms, although the kernel accepted the removal; see dmesg (troubleshooting: removing-vgpu)",
+				vgpu->id, wait_ms);
 	}
-	return there < 0 ? err_sys(err, -there, "%s: cannot tell whether it exists", what) : 0;
+	return there < 0 ? err_sys(err, -there, "removing vGPU %s: cannot tell whether it exists", vgpu->id) : 0;
 }
 
 int kernel_set_params(const struct host *host, const struct vgpu_ref *vgpu, const char *params, struct err *err)
 {
 	const struct framework_ops *ops = ops_of(vgpu);
-	char what[KPATH_SIZE];
 	/* poke() adds a newline, because the driver drops the last byte. */
 	int r = ops->look ? poke(host, vgpu, "nvidia/vgpu_params", params) : 0;
 
 	if (r == 0)
 		return 0;
-	snprintf(what, sizeof(what), "vGPU %s: setting the parameters", vgpu->id);
-	refused(err, KERNEL_PARAMS, ops->driver(host, vgpu), -r, what);
+	refused(err, KERNEL_PARAMS, ops->driver(host, vgpu), -r);
+	err_in(err, "vGPU %s: setting the parameters", vgpu->id);
 	/* The cause includes what was tried, to distinguish it from a failed creation. */
 	return err_cause(err, strlen("vGPU : ") + strlen(vgpu->id));
 }
@@ -313,9 +310,8 @@ int kernel_set_attr(const struct host *host, const struct vgpu_ref *vgpu, const 
 
 	if (r == 0)
 		return 0;
-	err_set(err, -r, "vGPU %s: setting %s to '%s', as its mdevctl definition has it: %s", vgpu->id, name, value,
-		err_describe(-r));
-	return err_cause(err, strlen("vGPU : ") + strlen(vgpu->id));
+	err_set(err, -r, "setting %s to '%s', as its mdevctl definition has it: %s", name, value, err_describe(-r));
+	return err_in(err, "vGPU %s", vgpu->id);
 }
 
 bool kernel_driver_removes(const struct host *host, const struct vgpu_ref *vgpu)
