@@ -17,12 +17,13 @@ enum { GUEST_MIB = 2048, CONFIG_MAX = 1024 * 1024 };
 
 #define CONFIG_PATH "/etc/vgpu-lease.conf"
 
-/* Names the plain VFs of a GPU. VFs of other devices, such as network cards, are not leased. `arg` is the host. */
+/* Names the plain VFs of a GPU. VFs of other devices, such as network cards, are not leased. */
 static const char *name_plain(const void *arg, const struct inv_pgpu *card, size_t n)
 {
 	static char name[TYPE_SIZE];
 
-	if (!card->nparents || card->nvidia || n > 0 || !inventory_is_gpu(arg, card->address))
+	(void)arg;
+	if (!card->nparents || card->nvidia || n > 0 || !card->gpu)
 		return NULL;
 	snprintf(name, sizeof(name), "gpu-%s", card->device);
 	return name;
@@ -77,7 +78,7 @@ static const struct inv_type *choose_type(const struct host *host, const struct 
 {
 	const struct inv_offer *best;
 
-	if (!card->ready || !inventory_is_gpu(host, card->address))
+	if (!card->ready || !card->gpu)
 		return NULL;
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, card, d));)
 		if (inventory_offer(card, d->vgpu.type))
@@ -133,7 +134,7 @@ static void print_section(FILE *to, const struct inventory *inv, const struct in
 }
 
 /* Sets the reason why a card without a type is left out. False: the card is not a GPU. */
-static bool is_left_out(const struct host *host, const struct inv_pgpu *card, char reason[REASON_SIZE])
+static bool is_left_out(const struct inv_pgpu *card, char reason[REASON_SIZE])
 {
 	if (!card->ready)
 		text_copy(reason, REASON_SIZE, card->reason);
@@ -144,7 +145,7 @@ static bool is_left_out(const struct host *host, const struct inv_pgpu *card, ch
 			 card->address);
 	else
 		text_copy(reason, REASON_SIZE, "its driver offers no vGPU of any type now; see dmesg");
-	return inventory_is_gpu(host, card->address);
+	return card->gpu;
 }
 
 /* Prints the types to enable to `enabled`, and their sections to `sections`. Returns the number of sections. */
@@ -158,7 +159,7 @@ static size_t print_cards(FILE *enabled, FILE *sections, const struct host *host
 		const struct inv_pgpu *card = inv->pgpus[i];
 
 		chosen[i] = choose_type(host, inv, card);
-		if (chosen[i] || !is_left_out(host, card, reason))
+		if (chosen[i] || !is_left_out(card, reason))
 			continue;
 		text_safe(safe, sizeof(safe), reason);
 		fprintf(sections, "\n# Left out: %s: %s\n", card->address, safe);
@@ -176,13 +177,13 @@ static size_t print_cards(FILE *enabled, FILE *sections, const struct host *host
 }
 
 /* Warns of each GPU, none of which has a type, and fails. */
-static int refuse_host(const struct host *host, const struct inventory *inv, struct err *err)
+static int refuse_host(const struct inventory *inv, struct err *err)
 {
 	char reason[REASON_SIZE];
 	size_t n = 0, unready = 0;
 
 	for (size_t i = 0; i < inv->npgpus; i++)
-		if (is_left_out(host, inv->pgpus[i], reason)) {
+		if (is_left_out(inv->pgpus[i], reason)) {
 			out_warn("%s: %s", inv->pgpus[i]->address, reason);
 			unready += !inv->pgpus[i]->ready;
 			n++;
@@ -195,7 +196,7 @@ static int refuse_host(const struct host *host, const struct inventory *inv, str
 
 static int compose(const struct host *host, char **text, size_t *len, struct err *err)
 {
-	const struct inv_query query = { .frameworks = INV_ALL, .gpus = true, .name = name_plain, .arg = host };
+	const struct inv_query query = { .frameworks = INV_ALL, .gpus = true, .name = name_plain };
 	autoinventory struct inventory inv = { 0 };
 	autofree char *enabled = NULL, *sections = NULL;
 	size_t size, n;
@@ -207,7 +208,7 @@ static int compose(const struct host *host, char **text, size_t *len, struct err
 	mem_close(types);
 	mem_close(rest);
 	if (!n)
-		return refuse_host(host, &inv, err);
+		return refuse_host(&inv, err);
 	FILE *to = mem_open(text, len);
 	text_line(
 		to,

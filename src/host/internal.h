@@ -83,7 +83,8 @@ bool kernel_type_is_nvidia(const char *type);
 void inv_append(void *array, size_t *n, const void *item, size_t size);
 void *inv_add(void *list, size_t *n, const void *item, size_t size);
 
-/* Adds a pGPU of which only the framework and address are known; VFs of an mdev card are found later. */
+/* A pGPU of which only the framework and address are known, and (inv_add_pgpu) one in the inventory. */
+struct inv_pgpu inv_new_pgpu(enum framework framework, const char *address);
 struct inv_pgpu *inv_add_pgpu(struct inventory *inv, enum framework framework, const char *address);
 
 /* Marks the card not ready, with this reason (printf); the first reason is kept. */
@@ -102,15 +103,12 @@ struct inv_parent *inv_find_parent(struct inv_parent *const *parents, size_t n, 
 /* inventory_group.c: creates the pGPUs of the parents of mdevs. */
 void inv_group(struct inv_reader *reader);
 
-/* Reads vendor, device and NUMA node from a card's directory. `dir` -1: it could not be opened. */
+/* Reads vendor, model, class and NUMA node from a card's directory. `dir` -1: it could not be opened. */
 void inv_read_card(struct inv_pgpu *pgpu, int dir);
 
 /* The base class of the PCI device with this directory; -1: not known. */
 enum { PCI_DISPLAY = 0x03, PCI_BRIDGE = 0x06, PCI_ACCELERATOR = 0x12 };
 int inv_read_class(int dir);
-
-/* Is the class known, and neither that of display controllers nor that of accelerators? */
-bool inv_is_other(int class);
 
 /* The bus, slot and function, "bb:ss.f" at the end of an address, as one number. */
 unsigned inv_routing_id(const char *address);

@@ -31,13 +31,20 @@ void *inv_add(void *list, size_t *n, const void *item, size_t size)
 	return copy;
 }
 
-struct inv_pgpu *inv_add_pgpu(struct inventory *inv, enum framework framework, const char *address)
+struct inv_pgpu inv_new_pgpu(enum framework framework, const char *address)
 {
 	struct inv_pgpu fresh = {
-		.framework = framework, .numa = UNKNOWN, .sriov = framework != FW_MDEV, .ready = true
+		.framework = framework, .numa = UNKNOWN, .gpu = true, .sriov = framework != FW_MDEV, .ready = true
 	};
 
 	text_copy(fresh.address, sizeof(fresh.address), address);
+	return fresh;
+}
+
+struct inv_pgpu *inv_add_pgpu(struct inventory *inv, enum framework framework, const char *address)
+{
+	struct inv_pgpu fresh = inv_new_pgpu(framework, address);
+
 	return inv_add(&inv->pgpus, &inv->npgpus, &fresh, sizeof(fresh));
 }
 

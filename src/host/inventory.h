@@ -76,6 +76,7 @@ struct inv_pgpu {
 	char vendor[5], device[5]; /* four hex digits; "" for a virtual parent */
 	char subsystem[10];        /* vendor and device of the board, 10de:1851; "" if the kernel does not say */
 	bool nvidia;
+	bool gpu;                    /* by its class; also a parent that is not a PCI device */
 	bool other;                  /* by its class, neither a display controller nor an accelerator */
 	int numa;                    /* node; UNKNOWN if the kernel says -1 or nothing */
 	bool sriov;                  /* its parents are VFs */
@@ -200,12 +201,6 @@ bool inventory_absent_vf(const struct host *host, const char *address, char phys
 /* If `device` is the ID of a card's VFs, replaces it with the card's own ID and returns true. */
 bool inventory_vf_id(const struct host *host, const char vendor[5], char device[5]);
 
-/* True if the device's class is known, and is neither display controller (03) nor accelerator (12). */
-bool inventory_is_other(const struct host *host, const char *address);
-
-/* True for a GPU, and for a parent that is not a PCI device. */
-bool inventory_is_gpu(const struct host *host, const char *address);
-
 /* The UUIDs of all mdevs, read from their bus without asking a driver. The caller frees the list. */
 int inventory_mdevs(const struct host *host, char (**out)[ID_SIZE], size_t *n, struct err *err);
 
@@ -227,16 +222,13 @@ bool inventory_vf_going(const struct host *host, const char *address);
 bool card_record_now(char text[INV_IDENTITY_SIZE], const struct host *host, const char *address);
 bool card_record_read(char text[INV_IDENTITY_SIZE], const struct host *host, const char *address);
 
-/* Any PCI device of the host except VFs. In `card` only address, vendor, model and NUMA node are set. */
-struct inv_pci {
-	struct inv_pgpu card;
-	bool display; /* a display controller or an accelerator: a GPU */
-};
+/*
+ * All PCI devices except VFs, as inventory_read_card() reads them, sorted by address; the caller frees the list. A host
+ * without PCI has none.
+ */
+int inventory_pci(const struct host *host, struct inv_pgpu **out, size_t *n, struct err *err);
 
-/* All PCI devices, sorted by address; the caller frees the list. A host without PCI has none. */
-int inventory_pci(const struct host *host, struct inv_pci **out, size_t *n, struct err *err);
-
-/* Reads vendor, model and NUMA node from the directory of a PCI device. False: there is no such device. */
+/* Reads vendor, model, class and NUMA node of a PCI device. False: there is no such device. */
 bool inventory_read_card(const struct host *host, const char *address, struct inv_pgpu *card);
 
 /*

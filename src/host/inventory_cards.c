@@ -185,11 +185,10 @@ void inv_explain_plain(struct inv_pgpu *card, int dir)
 /* Explains a missing VF by what prevents its card from having VFs. */
 static void explain_vfs(struct inv_pgpu *card, const struct host *host, const char *physfn, int dir)
 {
-	struct inv_pgpu pf = { .framework = FW_MDEV, .numa = UNKNOWN, .ready = true };
+	struct inv_pgpu pf = inv_new_pgpu(FW_MDEV, physfn);
 	bool going = vfs_are_going(physfn, dir);
 	long n;
 
-	text_copy(pf.address, sizeof(pf.address), physfn);
 	inv_read_card(&pf, dir);
 	/* sriov_numvfs does not answer while VFs are being disabled. */
 	n = going ? 0 : inv_read_count(physfn, dir, "sriov_numvfs");
@@ -205,10 +204,10 @@ static void explain_vfs(struct inv_pgpu *card, const struct host *host, const ch
 
 void inventory_explain_card(const struct host *host, const char *address, bool plain, char reason[REASON_SIZE])
 {
-	struct inv_pgpu card = { .framework = FW_MDEV, .numa = UNKNOWN, .ready = true };
-	char physfn[PCI_SIZE];
+	char pci[PCI_SIZE], physfn[PCI_SIZE];
+	struct inv_pgpu card;
 
-	if (!pci_parse(card.address, address)) {
+	if (!pci_parse(pci, address)) {
 		autoclose int bus = sys_dir(host->root, "sys/class/mdev_bus");
 
 		snprintf(reason, REASON_SIZE, "%s",
@@ -217,11 +216,12 @@ void inventory_explain_card(const struct host *host, const char *address, bool p
 				 : "no such parent in /sys/class/mdev_bus; check that its driver is loaded");
 		return;
 	}
-	autoclose int dir = open_card(host, card.address);
+	autoclose int dir = open_card(host, pci);
 	int code = errno;
 
+	card = inv_new_pgpu(FW_MDEV, pci);
 	inv_read_card(&card, dir);
-	autoclose int pf = dir < 0 && inventory_absent_vf(host, card.address, physfn) ? open_card(host, physfn) : -1;
+	autoclose int pf = dir < 0 && inventory_absent_vf(host, pci, physfn) ? open_card(host, physfn) : -1;
 	if (pf >= 0)
 		explain_vfs(&card, host, physfn, pf);
 	else if (dir < 0)
@@ -233,14 +233,6 @@ void inventory_explain_card(const struct host *host, const char *address, bool p
 	else
 		inv_explain(&card, host, dir);
 	memcpy(reason, card.reason, REASON_SIZE);
-}
-
-/* Intel's accelerators (NPUs) are not GPUs. */
-static bool is_gpu(const struct inv_pgpu *card, int dir)
-{
-	int class = inv_read_class(dir);
-
-	return class == PCI_DISPLAY || (class == PCI_ACCELERATOR && strcmp(card->vendor, "8086") != 0);
 }
 
 bool inventory_vf_id(const struct host *host, const char vendor[5], char device[5])
@@ -265,27 +257,12 @@ bool inventory_vf_id(const struct host *host, const char vendor[5], char device[
 	return false;
 }
 
-bool inventory_is_other(const struct host *host, const char *address)
-{
-	autoclose int dir = open_card(host, address);
-
-	return inv_is_other(inv_read_class(dir));
-}
-
-bool inventory_is_gpu(const struct host *host, const char *address)
-{
-	autoclose int dir = open_card(host, address);
-	struct inv_pgpu card;
-
-	return dir < 0 || !inventory_read_card(host, address, &card) || is_gpu(&card, dir);
-}
-
 static int by_address(const void *a, const void *b)
 {
-	return strcmp(((const struct inv_pci *)a)->card.address, ((const struct inv_pci *)b)->card.address);
+	return strcmp(((const struct inv_pgpu *)a)->address, ((const struct inv_pgpu *)b)->address);
 }
 
-int inventory_pci(const struct host *host, struct inv_pci **out, size_t *n, struct err *err)
+int inventory_pci(const struct host *host, struct inv_pgpu **out, size_t *n, struct err *err)
 {
 	autoclosedir DIR *d = NULL;
 	const char *address;
@@ -297,13 +274,11 @@ int inventory_pci(const struct host *host, struct inv_pci **out, size_t *n, stru
 		return r;
 	while ((address = next_address(d))) {
 		autoclose int dir = sys_dir(sys_list_fd(d), address);
-		struct inv_pci device = { 0 };
+		struct inv_pgpu card;
 
-		if (dir < 0 || sys_exists(dir, "physfn") || is_going(dir) ||
-		    !inventory_read_card(host, address, &device.card))
-			continue;
-		device.display = is_gpu(&device.card, dir);
-		inv_append(out, n, &device, sizeof(device));
+		if (dir >= 0 && !sys_exists(dir, "physfn") && !is_going(dir) &&
+		    inventory_read_card(host, address, &card))
+			inv_append(out, n, &card, sizeof(card));
 	}
 	if (*n > 1)
 		qsort(*out, *n, sizeof(**out), by_address);
@@ -324,16 +299,15 @@ int inv_read_absent(struct inv_reader *reader, struct err *err)
 	int r = reader->query->types ? 0 : host_list(&d, reader->host, "sys/bus/pci/devices", err);
 
 	while ((address = next_address(d))) {
-		struct inv_pgpu card = { .framework = FW_MDEV, .numa = UNKNOWN, .ready = true };
+		struct inv_pgpu card = inv_new_pgpu(FW_MDEV, address);
 		autoclose int dir = is_known(inv, address) ? -1 : sys_dir(sys_list_fd(d), address);
 
-		text_copy(card.address, sizeof(card.address), address);
 		/* A VF is never a pGPU; its card is explained instead. */
 		if (dir < 0 || sys_exists(dir, "physfn") || is_going(dir))
 			continue;
 		inv_read_card(&card, dir);
-		if (is_gpu(&card, dir) && (reader->query->gpus ? inv_explain_gpu(&card, reader->host, dir)
-							       : inv_explain(&card, reader->host, dir)))
+		if (card.gpu && (reader->query->gpus ? inv_explain_gpu(&card, reader->host, dir)
+						     : inv_explain(&card, reader->host, dir)))
 			inv_add(&inv->pgpus, &inv->npgpus, &card, sizeof(card));
 	}
 	return r;

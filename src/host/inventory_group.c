@@ -28,11 +28,6 @@ int inv_read_class(int dir)
 	return sys_read(dir, "class", text, sizeof(text)) > 0 ? (int)(strtol(text, NULL, 16) >> 16) : -1;
 }
 
-bool inv_is_other(int class)
-{
-	return class >= 0 && class != PCI_DISPLAY && class != PCI_ACCELERATOR;
-}
-
 /* Vendor, model, board and class in one attribute: "pci:v000010DEd00001EB8sv000010DEsd000012A2bc03sc02i00". */
 static bool read_modalias(char ids[4][5], int *class, int dir)
 {
@@ -61,7 +56,6 @@ void inv_read_card(struct inv_pgpu *pgpu, int dir)
 	int class = -1;
 	long n;
 
-	pgpu->numa = UNKNOWN;
 	if (dir < 0 || !pci_parse(pci, pgpu->address))
 		return;
 	if (!read_modalias(ids, &class, dir)) {
@@ -74,7 +68,9 @@ void inv_read_card(struct inv_pgpu *pgpu, int dir)
 	if (*ids[2] && *ids[3])
 		snprintf(pgpu->subsystem, sizeof(pgpu->subsystem), "%s:%s", ids[2], ids[3]);
 	pgpu->nvidia = strcmp(pgpu->vendor, "10de") == 0;
-	pgpu->other = !pgpu->nvidia && inv_is_other(class);
+	/* Intel's accelerators (NPUs) are not GPUs. */
+	pgpu->gpu = class == PCI_DISPLAY || (class == PCI_ACCELERATOR && strcmp(pgpu->vendor, "8086") != 0);
+	pgpu->other = class >= 0 && class != PCI_DISPLAY && class != PCI_ACCELERATOR;
 	if (sys_read(dir, "numa_node", text, sizeof(text)) > 0 && text_number(text, 0, INT_MAX, &n))
 		pgpu->numa = (int)n;
 }

@@ -237,7 +237,7 @@ static const char *fix_vfs(struct check *check, const struct section *section)
 static bool is_for_other_hosts(const struct check *check, const struct section *section)
 {
 	autofree char(*parents)[PARENT_SIZE] = NULL;
-	autofree struct inv_pci *devices = NULL;
+	autofree struct inv_pgpu *devices = NULL;
 	struct err ignored;
 	size_t n = 0;
 
@@ -248,7 +248,7 @@ static bool is_for_other_hosts(const struct check *check, const struct section *
 		const char *vendor = section->matches[i].vendor;
 
 		for (size_t d = 0; d < n; d++)
-			if (!*vendor || (devices[d].display && strcmp(devices[d].card.vendor, vendor) == 0))
+			if (!*vendor || (devices[d].gpu && strcmp(devices[d].vendor, vendor) == 0))
 				return false;
 	}
 	return true;

@@ -16,7 +16,7 @@ struct found {
 	size_t n;
 	const struct host *host;
 	const struct inventory *inv;
-	struct inv_pci *devices; /* all PCI devices of the host */
+	struct inv_pgpu *devices; /* all PCI devices of the host */
 	size_t ndevices;
 };
 
@@ -52,14 +52,14 @@ static void add_named(struct found *found, const struct section *section)
 
 static void add_matched(struct found *found, const struct section *section)
 {
-	for (const struct inv_pci *device = found->devices; device < found->devices + found->ndevices; device++)
+	for (const struct inv_pgpu *device = found->devices; device < found->devices + found->ndevices; device++)
 		for (size_t i = 0; i < section->nmatches; i++) {
 			const struct match *match = &section->matches[i];
 			/* A match by vendor or NUMA node alone means only GPUs. */
-			if (!pool_match(match, &device->card) || !(*match->device || device->display) ||
-			    is_listed(found, device->card.address) || pool_section_names(section, device->card.address))
+			if (!pool_match(match, device) || !(*match->device || device->gpu) ||
+			    is_listed(found, device->address) || pool_section_names(section, device->address))
 				continue;
-			add(found, MISSING_MATCHED, section, &match->at, device->card.address);
+			add(found, MISSING_MATCHED, section, &match->at, device->address);
 			break;
 		}
 }
@@ -72,16 +72,16 @@ static bool provides_nothing(const struct found *found, const char *address)
 }
 
 /* Is it a GPU whose vendor can have this type? The mainboard's VGA is not. */
-static bool is_gpu_for(const struct inv_pci *device, const char *type)
+static bool is_gpu_for(const struct inv_pgpu *device, const char *type)
 {
 	static const struct {
 		const char *type, *vendor;
 	} known[] = { { "nvidia-", "10de" }, { "i915-", "8086" }, { "", "10de" }, { "", "8086" }, { "", "1002" } };
 
-	for (size_t i = 0; device->display && i < ARRAY_SIZE(known); i++) {
+	for (size_t i = 0; device->gpu && i < ARRAY_SIZE(known); i++) {
 		if (strncmp(type, known[i].type, strlen(known[i].type)) != 0)
 			continue;
-		if (strcmp(device->card.vendor, known[i].vendor) == 0)
+		if (strcmp(device->vendor, known[i].vendor) == 0)
 			return true;
 		/* The type names the vendor, so no other vendor will do. */
 		if (*known[i].type)
@@ -117,10 +117,10 @@ static void add_idle(struct found *found, const struct section *section)
 	for (size_t g = 0; g < found->inv->npgpus; g++)
 		if (pool_serves(found->inv->pgpus[g], section->type))
 			return;
-	for (const struct inv_pci *device = found->devices; device < found->devices + found->ndevices; device++)
-		if (is_gpu_for(device, section->type) && provides_nothing(found, device->card.address) &&
-		    !pool_names(found->inv->config, &device->card, ""))
-			add(found, MISSING_IDLE, section, NULL, device->card.address);
+	for (const struct inv_pgpu *device = found->devices; device < found->devices + found->ndevices; device++)
+		if (is_gpu_for(device, section->type) && provides_nothing(found, device->address) &&
+		    !pool_names(found->inv->config, device, ""))
+			add(found, MISSING_IDLE, section, NULL, device->address);
 	add_remembered(found, section);
 }
 

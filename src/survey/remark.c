@@ -12,7 +12,7 @@
 enum { TEXT_SIZE = REASON_SIZE + 64 };
 
 /* Does a type that claims all cards claim this one? */
-static bool is_default_card(const struct host *host, const struct config *config, const char *address)
+static bool is_default_card(const struct host *host, const struct config *config, const struct inv_pgpu *of)
 {
 	const struct inv_query query = { .frameworks = INV_ALL, .name = pool_name, .arg = config };
 	struct inventory inv;
@@ -22,10 +22,10 @@ static bool is_default_card(const struct host *host, const struct config *config
 
 	for (size_t i = 0; i < config->nsections; i++)
 		any |= config_takes_rest(&config->sections[i]);
-	if (!any || inventory_is_other(host, address) || inventory_read(&inv, host, &query, &ignored) < 0)
+	if (!any || of->other || inventory_read(&inv, host, &query, &ignored) < 0)
 		return false;
 	pool_make(&inv, config);
-	card = inventory_pgpu(&inv, address);
+	card = inventory_pgpu(&inv, of->address);
 	any = card && card->pool.section;
 	inventory_free(&inv);
 	return any;
@@ -37,7 +37,7 @@ static bool is_pooled_card(const struct host *host, const struct config *config,
 	struct inv_pgpu card;
 
 	return inventory_read_card(host, address, &card) &&
-	       (pool_names(config, &card, "") || is_default_card(host, config, address));
+	       (pool_names(config, &card, "") || is_default_card(host, config, &card));
 }
 
 /* Does a section name another VF of this VF's card? */
@@ -52,6 +52,14 @@ static bool is_beside(const struct host *host, const struct config *config, cons
 			if (inventory_physfn(host, config->sections[i].addresses[a], other) && strcmp(card, other) == 0)
 				return true;
 	return false;
+}
+
+/* Finds the card of this VF; false: it is not a VF, or its card cannot be a GPU. */
+static bool find_gpu(const struct host *host, const char *vf, char address[PCI_SIZE])
+{
+	struct inv_pgpu card;
+
+	return inventory_physfn(host, vf, address) && inventory_read_card(host, address, &card) && !card.other;
 }
 
 static void remark_hostdev(const struct request *request, const struct vgpu_request *req, const struct host *host,
@@ -76,8 +84,7 @@ static void remark_hostdev(const struct request *request, const struct vgpu_requ
 	} else if (!ours && config && is_beside(host, config, req->id)) {
 		snprintf(text, sizeof(text), "hostdev %s is not in the pool, but other VFs of its card are", req->id);
 		say(arg, text, "add it to device_addresses, or use one of those");
-	} else if (!ours && config && hostdev_filter_possible(config) && inventory_physfn(host, req->id, card) &&
-		   !inventory_is_other(host, card)) {
+	} else if (!ours && config && hostdev_filter_possible(config) && find_gpu(host, req->id, card)) {
 		snprintf(text, sizeof(text), "hostdev %s is not in the pool, and neither is its card, %s", req->id,
 			 card);
 		say(arg, text, "use a VF of the pool, or add the card to device_addresses");
@@ -90,8 +97,7 @@ static void remark_past_libvirt(const char *id, const struct host *host, const s
 {
 	char text[TEXT_SIZE], uuid[UUID_SIZE], card[PCI_SIZE];
 
-	if (!uuid_parse(uuid, id) && (!config || !hostdev_filter_possible(config) ||
-				      !inventory_physfn(host, id, card) || inventory_is_other(host, card)))
+	if (!uuid_parse(uuid, id) && (!config || !hostdev_filter_possible(config) || !find_gpu(host, id, card)))
 		return;
 	snprintf(text, sizeof(text), "<qemu:commandline> gives %s to QEMU, so it is neither created nor leased", id);
 	say(arg, text, "name it in a <hostdev> instead");

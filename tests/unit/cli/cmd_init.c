@@ -61,7 +61,7 @@ static void run(const struct row *row)
 	int fd;
 
 	TREE(tree, "proc/\nrun/\nsys/class/mdev_bus/0000:84:00.0 -> ../../devices/0000:84:00.0\n" CARD
-		   "/vendor = 0x10de\n" CARD "/device = 0x1eb8\n");
+		   "/vendor = 0x10de\n" CARD "/device = 0x1eb8\n" CARD "/class = 0x030200\n");
 	for (size_t i = 0; i < TYPES && row->types[i].id; i++) {
 		const char *id = row->types[i].id;
 

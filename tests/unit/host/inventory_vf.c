@@ -228,14 +228,14 @@ static void same_reason(void)
  */
 static void vf_that_goes(void)
 {
-	struct inv_pci *found;
+	struct inv_pgpu *found;
 	size_t n;
 
 	TREE(tree, PCI "0000:03:00.0/vendor = 0x1b36\n" PCI "0000:03:00.0/sriov_totalvfs = 4\n" PCI
 		       "0000:03:00.1/vendor = 0x1b36\n" PCI "0000:03:00.1/class = 0x030000\n" PCI
 		       "0000:03:00.1/sriov_vf_msix_count = \n");
 	ok(inventory_pci(&tree.host, &found, &n, &err) == 0, "the host's PCI devices are read");
-	ok(n == 1 && strcmp(found[0].card.address, "0000:03:00.0") == 0,
+	ok(n == 1 && strcmp(found[0].address, "0000:03:00.0") == 0,
 	   "a VF that lost its link to the card is no card: %zu", n);
 	free(found);
 	EXPLAINED(&tree, "0000:03:00.1", true, "M_BEING_DISABLED", "where it is named, that is said");
