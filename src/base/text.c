@@ -12,35 +12,26 @@
 #include "base/auto.h"
 #include "base/mem.h"
 
-size_t text_char_len(const char *at)
+size_t text_char(const char *at, unsigned *c)
 {
-	const unsigned char *s = (const unsigned char *)at;
+	static const struct {
+		unsigned char mask, mark; /* of the first byte */
+		unsigned least;           /* a smaller character is overlong */
+	} forms[] = { [1] = { 0x80, 0, 0 }, { 0xe0, 0xc0, 0x80 }, { 0xf0, 0xe0, 0x800 }, { 0xf8, 0xf0, 0x10000 } };
+	unsigned char first = (unsigned char)*at;
+	size_t len = 1;
 
-	if (s[0] < 0x80)
-		return 1;
-	if (s[0] >= 0xc2 && s[0] <= 0xdf)
-		return (s[1] & 0xc0) == 0x80 ? 2 : 0;
-	if ((s[0] & 0xf0) == 0xe0) {
-		if ((s[1] & 0xc0) != 0x80 || (s[2] & 0xc0) != 0x80)
+	while (len < ARRAY_SIZE(forms) && (first & forms[len].mask) != forms[len].mark)
+		len++;
+	if (len == ARRAY_SIZE(forms))
+		return 0;
+	*c = first & (unsigned char)~forms[len].mask;
+	for (size_t i = 1; i < len; i++) {
+		if ((at[i] & 0xc0) != 0x80)
 			return 0;
-		return (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ? 0 : 3;
+		*c = *c << 6 | ((unsigned char)at[i] & 0x3f);
 	}
-	if (s[0] >= 0xf0 && s[0] <= 0xf4) {
-		if ((s[1] & 0xc0) != 0x80 || (s[2] & 0xc0) != 0x80 || (s[3] & 0xc0) != 0x80)
-			return 0;
-		return (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f) ? 0 : 4;
-	}
-	return 0;
-}
-
-unsigned text_char(const char *at, size_t len)
-{
-	static const unsigned char first[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
-	unsigned c = (unsigned char)*at & first[len];
-
-	for (size_t i = 1; i < len; i++)
-		c = c << 6 | ((unsigned char)at[i] & 0x3f);
-	return c;
+	return *c < forms[len].least || *c > 0x10ffff || (*c >= 0xd800 && *c <= 0xdfff) ? 0 : len;
 }
 
 bool text_char_shows(unsigned c)
@@ -90,14 +81,14 @@ const char *text_command(const char *at)
 
 enum { AS_IT_IS = 1, ESCAPED = 2, ASCII = 4 };
 
-/* Is the character copied unchanged? `len` is 0 if it is not valid UTF-8. */
-static bool stays(const char *at, size_t len, int how)
+/* Is the character `c` of `len` bytes at `at` copied unchanged? `len` is 0 if it is not valid UTF-8. */
+static bool stays(const char *at, size_t len, unsigned c, int how)
 {
 	if (how & AS_IT_IS)
 		return true;
 	if (len == 0 || (len > 1 && how & ASCII) || (*at == '\\' && !(how & ESCAPED)))
 		return false;
-	return text_char_shows(text_char(at, len));
+	return text_char_shows(c);
 }
 
 static size_t copy(char *dst, size_t size, const char *src, int how)
@@ -107,9 +98,10 @@ static size_t copy(char *dst, size_t size, const char *src, int how)
 	if (size == 0)
 		return 0;
 	for (const char *s = src; *s;) {
-		size_t len = text_char_len(s), bytes = len ? len : 1;
+		unsigned c = 0;
+		size_t len = text_char(s, &c), bytes = len ? len : 1;
 		const char *rooted = how == 0 ? text_command(s) : NULL;
-		bool kept = stays(s, len, how);
+		bool kept = stays(s, len, c, how);
 
 		if (rooted) {
 			size_t before = n;

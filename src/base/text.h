@@ -42,11 +42,11 @@ void text_line(FILE *to, const char *fmt, ...) __attribute__((format(printf, 2, 
 /* Copies `src` unchanged into dst[size], cut between characters if it does not fit. */
 void text_cut(char *dst, size_t size, const char *src);
 
-/* The length of the UTF-8 character at `at`; 0: invalid, cut by the text's end, overlong, or a surrogate. */
-size_t text_char_len(const char *at);
-
-/* The code point of that character; `len` is from text_char_len(). */
-unsigned text_char(const char *at, size_t len);
+/*
+ * The length of the UTF-8 character at `at`, and its code point in *c; 0: invalid, cut by the text's end, overlong, or a
+ * surrogate.
+ */
+size_t text_char(const char *at, unsigned *c);
 
 /* False for control characters, invisible ones, and those that change the direction of writing. */
 bool text_char_shows(unsigned c);

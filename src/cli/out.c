@@ -22,7 +22,8 @@ static void write_hidden(FILE *to, unsigned c)
 static void write_chars(FILE *to, const char *s)
 {
 	while (*s) {
-		size_t len = text_char_len(s);
+		unsigned c;
+		size_t len = text_char(s, &c);
 		const char *rooted = text_command(s);
 
 		if (rooted) {
@@ -41,8 +42,8 @@ static void write_chars(FILE *to, const char *s)
 			fputs("\\n", to);
 		else if (*s == '\t')
 			fputs("\\t", to);
-		else if (!text_char_shows(text_char(s, len)))
-			write_hidden(to, text_char(s, len));
+		else if (!text_char_shows(c))
+			write_hidden(to, c);
 		else
 			fwrite(s, 1, len, to);
 		s += len;
