@@ -7,7 +7,7 @@
 #include <string.h>
 
 struct reader {
-	const char *at, *end;
+	const char *at;
 	const char *wrong; /* the first error; NULL: none yet */
 };
 
@@ -20,15 +20,14 @@ static bool fail(struct reader *r, const char *wrong)
 
 static void skip_space(struct reader *r)
 {
-	while (r->at < r->end && (*r->at == ' ' || *r->at == '\t' || *r->at == '\n' || *r->at == '\r'))
-		r->at++;
+	r->at += strspn(r->at, " \t\n\r");
 }
 
 /* Takes the next byte after white space if it is `c`. */
 static bool take_byte(struct reader *r, char c)
 {
 	skip_space(r);
-	if (r->at == r->end || *r->at != c)
+	if (*r->at != c)
 		return false;
 	r->at++;
 	return true;
@@ -40,25 +39,18 @@ enum { FOREIGN = 0x80 };
 static int read_escape(struct reader *r)
 {
 	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
-	const char *known;
+	const char *known = *r->at ? strchr(from, *r->at) : NULL;
 	char hex[5] = "";
 	long c;
 
-	if (r->at == r->end)
-		return -1;
-	known = *r->at ? strchr(from, *r->at) : NULL;
 	if (known) {
 		r->at++;
 		return to[known - from];
 	}
-	if (*r->at != 'u' || r->end - r->at < 5)
+	if (*r->at != 'u' || strspn(r->at + 1, "0123456789abcdefABCDEF") < 4)
 		return -1;
-	r->at++;
-	for (int i = 0; i < 4; i++) {
-		if (!isxdigit((unsigned char)*r->at))
-			return -1;
-		hex[i] = *r->at++;
-	}
+	memcpy(hex, r->at + 1, 4);
+	r->at += 5;
 	/* A NUL would end the text early. */
 	c = strtol(hex, NULL, 16);
 	return c > 0 && c < FOREIGN ? (int)c : FOREIGN;
@@ -72,7 +64,7 @@ static bool read_string(struct reader *r, char *buf, size_t size, bool *fits)
 	*fits = true;
 	if (!take_byte(r, '"'))
 		return fail(r, "a string is missing");
-	while (r->at < r->end && *r->at != '"') {
+	while (*r->at && *r->at != '"') {
 		int c = (unsigned char)*r->at++;
 
 		if (c < 0x20)
@@ -86,40 +78,37 @@ static bool read_string(struct reader *r, char *buf, size_t size, bool *fits)
 		else
 			buf[n++] = (char)c;
 	}
-	if (r->at == r->end)
+	if (!take_byte(r, '"'))
 		return fail(r, "a string does not end");
-	r->at++;
 	buf[*fits ? n : 0] = '\0';
 	return true;
 }
 
 static bool skip_digits(struct reader *r)
 {
-	const char *from = r->at;
+	size_t n = strspn(r->at, "0123456789");
 
-	while (r->at < r->end && isdigit((unsigned char)*r->at))
-		r->at++;
-	return r->at > from;
+	r->at += n;
+	return n > 0;
 }
 
 static bool skip_number(struct reader *r)
 {
 	bool good = true;
 
-	if (*r->at == '-')
-		r->at++;
-	if (r->at < r->end && *r->at == '0')
+	r->at += *r->at == '-';
+	/* No digit follows a leading zero. */
+	if (*r->at == '0')
 		r->at++;
 	else
 		good = skip_digits(r);
-	if (good && r->at < r->end && *r->at == '.') {
+	if (good && *r->at == '.') {
 		r->at++;
 		good = skip_digits(r);
 	}
-	if (good && r->at < r->end && (*r->at == 'e' || *r->at == 'E')) {
+	if (good && (*r->at == 'e' || *r->at == 'E')) {
 		r->at++;
-		if (r->at < r->end && (*r->at == '+' || *r->at == '-'))
-			r->at++;
+		r->at += *r->at == '+' || *r->at == '-';
 		good = skip_digits(r);
 	}
 	return good || fail(r, "a number is not valid");
@@ -129,14 +118,11 @@ static bool skip_word(struct reader *r)
 {
 	static const char *const words[] = { "true", "false", "null" };
 
-	for (size_t i = 0; i < 3; i++) {
-		size_t n = strlen(words[i]);
-
-		if ((size_t)(r->end - r->at) >= n && memcmp(r->at, words[i], n) == 0) {
-			r->at += n;
+	for (size_t i = 0; i < 3; i++)
+		if (strncmp(r->at, words[i], strlen(words[i])) == 0) {
+			r->at += strlen(words[i]);
 			return true;
 		}
-	}
 	return fail(r, "a value is not valid");
 }
 
@@ -171,7 +157,7 @@ static bool skip_value(struct reader *r, int depth)
 	if (depth >= JSON_DEPTH)
 		return fail(r, "it is nested too deep");
 	skip_space(r);
-	if (r->at == r->end)
+	if (!*r->at)
 		return fail(r, "a value is missing");
 	if (*r->at == '"')
 		return read_string(r, none, sizeof(none), &fits);
@@ -224,16 +210,16 @@ static bool read_member(struct reader *r, struct json_field *fields, size_t nfie
 	if (field->pair)
 		return read_pairs(r, field);
 	skip_space(r);
-	if (r->at == r->end || *r->at != '"')
+	if (*r->at != '"')
 		return fail(r, "a member that must be a string is not one");
 	if (!read_string(r, field->value, field->size, &fits))
 		return false;
 	return fits || fail(r, "a member is too long or not plain ASCII");
 }
 
-const char *json_read(const char *text, size_t len, struct json_field *fields, size_t nfields)
+const char *json_read(const char *text, struct json_field *fields, size_t nfields)
 {
-	struct reader r = { .at = text, .end = text + len };
+	struct reader r = { .at = text };
 
 	for (size_t i = 0; i < nfields; i++) {
 		fields[i].found = false;
@@ -251,5 +237,5 @@ const char *json_read(const char *text, size_t len, struct json_field *fields, s
 			return "a comma or closing bracket is missing";
 	}
 	skip_space(&r);
-	return r.at == r.end ? NULL : "something follows the object";
+	return *r.at ? "something follows the object" : NULL;
 }

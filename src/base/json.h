@@ -27,4 +27,4 @@ struct json_field {
  * object, or a requested member that is not a string (with `pair`: not such a list), appears twice, does not fit, or
  * has characters outside ASCII. In a list, a name has less than 64 bytes and a value less than 1024.
  */
-const char *json_read(const char *text, size_t len, struct json_field *fields, size_t nfields);
+const char *json_read(const char *text, struct json_field *fields, size_t nfields);

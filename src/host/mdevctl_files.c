@@ -17,49 +17,65 @@
 
 #define DEFINITIONS "etc/mdevctl.d"
 
-enum { DEFINITION_MAX = 64 << 10, PATH_SIZE = PARENT_SIZE + UUID_SIZE + 16 };
+enum { DEFINITION_MAX = 64 << 10, PATH_SIZE = sizeof(DEFINITIONS) + PARENT_SIZE + UUID_SIZE };
 
-/* Reads the text of a definition. 1: read; 0: there is none; negative: error. */
-static int read_text(char **text, size_t *len, struct stat *st, const struct host *host, int dir, const char *path,
-		     struct err *err)
+/* What is read of the host, as libvirt sees it. */
+struct reading {
+	const struct host *host;
+	struct definition *list;
+	size_t n;
+	struct err *err; /* the first error; reading goes on after it */
+};
+
+static int invalid(const struct host *host, const char *path, const char *wrong, struct err *err)
 {
-	autoclose int fd = openat(dir, path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-	int r;
-
-	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-		return 0;
-	r = fd < 0 || fstat(fd, st) < 0 ? -errno : sys_slurp(fd, DEFINITION_MAX, text, len);
-	return r < 0 ? err_sys(err, -r, "mdevctl's definition %s/" DEFINITIONS "/%s", host->name, path) : 1;
+	return err_set(err, EINVAL, "mdevctl's definition %s/%s is not valid: %s", host->name, path, wrong);
 }
 
-/* Reads one definition. 1: read; 0: there is none; negative: error. */
-static int read_one(struct definition *out, const struct host *host, int dir, const char *parent, const char *uuid,
-		    struct err *err)
+/* Reads the text of a definition, and sets `path`. 1: read; 0: there is none; negative: error. */
+static int read_text(char **text, char path[PATH_SIZE], struct stat *st, const struct host *host, const char *parent,
+		     const char *uuid, struct err *err)
 {
-	char path[PATH_SIZE], type[TYPE_SIZE], start[16];
-	struct json_field fields[] = { { .key = "mdev_type", .value = type, .size = sizeof(type) },
-				       { .key = "start", .value = start, .size = sizeof(start) } };
-	autofree char *text = NULL;
-	const char *wrong;
-	struct stat st;
-	size_t len = 0;
+	size_t len;
 	int r;
 
-	snprintf(path, sizeof(path), "%s/%s", parent, uuid);
-	r = read_text(&text, &len, &st, host, dir, path, err);
-	if (r <= 0)
-		return r;
-	wrong = json_read(text, len, fields, ARRAY_SIZE(fields));
-	if (!wrong && !type_parse(out->type, type))
+	snprintf(path, PATH_SIZE, DEFINITIONS "/%s/%s", parent, uuid);
+	autoclose int fd = openat(host->root, path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return 0;
+	r = fd < 0 || fstat(fd, st) < 0 ? -errno : sys_slurp(fd, DEFINITION_MAX, text, &len);
+	if (r < 0)
+		return err_sys(err, -r, "mdevctl's definition %s/%s", host->name, path);
+	return strlen(*text) == len ? 1 : invalid(host, path, "it holds a NUL byte", err);
+}
+
+/* Adds a definition if it exists. */
+static void add_one(struct reading *reading, const char *parent, const char *uuid)
+{
+	char path[PATH_SIZE], word[TYPE_SIZE], type[TYPE_SIZE], start[16];
+	struct json_field fields[] = { { .key = "mdev_type", .value = word, .size = sizeof(word) },
+				       { .key = "start", .value = start, .size = sizeof(start) } };
+	struct err ignored, *err = reading->err->code ? &ignored : reading->err;
+	autofree char *text = NULL;
+	struct definition *one;
+	const char *wrong;
+	struct stat st;
+
+	if (read_text(&text, path, &st, reading->host, parent, uuid, err) <= 0)
+		return;
+	wrong = json_read(text, fields, ARRAY_SIZE(fields));
+	if (!wrong && !type_parse(type, word))
 		wrong = fields[0].found ? "mdev_type is not a type ID" : "mdev_type is missing";
-	if (wrong)
-		return err_set(err, EINVAL, "mdevctl's definition %s/" DEFINITIONS "/%s is not valid: %s", host->name,
-			       path, wrong);
-	text_copy(out->uuid, sizeof(out->uuid), uuid);
-	text_copy(out->parent, sizeof(out->parent), parent);
-	out->starts = strcmp(start, "auto") == 0;
-	out->created_ms = sys_now_ms() - sys_age_ms(&st.st_mtim);
-	return 1;
+	if (wrong) {
+		invalid(reading->host, path, wrong, err);
+		return;
+	}
+	one = mem_add(&reading->list, &reading->n, sizeof(*one));
+	text_copy(one->uuid, sizeof(one->uuid), uuid);
+	text_copy(one->parent, sizeof(one->parent), parent);
+	memcpy(one->type, type, sizeof(one->type));
+	one->starts = strcmp(start, "auto") == 0;
+	one->created_ms = sys_now_ms() - sys_age_ms(&st.st_mtim);
 }
 
 /* The next parent's directory; false: no more, with the errno of the listing. */
@@ -73,61 +89,45 @@ static bool next_parent(DIR *d, char parent[PARENT_SIZE])
 	return false;
 }
 
-static int add_one(struct definition **list, size_t *n, const struct host *host, int dir, const char *parent,
-		   const char *uuid, struct err *err)
-{
-	struct definition one;
-	int r = read_one(&one, host, dir, parent, uuid, err);
-
-	if (r > 0)
-		*(struct definition *)mem_add(list, n, sizeof(one)) = one;
-	return r < 0 ? r : 0;
-}
-
-/* Adds the valid definitions in one parent's directory. Returns the first error, but reads on after it. */
-static int read_parent(struct definition **list, size_t *n, const struct host *host, int dir, const char *parent,
-		       struct err *err)
+/* Adds the definitions in one parent's directory. */
+static void read_parent(struct reading *reading, int dir, const char *parent)
 {
 	autoclosedir DIR *d = sys_list(dir, parent);
+	int code = d ? 0 : errno;
 	const struct dirent *e;
-	int first = 0;
+	char uuid[UUID_SIZE];
 
-	if (!d && (errno == ENOTDIR || errno == ENOENT))
-		return 0;
-	if (!d)
-		return err_sys(err, errno, "%s/" DEFINITIONS "/%s", host->name, parent);
-	while ((e = sys_next(d))) {
-		char uuid[UUID_SIZE];
-		struct err ignored;
-		int r = 0;
-
+	if (code == ENOTDIR || code == ENOENT)
+		return;
+	while ((e = sys_next(d)))
 		if (uuid_parse(uuid, e->d_name) && strcmp(uuid, e->d_name) == 0)
-			r = add_one(list, n, host, dir, parent, uuid, first ? &ignored : err);
-		first = first ? first : r;
-	}
-	if (errno && !first)
-		first = err_sys(err, errno, "%s/" DEFINITIONS "/%s", host->name, parent);
-	return first;
+			add_one(reading, parent, uuid);
+	code = code ? code : errno;
+	if (code && !reading->err->code)
+		err_sys(reading->err, code, "%s/" DEFINITIONS "/%s", reading->host->name, parent);
 }
 
 /* Lists the definitions of this UUID, or (NULL) all. Returns the first error, but reads on after it. */
 static int collect(struct definition **list, size_t *n, const struct host *host, const char *uuid, struct err *err)
 {
 	const struct host view = host_of_libvirt(host);
+	struct reading reading = { .host = &view, .err = err };
 	char parent[PARENT_SIZE];
 	autoclosedir DIR *d = NULL;
-	int first = host_list(&d, &view, DEFINITIONS, err);
 
-	*list = NULL;
-	*n = 0;
-	while (d && next_parent(d, parent)) {
-		struct err ignored;
-		int r = uuid ? add_one(list, n, host, sys_list_fd(d), parent, uuid, first ? &ignored : err)
-			     : read_parent(list, n, host, sys_list_fd(d), parent, first ? &ignored : err);
-
-		first = first ? first : r;
+	err->code = 0;
+	host_list(&d, &view, DEFINITIONS, err);
+	while (next_parent(d, parent)) {
+		if (uuid)
+			add_one(&reading, parent, uuid);
+		else
+			read_parent(&reading, sys_list_fd(d), parent);
 	}
-	return d && errno && !first ? err_sys(err, errno, "%s/" DEFINITIONS, host->name) : first;
+	if (errno && !err->code)
+		err_sys(err, errno, "%s/" DEFINITIONS, host->name);
+	*list = reading.list;
+	*n = reading.n;
+	return -err->code;
 }
 
 /* Definitions that start at boot come first, then the lower parent address, so that the choice is always the same. */
@@ -204,25 +204,20 @@ int mdevctl_attrs(struct mdev_attr **out, size_t *n, const struct host *host, co
 		  struct err *err)
 {
 	const struct host view = host_of_libvirt(host);
-	char path[sizeof(DEFINITIONS) + PATH_SIZE];
 	struct attrs attrs = { 0 };
 	struct json_field field = { .key = "attrs", .pair = add_attr, .arg = &attrs };
 	autofree char *text = NULL;
+	char path[PATH_SIZE];
 	struct stat st;
-	size_t len = 0;
-	int r;
+	int r = read_text(&text, path, &st, &view, of->parent, of->uuid, err);
 
 	*out = NULL;
 	*n = 0;
-	snprintf(path, sizeof(path), DEFINITIONS "/%s/%s", of->parent, of->uuid);
-	r = read_text(&text, &len, &st, host, view.root, path, err);
 	if (r <= 0)
 		return r;
-	if (json_read(text, len, &field, 1)) {
+	if (json_read(text, &field, 1)) {
 		free(attrs.list);
-		return err_set(err, EINVAL,
-			       "mdevctl's definition %s/%s is not valid: its attrs are not a list of names and values",
-			       host->name, path);
+		return invalid(host, path, "its attrs are not a list of names and values", err);
 	}
 	*out = attrs.list;
 	*n = attrs.n;
@@ -234,20 +229,17 @@ int mdevctl_undefine(const struct host *host, const char *uuid, const char *only
 	char path[PATH_SIZE], safe[UUID_SIZE], parent[PARENT_SIZE];
 	const struct host view = host_of_libvirt(host);
 	autoclosedir DIR *d = NULL;
-	int listed;
 
 	if (!uuid_parse(safe, uuid))
 		return err_set(err, EINVAL, "'%s' is not the name of an mdevctl definition", uuid);
-	listed = host_list(&d, &view, DEFINITIONS, err);
-	if (!d)
-		return listed;
+	if (host_list(&d, &view, DEFINITIONS, err) < 0)
+		return -err->code;
 	while (next_parent(d, parent)) {
 		if (only && strcmp(parent, only) != 0)
 			continue;
-		snprintf(path, sizeof(path), "%s/%s", parent, safe);
-		if (unlinkat(sys_list_fd(d), path, 0) < 0 && errno != ENOENT && errno != ENOTDIR)
-			return err_sys(err, errno, "removing mdevctl's definition %s/" DEFINITIONS "/%s", host->name,
-				       path);
+		snprintf(path, sizeof(path), DEFINITIONS "/%s/%s", parent, safe);
+		if (unlinkat(view.root, path, 0) < 0 && errno != ENOENT && errno != ENOTDIR)
+			return err_sys(err, errno, "removing mdevctl's definition %s/%s", host->name, path);
 	}
 	return errno ? err_sys(err, errno, "%s/" DEFINITIONS, host->name) : 0;
 }

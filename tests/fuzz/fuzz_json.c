@@ -23,7 +23,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct json_field fields[] = { { .key = "mdev_type", .value = type, .size = sizeof(type) },
 				       { .key = "start", .value = start, .size = sizeof(start) },
 				       { .key = "attrs", .pair = pair } };
-	const char *wrong = json_read((const char *)data, size, fields, ARRAY_SIZE(fields));
+	autofree char *text = mem_strndup((const char *)data, size);
+	const char *wrong = json_read(text, fields, ARRAY_SIZE(fields));
 
 	if (strlen(type) >= sizeof(type) || strlen(start) >= sizeof(start))
 		abort();

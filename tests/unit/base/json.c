@@ -11,7 +11,7 @@ static const char *read_text(const char *text)
 	struct json_field fields[] = { { .key = "mdev_type", .value = type, .size = sizeof(type) },
 				       { .key = "start", .value = start, .size = sizeof(start) } };
 
-	return json_read(text, strlen(text), fields, 2);
+	return json_read(text, fields, 2);
 }
 
 static void valid(void)
@@ -46,7 +46,7 @@ static const char *list(const char *text)
 				       { .key = "start", .value = start, .size = sizeof(start) } };
 
 	listed[0] = '\0';
-	return json_read(text, strlen(text), fields, 2);
+	return json_read(text, fields, 2);
 }
 
 static void pairs(void)
