@@ -116,7 +116,7 @@ static int read_devices(struct inv_reader *reader, struct err *err)
 			continue;
 		if (device.parent)
 			device.parent->ndevices++;
-		inv_append(&inv->devices, &inv->ndevices, &device, sizeof(device));
+		*(struct inv_device *)mem_add(&inv->devices, &inv->ndevices, sizeof(device)) = device;
 	}
 	return errno ? err_sys(err, errno, "%s/" DEVICES, reader->host->name) : 0;
 }
@@ -155,12 +155,13 @@ static double share_in_use(const struct inventory *inv, const struct inv_pgpu *p
 	return share;
 }
 
-static bool offers_any(const struct inv_pgpu *pgpu)
+/* A type that the card can create now; NULL: none. */
+static const char *offered(const struct inv_pgpu *pgpu)
 {
 	for (size_t i = 0; i < pgpu->noffers; i++)
 		if (pgpu->offers[i].available > 0)
-			return true;
-	return false;
+			return pgpu->offers[i].type->id;
+	return NULL;
 }
 
 static bool has_capacity(const struct inv_pgpu *pgpu, double left)
@@ -207,11 +208,11 @@ static void ask_others(struct inv_reader *reader, struct inv_pgpu *pgpu)
 		return;
 	while (vf < pgpu->nparents && !inv_is_free_vf(parents[vf]))
 		vf++;
-	while (++vf < pgpu->nparents && pgpu->ready && !offers_any(pgpu) && sys_now_ms() < end_ms)
+	while (++vf < pgpu->nparents && pgpu->ready && !offered(pgpu) && sys_now_ms() < end_ms)
 		if (inv_is_free_vf(parents[vf]))
 			ask_vf(reader, pgpu, parents[vf], left);
 	/* `vf` is one past the VF that offers something. */
-	for (int i = 0; i < vf - 1 && offers_any(pgpu); i++)
+	for (int i = 0; i < vf - 1 && offered(pgpu); i++)
 		parents[i]->lost = inv_is_free_vf(parents[i]);
 }
 
@@ -220,11 +221,8 @@ static void ask_all(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {
 	struct inv_parent **parents = pgpu->parents;
 	int64_t end_ms = sys_now_ms() + BOUNDED_ANSWER_MS;
-	const char *type = NULL;
+	const char *type = offered(pgpu);
 
-	for (size_t i = 0; i < pgpu->noffers && !type; i++)
-		if (pgpu->offers[i].available > 0)
-			type = pgpu->offers[i].type->id;
 	for (int i = 0; type && i < pgpu->nparents && pgpu->ready && sys_now_ms() < end_ms; i++) {
 		if (!inv_is_free_vf(parents[i]) || parents[i]->lost)
 			continue;
@@ -237,7 +235,7 @@ static void find_lost(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {
 	if (!pgpu->sriov)
 		return;
-	if (pgpu->ready && pgpu->noffers && !offers_any(pgpu))
+	if (pgpu->ready && pgpu->noffers && !offered(pgpu))
 		ask_others(reader, pgpu);
 	if (!reader->query->types)
 		ask_all(reader, pgpu);

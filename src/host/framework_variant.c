@@ -59,7 +59,7 @@ static void read_vf(struct inventory *inv, struct inv_pgpu *pgpu, int card, size
 	snprintf(device.vgpu.type, sizeof(device.vgpu.type), "nvidia-%d", number);
 	/* A VF's directory outlives its vGPU, so only the type distinguishes successive vGPUs. */
 	device.node = (uint64_t)number;
-	inv_append(&inv->devices, &inv->ndevices, &device, sizeof(device));
+	*(struct inv_device *)mem_add(&inv->devices, &inv->ndevices, sizeof(device)) = device;
 }
 
 /* Reads a card if its VFs are of this framework. */
@@ -73,7 +73,7 @@ static void read_card(struct inv_reader *reader, const char *address, int card)
 	for (size_t n = 0; n < UINT16_MAX && inv_read_virtfn(vf, card, n); n++)
 		read_vf(inv, pgpu, card, n, vf);
 	if (inv->nparents == had)
-		mem_free(inv->pgpus[--inv->npgpus]);
+		inv->npgpus--;
 	else
 		inv_read_card(pgpu, card);
 }

@@ -141,9 +141,8 @@ static void read_card(struct inv_reader *reader, const char *address, int dir)
 	if (card->nparents)
 		name = query->name(query->arg, card, 0);
 	if (!name) {
-		while (inv->nparents > had)
-			mem_free(inv->parents[--inv->nparents]);
-		mem_free(inv->pgpus[--inv->npgpus]);
+		inv->nparents = had;
+		inv->npgpus--;
 		return;
 	}
 	if (!grouped)

@@ -4,7 +4,7 @@
  *
  * inventory_read() calls `read` of each framework and inv_read_absent(), sorts, then calls `ask` of each. Before it
  * sorts, parents are sorted only by name, and pGPUs are not sorted. Each card is read in one visit, relative to its
- * directory: a path walk through sysfs costs more than reading the attribute.
+ * directory: a path walk through sysfs costs more than reading the attribute. All memory is the arena's: it is not freed.
  */
 #pragma once
 
@@ -79,8 +79,7 @@ const char *kernel_advice(enum kernel_step step, enum kernel_driver driver, int 
 /* Is this a type of NVIDIA's driver? The kernel begins each type's ID with the driver's name. */
 bool kernel_type_is_nvidia(const char *type);
 
-/* Append a copy of an item of `size` bytes to an array, or (inv_add) a pointer to a copy, which never moves. */
-void inv_append(void *array, size_t *n, const void *item, size_t size);
+/* Appends a pointer to a copy of an item of `size` bytes. The copy never moves. */
 void *inv_add(void *list, size_t *n, const void *item, size_t size);
 
 /* A pGPU of which only the framework and address are known, and (inv_add_pgpu) one in the inventory. */

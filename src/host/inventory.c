@@ -18,11 +18,6 @@ enum { LOOK_MS = 2 * BOUNDED_ANSWER_MS, LEAST_MS = 20, ARENA_SIZE = 64 << 20 };
 
 const char *const inv_no_types[1] = { NULL };
 
-void inv_append(void *array, size_t *n, const void *item, size_t size)
-{
-	memcpy(mem_add(array, n, size), item, size);
-}
-
 void *inv_add(void *list, size_t *n, const void *item, size_t size)
 {
 	void *copy = memcpy(mem_alloc(size), item, size);
@@ -245,9 +240,7 @@ enum presence inventory_presence(const struct inventory *inv, const struct host 
 		return PRESENT;
 	if (!(inv->frameworks & 1U << vgpu->framework))
 		return PRESENCE_UNKNOWN;
-	/* The mdev bus lists all mdevs without asking a driver, so the mdev does not exist. */
-	if (vgpu->framework == FW_MDEV)
-		return ABSENT;
+	/* Only a VF can be unread: the mdev bus lists all mdevs without asking a driver. */
 	parent = inventory_parent(inv, vgpu->id);
 	return parent && parent->unread ? PRESENCE_UNKNOWN : ABSENT;
 }

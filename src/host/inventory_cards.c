@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "internal.h"
 #include "base/text.h"
 
@@ -278,7 +279,7 @@ int inventory_pci(const struct host *host, struct inv_pgpu **out, size_t *n, str
 
 		if (dir >= 0 && !sys_exists(dir, "physfn") && !is_going(dir) &&
 		    inventory_read_card(host, address, &card))
-			inv_append(out, n, &card, sizeof(card));
+			*(struct inv_pgpu *)mem_add(out, n, sizeof(card)) = card;
 	}
 	if (*n > 1)
 		qsort(*out, *n, sizeof(**out), by_address);

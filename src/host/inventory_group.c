@@ -75,13 +75,6 @@ void inv_read_card(struct inv_pgpu *pgpu, int dir)
 		pgpu->numa = (int)n;
 }
 
-static struct inv_pgpu *pgpu_at(struct inventory *inv, const char *address)
-{
-	struct inv_pgpu *known = inventory_pgpu(inv, address);
-
-	return known ? known : inv_add_pgpu(inv, FW_MDEV, address);
-}
-
 bool inv_read_virtfn(char out[PCI_SIZE], int card, size_t n)
 {
 	char path[32], base[PCI_SIZE];
@@ -180,8 +173,9 @@ static void group(struct inv_reader *reader, size_t i)
 	autoclose int dir = sys_dir(sys_list_fd(reader->bus), parent->name);
 	char physfn[PCI_SIZE];
 	int vf = dir < 0 ? -errno : find_physfn(physfn, dir, parent->name);
-	size_t had = inv->npgpus;
-	struct inv_pgpu *pgpu = pgpu_at(inv, vf == 1 ? physfn : parent->name);
+	const char *address = vf == 1 ? physfn : parent->name;
+	struct inv_pgpu *known = inventory_pgpu(inv, address);
+	struct inv_pgpu *pgpu = known ? known : inv_add_pgpu(inv, FW_MDEV, address);
 
 	parent->card = pgpu;
 	if (dir < 0)
@@ -190,7 +184,7 @@ static void group(struct inv_reader *reader, size_t i)
 		inv_not_ready(pgpu, "its physfn cannot be read: %s", err_describe(-vf));
 	else if (vf == 1 && !pgpu->sriov)
 		read_sriov(inv, i, pgpu, dir);
-	else if (inv->npgpus > had)
+	else if (!known)
 		inv_read_card(pgpu, dir);
 }
 

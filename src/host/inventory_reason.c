@@ -148,10 +148,8 @@ bool inv_explain(struct inv_pgpu *card, const struct host *host, int dir)
 		explain_driver(card, driver);
 	else if (is_vf)
 		explain_no_types(card, host);
-	else if (card->nvidia)
-		explain_nvidia(card, host, dir);
 	else
-		explain_driver(card, driver);
+		explain_nvidia(card, host, dir);
 	return card->nvidia && strcmp(driver, "nvidia") == 0;
 }
 

@@ -113,7 +113,7 @@ static size_t list_types(char (**ids)[TYPE_SIZE], int dir)
 		char id[TYPE_SIZE];
 
 		if (type_parse(id, e->d_name))
-			inv_append(ids, &n, id, sizeof(id));
+			memcpy(mem_add(ids, &n, sizeof(id)), id, sizeof(id));
 	}
 	if (n)
 		qsort(*ids, n, sizeof(**ids), by_number);
@@ -139,9 +139,9 @@ struct inv_type *inv_add_type(struct inventory *inv, const struct inv_pgpu *pgpu
 
 void inv_offer_type(struct inv_pgpu *pgpu, const struct inv_type *type, int available)
 {
-	const struct inv_offer offer = { .type = type, .available = available };
+	struct inv_offer *offer = mem_add(&pgpu->offers, &pgpu->noffers, sizeof(*offer));
 
-	inv_append(&pgpu->offers, &pgpu->noffers, &offer, sizeof(offer));
+	*offer = (struct inv_offer){ .type = type, .available = available };
 }
 
 /*
@@ -215,7 +215,6 @@ static void ask_wanted(struct inv_reader *reader, struct inv_pgpu *pgpu, const s
 		else
 			add_offer(reader->inv, pgpu, asked, ids[i]);
 	}
-	mem_free(ids);
 	for (size_t i = 0; query->types && query->types[i]; i++) {
 		char id[TYPE_SIZE];
 
@@ -244,7 +243,6 @@ static void explain_no_types(struct inv_pgpu *pgpu, int dir)
 	char(*ids)[TYPE_SIZE];
 	size_t n = list_types(&ids, dir);
 
-	mem_free(ids);
 	if (n == 0 && pgpu->nvidia)
 		inv_not_ready(
 			pgpu,

@@ -33,16 +33,30 @@ static void add_type(struct inventory *inv, const struct inv_pgpu *pgpu, int num
 	type->framebuffer_mib = typelist_framebuffer(type->name, &type->slices);
 }
 
-/* Reads the types that a free VF of the card lists now; none if no VF is free. */
-static void read_list(struct inv_reader *reader, struct inv_pgpu *pgpu, struct typelist *list)
+/* The cards of the variant driver, and the types that a free VF of each lists now. */
+struct variants {
+	struct inv_reader *reader;
+	struct variant {
+		struct inv_pgpu *pgpu;
+		struct typelist list;
+		char key[TYPELIST_KEY_SIZE]; /* of the model's record */
+	} *cards;
+	size_t n;
+};
+
+/* Adds a card, and reads its list; none if no VF is free. */
+static void add_card(struct variants *all, struct inv_pgpu *pgpu)
 {
+	struct variant *card = mem_add(&all->cards, &all->n, sizeof(*card));
 	const struct inv_parent *vf = NULL;
 	int r;
 
+	card->pgpu = pgpu;
+	typelist_key(card->key, pgpu->vendor, pgpu->device, pgpu->subsystem, all->reader->inv->nvidia_driver);
 	for (int i = 0; i < pgpu->nparents && !vf; i++)
 		if (pgpu->parents[i]->ndevices == 0)
 			vf = pgpu->parents[i];
-	r = vf ? inv_read_list(list, reader->host, pgpu->address, vf->name) : 0;
+	r = vf ? inv_read_list(&card->list, all->reader->host, pgpu->address, vf->name) : 0;
 	if (r == -ETIMEDOUT)
 		inv_silent(pgpu);
 	else if (r < 0)
@@ -73,12 +87,11 @@ static int sizes_of(const struct typelist *list)
  * Does an empty card of this model list all types of the driver, apart from MIG-backed ones? With `surely`, a list of
  * one size does not count, because the card may have received a vGPU after its VFs were read.
  */
-static bool is_seen_whole(const struct inventory *inv, const struct inv_pgpu *pgpu, const struct typelist *lists,
-			  bool surely)
+static bool is_seen_whole(const struct variants *all, const struct inv_pgpu *pgpu, bool surely)
 {
-	for (size_t g = 0; g < inv->npgpus; g++)
-		if (inv->pgpus[g]->framework == FW_VARIANT && inv_same_model(inv->pgpus[g], pgpu) &&
-		    !inventory_next_on(inv, inv->pgpus[g], NULL) && sizes_of(&lists[g]) > (surely ? 1 : 0))
+	for (const struct variant *card = all->cards; card < all->cards + all->n; card++)
+		if (inv_same_model(card->pgpu, pgpu) && !inventory_next_on(all->reader->inv, card->pgpu, NULL) &&
+		    sizes_of(&card->list) > (surely ? 1 : 0))
 			return true;
 	return false;
 }
@@ -95,42 +108,43 @@ static void recall(struct inv_reader *reader, struct inv_pgpu *pgpu, const struc
 	}
 }
 
-/* Adds all known types of a model: the recorded types, those that its cards list, and those of existing vGPUs. */
-static void add_types(struct inv_reader *reader, struct inv_pgpu *pgpu, struct typelist *lists)
+/* Adds the types that the cards of the model list now. */
+static void add_listed(const struct variants *all, struct inv_pgpu *pgpu, const struct typelist *memory)
 {
-	struct inventory *inv = reader->inv;
-	struct typelist memory = { 0 };
-	char key[TYPELIST_KEY_SIZE];
+	for (const struct variant *card = all->cards; card < all->cards + all->n; card++) {
+		const struct typelist *list = &card->list;
 
-	typelist_key(key, pgpu->vendor, pgpu->device, pgpu->subsystem, inv->nvidia_driver);
-	typelist_recall(&memory, reader->host, key);
-	recall(reader, pgpu, &memory, is_seen_whole(inv, pgpu, lists, true));
-	pgpu->types_whole = memory.whole || is_seen_whole(inv, pgpu, lists, false);
-	for (size_t g = 0; g < inv->npgpus; g++) {
-		struct inv_pgpu *other = inv->pgpus[g];
+		for (size_t i = 0; i < list->n && inv_same_model(card->pgpu, pgpu); i++) {
+			const struct typelist_item *known = typelist_find(memory, list->items[i].number);
 
-		if (other->framework != FW_VARIANT || !inv_same_model(other, pgpu))
-			continue;
-		for (size_t i = 0; i < lists[g].n; i++) {
-			const struct typelist_item *known = typelist_find(&memory, lists[g].items[i].number);
-
-			pgpu->types_new |= !known || strcmp(known->name, lists[g].items[i].name) != 0;
-			add_type(inv, pgpu, lists[g].items[i].number, lists[g].items[i].name);
+			pgpu->types_new |= !known || strcmp(known->name, list->items[i].name) != 0;
+			add_type(all->reader->inv, pgpu, list->items[i].number, list->items[i].name);
 		}
 	}
+}
+
+/* Adds all known types of a model: the recorded types, those that its cards list, and those of existing vGPUs. */
+static void add_types(const struct variants *all, const struct variant *card)
+{
+	struct inventory *inv = all->reader->inv;
+	struct inv_pgpu *pgpu = card->pgpu;
+	struct typelist memory = { 0 };
+	char id[TYPE_SIZE];
+	int number;
+
+	typelist_recall(&memory, all->reader->host, card->key);
+	recall(all->reader, pgpu, &memory, is_seen_whole(all, pgpu, true));
+	pgpu->types_whole = memory.whole || is_seen_whole(all, pgpu, false);
+	add_listed(all, pgpu, &memory);
 	pgpu->types_new |= pgpu->types_whole && !memory.whole;
 	for (size_t i = 0; i < memory.n; i++) {
-		snprintf(key, sizeof(key), "nvidia-%d", memory.items[i].number);
-		pgpu->types_new |= !inventory_type_on(inv, pgpu, key);
+		snprintf(id, sizeof(id), "nvidia-%d", memory.items[i].number);
+		pgpu->types_new |= !inventory_type_on(inv, pgpu, id);
 	}
-	typelist_free(&memory);
 	pgpu->types_hid = !pgpu->types_whole && inventory_next_on(inv, pgpu, NULL);
-	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, pgpu, d));) {
-		int number;
-
-		if (d->vgpu.framework == FW_VARIANT && typelist_number(d->vgpu.type, &number))
+	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, pgpu, d));)
+		if (typelist_number(d->vgpu.type, &number))
 			add_type(inv, pgpu, number, NULL);
-	}
 }
 
 /*
@@ -138,13 +152,12 @@ static void add_types(struct inv_reader *reader, struct inv_pgpu *pgpu, struct t
  * assumed to exist. If all types are known, the first configured type that is not among them, but that another version
  * of the driver had, becomes `gone`.
  */
-static void look_up_configured(struct inv_reader *reader, struct inv_pgpu *pgpu)
+static void look_up_configured(struct inv_reader *reader, const struct variant *card)
 {
 	const struct inv_query *query = reader->query;
-	char key[TYPELIST_KEY_SIZE];
+	struct inv_pgpu *pgpu = card->pgpu;
 	const char *type;
 
-	typelist_key(key, pgpu->vendor, pgpu->device, pgpu->subsystem, reader->inv->nvidia_driver);
 	for (size_t i = 0; query->name && (type = query->name(query->arg, pgpu, i)); i++) {
 		int number;
 
@@ -153,7 +166,7 @@ static void look_up_configured(struct inv_reader *reader, struct inv_pgpu *pgpu)
 		if (pgpu->types_hid)
 			add_type(reader->inv, pgpu, number, NULL);
 		else if (pgpu->types_whole && !*pgpu->gone &&
-			 typelist_other_driver(pgpu->gone_driver, reader->host, key, number))
+			 typelist_other_driver(pgpu->gone_driver, reader->host, card->key, number))
 			text_copy(pgpu->gone, sizeof(pgpu->gone), type);
 	}
 }
@@ -163,11 +176,6 @@ static void look_up_configured(struct inv_reader *reader, struct inv_pgpu *pgpu)
  * time-sliced ones fit (seen on an L40S with 48 GiB, 48 VFs and 1 GiB types, and on an RTX PRO 6000 with 96 GiB and
  * 2 GiB types). A driver may allow fewer: the card's list decides.
  */
-static int fitting(int n, int slices)
-{
-	return !slices && n > TIME_SLICED_MAX ? TIME_SLICED_MAX : n;
-}
-
 static void bound_types(struct inventory *inv, const struct inv_pgpu *pgpu)
 {
 	int whole = 0;
@@ -179,19 +187,24 @@ static void bound_types(struct inventory *inv, const struct inv_pgpu *pgpu)
 	for (size_t i = 0; i < inv->ntypes && pgpu->types_whole; i++) {
 		struct inv_type *type = inv->types[i];
 
-		if (inventory_type_is_of(type, pgpu) && type->framebuffer_mib > 0)
-			type->max_instance = fitting(whole / type->framebuffer_mib, type->slices);
+		if (!inventory_type_is_of(type, pgpu) || type->framebuffer_mib <= 0)
+			continue;
+		type->max_instance = whole / type->framebuffer_mib;
+		if (!type->slices && type->max_instance > TIME_SLICED_MAX)
+			type->max_instance = TIME_SLICED_MAX;
 	}
 }
 
-static void offer_types(struct inventory *inv, struct inv_pgpu *pgpu, const struct typelist *list)
+static void offer_types(struct inventory *inv, const struct variant *card)
 {
+	struct inv_pgpu *pgpu = card->pgpu;
+
 	for (size_t i = 0; i < inv->ntypes; i++) {
 		const struct inv_type *type = inv->types[i];
 		int number = 0;
 
 		if (inventory_type_is_of(type, pgpu) && typelist_number(type->id, &number))
-			inv_offer_type(pgpu, type, typelist_find(list, number) ? 1 : 0);
+			inv_offer_type(pgpu, type, typelist_find(&card->list, number) ? 1 : 0);
 	}
 	if (!pgpu->noffers)
 		inv_not_ready(pgpu,
@@ -203,23 +216,18 @@ static void offer_types(struct inventory *inv, struct inv_pgpu *pgpu, const stru
 void inv_ask_variant(struct inv_reader *reader)
 {
 	struct inventory *inv = reader->inv;
-	autofree struct typelist *lists = mem_new(inv->npgpus + 1, sizeof(*lists));
+	struct variants all = { .reader = reader };
 
 	for (size_t g = 0; g < inv->npgpus; g++)
 		if (inv->pgpus[g]->framework == FW_VARIANT)
-			read_list(reader, inv->pgpus[g], &lists[g]);
-	for (size_t g = 0; g < inv->npgpus; g++)
-		if (inv->pgpus[g]->framework == FW_VARIANT)
-			add_types(reader, inv->pgpus[g], lists);
+			add_card(&all, inv->pgpus[g]);
+	for (size_t i = 0; i < all.n; i++)
+		add_types(&all, &all.cards[i]);
 	/* Now the types of each model are known from all of its cards. */
-	for (size_t g = 0; g < inv->npgpus; g++)
-		if (inv->pgpus[g]->framework == FW_VARIANT)
-			look_up_configured(reader, inv->pgpus[g]);
-	for (size_t g = 0; g < inv->npgpus; g++) {
-		if (inv->pgpus[g]->framework != FW_VARIANT)
-			continue;
-		bound_types(inv, inv->pgpus[g]);
-		offer_types(inv, inv->pgpus[g], &lists[g]);
-		typelist_free(&lists[g]);
+	for (size_t i = 0; i < all.n; i++)
+		look_up_configured(reader, &all.cards[i]);
+	for (size_t i = 0; i < all.n; i++) {
+		bound_types(inv, all.cards[i].pgpu);
+		offer_types(inv, &all.cards[i]);
 	}
 }

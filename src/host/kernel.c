@@ -156,14 +156,12 @@ static const char *node_missing(const struct host *host, const struct vgpu_ref *
 	char path[VGPU_PATH_SIZE], group[32];
 	struct err ignored;
 	autoclose int device = inventory_path(path, vgpu->id, "", &ignored) < 0 ? -1 : sys_dir(host->root, path);
+	bool grouped = sys_link(device, "iommu_group", group, sizeof(group)) == 0;
 
-	if (sys_link(device, "iommu_group", group, sizeof(group)) < 0)
-		return has_cdev(host, device)
-			       ? NULL
-			       : "its iommu_group has not appeared; before Linux 5.15, run 'modprobe vfio_mdev'";
-	if (has_node(host, "dev/vfio", group) || has_cdev(host, device))
+	if ((grouped && has_node(host, "dev/vfio", group)) || has_cdev(host, device))
 		return NULL;
-	return "its node in /dev/vfio has not appeared";
+	return grouped ? "its node in /dev/vfio has not appeared"
+		       : "its iommu_group has not appeared; before Linux 5.15, run 'modprobe vfio_mdev'";
 }
 
 static int poke(const struct host *host, const struct vgpu_ref *vgpu, const char *file, const char *value)
