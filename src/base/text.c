@@ -300,44 +300,21 @@ void text_guess(struct text_guess *guess, const char *candidate)
 	guess->distance = n;
 }
 
-static const char *skip_space(const char *s)
-{
-	while (isspace((unsigned char)*s))
-		s++;
-	return s;
-}
-
-static bool read_number(const char **s, unsigned long *out)
-{
-	char *end;
-
-	if (!isdigit((unsigned char)**s))
-		return false;
-	errno = 0;
-	*out = strtoul(*s, &end, 10);
-	*s = end;
-	return errno == 0;
-}
-
 /* Reads one item, "5", "0-3" or "^2", and applies it to the set. */
-static bool read_item(const char **s, uint64_t *bits, size_t nbits)
+static bool read_item(char *item, uint64_t *bits, size_t nbits)
 {
-	bool without = **s == '^';
-	unsigned long first, last;
+	bool without = *item == '^';
+	char *dash = without ? NULL : strchr(item, '-');
+	long first, last;
 
-	if (without)
-		++*s;
-	if (!read_number(s, &first))
+	if (dash)
+		*dash++ = '\0';
+	if (!text_number(without ? item + 1 : text_strip(item), 0, LONG_MAX, &first))
 		return false;
 	last = first;
-	*s = skip_space(*s);
-	if (**s == '-' && !without) {
-		*s = skip_space(*s + 1);
-		if (!read_number(s, &last) || last < first)
-			return false;
-		*s = skip_space(*s);
-	}
-	for (unsigned long n = first; n <= last && n < nbits; n++) {
+	if (dash && (!text_number(text_strip(dash), 0, LONG_MAX, &last) || last < first))
+		return false;
+	for (long n = first; n <= last && n < (long)nbits; n++) {
 		if (without)
 			bits[n / 64] &= ~(UINT64_C(1) << (n % 64));
 		else
@@ -350,14 +327,15 @@ bool text_cpuset(const char *list, uint64_t *bits, size_t nbits)
 {
 	/* A set for this list alone, so that "^5" removes only what the list added. */
 	autofree uint64_t *own = mem_new(nbits / 64, sizeof(*own));
-	const char *s = skip_space(list);
+	autofree char *copy = mem_strdup(list);
+	char *rest = copy, *item;
 
-	while (*s) {
-		if (!read_item(&s, own, nbits))
-			return false;
-		if (*s == ',')
-			s = skip_space(s + 1);
-		else if (*s)
+	while ((item = strsep(&rest, ","))) {
+		item = text_strip(item);
+		/* A comma can be the last character. */
+		if (!*item && !rest)
+			break;
+		if (!read_item(item, own, nbits))
 			return false;
 	}
 	for (size_t i = 0; i < nbits / 64; i++)

@@ -67,19 +67,18 @@ bool domxml_uuid(char out[UUID_SIZE], const char *text)
 static int read_identity(struct request *request, const struct xml_elem *domain, bool is_file, struct err *err)
 {
 	const struct xml_elem *uuid = xml_child(domain, "", "uuid"), *name = xml_child(domain, "", "name");
-	char text[128];
+	char text[128] = "";
+	bool fits = !uuid || xml_text(uuid, text, sizeof(text));
 
 	if (!name || !xml_text(name, request->name, sizeof(request->name)))
 		return err_set(err, EINVAL, "domain XML: missing <name>, or longer than %d bytes",
 			       DOMAIN_NAME_SIZE - 1);
 	if (!request->name[0])
 		return err_set(err, EINVAL, "domain XML: <name> is empty");
-	if (uuid && !xml_text(uuid, text, sizeof(text)))
-		return err_set(err, EINVAL, "domain XML: missing or invalid <uuid>");
 	/* libvirt treats an empty <uuid> like a missing one. */
-	if (is_file && (!uuid || !text[0]))
+	if (is_file && fits && !*text)
 		return 0;
-	if (!uuid || !domxml_uuid(request->uuid, text))
+	if (!domxml_uuid(request->uuid, text))
 		return err_set(err, EINVAL, "domain XML: missing or invalid <uuid>");
 	return 0;
 }

@@ -25,17 +25,12 @@ static int take_attr(char *dst, size_t size, const struct xml_elem *elem, const 
 	return 0;
 }
 
-static bool is_nova(const struct xml_elem *elem)
-{
-	return strncmp(xml_ns(elem), DOMXML_NOVA_NS_PREFIX, strlen(DOMXML_NOVA_NS_PREFIX)) == 0;
-}
-
 /* Returns the first child with this name in Nova's namespace of any version. */
 static const struct xml_elem *nova_child(const struct xml_elem *elem, const char *name)
 {
 	const struct xml_elem *child = xml_child(elem, NULL, name);
 
-	while (child && !is_nova(child))
+	while (child && strncmp(xml_ns(child), DOMXML_NOVA_NS_PREFIX, strlen(DOMXML_NOVA_NS_PREFIX)) != 0)
 		child = xml_next(child, NULL, name);
 	return child;
 }

@@ -23,9 +23,7 @@ __attribute__((format(printf, 3, 4))) static void note(struct domxml *doc, const
 
 	if (doc->nremarks == REMARKS_MAX)
 		return;
-	if (!doc->remarks)
-		doc->remarks = mem_new(REMARKS_MAX, sizeof(*doc->remarks));
-	remark = &doc->remarks[doc->nremarks++];
+	remark = mem_add(&doc->remarks, &doc->nremarks, sizeof(*remark));
 	text_copy(remark->fix, sizeof(remark->fix), fix);
 	va_start(ap, fmt);
 	vsnprintf(remark->text, sizeof(remark->text), fmt, ap);
@@ -154,11 +152,8 @@ static void look_at_commandline(struct domxml *doc, const struct xml_elem *line)
 	for (; arg && doc->npast < PAST_MAX; arg = xml_next(arg, QEMU_NS, "arg")) {
 		const char *value = xml_attr(arg, "value");
 
-		if (!value || !vfio_device(value, id))
-			continue;
-		if (!doc->past)
-			doc->past = mem_new(PAST_MAX, sizeof(*doc->past));
-		text_copy(doc->past[doc->npast++], ID_SIZE, id);
+		if (value && vfio_device(value, id))
+			text_copy(mem_add(&doc->past, &doc->npast, ID_SIZE), ID_SIZE, id);
 	}
 }
 

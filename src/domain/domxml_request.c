@@ -294,9 +294,7 @@ static void note_strays(struct domxml *doc, const struct meta *meta)
 		if (request_find(&doc->request, meta->devices[d].id))
 			continue;
 		domxml_exclude(&doc->request, meta->devices[d].id);
-		if (!doc->strays)
-			doc->strays = mem_new(meta->n, sizeof(*doc->strays));
-		stray = &doc->strays[doc->nstrays++];
+		stray = mem_add(&doc->strays, &doc->nstrays, sizeof(*stray));
 		stray->kind = meta->devices[d].kind;
 		text_copy(stray->id, ID_SIZE, meta->devices[d].id);
 		text_copy(stray->guest, ID_SIZE, meta->devices[d].guest);

@@ -13,33 +13,25 @@
 #include "sys/timed_child.h"
 #include "host/typelist.h"
 
+/* "5120x2880" */
 static bool is_resolution(const char *s)
 {
-	size_t w = strspn(s, "0123456789"), h;
+	int end = 0;
 
-	if (w == 0 || s[w] != 'x')
-		return false;
-	h = strspn(s + w + 1, "0123456789");
-	return h > 0 && s[w + 1 + h] == '\0';
+	sscanf(s, "%*[0-9]x%*[0-9]%n", &end);
+	return end && !s[end];
 }
 
-/* NVIDIA's form, "1024M". */
-static int parse_mib(char *s)
+/* A number from `least` up, with this unit; else UNKNOWN. */
+static int parse_number(char *s, long least, const char *unit)
 {
-	size_t n = strspn(s, "0123456789");
-	long mib;
-
-	if (strcmp(s + n, "M") != 0)
-		return UNKNOWN;
-	s[n] = '\0';
-	return text_number(s, 1, INT_MAX, &mib) ? (int)mib : UNKNOWN;
-}
-
-static int parse_count(const char *s)
-{
+	size_t digits = strspn(s, "0123456789");
 	long n;
 
-	return text_number(s, 0, INT_MAX, &n) ? (int)n : UNKNOWN;
+	if (strcmp(s + digits, unit) != 0)
+		return UNKNOWN;
+	s[digits] = '\0';
+	return text_number(s, least, INT_MAX, &n) ? (int)n : UNKNOWN;
 }
 
 /*
@@ -62,11 +54,11 @@ void inv_parse_description(struct inv_type *type, char *text)
 		item = text_strip(item);
 		value = text_strip(value);
 		if (strcmp(item, "framebuffer") == 0)
-			type->framebuffer_mib = parse_mib(value);
+			type->framebuffer_mib = parse_number(value, 1, "M");
 		else if (strcmp(item, "num_heads") == 0)
-			type->heads = parse_count(value);
+			type->heads = parse_number(value, 0, "");
 		else if (strcmp(item, "max_instance") == 0)
-			type->max_instance = parse_count(value);
+			type->max_instance = parse_number(value, 0, "");
 		else if ((strcmp(item, "max_resolution") == 0 || strcmp(item, "resolution") == 0) &&
 			 is_resolution(value))
 			text_copy(type->resolution, sizeof(type->resolution), value);
