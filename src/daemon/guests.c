@@ -8,7 +8,6 @@
 
 #include "base/auto.h"
 #include "base/text.h"
-#include "live/migration_facts_live.h"
 #include "survey/migration_facts.h"
 #include "sys/log.h"
 
@@ -93,18 +92,20 @@ void guests_named(struct guests *g, const char *const *ids, bool *named, size_t 
 	set_asking(g, false);
 }
 
-static void tell(struct guests *g, const struct running_domain *domain, const struct host_facts *facts)
+static void tell(struct guests *g, const struct running_domain *domain, const struct inventory *inv,
+		 const struct leases *leases)
 {
-	autofree char *missing = migration_facts_element(domain->doc, &facts->inv, &facts->leases);
+	static const struct virt_element element = { DOMXML_NS, DOMXML_NS_KEY };
+	autofree char *missing = migration_facts_element(domain->doc, inv, leases);
 	struct err err;
 	int r;
 
 	if (!missing || !guests_connect(g))
 		return;
 	set_asking(g, true);
-	r = migration_facts_write(g->virt, facts, domain->doc, domain->uuid, VIRT_LIVE, &err);
+	r = virt_set_metadata(g->virt, domain->uuid, &element, missing, VIRT_LIVE, &err);
 	set_asking(g, false);
-	if (r == 1)
+	if (r == 0)
 		log_info("domain %s: migration facts of its vGPUs written to its metadata", domain->request->name);
 	/* If the domain is busy or gone, a later pass tries again. */
 	if (r < 0 && r != -ENOENT && r != -EBUSY && r != -EPERM)
@@ -113,15 +114,14 @@ static void tell(struct guests *g, const struct running_domain *domain, const st
 
 void guests_tell(struct guests *g, const struct gc *pass)
 {
-	struct host_facts facts = { .inv = pass->looked };
+	autoleases struct leases leases = { 0 };
 	struct err err;
 
 	/* Read the leases again, because the pass has changed some. */
-	if (lease_list(pass->store, &facts.leases, &err) < 0)
+	if (lease_list(pass->store, &leases, &err) < 0)
 		log_warn("cannot read migration facts: %s", err.text);
 	else
 		for (size_t i = 0; i < pass->running.n; i++)
 			if (pass->running.list[i].settled && pass->running.list[i].doc)
-				tell(g, &pass->running.list[i], &facts);
-	lease_list_free(&facts.leases);
+				tell(g, &pass->running.list[i], &pass->looked, &leases);
 }

@@ -15,7 +15,7 @@
 #include "model/event.h"
 #include "plan/pool.h"
 #include "survey/hostdev_filter.h"
-#include "live/migration_facts_live.h"
+#include "survey/migration_facts.h"
 #include "base/text.h"
 #include "sys/log.h"
 
@@ -132,14 +132,18 @@ int hotplug_read(struct hotplug *hp, unsigned int side, char **xml, struct domxm
 
 int hotplug_write_facts(struct hotplug *hp, unsigned int side, struct err *err)
 {
-	autofree char *xml = NULL;
+	static const struct inv_query query = { .frameworks = INV_MDEV | INV_VARIANT, .types = inv_no_types };
+	static const struct virt_element element = { DOMXML_NS, DOMXML_NS_KEY };
+	autofree char *xml = NULL, *facts = NULL;
 	autodomxml struct domxml *doc = NULL;
-	autofacts struct host_facts facts = { 0 };
+	autoinventory struct inventory inv = { 0 };
+	autoleases struct leases leases = { 0 };
 
-	if (hotplug_read(hp, side, &xml, &doc, err) < 0 || host_facts_read(&facts, hp->store, err) < 0 ||
-	    migration_facts_write(hp->virt, &facts, doc, hp->domain.uuid, side, err) < 0)
+	if (hotplug_read(hp, side, &xml, &doc, err) < 0 || inventory_read(&inv, hp->host, &query, err) < 0 ||
+	    lease_list(hp->store, &leases, err) < 0)
 		return -err->code;
-	return 0;
+	facts = migration_facts_element(doc, &inv, &leases);
+	return facts ? virt_set_metadata(hp->virt, hp->domain.uuid, &element, facts, side, err) : 0;
 }
 
 /* Does this ID, name or class (NULL: any) mean the section's type? */
