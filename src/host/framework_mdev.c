@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "internal.h"
 #include "base/text.h"
+#include "host/typelist.h"
 #include "sys/timed_child.h"
 
 #define DEVICES "sys/bus/mdev/devices"
@@ -332,10 +333,10 @@ static enum kernel_driver mdev_driver(const struct host *host, const struct vgpu
 	char type[TYPE_SIZE];
 	struct err ignored;
 
-	if (*vgpu->type)
-		return kernel_type_is_nvidia(vgpu->type) ? DRIVER_NVIDIA_MDEV : DRIVER_OTHER;
-	return mdev_look(host, vgpu, type, &missing, &ignored) == 1 && kernel_type_is_nvidia(type) ? DRIVER_NVIDIA_MDEV
-												   : DRIVER_OTHER;
+	memcpy(type, vgpu->type, sizeof(type));
+	if (!*type && mdev_look(host, vgpu, type, &missing, &ignored) != 1)
+		return DRIVER_OTHER;
+	return typelist_number(type) ? DRIVER_NVIDIA_MDEV : DRIVER_OTHER;
 }
 
 const struct framework_ops framework_mdev = {

@@ -97,12 +97,10 @@ int inv_read_list(struct typelist *list, const struct host *host, const char *ca
 	return n < 0 ? (int)n : 0;
 }
 
-static int number_of(const struct vgpu_ref *vgpu, struct err *err)
+static int check_type(const struct vgpu_ref *vgpu, struct err *err)
 {
-	int number;
-
-	if (typelist_number(vgpu->type, &number))
-		return number;
+	if (typelist_number(vgpu->type))
+		return 0;
 	return err_set(err, EINVAL, "'%s' is not a type of NVIDIA's driver, such as nvidia-1145", vgpu->type);
 }
 
@@ -110,10 +108,10 @@ static int number_of(const struct vgpu_ref *vgpu, struct err *err)
 static int variant_available(const struct host *host, const struct vgpu_ref *vgpu, const char *card, struct err *err)
 {
 	struct typelist list = { 0 };
-	int number = number_of(vgpu, err), r;
+	int r = check_type(vgpu, err);
 
-	if (number < 0)
-		return number;
+	if (r < 0)
+		return r;
 	r = inv_read_list(&list, host, card, vgpu->id);
 	if (r == -ENOENT)
 		err_set(err, ENOENT, "provides no vGPUs: NVIDIA's host driver is not bound to it");
@@ -122,17 +120,17 @@ static int variant_available(const struct host *host, const struct vgpu_ref *vgp
 	/* Leave the VF out of the cause, because a refusal groups the reasons of all VFs by their cause. */
 	if (r < 0)
 		return err_in(err, "VF %s", vgpu->id);
-	r = typelist_find(&list, number) != NULL;
+	r = typelist_find(&list, vgpu->type) != NULL;
 	typelist_free(&list);
 	return r;
 }
 
 static int variant_creation(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err)
 {
-	int number = number_of(vgpu, err);
-
-	snprintf(write->line, sizeof(write->line), "%d\n", number);
-	return number < 0 ? number : inventory_path(write->path, vgpu->id, "/" CURRENT_TYPE, err);
+	if (check_type(vgpu, err) < 0)
+		return -err->code;
+	snprintf(write->line, sizeof(write->line), "%s\n", typelist_number(vgpu->type));
+	return inventory_path(write->path, vgpu->id, "/" CURRENT_TYPE, err);
 }
 
 static int variant_look(const struct host *host, const struct vgpu_ref *vgpu, char type[TYPE_SIZE],

@@ -76,9 +76,6 @@ void kernel_card(char card[PARENT_SIZE], const struct host *host, const struct v
 /* The cause and the fix, to follow the kernel's error; "" if there is nothing to add. `code` is positive. */
 const char *kernel_advice(enum kernel_step step, enum kernel_driver driver, int code);
 
-/* Is this a type of NVIDIA's driver? The kernel begins each type's ID with the driver's name. */
-bool kernel_type_is_nvidia(const char *type);
-
 /* Appends a pointer to a copy of an item of `size` bytes. The copy never moves. */
 void *inv_add(void *list, size_t *n, const void *item, size_t size);
 

@@ -18,13 +18,13 @@
 
 enum { TIME_SLICED_MAX = 32 };
 
-/* Adds the type with this number for cards of this model; `name` (unless NULL) replaces its old name. */
-static void add_type(struct inventory *inv, const struct inv_pgpu *pgpu, int number, const char *name)
+/* Adds the type for cards of this model; `name` (unless NULL) replaces its old name. */
+static void add_type(struct inventory *inv, const struct inv_pgpu *pgpu, const char *id, const char *name)
 {
 	struct inv_type fresh = { .api = "vfio-pci", .heads = UNKNOWN, .max_instance = UNKNOWN }, *type;
 
-	snprintf(fresh.id, sizeof(fresh.id), "nvidia-%d", number);
-	type = inventory_type_on(inv, pgpu, fresh.id);
+	text_copy(fresh.id, sizeof(fresh.id), id);
+	type = inventory_type_on(inv, pgpu, id);
 	if (type && !name)
 		return;
 	if (!type)
@@ -104,7 +104,7 @@ static void recall(struct inv_reader *reader, struct inv_pgpu *pgpu, const struc
 	for (size_t i = 0; i < memory->n; i++) {
 		typelist_framebuffer(memory->items[i].name, &slices);
 		if (!seen_whole || slices)
-			add_type(reader->inv, pgpu, memory->items[i].number, memory->items[i].name);
+			add_type(reader->inv, pgpu, memory->items[i].type, memory->items[i].name);
 	}
 }
 
@@ -115,10 +115,10 @@ static void add_listed(const struct variants *all, struct inv_pgpu *pgpu, const 
 		const struct typelist *list = &card->list;
 
 		for (size_t i = 0; i < list->n && inv_same_model(card->pgpu, pgpu); i++) {
-			const struct typelist_item *known = typelist_find(memory, list->items[i].number);
+			const struct typelist_item *known = typelist_find(memory, list->items[i].type);
 
 			pgpu->types_new |= !known || strcmp(known->name, list->items[i].name) != 0;
-			add_type(all->reader->inv, pgpu, list->items[i].number, list->items[i].name);
+			add_type(all->reader->inv, pgpu, list->items[i].type, list->items[i].name);
 		}
 	}
 }
@@ -129,22 +129,17 @@ static void add_types(const struct variants *all, const struct variant *card)
 	struct inventory *inv = all->reader->inv;
 	struct inv_pgpu *pgpu = card->pgpu;
 	struct typelist memory = { 0 };
-	char id[TYPE_SIZE];
-	int number;
 
 	typelist_recall(&memory, all->reader->host, card->key);
 	recall(all->reader, pgpu, &memory, is_seen_whole(all, pgpu, true));
 	pgpu->types_whole = memory.whole || is_seen_whole(all, pgpu, false);
 	add_listed(all, pgpu, &memory);
 	pgpu->types_new |= pgpu->types_whole && !memory.whole;
-	for (size_t i = 0; i < memory.n; i++) {
-		snprintf(id, sizeof(id), "nvidia-%d", memory.items[i].number);
-		pgpu->types_new |= !inventory_type_on(inv, pgpu, id);
-	}
+	for (size_t i = 0; i < memory.n; i++)
+		pgpu->types_new |= !inventory_type_on(inv, pgpu, memory.items[i].type);
 	pgpu->types_hid = !pgpu->types_whole && inventory_next_on(inv, pgpu, NULL);
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, pgpu, d));)
-		if (typelist_number(d->vgpu.type, &number))
-			add_type(inv, pgpu, number, NULL);
+		add_type(inv, pgpu, d->vgpu.type, NULL);
 }
 
 /*
@@ -159,14 +154,12 @@ static void look_up_configured(struct inv_reader *reader, const struct variant *
 	const char *type;
 
 	for (size_t i = 0; query->name && (type = query->name(query->arg, pgpu, i)); i++) {
-		int number;
-
-		if (!typelist_number(type, &number) || inventory_type_on(reader->inv, pgpu, type))
+		if (!typelist_number(type) || inventory_type_on(reader->inv, pgpu, type))
 			continue;
 		if (pgpu->types_hid)
-			add_type(reader->inv, pgpu, number, NULL);
+			add_type(reader->inv, pgpu, type, NULL);
 		else if (pgpu->types_whole && !*pgpu->gone &&
-			 typelist_other_driver(pgpu->gone_driver, reader->host, card->key, number))
+			 typelist_other_driver(pgpu->gone_driver, reader->host, card->key, type))
 			text_copy(pgpu->gone, sizeof(pgpu->gone), type);
 	}
 }
@@ -201,10 +194,9 @@ static void offer_types(struct inventory *inv, const struct variant *card)
 
 	for (size_t i = 0; i < inv->ntypes; i++) {
 		const struct inv_type *type = inv->types[i];
-		int number = 0;
 
-		if (inventory_type_is_of(type, pgpu) && typelist_number(type->id, &number))
-			inv_offer_type(pgpu, type, typelist_find(&card->list, number) ? 1 : 0);
+		if (inventory_type_is_of(type, pgpu))
+			inv_offer_type(pgpu, type, typelist_find(&card->list, type->id) ? 1 : 0);
 	}
 	if (!pgpu->noffers)
 		inv_not_ready(pgpu,

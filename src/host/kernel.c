@@ -101,11 +101,6 @@ static const struct advice {
 	  "permission denied; run as root, and check that no security module forbids the write" },
 };
 
-bool kernel_type_is_nvidia(const char *type)
-{
-	return strncmp(type, "nvidia-", 7) == 0;
-}
-
 const char *kernel_advice(enum kernel_step step, enum kernel_driver driver, int code)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++)

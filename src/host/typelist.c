@@ -13,34 +13,34 @@
 #include "base/text.h"
 
 #define MEMORY_HEAD "vgpu-lease types 1 "
+#define PREFIX "nvidia-"
 
-bool typelist_number(const char *type, int *number)
+const char *typelist_number(const char *type)
 {
 	long n;
 
-	if (strncmp(type, "nvidia-", 7) != 0 || !text_number(type + 7, 1, INT_MAX, &n))
-		return false;
-	*number = (int)n;
-	return true;
+	if (strncmp(type, PREFIX, strlen(PREFIX)) != 0 || !text_number(type + strlen(PREFIX), 1, INT_MAX, &n))
+		return NULL;
+	return type + strlen(PREFIX);
 }
 
-const struct typelist_item *typelist_find(const struct typelist *list, int number)
+const struct typelist_item *typelist_find(const struct typelist *list, const char *type)
 {
 	for (size_t i = 0; i < list->n; i++)
-		if (list->items[i].number == number)
+		if (strcmp(list->items[i].type, type) == 0)
 			return &list->items[i];
 	return NULL;
 }
 
-void typelist_add(struct typelist *list, int number, const char *name)
+void typelist_add(struct typelist *list, const char *type, const char *name)
 {
-	const struct typelist_item *known = typelist_find(list, number);
+	const struct typelist_item *known = typelist_find(list, type);
 	struct typelist_item *item;
 
 	if (!known && list->n == TYPELIST_MAX)
 		return;
 	item = known ? &list->items[known - list->items] : mem_add(&list->items, &list->n, sizeof(*item));
-	item->number = number;
+	text_copy(item->type, sizeof(item->type), type);
 	text_cut(item->name, sizeof(item->name), name);
 	/* A name that was cut may end with a blank, which a later read would strip. */
 	text_strip(item->name);
@@ -48,7 +48,7 @@ void typelist_add(struct typelist *list, int number, const char *name)
 
 void typelist_parse(struct typelist *list, char *text)
 {
-	char *line;
+	char *line, type[TYPE_SIZE];
 
 	while ((line = text_next(&text, "\n"))) {
 		char *name = strchr(line, ':');
@@ -58,8 +58,10 @@ void typelist_parse(struct typelist *list, char *text)
 			continue;
 		*name++ = '\0';
 		name = text_strip(name);
-		if (*name && text_number(text_strip(line), 1, INT_MAX, &number))
-			typelist_add(list, (int)number, name);
+		if (!*name || !text_number(text_strip(line), 1, INT_MAX, &number))
+			continue;
+		snprintf(type, sizeof(type), PREFIX "%ld", number);
+		typelist_add(list, type, name);
 	}
 }
 
@@ -123,7 +125,7 @@ void typelist_recall(struct typelist *list, const struct host *host, const char 
 	typelist_parse(list, text);
 }
 
-bool typelist_other_driver(char other[64], const struct host *host, const char *key, int number)
+bool typelist_other_driver(char other[64], const struct host *host, const char *key, const char *type)
 {
 	autoclosedir DIR *dir = sys_list(host->root, "var/lib/vgpu-lease/types");
 	size_t model = strcspn(key, "@") + 1;
@@ -137,7 +139,7 @@ bool typelist_other_driver(char other[64], const struct host *host, const char *
 		    strlen(e->d_name) >= TYPELIST_KEY_SIZE || !text_copy(other, 64, e->d_name + model))
 			continue;
 		typelist_recall(&list, host, e->d_name);
-		found = typelist_find(&list, number);
+		found = typelist_find(&list, type);
 		typelist_free(&list);
 	}
 	return found;
@@ -151,7 +153,7 @@ char *typelist_format(const struct typelist *list)
 
 	fprintf(to, MEMORY_HEAD "%s\n", list->whole ? "all" : "some");
 	for (size_t i = 0; i < list->n; i++)
-		fprintf(to, "%d : %s\n", list->items[i].number, list->items[i].name);
+		fprintf(to, "%s : %s\n", typelist_number(list->items[i].type), list->items[i].name);
 	mem_close(to);
 	return text;
 }

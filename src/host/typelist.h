@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/ident.h"
 #include "sys/sys.h"
 
 enum {
@@ -25,25 +26,25 @@ enum {
 };
 
 struct typelist_item {
-	int number;                    /* of "nvidia-1145" */
-	char name[TYPELIST_NAME_SIZE]; /* printable */
+	char type[TYPE_SIZE]; /* the ID: "nvidia-" and the driver's number */
+	char name[TYPELIST_NAME_SIZE];
 };
 
 struct typelist {
-	struct typelist_item *items; /* in the order of the list; each number once */
+	struct typelist_item *items; /* in the order of the list; each type once */
 	size_t n;
 	bool whole; /* listed by an empty card that was not in MIG mode, so no type of the model is missing */
 };
 
-/* The number in a type's ID, "nvidia-1145"; false: there is none. */
-bool typelist_number(const char *type, int *number);
+/* The driver's number of a type, "1145" of "nvidia-1145"; NULL: it is not a type of NVIDIA's driver. */
+const char *typelist_number(const char *type);
 
 /* Adds the listed types. Modifies the text; skips lines that are not "NUMBER : NAME". */
 void typelist_parse(struct typelist *list, char *text);
 
-/* Adds a type, or renames the type with this number. */
-void typelist_add(struct typelist *list, int number, const char *name);
-const struct typelist_item *typelist_find(const struct typelist *list, int number);
+/* Adds a type, or renames it. */
+void typelist_add(struct typelist *list, const char *type, const char *name);
+const struct typelist_item *typelist_find(const struct typelist *list, const char *type);
 void typelist_free(struct typelist *list);
 
 /* The framebuffer in MiB that the type's name states, or -1; *slices: the slices of a MIG-backed type, else 0. */
@@ -57,7 +58,7 @@ void typelist_key(char key[TYPELIST_KEY_SIZE], const char *vendor, const char *d
 void typelist_recall(struct typelist *list, const struct host *host, const char *key);
 
 /* Finds a recorded driver version, other than the key's, that had this type on the key's board; false: none. */
-bool typelist_other_driver(char other[64], const struct host *host, const char *key, int number);
+bool typelist_other_driver(char other[64], const struct host *host, const char *key, const char *type);
 
 /* The text of a record, NUL-terminated; the caller frees it. */
 char *typelist_format(const struct typelist *list);

@@ -288,12 +288,10 @@ static void remember_model(int directory, const struct inventory *inv, const str
 
 	for (size_t i = 0; i < inv->ntypes; i++) {
 		const struct inv_type *type = inv->types[i];
-		int number;
 
 		/* A type whose name is its ID has no known name yet. */
-		if (inventory_type_is_of(type, card) && typelist_number(type->id, &number) &&
-		    strcmp(type->id, type->name) != 0)
-			typelist_add(&list, number, type->name);
+		if (inventory_type_is_of(type, card) && strcmp(type->id, type->name) != 0)
+			typelist_add(&list, type->id, type->name);
 	}
 	text = typelist_format(&list);
 	typelist_key(name, card->vendor, card->device, card->subsystem, inv->nvidia_driver);

@@ -19,8 +19,8 @@ static void check(const struct typelist *list)
 		const struct typelist_item *item = &list->items[i];
 		int slices, mib = typelist_framebuffer(item->name, &slices);
 
-		if (item->number < 1 || !item->name[0] || strpbrk(item->name, "\n\r\033") ||
-		    typelist_find(list, item->number) != item || mib == 0 || mib < -1 || slices < 0)
+		if (!typelist_number(item->type) || !item->name[0] || strpbrk(item->name, "\n\r\033") ||
+		    typelist_find(list, item->type) != item || mib == 0 || mib < -1 || slices < 0)
 			abort();
 	}
 }

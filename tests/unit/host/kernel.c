@@ -182,8 +182,6 @@ static void advice(void)
 	ok(!strstr(kernel_advice(KERNEL_CREATE, DRIVER_OTHER, ENODEV), "nvidia"),
 	   "without NVIDIA's programs where it is none of NVIDIA's");
 	is(kernel_advice(KERNEL_REMOVE, DRIVER_OTHER, EXDEV), "", "an errno that nobody gives has no advice");
-	ok(kernel_type_is_nvidia("nvidia-222") && !kernel_type_is_nvidia("mtty-1"),
-	   "a type's id begins with its driver");
 }
 
 TESTS(counts, create, completeness, removal, params, a_vf_with_a_type, a_plain_vf, advice)

@@ -16,35 +16,39 @@ static void add_text(struct typelist *list, const char *text)
 static void lists(void)
 {
 	struct typelist list = { 0 };
+	char type[TYPE_SIZE];
 
 	add_text(&list, "ID    : vGPU Name\n1145  : NVIDIA L40S-1B\n2164  : NVIDIA L40S-3B\n");
-	ok(list.n == 2 && list.items[0].number == 1145 && list.items[1].number == 2164, "a list has its numbers");
+	ok(list.n == 2 && strcmp(list.items[0].type, "nvidia-1145") == 0 &&
+		   strcmp(list.items[1].type, "nvidia-2164") == 0,
+	   "a list has its numbers");
 	is(list.items[0].name, "NVIDIA L40S-1B", "and names, without the blanks");
 	typelist_free(&list);
 	add_text(&list, "1428 : NVIDIA H200X-141C\n100001:NVIDIA X: Y-1Q\n");
-	ok(list.n == 2 && list.items[1].number == 100001, "a header can be missing, and a number wide");
+	ok(list.n == 2 && strcmp(list.items[1].type, "nvidia-100001") == 0,
+	   "a header can be missing, and a number wide");
 	is(list.items[1].name, "NVIDIA X: Y-1Q", "the first colon ends the number");
 	typelist_free(&list);
 	add_text(&list, "ID    : vGPU Name\n");
 	ok(list.n == 0, "a list of a full card is empty");
 	add_text(&list, "x : y\n-1 : z\n0 : none\n99999999999 : big\n12 :\nnonsense\n: \n12 : a\033[2J\n");
-	ok(list.n == 1 && list.items[0].number == 12, "what is no number and name is passed over");
+	ok(list.n == 1 && strcmp(list.items[0].type, "nvidia-12") == 0, "what is no number and name is passed over");
 	is(list.items[0].name, "a\033[2J", "a name is what the driver says");
-	typelist_add(&list, 12, "b");
+	typelist_add(&list, "nvidia-12", "b");
 	ok(list.n == 1 && strcmp(list.items[0].name, "b") == 0, "a later name of a number stands");
-	for (int i = 1; i < 2 * TYPELIST_MAX; i++)
-		typelist_add(&list, i, "n");
+	for (int i = 1; i < 2 * TYPELIST_MAX; i++) {
+		snprintf(type, sizeof(type), "nvidia-%d", i);
+		typelist_add(&list, type, "n");
+	}
 	ok(list.n == TYPELIST_MAX, "there is a bound");
 	typelist_free(&list);
 }
 
 static void numbers(void)
 {
-	int n = 0;
-
-	ok(typelist_number("nvidia-1145", &n) && n == 1145, "the number of a type");
-	ok(!typelist_number("nvidia-", &n) && !typelist_number("nvidia-0", &n) && !typelist_number("nvidia-1x", &n) &&
-		   !typelist_number("i915-GVTg_V5_4", &n) && !typelist_number("1145", &n),
+	is(typelist_number("nvidia-1145"), "1145", "the number of a type");
+	ok(!typelist_number("nvidia-") && !typelist_number("nvidia-0") && !typelist_number("nvidia-1x") &&
+		   !typelist_number("i915-GVTg_V5_4") && !typelist_number("1145") && !typelist_number("mtty-1"),
 	   "what is no type of NVIDIA's has none");
 }
 
@@ -88,7 +92,7 @@ static void memory(void)
 	TREE(tree, "");
 	typelist_recall(&list, &tree.host, "10de:26b9:10de:1851@550.90");
 	ok(list.n == 0 && !list.whole, "nothing is remembered of a card that was never seen");
-	typelist_add(&list, 1145, "NVIDIA L40S-1B");
+	typelist_add(&list, "nvidia-1145", "NVIDIA L40S-1B");
 	list.whole = true;
 	text = typelist_format(&list);
 	is(text, "vgpu-lease types 1 all\n1145 : NVIDIA L40S-1B\n", "what is remembered is text");
@@ -98,7 +102,7 @@ static void memory(void)
 	free(text);
 	typelist_free(&list);
 	typelist_recall(&list, &tree.host, "10de:26b9:10de:1851@550.90");
-	ok(list.n == 1 && list.whole && list.items[0].number == 1145, "and is read back");
+	ok(list.n == 1 && list.whole && strcmp(list.items[0].type, "nvidia-1145") == 0, "and is read back");
 	typelist_free(&list);
 	tree_add(&tree, "var/lib/vgpu-lease/types/10de:26ba:@ = vgpu-lease types 1 some\\n1145 : NVIDIA L40S-1B\n"
 			"var/lib/vgpu-lease/types/10de:26bb:@ = vgpu-lease types 9\\n1145 : NVIDIA L40S-1B\n");
