@@ -4,6 +4,9 @@
  *
  * Writing 0 gives EPERM if the VF has no type or is open, and EBUSY if nvidia-vgpu-mgr has not released it within 5 s.
  * So only the value that is read afterwards shows whether the vGPU exists.
+ *
+ * Only a free VF is asked for its list of types, because it is not certain what a VF with a type lists. While the card
+ * is in use, the list omits types; the inventory takes those from records.
  */
 #include <errno.h>
 #include <limits.h>
@@ -17,6 +20,8 @@
 #include "sys/timed_child.h"
 
 #define CURRENT_TYPE "nvidia/current_vgpu_type"
+
+enum { TIME_SLICED_MAX = 32 };
 
 /* The number of the VF's type; 0: none; negative: an errno. */
 static int read_current(const char *card, int dir, const char *vf)
@@ -83,7 +88,8 @@ static int variant_read(struct inv_reader *reader, struct err *err)
 	return inv_read_cards(reader, "sys/bus/pci/drivers/nvidia", read_card, err);
 }
 
-int inv_read_list(struct typelist *list, const struct host *host, const char *card, const char *vf)
+/* Adds the types that this VF lists now. */
+static int read_list(struct typelist *list, const struct host *host, const char *card, const char *vf)
 {
 	char text[TYPELIST_TEXT_MAX], path[VGPU_PATH_SIZE];
 	struct err err;
@@ -95,6 +101,218 @@ int inv_read_list(struct typelist *list, const struct host *host, const char *ca
 	if (n > 0)
 		typelist_parse(list, text);
 	return n < 0 ? (int)n : 0;
+}
+
+/* Adds the type for cards of this model; `name` (unless NULL) replaces its old name. */
+static void add_type(struct inventory *inv, const struct inv_pgpu *pgpu, const char *id, const char *name)
+{
+	struct inv_type fresh = { .api = "vfio-pci", .heads = UNKNOWN, .max_instance = UNKNOWN }, *type;
+
+	text_copy(fresh.id, sizeof(fresh.id), id);
+	type = inventory_type_on(inv, pgpu, id);
+	if (type && !name)
+		return;
+	if (!type)
+		type = inv_add_type(inv, pgpu, &fresh);
+	text_copy(type->name, sizeof(type->name), name ? name : type->id);
+	type->framebuffer_mib = typelist_framebuffer(type->name, &type->slices);
+}
+
+/* The cards of the variant driver, and the types that a free VF of each lists now. */
+struct variants {
+	struct inv_reader *reader;
+	struct variant {
+		struct inv_pgpu *pgpu;
+		struct typelist list;
+		char key[TYPELIST_KEY_SIZE]; /* of the model's record */
+	} *cards;
+	size_t n;
+};
+
+/* Adds a card, and reads its list; none if no VF is free. */
+static void add_card(struct variants *all, struct inv_pgpu *pgpu)
+{
+	struct variant *card = mem_add(&all->cards, &all->n, sizeof(*card));
+	const struct inv_parent *vf = NULL;
+	int r;
+
+	card->pgpu = pgpu;
+	typelist_key(card->key, pgpu->vendor, pgpu->device, pgpu->subsystem, all->reader->inv->nvidia_driver);
+	for (int i = 0; i < pgpu->nparents && !vf; i++)
+		if (pgpu->parents[i]->ndevices == 0)
+			vf = pgpu->parents[i];
+	r = vf ? read_list(&card->list, all->reader->host, pgpu->address, vf->name) : 0;
+	if (r == -ETIMEDOUT)
+		inv_silent(pgpu);
+	else if (r < 0)
+		inv_not_ready(pgpu, "creatable_vgpu_types cannot be read: %s", err_describe(-r));
+}
+
+/*
+ * The number of framebuffer sizes among the list's time-sliced types; 2: more than one. A card with a vGPU lists types
+ * of one size only. In MIG mode even an empty card lists only types of its GPU instances.
+ */
+static int sizes_of(const struct typelist *list)
+{
+	int size = 0, slices;
+
+	for (size_t i = 0; i < list->n; i++) {
+		int mib = typelist_framebuffer(list->items[i].name, &slices);
+
+		if (mib <= 0 || slices)
+			continue;
+		if (size && mib != size)
+			return 2;
+		size = mib;
+	}
+	return size != 0;
+}
+
+static bool is_same_model(const struct inv_pgpu *a, const struct inv_pgpu *b)
+{
+	return strcmp(a->vendor, b->vendor) == 0 && strcmp(a->device, b->device) == 0 &&
+	       strcmp(a->subsystem, b->subsystem) == 0;
+}
+
+/*
+ * Does an empty card of this model list all types of the driver, apart from MIG-backed ones? With `surely`, a list of
+ * one size does not count, because the card may have received a vGPU after its VFs were read.
+ */
+static bool is_seen_whole(const struct variants *all, const struct inv_pgpu *pgpu, bool surely)
+{
+	for (const struct variant *card = all->cards; card < all->cards + all->n; card++)
+		if (is_same_model(card->pgpu, pgpu) && !inventory_next_on(all->reader->inv, card->pgpu, NULL) &&
+		    sizes_of(&card->list) > (surely ? 1 : 0))
+			return true;
+	return false;
+}
+
+/* Adds the model's recorded types; only MIG-backed ones, if an empty card lists all others. */
+static void recall(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct typelist *memory, bool seen_whole)
+{
+	int slices;
+
+	for (size_t i = 0; i < memory->n; i++) {
+		typelist_framebuffer(memory->items[i].name, &slices);
+		if (!seen_whole || slices)
+			add_type(reader->inv, pgpu, memory->items[i].type, memory->items[i].name);
+	}
+}
+
+/* Adds the types that the cards of the model list now. */
+static void add_listed(const struct variants *all, struct inv_pgpu *pgpu, const struct typelist *memory)
+{
+	for (const struct variant *card = all->cards; card < all->cards + all->n; card++) {
+		const struct typelist *list = &card->list;
+
+		for (size_t i = 0; i < list->n && is_same_model(card->pgpu, pgpu); i++) {
+			const struct typelist_item *known = typelist_find(memory, list->items[i].type);
+
+			pgpu->types_new |= !known || strcmp(known->name, list->items[i].name) != 0;
+			add_type(all->reader->inv, pgpu, list->items[i].type, list->items[i].name);
+		}
+	}
+}
+
+/* Adds all known types of a model: the recorded types, those that its cards list, and those of existing vGPUs. */
+static void add_types(const struct variants *all, const struct variant *card)
+{
+	struct inventory *inv = all->reader->inv;
+	struct inv_pgpu *pgpu = card->pgpu;
+	struct typelist memory = { 0 };
+
+	typelist_recall(&memory, all->reader->host, card->key);
+	recall(all->reader, pgpu, &memory, is_seen_whole(all, pgpu, true));
+	pgpu->types_whole = memory.whole || is_seen_whole(all, pgpu, false);
+	add_listed(all, pgpu, &memory);
+	pgpu->types_new |= pgpu->types_whole && !memory.whole;
+	for (size_t i = 0; i < memory.n; i++)
+		pgpu->types_new |= !inventory_type_on(inv, pgpu, memory.items[i].type);
+	pgpu->types_hid = !pgpu->types_whole && inventory_next_on(inv, pgpu, NULL);
+	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, pgpu, d));)
+		add_type(inv, pgpu, d->vgpu.type, NULL);
+}
+
+/*
+ * Looks up the card's configured types. If the card's vGPUs may hide some types, a configured type that is not known is
+ * assumed to exist. If all types are known, the first configured type that is not among them, but that another version
+ * of the driver had, becomes `gone`.
+ */
+static void look_up_configured(struct inv_reader *reader, const struct variant *card)
+{
+	const struct inv_query *query = reader->query;
+	struct inv_pgpu *pgpu = card->pgpu;
+	const char *type;
+
+	for (size_t i = 0; query->name && (type = query->name(query->arg, pgpu, i)); i++) {
+		if (!typelist_number(type) || inventory_type_on(reader->inv, pgpu, type))
+			continue;
+		if (pgpu->types_hid)
+			add_type(reader->inv, pgpu, type, NULL);
+		else if (pgpu->types_whole && !*pgpu->gone &&
+			 typelist_other_driver(pgpu->gone_driver, reader->host, card->key, type))
+			text_copy(pgpu->gone, sizeof(pgpu->gone), type);
+	}
+}
+
+/*
+ * The largest type takes a whole card, so the framebuffer decides how many vGPUs of a type fit. At most 32
+ * time-sliced ones fit (seen on an L40S with 48 GiB, 48 VFs and 1 GiB types, and on an RTX PRO 6000 with 96 GiB and
+ * 2 GiB types). A driver may allow fewer: the card's list decides.
+ */
+static void bound_types(struct inventory *inv, const struct inv_pgpu *pgpu)
+{
+	int whole = 0;
+
+	for (size_t i = 0; i < inv->ntypes; i++)
+		if (inventory_type_is_of(inv->types[i], pgpu) && !inv->types[i]->slices &&
+		    inv->types[i]->framebuffer_mib > whole)
+			whole = inv->types[i]->framebuffer_mib;
+	for (size_t i = 0; i < inv->ntypes && pgpu->types_whole; i++) {
+		struct inv_type *type = inv->types[i];
+
+		if (!inventory_type_is_of(type, pgpu) || type->framebuffer_mib <= 0)
+			continue;
+		type->max_instance = whole / type->framebuffer_mib;
+		if (!type->slices && type->max_instance > TIME_SLICED_MAX)
+			type->max_instance = TIME_SLICED_MAX;
+	}
+}
+
+static void offer_types(struct inventory *inv, const struct variant *card)
+{
+	struct inv_pgpu *pgpu = card->pgpu;
+
+	for (size_t i = 0; i < inv->ntypes; i++) {
+		const struct inv_type *type = inv->types[i];
+
+		if (inventory_type_is_of(type, pgpu))
+			inv_offer_type(pgpu, type, typelist_find(&card->list, type->id) ? 1 : 0);
+	}
+	if (!pgpu->noffers)
+		inv_not_ready(pgpu,
+			      "its VFs list no vGPU types; in MIG mode they do once 'nvidia-smi mig -i %s -cgi PROFILE "
+			      "-C' has made a GPU instance, otherwise see the journal of nvidia-vgpud",
+			      pgpu->address);
+}
+
+static void variant_ask(struct inv_reader *reader)
+{
+	struct inventory *inv = reader->inv;
+	struct variants all = { .reader = reader };
+
+	for (size_t g = 0; g < inv->npgpus; g++)
+		if (inv->pgpus[g]->framework == FW_VARIANT)
+			add_card(&all, inv->pgpus[g]);
+	for (size_t i = 0; i < all.n; i++)
+		add_types(&all, &all.cards[i]);
+	/* Now the types of each model are known from all of its cards. */
+	for (size_t i = 0; i < all.n; i++)
+		look_up_configured(reader, &all.cards[i]);
+	for (size_t i = 0; i < all.n; i++) {
+		bound_types(inv, all.cards[i].pgpu);
+		offer_types(inv, &all.cards[i]);
+	}
 }
 
 static int check_type(const struct vgpu_ref *vgpu, struct err *err)
@@ -112,7 +330,7 @@ static int variant_available(const struct host *host, const struct vgpu_ref *vgp
 
 	if (r < 0)
 		return r;
-	r = inv_read_list(&list, host, card, vgpu->id);
+	r = read_list(&list, host, card, vgpu->id);
 	if (r == -ENOENT)
 		err_set(err, ENOENT, "provides no vGPUs: NVIDIA's host driver is not bound to it");
 	else if (r < 0)
@@ -165,7 +383,7 @@ static enum kernel_driver variant_driver(const struct host *host, const struct v
 
 const struct framework_ops framework_variant = {
 	.read = variant_read,
-	.ask = inv_ask_variant,
+	.ask = variant_ask,
 	.available = variant_available,
 	.creation = variant_creation,
 	.look = variant_look,

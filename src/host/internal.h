@@ -119,18 +119,11 @@ bool inv_read_virtfn(char out[PCI_SIZE], int card, size_t n);
 int inv_read_cards(struct inv_reader *reader, const char *path,
 		   void (*read)(struct inv_reader *reader, const char *address, int dir), struct err *err);
 
-/* framework_variant.c: adds the types that this VF lists now. */
-struct typelist;
-int inv_read_list(struct typelist *list, const struct host *host, const char *card, const char *vf);
-
 /*
  * framework_mdev.c: are the mdevs of this parent in class/mdev_bus not vGPUs (device_api)? All types of a parent are of
  * one kind. The mdevs of a PCI device are vGPUs, so cards are not asked. False also if the driver does not answer.
  */
 bool inv_has_other_kind(int bus, const char *parent);
-
-/* inventory_variant.c: reads what each card offers. */
-void inv_ask_variant(struct inv_reader *reader);
 
 /* inventory_types.c */
 void inv_parse_description(struct inv_type *type, char *text);
@@ -160,9 +153,6 @@ bool inv_explain_gpu(struct inv_pgpu *card, const struct host *host, int dir);
 
 /* Explains why a card that is configured for plain VFs has none, or why a VF is not one of its card's plain VFs. */
 void inv_explain_plain(struct inv_pgpu *card, int dir);
-
-/* Do the cards have the same vendor, device and subsystem? */
-bool inv_same_model(const struct inv_pgpu *a, const struct inv_pgpu *b);
 
 /* Reads a count within a time limit: sriov_numvfs blocks while the driver or the VFs change. 0: none, or not known. */
 long inv_read_count(const char *address, int card, const char *attribute);

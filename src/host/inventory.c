@@ -55,12 +55,6 @@ void inv_not_ready(struct inv_pgpu *pgpu, const char *fmt, ...)
 	va_end(ap);
 }
 
-bool inv_same_model(const struct inv_pgpu *a, const struct inv_pgpu *b)
-{
-	return strcmp(a->vendor, b->vendor) == 0 && strcmp(a->device, b->device) == 0 &&
-	       strcmp(a->subsystem, b->subsystem) == 0;
-}
-
 const char *inv_describe(int code)
 {
 	return code == EINVAL ? "not a number" : err_describe(code);
