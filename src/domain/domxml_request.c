@@ -158,14 +158,19 @@ struct loose {
 	size_t ndevices;
 };
 
-static void find_loose(struct loose *loose, const struct request *request, struct meta *meta)
+/* Finds what is not matched yet; of the devices, those with a guest address, or those without. */
+static struct loose find_loose(const struct request *request, struct meta *meta, bool with_guest)
 {
+	struct loose loose = { .nhostdevs = 0 };
+
 	for (size_t i = 0; i < request->nvgpus; i++)
 		if (request->vgpus[i].kind == REQUEST_MDEV && !request->vgpus[i].has_metadata)
-			loose->hostdevs[loose->nhostdevs++] = i;
+			loose.hostdevs[loose.nhostdevs++] = i;
 	for (size_t i = 0; i < meta->n; i++)
-		if (meta->devices[i].kind == REQUEST_MDEV && !request_find(request, meta->devices[i].id))
-			loose->devices[loose->ndevices++] = &meta->devices[i];
+		if (meta->devices[i].kind == REQUEST_MDEV && !*meta->devices[i].guest != with_guest &&
+		    !request_find(request, meta->devices[i].id))
+			loose.devices[loose.ndevices++] = &meta->devices[i];
+	return loose;
 }
 
 static int follow_hostdev(struct domxml *doc, size_t hostdev, struct meta_device *device, struct err *err)
@@ -194,27 +199,6 @@ static struct meta_device *device_at(const struct loose *loose, const struct req
 	return ndevices == 1 && nhostdevs == 1 ? found : NULL;
 }
 
-/* Matches by guest address, which Nova keeps. Drops each device whose address no hostdev has: its vGPU is gone. */
-static int follow_guest(struct domxml *doc, struct loose *loose, struct err *err)
-{
-	struct loose rest = { .nhostdevs = 0 };
-
-	for (size_t i = 0; i < loose->nhostdevs; i++) {
-		const char *guest = doc->request.vgpus[loose->hostdevs[i]].guest;
-		struct meta_device *device = *guest ? device_at(loose, &doc->request, guest) : NULL;
-
-		if (!device)
-			rest.hostdevs[rest.nhostdevs++] = loose->hostdevs[i];
-		else if (follow_hostdev(doc, loose->hostdevs[i], device, err) < 0)
-			return -err->code;
-	}
-	for (size_t i = 0; i < loose->ndevices; i++)
-		if (!*loose->devices[i]->guest)
-			rest.devices[rest.ndevices++] = loose->devices[i];
-	*loose = rest;
-	return 0;
-}
-
 static bool is_same(const struct meta_device *a, const struct meta_device *b, const char *name)
 {
 	const char *x = xml_attr(a->elem, name), *y = xml_attr(b->elem, name);
@@ -240,11 +224,17 @@ static bool are_alike(const struct loose *loose)
 
 static int follow_hostdevs(struct domxml *doc, struct meta *meta, struct err *err)
 {
-	struct loose loose = { .nhostdevs = 0 };
+	struct loose loose = find_loose(&doc->request, meta, true);
 
-	find_loose(&loose, &doc->request, meta);
-	if (follow_guest(doc, &loose, err) < 0)
-		return -err->code;
+	/* Nova keeps the guest address. A device whose address no hostdev has is left out: its vGPU is gone. */
+	for (size_t i = 0; i < loose.nhostdevs; i++) {
+		const char *guest = doc->request.vgpus[loose.hostdevs[i]].guest;
+		struct meta_device *device = device_at(&loose, &doc->request, guest);
+
+		if (device && follow_hostdev(doc, loose.hostdevs[i], device, err) < 0)
+			return -err->code;
+	}
+	loose = find_loose(&doc->request, meta, false);
 	if (loose.ndevices < loose.nhostdevs || (loose.ndevices > loose.nhostdevs && !are_alike(&loose)))
 		return 0;
 	for (size_t i = 0; i < loose.nhostdevs; i++)
