@@ -50,9 +50,7 @@ enum {
 };
 
 static const struct advice {
-	enum kernel_step step;
-	int who;
-	int code;
+	int steps, who, code;
 	const char *text;
 } table[] = {
 	/* NVIDIA's driver returns EIO for whatever its resource manager refuses. */
@@ -79,8 +77,6 @@ static const struct advice {
 	{ KERNEL_CREATE, VF, EINVAL,
 	  "the driver rejected the type; check that nvidia-vgpud has finished and that this card provides the type" },
 	{ KERNEL_CREATE, OTHERS, EINVAL, "the driver rejected this type or UUID" },
-	{ KERNEL_CREATE, ANY, EACCES,
-	  "permission denied; run as root, and check that no security module forbids the write" },
 	{ KERNEL_CREATE, ANY, EBUSY, "another driver was bound to the new device; see dmesg" },
 	{ KERNEL_CREATE, ANY, EAGAIN, "the driver is not ready yet; try again" },
 	{ KERNEL_CREATE, NVIDIA, ETIMEDOUT, "the driver got no answer; check that nvidia-vgpu-mgr is running" },
@@ -89,22 +85,20 @@ static const struct advice {
 	{ KERNEL_REMOVE, ANY, EPERM, "a guest uses it" },
 	{ KERNEL_REMOVE, ANY, EAGAIN, "another process is creating or removing it" },
 	{ KERNEL_REMOVE, NVIDIA, EIO, "the driver reported an error; see dmesg; a reboot restores lost capacity" },
-	{ KERNEL_REMOVE, ANY, EACCES,
-	  "permission denied; run as root, and check that no security module forbids the write" },
 	{ KERNEL_PARAMS, OTHERS | MDEV, ENOENT, "only vGPUs of NVIDIA's driver take parameters" },
 	{ KERNEL_PARAMS, VF, ENOENT, "this version of NVIDIA's driver accepts no parameters for VFs" },
 	{ KERNEL_PARAMS, ANY, EPERM, "a guest uses it; parameters can be set only before it starts" },
 	{ KERNEL_PARAMS, ANY, E2BIG, "the driver does not accept parameters of this length" },
 	{ KERNEL_PARAMS, ANY, ENXIO, "the driver no longer knows the vGPU" },
 	{ KERNEL_PARAMS, ANY, EINVAL, "the driver does not know one of the parameters" },
-	{ KERNEL_PARAMS, ANY, EACCES,
+	{ KERNEL_CREATE | KERNEL_REMOVE | KERNEL_PARAMS, ANY, EACCES,
 	  "permission denied; run as root, and check that no security module forbids the write" },
 };
 
 const char *kernel_advice(enum kernel_step step, enum kernel_driver driver, int code)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
-		if (table[i].step == step && table[i].code == code && (table[i].who & 1 << driver))
+		if (table[i].steps & step && table[i].code == code && table[i].who & 1 << driver)
 			return table[i].text;
 	return "";
 }

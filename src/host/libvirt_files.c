@@ -54,9 +54,7 @@ static int open_regular(int dir, const char *name)
 	autoclose int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
 
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) < 0)
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
 	return S_ISREG(st.st_mode) ? steal_fd(&fd) : -ENOENT;
 }
@@ -127,27 +125,21 @@ static int read_directory(struct libvirt_files *disk, const struct host *host, c
 		if (r < 0)
 			note_unread(disk, host, path, e->d_name, runs, -r);
 	}
-	if (errno)
-		return err_sys(err, errno, "%s/%s", host->name, path);
-	return 0;
+	return errno ? err_sys(err, errno, "%s/%s", host->name, path) : 0;
 }
 
 int libvirt_files_read(struct libvirt_files **out, const struct host *host, struct err *err)
 {
 	struct libvirt_files *disk = mem_new(1, sizeof(*disk));
 	const struct host view = host_of_libvirt(host);
-	int r;
 
-	*out = NULL;
-	r = read_directory(disk, &view, PERSISTENT, false, err);
-	if (r == 0)
-		r = read_directory(disk, host, RUNNING, true, err);
-	if (r < 0) {
-		libvirt_files_free(disk);
-		return r;
-	}
 	*out = disk;
-	return 0;
+	if (read_directory(disk, &view, PERSISTENT, false, err) == 0 &&
+	    read_directory(disk, host, RUNNING, true, err) == 0)
+		return 0;
+	libvirt_files_free(disk);
+	*out = NULL;
+	return -err->code;
 }
 
 void libvirt_files_free(struct libvirt_files *disk)

@@ -21,6 +21,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "host/inventory.h"
 #include "host/libvirt_daemon.h"
 
@@ -87,11 +88,12 @@ static bool is_gone(int code)
 	return code == ENOENT || code == ESRCH;
 }
 
-static bool is_number(const char *name)
+/* The number of a process or task; 0: the entry is another one. */
+static pid_t pid_of(const char *name)
 {
-	size_t digits = strspn(name, "0123456789");
+	long pid;
 
-	return digits > 0 && digits <= 10 && !name[digits];
+	return text_number(name, 1, INT_MAX, &pid) ? (pid_t)pid : 0;
 }
 
 /* Counts one descriptor. -ETIMEDOUT: no time is left; -E2BIG: this process has used up its share. */
@@ -197,10 +199,10 @@ static int read_threads(struct scan *scan, const char *name, pid_t pid)
 	if (!d)
 		return errno == ENOENT ? 0 : -errno;
 	while ((e = sys_next(d))) {
-		pid_t tid = is_number(e->d_name) ? (pid_t)strtol(e->d_name, NULL, 10) : pid;
+		pid_t tid = pid_of(e->d_name);
 		int r;
 
-		if (tid == pid)
+		if (!tid || tid == pid)
 			continue;
 		if ((r = step(scan)) < 0)
 			return r;
@@ -270,12 +272,12 @@ static void list_processes(struct scan *scan, DIR *d)
 
 	while ((e = sys_next(d))) {
 		struct process *process;
+		pid_t pid = pid_of(e->d_name);
 
-		if (!is_number(e->d_name))
+		if (!pid)
 			continue;
 		process = mem_add(&scan->processes, &scan->nprocesses, sizeof(*process));
-		process->pid = (pid_t)strtol(e->d_name, NULL, 10);
-		process->rank = rank_of(scan, e->d_name, process->pid);
+		*process = (struct process){ pid, rank_of(scan, e->d_name, pid) };
 	}
 	if (errno)
 		err_sys(&scan->users->blind, errno, "%s/proc", scan->host->name);

@@ -68,19 +68,18 @@ static int describe(virDomainPtr domain, struct virt_domain *out, struct err *er
 	return out->xml ? 0 : failed(domain, "cannot read its XML", err);
 }
 
-static int add_domain(virDomainPtr domain, struct virt_domain *list, size_t *n, struct err *err)
+static int add_domain(virDomainPtr domain, struct virt_domain **list, size_t *n, struct err *err)
 {
-	struct virt_domain *out = &list[*n];
+	struct virt_domain *out = mem_add(list, n, sizeof(*out));
 	int r = describe(domain, out, err);
 
 	/* If one domain is busy, the others are still listed. */
 	if (r < 0 && r != -ENOENT && r != -ENOTCONN && out->name)
-		r = 0;
-	if (r == 0) {
-		++*n;
 		return 0;
+	if (r < 0) {
+		virt_domain_free(out);
+		--*n;
 	}
-	virt_domain_free(out);
 	return r == -ENOENT ? 0 : r;
 }
 
@@ -93,17 +92,17 @@ int virt_list(struct virt *virt, struct virt_domain **out, size_t *n, struct err
 	*n = 0;
 	if (found < 0)
 		return virt_error(err, "cannot list the domains");
-	*out = mem_new((size_t)found + 1, sizeof(**out));
-	for (int i = 0; i < found && r == 0; i++)
-		r = add_domain(domains[i], *out, n, err);
-	for (int i = 0; i < found; i++)
+	for (int i = 0; i < found; i++) {
+		if (r == 0)
+			r = add_domain(domains[i], out, n, err);
 		virt_lib.virDomainFree(domains[i]);
+	}
 	free(domains);
-	if (r == 0)
-		return 0;
-	virt_list_free(*out, *n);
-	*out = NULL;
-	*n = 0;
+	if (r < 0) {
+		virt_list_free(*out, *n);
+		*out = NULL;
+		*n = 0;
+	}
 	return r;
 }
 
