@@ -3,8 +3,7 @@
  * Parses the command line of every program with getopt_long(3), and prints --help from the same table.
  *
  * A program declares its options in a table of `struct arg`. args_parse() stores their values in the program's struct,
- * which begins with a struct args. Options and operands may be mixed, even under POSIXLY_CORRECT; "--" ends the
- * options.
+ * which begins with a struct args. Options and operands may be mixed, even under POSIXLY_CORRECT, up to "--".
  */
 #pragma once
 

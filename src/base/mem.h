@@ -45,10 +45,7 @@ void mem_arena_end(struct arena *arena); /* accepts NULL */
 /* Returns zeroed memory, freed with the arena. */
 void *mem_take(struct arena *arena, size_t size) __attribute__((returns_nonnull));
 
-/*
- * Makes all functions here take memory from this arena, or (NULL) from the heap. Returns the previous arena. Only for a
- * process with one thread.
- */
+/* Takes memory from this arena or (NULL) from the heap from now on. Returns the previous arena. Only for one thread. */
 struct arena *mem_use(struct arena *arena);
 
 /* free() for memory from the heap or from the arena in use. */

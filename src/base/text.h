@@ -42,10 +42,7 @@ void text_line(FILE *to, const char *fmt, ...) __attribute__((format(printf, 2, 
 /* Copies `src` unchanged into dst[size], cut between characters if it does not fit. */
 void text_cut(char *dst, size_t size, const char *src);
 
-/*
- * The length of the UTF-8 character at `at`, and its code point in *c; 0: invalid, cut by the text's end, overlong, or a
- * surrogate.
- */
+/* The length of the UTF-8 character at `at`, and its code point in *c; 0: it is invalid, or cut by the text's end. */
 size_t text_char(const char *at, unsigned *c);
 
 /* False for control characters, invisible ones, and those that change the direction of writing. */
@@ -78,10 +75,7 @@ struct text_guess {
 /* Offers a candidate, which must outlive `guess`. */
 void text_guess(struct text_guess *guess, const char *candidate);
 
-/*
- * Sets of small numbers (CPUs, NUMA nodes) in the notation of the kernel and libvirt, such as "0-3,8". libvirt also
- * writes "0-7,^5": 0 to 7 without 5.
- */
+/* Sets of small numbers (CPUs, NUMA nodes) in the notation of the kernel and libvirt, such as "0-3,8" or "0-7,^5". */
 enum { CPUS_MAX = 16384, CPU_WORDS = CPUS_MAX / 64 }; /* libvirt's limit for CPUs */
 
 /*

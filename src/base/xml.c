@@ -172,10 +172,7 @@ static xmlNodePtr following(xmlNodePtr node, const xmlNode *top)
 	return node && node != top ? node->next : NULL;
 }
 
-/*
- * Numbers the elements. Returns false for what the functions below cannot read: an entity node, or an attribute whose
- * value is neither empty nor a single text node.
- */
+/* Numbers the elements. False: it has what cannot be read below, an entity node or an attribute of several nodes. */
 static bool number(struct xml_doc *doc, xmlNodePtr root)
 {
 	for (xmlNodePtr node = root; node; node = following(node, root)) {

@@ -57,8 +57,5 @@ const char *xml_attr_prefix(const struct xml_elem *elem, const char *name);
 /* The name, without prefix, of the element's attribute number `i`, from 0; NULL after the last. */
 const char *xml_attr_name(const struct xml_elem *elem, size_t i);
 
-/*
- * Copies all text in the element, as XPath's string() returns it, to buf[size]. If it does not fit, returns false and
- * empties buf.
- */
+/* Copies all text in the element to buf[size], as XPath's string() does. False, with buf empty: it does not fit. */
 bool xml_text(const struct xml_elem *elem, char *buf, size_t size);

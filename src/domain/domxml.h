@@ -132,7 +132,6 @@ int domxml_suspended(const struct domxml *doc, char **out, struct err *err);
  * Builds the domain's lease element for virDomainSetMetadata() with DOMXML_NS and DOMXML_NS_KEY; libvirt expects an
  * element without a namespace. A vGPU without a <vgpu:device> gets one. facts_list[i] are the facts of vGPU i of the
  * request; an entry without a type keeps the vGPU's facts. The user's settings are kept (placement, numa, params,
- * project, devices without a hostdev); other attributes are dropped. NULL: nothing would change. The caller frees the
- * result.
+ * project, devices without a hostdev), other attributes dropped. NULL: nothing would change. The caller frees the text.
  */
 char *domxml_lease(const struct domxml *doc, const struct migration_facts *facts_list);

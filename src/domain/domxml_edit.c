@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Builds what is written: the document with some bytes changed; its lease element with this host's facts; the suspend
- * record.
- */
+/* Builds what is written: the document with some bytes changed, a lease element with new facts, a suspend record. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

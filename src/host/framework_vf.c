@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Cards whose plain SR-IOV VFs are leased under a name from the caller. Such VFs have no types, and are never created
- * or removed.
- */
+/* Cards whose plain SR-IOV VFs are leased under a name from the caller. They have no types, and always exist. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  *
  * inventory_read() calls `read` of each framework and inv_read_absent(), sorts, then calls `ask` of each. Before it
  * sorts, parents are sorted only by name, and pGPUs are not sorted. Each card is read in one visit, relative to its
- * directory: a path walk through sysfs costs more than reading the attribute. All memory is the arena's: it is not freed.
+ * directory: a path walk through sysfs costs more than reading the attribute. Memory is the arena's: nothing is freed.
  */
 #pragma once
 
@@ -157,8 +157,5 @@ void inv_explain_plain(struct inv_pgpu *card, int dir);
 /* Reads a count within a time limit: sriov_numvfs blocks while the driver or the VFs change. 0: none, or not known. */
 long inv_read_count(const char *address, int card, const char *attribute);
 
-/*
- * inventory_cards.c: if the query is for all types, adds the cards of NVIDIA's driver (with query.gpus: all GPUs) that
- * the inventory does not have. These pGPUs are not ready. Call it before the pGPUs are sorted.
- */
+/* inventory_cards.c: adds the cards that the query asks for and that are missing here, not ready and unsorted. */
 int inv_read_absent(struct inv_reader *reader, struct err *err);

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The pGPUs of the host, their parents (the pGPU itself or its VFs), the types they offer, and the existing vGPUs. Read
- * only.
+ * The pGPUs of the host, their parents (the pGPU itself or its VFs), the types they offer, and the vGPUs on them.
  *
  * The inventory is a snapshot, which may be out of date at once: only the kernel's answer to `create` is final. Every
  * read costs time, so the caller names the frameworks and types it needs, and one free VF per pGPU is asked for its
- * offers. If that VF offers nothing, although the vGPUs on the card leave capacity, further VFs are asked until one
- * offers something.
+ * offers. If it has none, although the vGPUs on the card leave capacity, further VFs are asked until one offers a type.
  *
  * The framework is detected per card: one host can have cards with mdevs and cards whose VFs take a type.
  *
@@ -180,10 +178,7 @@ struct inv_query {
 /* A value of `types` that asks for none; the types of existing vGPUs are read nevertheless. */
 extern const char *const inv_no_types[1];
 
-/*
- * Reads the host. A card that gives errors is listed with ready = false and the reason. Fails only if the host cannot
- * be read at all.
- */
+/* Reads the host. A card that gives errors is listed as not ready. Fails only if the host cannot be read at all. */
 int inventory_read(struct inventory *inv, const struct host *host, const struct inv_query *query, struct err *err);
 void inventory_free(struct inventory *inv);
 
@@ -192,10 +187,7 @@ void inventory_free(struct inventory *inv);
 /* The card of the VF at this address; false: it is not a VF. */
 bool inventory_physfn(const struct host *host, const char *address, char physfn[PCI_SIZE]);
 
-/*
- * The card that could have a VF at this address, judged by its sriov_offset, sriov_stride and sriov_totalvfs; false:
- * there is no such card, or a device has the address.
- */
+/* The card that could have the absent VF at this address, judged by its sriov_* attributes; false: there is none. */
 bool inventory_absent_vf(const struct host *host, const char *address, char physfn[PCI_SIZE]);
 
 /* If `device` is the ID of a card's VFs, replaces it with the card's own ID and returns true. */
@@ -222,19 +214,13 @@ bool inventory_vf_going(const struct host *host, const char *address);
 bool card_record_now(char text[INV_IDENTITY_SIZE], const struct host *host, const char *address);
 bool card_record_read(char text[INV_IDENTITY_SIZE], const struct host *host, const char *address);
 
-/*
- * All PCI devices except VFs, as inventory_read_card() reads them, sorted by address; the caller frees the list. A host
- * without PCI has none.
- */
+/* All PCI devices except VFs, as inventory_read_card() reads them, sorted by address; the caller frees the list. */
 int inventory_pci(const struct host *host, struct inv_pgpu **out, size_t *n, struct err *err);
 
 /* Reads vendor, model, class and NUMA node of a PCI device. False: there is no such device. */
 bool inventory_read_card(const struct host *host, const char *address, struct inv_pgpu *card);
 
-/*
- * Why a configured card or parent is not in the inventory, and what to do; one sentence without a full stop. `plain`:
- * it is configured for its plain VFs.
- */
+/* Why a card or parent that is configured (`plain`: for plain VFs) is not in the inventory, and what to do. */
 void inventory_explain_card(const struct host *host, const char *address, bool plain, char reason[REASON_SIZE]);
 
 const struct inv_device *inventory_device(const struct inventory *inv, const char *id);
@@ -289,10 +275,7 @@ struct inv_name {
 int inventory_names(const struct host *host, unsigned int frameworks, struct inv_name **out, size_t *n,
 		    struct err *err);
 
-/*
- * "write nvidia-222, the ID of T4-1B" if a driver of this host uses `word` as a type name; else "". This asks the
- * drivers, so call it only for a refusal.
- */
+/* "write nvidia-222, the ID of T4-1B" if `word` is a type's name on this host; else "". It asks the drivers. */
 const char *inventory_name_hint(const struct host *host, const char *word, char buf[REASON_SIZE]);
 
 /* config_load(). If the configuration has a type name in place of an ID, the error ends with inventory_name_hint(). */

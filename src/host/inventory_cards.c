@@ -11,10 +11,7 @@
 #include "internal.h"
 #include "base/text.h"
 
-/*
- * A VF that is being disabled first loses its link to the card, and remains until its user closes it. Only VFs have
- * sriov_vf_msix_count (Linux 5.13).
- */
+/* Is this a VF that is being disabled? It has no link to its card, but what only VFs have (since Linux 5.13). */
 static bool is_going(int dir)
 {
 	return !sys_exists(dir, "physfn") && sys_exists(dir, "sriov_vf_msix_count");

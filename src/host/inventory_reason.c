@@ -31,10 +31,7 @@ static bool needs_vfs(const struct inv_pgpu *card)
 	return device >= 0x2000 && !(device >= 0x2180 && device <= 0x21ff);
 }
 
-/*
- * Turing boards (10de:1e00 to 1fff) have an SR-IOV capability, but every driver so far creates their vGPUs on the card
- * itself ("Host VGPU Mode: Non SR-IOV").
- */
+/* Turing boards (10de:1e00 to 1fff) have SR-IOV, but every driver so far creates their vGPUs on the card itself. */
 static bool is_turing(const char *device)
 {
 	return device[0] == '1' && (device[1] == 'e' || device[1] == 'f');

@@ -41,10 +41,7 @@ int kernel_wait_complete(const struct host *host, const struct vgpu_ref *vgpu, i
 /* Does the device exist? 1, 0, or a negative errno. A VF with another type is another device; type "" matches any. */
 int kernel_exists(const struct host *host, const struct vgpu_ref *vgpu);
 
-/*
- * Does the parent's driver (NVIDIA's) remove a closed mdev by itself? A removal before the driver does so can leave
- * a zombie until the host reboots.
- */
+/* Does the driver (NVIDIA's) remove a closed mdev by itself? Removed earlier, it can stay a zombie until a reboot. */
 bool kernel_driver_removes(const struct host *host, const struct vgpu_ref *vgpu);
 
 /*

@@ -18,9 +18,8 @@
 enum { LIBVIRT_COMM_SIZE = 16 };
 
 /*
- * The daemon's process, and its name (libvirtd or virtqemud) in `comm`. A stale pid file can name another process, so a
- * process counts only if root runs it under one of these names.
- * Returns the pid; 0: no daemon runs; negative: not known.
+ * The daemon's pid, and its name (libvirtd or virtqemud) in `comm`; 0: none runs; negative: not known. A pid file can
+ * be stale, so a process counts only if root runs it under one of these names.
  */
 pid_t libvirt_daemon(const struct host *host, char comm[LIBVIRT_COMM_SIZE]);
 

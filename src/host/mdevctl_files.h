@@ -30,10 +30,7 @@ struct mdev_attr {
 	char value[1024];
 };
 
-/*
- * The attributes of a definition, in its order; the caller frees the list. -EINVAL: an attribute is not a string, or
- * names no file below the device's directory.
- */
+/* The attributes of a definition, in its order; the caller frees the list. -EINVAL: not a list of paths and strings. */
 int mdevctl_attrs(struct mdev_attr **out, size_t *n, const struct host *host, const struct definition *of,
 		  struct err *err);
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Finds out when systemd last started or reloaded a service. No file records that, so systemd is asked over D-Bus. Only
- * for operator commands: the hook is not linked with libsystemd.
- */
+/* Asks systemd when it last started or reloaded a service, which no file records. The hook does not link libsystemd. */
 #pragma once
 
 #include <stdint.h>

@@ -20,10 +20,7 @@
 
 struct vfio_users; /* one pass over all processes: the open character devices and their holders */
 
-/*
- * Inspects all processes until `deadline_ms` (sys_now_ms()). Never NULL: vfio_users_open() reports what could not be
- * seen. vfio_users_free() accepts NULL.
- */
+/* Inspects all processes until `deadline_ms` (sys_now_ms()). Never NULL: vfio_users_open() says what was not seen. */
 struct vfio_users *vfio_users_read(const struct host *host, int64_t deadline_ms);
 void vfio_users_free(struct vfio_users *users);
 
@@ -41,8 +38,5 @@ bool vfio_users_unread(const struct vfio_users *users, char text[REASON_SIZE]);
 int vfio_users_open(const struct vfio_users *users, const struct host *host, const char *id, pid_t *pid,
 		    struct err *err);
 
-/*
- * Does a process have a render node of this VF open? Then the VF is a GPU of the host, or of a container. False also if
- * that is unknown.
- */
+/* Does a process have a render node of this VF open, so that the VF is a GPU of the host? False if that is unknown. */
 bool vfio_users_render(const struct vfio_users *users, const struct host *host, const char *vf);

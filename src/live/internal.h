@@ -16,10 +16,7 @@ struct hotplug_choice {
 int hotplug_choose(struct hotplug *hp, const struct request *domain, const char *type, struct hotplug_choice *choice,
 		   struct err *err);
 
-/*
- * Releases the domain's lease of this vGPU if the domain had it at `asked_ms` (CLOCK_MONOTONIC); a younger lease is
- * another command's. If the lease has been released meanwhile, that is no error.
- */
+/* Releases the domain's lease of this vGPU, unless it is younger than `asked_ms` (CLOCK_MONOTONIC) or gone. */
 int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char *id, int64_t asked_ms, struct err *err);
 
 /* Reads one side of the running domain: its XML, and the document with all PCI hostdevs. */

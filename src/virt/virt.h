@@ -45,10 +45,7 @@ struct virt_domain {
 
 void virt_domain_free(struct virt_domain *domain);
 
-/*
- * All domains. A domain's XML is NULL if libvirt does not return it, for example while another operation is in
- * progress. A domain that disappears meanwhile is left out.
- */
+/* All domains that do not disappear meanwhile. The XML of one that libvirt does not return, as it is busy, is NULL. */
 int virt_list(struct virt *virt, struct virt_domain **out, size_t *n, struct err *err);
 void virt_list_free(struct virt_domain *list, size_t n);
 
