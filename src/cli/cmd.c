@@ -125,7 +125,7 @@ int cmd_open_domain(struct cmd *cmd, struct err *err)
 /* Appends a similar type of the host, by id or name, to the error. Returns the error's negative code. */
 static int suggest_type(const struct cmd *cmd, const char *word, struct err *err)
 {
-	autofree struct inv_name *known = NULL;
+	autofree struct inv_type *known = NULL;
 	struct text_guess guess = { .word = word };
 	struct err ignored;
 	size_t n = 0;
@@ -147,7 +147,7 @@ static int suggest_type(const struct cmd *cmd, const char *word, struct err *err
 /* Replaces a type's name by its ID. Accepts an unknown ID, because a lease can have a type that is gone. */
 static int take_type(struct cmd *cmd, const char **word, struct err *err)
 {
-	autofree struct inv_name *known = NULL;
+	autofree struct inv_type *known = NULL;
 	size_t n;
 
 	cmd->has_type = config_section(&cmd->config, *word);

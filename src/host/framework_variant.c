@@ -133,14 +133,11 @@ struct variants {
 static void add_card(struct variants *all, struct inv_pgpu *pgpu)
 {
 	struct variant *card = mem_add(&all->cards, &all->n, sizeof(*card));
-	const struct inv_parent *vf = NULL;
+	const struct inv_parent *vf = inv_free_vf(pgpu);
 	int r;
 
 	card->pgpu = pgpu;
 	typelist_key(card->key, pgpu->vendor, pgpu->device, pgpu->subsystem, all->reader->inv->nvidia_driver);
-	for (int i = 0; i < pgpu->nparents && !vf; i++)
-		if (pgpu->parents[i]->ndevices == 0)
-			vf = pgpu->parents[i];
 	r = vf ? read_list(&card->list, all->reader->host, pgpu->address, vf->name) : 0;
 	if (r == -ETIMEDOUT)
 		inv_silent(pgpu);

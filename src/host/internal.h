@@ -139,8 +139,9 @@ void inv_offer_type(struct inv_pgpu *pgpu, const struct inv_type *type, int avai
 /* Adds a pGPU's offers, or with query.names only its types' names. Explains a pGPU without types. */
 void inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu);
 
-/* Is the parent a VF (not the card itself) without a vGPU? */
+/* Is the parent a VF (not the card itself) without a vGPU? And the card's first such VF; NULL: none. */
 bool inv_is_free_vf(const struct inv_parent *parent);
+const struct inv_parent *inv_free_vf(const struct inv_pgpu *pgpu);
 
 /*
  * inventory_reason.c: explains why a card is not a parent. `dir` is its directory; call inv_read_card() first. False:

@@ -34,10 +34,10 @@ enum { INV_MDEV = 1 << FW_MDEV, INV_VARIANT = 1 << FW_VARIANT, INV_VF = 1 << FW_
 
 /* A type. All pGPUs of one model and framework share it: it is read once per vendor, device, subsystem and type. */
 struct inv_type {
+	char id[TYPE_SIZE];
 	enum framework framework;
 	char vendor[5], device[5]; /* of the pGPUs it was read for */
 	char subsystem[10];        /* likewise */
-	char id[TYPE_SIZE];
 	char name[TYPE_NAME_SIZE]; /* printable; the ID if the driver gives no name */
 	char api[16];              /* device_api: vfio-pci, vfio-ccw, vfio-ap */
 	int framebuffer_mib;       /* UNKNOWN: the driver does not say */
@@ -264,15 +264,11 @@ int inventory_path(char path[VGPU_PATH_SIZE], const char *id, const char *behind
  */
 int64_t inventory_created_ms(const struct host *host, const struct vgpu_ref *vgpu);
 
-/* A type of an mdev or variant card. */
-struct inv_name {
-	char id[TYPE_SIZE];
-	char name[TYPE_NAME_SIZE]; /* printable; the ID if the driver gives no name; "" if it does not answer */
-	enum framework framework;
-};
-
-/* The types of these frameworks, sorted by ID; an ID can occur again with another name. The caller frees the list. */
-int inventory_names(const struct host *host, unsigned int frameworks, struct inv_name **out, size_t *n,
+/*
+ * The types of these frameworks, sorted by ID; an ID can occur again with another name. The caller frees the list. Of
+ * mdevs only ID and name are read; the name is "" if the driver does not answer.
+ */
+int inventory_names(const struct host *host, unsigned int frameworks, struct inv_type **out, size_t *n,
 		    struct err *err);
 
 /* "write nvidia-222, the ID of T4-1B" if `word` is a type's name on this host; else "". It asks the drivers. */

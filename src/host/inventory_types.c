@@ -81,6 +81,7 @@ static bool has_type(int dir, const char *type)
 	return sys_exists(dir, path);
 }
 
+/* Compares IDs, or types, which begin with theirs, so that numbers in them compare as numbers. */
 static int by_number(const void *a, const void *b)
 {
 	return strverscmp(a, b);
@@ -220,13 +221,20 @@ bool inv_is_free_vf(const struct inv_parent *parent)
 	return parent->ndevices == 0 && strcmp(parent->name, parent->card->address) != 0;
 }
 
+const struct inv_parent *inv_free_vf(const struct inv_pgpu *pgpu)
+{
+	for (int i = 0; i < pgpu->nparents; i++)
+		if (inv_is_free_vf(pgpu->parents[i]))
+			return pgpu->parents[i];
+	return NULL;
+}
+
 /* Chooses a free VF, else the first parent, which is the pGPU itself if it has no VFs. */
 static struct asked choose(const struct inv_pgpu *pgpu)
 {
-	for (int i = 0; i < pgpu->nparents && pgpu->sriov; i++)
-		if (inv_is_free_vf(pgpu->parents[i]))
-			return (struct asked){ .name = pgpu->parents[i]->name, .is_free = true };
-	return (struct asked){ .name = pgpu->parents[0]->name, .is_free = !pgpu->sriov };
+	const struct inv_parent *vf = inv_free_vf(pgpu), *asked = vf ? vf : pgpu->parents[0];
+
+	return (struct asked){ .name = asked->name, .is_free = vf || !pgpu->sriov };
 }
 
 /* Explains a registered parent without types: its driver is still starting or has failed. */
@@ -271,7 +279,7 @@ void inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu)
 		explain_no_types(pgpu, dir);
 }
 
-static bool is_listed(const struct inv_name *list, size_t n, const struct inv_type *type)
+static bool is_listed(const struct inv_type *list, size_t n, const struct inv_type *type)
 {
 	for (size_t i = 0; i < n; i++)
 		if (list[i].framework == type->framework && strcmp(list[i].id, type->id) == 0 &&
@@ -280,7 +288,7 @@ static bool is_listed(const struct inv_name *list, size_t n, const struct inv_ty
 	return false;
 }
 
-int inventory_names(const struct host *host, unsigned int frameworks, struct inv_name **out, size_t *n, struct err *err)
+int inventory_names(const struct host *host, unsigned int frameworks, struct inv_type **out, size_t *n, struct err *err)
 {
 	const struct inv_query query = { .frameworks = frameworks, .types = inv_no_types, .names = true };
 	autoinventory struct inventory inv = { 0 };
@@ -289,16 +297,9 @@ int inventory_names(const struct host *host, unsigned int frameworks, struct inv
 	*out = NULL;
 	*n = 0;
 	/* Two models can have different types with one ID. */
-	for (size_t i = 0; r == 0 && i < inv.ntypes; i++) {
-		struct inv_name *added;
-
-		if (is_listed(*out, *n, inv.types[i]))
-			continue;
-		added = mem_add(out, n, sizeof(*added));
-		added->framework = inv.types[i]->framework;
-		memcpy(added->id, inv.types[i]->id, sizeof(added->id));
-		memcpy(added->name, inv.types[i]->name, sizeof(added->name));
-	}
+	for (size_t i = 0; r == 0 && i < inv.ntypes; i++)
+		if (!is_listed(*out, *n, inv.types[i]))
+			*(struct inv_type *)mem_add(out, n, sizeof(**out)) = *inv.types[i];
 	if (*n)
 		qsort(*out, *n, sizeof(**out), by_number);
 	return r;
@@ -306,7 +307,7 @@ int inventory_names(const struct host *host, unsigned int frameworks, struct inv
 
 const char *inventory_name_hint(const struct host *host, const char *word, char buf[REASON_SIZE])
 {
-	autofree struct inv_name *known = NULL;
+	autofree struct inv_type *known = NULL;
 	struct err ignored;
 	const char *last = "";
 	size_t n = 0;

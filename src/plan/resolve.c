@@ -30,7 +30,7 @@ static unsigned int unread(const struct world *world, unsigned int frameworks)
 enum known_by { BY_NAME, BY_ID };
 
 /* The next type of these frameworks, from index *i, that `word` names; NULL none. */
-static const struct inv_name *next_name(const struct world *world, unsigned int frameworks, const char *word,
+static const struct inv_type *next_name(const struct world *world, unsigned int frameworks, const char *word,
 					enum known_by by, size_t *i)
 {
 	for (; *i < world->nnames; (*i)++)
@@ -43,7 +43,7 @@ static const struct inv_name *next_name(const struct world *world, unsigned int 
 
 static void add_named(struct resolved_request *resolved, const struct world *world, const char *name)
 {
-	const struct inv_name *type;
+	const struct inv_type *type;
 	size_t i = 0;
 
 	while ((type = next_name(world, resolve_frameworks(resolved->req), name, BY_NAME, &i)))
@@ -121,7 +121,7 @@ static void list_types(const struct vgpu_request *req, const struct world *world
 
 	list[0] = '\0';
 	for (size_t i = 0; i < world->nnames; i++) {
-		const struct inv_name *type = &world->names[i];
+		const struct inv_type *type = &world->names[i];
 		bool named = names && *type->name && strcmp(type->name, type->id) != 0;
 
 		if (!(resolve_frameworks(req) & 1U << type->framework) || strcmp(type->id, last) == 0 ||
@@ -237,7 +237,7 @@ unsigned int resolve_framework(struct vgpu_request *req, const struct world *wor
 	/* The type's name, on the source or in the metadata. */
 	const char *name = *req->facts.name ? req->facts.name : req->facts.type;
 	unsigned int own = resolve_frameworks(req), others = INV_ALL & ~own;
-	const struct inv_name *type;
+	const struct inv_type *type;
 	size_t at = 0;
 
 	refusal[0] = '\0';

@@ -109,7 +109,7 @@ struct world {
 	struct resolved_request *resolved_requests; /* one for each request->vgpus */
 	struct inventory inv;
 	struct leases leases;   /* without void leases */
-	struct inv_name *names; /* of the host's types, for the frameworks (INV_...) in `names_known` */
+	struct inv_type *names; /* of the host's types, for the frameworks (INV_...) in `names_known` */
 	size_t nnames;
 	unsigned int names_known;
 	int libvirt; /* libvirt's version, 9007000 is 9.7.0; 0: unknown */

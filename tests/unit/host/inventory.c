@@ -234,7 +234,7 @@ static void two_of_a_kind(void)
 
 static void lists_of_types(void)
 {
-	struct inv_name *all = NULL;
+	struct inv_type *all = NULL;
 	size_t n;
 
 	TREE(tree, one_t4);
@@ -268,7 +268,7 @@ static void doubt_about_a_vf(void)
 
 static void nothing_there(void)
 {
-	struct inv_name *names;
+	struct inv_type *names;
 	size_t n;
 
 	TREE(tree, "");

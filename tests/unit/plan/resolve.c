@@ -17,12 +17,12 @@
 #include "base/text.h"
 #include "lib/tap.h"
 
-static struct inv_name names[] = {
-	{ "nvidia-1", "One", FW_MDEV },
-	{ "nvidia-2", "Two", FW_MDEV },
-	{ "nvidia-2", "Zwei", FW_VARIANT },
-	{ "nvidia-3", "Three", FW_VARIANT },
-	{ "nvidia-4", "NVIDIA Four-1Q", FW_VARIANT },
+static struct inv_type names[] = {
+	{ .id = "nvidia-1", .name = "One", .framework = FW_MDEV },
+	{ .id = "nvidia-2", .name = "Two", .framework = FW_MDEV },
+	{ .id = "nvidia-2", .name = "Zwei", .framework = FW_VARIANT },
+	{ .id = "nvidia-3", .name = "Three", .framework = FW_VARIANT },
+	{ .id = "nvidia-4", .name = "NVIDIA Four-1Q", .framework = FW_VARIANT },
 };
 static struct section sections[] = {
 	{ .type = "nvidia-1", .class = "C" },
