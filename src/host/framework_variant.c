@@ -106,15 +106,12 @@ static int read_list(struct typelist *list, const struct host *host, const char 
 /* Adds the type for cards of this model; `name` (unless NULL) replaces its old name. */
 static void add_type(struct inventory *inv, const struct inv_pgpu *pgpu, const char *id, const char *name)
 {
-	struct inv_type fresh = { .api = "vfio-pci", .heads = UNKNOWN, .max_instance = UNKNOWN }, *type;
+	struct inv_type *type = inv_find_type(inv, pgpu, id);
 
-	text_copy(fresh.id, sizeof(fresh.id), id);
-	type = inventory_type_on(inv, pgpu, id);
-	if (type && !name)
+	if (*type->name && !name)
 		return;
-	if (!type)
-		type = inv_add_type(inv, pgpu, &fresh);
-	text_copy(type->name, sizeof(type->name), name ? name : type->id);
+	text_copy(type->name, sizeof(type->name), name ? name : id);
+	text_copy(type->api, sizeof(type->api), "vfio-pci");
 	type->framebuffer_mib = typelist_framebuffer(type->name, &type->slices);
 }
 

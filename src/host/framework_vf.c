@@ -67,14 +67,11 @@ static bool read_vfs(struct inventory *inv, struct inv_pgpu *pgpu, int card)
 
 static void offer_name(struct inventory *inv, struct inv_pgpu *card, const char *name)
 {
-	struct inv_type type = {
-		.api = "vfio-pci", .framebuffer_mib = UNKNOWN, .heads = UNKNOWN, .max_instance = UNKNOWN
-	};
-	const struct inv_type *known = inventory_type_on(inv, card, name);
+	struct inv_type *type = inv_find_type(inv, card, name);
 
-	text_copy(type.id, sizeof(type.id), name);
-	text_copy(type.name, sizeof(type.name), name);
-	inv_offer_type(card, known ? known : inv_add_type(inv, card, &type), 1);
+	text_copy(type->name, sizeof(type->name), name);
+	text_copy(type->api, sizeof(type->api), "vfio-pci");
+	inv_offer_type(card, type, 1);
 }
 
 bool card_record_now(char text[INV_IDENTITY_SIZE], const struct host *host, const char *address)

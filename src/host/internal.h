@@ -131,8 +131,8 @@ void inv_parse_description(struct inv_type *type, char *text);
 /* How many more vGPUs of the type the parent with this directory can create; negative: see inv_describe(). */
 int inv_read_available(const char *card, int dir, const char *type);
 
-/* Adds a copy of the type for the model of this card. */
-struct inv_type *inv_add_type(struct inventory *inv, const struct inv_pgpu *pgpu, const struct inv_type *type);
+/* The type with this ID for the model of this card. A new one has no name yet. */
+struct inv_type *inv_find_type(struct inventory *inv, const struct inv_pgpu *pgpu, const char *id);
 
 void inv_offer_type(struct inv_pgpu *pgpu, const struct inv_type *type, int available);
 

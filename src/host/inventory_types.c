@@ -119,15 +119,18 @@ bool inventory_type_is_of(const struct inv_type *type, const struct inv_pgpu *pg
 	       strcmp(type->vendor, pgpu->vendor) == 0 && strcmp(type->subsystem, pgpu->subsystem) == 0;
 }
 
-struct inv_type *inv_add_type(struct inventory *inv, const struct inv_pgpu *pgpu, const struct inv_type *type)
+struct inv_type *inv_find_type(struct inventory *inv, const struct inv_pgpu *pgpu, const char *id)
 {
-	struct inv_type *added = inv_add(&inv->types, &inv->ntypes, type, sizeof(*type));
+	struct inv_type *known = inventory_type_on(inv, pgpu, id), fresh = { .framework = pgpu->framework };
 
-	added->framework = pgpu->framework;
-	memcpy(added->vendor, pgpu->vendor, sizeof(added->vendor));
-	memcpy(added->device, pgpu->device, sizeof(added->device));
-	memcpy(added->subsystem, pgpu->subsystem, sizeof(added->subsystem));
-	return added;
+	if (known)
+		return known;
+	text_copy(fresh.id, sizeof(fresh.id), id);
+	memcpy(fresh.vendor, pgpu->vendor, sizeof(fresh.vendor));
+	memcpy(fresh.device, pgpu->device, sizeof(fresh.device));
+	memcpy(fresh.subsystem, pgpu->subsystem, sizeof(fresh.subsystem));
+	fresh.framebuffer_mib = fresh.heads = fresh.max_instance = UNKNOWN;
+	return inv_add(&inv->types, &inv->ntypes, &fresh, sizeof(fresh));
 }
 
 void inv_offer_type(struct inv_pgpu *pgpu, const struct inv_type *type, int available)
@@ -144,15 +147,12 @@ void inv_offer_type(struct inv_pgpu *pgpu, const struct inv_type *type, int avai
 static const struct inv_type *type_at(struct inventory *inv, const struct inv_pgpu *pgpu, int dir, const char *id,
 				      bool named)
 {
-	struct inv_type *type = inventory_type_on(inv, pgpu, id), fresh = { 0 };
+	struct inv_type *type = inv_find_type(inv, pgpu, id);
 	char text[1024];
 	ssize_t len;
 
-	if (type && *type->name)
+	if (*type->name)
 		return type;
-	text_copy(fresh.id, sizeof(fresh.id), id);
-	if (!type)
-		type = inv_add_type(inv, pgpu, &fresh);
 	len = read_type(pgpu->address, dir, id, "name", text, sizeof(text));
 	if (len != -ETIMEDOUT || !named)
 		text_cut(type->name, sizeof(type->name), len > 0 ? text : id);
