@@ -84,7 +84,7 @@ static int read_identity(struct request *request, const struct xml_elem *domain,
 }
 
 /* The marks refer to the suspend record, which replaces the document in `doc`; the domain XML is not edited. */
-static int read_suspended(struct domxml *doc, const struct xml_elem *domain, struct meta *meta, struct err *err)
+static int read_suspended(struct domxml *doc, const struct xml_elem *domain, struct err *err)
 {
 	const struct xml_elem *record = xml_child(xml_child(domain, "", "metadata"), DOMXML_SUSPENDED_NS, "suspended");
 	const char *hostdevs = xml_attr(record, "hostdevs");
@@ -94,22 +94,16 @@ static int read_suspended(struct domxml *doc, const struct xml_elem *domain, str
 	doc->len = strlen(doc->xml);
 	if (xml_parse(&tree, doc->xml, doc->len, err) < 0)
 		return err_in(err, "suspend record");
-	if (request_read(doc, domain, xml_root(tree), meta, true, err) < 0)
+	if (request_read(doc, domain, xml_root(tree), true, err) < 0)
 		return -err->code;
 	for (size_t i = 0; i < doc->request.nvgpus; i++)
 		doc->marks[i].elems[PART_DEVICE] = NULL;
 	return domxml_locate(doc, xml_count(tree), err);
 }
 
-static void meta_end(struct meta *meta)
-{
-	free(meta->devices);
-}
-
 static int read_all(struct domxml *doc, const struct xml_doc *tree, unsigned int flags, struct err *err)
 {
 	const struct xml_elem *domain = xml_root(tree);
-	__attribute__((cleanup(meta_end))) struct meta meta = { 0 };
 
 	if (strcmp(xml_name(domain), "domain") != 0 || xml_ns(domain)[0])
 		return err_set(err, EINVAL, "not a domain XML: the root element is not <domain>");
@@ -117,11 +111,11 @@ static int read_all(struct domxml *doc, const struct xml_doc *tree, unsigned int
 		return -err->code;
 	if (flags & DOMXML_IDENTITY)
 		return 0;
-	if (meta_read(&meta, doc, domain, err) < 0)
+	if (meta_read(doc, domain, err) < 0)
 		return -err->code;
 	if (flags & DOMXML_SUSPENDED)
-		return read_suspended(doc, domain, &meta, err);
-	if (request_read(doc, domain, domain, &meta, flags & DOMXML_ALL_PCI, err) < 0)
+		return read_suspended(doc, domain, err);
+	if (request_read(doc, domain, domain, flags & DOMXML_ALL_PCI, err) < 0)
 		return -err->code;
 	if (flags & DOMXML_REMARKS)
 		domxml_look(doc, domain);
@@ -209,6 +203,7 @@ void domxml_free(struct domxml *doc)
 {
 	if (!doc)
 		return;
+	free(doc->meta.devices);
 	free(doc->request.cpus);
 	free(doc->request.vgpus);
 	free(doc->request.excluded);

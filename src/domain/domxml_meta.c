@@ -97,16 +97,16 @@ static int read_devices(struct meta *meta, const struct xml_elem *lease, struct 
 	return 0;
 }
 
-int meta_read(struct meta *meta, struct domxml *doc, const struct xml_elem *domain, struct err *err)
+int meta_read(struct domxml *doc, const struct xml_elem *domain, struct err *err)
 {
 	const struct xml_elem *metadata = xml_child(domain, "", "metadata");
 	const struct xml_elem *lease = xml_child(metadata, DOMXML_NS, "lease");
 
 	if (!metadata)
 		return 0;
-	meta->suspended = xml_child(metadata, DOMXML_SUSPENDED_NS, "suspended") != NULL;
+	doc->meta.suspended = xml_child(metadata, DOMXML_SUSPENDED_NS, "suspended") != NULL;
 	/* Read only the first lease, because libvirt drops all but the first element of a namespace. */
-	if (lease && read_devices(meta, lease, err) < 0)
+	if (lease && read_devices(&doc->meta, lease, err) < 0)
 		return -err->code;
 	return read_owner(doc, metadata, lease, err);
 }

@@ -160,14 +160,13 @@ static void look_at_commandline(struct domxml *doc, const struct xml_elem *line)
 void domxml_look(struct domxml *doc, const struct xml_elem *domain)
 {
 	const struct xml_elem *metadata = xml_child(domain, "", "metadata");
-	bool suspended = xml_child(metadata, DOMXML_SUSPENDED_NS, "suspended");
 
 	look_at_metadata(doc, metadata);
 	look_at_commandline(doc, xml_child(domain, QEMU_NS, "commandline"));
 	if (xml_child(domain, DOMXML_NS, "lease"))
 		note(doc, "put it into <metadata>", "a <vgpu:lease> outside <metadata> is ignored");
 	/* A suspended domain gets its hostdevs back when it resumes. */
-	for (size_t i = 0; !suspended && i < doc->nstrays; i++)
+	for (size_t i = 0; !doc->meta.suspended && i < doc->nstrays; i++)
 		note(doc, "correct the <hostdev>, or remove the <vgpu:device>",
 		     "<vgpu:device> of %s: no <hostdev> of the domain has this %s", doc->strays[i].id,
 		     doc->strays[i].kind == REQUEST_MDEV ? "UUID" : "address");

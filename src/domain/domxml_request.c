@@ -122,8 +122,7 @@ static int add_vgpu(struct domxml *doc, const struct vgpu_request *req, const st
 	return 0;
 }
 
-static int read_hostdevs(struct domxml *doc, const struct xml_elem *devices, const struct meta *meta, bool all_pci,
-			 struct err *err)
+static int read_hostdevs(struct domxml *doc, const struct xml_elem *devices, bool all_pci, struct err *err)
 {
 	const struct xml_elem *hostdev = xml_child(devices, "", "hostdev");
 
@@ -131,7 +130,7 @@ static int read_hostdevs(struct domxml *doc, const struct xml_elem *devices, con
 		const struct meta_device *device;
 		struct mark mark = { .elems[PART_HOSTDEV] = hostdev };
 		struct vgpu_request req = { .numa = NUMA_AUTO };
-		int r = read_hostdev(hostdev, meta, all_pci, &req, &mark.elems[PART_ADDRESS], err);
+		int r = read_hostdev(hostdev, &doc->meta, all_pci, &req, &mark.elems[PART_ADDRESS], err);
 
 		if (r < 0)
 			return r;
@@ -139,7 +138,7 @@ static int read_hostdevs(struct domxml *doc, const struct xml_elem *devices, con
 			continue;
 		read_alias(&req, hostdev);
 		read_guest(&req, hostdev);
-		device = meta_find(meta, req.id);
+		device = meta_find(&doc->meta, req.id);
 		mark.elems[PART_DEVICE] = device ? device->elem : NULL;
 		if ((device && meta_apply(device, &req, err) < 0) || add_vgpu(doc, &req, &mark, err) < 0)
 			return -err->code;
@@ -159,8 +158,10 @@ struct loose {
 };
 
 /* Finds what is not matched yet; of the devices, those with a guest address, or those without. */
-static struct loose find_loose(const struct request *request, struct meta *meta, bool with_guest)
+static struct loose find_loose(struct domxml *doc, bool with_guest)
 {
+	const struct request *request = &doc->request;
+	struct meta *meta = &doc->meta;
 	struct loose loose = { .nhostdevs = 0 };
 
 	for (size_t i = 0; i < request->nvgpus; i++)
@@ -222,9 +223,9 @@ static bool are_alike(const struct loose *loose)
 	return true;
 }
 
-static int follow_hostdevs(struct domxml *doc, struct meta *meta, struct err *err)
+static int follow_hostdevs(struct domxml *doc, struct err *err)
 {
-	struct loose loose = find_loose(&doc->request, meta, true);
+	struct loose loose = find_loose(doc, true);
 
 	/* Nova keeps the guest address. A device whose address no hostdev has is left out: its vGPU is gone. */
 	for (size_t i = 0; i < loose.nhostdevs; i++) {
@@ -234,7 +235,7 @@ static int follow_hostdevs(struct domxml *doc, struct meta *meta, struct err *er
 		if (device && follow_hostdev(doc, loose.hostdevs[i], device, err) < 0)
 			return -err->code;
 	}
-	loose = find_loose(&doc->request, meta, false);
+	loose = find_loose(doc, false);
 	if (loose.ndevices < loose.nhostdevs || (loose.ndevices > loose.nhostdevs && !are_alike(&loose)))
 		return 0;
 	for (size_t i = 0; i < loose.nhostdevs; i++)
@@ -274,8 +275,9 @@ static void read_nodes(struct request *request, const struct xml_elem *domain)
 }
 
 /* Ignores errors in a <vgpu:device> without a hostdev, because the domain does not have that vGPU now. */
-static void note_strays(struct domxml *doc, const struct meta *meta)
+static void note_strays(struct domxml *doc)
 {
+	const struct meta *meta = &doc->meta;
 	struct err ignored;
 
 	for (size_t d = 0; d < meta->n; d++) {
@@ -292,18 +294,18 @@ static void note_strays(struct domxml *doc, const struct meta *meta)
 	}
 }
 
-int request_read(struct domxml *doc, const struct xml_elem *domain, const struct xml_elem *holder, struct meta *meta,
-		 bool all_pci, struct err *err)
+int request_read(struct domxml *doc, const struct xml_elem *domain, const struct xml_elem *holder, bool all_pci,
+		 struct err *err)
 {
 	const struct xml_elem *devices = xml_child(holder, "", "devices");
 
 	/* libvirt reads every <devices> element (./devices/hostdev). */
 	for (; devices; devices = xml_next(devices, "", "devices"))
-		if (read_hostdevs(doc, devices, meta, all_pci, err) < 0)
+		if (read_hostdevs(doc, devices, all_pci, err) < 0)
 			return -err->code;
-	if (doc->request.nova && !meta->suspended && follow_hostdevs(doc, meta, err) < 0)
+	if (doc->request.nova && !doc->meta.suspended && follow_hostdevs(doc, err) < 0)
 		return -err->code;
-	note_strays(doc, meta);
+	note_strays(doc);
 	read_nodes(&doc->request, domain);
 	read_cpus(&doc->request, domain);
 	return 0;

@@ -77,10 +77,26 @@ struct mark {
 
 enum { META_MAX = REQUEST_MAX }; /* maximum number of <vgpu:device> elements */
 
+/* One <vgpu:device>; `elem` is valid while the tree exists. */
+struct meta_device {
+	enum vgpu_request_kind kind;
+	char id[ID_SIZE];
+	char guest[ID_SIZE]; /* the guest address; "" missing or invalid */
+	const struct xml_elem *elem;
+};
+
+/* What the domain's <metadata> has. */
+struct meta {
+	struct meta_device *devices;
+	size_t n;
+	bool suspended; /* vGPUs were removed by a suspend and return at resume */
+};
+
 struct domxml {
 	const char *xml; /* the caller's, or `record` */
 	size_t len;
 	char *record; /* the suspend record, or the hostdevs of a large document; NULL none */
+	struct meta meta;
 	struct request request;
 	struct mark *marks;          /* one for each of request.vgpus */
 	struct vgpu_request *strays; /* valid <vgpu:device> elements without a hostdev */
@@ -91,20 +107,6 @@ struct domxml {
 	size_t nremarks;
 	char (*past)[ID_SIZE]; /* devices that <qemu:commandline> gives to QEMU */
 	size_t npast;
-};
-
-/* One <vgpu:device>; `elem` is valid while the tree exists. */
-struct meta_device {
-	enum vgpu_request_kind kind;
-	char id[ID_SIZE];
-	char guest[ID_SIZE]; /* the guest address; "" missing or invalid */
-	const struct xml_elem *elem;
-};
-
-struct meta {
-	struct meta_device *devices;
-	size_t n;
-	bool suspended; /* vGPUs were removed by a suspend and return at resume */
 };
 
 /* domxml.c: adds an ID that no vGPU of the domain may get. */
@@ -121,17 +123,17 @@ static inline void domxml_auto_xml(struct xml_doc **tree)
 bool domxml_uuid(char out[UUID_SIZE], const char *text);
 
 /* domxml_meta.c: reads the devices and project from <metadata>, and applies one device's attributes to its request. */
-int meta_read(struct meta *meta, struct domxml *doc, const struct xml_elem *domain, struct err *err);
+int meta_read(struct domxml *doc, const struct xml_elem *domain, struct err *err);
 const struct meta_device *meta_find(const struct meta *meta, const char *id);
 int meta_apply(const struct meta_device *device, struct vgpu_request *req, struct err *err);
 
 /*
  * domxml_request.c: reads the vGPUs (and the elements that their marks refer to), the pinned CPUs and the memory nodes.
  * `holder` is the element that contains <devices>: the domain, or the root of the suspend record. If a <vgpu:device> is
- * matched with a hostdev of another UUID, its entry in `meta` takes that UUID.
+ * matched with a hostdev of another UUID, its entry in doc->meta takes that UUID.
  */
-int request_read(struct domxml *doc, const struct xml_elem *domain, const struct xml_elem *holder, struct meta *meta,
-		 bool all_pci, struct err *err);
+int request_read(struct domxml *doc, const struct xml_elem *domain, const struct xml_elem *holder, bool all_pci,
+		 struct err *err);
 
 /* domxml_remark.c: notes metadata without effect, and devices past libvirt; call it after request_read(). */
 void domxml_look(struct domxml *doc, const struct xml_elem *domain);
