@@ -110,12 +110,9 @@ int hotplug_plug(struct hotplug *hp, const char *id, const char *xml, unsigned i
 	if (r == 0)
 		return 0;
 	if (r == -ENOTCONN) {
-		const struct err lost = *err;
-
-		return err_set(
-			err, ENOTCONN,
-			"%.1500s; whether vGPU %s was attached is unknown, so it stays leased; see 'vgpu-lease show'",
-			lost.text, id);
+		text_add(err->text, sizeof(err->text),
+			 "; whether vGPU %s was attached is unknown, so it stays leased; see 'vgpu-lease show'", id);
+		return r;
 	}
 	/* No guest has used the vGPU, so the driver has nothing to clean up. */
 	policy.driver_cleanup_s = 0;

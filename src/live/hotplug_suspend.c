@@ -90,13 +90,12 @@ static int is_running(struct hotplug *hp, struct err *err)
 /* Undoes a failed suspend. Keeps the text of its error, and adds what could not be undone. */
 static int undo_suspend(struct hotplug *hp, struct err *err)
 {
-	const struct err first = *err;
 	struct err why = { 0 };
 	size_t n;
 	int r = 0;
 
 	/* If libvirtd was restarted, it has dropped the save, and the guest continues. */
-	if (first.code == ENOTCONN) {
+	if (err->code == ENOTCONN) {
 		virt_close(hp->virt);
 		r = virt_open(&hp->virt, hp->uri, &why);
 	}
@@ -110,9 +109,9 @@ static int undo_suspend(struct hotplug *hp, struct err *err)
 	if (r == 0)
 		return -err->code;
 	log_warn("suspend: %s", why.text);
-	return err_set(err, first.code,
-		       "%.1500s; and then: %.1500s; run 'vgpu-lease resume %s' to attach missing vGPUs", first.text,
-		       why.text, text_operand(hp->domain.name, hp->domain.uuid));
+	text_add(err->text, sizeof(err->text), "; and then: %s; run 'vgpu-lease resume %s' to attach missing vGPUs",
+		 why.text, text_operand(hp->domain.name, hp->domain.uuid));
+	return -err->code;
 }
 
 static int may_suspend(struct hotplug *hp, struct err *err)
