@@ -194,13 +194,12 @@ int kernel_wait_complete(const struct host *host, const struct vgpu_ref *vgpu, i
 	int64_t deadline = sys_now_ms() + wait_ms;
 	int us = STEP_FIRST_US;
 	char type[TYPE_SIZE];
-	bool seen = false, gone;
+	bool seen = false;
 
 	for (; ops->look; sleep_step(&us)) {
 		const char *missing = NULL;
 		int r = ops->look(host, vgpu, type, &missing, err);
 
-		gone = seen && r == -ENOENT;
 		seen |= r >= 0;
 		if (r == 1 && strcmp(type, vgpu->type) != 0) {
 			err_set(err, EEXIST, "its type is %s, not %s", type, vgpu->type);
@@ -209,7 +208,7 @@ int kernel_wait_complete(const struct host *host, const struct vgpu_ref *vgpu, i
 		missing = r == 1 ? node_missing(host, vgpu) : missing;
 		if (!missing)
 			return r < 0 ? r : 0;
-		if (gone)
+		if (r == -ENOENT && seen)
 			err_set(err, ENODEV,
 				"vGPU %s disappeared again after its creation; see dmesg (troubleshooting: vgpu-is-not-complete)",
 				vgpu->id);
@@ -247,9 +246,7 @@ int kernel_remove(const struct host *host, const struct vgpu_ref *vgpu, int wait
 	const struct framework_ops *ops = ops_of(vgpu);
 	int64_t deadline = sys_now_ms() + wait_ms;
 	int us = STEP_FIRST_US;
-	enum kernel_driver driver = ops->look ? ops->driver(host, vgpu) : DRIVER_OTHER;
-	bool written = false;
-	int there, r = 0;
+	int there, r = 1; /* `r` is 0 once the kernel has accepted the removal */
 
 	/* Check before the first write as well: a VF may have another type by now, which is not ours to remove. */
 	for (there = kernel_exists(host, vgpu); there > 0; sleep_step(&us)) {
@@ -257,14 +254,13 @@ int kernel_remove(const struct host *host, const struct vgpu_ref *vgpu, int wait
 		 * If two processes write at once, one removes the device and the kernel reports success to both, so
 		 * only the device's absence counts.
 		 */
-		if (!written)
+		if (r != 0)
 			r = poke(host, vgpu, ops->removal.file, ops->removal.value);
-		written = r == 0;
 		there = kernel_exists(host, vgpu);
 		if (there <= 0)
 			break;
 		if (r < 0 && (!may_pass(-r) || sys_now_ms() >= deadline)) {
-			refused(err, KERNEL_REMOVE, driver, -r);
+			refused(err, KERNEL_REMOVE, ops->driver(host, vgpu), -r);
 			return err_in(err, "removing vGPU %s", vgpu->id);
 		}
 		if (sys_now_ms() >= deadline)
