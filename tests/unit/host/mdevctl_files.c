@@ -61,6 +61,22 @@ static void broken(const char *text, const char *why)
 	   "and the list has all others, and says so");
 }
 
+/* A reader of text ends there, so what follows would be passed over. */
+static void with_nul(void)
+{
+	static const char bytes[] = DEFINED("nvidia-222", "auto") "\0x";
+	struct definition d;
+	char path[PATH_MAX];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/" DIRECTORY CARD "/" C, tree.path);
+	f = fopen(path, "w");
+	if (!f || fwrite(bytes, 1, sizeof(bytes) - 1, f) != sizeof(bytes) - 1 || fclose(f) != 0)
+		tree_fail(path);
+	ok(mdevctl_definition(&d, &tree.host, C, &err) == -EINVAL && strstr(err.text, "NUL"),
+	   "a definition with a NUL byte is refused: %s", err.text);
+}
+
 static void undefining(void)
 {
 	struct definition d;
@@ -97,6 +113,7 @@ int main(void)
 	broken(DIRECTORY CARD "/" C " = {\"mdev_type\":\n", "");
 	broken(DIRECTORY CARD "/" C " = {\"start\":\"auto\"}\n", "mdev_type is missing");
 	broken(DIRECTORY CARD "/" C " = {\"mdev_type\":\"../x\"}\n", "mdev_type is not a type ID");
+	with_nul();
 	undefining();
 	tree_end(&tree);
 	return tap_done();
