@@ -89,7 +89,6 @@ static int by_number(const void *a, const void *b)
 
 /* The parent that is asked for the pGPU's offers. `is_free` false: no parent is free, so no vGPU can be created. */
 struct asked {
-	const char *name;
 	int dir;
 	bool is_free;
 };
@@ -229,14 +228,6 @@ const struct inv_parent *inv_free_vf(const struct inv_pgpu *pgpu)
 	return NULL;
 }
 
-/* Chooses a free VF, else the first parent, which is the pGPU itself if it has no VFs. */
-static struct asked choose(const struct inv_pgpu *pgpu)
-{
-	const struct inv_parent *vf = inv_free_vf(pgpu), *asked = vf ? vf : pgpu->parents[0];
-
-	return (struct asked){ .name = asked->name, .is_free = vf || !pgpu->sriov };
-}
-
 /* Explains a registered parent without types: its driver is still starting or has failed. */
 static void explain_no_types(struct inv_pgpu *pgpu, int dir)
 {
@@ -263,13 +254,15 @@ void inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {
 	const struct inv_query *query = reader->query;
 	bool none_wanted = query->types && !query->types[0];
-	struct asked asked = choose(pgpu);
+	/* A free VF, else the first parent, which is the pGPU itself if it has no VFs. */
+	const struct inv_parent *vf = inv_free_vf(pgpu), *parent = vf ? vf : pgpu->parents[0];
 
 	if (!query->names && (!pgpu->ready || (none_wanted && !inventory_next_on(reader->inv, pgpu, NULL))))
 		return;
-	autoclose int dir = asked.dir = sys_dir(sys_list_fd(reader->bus), asked.name);
+	autoclose int dir = sys_dir(sys_list_fd(reader->bus), parent->name);
+	const struct asked asked = { .dir = dir, .is_free = vf || !pgpu->sriov };
 	if (dir < 0) {
-		inv_not_ready(pgpu, "%s cannot be opened: %s", asked.name, err_describe(errno));
+		inv_not_ready(pgpu, "%s cannot be opened: %s", parent->name, err_describe(errno));
 		return;
 	}
 	ask_wanted(reader, pgpu, &asked);
