@@ -148,7 +148,7 @@ static void print_type(struct rows *rows, const struct world *world, const struc
 
 	row_begin(rows);
 	row_type(rows, type, world->config);
-	row_text(rows, COL_FRAMEWORK, "framework", framework_word(framework));
+	row_text(rows, COL_FRAMEWORK, "framework", framework_words[framework]);
 	row_count(rows, &pool);
 	table_number(&rows->table, COL_HOST, host.available);
 	json_out_object(rows->json, "host");

@@ -257,7 +257,7 @@ void row_vgpu(struct rows *rows, const struct vgpu_ref *vgpu)
 {
 	row_text(rows, COL_ID, "id", vgpu->id);
 	row_text(rows, COL_TYPE, "type", vgpu->type);
-	row_text(rows, COL_FRAMEWORK, "framework", framework_word(vgpu->framework));
+	row_text(rows, COL_FRAMEWORK, "framework", framework_words[vgpu->framework]);
 	row_text(rows, COL_PARENT, "parent", vgpu->parent);
 	row_text(rows, COL_PGPU, "pgpu", vgpu->pgpu);
 }

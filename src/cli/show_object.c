@@ -221,7 +221,7 @@ static void print_vgpu(const struct facts *facts)
 		line_of("last", "%s on %s", facts->last.type, facts->last.parent);
 	if (type && type->framebuffer_mib != UNKNOWN)
 		line_of("framebuffer", "%d MiB", type->framebuffer_mib);
-	line_of("framework", "%s", framework_word(ref->framework));
+	line_of("framework", "%s", framework_words[ref->framework]);
 	if (*ref->parent && strcmp(ref->parent, ref->pgpu) != 0 && strcmp(ref->parent, ref->id) != 0)
 		line_of("parent", "%s", ref->parent);
 	if (card && card->numa != UNKNOWN)

@@ -143,7 +143,7 @@ static void print_facts(const struct status *status, const struct term *term, co
 	char text[REASON_SIZE + 128];
 
 	/* A card whose VFs are off, or whose driver is not ready, has no framework yet. */
-	snprintf(text, sizeof(text), "%s", card->ready ? framework_word(card->framework) : "not ready");
+	snprintf(text, sizeof(text), "%s", card->ready ? framework_words[card->framework] : "not ready");
 	if (row->pgpu && card->nvfs)
 		text_add(text, sizeof(text), " on %d VF%s", card->nvfs, card->nvfs == 1 ? "" : "s");
 	if (card->numa != UNKNOWN)

@@ -29,11 +29,6 @@ const char *event_word(enum event event)
 	return events[event].word;
 }
 
-const char *event_message_id(enum event event)
-{
-	return events[event].message_id;
-}
-
 struct event_about event_of(const struct lease *lease)
 {
 	return (struct event_about){ .vgpu = &lease->vgpu, .domain = lease->domain, .name = lease->name };

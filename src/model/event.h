@@ -33,9 +33,8 @@ struct event_about {
 
 struct event_about event_of(const struct lease *lease);
 
-/* The values of VGPU_LEASE_EVENT and MESSAGE_ID (32 hex digits). */
+/* The value of VGPU_LEASE_EVENT. */
 const char *event_word(enum event event);
-const char *event_message_id(enum event event);
 
 /* Logs an event, as a warning if an operator must look into it. */
 void event_log(enum event event, const struct event_about *about, const char *fmt, ...)

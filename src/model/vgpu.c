@@ -20,11 +20,6 @@ bool type_is_named(const char *name, const char *word)
 
 const char *const framework_words[FW_VF + 1] = { "mdev", "variant", "vf" };
 
-const char *framework_word(enum framework framework)
-{
-	return framework_words[framework];
-}
-
 const struct vgpu_request *request_find(const struct request *request, const char *id)
 {
 	for (size_t i = 0; i < request->nvgpus; i++)

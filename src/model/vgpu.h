@@ -14,7 +14,6 @@ enum framework { FW_MDEV, FW_VARIANT, FW_VF };
 
 /* "mdev", "variant", "vf": the words in files and in JSON. */
 extern const char *const framework_words[FW_VF + 1];
-const char *framework_word(enum framework framework);
 
 /*
  * Does `word` mean the type with this name? `word` is the name, or the name without its brand, as in NVIDIA's

@@ -163,7 +163,7 @@ void nova_traits(char traits[NOVA_TRAITS][TRAIT_SIZE], const struct nova_provide
 		snprintf(traits[1], TRAIT_SIZE, "CUSTOM_PGPU_%s_%s", card->vendor, card->device);
 	if (mib > 0)
 		snprintf(traits[2], TRAIT_SIZE, "CUSTOM_VGPU_%d_MIB", mib);
-	snprintf(traits[3], TRAIT_SIZE, "CUSTOM_VGPU_%s", framework_word(card->framework));
+	snprintf(traits[3], TRAIT_SIZE, "CUSTOM_VGPU_%s", framework_words[card->framework]);
 	for (int i = 1; i < NOVA_TRAITS; i++)
 		spell(traits[i]);
 }

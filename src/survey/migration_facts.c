@@ -29,7 +29,7 @@ void migration_facts_type(struct migration_facts *facts, const struct inventory 
 		put(facts->name, sizeof(facts->name), t->name);
 	if (!card)
 		return;
-	put(facts->framework, sizeof(facts->framework), framework_word(card->framework));
+	put(facts->framework, sizeof(facts->framework), framework_words[card->framework]);
 	if (*card->vendor && *card->device)
 		snprintf(facts->model, sizeof(facts->model), "%s:%s", card->vendor, card->device);
 	if (card->nvidia)

@@ -9,21 +9,35 @@
 #include "lib/tap.h"
 #include "model/event.h"
 
-static char catalog[16384];
+static char catalog[16384], source[16384];
+
+/* The MESSAGE_ID beside the event's word in the table; "": none. */
+static void find_message_id(enum event event, char id[33])
+{
+	char row[64];
+	const char *at;
+
+	snprintf(row, sizeof(row), "{ \"%s\", \"", event_word(event));
+	at = strstr(source, row);
+	snprintf(id, 33, "%.32s", at ? at + strlen(row) : "");
+}
 
 static void test_catalog(void)
 {
 	for (enum event event = 0; event < EVENTS; event++) {
-		const char *id = event_message_id(event), *entry;
-		char heading[64];
+		char heading[64], id[33], its[33];
+		const char *entry;
 
+		find_message_id(event, id);
 		snprintf(heading, sizeof(heading), "\n-- %s\nSubject: ", id);
 		entry = strstr(catalog, heading);
 		ok(strlen(id) == 32 && strspn(id, "0123456789abcdef") == 32, "%s has a MESSAGE_ID", event_word(event));
 		ok(entry != NULL, "which the catalog explains");
 		ok(entry && !strstr(entry + 1, heading), "once");
-		for (enum event other = 0; other < event; other++)
-			ok(strcmp(event_message_id(other), id) != 0, "and is not that of %s", event_word(other));
+		for (enum event other = 0; other < event; other++) {
+			find_message_id(other, its);
+			ok(strcmp(its, id) != 0, "and is not that of %s", event_word(other));
+		}
 	}
 }
 
@@ -37,12 +51,18 @@ static void test_lease(void)
 	is(about.name, "vm", "by name, too");
 }
 
-int main(void)
+static void read_file(const char *name, char *text, size_t size)
 {
 	char path[4096];
 
-	snprintf(path, sizeof(path), "%s/etc/catalog/vgpu-lease.catalog", getenv("srcdir"));
-	ok(sys_read(AT_FDCWD, path, catalog, sizeof(catalog)) > 0, "%s is there", path);
+	snprintf(path, sizeof(path), "%s/%s", getenv("srcdir"), name);
+	ok(sys_read(AT_FDCWD, path, text, size) > 0, "%s is there", path);
+}
+
+int main(void)
+{
+	read_file("etc/catalog/vgpu-lease.catalog", catalog, sizeof(catalog));
+	read_file("src/model/event.c", source, sizeof(source));
 	test_catalog();
 	test_lease();
 	return tap_done();
