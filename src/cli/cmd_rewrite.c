@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +13,6 @@
 #include "base/auto.h"
 #include "cli/cmd.h"
 #include "domain/domxml.h"
-#include "base/ident.h"
 #include "base/mem.h"
 #include "live/rewrite_live.h"
 
@@ -37,35 +35,23 @@ static int make_rewrite(struct rewrite *r, struct cmd *cmd, const char *xml, siz
 	return 0;
 }
 
-/* Writes the new file next to the old one, and gives it the old one's owner and mode. */
-static int write_beside(int dir, const char *name, const struct stat *was, const struct rewrite *r)
+/* Writes another file in the same directory, gives it the old one's owner and mode, and renames it. */
+static int replace_file(const char *path, const struct stat *was, const struct rewrite *r)
 {
-	autoclose int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	autofree char *fresh = mem_format("%.*s/.vgpu-lease.XXXXXX", (int)(strrchr(path, '/') - path), path);
+	autoclose int fd = mkostemp(fresh, O_CLOEXEC);
 	int n;
 
 	if (fd < 0)
 		return -errno;
 	n = sys_write_all(fd, r->rewritten, r->rewritten_len);
-	if (n < 0)
-		return n;
-	if ((was->st_uid != geteuid() || was->st_gid != getegid()) && fchown(fd, was->st_uid, was->st_gid) < 0)
-		return -errno;
-	return fchmod(fd, was->st_mode & 07777) < 0 || fsync(fd) < 0 ? -errno : 0;
-}
-
-static int replace_file(int dir, const char *base, const struct stat *was, const struct rewrite *r)
-{
-	char name[NAME_MAX + 1], unique[UUID_SIZE];
-	int n;
-
-	uuid_random(unique);
-	if (snprintf(name, sizeof(name), ".%.200s.%.8s", base, unique) >= (int)sizeof(name))
-		return -ENAMETOOLONG;
-	n = write_beside(dir, name, was, r);
-	if (n == 0 && renameat(dir, name, dir, base) < 0)
+	if (n == 0 && (was->st_uid != geteuid() || was->st_gid != getegid()) &&
+	    fchown(fd, was->st_uid, was->st_gid) < 0)
+		n = -errno;
+	if (n == 0 && (fchmod(fd, was->st_mode & 07777) < 0 || fsync(fd) < 0 || rename(fresh, path) < 0))
 		n = -errno;
 	if (n < 0)
-		unlinkat(dir, name, 0);
+		unlink(fresh);
 	return n;
 }
 
@@ -84,30 +70,26 @@ static void say_what_changed(const struct rewrite *r, const char *path)
 static int in_place(struct cmd *cmd, struct err *err)
 {
 	const char *shown = cmd->call->args.operands[0];
-	autofree char *path = realpath(shown, NULL), *dirname = path ? mem_strdup(path) : NULL, *xml = NULL;
-	char *base = dirname ? strrchr(dirname, '/') : NULL;
+	autofree char *path = realpath(shown, NULL), *xml = NULL;
+	autoclose int fd = path ? open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC) : -1;
 	autorewrite struct rewrite rewrite = { 0 };
 	struct stat was;
 	size_t len = 0;
-	int r;
+	int r = fd < 0 || fstat(fd, &was) < 0 ? -errno : 0;
 
-	if (base)
-		*base++ = '\0';
-	autoclose int dir = base ? open(*dirname ? dirname : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-	autoclose int fd = dir < 0 ? -1 : openat(dir, base, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-	bool opened = fd >= 0 && fstat(fd, &was) == 0;
-	if (opened && !S_ISREG(was.st_mode)) {
+	if (r == 0 && !S_ISREG(was.st_mode)) {
 		err_set(err, EOPNOTSUPP, "%s: not a regular file", shown);
 		return CMD_USAGE;
 	}
-	r = opened ? sys_slurp(fd, DOMXML_MAX, &xml, &len) : -errno;
-	if (!opened || r < 0) {
+	if (r == 0)
+		r = sys_slurp(fd, DOMXML_MAX, &xml, &len);
+	if (r < 0) {
 		err_sys(err, -r, "%s", shown);
 		return CMD_USAGE;
 	}
 	if (make_rewrite(&rewrite, cmd, xml, len, err) < 0)
 		return -err->code;
-	r = rewrite.nchanges ? replace_file(dir, base, &was, &rewrite) : 0;
+	r = rewrite.nchanges ? replace_file(path, &was, &rewrite) : 0;
 	if (r < 0)
 		return err_sys(err, -r, "%s: not changed", shown);
 	say_what_changed(&rewrite, path);
