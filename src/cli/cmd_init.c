@@ -15,8 +15,6 @@
 
 enum { GUEST_MIB = 2048, CONFIG_MAX = 1024 * 1024 };
 
-#define CONFIG_PATH "/etc/vgpu-lease.conf"
-
 /* Names the plain VFs of a GPU. VFs of other devices, such as network cards, are not leased. */
 static const char *name_plain(const void *arg, const struct inv_pgpu *card, size_t n)
 {
@@ -29,29 +27,26 @@ static const char *name_plain(const void *arg, const struct inv_pgpu *card, size
 	return name;
 }
 
-static bool ends_in(const char *text, char c)
+/*
+ * A type that is offered now ranks before others; then a Q type of NVIDIA, which works with every guest; then one of at
+ * least GUEST_MIB.
+ */
+static int rank(const struct inv_offer *offer)
 {
-	size_t len = strlen(text);
+	const char *name = offer->type->name;
+	bool q = *name && name[strlen(name) - 1] == 'Q';
 
-	return len && text[len - 1] == c;
+	return 4 * (offer->available > 0) + 2 * q + (offer->type->framebuffer_mib >= GUEST_MIB);
 }
 
-/*
- * Is `a` the better choice? Prefers, in this order, a type that is offered now; a Q type of NVIDIA, which works with
- * every guest; at least GUEST_MIB of framebuffer, and the size closest to that.
- */
+/* Of two types of the same rank, the one whose size is closest to GUEST_MIB is better. */
 static bool is_better(const struct inv_offer *a, const struct inv_offer *b)
 {
-	const struct inv_type *x = a->type, *y = b->type;
-	bool x_big = x->framebuffer_mib >= GUEST_MIB, y_big = y->framebuffer_mib >= GUEST_MIB;
+	int x = a->type->framebuffer_mib, y = b->type->framebuffer_mib;
 
-	if ((a->available > 0) != (b->available > 0))
-		return a->available > 0;
-	if (ends_in(x->name, 'Q') != ends_in(y->name, 'Q'))
-		return ends_in(x->name, 'Q');
-	if (x_big != y_big)
-		return x_big;
-	return x_big ? x->framebuffer_mib < y->framebuffer_mib : x->framebuffer_mib > y->framebuffer_mib;
+	if (rank(a) != rank(b))
+		return rank(a) > rank(b);
+	return x >= GUEST_MIB ? x < y : x > y;
 }
 
 /* The card's offer of a type that mdevctl defines on it; NULL: none. A start with the definition needs that type. */
@@ -93,21 +88,6 @@ static const struct inv_type *choose_type(const struct host *host, const struct 
 	return best && (best->available > 0 || card->framework != FW_MDEV) ? best->type : NULL;
 }
 
-static void print_type(FILE *to, const struct inv_type *type)
-{
-	char name[4 * TYPE_NAME_SIZE];
-
-	text_safe(name, sizeof(name), type->name);
-	fprintf(to, "%s", type->id);
-	if (strcmp(type->name, type->id) != 0)
-		fprintf(to, ", %s", name);
-	if (type->framebuffer_mib != UNKNOWN)
-		fprintf(to, ", %d MiB", type->framebuffer_mib);
-	if (type->max_instance != UNKNOWN)
-		fprintf(to, ", at most %d on a pGPU", type->max_instance);
-	fputc('\n', to);
-}
-
 /* Prints one section for all cards with the type chosen for `pgpu`, and clears their choices. */
 static void print_section(FILE *to, const struct inventory *inv, const struct inv_type **chosen, size_t pgpu)
 {
@@ -115,8 +95,14 @@ static void print_section(FILE *to, const struct inventory *inv, const struct in
 	bool vf = inv->pgpus[pgpu]->framework == FW_VF;
 	const char *comma = " ";
 
-	fprintf(to, "\n# ");
-	print_type(to, type);
+	fprintf(to, "\n# %s", type->id);
+	if (strcmp(type->name, type->id) != 0)
+		fprintf(to, ", %s", type->name);
+	if (type->framebuffer_mib != UNKNOWN)
+		fprintf(to, ", %d MiB", type->framebuffer_mib);
+	if (type->max_instance != UNKNOWN)
+		fprintf(to, ", at most %d on a pGPU", type->max_instance);
+	fputc('\n', to);
 	/* The IDs later show an operator whether another device has the address. */
 	for (size_t i = pgpu; vf && i < inv->npgpus; i++)
 		if (chosen[i] && strcmp(chosen[i]->id, type->id) == 0)
@@ -152,7 +138,7 @@ static bool is_left_out(const struct inv_pgpu *card, char reason[REASON_SIZE])
 static size_t print_cards(FILE *enabled, FILE *sections, const struct host *host, const struct inventory *inv)
 {
 	autofree const struct inv_type **chosen = mem_new(inv->npgpus + 1, sizeof(*chosen));
-	char reason[REASON_SIZE], safe[4 * REASON_SIZE];
+	char reason[REASON_SIZE];
 	size_t n = 0, types = 0;
 
 	for (size_t i = 0; i < inv->npgpus; i++) {
@@ -161,8 +147,8 @@ static size_t print_cards(FILE *enabled, FILE *sections, const struct host *host
 		chosen[i] = choose_type(host, inv, card);
 		if (chosen[i] || !is_left_out(card, reason))
 			continue;
-		text_safe(safe, sizeof(safe), reason);
-		fprintf(sections, "\n# Left out: %s: %s\n", card->address, safe);
+		fputc('\n', sections);
+		text_line(sections, "# Left out: %s: %s", card->address, reason);
 	}
 	for (size_t i = 0; i < inv->npgpus; i++) {
 		if (!chosen[i])
@@ -228,11 +214,6 @@ static int compose(const struct host *host, char **text, size_t *len, struct err
 	return 0;
 }
 
-static const char *path_of(const struct cmd *cmd)
-{
-	return cmd->call->args.config ? cmd->call->args.config : CONFIG_PATH;
-}
-
 /* Does the text have only comments and section names, like the packaged file? */
 static bool sets_nothing(char *text)
 {
@@ -246,10 +227,9 @@ static bool sets_nothing(char *text)
 }
 
 /* Fails if the file has settings, or is a link or not a regular file. */
-static int check_replaceable(const struct cmd *cmd, int dir, const char *name, struct err *err)
+static int check_replaceable(const struct cmd *cmd, int dir, const char *path, struct err *err)
 {
-	autoclose int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	const char *path = path_of(cmd);
+	autoclose int fd = openat(dir, basename(path), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	autofree char *text = NULL;
 	struct stat st;
 	size_t len;
@@ -264,22 +244,19 @@ static int check_replaceable(const struct cmd *cmd, int dir, const char *name, s
 	return err_set(err, EEXIST, "%s: exists already; compare it with the output of 'vgpu-lease init'", path);
 }
 
-static int write_file(const struct cmd *cmd, const char *text, size_t len, struct err *err)
+/* --root applies to the default path, but not to the FILE of --config. */
+static int write_file(const struct cmd *cmd, const char *path, const char *text, size_t len, struct err *err)
 {
-	const char *path = path_of(cmd), *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
-	autofree char *parent = mem_strndup(path, (size_t)(name - path));
-	/* --root applies to the default path, but not to the FILE of --config. */
-	const char *below = cmd->call->args.config ? *parent ? parent : "." : parent + 1;
-	autoclose int dir = openat(cmd->call->args.config ? AT_FDCWD : cmd->host.root, below,
-				   O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const char *config = cmd->call->args.config, *below = config ? config : path + 1;
+	autofree char *parent = mem_format("%.*s.", (int)(basename(below) - below), below);
+	autoclose int dir = openat(config ? AT_FDCWD : cmd->host.root, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int r;
 
 	if (dir < 0)
 		return err_sys(err, errno, "%s", path);
-	if (check_replaceable(cmd, dir, name, err) < 0)
+	if (check_replaceable(cmd, dir, path, err) < 0)
 		return -err->code;
-	r = sys_publish(dir, name, text, len);
+	r = sys_publish(dir, basename(path), text, len);
 	if (r == 0 && syncfs(dir) < 0)
 		r = -errno;
 	return r < 0 ? err_sys(err, -r, "%s", path) : 0;
@@ -287,19 +264,20 @@ static int write_file(const struct cmd *cmd, const char *text, size_t len, struc
 
 static int run(struct cmd *cmd, struct err *err)
 {
+	const char *config = cmd->call->args.config, *path = config ? config : "/etc/vgpu-lease.conf";
 	autofree char *text = NULL;
 	size_t len;
 
 	if (compose(&cmd->host, &text, &len, err) < 0)
 		return -err->code;
-	if (cmd->call->write && write_file(cmd, text, len, err) < 0)
+	if (cmd->call->write && write_file(cmd, path, text, len, err) < 0)
 		return -err->code;
 	/* Print the text with --write as well, so that the operator sees the choice. */
 	fwrite(text, 1, len, stdout);
 	if (cmd->call->write) {
 		putchar('\n');
-		out_say("wrote %s%s; edit it as needed, then run 'vgpu-lease check'",
-			cmd->call->args.config ? "" : cmd->host.name, path_of(cmd));
+		out_say("wrote %s%s; edit it as needed, then run 'vgpu-lease check'", config ? "" : cmd->host.name,
+			path);
 	}
 	return CMD_DONE;
 }
