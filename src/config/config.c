@@ -189,13 +189,11 @@ static int take_own_files(struct draft *draft, int dir, const char *root, const 
 /* A file is read as Nova's --config-file, a directory as its --config-dir. */
 static int take_nova_path(struct draft *draft, const struct nova_path *path, struct err *err)
 {
-	autofree char *name = mem_format("%s%s", draft->host ? draft->host->name : "", path->path);
+	autofree char *name = mem_format("%s%s", draft->host->name, path->path);
 	struct source source = { path->path + strspn(path->path, "/"), name, DIALECT_NOVA };
 	struct stat st;
 	int r;
 
-	if (!draft->host)
-		return config_err(&path->at, err, "a nova.conf cannot be read here");
 	if (fstatat(draft->host->root, source.path, &st, 0) == 0 && S_ISDIR(st.st_mode))
 		r = take_drop_ins(draft, draft->host->root, &source, err);
 	else
@@ -204,26 +202,6 @@ static int take_nova_path(struct draft *draft, const struct nova_path *path, str
 	if (r < 0 && r != -EINVAL)
 		r = config_err(&path->at, err, "%s: %s", name, err_describe(-r));
 	return file_mistake(draft, r, err);
-}
-
-/* Reads the nova.conf files and checks everything. A failure leaves the defaults and nothing to free. */
-static int finish(struct draft *draft, int r, struct err *err)
-{
-	for (size_t i = 0; r == 0 && i < draft->npaths; i++)
-		r = take_nova_path(draft, &draft->paths[i], err);
-	if (r == 0)
-		r = config_draft_finish(draft, err);
-	if (r == 0 && draft->mistakes && draft->mistakes->n) {
-		r = err_set(err, EINVAL, "%s", draft->mistakes->list[0].text);
-		err->where = draft->mistakes->list[0].where;
-		err_word(err, draft->mistakes->list[0].word);
-	}
-	config_draft_free(draft);
-	if (r < 0) {
-		config_free(draft->config);
-		config_default(draft->config);
-	}
-	return r;
 }
 
 int config_load(struct config *config, const struct host *host, const char *path, struct config_notes *mistakes,
@@ -237,16 +215,21 @@ int config_load(struct config *config, const struct host *host, const char *path
 		r = take_own_files(&draft, AT_FDCWD, "", path, err);
 	else
 		r = take_own_files(&draft, host->root, host->name, "etc/vgpu-lease.conf", err);
-	return finish(&draft, r, err);
-}
-
-int config_parse(struct config *config, const char *name, const char *text, size_t len, const struct host *host,
-		 struct err *err)
-{
-	struct draft draft = { .config = config, .host = host };
-
-	config_default(config);
-	return finish(&draft, config_ini_read(&draft, name, text, len, err), err);
+	for (size_t i = 0; r == 0 && i < draft.npaths; i++)
+		r = take_nova_path(&draft, &draft.paths[i], err);
+	if (r == 0)
+		r = config_draft_finish(&draft, err);
+	if (r == 0 && mistakes && mistakes->n) {
+		r = err_set(err, EINVAL, "%s", mistakes->list[0].text);
+		err->where = mistakes->list[0].where;
+		err_word(err, mistakes->list[0].word);
+	}
+	config_draft_free(&draft);
+	if (r < 0) {
+		config_free(config);
+		config_default(config);
+	}
+	return r;
 }
 
 void config_free(struct config *config)

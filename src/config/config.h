@@ -126,13 +126,6 @@ int config_load(struct config *config, const struct host *host, const char *path
 		struct err *err);
 void config_notes_free(struct config_notes *notes);
 
-/*
- * config_load() of a text in memory; messages call it `name`. The files of nova_conf are below `host`; they are refused
- * if `host` is NULL.
- */
-int config_parse(struct config *config, const char *name, const char *text, size_t len, const struct host *host,
-		 struct err *err);
-
 void config_free(struct config *config);
 
 /* The location of a type's section, or of the entry that enables it. */

@@ -44,7 +44,7 @@ struct draft {
 	size_t nentries;
 	char **texts;
 	size_t ntexts;
-	const struct host *host; /* nova_conf is looked up below it; NULL: refused */
+	const struct host *host; /* nova_conf is looked up below it */
 	bool reuse_given;
 	struct config_notes *mistakes; /* NULL: stop at the first mistake */
 	bool unsure;                   /* after a mistake it is unknown which types are enabled */

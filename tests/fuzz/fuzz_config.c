@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/internal.h"
+#include "lib/config_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -80,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		read_nova(text + 1, size - 1);
 	} else if (size && *text == 'A') {
 		all_of(text + 1, size - 1);
-	} else if (config_parse(&config, "fuzz", text, size, NULL, &err) == 0) {
+	} else if (config_of_text(&config, "fuzz", text, size, &err) == 0) {
 		check(&config);
 		config_free(&config);
 	} else if (err.code == 0 || !err.text[0] || config.nsections || config.nfiles) {

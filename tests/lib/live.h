@@ -13,7 +13,7 @@
 #include <spawn.h>
 #include <sys/wait.h>
 
-#include "config/config.h"
+#include "lib/config_text.h"
 #include "lib/leases.h"
 #include "lib/tap.h"
 #include "lib/vgpu.h"
@@ -109,7 +109,7 @@ static inline int hold(const char *id)
 		static void (*const tests[])(void) = { __VA_ARGS__ };                                                  \
                                                                                                                        \
 		live_begin(model);                                                                                     \
-		must(config_parse(&config, "test", text, strlen(text), NULL, &err));                                   \
+		must(config_of_text(&config, "test", text, strlen(text), &err));                                       \
 		must(store_open(&store, &live.tree.host, true, &err));                                                 \
 		for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)                                          \
 			tests[i]();                                                                                    \

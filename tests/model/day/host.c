@@ -9,6 +9,7 @@
 #include "plan/capacity.h"
 #include "sim/instances.h"
 #include "sim/topology.h"
+#include "lib/config_text.h"
 #include "lib/tree.h"
 
 const int day_sizes[SIZES] = { 1, 2, 4, 8, 16, 24, 48 };
@@ -67,7 +68,7 @@ static void make_config(struct host_day *host, enum strategy strategy)
 			if (is_served(&host->kernel.spec.items[i].types[t], &gib))
 				at += snprintf(at, (size_t)(end - at), "\n[mdev_%s]\nmdev_class = CUSTOM_%dG",
 					       host->kernel.spec.items[i].types[t].id, gib);
-	if (config_parse(&host->config, "day.conf", text, strlen(text), NULL, &err) < 0)
+	if (config_of_text(&host->config, "day.conf", text, strlen(text), &err) < 0)
 		tree_fail(err.text);
 }
 

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#include "lib/config_text.h"
+
 struct world_state world_now;
 struct leases ledger;
 
@@ -84,7 +86,7 @@ void world_start(unsigned seed)
 		tree_fail(err.text);
 	umask(077);
 	driver_start(tree);
-	if (config_parse(&world_now.config, "test.conf", config_text, strlen(config_text), NULL, &err) < 0) {
+	if (config_of_text(&world_now.config, "test.conf", config_text, strlen(config_text), &err) < 0) {
 		errno = err.code;
 		tree_fail(err.text);
 	}

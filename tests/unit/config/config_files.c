@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "config/config.h"
+#include "lib/config_text.h"
 #include "lib/messages.h"
 #include "lib/tap.h"
 #include "lib/tree.h"
@@ -138,7 +138,7 @@ static void shipped(void)
 	fclose(out);
 	err = (struct err){ 0 };
 	config_default(&d);
-	ok(config_parse(&c, "f", whole, len, NULL, &err) == 0, "the shipped file with all its settings is right: %s",
+	ok(config_of_text(&c, "f", whole, len, &err) == 0, "the shipped file with all its settings is right: %s",
 	   err.text);
 	ok(same_policy(&c.policy, &d.policy) && c.quota_default == d.quota_default && c.quota_none == d.quota_none,
 	   "what it shows for a default is one");

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "sys/sys.h"
-#include "config/config.h"
 #include "state/lease_store.h"
 #include "plan/pool.h"
+#include "lib/config_text.h"
 #include "lib/inventory_host.h"
 #include "state/history.h"
 
@@ -179,7 +179,7 @@ static void plain_vfs(void)
 	struct config config;
 	const struct inv_pgpu *flex, *one;
 
-	ok(config_parse(&config, "f", text, sizeof(text) - 1, NULL, &err) == 0 && config.nsections == 2 &&
+	ok(config_of_text(&config, "f", text, sizeof(text) - 1, &err) == 0 && config.nsections == 2 &&
 		   config.sections[0].vf,
 	   "sections of plain VFs enable themselves");
 	query.arg = &config;
