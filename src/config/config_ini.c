@@ -3,8 +3,8 @@
  * Splits text into sections, keys and values, with inih.
  *
  * inih passes no line numbers in some builds, silently truncates long lines and section names, skips empty sections,
- * and reads an indented [section] as a value. Therefore next_line() counts the lines, refuses lines that inih would
- * misread, and splits a long line into a line with the key and lines that continue the value.
+ * and reads an indented [section] as a value. Therefore next_line() counts the lines, and refuses lines that inih would
+ * misread; the value is taken from the line itself, because inih gets only the beginning of a long one.
  */
 #include <ctype.h>
 #include <ini.h>
@@ -31,10 +31,8 @@ struct reader {
 	const char *word;                                  /* a word of the line that may be meant as a type; "" none */
 	enum { SKIP_NONE, SKIP_VALUE, SKIP_SECTION } skip; /* until the next key or section */
 
-	char *text;       /* a copy of the line */
-	const char *rest; /* not passed to inih yet; NULL: nothing */
-	bool begun, more; /* the piece given to inih starts (begun) or ends (more) with '|' */
-	bool awaited;     /* inih has not called the handler for the piece yet */
+	char *text;   /* a copy of the line */
+	bool awaited; /* inih has not called the handler for the line yet */
 
 	const char *name; /* of the current section */
 	struct section *section;
@@ -81,7 +79,6 @@ static void end_key(struct reader *r)
 
 static void key_mistake(struct reader *r, int e)
 {
-	r->rest = NULL;
 	r->awaited = r->open = false;
 	r->skip = SKIP_VALUE;
 	r->draft->unsure |= r->keys == config_devices_keys;
@@ -153,21 +150,23 @@ static void begin_key(struct reader *r, const char *name)
 	r->len = 0;
 }
 
-/* inih's handler: adds a piece to the value. Each continuation line of a value begins with '\n'. */
-static int take_piece(void *user, const char *section, const char *name, const char *value)
+/* inih's handler: adds the line to the value. Each continuation line of a value begins with '\n'. */
+static int take_value(void *user, const char *section, const char *name, const char *value)
 {
 	struct reader *r = user;
+	bool continues = isspace((unsigned char)r->text[0]);
 	size_t n, lines;
 
 	(void)section;
 	if (!name || !value) /* a new section, if inih is built to report it */
 		return 1;
 	r->awaited = false;
-	if (!r->begun)
+	if (!continues)
 		begin_key(r, name);
 	if (!r->open || !r->key)
 		return 1;
-	n = strlen(value) - r->begun - r->more;
+	value = text_strip(continues ? r->text : r->text + strcspn(r->text, "=:") + 1);
+	n = strlen(value);
 	lines = (size_t)(r->line - r->value_line);
 	if (r->len + lines + n > VALUE_MAX) {
 		r->open = false;
@@ -175,7 +174,7 @@ static int take_piece(void *user, const char *section, const char *name, const c
 		return 1;
 	}
 	memset(r->value + r->len, '\n', lines);
-	memcpy(r->value + r->len + lines, value + r->begun, n);
+	memcpy(r->value + r->len + lines, value, n);
 	r->len += lines + n;
 	r->value_line = r->line;
 	return 1;
@@ -322,42 +321,34 @@ static void copy_line(struct reader *r)
 		fail(r, "unexpected NUL byte: not a text file");
 }
 
-/* Reads one line, and sets r->rest if inih should parse it. */
-static void take_line(struct reader *r)
+/* Reads one line. True: inih should split it. */
+static bool take_line(struct reader *r)
 {
 	copy_line(r);
 	if (begins_anew(r->text))
 		end_key(r);
 	if (r->failed || r->skip || !trim(r) || !check_line(r))
-		return;
-	if (r->text[0] == '[') {
+		return false;
+	if (r->text[0] == '[')
 		take_header(r);
-		return;
-	}
-	r->rest = r->text + strspn(r->text, " \t");
-	r->begun = isspace((unsigned char)r->text[0]);
-	r->more = false;
+	return r->text[0] != '[';
 }
 
-/* inih calls this in place of fgets(). The marks (|) keep inih from trimming a piece or reading it as a comment. */
+/* inih calls this in place of fgets(). The mark (|) keeps it from reading a continuation line as a comment. */
 static char *next_line(char *line, int size, void *stream)
 {
 	struct reader *r = stream;
-	int n;
+	bool found = false;
 
 	if (r->awaited)
 		fail(r, "'%.80s': expected 'key = value', [section] or # comment", r->text);
-	r->begun |= r->more;
-	while (!r->rest && !r->failed && r->at < r->end)
-		take_line(r);
-	if (!r->rest || r->failed) {
+	while (!found && !r->failed && r->at < r->end)
+		found = take_line(r);
+	if (!found || r->failed) {
 		end_key(r);
 		return NULL;
 	}
-	n = size - 5;
-	r->more = strlen(r->rest) > (size_t)n;
-	snprintf(line, (size_t)size, "%s%.*s%s\n", r->begun ? " |" : "", n, r->rest, r->more ? "|" : "");
-	r->rest = r->more ? r->rest + n : NULL;
+	snprintf(line, (size_t)size, "%s%.*s\n", isspace((unsigned char)r->text[0]) ? " |" : "", size - 4, r->text);
 	r->awaited = true;
 	return line;
 }
@@ -376,9 +367,9 @@ int config_ini_read(struct draft *draft, const char *name, const char *text, siz
 
 	if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) /* skip the byte order mark that some editors write */
 		r.at += 3;
-	ini_parse_stream(next_line, &r, take_piece, &r);
+	ini_parse_stream(next_line, &r, take_value, &r);
 	/* inih stops when out of memory, and in some builds at an error, but a file must be read as a whole. */
-	if (!r.failed && (r.awaited || r.rest || r.at < r.end))
+	if (!r.failed && (r.awaited || r.at < r.end))
 		fail(&r, "libinih stopped reading here");
 	free(r.text);
 	return r.failed;

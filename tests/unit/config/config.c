@@ -333,7 +333,7 @@ static void long_lines(void)
 	ok(strlen(c.sections[0].params) == PARAMS_SIZE - 1, "one that just fits is taken");
 }
 
-/* inih gets a long line in pieces: wherever one ends, it must neither trim it nor take the next for a comment. */
+/* inih gets only the beginning of a long line; the value is whole, wherever that ends. */
 static void pieces(void)
 {
 	static const char *const patterns[] = { "a;#", "ab #c", "=a: b", "|", "x |;", "[a] b" };
