@@ -214,18 +214,9 @@ int config_draft_finish(struct draft *draft, struct err *err)
 	return 0;
 }
 
-void config_draft_drop_paths(struct draft *draft)
-{
-	for (size_t i = 0; i < draft->npaths; i++)
-		free(draft->paths[i].path);
-	free(draft->paths);
-	draft->paths = NULL;
-	draft->npaths = 0;
-}
-
 void config_draft_free(struct draft *draft)
 {
-	config_draft_drop_paths(draft);
+	free(draft->paths);
 	config_strings_free(draft->texts, draft->ntexts);
 	free(draft->entries);
 	free(draft->enabled[DIALECT_OURS].types);

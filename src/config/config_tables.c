@@ -57,14 +57,14 @@ static int add_nova_conf(const struct setting *t, char *item)
 	if (draft->npaths == PATHS_MAX)
 		return config_err(&t->at, t->err, "more than %d files", PATHS_MAX);
 	slot = mem_add(&draft->paths, &draft->npaths, sizeof(*slot));
-	slot->path = mem_strdup(item);
+	slot->path = config_keep(&draft->texts, &draft->ntexts, item);
 	slot->at = t->at;
 	return 0;
 }
 
 static int set_nova_conf(const struct setting *t, char *value)
 {
-	config_draft_drop_paths(t->draft);
+	t->draft->npaths = 0;
 	return config_each_item(t, value, add_nova_conf);
 }
 

@@ -25,7 +25,7 @@ struct enabled {
 
 /* A file or directory that nova_conf names. */
 struct nova_path {
-	char *path; /* absolute */
+	const char *path; /* absolute */
 	struct location at;
 };
 
@@ -42,7 +42,7 @@ struct draft {
 	size_t npaths;
 	struct nova_entry *entries; /* of all nova.conf files, in the order of reading */
 	size_t nentries;
-	char **texts;
+	char **texts; /* kept until the draft is freed: the nova.conf files and their paths */
 	size_t ntexts;
 	const struct host *host; /* nova_conf is looked up below it */
 	bool reuse_given;
@@ -136,7 +136,6 @@ const struct enabled_list *config_draft_enabled(const struct draft *draft);
 struct section *config_draft_find(const struct draft *draft, const char *type);
 
 struct section *config_draft_add(struct draft *draft, const char *type);
-void config_draft_drop_paths(struct draft *draft);
 
 /* Checks what needs all files, and orders config->sections. */
 int config_draft_finish(struct draft *draft, struct err *err);

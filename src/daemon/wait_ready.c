@@ -16,10 +16,10 @@ enum { STEP_MS = 1000 }; /* it looks at least this often, even without an event 
 /* Returns how many requirements of a start are not met; err has the first. */
 static size_t not_ready(const struct host *host, const struct config *config, struct err *err)
 {
-	struct check check = { .host = host };
+	struct check check = { .host = host, .config = config, .only_pool = true };
 	size_t n;
 
-	check_pool(&check, config);
+	check_run(&check);
 	n = check.count[CHECK_FAIL];
 	for (size_t i = 0; i < check.n; i++) {
 		const struct finding *finding = &check.findings[i];

@@ -22,7 +22,7 @@ static const struct {
 	const char *what;
 	void (*run)(struct check *check);
 	unsigned int needs;
-	bool of_pool; /* part of check_pool() */
+	bool of_pool; /* also made with only_pool */
 } checks[] = {
 	{ "pgpu", check_cards, NEEDS_POOL, true },
 	{ "type", check_starts, NEEDS_POOL, true },
@@ -139,13 +139,13 @@ static void config_passes(struct check *check, const struct config *config)
 			report_note(check, CHECK_WARN, &config->warnings.list[i], "correct the file, or ignore this");
 }
 
-static void run_table(struct check *check, bool only_pool)
+static void run_table(struct check *check)
 {
 	const unsigned int missing = (check->inv ? 0 : NEEDS_POOL) | (check->store_result < 0 ? NEEDS_STORE : 0) |
 				     (check->disk ? 0 : NEEDS_FILES);
 
 	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
-		if ((only_pool && !checks[i].of_pool) || checks[i].needs & missing)
+		if ((check->only_pool && !checks[i].of_pool) || checks[i].needs & missing)
 			continue;
 		check->what = checks[i].what;
 		check->where[0] = '\0';
@@ -191,7 +191,7 @@ static void give_back(struct check *check, const struct config *config)
 	(void)!survey_again(world, &nothing, &ignored);
 }
 
-static void run(struct check *check, bool only_pool)
+static void run(struct check *check)
 {
 	struct world *world = &check->start.world;
 	const struct config *config = check->seen ? check->seen->config : NULL;
@@ -222,9 +222,9 @@ static void run(struct check *check, bool only_pool)
 	}
 	check->leases = &world->leases;
 	check->what = "domain";
-	if (!only_pool && libvirt_files_read(&check->disk, check->host, &err) < 0)
+	if (!check->only_pool && libvirt_files_read(&check->disk, check->host, &err) < 0)
 		check_unreadable(check, "fix the cause", &err);
-	run_table(check, only_pool);
+	run_table(check);
 	libvirt_files_free(steal_ptr(&check->disk));
 	free(steal_ptr(&check->explained));
 	check->inv = NULL;
@@ -236,12 +236,6 @@ static void run(struct check *check, bool only_pool)
 	if (check->store_result == 0)
 		silent_note(&check->store);
 	store_close(&check->store);
-}
-
-void check_pool(struct check *check, const struct config *config)
-{
-	check->config = config;
-	run(check, true);
 }
 
 void check_run(struct check *check)
@@ -256,10 +250,11 @@ void check_run(struct check *check)
 		config_fails(check, r, &mistakes, &err);
 	} else {
 		check->config = check->config ? check->config : &config;
-		config_passes(check, check->config);
+		if (!check->only_pool)
+			config_passes(check, check->config);
 	}
 	config_notes_free(&mistakes);
-	run(check, false);
+	run(check);
 	check->config = NULL;
 	config_free(&config);
 }

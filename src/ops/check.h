@@ -40,6 +40,7 @@ struct check {
 	 */
 	struct world *seen;
 	const struct config *config; /* in effect; NULL: check_run() reads it, and reports why none is in effect */
+	bool only_pool;              /* only the pool's pGPUs and a start of each type; `config` must be set */
 	/* the result */
 	struct finding *findings;
 	size_t n, count[CHECK_FAIL + 1]; /* the findings, and how many have each status */
@@ -60,8 +61,5 @@ struct check {
 };
 
 void check_run(struct check *check);
-
-/* Checks only the pool's pGPUs and a start of each type. `config`: the configuration in effect. */
-void check_pool(struct check *check, const struct config *config);
 
 void check_free(struct check *check);

@@ -11,7 +11,7 @@
 int main(void)
 {
 	struct config config;
-	struct check check = { 0 };
+	struct check check = { .config = &config, .only_pool = true };
 	struct err err;
 	size_t others = 0;
 
@@ -22,7 +22,7 @@ int main(void)
 					"etc/libvirt/hooks/qemu = #!/bin/sh\n");
 	check.host = &tree.host;
 	if (ok(config_load(&config, &tree.host, NULL, &(struct config_notes){ 0 }, &err) == 0, "a configuration"))
-		check_pool(&check, &config);
+		check_run(&check);
 	for (size_t i = 0; i < check.n; i++)
 		others += strcmp(check.findings[i].what, "pgpu") != 0 && strcmp(check.findings[i].what, "type") != 0;
 	ok(check.n == 2 && others == 0 && check.npool == 1 && check.ncards == 1,
