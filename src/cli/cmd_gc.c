@@ -285,7 +285,6 @@ static int warn_of_definitions(const struct world *world, const struct inv_pgpu 
 static int say_free(struct world *world, const char *address, const char *type, struct err *err)
 {
 	struct capacity_count count = { 0 };
-	const struct inv_offer *offer;
 	const struct inv_pgpu *card;
 
 	if (survey_see(world, err) < 0)
@@ -295,9 +294,7 @@ static int say_free(struct world *world, const char *address, const char *type, 
 		return 0;
 	if (check_offer(card, type, err) < 0)
 		return -err->code;
-	offer = inventory_offer(card, type);
-	if (offer)
-		capacity_count(&count, world, card, offer);
+	capacity_count(&count, world, card, inventory_offer(card, type));
 	out_say("%s is free for %s: %d available, %d in use", address, type, count.available, count.used);
 	return 0;
 }

@@ -64,17 +64,6 @@ static bool in_pool(const struct inv_pgpu *card, const char *type)
 	return card->pool.in_pool && pool_serves(card, type);
 }
 
-/* Counts a type's vGPUs on one card; false: the card does not offer the type. */
-static bool count_on(const struct world *world, const struct inv_pgpu *card, const char *type,
-		     struct capacity_count *count)
-{
-	const struct inv_offer *offer = inventory_offer(card, type);
-
-	if (offer)
-		capacity_count(count, world, card, offer);
-	return offer;
-}
-
 /* Sums the counts of all cards that offer the type, or only of those configured for it. */
 static struct capacity_count sum_of_pgpus(const struct world *world, const char *type, bool pool)
 {
@@ -83,7 +72,7 @@ static struct capacity_count sum_of_pgpus(const struct world *world, const char 
 	for (size_t g = 0; g < world->inv.npgpus; g++) {
 		const struct inv_pgpu *card = world->inv.pgpus[g];
 
-		if ((pool && !in_pool(card, type)) || !count_on(world, card, type, &count))
+		if ((pool && !in_pool(card, type)) || !capacity_count(&count, world, card, inventory_offer(card, type)))
 			continue;
 		sum.capacity += count.capacity;
 		sum.used += count.used;
@@ -124,7 +113,7 @@ static void print_pgpus(struct rows *rows, const struct world *world, const char
 	for (size_t g = 0; g < world->inv.npgpus; g++) {
 		const struct inv_pgpu *card = world->inv.pgpus[g];
 
-		if (!count_on(world, card, type, &count))
+		if (!capacity_count(&count, world, card, inventory_offer(card, type)))
 			continue;
 		fprintf(to, "%s%s%s", comma, card->address, in_pool(card, type) ? "*" : "");
 		comma = ", ";

@@ -19,11 +19,9 @@ static struct card_row row_of_card(const struct cmd *cmd, const struct world *wo
 				.type = pooled->section ? pooled->section->type : "",
 				.count = { .capacity = UNKNOWN, .used = UNKNOWN, .available = UNKNOWN },
 				.mib = capacity_framebuffer(world, card) };
-	const struct inv_offer *offer = inventory_offer(card, row.type);
 	const char *reason = row.count.reason;
 
-	if (offer)
-		capacity_count(&row.count, world, card, offer);
+	capacity_count(&row.count, world, card, inventory_offer(card, row.type));
 	if (!pooled->in_pool)
 		reason = !card->ready ? card->reason : cmd->has_config ? pooled->reason : cmd->no_config.text;
 	snprintf(row.reason, sizeof(row.reason), "%.*s", (int)sizeof(row.reason) - 1, reason);

@@ -387,15 +387,18 @@ void capacity_on(struct capacity *space, const struct capacity_query *query, con
 	snprintf(space->reason, sizeof(space->reason), "%s", attempt->reason);
 }
 
-void capacity_count(struct capacity_count *count, const struct world *world, const struct inv_pgpu *card,
+bool capacity_count(struct capacity_count *count, const struct world *world, const struct inv_pgpu *card,
 		    const struct inv_offer *offer)
 {
 	static const struct leases none;
 	const struct capacity_query query = { .world = world, .promised = &none, .id = "", .last = "" };
-	const struct inv_type *type = offer->type;
-	int capacity = capacity_of(card, type), outside = 0;
+	const struct inv_type *type = offer ? offer->type : NULL;
+	int capacity, outside = 0;
 	struct capacity space;
 
+	if (!offer)
+		return false;
+	capacity = capacity_of(card, type);
 	measure(&space, &query, card, offer);
 	*count = (struct capacity_count){ .available = card->ready ? space.left : 0 };
 	/* Each free VF offers one while any GPU instance is free, so the number of free VFs would be too high. */
@@ -430,6 +433,7 @@ void capacity_count(struct capacity_count *count, const struct world *world, con
 			most = count->used;
 		count->capacity = count->capacity < most ? count->capacity : most;
 	}
+	return true;
 }
 
 struct capacity_framebuffer capacity_framebuffer(const struct world *world, const struct inv_pgpu *card)

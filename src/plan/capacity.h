@@ -68,7 +68,8 @@ struct capacity_count {
 	char reason[REASON_SIZE]; /* for people */
 };
 
-void capacity_count(struct capacity_count *count, const struct world *world, const struct inv_pgpu *card,
+/* `offer` NULL: the card does not offer the type; returns false and leaves `count` as it is. */
+bool capacity_count(struct capacity_count *count, const struct world *world, const struct inv_pgpu *card,
 		    const struct inv_offer *offer);
 
 /*
