@@ -187,10 +187,10 @@ static int take_own_files(struct draft *draft, int dir, const char *root, const 
 }
 
 /* A file is read as Nova's --config-file, a directory as its --config-dir. */
-static int take_nova_path(struct draft *draft, const struct nova_path *path, struct err *err)
+static int take_nova_path(struct draft *draft, const struct item *path, struct err *err)
 {
-	autofree char *name = mem_format("%s%s", draft->host->name, path->path);
-	struct source source = { path->path + strspn(path->path, "/"), name, DIALECT_NOVA };
+	autofree char *name = mem_format("%s%s", draft->host->name, path->text);
+	struct source source = { path->text + strspn(path->text, "/"), name, DIALECT_NOVA };
 	struct stat st;
 	int r;
 

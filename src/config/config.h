@@ -31,6 +31,12 @@ struct location {
 	bool nova;                 /* in a nova.conf: errors suggest a section in vgpu-lease.conf instead */
 };
 
+/* An item of a list, and the place of the item. The configuration owns the text. */
+struct item {
+	const char *text;
+	struct location at;
+};
+
 /* One alternative of device_match: all terms that are set must match. */
 struct match {
 	char vendor[5], device[5]; /* four hex digits in lower case; "" any */
@@ -44,8 +50,7 @@ struct section {
 	char type[TYPE_SIZE];
 	bool vf;   /* plain VFs: a [vf_NAME] section; `type` is NAME */
 	bool nova; /* nova.conf enables the type; in a draft: nova.conf has the section */
-	char (*addresses)[PARENT_SIZE];
-	struct location *addresses_at; /* one for each address */
+	struct item *addresses;
 	size_t naddresses;
 	struct match *matches;
 	size_t nmatches;
@@ -99,7 +104,7 @@ struct config {
 	struct quota *quotas;
 	size_t nquotas;
 	struct config_notes warnings; /* for `check` and the log */
-	char **files;                 /* names of the files that were read; `names`: their sections' names */
+	char **files; /* names of the files that were read; `names`: what they name, as items and sections */
 	size_t nfiles;
 	char **names;
 	size_t nnames;

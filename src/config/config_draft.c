@@ -12,10 +12,8 @@ enum { ADDRESSES_MAX = 4096 };
 void config_section_free(struct section *section)
 {
 	free(section->addresses);
-	free(section->addresses_at);
 	free(section->matches);
 	section->addresses = NULL;
-	section->addresses_at = NULL;
 	section->matches = NULL;
 	section->naddresses = section->nmatches = 0;
 }
@@ -46,10 +44,10 @@ static const char *similar_to(const struct draft *draft, const char *type)
 	struct text_guess guess = { .word = type };
 
 	for (size_t i = 0; i < list->n; i++) {
-		const struct section *s = config_draft_find(draft, list->types[i].type);
+		const struct section *s = config_draft_find(draft, list->types[i].text);
 
 		if (!s || s->nova)
-			text_guess(&guess, list->types[i].type);
+			text_guess(&guess, list->types[i].text);
 	}
 	return guess.best;
 }
@@ -62,7 +60,7 @@ static int check_section(struct draft *draft, struct section *s, struct err *err
 	bool named = false;
 
 	for (size_t i = 0; i < list->n; i++)
-		named |= strcmp(list->types[i].type, s->type) == 0;
+		named |= strcmp(list->types[i].text, s->type) == 0;
 	if (s->vf && named)
 		return config_err(&s->at, err, "%s is also listed in enabled_mdev_types; use another name for the VFs",
 				  s->type);
@@ -85,7 +83,7 @@ static bool shares_address(const struct section *a, const struct section *b, siz
 {
 	for (*ia = 0; *ia < a->naddresses; ++*ia)
 		for (*ib = 0; *ib < b->naddresses; ++*ib)
-			if (strcmp(a->addresses[*ia], b->addresses[*ib]) == 0)
+			if (strcmp(a->addresses[*ia].text, b->addresses[*ib].text) == 0)
 				return true;
 	return false;
 }
@@ -101,8 +99,9 @@ static int check_addresses(const struct draft *draft, const struct section *a, s
 			continue;
 		if (draft->config->policy.several_types && !a->vf && !b->vf && !nova)
 			continue;
-		return config_err(&a->addresses_at[ia], err, "%s is also listed in [%s] (%s:%d); %s", a->addresses[ia],
-				  b->at.section, b->addresses_at[ib].file, b->addresses_at[ib].line,
+		return config_err(&a->addresses[ia].at, err, "%s is also listed in [%s] (%s:%d); %s",
+				  a->addresses[ia].text, b->at.section, b->addresses[ib].at.file,
+				  b->addresses[ib].at.line,
 				  nova ? "Nova accepts an address once"
 				       : "a card provides one type unless pgpu_types = several in [policy]");
 	}
@@ -121,7 +120,7 @@ static int check_sections(struct draft *draft, struct err *err)
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		addresses += sections[i].naddresses;
 		if (addresses > ADDRESSES_MAX)
-			r = config_err(&sections[i].addresses_at[0], err, "more than %d addresses in all",
+			r = config_err(&sections[i].addresses[0].at, err, "more than %d addresses in all",
 				       ADDRESSES_MAX);
 	}
 	for (size_t i = 0; r == 0 && i < n; i++)
@@ -173,10 +172,10 @@ static void order_sections(struct draft *draft)
 	for (size_t i = 0; i < config->nsections; i++)
 		config->sections[i].order = list->n + i; /* the plain VFs keep their order, after the types */
 	for (size_t i = 0; i < list->n; i++) {
-		struct section *s = config_draft_find(draft, list->types[i].type);
+		struct section *s = config_draft_find(draft, list->types[i].text);
 
 		if (!s)
-			s = config_draft_add(draft, list->types[i].type);
+			s = config_draft_add(draft, list->types[i].text);
 		if (!s->at.file)
 			s->at.file = list->at.file;
 		s->enabled_at = list->types[i].at;

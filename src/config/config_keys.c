@@ -150,6 +150,22 @@ int config_each_item(const struct setting *t, char *list, int (*add)(const struc
 	return 0;
 }
 
+int config_add_item(const struct setting *t, struct item **list, size_t *n, size_t max, const char *things,
+		    const char *text)
+{
+	struct config *config = t->draft->config;
+	struct item *slot;
+
+	for (size_t i = 0; i < *n; i++)
+		if (strcmp((*list)[i].text, text) == 0)
+			return config_err(&t->at, t->err, "%s is listed twice", text);
+	if (*n == max)
+		return config_err(&t->at, t->err, "more than %zu %s", max, things);
+	slot = mem_add(list, n, sizeof(*slot));
+	*slot = (struct item){ config_keep(&config->names, &config->nnames, text), t->at };
+	return 0;
+}
+
 int config_number(const struct setting *t, const char *value, int *to)
 {
 	const struct key *key = t->key;

@@ -250,8 +250,8 @@ static void warn_of(const struct draft *draft, const struct nova_entry *entry)
 	const struct location *at = &entry->at;
 
 	for (size_t i = 0; entry->option != NOVA_TYPES && i < list->n; i++)
-		if (strcasecmp(at->section + 5, list->types[i].type) == 0)
-			type = list->types[i].type;
+		if (strcasecmp(at->section + 5, list->types[i].text) == 0)
+			type = list->types[i].text;
 	own = type ? config_draft_find(draft, type) : NULL;
 	if (own && own->nova)
 		own = NULL;
@@ -279,7 +279,7 @@ int config_nova_apply(struct draft *draft, struct err *err)
 	const struct enabled_list *list = config_draft_enabled(draft);
 
 	for (size_t i = 0; r == 0 && !draft->unsure && i < list->n; i++)
-		r = read_section(draft, list->types[i].type, err);
+		r = read_section(draft, list->types[i].text, err);
 	for (size_t i = 0; r == 0 && !draft->unsure && i < draft->nentries; i++)
 		warn_of(draft, &draft->entries[i]);
 	return r;

@@ -14,7 +14,6 @@ enum { MATCHES_MAX = 256, PATHS_MAX = 64, NUMA_MAX = 1023, QUOTAS_MAX = 4096, LI
 static int add_enabled(const struct setting *t, char *item)
 {
 	struct enabled_list *list = &t->draft->enabled[t->at.nova ? DIALECT_NOVA : DIALECT_OURS];
-	struct enabled *slot;
 	char type[TYPE_SIZE];
 
 	if (!type_parse(type, item)) {
@@ -22,15 +21,7 @@ static int add_enabled(const struct setting *t, char *item)
 			   item);
 		return err_word(t->err, item);
 	}
-	for (size_t i = 0; i < list->n; i++)
-		if (strcmp(list->types[i].type, type) == 0)
-			return config_err(&t->at, t->err, "%s is listed twice", type);
-	if (list->n == TYPES_MAX)
-		return config_err(&t->at, t->err, "more than %d types", TYPES_MAX);
-	slot = mem_add(&list->types, &list->n, sizeof(*slot));
-	slot->at = t->at;
-	text_copy(slot->type, TYPE_SIZE, type);
-	return 0;
+	return config_add_item(t, &list->types, &list->n, TYPES_MAX, "types", type);
 }
 
 static int set_enabled(const struct setting *t, char *value)
@@ -46,20 +37,9 @@ static int set_enabled(const struct setting *t, char *value)
 
 static int add_nova_conf(const struct setting *t, char *item)
 {
-	struct draft *draft = t->draft;
-	struct nova_path *slot;
-
 	if (item[0] != '/' || strlen(item) >= PATH_MAX)
 		return config_err(&t->at, t->err, "'%.80s' is not an absolute path", item);
-	for (size_t i = 0; i < draft->npaths; i++)
-		if (strcmp(draft->paths[i].path, item) == 0)
-			return config_err(&t->at, t->err, "%s is listed twice", item);
-	if (draft->npaths == PATHS_MAX)
-		return config_err(&t->at, t->err, "more than %d files", PATHS_MAX);
-	slot = mem_add(&draft->paths, &draft->npaths, sizeof(*slot));
-	slot->path = config_keep(&draft->texts, &draft->ntexts, item);
-	slot->at = t->at;
-	return 0;
+	return config_add_item(t, &t->draft->paths, &t->draft->npaths, PATHS_MAX, "files", item);
 }
 
 static int set_nova_conf(const struct setting *t, char *value)
@@ -114,26 +94,17 @@ static int check_spelling(const struct setting *t, const char *item, const char 
 static int add_address(const struct setting *t, char *item)
 {
 	struct section *s = t->section;
-	char address[PARENT_SIZE], (*slot)[PARENT_SIZE];
-	size_t n = s->naddresses;
-	struct location *at;
+	char address[PARENT_SIZE];
 	int r = parse_address(address, item, &t->at, t->err);
 
 	if (r == 0 && t->at.nova)
 		r = check_spelling(t, item, address);
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < s->naddresses; i++)
-		if (strcmp(s->addresses[i], address) == 0)
-			return config_err(&t->at, t->err, "%s is listed twice", address);
-	if (s->naddresses == SECTION_ADDRESSES_MAX)
-		return config_err(&t->at, t->err, "more than %d addresses", SECTION_ADDRESSES_MAX);
-	at = mem_add(&s->addresses_at, &n, sizeof(*at));
-	*at = t->at;
-	at->nova = false; /* the message about a shared address has advice of its own */
-	slot = mem_add(&s->addresses, &s->naddresses, PARENT_SIZE);
-	text_copy(*slot, PARENT_SIZE, address);
-	return 0;
+	if (r == 0)
+		r = config_add_item(t, &s->addresses, &s->naddresses, SECTION_ADDRESSES_MAX, "addresses", address);
+	if (r == 0)
+		s->addresses[s->naddresses - 1].at.nova =
+			false; /* the message about a shared address has its own advice */
+	return r;
 }
 
 /* Parses four hex digits into lower case; "*" matches any ID. */

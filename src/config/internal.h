@@ -18,31 +18,20 @@ enum { KEYS_MAX = 16, SECTIONS_MAX = 1024, TYPES_MAX = 256, SECTION_ADDRESSES_MA
 /* The rules for a file: ours, or those of Nova's oslo.config. */
 enum dialect { DIALECT_OURS, DIALECT_NOVA };
 
-struct enabled {
-	char type[TYPE_SIZE];
-	struct location at;
-};
-
-/* A file or directory that nova_conf names. */
-struct nova_path {
-	const char *path; /* absolute */
-	struct location at;
-};
-
 /* The configuration while its files are being read. */
 struct draft {
 	struct config *config; /* filled in directly; the last step orders its sections */
 	struct enabled_list {
-		struct enabled *types;
+		struct item *types;
 		size_t n;
 		struct location at; /* line 0: no file has the key */
 	} enabled[2];               /* by dialect */
 	struct location fixed[3];   /* the last header of [devices], [policy], [quota] */
-	struct nova_path *paths;    /* nova_conf */
+	struct item *paths;         /* nova_conf: absolute, of files or directories */
 	size_t npaths;
 	struct nova_entry *entries; /* of all nova.conf files, in the order of reading */
 	size_t nentries;
-	char **texts; /* kept until the draft is freed: the nova.conf files and their paths */
+	char **texts;
 	size_t ntexts;
 	const struct host *host; /* nova_conf is looked up below it */
 	bool reuse_given;
@@ -110,6 +99,10 @@ int config_key_set(const struct setting *t, char *value);
 int config_number(const struct setting *t, const char *value, int *to);
 int config_set_number(const struct setting *t, char *value);
 int config_set_word(const struct setting *t, char *value);
+
+/* Adds an item that the list does not have yet, and at most `max` of these `things`. */
+int config_add_item(const struct setting *t, struct item **list, size_t *n, size_t max, const char *things,
+		    const char *text);
 
 /* Calls `add` for each item of a list, with the line on which the item begins. */
 int config_each_item(const struct setting *t, char *list, int (*add)(const struct setting *t, char *item));

@@ -15,11 +15,11 @@ static struct location named_at(const struct section *section, const struct inv_
 	const struct match *match;
 
 	for (size_t i = 0; i < section->naddresses; i++) {
-		if (pool_address_is(section->addresses[i], card->address))
-			return section->addresses_at[i];
+		if (pool_address_is(section->addresses[i].text, card->address))
+			return section->addresses[i].at;
 		for (int p = 0; p < card->nparents; p++)
-			if (strcmp(section->addresses[i], card->parents[p]->name) == 0)
-				return section->addresses_at[i];
+			if (strcmp(section->addresses[i].text, card->parents[p]->name) == 0)
+				return section->addresses[i].at;
 	}
 	match = pool_matches(section, card);
 	return match ? match->at : other;

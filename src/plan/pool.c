@@ -195,7 +195,7 @@ static void name_vfs(const struct inventory *inv)
 
 	for (const struct section *s = config->sections; s < config->sections + config->nsections; s++)
 		for (size_t a = 0; a < s->naddresses; a++) {
-			struct inv_parent *vf = inventory_parent(inv, s->addresses[a]);
+			struct inv_parent *vf = inventory_parent(inv, s->addresses[a].text);
 
 			if (vf && vf->card->sriov && is_for(s, vf->card) && !vf->named)
 				vf->named = s;

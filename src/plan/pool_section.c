@@ -19,7 +19,7 @@ bool pool_address_is(const char *address, const char *name)
 bool pool_section_names(const struct section *s, const char *name)
 {
 	for (size_t i = 0; i < s->naddresses; i++)
-		if (pool_address_is(s->addresses[i], name))
+		if (pool_address_is(s->addresses[i].text, name))
 			return true;
 	return false;
 }

@@ -329,7 +329,7 @@ static bool is_vf_address(const struct config *config, const char *address)
 {
 	for (const struct section *s = config->sections; s < config->sections + config->nsections; s++)
 		for (size_t a = 0; s->vf && a < s->naddresses; a++)
-			if (strcmp(s->addresses[a], address) == 0)
+			if (strcmp(s->addresses[a].text, address) == 0)
 				return true;
 	return false;
 }
@@ -352,12 +352,12 @@ void cards_remember(const struct store *store, const struct config *config)
 	forget_cards(store, config);
 	for (const struct section *s = config->sections; s < config->sections + config->nsections; s++)
 		for (size_t a = 0; s->vf && a < s->naddresses; a++) {
-			if (card_record_read(was, store->host, s->addresses[a]))
+			if (card_record_read(was, store->host, s->addresses[a].text))
 				continue;
 			if (directory < 0)
 				directory = store_open_lib(store->host, "cards");
 			if (directory >= 0)
-				card_write(directory, store->host, s->addresses[a]);
+				card_write(directory, store->host, s->addresses[a].text);
 		}
 }
 

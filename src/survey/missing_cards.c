@@ -46,8 +46,8 @@ static bool is_listed(const struct found *found, const char *address)
 static void add_named(struct found *found, const struct section *section)
 {
 	for (size_t i = 0; i < section->naddresses; i++)
-		if (pool_misses(found->inv, section, section->addresses[i]))
-			add(found, MISSING_NAMED, section, &section->addresses_at[i], section->addresses[i]);
+		if (pool_misses(found->inv, section, section->addresses[i].text))
+			add(found, MISSING_NAMED, section, &section->addresses[i].at, section->addresses[i].text);
 }
 
 static void add_matched(struct found *found, const struct section *section)

@@ -49,7 +49,8 @@ static bool is_beside(const struct host *host, const struct config *config, cons
 		return false;
 	for (size_t i = 0; i < config->nsections; i++)
 		for (size_t a = 0; a < config->sections[i].naddresses; a++)
-			if (inventory_physfn(host, config->sections[i].addresses[a], other) && strcmp(card, other) == 0)
+			if (inventory_physfn(host, config->sections[i].addresses[a].text, other) &&
+			    strcmp(card, other) == 0)
 				return true;
 	return false;
 }

@@ -24,7 +24,7 @@ static void check(const struct config *config)
 		    (s->max_instances < 1 && s->max_instances != NO_LIMIT))
 			abort();
 		for (size_t k = 0; k < s->naddresses; k++)
-			if (!parent_parse(parent, s->addresses[k]) || strcmp(parent, s->addresses[k]) != 0)
+			if (!parent_parse(parent, s->addresses[k].text) || strcmp(parent, s->addresses[k].text) != 0)
 				abort();
 		for (size_t k = 0; k < s->nmatches; k++)
 			if (!s->matches[k].vendor[0] && !s->matches[k].device[0] && s->matches[k].numa < 0)

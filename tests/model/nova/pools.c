@@ -22,7 +22,7 @@ static void print_addresses(const struct config *config)
 		const struct section *s = &config->sections[k];
 
 		for (size_t i = 0; i < s->naddresses; i++)
-			if (asprintf(&lines[n++], " %s=%s/%s", s->addresses[i], s->type, s->class) < 0)
+			if (asprintf(&lines[n++], " %s=%s/%s", s->addresses[i].text, s->type, s->class) < 0)
 				abort();
 	}
 	qsort(lines, n, sizeof(*lines), by_text);

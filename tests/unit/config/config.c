@@ -232,7 +232,7 @@ static void types(void)
 	ok(s && !s->vf && s->at.line == 3 && strcmp(s->at.file, "f") == 0, "a section knows where it stands");
 	ok(s && s->naddresses == ARRAY_SIZE(addresses), "a list goes on over lines, comments between them");
 	for (size_t i = 0; s && i < s->naddresses; i++)
-		is(s->addresses[i], addresses[i], "each address as sysfs spells it");
+		is(s->addresses[i].text, addresses[i], "each address as sysfs spells it");
 	ok(s && s->nmatches == 3 && strcmp(s->matches[0].vendor, "10de") == 0 &&
 		   strcmp(s->matches[0].device, "1eb8") == 0 && s->matches[0].numa == 0,
 	   "terms side by side are one alternative, over the end of a line, too");
@@ -318,7 +318,7 @@ static void long_lines(void)
 	s = config_section(&c, "nvidia-35");
 	for (int i = 0; i < N; i++) {
 		snprintf(req, sizeof(req), "%04x:84:00.0", i + 1);
-		same += s && s->naddresses == N && strcmp(s->addresses[i], req) == 0;
+		same += s && s->naddresses == N && strcmp(s->addresses[i].text, req) == 0;
 	}
 	ok(same == N, "a line of %zu bytes is read whole", strlen(text));
 	ok(s && strlen(s->params) == 501, "so is one with a blank after each letter");

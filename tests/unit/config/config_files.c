@@ -45,7 +45,7 @@ static void drop_ins(void)
 	ok(c.nsections == 2 && strcmp(c.sections[0].type, "b") == 0,
 	   "a later file's key replaces an earlier one's, in any spelling");
 	ok(s && s->max_instances == 3 && strcmp(s->class, "CUSTOM_A") == 0, "key by key in a section");
-	ok(s && s->naddresses == 1 && strcmp(s->addresses[0], "0000:86:00.0") == 0, "a list as a whole");
+	ok(s && s->naddresses == 1 && strcmp(s->addresses[0].text, "0000:86:00.0") == 0, "a list as a whole");
 	ok(config_quota(&c, "p") == 5 && config_quota(&c, "q") == 2, "and project by project");
 
 	put("etc/vgpu-lease.conf.d/9-y.conf", "[policy]\nreuse = never\n[mdev_c]\n");
@@ -209,7 +209,7 @@ static void all_mistakes(void)
 				   "device_addresses = 0000:84:00.0,\n  # a comment\n  0000:85:00.0\n"
 				   "device_match = 10de:1eb8,\n 10de:1eb9\n");
 	ok(load_code(&mistakes) == 0 && mistakes.n == 0, "a good one has none");
-	ok(c.sections[0].addresses_at[0].line == 4 && c.sections[0].addresses_at[1].line == 6,
+	ok(c.sections[0].addresses[0].at.line == 4 && c.sections[0].addresses[1].at.line == 6,
 	   "each address knows its line");
 	ok(c.sections[0].matches[0].at.line == 7 && c.sections[0].matches[1].at.line == 8, "each match, too");
 	ok(c.sections[1].enabled_at.line == 2 && c.sections[1].enabled_at.file == c.files[0], "and each type");

@@ -91,7 +91,7 @@ static const char *pool(void)
 
 		text_add(text, sizeof(text), "%s%s=", i ? "; " : "", s->type);
 		for (size_t k = 0; k < s->naddresses; k++)
-			text_add(text, sizeof(text), "%s%s", k ? "," : "", s->addresses[k]);
+			text_add(text, sizeof(text), "%s%s", k ? "," : "", s->addresses[k].text);
 		text_add(text, sizeof(text), " %s", s->class);
 		if (s->max_instances != NO_LIMIT)
 			text_add(text, sizeof(text), " %d", s->max_instances);
@@ -287,7 +287,7 @@ static void nova_in_several_files(void)
 	is(load(NULL), "", "files and directories of Nova's are read");
 	s = config_section(&c, "a");
 	ok(c.nsections == 1 && c.nfiles == 5, "the last that has a key counts, under whichever name");
-	ok(s && s->naddresses == 1 && strcmp(s->addresses[0], "0000:84:00.0") == 0,
+	ok(s && s->naddresses == 1 && strcmp(s->addresses[0].text, "0000:84:00.0") == 0,
 	   "the files of a directory in the order of their bytes");
 	ok(s && s->max_instances == 2 && strcmp(s->class, "CUSTOM_A") == 0, "key by key");
 	ok(c.warnings.n == 0, "and without a warning, as that is what such files are for");

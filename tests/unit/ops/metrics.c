@@ -16,11 +16,11 @@ static const char host_text[] = "proc/\nrun/\n" CARD_OF(T4, "1eb8") OFFERS(T4, "
 	FRAMEBUFFER(T4, "nvidia-222", "1024", "16") PARENT("mtty") OFFERS("mtty", "mtty-1", "Single port serial", "23")
 		MDEV_ON(T4, "nvidia-222", A) MDEV_ON("mtty", "mtty-1", B);
 
-static char t4[][PARENT_SIZE] = { T4, ABSENT }, again[][PARENT_SIZE] = { ABSENT, "mtty" };
-static struct location places[2] = { { .file = "test.conf", .line = 1 }, { .file = "test.conf", .line = 2 } };
+static struct item t4[] = { { T4, { .line = 1 } }, { ABSENT, { .line = 2 } } },
+		   again[] = { { ABSENT, { .line = 1 } }, { "mtty", { .line = 2 } } };
 static struct section sections[] = {
-	{ .type = "nvidia-222", .addresses = t4, .addresses_at = places, .naddresses = 2, .max_instances = NO_LIMIT },
-	{ .type = "mtty-1", .addresses = again, .addresses_at = places, .naddresses = 2, .max_instances = NO_LIMIT },
+	{ .type = "nvidia-222", .addresses = t4, .naddresses = 2, .max_instances = NO_LIMIT },
+	{ .type = "mtty-1", .addresses = again, .naddresses = 2, .max_instances = NO_LIMIT },
 };
 static const struct config config = { .sections = sections, .nsections = 2 };
 

@@ -135,7 +135,7 @@ static void names(void)
 		.address = "0000:84:00.0", .vendor = "10de", .device = "1eb8", .subsystem = "10de:12a2", .numa = 1
 	};
 	const struct inv_pgpu no_board = { .vendor = "10de", .device = "1eb8", .numa = 1 };
-	char addresses[][PARENT_SIZE] = { "0000:84:00.0" };
+	struct item addresses[] = { { .text = "0000:84:00.0" } };
 	struct section section = { .addresses = addresses, .naddresses = 1 };
 	const struct config config = { .sections = &section, .nsections = 1 };
 
@@ -149,7 +149,7 @@ static void names(void)
 	   "a section names its addresses");
 	ok(pool_names(&config, &card, "") && !pool_names(&config, &(struct inv_pgpu){ .address = "x" }, "0000:99:00.1"),
 	   "a card that none names is not meant");
-	strcpy(addresses[0], "0000:99:00.1");
+	addresses[0].text = "0000:99:00.1";
 	ok(pool_names(&config, &(struct inv_pgpu){ .address = "x" }, "0000:99:00.1"), "one is by its VF");
 }
 

@@ -52,7 +52,8 @@ struct setup {
 	struct inv_type types[8], *known[8];
 	struct inv_offer offers[8][4];
 	struct section sections[4];
-	char addresses[4][4][PARENT_SIZE];
+	struct item addresses[4][4];
+	char address_texts[4][4][PARENT_SIZE];
 	struct lease held[40];
 	char taken[4][ID_SIZE];
 };
@@ -184,7 +185,7 @@ static void make_lease(struct setup *w, char *spec)
 static void make_section(struct setup *w, char *spec)
 {
 	struct section *s = &w->sections[w->config.nsections];
-	char *cap = strchr(spec, '<');
+	char *cap = strchr(spec, '<'), (*texts)[PARENT_SIZE] = w->address_texts[w->config.nsections];
 
 	s->max_instances = NO_LIMIT;
 	if (cap) {
@@ -194,10 +195,12 @@ static void make_section(struct setup *w, char *spec)
 	s->addresses = w->addresses[w->config.nsections++];
 	each(part, spec, "@,")
 	{
-		if (!*s->type)
+		if (!*s->type) {
 			snprintf(s->type, sizeof(s->type), "%s", part);
-		else
-			snprintf(s->addresses[s->naddresses++], PARENT_SIZE, "%s", part);
+		} else {
+			s->addresses[s->naddresses].text = strcpy(texts[s->naddresses], part);
+			s->naddresses++;
+		}
 	}
 	s->vf = strncmp(s->type, "flex", 4) == 0;
 }
@@ -237,7 +240,7 @@ static const struct section *section_naming(const struct setup *w, const char *a
 {
 	for (size_t i = 0; i < w->config.nsections; i++)
 		for (size_t a = 0; a < w->sections[i].naddresses; a++)
-			if (strcmp(w->sections[i].addresses[a], address) == 0)
+			if (strcmp(w->sections[i].addresses[a].text, address) == 0)
 				return &w->sections[i];
 	abort();
 }

@@ -86,7 +86,7 @@ static void novas(void)
 	static struct inv_pgpu *cards[] = { &t4, &mtty };
 	static struct inv_parent places[] = { { .name = "mtty", .card = &mtty },
 					      { .name = "0000:84:00.0", .card = &t4 } };
-	static char addresses[][PARENT_SIZE] = { "mtty" };
+	static struct item addresses[] = { { .text = "mtty" } };
 	static struct section section = { .type = "mtty-2", .addresses = addresses, .naddresses = 1 };
 	static const struct inventory inv = { .pgpus = cards, .npgpus = 2, .parents = parents, .nparents = 2 };
 

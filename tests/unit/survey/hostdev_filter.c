@@ -25,14 +25,14 @@ static const char host_text[] = CARD "0/vendor = 0x8086\n" CARD "0/device = 0x56
 				     "1/physfn -> ../0000:41:00.0\n" CARD "2/physfn -> ../0000:41:00.0\n"
 				     "sys/bus/pci/devices/0000:07:00.0/vendor = 0x8086\n";
 
-static char whole_card[1][PARENT_SIZE] = { "0000:41:00.0" }, one_vf[1][PARENT_SIZE] = { "0000:41:00.2" };
+static struct item whole_card[] = { { .text = "0000:41:00.0" } }, one_vf[] = { { .text = "0000:41:00.2" } };
 static struct section section = { .type = "flex", .vf = true, .max_instances = NO_LIMIT };
 static struct config config = { .sections = &section };
 
 static const struct row {
 	const char *says, *metadata;
-	char (*addresses)[PARENT_SIZE]; /* of the pool's section; NULL: no section */
-	const char *leased, *domain;    /* the leased VF and its domain; NULL none */
+	struct item *addresses;      /* of the pool's section; NULL: no section */
+	const char *leased, *domain; /* the leased VF and its domain; NULL none */
 	const char *kept;
 } rows[] = {
 	{ "without a pool and metadata none is ours", "", NULL, NULL, NULL, "" },

@@ -66,9 +66,10 @@ static void run(const struct tree *tree, const struct row *row)
 					     [MISSING_IDLE] = "idle",
 					     [MISSING_REMEMBERED] = "remembered" };
 	struct section sections[2] = { 0 };
-	struct location places[2] = { { .file = "test.conf", .line = 3 }, { .file = "test.conf", .line = 5 } };
+	struct item addresses[2] = { { .at = { .file = "test.conf", .line = 3 } },
+				     { .at = { .file = "test.conf", .line = 5 } } };
 	struct match matches[2];
-	char addresses[2][1][PARENT_SIZE], got[256] = "";
+	char got[256] = "";
 	const struct config config = { .sections = sections, .nsections = row->sections[1].type ? 2 : 1 };
 	const struct inv_query query = { .frameworks = INV_ALL, .name = pool_name, .arg = &config };
 	autofree struct missing_card *missing = NULL;
@@ -82,11 +83,9 @@ static void run(const struct tree *tree, const struct row *row)
 		strcpy(s->type, row->sections[i].type);
 		s->vf = row->sections[i].vf;
 		s->max_instances = NO_LIMIT;
-		s->addresses_at = &places[i];
-		s->addresses = addresses[i];
+		addresses[i].text = row->sections[i].address;
+		s->addresses = &addresses[i];
 		s->naddresses = row->sections[i].address != NULL;
-		if (s->naddresses)
-			strcpy(addresses[i][0], row->sections[i].address);
 		matches[i] = row->sections[i].match;
 		s->matches = &matches[i];
 		s->nmatches = *matches[i].vendor != '\0';
@@ -100,7 +99,8 @@ static void run(const struct tree *tree, const struct row *row)
 		snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s%s %s", i ? ", " : "", words[missing[i].how],
 			 missing[i].address);
 		ok(*missing[i].reason, "%s: %s", missing[i].address, missing[i].reason);
-		ok(missing[i].how != MISSING_NAMED || missing[i].at.line == places[missing[i].section - sections].line,
+		ok(missing[i].how != MISSING_NAMED ||
+			   missing[i].at.line == addresses[missing[i].section - sections].at.line,
 		   "it says where it is named");
 	}
 	is(got, row->missing, row->says);

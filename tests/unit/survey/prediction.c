@@ -13,7 +13,7 @@ static const char two_models[] = "proc/\nrun/\n" CARD_OF("0000:84:00.0", "1eb8")
 		OFFERS("0000:85:00.0", "nvidia-222", "GRID V100-1B", "8")
 			OFFERS("0000:85:00.0", "nvidia-300", "GRID V100-2Q", "8");
 
-static char t4[][PARENT_SIZE] = { "0000:84:00.0" }, v100[][PARENT_SIZE] = { "0000:85:00.0" };
+static struct item t4[] = { { .text = "0000:84:00.0" } }, v100[] = { { .text = "0000:85:00.0" } };
 
 static const struct row {
 	const char *says, *type; /* as the metadata have it */
