@@ -276,9 +276,7 @@ void cmd_take_pgpu(struct cmd *cmd, const char *word)
 {
 	char physfn[PCI_SIZE];
 
-	cmd->call->pgpu = word;
-	if (!parent_parse(cmd->pgpu, word))
-		return;
+	parent_parse(cmd->pgpu, word);
 	if (inventory_physfn(&cmd->host, cmd->pgpu, physfn))
 		text_copy(cmd->pgpu, sizeof(cmd->pgpu), physfn);
 	cmd->call->pgpu = cmd->pgpu;

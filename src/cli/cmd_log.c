@@ -92,14 +92,13 @@ static int select_events(sd_journal *journal, const char *object)
 {
 	static const char *const fields[] = { "VGPU_LEASE_ID", "PGPU", "DOMAIN_UUID", "DOMAIN_NAME" };
 	int r = add_match(journal, "_UID", "0");
-	char id[ID_SIZE];
 
 	for (enum event event = 0; r >= 0 && event < EVENTS; event++)
 		r = add_match(journal, "VGPU_LEASE_EVENT", event_word(event));
 	if (r >= 0 && object)
 		r = sd_journal_add_conjunction(journal);
 	for (size_t i = 0; r >= 0 && object && i < ARRAY_SIZE(fields); i++) {
-		r = add_match(journal, fields[i], id_parse(id, object) ? id : object);
+		r = add_match(journal, fields[i], object);
 		if (r >= 0)
 			r = sd_journal_add_disjunction(journal);
 	}

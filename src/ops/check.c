@@ -116,7 +116,7 @@ static void config_fails(struct check *check, int r, const struct config_notes *
 {
 	for (size_t i = 0; i < mistakes->n; i++)
 		report_note(check, CHECK_FAIL, &mistakes->list[i], FIX_CONFIG);
-	if (mistakes->n && r != -ENOENT)
+	if (mistakes->n)
 		return;
 	if (r != -ENOENT) {
 		/* This fails even if root could read the file, because nothing else can be checked. */
