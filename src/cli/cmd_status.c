@@ -90,16 +90,12 @@ static int watch_leases(struct watch *w, const struct host *host, struct err *er
 	static const char *const paths[] = { "run", "run/vgpu-lease", "run/vgpu-lease/leases" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
-		autoclose int dir = sys_dir(host->root, paths[i]);
-		char path[64];
+		autofree char *path = mem_format("%s/%s", host->name, paths[i]);
 		uint32_t events = i + 1 < ARRAY_SIZE(paths) ? IN_CREATE
 							    : IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CLOSE_WRITE;
 
-		if (dir < 0)
-			return 0;
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", dir);
 		if (inotify_add_watch(w->fds[LEASES].fd, path, events | IN_DELETE_SELF | IN_ONLYDIR) < 0)
-			return err_sys(err, errno, "/%s: cannot be watched", paths[i]);
+			return errno == ENOSPC ? err_sys(err, errno, "/%s: cannot be watched", paths[i]) : 0;
 	}
 	return 0;
 }
@@ -165,7 +161,8 @@ static void show_screen(const struct term *term, char *text)
 	}
 }
 
-static int draw_again(const struct cmd *cmd)
+/* False: standard output is closed. */
+static bool draw_again(const struct cmd *cmd)
 {
 	struct term term = *term_stdout();
 	struct err why = { 0 };
@@ -179,7 +176,7 @@ static int draw_again(const struct cmd *cmd)
 	cmd_close(&now);
 	mem_close(term.to);
 	show_screen(&term, text);
-	return fflush(stdout) == 0 ? 0 : -errno;
+	return fflush(stdout) == 0;
 }
 
 static int begin_watch(struct watch *w, const struct cmd *cmd, struct err *err)
@@ -227,23 +224,20 @@ static void end_watch(struct watch *w)
 static int watch(struct cmd *cmd, struct err *err)
 {
 	struct watch w = { 0 };
-	int r = 0;
+	int r;
 
 	for (size_t i = 0; i < SOURCES; i++)
 		w.fds[i] = (struct pollfd){ .fd = -1, .events = POLLIN };
 	if (begin_watch(&w, cmd, err) < 0)
 		return -err->code;
 	/* Watch first, then read, so that no change in between is missed. */
-	while (r == 0 && !w.stop) {
-		r = watch_leases(&w, &cmd->host, err);
-		if (r == 0 && draw_again(cmd) < 0)
-			break;
-		while (r == 0 && !w.stop && !read_events(&w, -1))
+	while ((r = watch_leases(&w, &cmd->host, err)) == 0 && draw_again(cmd)) {
+		while (!w.stop && !read_events(&w, -1))
 			;
-		if (r == 0 && !w.stop) {
-			poll(NULL, 0, SETTLE_MS);
-			read_events(&w, 0);
-		}
+		if (w.stop)
+			break;
+		poll(NULL, 0, SETTLE_MS);
+		read_events(&w, 0);
 	}
 	end_watch(&w);
 	return r;
