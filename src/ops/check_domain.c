@@ -43,25 +43,9 @@ static const char *stated_type(const struct check *check, const struct vgpu_requ
 }
 
 /*
- * Might a start with this mdev be refused for a reason other than capacity? Not if the mdev exists, nor if it has no
- * lease and the pool provides the stated or only type as mdevs. To plan a start of every domain would take seconds.
+ * Might a start with this vGPU be refused for a reason other than capacity? Not with an mdev that exists; other domains
+ * may have it, too. A VF of the pool is judged without a plan.
  */
-static bool is_doubtful_mdev(const struct check *check, const struct vgpu_request *req)
-{
-	const struct config *config = check->config;
-	struct definition definition;
-	const char *type = stated_type(check, req, &definition);
-	const struct section *section = *type                    ? config_section(config, type)
-					: config->nsections == 1 ? &config->sections[0]
-								 : NULL;
-
-	if (req->any || inventory_device(check->inv, req->id))
-		return false;
-	return !section || section->vf || pool_stock(check->inv, section, true, NULL) == STOCK_NONE ||
-	       lease_find(check->leases, req->id);
-}
-
-/* Like is_doubtful_mdev(), for any vGPU. A VF of the pool is judged without a plan. */
 static bool is_doubtful(const struct check *check, const struct vgpu_request *req)
 {
 	const struct inventory *inv = check->inv;
@@ -69,7 +53,7 @@ static bool is_doubtful(const struct check *check, const struct vgpu_request *re
 	enum framework framework;
 
 	if (req->kind != REQUEST_PCI)
-		return is_doubtful_mdev(check, req);
+		return !req->any && !inventory_device(inv, req->id);
 	if (!vf || !pool_has_parent(vf))
 		return true;
 	framework = vf->card->framework;
