@@ -64,12 +64,9 @@ static void print_provider_config(const struct export *export)
 		printf("%s  - identification:\n      name: ", n++ ? "" : "\n");
 		quote(name_of(name, export, provider));
 		puts("    traits:\n      additional:");
-		for (int t = 0; t < NOVA_TRAITS; t++) {
-			if (!*traits[t])
-				continue;
-			fputs("        - ", stdout);
-			quote(traits[t]);
-		}
+		for (int t = 0; t < NOVA_TRAITS; t++)
+			if (*traits[t])
+				printf("        - '%s'\n", traits[t]);
 	}
 	fputs(n ? "" : " []\n", stdout);
 }
