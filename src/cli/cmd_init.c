@@ -49,38 +49,29 @@ static bool is_better(const struct inv_offer *a, const struct inv_offer *b)
 	return x >= GUEST_MIB ? x < y : x > y;
 }
 
-/* The card's offer of a type that mdevctl defines on it; NULL: none. A start with the definition needs that type. */
-static const struct inv_offer *defined_offer(const struct host *host, const struct inventory *inv,
-					     const struct inv_pgpu *card)
-{
-	autofree struct definition *list = NULL;
-	const struct inv_offer *offer = NULL;
-	struct err ignored;
-	size_t n = 0;
-
-	(void)mdevctl_definitions(&list, &n, host, &ignored);
-	for (size_t i = 0; i < n && !offer; i++) {
-		const struct inv_parent *parent = inventory_parent(inv, list[i].parent);
-
-		offer = parent && parent->card == card ? inventory_offer(card, list[i].type) : NULL;
-	}
-	return offer;
-}
-
-/* The type for a card: that of its vGPUs, or of its definitions, or else the best one that it offers; NULL: none. */
+/* The type for a card: that of its vGPUs, or that mdevctl defines on it, or the best one that it offers; NULL: none. */
 static const struct inv_type *choose_type(const struct host *host, const struct inventory *inv,
 					  const struct inv_pgpu *card)
 {
-	const struct inv_offer *best;
+	autofree struct definition *list = NULL;
+	const struct inv_offer *best = NULL;
+	struct err ignored;
+	size_t n = 0;
 
 	if (!card->ready || !card->gpu)
 		return NULL;
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, card, d));)
 		if (inventory_offer(card, d->vgpu.type))
 			return inventory_type_of(inv, &d->vgpu);
-	best = defined_offer(host, inv, card);
-	if (best)
-		return best->type;
+	/* A start with a definition needs its type. */
+	(void)mdevctl_definitions(&list, &n, host, &ignored);
+	for (size_t i = 0; i < n; i++) {
+		const struct inv_parent *parent = inventory_parent(inv, list[i].parent);
+
+		best = parent && parent->card == card ? inventory_offer(card, list[i].type) : NULL;
+		if (best)
+			return best->type;
+	}
 	for (size_t i = 0; i < card->noffers; i++)
 		if (!best || is_better(&card->offers[i], best))
 			best = &card->offers[i];
