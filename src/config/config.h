@@ -59,7 +59,6 @@ struct section {
 	char params[PARAMS_SIZE];   /* vgpu_params; "" none */
 	struct location at;         /* line 0: the type is enabled, but has no section */
 	struct location enabled_at; /* where the type is enabled */
-	size_t order;               /* internal: its place among the sections */
 };
 
 struct policy {

@@ -128,13 +128,6 @@ static int check_sections(struct draft *draft, struct err *err)
 	return r;
 }
 
-static int by_order(const void *a, const void *b)
-{
-	const struct section *x = a, *y = b;
-
-	return x->order < y->order ? -1 : x->order > y->order;
-}
-
 /* Warns of the types that get no pGPU because an earlier type gets every pGPU that no section names. */
 static void warn_of_left(struct config *config, const struct enabled_list *list)
 {
@@ -163,16 +156,13 @@ static void warn_of_left(struct config *config, const struct enabled_list *list)
 			left->type, n - 1, first->type);
 }
 
-/* Adds the missing sections of enabled types, and orders the sections. */
+/* Adds the missing sections of enabled types, and orders all: after the types, the plain VFs in their order. */
 static void order_sections(struct draft *draft)
 {
-	struct config *config = draft->config;
 	const struct enabled_list *list = config_draft_enabled(draft);
 
-	for (size_t i = 0; i < config->nsections; i++)
-		config->sections[i].order = list->n + i; /* the plain VFs keep their order, after the types */
 	for (size_t i = 0; i < list->n; i++) {
-		struct section *s = config_draft_find(draft, list->types[i].text);
+		struct section *s = config_draft_find(draft, list->types[i].text), *place, moved;
 
 		if (!s)
 			s = config_draft_add(draft, list->types[i].text);
@@ -180,11 +170,12 @@ static void order_sections(struct draft *draft)
 			s->at.file = list->at.file;
 		s->enabled_at = list->types[i].at;
 		s->nova = list == &draft->enabled[DIALECT_NOVA];
-		s->order = i;
+		place = &draft->config->sections[i];
+		moved = *s;
+		memmove(place + 1, place, (size_t)(s - place) * sizeof(*place));
+		*place = moved;
 	}
-	if (config->nsections > 1)
-		qsort(config->sections, config->nsections, sizeof(*config->sections), by_order);
-	warn_of_left(config, list);
+	warn_of_left(draft->config, list);
 }
 
 int config_draft_finish(struct draft *draft, struct err *err)
