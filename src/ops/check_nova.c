@@ -73,7 +73,10 @@ static bool is_miscounted(struct check *check, const struct nova_inventory *nova
 			   "has no device, but Nova counts it as one (vGPU of domain %.100s)", domain);
 		return true;
 	}
-	check_warn(check, check_fix(check, "run 'mdevctl undefine -u %s'", d->uuid),
+	/* It may belong to a pool whose unit has not run yet. */
+	check_warn(check,
+		   check_fix(check, "run 'mdevctl start -u %s', or 'mdevctl undefine -u %s' if it is not needed",
+			     d->uuid, d->uuid),
 		   "has no device and no domain, but Nova counts it as a device");
 	return true;
 }

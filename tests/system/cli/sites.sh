@@ -45,6 +45,11 @@ done
 vl check
 is "$(notes_of type | grep -o '^PASS\|on 0000.*' | xargs)" \
 	"PASS on 0000:17:00.4 PASS on 0000:17:00.7 PASS on 0000:65:00.4" "an idle pool is no warning, because an instance gets a vGPU of it"
+remove_device "$(uuid 6)"
+vl check
+holds "a vGPU of the pool that its role has not made yet is to be started, not only given up" \
+	says M_CHECK_NOVA_ALONE "$(uuid 6)" "$(uuid 6)" < <(notes_of mdevctl)
+create 0000:65:00.5 nvidia-697 6
 call prepare begin 5
 call prepare begin 6
 vl check
