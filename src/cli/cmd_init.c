@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -49,40 +50,98 @@ static bool is_better(const struct inv_offer *a, const struct inv_offer *b)
 	return x >= GUEST_MIB ? x < y : x > y;
 }
 
-/* The type for a card: that of its vGPUs, or that mdevctl defines on it, or the best one that it offers; NULL: none. */
-static const struct inv_type *choose_type(const struct host *host, const struct inventory *inv,
-					  const struct inv_pgpu *card)
+/* What the choices are made from. */
+struct source {
+	const struct host *host;
+	struct inventory inv;
+	struct definition *definitions;
+	size_t ndefinitions;
+};
+
+/* A type for a card, and the parent that has a vGPU or a definition of it; NULL: none has. */
+struct chosen {
+	const struct inv_type *type;
+	const struct inv_parent *parent;
+};
+
+/* What is chosen for a card. */
+struct choice {
+	struct chosen *list;
+	size_t n;
+	bool several; /* of more than one type */
+};
+
+static bool has(const struct choice *choice, const char *type)
 {
-	autofree struct definition *list = NULL;
+	for (size_t i = 0; i < choice->n; i++)
+		if (strcmp(choice->list[i].type->id, type) == 0)
+			return true;
+	return false;
+}
+
+/* Adds the type if the card offers it. A VF has one type, and a card without VFs has each once. */
+static void add(struct choice *choice, const struct inv_pgpu *card, const char *type, const struct inv_parent *parent)
+{
+	const struct inv_offer *offer = inventory_offer(card, type);
+	const bool known = has(choice, type);
+	struct chosen *slot;
+
+	for (size_t i = 0; i < choice->n && card->sriov; i++)
+		if (choice->list[i].parent == parent)
+			return;
+	if (!offer || (known && !card->sriov))
+		return;
+	choice->several |= choice->n && !known;
+	slot = mem_add(&choice->list, &choice->n, sizeof(*slot));
+	*slot = (struct chosen){ offer->type, parent };
+}
+
+/* Chooses the types for a card: those of its vGPUs, or of its definitions, or else the best one that it offers. */
+static void choose(struct choice *choice, const struct source *from, const struct inv_pgpu *card)
+{
 	const struct inv_offer *best = NULL;
-	struct err ignored;
-	size_t n = 0;
 
 	if (!card->ready || !card->gpu)
-		return NULL;
-	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, card, d));)
-		if (inventory_offer(card, d->vgpu.type))
-			return inventory_type_of(inv, &d->vgpu);
+		return;
+	for (const struct inv_device *d = NULL; (d = inventory_next_on(&from->inv, card, d));)
+		add(choice, card, d->vgpu.type, d->parent);
 	/* A start with a definition needs its type. */
-	(void)mdevctl_definitions(&list, &n, host, &ignored);
-	for (size_t i = 0; i < n; i++) {
-		const struct inv_parent *parent = inventory_parent(inv, list[i].parent);
+	for (size_t i = 0, found = choice->n; i < from->ndefinitions && !found; i++) {
+		const struct inv_parent *parent = inventory_parent(&from->inv, from->definitions[i].parent);
 
-		best = parent && parent->card == card ? inventory_offer(card, list[i].type) : NULL;
-		if (best)
-			return best->type;
+		if (parent && parent->card == card)
+			add(choice, card, from->definitions[i].type, parent);
 	}
+	if (choice->n)
+		return;
 	for (size_t i = 0; i < card->noffers; i++)
 		if (!best || is_better(&card->offers[i], best))
 			best = &card->offers[i];
 	/* Mdev types are listed also if the card, which is empty, is in a mode that allows none of them. */
-	return best && (best->available > 0 || card->framework != FW_MDEV) ? best->type : NULL;
+	if (best && (best->available > 0 || card->framework != FW_MDEV))
+		add(choice, card, best->type->id, NULL);
 }
 
-/* Prints one section for all cards with the type chosen for `pgpu`, and clears their choices. */
-static void print_section(FILE *to, const struct inventory *inv, const struct inv_type **chosen, size_t pgpu)
+/* Prints the card's address, or, if its VFs have several types, those of the VFs with this one. */
+static void print_addresses(FILE *to, const struct inv_pgpu *card, const struct choice *choice, const char *type,
+			    const char **comma)
 {
-	const struct inv_type *type = chosen[pgpu];
+	const bool vfs = choice->several && card->sriov;
+
+	for (size_t i = 0; i < choice->n; i++) {
+		if (strcmp(choice->list[i].type->id, type) != 0)
+			continue;
+		fprintf(to, "%s%s", *comma, vfs ? choice->list[i].parent->name : card->address);
+		*comma = ",\n\t";
+		if (!vfs)
+			return;
+	}
+}
+
+/* Prints one section for all cards from `pgpu` on for which this type is chosen. */
+static void print_section(FILE *to, const struct inventory *inv, const struct choice *choices, size_t pgpu,
+			  const struct inv_type *type)
+{
 	bool vf = inv->pgpus[pgpu]->framework == FW_VF;
 	const char *comma = " ";
 
@@ -96,17 +155,12 @@ static void print_section(FILE *to, const struct inventory *inv, const struct in
 	fputc('\n', to);
 	/* The IDs later show an operator whether another device has the address. */
 	for (size_t i = pgpu; vf && i < inv->npgpus; i++)
-		if (chosen[i] && strcmp(chosen[i]->id, type->id) == 0)
+		if (has(&choices[i], type->id))
 			fprintf(to, "# %s: %s:%s\n", inv->pgpus[i]->address, inv->pgpus[i]->vendor,
 				inv->pgpus[i]->device);
 	fprintf(to, "[%s_%s]\ndevice_addresses =", vf ? "vf" : "mdev", type->id);
-	for (size_t i = pgpu; i < inv->npgpus; i++) {
-		if (!chosen[i] || strcmp(chosen[i]->id, type->id) != 0)
-			continue;
-		fprintf(to, "%s%s", comma, inv->pgpus[i]->address);
-		comma = ",\n\t";
-		chosen[i] = NULL;
-	}
+	for (size_t i = pgpu; i < inv->npgpus; i++)
+		print_addresses(to, inv->pgpus[i], &choices[i], type->id, &comma);
 	fputc('\n', to);
 }
 
@@ -125,32 +179,50 @@ static bool is_left_out(const struct inv_pgpu *card, char reason[REASON_SIZE])
 	return card->gpu;
 }
 
-/* Prints the types to enable to `enabled`, and their sections to `sections`. Returns the number of sections. */
-static size_t print_cards(FILE *enabled, FILE *sections, const struct host *host, const struct inventory *inv)
+/* Does the t-th choice for the card have a type that no choice before it has? */
+static bool is_first(const struct choice *choices, size_t pgpu, size_t t)
 {
-	autofree const struct inv_type **chosen = mem_new(inv->npgpus + 1, sizeof(*chosen));
-	char reason[REASON_SIZE];
-	size_t n = 0, types = 0;
+	const struct choice before = { .list = choices[pgpu].list, .n = t };
+	const char *type = choices[pgpu].list[t].type->id;
 
-	for (size_t i = 0; i < inv->npgpus; i++) {
-		const struct inv_pgpu *card = inv->pgpus[i];
+	for (size_t i = 0; i < pgpu; i++)
+		if (has(&choices[i], type))
+			return false;
+	return !has(&before, type);
+}
 
-		chosen[i] = choose_type(host, inv, card);
-		if (chosen[i] || !is_left_out(card, reason))
-			continue;
-		fputc('\n', sections);
-		text_line(sections, "# Left out: %s: %s", card->address, reason);
-	}
-	for (size_t i = 0; i < inv->npgpus; i++) {
-		if (!chosen[i])
-			continue;
-		/* A plain VF is not listed in enabled_mdev_types: its [vf_...] section is enough. */
-		if (inv->pgpus[i]->framework != FW_VF)
-			fprintf(enabled, "%s%s", types++ ? ", " : "", chosen[i]->id);
-		print_section(sections, inv, chosen, i);
-		n++;
-	}
+/* Prints the types to enable to `enabled`, and their sections to `sections`. Returns the number of sections. */
+static size_t print_cards(FILE *enabled, FILE *sections, const struct inventory *inv, const struct choice *choices)
+{
+	size_t n = 0, listed = 0;
+
+	for (size_t i = 0; i < inv->npgpus; i++)
+		for (size_t t = 0; t < choices[i].n; t++) {
+			const struct inv_type *type = choices[i].list[t].type;
+
+			if (!is_first(choices, i, t))
+				continue;
+			/* A plain VF is not listed in enabled_mdev_types: its [vf_...] section is enough. */
+			if (inv->pgpus[i]->framework != FW_VF)
+				fprintf(enabled, "%s%s", listed++ ? ", " : "", type->id);
+			print_section(sections, inv, choices, i, type);
+			n++;
+		}
 	return n;
+}
+
+static void print_left_out(FILE *to, const struct source *from, const struct choice *choices)
+{
+	char reason[REASON_SIZE];
+
+	for (size_t i = 0; i < from->inv.npgpus; i++) {
+		const struct inv_pgpu *card = from->inv.pgpus[i];
+
+		if (choices[i].n || !is_left_out(card, reason))
+			continue;
+		fputc('\n', to);
+		text_line(to, "# Left out: %s: %s", card->address, reason);
+	}
 }
 
 /* Warns of each GPU, none of which has a type, and fails. */
@@ -171,25 +243,11 @@ static int refuse_host(const struct inventory *inv, struct err *err)
 		       n ? "; 'vgpu-lease inventory' shows why" : ": it has no GPU of NVIDIA, AMD or Intel");
 }
 
-static int compose(const struct host *host, char **text, size_t *len, struct err *err)
+/* `vfs`: VFs are listed in place of their cards; `several`: a card without VFs has several types. */
+static void print_heading(FILE *to, const char *enabled, bool vfs, bool several)
 {
-	const struct inv_query query = { .frameworks = INV_ALL, .gpus = true, .name = name_plain };
-	autoinventory struct inventory inv = { 0 };
-	autofree char *enabled = NULL, *sections = NULL;
-	size_t size, n;
-
-	if (inventory_read(&inv, host, &query, err) < 0)
-		return -err->code;
-	FILE *types = mem_open(&enabled, &size), *rest = mem_open(&sections, &size);
-	n = print_cards(types, rest, host, &inv);
-	mem_close(types);
-	mem_close(rest);
-	if (!n)
-		return refuse_host(&inv, err);
-	FILE *to = mem_open(text, len);
-	text_line(
-		to,
-		"# The pool of this host, from 'vgpu-lease init'. A pGPU provides one type: that of the vGPUs that it");
+	text_line(to,
+		  "# The pool of this host, from 'vgpu-lease init'. A pGPU provides the types of the vGPUs that it");
 	text_line(
 		to,
 		"# carried or that mdevctl defines, or one of at least %d MiB. 'vgpu-lease types' lists the others. Each",
@@ -199,10 +257,56 @@ static int compose(const struct host *host, char **text, size_t *len, struct err
 		text_line(
 			to,
 			"# Several types are enabled, so each domain names one in its metadata (quick start, step 4).");
-	fprintf(to, "%s%s%s%s", *enabled ? "\n[devices]\nenabled_mdev_types = " : "", enabled, *enabled ? "\n" : "",
-		sections);
+	if (vfs)
+		text_line(
+			to,
+			"# A card whose VFs have several types is listed by these VFs. Its other VFs are not in the pool.");
+	fprintf(to, "%s%s%s", *enabled ? "\n[devices]\nenabled_mdev_types = " : "", enabled, *enabled ? "\n" : "");
+	fprintf(to, "%s", several ? "\n[policy]\npgpu_types = several\n" : "");
+}
+
+static int compose_from(const struct source *from, char **text, size_t *len, struct err *err)
+{
+	const struct inventory *inv = &from->inv;
+	autofree struct choice *choices = mem_new(inv->npgpus + 1, sizeof(*choices));
+	autofree char *enabled = NULL, *sections = NULL;
+	bool vfs = false, several = false;
+	size_t size, n;
+	FILE *types = mem_open(&enabled, &size), *rest = mem_open(&sections, &size), *to;
+
+	for (size_t i = 0; i < inv->npgpus; i++) {
+		choose(&choices[i], from, inv->pgpus[i]);
+		*(inv->pgpus[i]->sriov ? &vfs : &several) |= choices[i].several;
+	}
+	print_left_out(rest, from, choices);
+	n = print_cards(types, rest, inv, choices);
+	mem_close(types);
+	mem_close(rest);
+	for (size_t i = 0; i < inv->npgpus; i++)
+		free(choices[i].list);
+	if (!n)
+		return refuse_host(inv, err);
+	to = mem_open(text, len);
+	print_heading(to, enabled, vfs, several);
+	fprintf(to, "%s", sections);
 	mem_close(to);
 	return 0;
+}
+
+static int compose(const struct host *host, char **text, size_t *len, struct err *err)
+{
+	const struct inv_query query = { .frameworks = INV_ALL, .gpus = true, .name = name_plain };
+	struct source from = { .host = host };
+	struct err ignored;
+	int r;
+
+	if (inventory_read(&from.inv, host, &query, err) < 0)
+		return -err->code;
+	(void)mdevctl_definitions(&from.definitions, &from.ndefinitions, host, &ignored);
+	r = compose_from(&from, text, len, err);
+	free(from.definitions);
+	inventory_free(&from.inv);
+	return r;
 }
 
 /* Does the text have only comments and section names, like the packaged file? */
@@ -277,7 +381,7 @@ const struct command cmd_init = {
 	.name = "init",
 	.options = CMD_INIT_WRITE,
 	.summary = "Print a first configuration for this host",
-	.help = "Each pGPU gets the type of its existing vGPUs, or of its mdevctl definitions.\n"
+	.help = "Each pGPU gets the types of its existing vGPUs, or of its mdevctl definitions.\n"
 		"A pGPU without either gets a type of at least 2048 MiB; an NVIDIA pGPU gets a Q\n"
 		"type. pGPUs that are not ready are left out, with the reason.\n"
 		"\n"

@@ -95,6 +95,43 @@ holds "if no card offers any, init fails" ended 1 M_INIT_NONE_NOW
 is "$(grep -c "$(message M_INIT_NO_OFFER 0000:65:00.0)" <<<"$err")|$(test -e "$file"; echo $?)" "1|1" "and writes nothing"
 end_host
 
+### Cards that carry several types: in MIG mode, with a vGPU made and a type preset on each VF, in mixed-size mode, and of one size.
+begin a100d@0000:21:00.0+l40s/6+t4
+control mig "0000:21:00.0 on"
+for profile in 1g.10gb 2g.20gb 2g.20gb; do control mig "0000:21:00.0 $profile"; done
+control mixed "0000:26:00.0 on"
+made=(0000:21:00.4=nvidia-700 0000:21:00.5=nvidia-700 0000:21:00.6=nvidia-699 0000:84:00.0=nvidia-231 0000:84:00.0=nvidia-226)
+for n in "${!made[@]}"; do create "${made[n]%=*}" "${made[n]#*=}" "$n"; done
+preset() { for vf in 5=$1 6=$2; do echo "${vf#*=}" >"$root/sys/bus/pci/devices/0000:26:00.${vf%=*}/nvidia/current_vgpu_type"; done; }
+preset 1152 1148
+vl init --write
+is "$(grep '^\[mdev_\|0000:' "$file" | xargs)" "$(xargs <<-'END'
+	[mdev_nvidia-700] device_addresses = 0000:21:00.4, 0000:21:00.5
+	[mdev_nvidia-699] device_addresses = 0000:21:00.6
+	[mdev_nvidia-1152] device_addresses = 0000:26:00.5
+	[mdev_nvidia-1148] device_addresses = 0000:26:00.6
+	[mdev_nvidia-231] device_addresses = 0000:84:00.0
+	[mdev_nvidia-226] device_addresses = 0000:84:00.0
+END
+)" "each type that a card carries has a section, with the VFs that carry it"
+vl check
+is "$(awk '$2 ~ /^(config|pgpu|type)$/ { print $1 }' <<<"$out" | grep -c FAIL)" 0 "with which check finds no fault"
+preset 0 0
+vf_domain 1 0000:26:00.6 | "$hook" --root "$root" -- vm1 prepare begin -
+is "$(cat "$root/sys/bus/pci/devices/0000:26:00.6/nvidia/current_vgpu_type")" 1148 "a VF that has lost its type gets that one again"
+for n in "${!made[@]}"; do
+	remove_device "$(uuid "$n")"
+	mdevctl_has "${made[n]%=*}" "$(uuid "$n")" "${made[n]#*=}"
+done
+mdevctl_has 0000:21:00.6 "$(uuid 9)" nvidia-700
+rm "$file"
+vl init --write
+is "$(grep -cF -e '[mdev_nvidia-699]' -e '[mdev_nvidia-226]' "$file")" 2 "so has each type that is only defined"
+is "$(call prepare begin 2 2>&1)$(call prepare begin 4 2>&1)" "" "so guests with these definitions start"
+for n in 2 4; do call release end $n; done
+end_host
+rm -r "$root/etc/mdevctl.d" "$root/run/vgpu-lease"
+
 ### A host whose only GPU has a driver without vGPUs.
 gpu=$tmp/plain/sys/devices/pci0000:00/0000:01:00.0
 mkdir -p "$gpu" "$tmp/plain/sys/bus/pci/devices" "$tmp/plain/etc"
