@@ -150,7 +150,7 @@ configure nvidia-222@0000:84:00.0
 vl check
 is "$(notes_of mdevctl | xargs)" "PASS mdevctl 1 definition matches the pool" "and only one of the pool matches it"
 end_host
-rm -r "$root/etc/mdevctl.d"
+rm -r "$root/etc/mdevctl.d" "$root/etc/nova"
 
 ### A pool of mdevs with autostart, made for domains that are off: a domain with a UUID of its own gets none
 host t4
