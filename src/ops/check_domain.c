@@ -10,6 +10,7 @@
 #include "host/libvirt_files.h"
 #include "host/mdevctl_files.h"
 #include "ops/preview.h"
+#include "plan/capacity.h"
 #include "survey/hostdev_filter.h"
 #include "survey/missing_vgpus.h"
 #include "survey/remark.h"
@@ -57,7 +58,9 @@ static bool is_doubtful(const struct check *check, const struct vgpu_request *re
 	if (!vf || !pool_has_parent(vf))
 		return true;
 	framework = vf->card->framework;
-	return framework == FW_VARIANT ? req->managed : framework == FW_VF && (!*vf->group || *vf->beside);
+	if (framework == FW_VARIANT)
+		return req->managed;
+	return framework == FW_VF && (!*vf->group || *vf->beside || !capacity_parent_suits(vf, req));
 }
 
 /* Is the stated type of a vGPU one that the host has but that is not enabled? */

@@ -208,6 +208,27 @@ kill "${holders[@]}"
 end_host
 rm -r "$root/run/vgpu-lease"
 
+### The GPU of a desktop's processor, whose VFs its driver has: libvirt binds vfio-pci for a hostdev with managed='yes' only
+host flex/7@0000:00:02.0
+control bind "0000:00:02.0 i915"
+configure vf_gpu@0000:00:02.0
+mkdir -p "$root/etc/libvirt/qemu"
+vf_domain 1 0000:00:02.1 yes >"$root/etc/libvirt/qemu/vm1.xml"
+vl check
+is "$(notes_of domain | grep -c ^FAIL)" 0 "a guest with managed='yes' starts"
+vf_domain 1 0000:00:02.1 no >"$root/etc/libvirt/qemu/vm1.xml"
+vl check
+holds "one without would be refused, which check says" says M_CHECK_DOMAIN_REFUSED vm1 < <(notes_of domain | grep ^FAIL)
+holds "with the reason" says M_VF_BOUND 0000:00:02.1 i915 < <(notes_of domain)
+"$hook" --root "$root" -- vm1 prepare begin - <"$root/etc/libvirt/qemu/vm1.xml" 2>"$tmp/said"
+holds "and a start" says M_VF_BOUND 0000:00:02.1 i915 <"$tmp/said"
+control bind "0000:00:02.1 vfio-pci"
+vl check
+is "$(notes_of domain | grep -c ^FAIL)" 0 "unless vfio-pci is bound to its VF"
+rm "$root/etc/libvirt/qemu/vm1.xml"
+end_host
+rm -r "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease"
+
 ### mdevs that are numbered by hand, and created by a script: the guest starts before the script after a reboot
 host rtx6000
 configure nvidia-256
