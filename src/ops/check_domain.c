@@ -43,34 +43,45 @@ static const char *stated_type(const struct check *check, const struct vgpu_requ
 	return definition->type;
 }
 
+/* Might a start with this VF of the pool be refused for its type, its driver or its IOMMU group? */
+static bool is_doubtful_vf(const struct check *check, const struct vgpu_request *req, const struct inv_parent *vf)
+{
+	const struct inv_device *device = inventory_device(check->inv, req->id);
+	const char *type = req->facts.type;
+	const struct section *first;
+
+	if (*type ? !pool_gives(vf, type) || (device && strcmp(device->vgpu.type, type) != 0)
+		  : !device && pool_types(check->inv, false, vf, &first) != 1)
+		return true;
+	if (vf->card->framework == FW_VARIANT)
+		return req->managed;
+	return !*vf->group || *vf->beside || !capacity_parent_suits(vf, req);
+}
+
 /*
  * Might a start with this vGPU be refused for a reason other than capacity? Not with an mdev that exists; other domains
  * may have it, too. A VF of the pool is judged without a plan.
  */
 static bool is_doubtful(const struct check *check, const struct vgpu_request *req)
 {
-	const struct inventory *inv = check->inv;
-	const struct inv_parent *vf = inventory_parent(inv, req->id);
-	enum framework framework;
+	const struct inv_parent *vf = inventory_parent(check->inv, req->id);
 
 	if (req->kind != REQUEST_PCI)
-		return !req->any && !inventory_device(inv, req->id);
-	if (!vf || !pool_has_parent(vf))
-		return true;
-	framework = vf->card->framework;
-	if (framework == FW_VARIANT)
-		return req->managed;
-	return framework == FW_VF && (!*vf->group || *vf->beside || !capacity_parent_suits(vf, req));
+		return !req->any && !inventory_device(check->inv, req->id);
+	return !vf || !pool_has_parent(vf) || is_doubtful_vf(check, req, vf);
 }
 
-/* Is the stated type of a vGPU one that the host has but that is not enabled? */
+/* Is the stated type of a vGPU one that the host has but that is not enabled, or not for the VF that it names? */
 static bool has_other_type(const struct check *check, const struct request *request)
 {
 	for (size_t i = 0; i < request->nvgpus; i++) {
+		const struct inv_parent *vf = inventory_parent(check->inv, request->vgpus[i].id);
 		struct definition definition;
 		const char *type = stated_type(check, &request->vgpus[i], &definition);
 
-		if (*type && inventory_type(check->inv, type) && !config_section(check->config, type))
+		if (!*type || !inventory_type(check->inv, type))
+			continue;
+		if (!config_section(check->config, type) || (vf && !pool_gives(vf, type)))
 			return true;
 	}
 	return false;

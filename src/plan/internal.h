@@ -140,6 +140,9 @@ bool plan_refuse_unconfigured(struct planner *p, const char *what);
 /* plan_refuse(), which for a PCI hostdev also lists the free VFs. */
 bool plan_refuse_device(struct planner *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* The VF of the pool that the hostdev names; NULL: none, or the address is another host's. The VF limits the types. */
+const struct inv_parent *plan_own_vf(const struct planner *p);
+
 /* plan_text.c: lists the enabled types that the hostdev can have here, "nvidia-222, nvidia-231"; "" none. */
 void plan_text_types(const struct planner *p, char *buf, size_t size);
 

@@ -18,11 +18,12 @@ void plan_text_types(const struct planner *p, char *buf, size_t size)
 {
 	const struct config *config = p->world->config;
 	bool mdev = p->resolved->req->kind == REQUEST_MDEV;
-	enum stock best = pool_best_stock(&p->world->inv, mdev, NULL);
+	const struct inv_parent *vf = plan_own_vf(p);
+	enum stock best = pool_best_stock(&p->world->inv, mdev, vf);
 
 	buf[0] = '\0';
 	for (size_t i = 0; i < config->nsections; i++)
-		if (pool_has_type(&p->world->inv, &config->sections[i], mdev, NULL, best))
+		if (pool_has_type(&p->world->inv, &config->sections[i], mdev, vf, best))
 			text_add(buf, size, "%s%s", *buf ? ", " : "", config->sections[i].type);
 }
 

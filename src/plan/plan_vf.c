@@ -37,16 +37,22 @@ bool plan_other_kind(const struct world *world, const struct inv_pgpu *card, con
 	return *why;
 }
 
-void plan_vf_request(const struct planner *p)
+const struct inv_parent *plan_own_vf(const struct planner *p)
 {
 	const struct vgpu_request *req = p->resolved->req;
 	const struct inv_parent *vf = inventory_parent(&p->world->inv, req->id);
 
+	return vf && req->kind == REQUEST_PCI && p->world->mode != PLAN_MIGRATE && pool_has_parent(vf) ? vf : NULL;
+}
+
+void plan_vf_request(const struct planner *p)
+{
+	const struct vgpu_request *req = p->resolved->req;
+
 	if (req->kind != REQUEST_PCI || !p->world->config)
 		return;
 	text_copy(p->resolved->last_parent, sizeof(p->resolved->last_parent), plan_named(req));
-	/* The VF determines the type, unless the address is from another host. */
-	plan_only_type(p, vf && p->world->mode != PLAN_MIGRATE && pool_has_parent(vf) ? vf : NULL);
+	plan_only_type(p, plan_own_vf(p));
 }
 
 bool plan_parent_suits(const struct planner *p, const struct inv_parent *parent)

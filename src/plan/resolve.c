@@ -156,8 +156,10 @@ static void refuse_unknown(const struct vgpu_request *req, const struct world *w
 		kind = "known";
 		list_types(req, world, false, list, sizeof(list));
 	}
-	snprintf(refusal, RESOLVE_REFUSAL, "unknown type '%s'%s; %s: %s", req->facts.type, source, kind,
-		 *list ? list : "(none: this host has no pGPU)");
+	if (!*list)
+		snprintf(list, sizeof(list), "(none: no pGPU here has types for a hostdev of type='%s')",
+			 req->kind == REQUEST_MDEV ? "mdev" : "pci");
+	snprintf(refusal, RESOLVE_REFUSAL, "unknown type '%s'%s; %s: %s", req->facts.type, source, kind, list);
 }
 
 /* Finds the type that the metadata names: by ID, by a name such as "GRID T4-16C", or by class. */

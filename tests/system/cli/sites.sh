@@ -229,6 +229,38 @@ rm "$root/etc/libvirt/qemu/vm1.xml"
 end_host
 rm -r "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease"
 
+### VFs whose guests name their types: what a start would refuse, check says of a guest that is off
+host l40s/4+flex/2
+vf_guest() { # SENTENCE [KEY ARG...]: check agrees with a start, which is refused so
+	local said
+	said=$("$hook" --root "$root" -- vm1 prepare begin - <"$root/etc/libvirt/qemu/vm1.xml" 2>&1)
+	"$hook" --root "$root" -- vm1 release end - <"$root/etc/libvirt/qemu/vm1.xml"
+	vl check
+	is "$(notes_of domain | grep -c "^FAIL.*${said#vgpu-lease: domain vm1: }")" $(($# > 1)) "$1"
+	[ $# = 1 ] || holds "as a start does, with the reason" says "${@:2}" <<<"$said"
+}
+configure nvidia-1152@0000:26:00.0 nvidia-1148@0000:26:00.0 vf_flex@0000:4d:00.0 policy 'pgpu_types = several'
+guest_xml=$root/etc/libvirt/qemu/vm1.xml
+vf_domain 1 0000:26:00.4 no >"$guest_xml"
+vf_guest "check names a guest without a type, where there are several" M_WHICH_TYPE_ABSENT "nvidia-1152, nvidia-1148"
+vf_domain 1 0000:26:00.4 no nvidia-9999 >"$guest_xml"
+vf_guest "one whose type is mistyped" M_UNKNOWN_TYPE nvidia-9999 ""
+vf_domain 1 0000:4d:00.1 yes nvidia-9999 >"$guest_xml"
+vf_guest "also of a plain VF" M_UNKNOWN_TYPE nvidia-9999 ""
+vf_domain 1 0000:26:00.4 no nvidia-1150 >"$guest_xml"
+vf_guest "one whose type is not enabled" M_SERVES_MORE nvidia-1152
+vf_domain 1 0000:26:00.4 no nvidia-1148 >"$guest_xml"
+vf_guest "but none that can start"
+configure nvidia-1152@0000:26:00.4 nvidia-1148@0000:26:00.5
+vf_guest "one whose type is another VF's" M_VF_SERVES 0000:26:00.4 nvidia-1152
+echo 1148 >"$root/sys/bus/pci/devices/0000:26:00.4/nvidia/current_vgpu_type"
+vf_guest "but none whose VF has its type"
+vf_domain 1 0000:26:00.4 no nvidia-1152 >"$guest_xml"
+vf_guest "one whose VF has been given another type" M_VF_OF_OTHER_TYPE nvidia-1148 nvidia-1152
+rm "$guest_xml"
+end_host
+rm -r "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease"
+
 ### mdevs that are numbered by hand, and created by a script: the guest starts before the script after a reboot
 host rtx6000
 configure nvidia-256
