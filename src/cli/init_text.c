@@ -276,7 +276,10 @@ static int compose(const struct source *from, char **text, size_t *len, struct e
 
 	for (size_t i = 0; i < inv->npgpus; i++) {
 		choose(&choices[i], from, inv->pgpus[i]);
-		*(inv->pgpus[i]->sriov ? &vfs : &several) |= choices[i].several;
+		if (inv->pgpus[i]->sriov)
+			vfs |= choices[i].several;
+		else
+			several |= choices[i].several;
 	}
 	print_left_out(rest, from, choices);
 	n = print_cards(types, rest, inv, choices);
