@@ -296,11 +296,12 @@ static int compose(const struct source *from, char **text, size_t *len, struct e
 	return 0;
 }
 
-/* The files of nova-compute from packages, in its order, and Kolla's. */
+/* The files of nova-compute from packages, in its order, then Kolla's and TripleO's. */
 static const char *const nova_files[] = {
 	"/etc/nova/nova.conf",
 	"/etc/nova/nova-compute.conf",
 	"/etc/kolla/nova-compute/nova.conf",
+	"/var/lib/config-data/puppet-generated/nova_libvirt/etc/nova/nova.conf",
 };
 
 /* Does this nova.conf enable types? */

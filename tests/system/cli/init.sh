@@ -134,7 +134,7 @@ rm -r "$root/etc/mdevctl.d" "$root/run/vgpu-lease"
 
 ### A compute node: the pool is that of the nova.conf, if it has one.
 begin t4
-mkdir -p "$root/etc/nova" "$root/etc/kolla/nova-compute"
+mkdir -p "$root/etc/nova"
 printf '[DEFAULT]\nmy_ip = 192.0.2.1\n' >"$root/etc/nova/nova.conf"
 vl init
 is "$status $(grep -c nova_conf <<<"$out") $(grep -c '^\[mdev_nvidia-231\]' <<<"$out")" "0 0 1" "a nova.conf that enables no type is none"
@@ -142,13 +142,17 @@ printf '[devices]\nenabled_vgpu_types = nvidia-222\n' >"$root/etc/nova/nova-comp
 vl init --write
 is "$(grep -v '^#' "$file" | xargs)" "[devices] nova_conf = /etc/nova/nova.conf, /etc/nova/nova-compute.conf" "files that enable one are named, in Nova's order"
 is "$(pool)" "0000:84:00.0=nvidia-222 " "so the type is Nova's"
-rm -r "$root/etc/nova" "$file"
-printf '[devices]\nenabled_mdev_types = GRID T4-1B\n' >"$root/etc/kolla/nova-compute/nova.conf"
-vl init --write
-is "$(grep -v '^#' "$file" | xargs)" "[devices] nova_conf = /etc/kolla/nova-compute/nova.conf" "so is Kolla's file, also with a mistake"
-vl check
-is "$(awk '$2 == "config" { print $1 }' <<<"$out")" FAIL "which check then names"
-rm -r "$root/etc/kolla"
+rm -r "$root/etc/nova"
+for conf in /etc/kolla/nova-compute/nova.conf /var/lib/config-data/puppet-generated/nova_libvirt/etc/nova/nova.conf; do
+	mkdir -p "$root${conf%/*}"
+	printf '[devices]\nenabled_mdev_types = GRID T4-1B\n' >"$root$conf"
+	rm "$file"
+	vl init --write
+	is "$(grep -v '^#' "$file" | xargs)" "[devices] nova_conf = $conf" "so is one of a deployment tool, also with a mistake"
+	vl check
+	is "$(awk '$2 == "config" { print $1 }' <<<"$out")" FAIL "which check then names"
+	rm "$root$conf"
+done
 end_host
 
 ### A host whose only GPU has a driver without vGPUs.
