@@ -166,7 +166,8 @@ static bool is_leased(struct hook *hook)
 
 /*
  * The gate: might the domain have a vGPU, or (for a release) a lease? A domain with only PCI devices might have a vGPU
- * if the pool has VFs. For such a domain, an error in the configuration is only logged.
+ * if the pool has VFs, and might take a pGPU whose vGPUs are leased. For such a domain, an error in the configuration
+ * is only logged.
  */
 static int gate(struct hook *hook, bool by_lease, struct err *err)
 {
@@ -180,7 +181,7 @@ static int gate(struct hook *hook, bool by_lease, struct err *err)
 		log_warn("%s", err->text);
 	if (hook->host.root < 0)
 		return 0;
-	return hook->has_config && hostdev_filter_possible(&hook->config);
+	return (hook->has_config && hostdev_filter_possible(&hook->config)) || lease_any(&hook->host);
 }
 
 /* Reads only the domain's identity: a release depends on the leases alone, so the rest of the XML does not matter. */
@@ -214,6 +215,8 @@ static int read_hostdevs(struct hook *hook, const struct operation *operation, s
 		return r;
 	if (r < 0 && !operation->needs_config)
 		log_warn("%s: %s", operation->op, err->text);
+	if (operation->what == COUNT_PREPARE && hostdev_refuse_pgpu(request, &hook->host, err) < 0)
+		return -err->code;
 	hostdev_filter_keep(hook->doc, &hook->host, hook->has_config ? &hook->config : NULL, NULL);
 	if (large && request->nvgpus > 0)
 		return domxml_too_large(hook->doc, err);

@@ -152,6 +152,8 @@ static int decide(struct planning *p, struct domxml **doc, struct err *err)
 	if (p->lifecycle.request->nvgpus && cmd->no_config.code == EACCES && geteuid() != 0 &&
 	    domxml_concerns(p->xml, p->len))
 		return err_set(err, EACCES, "%s", cmd->no_config.text);
+	if (p->mode == PLAN_PREPARE && hostdev_refuse_pgpu(p->lifecycle.request, &cmd->host, err) < 0)
+		return -err->code;
 	hostdev_filter_keep(*doc, &cmd->host, p->lifecycle.config, NULL);
 	if (!p->lifecycle.request->nvgpus)
 		return 0;

@@ -2,10 +2,12 @@
 /* Which PCI hostdevs of a domain are our vGPUs. */
 #include "survey/hostdev_filter.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "host/inventory.h"
 #include "host/kernel.h"
+#include "host/libvirt_files.h"
 #include "host/mdevctl_files.h"
 #include "plan/pool.h"
 #include "state/history.h"
@@ -106,6 +108,27 @@ bool hostdev_is_ours(const struct request *request, const struct vgpu_request *r
 	if (req->has_metadata && (config || !host || !is_plain_vf(host, req->id)))
 		return true;
 	return config && hostdev_filter_possible(config) && is_of_pool(host, config, req->id);
+}
+
+int hostdev_refuse_pgpu(const struct request *request, const struct host *host, struct err *err)
+{
+	autoleases struct leases leases = { 0 };
+	autostore struct store store;
+
+	if (store_open(&store, host, false, err) < 0 || lease_list(&store, &leases, err) < 0)
+		return 0;
+	for (const struct lease *l = leases.list; l < leases.list + leases.n; l++) {
+		const struct vgpu_request *req = request_find(request, l->vgpu.pgpu);
+
+		if (req && l->state == LEASE_ACTIVE && strcmp(l->domain, request->uuid) != 0 &&
+		    libvirt_files_has_status(host, l->name))
+			return err_set(
+				err, EPERM,
+				"hostdev %s is the pGPU of vGPU %s, which running domain %s uses; shut down that "
+				"domain, or use a vGPU of another pGPU",
+				req->id, l->vgpu.id, l->name);
+	}
+	return 0;
 }
 
 void hostdev_filter_keep(struct domxml *doc, const struct host *host, const struct config *config,

@@ -28,6 +28,12 @@ bool hostdev_is_ours(const struct request *request, const struct vgpu_request *r
 bool hostdev_filter_leased(const struct host *host, const char *id, const char *domain);
 
 /*
+ * Refuses a start that takes a whole pGPU while running domains use its vGPUs: to unbind its driver, libvirt would wait
+ * for them without end. For a request that has all PCI hostdevs.
+ */
+int hostdev_refuse_pgpu(const struct request *request, const struct host *host, struct err *err);
+
+/*
  * Drops from the document the PCI hostdevs that are not ours, and decides which of its UUIDs are placeholders. `config`
  * NULL: a hostdev is ours only if the metadata names it, and `host` may be NULL. `leases` (may be NULL): a device
  * leased to the domain is ours, even if the configuration has changed.

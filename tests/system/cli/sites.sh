@@ -359,6 +359,23 @@ domain 1 "$(uuid 1)" nvidia-1148 >"$root/etc/libvirt/qemu/vm1.xml"
 vl check
 holds "also if it names its type" says M_CHECK_DOMAIN_REFUSED vm1 < <(notes_of domain | grep ^FAIL)
 
+### A laptop whose GPU one guest has a part of (GVT-g), while the definition of another has all of it
+end_host
+rm -rf "$root/etc/libvirt" "$root/etc/mdevctl.d" "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease"
+host gvt-g
+configure i915-GVTg_V5_4@0000:00:02.0
+call prepare begin 1
+runs 1
+whole() { vf_domain 2 0000:00:02.0 yes; }
+said=$(whole | "$hook" --root "$root" -- vm2 prepare begin - 2>&1)
+is "$?" 1 "a start that would take the GPU from a running guest is refused"
+holds "and names that guest" says M_PGPU_IN_USE 0000:00:02.0 "$(uuid 1)" vm1 <<<"$said"
+vl plan - < <(whole)
+holds "as does plan" ended 1 M_PGPU_IN_USE 0000:00:02.0 "$(uuid 1)" vm1
+rm "$root/run/libvirt/qemu/vm1.xml"
+is "$(whole | "$hook" --root "$root" -- vm2 prepare begin - 2>&1)" "" "a lease without a running guest keeps nobody from it"
+call release end 1
+
 ### One file for a fleet, also on its hosts without a GPU: a server with the display controller of its management board
 end_host
 root=$work/bare

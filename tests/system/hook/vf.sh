@@ -52,6 +52,14 @@ holds "check says so before" says M_LIBVIRT_NO_VARIANT 9.0.0 <<<"$(lease check)"
 rm "$root/usr/lib64/libvirt.so.0"
 is "$(vf_type $a) $(leases)" "0 0" "nothing is left of a refusal"
 
+start_vf 1 $a
+vf_domain 1 $a | libvirt_runs vm1
+said=$(start_vf 2 0000:26:00.0 yes 2>&1)
+holds "a domain does not get a card whole while another runs with a VF of it" says M_PGPU_IN_USE 0000:26:00.0 $a vm1 <<<"$said"
+holds "but another card" start_vf 2 0000:27:00.0 yes
+rm "$root/run/libvirt/qemu/vm1.xml"
+end_vf 1 $a
+
 typed VGPU | hook vm prepare begin -
 is "$(type_of $u1)" nvidia-222 "a class gets an mdev those of its types that are mdevs"
 typed VGPU | hook vm release end -
