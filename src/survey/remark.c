@@ -63,6 +63,14 @@ static bool find_gpu(const struct host *host, const char *vf, char address[PCI_S
 	return inventory_physfn(host, vf, address) && inventory_read_card(host, address, &card) && !card.other;
 }
 
+static void say_pgpu(const char *how, const char *id, remark_say *say, void *arg)
+{
+	char text[TEXT_SIZE];
+
+	snprintf(text, sizeof(text), "%s %s is a pGPU of the pool, so a start takes it from all other guests", how, id);
+	say(arg, text, "use one of its vGPUs, or remove it from the configuration");
+}
+
 static void remark_hostdev(const struct request *request, const struct vgpu_request *req, const struct host *host,
 			   const struct config *config, remark_say *say, void *arg)
 {
@@ -79,9 +87,7 @@ static void remark_hostdev(const struct request *request, const struct vgpu_requ
 		snprintf(text, sizeof(text), "hostdev %s does not exist: %s", req->id, reason);
 		say(arg, text, "the domain does not start without it; fix the cause, or correct its address");
 	} else if (!ours && config && is_pooled_card(host, config, req->id)) {
-		snprintf(text, sizeof(text),
-			 "hostdev %s is a pGPU of the pool, so a start takes it from all other guests", req->id);
-		say(arg, text, "use one of its vGPUs, or remove it from the configuration");
+		say_pgpu("hostdev", req->id, say, arg);
 	} else if (!ours && config && is_beside(host, config, req->id)) {
 		snprintf(text, sizeof(text), "hostdev %s is not in the pool, but other VFs of its card are", req->id);
 		say(arg, text, "add it to device_addresses, or use one of those");
@@ -92,12 +98,17 @@ static void remark_hostdev(const struct request *request, const struct vgpu_requ
 	}
 }
 
-/* Of PCI devices, only the VFs of GPUs can be vGPUs. */
+/* Of PCI devices, only the VFs of GPUs can be vGPUs, and only pGPUs of the pool provide them. */
 static void remark_past_libvirt(const char *id, const struct host *host, const struct config *config, remark_say *say,
 				void *arg)
 {
 	char text[TEXT_SIZE], uuid[UUID_SIZE], card[PCI_SIZE];
 
+	if (!uuid_parse(uuid, id) && !inventory_physfn(host, id, card)) {
+		if (config && is_pooled_card(host, config, id))
+			say_pgpu("device of <qemu:commandline>", id, say, arg);
+		return;
+	}
 	if (!uuid_parse(uuid, id) && (!config || !hostdev_filter_possible(config) || !find_gpu(host, id, card)))
 		return;
 	snprintf(text, sizeof(text), "<qemu:commandline> gives %s to QEMU, so it is neither created nor leased", id);

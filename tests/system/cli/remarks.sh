@@ -85,6 +85,8 @@ past "an mdev" "vfio-pci,sysfsdev=/sys/bus/mdev/devices/$(uuid 3),display=on" "$
 past "an mdev below its parent" "vfio-pci,sysfsdev=/sys/bus/pci/devices/0000:84:00.0/$(uuid 3)" "$(uuid 3)"
 past "a VF" "vfio-pci,host=4d:00.1,id=gpu" 0000:4d:00.1
 past "a VF in JSON" '{"driver":"vfio-pci","host":"0000:26:00.4"}' 0000:26:00.4
+with_argument vfio-pci,host=0000:26:00.0
+tells "a whole card of the pool" says M_PAST_LIBVIRT_PGPU 0000:26:00.0
 with_argument vfio-pci,host=17:00.2
 silent "a network card's VF that is given so"
 with_argument "vfio-ap,sysfsdev=/sys/bus/mdev/devices/$(uuid 3)"
