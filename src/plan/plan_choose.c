@@ -251,13 +251,13 @@ static const char *why_chosen(const struct planner *p, const struct search *foun
 	return "the only one with capacity";
 }
 
-/* Searches the pGPUs for one type, and stops at the vGPU's previous parent if that is available. */
+/* Searches the pGPUs for one type. The vGPU's previous parent is the best, if it has capacity. */
 static void search_for_type(struct planner *p, const char *type, struct search *found)
 {
 	const struct inventory *inv = &p->world->inv;
 	struct candidate *best = &found->best, fullest = { 0 };
 
-	for (size_t g = 0; g < inv->npgpus && !best->last; g++) {
+	for (size_t g = 0; g < inv->npgpus; g++) {
 		enum rule by = NO_CHOICE;
 		struct candidate c = { .card = inv->pgpus[g],
 				       .type = type,
@@ -268,7 +268,7 @@ static void search_for_type(struct planner *p, const char *type, struct search *
 		found->in_flight |= c.space.in_flight;
 		if (c.space.has) {
 			c.last = strcmp(c.space.parent->name, p->resolved->last_parent) == 0 && !c.failed;
-			if (!best->card || better(p, &c, best, &by) || c.last)
+			if (!best->card || (!best->last && (c.last || better(p, &c, best, &by))))
 				*best = c;
 			found->rule = by < found->rule ? by : found->rule;
 			continue;

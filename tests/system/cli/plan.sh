@@ -131,6 +131,11 @@ vl plan "$tmp/broken.xml"
 like "$status|$out|$err" "1||$(message M_PROGRAM "$tmp/broken.xml: *")" "a broken file is told"
 vl plan "$tmp/missing.xml"
 is "$status|$err" "2|$(message M_PROGRAM "$(message M_NO_SUCH_FILE "$tmp/missing.xml")")" "so is a missing one"
+configure nvidia-222@0000:84:00.0 nvidia-223@0000:85:00.0,0000:86:00.0
+for_guest "$(uuid 12)" nvidia-222 0000:84:00.0
+plan 12 nvidia-222
+is "$(grep ^not <<<"$out" | head -n 2)" "$(for n in 5 6; do message M_PLAN_NOT_ON 0000:8$n:00.0 "$(message M_SERVES nvidia-223)"; done)" \
+	"a vGPU that can be where it was: the other pGPUs are judged too"
 configure <<<'[nonsense]'
 plan 1 nvidia-222
 like "$status|$out|$err" "1||$(message M_PROGRAM "*/vgpu-lease.conf:1: *")" "and a broken configuration"
