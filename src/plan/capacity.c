@@ -254,10 +254,11 @@ static void explain_none(struct capacity *space, const struct card_load *load, c
 			advise_retype(space, load, asked);
 		bound(space, 0, CAUSE_BLOCKED, "blocked by %d vGPU%s of %s", load->nbeside,
 		      load->nbeside == 1 ? "" : "s", load->beside);
+	} else if (card->framework == FW_VARIANT && load->devices && !load->in_flight) {
+		bound(space, 0, CAUSE_IN_USE, "full (%d in use)", load->devices + load->pending);
 	} else if (card->framework == FW_VARIANT) {
 		bound(space, 0, CAUSE_NO_OFFER, "the driver does not list it now%s",
 		      load->in_flight ? "; another vGPU is being created or removed on the card"
-		      : load->devices ? ""
 				      : "; the card may be in MIG mode");
 	} else if (card->nvidia && load->devices + load->pending == 0) {
 		/* A vGPU that was removed before the driver had finished with it can still occupy the card. */
@@ -426,10 +427,12 @@ bool capacity_count(struct capacity_count *count, const struct world *world, con
 		snprintf(count->reason, sizeof(count->reason), "%s", card->ready ? space.reason : card->reason);
 	count->capacity = capacity != UNKNOWN ? capacity : offer->available + count->used;
 	if (card->sriov) {
-		int most = capacity_vfs(&query, card, type->id).all + outside;
+		struct capacity_vfs vfs = capacity_vfs(&query, card, type->id);
+		int most = vfs.all + outside;
 
 		/* A driver that gives no maximum stops listing the type once the card is full. */
-		if (type->max_instance == UNKNOWN && count->used && space.cause == CAUSE_NO_OFFER)
+		if (type->max_instance == UNKNOWN && count->used && vfs.free && offer->available < 1 &&
+		    (space.cause == CAUSE_NO_OFFER || space.cause == CAUSE_IN_USE))
 			most = count->used;
 		count->capacity = count->capacity < most ? count->capacity : most;
 	}

@@ -111,6 +111,9 @@ vl inventory --no-headings -o CAPACITY,USED,AVAILABLE
 is "$(xargs <<<"$out")" "2 2 0" "its capacity is not that of its VFs"
 vl export nova-pci
 is "$(grep -c '^device_spec' <<<"$out")" 2 "nor does Nova get as many"
+vf_domain 1 0000:d8:00.4 | "$hook" --root "$root" -- vm1 prepare begin -
+said=$(vf_domain 2 0000:d8:00.6 | "$hook" --root "$root" -- vm2 prepare begin - 2>&1)
+holds "a start there is refused as on any full card" says M_NO_CAPACITY -- M_FULL_NO_MAX 0000:d8:00.0 2 -- M_FIX_FREE there <<<"$said"
 end_host
 rm -rf "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease"
 
