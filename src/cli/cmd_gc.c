@@ -222,7 +222,10 @@ static int check_config(const struct world *world, const struct inv_pgpu *card, 
 		       at.file, at.line, address, type, card->pool.reason, type);
 }
 
-/* Removes the vGPUs of other types under gc's conditions, but none of them if one of their leases stays. */
+/*
+ * Removes the vGPUs of other types under gc's conditions, but none of them if one of their leases stays. 1: there were
+ * some; 0: none.
+ */
 static int release_others(struct cmd *cmd, const struct inventory *inv, const char *pgpu, const char *type,
 			  struct err *err)
 {
@@ -247,7 +250,7 @@ static int release_others(struct cmd *cmd, const struct inventory *inv, const ch
 	if (pass.n)
 		print(cmd, &pass);
 	if (!blocks)
-		return 0;
+		return pass.n > 0;
 	return err_set(err, EBUSY, "%s: not free for %s: blocked by %d vGPU%s of another type; see the reasons above",
 		       pgpu, type, blocks, blocks == 1 ? "" : "s");
 }
@@ -282,7 +285,7 @@ static int warn_of_definitions(const struct world *world, const struct inv_pgpu 
 	return 0;
 }
 
-static int say_free(struct world *world, const char *address, const char *type, struct err *err)
+static int say_free(struct world *world, const char *address, const char *type, bool dry, struct err *err)
 {
 	struct capacity_count count = { 0 };
 	const struct inv_pgpu *card;
@@ -294,8 +297,13 @@ static int say_free(struct world *world, const char *address, const char *type, 
 		return 0;
 	if (check_offer(card, type, err) < 0)
 		return -err->code;
-	capacity_count(&count, world, card, inventory_offer(card, type));
-	out_say("%s is free for %s: %d available, %d in use", address, type, count.available, count.used);
+	if (capacity_count(&count, world, card, inventory_offer(card, type)) && count.available == 0)
+		out_say("%s: no vGPU of another type blocks %s, but none is available: %s", address, type,
+			count.reason);
+	else if (dry)
+		out_say("%s would be free for %s", address, type);
+	else
+		out_say("%s is free for %s: %d available, %d in use", address, type, count.available, count.used);
 	return 0;
 }
 
@@ -313,6 +321,7 @@ static int retype(struct cmd *cmd, struct err *err)
 	const char *type = cmd->call->type;
 	const struct inv_pgpu *card;
 	char address[PARENT_SIZE];
+	int changes;
 
 	if (cmd_survey(cmd, &world, err) < 0)
 		return -err->code;
@@ -321,12 +330,15 @@ static int retype(struct cmd *cmd, struct err *err)
 		return -err->code;
 	/* say_free() reads the world again, which frees `card`. */
 	memcpy(address, card->address, sizeof(address));
+	changes = *card->moved != '\0';
 	if (check_offer(card, type, err) < 0 || check_config(&world, card, type, err) < 0 ||
-	    warn_of_definitions(&world, card, type, err) < 0 || accept_moved(cmd, card, err) < 0 ||
-	    release_others(cmd, &world.inv, address, type, err) < 0)
+	    warn_of_definitions(&world, card, type, err) < 0 || accept_moved(cmd, card, err) < 0)
 		return -err->code;
-	if (!cmd->call->dry_run)
-		return say_free(&world, address, type, err);
+	changes |= release_others(cmd, &world.inv, address, type, err);
+	if (changes < 0)
+		return -err->code;
+	if (!cmd->call->dry_run || !changes)
+		return say_free(&world, address, type, cmd->call->dry_run, err);
 	out_say("%s would be free for %s", address, type);
 	return 0;
 }

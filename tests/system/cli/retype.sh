@@ -108,4 +108,11 @@ sed -i 's/^release_timeout.*/release_timeout = 20/' "$root/etc/vgpu-lease.conf"
 orphan mtty mtty-1 22
 vl retype mtty mtty-2
 is "$status|$(made)|$err" "0|$(uuid 20)|" "and nowhere else"
+
+# A card that is full of the type itself is not called free.
+for n in {50..61}; do create mtty mtty-2 "$n"; done
+for option in '' --dry-run; do
+	vl retype mtty mtty-2 $option
+	is "$status|$out" "0|$(message M_RETYPE_FULL mtty mtty-2 "full (12 in use)")" "a full card, with '$option'"
+done
 tap_done
