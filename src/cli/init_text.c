@@ -169,13 +169,8 @@ static bool is_left_out(const struct inv_pgpu *card, char reason[REASON_SIZE])
 {
 	if (!card->ready)
 		text_copy(reason, REASON_SIZE, card->reason);
-	else if (card->nvidia)
-		snprintf(reason, REASON_SIZE,
-			 "its driver offers no vGPU of any type now; in MIG mode it does once 'nvidia-smi mig -i %s "
-			 "-cgi PROFILE -C' has made a GPU instance, otherwise see dmesg",
-			 card->address);
 	else
-		text_copy(reason, REASON_SIZE, "its driver offers no vGPU of any type now; see dmesg");
+		inventory_no_offer(card, reason);
 	return card->gpu;
 }
 

@@ -11,6 +11,14 @@
 #include "base/text.h"
 #include "base/udev.h"
 
+static bool offers_nothing(const struct world *world, const struct inv_pgpu *card)
+{
+	for (size_t i = 0; i < card->noffers; i++)
+		if (card->offers[i].available > 0)
+			return false;
+	return card->framework == FW_MDEV && !inventory_next_on(&world->inv, card, NULL);
+}
+
 static struct card_row row_of_card(const struct cmd *cmd, const struct world *world, const struct inv_pgpu *card)
 {
 	const struct pool_card *pooled = &card->pool;
@@ -20,10 +28,16 @@ static struct card_row row_of_card(const struct cmd *cmd, const struct world *wo
 				.count = { .capacity = UNKNOWN, .used = UNKNOWN, .available = UNKNOWN },
 				.mib = capacity_framebuffer(world, card) };
 	const char *reason = row.count.reason;
+	char none[REASON_SIZE];
 
 	capacity_count(&row.count, world, card, inventory_offer(card, row.type));
 	if (!pooled->in_pool)
 		reason = !card->ready ? card->reason : cmd->has_config ? pooled->reason : cmd->no_config.text;
+	/* Without a configuration, 'init' comes next, which would leave out this card. */
+	if (card->ready && !cmd->has_config && offers_nothing(world, card)) {
+		inventory_no_offer(card, none);
+		reason = none;
+	}
 	snprintf(row.reason, sizeof(row.reason), "%.*s", (int)sizeof(row.reason) - 1, reason);
 	return row;
 }

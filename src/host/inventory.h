@@ -223,6 +223,9 @@ bool inventory_read_card(const struct host *host, const char *address, struct in
 /* Why a card or parent that is configured (`plain`: for plain VFs) is not in the inventory, and what to do. */
 void inventory_explain_card(const struct host *host, const char *address, bool plain, char reason[REASON_SIZE]);
 
+/* Why a ready card that carries no vGPU has no type to choose now. */
+void inventory_no_offer(const struct inv_pgpu *card, char reason[REASON_SIZE]);
+
 const struct inv_device *inventory_device(const struct inventory *inv, const char *id);
 
 /* The pGPU of a device; NULL if its parent is not registered. */

@@ -150,6 +150,17 @@ bool inv_explain(struct inv_pgpu *card, const struct host *host, int dir)
 	return card->nvidia && strcmp(driver, "nvidia") == 0;
 }
 
+void inventory_no_offer(const struct inv_pgpu *card, char reason[REASON_SIZE])
+{
+	if (card->nvidia)
+		snprintf(reason, REASON_SIZE,
+			 "its driver offers no vGPU of any type now; in MIG mode it does once 'nvidia-smi mig -i %s "
+			 "-cgi PROFILE -C' has made a GPU instance, otherwise see dmesg",
+			 card->address);
+	else
+		text_copy(reason, REASON_SIZE, "its driver offers no vGPU of any type now; see dmesg");
+}
+
 bool inv_explain_gpu(struct inv_pgpu *card, const struct host *host, int dir)
 {
 	bool amd = strcmp(card->vendor, "1002") == 0, has_sriov = sys_exists(dir, "sriov_totalvfs");

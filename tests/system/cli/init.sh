@@ -93,6 +93,8 @@ for state in off on; do control mig "0000:17:00.0 $state"; done
 vl init --write
 holds "if no card offers any, init fails" ended 1 M_INIT_NONE_NOW
 is "$(grep -c "$(message M_INIT_NO_OFFER 0000:65:00.0)" <<<"$err")|$(test -e "$file"; echo $?)" "1|1" "and writes nothing"
+vl inventory
+is "$(grep -c "$(message M_INIT_NO_OFFER '0000:[16][57]:00.0')" <<<"$out")" 2 "inventory gives the same reason without a configuration"
 end_host
 
 ### Cards that carry several types: in MIG mode, with a vGPU made and a type preset on each VF, in mixed-size mode, and of one size.
