@@ -40,6 +40,19 @@ static int rank(const struct inv_offer *offer)
 	return 4 * (offer->available > 0) + 2 * q + (offer->type->framebuffer_mib >= GUEST_MIB);
 }
 
+/*
+ * Of types without a framebuffer size, as GVT-g's: prefers one of which several fit, a wide display, and more guests
+ * with the same display.
+ */
+static bool fits_better(const struct inv_offer *a, const struct inv_offer *b)
+{
+	long a_width = strtol(a->type->resolution, NULL, 10), b_width = strtol(b->type->resolution, NULL, 10);
+
+	if ((a->available > 1) != (b->available > 1))
+		return a->available > 1;
+	return a_width != b_width ? a_width > b_width : a_width > 0 && a->available > b->available;
+}
+
 /* Of two types of the same rank, the one whose size is closest to GUEST_MIB is better. */
 static bool is_better(const struct inv_offer *a, const struct inv_offer *b)
 {
@@ -47,6 +60,8 @@ static bool is_better(const struct inv_offer *a, const struct inv_offer *b)
 
 	if (rank(a) != rank(b))
 		return rank(a) > rank(b);
+	if (x == UNKNOWN && y == UNKNOWN)
+		return fits_better(a, b);
 	return x >= GUEST_MIB ? x < y : x > y;
 }
 

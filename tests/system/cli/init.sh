@@ -156,6 +156,13 @@ for conf in /etc/kolla/nova-compute/nova.conf /var/lib/config-data/puppet-genera
 	rm "$root$conf"
 done
 end_host
+### GVT-g: the type of which one fills the GPU, or does not even fit beside the host's own display, is listed first.
+for model in gvt-g=i915-GVTg_V5_4 gvt-g-256=i915-GVTg_V5_8; do
+	begin "${model%=*}"
+	vl init
+	is "$(sed -n 's/^enabled_mdev_types = //p' <<<"$out")" "${model#*=}" "several guests can have the type on ${model%=*}"
+	end_host
+done
 
 ### A host whose only GPU has a driver without vGPUs.
 gpu=$tmp/plain/sys/devices/pci0000:00/0000:01:00.0
