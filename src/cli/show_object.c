@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/mem.h"
 #include "cli/status.h"
 #include "host/kernel.h"
 #include "host/mdevctl_files.h"
@@ -46,10 +45,22 @@ static bool is_pgpu(const struct host *host, const char *word)
 	return found;
 }
 
+/* Is it a VF that is a vGPU, or can become one? One that provides mdevs stands for its card. */
+static bool is_vf(const struct host *host, const char *id)
+{
+	const struct inv_query query = { .frameworks = INV_MDEV, .types = inv_no_types };
+	autoinventory struct inventory inv = { 0 };
+	struct err ignored;
+	char physfn[PCI_SIZE];
+
+	return inventory_physfn(host, id, physfn) &&
+	       (inventory_read(&inv, host, &query, &ignored) < 0 || !inventory_parent(&inv, id));
+}
+
 enum show_kind show_kind(const struct cmd *cmd)
 {
 	const char *word = cmd->call->args.operands[0];
-	char id[ID_SIZE], physfn[PCI_SIZE];
+	char id[ID_SIZE];
 	struct vgpu_ref vgpu;
 	autoleases struct leases leases = { 0 };
 	struct affinity last;
@@ -60,8 +71,7 @@ enum show_kind show_kind(const struct cmd *cmd)
 	vgpu = kernel_vgpu(id);
 	/* Unreadable leases count as a lease, so that show_object() reports the error. */
 	if (lease_list(&cmd->store, &leases, &ignored) < 0 || lease_find(&leases, id) ||
-	    affinity_get(&cmd->store, id, &last) == 1 || kernel_exists(&cmd->host, &vgpu) == 1 ||
-	    inventory_physfn(&cmd->host, id, physfn))
+	    affinity_get(&cmd->store, id, &last) == 1 || kernel_exists(&cmd->host, &vgpu) == 1 || is_vf(&cmd->host, id))
 		return SHOW_VGPU;
 	return vgpu.framework == FW_MDEV ? SHOW_DOMAIN : SHOW_PGPU;
 }

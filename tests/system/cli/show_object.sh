@@ -85,6 +85,12 @@ configure nvidia-1146
 vl show 0000:26:00.4
 is "$status|$(fact type)|$(fact device)|$(fact lease)" "0||VF without a type|none" "a VF exists before it has a type"
 "$sim" --stop "$root"
+host a40/2
+configure nvidia-558
+create 0000:41:00.4 nvidia-558 1
+vl show 0000:41:00.4
+is "$status|$(head -n 1 <<<"$out")|$(grep -c "^$(uuid 1)" <<<"$out")" "0|pGPU 0000:41:00.0|1" "a VF with an mdev stands for its card"
+"$sim" --stop "$root"
 root=$tmp/host
 
 ### A pGPU
