@@ -69,6 +69,51 @@ static bool report_hook(struct check *check, const char *path, char found[HOOK_P
 	return text_copy(found, HOOK_PATH_SIZE, path);
 }
 
+static const int64_t us_per_s = 1000000;
+
+static int64_t time_us(struct timespec t)
+{
+	return (int64_t)t.tv_sec * us_per_s + t.tv_nsec / 1000;
+}
+
+/* When the executable file, or the link to it, last changed; 0: not an executable file. */
+static int64_t hook_since(int dir, const char *path)
+{
+	struct stat st, link;
+
+	if (fstatat(dir, path, &st, 0) < 0 || !S_ISREG(st.st_mode) || !(st.st_mode & 0111) ||
+	    fstatat(dir, path, &link, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	return time_us(link.st_ctim) > time_us(st.st_ctim) ? time_us(link.st_ctim) : time_us(st.st_ctim);
+}
+
+/*
+ * When the oldest executable hook was installed; 0: there is none. libvirt only remembers that a hook exists, so any
+ * older hook makes it call ours too.
+ */
+static int64_t hooks_since(const struct check *check)
+{
+	int64_t came = hook_since(check->host->libvirt, HOOKS "/qemu"), since;
+	autoclosedir DIR *dir = sys_list(check->host->libvirt, HOOKS "/qemu.d");
+	const struct dirent *e;
+
+	while ((e = sys_next(dir))) {
+		since = hook_since(sys_list_fd(dir), e->d_name);
+		if (since && (!came || since < came))
+			came = since;
+	}
+	return came;
+}
+
+/* Was our hook called after `came`? */
+static bool called_since(const struct check *check, int64_t came)
+{
+	struct stat called;
+
+	return fstatat(check->host->root, STORE_CALLED, &called, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       time_us(called.st_mtim) > came;
+}
+
 void check_hook(struct check *check)
 {
 	char path[HOOK_PATH_SIZE], found[HOOK_PATH_SIZE] = "", other[HOOK_PATH_SIZE] = "";
@@ -90,6 +135,9 @@ void check_hook(struct check *check)
 	if (ours == 0 && faccessat(check->host->libvirt, HOOKS, X_OK, AT_EACCESS) < 0 && errno == EACCES) {
 		err_set(&denied, EACCES, "cannot be read: permission denied");
 		check_unreadable(check, "fix the cause", &denied);
+	} else if (ours == 0 && hooks_since(check) && called_since(check, hooks_since(check))) {
+		check_warn(check, "if no hook there calls it, install it as /" HOOKS "/qemu.d/vgpu-lease",
+			   "not found as qemu or in qemu.d, but called since the hook there was installed");
 	} else if (ours == 0)
 		/* There it replaces no hook of somebody else, as it would as .../hooks/qemu. */
 		check_fail(check, "install it as /" HOOKS "/qemu.d/vgpu-lease, then reload libvirtd (or virtqemud)",
@@ -97,13 +145,6 @@ void check_hook(struct check *check)
 			   "domain without it");
 	if (ours > 1)
 		check_warn(check, "remove one of them", "also installed as /%s, so libvirt runs both", other);
-}
-
-static const int64_t us_per_s = 1000000;
-
-static int64_t time_us(struct timespec t)
-{
-	return (int64_t)t.tv_sec * us_per_s + t.tv_nsec / 1000;
 }
 
 /* The start of the process by the current wall clock, in microseconds, to compare with the times of files. */
@@ -161,7 +202,6 @@ static void judge_daemon(struct check *check, int64_t came)
 {
 	char comm[LIBVIRT_COMM_SIZE], unit[UNIT_SIZE];
 	pid_t pid = libvirt_daemon(check->host, comm);
-	struct stat called;
 	int64_t reloaded;
 	struct err err;
 	bool asked;
@@ -184,8 +224,7 @@ static void judge_daemon(struct check *check, int64_t came)
 		check_pass(check, "%s (%d) has started since the hook was installed", comm, (int)pid);
 		return;
 	}
-	if (fstatat(check->host->root, STORE_CALLED, &called, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    time_us(called.st_mtim) > came) {
+	if (called_since(check, came)) {
 		check_pass(check, "%s (%d) has called the hook since it was installed", comm, (int)pid);
 		return;
 	}
@@ -201,29 +240,10 @@ static void judge_daemon(struct check *check, int64_t came)
 			   : "does not call the hook unless it has been reloaded since");
 }
 
-/* When the executable file, or the link to it, last changed; 0: not an executable file. */
-static int64_t hook_since(int dir, const char *path)
-{
-	struct stat st, link;
-
-	if (fstatat(dir, path, &st, 0) < 0 || !S_ISREG(st.st_mode) || !(st.st_mode & 0111) ||
-	    fstatat(dir, path, &link, AT_SYMLINK_NOFOLLOW) < 0)
-		return 0;
-	return time_us(link.st_ctim) > time_us(st.st_ctim) ? time_us(link.st_ctim) : time_us(st.st_ctim);
-}
-
 void check_libvirt(struct check *check)
 {
-	int64_t came = hook_since(check->host->libvirt, HOOKS "/qemu"), since;
-	autoclosedir DIR *dir = sys_list(check->host->libvirt, HOOKS "/qemu.d");
-	const struct dirent *e;
+	int64_t came = hooks_since(check);
 
-	/* libvirt only remembers that a hook exists, so any older hook makes it call ours too. */
-	while ((e = sys_next(dir))) {
-		since = hook_since(sys_list_fd(dir), e->d_name);
-		if (since && (!came || since < came))
-			came = since;
-	}
 	if (came)
 		judge_daemon(check, came);
 }

@@ -82,6 +82,10 @@ is "$(hook_line | grep -c '^WARN.*libvirt runs both')" 1 "also if it is there tw
 rm "$root"/etc/libvirt/hooks/qemu.d/*
 is "$(hook_line | cut -d' ' -f1)" FAIL "a hook of somebody else is none"
 holds "which the advice does not overwrite" says M_CHECK_NO_HOOK < <(hook_line)
+install_hook "$ours" "$(type -P true)"
+called -- other whatever begin
+is "$(hook_line | cut -d' ' -f1)" WARN "unless ours has been called since it was installed: it may call ours"
+holds "which is said" says M_CHECK_HOOK_BY_OTHER < <(hook_line)
 # A host that says who listens on which socket.
 plain=$tmp/plain
 mkdir -p "$plain"/{etc/libvirt/hooks,proc/net,run,sys,var/lib}
