@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The pGPUs that the configuration names or matches, and why one is not in the pool. */
+#include <stdio.h>
 #include <string.h>
 
 #include "internal.h"
@@ -66,6 +67,37 @@ static void look_at_vfs(struct check *check, const struct inv_pgpu *card)
 				"reload the vGPU host driver when none of its vGPUs is in use, or reboot",
 				"has no vGPU, but the driver can create none on it (a removed one may still occupy it); starts use other VFs");
 	}
+}
+
+static bool is_used(const struct check *check, const char *vf)
+{
+	return lease_find(check->leases, vf) || (check->disk && libvirt_files_names(check->disk, vf, NULL));
+}
+
+/* Reports guests' VFs with a type that they are not configured for: without it, a start silently sets another. */
+static void look_at_types(struct check *check, const struct inv_pgpu *card)
+{
+	const struct inv_device *first = NULL;
+	char others[32] = "";
+	int n = 0;
+
+	if (card->framework != FW_VARIANT || !card->pool.in_pool)
+		return;
+	for (const struct inv_device *d = NULL; (d = inventory_next_on(check->inv, card, d));) {
+		if (!*d->vgpu.type || !pool_section_of(d->parent) || pool_gives(d->parent, d->vgpu.type) ||
+		    !is_used(check, d->vgpu.id))
+			continue;
+		if (!n++)
+			first = d;
+	}
+	if (!n)
+		return;
+	if (n > 1)
+		snprintf(others, sizeof(others), " and %d more", n - 1);
+	check_warn(check_at(check, "%s%s", first->vgpu.id, others),
+		   check_fix(check, "list it in [mdev_%s]", first->vgpu.type),
+		   "has type %s but is configured for %s, which a start sets if the VF has no type, as after a boot",
+		   first->vgpu.type, pool_section_of(first->parent)->type);
 }
 
 static void list_types(const struct config *config, const struct inv_pgpu *card, char *buf, size_t size)
@@ -218,5 +250,6 @@ void check_cards(struct check *check)
 			continue;
 		look_at_card(check, inv->pgpus[i], libvirt);
 		look_at_vfs(check, inv->pgpus[i]);
+		look_at_types(check, inv->pgpus[i]);
 	}
 }

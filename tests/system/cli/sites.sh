@@ -362,6 +362,23 @@ domain 1 "$(uuid 1)" nvidia-1148 >"$root/etc/libvirt/qemu/vm1.xml"
 vl check
 holds "also if it names its type" says M_CHECK_DOMAIN_REFUSED vm1 < <(notes_of domain | grep ^FAIL)
 
+### Mixed sizes: a unit gives the VFs types of their own at each boot, and the configuration names the card for one
+end_host
+rm -rf "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease" "$root/etc/libvirt" "$root/etc/mdevctl.d"
+host rtxpro6000/4
+control mixed "0001:c8:00.0 on"
+for vf in 2=1525 3=1534 4=1534; do echo "${vf#*=}" >"$root/sys/bus/pci/devices/0001:c8:00.${vf%=*}/nvidia/current_vgpu_type"; done
+configure nvidia-1525@0001:c8:00.0
+mkdir -p "$root/etc/libvirt/qemu"
+for n in 2 3; do vf_domain $n 0001:c8:00.$n >"$root/etc/libvirt/qemu/vm$n.xml"; done
+vl check
+holds "a guest's VF with another type is a warning" says M_CHECK_VF_TYPE 0001:c8:00.3 nvidia-1534 nvidia-1525 < <(notes_of pgpu | grep ^WARN)
+is "$(notes_of pgpu | grep -c ^WARN)" 1 "one that no guest has is none"
+configure nvidia-1525@0001:c8:00.0 nvidia-1534@0001:c8:00.3
+vl check
+is "$(notes_of pgpu | grep -c ^WARN)" 0 "nor is one of its own section"
+rm -r "$root/etc/libvirt"
+
 ### A laptop whose GPU one guest has a part of (GVT-g), while the definition of another has all of it
 end_host
 rm -rf "$root/etc/libvirt" "$root/etc/mdevctl.d" "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease"
