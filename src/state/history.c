@@ -389,9 +389,8 @@ static void tidy(int directory, bool (*keep)(const void *arg, const char *id), c
 		char id[ID_SIZE];
 		bool ours = id_parse(id, e->d_name);
 
-		if (ours && keep(arg, id))
-			continue;
-		if (is_old(directory, e->d_name, ours ? days : 1))
+		/* Ask `keep` last: it searches libvirt's files, and there can be thousands of records. */
+		if (is_old(directory, e->d_name, ours ? days : 1) && !(ours && keep(arg, id)))
 			unlinkat(directory, e->d_name, 0);
 	}
 }

@@ -124,8 +124,17 @@ static bool always(const void *arg, const char *id)
 	return !never(arg, id);
 }
 
+static bool count(const void *arg, const char *id)
+{
+	int *asked = *(int *const *)arg;
+
+	++*asked;
+	return always(arg, id);
+}
+
 static void tidying(void)
 {
+	int times = 0, *asked = &times;
 	const struct timespec long_ago[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
 	struct lease l = sample();
 	struct affinity a;
@@ -135,6 +144,8 @@ static void tidying(void)
 	history_tidy(&store, always, never, NULL, 90);
 	ok(affinity_get(&store, ID, &a) == 1 && faccessat(store.seen, ID, F_OK, 0) == 0,
 	   "what is recent, or of a device that exists, is remembered");
+	history_tidy(&store, always, count, &asked, 90);
+	ok(times == 0, "whether a recent one is named is not asked: there can be thousands");
 	utimensat(store.affinity, ID, long_ago, 0);
 	history_tidy(&store, never, always, NULL, 90);
 	ok(affinity_get(&store, ID, &a) == 1 && faccessat(store.seen, ID, F_OK, 0) < 0,
