@@ -6,6 +6,8 @@
 #include "ops/gc.h"
 
 #define VF "0000:26:00.6"
+#define GONE "0000:26:00.7"
+#define VM2 "dddddddd-0000-4000-8000-000000000002"
 #define VM "dddddddd-0000-4000-8000-000000000001"
 
 static const char runs[] =
@@ -76,4 +78,24 @@ static void passes(void)
 	close(fd);
 }
 
-LIVE_TESTS("l40s/4", "[devices]\nenabled_mdev_types = nvidia-1145\n", passes)
+/* A vGPU whose lease cannot be written, as where /run is full, and a lease whose domain has gone. */
+static void one_fails(void)
+{
+	struct lease lease = lease_of(GONE, "nvidia-1145", GONE, LEASE_ACTIVE, VM2);
+	int fd = hold(VF);
+
+	lease_drop(&store, VF, &err);
+	put_lease(lease);
+	sys_sleep_ms(5);
+	if (mkdirat(store.leases, "." VF ".new", 0700) < 0)
+		tree_fail("leases");
+	pass();
+	ok(lease_get(&store, GONE, &lease, &err) == 1 && lease.state == LEASE_RELEASING,
+	   "one that cannot be leased keeps no other lease from its end");
+	unlinkat(store.leases, "." VF ".new", AT_REMOVEDIR);
+	pass();
+	ok(state() == LEASE_ACTIVE, "and is leased once that is possible");
+	close(fd);
+}
+
+LIVE_TESTS("l40s/4", "[devices]\nenabled_mdev_types = nvidia-1145\n", passes, one_fails)
