@@ -58,6 +58,8 @@ static void rounds_end(struct rounds *r)
 	plan_free(&r->plan);
 	survey_end(&r->world);
 	apply_end(&r->apply);
+	/* Also after a refusal: each question to a driver that hangs leaves a process behind. */
+	silent_note(&r->store);
 	store_close(&r->store);
 }
 

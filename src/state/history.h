@@ -84,8 +84,8 @@ size_t failure_list(const struct store *store, struct failure **out);
 
 /*
  * Cards whose drivers do not answer reads. silent_recall() reads what other processes have recorded; silent_note()
- * records the cards that this process has found, and needs the store's lock. While one process waits for a driver, no
- * other process asks that driver.
+ * records the cards that this process has found. While one process waits for a driver, no other process asks that
+ * driver. Without the store's lock two writers can lose a record, which costs one more question.
  */
 void silent_recall(const struct store *store);
 void silent_note(const struct store *store);

@@ -32,6 +32,34 @@ holds "which end when it answers" eventually nobody_hangs
 vl inventory
 fails "and then it is asked again" says M_NO_ANSWER <<<"$out"
 
+### A driver that is asked for the name of a type, by starts that are refused
+root=$tmp/names
+host t4
+configure nvidia-222 policy 'lock_timeout = 3' 'metrics = yes'
+domain 3 "$(uuid 3)" 'GRID T4-1Q' >"$tmp/named.xml"
+control hang "name any"
+for op in prepare migrate restore prepare migrate restore; do
+	in_time 10 "$hook" --root "$root" -- vm3 $op begin - <"$tmp/named.xml"
+done
+holds "refused starts leave no process each" [ "$(hanging)" -le 2 ]
+control hang clear
+holds "and the one that waits ends when the driver answers" eventually nobody_hangs
+
+### A driver that only the handler's metrics ask
+control hang "available_instances any"
+"$builddir/vgpu-leased" --root "$root" --foreground >/dev/null 2>"$tmp/leased" &
+handler=$!
+for _ in 1 2 3 4; do
+	sleep 2.5
+	kill -HUP $handler
+done
+sleep 2.5
+holds "four passes of the handler leave no process each" [ "$(hanging)" -le 3 ]
+kill $handler
+wait $handler
+control hang clear
+holds "and the one that waits ends when the driver answers" eventually nobody_hangs
+
 ### The storage of a definition, which is a link to it
 storage=$tmp/storage
 "$sim" "$storage" t4 || exit
