@@ -40,7 +40,7 @@ static char *domain_name(const char *file)
 {
 	size_t n = strlen(file);
 
-	if (n <= 4 || file[0] == '.' || strcmp(file + n - 4, ".xml") != 0)
+	if (n <= 4 || strcmp(file + n - 4, ".xml") != 0)
 		return NULL;
 	return mem_format("%.*s", (int)n - 4, file);
 }

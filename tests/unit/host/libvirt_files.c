@@ -39,6 +39,7 @@ static void domains(void)
 	     "etc/libvirt/qemu/dir.xml/\n"
 	     "etc/libvirt/qemu/" W ".xml = <uuid>" V "</uuid>\n"
 	     "etc/libvirt/qemu/vm4.xml.new = 11111111-0000-4000-8000-000000000001\n"
+	     "etc/libvirt/qemu/.hidden.xml = <address uuid='33333333-0000-4000-8000-000000000001'/>\n"
 	     "etc/libvirt/qemu/.xml = 11111111-0000-4000-8000-000000000001\n"
 	     "run/libvirt/qemu/two words.xml = <domstatus state='running'>\\n<domain><uuid>11111111-0000-4000-8000-00000000000F"
 	     "</uuid></domain>\\n</domstatus>\n"
@@ -58,6 +59,8 @@ static void domains(void)
 	   "an address inside the guest is none of the host's");
 	ok(libvirt_files_names(disk, "11111111-0000-4000-8000-000000000001", NULL) == NULL,
 	   "files that are no domain's do not count");
+	is(libvirt_files_names(disk, "33333333-0000-4000-8000-000000000001", NULL), ".hidden",
+	   "but a domain's name can begin with a dot");
 	ok(libvirt_files_names(disk, "x", NULL) == NULL, "what is no id is named by none");
 	ok(libvirt_files_runs(disk, "11111111-0000-4000-8000-00000000000f"), "a domain with a status file runs");
 	ok(!libvirt_files_runs(disk, V), "one that is only defined does not");
