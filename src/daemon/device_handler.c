@@ -311,10 +311,12 @@ void handler_pass(struct handler *h)
 	libvirt_daemon_follow(&h->host);
 	if (r == 0)
 		r = gc_run(&pass, &err);
-	if (r == 0)
+	if (r == 0) {
 		after_pass(h, &pass);
-	else
+	} else {
+		silent_note(&store);
 		handler_pass_failed(h, err.text);
+	}
 	leave(h);
 	guests_hang_up(&h->last.guests);
 	gc_free(&pass);

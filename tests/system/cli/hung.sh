@@ -60,6 +60,25 @@ wait $handler
 control hang clear
 holds "and the one that waits ends when the driver answers" eventually nobody_hangs
 
+### Passes that fail, because a later version has written a lease
+root=$tmp/later
+host l40s/4
+configure nvidia-1147
+mkdir -p "$root/run/vgpu-lease/leases"
+echo "vgpu-lease 99" >"$root/run/vgpu-lease/leases/$(uuid 4)"
+control hang "current_vgpu_type any"
+"$builddir/vgpu-leased" --root "$root" --foreground >/dev/null 2>"$tmp/leased" &
+handler=$!
+for _ in 1 2 3 4; do
+	sleep 2.5
+	kill -HUP $handler
+done
+sleep 2.5
+holds "four passes that fail leave no process each" [ "$(hanging)" -le 3 ]
+kill $handler
+wait $handler
+control hang clear
+
 ### The storage of a definition, which is a link to it
 storage=$tmp/storage
 "$sim" "$storage" t4 || exit
