@@ -66,13 +66,13 @@ int affinity_get(const struct store *store, const char *id, struct affinity *out
 	return 1;
 }
 
-static void affinity_write(const struct store *store, const char *id, const struct affinity *affinity)
+static int affinity_write(const struct store *store, const char *id, const struct affinity *affinity)
 {
 	char boot[UUID_SIZE];
 
 	sys_boot_id(boot);
-	record_write(store->affinity, id, "%s %s %s %s\n", affinity->type, affinity->parent,
-		     affinity->made_this_boot ? boot : "-", affinity->for_guest ? boot : "-");
+	return record_write(store->affinity, id, "%s %s %s %s\n", affinity->type, affinity->parent,
+			    affinity->made_this_boot ? boot : "-", affinity->for_guest ? boot : "-");
 }
 
 size_t affinity_parents(const struct host *host, const char *type, char (**out)[PARENT_SIZE])
@@ -119,7 +119,9 @@ void affinity_gone(const struct store *store, const char *id)
 	if (!affinity_get(store, id, &was) || (!was.made_this_boot && !was.for_guest))
 		return;
 	was.made_this_boot = was.for_guest = false;
-	affinity_write(store, id, &was);
+	/* On a full disk the record goes: it would let us remove the next device with this ID, whoever creates it. */
+	if (affinity_write(store, id, &was) < 0)
+		unlinkat(store->affinity, id, 0);
 }
 
 bool affinity_is_for_guest(const struct store *store, const char *id)

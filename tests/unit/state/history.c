@@ -33,6 +33,11 @@ static void memory(void)
 	ok(affinity_get(&store, ID, &a) == 1 && a.made_this_boot, "one that we made is ours, in this boot");
 	affinity_gone(&store, ID);
 	ok(affinity_get(&store, ID, &a) == 1 && !a.made_this_boot, "removed, the next one of this UUID is not ours");
+	affinity_put(&store, &l, true);
+	ok(mkdirat(store.affinity, "." ID ".new", 0700) == 0, "where nothing can be written");
+	affinity_gone(&store, ID);
+	ok(!affinity_is_for_guest(&store, ID), "neither is it: the record goes");
+	unlinkat(store.affinity, "." ID ".new", AT_REMOVEDIR);
 	sys_publish(store.affinity, ID, "../x y z\n", 9);
 	ok(affinity_get(&store, ID, &a) == 0, "a record that is no type and parent is not trusted");
 	first = seen_since(&store, ID, &(struct seen){ .node = 7 }, false);
