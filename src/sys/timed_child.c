@@ -43,7 +43,7 @@ static struct job *current; /* in the child only */
 
 /* The children that this process has abandoned, and the devices that do not answer. */
 static struct {
-	pid_t left[TIMED_CHILD_SILENT_MAX];
+	pid_t *left;
 	struct timed_child_silent silent[TIMED_CHILD_SILENT_MAX];
 	size_t nleft, nsilent;
 } all;
@@ -118,14 +118,16 @@ static bool leave(struct job *job, pid_t pid)
 {
 	struct timed_child_silent s = { .pid = pid, .start = sys_process_start(pid), .since_ms = job->asked_ms };
 	int step = atomic_load(&job->step);
+	struct arena *before;
 
 	if (left_ms(job) > 0 || step % 2 == 0 || !atomic_compare_exchange_strong(&job->step, &step, LEFT))
 		return false;
 	memcpy(s.who, job->who, sizeof(s.who));
 	if (job->looks)
 		timed_child_add_silent(&s);
-	if (all.nleft < TIMED_CHILD_SILENT_MAX)
-		all.left[all.nleft++] = pid;
+	before = mem_use(NULL);
+	*(pid_t *)mem_add(&all.left, &all.nleft, sizeof(*all.left)) = pid;
+	mem_use(before);
 	return true;
 }
 

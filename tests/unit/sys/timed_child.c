@@ -305,6 +305,24 @@ static void a_write_hangs(void)
 	close(pipe);
 }
 
+static void many_writes_hang(void)
+{
+	struct work *w = share((struct work){ .lock = -1, .calls = 1 });
+	struct timed_child_silent silent;
+	int pipe, hung = 0, n = TIMED_CHILD_SILENT_MAX + 16;
+	siginfo_t info;
+
+	for (int i = 0; i < n; i++)
+		hung += writes(hang, w, -1, TRY_MS) == -ETIMEDOUT;
+	ok(hung == n, "%d writes hang at once", hung);
+	pipe = open_pipe();
+	for (int i = 0; i < TRIES && waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+	     i++, sys_sleep_ms(TRY_MS))
+		timed_child_silents(&silent, 1);
+	ok(waitpid(-1, NULL, WNOHANG) < 0, "and none of their processes is left when they return, nor a zombie");
+	close(pipe);
+}
+
 static void a_read_hangs(void)
 {
 	struct work *w = share((struct work){ .lock = -1, .calls = 1 });
@@ -426,5 +444,5 @@ static void end(void)
 	tree_end(&tree);
 }
 
-TESTS(begin, answered, orphaned, unnoticed, in_memory, a_write_is_done, a_write_hangs, a_read_hangs, a_look_of_a_write,
-      slow, slow_together, end)
+TESTS(begin, answered, orphaned, unnoticed, in_memory, a_write_is_done, a_write_hangs, many_writes_hang, a_read_hangs,
+      a_look_of_a_write, slow, slow_together, end)
