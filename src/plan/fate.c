@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-	CLOSE_MS = 5000,  /* until the next look at an unplugged device that is open: no event reports its close */
+	CLOSE_MS = 5000,  /* until the next look at an unplugged device that is open, or a creation that hangs */
 	YOUNG_MS = 60000, /* Nova takes time to create an mdev that it has defined; reclaim_grace may be shorter */
 	SOON_MS = 1000,
 };
@@ -87,6 +87,7 @@ static void judge_lease(struct fate *fate, const struct lease_facts *f)
 static int64_t next_look(const struct lease_facts *f)
 {
 	const struct lease *lease = f->lease;
+	int64_t created_ms = lease->since_ms + (int64_t)f->policy->create_timeout_s * 1000;
 
 	switch (lease->state) {
 	case LEASE_RESERVED:
@@ -94,7 +95,8 @@ static int64_t next_look(const struct lease_facts *f)
 	case LEASE_RELEASING:
 		return lease->deadline_ms >= f->now_ms ? lease->deadline_ms + 1 : 0;
 	case LEASE_CREATING:
-		return lease->since_ms + (int64_t)f->policy->create_timeout_s * 1000 + 1;
+		/* No event reports that a write has ended, nor does one below that a device was closed. */
+		return (created_ms >= f->now_ms ? created_ms : f->now_ms + CLOSE_MS) + 1;
 	case LEASE_ACTIVE:
 		if (f->runs && !f->has && f->open)
 			return f->now_ms + CLOSE_MS;
