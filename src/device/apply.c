@@ -372,6 +372,9 @@ static int undo(struct apply *apply, struct applied *done, struct err *err)
 	/* No guest has used the device, so the driver has nothing to clean up. */
 	policy.driver_cleanup_s = 0;
 	end_work(done);
+	/* The removal takes the work lock, which may have been handed over when the step was complete. */
+	if (apply->work)
+		work_locks_end(apply->work, done->id);
 	return r == 1 ? release_finish(apply->store, &policy, done->id,
 				       sys_now_ms() + create_within(UNDO_MS, create_last_ms(apply)), err)
 		      : r;

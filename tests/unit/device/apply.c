@@ -36,4 +36,25 @@ static void taken_over(void)
 	apply_end(&apply);
 }
 
-LIVE_TESTS("mtty", "[policy]\n", taken_over)
+/* A command that keeps the work locks, until libvirt has attached what it has made, and fails before that. */
+static void kept_locks(void)
+{
+	const struct request request = { .uuid = "dddddddd-0000-4000-8000-000000000001", .name = "vm1", .nvgpus = 1 };
+	struct step step = { .kind = STEP_CREATE, .vgpu = *MDEV("mtty", "mtty-1", A), .numa = UNKNOWN };
+	struct work_locks locks = { 0 };
+	struct apply apply;
+	struct lease lease;
+
+	text_copy(step.vgpu.pgpu, sizeof(step.vgpu.pgpu), "mtty");
+	apply_start(&apply, &store, &config.policy, &request, "resume");
+	apply.work = &locks;
+	ok(apply_lease(&apply, &step, 1, &err) == 0 && apply_step(&apply, &step, 1, 0, "", &err) == 0 &&
+		   store_locked_vgpu(&store, A),
+	   "a command makes a vGPU, and keeps its work lock");
+	apply_undo(&apply);
+	apply_end(&apply);
+	ok(!exists(A) && lease_get(&store, A, &lease, &err) == 0, "which does not keep it from being undone");
+	work_locks_end(&locks, NULL);
+}
+
+LIVE_TESTS("mtty", "[policy]\n", taken_over, kept_locks)
