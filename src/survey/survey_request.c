@@ -29,6 +29,7 @@ static uint64_t nodes_of(const struct vgpu_request *req, const struct request *r
 static int recall(struct resolved_request *resolved, const struct world *w, struct err *err)
 {
 	const struct vgpu_request *req = resolved->req;
+	const struct vgpu_ref vgpu = kernel_vgpu(req->id);
 	struct definition definition;
 	struct affinity affinity;
 	int defined;
@@ -36,11 +37,12 @@ static int recall(struct resolved_request *resolved, const struct world *w, stru
 	if (req->any || req->kind != REQUEST_MDEV)
 		return 0;
 	defined = mdevctl_definition(&definition, w->host, req->id, err);
-	if (defined < 0)
+	/* A start with a vGPU that exists needs no definition. */
+	if (defined < 0 && (w->mode != PLAN_PREPARE || kernel_exists(w->host, &vgpu) != 1))
 		return defined;
-	if (defined) {
+	resolved->defined = defined;
+	if (defined == 1) {
 		resolved->source = TYPE_DEFINED;
-		resolved->defined = true;
 		text_copy(resolved->last_parent, PARENT_SIZE, definition.parent);
 		resolved->ntypes = text_copy(resolved->types[0], TYPE_SIZE, definition.type);
 	} else if (affinity_get(w->store, req->id, &affinity)) {

@@ -78,4 +78,16 @@ close_device
 wait $ending
 nothing_left() { [ "$(devices)$(leases)" = 0 ]; }
 holds "it does not drop that lease, but removes what was created" eventually nothing_left
+
+### A definition of mdevctl that is not valid
+mkdir -p "$root/etc/mdevctl.d/$card"
+: >"$root/etc/mdevctl.d/$card/$u1"
+prepare 2>"$work/err"
+is $? 1 "a vGPU that would have to be created from it is refused"
+holds "with the definition" says M_DEFINITION_INVALID "$root/etc/mdevctl.d/$card/$u1" <"$work/err"
+make_device $card nvidia-222 $u1
+holds "one that exists needs no definition" prepare
+is "$(lease_has origin)" adopted "it is adopted"
+release
+is "$(devices)$(leases)" "$u1 0" "and left"
 tap_done
