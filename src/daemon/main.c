@@ -180,8 +180,8 @@ static int idle_ms(const struct leased *d)
 {
 	int64_t now = sys_now_ms(), at = pass_due(d);
 
-	/* Nothing reports that a pass begins to wait for libvirt, so look each second. */
-	if (d->pass.pid && d->pass_at <= now && at > now + APART_MS)
+	/* Nothing reports that a pass begins to wait for libvirt, or when the next one is due, so look each second. */
+	if (d->pass.pid && at > now + APART_MS)
 		at = now + APART_MS;
 	if (d->finisher.at_ms < at)
 		at = d->finisher.at_ms;

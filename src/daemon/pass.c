@@ -117,8 +117,11 @@ void pass_stop(struct pass *pass)
 
 int64_t pass_late_ms(const struct pass *pass, int64_t next_ms)
 {
+	const struct remembered *left = *pass->left;
 	int64_t asked = *pass->asking_ms ? *pass->asking_ms + ASKING_MS : pass->late_ms;
 
+	if (left && left->next_ms < next_ms)
+		next_ms = left->next_ms;
 	asked = asked > next_ms ? asked : next_ms;
 	return asked < pass->late_ms ? asked : pass->late_ms;
 }

@@ -28,8 +28,8 @@ struct pass {
 bool pass_start(struct pass *pass, struct handler *handler);
 
 /*
- * When the process is given up if the next pass is due at `next_ms`. What asks libvirt comes last in a pass, so the
- * next one waits only a few seconds for the answer.
+ * When the process is given up if the next pass is due at `next_ms`, or earlier by what this one leaves. What asks
+ * libvirt comes last in a pass, so the next one waits only a few seconds for the answer.
  */
 int64_t pass_late_ms(const struct pass *pass, int64_t next_ms);
 

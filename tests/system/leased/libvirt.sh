@@ -130,6 +130,11 @@ holds "a libvirt that does not answer is said" eventually said M_UNANSWERED
 holds "and holds up no pass: what a domain that is gone had is released" eventually is_state "$u3" ''
 holds "nor are its processes left behind" test "$(pgrep -c -P "$daemon")" -le 1
 stop
+sed -i 's/^start_grace = 1$/start_grace = 8/' "$root/etc/vgpu-lease.conf"
+prepare "$work/vm3.xml"
+start --connect "test://$work/hangs"
+holds "nor does that take an event" within 30 is_state "$u3" ''
+stop
 
 # In a build with sanitizers the leak checker can die itself at the end of this one, after libvirt's driver has failed to open.
 export ASAN_OPTIONS=detect_leaks=0
