@@ -173,6 +173,9 @@ static int hold_back(const struct apply *apply, const struct step *step, struct 
 		err_in(err, "vGPU %s", lease->vgpu.id);
 		return err_recode(err, EAGAIN);
 	}
+	/* A write that went on during the look may have made the device since. */
+	if (gone && kernel_exists(apply->store->host, &lease->vgpu) != 0)
+		return err_set(err, EAGAIN, "vGPU %s: created by another process in the meantime", lease->vgpu.id);
 	if (gone || lease->state == LEASE_CREATING)
 		return gone;
 	if (lease->state == LEASE_ACTIVE)
