@@ -47,11 +47,11 @@ static const char *stated_type(const struct check *check, const struct vgpu_requ
 static bool is_doubtful_vf(const struct check *check, const struct vgpu_request *req, const struct inv_parent *vf)
 {
 	const struct inv_device *device = inventory_device(check->inv, req->id);
+	autofree const struct section **types = pool_types(check->inv, false, vf);
 	const char *type = req->facts.type;
-	const struct section *first;
 
 	if (*type ? !pool_gives(vf, type) || (device && strcmp(device->vgpu.type, type) != 0)
-		  : !device && pool_types(check->inv, false, vf, &first) != 1)
+		  : !device && (!types[0] || types[1]))
 		return true;
 	if (vf->card->framework == FW_VARIANT)
 		return req->managed;

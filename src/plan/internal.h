@@ -143,10 +143,7 @@ bool plan_refuse_device(struct planner *p, const char *fmt, ...) __attribute__((
 /* The VF of the pool that the hostdev names; NULL: none, or the address is another host's. The VF limits the types. */
 const struct inv_parent *plan_own_vf(const struct planner *p);
 
-/* plan_text.c: lists the enabled types that the hostdev can have here, "nvidia-222, nvidia-231"; "" none. */
-void plan_text_types(const struct planner *p, char *buf, size_t size);
-
-/* Writes "nvidia-222" or, for several, "VGPU (nvidia-222, nvidia-231)", and their source unless it is the metadata. */
+/* plan_text.c: writes "nvidia-222" or, for several, "VGPU (nvidia-222, nvidia-231)", and their source if not asked. */
 void plan_text_request(const struct resolved_request *resolved, char *buf, size_t size);
 
 /*

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "internal.h"
@@ -80,14 +81,15 @@ bool plan_device_fits(const struct planner *p, const struct inv_device *device)
 void plan_only_type(const struct planner *p, const struct inv_parent *vf)
 {
 	struct resolved_request *resolved = p->resolved;
-	const struct section *only;
+	autofree const struct section **types = NULL;
 
 	/* If the remembered type is the pool's only type, the pool counts as its source. */
-	if (!p->world->config || (resolved->ntypes && resolved->source != TYPE_REMEMBERED) ||
-	    pool_types(&p->world->inv, resolved->req->kind == REQUEST_MDEV, vf, &only) != 1 ||
-	    !plan_type_fits(resolved, only->type))
+	if (!p->world->config || (resolved->ntypes && resolved->source != TYPE_REMEMBERED))
 		return;
-	text_copy(resolved->types[0], TYPE_SIZE, only->type);
+	types = pool_types(&p->world->inv, resolved->req->kind == REQUEST_MDEV, vf);
+	if (!types[0] || types[1] || !plan_type_fits(resolved, types[0]->type))
+		return;
+	text_copy(resolved->types[0], TYPE_SIZE, types[0]->type);
 	resolved->ntypes = 1;
 	resolved->source = vf ? TYPE_SERVED : TYPE_POOLED;
 }
@@ -152,10 +154,13 @@ static bool refuse_disabled(struct planner *p, const char *list)
 static bool refuse_untyped(struct planner *p)
 {
 	const struct world *world = p->world;
-	const struct vgpu_request *w = p->resolved->req;
-	char list[1024];
+	bool mdev = p->resolved->req->kind == REQUEST_MDEV;
+	const struct inv_parent *vf = plan_own_vf(p);
+	autofree const struct section **types = pool_types(&world->inv, mdev, vf);
+	char list[1024] = "";
 
-	plan_text_types(p, list, sizeof(list));
+	for (size_t i = 0; types[i]; i++)
+		text_add(list, sizeof(list), "%s%s", i ? ", " : "", types[i]->type);
 	/* If the VF is disabled, its card lists no type: report the missing VF. */
 	if (!*list && world->config->nsections && *p->resolved->absent)
 		return plan_refuse(p, "no such VF in the pool: %s", p->resolved->absent);
@@ -163,7 +168,7 @@ static bool refuse_untyped(struct planner *p)
 		return plan_refuse(
 			p,
 			"does not exist, and no type is enabled for this kind of hostdev; set enabled_mdev_types in [devices]");
-	if (pool_best_stock(&world->inv, w->kind == REQUEST_MDEV, NULL) == STOCK_NONE)
+	if (pool_stock(&world->inv, types[0], mdev, NULL) == STOCK_NONE)
 		return plan_refuse(
 			p,
 			"does not exist, and no pGPU that is configured for an enabled type (%s) is there now; see 'vgpu-lease check'",

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "internal.h"
@@ -13,19 +14,6 @@
  * libvirt shows (ERR_TEXT_MAX). Causes are left out if they do not fit, but never the fix.
  */
 enum { SHOWN_VFS = 6, SHOWN_CARDS = 8, LINE_BYTES = 800, MORE_BYTES = 20 };
-
-void plan_text_types(const struct planner *p, char *buf, size_t size)
-{
-	const struct config *config = p->world->config;
-	bool mdev = p->resolved->req->kind == REQUEST_MDEV;
-	const struct inv_parent *vf = plan_own_vf(p);
-	enum stock best = pool_best_stock(&p->world->inv, mdev, vf);
-
-	buf[0] = '\0';
-	for (size_t i = 0; i < config->nsections; i++)
-		if (pool_has_type(&p->world->inv, &config->sections[i], mdev, vf, best))
-			text_add(buf, size, "%s%s", *buf ? ", " : "", config->sections[i].type);
-}
 
 /* Adds the source of the type; nothing if it is the metadata. */
 static void add_source(const struct resolved_request *resolved, char *buf, size_t size)
@@ -67,18 +55,16 @@ void plan_text_request(const struct resolved_request *resolved, char *buf, size_
 static void add_other_types(const struct planner *p, char *buf, size_t size)
 {
 	const struct resolved_request *resolved = p->resolved;
-	const struct config *config = p->world->config;
-	bool mdev = resolved->req->kind == REQUEST_MDEV;
-	enum stock best = pool_best_stock(&p->world->inv, mdev, NULL);
+	autofree const struct section **types = NULL;
 	size_t n = 0;
 
 	/* Nova rewrites the definition at each start, so the added type would be lost. */
 	if (p->world->request->nova || (resolved->source != TYPE_DEFINED && resolved->source != TYPE_REMEMBERED))
 		return;
-	for (size_t i = 0; i < config->nsections; i++)
-		if (!plan_type_fits(resolved, config->sections[i].type) &&
-		    pool_has_type(&p->world->inv, &config->sections[i], mdev, NULL, best))
-			text_add(buf, size, "%stype='%s'", n++ ? " or " : "; or write ", config->sections[i].type);
+	types = pool_types(&p->world->inv, resolved->req->kind == REQUEST_MDEV, NULL);
+	for (size_t i = 0; types[i]; i++)
+		if (!plan_type_fits(resolved, types[i]->type))
+			text_add(buf, size, "%stype='%s'", n++ ? " or " : "; or write ", types[i]->type);
 	if (n)
 		text_add(buf, size, " in its <vgpu:device>");
 }

@@ -36,16 +36,10 @@ enum stock pool_stock(const struct inventory *inv, const struct section *section
 		      const struct inv_parent *parent);
 
 /*
- * Counts the enabled types whose cards are readiest, and sets *first to the first of them, or NULL. If no type has a
- * card, counts all types of mdevs if `mdev` is true and `parent` NULL, else none.
+ * The sections of the enabled types whose cards are readiest, then NULL. If no type has a card, these are all types of
+ * mdevs if `mdev` is true and `parent` NULL, else none. The caller frees the list.
  */
-size_t pool_types(const struct inventory *inv, bool mdev, const struct inv_parent *parent,
-		  const struct section **first);
-
-/* How ready the readiest types are. pool_has_type(): is the section's type as ready as this, `best`? */
-enum stock pool_best_stock(const struct inventory *inv, bool mdev, const struct inv_parent *parent);
-bool pool_has_type(const struct inventory *inv, const struct section *section, bool mdev,
-		   const struct inv_parent *parent, enum stock best);
+const struct section **pool_types(const struct inventory *inv, bool mdev, const struct inv_parent *parent);
 
 bool pool_has_parent(const struct inv_parent *parent);
 

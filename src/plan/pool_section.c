@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "plan/pool.h"
 
 /* libvirt's node devices, and so Nova, call the parent mtty "mtty_mtty": the driver's name, then the device's. */
@@ -121,37 +122,22 @@ enum stock pool_stock(const struct inventory *inv, const struct section *section
 	return stock;
 }
 
-enum stock pool_best_stock(const struct inventory *inv, bool mdev, const struct inv_parent *parent)
+const struct section **pool_types(const struct inventory *inv, bool mdev, const struct inv_parent *parent)
 {
 	const struct config *config = inv->config;
+	const struct section **list = mem_new(config->nsections + 1, sizeof(*list));
 	enum stock best = STOCK_NONE;
-
-	for (size_t i = 0; i < config->nsections; i++) {
-		enum stock stock = pool_stock(inv, &config->sections[i], mdev, parent);
-
-		if (stock > best)
-			best = stock;
-	}
-	return best;
-}
-
-bool pool_has_type(const struct inventory *inv, const struct section *section, bool mdev,
-		   const struct inv_parent *parent, enum stock best)
-{
-	if (best == STOCK_NONE)
-		return mdev && !parent && !section->vf;
-	return pool_stock(inv, section, mdev, parent) == best;
-}
-
-size_t pool_types(const struct inventory *inv, bool mdev, const struct inv_parent *parent, const struct section **first)
-{
-	const struct config *config = inv->config;
-	enum stock best = pool_best_stock(inv, mdev, parent);
 	size_t n = 0;
 
-	*first = NULL;
-	for (const struct section *s = config->sections; s < config->sections + config->nsections; s++)
-		if (pool_has_type(inv, s, mdev, parent, best) && n++ == 0)
-			*first = s;
-	return n;
+	for (const struct section *s = config->sections; s < config->sections + config->nsections; s++) {
+		enum stock stock = pool_stock(inv, s, mdev, parent);
+
+		if (stock > best)
+			n = 0;
+		best = stock > best ? stock : best;
+		if (stock == best && (best != STOCK_NONE || (mdev && !parent && !s->vf)))
+			list[n++] = s;
+	}
+	list[n] = NULL;
+	return list;
 }

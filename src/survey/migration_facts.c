@@ -75,15 +75,16 @@ bool migration_facts_predict(struct migration_facts *facts, struct world *world,
 			     const struct vgpu_request *req)
 {
 	struct resolved_request resolved;
-	const struct section *pooled;
+	autofree const struct section **pooled = NULL;
 	struct err ignored;
 	bool known = false;
 
 	*facts = (struct migration_facts){ 0 };
 	if (survey_resolve(&resolved, req, request, world, &ignored) < 0)
 		return false;
-	if (resolved.ntypes == 0 && pool_types(&world->inv, req->kind == REQUEST_MDEV, NULL, &pooled) == 1)
-		resolved.ntypes = text_copy(resolved.types[0], TYPE_SIZE, pooled->type);
+	pooled = pool_types(&world->inv, req->kind == REQUEST_MDEV, NULL);
+	if (resolved.ntypes == 0 && pooled[0] && !pooled[1])
+		resolved.ntypes = text_copy(resolved.types[0], TYPE_SIZE, pooled[0]->type);
 	for (size_t g = 0; g < world->inv.npgpus; g++) {
 		const char *type = served(world->inv.pgpus[g], &resolved);
 		struct migration_facts here;
