@@ -147,7 +147,7 @@ static struct card_load load_of(const struct asked *asked)
 	}
 	load_leases(&load, asked, &world->leases, asked->query->id);
 	/* Promised leases are for other requests, so each counts, even if its id (a VF's address) is this request's. */
-	load_leases(&load, asked, asked->query->promised, NULL);
+	load_leases(&load, asked, &world->promised, NULL);
 	return load;
 }
 
@@ -326,12 +326,12 @@ static void judge(struct capacity *space, const struct card_load *load, const st
 		explain_none(space, load, asked);
 }
 
-/* Sets `space` to the capacity for an offered type, within its section's cap. Returns the card's load. */
-static struct card_load measure(struct capacity *space, const struct capacity_query *query, const struct inv_pgpu *card,
-				const struct inv_offer *offer)
+/* Sets `space` to the capacity for an offered type, within its section's cap. */
+static void measure(struct capacity *space, const struct capacity_query *query, const struct inv_pgpu *card,
+		    const struct inv_offer *offer)
 {
 	const struct asked asked = { .query = query, .card = card, .type = offer->type, .available = offer->available };
-	struct card_load load = load_of(&asked);
+	const struct card_load load = load_of(&asked);
 	int capacity = capacity_of(card, asked.type);
 	struct capacity_vfs vfs = { .best = card->nparents ? card->parents[0] : NULL };
 
@@ -341,7 +341,8 @@ static struct card_load measure(struct capacity *space, const struct capacity_qu
 				    .share = share_of(&load, &asked, capacity),
 				    .whole_mib = whole_mib(card) };
 	judge(space, &load, &asked, capacity, &vfs);
-	return load;
+	space->has = !space->full;
+	space->in_flight = space->full && load.in_flight;
 }
 
 const struct failed_attempt *capacity_failed_attempt(const struct world *world, const char *pgpu, const char *type)
@@ -364,7 +365,6 @@ void capacity_on(struct capacity *space, const struct capacity_query *query, con
 	const struct world *world = query->world;
 	const struct pool_card *pooled = &card->pool;
 	const struct failed_attempt *attempt = capacity_failed_attempt(world, card->address, type);
-	struct card_load load;
 
 	*space = (struct capacity){ 0 };
 	/* Check this first: in_pool is also false if the survey did not read the card's configured type. */
@@ -379,9 +379,7 @@ void capacity_on(struct capacity *space, const struct capacity_query *query, con
 		snprintf(space->reason, sizeof(space->reason), "not in the pool: %.200s", pooled->reason);
 		return;
 	}
-	load = measure(space, query, card, inventory_offer(card, type));
-	space->has = !space->full;
-	space->in_flight = space->full && load.in_flight;
+	measure(space, query, card, inventory_offer(card, type));
 	if (!attempt || (*attempt->removal && space->has))
 		return;
 	*space = (struct capacity){ .cause = attempt->cause };
@@ -391,8 +389,7 @@ void capacity_on(struct capacity *space, const struct capacity_query *query, con
 bool capacity_count(struct capacity_count *count, const struct world *world, const struct inv_pgpu *card,
 		    const struct inv_offer *offer)
 {
-	static const struct leases none;
-	const struct capacity_query query = { .world = world, .promised = &none, .id = "", .last = "" };
+	const struct capacity_query query = { .world = world, .id = "", .last = "" };
 	const struct inv_type *type = offer ? offer->type : NULL;
 	int capacity, outside = 0;
 	struct capacity space;
@@ -441,9 +438,8 @@ bool capacity_count(struct capacity_count *count, const struct world *world, con
 
 struct capacity_framebuffer capacity_framebuffer(const struct world *world, const struct inv_pgpu *card)
 {
-	static const struct leases none;
 	static const struct inv_type any = { .framebuffer_mib = UNKNOWN };
-	const struct capacity_query query = { .world = world, .promised = &none, .last = "" };
+	const struct capacity_query query = { .world = world, .last = "" };
 	const struct asked asked = { .query = &query, .card = card, .type = &any, .available = 0 };
 	int whole = (int)whole_mib(card), used = (int)load_of(&asked).used_mib;
 

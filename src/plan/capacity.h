@@ -29,7 +29,6 @@ struct capacity {
 
 struct capacity_query {
 	const struct world *world;
-	const struct leases *promised;  /* to earlier requests of this plan, in addition to world->leases */
 	const struct vgpu_request *req; /* the hostdev's request; NULL: every parent suits */
 	const char *id;                 /* leases of this vGPU do not count; "" none */
 	const char *last;               /* the preferred VF; "" none */

@@ -38,7 +38,7 @@ static bool is_own(const struct capacity_query *query, const char *vf)
 	const struct lease *lease = lease_find(&world->leases, vf);
 
 	return (lease && strcmp(lease->domain, world->request->uuid) == 0) ||
-	       leased_parent(query->promised, vf, NULL) ||
+	       leased_parent(&world->promised, vf, NULL) ||
 	       (world->mode == PLAN_PREPARE && request_names(world->request, vf));
 }
 
@@ -92,7 +92,7 @@ static bool has_nobody(const struct capacity_query *query, const struct inv_pare
 	const struct world *world = query->world;
 
 	return p->ndevices == 0 && !p->lost && !has_failed(world, p->name) && is_pooled(p, type) &&
-	       !leased_parent(&world->leases, p->name, query->id) && !leased_parent(query->promised, p->name, NULL) &&
+	       !leased_parent(&world->leases, p->name, query->id) && !leased_parent(&world->promised, p->name, NULL) &&
 	       !request_excludes(world->request, p->name) && p->facts.opened != OPEN_YES && !is_hosts(world, p);
 }
 

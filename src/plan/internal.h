@@ -13,7 +13,6 @@
 struct planner {
 	struct world *world; /* its leases are a copy: a step removes the leases that it replaces */
 	struct plan *plan;
-	struct leases promised; /* what earlier requests of this plan get */
 
 	/* The current request. */
 	size_t req;
@@ -40,11 +39,9 @@ struct capacity_vfs capacity_vfs(const struct capacity_query *query, const struc
 /* The capacity query for the request; leases of `id` do not count. */
 static inline struct capacity_query plan_query(const struct planner *p, const char *id)
 {
-	return (struct capacity_query){ .world = p->world,
-					.promised = &p->promised,
-					.req = p->resolved->req,
-					.id = id,
-					.last = p->resolved->last_parent };
+	return (struct capacity_query){
+		.world = p->world, .req = p->resolved->req, .id = id, .last = p->resolved->last_parent
+	};
 }
 
 /* The ID of the requested device; "": any device. */

@@ -111,7 +111,8 @@ void plan_adopt(const struct planner *p, const struct inv_device *device)
 /* Adds the step to the promised leases, and removes the vGPU's present lease, so that later requests count it once. */
 static void promise_step(struct planner *p)
 {
-	struct lease *l = &p->promised.list[p->promised.n++], *had = lease_find(&p->world->leases, p->step->vgpu.id);
+	struct lease *l = &p->world->promised.list[p->world->promised.n++],
+		     *had = lease_find(&p->world->leases, p->step->vgpu.id);
 	struct leases *held = &p->world->leases;
 
 	if (had) {
@@ -361,7 +362,7 @@ void plan_make(struct plan *plan, const struct world *world)
 	size_t nvgpus = world->request->nvgpus;
 
 	*plan = (struct plan){ .kind = PLAN_STEPS, .steps = mem_new(nvgpus + 1, sizeof(*plan->steps)) };
-	p.promised.list = mem_new(nvgpus + 1, sizeof(*p.promised.list));
+	own.promised.list = mem_new(nvgpus + 1, sizeof(*own.promised.list));
 	own.leases.list = mem_new(world->leases.n + 1, sizeof(*own.leases.list));
 	for (size_t i = 0; i < world->leases.n; i++)
 		own.leases.list[i] = world->leases.list[i];
@@ -370,7 +371,7 @@ void plan_make(struct plan *plan, const struct world *world)
 	if (plan->kind != PLAN_REMOVE)
 		plan->nremoves = 0;
 	refuse_placeholder(&p);
-	free(p.promised.list);
+	free(own.promised.list);
 	free(own.leases.list);
 }
 

@@ -88,8 +88,8 @@ static bool source_fits(struct planner *p)
 
 static bool is_promised(const struct planner *p, const char *id)
 {
-	for (size_t i = 0; i < p->promised.n; i++)
-		if (strcmp(p->promised.list[i].vgpu.id, id) == 0)
+	for (size_t i = 0; i < p->world->promised.n; i++)
+		if (strcmp(p->world->promised.list[i].vgpu.id, id) == 0)
 			return true;
 	return false;
 }

@@ -23,8 +23,8 @@ static int count_promised(const struct planner *p, const char *id)
 {
 	int n = 0;
 
-	for (size_t i = 0; i < p->promised.n; i++)
-		n += strcmp(p->promised.list[i].vgpu.id, id) != 0;
+	for (size_t i = 0; i < p->world->promised.n; i++)
+		n += strcmp(p->world->promised.list[i].vgpu.id, id) != 0;
 	return n;
 }
 
