@@ -106,7 +106,7 @@ static bool replace_type(struct planner *p, const struct inv_device *device)
 	/* Refuse: repeating the failed attempt would never end. */
 	if (attempt)
 		return plan_refuse_device(p, "its type is %s, and %s", device->vgpu.type, attempt->reason);
-	if (!p->world->reclaimable_known)
+	if (!p->world->wide)
 		p->plan->kind = PLAN_LOOK;
 	if (p->plan->kind == PLAN_LOOK)
 		return false;

@@ -100,8 +100,8 @@ struct world {
 	enum plan_mode mode;
 	int64_t deadline_ms; /* of the operation (sys_now_ms()); 0 none */
 	/*
-	 * The next read covers everything, including what can be removed to make capacity. Otherwise it covers only
-	 * what the request and the leases refer to, or without a request, all but what can be removed.
+	 * The facts cover everything, and what can be removed to make capacity is marked as reclaimable. Otherwise they
+	 * cover only what the request and the leases refer to, or without a request, all but what can be removed.
 	 */
 	bool wide;
 
@@ -117,7 +117,6 @@ struct world {
 	size_t nfailed_attempts;
 	struct failure *failures; /* recorded in the last five minutes: such a pGPU is tried last for that type */
 	size_t nfailures;
-	bool reclaimable_known;             /* reclaimable devices and leases are marked */
 	struct missing_card *missing_cards; /* if everything was read */
 	size_t nmissing_cards;
 

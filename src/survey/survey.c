@@ -154,7 +154,7 @@ static void find_missing_cards(struct world *w)
 	free(w->missing_cards);
 	w->missing_cards = NULL;
 	w->nmissing_cards = 0;
-	if (w->config && w->inv.frameworks == INV_ALL)
+	if (w->config && survey_reads_all(w))
 		missing_cards(&w->missing_cards, &w->nmissing_cards, w->host, &w->inv, &ignored);
 }
 
@@ -230,7 +230,6 @@ static void find_reclaimable(struct world *w)
 	if (w->config)
 		look_for_removable(w, &look);
 	config_free(&defaults);
-	w->reclaimable_known = true;
 }
 
 int survey_look(struct world *w, struct err *err)
@@ -269,25 +268,33 @@ static int read_both(struct world *w, struct err *err)
 
 int survey_read(struct world *w, struct err *err)
 {
-	w->reclaimable_known = false;
-	w->nmissing_cards = 0;
 	if (read_both(w, err) < 0)
 		return -err->code;
 	free(w->failures);
 	w->nfailures = failure_list(w->store, &w->failures);
 	set_void_apart(w);
-	if (survey_reads_all(w)) {
+	if (survey_reads_all(w))
 		explain_absent(w);
-		find_missing_cards(w);
-	}
+	find_missing_cards(w);
 	if (w->wide)
 		find_reclaimable(w);
 	return survey_say_open(w) ? 0 : 1;
 }
 
+/* Searches the processes once more, without reading the host again. */
+static int look_again(struct world *w, struct err *err)
+{
+	if (survey_ahead(w, err) < 0)
+		return -err->code;
+	survey_say_open(w);
+	return 0;
+}
+
 int survey_see(struct world *w, struct err *err)
 {
-	return survey_ahead(w, err) < 0 || survey_read(w, err) < 0 ? -err->code : 0;
+	int r = survey_ahead(w, err) < 0 ? -err->code : survey_read(w, err);
+
+	return r == 1 ? look_again(w, err) : r;
 }
 
 int survey_host(struct world *w, const struct host *host, struct store *store, const struct config *config,
@@ -296,13 +303,7 @@ int survey_host(struct world *w, const struct host *host, struct store *store, c
 	static const struct request nothing;
 
 	*w = (struct world){ .host = host, .store = store, .config = config, .asked = &nothing };
-	if (survey_start(w, err) < 0 || survey_see(w, err) < 0)
-		return -err->code;
-	/* Whether plain VFs are open is known only after a search of the processes. */
-	if (w->asks && survey_ahead(w, err) < 0)
-		return -err->code;
-	survey_say_open(w);
-	return 0;
+	return survey_start(w, err) < 0 ? -err->code : survey_see(w, err);
 }
 
 int survey_again(struct world *w, const struct request *asked, struct err *err)
@@ -314,12 +315,7 @@ int survey_again(struct world *w, const struct request *asked, struct err *err)
 	if (survey_start(w, err) < 0)
 		return -err->code;
 	explain_absent(w);
-	if (survey_say_open(w))
-		return 0;
-	if (survey_ahead(w, err) < 0)
-		return -err->code;
-	survey_say_open(w);
-	return 0;
+	return survey_say_open(w) ? 0 : look_again(w, err);
 }
 
 int survey_record(struct world *w, struct err *err)

@@ -43,7 +43,10 @@ int survey_ahead(struct world *world, struct err *err);
  */
 int survey_read(struct world *world, struct err *err);
 
-/* survey_ahead() and survey_read(), for a caller that decides nothing and so takes no lock. */
+/*
+ * survey_ahead() and survey_read(), for a caller that decides nothing and so takes no lock. Whether plain VFs are open
+ * takes a search of the processes after the read.
+ */
 int survey_see(struct world *world, struct err *err);
 
 /*

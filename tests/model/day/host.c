@@ -316,7 +316,7 @@ bool host_day_arrive(struct host_day *host, int domain, int size)
 			       .leases = host->leases,
 			       .request = &request,
 			       .resolved_requests = &resolved,
-			       .reclaimable_known = true };
+			       .wide = true };
 	struct plan plan = { 0 };
 	struct step step = { 0 };
 	bool chosen;
