@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "domain/domxml.h"
 #include "survey/hostdev_filter.h"
+#include "survey/running.h"
 
 struct search {
 	const struct libvirt_files *disk;
@@ -23,22 +24,6 @@ struct search {
 	} *flavors;
 	size_t nflavors;
 };
-
-/* Narrows the text of a status file to its <domain> element; false: there is none. */
-static bool find_domain(struct libvirt_file *file)
-{
-	static const char end[] = "</domain>";
-	const char *start = memmem(file->text, file->len, "<domain ", strlen("<domain ")), *last = NULL, *at = start;
-	const char *limit = file->text + file->len;
-
-	while (at && (at = memmem(at, (size_t)(limit - at), end, sizeof(end) - 1)))
-		last = at += sizeof(end) - 1;
-	if (!last)
-		return false;
-	file->text = start;
-	file->len = (size_t)(last - start);
-	return true;
-}
 
 static bool parse(struct domxml **doc, const struct libvirt_file *file, unsigned int flags)
 {
@@ -67,41 +52,39 @@ static size_t missing_of(const struct request *wanted, const struct request *liv
 }
 
 /* Adds vGPUs of the definition that are missing in the running domain, at most the difference of their numbers. */
-static void add_missing(struct search *s, const char *name, struct domxml *definition, struct domxml *live,
-			const struct request *record)
+static void add_missing(struct search *s, const struct running_domain *domain, struct domxml *definition)
 {
-	const struct request *wanted = domxml_request(definition), *has = domxml_request(live);
+	const struct request *wanted = domxml_request(definition), *has = domain->request;
 
 	/* The filter costs a look at the cards of all PCI devices, so it runs only if something is missing. */
-	if (strcmp(wanted->uuid, has->uuid) != 0 || !missing_of(wanted, has))
+	if (strcmp(wanted->uuid, domain->uuid) != 0 || !missing_of(wanted, has))
 		return;
 	hostdev_filter_keep(definition, s->host, s->config, s->leases);
-	hostdev_filter_keep(live, s->host, s->config, s->leases);
+	if (domain->doc)
+		hostdev_filter_keep(domain->doc, s->host, s->config, s->leases);
 	for (size_t i = 0, left = wanted->nvgpus; i < wanted->nvgpus && left > has->nvgpus; i++) {
 		if (request_find(has, wanted->vgpus[i].id))
 			continue;
 		left--;
-		if (!record || !request_find(record, wanted->vgpus[i].id))
-			add(s, name, wanted, i, false);
+		if (!domain->taken || !request_find(domain->taken, wanted->vgpus[i].id))
+			add(s, domain->live.name, wanted, i, false);
 	}
 }
 
-static void look_at(struct search *s, struct libvirt_file *status, const struct libvirt_file *definition)
+static void look_at(struct search *s, const struct running_domain *domain, const struct libvirt_file *definition)
 {
-	autodomxml struct domxml *live = NULL, *wanted = NULL, *record = NULL;
-	bool recorded = memmem(status->text, status->len, DOMXML_SUSPENDED_NS, strlen(DOMXML_SUSPENDED_NS));
+	autodomxml struct domxml *wanted = NULL;
 	bool defined = definition && (domxml_concerns(definition->text, definition->len) ||
 				      (s->config && hostdev_filter_possible(s->config) &&
 				       domxml_has_pci(definition->text, definition->len)));
 
-	if ((!recorded && !defined) || !find_domain(status) || !parse(&live, status, DOMXML_ALL_PCI))
+	if (!domain->request)
 		return;
-	if (recorded && parse(&record, status, DOMXML_SUSPENDED))
-		for (size_t i = 0; i < domxml_request(record)->nvgpus; i++)
-			if (!request_find(domxml_request(live), domxml_request(record)->vgpus[i].id))
-				add(s, status->name, domxml_request(record), i, true);
+	for (size_t i = 0; domain->taken && i < domain->taken->nvgpus; i++)
+		if (!request_find(domain->request, domain->taken->vgpus[i].id))
+			add(s, domain->live.name, domain->taken, i, true);
 	if (defined && parse(&wanted, definition, DOMXML_ALL_PCI))
-		add_missing(s, status->name, wanted, live, record ? domxml_request(record) : NULL);
+		add_missing(s, domain, wanted);
 }
 
 static bool is_novas(const struct libvirt_file *file)
@@ -117,8 +100,8 @@ static void find_flavors(struct search *s)
 		autodomxml struct domxml *doc = NULL;
 		struct flavor *flavor;
 
-		if (!is_novas(&file) || !domxml_concerns(file.text, file.len) || (file.runs && !find_domain(&file)) ||
-		    !parse(&doc, &file, 0) || !domxml_request(doc)->nvgpus)
+		if (!is_novas(&file) || !domxml_concerns(file.text, file.len) ||
+		    (file.runs && !running_narrow(&file)) || !parse(&doc, &file, 0) || !domxml_request(doc)->nvgpus)
 			continue;
 		flavor = mem_add(&s->flavors, &s->nflavors, sizeof(*flavor));
 		flavor->of = file.name;
@@ -135,13 +118,13 @@ static const char *find_like(const struct search *s, const char *name)
 }
 
 /* Adds an instance if its status and definition have no vGPU, but another instance of its flavor has one. */
-static void look_at_flavor(struct search *s, struct libvirt_file *status, const struct libvirt_file *definition)
+static void look_at_flavor(struct search *s, const struct running_domain *domain, const struct libvirt_file *definition)
 {
 	autodomxml struct domxml *live = NULL, *defined = NULL;
 	struct missing_vgpu *missing;
 	const char *like;
 
-	if (!s->nflavors || !is_novas(status) || !find_domain(status) || !parse(&live, status, 0) ||
+	if (!s->nflavors || !is_novas(&domain->live) || !parse(&live, &domain->live, 0) ||
 	    domxml_request(live)->nvgpus ||
 	    (definition && (!parse(&defined, definition, 0) || domxml_request(defined)->nvgpus)))
 		return;
@@ -150,29 +133,35 @@ static void look_at_flavor(struct search *s, struct libvirt_file *status, const 
 		return;
 	missing = mem_add(&s->list, &s->n, sizeof(*missing));
 	*missing = (struct missing_vgpu){ .nova = true };
-	snprintf(missing->name, sizeof(missing->name), "%s", status->name);
+	snprintf(missing->name, sizeof(missing->name), "%s", domain->live.name);
 	snprintf(missing->like, sizeof(missing->like), "%s", like);
+}
+
+static bool find_definition(const struct libvirt_files *disk, const char *name, struct libvirt_file *out)
+{
+	for (size_t i = 0; libvirt_files_at(disk, i, out); i++)
+		if (!out->runs && out->text && strcmp(out->name, name) == 0)
+			return true;
+	return false;
 }
 
 void missing_vgpus(struct missing_vgpu **out, size_t *n, const struct libvirt_files *disk, const struct host *host,
 		   const struct config *config, const struct leases *leases)
 {
 	struct search s = { .disk = disk, .host = host, .config = config, .leases = leases };
-	struct libvirt_file status, other;
+	struct running running;
+	struct libvirt_file file;
 
 	find_flavors(&s);
-	for (size_t i = 0; libvirt_files_at(disk, i, &status); i++) {
-		bool defined = false;
+	running_read(&running, disk);
+	for (size_t i = 0; i < running.n; i++) {
+		const struct running_domain *domain = &running.list[i];
+		bool defined = find_definition(disk, domain->live.name, &file);
 
-		for (size_t j = 0; status.runs && !defined && libvirt_files_at(disk, j, &other); j++)
-			defined = !other.runs && other.text && strcmp(other.name, status.name) == 0;
-		if (status.runs && status.text) {
-			struct libvirt_file again = status;
-
-			look_at(&s, &status, defined ? &other : NULL);
-			look_at_flavor(&s, &again, defined ? &other : NULL);
-		}
+		look_at(&s, domain, defined ? &file : NULL);
+		look_at_flavor(&s, domain, defined ? &file : NULL);
 	}
+	running_free(&running);
 	free(s.flavors);
 	*out = s.list;
 	*n = s.n;

@@ -27,27 +27,34 @@ static bool is_settled(const char *status)
 	return strcmp(state, "running") == 0 || strcmp(state, "blocked") == 0 || strcmp(state, "pmsuspended") == 0;
 }
 
-/* The <domain> within a status file; NULL: none. */
-static const char *live_xml(const char *status, size_t *len)
+bool running_narrow(struct libvirt_file *status)
 {
 	static const char last[] = "</domain>";
-	const char *xml = strstr(status, "<domain "), *end = NULL;
+	const char *xml = memmem(status->text, status->len, "<domain ", strlen("<domain ")), *end = NULL;
+	const char *limit = status->text + status->len;
 
-	for (const char *at = xml; at && (at = strstr(at, last)); at = end)
+	for (const char *at = xml; at && (at = memmem(at, (size_t)(limit - at), last, strlen(last))); at = end)
 		end = at + strlen(last);
-	*len = end ? (size_t)(end - xml) : 0;
-	return end ? xml : NULL;
+	if (!end)
+		return false;
+	status->text = xml;
+	status->len = (size_t)(end - xml);
+	return true;
 }
 
-static void read_domain(struct running *running, const char *status)
+static void read_domain(struct running *running, const struct libvirt_file *status)
 {
 	static const struct request nothing;
-	struct running_domain domain = { .settled = is_settled(status) };
+	struct running_domain domain = { .live = *status, .settled = is_settled(status->text) };
 	struct err ignored;
+	const char *xml;
 	size_t len;
-	const char *xml = live_xml(status, &len);
 
-	if (!xml || !domxml_peek_uuid(domain.uuid, xml, len))
+	if (!running_narrow(&domain.live))
+		return;
+	xml = domain.live.text;
+	len = domain.live.len;
+	if (!domxml_peek_uuid(domain.uuid, xml, len))
 		return;
 	/* XML without a vGPU or PCI device is not parsed. Any VF may be a vGPU. */
 	if (!domxml_concerns(xml, len) && !domxml_has_pci(xml, len))
@@ -67,7 +74,7 @@ void running_read(struct running *running, const struct libvirt_files *disk)
 	*running = (struct running){ 0 };
 	for (size_t i = 0; libvirt_files_at(disk, i, &file); i++)
 		if (file.runs && file.text)
-			read_domain(running, file.text);
+			read_domain(running, &file);
 }
 
 void running_free(struct running *running)

@@ -13,6 +13,7 @@
 #include "host/libvirt_files.h"
 
 struct running_domain {
+	struct libvirt_file live; /* its status file, with the text of the <domain> */
 	char uuid[UUID_SIZE];
 	struct domxml *doc; /* its live XML, with all PCI hostdevs; NULL: it has none and no mdev, or is invalid */
 	struct domxml *suspended;      /* the suspend record in that XML; NULL: none, or invalid */
@@ -29,6 +30,9 @@ struct running {
 /* `disk` must outlive `running`. A file without a readable UUID is left out: libvirt_files_runs() may still find it. */
 void running_read(struct running *running, const struct libvirt_files *disk);
 void running_free(struct running *running);
+
+/* Narrows the text of a status file to its <domain>, the domain's live XML. False: there is none. */
+bool running_narrow(struct libvirt_file *status);
 
 /* NULL: it does not run, or `running` is NULL. */
 const struct running_domain *running_find(const struct running *running, const char *uuid);
