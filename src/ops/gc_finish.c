@@ -108,7 +108,7 @@ static void remove_orphans(struct gc *c)
 		facts.disk = disk;
 		if (!disk)
 			text_cut(item->why, sizeof(item->why), err.text);
-		if (disk && !fate_named(&facts, item->vgpu.id, item->why))
+		if (disk && !fate_named(&facts, item->vgpu.id, NULL, item->why))
 			remove_orphan(c, item);
 		else
 			item->outcome = GC_STAYS;

@@ -112,13 +112,9 @@ bool fate_is_novas(const struct fate_look *look, const struct vgpu_ref *vgpu)
 	return owner_of(&facts) == OWNER_NOVA;
 }
 
-/*
- * Finds which domain names the vGPU. With `note`, records that as a sign of use: Nova redefines a domain at its start,
- * and for a moment no domain names the vGPU.
- */
-static const char *named(const struct fate_look *look, const char *id, const char *asking, char why[REASON_SIZE])
+const char *fate_named(const struct fate_look *look, const char *id, const char *but, char why[REASON_SIZE])
 {
-	const char *domain = libvirt_files_names(look->disk, id, asking);
+	const char *domain = libvirt_files_names(look->disk, id, but);
 	const char *unread = libvirt_files_unread(look->disk, false);
 
 	if (domain && look->note)
@@ -128,11 +124,6 @@ static const char *named(const struct fate_look *look, const char *id, const cha
 	else if (unread)
 		snprintf(why, REASON_SIZE, "cannot tell whether a domain names it: %.180s", unread);
 	return domain || unread ? why : NULL;
-}
-
-const char *fate_named(const struct fate_look *look, const char *id, char why[REASON_SIZE])
-{
-	return named(look, id, NULL, why);
 }
 
 /* Finds the device's mdevctl definition, which a removal would include, and whether it keeps the device. */
@@ -176,7 +167,7 @@ void fate_device(struct fate *fate, const struct fate_look *look, const struct i
 	facts.typed = *device->vgpu.type;
 	facts.nova = fate_is_novas(look, &device->vgpu);
 	if (look->config->policy.reclaim_orphans && facts.typed) {
-		facts.named = named(look, id, device->vgpu.framework == FW_VARIANT ? look->asking : NULL, by);
+		facts.named = fate_named(look, id, device->vgpu.framework == FW_VARIANT ? look->asking : NULL, by);
 		r = facts.named ? 0 : is_open(look, id, open);
 		facts.open = r ? open : NULL;
 		if (!facts.named && !facts.open)
@@ -201,7 +192,7 @@ void fate_definition(struct fate *fate, const struct fate_look *look, const stru
 
 	facts.alone = true;
 	facts.definition_ms = definition->created_ms;
-	facts.named = named(look, definition->uuid, NULL, name);
+	facts.named = fate_named(look, definition->uuid, NULL, name);
 	if (!facts.named)
 		add_age(&facts, look, definition->uuid, &seen);
 	/* The recorded idle time may be that of an earlier definition with this UUID. */

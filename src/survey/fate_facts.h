@@ -45,5 +45,8 @@ void fate_definition(struct fate *fate, const struct fate_look *look, const stru
 /* Does Nova own this foreign device or definition (model/lease.h)? Its parent and type decide, nothing else. */
 bool fate_is_novas(const struct fate_look *look, const struct vgpu_ref *vgpu);
 
-/* Does a domain's XML name it? NULL: no. Otherwise says in `why` which, or why that is not known, and returns `why`. */
-const char *fate_named(const struct fate_look *look, const char *id, char why[REASON_SIZE]);
+/*
+ * Does the XML of a domain other than `but` (may be NULL) name it? NULL: no. Otherwise returns `why`: which domain, or
+ * why that is not known. `note` records it: Nova redefines a domain at its start, and for a moment none names the vGPU.
+ */
+const char *fate_named(const struct fate_look *look, const char *id, const char *but, char why[REASON_SIZE]);
