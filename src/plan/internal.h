@@ -62,8 +62,8 @@ static inline const char *plan_opener(const struct device_facts *facts)
  */
 enum plan_kind plan_choose(struct planner *p, const char *id);
 
-/* Sets the step's `why` to name the vGPUs that are removed first. */
-void plan_explain_removal(const struct planner *p);
+/* Ends the plan with the removal of this vGPU, after which the step is possible. */
+void plan_remove_first(struct planner *p, const char *id);
 
 /* True if the card serves one of the request's types, or the request has none. */
 bool plan_is_served(const struct planner *p, const struct inv_pgpu *card);
@@ -106,7 +106,8 @@ bool plan_creation(struct planner *p, const char *id);
 /* Plans a start with an existing device: keep, adopt, or refuse. */
 bool plan_existing(struct planner *p, const struct inv_device *device, const struct lease *own);
 
-/* Adopts an existing device; the step's fields come from the inventory. */
+/* Sets the step; the rest of its fields come from the inventory. */
+void plan_step(const struct planner *p, enum step_kind kind, const struct vgpu_ref *vgpu, const char *why);
 void plan_adopt(const struct planner *p, const struct inv_device *device);
 
 /* Ends the plan with a wait, because the kernel is creating or removing the device. Returns false. */

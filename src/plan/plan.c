@@ -94,18 +94,22 @@ void plan_only_type(const struct planner *p, const struct inv_parent *vf)
 	resolved->source = vf ? TYPE_SERVED : TYPE_POOLED;
 }
 
+void plan_step(const struct planner *p, enum step_kind kind, const struct vgpu_ref *vgpu, const char *why)
+{
+	const struct inv_type *t = inventory_type_of(&p->world->inv, vgpu);
+	const struct inv_pgpu *card = inventory_pgpu(&p->world->inv, vgpu->pgpu);
+
+	*p->step = (struct step){ .kind = kind,
+				  .vgpu = *vgpu,
+				  .numa = card ? card->numa : UNKNOWN,
+				  .framebuffer_mib = t ? t->framebuffer_mib : UNKNOWN,
+				  .section = card && p->world->config ? pool_serves(card, vgpu->type) : NULL };
+	snprintf(p->step->why, sizeof(p->step->why), "%s", why);
+}
+
 void plan_adopt(const struct planner *p, const struct inv_device *device)
 {
-	const struct inv_type *t = inventory_type_of(&p->world->inv, &device->vgpu);
-	const struct inv_pgpu *card = inventory_card_of(device);
-
-	*p->step = (struct step){ .kind = STEP_ADOPT,
-				  .vgpu = device->vgpu,
-				  .numa = card ? card->numa : UNKNOWN,
-				  .framebuffer_mib = t ? t->framebuffer_mib : UNKNOWN };
-	snprintf(p->step->why, sizeof(p->step->why), "it exists");
-	if (card && p->world->config)
-		p->step->section = pool_serves(card, device->vgpu.type);
+	plan_step(p, STEP_ADOPT, &device->vgpu, "it exists");
 }
 
 /* Adds the step to the promised leases, and removes the vGPU's present lease, so that later requests count it once. */
@@ -231,12 +235,11 @@ bool plan_existing(struct planner *p, const struct inv_device *device, const str
 		return plan_refuse(p, "exists as %s on %s, but the domain's metadata asks for %s; %s",
 				   device->vgpu.type, device->vgpu.parent, resolved->req->facts.type,
 				   plan_change_type(p));
-	plan_adopt(p, device);
 	if (own) {
-		p->step->kind = STEP_KEEP;
-		snprintf(p->step->why, sizeof(p->step->why), "the domain's already");
+		plan_step(p, STEP_KEEP, &device->vgpu, "the domain's already");
 		return true;
 	}
+	plan_adopt(p, device);
 	if (device->facts.opened == OPEN_YES)
 		return plan_refuse(p, "exists on %s and is held open by %s (troubleshooting: held-open-by-a-process)",
 				   device->vgpu.parent, plan_opener(&device->facts));
@@ -255,11 +258,8 @@ static bool finish_release(struct planner *p, const struct lease *lease)
 {
 	if (!lease->reclaimable || capacity_failed_attempt(p->world, lease->vgpu.pgpu, lease->vgpu.type))
 		return false;
-	*p->step = (struct step){ .kind = STEP_CREATE, .vgpu = lease->vgpu, .numa = lease->numa };
-	memcpy(p->plan->removes[0], lease->vgpu.id, ID_SIZE);
-	p->plan->nremoves = 1;
-	plan_explain_removal(p);
-	p->plan->kind = PLAN_REMOVE;
+	plan_step(p, STEP_CREATE, &lease->vgpu, "");
+	plan_remove_first(p, lease->vgpu.id);
 	return true;
 }
 

@@ -159,21 +159,15 @@ static bool find_removes(struct planner *p, const struct candidate *c)
 
 static void fill_step(const struct planner *p, const struct candidate *c, const char *id, const char *why)
 {
-	const struct inv_type *t = inventory_type_on(&p->world->inv, c->card, c->type);
 	const struct inv_parent *parent = c->space.parent ? c->space.parent : c->card->parents[0];
-	struct vgpu_ref *vgpu = &p->step->vgpu;
+	struct vgpu_ref vgpu = { .framework = c->card->framework };
 
-	*p->step = (struct step){ .kind = STEP_CREATE,
-				  .vgpu.framework = c->card->framework,
-				  .numa = c->card->numa,
-				  .framebuffer_mib = t ? t->framebuffer_mib : UNKNOWN,
-				  .section = pool_serves(c->card, c->type) };
 	/* A VF's id is its address, whatever address the domain had before. */
-	snprintf(vgpu->id, sizeof(vgpu->id), "%.39s", vgpu->framework == FW_MDEV ? id : parent->name);
-	text_copy(vgpu->type, sizeof(vgpu->type), c->type);
-	text_copy(vgpu->parent, sizeof(vgpu->parent), parent->name);
-	text_copy(vgpu->pgpu, sizeof(vgpu->pgpu), c->card->address);
-	snprintf(p->step->why, sizeof(p->step->why), "%s", why);
+	text_copy(vgpu.id, sizeof(vgpu.id), vgpu.framework == FW_MDEV ? id : parent->name);
+	text_copy(vgpu.type, sizeof(vgpu.type), c->type);
+	text_copy(vgpu.parent, sizeof(vgpu.parent), parent->name);
+	text_copy(vgpu.pgpu, sizeof(vgpu.pgpu), c->card->address);
+	plan_step(p, STEP_CREATE, &vgpu, why);
 }
 
 /* What the search finds for device `id`. */
@@ -318,7 +312,8 @@ static bool leave_vf(const struct planner *p, struct candidate *c)
 	return c->space.parent && plan_parent_suits(p, c->space.parent);
 }
 
-void plan_explain_removal(const struct planner *p)
+/* Sets the step's `why` to name the vGPUs that are removed first. */
+static void explain_removal(const struct planner *p)
 {
 	const char *id = p->plan->removes[0];
 	const struct lease *lease = lease_find(&p->world->leases, id);
@@ -331,6 +326,14 @@ void plan_explain_removal(const struct planner *p)
 	else
 		snprintf(p->step->why, sizeof(p->step->why), "after vGPU %s of domain %.64s%s is removed", id,
 			 lease->name, more);
+}
+
+void plan_remove_first(struct planner *p, const char *id)
+{
+	memcpy(p->plan->removes[0], id, ID_SIZE);
+	p->plan->nremoves = 1;
+	explain_removal(p);
+	p->plan->kind = PLAN_REMOVE;
 }
 
 enum plan_kind plan_choose(struct planner *p, const char *id)
@@ -358,6 +361,6 @@ enum plan_kind plan_choose(struct planner *p, const char *id)
 	if (!found.fullest.card || !find_removes(p, &found.fullest) || !leave_vf(p, &found.fullest))
 		return p->world->wide ? PLAN_REFUSE : PLAN_LOOK;
 	fill_step(p, &found.fullest, id, "");
-	plan_explain_removal(p);
+	explain_removal(p);
 	return PLAN_REMOVE;
 }

@@ -100,6 +100,7 @@ static bool replace_type(struct planner *p, const struct inv_device *device)
 {
 	const struct resolved_request *resolved = p->resolved;
 	const struct failed_attempt *attempt = NULL;
+	struct vgpu_ref wanted;
 
 	if (device->parent)
 		attempt = capacity_failed_attempt(p->world, device->parent->card->address, resolved->types[0]);
@@ -113,13 +114,10 @@ static bool replace_type(struct planner *p, const struct inv_device *device)
 	if (!device->facts.reclaimable || !device->parent)
 		return plan_refuse_device(p, "its type is %s, but the domain asks for %s", device->vgpu.type,
 					  resolved->req->facts.type);
-	plan_adopt(p, device);
-	p->step->kind = STEP_CREATE;
-	text_copy(p->step->vgpu.type, sizeof(p->step->vgpu.type), resolved->types[0]);
-	memcpy(p->plan->removes[0], device->vgpu.id, ID_SIZE);
-	p->plan->nremoves = 1;
-	plan_explain_removal(p);
-	p->plan->kind = PLAN_REMOVE;
+	wanted = device->vgpu;
+	text_copy(wanted.type, sizeof(wanted.type), resolved->types[0]);
+	plan_step(p, STEP_CREATE, &wanted, "");
+	plan_remove_first(p, device->vgpu.id);
 	return true;
 }
 
@@ -134,16 +132,6 @@ static bool prepare_typed(struct planner *p, const struct inv_device *device, co
 						device->vgpu.type, resolved->req->facts.type, plan_change_type(p))
 			   : replace_type(p, device);
 	return plan_existing(p, device, own);
-}
-
-static void keep_own(const struct planner *p, const struct lease *own, const struct inv_parent *vf)
-{
-	*p->step = (struct step){ .kind = STEP_KEEP,
-				  .vgpu = own->vgpu,
-				  .numa = own->numa,
-				  .framebuffer_mib = own->framebuffer_mib,
-				  .section = pool_serves(vf->card, own->vgpu.type),
-				  .why = "the domain's already" };
 }
 
 bool plan_vf_prepare(struct planner *p)
@@ -170,7 +158,7 @@ bool plan_vf_prepare(struct planner *p)
 		return plan_wait_for_kernel(p, id);
 	if (lease && lease->vgpu.framework == FW_VF && lease->state != LEASE_RESERVED &&
 	    plan_type_fits(resolved, lease->vgpu.type)) {
-		keep_own(p, lease, vf);
+		plan_step(p, STEP_KEEP, &lease->vgpu, "the domain's already");
 		return true;
 	}
 	if (vf->facts.opened == OPEN_YES)

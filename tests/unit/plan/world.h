@@ -154,6 +154,7 @@ static void make_device(struct setup *w, char *spec)
 	if (!d->parent)
 		return;
 	d->parent->ndevices++;
+	text_copy(d->vgpu.pgpu, sizeof(d->vgpu.pgpu), d->parent->card->address);
 	d->vgpu.framework = d->parent->card->framework;
 }
 
