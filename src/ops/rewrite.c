@@ -93,8 +93,7 @@ static void predict(struct rewrite *r, struct world *world)
 	for (size_t i = 0; world->inv.frameworks && i < r->nchanges; i++) {
 		struct domxml_change *change = &r->changes[i];
 
-		change->has_facts = migration_facts_predict(&change->facts, world, request,
-							    &request->vgpus[change->req]);
+		change->has_facts = migration_facts_predict(&change->facts, world, &request->vgpus[change->req]);
 	}
 }
 

@@ -124,7 +124,6 @@ struct world {
 
 	/* Only for the survey. */
 	struct request changed;     /* a copy of the request, if a framework changes; else unused */
-	bool some_cards;            /* only the cards whose VFs the request names were read (for PCI hostdevs) */
 	struct leases void_leases;  /* leases that are no longer valid */
 	struct vfio_users *users;   /* NULL until needed */
 	struct libvirt_files *disk; /* NULL until needed */

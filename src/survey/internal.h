@@ -9,6 +9,9 @@ void survey_drop_lookups(struct world *world);
 
 bool survey_reads_all(const struct world *world);
 
+/* For PCI hostdevs, does it read only the cards whose VFs they name? libvirt uses no other VFs at a start. */
+bool survey_reads_named(const struct world *world);
+
 /* Reads the part of the host that the request and the leases can concern, or all of it. */
 int survey_read_host(struct world *world, struct err *err);
 

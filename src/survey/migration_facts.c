@@ -71,8 +71,7 @@ static const char *served(const struct inv_pgpu *card, const struct resolved_req
 	return NULL;
 }
 
-bool migration_facts_predict(struct migration_facts *facts, struct world *world, const struct request *request,
-			     const struct vgpu_request *req)
+bool migration_facts_predict(struct migration_facts *facts, struct world *world, const struct vgpu_request *req)
 {
 	struct resolved_request resolved;
 	autofree const struct section **pooled = NULL;
@@ -80,7 +79,7 @@ bool migration_facts_predict(struct migration_facts *facts, struct world *world,
 	bool known = false;
 
 	*facts = (struct migration_facts){ 0 };
-	if (survey_resolve(&resolved, req, request, world, &ignored) < 0)
+	if (survey_resolve(&resolved, req, world, &ignored) < 0)
 		return false;
 	pooled = pool_types(&world->inv, req->kind == REQUEST_MDEV, NULL);
 	if (resolved.ntypes == 0 && pooled[0] && !pooled[1])

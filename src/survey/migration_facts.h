@@ -30,8 +30,7 @@ char *migration_facts_element(const struct domxml *doc, const struct inventory *
  * possible type, else "". False, with all facts "": no card of the pool can serve the request. `world` must have a
  * configuration, and have read all types.
  */
-bool migration_facts_predict(struct migration_facts *facts, struct world *world, const struct request *request,
-			     const struct vgpu_request *req);
+bool migration_facts_predict(struct migration_facts *facts, struct world *world, const struct vgpu_request *req);
 
 /* Clears the facts that differ from `other`, for a vGPU that may be created on either of two pGPUs. */
 void migration_facts_common(struct migration_facts *facts, const struct migration_facts *other);

@@ -41,7 +41,7 @@ static enum presence presence_of(const struct world *w, const struct lease *leas
 	if (inventory_device(&w->inv, vgpu->id))
 		return PRESENT;
 	if (!(w->inv.frameworks & 1U << vgpu->framework) ||
-	    (vgpu->framework == FW_VARIANT && lease->state == LEASE_ACTIVE && w->some_cards &&
+	    (vgpu->framework == FW_VARIANT && lease->state == LEASE_ACTIVE && survey_reads_named(w) &&
 	     !inventory_pgpu(&w->inv, vgpu->pgpu)))
 		return PRESENCE_UNKNOWN;
 	r = kernel_exists(w->host, vgpu);

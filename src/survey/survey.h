@@ -21,11 +21,11 @@ void survey_end(struct world *world);
 #define autosurvey __attribute__((cleanup(survey_end)))
 
 /*
- * Finds out what is known about one vGPU of a request. -ENOENT: neither this host nor the pool knows a requested type;
- * the error lists the known types.
+ * Finds out what is known about one vGPU of a request, except for its NUMA nodes. -ENOENT: neither this host nor the
+ * pool knows a requested type; the error lists the known types.
  */
-int survey_resolve(struct resolved_request *resolved, const struct vgpu_request *req, const struct request *request,
-		   struct world *world, struct err *err);
+int survey_resolve(struct resolved_request *resolved, const struct vgpu_request *req, struct world *world,
+		   struct err *err);
 
 /*
  * If survey_read() will ask who uses a device, searches all processes, and libvirt's files except for a start. A wide

@@ -61,13 +61,12 @@ static int read_names(struct world *w, unsigned int frameworks, struct err *err)
 	return inventory_names(w->host, w->names_known, &w->names, &w->nnames, err);
 }
 
-int survey_resolve(struct resolved_request *resolved, const struct vgpu_request *req, const struct request *request,
-		   struct world *w, struct err *err)
+int survey_resolve(struct resolved_request *resolved, const struct vgpu_request *req, struct world *w, struct err *err)
 {
 	char refusal[RESOLVE_REFUSAL];
 	unsigned int unread;
 
-	*resolved = (struct resolved_request){ .req = req, .nodes = nodes_of(req, request, w->host) };
+	*resolved = (struct resolved_request){ .req = req };
 	uuid_random(resolved->fresh);
 	if (recall(resolved, w, err) < 0)
 		return -err->code;
@@ -109,9 +108,13 @@ int survey_start(struct world *w, struct err *err)
 	if (w->mode == PLAN_MIGRATE && w->config && change_frameworks(w, err) < 0)
 		return -err->code;
 	w->resolved_requests = mem_new(w->request->nvgpus + 1, sizeof(*w->resolved_requests));
-	for (size_t i = 0; i < w->request->nvgpus; i++)
-		if (survey_resolve(&w->resolved_requests[i], &w->request->vgpus[i], w->request, w, err) < 0)
+	for (size_t i = 0; i < w->request->nvgpus; i++) {
+		const struct vgpu_request *req = &w->request->vgpus[i];
+
+		if (survey_resolve(&w->resolved_requests[i], req, w, err) < 0)
 			return -err->code;
+		w->resolved_requests[i].nodes = nodes_of(req, w->request, w->host);
+	}
 	return 0;
 }
 
@@ -120,17 +123,19 @@ bool survey_reads_all(const struct world *w)
 	return w->wide || !w->request->nvgpus;
 }
 
-/*
- * The cards whose VFs a start names; NULL: all cards. libvirt uses only the named VFs, so other cards matter only for a
- * refusal. The caller frees the one allocation.
- */
+bool survey_reads_named(const struct world *w)
+{
+	return w->mode == PLAN_PREPARE && !survey_reads_all(w);
+}
+
+/* The cards whose VFs a start names; NULL: all cards. The caller frees the one allocation. */
 static const char **cards_of(const struct world *w)
 {
 	size_t n = 0, nvgpus = w->request->nvgpus;
 	const char **cards;
 	char *card;
 
-	if (w->mode != PLAN_PREPARE || survey_reads_all(w))
+	if (!survey_reads_named(w))
 		return NULL;
 	cards = mem_new(nvgpus + 1, sizeof(*cards) + PCI_SIZE);
 	card = (char *)(cards + nvgpus + 1);
@@ -197,7 +202,6 @@ int survey_read_host(struct world *w, struct err *err)
 				   .gpus = !w->config || !w->config->nsections };
 
 	inventory_free(&w->inv);
-	w->some_cards = cards != NULL;
 	/* A refusal also names cards whose vGPUs need a hostdev of another kind. */
 	if (survey_reads_all(w))
 		query.frameworks = INV_ALL;

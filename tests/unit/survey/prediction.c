@@ -60,8 +60,7 @@ static void run(const struct row *row)
 	struct section sections[2] = { row->sections[0], row->sections[1] };
 	struct config config = { .sections = sections, .nsections = *sections[1].type ? 2 : 1 };
 	struct vgpu_request req = { .kind = row->kind, .id = B };
-	const struct request nothing = { .nvgpus = 0 },
-			     request = { .uuid = VM, .name = "vm", .vgpus = &req, .nvgpus = 1 };
+	const struct request nothing = { .nvgpus = 0 };
 	autosurvey struct world survey = { .host = &tree.host, .store = &store, .config = &config, .asked = &nothing };
 	struct migration_facts facts;
 	char got[512] = "";
@@ -70,7 +69,7 @@ static void run(const struct row *row)
 	text_copy(req.facts.type, sizeof(req.facts.type), row->type);
 	if (survey_start(&survey, &err) < 0 || survey_read(&survey, &err) < 0)
 		tree_fail(err.text);
-	ok(migration_facts_predict(&facts, &survey, &request, &req) == (row->facts != NULL), "%s", row->says);
+	ok(migration_facts_predict(&facts, &survey, &req) == (row->facts != NULL), "%s", row->says);
 	snprintf(got, sizeof(got), "%s|%s|%s|%s", facts.type, facts.name, facts.framework, facts.model);
 	is(got, row->facts ? row->facts : "|||", row->says);
 }
