@@ -94,24 +94,22 @@ static bool is_promised(const struct planner *p, const char *id)
 	return false;
 }
 
-/* A fitting device of the pool that no lease, process or domain XML refers to; NULL: none, or reuse = never. */
-static const struct inv_device *free_device(const struct planner *p)
+/* Adopts a fitting device of the pool that no lease, process or domain XML refers to. False: none, or reuse = never. */
+static bool adopt_free(const struct planner *p)
 {
-	const struct inventory *inv = &p->world->inv;
+	const struct world *world = p->world;
 
-	if (!p->world->config || !p->world->config->policy.reuse_free)
-		return NULL;
-	for (size_t i = 0; i < inv->ndevices; i++) {
-		const struct inv_device *d = &inv->devices[i];
-		const struct device_facts *f = &d->facts;
-
-		if (d->parent && plan_parent_suits(p, d->parent) && p->resolved->ntypes > 0 && plan_device_fits(p, d) &&
-		    pool_has_parent(d->parent) && f->opened == OPEN_NO && !f->is_named &&
-		    !lease_find(&p->world->leases, d->vgpu.id) && !is_promised(p, d->vgpu.id) &&
-		    !request_names(p->world->request, d->vgpu.id) && !request_excludes(p->world->request, d->vgpu.id))
-			return d;
-	}
-	return NULL;
+	if (!world->config || !world->config->policy.reuse_free || p->resolved->ntypes == 0)
+		return false;
+	for (const struct inv_device *d = world->inv.devices; d < world->inv.devices + world->inv.ndevices; d++)
+		if (d->parent && plan_parent_suits(p, d->parent) && plan_device_fits(p, d) &&
+		    pool_has_parent(d->parent) && d->facts.opened == OPEN_NO && !d->facts.is_named &&
+		    !lease_find(&world->leases, d->vgpu.id) && !is_promised(p, d->vgpu.id) &&
+		    !request_names(world->request, d->vgpu.id) && !request_excludes(world->request, d->vgpu.id)) {
+			plan_adopt(p, d);
+			return true;
+		}
+	return false;
 }
 
 /* Refuses, because the domain cannot have this vGPU but must keep it: migrate_uuid = keep, or Nova has assigned it. */
@@ -147,7 +145,7 @@ bool plan_arrival(struct planner *p)
 	const struct resolved_request *resolved = p->resolved;
 	const char *id = plan_named(resolved->req);
 	const struct lease *lease = lease_find(&world->leases, id);
-	const struct inv_device *device = inventory_device(&world->inv, id), *other;
+	const struct inv_device *device = inventory_device(&world->inv, id);
 	const struct inv_parent *parent = inventory_parent(&world->inv, id);
 	bool vf = resolved->req->kind == REQUEST_PCI;
 	bool others = lease && strcmp(lease->domain, world->request->uuid) != 0;
@@ -170,10 +168,8 @@ bool plan_arrival(struct planner *p)
 		return plan_wait_for_kernel(p, lease->vgpu.parent);
 	if (keep && (device || others || (vf && !pooled)))
 		return refuse_taken(p, device, others ? lease : NULL);
-	if (!device && !others && !keep && (other = free_device(p))) {
-		plan_adopt(p, other);
+	if (!device && !others && !keep && adopt_free(p))
 		return true;
-	}
 	p->only = vf && keep ? parent : NULL;
 	/* A lease of the id passed here does not count, so pass `id` only if its lease is the domain's own. */
 	return plan_creation(p, device || others || !*id ? resolved->fresh : id);
@@ -181,8 +177,6 @@ bool plan_arrival(struct planner *p)
 
 bool plan_assignment(struct planner *p)
 {
-	const struct inv_device *other;
-
 	if (!p->resolved->req->any) {
 		size_t nverdicts = p->plan->nverdicts;
 
@@ -197,9 +191,5 @@ bool plan_assignment(struct planner *p)
 		p->plan->nverdicts = nverdicts;
 		p->only = NULL;
 	}
-	other = free_device(p);
-	if (!other)
-		return plan_creation(p, p->resolved->fresh);
-	plan_adopt(p, other);
-	return true;
+	return adopt_free(p) || plan_creation(p, p->resolved->fresh);
 }
