@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Events of vGPUs in the log. Each event has its own MESSAGE_ID, explained in the journal's catalog (etc/catalog), and
- * fields that name the vGPU, its domain and its pGPU. `vgpu-lease log` reads the events.
- */
+/* Events of vGPUs in the log. Each has a MESSAGE_ID (see etc/catalog) and fields; `vgpu-lease log` reads them. */
 #pragma once
 
 #include <stddef.h>

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A lease says which vGPU belongs to which domain. Each lease is one small file, named after the vGPU's ID, and is
- * written atomically.
- *
- * The owner is recorded as the domain's UUID: a name can change, and two domains' XML can name the same device. A lease
- * is written before its device is created and dropped after the device is removed, so a process that dies in between
- * leaves a record of what to finish.
+ * A lease says which vGPU belongs to which domain, named by its UUID: a name can change, and two domains' XML can name
+ * the same device. It is written before its device is created and dropped after the device is removed, so a process
+ * that dies in between leaves a record of what to finish.
  *
  *   reserved   held until its deadline for a domain that migrates or is restored; its device does not exist yet, or was
  *              not created by vgpu-lease
@@ -69,10 +66,8 @@ const char *lease_holder(char buf[HOLDER_SIZE], const struct lease *lease);
 struct lease lease_for(const struct request *request, const struct vgpu_ref *vgpu);
 
 /*
- * Convert a lease to text and back. lease_format() returns the length, or -ENOSPC. lease_parse() returns:
- *   0: `lease` is set
- *   -EINVAL: not a lease; the contents of `lease` are meaningless
- *   -EPROTONOSUPPORT: a later version's lease, which must not be changed
+ * Convert a lease to text and back. lease_format() returns the length, or -ENOSPC; lease_parse() 0, -EINVAL, or
+ * -EPROTONOSUPPORT for a later version's lease, which must not be changed.
  */
 int lease_format(const struct lease *lease, char *buf, size_t size);
 int lease_parse(struct lease *lease, const char *text);

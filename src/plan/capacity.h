@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Capacity: can this pGPU carry one more vGPU of a type now, and on which parent? Part of plan, and pure.
+ * Capacity: can this pGPU carry one more vGPU of a type now, and on which parent? Counted per pGPU, never per VF.
  *
  * The kernel's count of available instances accounts for existing devices. Leases whose device is not in the kernel yet
- * are subtracted from that count. Capacity is counted per pGPU, never per VF.
+ * are subtracted from that count.
  *
  * Facts (NVIDIA): all vGPUs of a pGPU have one framebuffer size unless mixed-size mode is on; then types of other sizes
  * show capacity although the card is in use. On SR-IOV cards available_instances is 0 or 1 per VF, but the capacity is
@@ -34,7 +34,7 @@ struct capacity_query {
 	const char *last;               /* the preferred VF; "" none */
 };
 
-/* Sets `space` to the capacity of a card for a type. A type or card outside the pool has none, and `reason` says so. */
+/* A type or card outside the pool has no capacity. */
 void capacity_on(struct capacity *space, const struct capacity_query *query, const struct inv_pgpu *card,
 		 const char *type);
 
@@ -44,25 +44,20 @@ bool capacity_parent_suits(const struct inv_parent *parent, const struct vgpu_re
 /* An attempt of this run that failed for this type on this pGPU as a whole; preferably not a removal. NULL: none. */
 const struct failed_attempt *capacity_failed_attempt(const struct world *world, const char *pgpu, const char *type);
 
-/*
- * Is the parent free, and in the pool for this type (NULL: any type)? A parent is free if it has no device and no lease
- * (except of query->id), no process has it open, its driver has not lost it, and no attempt on it failed in this run.
- */
+/* Is the parent free, and in the pool for this type (NULL: any type)? */
 bool capacity_parent_is_free(const struct capacity_query *query, const struct inv_parent *parent, const char *type);
 
 /*
- * True if the domain can have the IOMMU group of this plain VF; if not, `why` has the reason. A group belongs to one
- * domain, and QEMU fails with "group is not viable" if another driver holds one of the group's devices.
+ * Can the domain have the IOMMU group of this plain VF? If not, `why` has the reason. A group belongs to one domain,
+ * and QEMU fails with "group is not viable" if another driver holds one of the group's devices.
  */
 bool capacity_group_is_free(const struct capacity_query *query, const struct inv_parent *parent, char why[REASON_SIZE]);
 
 /* The displayed counts of one type on one pGPU, in the pool or not. */
 struct capacity_count {
-	/* The most that fit on an empty card: min(max_instance, VFs), or if that is unknown, used plus offered. */
-	int capacity;
-	int used; /* existing vGPUs of this type on the card */
-	/* Can be created now: the kernel's offer less pending leases, within the cap; a lower bound if MIG-backed. */
-	int available;
+	int capacity;             /* the most that fit on an empty card; if that is unknown, used plus offered */
+	int used;                 /* existing vGPUs of this type on the card */
+	int available;            /* can be created now; a lower bound if MIG-backed */
 	enum cause cause;         /* why none is available */
 	char reason[REASON_SIZE]; /* for people */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Decides whether a lease, a vGPU without a lease, or an mdevctl definition without a device stays, or may be released
- * or removed without a request. gc, list, show, check, the device handler and a start without capacity all ask here.
+ * or removed without a request. An unknown fact counts as a reason to stay.
  *
  * A leased vGPU may go once its domain no longer runs or has lost it, no process has it open, and no process works on
  * it. An orphan is a device that was made for a guest (history.h) and has a type. It is not open, no lease and no
@@ -9,8 +9,6 @@
  * of use: its creation, an open file, a domain that names it, or the end of a lease. A device that was not made for a
  * guest was created in advance: it and its definition are kept, unless `unused` is set. A device of Nova may go even if
  * mdevctl starts it, because Nova defines all its devices to start at boot.
- *
- * An unknown fact counts as a reason to stay. Pure: survey/fate_facts.h gathers the facts.
  */
 #pragma once
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the parts of plan share: the plan in progress, and the choice of a parent.
- *
- * A function that takes a non-const planner and returns bool ends the plan before it returns false: with a refusal, or
- * with PLAN_WAIT or PLAN_LOOK.
+ * What the parts of plan share. A function that takes a non-const planner and returns bool ends the plan before it
+ * returns false: with a refusal, or with PLAN_WAIT or PLAN_LOOK.
  */
 #pragma once
 
@@ -57,8 +55,8 @@ static inline const char *plan_opener(const struct device_facts *facts)
 }
 
 /*
- * Chooses a parent for a new device `id`. PLAN_STEPS and PLAN_REMOVE: fills in the step; with PLAN_REMOVE the parent
- * has capacity only after the removals. Other results: the verdicts say why no pGPU was chosen.
+ * Chooses a parent for a new device `id`. PLAN_STEPS: the step is set. PLAN_REMOVE: likewise, but the parent has
+ * capacity only after the removals. Else the verdicts say why no pGPU was chosen.
  */
 enum plan_kind plan_choose(struct planner *p, const char *id);
 
@@ -83,10 +81,7 @@ bool plan_driver_differs(const struct planner *p);
 /* Drops the types that have another name on the source than on this host, unless that would drop all. */
 void plan_source_narrow(const struct planner *p);
 
-/*
- * plan_quota.c: does the project's quota allow the vGPU `id`, perhaps only after leases are removed?
- * plan_quota_removes() adds these leases to the plan's removals, which precede the step.
- */
+/* plan_quota.c: is vGPU `id` within the quota, perhaps after removals? plan_quota_removes() adds these to the plan. */
 bool plan_quota(struct planner *p, const char *id);
 void plan_quota_removes(struct planner *p);
 
@@ -144,10 +139,7 @@ const struct inv_parent *plan_own_vf(const struct planner *p);
 /* plan_text.c: writes "nvidia-222" or, for several, "VGPU (nvidia-222, nvidia-231)", and their source if not asked. */
 void plan_text_request(const struct resolved_request *resolved, char *buf, size_t size);
 
-/*
- * Writes into the plan why no pGPU has capacity, pGPUs with the same cause together; those left out are counted as "and
- * N more". The text fits, after the domain's name and the device's id, into the line that libvirt shows.
- */
+/* Writes into the plan why no pGPU has capacity, pGPUs with the same cause together. */
 void plan_text_no_capacity(const struct planner *p);
 
 /*

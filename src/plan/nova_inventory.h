@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What nova-compute's libvirt driver counts on this host. Each parent of mdevs is a resource provider in Placement;
- * Nova counts the mdevs of its type that exist or have a definition, and those that could be created.
- *
- * Pure: the computation of _get_gpu_inventories() in nova/virt/libvirt/driver.py, as of Nova 2025.1. The type of a
- * parent is the one whose device_addresses name it, else the first type without addresses. The total of a parent that
- * offers more mdevs than max_instances leaves is 0.
+ * What nova-compute's libvirt driver counts on this host, as _get_gpu_inventories() in nova/virt/libvirt/driver.py of
+ * Nova 2025.1 does. Each parent of mdevs is a resource provider in Placement; Nova counts the mdevs of its type that
+ * exist or have a definition, and those that could be created. The type of a parent is the one whose device_addresses
+ * name it, else the first type without addresses.
  */
 #pragma once
 
@@ -42,10 +40,7 @@ void nova_inventory_free(struct nova_inventory *nova);
 /* True if the definition's type is the one that Nova gives its parent. Nova then counts it even without a device. */
 bool nova_inventory_counts(const struct nova_inventory *nova, const struct definition *definition);
 
-/*
- * Sets the traits with which a flavor can request such a vGPU, in Placement's spelling: the type (CUSTOM_NVIDIA_222),
- * the pGPU's model, the framebuffer, the framework; "" if unknown.
- */
+/* The traits of a vGPU, in Placement's spelling: type (CUSTOM_NVIDIA_222), model, framebuffer, framework; or "". */
 void nova_traits(char traits[NOVA_TRAITS][TRAIT_SIZE], const struct nova_provider *provider);
 /* The trait of a type, which is a valid resource class as well. */
 void nova_type_trait(char trait[TRAIT_SIZE], const char *type);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The decision: which vGPU a domain gets, on which parent; or why it gets none.
- *
- * Pure: given facts, it returns steps or one refusal, without I/O, clock or errno, so every rule is a row in
+ * The decision: which vGPU a domain gets, on which parent; or why it gets none. Each rule is a row in
  * tests/unit/plan/plan_rows.h. A plan is tentative: the kernel decides, and a failure becomes a fact (struct
  * failed_attempt) for the next plan.
  */

@@ -2,7 +2,7 @@
 /*
  * The pool combines the configuration and the host: which pGPU serves which type, and why a pGPU serves none.
  *
- * Pure: no I/O. A section that names a VF gets that VF. A pGPU's other VFs, or a pGPU without VFs, have one type, as in
+ * A section that names a VF gets that VF. A pGPU's other VFs, or a pGPU without VFs, have one type, as in
  * Nova; with pgpu_types = several they have all types that are configured for the pGPU. Sections that name the pGPU
  * take precedence over sections that match it, and both over the first section without addresses and matches, which
  * gets no pGPU whose VFs are named. A card that contradicts the configuration is kept out of the pool, with a reason,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which types a request can have on this host, and whether its vGPU must change its framework. Pure.
+ * Which types a request can have on this host, and whether its vGPU must change its framework.
  *
  * The type of a device that does not exist comes from the metadata, else from its mdevctl definition, else from its
  * last lease here, if that type is still enabled. Otherwise the plan decides, because it knows for which types the pool
@@ -26,10 +26,7 @@ unsigned int resolve_types(struct resolved_request *resolved, const struct world
 
 /*
  * If a migrating vGPU is an mdev on the source and a VF here, or the reverse, changes its request to any device of the
- * other kind.
- *
- * Since 11.0 libvirt allows the hostdev's type to change, and QEMU decides whether the state fits. The request changes
- * only if a type of this name exists in the other kind but not in the vGPU's own, and the policy allows it
- * (cross_framework). Returns and refuses like resolve_types().
+ * other kind: a type of this name exists only there, and the policy allows the change (cross_framework). libvirt
+ * allows it since 11.0, and QEMU decides whether the state fits. Returns and refuses like resolve_types().
  */
 unsigned int resolve_framework(struct vgpu_request *req, const struct world *world, char refusal[RESOLVE_REFUSAL]);

@@ -37,12 +37,11 @@ void fate_device(struct fate *fate, const struct fate_look *look, const struct i
 
 /*
  * The fate of a definition of Nova's without a device. Nova counts it as a device, and does not start if the pGPU has
- * no capacity for it. It stays if a domain names it, because a start creates the device, and for a minute after it was
- * written, because Nova may be creating the device. Needs a configuration.
+ * no capacity for it. Needs a configuration.
  */
 void fate_definition(struct fate *fate, const struct fate_look *look, const struct definition *definition);
 
-/* Does Nova own this foreign device or definition (model/lease.h)? Its parent and type decide, nothing else. */
+/* Does Nova own this foreign device or definition? Its parent and type decide. */
 bool fate_is_novas(const struct fate_look *look, const struct vgpu_ref *vgpu);
 
 /*

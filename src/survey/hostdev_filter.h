@@ -5,8 +5,7 @@
  * cannot have VFs.
  *
  * Also decides which UUIDs are placeholders. People number real mdevs by hand, so a UUID in placeholder form is real if
- * it has a device, an mdevctl definition or a lease on this host, or had a lease. If one of these cannot be read, the
- * UUID counts as real, so that nothing replaces it.
+ * it has a device, a definition or a lease here, or had a lease, or if one of these cannot be read.
  */
 #pragma once
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The facts about each vGPU that travel with its domain: the type's ID and name, the framework, the pGPU's model, the
- * driver's version. The target of a migration reads them before QEMU runs.
- *
- * Only an inventory is used. Metadata must be printable ASCII, so a fact with other characters is left out.
+ * The facts about each vGPU that travel with its domain, and that the target of a migration reads before QEMU runs.
+ * Metadata must be printable ASCII, so a fact with other characters is left out.
  */
 #pragma once
 
@@ -25,10 +23,9 @@ void migration_facts_type(struct migration_facts *facts, const struct inventory 
 char *migration_facts_element(const struct domxml *doc, const struct inventory *inv, const struct leases *leases);
 
 /*
- * Predicts the facts for the <vgpu:device> of a request in a definition. Its card is not chosen yet, so these are the
- * facts that all possible cards share. The type is copied from the metadata; if it names none, it is the ID of the only
- * possible type, else "". False, with all facts "": no card of the pool can serve the request. `world` must have a
- * configuration, and have read all types.
+ * Predicts the facts for a definition, whose card is not chosen yet: those that all possible cards share. The type is
+ * that of the metadata, else the only possible one. False, with all facts "": no card of the pool can serve it. `world`
+ * must have a configuration, and have read all types.
  */
 bool migration_facts_predict(struct migration_facts *facts, struct world *world, const struct vgpu_request *req);
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Finds configured cards that provide no vGPUs on this host, e.g. because the device or its driver is missing or VFs
- * are disabled. A card is configured if a section names or matches it. If a type claims all cards but no card serves
- * it, this host's GPUs and the devices that once had vGPUs of the type count as configured.
+ * Finds configured cards that provide no vGPUs on this host: those that a section names or matches. If a type claims
+ * all cards but no card serves it, also this host's GPUs, and the devices that once had vGPUs of the type.
  */
 #pragma once
 

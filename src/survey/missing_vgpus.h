@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Finds domains that run without a vGPU of their definition or suspend record.
+ * Finds domains that run without a vGPU of their definition or suspend record, by libvirt's files.
  *
  * If Nova reverts a resize, the definition can lose the vGPU as well. The loss shows only if another instance of the
- * same flavor has a vGPU.
- *
- * The only source is libvirt's files. After a migration, the vGPUs of a domain can have other UUIDs than in its
- * definition; if the number is the same, none is missing. A vGPU that was attached only to the definition, or detached
- * only from the guest, counts as missing, because it cannot be distinguished from a loss.
+ * same flavor has a vGPU. After a migration, the vGPUs of a domain can have other UUIDs than in its definition; if the
+ * number is the same, none is missing. A vGPU that was attached only to the definition, or detached only from the
+ * guest, counts as missing.
  */
 #pragma once
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The domains that libvirt runs, and the vGPUs that they have, by its status files. libvirt writes such a file anew
- * when a domain starts, gets or loses a device, or its metadata changes. libvirt itself is not asked: it does not
- * answer while a hook or a QEMU keeps it busy.
+ * The domains that libvirt runs, and the vGPUs that they have, by its status files, which it writes anew at every
+ * change. libvirt itself does not answer while a hook or a QEMU keeps it busy.
  */
 #pragma once
 

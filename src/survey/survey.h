@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Collects everything that plan needs to know: inventory, pool, valid leases, facts about each device, and what could
- * be removed to make capacity.
+ * Collects everything that plan needs to know (struct world).
  *
- * A caller that decides holds the store's lock from survey_read() until its decision is written in leases.
- * survey_ahead() does the slow work that asks no driver (a search of all processes and of libvirt's files) before the
- * lock is taken. Both only read the host; survey_record() writes.
+ * A caller that decides holds the store's lock from survey_read() until its decision is written in leases, so that no
+ * lease changes. survey_ahead() does the slow work that asks no driver before the lock is taken. Only survey_record()
+ * writes.
  */
 #pragma once
 
@@ -21,32 +20,26 @@ void survey_end(struct world *world);
 #define autosurvey __attribute__((cleanup(survey_end)))
 
 /*
- * Finds out what is known about one vGPU of a request, except for its NUMA nodes. -ENOENT: neither this host nor the
- * pool knows a requested type; the error lists the known types.
+ * Resolves one vGPU of a request, except for its NUMA nodes. -ENOENT: neither this host nor the pool knows a requested
+ * type.
  */
 int survey_resolve(struct resolved_request *resolved, const struct vgpu_request *req, struct world *world,
 		   struct err *err);
 
 /*
  * If survey_read() will ask who uses a device, searches all processes, and libvirt's files except for a start. A wide
- * survey always searches both. Call it before survey_read(), without the store's lock. A start can do without the
- * answer, so it spends at most 250 ms on its search of processes.
+ * survey always searches both.
  */
 int survey_ahead(struct world *world, struct err *err);
 
 /*
- * Reads the leases and the host, and sets void leases apart (reservations past their deadline; creations whose writer
- * is dead and whose device is absent). A wide survey also marks what may be removed: orphans (as [policy] reclaim
- * allows; under the lock, records when each was first seen free), and leased devices whose domain is gone or whose
- * release is pending. A caller that decides holds the store's lock from here until its decision is written, so that no
- * lease changes. Returns 1 if a device that a rule asks about appeared after survey_ahead(): call both again.
+ * Reads the leases and the host, and sets void leases apart. A wide survey also marks what may be removed: orphans
+ * (under the lock, records when each was first seen free), and leased devices whose domain is gone or whose release is
+ * pending. Returns 1 if a device that a rule asks about appeared after survey_ahead(): call both again.
  */
 int survey_read(struct world *world, struct err *err);
 
-/*
- * survey_ahead() and survey_read(), for a caller that decides nothing and so takes no lock. Whether plain VFs are open
- * takes a search of the processes after the read.
- */
+/* survey_ahead() and survey_read(), until no more is asked, for a caller that decides nothing and so takes no lock. */
 int survey_see(struct world *world, struct err *err);
 
 /*
