@@ -145,7 +145,7 @@ static void add_definition(struct orphan_facts *facts, const struct fate_look *l
 
 static struct orphan_facts facts_of(const struct fate_look *look)
 {
-	return (struct orphan_facts){ .policy = &look->config->policy, .typed = true, .unused = look->unused };
+	return (struct orphan_facts){ .policy = look->policy, .typed = true, .unused = look->unused };
 }
 
 /* Adds the facts that matter only if nothing else keeps the device or definition. */
@@ -166,7 +166,7 @@ void fate_device(struct fate *fate, const struct fate_look *look, const struct i
 
 	facts.typed = *device->vgpu.type;
 	facts.nova = fate_is_novas(look, &device->vgpu);
-	if (look->config->policy.reclaim_orphans && facts.typed) {
+	if (look->policy->reclaim_orphans && facts.typed) {
 		facts.named = fate_named(look, id, device->vgpu.framework == FW_VARIANT ? look->asking : NULL, by);
 		r = facts.named ? 0 : is_open(look, id, open);
 		facts.open = r ? open : NULL;

@@ -176,11 +176,11 @@ static bool is_unleased(const struct world *w, const struct inv_device *device)
 static void look_for_removable(struct world *w, const struct fate_look *asked)
 {
 	struct fate_look look = *asked;
-	struct config config = *w->config;
+	struct policy policy = w->config->policy;
 
-	config.policy.reclaim_orphans = true;
-	config.policy.reclaim_grace_s = 0;
-	look.config = &config;
+	policy.reclaim_orphans = true;
+	policy.reclaim_grace_s = 0;
+	look.policy = &policy;
 	look.asking = NULL;
 	look.note = false;
 	look.unused = true;
