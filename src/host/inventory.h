@@ -104,7 +104,7 @@ enum opened { OPEN_UNKNOWN, OPEN_NO, OPEN_YES };
 /* Facts about a device or a VF that the inventory does not read. The survey fills them in. */
 struct device_facts {
 	enum opened opened;
-	const char *by;   /* if open: "process 4711 (QEMU of domain vm2)", in the arena; NULL: not known */
+	const char *by;   /* if open: "process 4711 (QEMU of domain vm2)", in the arena, or "a process" */
 	bool renders;     /* a process of the host has the render node of this plain VF open */
 	bool is_named;    /* a domain's file on disk names it, or an unreadable file may name it */
 	bool removable;   /* `retype` with no reclaim_grace may remove it */

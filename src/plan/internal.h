@@ -48,12 +48,6 @@ static inline const char *plan_named(const struct vgpu_request *req)
 	return req->any ? "" : req->id;
 }
 
-/* Names the process that has the device open. */
-static inline const char *plan_opener(const struct device_facts *facts)
-{
-	return facts->by ? facts->by : "a process";
-}
-
 /*
  * Chooses a parent for a new device `id`. PLAN_STEPS: the step is set. PLAN_REMOVE: likewise, but the parent has
  * capacity only after the removals. Else the verdicts say why no pGPU was chosen.

@@ -242,7 +242,7 @@ bool plan_existing(struct planner *p, const struct inv_device *device, const str
 	plan_adopt(p, device);
 	if (device->facts.opened == OPEN_YES)
 		return plan_refuse(p, "exists on %s and is held open by %s (troubleshooting: held-open-by-a-process)",
-				   device->vgpu.parent, plan_opener(&device->facts));
+				   device->vgpu.parent, device->facts.by);
 	return true;
 }
 

@@ -135,7 +135,7 @@ static bool refuse_taken(struct planner *p, const struct inv_device *device, con
 		return plan_refuse_device(p, "exists here as %s on %s, not as %s; %s", device->vgpu.type,
 					  device->vgpu.parent, requested, kept);
 	if (device->facts.opened == OPEN_YES)
-		return plan_refuse_device(p, "held open by %s here; %s", plan_opener(&device->facts), kept);
+		return plan_refuse_device(p, "held open by %s here; %s", device->facts.by, kept);
 	return plan_refuse_device(p, "cannot tell whether a process holds it open here; %s", kept);
 }
 

@@ -99,19 +99,17 @@ static bool not_pooled(struct planner *p, const struct inv_parent *vf)
 static bool replace_type(struct planner *p, const struct inv_device *device)
 {
 	const struct resolved_request *resolved = p->resolved;
-	const struct failed_attempt *attempt = NULL;
+	const struct failed_attempt *attempt = capacity_failed_attempt(p->world, device->vgpu.pgpu, resolved->types[0]);
 	struct vgpu_ref wanted;
 
-	if (device->parent)
-		attempt = capacity_failed_attempt(p->world, device->parent->card->address, resolved->types[0]);
 	/* Refuse: repeating the failed attempt would never end. */
 	if (attempt)
 		return plan_refuse_device(p, "its type is %s, and %s", device->vgpu.type, attempt->reason);
-	if (!p->world->wide)
+	if (!p->world->wide) {
 		p->plan->kind = PLAN_LOOK;
-	if (p->plan->kind == PLAN_LOOK)
 		return false;
-	if (!device->facts.reclaimable || !device->parent)
+	}
+	if (!device->facts.reclaimable)
 		return plan_refuse_device(p, "its type is %s, but the domain asks for %s", device->vgpu.type,
 					  resolved->req->facts.type);
 	wanted = device->vgpu;
@@ -125,7 +123,7 @@ static bool prepare_typed(struct planner *p, const struct inv_device *device, co
 {
 	const struct resolved_request *resolved = p->resolved;
 
-	if (device->parent && !plan_vf_suits(p, device->parent))
+	if (!plan_vf_suits(p, device->parent))
 		return false;
 	if (resolved->source == TYPE_ASKED && !plan_device_fits(p, device))
 		return own ? plan_refuse_device(p, "its type is %s, but the domain's metadata asks for %s; %s",
@@ -162,7 +160,7 @@ bool plan_vf_prepare(struct planner *p)
 		return true;
 	}
 	if (vf->facts.opened == OPEN_YES)
-		return plan_refuse_device(p, "held open by %s", plan_opener(&vf->facts));
+		return plan_refuse_device(p, "held open by %s", vf->facts.by);
 	if (!capacity_group_is_free(&query, vf, why))
 		return plan_refuse_device(p, "%s", why);
 	p->only = vf;

@@ -52,7 +52,10 @@ static void look_who(const struct world *w, struct device_facts *facts, const ch
 	int r = w->users ? vfio_users_open(w->users, w->host, id, &pid, &ignored) : -EAGAIN;
 
 	facts->opened = r < 0 ? OPEN_UNKNOWN : r == 1 ? OPEN_YES : OPEN_NO;
-	if (r != 1 || !pid)
+	if (r != 1)
+		return;
+	facts->by = "a process";
+	if (!pid)
 		return;
 	known = libvirt_qemu_domain(w->host, pid, domain, sizeof(domain));
 	before = mem_use(w->inv.arena);

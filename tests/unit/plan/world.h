@@ -141,6 +141,7 @@ static void make_device(struct setup *w, char *spec)
 	struct device_facts *f = facts_of(w, spec);
 
 	f->opened = strchr(spec, '!') ? OPEN_YES : OPEN_NO;
+	f->by = "a process";
 	f->is_named = strchr(spec, '=');
 	f->renders = strchr(spec, '%');
 	if (!strchr(spec, ':'))
