@@ -389,7 +389,7 @@ void capacity_on(struct capacity *space, const struct capacity_query *query, con
 bool capacity_count(struct capacity_count *count, const struct world *world, const struct inv_pgpu *card,
 		    const struct inv_offer *offer)
 {
-	const struct capacity_query query = { .world = world, .id = "", .last = "" };
+	const struct capacity_query query = { .world = world };
 	const struct inv_type *type = offer ? offer->type : NULL;
 	int capacity, outside = 0;
 	struct capacity space;
@@ -439,7 +439,7 @@ bool capacity_count(struct capacity_count *count, const struct world *world, con
 struct capacity_framebuffer capacity_framebuffer(const struct world *world, const struct inv_pgpu *card)
 {
 	static const struct inv_type any = { .framebuffer_mib = UNKNOWN };
-	const struct capacity_query query = { .world = world, .last = "" };
+	const struct capacity_query query = { .world = world };
 	const struct asked asked = { .query = &query, .card = card, .type = &any, .available = 0 };
 	int whole = (int)whole_mib(card), used = (int)load_of(&asked).used_mib;
 

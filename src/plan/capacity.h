@@ -29,9 +29,8 @@ struct capacity {
 
 struct capacity_query {
 	const struct world *world;
-	const struct vgpu_request *req; /* the hostdev's request; NULL: every parent suits */
-	const char *id;                 /* leases of this vGPU do not count; "" none */
-	const char *last;               /* the preferred VF; "" none */
+	const struct resolved_request *resolved; /* NULL: every parent suits, and none is preferred */
+	const char *id;                          /* leases of this vGPU do not count; NULL: all count */
 };
 
 /* A type or card outside the pool has no capacity. */

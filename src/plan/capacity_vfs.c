@@ -109,7 +109,7 @@ enum { VF_LAST, VF_OF_NOBODY, VF_OF_ANOTHER_DOMAIN, VF_OF_OWN_REQUEST };
 /* A VF in another domain's XML is worse than a VF in none; a VF of another hostdev of this domain is the worst. */
 static int preference(const struct capacity_query *query, const struct inv_parent *parent)
 {
-	if (strcmp(parent->name, query->last) == 0)
+	if (query->resolved && strcmp(parent->name, query->resolved->last_parent) == 0)
 		return VF_LAST;
 	if (request_names(query->world->request, parent->name))
 		return VF_OF_OWN_REQUEST;
@@ -151,7 +151,7 @@ struct capacity_vfs capacity_vfs(const struct capacity_query *query, const struc
 		}
 		unit = unit || is_unit(query, p, type);
 		vfs.free += unit;
-		if (query->req && !capacity_parent_suits(p, query->req))
+		if (query->resolved && !capacity_parent_suits(p, query->resolved->req))
 			continue;
 		vfs.suited += unit;
 		if (!vfs.best || preference(query, p) < preference(query, vfs.best))

@@ -37,9 +37,7 @@ struct capacity_vfs capacity_vfs(const struct capacity_query *query, const struc
 /* The capacity query for the request; leases of `id` do not count. */
 static inline struct capacity_query plan_query(const struct planner *p, const char *id)
 {
-	return (struct capacity_query){
-		.world = p->world, .req = p->resolved->req, .id = id, .last = p->resolved->last_parent
-	};
+	return (struct capacity_query){ .world = p->world, .resolved = p->resolved, .id = id };
 }
 
 /* The ID of the requested device; "": any device. */

@@ -235,9 +235,7 @@ static void fill_wish(const struct host_day *host, struct resolved_request *reso
 /* First fit: for the first type that any card has capacity for, the card with the lowest address. */
 static bool first_fit(const struct world *facts, const struct resolved_request *resolved, struct step *step)
 {
-	const struct capacity_query query = {
-		.world = facts, .req = resolved->req, .id = resolved->req->id, .last = ""
-	};
+	const struct capacity_query query = { .world = facts, .resolved = resolved, .id = resolved->req->id };
 
 	for (int t = 0; t < resolved->ntypes; t++) {
 		for (size_t g = 0; g < facts->inv.npgpus; g++) {

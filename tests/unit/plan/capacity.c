@@ -22,7 +22,7 @@ static const char *cause_word(enum cause cause)
 /* "3 on 40.1 | 4 1 3" */
 static void measure(const struct setup *w, const char *type, char result[RESULT_SIZE])
 {
-	const struct capacity_query query = { .world = &w->facts, .id = "", .last = "" };
+	const struct capacity_query query = { .world = &w->facts };
 	const struct inv_offer *offer = inventory_offer(&w->cards[0], type);
 	struct capacity_count count = { 0 };
 	struct capacity space;
