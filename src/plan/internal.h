@@ -67,8 +67,8 @@ bool plan_arrival(struct planner *p);
 /* Plans a VF for a definition or an attach: the named VF if a start could have it, else another. */
 bool plan_assignment(struct planner *p);
 
-/* Is the source known to have another driver version? */
-bool plan_driver_differs(const struct planner *p);
+/* The type's name on the source; "": unknown, or of another driver version, which may name the type differently. */
+const char *plan_source_name(const struct planner *p);
 
 /* Drops the types that have another name on the source than on this host, unless that would drop all. */
 void plan_source_narrow(const struct planner *p);

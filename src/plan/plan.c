@@ -67,8 +67,8 @@ bool plan_type_means(const struct planner *p, const struct inv_pgpu *card, const
 	const struct inv_type *t = inventory_type_on(&p->world->inv, card, type);
 	const char *called = resolved->called;
 
-	if (!*called && p->world->mode == PLAN_MIGRATE && resolved->ntypes && !plan_driver_differs(p))
-		called = resolved->req->facts.name;
+	if (!*called && resolved->ntypes)
+		called = plan_source_name(p);
 	return !t || !*called || strcmp(t->name, t->id) == 0 || type_is_named(t->name, called);
 }
 

@@ -16,31 +16,33 @@
 
 #include "internal.h"
 
-bool plan_driver_differs(const struct planner *p)
+/* Is the source known to have another driver version? */
+static bool driver_differs(const struct planner *p)
 {
 	const char *source = p->resolved->req->facts.driver, *here = p->world->inv.nvidia_driver;
 
 	return p->world->mode == PLAN_MIGRATE && *source && *here && strcmp(source, here) != 0;
 }
 
-/*
- * True if this host's cards have a type with this ID, but not with the name that it has on the source. The name
- * identifies the type, because IDs are specific to a driver. Names are compared only between drivers of one version,
- * because another version may rename a type.
- */
+const char *plan_source_name(const struct planner *p)
+{
+	return p->world->mode == PLAN_MIGRATE && !driver_differs(p) ? p->resolved->req->facts.name : "";
+}
+
+/* True if this host's cards have a type with this ID, but not with the name that it has on the source. */
 static bool name_differs(const struct planner *p, const char *type)
 {
 	const struct world *world = p->world;
-	const struct migration_facts *source = &p->resolved->req->facts;
+	const char *source = plan_source_name(p);
 	bool named = false, known = false;
 
-	if (world->mode != PLAN_MIGRATE || !*source->name || plan_driver_differs(p))
+	if (!*source)
 		return false;
 	for (size_t i = 0; i < world->inv.ntypes && !named; i++) {
 		if (strcmp(world->inv.types[i]->id, type) != 0)
 			continue;
 		known = true;
-		named = strcmp(world->inv.types[i]->name, source->name) == 0;
+		named = strcmp(world->inv.types[i]->name, source) == 0;
 	}
 	return known && !named;
 }
@@ -67,7 +69,7 @@ static bool source_fits(struct planner *p)
 	const struct world *world = p->world;
 	const struct resolved_request *resolved = p->resolved;
 	const struct migration_facts *source = &resolved->req->facts;
-	bool differs = plan_driver_differs(p);
+	bool differs = driver_differs(p);
 
 	if (differs && !(world->config && world->config->policy.mismatch_warns))
 		return plan_refuse(
