@@ -288,16 +288,12 @@ static void make(struct host_day *host, const struct step *step, const char *id,
 	memmove(&host->leases.list[at + 1], &host->leases.list[at], (host->leases.n++ - at) * sizeof(*lease));
 	device = &inv->devices[at];
 	lease = &host->leases.list[at];
-	*device = (struct inv_device){ .parent = inventory_parent(inv, step->vgpu.parent) };
-	*lease = (struct lease){ .state = LEASE_ACTIVE, .framebuffer_mib = type->size, .numa = UNKNOWN };
+	*device = (struct inv_device){ .vgpu = step->vgpu, .parent = inventory_parent(inv, step->vgpu.parent) };
 	snprintf(device->vgpu.id, sizeof(device->vgpu.id), "%s", id);
-	snprintf(device->vgpu.type, sizeof(device->vgpu.type), "%s", step->vgpu.type);
-	snprintf(device->vgpu.parent, sizeof(device->vgpu.parent), "%s", step->vgpu.parent);
-	snprintf(lease->vgpu.id, sizeof(lease->vgpu.id), "%s", id);
+	*lease = (struct lease){
+		.vgpu = device->vgpu, .state = LEASE_ACTIVE, .framebuffer_mib = type->size, .numa = UNKNOWN
+	};
 	snprintf(lease->domain, sizeof(lease->domain), "%s", domain);
-	snprintf(lease->vgpu.type, sizeof(lease->vgpu.type), "%s", step->vgpu.type);
-	snprintf(lease->vgpu.parent, sizeof(lease->vgpu.parent), "%s", step->vgpu.parent);
-	snprintf(lease->vgpu.pgpu, sizeof(lease->vgpu.pgpu), "%s", step->vgpu.pgpu);
 	device->parent->ndevices++;
 	host->used_mib += type->size;
 	look(host, step->vgpu.pgpu);

@@ -273,34 +273,27 @@ static void framework_changes(void)
 
 #define HOSTDEV(address) "<hostdev type='pci'><source><address " address "/></source></hostdev>"
 
+#define TO(request, name, ...) { .req = request, .id = name, ##__VA_ARGS__ }
+
 static void impossible(void)
 {
 	static const struct {
-		struct domxml_change changes[2];
+		const char *sentence, *because;
 		size_t n;
-		const char *because, *sentence;
+		struct domxml_change changes[2];
 	} bad[] = {
-		{ { { .req = 0, .id = B } }, 1, "M_EDIT_TWO_SAME", "two vGPUs never get one id" },
-		{ { { .req = 0, .id = NEW_A }, { .req = 1, .id = NEW_A } },
-		  2,
-		  "M_EDIT_TWO_SAME",
-		  "nor by two changes" },
-		{ { { .req = 0, .id = NEW_A }, { .req = 0, .id = NEW_B } },
-		  2,
-		  "M_EDIT_TWICE",
-		  "a vGPU is changed once" },
-		{ { { .req = 3, .id = NEW_A } }, 1, "M_EDIT_TWICE", "one that is not there is not changed" },
-		{ { { .req = 0, .id = "0000:41:00.0" } }, 1, "M_META_NOT_A_UUID", "an mdev does not get an address" },
-		{ { { .req = 2, .id = NEW_A } }, 1, "M_META_NOT_PCI", "a PCI device does not get a UUID" },
-		{ { { .req = 0, .id = NEW_A, .changes_framework = true } },
-		  1,
-		  "M_META_NOT_PCI",
-		  "unless it stays what it is" },
-		{ { { .req = 0, .id = "x' y='" } }, 1, "M_META_NOT_A_UUID", "nor does anything get what is no id" },
-		{ { { .req = 0, .id = "99999999-0000-4000-8000-000000000000" } },
-		  1,
+		{ "two vGPUs never get one id", "M_EDIT_TWO_SAME", 1, { TO(0, B) } },
+		{ "nor by two changes", "M_EDIT_TWO_SAME", 2, { TO(0, NEW_A), TO(1, NEW_A) } },
+		{ "a vGPU is changed once", "M_EDIT_TWICE", 2, { TO(0, NEW_A), TO(0, NEW_B) } },
+		{ "one that is not there is not changed", "M_EDIT_TWICE", 1, { TO(3, NEW_A) } },
+		{ "an mdev does not get an address", "M_META_NOT_A_UUID", 1, { TO(0, "0000:41:00.0") } },
+		{ "a PCI device does not get a UUID", "M_META_NOT_PCI", 1, { TO(2, NEW_A) } },
+		{ "unless it stays what it is", "M_META_NOT_PCI", 1, { TO(0, NEW_A, .changes_framework = true) } },
+		{ "nor does anything get what is no id", "M_META_NOT_A_UUID", 1, { TO(0, "x' y='") } },
+		{ "nothing gets an id that stale metadata is waiting for",
 		  "M_EDIT_NAMED",
-		  "nothing gets an id that stale metadata is waiting for" },
+		  1,
+		  { TO(0, "99999999-0000-4000-8000-000000000000") } },
 	};
 	static const char *const incomplete[] = { "slot='0' function='0'", "domain='0' bus='1' slot='0'",
 						  "domain='0' bus='1' function='0'" };

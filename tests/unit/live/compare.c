@@ -10,21 +10,11 @@
 #define OWN "67a42c8b-1111-4000-8000-000000000001"
 #define OTHER "67a42c8b-1111-4000-8000-000000000002"
 
-static const struct lease active = {
-	.vgpu.id = ID, .domain = OWN, .name = "vm1", .vgpu.type = "mtty-2", .vgpu.parent = "mtty", .state = LEASE_ACTIVE
-};
-static const struct lease releasing = { .vgpu.id = ID,
-					.domain = OWN,
-					.name = "vm1",
-					.vgpu.type = "mtty-2",
-					.vgpu.parent = "mtty",
-					.state = LEASE_RELEASING };
-static const struct lease others = { .vgpu.id = ID,
-				     .domain = OTHER,
-				     .name = "vm2",
-				     .vgpu.type = "mtty-2",
-				     .vgpu.parent = "mtty",
-				     .state = LEASE_ACTIVE };
+#define MTTY { .id = ID, .type = "mtty-2", .parent = "mtty" }
+
+static const struct lease active = { .vgpu = MTTY, .domain = OWN, .name = "vm1", .state = LEASE_ACTIVE };
+static const struct lease releasing = { .vgpu = MTTY, .domain = OWN, .name = "vm1", .state = LEASE_RELEASING };
+static const struct lease others = { .vgpu = MTTY, .domain = OTHER, .name = "vm2", .state = LEASE_ACTIVE };
 
 /* The kernel's: a device as it was leased, another one, none. */
 #define LEASED true, "mtty-2", "mtty"
