@@ -11,15 +11,10 @@
 #     no_trouble            none of it any longer: what waits goes on
 # shellcheck disable=SC2154 # sys, dev, t4 and vfs are the caller's
 
-bus=$sys/class/mdev_bus mdevs=$sys/bus/mdev/devices
-type_dir() { echo "$bus/$1/mdev_supported_types/$2"; }          # PARENT TYPE
-create() { put "$3" "$(type_dir "$1" "$2")/create"; }           # PARENT TYPE UUID
-remove() { put 1 "$mdevs/$1/remove"; }                          # UUID
-capacity() { cat "$(type_dir "$1" "$2")/available_instances"; } # PARENT TYPE
-uuid() { printf '%08x-0000-4000-8000-00000000abcd' "$1"; }      # NUMBER
+# shellcheck source=tests/lib/mdevs.sh
+. "${BASH_SOURCE[0]%/*}/mdevs.sh"
 linked() { basename "$(readlink "$1")"; }
 remove_all() { local n; for n; do remove "$(uuid "$n")"; done | paste -sd' '; }
-fits() { [ "$(capacity "$1" "$2")" = "$3" ]; }                  # PARENT TYPE NUMBER
 pf=$(linked "$bus/${vfs[0]}/physfn") dir=$(type_dir "$t4" nvidia-222)
 
 ### What is where

@@ -81,7 +81,7 @@ install_in() {
 	(cd "$staged" && find . ! -type d) >"$machines/$1/staged.files" &&
 		"$here/vm.sh" push "$1" "$staged"/* / &&
 		"$here/vm.sh" run "$1" rm -rf /srv/vm /run/vm-fresh &&
-		"$here/vm.sh" push "$1" "$srcdir"/tests/lib/{tap.sh,messages.sh,messages,configure.sh,nvidia_vf.sh,nvidia_mdev.sh} "$here"/{inside,pair,nvidia,openstack}.sh "$here"/{nova,scenarios,migrations} \
+		"$here/vm.sh" push "$1" "$srcdir"/tests/lib/{tap.sh,messages.sh,messages,configure.sh,nvidia_vf.sh,nvidia_mdev.sh,mdevs.sh} "$here"/{inside,pair,nvidia,openstack}.sh "$here"/{nova,scenarios,migrations} \
 			"$srcdir/doc" "$machines/$1/staged.files" /srv/vm &&
 		"$here/vm.sh" run "$1" sh -c "$keep_cpusets" &&
 		# libvirtd looks for hooks when it starts.

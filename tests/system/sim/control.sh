@@ -79,7 +79,7 @@ true 9<>"$(node_of "$(uuid 6)")"
 holds "the driver does not remove at once" test -e "$mdevs/$(uuid 6)"
 holds "but by itself" eventually test ! -e "$mdevs/$(uuid 6)"
 holds "what was never open stays" test -e "$mdevs/$(uuid 7)"
-holds "the capacity of what it removed is back" eventually has_room 0000:85:00.0 nvidia-222 15
+holds "the capacity of what it removed is back" eventually fits 0000:85:00.0 nvidia-222 15
 control driver_removes "0000:85:00.0 60000 zombie"
 true 9<>"$(node_of "$(uuid 7)")"
 is "$(remove "$(uuid 7)")" ok "who is faster than the driver can remove"
