@@ -6,12 +6,15 @@
 #     TYPE[@CARDS]       enables the type; its section gives it these cards, by address or by a match
 #     vf_NAME[@CARDS]    a section of plain VFs; devices, policy and quota are sections, too
 #     KEY = VALUE        a line of the section before it
-configure() {
+configure() { write_conf "${root:-}/etc/vgpu-lease.conf" "$@"; }
+# nova_has WORD...: the same, of a nova.conf.
+nova_has() { write_conf "${root:-}/etc/nova/nova.conf" "$@"; }
+write_conf() {
 	local types='' sections='' section='' word cards key
 
-	mkdir -p "${root:-}/etc"
-	[ $# -gt 0 ] || { cat >"${root:-}/etc/vgpu-lease.conf" && return; }
-	for word; do
+	mkdir -p "${1%/*}"
+	[ $# -gt 1 ] || { cat >"$1" && return; }
+	for word in "${@:2}"; do
 		case $word in
 		'') continue ;;
 		*' = '*)
@@ -26,5 +29,5 @@ configure() {
 		if [[ $cards == *=* ]] || [[ $cards == *:* && $cards != *:*.* ]]; then key=device_match; fi
 		sections+="[$section]"$'\n'"$key = $cards"$'\n' section=''
 	done
-	printf '%s' "${types:+[devices]$'\n'enabled_mdev_types = $types$'\n'}$sections" >"${root:-}/etc/vgpu-lease.conf"
+	printf '%s' "${types:+[devices]$'\n'enabled_mdev_types = $types$'\n'}$sections" >"$1"
 }

@@ -20,6 +20,8 @@ configure_both() {
 hook() { "$builddir/hooks/qemu" --root "$root" -- "$@"; }
 prepare() { hook vm prepare begin - <"${1:-$vm}"; }
 release() { hook vm release end "${2:-destroyed}" <"${1:-$vm}"; }
+# refusals REASON: how many there were for it.
+refusals() { lease metrics | sed -n "s/^vgpu_lease_refusals_total{reason=\"$1\"} //p"; }
 lease() { vgpu_lease --root "$root" "$@"; }
 
 # another N [FROM]: the domain once more, as number N, with a UUID and a vGPU of its own.
@@ -52,6 +54,16 @@ end_vf() { vf_domain "$@" | hook "vm$1" release end destroyed; }
 vf_type() { cat "$root/sys/bus/pci/devices/$1/nvidia/current_vgpu_type"; }
 set_vf_type() { echo "$2" >"$root/sys/bus/pci/devices/$1/nvidia/current_vgpu_type"; }
 
+# log_here: what the programs log from here on is in $work/log. It ends with the script.
+log_here() {
+	mkdir -p "$root/run/systemd/journal"
+	"$builddir/tests/system/cli/journald" "$root/run/systemd/journal/socket" >"$work/log" &
+	# shellcheck disable=SC2064 # this one
+	trap "kill $!; clean_up" EXIT
+	eventually test -S "$root/run/systemd/journal/socket"
+}
+logged() { tr '\000-\010' '\n' <"$work/log" | sed 's/^MESSAGE=//'; }
+
 devices() { (cd "$root/sys/bus/mdev/devices" && printf '%s ' *) | sed 's/[*] $//'; }
 leases() { find "$root/run/vgpu-lease/leases" -type f 2>/dev/null | wc -l; }
 no_lease() { [ "$(leases)" = 0 ]; }
@@ -60,9 +72,3 @@ lease_has() { sed -n "s/^$1=//p" "$root/run/vgpu-lease/leases/${2:-$u1}" 2>/dev/
 type_of() { basename "$(readlink "$root/sys/bus/mdev/devices/$1/mdev_type")"; }
 parent_of() { basename "$(dirname "$(readlink "$root/sys/bus/mdev/devices/$1")")"; }
 make_device() { echo "$3" >"$root/sys/class/mdev_bus/$1/mdev_supported_types/$2/create"; }
-open_device() { # ID: a process that has it open; its pid is in $holder
-	sleep 600 >/dev/null 2>&1 9<>"$(node_of "$1")" &
-	holder=$!
-	eventually test -d "$root/proc/$holder"
-}
-close_device() { kill "$holder" && wait "$holder" 2>/dev/null; }

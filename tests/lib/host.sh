@@ -29,6 +29,12 @@ start_host() { # MODEL
 	"$sim" "$root" "$1" || { echo "Bail out! the simulated host does not start"; exit 1; }
 }
 end_host() { "$sim" --stop "$root" 2>/dev/null || :; }
+# new_host MODEL: another one in its place, which has nothing of it. What finishes releases there may still be at it.
+new_host() {
+	end_host
+	eventually rm -rf "${root:?}" 2>/dev/null
+	host "$1"
+}
 
 # What is misspelt ends the test: it is no command that fails.
 command_not_found_handle() { tap_bail_out "no command is called '$1'"; }
@@ -76,7 +82,23 @@ eventually() { within 60 "$@"; }
 
 # node_of ID: the file by which a process opens the mdev or VF.
 node_of() { echo "$root/dev/vfio/$(basename "$(readlink "$root"/sys/bus/{mdev,pci}/devices/"$1"/iommu_group)")"; }
+open_device() { # ID: a process that has it open; its pid is in $holder
+	sleep 600 >/dev/null 2>&1 9<>"$(node_of "$1")" &
+	holder=$!
+	eventually test -d "$root/proc/$holder"
+}
+close_device() { kill "$holder" && wait "$holder" 2>/dev/null; }
 remove_device() { echo 1 >"$root/sys/bus/mdev/devices/$1/remove"; }
+
+# pci_device ADDRESS VENDOR DEVICE CLASS [DRIVER]: on a tree without a simulator; "-" is no driver.
+pci_device() {
+	local at=$root/sys/bus/pci/devices/$1
+	mkdir -p "$at"
+	echo "0x$2" >"$at/vendor"
+	echo "0x$3" >"$at/device"
+	echo "0x$4" >"$at/class"
+	[ "${5:--}" = - ] || ln -s "../../drivers/$5" "$at/driver"
+}
 
 # mdevctl_has PARENT UUID TYPE [START]: a definition of mdevctl's.
 mdevctl_has() {

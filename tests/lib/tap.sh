@@ -71,6 +71,20 @@ fails() {
 	tap_verdict $tap_status "$sentence" "$tap_said"
 }
 
+# tap_split WORD...: the words before the first -- in $tap_before, those behind it in $tap_behind.
+tap_split() {
+	tap_before=()
+	while [ $# -gt 0 ] && [ "$1" != -- ]; do tap_before+=("$1") && shift; done
+	tap_behind=("${@:2}")
+}
+
+# reports SENTENCE COMMAND... -- KEY [ARG...] [-- KEY...]: what the command prints, kept in $said, holds the message.
+reports() {
+	tap_split "$@"
+	said=$("${tap_before[@]:1}" 2>&1)
+	holds "$1" says "${tap_behind[@]}" <<<"$said"
+}
+
 # nothing SENTENCE TEXT: the text, which lists what is wrong, is empty.
 nothing() {
 	tap_verdict "${#2}" "$1" "$2"

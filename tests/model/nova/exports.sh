@@ -12,20 +12,11 @@ if ! release=$(nova_python exports.py release 2>/dev/null); then
 fi
 echo "# Nova $release"
 nova() { nova_python exports.py "$@"; }
-nova_conf() {
-	mkdir -p "$root/etc/nova"
-	cat >"$root/etc/nova/nova.conf"
-	configure devices 'nova_conf = /etc/nova/nova.conf'
-}
+of_nova() { nova_has "$@" && configure devices 'nova_conf = /etc/nova/nova.conf'; } # WORD...
 export_() { vl export "$@" --hostname cn1.example.org; }
 
 host t4:2+a2+mtty
-nova_conf <<'END'
-[devices]
-enabled_mdev_types = nvidia-222, nvidia-747
-[mdev_nvidia-747]
-device_addresses = 0000:08:00.4, 0000:08:00.5
-END
+of_nova nvidia-222 'nvidia-747@0000:08:00.4, 0000:08:00.5'
 
 ### Traits
 mkdir "$tmp/providers"
@@ -93,12 +84,7 @@ out=$(compare)
 is "$?|$(grep '^[<>]' <<<"$out" | paste -sd'|')" \
 	"1|< cn1.example.org_pci_0000_84_00_0 VGPU 14|> cn1.example.org_pci_0000_84_00_0 VGPU 16|< cn1.example.org_pci_0000_99_00_0 VGPU 4" \
 	"or it has not, with each provider that differs or is gone"
-nova_conf <<'END'
-[devices]
-enabled_mdev_types = nvidia-222
-[mdev_nvidia-222]
-max_instances = 10
-END
+of_nova nvidia-222 'max_instances = 10'
 export_ placement
 is "$(says_times M_EXPORT_LIMITED 10 <<<"$out")" 2 "max_instances below the capacity leaves no provider"
 export_ nova-provider-config

@@ -3,14 +3,7 @@
 # The start of a domain whose vGPU exists already: it waits for a removal of that vGPU, and for nothing else on its pGPU.
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4
-configure <<-'END'
-	[devices]
-	enabled_mdev_types = nvidia-222
-	[policy]
-	driver_cleanup = 0
-	reclaim_grace = 0
-	lock_timeout = 10
-END
+configure nvidia-222 policy 'driver_cleanup = 0' 'reclaim_grace = 0' 'lock_timeout = 10'
 card=0000:84:00.0
 another 2 >"$work/2.xml"
 another 3 >"$work/3.xml"

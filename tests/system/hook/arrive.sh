@@ -29,8 +29,7 @@ holds "prepare takes the reservation over" prepare "$work/migrated.xml"
 is "$(devices)$(leases)" "$(printf '%s\n' "$fresh" "$u1" | sort | xargs) 2" "and makes what the XML says"
 release "$work/migrated.xml"
 settings 'migrate_uuid = keep'
-said=$(migrate 2>&1)
-is "$said" "$(message M_REFUSED_THERE vm "$root" "$u1" "$(message M_LEASED_TO_HERE vm2)")" \
+is "$(migrate 2>&1)" "$(message M_REFUSED_THERE vm "$root" "$u1" "$(message M_LEASED_TO_HERE vm2)")" \
 	"with migrate_uuid = keep that is a refusal, in one line"
 
 # The facts of the source go, those of this host come, where the XML is printed anyway.
@@ -60,12 +59,10 @@ is "${said%, nvidia-223*}" "$(message M_REFUSED_THERE vm "$root" "$u1" \
 	"$(message M_UNKNOWN_TYPE nvidia-9999 " $(message M_ON_THE_SOURCE "GRID X-1B" 10de:1)"); $(message M_ENABLED_TYPES nvidia-222)")" \
 	"a type that is not here at all is a refusal that says what it is there, and what is here"
 with_metadata "type='nvidia-222' name='GRID X-1B' model='10de:1'" >"$work/facts.xml"
-said=$(migrate "$work/facts.xml" 2>&1)
-is "$said" "$(message M_REFUSED_THERE vm "$root" "$u1" "$(message M_OTHER_ON_SOURCE "GRID X-1B" 10de:1 nvidia-222 "GRID T4-1B")")" \
+is "$(migrate "$work/facts.xml" 2>&1)" "$(message M_REFUSED_THERE vm "$root" "$u1" "$(message M_OTHER_ON_SOURCE "GRID X-1B" 10de:1 nvidia-222 "GRID T4-1B")")" \
 	"so is a type that is another one there"
 with_metadata "type='nvidia-222' driver='1.2.3'" >"$work/facts.xml"
-said=$(migrate "$work/facts.xml" 2>&1)
-is "$said" "$(message M_REFUSED_THERE vm "$root" "$u1" "$(message M_OTHER_DRIVER 1.2.3 "$driver")")" \
+is "$(migrate "$work/facts.xml" 2>&1)" "$(message M_REFUSED_THERE vm "$root" "$u1" "$(message M_OTHER_DRIVER 1.2.3 "$driver")")" \
 	"and another version of the driver"
 is "$(leases)" 0 "what is refused reserves nothing"
 settings 'driver_mismatch = warn'
@@ -99,8 +96,7 @@ remove_device $u1
 settings
 for i in $(seq 16 31); do another "$i" >"$work/$i.xml" && prepare "$work/$i.xml"; done
 is "$(devices | wc -w)" 16 "the card is full"
-said=$(migrate 2>&1)
-is "$said" "$(message M_REFUSED_THERE vm "$root" "$u1" "$(message M_NO_CAPACITY_DO "$(message M_ONLY_TYPE nvidia-222)" "$(message M_FULL 0000:84:00.0 16 16)" "$(message M_FIX_FREE there)")")" \
+is "$(migrate 2>&1)" "$(message M_REFUSED_THERE vm "$root" "$u1" "$(message M_NO_CAPACITY_DO "$(message M_ONLY_TYPE nvidia-222)" "$(message M_FULL 0000:84:00.0 16 16)" "$(message M_FIX_FREE there)")")" \
 	"a migration without capacity is refused at migrate begin"
 restore >"$work/out" 2>&1
 is "$?$(cat "$work/out")" "0" "a restore without capacity says nothing and ends with 0: its failure would delete the image"
@@ -135,6 +131,6 @@ sed -i 's/enabled_mdev_types.*/enabled_mdev_types =/' "$root/etc/vgpu-lease.conf
 printf '[nonsense]\n' >>"$root/etc/vgpu-lease.conf"
 restore >"$work/out" 2>&1
 is "$?$(cat "$work/out")" "0" "a restore under a broken configuration ends with 0, too"
-said=$(migrate 2>&1)
-holds "a migration is refused with the configuration's error, file and line" says M_CONF_AT "$root/etc/vgpu-lease.conf" 2 "[devices] enabled_mdev_types" "$(message M_CONF_EMPTY)" <<<"$said"
+reports "a migration is refused with the configuration's error, file and line" migrate \
+	-- M_CONF_AT "$root/etc/vgpu-lease.conf" 2 "[devices] enabled_mdev_types" "$(message M_CONF_EMPTY)"
 tap_done

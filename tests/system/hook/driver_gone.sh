@@ -8,12 +8,9 @@ prepare && release
 end_host
 rm -rf "${root:?}/run/vgpu-lease"
 host mdpy
-said=$(prepare 2>&1)
-holds "a start names the pGPU that is missing, and what to do" \
-	says M_NO_CAPACITY "$(message M_ONLY_TYPE mtty-2)" -- M_NO_PARENT <<<"$said"
+reports "a start names the pGPU that is missing, and what to do" prepare -- M_NO_CAPACITY "$(message M_ONLY_TYPE mtty-2)" -- M_NO_PARENT
 fails "and no other" grep -q mdpy <<<"$said"
-lease check >"$work/said"
-holds "so does check" says M_NO_PARENT_HERE <"$work/said"
+holds "so does check" says M_NO_PARENT_HERE < <(lease check)
 lease inventory >"$work/said"
 holds "and inventory" grep -q '^mtty ' "$work/said"
 rm -rf "${root:?}/var/lib/vgpu-lease/affinity"

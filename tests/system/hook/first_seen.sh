@@ -24,17 +24,14 @@ settings never "device_match = 10de:26b9"
 is "$(card_is in_pool)" true "also one that it names by what it is"
 settings never "device_addresses = $a, $c"
 is "$(card_is in_pool)" true "or by its VFs"
-said=$(start $a 2>&1)
-holds "a start is told what is in the way; retype leaves a VF that is not named" \
-	says M_NO_CAPACITY -- M_BLOCKED $card 1 nvidia-1150 -- M_FIX_UNLEASED <<<"$said"
+reports "a start is told what is in the way; retype leaves a VF that is not named" start $a \
+	-- M_NO_CAPACITY -- M_BLOCKED $card 1 nvidia-1150 -- M_FIX_UNLEASED
 settings never "device_addresses = $card"
-said=$(start $a 2>&1)
-holds "where the card is named, it is told what lists it, as somebody made it in advance" \
-	says M_NO_CAPACITY -- M_BLOCKED $card 1 nvidia-1150 -- M_RETYPE_LISTS $card nvidia-1147 <<<"$said"
+reports "where the card is named, it is told what lists it, as somebody made it in advance" start $a \
+	-- M_NO_CAPACITY -- M_BLOCKED $card 1 nvidia-1150 -- M_RETYPE_LISTS $card nvidia-1147
 for_guest $b nvidia-1150 $b
-said=$(start $a 2>&1)
-holds "and what frees the card of it, where it was made for a guest" \
-	says M_NO_CAPACITY -- M_BLOCKED $card 1 nvidia-1150 -- M_RETYPE_WITH_RECLAIM $card nvidia-1147 <<<"$said"
+reports "and what frees the card of it, where it was made for a guest" start $a \
+	-- M_NO_CAPACITY -- M_BLOCKED $card 1 nvidia-1150 -- M_RETYPE_WITH_RECLAIM $card nvidia-1147
 is "$(vf_type $a) $(vf_type $b) $(leases)" "0 1150 0" "and nothing has changed"
 rm "$root/var/lib/vgpu-lease/affinity/$b"
 configure nvidia-1150@10de:26b9 nvidia-1147@10de:26b9 policy 'pgpu_types = several' 'reclaim = never'
@@ -44,8 +41,7 @@ is "$(card_is in_pool)" false "a card that no section names is not in the pool o
 holds "and its reason says how it would be" says M_NOT_KNOWN_YET nvidia-1147 < <(card_is reason)
 
 # Retype.
-said=$(lease retype $card nvidia-1147 2>&1)
-holds "retype of a card that no section names says what to write" says M_RETYPE_CONFIGURE nvidia-1147 <<<"$said"
+reports "retype of a card that no section names says what to write" lease retype $card nvidia-1147 -- M_RETYPE_CONFIGURE nvidia-1147
 settings never "device_addresses = $card"
 said=$(lease retype $card nvidia-1147 2>&1 | tr -s ' ')
 holds "retype tells what stays, and why" says M_RETYPE_STAYS $b nvidia-1150 $b -- M_RECLAIM_NEVER <<<"$said"
@@ -103,12 +99,10 @@ forget
 # What retype would refuse in turn is not advised: an orphan that is open, or that another domain's definition names.
 kept() { # POLICY HOW RETYPE_SAYS...
 	settings "$1" "device_addresses = $card"
-	said=$(start $a 2>&1)
-	holds "$2, reclaim = $1: the advice is to look" says M_BLOCKED $card 1 nvidia-1150 -- M_RETYPE_SHOWS_WHY $card nvidia-1147 <<<"$said"
+	reports "$2, reclaim = $1: the advice is to look" start $a -- M_BLOCKED $card 1 nvidia-1150 -- M_RETYPE_SHOWS_WHY $card nvidia-1147
 	fails "and no command is promised to free the card" advised
 	settings orphans "device_addresses = $card"
-	said=$(lease retype --dry-run $card nvidia-1147 2>&1)
-	holds "that command gives the reason" says "${@:3}" <<<"$said"
+	reports "that command gives the reason" lease retype --dry-run $card nvidia-1147 -- "${@:3}"
 }
 for grace in 0 600; do
 	set_vf_type $b 1150
@@ -132,8 +126,7 @@ orphans() {
 }
 orphans
 exec 9<>"$(node_of $c)"
-said=$(start $a 2>&1)
-holds "where one of two is open a start is refused" says M_BLOCKED_MANY $card 2 nvidia-1150 <<<"$said"
+reports "where one of two is open a start is refused" start $a -- M_BLOCKED_MANY $card 2 nvidia-1150
 is "$(vf_type $b) $(vf_type $c)" "1150 1150" "and the other is not removed in vain"
 exec 9>&-
 holds "where nobody has either, both make capacity" start $a
@@ -152,7 +145,6 @@ forget
 set_vf_type $b 1150
 for_guest $b nvidia-1150 $b
 sed -i 's/nvidia-1147/nvidia-99/' "$root/etc/vgpu-lease.conf"
-said=$(start $a 2>&1)
-holds "a type that turns out to be none of the card's is refused as such" says M_NOT_OFFERED nvidia-99 <<<"$said"
+reports "a type that turns out to be none of the card's is refused as such" start $a -- M_NOT_OFFERED nvidia-99
 is "$(leases) $(vf_type $a)" "0 0" "and nothing is leased"
 tap_done

@@ -14,22 +14,19 @@ end() { hook one-vgpu release end migrated <"$1"; }
 states() { lease list --json | sed -n 's/.*"state": "\(.*\)",/\1/p'; }
 typed_vfs() { grep -lvx 0 "$root"/sys/bus/pci/devices/*/nvidia/current_vgpu_type 2>/dev/null | wc -l; }
 
-sed "s|</name>|&<metadata><v:lease xmlns:v='urn:vgpu-lease:domain:1'><v:device uuid='$u1' type='$type_id' name='$name' framework='mdev' model='10de:26b9'/></v:lease></metadata>|" \
-	"$vm" >"$work/source.xml"
+asking "uuid='$u1' type='$type_id' name='$name' framework='mdev' model='10de:26b9'" >"$work/source.xml"
 on "$mdevs"
 holds "on the first host the guest has an mdev" start "$work/source.xml"
 is "$(devices)" "$u1 " "with the UUID that its XML names"
 
 on "$vfs"
-said=$(arrive "$work/source.xml" 2>&1)
-is "$said" "$(message M_REFUSED_THERE one-vgpu "$root" "$u1" "$(message M_MDEV_THERE_VF_HERE "$name" "$type_id")$(message M_CROSS_FRAMEWORK)")" \
+is "$(arrive "$work/source.xml" 2>&1)" "$(message M_REFUSED_THERE one-vgpu "$root" "$u1" "$(message M_MDEV_THERE_VF_HERE "$name" "$type_id")$(message M_CROSS_FRAMEWORK)")" \
 	"on the second one, which has VFs, it is refused, and why"
 is "$(leases)" 0 "nothing is reserved there"
 settings 'cross_framework = yes'
-lease plan --op migrate "$work/source.xml" >"$work/plan" 2>&1
-holds "where the policy allows it the plan says so" says M_PLAN_RESERVE 0000:26:00.4 "$type_id" 0000:26:00.4 "*" "$u1" <"$work/plan"
+holds "where the policy allows it the plan says so" says M_PLAN_RESERVE 0000:26:00.4 "$type_id" 0000:26:00.4 "*" "$u1" < <(lease plan --op migrate "$work/source.xml" 2>&1)
 arrive "$work/source.xml" >"$work/there.xml"
-is "$(sed -n "s/.*<v:device \(.*\)\/><\/v:lease.*/\1/p" "$work/there.xml")" \
+is "$(sed -n "s/.*<vgpu:device \(.*\)\/><\/vgpu:lease.*/\1/p" "$work/there.xml")" \
 	"address='0000:26:00.4' driver='550.90.05' type='$type_id' name='$name' framework='variant' model='10de:26b9'" \
 	"the metadata name a VF, with the facts of this host"
 is "$(diff "$vm" "$work/there.xml" | sed -n 's/^> *<\(hostdev\|address\)/<\1/p')" \
@@ -44,18 +41,16 @@ end "$work/source.xml"
 is "$(devices)$(leases)" 0 "the first host has its own back"
 
 settings 'cross_framework = yes' 'migrate_uuid = keep'
-said=$(arrive "$work/there.xml" 2>&1)
-holds "the way back is refused where the ID has to stay" \
-	says M_REFUSED_THERE "*" "$root" 0000:26:00.4 -- M_VF_THERE_MDEV_HERE "$name" "$type_id" -- M_KEEP_NO_CHANGE <<<"$said"
+reports "the way back is refused where the ID has to stay" arrive "$work/there.xml" \
+	-- M_REFUSED_THERE "*" "$root" 0000:26:00.4 -- M_VF_THERE_MDEV_HERE "$name" "$type_id" -- M_KEEP_NO_CHANGE
 is "$(leases)" 0 "and nothing is reserved"
 settings
-said=$(arrive "$work/there.xml" 2>&1)
-holds "the way back is refused, too" says M_REFUSED_THERE "*" "$root" 0000:26:00.4 -- M_VF_THERE_MDEV_HERE "$name" "$type_id" <<<"$said"
+reports "the way back is refused, too" arrive "$work/there.xml" -- M_REFUSED_THERE "*" "$root" 0000:26:00.4 -- M_VF_THERE_MDEV_HERE "$name" "$type_id"
 settings 'cross_framework = yes'
 arrive "$work/there.xml" >"$work/back.xml"
 uuid=$(sed -n "s/.*<address uuid='\(.*\)'.*/\1/p" "$work/back.xml")
 holds "with leave it gets a UUID" test -n "$uuid"
-is "$(sed -n "s/.*<v:device \(.*\)\/><\/v:lease.*/\1/p" "$work/back.xml")" \
+is "$(sed -n "s/.*<vgpu:device \(.*\)\/><\/vgpu:lease.*/\1/p" "$work/back.xml")" \
 	"uuid='$uuid' driver='550.90.05' type='$type_id' name='$name' framework='mdev' model='10de:26b9'" "in the metadata, too"
 is "$(grep -o '<hostdev.*' "$work/back.xml")" "<hostdev mode='subsystem' type='mdev' model='vfio-pci' managed='no' display='off'>" \
 	"the hostdev is what it was at first"
@@ -67,9 +62,7 @@ is "$(typed_vfs) $(leases)" "0 0" "the second host has its VF back"
 
 mkdir -p "$root/usr/lib"
 ln -s libvirt.so.0.10010.0 "$root/usr/lib/libvirt.so.0"
-said=$(arrive "$work/source.xml" 2>&1)
-holds "a libvirt that cannot change a hostdev is told" \
-	says M_LIBVIRT_TOO_OLD 10.10.0 <<<"$said"
+reports "a libvirt that cannot change a hostdev is told" arrive "$work/source.xml" -- M_LIBVIRT_TOO_OLD 10.10.0
 sed "s/ name='$name'//" "$work/source.xml" >"$work/nameless.xml"
 fails "a type that has no name is not taken for another" arrive "$work/nameless.xml"
 is "$(leases)" 0 "and nothing is reserved"

@@ -19,19 +19,11 @@ kind() { # FRAMEWORK [many]
 	esac
 }
 start() { # FRAMEWORK MODEL
-	local section="[devices]"$'\n'"enabled_mdev_types = $type"$'\n'"[mdev_$type]"
-	end_host
-	rm -rf "$root"
-	host "$2"
+	local section=$type
+	new_host "$2"
 	pci=$root/sys/bus/pci/devices
-	[ "$1" != vf ] || section='[vf_flex]'
-	configure <<-EOF
-		$section
-		device_match = $match
-		[policy]
-		driver_cleanup = 0
-		reuse = never
-	EOF
+	[ "$1" != vf ] || section=vf_flex
+	configure "$section@$match" policy 'driver_cleanup = 0' 'reuse = never'
 	mapfile -t vfs < <(cd "$pci" && for d in */physfn; do echo "${d%/physfn}"; done)
 }
 is_pci() { [ "$1" = variant ] || [ "$1" = vf ]; }

@@ -40,19 +40,18 @@ is "$(devices)$(leases)" 0 "is collected"
 cat /dev/zero >>"$root/run/more" 2>/dev/null
 prepare 2>"$work/said"
 is "$?$(leases)$(devices)" 10 "a start is refused, and leaves nothing"
-refused() { lease metrics | sed -n "s/^vgpu_lease_refusals_total{reason=\"$1\"} //p"; }
-is "$(refused state)|$(refused capacity)" "1|0" "for the state: no card is full"
+is "$(refusals state)|$(refusals capacity)" "1|0" "for the state: no card is full"
 empty
 chmod 775 "$root/run/vgpu-lease/leases"
 prepare 2>"$work/said"
 chmod 755 "$root/run/vgpu-lease/leases"
-is "$(refused state)|$(refused request)" "2|0" "so is one where the state is not trusted: no request is wrong"
+is "$(refusals state)|$(refusals request)" "2|0" "so is one where the state is not trusted: no request is wrong"
 cp "$root/etc/vgpu-lease.conf" "$work/conf"
 echo nonsense >>"$root/etc/vgpu-lease.conf"
 prepare 2>"$work/said"
 rm "$root/etc/vgpu-lease.conf"
 prepare 2>"$work/said"
-is "$(refused config)|$(refused request)|$(refused error)" "2|0|0" "a wrong and a missing configuration are a reason of their own"
+is "$(refusals config)|$(refusals request)|$(refusals error)" "2|0|0" "a wrong and a missing configuration are a reason of their own"
 cp "$work/conf" "$root/etc/vgpu-lease.conf"
 umount -l "$root/run"
 

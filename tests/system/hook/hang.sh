@@ -4,7 +4,8 @@
 . "$(dirname "$0")/../../lib/hook.sh"
 
 a=0000:84:00.0 b=0000:85:00.0
-settings='[devices]\nenabled_mdev_types = nvidia-222\n[policy]\nlock_timeout = 3\ndriver_cleanup = 0\ncreate_timeout = 3\n'
+# settings LOCK_TIMEOUT [TYPE]: the pool.
+settings() { configure "${2:-nvidia-222}" policy "lock_timeout = $1" 'driver_cleanup = 0' 'create_timeout = 3'; }
 u2=${u1%??}02
 another 2 >"$work/2.xml"
 another 3 >"$work/3.xml"
@@ -29,7 +30,7 @@ lets_go() { control hang clear; }
 hanging() { pgrep -c -f "^$builddir/hooks/qemu --root $root" || :; }
 
 host t4:2
-printf '%b' "$settings" | configure
+settings 3
 for attribute in available_instances name description device_api; do
 	control hang "$attribute $a"
 	end_host && host t4:2 && control hang "$attribute $a"
@@ -67,10 +68,10 @@ eventually nobody_hangs
 control hang "available_instances $a"
 limited 4 quietly prepare
 before=$(hanging)
-printf '%b' "${settings/lock_timeout = 3/lock_timeout = 600}" | configure # one that waits is not over in time
+settings 600 # one that waits is not over in time
 is "$(limited 60 quietly prepare "$work/2.xml"; echo $?) $(parent_of "$u2")" "0 $b" "the next start does not wait for the card that hangs"
 is "$(hanging)" "$before" "nor does it ask that card: no other process waits for an answer"
-printf '%b' "$settings" | configure
+settings 3
 holds "reconnect ends in time" limited 4 hook vm reconnect begin - <"$vm"
 export -f vgpu_lease keep_json
 export root work
@@ -119,14 +120,7 @@ end_host
 
 ### The same of VFs that take a type
 host l40s/4:2
-configure <<-'EOF'
-	[devices]
-	enabled_mdev_types = nvidia-1155
-	[policy]
-	driver_cleanup = 0
-	lock_timeout = 3
-	create_timeout = 3
-EOF
+settings 3 nvidia-1155
 with_vf >"$work/vf.xml"
 for attribute in current_vgpu_type creatable_vgpu_types; do
 	control hang "$attribute any"

@@ -13,19 +13,17 @@ good
 # refused SENTENCE KEY [ARG...] -- COMMAND...: ends with 1, nothing on stdout, exactly one line of at most 1,000 bytes on
 # stderr, which holds the message; and neither device nor lease came of it.
 refused() {
-	local sentence=$1 status=0 trouble='' why=()
-	shift
-	while [ "$1" != -- ]; do why+=("$1") && shift; done
-	shift
-	"$@" >"$work/out" 2>"$work/err" || status=$?
+	local status=0 trouble=''
+	tap_split "$@"
+	"${tap_behind[@]}" >"$work/out" 2>"$work/err" || status=$?
 	[ $status = 1 ] || trouble+="status $status; "
 	[ ! -s "$work/out" ] || trouble+='something on stdout; '
 	[ "$(wc -l <"$work/err")" = 1 ] || trouble+='not one line; '
 	[ "$(wc -c <"$work/err")" -le 1000 ] || trouble+='over 1,000 bytes; '
 	grep -q "^vgpu-lease: domain " "$work/err" || trouble+='no domain; '
-	says "${why[@]}" <"$work/err" >"$work/why" || trouble+="$(cat "$work/why"); "
+	says "${tap_before[@]:1}" <"$work/err" >"$work/why" || trouble+="$(cat "$work/why"); "
 	[ "$(leases)$(devices)" = 0 ] || trouble+='something is left; '
-	nothing "$sentence" "${trouble:+$trouble$(cat "$work/err")}"
+	nothing "$1" "${trouble:+$trouble$(cat "$work/err")}"
 }
 # passes SENTENCE COMMAND...: ends with 0 and says nothing.
 passes() {
@@ -76,8 +74,7 @@ refused "a very long name leaves capacity for the cause" M_UNKNOWN_TYPE nvidia-9
 	"$builddir/hooks/qemu" --root "$root" -- "$long" prepare begin - < <(typed nvidia-999)
 another 3 | sed "s|<name>.*</name>|<name>a\&#10;b \&lt;%s</name>|; s/${u1%??}03/$u1/" >"$work/named.xml"
 prepare "$work/named.xml"
-said=$(prepare 2>&1)
-is "$said" "$(message M_REFUSED vm "$u1" "$(message M_LEASED_TO_DO 'a\x0ab <%s' "${vm_uuid%??}03")")" \
+is "$(prepare 2>&1)" "$(message M_REFUSED vm "$u1" "$(message M_LEASED_TO_DO 'a\x0ab <%s' "${vm_uuid%??}03")")" \
 	"a name that breaks lines in the XML is one line where another domain is told of it"
 release "$work/named.xml"
 passes "a domain may be called --dry-run: four arguments are always libvirt's call" "$builddir/hooks/qemu" --dry-run start begin - <"$vm"

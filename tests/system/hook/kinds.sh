@@ -4,34 +4,8 @@
 # cards; and the kinds of devices that are none of ours.
 . "$(dirname "$0")/../../lib/hook.sh"
 host a100:1+rtxpro6000:1+gvt-g:1+mbochs+mlx5:1
-configure <<'END'
-[devices]
-enabled_mdev_types = nvidia-474, nvidia-475, nvidia-1519, nvidia-1534, i915-GVTg_V5_4, i915-GVTg_V5_1, mbochs-large, mbochs-small,
-	mlx5_core-local
-[mdev_nvidia-474]
-device_addresses = 0000:61:00.0
-[mdev_nvidia-475]
-device_addresses = 0000:61:00.0
-[mdev_nvidia-1519]
-device_addresses = 0001:c8:00.0
-[mdev_nvidia-1534]
-device_addresses = 0001:c8:00.0
-[mdev_i915-GVTg_V5_4]
-device_addresses = 0000:00:02.0
-[mdev_i915-GVTg_V5_1]
-device_addresses = 0000:00:02.0
-[mdev_mbochs-large]
-device_addresses = mbochs
-[mdev_mbochs-small]
-device_addresses = mbochs
-[mdev_mlx5_core-local]
-device_match = 15b3:*
-[policy]
-pgpu_types = several
-driver_cleanup = 0
-reclaim = never
-release_wait = 2
-END
+configure nvidia-47{4,5}@0000:61:00.0 nvidia-15{19,34}@0001:c8:00.0 i915-GVTg_V5_{4,1}@0000:00:02.0 mbochs-{large,small}@mbochs \
+	'mlx5_core-local@15b3:*' policy 'pgpu_types = several' 'driver_cleanup = 0' 'reclaim = never' 'release_wait = 2'
 
 # of_type N TYPE: domain number N with an mdev of this type.
 of_type() { another "$1" | asking "uuid='$(numbered "$1")' type='$2'" -; }
@@ -48,9 +22,7 @@ end_all() { # FIRST
 }
 
 ### GPU instances: a MIG-backed type is there where one is free
-said=$(begin 16 nvidia-474 2>&1)
-holds "without a GPU instance a MIG-backed type is refused, and it is told how to make one" \
-	says M_MIG_CREATES 0000:61:00.0 1g.5gb <<<"$said"
+reports "without a GPU instance a MIG-backed type is refused, and it is told how to make one" begin 16 nvidia-474 -- M_MIG_CREATES 0000:61:00.0 1g.5gb
 control mig '0000:61:00.0 on'
 control mig '0000:61:00.0 1g.5gb'
 control mig '0000:61:00.0 1g.5gb'
@@ -66,16 +38,14 @@ is "$(devices)$(leases)" 0 "all are released"
 
 ### Sizes side by side: the driver's mode says so
 holds "a small one on an empty card" start_vf 16 0001:c8:00.2 no nvidia-1519
-said=$(start_vf 17 0001:c8:00.3 no nvidia-1534 2>&1)
-holds "a large one beside it is refused: one framebuffer size for a card" \
-	says M_OTHER_SIZE 0001:c8:00.0 nvidia-1519 3072 <<<"$said"
+reports "a large one beside it is refused: one framebuffer size for a card" start_vf 17 0001:c8:00.3 no nvidia-1534 \
+	-- M_OTHER_SIZE 0001:c8:00.0 nvidia-1519 3072
 end_vf 16 0001:c8:00.2 no nvidia-1519
 control mixed '0001:c8:00.0 on'
 holds "in mixed-size mode" start_vf 16 0001:c8:00.2 no nvidia-1519
 holds "it is not" start_vf 17 0001:c8:00.3 no nvidia-1534
 for i in 4 5; do start_vf 1$((i + 4)) 0001:c8:00.$i no nvidia-1534; done
-said=$(start_vf 20 0001:c8:00.6 no nvidia-1534 2>&1)
-holds "until the framebuffer is used up" says M_FULL_FRAMEBUFFER 0001:c8:00.0 76800 <<<"$said"
+reports "until the framebuffer is used up" start_vf 20 0001:c8:00.6 no nvidia-1534 -- M_FULL_FRAMEBUFFER 0001:c8:00.0 76800
 holds "where a small one still fits" start_vf 20 0001:c8:00.6 no nvidia-1519
 is "$(grep '^0001:c8' "$root/.kernel/control/mixed")" "0001:c8:00.0 on" "the mode is left as it is"
 for i in 2 3 4 5; do end_vf 1$((i + 4)) 0001:c8:00.$i no nvidia-1519; done
@@ -86,8 +56,7 @@ is "$(leases)" 0 "all are released"
 until_refused 16 i915-GVTg_V5_4
 is "$got" 5 "five of a type of Intel's fit into its aperture"
 holds "the sixth is refused: full" says M_FULL_NO_MAX 0000:00:02.0 5 <<<"$said"
-said=$(begin 32 i915-GVTg_V5_1 2>&1)
-holds "and so is the largest type" says M_FULL_NO_MAX 0000:00:02.0 5 <<<"$said"
+reports "and so is the largest type" begin 32 i915-GVTg_V5_1 -- M_FULL_NO_MAX 0000:00:02.0 5
 end_all 16
 holds "which has capacity when they are gone" begin 32 i915-GVTg_V5_1
 end 32

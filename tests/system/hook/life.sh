@@ -68,8 +68,7 @@ release "$vm"
 make_device 0000:85:00.0 nvidia-232 "${u1%??}ab"
 for_guest "${u1%??}ab" nvidia-232 0000:85:00.0
 mdevctl_has 0000:85:00.0 "${u1%??}ab" nvidia-232 auto
-said=$(prepare "$work/231.xml" 2>&1)
-is "$said" "$(message M_REFUSED vm "$u1" "$(message M_NO_CAPACITY_DO nvidia-231 \
+is "$(prepare "$work/231.xml" 2>&1)" "$(message M_REFUSED vm "$u1" "$(message M_NO_CAPACITY_DO nvidia-231 \
 	"$(message M_OTHER_SIZE 0000:85:00.0 nvidia-232 4096); 0000:84:00.0: $(message M_SERVES nvidia-222)" "$(message M_FIX_UNLEASED "on 0000:85:00.0")")")" \
 	"a device that mdevctl starts at boot is no orphan, and the refusal says what stands in the way"
 is "$(leases)" 0 "a refusal leaves no lease"

@@ -65,6 +65,5 @@ done
 is "$(says_times M_VF_LOST <"$work/check")" 2 "and of no other one"
 another 4 >"$work/4.xml"
 holds "the last VF is taken" prepare "$work/3.xml"
-prepare "$work/4.xml" 2>"$work/err"
-holds "then the driver has none" says M_CAPACITY_NONE <"$work/err"
+reports "then the driver has none" prepare "$work/4.xml" -- M_CAPACITY_NONE
 tap_done

@@ -5,17 +5,11 @@
 host t4:2+l40s/4:1
 card=0000:84:00.0 vf=0000:26:00.4
 conf=$root/etc/vgpu-lease.conf nova_conf=$root/etc/nova/nova.conf
-mkdir -p "${nova_conf%/*}" "$root/run/systemd/journal"
-"$builddir/tests/system/cli/journald" "$root/run/systemd/journal/socket" >"$work/log" &
-logger=$!
-trap 'kill $logger; clean_up' EXIT
-eventually test -S "$root/run/systemd/journal/socket"
-logged() { tr '\000-\010' '\n' <"$work/log" | sed 's/^MESSAGE=//'; }
+log_here
 lease_now() { sed -n 's/^state=//p; s/^origin=//p' "$root/run/vgpu-lease/leases/$1" | paste -sd ' '; }
 
-nova_good() { printf '%s\n' '[devices]' 'enabled_mdev_types = nvidia-222' '[mdev_nvidia-222]' "device_addresses = $card" >"$nova_conf"; }
 configured() {
-	nova_good
+	nova_has nvidia-222@$card
 	chmod 644 "$nova_conf"
 	configure devices 'nova_conf = /etc/nova/nova.conf' policy 'driver_cleanup = 0' 'lock_timeout = 2'
 	chmod 644 "$conf"
@@ -84,8 +78,7 @@ echo '[nonsense]' >>"$conf"
 holds "a vGPU of the hook's own starts once more" prepare
 is "$(lease_now $u1)" "active created" "and stays its own"
 another 3 | sed "s/$(numbered 3)/$u1/" >"$work/3.xml"
-prepare "$work/3.xml" 2>"$work/err"
-holds "no other domain gets it" says M_LEASED_TO one-vgpu "$vm_uuid" <"$work/err"
+reports "no other domain gets it" prepare "$work/3.xml" -- M_LEASED_TO one-vgpu "$vm_uuid"
 release "$vm"
 holds "the driver has its time, as without a configuration" eventually eval "[ \"\$(lease gc >/dev/null; leases)\" = 0 ]"
 
@@ -99,8 +92,7 @@ fails "a type does" prepare "$work/x.xml" 2>"$work/err"
 remove_device $u1
 
 ### VFs
-prepare "$work/vf.xml" 2>"$work/err"
-holds "a VF without a type is refused" says M_REFUSED vm $vf -- M_VF_NO_CONF '*' <"$work/err"
+reports "a VF without a type is refused" prepare "$work/vf.xml" -- M_REFUSED vm $vf -- M_VF_NO_CONF '*'
 is "$(planned "$work/vf.xml")" 1 "which plan says"
 set_vf_type $vf 1147
 holds "one with a type starts" prepare "$work/vf.xml"

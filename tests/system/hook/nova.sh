@@ -89,8 +89,8 @@ holds "status has the name" grep -Eq 'instance-00000001  a  ' < <(lease status)
 is "$(lease show $u1 | sed -nE 's/^ *(instance|project):? +//p' | paste -sd ' ')" "a p1" "show has both"
 holds "and metrics" grep -q 'project="p1",instance_name="a"' < <(lease metrics)
 nova_xml $u1 | sed "s/$vm_uuid/${vm_uuid%??}02/; s/instance-00000001/instance-00000002/; s/>a</>b</" >"$work/second.xml"
-said=$(prepare "$work/second.xml" 2>&1)
-holds "another instance with its mdev is told who has it, and what to do in Nova" says M_LEASED_TO_NOVA instance-00000001 "a, $vm_uuid" <<<"$said"
+reports "another instance with its mdev is told who has it, and what to do in Nova" prepare "$work/second.xml" \
+	-- M_LEASED_TO_NOVA instance-00000001 "a, $vm_uuid"
 sed -i /^instance=/d "$root/run/vgpu-lease/leases/$u1"
 holds "a lease of the version before has no such name" grep -q '"instance": null' < <(lease list --json)
 release "$work/nova.xml"
@@ -151,14 +151,7 @@ rm -r "$configs"
 
 ### A live migration: Nova gives the hostdev the target's UUID, and the metadata keep the source's
 driver=$(cat "$root/sys/module/nvidia/version")
-configure <<-'END'
-	[devices]
-	enabled_mdev_types = nvidia-222, nvidia-223
-	[policy]
-	driver_cleanup = 0
-	[mdev_nvidia-222]
-	device_addresses = 0000:84:00.0
-END
+configure nvidia-222@0000:84:00.0 nvidia-223 policy 'driver_cleanup = 0'
 source=5b20d080-1b54-4048-85b3-a6a62d165c01
 # arriving ATTRIBUTES [UUID...]: as get_updated_guest_xml() makes it of what the source's handler has written.
 arriving() {

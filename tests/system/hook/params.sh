@@ -4,12 +4,8 @@
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4:1+l40s/4:1
 card=0000:84:00.0 vf=0000:26:00.4
-mkdir -p "$root/run/systemd/journal"
-"$builddir/tests/system/cli/journald" "$root/run/systemd/journal/socket" >"$work/log" &
-logger=$!
-trap 'kill $logger; clean_up' EXIT
-eventually test -S "$root/run/systemd/journal/socket"
-logged() { tr '\000-\010' '\n' <"$work/log" | says "$@" >/dev/null; }
+log_here
+log_says() { logged | says "$@" >/dev/null; }
 configure nvidia-222@0000:84:00.0 'vgpu_params = frame_rate_limiter=0' nvidia-1147@10de:26b9 \
 	'vgpu_params = frame_rate_limiter=0' policy 'driver_cleanup = 0'
 params() { cat "$root/sys/bus/mdev/devices/$u1/nvidia/vgpu_params"; }
@@ -25,7 +21,7 @@ is "$(params)" disable_vnc=1 "or those of the domain"
 release
 control inject 'params any EPERM 1'
 holds "a domain starts if its driver refuses them" prepare
-holds "and the log says that they are not set" eventually logged M_WITHOUT_PARAMS prepare one-vgpu "$u1" frame_rate_limiter=0 '*'
+holds "and the log says that they are not set" eventually log_says M_WITHOUT_PARAMS prepare one-vgpu "$u1" frame_rate_limiter=0 '*'
 release
 remove_device $u1
 set_vf_type $vf 1147
@@ -46,13 +42,11 @@ is "$(params)" enable_debugging=1 "a vGPU that is defined gets the attributes of
 release
 remove_device $u1
 define '[{"nvidia/vgpu_params": "enable_uvm=1"}, {"nonsense": "5"}]'
-prepare 2>"$work/err"
-holds "one that cannot be written is named" says M_ATTR_NOT_SET nonsense 5 '*' <"$work/err"
+reports "one that cannot be written is named" prepare -- M_ATTR_NOT_SET nonsense 5 '*'
 is "$(leases)$(devices)" 0 "and nothing is left of that start"
 for wrong in '[{"../remove": "1"}]' '[{"/etc/passwd": "1"}]' '["x"]' '{"a": "b"}' '[{"a": 1}]'; do
 	define "$wrong"
-	prepare 2>"$work/err"
-	holds "attrs that are $wrong are refused" says M_ATTRS_INVALID "$card/$u1" <"$work/err"
+	reports "attrs that are $wrong are refused" prepare -- M_ATTRS_INVALID "$card/$u1"
 done
 is "$(leases)$(devices)" 0 "and leave nothing"
 tap_done

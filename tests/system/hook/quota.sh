@@ -11,8 +11,6 @@ project() { # N: domain number N, of project blue, in a file of its own
 }
 for i in 11 12 14; do project $i; done
 migrate() { hook vm migrate begin - <"$1"; }
-# refused REASON: so many were, for this reason.
-refused() { lease metrics | sed -n "s/^vgpu_lease_refusals_total{reason=\"$1\"} //p"; }
 restore() { hook vm restore begin - <"$1"; }
 full=(says M_QUOTA blue 1 1)
 
@@ -25,7 +23,7 @@ is "$(restore "$work/12.xml" 2>&1)$?" 0 "a restore says nothing and ends with 0,
 is "$(leases)" 1 "but it reserves nothing"
 said=$(prepare "$work/12.xml" 2>&1)
 holds "and the prepare that follows refuses" "${full[@]}" <<<"$said"
-is "$(refused quota) $(refused request)" "2 0" "the metrics tell the quota from what is wrong with a domain"
+is "$(refusals quota) $(refusals request)" "2 0" "the metrics tell the quota from what is wrong with a domain"
 release "$work/12.xml" failed
 release "$work/11.xml"
 is "$(leases)" 0 "with the first gone"

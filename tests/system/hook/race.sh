@@ -2,12 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Hooks at the same time: of different domains, of the same one, beside slow drivers and held locks.
 . "$(dirname "$0")/../../lib/hook.sh"
-settings() { # LINE...: the policy
-	{
-		printf '[devices]\nenabled_mdev_types = nvidia-222\n[policy]\nreclaim = never\n'
-		printf '%s\n' "$@"
-	} | configure
-}
+settings() { configure nvidia-222 policy 'reclaim = never' "$@"; } # LINE...: the policy
 now_ms() { echo $(($(date +%s%N) / 1000000)); }
 
 # at_once OP SUBOP N...: the hook for the domains number N, side by side. $work/N.status and N.err say how each went.
@@ -57,10 +52,7 @@ forget
 
 ### An arrival beside creations
 # A device is there before the kernel says of which type it is.
-{
-	printf '[devices]\nenabled_mdev_types = nvidia-222\n[policy]\nreclaim = never\ndriver_cleanup = 0\n'
-	printf '[mdev_nvidia-222]\ndevice_addresses = 0000:84:00.0\nmax_instances = 2\n'
-} | configure
+configure nvidia-222@0000:84:00.0 'max_instances = 2' policy 'reclaim = never' 'driver_cleanup = 0'
 two_leases() { [ "$(leases)" = 2 ] && [ -n "$(devices)" ]; }
 control attr_delay_ms 2000
 at_once prepare begin 16 17 &
@@ -152,14 +144,12 @@ control remove_delay_ms 0
 ### A creation that takes too long
 settings 'driver_cleanup = 0' 'create_timeout = 1' 'lock_timeout = 1'
 control create_delay_ms '0000:84:00.0 8000'
-said=$(prepare 2>&1)
-holds "a creation that hangs ends in a refusal" says M_CREATE_HANGS 0000:84:00.0 nvidia-222 1 <<<"$said"
+reports "a creation that hangs ends in a refusal" prepare -- M_CREATE_HANGS 0000:84:00.0 nvidia-222 1
 is "$(grep -c '^create ' "$root/.kernel/control/pending")" 1 "while the driver is still at it"
 # What follows is to be created in time, however busy the machine is.
 settings 'driver_cleanup = 0' 'create_timeout = 60' 'lock_timeout = 1'
 is "$(state)" " 1 creating " "its lease stays for whoever collects it"
-said=$(prepare 2>&1)
-is "$said" "$(message M_REFUSED vm "$u1" "$(message M_BUSY_CREATING 0000:84:00.0)")" \
+is "$(prepare 2>&1)" "$(message M_REFUSED vm "$u1" "$(message M_BUSY_CREATING 0000:84:00.0)")" \
 	"another start of the domain waits for it, and is refused after lock_timeout"
 is "$(state)" " 1 creating " "the lease stays all the same"
 holds "another domain's start takes the next card after lock_timeout" prepare "$work/16.xml"
@@ -173,10 +163,8 @@ release
 is "$(devices)$(leases)" 0 "it is ours, and goes at release"
 control params_delay_ms 9000
 settings 'driver_cleanup = 0' 'create_timeout = 4' 'lock_timeout = 1'
-sed "s|</name>|&<metadata><v:lease xmlns:v='urn:vgpu-lease:domain:1'><v:device uuid='$u1' params='frame_rate_limiter=0'/></v:lease></metadata>|" "$vm" >"$work/params.xml"
-said=$(prepare "$work/params.xml" 2>&1)
-holds "parameters that the driver does not take end in a refusal" \
-	says M_PARAMS_HANG "0000:84:00.0, 0000:85:00.0" 4 <<<"$said"
+asking "uuid='$u1' params='frame_rate_limiter=0'" >"$work/params.xml"
+reports "parameters that the driver does not take end in a refusal" prepare "$work/params.xml" -- M_PARAMS_HANG "0000:84:00.0, 0000:85:00.0" 4
 is "$(devices)$(leases)" 0 "and nothing is left of it"
 control params_delay_ms 0
 settings 'driver_cleanup = 0' 'create_timeout = 60' 'lock_timeout = 4'
@@ -184,9 +172,7 @@ exec 7>"$(card_lock 0000:84:00.0)" 8>"$(card_lock 0000:85:00.0)"
 flock 7
 flock 8
 before=$(now_ms)
-said=$(prepare 2>&1)
-holds "a start that can have no card's lock is refused" \
-	says M_NO_CAPACITY "$(message M_ONLY_TYPE nvidia-222)" -- M_HELD_BY <<<"$said"
+reports "a start that can have no card's lock is refused" prepare -- M_NO_CAPACITY "$(message M_ONLY_TYPE nvidia-222)" -- M_HELD_BY
 holds "after one lock_timeout for all of them" test $(($(now_ms) - before)) -lt 7500
 exec 7>&- 8>&-
 ### A release that cannot even say that it requests something
@@ -209,10 +195,7 @@ holds "after a release it is collected as soon as it is there" eventually no_lea
 is "$(devices)" "" "and removed"
 
 ### Eight cards
-end_host
-# A new one: where each was before would go before the placement, and a card that failed is tried last.
-rm -r "$root/var/lib/vgpu-lease" "$root/run/vgpu-lease"
-host t4:8
+new_host t4:8
 settings 'driver_cleanup = 0'
 control create_delay_ms 1500
 prepare 2>/dev/null &

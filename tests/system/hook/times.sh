@@ -16,18 +16,8 @@ for operation in prepare migrate restore reconnect release; do
 done
 lock_timeout=2 create_timeout=2
 host t4:6
-configure <<-EOF
-	[devices]
-	enabled_mdev_types = nvidia-222
-	[policy]
-	placement = spread
-	reclaim_grace = 0
-	lock_timeout = $lock_timeout
-	create_timeout = $create_timeout
-	release_wait = $release_wait
-	release_timeout = 5
-	driver_cleanup = 0
-EOF
+times=("lock_timeout = $lock_timeout" "create_timeout = $create_timeout" "release_wait = $release_wait")
+configure nvidia-222 policy 'placement = spread' 'reclaim_grace = 0' 'release_timeout = 5' 'driver_cleanup = 0' "${times[@]}"
 mapfile -t cards < <(cd "$root/sys/class/mdev_bus" && printf '%s\n' *)
 # The table is of what the hook waits for: its own work, as a busy machine does it, comes on top.
 own_ms=400
@@ -62,8 +52,7 @@ control create_delay_ms 60000
 row prepare "a creation that hangs" 1 op prepare begin
 control create_delay_ms 0
 anew
-sed "s|</name>|&<metadata><v:lease xmlns:v='urn:vgpu-lease:domain:1'><v:device uuid='$u1' params='frame_rate_limiter=0'/></v:lease></metadata>|" \
-	"$vm" >"$work/params.xml"
+asking "uuid='$u1' params='frame_rate_limiter=0'" >"$work/params.xml"
 control params_delay_ms 60000
 row prepare "a write of parameters that hangs" 1 op prepare begin "$work/params.xml"
 anew
@@ -139,17 +128,8 @@ control remove_delay_ms 0
 holds "the hook's child releases all of them" eventually no_lease
 
 ### VFs that take a type
-end_host
-rm -rf "${root:?}"
-host l40s/4:2
-configure <<-END
-	[devices]
-	enabled_mdev_types = nvidia-1155
-	[policy]
-	lock_timeout = $lock_timeout
-	create_timeout = $create_timeout
-	release_wait = $release_wait
-END
+new_host l40s/4:2
+configure nvidia-1155 policy "${times[@]}"
 with_vf >"$work/vf.xml"
 prepare "$work/vf.xml"
 hold "$(card_lock 0000:26:00.0)"

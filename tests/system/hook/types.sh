@@ -28,23 +28,20 @@ pool nvidia-222
 prepare && release
 typed nvidia-222 >"$work/typed.xml"
 pool nvidia-223@0000:85:00.0 'max_instances = 1' nvidia-224@0000:84:00.0
-said=$(prepare 2>&1)
-holds "where it is no longer enabled and others are, the refusal names it" \
-	says M_TYPE_DISABLED nvidia-222 "$affinity" "nvidia-223, nvidia-224" <<<"$said"
+reports "where it is no longer enabled and others are, the refusal names it" prepare \
+	-- M_TYPE_DISABLED nvidia-222 "$affinity" "nvidia-223, nvidia-224"
 is "$(lease plan "$vm" 2>&1 | says_times M_TYPE_DISABLED nvidia-222)" 1 "and so does plan"
 sed "s|</uuid>|</uuid><metadata><nova:instance xmlns:nova='http://openstack.org/xmlns/libvirt/nova/1.1'/></metadata>|" "$vm" >"$work/nova.xml"
-said=$(prepare "$work/nova.xml" 2>&1)
-holds "of Nova's instance, which has no such metadata, it says what can be done with Nova" \
-	says M_TYPE_DISABLED_NOVA nvidia-222 "nvidia-223, nvidia-224" <<<"$said"
+reports "of Nova's instance, which has no such metadata, it says what can be done with Nova" prepare "$work/nova.xml" \
+	-- M_TYPE_DISABLED_NOVA nvidia-222 "nvidia-223, nvidia-224"
 fails "and nothing of the metadata" says M_OR_WRITE <<<"$said"
 pool "${two[@]}"
 
 ### A definition's
 make_device 0000:85:00.0 nvidia-223 "${u1%??}aa"
 mdevctl_has 0000:85:00.0 $u1 nvidia-223
-said=$(prepare 2>&1)
-holds "a type from a definition is named with its file" \
-	says M_NO_CAPACITY "$(message M_TYPE_DEFINED nvidia-223 "/etc/mdevctl.d/0000:85:00.0/$u1")" <<<"$said"
+reports "a type from a definition is named with its file" prepare \
+	-- M_NO_CAPACITY "$(message M_TYPE_DEFINED nvidia-223 "/etc/mdevctl.d/0000:85:00.0/$u1")"
 holds "and what to write instead" says M_OR_WRITE "type='nvidia-222'" <<<"$said"
 holds "the metadata go before it" prepare "$work/typed.xml"
 is "$(type_of $u1)" nvidia-222 "so that is what helps"

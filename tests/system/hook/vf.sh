@@ -20,8 +20,7 @@ is "$(lease list --json | sed -n 's/.*"\(id\|uuid\|type\|framework\|parent\|pgpu
 holds "a second prepare of the same domain changes nothing" start_vf 1 $a
 is "$(vf_domain 2 $b | lease plan -)" "$(message M_PLAN_CREATE $b nvidia-1147 $b "$(message M_PLAN_NAMED_VF)")" \
 	"a plan for a start speaks of no other card: there is no choice"
-said=$(start_vf 2 $a 2>&1)
-is "$said" "$(message M_REFUSED vm2 $a "$(message M_LEASED_TO vm1 "${vm_uuid%??}01")$(message M_FREE_VFS \
+is "$(start_vf 2 $a 2>&1)" "$(message M_REFUSED vm2 $a "$(message M_LEASED_TO vm1 "${vm_uuid%??}01")$(message M_FREE_VFS \
 	"0000:26:00.5, 0000:26:00.6, 0000:26:00.7, 0000:26:01.0, 0000:26:01.1, 0000:26:01.2$(message M_AND_MORE 89)")")" \
 	"another domain with the same VF is refused, the owner and the free ones named"
 holds "its release succeeds" end_vf 2 $a
@@ -31,9 +30,7 @@ is "$(vf_type $a) $(leases)" "0 0" "the type is taken back, and the lease droppe
 holds "a second release is no error" end_vf 1 $a
 
 control inject 'params any EPERM 1'
-said=$(start_vf 1 $a 2>&1)
-holds "where the driver refuses the parameters, so is the start" \
-	says M_PARAMS "0000:26:00.0" "Operation not permitted" <<<"$said"
+reports "where the driver refuses the parameters, so is the start" start_vf 1 $a -- M_PARAMS "0000:26:00.0" "Operation not permitted"
 is "$(vf_type $a) $(leases)" "0 0" "and the type that was set before them is taken back"
 
 holds "a VF by the name of a type" start_vf 1 $a no 'NVIDIA L40S-1Q'
@@ -46,8 +43,7 @@ holds "one that is not here, and that the metadata names, is refused with the fr
 	grep -q "vGPU 0000:99:00.4: no such VF in the pool: no PCI device has this address; free: 0000:26:00.4" <<<"$said"
 mkdir -p "$root/usr/lib64"
 ln -s libvirt.so.0.9000.0 "$root/usr/lib64/libvirt.so.0"
-said=$(start_vf 1 $a 2>&1)
-holds "a libvirt that takes none is told of" says M_LIBVIRT_NO_VARIANT 9.0.0 <<<"$said"
+reports "a libvirt that takes none is told of" start_vf 1 $a -- M_LIBVIRT_NO_VARIANT 9.0.0
 holds "check says so before" says M_LIBVIRT_NO_VARIANT 9.0.0 <<<"$(lease check)"
 rm "$root/usr/lib64/libvirt.so.0"
 is "$(vf_type $a) $(leases)" "0 0" "nothing is left of a refusal"
@@ -71,11 +67,9 @@ end_vf 1 $a
 is "$(vf_type $a)" 1147 "and left as it was"
 set_vf_type $a 0
 set_vf_type $a 1150
-said=$(start_vf 1 $b 2>&1)
-holds "a card with another size has no capacity, and says why" \
-	says M_OTHER_SIZE 0000:26:00.0 nvidia-1150 4096 -- M_FREE_VFS 0000:27:00.4 <<<"$said"
-said=$(start_vf 1 $a no nvidia-1147 2>&1)
-holds "a VF of another type is refused" says M_VF_OF_OTHER_TYPE nvidia-1150 nvidia-1147 -- M_FREE_VFS 0000:27:00.4 <<<"$said"
+reports "a card with another size has no capacity, and says why" start_vf 1 $b \
+	-- M_OTHER_SIZE 0000:26:00.0 nvidia-1150 4096 -- M_FREE_VFS 0000:27:00.4
+reports "a VF of another type is refused" start_vf 1 $a no nvidia-1147 -- M_VF_OF_OTHER_TYPE nvidia-1150 nvidia-1147 -- M_FREE_VFS 0000:27:00.4
 pool 'reclaim = orphans' 'reclaim_grace = 0'
 for_guest $a nvidia-1150 $a
 mkdir -p "$root/etc/libvirt/qemu"
@@ -108,15 +102,13 @@ set_vf_type $a 0
 
 ### Trouble
 control inject "create 0000:26:00.0 EIO"
-said=$(start_vf 1 $a 2>&1)
-holds "a driver that refuses is told of, with what that means" \
-	says M_NO_CAPACITY "$(message M_ONLY_TYPE_OF_VF nvidia-1147)" -- M_DRIVER_REFUSED 0000:26:00.0 "Input/output error" <<<"$said"
+reports "a driver that refuses is told of, with what that means" start_vf 1 $a \
+	-- M_NO_CAPACITY "$(message M_ONLY_TYPE_OF_VF nvidia-1147)" -- M_DRIVER_REFUSED 0000:26:00.0 "Input/output error"
 is "$(vf_type $a) $(leases)" "0 0" "and nothing is left of it"
 holds "the next start tries the card all the same" start_vf 1 $a
 control plugin_delay_ms 1500
 open_device $a
-said=$(lease release $a 2>&1)
-holds "a VF that is open is not released by hand" says M_HELD_OPEN "*" vm1 <<<"$said"
+reports "a VF that is open is not released by hand" lease release $a -- M_HELD_OPEN "*" vm1
 holds "a release waits for it, but not for long" end_vf 1 $a
 is "$(vf_type $a) $(lease list --json | sed -n 's/.*"state": "\(.*\)",/\1/p')" "1147 releasing" "and leaves it as it is"
 close_device
@@ -134,15 +126,13 @@ is "$(vf_type $a) $(lease list --json | sed -n 's/.*"state": "\(.*\)",/\1/p')" "
 control remove_delay_ms 0
 end_vf 1 $a
 control register '0000:26:00.0 off'
-said=$(start_vf 1 $a 2>&1)
-holds "a card whose types are not registered yet is refused as such, and not passed" \
-	says M_REFUSED "*" $a "$(message M_NO_SUCH_VF "$(message M_NVIDIA_VGPUD)")" <<<"$said"
+reports "a card whose types are not registered yet is refused as such, and not passed" start_vf 1 $a \
+	-- M_REFUSED "*" $a "$(message M_NO_SUCH_VF "$(message M_NVIDIA_VGPUD)")"
 control register '0000:26:00.0 on'
 
 ### Arrivals
 arrive() { vf_domain "$@" | hook "vm$1" migrate begin -; }
-said=$(arrive 3 $b 2>&1)
-holds "of several pools of VFs an arrival must say which" says M_WHICH_TYPE "nvidia-1147, flex" <<<"$said"
+reports "of several pools of VFs an arrival must say which" arrive 3 $b -- M_WHICH_TYPE "nvidia-1147, flex"
 holds "a VF that is free here keeps its address" test -z "$(arrive 3 $b no nvidia-1147)"
 is "$(lease list --json | sed -n 's/.*"\(id\|state\)": "\?\([^",]*\).*/\2/p' | tr '\n' ' ')" "$b reserved " "and is reserved"
 holds "the start that follows makes it" start_vf 3 $b
@@ -180,8 +170,7 @@ configure nvidia-1147 vf_flex@8086:56c0 policy 'reclaim = never' 'release_wait =
 holds "a domain with a plain VF starts" start_vf 6 $flex
 is "$(lease list --json | sed -n 's/.*"\(id\|type\|framework\|pgpu\)": "\?\([^",]*\).*/\2/p' | tr '\n' ' ')" \
 	"$flex flex vf 0000:4d:00.0 " "it is leased"
-said=$(start_vf 7 $flex 2>&1)
-is "$said" "$(message M_REFUSED vm7 $flex "$(message M_LEASED_TO vm6 "${vm_uuid%??}06")$(message M_FREE_VFS "0000:4d:00.2, 0000:4d:00.3, 0000:4d:00.4")")" \
+is "$(start_vf 7 $flex 2>&1)" "$(message M_REFUSED vm7 $flex "$(message M_LEASED_TO vm6 "${vm_uuid%??}06")$(message M_FREE_VFS "0000:4d:00.2, 0000:4d:00.3, 0000:4d:00.4")")" \
 	"and goes to nobody else"
 for i in 2 3 4; do start_vf 1$i 0000:4d:00.$i || echo "start_vf 1$i failed"; done
 said=$(vf_domain 7 0000:99:00.1 no flex | hook vm7 migrate begin - 2>&1)
@@ -207,8 +196,7 @@ holds "a domain with another PCI device passes" start_vf 8 0000:84:00.0
 holds "also where that is none" start_vf 8 0000:aa:00.0
 configure nvidia-222@10de:1eb8
 holds "a VF that no section names passes" start_vf 8 $flex
-said=$(start_vf 8 $flex no nvidia-222 2>&1)
-is "$said" "$(message M_REFUSED vm8 $flex "$(message M_NO_SUCH_VF "$(message M_NO_SECTION 0000:4d:00.0)")")" \
+is "$(start_vf 8 $flex no nvidia-222 2>&1)" "$(message M_REFUSED vm8 $flex "$(message M_NO_SUCH_VF "$(message M_NO_SECTION 0000:4d:00.0)")")" \
 	"unless the metadata claims it: then it is refused, and nothing else is the cause"
 rm "$root/etc/vgpu-lease.conf"
 holds "without a configuration a VF passes" start_vf 8 $a

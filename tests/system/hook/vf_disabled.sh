@@ -17,9 +17,7 @@ states() { lease list --json | sed -n 's/.*"\(id\|state\)": "\([^"]*\)".*/\2/p' 
 going() { test ! -e "$pci/$second/physfn"; }
 
 holds "a domain has the second VF" start 1 $second
-sleep 600 9<>"$(node_of $second)" &
-guest=$!
-eventually test -d "$root/proc/$guest"
+open_device $second
 holds "and another the last" start 5 $last
 numvfs 0 &
 disabling=$!
@@ -35,10 +33,8 @@ holds "a domain that is to have it anew is told that it goes" refused M_BEING_DI
 is "$(states)" "$second active $last active " "refusals leave no lease, and take none"
 vf_domain 2 $second | lease plan - >"$work/out" 2>&1
 holds "plan says so" says M_LEASED_TO vm1 "${vm_uuid%??}01" <"$work/out"
-lease check >"$work/out" 2>&1
-holds "check says of the card what is going on" says M_VFS_BEING_DISABLED <"$work/out"
-lease show $second >"$work/out"
-holds "so does show of the VF that goes" says M_SHOW_BEING_DISABLED <"$work/out"
+holds "check says of the card what is going on" says M_VFS_BEING_DISABLED < <(lease check 2>&1)
+holds "so does show of the VF that goes" says M_SHOW_BEING_DISABLED < <(lease show $second)
 holds "whose device is there until then" grep -q '"exists": true' <<<"$(lease show $second --json)"
 holds "and asks no file that does not answer" timeout 60 "$builddir/vgpu-lease" --root "$root" inventory
 lease gc >"$work/out" 2>&1
@@ -49,7 +45,7 @@ holds "a domain ends whose VF has not gone yet" end_vf 5 $last
 is "$(states)" "$second active " "with its lease"
 holds "the domain ends whose VF goes" end_vf 1 $second
 is "$(states)" "$second releasing " "its lease stays while the guest has the VF"
-kill $guest
+close_device
 wait $disabling
 holds "then it goes, and the VFs" eventually test -z "$(find "$pci/" -name '0000:4d:00.[1-4]')"
 lease gc >/dev/null 2>&1

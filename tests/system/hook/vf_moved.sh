@@ -3,7 +3,7 @@
 # An address in [vf_NAME] stands for the device that it was first used for: another one there, as after a shift of the
 # bus numbers, is refused until somebody confirms it. On a plain tree.
 . "$(dirname "$0")/../../lib/hook.sh"
-flex="8086 56c0 8086 4905 0x038000" connectx="15b3 101d 15b3 0016 0x020000"
+flex="8086 56c0 8086 4905 038000" connectx="15b3 101d 15b3 0016 020000"
 mkdir -p "$root"/{sys/bus/pci/devices,sys/class,proc,run,dev,etc,var/lib}
 
 # device BUS VENDOR DEVICE SUBVENDOR SUBDEVICE CLASS: a card with two VFs, on slot 0000:BUS:00.
@@ -12,12 +12,9 @@ device() {
 	rm -rf "$pci/0000:$1:00."*
 	for n in 0 1 2; do
 		at=$pci/0000:$1:00.$n
-		mkdir -p "$at"
-		echo "0x$2" >"$at/vendor"
-		echo "0x$3" >"$at/device"
+		pci_device "0000:$1:00.$n" "$2" "$3" "$6"
 		echo "0x$4" >"$at/subsystem_vendor"
 		echo "0x$5" >"$at/subsystem_device"
-		echo "$6" >"$at/class"
 		echo 0 >"$at/numa_node"
 		[ $n = 0 ] || ln -s "../0000:$1:00.0" "$at/physfn"
 		ln -s "../../../kernel/iommu_groups/$n" "$at/iommu_group"

@@ -11,19 +11,7 @@ echo "$vfs.0 on" >"$control/mixed"
 
 # settings [LINE...]: a card in MIG mode and one of mixed sizes, as nova.conf has them; these lines are of [policy].
 settings() {
-	mkdir -p "$root/etc/nova"
-	cat >"$root/etc/nova/nova.conf" <<-END
-		[devices]
-		enabled_mdev_types = nvidia-700, nvidia-699, nvidia-1150, nvidia-1147
-		[mdev_nvidia-700]
-		device_addresses = $mdevs.4,$mdevs.5,$mdevs.6
-		[mdev_nvidia-699]
-		device_addresses = $mdevs.7
-		[mdev_nvidia-1150]
-		device_addresses = $vfs.4, $vfs.5
-		[mdev_nvidia-1147]
-		device_addresses = $vfs.6
-	END
+	nova_has "nvidia-700@$mdevs.4,$mdevs.5,$mdevs.6" nvidia-699@$mdevs.7 "nvidia-1150@$vfs.4, $vfs.5" nvidia-1147@$vfs.6
 	configure devices 'nova_conf = /etc/nova/nova.conf' policy 'reclaim = never' 'driver_cleanup = 0' 'release_wait = 2' "$@"
 }
 
@@ -93,16 +81,7 @@ done
 
 # The address of a VF goes before that of its card, and before a match.
 for card in "device_addresses = $vfs.0" "device_match = 10de:26b9"; do
-	configure <<-END
-		[devices]
-		enabled_mdev_types = nvidia-1147, nvidia-1150
-		[mdev_nvidia-1147]
-		$card
-		[mdev_nvidia-1150]
-		device_addresses = $vfs.5
-		[policy]
-		driver_cleanup = 0
-	END
+	configure nvidia-1147 "$card" nvidia-1150@$vfs.5 policy 'driver_cleanup = 0'
 	holds "a VF has its own type where its card has another (${card%% *})" vf_starts 5
 	vf_starts 4
 	is "$(current 5) $(current 4)" "1150 1147" "which is the other VFs' (${card%% *})"
@@ -111,8 +90,7 @@ for card in "device_addresses = $vfs.0" "device_match = 10de:26b9"; do
 done
 
 # Plain VFs
-end_host
-host flex
+new_host flex
 configure vf_small@0000:4d:00.1 vf_large@0000:4d:00.2
 is "$(lease check --json | python3 -c 'import json, sys
 print(*[c["message"] for c in json.load(sys.stdin)["checks"] if c["what"] == "type" and c["status"] == "PASS"], sep="\n")' | wc -l)" 2 \

@@ -52,8 +52,8 @@ taken="<k:suspended xmlns:k='urn:vgpu-lease:suspended:1' hostdevs='&lt;hostdev m
 make_device 0000:84:00.0 nvidia-222 "$u1"
 open_device "$u1"
 first=$holder
-sleep 600 >/dev/null 2>&1 9<>"$(node_of $vf)" &
-second=$!
+open_device $vf
+second=$holder
 # A lease of a domain that libvirt does not know, for a device that another has.
 sed "s/$u1/$u2/" "$vm" >"$work/vm2.xml"
 prepare "$work/vm2.xml"

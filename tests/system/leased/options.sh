@@ -33,10 +33,7 @@ configure nvidia-222@10de:2235
 is "$(ready 1)" 1 "a match that fits no card is not what is ready"
 configure </dev/null
 is "$(ready 60) $(cat "$work/out")" "0 $(message M_NO_WAIT_TYPE)" "a configuration that enables no type has nothing to wait for, and it says so"
-configure <<'END'
-[devices]
-enabled_mdev_types = GRID T4-1B
-END
+configure 'GRID T4-1B'
 is "$(ready 60)" 1 "nor is it with one that has a type's name instead of its ID"
 holds "whose ID it tells" says M_CONF_WRITE_ID nvidia-222 "GRID T4-1B" <"$work/err"
 configure </dev/null

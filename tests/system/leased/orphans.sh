@@ -4,14 +4,13 @@
 . "$(dirname "$0")/../../lib/leased.sh"
 host t4:2
 a=0000:84:00.0 b=0000:85:00.0
-nova=$root/etc/nova/nova.conf
 
 # settings [POLICY]...: a compute node whose Nova has the first card.
 settings() { configure devices 'nova_conf = /etc/nova/nova.conf' policy 'driver_cleanup = 0' "$@"; }
 # nova_conf TYPE: what Nova enables.
 nova_conf() {
-	mkdir -p "${nova%/*}" "$root/etc/libvirt/qemu"
-	printf '[devices]\nenabled_mdev_types = %s\n[mdev_%s]\ndevice_addresses = %s\n' "$1" "$1" $a >"$nova"
+	mkdir -p "$root/etc/libvirt/qemu"
+	nova_has "$1@$a"
 }
 # leave N [PARENT [TYPE [START]]]: a device as Nova leaves it when its instance is deleted, with its definition, which is not of a moment ago.
 leave() {

@@ -5,7 +5,6 @@
 . "$(dirname "$0")/../../lib/leased.sh"
 host a40/4+l40s/4
 type=nvidia-558
-nova=$root/etc/nova/nova.conf
 vf() { printf '0000:41:00.%d' $((3 + $1)); }
 # made N: vGPU N, made on its VF and defined as the role does: started by its own unit, not by mdevctl.
 made() {
@@ -34,9 +33,8 @@ settings() {
 }
 
 ### StackHPC: one mdev and one definition for each VF, made at boot; Nova hands them out
-mkdir -p "${nova%/*}" "$root/etc/libvirt/qemu"
-printf '[devices]\nenabled_mdev_types = %s\n[mdev_%s]\ndevice_addresses = %s\n' $type $type \
-	"$(vf 1), $(vf 2), $(vf 3), $(vf 4)" >"$nova"
+mkdir -p "$root/etc/libvirt/qemu"
+nova_has "$type@$(vf 1), $(vf 2), $(vf 3), $(vf 4)"
 settings 1
 for n in 1 2 3 4; do made $n && aged $n; done
 pool="1 d1 2 d2 3 d3 4 d4 "
@@ -52,8 +50,7 @@ is "$(left 1 2 3 4)" "$pool" "and what it has had stays, too"
 lease gc --grace 0 >"$work/gc"
 is "$(left 1 2 3 4)" "$pool" "gc keeps the pool"
 holds "which it says of each" [ "$(says_times M_KEPT <"$work/gc")" = 4 ]
-lease check >"$work/check"
-holds "so does check" says M_CHECK_KEPT 4 <"$work/check"
+holds "so does check" says M_CHECK_KEPT 4 < <(lease check)
 lease status >"$work/status"
 is "$(grep -c ' kept ' "$work/status")" 4 "and status"
 stop
@@ -77,8 +74,7 @@ looks
 made 1
 holds "a guest starts right after its vGPU was made" guest 1
 aged 1
-lease check >"$work/check"
-holds "check says what will go, with its definition" says M_CHECK_WILL_GO "$(numbered 1)" $type "$(vf 1)" -- M_WITH_DEFINITION <"$work/check"
+holds "check says what will go, with its definition" says M_CHECK_WILL_GO "$(numbered 1)" $type "$(vf 1)" -- M_WITH_DEFINITION < <(lease check)
 holds "when the grace is over the handler removes it" eventually is_left ""
 holds "and its log names the definition" eventually said M_HANDLER_DEFINITION "$(numbered 1)" $type "$(vf 1)"
 holds "and the device" eventually said M_HANDLER_ORPHAN "$(numbered 1)" $type "$(vf 1)"
@@ -124,8 +120,7 @@ preset nvidia-1147
 lease gc >"$work/gc"
 is "$(types | xargs)" "1150 1150" "also where another type is enabled now"
 another 9 "$work/vf.xml" | sed "s/function='0x4'/function='0x6'/" >"$work/other.xml"
-said=$(prepare "$work/other.xml" 2>&1)
-holds "a start takes none away, and names the command that lists them" says M_RETYPE_LISTS $card nvidia-1147 <<<"$said"
+reports "a start takes none away, and names the command that lists them" prepare "$work/other.xml" -- M_RETYPE_LISTS $card nvidia-1147
 is "$(types | xargs)" "1150 1150" "so they are left"
 lease retype --grace 0 $card nvidia-1147 2>"$work/err" >"$work/gc"
 is "$? $(types | xargs)" "0 0 0" "retype frees the card of both"

@@ -17,9 +17,7 @@ holds "a host starts" "$sim" "$root" t4:3+mtty
 ### Who has it open
 create mtty mtty-2 "$(uuid 1)" >/dev/null
 node=$(node_of "$(uuid 1)")
-sleep 600 9<>"$node" &
-holder=$!
-eventually test -d "$root/proc/$holder"
+open_device "$(uuid 1)"
 is "$(stat -L -c '%F %Hr:%Lr' "$root/proc/$holder/fd/"*)" "character special file $(cat "$root/sys/class/vfio/0/dev")" \
 	"proc shows who has the group open: a device of its number''"
 is "$(cat "$root/proc/$holder/comm")" "$(cat /proc/$holder/comm)" "with its name"
@@ -49,8 +47,7 @@ is "$(create mtty mtty-1 "$(uuid 1)")" "File exists" "its UUID is still used"
 is "$(create mtty mtty-1 "$(uuid 2)")" ok "others are created all the same"
 kill "$writer"
 holds "who removes sleeps uninterruptibly, whatever signal comes" eventually grep -q '^[0-9]* ([^)]*) D' "/proc/$writer/stat"
-kill "$holder"
-wait "$holder" 2>/dev/null
+close_device
 holds "once the holder is gone, the removal ends" eventually test ! -d "/proc/$writer"
 wait $remover
 is "$(capacity mtty mtty-1)" 23 "then the capacity is back"
@@ -99,9 +96,7 @@ wait
 is "$(sort "$tmp"/race? | uniq -c | awk '{ print $1, $2 }' | paste -sd' ')" "3 File 1 ok" "one of four with the same UUID wins"
 
 ### The end of it
-sleep 600 9<>"$(node_of "$(uuid 30)")" &
-holder=$!
-eventually test -d "$root/proc/$holder"
+open_device "$(uuid 30)"
 remove "$(uuid 30)" >/dev/null 2>&1 &
 eventually grep -q ^remove "$control/pending"
 pid=$(cat "$control/pid")
