@@ -79,6 +79,33 @@ ended() {
 	says "$@" <<<"$err"
 }
 
+# vl_ends SENTENCE STATUS ARGUMENT...: vl ends so; vl_works SENTENCE ARGUMENT...: with 0, and without a word of complaint.
+vl_ends() {
+	vl "${@:3}"
+	is "$status" "$2" "$1"
+}
+vl_works() {
+	vl "${@:2}"
+	is "$status|$err" "0|" "$1"
+}
+# vl_prints SENTENCE ARGUMENT... -- KEY [ARG...]: its output has this message.
+vl_prints() {
+	tap_split "$@"
+	vl "${tap_before[@]:1}"
+	holds "$1" says "${tap_behind[@]}" <<<"$out"
+}
+# vl_says SENTENCE STATUS ARGUMENT... -- KEY [ARG...]: vl ends so, and says this; vl_fails: and prints nothing else.
+vl_says() {
+	tap_split "$@"
+	vl "${tap_before[@]:2}"
+	holds "$1" ended "$2" "${tap_behind[@]}"
+}
+vl_fails() {
+	tap_split "$@"
+	vl "${tap_before[@]:2}"
+	is "$status|$out|$err" "$2||$(message M_PROGRAM "$(message "${tap_behind[@]}")")" "$1"
+}
+
 # on_terminal WIDTH COMMAND...: what it prints on a terminal of so many columns.
 on_terminal() {
 	local width=$1

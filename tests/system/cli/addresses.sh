@@ -15,33 +15,25 @@ leased=$(untimed)
 for spelling in 0000:84:00.0 00000000:84:00.0; do
 	vl list --json --pgpu $spelling
 	is "$status|$(untimed)" "0|$leased" "list takes $spelling"
-	vl gc --dry-run --pgpu $spelling
-	is "$status" 0 "and so does gc"
-	vl types --pgpu $spelling
-	is "$status" 0 "and types"
+	vl_ends "and so does gc" 0 gc --dry-run --pgpu $spelling
+	vl_ends "and types" 0 types --pgpu $spelling
 	vl inventory --pgpu $spelling --output pgpu --no-headings
 	is "$status|$out" "0|0000:84:00.0" "and inventory"
-	vl show $spelling
-	is "$status" 0 "and show"
-	vl retype $spelling nvidia-222 --dry-run
-	is "$status" 0 "and retype"
+	vl_ends "and show" 0 show $spelling
+	vl_ends "and retype" 0 retype $spelling nvidia-222 --dry-run
 done
 
 for command in "list" "types" "gc --dry-run" "status"; do
 	# shellcheck disable=SC2086 # Several words they are.
-	vl $command --pgpu 0000:26:00.4
-	is "$status" 0 "$command takes the address of a VF for its card"
+	vl_ends "$command takes the address of a VF for its card" 0 $command --pgpu 0000:26:00.4
 done
 vl inventory --pgpu 0000:26:00.4 --output pgpu --no-headings
 is "$status|$out" "0|0000:26:00.0" "and inventory shows that card"
-vl retype 0000:26:00.4 nvidia-1147 --dry-run
-is "$status" 0 "retype, too"
+vl_ends "retype, too" 0 retype 0000:26:00.4 nvidia-1147 --dry-run
 
 for word in 84:00.0 0000:84:00:0 pci_0000_84_00_0; do
-	vl list --pgpu $word
-	holds "$word is refused with the address that was meant" ended 2 M_BAD_PGPU_SHORT $word 0000:84:00.0
-	vl release $word
-	holds "as the ID of a vGPU likewise" ended 2 M_SIMILAR 0000:84:00.0
+	vl_says "$word is refused with the address that was meant" 2 list --pgpu $word -- M_BAD_PGPU_SHORT $word 0000:84:00.0
+	vl_says "as the ID of a vGPU likewise" 2 release $word -- M_SIMILAR 0000:84:00.0
 done
 
 tap_done

@@ -75,8 +75,7 @@ all "after the next hook"
 is "$(others_may ! -perm -004)|$(others_may -perm /022)" "|" "all of it may be read, and none written"
 is "$(cd "$root" && find run/vgpu-lease -name '*lock' -perm /077)" "" "the locks are not opened to anybody"
 chmod 775 "$root/run/vgpu-lease"
-call prepare begin 4 nvidia-222 2>"$tmp/said"
-holds "a directory that others may write to is refused" says M_STATE_NOT_TRUSTED <"$tmp/said"
+reports "a directory that others may write to is refused" call prepare begin 4 nvidia-222 -- M_STATE_NOT_TRUSTED
 chmod 755 "$root/run/vgpu-lease"
 
 # Distributions keep directories of libvirt closed.

@@ -17,26 +17,21 @@ libvirt=test://$tmp/node.xml
 leased() { ls "$root/run/vgpu-lease/leases"; }
 made() { ls "$root/sys/bus/mdev/devices"; }
 
-vl attach vm1
-is "$status|$err" "1|$(message M_PROGRAM "$(message M_NO_LIBVIRT "$root")")" \
-	"a simulated host has no libvirt"
-vl attach --connect "$libvirt" vm2
-is "$status|$err" "1|$(message M_PROGRAM "$(message M_LIBVIRT_SAYS vm2 "Domain not found")")" "a domain that is not there"
+vl_fails "a simulated host has no libvirt" 1 attach vm1 -- M_NO_LIBVIRT "$root"
+vl_fails "a domain that is not there" 1 attach --connect "$libvirt" vm2 -- M_LIBVIRT_SAYS vm2 "Domain not found"
 vl attach --connect "test:///nowhere" vm2
 holds "a libvirt that is not there" says M_NO_CONNECTION test:///nowhere <<<"$err"
 
 vl attach --connect "$libvirt" vm1
 holds "what libvirt refuses is an error" says M_NOT_ATTACHED vm1 <<<"$err"
 is "$status|$(leased)|$(made)" "1||" "and leaves no lease and no device"
-vl attach --connect "$libvirt" --type nvida-222 vm1
-holds "a type that nobody knows" ended 1 M_NO_TYPE_SIMILAR nvida-222 nvidia-222
+vl_says "a type that nobody knows" 1 attach --connect "$libvirt" --type nvida-222 vm1 -- M_NO_TYPE_SIMILAR nvida-222 nvidia-222
 
 vl attach --connect "$libvirt" --dry-run --type T4-1B --persistent vm1
 like "$status|$out" "0|create *-*, nvidia-222 on 0000:84:00.0 (*)"$'\n'"attach it to domain vm1, and add it to its definition" \
 	"a dry run takes a type as NVIDIA calls it, and tells what would be done"
 is "$err|$(leased)|$(made)" "||" "and does nothing"
-vl attach --connect "$libvirt" --dry-run --type nvida-222 vm1
-holds "it is refused as an attach is" ended 1 M_NO_TYPE_SIMILAR nvida-222 nvidia-222
+vl_says "it is refused as an attach is" 1 attach --connect "$libvirt" --dry-run --type nvida-222 vm1 -- M_NO_TYPE_SIMILAR nvida-222 nvidia-222
 
 # The state is looked at as attach does: a full, a read-only and an untrusted one are refused in the same words.
 ids='s/[0-9a-f]\{8\}-[0-9a-f-]*/ID/g'
@@ -72,17 +67,13 @@ alike "a /run without inodes"
 umount -l "$root/run"
 trap clean_up EXIT
 
-vl detach --connect "$libvirt" vm1 "$(uuid 1)"
-is "$status|$err" "1|$(message M_PROGRAM "$(message M_NOT_ITS_VGPU vm1 "$(uuid 1)" vm1)")" \
-	"a vGPU that the domain does not have"
+vl_fails "a vGPU that the domain does not have" 1 detach --connect "$libvirt" vm1 "$(uuid 1)" -- M_NOT_ITS_VGPU vm1 "$(uuid 1)" vm1
 vl detach vm1
 is "$status|$err" "2|$(message M_USAGE "$(message M_NEEDS_OPERAND detach ID)" " detach")" "no ID"
 vl detach vm1 nonsense
 is "$status|$err" "2|$(message M_USAGE "$(message M_BAD_ID nonsense)" " detach")" "an ID that is none"
-vl detach vm1 "$(uuid 1)" more
-is "$status" 2 "one word too many"
-vl suspend --persistent vm1
-is "$status" 2 "an option of another command"
+vl_ends "one word too many" 2 detach vm1 "$(uuid 1)" more
+vl_ends "an option of another command" 2 suspend --persistent vm1
 
 # What an attach left that was cut off.
 call prepare begin 1
@@ -92,11 +83,8 @@ vl detach --connect "$libvirt" vm1 "$(uuid 1)"
 is "$status|$out" "0|$(message M_DETACHED "$(uuid 1)" vm1)" "a lease of a vGPU that the domain does not have is released"
 is "$(leased)|$(made)" "|" "with its device"
 
-vl suspend --connect "$libvirt" vm1
-is "$status|$err" "1|$(message M_PROGRAM "$(message M_SUSPEND_NEEDLESS vm1)")" \
-	"a domain without vGPUs needs no help to be saved"
-vl resume --connect "$libvirt" vm1
-is "$status|$err" "1|$(message M_PROGRAM "$(message M_RESUME_NEEDLESS vm1)")" "one that runs with all that it has is not resumed"
+vl_fails "a domain without vGPUs needs no help to be saved" 1 suspend --connect "$libvirt" vm1 -- M_SUSPEND_NEEDLESS vm1
+vl_fails "one that runs with all that it has is not resumed" 1 resume --connect "$libvirt" vm1 -- M_RESUME_NEEDLESS vm1
 
 # What may take long is told on a terminal, and the line is gone in the end.
 echo 'driver_cleanup = 0' >>"$root/etc/vgpu-lease.conf"
@@ -127,11 +115,10 @@ is "$(leased)|$(made)" "|" "and what libvirt did not attach is not leased"
 libvirt=test://$tmp/node.xml
 
 # A host whose vGPUs are VFs.
-"$sim" --stop "$root"
-host l40s+flex
+new_host l40s+flex
 configure nvidia-1146@10de:26b9 vf_flex@8086:56c0 'mdev_class = CUSTOM_FLEX'
-vl attach --connect "$libvirt" --type nvidia-1145 vm1
-holds "a type that is not enabled is refused with those that are" ended 1 M_TYPE_NOT_ENABLED nvidia-1145 "nvidia-1146, flex"
+vl_says "a type that is not enabled is refused with those that are" 1 attach --connect "$libvirt" --type nvidia-1145 vm1 \
+	-- M_TYPE_NOT_ENABLED nvidia-1145 "nvidia-1146, flex"
 # The libvirt of Debian 13 attaches VFs to its made-up domains, and forgets that at its end; that of Debian 12 refuses them.
 # not_attached: the last attach ended so; in either case no lease is left.
 not_attached() {
@@ -164,15 +151,14 @@ passed=test://$tmp/passed.xml
 sed "s/'test'/'qemu'/; s|</*node>||g" "$tmp/passed.xml" >"$tmp/passed-2.xml"
 "$hook" --root "$root" -- vm2 prepare begin - <"$tmp/passed-2.xml"
 for named in a broken no; do
-	vl detach --connect "$passed" vm2 0000:01:00.2
-	holds "what is none of ours is not detached: $named configuration" ended 1 M_NOT_ITS_VGPU vm2 0000:01:00.2
-	vl detach --connect "$passed" vm2 0000:4d:00.2
-	holds "and what is leased is tried" ended 1 M_NOT_DETACHED vm2
+	vl_says "what is none of ours is not detached: $named configuration" 1 detach --connect "$passed" vm2 0000:01:00.2 \
+		-- M_NOT_ITS_VGPU vm2 0000:01:00.2
+	vl_says "and what is leased is tried" 1 detach --connect "$passed" vm2 0000:4d:00.2 -- M_NOT_DETACHED vm2
 	if [ $named = a ]; then echo nonsense >"$root/etc/vgpu-lease.conf"; else rm -f "$root/etc/vgpu-lease.conf"; fi
 done
 configure nvidia-1146
-vl suspend --connect "$passed" vm2
-holds "a VF that the configuration has in the pool no longer is in the way of a suspend, too" ended 1 M_NOT_DETACHED vm2
+vl_says "a VF that the configuration has in the pool no longer is in the way of a suspend, too" 1 suspend --connect "$passed" vm2 \
+	-- M_NOT_DETACHED vm2
 vl release 0000:4d:00.2
 
 # Two attaches at once: another has leased the VF that was chosen, before it came to our own lease.
@@ -219,13 +205,9 @@ vl attach --connect "$libvirt" vm1
 exec 7>&-
 like "$status|$err" "1|vgpu-lease: domain vm1: *" "without capacity there is none"
 
-"$sim" --stop "$root"
-host t4
+new_host t4
 configure nvidia-222 nvidia-223
-vl attach --connect "$libvirt" vm1
-is "$status|$err" "1|$(message M_PROGRAM "$(message M_GIVE_TYPE "nvidia-222, nvidia-223")")" \
-	"with several types one must be named"
+vl_fails "with several types one must be named" 1 attach --connect "$libvirt" vm1 -- M_GIVE_TYPE "nvidia-222, nvidia-223"
 rm "$root/etc/vgpu-lease.conf"
-vl attach --connect "$libvirt" vm1
-holds "without a configuration nothing is attached" ended 1 M_NO_CONF_DO
+vl_says "without a configuration nothing is attached" 1 attach --connect "$libvirt" vm1 -- M_NO_CONF_DO
 tap_done

@@ -43,7 +43,7 @@ commands() {
 card() {
 	local name=$1 sentence=$3 n=0
 
-	host "$2"
+	new_host "$2"
 	shift 3
 	for (( ; $# > 0; n++)); do
 		create "$1" "$2" $n
@@ -52,12 +52,11 @@ card() {
 	is "$(files "$(cut -d' ' -f1 "$golden/$name.sysfs" | head -n 1)")" "$(cat "$golden/$name.sysfs")" \
 		"$sentence: sysfs has what a real one has"
 	commands "$name" "$sentence"
-	"$sim" --stop "$root"
 }
 
 # variant NAME MODEL SENTENCE VF: the same with a card whose VFs take a type.
 variant() {
-	host "$2"
+	new_host "$2"
 	is "$(cat "$root/sys/bus/pci/devices/$4/nvidia/creatable_vgpu_types")" \
 		"$(jq -r '"ID    : vGPU Name", (.pgpus[0].types[] | "\(.id[7:] + " " * (13 - (.id | length))): \(.name)")' \
 			"$golden/$1.inventory.json")" "$3: sysfs has what a real one has"
@@ -73,11 +72,8 @@ card gvt-g gvt-g "GVT-g without names"
 card gvt-g-256 gvt-g-256 "GVT-g with a small aperture"
 
 variant rtx6000ada rtx6000ada@0000:c1:00.0 "a RTX 6000 Ada" 0000:c1:00.4
-"$sim" --stop "$root"
 variant rtxpro6000 rtxpro6000 "a RTX PRO 6000 in PCI domain 1" 0001:c8:00.2
-"$sim" --stop "$root"
 variant a10 a10 "an A10" 0000:d8:01.2
-"$sim" --stop "$root"
 variant l40s l40s "a L40S" 0000:26:00.4
 # What the types of this model are is remembered from here on, for when the card is in use.
 vl gc
@@ -85,10 +81,9 @@ for vf in 00.4=1149 00.5=1149 01.0=1159; do
 	echo ${vf#*=} >"$root/sys/bus/pci/devices/0000:26:${vf%=*}/nvidia/current_vgpu_type"
 done
 commands l40s-used "a L40S with three vGPUs of 3 GiB, two of one series and one of another"
-"$sim" --stop "$root"
 
 ### An A100 in MIG mode: one free GPU instance shows on every free VF
-host a100d/4+l40s-mdev/4
+new_host a100d/4+l40s-mdev/4
 capacities() { # TYPE
 	cat "$root/sys/bus/pci/devices/0000:71:00".[4-7]/mdev_supported_types/"$1"/available_instances | paste -sd' '
 }
@@ -116,10 +111,9 @@ is "$(numbers nvidia-701)" "2 0 1" "also of a larger one beside it"
 create 0000:71:00.6 nvidia-699 2
 is "$(numbers nvidia-699)" "4 2 0" "and none when all are taken"
 is "$(numbers nvidia-697)" "2 0 0" "nor any that share the card in time"
-"$sim" --stop "$root"
 
 ### Sizes side by side: what is left of 96 GiB decides
-host rtxpro6000
+new_host rtxpro6000
 vl gc
 echo "0001:c8:00.0 on" >"$root/.kernel/control/mixed"
 for vf in 00.2=1519 00.3=1540; do
@@ -127,10 +121,10 @@ for vf in 00.2=1519 00.3=1540; do
 done
 is "$(numbers nvidia-1519) $(numbers nvidia-1540)" "32 1 15 2 1 0" "with 48 and 3 GiB in use there is capacity for fifteen of 3 GiB"
 is "$(numbers nvidia-1518) $(numbers nvidia-1543)" "32 0 22 1 0 0" "for 22 of 2 GiB, and for none that takes all"
-"$sim" --stop "$root"
 
 ### A T4 with mdevs beside an L40S without
-host t4+l40s/4
+new_host t4+l40s/4
+vl gc # remembers the types
 create 0000:84:00.0 nvidia-230 3
 echo 1149 >"$root/sys/bus/pci/devices/0000:26:00.5/nvidia/current_vgpu_type"
 vl inventory --json

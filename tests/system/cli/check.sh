@@ -61,15 +61,7 @@ is "$(jq -r '.checks[] | select(.what == "libvirt").where' <<<"$out")" null "wha
 is "$(cd "$root" && find run var etc | sort)" "$before" "and nothing was written"
 
 # The file is wrong.
-configure <<'EOF'
-[nonsense]
-x = 1
-[policy]
-placement = nowhere
-what
-[quota]
-default = few
-EOF
+printf '%s\n' '[nonsense]' 'x = 1' '[policy]' 'placement = nowhere' what '[quota]' 'default = few' | configure
 check
 is "$status $(grep -c '^FAIL config ' <<<"$notes")" "1 4" "each mistake of a file is told"
 for line in 1 4 5 7; do
@@ -274,8 +266,7 @@ chmod 700 "$root/run/vgpu-lease/leases"
 mv "$root/run/vgpu-lease" "$root/run/elsewhere" && : >"$root/run/vgpu-lease"
 among FAIL state "$root/run/vgpu-lease: *not a directory*remove that file*" "a file in the place of a directory"
 is "$(grep -c 'permissions\|chown' <<<"$notes")" 0 "without the fix of another cause"
-call prepare begin 3 nvidia-222 2>"$tmp/refusal"
-holds "that of the refusal, too" says M_NOT_A_DIRECTORY /run/vgpu-lease <"$tmp/refusal"
+reports "that of the refusal, too" call prepare begin 3 nvidia-222 -- M_NOT_A_DIRECTORY /run/vgpu-lease
 rm "$root/run/vgpu-lease" && mv "$root/run/elsewhere" "$root/run/vgpu-lease"
 for filled in run var/lib; do
 	mount -t tmpfs -o size=64k none "$root/$filled"

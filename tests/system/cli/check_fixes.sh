@@ -34,26 +34,22 @@ holds "VFs that are preset to the type serve a start" grep -q '^PASS .*nvidia-11
 # What has a device open is named.
 hold 2
 pid=$$
-said=$(call prepare begin 2 nvidia-222 2>&1)
-holds "a refusal names the process that has the vGPU open" says M_OPEN_ALREADY 0000:84:00.0 "process $pid" <<<"$said"
+reports "a refusal names the process that has the vGPU open" call prepare begin 2 nvidia-222 -- M_OPEN_ALREADY 0000:84:00.0 "process $pid"
 mkdir -p "$root/run/libvirt/qemu"
 echo "$pid" >"$root/run/libvirt/qemu/other.pid"
-said=$(call prepare begin 2 nvidia-222 2>&1)
-holds "and its domain" says M_OPEN_ALREADY 0000:84:00.0 "process $pid (QEMU of domain other)" <<<"$said"
+reports "and its domain" call prepare begin 2 nvidia-222 -- M_OPEN_ALREADY 0000:84:00.0 "process $pid (QEMU of domain other)"
 leave
 
 # One definition.
 mdevctl_has 0000:84:00.0 "$(uuid 3)" nvidia-222
-vl check
-holds "one definition matches" says M_DEFINITIONS 1 "" matches <<<"$out"
+vl_prints "one definition matches" check -- M_DEFINITIONS 1 "" matches
 
 # A NUMA node in device_match: that of another card, or one where the kernel knows none.
 configure 'nvidia-222@10de:1eb8 numa=3'
 vl check
 holds "that a card is on another NUMA node is the reason" says M_OTHER_NODE nvidia-222 3 1 3 < <(grep 0000:85:00.0 <<<"$out")
 holds "and the fix of its type" says M_OTHER_NODE nvidia-222 3 0 3 < <(grep '^FAIL' <<<"$out")
-end_host
-host gvt-g
+new_host gvt-g
 device=$(cut -c3- "$root/sys/bus/pci/devices/0000:00:02.0/device")
 configure "i915-GVTg_V5_4@8086:$device numa=0"
 vl check

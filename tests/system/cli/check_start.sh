@@ -25,9 +25,7 @@ types() {
 }
 # anew MODEL: another host, with the hook.
 anew() {
-	end_host
-	rm -rf "$root"
-	host "$1"
+	new_host "$1"
 	mkdir -p "$root/etc/libvirt/hooks"
 	cp "$hook" "$root/etc/libvirt/hooks/qemu"
 }
@@ -150,12 +148,9 @@ umount "$root/run/vgpu-lease" "$root/run"
 end_host
 root=$tmp/bare
 conf_path=$root/etc/vgpu-lease.conf
-pci=$root/sys/bus/pci/devices/0000:84:00.0
-mkdir -p "$root"/{etc/libvirt/hooks,run,var/lib,proc,dev} "$pci"
+mkdir -p "$root"/{etc/libvirt/hooks,run,var/lib,proc,dev}
 cp "$hook" "$root/etc/libvirt/hooks/qemu"
-echo 0x10de >"$pci/vendor"
-echo 0x1eb8 >"$pci/device"
-echo 0x030200 >"$pci/class"
+pci_device 0000:84:00.0 10de 1eb8 030200
 for how in "" "device_match = 10de:1eb8" "device_match = numa=0, 10de:*" "device_addresses = 0000:84:00.0"; do
 	configure nvidia-222 "$how"
 	check
@@ -163,7 +158,7 @@ for how in "" "device_match = 10de:1eb8" "device_match = numa=0, 10de:*" "device
 	fails "and the type is not blamed for it" grep -q "FAIL type" <<<"$notes"
 	like "$(call prepare begin 1 2>&1)" "*0000:84:00.0: $(message M_NO_DRIVER)*" "with the card in its refusal"
 done
-echo 0x020000 >"$pci/class"
+pci_device 0000:84:00.0 10de 1eb8 020000
 configure 'nvidia-222@10de:*'
 check
 like "$notes" "WARN type *" "what is no GPU is not meant by a match of a vendor"

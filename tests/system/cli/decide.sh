@@ -183,8 +183,7 @@ mdev "type='nvidia-222'" "$(uuid 9)" >"$tmp/exists.xml"
 mdev "type='nvidia-223'" "$(uuid 9)" >"$tmp/other.xml"
 # unleased HOW: plan tells, as the hook's log does, that a domain starts without a lease, and why
 unleased() {
-	vl plan "$tmp/exists.xml"
-	holds "$1: plan tells that it starts without a lease" says M_WITHOUT_LEASE vm '*' <<<"$out"
+	vl_prints "$1: plan tells that it starts without a lease" plan "$tmp/exists.xml" -- M_WITHOUT_LEASE vm '*'
 	is "$(grep -c adopt <<<"$out")" 0 "$1: and of no adoption"
 	vl plan --json "$tmp/exists.xml"
 	like "$out" '*"steps": [],*"warnings": [*without a lease: */run/vgpu-lease*' "$1: so does its JSON"
@@ -261,8 +260,7 @@ held_lock() { # FILE NAME OP XML: plan and the dry run tell of this lock, and pa
 	exec 9<>"$state/$1"
 	flock 9
 	printf '%d %d\n' $$ "$(cut -d' ' -f22 /proc/$$/stat)" >"$state/$1"
-	vl plan --op "$3" "$4"
-	is "$status" 0 "$2, $3: plan does not wait for a lock"
+	vl_ends "$2, $3: plan does not wait for a lock" 0 plan --op "$3" "$4"
 	holds "it tells who has it, and how long the hook waits" says M_WOULD_WAIT "/run/vgpu-lease/$1" "$$" "$3" 1 <<<"$err"
 	vl plan --json --op "$3" "$4"
 	like "$out" "*\"warnings\": [*/run/vgpu-lease/$1: held by process $$*" "so does its JSON"
@@ -284,8 +282,7 @@ held_lock "$(lock_of 0000:85:00.0)" "a pGPU's lock" prepare "$tmp/223.xml"
 holds "which the hook is refused over" says M_LOCK_HELD '*' $$ '*' <"$tmp/hook"
 exec 9<>"$(card_lock 0000:84:00.0)"
 flock 9
-vl plan "$tmp/exists.xml"
-is "$status|$err" "0|" "a vGPU that exists needs no pGPU's lock, and plan tells of none"
+vl_works "a vGPU that exists needs no pGPU's lock, and plan tells of none" plan "$tmp/exists.xml"
 exec 9>&-
 
 ### The configuration
@@ -304,8 +301,7 @@ decide "no configuration, arriving" REFUSED "$(mdev "type='nvidia-222'" | file)"
 decide "no configuration, and a VF to be given a type" REFUSED "$(pci $vf nvidia-1147 | file)"
 
 ### What is no domain's XML
-vl plan "$tmp/missing.xml"
-is "$status|$err" "2|$(message M_PROGRAM "$(message M_NO_SUCH_FILE "$tmp/missing.xml")")" "a file that cannot be read is a usage error"
+vl_fails "a file that cannot be read is a usage error" 2 plan "$tmp/missing.xml" -- M_NO_SUCH_FILE "$tmp/missing.xml"
 vl plan --json "$(file <<<'<domain')"
 like "$status|$out" '1|*"domain": null*"possible": false,*"refusal": "*' "one that can, and is no XML, would be refused"
 tap_done

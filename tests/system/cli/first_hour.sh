@@ -7,11 +7,7 @@ mkdir -p "$root"/{etc,run,var/lib,proc,dev}
 devices=$root/sys/bus/pci/devices
 # device ADDRESS VENDOR DEVICE CLASS DRIVER [TOTALVFS]: without VFs; "-" is no driver.
 device() {
-	mkdir -p "$devices/$1"
-	echo "0x$2" >"$devices/$1/vendor"
-	echo "0x$3" >"$devices/$1/device"
-	echo "0x$4" >"$devices/$1/class"
-	[ "$5" = - ] || ln -s "../../drivers/$5" "$devices/$1/driver"
+	pci_device "${@:1:5}"
 	[ -z "${6:-}" ] || { echo "$6" >"$devices/$1/sriov_totalvfs"; echo 0 >"$devices/$1/sriov_numvfs"; }
 }
 device 0000:05:00.0 1a03 2000 030000 ast
@@ -20,8 +16,7 @@ device 0000:00:0b.0 8086 7d1d 120000 intel_vpu
 device 0000:06:00.0 1002 164e 030000 amdgpu
 vl inventory --no-headings -o PGPU
 is "$status|$out" "0|" "the mainboard's VGA, a network card, an NPU and a GPU without SR-IOV are no pGPUs"
-vl init
-holds "and init knows of no GPU" ended 1 M_INIT_NO_GPU
+vl_says "and init knows of no GPU" 1 init -- M_INIT_NO_GPU
 
 device 0000:41:00.0 10de 26b9 030200 - 32
 device 0000:42:00.0 10de 1eb8 030200 nouveau
@@ -53,8 +48,7 @@ for configuration in none empty; do
 	vl status
 	is "$(grep -oE '^[|`]- [^ ]+' <<<"$out" | cut -c4- | xargs)" "$expected" "$configuration: and in status"
 done
-vl init
-holds "init has nothing to write" ended 1 M_INIT_NOTHING
+vl_says "init has nothing to write" 1 init -- M_INIT_NOTHING
 reasons "and says why" <<<"$err"
 fails "no VF, no display of the mainboard's" grep -q '0000:05\|0000:17\|0000:06' <<<"$err"
 
@@ -83,8 +77,7 @@ for type in "" mi210; do
 	"$hook" --root "$root" -- vm prepare begin - <"$work/vf.xml" 2>"$work/err"
 	is "$?" 1 "a VF whose own ID is in device_match$named: its start is refused"
 	holds "with the ID to write$named" says M_VFS_ID 1002:7410 1002:740f <"$work/err"
-	vl plan "$work/vf.xml"
-	holds "plan says the same$named" ended 1 M_VFS_ID 1002:7410 1002:740f
+	vl_says "plan says the same$named" 1 plan "$work/vf.xml" -- M_VFS_ID 1002:7410 1002:740f
 	fails "and nothing of a pGPU$named" says M_HOSTDEV_PGPU 0000:2d:02.0 <<<"$err"
 done
 sed -i s/7410/740f/ "$root/etc/vgpu-lease.conf"

@@ -11,8 +11,7 @@ verdict() {
 	sed -nE "/ $(uuid "$1") /{s/^([a-z]+) .*(  |- )([^ ].*)$/\1: \3/;s/idle for [0-9]+ s/idle for N s/;p}" <<<"$out"
 }
 
-vl gc
-is "$status|$err" "0|" "without anything to collect it is done"
+vl_works "without anything to collect it is done" gc
 is "$(find "$root/run/vgpu-lease" -mindepth 2 | wc -l)" 0 "and has written nothing down"
 
 # An orphan of each kind, a lease of each state.
@@ -46,8 +45,7 @@ check_verdicts() {
 	is "$(verdict 9)" "stays: $(message M_MDEVCTL_STARTS /etc/mdevctl.d/0000:84:00.0)" "one that mdevctl starts stays"
 }
 
-vl gc --dry-run --type nvidia-222
-is "$status|$err" "0|" "a dry run"
+vl_works "a dry run" gc --dry-run --type nvidia-222
 check_verdicts remove drop
 is "$(verdict 2)" "" "orphans of other types are left out with --type"
 is "$(cd "$root" && find run var etc sys/bus/mdev/devices | sort; cat "$root"/run/vgpu-lease/leases/*)" "$before" \
@@ -63,8 +61,7 @@ vl gc --dry-run --state reserved
 is "$status|$(ids)" "0|$(uuid 7)" "--state those in this state, and no orphan"
 vl gc --dry-run --state releasing --domain vm5
 is "$status|$(ids)" "0|" "filters are combined"
-vl gc --domain vm55
-holds "a domain that the host does not know is refused" ended 1 M_NO_SUCH_DOMAIN vm55
+vl_says "a domain that the host does not know is refused" 1 gc --domain vm55 -- M_NO_SUCH_DOMAIN vm55
 fails "another number is not similar" says M_SIMILAR <<<"$err"
 vl gc --state idle
 is "$status|$out" "2|" "a state that there is not is a usage error"
@@ -80,8 +77,7 @@ is "$(sed -n "/$(uuid 7)/,/}/p" <<<"$out" | sed 's/^ *//' | tr -d '\n')" \
 vl gc --domain vm8
 is "$status|$err|$(ids)" "0||" "of a domain without leases nothing is collected"
 holds "nor are the orphans" exists 1
-vl gc --type nvidia-222
-is "$status|$err" "0|" "it does what it said"
+vl_works "it does what it said" gc --type nvidia-222
 check_verdicts removed dropped
 fails "the orphan is gone" exists 1
 holds "that of another type is not" exists 2

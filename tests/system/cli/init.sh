@@ -5,7 +5,7 @@
 
 file=$root/etc/vgpu-lease.conf
 begin() {
-	host "$1"
+	new_host "$1"
 	rm "$file"
 }
 # pool: the pGPUs, and what each serves now, in one line.
@@ -28,8 +28,6 @@ for model in $("$sim" --help | sed -n '/^MODEL is/,/^Control/p' | sed -nE 's/^([
 		is "$(grep -c '"in_pool": true' <<<"$out")|$(grep -c '"in_pool": false' <<<"$out")" "1|0" "and all are in the pool"
 		;;
 	esac
-	end_host
-	rm -rf "${root:?}/run/vgpu-lease" "${root:?}/var"
 done
 
 ### What is chosen.
@@ -47,20 +45,17 @@ holds "it names the type, its size and how many there can be" grep -qxF '# nvidi
 holds "beside the address of a plain VF's card it writes what that is" grep -qxF '# 0000:4d:00.0: 8086:56c0' <<<"$said"
 is "$(grep -c '^\[mdev_\|^\[vf_' <<<"$said")|$(grep -c nvidia-222 <<<"$said")" "3|0" "a section for each kind of card, and no other type"
 before=$(ls -l --time-style=full-iso "$file")
-vl init --write
-holds "a file that is there is left" ended 1 M_INIT_EXISTS /etc/vgpu-lease.conf
+vl_says "a file that is there is left" 1 init --write -- M_INIT_EXISTS /etc/vgpu-lease.conf
 is "$(ls -l --time-style=full-iso "$file")" "$before" "as it is"
 rm "$file"
 ln -s "$tmp/elsewhere" "$file"
-vl init --write
-holds "so is a link that leads nowhere" ended 1 M_INIT_EXISTS /etc/vgpu-lease.conf
+vl_says "so is a link that leads nowhere" 1 init --write -- M_INIT_EXISTS /etc/vgpu-lease.conf
 fails "and nothing is written behind it" test -e "$tmp/elsewhere"
 rm "$file"
 mkdir "$file.d"
 printf '[devices]\nenabled_mdev_types = mtty-2\n' >"$file.d/10.conf"
 cp "$srcdir/etc/vgpu-lease.conf" "$file"
-vl init --write
-holds "so is a configuration whose types another file enables" ended 1 M_INIT_EXISTS "$file.d/10.conf"
+vl_says "so is a configuration whose types another file enables" 1 init --write -- M_INIT_EXISTS "$file.d/10.conf"
 is "$(cat "$file")" "$(cat "$srcdir/etc/vgpu-lease.conf")" "and the first file with it"
 rm -r "$file.d"
 for line in '[policy]' 'placement = spread' '[mdev_nvidia-222]' 'nova_conf = /etc/nova/nova.conf'; do
@@ -79,7 +74,6 @@ rm "$file"
 vl init --write --config "$tmp/other.conf"
 is "$status|$(cat "$tmp/other.conf")|$(test -e "$file"; echo $?)" "0|$said|1" "another file can be named"
 holds "and is said" says M_INIT_WROTE "$tmp/other.conf" <<<"$out"
-end_host
 
 ### Cards in MIG mode: one has a GPU instance, and one has none yet, so its driver lists types and offers none of them.
 begin a100@0000:17:00.0+a100@0000:65:00.0
@@ -90,8 +84,7 @@ is "$(grep -A1 '^\[mdev_' "$file" | xargs)" "[mdev_nvidia-476] device_addresses 
 holds "the second none" says M_INIT_NO_OFFER 0000:65:00.0 < <(grep '^# Left out: 0000:65:00.0: ' <<<"$out")
 rm "$file"
 for state in off on; do control mig "0000:17:00.0 $state"; done
-vl init --write
-holds "if no card offers any, init fails" ended 1 M_INIT_NONE_NOW
+vl_says "if no card offers any, init fails" 1 init --write -- M_INIT_NONE_NOW
 is "$(grep -c "$(message M_INIT_NO_OFFER 0000:65:00.0)" <<<"$err")|$(test -e "$file"; echo $?)" "1|1" "and writes nothing"
 vl inventory
 is "$(grep -c "$(message M_INIT_NO_OFFER '0000:[16][57]:00.0')" <<<"$out")" 2 "inventory gives the same reason without a configuration"

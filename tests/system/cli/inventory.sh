@@ -27,16 +27,14 @@ offer() {
 }
 
 rm "$root/etc/vgpu-lease.conf"
-vl inventory
-is "$status|$err" "0|" "without a configuration it works"
+vl_works "without a configuration it works" inventory
 like "$(row mtty)" "mtty - - 0 - - - - $(message M_NO_CONF "$root/etc/vgpu-lease.conf" "No such file or directory")" \
 	"and nothing is in the pool"
 
 configure 'nvidia-222@0000:84:00.0, 0000:99:00.0' 'max_instances = 3' 'mdev_class = CUSTOM_T4' nvidia-558@10de:2235 \
 	mtty-2@mtty_mtty 'i915-GVTg_V5_4@0000:00:02.0, mdpy'
 
-vl inventory
-is "$status|$err" "0|" "with one it has no complaint"
+vl_works "with one it has no complaint" inventory
 is "$(head -n 1 <<<"$out" | sed -E 's/  +/|/g')" "PGPU|MODEL|NUMA|VFS|TYPE|CAPACITY|USED|AVAILABLE|REASON" "a heading"
 like "$(row 0000:84:00.0)" "0000:84:00.0 * 0 0 nvidia-222 16 0 3 -" "a card with a cap on it"
 like "$(row 0000:41:00.0)" "0000:41:00.0 * 0 4 nvidia-558 4 0 4 -" "one with VFs: as many as there are VFs"
@@ -99,11 +97,9 @@ like "$status|$err" "0|$(message M_WARNING "*/vgpu-lease.conf:1: *")" "a broken 
 like "$(row mtty)" "mtty * $root/etc/vgpu-lease.conf:1: *" "and the reason why nothing is in the pool"
 vl types
 like "$status|$err" "0|$(message M_WARNING "*/vgpu-lease.conf:1: *")" "for types, too"
-end_host
-rm -rf "$root/run/vgpu-lease" "$root/etc/libvirt"
 
 # Of eight cards one is configured: the numbers are those of the pool.
-host t4:8
+new_host t4:8
 configure nvidia-222@0000:84:00.0 'max_instances = 2'
 vl inventory
 like "$(row 0000:84:00.0)" "0000:84:00.0 * nvidia-222 16 0 2 -" "of a card with a cap inventory says what can be made"
@@ -113,11 +109,9 @@ like "$(row nvidia-223)" "nvidia-223 * 5120x2880 0 0 0 64 0000:84:00.0, *" "of a
 json types
 like "$(object id nvidia-222)" '*"capacity": 16,"used": 0,"available": 2,"host": {"capacity": 128,"used": 0,"available": 114},*' "JSON has both"
 like "$(object id nvidia-222)" '*{"address": "0000:84:00.0","in_pool": true,*,{"address": "0000:85:00.0","in_pool": false,*' "and which cards are in the pool"
-end_host
-rm -rf "$root/run/vgpu-lease"
 
 # A card that the configuration matches, and that makes no vGPUs of this kind.
-host t4+flex
+new_host t4+flex
 configure 'nvidia-222@10de:1eb8, 8086:56c0'
 vl inventory
 like "$(row 0000:84:00.0)" "0000:84:00.0 * nvidia-222 16 0 16 -" "of two cards that a section matches one is in the pool"

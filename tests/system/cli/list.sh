@@ -123,8 +123,7 @@ for domain in vn7 transcient; do
 	holds "one that is neither libvirt's nor a lease's is refused, with one that is similar: $domain" \
 		ended 1 M_NO_SUCH_DOMAIN $domain -- M_SIMILAR "${similar/sc/s}"
 done
-vl list --domain vm77
-holds "one of another number" ended 1 M_NO_SUCH_DOMAIN vm77
+vl_says "one of another number" 1 list --domain vm77 -- M_NO_SUCH_DOMAIN vm77
 fails "is not similar to any" says M_SIMILAR <<<"$err"
 vl list --domain "$(domain_uuid 9)" --json
 is "$status|$(grep -ce "$(message M_NO_SUCH_DOMAIN "$(domain_uuid 9)")" <<<"$out")" "1|1" "so is a UUID, as JSON"
@@ -140,8 +139,7 @@ vl list --json --state reserved
 is "$(grep -c '"id"' <<<"$out")" 1 "JSON is filtered, too"
 vl inventory --pgpu 0000:85:00.0 --no-headings -o pgpu
 is "$out" "0000:85:00.0" "pGPUs by address"
-vl inventory --type T4-8Q
-holds "a type that no pGPU is configured for" ended 0 M_TYPE_ON_NO_PGPU nvidia-233
+vl_says "a type that no pGPU is configured for" 0 inventory --type T4-8Q -- M_TYPE_ON_NO_PGPU nvidia-233
 vl inventory --type nvidia-223 --no-headings
 is "$out" "" "and by the type that they are configured for"
 vl types --type nvidia-222 --no-headings -o type,framework
@@ -151,13 +149,10 @@ for name in 'GRID T4-1B' T4-1B; do
 done
 vl types --type 'T4-2B' --no-headings -o type,name
 is "$out" "nvidia-223  GRID T4-2B" "whether it is configured or not"
-vl gc --dry-run --type T4-2X
-holds "a type that does not exist: one that is similar" ended 1 M_NO_TYPE_SIMILAR T4-2X T4-2B
-vl list --type 'GRID T4-2X'
-holds "a name that no type has is an error" ended 1 M_UNKNOWN_NAME 'GRID T4-2X' 'GRID T4-2B'
+vl_says "a type that does not exist: one that is similar" 1 gc --dry-run --type T4-2X -- M_NO_TYPE_SIMILAR T4-2X T4-2B
+vl_says "a name that no type has is an error" 1 list --type 'GRID T4-2X' -- M_UNKNOWN_NAME 'GRID T4-2X' 'GRID T4-2B'
 for command in list types inventory; do
-	vl $command --type nvidia-22
-	holds "$command refuses a type that the host does not have" ended 1 M_NO_SUCH_TYPE nvidia-22
+	vl_says "$command refuses a type that the host does not have" 1 $command --type nvidia-22 -- M_NO_SUCH_TYPE nvidia-22
 	fails "another number is not similar" says M_SIMILAR <<<"$err"
 	vl $command --pgpu 0000:84:00.1
 	fails "nor is another address" says M_SIMILAR <<<"$err"

@@ -20,8 +20,7 @@ call release end 1
 holds "what happened arrives" eventually arrived released 1
 holds "and becomes a journal" publish
 
-vl log
-is "$status|$err" "0|" "it is read without a word more"
+vl_works "it is read without a word more" log
 like "$out" "20??-??-??T??:??:??Z  created    prepare: domain vm1: created $(uuid 1), mtty-2 on mtty*" \
 	"a line has time, event and message"
 is "$(events)" "created refused released" "there is all of it, in its order"
@@ -32,11 +31,9 @@ is "$(events "$(uuid 2)")" "refused" "also one that was refused"
 is "$(events "$(domain_uuid 1 | tr a-f A-F)")" "created released" "in whatever case"
 is "$(events mtty)" "created released" "of a pGPU"
 for object in nobody "$(domain_uuid 99)"; do
-	vl log "$object"
-	holds "what nothing happened to, and nobody knows, is refused: $object" ended 1 M_LOG_NOTHING "$object"
+	vl_says "what nothing happened to, and nobody knows, is refused: $object" 1 log "$object" -- M_LOG_NOTHING "$object"
 done
-vl log 0000:99:00.0
-holds "so is a pGPU that does not exist" ended 1 M_NO_PCI_DEVICE
+vl_says "so is a pGPU that does not exist" 1 log 0000:99:00.0 -- M_NO_PCI_DEVICE
 vl log nobody --json
 is "$status|$(grep -c "$(message M_LOG_NOTHING nobody)" <<<"$out")" "1|1" "as JSON, too"
 mkdir -p "$root/etc/libvirt/qemu"
@@ -47,8 +44,7 @@ for object in vm9 "$(domain_uuid 9)"; do
 	is "$(on_terminal 80 "$builddir/vgpu-lease" --root "$root" log "$object")" "$(message M_LOG_NONE)" "a terminal says so"
 done
 rm -r "$root/etc/libvirt"
-vl log vm33
-holds "one that is not may be meant to be another" ended 1 M_LOG_NOTHING vm33
+vl_says "one that is not may be meant to be another" 1 log vm33 -- M_LOG_NOTHING vm33
 vl log --since=+1h vm2
 is "$status|$out|$err" "0||" "what has gone may have none since a time"
 is "$(events --since=-1h)|$(events --since '2000-01-01 12:00' vm2)" "created refused released|refused" "since a time"

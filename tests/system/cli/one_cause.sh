@@ -34,9 +34,8 @@ for how in "device_match = 8086:56c0" "device_addresses = $flex" "device_address
 	configure vf_flex "$how"
 	only "plain VFs off, $how" M_VFS_NOT_ENABLED
 done
-end_host
 
-host l40s/4
+new_host l40s/4
 control register "$l40s off"
 configure nvidia-1147
 only "types that are not registered, for a type that takes all" M_NOT_REGISTERED
@@ -44,9 +43,8 @@ fails "a driver that is loaded is not advised to be loaded" says M_LOAD_DRIVER <
 configure nvidia-1147 nvidia-1148
 vl check
 is "$(grep -c '^FAIL' <<<"$out")|$(says_times M_NOT_REGISTERED <<<"$out")" "1|1" "for two types that take all, it is said once"
-end_host
 
-host l40s/4:2
+new_host l40s/4:2
 control vfs "$l40s off"
 configure nvidia-1147@10de:26b9
 only "one of two cards, of which the other makes VFs" M_VFS_NOT_ENABLED -- M_VFS_RESTART $l40s
@@ -54,9 +52,8 @@ holds "and a start gets one there" grep -q "^PASS  type .* on 0000:27:00.4" <<<"
 configure nvidia-1147
 vl check
 holds "of all cards, one that does not come up is a warning" says M_VFS_NOT_ENABLED < <(grep "^WARN .*$l40s" <<<"$out")
-end_host
 
-host t4
+new_host t4
 configure nvidia-1147@10de:1eb8
 only "a card without the type, that is matched" M_NOT_OFFERED nvidia-1147
 configure nvidia-1147@$t4
@@ -64,8 +61,7 @@ only "a card without the type, that is named" M_NOT_OFFERED nvidia-1147
 configure nvidia-222@0000:99:00.0
 only "an address without a device" M_NO_PCI_DEVICE
 configure nvidia-222@10de:1eb8 nvidia-1147@10de:1eb8
-vl check
-holds "a match that matches is not to be corrected, but the type" says M_MATCH_UNSUITED nvidia-1147 <<<"$out"
+vl_prints "a match that matches is not to be corrected, but the type" check -- M_MATCH_UNSUITED nvidia-1147
 configure nvidia-1147
 only "a type that no card has" M_NO_PGPU_SERVES nvidia-1147
 configure mtty-2@mtty

@@ -8,15 +8,13 @@ configure mtty-1
 
 # usage SENTENCE KEY [ARG...] -- ARGUMENT...: refused, with that command's help, or that of all where the word is none.
 usage() {
-	local sentence=$1 why=() of
+	local of
 
-	shift
-	while [ "$1" != -- ]; do why+=("$1") && shift; done
-	shift
-	for of in "$@"; do [ "$of" = help ] || break; done
+	tap_split "$@"
+	for of in "${tap_behind[@]}"; do [ "$of" = help ] || break; done
 	case $of in frobnicate | lists | nothing) of='' ;; *) of=" $of" ;; esac
-	vl "$@"
-	is "$status|$out|$err" "2||$(message M_USAGE "$(message "${why[@]}")" "$of")" "$sentence"
+	vl "${tap_behind[@]}"
+	is "$status|$out|$err" "2||$(message M_USAGE "$(message "${tap_before[@]:1}")" "$of")" "$1"
 }
 
 usage "an unknown command is a usage error" M_UNKNOWN_COMMAND frobnicate -- frobnicate
@@ -62,8 +60,7 @@ for option in type:TYPE:gc config:FILE:list op:OP:plan connect:URI:show; do
 done
 for command in plan rewrite "rewrite --in-place"; do
 	# shellcheck disable=SC2086 # The words of a command line.
-	vl $command "$tmp/none.xml"
-	is "$status|$out|$err" "2||$(message M_PROGRAM "$(message M_NO_SUCH_FILE "$tmp/none.xml")")" "$command of a file that is not there"
+	vl_fails "$command of a file that is not there" 2 $command "$tmp/none.xml" -- M_NO_SUCH_FILE "$tmp/none.xml"
 	# shellcheck disable=SC2086
 	vl $command "$tmp"
 	like "$status|$out|$err" "2||$(message M_PROGRAM "$tmp: *")" "$command of a directory"

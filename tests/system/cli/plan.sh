@@ -28,8 +28,7 @@ $(message M_PLAN_NOT_ON mtty "$(message M_SERVES mtty-1)")" "each pGPU has its r
 sed "s|.*<vgpu:device uuid='$(uuid 1)'.*|&<vgpu:device uuid='$(uuid 2)' type='nvidia-222'/>|
 	s|</devices>|<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='$(uuid 2)'/></source></hostdev>&|" \
 	"$tmp/vm1.xml" >"$tmp/two.xml"
-vl plan "$tmp/two.xml"
-holds "of two vGPUs each reason says which it is about" says M_PLAN_NOT_ON_FOR mtty "$(uuid 2)" "$(message M_SERVES mtty-1)" <<<"$out"
+vl_prints "of two vGPUs each reason says which it is about" plan "$tmp/two.xml" -- M_PLAN_NOT_ON_FOR mtty "$(uuid 2)" "$(message M_SERVES mtty-1)"
 vl plan - <"$tmp/vm1.xml"
 is "$status|$(head -n 1 <<<"$out")" "0|$(message M_PLAN_CREATE "$(uuid 1)" nvidia-222 0000:84:00.0 "$(message M_PLAN_FIRST)")" "- is standard input"
 vl plan - </dev/null
@@ -129,8 +128,7 @@ like "$status|$out" '0|*"possible": true,*"steps": [[][]]*' "as JSON"
 echo '<domain>' >"$tmp/broken.xml"
 vl plan "$tmp/broken.xml"
 like "$status|$out|$err" "1||$(message M_PROGRAM "$tmp/broken.xml: *")" "a broken file is told"
-vl plan "$tmp/missing.xml"
-is "$status|$err" "2|$(message M_PROGRAM "$(message M_NO_SUCH_FILE "$tmp/missing.xml")")" "so is a missing one"
+vl_fails "so is a missing one" 2 plan "$tmp/missing.xml" -- M_NO_SUCH_FILE "$tmp/missing.xml"
 configure nvidia-222@0000:84:00.0 nvidia-223@0000:85:00.0,0000:86:00.0
 for_guest "$(uuid 12)" nvidia-222 0000:84:00.0
 plan 12 nvidia-222
@@ -139,8 +137,7 @@ is "$(grep ^not <<<"$out" | head -n 2)" "$(for n in 5 6; do message M_PLAN_NOT_O
 configure <<<'[nonsense]'
 plan 1 nvidia-222
 like "$status|$out|$err" "1||$(message M_PROGRAM "*/vgpu-lease.conf:1: *")" "and a broken configuration"
-end_host
-host t4+l40s/2
+new_host t4+l40s/2
 configure nvidia-222@10de:1eb8 nvidia-1147@10de:26b9
 plan 10 nvidia-222
 like "$status|$out" "0|create *$(message M_PLAN_NOT_ON 0000:26:00.0 "*VF*")" "a card of another kind is told so"

@@ -10,25 +10,18 @@ card() {
 	local n=0 driver=$1 total=$2
 
 	rm -rf "$root"
-	mkdir -p "$root"/{etc,run,var/lib,proc,dev} "$root/sys/bus/pci/drivers/nvidia" "$root/sys/module/nvidia_vgpu_vfio" "$devices/$pf"
+	mkdir -p "$root"/{etc,run,var/lib,proc,dev} "$root/sys/bus/pci/drivers/nvidia" "$root/sys/module/nvidia_vgpu_vfio"
 	: >"$root/etc/vgpu-lease.conf"
 	shift 2
-	describe "$pf" "$driver" 0x2235
+	pci_device $pf 10de 2235 030200 "$driver"
 	[ "$total" = - ] || echo "$total" >"$devices/$pf/sriov_totalvfs"
 	[ "$total" = - ] || echo $# >"$devices/$pf/sriov_numvfs"
 	for driver in "$@"; do
-		mkdir "$devices/0000:41:00.$((4 + n))"
-		describe "0000:41:00.$((4 + n))" "$driver" 0x2235
+		pci_device "0000:41:00.$((4 + n))" 10de 2235 030200 "$driver"
 		ln -s "../$pf" "$devices/0000:41:00.$((4 + n))/physfn"
 		ln -s "../0000:41:00.$((4 + n))" "$devices/$pf/virtfn$n"
 		n=$((n + 1))
 	done
-}
-describe() { # ADDRESS DRIVER DEVICE
-	echo 0x10de >"$devices/$1/vendor"
-	echo "$3" >"$devices/$1/device"
-	echo 0x030200 >"$devices/$1/class"
-	[ "$2" = - ] || ln -s "../../drivers/$2" "$devices/$1/driver"
 }
 
 # reason SENTENCE KEY [ARG...]: the inventory has this card alone, for this reason.
@@ -37,8 +30,7 @@ reason() {
 	shift
 	vl inventory --no-headings -o PGPU
 	is "$out" "$pf" "$sentence: the card is the only pGPU"
-	vl inventory --no-headings -o REASON
-	holds "$sentence: is the reason" says "$@" <<<"$out"
+	vl_prints "$sentence: is the reason" inventory --no-headings -o REASON -- "$@"
 }
 
 card nvidia 4

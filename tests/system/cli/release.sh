@@ -10,14 +10,9 @@ lease() {
 	cat "$root/run/vgpu-lease/leases/$(uuid "$1")" 2>/dev/null
 }
 
-vl release "$(uuid 1)"
-is "$status|$out|$err" "1||$(message M_PROGRAM "$(message M_NO_LEASE "$(uuid 1)")")" \
-	"an ID that nobody knows"
+vl_fails "an ID that nobody knows" 1 release "$(uuid 1)" -- M_NO_LEASE "$(uuid 1)"
 create mtty mtty-1 1
-vl release "$(uuid 1)"
-is "$status|$out|$err" \
-	"1||$(message M_PROGRAM "$(message M_NOT_LEASED "$(uuid 1)")")" \
-	"a device that is in no lease"
+vl_fails "a device that is in no lease" 1 release "$(uuid 1)" -- M_NOT_LEASED "$(uuid 1)"
 holds "stays" exists 1
 
 call prepare begin 1

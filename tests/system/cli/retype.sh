@@ -15,18 +15,13 @@ told() {
 }
 
 serve mtty-2
-vl retype mtty
-is "$status" 2 "a call without a type"
+vl_ends "a call without a type" 2 retype mtty
 vl retype nosuch mtty-1
 like "$status|$err" "1|vgpu-lease: nosuch: *" "a card that is not there"
-vl retype mtty nvidia-222
-is "$status|$err" "1|$(message M_PROGRAM "$(message M_RETYPE_NOT_MADE mtty nvidia-222 "mtty-1, mtty-2")")" "a type that the card does not make"
-vl retype mtty mtty-1
-is "$status|$err" "1|$(message M_PROGRAM "$(message M_RETYPE_NOT_ENABLED mtty-1 mtty-1 mtty)")" \
-	"the configuration is changed first"
+vl_fails "a type that the card does not make" 1 retype mtty nvidia-222 -- M_RETYPE_NOT_MADE mtty nvidia-222 "mtty-1, mtty-2"
+vl_fails "the configuration is changed first" 1 retype mtty mtty-1 -- M_RETYPE_NOT_ENABLED mtty-1 mtty-1 mtty
 configure mtty-2@mtty mtty-1@0000:99:00.0
-vl retype mtty mtty-1
-holds "and where is said" ended 1 M_RETYPE_SERVES_OTHER "$root/etc/vgpu-lease.conf" 3 mtty mtty-2 mtty-1
+vl_says "and where is said" 1 retype mtty mtty-1 -- M_RETYPE_SERVES_OTHER "$root/etc/vgpu-lease.conf" 3 mtty mtty-2 mtty-1
 
 # Orphans of mtty-2 fill the card.
 for n in {1..12}; do orphan mtty mtty-2 "$n"; done
@@ -50,8 +45,7 @@ serve mtty-1
 exec 8<>"$(node_of "$(uuid 12)")"
 mdevctl_has mtty "$(uuid 11)" mtty-2 auto
 mdevctl_has mtty "$(uuid 10)" mtty-2
-vl retype mtty mtty-1
-is "$status" 1 "what is open or mdevctl's stays"
+vl_ends "what is open or mdevctl's stays" 1 retype mtty mtty-1
 holds "a definition that brings one back is named" says M_RETYPE_COMES_BACK "/etc/mdevctl.d/mtty/$(uuid 11)" mtty-2 "$(uuid 11)" <<<"$err"
 holds "and how many are in the way" says M_RETYPE_NOT_FREE mtty mtty-1 "2 vGPUs" <<<"$err"
 told "each with its reason" M_RETYPE_STAYS "$(uuid 11)" mtty-2 mtty -- M_MDEVCTL_STARTS
@@ -65,8 +59,7 @@ fails "nor is a definition advised against that a domain that is shut off names"
 rm "$root/etc/libvirt/qemu/off.xml"
 rm "$root/etc/mdevctl.d/mtty/$(uuid 11)"
 exec 8>&-
-vl retype mtty mtty-1
-is "$status" 0 "then the card is freed"
+vl_ends "then the card is freed" 0 retype mtty mtty-1
 for n in 11 12; do told "of number $n" M_RETYPE_GONE "$(uuid $n)" mtty-2 mtty; done
 told "and says for how many" M_RETYPE_FREE mtty mtty-1 24 0
 is "$(made)" "$(uuid 20)" "a vGPU on another card stays"
@@ -80,13 +73,11 @@ create mtty mtty-1 40
 runs 31
 serve mtty-2
 before=$(made)
-vl retype mtty mtty-2
-is "$status" 1 "a card with a lease of another type stays as it is"
+vl_ends "a card with a lease of another type stays as it is" 1 retype mtty mtty-2
 told "the lease is named, with its domain" M_RETYPE_STAYS_LEASED "$(uuid 31)" mtty-1 mtty vm31 -- M_ITS_DOMAIN_RUNS
 told "and so is what it keeps" M_RETYPE_STAYS "$(uuid 40)" mtty-1 mtty -- M_KEPT_BESIDE_LEASE
 is "$err" "$(message M_PROGRAM "$(message M_RETYPE_NOT_FREE mtty mtty-2 "2 vGPUs")")" "and the call is refused"
-vl retype mtty mtty-2 --dry-run
-is "$status" 1 "a dry run says the same"
+vl_ends "a dry run says the same" 1 retype mtty mtty-2 --dry-run
 told "and not that anything would go" M_RETYPE_STAYS "$(uuid 40)" mtty-1 mtty -- M_KEPT_BESIDE_LEASE
 is "$(made)" "$before" "nothing is removed then"
 rm "$root/run/libvirt/qemu/vm31.xml"

@@ -8,8 +8,7 @@ templates=$srcdir/xml-templates
 placeholder=00000000-0000-0000-0000-000000000000
 any='[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}'
 
-vl rewrite "$templates/domain-placeholder.xml"
-is "$status|$err" "0|" "a file is rewritten to standard output"
+vl_works "a file is rewritten to standard output" rewrite "$templates/domain-placeholder.xml"
 new=$(grep -oE "address uuid='$any'" <<<"$out" | grep -oE "$any")
 is "${out//$new/$placeholder}" "$(cat "$templates/domain-placeholder.xml")" \
 	"the hostdev and the metadata have one new random UUID, and all else is as it was"
@@ -44,18 +43,14 @@ printf '<domain><name>x</name><devices>' >"$tmp/broken.xml"
 vl rewrite --in-place "$tmp/broken.xml"
 like "$status|$out|$err" "1||$(message M_PROGRAM "$tmp/broken.xml: *")" "a broken file is told"
 is "$(cat "$tmp/broken.xml")" '<domain><name>x</name><devices>' "and stays as it was"
-vl rewrite "$tmp/none.xml"
-is "$status|$err" "2|$(message M_PROGRAM "$(message M_NO_SUCH_FILE "$tmp/none.xml")")" "a missing one, too"
-vl rewrite --in-place "$tmp/none.xml"
-is "$status|$err" "2|$(message M_PROGRAM "$(message M_NO_SUCH_FILE "$tmp/none.xml")")" "also in place"
+vl_fails "a missing one, too" 2 rewrite "$tmp/none.xml" -- M_NO_SUCH_FILE "$tmp/none.xml"
+vl_fails "also in place" 2 rewrite --in-place "$tmp/none.xml" -- M_NO_SUCH_FILE "$tmp/none.xml"
 vl rewrite --in-place "$tmp"
 like "$status|$err" "2|$(message M_PROGRAM "$tmp: *")" "a directory is no file"
 mkfifo "$tmp/pipe"
-vl rewrite --in-place "$tmp/pipe"
-is "$status|$err" "2|$(message M_PROGRAM "$(message M_NOT_A_FILE "$tmp/pipe")")" "nor is a pipe, which is not waited for"
+vl_fails "nor is a pipe, which is not waited for" 2 rewrite --in-place "$tmp/pipe" -- M_NOT_A_FILE "$tmp/pipe"
 head -c 9000000 /dev/zero | tr '\0' ' ' >"$tmp/big.xml"
-vl rewrite "$tmp/big.xml"
-is "$status|$err" "2|$(message M_PROGRAM "$(message M_FILE_TOO_LARGE "$tmp/big.xml" 8)")" "what is too big is not read"
+vl_fails "what is too big is not read" 2 rewrite "$tmp/big.xml" -- M_FILE_TOO_LARGE "$tmp/big.xml" 8
 
 # What the host knows of the vGPUs: for the target of a migration.
 host t4:2
@@ -98,12 +93,10 @@ like "$status|$out|$err" "0|$placeholder -> ????????-????-4*|" "a domain's defin
 vl rewrite --connect "test://$tmp/node.xml" vm8
 is "$status|$out" "1|" "a word that names neither a file nor a domain fails"
 holds "and is told so" says M_LIBVIRT_SAYS vm8 "Domain not found" <<<"$err"
-vl rewrite --connect "test://$tmp/node.xml" vm9.xml
-is "$status|$err" "2|$(message M_PROGRAM "$(message M_NO_SUCH_FILE vm9.xml)")" "what is spelt as a file is one"
-end_host
+vl_fails "what is spelt as a file is one" 2 rewrite --connect "test://$tmp/node.xml" vm9.xml -- M_NO_SUCH_FILE vm9.xml
 
 # VFs: what a start can have stays, whatever the policy of migrations.
-host l40s:1
+new_host l40s:1
 on_vf() { vf_domain 3 "$1" no nvidia-1147; } # ADDRESS
 for policy in auto keep; do
 	configure nvidia-1147 policy 'driver_cleanup = 0' "migrate_uuid = $policy"

@@ -36,8 +36,7 @@ domain 1 "$(uuid 1)" "$first" >"$defined/vm1.xml"
 vl check
 is "$status $(grep -c ^FAIL <<<"$out")" "0 0" "check fails for no domain that names its type"
 holds "which starts" start
-vl check
-is "$status" 0 "nor for one that runs"
+vl_ends "nor for one that runs" 0 check
 
 # A quota is used up for as long as a guest runs: no mistake of the domain that waits for it.
 printf '\n[quota]\nnone = 1\n' >>"$root/etc/vgpu-lease.conf"
@@ -52,8 +51,7 @@ done
 
 # In the configuration: the type of a section, written differently.
 sed -i "s/^\[mdev_$first\]/[mdev_${first/-/}]/" "$root/etc/vgpu-lease.conf"
-vl check
-holds "a section's type that is mistyped: check has the one that is enabled" says M_CONF_NOT_ENABLED_SIMILAR "$first" <<<"$out"
+vl_prints "a section's type that is mistyped: check has the one that is enabled" check -- M_CONF_NOT_ENABLED_SIMILAR "$first"
 
 vl plan vm1
 holds "plan of a domain's name says how a domain is planned" says M_PLAN_OF_DOMAIN vm1 <<<"$err"

@@ -77,9 +77,7 @@ like "$err" "$(message M_WARNING "*")" "a broken configuration is a warning"
 like "$out" "*$(uuid 1)*" "and no obstacle"
 
 # A VF of the pool that the metadata does not name, and a card that is passed through without us.
-"$sim" --stop "$root"
-rm -f "$root"/run/vgpu-lease/leases/*
-host flex
+new_host flex
 vf=0000:4d:00.2
 sed -i "s|<devices>.*</devices>|<devices>$(vf_hostdev $vf yes)$(vf_hostdev 0000:01:00.0 yes)</devices>|" "$tmp/node.xml"
 configure vf_flex@8086:56c0

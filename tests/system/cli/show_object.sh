@@ -41,8 +41,7 @@ is "$status|$(fact type)|$(fact last)|$(fact device)|$(fact lease)" "0||nvidia-2
 vl show 0000:4d:00.2
 is "$status|$(fact framework)|$(fact pGPU)|$(fact device)" "0|vf|0000:4d:00.0, NUMA node 0|exists" "a VF of the pool"
 control vfs '0000:4d:00.0 off'
-vl show 0000:4d:00.2
-holds "which is disabled then, and its card says why" ended 1 M_VFS_NOT_ENABLED
+vl_says "which is disabled then, and its card says why" 1 show 0000:4d:00.2 -- M_VFS_NOT_ENABLED
 
 ### A vGPU whose device vanishes under a running guest, an mdev and a plain VF
 control vfs '0000:4d:00.0 on'
@@ -75,8 +74,7 @@ rm "$root/run/libvirt/qemu/vm7.xml" "$root/run/libvirt/qemu/vm8.xml"
 "$hook" --root "$root" -- vm7 release end - <"$tmp/7.xml"
 call release end 8
 
-vl show "$(uuid 9)"
-holds "what no vGPU has is looked for among the domains" ended 1 M_SHOW_NOTHING "$(uuid 9)"
+vl_says "what no vGPU has is looked for among the domains" 1 show "$(uuid 9)" -- M_SHOW_NOTHING "$(uuid 9)"
 
 rm -rf "$tmp/vfs"
 root=$tmp/vfs
@@ -109,19 +107,14 @@ is "$status|$(grep -c "$(uuid 2)" <<<"$out")" "0|1" "a virtual one"
 vl show 0000:99:00.0
 is "$status|$(fact pool)|$(fact framework)" "0|no: no PCI device has this address|" "one that is configured and absent, with no framework"
 for wrong in 0000:83:00.0 0000:48:00.0 0000:84:00.1; do
-	vl show $wrong
-	holds "one that is not, with one digit that is another, or two that are swapped: $wrong" ended 1 M_NO_PCI_DEVICE
+	vl_says "one that is not, with one digit that is another, or two that are swapped: $wrong" 1 show $wrong -- M_NO_PCI_DEVICE
 	fails "none is suggested: that is another card" says M_SIMILAR <<<"$err"
 done
-vl show 84:00.0
-holds "nor is one without its domain 0000, which is suggested" ended 1 M_SHOW_NOTHING 84:00.0 -- M_SIMILAR 0000:84:00.0
-vl show nosuch
-holds "what nothing is called is refused without libvirt" ended 1 M_SHOW_NOTHING nosuch
-vl show 0000:98:00.0
-holds "of another card's address" ended 1 M_NO_PCI_DEVICE
+vl_says "nor is one without its domain 0000, which is suggested" 1 show 84:00.0 -- M_SHOW_NOTHING 84:00.0 -- M_SIMILAR 0000:84:00.0
+vl_says "what nothing is called is refused without libvirt" 1 show nosuch -- M_SHOW_NOTHING nosuch
+vl_says "of another card's address" 1 show 0000:98:00.0 -- M_NO_PCI_DEVICE
 fails "none is suggested" says M_SIMILAR <<<"$err"
-vl show mtty --no-headings
-holds "what only a domain has is a usage error" ended 2 M_SHOW_NEEDS_DOMAIN mtty
+vl_says "what only a domain has is a usage error" 2 show mtty --no-headings -- M_SHOW_NEEDS_DOMAIN mtty
 
 ### Hostile text
 printf -v escape 'x\e]0;owned\a\e[2Jy'

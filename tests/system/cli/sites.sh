@@ -3,19 +3,14 @@
 # Hosts as other people have set them up, and whether what the commands say of them is true.
 . "$(dirname "$0")/../../lib/cli.sh"
 
-# nova_has LINE...: a nova.conf with these lines, and vgpu-lease.conf naming it.
-nova_has() {
-	mkdir -p "$root/etc/nova"
-	printf '%s\n' '[devices]' "$@" >"$root/etc/nova/nova.conf"
-	configure devices 'nova_conf = /etc/nova/nova.conf'
-}
+# of_nova WORD...: a nova.conf of these, and vgpu-lease.conf naming it.
+of_nova() { nova_has "$@" && configure devices 'nova_conf = /etc/nova/nova.conf'; }
 # notes_of WHAT: the lines of check that are of WHAT.
 notes_of() { grep -E "^(PASS|WARN|FAIL)  *$1 " <<<"$out"; }
 
 ### A compute node whose nova.conf lists the cards, although their mdevs are on VFs
 host a40/8:2+l40s/2
-nova_has 'enabled_mdev_types = nvidia-558, nvidia-557, nvidia-1147' '[mdev_nvidia-558]' 'device_addresses = 0000:41:00.0' \
-	'[mdev_nvidia-557]' 'device_addresses = 0000:42:00.4' '[mdev_nvidia-1147]' 'device_addresses = 0000:26:00.0'
+of_nova nvidia-558@0000:41:00.0 nvidia-557@0000:42:00.4 nvidia-1147@0000:26:00.0
 vl check
 is "$(notes_of nova | grep -c '^WARN')" 1 "a card that is listed in the place of its VFs is a warning"
 holds "which names the first of them" says M_CHECK_NOVA_VFS nvidia-558 nvidia-558 0000:41:00.4 <<<"$out"
@@ -26,16 +21,13 @@ vl types --no-headings -o TYPE,CAPACITY,USED,AVAILABLE
 is "$(grep '^nvidia-557' <<<"$out" | xargs)" "nvidia-557 2 1 1" "capacity is of the VF that is listed, and of one that others use"
 vl export placement --no-headings
 is "$(wc -l <<<"$out")" 1 "the export for Placement agrees"
-end_host
 
 ### Kayobe: its role makes an mdev on each VF of nova.conf at boot, MIG-backed on one card, and Nova hands them out
-host a100d@0000:17:00.0+a100d@0000:65:00.0
+new_host a100d@0000:17:00.0+a100d@0000:65:00.0
 control mig "0000:17:00.0 on"
 for profile in 1g.10gb 2g.20gb 2g.20gb 2g.20gb; do control mig "0000:17:00.0 $profile"; done
-nova_has 'enabled_mdev_types = nvidia-700, nvidia-699, nvidia-697' \
-	'[mdev_nvidia-700]' 'device_addresses = 0000:17:00.4,0000:17:00.5,0000:17:00.6' 'mdev_class = CUSTOM_NVIDIA_700' \
-	'[mdev_nvidia-699]' 'device_addresses = 0000:17:00.7' 'mdev_class = CUSTOM_NVIDIA_699' \
-	'[mdev_nvidia-697]' 'device_addresses = 0000:65:00.4,0000:65:00.5' 'mdev_class = CUSTOM_NVIDIA_697'
+of_nova nvidia-700@0000:17:00.4,0000:17:00.5,0000:17:00.6 'mdev_class = CUSTOM_NVIDIA_700' \
+	nvidia-699@0000:17:00.7 'mdev_class = CUSTOM_NVIDIA_699' nvidia-697@0000:65:00.4,0000:65:00.5 'mdev_class = CUSTOM_NVIDIA_697'
 n=0
 for vf in 17:00.4=700 17:00.5=700 17:00.6=700 17:00.7=699 65:00.4=697 65:00.5=697; do
 	n=$((n + 1))
@@ -57,21 +49,12 @@ is "$(notes_of type | grep -c '^WARN')" 1 "a type whose vGPUs are all leased is 
 vl types --no-headings -o TYPE,CAPACITY,USED,AVAILABLE
 is "$(grep -E ' [1-9]' <<<"$out" | xargs)" "nvidia-697 2 2 0 nvidia-699 1 1 0 nvidia-700 3 3 0" "capacity is that of the VFs that are listed"
 for n in 5 6; do call release end $n; done
-end_host
-rm -r "$root/etc/mdevctl.d" "$root/run/vgpu-lease"
 
 ### CubeCOS: VFs of one model have their types from boot, and are PCI devices for Nova
-host rtxpro6000/8
-configure <<-'END'
-	[devices]
-	nova_conf = /etc/nova/nova.conf
-	enabled_mdev_types = nvidia-1519, nvidia-1520
-	[mdev_nvidia-1519]
-	device_addresses = 0001:c8:00.2
-	[mdev_nvidia-1520]
-	device_addresses = 0001:c8:00.3
-END
-: >"$root/etc/nova/nova.conf"
+new_host rtxpro6000/8
+configure devices 'nova_conf = /etc/nova/nova.conf' 'enabled_mdev_types = nvidia-1519, nvidia-1520' \
+	mdev_nvidia-1519@0001:c8:00.2 mdev_nvidia-1520@0001:c8:00.3
+nova_has </dev/null
 for vf in 2=1519 3=1520; do
 	echo "${vf#*=}" >"$root/sys/bus/pci/devices/0001:c8:00.${vf%=*}/nvidia/current_vgpu_type"
 done
@@ -80,8 +63,7 @@ is "$(notes_of type | cut -d' ' -f1 | xargs)" "PASS PASS" "a VF that is preset t
 mkdir -p "$root/etc/libvirt/qemu"
 vf_domain 1 0001:c8:00.2 yes | sed "s|</uuid>|&<metadata><nova:instance xmlns:nova='http://openstack.org/xmlns/libvirt/nova/1.1'/></metadata>|" \
 	>"$root/etc/libvirt/qemu/vm1.xml"
-vl check
-holds "an instance with managed='yes' is Nova's to change, not the XML's" says M_MANAGED_NOVA <<<"$out"
+vl_prints "an instance with managed='yes' is Nova's to change, not the XML's" check -- M_MANAGED_NOVA
 fails "for which nobody is sent to its XML" grep -q 'correct the \(hostdev\|metadata\)' <<<"$out"
 rm -r "$root/etc/libvirt/qemu"
 vl export nova-pci
@@ -91,20 +73,16 @@ holds "and Placement has to know of it" grep -qx 'report_in_placement = true' <<
 configure nvidia-1519@0001:c8:00.2
 vl export nova-pci
 is "$(grep -c 'resource_class\|report_in_placement' <<<"$out")" 0 "one type of a model needs no class"
-end_host
-host rtxpro6000/8
+new_host rtxpro6000/8
 control mig "0001:c8:00.0 on"
 control mig "0001:c8:00.0 1g.24gb"
 configure nvidia-1546@0001:c8:00.2,0001:c8:00.3 nvidia-1561@0001:c8:00.4
 vf_domain 1 0001:c8:00.2 | "$hook" --root "$root" -- vm1 prepare begin -
-vl check
-holds "a GPU instance that several vGPUs can share has not the size of one of them" says M_MIG_CREATES 0001:c8:00.0 PROFILE <<<"$out"
+vl_prints "a GPU instance that several vGPUs can share has not the size of one of them" check -- M_MIG_CREATES 0001:c8:00.0 PROFILE
 holds "one of a single vGPU has" says M_MIG_CREATES 0001:c8:00.0 1g.24gb <<<"$out"
-end_host
-rm -r "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease"
 
 ### VFs that have had their type since the boot, on a card that is full of it and that nobody has seen empty
-host a10/8
+new_host a10/8
 for vf in 4 5; do echo 596 >"$root/sys/bus/pci/devices/0000:d8:00.$vf/nvidia/current_vgpu_type"; done
 configure nvidia-596@0000:d8:00.0
 vl inventory --no-headings -o CAPACITY,USED,AVAILABLE
@@ -114,11 +92,9 @@ is "$(grep -c '^device_spec' <<<"$out")" 2 "nor does Nova get as many"
 vf_domain 1 0000:d8:00.4 | "$hook" --root "$root" -- vm1 prepare begin -
 said=$(vf_domain 2 0000:d8:00.6 | "$hook" --root "$root" -- vm2 prepare begin - 2>&1)
 holds "a start there is refused as on any full card" says M_NO_CAPACITY -- M_FULL_NO_MAX 0000:d8:00.0 2 -- M_FIX_FREE there <<<"$said"
-end_host
-rm -rf "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease"
 
 ### An instance is deleted, and Nova gives its VF to the next one at once, while vgpu-mgr still holds it
-host l40s/4
+new_host l40s/4
 configure nvidia-1147
 control plugin_delay_ms "0000:26:00.0 2000"
 vf_domain 1 0000:26:00.4 | "$hook" --root "$root" -- vm1 prepare begin -
@@ -128,13 +104,10 @@ said=$(vf_domain 2 0000:26:00.4 | "$hook" --root "$root" -- vm2 prepare begin - 
 is "$?|$said" "0|" "the start waits for the VF"
 vl list --no-headings -o ID,STATE,DOMAIN
 is "$(xargs <<<"$out")" "0000:26:00.4 active vm2" "and gets it"
-end_host
-# What finishes releases may still be at it.
-eventually rm -rf "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease"
 
 ### A compute node with definitions of others: of devices that are none of Nova's, and of s390 kind
-host t4:2+gvt-g-256
-nova_has 'enabled_mdev_types = nvidia-222' '[mdev_nvidia-222]' 'device_addresses = 0000:84:00.0'
+new_host t4:2+gvt-g-256
+of_nova nvidia-222@0000:84:00.0
 mdevctl_has 0000:85:00.0 "$(uuid 1)" nvidia-222 auto
 mdevctl_has 0000:00:02.0 "$(uuid 2)" i915-GVTg_V5_4 auto
 mdevctl_has matrix "$(uuid 3)" vfio_ap-passthrough auto
@@ -146,70 +119,54 @@ vl check
 is "$(notes_of mdevctl | grep -o "undefine -u .*'")" "undefine -u $(uuid 5)'" "only one that it counts is to be removed"
 holds "and the number is that of Nova" says M_CHECK_NOVA 17 nvidia-222 0 '' 16 1 <<<"$out"
 mdevctl_has 0000:84:00.0 "$(uuid 5)" nvidia-223
-vl check
-holds "one of another type on Nova's card is started, not counted" says M_CHECK_NOVA_STARTS nvidia-223 nvidia-222 "$(uuid 5)" <<<"$out"
+vl_prints "one of another type on Nova's card is started, not counted" check -- M_CHECK_NOVA_STARTS nvidia-223 nvidia-222 "$(uuid 5)"
 mdevctl_has 0000:84:00.0 "$(uuid 5)" nvidia-222
 configure nvidia-222@0000:84:00.0
 vl check
 is "$(notes_of mdevctl | xargs)" "PASS mdevctl 1 definition matches the pool" "and only one of the pool matches it"
-end_host
-rm -r "$root/etc/mdevctl.d" "$root/etc/nova"
 
 ### A pool of mdevs with autostart, made for domains that are off: a domain with a UUID of its own gets none
-host t4
+new_host t4
 configure nvidia-233@0000:84:00.0
 for n in 1 2; do
 	uuid $n >"$root/sys/class/mdev_bus/0000:84:00.0/mdev_supported_types/nvidia-233/create"
 	mdevctl_has 0000:84:00.0 "$(uuid $n)" nvidia-233 auto
 done
-said=$(call prepare begin 3 2>&1)
-holds "its refusal does not say to release what nobody leases" says M_NO_CAPACITY -- M_FULL 0000:84:00.0 2 2 -- M_FIX_UNLEASED there <<<"$said"
+reports "its refusal does not say to release what nobody leases" call prepare begin 3 \
+	-- M_NO_CAPACITY -- M_FULL 0000:84:00.0 2 2 -- M_FIX_UNLEASED there
 call prepare begin 1
-said=$(call prepare begin 3 2>&1)
-holds "but does so if a guest leases one" says M_NO_CAPACITY -- M_FULL 0000:84:00.0 2 2 -- M_FIX_FREE there <<<"$said"
-end_host
-rm -r "$root/etc/mdevctl.d" "$root/run/vgpu-lease"
+reports "but does so if a guest leases one" call prepare begin 3 -- M_NO_CAPACITY -- M_FULL 0000:84:00.0 2 2 -- M_FIX_FREE there
 
 ### Another program removes mdevs that it has not made, as KubeVirt does
-host t4
+new_host t4
 configure nvidia-222@0000:84:00.0
 call prepare begin 1
 domain 1 "$(uuid 1)" | libvirt_runs vm1
 vl check
 is "$(notes_of guest)" "" "a guest and its vGPU are no finding"
 echo 1 >"$root/sys/bus/mdev/devices/$(uuid 1)/remove"
-vl check
-holds "a guest whose vGPU was removed is one" says M_CHECK_LOST "$(uuid 1)" vm1 <<<"$out"
+vl_prints "a guest whose vGPU was removed is one" check -- M_CHECK_LOST "$(uuid 1)" vm1
 rm "$root/run/libvirt/qemu/vm1.xml"
 call release end 1
 call prepare begin 1
 holds "its next start creates it again" [ -e "$root/sys/bus/mdev/devices/$(uuid 1)" ]
-end_host
 
 ### VFs of an Intel card that QEMUs outside libvirt have, as those of containers and of Incus
-host flex/3
+new_host flex/3
 configure vf_flex@0000:4d:00.0
 vf=0000:4d:00
 holders=()
-for n in 1 2; do
-	sleep 600 >/dev/null 2>&1 9<>"$(node_of "$vf.$n")" &
-	holders+=($!)
-	eventually test -d "$root/proc/$!"
-done
+for n in 1 2; do open_device "$vf.$n" && holders+=("$holder"); done
 vl inventory --no-headings -o CAPACITY,USED,AVAILABLE
 is "$(xargs <<<"$out")" "3 2 1" "inventory counts VFs that are open as used"
 vl status
 like "$out" "*2 of 3, 1 available*" "and so does status"
-sleep 600 >/dev/null 2>&1 9<>"$(node_of "$vf.3")" &
-holders+=($!)
-eventually test -d "$root/proc/$!"
+open_device "$vf.3" && holders+=("$holder")
 vl status
 like "$out" "*3 of 3, full*" "also if none is left"
 vf_domain 1 $vf.1 yes | "$hook" --root "$root" -- vm1 prepare begin - 2>"$tmp/said"
 holds "as a start says" says M_OPEN "process ${holders[0]}" <"$tmp/said"
 kill "${holders[@]}"
-end_host
-rm -r "$root/run/vgpu-lease"
 
 ### The GPU of a desktop's processor, whose VFs its driver has: libvirt binds vfio-pci for a hostdev with managed='yes' only
 host flex/7@0000:00:02.0
@@ -265,7 +222,7 @@ end_host
 rm -r "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease"
 
 ### mdevs that are numbered by hand, and created by a script: the guest starts before the script after a reboot
-host rtx6000
+new_host rtx6000
 configure nvidia-256
 numbered=00000000-0000-0000-0000-000000000011
 hook_for() { domain 1 $numbered | "$hook" --root "$root" -- vm1 "$@" - 2>&1; }
@@ -280,34 +237,26 @@ vl rewrite "$tmp/numbered.xml"
 is "$(grep -c $numbered <<<"$out")" 2 "one that a guest has had here is not: rewrite leaves it"
 is "$(hook_for prepare begin)" "" "and the guest starts"
 holds "with the UUID that its definition has" [ -e "$root/sys/bus/mdev/devices/$numbered" ]
-end_host
-rm -r "$root/run/vgpu-lease"
 
 ### A card in MIG mode, whose GPU instances are gone after a boot: its VFs list no type at all
-host rtxpro6000/4
+new_host rtxpro6000/4
 card=0001:c8:00.0
 control mig "$card on"
 rm "$root/etc/vgpu-lease.conf"
-vl init
-holds "init does not say that there is no GPU" ended 1 M_INIT_NOTHING
+vl_says "init does not say that there is no GPU" 1 init -- M_INIT_NOTHING
 holds "but that it has no types" says M_NO_TYPES <<<"$err"
-vl types
-holds "types refers to inventory" ended 0 M_INIT_NOTHING
+vl_says "types refers to inventory" 0 types -- M_INIT_NOTHING
 for words in '' nvidia-1525 nvidia-1525@$card; do
 	configure devices "$words"
-	vl inventory
-	holds "inventory says so with '$words'" says M_NO_TYPES <<<"$out"
+	vl_prints "inventory says so with '$words'" inventory -- M_NO_TYPES
 	holds "and what to do" says M_NO_TYPES_DO $card <<<"$out"
-	vl check
-	holds "as does check" says M_NO_TYPES <<<"$out"
+	vl_prints "as does check" check -- M_NO_TYPES
 done
 vf_domain 1 0001:c8:00.2 no | "$hook" --root "$root" -- vm1 prepare begin - 2>"$tmp/said"
 holds "and the refusal of a start" says M_NO_TYPES <"$tmp/said"
-end_host
-rm -rf "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease"
 
 ### mdevs that are defined, and started by a script after the boot: the first configuration is written before that
-host t4:2+a40/2
+new_host t4:2+a40/2
 mdevctl_has 0000:85:00.0 "$(uuid 1)" nvidia-222
 mdevctl_has 0000:41:00.4 "$(uuid 2)" nvidia-562
 mdevctl_has 0000:41:00.4 "$(uuid 3)" nvidia-999
@@ -321,13 +270,12 @@ is "$(xargs <<<"$out")" "0000:41:00.0 nvidia-562 0000:84:00.0 nvidia-231 0000:85
 vl check
 is "$(notes_of mdevctl | grep -v ^PASS)" "" "with which check finds no fault"
 is "$(call prepare begin 1 2>&1)" "" "and the guest starts"
-end_host
-rm -r "$root/etc/mdevctl.d"
 
 ### libvirt's nodedev-define with autostart, and a configuration with another type: the boot has not started the mdev
-host t4
+new_host t4
 configure nvidia-231@0000:84:00.0
 mdevctl_has 0000:84:00.0 "$(uuid 1)" nvidia-230 auto
+mkdir -p "$root/etc/libvirt/qemu"
 domain 1 "$(uuid 1)" >"$root/etc/libvirt/qemu/vm1.xml"
 vl check
 holds "the domain would be refused for the type of its definition" says M_CHECK_DOMAIN_REFUSED vm1 < <(notes_of domain | grep ^FAIL)
@@ -346,13 +294,13 @@ remove_device "$(uuid 1)"
 create 0000:84:00.0 nvidia-230 1
 vl check
 is "$(notes_of domain | grep -c ^FAIL)" 0 "nor is one whose mdev exists"
-end_host
-rm -r "$root/etc/mdevctl.d" "$root/run/vgpu-lease"
 
 ### A later kernel, with which the cards provide VFs: the definitions of mdevs and domains are those of before
-host l40s/2
+new_host l40s/2
 configure nvidia-1151
 mdevctl_has 0000:26:00.4 "$(uuid 1)" nvidia-1151 auto
+mkdir -p "$root/etc/libvirt/qemu"
+domain 1 "$(uuid 1)" >"$root/etc/libvirt/qemu/vm1.xml"
 vl check
 is "$(notes_of mdevctl)" "" "a definition of an mdev does not match a pool of VFs"
 holds "a guest with an mdev would be refused" says M_CHECK_DOMAIN_REFUSED vm1 < <(notes_of domain | grep ^FAIL)
@@ -400,11 +348,7 @@ call release end 1
 end_host
 root=$work/bare
 mkdir -p "$root"/{proc,dev,run,var/lib}
-bmc=$root/sys/bus/pci/devices/0000:03:00.0
-mkdir -p "$bmc"
-echo 0x1a03 >"$bmc/vendor"
-echo 0x2000 >"$bmc/device"
-echo 0x030000 >"$bmc/class"
+pci_device 0000:03:00.0 1a03 2000 030000
 configure nvidia-222@10de:1eb8 vf_flex@8086:56c0
 vl check
 is "$status|$(notes_of type | cut -d' ' -f1 | xargs)" "0|WARN WARN" "a type of cards that this host has not is no failure of it"
@@ -412,7 +356,7 @@ is "$(notes_of type | grep -c 'correct device_match')" 0 "for which nobody is to
 started=$SECONDS
 "$builddir/vgpu-leased" --root "$root" --wait-ready 60
 is "$?|$((SECONDS - started < 30))" "0|1" "and guests are not delayed by a minute at each boot"
-echo 0x10de >"$bmc/vendor"
+pci_device 0000:03:00.0 10de 2000 030000
 vl check
 is "$status|$(notes_of type | cut -d' ' -f1 | xargs)" "1|FAIL WARN" "with another card of the vendor, the match may be wrong"
 tap_done

@@ -53,10 +53,8 @@ host t4:2
 rm host/etc/vgpu-lease.conf
 installed
 looks bare "a host without a configuration"
-end_host
-rm -rf host
 
-host t4:2+mtty
+new_host t4:2+mtty
 installed
 configure 'nvidia-222@0000:84:00.0, 0000:99:00.0' 'max_instances = 4' mtty-2@mtty_mtty
 call prepare begin 1 nvidia-222
@@ -107,8 +105,7 @@ domain 9 "$(uuid 9)" >"$root/etc/libvirt/qemu/vm9.xml"
 is "$(vgpus_of --domain vm9)|$(vgpus_of --domain "$(domain_uuid 9 | tr a-f A-F)")" "0 of 6 vGPUs|0 of 6 vGPUs" \
 	"of a domain that libvirt defines and that has no vGPU, nothing: a tree, too"
 rm -r "$root/etc/libvirt"
-vl status --domain vn1
-holds "a domain that neither libvirt nor a lease has is refused, with a similar one" ended 1 M_NO_SUCH_DOMAIN vn1 -- M_SIMILAR vm1
+vl_says "a domain that neither libvirt nor a lease has is refused, with a similar one" 1 status --domain vn1 -- M_NO_SUCH_DOMAIN vn1 -- M_SIMILAR vm1
 vl status --type nvidia-22
 is "$status|$out" "1|" "a type that nothing has is refused"
 vl status --state idle
@@ -135,23 +132,19 @@ vl status --domain vm3
 holds "a vGPU whose device somebody has removed is not shown as active" grep -qE ' vm3 .* no device ' <<<"$out"
 holds "and takes its capacity until its lease goes" grep -q '  5 of 16, ' <<<"$out"
 leave
-end_host
-rm -rf host
 
 # All models, eight on a host, with the configuration that init writes. gvt-g has the address of the other one.
 n=0
 while read -r models; do
 	n=$((n + 1))
-	host "${models// /+}"
+	new_host "${models// /+}"
 	installed
 	vl init
 	configure <<<"$out"
 	looks models$n "$models"
-	end_host
-	rm -rf host
 done < <("$sim" --list-models | awk '$1 != "gvt-g-256" { print $1 }' | xargs -n 8)
 
-host a40/4+l40s/8+flex
+new_host a40/4+l40s/8+flex
 installed
 configure nvidia-558@10de:2235 nvidia-1148@10de:26b9 vf_flex@8086:56c0
 for n in 1 2 3 4; do
@@ -161,8 +154,6 @@ for n in 1 2 3 4; do
 done
 echo 1149 >host/sys/bus/pci/devices/0000:26:00.4/nvidia/current_vgpu_type
 looks nova "a full card with VFs, one with a vGPU of another type, names as Nova has them"
-end_host
-rm -rf host
 
 # vf N ADDRESS TYPE: the domain vmN gets this VF.
 vf() {
@@ -173,7 +164,7 @@ vf() {
 }
 
 # What is on a card in MIG mode is told by its GPU instances, and the whole of it by nothing.
-host l40s/8+a100/4+rtxpro6000/4
+new_host l40s/8+a100/4+rtxpro6000/4
 control mig '0000:61:00.0 on'
 control mig '0001:c8:00.0 on'
 for instance in '0000:61:00.0 1g.5gb' '0000:61:00.0 2g.10gb' '0001:c8:00.0 1g.24gb'; do control mig "$instance"; done
@@ -190,25 +181,20 @@ is "$(vgpu_lease --root host status --json | python3 -c '
 import json, sys
 print([(p["framebuffer_mib"], p["framebuffer_used_mib"]) for p in json.load(sys.stdin)["pgpus"]])')" \
 	"[(49152, 6144), (40960, 5120), (None, 24576)]" "JSON has what is known of it"
-end_host
-rm -rf host
 
 # A card as it is after the boot, before anybody has enabled its VFs.
-host l40s
+new_host l40s
 control vfs '0000:26:00.0 off'
-vl status
-holds "what enables the VFs of a card is named" says M_VFS_ENABLE 0000:26:00.0 <<<"$out"
+vl_prints "what enables the VFs of a card is named" status -- M_VFS_ENABLE 0000:26:00.0
 fails "which framework it will have is not known" grep -qw mdev <<<"$out"
-vl types
-holds "where there are no types, it is said where the reason is" ended 0 M_INIT_NOTHING
+vl_says "where there are no types, it is said where the reason is" 0 types -- M_INIT_NOTHING
 configure "nvidia-1148@0000:26:00.4, 0000:26:00.5, 0000:26:00.6"
 vl status
 is "$(grep -o '0000:26:00.[0-9].*' <<<"$out" | grep -c '^0000:26:00.4 and 2 more$')$(grep -c '26:00.[56]' <<<"$out")" 10 "VFs that are missing together are one entry"
-end_host
 
 # Checks, starts and the verdicts of gc are those of one look at the host.
 if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
-	host t4:2
+	new_host t4:2
 	configure nvidia-{222..229}
 	for view in status check metrics; do
 		strace -f -e trace=openat -o "$work/trace" "$builddir/vgpu-lease" --root host "$view" >"$work/out" 2>&1

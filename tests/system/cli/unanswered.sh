@@ -67,14 +67,12 @@ runs 5
 vl list --json
 is "$(jq -r '.leases[].note' <<<"$out")" null "of a guest that runs nothing is to be said"
 rm "$root/run/libvirt/qemu/vm5.xml"
-vl list --json
-holds "one that has ended is told, with when gc releases it" says M_DOMAIN_IDLE -- M_GC_LATER <<<"$out"
+vl_prints "one that has ended is told, with when gc releases it" list --json -- M_DOMAIN_IDLE -- M_GC_LATER
 fails "no gc is advised before" says M_GC_COLLECTS <<<"$out"
 vl check
 fails "and check says of none that it runs" grep -q "vm5 runs" <<<"$out"
 age 5
-vl list --json
-holds "gc is advised when it does" says M_GC_COLLECTS "$(message M_DOMAIN_ENDED)" <<<"$out"
+vl_prints "gc is advised when it does" list --json -- M_GC_COLLECTS "$(message M_DOMAIN_ENDED)"
 vl gc --json
 is "$status $(outcome)" "0 removed" "and does"
 tap_done

@@ -63,6 +63,5 @@ nothing "without an escape sequence" "$(grep -a $'\e' "$screen")"
 kill $watcher
 wait $watcher
 is $? 0 "SIGTERM ends it"
-vl status --watch --json
-is "$status" 2 "JSON is printed once"
+vl_ends "JSON is printed once" 2 status --watch --json
 tap_done

@@ -107,9 +107,7 @@ fit_table "status with one" status
 tree_words() {
 	sed -E ':again; s/[│├└─█░●]+/ /g; s/(^|[ |])([-|`]+|[#.*]+)( |\r|$)/ \3/g; t again' | tr -s ' \r\n' '\n' | grep .
 }
-end_host
-rm -rf host
-host t4:3+a40/2+mtty
+new_host t4:3+a40/2+mtty
 configure 'nvidia-222@0000:84:00.0, 0000:99:00.0' mtty-2@mtty_mtty
 whole=$(vgpu_lease --root host status)
 for width in 80 60 40; do
