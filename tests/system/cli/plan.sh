@@ -128,7 +128,6 @@ like "$status|$out" '0|*"possible": true,*"steps": [[][]]*' "as JSON"
 echo '<domain>' >"$tmp/broken.xml"
 vl plan "$tmp/broken.xml"
 like "$status|$out|$err" "1||$(message M_PROGRAM "$tmp/broken.xml: *")" "a broken file is told"
-vl_fails "so is a missing one" 2 plan "$tmp/missing.xml" -- M_NO_SUCH_FILE "$tmp/missing.xml"
 configure nvidia-222@0000:84:00.0 nvidia-223@0000:85:00.0,0000:86:00.0
 for_guest "$(uuid 12)" nvidia-222 0000:84:00.0
 plan 12 nvidia-222
