@@ -85,7 +85,7 @@ node_of() { echo "$root/dev/vfio/$(basename "$(readlink "$root"/sys/bus/{mdev,pc
 open_device() { # ID: a process that has it open; its pid is in $holder
 	sleep 600 >/dev/null 2>&1 9<>"$(node_of "$1")" &
 	holder=$!
-	eventually test -d "$root/proc/$holder"
+	eventually test -d "$root/.kernel/proc/$holder"
 }
 close_device() { kill "$holder" && wait "$holder" 2>/dev/null; }
 remove_device() { echo 1 >"$root/sys/bus/mdev/devices/$1/remove"; }

@@ -31,16 +31,17 @@ stop() {
 	status=0
 	wait "$pid" 2>/dev/null || status=$?
 }
-# When the handler last made a pass, in seconds.
-passes() { lease metrics | sed -n 's/^vgpu_lease_handler_last_pass.* //p'; }
-# looks: the handler makes another pass, and all that it would remove is gone.
+# When the handler last made a pass: the time of its lock file is that.
+passes() { stat -c %.9Y "$lock" 2>/dev/null; }
+# looks: the handler makes another pass, and all that it would remove is gone. One that is under way may have seen less.
 passed() { [ "$(passes)" != "$1" ]; }
 looks() {
 	local before
-	before=$(passes)
-	sleep 1.1
-	kill -HUP "$daemon"
-	eventually passed "$before"
+	for _ in 1 2; do
+		before=$(passes)
+		kill -HUP "$daemon"
+		eventually passed "$before"
+	done
 }
 # said KEY [ARG...]: the log has this message.
 said() { says "$@" <"$log"; }

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../../lib/cli.sh"
 
 host t4
-configure nvidia-222 policy 'release_timeout = 1'
+configure nvidia-222 policy 'release_timeout = 1' 'driver_cleanup = 0'
 cat >"$tmp/node.xml" <<END
 <node>
   <domain type='test'>
@@ -87,7 +87,6 @@ vl_fails "a domain without vGPUs needs no help to be saved" 1 suspend --connect 
 vl_fails "one that runs with all that it has is not resumed" 1 resume --connect "$libvirt" vm1 -- M_RESUME_NEEDLESS vm1
 
 # What may take long is told on a terminal, and the line is gone in the end.
-echo 'driver_cleanup = 0' >>"$root/etc/vgpu-lease.conf"
 call prepare begin 1
 slow() { # COMMAND ARGUMENT...: on a terminal, while somebody has the lock for a while
 	local command=$1 holder

@@ -105,7 +105,7 @@ flock "$(card_lock mtty)" true
 echo clear >"$root/.kernel/control/inject"
 
 # Idle time is that of the device, not of its UUID.
-configure nvidia-222 policy 'reuse = never'
+configure nvidia-222 policy 'reuse = never' 'driver_cleanup = 0'
 vl gc
 like "$(verdict 2)" "stays: $(message M_IDLE N 600)" "a device that has not been idle for long stays"
 sed -i 's/^[0-9]*/1/' "$root/run/vgpu-lease/seen/$(uuid 2)"

@@ -14,13 +14,13 @@ $(printf '[mdev_nvidia-222]\ndevice_addresses = 0000:8%d:00.0' $((n + 3)))"
 done
 sed -i 's/^state=.*/state=releasing/; s/^since_ms=.*/since_ms=1/; s/^writer=.*/writer=4194305/' "$root"/run/vgpu-lease/leases/*
 configure <<<"$(sed '/^\[mdev/,$d' "$root/etc/vgpu-lease.conf")"
-control remove_delay_ms "0000:84:00.0 40000"
+control remove_delay_ms "0000:84:00.0 20000"
 
 others_done() { [ "$(left | xargs)" = "$*" ]; }
 
 vgpu_lease --root "$root" gc >"$tmp/gc" 2>&1 &
 gc=$!
-holds "gc finishes what it can while a release hangs" within 35 others_done "$(uuid 1)"
+holds "gc finishes what it can while a release hangs" within 15 others_done "$(uuid 1)"
 control remove_delay_ms "0000:84:00.0 0"
 wait $gc
 is "$(left)$(wc -l <"$tmp/gc")" 4 "and that release when it no longer hangs"

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../../lib/cli.sh"
 
 host t4:3+mtty
-configure 'nvidia-222@0000:84:00.0, 0000:85:00.0' 'max_instances = 1' nvidia-223@0000:86:00.0 mtty-1@mtty
+configure 'nvidia-222@0000:84:00.0, 0000:85:00.0' 'max_instances = 1' nvidia-223@0000:86:00.0 mtty-1@mtty policy 'driver_cleanup = 0'
 
 # plan N [TYPE] [OPTION...]: the plan of the domain vmN.
 plan() {
@@ -99,7 +99,7 @@ $(message M_PLAN_NEW_UUID "*" nvidia-222 0000:85:00.0 "$(message M_PLAN_AFTER_OR
 vl plan --json "$tmp/placeholder.xml"
 like "$out" '*"remove_first": [[]*"'"$(uuid 5)"'"*"action": "create"*' "and in its JSON"
 
-configure nvidia-222@0000:84:00.0 'max_instances = 1'
+configure nvidia-222@0000:84:00.0 'max_instances = 1' policy 'driver_cleanup = 0'
 vl release "$(uuid 1)"
 call prepare begin 8
 age 8

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../../lib/cli.sh"
 
 host t4:1+flex+mtty
-configure 'nvidia-222@0000:84:00.0, 0000:99:00.0' mtty-1@mtty vf_flex@8086:56c0
+configure 'nvidia-222@0000:84:00.0, 0000:99:00.0' mtty-1@mtty vf_flex@8086:56c0 policy 'driver_cleanup = 0'
 # fact KEY: what the last output says about it; of a pGPU without its model, which not every machine can name.
 fact() { sed -nE "s/^  $1  +//p" <<<"$out" | sed -E "s/^([^,]*), .*, NUMA/\1, NUMA/"; }
 

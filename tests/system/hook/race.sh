@@ -161,10 +161,10 @@ holds "the next start of the domain takes it over when it is there" prepare
 is "$(devices)$(state)" "$u1  1 active " "and makes no other"
 release
 is "$(devices)$(leases)" 0 "it is ours, and goes at release"
-control params_delay_ms 9000
-settings 'driver_cleanup = 0' 'create_timeout = 4' 'lock_timeout = 1'
+control params_delay_ms 6000
+settings 'driver_cleanup = 0' 'create_timeout = 2' 'lock_timeout = 1'
 asking "uuid='$u1' params='frame_rate_limiter=0'" >"$work/params.xml"
-reports "parameters that the driver does not take end in a refusal" prepare "$work/params.xml" -- M_PARAMS_HANG "0000:84:00.0, 0000:85:00.0" 4
+reports "parameters that the driver does not take end in a refusal" prepare "$work/params.xml" -- M_PARAMS_HANG "0000:84:00.0, 0000:85:00.0" 2
 is "$(devices)$(leases)" 0 "and nothing is left of it"
 control params_delay_ms 0
 settings 'driver_cleanup = 0' 'create_timeout = 60' 'lock_timeout = 4'

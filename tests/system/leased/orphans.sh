@@ -98,14 +98,14 @@ gc_leaves "d1 " "reclaim = never keeps them" --grace 0
 clear_all
 
 ### A domain that is deleted: nobody looked in between
-settings 'reclaim_grace = 2'
+settings 'reclaim_grace = 1'
 leave 1
 echo "<domain><uuid>$vm_uuid</uuid><address uuid='$(numbered 1)'/></domain>" >"$root/etc/libvirt/qemu/i.xml"
 lease gc >"$work/gc"
-sleep 2.5
+sleep 1.2
 rm "$root/etc/libvirt/qemu/i.xml"
 gc_leaves "1 d1 " "the grace begins when its domain is seen to be gone, not when it was last seen"
-sleep 2.5
+sleep 1.2
 gc_leaves "" "and then it goes"
 clear_all
 settings

@@ -39,12 +39,12 @@ settings 1
 for n in 1 2 3 4; do made $n && aged $n; done
 pool="1 d1 2 d2 3 d3 4 d4 "
 start
-sleep 2.5
+sleep 1.5
 looks
 is "$(left 1 2 3 4)" "$pool" "the handler keeps a pool that was there before it, with its definitions"
 holds "and says so" said M_FOREIGN_KEPT "$(numbered 1)" $type "$(vf 1)"
 holds "a guest has a vGPU of the pool" guest 2
-sleep 2.5
+sleep 1.5
 looks
 is "$(left 1 2 3 4)" "$pool" "and what it has had stays, too"
 lease gc --grace 0 >"$work/gc"
@@ -80,7 +80,7 @@ holds "and its log names the definition" eventually said M_HANDLER_DEFINITION "$
 holds "and the device" eventually said M_HANDLER_ORPHAN "$(numbered 1)" $type "$(vf 1)"
 made 2
 looks
-sleep 3
+sleep 2.5
 looks
 is "$(left 1 2 3 4)" "2 d2 " "a vGPU that no guest has had stays"
 stop
@@ -138,7 +138,6 @@ make_device "$(vf 1)" $type "$running"
 open_device "$running"
 make_device "$(vf 2)" $type "$starting"
 looks
-sleep 2.5
 looks
 is "$(devices)" "$running $starting " "the handler keeps what was made for machines that libvirt does not know"
 another 7 >"$work/7.xml"
