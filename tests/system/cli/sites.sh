@@ -169,7 +169,7 @@ holds "as a start says" says M_OPEN "process ${holders[0]}" <"$tmp/said"
 kill "${holders[@]}"
 
 ### The GPU of a desktop's processor, whose VFs its driver has: libvirt binds vfio-pci for a hostdev with managed='yes' only
-host flex/7@0000:00:02.0
+new_host flex/7@0000:00:02.0
 control bind "0000:00:02.0 i915"
 configure vf_gpu@0000:00:02.0
 mkdir -p "$root/etc/libvirt/qemu"
@@ -186,11 +186,9 @@ control bind "0000:00:02.1 vfio-pci"
 vl check
 is "$(notes_of domain | grep -c ^FAIL)" 0 "unless vfio-pci is bound to its VF"
 rm "$root/etc/libvirt/qemu/vm1.xml"
-end_host
-rm -r "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease"
-
 ### VFs whose guests name their types: what a start would refuse, check says of a guest that is off
-host l40s/4+flex/2
+new_host l40s/4+flex/2
+mkdir -p "$root/etc/libvirt/qemu"
 vf_guest() { # SENTENCE [KEY ARG...]: check agrees with a start, which is refused so
 	local said
 	said=$("$hook" --root "$root" -- vm1 prepare begin - <"$root/etc/libvirt/qemu/vm1.xml" 2>&1)
@@ -218,8 +216,6 @@ vf_guest "but none whose VF has its type"
 vf_domain 1 0000:26:00.4 no nvidia-1152 >"$guest_xml"
 vf_guest "one whose VF has been given another type" M_VF_OF_OTHER_TYPE nvidia-1148 nvidia-1152
 rm "$guest_xml"
-end_host
-rm -r "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease"
 
 ### mdevs that are numbered by hand, and created by a script: the guest starts before the script after a reboot
 new_host rtx6000
@@ -311,9 +307,7 @@ vl check
 holds "also if it names its type" says M_CHECK_DOMAIN_REFUSED vm1 < <(notes_of domain | grep ^FAIL)
 
 ### Mixed sizes: a unit gives the VFs types of their own at each boot, and the configuration names the card for one
-end_host
-rm -rf "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease" "$root/etc/libvirt" "$root/etc/mdevctl.d"
-host rtxpro6000/4
+new_host rtxpro6000/4
 control mixed "0001:c8:00.0 on"
 for vf in 2=1525 3=1534 4=1534; do echo "${vf#*=}" >"$root/sys/bus/pci/devices/0001:c8:00.${vf%=*}/nvidia/current_vgpu_type"; done
 configure nvidia-1525@0001:c8:00.0
@@ -328,9 +322,7 @@ is "$(notes_of pgpu | grep -c ^WARN)" 0 "nor is one of its own section"
 rm -r "$root/etc/libvirt"
 
 ### A laptop whose GPU one guest has a part of (GVT-g), while the definition of another has all of it
-end_host
-rm -rf "$root/etc/libvirt" "$root/etc/mdevctl.d" "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease"
-host gvt-g
+new_host gvt-g
 configure i915-GVTg_V5_4@0000:00:02.0
 call prepare begin 1
 runs 1
