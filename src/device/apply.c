@@ -283,6 +283,11 @@ static int settle(struct apply *apply, const struct step *step, struct err *err)
 			lease.origin = owner_origin(step->owner);
 		r = lease_put(apply->store, &lease, err);
 	}
+	/* Before others can release the vGPU, which forgets that we made it. */
+	if (r == 0) {
+		affinity_put(apply->store, &lease, is_for_guest(apply, &lease.vgpu, made));
+		seen_forget(apply->store, step->vgpu.id);
+	}
 	store_unlock(apply->store);
 	if (r < 0)
 		return r;
@@ -291,8 +296,6 @@ static int settle(struct apply *apply, const struct step *step, struct err *err)
 		work_locks_add(apply->work, done->id, steal_fd(&done->work));
 	else
 		end_work(done);
-	affinity_put(apply->store, &lease, is_for_guest(apply, &lease.vgpu, made));
-	seen_forget(apply->store, step->vgpu.id);
 	return 0;
 }
 
