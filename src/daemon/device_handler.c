@@ -17,7 +17,6 @@
 #include "sys/sys.h"
 #include "sys/log.h"
 #include "host/inventory.h"
-#include "host/libvirt_daemon.h"
 #include "daemon/orphans.h"
 #include "ops/metrics.h"
 #include "state/history.h"
@@ -308,7 +307,6 @@ void handler_pass(struct handler *h)
 	struct err err = { 0 };
 	int r = store_open(&store, &h->host, true, &err);
 
-	libvirt_daemon_follow(&h->host);
 	if (r == 0)
 		r = gc_run(&pass, &err);
 	if (r == 0) {

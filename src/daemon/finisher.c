@@ -81,7 +81,7 @@ static bool has_changed(struct watched *watched, int dir)
  */
 static bool watch(struct finisher *f, const struct host *host, const struct store *store)
 {
-	autoclose int status = openat(host->root, "run/libvirt/qemu", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	autoclose int status = openat(host->libvirt, "run/libvirt/qemu", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	const int dirs[WATCHES] = { store->run, store->leases, status };
 	bool changed = false;
 	int r = 0;
@@ -115,10 +115,11 @@ static bool is_news(const struct finisher *f, const struct inotify_event *event)
 		return false;
 	if (event->mask & (IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT | IN_IGNORED))
 		return true;
-	/* Hidden files are temporary ones. The state's own directory has records that come and go. */
-	if (dir == WATCH_RUN || !event->len || event->name[0] == '.')
+	/* The state's own directory has records that come and go. */
+	if (dir == WATCH_RUN || !event->len)
 		return false;
-	return dir == WATCH_STATUS || event->mask & (IN_DELETE | IN_MOVED_FROM);
+	/* Hidden files are temporary ones of ours; a domain's name can begin with a dot. */
+	return dir == WATCH_STATUS || (event->name[0] != '.' && event->mask & (IN_DELETE | IN_MOVED_FROM));
 }
 
 bool finisher_events(struct finisher *f)

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "host/libvirt_daemon.h"
 #include "sys/log.h"
 
 enum {
@@ -95,8 +96,11 @@ static int launch(struct pass *pass, struct handler *h, struct err *err)
 bool pass_start(struct pass *pass, struct handler *h)
 {
 	struct err err;
-	bool started = handler_hold_lock(h, &err) == 0 && launch(pass, h, &err) == 0;
+	bool started;
 
+	/* Not in the pass's process alone: the loop searches libvirt's processes, and watches its files, as well. */
+	libvirt_daemon_follow(&h->host);
+	started = handler_hold_lock(h, &err) == 0 && launch(pass, h, &err) == 0;
 	if (!started)
 		handler_pass_failed(h, err.text);
 	return started;
