@@ -65,8 +65,9 @@ static void hook_main(void *arg)
 	say("%s", r < 0 ? call->err.text : "done");
 	if (call->op == PREPARE)
 		rules_prepared(call, r);
-	else if (r < 0 && r != -ETIMEDOUT && (call->op == RELEASE || call->op == RECONNECT) && !profile.kill &&
-		 !profile.fails)
+	/* -EINTR: what reads for it was killed. */
+	else if (r < 0 && r != -ETIMEDOUT && r != -EINTR && (call->op == RELEASE || call->op == RECONNECT) &&
+		 !profile.kill && !profile.fails)
 		broken("%s fails: %s", self->what, call->err.text);
 	else if (r == 0 && call->op == MIGRATE)
 		rules_reserved(call);

@@ -188,6 +188,9 @@ static void check_refusal(const struct call *call)
 	/* Time was up, as a driver or others took it. */
 	if (self->bereft || strstr(err->text, "held by process") || strstr(err->text, "no-time-is-left"))
 		return;
+	/* Somebody has opened the new vGPU before it had its parameters. */
+	if (strstr(err->text, "parameters can be set only before it starts"))
+		return;
 	if (err->code == ESTALE && hook_is_last(call))
 		broken("nobody has released it: %s", err->text);
 	for (int w = 0; w < d->nvgpus; w++) {
