@@ -207,7 +207,7 @@ static bool read_member(struct reader *r, struct json_field *fields, size_t nfie
 	if (field->found)
 		return fail(r, "a member appears twice");
 	field->found = true;
-	if (field->pair)
+	if (!field->value)
 		return read_pairs(r, field);
 	skip_space(r);
 	if (*r->at != '"')

@@ -55,7 +55,7 @@ static void add_one(struct reading *reading, const char *parent, const char *uui
 	char path[PATH_SIZE], word[TYPE_SIZE], type[TYPE_SIZE], start[16];
 	struct json_field fields[] = { { .key = "mdev_type", .value = word, .size = sizeof(word) },
 				       { .key = "start", .value = start, .size = sizeof(start) } };
-	struct err ignored, *err = reading->err->code ? &ignored : reading->err;
+	struct err ignored = { 0 }, *err = reading->err->code ? &ignored : reading->err;
 	autofree char *text = NULL;
 	struct definition *one;
 	const char *wrong;
