@@ -73,7 +73,7 @@ static int in_place(struct cmd *cmd, struct err *err)
 	autofree char *path = realpath(shown, NULL), *xml = NULL;
 	autoclose int fd = path ? open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC) : -1;
 	autorewrite struct rewrite rewrite = { 0 };
-	struct stat was;
+	struct stat was = { 0 };
 	size_t len = 0;
 	int r = fd < 0 || fstat(fd, &was) < 0 ? -errno : 0;
 
@@ -83,7 +83,7 @@ static int in_place(struct cmd *cmd, struct err *err)
 	}
 	if (r == 0)
 		r = sys_slurp(fd, DOMXML_MAX, &xml, &len);
-	if (r < 0) {
+	if (!path || r < 0) {
 		err_sys(err, -r, "%s", shown);
 		return CMD_USAGE;
 	}
