@@ -74,15 +74,16 @@ void fate_lease(struct fate *fate, const struct fate_look *look, const struct le
 	/* A plain VF always exists, whether a guest uses it or not. */
 	if (vgpu->framework == FW_VF)
 		facts.exists = PRESENT;
-	/* Open files do not matter for a reservation, so it costs no search of processes. */
-	if (lease->state != LEASE_RESERVED && facts.exists && is_open(look, vgpu->id, open))
-		facts.open = open;
-	snprintf(unseen, sizeof(unseen), "cannot tell whether it exists: %s%s%.150s", vgpu->pgpu, *reason ? ": " : "",
-		 reason);
 	if (lease->state == LEASE_CREATING || lease->state == LEASE_ACTIVE) {
 		add_domain(&facts, look);
 		facts.at_work = !facts.has && lease_at_work(look->store, lease);
 	}
+	/* Open files do not matter for a reservation, nor, to the handler, if the domain runs with the device. */
+	if (lease->state != LEASE_RESERVED && facts.exists && !(facts.has && look->running) &&
+	    is_open(look, vgpu->id, open))
+		facts.open = open;
+	snprintf(unseen, sizeof(unseen), "cannot tell whether it exists: %s%s%.150s", vgpu->pgpu, *reason ? ": " : "",
+		 reason);
 	fate_of_lease(fate, &facts);
 }
 
