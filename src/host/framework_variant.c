@@ -197,13 +197,13 @@ static void recall(struct inv_reader *reader, struct inv_pgpu *pgpu, const struc
 static void add_listed(const struct variants *all, struct inv_pgpu *pgpu, const struct typelist *memory)
 {
 	for (const struct variant *card = all->cards; card < all->cards + all->n; card++) {
-		const struct typelist *list = &card->list;
+		const struct typelist_item *listed = card->list.items;
 
-		for (size_t i = 0; i < list->n && is_same_model(card->pgpu, pgpu); i++) {
-			const struct typelist_item *known = typelist_find(memory, list->items[i].type);
+		for (size_t i = 0; listed && i < card->list.n && is_same_model(card->pgpu, pgpu); i++) {
+			const struct typelist_item *known = typelist_find(memory, listed[i].type);
 
-			pgpu->types_new |= !known || strcmp(known->name, list->items[i].name) != 0;
-			add_type(all->reader->inv, pgpu, list->items[i].type, list->items[i].name);
+			pgpu->types_new |= !known || strcmp(known->name, listed[i].name) != 0;
+			add_type(all->reader->inv, pgpu, listed[i].type, listed[i].name);
 		}
 	}
 }

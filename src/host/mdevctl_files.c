@@ -44,7 +44,7 @@ static int read_text(char **text, char path[PATH_SIZE], struct stat *st, const s
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
 	r = fd < 0 || fstat(fd, st) < 0 ? -errno : sys_slurp(fd, DEFINITION_MAX, text, &len);
-	if (r < 0)
+	if (r < 0 || !*text)
 		return err_sys(err, -r, "mdevctl's definition %s/%s", host->name, path);
 	return strlen(*text) == len ? 1 : invalid(host, path, "it holds a NUL byte", err);
 }

@@ -132,9 +132,10 @@ const struct section **pool_types(const struct inventory *inv, bool mdev, const 
 	for (const struct section *s = config->sections; s < config->sections + config->nsections; s++) {
 		enum stock stock = pool_stock(inv, s, mdev, parent);
 
-		if (stock > best)
+		if (stock > best) {
+			best = stock;
 			n = 0;
-		best = stock > best ? stock : best;
+		}
 		if (stock == best && (best != STOCK_NONE || (mdev && !parent && !s->vf)))
 			list[n++] = s;
 	}
