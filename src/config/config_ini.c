@@ -334,7 +334,7 @@ static bool take_line(struct reader *r)
 	return r->text[0] != '[';
 }
 
-/* inih calls this in place of fgets(). The mark (|) keeps it from reading a continuation line as a comment. */
+/* inih calls this for fgets(). Puts a mark, |, before continuation lines, which inih might take for comments. */
 static char *next_line(char *line, int size, void *stream)
 {
 	struct reader *r = stream;

@@ -22,7 +22,7 @@ enum nova_option { NOVA_TYPES, NOVA_HEADER, NOVA_ADDRESSES, NOVA_CLASS, NOVA_MAX
 
 /* A header or key of one of these options; draft->texts owns the key and the value. */
 struct nova_entry {
-	struct location at; /* key NULL: a header */
+	struct location at; /* key NULL: the header of a section */
 	char *value;        /* the whole value; continuation lines begin with '\n' */
 	enum nova_option option;
 	bool old; /* uses the deprecated name */
@@ -30,7 +30,7 @@ struct nova_entry {
 
 /* From nova/conf/devices.py. */
 static const struct {
-	const char *section, *key; /* NULL: the header */
+	const char *section, *key; /* key NULL: the header of a section */
 	enum nova_option option;
 	bool old; /* deprecated: counts only if the file does not use the current name */
 } options[] = {

@@ -273,7 +273,7 @@ static void after_pass(struct handler *h, struct gc *pass)
 	leave(h);
 	if (guests->asks)
 		guests_tell(guests, pass);
-	/* The status says whether libvirt answered last. */
+	/* If nothing had to be asked, try to connect all the same: the status says whether that works. */
 	if (!guests->connected)
 		guests_connect(guests);
 }

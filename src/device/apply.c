@@ -330,7 +330,7 @@ static void drop_failed(struct apply *apply, const struct step *steps, size_t n)
 	store_unlock(apply->store);
 }
 
-/* The lease stays `creating`, and is collected when the write ends: until then its child keeps the work lock. */
+/* The child that writes keeps the work lock. Once it ends, a pass or a start releases the lease, still `creating`. */
 static void leave_hanging(struct apply *apply, const struct step *step)
 {
 	struct applied *done = done_of(apply, step);

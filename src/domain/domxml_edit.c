@@ -12,7 +12,7 @@
 /* Bytes to replace. An insertion has an empty span, a removal an empty text. */
 struct edit {
 	struct span span;
-	size_t order;     /* decides between edits at one place */
+	size_t order;     /* of the edits at one place */
 	const char *name; /* of the attribute that is written; NULL: write only a value */
 	char text[LABEL_SIZE];
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Finds metadata without effect: unknown attributes, other namespaces, <vgpu:device> elements without a hostdev. None
- * of these stops a start, because a newer version may have written them. Finds also the devices that libvirt does not
- * know of, because <qemu:commandline> gives them to QEMU.
+ * Finds metadata that is ignored: unknown attributes, other namespaces, <vgpu:device> elements without a hostdev. None
+ * of these stops a start, because a newer version may have written them. Also finds devices that <qemu:commandline>
+ * gives to QEMU past libvirt.
  */
 #include <stdarg.h>
 #include <string.h>

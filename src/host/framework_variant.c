@@ -5,7 +5,7 @@
  * Writing 0 gives EPERM if the VF has no type or is open, and EBUSY if nvidia-vgpu-mgr has not released it within 5 s.
  * So only the value that is read afterwards shows whether the vGPU exists.
  *
- * Only a free VF is asked for its list of types, because it is not certain what a VF with a type lists. While the card
+ * Only a free VF is asked for its list of types, because the list of a VF that has a type may be wrong. While the card
  * is in use, the list omits types; the inventory takes those from records.
  */
 #include <errno.h>

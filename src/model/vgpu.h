@@ -68,7 +68,7 @@ struct vgpu_request {
 	enum vgpu_request_kind kind;
 	char id[ID_SIZE];       /* UUID (lower case) or VF address, as in the XML */
 	bool any;               /* any vGPU will do: the ID is a placeholder, or exists only on the source host */
-	char alias[ALIAS_SIZE]; /* libvirt's name of the device, as in its events; "" none */
+	char alias[ALIAS_SIZE]; /* libvirt's name for the device, as in its events; "" none */
 	char guest[ID_SIZE];    /* PCI address in the guest; "" not known */
 	bool managed;           /* a PCI device that libvirt binds to VFIO and unbinds again */
 	bool managed_as_needed; /* the VF is not chosen yet; its hostdev's `managed` will be set as the VF needs */

@@ -61,10 +61,10 @@ bool pool_matches_twice(const struct config *config);
 /* Does an alternative of device_match fit this card? */
 bool pool_match(const struct match *match, const struct inv_pgpu *card);
 
-/* The first alternative of a section that fits the card; NULL none. */
+/* The first entry of the section's device_match that fits the card; NULL none. */
 const struct match *pool_matches(const struct section *s, const struct inv_pgpu *card);
 
-/* True if an alternative of the section fits the card except for its NUMA node. `why` says so, and what to do. */
+/* True if only numa=NODE of device_match keeps the card from the section. `why` says what to do. */
 bool pool_is_elsewhere(const struct section *s, const struct inv_pgpu *card, char why[REASON_SIZE]);
 
 /*

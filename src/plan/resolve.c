@@ -187,7 +187,7 @@ static unsigned int asked_type(struct resolved_request *resolved, const struct w
 		add_named(resolved, world, req->facts.name);
 	if (resolved->ntypes || unread(world, INV_ALL))
 		return resolved->ntypes ? 0 : unread(world, INV_ALL);
-	/* Without a configuration the word may be a class, and existing devices are still adopted. */
+	/* Without a configuration do not refuse: `type` may be a class, and an existing device can be adopted. */
 	if (!config) {
 		resolved->source = TYPE_UNSAID;
 		return 0;

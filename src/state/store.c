@@ -118,7 +118,7 @@ static int held(int run, const char *name, int wait_ms, struct err *err)
 int store_lock_error(struct err *err, int code, const char *name)
 {
 	err_sys(err, code, "/run/vgpu-lease/%s", name);
-	/* The cause includes the file's name: a refusal that names the pGPU must name this file too. */
+	/* Count the file's name as part of the cause, so that the reason of a pGPU in a refusal has it, too. */
 	err_cause(err, 0);
 	return err_about(err, ERR_STATE);
 }

@@ -126,8 +126,8 @@ bool store_locked_vgpu(const struct store *store, const char *id);
 int store_check_vgpu(const struct store *store, const char *id, struct err *err);
 
 /*
- * Takes the device handler's lock and returns its descriptor. Closing all copies of it, also those in forked children,
- * ends the lock. -ETIMEDOUT: another handler runs; the error names it.
+ * Takes the device handler's lock and returns its descriptor. Closing all copies of it, including those in forked
+ * children, ends the lock. -ETIMEDOUT: another handler runs; the error names it.
  */
 int store_lock_handler(const struct store *store, int wait_ms, struct err *err);
 
