@@ -215,7 +215,7 @@ static struct fate_look facts_of(const struct gc *c, const struct look *look)
 				   .looked_ms = c->looked_ms,
 				   .note = !c->dry,
 				   .unused = c->unused,
-				   .running = &c->running,
+				   .running = c->mark ? &c->running : NULL,
 				   .seen = c->seen };
 }
 
