@@ -5,7 +5,7 @@
  * The order of the steps makes the hook safe:
  *   1. open any missing standard descriptor, so that no other file gets its number;
  *   2. exit at once if the operation is not one of ours;
- *   3. exit at the gate if the domain has no vGPU, before any library is loaded or any state opened;
+ *   3. exit at the gate if the domain has no vGPU, before libxml2 is loaded;
  *   4. parse the XML, read the configuration, run the operation;
  *   5. print one line on stderr if prepare or migrate refuses. All other operations always exit with 0: if reconnect
  *      failed, libvirt would kill a running guest; if restore failed, libvirt could delete a saved one.
@@ -41,7 +41,7 @@ struct hook {
 	struct call call;
 	struct host host;
 	struct config config;
-	bool read;       /* the host is open, and the configuration was looked for */
+	bool read;       /* read_host() has opened the host and tried to read the configuration */
 	bool has_config; /* false: `config` holds the defaults */
 	char why_no_config[sizeof(((struct err *)NULL)->text)];
 	char *xml; /* as read from standard input */
@@ -113,7 +113,7 @@ static int read_xml(struct hook *hook, struct err *err)
 	return r < 0 ? err_sys(err, -r, "cannot read the domain XML from standard input") : 0;
 }
 
-/* Without a configuration, keeps the reason for a later refusal. Fails if the file exists but cannot be used. */
+/* If there is no configuration, stores the reason for a later refusal. Fails if the file exists but is unusable. */
 static int read_config(struct hook *hook, struct err *err)
 {
 	int r;
@@ -141,7 +141,7 @@ static int open_host(struct hook *hook, struct err *err)
 
 static int read_host(struct hook *hook, struct err *err)
 {
-	/* The gate may have read it already. */
+	/* The gate may have called this already. */
 	if (hook->read)
 		return 0;
 	config_default(&hook->config);
@@ -152,8 +152,8 @@ static int read_host(struct hook *hook, struct err *err)
 }
 
 /*
- * Does the domain have a lease? Its XML may show no vGPU: a VF need not be marked as a vGPU, a command can be killed
- * between lease and attach, and a leased device can be detached.
+ * Does the domain have a lease? Its XML may show no vGPU: a VF needs no <vgpu:device>, a command can be killed between
+ * lease and attach, and a leased device can be detached.
  */
 static bool is_leased(struct hook *hook)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The command line of every program. */
+/* Parses the command line of every program, and prints its options. */
 #include "base/args.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 
-/* getopt_long() returns this for the table's first option; smaller results are characters. */
+/* getopt_long() returns FIRST + i for option i of the table. Smaller results are characters. */
 enum { FIRST = 256 };
 
 static int store_value(void *values, const struct arg *arg, const char *value, struct err *err)

@@ -19,7 +19,7 @@ struct args {
 	const char *root, *config;
 	bool help, version;
 	unsigned int bits; /* the `bit` of each option that was given */
-	char **operands;   /* stored at the start of argv */
+	char **operands;   /* overwrite the start of argv */
 	int noperands;
 	int nfree; /* how many operands come before "--" */
 };
@@ -27,7 +27,7 @@ struct args {
 struct arg {
 	const char *name;  /* without the dashes; NULL ends the table */
 	const char *value; /* the value's name in --help; NULL: the option takes none */
-	unsigned int bit;  /* marks an option of some commands only; 0: every command takes it */
+	unsigned int bit;  /* identifies an option that only some commands take; 0: all take it */
 	size_t at;         /* offset, in the program's struct, of a bool, const char * or const char *[list] */
 	const char *help;
 	size_t list; /* maximum number of values, all of which are stored; 0: no limit, but only the last is stored */
@@ -44,8 +44,8 @@ struct arg {
 		"License LGPL-2.1-or-later. Provided without warranty, to the extent permitted by law.\n"
 
 /*
- * Parses argv. `values` is the program's struct, zeroed except for defaults; the strings stored in it are argv's. -h
- * means --help, -o means --output. -EINVAL: an option is unknown, needs a value, takes none, or is given too often.
+ * Parses argv. `values` is the program's struct, zeroed except for defaults; the strings stored in it point into argv.
+ * -h means --help, -o means --output. -EINVAL: an option is unknown, needs a value, takes none, or is given too often.
  */
 int args_parse(void *values, const struct arg *table, int argc, char **argv, struct err *err);
 

@@ -24,7 +24,7 @@ struct err {
 	size_t where;             /* length of the text's prefix "FILE:LINE: " or "FILE: "; 0: none */
 	char word[ERR_WORD_SIZE]; /* an unknown word in the text, for which a caller can suggest another; "": none */
 	size_t cause;             /* offset of the cause in the text, after the object's name; 0: the whole text */
-	char text[1024];          /* longer text is cut; ERR_TEXT_MAX bytes of it are shown */
+	char text[1024];          /* longer text is cut; ERR_TEXT_MAX limits the line that is shown */
 };
 
 /* Sets the error; returns -code, so that `return err_set(...)` is the whole failure path. */
@@ -39,7 +39,7 @@ const char *err_describe(int code);
 /* Puts "context: " before the error's text; returns its negative code. */
 int err_in(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Notes an unknown word in the text, cut to ERR_WORD_SIZE. Returns the error's negative code. */
+/* Records an unknown word that is in the text, cut to ERR_WORD_SIZE. Returns the error's negative code. */
 int err_word(struct err *err, const char *word);
 
 /* Sets the offset of the cause, which follows a prefix such as "creating vGPU UUID: ". Returns the negative code. */

@@ -22,7 +22,7 @@ bool uuid_is_placeholder(const char *uuid);
 /* Makes a random UUID (version 4); aborts if the kernel returns no random bytes. */
 void uuid_random(char out[UUID_SIZE]);
 
-/* Accepts a PCI address with domain, also nvidia-smi's "00000000:84:00.0". Writes it in lower case as in sysfs. */
+/* Accepts a PCI address with a domain, even nvidia-smi's "00000000:84:00.0". Writes it as sysfs does. */
 bool pci_parse(char out[PCI_SIZE], const char *s);
 
 /* Corrects a likely misspelling: 84:00.0 (no domain), 0000:84:00:0, or libvirt's name pci_0000_84_00_0. */

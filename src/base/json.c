@@ -23,7 +23,7 @@ static void skip_space(struct reader *r)
 	r->at += strspn(r->at, " \t\n\r");
 }
 
-/* Takes the next byte after white space if it is `c`. */
+/* Skips white space and then the byte `c`. False: the next byte is another one. */
 static bool take_byte(struct reader *r, char c)
 {
 	skip_space(r);
@@ -33,7 +33,7 @@ static bool take_byte(struct reader *r, char c)
 	return true;
 }
 
-/* A character outside ASCII. read_escape() returns this, an ASCII character, or -1 if the escape is invalid. */
+/* Stands for NUL and for any character outside ASCII. read_escape() returns -1 for an invalid escape. */
 enum { FOREIGN = 0x80 };
 
 static int read_escape(struct reader *r)
@@ -51,7 +51,7 @@ static int read_escape(struct reader *r)
 		return -1;
 	memcpy(hex, r->at + 1, 4);
 	r->at += 5;
-	/* A NUL would end the text early. */
+	/* Refuse NUL like a character outside ASCII, because it would end the text early. */
 	c = strtol(hex, NULL, 16);
 	return c > 0 && c < FOREIGN ? (int)c : FOREIGN;
 }
@@ -97,7 +97,7 @@ static bool skip_number(struct reader *r)
 	bool good = true;
 
 	r->at += *r->at == '-';
-	/* No digit follows a leading zero. */
+	/* JSON allows no digit after a leading zero. */
 	if (*r->at == '0')
 		r->at++;
 	else

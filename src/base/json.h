@@ -16,7 +16,7 @@ struct json_field {
 	const char *key;
 	char *value; /* the decoded text; "" if the member is missing */
 	size_t size;
-	/* Receives a list of one-member objects, in place of `value`: called for each. False makes the read fail. */
+	/* Used in place of `value` for a list of one-member objects: called for each. False makes the read fail. */
 	bool (*pair)(void *arg, const char *name, const char *value);
 	void *arg;
 	bool found;
@@ -25,6 +25,6 @@ struct json_field {
 /*
  * Reads the members `fields` of the object `text`. Returns NULL, or what is wrong: invalid JSON (RFC 8259), not an
  * object, or a requested member that is not a string (with `pair`: not such a list), appears twice, does not fit, or
- * has characters outside ASCII. In a list, a name has less than 64 bytes and a value less than 1024.
+ * has characters outside ASCII. In a list, a name must have fewer than 64 bytes, a value fewer than 1024.
  */
 const char *json_read(const char *text, struct json_field *fields, size_t nfields);

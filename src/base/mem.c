@@ -102,7 +102,6 @@ static struct block *block_of(const void *p)
 
 void mem_free(void *p)
 {
-	/* An arena's memory is freed with the arena. */
 	if (!block_of(p))
 		free(p);
 }
@@ -191,7 +190,7 @@ char *mem_format(const char *fmt, ...)
 	return text;
 }
 
-/* open_memstream(3) of glibc 2.36 silently drops text for which it has no memory. */
+/* Replaces open_memstream(3), which in glibc 2.36 silently drops text for which it has no memory. */
 struct stream {
 	char **text, *buf;
 	size_t *len, used;

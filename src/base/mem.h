@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Allocates memory. Ends the program at once if memory runs out, with one line in the log and on standard error. That
- * is safe, because a kill at any instant does no harm. So nothing here returns NULL. Callers free memory with free(),
- * or with mem_free() if an arena may be in use.
+ * Allocates memory. No function here returns NULL: if memory runs out, the program ends, with one line in the log and
+ * on standard error. This is safe, because a kill at any instant does no harm. Callers free memory with free(), or with
+ * mem_free() if an arena may be in use.
  */
 #pragma once
 
@@ -36,7 +36,7 @@ char *mem_vformat(const char *fmt, va_list ap) __attribute__((format(printf, 1, 
 
 /*
  * An arena is memory shared with a forked child, so that the parent can use what the child builds there. `size` limits
- * the total ever taken; untouched pages cost nothing. A full arena ends the program.
+ * the total ever allocated; untouched pages cost nothing. A full arena ends the program.
  */
 struct arena;
 struct arena *mem_arena(size_t size) __attribute__((returns_nonnull));
@@ -45,10 +45,10 @@ void mem_arena_end(struct arena *arena); /* accepts NULL */
 /* Returns zeroed memory, freed with the arena. */
 void *mem_take(struct arena *arena, size_t size) __attribute__((returns_nonnull));
 
-/* Takes memory from this arena or (NULL) from the heap from now on. Returns the previous arena. Only for one thread. */
+/* From now on, allocates from this arena or (NULL) from the heap. Returns the previous arena. Not thread-safe. */
 struct arena *mem_use(struct arena *arena);
 
-/* free() for memory from the heap or from the arena in use. */
+/* Frees memory from the heap. Ignores memory of the arena in use, which is freed with the arena. */
 void mem_free(void *p);
 
 /* Opens a stream to memory, like open_memstream(3), except that only mem_close() sets *text and *len. */

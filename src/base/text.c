@@ -16,7 +16,7 @@ size_t text_char(const char *at, unsigned *c)
 {
 	static const struct {
 		unsigned char mask, mark; /* of the first byte */
-		unsigned least;           /* a smaller character is overlong */
+		unsigned least;           /* a smaller code point is encoded too long */
 	} forms[] = { [1] = { 0x80, 0, 0 }, { 0xe0, 0xc0, 0x80 }, { 0xf0, 0xe0, 0x800 }, { 0xf8, 0xf0, 0x10000 } };
 	unsigned char first = (unsigned char)*at;
 	size_t len = 1;
@@ -55,7 +55,7 @@ bool text_char_shows(unsigned c)
 	return true;
 }
 
-/* TEXT_COMMAND with --root; "" without it. Static, because the hook's messages must not depend on an allocation. */
+/* TEXT_COMMAND with --root; "": no --root. Static, because the hook's messages must not depend on an allocation. */
 static char command[PATH_MAX + 32];
 
 void text_set_root(const char *root)
@@ -293,7 +293,7 @@ void text_guess(struct text_guess *guess, const char *candidate)
 	if (len > GUESS_MAX || other > GUESS_MAX || !same_numbers(guess->word, candidate))
 		return;
 	n = distance(guess->word, len, candidate, other);
-	/* A short word with two mistakes is another word. */
+	/* Allow fewer mistakes in a short word, because two of them make another word. */
 	if (n > smaller(2, (int)(len + 1) / 3) || (guess->best && n >= guess->distance))
 		return;
 	guess->best = candidate;
@@ -325,14 +325,14 @@ static bool read_item(char *item, uint64_t *bits, size_t nbits)
 
 bool text_cpuset(const char *list, uint64_t *bits, size_t nbits)
 {
-	/* A set for this list alone, so that "^5" removes only what the list added. */
+	/* A separate set for this list, so that "^5" removes only what the list added. */
 	autofree uint64_t *own = mem_new(nbits / 64, sizeof(*own));
 	autofree char *copy = mem_strdup(list);
 	char *rest = copy, *item;
 
 	while ((item = strsep(&rest, ","))) {
 		item = text_strip(item);
-		/* A comma can be the last character. */
+		/* A trailing comma is allowed. */
 		if (!*item && !rest)
 			break;
 		if (!read_item(item, own, nbits))

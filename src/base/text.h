@@ -13,14 +13,14 @@
  * writing, bytes that are not UTF-8, and backslashes. Different texts stay different. The text is cut between
  * characters to fit `size`, NUL included. Returns the number of bytes written, without the NUL.
  *
- * Names are kept and compared unchanged; they are made printable once, when they go to a terminal or a log.
+ * Names are stored and compared unchanged; they are made printable once, when they are written to a terminal or log.
  */
 size_t text_safe(char *dst, size_t size, const char *src);
 
 /* A size that is large enough for text_safe() of this text. */
 size_t text_safe_size(const char *src);
 
-/* text_safe() for a text that is already printable: its backslashes stay. `ascii`: the locale is not UTF-8. */
+/* text_safe() for a text that is already printable: backslashes stay unchanged. `ascii`: the locale is not UTF-8. */
 size_t text_safe_again(char *dst, size_t size, const char *src, bool ascii);
 
 /*
@@ -29,11 +29,11 @@ size_t text_safe_again(char *dst, size_t size, const char *src, bool ascii);
  */
 void text_set_root(const char *root);
 
-/* Returns the replacement for TEXT_COMMAND at `at`; NULL: no command is there, or it stays unchanged. */
+/* Returns the replacement for TEXT_COMMAND at `at`; NULL: no command begins there, or it stays unchanged. */
 #define TEXT_COMMAND "'vgpu-lease"
 const char *text_command(const char *at);
 
-/* How an advised command names a domain: by `name`, or by `uuid` if the name is long or not one word to a shell. */
+/* Returns what to call a domain in an advised command: `name`, or `uuid` if `name` is long or not one shell word. */
 const char *text_operand(const char *name, const char *uuid);
 
 /* Makes the text printable with text_safe(), and prints it as a line. */
@@ -64,15 +64,15 @@ char *text_next(char **list, const char *seps);
 bool text_number(const char *s, long min, long max, long *out);
 
 /*
- * Finds which of several words was meant: the most similar one with at most two mistakes. Numbers must be the same,
- * because another number names another thing. `best` is NULL until a candidate qualifies.
+ * Finds the candidate that a misspelt word probably means: the most similar one, with at most two mistakes. Numbers in
+ * it must be the same, because a different number names a different object. `best` is NULL until a candidate qualifies.
  */
 struct text_guess {
 	const char *word, *best;
 	int distance; /* of `best`: the number of letters missing, added, replaced or swapped */
 };
 
-/* Offers a candidate, which must outlive `guess`. */
+/* Considers a candidate. The string must outlive `guess`. */
 void text_guess(struct text_guess *guess, const char *candidate);
 
 /* Sets of small numbers (CPUs, NUMA nodes) in the notation of the kernel and libvirt, such as "0-3,8" or "0-7,^5". */

@@ -126,7 +126,7 @@ bool udev_watch_read(struct udev_watch *watch)
 				concerned = true;
 				continue;
 			}
-			/* No message, or one that is not udev's. If more follow, the descriptor stays readable. */
+			/* No message, or it is not from udev. If more follow, the descriptor stays readable. */
 			return concerned;
 		}
 		concerned |= concerns_us(device);

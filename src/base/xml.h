@@ -6,8 +6,8 @@
  * refused as soon as its name is read. libxml2 limits nesting to 256 levels. libxml2's messages quote the document,
  * which can contain passwords, so they are never passed on: an error is a line number and a cause in our words.
  *
- * libxml2, with ICU, takes longer to load than the hook takes to run. The first parse loads it, once for the process,
- * and it is never unloaded.
+ * Loading libxml2, with ICU, takes longer than a run of the hook without it. So the first parse loads it, and it is
+ * never unloaded.
  */
 #pragma once
 
@@ -22,7 +22,7 @@ struct xml_elem; /* the document owns it, and the strings that the functions bel
 /*
  * Parses. Returns 0, or:
  *   -EINVAL: not well-formed; a document type declaration; a NUL byte; or an encoding other than UTF-8, ASCII,
- *     ISO-8859-* and windows-125* ('<' or a quote could be another byte in it than in ASCII)
+ *     ISO-8859-* and windows-125* (others could encode '<' or a quote in another way than ASCII)
  *   -ENOMEM: more names than libxml2 accepts, or libxml2 is out of memory
  *   -ELIBACC: libxml2 cannot be loaded
  */

@@ -73,7 +73,7 @@ static int check_trust(const struct stat *st, const char *name, enum dialect dia
 	return 0;
 }
 
-/* Follows links. -EINVAL: the file is not regular, larger than 1 MiB, or not trusted. */
+/* Reads a file, following links. -EINVAL: the file is not regular, larger than 1 MiB, or not trusted. */
 static int read_file(int dir, const struct source *source, char **text, size_t *len, struct err *err)
 {
 	/* Without O_NONBLOCK, opening a pipe in place of the file would block. */
@@ -117,7 +117,7 @@ static int list_drop_ins(int dir, const struct source *source, struct dirent ***
 	/* A user who can write to the directory can remove or replace its files. */
 	if (check_trust(&st, source->name, source->dialect, err) < 0)
 		return -err->code;
-	n = scandirat(fd, ".", list, is_drop_in, alphasort); /* by bytes: no program sets LC_COLLATE */
+	n = scandirat(fd, ".", list, is_drop_in, alphasort); /* sorts by bytes: no program sets LC_COLLATE */
 	return n < 0 ? err_sys(err, errno, "%s", source->name) : n;
 }
 
@@ -132,7 +132,7 @@ static int take_file(struct draft *draft, int dir, const struct source *source, 
 		return r;
 	if (source->dialect == DIALECT_OURS)
 		return config_ini_read(draft, source->name, text, len, err);
-	/* The draft keeps the text, because its entries point into it. */
+	/* Keep the text, because the draft's entries point into it. */
 	slot = mem_add(&draft->texts, &draft->ntexts, sizeof(*slot));
 	*slot = steal_ptr(&text);
 	return config_nova_read(draft, source->name, *slot, len, err);

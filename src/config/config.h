@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The configuration: the pGPUs and VFs that the administrator gives to the pool, and the policy for sharing them.
+ * The configuration: the pGPUs and VFs that the administrator assigns to the pool, and the policy for sharing them.
  *
  * It is read from /etc/vgpu-lease.conf, its drop-ins, and the [devices] and [mdev_*] sections of the nova.conf files
- * that they name. A file is valid as a whole or refused with file and line, so a mistake never leads to an unintended
- * pool. The host's actual hardware is not checked here.
+ * that those files name. A file is valid as a whole or refused with file and line, so a mistake never leads to an
+ * unintended pool. The host's actual hardware is not checked here.
  */
 #pragma once
 
@@ -86,7 +86,7 @@ struct config_note {
 	char *text;
 	size_t where;
 	char word[ERR_WORD_SIZE]; /* as in struct err */
-	bool of_pool;             /* a warning that types get no pGPU; `check` skips it, and reports them itself */
+	bool of_pool;             /* a warning that types get no pGPU; `check` skips it, and reports the types itself */
 };
 
 struct config_notes {
@@ -103,7 +103,7 @@ struct config {
 	struct quota *quotas;
 	size_t nquotas;
 	struct config_notes warnings; /* for `check` and the log */
-	char **files; /* names of the files that were read; `names`: what they name, as items and sections */
+	char **files; /* names of the files that were read; `names`: the list items and section names in them */
 	size_t nfiles;
 	char **names;
 	size_t nnames;
@@ -138,7 +138,7 @@ struct location config_location(const struct section *section);
 /* Returns the section of a type, or NULL if the type is not enabled. */
 const struct section *config_section(const struct config *config, const char *type);
 
-/* True for a type's section without addresses and matches. The first such section gets the pGPUs that none names. */
+/* Is it a type's section without addresses and matches? The first of these gets the pGPUs that no section names. */
 bool config_takes_rest(const struct section *section);
 
 /* The vGPU limit of a project on this host; "": domains without a project. */

@@ -52,7 +52,7 @@ static const char *similar_to(const struct draft *draft, const char *type)
 	return guess.best;
 }
 
-/* Drops the lists of a section whose type is not enabled, so that they cause no further mistakes. */
+/* Checks a section. Clears its lists if its type is not enabled, so that they cause no further mistakes. */
 static int check_section(struct draft *draft, struct section *s, struct err *err)
 {
 	const struct enabled_list *list = config_draft_enabled(draft);
@@ -156,7 +156,7 @@ static void warn_of_left(struct config *config, const struct enabled_list *list)
 			left->type, n - 1, first->type);
 }
 
-/* Adds the missing sections of enabled types, and orders all: after the types, the plain VFs in their order. */
+/* Adds the missing sections of enabled types, and sorts: types in the order enabled, then plain VFs in file order. */
 static void order_sections(struct draft *draft)
 {
 	const struct enabled_list *list = config_draft_enabled(draft);
@@ -183,7 +183,7 @@ int config_draft_finish(struct draft *draft, struct err *err)
 	struct location whole = { .file = draft->config->nfiles ? draft->config->files[0] : "" };
 	int r;
 
-	/* Without the list of types, no section's type would seem to be enabled. */
+	/* If the list of types is incomplete, correct sections would be reported as not enabled. */
 	if (draft->unsure)
 		return 0;
 	r = config_nova_apply(draft, err);

@@ -53,7 +53,7 @@ static void note_mistake(struct reader *r, int e)
 		r->failed = e;
 }
 
-/* Sets the key, whose value is complete now. */
+/* Sets the key, because no further line continues its value. */
 static void end_key(struct reader *r)
 {
 	struct setting t = {
@@ -85,7 +85,7 @@ static void key_mistake(struct reader *r, int e)
 	note_mistake(r, e);
 }
 
-/* Notes a line that cannot be read, and skips the rest of its value or section. */
+/* Reports a line that cannot be read, and skips the rest of its value or section. */
 __attribute__((format(printf, 2, 3))) static void fail(struct reader *r, const char *fmt, ...)
 {
 	const struct location at = { .file = r->file, .line = r->line };
@@ -186,7 +186,7 @@ static int take_type(struct draft *draft, const char *type, const struct locatio
 	bool vf = strncmp(at->section, "vf_", 3) == 0;
 	struct section *s = config_draft_find(draft, type);
 
-	/* A file has one section per type. A later file (a drop-in) can have it too, and replaces keys. */
+	/* A file has at most one section per type. A later file (a drop-in) can repeat the section, to replace keys. */
 	if (s && (s->at.file == at->file || s->vf != vf))
 		return config_err(at, err, "duplicates [%s] (%s:%d)", s->at.section, s->at.file, s->at.line);
 	if (!s && draft->config->nsections == SECTIONS_MAX)
@@ -334,7 +334,7 @@ static bool take_line(struct reader *r)
 	return r->text[0] != '[';
 }
 
-/* inih calls this for fgets(). Puts a mark, |, before continuation lines, which inih might take for comments. */
+/* inih calls this instead of fgets(). Puts '|' before a continuation line, which inih might take for a comment. */
 static char *next_line(char *line, int size, void *stream)
 {
 	struct reader *r = stream;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Sets a key to its value, by the table of its section, and formats messages about mistakes. */
+/* Sets each key to its value, as the table of its section defines, and formats messages about mistakes. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -139,7 +139,7 @@ int config_each_item(const struct setting *t, char *list, int (*add)(const struc
 		squeeze(item);
 		if (*item || (list && t->at.nova)) /* Nova ignores empty items only at the end */
 			r = add(&own, item);
-		/* A mistake in these lists (enabled types, nova_conf) leaves it unknown which types are enabled. */
+		/* A mistake in one of these lists (enabled types, nova_conf) makes the set of enabled types unknown. */
 		if (r < 0 && !t->section)
 			t->draft->unsure = true;
 		r = config_mistake(t->draft, r, t->err);

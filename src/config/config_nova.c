@@ -119,7 +119,7 @@ static int take_key(struct reader *r, char *line)
 	return add_entry(r, key, value);
 }
 
-/* A continuation line moves up in the text, to the end of its value. */
+/* Moves a continuation line up in the text, to the end of its value. */
 static int take_line(struct reader *r, char *line)
 {
 	bool indented = *line == ' ' || *line == '\t';

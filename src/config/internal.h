@@ -33,10 +33,10 @@ struct draft {
 	size_t nentries;
 	char **texts;
 	size_t ntexts;
-	const struct host *host; /* nova_conf is looked up below it */
+	const struct host *host; /* nova_conf paths are relative to its root */
 	bool reuse_given;
 	struct config_notes *mistakes; /* NULL: stop at the first mistake */
-	bool unsure;                   /* after a mistake it is unknown which types are enabled */
+	bool unsure;                   /* because of a mistake, the set of enabled types is unknown */
 };
 
 struct setting {
@@ -51,7 +51,7 @@ struct setting {
 struct word {
 	const char *word;
 	int value;
-	const char *instead; /* what to write in place of this word of an earlier version; NULL: valid */
+	const char *instead; /* what to write instead of this obsolete word; NULL: the word is valid */
 };
 
 /* A key that a section can have; a table ends with a NULL name. */
@@ -81,8 +81,8 @@ void config_warn(const struct location *at, struct config *config, bool of_pool,
 	__attribute__((format(printf, 4, 5)));
 
 /*
- * Handles the result `r` of a step. If mistakes are collected and the list has space, notes a mistake (-EINVAL) and
- * returns 0, so that reading continues. Otherwise returns `r`.
+ * Handles the result `r` of a step. If `r` is a mistake (-EINVAL) and the draft has a list of mistakes with space, adds
+ * it and returns 0, so that reading continues. Otherwise returns `r`.
  */
 int config_mistake(struct draft *draft, int r, const struct err *err);
 
@@ -100,7 +100,7 @@ int config_number(const struct setting *t, const char *value, int *to);
 int config_set_number(const struct setting *t, char *value);
 int config_set_word(const struct setting *t, char *value);
 
-/* Adds an item that the list does not have yet, and at most `max` of these `things`. */
+/* Adds an item. Fails if the list has it already, or is full (`max` items, called `things` in the message). */
 int config_add_item(const struct setting *t, struct item **list, size_t *n, size_t max, const char *things,
 		    const char *text);
 
@@ -130,6 +130,6 @@ struct section *config_draft_find(const struct draft *draft, const char *type);
 
 struct section *config_draft_add(struct draft *draft, const char *type);
 
-/* Checks what needs all files, and orders config->sections. */
+/* Makes the checks that need all files, and sorts config->sections. */
 int config_draft_finish(struct draft *draft, struct err *err);
 void config_draft_free(struct draft *draft);

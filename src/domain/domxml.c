@@ -29,7 +29,7 @@ bool domxml_has_pci(const char *xml, size_t len)
 	struct span tag;
 	int r = 0;
 
-	/* The scan is slow: a domain's metadata can have millions of tags. */
+	/* Search first, because the scan is slow: a domain's metadata can have millions of tags. */
 	if (!has(xml, len, "<hostdev"))
 		return false;
 	while ((r = scan_tag(&scan, &tag)) == 1)
@@ -83,7 +83,7 @@ static int read_identity(struct request *request, const struct xml_elem *domain,
 	return 0;
 }
 
-/* The marks refer to the suspend record, which replaces the document in `doc`; the domain XML is not edited. */
+/* Reads the vGPUs of the suspend record, which replaces the document in `doc`: the marks refer to the record. */
 static int read_suspended(struct domxml *doc, const struct xml_elem *domain, struct err *err)
 {
 	const struct xml_elem *record = xml_child(xml_child(domain, "", "metadata"), DOMXML_SUSPENDED_NS, "suspended");

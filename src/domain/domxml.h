@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The domain XML: what it requests, and the same XML with other addresses.
+ * Reads what a domain's XML requests, and writes the same XML with other addresses.
  *
  * libxml2 decides what the document means. Edits replace bytes, so everything else stays unchanged: comments, CDATA,
  * namespaces, entities, quotes, order, white space. The XML is hostile until parsed: a document that is larger than
  * DOMXML_MAX or has a document type declaration is refused; no declaration is expanded and nothing is fetched. The
- * first parse loads libxml2 (see xml.h); domxml_concerns() tells without libxml2 whether a parse is needed.
+ * first parse loads libxml2 (see xml.h); domxml_concerns() finds out without libxml2 whether a parse is needed.
  */
 #pragma once
 
@@ -27,7 +27,7 @@ struct domxml; /* a parsed document; it keeps a pointer to the caller's bytes */
 /* Searches the bytes without loading a library. False: there is certainly no mdev hostdev and no metadata of ours. */
 bool domxml_concerns(const char *xml, size_t len);
 
-/* Searches the bytes. False: there is certainly no PCI hostdev. A PCI hostdev is ours only if the pool has VFs. */
+/* Searches the bytes. False: certainly no PCI hostdev. A PCI hostdev can be a vGPU only if the pool has VFs. */
 bool domxml_has_pci(const char *xml, size_t len);
 
 /* Reads the UUID of a document of any size. False: it does not begin with <name> and <uuid>, as libvirt prints it. */
@@ -35,8 +35,8 @@ bool domxml_peek_uuid(char out[UUID_SIZE], const char *xml, size_t len);
 
 enum {
 	DOMXML_ALL_PCI = 1,   /* request every PCI hostdev, even without a <vgpu:device>: see domxml_keep() */
-	DOMXML_FILE = 2,      /* the file is yet to be defined: a missing <uuid> becomes "" (libvirt makes one) */
-	DOMXML_IDENTITY = 4,  /* UUID and name only: an error in the metadata must not stop release and reconnect */
+	DOMXML_FILE = 2,      /* the domain is not defined yet: a missing <uuid> becomes "" (libvirt makes one) */
+	DOMXML_IDENTITY = 4,  /* UUID and name only: an error in the metadata must not stop a release */
 	DOMXML_REMARKS = 16,  /* collect what domxml_remarks() and domxml_past_libvirt() return */
 	DOMXML_SUSPENDED = 8, /* read the vGPUs of the suspend record in the metadata; not for domxml_rewrite() */
 };
@@ -80,22 +80,22 @@ struct remark {
 size_t domxml_remarks(const struct domxml *doc, const struct remark **out);
 
 /*
- * The mdevs and PCI devices that <qemu:commandline> gives to QEMU without libvirt's knowledge: returns how many, and
- * sets *out to the first one's ID; needs DOMXML_REMARKS. `doc` owns them.
+ * Returns the number of mdevs and PCI devices that <qemu:commandline> gives to QEMU without libvirt's knowledge, and
+ * sets *out to the first one's ID; needs DOMXML_REMARKS. `doc` owns the IDs.
  */
 size_t domxml_past_libvirt(const struct domxml *doc, const char (**out)[ID_SIZE]);
 
 /* `doc` owns the result. */
 const struct request *domxml_request(const struct domxml *doc);
 
-/* Removes the PCI hostdevs that are not ours: those whose `keep` is false. No vGPU of the domain can get their IDs. */
+/* Removes the hostdevs whose `keep` is false from the request. No vGPU of the domain can get their IDs. */
 void domxml_keep(struct domxml *doc, const bool *keep);
 
 /* Marks vGPU `req` as a real one whose UUID only looks like a placeholder; see survey/hostdev_filter.h. */
 void domxml_mark_real(struct domxml *doc, size_t req);
 
 struct domxml_change {
-	size_t req;             /* its index in the request */
+	size_t req;             /* index of the vGPU in the request */
 	char id[ID_SIZE];       /* the new UUID or address; "": unchanged */
 	bool changes_framework; /* an mdev becomes a VF, or the reverse; `id` is then of the new kind */
 	/* `facts` replace those of the vGPU's <vgpu:device>, if it has one; unknown facts are removed. */

@@ -12,7 +12,7 @@
 /* Bytes to replace. An insertion has an empty span, a removal an empty text. */
 struct edit {
 	struct span span;
-	size_t order;     /* of the edits at one place */
+	size_t order;     /* sort order among edits at the same place */
 	const char *name; /* of the attribute that is written; NULL: write only a value */
 	char text[LABEL_SIZE];
 };
@@ -30,7 +30,7 @@ static int by_place(const void *a, const void *b)
 
 	if (x->span.at != y->span.at)
 		return x->span.at > y->span.at ? 1 : -1;
-	/* An insertion goes before a replacement at the same place. */
+	/* An insertion comes before a replacement at the same place. */
 	if (!x->span.len != !y->span.len)
 		return x->span.len ? 1 : -1;
 	return (x->order > y->order) - (x->order < y->order);
@@ -201,7 +201,7 @@ static int ids_after(const struct domxml *doc, const struct domxml_change *chang
 	return 0;
 }
 
-/* An added attribute can make a hostile document malformed, if a prefixed attribute has its name. Refuse that here. */
+/* Refuses a malformed result: in a hostile document, an added attribute can repeat the name of an existing one. */
 static int check_result(const struct domxml *doc, const char *xml, size_t len, struct err *err)
 {
 	autodomxml struct domxml *result = NULL;

@@ -7,7 +7,7 @@
 #include "internal.h"
 #include "base/text.h"
 
-/* The attribute must be printable ASCII, because it goes to sysfs, records and messages. A missing one becomes "". */
+/* Copies an attribute; "" if missing. It is written to sysfs, records and messages, so it must be printable ASCII. */
 static int take_attr(char *dst, size_t size, const struct xml_elem *elem, const char *attr, const char *whose,
 		     struct err *err)
 {
@@ -35,7 +35,7 @@ static const struct xml_elem *nova_child(const struct xml_elem *elem, const char
 	return child;
 }
 
-/* Reads Nova's instance. Its project replaces the project of <vgpu:lease>, even an invalid one. */
+/* Reads Nova's instance and the project. Nova's project replaces that of <vgpu:lease>, which may then be invalid. */
 static int read_owner(struct domxml *doc, const struct xml_elem *metadata, const struct xml_elem *lease,
 		      struct err *err)
 {

@@ -30,7 +30,7 @@ __attribute__((format(printf, 3, 4))) static void note(struct domxml *doc, const
 	va_end(ap);
 }
 
-/* A name from the document, cut, and without an undeclared prefix. */
+/* Copies a name from the document, cut to fit and without an undeclared prefix. */
 static const char *shown(char buf[WORD_SIZE], const char *name)
 {
 	const char *colon = strrchr(name, ':');
@@ -123,7 +123,7 @@ static void look_at_metadata(struct domxml *doc, const struct xml_elem *metadata
 
 /*
  * The device in an argument such as vfio-pci,sysfsdev=/sys/bus/mdev/devices/UUID, vfio-pci,host=41:00.4, or the same in
- * JSON. It is the last UUID or address in it: the path of an mdev can have its parent's address.
+ * JSON. The last UUID or address counts, because the path of an mdev can contain its parent's address.
  */
 static bool vfio_device(const char *arg, char id[ID_SIZE])
 {

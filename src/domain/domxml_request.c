@@ -60,7 +60,7 @@ static bool pci_address(char out[ID_SIZE], const struct xml_elem *address)
 	return true;
 }
 
-/* 1: the hostdev is ours, and `req` and `address` are set; 0: it is not ours. */
+/* Returns 1: the hostdev belongs to the request, and `req` and `address` are set; 0: it does not. */
 static int read_hostdev(const struct xml_elem *hostdev, const struct meta *meta, bool all_pci, struct vgpu_request *req,
 			const struct xml_elem **address, struct err *err)
 {
@@ -149,7 +149,7 @@ static int read_hostdevs(struct domxml *doc, const struct xml_elem *devices, boo
 /*
  * For a live migration Nova gives each mdev hostdev the UUID of the target's device, but leaves our metadata unchanged.
  * follow_hostdevs() matches hostdevs and <vgpu:device> by guest address. It matches the others in their order, if there
- * are as many hostdevs as <vgpu:device>, or fewer and all <vgpu:device> are alike.
+ * are as many hostdevs as <vgpu:device>, or if there are fewer and all <vgpu:device> are alike.
  */
 struct loose {
 	size_t hostdevs[REQUEST_MAX], nhostdevs; /* indexes in the request */
@@ -157,7 +157,7 @@ struct loose {
 	size_t ndevices;
 };
 
-/* Finds what is not matched yet; of the devices, those with a guest address, or those without. */
+/* Finds the unmatched hostdevs, and the unmatched <vgpu:device> with a guest address, or (!with_guest) without. */
 static struct loose find_loose(struct domxml *doc, bool with_guest)
 {
 	const struct request *request = &doc->request;
@@ -274,7 +274,7 @@ static void read_nodes(struct request *request, const struct xml_elem *domain)
 		text_cpuset(nodes, &request->memory_nodes, NODE_MAX);
 }
 
-/* Ignores errors in a <vgpu:device> without a hostdev, because the domain does not have that vGPU now. */
+/* Lists each <vgpu:device> without a hostdev. Ignores errors in it, because the domain does not have its vGPU now. */
 static void note_strays(struct domxml *doc)
 {
 	const struct meta *meta = &doc->meta;

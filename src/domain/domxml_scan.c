@@ -180,7 +180,7 @@ static int by_index(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The hostdev ends at the next end tag, because hostdevs do not nest and libvirt prints no comments. */
+/* The hostdev ends at the next </hostdev>, because hostdevs do not nest and libvirt prints no comments. */
 static void locate_end(const struct domxml *doc, struct span tag, struct span *whole)
 {
 	static const char end[] = "</hostdev>";

@@ -99,7 +99,7 @@ struct domxml {
 	struct meta meta;
 	struct request request;
 	struct mark *marks;          /* one for each of request.vgpus */
-	struct vgpu_request *strays; /* valid <vgpu:device> elements without a hostdev */
+	struct vgpu_request *strays; /* <vgpu:device> elements without a hostdev */
 	size_t nstrays;
 	bool followed;                    /* a <vgpu:device> was matched with a hostdev of another UUID */
 	char lease_project[PROJECT_SIZE]; /* from <vgpu:lease>, not from Nova; "" missing or invalid */

@@ -134,9 +134,9 @@ static int mdev_read(struct inv_reader *reader, struct err *err)
  * A VF is lost if it carries no mdev and can create none, although other VFs of the card can. It stays lost if its vGPU
  * was removed before the driver had finished with it, and is lost briefly if vgpu-mgr releases the vGPU late.
  *
- * If the first free VF offers nothing, although the card has capacity left, that VF may be lost. A start then asks
- * further VFs until one offers a type, at most as long as one answer may take. A read of all types, for people, asks
- * every free VF.
+ * If the first free VF offers nothing, although the card has capacity left, that VF may be lost. The inventory then
+ * asks further VFs until one offers a type, for at most BOUNDED_ANSWER_MS. A read of all types asks every free VF, with
+ * the same limit.
  */
 /* The share of a card that one vGPU of the type takes; 0 if not known. */
 static double share_of(const struct inv_type *type)

@@ -126,7 +126,7 @@ struct variants {
 	size_t n;
 };
 
-/* Adds a card, and reads its list; none if no VF is free. */
+/* Adds a card, and reads its list, which stays empty if no VF is free. */
 static void add_card(struct variants *all, struct inv_pgpu *pgpu)
 {
 	struct variant *card = mem_add(&all->cards, &all->n, sizeof(*card));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Cards whose plain SR-IOV VFs are leased under a name from the caller. They have no types, and always exist. */
+/* Cards whose plain SR-IOV VFs are leased under a name from the caller. The VFs have no types, and always exist. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -102,7 +102,7 @@ static bool is_moved(struct inv_pgpu *card, const struct host *host, const char 
 	return text_copy(card->moved, sizeof(card->moved), address);
 }
 
-/* Compares the card and its VFs with their records. Goes through the records, because most cards have none. */
+/* Compares the card and its VFs with their records. Iterates over the records, because most cards have none. */
 static void compare_records(struct inv_pgpu *card, const struct inv_reader *reader)
 {
 	autoclosedir DIR *dir = sys_list(reader->host->root, CARD_RECORDS);
@@ -129,7 +129,7 @@ static void read_card(struct inv_reader *reader, const char *address, int dir)
 
 	inv_read_card(card, dir);
 	grouped = read_vfs(inv, card, dir);
-	/* For the query's name(); order() sets them anew. */
+	/* The query's name() needs these; order() sets them again. */
 	card->parents = inv->parents + had;
 	card->nparents = (int)(inv->nparents - had);
 	if (card->nparents)

@@ -79,7 +79,7 @@ const char *kernel_advice(enum kernel_step step, enum kernel_driver driver, int 
 /* Appends a pointer to a copy of an item of `size` bytes. The copy never moves. */
 void *inv_add(void *list, size_t *n, const void *item, size_t size);
 
-/* A pGPU of which only the framework and address are known, and (inv_add_pgpu) one in the inventory. */
+/* Makes a pGPU of which only the framework and address are known; inv_add_pgpu() makes it in the inventory. */
 struct inv_pgpu inv_new_pgpu(enum framework framework, const char *address);
 struct inv_pgpu *inv_add_pgpu(struct inventory *inv, enum framework framework, const char *address);
 
@@ -121,7 +121,7 @@ int inv_read_cards(struct inv_reader *reader, const char *path,
 
 /*
  * framework_mdev.c: are the mdevs of this parent in class/mdev_bus not vGPUs (device_api)? All types of a parent are of
- * one kind. The mdevs of a PCI device are vGPUs, so cards are not asked. False also if the driver does not answer.
+ * one kind. The mdevs of a PCI device are vGPUs, so cards are not asked. Also false if the driver does not answer.
  */
 bool inv_has_other_kind(int bus, const char *parent);
 
@@ -158,5 +158,5 @@ void inv_explain_plain(struct inv_pgpu *card, int dir);
 /* Reads a count within a time limit: sriov_numvfs blocks while the driver or the VFs change. 0: none, or not known. */
 long inv_read_count(const char *address, int card, const char *attribute);
 
-/* inventory_cards.c: adds the cards that the query asks for and that are missing here, not ready and unsorted. */
+/* inventory_cards.c: adds the cards that the query asks for and no framework has read, as not ready, unsorted. */
 int inv_read_absent(struct inv_reader *reader, struct err *err);

@@ -59,7 +59,7 @@ enum claim { CLAIM_NONE, CLAIM_DEFAULT, CLAIM_MATCH, CLAIM_ADDRESS };
 
 /* What the configuration assigns to a card; plan/pool.h fills it in. */
 struct pool_card {
-	const struct config *config;   /* applied by pool_make(); NULL: not yet */
+	const struct config *config;   /* the one that pool_make() applied; NULL: none yet */
 	const struct section *section; /* of the first type that the card provides; NULL: none */
 	const struct section *whole;   /* of the first type of the card itself, or of its VFs that no section names */
 	enum claim claim;              /* the highest claim on the card */
@@ -74,8 +74,8 @@ struct inv_pgpu {
 	char vendor[5], device[5]; /* four hex digits; "" for a virtual parent */
 	char subsystem[10];        /* vendor and device of the board, 10de:1851; "" if the kernel does not say */
 	bool nvidia;
-	bool gpu;                    /* by its class; also a parent that is not a PCI device */
-	bool other;                  /* by its class, neither a display controller nor an accelerator */
+	bool gpu;                    /* by its PCI class; true also for a parent that is not a PCI device */
+	bool other;                  /* neither a display controller nor an accelerator, by its PCI class */
 	int numa;                    /* node; UNKNOWN if the kernel says -1 or nothing */
 	bool sriov;                  /* its parents are VFs */
 	int nvfs;                    /* registered VFs; if there are none, existing VFs */
@@ -107,7 +107,7 @@ struct device_facts {
 	const char *by;   /* if open: "process 4711 (QEMU of domain vm2)", in the arena, or "a process" */
 	bool renders;     /* a process of the host has the render node of this plain VF open */
 	bool is_named;    /* a domain's file on disk names it, or an unreadable file may name it */
-	bool removable;   /* `retype` with no reclaim_grace may remove it */
+	bool removable;   /* `retype --grace 0` may remove it */
 	bool preset;      /* removable, but not made for a guest */
 	bool reclaimable; /* an orphan, which may be removed to make capacity */
 };
@@ -240,7 +240,7 @@ const struct inv_device *inventory_next_on(const struct inventory *inv, const st
 
 /*
  * Does the vGPU exist? Needs an inventory of all cards. PRESENCE_UNKNOWN: its framework, or its VF's type, was not
- * read. A plain VF is looked up on the host, because one outside the pool can also be leased.
+ * read. A plain VF is looked up on the host, because a VF outside the pool can also be leased.
  */
 enum presence inventory_presence(const struct inventory *inv, const struct host *host, const struct vgpu_ref *vgpu);
 
@@ -268,8 +268,8 @@ int inventory_path(char path[VGPU_PATH_SIZE], const char *id, const char *behind
 int64_t inventory_created_ms(const struct host *host, const struct vgpu_ref *vgpu);
 
 /*
- * The types of these frameworks, sorted by ID; an ID can occur again with another name. The caller frees the list. Of
- * mdevs only ID and name are read; the name is "" if the driver does not answer.
+ * The types of these frameworks, sorted by ID; an ID can occur again with another name. The caller frees the list. For
+ * mdevs, only ID and name are read; the name is "" if the driver does not answer.
  */
 int inventory_names(const struct host *host, unsigned int frameworks, struct inv_type **out, size_t *n,
 		    struct err *err);

@@ -11,7 +11,7 @@
 #include "internal.h"
 #include "base/text.h"
 
-/* Is this a VF that is being disabled? It has no link to its card, but what only VFs have (since Linux 5.13). */
+/* Is this a VF that is being disabled? It has lost its link to the card, but has an attribute of VFs (Linux 5.13). */
 static bool is_going(int dir)
 {
 	return !sys_exists(dir, "physfn") && sys_exists(dir, "sriov_vf_msix_count");
@@ -46,7 +46,7 @@ static long read_number(int dir, const char *attribute)
 	return sys_read(dir, attribute, text, sizeof(text)) > 0 && text_number(text, 0, 65535, &n) ? n : 0;
 }
 
-/* The next address in a directory of PCI devices. It becomes part of a path, so it must be spelt as by the kernel. */
+/* The next address in a directory of PCI devices. It becomes part of a path, so it must have the kernel's spelling. */
 static const char *next_address(DIR *devices)
 {
 	const struct dirent *e;
@@ -83,7 +83,7 @@ int inv_read_cards(struct inv_reader *reader, const char *path,
 	return r;
 }
 
-/* A VF's address follows from its card's address, even if the VF is not enabled. */
+/* Can the card have this VF? Its address follows from the card's address, even if the VF is not enabled. */
 static bool can_have(int card, const char *address, const char *vf)
 {
 	size_t domain = strlen(vf) - strlen("00:00.0");
@@ -151,7 +151,7 @@ bool inventory_read_card(const struct host *host, const char *address, struct in
 	return true;
 }
 
-/* The kernel disables VFs in order, and waits at a VF that a guest uses; until then the later VFs remain. */
+/* The kernel disables VFs in order, and waits at a VF that a guest uses; meanwhile the later VFs remain. */
 static bool vfs_are_going(const char *address, int dir)
 {
 	long total = inv_read_count(address, dir, "sriov_totalvfs");

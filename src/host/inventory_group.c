@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Groups the inventory's parents into pGPUs, and reads what each pGPU is. */
+/* Groups the inventory's parents into pGPUs, and reads the attributes of each pGPU. */
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
@@ -95,7 +95,7 @@ unsigned inv_routing_id(const char *address)
 	return digit(s[0]) << 12 | digit(s[1]) << 8 | digit(s[3]) << 7 | digit(s[4]) << 3 | digit(s[6]);
 }
 
-/* Is `b` the address right after address `a`? A name that begins with the domain of `a` is an address. */
+/* Is `b` the address right after address `a`? A name that has the length and domain of `a` is an address. */
 static bool follows(const char *a, const char *b)
 {
 	size_t len = strlen(a);

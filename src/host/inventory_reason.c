@@ -74,7 +74,7 @@ static void explain_no_types(struct inv_pgpu *card, const struct host *host)
 			"no vGPU types registered yet; nvidia-vgpud has not finished or has failed (see its journal)");
 }
 
-/* Explains VFs that are not bound to the nvidia driver. False: one of them is, or the card has no VFs. */
+/* Explains VFs that are not bound to the nvidia driver. False: a VF is bound to it, or the card has no VFs. */
 static bool explain_vf_drivers(struct inv_pgpu *card, int dir)
 {
 	char path[32], driver[DRIVER_SIZE], other[DRIVER_SIZE] = "";
@@ -109,7 +109,7 @@ static void explain_nvidia(struct inv_pgpu *card, const struct host *host, int d
 	card->nvfs = (int)inv_read_count(card->address, dir, "sriov_numvfs");
 	can_have = has_sriov && !is_turing(card->device) && inv_read_count(card->address, dir, "sriov_totalvfs") > 0;
 	card->sriov = card->nvfs > 0 || can_have;
-	/* Without the module nothing else helps. */
+	/* Without the module, no other step helps. */
 	if (!sys_exists(host->root, VGPU_MODULE))
 		explain_no_types(card, host);
 	else if (can_have && card->nvfs == 0)

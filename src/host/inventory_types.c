@@ -13,7 +13,7 @@
 #include "sys/timed_child.h"
 #include "host/typelist.h"
 
-/* "5120x2880" */
+/* Is it a resolution such as "5120x2880"? */
 static bool is_resolution(const char *s)
 {
 	int end = 0;
@@ -22,7 +22,7 @@ static bool is_resolution(const char *s)
 	return end && !s[end];
 }
 
-/* A number from `least` up, with this unit; else UNKNOWN. */
+/* Parses a number of at least `least`, followed by `unit`. UNKNOWN: it is not one. */
 static int parse_number(char *s, long least, const char *unit)
 {
 	size_t digits = strspn(s, "0123456789");
@@ -81,7 +81,7 @@ static bool has_type(int dir, const char *type)
 	return sys_exists(dir, path);
 }
 
-/* Compares IDs, or types, which begin with theirs, so that numbers in them compare as numbers. */
+/* Compares IDs (or structs that begin with an ID) so that numbers in them compare as numbers. */
 static int by_number(const void *a, const void *b)
 {
 	return strverscmp(a, b);

@@ -139,7 +139,7 @@ static bool has_cdev(const struct host *host, int device)
 	return false;
 }
 
-/* NULL if VFIO has a node for the device, or the name of what is missing. */
+/* Returns what is missing; NULL: VFIO has a node for the device. */
 static const char *node_missing(const struct host *host, const struct vgpu_ref *vgpu)
 {
 	char path[VGPU_PATH_SIZE], group[32];

@@ -4,8 +4,8 @@
  * out. A plain VF is never created or removed, and kernel_exists() returns 0 for it.
  *
  * `create` blocks as long as the driver takes. `remove` blocks while the device is open: no signal ends it
- * (vfio_unregister_group_dev, since 5.2), and libvirt blocks too. Callers ensure that no process has the device open
- * (vfio_users.h), and that no other process writes to the same pGPU meanwhile (its lock).
+ * (vfio_unregister_group_dev, since 5.2), and if libvirt waits for the caller, it blocks too. Callers ensure that no
+ * process has the device open (vfio_users.h), and that no other process writes to the same pGPU meanwhile (its lock).
  */
 #pragma once
 
@@ -41,7 +41,7 @@ int kernel_wait_complete(const struct host *host, const struct vgpu_ref *vgpu, i
 /* Does the device exist? 1, 0, or a negative errno. A VF with another type is another device; type "" matches any. */
 int kernel_exists(const struct host *host, const struct vgpu_ref *vgpu);
 
-/* Does the driver (NVIDIA's) remove a closed mdev by itself? Removed earlier, it can stay a zombie until a reboot. */
+/* Does the driver (NVIDIA's) remove a closed mdev itself? An earlier removal can leave a zombie until a reboot. */
 bool kernel_driver_removes(const struct host *host, const struct vgpu_ref *vgpu);
 
 /*

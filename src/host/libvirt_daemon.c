@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which processes are libvirt's: the daemon that runs QEMU's domains, and the QEMUs. */
+/* Finds libvirt's processes: the daemon that runs QEMU's domains, and the QEMUs. */
 #include "host/libvirt_daemon.h"
 
 #include <dirent.h>
@@ -101,7 +101,7 @@ bool libvirt_qemu_group(int proc, const char *pid)
 	snprintf(path, sizeof(path), "%s/cgroup", pid);
 	if (sys_read(proc, path, text, sizeof(text)) < 0)
 		return false;
-	/* HIERARCHY:CONTROLLERS:PATH */
+	/* Each line is HIERARCHY:CONTROLLERS:PATH. */
 	while ((line = strsep(&rest, "\n"))) {
 		line = strchr(line, ':');
 		line = line ? strchr(line + 1, ':') : NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which processes are libvirt's: the daemon that runs QEMU's domains, with its root directory, and the QEMUs, judged
- * only by what root alone can write.
+ * Finds libvirt's processes: the daemon that runs QEMU's domains, with its root directory, and the QEMUs. Relies only
+ * on what root alone can write.
  *
  * Kolla and OpenStack-Helm run libvirt in a container, which shares /run, /sys, /dev and the host's processes, but has
  * its own /etc. Domains, hooks and mdevctl definitions are then in the container, so a device that no file of the host

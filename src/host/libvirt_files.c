@@ -17,7 +17,7 @@
 #include "sys/timed_child.h"
 
 enum {
-	/* A larger file is searched on disk. A status file that can be parsed is kept in memory. */
+	/* A larger file is searched on disk. The limit for status files is DOMXML_MAX, because they are parsed. */
 	IN_MEMORY_MAX = 1 << 20,
 	STATUS_MAX = 8 << 20,
 	PIECE_SIZE = 64 << 10,

@@ -19,12 +19,12 @@
 
 enum { DEFINITION_MAX = 64 << 10, PATH_SIZE = sizeof(DEFINITIONS) + PARENT_SIZE + UUID_SIZE };
 
-/* What is read of the host, as libvirt sees it. */
+/* The definitions read so far, from the host as libvirt sees it. */
 struct reading {
 	const struct host *host;
 	struct definition *list;
 	size_t n;
-	struct err *err; /* the first error; reading goes on after it */
+	struct err *err; /* the first error; reading continues after it */
 };
 
 static int invalid(const struct host *host, const char *path, const char *wrong, struct err *err)
@@ -78,7 +78,7 @@ static void add_one(struct reading *reading, const char *parent, const char *uui
 	one->created_ms = sys_now_ms() - sys_age_ms(&st.st_mtim);
 }
 
-/* The next parent's directory; false: no more, with the errno of the listing. */
+/* Finds the next parent's directory. False: there are no more; errno is set if the listing failed, else 0. */
 static bool next_parent(DIR *d, char parent[PARENT_SIZE])
 {
 	const struct dirent *e;

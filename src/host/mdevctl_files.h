@@ -19,7 +19,7 @@ struct definition {
 };
 
 /*
- * The definition of a UUID. If several parents define it, one that starts at boot is preferred.
+ * Finds the definition of a UUID. If several parents have one, prefers one that starts at boot.
  * Returns 1: found; 0: none; negative: unreadable or not valid JSON (the error names the file).
  */
 int mdevctl_definition(struct definition *out, const struct host *host, const char *uuid, struct err *err);

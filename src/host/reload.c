@@ -11,7 +11,7 @@
 
 enum { WAIT_MS = 3000 };
 
-/* If the bus itself does not answer, sd-bus would wait longer than any time-out that a caller can set. */
+/* Waits for the bus itself, for which sd-bus would wait longer than any timeout that a caller can set. */
 static int wait_ready(sd_bus *bus, int64_t end)
 {
 	int r;
@@ -32,7 +32,7 @@ static int wait_ready(sd_bus *bus, int64_t end)
 
 /*
  * A service changes its state when it starts and when a reload begins and ends. The times of its reload command would
- * be more exact, but systemd forgets them at every daemon-reload, which any package with a unit causes.
+ * be more exact, but systemd forgets them at every daemon-reload, which installing any package with a unit causes.
  */
 static int ask(sd_bus *bus, const char *unit, int64_t end, uint64_t *wall_us)
 {

@@ -27,7 +27,7 @@
 
 enum {
 	FEW_SIZE = 4096,
-	CLOCK_STEPS = 32,  /* descriptors between two looks at the clock */
+	CLOCK_STEPS = 32,  /* descriptors between two reads of the clock */
 	OTHERS_MOST = 256, /* descriptors to read per process; not for root's processes and libvirt's QEMUs */
 };
 
@@ -59,7 +59,7 @@ struct scan {
 	bool asked;                        /* `compares` is known */
 	bool compares;                     /* these are processes of the running kernel, so kcmp(2) works */
 	int64_t deadline_ms, others_by_ms; /* for all, and for processes of other users */
-	unsigned int steps, left;          /* `left`: the rest of OTHERS_MOST */
+	unsigned int steps, left;          /* `left`: what remains of OTHERS_MOST */
 	bool limited;                      /* OTHERS_MOST applies to the current process */
 	pid_t *recorded;                   /* the QEMUs recorded by libvirt */
 	size_t nrecorded;
@@ -88,7 +88,7 @@ static bool is_gone(int code)
 	return code == ENOENT || code == ESRCH;
 }
 
-/* The number of a process or task; 0: the entry is another one. */
+/* Parses an entry's name in /proc as a PID or TID; 0: it is neither. */
 static pid_t pid_of(const char *name)
 {
 	long pid;
@@ -161,7 +161,7 @@ static int read_table(struct scan *scan, const char *path, pid_t pid)
 	return n < 0 ? -errno : 0;
 }
 
-/* Are these processes of the running kernel? Below --root they may not be. */
+/* Finds out whether these are processes of the running kernel. Below --root they may not be. */
 static void ask_whose(struct scan *scan, const char *name)
 {
 	autoclose int dir = sys_dir(scan->proc, name);
@@ -180,8 +180,8 @@ static bool share_table(const struct scan *scan, pid_t a, pid_t b)
 }
 
 /*
- * Reads the descriptor tables that are not the first thread's: a thread can leave the common table, and keeps it when
- * the first thread ends. The link count of the directory shows whether a process has only one thread.
+ * Reads the descriptor tables of the other threads: a thread can stop sharing the first thread's table, and can outlive
+ * the first thread. The link count of the directory shows whether a process has only one thread.
  */
 static int read_threads(struct scan *scan, const char *name, pid_t pid)
 {

@@ -18,7 +18,7 @@
 #include "sys/sys.h"
 #include "model/vgpu.h"
 
-struct vfio_users; /* one pass over all processes: the open character devices and their holders */
+struct vfio_users; /* one scan of all processes: the open character devices and their holders */
 
 /* Inspects all processes until `deadline_ms` (sys_now_ms()). Never NULL: vfio_users_open() says what was not seen. */
 struct vfio_users *vfio_users_read(const struct host *host, int64_t deadline_ms);
@@ -32,7 +32,7 @@ bool vfio_users_unread(const struct vfio_users *users, char text[REASON_SIZE]);
  * Returns:
  *   1: yes; the process is in *pid (may be NULL)
  *   0: no, or the device is gone
- *   -ETIMEDOUT: the pass did not finish
+ *   -ETIMEDOUT: the scan did not finish
  *   other negative errno: a QEMU or the device's own attributes could not be read
  */
 int vfio_users_open(const struct vfio_users *users, const struct host *host, const char *id, pid_t *pid,

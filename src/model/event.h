@@ -25,7 +25,7 @@ struct event_about {
 	const struct vgpu_ref *vgpu;
 	const struct request *asked; /* for a refusal: all requested vGPUs */
 	const char *domain, *name;   /* the domain's UUID and name */
-	const char *reason;          /* a word for programs */
+	const char *reason;          /* one word, for programs to read */
 };
 
 struct event_about event_of(const struct lease *lease);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A lease says which vGPU belongs to which domain, named by its UUID: a name can change, and two domains' XML can name
- * the same device. It is written before its device is created and dropped after the device is removed, so a process
- * that dies in between leaves a record of what to finish.
+ * A lease says which vGPU belongs to which domain, because two domains' XML can name the same device. It identifies the
+ * domain by UUID, because its name can change. The lease is written before its device is created and dropped after the
+ * device is removed, so a process that dies in between leaves a record of what to finish.
  *
  *   reserved   held until its deadline for a domain that migrates or is restored; its device does not exist yet, or was
  *              not created by vgpu-lease
@@ -33,13 +33,13 @@ struct lease {
 	enum lease_origin origin;
 	int numa;            /* NUMA node, or UNKNOWN */
 	int framebuffer_mib; /* or UNKNOWN */
-	int64_t since_ms;    /* when the lease entered its state, CLOCK_MONOTONIC */
-	int64_t deadline_ms; /* when a reservation expires, or until when a release waits; CLOCK_MONOTONIC; 0 none */
+	int64_t since_ms;    /* when the lease was last written, CLOCK_MONOTONIC */
+	int64_t deadline_ms; /* when a reservation expires, or a release may begin; CLOCK_MONOTONIC; 0 none */
 	pid_t writer;        /* the process that wrote the lease */
 	uint64_t writer_start;
-	char boot[UUID_SIZE]; /* the boot in which the lease was written; "" if an earlier version wrote it */
+	char boot[UUID_SIZE]; /* ID of the boot in which the lease was written; "" if an earlier version wrote it */
 	/* Set by survey, not stored in the file: */
-	bool at_work;         /* a process is working on it now */
+	bool at_work;         /* a process is working on the lease now */
 	enum presence device; /* whether its device exists */
 	bool reclaimable;     /* may be removed to make capacity: its domain is gone, or only its release is pending */
 };
@@ -48,7 +48,7 @@ struct leases {
 	struct lease *list; /* sorted by id */
 	size_t n;
 	int garbage; /* invalid files, which were skipped */
-	int aside;   /* of those, files that were moved to garbage/ */
+	int aside;   /* how many of those were moved to garbage/ */
 };
 
 /* The words in the file format and in JSON. */
@@ -81,7 +81,7 @@ void lease_list_free(struct leases *leases);
 
 #define autoleases __attribute__((cleanup(lease_list_free)))
 
-/* Leases that an earlier look has seen. A lease that was written again is a different one. */
+/* Leases that an earlier look has seen. A lease that was written again counts as a different one. */
 struct lease_marks {
 	struct lease_mark {
 		char id[ID_SIZE];
@@ -95,7 +95,7 @@ void lease_marks_add(struct lease_marks *marks, const struct lease *lease);
 void lease_marks_free(struct lease_marks *marks);
 
 /*
- * The owner of a vGPU decides who removes it after its domain has released it.
+ * The owner of a vGPU determines who removes it after its domain has released it.
  *
  * An mdev belongs to another manager if mdevctl has a definition of its UUID or a Nova instance names it. The hook
  * creates such an mdev if it is missing but never removes it: Nova would count the remaining definition as a device,

@@ -22,8 +22,8 @@ extern const char *const framework_words[FW_VF + 1];
 bool type_is_named(const char *name, const char *word);
 
 /*
- * Does a vGPU's device exist? PRESENCE_UNKNOWN: that could not be checked, so nothing is dropped, removed or created in
- * its place. As a boolean, a presence is true if the device may exist.
+ * Does a vGPU's device exist? PRESENCE_UNKNOWN: the check was not possible, so nothing is dropped, removed or created
+ * in its place. As a boolean, a presence is true if the device may exist.
  */
 enum presence { ABSENT, PRESENT, PRESENCE_UNKNOWN };
 
@@ -91,7 +91,7 @@ struct request {
 	char uuid[UUID_SIZE];
 	char name[DOMAIN_NAME_SIZE];
 	bool nova;                    /* an instance of Nova */
-	char instance[INSTANCE_SIZE]; /* its name in Nova, any bytes, for people; "" none */
+	char instance[INSTANCE_SIZE]; /* its name in Nova: arbitrary bytes, for people; "" none */
 	char flavor[INSTANCE_SIZE];   /* its flavor's name, likewise */
 	char project[PROJECT_SIZE];   /* Nova's, or else the metadata's; "" none */
 	uint64_t memory_nodes;        /* <numatune><memory nodeset=...>, bit N = node N; 0 none */

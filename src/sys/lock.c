@@ -39,7 +39,7 @@ int sys_lock(int dir, const char *name, uint64_t start, int wait_ms)
 		sys_sleep_ms(LOCK_STEP_MS);
 	}
 	snprintf(holder, sizeof(holder), "%-10d %-20llu\n", (int)getpid(), (unsigned long long)start);
-	/* Other processes need the holder only for a message, so a full or read-only file system is no error. */
+	/* Other processes need the holder only for a message, so a full or read-only file system is not an error. */
 	if (pwrite(fd, holder, strlen(holder), 0) < 0 && errno != ENOSPC && errno != EDQUOT && errno != EBADF)
 		return -errno;
 	return steal_fd(&fd);
@@ -80,7 +80,7 @@ static struct flock byte_of(const char *key, short type)
 	return (struct flock){ .l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)(place >> 1), .l_len = 1 };
 }
 
-/* Only queries the lock, because taking it would make another process's attempt fail at the same moment. */
+/* Only queries the lock, because taking it would make another process's simultaneous attempt fail. */
 static bool is_held(int fd, const char *key)
 {
 	struct flock byte = byte_of(key, F_WRLCK);
@@ -90,7 +90,7 @@ static bool is_held(int fd, const char *key)
 
 int sys_lock_key(int dir, const char *name, const char *key)
 {
-	/* A read lock needs no write permission, but excludes no other, so callers let one process try at a time. */
+	/* Read locks need no write permission but do not exclude each other, so callers must serialize attempts. */
 	struct flock byte = byte_of(key, F_RDLCK);
 	autoclose int fd = open_lock(dir, name);
 

@@ -21,7 +21,7 @@
 enum { DATAGRAM_MAX = 8192, LINE_SIZE = 1000 };
 
 static const char *ident; /* NULL: the log is off */
-static const char *below; /* the root of the log's sockets */
+static const char *below; /* prefix of the paths of the log's sockets */
 static bool to_stderr;
 static int out = -1;
 static bool is_journal; /* `out` is connected to the journal, else to syslog */
@@ -151,7 +151,7 @@ void log_close(void)
 {
 	if (!ident || to_stderr)
 		return;
-	/* Without a connection, no log could be reached for the last line either. */
+	/* No connection: the last line reached no log, and this one would not either. */
 	if (out >= 0)
 		tell_lost();
 	close_socket();

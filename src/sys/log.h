@@ -3,8 +3,8 @@
  * The log: writes one line per event to the journal (with fields), to syslog if there is no journal, or to standard
  * error. Never log XML, which can contain passwords.
  *
- * Nothing is logged before log_open(), so a dry run logs nothing. A simulated host has its log sockets below its root.
- * The log never waits: lines that a full log does not accept are lost, and the next accepted line says how many.
+ * Nothing is logged before log_open(), which a dry run does not call. A simulated host has its log sockets below its
+ * root. The log never waits: lines that a full log does not accept are lost, and the next accepted line says how many.
  */
 #pragma once
 

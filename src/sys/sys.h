@@ -3,9 +3,9 @@
  * Access to the operating system: the host's files, locks, the clock, other processes. The log (sys/log.h) and the
  * children that wait for a driver (sys/timed_child.h) have their own headers.
  *
- * The host is the real one or, with --root, a directory with its own /sys, /proc, /dev, /run, /etc and /var/lib.
- * Every path of the program starts at host.root and has no leading slash. Clocks and processes are the real ones even
- * under --root.
+ * The host is the real one or, with --root, a directory with its own /sys, /proc, /dev, /run, /etc and /var/lib. Paths
+ * on the host are relative to host.root and have no leading slash. The clocks and the processes of sys_process_*() are
+ * the real ones even under --root.
  *
  * No function follows a symbolic link in the last component, unless its comment says so. All descriptors are
  * close-on-exec. Failures return a negative errno, unless stated otherwise.
@@ -44,7 +44,7 @@ static inline struct host host_of_libvirt(const struct host *host)
 	return (struct host){ .root = host->libvirt, .libvirt = host->libvirt, .name = host->name };
 }
 
-/* sys_list() of a directory of the host. If it does not exist, *out is NULL and the result is 0. */
+/* sys_list() for a directory of the host. If the directory does not exist, *out is NULL and the result is 0. */
 int host_list(DIR **out, const struct host *host, const char *path, struct err *err);
 
 /* Opens a directory for reading. Follows symbolic links, even the last one, because sysfs consists of them. */
@@ -55,7 +55,7 @@ int sys_dir(int dir, const char *path);
  * directory, so errno is ENOENT.
  */
 DIR *sys_list(int dir, const char *path);
-/* Returns the next entry other than . and .., in no order; NULL at the end (errno 0), and if `d` is NULL. */
+/* Returns the next entry other than . and .., in no particular order; NULL at the end (errno 0), and if `d` is NULL. */
 const struct dirent *sys_next(DIR *d);
 /* Returns the descriptor of `d`, which still owns it. */
 int sys_list_fd(DIR *d);
@@ -134,9 +134,9 @@ bool sys_locked(int dir, const char *name);
 void sys_lock_holder(int dir, const char *name, char *who, size_t size);
 
 /*
- * Takes one of many locks in one file: a hash of `key` selects a byte of it (fcntl(2), open file description locks).
- * Keys with the same byte share a lock, which only costs time. Needs no space and no write permission. -EBUSY: the
- * lock is held.
+ * Takes one of many locks in one file: a hash of `key` selects a byte of the file (fcntl(2), open file description
+ * locks). Keys with the same byte share a lock, which only costs time. Needs no space and no write permission. -EBUSY:
+ * the lock is held.
  */
 int sys_lock_key(int dir, const char *name, const char *key);
 void sys_unlock_key(int lock, const char *key);
@@ -167,7 +167,7 @@ uint64_t sys_process_start(pid_t pid);
 bool sys_process_lives(pid_t pid, uint64_t start);
 
 /*
- * Has the process with this PID begun to exit? Then its descriptors cannot be listed, although the kernel may still be
- * closing them, for ever if a driver hangs.
+ * Has the process with this PID begun to exit? If so, its descriptors can no longer be listed, although the kernel may
+ * still be closing them (for ever, if a driver hangs).
  */
 bool sys_process_exits(pid_t pid);

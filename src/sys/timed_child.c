@@ -26,12 +26,12 @@ enum { STEP_MS = 10, LEFT = -1 };
 
 /* Shared with the child. */
 struct job {
-	atomic_bool looks; /* wait_ms limits each read; false: it limits all of the work */
+	atomic_bool looks; /* in a look, wait_ms limits each read; false: it limits all of the work */
 	atomic_int wait_ms;
 	atomic_llong asked_ms; /* when the wait of wait_ms began */
 	atomic_llong met_ms;   /* when the reads of `who` began; together they may take 2 * wait_ms */
-	atomic_int step;       /* odd: in a call that can hang; even: at work; LEFT: abandoned */
-	char who[PARENT_SIZE]; /* the device that was asked last */
+	atomic_int step;       /* odd: in a call that can hang; even: not in one; LEFT: abandoned */
+	char who[PARENT_SIZE]; /* the device of the last read */
 	pid_t parent;
 	int result; /* 1 until the work is done */
 	struct err err;
@@ -131,7 +131,7 @@ static bool leave(struct job *job, pid_t pid)
 	return true;
 }
 
-/* Returns 1 if the child has ended (if SIGCHLD is ignored, waitpid() then fails), or 0 if it was abandoned. */
+/* Returns 1: the child has ended (waitpid() then fails if SIGCHLD is ignored); 0: it was abandoned. */
 static int wait_for(struct job *job, pid_t pid)
 {
 	autoclose int fd = (int)syscall(SYS_pidfd_open, pid, 0); /* since Linux 5.3 */
@@ -207,7 +207,7 @@ int timed_child_run(timed_child_work *work, void *arg, int root, const int locks
 	return start(false, work, arg, NULL, (const int[3]){ root, locks[0], locks[1] }, wait_ms, err);
 }
 
-/* Does the reads within work that writes. Each read has its own limit, and does not use up the time of the write. */
+/* Runs a look within work that writes. Each read has its own limit, and the look does not count as write time. */
 static int look_within(struct job *job, timed_child_work *work, void *arg, int wait_ms, struct err *err)
 {
 	int64_t asked_ms = job->asked_ms, begun_ms = sys_now_ms();
@@ -280,7 +280,7 @@ int timed_child_poke(int dir, const char *path, const char *data, size_t len)
 	return r;
 }
 
-/* A read outside of other work. */
+/* A read that is not part of other work. */
 struct single {
 	const char *who, *path;
 	int dir;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The wait for a driver that may never answer: a child does the work, and its parent waits for a limited time.
+ * Waits for a driver that may never answer: a child does the work, and its parent waits for a limited time.
  *
  * The parent sees the child's results only in memory that the two share (base/mem.h: an arena). If the time is up, the
  * parent abandons the child during the call that hangs, and never kills it. The child ends when that call returns. If
@@ -9,7 +9,7 @@
  * write's lock until the kernel has finished.
  *
  * The child is abandoned only in timed_child_read() and timed_child_poke(), as nothing else can hang. While a read
- * hangs, this process does not ask that device again.
+ * hangs, this process does not read from that device again.
  */
 #pragma once
 
@@ -59,8 +59,8 @@ ssize_t timed_child_read(const char *who, int dir, const char *path, char *buf, 
 int timed_child_poke(int dir, const char *path, const char *data, size_t len);
 
 /*
- * Runs `work` with a copy of `arg` in a process that outlives us, in its own session. It inherits only the descriptor
- * `keep`; its standard ones are /dev/null. Nobody gets the result of `work`.
+ * Runs `work` with a copy of `arg` in a process that outlives this one, in its own session. It inherits only the
+ * descriptor `keep`; its standard ones are /dev/null. The result of `work` is ignored.
  */
 int timed_child_detach(timed_child_work *work, void *arg, size_t size, int keep, struct err *err);
 
