@@ -41,8 +41,8 @@ static int rank(const struct inv_offer *offer)
 }
 
 /*
- * Of types without a framebuffer size, as GVT-g's: prefers one of which several fit, a wide display, and more guests
- * with the same display.
+ * Among types without a framebuffer size, such as GVT-g's, prefers a type of which several fit, then a wider display,
+ * then more guests with the same display.
  */
 static bool fits_better(const struct inv_offer *a, const struct inv_offer *b)
 {
@@ -65,7 +65,7 @@ static bool is_better(const struct inv_offer *a, const struct inv_offer *b)
 	return x >= GUEST_MIB ? x < y : x > y;
 }
 
-/* What the choices are made from. */
+/* What the types are chosen from. */
 struct source {
 	const struct host *host;
 	struct inventory inv;
@@ -137,7 +137,7 @@ static void choose(struct choice *choice, const struct source *from, const struc
 		add(choice, card, best->type->id, NULL);
 }
 
-/* Prints the card's address, or, if its VFs have several types, those of the VFs with this one. */
+/* Prints the card's address or, if its VFs have several types, the addresses of the VFs with this type. */
 static void print_addresses(FILE *to, const struct inv_pgpu *card, const struct choice *choice, const char *type,
 			    const char **comma)
 {
@@ -235,7 +235,7 @@ static void print_left_out(FILE *to, const struct source *from, const struct cho
 	}
 }
 
-/* Warns of each GPU, none of which has a type, and fails. */
+/* Fails, with a warning for each GPU, because no GPU has a type. */
 static int refuse_host(const struct inventory *inv, struct err *err)
 {
 	char reason[REASON_SIZE];

@@ -45,7 +45,7 @@ static bool is_pgpu(const struct host *host, const char *word)
 	return found;
 }
 
-/* Is it a VF that is a vGPU, or can become one? One that provides mdevs stands for its card. */
+/* Is it a VF that is a vGPU, or can become one? A VF that provides mdevs means its card instead. */
 static bool is_vf(const struct host *host, const char *id)
 {
 	const struct inv_query query = { .frameworks = INV_MDEV, .types = inv_no_types };

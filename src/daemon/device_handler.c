@@ -126,7 +126,7 @@ static void log_new_lines(const char *text, const char *last)
 		}
 }
 
-/* Returns the number of foreign devices. */
+/* Logs the new lines of the pass's report. Returns the number of foreign devices. */
 static size_t report_pass(struct handler *h, const struct gc *pass)
 {
 	size_t foreign = 0, len;
@@ -196,7 +196,7 @@ static int write_metrics(const struct handler *h, struct store *store, const str
 	FILE *to = mem_open(&text, &len);
 	int r = survey_host(&world, &h->host, store, &h->config, err);
 
-	/* The process of the pass ends: the next one would ask a driver that hangs again, and leave a process too. */
+	/* Record silent drivers before this process ends; otherwise the next pass would ask them again. */
 	silent_note(store);
 	if (r == 0)
 		r = metrics_print(to, &metrics, err);
@@ -260,7 +260,7 @@ static void after_pass(struct handler *h, struct gc *pass)
 	bool first = !h->last.next_ms;
 	int64_t again_ms;
 
-	/* The first pass does not ask: at boot, libvirt starts after the handler, and its socket waits for it. */
+	/* The first pass does not ask libvirt: at boot libvirt starts later, and a connection would wait for it. */
 	guests->tried = first;
 	h->last.next_ms = next_pass(pass, 0);
 	leave(h);

@@ -18,7 +18,7 @@
 /* What a pass leaves to the next one. */
 struct remembered {
 	int64_t next_ms;         /* when the next pass is due, CLOCK_MONOTONIC; 0: there was none yet */
-	char status[512];        /* the outcome of the pass, printable, for people; behind guests.state */
+	char status[512];        /* the outcome of the pass, printable, for people; shown after guests.state */
 	char *reported;          /* its report */
 	struct lease_marks seen; /* leases whose domain had the device */
 	struct guests guests;    /* without a connection */
@@ -47,7 +47,7 @@ void handler_close(struct handler *handler);
 /* Reads the configuration again. An invalid one is logged, and the old one stays. */
 void handler_reload(struct handler *handler);
 
-/* Takes the lock unless it is held, also if its directory was replaced, so that the hook does not see ours. */
+/* Takes the lock unless it is held; again if its directory was replaced, because the hook sees only the new lock. */
 int handler_hold_lock(struct handler *handler, struct err *err);
 
 /* Makes one pass, with its outcome in handler->last. Errors are logged, and the next pass is then due soon. */

@@ -89,7 +89,7 @@ static bool watch(struct finisher *f, const struct host *host, const struct stor
 	for (size_t i = 0; r == 0 && i < WATCHES; i++)
 		if (dirs[i] >= 0)
 			r = add_watch(f, &f->watched[i], dirs[i]);
-	/* The handler itself writes to the state's own directory; if it is replaced, so is that of the leases. */
+	/* Skip the state's own directory: the handler writes to it. If it is replaced, so is the leases' directory. */
 	for (size_t i = WATCH_LEASES; r < 0 && i < WATCHES; i++)
 		changed |= has_changed(&f->watched[i], dirs[i]);
 	if (r < 0 && !f->unwatched)
@@ -118,7 +118,7 @@ static bool is_news(const struct finisher *f, const struct inotify_event *event)
 	/* The state's own directory has records that come and go. */
 	if (dir == WATCH_RUN || !event->len)
 		return false;
-	/* Hidden files are temporary ones of ours; a domain's name can begin with a dot. */
+	/* A hidden file is a temporary file of ours, or a status file of a domain whose name begins with a dot. */
 	return dir == WATCH_STATUS || (event->name[0] != '.' && event->mask & (IN_DELETE | IN_MOVED_FROM));
 }
 

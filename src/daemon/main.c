@@ -35,7 +35,7 @@
 
 enum {
 	SETTLE_MS = 200, /* events within this time cause one pass */
-	/* The least time between passes, however many events arrive; up to APART_MAX_MS if they take long. */
+	/* The least time between passes, however many events arrive; up to APART_MAX_MS if passes take long. */
 	APART_MS = 1000,
 	APART_MAX_MS = 10000,
 	SHARE = 4, /* a pass is followed by a pause of this many times its processor time */
@@ -134,7 +134,7 @@ static void on_file(struct leased *d)
 		look_soon(d);
 }
 
-/* What was reported during the pass is a reason for the next one. */
+/* An event during the pass may have made the next pass due already, so keep the earlier time. */
 static void passed(struct leased *d)
 {
 	const struct remembered *last = &d->handler.last;
@@ -152,7 +152,7 @@ static void passed(struct leased *d)
 
 static void on_pass_end(struct leased *d)
 {
-	/* A guest that sets its clock or its balloon makes libvirt write its status file. */
+	/* Limit the passes: a guest that sets its clock or balloon makes libvirt write the domain's status file. */
 	int64_t apart_ms = SHARE * pass_end(&d->pass, &d->handler);
 
 	d->apart_ms = apart_ms < APART_MS ? APART_MS : apart_ms > APART_MAX_MS ? APART_MAX_MS : apart_ms;
@@ -166,7 +166,7 @@ static void pass(struct leased *d)
 		passed(d);
 }
 
-/* When the next pass may begin, or the one that is being made is given up. */
+/* When the next pass may begin, or when the running pass is given up. */
 static int64_t pass_due(const struct leased *d)
 {
 	int64_t at = d->passed_at + d->apart_ms;
@@ -261,7 +261,7 @@ static void look_after(struct leased *d)
 	guests->uri = d->options.uri;
 	if (guests->asks)
 		text_copy(guests->state, sizeof(guests->state), "not connected to libvirt yet");
-	/* Before the first look, so that no event in between is lost. */
+	/* Watch before the first look, so that no event in between is lost. */
 	open_udev(d);
 	finisher_start(&d->finisher);
 	log_info("version %s started", PACKAGE_VERSION);

@@ -23,7 +23,7 @@ static bool is_due(const struct gc_item *item)
 	return !item->leased && item->novas && item->outcome == GC_GOES;
 }
 
-/* Nova fails if a device disappears between its list and its lookup, so all that are due soon are removed together. */
+/* Nova fails if a device disappears between its list and its lookup, so orphans due soon are removed together. */
 static int64_t waits_for_more(const struct gc *pass)
 {
 	int64_t now = sys_now_ms(), first = INT64_MAX, last = 0;

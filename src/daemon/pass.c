@@ -16,7 +16,7 @@
 #include "sys/log.h"
 
 enum {
-	ASKING_MS = 5000,      /* for libvirt, if another pass is due */
+	ASKING_MS = 5000,      /* how long to wait for libvirt once another pass is due */
 	LATE_S = 120,          /* longer than a pass takes to look through all processes */
 	ARENA_SIZE = 16 << 20, /* the limit of what a pass leaves; untouched pages cost nothing */
 };
@@ -98,7 +98,7 @@ bool pass_start(struct pass *pass, struct handler *h)
 	struct err err;
 	bool started;
 
-	/* Not in the pass's process alone: the loop searches libvirt's processes, and watches its files, as well. */
+	/* Do this before the fork, because the loop also searches libvirt's processes and watches its files. */
 	libvirt_daemon_follow(&h->host);
 	started = handler_hold_lock(h, &err) == 0 && launch(pass, h, &err) == 0;
 	if (!started)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * A pass of the device handler in a process of its own. So nothing that a pass waits for (libvirt, a lock, a driver)
- * delays the loop, which completes releases: libvirt keeps its clients waiting for as long as a hook runs, which may
- * itself wait for a release. The process ends with its parent, and can be killed at any instant.
+ * delays the loop, which completes releases. Otherwise a pass could wait for libvirt, while libvirt waits for a hook
+ * and the hook for a release. The process ends with its parent, and can be killed at any instant.
  */
 #pragma once
 
@@ -28,8 +28,8 @@ struct pass {
 bool pass_start(struct pass *pass, struct handler *handler);
 
 /*
- * When the process is given up if the next pass is due at `next_ms`, or earlier by what this one leaves. What asks
- * libvirt comes last in a pass, so the next one waits only a few seconds for the answer.
+ * When the process is given up, if the next pass is due at `next_ms` or at the earlier time that this pass leaves. A
+ * pass asks libvirt last, so the next one waits only a few seconds for the answer.
  */
 int64_t pass_late_ms(const struct pass *pass, int64_t next_ms);
 

@@ -108,7 +108,7 @@ static int begin_work(struct apply *apply, const struct step *steps, size_t n, s
 
 		if (done && steps[i].kind != STEP_CREATE)
 			continue;
-		/* What an earlier round made has gone meanwhile. */
+		/* The device that an earlier round made has gone meanwhile. */
 		if (done)
 			forget_done(apply, done);
 		work = store_lock_vgpu(apply->store, steps[i].vgpu.id, err);
@@ -144,7 +144,7 @@ static int lease_step(struct apply *apply, const struct step *step, struct err *
 	 */
 	if (is_some(&done->before) && done->kept) {
 		done->now.origin = done->before.origin;
-		/* Its creation took too long but has ended, so the device is incomplete. */
+		/* Its creation took too long but has ended, so the device may be incomplete. */
 		if (done->before.state == LEASE_CREATING)
 			done->now.state = LEASE_CREATING;
 	}
@@ -173,7 +173,7 @@ static int hold_back(const struct apply *apply, const struct step *step, struct 
 		err_in(err, "vGPU %s", lease->vgpu.id);
 		return err_recode(err, EAGAIN);
 	}
-	/* A write that went on during the look may have made the device since. */
+	/* A write that was in progress during the look may have created the device since then. */
 	if (gone && kernel_exists(apply->store->host, &lease->vgpu) != 0)
 		return err_set(err, EAGAIN, "vGPU %s: created by another process in the meantime", lease->vgpu.id);
 	if (gone || lease->state == LEASE_CREATING)
@@ -255,7 +255,7 @@ static int ensure(const struct apply *apply, const struct step *step, const char
 			       err);
 }
 
-/* A device that we created is for the guest, unless it had a definition before: then it belongs to a manager's pool. */
+/* A device that we created is for the guest, unless mdevctl defined it before, as part of a manager's pool. */
 static bool is_for_guest(const struct apply *apply, const struct vgpu_ref *vgpu, bool made)
 {
 	int64_t window_ms = (int64_t)apply->policy->start_grace_s * 1000;
@@ -283,7 +283,7 @@ static int settle(struct apply *apply, const struct step *step, struct err *err)
 			lease.origin = owner_origin(step->owner);
 		r = lease_put(apply->store, &lease, err);
 	}
-	/* Before others can release the vGPU, which forgets that we made it. */
+	/* Write the record before others can release the vGPU, because a release resets the record. */
 	if (r == 0) {
 		affinity_put(apply->store, &lease, is_for_guest(apply, &lease.vgpu, made));
 		seen_forget(apply->store, step->vgpu.id);
@@ -306,7 +306,7 @@ static void drop_lease(struct apply *apply, const struct step *step)
 	struct lease lease;
 	struct err err;
 
-	/* What an earlier round has made stays, for an undo. */
+	/* Keep the entry of a device that an earlier round made, for an undo. */
 	if (!done || (step->kind == STEP_KEEP && !done->kept))
 		return;
 	if (!done->kept && still_ours(apply, done, &lease, &err) == 1) {
@@ -349,7 +349,7 @@ static int undo_lease(const struct apply *apply, const struct applied *done, str
 	if (r < 0)
 		return r;
 	r = still_ours(apply, done, &lease, err);
-	/* Somebody has removed the lease: what this run has made must not stay without one. */
+	/* If the lease was removed meanwhile, write it again: a device that this run made must not stay unleased. */
 	if (r == 0 && done->made && lease_get(apply->store, done->id, &lease, err) == 0) {
 		lease = done->now;
 		r = 1;
@@ -367,8 +367,8 @@ static int undo_lease(const struct apply *apply, const struct applied *done, str
 }
 
 /*
- * Gives one lease up, and removes what this run has made of it. What cannot be removed keeps its lease: no device may
- * stay without one.
+ * Gives up one lease, and removes the device if this run made it. If the removal fails, the lease stays: no device may
+ * stay without a lease.
  */
 static int undo(struct apply *apply, struct applied *done, struct err *err)
 {
@@ -412,7 +412,7 @@ int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i
 	stays = r == -ETIMEDOUT;
 	if (r == 0)
 		r = settle(apply, step, err);
-	/* An earlier round can have made what this one keeps. */
+	/* Only undo a step that creates: a device that this round keeps may have been made in an earlier round. */
 	if (r < 0 && made && done_of(apply, step)->made && undo_step(apply, step, err) < 0) {
 		stays = true;
 		r = -err->code;

@@ -19,7 +19,7 @@ struct applied {
 	int work;            /* its work lock; -1: not held any more */
 	bool kept;           /* the device is the domain's already: an undo leaves its lease */
 	bool made;           /* this run created the device, so an undo removes it, whoever its owner is */
-	struct lease before; /* the lease that the domain had of the device; without an ID: none */
+	struct lease before; /* the domain's earlier lease of the device; without an ID: none */
 	struct lease now;    /* as this run wrote it (any other record is not ours); without an ID: not written yet */
 };
 
@@ -43,14 +43,14 @@ void apply_end(struct apply *apply);
 
 /*
  * Writes the leases of all steps: `creating`, or `active` if the device exists. The caller holds the store's lock.
- * -EAGAIN: another process is at work on one of them; nothing is written.
+ * -EAGAIN: another process holds the work lock of one of the vGPUs; nothing is written.
  */
 int apply_lease(struct apply *apply, const struct step *steps, size_t n, struct err *err);
 
 /*
  * Like apply_lease(), for a domain that migrates to this host or is restored: the leases are `reserved` for
  * `reserve_ttl`. A pending release of the domain's own vGPU waits for the same time. Nothing is written to sysfs.
- * -EAGAIN: a process is at work on that vGPU.
+ * -EAGAIN: another process holds the work lock of that vGPU.
  */
 int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struct err *err);
 
@@ -59,7 +59,7 @@ int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struc
  * its lease and those of all later steps, which the next plan leases again. Returns:
  *   0: the device is complete and its lease active
  *   -EAGAIN: the host is not as the plan assumed; plan again
- *   -ETIMEDOUT: the creation hangs, or its device cannot be removed; give up (the lease stays until it is collected)
+ *   -ETIMEDOUT: the creation hangs, or its device cannot be removed; give up (a later pass or start releases the lease)
  *   -ECANCELED: no time is left
  *   -ESTALE: the domain was released, or started again, meanwhile
  *   other: this candidate failed; try the next

@@ -102,7 +102,7 @@ static int write_create(const struct apply *apply, struct creation *creation, in
 	int r = timed_child_run(create_device, creation, creation->host->root, locks, left_ms(end), err);
 
 	if (r == 1) {
-		/* The child ends with its read and no longer needs the locks. The work lock ends with its lease. */
+		/* The child, which ends with its read, no longer needs the locks. The work lock ends with the lease. */
 		sys_unlock(apply->lock);
 		return create_no_answer(err);
 	}
@@ -178,7 +178,7 @@ int create_vgpu(const struct apply *apply, const struct step *step, struct appli
 	if (write_create(apply, &creation, end, err) < 0)
 		return -err->code;
 	done->made = true;
-	/* Only this candidate failed, and its device can be removed again; nothing hangs. */
+	/* Do not report a time-out: nothing hangs. Only this candidate failed, and its device can be removed again. */
 	return create_complete(apply, step, done->work, params, end, err) < 0 ? err_recode(err, EIO) : 0;
 }
 
@@ -187,7 +187,7 @@ int create_wait_closed(const struct apply *apply, const struct step *step, struc
 	int64_t end = sys_now_ms() + create_within(apply->policy->release_timeout_s * 1000, apply->wait_by_ms);
 	char holder[128];
 
-	/* If nobody can tell, go on: VFIO refuses a second opener. */
+	/* If it is unknown whether the device is open, go on: VFIO refuses a second opener. */
 	if (release_wait_closed(apply->store->host, step->vgpu.id, end, end + LOOK_MS, err) != -EBUSY)
 		return 0;
 	text_copy(holder, sizeof(holder), err->text + err->cause);
@@ -200,7 +200,7 @@ int apply_present(struct apply *apply, const struct step *step, struct err *err)
 
 	if (step->kind == STEP_KEEP && create_wait_closed(apply, step, err) < 0)
 		return -err->code;
-	/* A removal that has begun is not stopped by a lease. */
+	/* Wait for a removal that has begun, because no lease stops it. */
 	while (store_check_vgpu(apply->store, step->vgpu.id, err) < 0) {
 		if (sys_now_ms() >= apply->wait_by_ms)
 			return -err->code;

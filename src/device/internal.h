@@ -19,8 +19,8 @@ int create_vgpu(const struct apply *apply, const struct step *step, struct appli
 
 /*
  * Waits until the step's vGPU is complete, and sets the attributes of its mdevctl definition and its parameters (""
- * none); of an adopted one only the parameters, and a failure is only logged, unless the write hangs. `params` NULL:
- * nothing is set.
+ * none). For an adopted vGPU sets only the parameters, and only logs a failure unless the write hangs. `params` NULL:
+ * sets nothing.
  */
 int create_complete(const struct apply *apply, const struct step *step, int work, const char *params, int64_t end,
 		    struct err *err);

@@ -15,14 +15,14 @@
 #include "internal.h"
 #include "state/history.h"
 
-/* What a check needs. If it is missing, another finding says so, and the check is skipped. */
+/* What a check needs. If it is missing, another finding reports that, and the check is skipped. */
 enum { NEEDS_NOTHING = 0, NEEDS_POOL = 1, NEEDS_STORE = 2, NEEDS_FILES = 4 };
 
 static const struct {
 	const char *what;
 	void (*run)(struct check *check);
 	unsigned int needs;
-	bool of_pool; /* also made with only_pool */
+	bool of_pool; /* the check also runs with only_pool */
 } checks[] = {
 	{ "pgpu", check_cards, NEEDS_POOL, true },
 	{ "type", check_starts, NEEDS_POOL, true },
@@ -119,7 +119,7 @@ static void config_fails(struct check *check, int r, const struct config_notes *
 	if (mistakes->n)
 		return;
 	if (r != -ENOENT) {
-		/* This fails even if root could read the file, because nothing else can be checked. */
+		/* This fails even if root could read the file, because nothing else can be checked without it. */
 		check_fail(check, geteuid() == 0 ? FIX_CONFIG : "run as root", "%s", err->text);
 		return;
 	}

@@ -55,7 +55,7 @@ struct check {
 	struct store store;
 	int store_result; /* of store_open(): 0, or a negative errno with its text in `store_err` */
 	struct err store_err;
-	const struct leases *leases; /* without void leases; empty if one cannot be read */
+	const struct leases *leases; /* without void leases; empty if any lease cannot be read */
 	struct libvirt_files *disk;  /* NULL: unreadable */
 	bool *explained;             /* for each section: a finding says why a pGPU does not provide its type */
 };

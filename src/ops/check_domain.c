@@ -59,8 +59,8 @@ static bool is_doubtful_vf(const struct check *check, const struct vgpu_request 
 }
 
 /*
- * Might a start with this vGPU be refused for a reason other than capacity? Not with an mdev that exists; other domains
- * may have it, too. A VF of the pool is judged without a plan.
+ * Might a start with this vGPU be refused for a reason other than capacity? Not with an existing mdev, even if another
+ * domain has it. A VF of the pool is judged without a plan.
  */
 static bool is_doubtful(const struct check *check, const struct vgpu_request *req)
 {

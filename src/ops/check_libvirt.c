@@ -105,7 +105,6 @@ static int64_t hooks_since(const struct check *check)
 	return came;
 }
 
-/* Was our hook called after `came`? */
 static bool called_since(const struct check *check, int64_t came)
 {
 	struct stat called;
@@ -139,7 +138,7 @@ void check_hook(struct check *check)
 		check_warn(check, "if no hook there calls it, install it as /" HOOKS "/qemu.d/vgpu-lease",
 			   "not found as qemu or in qemu.d, but called since the hook there was installed");
 	} else if (ours == 0)
-		/* There it replaces no hook of somebody else, as it would as .../hooks/qemu. */
+		/* In qemu.d our hook replaces no other hook, as it might as .../hooks/qemu. */
 		check_fail(check, "install it as /" HOOKS "/qemu.d/vgpu-lease, then reload libvirtd (or virtqemud)",
 			   "libvirt hook not installed (neither as qemu nor in qemu.d), so libvirt starts every "
 			   "domain without it");
@@ -197,7 +196,7 @@ static bool listens(const struct host *host)
 	return false;
 }
 
-/* `came`: when an executable hook for QEMU was installed, by the times of the files. */
+/* `came`: when an executable hook for QEMU was installed, according to the times of the files. */
 static void judge_daemon(struct check *check, int64_t came)
 {
 	char comm[LIBVIRT_COMM_SIZE], unit[UNIT_SIZE];

@@ -73,7 +73,7 @@ static bool is_miscounted(struct check *check, const struct nova_inventory *nova
 			   "has no device, but Nova counts it as one (vGPU of domain %.100s)", domain);
 		return true;
 	}
-	/* It may belong to a pool whose unit has not run yet. */
+	/* The definition may belong to a pool whose unit has not run yet. */
 	check_warn(check,
 		   check_fix(check, "run 'mdevctl start -u %s', or 'mdevctl undefine -u %s' if it is not needed",
 			     d->uuid, d->uuid),

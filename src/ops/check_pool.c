@@ -74,7 +74,7 @@ static bool is_used(const struct check *check, const char *vf)
 	return lease_find(check->leases, vf) || (check->disk && libvirt_files_names(check->disk, vf, NULL));
 }
 
-/* Reports guests' VFs with a type that they are not configured for: without it, a start silently sets another. */
+/* Reports guests' VFs whose type is not configured for them: once it is removed, a start silently sets another. */
 static void look_at_types(struct check *check, const struct inv_pgpu *card)
 {
 	const struct inv_device *first = NULL;

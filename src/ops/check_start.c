@@ -25,7 +25,7 @@ struct start {
 	struct err err;
 };
 
-/* Copies the configuration without its quotas, which say nothing about the host, unless all are 0. */
+/* Copies the configuration without its quotas, unless all are 0: other quotas say nothing about the host. */
 static void start_begin(struct start *s, struct check *check)
 {
 	*s = (struct start){ .plan = &check->start.plan,
@@ -42,7 +42,7 @@ static void start_begin(struct start *s, struct check *check)
 	uuid_random(s->request.uuid);
 }
 
-/* Which vGPUs use up a pGPU: `own`, of types configured for it, or `foreign`, others. */
+/* Which vGPUs use up a pGPU: `own` vGPUs, of types configured for it, or `foreign` vGPUs, of other types. */
 struct carried {
 	bool own, foreign;
 	bool leased; /* one of them is leased, so its capacity is available again when the guest ends */

@@ -87,7 +87,7 @@ void check_state(struct check *check)
 	if (!denied)
 		look_at_writable(check, "run/vgpu-lease", CHECK_FAIL, "every start with a vGPU is refused");
 	look_at_writable(check, "var/lib/vgpu-lease", CHECK_WARN, "the history of vGPUs is not kept");
-	/* look_at_directory() has reported some errors. */
+	/* look_at_directory() has already reported ENOTDIR and ELOOP. */
 	if (check->store_result == 0 || err.code == ENOTDIR || err.code == ELOOP)
 		return;
 	/* The error's text begins with the path. */

@@ -84,7 +84,6 @@ static void look_end(struct look *look)
 	free(look->definitions);
 }
 
-/* Sets an item's verdict, with its reason. */
 static void set_fate(struct gc_item *item, const struct fate *fate)
 {
 	item->outcome = fate->goes ? GC_GOES : GC_STAYS;
@@ -102,11 +101,11 @@ static void judge_lease(struct gc *c, const struct fate_look *facts, const struc
 	item->vgpu = lease->vgpu;
 	item->lease = *lease;
 	item->exists = inventory_presence(facts->inv, c->store->host, &lease->vgpu);
-	/* A reservation creates no device, so an existing device is not ours. A plain VF is never removed. */
+	/* A reservation creates no device, so an existing device is not ours to remove. A plain VF is never removed. */
 	item->removes = item->exists == PRESENT && lease->vgpu.framework != FW_VF && release_removes(c->store, lease);
 	fate_lease(&fate, facts, lease, item->exists);
 	set_fate(item, &fate);
-	/* A dry pass does not wait for a process that is at work on the vGPU. */
+	/* A dry pass does not wait for a process that works on the vGPU. */
 	if (c->dry && lease->state == LEASE_RELEASING && item->outcome == GC_GOES &&
 	    store_locked_vgpu(c->store, lease->vgpu.id)) {
 		item->outcome = GC_STAYS;
@@ -156,7 +155,7 @@ static bool name_defined(struct vgpu_ref *vgpu, const struct inventory *inv, con
 	return true;
 }
 
-/* Does the vGPU block `kept_type`: is it of another type, on a parent that is given to `kept_type`? */
+/* Does the vGPU block `kept_type`: is it of another type, on a parent that is configured for `kept_type`? */
 static bool is_in_the_way(const struct gc *c, const struct vgpu_ref *vgpu)
 {
 	const struct inv_parent *parent = c->inv ? inventory_parent(c->inv, vgpu->parent) : NULL;
@@ -181,7 +180,7 @@ static bool is_foreign_meant(const struct gc *c, const struct vgpu_ref *vgpu)
 	return is_meant(c, vgpu) && !c->domain && !c->state && (!c->type || strcmp(c->type, vgpu->type) == 0);
 }
 
-/* Network cards and accelerators of other kinds can have mdevs, too. They are not ours unless their type is enabled. */
+/* Mdevs of network cards, and of accelerators other than GPUs, are not ours unless their type is enabled. */
 static bool is_no_vgpu(const struct gc *c, const struct inv_device *device)
 {
 	const struct inv_pgpu *card = inventory_card_of(device);

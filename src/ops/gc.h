@@ -59,7 +59,7 @@ struct gc {
 	bool unused;                 /* also removes foreign devices and definitions that were not made for a guest */
 	bool unless_leased;          /* releases nothing if a lease stays */
 	bool dry;                    /* judges only; does not even record since when a device has been free */
-	int64_t looked_ms;           /* judges only older leases; 0: older than the pass */
+	int64_t looked_ms;           /* judges only leases older than this; 0: than the pass */
 	/*
 	 * Only for the device handler. `mark`: leases are only marked `releasing`, no foreign device is removed, and
 	 * what running domains have is leased to them. `seen`: the leases whose domain had the device at the last pass;

@@ -73,7 +73,7 @@ static int judge_attached(struct gc *c, const struct fate_look *look, const stru
 	fate = fate_of_attached(&facts, why);
 	if (fate == ATTACHED_LEASE)
 		r = adopt(c, look->inv, domain->request, &device, lease, err);
-	/* If this lease cannot be written (/run is full), others can still end. A lock that is held keeps all. */
+	/* If this lease cannot be written (/run is full), go on with the others. A lock that is held ends the pass. */
 	if (r < 0 && r != -ETIMEDOUT) {
 		snprintf(why, sizeof(why), "%.250s", err->text);
 		r = 0;

@@ -58,7 +58,7 @@ static void rounds_end(struct rounds *r)
 	plan_free(&r->plan);
 	survey_end(&r->world);
 	apply_end(&r->apply);
-	/* Also after a refusal: each question to a driver that hangs leaves a process behind. */
+	/* Record silent drivers after a refusal, too: each question to a driver that hangs leaves a process behind. */
 	silent_note(&r->store);
 	store_close(&r->store);
 }
@@ -269,7 +269,7 @@ static void note_success(struct rounds *r, const struct step *step)
 			failure_forget(&r->store, step->vgpu.pgpu);
 }
 
-/* Carries out the steps. 1: all are done; 0: plan again, and keep those that are done. */
+/* Carries out the steps. 1: all are done; 0: plan again, and keep those that are done; negative: refused. */
 static int apply_round(struct rounds *r, struct err *err)
 {
 	for (size_t i = 0; i < r->plan.nsteps; i++) {
@@ -290,7 +290,7 @@ static int apply_round(struct rounds *r, struct err *err)
 	return 1;
 }
 
-/* Waits a moment, because another process is at work on a vGPU of the plan. 0: plan again. */
+/* Waits a moment, because another process holds the work lock of a vGPU of the plan. 0: plan again. */
 static int wait_for_others(const struct rounds *r, struct err *err)
 {
 	if (sys_now_ms() >= r->world.deadline_ms)
@@ -319,7 +319,7 @@ static int rounds_run(struct rounds *r, struct err *err)
 		n = (arrives ? apply_reserve : apply_lease)(&r->apply, plan->steps, plan->nsteps, err);
 		store_unlock(&r->store);
 		if (n == -EAGAIN) {
-			/* What an arrival has reserved so far; a start has written nothing. */
+			/* Undo what an arrival has reserved so far; a start has written nothing. */
 			if (arrives)
 				apply_undo(&r->apply);
 			if (wait_for_others(r, err) < 0)

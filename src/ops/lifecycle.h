@@ -33,8 +33,8 @@ struct lifecycle {
 int lifecycle_prepare(const struct lifecycle *lifecycle, struct err *err);
 
 /*
- * For `prepare begin` of a domain without a vGPU in its XML: if it is a Nova instance that was suspended, which
- * detaches its mdevs, creates those that no longer exist, for Nova to attach them. A failure is only logged.
+ * For `prepare begin` of a domain whose XML has no vGPU. If the domain is a suspended Nova instance, whose mdevs Nova
+ * has detached, creates those that no longer exist, so that Nova can attach them. A failure is only logged.
  */
 void lifecycle_resumed(const struct lifecycle *lifecycle, const char *name);
 

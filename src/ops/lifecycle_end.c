@@ -16,7 +16,7 @@
 
 enum { END_MS = 400, LAST_LOOK_MS = 1000 };
 
-/* A release can outlast its hook: then a child continues it with a copy of this. */
+/* If a release outlasts its hook, a child continues it with a copy of this struct. */
 struct release {
 	struct host host;
 	struct policy policy;
@@ -39,7 +39,7 @@ static void tell(void *arg, size_t i, int r, const struct err *err)
 			  release->name, vgpu->id, err->text);
 }
 
-/* Marks and releases what the domain leases, by `deadline_ms`. Sets how much is left. Negative: not all is marked. */
+/* Marks and releases what the domain leases, by `deadline_ms`. Sets how many are left. Negative: some are unmarked. */
 static int give_up(struct release *release, struct store *store, int wait_ms, int64_t deadline_ms, int last_look_ms,
 		   struct err *err)
 {
@@ -159,7 +159,7 @@ int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err)
 	    store_lock(&store, sys_left_ms(deadline), err) < 0)
 		return -err->code;
 	silent_note(&store);
-	/* An error with one vGPU does not cost another its lease. */
+	/* After an error with one vGPU, go on with the others. */
 	for (size_t i = 0; i < lifecycle->request->nvgpus; i++) {
 		const char *id = lifecycle->request->vgpus[i].id;
 		struct inv_device device;

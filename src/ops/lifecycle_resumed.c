@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The start of a suspended Nova instance. Nova detaches the mdevs, saves the guest, restores it without them, and then
- * attaches them, for which no hook is called. It skips an mdev that no longer exists, and the guest runs without it. So
- * before the guest is restored, a missing mdev is created from the instance's definition, which still names it.
+ * attaches them, for which no hook is called. Nova skips an mdev that no longer exists, so the guest would run without
+ * it. Therefore, before the guest is restored, a missing mdev is created from the instance's definition, which still
+ * names it.
  */
 #include <fcntl.h>
 #include <stdlib.h>

@@ -50,8 +50,8 @@ int rewrite_begin(struct rewrite *rewrite, struct err *err);
 bool rewrite_asks(const struct rewrite *rewrite);
 
 /*
- * Makes `rewritten`, and adds the VFs to the changes. `config` NULL: the host is not read. A host that cannot be
- * read gives no facts, and that is no error. -ENOSPC: no VF is free to replace one that is not available here.
+ * Makes `rewritten`, and adds the VFs to the changes. `config` NULL: the host is not read. If the host cannot be read,
+ * omits its facts, without an error. -ENOSPC: no VF is free to replace a VF that is not available here.
  */
 int rewrite_make(struct rewrite *rewrite, const struct host *host, const struct config *config, struct err *err);
 

@@ -44,7 +44,7 @@ struct card_load {
 	int devices;           /* in the kernel, of any type */
 	int pending;           /* leases whose device is not in the kernel yet */
 	int of_type;           /* devices and pending leases of the requested type */
-	double cost;           /* of the pending leases, in instances of the requested type */
+	double cost;           /* how many instances of the requested type the pending leases take up */
 	double used_mib;       /* framebuffer of devices and pending leases, as far as it is known */
 	bool in_flight;        /* a creation or release is in progress */
 	char other[TYPE_SIZE]; /* a type with another framebuffer size; "" none */
@@ -54,8 +54,8 @@ struct card_load {
 	bool leased_beside;     /* one of them has a lease, so it stays */
 	int first_mib;          /* framebuffer of a device in the kernel; 0 none */
 	bool kept;              /* retype cannot remove a device of another type */
-	bool preset;            /* retype would remove one that was not made for a guest */
-	bool elsewhere;         /* such a device is on a VF that is not configured for this type; retype keeps it */
+	bool preset;            /* a device of another type was not made for a guest, but retype can remove it */
+	bool elsewhere;         /* a VF that is not configured for the type has another type; retype keeps it */
 	bool mixed;             /* devices have several sizes: mixed-size mode is on */
 };
 
@@ -90,12 +90,12 @@ struct asked {
 	const struct capacity_query *query;
 	const struct inv_pgpu *card;
 	const struct inv_type *type;
-	int available; /* the driver's offer */
+	int available; /* instances that the driver offers now */
 };
 
 /*
- * How many instances of the requested type one instance of `type` costs: an mtty-2 uses two ports, an mtty-1 one. The
- * kernel's counts for the two types give the ratio; if a count is missing, the cost is 1.
+ * How many instances of the requested type one instance of `type` takes up: an mtty-2 uses two ports, an mtty-1 uses
+ * one. The kernel's counts for the two types give the ratio; if a count is missing, the cost is 1.
  */
 static double cost_of(const struct asked *asked, const char *type)
 {
@@ -169,7 +169,7 @@ static double share_of(const struct card_load *load, const struct asked *asked, 
 	return all + asked->available > 0 ? (double)all / (all + asked->available) : 0;
 }
 
-/* Limits the capacity to `left` more. The first limit that leaves nothing sets the reason. */
+/* Limits the capacity to `left` more vGPUs. The first limit that leaves none sets the reason. */
 __attribute__((format(printf, 4, 5))) static void bound(struct capacity *space, int left, enum cause cause,
 							const char *fmt, ...)
 {
@@ -218,8 +218,8 @@ static void explain_no_instance(struct capacity *space, const struct inventory *
 }
 
 /*
- * Suggests the retype command that removes orphans of other types; if others made them in advance, the one that lists
- * them; if they would stay, the one that shows why.
+ * Suggests a retype command that removes the vGPUs of other types. If one of them cannot be removed, or was not made
+ * for a guest, suggests the dry run that shows why, or lists them.
  */
 static void advise_retype(struct capacity *space, const struct card_load *load, const struct asked *asked)
 {
@@ -271,7 +271,7 @@ static void explain_none(struct capacity *space, const struct card_load *load, c
 	}
 }
 
-/* How many fit into the framebuffer beside other sizes; at least one if one is offered and no lease is pending. */
+/* How many vGPUs fit beside vGPUs of other sizes; at least one if one is offered and no lease is pending. */
 static int fit_between(const struct card_load *load, double whole, const struct inv_type *type, int available)
 {
 	int left = (int)((whole - load->used_mib) / type->framebuffer_mib);

@@ -40,7 +40,7 @@ void capacity_on(struct capacity *space, const struct capacity_query *query, con
 /* Does the parent's driver suit the hostdev? A plain VF needs a VFIO driver, unless libvirt binds one. */
 bool capacity_parent_suits(const struct inv_parent *parent, const struct vgpu_request *req);
 
-/* An attempt of this run that failed for this type on this pGPU as a whole; preferably not a removal. NULL: none. */
+/* The failed attempt of this run that excludes the whole pGPU for this type; not a removal, if possible. NULL: none. */
 const struct failed_attempt *capacity_failed_attempt(const struct world *world, const char *pgpu, const char *type);
 
 /* Is the parent free, and in the pool for this type (NULL: any type)? */

@@ -15,7 +15,7 @@ static bool leased_parent(const struct leases *leases, const char *parent, const
 	return false;
 }
 
-/* Does the VF count? On a card outside the pool every VF does; if the card does not serve the type, every pooled VF. */
+/* Every VF counts on a card outside the pool, and every pooled VF on a card that does not serve the type. */
 static bool is_pooled(const struct inv_parent *parent, const char *type)
 {
 	if (!parent->card->pool.in_pool)
@@ -81,7 +81,7 @@ bool capacity_group_is_free(const struct capacity_query *query, const struct inv
 	return !*why;
 }
 
-/* Does the host use this plain VF as a GPU? A display server opens every GPU, so a start that names the VF gets it. */
+/* Does the host use this plain VF as a GPU? Ignored if a start names the VF: a display server opens every GPU. */
 static bool is_hosts(const struct world *world, const struct inv_parent *p)
 {
 	return p->facts.renders && !(world->mode == PLAN_PREPARE && request_names(world->request, p->name));

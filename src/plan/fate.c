@@ -95,7 +95,7 @@ static int64_t next_look(const struct lease_facts *f)
 	case LEASE_RELEASING:
 		return lease->deadline_ms >= f->now_ms ? lease->deadline_ms + 1 : 0;
 	case LEASE_CREATING:
-		/* No event reports that a write has ended, nor does one below that a device was closed. */
+		/* No event reports the end of a write, nor (below) the closing of a device. */
 		return (created_ms >= f->now_ms ? created_ms : f->now_ms + CLOSE_MS) + 1;
 	case LEASE_ACTIVE:
 		if (f->runs && !f->has && f->open)
@@ -163,7 +163,7 @@ void fate_of_orphan(struct fate *fate, const struct orphan_facts *f)
 /* Decides about a vGPU that is attached to the domain of its lease. */
 static enum attached unfinished(const struct attached_facts *f, char why[REASON_SIZE])
 {
-	/* A reservation is left until its deadline; then it no longer counts, and the device has no lease. */
+	/* Leave a reservation until its deadline. It is void after that, and the device then counts as foreign. */
 	if (f->lease->state == LEASE_RESERVED || f->lease->state == LEASE_ACTIVE || f->at_work)
 		return ATTACHED_LEAVE;
 	/* An exiting QEMU can have its devices open even after the domain's release. */

@@ -33,7 +33,7 @@ struct lease_facts {
 	const struct lease *lease;
 	const struct policy *policy;
 	int64_t now_ms;
-	int64_t looked_ms;    /* when the facts were read, or earlier: they say nothing about a newer lease */
+	int64_t looked_ms;    /* when the facts were read, or earlier; the facts say nothing about a newer lease */
 	enum presence exists; /* the device */
 	const char *unseen;   /* why `exists` is not known */
 	const char *open;     /* which process has the device open, or why that is not known */

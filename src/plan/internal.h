@@ -28,7 +28,7 @@ struct planner {
 struct capacity_vfs {
 	int all, free;
 	int suited;                    /* free VFs that suit the hostdev */
-	const struct inv_parent *best; /* the most preferred of the suited ones; NULL none */
+	const struct inv_parent *best; /* the most preferred of the VFs that suit; NULL none */
 	char why[REASON_SIZE];         /* why the IOMMU group of an unused VF is not free; "" none */
 };
 
@@ -128,7 +128,7 @@ bool plan_refuse_device(struct planner *p, const char *fmt, ...) __attribute__((
 /* The VF of the pool that the hostdev names; NULL: none, or the address is another host's. The VF limits the types. */
 const struct inv_parent *plan_own_vf(const struct planner *p);
 
-/* plan_text.c: writes "nvidia-222" or, for several, "VGPU (nvidia-222, nvidia-231)", and their source if not asked. */
+/* plan_text.c: writes "nvidia-222" or "VGPU (nvidia-222, nvidia-231)", and the type's source if not the metadata. */
 void plan_text_request(const struct resolved_request *resolved, char *buf, size_t size);
 
 /* Writes into the plan why no pGPU has capacity, pGPUs with the same cause together. */

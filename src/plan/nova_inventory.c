@@ -84,7 +84,7 @@ static void count_defined(struct nova_provider *p, const struct inventory *inv, 
 	}
 }
 
-/* How much of max_instances is left by all existing and defined vGPUs and the offers of providers before `next`. */
+/* What remains of max_instances after all existing and defined vGPUs, and the offers of providers before `next`. */
 static int left(const struct nova_inventory *nova, size_t next)
 {
 	const struct section *section = nova->providers[next].section;

@@ -12,7 +12,7 @@ struct candidate {
 	const char *type;
 	bool near;   /* on a suitable NUMA node */
 	bool failed; /* in the last five minutes */
-	bool last;   /* has the vGPU's previous parent */
+	bool last;   /* the parent to use is the vGPU's previous one, and has not failed */
 	struct capacity space;
 };
 
@@ -162,7 +162,7 @@ static void fill_step(const struct planner *p, const struct candidate *c, const 
 	const struct inv_parent *parent = c->space.parent ? c->space.parent : c->card->parents[0];
 	struct vgpu_ref vgpu = { .framework = c->card->framework };
 
-	/* A VF's id is its address, whatever address the domain had before. */
+	/* The ID of a VF is its address, not the address that the domain named. */
 	text_copy(vgpu.id, sizeof(vgpu.id), vgpu.framework == FW_MDEV ? id : parent->name);
 	text_copy(vgpu.type, sizeof(vgpu.type), c->type);
 	text_copy(vgpu.parent, sizeof(vgpu.parent), parent->name);
@@ -192,7 +192,7 @@ static bool gives_vf(const struct inv_parent *vf, const char *type, struct capac
 	return false;
 }
 
-/* Finds the card's capacity for the request, if need be on the only permitted VF. False: the card is no candidate. */
+/* Finds the card's capacity for the request, only on the permitted VF if there is one. False: not a candidate. */
 static bool find_capacity(const struct planner *p, struct candidate *c, const char *id)
 {
 	const char *type = c->type;
@@ -245,7 +245,7 @@ static const char *why_chosen(const struct planner *p, const struct search *foun
 	return "the only one with capacity";
 }
 
-/* Searches the pGPUs for one type. The vGPU's previous parent is the best, if it has capacity. */
+/* Searches the pGPUs for one type. The vGPU's previous parent is the best if it has capacity and has not failed. */
 static void search_for_type(struct planner *p, const char *type, struct search *found)
 {
 	const struct inventory *inv = &p->world->inv;

@@ -77,7 +77,7 @@ struct card_cause {
 	bool done;
 };
 
-/* Is the verdict beside the point? The pGPU is ready but offers no enabled type, and a configured card is missing. */
+/* Is the verdict irrelevant? The pGPU is ready but offers no enabled type, and a configured card is missing. */
 static bool is_beside(const struct planner *p, const struct verdict *v)
 {
 	const struct pool_card *card = &v->card->pool;
@@ -157,7 +157,7 @@ static bool is_leased_on(const struct planner *p, const char *card)
 	return false;
 }
 
-/* Without a lease nothing can be released: vGPUs were created in advance, their domains are off, or VFs are open. */
+/* For a card without leases: its vGPUs were created in advance, their domains are off, or its VFs are open. */
 static const char *unleased(const struct planner *p, const char *card)
 {
 	const struct inv_pgpu *pgpu = inventory_pgpu(&p->world->inv, card);
@@ -279,7 +279,7 @@ bool plan_text_free_vfs(const struct planner *p, char *buf, size_t size)
 	return found || unsuited || !pooled;
 }
 
-/* Writes what follows the causes and must fit: free VFs, and what to do. */
+/* Writes what follows the causes and is never left out: free VFs, and what to do. */
 static void text_end(const struct planner *p, const char *fix, char *buf, size_t size)
 {
 	buf[0] = '\0';

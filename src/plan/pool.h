@@ -30,14 +30,14 @@ const struct section *pool_section_of(const struct inv_parent *parent);
 /* Does this parent provide this type, according to the configuration? */
 bool pool_gives(const struct inv_parent *parent, const char *type);
 
-/* How ready the section's readiest card is, of those with mdevs (`mdev`) or with VFs; with `parent`, its card. */
+/* How ready is the section's readiest card, of those with mdevs (`mdev`) or with VFs? With `parent`: its card only. */
 enum stock { STOCK_NONE, STOCK_UNREADY, STOCK_READY };
 enum stock pool_stock(const struct inventory *inv, const struct section *section, bool mdev,
 		      const struct inv_parent *parent);
 
 /*
- * The sections of the enabled types whose cards are readiest, then NULL. If no type has a card, these are all types of
- * mdevs if `mdev` is true and `parent` NULL, else none. The caller frees the list.
+ * Lists the sections of the enabled types whose cards are readiest, then NULL. If no type has a card, lists all mdev
+ * types if `mdev` is true and `parent` NULL, else none. The caller frees the list.
  */
 const struct section **pool_types(const struct inventory *inv, bool mdev, const struct inv_parent *parent);
 
@@ -58,7 +58,7 @@ bool pool_names(const struct config *config, const struct inv_pgpu *card, const 
 /* True if several sections have a device_match. If a card matches two of them, the types that it offers decide. */
 bool pool_matches_twice(const struct config *config);
 
-/* Does an alternative of device_match fit this card? */
+/* Does this entry of device_match fit the card? */
 bool pool_match(const struct match *match, const struct inv_pgpu *card);
 
 /* The first entry of the section's device_match that fits the card; NULL none. */

@@ -55,7 +55,7 @@ bool pool_matches_twice(const struct config *config)
 
 const struct match *pool_matches(const struct section *s, const struct inv_pgpu *card)
 {
-	/* Any device can have plain VFs, so a vendor or a NUMA node alone does not mean network cards. */
+	/* A match by vendor or NUMA node alone does not mean network cards, although they can have plain VFs. */
 	for (size_t i = 0; i < s->nmatches; i++)
 		if (pool_match(&s->matches[i], card) && !(s->vf && card->other && !*s->matches[i].device))
 			return &s->matches[i];

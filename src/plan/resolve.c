@@ -88,7 +88,7 @@ static const struct section *enabled(const struct config *config, const char *ty
 	return section && !section->vf ? section : NULL;
 }
 
-/* Can a pGPU serve the type? Of the sections without addresses and matches, only the first gets pGPUs. */
+/* Can a pGPU serve the type? With one type per pGPU, only the first section without address or match gets pGPUs. */
 static bool is_served(const struct config *config, const char *type)
 {
 	const struct section *section = enabled(config, type), *first;
@@ -100,7 +100,7 @@ static bool is_served(const struct config *config, const char *type)
 	return first == section;
 }
 
-/* Does the word begin like an ID of this host? If not, the user meant a name, so the refusal lists names. */
+/* Does the word have the prefix of an ID of this host? If not, the user meant a name, so the refusal lists names. */
 static bool is_id(const struct world *world, const char *word)
 {
 	for (size_t i = 0; i < world->nnames; i++) {

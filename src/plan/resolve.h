@@ -25,8 +25,8 @@ unsigned int resolve_frameworks(const struct vgpu_request *req);
 unsigned int resolve_types(struct resolved_request *resolved, const struct world *world, char refusal[RESOLVE_REFUSAL]);
 
 /*
- * If a migrating vGPU is an mdev on the source and a VF here, or the reverse, changes its request to any device of the
- * other kind: a type of this name exists only there, and the policy allows the change (cross_framework). libvirt
- * allows it since 11.0, and QEMU decides whether the state fits. Returns and refuses like resolve_types().
+ * If a migrating vGPU is an mdev on the source but its type's name exists here only for VFs, or the reverse, and the
+ * policy allows the change (cross_framework), changes its request to any device of the other kind. libvirt allows the
+ * change since 11.0, and QEMU decides whether the state fits. Returns and refuses like resolve_types().
  */
 unsigned int resolve_framework(struct vgpu_request *req, const struct world *world, char refusal[RESOLVE_REFUSAL]);

@@ -50,7 +50,7 @@ struct resolved_request {
 enum cause {
 	CAUSE_IN_USE,      /* its capacity is in use */
 	CAUSE_CAP,         /* max_instances is reached */
-	CAUSE_BLOCKED,     /* by vGPUs of another size */
+	CAUSE_BLOCKED,     /* by vGPUs of another size or type */
 	CAUSE_NO_INSTANCE, /* no GPU instance is free for a MIG-backed type */
 	CAUSE_UNSUITED,    /* no free VF suits the hostdev */
 	CAUSE_FAILED,      /* an attempt failed */
@@ -100,8 +100,8 @@ struct world {
 	enum plan_mode mode;
 	int64_t deadline_ms; /* of the operation (sys_now_ms()); 0 none */
 	/*
-	 * The facts cover everything, and what can be removed to make capacity is marked as reclaimable. Otherwise they
-	 * cover only what the request and the leases refer to, or without a request, all but what can be removed.
+	 * True: the facts cover everything, and what can be removed to make capacity is marked as reclaimable. False:
+	 * they cover only what the request and the leases refer to, or without a request, all but what can be removed.
 	 */
 	bool wide;
 

@@ -119,7 +119,7 @@ void affinity_gone(const struct store *store, const char *id)
 	if (!affinity_get(store, id, &was) || (!was.made_this_boot && !was.for_guest))
 		return;
 	was.made_this_boot = was.for_guest = false;
-	/* On a full disk the record goes: it would let us remove the next device with this ID, whoever creates it. */
+	/* If the record cannot be updated, delete it: it would let us remove any later device with this ID. */
 	if (affinity_write(store, id, &was) < 0)
 		unlinkat(store->affinity, id, 0);
 }
@@ -131,7 +131,7 @@ bool affinity_is_for_guest(const struct store *store, const char *id)
 	return affinity_get(store, id, &affinity) && (affinity.made_this_boot || affinity.for_guest);
 }
 
-/* The recorded sign that a UUID, whichever device has it, was open or named by a domain. */
+/* The last recorded sign of use of a UUID, whichever device had it: it was open, or a domain named it. */
 enum sign { SIGN_NONE, SIGN_USED, SIGN_NAMED };
 
 /*
@@ -165,7 +165,7 @@ int64_t seen_since(const struct store *store, const char *id, const struct seen 
 
 	if (since >= 0 && since <= now && sign == SIGN_NONE)
 		return since;
-	/* Without a valid time, or if a domain named it at the last look, its idle time starts now. */
+	/* If no valid time is recorded, or a domain named the device at the last look, its idle time starts now. */
 	if (since < 0 || since > now || sign == SIGN_NAMED)
 		since = now;
 	/* Only the first look uses the creation time, which changes when the kernel evicts the inode. */

@@ -33,7 +33,7 @@ size_t affinity_parents(const struct host *host, const char *type, char (**out)[
 
 void affinity_put(const struct store *store, const struct lease *lease, bool for_guest);
 
-/* Records that the device is gone. A new device with its ID is then neither ours nor known to be made for a guest. */
+/* Records that the device is gone. A new device with its ID then counts as made by others, and not for a guest. */
 void affinity_gone(const struct store *store, const char *id);
 
 /*
@@ -91,8 +91,8 @@ void silent_recall(const struct store *store);
 void silent_note(const struct store *store);
 
 /*
- * Records types that cards of NVIDIA's variant driver listed, if their model's record does not have them yet
- * (typelist). Needs the store's lock.
+ * Records types that cards of NVIDIA's variant driver listed, if the record of their model does not have them yet
+ * (host/typelist.h). Needs the store's lock.
  */
 void types_remember(const struct store *store, const struct inventory *inv);
 

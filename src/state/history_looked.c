@@ -87,7 +87,7 @@ static bool is_back(const struct store *store, const char *id)
 		sys_exists(store->host->root, path));
 }
 
-/* Forgets the origin of devices that have gone since the last look; a new device with such an ID has its own. */
+/* Forgets the origin of devices gone since the last look, unless a new device has the ID, and so the record. */
 static void forget_gone(const struct store *store, char *text, const struct inventory *inv)
 {
 	char *line = strchr(text, '\n'), id[ID_SIZE];

@@ -232,7 +232,7 @@ int lease_drop(const struct store *store, const char *id, struct err *err)
 
 bool lease_at_work(const struct store *store, const struct lease *lease)
 {
-	/* An earlier version has no work locks: its hook may be creating the vGPU. */
+	/* The hook of an earlier version takes no work lock, but may be creating the vGPU. */
 	return store_locked_vgpu(store, lease->vgpu.id) ||
 	       (lease->state == LEASE_CREATING && sys_process_lives(lease->writer, lease->writer_start));
 }

@@ -45,7 +45,7 @@ int store_open_lib(const struct host *host, const char *name)
 	return lib < 0 ? lib : sys_own_dir(lib, name);
 }
 
-/* A pGPU's lock is taken only after a vGPU is leased, so its directory is created and checked in advance. */
+/* Creates and checks the directory of the pGPUs' locks. store_open() does so, too, because leases precede the locks. */
 static int look_at_pgpus(const struct store *store, struct err *err)
 {
 	autoclose int fd = -1;
@@ -74,7 +74,7 @@ int store_open(struct store *store, const struct host *host, bool make, struct e
 	return 0;
 }
 
-/* A call by libvirt has no --root, so it need not format a path, which would cost every domain five page faults. */
+/* Without --root, as when libvirt calls, format no path: that would cost every domain five page faults. */
 void store_note_call(const char *root)
 {
 	autofree char *below = root ? mem_format("%s/" STORE_CALLED, root) : NULL;
@@ -118,7 +118,7 @@ static int held(int run, const char *name, int wait_ms, struct err *err)
 int store_lock_error(struct err *err, int code, const char *name)
 {
 	err_sys(err, code, "/run/vgpu-lease/%s", name);
-	/* Count the file's name as part of the cause, so that the reason of a pGPU in a refusal has it, too. */
+	/* Make the file's name part of the cause, because a refusal shows only the cause as the reason of a pGPU. */
 	err_cause(err, 0);
 	return err_about(err, ERR_STATE);
 }

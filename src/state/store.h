@@ -80,8 +80,8 @@ int store_would_lock_pgpu(const struct host *host, const char *pgpu, struct err 
 void store_note_call(const char *root);
 
 /*
- * Takes the store's lock, waiting at most `wait_ms`. The -ETIMEDOUT error names the process that took the lock, and
- * says so if that process is gone and its child, blocked in the kernel, holds the lock.
+ * Takes the store's lock, waiting at most `wait_ms`. The -ETIMEDOUT error names the process that took the lock, even if
+ * it is gone: then its child, blocked in the kernel, holds the lock, and the error says that.
  */
 int store_lock(struct store *store, int wait_ms, struct err *err);
 void store_unlock(struct store *store);
@@ -100,7 +100,7 @@ int store_lock_holder(const struct store *store, const char *pgpu, struct err *e
 
 /*
  * Takes the work lock of a vGPU and returns its descriptor. A process that creates, takes over or removes the vGPU
- * acquires the lock before the lease says so, and holds it until the lease records the outcome; a child that writes to
+ * acquires the lock before the lease shows it, and holds it until the lease records the outcome; a child that writes to
  * the driver keeps a copy. Needs the store's lock, but no space in /run. -EBUSY: it is held. Closing all copies of the
  * descriptor, or store_unlock_vgpu() on one of them, ends the lock.
  */
@@ -119,10 +119,10 @@ struct work_locks {
 void work_locks_add(struct work_locks *locks, const char *id, int fd);
 void work_locks_end(struct work_locks *locks, const char *id);
 
-/* Is somebody at work on this vGPU? Creates and writes nothing. */
+/* Is the work lock of this vGPU held? Creates and writes nothing. */
 bool store_locked_vgpu(const struct store *store, const char *id);
 
-/* -EBUSY, with the error of store_lock_vgpu(), if a process is at work on the vGPU; else 0. */
+/* -EBUSY, with the error of store_lock_vgpu(), if the work lock of this vGPU is held; else 0. */
 int store_check_vgpu(const struct store *store, const char *id, struct err *err);
 
 /*

@@ -11,7 +11,7 @@
 #include "sys/sys.h"
 #include "state/store.h"
 
-/* Accepts what sys_own_dir() does: a directory of root (or of a simulated host's user) that others cannot write to. */
+/* Accepts what sys_own_dir() accepts: a directory of root (or of a simulated host's user) not writable by others. */
 bool store_trusts(const struct host *host, const struct stat *directory)
 {
 	bool is_user = *host->name && geteuid() != 0;

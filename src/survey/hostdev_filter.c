@@ -146,8 +146,8 @@ void hostdev_filter_keep(struct domxml *doc, const struct host *host, const stru
 }
 
 /*
- * Is or was the UUID leased on this host? A placeholder never is: a start refuses it, and an arrival replaces it. True
- * also if the leases cannot be read.
+ * Is or was the UUID leased on this host? A placeholder never is: a start refuses it, and an arrival replaces it. Also
+ * true if the leases cannot be read.
  */
 static bool may_have_lease(const struct host *host, const char *id)
 {

@@ -28,7 +28,7 @@ bool hostdev_filter_leased(const struct host *host, const char *id, const char *
 
 /*
  * Refuses a start that takes a whole pGPU while running domains use its vGPUs: to unbind its driver, libvirt would wait
- * for them without end. For a request that has all PCI hostdevs.
+ * for them without end. The request must have all PCI hostdevs of the domain.
  */
 int hostdev_refuse_pgpu(const struct request *request, const struct host *host, struct err *err);
 

@@ -9,7 +9,7 @@ void survey_drop_lookups(struct world *world);
 
 bool survey_reads_all(const struct world *world);
 
-/* For PCI hostdevs, does it read only the cards whose VFs they name? libvirt uses no other VFs at a start. */
+/* Does the survey read only the cards whose VFs the PCI hostdevs name? At a start, libvirt uses no other VFs. */
 bool survey_reads_named(const struct world *world);
 
 /* Reads the part of the host that the request and the leases can concern, or all of it. */

@@ -71,7 +71,7 @@ static bool provides_nothing(const struct found *found, const char *address)
 	return card ? !card->ready : !is_listed(found, address);
 }
 
-/* Is it a GPU whose vendor can have this type? The mainboard's VGA is not. */
+/* Is the device a GPU whose vendor can have this type? A mainboard's VGA controller is not. */
 static bool is_gpu_for(const struct inv_pgpu *device, const char *type)
 {
 	static const struct {

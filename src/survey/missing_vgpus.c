@@ -51,7 +51,7 @@ static size_t missing_of(const struct request *wanted, const struct request *liv
 	return n;
 }
 
-/* Adds vGPUs of the definition that are missing in the running domain, at most the difference of their numbers. */
+/* Adds the definition's vGPUs that the running domain lacks, until both have the same number of vGPUs. */
 static void add_missing(struct search *s, const struct running_domain *domain, struct domxml *definition)
 {
 	const struct request *wanted = domxml_request(definition), *has = domain->request;

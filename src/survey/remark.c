@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Warns about doubtful hostdevs, devices that are given past libvirt, and metadata without effect on this host. */
+/* Warns about doubtful hostdevs, devices in <qemu:commandline>, and metadata without effect on this host. */
 #include "survey/remark.h"
 
 #include <stdio.h>
@@ -98,7 +98,7 @@ static void remark_hostdev(const struct request *request, const struct vgpu_requ
 	}
 }
 
-/* Of PCI devices, only the VFs of GPUs can be vGPUs, and only pGPUs of the pool provide them. */
+/* A PCI device can be a vGPU only if it is the VF of a GPU, and can provide vGPUs only if it is a pGPU of the pool. */
 static void remark_past_libvirt(const char *id, const struct host *host, const struct config *config, remark_say *say,
 				void *arg)
 {

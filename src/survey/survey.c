@@ -63,7 +63,7 @@ static bool is_replaced(const struct world *w, const struct lease *lease)
 	       strcmp(lease->domain, w->request->uuid) == 0;
 }
 
-/* Does a creation or release in progress have time left? An interrupted creation has create_timeout. */
+/* Does a creation or release in progress have time left? Even an interrupted creation has create_timeout. */
 static bool has_time(const struct world *w, const struct lease *lease)
 {
 	const struct policy *policy = w->config ? &w->config->policy : NULL;
@@ -80,7 +80,7 @@ static bool changes(const struct lease *lease)
 	return lease->state == LEASE_RELEASING || lease->state == LEASE_CREATING;
 }
 
-/* Sets whether the device exists, and whether its lease is about to change without our doing. */
+/* Sets whether the device exists, and whether a creation or release in progress will change its lease. */
 static void look_at_lease(const struct world *w, struct lease *lease)
 {
 	lease->device = lease->at_work && !inventory_device(&w->inv, lease->vgpu.id) ? PRESENCE_UNKNOWN

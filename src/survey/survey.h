@@ -27,7 +27,7 @@ int survey_resolve(struct resolved_request *resolved, const struct vgpu_request 
 		   struct err *err);
 
 /*
- * If survey_read() will ask who uses a device, searches all processes, and libvirt's files except for a start. A wide
+ * If survey_read() will ask who uses a device, searches all processes and, except for a start, libvirt's files. A wide
  * survey always searches both.
  */
 int survey_ahead(struct world *world, struct err *err);
@@ -39,7 +39,7 @@ int survey_ahead(struct world *world, struct err *err);
  */
 int survey_read(struct world *world, struct err *err);
 
-/* survey_ahead() and survey_read(), until no more is asked, for a caller that decides nothing and so takes no lock. */
+/* survey_ahead() and survey_read(), and a second search if needed. For a caller that decides nothing: takes no lock. */
 int survey_see(struct world *world, struct err *err);
 
 /*

@@ -15,7 +15,7 @@
  *   EIO: any other error
  *
  * The hook never uses this module, because libvirt waits for the hook. Single-threaded. libvirtd closes a connection
- * that answers no keepalive for 30 seconds; only calls answer, so do not keep one longer than that without a call.
+ * that answers no keepalive for 30 seconds, and only calls answer it, so do not keep a connection idle for longer.
  */
 #pragma once
 
@@ -45,7 +45,7 @@ struct virt_domain {
 
 void virt_domain_free(struct virt_domain *domain);
 
-/* All domains that do not disappear meanwhile. The XML of one that libvirt does not return, as it is busy, is NULL. */
+/* Lists all domains that do not disappear meanwhile. A domain's XML is NULL if libvirt is too busy to return it. */
 int virt_list(struct virt *virt, struct virt_domain **out, size_t *n, struct err *err);
 void virt_list_free(struct virt_domain *list, size_t n);
 

@@ -115,7 +115,7 @@ int virt_detach_wait(struct virt *virt, const char *uuid, const char *xml, const
 
 	if (r == 0)
 		r = virt_detach_device(virt, uuid, xml, VIRT_LIVE, err);
-	/* libvirt itself waits for a while in this call. Events of that time are handled before the timer fires. */
+	/* This call of libvirt waits for a while. Events that arrive meanwhile are handled before the timer fires. */
 	if (r == 0)
 		virt_lib.virEventUpdateTimeout(d.timer, wait_ms);
 	while (r == 0 && !d.ended)
