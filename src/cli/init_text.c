@@ -179,7 +179,7 @@ static void print_section(FILE *to, const struct inventory *inv, const struct ch
 	fputc('\n', to);
 }
 
-/* Is this card, which gets no type, a GPU? Then sets the reason for leaving it out. */
+/* Is this card, which gets no type, a GPU? If so, sets the reason for leaving it out. */
 static bool is_left_out(const struct inv_pgpu *card, char reason[REASON_SIZE])
 {
 	if (!card->ready)

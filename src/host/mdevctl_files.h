@@ -44,7 +44,7 @@ bool mdevctl_defines(const struct host *host, const char *uuid);
 int mdevctl_definitions(struct definition **out, size_t *n, const struct host *host, struct err *err);
 
 /*
- * Removes the definitions of a UUID, even invalid ones, as `mdevctl undefine -u` does: of the parent `only`, or of all
- * parents (NULL). A missing definition is not an error.
+ * Removes the definitions of a UUID, even invalid ones, like `mdevctl undefine -u`: the one of the parent `only`, or
+ * those of all parents (NULL). A missing definition is not an error.
  */
 int mdevctl_undefine(const struct host *host, const char *uuid, const char *only, struct err *err);

@@ -55,7 +55,7 @@ int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct
  */
 int hotplug_detach(struct hotplug *hp, const char *id, bool persistent, struct err *err);
 
-/* Detaches and releases all *n vGPUs of the running domain, and saves it. After a failure, attaches them again. */
+/* Detaches and releases all vGPUs (*n) of the running domain, and saves it. After a failure, attaches them again. */
 int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err);
 
 /*

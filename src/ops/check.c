@@ -174,7 +174,7 @@ static int look_at_host(struct check *check, struct err *err)
 	return survey_host(world, check->host, &check->start.store, check->config, err);
 }
 
-/* Returns the world to the caller, without what the checks have added to plan starts. */
+/* Returns the world to the caller, without what the checks have added for planning starts. */
 static void give_back(struct check *check, const struct config *config)
 {
 	static const struct request nothing;

@@ -45,7 +45,7 @@ struct check {
 	struct finding *findings;
 	size_t n, count[CHECK_FAIL + 1]; /* the findings, and how many have each status */
 	size_t ncards, npool;            /* pGPUs of the host, and those that are in the pool */
-	/* while it runs: shared by all checks, read once */
+	/* while the checks run */
 	const char *what;             /* the running check */
 	char where[CHECK_WHERE_SIZE]; /* the place of its next finding; "" the host */
 	char fix[REASON_SIZE];        /* the fix of its next finding, from check_fix() */

@@ -80,7 +80,7 @@ static struct carried carried_by(const struct check *check, const struct section
 
 /*
  * On a busy host, pGPUs can be full of the type that they are configured for, which only needs a warning. A pGPU
- * without capacity that carries something else, or nothing, is broken or not as configured.
+ * that has no capacity but carries another type, or nothing, is broken or not as configured.
  */
 static void report_refusal(struct check *check, const struct start *s)
 {

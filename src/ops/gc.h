@@ -30,7 +30,7 @@ struct gc_item {
 	bool leased; /* false: a foreign device without a lease, or a definition without a device */
 	struct vgpu_ref vgpu;
 	struct lease lease;       /* as found, if `leased` */
-	enum presence exists;     /* the device; ABSENT and not `leased`: only a definition of Nova's */
+	enum presence exists;     /* the device; ABSENT and not `leased`: there is only a definition of Nova's */
 	bool novas;               /* a foreign device or definition that Nova counts as its own */
 	int64_t due_ms, again_ms; /* plan/fate.h */
 	bool removes;             /* the release removes the device or definition; false: it only drops the lease */

@@ -13,7 +13,7 @@
 #include "survey/hostdev_filter.h"
 #include "survey/migration_facts.h"
 
-/* The change that a step makes to a request; false: its ID stays. */
+/* How a step changes a request. False: the request keeps its ID. */
 static bool change_of(struct domxml_change *change, const struct world *world, const struct vgpu_request *req,
 		      const struct step *step)
 {

@@ -77,7 +77,7 @@ struct attached_facts {
 	bool at_work;              /* a process works on the lease */
 };
 
-/* Leave the vGPU; lease it to that domain; or only report what is wrong, because it is not ours to correct. */
+/* Leave the vGPU as it is; lease it to the domain that has it; or only report a fault that is not ours to correct. */
 enum attached { ATTACHED_LEAVE, ATTACHED_LEASE, ATTACHED_REPORT };
 
 enum attached fate_of_attached(const struct attached_facts *facts, char why[REASON_SIZE]);

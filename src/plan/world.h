@@ -34,10 +34,10 @@ struct resolved_request {
 	char types[RESOLVED_TYPES_MAX][TYPE_SIZE]; /* the first with capacity is used; ntypes 0: unknown */
 	int ntypes;
 	enum type_source source;
-	char called[LABEL_SIZE];       /* the requested name; a card's type with another name does not count; "" */
-	char was[TYPE_SIZE];           /* the type of the last lease, if it is no longer enabled; "" */
-	bool defined;                  /* mdevctl has a definition of its UUID */
-	char fresh[UUID_SIZE];         /* the UUID to use if a new one is needed */
+	char called[LABEL_SIZE]; /* the requested name; a card's type with another name does not count; "": none */
+	char was[TYPE_SIZE];     /* the type of the last lease, if it is no longer enabled; "": none */
+	bool defined;            /* mdevctl has a definition of its UUID */
+	char fresh[UUID_SIZE];   /* the UUID to use if a new one is needed */
 	char last_parent[PARENT_SIZE]; /* of the last lease or of the mdevctl definition; "" */
 	uint64_t nodes;                /* mask of the suitable NUMA nodes; 0 any */
 	char absent[REASON_SIZE];      /* why the inventory does not have the VF; "" */

@@ -45,8 +45,8 @@ void fate_definition(struct fate *fate, const struct fate_look *look, const stru
 bool fate_is_novas(const struct fate_look *look, const struct vgpu_ref *vgpu);
 
 /*
- * Does the XML of a domain other than `but` (may be NULL) name it? NULL: no. Otherwise returns `why`: which domain, or
- * why that is not known. With `note`, records a name as a sign of use, because Nova redefines a domain at its start,
+ * Does the XML of a domain other than `but` (NULL: of any) name `id`? Returns NULL if not, else `why`: which domain, or
+ * why that is not known. With `note`, records that it was named as a sign of use: Nova redefines a domain at its start,
  * and for a moment no XML names the vGPU.
  */
 const char *fate_named(const struct fate_look *look, const char *id, const char *but, char why[REASON_SIZE]);
