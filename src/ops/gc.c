@@ -180,12 +180,13 @@ static bool is_foreign_meant(const struct gc *c, const struct vgpu_ref *vgpu)
 	return is_meant(c, vgpu) && !c->domain && !c->state && (!c->type || strcmp(c->type, vgpu->type) == 0);
 }
 
-/* Mdevs of network cards, and of accelerators other than GPUs, are not ours unless their type is enabled. */
+/* Network cards and the like can have mdevs, too. They are not ours unless their type is enabled or a guest had one. */
 static bool is_no_vgpu(const struct gc *c, const struct inv_device *device)
 {
 	const struct inv_pgpu *card = inventory_card_of(device);
 
-	return card && card->other && !(c->config && config_section(c->config, device->vgpu.type));
+	return card && card->other && !(c->config && config_section(c->config, device->vgpu.type)) &&
+	       !affinity_is_for_guest(c->store, device->vgpu.id);
 }
 
 /* With `unless_leased`: if a lease stays, everything stays. */

@@ -30,6 +30,9 @@ is "$status|$out" "0|" "gc --unused does not concern itself with them"
 holds "and leaves them" exists 1
 vl list --no-headings
 is "$out" "" "and list does not show them"
+orphan 0000:06:00.0 mlx5_core-local 2
+vl gc --grace 0 --no-headings
+fails "one that was made for a guest goes, as any orphan" exists 2
 configure mlx5_core-local
 vl gc --unused --grace 0 --no-headings
 fails "unless their type is enabled" exists 1
