@@ -32,6 +32,7 @@ check "and its lease" vf_held_by "$V1" one
 MANAGED=no define unbound "$V2"
 run virsh start unbound
 check "a VF that nobody is to bind to VFIO, and nobody has, is refused in one line" refused unbound "$V2" "managed='yes'"
+run virsh undefine unbound
 
 # What libvirt really does with a VF whose driver cannot migrate it.
 run virsh save one "$WORK/one.save"
