@@ -2,8 +2,8 @@
 /*
  * The frameworks, and the parts of inventory_read(). Only this directory's files and their tests include this.
  *
- * inventory_read() calls `read` of each framework and inv_read_absent(), sorts, then calls `ask` of each. Until
- * then parents are in the order of their names alone, and pGPUs in none. Each card is read in one visit, relative to its
+ * inventory_read() calls `read` of each framework and inv_read_absent(), sorts, then calls `ask` of each. Until then
+ * parents are in the order of their names alone, and pGPUs in none. Each card is read in one visit, relative to its
  * directory: a path walk through sysfs costs more than reading the attribute. Memory is the arena's: nothing is freed.
  */
 #pragma once

@@ -39,7 +39,7 @@ static int read_leases(struct look *look, const struct gc *c, struct err *err)
 		      : lease_list_locked(c->store, c->policy->lock_timeout_s * 1000, &look->leases, err);
 }
 
-/* Reads devices, then leases. A lease is written before its device is created, so no listed device lacks its lease. */
+/* Reads devices, then leases. A lease is written before its device is created, so each listed device has its lease. */
 static int look_around(struct look *look, struct gc *c, struct err *err)
 {
 	struct inv_query query = { .frameworks = INV_MDEV | INV_VARIANT, .types = inv_no_types };

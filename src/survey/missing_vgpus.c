@@ -51,7 +51,7 @@ static size_t missing_of(const struct request *wanted, const struct request *liv
 	return n;
 }
 
-/* Adds the definition's vGPUs that the running domain lacks, until both have the same number of vGPUs. */
+/* Adds the definition's vGPUs that the running domain does not have, until both have the same number of vGPUs. */
 static void add_missing(struct search *s, const struct running_domain *domain, struct domxml *definition)
 {
 	const struct request *wanted = domxml_request(definition), *has = domain->request;
