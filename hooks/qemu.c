@@ -113,7 +113,7 @@ static int read_xml(struct hook *hook, struct err *err)
 	return r < 0 ? err_sys(err, -r, "cannot read the domain XML from standard input") : 0;
 }
 
-/* If there is no configuration, stores the reason for a later refusal. Fails if the file exists but is unusable. */
+/* Without a configuration, stores the reason for a later refusal. Fails if the file exists but is unusable. */
 static int read_config(struct hook *hook, struct err *err)
 {
 	int r;
@@ -166,14 +166,14 @@ static bool is_leased(struct hook *hook)
 
 /*
  * The gate: might the domain have a vGPU, or (for a release) a lease? A domain with only PCI devices might have a vGPU
- * if the pool has VFs, and might take a pGPU whose vGPUs are leased. For such a domain, an error in the configuration
- * is only logged.
+ * if the pool has VFs, and its start might take a pGPU whose vGPUs are leased. For such a domain, an error in the
+ * configuration is only logged.
  */
-static int gate(struct hook *hook, bool by_lease, struct err *err)
+static int gate(struct hook *hook, enum count_op what, struct err *err)
 {
 	if (domxml_concerns(hook->xml, hook->len))
 		return 1;
-	if (by_lease)
+	if (what == COUNT_RELEASE)
 		return is_leased(hook);
 	if (!domxml_has_pci(hook->xml, hook->len))
 		return 0;
@@ -181,7 +181,8 @@ static int gate(struct hook *hook, bool by_lease, struct err *err)
 		log_warn("%s", err->text);
 	if (hook->host.root < 0)
 		return 0;
-	return (hook->has_config && hostdev_filter_possible(&hook->config)) || lease_any(&hook->host);
+	return (hook->has_config && hostdev_filter_possible(&hook->config)) ||
+	       (what == COUNT_PREPARE && lease_any(&hook->host));
 }
 
 /* Reads only the domain's identity: a release depends on the leases alone, so the rest of the XML does not matter. */
@@ -242,7 +243,7 @@ static int read_all(struct hook *hook, const struct operation *operation, struct
 
 	if (read_xml(hook, err) < 0)
 		return -err->code;
-	if (!gate(hook, by_lease, err))
+	if (!gate(hook, operation->what, err))
 		return 0;
 	hook->began_ms = sys_now_ms();
 	r = by_lease ? read_owner(hook, err) : read_hostdevs(hook, operation, err);

@@ -113,9 +113,12 @@ bool hostdev_is_ours(const struct request *request, const struct vgpu_request *r
 int hostdev_refuse_pgpu(const struct request *request, const struct host *host, struct err *err)
 {
 	autoleases struct leases leases = { 0 };
-	autostore struct store store;
+	autostore struct store store = STORE_NONE;
+	bool any = false;
 
-	if (store_open(&store, host, false, err) < 0 || lease_list(&store, &leases, err) < 0)
+	for (size_t i = 0; i < request->nvgpus; i++)
+		any |= request->vgpus[i].kind == REQUEST_PCI;
+	if (!any || store_open(&store, host, false, err) < 0 || lease_list(&store, &leases, err) < 0)
 		return 0;
 	for (const struct lease *l = leases.list; l < leases.list + leases.n; l++) {
 		const struct vgpu_request *req = request_find(request, l->vgpu.pgpu);
