@@ -11,14 +11,6 @@
 #include "base/text.h"
 #include "base/udev.h"
 
-static bool offers_nothing(const struct world *world, const struct inv_pgpu *card)
-{
-	for (size_t i = 0; i < card->noffers; i++)
-		if (card->offers[i].available > 0)
-			return false;
-	return card->framework == FW_MDEV && !inventory_next_on(&world->inv, card, NULL);
-}
-
 static struct card_row row_of_card(const struct cmd *cmd, const struct world *world, const struct inv_pgpu *card)
 {
 	const struct pool_card *pooled = &card->pool;
@@ -34,7 +26,8 @@ static struct card_row row_of_card(const struct cmd *cmd, const struct world *wo
 	if (!pooled->in_pool)
 		reason = !card->ready ? card->reason : cmd->has_config ? pooled->reason : cmd->no_config.text;
 	/* Without a configuration, 'init' comes next, which would leave out this card. */
-	if (card->ready && !cmd->has_config && offers_nothing(world, card)) {
+	if (card->ready && !cmd->has_config && card->framework == FW_MDEV && !inventory_offered(card) &&
+	    !inventory_next_on(&world->inv, card, NULL)) {
 		inventory_no_offer(card, none);
 		reason = none;
 	}

@@ -156,15 +156,6 @@ static double share_in_use(const struct inventory *inv, const struct inv_pgpu *p
 	return share;
 }
 
-/* A type that the card can create now; NULL: none. */
-static const char *offered(const struct inv_pgpu *pgpu)
-{
-	for (size_t i = 0; i < pgpu->noffers; i++)
-		if (pgpu->offers[i].available > 0)
-			return pgpu->offers[i].type->id;
-	return NULL;
-}
-
 static bool has_capacity(const struct inv_pgpu *pgpu, double left)
 {
 	for (size_t i = 0; i < pgpu->noffers; i++)
@@ -209,11 +200,11 @@ static void ask_others(struct inv_reader *reader, struct inv_pgpu *pgpu)
 		return;
 	while (vf < pgpu->nparents && !inv_is_free_vf(parents[vf]))
 		vf++;
-	while (++vf < pgpu->nparents && pgpu->ready && !offered(pgpu) && sys_now_ms() < end_ms)
+	while (++vf < pgpu->nparents && pgpu->ready && !inventory_offered(pgpu) && sys_now_ms() < end_ms)
 		if (inv_is_free_vf(parents[vf]))
 			ask_vf(reader, pgpu, parents[vf], left);
 	/* `vf` is one past the VF that offers something. */
-	for (int i = 0; i < vf - 1 && offered(pgpu); i++)
+	for (int i = 0; i < vf - 1 && inventory_offered(pgpu); i++)
 		parents[i]->lost = inv_is_free_vf(parents[i]);
 }
 
@@ -222,7 +213,7 @@ static void ask_all(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {
 	struct inv_parent **parents = pgpu->parents;
 	int64_t end_ms = sys_now_ms() + BOUNDED_ANSWER_MS;
-	const char *type = offered(pgpu);
+	const char *type = inventory_offered(pgpu);
 
 	for (int i = 0; type && i < pgpu->nparents && pgpu->ready && sys_now_ms() < end_ms; i++) {
 		if (!inv_is_free_vf(parents[i]) || parents[i]->lost)
@@ -236,7 +227,7 @@ static void find_lost(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {
 	if (!pgpu->sriov)
 		return;
-	if (pgpu->ready && pgpu->noffers && !offered(pgpu))
+	if (pgpu->ready && pgpu->noffers && !inventory_offered(pgpu))
 		ask_others(reader, pgpu);
 	if (!reader->query->types)
 		ask_all(reader, pgpu);

@@ -288,6 +288,14 @@ const struct inv_offer *inventory_offer(const struct inv_pgpu *card, const char 
 	return NULL;
 }
 
+const char *inventory_offered(const struct inv_pgpu *card)
+{
+	for (size_t i = 0; i < card->noffers; i++)
+		if (card->offers[i].available > 0)
+			return card->offers[i].type->id;
+	return NULL;
+}
+
 static bool overlap(const uint64_t *a, const uint64_t *b)
 {
 	for (size_t i = 0; i < CPU_WORDS; i++)

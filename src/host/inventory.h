@@ -187,7 +187,7 @@ void inventory_free(struct inventory *inv);
 /* The card of the VF at this address; false: it is not a VF. */
 bool inventory_physfn(const struct host *host, const char *address, char physfn[PCI_SIZE]);
 
-/* The card that could have the absent VF at this address, judged by its sriov_* attributes; false: there is none. */
+/* The card that could have the absent VF at this address, judged by its sriov_* attributes; false: none. */
 bool inventory_absent_vf(const struct host *host, const char *address, char physfn[PCI_SIZE]);
 
 /* If `device` is the ID of a card's VFs, replaces it with the card's own ID and returns true. */
@@ -217,7 +217,7 @@ bool card_record_read(char text[INV_IDENTITY_SIZE], const struct host *host, con
 /* All PCI devices except VFs, as inventory_read_card() reads them, sorted by address; the caller frees the list. */
 int inventory_pci(const struct host *host, struct inv_pgpu **out, size_t *n, struct err *err);
 
-/* Reads vendor, model, class and NUMA node of a PCI device. False: there is no such device. */
+/* Reads vendor, model, class and NUMA node of a PCI device. False: no such device. */
 bool inventory_read_card(const struct host *host, const char *address, struct inv_pgpu *card);
 
 /* Why a card or parent that is configured (`plain`: for plain VFs) is not in the inventory, and what to do. */
@@ -256,6 +256,9 @@ const struct inv_type *inventory_type_of(const struct inventory *inv, const stru
 struct inv_pgpu *inventory_pgpu(const struct inventory *inv, const char *address);
 struct inv_parent *inventory_parent(const struct inventory *inv, const char *name);
 const struct inv_offer *inventory_offer(const struct inv_pgpu *card, const char *type);
+
+/* A type that the card can create now; NULL: none. */
+const char *inventory_offered(const struct inv_pgpu *card);
 
 /* The path of a vGPU's directory, then `behind` (with its slash). -EINVAL: the ID is neither UUID nor PCI address. */
 enum { VGPU_PATH_SIZE = ID_SIZE + 72 };

@@ -32,7 +32,7 @@ static int invalid(const struct host *host, const char *path, const char *wrong,
 	return err_set(err, EINVAL, "mdevctl's definition %s/%s is not valid: %s", host->name, path, wrong);
 }
 
-/* Reads the text of a definition, and sets `path`. 1: read; 0: there is none; negative: error. */
+/* Reads the text of a definition, and sets `path`. 1: read; 0: not found; negative: error. */
 static int read_text(char **text, char path[PATH_SIZE], struct stat *st, const struct host *host, const char *parent,
 		     const char *uuid, struct err *err)
 {
@@ -78,7 +78,7 @@ static void add_one(struct reading *reading, const char *parent, const char *uui
 	one->created_ms = sys_now_ms() - sys_age_ms(&st.st_mtim);
 }
 
-/* Finds the next parent's directory. False: there are no more; errno is set if the listing failed, else 0. */
+/* Finds the next parent's directory. False: no more; errno is set if the listing failed, else 0. */
 static bool next_parent(DIR *d, char parent[PARENT_SIZE])
 {
 	const struct dirent *e;

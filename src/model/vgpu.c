@@ -18,6 +18,13 @@ bool type_is_named(const char *name, const char *word)
 	return false;
 }
 
+bool type_has_driver_of(const char *type, const char *other)
+{
+	size_t len = strcspn(type, "-");
+
+	return len == strcspn(other, "-") && strncmp(type, other, len) == 0;
+}
+
 const char *const framework_words[FW_VF + 1] = { "mdev", "variant", "vf" };
 
 const struct vgpu_request *request_find(const struct request *request, const char *id)

@@ -21,6 +21,9 @@ extern const char *const framework_words[FW_VF + 1];
  */
 bool type_is_named(const char *name, const char *word);
 
+/* Are both types of one driver, whose name begins their IDs: "nvidia" in nvidia-35? */
+bool type_has_driver_of(const char *type, const char *other);
+
 /*
  * Does a vGPU's device exist? PRESENCE_UNKNOWN: the check was not possible, so nothing is dropped, removed or created
  * in its place. As a boolean, a presence is true if the device may exist.

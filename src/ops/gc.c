@@ -180,17 +180,15 @@ static bool is_foreign_meant(const struct gc *c, const struct vgpu_ref *vgpu)
 	return is_meant(c, vgpu) && !c->domain && !c->state && (!c->type || strcmp(c->type, vgpu->type) == 0);
 }
 
-/* Network cards and the like can have mdevs, too. Ours are those that a guest had, or of an enabled type's driver. */
+/* Is it an mdev of a network card or another such device, not made for a guest, and not of an enabled type's driver? */
 static bool is_no_vgpu(const struct gc *c, const struct inv_device *device)
 {
 	const struct inv_pgpu *card = inventory_card_of(device);
-	const char *type = device->vgpu.type;
 
 	if (!card || !card->other || affinity_is_for_guest(c->store, device->vgpu.id))
 		return false;
-	/* The name of its driver begins a type's ID: "mlx5_core-local". */
 	for (size_t i = 0; c->config && i < c->config->nsections; i++)
-		if (strncmp(c->config->sections[i].type, type, strcspn(type, "-") + 1) == 0)
+		if (type_has_driver_of(c->config->sections[i].type, device->vgpu.type))
 			return false;
 	return true;
 }

@@ -87,14 +87,6 @@ void fate_lease(struct fate *fate, const struct fate_look *look, const struct le
 	fate_of_lease(fate, &facts);
 }
 
-/* A type's ID begins with the name of its driver: "nvidia" in nvidia-35. */
-static bool is_same_driver(const char *type, const char *other)
-{
-	size_t len = strcspn(type, "-");
-
-	return len == strcspn(other, "-") && strncmp(type, other, len) == 0;
-}
-
 bool fate_is_novas(const struct fate_look *look, const struct vgpu_ref *vgpu)
 {
 	struct owner_facts facts = { .framework = vgpu->framework };
@@ -109,7 +101,7 @@ bool fate_is_novas(const struct fate_look *look, const struct vgpu_ref *vgpu)
 	/* A section without addresses claims the remaining cards that can have its type: those of its driver. */
 	for (size_t i = 0; i < config->nsections; i++)
 		facts.nova |= config_takes_rest(&config->sections[i]) &&
-			      is_same_driver(config->sections[i].type, vgpu->type);
+			      type_has_driver_of(config->sections[i].type, vgpu->type);
 	return owner_of(&facts) == OWNER_NOVA;
 }
 
