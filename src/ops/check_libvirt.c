@@ -88,7 +88,7 @@ static int64_t hook_since(int dir, const char *path)
 }
 
 /*
- * When the oldest executable hook was installed; 0: there is none. libvirt only remembers that a hook exists, so any
+ * When the oldest executable hook was installed; 0: none. libvirt only remembers that a hook exists, so any
  * older hook makes it call ours too.
  */
 static int64_t hooks_since(const struct check *check)
@@ -113,6 +113,14 @@ static bool called_since(const struct check *check, int64_t came)
 	       time_us(called.st_mtim) > came;
 }
 
+/* Has ours been called since there is a hook, which may be another one that calls it? */
+static bool is_called(const struct check *check)
+{
+	int64_t came = hooks_since(check);
+
+	return came && called_since(check, came);
+}
+
 void check_hook(struct check *check)
 {
 	char path[HOOK_PATH_SIZE], found[HOOK_PATH_SIZE] = "", other[HOOK_PATH_SIZE] = "";
@@ -134,7 +142,7 @@ void check_hook(struct check *check)
 	if (ours == 0 && faccessat(check->host->libvirt, HOOKS, X_OK, AT_EACCESS) < 0 && errno == EACCES) {
 		err_set(&denied, EACCES, "cannot be read: permission denied");
 		check_unreadable(check, "fix the cause", &denied);
-	} else if (ours == 0 && hooks_since(check) && called_since(check, hooks_since(check))) {
+	} else if (ours == 0 && is_called(check)) {
 		check_warn(check, "if no hook there calls it, install it as /" HOOKS "/qemu.d/vgpu-lease",
 			   "not found as qemu or in qemu.d, but called since the hook there was installed");
 	} else if (ours == 0)
