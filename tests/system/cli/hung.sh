@@ -45,18 +45,23 @@ holds "refused starts leave no process each" [ "$(hanging)" -le 2 ]
 control hang clear
 holds "and the one that waits ends when the driver answers" eventually nobody_hangs
 
+four_passes() { # SENTENCE: the handler makes passes, each of which meets the driver that hangs
+	local handler
+	"$builddir/vgpu-leased" --root "$root" --foreground >/dev/null 2>"$tmp/leased" &
+	handler=$!
+	for _ in 1 2 3 4; do
+		sleep 2.5
+		kill -HUP $handler
+	done
+	sleep 2.5
+	holds "$1" [ "$(hanging)" -le 3 ]
+	kill $handler
+	wait $handler
+}
+
 ### A driver that only the handler's metrics ask
 control hang "available_instances any"
-"$builddir/vgpu-leased" --root "$root" --foreground >/dev/null 2>"$tmp/leased" &
-handler=$!
-for _ in 1 2 3 4; do
-	sleep 2.5
-	kill -HUP $handler
-done
-sleep 2.5
-holds "four passes of the handler leave no process each" [ "$(hanging)" -le 3 ]
-kill $handler
-wait $handler
+four_passes "four passes of the handler leave no process each"
 control hang clear
 holds "and the one that waits ends when the driver answers" eventually nobody_hangs
 
@@ -67,16 +72,7 @@ configure nvidia-1147
 mkdir -p "$root/run/vgpu-lease/leases"
 echo "vgpu-lease 99" >"$root/run/vgpu-lease/leases/$(uuid 4)"
 control hang "current_vgpu_type any"
-"$builddir/vgpu-leased" --root "$root" --foreground >/dev/null 2>"$tmp/leased" &
-handler=$!
-for _ in 1 2 3 4; do
-	sleep 2.5
-	kill -HUP $handler
-done
-sleep 2.5
-holds "four passes that fail leave no process each" [ "$(hanging)" -le 3 ]
-kill $handler
-wait $handler
+four_passes "four passes that fail leave no process each"
 control hang clear
 
 ### The storage of a definition, which is a link to it
