@@ -35,7 +35,7 @@ static int make_plan(struct preview *p, struct err *err)
 	exclude_unlockable(world);
 	plan_free(&p->plan);
 	plan_make(&p->plan, world);
-	if (p->plan.kind == PLAN_LOOK) {
+	if (p->plan.kind == PLAN_REFUSE && !world->wide) {
 		if (survey_look(world, err) < 0)
 			return -err->code;
 		plan_free(&p->plan);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * What the parts of plan share. A function that takes a non-const planner and returns bool ends the plan before it
- * returns false: with a refusal, or with PLAN_WAIT or PLAN_LOOK.
+ * returns false: with a refusal, or with PLAN_WAIT.
  */
 #pragma once
 

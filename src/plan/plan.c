@@ -306,8 +306,7 @@ static void refuse_placeholder(struct planner *p)
 {
 	const struct request *request = p->world->request;
 
-	/* PLAN_LOOK: it is not known yet which orphans would have to be removed. */
-	if (p->plan->kind == PLAN_LOOK || p->world->mode != PLAN_PREPARE)
+	if (p->world->mode != PLAN_PREPARE)
 		return;
 	for (p->req = 0; p->req < request->nvgpus && !request->vgpus[p->req].any;)
 		p->req++;

@@ -41,9 +41,8 @@ struct verdict {
 enum plan_kind {
 	PLAN_STEPS,  /* do the steps */
 	PLAN_WAIT,   /* creations or releases are in progress: wait, plan again */
-	PLAN_LOOK,   /* no capacity: look for reclaimable devices, plan again */
 	PLAN_REMOVE, /* remove these reclaimable devices, plan again */
-	PLAN_REFUSE,
+	PLAN_REFUSE, /* final only if the world is `wide`: else something may be removed to make capacity */
 };
 
 struct plan {

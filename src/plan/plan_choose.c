@@ -359,7 +359,7 @@ enum plan_kind plan_choose(struct planner *p, const char *id)
 	if (found.in_flight)
 		return PLAN_WAIT;
 	if (!found.fullest.card || !find_removes(p, &found.fullest) || !leave_vf(p, &found.fullest))
-		return p->world->wide ? PLAN_REFUSE : PLAN_LOOK;
+		return PLAN_REFUSE;
 	fill_step(p, &found.fullest, id, "");
 	explain_removal(p);
 	return PLAN_REMOVE;

@@ -61,8 +61,6 @@ bool plan_quota(struct planner *p, const char *id)
 	p->plan->no_quota = true;
 	if (in_flight)
 		p->plan->kind = PLAN_WAIT;
-	else if (!world->wide && holds > count_promised(p, id))
-		p->plan->kind = PLAN_LOOK;
 	return false;
 }
 

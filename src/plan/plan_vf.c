@@ -105,10 +105,6 @@ static bool replace_type(struct planner *p, const struct inv_device *device)
 	/* Refuse: repeating the failed attempt would never end. */
 	if (attempt)
 		return plan_refuse_device(p, "its type is %s, and %s", device->vgpu.type, attempt->reason);
-	if (!p->world->wide) {
-		p->plan->kind = PLAN_LOOK;
-		return false;
-	}
 	if (!device->facts.reclaimable)
 		return plan_refuse_device(p, "its type is %s, but the domain asks for %s", device->vgpu.type,
 					  resolved->req->facts.type);

@@ -130,5 +130,4 @@ struct world {
 	int64_t looked_ms;          /* CLOCK_MONOTONIC just before `users` and `disk` were read */
 	char (*looked_at)[ID_SIZE]; /* the mdevs that existed at `looked_ms`: only these can have been found open */
 	size_t nlooked_at;
-	bool asks; /* a rule asks whether a device is open, so the processes must be searched */
 };

@@ -15,8 +15,8 @@ bool survey_reads_named(const struct world *world);
 /* Reads the part of the host that the request and the leases can concern, or all of it. */
 int survey_read_host(struct world *world, struct err *err);
 
-/*
- * Fills in, for each device that a rule asks about, whether it was open at the last look and which domain names it.
- * False: such a device appeared after that look.
- */
-bool survey_say_open(struct world *world);
+/* Searches the processes (and libvirt's files) once more if a rule asks about a device that they do not cover. */
+int survey_look_open(struct world *world, struct err *err);
+
+/* Fills in, for each device that a rule asks about, whether it was open at the search and which domain names it. */
+void survey_say_open(struct world *world);

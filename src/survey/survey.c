@@ -266,6 +266,20 @@ static int read_both(struct world *w, struct err *err)
 	return locked ? 0 : read_leases(w, true, err);
 }
 
+/* Drops void leases, and records types, configured cards and silent drivers. */
+static int record(struct world *w, struct err *err)
+{
+	for (size_t i = 0; i < w->void_leases.n; i++)
+		/* On a read-only /run the lease stays, and is set apart again at every read. */
+		if (lease_drop(w->store, w->void_leases.list[i].vgpu.id, err) < 0 && err->code != EROFS)
+			return -err->code;
+	types_remember(w->store, &w->inv);
+	if (w->config)
+		cards_remember(w->store, w->config);
+	silent_note(w->store);
+	return 0;
+}
+
 int survey_read(struct world *w, struct err *err)
 {
 	if (read_both(w, err) < 0)
@@ -276,25 +290,17 @@ int survey_read(struct world *w, struct err *err)
 	if (survey_reads_all(w))
 		explain_absent(w);
 	find_missing_cards(w);
+	if (survey_look_open(w, err) < 0)
+		return -err->code;
 	if (w->wide)
 		find_reclaimable(w);
-	return survey_say_open(w) ? 0 : 1;
-}
-
-/* Searches the processes once more, without reading the host again. */
-static int look_again(struct world *w, struct err *err)
-{
-	if (survey_ahead(w, err) < 0)
-		return -err->code;
 	survey_say_open(w);
-	return 0;
+	return w->store->lock >= 0 ? record(w, err) : 0;
 }
 
 int survey_see(struct world *w, struct err *err)
 {
-	int r = survey_ahead(w, err) < 0 ? -err->code : survey_read(w, err);
-
-	return r == 1 ? look_again(w, err) : r;
+	return survey_ahead(w, err) < 0 ? -err->code : survey_read(w, err);
 }
 
 int survey_host(struct world *w, const struct host *host, struct store *store, const struct config *config,
@@ -315,18 +321,8 @@ int survey_again(struct world *w, const struct request *asked, struct err *err)
 	if (survey_start(w, err) < 0)
 		return -err->code;
 	explain_absent(w);
-	return survey_say_open(w) ? 0 : look_again(w, err);
-}
-
-int survey_record(struct world *w, struct err *err)
-{
-	for (size_t i = 0; i < w->void_leases.n; i++)
-		/* On a read-only /run the lease stays, and is set apart again at every read. */
-		if (lease_drop(w->store, w->void_leases.list[i].vgpu.id, err) < 0 && err->code != EROFS)
-			return -err->code;
-	types_remember(w->store, &w->inv);
-	if (w->config)
-		cards_remember(w->store, w->config);
-	silent_note(w->store);
+	if (survey_look_open(w, err) < 0)
+		return -err->code;
+	survey_say_open(w);
 	return 0;
 }

@@ -3,8 +3,7 @@
  * Collects everything that plan needs to know (struct world).
  *
  * A caller that decides holds the store's lock from survey_read() until its decision is written in leases, so that no
- * lease changes. survey_ahead() does the slow work that asks no driver before the lock is taken. Only survey_record()
- * writes.
+ * lease changes. survey_ahead() does the slow work that asks no driver before the lock is taken.
  */
 #pragma once
 
@@ -33,13 +32,14 @@ int survey_resolve(struct resolved_request *resolved, const struct vgpu_request 
 int survey_ahead(struct world *world, struct err *err);
 
 /*
- * Reads the leases and the host, and sets void leases apart. A wide survey also marks what may be removed: orphans
- * (under the lock, records when each was first seen free), and leased devices whose domain is gone or whose release is
- * pending. Returns 1 if a device that a rule asks about appeared after survey_ahead(): call both again.
+ * Reads the leases and the host, and sets void leases apart. A wide survey also marks what may be removed: orphans, and
+ * leased devices whose domain is gone or whose release is pending. Searches again, briefly, if a device that a rule asks
+ * about appeared after survey_ahead(). Under the lock, drops void leases, and records when each orphan was first seen
+ * free, the types, the configured cards and the silent drivers.
  */
 int survey_read(struct world *world, struct err *err);
 
-/* survey_ahead() and survey_read(), and a second search if needed. For a caller that decides nothing: takes no lock. */
+/* survey_ahead() and survey_read(), for a caller that decides nothing: takes no lock. */
 int survey_see(struct world *world, struct err *err);
 
 /*
@@ -54,6 +54,3 @@ int survey_again(struct world *world, const struct request *asked, struct err *e
 
 /* Adds to survey_host() what only a wide survey has: what can be removed to make capacity. */
 int survey_look(struct world *world, struct err *err);
-
-/* Drops void leases, and records types, configured cards and silent drivers. Needs the store's lock. */
-int survey_record(struct world *world, struct err *err);

@@ -10,8 +10,8 @@
 #include "internal.h"
 #include "state/lease_store.h"
 
-/* Time limits in ms for a search of all processes; the last two apply if capacity must be made. */
-enum { START_LOOK_MS = 250, ARRIVE_LOOK_MS = 1000, LEAST_LOOK_MS = 250, RECLAIM_LOOK_MS = 5000 };
+/* Time limits in ms for a search of all processes; RECLAIM_LOOK_MS applies if capacity must be made. */
+enum { LEAST_LOOK_MS = 250, ARRIVE_LOOK_MS = 1000, RECLAIM_LOOK_MS = 5000 };
 
 void survey_drop_lookups(struct world *w)
 {
@@ -24,14 +24,26 @@ void survey_drop_lookups(struct world *w)
 	w->nlooked_at = 0;
 }
 
-static int look_up(struct world *w, int ms, bool disk, struct err *err)
+/*
+ * A start need not know who uses a device, because VFIO admits only one user, nor which domain names it. An arrival can
+ * receive devices that it does not name, so each must be known to be free.
+ */
+static int look_up(struct world *w, struct err *err)
 {
+	bool starts = w->mode == PLAN_PREPARE && !w->wide, locked = w->store->lock >= 0;
+	int ms = w->wide ? RECLAIM_LOOK_MS : ARRIVE_LOOK_MS;
+	int left = w->deadline_ms ? sys_left_ms(w->deadline_ms) : ms;
+
 	survey_drop_lookups(w);
 	w->looked_ms = sys_now_ms();
 	if (inventory_mdevs(w->host, &w->looked_at, &w->nlooked_at, err) < 0)
 		return -err->code;
-	w->users = vfio_users_read(w->host, sys_now_ms() + ms);
-	return disk ? libvirt_files_read(&w->disk, w->host, err) : 0;
+	if (w->wide && left < ms)
+		ms = left;
+	if (starts || locked || ms < LEAST_LOOK_MS)
+		ms = LEAST_LOOK_MS;
+	w->users = vfio_users_read(w->host, w->looked_ms + ms);
+	return starts ? 0 : libvirt_files_read(&w->disk, w->host, err);
 }
 
 static bool was_looked_at(const struct world *w, const char *id)
@@ -94,18 +106,30 @@ static bool is_named(const struct world *w, const char *id, const char *but)
 	return w->disk && (libvirt_files_names(w->disk, id, but) || libvirt_files_unread(w->disk, false));
 }
 
-bool survey_say_open(struct world *w)
+/* Does a rule ask about a device that appeared after the last search of the processes, or was there none? */
+static bool asks_unseen(const struct world *w)
 {
-	bool seen = true;
+	for (size_t i = 0; i < w->inv.nparents && !w->users; i++)
+		if (is_vf_asked_about(w, w->inv.parents[i]))
+			return true;
+	for (size_t i = 0; i < w->inv.ndevices; i++)
+		if (is_asked_about(w, &w->inv.devices[i]) && !was_looked_at(w, w->inv.devices[i].vgpu.id))
+			return true;
+	return false;
+}
 
-	w->asks = false;
+int survey_look_open(struct world *w, struct err *err)
+{
+	return asks_unseen(w) ? look_up(w, err) : 0;
+}
+
+void survey_say_open(struct world *w)
+{
 	for (size_t i = 0; i < w->inv.nparents; i++) {
 		struct inv_parent *vf = w->inv.parents[i];
 
 		if (!is_vf_asked_about(w, vf))
 			continue;
-		w->asks = true;
-		seen &= w->users != NULL;
 		vf->facts.opened = OPEN_NO;
 		if (vf->card->framework == FW_VF) {
 			look_who(w, &vf->facts, vf->name);
@@ -118,18 +142,12 @@ bool survey_say_open(struct world *w)
 
 		if (!is_asked_about(w, device))
 			continue;
-		w->asks = true;
-		if (!was_looked_at(w, device->vgpu.id)) {
-			seen = false;
-			continue;
-		}
 		look_who(w, &device->facts, device->vgpu.id);
 		device->facts.is_named = is_named(w, device->vgpu.id, NULL);
 	}
-	return seen;
 }
 
-/* Guesses, before the host is read, whether a rule will ask. A wrong guess costs another search and read. */
+/* Guesses, before the host is read, whether a rule will ask. A wrong guess costs a search under the lock. */
 static bool will_ask(const struct world *w)
 {
 	for (size_t i = 0; i < w->request->nvgpus; i++) {
@@ -150,18 +168,5 @@ static bool will_ask(const struct world *w)
 
 int survey_ahead(struct world *w, struct err *err)
 {
-	bool starts = w->mode == PLAN_PREPARE;
-	int left = w->deadline_ms ? sys_left_ms(w->deadline_ms) : RECLAIM_LOOK_MS;
-
-	if (w->wide) {
-		left = left < LEAST_LOOK_MS ? LEAST_LOOK_MS : left;
-		return look_up(w, left < RECLAIM_LOOK_MS ? left : RECLAIM_LOOK_MS, true, err);
-	}
-	/*
-	 * A start need not know who uses a device, because VFIO admits only one user. An arrival can receive devices
-	 * that it does not name, so each must be known to be free.
-	 */
-	if (w->inv.frameworks ? w->asks : will_ask(w))
-		return look_up(w, starts ? START_LOOK_MS : ARRIVE_LOOK_MS, !starts, err);
-	return 0;
+	return w->wide || will_ask(w) ? look_up(w, err) : 0;
 }

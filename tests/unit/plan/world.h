@@ -269,8 +269,6 @@ static void make_policy(struct setup *w, const char *word)
 		w->facts.mode = PLAN_RESTORE;
 	else if (strcmp(word, "assign") == 0)
 		w->facts.mode = PLAN_ASSIGN;
-	else if (strcmp(word, "looked") == 0)
-		w->facts.wide = true;
 	else if (strcmp(word, "noconfig") == 0)
 		w->facts.config = NULL;
 	else if (strcmp(word, "warn") == 0)
@@ -336,7 +334,6 @@ static void make_policy(struct setup *w, const char *word)
 			for (size_t i = 0; i < w->leases.n; i++)
 				w->held[i].reclaimable |= strcmp(w->held[i].vgpu.id, id) == 0;
 		}
-		w->facts.wide = true;
 	}
 }
 
