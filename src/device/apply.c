@@ -134,18 +134,16 @@ static int lease_step(struct apply *apply, const struct step *step, struct err *
 	r = lease_get(apply->store, step->vgpu.id, &there, err);
 	if (r < 0)
 		return r;
-	if (r == 1 && there.state != LEASE_RESERVED)
-		done->before = there;
 	done->now = lease_of(apply, step, step->kind == STEP_CREATE ? LEASE_CREATING : LEASE_ACTIVE);
 	done->kept = step->kind == STEP_KEEP;
 	/*
 	 * A device that was leased to the domain before keeps its origin. A reservation does not count: it creates no
 	 * device, so a device that exists is adopted.
 	 */
-	if (is_some(&done->before) && done->kept) {
-		done->now.origin = done->before.origin;
+	if (r == 1 && there.state != LEASE_RESERVED && done->kept) {
+		done->now.origin = there.origin;
 		/* Its creation took too long but has ended, so the device may be incomplete. */
-		if (done->before.state == LEASE_CREATING)
+		if (there.state == LEASE_CREATING)
 			done->now.state = LEASE_CREATING;
 	}
 	return lease_put(apply->store, &done->now, err);
@@ -299,7 +297,7 @@ static int settle(struct apply *apply, const struct step *step, struct err *err)
 	return 0;
 }
 
-/* A lease that the domain had before becomes `releasing`, because the kernel may still be creating its device. */
+/* The work lock that this run holds shows that no other process is creating the device. */
 static void drop_lease(struct apply *apply, const struct step *step)
 {
 	struct applied *done = find_done(apply, step->vgpu.id);
@@ -309,13 +307,8 @@ static void drop_lease(struct apply *apply, const struct step *step)
 	/* Keep the entry of a device that an earlier round made, for an undo. */
 	if (!done || (step->kind == STEP_KEEP && !done->kept))
 		return;
-	if (!done->kept && still_ours(apply, done, &lease, &err) == 1) {
-		done->before.state = LEASE_RELEASING;
-		if (is_some(&done->before))
-			lease_put(apply->store, &done->before, &err);
-		else
-			lease_drop(apply->store, step->vgpu.id, &err);
-	}
+	if (!done->kept && still_ours(apply, done, &lease, &err) == 1)
+		lease_drop(apply->store, step->vgpu.id, &err);
 	forget_done(apply, done);
 }
 

@@ -16,11 +16,10 @@
 /* A lease that this run has written. */
 struct applied {
 	char id[ID_SIZE];
-	int work;            /* its work lock; -1: not held any more */
-	bool kept;           /* the device is the domain's already: an undo leaves its lease */
-	bool made;           /* this run created the device, so an undo removes it, whoever its owner is */
-	struct lease before; /* the domain's earlier lease of the device; without an ID: none */
-	struct lease now;    /* as this run wrote it (any other record is not ours); without an ID: not written yet */
+	int work;         /* its work lock; -1: not held any more */
+	bool kept;        /* the device is the domain's already: an undo leaves its lease */
+	bool made;        /* this run created the device, so an undo removes it, whoever its owner is */
+	struct lease now; /* as this run wrote it (any other record is not ours); without an ID: not written yet */
 };
 
 struct apply {

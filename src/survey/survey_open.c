@@ -168,5 +168,8 @@ static bool will_ask(const struct world *w)
 
 int survey_ahead(struct world *w, struct err *err)
 {
-	return w->wide || will_ask(w) ? look_up(w, err) : 0;
+	/* After the first round of a run, what was searched before is searched again. */
+	bool asks = w->wide || (w->inv.frameworks ? w->users != NULL : will_ask(w));
+
+	return asks ? look_up(w, err) : 0;
 }
