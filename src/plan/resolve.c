@@ -112,7 +112,10 @@ static bool is_id(const struct world *world, const char *word)
 	return false;
 }
 
-/* Lists the types that a hostdev of this kind can get here; `enabled`: only enabled types that a pGPU can serve. */
+/*
+ * Lists the types that a hostdev of this kind can get here, and the command that shows all; nothing if there is none.
+ * `enabled`: only enabled types that a pGPU can serve.
+ */
 static void list_types(const struct vgpu_request *req, const struct world *world, bool enabled, char *list, size_t size)
 {
 	bool names = !is_id(world, req->facts.type);
@@ -135,7 +138,9 @@ static void list_types(const struct vgpu_request *req, const struct world *world
 				 named ? type->name : "", named ? ")" : "");
 	}
 	if (left)
-		text_add(list, size, " and %d more; see 'vgpu-lease types'", left);
+		text_add(list, size, " and %d more", left);
+	if (*list)
+		text_add(list, size, "; see 'vgpu-lease types'");
 }
 
 static void refuse_unknown(const struct vgpu_request *req, const struct world *world, char refusal[RESOLVE_REFUSAL])

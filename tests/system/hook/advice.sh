@@ -9,7 +9,8 @@ planned() { typed "$1" | lease plan - >/dev/null 2>&1; }
 
 said=$(refusal nvidia-9)
 holds "an unknown type is answered with the enabled types that a pGPU here has" says M_ENABLED_TYPES "nvidia-222" <<<"$said"
-advised=${said##*enabled: }
+holds "and with the command that lists all" says M_SEE_TYPES <<<"$said"
+advised=${said##*enabled: } advised=${advised%%;*}
 fails "not with one for which no pGPU is left" grep -q mtty-1 <<<"$said"
 for type in ${advised//,/}; do holds "$type, which is advised, would do" planned "$type"; done
 said=$(refusal "GRID T4-3B")
