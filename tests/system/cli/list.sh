@@ -150,7 +150,7 @@ done
 vl types --type 'T4-2B' --no-headings -o type,name
 is "$out" "nvidia-223  GRID T4-2B" "whether it is configured or not"
 vl_says "a type that does not exist: one that is similar" 1 gc --dry-run --type T4-2X -- M_NO_TYPE_SIMILAR T4-2X T4-2B
-vl_says "a name that no type has is an error" 1 list --type 'GRID T4-2X' -- M_UNKNOWN_NAME 'GRID T4-2X' 'GRID T4-2B'
+vl_says "a name that no type has is an error" 1 list --type 'GRID T4-2X' -- M_UNKNOWN_TYPE_SIMILAR 'GRID T4-2X' 'GRID T4-2B'
 for command in list types inventory; do
 	vl_says "$command refuses a type that the host does not have" 1 $command --type nvidia-22 -- M_NO_SUCH_TYPE nvidia-22
 	fails "another number is not similar" says M_SIMILAR <<<"$err"

@@ -25,7 +25,7 @@ told "eight cards with one error take one clause, the advice included" \
 	M_DRIVER_REFUSED "${cards//$'\n'/, }" "Input/output error" -- M_SEE_DMESG
 is "$(grep -o 'Input/output error' <<<"$said" | wc -l)" 1 "and are told of once"
 tap_verdict "$([ ${#said} -lt 1000 ]; echo $?)" "in a line that libvirt shows whole" "${#said}"
-told "with the end that says where there is more" M_SEE_PLAN
+told "with the end that says where there is more" M_SEE_INVENTORY
 fails "nothing is to be freed" says M_FIX_FREE <<<"$said"
 control inject clear
 for card in $cards; do control inject "create $card EBUSY 1000"; done

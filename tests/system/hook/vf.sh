@@ -160,7 +160,7 @@ holds "what another definition names is best left to that" grep -q "address='000
 holds "a plan says what an arrival would get" \
 	says M_PLAN_RESERVE 0000:26:00.5 nvidia-1147 0000:26:00.5 "*" 0000:26:00.4 < <(lease plan --op migrate "$work/4.xml")
 vf_domain 6 0000:99:00.4 no nvidia-1150 >"$work/6.xml"
-holds "where there is none that is told" says M_NO_CAPACITY nvidia-1150 -- M_SERVES nvidia-1147 -- M_SEE_PLAN \
+holds "where there is none that is told" says M_NO_CAPACITY nvidia-1150 -- M_SERVES nvidia-1147 -- M_SEE_INVENTORY \
 	< <(lease rewrite "$work/6.xml" 2>&1)
 rm -r "$root/etc/libvirt"
 end_vf 3 $a
