@@ -199,7 +199,7 @@ static int release_lease(struct cmd *cmd, const struct lease *lease, struct err 
 	const struct policy *policy = &cmd->config.policy;
 	const struct event_about about = event_of(lease);
 	bool removes = release_removes(&cmd->store, lease) && kernel_exists(&cmd->host, &lease->vgpu) == 1;
-	int r = release_now(&cmd->store, policy, lease, err);
+	int r = release_now(&cmd->store, policy, lease, release_by(policy), err);
 
 	if (r == 0)
 		return err_set(err, EAGAIN, "%s: the lease has changed; see 'vgpu-lease list'", lease->vgpu.id);

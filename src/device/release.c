@@ -361,18 +361,18 @@ int release_claim(struct store *store, const struct lease *lease, int64_t deadli
 	return r < 0 ? r : 1;
 }
 
-int release_now(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err)
+int release_now(struct store *store, const struct policy *policy, const struct lease *lease, int64_t deadline_ms,
+		struct err *err)
 {
-	int64_t deadline = release_by(policy);
 	bool reserved = lease->state == LEASE_RESERVED;
 	/* Waits first, because a lease whose device stays open must not change. */
-	int r = reserved ? 0 : release_wait_closed(store->host, lease->vgpu.id, deadline, deadline, err);
+	int r = reserved ? 0 : release_wait_closed(store->host, lease->vgpu.id, deadline_ms, deadline_ms, err);
 
 	if (r < 0)
 		return r;
 	r = release_claim(store, lease, release_lock_by(policy), err);
 	if (r <= 0 || reserved)
 		return r;
-	r = release_finish(store, policy, lease->vgpu.id, deadline, err);
+	r = release_finish(store, policy, lease->vgpu.id, deadline_ms, err);
 	return r < 0 ? r : 1;
 }

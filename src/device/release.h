@@ -94,13 +94,14 @@ int release_wait_closed(const struct host *host, const char *id, int64_t deadlin
 			struct err *err);
 
 /*
- * Takes one lease from its domain and releases it, within `release_timeout` and the driver's time. Returns:
+ * Takes one lease from its domain and releases it by `deadline_ms`. Returns:
  *   1: released
  *   0: the lease changed meanwhile
  *   -EBUSY, -EAGAIN: a process has the device open, or may have; the lease is as before
  *   other: the lease is `releasing`, and can be released later
  */
-int release_now(struct store *store, const struct policy *policy, const struct lease *lease, struct err *err);
+int release_now(struct store *store, const struct policy *policy, const struct lease *lease, int64_t deadline_ms,
+		struct err *err);
 
 /*
  * Marks a lease `releasing`, or drops it if it is a reservation, under the store's lock. Returns 1, or 0 if the lease

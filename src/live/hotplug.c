@@ -90,7 +90,7 @@ int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char 
 	/* A release in progress is completed, whichever process began it. */
 	if (lease.since_ms > asked_ms && lease.state != LEASE_RELEASING)
 		return 0;
-	r = release_now(hp->store, policy, &lease, err);
+	r = release_now(hp->store, policy, &lease, release_by(policy), err);
 	/* The lease has changed meanwhile: the handler or the domain's release is releasing it. */
 	if (r == 0)
 		r = release_finish(hp->store, policy, id, sys_now_ms() + (int64_t)policy->release_timeout_s * 1000,

@@ -153,12 +153,9 @@ static int remove_one(struct rounds *r, const char *id, struct err *err)
 			       "no time is left within lock_timeout to remove %s (troubleshooting: no-time-is-left)",
 			       id);
 	if (lease) {
-		n = release_claim(&r->store, lease, r->world.deadline_ms, err);
-		if (n != 1)
-			return n;
-		n = release_finish(&r->store, policy, id, deadline, err);
+		n = release_now(&r->store, policy, lease, deadline, err);
 		about = event_of(lease);
-		if (n == 0)
+		if (n == 1)
 			event_log(EVENT_RECLAIMED, &about,
 				  "prepare: domain %s: released %s of domain %s to free capacity",
 				  r->lifecycle->request->name, id, lease->name);

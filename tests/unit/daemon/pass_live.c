@@ -304,7 +304,8 @@ static void released_meanwhile(void)
 		store.start = 0;
 		_exit(release_mark(&store, VM(8), sys_now_ms(), 1000, &ids, &err) == 0 && ids.n == 1 ? 0 : 1);
 	}
-	ok(release_now(&store, &config.policy, &lease, &err) == -EBUSY, "what is open is not released by command");
+	ok(release_now(&store, &config.policy, &lease, release_by(&config.policy), &err) == -EBUSY,
+	   "what is open is not released by command");
 	waitpid(pid, NULL, 0);
 	is(state(U(8)), "created releasing", "nor does that take back the release that its domain had meanwhile");
 	close(qemu);

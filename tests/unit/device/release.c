@@ -92,7 +92,8 @@ static void removals(void)
 	lease.since_ms--;
 	ok(release_claim(&store, &lease, sys_now_ms() + 500, &err) == 0, "a lease that has changed is not claimed");
 	lease.since_ms++;
-	ok(release_now(&store, &config.policy, &lease, &err) == 1 && !exists(U(2)) && !leased(U(2)),
+	ok(release_now(&store, &config.policy, &lease, release_by(&config.policy), &err) == 1 && !exists(U(2)) &&
+		   !leased(U(2)),
 	   "the very lease that its domain gave up is");
 }
 
