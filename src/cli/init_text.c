@@ -28,136 +28,116 @@ static const char *name_plain(const void *arg, const struct inv_pgpu *card, size
 	return name;
 }
 
-/*
- * A type that is offered now ranks before others; then a Q type of NVIDIA, which works with every guest; then one of at
- * least GUEST_MIB.
- */
-static int rank(const struct inv_offer *offer)
+enum { RANKS = 7 };
+
+/* What makes one type better than another, by importance. A type without a framebuffer size is one such as GVT-g's. */
+static void rank(long ranks[RANKS], const struct inv_offer *offer)
 {
 	const char *name = offer->type->name;
-	bool q = *name && name[strlen(name) - 1] == 'Q';
+	const int mib = offer->type->framebuffer_mib;
+	const long width = mib == UNKNOWN ? strtol(offer->type->resolution, NULL, 10) : 0;
+	const long list[RANKS] = {
+		offer->available > 0,
+		*name && name[strlen(name) - 1] == 'Q', /* NVIDIA's, which work with every guest */
+		mib >= GUEST_MIB,
+		mib >= GUEST_MIB ? -mib : mib, /* the closest to it */
+		mib == UNKNOWN && offer->available > 1,
+		width, /* of the display */
+		width > 0 ? offer->available : 0,
+	};
 
-	return 4 * (offer->available > 0) + 2 * q + (offer->type->framebuffer_mib >= GUEST_MIB);
+	memcpy(ranks, list, sizeof(list));
 }
 
-/*
- * Among types without a framebuffer size, such as GVT-g's, prefers a type of which several fit, then a wider display,
- * then more guests with the same display.
- */
-static bool fits_better(const struct inv_offer *a, const struct inv_offer *b)
-{
-	long a_width = strtol(a->type->resolution, NULL, 10), b_width = strtol(b->type->resolution, NULL, 10);
-
-	if ((a->available > 1) != (b->available > 1))
-		return a->available > 1;
-	return a_width != b_width ? a_width > b_width : a_width > 0 && a->available > b->available;
-}
-
-/* Of two types of the same rank, the one whose size is closest to GUEST_MIB is better. */
 static bool is_better(const struct inv_offer *a, const struct inv_offer *b)
 {
-	int x = a->type->framebuffer_mib, y = b->type->framebuffer_mib;
+	long x[RANKS], y[RANKS];
+	int i = 0;
 
-	if (rank(a) != rank(b))
-		return rank(a) > rank(b);
-	if (x == UNKNOWN && y == UNKNOWN)
-		return fits_better(a, b);
-	return x >= GUEST_MIB ? x < y : x > y;
+	rank(x, a);
+	rank(y, b);
+	while (i < RANKS - 1 && x[i] == y[i])
+		i++;
+	return x[i] > y[i];
 }
 
-/* What the types are chosen from. */
-struct source {
-	const struct host *host;
+/* A type for a card, or for one VF of a card whose VFs have several types. */
+struct chosen {
+	const struct inv_pgpu *card;
+	const struct inv_type *type;
+	const struct inv_parent *vf; /* NULL: the card */
+};
+
+/* The types that are chosen, in the order of the cards, and what they are chosen from. */
+struct pool {
 	struct inventory inv;
 	struct definition *definitions;
 	size_t ndefinitions;
-};
-
-/* A type for a card, and the parent that has a vGPU or a definition of it; NULL: none has. */
-struct chosen {
-	const struct inv_type *type;
-	const struct inv_parent *parent;
-};
-
-/* What is chosen for a card. */
-struct choice {
 	struct chosen *list;
 	size_t n;
-	bool several; /* of more than one type */
 };
 
-static bool has(const struct choice *choice, const char *type)
-{
-	for (size_t i = 0; i < choice->n; i++)
-		if (strcmp(choice->list[i].type->id, type) == 0)
-			return true;
-	return false;
-}
-
 /* Adds the type if the card offers it. A VF has one type, and a card without VFs has each once. */
-static void add(struct choice *choice, const struct inv_pgpu *card, const char *type, const struct inv_parent *parent)
+static void add(struct pool *pool, const struct inv_pgpu *card, const char *type, const struct inv_parent *parent)
 {
 	const struct inv_offer *offer = inventory_offer(card, type);
-	const bool known = has(choice, type);
+	const struct inv_parent *vf = card->sriov ? parent : NULL;
 	struct chosen *slot;
 
-	for (size_t i = 0; i < choice->n && card->sriov; i++)
-		if (choice->list[i].parent == parent)
-			return;
-	if (!offer || (known && !card->sriov))
+	if (!offer)
 		return;
-	choice->several |= choice->n && !known;
-	slot = mem_add(&choice->list, &choice->n, sizeof(*slot));
-	*slot = (struct chosen){ offer->type, parent };
+	for (size_t i = 0; i < pool->n; i++)
+		if (pool->list[i].card == card && pool->list[i].vf == vf && (vf || pool->list[i].type == offer->type))
+			return;
+	slot = mem_add(&pool->list, &pool->n, sizeof(*slot));
+	*slot = (struct chosen){ card, offer->type, vf };
+}
+
+/* The card stands for its VFs if all have the same type. */
+static void join_vfs(struct pool *pool, size_t first)
+{
+	for (size_t i = first; i < pool->n; i++)
+		if (pool->list[i].type != pool->list[first].type)
+			return;
+	if (pool->n > first && pool->list[first].vf) {
+		pool->list[first].vf = NULL;
+		pool->n = first + 1;
+	}
 }
 
 /* Chooses the types for a card: those of its vGPUs, or of its definitions, or else the best one that it offers. */
-static void choose(struct choice *choice, const struct source *from, const struct inv_pgpu *card)
+static void choose(struct pool *pool, const struct inv_pgpu *card)
 {
 	const struct inv_offer *best = NULL;
+	const size_t first = pool->n;
 
 	if (!card->ready || !card->gpu)
 		return;
-	for (const struct inv_device *d = NULL; (d = inventory_next_on(&from->inv, card, d));)
-		add(choice, card, d->vgpu.type, d->parent);
+	for (const struct inv_device *d = NULL; (d = inventory_next_on(&pool->inv, card, d));)
+		add(pool, card, d->vgpu.type, d->parent);
 	/* A start with a definition needs its type. */
-	for (size_t i = 0, found = choice->n; i < from->ndefinitions && !found; i++) {
-		const struct inv_parent *parent = inventory_parent(&from->inv, from->definitions[i].parent);
+	for (size_t i = 0, found = pool->n > first; i < pool->ndefinitions && !found; i++) {
+		const struct inv_parent *parent = inventory_parent(&pool->inv, pool->definitions[i].parent);
 
 		if (parent && parent->card == card)
-			add(choice, card, from->definitions[i].type, parent);
+			add(pool, card, pool->definitions[i].type, parent);
 	}
-	if (choice->n)
+	join_vfs(pool, first);
+	if (pool->n > first)
 		return;
 	for (size_t i = 0; i < card->noffers; i++)
 		if (!best || is_better(&card->offers[i], best))
 			best = &card->offers[i];
 	/* Mdev types are listed also if the card, which is empty, is in a mode that allows none of them. */
 	if (best && (best->available > 0 || card->framework != FW_MDEV))
-		add(choice, card, best->type->id, NULL);
+		add(pool, card, best->type->id, NULL);
 }
 
-/* Prints the card's address or, if its VFs have several types, the addresses of the VFs with this type. */
-static void print_addresses(FILE *to, const struct inv_pgpu *card, const struct choice *choice, const char *type,
-			    const char **comma)
+/* Prints the section of the type that is chosen first at `first`. */
+static void print_section(FILE *to, const struct pool *pool, size_t first)
 {
-	const bool vfs = choice->several && card->sriov;
-
-	for (size_t i = 0; i < choice->n; i++) {
-		if (strcmp(choice->list[i].type->id, type) != 0)
-			continue;
-		fprintf(to, "%s%s", *comma, vfs ? choice->list[i].parent->name : card->address);
-		*comma = ",\n\t";
-		if (!vfs)
-			return;
-	}
-}
-
-/* Prints one section for all cards from `pgpu` on for which this type is chosen. */
-static void print_section(FILE *to, const struct inventory *inv, const struct choice *choices, size_t pgpu,
-			  const struct inv_type *type)
-{
-	bool vf = inv->pgpus[pgpu]->framework == FW_VF;
+	const struct inv_type *type = pool->list[first].type;
+	bool vf = pool->list[first].card->framework == FW_VF;
 	const char *comma = " ";
 
 	fprintf(to, "\n# %s", type->id);
@@ -169,14 +149,47 @@ static void print_section(FILE *to, const struct inventory *inv, const struct ch
 		fprintf(to, ", at most %d on a pGPU", type->max_instance);
 	fputc('\n', to);
 	/* The IDs later show an operator whether another device has the address. */
-	for (size_t i = pgpu; vf && i < inv->npgpus; i++)
-		if (has(&choices[i], type->id))
-			fprintf(to, "# %s: %s:%s\n", inv->pgpus[i]->address, inv->pgpus[i]->vendor,
-				inv->pgpus[i]->device);
+	for (size_t i = first; vf && i < pool->n; i++)
+		if (strcmp(pool->list[i].type->id, type->id) == 0)
+			fprintf(to, "# %s: %s:%s\n", pool->list[i].card->address, pool->list[i].card->vendor,
+				pool->list[i].card->device);
 	fprintf(to, "[%s_%s]\ndevice_addresses =", vf ? "vf" : "mdev", type->id);
-	for (size_t i = pgpu; i < inv->npgpus; i++)
-		print_addresses(to, inv->pgpus[i], &choices[i], type->id, &comma);
+	for (size_t i = first; i < pool->n; i++) {
+		const struct chosen *c = &pool->list[i];
+
+		if (strcmp(c->type->id, type->id) != 0)
+			continue;
+		fprintf(to, "%s%s", comma, c->vf ? c->vf->name : c->card->address);
+		comma = ",\n\t";
+	}
 	fputc('\n', to);
+}
+
+static bool is_first_of_type(const struct pool *pool, size_t at)
+{
+	for (size_t i = 0; i < at; i++)
+		if (strcmp(pool->list[i].type->id, pool->list[at].type->id) == 0)
+			return false;
+	return true;
+}
+
+/* Prints the types to enable to `enabled`, and their sections to `sections`. */
+static void print_types(FILE *enabled, FILE *sections, const struct pool *pool)
+{
+	const char *comma = "";
+
+	for (size_t i = 0; i < pool->n; i++) {
+		const struct chosen *c = &pool->list[i];
+
+		if (!is_first_of_type(pool, i))
+			continue;
+		print_section(sections, pool, i);
+		/* A plain VF is not listed in enabled_mdev_types: its [vf_...] section is enough. */
+		if (c->card->framework == FW_VF)
+			continue;
+		fprintf(enabled, "%s%s", comma, c->type->id);
+		comma = ", ";
+	}
 }
 
 /* Is this card, which gets no type, a GPU? If so, sets the reason for leaving it out. */
@@ -189,73 +202,35 @@ static bool is_left_out(const struct inv_pgpu *card, char reason[REASON_SIZE])
 	return card->gpu;
 }
 
-/* Does the t-th choice for the card have a type that no choice before it has? */
-static bool is_first(const struct choice *choices, size_t pgpu, size_t t)
-{
-	const struct choice before = { .list = choices[pgpu].list, .n = t };
-	const char *type = choices[pgpu].list[t].type->id;
-
-	for (size_t i = 0; i < pgpu; i++)
-		if (has(&choices[i], type))
-			return false;
-	return !has(&before, type);
-}
-
-/* Prints the types to enable to `enabled`, and their sections to `sections`. Returns the number of sections. */
-static size_t print_cards(FILE *enabled, FILE *sections, const struct inventory *inv, const struct choice *choices)
-{
-	size_t n = 0, listed = 0;
-
-	for (size_t i = 0; i < inv->npgpus; i++)
-		for (size_t t = 0; t < choices[i].n; t++) {
-			const struct inv_type *type = choices[i].list[t].type;
-
-			if (!is_first(choices, i, t))
-				continue;
-			/* A plain VF is not listed in enabled_mdev_types: its [vf_...] section is enough. */
-			if (inv->pgpus[i]->framework != FW_VF)
-				fprintf(enabled, "%s%s", listed++ ? ", " : "", type->id);
-			print_section(sections, inv, choices, i, type);
-			n++;
-		}
-	return n;
-}
-
-static void print_left_out(FILE *to, const struct source *from, const struct choice *choices)
-{
-	char reason[REASON_SIZE];
-
-	for (size_t i = 0; i < from->inv.npgpus; i++) {
-		const struct inv_pgpu *card = from->inv.pgpus[i];
-
-		if (choices[i].n || !is_left_out(card, reason))
-			continue;
-		fputc('\n', to);
-		text_line(to, "# Left out: %s: %s", card->address, reason);
-	}
-}
-
 /* Fails, with a warning for each GPU, because no GPU has a type. */
 static int refuse_host(const struct inventory *inv, struct err *err)
 {
 	char reason[REASON_SIZE];
 	size_t n = 0, unready = 0;
 
-	for (size_t i = 0; i < inv->npgpus; i++)
-		if (is_left_out(inv->pgpus[i], reason)) {
-			out_warn("%s: %s", inv->pgpus[i]->address, reason);
-			unready += !inv->pgpus[i]->ready;
-			n++;
-		}
+	for (size_t i = 0; i < inv->npgpus; i++) {
+		const struct inv_pgpu *card = inv->pgpus[i];
+
+		if (!is_left_out(card, reason))
+			continue;
+		out_warn("%s: %s", card->address, reason);
+		unready += !card->ready;
+		n++;
+	}
 	if (n && !unready)
 		return err_set(err, ENOENT, "no pGPU of this host offers a vGPU now");
 	return err_set(err, ENOENT, "no pGPU is ready on this host%s",
 		       n ? "; 'vgpu-lease inventory' shows why" : ": it has no GPU of NVIDIA, AMD or Intel");
 }
 
-/* `vfs`: VFs are listed in place of their cards; `several`: a card without VFs has several types. */
-static void print_heading(FILE *to, const char *enabled, bool vfs, bool several)
+static void print_heading(FILE *to, const struct pool *pool, const char *enabled)
 {
+	bool vfs = false, several = false;
+
+	for (size_t i = 0; i < pool->n; i++) {
+		vfs |= pool->list[i].vf != NULL;
+		several |= i && !pool->list[i].vf && pool->list[i].card == pool->list[i - 1].card;
+	}
 	text_line(to,
 		  "# The pool of this host, from 'vgpu-lease init'. A pGPU provides the types of the vGPUs that it");
 	text_line(
@@ -264,43 +239,39 @@ static void print_heading(FILE *to, const char *enabled, bool vfs, bool several)
 		GUEST_MIB);
 	text_line(to, "# setting is described in vgpu-lease.conf(5). After an edit, run 'vgpu-lease check'.");
 	if (strchr(enabled, ','))
-		text_line(
-			to,
-			"# Several types are enabled, so each domain names one in its metadata (quick start, step 4).");
+		fputs("# Several types are enabled, so each domain names one in its metadata (quick start, step 4).\n",
+		      to);
 	if (vfs)
-		text_line(
-			to,
-			"# A card whose VFs have several types is listed by these VFs. Its other VFs are not in the pool.");
+		fputs("# A card whose VFs have several types is listed by these VFs. Its other VFs are not in the pool.\n",
+		      to);
 	fprintf(to, "%s%s%s", *enabled ? "\n[devices]\nenabled_mdev_types = " : "", enabled, *enabled ? "\n" : "");
 	fprintf(to, "%s", several ? "\n[policy]\npgpu_types = several\n" : "");
 }
 
-static int compose(const struct source *from, char **text, size_t *len, struct err *err)
+static int compose(struct pool *pool, char **text, size_t *len, struct err *err)
 {
-	const struct inventory *inv = &from->inv;
-	autofree struct choice *choices = mem_new(inv->npgpus + 1, sizeof(*choices));
 	autofree char *enabled = NULL, *sections = NULL;
-	bool vfs = false, several = false;
-	size_t size, n;
+	char reason[REASON_SIZE];
+	size_t size;
 	FILE *types = mem_open(&enabled, &size), *rest = mem_open(&sections, &size), *to;
 
-	for (size_t i = 0; i < inv->npgpus; i++) {
-		choose(&choices[i], from, inv->pgpus[i]);
-		if (inv->pgpus[i]->sriov)
-			vfs |= choices[i].several;
-		else
-			several |= choices[i].several;
+	for (size_t i = 0; i < pool->inv.npgpus; i++) {
+		const struct inv_pgpu *card = pool->inv.pgpus[i];
+		const size_t before = pool->n;
+
+		choose(pool, card);
+		if (pool->n == before && is_left_out(card, reason)) {
+			fputc('\n', rest);
+			text_line(rest, "# Left out: %s: %s", card->address, reason);
+		}
 	}
-	print_left_out(rest, from, choices);
-	n = print_cards(types, rest, inv, choices);
+	print_types(types, rest, pool);
 	mem_close(types);
 	mem_close(rest);
-	for (size_t i = 0; i < inv->npgpus; i++)
-		free(choices[i].list);
-	if (!n)
-		return refuse_host(inv, err);
+	if (!pool->n)
+		return refuse_host(&pool->inv, err);
 	to = mem_open(text, len);
-	print_heading(to, enabled, vfs, several);
+	print_heading(to, pool, enabled);
 	fprintf(to, "%s", sections);
 	mem_close(to);
 	return 0;
@@ -362,17 +333,18 @@ static bool name_nova(const struct host *host, char **text, size_t *len)
 int init_text(const struct host *host, char **text, size_t *len, struct err *err)
 {
 	const struct inv_query query = { .frameworks = INV_ALL, .gpus = true, .name = name_plain };
-	struct source from = { .host = host };
+	struct pool pool = { 0 };
 	struct err ignored;
 	int r;
 
 	if (name_nova(host, text, len))
 		return 0;
-	if (inventory_read(&from.inv, host, &query, err) < 0)
+	if (inventory_read(&pool.inv, host, &query, err) < 0)
 		return -err->code;
-	(void)mdevctl_definitions(&from.definitions, &from.ndefinitions, host, &ignored);
-	r = compose(&from, text, len, err);
-	free(from.definitions);
-	inventory_free(&from.inv);
+	(void)mdevctl_definitions(&pool.definitions, &pool.ndefinitions, host, &ignored);
+	r = compose(&pool, text, len, err);
+	free(pool.definitions);
+	free(pool.list);
+	inventory_free(&pool.inv);
 	return r;
 }
