@@ -252,21 +252,22 @@ void cmd_close(struct cmd *cmd)
 	while ((line = strsep(&rest, "\n")) && rest)
 		term_wrap_printable(term_stdout(), 0, TERM_INDENT, line);
 	free(cmd->text);
+	survey_end(&cmd->world);
 	silent_note(&cmd->store);
 	store_close(&cmd->store);
 	config_free(&cmd->config);
 	host_close(&cmd->host);
 }
 
-int cmd_survey(struct cmd *cmd, struct world *world, struct err *err)
+int cmd_survey(struct cmd *cmd, struct err *err)
 {
-	return survey_host(world, &cmd->host, &cmd->store, &cmd->config, err);
+	return cmd->world.host ? 0 : survey_host(&cmd->world, &cmd->host, &cmd->store, &cmd->config, err);
 }
 
-struct gc cmd_gc_pass(struct cmd *cmd, const struct world *world)
+struct gc cmd_gc_pass(struct cmd *cmd)
 {
 	return (struct gc){ .store = &cmd->store,
-			    .inv = world ? &world->inv : NULL,
+			    .inv = cmd->world.host ? &cmd->world.inv : NULL,
 			    .config = cmd->has_config ? &cmd->config : NULL,
 			    .policy = &cmd->config.policy,
 			    .dry = true };

@@ -100,9 +100,10 @@ struct cmd {
 	struct err no_config;                                         /* the reason if has_config is false */
 	char no_config_refusal[sizeof(((struct err *)0)->text) + 64]; /* the same with the fix */
 	struct store store;
-	struct hotplug hp; /* with CMD_LIBVIRT */
-	FILE *lines;       /* of cmd_lines(); NULL: not opened */
-	char *text;        /* what was written to `lines` */
+	struct world world; /* from cmd_survey() */
+	struct hotplug hp;  /* with CMD_LIBVIRT */
+	FILE *lines;        /* of cmd_lines(); NULL: not opened */
+	char *text;         /* what was written to `lines` */
 	size_t len;
 	char type[TYPE_SIZE];   /* the type that the command line names */
 	bool has_type;          /* the configuration or this host has this type */
@@ -122,14 +123,14 @@ int cmd_advise_root(struct err *err);
 /* Connects to libvirt and finds the domain that the first operand names, as CMD_LIBVIRT does. */
 int cmd_open_domain(struct cmd *cmd, struct err *err);
 
-/* survey_host() of the command's host; without a configuration the pool is empty. */
-int cmd_survey(struct cmd *cmd, struct world *world, struct err *err);
+/* Reads the host into cmd->world by survey_host(), once. Without a configuration the pool is empty. */
+int cmd_survey(struct cmd *cmd, struct err *err);
 
-/* A dry gc pass, which changes nothing. It uses the inventory of `world`, or (NULL) reads the host. */
-struct gc cmd_gc_pass(struct cmd *cmd, const struct world *world);
+/* A dry gc pass, which changes nothing. After cmd_survey() it uses that inventory. */
+struct gc cmd_gc_pass(struct cmd *cmd);
 
 /* Runs a cmd_gc_pass() over the leases of `domain`, or over all vGPUs (NULL). Only warns of a failure. */
-void cmd_gc_ask(struct cmd *cmd, struct gc *pass, const struct world *world, const char *domain);
+void cmd_gc_ask(struct cmd *cmd, struct gc *pass, const char *domain);
 
 /* The pass's item for a vGPU, leased or not; NULL: none. */
 const struct gc_item *cmd_gc_item(const struct gc *pass, const char *id);

@@ -20,7 +20,6 @@ enum { HOST_SIZE = 256, PROVIDER_SIZE = HOST_SIZE + NOVA_DEVICE_SIZE, NOTE_SIZE 
 struct export
 {
 	const struct cmd *cmd;
-	const struct world *world;
 	struct nova_inventory nova;
 	const char *host;
 };
@@ -191,8 +190,8 @@ static bool print_vfs(const struct world *world, const struct inv_pgpu *card, co
 
 static void print_pci(const struct export *export)
 {
-	const struct config *config = export->world->config;
-	const struct inventory *inv = &export->world->inv;
+	const struct config *config = export->cmd->world.config;
+	const struct inventory *inv = &export->cmd->world.inv;
 	autofree char *aliases = mem_strdup("");
 	bool shared = false;
 
@@ -202,7 +201,7 @@ static void print_pci(const struct export *export)
 	      stdout);
 	for (size_t g = 0; g < inv->npgpus; g++)
 		for (size_t i = 0; i < config->nsections; i++)
-			shared |= print_vfs(export->world, inv->pgpus[g], &config->sections[i], &aliases);
+			shared |= print_vfs(&export->cmd->world, inv->pgpus[g], &config->sections[i], &aliases);
 	if (shared)
 		puts("# Only resource classes distinguish the types of one model, so pci_in_placement = true is required in\n"
 		     "# [filter_scheduler].\n"
@@ -274,19 +273,16 @@ static int run(struct cmd *cmd, struct err *err)
 	const struct format *format = find_format(cmd->call);
 	autofree struct definition *definitions = NULL;
 	char host[HOST_SIZE] = "";
-	autosurvey struct world world = { 0 };
-	struct export export = { .cmd = cmd,
-				 .world = &world,
-				 .host = cmd->call->hostname ? cmd->call->hostname : host };
+	struct export export = { .cmd = cmd, .host = cmd->call->hostname ? cmd->call->hostname : host };
 	size_t n;
 
 	if (!cmd->config.policy.nova && format->nova)
 		return err_set(err, EPERM, "nova_conf is not set; name Nova's configuration in [devices]");
 	if (!cmd->call->hostname && find_hostname(host, err) < 0)
 		return -err->code;
-	if (cmd_survey(cmd, &world, err) < 0 || mdevctl_definitions(&definitions, &n, &cmd->host, err) < 0)
+	if (cmd_survey(cmd, err) < 0 || mdevctl_definitions(&definitions, &n, &cmd->host, err) < 0)
 		return -err->code;
-	nova_inventory_make(&export.nova, &world.inv, definitions, n);
+	nova_inventory_make(&export.nova, &cmd->world.inv, definitions, n);
 	format->print(&export);
 	nova_inventory_free(&export.nova);
 	return CMD_DONE;
@@ -314,13 +310,12 @@ const struct command cmd_export = {
 
 static int metrics(struct cmd *cmd, struct err *err)
 {
-	autosurvey struct world world = { 0 };
-	autogc struct gc pass = cmd_gc_pass(cmd, &world);
-	const struct metrics seen = { .world = &world, .config_valid = cmd->has_config, .pass = &pass };
-
-	if (cmd_survey(cmd, &world, err) < 0 || gc_run(&pass, err) < 0)
+	if (cmd_survey(cmd, err) < 0)
 		return -err->code;
-	return metrics_print(stdout, &seen, err);
+	autogc struct gc pass = cmd_gc_pass(cmd);
+	const struct metrics seen = { .world = &cmd->world, .config_valid = cmd->has_config, .pass = &pass };
+
+	return gc_run(&pass, err) < 0 ? -err->code : metrics_print(stdout, &seen, err);
 }
 
 const struct command cmd_metrics = {

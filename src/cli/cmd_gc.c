@@ -18,11 +18,11 @@
 #include "plan/capacity.h"
 #include "state/history.h"
 
-void cmd_gc_ask(struct cmd *cmd, struct gc *pass, const struct world *world, const char *domain)
+void cmd_gc_ask(struct cmd *cmd, struct gc *pass, const char *domain)
 {
 	struct err err;
 
-	*pass = cmd_gc_pass(cmd, world);
+	*pass = cmd_gc_pass(cmd);
 	pass->domain = domain;
 	if (gc_run(pass, &err) < 0)
 		out_warn("cannot tell what 'vgpu-lease gc' would do: %s", err.text);
@@ -95,7 +95,7 @@ static int check_grace(struct cmd_call *call, struct err *err)
 /* A pass with --grace, --pgpu and --dry-run applied. */
 static struct gc pass_of(struct cmd *cmd)
 {
-	struct gc pass = cmd_gc_pass(cmd, NULL);
+	struct gc pass = cmd_gc_pass(cmd);
 
 	if (cmd->call->grace)
 		cmd->config.policy.reclaim_grace_s = (int)cmd->call->grace_s;
@@ -226,15 +226,13 @@ static int check_config(const struct world *world, const struct inv_pgpu *card, 
  * Removes the vGPUs of other types under gc's conditions, but none of them if one of their leases stays. 1: there were
  * some; 0: none.
  */
-static int release_others(struct cmd *cmd, const struct inventory *inv, const char *pgpu, const char *type,
-			  struct err *err)
+static int release_others(struct cmd *cmd, const char *pgpu, const char *type, struct err *err)
 {
 	autogc struct gc pass = pass_of(cmd);
 	int blocks = 0;
 
 	pass.pgpu = pgpu;
 	pass.kept_type = type;
-	pass.inv = inv;
 	pass.unless_leased = true;
 	pass.unused = true;
 	int r = announce(&pass, err);
@@ -317,28 +315,28 @@ static int accept_moved(struct cmd *cmd, const struct inv_pgpu *card, struct err
 
 static int retype(struct cmd *cmd, struct err *err)
 {
-	autosurvey struct world world = { 0 };
+	struct world *world = &cmd->world;
 	const char *type = cmd->call->type;
 	const struct inv_pgpu *card;
 	char address[PARENT_SIZE];
 	int changes;
 
-	if (cmd_survey(cmd, &world, err) < 0)
+	if (cmd_survey(cmd, err) < 0)
 		return -err->code;
-	card = cards_pgpu(&world, cmd->call->pgpu, err);
+	card = cards_pgpu(world, cmd->call->pgpu, err);
 	if (!card)
 		return -err->code;
 	/* say_free() reads the world again, which frees `card`. */
 	memcpy(address, card->address, sizeof(address));
 	changes = *card->moved != '\0';
-	if (check_offer(card, type, err) < 0 || check_config(&world, card, type, err) < 0 ||
-	    warn_of_definitions(&world, card, type, err) < 0 || accept_moved(cmd, card, err) < 0)
+	if (check_offer(card, type, err) < 0 || check_config(world, card, type, err) < 0 ||
+	    warn_of_definitions(world, card, type, err) < 0 || accept_moved(cmd, card, err) < 0)
 		return -err->code;
-	changes |= release_others(cmd, &world.inv, address, type, err);
+	changes |= release_others(cmd, address, type, err);
 	if (changes < 0)
 		return -err->code;
 	if (!cmd->call->dry_run || !changes)
-		return say_free(&world, address, type, cmd->call->dry_run, err);
+		return say_free(world, address, type, cmd->call->dry_run, err);
 	out_say("%s would be free for %s", address, type);
 	return 0;
 }

@@ -28,15 +28,15 @@ static int inventory(struct cmd *cmd, struct err *err)
 		return -err->code;
 	cmd_rows_begin(&rows, cmd, &inventory_layout, NULL);
 	json_out_object(rows.json, "driver");
-	if (*status.world.inv.nvidia_driver)
-		json_out_string(rows.json, "nvidia", status.world.inv.nvidia_driver);
+	if (*cmd->world.inv.nvidia_driver)
+		json_out_string(rows.json, "nvidia", cmd->world.inv.nvidia_driver);
 	json_out_close(rows.json);
 	json_out_array(rows.json, "pgpus");
 	for (const struct card_row *row = status.rows; row < status.rows + status.nrows; row++) {
 		if (type && !cards_serve(row, type))
 			continue;
 		row_begin(&rows);
-		cards_fields(&rows, &status.world, row);
+		cards_fields(&rows, &cmd->world, row);
 		row_end(&rows);
 		n++;
 	}
@@ -149,13 +149,13 @@ static void print_type(struct rows *rows, const struct world *world, const struc
 
 static int types(struct cmd *cmd, struct err *err)
 {
-	autosurvey struct world world = { 0 };
-	const struct inventory *inv = &world.inv;
+	const struct world *world = &cmd->world;
+	const struct inventory *inv = &world->inv;
 	struct rows rows;
 	size_t n = 0;
 
-	if (cmd_survey(cmd, &world, err) < 0 || cmd_check_type(cmd, err) < 0 ||
-	    (cmd->call->pgpu && !cards_pgpu(&world, cmd->call->pgpu, err)))
+	if (cmd_survey(cmd, err) < 0 || cmd_check_type(cmd, err) < 0 ||
+	    (cmd->call->pgpu && !cards_pgpu(world, cmd->call->pgpu, err)))
 		return -err->code;
 	cmd_rows_begin(&rows, cmd, &types_layout, "types");
 	for (size_t g = 0; g < inv->npgpus; g++) {
@@ -164,7 +164,7 @@ static int types(struct cmd *cmd, struct err *err)
 		for (size_t o = 0; o < card->noffers; o++) {
 			if (!is_shown(cmd->call, inv, g, card->offers[o].type->id))
 				continue;
-			print_type(&rows, &world, card->offers[o].type, card->framework);
+			print_type(&rows, world, card->offers[o].type, card->framework);
 			n++;
 		}
 	}
@@ -233,7 +233,7 @@ static void print_leases(const struct cmd *cmd, const struct leases *leases, con
 
 static int list(struct cmd *cmd, struct err *err)
 {
-	autogc struct gc verdicts = cmd_gc_pass(cmd, NULL);
+	autogc struct gc verdicts = cmd_gc_pass(cmd);
 	autoleases struct leases leases = { 0 };
 	struct err why = { 0 };
 

@@ -224,10 +224,13 @@ int events_print(struct events_query *query, struct json_out *json, struct err *
 /* Fails if this host has no such object. Succeeds if that is unclear, e.g. if the user cannot read leases. */
 static int find_object(struct cmd *cmd, const char *object, struct err *err)
 {
-	enum show_kind kind = show_kind(cmd);
+	enum show_kind kind;
 	char similar[CMD_SIMILAR_SIZE];
 	struct err why;
 
+	if (cmd_survey(cmd, &why) < 0)
+		return 0;
+	kind = show_kind(cmd);
 	if (kind == SHOW_PGPU) {
 		cmd_take_pgpu(cmd, object);
 		return cards_check_pgpu(cmd, err);

@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/status.h"
-#include "host/kernel.h"
 #include "domain/domxml.h"
 #include "host/inventory.h"
 #include "host/libvirt_daemon.h"
@@ -25,8 +24,6 @@ struct show {
 	char *config_xml;
 	struct domxml *live, *config, *suspended; /* `live` is NULL if not running, `config` if transient */
 	const struct request *request;            /* of `live`, else of `config`; NULL: neither */
-	struct inventory inv;
-	struct leases leases;
 	struct vfio_users *users;
 	pid_t qemu;
 	struct compare views[SHOW_MAX];
@@ -34,17 +31,6 @@ struct show {
 	struct gc pass;
 	size_t n, differences;
 };
-
-/* Does the vGPU's device exist? A VF without a type does only if its lease, or else its card, is for plain VFs. */
-static enum presence presence_of(const struct show *show, const char *id, const struct lease *lease)
-{
-	const struct inv_parent *vf = inventory_parent(&show->inv, id);
-	struct vgpu_ref vgpu = lease ? lease->vgpu : kernel_vgpu(id);
-
-	if (!lease && vf)
-		vgpu.framework = vf->card->framework;
-	return inventory_presence(&show->inv, &show->cmd->host, &vgpu);
-}
 
 static const struct vgpu_request *find_req(const struct domxml *doc, const char *id)
 {
@@ -64,20 +50,13 @@ static int read_sides(struct show *show, struct err *err)
 {
 	const struct hotplug *hp = &show->cmd->hp;
 	const struct virt_domain *domain = show->domain;
-	const struct inv_query query = {
-		.frameworks = INV_ALL, .types = inv_no_types, .name = pool_name, .arg = hp->config
-	};
 
-	if (lease_list(hp->store, &show->leases, err) < 0)
-		return -err->code;
 	if (domain->running &&
 	    (hotplug_parse(hp, domain->xml, &show->live, err) < 0 ||
 	     domxml_parse(&show->suspended, domain->xml, strlen(domain->xml), DOMXML_SUSPENDED, err) < 0))
 		return -err->code;
 	if (domain->persistent && (virt_xml(hp->virt, domain->uuid, VIRT_CONFIG, &show->config_xml, err) < 0 ||
 				   hotplug_parse(hp, show->config_xml, &show->config, err) < 0))
-		return -err->code;
-	if (inventory_read(&show->inv, hp->host, &query, err) < 0)
 		return -err->code;
 	show->users = vfio_users_read(hp->host, sys_now_ms() + LOOK_MS);
 	show->qemu = domain->running ? qemu_pid(hp->host, domain->name) : 0;
@@ -86,8 +65,9 @@ static int read_sides(struct show *show, struct err *err)
 
 static void add_view(struct show *show, const char *id)
 {
-	const struct inv_device *device = inventory_device(&show->inv, id);
-	const struct lease *lease = lease_find(&show->leases, id);
+	const struct cmd *cmd = show->cmd;
+	const struct inv_device *device = inventory_device(&cmd->world.inv, id);
+	const struct vgpu_ref ref = show_ref(cmd, id);
 	struct compare *view = &show->views[show->n];
 	struct err ignored;
 
@@ -103,13 +83,13 @@ static void add_view(struct show *show, const char *id)
 				  .live = find_req(show->live, id),
 				  .config = find_req(show->config, id),
 				  .taken = find_req(show->suspended, id),
-				  .lease = lease,
-				  .exists = presence_of(show, id, lease),
+				  .lease = show_lease(cmd, id),
+				  .exists = inventory_presence(&cmd->world.inv, &cmd->host, &ref),
 				  .type = device ? device->vgpu.type : "",
 				  .parent = device ? device->vgpu.parent : "",
 				  .qemu = show->qemu,
 				  .exiting = sys_process_exits(show->qemu) };
-	view->open = vfio_users_open(show->users, &show->cmd->host, id, &view->by, &ignored);
+	view->open = vfio_users_open(show->users, &cmd->host, id, &view->by, &ignored);
 	show->n++;
 }
 
@@ -121,6 +101,8 @@ static void add_side(struct show *show, const struct domxml *doc)
 
 static int find_views(struct show *show, struct err *err)
 {
+	const struct world *world = &show->cmd->world;
+	const struct leases *const leases[] = { &world->leases, &world->void_leases };
 	bool loose = false;
 
 	if (read_sides(show, err) < 0)
@@ -130,14 +112,15 @@ static int find_views(struct show *show, struct err *err)
 	add_side(show, show->live);
 	add_side(show, show->config);
 	add_side(show, show->suspended);
-	for (size_t i = 0; i < show->leases.n; i++)
-		if (strcmp(show->leases.list[i].domain, show->domain->uuid) == 0)
-			add_view(show, show->leases.list[i].vgpu.id);
+	for (size_t k = 0; k < ARRAY_SIZE(leases); k++)
+		for (const struct lease *l = leases[k]->list; l < leases[k]->list + leases[k]->n; l++)
+			if (strcmp(l->domain, show->domain->uuid) == 0)
+				add_view(show, l->vgpu.id);
 	/* Without libvirt there is nothing to compare. */
 	for (size_t i = 0; show->cmd->hp.virt && i < show->n; i++)
 		loose |= show->views[i].lease && (!show->views[i].live || !show->domain->running);
 	if (loose)
-		cmd_gc_ask(show->cmd, &show->pass, NULL, show->domain->uuid);
+		cmd_gc_ask(show->cmd, &show->pass, show->domain->uuid);
 	for (size_t i = 0; i < show->n; i++) {
 		const struct gc_item *item = cmd_gc_item(&show->pass, show->views[i].id);
 		struct compare *view = &show->views[i];
@@ -167,7 +150,7 @@ static void print_vgpu(struct rows *rows, const struct show *show, const struct 
 {
 	const struct lease *lease = v->lease;
 	const char *state = lease ? lease_state_word(lease->state) : NULL;
-	const struct vgpu_ref vgpu = lease ? lease->vgpu : kernel_vgpu(v->id);
+	const struct vgpu_ref vgpu = show_ref(show->cmd, v->id);
 
 	row_begin(rows);
 	row_text(rows, COL_ID, "id", v->id);
@@ -251,8 +234,6 @@ static int show_domain(struct cmd *cmd, struct err *err)
 	domxml_free(show->config);
 	domxml_free(show->suspended);
 	free(show->config_xml);
-	inventory_free(&show->inv);
-	lease_list_free(&show->leases);
 	vfio_users_free(show->users);
 	gc_free(&show->pass);
 	return r;
@@ -282,9 +263,12 @@ static int find_leased(struct cmd *cmd, const char *word, struct err *err)
 static int run(struct cmd *cmd, struct err *err)
 {
 	const struct cmd_call *call = cmd->call;
-	enum show_kind kind = show_kind(cmd);
+	enum show_kind kind;
 	int r;
 
+	if (cmd_survey(cmd, err) < 0)
+		return -err->code;
+	kind = show_kind(cmd);
 	if (kind != SHOW_DOMAIN)
 		return show_object(cmd, kind == SHOW_VGPU, err);
 	if (call->args.root && !call->connect)

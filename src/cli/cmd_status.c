@@ -33,7 +33,7 @@ static void print_json(const struct status *status)
 
 	cmd_json_begin(&json, status->cmd);
 	json_out_string(&json, "host", status->host);
-	json_out_text(&json, "nvidia_driver", status->world.inv.nvidia_driver);
+	json_out_text(&json, "nvidia_driver", status->cmd->world.inv.nvidia_driver);
 	json_out_array(&json, "problems");
 	for (size_t i = 0; i < status->check.n; i++)
 		if (status->check.findings[i].status != CHECK_PASS)
@@ -45,13 +45,13 @@ static void print_json(const struct status *status)
 	json_out_end(&json);
 }
 
-static void check_host(struct status *status, const struct cmd *cmd)
+static void check_host(struct status *status, struct cmd *cmd)
 {
 	char name[sizeof(status->host)] = "";
 
 	status->check = (struct check){ .host = &cmd->host,
 					.config_path = cmd->call->args.config,
-					.seen = &status->world,
+					.seen = &cmd->world,
 					.config = cmd->has_config ? &cmd->config : NULL };
 	check_run(&status->check);
 	if (gethostname(name, sizeof(name) - 1) < 0)

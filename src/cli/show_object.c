@@ -30,50 +30,54 @@ struct facts {
 	pid_t pid;
 };
 
-/* Reads only mdev parents, because a pGPU with a name instead of an address provides mdevs. */
-static bool is_pgpu(const struct host *host, const char *word)
-{
-	const struct inv_query query = { .frameworks = INV_MDEV, .types = inv_no_types };
-	autoinventory struct inventory inv = { 0 };
-	struct err ignored;
-	char name[PARENT_SIZE];
-	bool found = false;
-
-	if (parent_parse(name, word) && inventory_read(&inv, host, &query, &ignored) == 0)
-		for (size_t i = 0; i < inv.npgpus; i++)
-			found |= pool_address_is(name, inv.pgpus[i]->address);
-	return found;
-}
-
-/* Is it a VF that is a vGPU, or can become one? A VF that provides mdevs means its card instead. */
-static bool is_vf(const struct host *host, const char *id)
-{
-	const struct inv_query query = { .frameworks = INV_MDEV, .types = inv_no_types };
-	autoinventory struct inventory inv = { 0 };
-	struct err ignored;
-	char physfn[PCI_SIZE];
-
-	return inventory_physfn(host, id, physfn) &&
-	       (inventory_read(&inv, host, &query, &ignored) < 0 || !inventory_parent(&inv, id));
-}
-
 enum show_kind show_kind(const struct cmd *cmd)
 {
 	const char *word = cmd->call->args.operands[0];
-	char id[ID_SIZE];
+	const struct inventory *inv = &cmd->world.inv;
+	const struct inv_parent *parent;
 	struct vgpu_ref vgpu;
-	autoleases struct leases leases = { 0 };
 	struct affinity last;
 	struct err ignored;
+	char id[ID_SIZE], physfn[PCI_SIZE];
 
 	if (!id_parse(id, word))
-		return is_pgpu(&cmd->host, word) ? SHOW_PGPU : SHOW_DOMAIN;
+		return cards_pgpu(&cmd->world, word, &ignored) ? SHOW_PGPU : SHOW_DOMAIN;
 	vgpu = kernel_vgpu(id);
-	/* Unreadable leases count as a lease, so that show_object() reports the error. */
-	if (lease_list(&cmd->store, &leases, &ignored) < 0 || lease_find(&leases, id) ||
-	    affinity_get(&cmd->store, id, &last) == 1 || kernel_exists(&cmd->host, &vgpu) == 1 || is_vf(&cmd->host, id))
+	parent = inventory_parent(inv, id);
+	if (show_lease(cmd, id) || affinity_get(&cmd->store, id, &last) == 1 ||
+	    inventory_presence(inv, &cmd->host, &vgpu) == PRESENT)
 		return SHOW_VGPU;
-	return vgpu.framework == FW_MDEV ? SHOW_DOMAIN : SHOW_PGPU;
+	if (vgpu.framework == FW_MDEV)
+		return SHOW_DOMAIN;
+	/* A VF is a vGPU or can become one; if it provides mdevs, it means its card instead. */
+	return inventory_physfn(&cmd->host, id, physfn) && !(parent && parent->card->framework == FW_MDEV) ? SHOW_VGPU
+													   : SHOW_PGPU;
+}
+
+const struct lease *show_lease(const struct cmd *cmd, const char *id)
+{
+	const struct lease *lease = lease_find(&cmd->world.leases, id);
+
+	return lease ? lease : lease_find(&cmd->world.void_leases, id);
+}
+
+struct vgpu_ref show_ref(const struct cmd *cmd, const char *id)
+{
+	const struct inv_device *device = inventory_device(&cmd->world.inv, id);
+	const struct inv_parent *vf = inventory_parent(&cmd->world.inv, id);
+	const struct lease *lease = show_lease(cmd, id);
+	struct vgpu_ref ref = kernel_vgpu(id);
+
+	if (device)
+		return device->vgpu;
+	if (lease)
+		return lease->vgpu;
+	if (vf) {
+		ref.framework = vf->card->framework;
+		memcpy(ref.parent, vf->name, sizeof(ref.parent));
+		memcpy(ref.pgpu, vf->card->address, sizeof(ref.pgpu));
+	}
+	return ref;
 }
 
 void show_json_use(struct json_out *json, enum presence exists, int open, pid_t by)
@@ -114,26 +118,6 @@ static void show_events(const struct cmd *cmd, const char *object, struct json_o
 		fputs(query.readable ? "  none in the journal\n" : "  not known\n", stdout);
 }
 
-/* Identifies the vGPU by its device, else by its lease, else by its VF. */
-static struct vgpu_ref find_ref(const struct facts *facts, const char *id)
-{
-	const struct inventory *inv = &facts->status.world.inv;
-	const struct inv_device *device = inventory_device(inv, id);
-	const struct inv_parent *vf = inventory_parent(inv, id);
-	struct vgpu_ref ref = kernel_vgpu(id);
-
-	if (device)
-		return device->vgpu;
-	if (facts->lease)
-		return facts->lease->vgpu;
-	if (vf) {
-		ref.framework = vf->card->framework;
-		memcpy(ref.parent, vf->name, sizeof(ref.parent));
-		memcpy(ref.pgpu, vf->card->address, sizeof(ref.pgpu));
-	}
-	return ref;
-}
-
 static int read_facts(struct facts *facts, struct err *err)
 {
 	struct cmd *cmd = facts->cmd;
@@ -144,22 +128,20 @@ static int read_facts(struct facts *facts, struct err *err)
 	id_parse(id, cmd->call->args.operands[0]);
 	if (status_read(&facts->status, cmd, err) < 0)
 		return -err->code;
-	facts->lease = lease_find(&facts->status.world.leases, id);
-	if (!facts->lease)
-		facts->lease = lease_find(&facts->status.world.void_leases, id);
+	facts->lease = show_lease(cmd, id);
 	facts->remembered = affinity_get(&cmd->store, id, &facts->last) == 1;
-	facts->ref = find_ref(facts, id);
+	facts->ref = show_ref(cmd, id);
 	if (facts->ref.framework != FW_MDEV && !*facts->ref.parent && !facts->remembered) {
 		inventory_explain_card(&cmd->host, id, false, reason);
 		return err_set(err, ENOENT, "%s: not a vGPU: %s", id, reason);
 	}
-	facts->exists = inventory_presence(&facts->status.world.inv, &cmd->host, &facts->ref);
+	facts->exists = inventory_presence(&facts->cmd->world.inv, &cmd->host, &facts->ref);
 	row = status_row(&facts->status, facts->ref.pgpu);
 	facts->card = row < facts->status.nrows ? &facts->status.rows[row] : NULL;
 	struct vfio_users *users = vfio_users_read(&cmd->host, sys_now_ms() + LOOK_MS);
 	facts->open = vfio_users_open(users, &cmd->host, id, &facts->pid, &why);
 	vfio_users_free(users);
-	cmd_gc_ask(cmd, &facts->pass, &facts->status.world, NULL);
+	cmd_gc_ask(cmd, &facts->pass, NULL);
 	facts->verdict = cmd_gc_item(&facts->pass, id);
 	return 0;
 }
@@ -210,14 +192,14 @@ static const char *device_words(const struct facts *facts)
 		return "exists";
 	if (facts->exists)
 		return "unknown: its driver does not answer";
-	return inventory_parent(&facts->status.world.inv, facts->ref.id) ? "VF without a type" : "does not exist";
+	return inventory_parent(&facts->cmd->world.inv, facts->ref.id) ? "VF without a type" : "does not exist";
 }
 
 static void print_vgpu(const struct facts *facts)
 {
 	const struct vgpu_ref *ref = &facts->ref;
 	const char *whose = owner(facts);
-	const struct inv_type *type = inventory_type_of(&facts->status.world.inv, ref);
+	const struct inv_type *type = inventory_type_of(&facts->cmd->world.inv, ref);
 	const struct inv_pgpu *card = facts->card ? &facts->card->card : NULL;
 	const char *model = card ? facts->card->model : "";
 	const char *class = out_class(&facts->cmd->config, ref->type);
@@ -252,7 +234,7 @@ static void print_vgpu(const struct facts *facts)
 
 static void json_vgpu(struct json_out *json, const struct facts *facts)
 {
-	const struct inv_type *type = inventory_type_of(&facts->status.world.inv, &facts->ref);
+	const struct inv_type *type = inventory_type_of(&facts->cmd->world.inv, &facts->ref);
 	const struct gc_item *verdict = facts->verdict;
 	struct rows rows = { .json = json };
 
@@ -285,7 +267,7 @@ static const struct table_layout vgpus_layout = {
 
 static void print_pgpu(const struct status *status, const struct card_row *row)
 {
-	const struct world *world = &status->world;
+	const struct world *world = &status->cmd->world;
 	const struct inv_pgpu *card = &row->card;
 	const char *model = row->model;
 	const struct capacity_framebuffer mib = row->mib;
@@ -325,7 +307,7 @@ static void print_pgpus(const struct status *status, struct json_out *json)
 	struct rows rows;
 
 	if (json) {
-		json_out_text(json, "nvidia_driver", status->world.inv.nvidia_driver);
+		json_out_text(json, "nvidia_driver", status->cmd->world.inv.nvidia_driver);
 		status_json_pgpus(json, status);
 		return;
 	}

@@ -85,7 +85,7 @@ static bool lost_device(const struct status *status, const struct lease *lease)
 	const struct vgpu_ref *vgpu = &lease->vgpu;
 
 	return lease->state == LEASE_ACTIVE &&
-	       (vgpu->framework == FW_VF ? inventory_presence(&status->world.inv, &status->cmd->host, vgpu)
+	       (vgpu->framework == FW_VF ? inventory_presence(&status->cmd->world.inv, &status->cmd->host, vgpu)
 					 : lease->device) == ABSENT;
 }
 
@@ -95,13 +95,13 @@ static bool lost_device(const struct status *status, const struct lease *lease)
  */
 static int without_device(const struct status *status, const struct card_row *row, const char *type)
 {
-	const struct leases *leases = &status->world.leases;
+	const struct leases *leases = &status->cmd->world.leases;
 	int n = 0;
 
 	for (const struct lease *l = leases->list; l < leases->list + leases->n; l++)
 		n += l->state != LEASE_RELEASING && strcmp(l->vgpu.pgpu, row->card.address) == 0 &&
 		     strcmp(l->vgpu.type, type) == 0 && l->vgpu.framework != FW_VF &&
-		     !inventory_device(&status->world.inv, l->vgpu.id);
+		     !inventory_device(&status->cmd->world.inv, l->vgpu.id);
 	return n;
 }
 
@@ -125,7 +125,7 @@ static void print_bars(const struct status *status, const struct term *term, con
 		say_under(term, margin, text);
 	}
 	for (size_t i = 0; (offer = configured(row, i)) != NULL; i++) {
-		capacity_count(&count, &status->world, row->pgpu, offer);
+		capacity_count(&count, &status->cmd->world, row->pgpu, offer);
 		used = count.used + without_device(status, row, offer->type->id);
 		if (count.available)
 			snprintf(text, sizeof(text), "%d of %d, %d available", used, count.capacity, count.available);
@@ -148,8 +148,8 @@ static void print_facts(const struct status *status, const struct term *term, co
 		text_add(text, sizeof(text), " on %d VF%s", card->nvfs, card->nvfs == 1 ? "" : "s");
 	if (card->numa != UNKNOWN)
 		text_add(text, sizeof(text), ", NUMA node %d", card->numa);
-	if (card->nvidia && *status->world.inv.nvidia_driver)
-		text_add(text, sizeof(text), ", driver %s", status->world.inv.nvidia_driver);
+	if (card->nvidia && *status->cmd->world.inv.nvidia_driver)
+		text_add(text, sizeof(text), ", driver %s", status->cmd->world.inv.nvidia_driver);
 	if (row->pgpu)
 		say_under(term, margin, text);
 	if (row->card.pool.in_pool)
@@ -240,7 +240,7 @@ static bool is_idle(const struct status *status, const struct card_row *row, cha
 	for (size_t i = 0; (offer = configured(row, i)) != NULL; i++) {
 		const char *type = offer->type->id;
 
-		capacity_count(&count, &status->world, row->pgpu, offer);
+		capacity_count(&count, &status->cmd->world, row->pgpu, offer);
 		if (!count.available || count.used + without_device(status, row, type) > 0)
 			return false;
 		text_add(text, size, "%s%s: %d available", i ? ", " : "idle, ", type, count.available);
@@ -329,11 +329,11 @@ void status_print(const struct status *status, const struct term *term)
 	char text[128];
 	char part[32] = "";
 	bool close = false;
-	size_t npool = 0, npgpus = status->world.inv.npgpus;
+	size_t npool = 0, npgpus = status->cmd->world.inv.npgpus;
 	size_t n = status->nrows + (status_count(status, status->nrows) > 0);
 
 	for (size_t i = 0; i < npgpus; i++)
-		npool += status->world.inv.pgpus[i]->pool.in_pool;
+		npool += status->cmd->world.inv.pgpus[i]->pool.in_pool;
 	fprintf(term->to, "%s%s%s %s%s%s", term_colour(term, colour), shapes(term)->dot, term_colour(term, TERM_PLAIN),
 		term_colour(term, TERM_BOLD), host, term_colour(term, TERM_PLAIN));
 	if (status->nvgpus < status->nall)

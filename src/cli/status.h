@@ -31,7 +31,6 @@ struct status_vgpu {
 
 struct status {
 	const struct cmd *cmd;
-	struct world world;
 	struct check check;
 	struct card_row *rows;
 	size_t nrows;
@@ -81,8 +80,12 @@ void status_print(const struct status *status, const struct term *term);
 
 enum show_kind { SHOW_DOMAIN, SHOW_VGPU, SHOW_PGPU };
 
-/* The kind of object that the operand names. A UUID is a domain's, unless a vGPU has or had it. */
+/* The kind of object that the operand names, after cmd_survey(). A UUID is a domain's, unless a vGPU has or had it. */
 enum show_kind show_kind(const struct cmd *cmd);
+
+/* The lease of a vGPU, void or not; NULL: none. The vGPU as its device, else its lease, else its VF has it. */
+const struct lease *show_lease(const struct cmd *cmd, const char *id);
+struct vgpu_ref show_ref(const struct cmd *cmd, const char *id);
 
 int show_object(struct cmd *cmd, bool is_vgpu, struct err *err);
 

@@ -77,7 +77,7 @@ static void add_row(struct status *status, struct card_row row)
 /* Reads the rows. A missing pGPU has a row for each entry that names it. Fails if --pgpu matches no row. */
 static int find_cards(struct status *status, struct cmd *cmd, struct err *err)
 {
-	const struct world *world = &status->world;
+	const struct world *world = &cmd->world;
 	const struct missing_card *missing = world->missing_cards;
 	struct udev_names *names = udev_names_open();
 
@@ -111,7 +111,7 @@ int cards_check_pgpu(struct cmd *cmd, struct err *err)
 		if (pool_address_is(cmd->call->pgpu, leases.list[i].vgpu.pgpu) ||
 		    pool_address_is(cmd->call->pgpu, leases.list[i].vgpu.parent))
 			known = leases.list[i].vgpu.pgpu;
-	if (!known && (cmd_survey(cmd, &status.world, err) < 0 || find_cards(&status, cmd, err) < 0))
+	if (!known && (cmd_survey(cmd, err) < 0 || find_cards(&status, cmd, err) < 0))
 		return -err->code;
 	text_copy(cmd->pgpu, sizeof(cmd->pgpu), known ? known : status.rows[0].card.address);
 	cmd->call->pgpu = cmd->pgpu;
@@ -197,7 +197,7 @@ size_t status_count(const struct status *status, size_t row)
 
 static void add_vgpu(struct status *status, const struct vgpu_ref *ref, const struct lease *lease)
 {
-	const struct inv_type *type = inventory_type_of(&status->world.inv, ref);
+	const struct inv_type *type = inventory_type_of(&status->cmd->world.inv, ref);
 
 	status->nall++;
 	if (!cmd_matches(status->cmd->call, ref, lease))
@@ -218,13 +218,13 @@ static int by_id(const void *a, const void *b)
 
 int status_read(struct status *status, struct cmd *cmd, struct err *err)
 {
-	const struct inventory *inv = &status->world.inv;
-	const struct leases *leases = &status->world.leases;
+	const struct inventory *inv = &cmd->world.inv;
+	const struct leases *leases = &cmd->world.leases;
 	const struct cmd_call *call = cmd->call;
 	size_t kept = 0;
 
-	if (cmd_survey(cmd, &status->world, err) < 0 || cmd_check_domain(cmd, err) < 0 ||
-	    cmd_check_type(cmd, err) < 0 || find_cards(status, cmd, err) < 0)
+	if (cmd_survey(cmd, err) < 0 || cmd_check_domain(cmd, err) < 0 || cmd_check_type(cmd, err) < 0 ||
+	    find_cards(status, cmd, err) < 0)
 		return -err->code;
 	status->vgpus = mem_new(inv->ndevices + leases->n + 1, sizeof(*status->vgpus));
 	for (size_t i = 0; i < leases->n; i++)
@@ -270,7 +270,7 @@ void status_json_pgpus(struct json_out *json, const struct status *status)
 		const struct card_row *card = &status->rows[row];
 
 		row_begin(&rows);
-		cards_fields(&rows, &status->world, card);
+		cards_fields(&rows, &status->cmd->world, card);
 		json_out_number(json, "framebuffer_mib", card->mib.whole);
 		json_out_number(json, "framebuffer_used_mib", card->mib.used);
 		status_json_vgpus(json, status, row);
@@ -284,5 +284,4 @@ void status_end(struct status *status)
 	check_free(&status->check);
 	free(status->vgpus);
 	free(status->rows);
-	survey_end(&status->world);
 }
