@@ -283,19 +283,20 @@ static int warn_of_definitions(const struct world *world, const struct inv_pgpu 
 	return 0;
 }
 
-static int say_free(struct world *world, const char *address, const char *type, bool dry, struct err *err)
+/* `planned`: the vGPUs that would be removed still count. */
+static int say_free(struct world *world, const char *address, const char *type, bool dry, bool planned, struct err *err)
 {
 	struct capacity_count count = { 0 };
 	const struct inv_pgpu *card;
 
-	if (survey_see(world, err) < 0)
+	if (!planned && survey_see(world, err) < 0)
 		return -err->code;
 	card = inventory_pgpu(&world->inv, address);
 	if (!card)
 		return 0;
 	if (check_offer(card, type, err) < 0)
 		return -err->code;
-	if (capacity_count(&count, world, card, inventory_offer(card, type)) && count.available == 0)
+	if (capacity_count(&count, world, card, inventory_offer(card, type)) && !planned && count.available == 0)
 		out_say("%s: no vGPU of another type blocks %s, but none is available: %s", address, type,
 			count.reason);
 	else if (dry)
@@ -335,10 +336,7 @@ static int retype(struct cmd *cmd, struct err *err)
 	changes |= release_others(cmd, address, type, err);
 	if (changes < 0)
 		return -err->code;
-	if (!cmd->call->dry_run || !changes)
-		return say_free(world, address, type, cmd->call->dry_run, err);
-	out_say("%s would be free for %s", address, type);
-	return 0;
+	return say_free(world, address, type, cmd->call->dry_run, cmd->call->dry_run && changes, err);
 }
 
 const struct command cmd_retype = {
