@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Tables, laid out by libsmartcols, which only this module uses.
- *
- * A column means the same in every command; enum column has all of them. An unknown value is "-", so that awk counts
+ * Tables. A column means the same in every command; enum column has all of them. An unknown value is "-", so that awk counts
  * columns correctly. Nothing is cut, and everything is printable. On a terminal that is too narrow, the text of the
  * last column (why, what to do) goes below its line; if the table is still too wide, the least important columns are
  * omitted. Without a terminal, or with --output, all columns are printed.
@@ -45,19 +43,30 @@ struct table_options {
 /* Checks the options. -EINVAL: the table does not have a column; the text lists the columns that it has. */
 int table_check(const struct table_layout *layout, const struct table_options *options, struct err *err);
 
+/* A cell is printable; NULL: no value. */
+struct table_row {
+	size_t number; /* the order in which the rows were added */
+	char *cells[COLUMNS];
+	const char *colours[COLUMNS]; /* escape sequences; NULL or "": none */
+};
+
 struct table {
-	const struct table_layout *layout;
+	const struct table_layout *layout; /* NULL: not started */
 	const struct table_options *options;
-	struct libscols_table *scols;
-	struct libscols_column *columns[COLUMNS]; /* NULL: not in the table */
-	struct libscols_line *line;               /* the line being filled */
-	bool any;                                 /* some row has a value in the layout's `if_any` */
+	enum column shown[COLUMNS]; /* in this order; COL_NONE ends the list */
+	struct table_row *rows;
+	size_t n;
+	/* From table_fit(). */
+	int widths[COLUMNS];
+	bool hidden[COLUMNS];
+	enum column below; /* the column whose text goes below each line; COL_NONE: none */
+	bool wide;         /* the rows do not fit, and are wrapped */
 };
 
 /* Begins a table, after table_check(). */
 void table_start(struct table *table, const struct table_layout *layout, const struct table_options *options);
 
-/* Begins a row of empty cells. A table that was not started, { 0 }, ignores its rows. */
+/* Begins a row. A table that was not started, { 0 }, ignores its rows. */
 void table_line(struct table *table);
 
 /* Set a cell of the row, if the table has the column. NULL and "" are empty; a negative number means unknown. */
@@ -69,3 +78,11 @@ void table_coloured(struct table *table, enum column column, const char *text, c
 
 /* Prints and frees the table. */
 void table_end(struct table *table, const struct term *term);
+
+/*
+ * The parts of table_end(). table_fit() sorts the rows and makes them fit `width` columns (0: any). table_print_row()
+ * prints one from column `at` on; what does not fit continues on lines that begin with `margin`.
+ */
+void table_fit(struct table *table, int width);
+void table_print_row(const struct table *table, size_t i, const struct term *term, int at, const char *margin);
+void table_free(struct table *table);
