@@ -100,32 +100,12 @@ static int watch_leases(struct watch *w, const struct host *host, struct err *er
 	return 0;
 }
 
-/* True if a lease changed, or a directory on the path to the leases was created. Ignores hidden temporary files. */
-static bool leases_changed(const struct watch *w)
-{
-	char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
-	const struct inotify_event *event;
-	bool changed = false;
-	ssize_t n;
-
-	while ((n = read(w->fds[LEASES].fd, events, sizeof(events))) > 0)
-		for (ssize_t at = 0; at < n; at += (ssize_t)(sizeof(*event) + event->len)) {
-			const char *name;
-
-			event = (const struct inotify_event *)(events + at);
-			name = event->len ? event->name : "";
-			changed |= event->mask & IN_CREATE ? !strcmp(name, "vgpu-lease") || !strcmp(name, "leases")
-							   : *name != '.';
-		}
-	return changed;
-}
-
 /* Must the tree be drawn again? */
 static bool read_events(struct watch *w, int timeout_ms)
 {
 	struct signalfd_siginfo info;
+	char keys[64], events[4096];
 	bool changed = false;
-	char keys[64];
 	ssize_t n;
 
 	if (poll(w->fds, SOURCES, timeout_ms) <= 0)
@@ -141,7 +121,9 @@ static bool read_events(struct watch *w, int timeout_ms)
 		if (n <= 0)
 			w->fds[KEYS].fd = -1;
 	}
-	changed |= leases_changed(w);
+	/* A file that is created beside the leases causes an update, too. */
+	while (read(w->fds[LEASES].fd, events, sizeof(events)) > 0)
+		changed = true;
 	return (w->fds[DEVICES].revents && udev_watch_read(w->udev)) || changed;
 }
 
