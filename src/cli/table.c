@@ -164,14 +164,14 @@ void table_number(struct table *table, enum column column, int number)
 	table_text(table, column, number < 0 ? NULL : text);
 }
 
-/* Is this the layout's `if_any` column, empty in each row? */
+/* Is it the column that is of interest only with Nova, empty in each row? */
 static bool is_empty(const struct table *table, enum column column)
 {
 	bool any = false;
 
 	for (size_t i = 0; i < table->n; i++)
 		any |= table->rows[i].cells[column] != NULL;
-	return column == table->layout->if_any && !any;
+	return column == COL_INSTANCE && !any;
 }
 
 static int width_of(const struct table *table, enum column column)

@@ -3,7 +3,7 @@
  * Tables. A column means the same in every command; enum column has all of them. An unknown value is "-", so that awk counts
  * columns correctly. Nothing is cut, and everything is printable. On a terminal that is too narrow, the text of the
  * last column (why, what to do) goes below its line; if the table is still too wide, the least important columns are
- * omitted. Without a terminal, or with --output, all columns are printed.
+ * omitted. Without a terminal, or with --output, all columns are printed, but INSTANCE only if a domain has one.
  */
 #pragma once
 
@@ -31,7 +31,6 @@ struct table_layout {
 	enum column columns[16];
 	enum column more[8];   /* shown only with --output */
 	enum column narrow[8]; /* omitted on a narrow terminal, in this order */
-	enum column if_any;    /* omitted, except with --output, if it is empty in each row */
 };
 
 /* From the command line; NULL: the default. */
