@@ -41,46 +41,37 @@ static enum column find_column(const struct table_layout *layout, const char *na
 	return column;
 }
 
-static int check_column(const struct table_layout *layout, const char *name, struct err *err)
+static int refuse_column(const struct table_layout *layout, const char *name, struct err *err)
 {
 	char names[256] = "";
 
-	if (find_column(layout, name) != COL_NONE)
-		return 0;
 	for (int i = 0; column_of(layout, i) != COL_NONE; i++)
 		text_add(names, sizeof(names), "%s%s", i ? ", " : "", dictionary[column_of(layout, i)].name);
 	return err_set(err, EINVAL, "invalid column '%s': expected %s", name, names);
 }
 
-/* Stores the columns to show, in order, and returns their number. */
-static int choose_columns(enum column shown[COLUMNS], const struct table_layout *layout, const char *output,
-			  struct err *err)
+int table_check(const struct table_layout *layout, struct table_options *options, struct err *err)
 {
-	autofree char *list = output ? mem_strdup(output) : NULL;
+	autofree char *list = mem_strdup(options->output ? options->output : "");
 	char *rest = list, *name;
 	int n = 0;
 
-	for (; !output && layout->columns[n] != COL_NONE; n++)
-		shown[n] = layout->columns[n];
-	while (output && (name = text_next(&rest, ",")) != NULL) {
-		if (check_column(layout, name, err) < 0)
-			return -err->code;
-		shown[n] = find_column(layout, name);
+	while ((name = text_next(&rest, ",")) != NULL) {
+		const enum column column = find_column(layout, name);
+
+		if (column == COL_NONE)
+			return refuse_column(layout, name, err);
 		for (int i = 0; i < n; i++)
-			if (shown[i] == shown[n])
+			if (options->shown[i] == column)
 				return err_set(err, EINVAL, "column '%s' given twice", name);
-		n++;
+		options->shown[n++] = column;
 	}
-	return n ? n : check_column(layout, output, err);
-}
-
-int table_check(const struct table_layout *layout, const struct table_options *options, struct err *err)
-{
-	enum column shown[COLUMNS];
-
-	if (choose_columns(shown, layout, options->output, err) < 0)
-		return -err->code;
-	return options->sort ? check_column(layout, options->sort, err) : 0;
+	if (options->output && !n)
+		return refuse_column(layout, options->output, err);
+	if (!options->sort)
+		return 0;
+	options->by = find_column(layout, options->sort);
+	return options->by == COL_NONE ? refuse_column(layout, options->sort, err) : 0;
 }
 
 /* The number in "12", or the seconds in "5m" or "2d". -1 means unknown, and sorts first. */
@@ -100,10 +91,10 @@ static const char *cell_of(const struct table_row *row, enum column column)
 }
 
 /* Rows with the same cell, as all have in COL_NONE, keep their order. */
-static int compare_rows(const void *a, const void *b, void *by)
+static int compare_rows(const void *a, const void *b, void *table)
 {
 	const struct table_row *x = a, *y = b;
-	const enum column column = *(const enum column *)by;
+	const enum column column = ((const struct table *)table)->options->by;
 	const char *left = cell_of(x, column), *right = cell_of(y, column);
 	long m = number_of(left), n = number_of(right);
 	int order = dictionary[column].kind == NUMBER ? (m > n) - (m < n) : strverscmp(left, right);
@@ -113,10 +104,9 @@ static int compare_rows(const void *a, const void *b, void *by)
 
 void table_start(struct table *table, const struct table_layout *layout, const struct table_options *options)
 {
-	struct err impossible;
-
-	*table = (struct table){ .layout = layout, .options = options };
-	choose_columns(table->shown, layout, options->output, &impossible);
+	*table = (struct table){ .layout = layout,
+				 .options = options,
+				 .shown = options->output ? options->shown : layout->columns };
 }
 
 void table_line(struct table *table)
@@ -228,11 +218,8 @@ static void squeeze(struct table *table, int width)
 
 void table_fit(struct table *table, int width)
 {
-	const char *sort = table->options->sort;
-	enum column by = sort ? find_column(table->layout, sort) : COL_NONE;
-
 	if (table->n)
-		qsort_r(table->rows, table->n, sizeof(*table->rows), compare_rows, &by);
+		qsort_r(table->rows, table->n, sizeof(*table->rows), compare_rows, table);
 	for (const enum column *c = table->shown; *c != COL_NONE; c++) {
 		table->widths[*c] = width_of(table, *c);
 		table->hidden[*c] = !table->options->output && is_empty(table, *c);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Tables. A column means the same in every command; enum column has all of them. An unknown value is "-", so that awk counts
- * columns correctly. Nothing is cut, and everything is printable. On a terminal that is too narrow, the text of the
- * last column (why, what to do) goes below its line; if the table is still too wide, the least important columns are
- * omitted. Without a terminal, or with --output, all columns are printed, but INSTANCE only if a domain has one.
+ * Tables. A column means the same in every command; enum column has all of them. An unknown value is "-", so that awk
+ * counts columns correctly. Nothing is cut, and everything is printable. On a terminal that is too narrow, the text of
+ * the last column (why, what to do) goes below its line; if the table is still too wide, the least important columns
+ * are omitted. Without a terminal, or with --output, all columns are printed; but INSTANCE, unless --output names it,
+ * only if a row has one.
  */
 #pragma once
 
@@ -37,10 +38,13 @@ struct table_layout {
 struct table_options {
 	const char *output, *sort;
 	bool no_headings;
+	/* From table_check(). */
+	enum column shown[COLUMNS]; /* with `output`: in this order; COL_NONE ends the list */
+	enum column by;             /* COL_NONE: not sorted */
 };
 
-/* Checks the options. -EINVAL: the table does not have a column; the text lists the columns that it has. */
-int table_check(const struct table_layout *layout, const struct table_options *options, struct err *err);
+/* Checks the options, and finds their columns. -EINVAL: the table lacks one; the text lists those that it has. */
+int table_check(const struct table_layout *layout, struct table_options *options, struct err *err);
 
 /* A cell is printable; NULL: no value. */
 struct table_row {
@@ -52,7 +56,7 @@ struct table_row {
 struct table {
 	const struct table_layout *layout; /* NULL: not started */
 	const struct table_options *options;
-	enum column shown[COLUMNS]; /* in this order; COL_NONE ends the list */
+	const enum column *shown; /* in this order; COL_NONE ends the list */
 	struct table_row *rows;
 	size_t n;
 	/* From table_fit(). */
