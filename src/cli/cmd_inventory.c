@@ -64,23 +64,6 @@ static bool in_pool(const struct inv_pgpu *card, const char *type)
 	return card->pool.in_pool && pool_serves(card, type);
 }
 
-/* Sums the counts of all cards that offer the type, or only of those configured for it. */
-static struct capacity_count sum_of_pgpus(const struct world *world, const char *type, bool pool)
-{
-	struct capacity_count sum = { 0 }, count;
-
-	for (size_t g = 0; g < world->inv.npgpus; g++) {
-		const struct inv_pgpu *card = world->inv.pgpus[g];
-
-		if ((pool && !in_pool(card, type)) || !capacity_count(&count, world, card, inventory_offer(card, type)))
-			continue;
-		sum.capacity += count.capacity;
-		sum.used += count.used;
-		sum.available += count.available;
-	}
-	return sum;
-}
-
 /* Does the type match the filters, and is this the first of the cards that offer it? */
 static bool is_shown(const struct cmd_call *call, const struct inventory *inv, size_t pgpu, const char *type)
 {
@@ -99,51 +82,58 @@ static const struct table_layout types_layout = {
 	.narrow = { COL_RESOLUTION, COL_HEADS, COL_CLASS, COL_PGPUS, COL_HOST, COL_MIB, COL_NAME },
 };
 
-/* "0000:84:00.0*, 0000:85:00.0": a star marks the cards configured for the type. */
-static void print_pgpus(struct rows *rows, const struct world *world, const char *type)
+static void add_count(struct capacity_count *sum, const struct capacity_count *count)
 {
-	struct rows pgpus = { .json = rows->json };
-	autofree char *list = NULL;
-	struct capacity_count count;
-	size_t size;
-	FILE *to = mem_open(&list, &size);
-	const char *comma = "";
-
-	json_out_array(rows->json, "pgpus");
-	for (size_t g = 0; g < world->inv.npgpus; g++) {
-		const struct inv_pgpu *card = world->inv.pgpus[g];
-
-		if (!capacity_count(&count, world, card, inventory_offer(card, type)))
-			continue;
-		fprintf(to, "%s%s%s", comma, card->address, in_pool(card, type) ? "*" : "");
-		comma = ", ";
-		row_begin(&pgpus);
-		json_out_string(pgpus.json, "address", card->address);
-		json_out_bool(pgpus.json, "in_pool", in_pool(card, type));
-		row_count(&pgpus, &count);
-		row_end(&pgpus);
-	}
-	json_out_close(rows->json);
-	mem_close(to);
-	table_text(&rows->table, COL_PGPUS, list);
+	sum->capacity += count->capacity;
+	sum->used += count->used;
+	sum->available += count->available;
 }
 
-/* Prints a type, as described by the first card that offers it. */
+/* Prints a type, as described by the first card that offers it. A star marks the cards configured for it. */
 static void print_type(struct rows *rows, const struct world *world, const struct inv_type *type,
 		       enum framework framework)
 {
-	const struct capacity_count pool = sum_of_pgpus(world, type->id, true),
-				    host = sum_of_pgpus(world, type->id, false);
+	struct capacity_count pool = { 0 }, host = { 0 }, count;
+	struct rows pgpus = { .json = rows->json };
+	autofree char *list = NULL;
+	const char *comma = "";
+	size_t size;
+	FILE *to = mem_open(&list, &size);
 
+	for (size_t g = 0; g < world->inv.npgpus; g++) {
+		const struct inv_pgpu *card = world->inv.pgpus[g];
+
+		if (!capacity_count(&count, world, card, inventory_offer(card, type->id)))
+			continue;
+		fprintf(to, "%s%s%s", comma, card->address, in_pool(card, type->id) ? "*" : "");
+		comma = ", ";
+		add_count(&host, &count);
+		if (in_pool(card, type->id))
+			add_count(&pool, &count);
+	}
+	mem_close(to);
 	row_begin(rows);
 	row_type(rows, type, world->config);
 	row_text(rows, COL_FRAMEWORK, "framework", framework_words[framework]);
 	row_count(rows, &pool);
 	table_number(&rows->table, COL_HOST, host.available);
+	table_text(&rows->table, COL_PGPUS, list);
 	json_out_object(rows->json, "host");
-	row_count(&(struct rows){ .json = rows->json }, &host);
+	row_count(&pgpus, &host);
 	json_out_close(rows->json);
-	print_pgpus(rows, world, type->id);
+	json_out_array(rows->json, "pgpus");
+	for (size_t g = 0; g < world->inv.npgpus; g++) {
+		const struct inv_pgpu *card = world->inv.pgpus[g];
+
+		if (!capacity_count(&count, world, card, inventory_offer(card, type->id)))
+			continue;
+		row_begin(&pgpus);
+		json_out_string(pgpus.json, "address", card->address);
+		json_out_bool(pgpus.json, "in_pool", in_pool(card, type->id));
+		row_count(&pgpus, &count);
+		row_end(&pgpus);
+	}
+	json_out_close(rows->json);
 	row_end(rows);
 }
 
