@@ -224,11 +224,11 @@ int events_print(struct events_query *query, struct json_out *json, struct err *
 /* Fails if this host has no such object. Succeeds if that is unclear, e.g. if the user cannot read leases. */
 static int find_object(struct cmd *cmd, const char *object, struct err *err)
 {
-	enum show_kind kind;
 	char similar[CMD_SIMILAR_SIZE];
+	enum show_kind kind;
 	struct err why;
 
-	if (cmd_survey(cmd, &why) < 0)
+	if (cmd_open(cmd, cmd->call, CMD_CONFIG_OWN, &why) < 0 || cmd_survey(cmd, &why) < 0)
 		return 0;
 	kind = show_kind(cmd);
 	if (kind == SHOW_PGPU) {
@@ -240,20 +240,13 @@ static int find_object(struct cmd *cmd, const char *object, struct err *err)
 	return err_set(err, ENOENT, "%s: no events, and no such domain, vGPU or pGPU on this host%s", object, similar);
 }
 
-/* Called if no event matches. Fails if the object has no events at any time, and the host does not know it. */
-static int check_object(const struct cmd *cmd, const struct events_query *query, struct err *err)
+/* Has the object events at any time? */
+static bool has_events(const struct events_query *query)
 {
 	struct events_query ever = { .root = query->root, .object = query->object, .last = 1, .count = true };
-	struct cmd now;
-	struct err why;
-	int r = 0;
+	struct err ignored;
 
-	if (!query->object || events_print(&ever, NULL, &why) != 0)
-		return 0;
-	if (cmd_open(&now, cmd->call, CMD_CONFIG_OWN, &why) == 0)
-		r = find_object(&now, query->object, err);
-	cmd_close(&now);
-	return r;
+	return events_print(&ever, NULL, &ignored) != 0;
 }
 
 static int run(struct cmd *cmd, struct err *err)
@@ -272,8 +265,8 @@ static int run(struct cmd *cmd, struct err *err)
 		cmd_json_begin(&json, NULL);
 	r = events_print(&query, cmd->call->json ? &json : NULL, err);
 	none = r == 0;
-	if (none)
-		r = check_object(cmd, &query, err);
+	if (none && object && !has_events(&query))
+		r = find_object(cmd, query.object, err);
 	/* Print this only on a terminal, because a script counts lines. */
 	if (none && r == 0 && !cmd->call->json && term_stdout()->width)
 		out_say("no events in the journal");

@@ -18,9 +18,9 @@ enum { EVENTS_SHOWN = 20, LOOK_MS = 10000 };
 struct facts {
 	struct cmd *cmd;
 	struct vgpu_ref ref;
-	struct status status;
-	const struct card_row *card;
-	const struct lease *lease; /* NULL: none */
+	const struct inv_type *type; /* NULL: not known */
+	const struct card_row *card; /* likewise */
+	const struct lease *lease;   /* NULL: none */
 	struct gc pass;
 	const struct gc_item *verdict; /* gc's; NULL: none */
 	struct affinity last;          /* its last type and parent */
@@ -28,6 +28,7 @@ struct facts {
 	enum presence exists;
 	int open; /* 1: by process `pid`; 0: no; or a negative errno */
 	pid_t pid;
+	const char *owner; /* NULL: not known */
 };
 
 enum show_kind show_kind(const struct cmd *cmd)
@@ -87,6 +88,7 @@ void show_json_use(struct json_out *json, enum presence exists, int open, pid_t 
 	json_out_number(json, "open_by", open > 0 ? by : UNKNOWN);
 }
 
+/* Prints nothing if the text is empty. */
 __attribute__((format(printf, 2, 3))) static void line_of(const char *key, const char *fmt, ...)
 {
 	autofree char *text = NULL;
@@ -95,6 +97,8 @@ __attribute__((format(printf, 2, 3))) static void line_of(const char *key, const
 	va_start(ap, fmt);
 	text = mem_vformat(fmt, ap);
 	va_end(ap);
+	if (!*text)
+		return;
 	printf("  %s", key);
 	term_wrap_behind(term_stdout(), 2 + (int)strlen(key), 15, text);
 }
@@ -118,16 +122,23 @@ static void show_events(const struct cmd *cmd, const char *object, struct json_o
 		fputs(query.readable ? "  none in the journal\n" : "  not known\n", stdout);
 }
 
-static int read_facts(struct facts *facts, struct err *err)
+const char *show_owner(const struct host *host, const struct vgpu_ref *vgpu, const struct lease *lease, bool nova)
+{
+	return owner_word(owner_of(&(struct owner_facts){
+		.framework = vgpu->framework,
+		.created = lease && lease->origin == LEASE_CREATED,
+		.defined = mdevctl_defines(host, vgpu->id),
+		.nova = nova,
+	}));
+}
+
+static int read_facts(struct facts *facts, const struct status *status, struct err *err)
 {
 	struct cmd *cmd = facts->cmd;
 	struct err why = { 0 };
 	char id[ID_SIZE], reason[REASON_SIZE];
-	size_t row;
 
 	id_parse(id, cmd->call->args.operands[0]);
-	if (status_read(&facts->status, cmd, err) < 0)
-		return -err->code;
 	facts->lease = show_lease(cmd, id);
 	facts->remembered = affinity_get(&cmd->store, id, &facts->last) == 1;
 	facts->ref = show_ref(cmd, id);
@@ -135,14 +146,19 @@ static int read_facts(struct facts *facts, struct err *err)
 		inventory_explain_card(&cmd->host, id, false, reason);
 		return err_set(err, ENOENT, "%s: not a vGPU: %s", id, reason);
 	}
-	facts->exists = inventory_presence(&facts->cmd->world.inv, &cmd->host, &facts->ref);
-	row = status_row(&facts->status, facts->ref.pgpu);
-	facts->card = row < facts->status.nrows ? &facts->status.rows[row] : NULL;
+	facts->type = inventory_type_of(&cmd->world.inv, &facts->ref);
+	facts->exists = inventory_presence(&cmd->world.inv, &cmd->host, &facts->ref);
+	size_t row = status_row(status, facts->ref.pgpu);
+	facts->card = row < status->nrows ? &status->rows[row] : NULL;
 	struct vfio_users *users = vfio_users_read(&cmd->host, sys_now_ms() + LOOK_MS);
 	facts->open = vfio_users_open(users, &cmd->host, id, &facts->pid, &why);
 	vfio_users_free(users);
 	cmd_gc_ask(cmd, &facts->pass, NULL);
 	facts->verdict = cmd_gc_item(&facts->pass, id);
+	/* A leased vGPU is Nova's if its lease has an instance. Without a lease, gc's verdict decides. */
+	facts->owner = show_owner(&cmd->host, &facts->ref, facts->lease,
+				  facts->lease ? *facts->lease->instance != '\0'
+					       : facts->verdict && facts->verdict->novas);
 	return 0;
 }
 
@@ -159,29 +175,8 @@ static void print_lease(const struct lease *lease)
 	line_of("lease", "%s since %s (%s), %s", lease_state_word(lease->state), since, age,
 		lease_origin_word(lease->origin));
 	line_of("domain", "%s (%s)", lease->name, lease->domain);
-	if (*lease->instance)
-		line_of("instance", "%s", lease->instance);
-	if (*lease->project)
-		line_of("project", "%s", lease->project);
-}
-
-const char *show_owner(const struct host *host, const struct vgpu_ref *vgpu, const struct lease *lease, bool nova)
-{
-	return owner_word(owner_of(&(struct owner_facts){
-		.framework = vgpu->framework,
-		.created = lease && lease->origin == LEASE_CREATED,
-		.defined = mdevctl_defines(host, vgpu->id),
-		.nova = nova,
-	}));
-}
-
-/* A leased vGPU is Nova's if its lease has an instance. Without a lease, gc's verdict decides. */
-static const char *owner(const struct facts *facts)
-{
-	const struct lease *lease = facts->lease;
-
-	return show_owner(&facts->cmd->host, &facts->ref, lease,
-			  lease ? *lease->instance != '\0' : facts->verdict && facts->verdict->novas);
+	line_of("instance", "%s", lease->instance);
+	line_of("project", "%s", lease->project);
 }
 
 static const char *device_words(const struct facts *facts)
@@ -198,8 +193,7 @@ static const char *device_words(const struct facts *facts)
 static void print_vgpu(const struct facts *facts)
 {
 	const struct vgpu_ref *ref = &facts->ref;
-	const char *whose = owner(facts);
-	const struct inv_type *type = inventory_type_of(&facts->cmd->world.inv, ref);
+	const struct inv_type *type = facts->type;
 	const struct inv_pgpu *card = facts->card ? &facts->card->card : NULL;
 	const char *model = card ? facts->card->model : "";
 	const char *class = out_class(&facts->cmd->config, ref->type);
@@ -225,8 +219,7 @@ static void print_vgpu(const struct facts *facts)
 		line_of("open", "in process %d", (int)facts->pid);
 	else
 		line_of("open", "%s", facts->open < 0 ? "unknown" : "no");
-	if (whose)
-		line_of("owner", "%s", whose);
+	line_of("owner", "%s", facts->owner ? facts->owner : "");
 	print_lease(facts->lease);
 	if (facts->verdict)
 		line_of("gc", "%s: %s", cmd_gc_outcome(facts->verdict), facts->verdict->why);
@@ -234,7 +227,7 @@ static void print_vgpu(const struct facts *facts)
 
 static void json_vgpu(struct json_out *json, const struct facts *facts)
 {
-	const struct inv_type *type = inventory_type_of(&facts->cmd->world.inv, &facts->ref);
+	const struct inv_type *type = facts->type;
 	const struct gc_item *verdict = facts->verdict;
 	struct rows rows = { .json = json };
 
@@ -246,7 +239,7 @@ static void json_vgpu(struct json_out *json, const struct facts *facts)
 			type           ? type->framebuffer_mib
 			: facts->lease ? facts->lease->framebuffer_mib
 				       : UNKNOWN);
-	json_out_string(json, "owner", owner(facts));
+	json_out_string(json, "owner", facts->owner);
 	show_json_use(json, facts->exists, facts->open, facts->pid);
 	json_out_string(json, "gc", verdict ? cmd_gc_outcome(verdict) : NULL);
 	json_out_string(json, "gc_reason", verdict ? verdict->why : NULL);
@@ -277,14 +270,12 @@ static void print_pgpu(const struct status *status, const struct card_row *row)
 	if (*card->vendor)
 		line_of("model", "%s%s%s:%s%s", model, *model ? " (" : "", card->vendor, card->device,
 			*model ? ")" : "");
-	if (cards_framework(card))
-		line_of("framework", "%s", cards_framework(card));
+	line_of("framework", "%s", cards_framework(card) ? cards_framework(card) : "");
 	if (card->nvfs)
 		line_of("VFs", "%d", card->nvfs);
 	if (card->numa != UNKNOWN)
 		line_of("NUMA node", "%d", card->numa);
-	if (card->nvidia && *world->inv.nvidia_driver)
-		line_of("driver", "%s", world->inv.nvidia_driver);
+	line_of("driver", "%s", card->nvidia ? world->inv.nvidia_driver : "");
 	line_of("pool", "%s%s%s", row->card.pool.in_pool ? "yes" : "no", *row->reason ? ": " : "", row->reason);
 	if (mib.whole != UNKNOWN)
 		line_of("framebuffer", "%d of %d MiB in use", mib.used, mib.whole);
@@ -325,10 +316,9 @@ static void print_pgpus(const struct status *status, struct json_out *json)
 int show_object(struct cmd *cmd, bool is_vgpu, struct err *err)
 {
 	struct facts facts = { .cmd = cmd };
-	struct status *status = &facts.status;
+	autostatus struct status status = { 0 };
 	struct json_out document = { 0 }, *json = cmd->call->json ? &document : NULL;
 	const char *object = cmd->call->args.operands[0];
-	int r;
 
 	if (cmd->call->args.bits & CMD_TABLE & ~CMD_JSON) {
 		err_set(err, EINVAL, "show: '%s' is not a domain: --output, --sort and --no-headings require one",
@@ -337,21 +327,19 @@ int show_object(struct cmd *cmd, bool is_vgpu, struct err *err)
 	}
 	if (!is_vgpu)
 		cmd_take_pgpu(cmd, object);
-	r = is_vgpu ? read_facts(&facts, err) : status_read(status, cmd, err);
-	if (r == 0) {
-		if (json)
-			cmd_json_begin(json, cmd);
-		if (!is_vgpu)
-			print_pgpus(status, json);
-		else if (json)
-			json_vgpu(json, &facts);
-		else
-			print_vgpu(&facts);
-		show_events(cmd, is_vgpu ? facts.ref.id : status->rows[0].card.address, json);
-		if (json)
-			json_out_end(json);
-	}
+	if (status_read(&status, cmd, err) < 0 || (is_vgpu && read_facts(&facts, &status, err) < 0))
+		return -err->code;
+	if (json)
+		cmd_json_begin(json, cmd);
+	if (!is_vgpu)
+		print_pgpus(&status, json);
+	else if (json)
+		json_vgpu(json, &facts);
+	else
+		print_vgpu(&facts);
+	show_events(cmd, is_vgpu ? facts.ref.id : status.rows[0].card.address, json);
+	if (json)
+		json_out_end(json);
 	gc_free(&facts.pass);
-	status_end(status);
-	return r;
+	return 0;
 }

@@ -100,21 +100,20 @@ static int find_cards(struct status *status, struct cmd *cmd, struct err *err)
 int cards_check_pgpu(struct cmd *cmd, struct err *err)
 {
 	autostatus struct status status = { 0 };
-	autoleases struct leases leases = { 0 };
+	const struct leases *leases = &cmd->world.leases;
 	const char *known = NULL;
 
 	if (!cmd->call->pgpu)
 		return 0;
-	if (lease_list(&cmd->store, &leases, err) < 0)
+	if (cmd_survey(cmd, err) < 0)
 		return -err->code;
-	for (size_t i = 0; !known && i < leases.n; i++)
-		if (pool_address_is(cmd->call->pgpu, leases.list[i].vgpu.pgpu) ||
-		    pool_address_is(cmd->call->pgpu, leases.list[i].vgpu.parent))
-			known = leases.list[i].vgpu.pgpu;
-	if (!known && (cmd_survey(cmd, err) < 0 || find_cards(&status, cmd, err) < 0))
+	for (size_t i = 0; !known && i < leases->n; i++)
+		if (pool_address_is(cmd->call->pgpu, leases->list[i].vgpu.pgpu) ||
+		    pool_address_is(cmd->call->pgpu, leases->list[i].vgpu.parent))
+			known = leases->list[i].vgpu.pgpu;
+	if (!known && find_cards(&status, cmd, err) < 0)
 		return -err->code;
 	text_copy(cmd->pgpu, sizeof(cmd->pgpu), known ? known : status.rows[0].card.address);
-	cmd->call->pgpu = cmd->pgpu;
 	return 0;
 }
 
