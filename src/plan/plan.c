@@ -89,6 +89,9 @@ void plan_only_type(const struct planner *p, const struct inv_parent *vf)
 	types = pool_types(&p->world->inv, resolved->req->kind == REQUEST_MDEV, vf);
 	if (!types[0] || types[1] || !plan_type_fits(resolved, types[0]->type))
 		return;
+	/* The UUID was that of another kind of device, such as a crypto engine, for which a vGPU is no replacement. */
+	if (*resolved->was && !type_has_driver_of(resolved->was, types[0]->type))
+		return;
 	text_copy(resolved->types[0], TYPE_SIZE, types[0]->type);
 	resolved->ntypes = 1;
 	resolved->source = vf ? TYPE_SERVED : TYPE_POOLED;
@@ -143,15 +146,14 @@ static bool refuse_disabled(struct planner *p, const char *list)
 	const struct resolved_request *resolved = p->resolved;
 
 	if (p->world->request->nova)
-		return plan_refuse(
-			p,
-			"does not exist, and its type, %s, is no longer enabled (enabled: %s); enable it again, "
-			"or " PLAN_NOVA_ANOTHER,
-			resolved->was, list);
+		return plan_refuse(p,
+				   "does not exist, and its type, %s, is not enabled (enabled: %s); enable it, "
+				   "or " PLAN_NOVA_ANOTHER,
+				   resolved->was, list);
 	return plan_refuse(
 		p,
-		"does not exist, and the type of its last lease, %s (/var/lib/vgpu-lease/affinity/%s), is no "
-		"longer enabled; enable it again, or name one of %s in the metadata",
+		"does not exist, and the type of its last lease, %s (/var/lib/vgpu-lease/affinity/%s), is not "
+		"enabled; enable it, or name one of %s in the metadata",
 		resolved->was, resolved->req->id, list);
 }
 

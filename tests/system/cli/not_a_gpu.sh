@@ -37,6 +37,20 @@ configure mlx5_core-local
 vl gc --unused --grace 0 --no-headings
 fails "unless their type is enabled" exists 1
 
+### A guest's mdev that was not a GPU's, as QAT's, and that its script has not made again after a boot
+new_host t4+mlx5
+configure nvidia-222@0000:84:00.0
+create 0000:06:00.0 mlx5_core-local 1
+call prepare begin 1
+call release end 1
+remove_device "$(uuid 1)"
+reports "the guest does not get a vGPU in its place" call prepare begin 1 -- M_TYPE_DISABLED mlx5_core-local "/var/lib/vgpu-lease/affinity/$(uuid 1)" nvidia-222
+fails "and none was made" exists 1
+configure nvidia-222@0000:84:00.0 mlx5_core-local@0000:06:00.0
+is "$(call prepare begin 1 2>&1)" "" "with its type enabled, it gets such an mdev"
+is "$(readlink "$root/sys/bus/mdev/devices/$(uuid 1)" | grep -o 06:00.0)" 06:00.0 "of its own card"
+call release end 1
+
 ### An accelerator (PCI class 12), as an MI300X is
 end_host
 card=0000:65:00.0 vf=0000:65:02.0
