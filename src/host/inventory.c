@@ -26,11 +26,19 @@ void *inv_add(void *list, size_t *n, const void *item, size_t size)
 	return copy;
 }
 
+/* Other parents that are not PCI devices, such as Hygon's crypto engines (hct), are not GPUs. */
+static bool is_sample(const char *name)
+{
+	return strcmp(name, "mtty") == 0 || strcmp(name, "mdpy") == 0 || strcmp(name, "mbochs") == 0;
+}
+
 struct inv_pgpu inv_new_pgpu(enum framework framework, const char *address)
 {
-	struct inv_pgpu fresh = {
-		.framework = framework, .numa = UNKNOWN, .gpu = true, .sriov = framework != FW_MDEV, .ready = true
-	};
+	struct inv_pgpu fresh = { .framework = framework,
+				  .numa = UNKNOWN,
+				  .gpu = is_sample(address),
+				  .sriov = framework != FW_MDEV,
+				  .ready = true };
 
 	text_copy(fresh.address, sizeof(fresh.address), address);
 	return fresh;

@@ -74,8 +74,7 @@ struct inv_pgpu {
 	char vendor[5], device[5]; /* four hex digits; "" for a virtual parent */
 	char subsystem[10];        /* vendor and device of the board, 10de:1851; "" if the kernel does not say */
 	bool nvidia;
-	bool gpu;                    /* by its PCI class; true also for a parent that is not a PCI device */
-	bool other;                  /* neither a display controller nor an accelerator, by its PCI class */
+	bool gpu;                    /* by its PCI class and ID; also one of the kernel's sample devices */
 	int numa;                    /* node; UNKNOWN if the kernel says -1 or nothing */
 	bool sriov;                  /* its parents are VFs */
 	int nvfs;                    /* registered VFs; if there are none, existing VFs */

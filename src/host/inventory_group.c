@@ -49,6 +49,20 @@ static bool read_modalias(char ids[4][5], int *class, int dir)
 	return *ids[0] && *ids[1];
 }
 
+/* Guests share these accelerators like GPUs. Others are NPUs, FPGAs, and compression, crypto or network engines. */
+static bool is_shared_accelerator(const struct inv_pgpu *pgpu)
+{
+	/* NVIDIA, AMD Instinct, Huawei Ascend, Habana Gaudi, Cambricon MLU, Enflame, Biren */
+	static const char *const known[] = { "10de:", "1002:", "19e5:d", "1da3:", "cabc:", "1e36:", "1ee0:" };
+	char id[sizeof(pgpu->vendor) + sizeof(pgpu->device)];
+
+	snprintf(id, sizeof(id), "%s:%s", pgpu->vendor, pgpu->device);
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (strncmp(id, known[i], strlen(known[i])) == 0)
+			return true;
+	return false;
+}
+
 void inv_read_card(struct inv_pgpu *pgpu, int dir)
 {
 	static const char *const attributes[] = { "vendor", "device", "subsystem_vendor", "subsystem_device" };
@@ -68,9 +82,7 @@ void inv_read_card(struct inv_pgpu *pgpu, int dir)
 	if (*ids[2] && *ids[3])
 		snprintf(pgpu->subsystem, sizeof(pgpu->subsystem), "%s:%s", ids[2], ids[3]);
 	pgpu->nvidia = strcmp(pgpu->vendor, "10de") == 0;
-	/* Intel's accelerators (NPUs) are not GPUs. */
-	pgpu->gpu = class == PCI_DISPLAY || (class == PCI_ACCELERATOR && strcmp(pgpu->vendor, "8086") != 0);
-	pgpu->other = class >= 0 && class != PCI_DISPLAY && class != PCI_ACCELERATOR;
+	pgpu->gpu = class == PCI_DISPLAY || (class == PCI_ACCELERATOR && is_shared_accelerator(pgpu));
 	if (sys_read(dir, "numa_node", text, sizeof(text)) > 0 && text_number(text, 0, INT_MAX, &n))
 		pgpu->numa = (int)n;
 }

@@ -119,9 +119,9 @@ static void look_at_card(struct check *check, const struct inv_pgpu *card, int l
 	check_at(check, "%s", address);
 	if (pooled->in_pool && look_at_libvirt(check, card, libvirt)) {
 		list_types(check->config, card, types, sizeof(types));
-		if (card->framework == FW_VF && card->other)
+		if (card->framework == FW_VF && !card->gpu)
 			check_warn(check, "correct device_addresses or device_match",
-				   "configured for %s, but is neither a display controller nor an accelerator", types);
+				   "configured for %s, but is not known to be a GPU", types);
 		else
 			check_pass(check, "configured for %s", types);
 	} else if (!pooled->in_pool && pooled->contested) {

@@ -180,12 +180,12 @@ static bool is_foreign_meant(const struct gc *c, const struct vgpu_ref *vgpu)
 	return is_meant(c, vgpu) && !c->domain && !c->state && (!c->type || strcmp(c->type, vgpu->type) == 0);
 }
 
-/* Is it an mdev of a network card or another such device, not made for a guest, and not of an enabled type's driver? */
+/* Is it an mdev of a device other than a GPU, not made for a guest, and not of an enabled type's driver? */
 static bool is_no_vgpu(const struct gc *c, const struct inv_device *device)
 {
 	const struct inv_pgpu *card = inventory_card_of(device);
 
-	if (!card || !card->other || affinity_is_for_guest(c->store, device->vgpu.id))
+	if (!card || card->gpu || affinity_is_for_guest(c->store, device->vgpu.id))
 		return false;
 	for (size_t i = 0; c->config && i < c->config->nsections; i++)
 		if (type_has_driver_of(c->config->sections[i].type, device->vgpu.type))

@@ -22,7 +22,7 @@ static bool is_default_card(const struct host *host, const struct config *config
 
 	for (size_t i = 0; i < config->nsections; i++)
 		any |= config_takes_rest(&config->sections[i]);
-	if (!any || of->other || inventory_read(&inv, host, &query, &ignored) < 0)
+	if (!any || !of->gpu || inventory_read(&inv, host, &query, &ignored) < 0)
 		return false;
 	pool_make(&inv, config);
 	card = inventory_pgpu(&inv, of->address);
@@ -60,7 +60,7 @@ static bool find_gpu(const struct host *host, const char *vf, char address[PCI_S
 {
 	struct inv_pgpu card;
 
-	return inventory_physfn(host, vf, address) && inventory_read_card(host, address, &card) && !card.other;
+	return inventory_physfn(host, vf, address) && inventory_read_card(host, address, &card) && card.gpu;
 }
 
 static void say_pgpu(const char *how, const char *id, remark_say *say, void *arg)

@@ -71,6 +71,24 @@ echo 0x020000 >"$devices/$card/class"
 vl check
 holds "of a network card with the same VFs check warns" says M_NOT_A_GPU mi300x < <(grep "^WARN .*$card" <<<"$out")
 
+### FPGAs, NPUs, and compression and network engines, which have the class of accelerators: no guest gets one for its GPU
+configure 'vf_flex@8086:*, numa=0, 19e5:*'
+for ids in "8086 0b30 120000 1" "8086 56c0 038000 0" "19e5 a250 120000 1" "19e5 d500 120000 0" "1dd8 100c 120000 1"; do
+	read -r vendor device class other <<<"$ids"
+	for pf_or_vf in $card $vf; do
+		rm -f "$devices/$pf_or_vf/driver"
+		echo "0x$vendor" >"$devices/$pf_or_vf/vendor"
+		echo "0x$device" >"$devices/$pf_or_vf/device"
+		echo "0x$class" >"$devices/$pf_or_vf/class"
+	done
+	said=$(vf_domain 1 0000:4d:00.1 yes flex | "$hook" --root "$root" -- vm1 migrate begin - 2>&1)
+	is "$?|$(grep -c "bus='0x65' slot='0x02'" <<<"$said")" "$other|$((1 - other))" \
+		"a match by vendor or node $([ "$other" = 1 ] && echo 'does not mean' || echo means) $vendor:$device"
+done
+configure vf_flex@1dd8:100c
+vl check
+holds "of such a device that is named check warns" says M_NOT_A_GPU flex < <(grep "^WARN .*$card" <<<"$out")
+
 ### Adapters and channels of s390x, which are mdevs, too
 rm -r "${root:?}"/{sys,run,var}
 # other_mdev PATH PARENT TYPE API ID: a parent with one mdev of it.
@@ -92,6 +110,14 @@ is "$out" "" "inventory has none of them"
 vl_says "init does not enable them" 1 init -- M_INIT_NO_GPU
 vl gc --dry-run --unused --grace 0 --no-headings
 is "$out" "" "and gc --unused removes none"
+### Hygon's crypto engines (hct), mdevs of a virtual parent that are vfio-pci
+other_mdev virtual/hct hct hct-1 vfio-pci "$(uuid 3)"
+vl_says "init does not enable them" 1 init -- M_INIT_NO_GPU
+vl gc --dry-run --unused --grace 0 --no-headings
+is "$out" "" "nor does gc --unused remove them"
+configure hct-1
+vl gc --dry-run --unused --grace 0 --no-headings
+is "$(grep -c "^remove *$(uuid 3)" <<<"$out")" 1 "unless they are configured"
 configure vfio_ap-passthrough@matrix
 vl check
 holds "one that is named is refused with the reason" says M_NO_VGPU_PARENT < <(grep ' matrix' <<<"$out")
