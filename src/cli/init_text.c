@@ -2,6 +2,7 @@
 /* The text of a first configuration: Nova's, where a nova.conf enables types, or else the types of the host's cards. */
 #include "cli/init_text.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -277,18 +278,24 @@ static int compose(struct pool *pool, char **text, size_t *len, struct err *err)
 	return 0;
 }
 
-/* The files of nova-compute from packages, in its order, then Kolla's and TripleO's. */
+/* nova-compute's files and directories: of packages and DevStack, in Nova's order; then of deployment tools. */
 static const char *const nova_files[] = {
 	"/etc/nova/nova.conf",
 	"/etc/nova/nova-compute.conf",
+	"/etc/nova/nova-cpu.conf",
+	"/etc/nova/nova.conf.d",
 	"/etc/kolla/nova-compute/nova.conf",
-	"/var/lib/config-data/puppet-generated/nova_libvirt/etc/nova/nova.conf",
+	"/var/lib/config-data/puppet-generated/nova_libvirt/etc/nova/nova.conf", /* TripleO */
+	"/var/lib/openstack/config/nova",                                        /* Red Hat OpenStack Services 18 */
+	"/var/snap/openstack-hypervisor/common/etc/nova/nova.conf",              /* Sunbeam */
+	"/var/snap/openstack-hypervisor/common/etc/nova/nova.conf.d",
+	"/opt/pf9/etc/nova/conf.d", /* Platform9 */
 };
 
 /* Does this nova.conf enable types? */
-static bool enables_types(const struct host *host, const char *path)
+static bool file_enables(int dir, const char *path)
 {
-	autoclose int fd = openat(host->root, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	autoclose int fd = openat(dir, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	autofree char *text = NULL;
 	char kind[5], first[2];
 	size_t len;
@@ -300,6 +307,21 @@ static bool enables_types(const struct host *host, const char *path)
 		    (strcmp(kind, "mdev") == 0 || strcmp(kind, "vgpu") == 0))
 			return true;
 	return false;
+}
+
+/* The same of a file, or of the files that Nova reads in a directory. */
+static bool enables_types(const struct host *host, const char *path)
+{
+	autoclosedir DIR *d = sys_list(host->root, path);
+	const struct dirent *e;
+	const char *dot;
+	bool any = !d && file_enables(host->root, path);
+
+	while (!any && (e = sys_next(d))) {
+		dot = strrchr(e->d_name, '.');
+		any = dot && strcmp(dot, ".conf") == 0 && file_enables(sys_list_fd(d), e->d_name);
+	}
+	return any;
 }
 
 /* Names the nova.conf files of a host whose pool is Nova's. False: it has none. */

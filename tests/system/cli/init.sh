@@ -138,15 +138,20 @@ vl init --write
 is "$(grep -v '^#' "$file" | xargs)" "[devices] nova_conf = /etc/nova/nova.conf, /etc/nova/nova-compute.conf" "files that enable one are named, in Nova's order"
 is "$(pool)" "0000:84:00.0=nvidia-222 " "so the type is Nova's"
 rm -r "$root/etc/nova"
-for conf in /etc/kolla/nova-compute/nova.conf /var/lib/config-data/puppet-generated/nova_libvirt/etc/nova/nova.conf; do
+for conf in /etc/kolla/nova-compute/nova.conf /var/lib/config-data/puppet-generated/nova_libvirt/etc/nova/nova.conf \
+	/etc/nova/nova-cpu.conf /var/lib/openstack/config/nova /var/snap/openstack-hypervisor/common/etc/nova/nova.conf.d; do
 	mkdir -p "$root${conf%/*}"
-	printf '[devices]\nenabled_mdev_types = GRID T4-1B\n' >"$root$conf"
+	case $conf in
+	*/nova | *.d) mkdir "$root$conf" && in_it=$conf/25-vgpu.conf ;;
+	*) in_it=$conf ;;
+	esac
+	printf '[devices]\nenabled_mdev_types = GRID T4-1B\n' >"$root$in_it"
 	rm "$file"
 	vl init --write
 	is "$(grep -v '^#' "$file" | xargs)" "[devices] nova_conf = $conf" "so is one of a deployment tool, also with a mistake"
 	vl check
 	is "$(awk '$2 == "config" { print $1 }' <<<"$out")" FAIL "which check then names"
-	rm "$root$conf"
+	rm -r "${root:?}$conf"
 done
 end_host
 ### GVT-g: the type of which one fills the GPU, or does not even fit beside the host's own display, is listed first.
