@@ -114,6 +114,17 @@ static bool adopt_free(const struct planner *p)
 	return false;
 }
 
+/*
+ * Is the type of the existing device, which has the arriving vGPU's ID, the right one? Only the metadata and the source
+ * can say otherwise. The pool's only type cannot: as at a start, the device may be one that the operator has made.
+ */
+static bool has_right_type(const struct planner *p, const struct inv_device *device)
+{
+	return p->resolved->source == TYPE_ASKED || p->resolved->req->kind == REQUEST_PCI
+		       ? plan_device_fits(p, device)
+		       : plan_type_means(p, inventory_card_of(device), device->vgpu.type);
+}
+
 /* Refuses, because the domain cannot have this vGPU but must keep it: migrate_uuid = keep, or Nova has assigned it. */
 static bool refuse_taken(struct planner *p, const struct inv_device *device, const struct lease *lease)
 {
@@ -133,7 +144,7 @@ static bool refuse_taken(struct planner *p, const struct inv_device *device, con
 	if (!*device->vgpu.type)
 		return plan_refuse_device(p, "being created or removed on %s here; %s", device->vgpu.parent, kept);
 	plan_text_request(resolved, requested, sizeof(requested));
-	if (!plan_device_fits(p, device))
+	if (!has_right_type(p, device))
 		return plan_refuse_device(p, "exists here as %s on %s, not as %s; %s", device->vgpu.type,
 					  device->vgpu.parent, requested, kept);
 	if (device->facts.opened == OPEN_YES)
@@ -161,7 +172,7 @@ bool plan_arrival(struct planner *p)
 		return plan_creation(p, resolved->fresh);
 	if (vf && keep && pooled && !plan_vf_suits(p, parent))
 		return false;
-	if (device && !others && device->facts.opened == OPEN_NO && *device->vgpu.type && plan_device_fits(p, device) &&
+	if (device && !others && device->facts.opened == OPEN_NO && *device->vgpu.type && has_right_type(p, device) &&
 	    plan_parent_suits(p, device->parent)) {
 		plan_adopt(p, device);
 		return true;

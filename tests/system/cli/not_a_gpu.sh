@@ -43,6 +43,10 @@ configure nvidia-222@0000:84:00.0
 create 0000:06:00.0 mlx5_core-local 1
 call prepare begin 1
 call release end 1
+is "$(call migrate begin 1 2>&1)" "" "one that the operator has created for a migrating guest is what the guest gets"
+vl list --no-headings -o ID,TYPE,STATE
+is "$(xargs <<<"$out")" "$(uuid 1) mlx5_core-local reserved" "not a vGPU of the pool under another UUID"
+call release end 1
 remove_device "$(uuid 1)"
 reports "the guest does not get a vGPU in its place" call prepare begin 1 -- M_TYPE_DISABLED mlx5_core-local "/var/lib/vgpu-lease/affinity/$(uuid 1)" nvidia-222
 fails "and none was made" exists 1
