@@ -186,6 +186,9 @@ void inventory_free(struct inventory *inv);
 /* The card of the VF at this address; false: it is not a VF. */
 bool inventory_physfn(const struct host *host, const char *address, char physfn[PCI_SIZE]);
 
+/* Adds the card of this VF and those of the VFs in its IOMMU group to `cards`, which the caller frees, each once. */
+void inventory_group_cards(const struct host *host, const char *vf, char (**cards)[PCI_SIZE], size_t *n);
+
 /* The card that could have the absent VF at this address, judged by its sriov_* attributes; false: none. */
 bool inventory_absent_vf(const struct host *host, const char *address, char physfn[PCI_SIZE]);
 

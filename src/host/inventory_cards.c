@@ -38,6 +38,30 @@ bool inventory_physfn(const struct host *host, const char *address, char physfn[
 	return sys_link(host->root, path, base, sizeof(base)) == 0 && pci_parse(physfn, base);
 }
 
+static void add_card(const struct host *host, const char *vf, char (**cards)[PCI_SIZE], size_t *n)
+{
+	char card[PCI_SIZE];
+
+	if (!inventory_physfn(host, vf, card))
+		return;
+	for (size_t i = 0; i < *n; i++)
+		if (strcmp((*cards)[i], card) == 0)
+			return;
+	memcpy(mem_add(cards, n, PCI_SIZE), card, PCI_SIZE);
+}
+
+void inventory_group_cards(const struct host *host, const char *vf, char (**cards)[PCI_SIZE], size_t *n)
+{
+	char path[64 + PCI_SIZE];
+	const struct dirent *e;
+
+	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/iommu_group/devices", vf);
+	autoclosedir DIR *d = sys_list(host->root, path);
+	add_card(host, vf, cards, n);
+	while ((e = sys_next(d)))
+		add_card(host, e->d_name, cards, n);
+}
+
 static long read_number(int dir, const char *attribute)
 {
 	char text[16];

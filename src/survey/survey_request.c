@@ -128,25 +128,23 @@ bool survey_reads_named(const struct world *w)
 	return w->mode == PLAN_PREPARE && !survey_reads_all(w);
 }
 
-/* The cards whose VFs a start names; NULL: all cards. The caller frees the one allocation. */
-static const char **cards_of(const struct world *w)
+/*
+ * The cards of the VFs that a start names, and of those in their IOMMU groups; NULL: all cards. The caller frees both
+ * the list and the addresses.
+ */
+static const char **cards_of(const struct world *w, char (**addresses)[PCI_SIZE])
 {
-	size_t n = 0, nvgpus = w->request->nvgpus;
 	const char **cards;
-	char *card;
+	size_t n = 0;
 
 	if (!survey_reads_named(w))
 		return NULL;
-	cards = mem_new(nvgpus + 1, sizeof(*cards) + PCI_SIZE);
-	card = (char *)(cards + nvgpus + 1);
-	for (size_t i = 0; i < nvgpus; i++) {
-		const struct vgpu_request *req = &w->request->vgpus[i];
-
-		if (req->kind != REQUEST_PCI || !inventory_physfn(w->host, req->id, card))
-			continue;
-		cards[n++] = card;
-		card += PCI_SIZE;
-	}
+	for (size_t i = 0; i < w->request->nvgpus; i++)
+		if (w->request->vgpus[i].kind == REQUEST_PCI)
+			inventory_group_cards(w->host, w->request->vgpus[i].id, addresses, &n);
+	cards = mem_new(n + 1, sizeof(*cards));
+	for (size_t i = 0; i < n; i++)
+		cards[i] = (*addresses)[i];
 	return cards;
 }
 
@@ -192,7 +190,8 @@ static const char **types_of(const struct world *w)
 
 int survey_read_host(struct world *w, struct err *err)
 {
-	autofree const char **cards = cards_of(w);
+	autofree char(*addresses)[PCI_SIZE] = NULL;
+	autofree const char **cards = cards_of(w, &addresses);
 	autofree const char **types = survey_reads_all(w) ? NULL : types_of(w);
 	struct inv_query query = { .cards = cards,
 				   .types = types,

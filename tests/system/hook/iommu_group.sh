@@ -79,4 +79,18 @@ never "no VF has a group" $a M_IOMMU_OFF
 lease check >"$work/check"
 holds "check says so of the card" says M_IOMMU_OFF < <(grep -F "$card" "$work/check")
 holds "inventory, too" says M_IOMMU_OFF < <(lease inventory)
+
+### VFs of two cards in one group, as of a board with two GPUs behind a switch without ACS
+end_host
+rm -r "${root:?}/run"
+host flex/2:2
+other=0000:4e:00.1
+configure vf_flex@8086:56c0
+control iommu "$other $a"
+shared=$(group $a)
+holds "a domain gets the VF of one card" start 2 $a
+refused "that of the other card" $other M_GROUP_LEASED "$shared" vm2 $a
+holds "another VF of that card is free" start 3 0000:4e:00.2
+end 2 $a
+holds "one domain can have both of the group" start 2 $a $other
 tap_done
