@@ -163,14 +163,20 @@ static void print_facts(const struct status *status, const struct term *term, co
 static const struct table_layout layout = {
 	.columns = { COL_DOMAIN, COL_INSTANCE, COL_TYPE, COL_MIB, COL_STATE, COL_AGE, COL_ID },
 	.narrow = { COL_MIB, COL_ID, COL_AGE, COL_INSTANCE, COL_TYPE },
+	.if_any = COL_INSTANCE,
 };
 
-/* Aligns the vGPUs across all pGPUs; table_free() frees the table. */
-static void lay_out_vgpus(struct table *table, const struct status *status, const struct term *term)
+/* Draws the vGPUs, one per line, aligned across all pGPUs; the caller frees the text. */
+static char *draw_vgpus(const struct status *status, const struct term *term)
 {
 	static const struct table_options options = { .no_headings = true };
+	struct term inner = *term;
 	struct rows rows = { 0 };
+	char *text = NULL;
+	size_t size;
 
+	inner.to = mem_open(&text, &size);
+	inner.width -= inner.width ? 6 : 0;
 	table_start(&rows.table, &layout, &options);
 	for (const struct status_vgpu *v = status->vgpus; v < status->vgpus + status->nvgpus; v++) {
 		char gib[32];
@@ -185,26 +191,39 @@ static void lay_out_vgpus(struct table *table, const struct status *status, cons
 				       affinity_is_for_guest(&status->cmd->store, v->ref->id) ? "unleased" : "kept",
 				       TERM_YELLOW);
 	}
-	table_fit(&rows.table, term->width ? term->width - MARGIN_COLUMNS : 0);
-	*table = rows.table;
+	table_end(&rows.table, &inner);
+	mem_close(inner.to);
+	return text;
 }
 
-static void print_vgpus(const struct status *status, const struct term *term, const struct table *table, size_t row,
+/* The next row. Skips continuation lines, which begin with a blank. */
+static const char *next_row(const char *row)
+{
+	do
+		row += strcspn(row, "\n") + 1;
+	while (*row == ' ');
+	return row;
+}
+
+static void print_vgpus(const struct status *status, const struct term *term, const char *lines, size_t row,
 			bool last_card)
 {
 	const struct shapes *parts = shapes(term);
-	const char *card = last_card ? parts->none : parts->line;
 	size_t left = status_count(status, row);
 
 	for (size_t i = 0; i < status->nvgpus; i++) {
-		char margin[MARGIN_SIZE];
+		const char *next = next_row(lines), *shape;
 
-		if (status_row(status, status->vgpus[i].ref->pgpu) != row)
+		if (status_row(status, status->vgpus[i].ref->pgpu) != row) {
+			lines = next;
 			continue;
-		left--;
-		fprintf(term->to, "%s%s", card, left ? parts->branch : parts->last);
-		snprintf(margin, sizeof(margin), "%s%s" TERM_INDENT, card, left ? parts->line : parts->none);
-		table_print_row(table, i, term, MARGIN_COLUMNS, margin);
+		}
+		shape = --left ? parts->branch : parts->last;
+		for (; lines < next; lines += strcspn(lines, "\n") + 1) {
+			fprintf(term->to, "%s%s%.*s\n", last_card ? parts->none : parts->line, shape,
+				(int)strcspn(lines, "\n"), lines);
+			shape = left ? parts->line : parts->none;
+		}
 	}
 }
 
@@ -244,8 +263,8 @@ static size_t more_missing(const struct status *status, size_t row)
 }
 
 /* Returns whether the card takes only one line. `close`: so did the previous card. Such cards have no gap between. */
-static bool print_card(const struct status *status, const struct term *term, const struct table *vgpus, size_t row,
-		       size_t more, bool last, bool close)
+static bool print_card(const struct status *status, const struct term *term, const char *lines, size_t row, size_t more,
+		       bool last, bool close)
 {
 	char idle[REASON_SIZE];
 	const struct shapes *parts = shapes(term);
@@ -281,7 +300,7 @@ static bool print_card(const struct status *status, const struct term *term, con
 		print_facts(status, term, card, margin);
 		print_bars(status, term, card, margin);
 	}
-	print_vgpus(status, term, vgpus, row, last);
+	print_vgpus(status, term, lines, row, last);
 	return false;
 }
 
@@ -306,8 +325,7 @@ void status_print(const struct status *status, const struct term *term)
 {
 	const struct check *check = &status->check;
 	const char *colour = check->count[CHECK_FAIL] ? TERM_RED : check->count[CHECK_WARN] ? TERM_YELLOW : TERM_GREEN;
-	autofree char *host = term_safe(status->host);
-	struct table vgpus;
+	autofree char *lines = draw_vgpus(status, term), *host = term_safe(status->host);
 	char text[128];
 	char part[32] = "";
 	bool close = false;
@@ -324,10 +342,8 @@ void status_print(const struct status *status, const struct term *term)
 		 npgpus == 1 ? "" : "s", part, status->nall, status->nall == 1 ? "" : "s");
 	term_wrap(term, 2 + term_columns(host, strlen(host)), shapes(term)->line, text);
 	print_problems(status, term);
-	lay_out_vgpus(&vgpus, status, term);
 	for (size_t row = 0, more; row < n; row += 1 + more) {
 		more = row < status->nrows ? more_missing(status, row) : 0;
-		close = print_card(status, term, &vgpus, row, more, row + more + 1 == n, close);
+		close = print_card(status, term, lines, row, more, row + more + 1 == n, close);
 	}
-	table_free(&vgpus);
 }

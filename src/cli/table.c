@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Tables, laid out for a terminal. */
+/* Tables, laid out by libsmartcols. */
 #include "cli/table.h"
 
 #include <errno.h>
+#include <libsmartcols.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -10,9 +11,6 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
-
-/* The blanks between two columns. */
-enum { GAP = 2 };
 
 #define ENTRY(column, holds) [COL_##column] = { #column, holds }
 
@@ -41,37 +39,46 @@ static enum column find_column(const struct table_layout *layout, const char *na
 	return column;
 }
 
-static int refuse_column(const struct table_layout *layout, const char *name, struct err *err)
+static int check_column(const struct table_layout *layout, const char *name, struct err *err)
 {
 	char names[256] = "";
 
+	if (find_column(layout, name) != COL_NONE)
+		return 0;
 	for (int i = 0; column_of(layout, i) != COL_NONE; i++)
 		text_add(names, sizeof(names), "%s%s", i ? ", " : "", dictionary[column_of(layout, i)].name);
 	return err_set(err, EINVAL, "invalid column '%s': expected %s", name, names);
 }
 
-int table_check(const struct table_layout *layout, struct table_options *options, struct err *err)
+/* Stores the columns to show, in order, and returns their number. */
+static int choose_columns(enum column shown[COLUMNS], const struct table_layout *layout, const char *output,
+			  struct err *err)
 {
-	autofree char *list = mem_strdup(options->output ? options->output : "");
+	autofree char *list = output ? mem_strdup(output) : NULL;
 	char *rest = list, *name;
 	int n = 0;
 
-	while ((name = text_next(&rest, ",")) != NULL) {
-		const enum column column = find_column(layout, name);
-
-		if (column == COL_NONE)
-			return refuse_column(layout, name, err);
+	for (; !output && layout->columns[n] != COL_NONE; n++)
+		shown[n] = layout->columns[n];
+	while (output && (name = text_next(&rest, ",")) != NULL) {
+		if (check_column(layout, name, err) < 0)
+			return -err->code;
+		shown[n] = find_column(layout, name);
 		for (int i = 0; i < n; i++)
-			if (options->shown[i] == column)
+			if (shown[i] == shown[n])
 				return err_set(err, EINVAL, "column '%s' given twice", name);
-		options->shown[n++] = column;
+		n++;
 	}
-	if (options->output && !n)
-		return refuse_column(layout, options->output, err);
-	if (!options->sort)
-		return 0;
-	options->by = find_column(layout, options->sort);
-	return options->by == COL_NONE ? refuse_column(layout, options->sort, err) : 0;
+	return n ? n : check_column(layout, output, err);
+}
+
+int table_check(const struct table_layout *layout, const struct table_options *options, struct err *err)
+{
+	enum column shown[COLUMNS];
+
+	if (choose_columns(shown, layout, options->output, err) < 0)
+		return -err->code;
+	return options->sort ? check_column(layout, options->sort, err) : 0;
 }
 
 /* The number in "12", or the seconds in "5m" or "2d". -1 means unknown, and sorts first. */
@@ -85,38 +92,50 @@ static long number_of(const char *text)
 	return n * (*unit == 'm' ? 60 : *unit == 'h' ? 3600 : *unit == 'd' ? 86400 : 1);
 }
 
-static const char *cell_of(const struct table_row *row, enum column column)
+static int compare_cells(struct libscols_cell *a, struct libscols_cell *b, void *number)
 {
-	return row->cells[column] ? row->cells[column] : "-";
+	const char *left = scols_cell_get_data(a), *right = scols_cell_get_data(b);
+	long x = number_of(left), y = number_of(right);
+
+	return number ? (x > y) - (x < y) : strverscmp(left, right);
 }
 
-/* Rows with the same cell, as all have in COL_NONE, keep their order. */
-static int compare_rows(const void *a, const void *b, void *table)
+static void add_column(struct table *table, enum column column, int flags)
 {
-	const struct table_row *x = a, *y = b;
-	const enum column column = ((const struct table *)table)->options->by;
-	const char *left = cell_of(x, column), *right = cell_of(y, column);
-	long m = number_of(left), n = number_of(right);
-	int order = dictionary[column].kind == NUMBER ? (m > n) - (m < n) : strverscmp(left, right);
+	const bool number = dictionary[column].kind == NUMBER;
+	/* libsmartcols makes a column as wide as its heading, even if no heading is printed. */
+	const char *name = table->options->no_headings ? "" : dictionary[column].name;
 
-	return order ? order : (x->number > y->number) - (x->number < y->number);
+	table->columns[column] = mem_check(
+		scols_table_new_column(table->scols, name, 0, flags | (number ? SCOLS_FL_RIGHT : 0)));
+	scols_column_set_cmpfunc(table->columns[column], compare_cells, number ? table : NULL);
 }
 
 void table_start(struct table *table, const struct table_layout *layout, const struct table_options *options)
 {
-	*table = (struct table){ .layout = layout,
-				 .options = options,
-				 .shown = options->output ? options->shown : layout->columns };
+	struct err impossible;
+	enum column shown[COLUMNS], column;
+	int n = choose_columns(shown, layout, options->output, &impossible);
+
+	*table = (struct table){ .layout = layout, .options = options, .scols = mem_check(scols_new_table()) };
+	if (scols_table_set_column_separator(table->scols, "  ") < 0)
+		mem_out();
+	scols_table_enable_noencoding(table->scols, 1);
+	scols_table_enable_noheadings(table->scols, options->no_headings);
+	scols_table_set_termforce(table->scols, SCOLS_TERMFORCE_NEVER);
+	for (int i = 0; i < n; i++)
+		add_column(table, shown[i], 0);
+	for (int i = 0; (column = column_of(layout, i)) != COL_NONE; i++)
+		if (!table->columns[column])
+			add_column(table, column, SCOLS_FL_HIDDEN);
 }
 
 void table_line(struct table *table)
 {
-	struct table_row *row;
-
-	if (!table->layout)
-		return;
-	row = mem_add(&table->rows, &table->n, sizeof(*row));
-	*row = (struct table_row){ .number = table->n };
+	if (table->scols)
+		table->line = mem_check(scols_table_new_line(table->scols, NULL));
+	for (enum column column = COL_NONE; column < COLUMNS; column++)
+		table_text(table, column, NULL);
 }
 
 /* Shows a blank at either end as \x20, because it would look like the table's padding. */
@@ -131,14 +150,16 @@ static char *ends_shown(const char *word)
 
 void table_coloured(struct table *table, enum column column, const char *text, const char *sequence)
 {
-	struct table_row *row;
+	struct libscols_column *at = table->columns[column];
 
-	if (!table->layout)
+	if (!at)
 		return;
-	row = &table->rows[table->n - 1];
-	free(row->cells[column]);
-	row->cells[column] = text && *text ? ends_shown(text) : NULL;
-	row->colours[column] = sequence;
+	autofree char *safe = ends_shown(text && *text ? text : "-");
+	if (scols_line_set_column_data(table->line, at, safe) < 0)
+		mem_out();
+	table->any |= text && *text && column == table->layout->if_any;
+	if (*sequence)
+		scols_cell_set_color(scols_line_get_column_cell(table->line, at), sequence);
 }
 
 void table_text(struct table *table, enum column column, const char *text)
@@ -154,138 +175,134 @@ void table_number(struct table *table, enum column column, int number)
 	table_text(table, column, number < 0 ? NULL : text);
 }
 
-/* Is it the column that is of interest only with Nova, empty in each row? */
-static bool is_empty(const struct table *table, enum column column)
+/* Renders the table; the caller frees the text. */
+static char *draw_table(const struct table *table, bool colours)
 {
-	bool any = false;
+	char *text = NULL;
 
-	for (size_t i = 0; i < table->n; i++)
-		any |= table->rows[i].cells[column] != NULL;
-	return column == COL_INSTANCE && !any;
+	scols_table_enable_colors(table->scols, colours);
+	if (scols_print_table_to_string(table->scols, &text) < 0)
+		mem_out();
+	return mem_check(text);
 }
 
-static int width_of(const struct table *table, enum column column)
+/* The length of a line without trailing blanks; *next becomes the line after it. */
+static size_t line_len(const char *line, const char **next)
 {
-	const char *heading = table->options->no_headings ? "" : dictionary[column].name;
-	int width = (int)strlen(heading);
+	size_t len = strcspn(line, "\n");
 
-	for (size_t i = 0; i < table->n; i++) {
-		const char *cell = cell_of(&table->rows[i], column);
-		int columns = term_columns(cell, strlen(cell));
-
-		width = columns > width ? columns : width;
-	}
-	return width;
+	*next = line + len + (line[len] == '\n');
+	while (len && line[len - 1] == ' ')
+		len--;
+	return len;
 }
 
 static bool fits(const struct table *table, int width)
 {
-	int columns = -GAP;
+	autofree char *text = draw_table(table, false);
+	bool fit = true;
 
-	for (const enum column *c = table->shown; *c != COL_NONE; c++)
-		columns += table->hidden[*c] ? 0 : table->widths[*c] + GAP;
-	return columns <= width;
+	for (const char *line = text, *next; *line; line = next)
+		fit &= term_columns(line, line_len(line, &next)) <= width;
+	return fit;
 }
 
-/* Makes the table fit, if possible. */
-static void squeeze(struct table *table, int width)
+static void hide_column(struct libscols_column *column, bool hidden)
 {
-	const enum column *narrow = table->layout->narrow;
-	enum column text = COL_NONE;
+	scols_column_set_flags(column,
+			       (scols_column_get_flags(column) & ~SCOLS_FL_HIDDEN) | (hidden ? SCOLS_FL_HIDDEN : 0));
+}
+
+/* The i-th column to omit; NULL: no more. */
+static struct libscols_column *narrow(const struct table *table, int i)
+{
+	return table->columns[table->layout->narrow[i]];
+}
+
+/* Is this the layout's `if_any` column, empty in each row? */
+static bool is_empty(const struct table *table, enum column column)
+{
+	return column == table->layout->if_any && !table->any;
+}
+
+/* Makes the table fit, if possible. Returns the column whose text goes below each line; NULL: none. */
+static struct libscols_column *squeeze(struct table *table, int width)
+{
+	struct libscols_column *below = NULL, *column;
 	int n = 0, others = 0;
 
 	if (fits(table, width))
-		return;
-	for (const enum column *c = table->shown; *c != COL_NONE; c++) {
-		if (dictionary[*c].kind == TEXT)
-			text = *c;
+		return NULL;
+	for (enum column i = COL_NONE; i < COLUMNS; i++) {
+		if (!table->columns[i] || scols_column_is_hidden(table->columns[i]))
+			continue;
+		if (dictionary[i].kind == TEXT)
+			below = table->columns[i];
 		else
-			others += !table->hidden[*c];
+			others++;
 	}
 	/* If the text is the only column, there is no line to go below. */
-	if (text != COL_NONE && !others)
-		return;
-	table->below = text;
-	table->hidden[text] = true;
-	for (; !table->options->output && narrow[n] != COL_NONE && !fits(table, width); n++)
-		table->hidden[narrow[n]] = true;
+	if (below && !others)
+		return NULL;
+	if (below)
+		hide_column(below, true);
+	for (; !table->options->output && (column = narrow(table, n)) != NULL && !fits(table, width); n++)
+		hide_column(column, true);
 	/* After a wide column is omitted, several others can fit again. */
 	while (n-- > 0) {
-		table->hidden[narrow[n]] = is_empty(table, narrow[n]);
-		table->hidden[narrow[n]] |= !fits(table, width);
-	}
-}
-
-void table_fit(struct table *table, int width)
-{
-	if (table->n)
-		qsort_r(table->rows, table->n, sizeof(*table->rows), compare_rows, table);
-	for (const enum column *c = table->shown; *c != COL_NONE; c++) {
-		table->widths[*c] = width_of(table, *c);
-		table->hidden[*c] = !table->options->output && is_empty(table, *c);
-	}
-	if (width)
-		squeeze(table, width);
-	table->wide = width && !fits(table, width);
-}
-
-/* Prints a row, or (NULL) the heading. */
-static void print_line(const struct table *table, const struct table_row *row, const struct term *term, int at,
-		       const char *margin)
-{
-	autofree char *line = NULL;
-	size_t len;
-	FILE *to = mem_open(&line, &len);
-	int gap = 0;
-
-	for (const enum column *c = table->shown; *c != COL_NONE; c++) {
-		const char *cell = row ? cell_of(row, *c) : dictionary[*c].name;
-		/* A row that is wrapped has no colours, because their sequences would count as words. */
-		const char *colour = row && row->colours[*c] && !table->wide ? term_colour(term, row->colours[*c]) : "";
-		int left = table->widths[*c] - term_columns(cell, strlen(cell)), right = 0;
-
-		if (table->hidden[*c])
+		column = narrow(table, n);
+		if (is_empty(table, table->layout->narrow[n]))
 			continue;
-		if (dictionary[*c].kind != NUMBER) {
-			right = left;
-			left = 0;
-		}
-		fprintf(to, "%*s%s%s%s", gap + left, "", colour, cell, *colour ? TERM_PLAIN : "");
-		gap = right + GAP;
+		hide_column(column, false);
+		hide_column(column, !fits(table, width));
 	}
-	mem_close(to);
-	if (table->wide)
-		term_wrap_printable(term, at, margin, line);
-	else
-		fprintf(term->to, "%s\n", line);
+	return below;
 }
 
-void table_print_row(const struct table *table, size_t i, const struct term *term, int at, const char *margin)
+static void print_rows(const struct table *table, size_t rows, const struct term *term, struct libscols_column *below)
 {
-	const struct table_row *row = &table->rows[i];
+	/* A row that is still too wide is wrapped, without colours, because their sequences would count as words. */
+	bool wide = term->width && !fits(table, term->width);
+	autofree char *text = draw_table(table, term->colour && !wide);
+	struct libscols_iter *order = mem_check(scols_new_iter(SCOLS_ITER_FORWARD));
+	bool heading = !table->options->no_headings;
+	const char *line = text, *next;
+	struct libscols_line *row;
 
-	print_line(table, row, term, at, margin);
-	if (!row->cells[table->below])
-		return;
-	fputs(TERM_INDENT, term->to);
-	term_wrap_printable(term, (int)strlen(TERM_INDENT), TERM_INDENT, row->cells[table->below]);
-}
+	for (size_t i = 0; *line && (heading || i < rows); heading = false, line = next) {
+		int len = (int)line_len(line, &next);
+		const char *more = "-";
 
-void table_free(struct table *table)
-{
-	for (size_t i = 0; i < table->n; i++)
-		for (enum column column = COL_NONE; column < COLUMNS; column++)
-			free(table->rows[i].cells[column]);
-	free(table->rows);
-	*table = (struct table){ 0 };
+		if (!heading && scols_table_next_line(table->scols, order, &row) == 0 && below)
+			more = scols_line_get_column_data(row, below);
+		i += !heading;
+		if (wide) {
+			autofree char *row_text = mem_format("%.*s", len, line);
+			term_wrap_printable(term, 0, TERM_INDENT, row_text);
+		} else {
+			fprintf(term->to, "%.*s\n", len, line);
+		}
+		if (strcmp(more, "-") == 0)
+			continue;
+		fputs("    ", term->to);
+		term_wrap_printable(term, 4, "    ", more);
+	}
+	scols_free_iter(order);
 }
 
 void table_end(struct table *table, const struct term *term)
 {
-	table_fit(table, term->width);
-	if (!table->options->no_headings)
-		print_line(table, NULL, term, 0, TERM_INDENT);
-	for (size_t i = 0; i < table->n; i++)
-		table_print_row(table, i, term, 0, TERM_INDENT);
-	table_free(table);
+	size_t rows = scols_table_get_nlines(table->scols);
+	const enum column if_any = table->layout->if_any;
+
+	if (table->columns[if_any] && is_empty(table, if_any) && !table->options->output)
+		hide_column(table->columns[if_any], true);
+	if (table->options->sort)
+		scols_sort_table(table->scols, table->columns[find_column(table->layout, table->options->sort)]);
+	/* libsmartcols prints nothing for a table without lines; an empty line makes it print the heading. */
+	if (!rows)
+		mem_check(scols_table_new_line(table->scols, NULL));
+	print_rows(table, rows, term, term->width ? squeeze(table, term->width) : NULL);
+	scols_unref_table(table->scols);
+	*table = (struct table){ 0 };
 }

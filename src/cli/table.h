@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Tables. A column means the same in every command; enum column has all of them. An unknown value is "-", so that awk
- * counts columns correctly. Nothing is cut, and everything is printable. On a terminal that is too narrow, the text of
- * the last column (why, what to do) goes below its line; if the table is still too wide, the least important columns
- * are omitted. Without a terminal, or with --output, all columns are printed; but INSTANCE, unless --output names it,
- * only if a row has one.
+ * Tables, laid out by libsmartcols, which only this module uses.
+ *
+ * A column means the same in every command; enum column has all of them. An unknown value is "-", so that awk counts
+ * columns correctly. Nothing is cut, and everything is printable. On a terminal that is too narrow, the text of the
+ * last column (why, what to do) goes below its line; if the table is still too wide, the least important columns are
+ * omitted. Without a terminal, or with --output, all columns are printed.
  */
 #pragma once
 
@@ -32,44 +33,31 @@ struct table_layout {
 	enum column columns[16];
 	enum column more[8];   /* shown only with --output */
 	enum column narrow[8]; /* omitted on a narrow terminal, in this order */
+	enum column if_any;    /* omitted, except with --output, if it is empty in each row */
 };
 
 /* From the command line; NULL: the default. */
 struct table_options {
 	const char *output, *sort;
 	bool no_headings;
-	/* From table_check(). */
-	enum column shown[COLUMNS]; /* with `output`: in this order; COL_NONE ends the list */
-	enum column by;             /* COL_NONE: not sorted */
 };
 
-/* Checks the options, and finds their columns. -EINVAL: the table lacks one; the text lists those that it has. */
-int table_check(const struct table_layout *layout, struct table_options *options, struct err *err);
-
-/* A cell is printable; NULL: no value. */
-struct table_row {
-	size_t number; /* the order in which the rows were added */
-	char *cells[COLUMNS];
-	const char *colours[COLUMNS]; /* escape sequences; NULL or "": none */
-};
+/* Checks the options. -EINVAL: the table does not have a column; the text lists the columns that it has. */
+int table_check(const struct table_layout *layout, const struct table_options *options, struct err *err);
 
 struct table {
-	const struct table_layout *layout; /* NULL: not started */
+	const struct table_layout *layout;
 	const struct table_options *options;
-	const enum column *shown; /* in this order; COL_NONE ends the list */
-	struct table_row *rows;
-	size_t n;
-	/* From table_fit(). */
-	int widths[COLUMNS];
-	bool hidden[COLUMNS];
-	enum column below; /* the column whose text goes below each line; COL_NONE: none */
-	bool wide;         /* the rows do not fit, and are wrapped */
+	struct libscols_table *scols;
+	struct libscols_column *columns[COLUMNS]; /* NULL: not in the table */
+	struct libscols_line *line;               /* the line being filled */
+	bool any;                                 /* some row has a value in the layout's `if_any` */
 };
 
 /* Begins a table, after table_check(). */
 void table_start(struct table *table, const struct table_layout *layout, const struct table_options *options);
 
-/* Begins a row. A table that was not started, { 0 }, ignores its rows. */
+/* Begins a row of empty cells. A table that was not started, { 0 }, ignores its rows. */
 void table_line(struct table *table);
 
 /* Set a cell of the row, if the table has the column. NULL and "" are empty; a negative number means unknown. */
@@ -81,11 +69,3 @@ void table_coloured(struct table *table, enum column column, const char *text, c
 
 /* Prints and frees the table. */
 void table_end(struct table *table, const struct term *term);
-
-/*
- * The parts of table_end(). table_fit() sorts the rows and makes them fit `width` columns (0: any). table_print_row()
- * prints one from column `at` on; what does not fit continues on lines that begin with `margin`.
- */
-void table_fit(struct table *table, int width);
-void table_print_row(const struct table *table, size_t i, const struct term *term, int at, const char *margin);
-void table_free(struct table *table);

@@ -25,7 +25,7 @@ static struct term read_term(FILE *to)
 
 	setlocale(LC_CTYPE, "");
 	utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-	/* Our output, whose width term_columns() measures, is UTF-8 in any locale. */
+	/* libsmartcols can loop forever over text that is invalid in the locale's encoding, and our output is UTF-8. */
 	if (!utf8 && !setlocale(LC_CTYPE, "C.UTF-8"))
 		setlocale(LC_CTYPE, "C");
 	if (!isatty(fileno(to)))
@@ -122,7 +122,7 @@ static const char *narrowed(const struct term *term, const char *margin)
 {
 	size_t len = strlen(margin);
 
-	if (term->width - (int)len >= TEXT_COLUMNS || len < 3 * strlen(TERM_INDENT) || margin[strspn(margin, " ")])
+	if (term->width - (int)len >= TEXT_COLUMNS || len < 2 * strlen(TERM_INDENT) || margin[strspn(margin, " ")])
 		return margin;
 	return TERM_INDENT;
 }

@@ -15,6 +15,7 @@ order='base sys model config domain host state plan device survey ops virt live 
 libraries='
 <libxml/	src/base/xml\.c
 <ini\.h>	src/config/config(_[a-z]+)?\.c
+<libsmartcols\.h>	src/cli/table\.c
 <libudev\.h>	src/base/udev\.c
 <systemd/	src/(daemon/main|cli/cmd_log|host/reload)\.c
 <libvirt/	src/virt/[a-z_]+\.[ch]
@@ -106,7 +107,7 @@ nothing "plan calls nothing that could do I/O or read a clock" \
 		grep -vxE "$plan_calls|$(nm --defined-only src/plan/*.o src/model/vgpu.o | awk '$2 == "T" { print $3 }' | paste -sd'|')")"
 
 nothing "the hook is linked with no library that is slow to load" \
-	"$(readelf -d "$builddir/hooks/qemu" | grep -E 'NEEDED.*lib(virt|udev|systemd|xml2|fuse)')"
+	"$(readelf -d "$builddir/hooks/qemu" | grep -E 'NEEDED.*lib(virt|udev|smartcols|systemd|xml2|fuse)')"
 
 # A name that could be opened, as a whole; the installed version is told by where its link leads.
 nothing "the hook cannot call libvirt, which waits for it" \

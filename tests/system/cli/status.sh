@@ -7,14 +7,15 @@ golden=$srcdir/tests/system/cli/golden/status
 # The host is called "host" in its picture.
 cd "$work" || exit 1
 
-# The names of cards come from this machine's hardware database, if it has one.
+# The names of cards come from this machine's hardware database, if it has one; whether a colour goes on to the end of its
+# column, from the version of libsmartcols.
 # same_age: that of old() for some minutes more.
 same_age() { sed -E 's/ [3-9]m( |$)/ 2m\1/'; }
 picture() { # WIDTH [OPTION]...: in a locale with UTF-8
 	local width=$1
 	shift
 	on_terminal "$width" env LC_ALL=C.UTF-8 TERM=xterm "$@" "$builddir/vgpu-lease" --root host |
-		sed -E 's/^(.*  idle, [^ ]+: [0-9]+ available)(  .*)?$/\1  MODEL/; t; s/^([^0-9a-f]*(\x1b\[1m)?[0-9a-f]{4}(:[0-9a-f]{2}){2}\.[0-9](\x1b\[0m)?)  .*/\1  MODEL/' | same_age
+		sed -E 's/^(.*  idle, [^ ]+: [0-9]+ available)(  .*)?$/\1  MODEL/; t; s/^([^0-9a-f]*(\x1b\[1m)?[0-9a-f]{4}(:[0-9a-f]{2}){2}\.[0-9](\x1b\[0m)?)  .*/\1  MODEL/; s/( +)\x1b\[0m/\x1b[0m\1/g' | same_age
 }
 
 # looks NAME SENTENCE: the picture is that of the golden files.
