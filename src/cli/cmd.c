@@ -18,7 +18,6 @@
 #include "host/libvirt_daemon.h"
 #include "host/libvirt_files.h"
 #include "ops/gc.h"
-#include "state/history.h"
 #include "state/lease_store.h"
 
 int cmd_advise_root(struct err *err)
@@ -224,8 +223,6 @@ int cmd_open(struct cmd *cmd, struct cmd_call *call, unsigned int needs, struct 
 	if (store_open(&cmd->store, &cmd->host, write, err) < 0)
 		return err->code == EACCES ? err_set(err, EACCES, "cannot read leases: permission denied; run as root")
 					   : -err->code;
-	/* Recall which drivers do not answer: each query of such a driver leaves a process behind. */
-	silent_recall(&cmd->store);
 	cmd->hp.config = cmd->has_config ? &cmd->config : NULL;
 	if (call->type && take_type(cmd, &call->type, err) < 0)
 		return -err->code;
@@ -253,7 +250,6 @@ void cmd_close(struct cmd *cmd)
 		term_wrap_printable(term_stdout(), 0, TERM_INDENT, line);
 	free(cmd->text);
 	survey_end(&cmd->world);
-	silent_note(&cmd->store);
 	store_close(&cmd->store);
 	config_free(&cmd->config);
 	host_close(&cmd->host);

@@ -19,7 +19,6 @@
 #include "host/inventory.h"
 #include "daemon/orphans.h"
 #include "ops/metrics.h"
-#include "state/history.h"
 #include "survey/survey.h"
 
 #define METRICS "metrics.prom"
@@ -196,8 +195,6 @@ static int write_metrics(const struct handler *h, struct store *store, const str
 	FILE *to = mem_open(&text, &len);
 	int r = survey_host(&world, &h->host, store, &h->config, err);
 
-	/* Record silent drivers before this process ends; otherwise the next pass would ask them again. */
-	silent_note(store);
 	if (r == 0)
 		r = metrics_print(to, &metrics, err);
 	mem_close(to);
@@ -309,12 +306,10 @@ void handler_pass(struct handler *h)
 
 	if (r == 0)
 		r = gc_run(&pass, &err);
-	if (r == 0) {
+	if (r == 0)
 		after_pass(h, &pass);
-	} else {
-		silent_note(&store);
+	else
 		handler_pass_failed(h, err.text);
-	}
 	leave(h);
 	guests_hang_up(&h->last.guests);
 	gc_free(&pass);

@@ -13,7 +13,6 @@
 #include "host/inventory.h"
 #include "host/libvirt_files.h"
 #include "internal.h"
-#include "state/history.h"
 
 /* What a check needs. If it is missing, another finding reports that, and the check is skipped. */
 enum { NEEDS_NOTHING = 0, NEEDS_POOL = 1, NEEDS_STORE = 2, NEEDS_FILES = 4 };
@@ -199,9 +198,6 @@ static void run(struct check *check)
 
 	check->store_result = store_open(&check->store, check->host, false, &check->store_err);
 	check->start = (struct preview){ .store = STORE_NONE };
-	/* A pGPU that is known to hang is not asked again. */
-	if (check->store_result == 0)
-		silent_recall(&check->store);
 	check->what = "pgpu";
 	if (check->seen)
 		*world = *check->seen;
@@ -233,8 +229,6 @@ static void run(struct check *check)
 		give_back(check, config);
 	else
 		survey_end(world);
-	if (check->store_result == 0)
-		silent_note(&check->store);
 	store_close(&check->store);
 }
 

@@ -55,7 +55,6 @@ static int look_around(struct look *look, struct gc *c, struct err *err)
 		c->looked = *c->inv;
 		c->looked.arena = NULL; /* the caller's */
 	} else {
-		silent_recall(c->store);
 		r = inventory_read(&c->looked, c->store->host, &query, err);
 	}
 	if (r == 0)
@@ -327,7 +326,6 @@ static int judge_all(struct gc *c, struct err *err)
 	if (c->dry)
 		return 0;
 	if (store_lock(c->store, c->policy->lock_timeout_s * 1000, err) == 0) {
-		silent_note(c->store);
 		types_remember(c->store, look.inv);
 		if (c->config)
 			cards_remember(c->store, c->config);

@@ -58,8 +58,6 @@ static void rounds_end(struct rounds *r)
 	plan_free(&r->plan);
 	survey_end(&r->world);
 	apply_end(&r->apply);
-	/* Record silent drivers after a refusal, too: each question to a driver that hangs leaves a process. */
-	silent_note(&r->store);
 	store_close(&r->store);
 }
 

@@ -154,11 +154,9 @@ int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err)
 		query.frameworks |= resolve_frameworks(&lifecycle->request->vgpus[i]);
 	query.name = pool_name;
 	query.arg = lifecycle->config;
-	silent_recall(&store);
 	if (inventory_read(&inv, lifecycle->host, &query, err) < 0 ||
 	    store_lock(&store, sys_left_ms(deadline), err) < 0)
 		return -err->code;
-	silent_note(&store);
 	/* After an error with one vGPU, go on with the others. */
 	for (size_t i = 0; i < lifecycle->request->nvgpus; i++) {
 		const char *id = lifecycle->request->vgpus[i].id;

@@ -84,8 +84,9 @@ size_t failure_list(const struct store *store, struct failure **out);
 
 /*
  * Cards whose drivers do not answer reads. silent_recall() reads what other processes have recorded; silent_note()
- * records the cards that this process has found. While one process waits for a driver, no other process asks that
- * driver. Without the store's lock two writers can lose a record, which costs one more question.
+ * records the cards that this process has found. The store calls both when it is opened, locked, unlocked and closed,
+ * so each later process knows the card, and does not ask it too. Without the store's lock two writers can lose a
+ * record, which costs one more question.
  */
 void silent_recall(const struct store *store);
 void silent_note(const struct store *store);

@@ -9,6 +9,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "state/history.h"
 
 enum { LOCK_NAME_SIZE = PARENT_SIZE + 16 };
 
@@ -71,6 +72,7 @@ int store_open(struct store *store, const struct host *host, bool make, struct e
 	/* Without /var/lib only records are lost, so this must not fail a start. */
 	affinity = make ? store_open_lib(host, "affinity") : sys_dir(host->root, "var/lib/vgpu-lease/affinity");
 	store->affinity = affinity < 0 ? -1 : affinity;
+	silent_recall(store);
 	return 0;
 }
 
@@ -91,6 +93,7 @@ void store_close(struct store *store)
 	int *const fds[] = { &store->seen, &store->leases, &store->affinity, &store->run };
 
 	store_unlock(store);
+	silent_note(store);
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
 		if (*fds[i] >= 0)
 			close(*fds[i]);
@@ -141,6 +144,7 @@ int store_lock(struct store *store, int wait_ms, struct err *err)
 	if (fd < 0)
 		return fd;
 	store->lock = fd;
+	silent_recall(store);
 	return 0;
 }
 
@@ -148,6 +152,7 @@ void store_unlock(struct store *store)
 {
 	/* Closing is not enough: a child that hangs in the kernel may have a copy of the descriptor. */
 	if (store->lock >= 0) {
+		silent_note(store);
 		sys_unlock(store->lock);
 		close(store->lock);
 	}

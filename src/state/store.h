@@ -35,8 +35,9 @@ struct store {
 #define STORE_NONE ((struct store){ .run = -1, .leases = -1, .seen = -1, .affinity = -1, .lock = -1 })
 
 /*
- * Opens the store. With `make`, creates missing directories; without `make`, writes nothing, and a missing store is
- * empty. The error names the directory and what is wrong with it.
+ * Opens the store. With `make`, creates missing directories; without `make`, a missing store is empty, and nothing is
+ * written but which drivers were found silent (state/history.h). The error names the directory and what is wrong with
+ * it.
  */
 int store_open(struct store *store, const struct host *host, bool make, struct err *err);
 void store_close(struct store *store);

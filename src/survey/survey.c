@@ -266,7 +266,7 @@ static int read_both(struct world *w, struct err *err)
 	return locked ? 0 : read_leases(w, true, err);
 }
 
-/* Drops void leases, and records types, configured cards and silent drivers. */
+/* Drops void leases, and records types and configured cards. */
 static int record(struct world *w, struct err *err)
 {
 	for (size_t i = 0; i < w->void_leases.n; i++)
@@ -276,7 +276,6 @@ static int record(struct world *w, struct err *err)
 	types_remember(w->store, &w->inv);
 	if (w->config)
 		cards_remember(w->store, w->config);
-	silent_note(w->store);
 	return 0;
 }
 

@@ -101,7 +101,6 @@ static int change_frameworks(struct world *w, struct err *err)
 int survey_start(struct world *w, struct err *err)
 {
 	w->request = w->asked;
-	silent_recall(w->store);
 	for (size_t i = 0; i < w->asked->nvgpus && !w->libvirt; i++)
 		if (w->mode == PLAN_MIGRATE || w->asked->vgpus[i].kind == REQUEST_PCI)
 			w->libvirt = libvirt_files_libvirt(w->host);
