@@ -34,18 +34,14 @@ static int check_capacity(void *arg, struct err *err)
 
 	if (r == 0)
 		return err_set(err, ENOSPC, "no instance left at creation time");
-	return r == -ETIMEDOUT ? create_no_answer(err) : r;
+	return r < 0 ? r : 0;
 }
 
-/* One child both counts and writes, because a child costs as much as a hundred reads. */
 static int create_device(void *arg, struct err *err)
 {
-	struct creation *creation = arg;
-	int r = timed_child_look(check_capacity, creation, NULL, creation->host->root, BOUNDED_ANSWER_MS, err);
+	const struct creation *creation = arg;
+	int r = kernel_create(creation->host, creation->vgpu, err);
 
-	if (r < 0)
-		return r;
-	r = kernel_create(creation->host, creation->vgpu, err);
 	/* The driver itself returned ETIMEDOUT; nothing hangs. */
 	return r == -ETIMEDOUT ? err_recode(err, EIO) : r;
 }
@@ -99,13 +95,14 @@ static int look_again(const struct creation *creation, struct err *err)
 static int write_create(const struct apply *apply, struct creation *creation, int64_t end, struct err *err)
 {
 	const int locks[] = { apply->lock, creation->work };
-	int r = timed_child_run(create_device, creation, creation->host->root, locks, left_ms(end), err);
+	int root = creation->host->root, wait_ms = left_ms(end);
+	/* A driver that does not answer this read gets no write. */
+	int r = timed_child_look(check_capacity, creation, NULL, root, BOUNDED_ANSWER_MS, err);
 
-	if (r == 1) {
-		/* The child, which ends with its read, no longer needs the locks. The work lock ends with the lease. */
-		sys_unlock(apply->lock);
+	if (r == -ETIMEDOUT)
 		return create_no_answer(err);
-	}
+	if (r == 0)
+		r = timed_child_run(create_device, creation, root, locks, wait_ms, err);
 	if (r == -ETIMEDOUT)
 		return err_set(
 			err, ETIMEDOUT,

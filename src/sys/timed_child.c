@@ -26,8 +26,8 @@ enum { STEP_MS = 10, LEFT = -1 };
 
 /* Shared with the child. */
 struct job {
-	atomic_bool looks; /* in a look, wait_ms limits each read; false: it limits all of the work */
-	atomic_int wait_ms;
+	bool looks; /* wait_ms limits each read; false: it limits all of the work, which writes */
+	int wait_ms;
 	atomic_llong asked_ms; /* when the wait of wait_ms began */
 	atomic_llong met_ms;   /* when the reads of `who` began; together they may take 2 * wait_ms */
 	atomic_int step;       /* odd: in a call that can hang; even: not in one; LEFT: abandoned */
@@ -102,15 +102,12 @@ static void drop_standard(void)
 			close(fd);
 }
 
-/* The child's remaining time, at most BOUNDED_ANSWER_MS, because a look with a shorter limit may begin meanwhile. */
+/* The child's remaining time. */
 static int left_ms(const struct job *job)
 {
-	int64_t now = sys_now_ms(), wait_ms = job->wait_ms, left = job->asked_ms + wait_ms - now;
-	int64_t met = job->met_ms + 2 * wait_ms - now;
+	int64_t left = job->asked_ms + job->wait_ms, met = job->met_ms + 2 * (int64_t)job->wait_ms;
 
-	if (job->looks && met < left)
-		left = met;
-	return left > BOUNDED_ANSWER_MS ? BOUNDED_ANSWER_MS : (int)left;
+	return (int)((job->looks && met < left ? met : left) - sys_now_ms());
 }
 
 /* Abandons the child if its time is up during a call that can hang. */
@@ -154,7 +151,6 @@ static int wait_for(struct job *job, pid_t pid)
 static int run(struct job *job, timed_child_work *work, void *arg, struct arena *arena, const int keep[3],
 	       struct err *err)
 {
-	bool looks = job->looks;
 	pid_t pid;
 
 	forget_ended();
@@ -170,10 +166,8 @@ static int run(struct job *job, timed_child_work *work, void *arg, struct arena 
 		_exit(EXIT_SUCCESS);
 	}
 	if (wait_for(job, pid) == 0) {
-		if (job->looks) {
-			err_set(err, ETIMEDOUT, "%s: its driver does not answer", job->who);
-			return looks ? -ETIMEDOUT : 1;
-		}
+		if (job->looks)
+			return err_set(err, ETIMEDOUT, "%s: its driver does not answer", job->who);
 		return err_set(err, ETIMEDOUT, "the kernel did not answer within %g s",
 			       (job->wait_ms + 50 - (job->wait_ms + 50) % 100) / 1000.0);
 	}
@@ -207,31 +201,9 @@ int timed_child_run(timed_child_work *work, void *arg, int root, const int locks
 	return start(false, work, arg, NULL, (const int[3]){ root, locks[0], locks[1] }, wait_ms, err);
 }
 
-/* Runs a look within work that writes. Each read has its own limit, and the look does not count as write time. */
-static int look_within(struct job *job, timed_child_work *work, void *arg, int wait_ms, struct err *err)
-{
-	int64_t asked_ms = job->asked_ms, begun_ms = sys_now_ms();
-	int all_ms = atomic_exchange(&job->wait_ms, wait_ms), r;
-
-	job->looks = true;
-	r = work(arg, err);
-	job->looks = false;
-	job->asked_ms = asked_ms + sys_now_ms() - begun_ms;
-	job->wait_ms = all_ms;
-	return r;
-}
-
 int timed_child_look(timed_child_work *work, void *arg, struct arena *arena, int root, int wait_ms, struct err *err)
 {
-	struct arena *before;
-	int r;
-
-	if (!current)
-		return start(true, work, arg, arena, (const int[3]){ root, -1, -1 }, wait_ms, err);
-	before = mem_use(arena);
-	r = current->looks ? work(arg, err) : look_within(current, work, arg, wait_ms, err);
-	mem_use(before);
-	return r;
+	return start(true, work, arg, arena, (const int[3]){ root, -1, -1 }, wait_ms, err);
 }
 
 /* Begins a call that can hang. If the parent was killed, ends the child, because nobody waits for it any more. */

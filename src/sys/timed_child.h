@@ -32,17 +32,15 @@ typedef int timed_child_work(void *arg, struct err *err);
 
 /*
  * Runs work that writes, with `wait_ms` for all of it. The child keeps only the descriptors `root` and `locks` (-1:
- * none). -ETIMEDOUT: the write continues in the child. 1: a read in a timed_child_look() within the work hangs, and the
- * rest is not done. -EINTR: the child was killed and its write has ended; the caller must check the outcome. The caller
- * can close its locks at once: the child has its own copies.
+ * none). -ETIMEDOUT: the write continues in the child. -EINTR: the child was killed and its write has ended; the caller
+ * must check the outcome. The caller can close its locks at once: the child has its own copies.
  */
 int timed_child_run(timed_child_work *work, void *arg, int root, const int locks[2], int wait_ms, struct err *err);
 
 /*
  * Runs work that reads, with `wait_ms` for each read and twice that for successive reads of one device. The child keeps
  * only the descriptor `root`, and allocates from `arena` (NULL: its own memory, which is lost). -ETIMEDOUT: a read
- * hangs, and the work is incomplete. Called within such work, it just calls `work`. Called within work that writes, it
- * limits the reads in `work`.
+ * hangs, and the work is incomplete. Work does not call it.
  */
 int timed_child_look(timed_child_work *work, void *arg, struct arena *arena, int root, int wait_ms, struct err *err);
 

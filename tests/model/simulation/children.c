@@ -111,7 +111,6 @@ static void child_main(void *arg)
 /* `job` stays for as long as the history: its child may outlive everybody. */
 static int run(struct job *job, struct err *err)
 {
-	bool looks = job->looks;
 	struct process *child;
 
 	forget_ended();
@@ -123,10 +122,8 @@ static int run(struct job *job, struct err *err)
 	while (!child->ended) {
 		int64_t left = left_us(job);
 
-		if (leave(job, child) && job->looks) {
-			err_set(err, ETIMEDOUT, "%s: its driver does not answer", job->who);
-			return looks ? -ETIMEDOUT : 1;
-		}
+		if (leave(job, child) && job->looks)
+			return err_set(err, ETIMEDOUT, "%s: its driver does not answer", job->who);
 		if (job->left)
 			return err_set(err, ETIMEDOUT, "the kernel did not answer within %g s",
 				       (double)job->wait_us / 1e6);
@@ -161,33 +158,10 @@ int timed_child_run(timed_child_work *work, void *arg, int root, const int locks
 	return start(false, work, arg, NULL, locks, wait_ms, err);
 }
 
-static int look_within(struct job *job, timed_child_work *work, void *arg, int wait_ms, struct err *err)
-{
-	int64_t asked_us = job->asked_us, begun_us = now_us, all_us = job->wait_us;
-	int r;
-
-	job->wait_us = (int64_t)wait_ms * 1000;
-	job->looks = true;
-	r = work(arg, err);
-	job->looks = false;
-	job->asked_us = asked_us + now_us - begun_us;
-	job->wait_us = all_us;
-	return r;
-}
-
 int timed_child_look(timed_child_work *work, void *arg, struct arena *arena, int root, int wait_ms, struct err *err)
 {
-	struct job *job = current();
-	struct arena *before;
-	int r;
-
 	(void)root;
-	if (!job)
-		return start(true, work, arg, arena, (const int[2]){ -1, -1 }, wait_ms, err);
-	before = mem_use(arena);
-	r = job->looks ? work(arg, err) : look_within(job, work, arg, wait_ms, err);
-	mem_use(before);
-	return r;
+	return start(true, work, arg, arena, (const int[2]){ -1, -1 }, wait_ms, err);
 }
 
 /* A call that can hang. If the parent was killed, nobody waits for it any more. */

@@ -22,10 +22,9 @@ static struct err said; /* by the last call of a test */
 static struct arena *shared;
 
 struct work {
-	int lock;                /* a descriptor to look for */
-	int calls;               /* so many writes to the pipe */
-	int before_ms;           /* so long it does something else before them */
-	int look_calls, look_ms; /* the same of the look before */
+	int lock;      /* a descriptor to look for */
+	int calls;     /* so many writes to the pipe */
+	int before_ms; /* so long it does something else before them */
 	bool kept, stdin_is_null, after, looked;
 	char text[16];
 };
@@ -78,11 +77,6 @@ static int die_afterwards(void *arg, struct err *err)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
 		return err_sys(err, errno, "seccomp");
 	return 0;
-}
-
-static int nest(void *arg, struct err *err)
-{
-	return timed_child_look(find, arg, NULL, tree.host.root, SHORT_MS, err);
 }
 
 /* A read that is answered, and then calls that are not. */
@@ -160,7 +154,7 @@ static void answered(void)
 	ok(writes(fail, NULL, -1, LONG_MS) == -ENOSPC, "its error is ours");
 	is(said.text, "card: full", "with its text");
 	ok(looks(fail, NULL, LONG_MS) == -ENOSPC, "also that of a look");
-	ok(looks(nest, w, LONG_MS) == 0, "a look within a look is a plain call");
+	ok(looks(find, w, LONG_MS) == 0, "a look is done");
 	ok(w->stdin_is_null, "it has none of our standard descriptors");
 	ok(!w->kept, "a look has no lock");
 	ok(writes(find, w, w->lock, LONG_MS) == 0 && w->kept, "a write has its lock");
@@ -345,41 +339,6 @@ static void a_read_hangs(void)
 	close(pipe);
 }
 
-/* Looks first, and then writes. */
-static int look_and_write(void *arg, struct err *err)
-{
-	struct work *w = arg;
-	struct work look = { .lock = w->lock, .calls = w->look_calls, .before_ms = w->look_ms };
-	int r = timed_child_look(hang, &look, NULL, tree.host.root, SHORT_MS, err);
-
-	w->looked = true;
-	return r < 0 ? r : hang(w, err);
-}
-
-static void a_look_of_a_write(void)
-{
-	struct work *w = share((struct work){ .lock = open_lock(), .look_calls = 1 }),
-		    *w2 = share((struct work){ .lock = -1 });
-	struct timed_child_silent silent[4];
-	int64_t start = sys_now_ms();
-
-	flock(w->lock, LOCK_EX);
-	ok(writes(look_and_write, w, w->lock, LONG_MS) == 1 && !w->looked, "a look of a write that hangs is left: %s",
-	   said.text);
-	ok(sys_now_ms() - start < LONG_MS, "within a time of its own");
-	ok(timed_child_silents(silent, 4) == 1, "whose answer it waits for is known");
-	close(w->lock);
-	ok(writes(look_and_write, w2, -1, LONG_MS) == -EIO, "that device is not asked again");
-	close(open_pipe());
-	ok(becomes_free() && !w->looked, "when it returns, nothing is written");
-	w = share((struct work){ .lock = -1, .look_ms = 200, .calls = 1 });
-	start = sys_now_ms();
-	ok(writes(look_and_write, w, -1, SHORT_MS) == -ETIMEDOUT && w->looked,
-	   "a write that hangs behind its look is left");
-	ok(sys_now_ms() - start >= 200 + SHORT_MS, "after a time without that of the look");
-	close(open_pipe());
-}
-
 /* A second of other work before the call that hangs. */
 static void slow(void)
 {
@@ -445,4 +404,4 @@ static void end(void)
 }
 
 TESTS(begin, answered, orphaned, unnoticed, in_memory, a_write_is_done, a_write_hangs, many_writes_hang, a_read_hangs,
-      a_look_of_a_write, slow, slow_together, end)
+      slow, slow_together, end)
