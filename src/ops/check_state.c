@@ -111,7 +111,7 @@ static bool stays(struct lock_look *look, const struct store *store, int wait_ms
 	for (; now - began < wait_ms; now = sys_now_ms()) {
 		if (!store_locked(store, look->pgpu))
 			return false;
-		sys_lock_holder(store->run, look->name, holder, sizeof(holder));
+		store_name_holder(store, look->name, holder, sizeof(holder));
 		if (strcmp(holder, look->holder) != 0 && now != began)
 			since = now;
 		memcpy(look->holder, holder, sizeof(holder));

@@ -96,6 +96,9 @@ uint64_t store_own_start(const struct store *store);
 /* Is the lock of `pgpu` (NULL: of the store) held? Creates and writes nothing. */
 bool store_locked(const struct store *store, const char *pgpu);
 
+/* Sets `who` to the process that took this lock file last, such as "process 4711". */
+void store_name_holder(const struct store *store, const char *name, char *who, size_t size);
+
 /* 0: the lock is not held; -ETIMEDOUT: it is held, and the error names the holder. */
 int store_lock_holder(const struct store *store, const char *pgpu, struct err *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Access to the operating system: the host's files, locks, the clock, other processes. The log (sys/log.h) and the
+ * Access to the operating system: the host's files, the clock, other processes. The log (sys/log.h) and the
  * children that wait for a driver (sys/timed_child.h) have their own headers.
  *
  * The host is the real one or, with --root, a directory with its own /sys, /proc, /dev, /run, /etc and /var/lib. Paths
@@ -112,35 +112,6 @@ int sys_publish(int dir, const char *name, const char *data, size_t len);
  */
 enum { SYS_OVERWRITE_MAX = 4096 };
 int sys_overwrite(int dir, const char *name, const char *data, size_t len);
-
-/*
- * A lock is flock(2) of a file: the kernel drops it when the last copy of the descriptor is closed, however the holder
- * dies. The holder writes its PID and start time into the file, so that a process that waits too long can name it.
- */
-
-/*
- * Takes the lock of this file within `wait_ms`, and creates the file if it is missing. `start` is the start time of
- * this process. Returns the descriptor that holds the lock. -ETIMEDOUT: another process still holds it.
- */
-int sys_lock(int dir, const char *name, uint64_t start, int wait_ms);
-
-/* Drops the lock, even if a child that hangs in the kernel has a copy of the descriptor. The descriptor stays open. */
-void sys_unlock(int lock);
-
-/* Does a process hold the lock? Creates and writes nothing. False if `dir` is -1. */
-bool sys_locked(int dir, const char *name);
-
-/* Sets `who` to the process that took the lock last, such as "process 4711". */
-void sys_lock_holder(int dir, const char *name, char *who, size_t size);
-
-/*
- * Takes one of many locks in one file: a hash of `key` selects a byte of the file (fcntl(2), open file description
- * locks). Keys with the same byte share a lock, which only costs time. Needs no space and no write permission. -EBUSY:
- * the lock is held.
- */
-int sys_lock_key(int dir, const char *name, const char *key);
-void sys_unlock_key(int lock, const char *key);
-bool sys_locked_key(int dir, const char *name, const char *key);
 
 /*
  * Milliseconds of CLOCK_MONOTONIC: not affected by changes of the wall clock, and stopped while the host is suspended,

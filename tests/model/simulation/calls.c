@@ -18,6 +18,7 @@
 #include "model/simulation/driver.h"
 #include "model/simulation/processes.h"
 #include "model/simulation/world.h"
+#include "state/store.h"
 #include "sys/sys.h"
 
 int64_t sys_now_ms(void)
@@ -135,7 +136,8 @@ WRAP(int, renameat, (int from, const char *a, int to, const char *b), (from, a, 
 WRAP(int, mkdirat, (int dir, const char *path, mode_t mode), (dir, path, mode), )
 WRAP(DIR *, sys_list, (int dir, const char *path), (dir, path), )
 WRAP(int, kernel_exists, (const struct host *host, const struct vgpu_ref *vgpu), (host, vgpu), )
-WRAP(int, sys_lock_key, (int dir, const char *name, const char *key), (dir, name, key), if (r >= 0) lock_taken(r))
+WRAP(int, store_lock_vgpu, (const struct store *store, const char *id, struct err *err), (store, id, err),
+     if (r >= 0) lock_taken(r))
 WRAP(int, close, (int fd), (fd), lock_closed(fd))
 
 /* Of what is read only leases change, and what a driver answers, which has its own point. */
@@ -163,12 +165,12 @@ int __wrap_flock(int fd, int how)
 	return r;
 }
 
-void __real_sys_unlock_key(int lock, const char *key);
-void __wrap_sys_unlock_key(int lock, const char *key);
-void __wrap_sys_unlock_key(int lock, const char *key)
+void __real_store_unlock_vgpu(const char *id, int lock);
+void __wrap_store_unlock_vgpu(const char *id, int lock);
+void __wrap_store_unlock_vgpu(const char *id, int lock)
 {
 	point();
-	__real_sys_unlock_key(lock, key);
+	__real_store_unlock_vgpu(id, lock);
 	lock_events++;
 }
 
