@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <systemd/sd-hwdb.h>
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "base/udev.h"
 
 static struct card_row row_of_card(const struct cmd *cmd, const struct world *world, const struct inv_pgpu *card)
 {
@@ -74,12 +74,27 @@ static void add_row(struct status *status, struct card_row row)
 		status->rows[status->nrows++] = row;
 }
 
+/* Sets the model that udev's hardware database gives the card, such as "TU104GL [Tesla T4]". */
+static void name_model(struct card_row *row, sd_hwdb *names)
+{
+	char modalias[64];
+	const char *model;
+
+	if (!names || !*row->card.vendor)
+		return;
+	/* The kernel writes each ID with eight capital hex digits. */
+	snprintf(modalias, sizeof(modalias), "pci:v%08lXd%08lX", strtoul(row->card.vendor, NULL, 16),
+		 strtoul(row->card.device, NULL, 16));
+	if (sd_hwdb_get(names, modalias, "ID_MODEL_FROM_DATABASE", &model) >= 0)
+		text_cut(row->model, sizeof(row->model), model);
+}
+
 /* Reads the rows. A missing pGPU has a row for each entry that names it. Fails if --pgpu matches no row. */
 static int find_cards(struct status *status, struct cmd *cmd, struct err *err)
 {
 	const struct world *world = &cmd->world;
 	const struct missing_card *missing = world->missing_cards;
-	struct udev_names *names = udev_names_open();
+	sd_hwdb *names = NULL;
 
 	status->cmd = cmd;
 	status->rows = mem_new(world->inv.npgpus + world->nmissing_cards + 1, sizeof(*status->rows));
@@ -88,12 +103,11 @@ static int find_cards(struct status *status, struct cmd *cmd, struct err *err)
 	for (size_t i = 0; i < world->nmissing_cards; i++)
 		if (missing[i].how == MISSING_NAMED || status_row(status, missing[i].address) == status->nrows)
 			add_row(status, row_of_missing(world, &missing[i]));
-	for (struct card_row *row = status->rows; row < status->rows + status->nrows; row++) {
-		const char *model = udev_names_find(names, row->card.vendor, row->card.device);
-
-		text_cut(row->model, sizeof(row->model), model ? model : "");
-	}
-	udev_names_close(names);
+	/* Without a database, no card has a model. */
+	(void)sd_hwdb_new(&names);
+	for (size_t i = 0; i < status->nrows; i++)
+		name_model(&status->rows[i], names);
+	sd_hwdb_unref(names);
 	return status->nrows || !cmd->call->pgpu ? 0 : refuse_pgpu(world, cmd->call->pgpu, err);
 }
 
