@@ -10,11 +10,13 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "daemon/releases.h"
-#include "state/store.h"
+#include "device/release.h"
+#include "model/event.h"
+#include "state/lease_store.h"
 #include "sys/log.h"
 
 enum { FIRST_MS = 100, LAST_MS = 5000, UNWATCHED_MS = 1000 };
+enum { TURN_MS = 20, LOOK_MS = 60000, LOCK_MS = 5000 };
 
 void finisher_start(struct finisher *f)
 {
@@ -152,6 +154,49 @@ static void be_patient(struct finisher *f, int left)
 	f->at_ms = left == 0 && !f->unwatched ? INT64_MAX : sys_now_ms() + wait_ms;
 }
 
+/* Takes one turn. Returns true if the lease is released. */
+static bool finish_one(struct store *store, const struct policy *policy, const struct lease *lease,
+		       const struct lease_marks *logged, struct lease_marks *failed)
+{
+	const struct event_about about = event_of(lease);
+	struct err err = { 0 };
+	int r;
+
+	/* The hook that marked the lease has this time to complete the release itself. */
+	if (sys_now_ms() - lease->since_ms < (int64_t)policy->release_wait_s * 1000 &&
+	    sys_process_lives(lease->writer, lease->writer_start))
+		return false;
+	r = release_turn(store, policy, lease->vgpu.id, sys_now_ms() + TURN_MS, sys_now_ms() + LOOK_MS, &err);
+	if (r == 0) {
+		event_log(EVENT_RELEASED, &about, "release: domain %s: released %s", lease->name, lease->vgpu.id);
+		return true;
+	}
+	if ((r == -EBUSY || r == -EAGAIN) && release_has_time(policy, lease))
+		return false;
+	if (!lease_marks_have(logged, lease))
+		event_log(EVENT_DELAYED, &about, "release: domain %s: cannot release %s yet, trying again: %s",
+			  lease->name, lease->vgpu.id, err.text);
+	lease_marks_add(failed, lease);
+	return false;
+}
+
+int finisher_finish(struct store *store, const struct policy *policy, struct lease_marks *logged, struct err *err)
+{
+	struct lease_marks failed = { 0 };
+	autoleases struct leases leases = { 0 };
+	int left = 0, r = lease_list_locked(store, LOCK_MS, &leases, err);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < leases.n; i++)
+		if (leases.list[i].state == LEASE_RELEASING &&
+		    !finish_one(store, policy, &leases.list[i], logged, &failed))
+			left++;
+	lease_marks_free(logged);
+	*logged = failed;
+	return left;
+}
+
 bool finisher_run(struct finisher *f, const struct host *host, const struct policy *policy)
 {
 	struct store store;
@@ -162,7 +207,7 @@ bool finisher_run(struct finisher *f, const struct host *host, const struct poli
 	/* The watch comes first, so that no new lease is missed. */
 	if (r == 0) {
 		changed = watch(f, host, &store);
-		r = releases_finish(&store, policy, &f->logged, &err);
+		r = finisher_finish(&store, policy, &f->logged, &err);
 	}
 	store_close(&store);
 	say_trouble(f, r < 0 ? err.text : "");

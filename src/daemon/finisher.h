@@ -14,7 +14,7 @@
 
 #include "config/config.h"
 #include "model/lease.h"
-#include "sys/sys.h"
+#include "state/store.h"
 
 /* The directories: the state's, that of leases, that of libvirt's status files. */
 enum { WATCH_RUN, WATCH_LEASES, WATCH_STATUS, WATCHES };
@@ -40,3 +40,11 @@ bool finisher_events(struct finisher *finisher);
 
 /* Completes what it can. True: something changed unwatched, which is a reason for a pass. */
 bool finisher_run(struct finisher *finisher, const struct host *host, const struct policy *policy);
+
+/*
+ * Completes as many releases as is possible now, each in a short turn, so that a stuck one delays no other. A device
+ * that is still open, or that its driver may still remove by itself, is left for a later call. Returns how many are
+ * left, or a negative error if the leases cannot be read. `logged`: leases whose failure was logged, so that each is
+ * logged once.
+ */
+int finisher_finish(struct store *store, const struct policy *policy, struct lease_marks *logged, struct err *err);

@@ -6,7 +6,7 @@
 #include <errno.h>
 
 #include "base/text.h"
-#include "daemon/releases.h"
+#include "daemon/finisher.h"
 #include "model/simulation/world.h"
 #include "ops/gc.h"
 #include "state/history.h"
@@ -40,7 +40,7 @@ static void pass(struct store *store, struct lease_marks *plugged)
 static int finish(struct store *store, struct lease_marks *unfinished)
 {
 	struct err err;
-	int r = releases_finish(store, &world_now.config.policy, unfinished, &err);
+	int r = finisher_finish(store, &world_now.config.policy, unfinished, &err);
 
 	if (r < 0)
 		say("releases are not finished: %s", err.text);

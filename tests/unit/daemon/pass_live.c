@@ -8,7 +8,7 @@
 #include <errno.h>
 
 #include "device/release.h"
-#include "daemon/releases.h"
+#include "daemon/finisher.h"
 #include "domain/domxml.h"
 #include "ops/gc.h"
 #include "state/history.h"
@@ -78,7 +78,7 @@ static size_t pass(const char *xml, bool settled)
 static int finish_once(void)
 {
 	struct lease_marks said = { 0 };
-	int r = releases_finish(&store, &config.policy, &said, &err);
+	int r = finisher_finish(&store, &config.policy, &said, &err);
 
 	lease_marks_free(&said);
 	return r;
