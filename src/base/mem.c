@@ -12,12 +12,7 @@ static int exit_status = 1;
 static void (*last_word)(void);
 
 struct arena {
-	size_t size, used; /* bytes in `blocks` */
-	_Alignas(max_align_t) char blocks[];
-};
-
-struct block {
-	size_t size;
+	size_t size, used; /* bytes of `mem` */
 	_Alignas(max_align_t) char mem[];
 };
 
@@ -75,34 +70,31 @@ struct arena *mem_use(struct arena *arena)
 	return before;
 }
 
-static size_t block_size(size_t size)
-{
-	return sizeof(struct block) + (size + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
-}
-
 void *mem_take(struct arena *arena, size_t size)
 {
-	struct block *block = (struct block *)(arena->blocks + arena->used);
+	char *at = arena->mem + arena->used;
 
-	if (size > arena->size || block_size(size) > arena->size - arena->used)
+	if (size > arena->size - arena->used)
 		mem_out();
-	arena->used += block_size(size);
-	block->size = size;
-	return block->mem;
+	/* Keep the next one aligned, if there is one. */
+	size = (size + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
+	arena->used = size < arena->size - arena->used ? arena->used + size : arena->size;
+	return at;
 }
 
-static struct block *block_of(const void *p)
+/* The number of bytes from `p` to the end of the arena in use; 0: `p` is not in it. */
+static size_t arena_rest(const void *p)
 {
 	const char *at = p;
 
-	return in_use && at > in_use->blocks && at < in_use->blocks + in_use->size
-		       ? (struct block *)(uintptr_t)(at - offsetof(struct block, mem))
-		       : NULL;
+	return in_use && at >= in_use->mem && at < in_use->mem + in_use->size
+		       ? (size_t)(in_use->mem + in_use->size - at)
+		       : 0;
 }
 
 void mem_free(void *p)
 {
-	if (!block_of(p))
+	if (!arena_rest(p))
 		free(p);
 }
 
@@ -127,14 +119,15 @@ void *mem_new(size_t n, size_t size)
 
 void *mem_resize(void *list, size_t n, size_t size)
 {
-	const struct block *old = block_of(list);
+	/* The arena does not know the old size; what follows the old list may be copied, too. */
+	size_t most = arena_rest(list);
 	void *p;
 
 	if (!in_use)
 		return mem_check(reallocarray(list, n, size));
 	p = take_array(n, size);
-	if (old)
-		memcpy(p, list, old->size < n * size ? old->size : n * size);
+	if (most)
+		memcpy(p, list, most < n * size ? most : n * size);
 	return p;
 }
 

@@ -33,7 +33,8 @@ struct job {
 	atomic_int step;       /* odd: in a call that can hang; even: not in one; LEFT: abandoned */
 	char who[PARENT_SIZE]; /* the device of the last read */
 	pid_t parent;
-	int result; /* 1 until the work is done */
+	bool done;
+	int result;
 	struct err err;
 };
 
@@ -163,6 +164,7 @@ static int run(struct job *job, timed_child_work *work, void *arg, struct arena 
 		current = job;
 		mem_use(arena);
 		job->result = work(arg, &job->err);
+		job->done = true;
 		_exit(EXIT_SUCCESS);
 	}
 	if (wait_for(job, pid) == 0) {
@@ -172,7 +174,7 @@ static int run(struct job *job, timed_child_work *work, void *arg, struct arena 
 			       (job->wait_ms + 50 - (job->wait_ms + 50) % 100) / 1000.0);
 	}
 	/* The child was killed during its work, whose outcome is unknown. */
-	if (job->result == 1)
+	if (!job->done)
 		return err_set(err, EINTR, "the process that accesses sysfs was killed");
 	if (job->result < 0)
 		*err = job->err;
@@ -190,7 +192,6 @@ static int start(bool looks, timed_child_work *work, void *arg, struct arena *ar
 	job->wait_ms = wait_ms;
 	job->asked_ms = job->met_ms = sys_now_ms();
 	job->parent = getpid();
-	job->result = 1;
 	r = run(job, work, arg, arena, keep, err);
 	mem_arena_end(own);
 	return r;
@@ -256,36 +257,33 @@ int timed_child_poke(int dir, const char *path, const char *data, size_t len)
 struct single {
 	const char *who, *path;
 	int dir;
+	char *buf; /* shared with the child */
 	size_t size;
-	ssize_t r;
-	char text[];
 };
 
 static int read_single(void *arg, struct err *err)
 {
-	struct single *single = arg;
+	const struct single *single = arg;
 
 	(void)err;
-	single->r = ask(current, single->who, single->dir, single->path, single->size ? single->text : NULL,
-			single->size);
-	return 0;
+	return (int)ask(current, single->who, single->dir, single->path, single->buf, single->size);
 }
 
 ssize_t timed_child_read(const char *who, int dir, const char *path, char *buf, size_t size)
 {
+	struct single single = { .who = who, .path = path, .dir = dir, .size = size };
 	struct arena *arena;
-	struct single *single;
 	struct err err;
-	ssize_t r;
+	int r;
 
 	if (current)
 		return ask(current, who, dir, path, buf, size);
-	arena = mem_arena(2 * sizeof(*single) + size + 64 + JOB_ROOM);
-	single = mem_take(arena, sizeof(*single) + size);
-	*single = (struct single){ .who = who, .path = path, .dir = dir, .size = size };
-	r = timed_child_look(read_single, single, arena, dir, BOUNDED_ANSWER_MS, &err);
-	if (r == 0 && (r = single->r) >= 0 && buf)
-		memcpy(buf, single->text, (size_t)r + 1);
+	arena = mem_arena(size + JOB_ROOM);
+	if (buf)
+		single.buf = mem_take(arena, size);
+	r = timed_child_look(read_single, &single, arena, dir, BOUNDED_ANSWER_MS, &err);
+	if (r >= 0 && buf)
+		memcpy(buf, single.buf, (size_t)r + 1);
 	mem_arena_end(arena);
 	return r;
 }
