@@ -131,26 +131,22 @@ bool affinity_is_for_guest(const struct store *store, const char *id)
 	return affinity_get(store, id, &affinity) && (affinity.made_this_boot || affinity.for_guest);
 }
 
-/* The last recorded sign of use of a UUID, whichever device had it: it was open, or a domain named it. */
-enum sign { SIGN_NONE, SIGN_USED, SIGN_NAMED };
-
 /*
- * The recorded time: when this device (`node`) was first seen free, or the last sign of use of its UUID. A record of an
- * earlier device with this UUID does not count. -1: no record counts.
+ * The recorded time: when this device (`node`) was first seen free, or the last sign of use of its UUID (*used). A
+ * record of an earlier device with this UUID does not count. -1: no record counts.
  */
-static int64_t noted(const struct store *store, const char *id, uint64_t node, enum sign *sign)
+static int64_t noted(const struct store *store, const char *id, uint64_t node, bool *used)
 {
 	struct record record;
-	const char *what;
 	char was[24];
 	long since;
 
 	if (!record_read(&record, store->seen, id, 2) || !text_number(record.words[0], 0, INT64_MAX, &since))
 		return -1;
-	what = record.words[1];
 	snprintf(was, sizeof(was), "%" PRIu64, node);
-	*sign = strcmp(what, "0") == 0 ? SIGN_USED : strcmp(what, "named") == 0 ? SIGN_NAMED : SIGN_NONE;
-	return *sign != SIGN_NONE || strcmp(what, was) == 0 ? since : -1;
+	/* No device has the number 0. */
+	*used = strcmp(record.words[1], "0") == 0;
+	return *used || strcmp(record.words[1], was) == 0 ? since : -1;
 }
 
 static void note_seen(const struct store *store, const char *id, int64_t now, uint64_t node)
@@ -160,13 +156,12 @@ static void note_seen(const struct store *store, const char *id, int64_t now, ui
 
 int64_t seen_since(const struct store *store, const char *id, const struct seen *device, bool note)
 {
-	enum sign sign = SIGN_NONE;
-	int64_t now = sys_now_ms(), since = noted(store, id, device->node, &sign);
+	bool used = false;
+	int64_t now = sys_now_ms(), since = noted(store, id, device->node, &used);
 
-	if (since >= 0 && since <= now && sign == SIGN_NONE)
+	if (since >= 0 && since <= now && !used)
 		return since;
-	/* If no valid time is recorded, or a domain named the device at the last look, its idle time starts now. */
-	if (since < 0 || since > now || sign == SIGN_NAMED)
+	if (since < 0 || since > now)
 		since = now;
 	/* Only the first look uses the creation time, which changes when the kernel evicts the inode. */
 	else if (device->created_ms > since)
@@ -179,17 +174,6 @@ int64_t seen_since(const struct store *store, const char *id, const struct seen 
 void seen_used(const struct store *store, const char *id)
 {
 	note_seen(store, id, sys_now_ms(), 0);
-}
-
-enum { IN_USE_MS = 60000 };
-
-void seen_in_use(const struct store *store, const char *id)
-{
-	enum sign sign = SIGN_NONE;
-	int64_t now = sys_now_ms(), since = noted(store, id, 0, &sign);
-
-	if (sign != SIGN_NAMED || since > now || now - since >= IN_USE_MS)
-		record_write(store->seen, id, "%" PRId64 " named\n", now);
 }
 
 void seen_forget(const struct store *store, const char *id)

@@ -65,8 +65,7 @@ int64_t seen_since(const struct store *store, const char *id, const struct seen 
 /* Records that the device is in use now: it is open, or its lease has just ended (lease_drop() calls this). */
 void seen_used(const struct store *store, const char *id);
 
-/* Records, at most once a minute, that a domain names the device. Its idle time starts when a look finds it unnamed. */
-void seen_in_use(const struct store *store, const char *id);
+/* Forgets the device's idle time: it starts anew at the next look that sees the device free. */
 void seen_forget(const struct store *store, const char *id);
 
 /* A type that a pGPU could not create. For a while, every run tries this pGPU last for the type. */

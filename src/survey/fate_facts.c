@@ -111,7 +111,7 @@ const char *fate_named(const struct fate_look *look, const char *id, const char 
 	const char *unread = libvirt_files_unread(look->disk, false);
 
 	if (domain && look->note)
-		seen_in_use(look->store, id);
+		seen_forget(look->store, id);
 	if (domain)
 		snprintf(why, REASON_SIZE, "domain %.100s names it", domain);
 	else if (unread)

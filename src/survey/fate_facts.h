@@ -46,7 +46,7 @@ bool fate_is_novas(const struct fate_look *look, const struct vgpu_ref *vgpu);
 
 /*
  * Does the XML of a domain other than `but` (NULL: of any) name `id`? Returns NULL if not, else `why`: which domain, or
- * why that is not known. With `note`, records that it was named as a sign of use: Nova redefines a domain at its start,
- * and for a moment no XML names the vGPU.
+ * why that is not known. With `note`, its idle time then starts anew: Nova redefines a domain at its start, and for a
+ * moment no XML names the vGPU.
  */
 const char *fate_named(const struct fate_look *look, const char *id, const char *but, char why[REASON_SIZE]);
