@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,10 +124,10 @@ static void log_new_lines(const char *text, const char *last)
 		}
 }
 
-/* Logs the new lines of the pass's report. Returns the number of foreign devices. */
-static size_t report_pass(struct handler *h, const struct gc *pass)
+/* Logs the new lines of the pass's report, and sets the status. */
+static void report_pass(struct handler *h, const struct gc *pass)
 {
-	size_t foreign = 0, len;
+	size_t leases = 0, foreign = 0, len;
 	char *text = NULL;
 	FILE *out = mem_open(&text, &len);
 	char garbage[GC_GARBAGE_SIZE];
@@ -141,7 +140,10 @@ static size_t report_pass(struct handler *h, const struct gc *pass)
 		const struct gc_item *item = &pass->items[i];
 		const struct vgpu_ref *vgpu = &item->vgpu;
 
-		if (item->leased || item->outcome == GC_GONE)
+		if (item->outcome == GC_GONE)
+			continue;
+		leases += item->leased;
+		if (item->leased)
 			continue;
 		foreign += item->exists;
 		if (item->outcome == GC_FAILED)
@@ -161,7 +163,11 @@ static size_t report_pass(struct handler *h, const struct gc *pass)
 	log_new_lines(text, h->last.reported);
 	free(h->last.reported);
 	h->last.reported = text;
-	return foreign;
+	snprintf(h->last.status, sizeof(h->last.status), "%zu vGPU%s leased, %zu foreign%s", leases,
+		 leases == 1 ? "" : "s", foreign,
+		 h->is_valid     ? ""
+		 : h->has_config ? "; the configuration is invalid, so starts that need a new vGPU are refused"
+				 : "; no valid configuration");
 }
 
 /* When the next pass is due: after the interval of full looks, or earlier if a verdict may change by then. */
@@ -216,34 +222,6 @@ static void publish_metrics(const struct handler *h, struct store *store, const 
 		log_warn("%s", err.text);
 }
 
-__attribute__((format(printf, 2, 3))) static void say_status(struct handler *h, const char *fmt, ...)
-{
-	char raw[sizeof(h->last.status)];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(raw, sizeof(raw), fmt, ap);
-	va_end(ap);
-	text_safe(h->last.status, sizeof(h->last.status), raw);
-}
-
-static size_t count_leases(const struct gc *pass)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < pass->n; i++)
-		n += pass->items[i].leased && pass->items[i].outcome != GC_GONE;
-	return n;
-}
-
-static void say_outcome(struct handler *h, size_t leases, size_t foreign)
-{
-	say_status(h, "%zu vGPU%s leased, %zu foreign%s", leases, leases == 1 ? "" : "s", foreign,
-		   h->is_valid     ? ""
-		   : h->has_config ? "; the configuration is invalid, so starts that need a new vGPU are refused"
-				   : "; no valid configuration");
-}
-
 static void leave(const struct handler *h)
 {
 	if (h->leave)
@@ -263,7 +241,7 @@ static void after_pass(struct handler *h, struct gc *pass)
 	leave(h);
 	again_ms = orphans_remove(pass, guests);
 	h->last.next_ms = next_pass(pass, again_ms);
-	say_outcome(h, count_leases(pass), report_pass(h, pass));
+	report_pass(h, pass);
 	publish_metrics(h, pass->store, pass);
 	if (first && guests->asks)
 		h->last.next_ms = sys_now_ms();
@@ -288,8 +266,11 @@ int handler_hold_lock(struct handler *h, struct err *err)
 
 void handler_pass_failed(struct handler *h, const char *why)
 {
+	char raw[sizeof(h->last.status)];
+
 	log_warn("pass failed: %s", why);
-	say_status(h, "the last pass failed: %.300s", why);
+	snprintf(raw, sizeof(raw), "the last pass failed: %.300s", why);
+	text_safe(h->last.status, sizeof(h->last.status), raw);
 	h->last.next_ms = sys_now_ms() + RETRY_MS;
 }
 

@@ -122,18 +122,6 @@ static void on_signal(struct leased *d)
 	}
 }
 
-static void on_udev(struct leased *d)
-{
-	if (udev_watch_read(d->udev))
-		look_soon(d);
-}
-
-static void on_file(struct leased *d)
-{
-	if (finisher_events(&d->finisher))
-		look_soon(d);
-}
-
 /* An event during the pass may have made the next pass due already, so keep the earlier time. */
 static void passed(struct leased *d)
 {
@@ -192,22 +180,23 @@ static int idle_ms(const struct leased *d)
 
 static void await_events(struct leased *d)
 {
-	const struct {
-		int fd; /* -1: none */
-		void (*ready)(struct leased *d);
-	} watches[] = { { d->signals, on_signal },
-			{ d->udev ? udev_watch_fd(d->udev) : -1, on_udev },
-			{ d->finisher.notify, on_file },
-			{ d->pass.end, on_pass_end } };
-	struct pollfd fds[ARRAY_SIZE(watches)];
+	enum { SIGNALS, UDEV, FILES, PASS };
+	/* Without a descriptor (-1), poll(2) ignores the entry. */
+	struct pollfd fds[] = { [SIGNALS] = { d->signals, POLLIN, 0 },
+				[UDEV] = { d->udev ? udev_watch_fd(d->udev) : -1, POLLIN, 0 },
+				[FILES] = { d->finisher.notify, POLLIN, 0 },
+				[PASS] = { d->pass.end, POLLIN, 0 } };
 
-	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-		fds[i] = (struct pollfd){ .fd = watches[i].fd, .events = POLLIN };
 	if (poll(fds, ARRAY_SIZE(fds), idle_ms(d)) <= 0)
 		return;
-	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-		if (fds[i].revents)
-			watches[i].ready(d);
+	if (fds[SIGNALS].revents)
+		on_signal(d);
+	if (fds[UDEV].revents && udev_watch_read(d->udev))
+		look_soon(d);
+	if (fds[FILES].revents && finisher_events(&d->finisher))
+		look_soon(d);
+	if (fds[PASS].revents)
+		on_pass_end(d);
 }
 
 static void loop(struct leased *d)
@@ -228,16 +217,6 @@ static void loop(struct leased *d)
 	sd_notify(0, "STOPPING=1");
 }
 
-/* The events of this machine say nothing about another host. */
-static void open_udev(struct leased *d)
-{
-	struct err err;
-
-	if (d->options.args.root || udev_watch_open(&d->udev, &err) == 0)
-		return;
-	log_warn("%s; changes of devices are noticed only every few minutes", err.text);
-}
-
 static int open_signals(struct leased *d, struct err *err)
 {
 	sigset_t set;
@@ -256,13 +235,15 @@ static int open_signals(struct leased *d, struct err *err)
 static void look_after(struct leased *d)
 {
 	struct guests *guests = &d->handler.last.guests;
+	struct err err;
 
 	guests->asks = !d->options.args.root || d->options.uri;
 	guests->uri = d->options.uri;
 	if (guests->asks)
 		text_copy(guests->state, sizeof(guests->state), "not connected to libvirt yet");
-	/* Watch before the first look, so that no event in between is lost. */
-	open_udev(d);
+	/* Watch before the first look, so that no event is lost. This machine's events do not concern another host. */
+	if (!d->options.args.root && udev_watch_open(&d->udev, &err) < 0)
+		log_warn("%s; changes of devices are noticed only every few minutes", err.text);
 	finisher_start(&d->finisher);
 	log_info("version %s started", PACKAGE_VERSION);
 	loop(d);
