@@ -27,21 +27,24 @@ struct creation {
 	int work; /* the vGPU's work lock */
 };
 
-static int check_capacity(void *arg, struct err *err)
+static int check_capacity(const struct creation *creation, struct err *err)
 {
-	const struct creation *creation = arg;
 	int r = kernel_available(creation->host, creation->vgpu, err);
 
 	if (r == 0)
 		return err_set(err, ENOSPC, "no instance left at creation time");
-	return r < 0 ? r : 0;
+	return r == -ETIMEDOUT ? create_no_answer(err) : r;
 }
 
+/* One child both counts and writes, because a child costs as much as a hundred reads. */
 static int create_device(void *arg, struct err *err)
 {
 	const struct creation *creation = arg;
-	int r = kernel_create(creation->host, creation->vgpu, err);
+	int r = check_capacity(creation, err);
 
+	if (r < 0)
+		return r;
+	r = kernel_create(creation->host, creation->vgpu, err);
 	/* The driver itself returned ETIMEDOUT; nothing hangs. */
 	return r == -ETIMEDOUT ? err_recode(err, EIO) : r;
 }
@@ -95,14 +98,13 @@ static int look_again(const struct creation *creation, struct err *err)
 static int write_create(const struct apply *apply, struct creation *creation, int64_t end, struct err *err)
 {
 	const int locks[] = { apply->lock, creation->work };
-	int root = creation->host->root, wait_ms = left_ms(end);
-	/* A driver that does not answer this read gets no write. */
-	int r = timed_child_look(check_capacity, creation, NULL, root, BOUNDED_ANSWER_MS, err);
+	int r = timed_child_run(create_device, creation, creation->host->root, locks, left_ms(end), err);
 
-	if (r == -ETIMEDOUT)
+	if (r == 1) {
+		/* The child, which ends with its read, no longer needs the locks. The work lock ends with the lease. */
+		store_unlock_pgpu(apply->lock);
 		return create_no_answer(err);
-	if (r == 0)
-		r = timed_child_run(create_device, creation, root, locks, wait_ms, err);
+	}
 	if (r == -ETIMEDOUT)
 		return err_set(
 			err, ETIMEDOUT,

@@ -133,6 +133,11 @@ int store_lock_pgpu(const struct store *store, const char *pgpu, int wait_ms, st
 	return take(store, lock_name(name, pgpu), wait_ms, err);
 }
 
+void store_unlock_pgpu(int lock)
+{
+	flock(lock, LOCK_UN);
+}
+
 bool store_locked(const struct store *store, const char *pgpu)
 {
 	char name[LOCK_NAME_SIZE];

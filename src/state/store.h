@@ -87,8 +87,12 @@ void store_note_call(const char *root);
 int store_lock(struct store *store, int wait_ms, struct err *err);
 void store_unlock(struct store *store);
 
-/* Takes a pGPU's lock and returns its descriptor; closing all copies ends the lock. -ETIMEDOUT names the holder. */
+/*
+ * Takes a pGPU's lock and returns its descriptor. Closing all copies, or store_unlock_pgpu() on one of them, ends the
+ * lock. -ETIMEDOUT names the holder.
+ */
 int store_lock_pgpu(const struct store *store, const char *pgpu, int wait_ms, struct err *err);
+void store_unlock_pgpu(int lock);
 
 /* The start time of this process (sys_process_start()). */
 uint64_t store_own_start(const struct store *store);

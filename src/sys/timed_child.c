@@ -26,10 +26,12 @@ enum { STEP_MS = 10, LEFT = -1 };
 
 /* Shared with the child. */
 struct job {
-	bool looks; /* wait_ms limits each read; false: it limits all of the work, which writes */
-	int wait_ms;
-	atomic_llong asked_ms; /* when the wait of wait_ms began */
-	atomic_llong met_ms;   /* when the reads of `who` began; together they may take 2 * wait_ms */
+	bool looks; /* all of the work is reads */
+	int wait_ms, read_ms;
+	int64_t began_ms;      /* when the wait of wait_ms for all of the work began */
+	atomic_bool reads;     /* the call is a read with a limit of its own, read_ms */
+	atomic_llong asked_ms; /* when that read began */
+	atomic_llong met_ms;   /* when such reads of `who` began; together they may take 2 * read_ms */
 	atomic_int step;       /* odd: in a call that can hang; even: not in one; LEFT: abandoned */
 	char who[PARENT_SIZE]; /* the device of the last read */
 	pid_t parent;
@@ -103,12 +105,13 @@ static void drop_standard(void)
 			close(fd);
 }
 
-/* The child's remaining time. */
+/* The child's remaining time, but at most until a read that may begin meanwhile would have to be answered. */
 static int left_ms(const struct job *job)
 {
-	int64_t left = job->asked_ms + job->wait_ms, met = job->met_ms + 2 * (int64_t)job->wait_ms;
+	int64_t asked = job->asked_ms + job->read_ms, met = job->met_ms + 2 * (int64_t)job->read_ms, left;
 
-	return (int)((job->looks && met < left ? met : left) - sys_now_ms());
+	left = (!job->reads ? job->began_ms + job->wait_ms : asked < met ? asked : met) - sys_now_ms();
+	return left < BOUNDED_ANSWER_MS ? (int)left : BOUNDED_ANSWER_MS;
 }
 
 /* Abandons the child if its time is up during a call that can hang. */
@@ -121,7 +124,7 @@ static bool leave(struct job *job, pid_t pid)
 	if (left_ms(job) > 0 || step % 2 == 0 || !atomic_compare_exchange_strong(&job->step, &step, LEFT))
 		return false;
 	memcpy(s.who, job->who, sizeof(s.who));
-	if (job->looks)
+	if (job->reads)
 		timed_child_add_silent(&s);
 	before = mem_use(NULL);
 	*(pid_t *)mem_add(&all.left, &all.nleft, sizeof(*all.left)) = pid;
@@ -168,10 +171,11 @@ static int run(struct job *job, timed_child_work *work, void *arg, struct arena 
 		_exit(EXIT_SUCCESS);
 	}
 	if (wait_for(job, pid) == 0) {
-		if (job->looks)
-			return err_set(err, ETIMEDOUT, "%s: its driver does not answer", job->who);
-		return err_set(err, ETIMEDOUT, "the kernel did not answer within %g s",
-			       (job->wait_ms + 50 - (job->wait_ms + 50) % 100) / 1000.0);
+		if (!job->reads)
+			return err_set(err, ETIMEDOUT, "the kernel did not answer within %g s",
+				       (job->wait_ms + 50 - (job->wait_ms + 50) % 100) / 1000.0);
+		err_set(err, ETIMEDOUT, "%s: its driver does not answer", job->who);
+		return job->looks ? -ETIMEDOUT : 1;
 	}
 	/* The child was killed during its work, whose outcome is unknown. */
 	if (!job->done)
@@ -188,9 +192,10 @@ static int start(bool looks, timed_child_work *work, void *arg, struct arena *ar
 	struct job *job = mem_take(arena ? arena : own, sizeof(*job));
 	int r;
 
-	job->looks = looks;
+	job->looks = job->reads = looks;
 	job->wait_ms = wait_ms;
-	job->asked_ms = job->met_ms = sys_now_ms();
+	job->read_ms = looks ? wait_ms : BOUNDED_ANSWER_MS;
+	job->began_ms = job->asked_ms = job->met_ms = sys_now_ms();
 	job->parent = getpid();
 	r = run(job, work, arg, arena, keep, err);
 	mem_arena_end(own);
@@ -208,11 +213,13 @@ int timed_child_look(timed_child_work *work, void *arg, struct arena *arena, int
 }
 
 /* Begins a call that can hang. If the parent was killed, ends the child, because nobody waits for it any more. */
-static void begin_call(struct job *job)
+static void begin_call(struct job *job, bool reads)
 {
 	if (getppid() != job->parent)
 		_exit(EXIT_SUCCESS);
-	if (job->looks)
+	/* After a first read, nothing says whether something was written, so the limit is that of all the work. */
+	job->reads = job->looks || (reads && job->step == 0);
+	if (job->reads)
 		job->asked_ms = sys_now_ms();
 	atomic_fetch_add(&job->step, 1);
 }
@@ -235,7 +242,7 @@ static ssize_t ask(struct job *job, const char *who, int dir, const char *path, 
 		text_copy(job->who, sizeof(job->who), who);
 		job->met_ms = sys_now_ms();
 	}
-	begin_call(job);
+	begin_call(job, true);
 	r = buf ? sys_read(dir, path, buf, size) : sys_probe(dir, path);
 	end_call(job);
 	return r;
@@ -246,7 +253,7 @@ int timed_child_poke(int dir, const char *path, const char *data, size_t len)
 	int r;
 
 	if (current)
-		begin_call(current);
+		begin_call(current, false);
 	r = sys_poke(dir, path, data, len);
 	if (current)
 		end_call(current);
