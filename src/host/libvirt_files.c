@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,14 +17,7 @@
 #include "base/text.h"
 #include "sys/timed_child.h"
 
-enum {
-	/* A larger file is searched on disk. The limit for status files is DOMXML_MAX, because they are parsed. */
-	IN_MEMORY_MAX = 1 << 20,
-	STATUS_MAX = 8 << 20,
-	PIECE_SIZE = 64 << 10,
-	NEEDLE_SIZE = 96,
-	UNREAD_SIZE = 256,
-};
+enum { NEEDLE_SIZE = 96, UNREAD_SIZE = 256 };
 
 #define PERSISTENT LIBVIRT_ETC "/qemu"
 #define RUNNING "run/libvirt/qemu"
@@ -75,7 +69,7 @@ static int read_document(struct libvirt_files *disk, int dir, const char *file, 
 {
 	autofree char *name = domain_name(file);
 	char *text = NULL;
-	struct libvirt_file doc = { .fd = -1, .runs = runs };
+	struct libvirt_file doc = { .runs = runs };
 	int r;
 
 	if (!name)
@@ -86,14 +80,12 @@ static int read_document(struct libvirt_files *disk, int dir, const char *file, 
 	autoclose int fd = open_regular(dir, file);
 	if (fd < 0)
 		return fd == -ENOENT ? 0 : fd;
-	r = sys_slurp(fd, runs ? STATUS_MAX : IN_MEMORY_MAX, &text, &doc.len);
-	if (r == -EFBIG)
-		doc.fd = steal_fd(&fd);
-	else if (r < 0)
+	r = sys_slurp(fd, SIZE_MAX, &text, &doc.len);
+	if (r < 0)
 		return r;
 	doc.name = steal_ptr(&name);
 	doc.text = text;
-	doc.past = !text || memmem(text, doc.len, "vfio-pci", strlen("vfio-pci"));
+	doc.past = memmem(text, doc.len, "vfio-pci", strlen("vfio-pci"));
 	*(struct libvirt_file *)mem_add(&disk->documents, &disk->n, sizeof(doc)) = doc;
 	return 0;
 }
@@ -149,49 +141,20 @@ void libvirt_files_free(struct libvirt_files *disk)
 	for (size_t i = 0; i < disk->n; i++) {
 		free((char *)disk->documents[i].name);
 		free((char *)disk->documents[i].text);
-		if (disk->documents[i].fd >= 0)
-			close(disk->documents[i].fd);
 	}
 	free(disk->documents);
 	free(disk);
 }
 
-/* Do these NUL-terminated bytes contain the text, ignoring case? The search continues after each NUL byte. */
-static bool bytes_hold(const char *s, size_t len, const char *needle)
+/* Does the file contain the text, ignoring case? The search continues after each NUL byte. */
+static bool holds(const struct libvirt_file *doc, const char *needle)
 {
-	const char *end = s + len;
+	const char *end = doc->text + doc->len;
 
-	for (; s < end; s += strlen(s) + 1)
+	for (const char *s = doc->text; s < end; s += strlen(s) + 1)
 		if (strcasestr(s, needle))
 			return true;
 	return false;
-}
-
-/* bytes_hold() for a large file, piece by piece; true also if a read fails. */
-static bool file_holds(int fd, const char *needle)
-{
-	size_t keep = 0, overlap = strlen(needle) - 1;
-	char piece[PIECE_SIZE + NEEDLE_SIZE + 1];
-	off_t at = 0;
-
-	for (;;) {
-		ssize_t n = pread(fd, piece + keep, PIECE_SIZE, at);
-		size_t len = keep + (n > 0 ? (size_t)n : 0);
-
-		if (n <= 0)
-			return n < 0;
-		at += n;
-		piece[len] = '\0';
-		if (bytes_hold(piece, len, needle))
-			return true;
-		keep = len < overlap ? len : overlap;
-		memmove(piece, piece + len - keep, keep);
-	}
-}
-
-static bool holds(const struct libvirt_file *doc, const char *needle)
-{
-	return doc->text ? bytes_hold(doc->text, doc->len, needle) : file_holds(doc->fd, needle);
 }
 
 /*

@@ -17,7 +17,7 @@ struct libvirt_files;
 /*
  * Reads all files. A missing directory counts as empty below --root; on the real host it is recorded as unreadable,
  * because libvirt may be in a stopped container. Fails if a directory cannot be listed. An unreadable file is no error:
- * see libvirt_files_unread(). Files have no size limit; large ones are searched on disk each time.
+ * see libvirt_files_unread(). Files have no size limit.
  */
 int libvirt_files_read(struct libvirt_files **out, const struct host *host, struct err *err);
 void libvirt_files_free(struct libvirt_files *disk);
@@ -38,9 +38,8 @@ bool libvirt_files_has(const struct libvirt_files *disk, const char *domain);
 
 struct libvirt_file {
 	const char *name; /* the domain's name: that of the file, without .xml */
-	const char *text; /* NUL-terminated, and may contain NUL bytes; NULL: too large to be kept in memory */
+	const char *text; /* NUL-terminated, and may contain NUL bytes */
 	size_t len;
-	int fd;    /* of a large file; else -1 */
 	bool runs; /* a status file of a running domain */
 	bool past; /* may give QEMU a device past libvirt, in <qemu:commandline> */
 };

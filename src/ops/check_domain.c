@@ -179,7 +179,7 @@ void check_domains(struct check *check)
 	struct libvirt_file file;
 
 	for (size_t i = 0; libvirt_files_at(check->disk, i, &file); i++)
-		if (!file.runs && file.text)
+		if (!file.runs)
 			found += look_at_definition(check, &file);
 	if (found && check->n == noted)
 		check_pass(check_at_path(check, DEFINED), "metadata of %zu definition%s valid", found,

@@ -89,7 +89,7 @@ static void look_at(struct search *s, const struct running_domain *domain, const
 
 static bool is_novas(const struct libvirt_file *file)
 {
-	return file->text && memmem(file->text, file->len, DOMXML_NOVA_NS_PREFIX, strlen(DOMXML_NOVA_NS_PREFIX));
+	return memmem(file->text, file->len, DOMXML_NOVA_NS_PREFIX, strlen(DOMXML_NOVA_NS_PREFIX));
 }
 
 static void find_flavors(struct search *s)
@@ -140,7 +140,7 @@ static void look_at_flavor(struct search *s, const struct running_domain *domain
 static bool find_definition(const struct libvirt_files *disk, const char *name, struct libvirt_file *out)
 {
 	for (size_t i = 0; libvirt_files_at(disk, i, out); i++)
-		if (!out->runs && out->text && strcmp(out->name, name) == 0)
+		if (!out->runs && strcmp(out->name, name) == 0)
 			return true;
 	return false;
 }

@@ -73,7 +73,7 @@ void running_read(struct running *running, const struct libvirt_files *disk)
 
 	*running = (struct running){ 0 };
 	for (size_t i = 0; libvirt_files_at(disk, i, &file); i++)
-		if (file.runs && file.text)
+		if (file.runs)
 			read_domain(running, &file);
 }
 

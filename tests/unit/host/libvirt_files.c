@@ -99,8 +99,7 @@ static void unreadable(void)
 	   "unlike a status file");
 }
 
-/* A file of so many MiB with `text` in it, the first `off` bytes of which end a MiB, as pieces that it is read in do.
- */
+/* A file of so many MiB with `text` in it, the first `off` bytes of which end a MiB. */
 static void make_large(const struct tree *tree, const char *path, int mib, size_t off, const char *text)
 {
 	size_t size = 1 << 20;
