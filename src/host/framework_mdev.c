@@ -130,14 +130,6 @@ static int mdev_read(struct inv_reader *reader, struct err *err)
 	return 0;
 }
 
-/*
- * A VF is lost if it carries no mdev and can create none, although other VFs of the card can. It stays lost if its vGPU
- * was removed before the driver had finished with it, and is lost briefly if vgpu-mgr releases the vGPU late.
- *
- * If the first free VF offers nothing, although the card has capacity left, that VF may be lost. The inventory then
- * asks further VFs until one offers a type, for at most BOUNDED_ANSWER_MS. A read of all types asks every free VF, with
- * the same limit.
- */
 /* The share of a card that one vGPU of the type takes; 0 if not known. */
 static double share_of(const struct inv_type *type)
 {
@@ -174,10 +166,8 @@ static int ask(struct inv_pgpu *pgpu, int dir, const char *type)
 }
 
 /* Sets the card's offers to those of the VF, except for types larger than the share `left` of the card. */
-static void ask_vf(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct inv_parent *vf, double left)
+static void ask_vf(struct inv_pgpu *pgpu, int dir, double left)
 {
-	autoclose int dir = sys_dir(sys_list_fd(reader->bus), vf->name);
-
 	for (size_t i = 0; i < pgpu->noffers && dir >= 0 && pgpu->ready; i++) {
 		const struct inv_type *type = pgpu->offers[i].type;
 		int n = share_of(type) <= left ? ask(pgpu, dir, type->id) : 0;
@@ -187,50 +177,39 @@ static void ask_vf(struct inv_reader *reader, struct inv_pgpu *pgpu, const struc
 	}
 }
 
-/* Asks the VFs after the first free one, which has been asked already. */
-static void ask_others(struct inv_reader *reader, struct inv_pgpu *pgpu)
+/*
+ * A VF is lost if it carries no mdev and can create none, although other VFs of the card can. It stays lost if its vGPU
+ * was removed before the driver had finished with it, and is lost briefly if vgpu-mgr releases the vGPU late.
+ *
+ * If the first free VF, which has been asked already, offers nothing, although the card has capacity left, it may be
+ * lost. Further VFs are then asked until one offers a type, for at most BOUNDED_ANSWER_MS. A read of all types asks
+ * every free VF, with the same limit.
+ */
+static void find_lost(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {
-	struct inv_parent **parents = pgpu->parents;
+	const struct inv_parent *first = inv_free_vf(pgpu);
 	/* More than 1, because shares such as thirds are rounded. */
 	double left = 1.000001 - share_in_use(reader->inv, pgpu);
 	int64_t end_ms = sys_now_ms() + BOUNDED_ANSWER_MS;
-	int vf = 0;
 
-	if (!has_capacity(pgpu, left))
+	if (!pgpu->sriov || (!inventory_offered(pgpu) && !has_capacity(pgpu, left)))
 		return;
-	while (vf < pgpu->nparents && !inv_is_free_vf(parents[vf]))
-		vf++;
-	while (++vf < pgpu->nparents && pgpu->ready && !inventory_offered(pgpu) && sys_now_ms() < end_ms)
-		if (inv_is_free_vf(parents[vf]))
-			ask_vf(reader, pgpu, parents[vf], left);
-	/* `vf` is one past the VF that offers something. */
-	for (int i = 0; i < vf - 1 && inventory_offered(pgpu); i++)
-		parents[i]->lost = inv_is_free_vf(parents[i]);
-}
+	for (int i = 0; i < pgpu->nparents && pgpu->ready && sys_now_ms() < end_ms; i++) {
+		const char *type = inventory_offered(pgpu);
+		struct inv_parent *vf = pgpu->parents[i];
 
-/* If one free VF can create a type, a free VF that cannot create it is lost. */
-static void ask_all(struct inv_reader *reader, struct inv_pgpu *pgpu)
-{
-	struct inv_parent **parents = pgpu->parents;
-	int64_t end_ms = sys_now_ms() + BOUNDED_ANSWER_MS;
-	const char *type = inventory_offered(pgpu);
-
-	for (int i = 0; type && i < pgpu->nparents && pgpu->ready && sys_now_ms() < end_ms; i++) {
-		if (!inv_is_free_vf(parents[i]) || parents[i]->lost)
+		if (type && reader->query->types)
+			return;
+		if (!inv_is_free_vf(vf) || (!type && vf == first))
 			continue;
-		autoclose int dir = sys_dir(sys_list_fd(reader->bus), parents[i]->name);
-		parents[i]->lost = dir >= 0 && ask(pgpu, dir, type) == 0;
+		autoclose int dir = sys_dir(sys_list_fd(reader->bus), vf->name);
+		if (type)
+			vf->lost = dir >= 0 && ask(pgpu, dir, type) == 0;
+		else
+			ask_vf(pgpu, dir, left);
+		for (int before = 0; before < i && !type && inventory_offered(pgpu); before++)
+			pgpu->parents[before]->lost = inv_is_free_vf(pgpu->parents[before]);
 	}
-}
-
-static void find_lost(struct inv_reader *reader, struct inv_pgpu *pgpu)
-{
-	if (!pgpu->sriov)
-		return;
-	if (pgpu->ready && pgpu->noffers && !inventory_offered(pgpu))
-		ask_others(reader, pgpu);
-	if (!reader->query->types)
-		ask_all(reader, pgpu);
 }
 
 static void mdev_ask(struct inv_reader *reader)
