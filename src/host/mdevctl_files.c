@@ -107,7 +107,15 @@ static void read_parent(struct reading *reading, int dir, const char *parent)
 		err_sys(reading->err, code, "%s/" DEFINITIONS "/%s", reading->host->name, parent);
 }
 
-/* Lists the definitions of this UUID, or (NULL) all. Returns the first error, but reads on after it. */
+static int by_place(const void *a, const void *b)
+{
+	const struct definition *x = a, *y = b;
+	int r = strcmp(x->parent, y->parent);
+
+	return r ? r : strcmp(x->uuid, y->uuid);
+}
+
+/* Lists the definitions of this UUID, or (NULL) all, sorted. Returns the first error, but reads on after it. */
 static int collect(struct definition **list, size_t *n, const struct host *host, const char *uuid, struct err *err)
 {
 	const struct host view = host_of_libvirt(host);
@@ -125,15 +133,11 @@ static int collect(struct definition **list, size_t *n, const struct host *host,
 	}
 	if (errno && !err->code)
 		err_sys(err, errno, "%s/" DEFINITIONS, host->name);
+	if (reading.n)
+		qsort(reading.list, reading.n, sizeof(*reading.list), by_place);
 	*list = reading.list;
 	*n = reading.n;
 	return -err->code;
-}
-
-/* Definitions that start at boot come first, then the lower parent address, so that the choice is always the same. */
-static bool goes_before(const struct definition *a, const struct definition *b)
-{
-	return a->starts != b->starts ? a->starts : strcmp(a->parent, b->parent) < 0;
 }
 
 int mdevctl_definition(struct definition *out, const struct host *host, const char *uuid, struct err *err)
@@ -146,8 +150,8 @@ int mdevctl_definition(struct definition *out, const struct host *host, const ch
 	if (r < 0 || !list)
 		return r;
 	*out = list[0];
-	for (size_t i = 1; i < n; i++)
-		if (goes_before(&list[i], out))
+	for (size_t i = n; i-- > 0;)
+		if (list[i].starts)
 			*out = list[i];
 	return 1;
 }
@@ -160,21 +164,9 @@ bool mdevctl_defines(const struct host *host, const char *uuid)
 	return mdevctl_definition(&ignored, host, uuid, &err) != 0;
 }
 
-static int by_place(const void *a, const void *b)
-{
-	const struct definition *x = a, *y = b;
-	int r = strcmp(x->parent, y->parent);
-
-	return r ? r : strcmp(x->uuid, y->uuid);
-}
-
 int mdevctl_definitions(struct definition **out, size_t *n, const struct host *host, struct err *err)
 {
-	int r = collect(out, n, host, NULL, err);
-
-	if (*n)
-		qsort(*out, *n, sizeof(**out), by_place);
-	return r;
+	return collect(out, n, host, NULL, err);
 }
 
 /* Is it a path below the device's directory, at any depth? */
