@@ -60,18 +60,11 @@ static int code_of(const virError *error)
 	switch (error->code) {
 	case VIR_ERR_NO_DOMAIN:
 		return ENOENT;
-	case VIR_ERR_DEVICE_MISSING:
-		return ENODEV;
 	case VIR_ERR_OPERATION_TIMEOUT:
 	case VIR_ERR_RESOURCE_BUSY:
 		return EBUSY;
 	case VIR_ERR_OPERATION_INVALID:
 		return EPERM;
-	case VIR_ERR_NO_SUPPORT:
-	case VIR_ERR_OPERATION_UNSUPPORTED:
-	case VIR_ERR_CONFIG_UNSUPPORTED:
-	case VIR_ERR_ARGUMENT_UNSUPPORTED:
-		return EOPNOTSUPP;
 	case VIR_ERR_AUTH_FAILED:
 	case VIR_ERR_AUTH_CANCELLED:
 	case VIR_ERR_AUTH_UNAVAILABLE:
@@ -80,8 +73,8 @@ static int code_of(const virError *error)
 	case VIR_ERR_NO_CONNECT:
 	case VIR_ERR_INVALID_CONN:
 		return ENOTCONN;
-	case VIR_ERR_NO_MEMORY:
-		return ENOMEM;
+	case VIR_ERR_NO_SUPPORT:
+		return EIO;
 	case VIR_ERR_SYSTEM_ERROR:
 	case VIR_ERR_INTERNAL_ERROR:
 		/* The socket broke, or the server closed it. */

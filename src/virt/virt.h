@@ -7,11 +7,9 @@
  * can rely on these codes:
  *   ENOENT: no such domain
  *   ENOTCONN: the connection is lost; virt_close() it and open another
- *   ENODEV: no such device
  *   EBUSY: another operation on the domain is in progress
  *   EPERM: not possible in the domain's current state
  *   EACCES: permission denied
- *   EOPNOTSUPP: this libvirt does not support it
  *   EIO: any other error
  *
  * The hook never uses this module, because libvirt waits for the hook. Single-threaded. libvirtd closes a connection
