@@ -71,35 +71,22 @@ void typelist_free(struct typelist *list)
 	*list = (struct typelist){ 0 };
 }
 
-/* The number that ends right before s[n] and follows a '-'; -1: there is none. */
-static long number_before(const char *s, size_t n)
-{
-	size_t first = n;
-	long number;
-	char digits[8];
-
-	while (first > 0 && isdigit((unsigned char)s[first - 1]))
-		first--;
-	if (first == n || n - first >= sizeof(digits) || first == 0 || s[first - 1] != '-')
-		return -1;
-	memcpy(digits, s + first, n - first);
-	digits[n - first] = '\0';
-	return text_number(digits, 0, 100000, &number) ? number : -1;
-}
-
 int typelist_framebuffer(const char *name, int *slices)
 {
-	const char *dash = strrchr(name, '-');
-	size_t end = dash ? (size_t)(dash - name) + 1 + strspn(dash + 1, "0123456789") : 0;
-	long gb = dash ? number_before(name, end) : -1;
+	const char *dash = strrchr(name, '-'), *before = dash;
+	char series, end;
+	int gb;
 
 	*slices = 0;
 	/* The series follows the size. It begins with a capital letter, and can have a digit ("2B4"). */
-	if (gb < 0 || !isupper((unsigned char)name[end]))
+	if (!dash || !isdigit((unsigned char)dash[1]) || sscanf(dash + 1, "%5d%c", &gb, &series) != 2 ||
+	    !isupper((unsigned char)series))
 		return -1;
-	if (number_before(name, (size_t)(dash - name)) > 0)
-		*slices = (int)number_before(name, (size_t)(dash - name));
-	return gb ? (int)gb * 1024 : 512;
+	while (before > name && isdigit((unsigned char)before[-1]))
+		before--;
+	if (before > name && before[-1] == '-' && sscanf(before, "%5d%c", slices, &end) == 2 && end != '-')
+		*slices = 0;
+	return gb ? gb * 1024 : 512;
 }
 
 void typelist_key(char key[TYPELIST_KEY_SIZE], const char *vendor, const char *device, const char *subsystem,
