@@ -39,29 +39,19 @@ static char *domain_name(const char *file)
 	return mem_format("%.*s", (int)n - 4, file);
 }
 
-/*
- * Opens a regular file. Anything else is -ENOENT, because libvirt does not read it either. Follows links, as libvirt
- * does: hosts can share definitions on common storage.
- */
-static int open_regular(int dir, const char *name)
+int libvirt_files_slurp(int dir, const char *name, char **text, size_t *len)
 {
-	autoclose int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
+	bool is_link = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
+	/* Does the link's storage answer? */
+	ssize_t r = is_link ? timed_child_read("definitions", dir, name, NULL, 0) : 0;
 
+	if (r < 0)
+		return (int)r;
+	autoclose int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
-	return S_ISREG(st.st_mode) ? steal_fd(&fd) : -ENOENT;
-}
-
-int libvirt_files_answers(int dir, const char *name)
-{
-	struct stat st;
-	ssize_t r;
-
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISLNK(st.st_mode))
-		return 0;
-	r = timed_child_read("definitions", dir, name, NULL, 0);
-	return r == -ENOENT ? 0 : (int)r;
+	return S_ISREG(st.st_mode) ? sys_slurp(fd, SIZE_MAX, text, len) : -ENOENT;
 }
 
 /* Reads one file of a directory, and skips files that are not a domain's. */
@@ -74,15 +64,9 @@ static int read_document(struct libvirt_files *disk, int dir, const char *file, 
 
 	if (!name)
 		return 0;
-	r = libvirt_files_answers(dir, file);
+	r = libvirt_files_slurp(dir, file, &text, &doc.len);
 	if (r < 0)
-		return r;
-	autoclose int fd = open_regular(dir, file);
-	if (fd < 0)
-		return fd == -ENOENT ? 0 : fd;
-	r = sys_slurp(fd, SIZE_MAX, &text, &doc.len);
-	if (r < 0)
-		return r;
+		return r == -ENOENT ? 0 : r;
 	doc.name = steal_ptr(&name);
 	doc.text = text;
 	doc.past = memmem(text, doc.len, "vfio-pci", strlen("vfio-pci"));

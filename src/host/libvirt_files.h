@@ -51,10 +51,11 @@ bool libvirt_files_at(const struct libvirt_files *disk, size_t i, struct libvirt
 bool libvirt_files_runs(const struct libvirt_files *disk, const char *domain_uuid);
 
 /*
- * 0 if the storage of a definition (libvirt's or mdevctl's) answers, or the file does not exist; else a negative errno.
- * A link may lead to storage that hangs, so call this before opening the file.
+ * Reads the text of a definition; the caller frees it. Follows links, as libvirt does: hosts can share definitions on
+ * common storage. -ENOENT also for what is no regular file, because libvirt does not read it either; -ETIMEDOUT: a
+ * link leads to storage that does not answer.
  */
-int libvirt_files_answers(int dir, const char *name);
+int libvirt_files_slurp(int dir, const char *name, char **text, size_t *len);
 
 /* Does a domain with this name have a status file? A quick check that reads no file. */
 bool libvirt_files_has_status(const struct host *host, const char *name);

@@ -5,12 +5,10 @@
  * it. Therefore, before the guest is restored, a missing mdev is created from the instance's definition, which still
  * names it.
  */
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/auto.h"
-#include "sys/sys.h"
 #include "sys/log.h"
 #include "host/kernel.h"
 #include "host/libvirt_files.h"
@@ -23,10 +21,9 @@
 static bool read_definition(const struct host *host, const char *name, char **xml, size_t *len)
 {
 	autofree char *path = mem_format(DEFINED "/%s.xml", name);
-	bool answers = !strchr(name, '/') && libvirt_files_answers(host->root, path) == 0;
-	autoclose int fd = answers ? openat(host->root, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
 
-	return fd >= 0 && sys_slurp(fd, DOMXML_MAX, xml, len) == 0 && domxml_concerns(*xml, *len);
+	return !strchr(name, '/') && libvirt_files_slurp(host->root, path, xml, len) == 0 &&
+	       domxml_concerns(*xml, *len);
 }
 
 bool lifecycle_may_be_resumed(const struct host *host, const char *name)
