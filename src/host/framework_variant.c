@@ -111,7 +111,6 @@ static void add_type(struct inventory *inv, const struct inv_pgpu *pgpu, const c
 	if (*type->name && !name)
 		return;
 	text_copy(type->name, sizeof(type->name), name ? name : id);
-	text_copy(type->api, sizeof(type->api), "vfio-pci");
 	type->framebuffer_mib = typelist_framebuffer(type->name, &type->slices);
 }
 

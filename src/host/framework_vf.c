@@ -70,7 +70,6 @@ static void offer_name(struct inventory *inv, struct inv_pgpu *card, const char 
 	struct inv_type *type = inv_find_type(inv, card, name);
 
 	text_copy(type->name, sizeof(type->name), name);
-	text_copy(type->api, sizeof(type->api), "vfio-pci");
 	inv_offer_type(card, type, 1);
 }
 

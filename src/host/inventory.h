@@ -39,7 +39,6 @@ struct inv_type {
 	char vendor[5], device[5]; /* of the pGPUs it was read for */
 	char subsystem[10];        /* likewise */
 	char name[TYPE_NAME_SIZE]; /* printable; the ID if the driver gives no name */
-	char api[16];              /* device_api: vfio-pci, vfio-ccw, vfio-ap */
 	int framebuffer_mib;       /* UNKNOWN: the driver does not say */
 	int heads;                 /* likewise */
 	int max_instance;          /* maximum per pGPU; UNKNOWN: not stated */

@@ -157,8 +157,6 @@ static const struct inv_type *type_at(struct inventory *inv, const struct inv_pg
 		text_cut(type->name, sizeof(type->name), len > 0 ? text : id);
 	if (named)
 		return type;
-	if (read_type(pgpu->address, dir, id, "device_api", text, sizeof(text)) > 0)
-		text_cut(type->api, sizeof(type->api), text);
 	if (read_type(pgpu->address, dir, id, "description", text, sizeof(text)) < 0)
 		text[0] = '\0';
 	inv_parse_description(type, text);

@@ -47,7 +47,6 @@ static void a_card_with_vgpus_on_itself(void)
 	   "the description gives the numbers");
 	is(type ? type->resolution : NULL, "5120x2880", "and the resolution");
 	is(type ? type->name : NULL, "GRID T4-1B", "the type has its name");
-	is(type ? type->api : NULL, "vfio-pci", "and its API");
 	ok(offered(inv.pgpus[0], "nvidia-222") == 15, "what the card offers is the kernel's number");
 	ok(offered(inv.pgpus[0], "nvidia-9") == 0, "a negative number is none");
 	is(inv.pgpus[0]->offers[0].type->id, "nvidia-9", "types are sorted by their numbers");
