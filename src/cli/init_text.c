@@ -221,7 +221,8 @@ static int refuse_host(const struct inventory *inv, struct err *err)
 	if (n && !unready)
 		return err_set(err, ENOENT, "no pGPU of this host offers a vGPU now");
 	return err_set(err, ENOENT, "no pGPU is ready on this host%s",
-		       n ? "; 'vgpu-lease inventory' shows why" : ": it has no GPU of NVIDIA, AMD or Intel");
+		       n ? "; 'vgpu-lease inventory' shows why"
+			 : ": it has no GPU of NVIDIA, AMD or Intel that can have vGPUs");
 }
 
 static void print_heading(FILE *to, const struct pool *pool, const char *enabled)

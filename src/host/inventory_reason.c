@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "internal.h"
 #include "base/text.h"
 #include "sys/timed_child.h"
@@ -37,6 +38,17 @@ static bool is_turing(const char *device)
 	return device[0] == '1' && (device[1] == 'e' || device[1] == 'f');
 }
 
+/* Broadwell to Comet Lake; source: kernel drivers/gpu/drm/i915/intel_gvt.c, i915_pciids.h. */
+static bool has_gvtg(const struct inv_pgpu *card)
+{
+	static const char *const models[] = { "16", "19", "59", "5a", "3e", "87", "9b", "0a84", "1a84", "1a85" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(models); i++)
+		if (strncmp(card->device, models[i], strlen(models[i])) == 0)
+			return true;
+	return false;
+}
+
 static const char *read_driver(char driver[DRIVER_SIZE], int dir, const char *link)
 {
 	if (sys_link(dir, link, driver, DRIVER_SIZE) < 0)
@@ -54,8 +66,10 @@ static void explain_no_driver(struct inv_pgpu *card, const struct host *host)
 
 static void explain_driver(struct inv_pgpu *card, const char *driver)
 {
-	if (strcmp(driver, "i915") == 0)
+	if (strcmp(driver, "i915") == 0 && has_gvtg(card))
 		inv_not_ready(card, "its driver has registered no mdev types; load kvmgt with i915.enable_gvt=1");
+	else if (strcmp(driver, "i915") == 0)
+		inv_not_ready(card, "its model has no GVT-g; only VFs of it can be vGPUs, in [vf_NAME]");
 	else if (card->nvidia)
 		inv_not_ready(card, "it is bound to driver %s; vGPUs need NVIDIA's host driver", driver);
 	else
@@ -172,8 +186,8 @@ bool inv_explain_gpu(struct inv_pgpu *card, const struct host *host, int dir)
 	}
 	if (!amd && strcmp(card->vendor, "8086") != 0)
 		return false;
-	/* An AMD GPU without SR-IOV cannot have vGPUs, unless it is an accelerator with SR-IOV switched off. */
-	if (amd && !has_sriov && inv_read_class(dir) != PCI_ACCELERATOR)
+	/* Such a GPU cannot have vGPUs, unless it is an accelerator of AMD with SR-IOV switched off. */
+	if (!has_sriov && (amd ? inv_read_class(dir) != PCI_ACCELERATOR : !has_gvtg(card)))
 		return false;
 	if (!*read_driver(driver, dir, "driver") || (!amd && !has_sriov)) {
 		inv_explain(card, host, dir);

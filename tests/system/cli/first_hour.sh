@@ -14,9 +14,15 @@ device 0000:05:00.0 1a03 2000 030000 ast
 device 0000:17:00.0 15b3 101d 020000 mlx5_core 8
 device 0000:00:0b.0 8086 7d1d 120000 intel_vpu
 device 0000:06:00.0 1002 164e 030000 amdgpu
+device 0000:03:00.0 8086 56a0 030000 i915
+device 0000:00:02.0 8086 4c8a 030000 i915
 vl inventory --no-headings -o PGPU
-is "$status|$out" "0|" "the mainboard's VGA, a network card, an NPU and a GPU without SR-IOV are no pGPUs"
+is "$status|$out" "0|" "the mainboard's VGA, a network card, an NPU, and GPUs without SR-IOV and GVT-g are no pGPUs"
 vl_says "and init knows of no GPU" 1 init -- M_INIT_NO_GPU
+configure i915-GVTg_V5_4@0000:00:02.0
+vl check
+holds "kvmgt is not advised for a GPU that has no GVT-g" says M_NOT_GVTG < <(grep 0000:00:02.0 <<<"$out")
+rm -r "$devices/0000:00:02.0" "$root/etc/vgpu-lease.conf"
 
 device 0000:41:00.0 10de 26b9 030200 - 32
 device 0000:42:00.0 10de 1eb8 030200 nouveau

@@ -187,6 +187,7 @@ static void other_reasons(void)
 {
 	TREE(tree, "sys/module/nvidia_vgpu_vfio/\n"
 		   "sys/bus/pci/devices/0000:00:02.0/vendor = 0x8086\n"
+		   "sys/bus/pci/devices/0000:00:02.0/device = 0x3e98\n"
 		   "sys/bus/pci/devices/0000:00:02.0/driver -> ../../drivers/i915\n"
 		   "sys/bus/pci/devices/0000:03:00.0/driver -> ../../drivers/xe\n"
 		   "sys/bus/pci/devices/0000:41:00.4/physfn -> ../0000:41:00.0\n"
