@@ -25,7 +25,7 @@ struct work {
 	int lock;      /* a descriptor to look for */
 	int calls;     /* so many writes to the pipe */
 	int before_ms; /* so long it does something else before them */
-	bool kept, stdin_is_null, after;
+	bool kept, stdin_is_null, after, looked;
 	char text[16];
 };
 
