@@ -79,8 +79,13 @@ static void forget_done(struct apply *apply, struct applied *done)
 
 void apply_end(struct apply *apply)
 {
-	while (apply->ndone > 0)
-		forget_done(apply, &apply->done[0]);
+	while (apply->ndone > 0) {
+		struct applied *done = &apply->done[0];
+
+		if (apply->work && done->work >= 0)
+			work_locks_add(apply->work, done->id, steal_fd(&done->work));
+		forget_done(apply, done);
+	}
 	free(apply->done);
 	apply->done = NULL;
 }
@@ -290,9 +295,8 @@ static int settle(struct apply *apply, const struct step *step, struct err *err)
 	if (r < 0)
 		return r;
 	done->now = lease;
-	if (apply->work && done->work >= 0)
-		work_locks_add(apply->work, done->id, steal_fd(&done->work));
-	else
+	/* Hand the lock over at the end only: until then, this run may have to make the vGPU again or undo it. */
+	if (!apply->work)
 		end_work(done);
 	return 0;
 }
@@ -371,9 +375,6 @@ static int undo(struct apply *apply, struct applied *done, struct err *err)
 	/* No guest has used the device, so the driver has nothing to clean up. */
 	policy.driver_cleanup_s = 0;
 	end_work(done);
-	/* The removal takes the work lock, which may have been handed over when the step was complete. */
-	if (apply->work)
-		work_locks_end(apply->work, done->id);
 	return r == 1 ? release_finish(apply->store, &policy, done->id,
 				       sys_now_ms() + create_within(UNDO_MS, create_last_ms(apply)), err)
 		      : r;

@@ -29,7 +29,7 @@ struct apply {
 	struct applied *done; /* what apply_undo() undoes */
 	size_t ndone;
 	int lock;                /* the lock of the current step's pGPU; -1: the step needs none */
-	struct work_locks *work; /* receives the work locks of completed steps; NULL: they are dropped */
+	struct work_locks *work; /* receives the work locks from apply_end(); NULL: each ends with its step */
 	const char *op;          /* for the log: "prepare" */
 	int64_t wait_by_ms;      /* until when to wait for others: locks, open devices */
 	int64_t end_ms;          /* when the last creation must have ended; undoing it may take longer */

@@ -5,6 +5,7 @@
  */
 #include "device/apply.h"
 
+#include "host/kernel.h"
 #include "lib/live.h"
 
 #define A "c6f1a2b3-0000-4000-8000-00000000000a"
@@ -51,6 +52,9 @@ static void kept_locks(void)
 	ok(apply_lease(&apply, &step, 1, &err) == 0 && apply_step(&apply, &step, 1, 0, "", &err) == 0 &&
 		   store_locked_vgpu(&store, A),
 	   "a command makes a vGPU, and keeps its work lock");
+	must(kernel_remove(store.host, &step.vgpu, 1000, &err));
+	ok(apply_lease(&apply, &step, 1, &err) == 0 && apply_step(&apply, &step, 1, 0, "", &err) == 0,
+	   "removed by other software, it is made again in the next round: %s", err.text);
 	apply_undo(&apply);
 	apply_end(&apply);
 	ok(!exists(A) && lease_get(&store, A, &lease, &err) == 0, "which does not keep it from being undone");
