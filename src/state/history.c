@@ -21,20 +21,18 @@
 
 /* A record is a file with one line of words. A later version may add words. */
 struct record {
-	char text[256];
-	const char *words[4]; /* "": missing */
+	char words[4][64]; /* "": missing */
 };
 
 /* False: there is no record, or it has fewer than `least` words. */
-static bool record_read(struct record *record, int dir, const char *name, size_t least)
+static bool record_read(struct record *record, int dir, const char *name, int least)
 {
-	char *rest = record->text;
+	char text[256];
 
-	if (dir < 0 || sys_read(dir, name, record->text, sizeof(record->text)) <= 0)
-		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(record->words); i++)
-		record->words[i] = rest ? strsep(&rest, " ") : "";
-	return *record->words[least - 1];
+	*record = (struct record){ 0 };
+	return dir >= 0 && sys_read(dir, name, text, sizeof(text)) > 0 &&
+	       sscanf(text, "%63s %63s %63s %63s", record->words[0], record->words[1], record->words[2],
+		      record->words[3]) >= least;
 }
 
 /* Most callers ignore errors: a full disk must not stop a start. */
@@ -231,17 +229,11 @@ size_t failure_list(const struct store *store, struct failure **out)
 /* Reads one record; false: it is invalid, or its process has ended. */
 static bool silent_read(struct timed_child_silent *silent, int directory, const char *name)
 {
-	struct record record;
-	long pid, start, since;
+	char text[256];
 
-	if (!parent_parse(silent->who, name) || !record_read(&record, directory, name, 3) ||
-	    !text_number(record.words[0], 1, INT_MAX, &pid) || !text_number(record.words[1], 1, INT64_MAX, &start) ||
-	    !text_number(record.words[2], 0, INT64_MAX, &since))
-		return false;
-	silent->pid = (pid_t)pid;
-	silent->start = (uint64_t)start;
-	silent->since_ms = since;
-	return sys_process_lives(silent->pid, silent->start);
+	return parent_parse(silent->who, name) && sys_read(directory, name, text, sizeof(text)) > 0 &&
+	       sscanf(text, "%d %" SCNu64 " %" SCNd64, &silent->pid, &silent->start, &silent->since_ms) == 3 &&
+	       sys_process_lives(silent->pid, silent->start);
 }
 
 void silent_recall(const struct store *store)

@@ -11,7 +11,6 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
-#include "base/text.h"
 #include "sys/sys.h"
 #include "host/mdevctl_files.h"
 #include "state/history.h"
@@ -23,19 +22,14 @@ enum { LOOKED_MAX = 1 << 20 };
 static char *looked_read(const struct store *store, int64_t *at_ms)
 {
 	autoclose int fd = store->run < 0 ? -1 : openat(store->run, LOOKED, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	char boot[UUID_SIZE], line[64], *text = NULL, *rest = line;
+	char boot[UUID_SIZE], was[UUID_SIZE], *text = NULL;
 	size_t len;
-	long at;
 
 	if (fd < 0 || sys_slurp(fd, LOOKED_MAX, &text, &len) < 0)
 		return NULL;
 	sys_boot_id(boot);
-	snprintf(line, sizeof(line), "%.*s", (int)strcspn(text, "\n"), text);
-	if (text_number(strsep(&rest, " "), 0, INT64_MAX, &at) && rest && strcmp(rest, boot) == 0 &&
-	    at <= sys_now_ms()) {
-		*at_ms = at;
+	if (sscanf(text, "%" SCNd64 " %36s", at_ms, was) == 2 && strcmp(was, boot) == 0 && *at_ms <= sys_now_ms())
 		return text;
-	}
 	free(text);
 	return NULL;
 }
@@ -43,17 +37,15 @@ static char *looked_read(const struct store *store, int64_t *at_ms)
 /* The time of the last look that did not see this device, from `text`, the record of the look at `at_ms`; -1: none. */
 static int64_t without_of(const char *text, int64_t at_ms, const char *id)
 {
-	char start[ID_SIZE + 2], number[32];
+	char start[ID_SIZE + 2];
 	const char *line;
-	long without;
+	int64_t without;
 
 	snprintf(start, sizeof(start), "\n%s ", id);
 	line = strstr(text, start);
 	if (!line)
 		return at_ms;
-	line += strlen(start);
-	snprintf(number, sizeof(number), "%.*s", (int)strcspn(line, "\n"), line);
-	return text_number(number, 0, at_ms, &without) ? without : -1;
+	return sscanf(line + strlen(start), "%" SCNd64, &without) == 1 ? without : -1;
 }
 
 bool affinity_is_new(const struct store *store, const char *id, int64_t window_ms)
@@ -87,19 +79,19 @@ static bool is_back(const struct store *store, const char *id)
 		sys_exists(store->host->root, path));
 }
 
-/* Forgets the origin of devices gone since the last look, unless a new device has the ID, and so the record. */
+/*
+ * Forgets the origin of devices gone since the last look, unless a new device has the ID, and so the record. Changes
+ * `text`.
+ */
 static void forget_gone(const struct store *store, char *text, const struct inventory *inv)
 {
-	char *line = strchr(text, '\n'), id[ID_SIZE];
+	char *line, id[ID_SIZE];
 
-	for (line = line ? line + 1 : text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
-		char name[ID_SIZE];
-
-		snprintf(name, sizeof(name), "%.*s", (int)strcspn(line, " \n"), line);
-		if (id_parse(id, name) && !inventory_device(inv, id) && !is_back(store, id) &&
+	strsep(&text, "\n"); /* the time and the boot */
+	while ((line = strsep(&text, "\n")))
+		if (id_parse(id, strsep(&line, " ")) && !inventory_device(inv, id) && !is_back(store, id) &&
 		    !mdevctl_defines(store->host, id))
 			affinity_gone(store, id);
-	}
 }
 
 void looked_note(const struct store *store, const struct inventory *inv, int64_t at_ms)
@@ -113,8 +105,6 @@ void looked_note(const struct store *store, const struct inventory *inv, int64_t
 
 	if (store->run < 0 || (last && last_ms >= at_ms))
 		return;
-	if (last)
-		forget_gone(store, last, inv);
 	sys_boot_id(boot);
 	to = mem_open(&text, &len);
 	fprintf(to, "%" PRId64 " %s\n", at_ms, boot);
@@ -128,5 +118,7 @@ void looked_note(const struct store *store, const struct inventory *inv, int64_t
 			fprintf(to, "%s %" PRId64 "\n", id, without);
 	}
 	mem_close(to);
+	if (last)
+		forget_gone(store, last, inv);
 	(void)sys_publish(store->run, LOOKED, text, len);
 }
