@@ -66,6 +66,14 @@ static bool is_garbage(int r)
 	return r == -EINVAL || r == -ELOOP || r == -EISDIR;
 }
 
+/* Moves an invalid lease to garbage/, so that it is not read again. False: that failed, so readers skip it. */
+static bool set_aside(const struct store *store, const char *name)
+{
+	autoclose int garbage = sys_own_dir(store->run, "garbage");
+
+	return garbage >= 0 && renameat(store->leases, name, garbage, name) == 0;
+}
+
 /* Adds the lease with this name. Counts garbage, and sets it aside if the caller holds the lock. */
 static int list_one(const struct store *store, const char *name, struct leases *out, struct err *err)
 {
@@ -82,7 +90,7 @@ static int list_one(const struct store *store, const char *name, struct leases *
 		return cannot_read(name, r, err);
 	out->garbage++;
 	if (store->lock >= 0)
-		out->aside += store_set_aside(store, "leases", name);
+		out->aside += set_aside(store, name);
 	return 0;
 }
 
@@ -155,7 +163,7 @@ int lease_get(const struct store *store, const char *id, struct lease *out, stru
 	if (r != -ENOENT && !is_garbage(r))
 		return cannot_read(id, r, err);
 	if (is_garbage(r) && store->lock >= 0)
-		store_set_aside(store, "leases", id);
+		set_aside(store, id);
 	return 0;
 }
 

@@ -116,12 +116,3 @@ void work_locks_end(struct work_locks *locks, const char *id)
 	free(locks->list);
 	locks->list = NULL;
 }
-
-bool store_set_aside(const struct store *store, const char *directory, const char *name)
-{
-	char from[NAME_MAX + 32];
-	autoclose int garbage = sys_own_dir(store->run, "garbage");
-
-	snprintf(from, sizeof(from), "%s/%s", directory, name);
-	return garbage >= 0 && renameat(store->run, from, garbage, name) == 0;
-}

@@ -143,6 +143,3 @@ int store_lock_handler(const struct store *store, int wait_ms, struct err *err);
 bool store_is_handler(const struct store *store, int lock);
 
 bool store_handler_runs(const struct store *store);
-
-/* Moves an invalid record to garbage/, so that it is not read again. False: that failed, so readers skip it. */
-bool store_set_aside(const struct store *store, const char *directory, const char *name);

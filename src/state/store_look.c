@@ -79,29 +79,25 @@ static int why_no_lock(mode_t mode)
 	return S_ISREG(mode) ? 0 : S_ISDIR(mode) ? EISDIR : S_ISLNK(mode) ? ELOOP : S_ISFIFO(mode) ? ESPIPE : ENXIO;
 }
 
-static int look_at_lock(const struct host *host, struct err *err)
+static int look_at_lock(const struct host *host, const char *path, struct err *err)
 {
 	struct stat st;
-	int code = 0;
+	int code;
 
-	if (fstatat(host->root, "run/vgpu-lease/lock", &st, AT_SYMLINK_NOFOLLOW) < 0)
-		code = errno == ENOENT ? why_not_made(host, "run/vgpu-lease/lock") : errno;
+	if (fstatat(host->root, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		code = errno == ENOENT ? why_not_made(host, path) : errno;
 	else
 		code = why_no_lock(st.st_mode);
-	return code ? store_lock_error(err, code, "lock") : 0;
+	return code ? store_lock_error(err, code, path + strlen("run/vgpu-lease/")) : 0;
 }
 
 int store_would_lock_pgpu(const struct host *host, const char *pgpu, struct err *err)
 {
-	static const char run[] = "run/vgpu-lease/";
-	char path[sizeof(run) + sizeof("pgpu/.lock") + PARENT_SIZE];
-	struct stat st;
-	int code;
+	char path[PARENT_SIZE + 32];
 
-	snprintf(path, sizeof(path), "%spgpu/%s.lock", run, pgpu);
+	snprintf(path, sizeof(path), "run/vgpu-lease/pgpu/%s.lock", pgpu);
 	/* A missing file can be created if the lease can, which is checked separately. */
-	code = fstatat(host->root, path, &st, AT_SYMLINK_NOFOLLOW) < 0 ? 0 : why_no_lock(st.st_mode);
-	return code ? store_lock_error(err, code, path + strlen(run)) : 0;
+	return sys_exists(host->root, path) ? look_at_lock(host, path, err) : 0;
 }
 
 int store_would_open(const struct host *host, struct err *err)
@@ -112,5 +108,5 @@ int store_would_open(const struct host *host, struct err *err)
 	for (size_t i = 0; i < ARRAY_SIZE(directories); i++)
 		if (look_at_directory(host, directories[i], err) < 0)
 			return -err->code;
-	return look_at_lock(host, err);
+	return look_at_lock(host, "run/vgpu-lease/lock", err);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Where the state is kept, and its locks. */
-#include "state/store.h"
+#include "state/lease_store.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -129,15 +129,24 @@ static void handler(struct store *store)
 	ok(!store_is_handler(store, -1), "no lock is none");
 }
 
+/* Reads the lease under the lock. */
+static void read_locked(struct store *store)
+{
+	struct lease lease;
+
+	ok(store_lock(store, 0, &err) == 0 && lease_get(store, ID, &lease, &err) == 0, "garbage is no lease");
+	store_unlock(store);
+}
+
 static void set_aside(struct store *store)
 {
 	sys_publish(store->leases, ID, "what?", 5);
-	store_set_aside(store, "leases", ID);
+	read_locked(store);
 	ok(faccessat(store->leases, ID, F_OK, 0) < 0 && faccessat(store->run, "garbage/" ID, F_OK, 0) == 0,
 	   "a record that cannot be understood is moved to garbage/");
 	fchmodat(store->run, "garbage", 0777, 0);
 	sys_publish(store->leases, ID, "what?", 5);
-	store_set_aside(store, "leases", ID);
+	read_locked(store);
 	ok(faccessat(store->leases, ID, F_OK, 0) == 0, "where that is others' to write to it stays");
 	unlinkat(store->leases, ID, 0);
 	fchmodat(store->run, "garbage", 0755, 0);
