@@ -26,11 +26,11 @@
 #include "daemon/finisher.h"
 #include "daemon/pass.h"
 #include "host/inventory.h"
+#include "ops/check.h"
 #include "base/text.h"
 #include "base/udev.h"
 #include "sys/sys.h"
 #include "sys/log.h"
-#include "daemon/wait_ready.h"
 #include "virt/virt.h"
 
 enum {
@@ -40,6 +40,7 @@ enum {
 	APART_MAX_MS = 10000,
 	SHARE = 4, /* a pass is followed by a pause of this many times its processor time */
 	WAIT_MAX_S = 86400,
+	READY_STEP_MS = 1000, /* --wait-ready looks at least this often, even without an event of udev */
 };
 
 struct options {
@@ -267,17 +268,73 @@ static int serve(struct leased *d, struct err *err)
 	return r;
 }
 
-/* Reports the errors that a reload would only log: the sender of its signal gets no answer. */
-static int check_config(const struct args *args, struct err *err)
+/* Returns how many requirements of a start are not met; err has the first. */
+static size_t not_ready(const struct host *host, const struct config *config, struct err *err)
 {
-	struct host host = { .root = -1 };
+	struct check check = { .host = host, .config = config, .only_pool = true };
+	size_t n;
+
+	check_run(&check);
+	n = check.count[CHECK_FAIL];
+	for (size_t i = 0; i < check.n; i++) {
+		const struct finding *finding = &check.findings[i];
+
+		if (finding->status != CHECK_FAIL)
+			continue;
+		err_set(err, ETIMEDOUT, "%s: %s; %s", finding->where ? finding->where : "this host", finding->text,
+			finding->fix);
+		break;
+	}
+	check_free(&check);
+	return n;
+}
+
+static int wait_for_cards(const struct host *host, const struct config *config, int wait_s, struct err *err)
+{
+	int64_t end = sys_now_ms() + (int64_t)wait_s * 1000;
+	struct udev_watch *udev = NULL;
+	struct err ignored;
+	size_t n;
+
+	/* Without udev's events, and on another host, it looks every second. */
+	if (!*host->name)
+		udev_watch_open(&udev, &ignored);
+	while ((n = not_ready(host, config, err)) > 0 && sys_now_ms() < end) {
+		struct pollfd fd = { .fd = udev ? udev_watch_fd(udev) : -1, .events = POLLIN };
+
+		if (poll(&fd, 1, READY_STEP_MS) > 0)
+			udev_watch_read(udev);
+	}
+	udev_watch_close(udev);
+	if (n > 1)
+		err_in(err, "%zu differences from the configuration, the first", n);
+	return n ? -err->code : 0;
+}
+
+/*
+ * --check-config reports the errors that a reload would only log: the sender of its signal gets no answer.
+ *
+ * --wait-ready is for units that start at boot and need the drivers of the cards. It waits until a start would find
+ * what the configuration names. -ETIMEDOUT: the text names the first one missing.
+ */
+static int look_only(const struct options *options, struct err *err)
+{
+	const struct args *args = &options->args;
 	struct config config;
+	struct host host;
 	int r = host_open(&host, args->root, err);
 
-	if (r == 0) {
-		r = inventory_load_config(&config, &host, args->config, err);
-		config_free(&config);
+	if (r < 0)
+		return r;
+	r = inventory_load_config(&config, &host, args->config, err);
+	if (!options->check && r == 0 && config.nsections) {
+		r = wait_for_cards(&host, &config, (int)options->wait_s, err);
+	} else if (!options->check && (r == 0 || (r == -ENOENT && !args->config))) {
+		/* Say why the wait ends at once; otherwise it would seem that the cards are ready. */
+		printf("%s; nothing to wait for\n", r == 0 ? "no type is enabled" : "no configuration");
+		r = 0;
 	}
+	config_free(&config);
 	host_close(&host);
 	return r;
 }
@@ -293,10 +350,8 @@ static int run(struct leased *d, struct err *err)
 		return 0;
 	}
 	text_set_root(d->options.args.root);
-	if (d->options.check)
-		return check_config(&d->options.args, err);
-	if (d->options.wait)
-		return wait_ready(d->options.args.root, d->options.args.config, (int)d->options.wait_s, err);
+	if (d->options.check || d->options.wait)
+		return look_only(&d->options, err);
 	if (!d->options.args.root && geteuid() != 0)
 		return err_set(err, EPERM, "cannot change leases: permission denied; run as root");
 	if (d->options.foreground)
