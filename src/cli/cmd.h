@@ -176,6 +176,12 @@ void cmd_rows_end(struct rows *rows);
 /* Prints an error as a JSON document, unless the command has already begun one. */
 void cmd_json_error(const struct err *err);
 
+/*
+ * The text of a first configuration for this host; the caller frees it. Fails, and warns of each GPU, if the host is
+ * not Nova's and no card can have a type now.
+ */
+int init_text(const struct host *host, char **text, size_t *len, struct err *err);
+
 /* The operand FILE in messages; "-" becomes "standard input". */
 const char *cmd_file_name(const char *path);
 

@@ -11,7 +11,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cmd.h"
-#include "cli/init_text.h"
 
 enum { CONFIG_MAX = 1024 * 1024 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The text of a first configuration: Nova's, where a nova.conf enables types, or else the types of the host's cards. */
-#include "cli/init_text.h"
+#include "cli/cmd.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,7 +13,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "host/mdevctl_files.h"
-#include "cli/cmd.h"
 
 enum { GUEST_MIB = 2048, CONFIG_MAX = 1024 * 1024 };
 

@@ -270,7 +270,7 @@ static void print_pgpu(const struct status *status, const struct card_row *row)
 	if (*card->vendor)
 		line_of("model", "%s%s%s:%s%s", model, *model ? " (" : "", card->vendor, card->device,
 			*model ? ")" : "");
-	line_of("framework", "%s", cards_framework(card) ? cards_framework(card) : "");
+	line_of("framework", "%s", cards_framework(card));
 	if (card->nvfs)
 		line_of("VFs", "%d", card->nvfs);
 	if (card->numa != UNKNOWN)

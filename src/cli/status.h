@@ -68,7 +68,7 @@ int cards_check_pgpu(struct cmd *cmd, struct err *err);
  */
 const struct inv_pgpu *cards_pgpu(const struct world *world, const char *name, struct err *err);
 
-/* NULL: a card whose VFs are off, or whose driver has not registered its types, has no framework yet. */
+/* "": a card whose VFs are off, or whose driver has not registered its types, has no framework yet. */
 const char *cards_framework(const struct inv_pgpu *card);
 
 /* Write the fields of a pGPU, or its types as one row each. */

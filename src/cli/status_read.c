@@ -160,7 +160,7 @@ void cards_offers(struct rows *rows, const struct world *world, const struct car
 
 const char *cards_framework(const struct inv_pgpu *card)
 {
-	return card->nparents || card->framework == FW_VF ? framework_words[card->framework] : NULL;
+	return card->nparents || card->framework == FW_VF ? framework_words[card->framework] : "";
 }
 
 void cards_fields(struct rows *rows, const struct world *world, const struct card_row *row)
