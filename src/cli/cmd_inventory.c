@@ -198,7 +198,6 @@ static const struct table_layout leases_layout = {
 	.columns = { COL_ID, COL_TYPE, COL_PARENT, COL_STATE, COL_ORIGIN, COL_AGE, COL_DOMAIN, COL_INSTANCE, COL_NOTE },
 	.more = { COL_PGPU, COL_NUMA, COL_MIB, COL_FRAMEWORK, COL_PROJECT, COL_SINCE },
 	.narrow = { COL_ORIGIN, COL_PARENT, COL_AGE, COL_INSTANCE },
-	.if_any = COL_INSTANCE,
 };
 
 static void print_leases(const struct cmd *cmd, const struct leases *leases, const struct gc *verdicts)

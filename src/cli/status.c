@@ -163,7 +163,6 @@ static void print_facts(const struct status *status, const struct term *term, co
 static const struct table_layout layout = {
 	.columns = { COL_DOMAIN, COL_INSTANCE, COL_TYPE, COL_MIB, COL_STATE, COL_AGE, COL_ID },
 	.narrow = { COL_MIB, COL_ID, COL_AGE, COL_INSTANCE, COL_TYPE },
-	.if_any = COL_INSTANCE,
 };
 
 /* Draws the vGPUs, one per line, aligned across all pGPUs; the caller frees the text. */

@@ -157,7 +157,7 @@ void table_coloured(struct table *table, enum column column, const char *text, c
 	autofree char *safe = ends_shown(text && *text ? text : "-");
 	if (scols_line_set_column_data(table->line, at, safe) < 0)
 		mem_out();
-	table->any |= text && *text && column == table->layout->if_any;
+	table->has_instance |= text && *text && column == COL_INSTANCE;
 	if (*sequence)
 		scols_cell_set_color(scols_line_get_column_cell(table->line, at), sequence);
 }
@@ -219,12 +219,6 @@ static struct libscols_column *narrow(const struct table *table, int i)
 	return table->columns[table->layout->narrow[i]];
 }
 
-/* Is this the layout's `if_any` column, empty in each row? */
-static bool is_empty(const struct table *table, enum column column)
-{
-	return column == table->layout->if_any && !table->any;
-}
-
 /* Makes the table fit, if possible. Returns the column whose text goes below each line; NULL: none. */
 static struct libscols_column *squeeze(struct table *table, int width)
 {
@@ -251,7 +245,7 @@ static struct libscols_column *squeeze(struct table *table, int width)
 	/* After a wide column is omitted, several others can fit again. */
 	while (n-- > 0) {
 		column = narrow(table, n);
-		if (is_empty(table, table->layout->narrow[n]))
+		if (table->layout->narrow[n] == COL_INSTANCE && !table->has_instance)
 			continue;
 		hide_column(column, false);
 		hide_column(column, !fits(table, width));
@@ -293,10 +287,9 @@ static void print_rows(const struct table *table, size_t rows, const struct term
 void table_end(struct table *table, const struct term *term)
 {
 	size_t rows = scols_table_get_nlines(table->scols);
-	const enum column if_any = table->layout->if_any;
 
-	if (table->columns[if_any] && is_empty(table, if_any) && !table->options->output)
-		hide_column(table->columns[if_any], true);
+	if (table->columns[COL_INSTANCE] && !table->has_instance && !table->options->output)
+		hide_column(table->columns[COL_INSTANCE], true);
 	if (table->options->sort)
 		scols_sort_table(table->scols, table->columns[find_column(table->layout, table->options->sort)]);
 	/* libsmartcols prints nothing for a table without lines; an empty line makes it print the heading. */

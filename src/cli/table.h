@@ -33,7 +33,6 @@ struct table_layout {
 	enum column columns[16];
 	enum column more[8];   /* shown only with --output */
 	enum column narrow[8]; /* omitted on a narrow terminal, in this order */
-	enum column if_any;    /* omitted, except with --output, if it is empty in each row */
 };
 
 /* From the command line; NULL: the default. */
@@ -51,7 +50,7 @@ struct table {
 	struct libscols_table *scols;
 	struct libscols_column *columns[COLUMNS]; /* NULL: not in the table */
 	struct libscols_line *line;               /* the line being filled */
-	bool any;                                 /* some row has a value in the layout's `if_any` */
+	bool has_instance; /* some row has an INSTANCE, which is omitted otherwise, except with --output */
 };
 
 /* Begins a table, after table_check(). */

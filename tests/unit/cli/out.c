@@ -115,8 +115,7 @@ static const char *draw(const char *output, const char *sort, const struct term 
 static const char *draw_any(const char *instance, const char *output, const struct term *term)
 {
 	static const struct table_layout any = { .columns = { COL_ID, COL_INSTANCE, COL_NAME, COL_NOTE },
-						 .narrow = { COL_INSTANCE, COL_NAME },
-						 .if_any = COL_INSTANCE };
+						 .narrow = { COL_INSTANCE, COL_NAME } };
 	const struct table_options options = { .output = output };
 	struct table table;
 
