@@ -39,46 +39,37 @@ static enum column find_column(const struct table_layout *layout, const char *na
 	return column;
 }
 
-static int check_column(const struct table_layout *layout, const char *name, struct err *err)
+static int refuse_column(const struct table_layout *layout, const char *name, struct err *err)
 {
 	char names[256] = "";
 
-	if (find_column(layout, name) != COL_NONE)
-		return 0;
 	for (int i = 0; column_of(layout, i) != COL_NONE; i++)
 		text_add(names, sizeof(names), "%s%s", i ? ", " : "", dictionary[column_of(layout, i)].name);
 	return err_set(err, EINVAL, "invalid column '%s': expected %s", name, names);
 }
 
-/* Stores the columns to show, in order, and returns their number. */
-static int choose_columns(enum column shown[COLUMNS], const struct table_layout *layout, const char *output,
-			  struct err *err)
+int table_check(const struct table_layout *layout, struct table_options *options, struct err *err)
 {
-	autofree char *list = output ? mem_strdup(output) : NULL;
+	autofree char *list = mem_strdup(options->output ? options->output : "");
 	char *rest = list, *name;
 	int n = 0;
 
-	for (; !output && layout->columns[n] != COL_NONE; n++)
-		shown[n] = layout->columns[n];
-	while (output && (name = text_next(&rest, ",")) != NULL) {
-		if (check_column(layout, name, err) < 0)
-			return -err->code;
-		shown[n] = find_column(layout, name);
+	while ((name = text_next(&rest, ",")) != NULL) {
+		const enum column column = find_column(layout, name);
+
+		if (column == COL_NONE)
+			return refuse_column(layout, name, err);
 		for (int i = 0; i < n; i++)
-			if (shown[i] == shown[n])
+			if (options->shown[i] == column)
 				return err_set(err, EINVAL, "column '%s' given twice", name);
-		n++;
+		options->shown[n++] = column;
 	}
-	return n ? n : check_column(layout, output, err);
-}
-
-int table_check(const struct table_layout *layout, const struct table_options *options, struct err *err)
-{
-	enum column shown[COLUMNS];
-
-	if (choose_columns(shown, layout, options->output, err) < 0)
-		return -err->code;
-	return options->sort ? check_column(layout, options->sort, err) : 0;
+	if (options->output && !n)
+		return refuse_column(layout, options->output, err);
+	if (!options->sort)
+		return 0;
+	options->by = find_column(layout, options->sort);
+	return options->by == COL_NONE ? refuse_column(layout, options->sort, err) : 0;
 }
 
 /* The number in "12", or the seconds in "5m" or "2d". -1 means unknown, and sorts first. */
@@ -113,9 +104,8 @@ static void add_column(struct table *table, enum column column, int flags)
 
 void table_start(struct table *table, const struct table_layout *layout, const struct table_options *options)
 {
-	struct err impossible;
-	enum column shown[COLUMNS], column;
-	int n = choose_columns(shown, layout, options->output, &impossible);
+	const enum column *shown = options->output ? options->shown : layout->columns;
+	enum column column;
 
 	*table = (struct table){ .layout = layout, .options = options, .scols = mem_check(scols_new_table()) };
 	if (scols_table_set_column_separator(table->scols, "  ") < 0)
@@ -123,8 +113,8 @@ void table_start(struct table *table, const struct table_layout *layout, const s
 	scols_table_enable_noencoding(table->scols, 1);
 	scols_table_enable_noheadings(table->scols, options->no_headings);
 	scols_table_set_termforce(table->scols, SCOLS_TERMFORCE_NEVER);
-	for (int i = 0; i < n; i++)
-		add_column(table, shown[i], 0);
+	for (; *shown != COL_NONE; shown++)
+		add_column(table, *shown, 0);
 	for (int i = 0; (column = column_of(layout, i)) != COL_NONE; i++)
 		if (!table->columns[column])
 			add_column(table, column, SCOLS_FL_HIDDEN);
@@ -291,7 +281,7 @@ void table_end(struct table *table, const struct term *term)
 	if (table->columns[COL_INSTANCE] && !table->has_instance && !table->options->output)
 		hide_column(table->columns[COL_INSTANCE], true);
 	if (table->options->sort)
-		scols_sort_table(table->scols, table->columns[find_column(table->layout, table->options->sort)]);
+		scols_sort_table(table->scols, table->columns[table->options->by]);
 	/* libsmartcols prints nothing for a table without lines; an empty line makes it print the heading. */
 	if (!rows)
 		mem_check(scols_table_new_line(table->scols, NULL));

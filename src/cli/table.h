@@ -39,10 +39,13 @@ struct table_layout {
 struct table_options {
 	const char *output, *sort;
 	bool no_headings;
+	/* From table_check(). */
+	enum column shown[COLUMNS]; /* with `output`: in this order; COL_NONE ends the list */
+	enum column by;             /* with `sort` */
 };
 
-/* Checks the options. -EINVAL: the table does not have a column; the text lists the columns that it has. */
-int table_check(const struct table_layout *layout, const struct table_options *options, struct err *err);
+/* Checks the options, and finds their columns. -EINVAL: a column is not in the table; the text lists all. */
+int table_check(const struct table_layout *layout, struct table_options *options, struct err *err);
 
 struct table {
 	const struct table_layout *layout;

@@ -86,10 +86,12 @@ static const char *table_on(struct table *table, const struct term *term)
 /* Three rows on this terminal; the next call ends what it returns. */
 static const char *draw(const char *output, const char *sort, const struct term *term)
 {
-	const struct table_options options = { .output = output, .sort = sort };
+	struct table_options options = { .output = output, .sort = sort };
 	struct table table;
+	struct err err;
 
 	memory_begin();
+	table_check(&layout, &options, &err);
 	table_start(&table, &layout, &options);
 	table_line(&table);
 	table_text(&table, COL_AGE, "3m");
@@ -116,10 +118,12 @@ static const char *draw_any(const char *instance, const char *output, const stru
 {
 	static const struct table_layout any = { .columns = { COL_ID, COL_INSTANCE, COL_NAME, COL_NOTE },
 						 .narrow = { COL_INSTANCE, COL_NAME } };
-	const struct table_options options = { .output = output };
+	struct table_options options = { .output = output };
 	struct table table;
+	struct err err;
 
 	memory_begin();
+	table_check(&any, &options, &err);
 	table_start(&table, &any, &options);
 	table_line(&table);
 	table_text(&table, COL_ID, "a long one");
