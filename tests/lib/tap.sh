@@ -22,6 +22,16 @@ skip_all() {
 	exit 0
 }
 
+# needs PROGRAM...: what this test calls; one below $builddir/tests is a helper, which only `make check TESTS=...` builds.
+needs() {
+	local program
+	for program; do
+		command -v "$program" >/dev/null && continue
+		[[ $program != "$builddir"/* ]] || skip_all "${program#"$builddir/"} is needed: call this test by make check TESTS=..."
+		skip_all "$program is needed"
+	done
+}
+
 # awaits REASON SENTENCE...: the sentence, `holds ...` or another, is expected not to be true yet. It is reported as such; if
 # it is, that fails, so that somebody notices.
 awaits() {

@@ -3,10 +3,7 @@
 # The completion of zsh and fish, in the shells themselves: bash's words, each inserted as one word, and none ever run.
 # shellcheck disable=SC2016,SC2012 # what other shells expand; names that are known
 . "$(dirname "$0")/../../lib/cli.sh"
-for shell in zsh fish; do
-	command -v $shell >/dev/null && continue
-	skip_all "$shell is needed"
-done
+needs zsh fish
 
 mkdir -p "$work/bin" "$work/files/dir" "$work/zsh" "$work/fish"
 : >"$work/files/file"

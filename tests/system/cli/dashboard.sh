@@ -3,10 +3,7 @@
 # The dashboard of contrib/ with the handler's metrics: a real Prometheus has a value for each of its expressions.
 . "$(dirname "$0")/../../lib/cli.sh"
 
-for program in prometheus python3; do
-	command -v $program >/dev/null && continue
-	skip_all "$program is needed"
-done
+needs prometheus python3
 
 host t4:2+mtty
 configure nvidia-222 mtty-1@mtty policy 'reclaim_grace = 0' 'release_wait = 0' 'metrics = yes'

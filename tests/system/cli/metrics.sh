@@ -15,9 +15,7 @@ stop() {
 }
 trap 'stop; clean_up' EXIT
 
-if ! command -v promtool >/dev/null; then
-	skip_all "promtool is needed"
-fi
+needs promtool
 
 host t4:2+mtty
 configure nvidia-222 mtty-1@mtty

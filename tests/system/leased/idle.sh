@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What the device handler takes while nothing happens, and whether it grows.
 . "$(dirname "$0")/../../lib/leased.sh"
+needs "$builddir/tests/system/leased/passes"
 host t4:2+mtty
 configure nvidia-222 policy 'driver_cleanup = 0' 'reclaim = never'
 write_node "$work/node.xml" 8 4 1

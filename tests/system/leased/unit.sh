@@ -3,10 +3,7 @@
 # The units: what systemd thinks of them, and what it is told by the daemon.
 . "$(dirname "$0")/../../lib/leased.sh"
 unit=$builddir/etc/systemd/vgpu-leased.service
-
-if ! command -v systemd-analyze >/dev/null; then
-	skip_all "systemd-analyze is needed"
-fi
+needs systemd-analyze
 
 holds "the daemon's exposure is no more than 3.0" systemd-analyze security --offline=yes --threshold=30 --no-pager "$unit"
 
