@@ -54,15 +54,7 @@ end_vf() { vf_domain "$@" | hook "vm$1" release end destroyed; }
 vf_type() { cat "$root/sys/bus/pci/devices/$1/nvidia/current_vgpu_type"; }
 set_vf_type() { echo "$2" >"$root/sys/bus/pci/devices/$1/nvidia/current_vgpu_type"; }
 
-# log_here: what the programs log from here on is in $work/log. It ends with the script.
-log_here() {
-	mkdir -p "$root/run/systemd/journal"
-	"$builddir/tests/system/cli/journald" "$root/run/systemd/journal/socket" >"$work/log" &
-	# shellcheck disable=SC2064 # this one
-	trap "kill $!; clean_up" EXIT
-	eventually test -S "$root/run/systemd/journal/socket"
-}
-logged() { tr '\000-\010' '\n' <"$work/log" | sed 's/^MESSAGE=//'; }
+logged() { tr '\000-\010' '\n' <"$work/logged" | sed 's/^MESSAGE=//'; }
 
 devices() { (cd "$root/sys/bus/mdev/devices" && printf '%s ' *) | sed 's/[*] $//'; }
 leases() { find "$root/run/vgpu-lease/leases" -type f 2>/dev/null | wc -l; }

@@ -105,6 +105,15 @@ mdevctl_has() {
 	mkdir -p "$root/etc/mdevctl.d/$1"
 	printf '{"mdev_type": "%s", "start": "%s", "attrs": []}\n' "$3" "${4:-manual}" >"$root/etc/mdevctl.d/$1/$2"
 }
+# log_here: what the programs log from here on comes to $socket, and is in $work/logged. It ends with the script.
+log_here() {
+	socket=$root/run/systemd/journal/socket
+	mkdir -p "${socket%/*}"
+	python3 "$srcdir/tests/lib/journald.py" "$socket" >"$work/logged" &
+	journald=$!
+	trap 'kill -KILL "$journald"; clean_up' EXIT
+	holds "there is a log" eventually test -S "$socket"
+}
 # libvirt_runs NAME: libvirt has a status file of this domain, whose XML is on standard input.
 libvirt_runs() {
 	mkdir -p "$root/run/libvirt/qemu"

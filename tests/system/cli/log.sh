@@ -163,12 +163,12 @@ domain 3 "$(uuid 3)" mtty-9 | sed "s/<name>.*</<name>${name//&/\\&}</" | "$hook"
 holds "the refusal of a domain with such a name arrives" eventually arrived refused 2
 chmod a+x "$work" "$root"
 chmod 777 "$socket"
-as_nobody "$builddir/tests/system/cli/journald" --send "$socket" "VGPU_LEASE_EVENT=released
+as_nobody /usr/bin/python3 - "$socket" "VGPU_LEASE_EVENT=released
 MESSAGE_ID=$(sed -n 's/^-- //p' "$srcdir/etc/catalog/vgpu-lease.catalog" | head -n 1)
 PGPU=mtty
 MESSAGE=forged
-"
-holds "so does what nobody sends" eventually grep -aq forged "$tmp/export"
+" <"$srcdir/tests/lib/journald.py"
+holds "so does what nobody sends" eventually grep -aq forged "$work/logged"
 publish
 is "$(events "$(domain_uuid 3)")" "refused" "it is that domain's"
 is "$(events mtty)" "created released" "and no event of a pGPU; what nobody sent is not shown"
@@ -182,7 +182,7 @@ holds "the journal has it" grep -q forged <(journalctl --root="$root" -o cat --n
 	printf 'VGPU_LEASE_ID=%s\n' {1..40}
 	printf 'VGPU_LEASE_REASON\n\x0d\0\0\0\0\0\0\0one\nPGPU=mtty\n'
 	printf 'MESSAGE=%s\n\n' "$(head -c 3000000 /dev/zero | tr '\0' x)"
-} >>"$tmp/export"
+} >>"$work/logged"
 publish
 vl log --json a=b
 is "$status|$(jq -r '.events | length' <<<"$out")" "0|1" "a value may have an ="
