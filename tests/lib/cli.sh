@@ -88,6 +88,15 @@ vl_works() {
 	vl "${@:2}"
 	is "$status|$err" "0|" "$1"
 }
+# vl_is SENTENCE STATUS|OUTPUT|ERROR ARGUMENT...: it ends so, and prints this on both; vl_like: this is a pattern.
+vl_is() {
+	vl "${@:3}"
+	is "$status|$out|$err" "$2" "$1"
+}
+vl_like() {
+	vl "${@:3}"
+	like "$status|$out|$err" "$2" "$1"
+}
 # vl_prints SENTENCE ARGUMENT... -- KEY [ARG...]: its output has this message.
 vl_prints() {
 	tap_split "$@"
@@ -104,6 +113,17 @@ vl_fails() {
 	tap_split "$@"
 	vl "${tap_before[@]:2}"
 	is "$status|$out|$err" "$2||$(message M_PROGRAM "$(message "${tap_behind[@]}")")" "$1"
+}
+
+# check_says SENTENCE PATTERN KEY [ARG...]: of the lines of check that match, one has this message.
+check_says() {
+	vl check
+	holds "$1" says "${@:3}" < <(grep -E -- "$2" <<<"$out")
+}
+# check_counts SENTENCE NUMBER PATTERN: so many lines of check match.
+check_counts() {
+	vl check
+	is "$(grep -cE -- "$3" <<<"$out")" "$2" "$1"
 }
 
 # on_terminal WIDTH COMMAND...: what it prints on a terminal of so many columns.

@@ -17,8 +17,7 @@ for spelling in 0000:84:00.0 00000000:84:00.0; do
 	is "$status|$(untimed)" "0|$leased" "list takes $spelling"
 	vl_ends "and so does gc" 0 gc --dry-run --pgpu $spelling
 	vl_ends "and types" 0 types --pgpu $spelling
-	vl inventory --pgpu $spelling --output pgpu --no-headings
-	is "$status|$out" "0|0000:84:00.0" "and inventory"
+	vl_is "and inventory" "0|0000:84:00.0|" inventory --pgpu $spelling --output pgpu --no-headings
 	vl_ends "and show" 0 show $spelling
 	vl_ends "and retype" 0 retype $spelling nvidia-222 --dry-run
 done
@@ -27,8 +26,7 @@ for command in "list" "types" "gc --dry-run" "status"; do
 	# shellcheck disable=SC2086 # Several words they are.
 	vl_ends "$command takes the address of a VF for its card" 0 $command --pgpu 0000:26:00.4
 done
-vl inventory --pgpu 0000:26:00.4 --output pgpu --no-headings
-is "$status|$out" "0|0000:26:00.0" "and inventory shows that card"
+vl_is "and inventory shows that card" "0|0000:26:00.0|" inventory --pgpu 0000:26:00.4 --output pgpu --no-headings
 vl_ends "retype, too" 0 retype 0000:26:00.4 nvidia-1147 --dry-run
 
 for word in 84:00.0 0000:84:00:0 pci_0000_84_00_0; do

@@ -66,8 +66,7 @@ advises "plan: what shows why" "$err" "$vm"
 
 ### A domain whose name is more than one word, as on Unraid
 domain 1 00000000-0000-0000-0000-000000000001 | sed 's|<name>vm1|<name>Windows 11 (vGPU)|' >"$vm"
-mkdir -p "$root/etc/libvirt/qemu"
-cp "$vm" "$root/etc/libvirt/qemu/Windows 11 (vGPU).xml"
+libvirt_has "Windows 11 (vGPU)" <"$vm"
 pool nvidia-222
 vl check
 advises "check: what gives it a UUID" "$out"

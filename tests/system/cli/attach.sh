@@ -27,9 +27,8 @@ holds "what libvirt refuses is an error" says M_NOT_ATTACHED vm1 <<<"$err"
 is "$status|$(leased)|$(made)" "1||" "and leaves no lease and no device"
 vl_says "a type that nobody knows" 1 attach --connect "$libvirt" --type nvida-222 vm1 -- M_NO_TYPE_SIMILAR nvida-222 nvidia-222
 
-vl attach --connect "$libvirt" --dry-run --type T4-1B --persistent vm1
-like "$status|$out" "0|create *-*, nvidia-222 on 0000:84:00.0 (*)"$'\n'"attach it to domain vm1, and add it to its definition" \
-	"a dry run takes a type as NVIDIA calls it, and tells what would be done"
+vl_like "a dry run takes a type as NVIDIA calls it, and tells what would be done" \
+	"0|create *-*, nvidia-222 on 0000:84:00.0 (*)"$'\n'"attach it to domain vm1, and add it to its definition|" attach --connect "$libvirt" --dry-run --type T4-1B --persistent vm1
 is "$err|$(leased)|$(made)" "||" "and does nothing"
 vl_says "it is refused as an attach is" 1 attach --connect "$libvirt" --dry-run --type nvida-222 vm1 -- M_NO_TYPE_SIMILAR nvida-222 nvidia-222
 

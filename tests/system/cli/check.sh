@@ -79,8 +79,7 @@ configure <<<''
 finds FAIL type "$conf_path: *" "an empty one: nothing can start"
 configure <<<'[devices]'
 finds FAIL type "$conf_path: *enabled_mdev_types*" "no type"
-vl --config "$conf_path.none" check
-like "$status|$out" "1|FAIL  config   $conf_path.none: *" "--config is honoured"
+vl_like "--config is honoured" "1|FAIL  config   $conf_path.none: *|" --config "$conf_path.none" check
 configure devices 'enabled_mdev_types = nvidia-222' 'nova_conf = /etc/nova.conf'
 printf '[mdev_nvidia-223]\n' >"$root/etc/nova.conf"
 finds WARN config "$root/etc/nova.conf:1: *" "a warning has its place"
@@ -139,7 +138,7 @@ echo '{"mdev_type": "nvidia-222", "start": "auto"}' >"$definition"
 well "one of the same type is none"
 echo '{"mdev_type": "nvidia-223", "start": "manual"}' >"$definition"
 well "nor one that does not start by itself"
-domain 1 "$(uuid 1)" >"$root/etc/libvirt/qemu/vm1.xml"
+domain 1 "$(uuid 1)" | libvirt_has vm1
 finds FAIL domain "$root/etc/libvirt/qemu/vm1.xml: *vm1*nvidia-223*$(uuid 1)*" "but where a domain names it: its type comes from there"
 call prepare begin 1 2>/dev/null
 is "$?" 1 "and its start is refused indeed"
@@ -148,7 +147,7 @@ echo '{"mdev_type"' >"$definition"
 finds FAIL mdevctl "*$definition*" "one that is no JSON"
 echo '{"mdev_type": "nvidia-223", "start": "auto"}' >"$definition"
 create 0000:84:00.0 nvidia-223 1
-domain 1 "$(uuid 1)" >"$root/etc/libvirt/qemu/vm1.xml"
+domain 1 "$(uuid 1)" | libvirt_has vm1
 among WARN mdevctl "$definition: *nvidia-223*nvidia-222*vm1*" "a definition of another type whose device a domain uses"
 fails "without advice against that device" grep -q undefine <<<"$notes"
 rm "$root/etc/libvirt/qemu/vm1.xml"
@@ -160,7 +159,7 @@ remove_device "$(uuid 1)"
 rm "$definition"
 
 # A domain that runs without a vGPU of its own.
-domain 1 "$(uuid 1)" >"$root/etc/libvirt/qemu/vm1.xml"
+domain 1 "$(uuid 1)" | libvirt_has vm1
 # runs_without [METADATA]: the domain runs without its vGPU.
 runs_without() {
 	domain 1 "$(uuid 1)" | sed "/<hostdev/,/<\\/hostdev>/d; s|</metadata>|${1-}&|; s|<domain type='qemu'|& id='3'|" | libvirt_runs vm1
@@ -189,7 +188,7 @@ echo '{"mdev_type": "nvidia-222", "start": "auto"}' >"$definition"
 printf '[devices]\nenabled_mdev_types = nvidia-222\n[mdev_nvidia-222]\ndevice_addresses = 0000:84:00.0\n' >"$root/etc/nova.conf"
 configure devices 'nova_conf = /etc/nova.conf'
 finds WARN mdevctl "$definition: *mdevctl undefine -u $(uuid 1)*" "a definition without device that no domain names"
-domain 1 "$(uuid 1)" >"$root/etc/libvirt/qemu/vm1.xml"
+domain 1 "$(uuid 1)" | libvirt_has vm1
 finds WARN mdevctl "$definition: *vm1*" "one that a domain names"
 fails "is that domain's" grep -q undefine <<<"$notes"
 rm "$root/etc/libvirt/qemu/vm1.xml"

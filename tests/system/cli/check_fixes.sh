@@ -46,14 +46,12 @@ vl_prints "one definition matches" check -- M_DEFINITIONS 1 "" matches
 
 # A NUMA node in device_match: that of another card, or one where the kernel knows none.
 configure 'nvidia-222@10de:1eb8 numa=3'
-vl check
-holds "that a card is on another NUMA node is the reason" says M_OTHER_NODE nvidia-222 3 1 3 < <(grep 0000:85:00.0 <<<"$out")
+check_says "that a card is on another NUMA node is the reason" 0000:85:00.0 M_OTHER_NODE nvidia-222 3 1 3
 holds "and the fix of its type" says M_OTHER_NODE nvidia-222 3 0 3 < <(grep '^FAIL' <<<"$out")
 new_host gvt-g
 device=$(cut -c3- "$root/sys/bus/pci/devices/0000:00:02.0/device")
 configure "i915-GVTg_V5_4@8086:$device numa=0"
-vl check
-holds "where the kernel knows no NUMA node, check says to remove it" says M_NO_NODE i915-GVTg_V5_4 0 0 < <(grep '^FAIL' <<<"$out")
+check_says "where the kernel knows no NUMA node, check says to remove it" '^FAIL' M_NO_NODE i915-GVTg_V5_4 0 0
 holds "and so does a refusal" says M_NO_NODE i915-GVTg_V5_4 0 0 < <(call prepare begin 1 i915-GVTg_V5_4 2>&1)
 configure "i915-GVTg_V5_4@8086:$device"
 holds "which helps" call prepare begin 1 i915-GVTg_V5_4

@@ -16,12 +16,10 @@ device 0000:00:0b.0 8086 7d1d 120000 intel_vpu
 device 0000:06:00.0 1002 164e 030000 amdgpu
 device 0000:03:00.0 8086 56a0 030000 i915
 device 0000:00:02.0 8086 4c8a 030000 i915
-vl inventory --no-headings -o PGPU
-is "$status|$out" "0|" "the mainboard's VGA, a network card, an NPU, and GPUs without SR-IOV and GVT-g are no pGPUs"
+vl_is "the mainboard's VGA, a network card, an NPU, and GPUs without SR-IOV and GVT-g are no pGPUs" "0||" inventory --no-headings -o PGPU
 vl_says "and init knows of no GPU" 1 init -- M_INIT_NO_GPU
 configure i915-GVTg_V5_4@0000:00:02.0
-vl check
-holds "kvmgt is not advised for a GPU that has no GVT-g" says M_NOT_GVTG < <(grep 0000:00:02.0 <<<"$out")
+check_says "kvmgt is not advised for a GPU that has no GVT-g" 0000:00:02.0 M_NOT_GVTG
 rm -r "$devices/0000:00:02.0" "$root/etc/vgpu-lease.conf"
 
 device 0000:41:00.0 10de 26b9 030200 - 32
@@ -64,8 +62,7 @@ vl inventory --no-headings -o PGPU
 is "$(xargs <<<"$out")" 0000:66:00.0 "with a configuration, only the card that it means is listed"
 echo 692f >"$devices/0000:66:00.0/sriov_vf_device"
 configure vf_s7150@1002:692f
-vl check
-holds "the ID of its VFs is recognized" says M_VFS_ID 1002:692f 1002:6929 < <(grep '^FAIL' <<<"$out")
+check_says "the ID of its VFs is recognized" '^FAIL' M_VFS_ID 1002:692f 1002:6929
 rm -r "${root:?}"
 
 ### On the simulator: VFs that are there, and no pool yet

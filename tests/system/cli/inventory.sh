@@ -92,11 +92,9 @@ json inventory
 like "$(object address 0000:41:00.0)" '*"in_pool": false,"ready": false,"reason": "'"$(message M_NOT_REGISTERED)*" "as JSON"
 
 configure <<<'[nonsense]'
-vl inventory
-like "$status|$err" "0|$(message M_WARNING "*/vgpu-lease.conf:1: *")" "a broken configuration is a warning"
+vl_like "a broken configuration is a warning" "0|*|$(message M_WARNING "*/vgpu-lease.conf:1: *")" inventory
 like "$(row mtty)" "mtty * $root/etc/vgpu-lease.conf:1: *" "and the reason why nothing is in the pool"
-vl types
-like "$status|$err" "0|$(message M_WARNING "*/vgpu-lease.conf:1: *")" "for types, too"
+vl_like "for types, too" "0|*|$(message M_WARNING "*/vgpu-lease.conf:1: *")" types
 
 # Of eight cards one is configured: the numbers are those of the pool.
 new_host t4:8

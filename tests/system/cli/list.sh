@@ -7,12 +7,9 @@ host t4:2
 configure nvidia-222
 heading='ID  TYPE  PARENT  STATE  ORIGIN  AGE  DOMAIN  NOTE'
 
-vl list
-is "$status|$out|$err" "0|$heading|" "without leases there is a heading"
-vl list --pgpu 0000:85:00.0 --type nvidia-223
-is "$status|$out|$err" "0|$heading|" "likewise of a pGPU and a type that this host has"
-vl list --json
-is "$out" $'{\n  "version": 1,\n  "leases": []\n}' "or an empty list"
+vl_is "without leases there is a heading" "0|$heading|" list
+vl_is "likewise of a pGPU and a type that this host has" "0|$heading|" list --pgpu 0000:85:00.0 --type nvidia-223
+vl_is "or an empty list" $'0|{\n  "version": 1,\n  "leases": []\n}|' list --json
 
 call prepare begin 1
 runs 1
@@ -111,11 +108,10 @@ shown() { # OPTION...: the domains that are left
 }
 is "$(shown --domain vm2)|$(shown --domain "$(domain_uuid 3)")" "vm2|vm3" "the vGPUs of a domain, by name or UUID"
 mkdir -p "$root/etc/libvirt/qemu" "$root/run/libvirt/qemu"
-domain 7 "$(uuid 7)" >"$root/etc/libvirt/qemu/vm7.xml"
+domain 7 "$(uuid 7)" | libvirt_has vm7
 echo "<domstatus><domain><uuid>$(domain_uuid 8)</uuid></domain></domstatus>" >"$root/run/libvirt/qemu/transient.xml"
 for domain in vm7 "$(domain_uuid 7)" transient "$(domain_uuid 8)"; do
-	vl list --domain "$domain" --no-headings
-	is "$status|$out|$err" "0||" "a domain of libvirt's without a lease has none: $domain"
+	vl_is "a domain of libvirt's without a lease has none: $domain" "0||" list --domain "$domain" --no-headings
 done
 for domain in vn7 transcient; do
 	vl list --domain $domain
@@ -128,8 +124,7 @@ fails "is not similar to any" says M_SIMILAR <<<"$err"
 vl list --domain "$(domain_uuid 9)" --json
 is "$status|$(grep -ce "$(message M_NO_SUCH_DOMAIN "$(domain_uuid 9)")" <<<"$out")" "1|1" "so is a UUID, as JSON"
 ln -s vm7.xml/x "$root/etc/libvirt/qemu/unread.xml"
-vl list --domain nobody --no-headings
-is "$status|$out" "0|" "where a file of libvirt's cannot be read, it may be one"
+vl_like "where a file of libvirt's cannot be read, it may be one" "0||?*" list --domain nobody --no-headings
 holds "and a warning says so" says M_DOMAIN_UNTOLD nobody <<<"$err"
 rm -r "$root/etc/libvirt" "$root/run/libvirt"
 is "$(shown --pgpu 0000:85:00.0)" "vm3" "of a pGPU"
@@ -137,18 +132,14 @@ is "$(shown --state active)|$(shown --state active --pgpu 0000:84:00.0)" "vm1 vm
 is "$(shown --type nvidia-222)|$(shown --type nvidia-223)" "vm1 vm2 vm3 vm4 vm5|" "of a type"
 vl list --json --state reserved
 is "$(grep -c '"id"' <<<"$out")" 1 "JSON is filtered, too"
-vl inventory --pgpu 0000:85:00.0 --no-headings -o pgpu
-is "$out" "0000:85:00.0" "pGPUs by address"
+vl_is "pGPUs by address" "0|0000:85:00.0|" inventory --pgpu 0000:85:00.0 --no-headings -o pgpu
 vl_says "a type that no pGPU is configured for" 0 inventory --type T4-8Q -- M_TYPE_ON_NO_PGPU nvidia-233
-vl inventory --type nvidia-223 --no-headings
-is "$out" "" "and by the type that they are configured for"
-vl types --type nvidia-222 --no-headings -o type,framework
-is "$out" "nvidia-222  mdev" "one type"
+vl_like "and by the type that they are configured for" "0||?*" inventory --type nvidia-223 --no-headings
+vl_is "one type" "0|nvidia-222  mdev|" types --type nvidia-222 --no-headings -o type,framework
 for name in 'GRID T4-1B' T4-1B; do
 	is "$(shown --type "$name")" "vm1 vm2 vm3 vm4 vm5" "which NVIDIA calls $name"
 done
-vl types --type 'T4-2B' --no-headings -o type,name
-is "$out" "nvidia-223  GRID T4-2B" "whether it is configured or not"
+vl_is "whether it is configured or not" "0|nvidia-223  GRID T4-2B|" types --type 'T4-2B' --no-headings -o type,name
 vl_says "a type that does not exist: one that is similar" 1 gc --dry-run --type T4-2X -- M_NO_TYPE_SIMILAR T4-2X T4-2B
 vl_says "a name that no type has is an error" 1 list --type 'GRID T4-2X' -- M_UNKNOWN_TYPE_SIMILAR 'GRID T4-2X' 'GRID T4-2B'
 for command in list types inventory; do
@@ -173,13 +164,11 @@ is "$(headings 80)|$(headings 52)" "TYPE NAME CLASS MIB HEADS CAPACITY USED AVAI
 	"of a type its name is kept longest, what it can show least"
 
 echo 'this is no lease' >"$root/run/vgpu-lease/leases/$(uuid 9)"
-vl list
-like "$status|$err" "0|$(message M_WARNING "$(message M_NOT_UNDERSTOOD /run/vgpu-lease/leases)*")" "a broken record is told"
+vl_like "a broken record is told" "0|*|$(message M_WARNING "$(message M_NOT_UNDERSTOOD /run/vgpu-lease/leases)*")" list
 rm "$root/run/vgpu-lease/leases/$(uuid 9)"
 
 configure <<<'[nonsense]'
-vl list --json
-like "$status|$err" "0|$(message M_WARNING "$root/etc/vgpu-lease.conf:1: *")" "a broken configuration is a warning"
+vl_like "a broken configuration is a warning" "0|*|$(message M_WARNING "$root/etc/vgpu-lease.conf:1: *")" list --json
 like "$out" "*$(uuid 1)*" "and the leases are shown all the same"
 
 configure nvidia-222

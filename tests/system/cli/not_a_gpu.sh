@@ -5,19 +5,16 @@
 
 host flex/3+cx6
 configure 'vf_flex@0000:4d:00.0, 0000:17:00.0'
-vl check
-holds "check warns of the network card" says M_NOT_A_GPU flex < <(grep '^WARN .*0000:17:00.0' <<<"$out")
+check_says "check warns of the network card" '^WARN .*0000:17:00.0' M_NOT_A_GPU flex
 fails "and not of the GPU" says M_NOT_A_GPU < <(grep '0000:4d:00.0' <<<"$out")
 
 # A vendor makes other devices with VFs, too, as Intel does network cards.
 configure 'vf_flex@8086:*, 15b3:*, numa=0'
-vl inventory --no-headings -o PGPU
-is "$out" 0000:4d:00.0 "a match without a device means GPUs alone"
+vl_is "a match without a device means GPUs alone" "0|0000:4d:00.0|" inventory --no-headings -o PGPU
 control bind "0000:17:00.2 mlx5_core"
 vf_domain 1 0000:17:00.2 >"$tmp/nic.xml"
 is "$("$hook" --root "$root" -- vm1 prepare begin - <"$tmp/nic.xml" 2>&1)" "" "a domain with a network card's VF starts"
-vl list --no-headings
-is "$out" "" "and leases nothing"
+vl_is "and leases nothing" "0||" list --no-headings
 vl_works "plan has nothing to say about it" plan "$tmp/nic.xml"
 
 ### Mdevs of a network card, with which containers have their ports
@@ -25,11 +22,9 @@ end_host
 host mlx5
 create 0000:06:00.0 mlx5_core-local 1
 configure nvidia-222
-vl gc --unused --grace 0 --no-headings
-is "$status|$out" "0|" "gc --unused does not concern itself with them"
+vl_is "gc --unused does not concern itself with them" "0||" gc --unused --grace 0 --no-headings
 holds "and leaves them" exists 1
-vl list --no-headings
-is "$out" "" "and list does not show them"
+vl_is "and list does not show them" "0||" list --no-headings
 orphan 0000:06:00.0 mlx5_core-local 2
 vl gc --grace 0 --no-headings
 fails "one that was made for a guest goes, as any orphan" exists 2
@@ -68,12 +63,10 @@ ln -s "../$vf" "$devices/$card/virtfn0"
 ln -s "../$card" "$devices/$vf/physfn"
 ln -s ../../../../kernel/iommu_groups/7 "$devices/$vf/iommu_group"
 configure vf_mi300x@1002:74a1
-vl check
-is "$(grep -c "^PASS .*$card" <<<"$out")" 1 "an accelerator serves"
+check_counts "an accelerator serves" 1 "^PASS .*$card"
 fails "and nothing is wrong with its class" says M_NOT_A_GPU <<<"$out"
 echo 0x020000 >"$devices/$card/class"
-vl check
-holds "of a network card with the same VFs check warns" says M_NOT_A_GPU mi300x < <(grep "^WARN .*$card" <<<"$out")
+check_says "of a network card with the same VFs check warns" "^WARN .*$card" M_NOT_A_GPU mi300x
 
 ### FPGAs, NPUs, and compression and network engines, which have the class of accelerators: no guest gets one for its GPU
 configure 'vf_flex@8086:*, numa=0, 19e5:*'
@@ -109,11 +102,9 @@ mkdir -p "$root"/{run,var/lib}
 other_mdev vfio_ap matrix vfio_ap-passthrough vfio-ap "$(uuid 1)"
 other_mdev css0 0.0.0313 vfio_ccw-io vfio-ccw "$(uuid 2)"
 configure devices
-vl inventory --no-headings
-is "$out" "" "inventory has none of them"
+vl_is "inventory has none of them" "0||" inventory --no-headings
 vl_says "init does not enable them" 1 init -- M_INIT_NO_GPU
-vl gc --dry-run --unused --grace 0 --no-headings
-is "$out" "" "and gc --unused removes none"
+vl_is "and gc --unused removes none" "0||" gc --dry-run --unused --grace 0 --no-headings
 ### Hygon's crypto engines (hct), mdevs of a virtual parent that are vfio-pci
 other_mdev virtual/hct hct hct-1 vfio-pci "$(uuid 3)"
 vl_says "init does not enable them" 1 init -- M_INIT_NO_GPU
@@ -123,6 +114,5 @@ configure hct-1
 vl gc --dry-run --unused --grace 0 --no-headings
 is "$(grep -c "^remove *$(uuid 3)" <<<"$out")" 1 "unless they are configured"
 configure vfio_ap-passthrough@matrix
-vl check
-holds "one that is named is refused with the reason" says M_NO_VGPU_PARENT < <(grep ' matrix' <<<"$out")
+check_says "one that is named is refused with the reason" ' matrix' M_NO_VGPU_PARENT
 tap_done

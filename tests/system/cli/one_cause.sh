@@ -50,8 +50,7 @@ configure nvidia-1147@10de:26b9
 only "one of two cards, of which the other makes VFs" M_VFS_NOT_ENABLED -- M_VFS_RESTART $l40s
 holds "and a start gets one there" grep -q "^PASS  type .* on 0000:27:00.4" <<<"$out"
 configure nvidia-1147
-vl check
-holds "of all cards, one that does not come up is a warning" says M_VFS_NOT_ENABLED < <(grep "^WARN .*$l40s" <<<"$out")
+check_says "of all cards, one that does not come up is a warning" "^WARN .*$l40s" M_VFS_NOT_ENABLED
 
 new_host t4
 configure nvidia-1147@10de:1eb8

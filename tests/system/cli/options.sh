@@ -13,8 +13,7 @@ usage() {
 	tap_split "$@"
 	for of in "${tap_behind[@]}"; do [ "$of" = help ] || break; done
 	case $of in frobnicate | lists | nothing) of='' ;; *) of=" $of" ;; esac
-	vl "${tap_behind[@]}"
-	is "$status|$out|$err" "2||$(message M_USAGE "$(message "${tap_before[@]:1}")" "$of")" "$1"
+	vl_is "$1" "2||$(message M_USAGE "$(message "${tap_before[@]:1}")" "$of")" "${tap_behind[@]}"
 }
 
 usage "an unknown command is a usage error" M_UNKNOWN_COMMAND frobnicate -- frobnicate
@@ -62,8 +61,7 @@ for command in plan rewrite "rewrite --in-place"; do
 	# shellcheck disable=SC2086 # The words of a command line.
 	vl_fails "$command of a file that is not there" 2 $command "$tmp/none.xml" -- M_NO_SUCH_FILE "$tmp/none.xml"
 	# shellcheck disable=SC2086
-	vl $command "$tmp"
-	like "$status|$out|$err" "2||$(message M_PROGRAM "$tmp: *")" "$command of a directory"
+	vl_like "$command of a directory" "2||$(message M_PROGRAM "$tmp: *")" $command "$tmp"
 done
 # One table, of all that an exit status can be.
 holds "the manual has the table of exit statuses" test "$(sed -n '/^.Sh EXIT STATUS/,/^.Sh/p' "$srcdir/man/vgpu-lease.8" | grep -c '^.It [012]$')" = 3
@@ -134,8 +132,7 @@ like "$("$command" inventory --root="$root")" "*mtty-1*" "or with an equals sign
 sed 's/mtty-1/mtty-2/' "$root/etc/vgpu-lease.conf" >"$tmp/other.conf"
 vl --config "$tmp/other.conf" inventory
 like "$out" "*mtty-2*" "--config stands before the command, and is not looked for below the root"
-vl inventory --config "$tmp/other.conf"
-like "$out" "*mtty-2*" "or after it"
+vl_like "or after it" "0|*mtty-2*|" inventory --config "$tmp/other.conf"
 vl inventory --config "$tmp/no.conf"
 like "$status|$err" "0|$(message M_WARNING "*$(message M_NO_SUCH_FILE "$tmp/no.conf")")" "one that is not there is told"
 vl plan --config "$tmp/no.conf" "$srcdir/xml-templates/domain-one-vgpu.xml"

@@ -28,8 +28,7 @@ card() {
 reason() {
 	local sentence=$1
 	shift
-	vl inventory --no-headings -o PGPU
-	is "$out" "$pf" "$sentence: the card is the only pGPU"
+	vl_is "$sentence: the card is the only pGPU" "0|$pf|" inventory --no-headings -o PGPU
 	vl_prints "$sentence: is the reason" inventory --no-headings -o REASON -- "$@"
 }
 

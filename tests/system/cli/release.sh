@@ -20,23 +20,19 @@ before=$(lease 1)
 vl release --dry-run "$(uuid 1)"
 is "$status|$out|$err|$(lease 1)" "0|keep the device and drop the lease of $(uuid 1), mtty-1 on mtty||$before" "a dry run tells of an adopted device"
 hold 1
-vl release --dry-run "$(uuid 1)"
-is "$status|$out|$err" "1||$(message M_PROGRAM "$(uuid 1): $(message M_HELD_OPEN $$ vm1)$(message M_SHUT_DOWN_FIRST)")" \
-	"and is refused as the release is"
-vl release "$(uuid 1)"
-is "$status|$out|$err" "1||$(message M_PROGRAM "$(uuid 1): $(message M_HELD_OPEN $$ vm1)$(message M_SHUT_DOWN_FIRST)")" \
-	"an open device is refused"
+vl_is "and is refused as the release is" "1||$(message M_PROGRAM "$(uuid 1): $(message M_HELD_OPEN $$ vm1)$(message M_SHUT_DOWN_FIRST)")" \
+	release --dry-run "$(uuid 1)"
+vl_is "an open device is refused" "1||$(message M_PROGRAM "$(uuid 1): $(message M_HELD_OPEN $$ vm1)$(message M_SHUT_DOWN_FIRST)")" \
+	release "$(uuid 1)"
 is "$(lease 1)" "$before" "and its lease is what it was"
 holds "the device, too" exists 1
 leave
-vl release "$(uuid 1)"
-is "$status|$out|$err" "0|$(message M_DROPPED "$(uuid 1)" mtty-1 mtty vm1)|" "of an adopted device the lease is dropped"
+vl_is "of an adopted device the lease is dropped" "0|$(message M_DROPPED "$(uuid 1)" mtty-1 mtty vm1)|" release "$(uuid 1)"
 is "$(lease 1)" "" "and gone"
 holds "the device is left" exists 1
 
 call prepare begin 2
-vl release --dry-run "$(uuid 2)"
-is "$status|$out|$err" "0|remove $(uuid 2), mtty-1 on mtty|" "a dry run tells of one that we made"
+vl_is "a dry run tells of one that we made" "0|remove $(uuid 2), mtty-1 on mtty|" release --dry-run "$(uuid 2)"
 holds "which stays" exists 2
 runs 2
 vl release "$(tr '[:lower:]' '[:upper:]' <<<"$(uuid 2)")"
@@ -50,12 +46,10 @@ call prepare begin 3
 remove_device "$(uuid 3)"
 vl release --dry-run "$(uuid 3)"
 is "$status|$out" "0|drop the lease of $(uuid 3), mtty-1 on mtty" "a dry run tells of a lease whose device is gone"
-vl release "$(uuid 3)"
-is "$status|$out" "0|$(message M_DROPPED "$(uuid 3)" mtty-1 mtty vm3)" "a lease whose device is gone is dropped"
+vl_is "a lease whose device is gone is dropped" "0|$(message M_DROPPED "$(uuid 3)" mtty-1 mtty vm3)|" release "$(uuid 3)"
 
 call migrate begin 4 >/dev/null
-vl release --dry-run "$(uuid 4)"
-is "$status|$out" "0|drop the reservation of $(uuid 4), mtty-1 on mtty" "or of a reservation"
+vl_is "or of a reservation" "0|drop the reservation of $(uuid 4), mtty-1 on mtty|" release --dry-run "$(uuid 4)"
 vl release "$(uuid 4)"
 is "$status|$out|$(lease 4)" "0|$(message M_DROPPED "$(uuid 4)" mtty-1 mtty vm4)|" "a reservation is dropped"
 
@@ -63,9 +57,8 @@ is "$status|$out|$(lease 4)" "0|$(message M_DROPPED "$(uuid 4)" mtty-1 mtty vm4)
 call prepare begin 7
 hold 7
 call release end 7
-vl release "$(uuid 7)"
-is "$status|$out|$err" "1||$(message M_PROGRAM "$(uuid 7): $(message M_HELD_OPEN $$ vm7)$(message M_END_PROCESS_FIRST)")" \
-	"where the domain has ended, the process is what must end"
+vl_is "where the domain has ended, the process is what must end" \
+	"1||$(message M_PROGRAM "$(uuid 7): $(message M_HELD_OPEN $$ vm7)$(message M_END_PROCESS_FIRST)")" release "$(uuid 7)"
 leave
 
 call prepare begin 5
@@ -76,9 +69,8 @@ like "$(lease 5)" "*state=releasing*" "the lease stays, for gc"
 echo clear >"$root/.kernel/control/inject"
 
 configure <<<'[nonsense]'
-vl release "$(uuid 5)"
-like "$status|$out|$err" "0|$(message M_REMOVED "$(uuid 5)" mtty-1 mtty vm5)|$(message M_WARNING "*/vgpu-lease.conf:1: *")" \
-	"it works under a broken configuration"
+vl_like "it works under a broken configuration" \
+	"0|$(message M_REMOVED "$(uuid 5)" mtty-1 mtty vm5)|$(message M_WARNING "*/vgpu-lease.conf:1: *")" release "$(uuid 5)"
 
 mkdir "$tmp/copy"
 cp "$builddir/vgpu-lease" "$tmp/copy/"

@@ -16,8 +16,7 @@ told() {
 
 serve mtty-2
 vl_ends "a call without a type" 2 retype mtty
-vl retype nosuch mtty-1
-like "$status|$err" "1|vgpu-lease: nosuch: *" "a card that is not there"
+vl_like "a card that is not there" "1|*|vgpu-lease: nosuch: *" retype nosuch mtty-1
 vl_fails "a type that the card does not make" 1 retype mtty nvidia-222 -- M_RETYPE_NOT_MADE mtty nvidia-222 "mtty-1, mtty-2"
 vl_fails "the configuration is changed first" 1 retype mtty mtty-1 -- M_RETYPE_NOT_ENABLED mtty-1 mtty-1 mtty
 configure mtty-2@mtty mtty-1@0000:99:00.0
@@ -52,8 +51,7 @@ told "each with its reason" M_RETYPE_STAYS "$(uuid 11)" mtty-2 mtty -- M_MDEVCTL
 told "also what is open" M_RETYPE_STAYS "$(uuid 12)" mtty-2 mtty -- M_PROCESS_HAS_IT
 told "the others are gone, with their manual definitions" M_RETYPE_GONE "$(uuid 10)" mtty-2 mtty -- M_DEFINITION_GOES
 is "$(ls "$root/etc/mdevctl.d/mtty")|$(made | wc -l)" "$(uuid 11)|3" "and no more than those"
-mkdir -p "$root/etc/libvirt/qemu"
-echo "<domain><name>off</name><address uuid='$(uuid 11)'/></domain>" >"$root/etc/libvirt/qemu/off.xml"
+echo "<domain><name>off</name><address uuid='$(uuid 11)'/></domain>" | libvirt_has off
 vl retype --dry-run mtty mtty-1
 fails "nor is a definition advised against that a domain that is shut off names" says M_RETYPE_COMES_BACK "/etc/mdevctl.d/mtty/$(uuid 11)" mtty-2 "$(uuid 11)" <<<"$err"
 rm "$root/etc/libvirt/qemu/off.xml"
@@ -65,8 +63,7 @@ told "and says for how many" M_RETYPE_FREE mtty mtty-1 24 0
 is "$(made)" "$(uuid 20)" "a vGPU on another card stays"
 call prepare begin 31 mtty-1
 is "$?" 0 "a domain starts with the new type"
-vl retype mtty_mtty mtty-1
-is "$status|$out" "0|$(message M_RETYPE_FREE mtty mtty-1 23 1)" "vGPUs of that type are no obstacle"
+vl_is "vGPUs of that type are no obstacle" "0|$(message M_RETYPE_FREE mtty mtty-1 23 1)|" retype mtty_mtty mtty-1
 
 # Back again, while one is leased.
 create mtty mtty-1 40
@@ -103,7 +100,6 @@ is "$status|$(made)|$err" "0|$(uuid 20)|" "and nowhere else"
 # A card that is full of the type itself is not called free.
 for n in {50..61}; do create mtty mtty-2 "$n"; done
 for option in '' --dry-run; do
-	vl retype mtty mtty-2 $option
-	is "$status|$out" "0|$(message M_RETYPE_FULL mtty mtty-2 "full (12 in use)")" "a full card, with '$option'"
+	vl_is "a full card, with '$option'" "0|$(message M_RETYPE_FULL mtty mtty-2 "full (12 in use)")|" retype mtty mtty-2 $option
 done
 tap_done

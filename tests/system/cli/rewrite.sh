@@ -15,11 +15,9 @@ is "${out//$new/$placeholder}" "$(cat "$templates/domain-placeholder.xml")" \
 vl rewrite - <"$templates/domain-placeholder.xml"
 fails "each call makes another one" grep -q "$new" <<<"$out"
 is "$status|$(wc -l <<<"$out")" "0|$(wc -l <"$templates/domain-placeholder.xml")" "- is standard input"
-vl rewrite - </dev/null
-is "$status|$out|$err" "1||$(message M_PROGRAM "$(message M_STDIN_EMPTY)")" "and is called so where nothing comes from it"
+vl_is "and is called so where nothing comes from it" "1||$(message M_PROGRAM "$(message M_STDIN_EMPTY)")" rewrite - </dev/null
 
-vl rewrite "$templates/domain-two-vgpus.xml"
-is "$status|$out" "0|$(cat "$templates/domain-two-vgpus.xml")" "UUIDs that are none of ours stay"
+vl_is "UUIDs that are none of ours stay" "0|$(cat "$templates/domain-two-vgpus.xml")|" rewrite "$templates/domain-two-vgpus.xml"
 vl rewrite --all "$templates/domain-two-vgpus.xml"
 is "$(grep -cE "address uuid='$any'" <<<"$out")|$(grep -c 4b20d080 <<<"$out")" "2|0" "with --all each vGPU gets another"
 is "$(grep -oE "$any" <<<"$out" | sort | uniq -c | awk '$1 > 2')" "" "of its own"
@@ -29,8 +27,7 @@ cp "$templates/domain-placeholder.xml" "$file"
 chmod 640 "$file"
 chown 1234:4321 "$file"
 ln -s vm.xml "$tmp/link.xml"
-vl rewrite --in-place "$tmp/link.xml"
-like "$status|$out" "0|$placeholder -> ????????-????-4*" "in place, it says what it put where"
+vl_like "in place, it says what it put where" "0|$placeholder -> ????????-????-4*|" rewrite --in-place "$tmp/link.xml"
 fails "the file has changed" grep -q "$placeholder" "$file"
 is "$(stat -c '%a %u %g' "$file")" "640 1234 4321" "its mode and owner have not"
 holds "a link to it is still one" test -L "$tmp/link.xml"
@@ -40,8 +37,7 @@ vl rewrite --in-place "$file"
 is "$status|$out|$(stat -c %i "$file")" "0||$inode" "what has no placeholder is not touched"
 
 printf '<domain><name>x</name><devices>' >"$tmp/broken.xml"
-vl rewrite --in-place "$tmp/broken.xml"
-like "$status|$out|$err" "1||$(message M_PROGRAM "$tmp/broken.xml: *")" "a broken file is told"
+vl_like "a broken file is told" "1||$(message M_PROGRAM "$tmp/broken.xml: *")" rewrite --in-place "$tmp/broken.xml"
 is "$(cat "$tmp/broken.xml")" '<domain><name>x</name><devices>' "and stays as it was"
 mkfifo "$tmp/pipe"
 vl_fails "a pipe is no file, and is not waited for" 2 rewrite --in-place "$tmp/pipe" -- M_NOT_A_FILE "$tmp/pipe"
@@ -86,8 +82,7 @@ configure </dev/null
 { echo '<node>'; domain 9 "$placeholder" | sed "s/type='qemu'/type='test'/; s|<devices>|<memory>8192</memory><os><type>hvm</type></os>&|"; echo '</node>'; } >"$tmp/node.xml"
 vl rewrite --connect "test://$tmp/node.xml" vm9
 like "$status|$out|$err" "0|$placeholder -> ????????-????-4*|" "a domain's definition is rewritten through libvirt"
-vl rewrite --connect "test://$tmp/node.xml" vm8
-is "$status|$out" "1|" "a word that names neither a file nor a domain fails"
+vl_like "a word that names neither a file nor a domain fails" "1||?*" rewrite --connect "test://$tmp/node.xml" vm8
 holds "and is told so" says M_LIBVIRT_SAYS vm8 "Domain not found" <<<"$err"
 vl_fails "what is spelt as a file is one" 2 rewrite --connect "test://$tmp/node.xml" vm9.xml -- M_NO_SUCH_FILE vm9.xml
 

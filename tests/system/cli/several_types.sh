@@ -45,8 +45,7 @@ for type in "$first" "$out"; do
 	domain 2 "$(uuid 2)" "$type" >"$defined/vm2.xml"
 	"$hook" --root "$root" -- vm2 prepare begin - <"$defined/vm2.xml" 2>"$work/err"
 	is "$? $(says_times M_QUOTA_NO_PROJECT 1 1 <"$work/err")" "1 1" "over the quota, a start with $type is refused"
-	vl check
-	is "$(grep -c ^FAIL <<<"$out")" 0 "which check does not call a mistake of the domain: $type"
+	check_counts "which check does not call a mistake of the domain: $type" 0 ^FAIL
 done
 
 # In the configuration: the type of a section, written differently.

@@ -25,8 +25,7 @@ shows() { # PATTERN SENTENCE: of the domain
 libvirt
 show vm2
 is "$status|$out|$err" "1||$(message M_PROGRAM "$(message M_LIBVIRT_SAYS vm2 "Domain not found")")" "a domain that is not there"
-mkdir -p "$root/etc/libvirt/qemu"
-cp "$tmp/node.xml" "$root/etc/libvirt/qemu/vm1.xml"
+libvirt_has vm1 <"$tmp/node.xml"
 show vn1
 is "$status|$out|$err" "1||$(message M_PROGRAM "$(message M_LIBVIRT_SAYS vn1 "Domain not found")$(message M_SIMILAR vm1)")" \
 	"where libvirt's files have a similar name, that is suggested"

@@ -10,8 +10,7 @@ fact() { sed -nE "s/^  $1  +//p" <<<"$out" | sed -E "s/^([^,]*), .*, NUMA/\1, NU
 
 ### A vGPU
 call prepare begin 1 nvidia-222
-vl show "$(uuid 1 | tr a-f A-F)"
-is "$status|$err" "0|" "a vGPU is known by its ID"
+vl_works "a vGPU is known by its ID" show "$(uuid 1 | tr a-f A-F)"
 is "${out%%$'\n'*}" "vGPU $(uuid 1)" "which stands on top"
 is "$(fact type)|$(fact framebuffer)|$(fact pGPU)" "nvidia-222, GRID T4-1B, class VGPU|1024 MiB|0000:84:00.0, NUMA node 0" "what it is, and where"
 is "$(fact device)|$(fact open)|$(fact domain)" "exists|no|vm1 ($(domain_uuid 1))" "what it is used for"

@@ -11,8 +11,7 @@ notes_of() { grep -E "^(PASS|WARN|FAIL)  *$1 " <<<"$out"; }
 ### A compute node whose nova.conf lists the cards, although their mdevs are on VFs
 host a40/8:2+l40s/2
 of_nova nvidia-558@0000:41:00.0 nvidia-557@0000:42:00.4 nvidia-1147@0000:26:00.0
-vl check
-is "$(notes_of nova | grep -c '^WARN')" 1 "a card that is listed in the place of its VFs is a warning"
+check_counts "a card that is listed in the place of its VFs is a warning" 1 "^WARN +nova "
 holds "which names the first of them" says M_CHECK_NOVA_VFS nvidia-558 nvidia-558 0000:41:00.4 <<<"$out"
 holds "a VF that is listed counts" says M_CHECK_NOVA 1 nvidia-557 0 '' 1 0 < <(notes_of nova)
 holds "VFs that take a type are none of Nova's mdevs, and are said to be" says M_CHECK_NOVA_PCI nvidia-1147 <<<"$out"
@@ -44,8 +43,7 @@ holds "a vGPU of the pool that its role has not made yet is to be started, not o
 create 0000:65:00.5 nvidia-697 6
 call prepare begin 5
 call prepare begin 6
-vl check
-is "$(notes_of type | grep -c '^WARN')" 1 "a type whose vGPUs are all leased is one"
+check_counts "a type whose vGPUs are all leased is one" 1 "^WARN +type "
 vl types --no-headings -o TYPE,CAPACITY,USED,AVAILABLE
 is "$(grep -E ' [1-9]' <<<"$out" | xargs)" "nvidia-697 2 2 0 nvidia-699 1 1 0 nvidia-700 3 3 0" "capacity is that of the VFs that are listed"
 for n in 5 6; do call release end $n; done
@@ -60,9 +58,7 @@ for vf in 2=1519 3=1520; do
 done
 vl check
 is "$(notes_of type | cut -d' ' -f1 | xargs)" "PASS PASS" "a VF that is preset to a type counts as free for it, with Nova too"
-mkdir -p "$root/etc/libvirt/qemu"
-vf_domain 1 0001:c8:00.2 yes | sed "s|</uuid>|&<metadata><nova:instance xmlns:nova='http://openstack.org/xmlns/libvirt/nova/1.1'/></metadata>|" \
-	>"$root/etc/libvirt/qemu/vm1.xml"
+vf_domain 1 0001:c8:00.2 yes | sed "s|</uuid>|&<metadata><nova:instance xmlns:nova='http://openstack.org/xmlns/libvirt/nova/1.1'/></metadata>|" | libvirt_has vm1
 vl_prints "an instance with managed='yes' is Nova's to change, not the XML's" check -- M_MANAGED_NOVA
 fails "for which nobody is sent to its XML" grep -q 'correct the \(hostdev\|metadata\)' <<<"$out"
 rm -r "$root/etc/libvirt/qemu"
@@ -112,8 +108,7 @@ mdevctl_has 0000:85:00.0 "$(uuid 1)" nvidia-222 auto
 mdevctl_has 0000:00:02.0 "$(uuid 2)" i915-GVTg_V5_4 auto
 mdevctl_has matrix "$(uuid 3)" vfio_ap-passthrough auto
 mkdir -p "$root/etc/mdevctl.d/scripts.d/callouts"
-vl check
-is "$(notes_of mdevctl)" "" "no word about definitions without a device that Nova does not count"
+check_counts "no word about definitions without a device that Nova does not count" 0 "^[A-Z]+ +mdevctl "
 mdevctl_has 0000:84:00.0 "$(uuid 5)" nvidia-222
 vl check
 is "$(notes_of mdevctl | grep -o "undefine -u .*'")" "undefine -u $(uuid 5)'" "only one that it counts is to be removed"
@@ -142,8 +137,7 @@ new_host t4
 configure nvidia-222@0000:84:00.0
 call prepare begin 1
 domain 1 "$(uuid 1)" | libvirt_runs vm1
-vl check
-is "$(notes_of guest)" "" "a guest and its vGPU are no finding"
+check_counts "a guest and its vGPU are no finding" 0 "^[A-Z]+ +guest "
 echo 1 >"$root/sys/bus/mdev/devices/$(uuid 1)/remove"
 vl_prints "a guest whose vGPU was removed is one" check -- M_CHECK_LOST "$(uuid 1)" vm1
 rm "$root/run/libvirt/qemu/vm1.xml"
@@ -159,11 +153,9 @@ holders=()
 for n in 1 2; do open_device "$vf.$n" && holders+=("$holder"); done
 vl inventory --no-headings -o CAPACITY,USED,AVAILABLE
 is "$(xargs <<<"$out")" "3 2 1" "inventory counts VFs that are open as used"
-vl status
-like "$out" "*2 of 3, 1 available*" "and so does status"
+vl_like "and so does status" "0|*2 of 3, 1 available*|" status
 open_device "$vf.3" && holders+=("$holder")
-vl status
-like "$out" "*3 of 3, full*" "also if none is left"
+vl_like "also if none is left" "0|*3 of 3, full*|" status
 vf_domain 1 $vf.1 yes | "$hook" --root "$root" -- vm1 prepare begin - 2>"$tmp/said"
 holds "as a start says" says M_OPEN "process ${holders[0]}" <"$tmp/said"
 kill "${holders[@]}"
@@ -172,19 +164,15 @@ kill "${holders[@]}"
 new_host flex/7@0000:00:02.0
 control bind "0000:00:02.0 i915"
 configure vf_gpu@0000:00:02.0
-mkdir -p "$root/etc/libvirt/qemu"
-vf_domain 1 0000:00:02.1 yes >"$root/etc/libvirt/qemu/vm1.xml"
-vl check
-is "$(notes_of domain | grep -c ^FAIL)" 0 "a guest with managed='yes' starts"
-vf_domain 1 0000:00:02.1 no >"$root/etc/libvirt/qemu/vm1.xml"
-vl check
-holds "one without would be refused, which check says" says M_CHECK_DOMAIN_REFUSED vm1 < <(notes_of domain | grep ^FAIL)
+vf_domain 1 0000:00:02.1 yes | libvirt_has vm1
+check_counts "a guest with managed='yes' starts" 0 "^FAIL +domain "
+vf_domain 1 0000:00:02.1 no | libvirt_has vm1
+check_says "one without would be refused, which check says" "^FAIL +domain " M_CHECK_DOMAIN_REFUSED vm1
 holds "with the reason" says M_VF_BOUND 0000:00:02.1 i915 < <(notes_of domain)
 "$hook" --root "$root" -- vm1 prepare begin - <"$root/etc/libvirt/qemu/vm1.xml" 2>"$tmp/said"
 holds "and a start" says M_VF_BOUND 0000:00:02.1 i915 <"$tmp/said"
 control bind "0000:00:02.1 vfio-pci"
-vl check
-is "$(notes_of domain | grep -c ^FAIL)" 0 "unless vfio-pci is bound to its VF"
+check_counts "unless vfio-pci is bound to its VF" 0 "^FAIL +domain "
 rm "$root/etc/libvirt/qemu/vm1.xml"
 ### VFs whose guests name their types: what a start would refuse, check says of a guest that is off
 new_host l40s/4+flex/2
@@ -256,8 +244,7 @@ new_host t4:2+a40/2
 mdevctl_has 0000:85:00.0 "$(uuid 1)" nvidia-222
 mdevctl_has 0000:41:00.4 "$(uuid 2)" nvidia-562
 mdevctl_has 0000:41:00.4 "$(uuid 3)" nvidia-999
-mkdir -p "$root/etc/libvirt/qemu"
-domain 1 "$(uuid 1)" >"$root/etc/libvirt/qemu/vm1.xml"
+domain 1 "$(uuid 1)" | libvirt_has vm1
 rm "$root/etc/vgpu-lease.conf"
 vl init --write
 vl inventory --no-headings -o PGPU,TYPE
@@ -271,54 +258,43 @@ is "$(call prepare begin 1 2>&1)" "" "and the guest starts"
 new_host t4
 configure nvidia-231@0000:84:00.0
 mdevctl_has 0000:84:00.0 "$(uuid 1)" nvidia-230 auto
-mkdir -p "$root/etc/libvirt/qemu"
-domain 1 "$(uuid 1)" >"$root/etc/libvirt/qemu/vm1.xml"
-vl check
-holds "the domain would be refused for the type of its definition" says M_CHECK_DOMAIN_REFUSED vm1 < <(notes_of domain | grep ^FAIL)
+domain 1 "$(uuid 1)" | libvirt_has vm1
+check_says "the domain would be refused for the type of its definition" "^FAIL +domain " M_CHECK_DOMAIN_REFUSED vm1
 holds "which is named with its file" says M_TYPE_DEFINED nvidia-230 "/etc/mdevctl.d/0000:84:00.0/$(uuid 1)" < <(notes_of domain)
 mdevctl_has 0000:84:00.0 "$(uuid 1)" nvidia-231 auto
-vl check
-is "$(notes_of domain | grep -c ^FAIL)" 0 "one of the pool's type is no finding"
+check_counts "one of the pool's type is no finding" 0 "^FAIL +domain "
 mdevctl_has 0000:84:00.0 "$(uuid 1)" nvidia-230 auto
-domain 1 "$(uuid 1)" nvidia-231 >"$root/etc/libvirt/qemu/vm1.xml"
-vl check
-is "$(grep -c 'would be refused' <<<"$out")" 0 "nor is one whose metadata have the pool's type, which comes before the definition's"
+domain 1 "$(uuid 1)" nvidia-231 | libvirt_has vm1
+check_counts "nor is one whose metadata have the pool's type, which comes before the definition's" 0 'would be refused'
 is "$(call prepare begin 1 nvidia-231 2>&1)" "" "as a start has it"
 call release end 1
-domain 1 "$(uuid 1)" >"$root/etc/libvirt/qemu/vm1.xml"
+domain 1 "$(uuid 1)" | libvirt_has vm1
 remove_device "$(uuid 1)"
 create 0000:84:00.0 nvidia-230 1
-vl check
-is "$(notes_of domain | grep -c ^FAIL)" 0 "nor is one whose mdev exists"
+check_counts "nor is one whose mdev exists" 0 "^FAIL +domain "
 
 ### A later kernel, with which the cards provide VFs: the definitions of mdevs and domains are those of before
 new_host l40s/2
 configure nvidia-1151
 mdevctl_has 0000:26:00.4 "$(uuid 1)" nvidia-1151 auto
-mkdir -p "$root/etc/libvirt/qemu"
-domain 1 "$(uuid 1)" >"$root/etc/libvirt/qemu/vm1.xml"
-vl check
-is "$(notes_of mdevctl)" "" "a definition of an mdev does not match a pool of VFs"
+domain 1 "$(uuid 1)" | libvirt_has vm1
+check_counts "a definition of an mdev does not match a pool of VFs" 0 "^[A-Z]+ +mdevctl "
 holds "a guest with an mdev would be refused" says M_CHECK_DOMAIN_REFUSED vm1 < <(notes_of domain | grep ^FAIL)
 holds "with the reason" says M_MAKES_VFS < <(notes_of domain)
 configure nvidia-1151 nvidia-1148 policy 'pgpu_types = several'
-domain 1 "$(uuid 1)" nvidia-1148 >"$root/etc/libvirt/qemu/vm1.xml"
-vl check
-holds "also if it names its type" says M_CHECK_DOMAIN_REFUSED vm1 < <(notes_of domain | grep ^FAIL)
+domain 1 "$(uuid 1)" nvidia-1148 | libvirt_has vm1
+check_says "also if it names its type" "^FAIL +domain " M_CHECK_DOMAIN_REFUSED vm1
 
 ### Mixed sizes: a unit gives the VFs types of their own at each boot, and the configuration names the card for one
 new_host rtxpro6000/4
 control mixed "0001:c8:00.0 on"
 for vf in 2=1525 3=1534 4=1534; do echo "${vf#*=}" >"$root/sys/bus/pci/devices/0001:c8:00.${vf%=*}/nvidia/current_vgpu_type"; done
 configure nvidia-1525@0001:c8:00.0
-mkdir -p "$root/etc/libvirt/qemu"
-for n in 2 3; do vf_domain $n 0001:c8:00.$n >"$root/etc/libvirt/qemu/vm$n.xml"; done
-vl check
-holds "a guest's VF with another type is a warning" says M_CHECK_VF_TYPE 0001:c8:00.3 nvidia-1534 nvidia-1525 < <(notes_of pgpu | grep ^WARN)
+for n in 2 3; do vf_domain $n 0001:c8:00.$n | libvirt_has "vm$n"; done
+check_says "a guest's VF with another type is a warning" "^WARN +pgpu " M_CHECK_VF_TYPE 0001:c8:00.3 nvidia-1534 nvidia-1525
 is "$(notes_of pgpu | grep -c ^WARN)" 1 "one that no guest has is none"
 configure nvidia-1525@0001:c8:00.0 nvidia-1534@0001:c8:00.3
-vl check
-is "$(notes_of pgpu | grep -c ^WARN)" 0 "nor is one of its own section"
+check_counts "nor is one of its own section" 0 "^WARN +pgpu "
 rm -r "$root/etc/libvirt"
 
 ### A laptop whose GPU one guest has a part of (GVT-g), while the definition of another has all of it

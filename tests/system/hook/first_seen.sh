@@ -109,8 +109,7 @@ for grace in 0 600; do
 	exec 9<>"$(node_of $b)"
 	for policy in orphans never; do kept $policy "an orphan that is open, reclaim_grace = $grace" M_PROCESS_HAS_IT $$; done
 	exec 9>&-
-	mkdir -p "$root/etc/libvirt/qemu"
-	domain $b | sed "s/$vm_uuid/${vm_uuid%?}e/; s/>vm</>third</" >"$root/etc/libvirt/qemu/third.xml"
+	domain $b | sed "s/$vm_uuid/${vm_uuid%?}e/; s/>vm</>third</" | libvirt_has third
 	for policy in orphans never; do kept $policy "one that a definition names, reclaim_grace = $grace" M_NAMED_BY third; done
 	rm "$root/etc/libvirt/qemu/third.xml"
 	set_vf_type $b 0

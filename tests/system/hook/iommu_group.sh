@@ -5,7 +5,6 @@
 host flex/4:1
 card=0000:4d:00.0 a=0000:4d:00.1 b=0000:4d:00.2 c=0000:4d:00.3
 configure vf_flex@8086:56c0 policy 'driver_cleanup = 0'
-mkdir -p "$root/etc/libvirt/qemu"
 
 # domain N ADDRESS...: domain number N with these VFs.
 domain() {
@@ -30,7 +29,7 @@ refused() {
 # never SENTENCE ADDRESS MESSAGE [ARG...]: so does check, of the definition, as no guest that ends changes it.
 never() {
 	refused "$@"
-	domain 1 "$2" >"$root/etc/libvirt/qemu/vm1.xml"
+	domain 1 "$2" | libvirt_has vm1
 	lease check >"$work/check" 2>&1
 	holds "$1: check says so of the domain" says "${@:3}" < <(grep -F vm1.xml "$work/check")
 	rm "$root/etc/libvirt/qemu/vm1.xml"

@@ -66,7 +66,7 @@ fails "a release does not load the XML library" grep -q libxml2 "$work/libs"
 ### One file of libvirt's
 mkdir -p "$root/etc/libvirt/qemu" "$root/run/libvirt/qemu"
 aa=${u1%??}aa bb=${u1%??}bb
-{ fill 17000000; echo "<address uuid='$aa'/>"; fill 1000000; } >"$root/etc/libvirt/qemu/huge.xml"
+{ fill 17000000; echo "<address uuid='$aa'/>"; fill 1000000; } | libvirt_has huge
 make_device 0000:84:00.0 nvidia-222 $u1
 holds "beside a definition of 18 MB a start takes the device that exists" prepare
 release "$vm"

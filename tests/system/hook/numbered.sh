@@ -7,8 +7,7 @@ card=0000:84:00.0 one=00000000-0000-0000-0000-000000000001
 define() { mdevctl_has $card "$1" nvidia-222; }
 rewritten() { lease rewrite "$work/one.xml" | grep -c "uuid='$one'"; }
 sed "s/$u1/$one/" "$vm" >"$work/one.xml"
-mkdir -p "$root/etc/libvirt/qemu"
-cp "$work/one.xml" "$root/etc/libvirt/qemu/one-vgpu.xml"
+libvirt_has one-vgpu <"$work/one.xml"
 named() { lease check 2>&1 | grep -c "$one"; }
 
 is "$(rewritten)" 0 "without a device, a definition or a lease it is a placeholder: rewrite replaces it"

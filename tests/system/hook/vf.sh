@@ -72,10 +72,9 @@ reports "a card with another size has no capacity, and says why" start_vf 1 $b \
 reports "a VF of another type is refused" start_vf 1 $a no nvidia-1147 -- M_VF_OF_OTHER_TYPE nvidia-1150 nvidia-1147 -- M_FREE_VFS 0000:27:00.4
 pool 'reclaim = orphans' 'reclaim_grace = 0'
 for_guest $a nvidia-1150 $a
-mkdir -p "$root/etc/libvirt/qemu"
-vf_domain 2 $a >"$root/etc/libvirt/qemu/vm2.xml"
+vf_domain 2 $a | libvirt_has vm2
 fails "also where another domain's definition names the VF" start_vf 1 $a no nvidia-1147
-vf_domain 1 $a >"$root/etc/libvirt/qemu/vm1.xml"
+vf_domain 1 $a | libvirt_has vm1
 rm "$root/etc/libvirt/qemu/vm2.xml"
 control inject "remove 0000:26:00.0 EIO 1000000"
 said=$(vf_domain 1 $a no nvidia-1147 | timeout 30 "$builddir/hooks/qemu" --root "$root" -- vm1 prepare begin - 2>&1)
@@ -152,8 +151,7 @@ vf_domain 4 $a no nvidia-1147 >"$work/4.xml"
 vf_domain 4 0000:26:00.5 no nvidia-1147 >"$work/expected"
 holds "a definition whose VF is taken gets one that is free" diff "$work/expected" <(lease rewrite "$work/4.xml")
 is "$(lease rewrite "$work/expected")" "$(cat "$work/expected")" "one whose VF is free stays as it is"
-mkdir -p "$root/etc/libvirt/qemu"
-cp "$work/expected" "$root/etc/libvirt/qemu/vm4.xml"
+libvirt_has vm4 <"$work/expected"
 vf_domain 5 0000:99:00.4 no nvidia-1147 >"$work/5.xml"
 lease rewrite --in-place "$work/5.xml" >/dev/null
 holds "what another definition names is best left to that" grep -q "address='0000:26:00.6'" "$work/5.xml"

@@ -6,14 +6,13 @@ host l40s/4+flex/3
 pf=0000:26:00.0 vf=0000:26:00.4 flex=0000:4d:00.0 plain=0000:4d:00.2
 start() { start_vf "$@" 2>"$work/err"; }
 planned() { vf_domain 1 "$1" | lease plan - 2>"$work/err"; }
-mkdir -p "$root/etc/libvirt/qemu"
 # refused SENTENCE ADDRESS MESSAGE [ARG...]: hook, plan and check (of the definition) say so.
 refused() {
 	fails "$1: the hook refuses it" start 1 "$2"
 	holds "$1: it says why" says "${@:3}" <"$work/err"
 	fails "$1: plan refuses it" planned "$2"
 	holds "$1: plan says why" says "${@:3}" <"$work/err"
-	vf_domain 1 "$2" >"$root/etc/libvirt/qemu/vm1.xml"
+	vf_domain 1 "$2" | libvirt_has vm1
 	lease check >"$work/check" 2>&1
 	holds "$1: check fails for the domain" says "${@:3}" < <(grep '^FAIL .*vm1.xml' "$work/check")
 	is "$(grep -c -F vm1.xml "$work/check")" 1 "$1: in one line"

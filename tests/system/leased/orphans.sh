@@ -51,7 +51,7 @@ leave 1
 leave 2 $a nvidia-222 manual
 leave 3 $b
 leave 4
-echo "<domain><uuid>$vm_uuid</uuid><address uuid='$(numbered 4)'/></domain>" >"$root/etc/libvirt/qemu/i.xml"
+echo "<domain><uuid>$vm_uuid</uuid><address uuid='$(numbered 4)'/></domain>" | libvirt_has i
 gc_leaves "1 d1 2 d2 3 d3 4 d4 " "within reclaim_grace nothing goes"
 gc_leaves "1 d1 2 d2 3 d3 4 d4 " "a dry run with --grace 0 removes nothing" --dry-run --grace 0
 holds "but says that the definition would go, too" says M_DEFINITION_GOES <"$work/gc"
@@ -66,7 +66,7 @@ settings
 for n in 1 2 3 4; do leave "$n"; done
 leave 5 $b
 unmake 1 2 3 5
-echo "<domain><uuid>$vm_uuid</uuid><address uuid='$(numbered 3)'/></domain>" >"$root/etc/libvirt/qemu/i.xml"
+echo "<domain><uuid>$vm_uuid</uuid><address uuid='$(numbered 3)'/></domain>" | libvirt_has i
 gc_leaves "d1 d2 d3 4 d4 d5 " "within reclaim_grace each definition stays"
 gc_leaves "d1 d2 d3 4 d4 d5 " "a dry run removes none" --dry-run --grace 0
 holds "but says which would go" says M_DEFINITION_ALONE <"$work/gc"
@@ -100,7 +100,7 @@ clear_all
 ### A domain that is deleted: nobody looked in between
 settings 'reclaim_grace = 1'
 leave 1
-echo "<domain><uuid>$vm_uuid</uuid><address uuid='$(numbered 1)'/></domain>" >"$root/etc/libvirt/qemu/i.xml"
+echo "<domain><uuid>$vm_uuid</uuid><address uuid='$(numbered 1)'/></domain>" | libvirt_has i
 lease gc >"$work/gc"
 sleep 1.2
 rm "$root/etc/libvirt/qemu/i.xml"
@@ -138,7 +138,7 @@ sleep 1
 lease gc --grace 0 >"$work/gc" &
 collector=$!
 holds "gc waits for the driver of what it releases" eventually is_state $u1 releasing
-echo "<domain><uuid>$vm_uuid</uuid><address uuid='$(numbered 2)'/><address uuid='$(numbered 3)'/></domain>" >"$root/etc/libvirt/qemu/i.xml"
+echo "<domain><uuid>$vm_uuid</uuid><address uuid='$(numbered 2)'/><address uuid='$(numbered 3)'/></domain>" | libvirt_has i
 wait $collector
 is "$? $(left 1 2 3 4)" "0 2 d2 d3 " "what a domain names by then stays, and the rest goes"
 holds "which is said" says M_NAMED_BY i <"$work/gc"

@@ -33,7 +33,6 @@ settings() {
 }
 
 ### StackHPC: one mdev and one definition for each VF, made at boot; Nova hands them out
-mkdir -p "$root/etc/libvirt/qemu"
 nova_has "$type@$(vf 1), $(vf 2), $(vf 3), $(vf 4)"
 settings 1
 for n in 1 2 3 4; do made $n && aged $n; done
@@ -60,7 +59,7 @@ settings 0
 lease gc --unused --dry-run --grace 0 >"$work/gc" 2>"$work/err"
 is "$? $(left 1 2 3 4)" "0 $pool" "a dry run of gc --unused removes nothing"
 holds "and says what would go, with its definition" [ "$(says_times M_UNUSED "" -- M_WITH_DEFINITION <"$work/gc")" = 4 ]
-echo "<domain><uuid>$vm_uuid</uuid><address uuid='$(numbered 4)'/></domain>" >"$root/etc/libvirt/qemu/i.xml"
+echo "<domain><uuid>$vm_uuid</uuid><address uuid='$(numbered 4)'/></domain>" | libvirt_has i
 lease gc --unused --grace 0 --type $type >"$work/gc" 2>"$work/err"
 is "$? $(left 1 2 3 4)" "0 4 d4 " "gc --unused removes the pool, but for what a domain names"
 holds "having listed it first" says M_WILL_GO "$(vf 1)" "$(numbered 1)" $type <"$work/err"
