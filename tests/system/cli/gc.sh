@@ -177,4 +177,18 @@ vf_domain 50 $vf no nvidia-1147 | "$hook" --root "$root" -- vm50 prepare begin -
 holds "a start makes it once more" eventually grep -q '^create' "$root/.kernel/control/pending"
 is "$(told)" "creating stays" "nor while somebody is at work on it"
 wait $!
+
+### Releases of different pGPUs do not wait for a slow one
+new_host t4:3
+configure nvidia-222 policy 'placement = spread' 'driver_cleanup = 0' 'release_timeout = 60' 'release_wait = 0' 'create_timeout = 1'
+# One vGPU on each of three cards; the removals of the first hang, and their leases have been releasing for an hour.
+for n in 1 2 3; do call prepare begin $n; done
+sed -i 's/^state=.*/state=releasing/; s/^since_ms=.*/since_ms=1/; s/^writer=.*/writer=4194305/' "$root"/run/vgpu-lease/leases/*
+control remove_delay_ms "0000:84:00.0 8000"
+only_first_left() { [ "$(ls "$root/run/vgpu-lease/leases")" = "$(uuid 1)" ] && grep -q '^remove 0000:84' "$root/.kernel/control/pending"; }
+vgpu_lease --root "$root" gc >"$tmp/gc" 2>&1 &
+gc=$!
+holds "gc finishes what it can while a release hangs" eventually only_first_left
+wait $gc
+is "$(ls "$root/run/vgpu-lease/leases")$(wc -l <"$tmp/gc")" 4 "and that release when it no longer hangs"
 tap_done

@@ -15,7 +15,7 @@ stop() {
 }
 trap 'stop; clean_up' EXIT
 
-needs promtool
+needs promtool prometheus python3
 
 host t4:2+mtty
 configure nvidia-222 mtty-1@mtty
@@ -155,4 +155,35 @@ without_labels() {
 }
 is "$(queries | wc -l)" $(($(jq '[.. | .expr? // empty] | length' "$dashboard") + $(grep -c 'alert:' "$rules"))) "each query is looked at"
 nothing "and all labels are those of their metrics" "$(without_labels)"
+
+### A real Prometheus has a value for each expression of the dashboard
+new_host t4:2+mtty
+configure nvidia-222 mtty-1@mtty policy 'reclaim_grace = 0' 'release_wait = 0' 'metrics = yes'
+
+# A host with a guest, a refusal, an orphan and a vGPU whose release waits; and one guest that comes and goes.
+call prepare begin 1 nvidia-222
+call prepare begin 2 nvidia-222
+call prepare begin 3 nvidia-99 2>/dev/null
+create mtty mtty-1 9
+sed -i 's/^state=active/state=releasing/' "$root/run/vgpu-lease/leases/$(uuid 2)"
+start
+while :; do
+	call prepare begin 4 nvidia-222
+	call release end 4 nvidia-222
+	sleep 0.5
+done >/dev/null 2>&1 &
+guests=$!
+trap 'kill $guests; stop; clean_up' EXIT
+holds "the handler writes metrics" eventually grep -q handler_last_pass "$file"
+
+# unanswered DASHBOARD: its expressions without a value.
+unanswered() {
+	local dir
+	dir=$(mktemp -d "$work/prometheus.XXXXXX")
+	python3 "$srcdir/tests/lib/prometheus.py" "$dir" "$1" cat "$file" 2>&1
+}
+nothing "each expression of the dashboard has a value" "$(unanswered "$dashboard")"
+jq '.panels = [{targets: [{expr: "vgpu_lease_bogus{instance=~\"$instance\"}"}, {expr: "0 * vgpu_lease_orphans / 0"}]}]' "$dashboard" >"$work/broken.json"
+is "$(ANSWER_S=10 unanswered "$work/broken.json")" "no value: vgpu_lease_bogus{instance=~\".+\"}
+not a number: 0 * vgpu_lease_orphans / 0" "one that has none is found"
 tap_done

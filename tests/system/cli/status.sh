@@ -196,4 +196,14 @@ if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
 		is "$(grep -c '/class/mdev_bus"' "$work/trace")" 1 "$view with eight types reads the host once"
 	done
 fi
+
+### The picture of README.md is what vgpu-lease shows
+# without_model: a host without udev's database of hardware does not know the model.
+without_model() { grep -v '>TU104GL \[Tesla T4\]<'; }
+
+picture=$("$srcdir/doc/status.py" "$builddir")
+is "$(without_model <<<"$picture")" "$(without_model <"$srcdir/doc/status.svg")" \
+	"it is current; else, as root: doc/status.py $builddir >doc/status.svg"
+holds "it has colours" grep -q ' fill="#[0-9a-f]*">active<' <<<"$picture"
+holds "it is XML" python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "$srcdir/doc/status.svg"
 tap_done

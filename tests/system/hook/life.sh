@@ -72,4 +72,98 @@ is "$(prepare "$work/231.xml" 2>&1)" "$(message M_REFUSED vm "$u1" "$(message M_
 	"$(message M_OTHER_SIZE 0000:85:00.0 nvidia-232 4096); 0000:84:00.0: $(message M_SERVES nvidia-222)" "$(message M_FIX_UNLEASED "on 0000:85:00.0")")")" \
 	"a device that mdevctl starts at boot is no orphan, and the refusal says what stands in the way"
 is "$(leases)" 0 "a refusal leaves no lease"
+
+### QEMU fails soon after its vGPU was created: the next start tries that pGPU last
+new_host t4:2
+configure nvidia-222 policy 'driver_cleanup = 0' 'start_grace = 60'
+one=0000:84:00.0 two=0000:85:00.0
+prepare
+is "$(parent_of $u1)" $one "a guest gets a vGPU of the first pGPU"
+release "$vm" failed
+holds "when QEMU has failed" test -e "$root/run/vgpu-lease/failed/$one"
+prepare
+is "$(parent_of $u1)" $two "its next start gets one of the second, though it was on the first before"
+release "$vm" failed
+prepare
+is "$(leases)" 1 "if all have failed it starts all the same"
+release
+rm -r "$root/run/vgpu-lease/failed"
+prepare
+release "$vm" crashed
+fails "one that ends otherwise says nothing about its pGPU" test -e "$root/run/vgpu-lease/failed"
+prepare
+sed -i s/^since_ms=.*/since_ms=1/ "$root/run/vgpu-lease/leases/$u1"
+release "$vm" failed
+fails "nor one that fails later" test -e "$root/run/vgpu-lease/failed"
+make_device $one nvidia-222 $u1
+prepare
+release "$vm" failed
+fails "nor one with a vGPU that was there" test -e "$root/run/vgpu-lease/failed"
+
+### The host is suspended, or its wall clock set: neither is time that a domain had
+new_host t4:1
+configure nvidia-222 policy 'driver_cleanup = 0'
+# What a process sees after a suspend: the clock that goes on meanwhile is ahead, that of running time is not.
+later() { unshare --time --boottime 1000 --fork "$@"; }
+prepare "$vm"
+holds "time passes" later true
+later "$builddir/vgpu-lease" --root "$root" gc >"$work/gc"
+is "$(leases)$(devices)" "1$u1 " "a suspend between a start and its QEMU takes nothing of start_grace"
+holds "the domain's end" later "$builddir/hooks/qemu" --root "$root" -- vm release end - <"$vm"
+is "$(leases)$(devices)" 0 "releases"
+holds "an arrival" hook vm migrate begin - <"$vm"
+later "$builddir/vgpu-lease" --root "$root" gc >"$work/gc"
+is "$(leases)" 1 "is reserved for as long as the host runs"
+
+### Leases that a running domain does not use: an attach was killed midway, or a device was unplugged and no handler runs
+new_host t4+l40s/1
+configure_both 'driver_cleanup = 0' 'create_timeout = 1' 'start_grace = 1'
+with_vf >"$work/vf.xml"
+# runs HOSTDEVS: libvirt's status file of the domain, with these in it
+runs() {
+	printf "<domain type='kvm'><name>vm</name><uuid>%s</uuid>\n%s\n</domain>\n" $vm_uuid "$1" | libvirt_runs vm
+}
+edit_lease() { sed -i "$1" "$root/run/vgpu-lease/leases/"*; }
+why() { lease gc --dry-run; }
+
+### The device is in the domain
+prepare
+runs "<hostdev><source><address uuid='$u1'/></source></hostdev>"
+edit_lease 's/^since_ms=.*/since_ms=1/'
+lease gc >/dev/null
+is "$(leases)$(devices)" "1$u1 " "the vGPU of a running domain stays"
+runs "<metadata><record uuid='$u1'/></metadata>"
+lease gc >/dev/null
+is "$(leases)$(devices)" "1$u1 " "also one that only a suspend's record names"
+
+### It is not
+runs ""
+edit_lease "s/^since_ms=.*/since_ms=1/"
+open_device $u1
+lease gc >/dev/null
+is "$(leases)" 1 "one that is open stays"
+close_device
+lease gc >"$work/gc"
+is "$(leases)$(devices)" 0 "what nobody attaches any more, and the domain does not have, is released"
+prepare
+runs ""
+edit_lease 's/^since_ms=.*/since_ms=1/; s/^state=.*/state=creating/; s/^writer_start=.*/writer_start=1/'
+lease gc >"$work/gc"
+is "$(leases)$(devices)" 0 "also if the attach was killed while it created it"
+prepare
+runs ""
+edit_lease 's/^state=.*/state=creating/; s/^writer_start=.*/writer_start=1/'
+remove_device $u1
+lease gc >"$work/gc"
+is "$(leases)" 0 "or before"
+
+### The same of a VF
+prepare "$work/vf.xml"
+runs "<metadata><k:suspended xmlns:k='urn:vgpu-lease:suspended:1' hostdevs='&lt;hostdev&gt;'/></metadata>"
+edit_lease 's/^since_ms=.*/since_ms=1/'
+lease gc >/dev/null
+is "$(leases)" 1 "a VF that a suspend may have taken stays"
+runs ""
+lease gc >"$work/gc"
+is "$(leases)$(cat "$root/sys/bus/pci/devices/0000:26:00.4/nvidia/current_vgpu_type")" 00 "one that nothing names is released"
 tap_done

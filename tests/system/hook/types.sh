@@ -45,4 +45,95 @@ reports "a type from a definition is named with its file" prepare \
 holds "and what to write instead" says M_OR_WRITE "type='nvidia-222'" <<<"$said"
 holds "the metadata go before it" prepare "$work/typed.xml"
 is "$(type_of $u1)" nvidia-222 "so that is what helps"
+
+### Boards that share an ID, and drivers of different versions: what one has says nothing about the other
+new_host rtx6000+rtx8000+l40s
+card=0000:26:00.0 types=$root/var/lib/vgpu-lease/types
+pool() { # "ADDRESS TYPE" of each card of the pool
+	lease inventory --json | python3 -c 'import json, sys
+print(*[p["address"] + " " + str(p["type"]) for p in json.load(sys.stdin)["pgpus"] if p["in_pool"]], sep=", ")'
+}
+matches() { # MATCH_OF_RTX6000 MATCH_OF_RTX8000
+	configure "nvidia-256@$1" "nvidia-264@$2"
+}
+
+### RTX 6000 and RTX 8000: 10de:1e30
+matches 10de:1e30:12ba 10de:1e30:129e
+is "$(pool)" "0000:65:00.0 nvidia-256, 0000:b3:00.0 nvidia-264" "a match tells two boards of one ID by their subsystem"
+matches 10de:1e30:129e 10de:1e30:12ba
+is "$(pool)" "" "and takes no other board"
+matches 10de:1e30 10de:1e30
+is "$(pool)" "0000:65:00.0 nvidia-256, 0000:b3:00.0 nvidia-264" "two matches are no conflict where a card offers one of the types"
+typed nvidia-264 >"$work/8000.xml"
+holds "a start knows it as well" prepare "$work/8000.xml"
+is "$(parent_of $u1)" 0000:b3:00.0 "and goes to the right card"
+release "$work/8000.xml"
+matches 10de:1e30:12ba9 10de:1e30
+holds "a subsystem has four digits" says M_CONF_BAD_MATCH 10de:1e30:12ba9 < <(lease check 2>&1)
+
+### What is remembered is of one board and one version of the driver
+configure "nvidia-9999@$card" nvidia-1147@0000:99:00.0
+record() { printf '%s\n' "vgpu-lease types 1 all" "9999 : NVIDIA L40S-64Q" "1147 : NVIDIA L40S-1Q" >"$types/$1"; }
+mkdir -p "$types"
+record 10de:26b9
+record 10de:26b9:10de:1851@535.1
+record 10de:26b9:10de:9999@550.90.05
+is "$(pool)" "" "a type that the driver no longer has is not served, whatever an earlier one had"
+lease check >"$work/said"
+holds "check says which driver had it" says M_GONE_WITH_DRIVER nvidia-9999 535.1 < <(tr -s ' ' <"$work/said")
+fails "and retype is not advised" lease retype --dry-run $card nvidia-9999
+record 10de:26b9:10de:1851@550.90.05
+is "$(pool)" "" "nor what this version had before: an empty card shows all"
+lease gc >/dev/null
+fails "which replaces the record" grep -q 9999 "$types/10de:26b9:10de:1851@550.90.05"
+holds "by what it lists" grep -q '^1147 : NVIDIA L40S-1Q$' "$types/10de:26b9:10de:1851@550.90.05"
+
+### A2 and A16: 10de:25b6
+new_host a2+a16
+configure nvidia-746@10de:25b6 nvidia-713@10de:25b6
+is "$(pool)" "0000:08:00.0 nvidia-746, 0000:0c:00.0 nvidia-713" "each board serves its own type"
+is "$(lease types --json | python3 -c 'import json, sys
+print(*[t["id"] + " " + str(t["capacity"]) for t in json.load(sys.stdin)["types"] if t["capacity"]], sep=", ")')" \
+	"nvidia-746 4, nvidia-713 4" "and has the capacity of that alone"
+
+### The number of a type belongs to its card: two boards that share an ID (A2 and A16, 10de:25b6) can have different types
+# under one number. A name is resolved on the card at hand. On a plain tree.
+end_host
+eventually rm -rf "$root"
+mkdir -p "$root"/{sys/bus/pci/devices,sys/bus/mdev/devices,sys/class/mdev_bus,proc,run,dev,etc,var/lib}
+
+card() { # ADDRESS SUBSYSTEM NAME MIB
+	local at=$root/sys/bus/pci/devices/$1 type
+	type=$at/mdev_supported_types/nvidia-700
+	mkdir -p "$type/devices"
+	for file in vendor=0x10de device=0x25b6 subsystem_vendor=0x10de "subsystem_device=0x$2" class=0x030200 numa_node=0 \
+		mdev_supported_types/nvidia-700/name="$3" mdev_supported_types/nvidia-700/available_instances=4 \
+		mdev_supported_types/nvidia-700/device_api=vfio-pci mdev_supported_types/nvidia-700/create= \
+		"mdev_supported_types/nvidia-700/description=num_heads=4, frl_config=60, framebuffer=$4M, max_resolution=5120x2880, max_instance=4"; do
+		echo "${file#*=}" >"$at/${file%%=*}"
+	done
+	ln -s "../../bus/pci/devices/$1" "$root/sys/class/mdev_bus/$1"
+}
+card 0000:08:00.0 157e "NVIDIA A2-2Q" 2048
+card 0000:0c:00.0 14a9 "NVIDIA A16-4Q" 4096
+configure nvidia-700
+
+asks() { # TYPE: the plan of a domain that asks for it
+	typed "$1" |
+		lease plan -
+}
+is "$(asks A16-4Q | grep -o '0000:0[8c]:00.0' | head -n 1)" 0000:0c:00.0 "a name goes to the card that calls its type so"
+is "$(asks A2-2Q | grep -o '0000:0[8c]:00.0' | head -n 1)" 0000:08:00.0 "and not to the other with the same number"
+is "$(asks nvidia-700 | grep -o '0000:0[8c]:00.0' | head -n 1)" 0000:08:00.0 "a number means that of any card"
+
+mkdir -p "$root/sys/bus/pci/devices/0000:0c:00.0/$u1"
+ln -s "../../../bus/pci/devices/0000:0c:00.0/$u1" "$root/sys/bus/mdev/devices/$u1"
+ln -s ../mdev_supported_types/nvidia-700 "$root/sys/bus/pci/devices/0000:0c:00.0/$u1/mdev_type"
+holds "a device that exists fits by what its card calls it" asks A16-4Q
+fails "and not by what another card calls that number" asks A2-2Q
+lease show $u1 >"$work/said"
+holds "show gives it its card's name" grep -q 'nvidia-700, NVIDIA A16-4Q' "$work/said"
+holds "and its card's framebuffer" grep -q '4096 MiB' "$work/said"
+holds "so does list" [ "$(lease status --json | python3 -c 'import json, sys
+print(*[v["framebuffer_mib"] for p in json.load(sys.stdin)["pgpus"] for v in p["vgpus"]])')" = 4096 ]
 tap_done
