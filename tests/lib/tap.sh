@@ -95,6 +95,15 @@ reports() {
 	holds "$1" says "${tap_behind[@]}" <<<"$said"
 }
 
+# refuses SENTENCE COMMAND... -- KEY [ARG...] [-- KEY...]: the command does not succeed, and prints the message; it is kept in $said.
+refuses() {
+	local status=0
+	tap_split "$@"
+	said=$("${tap_before[@]:1}" 2>&1) || status=$?
+	tap_verdict $((status == 0)) "$1" "$said"
+	holds "$1, and why" says "${tap_behind[@]}" <<<"$said"
+}
+
 # nothing SENTENCE TEXT: the text, which lists what is wrong, is empty.
 nothing() {
 	tap_verdict "${#2}" "$1" "$2"

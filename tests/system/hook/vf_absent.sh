@@ -4,15 +4,18 @@
 . "$(dirname "$0")/../../lib/hook.sh"
 host l40s/4+flex/3
 pf=0000:26:00.0 vf=0000:26:00.4 flex=0000:4d:00.0 plain=0000:4d:00.2
+managed=no
 start() { start_vf "$@" 2>"$work/err"; }
-planned() { vf_domain 1 "$1" | lease plan - 2>"$work/err"; }
-# refused SENTENCE ADDRESS MESSAGE [ARG...]: hook, plan and check (of the definition) say so.
+# refused SENTENCE ADDRESS MESSAGE [ARG...]: the hook and plan refuse a domain with this VF, with the message.
 refused() {
-	fails "$1: the hook refuses it" start 1 "$2"
-	holds "$1: it says why" says "${@:3}" <"$work/err"
-	fails "$1: plan refuses it" planned "$2"
-	holds "$1: plan says why" says "${@:3}" <"$work/err"
-	vf_domain 1 "$2" | libvirt_has vm1
+	vf_domain 1 "$2" "$managed" >"$work/1.xml"
+	refuses "$1: the hook refuses it" prepare "$work/1.xml" -- "${@:3}"
+	refuses "$1: plan refuses it" lease plan "$work/1.xml" -- "${@:3}"
+}
+# never SENTENCE ADDRESS MESSAGE [ARG...]: so does check, of the definition, as no guest that ends changes it.
+never() {
+	refused "$@"
+	libvirt_has vm1 <"$work/1.xml"
 	lease check >"$work/check" 2>&1
 	holds "$1: check fails for the domain" says "${@:3}" < <(grep '^FAIL .*vm1.xml' "$work/check")
 	is "$(grep -c -F vm1.xml "$work/check")" 1 "$1: in one line"
@@ -24,7 +27,7 @@ serving $pf
 holds "a domain with a VF of the pool starts" start 1 $vf
 end_vf 1 $vf
 control vfs "$pf off"
-refused "its card is named" $vf M_VFS_ENABLE $pf
+never "its card is named" $vf M_VFS_ENABLE $pf
 holds "one of the domain's other devices passes as before" start 1 0000:00:1f.0
 holds "so does an absent address that no card of the pool can have" start 1 0000:26:00.3
 holds "and one behind the card's last VF" start 1 0000:26:01.0
@@ -32,24 +35,23 @@ holds "and a VF of a card that is not configured" start 1 $plain yes
 control vfs "$flex off"
 holds "whether that has its VFs or not" start 1 $plain yes
 serving 10de:26b9
-refused "its card is matched" $vf M_VFS_ENABLE $pf
+never "its card is matched" $vf M_VFS_ENABLE $pf
 serving $vf
-refused "it is named itself" $vf M_VFS_ENABLE $pf
+never "it is named itself" $vf M_VFS_ENABLE $pf
 says M_VFS_NOT_ENABLED -- M_VFS_RESTART $pf < <(grep -F vgpu-lease.conf "$work/check")
 tap_verdict $? "check says of the line that names it how its VFs are enabled" "$(cat "$work/check")"
 fails "and does not advise to remove it" grep -q 'remove it from device_addresses' "$work/check"
 serving
-refused "a type takes all cards" $vf M_VFS_ENABLE $pf
-arrived() { vf_domain 1 $vf | hook vm1 migrate begin - >"$work/err" 2>&1; }
-fails "it cannot arrive either" arrived
-holds "for the same reason" says M_VFS_ENABLE $pf <"$work/err"
+never "a type takes all cards" $vf M_VFS_ENABLE $pf
+arrives() { vf_domain 1 $vf | hook vm1 migrate begin -; }
+refuses "it cannot arrive either" arrives -- M_VFS_ENABLE $pf
 configure nvidia-222@0000:99:00.0
-refused "it was a vGPU before" $vf M_VFS_ENABLE $pf
+never "it was a vGPU before" $vf M_VFS_ENABLE $pf
 control vfs "$pf on"
 serving 0000:26:00.5
-refused "it exists, and only another VF of its card is configured" $vf M_VF_NOT_CONFIGURED
+never "it exists, and only another VF of its card is configured" $vf M_VF_NOT_CONFIGURED
 configure vf_flex@8086:56c0
-refused "a plain VF of a card that is matched" $plain M_VFS_NOT_ENABLED
+never "a plain VF of a card that is matched" $plain M_VFS_NOT_ENABLED
 holds "a VF that takes types passes where none is enabled" start 1 0000:26:00.5
 control vfs "$flex on"
 holds "with its VFs enabled it starts" start 1 $plain
@@ -61,7 +63,7 @@ is "$(leases)" 0 "nothing is leased in the end"
 new_host flex/4
 configure vf_flex@8086:56c0 policy 'driver_cleanup = 0' 'release_wait = 2'
 pci=$root/sys/bus/pci/devices pf=0000:4d:00.0 first=0000:4d:00.1 second=0000:4d:00.2 third=0000:4d:00.3 last=0000:4d:00.4
-refused() { # "MESSAGE [WORD]" N ADDRESS [MANAGED]: the start is, with this message
+start_refused() { # "MESSAGE [WORD]" N ADDRESS [MANAGED]: the start is, with this message
 	local message
 	read -ra message <<<"$1"
 	! start "${@:2}" && says "${message[@]}" <"$work/err"
@@ -80,10 +82,10 @@ is "$(states)" "$second active $last active " "no lease goes"
 for managed in yes no; do
 	fails "a start with the VF that goes is refused, managed $managed" start 2 $second $managed
 	holds "since a domain leases it" says M_LEASED_TO vm1 "${vm_uuid%??}01" <"$work/err"
-	holds "one with a VF behind it is refused, for that reason" refused M_VFS_BEING_DISABLED 2 $third $managed
-	holds "so is one with a VF that is gone already" refused M_VFS_BEING_DISABLED 2 $first $managed
+	holds "one with a VF behind it is refused, for that reason" start_refused M_VFS_BEING_DISABLED 2 $third $managed
+	holds "so is one with a VF that is gone already" start_refused M_VFS_BEING_DISABLED 2 $first $managed
 done
-holds "a domain that is to have it anew is told that it goes" refused M_BEING_DISABLED 1 $second
+holds "a domain that is to have it anew is told that it goes" start_refused M_BEING_DISABLED 1 $second
 is "$(states)" "$second active $last active " "refusals leave no lease, and take none"
 vf_domain 2 $second | lease plan - >"$work/out" 2>&1
 holds "plan says so" says M_LEASED_TO vm1 "${vm_uuid%??}01" <"$work/out"
@@ -111,7 +113,7 @@ numvfs 4
 fails "VFs begin without a driver where none is to be bound" test -e "$pci/$second/driver"
 holds "a start with managed='yes' leaves that to libvirt" start 2 $second yes
 end_vf 2 $second
-holds "one with managed='no' is refused" refused "M_VF_UNBOUND $second" 2 $second no
+holds "one with managed='no' is refused" start_refused "M_VF_UNBOUND $second" 2 $second no
 is "$(states)" "" "without a lease"
 echo "$second vfio-pci" >"$root/.kernel/control/bind"
 holds "with vfio-pci it starts" start 2 $second no
@@ -119,8 +121,81 @@ end_vf 2 $second
 exec 8<>"$(node_of $second)"
 (exec 8<&-; numvfs 0) &
 eventually going
-holds "a VF that nobody leases, and that goes, is refused" refused M_BEING_DISABLED 2 $second yes
+holds "a VF that nobody leases, and that goes, is refused" start_refused M_BEING_DISABLED 2 $second yes
 exec 8<&-
 wait
 is "$(states)" "" "nothing is leased in the end"
+
+### An IOMMU group is one domain's: plain VFs that share one with each other, with the card, or have none
+new_host flex/4:1
+card=0000:4d:00.0 a=0000:4d:00.1 b=0000:4d:00.2 c=0000:4d:00.3 managed=yes
+configure vf_flex@8086:56c0 policy 'driver_cleanup = 0'
+# domain N ADDRESS...: domain number N with these VFs.
+domain() {
+	local n=$1 address
+	shift
+	echo "<domain type='kvm'><name>vm$n</name><uuid>${vm_uuid%??}0$n</uuid><devices>"
+	for address; do vf_hostdev "$address" yes; done
+	echo "</devices></domain>"
+}
+start() { domain "$@" | hook "vm$1" prepare begin -; }
+end() { domain "$@" | hook "vm$1" release end destroyed; }
+arrive() { domain "$@" | hook "vm$1" migrate begin -; }
+available() { lease inventory --json | jq -r '.pgpus[0].types[0] | "\(.available) of \(.capacity)"'; }
+group() { sed -n "s/^$1 //p" "$root/.kernel/control/iommu"; }
+
+is "$(available)" "4 of 4" "each VF has a group of its own: each is a vGPU"
+
+### Two VFs in one group
+control iommu "$b $a"
+shared=$(group $a)
+is "$(available)" "3 of 3" "two VFs of one group are one"
+holds "a domain gets one of them" start 2 $a
+is "$(available)" "2 of 3" "and with it the group"
+refused "the other one" $b M_GROUP_LEASED "$shared" vm2 $a
+holds "a domain that arrives is given a VF of another group" arrive 3 $b
+fails "not that one" grep -q "$b" "$root/run/vgpu-lease/leases/"*
+end 3 $b
+end 2 $a
+holds "one domain can have both" start 2 $a $b
+is "$(lease list --json | jq -r '.leases[].id' | sort | xargs)" "$a $b" "they are leased to it"
+end 2 $a $b
+is "$(available)" "3 of 3" "when it ends, the group is free"
+
+### Drivers of the host
+control bind "$b i915"
+refused "the other one of the group has a driver of the host" $a M_GROUP_BOUND $b "$shared" i915
+holds "a domain that gets both, from that driver, starts" start 2 $a $b
+end 2 $a $b
+control bind "$b pci-stub"
+holds "pci-stub does not matter" start 2 $a
+end 2 $a
+control bind "$b none"
+holds "one without a driver does not matter" start 2 $a
+end 2 $a
+control iommu "$c $card"
+never "the card itself is in the group" $c M_GROUP_BOUND $card "$(group $c)" i915
+
+### No group
+control iommu "$c none"
+never "one VF has no group" $c M_NO_GROUP $c
+holds "the others are as before" start 2 $a
+end 2 $a
+control iommu "$card none"
+never "no VF has a group" $a M_IOMMU_OFF
+lease check >"$work/check"
+holds "check says so of the card" says M_IOMMU_OFF < <(grep -F "$card" "$work/check")
+holds "inventory, too" says M_IOMMU_OFF < <(lease inventory)
+
+### VFs of two cards in one group, as of a board with two GPUs behind a switch without ACS
+new_host flex/2:2
+other=0000:4e:00.1
+configure vf_flex@8086:56c0
+control iommu "$other $a"
+shared=$(group $a)
+holds "a domain gets the VF of one card" start 2 $a
+refused "that of the other card" $other M_GROUP_LEASED "$shared" vm2 $a
+holds "another VF of that card is free" start 3 0000:4e:00.2
+end 2 $a
+holds "one domain can have both of the group" start 2 $a $other
 tap_done
