@@ -17,9 +17,15 @@ configure_both() {
 	configure nvidia-222@10de:1eb8 nvidia-1147@10de:26b9 policy "$@"
 }
 
-hook() { "$builddir/hooks/qemu" --root "$root" -- "$@"; }
-prepare() { hook vm prepare begin - <"${1:-$vm}"; }
-release() { hook vm release end "${2:-destroyed}" <"${1:-$vm}"; }
+# prepare [FILE|N], release [FILE|N [REASON]]: what libvirt does for the domain, that of a file, or number N (another).
+xml_of() { if [[ $1 =~ ^[0-9]+$ ]]; then another "$1"; else cat "$1"; fi; }
+prepare() { hook vm prepare begin - < <(xml_of "${1:-$vm}"); }
+release() { hook vm release end "${2:-destroyed}" < <(xml_of "${1:-$vm}"); }
+# leaves SENTENCE LEFT COMMAND...: after the command these are the mdevs and the number of leases.
+leaves() {
+	"${@:3}" >"$work/left" 2>&1
+	is "$(devices)$(leases)" "$2" "$1"
+}
 # refusals REASON: how many there were for it.
 refusals() { lease metrics | sed -n "s/^vgpu_lease_refusals_total{reason=\"$1\"} //p"; }
 lease() { vgpu_lease --root "$root" "$@"; }
@@ -49,10 +55,6 @@ vf_domain() {
 	printf -v n %02x "$1"
 	vf_xml "vm$1" "${vm_uuid%??}$n" "${@:2}"
 }
-start_vf() { vf_domain "$@" | hook "vm$1" prepare begin -; }
-end_vf() { vf_domain "$@" | hook "vm$1" release end destroyed; }
-vf_type() { cat "$root/sys/bus/pci/devices/$1/nvidia/current_vgpu_type"; }
-set_vf_type() { echo "$2" >"$root/sys/bus/pci/devices/$1/nvidia/current_vgpu_type"; }
 
 logged() { tr '\000-\010' '\n' <"$work/logged" | sed 's/^MESSAGE=//'; }
 

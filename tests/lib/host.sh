@@ -90,6 +90,14 @@ open_device() { # ID: a process that has it open; its pid is in $holder
 close_device() { kill "$holder" && wait "$holder" 2>/dev/null; }
 remove_device() { echo 1 >"$root/sys/bus/mdev/devices/$1/remove"; }
 
+# hook GUEST OP SUBOP EXTRA: as libvirt calls it, with the domain on standard input.
+hook() { "$builddir/hooks/qemu" --root "$root" -- "$@"; }
+# start_vf N ADDRESS [MANAGED [TYPE]], end_vf: the domain vmN with this VF, as vf_domain of hook.sh or cli.sh has it.
+start_vf() { vf_domain "$@" | hook "vm$1" prepare begin -; }
+end_vf() { vf_domain "$@" | hook "vm$1" release end destroyed; }
+vf_type() { cat "$root/sys/bus/pci/devices/$1/nvidia/current_vgpu_type"; }
+set_vf_type() { echo "$2" >"$root/sys/bus/pci/devices/$1/nvidia/current_vgpu_type"; }
+
 # pci_device ADDRESS VENDOR DEVICE CLASS [DRIVER]: on a tree without a simulator; "-" is no driver.
 pci_device() {
 	local at=$root/sys/bus/pci/devices/$1

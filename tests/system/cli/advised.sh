@@ -70,5 +70,5 @@ libvirt_has "Windows 11 (vGPU)" <"$vm"
 pool nvidia-222
 vl check
 advises "check: what gives it a UUID" "$out"
-advises "and the hook" "$("$hook" --root "$root" -- 'Windows 11 (vGPU)' prepare begin - <"$vm" 2>&1)"
+advises "and the hook" "$(hook 'Windows 11 (vGPU)' prepare begin - <"$vm" 2>&1)"
 tap_done

@@ -41,7 +41,7 @@ others_may() { # FIND_EXPRESSION...: what of the state they may, but for the loc
 domain 1 "$(uuid 1)" nvidia-222 >"$tmp/vm1.xml"
 domain 2 "$(uuid 2)" nvidia-222 >"$tmp/vm2.xml"
 all "before there is a state"
-(umask 077 && "$hook" --root "$root" -- vm1 prepare begin - <"$tmp/vm1.xml")
+(umask 077 && hook vm1 prepare begin - <"$tmp/vm1.xml")
 runs 1
 all "with a lease that a hook made under umask 077"
 is "$(others_may -perm /022)" "" "others may write none of it"

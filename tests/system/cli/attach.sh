@@ -147,7 +147,7 @@ sed "s|<name>vm1</name>|<name>vm2</name>|; s|$(domain_uuid 1)|$(domain_uuid 2)|
 	s|</domain>|<devices>$(vf_hostdev 0000:4d:00.2 yes)$(vf_hostdev 0000:01:00.2 yes)</devices></domain>|" "$tmp/node.xml" >"$tmp/passed.xml"
 passed=test://$tmp/passed.xml
 sed "s/'test'/'qemu'/; s|</*node>||g" "$tmp/passed.xml" >"$tmp/passed-2.xml"
-"$hook" --root "$root" -- vm2 prepare begin - <"$tmp/passed-2.xml"
+hook vm2 prepare begin - <"$tmp/passed-2.xml"
 for named in a broken no; do
 	vl_says "what is none of ours is not detached: $named configuration" 1 detach --connect "$passed" vm2 0000:01:00.2 \
 		-- M_NOT_ITS_VGPU vm2 0000:01:00.2
@@ -184,7 +184,7 @@ meanwhile() { # N VF...: after the choice the domain vmN leases these, and the f
 	err=$(cat "$tmp/err")
 	rm -f "$root"/run/vgpu-lease/leases/*
 }
-"$hook" --root "$root" -- vm2 prepare begin - <"$tmp/passed-2.xml"
+hook vm2 prepare begin - <"$tmp/passed-2.xml"
 cp "$root/run/vgpu-lease/leases/0000:4d:00.2" "$tmp/lease"
 vl release 0000:4d:00.2
 meanwhile 2 0000:4d:00.1

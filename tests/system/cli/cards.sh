@@ -78,7 +78,7 @@ variant l40s l40s "a L40S" 0000:26:00.4
 # What the types of this model are is remembered from here on, for when the card is in use.
 vl gc
 for vf in 00.4=1149 00.5=1149 01.0=1159; do
-	echo ${vf#*=} >"$root/sys/bus/pci/devices/0000:26:${vf%=*}/nvidia/current_vgpu_type"
+	set_vf_type "0000:26:${vf%=*}" "${vf#*=}"
 done
 commands l40s-used "a L40S with three vGPUs of 3 GiB, two of one series and one of another"
 
@@ -117,7 +117,7 @@ new_host rtxpro6000
 vl gc
 echo "0001:c8:00.0 on" >"$root/.kernel/control/mixed"
 for vf in 00.2=1519 00.3=1540; do
-	echo ${vf#*=} >"$root/sys/bus/pci/devices/0001:c8:${vf%=*}/nvidia/current_vgpu_type"
+	set_vf_type "0001:c8:${vf%=*}" "${vf#*=}"
 done
 is "$(numbers nvidia-1519) $(numbers nvidia-1540)" "32 1 15 2 1 0" "with 48 and 3 GiB in use there is capacity for fifteen of 3 GiB"
 is "$(numbers nvidia-1518) $(numbers nvidia-1543)" "32 0 22 1 0 0" "for 22 of 2 GiB, and for none that takes all"
@@ -126,7 +126,7 @@ is "$(numbers nvidia-1518) $(numbers nvidia-1543)" "32 0 22 1 0 0" "for 22 of 2 
 new_host t4+l40s/4
 vl gc # remembers the types
 create 0000:84:00.0 nvidia-230 3
-echo 1149 >"$root/sys/bus/pci/devices/0000:26:00.5/nvidia/current_vgpu_type"
+set_vf_type 0000:26:00.5 1149
 vl inventory --json
 is "$(sed -n 's/.*"\(address\|framework\)": "\(.*\)",/\2/p' <<<"$out" | paste -sd' ')" "0000:26:00.0 variant 0000:84:00.0 mdev" \
 	"a host has cards of two frameworks"

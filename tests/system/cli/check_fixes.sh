@@ -136,7 +136,7 @@ configure 'vf_flex@8086:*, 15b3:*, numa=0'
 vl_is "a match without a device means GPUs alone" "0|0000:4d:00.0|" inventory --no-headings -o PGPU
 control bind "0000:17:00.2 mlx5_core"
 vf_domain 1 0000:17:00.2 >"$tmp/nic.xml"
-is "$("$hook" --root "$root" -- vm1 prepare begin - <"$tmp/nic.xml" 2>&1)" "" "a domain with a network card's VF starts"
+is "$(hook vm1 prepare begin - <"$tmp/nic.xml" 2>&1)" "" "a domain with a network card's VF starts"
 vl_is "and leases nothing" "0||" list --no-headings
 vl_works "plan has nothing to say about it" plan "$tmp/nic.xml"
 

@@ -116,7 +116,7 @@ configure vf_flex@0000:51:00.1
 types "one VF alone"
 mkdir -p "$root/run/vgpu-lease/leases"
 chmod -R 700 "$root/run/vgpu-lease"
-vf_domain 9 0000:51:00.1 yes | "$hook" --root "$root" -- vm9 prepare begin -
+start_vf 9 0000:51:00.1 yes
 types "that a guest has" "WARN type *VF*"
 
 # One match for cards of two kinds, each of which makes one of the types.

@@ -77,15 +77,15 @@ configure vf_mi210@1002:7410
 for type in "" mi210; do
 	named=${type:+, named in the metadata}
 	vf_xml vm "$(domain_uuid 1)" 0000:2d:02.0 yes $type >"$work/vf.xml"
-	"$hook" --root "$root" -- vm prepare begin - <"$work/vf.xml" 2>"$work/err"
+	hook vm prepare begin - <"$work/vf.xml" 2>"$work/err"
 	is "$?" 1 "a VF whose own ID is in device_match$named: its start is refused"
 	holds "with the ID to write$named" says M_VFS_ID 1002:7410 1002:740f <"$work/err"
 	vl_says "plan says the same$named" 1 plan "$work/vf.xml" -- M_VFS_ID 1002:7410 1002:740f
 	fails "and nothing of a pGPU$named" says M_HOSTDEV_PGPU 0000:2d:02.0 <<<"$err"
 done
 sed -i s/7410/740f/ "$root/etc/vgpu-lease.conf"
-holds "which helps" "$hook" --root "$root" -- vm prepare begin - <"$work/vf.xml"
-"$hook" --root "$root" -- vm release end - <"$work/vf.xml"
+holds "which helps" hook vm prepare begin - <"$work/vf.xml"
+hook vm release end - <"$work/vf.xml"
 rm "$root/etc/vgpu-lease.conf"
 vl init
 is "$status|$(grep -c '^\[vf_' <<<"$out")|$(grep -c 0000:26:00.0 <<<"$out")" "0|2|1" "init gives both a pool, and names the one that is left out"

@@ -117,14 +117,14 @@ sed -i '/^boot=/d' "$root/run/vgpu-lease/leases/$(uuid 32)"
 vl list
 is "$(grep -c "$(uuid 30)\|$(uuid 31)" <<<"$out")|$(grep -c "$(uuid 32)" <<<"$out")" "0|1" \
 	"leases of another boot are void; one that does not name its boot is not, unless it is from the future"
-domain 40 "$(uuid 30)" nvidia-222 | "$hook" --root "$root" -- vm40 prepare begin -
+domain 40 "$(uuid 30)" nvidia-222 | hook vm40 prepare begin -
 is "$?|$(sed -n 's/^origin=//p' "$root/run/vgpu-lease/leases/$(uuid 30)")" "0|adopted" \
 	"a device that is there in this boot is another's: any domain can have it"
 vl gc
 is "$(find "$root/run/vgpu-lease/leases" -name "$(uuid 31)")" "" "gc drops a lease of another boot"
 holds "and keeps a device that is there" exists 31
 for n in 30 32; do call release end $n; done
-domain 40 "$(uuid 30)" | "$hook" --root "$root" -- vm40 release end -
+domain 40 "$(uuid 30)" | hook vm40 release end -
 for n in 30 31; do echo 1 >"$root/sys/bus/mdev/devices/$(uuid $n)/remove"; done
 
 # An adopted device stays when its lease goes.
@@ -160,9 +160,9 @@ is "$(verdict 1)" "stays: $(message M_FOREIGN_STAYS)" "nor where reclaim says ne
 # A VF's lease without its type: that of a creation that was cut off is void, unless somebody may be at it.
 configure nvidia-1147@10de:26b9
 vf=0000:26:00.4
-set_type() { echo "$1" >"$root/sys/bus/pci/devices/$vf/nvidia/current_vgpu_type"; }
+set_type() { set_vf_type "$vf" "$1"; }
 told() { vl gc --dry-run --json && jq -r --arg id $vf '.items[] | select(.id == $id) | "\(.state) \(.outcome)"' <<<"$out"; }
-vf_domain 50 $vf no nvidia-1147 | "$hook" --root "$root" -- vm50 prepare begin -
+start_vf 50 $vf no nvidia-1147
 vf_domain 50 $vf | libvirt_runs vm50
 set_type 0
 is "$(told)" "active stays" "that of a domain that runs is not"
@@ -173,7 +173,7 @@ set_type 1147
 is "$(told)" "creating stays" "not where it has the type"
 set_type 0
 control create_delay_ms 5000
-vf_domain 50 $vf no nvidia-1147 | "$hook" --root "$root" -- vm50 prepare begin - &
+start_vf 50 $vf no nvidia-1147 &
 holds "a start makes it once more" eventually grep -q '^create' "$root/.kernel/control/pending"
 is "$(told)" "creating stays" "nor while somebody is at work on it"
 wait $!

@@ -16,7 +16,7 @@ nobody_hangs() { [ "$(hanging)" = 0 ]; }
 ### A driver: twenty commands are no twenty processes
 host l40s/4
 configure nvidia-1147 policy 'driver_cleanup = 0'
-vf_domain 1 0000:26:00.4 | "$hook" --root "$root" -- vm1 prepare begin -
+start_vf 1 0000:26:00.4
 control hang "current_vgpu_type any"
 for command in list 'gc --dry-run' inventory check status; do
 	ended=0
@@ -130,7 +130,7 @@ fails "and advises no gc for it" says M_GC_COLLECTS <<<"$out"
 control hang clear
 vl gc
 is "$(state)" active "once the driver answers, gc keeps what was leased a moment ago"
-is "$(cat "$root/sys/bus/pci/devices/$vf/nvidia/current_vgpu_type")" 1147 "and the vGPU is there"
+is "$(vf_type $vf)" 1147 "and the vGPU is there"
 
 ### A release that is due
 sed -i 's/^state=.*/state=releasing/; s/^since_ms=.*/since_ms=1/; s/^writer=.*/writer=4194305/' "$record"

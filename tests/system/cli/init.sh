@@ -97,7 +97,7 @@ for profile in 1g.10gb 2g.20gb 2g.20gb; do control mig "0000:21:00.0 $profile"; 
 control mixed "0000:26:00.0 on"
 made=(0000:21:00.4=nvidia-700 0000:21:00.5=nvidia-700 0000:21:00.6=nvidia-699 0000:84:00.0=nvidia-231 0000:84:00.0=nvidia-226)
 for n in "${!made[@]}"; do create "${made[n]%=*}" "${made[n]#*=}" "$n"; done
-preset() { for vf in 5=$1 6=$2; do echo "${vf#*=}" >"$root/sys/bus/pci/devices/0000:26:00.${vf%=*}/nvidia/current_vgpu_type"; done; }
+preset() { for vf in 5=$1 6=$2; do set_vf_type "0000:26:00.${vf%=*}" "${vf#*=}"; done; }
 preset 1152 1148
 vl init --write
 is "$(grep '^\[mdev_\|0000:' "$file" | xargs)" "$(xargs <<-'END'
@@ -112,8 +112,8 @@ END
 vl check
 is "$(awk '$2 ~ /^(config|pgpu|type)$/ { print $1 }' <<<"$out" | grep -c FAIL)" 0 "with which check finds no fault"
 preset 0 0
-vf_domain 1 0000:26:00.6 | "$hook" --root "$root" -- vm1 prepare begin -
-is "$(cat "$root/sys/bus/pci/devices/0000:26:00.6/nvidia/current_vgpu_type")" 1148 "a VF that has lost its type gets that one again"
+start_vf 1 0000:26:00.6
+is "$(vf_type 0000:26:00.6)" 1148 "a VF that has lost its type gets that one again"
 for n in "${!made[@]}"; do
 	remove_device "$(uuid "$n")"
 	mdevctl_has "${made[n]%=*}" "$(uuid "$n")" "${made[n]#*=}"

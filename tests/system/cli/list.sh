@@ -174,7 +174,7 @@ like "$out" "*$(uuid 1)*" "and the leases are shown all the same"
 configure nvidia-222
 rm -f "$root"/run/vgpu-lease/leases/*
 named=$(domain_uuid 200)
-domain 201 "$(uuid 201)" | sed "s/<name>vm201/<name>$named/" | "$hook" --root "$root" -- "$named" prepare begin -
+domain 201 "$(uuid 201)" | sed "s/<name>vm201/<name>$named/" | hook "$named" prepare begin -
 is "$(vl list --domain "$(domain_uuid 201)" --json; grep -o "\"id\": \"$(uuid 201)\"" <<<"$out")" "\"id\": \"$(uuid 201)\"" "a domain with a UUID for its name is found by its own UUID"
 is "$(vl list --domain "$named" --json; grep -o "\"id\": \"$(uuid 201)\"" <<<"$out")" "" "a UUID never means the domain that is named so"
 

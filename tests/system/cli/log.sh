@@ -156,7 +156,7 @@ done
 
 ### Hostile text: neither a domain's name nor another user adds an event.
 name=$'x&#10;PGPU=mtty&#10;VGPU_LEASE_EVENT=created'
-domain 3 "$(uuid 3)" mtty-9 | sed "s/<name>.*</<name>${name//&/\\&}</" | "$hook" --root "$root" -- x prepare begin - 2>/dev/null
+domain 3 "$(uuid 3)" mtty-9 | sed "s/<name>.*</<name>${name//&/\\&}</" | hook x prepare begin - 2>/dev/null
 holds "the refusal of a domain with such a name arrives" eventually arrived refused 2
 chmod a+x "$work" "$root"
 chmod 777 "$socket"

@@ -33,7 +33,7 @@ call prepare begin 1 nvidia-222
 call prepare begin 2 nvidia-222
 call prepare begin 3 nvidia-99 2>/dev/null
 name='a"b\c'
-domain 4 "$(uuid 4)" mtty-1 | sed "s|<name>.*</name>|<name>${name//\\/\\\\}</name>|" | "$hook" --root "$root" -- x prepare begin -
+domain 4 "$(uuid 4)" mtty-1 | sed "s|<name>.*</name>|<name>${name//\\/\\\\}</name>|" | hook x prepare begin -
 orphan mtty mtty-1 9
 sed -i 's/^state=active/state=releasing/' "$root/run/vgpu-lease/leases/$(uuid 2)"
 

@@ -28,9 +28,9 @@ tells() {
 	checked >"$tmp/found"
 	holds "$1: check" "${@:2}" < <(grep '^WARN ' "$tmp/found")
 	is "$(wc -l <"$tmp/found")" 1 "$1: in one line"
-	"$hook" --root "$root" -- vm1 prepare begin - <"$tmp/vm.xml" >"$tmp/said" 2>&1
+	hook vm1 prepare begin - <"$tmp/vm.xml" >"$tmp/said" 2>&1
 	is "$?|$(cat "$tmp/said")" "0|" "$1: the start goes on without a word"
-	"$hook" --root "$root" -- vm1 release end - <"$tmp/vm.xml"
+	hook vm1 release end - <"$tmp/vm.xml"
 }
 silent() { # SENTENCE
 	vl plan "$tmp/vm.xml"

@@ -80,7 +80,7 @@ new_host flex
 vf=0000:4d:00.2
 sed -i "s|<devices>.*</devices>|<devices>$(vf_hostdev $vf yes)$(vf_hostdev 0000:01:00.0 yes)</devices>|" "$tmp/node.xml"
 configure vf_flex@8086:56c0
-sed "s/'test'/'qemu'/; s|</*node>||g" "$tmp/node.xml" | "$hook" --root "$root" -- vm1 prepare begin -
+sed "s/'test'/'qemu'/; s|</*node>||g" "$tmp/node.xml" | hook vm1 prepare begin -
 exec 7<>"$(node_of $vf)"
 seen="0|*$vf  flex  $vf  live,config  active  created  yes     $(printf %4d $$)"
 show vm1
@@ -95,7 +95,7 @@ exec 7>&-
 configure vf_flex@8086:56c0
 rm "$root/run/vgpu-lease/leases/$vf"
 shows "*$vf  -     -       live,config  -      -       yes        -*" "a plain VF that is not leased exists all the same"
-sed "s/'test'/'qemu'/; s|</*node>||g" "$tmp/node.xml" | "$hook" --root "$root" -- vm1 prepare begin -
+sed "s/'test'/'qemu'/; s|</*node>||g" "$tmp/node.xml" | hook vm1 prepare begin -
 control vfs '0000:4d:00.0 off'
 shows "*$vf  flex  $vf  live,config  active  created  -          -*" "one that was disabled does not exist, whatever its lease says"
 holds "and that is a difference" says M_ABOUT "$vf" -- M_SHOW_GONE "*" <<<"$out"

@@ -45,7 +45,7 @@ vl_says "which is disabled then, and its card says why" 1 show 0000:4d:00.2 -- M
 ### A vGPU whose device vanishes under a running guest, an mdev and a plain VF
 control vfs '0000:4d:00.0 on'
 vf_domain 7 0000:4d:00.2 yes >"$tmp/7.xml"
-"$hook" --root "$root" -- vm7 prepare begin - <"$tmp/7.xml"
+hook vm7 prepare begin - <"$tmp/7.xml"
 call prepare begin 8 nvidia-222
 runs 8
 libvirt_runs vm7 <"$tmp/7.xml"
@@ -70,7 +70,7 @@ done
 vl gc
 is "$(vgpu_lease --root "$root" list --no-headings -o id | grep -c "0000:4d:00.2\|$(uuid 8)")" 2 "gc drops neither lease"
 rm "$root/run/libvirt/qemu/vm7.xml" "$root/run/libvirt/qemu/vm8.xml"
-"$hook" --root "$root" -- vm7 release end - <"$tmp/7.xml"
+hook vm7 release end - <"$tmp/7.xml"
 call release end 8
 
 vl_says "what no vGPU has is looked for among the domains" 1 show "$(uuid 9)" -- M_SHOW_NOTHING "$(uuid 9)"

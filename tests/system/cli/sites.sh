@@ -54,7 +54,7 @@ configure devices 'nova_conf = /etc/nova/nova.conf' 'enabled_mdev_types = nvidia
 	mdev_nvidia-1519@0001:c8:00.2 mdev_nvidia-1520@0001:c8:00.3
 nova_has </dev/null
 for vf in 2=1519 3=1520; do
-	echo "${vf#*=}" >"$root/sys/bus/pci/devices/0001:c8:00.${vf%=*}/nvidia/current_vgpu_type"
+	set_vf_type "0001:c8:00.${vf%=*}" "${vf#*=}"
 done
 vl check
 is "$(notes_of type | cut -d' ' -f1 | xargs)" "PASS PASS" "a VF that is preset to a type counts as free for it, with Nova too"
@@ -73,30 +73,29 @@ new_host rtxpro6000/8
 control mig "0001:c8:00.0 on"
 control mig "0001:c8:00.0 1g.24gb"
 configure nvidia-1546@0001:c8:00.2,0001:c8:00.3 nvidia-1561@0001:c8:00.4
-vf_domain 1 0001:c8:00.2 | "$hook" --root "$root" -- vm1 prepare begin -
+start_vf 1 0001:c8:00.2
 vl_prints "a GPU instance that several vGPUs can share has not the size of one of them" check -- M_MIG_CREATES 0001:c8:00.0 PROFILE
 holds "one of a single vGPU has" says M_MIG_CREATES 0001:c8:00.0 1g.24gb <<<"$out"
 
 ### VFs that have had their type since the boot, on a card that is full of it and that nobody has seen empty
 new_host a10/8
-for vf in 4 5; do echo 596 >"$root/sys/bus/pci/devices/0000:d8:00.$vf/nvidia/current_vgpu_type"; done
+for vf in 4 5; do set_vf_type "0000:d8:00.$vf" 596; done
 configure nvidia-596@0000:d8:00.0
 vl inventory --no-headings -o CAPACITY,USED,AVAILABLE
 is "$(xargs <<<"$out")" "2 2 0" "its capacity is not that of its VFs"
 vl export nova-pci
 is "$(grep -c '^device_spec' <<<"$out")" 2 "nor does Nova get as many"
-vf_domain 1 0000:d8:00.4 | "$hook" --root "$root" -- vm1 prepare begin -
-said=$(vf_domain 2 0000:d8:00.6 | "$hook" --root "$root" -- vm2 prepare begin - 2>&1)
-holds "a start there is refused as on any full card" says M_NO_CAPACITY -- M_FULL_NO_MAX 0000:d8:00.0 2 -- M_FIX_FREE there <<<"$said"
+start_vf 1 0000:d8:00.4
+reports "a start there is refused as on any full card" start_vf 2 0000:d8:00.6 -- M_NO_CAPACITY -- M_FULL_NO_MAX 0000:d8:00.0 2 -- M_FIX_FREE there
 
 ### An instance is deleted, and Nova gives its VF to the next one at once, while vgpu-mgr still holds it
 new_host l40s/4
 configure nvidia-1147
 control plugin_delay_ms "0000:26:00.0 2000"
-vf_domain 1 0000:26:00.4 | "$hook" --root "$root" -- vm1 prepare begin -
+start_vf 1 0000:26:00.4
 exec 7<>"$(node_of 0000:26:00.4)" 7>&-
-vf_domain 1 0000:26:00.4 | "$hook" --root "$root" -- vm1 release end -
-said=$(vf_domain 2 0000:26:00.4 | "$hook" --root "$root" -- vm2 prepare begin - 2>&1)
+end_vf 1 0000:26:00.4
+said=$(start_vf 2 0000:26:00.4 2>&1)
 is "$?|$said" "0|" "the start waits for the VF"
 vl list --no-headings -o ID,STATE,DOMAIN
 is "$(xargs <<<"$out")" "0000:26:00.4 active vm2" "and gets it"
@@ -156,8 +155,7 @@ is "$(xargs <<<"$out")" "3 2 1" "inventory counts VFs that are open as used"
 vl_like "and so does status" "0|*2 of 3, 1 available*|" status
 open_device "$vf.3" && holders+=("$holder")
 vl_like "also if none is left" "0|*3 of 3, full*|" status
-vf_domain 1 $vf.1 yes | "$hook" --root "$root" -- vm1 prepare begin - 2>"$tmp/said"
-holds "as a start says" says M_OPEN "process ${holders[0]}" <"$tmp/said"
+reports "as a start says" start_vf 1 $vf.1 yes -- M_OPEN "process ${holders[0]}"
 kill "${holders[@]}"
 
 ### The GPU of a desktop's processor, whose VFs its driver has: libvirt binds vfio-pci for a hostdev with managed='yes' only
@@ -169,8 +167,7 @@ check_counts "a guest with managed='yes' starts" 0 "^FAIL +domain "
 vf_domain 1 0000:00:02.1 no | libvirt_has vm1
 check_says "one without would be refused, which check says" "^FAIL +domain " M_CHECK_DOMAIN_REFUSED vm1
 holds "with the reason" says M_VF_BOUND 0000:00:02.1 i915 < <(notes_of domain)
-"$hook" --root "$root" -- vm1 prepare begin - <"$root/etc/libvirt/qemu/vm1.xml" 2>"$tmp/said"
-holds "and a start" says M_VF_BOUND 0000:00:02.1 i915 <"$tmp/said"
+reports "and a start" hook vm1 prepare begin - <"$root/etc/libvirt/qemu/vm1.xml" -- M_VF_BOUND 0000:00:02.1 i915
 control bind "0000:00:02.1 vfio-pci"
 check_counts "unless vfio-pci is bound to its VF" 0 "^FAIL +domain "
 rm "$root/etc/libvirt/qemu/vm1.xml"
@@ -179,8 +176,8 @@ new_host l40s/4+flex/2
 mkdir -p "$root/etc/libvirt/qemu"
 vf_guest() { # SENTENCE [KEY ARG...]: check agrees with a start, which is refused so
 	local said
-	said=$("$hook" --root "$root" -- vm1 prepare begin - <"$root/etc/libvirt/qemu/vm1.xml" 2>&1)
-	"$hook" --root "$root" -- vm1 release end - <"$root/etc/libvirt/qemu/vm1.xml"
+	said=$(hook vm1 prepare begin - <"$root/etc/libvirt/qemu/vm1.xml" 2>&1)
+	hook vm1 release end - <"$root/etc/libvirt/qemu/vm1.xml"
 	vl check
 	is "$(notes_of domain | grep -c "^FAIL.*${said#vgpu-lease: domain vm1: }")" $(($# > 1)) "$1"
 	[ $# = 1 ] || holds "as a start does, with the reason" says "${@:2}" <<<"$said"
@@ -199,7 +196,7 @@ vf_domain 1 0000:26:00.4 no nvidia-1148 >"$guest_xml"
 vf_guest "but none that can start"
 configure nvidia-1152@0000:26:00.4 nvidia-1148@0000:26:00.5
 vf_guest "one whose type is another VF's" M_VF_SERVES 0000:26:00.4 nvidia-1152
-echo 1148 >"$root/sys/bus/pci/devices/0000:26:00.4/nvidia/current_vgpu_type"
+set_vf_type 0000:26:00.4 1148
 vf_guest "but none whose VF has its type"
 vf_domain 1 0000:26:00.4 no nvidia-1152 >"$guest_xml"
 vf_guest "one whose VF has been given another type" M_VF_OF_OTHER_TYPE nvidia-1148 nvidia-1152
@@ -209,7 +206,7 @@ rm "$guest_xml"
 new_host rtx6000
 configure nvidia-256
 numbered=00000000-0000-0000-0000-000000000011
-hook_for() { domain 1 $numbered | "$hook" --root "$root" -- vm1 "$@" - 2>&1; }
+hook_for() { domain 1 $numbered | hook vm1 "$@" - 2>&1; }
 domain 1 $numbered >"$tmp/numbered.xml"
 said=$(hook_for prepare begin)
 holds "a UUID that this host has never seen is a placeholder" says M_PLACEHOLDER vm1 <<<"$said"
@@ -236,8 +233,7 @@ for words in '' nvidia-1525 nvidia-1525@$card; do
 	holds "and what to do" says M_NO_TYPES_DO $card <<<"$out"
 	vl_prints "as does check" check -- M_NO_TYPES
 done
-vf_domain 1 0001:c8:00.2 no | "$hook" --root "$root" -- vm1 prepare begin - 2>"$tmp/said"
-holds "and the refusal of a start" says M_NO_TYPES <"$tmp/said"
+reports "and the refusal of a start" start_vf 1 0001:c8:00.2 no -- M_NO_TYPES
 
 ### mdevs that are defined, and started by a script after the boot: the first configuration is written before that
 new_host t4:2+a40/2
@@ -288,7 +284,7 @@ check_says "also if it names its type" "^FAIL +domain " M_CHECK_DOMAIN_REFUSED v
 ### Mixed sizes: a unit gives the VFs types of their own at each boot, and the configuration names the card for one
 new_host rtxpro6000/4
 control mixed "0001:c8:00.0 on"
-for vf in 2=1525 3=1534 4=1534; do echo "${vf#*=}" >"$root/sys/bus/pci/devices/0001:c8:00.${vf%=*}/nvidia/current_vgpu_type"; done
+for vf in 2=1525 3=1534 4=1534; do set_vf_type "0001:c8:00.${vf%=*}" "${vf#*=}"; done
 configure nvidia-1525@0001:c8:00.0
 for n in 2 3; do vf_domain $n 0001:c8:00.$n | libvirt_has "vm$n"; done
 check_says "a guest's VF with another type is a warning" "^WARN +pgpu " M_CHECK_VF_TYPE 0001:c8:00.3 nvidia-1534 nvidia-1525
@@ -303,13 +299,13 @@ configure i915-GVTg_V5_4@0000:00:02.0
 call prepare begin 1
 runs 1
 whole() { vf_domain 2 0000:00:02.0 yes; }
-said=$(whole | "$hook" --root "$root" -- vm2 prepare begin - 2>&1)
+said=$(whole | hook vm2 prepare begin - 2>&1)
 is "$?" 1 "a start that would take the GPU from a running guest is refused"
 holds "and names that guest" says M_PGPU_IN_USE 0000:00:02.0 "$(uuid 1)" vm1 <<<"$said"
 vl plan - < <(whole)
 holds "as does plan" ended 1 M_PGPU_IN_USE 0000:00:02.0 "$(uuid 1)" vm1
 rm "$root/run/libvirt/qemu/vm1.xml"
-is "$(whole | "$hook" --root "$root" -- vm2 prepare begin - 2>&1)" "" "a lease without a running guest keeps nobody from it"
+is "$(whole | hook vm2 prepare begin - 2>&1)" "" "a lease without a running guest keeps nobody from it"
 call release end 1
 
 ### One file for a fleet, also on its hosts without a GPU: a server with the display controller of its management board

@@ -143,7 +143,7 @@ new_host a40/4+l40s/8+flex
 installed
 configure nvidia-558@10de:2235 nvidia-1148@10de:26b9 vf_flex@8086:56c0
 for n in 1 2 3 4; do
-	domain $n "$(uuid $n)" nvidia-558 | sed "s/vm$n/instance-0000004$n/" | "$hook" --root "$root" -- instance-0000004$n prepare begin -
+	domain $n "$(uuid $n)" nvidia-558 | sed "s/vm$n/instance-0000004$n/" | hook instance-0000004$n prepare begin -
 	runs $n
 	old "$(uuid $n)"
 done
@@ -153,7 +153,7 @@ looks nova "a full card with VFs, one with a vGPU of another type, names as Nova
 # vf N ADDRESS TYPE: the domain vmN gets this VF.
 vf() {
 	vf_domain "$1" "$2" no "$3" >"$tmp/vf.xml"
-	"$hook" --root "$root" -- "vm$1" prepare begin - <"$tmp/vf.xml"
+	hook "vm$1" prepare begin - <"$tmp/vf.xml"
 	libvirt_runs "vm$1" <"$tmp/vf.xml"
 	old "$2"
 }

@@ -12,7 +12,7 @@ said() {
 	"$@" 2>&1
 }
 hook_says() {
-	said "$hook" --root "$root" -- vm1 prepare begin - <"$tmp/vm.xml"
+	said hook vm1 prepare begin - <"$tmp/vm.xml"
 }
 
 # tells NAME ID SENTENCE: the configuration is refused, and the ID named, wherever a user meets it.
@@ -72,7 +72,7 @@ refused() {
 	fails "$1: its start is refused" start 2>"$work/err"
 }
 domain 1 "$(uuid 1)" | sed '/<metadata>/,/<\/metadata>/d' >"$defined/vm1.xml"
-start() { "$hook" --root "$root" -- vm1 prepare begin - <"$defined/vm1.xml"; }
+start() { hook vm1 prepare begin - <"$defined/vm1.xml"; }
 refused "a domain that names no type"
 holds "with the types to name" says M_WHICH_TYPE_ABSENT "$types" <<<"$out"
 
@@ -95,7 +95,7 @@ printf '\n[quota]\nnone = 1\n' >>"$root/etc/vgpu-lease.conf"
 vl types --no-headings --type "$first" -o NAME
 for type in "$first" "$out"; do
 	domain 2 "$(uuid 2)" "$type" >"$defined/vm2.xml"
-	"$hook" --root "$root" -- vm2 prepare begin - <"$defined/vm2.xml" 2>"$work/err"
+	hook vm2 prepare begin - <"$defined/vm2.xml" 2>"$work/err"
 	is "$? $(says_times M_QUOTA_NO_PROJECT 1 1 <"$work/err")" "1 1" "over the quota, a start with $type is refused"
 	check_counts "which check does not call a mistake of the domain: $type" 0 ^FAIL
 done

@@ -121,7 +121,7 @@ done
 name=$(printf 'vm-%.0s' {1..30})
 domain 5 "$(uuid 5)" nvidia-222 | sed "s/<name>.*</<name>$name</" >"$tmp/long.xml"
 configure nvidia-222
-"$hook" --root "$root" -- "$name" prepare begin - <"$tmp/long.xml"
+hook "$name" prepare begin - <"$tmp/long.xml"
 fit_table "status with a long name" status
 fit_table "list with a long name" list
 fit_table "gc with a long name" gc --dry-run

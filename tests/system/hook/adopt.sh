@@ -5,8 +5,6 @@
 host t4
 configure nvidia-222 policy 'driver_cleanup = 0' 'reclaim_grace = 0' 'lock_timeout = 10'
 card=0000:84:00.0
-another 2 >"$work/2.xml"
-another 3 >"$work/3.xml"
 took() { # COMMAND...: the milliseconds that it takes; its status is in $work/status
 	local began=${EPOCHREALTIME/./}
 	"$@" >/dev/null 2>"$work/err"
@@ -18,9 +16,9 @@ pending() { grep -q "^$1" "$root/.kernel/control/pending"; }
 ### Beside creations on the same pGPU
 make_device $card nvidia-222 $u1
 control create_delay_ms 4000
-prepare "$work/2.xml" &
+prepare 2 &
 first=$!
-prepare "$work/3.xml" &
+prepare 3 &
 second=$!
 holds "two creations wait for their driver" eventually pending create
 ms=$(took prepare)
@@ -29,8 +27,8 @@ holds "at once ($ms ms)" test "$ms" -lt 1500
 wait $first $second
 control create_delay_ms 0
 release
-release "$work/2.xml"
-release "$work/3.xml"
+release 2
+release 3
 is "$(devices)" "$u1 " "its release leaves it, and the others go"
 
 ### Beside a removal of that very vGPU
@@ -44,8 +42,7 @@ is "$(cat "$work/status") $(devices)" "0 $u1 " "a start that needs it is served 
 is "$(lease_has origin)" created "with a vGPU of its own, made when the removal was over ($ms ms)"
 wait $gc
 control remove_delay_ms 0
-release
-is "$(devices)$(leases)" 0 "which goes at its release"
+leaves "which goes at its release" 0 release
 
 ### Its card is at work for somebody else
 make_device $card nvidia-222 $u1
@@ -81,8 +78,7 @@ holds "with the definition" says M_DEFINITION_INVALID "$root/etc/mdevctl.d/$card
 make_device $card nvidia-222 $u1
 holds "one that exists needs no definition" prepare
 is "$(lease_has origin)" adopted "it is adopted"
-release
-is "$(devices)$(leases)" "$u1 0" "and left"
+leaves "and left" "$u1 0" release
 
 ### mdevs that are numbered by hand: a UUID that exists here is that UUID, and no placeholder
 new_host t4

@@ -36,14 +36,13 @@ control driver_removes off
 ### Somebody removes it before the driver is done with it
 configure nvidia-234@$a
 control driver_removes '60000 zombie'
-another 3 >"$work/big.xml"
 u3=${u1%??}03
-prepare "$work/big.xml"
+prepare 3
 use "$u3"
 remove_device "$u3"
-release "$work/big.xml"
+release 3
 control driver_removes off
-is "$(prepare "$work/big.xml" 2>&1)" \
+is "$(prepare 3 2>&1)" \
 	"vgpu-lease: domain vm: vGPU $u3: no capacity for nvidia-234, the only type of the pool: $a: the driver offers none, although the card is empty; a removed vGPU may occupy it until a reboot; see dmesg; $b: not in the pool: not named in the configuration; see 'vgpu-lease --root $root inventory'" \
 	"a card that is short of what was on it is told as such"
 holds "and is broken to check" grep -q "^FAIL *type .*nvidia-234" <(lease check)
@@ -115,7 +114,6 @@ lose() {
 }
 
 another 2 >"$work/2.xml"
-another 3 >"$work/3.xml"
 
 ### For a moment: a removal goes on, though its mdev is not there any more
 is_gone() { ! test -e "$root/sys/bus/mdev/devices/$u1"; }
@@ -123,14 +121,14 @@ prepare
 control remove_delay_ms 5000
 release 2>/dev/null &
 eventually is_gone
-holds "another domain starts" prepare "$work/3.xml"
+holds "another domain starts" prepare 3
 is "$(parent_of "${u1%??}03") $(instances "${vfs[0]}")" "${vfs[1]} 0" "on another VF, while the first one is still occupied"
 lease check >"$work/check" 2>&1
 is "$(says_times M_VF_LOST <"$work/check")" 0 "check calls no VF lost that is being released"
 control remove_delay_ms 0
 wait $!
 eventually test ! -e "$root/run/vgpu-lease/leases/$u1"
-release "$work/3.xml"
+release 3
 
 ### For good
 prepare "$work/2.xml" && prepare
@@ -139,9 +137,8 @@ lose
 release "$work/2.xml"
 is "$(devices)$(leases) $(instances "${vfs[0]}") $(instances "${vfs[1]}")" "0 1 0" "the driver loses that VF"
 
-lease check >"$work/check" 2>&1
-holds "check says which VF is lost, though another one is free before it" says M_VF_LOST "${vfs[1]}" <"$work/check"
-is "$(says_times M_VF_LOST <"$work/check") $(available)" "1 3" "and the types count the others"
+reports "check says which VF is lost, though another one is free before it" lease check -- M_VF_LOST "${vfs[1]}"
+is "$(says_times M_VF_LOST <<<"$said") $(available)" "1 3" "and the types count the others"
 
 ### The domain was there before, and the first VF says that there is capacity
 holds "the next start does without it" prepare
@@ -160,7 +157,6 @@ for vf in "${vfs[@]:0:2}"; do
 	holds "check says which VF is lost: $vf" says M_VF_LOST "$vf" <"$work/check"
 done
 is "$(says_times M_VF_LOST <"$work/check")" 2 "and of no other one"
-another 4 >"$work/4.xml"
-holds "the last VF is taken" prepare "$work/3.xml"
-reports "then the driver has none" prepare "$work/4.xml" -- M_CAPACITY_NONE
+holds "the last VF is taken" prepare 3
+reports "then the driver has none" prepare 4 -- M_CAPACITY_NONE
 tap_done

@@ -19,8 +19,7 @@ mount -t tmpfs -o size=256k,mode=755 tmpfs "$root/run"
 settings 'driver_cleanup = 0'
 prepare
 holds "a /run that is full" fill
-release "$vm"
-is "$(devices)$(leases)" 0 "keeps no release from releasing"
+leaves "keeps no release from releasing" 0 release "$vm"
 empty
 settings 'driver_cleanup = 0' 'release_wait = 0'
 prepare && fill
@@ -28,15 +27,13 @@ open_device $u1
 flock "$root/run/vgpu-lease/handler.lock" "$builddir/hooks/qemu" --root "$root" -- vm release end - <"$vm"
 is "$(state)" releasing "what is open still is marked where there is no capacity for it"
 close_device
-lease gc >"$work/gc"
-is "$(devices)$(leases)" 0 "and finished by whoever comes next"
+leaves "and finished by whoever comes next" 0 lease gc
 empty
 prepare
 sed -i 's/^since_ms=.*/since_ms=1/' "$root/run/vgpu-lease/leases/$u1"
 fill
 is "$(state)$(is_full && echo full)" activefull "a domain that no longer runs"
-lease gc >"$work/gc"
-is "$(devices)$(leases)" 0 "is collected"
+leaves "is collected" 0 lease gc
 cat /dev/zero >>"$root/run/more" 2>/dev/null
 prepare 2>"$work/said"
 is "$?$(leases)$(devices)" 10 "a start is refused, and leaves nothing"
@@ -82,8 +79,7 @@ sleep 1.2
 for i in 3 4 5; do prepare "$work/$i.xml"; done
 holds "the start of another domain takes what such a release left" test "$(devices | wc -w)" = 4
 sleep 1.2
-lease gc >"$work/gc"
-is "$(devices)$(leases)" "$u2 0" "and gc, as that of any domain that no longer runs; what was there before is left standing"
+leaves "and gc, as that of any domain that no longer runs; what was there before is left standing" "$u2 0" lease gc
 
 ### One lease of two
 umount "$root/run"
@@ -164,6 +160,5 @@ freeze
 is "$(start "$vm")" 1 "is not given to its domain, as its release could not be stopped"
 thaw
 close_device
-lease gc >/dev/null
-is "$(devices)$(leases)" "$u2 0" "and goes"
+leaves "and goes" "$u2 0" lease gc
 tap_done

@@ -7,8 +7,6 @@ a=0000:84:00.0 b=0000:85:00.0
 # settings LOCK_TIMEOUT [TYPE]: the pool.
 settings() { configure "${2:-nvidia-222}" policy "lock_timeout = $1" 'driver_cleanup = 0' 'create_timeout = 3'; }
 u2=${u1%??}02
-another 2 >"$work/2.xml"
-another 3 >"$work/3.xml"
 
 # limited SECONDS COMMAND...: its status, or 99 where it takes longer. It is left alone then: it may not be to be killed.
 limited() {
@@ -69,7 +67,7 @@ control hang "available_instances $a"
 limited 4 quietly prepare
 before=$(hanging)
 settings 600 # one that waits is not over in time
-is "$(limited 60 quietly prepare "$work/2.xml"; echo $?) $(parent_of "$u2")" "0 $b" "the next start does not wait for the card that hangs"
+is "$(limited 60 quietly prepare 2; echo $?) $(parent_of "$u2")" "0 $b" "the next start does not wait for the card that hangs"
 is "$(hanging)" "$before" "nor does it ask that card: no other process waits for an answer"
 settings 3
 holds "reconnect ends in time" limited 4 hook vm reconnect begin - <"$vm"
@@ -87,21 +85,21 @@ eventually nobody_hangs
 
 ### All cards hang
 control hang "available_instances any"
-is "$(limited 8 quietly prepare "$work/3.xml"; echo $?)" 1 "all cards hang: the start is refused, in time"
+is "$(limited 8 quietly prepare 3; echo $?)" 1 "all cards hang: the start is refused, in time"
 is "$(says_times M_NO_ANSWER_READS <"$work/err")" 1 "for this reason"
 is "$(flock -n "$root/run/vgpu-lease/lock" echo free)" free "and nobody keeps the store's lock"
 lets_go
 eventually nobody_hangs
-holds "once they answer, it is served" prepare "$work/3.xml"
-release "$work/3.xml"
+holds "once they answer, it is served" prepare 3
+release 3
 
 ### A card that answers late
 control hang "available_instances any"
 (sleep 1.5; lets_go) &
-holds "cards that answer within lock_timeout are waited for" prepare "$work/3.xml"
+holds "cards that answer within lock_timeout are waited for" prepare 3
 wait $!
-release "$work/3.xml"
-release "$work/2.xml"
+release 3
+release 2
 release
 eventually no_lease
 

@@ -82,9 +82,8 @@ holds "beside a definition that cannot be read a start takes the device that exi
 release "$vm"
 holds "gc goes on" lease gc
 is "$(devices)" "$u1 $aa " "but removes nothing foreign, as the file may name it"
-lease gc --dry-run >"$work/out"
-holds "and says so" says M_NAMED_UNKNOWN <"$work/out"
-holds "with the file" grep -q '/loop.xml: Too many levels' "$work/out"
+reports "and says so" lease gc --dry-run -- M_NAMED_UNKNOWN
+holds "with the file" grep -q '/loop.xml: Too many levels' <<<"$said"
 mv "$root/etc/libvirt/qemu/loop.xml" "$root/run/libvirt/qemu/"
 hook vm prepare begin - <"$vm"
 sed -i 's/^since_ms=.*/since_ms=1/' "$root/run/vgpu-lease/leases/$u1"

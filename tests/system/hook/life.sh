@@ -30,8 +30,7 @@ release "$vm"
 
 make_device 0000:84:00.0 nvidia-222 $u1
 holds "a device that was there before is adopted" prepare
-release "$vm"
-is "$(devices)$(leases)" "$u1 0" "and left standing at release"
+leaves "and left standing at release" "$u1 0" release "$vm"
 remove_device $u1
 
 # libvirtd comes back to a guest of whose leases one is lost, and one is another domain's.
@@ -42,8 +41,7 @@ rm "$root/run/vgpu-lease/leases/${u1%??}22"
 holds "a reconnect ends with 0 though a vGPU is leased to another" hook two-vgpus reconnect begin - <"$two"
 is "$(leases)" 2 "and restores the lease of the other vGPU"
 release "$two"
-release "$vm"
-is "$(devices)$(leases)" 0 "so that nothing is left behind"
+leaves "so that nothing is left behind" 0 release "$vm"
 
 # What a command leased that was killed before libvirt attached it, or libvirt detached: the XML has no vGPU (left).
 sed '/<hostdev/,/<\/hostdev>/d; /<metadata>/,/<\/metadata>/d' "$vm" >"$work/none.xml"
@@ -107,13 +105,11 @@ configure nvidia-222 policy 'driver_cleanup = 0'
 later() { unshare --time --boottime 1000 --fork "$@"; }
 prepare "$vm"
 holds "time passes" later true
-later "$builddir/vgpu-lease" --root "$root" gc >"$work/gc"
-is "$(leases)$(devices)" "1$u1 " "a suspend between a start and its QEMU takes nothing of start_grace"
+leaves "a suspend between a start and its QEMU takes nothing of start_grace" "$u1 1" later "$builddir/vgpu-lease" --root "$root" gc
 holds "the domain's end" later "$builddir/hooks/qemu" --root "$root" -- vm release end - <"$vm"
 is "$(leases)$(devices)" 0 "releases"
 holds "an arrival" hook vm migrate begin - <"$vm"
-later "$builddir/vgpu-lease" --root "$root" gc >"$work/gc"
-is "$(leases)" 1 "is reserved for as long as the host runs"
+leaves "is reserved for as long as the host runs" 1 later "$builddir/vgpu-lease" --root "$root" gc
 
 ### Leases that a running domain does not use: an attach was killed midway, or a device was unplugged and no handler runs
 new_host t4+l40s/1
@@ -124,46 +120,38 @@ runs() {
 	printf "<domain type='kvm'><name>vm</name><uuid>%s</uuid>\n%s\n</domain>\n" $vm_uuid "$1" | libvirt_runs vm
 }
 edit_lease() { sed -i "$1" "$root/run/vgpu-lease/leases/"*; }
-why() { lease gc --dry-run; }
 
 ### The device is in the domain
 prepare
 runs "<hostdev><source><address uuid='$u1'/></source></hostdev>"
 edit_lease 's/^since_ms=.*/since_ms=1/'
-lease gc >/dev/null
-is "$(leases)$(devices)" "1$u1 " "the vGPU of a running domain stays"
+leaves "the vGPU of a running domain stays" "$u1 1" lease gc
 runs "<metadata><record uuid='$u1'/></metadata>"
-lease gc >/dev/null
-is "$(leases)$(devices)" "1$u1 " "also one that only a suspend's record names"
+leaves "also one that only a suspend's record names" "$u1 1" lease gc
 
 ### It is not
 runs ""
 edit_lease "s/^since_ms=.*/since_ms=1/"
 open_device $u1
-lease gc >/dev/null
-is "$(leases)" 1 "one that is open stays"
+leaves "one that is open stays" "$u1 1" lease gc
 close_device
-lease gc >"$work/gc"
-is "$(leases)$(devices)" 0 "what nobody attaches any more, and the domain does not have, is released"
+leaves "what nobody attaches any more, and the domain does not have, is released" 0 lease gc
 prepare
 runs ""
 edit_lease 's/^since_ms=.*/since_ms=1/; s/^state=.*/state=creating/; s/^writer_start=.*/writer_start=1/'
-lease gc >"$work/gc"
-is "$(leases)$(devices)" 0 "also if the attach was killed while it created it"
+leaves "also if the attach was killed while it created it" 0 lease gc
 prepare
 runs ""
 edit_lease 's/^state=.*/state=creating/; s/^writer_start=.*/writer_start=1/'
 remove_device $u1
-lease gc >"$work/gc"
-is "$(leases)" 0 "or before"
+leaves "or before" 0 lease gc
 
 ### The same of a VF
 prepare "$work/vf.xml"
 runs "<metadata><k:suspended xmlns:k='urn:vgpu-lease:suspended:1' hostdevs='&lt;hostdev&gt;'/></metadata>"
 edit_lease 's/^since_ms=.*/since_ms=1/'
-lease gc >/dev/null
-is "$(leases)" 1 "a VF that a suspend may have taken stays"
+leaves "a VF that a suspend may have taken stays" 1 lease gc
 runs ""
 lease gc >"$work/gc"
-is "$(leases)$(cat "$root/sys/bus/pci/devices/0000:26:00.4/nvidia/current_vgpu_type")" 00 "one that nothing names is released"
+is "$(leases)$(vf_type 0000:26:00.4)" 00 "one that nothing names is released"
 tap_done

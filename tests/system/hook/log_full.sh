@@ -5,8 +5,6 @@
 host t4:1
 configure nvidia-222 policy 'driver_cleanup = 0'
 log_here
-another 2 >"$work/2.xml"
-another 3 >"$work/3.xml"
 # fill: the log, which reads nothing, takes no more. One sender has a limit of its own, which can be less.
 fill() {
 	kill -STOP "$journald"
@@ -24,15 +22,15 @@ took() { [ "$(logged | grep -cxE 'MESSAGE|drained')" = "$1" ]; } # N: so many me
 
 holds "it is full" fill
 holds "a start does not wait for a log that is full" prepare
-holds "nor the next" prepare "$work/2.xml"
+holds "nor the next" prepare 2
 rm "$root/run/vgpu-lease/leases/$u1"
 holds "nor a reconnect that restores a lease" hook vm reconnect begin - <"$vm"
 is "$(leases)" 2 "which is there then"
-holds "nor a release" release "$work/2.xml"
+holds "nor a release" release 2
 is "$(leases)" 1 "which is done"
 kill -CONT "$journald"
 python3 "$srcdir/tests/lib/journald.py" "$socket" $'MESSAGE=drained\n'
 holds "what they have done is in no log" eventually took 1
-holds "once the log takes messages again, a third starts" prepare "$work/3.xml"
+holds "once the log takes messages again, a third starts" prepare 3
 holds "which is the first that it says" eventually eval 'took 2 && logged | grep -q vm3'
 tap_done

@@ -6,7 +6,6 @@
 host t4
 configure nvidia-222 policy 'driver_cleanup = 0' 'release_wait = 1' 'release_timeout = 2' 'lock_timeout = 3'
 u2=${u1%??}02
-another 2 >"$work/2.xml"
 state() { lease list --json | grep -o '"state": "[a-z]*"' | paste -sd' '; }
 # Milliseconds that a command takes.
 took() { local began=${EPOCHREALTIME/./}; "$@" >/dev/null 2>&1; echo $(((${EPOCHREALTIME/./} - began) / 1000)); }
@@ -40,8 +39,7 @@ is "$(devices) $(state)" "$u1  \"state\": \"releasing\"" "and leaves the vGPU to
 reports "who says so" lease release $u1 -- M_HELD_OPEN_QEMU 77
 rm "$root/run/libvirt/qemu/other.pid"
 exec 8>&-
-lease gc >/dev/null
-is "$(devices)$(leases)" "0" "it goes when all can be seen"
+leaves "it goes when all can be seen" "0" lease gc
 
 ### A path is no device
 rm -r "$root/proc/77"
@@ -49,8 +47,7 @@ prepare
 mkdir -p "$root/proc/78/fd"
 ln -s ../../../file "$root/proc/78/fd/3" && : >"$root/file"
 ln -s "/dev/vfio/$(basename "$(readlink "$root/sys/bus/mdev/devices/$u1/iommu_group")")" "$root/proc/78/fd/4"
-release
-is "$(devices)$(leases)" "0" "a file that is called as the node keeps nothing"
+leaves "a file that is called as the node keeps nothing" "0" release
 
 ### A user's processes with many descriptors
 prepare
@@ -107,8 +104,7 @@ is "$(devices) $(state)" "$u1  \"state\": \"releasing\"" "and removes nothing th
 show none
 kill $many
 exec 8>&-
-lease gc >/dev/null
-is "$(devices)$(leases)" "0" "it goes later"
+leaves "it goes later" "0" lease gc
 
 ### A holder that nobody can see: the removal hangs, and the pGPU does not with it
 prepare
@@ -120,15 +116,14 @@ release
 holds "the removal hangs in the kernel" eventually grep -q '^remove' "$root/.kernel/control/pending"
 is "$(state)" '"state": "releasing"' "its lease stays"
 exec 8>&-
-ms=$(took prepare "$work/2.xml")
+ms=$(took prepare 2)
 holds "another start on the same pGPU is served meanwhile ($ms ms)" below "$ms" 2000
 is "$(devices)" "$u2 " "with its vGPU"
 lease gc >/dev/null 2>&1
 is "$(leases)" 2 "no other removal takes the lease for done"
 fails "the domain itself is not given what is being removed" prepare
-release "$work/2.xml"
+release 2
 kill $holder
 holds "when the holder ends, so does the removal" eventually eval '! grep -q ^remove "$root/.kernel/control/pending"'
-lease gc >/dev/null
-is "$(devices)$(leases)" "0" "and then nothing is left"
+leaves "and then nothing is left" "0" lease gc
 tap_done

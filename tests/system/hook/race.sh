@@ -78,8 +78,7 @@ forget
 mapfile -t losers < <(seq 60 69 | grep -v "^$winner$")
 at_once release end "${losers[@]}"
 is "$(devices)$(leases)" "$u1 1" "their releases leave it to the winner"
-release "$work/$winner.xml"
-is "$(devices)$(leases)" 0 "whose own releases it"
+leaves "whose own releases it" 0 release "$work/$winner.xml"
 forget
 
 ### One domain's start and end, side by side
@@ -159,8 +158,7 @@ control create_delay_ms '0000:84:00.0 0'
 release "$work/16.xml"
 holds "the next start of the domain takes it over when it is there" prepare
 is "$(devices)$(state)" "$u1  1 active " "and makes no other"
-release
-is "$(devices)$(leases)" 0 "it is ours, and goes at release"
+leaves "it is ours, and goes at release" 0 release
 control params_delay_ms 6000
 settings 'driver_cleanup = 0' 'create_timeout = 2' 'lock_timeout = 1'
 asking "uuid='$u1' params='frame_rate_limiter=0'" >"$work/params.xml"

@@ -50,8 +50,7 @@ is "$(vf_type $a) $(leases)" "0 0" "nothing is left of a refusal"
 
 start_vf 1 $a
 vf_domain 1 $a | libvirt_runs vm1
-said=$(start_vf 2 0000:26:00.0 yes 2>&1)
-holds "a domain does not get a card whole while another runs with a VF of it" says M_PGPU_IN_USE 0000:26:00.0 $a vm1 <<<"$said"
+reports "a domain does not get a card whole while another runs with a VF of it" start_vf 2 0000:26:00.0 yes -- M_PGPU_IN_USE 0000:26:00.0 $a vm1
 holds "but another card" start_vf 2 0000:27:00.0 yes
 rm "$root/run/libvirt/qemu/vm1.xml"
 end_vf 1 $a

@@ -92,7 +92,6 @@ hook vm2 release end - <"$work/there.xml"
 domain 3 $a=nvidia-1147 >"$work/3.xml"
 hook vm3 prepare begin - <"$work/3.xml"
 domain 2 $a=nvidia-1147 0000:99:00.4=nvidia-1147 >"$work/2.xml"
-said=$(hook vm2 migrate begin - <"$work/2.xml" 2>&1)
-holds "where there is no capacity for one, that is said of it" says M_REFUSED_THERE vm2 "$root" $a -- M_NO_CAPACITY nvidia-1147 -- M_NO_FREE_VF 0000:26:00.0 1 1 <<<"$said"
+reports "where there is no capacity for one, that is said of it" hook vm2 migrate begin - <"$work/2.xml" -- M_REFUSED_THERE vm2 "$root" $a -- M_NO_CAPACITY nvidia-1147 -- M_NO_FREE_VF 0000:26:00.0 1 1
 is "$(ids)" "$a " "and nothing is reserved"
 tap_done

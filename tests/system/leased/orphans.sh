@@ -84,8 +84,7 @@ unmake 2 3
 lease gc >"$work/gc"
 cp -r "$root/run/vgpu-lease/seen" "$work/seen"
 echo '{' >"$root/etc/mdevctl.d/$a/$(numbered 3)"
-lease gc >"$work/gc" 2>"$work/err"
-holds "one that is not valid is named" says M_DEFINITION_INVALID "$root/etc/mdevctl.d/$a/$(numbered 3)" <"$work/err"
+reports "one that is not valid is named" lease gc -- M_DEFINITION_INVALID "$root/etc/mdevctl.d/$a/$(numbered 3)"
 is "$(cat "$root/run/vgpu-lease/seen/$(numbered 2)")" "$(cat "$work/seen/$(numbered 2)")" \
 	"and the grace of the others goes on"
 lease gc --grace 0 >"$work/gc" 2>"$work/err"
@@ -147,10 +146,9 @@ clear_all
 ### A start that needs the capacity
 settings 'reclaim_grace = 0'
 for n in {1..16}; do leave "$n"; done
-another 32 >"$work/32.xml"
-holds "a start on a pGPU that is full of orphans" prepare "$work/32.xml"
+holds "a start on a pGPU that is full of orphans" prepare 32
 is "$(devices | wc -w) $(find "$root/etc/mdevctl.d/$a" -type f | wc -l)" "16 15" "takes the place of one, and of its definition"
-release "$work/32.xml"
+release 32
 clear_all
 
 ### A definition that cannot be removed
