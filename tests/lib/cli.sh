@@ -97,6 +97,11 @@ vl_like() {
 	vl "${@:3}"
 	like "$status|$out|$err" "$2" "$1"
 }
+# vl_words SENTENCE WORDS ARGUMENT...: these are the words that it prints.
+vl_words() {
+	vl "${@:3}"
+	is "$(xargs <<<"$out")" "$2" "$1"
+}
 # vl_prints SENTENCE ARGUMENT... -- KEY [ARG...]: its output has this message.
 vl_prints() {
 	tap_split "$@"

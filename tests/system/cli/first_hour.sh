@@ -42,8 +42,7 @@ reasons() {
 }
 for configuration in none empty; do
 	[ $configuration = none ] || : >"$root/etc/vgpu-lease.conf"
-	vl inventory --no-headings -o PGPU
-	is "$(xargs <<<"$out")" "$expected" "$configuration: each GPU that could have vGPUs is in the inventory"
+	vl_words "$configuration: each GPU that could have vGPUs is in the inventory" "$expected" inventory --no-headings -o PGPU
 	vl inventory --no-headings -o PGPU,REASON
 	reasons "$configuration, inventory" <<<"$out"
 	vl check
@@ -58,8 +57,7 @@ fails "no VF, no display of the mainboard's" grep -q '0000:05\|0000:17\|0000:06'
 
 # With a configuration, only what it means.
 configure vf_s7150@1002:6929
-vl inventory --no-headings -o PGPU
-is "$(xargs <<<"$out")" 0000:66:00.0 "with a configuration, only the card that it means is listed"
+vl_words "with a configuration, only the card that it means is listed" 0000:66:00.0 inventory --no-headings -o PGPU
 echo 692f >"$devices/0000:66:00.0/sriov_vf_device"
 configure vf_s7150@1002:692f
 check_says "the ID of its VFs is recognized" '^FAIL' M_VFS_ID 1002:692f 1002:6929

@@ -10,6 +10,11 @@ configure nvidia-222 mtty-1@mtty policy 'reclaim_grace = 0' 'driver_cleanup = 0'
 verdict() {
 	sed -nE "/ $(uuid "$1") /{s/^([a-z]+) .*(  |- )([^ ].*)$/\1: \3/;s/idle for [0-9]+ s/idle for N s/;p}" <<<"$out"
 }
+# gc_judges SENTENCE N VERDICT: what gc says of it is like this.
+gc_judges() {
+	vl gc
+	like "$(verdict "$2")" "$3" "$1"
+}
 
 vl_works "without anything to collect it is done" gc
 is "$(find "$root/run/vgpu-lease" -mindepth 2 | wc -l)" 0 "and has written nothing down"
@@ -79,20 +84,16 @@ fails "the orphan is gone" exists 1
 holds "that of another type is not" exists 2
 fails "the device of the lease is gone" exists 5
 is "$(find "$root/run/vgpu-lease/leases" -type f -printf '%f\n' | sort)" "$(uuid 3; echo; uuid 4)" "and so are the leases"
-vl gc
-is "$(verdict 2)" "removed: $(message M_DEFINITION_GOES "$(message M_ORPHAN N)")" \
-	"without --type the other orphan goes"
+gc_judges "without --type the other orphan goes" 2 "removed: $(message M_DEFINITION_GOES "$(message M_ORPHAN N)")"
 fails "with its manual definition" test -e "$root/etc/mdevctl.d/mtty/$(uuid 2)"
 leave
-vl gc
-is "$(verdict 4)" "removed: $(message M_PENDING)" "what was open goes when it is closed"
+gc_judges "what was open goes when it is closed" 4 "removed: $(message M_PENDING)"
 
 # What cannot go.
 orphan mtty mtty-1 2
 echo 'remove mtty EBUSY 999' >"$root/.kernel/control/inject"
 configure nvidia-222 policy 'reclaim_grace = 0' 'release_timeout = 1' 'driver_cleanup = 0'
-vl gc
-like "$(verdict 2)" "failed: $(message M_FAILED "$(message M_ORPHAN N)" "$(message M_REMOVING "$(uuid 2)" "Device or resource busy*")")" "what cannot be removed says so"
+gc_judges "what cannot be removed says so" 2 "failed: $(message M_FAILED "$(message M_ORPHAN N)" "$(message M_REMOVING "$(uuid 2)" "Device or resource busy*")")"
 is "$status|$err" "1|$(message M_PROGRAM "$(message M_SOME_FAILED 1)")" "and is a failure"
 vl_like "also as JSON" '1|*"outcome": "failed",*"error": "*' gc --json
 # A child that has not been waited for is at it until it lets the lock go.
@@ -101,13 +102,11 @@ echo clear >"$root/.kernel/control/inject"
 
 # Idle time is that of the device, not of its UUID.
 configure nvidia-222 policy 'reuse = never' 'driver_cleanup = 0'
-vl gc
-like "$(verdict 2)" "stays: $(message M_IDLE N 600)" "a device that has not been idle for long stays"
+gc_judges "a device that has not been idle for long stays" 2 "stays: $(message M_IDLE N 600)"
 sed -i 's/^[0-9]*/1/' "$root/run/vgpu-lease/seen/$(uuid 2)"
 remove_device "$(uuid 2)"
 orphan mtty mtty-1 2
-vl gc
-is "$(verdict 2)" "stays: $(message M_IDLE N 600)" "one that was made anew with the UUID of another begins anew"
+gc_judges "one that was made anew with the UUID of another begins anew" 2 "stays: $(message M_IDLE N 600)"
 
 # Leases that were written before a boot that /run survived: their times can lie ahead of this boot's.
 for n in 30 31 32; do call prepare begin $n nvidia-222; done
@@ -130,16 +129,14 @@ for n in 30 31; do echo 1 >"$root/sys/bus/mdev/devices/$(uuid $n)/remove"; done
 # An adopted device stays when its lease goes.
 call prepare begin 2
 age 2
-vl gc
-is "$(verdict 2)" "dropped: $(message M_DOMAIN_ENDED)" "of an adopted device only the lease is dropped"
+gc_judges "of an adopted device only the lease is dropped" 2 "dropped: $(message M_DOMAIN_ENDED)"
 holds "the device stays" exists 2
 
 # A creation that was cut off.
 for n in 20 21 22; do call prepare begin $n nvidia-222 && cut_off $n; done
 remove_device "$(uuid 20)"
 age 22
-vl gc
-is "$(verdict 20)" "dropped: $(message M_CUT_OFF_VOID)" "without a device it is void at once"
+gc_judges "without a device it is void at once" 20 "dropped: $(message M_CUT_OFF_VOID)"
 is "$(verdict 21)" "stays: $(message M_CUT_OFF_RECENT)" "with one it has its time"
 is "$(verdict 22)" "removed: $(message M_CUT_OFF)" "and goes then"
 fails "with the device" exists 22
@@ -154,8 +151,7 @@ call prepare begin 10 2>/dev/null
 vl_like "it works under a broken configuration" "0|*|$(message M_WARNING "*/vgpu-lease.conf:1: *")" gc
 is "$(verdict 1)" "stays: $(message M_FOREIGN_NO_CONF)" "but removes nothing foreign"
 configure nvidia-222 policy 'reclaim = never'
-vl gc
-is "$(verdict 1)" "stays: $(message M_FOREIGN_STAYS)" "nor where reclaim says never"
+gc_judges "nor where reclaim says never" 1 "stays: $(message M_FOREIGN_STAYS)"
 
 # A VF's lease without its type: that of a creation that was cut off is void, unless somebody may be at it.
 configure nvidia-1147@10de:26b9

@@ -14,6 +14,11 @@ plan() {
 	domain "$n" "$(uuid "$n")" "$type" >"$tmp/vm$n.xml"
 	vl plan "$tmp/vm$n.xml" "$@"
 }
+# plan_begins SENTENCE STATUS|LINE N [TYPE] [OPTION...]: the plan ends with this, and its first line is this.
+plan_begins() {
+	plan "${@:3}"
+	is "$status|$(head -n 1 <<<"$out")" "$2" "$1"
+}
 state() {
 	(cd "$root" && find run var etc sys/bus/mdev/devices | sort)
 }
@@ -54,8 +59,7 @@ fails "and nothing of the placeholder is left" grep -q 00000000-0000 "$tmp/patch
 is "$(diff "$tmp/placeholder.xml" "$tmp/patched.xml" | grep -c '^>')" 2 "in the hostdev and in the metadata"
 
 call prepare begin 1 nvidia-222
-plan 1 nvidia-222
-is "$(head -n 1 <<<"$out")" "$(message M_PLAN_KEEP "$(uuid 1)" nvidia-222 0000:84:00.0 "$(message M_PLAN_KEPT)")" "what it has it keeps"
+plan_begins "what it has it keeps" "0|$(message M_PLAN_KEEP "$(uuid 1)" nvidia-222 0000:84:00.0 "$(message M_PLAN_KEPT)")" 1 nvidia-222
 call prepare begin 2 nvidia-222
 plan 3 nvidia-222
 is "$status" 1 "without capacity it would be refused"
@@ -72,8 +76,7 @@ plan 1 nvidia-222 --op migrate
 is "$status|$out|$err" "1||$(message M_PLAN_REFUSED "domain vm1" migrate "$(message M_PLAN_RUNS_HERE)")" \
 	"a domain that runs here cannot arrive"
 vl release "$(uuid 2)"
-plan 4 nvidia-222 --op migrate
-is "$status|$(head -n 1 <<<"$out")" "0|$(message M_PLAN_RESERVE_IT "$(uuid 4)" nvidia-222 0000:85:00.0 "$(message M_PLAN_ONLY)")" "another can"
+plan_begins "another can" "0|$(message M_PLAN_RESERVE_IT "$(uuid 4)" nvidia-222 0000:85:00.0 "$(message M_PLAN_ONLY)")" 4 nvidia-222 --op migrate
 plan 4 nvidia-222 --op=restore
 is "$status" 0 "or be restored"
 domain 7 00000000-0000-0000-0000-000000000000 nvidia-222 >"$tmp/placeholder.xml"
@@ -105,11 +108,9 @@ is "$status|$(head -n 2 <<<"$out")" "0|$(message M_PLAN_REMOVE "$(uuid 8)" nvidi
 $(message M_PLAN_CREATE "$(uuid 4)" nvidia-222 0000:84:00.0 "$(message M_PLAN_AFTER_VGPU "$(uuid 8)" vm8)")" \
 	"what a domain left that no longer runs is no orphan, and named"
 configure nvidia-222 policy 'placement = spread'
-plan 4 nvidia-222
-is "$(head -n 1 <<<"$out")" "$(message M_PLAN_CREATE "$(uuid 4)" nvidia-222 0000:86:00.0 "$(message M_PLAN_EMPTIEST)")" "what decided is told: spread"
+plan_begins "what decided is told: spread" "0|$(message M_PLAN_CREATE "$(uuid 4)" nvidia-222 0000:86:00.0 "$(message M_PLAN_EMPTIEST)")" 4 nvidia-222
 configure nvidia-222
-plan 4 nvidia-222
-is "$(head -n 1 <<<"$out")" "$(message M_PLAN_CREATE "$(uuid 4)" nvidia-222 0000:84:00.0 "$(message M_PLAN_FULLEST)")" "or pack"
+plan_begins "or pack" "0|$(message M_PLAN_CREATE "$(uuid 4)" nvidia-222 0000:84:00.0 "$(message M_PLAN_FULLEST)")" 4 nvidia-222
 
 create 0000:84:00.0 nvidia-222 9
 plan 9

@@ -47,22 +47,21 @@ vl_fails "what is too big is not read" 2 rewrite "$tmp/big.xml" -- M_FILE_TOO_LA
 # What the host knows of the vGPUs: for the target of a migration.
 host t4:2
 configure nvidia-222
-device() { sed -n 's/.*<vgpu:device uuid=.[^ ]* \(.*\)>$/\1/p' <<<"$out"; }
+# device FILE: the attributes of its <vgpu:device>, but for the UUID, once it is rewritten
+device() { vgpu_lease --root "$root" rewrite "$1" | sed -n 's/.*<vgpu:device uuid=.[^ ]* \(.*\)>$/\1/p'; }
 driver=$(cat "$root/sys/module/nvidia/version")
 vl rewrite "$templates/domain-placeholder.xml"
-is "$status|$err|$(device)" \
+is "$status|$err|$(device "$templates/domain-placeholder.xml")" \
 	"0||name='GRID T4-1B' framework='mdev' model='10de:1eb8' driver='$driver' type='nvidia-222' placement='pack'/" \
 	"the metadata of a vGPU that gets a UUID say all that is known of it here"
 given=$(grep -oEm1 "$any" <<<"$out")
 is "$(sed "s/ name='GRID.*driver='$driver'//; s/$given/$placeholder/" <<<"$out")" \
 	"$(cat "$templates/domain-placeholder.xml")" "and nothing else has changed"
 sed "s/type='nvidia-222' /driver='1' name='old' /" "$templates/domain-placeholder.xml" >"$tmp/old.xml"
-vl rewrite "$tmp/old.xml"
-is "$(device)" "type='nvidia-222' framework='mdev' model='10de:1eb8' driver='$driver' name='GRID T4-1B' placement='pack'/" \
+is "$(device "$tmp/old.xml")" "type='nvidia-222' framework='mdev' model='10de:1eb8' driver='$driver' name='GRID T4-1B' placement='pack'/" \
 	"stale facts are replaced; the only type of the pool is written down"
 sed "s/nvidia-222/VGPU/" "$templates/domain-placeholder.xml" >"$tmp/class.xml"
-vl rewrite "$tmp/class.xml"
-like "$(device)" "*framework='mdev'*type='VGPU' *" "a type stays as people worded it"
+like "$(device "$tmp/class.xml")" "*framework='mdev'*type='VGPU' *" "a type stays as people worded it"
 for unknown in s/nvidia-222/nvidia-999/ s/vgpu:device.*/vgpu:other\\/\>/; do
 	sed "$unknown" "$templates/domain-placeholder.xml" >"$tmp/unknown.xml"
 	vl rewrite "$tmp/unknown.xml"
@@ -70,8 +69,7 @@ for unknown in s/nvidia-222/nvidia-999/ s/vgpu:device.*/vgpu:other\\/\>/; do
 		"of what is not known here, or has no metadata, nothing is written"
 done
 configure nvidia-222@0000:84:00.0 nvidia-231@0000:85:00.0
-vl rewrite "$tmp/class.xml"
-is "$(device)" "framework='mdev' model='10de:1eb8' driver='$driver' type='VGPU' placement='pack'/" \
+is "$(device "$tmp/class.xml")" "framework='mdev' model='10de:1eb8' driver='$driver' type='VGPU' placement='pack'/" \
 	"where several types come into question, what they share is"
 configure <<<'nonsense'
 vl rewrite "$templates/domain-placeholder.xml"

@@ -81,8 +81,7 @@ holds "one of a single vGPU has" says M_MIG_CREATES 0001:c8:00.0 1g.24gb <<<"$ou
 new_host a10/8
 for vf in 4 5; do set_vf_type "0000:d8:00.$vf" 596; done
 configure nvidia-596@0000:d8:00.0
-vl inventory --no-headings -o CAPACITY,USED,AVAILABLE
-is "$(xargs <<<"$out")" "2 2 0" "its capacity is not that of its VFs"
+vl_words "its capacity is not that of its VFs" "2 2 0" inventory --no-headings -o CAPACITY,USED,AVAILABLE
 vl export nova-pci
 is "$(grep -c '^device_spec' <<<"$out")" 2 "nor does Nova get as many"
 start_vf 1 0000:d8:00.4
@@ -97,8 +96,7 @@ exec 7<>"$(node_of 0000:26:00.4)" 7>&-
 end_vf 1 0000:26:00.4
 said=$(start_vf 2 0000:26:00.4 2>&1)
 is "$?|$said" "0|" "the start waits for the VF"
-vl list --no-headings -o ID,STATE,DOMAIN
-is "$(xargs <<<"$out")" "0000:26:00.4 active vm2" "and gets it"
+vl_words "and gets it" "0000:26:00.4 active vm2" list --no-headings -o ID,STATE,DOMAIN
 
 ### A compute node with definitions of others: of devices that are none of Nova's, and of s390 kind
 new_host t4:2+gvt-g-256
@@ -150,8 +148,7 @@ configure vf_flex@0000:4d:00.0
 vf=0000:4d:00
 holders=()
 for n in 1 2; do open_device "$vf.$n" && holders+=("$holder"); done
-vl inventory --no-headings -o CAPACITY,USED,AVAILABLE
-is "$(xargs <<<"$out")" "3 2 1" "inventory counts VFs that are open as used"
+vl_words "inventory counts VFs that are open as used" "3 2 1" inventory --no-headings -o CAPACITY,USED,AVAILABLE
 vl_like "and so does status" "0|*2 of 3, 1 available*|" status
 open_device "$vf.3" && holders+=("$holder")
 vl_like "also if none is left" "0|*3 of 3, full*|" status
@@ -243,9 +240,7 @@ mdevctl_has 0000:41:00.4 "$(uuid 3)" nvidia-999
 domain 1 "$(uuid 1)" | libvirt_has vm1
 rm "$root/etc/vgpu-lease.conf"
 vl init --write
-vl inventory --no-headings -o PGPU,TYPE
-is "$(xargs <<<"$out")" "0000:41:00.0 nvidia-562 0000:84:00.0 nvidia-231 0000:85:00.0 nvidia-222" \
-	"a pGPU gets the type of its definitions"
+vl_words "a pGPU gets the type of its definitions" "0000:41:00.0 nvidia-562 0000:84:00.0 nvidia-231 0000:85:00.0 nvidia-222" inventory --no-headings -o PGPU,TYPE
 vl check
 is "$(notes_of mdevctl | grep -v ^PASS)" "" "with which check finds no fault"
 is "$(call prepare begin 1 2>&1)" "" "and the guest starts"
