@@ -8,11 +8,10 @@ export LC_ALL=C
 hook=$builddir/hooks/qemu
 tmp=$work
 
-# host MODEL: starts the host with an empty configuration.
+# host MODEL [WORD...]: starts the host with this configuration, or an empty one.
 host() {
-	mkdir -p "$root/etc"
-	: >"$root/etc/vgpu-lease.conf"
-	start_host "$1"
+	configure </dev/null
+	start_host "$@"
 }
 
 # uuid N: that of the vGPU number N; domain_uuid N: that of the domain vmN.

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# For the tests of the hook on a simulated host: sourced. host MODEL starts one; it ends with the script.
+# For the tests of the hook on a simulated host: sourced. host MODEL [WORD...] starts one, configured so; it ends with the script.
 # shellcheck source=tests/lib/host.sh
 . "${BASH_SOURCE[0]%/*}/host.sh"
 
@@ -10,7 +10,7 @@ vm_uuid=8f2d5b1e-7c3a-4e0b-9a54-0d1c5f3e6a01
 u1=4b20d080-1b54-4048-85b3-a6a62d165c01
 # numbered N: a UUID for vGPU number N, up to 255.
 numbered() { printf '%s%02x' "${u1%??}" "$1"; }
-host() { start_host "$1"; }
+host() { start_host "$@"; }
 
 # configure_both [LINE...]: for a host with T4s, whose vGPUs are mdevs, and L40S, whose vGPUs are VFs; with these lines of [policy].
 configure_both() {

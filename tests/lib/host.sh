@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A simulated host for tests in bash: sourced. Without root and /dev/fuse the test is skipped, or fails with MUST_WORK=1.
 #
-#     start_host MODEL    starts it in $root; it ends with the script, or with end_host
-#     $work               a directory of the test's own, gone with the script
+#     start_host MODEL [WORD...]   starts it in $root, configured so; it ends with the script, or with end_host
+#     $work                        a directory of the test's own, gone with the script
 # shellcheck source=tests/lib/tap.sh
 . "${BASH_SOURCE[0]%/*}/tap.sh"
 # shellcheck source=tests/lib/json.sh
@@ -25,15 +25,16 @@ lock_of() { echo "pgpu/$1.lock"; }
 card_lock() { echo "$root/run/vgpu-lease/$(lock_of "$1")"; }
 mkdir "$work/json"
 
-start_host() { # MODEL
+start_host() { # MODEL [WORD...]: with words, configured so
 	"$sim" "$root" "$1" || { echo "Bail out! the simulated host does not start"; exit 1; }
+	[ $# = 1 ] || configure "${@:2}"
 }
 end_host() { "$sim" --stop "$root" 2>/dev/null || :; }
-# new_host MODEL: another one in its place, which has nothing of it. What finishes releases there may still be at it.
+# new_host MODEL [WORD...]: another one in its place, which has nothing of it. What finishes releases there may still be at it.
 new_host() {
 	end_host
 	eventually rm -rf "${root:?}" 2>/dev/null
-	host "$1"
+	host "$@"
 }
 
 # What is misspelt ends the test: it is no command that fails.
@@ -52,10 +53,12 @@ clean_up() {
 }
 trap clean_up EXIT
 
-# as_nobody COMMAND...: without root's rights.
+# as_nobody COMMAND...: without root's rights; vgpu-lease is that of the build, where such a user can run it.
 as_nobody() {
 	local run=(setpriv --reuid 65534 --regid 65534 --clear-groups)
-	if [[ $1 == */vgpu-lease ]]; then keep_json "${run[@]}" "$@"; else "${run[@]}" "$@"; fi
+	[ "$1" = vgpu-lease ] || { "${run[@]}" "$@"; return; }
+	install -D "$builddir/vgpu-lease" "$work/bin/vgpu-lease" && chmod 755 "$work"
+	keep_json "${run[@]}" "$work/bin/vgpu-lease" "${@:2}"
 }
 
 # control FILE LINE: one of the simulator's knobs.

@@ -6,10 +6,8 @@
 host t4:2+l40s/4
 conf_path=$root/etc/vgpu-lease.conf
 configure nvidia-222 nvidia-1147
-mkdir -p "$root/etc/libvirt/hooks" "$tmp/bin"
-cp "$hook" "$root/etc/libvirt/hooks/qemu"
-cp "$builddir/vgpu-lease" "$tmp/bin/"
-chmod 755 "$tmp" "$root" "$root/run" "$root/var" "$root/var/lib" 2>/dev/null
+install -D "$hook" "$root/etc/libvirt/hooks/qemu"
+chmod 755 "$root" "$root/run" "$root/var" "$root/var/lib" 2>/dev/null
 
 # Time goes on between two calls.
 without_age() { sed -E 's/ +[0-9]+[smhd]( +|$)/ AGE /g' <<<"$1"; }
@@ -19,7 +17,7 @@ both() {
 	shift
 	as_root=$(vgpu_lease --root "$root" "$@" 2>&1)
 	as_root="$?|$as_root"
-	as_other=$(as_nobody "$tmp/bin/vgpu-lease" --root "$root" "$@" 2>&1)
+	as_other=$(as_nobody vgpu-lease --root "$root" "$@" 2>&1)
 	as_other="$?|$as_other"
 	is "$(without_age "$as_other")" "$(without_age "$as_root")" "$sentence"
 }
@@ -53,7 +51,7 @@ is "$(cd "$root" && stat -c %a run/vgpu-lease var/lib/vgpu-lease run/vgpu-lease/
 
 for closed in run/vgpu-lease run/vgpu-lease/leases run/vgpu-lease/seen var/lib/vgpu-lease; do
 	chmod 700 "$root/$closed"
-	said=$(as_nobody "$tmp/bin/vgpu-lease" --root "$root" check)
+	said=$(as_nobody vgpu-lease --root "$root" check)
 	is "$?|$(grep FAIL <<<"$said")" "0|" "check finds no fault of the host in what a user may not read: $closed"
 	is "$(grep -cE "^WARN  state +$root/$closed: .*; run as root\$" <<<"$said")" 1 "and says once that this is so: $closed"
 	is "$(says_times M_CHECK_NOT_WRITABLE <<<"$said")|$(says_times M_CHECK_REFUSED <<<"$said")" "0|0" "and concludes nothing from it: $closed"
@@ -63,10 +61,10 @@ done
 # Closed, files and all.
 find "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease" -type d -exec chmod 700 {} +
 find "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease" -type f -exec chmod 600 {} +
-said=$(as_nobody "$tmp/bin/vgpu-lease" --root "$root" list 2>&1)
+said=$(as_nobody vgpu-lease --root "$root" list 2>&1)
 is "$?|$(says_times M_STATE_NEEDS_ROOT <<<"$said")" "1|1" "a state that is closed is root's to read"
 holds "nor does it tell a user whether a start would succeed" says M_CHECK_START_NOT_KNOWN nvidia-222 /run/vgpu-lease -- M_RUN_AS_ROOT \
-	<<<"$(as_nobody "$tmp/bin/vgpu-lease" --root "$root" check)"
+	<<<"$(as_nobody vgpu-lease --root "$root" check)"
 find "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease" -type f ! -name '*lock' -exec chmod 644 {} +
 call prepare begin 2 nvidia-222
 runs 2
@@ -83,10 +81,10 @@ mkdir -p "$root/etc/libvirt/qemu"
 for closed in etc/libvirt etc/libvirt/qemu etc/libvirt/hooks; do
 	mode=$(stat -c %a "$root/$closed")
 	chmod go-rwx "$root/$closed"
-	said=$(as_nobody "$tmp/bin/vgpu-lease" --root "$root" check)
+	said=$(as_nobody vgpu-lease --root "$root" check)
 	nothing "what is closed to a user is no fault of the host: $closed" "$(grep FAIL <<<"$said")"
 	holds "but a reason to be root: $closed" grep -qi "$root/$closed.*permission denied; run as root" <<<"$said"
-	said=$(as_nobody "$tmp/bin/vgpu-lease" --root "$root" status 2>&1)
+	said=$(as_nobody vgpu-lease --root "$root" status 2>&1)
 	nothing "nor is it one in status: $closed" "$(grep FAIL <<<"$said")"
 	chmod "$mode" "$root/$closed"
 done
@@ -96,7 +94,7 @@ done
 denied() {
 	local sentence=$1 said
 	shift
-	said=$(as_nobody "$tmp/bin/vgpu-lease" --root "$root" "$@" 2>&1)
+	said=$(as_nobody vgpu-lease --root "$root" "$@" 2>&1)
 	is "$?|$(grep -ci "permission denied; run as root" <<<"$said")" "1|1" "$sentence"
 }
 changes() { # WHEN
@@ -113,7 +111,7 @@ changes "by another user"
 chmod 600 "$conf_path"
 denied "metrics without the configuration" metrics
 denied "gc --dry-run without it" gc --dry-run
-said=$(as_nobody "$tmp/bin/vgpu-lease" --root "$root" list 2>&1)
+said=$(as_nobody vgpu-lease --root "$root" list 2>&1)
 is "$?|$(says_times M_DENIED "$conf_path" <<<"$said")" "0|1" "list goes on with a warning"
 chmod 644 "$conf_path"
 find "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease" -type d -exec chmod 700 {} +

@@ -4,8 +4,7 @@
 # libvirt is its own made-up one, which has domains but no devices; tests/vm has the rest.
 . "$(dirname "$0")/../../lib/cli.sh"
 
-host t4
-configure nvidia-222 policy 'release_timeout = 1' 'driver_cleanup = 0'
+host t4 nvidia-222 policy 'release_timeout = 1' 'driver_cleanup = 0'
 cat >"$tmp/node.xml" <<END
 <node>
   <domain type='test'>
@@ -113,8 +112,7 @@ is "$(leased)|$(made)" "|" "and what libvirt did not attach is not leased"
 libvirt=test://$tmp/node.xml
 
 # A host whose vGPUs are VFs.
-new_host l40s+flex
-configure nvidia-1146@10de:26b9 vf_flex@8086:56c0 'mdev_class = CUSTOM_FLEX'
+new_host l40s+flex nvidia-1146@10de:26b9 vf_flex@8086:56c0 'mdev_class = CUSTOM_FLEX'
 vl_says "a type that is not enabled is refused with those that are" 1 attach --connect "$libvirt" --type nvidia-1145 vm1 \
 	-- M_TYPE_NOT_ENABLED nvidia-1145 "nvidia-1146, flex"
 # The libvirt of Debian 13 attaches VFs to its made-up domains, and forgets that at its end; that of Debian 12 refuses them.
@@ -203,8 +201,7 @@ vl attach --connect "$libvirt" vm1
 exec 7>&-
 like "$status|$err" "1|vgpu-lease: domain vm1: *" "without capacity there is none"
 
-new_host t4
-configure nvidia-222 nvidia-223
+new_host t4 nvidia-222 nvidia-223
 vl_fails "with several types one must be named" 1 attach --connect "$libvirt" vm1 -- M_GIVE_TYPE "nvidia-222, nvidia-223"
 rm "$root/etc/vgpu-lease.conf"
 vl_says "without a configuration nothing is attached" 1 attach --connect "$libvirt" vm1 -- M_NO_CONF_DO

@@ -20,16 +20,12 @@ holds "in our own file it does" grep -q 'nvidia-223.*device_match' <<<"$out"
 # Presets: a pool that a deployment has made, and nobody leases.
 configure nvidia-222@0000:84:00.0 nvidia-1147@10de:26b9 policy 'reclaim = never'
 for n in {1..16}; do create 0000:84:00.0 nvidia-222 "$n"; done
-vl check
-line=$(grep 'nvidia-222 would' <<<"$out")
-holds "where idle presets fill the card, check says how to see why they are kept" grep -q 'gc --dry-run' <<<"$line"
-fails "and does not advise to shut down a guest" grep -q 'shut down' <<<"$line"
+check_counts "where idle presets fill the card, check says how to see why they are kept" 1 'nvidia-222 would.*gc --dry-run'
+check_counts "and does not advise to shut down a guest" 0 'nvidia-222 would.*shut down'
 call prepare begin 1 nvidia-222
-vl check
-holds "where a guest leases one, it does" grep -q 'shut down' < <(grep 'nvidia-222 would' <<<"$out")
+check_counts "where a guest leases one, it does" 1 'nvidia-222 would.*shut down'
 for vf in "$root"/sys/bus/pci/devices/0000:26:00.[4-7]; do echo 1147 >"$vf/nvidia/current_vgpu_type"; done
-vl check
-holds "VFs that are preset to the type serve a start" grep -q '^PASS .*nvidia-1147 .*0000:26:00.4' <<<"$out"
+check_counts "VFs that are preset to the type serve a start" 1 '^PASS .*nvidia-1147 .*0000:26:00.4'
 
 # What has a device open is named.
 hold 2
@@ -106,8 +102,7 @@ holds "and a start gets one there" grep -q "^PASS  type .* on 0000:27:00.4" <<<"
 configure nvidia-1147
 check_says "of all cards, one that does not come up is a warning" "^WARN .*$l40s" M_VFS_NOT_ENABLED
 
-new_host t4
-configure nvidia-1147@10de:1eb8
+new_host t4 nvidia-1147@10de:1eb8
 only "a card without the type, that is matched" M_NOT_OFFERED nvidia-1147
 configure nvidia-1147@$t4
 only "a card without the type, that is named" M_NOT_OFFERED nvidia-1147
@@ -126,8 +121,7 @@ configure mtty-2
 only "one that had vGPUs of the type" M_NO_PARENT_HERE
 
 ### A device of [vf_NAME] that is not a GPU, as after a shift of the bus numbers
-new_host flex/3+cx6
-configure 'vf_flex@0000:4d:00.0, 0000:17:00.0'
+new_host flex/3+cx6 'vf_flex@0000:4d:00.0, 0000:17:00.0'
 check_says "check warns of the network card" '^WARN .*0000:17:00.0' M_NOT_A_GPU flex
 fails "and not of the GPU" says M_NOT_A_GPU < <(grep '0000:4d:00.0' <<<"$out")
 

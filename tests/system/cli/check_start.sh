@@ -26,8 +26,7 @@ types() {
 # anew MODEL: another host, with the hook.
 anew() {
 	new_host "$1"
-	mkdir -p "$root/etc/libvirt/hooks"
-	cp "$hook" "$root/etc/libvirt/hooks/qemu"
+	install -D "$hook" "$root/etc/libvirt/hooks/qemu"
 }
 one() { configure "$1" policy 'driver_cleanup = 0'; }
 
@@ -148,8 +147,8 @@ umount "$root/run/vgpu-lease" "$root/run"
 end_host
 root=$tmp/bare
 conf_path=$root/etc/vgpu-lease.conf
-mkdir -p "$root"/{etc/libvirt/hooks,run,var/lib,proc,dev}
-cp "$hook" "$root/etc/libvirt/hooks/qemu"
+mkdir -p "$root"/{run,var/lib,proc,dev}
+install -D "$hook" "$root/etc/libvirt/hooks/qemu"
 pci_device 0000:84:00.0 10de 1eb8 030200
 for how in "" "device_match = 10de:1eb8" "device_match = numa=0, 10de:*" "device_addresses = 0000:84:00.0"; do
 	configure nvidia-222 "$how"

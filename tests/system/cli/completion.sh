@@ -7,8 +7,7 @@
 . "$srcdir/etc/bash-completion/vgpu-leased"
 
 PATH=$builddir:$PATH
-host mtty+t4:2
-configure mtty-1
+host mtty+t4:2 mtty-1
 call prepare begin 1
 
 types=$("$builddir/vgpu-lease" --root "$root" types | awk 'NR > 1 { printf "%s%s", sep, $1; sep = " " }')

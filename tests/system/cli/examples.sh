@@ -164,8 +164,7 @@ before() {
 }
 
 host t4
-mkdir -p $root/etc/libvirt/hooks
-cp "$hook" $root/etc/libvirt/hooks/qemu
+install -D "$hook" $root/etc/libvirt/hooks/qemu
 fresh 1 2
 for page in "$srcdir"/man/*; do
 	[ "${page##*/}" = vgpu-lease.conf.5 ] || run_page "${page##*/}"

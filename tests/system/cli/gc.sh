@@ -3,8 +3,7 @@
 # vgpu-lease gc: what may go, goes; what stays says why; a dry run writes nothing.
 . "$(dirname "$0")/../../lib/cli.sh"
 
-host t4:2+mtty+l40s/2
-configure nvidia-222 mtty-1@mtty policy 'reclaim_grace = 0' 'driver_cleanup = 0' 'reuse = never'
+host t4:2+mtty+l40s/2 nvidia-222 mtty-1@mtty policy 'reclaim_grace = 0' 'driver_cleanup = 0' 'reuse = never'
 
 # verdict N: what gc says of the vGPU number N: the word, and why.
 verdict() {
@@ -175,8 +174,7 @@ is "$(told)" "creating stays" "nor while somebody is at work on it"
 wait $!
 
 ### Releases of different pGPUs do not wait for a slow one
-new_host t4:3
-configure nvidia-222 policy 'placement = spread' 'driver_cleanup = 0' 'release_timeout = 60' 'release_wait = 0' 'create_timeout = 1'
+new_host t4:3 nvidia-222 policy 'placement = spread' 'driver_cleanup = 0' 'release_timeout = 60' 'release_wait = 0' 'create_timeout = 1'
 # One vGPU on each of three cards; the removals of the first hang, and their leases have been releasing for an hour.
 for n in 1 2 3; do call prepare begin $n; done
 sed -i 's/^state=.*/state=releasing/; s/^since_ms=.*/since_ms=1/; s/^writer=.*/writer=4194305/' "$root"/run/vgpu-lease/leases/*

@@ -14,8 +14,7 @@ hanging() { pgrep -c -f "$builddir/.*--root $root" || :; }
 nobody_hangs() { [ "$(hanging)" = 0 ]; }
 
 ### A driver: twenty commands are no twenty processes
-host l40s/4
-configure nvidia-1147 policy 'driver_cleanup = 0'
+host l40s/4 nvidia-1147 policy 'driver_cleanup = 0'
 start_vf 1 0000:26:00.4
 control hang "current_vgpu_type any"
 for command in list 'gc --dry-run' inventory check status; do
@@ -34,8 +33,7 @@ fails "and then it is asked again" says M_NO_ANSWER <<<"$out"
 
 ### A driver that is asked for the name of a type, by starts that are refused
 root=$tmp/names
-host t4
-configure nvidia-222 policy 'lock_timeout = 3' 'metrics = yes'
+host t4 nvidia-222 policy 'lock_timeout = 3' 'metrics = yes'
 domain 3 "$(uuid 3)" 'GRID T4-1Q' >"$tmp/named.xml"
 control hang "name any"
 for op in prepare migrate restore prepare migrate restore; do
@@ -67,8 +65,7 @@ holds "and the one that waits ends when the driver answers" eventually nobody_ha
 
 ### Passes that fail, because a later version has written a lease
 root=$tmp/later
-host l40s/4
-configure nvidia-1147
+host l40s/4 nvidia-1147
 mkdir -p "$root/run/vgpu-lease/leases"
 echo "vgpu-lease 99" >"$root/run/vgpu-lease/leases/$(uuid 4)"
 control hang "current_vgpu_type any"
@@ -79,8 +76,7 @@ control hang clear
 storage=$tmp/storage
 "$sim" "$storage" t4 || exit
 root=$tmp/second
-host t4:2
-configure nvidia-222 policy 'reclaim_grace = 0' 'start_grace = 1' 'lock_timeout = 3'
+host t4:2 nvidia-222 policy 'reclaim_grace = 0' 'start_grace = 1' 'lock_timeout = 3'
 mkdir -p "$root/etc/libvirt/qemu"
 ln -s "$storage/sys/class/mdev_bus/0000:84:00.0/mdev_supported_types/nvidia-222/name" "$root/etc/libvirt/qemu/x.xml"
 echo "name any" >"$storage/.kernel/control/hang"
@@ -110,8 +106,7 @@ holds "once the storage answers, what no definition names is" eventually none_le
 ### What cannot be seen is neither there nor gone, and nothing goes on it
 vf=0000:26:00.4
 record=$root/run/vgpu-lease/leases/$vf
-new_host l40s/4
-configure nvidia-1147 policy 'driver_cleanup = 0'
+new_host l40s/4 nvidia-1147 policy 'driver_cleanup = 0'
 with_vf() { # SUBCOMMAND...: as libvirt calls the hook for a domain that names the VF
 	vf_domain 1 $vf | "$hook" --root "$root" -- vm1 "$@"
 }
@@ -144,8 +139,7 @@ holds "and is done then" eventually is_done
 
 ### A creation that hangs: gc cannot do anything about what waits for it
 root=$tmp/mdevs
-host t4
-configure nvidia-222 policy 'release_timeout = 3' 'create_timeout = 1' 'driver_cleanup = 0'
+host t4 nvidia-222 policy 'release_timeout = 3' 'create_timeout = 1' 'driver_cleanup = 0'
 control create_delay_ms 12000
 call prepare begin 4 2>/dev/null
 call release end 4

@@ -109,8 +109,7 @@ is "$(grep '^\[mdev_\|0000:' "$file" | xargs)" "$(xargs <<-'END'
 	[mdev_nvidia-226] device_addresses = 0000:84:00.0
 END
 )" "each type that a card carries has a section, with the VFs that carry it"
-vl check
-is "$(awk '$2 ~ /^(config|pgpu|type)$/ { print $1 }' <<<"$out" | grep -c FAIL)" 0 "with which check finds no fault"
+check_counts "with which check finds no fault" 0 '^FAIL +(config|pgpu|type) '
 preset 0 0
 start_vf 1 0000:26:00.6
 is "$(vf_type 0000:26:00.6)" 1148 "a VF that has lost its type gets that one again"
@@ -149,8 +148,7 @@ for conf in /etc/kolla/nova-compute/nova.conf /var/lib/config-data/puppet-genera
 	rm "$file"
 	vl init --write
 	is "$(grep -v '^#' "$file" | xargs)" "[devices] nova_conf = $conf" "so is one of a deployment tool, also with a mistake"
-	vl check
-	is "$(awk '$2 == "config" { print $1 }' <<<"$out")" FAIL "which check then names"
+	check_counts "which check then names" 1 '^FAIL +config '
 	rm -r "${root:?}$conf"
 done
 end_host

@@ -82,8 +82,7 @@ like "$(row inventory mtty)" "mtty * $root/etc/vgpu-lease.conf:1: *" "and the re
 vl_like "for types, too" "0|*|$(message M_WARNING "*/vgpu-lease.conf:1: *")" types
 
 # Of eight cards one is configured: the numbers are those of the pool.
-new_host t4:8
-configure nvidia-222@0000:84:00.0 'max_instances = 2'
+new_host t4:8 nvidia-222@0000:84:00.0 'max_instances = 2'
 like "$(row inventory 0000:84:00.0)" "0000:84:00.0 * nvidia-222 16 0 2 -" "of a card with a cap inventory says what can be made"
 like "$(row types nvidia-222)" "nvidia-222 * 5120x2880 16 0 2 114 0000:84:00.0[*], *" "types says the same of the pool, and apart what all cards could make"
 like "$(row types nvidia-223)" "nvidia-223 * 5120x2880 0 0 0 64 0000:84:00.0, *" "of a type that nothing serves the pool has none"
@@ -91,8 +90,7 @@ like "$(object types id nvidia-222)" '*"capacity": 16,"used": 0,"available": 2,"
 like "$(object types id nvidia-222)" '*{"address": "0000:84:00.0","in_pool": true,*,{"address": "0000:85:00.0","in_pool": false,*' "and which cards are in the pool"
 
 # A card that the configuration matches, and that makes no vGPUs of this kind.
-new_host t4+flex
-configure 'nvidia-222@10de:1eb8, 8086:56c0'
+new_host t4+flex 'nvidia-222@10de:1eb8, 8086:56c0'
 vl inventory
 like "$(row inventory 0000:84:00.0)" "0000:84:00.0 * nvidia-222 16 0 16 -" "of two cards that a section matches one is in the pool"
 like "$(row inventory 0000:4d:00.0)" "0000:4d:00.0 * - nvidia-222 - - - ?*" "and the other is listed, with the reason"

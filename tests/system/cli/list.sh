@@ -3,8 +3,7 @@
 # vgpu-lease list: which domain has which vGPU, and what is wrong with it.
 . "$(dirname "$0")/../../lib/cli.sh"
 
-host t4:2
-configure nvidia-222
+host t4:2 nvidia-222
 heading='ID  TYPE  PARENT  STATE  ORIGIN  AGE  DOMAIN  NOTE'
 
 vl_is "without leases there is a heading" "0|$heading|" list

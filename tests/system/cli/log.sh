@@ -5,8 +5,7 @@
 
 . "$(dirname "$0")/../../lib/journal.sh"
 
-host mtty
-configure mtty-2 'max_instances = 1'
+host mtty mtty-2 'max_instances = 1'
 start_journal
 # events [OPERAND]...: those that log shows, in one line.
 events() {
@@ -52,13 +51,11 @@ for since in someday never 99h99 ../x; do
 done
 vl log --since=someday --json
 is "$status|$(grep -c '"error": "invalid time' <<<"$out")" "2|1" "as JSON, too"
-mkdir "$tmp/bin"
-cp "$builddir/vgpu-lease" "$tmp/bin/"
-chmod 755 "$tmp" "$root" "$root/run" "$root/var" "$root/var/log" "$root/var/log/journal"
+chmod 755 "$root" "$root/run" "$root/var" "$root/var/log" "$root/var/log/journal"
 # as_user ARGUMENT...: runs the command as a user.
 as_user() {
 	status=0
-	out=$(as_nobody "$tmp/bin/vgpu-lease" --root "$root" "$@" 2>"$tmp/err") || status=$?
+	out=$(as_nobody vgpu-lease --root "$root" "$@" 2>"$tmp/err") || status=$?
 	err=$(cat "$tmp/err")
 }
 chmod 644 "$journals/system.journal"

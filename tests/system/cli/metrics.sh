@@ -17,8 +17,7 @@ trap 'stop; clean_up' EXIT
 
 needs promtool prometheus python3
 
-host t4:2+mtty
-configure nvidia-222 mtty-1@mtty
+host t4:2+mtty nvidia-222 mtty-1@mtty
 
 # value METRIC: what the last vl printed of it.
 value() { metric=$1 awk '{ at = "vgpu_lease_" ENVIRON["metric"] " " } index($0, at) == 1 { print substr($0, length(at) + 1) }' <<<"$out"; }
@@ -157,8 +156,7 @@ is "$(queries | wc -l)" $(($(jq '[.. | .expr? // empty] | length' "$dashboard") 
 nothing "and all labels are those of their metrics" "$(without_labels)"
 
 ### A real Prometheus has a value for each expression of the dashboard
-new_host t4:2+mtty
-configure nvidia-222 mtty-1@mtty policy 'reclaim_grace = 0' 'release_wait = 0' 'metrics = yes'
+new_host t4:2+mtty nvidia-222 mtty-1@mtty policy 'reclaim_grace = 0' 'release_wait = 0' 'metrics = yes'
 
 # A host with a guest, a refusal, an orphan and a vGPU whose release waits; and one guest that comes and goes.
 call prepare begin 1 nvidia-222

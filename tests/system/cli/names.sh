@@ -3,8 +3,7 @@
 # What came from outside, on a terminal: no name and no XML drives it, hides in it or looks like another one.
 . "$(dirname "$0")/../../lib/cli.sh"
 
-host t4:1
-configure nvidia-222
+host t4:1 nvidia-222
 
 # on_a_terminal ARGUMENT...: both streams, in UTF-8.
 on_a_terminal() {
@@ -61,8 +60,7 @@ is "$(vgpu_lease --root "$root" list --json | jq -r '.leases[].domain.name' | so
 	"JSON has them as they are"
 
 ### Names that are not ASCII: columns stay columns, and a terminal gets what its locale can show
-new_host t4:1
-configure nvidia-222
+new_host t4:1 nvidia-222
 # Two characters of two columns each, and one with a combining accent: 12 columns, 16 bytes.
 wide=$'\xe6\x9d\xb1\xe4\xba\xac-gue\xcc\x81st-1' bytes='\xe6\x9d\xb1\xe4\xba\xac-gue\xcc\x81st-1'
 call prepare begin 1 nvidia-222

@@ -3,8 +3,7 @@
 # The command line: options on both sides of the sub-command, help, usage errors.
 . "$(dirname "$0")/../../lib/cli.sh"
 
-host mtty
-configure mtty-1
+host mtty mtty-1
 
 # usage SENTENCE KEY [ARG...] -- ARGUMENT...: refused, with that command's help, or that of all where the word is none.
 usage() {

@@ -3,8 +3,7 @@
 # vgpu-lease plan: what would happen to a domain, why, and what of its XML would change. Nothing is written.
 . "$(dirname "$0")/../../lib/cli.sh"
 
-host t4:3+mtty
-configure 'nvidia-222@0000:84:00.0, 0000:85:00.0' 'max_instances = 1' nvidia-223@0000:86:00.0 mtty-1@mtty policy 'driver_cleanup = 0'
+host t4:3+mtty 'nvidia-222@0000:84:00.0, 0000:85:00.0' 'max_instances = 1' nvidia-223@0000:86:00.0 mtty-1@mtty policy 'driver_cleanup = 0'
 
 # plan N [TYPE] [OPTION...]: the plan of the domain vmN.
 plan() {
@@ -131,8 +130,7 @@ is "$(grep ^not <<<"$out" | head -n 2)" "$(for n in 5 6; do message M_PLAN_NOT_O
 configure <<<'[nonsense]'
 plan 1 nvidia-222
 like "$status|$out|$err" "1||$(message M_PROGRAM "*/vgpu-lease.conf:1: *")" "and a broken configuration"
-new_host t4+l40s/2
-configure nvidia-222@10de:1eb8 nvidia-1147@10de:26b9
+new_host t4+l40s/2 nvidia-222@10de:1eb8 nvidia-1147@10de:26b9
 plan 10 nvidia-222
 like "$status|$out" "0|create *$(message M_PLAN_NOT_ON 0000:26:00.0 "*VF*")" "a card of another kind is told so"
 vf_domain 11 0000:26:00.4 no nvidia-1147 >"$tmp/vf.xml"

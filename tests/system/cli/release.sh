@@ -3,8 +3,7 @@
 # vgpu-lease release: takes a vGPU from its domain, unless somebody has it open.
 . "$(dirname "$0")/../../lib/cli.sh"
 
-host mtty
-configure mtty-1 policy 'release_timeout = 1' 'reuse = never'
+host mtty mtty-1 policy 'release_timeout = 1' 'reuse = never'
 
 lease() {
 	cat "$root/run/vgpu-lease/leases/$(uuid "$1")" 2>/dev/null
@@ -72,12 +71,9 @@ configure <<<'[nonsense]'
 vl_like "it works under a broken configuration" \
 	"0|$(message M_REMOVED "$(uuid 5)" mtty-1 mtty vm5)|$(message M_WARNING "*/vgpu-lease.conf:1: *")" release "$(uuid 5)"
 
-mkdir "$tmp/copy"
-cp "$builddir/vgpu-lease" "$tmp/copy/"
-chmod 755 "$tmp" "$tmp/copy" "$tmp/copy/vgpu-lease"
 for args in "release $(uuid 1)" gc; do
 	# shellcheck disable=SC2086 # The words of a command line.
-	said=$(as_nobody "$tmp/copy/vgpu-lease" $args 2>&1)
+	said=$(as_nobody vgpu-lease $args 2>&1)
 	is "$?|$said" "1|$(message M_PROGRAM "$(message M_NEEDS_ROOT)")" "${args%% *} needs root"
 done
 tap_done

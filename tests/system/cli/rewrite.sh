@@ -45,8 +45,7 @@ head -c 9000000 /dev/zero | tr '\0' ' ' >"$tmp/big.xml"
 vl_fails "what is too big is not read" 2 rewrite "$tmp/big.xml" -- M_FILE_TOO_LARGE "$tmp/big.xml" 8
 
 # What the host knows of the vGPUs: for the target of a migration.
-host t4:2
-configure nvidia-222
+host t4:2 nvidia-222
 # device FILE: the attributes of its <vgpu:device>, but for the UUID, once it is rewritten
 device() { vgpu_lease --root "$root" rewrite "$1" | sed -n 's/.*<vgpu:device uuid=.[^ ]* \(.*\)>$/\1/p'; }
 driver=$(cat "$root/sys/module/nvidia/version")

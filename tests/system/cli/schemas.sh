@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # schemas/: one for each command with --json, and what does not fit is found. Each test's JSON is compared (tests/lib/json.sh).
 . "$(dirname "$0")/../../lib/cli.sh"
-host t4:1
-configure nvidia-222
+host t4:1 nvidia-222
 
 commands=$("$builddir/vgpu-lease" help | awk '/^  [a-z]/ { print $1 }')
 is "$(for command in $commands; do

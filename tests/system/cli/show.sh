@@ -4,8 +4,7 @@
 # made-up one.
 . "$(dirname "$0")/../../lib/cli.sh"
 
-host mtty
-configure mtty-1 policy 'reuse = never'
+host mtty mtty-1 policy 'reuse = never'
 hostdev() {
 	echo "<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='$(uuid "$1")'/></source></hostdev>"
 }
@@ -106,4 +105,122 @@ record="<k:suspended xmlns:k='urn:vgpu-lease:suspended:1' hostdevs='$(hostdev 9 
 show vm1
 is "$status" 1 "a guest that runs without the vGPU that a suspend took is a difference"
 holds "and it is named" says M_SHOW_SUSPENDED vm1 < <(grep "^$(uuid 9): " <<<"$out")
+
+### A vGPU or a pGPU: all that is known about it. Its events are shown in log.sh
+new_host t4:1+flex+mtty 'nvidia-222@0000:84:00.0, 0000:99:00.0' mtty-1@mtty vf_flex@8086:56c0 policy 'driver_cleanup = 0'
+# fact KEY: what the last output says about it; of a pGPU without its model, which not every machine can name.
+fact() { sed -nE "s/^  $1  +//p" <<<"$out" | sed -E "s/^([^,]*), .*, NUMA/\1, NUMA/"; }
+
+### A vGPU
+call prepare begin 1 nvidia-222
+vl_works "a vGPU is known by its ID" show "$(uuid 1 | tr a-f A-F)"
+is "${out%%$'\n'*}" "vGPU $(uuid 1)" "which stands on top"
+is "$(fact type)|$(fact framebuffer)|$(fact pGPU)" "nvidia-222, GRID T4-1B, class VGPU|1024 MiB|0000:84:00.0, NUMA node 0" "what it is, and where"
+is "$(fact device)|$(fact open)|$(fact domain)" "exists|no|vm1 ($(domain_uuid 1))" "what it is used for"
+is "$(fact owner)" vgpu-lease "whose it is"
+like "$(fact lease)" "active since 20??-*Z (*), created" "by which lease"
+like "$(fact gc)" "stays: *" "what gc would do about it"
+hold 1
+vl show "$(uuid 1)"
+is "$(fact open)" "in process $$" "the process that has it open"
+vl show --json "$(uuid 1)"
+is "$(tr -s ' \n' ' ' <<<"$out" | sed -E 's/"since": "[^"]*"/SINCE/; s/"gc_reason": "[^"]*"/REASON/')" \
+	"{ \"version\": 1, \"vgpu\": { \"id\": \"$(uuid 1)\", \"type\": \"nvidia-222\", \"framework\": \"mdev\", \"parent\": \"0000:84:00.0\", \"pgpu\": \"0000:84:00.0\", \"type_name\": \"GRID T4-1B\", \"class\": \"VGPU\", \"numa_node\": 0, \"framebuffer_mib\": 1024, \"state\": \"active\", \"domain\": { \"uuid\": \"$(domain_uuid 1)\", \"name\": \"vm1\" }, \"origin\": \"created\", \"project\": null, \"instance\": null, SINCE, \"owner\": \"vgpu-lease\", \"exists\": true, \"open\": true, \"open_by\": $$, \"gc\": \"stays\", REASON, \"last_type\": \"nvidia-222\", \"last_parent\": \"0000:84:00.0\" }, \"events\": [] } " \
+	"the same as JSON"
+leave
+create mtty mtty-2 2
+vl show "$(uuid 2)"
+is "$status|$(fact type)|$(fact lease)|$(fact device)" "0|mtty-2, Dual port serial|none|exists" "one that somebody else has created"
+is "$(fact owner)" "" "of which nobody says whose it is"
+mdevctl_has mtty "$(uuid 2)" mtty-2
+vl show "$(uuid 2)"
+is "$(fact owner)" mdevctl "but for its definition"
+call release end 1
+eventually eval '! exists 1'
+vl gc
+vl show "$(uuid 1)"
+is "$status|$(fact type)|$(fact last)|$(fact device)|$(fact lease)" "0||nvidia-222 on 0000:84:00.0|does not exist|none" "one that is gone: where it was"
+vl show 0000:4d:00.2
+is "$status|$(fact framework)|$(fact pGPU)|$(fact device)" "0|vf|0000:4d:00.0, NUMA node 0|exists" "a VF of the pool"
+control vfs '0000:4d:00.0 off'
+vl_says "which is disabled then, and its card says why" 1 show 0000:4d:00.2 -- M_VFS_NOT_ENABLED
+
+### A vGPU whose device vanishes under a running guest, an mdev and a plain VF
+control vfs '0000:4d:00.0 on'
+vf_domain 7 0000:4d:00.2 yes >"$tmp/7.xml"
+hook vm7 prepare begin - <"$tmp/7.xml"
+call prepare begin 8 nvidia-222
+runs 8
+libvirt_runs vm7 <"$tmp/7.xml"
+for gone in no yes; do
+	for n in 7 8; do
+		id=0000:4d:00.2
+		[ $n = 7 ] || id=$(uuid 8)
+		note=$([ $gone = no ] || message M_DEVICE_GONE)
+		vl list --json --domain vm$n
+		is "$(jq -r '.leases[].note // ""' <<<"$out")" "$note" "list says of vm$n whether its device is gone: $gone"
+		vl status --domain vm$n
+		is "$(grep -v WARN <<<"$out" | grep -c "$id") $(grep -c 'no device' <<<"$out")" "1 $([ $gone = no ] && echo 0 || echo 1)" "and status"
+		vl show "$id"
+		is "$(fact device)" "$([ $gone = no ] && echo exists || echo 'does not exist')" "and show"
+		vl check
+		named=$([ $n = 8 ] && echo "WARN +guest +$id" || echo "FAIL +pgpu .*${id%2}0: ")
+		is "$(grep -cE "^$named" <<<"$out")" "$([ $gone = no ] && echo 0 || echo 1)" "and check, of a VF its pGPU"
+	done
+	control vfs '0000:4d:00.0 off'
+	remove_device "$(uuid 8)"
+done
+vl gc
+is "$(vgpu_lease --root "$root" list --no-headings -o id | grep -c "0000:4d:00.2\|$(uuid 8)")" 2 "gc drops neither lease"
+rm "$root/run/libvirt/qemu/vm7.xml" "$root/run/libvirt/qemu/vm8.xml"
+hook vm7 release end - <"$tmp/7.xml"
+call release end 8
+
+vl_says "what no vGPU has is looked for among the domains" 1 show "$(uuid 9)" -- M_SHOW_NOTHING "$(uuid 9)"
+
+rm -rf "$tmp/vfs"
+root=$tmp/vfs
+host l40s nvidia-1146
+vl show 0000:26:00.4
+is "$status|$(fact type)|$(fact device)|$(fact lease)" "0||VF without a type|none" "a VF exists before it has a type"
+"$sim" --stop "$root"
+host a40/2 nvidia-558
+create 0000:41:00.4 nvidia-558 1
+vl show 0000:41:00.4
+is "$status|$(head -n 1 <<<"$out")|$(grep -c "^$(uuid 1)" <<<"$out")" "0|pGPU 0000:41:00.0|1" "a VF with an mdev stands for its card"
+"$sim" --stop "$root"
+root=$tmp/host
+
+### A pGPU
+call prepare begin 3 nvidia-222
+vl show 0000:84:00.0
+is "$status|$err|${out%%$'\n'*}" "0||pGPU 0000:84:00.0" "a pGPU is known by its address"
+is "$(fact framework)|$(fact pool)|$(fact framebuffer)|$(fact driver)" "mdev|yes|1024 of 16384 MiB in use|550.90.05" "what it is"
+like "$out" "*nvidia-222  GRID T4-1B   VGPU    1024        16     1         15  -*nvidia-223 *not configured*" "its types"
+like "$out" "*$(uuid 3)  nvidia-222  0000:84:00.0  active  *  vm3*" "and its vGPUs"
+vl status --json --pgpu 0000:84:00.0
+was=$(sed -n '/"pgpus"/,/^  ]/p' <<<"$out" | grep -v since)
+vl show --json 00000000:84:00.0
+is "$(sed -n '/"pgpus"/,/^  ]/p' <<<"$out" | grep -v since)" "$was" "as JSON it is what status says of it"
+vl show mtty
+is "$status|$(grep -c "$(uuid 2)" <<<"$out")" "0|1" "a virtual one"
+vl show 0000:99:00.0
+is "$status|$(fact pool)|$(fact framework)" "0|no: no PCI device has this address|" "one that is configured and absent, with no framework"
+for wrong in 0000:83:00.0 0000:48:00.0 0000:84:00.1; do
+	vl_says "one that is not, with one digit that is another, or two that are swapped: $wrong" 1 show $wrong -- M_NO_PCI_DEVICE
+	fails "none is suggested: that is another card" says M_SIMILAR <<<"$err"
+done
+vl_says "nor is one without its domain 0000, which is suggested" 1 show 84:00.0 -- M_SHOW_NOTHING 84:00.0 -- M_SIMILAR 0000:84:00.0
+vl_says "what nothing is called is refused without libvirt" 1 show nosuch -- M_SHOW_NOTHING nosuch
+vl_says "of another card's address" 1 show 0000:98:00.0 -- M_NO_PCI_DEVICE
+fails "none is suggested" says M_SIMILAR <<<"$err"
+vl_says "what only a domain has is a usage error" 2 show mtty --no-headings -- M_SHOW_NEEDS_DOMAIN mtty
+
+### Hostile text
+printf -v escape 'x\e]0;owned\a\e[2Jy'
+sed -i "s/^name=.*/name=$escape/" "$root/run/vgpu-lease/leases/$(uuid 3)"
+for object in "$(uuid 3)" 0000:84:00.0; do
+	vl show "$object"
+	is "$status|$(tr -dc '\000-\011\013-\037\177' <<<"$out" | wc -c)" "0|0" "a domain's name cannot control the terminal ($object)"
+done
 tap_done

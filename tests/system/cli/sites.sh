@@ -88,8 +88,7 @@ start_vf 1 0000:d8:00.4
 reports "a start there is refused as on any full card" start_vf 2 0000:d8:00.6 -- M_NO_CAPACITY -- M_FULL_NO_MAX 0000:d8:00.0 2 -- M_FIX_FREE there
 
 ### An instance is deleted, and Nova gives its VF to the next one at once, while vgpu-mgr still holds it
-new_host l40s/4
-configure nvidia-1147
+new_host l40s/4 nvidia-1147
 control plugin_delay_ms "0000:26:00.0 2000"
 start_vf 1 0000:26:00.4
 exec 7<>"$(node_of 0000:26:00.4)" 7>&-
@@ -118,8 +117,7 @@ vl check
 is "$(notes_of mdevctl | xargs)" "PASS mdevctl 1 definition matches the pool" "and only one of the pool matches it"
 
 ### A pool of mdevs with autostart, made for domains that are off: a domain with a UUID of its own gets none
-new_host t4
-configure nvidia-233@0000:84:00.0
+new_host t4 nvidia-233@0000:84:00.0
 for n in 1 2; do
 	uuid $n >"$root/sys/class/mdev_bus/0000:84:00.0/mdev_supported_types/nvidia-233/create"
 	mdevctl_has 0000:84:00.0 "$(uuid $n)" nvidia-233 auto
@@ -130,8 +128,7 @@ call prepare begin 1
 reports "but does so if a guest leases one" call prepare begin 3 -- M_NO_CAPACITY -- M_FULL 0000:84:00.0 2 2 -- M_FIX_FREE there
 
 ### Another program removes mdevs that it has not made, as KubeVirt does
-new_host t4
-configure nvidia-222@0000:84:00.0
+new_host t4 nvidia-222@0000:84:00.0
 call prepare begin 1
 domain 1 "$(uuid 1)" | libvirt_runs vm1
 check_counts "a guest and its vGPU are no finding" 0 "^[A-Z]+ +guest "
@@ -143,8 +140,7 @@ call prepare begin 1
 holds "its next start creates it again" [ -e "$root/sys/bus/mdev/devices/$(uuid 1)" ]
 
 ### VFs of an Intel card that QEMUs outside libvirt have, as those of containers and of Incus
-new_host flex/3
-configure vf_flex@0000:4d:00.0
+new_host flex/3 vf_flex@0000:4d:00.0
 vf=0000:4d:00
 holders=()
 for n in 1 2; do open_device "$vf.$n" && holders+=("$holder"); done
@@ -200,8 +196,7 @@ vf_guest "one whose VF has been given another type" M_VF_OF_OTHER_TYPE nvidia-11
 rm "$guest_xml"
 
 ### mdevs that are numbered by hand, and created by a script: the guest starts before the script after a reboot
-new_host rtx6000
-configure nvidia-256
+new_host rtx6000 nvidia-256
 numbered=00000000-0000-0000-0000-000000000011
 hook_for() { domain 1 $numbered | hook vm1 "$@" - 2>&1; }
 domain 1 $numbered >"$tmp/numbered.xml"
@@ -246,8 +241,7 @@ is "$(notes_of mdevctl | grep -v ^PASS)" "" "with which check finds no fault"
 is "$(call prepare begin 1 2>&1)" "" "and the guest starts"
 
 ### libvirt's nodedev-define with autostart, and a configuration with another type: the boot has not started the mdev
-new_host t4
-configure nvidia-231@0000:84:00.0
+new_host t4 nvidia-231@0000:84:00.0
 mdevctl_has 0000:84:00.0 "$(uuid 1)" nvidia-230 auto
 domain 1 "$(uuid 1)" | libvirt_has vm1
 check_says "the domain would be refused for the type of its definition" "^FAIL +domain " M_CHECK_DOMAIN_REFUSED vm1
@@ -265,8 +259,7 @@ create 0000:84:00.0 nvidia-230 1
 check_counts "nor is one whose mdev exists" 0 "^FAIL +domain "
 
 ### A later kernel, with which the cards provide VFs: the definitions of mdevs and domains are those of before
-new_host l40s/2
-configure nvidia-1151
+new_host l40s/2 nvidia-1151
 mdevctl_has 0000:26:00.4 "$(uuid 1)" nvidia-1151 auto
 domain 1 "$(uuid 1)" | libvirt_has vm1
 check_counts "a definition of an mdev does not match a pool of VFs" 0 "^[A-Z]+ +mdevctl "
@@ -289,8 +282,7 @@ check_counts "nor is one of its own section" 0 "^WARN +pgpu "
 rm -r "$root/etc/libvirt"
 
 ### A laptop whose GPU one guest has a part of (GVT-g), while the definition of another has all of it
-new_host gvt-g
-configure i915-GVTg_V5_4@0000:00:02.0
+new_host gvt-g i915-GVTg_V5_4@0000:00:02.0
 call prepare begin 1
 runs 1
 whole() { vf_domain 2 0000:00:02.0 yes; }

@@ -43,10 +43,7 @@ old() {
 		perl -pi -e 's/^since_ms=(\d+)/"since_ms=" . ($1 - 130000)/e' "host/run/vgpu-lease/leases/$id"
 	done
 }
-installed() {
-	mkdir -p host/etc/libvirt/hooks
-	cp "$hook" host/etc/libvirt/hooks/qemu
-}
+installed() { install -D "$hook" host/etc/libvirt/hooks/qemu; }
 
 # Without a configuration.
 host t4:2
@@ -189,8 +186,7 @@ is "$(grep -o '0000:26:00.[0-9].*' <<<"$out" | grep -c '^0000:26:00.4 and 2 more
 
 # Checks, starts and the verdicts of gc are those of one look at the host.
 if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
-	new_host t4:2
-	configure nvidia-{222..229}
+	new_host t4:2 nvidia-{222..229}
 	for view in status check metrics; do
 		strace -f -e trace=openat -o "$work/trace" "$builddir/vgpu-lease" --root host "$view" >"$work/out" 2>&1
 		is "$(grep -c '/class/mdev_bus"' "$work/trace")" 1 "$view with eight types reads the host once"

@@ -3,8 +3,7 @@
 # vgpu-lease status --watch: the picture follows the leases, and the terminal is as it was in the end.
 . "$(dirname "$0")/../../lib/cli.sh"
 
-host mtty
-configure mtty-1
+host mtty mtty-1
 screen=$tmp/screen
 mkfifo "$tmp/keys"
 # watch: on a terminal of its own; `keys TEXT` types there. The terminal's settings after it are in $tmp/after.

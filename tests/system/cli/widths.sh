@@ -8,8 +8,7 @@ shopt -s extglob
 
 # Its root is part of what is printed.
 cd "$work" || exit 1
-host t4:3+a40/2+mtty
-configure 'nvidia-222@0000:84:00.0, 0000:99:00.0' 'max_instances = 2' mtty-2@mtty_mtty
+host t4:3+a40/2+mtty 'nvidia-222@0000:84:00.0, 0000:99:00.0' 'max_instances = 2' mtty-2@mtty_mtty
 start_journal
 call prepare begin 1 nvidia-222
 call prepare begin 2 nvidia-222
@@ -107,8 +106,7 @@ fit_table "status with one" status
 tree_words() {
 	sed -E ':again; s/[│├└─█░●]+/ /g; s/(^|[ |])([-|`]+|[#.*]+)( |\r|$)/ \3/g; t again' | tr -s ' \r\n' '\n' | grep .
 }
-new_host t4:3+a40/2+mtty
-configure 'nvidia-222@0000:84:00.0, 0000:99:00.0' mtty-2@mtty_mtty
+new_host t4:3+a40/2+mtty 'nvidia-222@0000:84:00.0, 0000:99:00.0' mtty-2@mtty_mtty
 whole=$(vgpu_lease --root host status)
 for width in 80 60 40; do
 	said=$(on $width status)

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The start of a domain whose vGPU exists already: it waits for a removal of that vGPU, and for nothing else on its pGPU.
 . "$(dirname "$0")/../../lib/hook.sh"
-host t4
-configure nvidia-222 policy 'driver_cleanup = 0' 'reclaim_grace = 0' 'lock_timeout = 10'
+host t4 nvidia-222 policy 'driver_cleanup = 0' 'reclaim_grace = 0' 'lock_timeout = 10'
 card=0000:84:00.0
 took() { # COMMAND...: the milliseconds that it takes; its status is in $work/status
 	local began=${EPOCHREALTIME/./}

@@ -15,8 +15,7 @@ with_handler() { flock "$root/run/vgpu-lease/handler.lock" "$@"; }
 
 a=0000:84:00.0 b=0000:85:00.0
 u2=${u1%??}02
-host t4:2
-configure nvidia-222 policy 'placement = spread'
+host t4:2 nvidia-222 policy 'placement = spread'
 another 2 >"$work/2.xml"
 
 ### It removes the device by itself
@@ -78,8 +77,7 @@ is "$(devices)$(capacity $a) $(removals $a)" "16 remove EBUSY,remove ok" "and no
 
 ### The same of a VF that has a type
 end_host
-host l40s/2
-configure nvidia-1155
+host l40s/2 nvidia-1155
 vf=0000:26:00.4
 with_vf >"$work/vf.xml"
 control plugin_delay_ms 8000

@@ -91,8 +91,7 @@ hook vm release end - <"$work/two.xml" 2>"$work/said"
 is "$(devices)$(state)" "$u2 ${u1%??}03 active" "what can be marked is released, although another lease of the domain cannot be written"
 
 ### A domain starts if all its vGPUs exist, and what is not leased is leased or released later
-new_host t4:1
-configure nvidia-232 policy 'lock_timeout = 1' 'release_wait = 1' 'reclaim = never' 'driver_cleanup = 0'
+new_host t4:1 nvidia-232 policy 'lock_timeout = 1' 'release_wait = 1' 'reclaim = never' 'driver_cleanup = 0'
 u2=${u1%??}02
 u9=${u1%??}09
 another 2 >"$work/2.xml"

@@ -11,27 +11,14 @@ typed 'GRID T4-2Q' >"$work/named.xml"
 fails "several types and no word of which is a refusal" prepare
 holds "a type in the metadata is leased" prepare "$work/231.xml"
 is "$(type_of $u1) $(parent_of $u1)" "nvidia-231 0000:85:00.0" "the device has the XML's UUID, the type, and the card that serves it"
-holds "a second prepare of the same domain changes nothing" prepare "$work/231.xml"
-is "$(devices)$(leases)" "$u1 1" "there is one device and one lease"
 is "$(prepare "$work/231.xml" 2>&1)" "" "success is silent"
-said=$(another 2 "$work/231.xml" | sed "s/${u1%??}02/$u1/" | prepare /dev/stdin 2>&1)
-is "$said" "$(message M_REFUSED vm "$u1" "$(message M_LEASED_TO_DO one-vgpu "$vm_uuid")")" \
-	"another domain with the same UUID is refused in one line that names the owner"
-another 2 "$work/231.xml" | sed "s/${u1%??}02/$u1/" >"$work/loser.xml"
-holds "the loser's release succeeds" release "$work/loser.xml" failed
-is "$(devices)$(leases)" "$u1 1" "and takes nothing from the winner"
-sed 's/type=.nvidia-231./type="\&bogus;"/' "$work/231.xml" | sed 's/&bogus;/x y z/' >"$work/edited.xml"
+sed 's/nvidia-231/x y z/' "$work/231.xml" >"$work/edited.xml"
 holds "a release releases though the metadata is nonsense by now" release "$work/edited.xml"
 is "$(devices)$(leases)" "0" "the device is removed and the lease dropped"
 holds "a second release is no error" release "$work/231.xml"
 holds "a type by its name" prepare "$work/named.xml"
 is "$(type_of $u1)" nvidia-231 "is found"
 release "$vm"
-
-make_device 0000:84:00.0 nvidia-222 $u1
-holds "a device that was there before is adopted" prepare
-leaves "and left standing at release" "$u1 0" release "$vm"
-remove_device $u1
 
 # libvirtd comes back to a guest of whose leases one is lost, and one is another domain's.
 two=$templates/domain-two-vgpus.xml
@@ -72,8 +59,7 @@ is "$(prepare "$work/231.xml" 2>&1)" "$(message M_REFUSED vm "$u1" "$(message M_
 is "$(leases)" 0 "a refusal leaves no lease"
 
 ### QEMU fails soon after its vGPU was created: the next start tries that pGPU last
-new_host t4:2
-configure nvidia-222 policy 'driver_cleanup = 0' 'start_grace = 60'
+new_host t4:2 nvidia-222 policy 'driver_cleanup = 0' 'start_grace = 60'
 one=0000:84:00.0 two=0000:85:00.0
 prepare
 is "$(parent_of $u1)" $one "a guest gets a vGPU of the first pGPU"
@@ -99,8 +85,7 @@ release "$vm" failed
 fails "nor one with a vGPU that was there" test -e "$root/run/vgpu-lease/failed"
 
 ### The host is suspended, or its wall clock set: neither is time that a domain had
-new_host t4:1
-configure nvidia-222 policy 'driver_cleanup = 0'
+new_host t4:1 nvidia-222 policy 'driver_cleanup = 0'
 # What a process sees after a suspend: the clock that goes on meanwhile is ahead, that of running time is not.
 later() { unshare --time --boottime 1000 --fork "$@"; }
 prepare "$vm"

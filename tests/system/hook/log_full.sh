@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A log that is full: nobody waits for it.
 . "$(dirname "$0")/../../lib/hook.sh"
-host t4:1
-configure nvidia-222 policy 'driver_cleanup = 0'
+host t4:1 nvidia-222 policy 'driver_cleanup = 0'
 log_here
 # fill: the log, which reads nothing, takes no more. One sender has a limit of its own, which can be less.
 fill() {

@@ -3,8 +3,7 @@
 # There is no memory left, at each allocation in turn: the exit status is that of the operation, and nothing stays half made.
 . "$(dirname "$0")/../../lib/hook.sh"
 needs "$builddir/tests/system/hook/no_memory"
-host t4:2
-configure nvidia-222 policy 'driver_cleanup = 0' 'release_wait = 1'
+host t4:2 nvidia-222 policy 'driver_cleanup = 0' 'release_wait = 1'
 none() { [ "$(devices)$(leases)" = 0 ]; }
 out_of_memory=$(message M_OUT_OF_MEMORY)
 

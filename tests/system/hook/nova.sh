@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Domains as Nova starts, suspends, resumes and destroys them: what Nova or mdevctl counts as its own is created where it is missing, and kept.
 . "$(dirname "$0")/../../lib/hook.sh"
-host t4
-configure nvidia-222 policy 'driver_cleanup = 0' 'start_grace = 1'
+host t4 nvidia-222 policy 'driver_cleanup = 0' 'start_grace = 1'
 card=0000:84:00.0
 
 # nova_xml [UUID]...: the domain as Nova 31 defines it, with these mdevs.

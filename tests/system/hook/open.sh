@@ -3,8 +3,7 @@
 # A vGPU that somebody has open, or may have: what is removed, what waits, and for how long.
 # shellcheck disable=SC2016,SC2034 # what eval expands; descriptors that stay open
 . "$(dirname "$0")/../../lib/hook.sh"
-host t4
-configure nvidia-222 policy 'driver_cleanup = 0' 'release_wait = 1' 'release_timeout = 2' 'lock_timeout = 3'
+host t4 nvidia-222 policy 'driver_cleanup = 0' 'release_wait = 1' 'release_timeout = 2' 'lock_timeout = 3'
 u2=${u1%??}02
 state() { lease list --json | grep -o '"state": "[a-z]*"' | paste -sd' '; }
 # Milliseconds that a command takes.

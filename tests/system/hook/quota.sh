@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A project's quota: it holds on each way a vGPU comes to a domain.
 . "$(dirname "$0")/../../lib/hook.sh"
-host t4:1
-configure nvidia-222 policy 'driver_cleanup = 0' 'reclaim = never' quota 'default = 1' 'none = unlimited'
+host t4:1 nvidia-222 policy 'driver_cleanup = 0' 'reclaim = never' quota 'default = 1' 'none = unlimited'
 u() { echo "${u1%??}$1"; }
 project() { # N: domain number N, of project blue, in a file of its own
 	another "$1" | sed "s|</uuid>|</uuid><metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1' project='blue'/></metadata>|" \

@@ -117,19 +117,6 @@ sleep 1
 is "$(devices)$(state)" "$u1  1 active " "and nobody takes it away any more"
 release
 
-### A driver that removes by itself
-settings 'driver_cleanup = 10'
-control driver_removes '0000:84:00.0 300'
-control log clear
-prepare
-open_device $u1
-close_device
-release
-holds "a driver that removes its vGPUs by itself is given the time for it" eventually no_lease
-is "$(devices)$(grep -c '^[0-9]* remove ' "$root/.kernel/control/log")" 0 "and no removal is tried"
-control driver_removes '0000:84:00.0 off'
-settings 'driver_cleanup = 0'
-
 ### A removal that takes its time
 control remove_delay_ms 6000
 prepare

@@ -80,8 +80,7 @@ remove_device "${u1%??}aa"
 fails "a free card says nothing" says M_HOLDS < <(row 0000:84:00.0)
 
 ### What it advises works: each is tried here
-new_host t4:1+l40s/4+mtty
-configure nvidia-222 mtty-1 nvidia-558@0000:99:00.0 policy 'driver_cleanup = 1' 'release_wait = 1'
+new_host t4:1+l40s/4+mtty nvidia-222 mtty-1 nvidia-558@0000:99:00.0 policy 'driver_cleanup = 1' 'release_wait = 1'
 refusal() { typed "$1" | lease plan - 2>&1 | grep 'unknown type'; }
 planned() { typed "$1" | lease plan - >/dev/null 2>&1; }
 
@@ -102,8 +101,7 @@ holds "a UUID whose release is under way is waited for, where no other UUID is n
 release "$work/other.xml"
 
 ### The driver of the only pGPU of a type is not loaded: what is remembered of its vGPUs says which one it was
-new_host mtty+mdpy
-configure mtty-2
+new_host mtty+mdpy mtty-2
 prepare && release
 end_host
 rm -rf "${root:?}/run/vgpu-lease"

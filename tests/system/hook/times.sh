@@ -128,8 +128,7 @@ control remove_delay_ms 0
 holds "the hook's child releases all of them" eventually no_lease
 
 ### VFs that take a type
-new_host l40s/4:2
-configure nvidia-1155 policy "${times[@]}"
+new_host l40s/4:2 nvidia-1155 policy "${times[@]}"
 with_vf >"$work/vf.xml"
 prepare "$work/vf.xml"
 hold "$(card_lock 0000:26:00.0)"

@@ -89,8 +89,7 @@ fails "which replaces the record" grep -q 9999 "$types/10de:26b9:10de:1851@550.9
 holds "by what it lists" grep -q '^1147 : NVIDIA L40S-1Q$' "$types/10de:26b9:10de:1851@550.90.05"
 
 ### A2 and A16: 10de:25b6
-new_host a2+a16
-configure nvidia-746@10de:25b6 nvidia-713@10de:25b6
+new_host a2+a16 nvidia-746@10de:25b6 nvidia-713@10de:25b6
 is "$(pool)" "0000:08:00.0 nvidia-746, 0000:0c:00.0 nvidia-713" "each board serves its own type"
 is "$(lease types --json | python3 -c 'import json, sys
 print(*[t["id"] + " " + str(t["capacity"]) for t in json.load(sys.stdin)["types"] if t["capacity"]], sep=", ")')" \

@@ -90,8 +90,7 @@ for card in "device_addresses = $vfs.0" "device_match = 10de:26b9"; do
 done
 
 # Plain VFs
-new_host flex
-configure vf_small@0000:4d:00.1 vf_large@0000:4d:00.2
+new_host flex vf_small@0000:4d:00.1 vf_large@0000:4d:00.2
 is "$(lease check --json | python3 -c 'import json, sys
 print(*[c["message"] for c in json.load(sys.stdin)["checks"] if c["what"] == "type" and c["status"] == "PASS"], sep="\n")' | wc -l)" 2 \
 	"plain VFs of one card can have two names, and a start with each would succeed"

@@ -3,8 +3,7 @@
 # What the device handler takes while nothing happens, and whether it grows.
 . "$(dirname "$0")/../../lib/leased.sh"
 needs "$builddir/tests/system/leased/passes"
-host t4:2+mtty
-configure nvidia-222 policy 'driver_cleanup = 0' 'reclaim = never'
+host t4:2+mtty nvidia-222 policy 'driver_cleanup = 0' 'reclaim = never'
 write_node "$work/node.xml" 8 4 1
 for n in 1 2 3 4; do make_device 0000:84:00.0 nvidia-222 "$(vgpu $n)"; done
 

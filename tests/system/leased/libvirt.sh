@@ -4,8 +4,7 @@
 # driver, in the daemon's process), which has none, so they are written by hand: with QEMU and devices of a kernel it is in
 # tests/vm.
 . "$(dirname "$0")/../../lib/leased.sh"
-host t4+flex
-configure nvidia-222 vf_flex@8086:56c0 policy 'driver_cleanup = 0' 'reclaim = never'
+host t4+flex nvidia-222 vf_flex@8086:56c0 policy 'driver_cleanup = 0' 'reclaim = never'
 u2=${u1%??}02 u3=${u1%??}03 u4=${u1%??}04 u5=${u1%??}05
 vf=0000:4d:00.2
 driver=$(cat "$root/sys/module/nvidia/version")

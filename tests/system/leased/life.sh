@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The device handler's life: it finishes what hooks leave, whenever it is stopped, killed or started again.
 . "$(dirname "$0")/../../lib/leased.sh"
-host t4
-configure nvidia-222 policy 'driver_cleanup = 0' 'release_timeout = 1' 'release_wait = 0'
+host t4 nvidia-222 policy 'driver_cleanup = 0' 'release_timeout = 1' 'release_wait = 0'
 hold_and_release() { # starts the domain, opens its device, and lets libvirt call release
 	prepare && open_device "$u1" && release
 }

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What systemd hears of the device handler: that it is ready, how it is, that it is alive, reloads and ends.
 . "$(dirname "$0")/../../lib/leased.sh"
-host t4
-configure nvidia-222
+host t4 nvidia-222
 
 # The socket of a notification takes datagrams as that of a journal does.
 heard=$work/heard

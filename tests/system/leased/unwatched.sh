@@ -3,8 +3,7 @@
 # The device handler where all inotify instances, or watches, of its user are taken.
 . "$(dirname "$0")/../../lib/leased.sh"
 needs "$builddir/tests/system/leased/no_inotify"
-host t4
-configure nvidia-222 policy 'driver_cleanup = 0' 'release_wait = 0'
+host t4 nvidia-222 policy 'driver_cleanup = 0' 'release_wait = 0'
 real=$leased
 wrapped=$work/leased
 
