@@ -26,6 +26,18 @@ mdev_xml() {
 	END
 }
 
+mdev_hostdev() { # UUID
+	printf "<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='%s'/></source></hostdev>" "$1"
+}
+# suspended_record HOSTDEV: what a suspend writes down of it in the metadata.
+suspended_record() {
+	echo "<k:suspended xmlns:k='urn:vgpu-lease:suspended:1' hostdevs='$(sed "s/</\&lt;/g; s/'/\&quot;/g" <<<"$1")'/>"
+}
+# test_node N [HOSTDEVS [METADATA]]: a host for libvirt's test driver, with the domain vmN.
+test_node() {
+	echo "<node><domain type='test'><name>vm$1</name><uuid>$(domain_uuid "$1")</uuid><memory>8192</memory><os><type>hvm</type></os>" \
+		"<metadata>${3-}</metadata><devices>${2-}</devices></domain></node>"
+}
 # vf_hostdev ADDRESS [MANAGED [MORE]]
 vf_hostdev() {
 	local domain bus slot function

@@ -5,13 +5,7 @@
 . "$(dirname "$0")/../../lib/cli.sh"
 
 host t4 nvidia-222 policy 'release_timeout = 1' 'driver_cleanup = 0'
-cat >"$tmp/node.xml" <<END
-<node>
-  <domain type='test'>
-    <name>vm1</name><uuid>$(domain_uuid 1)</uuid><memory>8192</memory><os><type>hvm</type></os>
-  </domain>
-</node>
-END
+test_node 1 >"$tmp/node.xml"
 libvirt=test://$tmp/node.xml
 leased() { ls "$root/run/vgpu-lease/leases"; }
 made() { ls "$root/sys/bus/mdev/devices"; }
@@ -102,10 +96,7 @@ like "$(slow detach vm1 "$(uuid 1)")" \
 	"$(message M_PROGRESS_DETACH "$(uuid 1)" vm1)"$'\r'*$' \r'*"$(message M_DETACHED "$(uuid 1)" vm1)"* "so is a slow detach"
 is "$(leased)|$(made)" "|" "which is complete"
 # A suspend that did not end: the running domain has the record, and not the vGPU.
-mdev="<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='$(uuid 1)'/></source></hostdev>"
-record="<k:suspended xmlns:k='urn:vgpu-lease:suspended:1' hostdevs='$(sed "s/</\&lt;/g; s/'/\&quot;/g" <<<"$mdev")'/>"
-suspended=$(<"$tmp/node.xml")
-echo "${suspended/'</domain>'/"<metadata>$record</metadata></domain>"}" >"$tmp/suspended.xml"
+test_node 1 "" "$(suspended_record "$(mdev_hostdev "$(uuid 1)")")" >"$tmp/suspended.xml"
 libvirt=test://$tmp/suspended.xml
 like "$(slow resume vm1)" "$(message M_PROGRESS_RESUME vm1)"$'\r'*$' \r'"vgpu-lease: "* "so is a slow resume"
 is "$(leased)|$(made)" "|" "and what libvirt did not attach is not leased"
@@ -141,8 +132,7 @@ vl attach --connect "$libvirt" --type CUSTOM_FLEX vm1
 holds "a policy for migrations does not matter here" not_attached
 
 # A domain that has a VF of the pool, and a card that is passed through without us.
-sed "s|<name>vm1</name>|<name>vm2</name>|; s|$(domain_uuid 1)|$(domain_uuid 2)|
-	s|</domain>|<devices>$(vf_hostdev 0000:4d:00.2 yes)$(vf_hostdev 0000:01:00.2 yes)</devices></domain>|" "$tmp/node.xml" >"$tmp/passed.xml"
+test_node 2 "$(vf_hostdev 0000:4d:00.2 yes)$(vf_hostdev 0000:01:00.2 yes)" >"$tmp/passed.xml"
 passed=test://$tmp/passed.xml
 sed "s/'test'/'qemu'/; s|</*node>||g" "$tmp/passed.xml" >"$tmp/passed-2.xml"
 hook vm2 prepare begin - <"$tmp/passed-2.xml"

@@ -59,7 +59,7 @@ mdev() {
 	cat <<-EOF
 		<domain type='kvm'><name>vm</name><uuid>8f2d5b1e-7c3a-4e0b-9a54-0d1c5f3e6a01</uuid>
 		<metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1' project='p'><vgpu:device uuid='$id' ${1-}/></vgpu:lease></metadata>
-		<devices><hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='$id'/></source></hostdev>${3-}</devices></domain>
+		<devices>$(mdev_hostdev "$id")${3-}</devices></domain>
 	EOF
 }
 pci() { vf_xml vm 8f2d5b1e-7c3a-4e0b-9a54-0d1c5f3e6a01 "$1" "${3:-no}" "${2-}"; } # ADDRESS [TYPE [MANAGED]]
@@ -131,8 +131,7 @@ decide "a vGPU that is open" REFUSED "$(mdev "" "$(uuid 9)" | file)"
 leave
 decide "a vGPU that exists" PASSES "$(mdev "" "$(uuid 9)" | file)"
 decide "one of another type" REFUSED "$(mdev "type='nvidia-223'" "$(uuid 9)" | file)"
-decide "two hostdevs with one UUID" REFUSED "$(mdev "type='nvidia-222'" "$vgpu" \
-	"<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='$vgpu'/></source></hostdev>" | file)"
+decide "two hostdevs with one UUID" REFUSED "$(mdev "type='nvidia-222'" "$vgpu" "$(mdev_hostdev "$vgpu")" | file)"
 libvirt_runs vm <<<"<domain type='kvm'><name>vm</name><uuid>8f2d5b1e-7c3a-4e0b-9a54-0d1c5f3e6a01</uuid></domain>"
 decide "a domain that runs here" REFUSED "$(mdev "type='nvidia-222'" | file)" migrate
 rm "$root/run/libvirt/qemu/vm.xml"
@@ -155,8 +154,7 @@ decide "a type that mdevs have, for a VF" REFUSED "$(pci $vf nvidia-222 | file)"
 decide "one that crosses" REFUSED "$(mdev "type='nvidia-1147' name='NVIDIA L40S-1Q'" | file)" migrate
 
 ### The file
-decide "two requests, the second of which has no capacity" REFUSED "$(mdev "type='nvidia-223'" "$vgpu" \
-	"<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='${vgpu%??}02'/></source></hostdev>" \
+decide "two requests, the second of which has no capacity" REFUSED "$(mdev "type='nvidia-223'" "$vgpu" "$(mdev_hostdev "${vgpu%??}02")" \
 	| sed "s|</vgpu:lease>|<vgpu:device uuid='${vgpu%??}02' type='nvidia-223'/></vgpu:lease>|" | file)"
 none="<domain type='kvm'><name>vm</name><uuid>8f2d5b1e-7c3a-4e0b-9a54-0d1c5f3e6a01</uuid></domain>"
 decide "a domain without a vGPU" PASSES "$(file <<<"$none")"

@@ -154,7 +154,7 @@ before() {
 		leave
 		rm $root/run/libvirt/qemu/vm1.xml
 		;;
-	'vgpu-lease.8 vgpu-lease attach --dry-run'*) echo "<node>$(domain 1 $vm1 | sed "s/'qemu'/'test'/; /<devices>/,/<\/devices>/d; s,</name>,&<memory>8192</memory><os><type>hvm</type></os>,")</node>" >node.xml ;;
+	'vgpu-lease.8 vgpu-lease attach --dry-run'*) test_node 1 >node.xml ;;
 	'vgpu-lease.8 vgpu-lease rewrite'*) sed -i "s/vm1/vm2/; s/$(domain_uuid 1)/$(domain_uuid 2)/" vm2.xml ;;
 	'vgpu-lease.8 vgpu-lease types --json'*) fresh 1 2 ;;
 	*' cp my.conf '*) pool && cp $root/etc/vgpu-lease.conf my.conf ;;

@@ -5,16 +5,8 @@
 . "$(dirname "$0")/../../lib/cli.sh"
 
 host mtty mtty-1 policy 'reuse = never'
-hostdev() {
-	echo "<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='$(uuid "$1")'/></source></hostdev>"
-}
-# The domain vm1 runs with the vGPUs of these numbers.
-libvirt() {
-	cat >"$tmp/node.xml" <<-END
-		<node><domain type='test'><name>vm1</name><uuid>$(domain_uuid 1)</uuid><memory>8192</memory>
-		<os><type>hvm</type></os><metadata>${record:-}</metadata><devices>$(for n; do hostdev "$n"; done)</devices></domain></node>
-	END
-}
+# libvirt N...: the domain vm1 runs with the vGPUs of these numbers.
+libvirt() { test_node 1 "$(for n; do mdev_hostdev "$(uuid "$n")"; done)" "${record:-}" >"$tmp/node.xml"; }
 show() { vl show --connect "test://$tmp/node.xml" "$@"; }
 shows() { # PATTERN SENTENCE: of the domain
 	show vm1
@@ -55,7 +47,7 @@ libvirt 1 3
 shows "*$(uuid 3): $(message M_SHOW_LEASED_TO_OTHER vm3)*" "another domain's"
 libvirt
 shows "*$(uuid 1): $(message M_SHOW_NOT_PLUGGED vm1 "$(uuid 1)")" "not plugged in"
-record="<k:suspended xmlns:k='urn:vgpu-lease:suspended:1' hostdevs='$(hostdev 1 | sed "s/</\&lt;/g; s/'/\&quot;/g")'/>" libvirt
+record=$(suspended_record "$(mdev_hostdev "$(uuid 1)")") libvirt
 shows "*$(uuid 1): $(message M_SHOW_SUSPENDED vm1)"$'\n'* "taken by a suspend that did not end"
 remove_device "$(uuid 1)"
 libvirt 1
@@ -77,7 +69,7 @@ like "$out" "*$(uuid 1)*" "and no obstacle"
 # A VF of the pool that the metadata does not name, and a card that is passed through without us.
 new_host flex
 vf=0000:4d:00.2
-sed -i "s|<devices>.*</devices>|<devices>$(vf_hostdev $vf yes)$(vf_hostdev 0000:01:00.0 yes)</devices>|" "$tmp/node.xml"
+test_node 1 "$(vf_hostdev $vf yes)$(vf_hostdev 0000:01:00.0 yes)" >"$tmp/node.xml"
 configure vf_flex@8086:56c0
 sed "s/'test'/'qemu'/; s|</*node>||g" "$tmp/node.xml" | hook vm1 prepare begin -
 exec 7<>"$(node_of $vf)"
@@ -101,7 +93,7 @@ holds "and that is a difference" says M_ABOUT "$vf" -- M_SHOW_GONE "*" <<<"$out"
 leave
 
 # A suspended guest that was started by other means than a resume.
-record="<k:suspended xmlns:k='urn:vgpu-lease:suspended:1' hostdevs='$(hostdev 9 | sed "s/</\&lt;/g; s/'/\&quot;/g")'/>" libvirt
+record=$(suspended_record "$(mdev_hostdev "$(uuid 9)")") libvirt
 show vm1
 is "$status" 1 "a guest that runs without the vGPU that a suspend took is a difference"
 holds "and it is named" says M_SHOW_SUSPENDED vm1 < <(grep "^$(uuid 9): " <<<"$out")

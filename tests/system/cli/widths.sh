@@ -20,11 +20,7 @@ create 0000:85:00.0 nvidia-223 8
 domain 3 "$(uuid 3)" nvidia-222 >"$tmp/full.xml"
 domain 4 "$(uuid 4)" mtty-2 >"$tmp/fits.xml"
 # The running domain vm1 has a vGPU that nobody has leased, and not its own.
-cat >"$tmp/node.xml" <<END
-<node><domain type='test'><name>vm1</name><uuid>$(domain_uuid 1)</uuid><memory>8192</memory>
-<os><type>hvm</type></os><devices><hostdev mode='subsystem' type='mdev' model='vfio-pci'><source>
-<address uuid='$(uuid 9)'/></source></hostdev></devices></domain></node>
-END
+test_node 1 "$(mdev_hostdev "$(uuid 9)")" >"$tmp/node.xml"
 holds "what happened arrives" eventually arrived refused 1
 holds "and becomes a journal" publish
 

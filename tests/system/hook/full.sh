@@ -84,7 +84,7 @@ leaves "and gc, as that of any domain that no longer runs; what was there before
 ### One lease of two
 umount "$root/run"
 settings 'driver_cleanup = 0'
-sed "s/<\/devices>/$(sed -n '/<hostdev/,/<\/hostdev>/p' "$work/3.xml" | tr -d '\n' | sed 's/[\/&]/\\&/g')<\/devices>/" "$vm" >"$work/two.xml"
+sed "s|</devices>|$(mdev_hostdev "$(numbered 3)")&|" "$vm" >"$work/two.xml"
 prepare "$work/two.xml"
 mkdir "$root/run/vgpu-lease/leases/.${u1%??}03.new"
 hook vm release end - <"$work/two.xml" 2>"$work/said"
@@ -97,7 +97,7 @@ u9=${u1%??}09
 another 2 >"$work/2.xml"
 another 9 >"$work/9.xml"
 sed "s/$u1/$u2/; s/one-vgpu/thief/; s/${vm_uuid%??}../${vm_uuid%??}77/" "$vm" >"$work/thief.xml"
-sed "s/<\/devices>/$(sed -n '/<hostdev/,/<\/hostdev>/p' "$vm" | sed "s/$u1/$u9/" | tr -d '\n' | sed 's/[\/&]/\\&/g')<\/devices>/" "$work/2.xml" >"$work/both.xml"
+sed "s|</devices>|$(mdev_hostdev "$u9")&|" "$work/2.xml" >"$work/both.xml"
 start() { # XML: its status, with what it says in $work/said
 	prepare "$1" >/dev/null 2>"$work/said"
 	echo $?

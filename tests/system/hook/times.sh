@@ -119,7 +119,7 @@ close_device
 eventually no_lease
 
 ### Several vGPUs on several cards, which are removed slowly
-sed "s/<\/devices>/$(for n in 02 03 04; do sed -n '/<hostdev/,/<\/hostdev>/p' "$vm" | sed "s/${u1%??}../${u1%??}$n/" | tr -d '\n' | sed 's/[\/&]/\\&/g'; done)<\/devices>/" "$vm" >"$work/4.xml"
+sed "s|</devices>|$(for n in 2 3 4; do mdev_hostdev "$(numbered $n)"; done)&|" "$vm" >"$work/4.xml"
 prepare "$work/4.xml"
 is "$(leases)" 4 "a domain has four vGPUs"
 control remove_delay_ms 900

@@ -13,7 +13,7 @@ placeholder=00000000-0000-0000-0000-000000000001
 
 domain() { # NAME UUID STATE [MDEV [MARKED]]: as the test driver's file has it; state 1 runs, 5 does not
 	local device=${DEVICE:-} metadata=${TAKEN:-}
-	[ -z "${4:-}" ] || device="<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='$4'/></source></hostdev>"
+	[ -z "${4:-}" ] || device=$(mdev_hostdev "$4")
 	[ -z "${5:-}" ] || metadata="<vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$4'/></vgpu:lease>"
 	cat <<-END
 		<domain type='test' xmlns:test='http://libvirt.org/schemas/domain/test/1.0'>
@@ -34,8 +34,6 @@ status() {
 	} >"$work/status"
 	mv "$work/status" "$root/run/libvirt/qemu/$1.xml"
 }
-# As a suspend writes it down.
-taken="<k:suspended xmlns:k='urn:vgpu-lease:suspended:1' hostdevs='&lt;hostdev mode=&quot;subsystem&quot; type=&quot;mdev&quot; model=&quot;vfio-pci&quot;&gt;&lt;source&gt;&lt;address uuid=&quot;$u4&quot;/&gt;&lt;/source&gt;&lt;/hostdev&gt;'/>"
 {
 	echo '<node>'
 	domain plain ${vm_uuid%??}10 1
@@ -43,7 +41,7 @@ taken="<k:suspended xmlns:k='urn:vgpu-lease:suspended:1' hostdevs='&lt;hostdev m
 	domain off ${vm_uuid%??}12 5 "$placeholder" marked
 	domain clash ${vm_uuid%??}13 1 "$u2"
 	DEVICE=$vf_hostdev domain vf ${vm_uuid%??}14 1
-	TAKEN=$taken domain taken ${vm_uuid%??}15 1
+	TAKEN=$(suspended_record "$(mdev_hostdev "$u4")") domain taken ${vm_uuid%??}15 1
 	domain kept ${vm_uuid%??}16 1 "$u5"
 	echo '</node>'
 } >"$work/node.xml"
