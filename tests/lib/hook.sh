@@ -61,6 +61,8 @@ logged() { tr '\000-\010' '\n' <"$work/logged" | sed 's/^MESSAGE=//'; }
 devices() { (cd "$root/sys/bus/mdev/devices" && printf '%s ' *) | sed 's/[*] $//'; }
 leases() { find "$root/run/vgpu-lease/leases" -type f 2>/dev/null | wc -l; }
 no_lease() { [ "$(leases)" = 0 ]; }
+# listed COLUMN,...: what the list says of the leases, in one line.
+listed() { lease list --no-headings -o "$1" | xargs; }
 # lease_has KEY [UUID]: what the record of a lease says.
 lease_has() { sed -n "s/^$1=//p" "$root/run/vgpu-lease/leases/${2:-$u1}" 2>/dev/null; }
 type_of() { basename "$(readlink "$root/sys/bus/mdev/devices/$1/mdev_type")"; }

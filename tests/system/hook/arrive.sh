@@ -6,17 +6,16 @@ host t4:1
 settings() { configure nvidia-222 policy 'driver_cleanup = 0' 'reclaim = never' "$@"; } # LINE...: the policy
 migrate() { hook vm migrate begin - <"${1:-$vm}"; }
 restore() { hook vm restore begin - <"$vm"; }
-state() { lease list --json | sed -n 's/.*"state": "\(.*\)",/\1/p'; }
 uuid_in() { sed -n "s/.*<address uuid='\(.*\)'.*/\1/p"; }
 
 settings
 is "$(migrate)" "" "a UUID that is free here stays: nothing is printed"
-is "$(state) $(devices)" "reserved " "it is reserved, and nothing is made yet"
-is "$(migrate)$(state)" "reserved" "a second migrate of the domain replaces its reservation"
+is "$(listed state) $(devices)" "reserved " "it is reserved, and nothing is made yet"
+is "$(migrate)$(listed state)" "reserved" "a second migrate of the domain replaces its reservation"
 holds "the prepare that follows makes it" prepare
-is "$(state) $(devices)" "active $u1 " "and the lease is firm"
+is "$(listed state) $(devices)" "active $u1 " "and the lease is firm"
 fails "a domain that runs here is not migrated here" migrate
-is "$(state) $(devices)" "active $u1 " "and nothing of it is touched"
+is "$(listed state) $(devices)" "active $u1 " "and nothing of it is touched"
 release "$vm"
 
 another 2 | sed "s/${u1%??}02/$u1/" >"$work/other.xml"
@@ -49,7 +48,7 @@ is "$(migrate "$work/facts.xml" | metadata)" \
 	" name='GRID T4-1B' framework='mdev' model='10de:1eb8' driver='$driver' type='nvidia-222'" "also those that the source did not give"
 release "$work/other.xml"
 with_metadata "type='nvidia-9999' name='GRID T4-1B'" >"$work/facts.xml"
-is "$(migrate "$work/facts.xml")$(state)" reserved "a type that has another id here is found by its name"
+is "$(migrate "$work/facts.xml")$(listed state)" reserved "a type that has another id here is found by its name"
 holds "also by the prepare that follows" prepare "$work/facts.xml"
 is "$(type_of $u1)" nvidia-222 "and is this host's"
 release "$work/facts.xml"
@@ -107,7 +106,7 @@ holds "a domain with two vGPUs that reserved the last two places gets them" prep
 is "$(devices | wc -w)" 16 "and the card is full again"
 release "$templates/domain-two-vgpus.xml"
 prepare "$work/17.xml"
-is "$(restore)$(state | grep -c reserved)" "1" "with capacity a restore reserves, and keeps the UUID"
+is "$(restore)$(listed state | grep -o reserved | wc -l)" "1" "with capacity a restore reserves, and keeps the UUID"
 
 ### A restore right after a save: what awaits its release is kept for the start that follows
 release "$work/17.xml"
@@ -116,13 +115,13 @@ configure nvidia-222 policy 'driver_cleanup = 10' 'release_wait = 0' 'reserve_tt
 prepare
 release
 restore
-is "$(lease gc | grep -c "$(message M_ARRIVES)") $(state) $(devices | grep -c $u1)" "1 releasing 1" "it is not released, by gc either"
+is "$(lease gc | grep -c "$(message M_ARRIVES)") $(listed state) $(devices | grep -c $u1)" "1 releasing 1" "it is not released, by gc either"
 holds "the start takes it over" prepare
-is "$(state) $(devices | grep -c $u1)" "active 1" "with its device"
+is "$(listed state) $(devices | grep -c $u1)" "active 1" "with its device"
 release
 restore
 eventually no_lease
-is "$(state) $(devices | grep -c $u1)" " 0" "if no start follows it is released when the time is over"
+is "$(listed state) $(devices | grep -c $u1)" " 0" "if no start follows it is released when the time is over"
 settings
 prepare "$work/17.xml"
 

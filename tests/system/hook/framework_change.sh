@@ -11,7 +11,6 @@ type_id=nvidia-1147 name='NVIDIA L40S-1Q'
 arrive() { hook one-vgpu migrate begin - <"$1"; }
 start() { hook one-vgpu prepare begin - <"$1"; }
 end() { hook one-vgpu release end migrated <"$1"; }
-states() { lease list --json | sed -n 's/.*"state": "\(.*\)",/\1/p'; }
 typed_vfs() { grep -lvx 0 "$root"/sys/bus/pci/devices/*/nvidia/current_vgpu_type 2>/dev/null | wc -l; }
 
 asking "uuid='$u1' type='$type_id' name='$name' framework='mdev' model='10de:26b9'" >"$work/source.xml"
@@ -33,9 +32,9 @@ is "$(diff "$vm" "$work/there.xml" | sed -n 's/^> *<\(hostdev\|address\)/<\1/p')
 	"<hostdev mode='subsystem' type='pci' managed='no' display='off'>"$'\n'"<address domain='0x0000' bus='0x26' slot='0x00' function='0x4'/>" \
 	"the hostdev is a PCI device, without what only an mdev has: its display it keeps"
 is "$(diff "$vm" "$work/there.xml" | grep -c '^>')" 3 "and nothing else has changed"
-is "$(states)" reserved "the VF is reserved"
+is "$(listed state)" reserved "the VF is reserved"
 holds "prepare takes it" start "$work/there.xml"
-is "$(typed_vfs) $(states)" "1 active" "and gives it its type"
+is "$(typed_vfs) $(listed state)" "1 active" "and gives it its type"
 on "$mdevs"
 end "$work/source.xml"
 is "$(devices)$(leases)" 0 "the first host has its own back"

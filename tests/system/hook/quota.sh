@@ -31,7 +31,7 @@ holds "and arrive once more, since that takes the place of what it had reserved"
 holds "and start" prepare "$work/12.xml"
 open_device "$(u 0c)"
 release "$work/12.xml"
-is "$(lease list --json | sed -n 's/.*"state": "\(.*\)",/\1/p')" releasing "while its last QEMU is on its way out"
+is "$(listed state)" releasing "while its last QEMU is on its way out"
 holds "it is restored with another vGPU" restore "$work/12.xml"
 is "$(lease list --json | grep -c '"state": "reserved"')" 1 "as what it leaves behind is not counted against it"
 close_device

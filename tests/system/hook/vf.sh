@@ -15,8 +15,7 @@ a=0000:26:00.4 b=0000:26:00.5 flex=0000:4d:00.1
 holds "a domain with a VF of the pool starts, without any metadata" start_vf 1 $a
 is "$(vf_type $a)" 1147 "the VF has the type that its card serves"
 is "$(cat "$root/sys/bus/pci/devices/$a/nvidia/vgpu_params")" frame_rate_limiter=0 "and the parameters"
-is "$(lease list --json | sed -n 's/.*"\(id\|uuid\|type\|framework\|parent\|pgpu\|state\|origin\)": "\?\([^",]*\).*/\2/p' | tr '\n' ' ')" \
-	"$a nvidia-1147 variant $a 0000:26:00.0 null active ${vm_uuid%??}01 created " "its lease is under its address"
+is "$(listed id,type,framework,parent,pgpu,state,domain,origin)" "$a nvidia-1147 variant $a 0000:26:00.0 active vm1 created" "its lease is under its address"
 holds "a second prepare of the same domain changes nothing" start_vf 1 $a
 is "$(vf_domain 2 $b | lease plan -)" "$(message M_PLAN_CREATE $b nvidia-1147 $b "$(message M_PLAN_NAMED_VF)")" \
 	"a plan for a start speaks of no other card: there is no choice"
@@ -108,7 +107,7 @@ control plugin_delay_ms 1500
 open_device $a
 reports "a VF that is open is not released by hand" lease release $a -- M_HELD_OPEN "*" vm1
 holds "a release waits for it, but not for long" end_vf 1 $a
-is "$(vf_type $a) $(lease list --json | sed -n 's/.*"state": "\(.*\)",/\1/p')" "1147 releasing" "and leaves it as it is"
+is "$(vf_type $a) $(listed state)" "1147 releasing" "and leaves it as it is"
 close_device
 until_free() { local end=$((SECONDS + 15)); until [ "$(vf_type "$1") $(leases)" = "0 0" ]; do [ $SECONDS -lt $end ] && sleep 0.1 || return 1; done; }
 holds "when it is closed, and the driver's manager has let go, it is released behind the hook" until_free $a
@@ -120,7 +119,7 @@ is "$(vf_type $a)" 1147 "a removal goes on when its release has ended"
 holds "the domain starts again" start_vf 1 $a
 removed() { ! grep -q '^remove' "$root/.kernel/control/pending"; }
 eventually removed
-is "$(vf_type $a) $(lease list --json | sed -n 's/.*"state": "\(.*\)",/\1/p')" "1147 active" "with the VF as it is after that removal"
+is "$(vf_type $a) $(listed state)" "1147 active" "with the VF as it is after that removal"
 control remove_delay_ms 0
 end_vf 1 $a
 control register '0000:26:00.0 off'
@@ -132,7 +131,7 @@ control register '0000:26:00.0 on'
 arrive() { vf_domain "$@" | hook "vm$1" migrate begin -; }
 reports "of several pools of VFs an arrival must say which" arrive 3 $b -- M_WHICH_TYPE "nvidia-1147, flex"
 holds "a VF that is free here keeps its address" test -z "$(arrive 3 $b no nvidia-1147)"
-is "$(lease list --json | sed -n 's/.*"\(id\|state\)": "\?\([^",]*\).*/\2/p' | tr '\n' ' ')" "$b reserved " "and is reserved"
+is "$(listed id,state)" "$b reserved" "and is reserved"
 holds "the start that follows makes it" start_vf 3 $b
 holds "one that is leased here becomes another, in the hostdev" grep -q "function='0x4'" <(arrive 4 $b no nvidia-1147)
 holds "and the start that follows gets that" start_vf 4 $a
@@ -165,8 +164,7 @@ end_vf 3 $a
 ### Plain VFs
 configure nvidia-1147 vf_flex@8086:56c0 policy 'reclaim = never' 'release_wait = 2'
 holds "a domain with a plain VF starts" start_vf 6 $flex
-is "$(lease list --json | sed -n 's/.*"\(id\|type\|framework\|pgpu\)": "\?\([^",]*\).*/\2/p' | tr '\n' ' ')" \
-	"$flex flex vf 0000:4d:00.0 " "it is leased"
+is "$(listed id,type,framework,pgpu)" "$flex flex vf 0000:4d:00.0" "it is leased"
 is "$(start_vf 7 $flex 2>&1)" "$(message M_REFUSED vm7 $flex "$(message M_LEASED_TO vm6 "${vm_uuid%??}06")$(message M_FREE_VFS "0000:4d:00.2, 0000:4d:00.3, 0000:4d:00.4")")" \
 	"and goes to nobody else"
 for i in 2 3 4; do start_vf 1$i 0000:4d:00.$i || echo "start_vf 1$i failed"; done
@@ -206,8 +204,7 @@ pool 'reclaim = never'
 start_vf 9 $a
 rm "$root"/run/vgpu-lease/leases/*
 vf_domain 9 $a | hook vm9 reconnect begin -
-is "$(lease list --json | sed -n 's/.*"\(id\|state\|origin\)": "\?\([^",]*\).*/\2/p' | tr '\n' ' ')" "$a active created " \
-	"a reconnect restores the lease of a VF that this boot's hook made"
+is "$(listed id,state,origin)" "$a active created" "a reconnect restores the lease of a VF that this boot's hook made"
 end_vf 9 $a
 is "$(vf_type $a) $(leases)" "0 0" "which then ends like any other"
 tap_done

@@ -68,7 +68,6 @@ start_refused() { # "MESSAGE [WORD]" N ADDRESS [MANAGED]: the start is, with thi
 	! start "${@:2}" && says "${message[@]}" <"$work/err"
 }
 numvfs() { echo "$1" >"$pci/$pf/sriov_numvfs"; }
-states() { lease list --json | sed -n 's/.*"\(id\|state\)": "\([^"]*\)".*/\2/p' | tr '\n' ' '; }
 going() { test ! -e "$pci/$second/physfn"; }
 
 holds "a domain has the second VF" start 1 $second
@@ -77,7 +76,7 @@ holds "and another the last" start 5 $last
 numvfs 0 &
 disabling=$!
 holds "VFs are being disabled, up to the one that is open" eventually going
-is "$(states)" "$second active $last active " "no lease goes"
+is "$(listed id,state)" "$second active $last active" "no lease goes"
 for managed in yes no; do
 	fails "a start with the VF that goes is refused, managed $managed" start 2 $second $managed
 	holds "since a domain leases it" says M_LEASED_TO vm1 "${vm_uuid%??}01" <"$work/err"
@@ -85,7 +84,7 @@ for managed in yes no; do
 	holds "so is one with a VF that is gone already" start_refused M_VFS_BEING_DISABLED 2 $first $managed
 done
 holds "a domain that is to have it anew is told that it goes" start_refused M_BEING_DISABLED 1 $second
-is "$(states)" "$second active $last active " "refusals leave no lease, and take none"
+is "$(listed id,state)" "$second active $last active" "refusals leave no lease, and take none"
 vf_domain 2 $second | lease plan - >"$work/out" 2>&1
 holds "plan says so" says M_LEASED_TO vm1 "${vm_uuid%??}01" <"$work/out"
 holds "check says of the card what is going on" says M_VFS_BEING_DISABLED < <(lease check 2>&1)
@@ -93,18 +92,18 @@ holds "so does show of the VF that goes" says M_SHOW_BEING_DISABLED < <(lease sh
 holds "whose device is there until then" grep -q '"exists": true' <<<"$(lease show $second --json)"
 holds "and asks no file that does not answer" timeout 60 "$builddir/vgpu-lease" --root "$root" inventory
 lease gc >"$work/out" 2>&1
-is "$(states)" "$second active $last active " "gc leaves what a guest has"
+is "$(listed id,state)" "$second active $last active" "gc leaves what a guest has"
 lease release $second 2>/dev/null
-is "$(states)" "$second active $last active " "so does release"
+is "$(listed id,state)" "$second active $last active" "so does release"
 holds "a domain ends whose VF has not gone yet" end_vf 5 $last
-is "$(states)" "$second active " "with its lease"
+is "$(listed id,state)" "$second active" "with its lease"
 holds "the domain ends whose VF goes" end_vf 1 $second
-is "$(states)" "$second releasing " "its lease stays while the guest has the VF"
+is "$(listed id,state)" "$second releasing" "its lease stays while the guest has the VF"
 close_device
 wait $disabling
 holds "then it goes, and the VFs" eventually test -z "$(find "$pci/" -name '0000:4d:00.[1-4]')"
 lease gc >/dev/null 2>&1
-is "$(states)" "" "nothing is left"
+is "$(listed id,state)" "" "nothing is left"
 
 ### Nobody has leased it
 echo 0 >"$pci/$pf/sriov_drivers_autoprobe"
@@ -113,7 +112,7 @@ fails "VFs begin without a driver where none is to be bound" test -e "$pci/$seco
 holds "a start with managed='yes' leaves that to libvirt" start 2 $second yes
 end_vf 2 $second
 holds "one with managed='no' is refused" start_refused "M_VF_UNBOUND $second" 2 $second no
-is "$(states)" "" "without a lease"
+is "$(listed id,state)" "" "without a lease"
 echo "$second vfio-pci" >"$root/.kernel/control/bind"
 holds "with vfio-pci it starts" start 2 $second no
 end_vf 2 $second
@@ -123,7 +122,7 @@ eventually going
 holds "a VF that nobody leases, and that goes, is refused" start_refused M_BEING_DISABLED 2 $second yes
 exec 8<&-
 wait
-is "$(states)" "" "nothing is leased in the end"
+is "$(listed id,state)" "" "nothing is leased in the end"
 
 ### An IOMMU group is one domain's: plain VFs that share one with each other, with the card, or have none
 new_host flex/4:1
@@ -157,7 +156,7 @@ fails "not that one" grep -q "$b" "$root/run/vgpu-lease/leases/"*
 end 3 $b
 end 2 $a
 holds "one domain can have both" start 2 $a $b
-is "$(lease list --json | jq -r '.leases[].id' | sort | xargs)" "$a $b" "they are leased to it"
+is "$(listed id)" "$a $b" "they are leased to it"
 end 2 $a $b
 is "$(available)" "3 of 3" "when it ends, the group is free"
 

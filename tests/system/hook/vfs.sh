@@ -34,7 +34,6 @@ addresses() { # of the hostdevs, in their order, then those of the metadata
 }
 plain() { sed "s/ name='[^']*' framework='variant' model='[^']*' driver='[^']*'//"; } # without the facts of this host
 reserved() { lease list --json | awk -F'"' '$2 == "id" { id = $4 } $2 == "state" && $4 == "reserved" { printf "%s ", id }'; }
-ids() { lease list --json | sed -n 's/.*"id": "\(.*\)",/\1/p' | tr '\n' ' '; }
 drop() { lease release "$1" >/dev/null; }
 
 # arrives SENTENCE EXPECTED FILE: what migrate, restore and rewrite make of the XML is the same, to the byte, and is this.
@@ -58,9 +57,9 @@ hook vm2 migrate begin - <"$work/2.xml" >"$work/there.xml"
 is "$(plain <"$work/there.xml")" "$(sed "s/address='$a'/address='0000:26:00.6'/; s/function=\"4\"/function=\"0x6\"/" "$work/2.xml")" \
 	"everything else is as it came"
 holds "the start that follows gets both" hook vm2 prepare begin - <"$work/there.xml"
-is "$(ids)" "$a $b 0000:26:00.6 " "so that three are leased"
+is "$(listed id)" "$a $b 0000:26:00.6" "so that three are leased"
 holds "and releases both" hook vm2 release end - <"$work/there.xml"
-is "$(ids)" "$a " "to the last"
+is "$(listed id)" "$a" "to the last"
 
 domain 2 $b=nvidia-1147 $a=nvidia-1147 >"$work/2.xml"
 arrives "in the other order, too" "$b 0000:26:00.6 0000:26:00.6 $b " "$work/2.xml"
@@ -93,5 +92,5 @@ domain 3 $a=nvidia-1147 >"$work/3.xml"
 hook vm3 prepare begin - <"$work/3.xml"
 domain 2 $a=nvidia-1147 0000:99:00.4=nvidia-1147 >"$work/2.xml"
 reports "where there is no capacity for one, that is said of it" hook vm2 migrate begin - <"$work/2.xml" -- M_REFUSED_THERE vm2 "$root" $a -- M_NO_CAPACITY nvidia-1147 -- M_NO_FREE_VF 0000:26:00.0 1 1
-is "$(ids)" "$a " "and nothing is reserved"
+is "$(listed id)" "$a" "and nothing is reserved"
 tap_done
