@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""prometheus.py DIR DASHBOARD COMMAND...: which expressions of a Grafana dashboard have no value.
+"""prometheus.py DIR DASHBOARD METRICS: which expressions of a Grafana dashboard have no value.
 
-Runs Prometheus in DIR, which scrapes what COMMAND prints, and asks it for each expression, as Grafana does. Prints a line
+Runs Prometheus in DIR, which scrapes the file METRICS, and asks it for each expression, as Grafana does. Prints a line
 for each that has no value, or none that is a number. The ports are the kernel's choice, on loopback.
 """
+import functools
 import http.server
 import json
 import os
@@ -21,15 +22,8 @@ import urllib.request
 ANSWER_S = float(os.environ.get("ANSWER_S", 25))
 
 
-class Metrics(http.server.BaseHTTPRequestHandler):
-    prints = []
-
-    def do_GET(self):
-        said = subprocess.run(self.prints, stdout=subprocess.PIPE, check=False)
-        self.send_response(200 if said.returncode == 0 else 500)
-        self.send_header("Content-Type", "text/plain; version=0.0.4")
-        self.end_headers()
-        self.wfile.write(said.stdout)
+class Metrics(http.server.SimpleHTTPRequestHandler):
+    extensions_map = {"": "text/plain; version=0.0.4"}
 
     def log_message(self, *_):
         pass
@@ -78,15 +72,15 @@ def look(port, expressions):
         time.sleep(0.5)
 
 
-def main(directory, dashboard, *command):
-    Metrics.prints = command
-    server = Server(("127.0.0.1", 0), Metrics)
+def main(directory, dashboard, metrics):
+    metrics = pathlib.Path(metrics)
+    server = Server(("127.0.0.1", 0), functools.partial(Metrics, directory=metrics.parent))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     here = pathlib.Path(directory)
     config, log = here / "prometheus.yml", here / "log"
     config.write_text(json.dumps({
         "global": {"scrape_interval": "1s"},
-        "scrape_configs": [{"job_name": "node", "static_configs": [
+        "scrape_configs": [{"job_name": "node", "metrics_path": f"/{metrics.name}", "static_configs": [
             {"targets": [f"127.0.0.1:{server.server_port}"], "labels": {"instance": "host1"}}]}]}))
     panels = json.loads(pathlib.Path(dashboard).read_text())["panels"]
     expressions = [target["expr"].replace("$__rate_interval", "1m").replace("$instance", ".+")

@@ -178,7 +178,7 @@ holds "the handler writes metrics" eventually grep -q handler_last_pass "$file"
 unanswered() {
 	local dir
 	dir=$(mktemp -d "$work/prometheus.XXXXXX")
-	python3 "$srcdir/tests/lib/prometheus.py" "$dir" "$1" cat "$file" 2>&1
+	python3 "$srcdir/tests/lib/prometheus.py" "$dir" "$1" "$file" 2>&1
 }
 nothing "each expression of the dashboard has a value" "$(unanswered "$dashboard")"
 jq '.panels = [{targets: [{expr: "vgpu_lease_bogus{instance=~\"$instance\"}"}, {expr: "0 * vgpu_lease_orphans / 0"}]}]' "$dashboard" >"$work/broken.json"
