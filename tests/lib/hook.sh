@@ -68,3 +68,26 @@ lease_has() { sed -n "s/^$1=//p" "$root/run/vgpu-lease/leases/${2:-$u1}" 2>/dev/
 type_of() { basename "$(readlink "$root/sys/bus/mdev/devices/$1/mdev_type")"; }
 parent_of() { basename "$(dirname "$(readlink "$root/sys/bus/mdev/devices/$1")")"; }
 make_device() { echo "$3" >"$root/sys/class/mdev_bus/$1/mdev_supported_types/$2/create"; }
+
+# refused_in_a_line SENTENCE KEY [ARG...] -- COMMAND...: ends with 1, nothing on stdout, exactly one line of at most 1,000 bytes on
+# stderr, which holds the message; and neither device nor lease came of it.
+refused_in_a_line() {
+	local status=0 trouble=''
+	tap_split "$@"
+	"${tap_behind[@]}" >"$work/out" 2>"$work/err" || status=$?
+	[ $status = 1 ] || trouble+="status $status; "
+	[ ! -s "$work/out" ] || trouble+='something on stdout; '
+	[ "$(wc -l <"$work/err")" = 1 ] || trouble+='not one line; '
+	[ "$(wc -c <"$work/err")" -le 1000 ] || trouble+='over 1,000 bytes; '
+	grep -q "^vgpu-lease: domain " "$work/err" || trouble+='no domain; '
+	says "${tap_before[@]:1}" <"$work/err" >"$work/why" || trouble+="$(cat "$work/why"); "
+	[ "$(leases)$(devices)" = 0 ] || trouble+='something is left; '
+	nothing "$1" "${trouble:+$trouble$(cat "$work/err")}"
+}
+# passes SENTENCE COMMAND...: ends with 0 and says nothing.
+passes() {
+	local sentence=$1 status=0
+	shift
+	"$@" >"$work/out" 2>"$work/err" || status=$?
+	is "$status$(cat "$work/out" "$work/err")" 0 "$sentence"
+}

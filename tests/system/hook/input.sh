@@ -10,47 +10,25 @@ good() {
 }
 good
 
-# refused SENTENCE KEY [ARG...] -- COMMAND...: ends with 1, nothing on stdout, exactly one line of at most 1,000 bytes on
-# stderr, which holds the message; and neither device nor lease came of it.
-refused() {
-	local status=0 trouble=''
-	tap_split "$@"
-	"${tap_behind[@]}" >"$work/out" 2>"$work/err" || status=$?
-	[ $status = 1 ] || trouble+="status $status; "
-	[ ! -s "$work/out" ] || trouble+='something on stdout; '
-	[ "$(wc -l <"$work/err")" = 1 ] || trouble+='not one line; '
-	[ "$(wc -c <"$work/err")" -le 1000 ] || trouble+='over 1,000 bytes; '
-	grep -q "^vgpu-lease: domain " "$work/err" || trouble+='no domain; '
-	says "${tap_before[@]:1}" <"$work/err" >"$work/why" || trouble+="$(cat "$work/why"); "
-	[ "$(leases)$(devices)" = 0 ] || trouble+='something is left; '
-	nothing "$1" "${trouble:+$trouble$(cat "$work/err")}"
-}
-# passes SENTENCE COMMAND...: ends with 0 and says nothing.
-passes() {
-	local sentence=$1 status=0
-	shift
-	"$@" >"$work/out" 2>"$work/err" || status=$?
-	is "$status$(cat "$work/out" "$work/err")" 0 "$sentence"
-}
 xml() { sed "$1" "$vm" >"$work/x.xml"; }
 prepare_x() { prepare "$work/x.xml"; }
 
 ### XML
 xml 's/<vcpu>/<vcpu/'
-refused "XML that does not parse" M_XML_LINE -- prepare_x
+refused_in_a_line "XML that does not parse" M_XML_LINE -- prepare_x
 passes "in a release of which nothing is said" release "$work/x.xml"
 { echo '<?xml version="1.0" encoding="ISO-8859-7"?>'; sed 's/<vcpu>/<!-- \xffsecret --><vcpu>/' "$vm"; } >"$work/x.xml"
-refused "XML that is not in the encoding which it declares" M_XML_ENCODING -- prepare_x
+refused_in_a_line "XML that is not in the encoding which it declares" M_XML_ENCODING -- prepare_x
 passes "in a release of which nothing is said, either" release "$work/x.xml"
 xml "s/$u1/${u1^^}/"
 holds "an upper-case UUID is the same one" prepare_x
 is "$(devices)" "$u1 " "as the kernel lowers it"
 is "$(hook vm release end - <"$work/x.xml" 2>&1)$(leases)" 0 "and is released"
 typed nvidia-999 >"$work/x.xml"
-refused "an unknown type, with the known ones" M_UNKNOWN_TYPE nvidia-999 "*" -- prepare_x
-refused "and those that are known" M_ENABLED_TYPES "nvidia-222" -- prepare_x
+refused_in_a_line "an unknown type, with the known ones" M_UNKNOWN_TYPE nvidia-999 "*" -- prepare_x
+refused_in_a_line "and those that are known" M_ENABLED_TYPES "nvidia-222" -- prepare_x
 typed ../../x >"$work/x.xml"
-refused "a type that is a path" M_UNKNOWN_TYPE ../../x -- prepare_x
+refused_in_a_line "a type that is a path" M_UNKNOWN_TYPE ../../x -- prepare_x
 printf '%s' '' >"$work/x.xml"
 passes "no XML at all is no domain with a vGPU" prepare_x
 
@@ -67,10 +45,10 @@ passes "a domain with 200 PCI devices, none of them a vGPU, starts" prepare_x
 
 ### Names
 name=$'evil\n\e[31mname'
-refused "a name with a newline and an escape code is shown as one safe line" M_REFUSED 'evil\x0a\x1b[31mname' -- \
+refused_in_a_line "a name with a newline and an escape code is shown as one safe line" M_REFUSED 'evil\x0a\x1b[31mname' -- \
 	"$builddir/hooks/qemu" --root "$root" -- "$name" prepare begin - < <(typed nvidia-999)
 long=$(head -c 4000 /dev/zero | tr '\0' n)
-refused "a very long name leaves capacity for the cause" M_UNKNOWN_TYPE nvidia-999 -- \
+refused_in_a_line "a very long name leaves capacity for the cause" M_UNKNOWN_TYPE nvidia-999 -- \
 	"$builddir/hooks/qemu" --root "$root" -- "$long" prepare begin - < <(typed nvidia-999)
 another 3 | sed "s|<name>.*</name>|<name>a\&#10;b \&lt;%s</name>|; s/${u1%??}03/$u1/" >"$work/named.xml"
 prepare "$work/named.xml"
@@ -92,7 +70,7 @@ done
 
 ### Streams
 closed() { "$builddir/hooks/qemu" --root "$root" -- vm "$@"; }
-refused "a closed standard input" M_XML_NOT_READ -- closed prepare begin - <&-
+refused_in_a_line "a closed standard input" M_XML_NOT_READ -- closed prepare begin - <&-
 holds "a closed standard output hurts no start" bash -c '"$0" --root "$1" -- vm prepare begin - <"$2" >&-' "$builddir/hooks/qemu" "$root" "$vm"
 is "$(leases)" 1 "which has its lease"
 release "$vm"
@@ -103,7 +81,7 @@ passes "a release without its XML ends with 0" bash -c '"$0" --root "$1" -- vm r
 is "$(leases)" 1 "though it cannot know whose it is"
 release "$vm"
 sed "s/$u1/00000000-0000-0000-0000-000000000001/" "$vm" >"$work/placeholder.xml"
-refused "a migration whose XML cannot be handed over is refused, and its reservation taken back" M_XML_NOT_WRITTEN -- \
+refused_in_a_line "a migration whose XML cannot be handed over is refused, and its reservation taken back" M_XML_NOT_WRITTEN -- \
 	bash -c '"$0" --root "$1" -- vm migrate begin - <"$2" >/dev/full' "$builddir/hooks/qemu" "$root" "$work/placeholder.xml"
 bash -c '"$0" --root "$1" -- vm restore begin - <"$2" >/dev/full 2>"$3"' "$builddir/hooks/qemu" "$root" "$work/placeholder.xml" "$work/err"
 is "$?$(leases)" 00 "a restore likewise, but it ends with 0"
@@ -138,14 +116,14 @@ release "$work/x.xml"
 is "$(leases)$(devices)" 0 "releases find theirs all the same"
 rm -r "$root/run/vgpu-lease/garbage"
 chmod 775 "$root/run/vgpu-lease"
-refused "a state directory that others may write to is not ours" M_STATE_NOT_TRUSTED /run/vgpu-lease -- prepare
+refused_in_a_line "a state directory that others may write to is not ours" M_STATE_NOT_TRUSTED /run/vgpu-lease -- prepare
 chmod 755 "$root/run/vgpu-lease"
 exec 7>"$root/run/vgpu-lease/lock"
 flock 7
 echo "$$ $(cut -d ' ' -f 22 /proc/$$/stat)" >"$root/run/vgpu-lease/lock"
-refused "a lock that is held for too long, with its holder" M_LOCK_HELD /run/vgpu-lease/lock $$ -- prepare
+refused_in_a_line "a lock that is held for too long, with its holder" M_LOCK_HELD /run/vgpu-lease/lock $$ -- prepare
 echo "$$ 1" >"$root/run/vgpu-lease/lock"
-refused "that one is gone, and its lock was inherited" M_LOCK_INHERITED $$ -- prepare
+refused_in_a_line "that one is gone, and its lock was inherited" M_LOCK_INHERITED $$ -- prepare
 exec 7>&-
 
 ### Configuration
@@ -159,7 +137,7 @@ for _ in $(seq 150); do
 	sleep 0.1
 done
 is "$(leases)$(devices)" 0 "which releases, when the driver has had its time"
-refused "a start is refused with file and line" M_CONF_AT "$root/etc/vgpu-lease.conf" 6 "[nonsense]" "$(message M_CONF_UNKNOWN_SECTION)" -- prepare
+refused_in_a_line "a start is refused with file and line" M_CONF_AT "$root/etc/vgpu-lease.conf" 6 "[nonsense]" "$(message M_CONF_UNKNOWN_SECTION)" -- prepare
 good
 
 ### Nothing is written where nothing should be

@@ -16,48 +16,35 @@ large() {
 }
 without() { sed '/<hostdev/,/<\/hostdev>/d; s/<metadata>.*<\/metadata>//' "$vm"; }
 with() { without | awk -v h="$(vf_hostdev "$1")" '/<\/devices>/ { print h } { print }'; }
-passes() { # SENTENCE XML OPERATION...
-	local sentence=$1 xml=$2 status=0
-	shift 2
-	hook vm "$@" <"$xml" >"$work/out" 2>"$work/err" || status=$?
-	is "$status$(cat "$work/out" "$work/err")" 0 "$sentence"
-}
-refused() { # SENTENCE XML OPERATION...
-	local sentence=$1 xml=$2 status=0
-	shift 2
-	hook vm "$@" <"$xml" >"$work/out" 2>"$work/err" || status=$?
-	is "$status$(cat "$work/out")$(wc -l <"$work/err")$(says M_XML_TOO_LARGE 8 <"$work/err" && echo told)" "11told" "$sentence"
-}
-
 without >"$work/small.xml" && large "$work/small.xml" >"$work/none.xml"
 for op in 'prepare begin' 'migrate begin' 'restore begin' 'reconnect begin' 'release end'; do
 	# shellcheck disable=SC2086 # Two words.
-	passes "a domain of 9 MB without a vGPU passes $op" "$work/none.xml" $op -
+	passes "a domain of 9 MB without a vGPU passes $op" hook vm $op - <"$work/none.xml"
 done
 with 0000:99:00.1 >"$work/small.xml" && large "$work/small.xml" >"$work/nic.xml"
-passes "so does one with a network card, where the pool has VFs" "$work/nic.xml" prepare begin -
-passes "in its release, too" "$work/nic.xml" release end -
+passes "so does one with a network card, where the pool has VFs" hook vm prepare begin - <"$work/nic.xml"
+passes "in its release, too" hook vm release end - <"$work/nic.xml"
 with $vf >"$work/vf.xml" && large "$work/vf.xml" >"$work/large-vf.xml"
-refused "one with a VF of the pool does not" "$work/large-vf.xml" prepare begin -
+refused_in_a_line "one with a VF of the pool does not" M_XML_TOO_LARGE 8 -- hook vm prepare begin - <"$work/large-vf.xml"
 large "$vm" >"$work/large.xml"
-refused "nor one with an mdev" "$work/large.xml" prepare begin -
-refused "nor to migrate" "$work/large.xml" migrate begin -
-passes "its restore does, as its failure would delete the image" "$work/large.xml" restore begin -
-passes "and its reconnect, as that would kill the guest" "$work/large.xml" reconnect begin -
+refused_in_a_line "nor one with an mdev" M_XML_TOO_LARGE 8 -- hook vm prepare begin - <"$work/large.xml"
+refused_in_a_line "nor to migrate" M_XML_TOO_LARGE 8 -- hook vm migrate begin - <"$work/large.xml"
+passes "its restore does, as its failure would delete the image" hook vm restore begin - <"$work/large.xml"
+passes "and its reconnect, as that would kill the guest" hook vm reconnect begin - <"$work/large.xml"
 is "$(devices)$(leases)" 0 "nothing came of all that"
 "$builddir/hooks/qemu" --root "$root" --dry-run -- vm prepare begin - <"$work/none.xml" >"$work/out"
 holds "a dry run of one without a vGPU prints it whole" cmp "$work/none.xml" "$work/out"
 
 prepare
 sed 's/<\/uuid>.*/<\/uuid>/' "$vm" >"$work/x.xml" && large "$work/x.xml" >"$work/large.xml"
-passes "what a domain has leased is released though it is 9 MB by now" "$work/large.xml" release end -
+passes "what a domain has leased is released though it is 9 MB by now" hook vm release end - <"$work/large.xml"
 is "$(devices)$(leases)" 0 "all of it"
 prepare "$work/vf.xml"
 is "$(leases)" 1 "a VF, too"
-passes "is released by such a release" "$work/large-vf.xml" release end -
+passes "is released by such a release" hook vm release end - <"$work/large-vf.xml"
 is "$(leases)" 0 "with its lease"
 prepare
-passes "a release whose XML is cut behind the UUID releases" <(sed '/<\/uuid>/q' "$vm"; echo "mdev") release end -
+passes "a release whose XML is cut behind the UUID releases" hook vm release end - < <(sed '/<\/uuid>/q' "$vm"; echo "mdev")
 is "$(devices)$(leases)" 0 "all of it, too"
 
 LD_DEBUG=libs hook vm release end - <"$vm" >"$work/out" 2>"$work/libs"
