@@ -51,6 +51,21 @@ state() { sed -n 's/^state=//p' "$root/run/vgpu-lease/leases/$1" 2>/dev/null; }
 is_state() { [ "$(state "$1")" = "$2" ]; }
 gone() { [ "$(devices)" = '' ] && [ "$(leases)" = 0 ]; }
 
+# left N...: the mdevs and the definitions of mdevctl that are left, by number.
+left() {
+	local n
+	for n; do
+		[ ! -e "$root/sys/bus/mdev/devices/$(numbered "$n")" ] || printf '%s ' "$n"
+		! compgen -G "$root/etc/mdevctl.d/*/$(numbered "$n")" >/dev/null || printf 'd%s ' "$n"
+	done
+}
+is_left() { [ "$(left 1 2 3 4 5)" = "$1" ]; }
+# gc_leaves LEFT SENTENCE [OPTION...]: after gc these are left of the first five.
+gc_leaves() {
+	lease gc "${@:3}" >"$work/gc"
+	is "$(left 1 2 3 4 5)" "$1" "$2"
+}
+
 # vgpu N: the UUID of vGPU number N.
 vgpu() { printf '%08x-0000-4000-8000-000000000001' "$1"; }
 # write_node FILE DOMAINS RUNNING EACH: a host for libvirt's test driver; each that runs has so many vGPUs, by their number, and a

@@ -23,21 +23,6 @@ unmake() { # N...: the devices go, as with their driver; their definitions stay
 	local n
 	for n; do remove_device "$(numbered "$n")"; done
 }
-there() { test -e "$root/sys/bus/mdev/devices/$(numbered "$1")"; }
-defined() { test -e "$root/etc/mdevctl.d/${2:-$a}/$(numbered "$1")"; }
-left() { # N...: the devices and definitions that are left, by number
-	local n
-	for n; do
-		there "$n" && printf '%s ' "$n"
-		{ defined "$n" || defined "$n" $b; } && printf 'd%s ' "$n"
-	done
-}
-is_left() { [ "$(left 1 2 3 4 5)" = "$1" ]; }
-# gc_leaves LEFT SENTENCE [OPTION...]: after gc these are left of the first five.
-gc_leaves() {
-	lease gc "${@:3}" >"$work/gc"
-	is "$(left 1 2 3 4 5)" "$1" "$2"
-}
 clear_all() {
 	local d
 	rm -rf "$root/etc/mdevctl.d" "$root/etc/libvirt/qemu"/* "$root/run/vgpu-lease/seen"

@@ -12,14 +12,6 @@ made() {
 	mdevctl_has "$(vf "$1")" "$(numbered "$1")" $type
 }
 aged() { touch -d '2 minutes ago' "$root/etc/mdevctl.d/$(vf "$1")/$(numbered "$1")"; }
-left() { # N...: the devices and definitions that are left, by number
-	local n
-	for n; do
-		[ ! -e "$root/sys/bus/mdev/devices/$(numbered "$n")" ] || printf '%s ' "$n"
-		[ ! -e "$root/etc/mdevctl.d/$(vf "$n")/$(numbered "$n")" ] || printf 'd%s ' "$n"
-	done
-}
-is_left() { [ "$(left 1 2 3 4)" = "$1" ]; }
 # nova_instance N: the domain of an instance that has vGPU N.
 nova_instance() {
 	sed "s|</name>|&<metadata><nova:instance xmlns:nova='http://openstack.org/xmlns/libvirt/nova/1.1'/></metadata>|; s/${u1%??}../$(numbered "$1")/" "$vm"
@@ -46,8 +38,7 @@ holds "a guest has a vGPU of the pool" guest 2
 sleep 1.5
 looks
 is "$(left 1 2 3 4)" "$pool" "and what it has had stays, too"
-lease gc --grace 0 >"$work/gc"
-is "$(left 1 2 3 4)" "$pool" "gc keeps the pool"
+gc_leaves "$pool" "gc keeps the pool" --grace 0
 holds "which it says of each" [ "$(says_times M_KEPT <"$work/gc")" = 4 ]
 holds "so does check" says M_CHECK_KEPT 4 < <(lease check)
 lease status >"$work/status"
@@ -87,8 +78,7 @@ settings 0
 made 3
 rm "$root/run/vgpu-lease/looked"
 holds "a guest has a vGPU, and nobody has looked before it was made" guest 3
-lease gc >"$work/gc"
-is "$(left 1 2 3 4)" "2 d2 3 d3 " "then it stays"
+gc_leaves "2 d2 3 d3 " "then it stays"
 start
 looks
 stop
@@ -98,8 +88,7 @@ start
 looks
 stop
 holds "a vGPU of the pool that is missing is made for its guest" guest 3
-lease gc >"$work/gc"
-is "$(left 1 2 3 4)" "2 3 d3 " "and stays: its definition was there before"
+gc_leaves "2 3 d3 " "and stays: its definition was there before"
 
 ### CloudStack: types that are preset on VFs
 card=0000:26:00.0
@@ -142,8 +131,7 @@ is "$(devices)" "$running $starting " "the handler keeps what was made for machi
 another 7 >"$work/7.xml"
 holds "a guest of libvirt gets a vGPU beside them" hook vm7 prepare begin - <"$work/7.xml"
 holds "and gives it back" hook vm7 release end - <"$work/7.xml"
-lease gc --grace 0 >"$work/gc"
-is "$(devices)" "$running $starting " "gc keeps them"
+leaves "gc keeps them" "$running $starting 0" lease gc --grace 0
 lease gc --unused --grace 0 >"$work/gc" 2>"$work/err"
 is "$(devices)" "$running " "gc --unused removes only what no process has open"
 holds "having listed it first" says M_WILL_GO "$(vf 2)" "$starting" $type <"$work/err"
