@@ -134,9 +134,9 @@ reports "a migration is refused with the configuration's error, file and line" m
 
 ### A guest whose vGPU is an mdev on one host and a VF on the other goes there and back, where the policy lets it
 mdevs=$work/mdevs vfs=$work/vfs
-settings() { configure nvidia-1147 policy 'driver_cleanup = 0' 'release_wait = 2' "$@"; } # LINE...: the policy of the host in root
-root=$mdevs && host l40s-mdev:1 && settings
-root=$vfs && host l40s:1 && settings
+policy_is() { configure nvidia-1147 policy 'driver_cleanup = 0' 'release_wait = 2' "$@"; } # LINE...: the policy of the host in root
+root=$mdevs && host l40s-mdev:1 && policy_is
+root=$vfs && host l40s:1 && policy_is
 on() { root=$1; }
 type_id=nvidia-1147 name='NVIDIA L40S-1Q'
 arrive() { hook one-vgpu migrate begin - <"$1"; }
@@ -153,7 +153,7 @@ on "$vfs"
 is "$(arrive "$work/source.xml" 2>&1)" "$(message M_REFUSED_THERE one-vgpu "$root" "$u1" "$(message M_MDEV_THERE_VF_HERE "$name" "$type_id")$(message M_CROSS_FRAMEWORK)")" \
 	"on the second one, which has VFs, it is refused, and why"
 is "$(leases)" 0 "nothing is reserved there"
-settings 'cross_framework = yes'
+policy_is 'cross_framework = yes'
 holds "where the policy allows it the plan says so" says M_PLAN_RESERVE 0000:26:00.4 "$type_id" 0000:26:00.4 "*" "$u1" < <(lease plan --op migrate "$work/source.xml" 2>&1)
 arrive "$work/source.xml" >"$work/there.xml"
 is "$(sed -n "s/.*<vgpu:device \(.*\)\/><\/vgpu:lease.*/\1/p" "$work/there.xml")" \
@@ -170,13 +170,13 @@ on "$mdevs"
 end "$work/source.xml"
 is "$(devices)$(leases)" 0 "the first host has its own back"
 
-settings 'cross_framework = yes' 'migrate_uuid = keep'
+policy_is 'cross_framework = yes' 'migrate_uuid = keep'
 reports "the way back is refused where the ID has to stay" arrive "$work/there.xml" \
 	-- M_REFUSED_THERE "*" "$root" 0000:26:00.4 -- M_VF_THERE_MDEV_HERE "$name" "$type_id" -- M_KEEP_NO_CHANGE
 is "$(leases)" 0 "and nothing is reserved"
-settings
+policy_is
 reports "the way back is refused, too" arrive "$work/there.xml" -- M_REFUSED_THERE "*" "$root" 0000:26:00.4 -- M_VF_THERE_MDEV_HERE "$name" "$type_id"
-settings 'cross_framework = yes'
+policy_is 'cross_framework = yes'
 arrive "$work/there.xml" >"$work/back.xml"
 uuid=$(sed -n "s/.*<address uuid='\(.*\)'.*/\1/p" "$work/back.xml")
 holds "with leave it gets a UUID" test -n "$uuid"

@@ -28,7 +28,7 @@ holds "the plan of the command says the same" grep -qF "$missing" <(lease plan "
 
 ### Equal causes are one clause, and the fix fits both the cause and the line that libvirt shows
 new_host t4:8+l40s/4:1+flex/4:1
-refused() { # TYPE: the refusal is in $said
+asks_for() { # TYPE: the refusal is in $said
 	typed "$1" >"$work/typed.xml"
 	said=$(prepare "$work/typed.xml" 2>&1)
 }
@@ -44,7 +44,7 @@ is "$(wc -l <<<"$cards")" 8 "a host with eight cards of a kind"
 
 ### A driver that fails
 for card in $cards; do control inject "create $card EIO 1000"; done
-refused nvidia-222
+asks_for nvidia-222
 told "eight cards with one error take one clause, the advice included" \
 	M_DRIVER_REFUSED "${cards//$'\n'/, }" "Input/output error" -- M_SEE_DMESG
 is "$(grep -o 'Input/output error' <<<"$said" | wc -l)" 1 "and are told of once"
@@ -53,22 +53,22 @@ told "with the end that says where there is more" M_SEE_INVENTORY
 fails "nothing is to be freed" says M_FIX_FREE <<<"$said"
 control inject clear
 for card in $cards; do control inject "create $card EBUSY 1000"; done
-refused nvidia-222
+asks_for nvidia-222
 is "$(grep -o 'resource busy' <<<"$said" | wc -l)" 1 "likewise of another error"
 control inject clear
 
 ### Another framework, another card
-refused nvidia-1147
+asks_for nvidia-1147
 told "a type that is made as VFs is refused with the hostdev that it takes" M_MAKES_VFS -- M_FIX_HOSTDEV pci
 fails "nothing is to be freed there" says M_FIX_FREE <<<"$said"
-refused CUSTOM_FLEX
+asks_for CUSTOM_FLEX
 told "so is a class that VFs have alone" M_MADE_AS_VFS_DO CUSTOM_FLEX
 fails "without a list of other types" says M_ENABLED_TYPES <<<"$said"
-refused 'NVIDIA L40S-48Q'
+asks_for 'NVIDIA L40S-48Q'
 told "and a name that VFs have alone" M_MADE_AS_VFS 'NVIDIA L40S-48Q'
-refused nvidia-223
+asks_for nvidia-223
 told "a type that no card serves requests one" M_SERVES nvidia-222 -- M_FIX_ENABLE nvidia-223
-refused CUSTOM_NONE
+asks_for CUSTOM_NONE
 tap_verdict "$([ ${#said} -lt 700 ]; echo $?)" "the types that are known fill no line" "$said"
 
 ### What blocks a card, in the inventory

@@ -136,8 +136,8 @@ domain() {
 	for address; do vf_hostdev "$address" yes; done
 	echo "</devices></domain>"
 }
-start() { domain "$@" | hook "vm$1" prepare begin -; }
-end() { domain "$@" | hook "vm$1" release end destroyed; }
+begin() { domain "$@" | hook "vm$1" prepare begin -; }
+finish() { domain "$@" | hook "vm$1" release end destroyed; }
 arrive() { domain "$@" | hook "vm$1" migrate begin -; }
 available() { lease inventory --json | jq -r '.pgpus[0].types[0] | "\(.available) of \(.capacity)"'; }
 group() { sed -n "s/^$1 //p" "$root/.kernel/control/iommu"; }
@@ -148,37 +148,37 @@ is "$(available)" "4 of 4" "each VF has a group of its own: each is a vGPU"
 control iommu "$b $a"
 shared=$(group $a)
 is "$(available)" "3 of 3" "two VFs of one group are one"
-holds "a domain gets one of them" start 2 $a
+holds "a domain gets one of them" begin 2 $a
 is "$(available)" "2 of 3" "and with it the group"
 refused "the other one" $b M_GROUP_LEASED "$shared" vm2 $a
 holds "a domain that arrives is given a VF of another group" arrive 3 $b
 fails "not that one" grep -q "$b" "$root/run/vgpu-lease/leases/"*
-end 3 $b
-end 2 $a
-holds "one domain can have both" start 2 $a $b
+finish 3 $b
+finish 2 $a
+holds "one domain can have both" begin 2 $a $b
 is "$(listed id)" "$a $b" "they are leased to it"
-end 2 $a $b
+finish 2 $a $b
 is "$(available)" "3 of 3" "when it ends, the group is free"
 
 ### Drivers of the host
 control bind "$b i915"
 refused "the other one of the group has a driver of the host" $a M_GROUP_BOUND $b "$shared" i915
-holds "a domain that gets both, from that driver, starts" start 2 $a $b
-end 2 $a $b
+holds "a domain that gets both, from that driver, starts" begin 2 $a $b
+finish 2 $a $b
 control bind "$b pci-stub"
-holds "pci-stub does not matter" start 2 $a
-end 2 $a
+holds "pci-stub does not matter" begin 2 $a
+finish 2 $a
 control bind "$b none"
-holds "one without a driver does not matter" start 2 $a
-end 2 $a
+holds "one without a driver does not matter" begin 2 $a
+finish 2 $a
 control iommu "$c $card"
 never "the card itself is in the group" $c M_GROUP_BOUND $card "$(group $c)" i915
 
 ### No group
 control iommu "$c none"
 never "one VF has no group" $c M_NO_GROUP $c
-holds "the others are as before" start 2 $a
-end 2 $a
+holds "the others are as before" begin 2 $a
+finish 2 $a
 control iommu "$card none"
 never "no VF has a group" $a M_IOMMU_OFF
 lease check >"$work/check"
@@ -186,14 +186,13 @@ holds "check says so of the card" says M_IOMMU_OFF < <(grep -F "$card" "$work/ch
 holds "inventory, too" says M_IOMMU_OFF < <(lease inventory)
 
 ### VFs of two cards in one group, as of a board with two GPUs behind a switch without ACS
-new_host flex/2:2
+new_host flex/2:2 vf_flex@8086:56c0
 other=0000:4e:00.1
-configure vf_flex@8086:56c0
 control iommu "$other $a"
 shared=$(group $a)
-holds "a domain gets the VF of one card" start 2 $a
+holds "a domain gets the VF of one card" begin 2 $a
 refused "that of the other card" $other M_GROUP_LEASED "$shared" vm2 $a
-holds "another VF of that card is free" start 3 0000:4e:00.2
-end 2 $a
-holds "one domain can have both of the group" start 2 $a $other
+holds "another VF of that card is free" begin 3 0000:4e:00.2
+finish 2 $a
+holds "one domain can have both of the group" begin 2 $a $other
 tap_done
