@@ -25,19 +25,16 @@ domain 1 "$(uuid 1)" >"$vm"
 
 ### Without a configuration
 conf_gone() { rm -f "$root/etc/vgpu-lease.conf"; }
-conf_gone
-vl check
+unconfigured() { conf_gone && vl "$@"; }
+unconfigured check
 advises "check: how to write a first configuration" "$out"
-conf_gone
-vl status
+unconfigured status
 advises "so does status" "$out"
-conf_gone
-vl plan "$vm"
+unconfigured plan "$vm"
 advises "so does plan" "$err"
 conf_gone
 advises "and the hook" "$(call prepare begin 1 2>&1)"
-conf_gone
-vl init --write
+unconfigured init --write
 advises "init: what to run next" "$(tail -n 1 <<<"$out")"
 advises "so does the file that it writes" "$(cat "$root/etc/vgpu-lease.conf")"
 

@@ -89,14 +89,11 @@ on_vf() { vf_domain 3 "$1" no nvidia-1147; } # ADDRESS
 for policy in auto keep; do
 	configure nvidia-1147 policy 'driver_cleanup = 0' "migrate_uuid = $policy"
 	set_vf_type 0000:26:00.5 1147
-	vl rewrite - < <(on_vf 0000:26:00.6)
-	is "$status|$err|$out" "0||$(on_vf 0000:26:00.6)" "$policy: a VF that is free stays, though another one has the type"
-	vl rewrite - < <(on_vf 0000:99:00.6)
-	is "$status|$err|$out" "0||$(on_vf 0000:26:00.5)" "$policy: one that the host does not have becomes one that has the type"
+	vl_is "$policy: a VF that is free stays, though another one has the type" "0|$(on_vf 0000:26:00.6)|" rewrite - < <(on_vf 0000:26:00.6)
+	vl_is "$policy: one that the host does not have becomes one that has the type" "0|$(on_vf 0000:26:00.5)|" rewrite - < <(on_vf 0000:99:00.6)
 	set_vf_type 0000:26:00.5 0
 	on_vf 0000:26:00.6 | hook vm3 prepare begin -
-	vl rewrite - < <(on_vf 0000:26:00.6)
-	is "$status|$err|$out" "0||$(on_vf 0000:26:00.6)" "$policy: so does the one that the domain runs with"
+	vl_is "$policy: so does the one that the domain runs with" "0|$(on_vf 0000:26:00.6)|" rewrite - < <(on_vf 0000:26:00.6)
 	on_vf 0000:26:00.6 | hook vm3 release end -
 done
 tap_done

@@ -10,7 +10,7 @@ libvirt() { test_node 1 "$(for n; do mdev_hostdev "$(uuid "$n")"; done)" "${reco
 show() { vl show --connect "test://$tmp/node.xml" "$@"; }
 shows() { # PATTERN SENTENCE: of the domain
 	show vm1
-	like "$out" "$1" "$2"
+	like "$status|$out" "$1" "$2"
 }
 
 libvirt
@@ -74,14 +74,11 @@ configure vf_flex@8086:56c0
 sed "s/'test'/'qemu'/; s|</*node>||g" "$tmp/node.xml" | hook vm1 prepare begin -
 exec 7<>"$(node_of $vf)"
 seen="0|*$vf  flex  $vf  live,config  active  created  yes     $(printf %4d $$)"
-show vm1
-like "$status|$out" "$seen" "a VF is shown as others are, and what is none of ours is not"
+shows "$seen" "a VF is shown as others are, and what is none of ours is not"
 configure vf_other@8086:9999
-show vm1
-like "$status|$out" "$seen" "also when the configuration has it in the pool no longer"
+shows "$seen" "also when the configuration has it in the pool no longer"
 echo nonsense >"$root/etc/vgpu-lease.conf"
-show vm1
-like "$status|$out" "$seen" "or is broken"
+shows "$seen" "or is broken"
 exec 7>&-
 configure vf_flex@8086:56c0
 rm "$root/run/vgpu-lease/leases/$vf"

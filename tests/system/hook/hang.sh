@@ -23,7 +23,11 @@ limited() {
 }
 quietly() { "$@" 2>"$work/err"; }
 nobody_hangs() { [ "$(hanging)" = 0 ]; }
-lets_go() { control hang clear; }
+# lets_go: the driver answers; whoever hung ends.
+lets_go() {
+	control hang clear
+	eventually nobody_hangs
+}
 # The processes that hang in a read of the simulated host: children of hooks that have ended.
 hanging() { pgrep -c -f "^$builddir/hooks/qemu --root $root" || :; }
 
@@ -46,7 +50,6 @@ is "$(limited 5 quietly prepare; echo $?)" 0 "a virtual parent hangs: the start 
 is "$(limited 2 quietly release; echo $?)" 0 "its release ends in time"
 lets_go
 eventually no_lease
-eventually nobody_hangs
 end_host && host t4:2
 
 ### A card that hangs when it is to create: another one serves
@@ -60,7 +63,6 @@ exec 7>&-
 is "$(hanging) $(flock -n "$(card_lock "$a")" echo free)" "1 free" "and nobody keeps the lock of the card that hangs"
 release
 lets_go
-eventually nobody_hangs
 
 ### Nobody waits twice for the same card
 control hang "available_instances $a"
@@ -76,12 +78,10 @@ export root work
 # shellcheck disable=SC2016 # the inner shell expands it
 is "$(timeout 9 bash -c 'vgpu_lease --root "$root" inventory --json' | says_times M_NO_ANSWER)" 1 "inventory says of that card that it does not answer"
 lets_go
-eventually nobody_hangs
 rm "$root/run/vgpu-lease/leases/$u1"
 control hang "available_instances any"
 is "$(limited 5 hook vm reconnect begin - <"$vm"; echo $?) $(leases)" "0 2" "a lease that was lost is restored while all cards hang"
 lets_go
-eventually nobody_hangs
 
 ### All cards hang
 control hang "available_instances any"
@@ -89,7 +89,6 @@ is "$(limited 8 quietly prepare 3; echo $?)" 1 "all cards hang: the start is ref
 is "$(says_times M_NO_ANSWER_READS <"$work/err")" 1 "for this reason"
 is "$(flock -n "$root/run/vgpu-lease/lock" echo free)" free "and nobody keeps the store's lock"
 lets_go
-eventually nobody_hangs
 holds "once they answer, it is served" prepare 3
 release 3
 
@@ -113,7 +112,6 @@ pkill -9 -P $killed
 wait $killed 2>/dev/null
 is "$(flock -n "$root/run/vgpu-lease/lock" echo free)" free "a hook that is killed while it waits leaves no lock behind"
 lets_go
-eventually nobody_hangs
 end_host
 
 ### The same of VFs that take a type
@@ -125,7 +123,6 @@ for attribute in current_vgpu_type creatable_vgpu_types; do
 	is "$(limited 9 quietly prepare "$work/vf.xml"; echo $?)" 1 "VFs hang in a read of $attribute: the start is refused, in time"
 	is "$(says_times M_NO_ANSWER <"$work/err")" 1 "for this reason"
 	lets_go
-	eventually nobody_hangs
 done
 prepare "$work/vf.xml"
 control hang "current_vgpu_type any"

@@ -9,7 +9,8 @@ with_vf >"$work/vf.xml"
 typed nvidia-222 >"$work/vm.xml"
 vm=$work/vm.xml
 origins() { lease list --json | sed -n 's/.*"origin": "\(.*\)",/\1/p' | sort | uniq -c | xargs; }
-clean() { # SENTENCE
+clean() { # SENTENCE [FILE]: once this domain has ended
+	[ $# = 1 ] || release "$2"
 	eventually no_lease
 	is "$(devices)$(vf_type $vf)$(leases)" 00 "$1"
 }
@@ -37,19 +38,16 @@ control create_delay_ms "$t4 1500"
 control create_delay_ms "$l40s 1500"
 holds "a start whose writer is killed has its vGPU all the same" kill_writer "$vm" prepare begin -
 is "$(devices)$(origins)" "$u1 1 created" "which is known to be ours"
-release
-clean "so that nothing is left behind at the end"
+clean "so that nothing is left behind at the end" "$vm"
 
 two=$templates/domain-two-vgpus.xml
 holds "of two creations the writer of the first is killed" kill_writer "$two" prepare begin -
 is "$(devices | wc -w) $(origins)" "2 2 created" "both are there, and ours"
-release "$two"
-clean "and gone at the end"
+clean "and gone at the end" "$two"
 
 holds "the writer of a VF's type is killed" kill_writer "$work/vf.xml" prepare begin -
 is "$(vf_type $vf) $(origins)" "1147 1 created" "the VF has the type, and it is ours"
-release "$work/vf.xml"
-clean "and none at the end"
+clean "and none at the end" "$work/vf.xml"
 
 # Before the driver has done anything, which is no card's failure.
 control create_delay_ms "$t4 0"
@@ -57,8 +55,7 @@ control inject "create $t4 EINTR"
 holds "where the write was broken off, another card serves" prepare
 is "$(parent_of $u1) $(origins)" "0000:85:00.0 1 created" "the next one"
 fails "and the first is not put last for it" test -e "$root/run/vgpu-lease/failed/$t4"
-release
-clean "and nothing is left"
+clean "and nothing is left" "$vm"
 
 # An orphan that goes: its definition goes with it, though its writer was killed.
 control remove_delay_ms "$t4 1500"

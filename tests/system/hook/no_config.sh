@@ -20,7 +20,7 @@ with_vf | asking "address='$vf' type='nvidia-1147'" - >"$work/vf.xml"
 # planned FILE [OP]: plan's exit status
 planned() { lease plan --op "${2:-prepare}" "$1" >/dev/null 2>&1; echo $?; }
 
-# only_creation_fails HOW: the domain's existing vGPU is leased as it is, at a start, a reboot and a migration; one that
+# only_creation_fails HOW WHERE: the domain's existing vGPU is leased as it is, at a start, a reboot and a migration; one that
 # is to be created is refused, and so is its migration.
 only_creation_fails() {
 	local how=$1 before
@@ -48,31 +48,26 @@ only_creation_fails() {
 	is "$(hook vm restore begin - <"$work/2.xml" 2>&1; echo $?)" 0 "$how: a restore is not refused"
 	is "$(leases)" 0 "$how: nothing is leased"
 	remove_device $u1
+	configured
 }
 
 configured
 sed -i "s/^device_addresses.*/& # the T4/" "$nova_conf"
 only_creation_fails "a comment behind a value of nova.conf" "nova.conf:4"
-configured
 rm "$nova_conf"
 only_creation_fails "no nova.conf" "nova.conf"
-configured
 sed -i "s/$card/0000:84:00/" "$nova_conf"
 only_creation_fails "an address of nova.conf that is none" "nova.conf:4"
-configured
 chmod 666 "$nova_conf"
 only_creation_fails "a nova.conf that all may write to" "nova.conf"
-configured
 echo '[nonsense]' >>"$conf"
 only_creation_fails "an unknown section" "vgpu-lease.conf:6"
-configured
 chmod 666 "$conf"
 only_creation_fails "a configuration that all may write to" "vgpu-lease.conf"
 rm "$conf"
 only_creation_fails "no configuration" "$conf: No such file or directory.*init --write"
 
 ### Leases as they were before the mistake
-configured
 prepare
 echo '[nonsense]' >>"$conf"
 holds "a vGPU of the hook's own starts once more" prepare

@@ -11,6 +11,7 @@ at_once() {
 	shift 2
 
 	for n; do
+		rm -f "$work/$n.status"
 		[ -e "$work/$n.xml" ] || another "$n" >"$work/$n.xml"
 		(hook "vm$n" "$op" "$sub" - <"$work/$n.xml" >"$work/$n.out" 2>"$work/$n.err"; echo $? >"$work/$n.status") &
 	done
@@ -23,7 +24,6 @@ with_status() { # STATUS N...: those of the domains that ended so
 	shift
 	for n; do [ "$(cat "$work/$n.status")" != "$expected" ] || echo "$n"; done
 }
-forget() { rm -f "$work"/*.status "$work"/*.err; }
 nothing_pending() { ! grep -q . "$root/.kernel/control/pending"; }
 state() { lease list --json | sed -n 's/.*"state": "\(.*\)",/\1/p' | sort | uniq -c | tr -s ' \n' ' '; }
 
@@ -43,12 +43,10 @@ done | sort -u >"$work/said"
 is "$(cat "$work/said")" "$(message M_REFUSED vmN U "$(message M_NO_CAPACITY_DO "$(message M_ONLY_TYPE nvidia-222)" \
 	"$(message M_FULL "0000:84:00.0, 0000:85:00.0" 16 16)" "$(message M_FIX_FREE "on 0000:84:00.0")")")" \
 	"and names the domain, the vGPU, the cause and the cure"
-forget
 at_once release end "${forty[@]}"
 is "$(with_status 0 "${forty[@]}" | wc -l)" 40 "40 releases at once end with 0"
 holds "and leave no lease" eventually no_lease
 is "$(devices)" "" "and no vGPU"
-forget
 
 ### An arrival beside creations
 # A device is there before the kernel says of which type it is.
@@ -63,10 +61,8 @@ wait $creating
 is "$(with_status 0 16 17 18 19 | xargs)" "16 17" "they are served, and no place is promised to two domains that arrive meanwhile"
 is "$(grep -c 'max_instances = 2 is reached' "$work"/1[89].err | cut -d: -f2 | xargs)" "1 1" "which are told why"
 control attr_delay_ms 0
-forget
 at_once release end 16 17 18 19
 holds "and no lease is left of them" eventually no_lease
-forget
 
 ### One vGPU, ten domains
 for n in $(seq 60 69); do another "$n" | sed "s/${u1%??}[0-9a-f][0-9a-f]'/$u1'/" >"$work/$n.xml"; done
@@ -74,12 +70,10 @@ at_once prepare begin $(seq 60 69)
 winner=$(with_status 0 $(seq 60 69))
 is "$(wc -w <<<"$winner") $(devices)$(leases)" "1 $u1 1" "of ten domains with one vGPU's UUID one wins"
 is "$(cat "$work"/6?.err | says_times M_LEASED_TO "vm$winner")" 9 "the nine others are told who"
-forget
 mapfile -t losers < <(seq 60 69 | grep -v "^$winner$")
 at_once release end "${losers[@]}"
 is "$(devices)$(leases)" "$u1 1" "their releases leave it to the winner"
 leaves "whose own releases it" 0 release "$work/$winner.xml"
-forget
 
 ### One domain's start and end, side by side
 for round in $(seq 12); do
@@ -91,7 +85,6 @@ done
 release "$work/16.xml"
 holds "a prepare and a release of one domain at the same time leave no lease behind" eventually no_lease
 is "$(devices)" "" "and no vGPU"
-forget
 
 ### A QEMU that dies slowly
 settings 'driver_cleanup = 0'

@@ -28,6 +28,7 @@ device() {
 # vm N with VF N of bus 4d
 start() { start_vf "$1" "0000:4d:00.$1" yes >"$work/out" 2>"$work/said"; }
 end() { end_vf "$1" "0000:4d:00.$1" yes; }
+serves() { start 1 && end 1; }
 refused() { ! start "$1" && says M_OTHER_DEVICE "$2" "$3" <"$work/said"; }
 check_says() { # STATUS ADDRESS: a finding of check
 	lease check | tr -s ' ' | grep "^$1 .*$2" >"$work/found"
@@ -38,10 +39,8 @@ for named in 0000:4d:00.0 0000:4d:00.1; do
 	# shellcheck disable=SC2086 # Words.
 	device 4d $flex
 	configure "vf_flex@$named"
-	holds "a VF of [vf_flex] is leased, $named in the file" start 1
-	end 1
-	holds "and once more" start 1
-	end 1
+	holds "a VF of [vf_flex] is leased, $named in the file" serves
+	holds "and once more" serves
 	# shellcheck disable=SC2086
 	device 4d $connectx
 	holds "where another device has the address by now the start is refused, with what it is and was" \
@@ -51,22 +50,18 @@ for named in 0000:4d:00.0 0000:4d:00.1; do
 	lease retype --dry-run 0000:4d:00.0 flex >/dev/null
 	fails "a dry run confirms nothing" start 1
 	holds "retype confirms the new device" lease retype $named flex
-	holds "then it is leased" start 1
-	end 1
+	holds "then it is leased" serves
 	holds "and the one that it was is refused" eval "device 4d $flex; refused 1 8086:56c0:8086:4905 15b3:101d:15b3:0016"
 done
 
 configure vf_flex@8086:56c0
-holds "what device_match selects needs no confirmation" start 1
-end 1
+holds "what device_match selects needs no confirmation" serves
 configure vf_flex@0000:4d:00.0 'device_match = 8086:56c0'
-holds "nor does a device that has the address and that device_match selects" start 1
-end 1
+holds "nor does a device that has the address and that device_match selects" serves
 configure vf_flex@8086:ffff
 lease gc >/dev/null
 configure vf_flex@0000:4d:00.0
 # shellcheck disable=SC2086
 device 4d $connectx
-holds "an address that was taken out of the file is forgotten" start 1
-end 1
+holds "an address that was taken out of the file is forgotten" serves
 tap_done

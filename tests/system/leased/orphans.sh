@@ -63,8 +63,7 @@ unmake 1
 touch "$root/etc/mdevctl.d/$a/$(numbered 1)"
 gc_leaves "d1 " "one that was made a moment ago stays, whatever the grace: Nova defines first, and starts then" --grace 0
 holds "which is said" says M_DEFINITION_YOUNG <"$work/gc"
-leave 2
-leave 3
+for n in 2 3; do leave $n; done
 unmake 2 3
 lease gc >"$work/gc"
 cp -r "$root/run/vgpu-lease/seen" "$work/seen"
@@ -96,8 +95,7 @@ settings
 
 ### A type that was changed
 settings
-leave 1
-leave 2
+for n in 1 2; do leave $n; done
 nova_conf nvidia-223
 fails "a pGPU whose type was changed is blocked by orphans in their grace" lease retype $a nvidia-223
 lease retype $a nvidia-223 --dry-run --grace 0 >"$work/retype" 2>"$work/err"
@@ -114,9 +112,7 @@ clear_all
 ### A domain that is defined while gc still finishes releases
 configure devices 'nova_conf = /etc/nova/nova.conf' policy 'driver_cleanup = 2' 'start_grace = 1'
 prepare
-leave 2
-leave 3
-leave 4
+for n in 2 3 4; do leave $n; done
 unmake 3
 sleep 1
 lease gc --grace 0 >"$work/gc" &
@@ -167,8 +163,7 @@ clear_all
 
 ### The handler, when the grace is over
 settings 'reclaim_grace = 2'
-leave 1
-leave 2
+for n in 1 2; do leave $n; done
 leave 3 $b
 leave 4
 unmake 4
@@ -189,8 +184,7 @@ settings 'reclaim_grace = 8'
 leave 1
 start
 sleep 4
-leave 2
-leave 4
+for n in 2 4; do leave $n; done
 unmake 4
 kill -HUP "$daemon"
 one_goes() { [ "$(left 1)" = '' ] || [ "$(left 2)" = '' ] || [ "$(left 4)" = '' ]; }
