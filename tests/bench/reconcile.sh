@@ -13,7 +13,7 @@ make_some() { # TYPE COUNT PARENT: at most a thousand in all
 	local i
 	for ((i = 0; i < $2 && n < 1000; i++)); do
 		n=$((n + 1))
-		make_device "$3" "$1" "$(vgpu $n)"
+		make_device "$3" "$1" "$(uuid $n)"
 	done
 }
 for parent in "$root"/sys/class/mdev_bus/*; do
@@ -30,7 +30,7 @@ done
 # The guests have theirs open.
 for ((n = 1; n <= 200; n++)); do
 	# shellcheck disable=SC2034 # It is open: that is all.
-	exec {fd}<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/mdev/devices/$(vgpu $n)/iommu_group")")"
+	exec {fd}<>"$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/mdev/devices/$(uuid $n)/iommu_group")")"
 done
 echo "vgpu-leased: 200 domains, 50 of them running with 200 vGPUs, 1000 mdevs on 32 cards; medians of ${BENCH_ROUNDS:-30} passes"
 "$builddir/tests/system/leased/passes" "$root" "test://$work/node.xml" "${BENCH_ROUNDS:-30}" | sed -E \

@@ -14,14 +14,6 @@ host() {
 	start_host "$@"
 }
 
-# uuid N: that of the vGPU number N; domain_uuid N: that of the domain vmN.
-uuid() {
-	printf '%08x-0000-4000-8000-000000000001' "$1"
-}
-domain_uuid() {
-	printf '%08x-0000-4000-8000-00000000000d' "$1"
-}
-
 # domain N UUID [TYPE]: the XML of the domain vmN with this vGPU; vf_domain N ADDRESS [MANAGED [TYPE]]: with this VF.
 domain() { mdev_xml "vm$1" "$(domain_uuid "$1")" "${@:2}"; }
 vf_domain() { vf_xml "vm$1" "$(domain_uuid "$1")" "${@:2}"; }

@@ -75,6 +75,14 @@ within() {
 		sleep 0.02
 	done
 }
+# in_ms MS SENTENCE COMMAND...: it takes less than this, however it ends: $status.
+in_ms() {
+	local began=${EPOCHREALTIME/./} ms
+	status=0
+	"${@:3}" >"$work/out" 2>&1 || status=$?
+	ms=$(((${EPOCHREALTIME/./} - began) / 1000))
+	holds "$2 ($ms ms)" test $ms -lt "$1"
+}
 # for_guest ID TYPE PARENT: this vGPU was made for a guest, as the hook remembers it of one that was new when a guest came.
 for_guest() {
 	mkdir -p "$root/var/lib/vgpu-lease/affinity"

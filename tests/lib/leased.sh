@@ -66,8 +66,6 @@ gc_leaves() {
 	is "$(left 1 2 3 4 5)" "$1" "$2"
 }
 
-# vgpu N: the UUID of vGPU number N.
-vgpu() { printf '%08x-0000-4000-8000-000000000001' "$1"; }
 # write_node FILE DOMAINS RUNNING EACH: a host for libvirt's test driver; each that runs has so many vGPUs, by their number, and a
 # status file.
 write_node() {
@@ -80,7 +78,7 @@ write_node() {
 			printf "<domain type='test' xmlns:test='http://libvirt.org/schemas/domain/test/1.0'><name>vm%d</name>" $n
 			printf "<uuid>%08x-0000-4000-8000-00000000000d</uuid><memory>8192</memory><os><type>hvm</type></os><devices>" $n
 			for ((m = 1; m <= $4; m++)); do
-				mdev_hostdev "$(vgpu $((n * $4 + m)))"
+				mdev_hostdev "$(uuid $((n * $4 + m)))"
 			done
 			echo "</devices><test:runstate>$state</test:runstate></domain>"
 		done

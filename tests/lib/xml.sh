@@ -2,6 +2,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The XML of a domain with one vGPU, whose metadata may ask for a type. Sourced by host.sh.
 
+# uuid N: that of the vGPU number N; domain_uuid N: that of the domain vmN.
+uuid() { printf '%08x-0000-4000-8000-000000000001' "$1"; }
+domain_uuid() { printf '%08x-0000-4000-8000-00000000000d' "$1"; }
+
 # mdev_xml NAME UUID ID [TYPE]
 mdev_xml() {
 	local type=${4:+" type='$4'"}

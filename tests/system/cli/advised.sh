@@ -24,15 +24,14 @@ vm=$work/vm1.xml
 domain 1 "$(uuid 1)" >"$vm"
 
 ### Without a configuration
-conf_gone() { rm -f "$root/etc/vgpu-lease.conf"; }
-unconfigured() { conf_gone && vl "$@"; }
+unconfigured() { rm -f "$root/etc/vgpu-lease.conf" && vl "$@"; }
 unconfigured check
 advises "check: how to write a first configuration" "$out"
 unconfigured status
 advises "so does status" "$out"
 unconfigured plan "$vm"
 advises "so does plan" "$err"
-conf_gone
+rm "$root/etc/vgpu-lease.conf"
 advises "and the hook" "$(call prepare begin 1 2>&1)"
 unconfigured init --write
 advises "init: what to run next" "$(tail -n 1 <<<"$out")"

@@ -4,12 +4,6 @@
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4 nvidia-222 policy 'driver_cleanup = 0' 'reclaim_grace = 0' 'lock_timeout = 10'
 card=0000:84:00.0
-took() { # COMMAND...: the milliseconds that it takes; its status is in $work/status
-	local began=${EPOCHREALTIME/./}
-	"$@" >/dev/null 2>"$work/err"
-	echo $? >"$work/status"
-	echo $(((${EPOCHREALTIME/./} - began) / 1000))
-}
 pending() { grep -q "^$1" "$root/.kernel/control/pending"; }
 
 ### Beside creations on the same pGPU
@@ -20,9 +14,8 @@ first=$!
 prepare 3 &
 second=$!
 holds "two creations wait for their driver" eventually pending create
-ms=$(took prepare)
-is "$(cat "$work/status") $(lease_has origin)" "0 adopted" "a vGPU that exists is adopted beside them"
-holds "at once ($ms ms)" test "$ms" -lt 1500
+in_ms 1500 "a start whose vGPU exists is served beside them at once" prepare
+is "$status $(lease_has origin)" "0 adopted" "with that vGPU, which is adopted"
 wait $first $second
 control create_delay_ms 0
 release
@@ -36,9 +29,8 @@ control remove_delay_ms 1500
 lease gc >/dev/null &
 gc=$!
 holds "the vGPU is being removed as an orphan" eventually pending remove
-ms=$(took prepare)
-is "$(cat "$work/status") $(devices)" "0 $u1 " "a start that needs it is served all the same"
-is "$(lease_has origin)" created "with a vGPU of its own, made when the removal was over ($ms ms)"
+holds "a start that needs it is served all the same" prepare
+is "$(lease_has origin) $(devices)" "created $u1 " "with a vGPU of its own, made when the removal was over"
 wait $gc
 control remove_delay_ms 0
 leaves "which goes at its release" 0 release
@@ -47,8 +39,8 @@ leaves "which goes at its release" 0 release
 make_device $card nvidia-222 $u1
 exec 7>"$(card_lock "$card")"
 flock 7
-took prepare >/dev/null
-is "$(cat "$work/status") $(lease_has origin)" "0 adopted" "a start with a vGPU that exists does not wait for its pGPU"
+prepare
+is "$? $(lease_has origin)" "0 adopted" "a start with a vGPU that exists does not wait for its pGPU"
 holds "nor does its release" release
 exec 7>&-
 is "$(devices)$(leases)" "$u1 0" "which leaves it"

@@ -32,7 +32,6 @@ is_pci() { [ "$1" = variant ] || [ "$1" = vf ]; }
 id() {
 	if is_pci "$1"; then echo "${vfs[$2]}"; else printf '%08x-0000-4000-8000-00000000000a' "$2"; fi
 }
-domain_uuid() { printf '%08x-0000-4000-8000-00000000000d' "$1"; }
 
 # domain FRAMEWORK N ID: its XML.
 domain() {

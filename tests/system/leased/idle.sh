@@ -5,7 +5,7 @@
 needs "$builddir/tests/system/leased/passes"
 host t4:2+mtty nvidia-222 policy 'driver_cleanup = 0' 'reclaim = never'
 write_node "$work/node.xml" 8 4 1
-for n in 1 2 3 4; do make_device 0000:84:00.0 nvidia-222 "$(vgpu $n)"; done
+for n in 1 2 3 4; do make_device 0000:84:00.0 nvidia-222 "$(uuid $n)"; done
 
 ### CPU
 # Of the handler, and of the process of a pass.
