@@ -70,7 +70,6 @@ gc_leaves() {
 # status file.
 write_node() {
 	local n m state
-	mkdir -p "$root/run/libvirt/qemu"
 	{
 		echo '<node>'
 		for ((n = 0; n < $2; n++)); do
@@ -85,7 +84,6 @@ write_node() {
 		echo '</node>'
 	} >"$1"
 	for ((n = 0; n < $3; n++)); do
-		{ echo "<domstatus state='running' reason='booted' pid='1'>"; sed -n "s,.*\(<domain .*<name>vm$n</name>.*\),\1,p" "$1"; echo '</domstatus>'; } \
-			>"$root/run/libvirt/qemu/vm$n.xml"
+		sed -n "s,.*\(<domain .*<name>vm$n</name>.*\),\1,p" "$1" | libvirt_runs "vm$n"
 	done
 }

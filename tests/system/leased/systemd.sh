@@ -30,8 +30,7 @@ holds "that it ends" eventually hears STOPPING=1
 # libvirt starts when the handler is ready, so a connection to its socket waits for that.
 mkfifo "$work/hangs"
 prepare
-mkdir -p "$root/run/libvirt/qemu"
-{ echo "<domstatus state='running' reason='booted' pid='1'>"; cat "$vm"; echo '</domstatus>'; } >"$root/run/libvirt/qemu/one-vgpu.xml"
+libvirt_runs one-vgpu <"$vm"
 : >"$heard"
 NOTIFY_SOCKET=$work/notify start --connect "test://$work/hangs"
 holds "it is ready before it asks libvirt, whatever there is to ask" eventually hears READY=1
