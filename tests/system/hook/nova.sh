@@ -33,7 +33,6 @@ nova_xml $u1 >"$work/nova.xml"
 nova_xml >"$work/unplugged.xml"
 define() { mdevctl_has $card "$1" "$2" "${3:-auto}"; } # UUID TYPE [START]
 undefine() { rm "$root/etc/mdevctl.d/$card/$1"; }
-state() { echo "$(devices)$(leases)"; }
 
 ### Power on after the driver was reloaded, suspend, resume, destroy
 holds "plan says whose a missing device will be" says M_KEPT_NOVA < <(lease plan "$work/nova.xml")
@@ -43,15 +42,12 @@ holds "which show says" grep -q '"owner": "nova"' < <(lease show "$u1" --json)
 holds "the list says that it stays" grep -q '"origin": "adopted"' < <(lease list --json)
 is "$("$builddir/hooks/qemu" --root "$root" --dry-run -- vm release end saved <"$work/unplugged.xml" 2>&1 >/dev/null)" \
 	"keep the device and drop the lease of $u1, nvidia-222 on $card" "a suspend unplugs it first: a dry run of its release says that it stays"
-release "$work/unplugged.xml" saved
-is "$(state)" "$u1 0" "and so it does"
+leaves "and so it does" "$u1 0" release "$work/unplugged.xml" saved
 hook vm restore begin - <"$work/unplugged.xml"
-prepare "$work/unplugged.xml"
-is "$(state)" "$u1 0" "for the resume, which plugs it in again"
+leaves "for the resume, which plugs it in again" "$u1 0" prepare "$work/unplugged.xml"
 prepare "$work/nova.xml"
 is "$(lease_has origin)" adopted "the next start adopts it"
-release "$work/nova.xml"
-is "$(state)" "$u1 0" "and the end of the domain leaves it, too"
+leaves "and the end of the domain leaves it, too" "$u1 0" release "$work/nova.xml"
 remove_device $u1
 
 ### A definition whose device is missing
@@ -59,16 +55,14 @@ define $u1 nvidia-222
 holds "plan says that a definition keeps it" says M_KEPT_DEFINED < <(lease plan "$vm")
 prepare
 is "$(devices)$(lease_has origin)" "$u1 adopted" "what mdevctl has defined is created, and is mdevctl's"
-release
-is "$(state)" "$u1 0" "it is left standing, so that no definition is without its device"
+leaves "it is left standing, so that no definition is without its device" "$u1 0" release
 holds "with its definition" test -e "$root/etc/mdevctl.d/$card/$u1"
 undefine $u1
 remove_device $u1
 prepare
 is "$(lease_has origin)" created "what nobody else has defined is the hook's"
 define $u1 nvidia-222 manual
-release
-is "$(state)" "$u1 0" "but what was defined meanwhile is left standing"
+leaves "but what was defined meanwhile is left standing" "$u1 0" release
 undefine $u1
 remove_device $u1
 
@@ -97,12 +91,10 @@ release "$work/nova.xml"
 ### The lease of a domain that ended unseen, and one that was lost
 prepare "$work/nova.xml"
 sleep 1.1
-lease gc >"$work/gc"
-is "$(state)" "$u1 0" "gc drops the lease of an instance that no longer runs, and keeps its device"
+leaves "gc drops the lease of an instance that no longer runs, and keeps its device" "$u1 0" lease gc
 hook vm reconnect begin - <"$work/nova.xml"
 is "$(lease_has origin)" adopted "a lease that is recovered says that it is Nova's"
-release "$work/nova.xml"
-is "$(state)" "$u1 0" "so that the device stays then, too"
+leaves "so that the device stays then, too" "$u1 0" release "$work/nova.xml"
 remove_device $u1
 prepare
 rm "$root/run/vgpu-lease/leases/$u1"
@@ -124,8 +116,7 @@ fails "a domain that has all its vGPUs is no finding" grep -q 'without vGPU' < <
 runs "$work/unplugged.xml"
 holds "one that runs without it is a failure of check" says M_CHECK_LACKS_DEFINED vm "$u1" < <(lease check | grep '^FAIL')
 holds "of status, too" says M_CHECK_LACKS_DEFINED vm "$u1" < <(lease status | tr -s '\n│ ' ' ')
-release "$work/unplugged.xml" saved
-is "$(state)" "$u1 0" "which stays when the instance is suspended once more"
+leaves "which stays when the instance is suspended once more" "$u1 0" release "$work/unplugged.xml" saved
 remove_device $u1
 sed "s/$u1/$(numbered 7)/" "$work/nova.xml" | runs /dev/stdin
 fails "a domain that has another UUID since a migration misses nothing" grep -q 'without vGPU' < <(lease check)
