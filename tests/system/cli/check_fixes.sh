@@ -150,14 +150,12 @@ vl gc --unused --grace 0 --no-headings
 fails "unless their type is enabled" exists 1
 
 ### A guest's mdev that was not a GPU's, as QAT's, and that its script has not made again after a boot
-new_host t4+mlx5
-configure nvidia-222@0000:84:00.0
+new_host t4+mlx5 nvidia-222@0000:84:00.0
 create 0000:06:00.0 mlx5_core-local 1
 call prepare begin 1
 call release end 1
 is "$(call migrate begin 1 2>&1)" "" "one that the operator has created for a migrating guest is what the guest gets"
-vl list --no-headings -o ID,TYPE,STATE
-is "$(xargs <<<"$out")" "$(uuid 1) mlx5_core-local reserved" "not a vGPU of the pool under another UUID"
+vl_words "not a vGPU of the pool under another UUID" "$(uuid 1) mlx5_core-local reserved" list --no-headings -o ID,TYPE,STATE
 call release end 1
 remove_device "$(uuid 1)"
 reports "the guest does not get a vGPU in its place" call prepare begin 1 -- M_TYPE_DISABLED mlx5_core-local "/var/lib/vgpu-lease/affinity/$(uuid 1)" nvidia-222
@@ -195,13 +193,12 @@ for ids in "8086 0b30 120000 1" "8086 56c0 038000 0" "19e5 a250 120000 1" "19e5 
 		echo "0x$device" >"$devices/$pf_or_vf/device"
 		echo "0x$class" >"$devices/$pf_or_vf/class"
 	done
-	said=$(vf_domain 1 0000:4d:00.1 yes flex | "$hook" --root "$root" -- vm1 migrate begin - 2>&1)
+	said=$(vf_domain 1 0000:4d:00.1 yes flex | hook vm1 migrate begin - 2>&1)
 	is "$?|$(grep -c "bus='0x65' slot='0x02'" <<<"$said")" "$other|$((1 - other))" \
 		"a match by vendor or node $([ "$other" = 1 ] && echo 'does not mean' || echo means) $vendor:$device"
 done
 configure vf_flex@1dd8:100c
-vl check
-holds "of such a device that is named check warns" says M_NOT_A_GPU flex < <(grep "^WARN .*$card" <<<"$out")
+check_says "of such a device that is named check warns" "^WARN .*$card" M_NOT_A_GPU flex
 
 ### Adapters and channels of s390x, which are mdevs, too
 rm -r "${root:?}"/{sys,run,var}
@@ -225,8 +222,7 @@ vl_is "and gc --unused removes none" "0||" gc --dry-run --unused --grace 0 --no-
 ### Hygon's crypto engines (hct), mdevs of a virtual parent that are vfio-pci
 other_mdev virtual/hct hct hct-1 vfio-pci "$(uuid 3)"
 vl_says "init does not enable them" 1 init -- M_INIT_NO_GPU
-vl gc --dry-run --unused --grace 0 --no-headings
-is "$out" "" "nor does gc --unused remove them"
+vl_is "nor does gc --unused remove them" "0||" gc --dry-run --unused --grace 0 --no-headings
 configure hct-1
 vl gc --dry-run --unused --grace 0 --no-headings
 is "$(grep -c "^remove *$(uuid 3)" <<<"$out")" 1 "unless they are configured"
