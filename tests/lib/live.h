@@ -15,6 +15,7 @@
 
 #include "lib/config_text.h"
 #include "lib/leases.h"
+#include "lib/names.h"
 #include "lib/tap.h"
 #include "lib/vgpu.h"
 
@@ -106,13 +107,11 @@ static inline int hold(const char *id)
 #define LIVE_TESTS(model, text, ...)                                                                                   \
 	int main(void)                                                                                                 \
 	{                                                                                                              \
-		static void (*const tests[])(void) = { __VA_ARGS__ };                                                  \
-                                                                                                                       \
 		live_begin(model);                                                                                     \
 		must(config_of_text(&config, "test", text, strlen(text), &err));                                       \
 		must(store_open(&store, &live.tree.host, true, &err));                                                 \
-		for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)                                          \
-			tests[i]();                                                                                    \
+		for (EACH_TEST(__VA_ARGS__))                                                                           \
+			(*test)();                                                                                     \
 		store_close(&store);                                                                                   \
 		config_free(&config);                                                                                  \
 		live_end();                                                                                            \

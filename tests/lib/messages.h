@@ -14,6 +14,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
+#include "lib/source.h"
 #include "lib/tap.h"
 
 #define MESSAGE_SIZE 4096
@@ -29,15 +30,7 @@ static char *message_table;
 /* Before main(): a test may take away what opening a file needs. */
 __attribute__((constructor)) static inline void message_load(void)
 {
-	char path[4096];
-	size_t size = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/tests/lib/messages", getenv("srcdir"));
-	f = fopen(path, "r");
-	if (!f || getdelim(&message_table, &size, '\0', f) < 0)
-		message_bail_out(path, "cannot be read");
-	fclose(f);
+	message_table = source_text("tests/lib/messages");
 }
 
 /* The text of a key with its gaps. */

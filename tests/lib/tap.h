@@ -109,13 +109,23 @@ static inline int tap_done(void)
 	return tap_failed ? 1 : 0;
 }
 
+/* for (EACH_TEST(a, b)): each of these functions, as `*test`. */
+#define EACH_TEST(...)                                                                                                 \
+	void (*const *test)(void) = (void (*const[])(void)){ __VA_ARGS__, NULL };                                      \
+	*test;                                                                                                         \
+	test++
+
 /* The main() of a test that only calls these functions. */
 #define TESTS(...)                                                                                                     \
 	int main(void)                                                                                                 \
 	{                                                                                                              \
-		static void (*const tests[])(void) = { __VA_ARGS__ };                                                  \
-                                                                                                                       \
-		for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)                                          \
-			tests[i]();                                                                                    \
+		for (EACH_TEST(__VA_ARGS__))                                                                           \
+			(*test)();                                                                                     \
 		return tap_done();                                                                                     \
 	}
+
+/* for (ROWS(row, rows)): each row of a table. */
+#define ROWS(row, rows)                                                                                                \
+	const __typeof__((rows)[0]) *row = (rows);                                                                     \
+	row < (rows) + sizeof(rows) / sizeof((rows)[0]);                                                               \
+	row++

@@ -4,11 +4,11 @@
 
 #include "base/auto.h"
 #include "sys/sys.h"
+#include "lib/names.h"
 #include "lib/tap.h"
 #include "lib/tree.h"
 
 #define CARD "sys/devices/0000:84:00.0"
-#define UUID "c6f1a2b3-0000-4000-8000-00000000000a"
 
 enum { TYPES = 4, TEXT_MAX = 1 << 16 };
 
@@ -75,8 +75,8 @@ static void run(const struct row *row)
 	}
 	if (row->carries) {
 		snprintf(add, sizeof(add),
-			 CARD "/" UUID "/mdev_type -> ../mdev_supported_types/%s\n"
-			      "sys/bus/mdev/devices/" UUID " -> ../../../devices/0000:84:00.0/" UUID "\n",
+			 CARD "/" A "/mdev_type -> ../mdev_supported_types/%s\n"
+			      "sys/bus/mdev/devices/" A " -> ../../../devices/0000:84:00.0/" A "\n",
 			 row->carries);
 		tree_add(&tree, add);
 	}

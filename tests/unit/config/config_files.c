@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "lib/config_text.h"
 #include "lib/messages.h"
+#include "lib/source.h"
 #include "lib/tap.h"
 #include "lib/tree.h"
 #include "unit/config/files.h"
@@ -118,40 +119,27 @@ static void trust(void)
 /* The file that is shipped: as it is, and with its examples and defaults uncommented. */
 static void shipped(void)
 {
-	autofree char *whole = NULL;
-	char path[PATH_MAX], line[512];
+	autofree char *text = source_text("etc/vgpu-lease.conf"), *whole = mem_strdup(text);
 	struct config d;
-	size_t len;
-	FILE *in, *out;
+	char *to = whole;
 
-	snprintf(path, sizeof(path), "%s/etc/vgpu-lease.conf", getenv("srcdir"));
-	in = fopen(path, "r");
-	out = open_memstream(&whole, &len);
-	if (!in || !out)
-		tree_fail(path);
-	while (fgets(line, sizeof(line), in)) {
-		bool keep = line[0] != '#' || line[1] == ' ' || line[1] == '\n' || strncmp(line, "#nova_conf", 10) == 0;
+	for (const char *line = text; *line;) {
+		size_t n = strcspn(line, "\n") + 1;
+		bool keep = *line != '#' || strchr(" \n", line[1]) || strncmp(line, "#nova_conf", 10) == 0;
 
-		fputs(keep ? line : line + 1, out);
+		to = mempcpy(to, line + !keep, n - !keep);
+		line += n;
 	}
-	fclose(in);
-	fclose(out);
+	*to = '\0';
 	err = (struct err){ 0 };
 	config_default(&d);
-	ok(config_of_text(&c, "f", whole, len, &err) == 0, "the shipped file with all its settings is right: %s",
-	   err.text);
+	ok(config_of_text(&c, "f", whole, strlen(whole), &err) == 0,
+	   "the shipped file with all its settings is right: %s", err.text);
 	ok(same_policy(&c.policy, &d.policy) && c.quota_default == d.quota_default && c.quota_none == d.quota_none,
 	   "what it shows for a default is one");
 	ok(c.nsections == 2 && c.sections[1].vf && c.nquotas == 1, "and it shows the rest");
 
-	in = fopen(path, "r");
-	free(whole);
-	whole = NULL;
-	len = 0;
-	if (!in || getdelim(&whole, &len, '\0', in) < 0)
-		tree_fail(path);
-	fclose(in);
-	put("etc/vgpu-lease.conf", whole);
+	put("etc/vgpu-lease.conf", text);
 	is(load(NULL), "", "the shipped file as it is is right, too");
 	is(warning(0), message_in("ROOT/etc/vgpu-lease.conf: {M_CONF_NO_POOL}"), "and says what is still to do");
 }

@@ -73,12 +73,10 @@ static inline const char *warning(size_t i)
 #define CONFIG_TESTS(...)                                                                                              \
 	int main(void)                                                                                                 \
 	{                                                                                                              \
-		static void (*const tests[])(void) = { __VA_ARGS__ };                                                  \
-                                                                                                                       \
 		umask(022);                                                                                            \
-		for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {                                        \
+		for (EACH_TEST(__VA_ARGS__)) {                                                                         \
 			tree_begin(&tree, "etc/\n");                                                                   \
-			tests[i]();                                                                                    \
+			(*test)();                                                                                     \
 			config_free(&c);                                                                               \
 			tree_end(&tree);                                                                               \
 		}                                                                                                      \

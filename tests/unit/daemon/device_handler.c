@@ -9,9 +9,6 @@
 #include "lib/messages.h"
 #include "lib/live.h"
 
-#define FOREIGN "c6f1a2b3-0000-4000-8000-00000000000a"
-#define RESERVED "c6f1a2b3-0000-4000-8000-00000000000b"
-#define DEFINED "c6f1a2b3-0000-4000-8000-00000000000c"
 #define METRICS "run/vgpu-lease/metrics.prom"
 
 static struct handler handler;
@@ -69,15 +66,15 @@ static void news(void)
 {
 	int64_t next;
 
-	ok(!strstr(pass(&next), FOREIGN), "a pass says nothing of what is not there");
+	ok(!strstr(pass(&next), A), "a pass says nothing of what is not there");
 	ok(next > 50000 && next <= 60000, "and the next one looks at all again: in %lld ms", (long long)next);
-	make(MDEV("mtty", "mtty-1", FOREIGN));
-	ok(strstr(pass(&next), FOREIGN) != NULL, "a foreign vGPU is reported");
-	ok(!strstr(pass(&next), FOREIGN), "once");
-	must(kernel_remove(&live.tree.host, MDEV("mtty", "mtty-1", FOREIGN), 1000, &err));
+	make(MDEV("mtty", "mtty-1", A));
+	ok(strstr(pass(&next), A) != NULL, "a foreign vGPU is reported");
+	ok(!strstr(pass(&next), A), "once");
+	must(kernel_remove(&live.tree.host, MDEV("mtty", "mtty-1", A), 1000, &err));
 	pass(&next);
-	make(MDEV("mtty", "mtty-1", FOREIGN));
-	ok(strstr(pass(&next), FOREIGN) != NULL, "and anew after it was gone");
+	make(MDEV("mtty", "mtty-1", A));
+	ok(strstr(pass(&next), A) != NULL, "and anew after it was gone");
 }
 
 /* Nova counts a definition as a device: it is none. */
@@ -86,28 +83,27 @@ static void definitions(void)
 	int64_t next;
 
 	tree_add(&live.tree, "etc/nova/nova.conf = [devices]\\nenabled_mdev_types = mtty-1\n"
-			     "etc/mdevctl.d/mtty/" DEFINED " = {\"mdev_type\": \"mtty-1\"}\n");
+			     "etc/mdevctl.d/mtty/" C " = {\"mdev_type\": \"mtty-1\"}\n");
 	configure("etc/vgpu-lease.conf = [devices]\\nnova_conf = /etc/nova/nova.conf"
 		  "\\n[policy]\\nreclaim_grace = 100");
-	ok(handler.is_valid && !strstr(pass(&next), DEFINED), "a definition without a device is no foreign vGPU");
-	tree_add(&live.tree, "etc/mdevctl.d/mtty/" FOREIGN " = {\n");
-	ok(strstr(pass(&next), "mtty/" FOREIGN) != NULL, "one that is not valid is named");
-	ok(!strstr(pass(&next), "mtty/" FOREIGN), "once");
+	ok(handler.is_valid && !strstr(pass(&next), C), "a definition without a device is no foreign vGPU");
+	tree_add(&live.tree, "etc/mdevctl.d/mtty/" A " = {\n");
+	ok(strstr(pass(&next), "mtty/" A) != NULL, "one that is not valid is named");
+	ok(!strstr(pass(&next), "mtty/" A), "once");
 	ok(next < 290000, "but looked at again when its time is over: in %lld ms", (long long)next);
 	configure("etc/vgpu-lease.conf = [devices]\\nenabled_mdev_types = mtty-1");
 }
 
 static void deadlines(void)
 {
-	struct lease lease = lease_of(RESERVED, "mtty-1", "mtty", LEASE_RESERVED,
-				      "dddddddd-0000-4000-8000-000000000001");
+	struct lease lease = lease_of(B, "mtty-1", "mtty", LEASE_RESERVED, "dddddddd-0000-4000-8000-000000000001");
 	int64_t next;
 
 	lease.deadline_ms = sys_now_ms() + 60000;
 	put_lease(lease);
 	pass(&next);
 	ok(next > 50000 && next <= 60001, "a pass is due when a reservation ends: in %lld ms", (long long)next);
-	must(lease_drop(&store, RESERVED, &err));
+	must(lease_drop(&store, B, &err));
 }
 
 static void metrics(void)

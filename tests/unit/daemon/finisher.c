@@ -11,8 +11,6 @@
 
 #include "lib/small_host.h"
 
-#define D "c6f1a2b3-0000-4000-8000-00000000000d"
-
 enum { LIMIT_MS = 20000 };
 
 static const struct policy policy = { .lock_timeout_s = 10 }; /* no time for a release that takes longer */

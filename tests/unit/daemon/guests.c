@@ -2,12 +2,12 @@
 /* What a pass asks libvirt, on a host of libvirt's test driver: when it connects, and which orphans are named. */
 #include "daemon/guests.h"
 
+#include "lib/names.h"
 #include "lib/tap.h"
 
 #define NAMED "6695eb01-f6a4-8304-79aa-97f2502e193f" /* in the XML of the driver's own domain */
-#define ORPHAN "c6f1a2b3-0000-4000-8000-00000000000a"
 
-static const char *const ids[] = { NAMED, ORPHAN };
+static const char *const ids[] = { NAMED, A };
 
 static void asked(void)
 {

@@ -7,7 +7,6 @@
 #include "state/history.h"
 
 #define T4 "0000:84:00.0"
-#define U(n) "c6f1a2b3-0000-4000-8000-00000000000" #n
 
 /* What the pass has found; the last column is what is to come of it, of a device that libvirt names or does not. */
 static const struct row {

@@ -4,31 +4,22 @@
  * to do.
  */
 #include "lib/live.h"
+#include "lib/xml.h"
 
 #include <errno.h>
 
 #include "device/release.h"
 #include "daemon/finisher.h"
-#include "domain/domxml.h"
 #include "ops/gc.h"
 #include "state/history.h"
 
 #define T4 "0000:84:00.0"
-#define U(n) "c6f1a2b3-0000-4000-8000-00000000000" #n
-#define VM(n) "dddddddd-0000-4000-8000-00000000000" #n
 
-#define DOMAIN(n, hostdevs)                                                                                            \
-	"<domain type='kvm'><name>vm" #n "</name><uuid>" VM(n) "</uuid><devices>" hostdevs "</devices></domain>"
-#define HOSTDEV(id)                                                                                                    \
-	"<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='" id "'/></source></hostdev>"
-#define PCI(bus, function)                                                                                             \
-	"<hostdev mode='subsystem' type='pci' managed='no'><source><address domain='0x0000' bus='0x" bus               \
-	"' slot='0x00' function='0x" function "'/></source></hostdev>"
+#define GUEST_XML(n, hostdevs)                                                                                         \
+	"<domain type='kvm'><name>vm" #n "</name><uuid>" GUEST(n) "</uuid><devices>" hostdevs "</devices></domain>"
 #define MARKED(id)                                                                                                     \
-	"<domain type='kvm'><name>vm1</name><uuid>" VM(1) "</uuid><metadata>"                                          \
-							  "<vgpu:lease xmlns:vgpu='" DOMXML_NS                         \
-							  "'><vgpu:device uuid='" id                                   \
-							  "'/></vgpu:lease></metadata></domain>"
+	"<domain type='kvm'><name>vm1</name><uuid>" GUEST(1) "</uuid><metadata>" LEASE("<v:device uuid='" id           \
+										       "'/>") "</metadata></domain>"
 
 static struct lease_marks plugged;
 static int qemu;         /* as it has a vGPU open */
@@ -128,28 +119,28 @@ static void plugged_in(void)
 {
 	make_mdev(U(1));
 	qemu = hold(U(1));
-	pass(DOMAIN(1, HOSTDEV(U(1))), false);
+	pass(GUEST_XML(1, MDEV_XML(U(1))), false);
 	is(state(U(1)), "none", "nothing is recorded of a domain that is just being started");
-	pass(DOMAIN(1, HOSTDEV(U(1))), true);
+	pass(GUEST_XML(1, MDEV_XML(U(1))), true);
 	is(state(U(1)), "adopted active", "a device that somebody plugged in is leased to its domain, as adopted");
-	ok(pass(DOMAIN(1, HOSTDEV(U(1))), true) == 0, "a second pass finds nothing to do");
+	ok(pass(GUEST_XML(1, MDEV_XML(U(1))), true) == 0, "a second pass finds nothing to do");
 	close(qemu);
-	pass(DOMAIN(1, ""), true);
+	pass(GUEST_XML(1, ""), true);
 	is(state(U(1)), "adopted releasing", "unplugged and closed, it is released");
 	finish();
 	qemu = hold(U(1));
-	pass(DOMAIN(1, HOSTDEV(U(1))), true);
+	pass(GUEST_XML(1, MDEV_XML(U(1))), true);
 	close(qemu);
-	pass(DOMAIN(1, ""), true);
+	pass(GUEST_XML(1, ""), true);
 	is(state(U(1)), "adopted releasing", "also where no pass came between the two");
 	finish();
 	qemu = hold(U(1));
-	pass(DOMAIN(1, HOSTDEV(U(1))), true);
-	pass(DOMAIN(1, ""), true);
+	pass(GUEST_XML(1, MDEV_XML(U(1))), true);
+	pass(GUEST_XML(1, ""), true);
 	is(state(U(1)), "adopted active", "unplugged, but still open: it stays");
 	ok(again_ms > 0 && again_ms <= 10000, "and is looked at again soon");
 	close(qemu);
-	pass(DOMAIN(1, ""), false);
+	pass(GUEST_XML(1, ""), false);
 	is(state(U(1)), "adopted active", "so it does while its domain is on the move");
 	pass(MARKED(U(1)), true);
 	is(state(U(1)), "adopted releasing", "unplugged and closed, it is released, though the metadata names it yet");
@@ -160,12 +151,12 @@ static void plugged_in(void)
 
 static void made_by_us(void)
 {
-	put(U(2), VM(1), LEASE_ACTIVE, LEASE_CREATED);
+	put(U(2), GUEST(1), LEASE_ACTIVE, LEASE_CREATED);
 	make_mdev(U(2));
-	pass(DOMAIN(1, ""), true);
+	pass(GUEST_XML(1, ""), true);
 	is(state(U(2)), "created active", "a lease of a moment ago may be on its way into its domain");
-	pass(DOMAIN(1, HOSTDEV(U(2))), true);
-	pass(DOMAIN(1, ""), true);
+	pass(GUEST_XML(1, MDEV_XML(U(2))), true);
+	pass(GUEST_XML(1, ""), true);
 	is(state(U(2)), "created releasing", "one that was seen there, and is no more, was unplugged");
 	ok(finish() == 0 && !exists(U(2)), "what we made is removed");
 	is(state(U(2)), "none", "and its lease is gone");
@@ -179,7 +170,7 @@ static const char *lost_and_found(const char *id)
 	snprintf(path, sizeof(path), "run/vgpu-lease/leases/%s", id);
 	if (unlinkat(live.tree.host.root, path, 0) < 0)
 		tree_fail(path);
-	pass(DOMAIN(1, HOSTDEV(U(9))), true);
+	pass(GUEST_XML(1, MDEV_XML(U(9))), true);
 	return state(id);
 }
 
@@ -188,7 +179,7 @@ static void lost(void)
 {
 	struct lease lease;
 
-	put(U(9), VM(1), LEASE_ACTIVE, LEASE_CREATED);
+	put(U(9), GUEST(1), LEASE_ACTIVE, LEASE_CREATED);
 	make_mdev(U(9));
 	qemu = hold(U(9));
 	if (lease_get(&store, U(9), &lease, &err) != 1)
@@ -196,17 +187,17 @@ static void lost(void)
 	affinity_put(&store, &lease, false);
 	is(lost_and_found(U(9)), "created active", "a lease that is lost under a running domain comes back as it was");
 	is(lost_and_found(U(9)), "created active", "as often as it is lost");
-	pass(DOMAIN(1, ""), true);
+	pass(GUEST_XML(1, ""), true);
 	close(qemu);
-	pass(DOMAIN(1, ""), true);
+	pass(GUEST_XML(1, ""), true);
 	ok(finish() == 0 && !exists(U(9)), "so that what we made is removed in the end");
 	make_mdev(U(9));
 	qemu = hold(U(9));
-	pass(DOMAIN(1, HOSTDEV(U(9))), true);
+	pass(GUEST_XML(1, MDEV_XML(U(9))), true);
 	is(state(U(9)), "adopted active", "what somebody else makes under its UUID afterwards is theirs");
 	is(lost_and_found(U(9)), "adopted active", "and stays so");
 	close(qemu);
-	pass(DOMAIN(1, ""), true);
+	pass(GUEST_XML(1, ""), true);
 	ok(finish() == 0 && exists(U(9)), "and is left standing");
 }
 
@@ -214,7 +205,8 @@ static void lost(void)
 static void vfs(void)
 {
 	static const char vf[] = "0000:26:00.4", plain[] = "0000:4d:00.1", other[] = "0000:26:00.5";
-	static const char both[] = DOMAIN(1, PCI("26", "4") PCI("26", "5") PCI("4d", "1") PCI("02", "0"));
+	static const char both[] = GUEST_XML(1,
+					     VF_XML("26", "4") VF_XML("26", "5") VF_XML("4d", "1") VF_XML("02", "0"));
 	int beside;
 
 	make(VARIANT(vf, "nvidia-1145"));
@@ -228,7 +220,7 @@ static void vfs(void)
 	ok(pass(both, true) == 0, "a second pass finds nothing to do");
 	close(qemu);
 	close(beside);
-	pass(DOMAIN(1, ""), true);
+	pass(GUEST_XML(1, ""), true);
 	ok(finish() == 0, "unplugged, both are released");
 	is(state(vf), "none", "the one");
 	is(state(plain), "none", "and the other");
@@ -237,11 +229,11 @@ static void vfs(void)
 
 static void open_to_the_last(void)
 {
-	put(U(3), VM(3), LEASE_RELEASING, LEASE_CREATED);
+	put(U(3), GUEST(3), LEASE_RELEASING, LEASE_CREATED);
 	make_mdev(U(3));
 	qemu = hold(U(3));
 	ok(finish_once() == 1 && exists(U(3)), "what is open is not released");
-	pass(DOMAIN(3, HOSTDEV(U(3))), true);
+	pass(GUEST_XML(3, MDEV_XML(U(3))), true);
 	is(state(U(3)), "created releasing", "nor taken back, where its QEMU may be on its way out");
 	close(qemu);
 	ok(finish() == 0 && !exists(U(3)), "when it is closed it is");
@@ -255,30 +247,30 @@ static void on_its_way(void)
 
 	config.policy.start_grace_s = 0;
 	sys_sleep_ms(2);
-	put(U(7), VM(7), LEASE_ACTIVE, LEASE_CREATED);
+	put(U(7), GUEST(7), LEASE_ACTIVE, LEASE_CREATED);
 	work = store_lock_vgpu(&store, U(7), &err);
 	make_mdev(U(7));
 	pass(NULL, true);
 	is(state(U(7)), "created active",
 	   "what a command leases whose domain libvirt does not run yet stays while it lives");
 	store_unlock_vgpu(U(7), work);
-	put(U(7), VM(7), LEASE_ACTIVE, LEASE_CREATED);
+	put(U(7), GUEST(7), LEASE_ACTIVE, LEASE_CREATED);
 	pass_after(NULL, true, before);
 	is(state(U(7)), "created active",
 	   "that libvirt ran no such domain before the lease was written proves nothing");
-	pass_after(DOMAIN(7, ""), true, before);
+	pass_after(GUEST_XML(7, ""), true, before);
 	is(state(U(7)), "created active", "nor that it ran without the device");
-	pass(DOMAIN(7, HOSTDEV(U(7))), false);
+	pass(GUEST_XML(7, MDEV_XML(U(7))), false);
 	is(state(U(7)), "created active", "a domain that libvirt is just starting runs");
-	pass(DOMAIN(7, HOSTDEV(U(7))), true);
+	pass(GUEST_XML(7, MDEV_XML(U(7))), true);
 	pass_after(NULL, true, before);
 	is(state(U(7)), "created active", "seen in it since, too");
 	pass(NULL, true);
 	is(state(U(7)), "created releasing", "that there is no such domain now is the end of it");
 	qemu = hold(U(7));
-	pass_after(DOMAIN(7, HOSTDEV(U(7))), true, before);
+	pass_after(GUEST_XML(7, MDEV_XML(U(7))), true, before);
 	is(state(U(7)), "created releasing", "what was there before the mark does not take that back");
-	pass(DOMAIN(7, HOSTDEV(U(7))), true);
+	pass(GUEST_XML(7, MDEV_XML(U(7))), true);
 	is(state(U(7)), "created active", "a domain that runs with it now does, whoever marked it");
 	close(qemu);
 	pass(NULL, true);
@@ -291,7 +283,7 @@ static void released_meanwhile(void)
 	struct lease lease;
 	pid_t pid;
 
-	put(U(8), VM(8), LEASE_ACTIVE, LEASE_CREATED);
+	put(U(8), GUEST(8), LEASE_ACTIVE, LEASE_CREATED);
 	make_mdev(U(8));
 	qemu = hold(U(8));
 	if (lease_get(&store, U(8), &lease, &err) != 1)
@@ -302,7 +294,7 @@ static void released_meanwhile(void)
 
 		sys_sleep_ms(50);
 		store.start = 0;
-		_exit(release_mark(&store, VM(8), sys_now_ms(), 1000, &ids, &err) == 0 && ids.n == 1 ? 0 : 1);
+		_exit(release_mark(&store, GUEST(8), sys_now_ms(), 1000, &ids, &err) == 0 && ids.n == 1 ? 0 : 1);
 	}
 	ok(release_now(&store, &config.policy, &lease, release_by(&config.policy), &err) == -EBUSY,
 	   "what is open is not released by command");
@@ -318,17 +310,17 @@ static void late(void)
 	int64_t before;
 
 	config.policy.start_grace_s = 120;
-	put(U(a), VM(1), LEASE_ACTIVE, LEASE_CREATED);
+	put(U(a), GUEST(1), LEASE_ACTIVE, LEASE_CREATED);
 	make_mdev(U(a));
-	pass(DOMAIN(1, HOSTDEV(U(a))), true);
-	put(U(a), VM(1), LEASE_ACTIVE, LEASE_CREATED);
-	pass(DOMAIN(1, ""), true);
+	pass(GUEST_XML(1, MDEV_XML(U(a))), true);
+	put(U(a), GUEST(1), LEASE_ACTIVE, LEASE_CREATED);
+	pass(GUEST_XML(1, ""), true);
 	is(state(U(a)), "created active", "what was detached, and is just being attached again, is no hot-unplug");
 	before = sys_now_ms();
-	put(U(a), VM(2), LEASE_ACTIVE, LEASE_CREATED);
-	ok(pass_after(DOMAIN(1, HOSTDEV(U(a))), true, before) == 0,
+	put(U(a), GUEST(2), LEASE_ACTIVE, LEASE_CREATED);
+	ok(pass_after(GUEST_XML(1, MDEV_XML(U(a))), true, before) == 0,
 	   "a domain that has migrated away clashes with nobody");
-	put(U(a), VM(2), LEASE_RELEASING, LEASE_CREATED);
+	put(U(a), GUEST(2), LEASE_RELEASING, LEASE_CREATED);
 	finish();
 	lease_marks_free(&plugged);
 }

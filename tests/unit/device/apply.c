@@ -8,8 +8,6 @@
 #include "host/kernel.h"
 #include "lib/live.h"
 
-#define A "c6f1a2b3-0000-4000-8000-00000000000a"
-
 static void taken_over(void)
 {
 	const struct request request = { .uuid = "dddddddd-0000-4000-8000-000000000001", .name = "vm1", .nvgpus = 1 };

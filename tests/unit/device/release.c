@@ -10,9 +10,7 @@
 #include "state/history.h"
 
 #define T4 "0000:84:00.0"
-#define OTHER "0000:85:00.0"
-#define U(n) "c6f1a2b3-0000-4000-8000-00000000000" #n
-#define VM(n) "dddddddd-0000-4000-8000-00000000000" #n
+#define OTHER_CARD "0000:85:00.0"
 
 static void make_mdev(const char *id)
 {
@@ -50,25 +48,25 @@ static void origins(void)
 {
 	make_mdev(U(1));
 	make_mdev(U(2));
-	put(U(1), VM(1), LEASE_RELEASING, LEASE_CREATED);
-	put(U(2), VM(1), LEASE_RELEASING, LEASE_ADOPTED);
+	put(U(1), GUEST(1), LEASE_RELEASING, LEASE_CREATED);
+	put(U(2), GUEST(1), LEASE_RELEASING, LEASE_ADOPTED);
 	ok(finish(U(1)) == 0 && !exists(U(1)) && !leased(U(1)), "what was created is removed, with its lease");
 	ok(finish(U(2)) == 0 && exists(U(2)) && !leased(U(2)), "of what was adopted only the lease goes");
 	ok(finish(U(2)) == 0, "a release can be repeated");
-	put(U(2), VM(1), LEASE_ACTIVE, LEASE_CREATED);
+	put(U(2), GUEST(1), LEASE_ACTIVE, LEASE_CREATED);
 	ok(finish(U(2)) == 0 && exists(U(2)) && leased(U(2)), "an active lease keeps its device");
 }
 
 static void marks(void)
 {
 	struct release_ids ids;
-	struct lease lease = put(U(3), VM(2), LEASE_RESERVED, LEASE_CREATED);
+	struct lease lease = put(U(3), GUEST(2), LEASE_RESERVED, LEASE_CREATED);
 
-	put(U(4), VM(2), LEASE_ACTIVE, LEASE_CREATED);
-	ok(release_mark(&store, VM(2), lease.since_ms - 1000, 1000, &ids, &err) == 0 && ids.n == 0,
+	put(U(4), GUEST(2), LEASE_ACTIVE, LEASE_CREATED);
+	ok(release_mark(&store, GUEST(2), lease.since_ms - 1000, 1000, &ids, &err) == 0 && ids.n == 0,
 	   "a lease that is younger than the release is not meant");
 	free(ids.list);
-	ok(release_mark(&store, VM(2), sys_now_ms(), 1000, &ids, &err) == 0 && ids.n == 1 && !leased(U(3)),
+	ok(release_mark(&store, GUEST(2), sys_now_ms(), 1000, &ids, &err) == 0 && ids.n == 1 && !leased(U(3)),
 	   "a reservation is dropped, and the rest marked");
 	is(ids.n ? ids.list[0].id : NULL, U(4), "by its ID");
 	free(ids.list);
@@ -78,7 +76,7 @@ static void marks(void)
 /* Who leases a device and then finds its removal under way waits; who removes it looks at the leases afterwards. */
 static void removals(void)
 {
-	const struct vgpu_ref vgpu = put(U(2), VM(1), LEASE_RELEASING, LEASE_CREATED).vgpu;
+	const struct vgpu_ref vgpu = put(U(2), GUEST(1), LEASE_RELEASING, LEASE_CREATED).vgpu;
 	int lock = store_lock_vgpu(&store, U(2), &err);
 	struct lease lease;
 
@@ -88,7 +86,7 @@ static void removals(void)
 	ok(release_orphan(&store, &config.policy, &vgpu, RELEASE_DEVICE, sys_now_ms() + 500, &err) == -EBUSY &&
 		   exists(U(2)),
 	   "a device that was leased meanwhile is no orphan: %s", err.text);
-	lease = put(U(2), VM(1), LEASE_ACTIVE, LEASE_CREATED);
+	lease = put(U(2), GUEST(1), LEASE_ACTIVE, LEASE_CREATED);
 	lease.since_ms--;
 	ok(release_claim(&store, &lease, sys_now_ms() + 500, &err) == 0, "a lease that has changed is not claimed");
 	lease.since_ms++;
@@ -137,19 +135,19 @@ static int undefine(const char *id)
 /* Definitions without a device: no device is removed with one. */
 static void definitions(void)
 {
-	const struct lease was = { .vgpu = *MDEV(OTHER, "nvidia-222", U(6)), .origin = LEASE_ADOPTED };
+	const struct lease was = { .vgpu = *MDEV(OTHER_CARD, "nvidia-222", U(6)), .origin = LEASE_ADOPTED };
 
 	live_define(T4, "nvidia-222", U(5));
-	live_define(OTHER, "nvidia-222", U(5));
+	live_define(OTHER_CARD, "nvidia-222", U(5));
 	ok(undefine(U(5)) == 0 && !defined(T4, U(5)) && remembered(U(5), T4), "a definition goes, and is remembered");
-	ok(defined(OTHER, U(5)), "that of another parent stays");
+	ok(defined(OTHER_CARD, U(5)), "that of another parent stays");
 
 	live_define(T4, "nvidia-222", U(6));
 	make_mdev(U(6));
 	affinity_put(&store, &was, false);
 	ok(undefine(U(6)) == -EAGAIN && exists(U(6)) && defined(T4, U(6)), "not where it has a device by now: %s",
 	   err.text);
-	ok(remembered(U(6), OTHER), "of which nothing else is remembered then");
+	ok(remembered(U(6), OTHER_CARD), "of which nothing else is remembered then");
 
 	live_define(T4, "nvidia-222", U(7));
 	made_with = U(7);

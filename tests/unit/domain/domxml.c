@@ -1,33 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A domain's XML: what it asks for, and what is refused. */
-#include "domain/domxml.h"
-
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 
 #include "base/auto.h"
-#include "sys/sys.h"
+#include "base/text.h"
 #include "lib/messages.h"
+#include "lib/source.h"
 #include "lib/tap.h"
+#include "lib/xml.h"
 
-#define U1 "c6f1a2b3-0000-4000-8000-00000000000a"
-#define U2 "c6f1a2b3-0000-4000-8000-00000000000b"
-#define NIL "00000000-0000-0000-0000-000000000000"
-#define OWN "67a42c8b-1111-4000-8000-000000000001"
-
-#define DOMAIN(rest) "<domain><name>vm1</name><uuid>" OWN "</uuid>" rest "</domain>"
-#define DEVICES(rest) "<devices>" rest "</devices>"
-#define MDEV(uuid)                                                                                                     \
-	"<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='" uuid "'/></source></hostdev>"
-#define PCI(address)                                                                                                   \
-	"<hostdev mode='subsystem' type='pci' managed='no'><source><address " address "/></source></hostdev>"
-#define LEASE(rest) "<metadata><v:lease xmlns:v='urn:vgpu-lease:domain:1' project='p1'>" rest "</v:lease></metadata>"
-#define NOVA(rest)                                                                                                     \
-	"<metadata><nova:instance xmlns:nova='http://openstack.org/xmlns/libvirt/nova/1.9'>" rest "</nova:instance>"
+#define OF_LEASE(devices) LEASE_XML(" project='p1'>" devices)
 
 static struct err err;
 static struct domxml *doc;
@@ -86,11 +71,12 @@ static void refused(const char *xml, const char *because, const char *sentence)
 /* Runs first: nothing has loaded libxml2 yet. */
 static void loading(void)
 {
-	static const char none[] = DOMAIN(DEVICES(PCI("bus='1'")));
+	static const char none[] = DOMAIN_XML("<devices>" PCI_XML("bus='1'") "</devices>");
+	static const char mdev[] = DOMAIN("", MDEV_XML(A)), lease[] = DOMAIN(LEASE(""), "");
 	struct rlimit was, few;
 
-	ok(domxml_concerns(DOMAIN(DEVICES(MDEV(U1))), strlen(DOMAIN(DEVICES(MDEV(U1))))), "an mdev may concern us");
-	ok(domxml_concerns(DOMAIN(LEASE()), strlen(DOMAIN(LEASE()))), "so may our metadata");
+	ok(domxml_concerns(mdev, strlen(mdev)), "an mdev may concern us");
+	ok(domxml_concerns(lease, strlen(lease)), "so may our metadata");
 	ok(!domxml_concerns(none, strlen(none)) && !domxml_concerns("", 0), "a domain with neither does not");
 	ok(!domxml_concerns("mdev", 3), "nor does what stands behind its end");
 	ok(!dlopen(XML_SONAME, RTLD_LAZY | RTLD_NOLOAD), "that takes no libxml2");
@@ -117,6 +103,8 @@ static void peeked(const char *xml, const char *uuid, const char *says)
 	free(copy);
 }
 
+#define UUID_XML "<uuid>" VM "</uuid>"
+
 static void identity(void)
 {
 	const struct request *request = request_of("<domain><name>a&#10;&lt;<![CDATA[&]]><!-- x -->\xc3\xa4</name>"
@@ -124,149 +112,166 @@ static void identity(void)
 						   0);
 
 	is(request->name, "a\n<&\xc3\xa4", "a name is any text, and all of it");
-	is(request->uuid, OWN, "a UUID is read in every spelling that libvirt reads");
-	is(request_of("<domain><name> a </name><name>b</name><uuid>" OWN "</uuid></domain>", 0)->name, " a ",
-	   "blanks belong to a name, and the first one counts");
-	is(request_of("<?xml version='1.0' encoding='ISO-8859-1'?><domain><name>\xe4</name><uuid>" OWN
-		      "</uuid></domain>",
-		      0)
-		   ->name,
-	   "\xc3\xa4", "a name in another encoding is turned into UTF-8");
+	is(request->uuid, VM, "a UUID is read in every spelling that libvirt reads");
+	request = request_of("<domain><name> a </name><name>b</name>" UUID_XML "</domain>", 0);
+	is(request->name, " a ", "blanks belong to a name, and the first one counts");
+	request = request_of(
+		"<?xml version='1.0' encoding='ISO-8859-1'?><domain><name>\xe4</name>" UUID_XML "</domain>", 0);
+	is(request->name, "\xc3\xa4", "a name in another encoding is turned into UTF-8");
 	ok(request_of("<domain><name>a</name></domain>", DOMXML_FILE)->uuid[0] == '\0' && doc,
 	   "a file to be defined may leave the UUID to libvirt");
 	ok(request_of("<domain><name>a</name><uuid/></domain>", DOMXML_FILE)->uuid[0] == '\0' && doc,
 	   "or leave it empty");
-	is(request_of(DOMAIN(LEASE("<v:device/>") DEVICES(MDEV("x"))), DOMXML_IDENTITY)->uuid, OWN,
+	is(request_of(DOMAIN(LEASE("<v:device/>"), MDEV_XML("x")), DOMXML_IDENTITY)->uuid, VM,
 	   "who only asks for the identity gets it whatever else is wrong");
-	peeked("<domain type='kvm' id='1'>\n  <name>a&gt;b</name>\n  <uuid>" OWN "</uuid>\n  <metadata>", OWN,
+	peeked("<domain type='kvm' id='1'>\n  <name>a&gt;b</name>\n  " UUID_XML "\n  <metadata>", VM,
 	       "the UUID is told from what libvirt prints first, whatever follows");
-	peeked("<domain a='>'><name></name><uuid>67A42C8B111140008000000000000001</uuid>", OWN, "as libvirt reads it");
-	peeked("<domain><name><uuid>" U1 "</uuid></name><uuid>" OWN "</uuid>", "", "what is in the name is none");
-	peeked("<domain><uuid>" OWN "</uuid><name>a</name>", "", "nor is it where libvirt has it nowhere");
-	peeked("<domain><name>a</name><title/><uuid>" OWN "</uuid>", "", "nor behind anything else");
-	peeked("<domain><name>a</name><uuid>" OWN "<!-- --></uuid>", "", "nor with anything in it");
-	peeked("<domain>a</name><uuid>" OWN "</uuid>", "", "nor behind the end of a name that does not begin");
-	peeked("<domain><name>a</name><uuid>" OWN "</uuid", "", "nor cut short");
-	peeked("<domain><name>a</name><uuid>" OWN, "", "anywhere");
-	peeked("<!DOCTYPE domain><domain><name>a</name><uuid>" OWN "</uuid>", "", "nor behind a document type");
-	peeked("<network><name>a</name><uuid>" OWN "</uuid>", "", "nor of what is no domain");
+	peeked("<domain a='>'><name></name><uuid>67A42C8B111140008000000000000001</uuid>", VM, "as libvirt reads it");
+	peeked("<domain><name><uuid>" A "</uuid></name>" UUID_XML, "", "what is in the name is none");
+	peeked("<domain>" UUID_XML "<name>a</name>", "", "nor is it where libvirt has it nowhere");
+	peeked("<domain><name>a</name><title/>" UUID_XML, "", "nor behind anything else");
+	peeked("<domain><name>a</name><uuid>" VM "<!-- --></uuid>", "", "nor with anything in it");
+	peeked("<domain>a</name>" UUID_XML, "", "nor behind the end of a name that does not begin");
+	peeked("<domain><name>a</name><uuid>" VM "</uuid", "", "nor cut short");
+	peeked("<domain><name>a</name><uuid>" VM, "", "anywhere");
+	peeked("<!DOCTYPE domain><domain><name>a</name>" UUID_XML, "", "nor behind a document type");
+	peeked("<network><name>a</name>" UUID_XML, "", "nor of what is no domain");
 	refused("<domain><name>a</name></domain>", "M_DOMAIN_NO_UUID", "libvirt itself always gives a UUID");
-	refused("<domain><name>a</name><uuid>" OWN "0</uuid></domain>", "M_DOMAIN_NO_UUID", "33 digits are no UUID");
+	refused("<domain><name>a</name><uuid>" VM "0</uuid></domain>", "M_DOMAIN_NO_UUID", "33 digits are no UUID");
 	refused("<domain><name>a</name><uuid>67a42c8b-1</uuid></domain>", "M_DOMAIN_NO_UUID", "nor are nine");
-	refused("<domain><uuid>" OWN "</uuid></domain>", "M_DOMAIN_NO_NAME", "a domain has a name");
-	refused("<domain><name/><uuid>" OWN "</uuid></domain>", "M_DOMAIN_EMPTY_NAME", "that is not empty");
+	refused("<domain>" UUID_XML "</domain>", "M_DOMAIN_NO_NAME", "a domain has a name");
+	refused("<domain><name/>" UUID_XML "</domain>", "M_DOMAIN_EMPTY_NAME", "that is not empty");
 	refused("<network><name>a</name></network>", "M_XML_NO_DOMAIN", "a network is no domain");
 	refused("<domain xmlns='urn:x'><name>a</name></domain>", "M_XML_NO_DOMAIN", "nor is one of another namespace");
 }
 
+#define UPPER_A "C6F1A2B3-0000-4000-8000-00000000000A"
+#define HOSTDEV(attributes, address) "<hostdev " attributes "><source><address " address "/></source></hostdev>"
+
 static void mdevs(void)
 {
-	const struct request *request = request_of(
-		DOMAIN(DEVICES(MDEV(
-			"C6F1A2B3-0000-4000-8000-00000000000A") "<hostdev type='mdev' mode='capabilities' model='vfio-pci'/>"
-								"<hostdev mode='subsystem' type='mdev' model='vfio-ccw'><source><address uuid='" U2
-								"'/></source></hostdev>"
-								"<hostdev mode='subsystem' type='mdev' model='vfio-ap'><source><address uuid='" U2
-								"'/></source></hostdev>"
-								"<hostdev mode='subsystem' type='usb'><source><address uuid='" U2
-								"'/></source></hostdev>"
-								"<hostdev xmlns='urn:x' mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='" U2
-								"'/></source></hostdev>" PCI("bus='0x41'") "<disk>" MDEV(
-									U2) "</disk>" MDEV(NIL)) MDEV(U2)),
-		0);
+	static const char *const others[] = {
+		"<hostdev type='mdev' mode='capabilities' model='vfio-pci'/>",
+		HOSTDEV("mode='subsystem' type='mdev' model='vfio-ccw'", "uuid='" B "'"),
+		HOSTDEV("mode='subsystem' type='mdev' model='vfio-ap'", "uuid='" B "'"),
+		HOSTDEV("mode='subsystem' type='usb'", "uuid='" B "'"),
+		HOSTDEV("xmlns='urn:x' mode='subsystem' type='mdev' model='vfio-pci'", "uuid='" B "'"),
+		PCI_XML("bus='0x41'"),
+		"<disk>" MDEV_XML(B) "</disk>",
+	};
+	const struct request *request;
+	char xml[4096] = "<domain><name>a</name>" UUID_XML "<devices>" MDEV_XML(UPPER_A);
 
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		text_add(xml, sizeof(xml), "%s", others[i]);
+	text_add(xml, sizeof(xml), MDEV_XML(NIL) "</devices>" MDEV_XML(B) "</domain>");
+	request = request_of(xml, 0);
 	ok(request->nvgpus == 2, "mdevs of model vfio-pci, in <devices> and in no namespace, are requests");
-	is(id_of(request, 0), U1, "their UUIDs are lowered");
+	is(id_of(request, 0), A, "their UUIDs are lowered");
 	ok(request->nvgpus == 2 && !request->vgpus[0].any && request->vgpus[1].any, "the nil UUID is a placeholder");
-	ok(request_of(DOMAIN(DEVICES(MDEV(U1)) DEVICES(MDEV(U2))), 0)->nvgpus == 2, "a second <devices> counts, too");
-	is(req_of(DOMAIN("<devices><hostdev type='mdev' model='vfio-pci'><source/><source><address uuid='" U1
-			 "'/><address uuid='" U2 "'/></source></hostdev></devices>"))
-		   ->id,
-	   U1, "of several addresses the first counts; the mode may be missing");
-	is(req_of(DOMAIN("<devices><hostdev xmlns:q='q' q:type='mdev' type='usb' model='vfio-pci'><source><address xmlns:uuid='q' q:uuid='" U1
-			 "' uuid='" U2 "'/></source></hostdev></devices>"))
-		   ->id,
-	   U1, "of several attributes the first of the name counts, whatever its prefix");
-	refused(DOMAIN(DEVICES(MDEV(U1) MDEV(U2) MDEV("{C6F1A2B3-0000-4000-8000-00000000000A}"))), "M_NOT_A_UUID",
+	request = request_of(DOMAIN_XML("<devices>" MDEV_XML(A) "</devices><devices>" MDEV_XML(B) "</devices>"), 0);
+	ok(request->nvgpus == 2, "a second <devices> counts, too");
+	request = request_of(DOMAIN("", "<hostdev type='mdev' model='vfio-pci'><source/><source><address uuid='" A
+					"'/><address uuid='" B "'/></source></hostdev>"),
+			     0);
+	is(id_of(request, 0), A, "of several addresses the first counts; the mode may be missing");
+	request = request_of(DOMAIN("", HOSTDEV("xmlns:q='q' q:type='mdev' type='usb' model='vfio-pci'",
+						"xmlns:uuid='q' q:uuid='" A "' uuid='" B "'")),
+			     0);
+	is(id_of(request, 0), A, "of several attributes the first of the name counts, whatever its prefix");
+	refused(DOMAIN("", MDEV_XML(A) MDEV_XML(B) MDEV_XML("{" UPPER_A "}")), "M_NOT_A_UUID",
 		"an mdev's address is a UUID");
-	refused(DOMAIN(DEVICES(MDEV(U1) MDEV("C6F1A2B3-0000-4000-8000-00000000000A"))), "M_SAME_UUID",
+	refused(DOMAIN("", MDEV_XML(A) MDEV_XML(UPPER_A)), "M_SAME_UUID",
 		"two mdevs have two UUIDs, however they are spelled");
-	refused(DOMAIN("<devices><hostdev type='mdev' model='vfio-pci'/></devices>"), "M_NO_SOURCE",
-		"an mdev has an address");
+	refused(DOMAIN("", "<hostdev type='mdev' model='vfio-pci'/>"), "M_NO_SOURCE", "an mdev has an address");
 }
 
 static void many(void)
 {
-	autofree char *xml = NULL;
-	size_t len;
+	static char xml[1 << 20];
 
 	for (int n = REQUEST_MAX; n <= REQUEST_MAX + 1; n++) {
-		FILE *f = open_memstream(&xml, &len);
-
-		fputs("<domain><name>a</name><uuid>" OWN "</uuid><devices>", f);
+		strcpy(xml, "<domain><name>a</name>" UUID_XML "<devices>");
 		for (int i = 0; i < n; i++)
-			fprintf(f,
-				"<hostdev type='mdev' model='vfio-pci'><source><address uuid='00000000-0000-0000-0000-000000000%03x'/></source></hostdev>",
+			text_add(
+				xml, sizeof(xml),
+				HOSTDEV("type='mdev' model='vfio-pci'", "uuid='00000000-0000-0000-0000-000000000%03x'"),
 				i);
-		fputs("</devices></domain>", f);
-		fclose(f);
+		text_add(xml, sizeof(xml), "</devices></domain>");
 		if (n == REQUEST_MAX)
 			ok(request_of(xml, 0)->nvgpus == REQUEST_MAX, "%d vGPUs are not too many", n);
 		else
 			refused(xml, "M_TOO_MANY_VGPUS", "one more is");
-		free(steal_ptr(&xml));
 	}
 }
 
 static void pci_devices(void)
 {
+	/* NULL: it is left for libvirt to refuse. */
 	static const struct {
 		const char *attrs, *id;
-	} forms[] = {
+	} rows[] = {
 		{ "domain='0x0000' bus='0x41' slot='0x00' function='0x4'", "0000:41:00.4" },
 		{ "type='pci' bus='65' slot='0' function='4'", "0000:41:00.4" },
 		{ "domain='0' bus='41' slot='31' function='7'", "0000:29:1f.7" },
 		{ "domain='0' bus='041' slot='+1' function=' 7'", "0000:21:01.7" },
 		{ "domain='0x10000' bus='0xFF' slot='0x1F' function='0x7'", "10000:ff:1f.7" },
+		{ "bus='0x100'", NULL },
+		{ "slot='32'", NULL },
+		{ "function='8'", NULL },
+		{ "bus='-1'", NULL },
+		{ "bus='4g'", NULL },
+		{ "bus=''", NULL },
 	};
-	static const char *const bad[] = {
-		"bus='0x100'", "slot='32'", "function='8'", "bus='-1'", "bus='4g'", "bus=''"
-	};
-	static const char two[] = DOMAIN(LEASE("<v:device address='0000:41:00.4' type='nvidia-1145'/>") DEVICES(
-		PCI("bus='0x41' function='4'") PCI("bus='0x41' function='5'") MDEV(U1)));
-	char xml[1024];
+	static const char two[] = DOMAIN(OF_LEASE("<v:device address='0000:41:00.4' type='nvidia-1145'/>"),
+					 PCI_XML("bus='0x41' function='4'") PCI_XML("bus='0x41' function='5'")
+						 MDEV_XML(A));
+	static const char same[] = DOMAIN("", PCI_XML("bus='9'") PCI_XML("bus='0x9'"));
 
 	ok(request_of(two, 0)->nvgpus == 2, "a PCI device is a request where the metadata names it");
 	is(req_of(two)->facts.type, "nvidia-1145", "that says its type");
 	ok(request_of(two, DOMXML_ALL_PCI)->nvgpus == 3, "or where all are asked for");
-	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+	for (ROWS(row, rows)) {
 		const struct request *request;
+		char xml[1024];
 
-		snprintf(xml, sizeof(xml), DOMAIN(DEVICES(PCI("%s"))), forms[i].attrs);
+		snprintf(xml, sizeof(xml), DOMAIN("", PCI_XML("%s")), row->attrs);
 		request = request_of(xml, DOMXML_ALL_PCI);
-		ok(request->nvgpus == 1 && strcmp(id_of(request, 0), forms[i].id) == 0, "%s is %s, as to libvirt",
-		   forms[i].attrs, forms[i].id);
+		if (row->id)
+			ok(request->nvgpus == 1 && strcmp(id_of(request, 0), row->id) == 0, "%s is %s, as to libvirt",
+			   row->attrs, row->id);
+		else
+			ok(request->nvgpus == 0 && doc, "%s is left for libvirt to refuse", row->attrs);
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-		snprintf(xml, sizeof(xml), DOMAIN(DEVICES(PCI("%s"))), bad[i]);
-		ok(request_of(xml, DOMXML_ALL_PCI)->nvgpus == 0 && doc, "%s is left for libvirt to refuse", bad[i]);
-	}
-	ok(parse_bytes(DOMAIN(DEVICES(PCI("bus='9'") PCI("bus='0x9'"))),
-		       strlen(DOMAIN(DEVICES(PCI("bus='9'") PCI("bus='0x9'")))), DOMXML_ALL_PCI) == -EINVAL &&
+	ok(parse_bytes(same, strlen(same), DOMXML_ALL_PCI) == -EINVAL &&
 		   says(err.text, "M_SAME_ADDRESS", "0000:09:00.0"),
 	   "two hostdevs are two addresses");
 }
 
+/* The first mdev, with this metadata of it. */
+static const struct vgpu_request *with(const char *attributes)
+{
+	static char xml[2048];
+
+	snprintf(xml, sizeof(xml), DOMAIN(OF_LEASE("<v:device uuid='" A "' %s/>"), MDEV_XML(A)), attributes);
+	return req_of(xml);
+}
+
+static const char *project_of(const char *xml)
+{
+	return request_of(xml, 0)->project;
+}
+
 static void metadata(void)
 {
-	const struct vgpu_request *req;
-
-	req = req_of(DOMAIN(
-		"<metadata><lease xmlns='' project='no'><device uuid='" U1 "' type='no'/></lease>"
-		"<lease xmlns='urn:vgpu-lease:domain:1' project='p1'><device uuid='" U2 "' type='b'/>"
+	const struct vgpu_request *req = req_of(DOMAIN(
+		"<lease xmlns='' project='no'><device uuid='" A "' type='no'/></lease>"
+		"<lease xmlns='" DOMXML_NS "' project='p1'><device uuid='" B "' type='b'/>"
 		"<device uuid='C6F1A2B3-00004000-80000000-0000000A' type='GRID T4-1B' placement='spread' numa='1'"
 		" params='a=1,b=&quot;2&quot;' name='GRID T4-1C' framework='mdev' model='10de:1eb8' driver='550.90.05'/>"
-		"</lease></metadata>" DEVICES(MDEV(U1))));
+		"</lease>",
+		MDEV_XML(A)));
+
 	is(req->facts.type, "GRID T4-1B",
 	   "the device that has the hostdev's UUID gives the type, whatever prefix it has");
 	ok(req->has_metadata && req->has_placement && req->placement == PLACE_SPREAD, "and the placement");
@@ -277,33 +282,25 @@ static void metadata(void)
 		   strcmp(req->facts.model, "10de:1eb8") == 0 && strcmp(req->facts.driver, "550.90.05") == 0,
 	   "and the facts of the host that it comes from");
 	is(domxml_request(doc)->project, "p1", "the lease gives the project");
-	req = req_of(DOMAIN("<metadata xmlns='urn:vgpu-lease:domain:1'><lease><device uuid='" U1
-			    "'/></lease></metadata>" DEVICES(MDEV(U1))));
+	req = req_of(DOMAIN_XML("<metadata xmlns='" DOMXML_NS "'><lease><device uuid='" A
+				"'/></lease></metadata><devices>" MDEV_XML(A) "</devices>"));
 	ok(req->id[0] && !req->has_metadata, "a <metadata> that is not libvirt's is none");
-	req = req_of(DOMAIN(DEVICES(MDEV(U1))));
+	req = req_of(DOMAIN("", MDEV_XML(A)));
 	ok(!req->has_metadata && !req->has_placement && !req->has_params && req->numa == NUMA_AUTO,
 	   "without metadata nothing is asked for");
-	ok(req_of(DOMAIN(LEASE("<v:device uuid='" U1 "' placement='pack' numa='none' params=''/>") DEVICES(MDEV(U1))))
-			   ->numa == NUMA_NONE,
-	   "NUMA can be none");
-	ok(req_of(DOMAIN(LEASE("<v:device uuid='" U1 "' numa='auto' params=''/>") DEVICES(MDEV(U1))))->has_params,
-	   "empty parameters are some");
-	ok(req_of(DOMAIN(LEASE("<v:device uuid='" U2 "' placement='?' type='&#10;'/>") DEVICES(MDEV(U1))))->id[0],
-	   "what is said of a device without a hostdev does not matter");
-	is(request_of(
-		   DOMAIN(NOVA(
-			   "<nova:owner><nova:user uuid='u'/><nova:project uuid='n1'>x</nova:project></nova:owner>") "<v:lease xmlns:v='urn:vgpu-lease:domain:1' project='p1'/></metadata>"),
-		   0)
-		   ->project,
+	ok(with("placement='pack' numa='none' params=''")->numa == NUMA_NONE, "NUMA can be none");
+	ok(with("numa='auto' params=''")->has_params, "empty parameters are some");
+	req = req_of(DOMAIN(OF_LEASE("<v:device uuid='" B "' placement='?' type='&#10;'/>"), MDEV_XML(A)));
+	ok(req->id[0], "what is said of a device without a hostdev does not matter");
+	is(project_of(DOMAIN(
+		   NOVA_XML("<nova:owner><nova:user uuid='u'/><nova:project uuid='n1'>x</nova:project></nova:owner>")
+			   OF_LEASE(""),
+		   "")),
 	   "n1", "Nova's project goes before");
-	is(request_of(DOMAIN("<metadata><instance><owner><project uuid='n1'/></owner></instance></metadata>"), 0)
-		   ->project,
-	   "", "what is not in Nova's namespace is not Nova's");
-	is(request_of(
-		   DOMAIN("<metadata><v:lease xmlns:v='urn:vgpu-lease:domain:1' project='1'/><v:lease xmlns:v='urn:vgpu-lease:domain:1' project='2'/></metadata>"),
-		   0)
-		   ->project,
-	   "1", "of two leases the first counts, as libvirt keeps that");
+	is(project_of(DOMAIN("<instance><owner><project uuid='n1'/></owner></instance>", "")), "",
+	   "what is not in Nova's namespace is not Nova's");
+	is(project_of(DOMAIN(LEASE_XML(" project='1'>") LEASE_XML(" project='2'>"), "")), "1",
+	   "of two leases the first counts, as libvirt keeps that");
 }
 
 static void bad_metadata(void)
@@ -311,43 +308,50 @@ static void bad_metadata(void)
 	static const struct {
 		const char *device, *because, *sentence;
 	} bad[] = {
-		{ "uuid='" U1 "' placement='dense'", "M_META_PLACEMENT", "a placement that is none is refused" },
-		{ "uuid='" U1 "' numa='-1'", "M_META_NUMA", "so is a node that is none" },
-		{ "uuid='" U1 "' type='a&#10;b'", "M_META_NOT_ASCII", "so is a type with a line end" },
-		{ "uuid='" U1 "' params='\xc3\xa4'", "M_META_NOT_ASCII", "so are parameters that are not ASCII" },
-		{ "uuid='" U1 "' framework='0123456789012345'", "M_META_TOO_LONG", "so is a word that is too long" },
+		{ "uuid='" A "' placement='dense'", "M_META_PLACEMENT", "a placement that is none is refused" },
+		{ "uuid='" A "' numa='-1'", "M_META_NUMA", "so is a node that is none" },
+		{ "uuid='" A "' type='a&#10;b'", "M_META_NOT_ASCII", "so is a type with a line end" },
+		{ "uuid='" A "' params='\xc3\xa4'", "M_META_NOT_ASCII", "so are parameters that are not ASCII" },
+		{ "uuid='" A "' framework='0123456789012345'", "M_META_TOO_LONG", "so is a word that is too long" },
 		{ "type='x'", "M_META_NO_ID", "a device needs a name" },
-		{ "uuid='" U1 "' address='0000:41:00.0'", "M_META_NO_ID", "one name" },
+		{ "uuid='" A "' address='0000:41:00.0'", "M_META_NO_ID", "one name" },
 		{ "uuid='nvidia'", "M_META_NOT_A_UUID", "a UUID is one" },
 		{ "address='41:00.0'", "M_META_NOT_PCI", "an address has its domain" },
-		{ "uuid='" U1 "'/><v:device uuid='C6F1A2B3-0000-4000-8000-00000000000A'", "M_META_TWICE",
+		{ "uuid='" A "'/><v:device uuid='C6F1A2B3-0000-4000-8000-00000000000A'", "M_META_TWICE",
 		  "two of one name are refused" },
-		{ "uuid='" U2 "'/><v:device uuid='" U2 "'", "M_META_TWICE", "also without a hostdev" },
+		{ "uuid='" B "'/><v:device uuid='" B "'", "M_META_TWICE", "also without a hostdev" },
 	};
 	char xml[1024];
 
-	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-		snprintf(xml, sizeof(xml), DOMAIN(LEASE("<v:device %s/>") DEVICES(MDEV(U1))), bad[i].device);
-		refused(xml, bad[i].because, bad[i].sentence);
+	for (ROWS(row, bad)) {
+		snprintf(xml, sizeof(xml), DOMAIN(OF_LEASE("<v:device %s/>"), MDEV_XML(A)), row->device);
+		refused(xml, row->because, row->sentence);
 	}
+}
+
+/* The request of a domain with this before its devices. */
+static const struct request *near(const char *rest)
+{
+	static char xml[1024];
+
+	snprintf(xml, sizeof(xml), DOMAIN_XML("%s"), rest);
+	return request_of(xml, 0);
 }
 
 static void nearness(void)
 {
-	const struct request *request = request_of(
-		DOMAIN("<vcpu cpuset='64-95'> 2 </vcpu><cputune><vcpupin vcpu='0' cpuset='0-3,^2'/><vcpupin vcpu='1' cpuset='8'/></cputune>"
-		       "<numatune><memory mode='strict' nodeset='0-2,^1,99'/></numatune>"),
-		0);
+	const struct request *request = near(
+		"<vcpu cpuset='64-95'> 2 </vcpu><cputune><vcpupin vcpu='0' cpuset='0-3,^2'/>"
+		"<vcpupin vcpu='1' cpuset='8'/></cputune>"
+		"<numatune><memory mode='strict' nodeset='0-2,^1,99'/></numatune>");
 
 	ok(request->cpus[0] == 0x10b, "the CPUs of all pins are put together");
 	ok(request->memory_nodes == 5, "and the memory's nodes; those beyond 63 are left out");
-	request = request_of(DOMAIN("<vcpu cpuset='64-95'>2</vcpu><cputune><vcpupin vcpu='1' cpuset='8'/></cputune>"),
-			     0);
+	request = near("<vcpu cpuset='64-95'>2</vcpu><cputune><vcpupin vcpu='1' cpuset='8'/></cputune>");
 	ok(request->cpus[0] == 0x100 && request->cpus[1] == 0xffffffff, "a vCPU without a pin has the CPUs of <vcpu>");
-	request = request_of(
-		DOMAIN("<vcpu cpuset='x'>2</vcpu><numatune><memory mode='strict' nodeset='0-'/></numatune>"), 0);
+	request = near("<vcpu cpuset='x'>2</vcpu><numatune><memory mode='strict' nodeset='0-'/></numatune>");
 	ok(doc && !request->cpus && !request->memory_nodes, "a list that is none is no request");
-	request = request_of(DOMAIN("<vcpu>2</vcpu><numatune><memory mode='strict' placement='auto'/></numatune>"), 0);
+	request = near("<vcpu>2</vcpu><numatune><memory mode='strict' placement='auto'/></numatune>");
 	ok(doc && !request->cpus && !request->memory_nodes, "nor is no list");
 }
 
@@ -363,13 +367,14 @@ static void hostile(void)
 		"<domain><name>&d;</name></domain>",
 		"M_XML_DOCTYPE", "a billion laughs are not laughed");
 	refused("<!DOCTYPE domain SYSTEM 'file:///etc/passwd'><domain/>", "M_XML_DOCTYPE", "no file is fetched");
-	refused("<!DOCTYPE domain>" DOMAIN(), "M_XML_DOCTYPE", "nor is an empty document type looked at");
+	refused("<!DOCTYPE domain>" DOMAIN("", ""), "M_XML_DOCTYPE", "nor is an empty document type looked at");
 	refused("<domain>\n<name>&a;</name></domain>", "M_XML_ENTITY", "an entity that nobody declared is refused");
 	refused("<domain><name>a</name><graphics passwd='sec&ret;'/></domain>", "M_XML_LINE", "an error has its line");
 	ok(!strstr(err.text, "ret;") && !strstr(err.text, "'ret"), "and says nothing of what stands there: %s",
 	   err.text);
-	refused("<?xml version='1.0' encoding='UTF-7'?>" DOMAIN(), "M_XML_NOT_READABLE", "UTF-7 hides its tags");
-	refused("<?xml version='1.0' encoding='Shift_JIS'?>" DOMAIN(), "M_XML_NOT_READABLE", "so may other encodings");
+	refused("<?xml version='1.0' encoding='UTF-7'?>" DOMAIN("", ""), "M_XML_NOT_READABLE", "UTF-7 hides its tags");
+	refused("<?xml version='1.0' encoding='Shift_JIS'?>" DOMAIN("", ""), "M_XML_NOT_READABLE",
+		"so may other encodings");
 	refused("<domain><name>\xff</name></domain>", "M_XML_LINE", "bytes that are no UTF-8 are refused");
 	refused("<?xml version='1.0' encoding='ISO-8859-7'?><domain><name>\xff</name></domain>", "M_XML_ENCODING",
 		"so are bytes that the declared encoding does not have");
@@ -381,21 +386,11 @@ static void hostile(void)
 	refused(deep, "M_XML_LINE", "300 levels are refused");
 
 	memset(xml, ' ', big);
-	memcpy(xml, DOMAIN(), strlen(DOMAIN()));
+	memcpy(xml, DOMAIN("", ""), strlen(DOMAIN("", "")));
 	ok(parse_bytes(xml, big - 1, 0) == 0, "8 MiB are read");
 	ok(parse_bytes(xml, big, 0) == -E2BIG, "one byte more is not: %s", err.text);
 	memset(xml, '<', big);
 	ok(parse_bytes(xml, big - 1, 0) == -EINVAL, "8 MiB of nonsense are refused");
-}
-
-static char *read_template(const char *name)
-{
-	char *xml = NULL, path[PATH_MAX];
-	size_t len;
-
-	snprintf(path, sizeof(path), "%s/xml-templates/%s", getenv("srcdir"), name);
-	autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd >= 0 && sys_slurp(fd, DOMXML_MAX, &xml, &len) == 0 ? xml : NULL;
 }
 
 static void templates(void)
@@ -410,17 +405,13 @@ static void templates(void)
 		{ "domain-placeholder.xml", "nvidia-222", 1, true },
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-		autofree char *xml = read_template(files[i].file);
+	for (ROWS(row, files)) {
+		autofree char *xml = source_text("xml-templates/%s", row->file);
+		const struct request *request = request_of(xml, DOMXML_FILE);
 
-		if (ok(xml != NULL, "%s is there", files[i].file)) {
-			const struct request *request = request_of(xml, DOMXML_FILE);
-
-			ok(request->nvgpus == files[i].vgpus &&
-				   strcmp(request->vgpus[0].facts.type, files[i].type) == 0 &&
-				   request->vgpus[0].any == files[i].placeholder,
-			   "%s says what its comment says", files[i].file);
-		}
+		ok(request->nvgpus == row->vgpus && strcmp(request->vgpus[0].facts.type, row->type) == 0 &&
+			   request->vgpus[0].any == row->placeholder,
+		   "%s says what its comment says", row->file);
 	}
 	parse_bytes("", 0, 0);
 }

@@ -4,16 +4,13 @@
 #include <stdlib.h>
 
 #include "base/auto.h"
-#include "domain/domxml.h"
 #include "lib/messages.h"
 #include "lib/tap.h"
+#include "lib/xml.h"
 
-#define A "c6f1a2b3-0000-4000-8000-00000000000a"
-#define B "c6f1a2b3-0000-4000-8000-00000000000b"
 #define NEW_A "11111111-2222-4333-8444-55555555555a"
 #define NEW_B "11111111-2222-4333-8444-55555555555b"
-#define OWN "67a42c8b-1111-4000-8000-000000000001"
-#define FAKE "<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='" A "'/></source></hostdev>"
+#define FAKE MDEV_XML(A)
 
 /*
  * A document with all that can mislead who edits bytes. A digit between two '\1' stands for a place that an edit
@@ -25,13 +22,14 @@ static const char awkward[] =
 	"<?php <domain> " FAKE " \" ?>\r\n"
 	"<domain type=\"qemu\" xmlns:q='urn:vgpu-lease:domain:1' xmlns:uuid=\"urn:x\" id='3' title='a>b \"/> &lt;!-- -->'>\r\n"
 	"  <name>G\xc3\xa4st &amp; &#x1F600; <![CDATA[" FAKE " ]] ]>]]></name>\r\n"
-	"  <uuid>" OWN "</uuid>\r"
+	"  <uuid>" VM "</uuid>\r"
 	"\t<description>'\" <address uuid=\"" B "\"/> > ]] > &lt;hostdev/></description>\n"
 	"  <metadata>\r\n"
 	"    <other xmlns='http://example.org/x?a=1&amp;b=\"2\"'>" FAKE "<device uuid='" A "'/></other>\r\n"
 	"    <q:lease\r\n>\r\n"
 	"      <q:device placement='pack' \r\n uuid\t=\n\"\1"
-	"1\1\"\tname='old &amp;&quot; uuid=\"" A "\"'\ttype=\"\1"
+	"1\1\"\1"
+	"9\1\ttype=\"\1"
 	"7\1\"><!--/--></q:device\n>\r\n"
 	"      <device xmlns='urn:vgpu-lease:domain:1' x='/>' address='\1"
 	"6\1'/>\n"
@@ -60,14 +58,14 @@ static const char awkward[] =
 	"'/></q:commandline>\r\n"
 	"</domain>";
 
-/* What stands at the places 1 to 8. */
+/* What stands at the places 1 to 9. */
 struct places {
-	const char *at[9];
+	const char *at[10];
 };
 
 static const struct places before = {
-	{ NULL, "C6F1A2B300004000 8000-0000000&#48;000A\n", B, "5", "0", "&#48;x41", "0000:41:00.5", "a &lt; b",
-	  "0x0" },
+	{ NULL, "C6F1A2B300004000 8000-0000000&#48;000A\n", B, "5", "0", "&#48;x41", "0000:41:00.5", "a &lt; b", "0x0",
+	  "\tname='old &amp;&quot; uuid=\"" A "\"'" },
 };
 
 static char *fill(const struct places *places)
@@ -155,24 +153,6 @@ static void bytes(void)
 	rewritten(swap, 2, &after, "two vGPUs can change places");
 }
 
-/* The text with its one `from` replaced. */
-static char *with(const char *text, const char *from, const char *to)
-{
-	const char *at = strstr(text, from);
-	char *out = NULL;
-	size_t len;
-	FILE *f = open_memstream(&out, &len);
-
-	if (!at) {
-		fprintf(f, "(there is no %s)", from);
-	} else {
-		fwrite(text, 1, (size_t)(at - text), f);
-		fprintf(f, "%s%s", to, at + strlen(from));
-	}
-	fclose(f);
-	return out;
-}
-
 static void facts(void)
 {
 	static const struct domxml_change has_facts[] = {
@@ -183,20 +163,12 @@ static void facts(void)
 	static const struct domxml_change none[] = { { .req = 1, .has_facts = true, .facts.type = "x" } };
 	static const struct domxml_change bare[] = { { .req = 2, .id = "0000:41:00.5", .has_facts = true } };
 	struct places after = before;
-	autofree char *xml = fill(&before);
-	autofree char *got = NULL;
 
 	after.at[7] = "&lt;&apos;&quot;&amp;>";
-	{
-		autofree char *filled = fill(&after);
-		autofree char *req = with(filled, "\tname='old &amp;&quot; uuid=\"" A "\"'",
-					  " framework='vf' model='10de:1eb8' driver='1'");
-
-		rewrite(xml, has_facts, 1, &got);
-		is(got, req, "a fact that is there is replaced, one that is not is added, an unknown one taken out");
-	}
+	after.at[9] = " framework='vf' model='10de:1eb8' driver='1'";
+	rewritten(has_facts, 1, &after,
+		  "a fact that is there is replaced, one that is not is added, an unknown one taken out");
 	rewritten(none, 1, &before, "a vGPU without metadata gets none");
-	free(steal_ptr(&got));
 	after = before;
 	after.at[3] = "0x5";
 	after.at[4] = "0x00";
@@ -205,9 +177,7 @@ static void facts(void)
 	rewritten(bare, 1, &after, "a record that knows nothing adds nothing");
 }
 
-#define DOMAIN(metadata, hostdev)                                                                                      \
-	"<domain><name>a</name><uuid>" OWN "</uuid><metadata><v:lease xmlns:v='" DOMXML_NS "'>" metadata               \
-	"</v:lease></metadata><devices>" hostdev "</devices></domain>"
+#define LEASED(devices, hostdevs) DOMAIN(LEASE(devices), hostdevs)
 
 static void framework_changes(void)
 {
@@ -216,10 +186,10 @@ static void framework_changes(void)
 		const char *before, *after, *sentence;
 	} rows[] = {
 		{ { .req = 0, .id = "0000:3b:00.4", .changes_framework = true },
-		  DOMAIN("<v:device numa='1' uuid='" A "' type='t'/>",
+		  LEASED("<v:device numa='1' uuid='" A "' type='t'/>",
 			 "<hostdev mode='subsystem' type='mdev' managed='yes' model=\"vfio-pci\" display='off' ramfb='on'>"
 			 "<source><address uuid='" A "'/></source><address type='pci' bus='1'/></hostdev>"),
-		  DOMAIN("<v:device numa='1' address='0000:3b:00.4' type='t'/>",
+		  LEASED("<v:device numa='1' address='0000:3b:00.4' type='t'/>",
 			 "<hostdev mode='subsystem' type='pci' managed='no' display='off' ramfb='on'>"
 			 "<source><address domain='0x0000' bus='0x3b' slot='0x00' function='0x4'/></source>"
 			 "<address type='pci' bus='1'/></hostdev>"),
@@ -229,49 +199,44 @@ static void framework_changes(void)
 		    .changes_framework = true,
 		    .has_facts = true,
 		    .facts = { .type = "t", .driver = "1" } },
-		  DOMAIN("<v:device address='0000:3b:00.4' model='x'/>",
+		  LEASED("<v:device address='0000:3b:00.4' model='x'/>",
 			 "<hostdev type='pci' ramfb='on' display=\"on\"><driver name='vfio'/><source>"
 			 "<address domain='0' slot='0' bus='0x3b' function='4'/></source></hostdev>"),
-		  DOMAIN("<v:device uuid='" A "' type='t' driver='1'/>",
+		  LEASED("<v:device uuid='" A "' type='t' driver='1'/>",
 			 "<hostdev type='mdev' managed='no' model='vfio-pci' ramfb='on' display=\"on\"><driver name='vfio'/><source>"
 			 "<address uuid='" A "'/></source></hostdev>"),
 		  "a VF becomes an mdev, likewise" },
 		{ { .req = 0, .id = "0000:3b:00.4", .changes_framework = true },
-		  DOMAIN("", "<hostdev mode='subsystem' model='vfio-pci'\n\ttype='mdev' >"
+		  LEASED("", "<hostdev mode='subsystem' model='vfio-pci'\n\ttype='mdev' >"
 			     "<source><address domain='9' x='y'\tuuid='" A "'  bus='2' /></source></hostdev>"),
-		  DOMAIN("",
+		  LEASED("",
 			 "<hostdev mode='subsystem'\n\ttype='pci' managed='no' >"
 			 "<source><address x='y' domain='0x0000' bus='0x3b' slot='0x00' function='0x4' /></source></hostdev>"),
 		  "what would stand twice in the address goes" },
 		{ { .req = 0, .id = A, .changes_framework = true },
-		  DOMAIN("", "<hostdev type='pci'><source><address uuid='7' slot='1'/></source></hostdev>"),
-		  DOMAIN("", "<hostdev type='mdev' managed='no' model='vfio-pci'><source><address uuid='" A
+		  LEASED("", "<hostdev type='pci'><source><address uuid='7' slot='1'/></source></hostdev>"),
+		  LEASED("", "<hostdev type='mdev' managed='no' model='vfio-pci'><source><address uuid='" A
 			     "'/></source></hostdev>"),
 		  "so does a UUID where none belongs" },
 	};
-	static const struct domxml_change hostile = { .req = 0, .id = "0000:3b:00.4", .changes_framework = true };
-	static const struct domxml_change bare = { .req = 0, .id = A, .changes_framework = true };
+	static const struct domxml_change to_vf = { .req = 0, .id = "0000:3b:00.4", .changes_framework = true };
+	static const struct domxml_change to_mdev = { .req = 0, .id = A, .changes_framework = true };
 	autofree char *got = NULL;
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+	for (ROWS(row, rows)) {
 		autofree char *one = NULL;
 
-		rewrite(rows[i].before, &rows[i].change, 1, &one);
-		is(one, rows[i].after, rows[i].sentence);
+		rewrite(row->before, &row->change, 1, &one);
+		is(one, row->after, row->sentence);
 	}
-	ok(rewrite(DOMAIN("",
-			  "<hostdev type='mdev' model='vfio-pci'><source><address xmlns:x='u' x:bus='1' bus='2' uuid='" A
-			  "'/></source></hostdev>"),
-		   &hostile, 1, &got) == -EINVAL &&
-		   says(err.text, "M_NOT_OTHER_KIND"),
-	   "a document that would break is refused");
-	ok(rewrite(DOMAIN("", "<hostdev type='pci'><source><address/></source></hostdev>"), &bare, 1, &got) ==
-			   -EINVAL &&
-		   says(err.text, "M_ADDRESS_EMPTY"),
-	   "so is an address of nothing");
+	rewrite(LEASED("",
+		       "<hostdev type='mdev' model='vfio-pci'><source><address xmlns:x='u' x:bus='1' bus='2' uuid='" A
+		       "'/></source></hostdev>"),
+		&to_vf, 1, &got);
+	ok(err.code == EINVAL && says(err.text, "M_NOT_OTHER_KIND"), "a document that would break is refused");
+	rewrite(LEASED("", "<hostdev type='pci'><source><address/></source></hostdev>"), &to_mdev, 1, &got);
+	ok(err.code == EINVAL && says(err.text, "M_ADDRESS_EMPTY"), "so is an address of nothing");
 }
-
-#define HOSTDEV(address) "<hostdev type='pci'><source><address " address "/></source></hostdev>"
 
 #define TO(request, name, ...) { .req = request, .id = name, ##__VA_ARGS__ }
 
@@ -299,22 +264,18 @@ static void impossible(void)
 						  "domain='0' bus='1' function='0'" };
 	static const struct domxml_change pci = { .req = 0, .id = "0000:41:00.0" };
 	autofree char *xml = fill(&before);
+	autofree char *got = NULL;
 
-	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-		autofree char *got = NULL;
-
-		ok(rewrite(xml, bad[i].changes, bad[i].n, &got) == -EINVAL && says(err.text, bad[i].because), "%s",
-		   bad[i].sentence);
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(incomplete); i++) {
-		autofree char *got = NULL;
+	for (ROWS(row, bad))
+		ok(rewrite(xml, row->changes, row->n, &got) == -EINVAL && says(err.text, row->because), "%s",
+		   row->sentence);
+	for (ROWS(address, incomplete)) {
 		char text[512];
 
-		snprintf(text, sizeof(text),
-			 "<domain><name>a</name><uuid>" OWN "</uuid><devices>" HOSTDEV("%s") "</devices></domain>",
-			 incomplete[i]);
+		snprintf(text, sizeof(text), DOMAIN("", "<hostdev type='pci'><source><address %s/></source></hostdev>"),
+			 *address);
 		ok(rewrite(text, &pci, 1, &got) == -EINVAL && says(err.text, "M_ADDRESS_INCOMPLETE"),
-		   "an address of %s is not rewritten", incomplete[i]);
+		   "an address of %s is not rewritten", *address);
 	}
 }
 

@@ -1,30 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What in a domain's metadata has no effect: it is told, and stops nothing. */
-#include "domain/domxml.h"
-
 #include <stdlib.h>
 
 #include "base/auto.h"
 #include "lib/tap.h"
-
-#define U1 "c6f1a2b3-0000-4000-8000-00000000000a"
-#define U2 "c6f1a2b3-0000-4000-8000-00000000000b"
-#define NS "urn:vgpu-lease:domain:1"
-#define LEASE(devices) "<v:lease xmlns:v='" NS "' project='p'>" devices "</v:lease>"
+#include "lib/xml.h"
 
 static struct domxml *parse(const char *metadata, unsigned int flags)
 {
-	static char *xml;
+	static char xml[1 << 17];
 	struct domxml *doc = NULL;
 	struct err err;
 
-	free(xml);
-	if (asprintf(&xml,
-		     "<domain><name>a</name><uuid>67a42c8b-1111-4000-8000-000000000001</uuid><metadata>%s</metadata>"
-		     "<devices><hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='" U1
-		     "'/></source></hostdev></devices></domain>",
-		     metadata) < 0)
-		abort();
+	snprintf(xml, sizeof(xml), DOMAIN("%s", MDEV_XML(A)), metadata);
 	if (domxml_parse(&doc, xml, strlen(xml), flags, &err) < 0)
 		printf("# %s\n", err.text);
 	return doc;
@@ -46,45 +34,38 @@ static void remarks(const char *metadata, size_t req, const char *word, const ch
 
 int main(void)
 {
-	static const char words[] = "uuid='" U1
-				    "' type='t' placement='pack' numa='0' params='a=1' name='n' framework='mdev' "
-				    "model='10de:1' driver='1' guest='0000:00:05.0'";
-	autofree char *all = NULL, *many = NULL;
-	size_t len;
-	FILE *f;
-	struct domxml *doc;
+	static char many[1 << 17] = "<v:lease xmlns:v='" DOMXML_NS "'>";
 	const struct remark *list;
+	struct domxml *doc;
 
-	if (asprintf(&all, LEASE("<v:device %s/>"), words) < 0)
-		abort();
-	remarks(all, 0, "", "all words that there are, are known");
+	remarks(LEASE("<v:device uuid='" A
+		      "' type='t' placement='pack' numa='0' params='a=1' name='n' framework='mdev' "
+		      "model='10de:1' driver='1' guest='0000:00:05.0'/>"),
+		0, "", "all words that there are, are known");
 	remarks("", 0, "", "a domain without metadata of ours is right, too");
 	remarks("<x:lease xmlns:x='http://example.org/'><x:until/></x:lease>", 0, "", "so is another's <lease>");
-	remarks("<s:suspended xmlns:s='urn:vgpu-lease:suspended:1' hostdevs=''/>" LEASE("<v:device uuid='" U2 "'/>"), 0,
+	remarks("<s:suspended xmlns:s='urn:vgpu-lease:suspended:1' hostdevs=''/>" LEASE("<v:device uuid='" B "'/>"), 0,
 		"", "and what waits for a resume");
-	remarks(LEASE("<v:device uuid='" U1 "' tpye='t'/>"), 1, "'tpye'", "an attribute that nobody knows");
-	remarks(LEASE("<v:device uuid='" U1 "' tpye='t' nmua='1'/>"), 2, "'tpye'", "each of them");
-	remarks("<v:lease xmlns:v='" NS "' projects='p'/>", 1, "'projects'", "also of the <lease>");
-	remarks(LEASE("<v:devices uuid='" U1 "'/>"), 1, "devices", "an element that nobody knows");
-	remarks(LEASE("<device uuid='" U1 "'/>"), 1, "<device>", "one without the prefix");
-	remarks(LEASE("<v:device uuid='" U2 "'/>"), 1, U2, "a <vgpu:device> without a hostdev");
+	remarks(LEASE("<v:device uuid='" A "' tpye='t'/>"), 1, "'tpye'", "an attribute that nobody knows");
+	remarks(LEASE("<v:device uuid='" A "' tpye='t' nmua='1'/>"), 2, "'tpye'", "each of them");
+	remarks("<v:lease xmlns:v='" DOMXML_NS "' projects='p'/>", 1, "'projects'", "also of the <lease>");
+	remarks(LEASE("<v:devices uuid='" A "'/>"), 1, "devices", "an element that nobody knows");
+	remarks(LEASE("<device uuid='" A "'/>"), 1, "<device>", "one without the prefix");
+	remarks(LEASE("<v:device uuid='" B "'/>"), 1, B, "a <vgpu:device> without a hostdev");
 	remarks(LEASE("<v:device address='0000:41:00.4'/>"), 1, "0000:41:00.4", "likewise of a VF");
-	remarks("<v:lease xmlns:v='urn:vgpu-lease:domain:2'/>", 1, NS, "a namespace of another version");
-	remarks("<v:lease xmlns:v='urn:vgpulease:domain:1'><v:device uuid='" U1 "'/></v:lease>", 1, NS,
+	remarks("<v:lease xmlns:v='urn:vgpu-lease:domain:2'/>", 1, DOMXML_NS, "a namespace of another version");
+	remarks("<v:lease xmlns:v='urn:vgpulease:domain:1'><v:device uuid='" A "'/></v:lease>", 1, DOMXML_NS,
 		"one that is spelt otherwise");
-	remarks("<lease><device uuid='" U1 "'/></lease>", 1, NS, "or is missing");
-	remarks("<v:laese xmlns:v='" NS "'/>", 1, "laese", "the namespace alone");
+	remarks("<lease><device uuid='" A "'/></lease>", 1, DOMXML_NS, "or is missing");
+	remarks("<v:laese xmlns:v='" DOMXML_NS "'/>", 1, "laese", "the namespace alone");
 	remarks(LEASE("") LEASE(""), 1, "second", "a second <lease>");
-	doc = parse(LEASE("<v:device uuid='" U2 "' tpye='t'/>"), 0);
+	doc = parse(LEASE("<v:device uuid='" B "' tpye='t'/>"), 0);
 	ok(doc && domxml_remarks(doc, &list) == 0, "who does not ask is told nothing");
 	domxml_free(doc);
 
-	f = open_memstream(&many, &len);
-	fputs("<v:lease xmlns:v='" NS "'>", f);
 	for (int i = 0; i < 10000; i++)
-		fputs("<v:x\xc3\xa4/>", f);
-	fputs("</v:lease>", f);
-	fclose(f);
+		strcat(many, "<v:x\xc3\xa4/>");
+	strcat(many, "</v:lease>");
 	doc = parse(many, DOMXML_REMARKS);
 	ok(doc && domxml_remarks(doc, &list) == 32, "thousands end at what anybody reads");
 	domxml_free(doc);

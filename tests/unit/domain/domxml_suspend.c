@@ -4,11 +4,8 @@
 #include <stdlib.h>
 
 #include "base/auto.h"
-#include "domain/domxml.h"
 #include "lib/tap.h"
-
-#define OWN "67a42c8b-1111-4000-8000-000000000001"
-#define A "c6f1a2b3-0000-4000-8000-00000000000a"
+#include "lib/xml.h"
 
 /* As libvirt prints them of a running domain. */
 #define MDEV                                                                                                           \
@@ -19,11 +16,9 @@
 	"<hostdev mode='subsystem' type='pci' managed='no'>\n      <source>\n"                                         \
 	"        <address domain='0x0000' bus='0x41' slot='0x00' function='0x5'/>\n      </source>\n"                  \
 	"      <alias name='ua-second'/>\n    </hostdev>"
-#define META                                                                                                           \
-	"<vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='" A "' type='mtty-2' numa='1'/>"          \
-	"</vgpu:lease>"
-#define DOMAIN(metadata, devices)                                                                                      \
-	"<domain type='qemu' id='4'><name>vm1</name><uuid>" OWN "</uuid><metadata>" metadata "</metadata><devices>"    \
+#define META LEASE("<v:device uuid='" A "' type='mtty-2' numa='1'/>")
+#define RUNNING(metadata, devices)                                                                                     \
+	"<domain type='qemu' id='4'><name>vm1</name><uuid>" VM "</uuid><metadata>" metadata "</metadata><devices>"     \
 	"<hostdev mode='subsystem' type='usb'><source/></hostdev>" devices "</devices></domain>"
 
 static struct err err;
@@ -51,7 +46,7 @@ static void has(const struct domxml *doc, size_t req, const char *xml, bool flat
 
 static void kept(void)
 {
-	static const char running[] = DOMAIN(META, MDEV VF);
+	static const char running[] = RUNNING(META, MDEV VF);
 	struct domxml *doc = parse(running, DOMXML_ALL_PCI), *later;
 	autofree char *record = NULL, *saved = NULL;
 
@@ -61,7 +56,7 @@ static void kept(void)
 	ok(domxml_suspended(doc, &record, &err) == 0, "a record is made of both");
 	domxml_free(doc);
 	/* libvirt gives the element its namespace and prefix. */
-	if (asprintf(&saved, DOMAIN(META "<k:suspended xmlns:k='urn:vgpu-lease:suspended:1'%s", ""),
+	if (asprintf(&saved, RUNNING(META "<k:suspended xmlns:k='" DOMXML_SUSPENDED_NS "'%s", ""),
 		     record + strlen("<suspended")) < 0)
 		abort();
 	ok(domxml_concerns(saved, strlen(saved)), "a domain with such a record concerns us");
@@ -80,11 +75,11 @@ static void kept(void)
 
 static void others(void)
 {
-	static const char none[] = DOMAIN(META, MDEV), empty[] = "<domain><name>a</name><uuid>" OWN "</uuid></domain>";
+	static const char none[] = RUNNING(META, MDEV), empty[] = "<domain><name>a</name><uuid>" VM "</uuid></domain>";
 	static const char cut[] = "<domain/>";
-	static const char broken[] = DOMAIN(
-		"<k:suspended xmlns:k='urn:vgpu-lease:suspended:1' hostdevs='&lt;hostdev>'/>", "");
-	static const char prefixed[] = "<domain xmlns:x='u'><name>a</name><uuid>" OWN
+	static const char broken[] = RUNNING("<k:suspended xmlns:k='" DOMXML_SUSPENDED_NS "' hostdevs='&lt;hostdev>'/>",
+					     "");
+	static const char prefixed[] = "<domain xmlns:x='u'><name>a</name><uuid>" VM
 				       "</uuid><devices><hostdev mode='subsystem' type='mdev' model='vfio-pci'>"
 				       "<source><address uuid='" A "'/></source></hostdev ></devices></domain>";
 	struct domxml *doc = parse(none, DOMXML_SUSPENDED);

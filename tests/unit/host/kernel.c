@@ -6,14 +6,14 @@
 
 #include "sys/sys.h"
 #include "host/internal.h"
+#include "lib/names.h"
 #include "lib/messages.h"
 #include "lib/tap.h"
 #include "lib/tree.h"
 #include "lib/vgpu.h"
 
-#define U "c6f1a2b3-0000-4000-8000-00000000000a"
 #define TYPE "sys/class/mdev_bus/0000:84:00.0/mdev_supported_types/nvidia-222"
-#define DEVICE "sys/bus/mdev/devices/" U
+#define DEVICE "sys/bus/mdev/devices/" A
 
 static void is_file(const struct tree *tree, const char *path, const char *req, const char *what)
 {
@@ -48,54 +48,54 @@ static void create(void)
 	ok(kernel_create(&tree.host, MDEV("0000:84:00.0", "nvidia-222", "C6F1A2B3-0000-4000-8000-00000000000A"),
 			 &err) == 0,
 	   "a UUID is written");
-	is_file(&tree, TYPE "/create", U, "in lower case");
+	is_file(&tree, TYPE "/create", A, "in lower case");
 	ok(kernel_create(&tree.host, MDEV("0000:84:00.0", "nvidia-222", "x"), &err) == -EINVAL,
 	   "what is no UUID is not: %s", err.text);
-	ok(kernel_create(&tree.host, MDEV("0000:84:00.0", "nvidia-9", U), &err) == -ENOENT,
+	ok(kernel_create(&tree.host, MDEV("0000:84:00.0", "nvidia-9", A), &err) == -ENOENT,
 	   "a type that is not there: %s", err.text);
-	ok(strstr(err.text, U) && strstr(err.text, "nvidia-9") && strstr(err.text, "0000:84:00.0"),
+	ok(strstr(err.text, A) && strstr(err.text, "nvidia-9") && strstr(err.text, "0000:84:00.0"),
 	   "the text names the vGPU, the type and the parent");
 }
 
 static void completeness(void)
 {
 	TREE(tree, "dev/vfio/vfio = \n");
-	ok(kernel_wait_complete(&tree.host, MDEV("", "nvidia-222", U), 5, &err) == -ETIMEDOUT,
+	ok(kernel_wait_complete(&tree.host, MDEV("", "nvidia-222", A), 5, &err) == -ETIMEDOUT,
 	   "a vGPU that does not come: %s", err.text);
-	ok(kernel_exists(&tree.host, MDEV("", "", U)) == 0, "is not there");
+	ok(kernel_exists(&tree.host, MDEV("", "", A)) == 0, "is not there");
 	tree_add(&tree, DEVICE "/\n");
-	ok(kernel_exists(&tree.host, MDEV("", "", U)) == 1, "one with a directory is there");
-	ok(kernel_wait_complete(&tree.host, MDEV("", "nvidia-222", U), 5, &err) == -ETIMEDOUT &&
+	ok(kernel_exists(&tree.host, MDEV("", "", A)) == 1, "one with a directory is there");
+	ok(kernel_wait_complete(&tree.host, MDEV("", "nvidia-222", A), 5, &err) == -ETIMEDOUT &&
 		   strstr(err.text, "mdev_type"),
 	   "but not whole: %s", err.text);
 	tree_add(&tree, DEVICE "/mdev_type -> ../mdev_supported_types/nvidia-222\n");
-	ok(kernel_wait_complete(&tree.host, MDEV("", "nvidia-222", U), 5, &err) == -ETIMEDOUT &&
+	ok(kernel_wait_complete(&tree.host, MDEV("", "nvidia-222", A), 5, &err) == -ETIMEDOUT &&
 		   strstr(err.text, "iommu_group"),
 	   "not without a group: %s", err.text);
 	tree_add(&tree, DEVICE "/iommu_group -> ../../../kernel/iommu_groups/12\n");
-	ok(kernel_wait_complete(&tree.host, MDEV("", "nvidia-222", U), 5, &err) == -ETIMEDOUT &&
+	ok(kernel_wait_complete(&tree.host, MDEV("", "nvidia-222", A), 5, &err) == -ETIMEDOUT &&
 		   strstr(err.text, "/dev/vfio"),
 	   "nor without a node: %s", err.text);
 	tree_add(&tree, DEVICE "/vfio-dev/vfio3/\ndev/vfio/devices/vfio3 = \n");
-	ok(kernel_wait_complete(&tree.host, MDEV("", "nvidia-222", U), 5, &err) == 0, "with a node of its own it is");
+	ok(kernel_wait_complete(&tree.host, MDEV("", "nvidia-222", A), 5, &err) == 0, "with a node of its own it is");
 	tree_remove(&tree, DEVICE "/vfio-dev");
 	tree_add(&tree, "dev/vfio/12 = \n");
-	ok(kernel_wait_complete(&tree.host, MDEV("", "nvidia-222", U), 0, &err) == 0,
+	ok(kernel_wait_complete(&tree.host, MDEV("", "nvidia-222", A), 0, &err) == 0,
 	   "as it is with that of its group, without waiting");
-	ok(kernel_wait_complete(&tree.host, MDEV("", "nvidia-9", U), 5, &err) == -EEXIST,
+	ok(kernel_wait_complete(&tree.host, MDEV("", "nvidia-9", A), 5, &err) == -EEXIST,
 	   "of another type it is another's: %s", err.text);
 }
 
 static void removal(void)
 {
 	TREE(tree, "sys/bus/mdev/devices/\n");
-	ok(kernel_remove(&tree.host, MDEV("", "", U), 0, &err) == 0, "one that is gone already is no error");
+	ok(kernel_remove(&tree.host, MDEV("", "", A), 0, &err) == 0, "one that is gone already is no error");
 	tree_add(&tree, DEVICE "/remove = \n");
-	ok(kernel_remove(&tree.host, MDEV("", "", U), 5, &err) == -EBUSY,
+	ok(kernel_remove(&tree.host, MDEV("", "", A), 5, &err) == -EBUSY,
 	   "one that stays after the write is not gone: %s", err.text);
 	is_file(&tree, DEVICE "/remove", "1", "1 is written, as 0 would do nothing");
 	tree_remove(&tree, DEVICE "/remove");
-	ok(kernel_remove(&tree.host, MDEV("", "", U), 5, &err) == -ENOENT, "one that cannot be removed: %s", err.text);
+	ok(kernel_remove(&tree.host, MDEV("", "", A), 5, &err) == -ENOENT, "one that cannot be removed: %s", err.text);
 	ok(kernel_remove(&tree.host, MDEV("", "", "x"), 5, &err) == -EINVAL, "what is no UUID: %s", err.text);
 }
 
@@ -105,13 +105,13 @@ static void params(void)
 	int fd;
 
 	TREE(tree, DEVICE "/nvidia/vgpu_params = \n");
-	ok(kernel_set_params(&tree.host, MDEV("", "", U), "disable_vnc=1", &err) == 0, "parameters are written");
+	ok(kernel_set_params(&tree.host, MDEV("", "", A), "disable_vnc=1", &err) == 0, "parameters are written");
 	fd = openat(tree.host.root, DEVICE "/nvidia/vgpu_params", O_RDONLY | O_CLOEXEC);
 	ok(read(fd, raw, sizeof(raw)) == 14 && strcmp(raw, "disable_vnc=1\n") == 0,
 	   "with a newline, as the driver drops the last byte");
 	close(fd);
 	tree_remove(&tree, DEVICE "/nvidia");
-	ok(kernel_set_params(&tree.host, MDEV("", "", U), "x=1", &err) == -ENOENT, "only NVIDIA's take them: %s",
+	ok(kernel_set_params(&tree.host, MDEV("", "", A), "x=1", &err) == -ENOENT, "only NVIDIA's take them: %s",
 	   err.text);
 }
 

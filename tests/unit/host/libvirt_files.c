@@ -4,12 +4,9 @@
 
 #include <errno.h>
 
+#include "lib/names.h"
 #include "lib/tap.h"
 #include "lib/tree.h"
-
-#define U "c6f1a2b3-0000-4000-8000-00000000000a"
-#define V "c6f1a2b3-0000-4000-8000-00000000000b"
-#define W "c6f1a2b3-0000-4000-8000-00000000000c"
 
 static struct err err;
 static struct libvirt_files *disk;
@@ -26,7 +23,7 @@ static void domains(void)
 	struct libvirt_file file;
 
 	TREE(tree,
-	     "etc/libvirt/qemu/vm1.xml = <domain><uuid>" V
+	     "etc/libvirt/qemu/vm1.xml = <domain><uuid>" B
 	     "</uuid><address uuid='C6F1A2B3-0000-4000-8000-00000000000A'/></domain>\n"
 	     "etc/libvirt/qemu/vm2.xml = <address domain='0x0000' bus='0x41' slot='0x01' function='0x2'/>\n"
 	     "etc/libvirt/qemu/vm3.xml = <address type='pci' domain='0x0000' bus='0x07' slot='0x00' function='0x0'/>\n"
@@ -37,7 +34,7 @@ static void domains(void)
 	     "etc/elsewhere/vm5.xml = <address uuid='22222222-0000-4000-8000-000000000001'/>\n"
 	     "etc/libvirt/qemu/unmounted.xml -> ../../nowhere/vm6.xml\n"
 	     "etc/libvirt/qemu/dir.xml/\n"
-	     "etc/libvirt/qemu/" W ".xml = <uuid>" V "</uuid>\n"
+	     "etc/libvirt/qemu/" C ".xml = <uuid>" B "</uuid>\n"
 	     "etc/libvirt/qemu/vm4.xml.new = 11111111-0000-4000-8000-000000000001\n"
 	     "etc/libvirt/qemu/.hidden.xml = <address uuid='33333333-0000-4000-8000-000000000001'/>\n"
 	     "etc/libvirt/qemu/.xml = 11111111-0000-4000-8000-000000000001\n"
@@ -45,7 +42,7 @@ static void domains(void)
 	     "</uuid></domain>\\n</domstatus>\n"
 	     "run/libvirt/qemu/vm1.pid = 12\n");
 	ok(read_files(&tree) == 0, "libvirt's directories are read");
-	is(libvirt_files_names(disk, U, NULL), "vm1", "the domain that names a vGPU is found, in whatever case");
+	is(libvirt_files_names(disk, A, NULL), "vm1", "the domain that names a vGPU is found, in whatever case");
 	is(libvirt_files_names(disk, "0000:41:01.2", NULL), "vm2", "also by a VF's address");
 	is(libvirt_files_names(disk, "0000:41:01.3", NULL), "past", "if a command line of QEMU has it, too");
 	is(libvirt_files_names(disk, "0000:41:01.4", NULL), "past", "in JSON");
@@ -63,20 +60,20 @@ static void domains(void)
 	   "but a domain's name can begin with a dot");
 	ok(libvirt_files_names(disk, "x", NULL) == NULL, "what is no id is named by none");
 	ok(libvirt_files_runs(disk, "11111111-0000-4000-8000-00000000000f"), "a domain with a status file runs");
-	ok(!libvirt_files_runs(disk, V), "one that is only defined does not");
+	ok(!libvirt_files_runs(disk, B), "one that is only defined does not");
 	ok(!libvirt_files_runs(disk, "<uuid>"), "nor does what has no UUID");
 	ok(libvirt_files_has(disk, "vm1") && libvirt_files_has(disk, "two words") &&
 		   libvirt_files_has(disk, "11111111-0000-4000-8000-00000000000f"),
 	   "a domain that is defined or runs is there, by name and UUID");
 	ok(!libvirt_files_has(disk, "vm4.xml") && !libvirt_files_has(disk, "") && !libvirt_files_has(disk, "vm"),
 	   "no other is");
-	ok(!libvirt_files_has(disk, W), "what looks like a UUID is never a name");
+	ok(!libvirt_files_has(disk, C), "what looks like a UUID is never a name");
 	ok(libvirt_files_at(disk, 0, &file) && *file.name && !libvirt_files_at(disk, 1000, &file),
 	   "and the names can be listed");
 
 	tree_remove(&tree, "etc/libvirt");
 	tree_remove(&tree, "run/libvirt");
-	ok(read_files(&tree) == 0 && !libvirt_files_names(disk, U, NULL),
+	ok(read_files(&tree) == 0 && !libvirt_files_names(disk, A, NULL),
 	   "without libvirt's directories nothing is named");
 	libvirt_files_free(NULL);
 }
@@ -84,11 +81,11 @@ static void domains(void)
 /* One file costs no other its answer: what cannot be read is told of, and may name or be anything. */
 static void unreadable(void)
 {
-	TREE(tree, "etc/libvirt/qemu/vm1.xml = <address uuid='" U "'/>\n"
+	TREE(tree, "etc/libvirt/qemu/vm1.xml = <address uuid='" A "'/>\n"
 		   "etc/libvirt/qemu/loop.xml -> loop.xml\n");
 	ok(read_files(&tree) == 0, "a definition that cannot be read fails nobody");
-	is(libvirt_files_names(disk, U, NULL), "vm1", "the others are read");
-	ok(!libvirt_files_names(disk, V, NULL), "it is not said to name what it may not");
+	is(libvirt_files_names(disk, A, NULL), "vm1", "the others are read");
+	ok(!libvirt_files_names(disk, B, NULL), "it is not said to name what it may not");
 	ok(libvirt_files_unread(disk, false) &&
 		   strstr(libvirt_files_unread(disk, false), "/etc/libvirt/qemu/loop.xml: "),
 	   "but told of: %s", libvirt_files_unread(disk, false));
@@ -125,12 +122,12 @@ static void large(void)
 	TREE(tree, "etc/libvirt/qemu/\nrun/libvirt/qemu/\n");
 	make_large(&tree, "etc/libvirt/qemu/big.xml", 20, 20,
 		   "<address uuid='C6F1A2B3-0000-4000-8000-00000000000A'/></domain>");
-	make_large(&tree, "run/libvirt/qemu/big.xml", 18, 1, "<uuid>" V "</uuid>");
+	make_large(&tree, "run/libvirt/qemu/big.xml", 18, 1, "<uuid>" B "</uuid>");
 	ok(read_files(&tree) == 0, "a definition of 20 MiB is no error");
-	is(libvirt_files_names(disk, U, NULL), "big", "what it names is found, wherever that stands");
-	is(libvirt_files_names(disk, V, NULL), "big", "in the other file, too");
+	is(libvirt_files_names(disk, A, NULL), "big", "what it names is found, wherever that stands");
+	is(libvirt_files_names(disk, B, NULL), "big", "in the other file, too");
 	ok(!libvirt_files_names(disk, "11111111-0000-4000-8000-000000000001", NULL), "what it does not name is not");
-	ok(libvirt_files_runs(disk, V) && !libvirt_files_runs(disk, U), "and a status file of 18 MiB tells who runs");
+	ok(libvirt_files_runs(disk, B) && !libvirt_files_runs(disk, A), "and a status file of 18 MiB tells who runs");
 	ok(!libvirt_files_unread(disk, false), "all of it was read");
 }
 
@@ -142,9 +139,9 @@ static void bytes_behind_a_nul(void)
 	TREE(tree, "etc/libvirt/qemu/\n");
 	snprintf(path, sizeof(path), "%s/etc/libvirt/qemu/odd\033.xml", tree.path);
 	f = fopen(path, "w");
-	ok(f && fwrite("<domain>\0\0" U, 1, 10 + 36, f) == 46 && fclose(f) == 0, "a file with NUL bytes");
+	ok(f && fwrite("<domain>\0\0" A, 1, 10 + 36, f) == 46 && fclose(f) == 0, "a file with NUL bytes");
 	ok(read_files(&tree) == 0, "is read");
-	is(libvirt_files_names(disk, U, NULL), "odd\033", "to its end");
+	is(libvirt_files_names(disk, A, NULL), "odd\033", "to its end");
 }
 
 TESTS(domains, unreadable, large, bytes_behind_a_nul)

@@ -5,15 +5,13 @@
 #include <errno.h>
 
 #include "base/auto.h"
+#include "lib/names.h"
 #include "lib/tap.h"
 #include "lib/tree.h"
 
 #define DIRECTORY "etc/mdevctl.d/"
-#define A "c6f1a2b3-0000-4000-8000-00000000000a"
-#define B "c6f1a2b3-0000-4000-8000-00000000000b"
-#define C "c6f1a2b3-0000-4000-8000-00000000000c"
 #define CARD "0000:84:00.0"
-#define OTHER "0000:85:00.0"
+#define OTHER_CARD "0000:85:00.0"
 #define DEFINED(type, start) "{\"mdev_type\":\"" type "\",\"start\":\"" start "\",\"attrs\":[]}\n"
 
 static struct tree tree;
@@ -27,7 +25,7 @@ static void one(void)
 	   "a definition is found, in whatever case, spread over lines and with attributes");
 	ok(strcmp(d.uuid, B) == 0 && strcmp(d.parent, CARD) == 0 && strcmp(d.type, "nvidia-222") == 0 && !d.starts,
 	   "with its parent and type; a manual one does not start by itself");
-	ok(mdevctl_definition(&d, &tree.host, A, &err) == 1 && strcmp(d.parent, OTHER) == 0 && d.starts,
+	ok(mdevctl_definition(&d, &tree.host, A, &err) == 1 && strcmp(d.parent, OTHER_CARD) == 0 && d.starts,
 	   "of two parents' the one that starts by itself counts");
 	ok(mdevctl_definition(&d, &tree.host, C, &err) == 0, "none is none");
 	ok(mdevctl_definition(&d, &tree.host, "../" CARD "/" B, &err) == 0, "what is no UUID has none");
@@ -41,7 +39,8 @@ static void all(void)
 
 	ok(mdevctl_definitions(&list, &n, &tree.host, &err) == 0 && n == 3,
 	   "all definitions are listed, and no other file");
-	ok(n == 3 && strcmp(list[0].uuid, A) == 0 && strcmp(list[1].uuid, B) == 0 && strcmp(list[2].parent, OTHER) == 0,
+	ok(n == 3 && strcmp(list[0].uuid, A) == 0 && strcmp(list[1].uuid, B) == 0 &&
+		   strcmp(list[2].parent, OTHER_CARD) == 0,
 	   "by parent, then UUID");
 }
 
@@ -85,7 +84,7 @@ static void undefining(void)
 		   !mdevctl_defines(&tree.host, C),
 	   "an undefine removes what is not valid, too");
 	ok(mdevctl_undefine(&tree.host, A, CARD, &err) == 0 && mdevctl_definition(&d, &tree.host, A, &err) == 1 &&
-		   strcmp(d.parent, OTHER) == 0,
+		   strcmp(d.parent, OTHER_CARD) == 0,
 	   "that of one parent alone, if it is named");
 	ok(mdevctl_undefine(&tree.host, A, NULL, &err) == 0 && !mdevctl_defines(&tree.host, A),
 	   "and else those of every parent");
@@ -104,7 +103,7 @@ int main(void)
 	tree_add(&tree, DIRECTORY CARD "/" A " = " DEFINED("nvidia-222", "manual"));
 	tree_add(&tree, DIRECTORY CARD "/" B " = {\\n \"mdev_type\": \"nvidia-222\",\\n \"start\": \"manual\",\\n"
 				       " \"attrs\": [ { \"a\": \"1\" } ]\\n}\n");
-	tree_add(&tree, DIRECTORY OTHER "/" A " = " DEFINED("nvidia-230", "auto"));
+	tree_add(&tree, DIRECTORY OTHER_CARD "/" A " = " DEFINED("nvidia-230", "auto"));
 	tree_add(&tree, DIRECTORY CARD "/note = no definition\n" DIRECTORY "scripts.d/callouts/x = y\n" DIRECTORY
 				       "a b/" A " = broken\n");
 	one();

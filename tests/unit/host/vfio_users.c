@@ -13,22 +13,22 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "lib/names.h"
 #include "lib/tap.h"
 #include "lib/tree.h"
 
 enum { NOBODY = 65534, LONG_MS = 60000 };
 
-#define ID(n) "c6f1a2b3-0000-4000-8000-00000000000" #n
 #define FULL "1:7"
 #define MDEV_AT(id, group) "sys/bus/mdev/devices/" id "/iommu_group -> ../../../../kernel/iommu_groups/" group "\n"
 
 /* The groups 12, 50 and 60 are /dev/full, /dev/random and /dev/urandom; vfio7 is /dev/zero. */
-static const char host[] = MDEV_AT(ID(a), "12") MDEV_AT(ID(b), "1") MDEV_AT(ID(c), "123")
-	MDEV_AT(ID(e), "60") "sys/bus/mdev/devices/" ID(
+static const char host[] = MDEV_AT(U(a), "12") MDEV_AT(U(b), "1") MDEV_AT(U(c), "123")
+	MDEV_AT(U(e), "60") "sys/bus/mdev/devices/" U(
 		b) "/vfio-dev/vfio7/dev = 1:5\n"
-		   "sys/bus/mdev/devices/" ID(
+		   "sys/bus/mdev/devices/" U(
 			   d) "/\n"
-			      "sys/bus/mdev/devices/" ID(
+			      "sys/bus/mdev/devices/" U(
 				      f) "/vfio-dev/vfio8/\n"
 					 "sys/bus/pci/devices/0000:41:00.4/iommu_group -> ../../../../kernel/iommu_groups/50\n"
 					 "sys/bus/pci/devices/0000:00:02.1/drm/card1/dev = 226:1\n"
@@ -77,29 +77,29 @@ static void devices(void)
 
 	TREE(tree, host);
 	h = look(&tree);
-	ok(vfio_users_open(h, &tree.host, ID(a), &pid, &err) == 1 && pid == 77,
+	ok(vfio_users_open(h, &tree.host, U(a), &pid, &err) == 1 && pid == 77,
 	   "the holder of its group has a vGPU open");
-	ok(vfio_users_open(h, &tree.host, ID(b), &pid, &err) == 1 && pid == 78, "so has the holder of its own node");
+	ok(vfio_users_open(h, &tree.host, U(b), &pid, &err) == 1 && pid == 78, "so has the holder of its own node");
 	ok(vfio_users_open(h, &tree.host, "0000:41:00.4", &pid, &err) == 1 && pid == 79,
 	   "and a VF's, by whatever path it came to the node");
 	ok(vfio_users_render(h, &tree.host, "0000:00:02.1"), "a VF on which a process renders is a GPU of the host");
 	ok(!vfio_users_render(h, &tree.host, "0000:00:02.2"), "not one that is only on a screen");
 	ok(!vfio_users_render(h, &tree.host, "0000:41:00.4"), "nor one without a graphics driver");
-	ok(vfio_users_open(h, &tree.host, ID(c), NULL, &err) == 0,
+	ok(vfio_users_open(h, &tree.host, U(c), NULL, &err) == 0,
 	   "a path that reads like the group's is not the group");
-	ok(vfio_users_open(h, &tree.host, ID(e), &pid, &err) == 1 && pid == 82,
+	ok(vfio_users_open(h, &tree.host, U(e), &pid, &err) == 1 && pid == 82,
 	   "what only a thread has counts, and is its process's");
-	ok(vfio_users_open(h, &tree.host, ID(d), NULL, &err) == 0, "a vGPU that VFIO has no node for is not open");
-	ok(vfio_users_open(h, &tree.host, ID(f), NULL, &err) == 0, "nor is one whose kernel makes no nodes of devices");
+	ok(vfio_users_open(h, &tree.host, U(d), NULL, &err) == 0, "a vGPU that VFIO has no node for is not open");
+	ok(vfio_users_open(h, &tree.host, U(f), NULL, &err) == 0, "nor is one whose kernel makes no nodes of devices");
 	ok(vfio_users_open(h, &tree.host, "c6f1a2b3-0000-4000-8000-0000000000ff", NULL, &err) == 0,
 	   "one that is gone is not open");
 	ok(vfio_users_open(h, &tree.host, "../../x", NULL, &err) == -EINVAL, "a path names no vGPU: %s", err.text);
 	tree_add(&tree, "sys/class/vfio/123/dev = 511\n");
-	ok(vfio_users_open(h, &tree.host, ID(c), NULL, &err) == -EINVAL,
+	ok(vfio_users_open(h, &tree.host, U(c), NULL, &err) == -EINVAL,
 	   "where the node's number cannot be read it is an error: %s", err.text);
-	tree_remove(&tree, "sys/bus/mdev/devices/" ID(c) "/iommu_group");
-	tree_add(&tree, "sys/bus/mdev/devices/" ID(c) "/iommu_group = no link\n");
-	ok(vfio_users_open(h, &tree.host, ID(c), NULL, &err) == -EINVAL, "likewise the group: %s", err.text);
+	tree_remove(&tree, "sys/bus/mdev/devices/" U(c) "/iommu_group");
+	tree_add(&tree, "sys/bus/mdev/devices/" U(c) "/iommu_group = no link\n");
+	ok(vfio_users_open(h, &tree.host, U(c), NULL, &err) == -EINVAL, "likewise the group: %s", err.text);
 	vfio_users_free(h);
 }
 
@@ -109,13 +109,13 @@ static int beside(const char *more)
 	struct vfio_users *h;
 	int r;
 
-	TREE(tree, MDEV_AT(ID(a), "12")
-			   MDEV_AT(ID(b), "1") "sys/class/vfio/12/dev = " FULL "\nsys/class/vfio/1/dev = 511:1\n"
-					       "proc/5/fd = no directory\nproc/6/fd -> fd\nproc/7/fd/3 -> /dev/full\n");
+	TREE(tree, MDEV_AT(U(a), "12")
+			   MDEV_AT(U(b), "1") "sys/class/vfio/12/dev = " FULL "\nsys/class/vfio/1/dev = 511:1\n"
+					      "proc/5/fd = no directory\nproc/6/fd -> fd\nproc/7/fd/3 -> /dev/full\n");
 	tree_add(&tree, more);
 	h = look(&tree);
-	ok(vfio_users_open(h, &tree.host, ID(a), NULL, &err) == 1, "what others have open is known");
-	r = vfio_users_open(h, &tree.host, ID(b), NULL, &err);
+	ok(vfio_users_open(h, &tree.host, U(a), NULL, &err) == 1, "what others have open is known");
+	r = vfio_users_open(h, &tree.host, U(b), NULL, &err);
 	vfio_users_free(h);
 	return r;
 }
@@ -162,19 +162,19 @@ static void no_time(void)
 
 	TREE(tree, host);
 	h = vfio_users_read(&tree.host, sys_now_ms() - 1);
-	ok(vfio_users_open(h, &tree.host, ID(c), NULL, &err) == -ETIMEDOUT,
+	ok(vfio_users_open(h, &tree.host, U(c), NULL, &err) == -ETIMEDOUT,
 	   "without the time for a look it is not known: %s", err.text);
-	ok(vfio_users_open(h, &tree.host, ID(d), NULL, &err) == 0, "but of what has no node");
+	ok(vfio_users_open(h, &tree.host, U(d), NULL, &err) == 0, "but of what has no node");
 	vfio_users_free(h);
 	tree_remove(&tree, "proc");
-	tree_remove(&tree, "sys/bus/mdev/devices/" ID(b) "/vfio-dev");
+	tree_remove(&tree, "sys/bus/mdev/devices/" U(b) "/vfio-dev");
 	h = look(&tree);
-	ok(vfio_users_open(h, &tree.host, ID(b), NULL, &err) == 0, "a tree without proc has no processes");
+	ok(vfio_users_open(h, &tree.host, U(b), NULL, &err) == 0, "a tree without proc has no processes");
 	vfio_users_free(h);
 	tree_add(&tree, "proc = no directory\n");
 	h = look(&tree);
-	ok(vfio_users_open(h, &tree.host, ID(b), NULL, &err) == -ENOTDIR,
-	   "a proc that cannot be read tells nothing: %s", err.text);
+	ok(vfio_users_open(h, &tree.host, U(b), NULL, &err) == -ENOTDIR, "a proc that cannot be read tells nothing: %s",
+	   err.text);
 	vfio_users_free(h);
 	vfio_users_free(NULL);
 }
@@ -200,7 +200,7 @@ static pid_t start(struct tree *tree, void (*run)(int ready))
 	if (pid < 0 || read(ends[0], &byte, 1) != 1)
 		tree_fail("child");
 	close(ends[0]);
-	tree_begin(tree, MDEV_AT(ID(a), "12") "sys/class/vfio/12/dev = " FULL "\n");
+	tree_begin(tree, MDEV_AT(U(a), "12") "sys/class/vfio/12/dev = " FULL "\n");
 	/* The directory of the process is the running kernel's; that proc is not keeps others out of the test. */
 	snprintf(line, sizeof(line), "proc/%d -> /proc/%d\n", (int)pid, (int)pid);
 	tree_add(tree, line);
@@ -217,7 +217,7 @@ static void end(struct tree *tree, pid_t pid)
 static int is_open(const struct tree *tree, pid_t *pid)
 {
 	struct vfio_users *h = look(tree);
-	int r = vfio_users_open(h, &tree->host, ID(a), pid, &err);
+	int r = vfio_users_open(h, &tree->host, U(a), pid, &err);
 
 	vfio_users_free(h);
 	return r;

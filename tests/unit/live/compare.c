@@ -3,17 +3,14 @@
 #include "live/compare.h"
 
 #include "base/auto.h"
+#include "lib/names.h"
 #include "lib/messages.h"
 #include "lib/tap.h"
 
-#define ID "c6f1a2b3-0000-4000-8000-00000000000a"
-#define OWN "67a42c8b-1111-4000-8000-000000000001"
-#define OTHER "67a42c8b-1111-4000-8000-000000000002"
+#define MTTY { .id = A, .type = "mtty-2", .parent = "mtty" }
 
-#define MTTY { .id = ID, .type = "mtty-2", .parent = "mtty" }
-
-static const struct lease active = { .vgpu = MTTY, .domain = OWN, .name = "vm1", .state = LEASE_ACTIVE };
-static const struct lease releasing = { .vgpu = MTTY, .domain = OWN, .name = "vm1", .state = LEASE_RELEASING };
+static const struct lease active = { .vgpu = MTTY, .domain = VM, .name = "vm1", .state = LEASE_ACTIVE };
+static const struct lease releasing = { .vgpu = MTTY, .domain = VM, .name = "vm1", .state = LEASE_RELEASING };
 static const struct lease others = { .vgpu = MTTY, .domain = OTHER, .name = "vm2", .state = LEASE_ACTIVE };
 
 /* The kernel's: a device as it was leased, another one, none. */
@@ -43,8 +40,8 @@ static const struct {
 	{ "one that a QEMU is still closing", "{M_SHOW_EXITING|77}", true, true, &active, LEASED, 0, 77 },
 	{ "a stranger that has it open", "{M_SHOW_STRANGER|78|77}", true, true, &active, LEASED, 1, 78 },
 	{ "handles that cannot be told", "{M_SHOW_UNKNOWN}", true, true, &active, LEASED, -13, 0 },
-	{ "a lease of what is not plugged in", "{M_SHOW_NOT_PLUGGED|vm1|" ID "}", true, false, &active, LEASED, 0, 0 },
-	{ "what went away, and from the domain, too", "{M_SHOW_NOT_PLUGGED|vm1|" ID "}", true, false, &active, GONE, 0,
+	{ "a lease of what is not plugged in", "{M_SHOW_NOT_PLUGGED|vm1|" A "}", true, false, &active, LEASED, 0, 0 },
+	{ "what went away, and from the domain, too", "{M_SHOW_NOT_PLUGGED|vm1|" A "}", true, false, &active, GONE, 0,
 	  0 },
 	{ "a device that is unplugged and open", "{M_SHOW_STILL_OPEN|77}", true, false, &active, LEASED, 1, 77 },
 	{ "one that waits", "{M_SHOW_PENDING|in a while}", true, false, &releasing, LEASED, 0, 0 },
@@ -55,8 +52,8 @@ static const struct {
 int main(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct compare view = { .id = ID,
-					.domain = OWN,
+		struct compare view = { .id = A,
+					.domain = VM,
 					.name = "vm1",
 					.runs = rows[i].runs,
 					.live = rows[i].live,

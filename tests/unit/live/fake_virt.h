@@ -8,12 +8,8 @@
 #include <string.h>
 
 #include "domain/domxml.h"
+#include "lib/names.h"
 #include "virt/virt.h"
-
-#define VM "dddddddd-0000-4000-8000-000000000001"
-#define OTHER "dddddddd-0000-4000-8000-000000000002"
-#define A "c6f1a2b3-0000-4000-8000-00000000000a"
-#define B "c6f1a2b3-0000-4000-8000-00000000000b"
 
 /* The domain, and what is to fail. */
 static struct fake {

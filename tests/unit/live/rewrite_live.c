@@ -11,12 +11,10 @@
 
 #include "lib/tap.h"
 #include "lib/tree.h"
+#include "lib/xml.h"
 
-#define VM "dddddddd-0000-4000-8000-000000000001"
-#define XML(name)                                                                                                      \
-	"<domain type='kvm'><name>" name "</name><uuid>" VM "</uuid><devices><hostdev mode='subsystem' type='mdev' "   \
-	"model='vfio-pci'><source><address uuid='00000000-0000-0000-0000-000000000001'/></source></hostdev></devices>" \
-	"</domain>"
+#define PLACEHOLDER "00000000-0000-0000-0000-000000000001"
+#define XML(rest) DOMAIN(rest, MDEV_XML(PLACEHOLDER))
 
 static struct fake {
 	const char *xml, *then; /* its definition, and what it is once that was read; NULL none */
@@ -47,7 +45,7 @@ static int rewrite(struct tree *tree, const char *then, size_t *nchanges)
 	int n;
 
 	free(fake.defined);
-	fake = (struct fake){ .xml = XML("vm1"), .then = then };
+	fake = (struct fake){ .xml = XML(""), .then = then };
 	n = rewrite_live(&r, &xml, NULL, &domain, NULL, &err);
 	*nchanges = r.nchanges;
 	rewrite_end(&r);
@@ -60,14 +58,14 @@ int main(void)
 	size_t n;
 
 	TREE(tree, "sys/bus/mdev/devices/\nsys/bus/pci/devices/\nproc/\nvar/lib/\nrun/\netc/\n");
-	ok(rewrite(&tree, XML("vm1"), &n) == 0 && n == 1, "a placeholder in a definition changes");
+	ok(rewrite(&tree, XML(""), &n) == 0 && n == 1, "a placeholder in a definition changes");
 	ok(fake.defined && !strstr(fake.defined, "000000000001'/></source>"), "and is a UUID");
 	ok(rewrite(&tree, NULL, &n) == -ENOENT && !fake.defined,
 	   "a domain that somebody undefines meanwhile is not defined again");
-	ok(rewrite(&tree, XML("vm2"), &n) == -ESTALE && !fake.defined,
+	ok(rewrite(&tree, XML("<edited/>"), &n) == -ESTALE && !fake.defined,
 	   "what somebody edits meanwhile is not written over");
-	tree_add(&tree, "sys/bus/mdev/devices/00000000-0000-0000-0000-000000000001/\n");
-	ok(rewrite(&tree, XML("vm1"), &n) == 0 && n == 0 && !fake.defined,
+	tree_add(&tree, "sys/bus/mdev/devices/" PLACEHOLDER "/\n");
+	ok(rewrite(&tree, XML(""), &n) == 0 && n == 0 && !fake.defined,
 	   "a UUID of that form that a device has is none, and nothing is defined");
 	return tap_done();
 }

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Each event is in the journal's catalog, under the MESSAGE_ID that the log gives it. */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sys/sys.h"
+#include "lib/source.h"
 #include "lib/tap.h"
 #include "model/event.h"
 
-static char catalog[16384], source[16384];
+static char *catalog, *source;
 
 /* The MESSAGE_ID beside the event's word in the table; "": none. */
 static void find_message_id(enum event event, char id[33])
@@ -51,18 +50,10 @@ static void test_lease(void)
 	is(about.name, "vm", "by name, too");
 }
 
-static void read_file(const char *name, char *text, size_t size)
-{
-	char path[4096];
-
-	snprintf(path, sizeof(path), "%s/%s", getenv("srcdir"), name);
-	ok(sys_read(AT_FDCWD, path, text, size) > 0, "%s is there", path);
-}
-
 int main(void)
 {
-	read_file("etc/catalog/vgpu-lease.catalog", catalog, sizeof(catalog));
-	read_file("src/model/event.c", source, sizeof(source));
+	catalog = source_text("etc/catalog/vgpu-lease.catalog");
+	source = source_text("src/model/event.c");
 	test_catalog();
 	test_lease();
 	return tap_done();

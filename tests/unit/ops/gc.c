@@ -6,8 +6,6 @@
 #include "lib/small_host.h"
 #include "state/history.h"
 
-#define D "c6f1a2b3-0000-4000-8000-00000000000d"
-#define E "c6f1a2b3-0000-4000-8000-00000000000e"
 #define TYPE(id) "sys/devices/mtty/mdev_supported_types/" id "/device_api = vfio-pci\n"
 #define DEVICE(id, type)                                                                                               \
 	"sys/devices/mtty/" id "/mdev_type -> ../mdev_supported_types/" type "\n"                                      \

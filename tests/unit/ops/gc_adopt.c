@@ -2,18 +2,15 @@
 /* What a pass records of a VF that a domain runs with: not over a lease that came meanwhile, and who waits for that. */
 #include "lib/asked.h"
 #include "lib/live.h"
+#include "lib/xml.h"
 
 #include "ops/gc.h"
 
 #define VF "0000:26:00.6"
 #define GONE "0000:26:00.7"
-#define VM2 "dddddddd-0000-4000-8000-000000000002"
-#define VM "dddddddd-0000-4000-8000-000000000001"
 
-static const char runs[] =
-	"run/libvirt/qemu/vm.xml = <domstatus state='running' reason='booted'><domain type='kvm'><name>vm</name><uuid>" VM
-	"</uuid><devices><hostdev mode='subsystem' type='pci' managed='no'><source><address domain='0x0000' bus='0x26' "
-	"slot='0x00' function='0x6'/></source></hostdev></devices></domain></domstatus>";
+static const char runs[] = "run/libvirt/qemu/vm.xml = <domstatus state='running' reason='booted'>" DOMAIN(
+	"", VF_XML("26", "6")) "</domstatus>";
 
 static void pass_with(const struct config *valid)
 {
@@ -81,7 +78,7 @@ static void passes(void)
 /* A vGPU whose lease cannot be written, as where /run is full, and a lease whose domain has gone. */
 static void one_fails(void)
 {
-	struct lease lease = lease_of(GONE, "nvidia-1145", GONE, LEASE_ACTIVE, VM2);
+	struct lease lease = lease_of(GONE, "nvidia-1145", GONE, LEASE_ACTIVE, OTHER);
 	int fd = hold(VF);
 
 	lease_drop(&store, VF, &err);

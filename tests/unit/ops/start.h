@@ -7,6 +7,7 @@
 #include "lib/asked.h"
 #include "lib/cards.h"
 #include "lib/small_host.h"
+#include "lib/xml.h"
 
 #define CARD "0000:84:00.0"
 #define TYPE "nvidia-222"
@@ -28,13 +29,8 @@ static inline int call(const char *type, int (*flow)(const struct lifecycle *lif
 	int r;
 
 	if (type)
-		snprintf(metadata, sizeof(metadata),
-			 "<lease xmlns='urn:vgpu-lease:domain:1'><device uuid='" B "' type='%s'/></lease>", type);
-	snprintf(xml, sizeof(xml),
-		 "<domain type='kvm'><name>vm</name><uuid>" VM "</uuid><metadata>%s</metadata><devices>"
-		 "<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='" B
-		 "'/></source></hostdev></devices></domain>\n",
-		 metadata);
+		snprintf(metadata, sizeof(metadata), LEASE("<v:device uuid='" B "' type='%s'/>"), type);
+	snprintf(xml, sizeof(xml), DOMAIN("%s", MDEV_XML(B)), metadata);
 	err = (struct err){ 0 };
 	must(domxml_parse(&doc, xml, strlen(xml), 0, &err));
 	lifecycle.doc = doc;

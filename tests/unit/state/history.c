@@ -9,12 +9,11 @@
 #include "host/typelist.h"
 #include "lib/small_host.h"
 
-#define ID A
 #define CARD "0000:41:00.0"
 
 static struct lease sample(void)
 {
-	return (struct lease){ .vgpu = { .id = ID, .type = "nvidia-222", .parent = "0000:41:00.4" },
+	return (struct lease){ .vgpu = { .id = A, .type = "nvidia-222", .parent = "0000:41:00.4" },
 			       .origin = LEASE_ADOPTED };
 }
 
@@ -24,31 +23,31 @@ static void memory(void)
 	struct affinity a;
 	int64_t first;
 
-	ok(affinity_get(&store, ID, &a) == 0, "of an unknown UUID nothing is remembered");
+	ok(affinity_get(&store, A, &a) == 0, "of an unknown UUID nothing is remembered");
 	affinity_put(&store, &l, false);
-	ok(affinity_get(&store, ID, &a) == 1 && strcmp(a.parent, l.vgpu.parent) == 0 && !a.made_this_boot,
+	ok(affinity_get(&store, A, &a) == 1 && strcmp(a.parent, l.vgpu.parent) == 0 && !a.made_this_boot,
 	   "where an adopted one was is remembered, not that we made it");
 	l.origin = LEASE_CREATED;
 	affinity_put(&store, &l, false);
-	ok(affinity_get(&store, ID, &a) == 1 && a.made_this_boot, "one that we made is ours, in this boot");
-	affinity_gone(&store, ID);
-	ok(affinity_get(&store, ID, &a) == 1 && !a.made_this_boot, "removed, the next one of this UUID is not ours");
+	ok(affinity_get(&store, A, &a) == 1 && a.made_this_boot, "one that we made is ours, in this boot");
+	affinity_gone(&store, A);
+	ok(affinity_get(&store, A, &a) == 1 && !a.made_this_boot, "removed, the next one of this UUID is not ours");
 	affinity_put(&store, &l, true);
-	ok(mkdirat(store.affinity, "." ID ".new", 0700) == 0, "where nothing can be written");
-	affinity_gone(&store, ID);
-	ok(!affinity_is_for_guest(&store, ID), "neither is it: the record goes");
-	unlinkat(store.affinity, "." ID ".new", AT_REMOVEDIR);
-	sys_publish(store.affinity, ID, "../x y z\n", 9);
-	ok(affinity_get(&store, ID, &a) == 0, "a record that is no type and parent is not trusted");
-	first = seen_since(&store, ID, &(struct seen){ .node = 7 }, false);
-	ok(faccessat(store.seen, ID, F_OK, 0) < 0 && first > 0, "a look alone notes nothing");
-	first = seen_since(&store, ID, &(struct seen){ .node = 7 }, true);
+	ok(mkdirat(store.affinity, "." A ".new", 0700) == 0, "where nothing can be written");
+	affinity_gone(&store, A);
+	ok(!affinity_is_for_guest(&store, A), "neither is it: the record goes");
+	unlinkat(store.affinity, "." A ".new", AT_REMOVEDIR);
+	sys_publish(store.affinity, A, "../x y z\n", 9);
+	ok(affinity_get(&store, A, &a) == 0, "a record that is no type and parent is not trusted");
+	first = seen_since(&store, A, &(struct seen){ .node = 7 }, false);
+	ok(faccessat(store.seen, A, F_OK, 0) < 0 && first > 0, "a look alone notes nothing");
+	first = seen_since(&store, A, &(struct seen){ .node = 7 }, true);
 	sys_sleep_ms(5);
-	ok(seen_since(&store, ID, &(struct seen){ .node = 7 }, true) == first, "what was noted stays");
-	ok(seen_since(&store, ID, &(struct seen){ .node = 8 }, false) > first,
+	ok(seen_since(&store, A, &(struct seen){ .node = 7 }, true) == first, "what was noted stays");
+	ok(seen_since(&store, A, &(struct seen){ .node = 8 }, false) > first,
 	   "it was not noted of another device with the same UUID");
-	seen_forget(&store, ID);
-	ok(seen_since(&store, ID, &(struct seen){ .node = 7 }, false) > first, "until it is forgotten");
+	seen_forget(&store, A);
+	ok(seen_since(&store, A, &(struct seen){ .node = 7 }, false) > first, "until it is forgotten");
 }
 
 static void failures(void)
@@ -145,18 +144,18 @@ static void tidying(void)
 	struct affinity a;
 
 	affinity_put(&store, &l, false);
-	seen_since(&store, ID, &(struct seen){ .node = 7 }, true);
+	seen_since(&store, A, &(struct seen){ .node = 7 }, true);
 	history_tidy(&store, always, never, NULL, 90);
-	ok(affinity_get(&store, ID, &a) == 1 && faccessat(store.seen, ID, F_OK, 0) == 0,
+	ok(affinity_get(&store, A, &a) == 1 && faccessat(store.seen, A, F_OK, 0) == 0,
 	   "what is recent, or of a device that exists, is remembered");
 	history_tidy(&store, always, count, &asked, 90);
 	ok(times == 0, "whether a recent one is named is not asked: there can be thousands");
-	utimensat(store.affinity, ID, long_ago, 0);
+	utimensat(store.affinity, A, long_ago, 0);
 	history_tidy(&store, never, always, NULL, 90);
-	ok(affinity_get(&store, ID, &a) == 1 && faccessat(store.seen, ID, F_OK, 0) < 0,
+	ok(affinity_get(&store, A, &a) == 1 && faccessat(store.seen, A, F_OK, 0) < 0,
 	   "what something names is remembered however old; a device that is gone has not been seen");
 	history_tidy(&store, never, never, NULL, 90);
-	ok(affinity_get(&store, ID, &a) == 0, "what is old and nothing names is forgotten");
+	ok(affinity_get(&store, A, &a) == 0, "what is old and nothing names is forgotten");
 }
 
 HOST_TESTS("run/\nvar/lib/\n", memory, failures, silence, types, tidying)

@@ -9,11 +9,9 @@
 #include "sys/sys.h"
 #include "lib/small_host.h"
 
-#define ID A
-
 static struct lease sample(void)
 {
-	return (struct lease){ .vgpu.id = ID,
+	return (struct lease){ .vgpu.id = A,
 			       .domain = VM,
 			       .name = "vm\n1 100% \xc3\xa4",
 			       .project = "p",
@@ -76,17 +74,17 @@ static void directory(void)
 	ok(lease_list(&store, &all, &err) == 0 && all.n == 0, "a new store holds nothing");
 	ok(!lease_any(&tree.host), "an empty directory has no lease");
 	ok(lease_put(&store, &l, &err) == 0, "a lease is put");
-	ok(lease_get(&store, ID, &back, &err) == 1 && back.writer == getpid() && back.since_ms > 0,
+	ok(lease_get(&store, A, &back, &err) == 1 && back.writer == getpid() && back.since_ms > 0,
 	   "and found, with its writer and since when");
 	l.state = LEASE_ACTIVE;
-	ok(lease_put(&store, &l, &err) == 0 && lease_get(&store, ID, &back, &err) == 1 && back.state == LEASE_ACTIVE,
+	ok(lease_put(&store, &l, &err) == 0 && lease_get(&store, A, &back, &err) == 1 && back.state == LEASE_ACTIVE,
 	   "another state takes its place");
-	ok(lease_list(&store, &all, &err) == 0 && all.n == 1 && lease_find(&all, ID) && !lease_find(&all, VM),
+	ok(lease_list(&store, &all, &err) == 0 && all.n == 1 && lease_find(&all, A) && !lease_find(&all, VM),
 	   "it is listed, and found by its id");
 	lease_list_free(&all);
 	ok(lease_any(&tree.host), "it is one");
-	ok(lease_drop(&store, ID, &err) == 0 && lease_get(&store, ID, &back, &err) == 0, "dropped, it is gone");
-	ok(lease_drop(&store, ID, &err) == 0, "dropping it again is no error");
+	ok(lease_drop(&store, A, &err) == 0 && lease_get(&store, A, &back, &err) == 0, "dropped, it is gone");
+	ok(lease_drop(&store, A, &err) == 0, "dropping it again is no error");
 }
 
 static void leftovers(void)
@@ -94,12 +92,12 @@ static void leftovers(void)
 	struct leases all;
 
 	sys_publish(store.leases, "x", "cut", 3);
-	renameat(store.leases, "x", store.leases, "." ID ".new");
-	ok(lease_list(&store, &all, &err) == 0 && faccessat(store.leases, "." ID ".new", F_OK, 0) == 0,
+	renameat(store.leases, "x", store.leases, "." A ".new");
+	ok(lease_list(&store, &all, &err) == 0 && faccessat(store.leases, "." A ".new", F_OK, 0) == 0,
 	   "what a killed writer left is no lease");
 	lease_list_free(&all);
 	ok(store_lock(&store, 0, &err) == 0 && lease_list(&store, &all, &err) == 0 && all.garbage == 0 &&
-		   faccessat(store.leases, "." ID ".new", F_OK, 0) < 0,
+		   faccessat(store.leases, "." A ".new", F_OK, 0) < 0,
 	   "and is removed under the lock");
 	lease_list_free(&all);
 	store_unlock(&store);
@@ -110,18 +108,18 @@ static void garbage(void)
 	struct leases all;
 	struct lease lease;
 
-	sys_publish(store.leases, ID, "what?", 5);
+	sys_publish(store.leases, A, "what?", 5);
 	sys_publish(store.leases, "no-id", "x", 1);
 	mkdirat(store.leases, VM, 0700);
 	ok(lease_list(&store, &all, &err) == 0 && all.n == 0 && all.garbage == 3, "garbage is counted and not trusted");
 	lease_list_free(&all);
-	ok(lease_get(&store, ID, &lease, &err) == 0, "and is no lease");
-	ok(faccessat(store.leases, ID, F_OK, 0) == 0, "without the lock it is left where it is");
+	ok(lease_get(&store, A, &lease, &err) == 0, "and is no lease");
+	ok(faccessat(store.leases, A, F_OK, 0) == 0, "without the lock it is left where it is");
 	ok(store_lock(&store, 0, &err) == 0 && lease_list(&store, &all, &err) == 0 && all.garbage == 3,
 	   "under the lock");
 	lease_list_free(&all);
 	store_unlock(&store);
-	ok(faccessat(store.leases, ID, F_OK, 0) < 0 && faccessat(store.run, "garbage/" ID, F_OK, 0) == 0,
+	ok(faccessat(store.leases, A, F_OK, 0) < 0 && faccessat(store.run, "garbage/" A, F_OK, 0) == 0,
 	   "it is set aside");
 	ok(lease_list(&store, &all, &err) == 0 && all.garbage == 0, "and not met again");
 	lease_list_free(&all);

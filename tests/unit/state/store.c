@@ -7,11 +7,9 @@
 #include <sys/wait.h>
 
 #include "sys/sys.h"
+#include "lib/names.h"
 #include "lib/tap.h"
 #include "lib/tree.h"
-
-#define ID "c6f1a2b3-0000-4000-8000-00000000000a"
-#define OTHER "c6f1a2b3-0000-4000-8000-00000000000b"
 
 static struct tree tree;
 static struct err err;
@@ -22,7 +20,7 @@ static void opening(void)
 
 	ok(store_open(&store, &tree.host, false, &err) == 0 && store.leases < 0,
 	   "a store that is not there is an empty one");
-	ok(!store_locked(&store, NULL) && !store_locked_vgpu(&store, ID) && !store_handler_runs(&store),
+	ok(!store_locked(&store, NULL) && !store_locked_vgpu(&store, A) && !store_handler_runs(&store),
 	   "in which nothing is locked");
 	store_close(&store);
 	store_note_call(tree.path);
@@ -92,24 +90,24 @@ static void removals(struct store *store)
 
 	if (store_open(&other, &tree.host, true, &err) < 0)
 		tree_fail(err.text);
-	ok(!store_locked_vgpu(store, ID), "nothing is being removed");
-	lock = store_lock_vgpu(store, ID, &err);
-	ok(lock >= 0 && store_locked_vgpu(store, ID) && store_locked_vgpu(&other, ID),
+	ok(!store_locked_vgpu(store, A), "nothing is being removed");
+	lock = store_lock_vgpu(store, A, &err);
+	ok(lock >= 0 && store_locked_vgpu(store, A) && store_locked_vgpu(&other, A),
 	   "the removal of a device is seen, by others as well");
-	ok(store_lock_vgpu(store, ID, &err) == -EBUSY && store_lock_vgpu(&other, ID, &err) == -EBUSY,
+	ok(store_lock_vgpu(store, A, &err) == -EBUSY && store_lock_vgpu(&other, A, &err) == -EBUSY,
 	   "there is one at a time");
-	ok(!store_locked_vgpu(&other, OTHER), "other devices are not concerned");
+	ok(!store_locked_vgpu(&other, B), "other devices are not concerned");
 	ok(store_lock(&other, 0, &err) == 0, "nor is the store's lock");
 	store_unlock(&other);
 	copy = fcntl(lock, F_DUPFD_CLOEXEC, 3);
 	close(lock);
-	ok(store_locked_vgpu(&other, ID), "a child that is still at it keeps it");
-	store_unlock_vgpu(ID, copy);
-	ok(!store_locked_vgpu(&other, ID), "ended, it is over");
-	lock = store_lock_vgpu(store, ID, &err);
+	ok(store_locked_vgpu(&other, A), "a child that is still at it keeps it");
+	store_unlock_vgpu(A, copy);
+	ok(!store_locked_vgpu(&other, A), "ended, it is over");
+	lock = store_lock_vgpu(store, A, &err);
 	copy = fcntl(lock, F_DUPFD_CLOEXEC, 3);
-	store_unlock_vgpu(ID, lock);
-	ok(!store_locked_vgpu(&other, ID), "also if a child has a copy of the lock");
+	store_unlock_vgpu(A, lock);
+	ok(!store_locked_vgpu(&other, A), "also if a child has a copy of the lock");
 	close(copy);
 	store_close(&other);
 }
@@ -134,21 +132,21 @@ static void read_locked(struct store *store)
 {
 	struct lease lease;
 
-	ok(store_lock(store, 0, &err) == 0 && lease_get(store, ID, &lease, &err) == 0, "garbage is no lease");
+	ok(store_lock(store, 0, &err) == 0 && lease_get(store, A, &lease, &err) == 0, "garbage is no lease");
 	store_unlock(store);
 }
 
 static void set_aside(struct store *store)
 {
-	sys_publish(store->leases, ID, "what?", 5);
+	sys_publish(store->leases, A, "what?", 5);
 	read_locked(store);
-	ok(faccessat(store->leases, ID, F_OK, 0) < 0 && faccessat(store->run, "garbage/" ID, F_OK, 0) == 0,
+	ok(faccessat(store->leases, A, F_OK, 0) < 0 && faccessat(store->run, "garbage/" A, F_OK, 0) == 0,
 	   "a record that cannot be understood is moved to garbage/");
 	fchmodat(store->run, "garbage", 0777, 0);
-	sys_publish(store->leases, ID, "what?", 5);
+	sys_publish(store->leases, A, "what?", 5);
 	read_locked(store);
-	ok(faccessat(store->leases, ID, F_OK, 0) == 0, "where that is others' to write to it stays");
-	unlinkat(store->leases, ID, 0);
+	ok(faccessat(store->leases, A, F_OK, 0) == 0, "where that is others' to write to it stays");
+	unlinkat(store->leases, A, 0);
 	fchmodat(store->run, "garbage", 0755, 0);
 }
 

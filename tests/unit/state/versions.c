@@ -9,29 +9,21 @@
  *   lease-2                  of a version that has changed the meaning: nothing is decided beside it, and it stays
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "sys/sys.h"
 #include "lib/messages.h"
 #include "lib/small_host.h"
 #include "state/history.h"
 
-#define ID A
-
 /* Puts a file that was kept where the store has its own. */
 static void put(int dir, const char *name)
 {
-	char path[4096], text[4096];
-	ssize_t n;
+	autofree char *text = source_text("tests/unit/state/files/%s", name);
 
-	snprintf(path, sizeof(path), "%s/tests/unit/state/files/%s", getenv("srcdir"), name);
-	n = sys_read(AT_FDCWD, path, text, sizeof(text) - 1);
-	if (n < 0)
-		tree_fail(path);
-	text[n] = '\n';
-	if (sys_publish(dir, ID, text, (size_t)n + 1) < 0)
+	if (sys_publish(dir, A, text, strlen(text)) < 0)
 		tree_fail(name);
 }
 
@@ -61,11 +53,11 @@ static void test_later(void)
 	put(store.leases, "lease-2");
 	ok(store_lock(&store, 0, &err) == 0, "under the lock");
 	ok(lease_list(&store, &leases, &err) == -EPROTONOSUPPORT, "leases with one of a later version are not listed");
-	ok(says(err.text, "M_LATER_LEASE", ID), "the error says so: %s", err.text);
-	ok(lease_get(&store, ID, &lease, &err) == -EPROTONOSUPPORT, "nor is that one read");
-	ok(says(err.text, "M_LATER_LEASE", ID), "the error says so: %s", err.text);
+	ok(says(err.text, "M_LATER_LEASE", A), "the error says so: %s", err.text);
+	ok(lease_get(&store, A, &lease, &err) == -EPROTONOSUPPORT, "nor is that one read");
+	ok(says(err.text, "M_LATER_LEASE", A), "the error says so: %s", err.text);
 	store_unlock(&store);
-	ok(faccessat(store.leases, ID, F_OK, 0) == 0, "it stays where it is");
+	ok(faccessat(store.leases, A, F_OK, 0) == 0, "it stays where it is");
 }
 
 static void test_affinity(const char *name)
@@ -73,7 +65,7 @@ static void test_affinity(const char *name)
 	struct affinity affinity;
 
 	put(store.affinity, name);
-	ok(affinity_get(&store, ID, &affinity) == 1, "%s is remembered", name);
+	ok(affinity_get(&store, A, &affinity) == 1, "%s is remembered", name);
 	is(affinity.type, "nvidia-222", "with its type");
 	is(affinity.parent, "0000:41:00.4", "and where it was");
 	ok(!affinity.made_this_boot, "of another boot");

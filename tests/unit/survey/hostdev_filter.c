@@ -7,16 +7,10 @@
 #include "base/text.h"
 #include "lib/tap.h"
 #include "lib/tree.h"
+#include "lib/xml.h"
 
-#define VM "67a42c8b-1111-4000-8000-000000000001"
-#define PCI(bus, fn)                                                                                                   \
-	"<hostdev mode='subsystem' type='pci' managed='yes'><source><address domain='0x0000' bus='0x" bus              \
-	"' slot='0x00' function='0x" fn "'/></source></hostdev>"
 /* 41:00.1 and 41:00.2 are VFs of 41:00.0; 41:00.0 itself and 07:00.0 are none. */
-#define DEVICES PCI("41", "1") PCI("41", "2") PCI("41", "0") PCI("07", "0")
-#define DOMAIN(metadata)                                                                                               \
-	"<domain><name>vm</name><uuid>" VM "</uuid><metadata><v:lease xmlns:v='" DOMXML_NS "'>" metadata               \
-	"</v:lease></metadata><devices>" DEVICES "</devices></domain>"
+#define DEVICES VF_XML("41", "1") VF_XML("41", "2") VF_XML("41", "0") VF_XML("07", "0")
 #define CARD "sys/bus/pci/devices/0000:41:00."
 
 static const char host_text[] = CARD "0/vendor = 0x8086\n" CARD "0/device = 0x56c0\n" CARD
@@ -42,13 +36,11 @@ static const struct row {
 	{ "of a card whose VFs are named, these", "", one_vf, NULL, NULL, "0000:41:00.2" },
 	{ "what is leased to the domain is, whatever the configuration says by now", "", NULL, "0000:41:00.1", VM,
 	  "0000:41:00.1" },
-	{ "not what is leased to another", "", NULL, "0000:41:00.1", "67a42c8b-1111-4000-8000-000000000002", "" },
+	{ "not what is leased to another", "", NULL, "0000:41:00.1", OTHER, "" },
 };
 
 static void keep(const struct tree *tree, const struct row *row)
 {
-	static const char head[] = DOMAIN("@");
-	const char *at = strchr(head, '@');
 	char xml[4096], got[256] = "";
 	struct lease lease = { 0 };
 	struct leases leases = { .list = &lease, .n = row->leased ? 1 : 0 };
@@ -56,7 +48,7 @@ static void keep(const struct tree *tree, const struct row *row)
 	struct err err = { 0 };
 	const struct request *request;
 
-	snprintf(xml, sizeof(xml), "%.*s%s%s", (int)(at - head), head, row->metadata, at + 1);
+	snprintf(xml, sizeof(xml), DOMAIN(LEASE("%s"), DEVICES), row->metadata);
 	if (row->leased) {
 		text_copy(lease.vgpu.id, sizeof(lease.vgpu.id), row->leased);
 		text_copy(lease.domain, sizeof(lease.domain), row->domain);
@@ -69,7 +61,7 @@ static void keep(const struct tree *tree, const struct row *row)
 	hostdev_filter_keep(doc, &tree->host, &config, &leases);
 	request = domxml_request(doc);
 	for (size_t i = 0; i < request->nvgpus; i++)
-		snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s%s", i ? " " : "", request->vgpus[i].id);
+		text_add(got, sizeof(got), "%s%s", i ? " " : "", request->vgpus[i].id);
 	is(got, row->kept, row->says);
 	domxml_free(doc);
 }
@@ -77,8 +69,8 @@ static void keep(const struct tree *tree, const struct row *row)
 int main(void)
 {
 	TREE(tree, host_text);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		keep(&tree, &rows[i]);
+	for (ROWS(row, rows))
+		keep(&tree, row);
 	ok(!hostdev_filter_possible(&(struct config){ 0 }), "without a section the pool can have no VFs");
 	config.nsections = 1;
 	ok(hostdev_filter_possible(&config), "with one of plain VFs it can");

@@ -6,9 +6,7 @@
 
 #include "base/auto.h"
 #include "lib/tap.h"
-
-#define A "c6f1a2b3-0000-4000-8000-00000000000a"
-#define B "c6f1a2b3-0000-4000-8000-00000000000b"
+#include "lib/xml.h"
 
 static struct inv_type types[] = {
 	{ .vendor = "10de", .device = "1eb8", .subsystem = "10de:9999", .id = "nvidia-222", .name = "Another board" },
@@ -34,7 +32,7 @@ static struct inv_parent *places[] = { &parents[0], &parents[1] };
 static struct inv_device devices[] = {
 	{ .vgpu.id = A, .parent = &parents[0], .vgpu.parent = "0000:84:00.0", .vgpu.type = "nvidia-222" },
 	{ .vgpu.id = B, .vgpu.parent = "gone", .vgpu.type = "nvidia-222" },
-	{ .vgpu.id = "c6f1a2b3-0000-4000-8000-00000000000c", .parent = &parents[0], .vgpu.parent = "0000:84:00.0" },
+	{ .vgpu.id = C, .parent = &parents[0], .vgpu.parent = "0000:84:00.0" },
 };
 static struct inventory inv = {
 	.pgpus = pgpus,
@@ -62,8 +60,7 @@ static void from_inventory(void)
 
 	ok(migration_facts_device(&facts, &inv, A), "a vGPU that exists is marked");
 	is(told(&facts), "nvidia-222|GRID T4-1B|mdev|10de:1eb8|550.90.05", "with all that is known of it");
-	ok(!migration_facts_device(&facts, &inv, "c6f1a2b3-0000-4000-8000-00000000000d"),
-	   "one that does not exist is not");
+	ok(!migration_facts_device(&facts, &inv, D), "one that does not exist is not");
 	is(told(&facts), "||||", "and nothing is said of it");
 	ok(!migration_facts_device(&facts, &inv, devices[2].vgpu.id), "nor is one that has no type yet");
 	ok(migration_facts_device(&facts, &inv, B), "one whose parent is no longer registered is");
@@ -77,19 +74,14 @@ static void from_inventory(void)
 	is(told(&facts), "mtty-2||mdev||", "no model, no NVIDIA driver, no name that is not ASCII");
 }
 
-#define NS "xmlns:v='" DOMXML_NS "'"
-#define DOMAIN(metadata)                                                                                               \
-	"<domain><name>a</name><uuid>67a42c8b-1111-4000-8000-000000000001</uuid><metadata>" metadata                   \
-	"</metadata><devices><hostdev type='mdev' model='vfio-pci'><source><address uuid='" A "'/></source></hostdev>" \
-	"<hostdev type='mdev' model='vfio-pci'><source><address uuid='" B "'/></source></hostdev>"                     \
-	"</devices></domain>"
+#define INSTANCE NOVA_XML("")
+#define PLUGGED(metadata) DOMAIN(metadata, MDEV_XML(A) MDEV_XML(B))
 
 /* An instance of Nova with the first of them, whose address in the guest libvirt has written. */
 #define NOVA(devices)                                                                                                  \
-	"<domain><name>a</name><uuid>67a42c8b-1111-4000-8000-000000000001</uuid><metadata>"                            \
-	"<n:instance xmlns:n='" DOMXML_NOVA_NS_PREFIX "1.1'/><v:lease " NS ">" devices "</v:lease></metadata>"         \
-	"<devices><hostdev type='mdev' model='vfio-pci'><source><address uuid='" A "'/></source>"                      \
-	"<address type='pci' domain='0x0000' bus='0x00' slot='0x05' function='0x0'/></hostdev></devices></domain>"
+	DOMAIN(INSTANCE LEASE(devices),                                                                                \
+	       "<hostdev type='mdev' model='vfio-pci'><source><address uuid='" A "'/></source>"                        \
+	       "<address type='pci' domain='0x0000' bus='0x00' slot='0x05' function='0x0'/></hostdev>")
 
 static const struct migration_facts known = {
 	.type = "nvidia-222", .name = "<'&\">", .framework = "mdev", .model = "10de:1eb8", .driver = "550.90.05"
@@ -105,46 +97,44 @@ static void into_metadata(void)
 		struct migration_facts facts_list[2];
 		const char *req, *sentence;
 	} rows[] = {
-		{ DOMAIN(""),
+		{ PLUGGED(""),
 		  { known },
 		  "<lease>\n  <device uuid='" A "'" FACTS_OF_IT "/>\n</lease>",
 		  "a vGPU without metadata gets some; the other, of which nothing is known, gets none" },
-		{ DOMAIN("<v:lease " NS " project='p&amp;q'><v:device uuid='" A
-			 "' type='VGPU' driver='1' placement='spread' numa='3' params='a=1'/><v:device uuid='" B
-			 "' type='t' driver='2' numa='none'/></v:lease>"),
+		{ PLUGGED(LEASE_XML(
+			  " project='p&amp;q'><v:device uuid='" A
+			  "' type='VGPU' driver='1' placement='spread' numa='3' params='a=1'/><v:device uuid='" B
+			  "' type='t' driver='2' numa='none'/>")),
 		  { known },
 		  "<lease project='p&amp;q'>\n  <device uuid='" A "'" FACTS_OF_IT
 		  " placement='spread' numa='3' params='a=1'/>\n  <device uuid='" B
 		  "' type='t' driver='2' numa='none'/>\n</lease>",
 		  "facts are replaced; what people wrote, and what nothing new is known of, stays" },
-		{ DOMAIN("<v:lease " NS "><v:device uuid='" A "' name='x' framework='vf'/></v:lease>"),
+		{ PLUGGED(LEASE("<v:device uuid='" A "' name='x' framework='vf'/>")),
 		  { { .type = "t" } },
 		  "<lease>\n  <device uuid='" A "' type='t'/>\n</lease>",
 		  "facts that are not known here are not carried on" },
-		{ DOMAIN("<v:lease " NS "><v:device address='0000:41:00.4' type='s' placement='pack'/>"
-			 "<v:device uuid='c6f1a2b3-0000-4000-8000-00000000000c' numa='nonsense' type='u'/></v:lease>"),
+		{ PLUGGED(LEASE("<v:device address='0000:41:00.4' type='s' placement='pack'/>"
+				"<v:device uuid='" C "' numa='nonsense' type='u'/>")),
 		  { known },
 		  "<lease>\n  <device uuid='" A "'" FACTS_OF_IT
 		  "/>\n  <device address='0000:41:00.4' type='s' placement='pack'/>\n"
-		  "  <device uuid='c6f1a2b3-0000-4000-8000-00000000000c' type='u'/>\n</lease>",
+		  "  <device uuid='" C "' type='u'/>\n</lease>",
 		  "metadata of a vGPU that is not plugged in stays, as far as it makes sense" },
-		{ DOMAIN("<n:instance xmlns:n='" DOMXML_NOVA_NS_PREFIX
-			 "1.1'><n:owner><n:project uuid='nova'/></n:owner>"
-			 "</n:instance><v:lease " NS " project='own'/>"),
+		{ PLUGGED(NOVA_XML("<nova:owner><nova:project uuid='nova'/></nova:owner>")
+				  LEASE_XML(" project='own'>")),
 		  { known },
 		  "<lease project='own'>\n  <device uuid='" A "'" FACTS_OF_IT "/>\n</lease>",
 		  "the lease's project stays the lease's, though Nova's counts" },
-		{ DOMAIN("<v:lease " NS "><v:device uuid='" A "'" FACTS_OF_IT " numa='1'/></v:lease>"),
+		{ PLUGGED(LEASE("<v:device uuid='" A "'" FACTS_OF_IT " numa='1'/>")),
 		  { known },
 		  NULL,
 		  "where all is there already, nothing is to be set" },
-		{ DOMAIN("<n:instance xmlns:n='" DOMXML_NOVA_NS_PREFIX "1.1'/><v:lease " NS "><v:device uuid='" B
-			 "' type='t'/><v:device uuid='c6f1a2b3-0000-4000-8000-00000000000c'" FACTS_OF_IT
-			 "/></v:lease>"),
+		{ PLUGGED(INSTANCE LEASE("<v:device uuid='" B "' type='t'/><v:device uuid='" C "'" FACTS_OF_IT "/>")),
 		  { known, { .type = "t" } },
 		  "<lease>\n  <device uuid='" A "'" FACTS_OF_IT "/>\n  <device uuid='" B "' type='t'/>\n</lease>",
 		  "where Nova's migration changed the UUID only, it is set anew" },
-		{ DOMAIN("<v:lease " NS "><v:device uuid='" A "' driver='1'/></v:lease>"),
+		{ PLUGGED(LEASE("<v:device uuid='" A "' driver='1'/>")),
 		  { { .driver = "2" } },
 		  NULL,
 		  "nor where no type is known" },
@@ -168,15 +158,15 @@ static void into_metadata(void)
 		  "and then nothing is to be set" },
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+	for (ROWS(row, rows)) {
 		struct domxml *doc = NULL;
 		autofree char *got = NULL;
 		struct err err = { 0 };
 
-		if (ok(domxml_parse(&doc, rows[i].xml, strlen(rows[i].xml), 0, &err) == 0, "the domain is read: %s",
+		if (ok(domxml_parse(&doc, row->xml, strlen(row->xml), 0, &err) == 0, "the domain is read: %s",
 		       err.text)) {
-			got = domxml_lease(doc, rows[i].facts_list);
-			is(got, rows[i].req, rows[i].sentence);
+			got = domxml_lease(doc, row->facts_list);
+			is(got, row->req, row->sentence);
 		}
 		domxml_free(doc);
 	}
