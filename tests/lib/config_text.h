@@ -2,6 +2,11 @@
 /* A configuration from a text in memory. No nova.conf is read. */
 #pragma once
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
 #include "config/internal.h"
 
 /* config_load() of the text; messages call it `name`. */
@@ -20,4 +25,30 @@ static inline int config_of_text(struct config *config, const char *name, const 
 		config_default(config);
 	}
 	return r;
+}
+
+/* A good one in the words of tests/lib/configure.sh: "TYPE vf_NAME@ADDRESS,ADDRESS TYPE@MATCH". */
+static inline void config_of_words(struct config *config, const char *words)
+{
+	char copy[512], types[512] = "", sections[1024] = "", text[2048];
+	struct err err = { 0 };
+
+	snprintf(copy, sizeof(copy), "%s", words);
+	for (char *rest = copy, *word; (word = text_next(&rest, " "));) {
+		bool vf = strncmp(word, "vf_", 3) == 0;
+		char *where = word;
+
+		word = strsep(&where, "@");
+		if (!vf)
+			text_add(types, sizeof(types), "%s%s", *types ? ", " : "", word);
+		if (where)
+			text_add(sections, sizeof(sections), "[%s%s]\n%s = %s\n", vf ? "" : "mdev_", word,
+				 strchr(where, ':') && !strchr(where, '.') ? "device_match" : "device_addresses",
+				 where);
+	}
+	snprintf(text, sizeof(text), "%s%s\n%s", *types ? "[devices]\nenabled_mdev_types = " : "", types, sections);
+	if (config_of_text(config, "test.conf", text, strlen(text), &err) == 0)
+		return;
+	printf("Bail out! %s\n", err.text);
+	exit(1);
 }

@@ -5,6 +5,7 @@
  *     path = value      a file with this value and a newline; \n in the value is one, too
  *     path -> target    a symbolic link
  *     path/             an empty directory
+ *      name = value     behind it, with a blank before it: in that directory
  *
  * Directories on the way are made. Lines that are empty or begin with # are passed over.
  */
@@ -65,16 +66,21 @@ static inline void tree_add(struct tree *tree, const char *text)
 {
 	int root = open(tree->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
+	char directory[PATH_MAX] = "";
+
 	if (root < 0)
 		tree_fail(tree->path);
 	while (*text) {
 		size_t n = strcspn(text, "\n");
 		char line[4096], *middle;
 
-		snprintf(line, sizeof(line), "%.*s", (int)n, text);
+		snprintf(line, sizeof(line), "%s%.*s", *text == ' ' ? directory : "", (int)n - (*text == ' '),
+			 text + (*text == ' '));
 		text += n + (text[n] == '\n');
 		if (!*line || *line == '#')
 			continue;
+		if (line[strlen(line) - 1] == '/')
+			strcpy(directory, line);
 		middle = strstr(line, " -> ");
 		if (middle) {
 			*middle = '\0';

@@ -5,66 +5,38 @@
 #include <errno.h>
 
 #include "lib/small_host.h"
+#include "unit/plan/world.h"
 #include "state/history.h"
 
-#define T4 "0000:84:00.0"
-#define FLEX "0000:4d:00.0"
-
-static struct inv_type types[] = { { .id = "nvidia-222", .framebuffer_mib = 1024 },
-				   { .id = "gpu-56c0", .framebuffer_mib = UNKNOWN } };
-static struct inv_type *known[] = { &types[0], &types[1] };
-static struct inv_offer plain = { .type = &types[1] };
-static struct inv_parent parents[2], *vfs[] = { &parents[0], &parents[1] };
-static struct inv_pgpu cards[] = {
-	{ .address = FLEX,
-	  .framework = FW_VF,
-	  .numa = UNKNOWN,
-	  .parents = &vfs[0],
-	  .nparents = 1,
-	  .offers = &plain,
-	  .noffers = 1 },
-	{ .address = T4, .numa = 1, .parents = &vfs[1], .nparents = 1 },
-};
-static struct inv_pgpu *pgpus[] = { &cards[0], &cards[1] };
-static struct inv_parent parents[] = { { .name = "0000:4d:00.1", .card = &cards[0] },
-				       { .name = T4, .card = &cards[1] } };
-static struct inv_device devices[] = {
-	{ .vgpu = { FW_MDEV, A, "nvidia-222", T4, T4 }, .parent = &parents[1] },
-	{ .vgpu = { FW_MDEV, B, "", T4, T4 }, .parent = &parents[1] },
-};
-static const struct inventory inv = { .pgpus = pgpus,
-				      .npgpus = 2,
-				      .parents = vfs,
-				      .nparents = 2,
-				      .devices = devices,
-				      .ndevices = 2,
-				      .types = known,
-				      .ntypes = 2 };
+/* A card of mdevs, of which B has no type yet, and one of plain VFs. */
+static const struct row host = { .cards = "84/1 s=15/16; f4d/0+1 flex=1", .devices = A ":84:s " B ":84:" };
+static struct setup w;
 static struct request request = { .uuid = VM, .name = "vm" };
 
 static void find(void)
 {
 	struct inv_device device;
 
-	ok(adopt_find(&device, &inv, A) && strcmp(device.vgpu.id, A) == 0, "an mdev with a type can be leased");
-	ok(!adopt_find(&device, &inv, B), "not before the kernel says its type");
-	ok(!adopt_find(&device, &inv, C), "nor one that does not exist");
-	ok(adopt_find(&device, &inv, "0000:4d:00.1") && device.vgpu.framework == FW_VF &&
-		   strcmp(device.vgpu.pgpu, FLEX) == 0,
+	make_world(&w, &host);
+	ok(adopt_find(&device, &w.inv, A) && strcmp(device.vgpu.id, A) == 0, "an mdev with a type can be leased");
+	ok(!adopt_find(&device, &w.inv, B), "not before the kernel says its type");
+	ok(!adopt_find(&device, &w.inv, C), "nor one that does not exist");
+	ok(adopt_find(&device, &w.inv, "f4d.0") && device.vgpu.framework == FW_VF &&
+		   strcmp(device.vgpu.pgpu, "f4d") == 0,
 	   "a plain VF of the pool is no device, and can be");
-	is(device.vgpu.type, "gpu-56c0", "its type is the name of its section");
-	ok(!adopt_find(&device, &inv, T4), "a card that has mdevs is no VF");
+	is(device.vgpu.type, "flex", "its type is the name of its section");
+	ok(!adopt_find(&device, &w.inv, "84"), "a card that has mdevs is no VF");
 }
 
 /* Adopts A beside this lease of it, NULL none; what the lease says afterwards. */
 static int adopt(const struct lease *there, struct lease *after)
 {
-	const struct adoption adoption = { &store, &inv, &request, "test" };
+	const struct adoption adoption = { &store, &w.inv, &request, "test" };
 	int r;
 
 	if (store_lock(&store, 1000, &err) < 0)
 		tree_fail(err.text);
-	r = adopt_device(&adoption, &devices[0], there, &err);
+	r = adopt_device(&adoption, &w.devs[0], there, &err);
 	*after = (struct lease){ 0 };
 	if (lease_get(&store, A, after, &err) == 1)
 		lease_drop(&store, A, &err);
@@ -74,7 +46,7 @@ static int adopt(const struct lease *there, struct lease *after)
 
 static void lease(void)
 {
-	struct lease was = { .vgpu = devices[0].vgpu, .name = "other", .state = LEASE_ACTIVE, .origin = LEASE_CREATED };
+	struct lease was = { .vgpu = w.devs[0].vgpu, .name = "other", .state = LEASE_ACTIVE, .origin = LEASE_CREATED };
 	struct lease now;
 
 	ok(adopt(NULL, &now) == 1 && now.state == LEASE_ACTIVE && now.origin == LEASE_ADOPTED,
@@ -97,7 +69,7 @@ static void lease(void)
 	affinity_gone(&store, A);
 	ok(adopt(NULL, &now) == 1 && now.origin == LEASE_ADOPTED, "not after its removal");
 	affinity_put(&store, &was, false);
-	tree_add(&tree, "etc/mdevctl.d/" T4 "/" A " = {\"mdev_type\": \"nvidia-222\", \"start\": \"manual\"}\n");
+	tree_add(&tree, "etc/mdevctl.d/84/" A " = {\"mdev_type\": \"s\", \"start\": \"manual\"}\n");
 	ok(adopt(NULL, &now) == 1 && now.origin == LEASE_ADOPTED, "what mdevctl defines is mdevctl's");
 	tree_remove(&tree, "etc/mdevctl.d");
 	request.nova = true;

@@ -4,6 +4,7 @@
 
 #include "base/auto.h"
 #include "lib/inventory_host.h"
+#include "lib/names.h"
 
 #define CARDS "sys/devices/pci0000:40/"
 
@@ -13,11 +14,11 @@ static void add_vf(struct tree *tree, const char *vf, int number, const char *av
 	char text[2048];
 
 	snprintf(text, sizeof(text),
-		 "sys/class/mdev_bus/%s -> ../../devices/pci0000:40/%s\n" CARDS "%s/physfn -> ../0000:41:00.0\n" CARDS
-		 "0000:41:00.0/virtfn%d -> ../%s\n" CARDS
-		 "%s/mdev_supported_types/nvidia-742/name = NVIDIA A2-1B\n" CARDS
-		 "%s/mdev_supported_types/nvidia-742/available_instances = %s\n",
-		 vf, vf, vf, number, vf, vf, vf, available);
+		 "sys/class/mdev_bus/%1$s -> ../../devices/pci0000:40/%1$s\n" CARDS
+		 "0000:41:00.0/virtfn%2$d -> ../%1$s\n" CARDS "%1$s/\n physfn -> ../0000:41:00.0\n"
+		 " mdev_supported_types/nvidia-742/name = NVIDIA A2-1B\n"
+		 " mdev_supported_types/nvidia-742/available_instances = %3$s\n",
+		 vf, number, available);
 	tree_add(tree, text);
 }
 
@@ -26,16 +27,14 @@ static void add_device(struct tree *tree, const char *vf, const char *uuid)
 	char text[1024];
 
 	snprintf(text, sizeof(text),
-		 CARDS "%s/%s/mdev_type -> ../mdev_supported_types/nvidia-742\n"
-		       "sys/bus/mdev/devices/%s -> ../../../devices/pci0000:40/%s/%s\n",
-		 vf, uuid, uuid, vf, uuid);
+		 CARDS "%1$s/%2$s/mdev_type -> ../mdev_supported_types/nvidia-742\n"
+		       "sys/bus/mdev/devices/%2$s -> ../../../devices/pci0000:40/%1$s/%2$s\n",
+		 vf, uuid);
 	tree_add(tree, text);
 }
 
-static const char sriov_card[] = "sys/devices/pci0000:40/0000:41:00.0/vendor = 0x10de\n"
-				 "sys/devices/pci0000:40/0000:41:00.0/device = 0x25b6\n"
-				 "sys/devices/pci0000:40/0000:41:00.0/class = 0x030200\n"
-				 "sys/devices/pci0000:40/0000:41:00.0/numa_node = -1\n";
+static const char sriov_card[] = CARDS
+	"0000:41:00.0/\n vendor = 0x10de\n device = 0x25b6\n class = 0x030200\n numa_node = -1\n";
 
 static void a_card_with_vfs(const char *numvfs, const char *what, const char *const vfs[4])
 {
@@ -46,14 +45,12 @@ static void a_card_with_vfs(const char *numvfs, const char *what, const char *co
 		tree_add(&tree, numvfs);
 	for (int i = 0; i < 4; i++)
 		add_vf(&tree, vfs[i], i, i == 1 ? "1" : "0");
-	add_device(&tree, vfs[0], "c6f1a2b3-0000-4000-8000-00000000000a");
+	add_device(&tree, vfs[0], A);
 	/* A card of its own amid the VFs' addresses, where there is capacity for one. */
 	if (strcmp(vfs[1], "0000:41:00.6") == 0)
-		tree_add(
-			&tree,
-			"sys/class/mdev_bus/0000:41:00.5 -> ../../devices/pci0000:40/0000:41:00.5\n"
-			"sys/devices/pci0000:40/0000:41:00.5/vendor = 0x10de\n"
-			"sys/devices/pci0000:40/0000:41:00.5/mdev_supported_types/nvidia-742/available_instances = 7\n");
+		tree_add(&tree, "sys/class/mdev_bus/0000:41:00.5 -> ../../devices/pci0000:40/0000:41:00.5\n" CARDS
+				"0000:41:00.5/\n vendor = 0x10de\n"
+				" mdev_supported_types/nvidia-742/available_instances = 7\n");
 	ok(read_host(&tree.host, MDEVS(one)) == 0, "VFs, %s: read", what);
 	ok(inventory_pgpu(&inv, "0000:41:00.0") == inv.pgpus[0],
 	   "VFs, %s: they have one pGPU, which is no parent itself", what);
@@ -105,7 +102,7 @@ static void begin_vfs(struct tree *tree, const char *const available[4], const c
 		tree_add(tree, text);
 	}
 	if (used)
-		add_device(tree, vfs[0], "c6f1a2b3-0000-4000-8000-00000000000a");
+		add_device(tree, vfs[0], A);
 }
 
 /* `how`: "used", and "all" where all types are read. `result`: what is offered, and which of the VFs are lost. */
@@ -130,16 +127,16 @@ static void lost_vfs_are_passed_over(void)
 {
 	const char *one[] = { "nvidia-742", NULL };
 
-	for (size_t i = 0; i < ARRAY_SIZE(lost_vfs); i++) {
+	for (ROWS(row, lost_vfs)) {
 		struct tree tree;
 		char result[32];
 
-		begin_vfs(&tree, lost_vfs[i].available, lost_vfs[i].max, strstr(lost_vfs[i].how, "used"));
-		read_host(&tree.host, strstr(lost_vfs[i].how, "all") ? EVERYTHING : MDEVS(one));
+		begin_vfs(&tree, row->available, row->max, strstr(row->how, "used"));
+		read_host(&tree.host, strstr(row->how, "all") ? EVERYTHING : MDEVS(one));
 		snprintf(result, sizeof(result), "%d ", offered(inv.pgpus[0], "nvidia-742"));
 		for (size_t p = 0; p < inv.nparents; p++)
 			strcat(result, inv.parents[p]->lost ? "L" : ".");
-		is(result, lost_vfs[i].result, lost_vfs[i].says);
+		is(result, row->result, row->says);
 		tree_end(&tree);
 	}
 }

@@ -24,16 +24,16 @@ static void add_vf(struct tree *tree, const char *card, int n, const char *vf, c
 	char text[2048];
 
 	snprintf(text, sizeof(text),
-		 PCI "%s/virtfn%d -> ../%s\n" PCI "%s/physfn -> ../%s\n" PCI "%s/driver -> ../../drivers/%s\n" PCI
-		     "%s/iommu_group -> ../../../kernel/iommu_groups/%d\n",
-		 card, n, vf, vf, card, vf, type ? "nvidia" : "vfio-pci", vf, n);
+		 PCI "%1$s/virtfn%2$d -> ../%3$s\n" PCI "%3$s/\n physfn -> ../%1$s\n driver -> ../../drivers/%4$s\n"
+		     " iommu_group -> ../../../kernel/iommu_groups/%2$d\n",
+		 card, n, vf, type ? "nvidia" : "vfio-pci");
 	tree_add(tree, text);
 	if (!type)
 		return;
 	snprintf(text, sizeof(text),
-		 "sys/bus/pci/drivers/nvidia/%s -> ../../devices/%s\n" PCI "%s/nvidia/current_vgpu_type = %s\n" PCI
-		 "%s/nvidia/creatable_vgpu_types = %s\n",
-		 vf, vf, vf, type, vf, list);
+		 "sys/bus/pci/drivers/nvidia/%1$s -> ../../devices/%1$s\n" PCI
+		 "%1$s/nvidia/\n current_vgpu_type = %2$s\n creatable_vgpu_types = %3$s\n",
+		 vf, type, list);
 	tree_add(tree, text);
 }
 
@@ -42,9 +42,9 @@ static void add_l40s(struct tree *tree, const char *card)
 	char text[1024];
 
 	snprintf(text, sizeof(text),
-		 "sys/bus/pci/drivers/nvidia/%s -> ../../devices/%s\n" PCI
-		 "%s/modalias = pci:v000010DEd000026B9sv000010DEsd00001851bc03sc02i00\n" PCI "%s/numa_node = 1\n",
-		 card, card, card, card);
+		 "sys/bus/pci/drivers/nvidia/%1$s -> ../../devices/%1$s\n" PCI "%1$s/\n numa_node = 1\n"
+		 " modalias = pci:v000010DEd000026B9sv000010DEsd00001851bc03sc02i00\n",
+		 card);
 	tree_add(tree, text);
 }
 
@@ -54,9 +54,9 @@ static void begin(struct tree *tree)
 	tree_begin(tree, "sys/class/mdev_bus/0000:84:00.0 -> ../../bus/pci/devices/0000:84:00.0\n"
 			 "sys/bus/pci/drivers/nvidia/bind = \nsys/module/nvidia/version = 550.90.05\n"
 			 "sys/bus/pci/drivers/nvidia/0000:84:00.0 -> ../../devices/0000:84:00.0\n" PCI
-			 "0000:84:00.0/vendor = 0x10de\n" PCI "0000:84:00.0/device = 0x1eb8\n" PCI
-			 "0000:84:00.0/mdev_supported_types/nvidia-222/name = GRID T4-1B\n" PCI
-			 "0000:84:00.0/mdev_supported_types/nvidia-222/available_instances = 16\n");
+			 "0000:84:00.0/\n vendor = 0x10de\n device = 0x1eb8\n"
+			 " mdev_supported_types/nvidia-222/name = GRID T4-1B\n"
+			 " mdev_supported_types/nvidia-222/available_instances = 16\n");
 	add_l40s(tree, "0000:41:00.0");
 	add_vf(tree, "0000:41:00.0", 0, "0000:41:00.4", "0", ALL);
 	add_vf(tree, "0000:41:00.0", 1, "0000:41:00.5", "0", ALL);
@@ -156,10 +156,9 @@ static void trouble(void)
 	ok(read_host(&tree.host, &query) == 0, "cards with trouble are read");
 	ok(!inv.pgpus[0]->ready, "a VF with nonsense is not ready: %s", inv.pgpus[0]->reason);
 	ok(!inv.pgpus[1]->ready, "one without a list: %s", inv.pgpus[1]->reason);
-	tree_add(&tree, PCI "0000:42:00.0/vendor = 0x10de\n" PCI "0000:42:00.0/class = 0x030200\n" PCI
-			    "0000:42:00.0/driver -> ../../drivers/nvidia\n" PCI "0000:42:00.0/sriov_numvfs = 1\n" PCI
-			    "0000:42:00.0/virtfn0 -> ../0000:42:00.4\n" PCI "0000:42:00.4/nvidia/\n" PCI
-			    "0000:42:00.4/driver -> ../../drivers/nvidia\nsys/module/nvidia_vgpu_vfio/\n"
+	tree_add(&tree, PCI "0000:42:00.0/\n vendor = 0x10de\n class = 0x030200\n driver -> ../../drivers/nvidia\n"
+			    " sriov_numvfs = 1\n virtfn0 -> ../0000:42:00.4\n" PCI
+			    "0000:42:00.4/\n driver -> ../../drivers/nvidia\n nvidia/\nsys/module/nvidia_vgpu_vfio/\n"
 			    "sys/bus/pci/drivers/nvidia/0000:42:00.0 -> ../../devices/0000:42:00.0\n");
 	ok(read_host(&tree.host, EVERYTHING) == 0 && inventory_pgpu(&inv, "0000:42:00.0") == inv.pgpus[1],
 	   "a card whose VFs are not registered yet is read");
@@ -183,8 +182,7 @@ static void plain_vfs(void)
 		   config.sections[0].vf,
 	   "sections of plain VFs enable themselves");
 	query.arg = &config;
-	TREE(tree, PCI "0000:03:00.0/vendor = 0x8086\n" PCI "0000:03:00.0/device = 0x56c0\n" PCI
-		       "0000:03:00.0/numa_node = 0\n");
+	TREE(tree, PCI "0000:03:00.0/\n vendor = 0x8086\n device = 0x56c0\n numa_node = 0\n");
 	add_vf(&tree, "0000:03:00.0", 0, "0000:03:00.1", NULL, NULL);
 	add_vf(&tree, "0000:03:00.0", 1, "0000:03:00.2", NULL, NULL);
 	add_vf(&tree, "0000:04:00.0", 0, "0000:04:00.1", NULL, NULL);
@@ -231,9 +229,8 @@ static void vf_that_goes(void)
 	struct inv_pgpu *found;
 	size_t n;
 
-	TREE(tree, PCI "0000:03:00.0/vendor = 0x1b36\n" PCI "0000:03:00.0/sriov_totalvfs = 4\n" PCI
-		       "0000:03:00.1/vendor = 0x1b36\n" PCI "0000:03:00.1/class = 0x030000\n" PCI
-		       "0000:03:00.1/sriov_vf_msix_count = \n");
+	TREE(tree, PCI "0000:03:00.0/\n vendor = 0x1b36\n sriov_totalvfs = 4\n" PCI
+		       "0000:03:00.1/\n vendor = 0x1b36\n class = 0x030000\n sriov_vf_msix_count = \n");
 	ok(inventory_pci(&tree.host, &found, &n, &err) == 0, "the host's PCI devices are read");
 	ok(n == 1 && strcmp(found[0].address, "0000:03:00.0") == 0,
 	   "a VF that lost its link to the card is no card: %zu", n);
@@ -245,10 +242,9 @@ static void vf_that_goes(void)
 		   !inventory_vf_going(&tree.host, "0000:03:00.2"),
 	   "the VF goes, not its card, nor what is not there");
 	tree_add(&tree, PCI "0000:03:00.0/virtfn3 -> ../0000:03:00.4\n" PCI "0000:03:00.4/physfn -> ../0000:03:00.0\n");
-	for (const char *const *at = (const char *const[]){ "0000:03:00.0", "0000:03:00.4", NULL }; *at; at++) {
+	for (const char *const *at = (const char *const[]){ "0000:03:00.0", "0000:03:00.4", NULL }; *at; at++)
 		EXPLAINED(&tree, *at, true, "M_VFS_BEING_DISABLED",
 			  "while later VFs are there, they are being disabled");
-	}
 }
 
 TESTS(same_reason, vf_that_goes, two_frameworks, memory, trouble, plain_vfs)

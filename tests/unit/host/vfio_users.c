@@ -20,48 +20,29 @@
 enum { NOBODY = 65534, LONG_MS = 60000 };
 
 #define FULL "1:7"
-#define MDEV_AT(id, group) "sys/bus/mdev/devices/" id "/iommu_group -> ../../../../kernel/iommu_groups/" group "\n"
+#define ON_MDEV(id, what) "sys/bus/mdev/devices/" id what "\n"
+#define MDEV_AT(id, group) ON_MDEV(id, "/iommu_group -> ../../../../kernel/iommu_groups/" group)
 
 /* The groups 12, 50 and 60 are /dev/full, /dev/random and /dev/urandom; vfio7 is /dev/zero. */
-static const char host[] = MDEV_AT(U(a), "12") MDEV_AT(U(b), "1") MDEV_AT(U(c), "123")
-	MDEV_AT(U(e), "60") "sys/bus/mdev/devices/" U(
-		b) "/vfio-dev/vfio7/dev = 1:5\n"
-		   "sys/bus/mdev/devices/" U(
-			   d) "/\n"
-			      "sys/bus/mdev/devices/" U(
-				      f) "/vfio-dev/vfio8/\n"
-					 "sys/bus/pci/devices/0000:41:00.4/iommu_group -> ../../../../kernel/iommu_groups/50\n"
-					 "sys/bus/pci/devices/0000:00:02.1/drm/card1/dev = 226:1\n"
-					 "sys/bus/pci/devices/0000:00:02.1/drm/renderD128/dev = 1:5\n"
-					 "sys/bus/pci/devices/0000:00:02.2/drm/card2/dev = 1:5\n"
-					 "sys/bus/pci/devices/0000:00:02.2/drm/renderD129/dev = 226:129\n"
-					 "sys/class/vfio/12/dev = " FULL "\n"
-					 "sys/class/vfio/1/dev = 511:1\n"
-					 "sys/class/vfio/123/dev = 511:123\n"
-					 "sys/class/vfio/50/dev = 1:8\n"
-					 "sys/class/vfio/60/dev = 1:9\n"
-					 "proc/1/fd/0 -> /dev/null\n"
-					 "proc/2/fd/\n"
-					 "proc/77/fd/3 -> /dev/null\n"
-					 "proc/77/fd/4 -> /dev/full\n"
-					 "proc/77/fd/5 -> /dev/full\n"
-					 "proc/77/fd/6 -> socket:[123]\n"
-					 "proc/78/fd/9 -> /dev/zero\n"
-					 "proc/79/fd/9 -> ../../../jail/node\n"
-					 "jail/node -> /dev/random\n"
-					 /* A file of the name that a group has, and one of the number that a node has.
-					  */
-					 "proc/80/fd/9 -> ../../../dev/vfio/123\n"
-					 "dev/vfio/123 = a file\n"
-					 "proc/80/fd/10 -> /dev/vfio/123\n"
-					 "proc/81/\n"
-					 /* Its first thread has ended. */
-					 "proc/82/fd/\n"
-					 "proc/82/task/82/fd/\n"
-					 "proc/82/task/83/fd/3 -> /dev/null\n"
-					 "proc/82/task/84/fd/3 -> /dev/urandom\n"
-					 "proc/self/fd/4 -> /dev/zero\n"
-					 "proc/net = 1\n";
+static const char host[] = MDEV_AT(U(a), "12") MDEV_AT(U(b), "1") MDEV_AT(U(c), "123") MDEV_AT(U(e), "60")
+	ON_MDEV(U(b), "/vfio-dev/vfio7/dev = 1:5") ON_MDEV(U(d), "/") ON_MDEV(
+		U(f),
+		"/vfio-dev/vfio8/") "sys/bus/pci/devices/0000:41:00.4/iommu_group -> ../../../../kernel/iommu_groups/50\n"
+				    "sys/bus/pci/devices/0000:00:02.1/drm/card1/dev = 226:1\n"
+				    "sys/bus/pci/devices/0000:00:02.1/drm/renderD128/dev = 1:5\n"
+				    "sys/bus/pci/devices/0000:00:02.2/drm/card2/dev = 1:5\n"
+				    "sys/bus/pci/devices/0000:00:02.2/drm/renderD129/dev = 226:129\n"
+				    "sys/class/vfio/12/dev = " FULL
+				    "\nsys/class/vfio/1/dev = 511:1\nsys/class/vfio/123/dev = 511:123\n"
+				    "sys/class/vfio/50/dev = 1:8\nsys/class/vfio/60/dev = 1:9\n"
+				    "proc/1/fd/0 -> /dev/null\nproc/2/fd/\nproc/77/fd/3 -> /dev/null\nproc/77/fd/4 -> /dev/full\n"
+				    "proc/77/fd/5 -> /dev/full\nproc/77/fd/6 -> socket:[123]\nproc/78/fd/9 -> /dev/zero\n"
+				    "proc/79/fd/9 -> ../../../jail/node\njail/node -> /dev/random\n"
+				    /* A file of the name that a group has, and one of the number that a node has. */
+				    "proc/80/fd/9 -> ../../../dev/vfio/123\ndev/vfio/123 = a file\nproc/80/fd/10 -> /dev/vfio/123\nproc/81/\n"
+				    /* Its first thread has ended. */
+				    "proc/82/fd/\nproc/82/task/82/fd/\nproc/82/task/83/fd/3 -> /dev/null\nproc/82/task/84/fd/3 -> /dev/urandom\n"
+				    "proc/self/fd/4 -> /dev/zero\nproc/net = 1\n";
 
 static struct err err;
 
@@ -72,27 +53,34 @@ static struct vfio_users *look(const struct tree *tree)
 
 static void devices(void)
 {
+	static const struct {
+		const char *id;
+		int open;
+		pid_t pid;
+		const char *sentence;
+	} rows[] = {
+		{ U(a), 1, 77, "the holder of its group has a vGPU open" },
+		{ U(b), 1, 78, "so has the holder of its own node" },
+		{ "0000:41:00.4", 1, 79, "and a VF's, by whatever path it came to the node" },
+		{ U(c), 0, 0, "a path that reads like the group's is not the group" },
+		{ U(e), 1, 82, "what only a thread has counts, and is its process's" },
+		{ U(d), 0, 0, "a vGPU that VFIO has no node for is not open" },
+		{ U(f), 0, 0, "nor is one whose kernel makes no nodes of devices" },
+		{ "c6f1a2b3-0000-4000-8000-0000000000ff", 0, 0, "one that is gone is not open" },
+	};
 	struct vfio_users *h;
-	pid_t pid = 0;
 
 	TREE(tree, host);
 	h = look(&tree);
-	ok(vfio_users_open(h, &tree.host, U(a), &pid, &err) == 1 && pid == 77,
-	   "the holder of its group has a vGPU open");
-	ok(vfio_users_open(h, &tree.host, U(b), &pid, &err) == 1 && pid == 78, "so has the holder of its own node");
-	ok(vfio_users_open(h, &tree.host, "0000:41:00.4", &pid, &err) == 1 && pid == 79,
-	   "and a VF's, by whatever path it came to the node");
+	for (ROWS(row, rows)) {
+		pid_t pid = 0;
+		int open = vfio_users_open(h, &tree.host, row->id, &pid, &err);
+
+		ok(open == row->open && (!open || pid == row->pid), "%s", row->sentence);
+	}
 	ok(vfio_users_render(h, &tree.host, "0000:00:02.1"), "a VF on which a process renders is a GPU of the host");
 	ok(!vfio_users_render(h, &tree.host, "0000:00:02.2"), "not one that is only on a screen");
 	ok(!vfio_users_render(h, &tree.host, "0000:41:00.4"), "nor one without a graphics driver");
-	ok(vfio_users_open(h, &tree.host, U(c), NULL, &err) == 0,
-	   "a path that reads like the group's is not the group");
-	ok(vfio_users_open(h, &tree.host, U(e), &pid, &err) == 1 && pid == 82,
-	   "what only a thread has counts, and is its process's");
-	ok(vfio_users_open(h, &tree.host, U(d), NULL, &err) == 0, "a vGPU that VFIO has no node for is not open");
-	ok(vfio_users_open(h, &tree.host, U(f), NULL, &err) == 0, "nor is one whose kernel makes no nodes of devices");
-	ok(vfio_users_open(h, &tree.host, "c6f1a2b3-0000-4000-8000-0000000000ff", NULL, &err) == 0,
-	   "one that is gone is not open");
 	ok(vfio_users_open(h, &tree.host, "../../x", NULL, &err) == -EINVAL, "a path names no vGPU: %s", err.text);
 	tree_add(&tree, "sys/class/vfio/123/dev = 511\n");
 	ok(vfio_users_open(h, &tree.host, U(c), NULL, &err) == -EINVAL,
@@ -147,12 +135,12 @@ static void unreadable(void)
 	ok(beside("run/libvirt/qemu/vm1.pid = 5\n") == -ENOTDIR && strstr(err.text, "process 5"),
 	   "but if libvirt says that it is a QEMU, it is not known: %s", err.text);
 	ok(beside("run/libvirt/qemu/vm1.pid = 6\n") == -ELOOP, "for whatever reason: %s", err.text);
-	for (size_t i = 0; i < sizeof(cgroups) / sizeof(cgroups[0]); i++) {
+	for (ROWS(row, cgroups)) {
 		char text[256];
 
-		snprintf(text, sizeof(text), "proc/5/cgroup = %s\n", cgroups[i].cgroup);
-		ok((beside(text) == -ENOTDIR) == cgroups[i].qemu, "%s is %sthat of a QEMU of libvirt's",
-		   cgroups[i].cgroup, cgroups[i].qemu ? "" : "not ");
+		snprintf(text, sizeof(text), "proc/5/cgroup = %s\n", row->cgroup);
+		ok((beside(text) == -ENOTDIR) == row->qemu, "%s is %sthat of a QEMU of libvirt's", row->cgroup,
+		   row->qemu ? "" : "not ");
 	}
 }
 
@@ -238,9 +226,10 @@ static void hold(int ready)
 
 static int ready_fd;
 
-static void *hold_in_thread(void *arg)
+static void *hold_in_thread(void *apart)
 {
-	(void)arg;
+	if (apart && syscall(SYS_unshare, CLONE_FILES) < 0)
+		_exit(1);
 	hold(ready_fd);
 	return NULL;
 }
@@ -261,15 +250,6 @@ static void *idle(void *arg)
 	return arg;
 }
 
-static void *hold_apart_in_thread(void *arg)
-{
-	(void)arg;
-	if (syscall(SYS_unshare, CLONE_FILES) < 0)
-		_exit(1);
-	hold(ready_fd);
-	return NULL;
-}
-
 /* One of several threads has a table of its own; the others share the first one's. */
 static void hold_apart(int ready)
 {
@@ -278,9 +258,8 @@ static void hold_apart(int ready)
 	ready_fd = ready;
 	for (int i = 0; i < 3; i++)
 		pthread_create(&thread, NULL, idle, NULL);
-	pthread_create(&thread, NULL, hold_apart_in_thread, NULL);
-	for (;;)
-		pause();
+	pthread_create(&thread, NULL, hold_in_thread, &ready_fd);
+	idle(NULL);
 }
 
 static void real_ones(void)
@@ -293,17 +272,17 @@ static void real_ones(void)
 		     { hold_apart, "a thread that has a table of its own" } };
 	struct tree tree;
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (ROWS(row, rows)) {
 		/* The kernel lets none but root look behind a first thread that has ended. */
-		if (rows[i].run == hold_behind && geteuid() != 0)
+		if (row->run == hold_behind && geteuid() != 0)
 			continue;
 
-		pid_t by = 0, pid = start(&tree, rows[i].run);
+		pid_t by = 0, pid = start(&tree, row->run);
 
 		/* The first thread's end takes a moment to be seen. */
 		for (int n = 0; n < 500 && (is_open(&tree, &by) != 1); n++)
 			sys_sleep_ms(10);
-		ok(is_open(&tree, &by) == 1 && by == pid, "%s that has it open is found", rows[i].what);
+		ok(is_open(&tree, &by) == 1 && by == pid, "%s that has it open is found", row->what);
 		end(&tree, pid);
 	}
 }

@@ -3,6 +3,7 @@
 #include "survey/fate_facts.h"
 
 #include "lib/small_host.h"
+#include "unit/plan/world.h"
 #include "state/history.h"
 
 static struct config config;
@@ -75,32 +76,24 @@ static void named(void)
 /* What mdevctl starts at boot, on a pGPU of the pool and on another one. */
 static void novas(void)
 {
-	static struct inv_parent *parents[2];
-	static struct inv_pgpu mtty = { .address = "mtty", .parents = &parents[0], .nparents = 1 },
-			       t4 = { .address = "0000:84:00.0", .parents = &parents[1], .nparents = 1 };
-	static struct inv_pgpu *cards[] = { &t4, &mtty };
-	static struct inv_parent places[] = { { .name = "mtty", .card = &mtty },
-					      { .name = "0000:84:00.0", .card = &t4 } };
-	static struct item addresses[] = { { .text = "mtty" } };
-	static struct section section = { .type = "mtty-2", .addresses = addresses, .naddresses = 1 };
-	static const struct inventory inv = { .pgpus = cards, .npgpus = 2, .parents = parents, .nparents = 2 };
+	static const struct row host = { .cards = "mtty/0 m=1; t4/0 s=1", .config = "mtty-2@mtty" };
+	static struct setup w;
 
-	parents[0] = &places[0];
-	parents[1] = &places[1];
-	look.inv = &inv;
-	config.sections = &section;
+	make_world(&w, &host);
+	look.inv = &w.inv;
+	config.sections = w.sections;
 	config.nsections = 1;
 	parent = "mtty";
 	ok(!is_orphan(C, "mtty-1", FW_MDEV), "without nova_conf what mdevctl starts at boot stays");
 	config.policy.nova = true;
 	ok(is_orphan(C, "mtty-1", FW_MDEV), "with it an orphan of Nova may go, also of a type that is not enabled");
-	parent = "0000:84:00.0";
+	parent = "t4";
 	ok(!is_orphan(C, "mtty-1", FW_MDEV), "but not on a pGPU that is not in the pool");
 	ok(is_orphan(A, "mtty-1", FW_MDEV), "where what mdevctl does not start goes as ever");
-	section.naddresses = 0;
+	w.sections[0].naddresses = 0;
 	ok(is_orphan(C, "mtty-1", FW_MDEV), "a type without addresses makes all pGPUs Nova's");
 	ok(!is_orphan(C, "i915-GVTg_V5_4", FW_MDEV), "but for those of another driver");
-	parent = "0000:85:00.0";
+	parent = "t5";
 	ok(!is_orphan(C, "mtty-1", FW_MDEV), "but for one that is not registered");
 	config.sections = NULL;
 	config.nsections = 0;

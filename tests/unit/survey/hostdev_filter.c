@@ -5,39 +5,36 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "lib/config_text.h"
 #include "lib/tap.h"
 #include "lib/tree.h"
 #include "lib/xml.h"
 
 /* 41:00.1 and 41:00.2 are VFs of 41:00.0; 41:00.0 itself and 07:00.0 are none. */
 #define DEVICES VF_XML("41", "1") VF_XML("41", "2") VF_XML("41", "0") VF_XML("07", "0")
-#define CARD "sys/bus/pci/devices/0000:41:00."
 
-static const char host_text[] = CARD "0/vendor = 0x8086\n" CARD "0/device = 0x56c0\n" CARD
-				     "0/modalias = pci:v00008086d000056C0sv0sd0bc03sc80i00\n" CARD
-				     "0/virtfn0 -> ../0000:41:00.1\n" CARD "0/virtfn1 -> ../0000:41:00.2\n" CARD
-				     "1/physfn -> ../0000:41:00.0\n" CARD "2/physfn -> ../0000:41:00.0\n"
-				     "sys/bus/pci/devices/0000:07:00.0/vendor = 0x8086\n";
-
-static struct item whole_card[] = { { .text = "0000:41:00.0" } }, one_vf[] = { { .text = "0000:41:00.2" } };
-static struct section section = { .type = "flex", .vf = true, .max_instances = NO_LIMIT };
-static struct config config = { .sections = &section };
+static const char host_text[] = "sys/bus/pci/devices/\n 0000:07:00.0/vendor = 0x8086\n"
+				" 0000:41:00.1/physfn -> ../0000:41:00.0\n 0000:41:00.2/physfn -> ../0000:41:00.0\n"
+				"sys/bus/pci/devices/0000:41:00.0/\n vendor = 0x8086\n device = 0x56c0\n"
+				" modalias = pci:v00008086d000056C0sv0sd0bc03sc80i00\n"
+				" virtfn0 -> ../0000:41:00.1\n virtfn1 -> ../0000:41:00.2\n";
 
 static const struct row {
-	const char *says, *metadata;
-	struct item *addresses;      /* of the pool's section; NULL: no section */
+	const char *says, *metadata, *config;
 	const char *leased, *domain; /* the leased VF and its domain; NULL none */
 	const char *kept;
 } rows[] = {
-	{ "without a pool and metadata none is ours", "", NULL, NULL, NULL, "" },
-	{ "one that the metadata name is", "<v:device address='0000:07:00.0'/>", NULL, NULL, NULL, "0000:07:00.0" },
-	{ "all VFs of a configured card are, not the card itself", "", whole_card, NULL, NULL,
+	{ "without a pool and metadata none is ours", "", "", NULL, NULL, "" },
+	{ "one that the metadata name is", "<v:device address='0000:07:00.0'/>", "", NULL, NULL, "0000:07:00.0" },
+	{ "all VFs of a configured card are, not the card itself", "", "vf_flex@0000:41:00.0", NULL, NULL,
 	  "0000:41:00.1 0000:41:00.2" },
-	{ "of a card whose VFs are named, these", "", one_vf, NULL, NULL, "0000:41:00.2" },
-	{ "what is leased to the domain is, whatever the configuration says by now", "", NULL, "0000:41:00.1", VM,
+	{ "of a card whose VFs are named, these", "", "vf_flex@0000:41:00.2", NULL, NULL, "0000:41:00.2" },
+	{ "what is leased to the domain is, whatever the configuration says by now", "", "", "0000:41:00.1", VM,
 	  "0000:41:00.1" },
-	{ "not what is leased to another", "", NULL, "0000:41:00.1", OTHER, "" },
+	{ "not what is leased to another", "", "", "0000:41:00.1", OTHER, "" },
 };
+
+static struct config config;
 
 static void keep(const struct tree *tree, const struct row *row)
 {
@@ -53,9 +50,7 @@ static void keep(const struct tree *tree, const struct row *row)
 		text_copy(lease.vgpu.id, sizeof(lease.vgpu.id), row->leased);
 		text_copy(lease.domain, sizeof(lease.domain), row->domain);
 	}
-	section.addresses = row->addresses;
-	section.naddresses = row->addresses ? 1 : 0;
-	config.nsections = row->addresses ? 1 : 0;
+	config_of_words(&config, row->config);
 	if (domxml_parse(&doc, xml, strlen(xml), DOMXML_ALL_PCI, &err) < 0)
 		tree_fail(err.text);
 	hostdev_filter_keep(doc, &tree->host, &config, &leases);
@@ -64,6 +59,7 @@ static void keep(const struct tree *tree, const struct row *row)
 		text_add(got, sizeof(got), "%s%s", i ? " " : "", request->vgpus[i].id);
 	is(got, row->kept, row->says);
 	domxml_free(doc);
+	config_free(&config);
 }
 
 int main(void)
@@ -72,9 +68,10 @@ int main(void)
 	for (ROWS(row, rows))
 		keep(&tree, row);
 	ok(!hostdev_filter_possible(&(struct config){ 0 }), "without a section the pool can have no VFs");
-	config.nsections = 1;
+	config_of_words(&config, "vf_flex@0000:41:00.0");
 	ok(hostdev_filter_possible(&config), "with one of plain VFs it can");
-	section.vf = false;
+	config_free(&config);
+	config_of_words(&config, "flex");
 	ok(!hostdev_filter_possible(&config), "with one of mdevs that are none of NVIDIA's it cannot");
 	ok(!hostdev_filter_leased(&tree.host, NULL, VM), "a host without leases has none for the domain");
 	return tap_done();
