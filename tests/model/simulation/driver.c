@@ -8,23 +8,11 @@
 #include "model/simulation/processes.h"
 #include "model/simulation/world.h"
 
+#define T4_TYPES { { "nvidia-222", 1024, 1 }, { "nvidia-223", 2048, 2 } }
+
 const struct card cards[CARDS] = {
-	{ "0000:84:00.0",
-	  "pci0000:80",
-	  6,
-	  0,
-	  0,
-	  true,
-	  false,
-	  { { "nvidia-222", 1024, 1 }, { "nvidia-223", 2048, 2 } } },
-	{ "0000:85:00.0",
-	  "pci0000:80",
-	  6,
-	  0,
-	  1,
-	  true,
-	  false,
-	  { { "nvidia-222", 1024, 1 }, { "nvidia-223", 2048, 2 } } },
+	{ "0000:84:00.0", "pci0000:80", 6, 0, 0, true, false, T4_TYPES },
+	{ "0000:85:00.0", "pci0000:80", 6, 0, 1, true, false, T4_TYPES },
 	{ "0000:41:00.0", "pci0000:40", 3, 4, 0, true, false, { { "nvidia-560", 4096, 1 }, { NULL } } },
 	{ "mtty", "virtual/mtty", 9, 0, -1, false, true, { { "mtty-2", 0, 2 }, { "mtty-1", 0, 1 } } },
 };

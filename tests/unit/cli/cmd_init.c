@@ -3,6 +3,7 @@
 #include "cli/cmd.h"
 
 #include "base/auto.h"
+#include "base/text.h"
 #include "sys/sys.h"
 #include "lib/names.h"
 #include "lib/tap.h"
@@ -10,49 +11,28 @@
 
 #define CARD "sys/devices/0000:84:00.0"
 
-enum { TYPES = 4, TEXT_MAX = 1 << 16 };
+enum { TEXT_MAX = 1 << 16 };
 
 static const struct row {
-	const char *says;
-	struct {
-		const char *id, *name;
-		int mib, available;
-	} types[TYPES];
-	const char *carries; /* type of a vGPU that exists; NULL none */
+	const char *says, *types; /* each "ID NAME MIB AVAILABLE" */
+	const char *carries;      /* type of a vGPU that exists; NULL none */
 	const char *chosen;
 } rows[] = {
-	{ "a type that the driver offers now goes before a better one",
-	  { { "nvidia-1", "T4-2Q", 2048, 0 }, { "nvidia-2", "T4-1B", 1024, 16 } },
-	  NULL,
-	  "nvidia-2" },
-	{ "NVIDIA's Q types go before others",
-	  { { "nvidia-1", "T4-2B", 2048, 8 }, { "nvidia-2", "T4-1Q", 1024, 16 } },
-	  NULL,
-	  "nvidia-2" },
+	{ "a type that the driver offers now goes before a better one", "nvidia-1 T4-2Q 2048 0, nvidia-2 T4-1B 1024 16",
+	  NULL, "nvidia-2" },
+	{ "NVIDIA's Q types go before others", "nvidia-1 T4-2B 2048 8, nvidia-2 T4-1Q 1024 16", NULL, "nvidia-2" },
 	{ "of these one of at least 2048 MiB, and as little more as can be",
-	  { { "nvidia-1", "T4-1Q", 1024, 16 },
-	    { "nvidia-2", "T4-4Q", 4096, 4 },
-	    { "nvidia-3", "T4-2Q", 2048, 8 },
-	    { "nvidia-4", "T4-8Q", 8192, 2 } },
-	  NULL,
+	  "nvidia-1 T4-1Q 1024 16, nvidia-2 T4-4Q 4096 4, nvidia-3 T4-2Q 2048 8, nvidia-4 T4-8Q 8192 2", NULL,
 	  "nvidia-3" },
-	{ "where all are smaller the largest",
-	  { { "nvidia-1", "T4-0Q", 512, 32 }, { "nvidia-2", "T4-1Q", 1024, 16 } },
-	  NULL,
-	  "nvidia-2" },
-	{ "of two that are alike the first",
-	  { { "nvidia-1", "T4-2Q", 2048, 8 }, { "nvidia-2", "T4-2Q", 2048, 8 } },
-	  NULL,
-	  "nvidia-1" },
-	{ "what a card carries goes before all",
-	  { { "nvidia-1", "T4-2Q", 2048, 8 }, { "nvidia-2", "T4-1B", 1024, 0 } },
-	  "nvidia-2",
+	{ "where all are smaller the largest", "nvidia-1 T4-0Q 512 32, nvidia-2 T4-1Q 1024 16", NULL, "nvidia-2" },
+	{ "of two that are alike the first", "nvidia-1 T4-2Q 2048 8, nvidia-2 T4-2Q 2048 8", NULL, "nvidia-1" },
+	{ "what a card carries goes before all", "nvidia-1 T4-2Q 2048 8, nvidia-2 T4-1B 1024 0", "nvidia-2",
 	  "nvidia-2" },
 };
 
 static void run(const struct row *row)
 {
-	char path[128], expected[64], add[1024];
+	char path[128], expected[64], add[1024], types[256];
 	struct cmd_call call = { .write = true, .args.config = path };
 	struct cmd cmd = { .call = &call };
 	autofree char *text = NULL;
@@ -61,16 +41,17 @@ static void run(const struct row *row)
 	int fd;
 
 	TREE(tree, "proc/\nrun/\nsys/class/mdev_bus/0000:84:00.0 -> ../../devices/0000:84:00.0\n" CARD
-		   "/vendor = 0x10de\n" CARD "/device = 0x1eb8\n" CARD "/class = 0x030200\n");
-	for (size_t i = 0; i < TYPES && row->types[i].id; i++) {
-		const char *id = row->types[i].id;
+		   "/\n vendor = 0x10de\n device = 0x1eb8\n class = 0x030200\n");
+	snprintf(types, sizeof(types), "%s", row->types);
+	for (char *rest = types, *type; (type = text_next(&rest, ","));) {
+		const char *id = text_next(&type, " "), *name = text_next(&type, " "), *mib = text_next(&type, " ");
 
-		snprintf(add, sizeof(add),
-			 CARD "/mdev_supported_types/%s/name = GRID %s\n" CARD
-			      "/mdev_supported_types/%s/device_api = vfio-pci\n" CARD
-			      "/mdev_supported_types/%s/available_instances = %d\n" CARD
-			      "/mdev_supported_types/%s/description = num_heads=4, framebuffer=%dM, max_instance=16\n",
-			 id, row->types[i].name, id, id, row->types[i].available, id, row->types[i].mib);
+		snprintf(
+			add, sizeof(add),
+			CARD
+			"/mdev_supported_types/%s/\n name = GRID %s\n device_api = vfio-pci\n available_instances = %s\n"
+			" description = num_heads=4, framebuffer=%sM, max_instance=16\n",
+			id, name, type, mib);
 		tree_add(&tree, add);
 	}
 	if (row->carries) {
@@ -95,7 +76,7 @@ static void run(const struct row *row)
 
 int main(void)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		run(&rows[i]);
+	for (ROWS(row, rows))
+		run(row);
 	return tap_done();
 }
