@@ -9,8 +9,7 @@
 #include <string.h>
 
 #include "lib/config_text.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "lib/stand_in.h"
 
 /* What a good configuration promises to those who use it. */
 static void check(const struct config *config)

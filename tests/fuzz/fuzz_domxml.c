@@ -13,8 +13,7 @@
 #include "base/auto.h"
 #include "base/text.h"
 #include "domain/domxml.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "lib/stand_in.h"
 
 #define MUST(condition)                                                                                                \
 	do {                                                                                                           \

@@ -6,12 +6,10 @@
 
 #include "base/auto.h"
 #include "base/json.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "lib/stand_in.h"
 
 static bool pair(void *arg, const char *name, const char *value)
 {
-	(void)arg;
 	if (strlen(name) >= 64 || strlen(value) >= 1024)
 		abort();
 	return true;

@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "state/lease_store.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "lib/stand_in.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

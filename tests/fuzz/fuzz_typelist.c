@@ -8,8 +8,7 @@
 #include <string.h>
 
 #include "host/typelist.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "lib/stand_in.h"
 
 static void check(const struct typelist *list)
 {

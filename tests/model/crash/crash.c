@@ -19,6 +19,7 @@
 #include "base/auto.h"
 #include "model/crash/trace.h"
 #include "host/inventory.h"
+#include "lib/stand_in.h"
 #include "lib/vgpu.h"
 #include "state/history.h"
 #include "state/lease_store.h"
@@ -128,7 +129,6 @@ struct scenario {
 
 static void nothing(const char *xml)
 {
-	(void)xml;
 }
 
 static void prepared(const char *xml)
@@ -154,7 +154,6 @@ static void orphans(const char *xml)
 				       .origin = LEASE_ADOPTED } };
 	struct store store;
 
-	(void)xml;
 	if (store_open(&store, &host, true, &err) < 0)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(had); i++) {
@@ -181,7 +180,6 @@ static void releasing(const char *xml)
 
 static void adoptable(const char *xml)
 {
-	(void)xml;
 	kernel_create(&host, MDEV("0000:85:00.0", "nvidia-222", U1), &err);
 }
 
@@ -217,7 +215,6 @@ static bool expired(const char *xml)
 	struct store store;
 	struct lease lease;
 
-	(void)xml;
 	if (store_open(&store, &host, false, &err) == 0 && store.leases >= 0 && store_lock(&store, 1000, &err) == 0 &&
 	    lease_get(&store, U1, &lease, &err) == 1) {
 		lease.deadline_ms = 1;

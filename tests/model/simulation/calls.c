@@ -20,6 +20,7 @@
 #include "model/simulation/world.h"
 #include "state/store.h"
 #include "sys/sys.h"
+#include "lib/stand_in.h"
 
 int64_t sys_now_ms(void)
 {
@@ -28,7 +29,6 @@ int64_t sys_now_ms(void)
 
 int64_t sys_age_ms(const struct timespec *wall)
 {
-	(void)wall;
 	return 0;
 }
 
@@ -58,7 +58,6 @@ bool sys_process_lives(pid_t pid, uint64_t start)
 
 bool sys_process_exits(pid_t pid)
 {
-	(void)pid;
 	return false;
 }
 
@@ -83,22 +82,18 @@ void sys_sleep_ms(int ms)
 	sleep_us((int64_t)ms * 1000);
 }
 
-int __wrap_nanosleep(const struct timespec *time, struct timespec *left);
 int __wrap_nanosleep(const struct timespec *time, struct timespec *left)
 {
-	(void)left;
 	sleep_us(time->tv_sec * 1000000 + time->tv_nsec / 1000 + 1000);
 	return 0;
 }
 
-pid_t __wrap_getpid(void);
 pid_t __wrap_getpid(void)
 {
 	return self ? self->pid : 1;
 }
 
 void __real__exit(int status) __attribute__((noreturn));
-void __wrap__exit(int status) __attribute__((noreturn));
 void __wrap__exit(int status)
 {
 	if (self)
@@ -107,7 +102,6 @@ void __wrap__exit(int status)
 }
 
 /* Random, but the same in each run. */
-void __wrap_uuid_random(char out[UUID_SIZE]);
 void __wrap_uuid_random(char out[UUID_SIZE])
 {
 	static int n;
@@ -118,7 +112,6 @@ void __wrap_uuid_random(char out[UUID_SIZE])
 /* WRAP(type, function, parameters, arguments, then): a point before the call, and what follows it at once. */
 #define WRAP(type, function, parameters, arguments, then)                                                              \
 	type __real_##function parameters;                                                                             \
-	type __wrap_##function parameters;                                                                             \
 	type __wrap_##function parameters                                                                              \
 	{                                                                                                              \
 		type r;                                                                                                \
@@ -142,7 +135,6 @@ WRAP(int, close, (int fd), (fd), lock_closed(fd))
 
 /* Of what is read only leases change, and what a driver answers, which has its own point. */
 ssize_t __real_sys_read(int dir, const char *path, char *buf, size_t size);
-ssize_t __wrap_sys_read(int dir, const char *path, char *buf, size_t size);
 ssize_t __wrap_sys_read(int dir, const char *path, char *buf, size_t size)
 {
 	if (ledger_is(dir, path))
@@ -151,7 +143,6 @@ ssize_t __wrap_sys_read(int dir, const char *path, char *buf, size_t size)
 }
 
 int __real_flock(int fd, int how);
-int __wrap_flock(int fd, int how);
 int __wrap_flock(int fd, int how)
 {
 	int r;
@@ -166,7 +157,6 @@ int __wrap_flock(int fd, int how)
 }
 
 void __real_store_unlock_vgpu(const char *id, int lock);
-void __wrap_store_unlock_vgpu(const char *id, int lock);
 void __wrap_store_unlock_vgpu(const char *id, int lock)
 {
 	point();
@@ -175,18 +165,15 @@ void __wrap_store_unlock_vgpu(const char *id, int lock)
 }
 
 /* Directories of the tree age by the real clock, not by the simulated one. */
-int64_t __wrap_inventory_created_ms(const struct host *host, const struct vgpu_ref *vgpu);
 int64_t __wrap_inventory_created_ms(const struct host *host, const struct vgpu_ref *vgpu)
 {
 	const struct device *device = device_find(vgpu->id);
 
-	(void)host;
 	return device ? device->made_ms : 0;
 }
 
 /* What /proc/PID/fd/N leads to is no device node, which only root can make: the kernel's number is told instead. */
 int __real_statx(int dir, const char *path, int flags, unsigned int mask, struct statx *st);
-int __wrap_statx(int dir, const char *path, int flags, unsigned int mask, struct statx *st);
 int __wrap_statx(int dir, const char *path, int flags, unsigned int mask, struct statx *st)
 {
 	char target[64];

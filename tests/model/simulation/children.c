@@ -12,6 +12,7 @@
 #include "model/simulation/driver.h"
 #include "model/simulation/processes.h"
 #include "sys/sys.h"
+#include "lib/stand_in.h"
 
 enum { STEP_US = 10000 };
 
@@ -159,13 +160,11 @@ static int start(bool looks, timed_child_work *work, void *arg, struct arena *ar
 
 int timed_child_run(timed_child_work *work, void *arg, int root, const int locks[2], int wait_ms, struct err *err)
 {
-	(void)root;
 	return start(false, work, arg, NULL, locks, wait_ms, err);
 }
 
 int timed_child_look(timed_child_work *work, void *arg, struct arena *arena, int root, int wait_ms, struct err *err)
 {
-	(void)root;
 	return start(true, work, arg, arena, (const int[2]){ -1, -1 }, wait_ms, err);
 }
 
@@ -213,7 +212,6 @@ int timed_child_poke(int dir, const char *path, const char *data, size_t len)
 {
 	int r;
 
-	(void)dir, (void)len;
 	if (current())
 		begin_call(current(), false);
 	r = driver_write(path, data);
@@ -234,7 +232,6 @@ static int read_single(void *arg, struct err *err)
 {
 	struct single *s = arg;
 
-	(void)err;
 	s->r = ask(current(), s->who, s->dir, s->path, s->size ? s->text : NULL, s->size);
 	return 0;
 }
@@ -276,7 +273,6 @@ int timed_child_detach(timed_child_work *work, void *arg, size_t size, int keep,
 {
 	struct detached *detached = calloc(1, sizeof(*detached) + size);
 
-	(void)keep, (void)err;
 	point();
 	detached->work = work;
 	memcpy(detached->arg, arg, size);

@@ -10,6 +10,7 @@
 #include "model/simulation/world.h"
 #include "ops/gc.h"
 #include "state/history.h"
+#include "lib/stand_in.h"
 
 static bool open_store(struct store *store)
 {
@@ -54,7 +55,6 @@ void handler_pass(void *unused)
 	struct lease_marks plugged = { 0 }, unfinished = { 0 };
 	struct store store;
 
-	(void)unused;
 	open_store(&store);
 	pass(&store, &plugged);
 	for (int i = 0; i < TRIES && finish(&store, &unfinished) > 0; i++)
@@ -69,7 +69,6 @@ static void handler_loop(void *unused)
 	struct store store;
 	struct err err;
 
-	(void)unused;
 	open_store(&store);
 	if (store_lock_handler(&store, 1000, &err) < 0)
 		return;
@@ -84,7 +83,6 @@ static void finisher_loop(void *unused)
 	struct lease_marks unfinished = { 0 };
 	struct store store;
 
-	(void)unused;
 	while (!world_now.over) {
 		open_store(&store);
 		finish(&store, &unfinished);
@@ -95,7 +93,6 @@ static void finisher_loop(void *unused)
 
 void handler_service(void *unused)
 {
-	(void)unused;
 	while (!world_now.over) {
 		struct process *loop = process_start("handler", handler_loop, NULL);
 		struct process *finisher = process_start("finisher", finisher_loop, NULL);
@@ -113,7 +110,6 @@ void gc_pass(void *unused)
 	struct gc gc = { .store = &store, .config = &world_now.config, .policy = &world_now.config.policy };
 	struct err err;
 
-	(void)unused;
 	open_store(&store);
 	if (gc_run(&gc, &err) < 0)
 		say("gc fails: %s", err.text);
@@ -125,7 +121,6 @@ void gc_pass(void *unused)
 
 void gc_now_and_then(void *unused)
 {
-	(void)unused;
 	while (!world_now.over) {
 		struct process *p = process_start("gc", gc_pass, NULL);
 
@@ -185,7 +180,6 @@ static void nova_makes(const struct domain *d)
 
 void nova(void *unused)
 {
-	(void)unused;
 	while (!world_now.over) {
 		struct device *d = &devices[pick(DEVICES)];
 

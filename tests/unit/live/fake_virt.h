@@ -9,6 +9,7 @@
 
 #include "domain/domxml.h"
 #include "lib/names.h"
+#include "lib/stand_in.h"
 #include "virt/virt.h"
 
 /* The domain, and what is to fail. */
@@ -52,7 +53,6 @@ static char *domain_xml(unsigned int side)
 
 int virt_open(struct virt **out, const char *uri, struct err *err)
 {
-	(void)uri, (void)err;
 	*out = (struct virt *)&fake;
 	fake.lost = false;
 	return 0;
@@ -60,7 +60,6 @@ int virt_open(struct virt **out, const char *uri, struct err *err)
 
 void virt_close(struct virt *virt)
 {
-	(void)virt;
 }
 
 /* Of a connection that is lost nothing can be had. */
@@ -71,7 +70,6 @@ static int reach(struct err *err)
 
 int virt_find(struct virt *virt, const char *name, struct virt_domain *out, struct err *err)
 {
-	(void)virt, (void)name;
 	if (reach(err) < 0)
 		return -err->code;
 	*out = (struct virt_domain){ .uuid = VM, .running = fake.running, .persistent = true };
@@ -89,7 +87,6 @@ void virt_domain_free(struct virt_domain *domain)
 
 int virt_xml(struct virt *virt, const char *uuid, unsigned int side, char **xml, struct err *err)
 {
-	(void)virt, (void)uuid;
 	*xml = reach(err) < 0 ? NULL : domain_xml(side);
 	return *xml ? 0 : -err->code;
 }
@@ -101,13 +98,11 @@ int virt_saved_xml(struct virt *virt, const char *uuid, char **xml, struct err *
 
 int virt_has_managed_save(struct virt *virt, const char *uuid, struct err *err)
 {
-	(void)virt, (void)uuid, (void)err;
 	return fake.saved;
 }
 
 int virt_attach_device(struct virt *virt, const char *uuid, const char *xml, unsigned int sides, struct err *err)
 {
-	(void)virt, (void)uuid, (void)sides;
 	if (reach(err) < 0 || fail(fake.attach, err) < 0)
 		return -err->code;
 	fake.has_a |= strstr(xml, A) != NULL;
@@ -118,7 +113,6 @@ int virt_attach_device(struct virt *virt, const char *uuid, const char *xml, uns
 int virt_detach_wait(struct virt *virt, const char *uuid, const char *xml, const char *alias, int wait_ms,
 		     struct err *err)
 {
-	(void)virt, (void)uuid, (void)xml, (void)wait_ms;
 	if (*alias == 'b' && fake.detach_b)
 		return fail(fake.detach_b, err);
 	if (*alias == 'b')
@@ -130,14 +124,12 @@ int virt_detach_wait(struct virt *virt, const char *uuid, const char *xml, const
 
 int virt_detach_device(struct virt *virt, const char *uuid, const char *xml, unsigned int sides, struct err *err)
 {
-	(void)virt, (void)uuid;
 	fake.defined_a &= sides != VIRT_CONFIG || !strstr(xml, A);
 	return reach(err);
 }
 
 int virt_managed_save(struct virt *virt, const char *uuid, struct err *err)
 {
-	(void)virt, (void)uuid;
 	if (fail(fake.save, err) < 0)
 		return -err->code;
 	if (fake.after_save)
@@ -147,7 +139,6 @@ int virt_managed_save(struct virt *virt, const char *uuid, struct err *err)
 
 int virt_start(struct virt *virt, const char *uuid, struct err *err)
 {
-	(void)virt, (void)uuid;
 	if (fail(fake.start, err) < 0)
 		return -err->code;
 	fake.running = true;
@@ -157,7 +148,6 @@ int virt_start(struct virt *virt, const char *uuid, struct err *err)
 int virt_set_metadata(struct virt *virt, const char *uuid, const struct virt_element *element, const char *xml,
 		      unsigned int sides, struct err *err)
 {
-	(void)virt, (void)uuid, (void)sides;
 	if (reach(err) < 0)
 		return -err->code;
 	if (!fake.running)

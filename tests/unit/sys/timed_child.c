@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "lib/stand_in.h"
 #include "lib/tap.h"
 #include "lib/tree.h"
 
@@ -51,13 +52,11 @@ static int find(void *arg, struct err *err)
 
 static int fail(void *arg, struct err *err)
 {
-	(void)arg;
 	return err_set(err, ENOSPC, "card: full");
 }
 
 static int die(void *arg, struct err *err)
 {
-	(void)arg, (void)err;
 	return kill(getpid(), SIGKILL);
 }
 
@@ -174,7 +173,6 @@ static int write_when_told(void *arg, struct err *err)
 {
 	struct work *w = arg;
 
-	(void)err;
 	w->kept = true;
 	while (!w->looked)
 		sys_sleep_ms(TRY_MS);
@@ -227,7 +225,6 @@ static int build(void *arg, struct err *err)
 	char **names = NULL;
 	size_t n = 0;
 
-	(void)err;
 	for (int i = 0; i < 1000; i++)
 		*(char **)mem_add(&names, &n, sizeof(*names)) = mem_format("name %d", i);
 	mem_free(names[0]);
@@ -254,7 +251,6 @@ static int stand_back(void *arg, struct err *err)
 {
 	const struct sched_param none = { 0 };
 
-	(void)arg;
 	return sched_setscheduler(0, SCHED_IDLE, &none) < 0 ? err_sys(err, errno, "SCHED_IDLE") : 0;
 }
 
