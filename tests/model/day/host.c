@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "plan/capacity.h"
 #include "sim/instances.h"
 #include "sim/topology.h"
@@ -27,16 +28,6 @@ static void broken(struct host_day *host, const char *fmt, ...)
 	va_end(ap);
 }
 
-static void *more(void *list, size_t n, size_t size)
-{
-	void *p = reallocarray(list, n + 1, size);
-
-	if (!p)
-		abort();
-	memset((char *)p + n * size, 0, size);
-	return p;
-}
-
 /* Is it a type of the Q series, in one of the sizes? Then its class says so. */
 static bool is_served(const struct sim_type *type, int *gib)
 {
@@ -52,22 +43,22 @@ static bool is_served(const struct sim_type *type, int *gib)
 /* All types that are asked for, each of a class by its size: every card serves all of its own. */
 static void make_config(struct host_day *host, enum strategy strategy)
 {
-	char text[8192], *at = text, *end = text + sizeof(text);
+	char types[4096] = "", sections[4096] = "", text[8192 + 128];
 	struct err err = { 0 };
 	int gib;
 
-	at += snprintf(at, (size_t)(end - at),
-		       "[policy]\npgpu_types = several\nplacement = %s\n[devices]\nenabled_mdev_types = ",
-		       strategy == SPREAD ? "spread" : "pack");
 	for (int i = 0; i < host->kernel.spec.nitems; i++)
-		for (int t = 0; t < host->kernel.spec.items[i].ntypes; t++)
-			if (is_served(&host->kernel.spec.items[i].types[t], &gib))
-				at += snprintf(at, (size_t)(end - at), "%s, ", host->kernel.spec.items[i].types[t].id);
-	for (int i = 0; i < host->kernel.spec.nitems; i++)
-		for (int t = 0; t < host->kernel.spec.items[i].ntypes; t++)
-			if (is_served(&host->kernel.spec.items[i].types[t], &gib))
-				at += snprintf(at, (size_t)(end - at), "\n[mdev_%s]\nmdev_class = CUSTOM_%dG",
-					       host->kernel.spec.items[i].types[t].id, gib);
+		for (int t = 0; t < host->kernel.spec.items[i].ntypes; t++) {
+			const struct sim_type *type = &host->kernel.spec.items[i].types[t];
+
+			if (!is_served(type, &gib))
+				continue;
+			text_add(types, sizeof(types), "%s, ", type->id);
+			text_add(sections, sizeof(sections), "\n[mdev_%s]\nmdev_class = CUSTOM_%dG", type->id, gib);
+		}
+	snprintf(text, sizeof(text),
+		 "[policy]\npgpu_types = several\nplacement = %s\n[devices]\nenabled_mdev_types = %s%s",
+		 strategy == SPREAD ? "spread" : "pack", types, sections);
 	if (config_of_text(&host->config, "day.conf", text, strlen(text), &err) < 0)
 		tree_fail(err.text);
 }
@@ -78,7 +69,6 @@ static void add_types(struct inventory *inv, struct inv_pgpu *card, const struct
 	int gib;
 
 	for (int t = 0; t < item->ntypes; t++) {
-		struct inv_type *type = NULL;
 		size_t n = 0;
 
 		if (!is_served(&item->types[t], &gib))
@@ -86,15 +76,16 @@ static void add_types(struct inventory *inv, struct inv_pgpu *card, const struct
 		while (n < inv->ntypes && strcmp(inv->types[n]->id, item->types[t].id) != 0)
 			n++;
 		if (n == inv->ntypes) {
-			inv->types = more(inv->types, inv->ntypes++, sizeof(struct inv_type *));
-			type = inv->types[n] = mem_new(1, sizeof(*type));
-			snprintf(type->id, sizeof(type->id), "%s", item->types[t].id);
-			snprintf(type->name, sizeof(type->name), "%s", item->types[t].name);
+			struct inv_type *type = mem_new(1, sizeof(*type));
+
+			*(struct inv_type **)mem_add(&inv->types, &inv->ntypes, sizeof(type)) = type;
+			text_copy(type->id, sizeof(type->id), item->types[t].id);
+			text_copy(type->name, sizeof(type->name), item->types[t].name);
 			type->framebuffer_mib = item->types[t].size;
 			type->max_instance = item->types[t].capacity;
 		}
-		card->offers = more(card->offers, card->noffers, sizeof(*card->offers));
-		card->offers[card->noffers++].type = inv->types[n];
+		((struct inv_offer *)mem_add(&card->offers, &card->noffers, sizeof(*card->offers)))->type =
+			inv->types[n];
 	}
 }
 
@@ -108,9 +99,8 @@ static void add_card(struct inventory *inv, const struct sim_gpu *gpu)
 	const struct sim_model *model = gpu->item->model;
 	struct inv_pgpu *card = mem_new(1, sizeof(*card));
 
-	inv->pgpus = more(inv->pgpus, inv->npgpus, sizeof(struct inv_pgpu *));
-	inv->pgpus[inv->npgpus++] = card;
-	snprintf(card->address, sizeof(card->address), "%s", gpu->name);
+	*(struct inv_pgpu **)mem_add(&inv->pgpus, &inv->npgpus, sizeof(card)) = card;
+	text_copy(card->address, sizeof(card->address), gpu->name);
 	snprintf(card->vendor, sizeof(card->vendor), "%04x", model->vendor & 0xffff);
 	snprintf(card->device, sizeof(card->device), "%04x", model->device & 0xffff);
 	card->nvidia = card->ready = true;
@@ -122,10 +112,10 @@ static void add_card(struct inventory *inv, const struct sim_gpu *gpu)
 	for (int i = 0; i < gpu->nparents; i++) {
 		struct inv_parent *parent = mem_new(1, sizeof(*parent));
 
-		inv->parents = more(inv->parents, inv->nparents, sizeof(struct inv_parent *));
-		inv->parents[inv->nparents++] = card->parents[i] = parent;
+		*(struct inv_parent **)mem_add(&inv->parents, &inv->nparents, sizeof(parent)) = parent;
+		card->parents[i] = parent;
 		parent->card = card;
-		snprintf(parent->name, PARENT_SIZE, "%s", gpu->parents[i].name);
+		text_copy(parent->name, PARENT_SIZE, gpu->parents[i].name);
 	}
 	add_types(inv, card, gpu->item);
 }
@@ -183,29 +173,14 @@ void host_day_start(struct host_day *host, const char *model, enum strategy stra
 		host->all_mib += gpus[i]->item->model->framebuffer_gib * 1024L;
 	}
 	qsort(gpus, (size_t)host->kernel.ngpus, sizeof(gpus[0]), by_address);
+	host->arena = mem_arena(1 << 20);
+	mem_use(host->arena);
 	for (int i = 0; i < host->kernel.ngpus; i++)
 		add_card(&host->inv, gpus[i]);
+	mem_use(NULL);
 	for (int i = 0; i < host->kernel.ngpus; i++)
 		look(host, gpus[i]->name);
 	pool_make(&host->inv, &host->config);
-}
-
-/* It was not read from a host, so that it lies in no arena. */
-static void free_inventory(struct inventory *inv)
-{
-	for (size_t i = 0; i < inv->npgpus; i++) {
-		free(inv->pgpus[i]->parents);
-		free(inv->pgpus[i]->offers);
-		free(inv->pgpus[i]);
-	}
-	for (size_t i = 0; i < inv->nparents; i++)
-		free(inv->parents[i]);
-	for (size_t i = 0; i < inv->ntypes; i++)
-		free(inv->types[i]);
-	free(inv->pgpus);
-	free(inv->parents);
-	free(inv->types);
-	free(inv->devices);
 }
 
 void host_day_end(struct host_day *host)
@@ -216,8 +191,9 @@ void host_day_end(struct host_day *host)
 	if (host->leases.n || host->inv.ndevices || host->used_mib)
 		broken(host, "leases are left when all domains have gone");
 	config_free(&host->config);
-	free_inventory(&host->inv);
-	free(host->leases.list);
+	mem_free(host->inv.devices);
+	mem_free(host->leases.list);
+	mem_arena_end(host->arena);
 	sim_kernel_free(&host->kernel);
 }
 
@@ -280,20 +256,20 @@ static void make(struct host_day *host, const struct step *step, const char *id,
 	for (size_t i = 0; i < host->leases.n && inventory_pgpu(inv, step->vgpu.pgpu)->sriov; i++)
 		if (strcmp(host->leases.list[i].vgpu.parent, step->vgpu.parent) == 0)
 			broken(host, "%s gets a second lease", step->vgpu.parent);
-	inv->devices = more(inv->devices, inv->ndevices, sizeof(*inv->devices));
-	host->leases.list = more(host->leases.list, host->leases.n, sizeof(*host->leases.list));
 	while (at < inv->ndevices && strcmp(inv->devices[at].vgpu.id, id) < 0)
 		at++;
-	memmove(&inv->devices[at + 1], &inv->devices[at], (inv->ndevices++ - at) * sizeof(*inv->devices));
-	memmove(&host->leases.list[at + 1], &host->leases.list[at], (host->leases.n++ - at) * sizeof(*lease));
+	mem_add(&inv->devices, &inv->ndevices, sizeof(*inv->devices));
+	mem_add(&host->leases.list, &host->leases.n, sizeof(*lease));
+	memmove(&inv->devices[at + 1], &inv->devices[at], (inv->ndevices - at - 1) * sizeof(*inv->devices));
+	memmove(&host->leases.list[at + 1], &host->leases.list[at], (host->leases.n - at - 1) * sizeof(*lease));
 	device = &inv->devices[at];
 	lease = &host->leases.list[at];
 	*device = (struct inv_device){ .vgpu = step->vgpu, .parent = inventory_parent(inv, step->vgpu.parent) };
-	snprintf(device->vgpu.id, sizeof(device->vgpu.id), "%s", id);
+	text_copy(device->vgpu.id, sizeof(device->vgpu.id), id);
 	*lease = (struct lease){
 		.vgpu = device->vgpu, .state = LEASE_ACTIVE, .framebuffer_mib = type->size, .numa = UNKNOWN
 	};
-	snprintf(lease->domain, sizeof(lease->domain), "%s", domain);
+	text_copy(lease->domain, sizeof(lease->domain), domain);
 	device->parent->ndevices++;
 	host->used_mib += type->size;
 	look(host, step->vgpu.pgpu);

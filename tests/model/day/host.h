@@ -21,6 +21,7 @@ struct host_day {
 	enum strategy strategy;
 	struct sim_kernel kernel;
 	struct inventory inv;
+	struct arena *arena; /* of the inventory, but for its devices */
 	struct config config;
 	struct leases leases;
 	long used_mib, all_mib;
