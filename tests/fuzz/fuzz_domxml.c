@@ -43,19 +43,15 @@ static void must_equal(const struct request *a, const struct request *b, const s
 	}
 }
 
-/* An address for each request; `fresh` ones are nobody else's, unless the input was made to have just those. */
-static void choose(const struct request *request, bool fresh, struct domxml_change *changes)
+/* A change of each request: to an address that is nobody else's, unless the input was made to have just those. */
+static void choose(const struct request *request, bool cross, struct domxml_change *changes)
 {
 	for (size_t i = 0; i < request->nvgpus; i++) {
-		const struct vgpu_request *req = &request->vgpus[i];
+		bool mdev = (request->vgpus[i].kind == REQUEST_MDEV) != cross;
 
-		changes[i] = (struct domxml_change){ .req = i };
-		if (!fresh)
-			snprintf(changes[i].id, ID_SIZE, "%s", req->id);
-		else if (req->kind == REQUEST_MDEV)
-			snprintf(changes[i].id, ID_SIZE, "5ce1f0e2-9b7d-4c3a-8f60-a1b2c3d4e5%02x", (unsigned char)i);
-		else
-			snprintf(changes[i].id, ID_SIZE, "fade:%02x:1d.3", (unsigned char)i);
+		changes[i] = (struct domxml_change){ .req = i, .changes_framework = cross };
+		snprintf(changes[i].id, ID_SIZE, mdev ? "5ce1f0e2-9b7d-4c3a-8f60-a1b2c3d4e5%02x" : "fade:%02x:1d.3",
+			 (unsigned char)i);
 	}
 }
 
@@ -68,8 +64,11 @@ static void edit(const struct domxml *doc, const char *data, size_t size, unsign
 	struct domxml *second = NULL;
 	struct err err;
 
-	choose(request, true, there);
-	choose(request, false, back);
+	choose(request, false, there);
+	for (size_t i = 0; i < request->nvgpus; i++) {
+		back[i] = (struct domxml_change){ .req = i };
+		memcpy(back[i].id, request->vgpus[i].id, ID_SIZE);
+	}
 	MUST(domxml_rewrite(doc, NULL, 0, &same, &same_len, &err) == 0);
 	MUST(same_len == size && memcmp(same, data, size) == 0);
 	free(steal_ptr(&same));
@@ -100,16 +99,10 @@ static void facts(const struct domxml *doc, unsigned int flags, bool cross)
 	struct err err;
 	size_t len;
 
+	choose(request, cross, changes);
 	for (size_t i = 0; i < request->nvgpus; i++) {
-		const struct vgpu_request *req = &request->vgpus[i];
-
-		changes[i] = (struct domxml_change){
-			.req = i, .changes_framework = cross, .has_facts = true, .facts = fact
-		};
-		if ((req->kind == REQUEST_MDEV) != cross)
-			snprintf(changes[i].id, ID_SIZE, "5ce1f0e2-9b7d-4c3a-8f60-a1b2c3d4e5%02x", (unsigned char)i);
-		else
-			snprintf(changes[i].id, ID_SIZE, "fade:%02x:1d.3", (unsigned char)i);
+		changes[i].has_facts = true;
+		changes[i].facts = fact;
 	}
 	if (domxml_rewrite(doc, changes, request->nvgpus, &edited, &len, &err) < 0)
 		return;
@@ -143,18 +136,14 @@ static char *with_lease(const struct request *request, const char *lease, size_t
 	fprintf(f, "<domain><name>a</name><metadata><lease xmlns='" DOMXML_NS "'%s</metadata><devices>", lease + 6);
 	for (size_t i = 0; i < request->nvgpus; i++) {
 		const struct vgpu_request *req = &request->vgpus[i];
-		char id[ID_SIZE];
-		char *rest = id;
+		unsigned int domain, bus, slot, function;
 
-		if (req->kind == REQUEST_MDEV) {
+		if (req->kind == REQUEST_MDEV)
 			fprintf(f, "<hostdev type='mdev' model='vfio-pci'><source><address uuid='%s'/>", req->id);
-		} else {
-			memcpy(id, req->id, sizeof(id));
-			fprintf(f, "<hostdev type='pci'><source><address domain='0x%s'", strsep(&rest, ":"));
-			fprintf(f, " bus='0x%s'", strsep(&rest, ":"));
-			fprintf(f, " slot='0x%s'", strsep(&rest, "."));
-			fprintf(f, " function='0x%s'/>", rest);
-		}
+		else if (sscanf(req->id, "%x:%x:%x.%x", &domain, &bus, &slot, &function) == 4)
+			fprintf(f,
+				"<hostdev type='pci'><source><address domain='%u' bus='%u' slot='%u' function='%u'/>",
+				domain, bus, slot, function);
 		fputs("</source></hostdev>", f);
 	}
 	fputs("</devices></domain>", f);
