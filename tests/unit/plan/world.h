@@ -147,10 +147,7 @@ static void make_device(struct setup *w, char *spec)
 	if (!strchr(spec, ':'))
 		return;
 	w->inv.ndevices++;
-	spec[strcspn(spec, "!=")] = '\0';
-	snprintf(d->vgpu.id, sizeof(d->vgpu.id), "%s", strsep(&spec, ":"));
-	snprintf(d->vgpu.parent, sizeof(d->vgpu.parent), "%s", strsep(&spec, ":"));
-	snprintf(d->vgpu.type, sizeof(d->vgpu.type), "%s", spec);
+	sscanf(spec, "%36[^:]:%63[^:]:%63[^!=]", d->vgpu.id, d->vgpu.parent, d->vgpu.type);
 	d->parent = inventory_parent(&w->inv, d->vgpu.parent);
 	if (!d->parent)
 		return;
@@ -163,21 +160,17 @@ static void make_lease(struct setup *w, char *spec)
 {
 	static const char *const states[] = { "reserved", "creating", "active", "releasing" };
 	struct lease *l = &w->held[w->leases.n++];
-	const char *state;
+	char state[16] = "";
 
 	l->at_work = strchr(spec, '*') != NULL;
-	spec[strcspn(spec, "*")] = '\0';
-	snprintf(l->vgpu.id, sizeof(l->vgpu.id), "%s", strsep(&spec, ":"));
-	snprintf(l->vgpu.parent, sizeof(l->vgpu.parent), "%s", strsep(&spec, ":"));
+	sscanf(spec, "%36[^:]:%63[^:]:%63[^:]:%15[^:]:%36[^*]", l->vgpu.id, l->vgpu.parent, l->vgpu.type, state,
+	       l->domain);
 	text_copy(l->vgpu.pgpu, sizeof(l->vgpu.pgpu), l->vgpu.parent);
 	l->vgpu.pgpu[strcspn(l->vgpu.pgpu, ".")] = '\0';
-	snprintf(l->vgpu.type, sizeof(l->vgpu.type), "%s", strsep(&spec, ":"));
-	state = strsep(&spec, ":");
 	for (int i = 0; i < 4; i++)
 		if (strcmp(states[i], state) == 0)
 			l->state = (enum lease_state)i;
-	snprintf(l->domain, sizeof(l->domain), "%s", spec);
-	snprintf(l->name, sizeof(l->name), "vm-%s", spec);
+	text_add(l->name, sizeof(l->name), "vm-%s", l->domain);
 	text_copy(l->project, sizeof(l->project), w->request.project);
 	l->vgpu.framework = strchr("fg", *l->vgpu.pgpu) ? FW_VF : *l->vgpu.pgpu == 'x' ? FW_VARIANT : FW_MDEV;
 	l->framebuffer_mib = type_of(w, &(struct inv_pgpu){ .framework = l->vgpu.framework }, l->vgpu.type, UNKNOWN)
@@ -250,17 +243,19 @@ static const struct section *section_naming(const struct setup *w, const char *a
 static void make_policy(struct setup *w, const char *word)
 {
 	struct policy *p = &w->config.policy;
+	const struct {
+		const char *word;
+		bool *flag;
+	} flags[] = {
+		{ "several", &p->several_types }, { "keep", &p->migrate_keep },
+		{ "nova", &w->request.nova },     { "defined", &w->resolved_requests[0].defined },
+		{ "looked", &w->facts.wide },     { "warn", &p->mismatch_warns },
+	};
 
+	for (ROWS(row, flags))
+		*row->flag |= strcmp(word, row->word) == 0;
 	if (strcmp(word, "spread") == 0)
 		p->placement = PLACE_SPREAD;
-	else if (strcmp(word, "several") == 0)
-		p->several_types = true;
-	else if (strcmp(word, "keep") == 0)
-		p->migrate_keep = true;
-	else if (strcmp(word, "nova") == 0)
-		w->request.nova = true;
-	else if (strcmp(word, "defined") == 0)
-		w->resolved_requests[0].defined = true;
 	else if (strcmp(word, "noreuse") == 0)
 		p->reuse_free = false;
 	else if (strcmp(word, "migrate") == 0)
@@ -271,8 +266,6 @@ static void make_policy(struct setup *w, const char *word)
 		w->facts.mode = PLAN_ASSIGN;
 	else if (strcmp(word, "noconfig") == 0)
 		w->facts.config = NULL;
-	else if (strcmp(word, "warn") == 0)
-		p->mismatch_warns = true;
 	else if (strncmp(word, "driver=", 7) == 0)
 		text_copy(w->inv.nvidia_driver, sizeof(w->inv.nvidia_driver), word + 7);
 	else if (strncmp(word, "source=", 7) == 0)
@@ -293,8 +286,8 @@ static void make_policy(struct setup *w, const char *word)
 	} else if (strncmp(word, "flaky=", 6) == 0) {
 		struct failure *f = &w->failures[w->facts.nfailures++];
 
-		snprintf(f->pgpu, sizeof(f->pgpu), "%s", word + 6);
-		snprintf(f->type, sizeof(f->type), "s");
+		text_copy(f->pgpu, sizeof(f->pgpu), word + 6);
+		strcpy(f->type, "s");
 	} else if (strncmp(word, "taken=", 6) == 0) {
 		w->request.excluded = w->taken;
 		each(id, word + 6, ",") snprintf(w->taken[w->request.nexcluded++], ID_SIZE, "%s", id);
