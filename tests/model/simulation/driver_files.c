@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The files of the cards and devices, as sysfs, /dev and /proc have them. */
-#include <errno.h>
 #include <stdarg.h>
 
 #include "model/simulation/driver.h"
@@ -8,9 +7,7 @@
 
 static struct tree *tree;
 
-static void add(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
-static void add(const char *fmt, ...)
+__attribute__((format(printf, 1, 2))) static void add(const char *fmt, ...)
 {
 	char text[2048];
 	va_list ap;
@@ -23,12 +20,15 @@ static void add(const char *fmt, ...)
 	quiet--;
 }
 
-static void drop(const char *path)
+__attribute__((format(printf, 1, 2))) static void drop(const char *fmt, ...)
 {
-	quiet++;
-	if (unlinkat(tree->host.root, path, 0) < 0 && errno == EISDIR)
-		unlinkat(tree->host.root, path, AT_REMOVEDIR);
-	quiet--;
+	char path[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(path, sizeof(path), fmt, ap);
+	va_end(ap);
+	tree_remove(tree, path);
 }
 
 void card_parent(char out[PARENT_SIZE], int card, int n)
@@ -62,24 +62,20 @@ void files_counts(int card)
 static void start_parent(int card, int n)
 {
 	const struct card *c = &cards[card];
-	char parent[PARENT_SIZE], directory[PARENT_SIZE * 2];
+	char parent[PARENT_SIZE];
 
 	card_parent(parent, card, n);
-	snprintf(directory, sizeof(directory), "sys/devices/%s/%s", c->directory, parent);
-	add("sys/class/mdev_bus/%s -> ../../devices/%s/%s\n", parent, c->directory, parent);
+	add("sys/class/mdev_bus/%2$s -> ../../devices/%1$s/%2$s\n", c->directory, parent);
 	if (c->nvfs)
-		add("%s/physfn -> ../%s\n"
-		    "sys/devices/%s/%s/virtfn%d -> ../%s\n"
-		    "%s/vendor = 0x10de\n"
-		    "sys/bus/pci/devices/%s -> ../../../devices/%s/%s\n",
-		    directory, c->address, c->directory, c->address, n, parent, directory, parent, c->directory,
-		    parent);
+		add("sys/devices/%1$s/\n %2$s/physfn -> ../%3$s\n %3$s/virtfn%4$d -> ../%2$s\n %2$s/vendor = 0x10de\n"
+		    "sys/bus/pci/devices/%2$s -> ../../../devices/%1$s/%2$s\n",
+		    c->directory, parent, c->address, n);
 	for (int t = 0; t < CARD_TYPES && c->types[t].id; t++) {
-		add("%s/mdev_supported_types/%s/device_api = vfio-pci\n", directory, c->types[t].id);
-		add("%s/mdev_supported_types/%s/name = %s\n", directory, c->types[t].id, c->types[t].id);
+		add("sys/devices/%1$s/%2$s/mdev_supported_types/%3$s/\n device_api = vfio-pci\n name = %3$s\n",
+		    c->directory, parent, c->types[t].id);
 		if (c->types[t].mib)
-			add("%s/mdev_supported_types/%s/description = num_heads=4, framebuffer=%dM, max_instance=%d\n",
-			    directory, c->types[t].id, c->types[t].mib, c->units / c->types[t].cost);
+			add("sys/devices/%s/%s/mdev_supported_types/%s/description = num_heads=4, framebuffer=%dM, max_instance=%d\n",
+			    c->directory, parent, c->types[t].id, c->types[t].mib, c->units / c->types[t].cost);
 	}
 }
 
@@ -91,9 +87,7 @@ void driver_start(struct tree *host)
 		const struct card *card = &cards[c];
 
 		if (card->numa >= 0)
-			add("sys/devices/%1$s/%2$s/vendor = 0x10de\n"
-			    "sys/devices/%1$s/%2$s/device = 0x1eb8\n"
-			    "sys/devices/%1$s/%2$s/numa_node = %3$d\n"
+			add("sys/devices/%1$s/%2$s/\n vendor = 0x10de\n device = 0x1eb8\n numa_node = %3$d\n"
 			    "sys/bus/pci/devices/%2$s -> ../../../devices/%1$s/%2$s\n",
 			    card->directory, card->address, card->numa);
 		if (card->nvfs)
@@ -117,31 +111,18 @@ void files_complete(const struct device *d)
 {
 	const struct card *c = &cards[d->card];
 
-	add("sys/devices/%1$s/%2$s/%3$s/mdev_type -> ../mdev_supported_types/%4$s\n"
-	    "sys/devices/%1$s/%2$s/%3$s/iommu_group -> ../../../../kernel/iommu_groups/%5$d\n"
-	    "dev/vfio/%5$d = \n"
-	    "sys/class/vfio/%5$d/dev = 511:%5$d\n",
+	add("sys/devices/%1$s/%2$s/%3$s/\n mdev_type -> ../mdev_supported_types/%4$s\n"
+	    " iommu_group -> ../../../../kernel/iommu_groups/%5$d\n"
+	    "dev/vfio/%5$d = \nsys/class/vfio/%5$d/dev = 511:%5$d\n",
 	    c->directory, d->parent, d->uuid, c->types[d->type].id, d->group);
 }
 
 void files_drop(const struct device *d)
 {
-	static const char *const files[] = { "/remove", "/mdev_type", "/iommu_group", "" };
-	char path[256];
-
-	for (int i = 0; i < 4; i++) {
-		snprintf(path, sizeof(path), "sys/devices/%s/%s/%s%s", cards[d->card].directory, d->parent, d->uuid,
-			 files[i]);
-		drop(path);
-	}
-	snprintf(path, sizeof(path), "sys/bus/mdev/devices/%s", d->uuid);
-	drop(path);
-	snprintf(path, sizeof(path), "dev/vfio/%d", d->group);
-	drop(path);
-	snprintf(path, sizeof(path), "sys/class/vfio/%d/dev", d->group);
-	drop(path);
-	*strrchr(path, '/') = '\0';
-	drop(path);
+	drop("sys/devices/%s/%s/%s", cards[d->card].directory, d->parent, d->uuid);
+	drop("sys/bus/mdev/devices/%s", d->uuid);
+	drop("dev/vfio/%d", d->group);
+	drop("sys/class/vfio/%d", d->group);
 }
 
 void device_open(struct device *d, int pid)
@@ -155,19 +136,16 @@ void device_open(struct device *d, int pid)
 
 void device_close(struct device *d)
 {
-	char path[64];
+	bool last = true;
 
 	if (!d->opener)
 		return;
-	snprintf(path, sizeof(path), "proc/%d/fd/%d", d->opener, d->group);
-	drop(path);
-	/* The process goes with the last that it has open. */
-	for (int i = 0; i < 2; i++) {
-		*strrchr(path, '/') = '\0';
-		quiet++;
-		unlinkat(tree->host.root, path, AT_REMOVEDIR);
-		quiet--;
-	}
+	for (int i = 0; i < DEVICES; i++)
+		last &= &devices[i] == d || devices[i].opener != d->opener;
+	if (last)
+		drop("proc/%d", d->opener);
+	else
+		drop("proc/%d/fd/%d", d->opener, d->group);
 	d->opener = 0;
 	device_events++;
 }

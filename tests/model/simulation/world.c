@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "lib/config_text.h"
+#include "lib/xml.h"
 
 struct world_state world_now;
 struct leases ledger;
@@ -32,25 +33,19 @@ static const char config_text[] = "[devices]\n"
 static const char *const types[] = { "nvidia-222", "nvidia-222", "nvidia-560", "nvidia-560",
 				     "mtty-2",     "mtty-2",     "VGPU",       "CUSTOM_PORT" };
 
-size_t world_xml(const struct domain *d, bool whole, int only, char out[XML_MAX])
+void world_xml(const struct domain *d, bool whole, int only, char out[XML_MAX])
 {
-	size_t n = (size_t)snprintf(out, XML_MAX,
-				    "<domain type='kvm'><name>%s</name><uuid>%s</uuid><metadata>"
-				    "<vgpu:lease xmlns:vgpu='" DOMXML_NS "'>",
-				    d->name, d->uuid);
-
+	snprintf(out, XML_MAX,
+		 "<domain type='kvm'><name>%s</name><uuid>%s</uuid><metadata><vgpu:lease xmlns:vgpu='" DOMXML_NS "'>",
+		 d->name, d->uuid);
 	for (int w = 0; w < d->nvgpus; w++)
 		if (only < 0 || w == only)
-			n += (size_t)snprintf(out + n, XML_MAX - n, "<vgpu:device uuid='%s' type='%s'/>", d->req[w],
-					      d->type[w]);
-	n += (size_t)snprintf(out + n, XML_MAX - n, "</vgpu:lease></metadata><devices>");
+			text_add(out, XML_MAX, "<vgpu:device uuid='%s' type='%s'/>", d->req[w], d->type[w]);
+	text_add(out, XML_MAX, "</vgpu:lease></metadata><devices>");
 	for (int w = 0; w < d->nvgpus; w++)
 		if (w == only || (only < 0 && (whole || !d->unplugged[w])))
-			n += (size_t)snprintf(out + n, XML_MAX - n,
-					      "<hostdev mode='subsystem' type='mdev' model='vfio-pci'>"
-					      "<source><address uuid='%s'/></source></hostdev>",
-					      d->req[w]);
-	return n + (size_t)snprintf(out + n, XML_MAX - n, "</devices></domain>\n");
+			text_add(out, XML_MAX, MDEV_XML("%s"), d->req[w]);
+	text_add(out, XML_MAX, "</devices></domain>\n");
 }
 
 /* Every third domain requests what its neighbour requests, too. */

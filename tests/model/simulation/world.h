@@ -46,7 +46,7 @@ void world_end(void);
 
 /* The domain's XML, without what was unplugged, with all (`whole`), or with one vGPU alone (`only` >= 0). */
 enum { XML_MAX = 4096 };
-size_t world_xml(const struct domain *domain, bool whole, int only, char out[XML_MAX]);
+void world_xml(const struct domain *domain, bool whole, int only, char out[XML_MAX]);
 
 /* Calls of the hook (hook.c) */
 
