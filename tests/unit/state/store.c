@@ -7,56 +7,52 @@
 #include <sys/wait.h>
 
 #include "sys/sys.h"
-#include "lib/names.h"
-#include "lib/tap.h"
-#include "lib/tree.h"
-
-static struct tree tree;
-static struct err err;
+#include "lib/small_host.h"
 
 static void opening(void)
 {
-	struct store store;
+	struct store one;
 
-	ok(store_open(&store, &tree.host, false, &err) == 0 && store.leases < 0,
+	TREE(bare, "run/\nvar/lib/\n");
+	ok(store_open(&one, &bare.host, false, &err) == 0 && one.leases < 0,
 	   "a store that is not there is an empty one");
-	ok(!store_locked(&store, NULL) && !store_locked_vgpu(&store, A) && !store_handler_runs(&store),
+	ok(!store_locked(&one, NULL) && !store_locked_vgpu(&one, A) && !store_handler_runs(&one),
 	   "in which nothing is locked");
-	store_close(&store);
-	store_note_call(tree.path);
-	ok(faccessat(tree.host.root, "run/vgpu-lease", F_OK, 0) < 0, "a call makes none");
+	store_close(&one);
+	store_note_call(bare.path);
+	ok(faccessat(bare.host.root, "run/vgpu-lease", F_OK, 0) < 0, "a call makes none");
 	err = (struct err){ 0 };
-	ok(store_open(&store, &tree.host, true, &err) == 0, "it is made when it is needed %s", err.text);
-	ok(store.run >= 0 && store.leases >= 0 && store.seen >= 0 && store.affinity >= 0, "with its directories");
-	store_close(&store);
-	ok(store.run == -1 && store.leases == -1 && store.seen == -1 && store.affinity == -1, "closed, it has none");
+	ok(store_open(&one, &bare.host, true, &err) == 0, "it is made when it is needed %s", err.text);
+	ok(one.run >= 0 && one.leases >= 0 && one.seen >= 0 && one.affinity >= 0, "with its directories");
+	store_close(&one);
+	ok(one.run == -1 && one.leases == -1 && one.seen == -1 && one.affinity == -1, "closed, it has none");
 }
 
-static void calls(const struct store *store)
+static void calls(void)
 {
 	const struct timespec long_ago[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
 	struct stat st;
 
 	store_note_call(tree.path);
-	ok(fstatat(store->run, "called", &st, 0) == 0, "the first call is noted");
-	utimensat(store->run, "called", long_ago, 0);
+	ok(fstatat(store.run, "called", &st, 0) == 0, "the first call is noted");
+	utimensat(store.run, "called", long_ago, 0);
 	store_note_call(tree.path);
-	ok(fstatat(store->run, "called", &st, 0) == 0 && st.st_mtim.tv_sec > 1, "so is each later one");
+	ok(fstatat(store.run, "called", &st, 0) == 0 && st.st_mtim.tv_sec > 1, "so is each later one");
 }
 
-static void locks(struct store *store)
+static void locks(void)
 {
 	struct store other;
 	char own[32];
 	pid_t child;
 	int fd;
 
-	ok(store_open(&other, &tree.host, true, &err) == 0 && store_lock(store, 100, &err) == 0,
+	ok(store_open(&other, &tree.host, true, &err) == 0 && store_lock(&store, 100, &err) == 0,
 	   "the store's lock is taken");
 	ok(store_lock(&other, 30, &err) == -ETIMEDOUT, "a second one waits, and gives up: %s", err.text);
 	snprintf(own, sizeof(own), "process %d ", (int)getpid());
 	ok(strstr(err.text, own) != NULL, "and names the holder");
-	store_unlock(store);
+	store_unlock(&store);
 	ok(store_lock(&other, 0, &err) == 0, "free again it is had at once");
 	/* The handler forks in one thread while another has the lock; the child can be in the kernel for ever. */
 	child = fork();
@@ -66,35 +62,34 @@ static void locks(struct store *store)
 		_exit(1);
 	}
 	store_unlock(&other);
-	ok(child > 0 && store_lock(store, 0, &err) == 0, "also where a child that was forked meanwhile lives on");
-	store_unlock(store);
+	ok(child > 0 && store_lock(&store, 0, &err) == 0, "also where a child that was forked meanwhile lives on");
+	store_unlock(&store);
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
-	fd = store_lock_pgpu(store, "0000:41:00.0", 0, &err);
+	fd = store_lock_pgpu(&store, "0000:41:00.0", 0, &err);
 	ok(fd >= 0 && store_lock_pgpu(&other, "0000:41:00.0", 0, &err) == -ETIMEDOUT, "a pGPU's lock is had once");
 	ok(close(store_lock_pgpu(&other, "0000:42:00.0", 0, &err)) == 0, "another pGPU's is another lock");
 	ok(store_locked(&other, "0000:41:00.0") && !store_locked(&other, "0000:42:00.0"),
 	   "somebody can ask whether it is held");
-	ok(store_lock(&other, 0, &err) == 0 && store_locked(store, NULL), "the store's lock is taken under it");
+	ok(store_lock(&other, 0, &err) == 0 && store_locked(&store, NULL), "the store's lock is taken under it");
 	store_unlock(&other);
-	ok(!store_locked(store, NULL), "and released before it");
+	ok(!store_locked(&store, NULL), "and released before it");
 	close(fd);
 	ok(!store_locked(&other, "0000:41:00.0"), "closed, it is free");
 	store_close(&other);
 }
 
-static void removals(struct store *store)
+static void removals(void)
 {
 	struct store other;
 	int lock, copy;
 
-	if (store_open(&other, &tree.host, true, &err) < 0)
-		tree_fail(err.text);
-	ok(!store_locked_vgpu(store, A), "nothing is being removed");
-	lock = store_lock_vgpu(store, A, &err);
-	ok(lock >= 0 && store_locked_vgpu(store, A) && store_locked_vgpu(&other, A),
+	must(store_open(&other, &tree.host, true, &err));
+	ok(!store_locked_vgpu(&store, A), "nothing is being removed");
+	lock = store_lock_vgpu(&store, A, &err);
+	ok(lock >= 0 && store_locked_vgpu(&store, A) && store_locked_vgpu(&other, A),
 	   "the removal of a device is seen, by others as well");
-	ok(store_lock_vgpu(store, A, &err) == -EBUSY && store_lock_vgpu(&other, A, &err) == -EBUSY,
+	ok(store_lock_vgpu(&store, A, &err) == -EBUSY && store_lock_vgpu(&other, A, &err) == -EBUSY,
 	   "there is one at a time");
 	ok(!store_locked_vgpu(&other, B), "other devices are not concerned");
 	ok(store_lock(&other, 0, &err) == 0, "nor is the store's lock");
@@ -104,7 +99,7 @@ static void removals(struct store *store)
 	ok(store_locked_vgpu(&other, A), "a child that is still at it keeps it");
 	store_unlock_vgpu(A, copy);
 	ok(!store_locked_vgpu(&other, A), "ended, it is over");
-	lock = store_lock_vgpu(store, A, &err);
+	lock = store_lock_vgpu(&store, A, &err);
 	copy = fcntl(lock, F_DUPFD_CLOEXEC, 3);
 	store_unlock_vgpu(A, lock);
 	ok(!store_locked_vgpu(&other, A), "also if a child has a copy of the lock");
@@ -112,53 +107,53 @@ static void removals(struct store *store)
 	store_close(&other);
 }
 
-static void handler(struct store *store)
+static void handler(void)
 {
 	int lock;
 
-	ok(!store_handler_runs(store), "no handler runs");
-	lock = store_lock_handler(store, 0, &err);
-	ok(lock >= 0 && store_handler_runs(store), "one runs");
-	ok(store_lock_handler(store, 0, &err) == -ETIMEDOUT, "a second one does not");
-	ok(store_is_handler(store, lock), "its lock is the one that others look at");
-	unlinkat(store->run, "handler.lock", 0);
-	ok(!store_is_handler(store, lock), "not if somebody removed the file");
+	ok(!store_handler_runs(&store), "no handler runs");
+	lock = store_lock_handler(&store, 0, &err);
+	ok(lock >= 0 && store_handler_runs(&store), "one runs");
+	ok(store_lock_handler(&store, 0, &err) == -ETIMEDOUT, "a second one does not");
+	ok(store_is_handler(&store, lock), "its lock is the one that others look at");
+	unlinkat(store.run, "handler.lock", 0);
+	ok(!store_is_handler(&store, lock), "not if somebody removed the file");
 	close(lock);
-	ok(!store_is_handler(store, -1), "no lock is none");
+	ok(!store_is_handler(&store, -1), "no lock is none");
 }
 
 /* Reads the lease under the lock. */
-static void read_locked(struct store *store)
+static void read_locked(void)
 {
 	struct lease lease;
 
-	ok(store_lock(store, 0, &err) == 0 && lease_get(store, A, &lease, &err) == 0, "garbage is no lease");
-	store_unlock(store);
+	ok(store_lock(&store, 0, &err) == 0 && lease_get(&store, A, &lease, &err) == 0, "garbage is no lease");
+	store_unlock(&store);
 }
 
-static void set_aside(struct store *store)
+static void set_aside(void)
 {
-	sys_publish(store->leases, A, "what?", 5);
-	read_locked(store);
-	ok(faccessat(store->leases, A, F_OK, 0) < 0 && faccessat(store->run, "garbage/" A, F_OK, 0) == 0,
+	sys_publish(store.leases, A, "what?", 5);
+	read_locked();
+	ok(faccessat(store.leases, A, F_OK, 0) < 0 && faccessat(store.run, "garbage/" A, F_OK, 0) == 0,
 	   "a record that cannot be understood is moved to garbage/");
-	fchmodat(store->run, "garbage", 0777, 0);
-	sys_publish(store->leases, A, "what?", 5);
-	read_locked(store);
-	ok(faccessat(store->leases, A, F_OK, 0) == 0, "where that is others' to write to it stays");
-	unlinkat(store->leases, A, 0);
-	fchmodat(store->run, "garbage", 0755, 0);
+	fchmodat(store.run, "garbage", 0777, 0);
+	sys_publish(store.leases, A, "what?", 5);
+	read_locked();
+	ok(faccessat(store.leases, A, F_OK, 0) == 0, "where that is others' to write to it stays");
+	unlinkat(store.leases, A, 0);
+	fchmodat(store.run, "garbage", 0755, 0);
 }
 
 static void strangers(void)
 {
-	struct store store;
+	struct store theirs;
 	struct err looked;
 
 	fchmodat(tree.host.root, "run/vgpu-lease", 0777, 0);
-	ok(store_open(&store, &tree.host, true, &err) == -EPERM, "a store that others may write to is refused: %s",
+	ok(store_open(&theirs, &tree.host, true, &err) == -EPERM, "a store that others may write to is refused: %s",
 	   err.text);
-	store_close(&store);
+	store_close(&theirs);
 	ok(store_would_open(&tree.host, &looked) == -EPERM, "and a look says so");
 	is(looked.text, err.text, "in the same words");
 	fchmodat(tree.host.root, "run/vgpu-lease", 0700, 0);
@@ -167,41 +162,20 @@ static void strangers(void)
 
 static void look(void)
 {
-	int root = tree.host.root;
 	struct store_space space;
+	int root;
 
-	store_space(&tree.host, "run/vgpu-lease/leases", &space);
+	TREE(bare, "run/\nvar/lib/\n");
+	root = bare.host.root;
+	store_space(&bare.host, "run/vgpu-lease/leases", &space);
 	ok(space.code == 0 && space.bytes && space.files && strlen(space.near) < strlen("run/vgpu-lease"),
 	   "there is space for a store in the directory above it: '%s'", space.near);
-	ok(store_would_open(&tree.host, &err) == 0, "one that is not there could be made %s", err.text);
+	ok(store_would_open(&bare.host, &err) == 0, "one that is not there could be made %s", err.text);
 	ok(faccessat(root, "run/vgpu-lease", F_OK, 0) < 0, "a look does not");
-	mkdirat(root, "run", 0755);
-	mkdirat(root, "run/vgpu-lease", 0755);
-	mkdirat(root, "run/vgpu-lease/lock", 0755);
-	ok(store_would_open(&tree.host, &err) == -EISDIR, "a lock that is a directory would not do: %s", err.text);
-	ok(symlinkat("elsewhere", root, "run/vgpu-lease/leases") == 0 && store_would_open(&tree.host, &err) == -ENOTDIR,
+	tree_add(&bare, "run/vgpu-lease/lock/\n");
+	ok(store_would_open(&bare.host, &err) == -EISDIR, "a lock that is a directory would not do: %s", err.text);
+	ok(symlinkat("elsewhere", root, "run/vgpu-lease/leases") == 0 && store_would_open(&bare.host, &err) == -ENOTDIR,
 	   "nor would a link in the place of a directory: %s", err.text);
-	unlinkat(root, "run/vgpu-lease/leases", 0);
-	unlinkat(root, "run/vgpu-lease/lock", AT_REMOVEDIR);
-	unlinkat(root, "run/vgpu-lease", AT_REMOVEDIR);
 }
 
-int main(void)
-{
-	struct store store;
-
-	tree_begin(&tree, "run/\nvar/lib/\n");
-	look();
-	opening();
-	if (store_open(&store, &tree.host, true, &err) < 0)
-		tree_fail(err.text);
-	calls(&store);
-	locks(&store);
-	removals(&store);
-	handler(&store);
-	set_aside(&store);
-	store_close(&store);
-	strangers();
-	tree_end(&tree);
-	return tap_done();
-}
+HOST_TESTS("run/\nvar/lib/\n", look, opening, calls, locks, removals, handler, set_aside, strangers)
