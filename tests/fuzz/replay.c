@@ -21,7 +21,6 @@
 enum { INPUT_MAX = 16 << 20 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-int LLVMFuzzerInitialize(int *argc, char ***argv) __attribute__((weak));
 
 static int no_dots(const struct dirent *entry)
 {
@@ -68,8 +67,6 @@ int main(int argc, char **argv)
 	struct dirent **entries = NULL;
 	int dir, n;
 
-	if (LLVMFuzzerInitialize)
-		LLVMFuzzerInitialize(&argc, &argv);
 	corpus_directory(path, argv[0]);
 	if (argc > 1)
 		snprintf(path, sizeof(path), "%s", argv[1]);

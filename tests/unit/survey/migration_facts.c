@@ -7,6 +7,7 @@
 #include "base/auto.h"
 #include "lib/tap.h"
 #include "lib/xml.h"
+#include "unit/plan/world.h"
 
 static struct inv_type types[] = {
 	{ .vendor = "10de", .device = "1eb8", .subsystem = "10de:9999", .id = "nvidia-222", .name = "Another board" },
@@ -14,37 +15,25 @@ static struct inv_type types[] = {
 	{ .framework = FW_VARIANT, .vendor = "10de", .device = "1db6", .id = "nvidia-222", .name = "GRID V100-1B" },
 	{ .id = "mtty-2", .name = "Zweifach-Anschlu\xc3\x9f" },
 };
-static struct inv_pgpu cards[] = {
-	{ .address = "0000:84:00.0",
-	  .vendor = "10de",
-	  .device = "1eb8",
-	  .subsystem = "10de:12a2",
-	  .nvidia = true,
-	  .framework = FW_MDEV },
-	{ .address = "0000:85:00.0", .vendor = "10de", .device = "1db6", .nvidia = true, .framework = FW_VARIANT },
-	{ .address = "mtty", .framework = FW_MDEV },
-};
-static struct inv_parent parents[] = { { .name = "0000:84:00.0", .card = &cards[0], .ndevices = 1 },
-				       { .name = "mtty", .card = &cards[2], .ndevices = 1 } };
 static struct inv_type *kinds[] = { &types[0], &types[1], &types[2], &types[3] };
-static struct inv_pgpu *pgpus[] = { &cards[0], &cards[1], &cards[2] };
-static struct inv_parent *places[] = { &parents[0], &parents[1] };
-static struct inv_device devices[] = {
-	{ .vgpu.id = A, .parent = &parents[0], .vgpu.parent = "0000:84:00.0", .vgpu.type = "nvidia-222" },
-	{ .vgpu.id = B, .vgpu.parent = "gone", .vgpu.type = "nvidia-222" },
-	{ .vgpu.id = C, .parent = &parents[0], .vgpu.parent = "0000:84:00.0" },
-};
-static struct inventory inv = {
-	.pgpus = pgpus,
-	.npgpus = ARRAY_SIZE(pgpus),
-	.parents = places,
-	.nparents = ARRAY_SIZE(places),
-	.devices = devices,
-	.ndevices = ARRAY_SIZE(devices),
-	.types = kinds,
-	.ntypes = ARRAY_SIZE(kinds),
-	.nvidia_driver = "550.90.05",
-};
+static struct setup w;
+
+/* A T4, a V100 and a card without a vendor; the vGPUs B, whose parent is gone, and C, which has no type yet. */
+static void make_host(void)
+{
+	static const struct row host = { .cards = "84/0; x85/0+1; vtty/0",
+					 .devices = A ":84:nvidia-222 " B ":gone:nvidia-222 " C ":84:",
+					 .policy = "driver=550.90.05" };
+
+	make_world(&w, &host);
+	w.inv.types = kinds;
+	w.inv.ntypes = ARRAY_SIZE(kinds);
+	for (int i = 0; i < 2; i++)
+		strcpy(w.cards[i].vendor, "10de");
+	strcpy(w.cards[0].device, "1eb8");
+	strcpy(w.cards[0].subsystem, "10de:12a2");
+	strcpy(w.cards[1].device, "1db6");
+}
 
 static const char *told(const struct migration_facts *s)
 {
@@ -58,19 +47,20 @@ static void from_inventory(void)
 {
 	struct migration_facts facts, other;
 
-	ok(migration_facts_device(&facts, &inv, A), "a vGPU that exists is marked");
+	make_host();
+	ok(migration_facts_device(&facts, &w.inv, A), "a vGPU that exists is marked");
 	is(told(&facts), "nvidia-222|GRID T4-1B|mdev|10de:1eb8|550.90.05", "with all that is known of it");
-	ok(!migration_facts_device(&facts, &inv, D), "one that does not exist is not");
+	ok(!migration_facts_device(&facts, &w.inv, D), "one that does not exist is not");
 	is(told(&facts), "||||", "and nothing is said of it");
-	ok(!migration_facts_device(&facts, &inv, devices[2].vgpu.id), "nor is one that has no type yet");
-	ok(migration_facts_device(&facts, &inv, B), "one whose parent is no longer registered is");
+	ok(!migration_facts_device(&facts, &w.inv, C), "nor is one that has no type yet");
+	ok(migration_facts_device(&facts, &w.inv, B), "one whose parent is no longer registered is");
 	is(told(&facts), "nvidia-222||||", "with its type");
-	migration_facts_type(&facts, &inv, &cards[1], "nvidia-222");
+	migration_facts_type(&facts, &w.inv, &w.cards[1], "nvidia-222");
 	is(told(&facts), "nvidia-222|GRID V100-1B|variant|10de:1db6|550.90.05", "a type has its name on that card");
-	migration_facts_type(&other, &inv, &cards[0], "nvidia-222");
+	migration_facts_type(&other, &w.inv, &w.cards[0], "nvidia-222");
 	migration_facts_common(&facts, &other);
 	is(told(&facts), "nvidia-222||||550.90.05", "of two cards only what they share is kept");
-	migration_facts_type(&facts, &inv, &cards[2], "mtty-2");
+	migration_facts_type(&facts, &w.inv, &w.cards[2], "mtty-2");
 	is(told(&facts), "mtty-2||mdev||", "no model, no NVIDIA driver, no name that is not ASCII");
 }
 
