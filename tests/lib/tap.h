@@ -129,3 +129,15 @@ static inline int tap_done(void)
 	const __typeof__((rows)[0]) *row = (rows);                                                                     \
 	row < (rows) + sizeof(rows) / sizeof((rows)[0]);                                                               \
 	row++
+
+/* Does it hold now, or within five seconds? */
+#define eventually(condition)                                                                                          \
+	({                                                                                                             \
+		bool held = (condition);                                                                               \
+                                                                                                                       \
+		for (int tries = 0; tries < 500 && !held; tries++) {                                                   \
+			usleep(10000);                                                                                 \
+			held = (condition);                                                                            \
+		}                                                                                                      \
+		held;                                                                                                  \
+	})

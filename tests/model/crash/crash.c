@@ -108,15 +108,12 @@ static int ours(int *leases)
 /* A child that goes on alone after its parent's death is done within moments. */
 static bool is_empty(void)
 {
-	int leases, devices = ours(&leases);
+	int leases, devices;
 
-	for (int i = 0; i < 200 && (devices || leases); i++) {
-		sys_sleep_ms(10);
-		devices = ours(&leases);
-	}
-	if (devices || leases)
-		printf("# left: %d devices, %d leases\n", devices, leases);
-	return devices == 0 && leases == 0;
+	if (eventually((devices = ours(&leases)) == 0 && leases == 0))
+		return true;
+	printf("# left: %d devices, %d leases\n", devices, leases);
+	return false;
 }
 
 struct scenario {

@@ -280,9 +280,7 @@ static void real_ones(void)
 		pid_t by = 0, pid = start(&tree, row->run);
 
 		/* The first thread's end takes a moment to be seen. */
-		for (int n = 0; n < 500 && (is_open(&tree, &by) != 1); n++)
-			sys_sleep_ms(10);
-		ok(is_open(&tree, &by) == 1 && by == pid, "%s that has it open is found", row->what);
+		ok(eventually(is_open(&tree, &by) == 1) && by == pid, "%s that has it open is found", row->what);
 		end(&tree, pid);
 	}
 }

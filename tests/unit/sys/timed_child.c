@@ -16,7 +16,7 @@
 #include "lib/tap.h"
 #include "lib/tree.h"
 
-enum { SHORT_MS = 100, LONG_MS = 5000, TRIES = 500, TRY_MS = 10 };
+enum { SHORT_MS = 100, LONG_MS = 5000, TRY_MS = 10 };
 
 static struct tree tree;
 static struct err said; /* by the last call of a test */
@@ -120,22 +120,10 @@ static bool lock_is_free(void)
 	return is_free;
 }
 
-static bool becomes_free(void)
+/* How many devices are known not to answer. */
+static size_t silents(void)
 {
-	for (int i = 0; i < TRIES; i++, sys_sleep_ms(TRY_MS))
-		if (lock_is_free())
-			return true;
-	return false;
-}
-
-static bool falls_silent(size_t n)
-{
-	struct timed_child_silent silent[4];
-
-	for (int i = 0; i < TRIES; i++, sys_sleep_ms(TRY_MS))
-		if (timed_child_silents(silent, 4) == n)
-			return true;
-	return false;
+	return timed_child_silents(&(struct timed_child_silent){ 0 }, 1);
 }
 
 static int open_pipe(void)
@@ -288,9 +276,9 @@ static void a_write_hangs(void)
 	is(w->text, "42", "what was done before it is there");
 	close(w->lock);
 	ok(!lock_is_free(), "it keeps its lock, though we let go of it");
-	ok(falls_silent(0), "nobody is said not to answer reads");
+	ok(eventually(silents() == 0), "nobody is said not to answer reads");
 	pipe = open_pipe();
-	ok(becomes_free(), "until it returns");
+	ok(eventually(lock_is_free()), "until it returns");
 	ok(!w->after, "and it touches nothing then");
 	close(pipe);
 }
@@ -298,7 +286,6 @@ static void a_write_hangs(void)
 static void many_writes_hang(void)
 {
 	struct work *w = share((struct work){ .lock = -1, .calls = 1 });
-	struct timed_child_silent silent;
 	int pipe, hung = 0, n = TIMED_CHILD_SILENT_MAX + 16;
 	siginfo_t info;
 
@@ -306,9 +293,7 @@ static void many_writes_hang(void)
 		hung += writes(hang, w, -1, TRY_MS) == -ETIMEDOUT;
 	ok(hung == n, "%d writes hang at once", hung);
 	pipe = open_pipe();
-	for (int i = 0; i < TRIES && waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
-	     i++, sys_sleep_ms(TRY_MS))
-		timed_child_silents(&silent, 1);
+	eventually(silents() == 0 && waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0);
 	ok(waitpid(-1, NULL, WNOHANG) < 0, "and none of their processes is left when they return, nor a zombie");
 	close(pipe);
 }
@@ -330,7 +315,7 @@ static void a_read_hangs(void)
 	timed_child_add_silent(&silent[0]);
 	ok(timed_child_silents(silent, 4) == 1, "it is known once");
 	pipe = open_pipe();
-	ok(falls_silent(0), "when it returns, the device counts as answering");
+	ok(eventually(silents() == 0), "when it returns, the device counts as answering");
 	ok(timed_child_read("card", tree.host.root, "answer", text, sizeof(text)) == 2, "and is asked again");
 	close(pipe);
 }
