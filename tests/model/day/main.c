@@ -9,11 +9,12 @@
  * Prints how much each served, as a table, and as TAP whether what must hold did. The same numbers give the same days
  * on every machine.
  */
+#include <limits.h>
 #include <stdlib.h>
 
-#include "model/day/bounds.h"
 #include "model/day/host.h"
 #include "lib/tap.h"
+#include "lib/tree.h"
 
 enum { HOSTS = 3, ORDERS = 2, DAY = 86400, LOAD = 95 /* per cent of all framebuffer, were nothing refused */ };
 
@@ -29,7 +30,6 @@ static const char *const models[ORDERS][HOSTS] = {
 static const int shares[SIZES] = { 10, 25, 30, 20, 10, 3, 2 };
 
 static const char *const names[STRATEGIES] = { "pack", "spread", "first fit" };
-static const char *const bound_names[BOUNDS] = { "no moves", "repacking" };
 
 /* A domain: when it comes and goes, how much it requests, which hosts it tries in turn. */
 struct guest {
@@ -136,6 +136,132 @@ static const char *live(struct guest *guests, int n, enum strategy strategy, int
 			snprintf(broken, sizeof(broken), "%s: %s", models[order][h], hosts[h].broken);
 	}
 	return *broken ? broken : NULL;
+}
+
+/*
+ * What could be served at most: all cards of all hosts as one pool, in which each card has one framebuffer size at a
+ * time. Nothing of the program's own is used.
+ */
+/*
+ * NO_MOVES: the fullest card of the size, else the smallest empty one, on whatever host, and no vGPU ever moves.
+ * REPACKING: first come, first served; everything moves whenever that makes capacity.
+ */
+enum bound { NO_MOVES, REPACKING, BOUNDS };
+static const char *const bound_names[BOUNDS] = { "no moves", "repacking" };
+
+struct bounds_pool {
+	enum bound bound;
+	struct bounds_card {
+		int gib, most; /* its framebuffer; so many vGPUs of any size */
+		int size, used;
+	} cards[32];
+	int ncards;
+	int sizes[48 + 1]; /* how many of each size, in GiB, are served */
+};
+
+/* Adds the cards of a host. */
+static void bounds_add(struct bounds_pool *pool, const char *model)
+{
+	struct sim_spec spec;
+	struct err err = { 0 };
+
+	if (sim_model_parse(&spec, model, &err) < 0)
+		tree_fail(err.text);
+	for (int i = 0; i < spec.nitems; i++) {
+		const struct sim_item *item = &spec.items[i];
+
+		for (int c = 0; c < item->cards; c++) {
+			struct bounds_card *card = &pool->cards[pool->ncards++];
+
+			card->gib = item->model->framebuffer_gib;
+			card->most = item->model->instances_max;
+			if (item->vfs > 0 && item->vfs < card->most)
+				card->most = item->vfs;
+		}
+	}
+}
+
+static int fitting(const struct bounds_card *card, int size)
+{
+	return card->gib / size < card->most ? card->gib / size : card->most;
+}
+
+static int arrive_at_card(struct bounds_pool *pool, int size)
+{
+	struct bounds_card *best = NULL;
+
+	for (struct bounds_card *c = pool->cards; c < pool->cards + pool->ncards; c++) {
+		if ((c->used && c->size != size) || c->used >= fitting(c, size))
+			continue;
+		if (!best || c->used * best->gib > best->used * c->gib ||
+		    (c->used * best->gib == best->used * c->gib && c->gib < best->gib))
+			best = c;
+	}
+	if (!best)
+		return -1;
+	best->size = size;
+	best->used++;
+	return (int)(best - pool->cards);
+}
+
+/*
+ * Do all fit, however they are placed? The cards are of two kinds: for each number of large ones that the sizes so far
+ * have, the least number of small ones that they need.
+ */
+static bool all_fit(const struct bounds_pool *pool)
+{
+	const struct bounds_card *small = &pool->cards[0], *large = small;
+	int nsmall = 0, nlarge = 0, least[32 + 1] = { 0 };
+
+	for (const struct bounds_card *c = pool->cards; c < pool->cards + pool->ncards; c++) {
+		small = c->gib < small->gib ? c : small;
+		large = c->gib > large->gib ? c : large;
+	}
+	for (const struct bounds_card *c = pool->cards; c < pool->cards + pool->ncards; c++) {
+		nsmall += c->gib == small->gib && c->most == small->most;
+		nlarge += c->gib == large->gib && c->most == large->most;
+	}
+	if (nsmall + nlarge != pool->ncards)
+		abort();
+	for (int s = 0; s < SIZES; s++) {
+		int size = day_sizes[s], n = pool->sizes[size], next[32 + 1] = { 0 };
+
+		for (int all = 0; all <= nlarge; all++) {
+			next[all] = INT_MAX;
+			for (int ours = 0; ours <= all; ours++) {
+				int left = n - ours * fitting(large, size), per_card = fitting(small, size), need = 0;
+
+				if (left > 0 && !per_card)
+					continue;
+				if (left > 0)
+					need = (left + per_card - 1) / per_card;
+				if (least[all - ours] != INT_MAX && least[all - ours] + need < next[all])
+					next[all] = least[all - ours] + need;
+			}
+		}
+		memcpy(least, next, sizeof(least));
+	}
+	return least[nlarge] <= nsmall;
+}
+
+/* A domain arrives with one vGPU of that size: its card, or -1 where it is refused. */
+static int bounds_arrive(struct bounds_pool *pool, int size)
+{
+	if (pool->bound == NO_MOVES)
+		return arrive_at_card(pool, size);
+	pool->sizes[size]++;
+	if (all_fit(pool))
+		return 0;
+	pool->sizes[size]--;
+	return -1;
+}
+
+static void bounds_leave(struct bounds_pool *pool, int card, int size)
+{
+	if (pool->bound == NO_MOVES)
+		pool->cards[card].used--;
+	else
+		pool->sizes[size]--;
 }
 
 static void live_at_best(struct guest *guests, int n, enum bound bound, struct count *count)
