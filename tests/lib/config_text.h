@@ -52,3 +52,14 @@ static inline void config_of_words(struct config *config, const char *words)
 	printf("Bail out! %s\n", err.text);
 	exit(1);
 }
+
+/* Are two policies the same? Each member, as what lies between them has no value. */
+static inline bool same_policy(const struct policy *a, const struct policy *b)
+{
+#define SAME(member) (a->member == b->member)
+	return SAME(placement) && SAME(migrate_keep) && SAME(reuse_free) && SAME(reclaim_orphans) && SAME(nova) &&
+	       SAME(mismatch_warns) && SAME(cross_framework) && SAME(metrics) && SAME(several_types) &&
+	       SAME(reclaim_grace_s) && SAME(reserve_ttl_s) && SAME(create_timeout_s) && SAME(start_grace_s) &&
+	       SAME(release_wait_s) && SAME(release_timeout_s) && SAME(driver_cleanup_s) && SAME(lock_timeout_s);
+#undef SAME
+}

@@ -9,7 +9,6 @@
 #include "lib/config_text.h"
 #include "lib/messages.h"
 #include "lib/tap.h"
-#include "unit/config/policy.h"
 
 #define A "[devices]\nenabled_mdev_types = nvidia-35\n"
 #define AB "[devices]\nenabled_mdev_types = nvidia-35, nvidia-36\n"

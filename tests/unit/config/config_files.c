@@ -13,7 +13,6 @@
 #include "lib/tap.h"
 #include "lib/tree.h"
 #include "unit/config/files.h"
-#include "unit/config/policy.h"
 
 static void no_file(void)
 {

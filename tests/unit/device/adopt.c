@@ -34,8 +34,7 @@ static int adopt(const struct lease *there, struct lease *after)
 	const struct adoption adoption = { &store, &w.inv, &request, "test" };
 	int r;
 
-	if (store_lock(&store, 1000, &err) < 0)
-		tree_fail(err.text);
+	must(store_lock(&store, 1000, &err));
 	r = adopt_device(&adoption, &w.devs[0], there, &err);
 	*after = (struct lease){ 0 };
 	if (lease_get(&store, A, after, &err) == 1)

@@ -6,6 +6,7 @@
 
 #include "base/auto.h"
 #include "lib/small_host.h"
+#include "lib/vgpu.h"
 
 #define HERE A
 #define GONE B
@@ -64,8 +65,8 @@ static void errors(void)
 /* A plan of one step for a VM that holds the vGPU in this state, or does not (-1). */
 static int planned(enum step_kind kind, enum framework framework, int state)
 {
-	const char *id = framework == FW_VF ? VF : HERE;
-	struct step step = { .kind = kind, .vgpu = { .framework = framework } };
+	struct step step = { .kind = kind,
+			     .vgpu = *(framework == FW_VF ? PLAIN_VF(VF) : MDEV("mtty", "mtty-1", HERE)) };
 	struct lease lease = { .domain = VM };
 	const struct leases leases = { .list = &lease, .n = state < 0 ? 0 : 1 };
 	const struct plan plan = { .steps = &step, .nsteps = 1 };
@@ -73,10 +74,7 @@ static int planned(enum step_kind kind, enum framework framework, int state)
 	struct apply apply;
 	int r;
 
-	text_copy(step.vgpu.id, sizeof(step.vgpu.id), id);
-	text_copy(step.vgpu.parent, sizeof(step.vgpu.parent), framework == FW_VF ? VF : "mtty");
-	text_copy(step.vgpu.pgpu, sizeof(step.vgpu.pgpu), "mtty");
-	text_copy(step.vgpu.type, sizeof(step.vgpu.type), "mtty-1");
+	strcpy(step.vgpu.pgpu, "mtty");
 	lease.vgpu = step.vgpu;
 	lease.state = state < 0 ? LEASE_ACTIVE : (enum lease_state)state;
 	apply_start(&apply, &store, &policy, &request, "test");
