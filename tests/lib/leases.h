@@ -38,3 +38,11 @@ static inline void put_lease(struct lease lease)
 {
 	must(lease_put(&store, &lease, &err));
 }
+
+/* The lease of this vGPU; NULL: none. Good until the next call. */
+static inline const struct lease *lease_now(const char *id)
+{
+	static struct lease lease;
+
+	return lease_get(&store, id, &lease, &err) == 1 ? &lease : NULL;
+}

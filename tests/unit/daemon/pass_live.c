@@ -87,12 +87,12 @@ static int finish(void)
 /* The state of a device's lease in a word; "none". */
 static const char *state(const char *id)
 {
+	const struct lease *lease = lease_now(id);
 	static char word[64];
-	struct lease lease;
 
-	if (lease_get(&store, id, &lease, &err) != 1)
+	if (!lease)
 		return "none";
-	snprintf(word, sizeof(word), "%s %s", lease_origin_word(lease.origin), lease_state_word(lease.state));
+	snprintf(word, sizeof(word), "%s %s", lease_origin_word(lease->origin), lease_state_word(lease->state));
 	return word;
 }
 
@@ -174,14 +174,10 @@ static const char *lost_and_found(const char *id)
 /* A lease that is lost says nothing of who made the device; what is remembered of its UUID does, for this boot. */
 static void lost(void)
 {
-	struct lease lease;
-
 	put(U(9), GUEST(1), LEASE_ACTIVE, LEASE_CREATED);
 	make_mdev(U(9));
 	qemu = hold(U(9));
-	if (lease_get(&store, U(9), &lease, &err) != 1)
-		tree_fail(err.text);
-	affinity_put(&store, &lease, false);
+	affinity_put(&store, lease_now(U(9)), false);
 	is(lost_and_found(U(9)), "created active", "a lease that is lost under a running domain comes back as it was");
 	is(lost_and_found(U(9)), "created active", "as often as it is lost");
 	pass(GUEST_XML(1, ""), true);

@@ -28,17 +28,6 @@ static struct lease put(const char *id, const char *domain, enum lease_state sta
 	return lease;
 }
 
-static bool leased(const char *id)
-{
-	struct lease lease;
-	int r = store_lock(&store, 1000, &err);
-
-	if (r == 0)
-		r = lease_get(&store, id, &lease, &err);
-	store_unlock(&store);
-	return r == 1;
-}
-
 static int finish(const char *id)
 {
 	return release_finish(&store, &config.policy, id, sys_now_ms() + 300, &err);
@@ -50,11 +39,11 @@ static void origins(void)
 	make_mdev(U(2));
 	put(U(1), GUEST(1), LEASE_RELEASING, LEASE_CREATED);
 	put(U(2), GUEST(1), LEASE_RELEASING, LEASE_ADOPTED);
-	ok(finish(U(1)) == 0 && !exists(U(1)) && !leased(U(1)), "what was created is removed, with its lease");
-	ok(finish(U(2)) == 0 && exists(U(2)) && !leased(U(2)), "of what was adopted only the lease goes");
+	ok(finish(U(1)) == 0 && !exists(U(1)) && !lease_now(U(1)), "what was created is removed, with its lease");
+	ok(finish(U(2)) == 0 && exists(U(2)) && !lease_now(U(2)), "of what was adopted only the lease goes");
 	ok(finish(U(2)) == 0, "a release can be repeated");
 	put(U(2), GUEST(1), LEASE_ACTIVE, LEASE_CREATED);
-	ok(finish(U(2)) == 0 && exists(U(2)) && leased(U(2)), "an active lease keeps its device");
+	ok(finish(U(2)) == 0 && exists(U(2)) && lease_now(U(2)), "an active lease keeps its device");
 }
 
 static void marks(void)
@@ -66,11 +55,11 @@ static void marks(void)
 	ok(release_mark(&store, GUEST(2), lease.since_ms - 1000, 1000, &ids, &err) == 0 && ids.n == 0,
 	   "a lease that is younger than the release is not meant");
 	free(ids.list);
-	ok(release_mark(&store, GUEST(2), sys_now_ms(), 1000, &ids, &err) == 0 && ids.n == 1 && !leased(U(3)),
+	ok(release_mark(&store, GUEST(2), sys_now_ms(), 1000, &ids, &err) == 0 && ids.n == 1 && !lease_now(U(3)),
 	   "a reservation is dropped, and the rest marked");
 	is(ids.n ? ids.list[0].id : NULL, U(4), "by its ID");
 	free(ids.list);
-	ok(finish(U(4)) == 0 && !leased(U(4)), "a device that is absent already is no error");
+	ok(finish(U(4)) == 0 && !lease_now(U(4)), "a device that is absent already is no error");
 }
 
 /* Who leases a device and then finds its removal under way waits; who removes it looks at the leases afterwards. */
@@ -80,7 +69,7 @@ static void removals(void)
 	int lock = store_lock_vgpu(&store, U(2), &err);
 	struct lease lease;
 
-	ok(lock >= 0 && finish(U(2)) == -EAGAIN && exists(U(2)) && leased(U(2)),
+	ok(lock >= 0 && finish(U(2)) == -EAGAIN && exists(U(2)) && lease_now(U(2)),
 	   "while one removes it, a second one waits for its end: %s", err.text);
 	store_unlock_vgpu(U(2), lock);
 	ok(release_orphan(&store, &config.policy, &vgpu, RELEASE_DEVICE, sys_now_ms() + 500, &err) == -EBUSY &&
@@ -91,7 +80,7 @@ static void removals(void)
 	ok(release_claim(&store, &lease, sys_now_ms() + 500, &err) == 0, "a lease that has changed is not claimed");
 	lease.since_ms++;
 	ok(release_now(&store, &config.policy, &lease, release_by(&config.policy), &err) == 1 && !exists(U(2)) &&
-		   !leased(U(2)),
+		   !lease_now(U(2)),
 	   "the very lease that its domain gave up is");
 }
 

@@ -21,9 +21,7 @@ static void put(const char *id, const char *domain)
 /* Whose lease it is; "none". */
 static const char *holder(const char *id)
 {
-	static struct lease lease;
-
-	return lease_get(&store, id, &lease, &err) == 1 ? lease.domain : "none";
+	return lease_now(id) ? lease_now(id)->domain : "none";
 }
 
 /* The domain runs with both of its vGPUs, or with none. */

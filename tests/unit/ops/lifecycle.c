@@ -107,16 +107,10 @@ static void all_under_lock(void)
 	   asked.locked, asked.reads);
 }
 
-static pid_t writer(void)
-{
-	struct lease lease;
-
-	return lease_get(&store, B, &lease, &err) == 1 ? lease.writer : 0;
-}
-
 static void starts(void)
 {
-	int work;
+	const struct lease *lease;
+	int work, r;
 
 	configure(60);
 	tree_add(&tree, AVAILABLE(CARD, TYPE, "100") FRAMEBUFFER(CARD, TYPE, "1024", "200"));
@@ -132,7 +126,9 @@ static void starts(void)
 				CARD) "/" B "/iommu_group -> ../../../kernel/iommu_groups/7\n" MDEV_ON(CARD, TYPE, B));
 	ok(call(NULL, lifecycle_prepare) == 0, "a start gets its vGPU: %s", err.text);
 	all_under_lock();
-	ok(call(NULL, lifecycle_prepare) == 0 && writer() == getpid(), "so does the next one");
+	r = call(NULL, lifecycle_prepare);
+	lease = lease_now(B);
+	ok(r == 0 && lease && lease->writer == getpid(), "so does the next one");
 
 	work = store_lock_vgpu(&store, B, &err);
 	must(work);
