@@ -147,14 +147,12 @@ static void shipped(void)
 static const char *places(struct config_notes *mistakes)
 {
 	static char text[2048];
-	size_t n = 0;
 
 	text[0] = '\0';
 	for (size_t i = 0; i < mistakes->n; i++) {
 		const struct config_note *m = &mistakes->list[i];
 
-		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%.*s", i ? " " : "",
-				      m->where > 2 ? (int)m->where - 2 : 0, m->text);
+		text_add(text, sizeof(text), "%s%.*s", i ? " " : "", m->where > 2 ? (int)m->where - 2 : 0, m->text);
 	}
 	config_notes_free(mistakes);
 	return rooted(text);

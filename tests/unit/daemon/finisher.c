@@ -22,14 +22,6 @@ static void put(const char *id, enum lease_state state)
 	store_unlock(&store);
 }
 
-static bool is_leased(const char *id)
-{
-	char path[128];
-
-	snprintf(path, sizeof(path), "run/vgpu-lease/leases/%s", id);
-	return faccessat(tree.host.root, path, F_OK, 0) == 0;
-}
-
 /* Runs it as its loop does, for that long; did an event say that a pass is due? */
 static bool turns(struct finisher *finisher, int ms)
 {
@@ -50,7 +42,7 @@ static bool turns(struct finisher *finisher, int ms)
 
 static bool is_completed(struct finisher *finisher, const char *id)
 {
-	while (is_leased(id))
+	while (lease_now(id))
 		if (!turns(finisher, LIMIT_MS))
 			return false;
 	return true;
@@ -84,7 +76,7 @@ static void finishing(void)
 	ok(is_completed(&finisher, D), "so is one that is marked while it runs");
 	put(B, LEASE_RELEASING);
 	ok(is_completed(&finisher, B), "and a lease that becomes one");
-	ok(is_leased(C), "a reservation is not touched");
+	ok(lease_now(C), "a reservation is not touched");
 	turns(&finisher, 500);
 	ok(finisher.at_ms == INT64_MAX, "with nothing left to do it waits for an event alone");
 	finisher_stop(&finisher);

@@ -75,7 +75,6 @@ static void run(const struct row *row)
 	struct definition definitions[DEFINITIONS];
 	struct nova_inventory nova;
 	char result[RESULT_SIZE] = "";
-	size_t n = 0;
 
 	world.vgpus = "";
 	make_world(&w, &world);
@@ -86,9 +85,9 @@ static void run(const struct row *row)
 			memcpy(w.cards[i].vendor, "10de", 5);
 	nova_inventory_make(&nova, &w.inv, definitions, define(row->vgpus, definitions));
 	for (const struct nova_provider *p = nova.providers; p < nova.providers + nova.n; p++)
-		n += (size_t)snprintf(result + n, sizeof(result) - n, "%s%s %s %d=%d+%d+%d%s%s%s", n ? ", " : "",
-				      p->device, p->section->type, p->total, p->existing, p->defined, p->available,
-				      p->limited ? "!" : "", *p->twice ? " " : "", p->twice);
+		text_add(result, sizeof(result), "%s%s %s %d=%d+%d+%d%s%s%s", *result ? ", " : "", p->device,
+			 p->section->type, p->total, p->existing, p->defined, p->available, p->limited ? "!" : "",
+			 *p->twice ? " " : "", p->twice);
 	is(result, row->req, row->says);
 	nova_inventory_free(&nova);
 }

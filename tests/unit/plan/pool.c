@@ -46,45 +46,38 @@ static const struct row rows[] = {
 	{ "Nova's name of a virtual parent is its address", "mtty/0 m=24/24", "", "", "", "m@mtty_mtty", "", "mtty m" },
 };
 
-/* ",40.1=s+l" */
-static size_t add_vf(const struct setup *w, const struct inv_parent *vf, char *buf, size_t size)
+/* Appends ",40.1=s+l". */
+static void add_vf(char result[RESULT_SIZE], const struct setup *w, const struct inv_parent *vf)
 {
 	const char *before = "=";
 
-	buf[0] = '\0';
-	if (!pool_has_parent(vf))
-		return 0;
-	for (size_t i = 0; i < w->config.nsections; i++) {
+	for (size_t i = 0; pool_has_parent(vf) && i < w->config.nsections; i++) {
 		if (!pool_gives(vf, w->sections[i].type))
 			continue;
 		if (*before == '=')
-			text_add(buf, size, ",%s", vf->name);
-		text_add(buf, size, "%s%s", before, w->sections[i].type);
+			text_add(result, RESULT_SIZE, ",%s", vf->name);
+		text_add(result, RESULT_SIZE, "%s%s", before, w->sections[i].type);
 		before = "+";
 	}
-	return strlen(buf);
 }
 
 static void run(const struct row *row)
 {
 	static struct setup w;
 	char result[RESULT_SIZE] = "";
-	struct row world = *row;
 
-	world.req = "";
-	make_world(&w, &world);
+	make_world(&w, row);
 	for (size_t g = 0; g < w.inv.npgpus; g++) {
-		const struct pool_card *card = &w.cards[g].pool;
 		const struct inv_pgpu *pgpu = &w.cards[g];
-		size_t n = strlen(result);
+		const struct pool_card *card = &pgpu->pool;
 
-		n += (size_t)snprintf(result + n, sizeof(result) - n, "%s%s %s%s", g ? ", " : "", pgpu->address,
-				      card->contested ? "?"
-				      : card->section ? card->section->type
-						      : "-",
-				      card->in_pool ? "" : "!");
+		text_add(result, sizeof(result), "%s%s %s%s", g ? ", " : "", pgpu->address,
+			 card->contested ? "?"
+			 : card->section ? card->section->type
+					 : "-",
+			 card->in_pool ? "" : "!");
 		for (int p = 0; pgpu->sriov && p < pgpu->nparents; p++)
-			n += add_vf(&w, pgpu->parents[p], result + n, sizeof(result) - n);
+			add_vf(result, &w, pgpu->parents[p]);
 		if (!card->in_pool)
 			ok(*card->reason, "%s has a reason: %s", pgpu->address, card->reason);
 	}
@@ -165,8 +158,8 @@ static void names(void)
 
 int main(void)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		run(&rows[i]);
+	for (ROWS(row, rows))
+		run(row);
 	types();
 	names();
 	return tap_done();
