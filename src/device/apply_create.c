@@ -100,7 +100,7 @@ static int write_create(const struct apply *apply, struct creation *creation, in
 	const int locks[] = { apply->lock, creation->work };
 	int r = timed_child_run(create_device, creation, creation->host->root, locks, left_ms(end), err);
 
-	if (r == 1) {
+	if (r == -EHOSTDOWN) {
 		/* The child, which ends with its read, no longer needs the locks. The work lock ends with the lease. */
 		store_unlock_pgpu(apply->lock);
 		return create_no_answer(err);

@@ -213,7 +213,7 @@ static int remove_created(struct store *store, const struct vgpu_ref *vgpu, int6
 		return r;
 	r = removal_run(&removal, sys_left_ms(deadline_ms), look_by_ms, err);
 	if (r < 0)
-		return r == -ETIMEDOUT ? err_recode(err, EAGAIN) : r;
+		return r == -ETIMEDOUT || r == -EHOSTDOWN ? err_recode(err, EAGAIN) : r;
 	return drop_if_releasing(store, vgpu->id, sys_left_ms(deadline_ms) + REMOVE_SLACK_MS, true, err);
 }
 

@@ -174,8 +174,7 @@ static int run(struct job *job, timed_child_work *work, void *arg, struct arena 
 		if (!job->reads)
 			return err_set(err, ETIMEDOUT, "the kernel did not answer within %g s",
 				       (job->wait_ms + 50 - (job->wait_ms + 50) % 100) / 1000.0);
-		err_set(err, ETIMEDOUT, "%s: its driver does not answer", job->who);
-		return job->looks ? -ETIMEDOUT : 1;
+		return err_set(err, job->looks ? ETIMEDOUT : EHOSTDOWN, "%s: its driver does not answer", job->who);
 	}
 	/* The child was killed during its work, whose outcome is unknown. */
 	if (!job->done)

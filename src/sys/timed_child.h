@@ -32,9 +32,9 @@ typedef int timed_child_work(void *arg, struct err *err);
 
 /*
  * Runs work that writes, with `wait_ms` for all of it. The child keeps only the descriptors `root` and `locks` (-1:
- * none). -ETIMEDOUT: the write continues in the child. 1: a read before all writes hangs, and nothing is written; its
- * limit is BOUNDED_ANSWER_MS. -EINTR: the child was killed and its write has ended; the caller must check the outcome.
- * The caller can close its locks at once: the child has its own copies.
+ * none). -ETIMEDOUT: the write continues in the child. -EHOSTDOWN: a read before all writes was not answered within
+ * BOUNDED_ANSWER_MS, so nothing is written. -EINTR: the child was killed and its write has ended; the caller must check
+ * the outcome. The caller can close its locks at once: the child has its own copies.
  */
 int timed_child_run(timed_child_work *work, void *arg, int root, const int locks[2], int wait_ms, struct err *err);
 

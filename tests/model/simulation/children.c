@@ -124,10 +124,9 @@ static int run(struct job *job, struct err *err)
 	while (!child->ended) {
 		int64_t left = left_us(job);
 
-		if (leave(job, child) && job->reads) {
-			err_set(err, ETIMEDOUT, "%s: its driver does not answer", job->who);
-			return job->looks ? -ETIMEDOUT : 1;
-		}
+		if (leave(job, child) && job->reads)
+			return err_set(err, job->looks ? ETIMEDOUT : EHOSTDOWN, "%s: its driver does not answer",
+				       job->who);
 		if (job->left)
 			return err_set(err, ETIMEDOUT, "the kernel did not answer within %g s",
 				       (double)job->wait_us / 1e6);

@@ -140,6 +140,7 @@ hold "$(card_lock 0000:26:00.0)"
 row prepare "what the domain has, beside a creation that hangs" 0 op prepare begin "$work/vf.xml"
 wait $!
 row release "a read before the removal" 0 op release end "$work/vf.xml"
+is "$(leases)" 1 "what was not removed keeps its lease"
 control hang clear
 eventually no_lease
 control create_delay_ms 500
