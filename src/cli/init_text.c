@@ -297,15 +297,24 @@ static bool file_enables(int dir, const char *path)
 {
 	autoclose int fd = openat(dir, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	autofree char *text = NULL;
-	char kind[5], first[2];
+	char kind[5];
 	size_t len;
 
 	if (fd < 0 || sys_slurp(fd, CONFIG_MAX, &text, &len) < 0)
 		return false;
-	for (const char *at = text; (at = strstr(at, "\nenabled_")); at++)
-		if (sscanf(at, " enabled_%4[a-z]_types = %1s", kind, first) == 2 && !strchr("[#;", *first) &&
-		    (strcmp(kind, "mdev") == 0 || strcmp(kind, "vgpu") == 0))
+	for (const char *at = text; (at = strstr(at, "\nenabled_")); at++) {
+		int n = 0;
+
+		if (sscanf(at, " enabled_%4[a-z]_types =%n", kind, &n) < 1 || !n ||
+		    (strcmp(kind, "mdev") != 0 && strcmp(kind, "vgpu") != 0))
+			continue;
+		n += (int)strspn(at + n, " \t");
+		/* The list can be in further lines, which are indented. */
+		if (at[n] == '\n' && strspn(at + n + 1, " \t"))
+			n += 1 + (int)strspn(at + n + 1, " \t");
+		if (at[n] && !strchr("\n#;", at[n]))
 			return true;
+	}
 	return false;
 }
 

@@ -129,9 +129,15 @@ rm -r "$root/etc/mdevctl.d" "$root/run/vgpu-lease"
 ### A compute node: the pool is that of the nova.conf, if it has one.
 begin t4
 mkdir -p "$root/etc/nova"
-printf '[DEFAULT]\nmy_ip = 192.0.2.1\n' >"$root/etc/nova/nova.conf"
+for says in 'my_ip = 192.0.2.1' 'enabled_mdev_types =\nmy_ip = 192.0.2.1' 'enabled_mdev_types = # none'; do
+	printf "[DEFAULT]\n$says\n" >"$root/etc/nova/nova.conf"
+	vl init
+	is "$status $(grep -c nova_conf <<<"$out") $(grep -c '^\[mdev_nvidia-231\]' <<<"$out")" "0 0 1" "a nova.conf that enables no type is none: $says"
+done
+printf '[devices]\nenabled_mdev_types =\n    nvidia-222\n' >"$root/etc/nova/nova.conf"
 vl init
-is "$status $(grep -c nova_conf <<<"$out") $(grep -c '^\[mdev_nvidia-231\]' <<<"$out")" "0 0 1" "a nova.conf that enables no type is none"
+is "$status $(grep -c nova_conf <<<"$out")" "0 1" "one that names them in further lines is one"
+printf '[DEFAULT]\nmy_ip = 192.0.2.1\n' >"$root/etc/nova/nova.conf"
 printf '[devices]\nenabled_vgpu_types = nvidia-222\n' >"$root/etc/nova/nova-compute.conf"
 vl init --write
 is "$(grep -v '^#' "$file" | xargs)" "[devices] nova_conf = /etc/nova/nova.conf, /etc/nova/nova-compute.conf" "files that enable one are named, in Nova's order"

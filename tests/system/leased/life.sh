@@ -92,7 +92,7 @@ stop
 echo 'nonsense' >>"$root/etc/vgpu-lease.conf"
 start
 holds "with such a one it starts all the same" runs
-holds "and says what it does not do" said M_CONF_INVALID
+holds "and says what it does not do" eventually said M_CONF_INVALID
 sed -i '$d' "$root/etc/vgpu-lease.conf"
 stop
 
