@@ -108,7 +108,7 @@ static int ours(int *leases)
 /* A child that goes on alone after its parent's death is done within moments. */
 static bool is_empty(void)
 {
-	int leases, devices;
+	int leases = 0, devices = 0;
 
 	if (eventually((devices = ours(&leases)) == 0 && leases == 0))
 		return true;

@@ -78,7 +78,7 @@ static void add_types(struct inventory *inv, struct inv_pgpu *card, const struct
 		if (n == inv->ntypes) {
 			struct inv_type *type = mem_new(1, sizeof(*type));
 
-			*(struct inv_type **)mem_add(&inv->types, &inv->ntypes, sizeof(type)) = type;
+			*(struct inv_type **)mem_add(&inv->types, &inv->ntypes, sizeof(struct inv_type *)) = type;
 			text_copy(type->id, sizeof(type->id), item->types[t].id);
 			text_copy(type->name, sizeof(type->name), item->types[t].name);
 			type->framebuffer_mib = item->types[t].size;
@@ -99,7 +99,7 @@ static void add_card(struct inventory *inv, const struct sim_gpu *gpu)
 	const struct sim_model *model = gpu->item->model;
 	struct inv_pgpu *card = mem_new(1, sizeof(*card));
 
-	*(struct inv_pgpu **)mem_add(&inv->pgpus, &inv->npgpus, sizeof(card)) = card;
+	*(struct inv_pgpu **)mem_add(&inv->pgpus, &inv->npgpus, sizeof(struct inv_pgpu *)) = card;
 	text_copy(card->address, sizeof(card->address), gpu->name);
 	snprintf(card->vendor, sizeof(card->vendor), "%04x", model->vendor & 0xffff);
 	snprintf(card->device, sizeof(card->device), "%04x", model->device & 0xffff);
@@ -112,7 +112,7 @@ static void add_card(struct inventory *inv, const struct sim_gpu *gpu)
 	for (int i = 0; i < gpu->nparents; i++) {
 		struct inv_parent *parent = mem_new(1, sizeof(*parent));
 
-		*(struct inv_parent **)mem_add(&inv->parents, &inv->nparents, sizeof(parent)) = parent;
+		*(struct inv_parent **)mem_add(&inv->parents, &inv->nparents, sizeof(struct inv_parent *)) = parent;
 		card->parents[i] = parent;
 		parent->card = card;
 		text_copy(parent->name, PARENT_SIZE, gpu->parents[i].name);

@@ -130,7 +130,7 @@ rm -r "$root/etc/mdevctl.d" "$root/run/vgpu-lease"
 begin t4
 mkdir -p "$root/etc/nova"
 for says in 'my_ip = 192.0.2.1' 'enabled_mdev_types =\nmy_ip = 192.0.2.1' 'enabled_mdev_types = # none'; do
-	printf "[DEFAULT]\n$says\n" >"$root/etc/nova/nova.conf"
+	printf '[DEFAULT]\n%b\n' "$says" >"$root/etc/nova/nova.conf"
 	vl init
 	is "$status $(grep -c nova_conf <<<"$out") $(grep -c '^\[mdev_nvidia-231\]' <<<"$out")" "0 0 1" "a nova.conf that enables no type is none: $says"
 done

@@ -14,11 +14,11 @@ static void add_vf(struct tree *tree, const char *vf, int number, const char *av
 	char text[2048];
 
 	snprintf(text, sizeof(text),
-		 "sys/class/mdev_bus/%1$s -> ../../devices/pci0000:40/%1$s\n" CARDS
-		 "0000:41:00.0/virtfn%2$d -> ../%1$s\n" CARDS "%1$s/\n physfn -> ../0000:41:00.0\n"
+		 "sys/class/mdev_bus/%s -> ../../devices/pci0000:40/%s\n" CARDS "0000:41:00.0/virtfn%d -> ../%s\n" CARDS
+		 "%s/\n physfn -> ../0000:41:00.0\n"
 		 " mdev_supported_types/nvidia-742/name = NVIDIA A2-1B\n"
-		 " mdev_supported_types/nvidia-742/available_instances = %3$s\n",
-		 vf, number, available);
+		 " mdev_supported_types/nvidia-742/available_instances = %s\n",
+		 vf, vf, number, vf, vf, available);
 	tree_add(tree, text);
 }
 
