@@ -119,7 +119,7 @@ void *mem_new(size_t n, size_t size)
 
 void *mem_resize(void *list, size_t n, size_t size)
 {
-	/* The arena does not know the old size; what follows the old list may be copied, too. */
+	/* The arena does not know the old size: what follows the old list, even the new one, may be copied, too. */
 	size_t most = arena_rest(list);
 	void *p;
 
@@ -127,7 +127,7 @@ void *mem_resize(void *list, size_t n, size_t size)
 		return mem_check(reallocarray(list, n, size));
 	p = take_array(n, size);
 	if (most)
-		memcpy(p, list, most < n * size ? most : n * size);
+		memmove(p, list, most < n * size ? most : n * size);
 	return p;
 }
 

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,7 +16,7 @@
 #include "base/text.h"
 #include "sys/timed_child.h"
 
-enum { NEEDLE_SIZE = 96, UNREAD_SIZE = 256 };
+enum { NEEDLE_SIZE = 96, UNREAD_SIZE = 256, FILE_MAX = 64 << 20 /* more than libvirt parses */ };
 
 #define PERSISTENT LIBVIRT_ETC "/qemu"
 #define RUNNING "run/libvirt/qemu"
@@ -51,7 +50,7 @@ int libvirt_files_slurp(int dir, const char *name, char **text, size_t *len)
 	autoclose int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
-	return S_ISREG(st.st_mode) ? sys_slurp(fd, SIZE_MAX, text, len) : -ENOENT;
+	return S_ISREG(st.st_mode) ? sys_slurp(fd, FILE_MAX, text, len) : -ENOENT;
 }
 
 /* Reads one file of a directory, and skips files that are not a domain's. */

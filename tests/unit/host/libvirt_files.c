@@ -129,6 +129,8 @@ static void large(void)
 	ok(!libvirt_files_names(disk, "11111111-0000-4000-8000-000000000001", NULL), "what it does not name is not");
 	ok(libvirt_files_runs(disk, B) && !libvirt_files_runs(disk, A), "and a status file of 18 MiB tells who runs");
 	ok(!libvirt_files_unread(disk, false), "all of it was read");
+	make_large(&tree, "etc/libvirt/qemu/huge.xml", 66, 1, "<uuid>" B "</uuid>");
+	ok(read_files(&tree) == 0 && libvirt_files_unread(disk, false), "one of 66 MiB counts as not read");
 }
 
 static void bytes_behind_a_nul(void)
