@@ -165,9 +165,9 @@ static bool is_leased(struct hook *hook)
 }
 
 /*
- * The gate: might the domain have a vGPU, or (for a release) a lease? A domain with only PCI devices might have a vGPU
- * if the pool has VFs, and its start might take a pGPU whose vGPUs are leased. For such a domain, an error in the
- * configuration is only logged.
+ * The gate: might the domain have a vGPU, or (for a release) a lease? Without an mdev or our metadata, a PCI hostdev
+ * might still be a vGPU (if the pool has VFs), or at a start a pGPU whose vGPUs are leased. An error in the
+ * configuration is then only logged.
  */
 static int gate(struct hook *hook, enum count_op what, struct err *err)
 {

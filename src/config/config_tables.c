@@ -195,7 +195,7 @@ const struct key config_devices_keys[] = {
 	{ 0 },
 };
 
-/* config_vf_keys omits the first key. */
+/* vgpu_params must stay first: config_vf_keys is this table without it. */
 const struct key config_mdev_keys[] = {
 	{ .name = "vgpu_params", .set = set_params },
 	{ .name = "device_addresses",

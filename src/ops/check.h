@@ -39,7 +39,7 @@ struct check {
 	 * waits for a held lock only briefly, not as long as a start would.
 	 */
 	struct world *seen;
-	const struct config *config; /* in effect; NULL: check_run() reads it, and reports why none is in effect */
+	const struct config *config; /* in effect; NULL: check_run() reads it, or reports why it cannot be used */
 	bool only_pool;              /* only the pool's pGPUs and a start of each type; `config` must be set */
 	/* the result */
 	struct finding *findings;
@@ -57,7 +57,7 @@ struct check {
 	struct err store_err;
 	const struct leases *leases; /* without void leases; empty if any lease cannot be read */
 	struct libvirt_files *disk;  /* NULL: unreadable */
-	bool *explained;             /* for each section: a finding says why a pGPU does not provide its type */
+	bool *explained;             /* by section: a finding says why a pGPU does not provide that section's type */
 };
 
 void check_run(struct check *check);

@@ -39,7 +39,7 @@ struct gc_item {
 	char trouble[1024];    /* GC_FAILED: the error */
 };
 
-/* What is wrong with a running domain: a vGPU that is not actively leased to it, or missing since a suspend. */
+/* What is wrong with a running domain: a vGPU is not actively leased to it, or has been missing since a suspend. */
 struct gc_note {
 	bool mended; /* the vGPU is leased to the domain now */
 	char id[ID_SIZE];

@@ -70,7 +70,7 @@ struct attached_facts {
 	const struct lease *lease; /* NULL: none */
 	const char *domain;        /* the domain's UUID */
 	int64_t now_ms, grace_ms;  /* a lease younger than grace_ms may just be changing */
-	int64_t looked_ms;         /* when libvirt was asked, or earlier */
+	int64_t looked_ms;         /* before libvirt's status files were read */
 	bool settled;              /* the domain is not being started, migrated or stopped */
 	bool exists;               /* in the kernel, with a type */
 	int open;                  /* 1: a process has it open; 0: none; negative: not known */

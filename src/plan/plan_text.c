@@ -77,7 +77,7 @@ struct card_cause {
 	bool done;
 };
 
-/* Is the verdict irrelevant? The pGPU is ready but offers no enabled type, and a configured card is missing. */
+/* Is the verdict irrelevant, because the pGPU is ready but offers no enabled type, and a configured card is missing? */
 static bool is_beside(const struct planner *p, const struct verdict *v)
 {
 	const struct pool_card *card = &v->card->pool;

@@ -98,7 +98,7 @@ static void remark_hostdev(const struct request *request, const struct vgpu_requ
 	}
 }
 
-/* A PCI device can be a vGPU only if it is the VF of a GPU, and can provide vGPUs only if it is a pGPU of the pool. */
+/* Warns of a device in <qemu:commandline> that can be a vGPU (an mdev, a GPU's VF), or is a pGPU of the pool. */
 static void remark_past_libvirt(const char *id, const struct host *host, const struct config *config, remark_say *say,
 				void *arg)
 {

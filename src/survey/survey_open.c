@@ -78,7 +78,7 @@ static void look_who(const struct world *w, struct device_facts *facts, const ch
 
 /*
  * Does a rule ask who has this device open? A start asks about unleased devices that it names, an arrival about all
- * unleased devices and its own.
+ * unleased devices and those leased to its domain.
  */
 static bool is_asked_about(const struct world *w, const struct inv_device *device)
 {
