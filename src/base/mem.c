@@ -74,6 +74,7 @@ void *mem_take(struct arena *arena, size_t size)
 {
 	char *at = arena->mem + arena->used;
 
+	size += !size;
 	if (size > arena->size - arena->used)
 		mem_out();
 	/* Keep the next one aligned, if there is one. */

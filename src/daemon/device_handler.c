@@ -18,6 +18,7 @@
 #include "host/inventory.h"
 #include "daemon/orphans.h"
 #include "ops/metrics.h"
+#include "state/history.h"
 #include "survey/survey.h"
 
 #define METRICS "metrics.prom"
@@ -201,6 +202,8 @@ static int write_metrics(const struct handler *h, struct store *store, const str
 	FILE *to = mem_open(&text, &len);
 	int r = survey_host(&world, &h->host, store, &h->config, err);
 
+	/* Record silent drivers now: this process can be killed while it waits for libvirt. */
+	silent_note(store);
 	if (r == 0)
 		r = metrics_print(to, &metrics, err);
 	mem_close(to);

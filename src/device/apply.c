@@ -311,8 +311,12 @@ static void drop_lease(struct apply *apply, const struct step *step)
 	/* Keep the entry of a device that an earlier round made, for an undo. */
 	if (!done || (step->kind == STEP_KEEP && !done->kept))
 		return;
-	if (!done->kept && still_ours(apply, done, &lease, &err) == 1)
+	if (!done->kept && still_ours(apply, done, &lease, &err) == 1) {
+		/* What an earlier lease says of its origin was about a device that is gone. */
+		if (step->kind == STEP_CREATE)
+			affinity_gone(apply->store, step->vgpu.id);
 		lease_drop(apply->store, step->vgpu.id, &err);
+	}
 	forget_done(apply, done);
 }
 

@@ -98,7 +98,8 @@ static int look_again(const struct creation *creation, struct err *err)
 static int write_create(const struct apply *apply, struct creation *creation, int64_t end, struct err *err)
 {
 	const int locks[] = { apply->lock, creation->work };
-	int r = timed_child_run(create_device, creation, creation->host->root, locks, left_ms(end), err);
+	int r = timed_child_run(create_device, creation, creation->host->root, locks, left_ms(end), BOUNDED_ANSWER_MS,
+				err);
 
 	if (r == -EHOSTDOWN) {
 		/* The child, which ends with its read, no longer needs the locks. The work lock ends with the lease. */
@@ -120,7 +121,7 @@ static int write_create(const struct apply *apply, struct creation *creation, in
 static int write_params(const struct apply *apply, struct creation *creation, int64_t end, struct err *err)
 {
 	const int locks[] = { apply->lock, creation->work };
-	int r = timed_child_run(set_params, creation, creation->host->root, locks, left_ms(end), err);
+	int r = timed_child_run(set_params, creation, creation->host->root, locks, left_ms(end), 0, err);
 
 	return r == -ETIMEDOUT
 		       ? err_set(err, ETIMEDOUT,

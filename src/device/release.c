@@ -152,7 +152,7 @@ static int removal_write(struct removal *removal, int wait_ms, struct err *err)
 	int r;
 
 	removal->wait_ms = wait_ms;
-	r = timed_child_run(remove_device, removal, host->root, locks, wait_ms + REMOVE_SLACK_MS, err);
+	r = timed_child_run(remove_device, removal, host->root, locks, wait_ms + REMOVE_SLACK_MS, 0, err);
 	if (r == -ETIMEDOUT)
 		close(steal_fd(&removal->lock));
 	/* The child was killed and its write ended with it, so a device that is gone counts as removed. */
@@ -213,7 +213,7 @@ static int remove_created(struct store *store, const struct vgpu_ref *vgpu, int6
 		return r;
 	r = removal_run(&removal, sys_left_ms(deadline_ms), look_by_ms, err);
 	if (r < 0)
-		return r == -ETIMEDOUT || r == -EHOSTDOWN ? err_recode(err, EAGAIN) : r;
+		return r == -ETIMEDOUT ? err_recode(err, EAGAIN) : r;
 	return drop_if_releasing(store, vgpu->id, sys_left_ms(deadline_ms) + REMOVE_SLACK_MS, true, err);
 }
 
@@ -370,7 +370,7 @@ int release_now(struct store *store, const struct policy *policy, const struct l
 
 	if (r < 0)
 		return r;
-	r = release_claim(store, lease, release_lock_by(policy), err);
+	r = release_claim(store, lease, deadline_ms, err);
 	if (r <= 0 || reserved)
 		return r;
 	r = release_finish(store, policy, lease->vgpu.id, deadline_ms, err);

@@ -18,7 +18,7 @@
 #include "internal.h"
 #include "state/history.h"
 
-enum { WAIT_STEP_MS = 20 };
+enum { WAIT_STEP_MS = 20, MOST_TRIES = 4 };
 
 /* The rounds of one run: survey, plan and act, repeated if the host has changed. */
 struct rounds {
@@ -61,14 +61,27 @@ static void rounds_end(struct rounds *r)
 	store_close(&r->store);
 }
 
-/* Makes the next plan, and returns 0 with the store's lock held. */
+/*
+ * Makes the next plan, and returns 0 with the store's lock held. A device that appeared after the search of all
+ * processes may be open, so the processes are searched again, a few times at most.
+ */
 static int plan_round(struct rounds *r, struct err *err)
 {
 	struct world *world = &r->world;
 
-	if (survey_ahead(world, err) < 0 || store_lock(&r->store, sys_left_ms(world->deadline_ms), err) < 0)
-		return -err->code;
-	if (survey_read(world, err) < 0 || lifecycle_refuse_running(r->lifecycle, world, err) < 0) {
+	for (int tries = 1;; tries++) {
+		int n;
+
+		if (survey_ahead(world, err) < 0 || store_lock(&r->store, sys_left_ms(world->deadline_ms), err) < 0)
+			return -err->code;
+		n = survey_read(world, err);
+		if (n == 0 || (n == 1 && (tries == MOST_TRIES || sys_now_ms() >= world->deadline_ms)))
+			break;
+		store_unlock(&r->store);
+		if (n < 0)
+			return -err->code;
+	}
+	if (lifecycle_refuse_running(r->lifecycle, world, err) < 0) {
 		store_unlock(&r->store);
 		return -err->code;
 	}

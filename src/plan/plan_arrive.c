@@ -120,7 +120,11 @@ static bool adopt_free(const struct planner *p)
  */
 static bool has_right_type(const struct planner *p, const struct inv_device *device)
 {
-	return p->resolved->source == TYPE_ASKED || p->resolved->req->kind == REQUEST_PCI
+	enum type_source source = p->resolved->source;
+	/* A restore is on the host that saved the state. */
+	bool decides = source == TYPE_ASKED || (source == TYPE_REMEMBERED && p->world->mode == PLAN_RESTORE);
+
+	return decides || p->resolved->req->kind == REQUEST_PCI
 		       ? plan_device_fits(p, device)
 		       : plan_type_means(p, inventory_card_of(device), device->vgpu.type);
 }

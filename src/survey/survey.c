@@ -294,7 +294,9 @@ int survey_read(struct world *w, struct err *err)
 	if (w->wide)
 		find_reclaimable(w);
 	survey_say_open(w);
-	return w->store->lock >= 0 ? record(w, err) : 0;
+	if (w->store->lock < 0)
+		return 0;
+	return record(w, err) < 0 ? -err->code : survey_asks_unseen(w);
 }
 
 int survey_see(struct world *w, struct err *err)

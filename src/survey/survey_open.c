@@ -30,7 +30,7 @@ void survey_drop_lookups(struct world *w)
  */
 static int look_up(struct world *w, struct err *err)
 {
-	bool starts = w->mode == PLAN_PREPARE && !w->wide, locked = w->store->lock >= 0;
+	bool starts = w->mode == PLAN_PREPARE && !w->wide;
 	int ms = w->wide ? RECLAIM_LOOK_MS : ARRIVE_LOOK_MS;
 	int left = w->deadline_ms ? sys_left_ms(w->deadline_ms) : ms;
 
@@ -40,7 +40,7 @@ static int look_up(struct world *w, struct err *err)
 		return -err->code;
 	if (w->wide && left < ms)
 		ms = left;
-	if (starts || locked || ms < LEAST_LOOK_MS)
+	if (starts || ms < LEAST_LOOK_MS)
 		ms = LEAST_LOOK_MS;
 	w->users = vfio_users_read(w->host, w->looked_ms + ms);
 	return starts ? 0 : libvirt_files_read(&w->disk, w->host, err);
@@ -106,8 +106,7 @@ static bool is_named(const struct world *w, const char *id, const char *but)
 	return w->disk && (libvirt_files_names(w->disk, id, but) || libvirt_files_unread(w->disk, false));
 }
 
-/* Does a rule ask about a device that appeared after the last search of the processes, or was there none? */
-static bool asks_unseen(const struct world *w)
+bool survey_asks_unseen(const struct world *w)
 {
 	for (size_t i = 0; i < w->inv.nparents && !w->users; i++)
 		if (is_vf_asked_about(w, w->inv.parents[i]))
@@ -120,7 +119,7 @@ static bool asks_unseen(const struct world *w)
 
 int survey_look_open(struct world *w, struct err *err)
 {
-	return asks_unseen(w) ? look_up(w, err) : 0;
+	return w->store->lock < 0 && survey_asks_unseen(w) ? look_up(w, err) : 0;
 }
 
 void survey_say_open(struct world *w)
@@ -140,14 +139,14 @@ void survey_say_open(struct world *w)
 	for (size_t i = 0; i < w->inv.ndevices; i++) {
 		struct inv_device *device = &w->inv.devices[i];
 
-		if (!is_asked_about(w, device))
+		if (!is_asked_about(w, device) || !was_looked_at(w, device->vgpu.id))
 			continue;
 		look_who(w, &device->facts, device->vgpu.id);
 		device->facts.is_named = is_named(w, device->vgpu.id, NULL);
 	}
 }
 
-/* Guesses, before the host is read, whether a rule will ask. A wrong guess costs a search under the lock. */
+/* Guesses, before the host is read, whether a rule will ask. A wrong guess costs another round. */
 static bool will_ask(const struct world *w)
 {
 	for (size_t i = 0; i < w->request->nvgpus; i++) {
@@ -168,8 +167,8 @@ static bool will_ask(const struct world *w)
 
 int survey_ahead(struct world *w, struct err *err)
 {
-	/* After the first round of a run, what was searched before is searched again. */
-	bool asks = w->wide || (w->inv.frameworks ? w->users != NULL : will_ask(w));
+	/* After the first round of a run, what was searched or asked about before is searched again. */
+	bool asks = w->wide || (w->inv.frameworks ? w->users || survey_asks_unseen(w) : will_ask(w));
 
 	return asks ? look_up(w, err) : 0;
 }

@@ -28,7 +28,7 @@ enum { STEP_MS = 10, LEFT = -1 };
 struct job {
 	bool looks; /* all of the work is reads */
 	int wait_ms, read_ms;
-	int64_t began_ms;      /* when the wait of wait_ms for all of the work began */
+	atomic_llong began_ms; /* when the wait of wait_ms for all of the work began */
 	atomic_bool reads;     /* the call is a read with a limit of its own, read_ms */
 	atomic_llong asked_ms; /* when that read began */
 	atomic_llong met_ms;   /* when such reads of `who` began; together they may take 2 * read_ms */
@@ -185,30 +185,34 @@ static int run(struct job *job, timed_child_work *work, void *arg, struct arena 
 }
 
 static int start(bool looks, timed_child_work *work, void *arg, struct arena *arena, const int keep[3], int wait_ms,
-		 struct err *err)
+		 int read_ms, struct err *err)
 {
 	struct arena *own = arena ? NULL : mem_arena(JOB_ROOM);
 	struct job *job = mem_take(arena ? arena : own, sizeof(*job));
 	int r;
 
-	job->looks = job->reads = looks;
+	job->looks = looks;
+	job->reads = looks;
 	job->wait_ms = wait_ms;
-	job->read_ms = looks ? wait_ms : BOUNDED_ANSWER_MS;
-	job->began_ms = job->asked_ms = job->met_ms = sys_now_ms();
+	job->read_ms = read_ms;
+	job->began_ms = sys_now_ms();
+	job->asked_ms = job->began_ms;
+	job->met_ms = job->began_ms;
 	job->parent = getpid();
 	r = run(job, work, arg, arena, keep, err);
 	mem_arena_end(own);
 	return r;
 }
 
-int timed_child_run(timed_child_work *work, void *arg, int root, const int locks[2], int wait_ms, struct err *err)
+int timed_child_run(timed_child_work *work, void *arg, int root, const int locks[2], int wait_ms, int read_ms,
+		    struct err *err)
 {
-	return start(false, work, arg, NULL, (const int[3]){ root, locks[0], locks[1] }, wait_ms, err);
+	return start(false, work, arg, NULL, (const int[3]){ root, locks[0], locks[1] }, wait_ms, read_ms, err);
 }
 
 int timed_child_look(timed_child_work *work, void *arg, struct arena *arena, int root, int wait_ms, struct err *err)
 {
-	return start(true, work, arg, arena, (const int[3]){ root, -1, -1 }, wait_ms, err);
+	return start(true, work, arg, arena, (const int[3]){ root, -1, -1 }, wait_ms, wait_ms, err);
 }
 
 /* Begins a call that can hang. If the parent was killed, ends the child, because nobody waits for it any more. */
@@ -216,8 +220,8 @@ static void begin_call(struct job *job, bool reads)
 {
 	if (getppid() != job->parent)
 		_exit(EXIT_SUCCESS);
-	/* After a first read, nothing says whether something was written, so the limit is that of all the work. */
-	job->reads = job->looks || (reads && job->step == 0);
+	/* After the first call, something may have been written, so the limit is that of all the work. */
+	job->reads = job->looks || (reads && job->read_ms && job->step == 0);
 	if (job->reads)
 		job->asked_ms = sys_now_ms();
 	atomic_fetch_add(&job->step, 1);
@@ -227,6 +231,9 @@ static void end_call(struct job *job)
 {
 	int step = atomic_load(&job->step);
 
+	/* The read before the writes does not count as their time. */
+	if (job->reads && !job->looks)
+		job->began_ms = sys_now_ms();
 	if (step == LEFT || !atomic_compare_exchange_strong(&job->step, &step, step + 1))
 		_exit(EXIT_SUCCESS);
 }

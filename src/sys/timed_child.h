@@ -31,12 +31,16 @@ enum {
 typedef int timed_child_work(void *arg, struct err *err);
 
 /*
- * Runs work that writes, with `wait_ms` for all of it. The child keeps only the descriptors `root` and `locks` (-1:
- * none). -ETIMEDOUT: the write continues in the child. -EHOSTDOWN: a read before all writes was not answered within
- * BOUNDED_ANSWER_MS, so nothing is written. -EINTR: the child was killed and its write has ended; the caller must check
- * the outcome. The caller can close its locks at once: the child has its own copies.
+ * Runs work that writes, with `wait_ms` for all of it. If `read_ms` is not 0, that is the limit of a first call that is
+ * a read, which then does not count. The child keeps only the descriptors `root` and `locks` (-1: none). Returns what
+ * `work` does, or:
+ *   -ETIMEDOUT: the write continues in the child
+ *   -EHOSTDOWN: the first read was not answered in time, and nothing is written
+ *   -EINTR: the child was killed, and its write has ended; the caller must check the outcome
+ * The caller can close its locks at once: the child has its own copies.
  */
-int timed_child_run(timed_child_work *work, void *arg, int root, const int locks[2], int wait_ms, struct err *err);
+int timed_child_run(timed_child_work *work, void *arg, int root, const int locks[2], int wait_ms, int read_ms,
+		    struct err *err);
 
 /*
  * Runs work that reads, with `wait_ms` for each read and twice that for successive reads of one device. The child keeps

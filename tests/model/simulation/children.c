@@ -141,7 +141,7 @@ static int run(struct job *job, struct err *err)
 }
 
 static int start(bool looks, timed_child_work *work, void *arg, struct arena *arena, const int locks[2], int wait_ms,
-		 struct err *err)
+		 int read_ms, struct err *err)
 {
 	struct job *job = calloc(1, sizeof(*job));
 
@@ -151,20 +151,21 @@ static int start(bool looks, timed_child_work *work, void *arg, struct arena *ar
 			     .locks = { locks[0], locks[1] },
 			     .looks = looks,
 			     .reads = looks,
-			     .read_us = (int64_t)(looks ? wait_ms : BOUNDED_ANSWER_MS) * 1000,
+			     .read_us = (int64_t)read_ms * 1000,
 			     .wait_us = (int64_t)wait_ms * 1000 };
 	/* The world itself looks at nothing that can hang. */
 	return self ? run(job, err) : work(arg, err);
 }
 
-int timed_child_run(timed_child_work *work, void *arg, int root, const int locks[2], int wait_ms, struct err *err)
+int timed_child_run(timed_child_work *work, void *arg, int root, const int locks[2], int wait_ms, int read_ms,
+		    struct err *err)
 {
-	return start(false, work, arg, NULL, locks, wait_ms, err);
+	return start(false, work, arg, NULL, locks, wait_ms, read_ms, err);
 }
 
 int timed_child_look(timed_child_work *work, void *arg, struct arena *arena, int root, int wait_ms, struct err *err)
 {
-	return start(true, work, arg, arena, (const int[2]){ -1, -1 }, wait_ms, err);
+	return start(true, work, arg, arena, (const int[2]){ -1, -1 }, wait_ms, wait_ms, err);
 }
 
 /* A call that can hang. If the parent was killed, nobody waits for it any more. */
@@ -172,7 +173,7 @@ static void begin_call(struct job *job, bool reads)
 {
 	if (self->parent->ended)
 		process_end(EXIT_SUCCESS);
-	job->reads = job->looks || (reads && !job->calls);
+	job->reads = job->looks || (reads && job->read_us && !job->calls);
 	job->calls++;
 	if (job->reads)
 		job->asked_us = now_us;
@@ -184,6 +185,8 @@ static void end_call(struct job *job)
 {
 	if (job->left)
 		process_end(EXIT_SUCCESS);
+	if (job->reads && !job->looks)
+		job->began_us = now_us;
 	job->asking = false;
 	point();
 }
