@@ -34,8 +34,8 @@ int survey_ahead(struct world *world, struct err *err);
 /*
  * Reads the leases and the host, and sets void leases apart. A wide survey also marks what may be removed: orphans, and
  * leased devices whose domain is gone or whose release is pending. If a device that a rule asks about appeared after
- * survey_ahead(), searches again without the lock; under it, returns 1: call both again. Under the lock, also drops void
- * leases, and records when each orphan was first seen free, the types and the configured cards.
+ * survey_ahead(), searches again without the lock; under it, returns 1: call both again. Under the lock, also drops
+ * void leases, and records when each orphan was first seen free, the types and the configured cards.
  */
 int survey_read(struct world *world, struct err *err);
 
