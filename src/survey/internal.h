@@ -15,14 +15,8 @@ bool survey_reads_named(const struct world *world);
 /* Reads the part of the host that the request and the leases can concern, or all of it. */
 int survey_read_host(struct world *world, struct err *err);
 
-/* Does a rule ask about a device that appeared after the last search of the processes, or was there none? */
-bool survey_asks_unseen(const struct world *world);
-
-/* Without the lock, then searches the processes (and libvirt's files) once more. */
-int survey_look_open(struct world *world, struct err *err);
-
 /*
- * Fills in, for each device that a rule asks about, whether it was open at the search and which domain names it. For a
- * device that appeared after the search, both are unknown.
+ * Fills in, for each device that a rule asks about, whether it is open and which domain names it. If such a device
+ * appeared after the last search, searches again without the lock; under it, returns 1, and both are unknown.
  */
-void survey_say_open(struct world *world);
+int survey_look_open(struct world *world, struct err *err);

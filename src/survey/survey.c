@@ -281,6 +281,8 @@ static int record(struct world *w, struct err *err)
 
 int survey_read(struct world *w, struct err *err)
 {
+	int r;
+
 	if (read_both(w, err) < 0)
 		return -err->code;
 	free(w->failures);
@@ -289,14 +291,12 @@ int survey_read(struct world *w, struct err *err)
 	if (survey_reads_all(w))
 		explain_absent(w);
 	find_missing_cards(w);
-	if (survey_look_open(w, err) < 0)
-		return -err->code;
+	r = survey_look_open(w, err);
+	if (r < 0)
+		return r;
 	if (w->wide)
 		find_reclaimable(w);
-	survey_say_open(w);
-	if (w->store->lock < 0)
-		return 0;
-	return record(w, err) < 0 ? -err->code : survey_asks_unseen(w);
+	return w->store->lock >= 0 && record(w, err) < 0 ? -err->code : r;
 }
 
 int survey_see(struct world *w, struct err *err)
@@ -322,8 +322,5 @@ int survey_again(struct world *w, const struct request *asked, struct err *err)
 	if (survey_start(w, err) < 0)
 		return -err->code;
 	explain_absent(w);
-	if (survey_look_open(w, err) < 0)
-		return -err->code;
-	survey_say_open(w);
-	return 0;
+	return survey_look_open(w, err);
 }

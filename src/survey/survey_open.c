@@ -106,7 +106,8 @@ static bool is_named(const struct world *w, const char *id, const char *but)
 	return w->disk && (libvirt_files_names(w->disk, id, but) || libvirt_files_unread(w->disk, false));
 }
 
-bool survey_asks_unseen(const struct world *w)
+/* Does a rule ask about a device that appeared after the last search of the processes, or was there none? */
+static bool asks_unseen(const struct world *w)
 {
 	for (size_t i = 0; i < w->inv.nparents && !w->users; i++)
 		if (is_vf_asked_about(w, w->inv.parents[i]))
@@ -119,11 +120,10 @@ bool survey_asks_unseen(const struct world *w)
 
 int survey_look_open(struct world *w, struct err *err)
 {
-	return w->store->lock < 0 && survey_asks_unseen(w) ? look_up(w, err) : 0;
-}
+	bool unseen = asks_unseen(w), locked = w->store->lock >= 0;
 
-void survey_say_open(struct world *w)
-{
+	if (unseen && !locked && look_up(w, err) < 0)
+		return -err->code;
 	for (size_t i = 0; i < w->inv.nparents; i++) {
 		struct inv_parent *vf = w->inv.parents[i];
 
@@ -144,6 +144,7 @@ void survey_say_open(struct world *w)
 		look_who(w, &device->facts, device->vgpu.id);
 		device->facts.is_named = is_named(w, device->vgpu.id, NULL);
 	}
+	return unseen && locked;
 }
 
 /* Guesses, before the host is read, whether a rule will ask. A wrong guess costs another round. */
@@ -168,7 +169,7 @@ static bool will_ask(const struct world *w)
 int survey_ahead(struct world *w, struct err *err)
 {
 	/* After the first round of a run, what was searched or asked about before is searched again. */
-	bool asks = w->wide || (w->inv.frameworks ? w->users || survey_asks_unseen(w) : will_ask(w));
+	bool asks = w->wide || (w->inv.frameworks ? w->users || asks_unseen(w) : will_ask(w));
 
 	return asks ? look_up(w, err) : 0;
 }
