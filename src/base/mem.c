@@ -120,7 +120,7 @@ void *mem_new(size_t n, size_t size)
 
 void *mem_resize(void *list, size_t n, size_t size)
 {
-	/* The arena does not know the old size: what follows the old list, even the new one, may be copied, too. */
+	/* The arena does not know the old size, so this may also copy what follows the old list, even the new one. */
 	size_t most = arena_rest(list);
 	void *p;
 

@@ -121,7 +121,7 @@ static bool read_events(struct watch *w, int timeout_ms)
 		if (n <= 0)
 			w->fds[KEYS].fd = -1;
 	}
-	/* A file that is created beside the leases causes an update, too. */
+	/* A new file beside the leases also causes an update. */
 	while (read(w->fds[LEASES].fd, events, sizeof(events)) > 0)
 		changed = true;
 	return (w->fds[DEVICES].revents && udev_watch_read(w->udev)) || changed;

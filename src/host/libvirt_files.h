@@ -52,8 +52,8 @@ bool libvirt_files_runs(const struct libvirt_files *disk, const char *domain_uui
 
 /*
  * Reads the text of a definition; the caller frees it. Follows links, as libvirt does: hosts can share definitions on
- * common storage. -ENOENT also for what is no regular file, because libvirt does not read it either; -ETIMEDOUT: a
- * link leads to storage that does not answer.
+ * common storage. -ENOENT: missing or not a regular file, which libvirt does not read either; -ETIMEDOUT: a link leads
+ * to storage that does not answer.
  */
 int libvirt_files_slurp(int dir, const char *name, char **text, size_t *len);
 

@@ -89,7 +89,7 @@ void plan_only_type(const struct planner *p, const struct inv_parent *vf)
 	types = pool_types(&p->world->inv, resolved->req->kind == REQUEST_MDEV, vf);
 	if (!types[0] || types[1] || !plan_type_fits(resolved, types[0]->type))
 		return;
-	/* The UUID was that of another kind of device, such as a crypto engine, for which a vGPU is no replacement. */
+	/* The UUID belonged to another kind of device, such as a crypto engine, which a vGPU cannot replace. */
 	if (*resolved->was && !type_has_driver_of(resolved->was, types[0]->type))
 		return;
 	text_copy(resolved->types[0], TYPE_SIZE, types[0]->type);

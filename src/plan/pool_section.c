@@ -55,7 +55,7 @@ bool pool_matches_twice(const struct config *config)
 
 const struct match *pool_matches(const struct section *s, const struct inv_pgpu *card)
 {
-	/* A match by vendor or NUMA node alone means only GPUs; network cards and FPGAs can have plain VFs, too. */
+	/* A match by vendor or NUMA node alone means only GPUs. Network cards and FPGAs can also have plain VFs. */
 	for (size_t i = 0; i < s->nmatches; i++)
 		if (pool_match(&s->matches[i], card) && !(s->vf && !card->gpu && !*s->matches[i].device))
 			return &s->matches[i];

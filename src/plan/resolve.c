@@ -113,7 +113,7 @@ static bool is_id(const struct world *world, const char *word)
 }
 
 /*
- * Lists the types that a hostdev of this kind can get here, and the command that shows all; nothing if there is none.
+ * Lists the types that a hostdev of this kind can get here, and the command that shows all. Sets "" without a type.
  * `enabled`: only enabled types that a pGPU can serve.
  */
 static void list_types(const struct vgpu_request *req, const struct world *world, bool enabled, char *list, size_t size)
