@@ -257,7 +257,10 @@ void cmd_close(struct cmd *cmd)
 
 int cmd_survey(struct cmd *cmd, struct err *err)
 {
-	return cmd->world.host ? 0 : survey_host(&cmd->world, &cmd->host, &cmd->store, &cmd->config, err);
+	if (cmd->world.host)
+		return 0;
+	cmd->world = (struct world){ .host = &cmd->host, .store = &cmd->store, .config = &cmd->config };
+	return survey_see(&cmd->world, err);
 }
 
 struct gc cmd_gc_pass(struct cmd *cmd)

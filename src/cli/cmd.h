@@ -123,7 +123,7 @@ int cmd_advise_root(struct err *err);
 /* Connects to libvirt and finds the domain that the first operand names, as CMD_LIBVIRT does. */
 int cmd_open_domain(struct cmd *cmd, struct err *err);
 
-/* Reads the host into cmd->world by survey_host(), once. Without a configuration the pool is empty. */
+/* Reads the host into cmd->world once. Without a configuration the pool is empty. */
 int cmd_survey(struct cmd *cmd, struct err *err);
 
 /* A dry gc pass, which changes nothing. After cmd_survey() it uses that inventory. */

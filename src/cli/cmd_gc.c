@@ -284,12 +284,15 @@ static int warn_of_definitions(const struct world *world, const struct inv_pgpu 
 }
 
 /* `planned`: the vGPUs that would be removed still count. */
-static int say_free(struct world *world, const char *address, const char *type, bool dry, bool planned, struct err *err)
+static int say_free(struct cmd *cmd, const char *address, const char *type, bool planned, struct err *err)
 {
+	const struct world *world = &cmd->world;
 	struct capacity_count count = { 0 };
 	const struct inv_pgpu *card;
 
-	if (!planned && survey_see(world, err) < 0)
+	if (!planned)
+		survey_end(&cmd->world);
+	if (cmd_survey(cmd, err) < 0)
 		return -err->code;
 	card = inventory_pgpu(&world->inv, address);
 	if (!card)
@@ -299,7 +302,7 @@ static int say_free(struct world *world, const char *address, const char *type, 
 	if (capacity_count(&count, world, card, inventory_offer(card, type)) && !planned && count.available == 0)
 		out_say("%s: no vGPU of another type blocks %s, but none is available: %s", address, type,
 			count.reason);
-	else if (dry)
+	else if (cmd->call->dry_run)
 		out_say("%s would be free for %s", address, type);
 	else
 		out_say("%s is free for %s: %d available, %d in use", address, type, count.available, count.used);
@@ -336,7 +339,7 @@ static int retype(struct cmd *cmd, struct err *err)
 	changes |= release_others(cmd, address, type, err);
 	if (changes < 0)
 		return -err->code;
-	return say_free(world, address, type, cmd->call->dry_run, cmd->call->dry_run && changes, err);
+	return say_free(cmd, address, type, cmd->call->dry_run && changes, err);
 }
 
 const struct command cmd_retype = {

@@ -195,12 +195,12 @@ static int64_t next_pass(const struct gc *pass, int64_t again_ms)
 
 static int write_metrics(const struct handler *h, struct store *store, const struct gc *pass, struct err *err)
 {
-	autosurvey struct world world = { 0 };
+	autosurvey struct world world = { .host = &h->host, .store = store, .config = &h->config };
 	const struct metrics metrics = { .world = &world, .config_valid = h->is_valid, .pass = pass };
 	autofree char *text = NULL;
 	size_t len = 0;
 	FILE *to = mem_open(&text, &len);
-	int r = survey_host(&world, &h->host, store, &h->config, err);
+	int r = survey_see(&world, err);
 
 	/* Record silent drivers now: this process can be killed while it waits for libvirt. */
 	silent_note(store);

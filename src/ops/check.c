@@ -166,28 +166,29 @@ static int look_at_host(struct check *check, struct err *err)
 	struct world *world = &check->start.world;
 
 	check->no_start = check->store_err;
-	if (check->store_result == 0 &&
-	    survey_host(world, check->host, &check->store, check->config, &check->no_start) == 0)
+	*world = (struct world){ .host = check->host, .store = &check->store, .config = check->config };
+	if (check->store_result == 0 && survey_see(world, &check->no_start) == 0)
 		return 0;
 	survey_end(world);
-	return survey_host(world, check->host, &check->start.store, check->config, err);
+	*world = (struct world){ .host = check->host, .store = &check->start.store, .config = check->config };
+	return survey_see(world, err);
 }
 
 /* Returns the world to the caller, without what the checks have added for planning starts. */
 static void give_back(struct check *check, const struct config *config)
 {
-	static const struct request nothing;
 	struct world *world = check->seen;
 	struct err ignored;
 
 	*world = check->start.world;
 	world->config = config;
+	world->asked = NULL;
 	world->mode = PLAN_PREPARE;
 	for (size_t i = 0; i < world->inv.ndevices; i++)
 		world->inv.devices[i].facts = (struct device_facts){ 0 };
 	for (size_t i = 0; i < world->inv.nparents; i++)
 		world->inv.parents[i]->facts = (struct device_facts){ 0 };
-	(void)!survey_again(world, &nothing, &ignored);
+	(void)!survey_see(world, &ignored);
 }
 
 static void run(struct check *check)

@@ -35,7 +35,7 @@ struct check {
 	const struct host *host;
 	const char *config_path; /* as config_load() takes it */
 	/*
-	 * What the caller has seen of this host (survey_host()); NULL: the check reads the host. With it, the check
+	 * What the caller has seen of this host (survey_see()); NULL: the check reads the host. With it, the check
 	 * waits for a held lock only briefly, not as long as a start would.
 	 */
 	struct world *seen;

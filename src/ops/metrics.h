@@ -13,7 +13,7 @@
 #include "plan/world.h"
 
 struct metrics {
-	const struct world *world; /* from survey_host() */
+	const struct world *world; /* from survey_see() */
 	bool config_valid;         /* there is a valid file */
 	const struct gc *pass;     /* a completed gc_run(); its foreign devices with GC_GOES are orphans */
 };

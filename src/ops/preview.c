@@ -58,7 +58,7 @@ int preview_make(struct preview *p, const struct lifecycle *lifecycle, enum plan
 	r = lifecycle_before_plan(lifecycle, mode, err);
 	if (r <= 0)
 		return r;
-	if (survey_start(world, err) < 0 || survey_see(world, err) < 0)
+	if (survey_see(world, err) < 0)
 		return -err->code;
 	if (lifecycle_refuse_running(lifecycle, world, err) < 0)
 		return mode == PLAN_RESTORE ? 0 : -err->code;
@@ -70,7 +70,8 @@ int preview_again(struct preview *p, const struct lifecycle *lifecycle, enum pla
 	p->lifecycle = lifecycle;
 	p->world.mode = mode;
 	p->world.config = lifecycle->config;
-	return survey_again(&p->world, lifecycle->request, err) < 0 ? -err->code : make_plan(p, err);
+	p->world.asked = lifecycle->request;
+	return survey_see(&p->world, err) < 0 ? -err->code : make_plan(p, err);
 }
 
 /* Would a start that has failed with `r`, before the plan or while writing its leases, go on without leases? */

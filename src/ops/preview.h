@@ -31,7 +31,7 @@ struct preview {
  */
 int preview_make(struct preview *preview, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err);
 
-/* Plans with what preview->world has seen of the host (survey_host()), which is not read again. */
+/* Plans with what preview->world has seen of the host (survey_see()), which is not read again. */
 int preview_again(struct preview *preview, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err);
 
 /*

@@ -96,7 +96,7 @@ struct world {
 	struct store *store;
 	const struct config *config; /* NULL: none is in effect; existing devices are still adopted */
 	const char *why_no_config;   /* why there is none, and what to do */
-	const struct request *asked; /* as in the domain's XML */
+	const struct request *asked; /* as in the domain's XML; NULL: none, the survey reads all cards */
 	enum plan_mode mode;
 	int64_t deadline_ms; /* of the operation (sys_now_ms()); 0 none */
 	/*

@@ -301,26 +301,10 @@ int survey_read(struct world *w, struct err *err)
 
 int survey_see(struct world *w, struct err *err)
 {
-	return survey_ahead(w, err) < 0 ? -err->code : survey_read(w, err);
-}
-
-int survey_host(struct world *w, const struct host *host, struct store *store, const struct config *config,
-		struct err *err)
-{
-	static const struct request nothing;
-
-	*w = (struct world){ .host = host, .store = store, .config = config, .asked = &nothing };
-	return survey_start(w, err) < 0 ? -err->code : survey_see(w, err);
-}
-
-int survey_again(struct world *w, const struct request *asked, struct err *err)
-{
-	free(w->resolved_requests);
-	w->resolved_requests = NULL;
-	w->nfailed_attempts = 0;
-	w->asked = asked;
 	if (survey_start(w, err) < 0)
 		return -err->code;
+	if (!w->inv.frameworks)
+		return survey_ahead(w, err) < 0 ? -err->code : survey_read(w, err);
 	explain_absent(w);
 	return survey_look_open(w, err);
 }

@@ -12,7 +12,10 @@
 #include "plan/plan.h"
 #include "state/history.h"
 
-/* Starts the survey whose input the caller has set in `world`, and resolves the request. Always call survey_end(). */
+/*
+ * Starts the survey whose input the caller has set in `world`, and resolves the request, which may replace an earlier
+ * one. Always call survey_end().
+ */
 int survey_start(struct world *world, struct err *err);
 void survey_end(struct world *world);
 
@@ -39,18 +42,11 @@ int survey_ahead(struct world *world, struct err *err);
  */
 int survey_read(struct world *world, struct err *err);
 
-/* survey_ahead() and survey_read(), for a caller that decides nothing: takes no lock. */
+/*
+ * The whole survey, for a caller that decides nothing: takes no lock. A world that was read already is not read again:
+ * only the facts about its request, which may be another one, are collected anew.
+ */
 int survey_see(struct world *world, struct err *err);
 
-/*
- * Reads all cards with all types, the leases and the missing cards, for a caller that shows them or plans several
- * starts with survey_again(). Call survey_end() even after a failure.
- */
-int survey_host(struct world *world, const struct host *host, struct store *store, const struct config *config,
-		struct err *err);
-
-/* Replaces the request by another one, after survey_host(), without reading the host again. */
-int survey_again(struct world *world, const struct request *asked, struct err *err);
-
-/* Adds to survey_host() what only a wide survey has: what can be removed to make capacity. */
+/* Adds to survey_see() what only a wide survey has: what can be removed to make capacity. */
 int survey_look(struct world *world, struct err *err);

@@ -82,6 +82,7 @@ static int change_frameworks(struct world *w, struct err *err)
 	char refusal[RESOLVE_REFUSAL];
 	unsigned int unread;
 
+	free(w->changed.vgpus);
 	w->changed = *w->asked;
 	w->changed.vgpus = mem_new(w->asked->nvgpus + 1, sizeof(*w->changed.vgpus));
 	w->request = &w->changed;
@@ -100,12 +101,18 @@ static int change_frameworks(struct world *w, struct err *err)
 
 int survey_start(struct world *w, struct err *err)
 {
+	static const struct request nothing;
+
+	if (!w->asked)
+		w->asked = &nothing;
 	w->request = w->asked;
+	w->nfailed_attempts = 0;
 	for (size_t i = 0; i < w->asked->nvgpus && !w->libvirt; i++)
 		if (w->mode == PLAN_MIGRATE || w->asked->vgpus[i].kind == REQUEST_PCI)
 			w->libvirt = libvirt_files_libvirt(w->host);
 	if (w->mode == PLAN_MIGRATE && w->config && change_frameworks(w, err) < 0)
 		return -err->code;
+	free(w->resolved_requests);
 	w->resolved_requests = mem_new(w->request->nvgpus + 1, sizeof(*w->resolved_requests));
 	for (size_t i = 0; i < w->request->nvgpus; i++) {
 		const struct vgpu_request *req = &w->request->vgpus[i];
