@@ -123,19 +123,12 @@ static int list_drop_ins(int dir, const struct source *source, struct dirent ***
 
 static int take_file(struct draft *draft, int dir, const struct source *source, struct err *err)
 {
-	autofree char *text = NULL;
-	char **slot;
+	/* Keep the text, because the entries of a nova.conf point into it. */
+	char **text = mem_add(&draft->texts, &draft->ntexts, sizeof(*text));
 	size_t len;
-	int r = read_file(dir, source, &text, &len, err);
+	int r = read_file(dir, source, text, &len, err);
 
-	if (r < 0)
-		return r;
-	if (source->dialect == DIALECT_OURS)
-		return config_ini_read(draft, source->name, text, len, err);
-	/* Keep the text, because the draft's entries point into it. */
-	slot = mem_add(&draft->texts, &draft->ntexts, sizeof(*slot));
-	*slot = steal_ptr(&text);
-	return config_nova_read(draft, source->name, *slot, len, err);
+	return r < 0 ? r : config_ini_read(draft, source->name, source->dialect, *text, len, err);
 }
 
 /* If a file cannot be read, it is unknown which types are enabled. */

@@ -1,108 +1,93 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Splits text into sections, keys and values, with inih.
+ * Splits text into sections, keys and values, in place: our files, and a nova.conf by the rules of oslo.config's parser
+ * (oslo_config/iniparser.py). inih splits a line into key and value, and gets single lines only: it silently truncates
+ * long lines and section names, skips empty sections, and reads an indented [section] as a value.
  *
- * inih passes no line numbers in some builds, silently truncates long lines and section names, skips empty sections,
- * and reads an indented [section] as a value. Therefore next_line() counts the lines, and refuses lines that inih would
- * misread; the value is taken from the line itself, because inih gets only the beginning of a long one.
+ * In both, an indented line continues the value above, and an empty line ends it. In our files, comments can follow a
+ * value or be between its lines, and reading continues after a mistake. In a nova.conf, a comment is a line of its own
+ * and ends the value, and a malformed line is refused in any section, because Nova would not start.
  */
 #include <ctype.h>
 #include <ini.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/mem.h"
 #include "base/text.h"
 #include "internal.h"
 
 enum {
-	VALUE_MAX = 65536,
-	SECTION_SIZE = 50, /* inih keeps 49 characters of a section's name and silently drops the rest */
+	SECTION_MAX = 49, /* characters of a section's name */
+	INIH_SIZE = 199,  /* inih reads one character less of a line */
 };
 
 struct reader {
 	struct draft *draft;
 	struct err *err;
-	const char *file, *at, *end;
-	int line;
+	bool nova;
+	const char *file;
+	char *line; /* the current one, and its number */
+	int number;
 	int failed;                                        /* the negative errno that stops reading */
-	const char *word;                                  /* a word of the line that may be meant as a type; "" none */
 	enum { SKIP_NONE, SKIP_VALUE, SKIP_SECTION } skip; /* until the next key or section */
+	bool is_key;                                       /* inih has found a key in the line */
+	const char *section;                               /* the current one; NULL: before the first */
 
-	char *text;   /* a copy of the line */
-	bool awaited; /* inih has not called the handler for the line yet */
+	/* The value that an indented line would continue, its end, and the line of that; NULL: none. */
+	char *value, *end;
+	int end_number;
 
-	const char *name; /* of the current section */
-	struct section *section;
-	const struct key *keys; /* NULL: before the first section */
-	int seen[KEYS_MAX];     /* the line of each key in the section */
-
-	bool open;             /* an indented line would continue the value */
-	const struct key *key; /* NULL: the section is unknown */
-	int key_line, value_line;
-	char *value;
-	size_t len;
+	/* In our files: */
+	struct section *type;         /* whose section it is; NULL: not a type's */
+	const struct key *keys, *key; /* of the section; of the value */
+	int key_number;               /* the key's line */
+	int seen[KEYS_MAX];           /* the line of each key in the section */
 };
 
-static void note_mistake(struct reader *r, int e)
+/* Notes a mistake and skips what belongs to it. A nova.conf is refused at the first one. */
+static void note_mistake(struct reader *r, int e, int skip)
 {
-	e = config_mistake(r->draft, e, r->err);
+	r->value = NULL;
+	r->skip = skip;
+	if (!r->nova)
+		e = config_mistake(r->draft, e, r->err);
 	if (e < 0)
 		r->failed = e;
 }
 
-/* Sets the key, because no further line continues its value. */
-static void end_key(struct reader *r)
+/* Sets the key, because no further line continues its value. Those of a nova.conf are set when all files are read. */
+static void end_value(struct reader *r)
 {
-	struct setting t = {
-		.draft = r->draft,
-		.section = r->section,
-		.key = r->key,
-		.at = { .file = r->file, .line = r->key_line, .section = r->name },
-		.err = r->err,
-	};
-	int e;
+	struct setting t = { .draft = r->draft, .section = r->type, .key = r->key, .err = r->err };
+	int e = 0;
 
-	if (!r->open)
+	if (!r->value)
 		return;
-	r->open = false;
-	if (!r->key)
-		return;
-	r->value[r->len] = '\0';
-	t.at.key = r->key->name;
-	e = config_key_set(&t, r->value);
-	r->draft->unsure |= e < 0 && r->keys == config_devices_keys;
-	note_mistake(r, e);
+	if (!r->nova) {
+		t.at = (struct location){ r->file, r->key_number, r->section, r->key->name, false };
+		e = config_key_set(&t, r->value);
+		r->draft->unsure |= e < 0 && r->keys == config_devices_keys;
+	}
+	note_mistake(r, e, SKIP_NONE);
 }
 
-static void key_mistake(struct reader *r, int e)
+/* Reports a line that cannot be read. `word` of it may be meant as a type; "" none. */
+__attribute__((format(printf, 3, 4))) static void fail(struct reader *r, const char *word, const char *fmt, ...)
 {
-	r->awaited = r->open = false;
-	r->skip = SKIP_VALUE;
-	r->draft->unsure |= r->keys == config_devices_keys;
-	note_mistake(r, e);
-}
-
-/* Reports a line that cannot be read, and skips the rest of its value or section. */
-__attribute__((format(printf, 2, 3))) static void fail(struct reader *r, const char *fmt, ...)
-{
-	const struct location at = { .file = r->file, .line = r->line };
+	const struct location at = { .file = r->file, .line = r->number };
 	char what[512];
 	va_list ap;
 
-	end_key(r);
-	if (r->failed)
-		return;
 	va_start(ap, fmt);
 	vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);
+	end_value(r);
+	if (r->failed)
+		return;
 	r->draft->unsure = true;
 	config_err(&at, r->err, "%s", what);
-	key_mistake(r, err_word(r->err, r->word));
-	if (r->text[0] == '[' || !r->keys)
-		r->skip = SKIP_SECTION;
+	note_mistake(r, err_word(r->err, word), r->line[0] == '[' || !r->section ? SKIP_SECTION : SKIP_VALUE);
 }
 
 static int refuse_key(const struct key *keys, const struct location *at, struct err *err)
@@ -119,65 +104,89 @@ static int refuse_key(const struct key *keys, const struct location *at, struct 
 	return config_err(at, err, "unknown key; valid keys: %s", all);
 }
 
-static void begin_key(struct reader *r, const char *name)
+static int find_key(struct reader *r, const struct location *at)
 {
-	struct location at = { .file = r->file, .line = r->line, .section = r->name, .key = name };
 	int *seen;
 
-	if (!r->keys) {
-		fail(r, "'%.80s' is outside of any [section]", r->text);
-		return;
-	}
-	if (!*name) {
-		fail(r, "missing key before '='");
-		return;
-	}
-	r->key = config_key(r->keys, name);
-	if (!r->key && r->keys->name) {
-		key_mistake(r, refuse_key(r->keys, &at, r->err));
-		return;
-	}
-	if (r->key) {
-		seen = &r->seen[r->key - r->keys];
-		if (*seen && !r->key->many) {
-			key_mistake(r, config_err(&at, r->err, "duplicates %s (line %d)", name, *seen));
-			return;
-		}
-		*seen = r->line;
-	}
-	r->open = true;
-	r->key_line = r->value_line = r->line;
-	r->len = 0;
+	r->key = config_key(r->keys, at->key);
+	if (!r->key)
+		return refuse_key(r->keys, at, r->err);
+	seen = &r->seen[r->key - r->keys];
+	if (*seen && !r->key->many)
+		return config_err(at, r->err, "duplicates %s (line %d)", at->key, *seen);
+	*seen = r->key_number = r->number;
+	return 0;
 }
 
-/* inih's handler: adds the line to the value. Each continuation line of a value begins with '\n'. */
-static int take_value(void *user, const char *section, const char *name, const char *value)
+/* oslo.config removes quotes around the first line of a value. */
+static char *unquote(char *value)
+{
+	size_t n = strlen(value);
+
+	if (n < 2 || (*value != '"' && *value != '\'') || value[n - 1] != *value)
+		return value;
+	value[n - 1] = '\0';
+	return value + 1;
+}
+
+static void begin_value(struct reader *r, const struct location *at)
+{
+	char *value = text_strip(r->line + strcspn(r->line, "=:") + 1);
+	int e;
+
+	if (r->nova)
+		value = unquote(value);
+	e = r->nova ? config_nova_take(r->draft, at, value, r->err) : find_key(r, at);
+	if (e < 0) {
+		r->draft->unsure |= r->keys == config_devices_keys;
+		note_mistake(r, e, SKIP_VALUE);
+		return;
+	}
+	r->value = value;
+	r->end = value + strlen(value);
+	r->end_number = r->number;
+}
+
+/* inih's handler. The value is taken from the line itself, because inih gets only the beginning of a long one. */
+static int take_key(void *user, const char *section, const char *name, const char *value)
 {
 	struct reader *r = user;
-	bool continues = isspace((unsigned char)r->text[0]);
-	size_t n, lines;
+	const struct location at = { r->file, r->number, r->section, name, r->nova };
 
 	(void)section;
-	if (!name || !value) /* a new section, if inih is built to report it */
+	if (!name || !value || r->is_key)
 		return 1;
-	r->awaited = false;
-	if (!continues)
-		begin_key(r, name);
-	if (!r->open || !r->key)
-		return 1;
-	value = text_strip(continues ? r->text : r->text + strcspn(r->text, "=:") + 1);
-	n = strlen(value);
-	lines = (size_t)(r->line - r->value_line);
-	if (r->len + lines + n > VALUE_MAX) {
-		r->open = false;
-		fail(r, "[%s] %s: longer than %d bytes", r->name, name, VALUE_MAX);
-		return 1;
-	}
-	memset(r->value + r->len, '\n', lines);
-	memcpy(r->value + r->len + lines, value, n);
-	r->len += lines + n;
-	r->value_line = r->line;
+	r->is_key = true;
+	if (!*name)
+		fail(r, "", "missing key before '='");
+	else if (!r->section)
+		fail(r, "", "'%.80s' is outside of any [section]", r->nova ? name : r->line);
+	else
+		begin_value(r, &at);
 	return 1;
+}
+
+static void take_pair(struct reader *r)
+{
+	char start[INIH_SIZE];
+
+	/* The empty line is for inih to skip no byte order mark in the second. */
+	snprintf(start, sizeof(start), "\n%s", r->line);
+	r->is_key = false;
+	ini_parse_string(start, take_key, r);
+	if (!r->is_key)
+		fail(r, "", "'%.80s': expected 'key = value', [section] or # comment", r->line);
+}
+
+/* Each line of a value begins with '\n'. There is space for it, because the text before the line is used up. */
+static void continue_value(struct reader *r, const char *text)
+{
+	size_t n = strlen(text), lines = (size_t)(r->number - r->end_number);
+
+	memset(r->end, '\n', lines);
+	memmove(r->end + lines, text, n + 1);
+	r->end += lines + n;
+	r->end_number = r->number;
 }
 
 static int take_type(struct draft *draft, const char *type, const struct location *at, struct section **section,
@@ -241,136 +250,125 @@ static const struct key *begin_section(struct draft *draft, const struct locatio
 	return NULL;
 }
 
+static bool is_header(const struct reader *r, const char *text)
+{
+	size_t n = strlen(text);
+
+	return n > 2 && text[n - 1] == ']' &&
+	       (r->nova || (n - 2 <= SECTION_MAX && strcspn(text + 1, " \t[]") == n - 2));
+}
+
 static void take_header(struct reader *r)
 {
-	static const struct key none[] = { { 0 } };
-	size_t n = strcspn(r->text, "]");
-	char word[ERR_WORD_SIZE] = "";
+	struct location at = { .file = r->file, .line = r->number, .nova = r->nova };
+	char *text = r->line, word[ERR_WORD_SIZE] = "";
 
 	/* Keep the whole type for the error. It may contain blanks: "[mdev_GRID T4-1B]". */
-	if (strncmp(r->text, "[mdev_", 6) == 0 || strncmp(r->text, "[vgpu_", 6) == 0)
-		snprintf(word, sizeof(word), "%.*s", (int)n - 6, r->text + 6);
-	if (n < 2 || n > SECTION_SIZE || strcmp(r->text + n, "]") != 0 || strpbrk(r->text + 1, " \t[")) {
-		r->word = word;
-		fail(r, "'%.80s' is not a section header: expected [NAME], at most %d characters, no blanks", r->text,
-		     SECTION_SIZE - 1);
-		r->word = "";
+	if (strncmp(text, "[mdev_", 6) == 0 || strncmp(text, "[vgpu_", 6) == 0)
+		snprintf(word, sizeof(word), "%.*s", (int)strcspn(text + 6, "]"), text + 6);
+	if (!is_header(r, text)) {
+		if (r->nova)
+			fail(r, word, "'%.80s' is not a section header: expected [NAME] and nothing after it", text);
+		else
+			fail(r, word,
+			     "'%.80s' is not a section header: expected [NAME], at most %d characters, no blanks", text,
+			     SECTION_MAX);
 		return;
 	}
-	r->text[n] = '\0';
-	r->name = config_keep(&r->draft->config->names, &r->draft->config->nnames, r->text + 1);
+	text[strlen(text) - 1] = '\0';
+	at.section = r->section = config_keep(&r->draft->config->names, &r->draft->config->nnames, text + 1);
+	if (r->nova) {
+		note_mistake(r, config_nova_take(r->draft, &at, NULL, r->err), SKIP_NONE);
+		return;
+	}
 	memset(r->seen, 0, sizeof(r->seen));
-	r->keys = begin_section(r->draft, &(struct location){ .file = r->file, .line = r->line, .section = r->name },
-				&r->section, r->err);
-	if (r->keys)
-		return;
-	r->keys = none;
-	note_mistake(r, err_word(r->err, word));
+	r->keys = begin_section(r->draft, &at, &r->type, r->err);
+	if (!r->keys)
+		note_mistake(r, err_word(r->err, word), SKIP_SECTION);
 }
 
-/*
- * Removes trailing white space and a comment. A comment begins with # or ; at the start of the text or after white
- * space. Returns false if nothing is left.
- */
-static bool trim(struct reader *r)
+/* Removes a comment, which begins with # or ; at the start of the line or after white space. */
+static void cut_comment(char *line)
 {
-	char *text = r->text;
-
-	if (text[strspn(text, " \t\r")] == '\0') {
-		end_key(r);
-		return false;
-	}
-	for (char *c = text; *c; c++)
-		if ((*c == '#' || *c == ';') && (c == text || isspace((unsigned char)c[-1])))
+	for (char *c = line; *c; c++)
+		if ((*c == '#' || *c == ';') && (c == line || isspace((unsigned char)c[-1])))
 			*c = '\0';
-	return *text_strip(text);
 }
 
-static bool check_line(struct reader *r)
+static bool has_control(struct reader *r)
 {
-	for (const char *s = r->text; *s; s++)
+	for (const char *s = r->line; *s; s++)
 		if (iscntrl((unsigned char)*s) && *s != '\t') {
-			fail(r, "unexpected control character (%02x)", (unsigned char)*s);
-			return false;
+			fail(r, "", "unexpected control character (%02x)", (unsigned char)*s);
+			return true;
 		}
-	if (isspace((unsigned char)r->text[0]) && !r->open) {
-		fail(r, "indented line without a key above to continue");
-		return false;
+	return false;
+}
+
+static void take_line(struct reader *r)
+{
+	bool indented = r->line[0] == ' ' || r->line[0] == '\t', blank = !r->line[strspn(r->line, " \t\r")];
+	char *text;
+
+	if (!r->nova)
+		cut_comment(r->line);
+	text = text_strip(r->line);
+	/* A comment of ours does not end the value. */
+	if (!r->nova && !blank && (!*text || has_control(r)))
+		return;
+	if (indented && *text && r->value) {
+		continue_value(r, text);
+		return;
 	}
-	return true;
-}
-
-/* Does the line end the value above? Indented lines continue the value; comments may be between them. */
-static bool begins_anew(const char *line)
-{
-	return !isspace((unsigned char)line[0]) && line[0] != '#' && line[0] != ';';
-}
-
-static void copy_line(struct reader *r)
-{
-	const char *raw = r->at, *eol = memchr(raw, '\n', (size_t)(r->end - raw));
-	size_t len = (size_t)((eol ? eol : r->end) - raw);
-
-	r->line++;
-	r->at += len + (eol != NULL);
-	free(r->text);
-	r->text = mem_strndup(raw, len);
-	if (r->text[0] == '[' || (r->skip == SKIP_VALUE && begins_anew(r->text)))
-		r->skip = SKIP_NONE;
-	if (!r->skip && memchr(raw, '\0', len))
-		fail(r, "unexpected NUL byte: not a text file");
-}
-
-/* Reads one line. True: inih should split it. */
-static bool take_line(struct reader *r)
-{
-	copy_line(r);
-	if (begins_anew(r->text))
-		end_key(r);
-	if (r->failed || r->skip || !trim(r) || !check_line(r))
-		return false;
-	if (r->text[0] == '[')
+	end_value(r);
+	if (r->failed || !*text || (!indented && strchr("#;", *text)))
+		return;
+	r->line = text;
+	if (indented)
+		fail(r, "", "indented line without a key above to continue");
+	else if (*text == '[')
 		take_header(r);
-	return r->text[0] != '[';
+	else
+		take_pair(r);
 }
 
-/* inih calls this instead of fgets(). Puts '|' before a continuation line, which inih might take for a comment. */
-static char *next_line(char *line, int size, void *stream)
+/* Does the line end what is skipped? Comments may be between the lines of a value. */
+static bool ends_skip(const struct reader *r)
 {
-	struct reader *r = stream;
-	bool found = false;
-
-	if (r->awaited)
-		fail(r, "'%.80s': expected 'key = value', [section] or # comment", r->text);
-	while (!found && !r->failed && r->at < r->end)
-		found = take_line(r);
-	if (!found || r->failed) {
-		end_key(r);
-		return NULL;
-	}
-	snprintf(line, (size_t)size, "%s%.*s\n", isspace((unsigned char)r->text[0]) ? " |" : "", size - 4, r->text);
-	r->awaited = true;
-	return line;
+	return r->line[0] == '[' ||
+	       (r->skip == SKIP_VALUE && !isspace((unsigned char)r->line[0]) && r->line[0] != '#' && r->line[0] != ';');
 }
 
-int config_ini_read(struct draft *draft, const char *name, const char *text, size_t len, struct err *err)
+int config_ini_read(struct draft *draft, const char *name, enum dialect dialect, char *text, size_t len,
+		    struct err *err)
 {
-	autofree char *value = mem_alloc(VALUE_MAX + 1);
 	struct config *config = draft->config;
 	struct reader r = { .draft = draft,
 			    .err = err,
-			    .file = config_keep(&config->files, &config->nfiles, name),
-			    .at = text,
-			    .end = text + len,
-			    .value = value,
-			    .word = "" };
+			    .nova = dialect == DIALECT_NOVA,
+			    .file = config_keep(&config->files, &config->nfiles, name) };
+	char *end = text + len, *next;
 
-	if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) /* skip the byte order mark that some editors write */
-		r.at += 3;
-	ini_parse_stream(next_line, &r, take_value, &r);
-	/* inih stops when out of memory, and in some builds at an error, but a file must be read as a whole. */
-	if (!r.failed && (r.awaited || r.at < r.end))
-		fail(&r, "libinih stopped reading here");
-	free(r.text);
+	if (!r.nova && len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) /* skip the byte order mark of some editors */
+		text += 3;
+	for (r.line = text; !r.failed && r.line < end; r.line = next) {
+		char *eol = r.line;
+
+		while (eol < end && *eol != '\n' && !(r.nova && *eol == '\r'))
+			eol++;
+		next = eol + 1 + (*eol == '\r' && eol[1] == '\n');
+		*eol = '\0';
+		r.number++;
+		if (ends_skip(&r))
+			r.skip = SKIP_NONE;
+		if (r.skip)
+			continue;
+		if (memchr(r.line, '\0', (size_t)(eol - r.line)))
+			fail(&r, "", "unexpected NUL byte: not a text file");
+		else
+			take_line(&r);
+	}
+	if (!r.failed)
+		end_value(&r);
 	return r.failed;
 }

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Nova's pool. A nova.conf is read into entries by the rules of oslo.config's parser (oslo_config/iniparser.py): a line
- * that begins with a blank or a tab continues the value above; any other line ends it. Sections that do not concern
- * vGPUs are ignored, except that a malformed line is refused in any section, because Nova would not start.
- *
- * oslo.config's rules decide which of several files, sections, names and lines sets an option. A value is read as in
+ * Nova's pool. oslo.config's rules decide which of several files, sections, names and lines sets an option. A value is read as in
  * our files, without substitution; a value that has another meaning to Nova is refused.
  */
 #include <string.h>
@@ -20,7 +16,7 @@ enum { ENTRIES_MAX = 4096 };
 /* An option of nova.conf that defines the pool. NOVA_UNREAD: Nova reads the option only under another section name. */
 enum nova_option { NOVA_TYPES, NOVA_HEADER, NOVA_ADDRESSES, NOVA_CLASS, NOVA_MAX, NOVA_UNREAD };
 
-/* A header or key of one of these options; draft->texts owns the key and the value. */
+/* A header or key of one of these options; draft->texts owns the value. */
 struct nova_entry {
 	struct location at; /* key NULL: the header of a section */
 	char *value;        /* the whole value; continuation lines begin with '\n' */
@@ -46,14 +42,6 @@ static const struct {
 	{ "vgpu_", "max_instances", NOVA_UNREAD, true },
 };
 
-struct reader {
-	struct draft *draft;
-	struct err *err;
-	struct location at;  /* the current line */
-	const char *section; /* NULL: before the first section */
-	char *end;           /* of the value that an indented line would continue; NULL: none */
-};
-
 /* oslo.config ignores the case of section names. */
 static bool is_option(size_t i, const char *section, const char *key)
 {
@@ -64,99 +52,23 @@ static bool is_option(size_t i, const char *section, const char *key)
 	return key && options[i].key ? strcmp(key, options[i].key) == 0 : key == options[i].key;
 }
 
-static int add_entry(struct reader *r, const char *key, char *value)
+int config_nova_take(struct draft *draft, const struct location *at, char *value, struct err *err)
 {
-	struct draft *draft = r->draft;
 	struct nova_entry *slot;
 
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
-		if (!is_option(i, r->section, key))
+		if (!is_option(i, at->section, at->key))
 			continue;
 		if (draft->nentries == ENTRIES_MAX)
-			return config_err(&r->at, r->err, "more than %d lines in [devices] and [mdev_*]", ENTRIES_MAX);
+			return config_err(&(struct location){ .file = at->file, .line = at->line }, err,
+					  "more than %d lines in [devices] and [mdev_*]", ENTRIES_MAX);
 		slot = mem_add(&draft->entries, &draft->nentries, sizeof(*slot));
-		*slot = (struct nova_entry){ .at = { r->at.file, r->at.line, r->section, key, true },
-					     .option = options[i].option,
-					     .old = options[i].old };
-		slot->value = value;
+		*slot = (struct nova_entry){
+			.at = *at, .value = value, .option = options[i].option, .old = options[i].old
+		};
+		slot->at.key = options[i].key;
 	}
 	return 0;
-}
-
-static int take_header(struct reader *r, char *line)
-{
-	size_t n = strlen(line);
-
-	if (n < 3 || line[n - 1] != ']')
-		return config_err(&r->at, r->err,
-				  "'%.80s' is not a section header: expected [NAME] and nothing after it", line);
-	line[n - 1] = '\0';
-	r->section = config_keep(&r->draft->config->names, &r->draft->config->nnames, line + 1);
-	return add_entry(r, NULL, NULL);
-}
-
-/* Quotes around the first line of a value are not part of it. */
-static int take_key(struct reader *r, char *line)
-{
-	char *value = line + strcspn(line, ":="), *key;
-	size_t n;
-
-	if (!*value)
-		return config_err(&r->at, r->err, "'%.80s': expected 'key = value', [section] or # comment", line);
-	*value = '\0';
-	value = text_strip(value + 1);
-	key = text_strip(line);
-	if (!*key)
-		return config_err(&r->at, r->err, "missing key before '='");
-	if (!r->section)
-		return config_err(&r->at, r->err, "'%.80s' is outside of any [section]", key);
-	n = strlen(value);
-	if (n > 1 && (*value == '"' || *value == '\'') && value[n - 1] == *value) {
-		value[n - 1] = '\0';
-		value++;
-	}
-	r->end = value + strlen(value);
-	return add_entry(r, key, value);
-}
-
-/* Moves a continuation line up in the text, to the end of its value. */
-static int take_line(struct reader *r, char *line)
-{
-	bool indented = *line == ' ' || *line == '\t';
-	char *text = text_strip(line), *end = r->end;
-	size_t n = strlen(text);
-
-	r->end = NULL;
-	if (n && indented && !end)
-		return config_err(&r->at, r->err, "indented line without a key above to continue");
-	if (n && indented) {
-		*end++ = '\n';
-		memmove(end, text, n + 1);
-		r->end = end + n;
-		return 0;
-	}
-	if (!n || *text == '#' || *text == ';')
-		return 0;
-	return *text == '[' ? take_header(r, text) : take_key(r, text);
-}
-
-int config_nova_read(struct draft *draft, const char *name, char *text, size_t len, struct err *err)
-{
-	struct config *config = draft->config;
-	struct reader r = { .draft = draft, .err = err, .at.file = config_keep(&config->files, &config->nfiles, name) };
-	int e = 0;
-
-	for (char *line = text, *next; e == 0 && line < text + len; line = next) {
-		size_t n = strcspn(line, "\r\n");
-
-		r.at.line++;
-		if (line + n < text + len && !line[n])
-			return config_err(&r.at, err, "unexpected NUL byte: not a text file");
-		next = line + n + 1 + (line[n] == '\r' && line[n + 1] == '\n');
-		line[n] = '\0';
-		e = take_line(&r, line);
-	}
-	return e;
 }
 
 /*
@@ -190,7 +102,6 @@ static int set_option(struct draft *draft, struct section *section, const struct
 		.err = err,
 	};
 
-	t.at.key = t.key->name; /* the entry's key does not outlive the draft */
 	/* Nova accepts an empty list. */
 	return t.key->list && !entry->value[strspn(entry->value, " \t\n")] ? 0 : config_key_set(&t, entry->value);
 }

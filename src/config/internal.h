@@ -5,7 +5,7 @@
  *     config_ini.c     text -> sections, keys and values (the only file with inih)
  *     config_keys.c    a key and its value -> struct draft, by the table of its section; messages with their place
  *     config_tables.c  the tables, and the values that are more than a number or a word
- *     config_nova.c    nova.conf -> its entries; those that count -> struct draft, by the same tables as our keys
+ *     config_nova.c    the entries of nova.conf; those that count -> struct draft, by the same tables as our keys
  *     config_draft.c   struct draft -> struct config, with the checks that need all files
  *     config.c         which files, in which order, and whether they are trusted; the public functions
  */
@@ -108,13 +108,14 @@ int config_add_item(const struct setting *t, struct item **list, size_t *n, size
 int config_each_item(const struct setting *t, char *list, int (*add)(const struct setting *t, char *item));
 
 /*
- * Reads the text of the file `name` into the draft. A key replaces the same key of an earlier file. -EINVAL, with file
- * and line: something is invalid or ambiguous.
+ * Reads the text of the file `name` into the draft, and modifies it; that of a nova.conf must live as long as the draft.
+ * A key replaces the same key of an earlier file. -EINVAL, with file and line: something is invalid or ambiguous.
  */
-int config_ini_read(struct draft *draft, const char *name, const char *text, size_t len, struct err *err);
+int config_ini_read(struct draft *draft, const char *name, enum dialect dialect, char *text, size_t len,
+		    struct err *err);
 
-/* Reads a nova.conf. -EINVAL: Nova refuses a line. Modifies `text`, which must live as long as the draft. */
-int config_nova_read(struct draft *draft, const char *name, char *text, size_t len, struct err *err);
+/* Adds a header (`value` NULL) or key of a nova.conf to the entries if it is one of an option that defines the pool. */
+int config_nova_take(struct draft *draft, const struct location *at, char *value, struct err *err);
 
 /*
  * Applies the nova.conf files: the types that they enable, and those types' sections, unless our files have them. Call

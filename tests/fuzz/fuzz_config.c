@@ -33,33 +33,30 @@ static void check(const struct config *config)
 
 static void read_nova(const char *data, size_t len)
 {
-	char *text = malloc(len + 1); /* the reader takes it apart */
+	autofree char *text = memcpy(mem_new(len + 1, 1), data, len);
 	struct config config;
 	struct draft draft = { .config = &config };
 	struct err err = { 0 };
 
-	if (!text)
-		abort();
-	memcpy(text, data, len);
-	text[len] = '\0';
 	config_default(&config);
-	if (config_nova_read(&draft, "fuzz", text, len, &err) == 0 && config_draft_finish(&draft, &err) == 0)
+	if (config_ini_read(&draft, "fuzz", DIALECT_NOVA, text, len, &err) == 0 &&
+	    config_draft_finish(&draft, &err) == 0)
 		check(&config);
 	config_draft_free(&draft);
 	config_free(&config);
-	free(text);
 }
 
 /* Each mistake, in place of the first. */
-static void all_of(const char *text, size_t len)
+static void all_of(const char *data, size_t len)
 {
+	autofree char *text = memcpy(mem_new(len + 1, 1), data, len);
 	struct config config;
 	struct config_notes mistakes = { 0 };
 	struct draft draft = { .config = &config, .mistakes = &mistakes };
 	struct err err = { 0 };
 
 	config_default(&config);
-	if (config_ini_read(&draft, "fuzz", text, len, &err) == 0)
+	if (config_ini_read(&draft, "fuzz", DIALECT_OURS, text, len, &err) == 0)
 		config_draft_finish(&draft, &err);
 	config_draft_free(&draft);
 	for (size_t i = 0; i < mistakes.n; i++)

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "config/internal.h"
 
@@ -13,10 +15,11 @@
 static inline int config_of_text(struct config *config, const char *name, const char *text, size_t len, struct err *err)
 {
 	struct draft draft = { .config = config };
+	autofree char *copy = memcpy(mem_new(len + 1, 1), text, len);
 	int r;
 
 	config_default(config);
-	r = config_ini_read(&draft, name, text, len, err);
+	r = config_ini_read(&draft, name, DIALECT_OURS, copy, len, err);
 	if (r == 0)
 		r = config_draft_finish(&draft, err);
 	config_draft_free(&draft);
