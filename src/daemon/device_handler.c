@@ -16,7 +16,6 @@
 #include "sys/sys.h"
 #include "sys/log.h"
 #include "host/inventory.h"
-#include "daemon/orphans.h"
 #include "ops/metrics.h"
 #include "state/history.h"
 #include "survey/survey.h"

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "ops/gc.h"
 #include "virt/virt.h"
@@ -40,3 +41,11 @@ void guests_named(struct guests *guests, const char *const *ids, bool *named, si
 
 /* Writes the missing facts about the vGPUs of the domains that the pass has seen running. */
 void guests_tell(struct guests *guests, const struct gc *pass);
+
+/*
+ * orphans.c: removes Nova's orphans, and definitions without a device, after reclaim_grace: Nova counts each as a
+ * device, even if its type is no longer enabled, and never removes one. Removes what this pass has found, unless
+ * libvirt names it (if it is never asked, only its files count). The removals take a few seconds at most. Returns when
+ * another pass must remove the rest (CLOCK_MONOTONIC ms); 0: nothing is left.
+ */
+int64_t orphans_remove(struct gc *pass, struct guests *guests);

@@ -24,7 +24,6 @@
 #include "base/auto.h"
 #include "daemon/device_handler.h"
 #include "daemon/finisher.h"
-#include "daemon/pass.h"
 #include "host/inventory.h"
 #include "ops/check.h"
 #include "base/text.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Removes Nova's orphans. */
-#include "daemon/orphans.h"
+#include "daemon/guests.h"
 
 #include <stdlib.h>
 

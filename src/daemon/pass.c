@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A pass of the device handler in a process of its own. */
-#include "daemon/pass.h"
+#include "daemon/device_handler.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Orphans of Nova on a simulated host: which of a pass's findings are removed, and that libvirt is asked first. */
-#include "daemon/orphans.h"
+#include "daemon/guests.h"
 
 #include "host/mdevctl_files.h"
 #include "lib/live.h"
