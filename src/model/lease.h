@@ -42,6 +42,8 @@ struct lease {
 	bool at_work;         /* a process is working on the lease now */
 	enum presence device; /* whether its device exists */
 	bool reclaimable;     /* may be removed to make capacity: its domain is gone, or only its release is pending */
+	/* Set by plan: what it gives to an earlier request of the domain. */
+	bool promised;
 };
 
 struct leases {

@@ -106,13 +106,13 @@ static double cost_of(const struct asked *asked, const char *type)
 	return (double)asked->available / offer->available;
 }
 
-/* Leases of `id` do not count; NULL: all count. */
-static void load_leases(struct card_load *load, const struct asked *asked, const struct leases *leases, const char *id)
+static void load_leases(struct card_load *load, const struct asked *asked)
 {
 	const struct world *world = asked->query->world;
+	const struct leases *leases = &world->leases;
 
 	for (const struct lease *l = leases->list; l < leases->list + leases->n; l++) {
-		if (strcmp(l->vgpu.pgpu, asked->card->address) != 0 || (id && strcmp(l->vgpu.id, id) == 0))
+		if (strcmp(l->vgpu.pgpu, asked->card->address) != 0 || !capacity_counts(asked->query, l))
 			continue;
 		load->in_flight |= l->at_work;
 		/* A release without a device uses no capacity, unless an abandoned creation may still create it. */
@@ -145,9 +145,7 @@ static struct card_load load_of(const struct asked *asked)
 		load.first_mib = mib != UNKNOWN ? mib : load.first_mib;
 		load_one(&load, asked->type, type, mib, lease);
 	}
-	load_leases(&load, asked, &world->leases, asked->query->id);
-	/* Promised leases are for other requests, so each counts, even if its id (a VF's address) is this request's. */
-	load_leases(&load, asked, &world->promised, NULL);
+	load_leases(&load, asked);
 	return load;
 }
 

@@ -5,12 +5,18 @@
 
 #include "internal.h"
 
-/* Is the parent leased? Leases of `id` do not count; NULL: all count. */
-static bool leased_parent(const struct leases *leases, const char *parent, const char *id)
+/* A promised lease is for another request, so it counts even if its id (a VF's address) is this request's. */
+bool capacity_counts(const struct capacity_query *query, const struct lease *lease)
 {
+	return lease->promised || !query->id || strcmp(lease->vgpu.id, query->id) != 0;
+}
+
+static bool leased_parent(const struct capacity_query *query, const char *parent)
+{
+	const struct leases *leases = &query->world->leases;
+
 	for (size_t i = 0; i < leases->n; i++)
-		if (strcmp(leases->list[i].vgpu.parent, parent) == 0 &&
-		    !(id && strcmp(leases->list[i].vgpu.id, id) == 0))
+		if (strcmp(leases->list[i].vgpu.parent, parent) == 0 && capacity_counts(query, &leases->list[i]))
 			return true;
 	return false;
 }
@@ -38,7 +44,6 @@ static bool is_own(const struct capacity_query *query, const char *vf)
 	const struct lease *lease = lease_find(&world->leases, vf);
 
 	return (lease && strcmp(lease->domain, world->request->uuid) == 0) ||
-	       leased_parent(&world->promised, vf, NULL) ||
 	       (world->mode == PLAN_PREPARE && request_names(world->request, vf));
 }
 
@@ -92,8 +97,8 @@ static bool has_nobody(const struct capacity_query *query, const struct inv_pare
 	const struct world *world = query->world;
 
 	return p->ndevices == 0 && !p->lost && !has_failed(world, p->name) && is_pooled(p, type) &&
-	       !leased_parent(&world->leases, p->name, query->id) && !leased_parent(&world->promised, p->name, NULL) &&
-	       !request_excludes(world->request, p->name) && p->facts.opened != OPEN_YES && !is_hosts(world, p);
+	       !leased_parent(query, p->name) && !request_excludes(world->request, p->name) &&
+	       p->facts.opened != OPEN_YES && !is_hosts(world, p);
 }
 
 bool capacity_parent_is_free(const struct capacity_query *query, const struct inv_parent *parent, const char *type)

@@ -9,7 +9,7 @@
 #include "plan/capacity.h"
 
 struct planner {
-	struct world *world; /* its leases are a copy: a step removes the leases that it replaces */
+	struct world *world; /* its leases are a copy, to which each step adds one, in place of what it replaces */
 	struct plan *plan;
 
 	/* The current request. */
@@ -31,6 +31,9 @@ struct capacity_vfs {
 	const struct inv_parent *best; /* the most preferred of the VFs that suit; NULL none */
 	char why[REASON_SIZE];         /* why the IOMMU group of an unused VF is not free; "" none */
 };
+
+/* Does this lease take up capacity that the query asks for? */
+bool capacity_counts(const struct capacity_query *query, const struct lease *lease);
 
 struct capacity_vfs capacity_vfs(const struct capacity_query *query, const struct inv_pgpu *card, const char *type);
 

@@ -115,19 +115,20 @@ void plan_adopt(const struct planner *p, const struct inv_device *device)
 	plan_step(p, STEP_ADOPT, &device->vgpu, "it exists");
 }
 
-/* Adds the step to the promised leases, and removes the vGPU's present lease, so that later requests count it once. */
+/* Adds the step to the leases, in place of the vGPU's present one, so that later requests count it once. */
 static void promise_step(struct planner *p)
 {
-	struct lease *l = &p->world->promised.list[p->world->promised.n++],
-		     *had = lease_find(&p->world->leases, p->step->vgpu.id);
-	struct leases *held = &p->world->leases;
+	struct leases *leases = &p->world->leases;
+	struct lease *l = lease_find(leases, p->step->vgpu.id);
 
-	if (had) {
-		held->n--;
-		memmove(had, had + 1, (size_t)(held->list + held->n - had) * sizeof(*had));
+	if (!l) {
+		for (l = leases->list + leases->n++; l > leases->list && strcmp(l[-1].vgpu.id, p->step->vgpu.id) > 0;
+		     l--)
+			l[0] = l[-1];
 	}
 	*l = (struct lease){ .vgpu = p->step->vgpu,
 			     .state = LEASE_RESERVED,
+			     .promised = true,
 			     .framebuffer_mib = p->step->framebuffer_mib,
 			     .numa = p->step->numa };
 	memcpy(l->domain, p->world->request->uuid, sizeof(l->domain));
@@ -363,8 +364,7 @@ void plan_make(struct plan *plan, const struct world *world)
 	size_t nvgpus = world->request->nvgpus;
 
 	*plan = (struct plan){ .kind = PLAN_STEPS, .steps = mem_new(nvgpus + 1, sizeof(*plan->steps)) };
-	own.promised.list = mem_new(nvgpus + 1, sizeof(*own.promised.list));
-	own.leases.list = mem_new(world->leases.n + 1, sizeof(*own.leases.list));
+	own.leases.list = mem_new(world->leases.n + nvgpus + 1, sizeof(*own.leases.list));
 	for (size_t i = 0; i < world->leases.n; i++)
 		own.leases.list[i] = world->leases.list[i];
 	while (p.req < nvgpus && add_step(&p))
@@ -372,7 +372,6 @@ void plan_make(struct plan *plan, const struct world *world)
 	if (plan->kind != PLAN_REMOVE)
 		plan->nremoves = 0;
 	refuse_placeholder(&p);
-	free(own.promised.list);
 	free(own.leases.list);
 }
 

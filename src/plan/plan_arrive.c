@@ -88,14 +88,6 @@ static bool source_fits(struct planner *p)
 	return true;
 }
 
-static bool is_promised(const struct planner *p, const char *id)
-{
-	for (size_t i = 0; i < p->world->promised.n; i++)
-		if (strcmp(p->world->promised.list[i].vgpu.id, id) == 0)
-			return true;
-	return false;
-}
-
 /* Adopts a fitting device of the pool that no lease, process or domain XML refers to. False: none, or reuse = never. */
 static bool adopt_free(const struct planner *p)
 {
@@ -106,8 +98,8 @@ static bool adopt_free(const struct planner *p)
 	for (const struct inv_device *d = world->inv.devices; d < world->inv.devices + world->inv.ndevices; d++)
 		if (d->parent && plan_parent_suits(p, d->parent) && plan_device_fits(p, d) &&
 		    pool_has_parent(d->parent) && d->facts.opened == OPEN_NO && !d->facts.is_named &&
-		    !lease_find(&world->leases, d->vgpu.id) && !is_promised(p, d->vgpu.id) &&
-		    !request_names(world->request, d->vgpu.id) && !request_excludes(world->request, d->vgpu.id)) {
+		    !lease_find(&world->leases, d->vgpu.id) && !request_names(world->request, d->vgpu.id) &&
+		    !request_excludes(world->request, d->vgpu.id)) {
 			plan_adopt(p, d);
 			return true;
 		}

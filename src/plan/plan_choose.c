@@ -91,7 +91,7 @@ bool plan_may_remove(const struct world *world, const char *id)
 	const struct inv_device *device = inventory_device(&world->inv, id);
 	const struct lease *lease = lease_find(&world->leases, id);
 
-	if (world->mode == PLAN_PREPARE && request_names(world->request, id))
+	if ((world->mode == PLAN_PREPARE && request_names(world->request, id)) || (lease && lease->promised))
 		return false;
 	return (device && device->facts.reclaimable) || (lease && lease->reclaimable);
 }
@@ -344,7 +344,8 @@ enum plan_kind plan_choose(struct planner *p, const char *id)
 	bool reserved;
 
 	/* Keep the reserved type, because the state that arrives is of this type. */
-	if (own && own->state == LEASE_RESERVED && resolved->ntypes > 1 && plan_type_fits(resolved, own->vgpu.type))
+	if (own && !own->promised && own->state == LEASE_RESERVED && resolved->ntypes > 1 &&
+	    plan_type_fits(resolved, own->vgpu.type))
 		search_for_type(p, own->vgpu.type, &found);
 	reserved = found.best.card;
 	for (int t = 0; t < resolved->ntypes && !reserved; t++)

@@ -16,23 +16,14 @@ static bool counts(const struct planner *p, const struct lease *lease, const cha
 	const struct request *request = p->world->request;
 
 	return strcmp(lease->project, request->project) == 0 && strcmp(lease->vgpu.id, id) != 0 &&
-	       (p->world->mode == PLAN_PREPARE || strcmp(lease->domain, request->uuid) != 0);
-}
-
-static int count_promised(const struct planner *p, const char *id)
-{
-	int n = 0;
-
-	for (size_t i = 0; i < p->world->promised.n; i++)
-		n += strcmp(p->world->promised.list[i].vgpu.id, id) != 0;
-	return n;
+	       (p->world->mode == PLAN_PREPARE || lease->promised || strcmp(lease->domain, request->uuid) != 0);
 }
 
 bool plan_quota(struct planner *p, const char *id)
 {
 	const struct world *world = p->world;
 	const char *project = world->request->project;
-	int limit, holds = count_promised(p, id), reclaimable = 0;
+	int limit, holds = 0, reclaimable = 0;
 	bool in_flight = false;
 
 	p->over_quota = 0;

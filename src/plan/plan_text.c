@@ -152,7 +152,7 @@ static int one_cause(struct card_cause *list, size_t n, size_t first, char *buf,
 static bool is_leased_on(const struct planner *p, const char *card)
 {
 	for (size_t i = 0; i < p->world->leases.n; i++)
-		if (strcmp(p->world->leases.list[i].vgpu.pgpu, card) == 0)
+		if (!p->world->leases.list[i].promised && strcmp(p->world->leases.list[i].vgpu.pgpu, card) == 0)
 			return true;
 	return false;
 }

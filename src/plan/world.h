@@ -120,8 +120,6 @@ struct world {
 	struct missing_card *missing_cards; /* if everything was read */
 	size_t nmissing_cards;
 
-	struct leases promised; /* only for the plan: what its earlier requests get */
-
 	/* Only for the survey. */
 	struct request changed;     /* a copy of the request, if a framework changes; else unused */
 	struct leases void_leases;  /* leases that are no longer valid */
