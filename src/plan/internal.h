@@ -98,7 +98,6 @@ bool plan_existing(struct planner *p, const struct inv_device *device, const str
 
 /* Sets the step; the rest of its fields come from the inventory. */
 void plan_step(const struct planner *p, enum step_kind kind, const struct vgpu_ref *vgpu, const char *why);
-void plan_adopt(const struct planner *p, const struct inv_device *device);
 
 /* Ends the plan with a wait, because the kernel is creating or removing the device. Returns false. */
 bool plan_wait_for_kernel(struct planner *p, const char *parent);

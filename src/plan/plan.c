@@ -110,11 +110,6 @@ void plan_step(const struct planner *p, enum step_kind kind, const struct vgpu_r
 	snprintf(p->step->why, sizeof(p->step->why), "%s", why);
 }
 
-void plan_adopt(const struct planner *p, const struct inv_device *device)
-{
-	plan_step(p, STEP_ADOPT, &device->vgpu, "it exists");
-}
-
 /* Adds the step to the leases, in place of the vGPU's present one, so that later requests count it once. */
 static void promise_step(struct planner *p)
 {
@@ -242,7 +237,7 @@ bool plan_existing(struct planner *p, const struct inv_device *device, const str
 		plan_step(p, STEP_KEEP, &device->vgpu, "the domain's already");
 		return true;
 	}
-	plan_adopt(p, device);
+	plan_step(p, STEP_ADOPT, &device->vgpu, "it exists");
 	if (device->facts.opened == OPEN_YES)
 		return plan_refuse(p, "exists on %s and is held open by %s (troubleshooting: held-open-by-a-process)",
 				   device->vgpu.parent, device->facts.by);

@@ -100,7 +100,7 @@ static bool adopt_free(const struct planner *p)
 		    pool_has_parent(d->parent) && d->facts.opened == OPEN_NO && !d->facts.is_named &&
 		    !lease_find(&world->leases, d->vgpu.id) && !request_names(world->request, d->vgpu.id) &&
 		    !request_excludes(world->request, d->vgpu.id)) {
-			plan_adopt(p, d);
+			plan_step(p, STEP_ADOPT, &d->vgpu, "it exists");
 			return true;
 		}
 	return false;
@@ -170,7 +170,7 @@ bool plan_arrival(struct planner *p)
 		return false;
 	if (device && !others && device->facts.opened == OPEN_NO && *device->vgpu.type && has_right_type(p, device) &&
 	    plan_parent_suits(p, device->parent)) {
-		plan_adopt(p, device);
+		plan_step(p, STEP_ADOPT, &device->vgpu, "it exists");
 		return true;
 	}
 	if (keep && others && lease->at_work && lease->state == LEASE_RELEASING)
