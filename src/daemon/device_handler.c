@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The device handler without its loop. */
+/* The device handler without its loop: its configuration, its lock, and its passes. */
 #include "daemon/device_handler.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -16,6 +21,7 @@
 #include "sys/sys.h"
 #include "sys/log.h"
 #include "host/inventory.h"
+#include "host/libvirt_daemon.h"
 #include "ops/metrics.h"
 #include "state/history.h"
 #include "survey/survey.h"
@@ -23,22 +29,13 @@
 #define METRICS "metrics.prom"
 
 enum {
-	PASS_MS = 60000,     /* the interval of full looks; affinity_is_new() needs a recent one */
-	RETRY_MS = 10000,    /* after a pass that failed */
-	LOCK_WAIT_MS = 5000, /* for a previous handler that is exiting */
+	PASS_MS = 60000,       /* the interval of full looks; affinity_is_new() needs a recent one */
+	RETRY_MS = 10000,      /* after a pass that failed */
+	LOCK_WAIT_MS = 5000,   /* for a previous handler that is exiting */
+	ASKING_MS = 5000,      /* how long to wait for libvirt once another pass is due */
+	LATE_S = 120,          /* longer than a pass takes to look through all processes */
+	ARENA_SIZE = 16 << 20, /* the limit of what a pass leaves; untouched pages cost nothing */
 };
-
-static int take_lock(struct handler *h, struct store *store, struct err *err)
-{
-	int fd = store_lock_handler(store, LOCK_WAIT_MS, err);
-
-	if (fd < 0)
-		return fd == -ETIMEDOUT ? err_in(err, "another vgpu-leased is running on this host") : fd;
-	if (h->lock >= 0)
-		close(h->lock);
-	h->lock = fd;
-	return 0;
-}
 
 static int load_config(struct handler *h, struct config *config, struct err *err)
 {
@@ -68,9 +65,11 @@ static void first_config(struct handler *h)
 
 int handler_open(struct handler *h, const char *root, const char *config_path, struct err *err)
 {
-	*h = (struct handler){
-		.host.root = -1, .lock = -1, .config_path = config_path, .last.guests.state = "libvirt is not asked"
-	};
+	*h = (struct handler){ .host.root = -1,
+			       .lock = -1,
+			       .pass.end = -1,
+			       .config_path = config_path,
+			       .last.guests.state = "libvirt is not asked" };
 	config_default(&h->config);
 	if (host_open(&h->host, root, err) < 0 || handler_hold_lock(h, err) < 0)
 		return -err->code;
@@ -224,10 +223,32 @@ static void publish_metrics(const struct handler *h, struct store *store, const 
 		log_warn("%s", err.text);
 }
 
+/* Copies to the arena in use, or to the heap. */
+static void copy(struct remembered *to, const struct remembered *from)
+{
+	*to = *from;
+	to->seen = (struct lease_marks){ 0 };
+	for (size_t i = 0; i < from->seen.n; i++)
+		*(struct lease_mark *)mem_add(&to->seen.list, &to->seen.n, sizeof(*to->seen.list)) = from->seen.list[i];
+	to->reported = from->reported ? mem_strdup(from->reported) : NULL;
+	/* A connection cannot be used by another process. */
+	to->guests.virt = NULL;
+	to->guests.tried = false;
+	to->guests.asking_ms = NULL;
+}
+
+/* Leaves the outcome so far to the parent. Called before the pass may wait for libvirt. */
 static void leave(const struct handler *h)
 {
-	if (h->leave)
-		h->leave(h->leave_arg, &h->last);
+	struct remembered *left;
+
+	if (!h->pass.arena)
+		return;
+	left = mem_take(h->pass.arena, sizeof(*left));
+	mem_use(h->pass.arena);
+	copy(left, &h->last);
+	mem_use(NULL);
+	*h->pass.left = left;
 }
 
 /* What follows a pass that has judged everything. */
@@ -260,13 +281,18 @@ int handler_hold_lock(struct handler *h, struct err *err)
 	struct store store;
 	int r = store_open(&store, &h->host, true, err);
 
-	if (r == 0 && !store_is_handler(&store, h->lock))
-		r = take_lock(h, &store, err);
+	if (r == 0 && !store_is_handler(&store, h->lock)) {
+		r = store_lock_handler(&store, LOCK_WAIT_MS, err);
+		if (r >= 0 && h->lock >= 0)
+			close(h->lock);
+		if (r >= 0)
+			h->lock = r;
+	}
 	store_close(&store);
-	return r;
+	return r == -ETIMEDOUT ? err_in(err, "another vgpu-leased is running on this host") : r < 0 ? r : 0;
 }
 
-void handler_pass_failed(struct handler *h, const char *why)
+static void pass_failed(struct handler *h, const char *why)
 {
 	char raw[sizeof(h->last.status)];
 
@@ -292,9 +318,127 @@ void handler_pass(struct handler *h)
 	if (r == 0)
 		after_pass(h, &pass);
 	else
-		handler_pass_failed(h, err.text);
+		pass_failed(h, err.text);
 	leave(h);
 	guests_hang_up(&h->last.guests);
 	gc_free(&pass);
 	store_close(&store);
+}
+
+/* Runs in the new process, which must not keep the handler's lock: if it hung, it would look like a handler. */
+static _Noreturn void run(struct handler *h, int end, pid_t parent)
+{
+	const int keep[] = { h->host.root, h->host.libvirt, end };
+	sigset_t none;
+
+	signal(SIGHUP, SIG_IGN);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(1);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	sys_close_but(keep, 3);
+	h->last.guests.asking_ms = h->pass.asking_ms;
+	handler_pass(h);
+	log_close();
+	_exit(0);
+}
+
+static int launch(struct handler *h, struct err *err)
+{
+	struct pass *pass = &h->pass;
+	pid_t self = getpid();
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_sys(err, errno, "pipe");
+	pass->arena = mem_arena(ARENA_SIZE);
+	pass->left = mem_take(pass->arena, sizeof(*pass->left));
+	pass->asking_ms = mem_take(pass->arena, sizeof(*pass->asking_ms));
+	pass->late_ms = sys_now_ms() + (int64_t)LATE_S * 1000;
+	pass->end = ends[0];
+	/* The child must open its own log socket. */
+	log_close();
+	pass->pid = fork();
+	if (pass->pid == 0)
+		run(h, ends[1], self);
+	close(ends[1]);
+	if (pass->pid > 0)
+		return 0;
+	err_sys(err, errno, "fork");
+	pass->pid = 0;
+	pass_stop(h);
+	return -err->code;
+}
+
+bool pass_start(struct handler *h)
+{
+	struct err err;
+	bool started;
+
+	/* Do this before the fork, because the loop also searches libvirt's processes and watches its files. */
+	libvirt_daemon_follow(&h->host);
+	started = handler_hold_lock(h, &err) == 0 && launch(h, &err) == 0;
+	if (!started)
+		pass_failed(h, err.text);
+	return started;
+}
+
+void pass_stop(struct handler *h)
+{
+	struct pass *pass = &h->pass;
+
+	if (pass->pid) {
+		kill(pass->pid, SIGKILL);
+		waitpid(pass->pid, NULL, 0);
+	}
+	if (pass->arena) {
+		close(pass->end);
+		mem_arena_end(pass->arena);
+	}
+	*pass = (struct pass){ .end = -1 };
+}
+
+int64_t pass_late_ms(const struct handler *h, int64_t next_ms)
+{
+	const struct pass *pass = &h->pass;
+	const struct remembered *left = *pass->left;
+	int64_t asked = *pass->asking_ms ? *pass->asking_ms + ASKING_MS : pass->late_ms;
+
+	if (left && left->next_ms < next_ms)
+		next_ms = left->next_ms;
+	asked = asked > next_ms ? asked : next_ms;
+	return asked < pass->late_ms ? asked : pass->late_ms;
+}
+
+int64_t pass_end(struct handler *h)
+{
+	struct pass *pass = &h->pass;
+	struct pollfd end = { .fd = pass->end, .events = POLLIN };
+	const struct remembered *left;
+	struct rusage took = { 0 };
+	bool late = poll(&end, 1, 0) == 0;
+	int status = -1;
+
+	if (late)
+		kill(pass->pid, SIGKILL);
+	wait4(pass->pid, &status, 0, &took);
+	pass->pid = 0;
+	left = *pass->left;
+	if (left) {
+		free(h->last.reported);
+		lease_marks_free(&h->last.seen);
+		copy(&h->last, left);
+	}
+	if (late && *pass->asking_ms && left)
+		guests_set_state(
+			&h->last.guests, false,
+			"not connected to libvirt: no answer within 5 s; check that libvirtd or virtqemud does not hang");
+	else if (late)
+		pass_failed(h, "it is not done after two minutes");
+	else if (status != 0)
+		pass_failed(h, WIFSIGNALED(status) ? "its process was killed" : "its process failed");
+	pass_stop(h);
+	return (took.ru_utime.tv_sec + took.ru_stime.tv_sec) * 1000 +
+	       (took.ru_utime.tv_usec + took.ru_stime.tv_usec) / 1000;
 }

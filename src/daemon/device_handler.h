@@ -27,6 +27,22 @@ struct remembered {
 	struct guests guests;    /* without a connection */
 };
 
+/*
+ * A pass in a process of its own. So nothing that a pass waits for (libvirt, a lock, a driver) delays the loop,
+ * which completes releases. Otherwise a pass could wait for libvirt, while libvirt waits for a hook and the hook for a
+ * release. The process ends with its parent, and can be killed at any instant.
+ */
+struct pass {
+	pid_t pid;       /* 0: none is being made */
+	int end;         /* a descriptor that is readable when the process ends; -1: none */
+	int64_t late_ms; /* when the process is given up, CLOCK_MONOTONIC */
+	struct arena *arena;
+	/* In the arena: */
+	struct remembered *_Atomic
+		*left;              /* what the pass leaves, as far as it got; NULL: it has not judged everything */
+	_Atomic int64_t *asking_ms; /* as in struct guests */
+};
+
 struct handler {
 	struct host host;
 	const char *config_path;
@@ -35,9 +51,7 @@ struct handler {
 	bool is_valid;   /* the file was valid when last read; the hook reads it each time */
 	int lock;        /* handler.lock; -1: not held by this process */
 	struct remembered last;
-	/* Hands `last` over. Called before a pass may wait for libvirt; NULL: not needed. */
-	void (*leave)(void *arg, const struct remembered *last);
-	void *leave_arg;
+	struct pass pass; /* .arena NULL: none, or not in a process of its own */
 };
 
 /*
@@ -56,39 +70,20 @@ int handler_hold_lock(struct handler *handler, struct err *err);
 /* Makes one pass, with its outcome in handler->last. Errors are logged, and the next pass is then due soon. */
 void handler_pass(struct handler *handler);
 
-/* Records, and logs, that a pass has failed. */
-void handler_pass_failed(struct handler *handler, const char *why);
-
-/*
- * pass.c: a pass in a process of its own. So nothing that a pass waits for (libvirt, a lock, a driver) delays the loop,
- * which completes releases. Otherwise a pass could wait for libvirt, while libvirt waits for a hook and the hook for a
- * release. The process ends with its parent, and can be killed at any instant.
- */
-struct pass {
-	pid_t pid;       /* 0: none is being made */
-	int end;         /* a descriptor that is readable when the process ends; -1: none */
-	int64_t late_ms; /* when the process is given up, CLOCK_MONOTONIC */
-	struct arena *arena;
-	/* In the arena: */
-	struct remembered *_Atomic
-		*left;              /* what the pass leaves, as far as it got; NULL: it has not judged everything */
-	_Atomic int64_t *asking_ms; /* as in struct guests */
-};
-
-/* Starts a pass with the handler's lock held. False: it has failed (handler_pass_failed()). */
-bool pass_start(struct pass *pass, struct handler *handler);
+/* Starts a pass in a process of its own, with the handler's lock held. False: it has failed. */
+bool pass_start(struct handler *handler);
 
 /*
  * When the process is given up, if the next pass is due at `next_ms` or at the earlier time that this pass leaves. A
  * pass asks libvirt last, so the next one waits only a few seconds for the answer.
  */
-int64_t pass_late_ms(const struct pass *pass, int64_t next_ms);
+int64_t pass_late_ms(const struct handler *handler, int64_t next_ms);
 
 /*
  * Call it when `end` is readable or the process is late; a late process is killed. The outcome is in handler->last.
  * Returns the processor time that the pass took, in ms.
  */
-int64_t pass_end(struct pass *pass, struct handler *handler);
+int64_t pass_end(struct handler *handler);
 
 /* Kills the process, if there is one. */
-void pass_stop(struct pass *pass);
+void pass_stop(struct handler *handler);

@@ -53,7 +53,6 @@ struct leased {
 	struct options options;
 	struct handler handler;
 	struct finisher finisher;
-	struct pass pass;
 	struct udev_watch *udev; /* NULL: no udev, or --root names another host */
 	int signals;
 	bool ready, stop;
@@ -141,7 +140,7 @@ static void passed(struct leased *d)
 static void on_pass_end(struct leased *d)
 {
 	/* Limit the passes: a guest that sets its clock or balloon makes libvirt write the domain's status file. */
-	int64_t apart_ms = SHARE * pass_end(&d->pass, &d->handler);
+	int64_t apart_ms = SHARE * pass_end(&d->handler);
 
 	d->apart_ms = apart_ms < APART_MS ? APART_MS : apart_ms > APART_MAX_MS ? APART_MAX_MS : apart_ms;
 	passed(d);
@@ -150,7 +149,7 @@ static void on_pass_end(struct leased *d)
 static void pass(struct leased *d)
 {
 	d->pass_at = INT64_MAX;
-	if (!pass_start(&d->pass, &d->handler))
+	if (!pass_start(&d->handler))
 		passed(d);
 }
 
@@ -160,7 +159,7 @@ static int64_t pass_due(const struct leased *d)
 	int64_t at = d->passed_at + d->apart_ms;
 
 	at = d->pass_at > at ? d->pass_at : at;
-	return d->pass.pid ? pass_late_ms(&d->pass, at) : at;
+	return d->handler.pass.pid ? pass_late_ms(&d->handler, at) : at;
 }
 
 /* Milliseconds until something is due. */
@@ -169,7 +168,7 @@ static int idle_ms(const struct leased *d)
 	int64_t now = sys_now_ms(), at = pass_due(d);
 
 	/* Nothing reports that a pass begins to wait for libvirt, or when the next one is due, so look each second. */
-	if (d->pass.pid && at > now + APART_MS)
+	if (d->handler.pass.pid && at > now + APART_MS)
 		at = now + APART_MS;
 	if (d->finisher.at_ms < at)
 		at = d->finisher.at_ms;
@@ -185,7 +184,7 @@ static void await_events(struct leased *d)
 	struct pollfd fds[] = { [SIGNALS] = { d->signals, POLLIN, 0 },
 				[UDEV] = { d->udev ? udev_watch_fd(d->udev) : -1, POLLIN, 0 },
 				[FILES] = { d->finisher.notify, POLLIN, 0 },
-				[PASS] = { d->pass.end, POLLIN, 0 } };
+				[PASS] = { d->handler.pass.end, POLLIN, 0 } };
 
 	if (poll(fds, ARRAY_SIZE(fds), idle_ms(d)) <= 0)
 		return;
@@ -211,7 +210,7 @@ static void loop(struct leased *d)
 		if (now >= d->finisher.at_ms && finisher_run(&d->finisher, &d->handler.host, &d->handler.config.policy))
 			look_soon(d);
 		if (now >= pass_due(d))
-			d->pass.pid ? on_pass_end(d) : pass(d);
+			d->handler.pass.pid ? on_pass_end(d) : pass(d);
 		await_events(d);
 	}
 	sd_notify(0, "STOPPING=1");
@@ -248,7 +247,7 @@ static void look_after(struct leased *d)
 	log_info("version %s started", PACKAGE_VERSION);
 	loop(d);
 	log_info("ends");
-	pass_stop(&d->pass);
+	pass_stop(&d->handler);
 	finisher_stop(&d->finisher);
 	udev_watch_close(d->udev);
 }
@@ -362,7 +361,7 @@ static int run(struct leased *d, struct err *err)
 
 int main(int argc, char **argv)
 {
-	struct leased d = { .pass.end = -1 };
+	struct leased d = { 0 };
 	struct err err = { 0 };
 	uint64_t watchdog_us;
 	int r;
