@@ -210,7 +210,7 @@ void domxml_free(struct domxml *doc)
 	free(doc->marks);
 	free(doc->strays);
 	free(doc->remarks);
-	free(doc->past);
+	free(doc->request.past);
 	free(doc->record);
 	free(doc);
 }
@@ -236,21 +236,10 @@ void domxml_keep(struct domxml *doc, const bool *keep)
 	request->nvgpus = kept;
 }
 
-void domxml_mark_real(struct domxml *doc, size_t req)
-{
-	doc->request.vgpus[req].any = false;
-}
-
 size_t domxml_remarks(const struct domxml *doc, const struct remark **out)
 {
 	*out = doc->remarks;
 	return doc->nremarks;
-}
-
-size_t domxml_past_libvirt(const struct domxml *doc, const char (**out)[ID_SIZE])
-{
-	*out = (const char(*)[ID_SIZE])doc->past;
-	return doc->npast;
 }
 
 const struct request *domxml_request(const struct domxml *doc)

@@ -37,7 +37,7 @@ enum {
 	DOMXML_ALL_PCI = 1,   /* request every PCI hostdev, even without a <vgpu:device>: see domxml_keep() */
 	DOMXML_FILE = 2,      /* the domain is not defined yet: a missing <uuid> becomes "" (libvirt makes one) */
 	DOMXML_IDENTITY = 4,  /* UUID and name only: an error in the metadata must not stop a release */
-	DOMXML_REMARKS = 16,  /* collect what domxml_remarks() and domxml_past_libvirt() return */
+	DOMXML_REMARKS = 16,  /* collect what domxml_remarks() returns, and request.past */
 	DOMXML_SUSPENDED = 8, /* read the vGPUs of the suspend record in the metadata; not for domxml_rewrite() */
 };
 
@@ -79,20 +79,11 @@ struct remark {
 /* Returns the number of remarks and sets *out to the first one; needs DOMXML_REMARKS. `doc` owns them. */
 size_t domxml_remarks(const struct domxml *doc, const struct remark **out);
 
-/*
- * Returns the number of mdevs and PCI devices that <qemu:commandline> gives to QEMU without libvirt's knowledge, and
- * sets *out to the first one's ID; needs DOMXML_REMARKS. `doc` owns the IDs.
- */
-size_t domxml_past_libvirt(const struct domxml *doc, const char (**out)[ID_SIZE]);
-
 /* `doc` owns the result. */
 const struct request *domxml_request(const struct domxml *doc);
 
 /* Removes the hostdevs whose `keep` is false from the request. No vGPU of the domain can get their IDs. */
 void domxml_keep(struct domxml *doc, const bool *keep);
-
-/* Marks vGPU `req` as a real one whose UUID only looks like a placeholder; see survey/hostdev_filter.h. */
-void domxml_mark_real(struct domxml *doc, size_t req);
 
 struct domxml_change {
 	size_t req;             /* index of the vGPU in the request */

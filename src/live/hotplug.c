@@ -124,7 +124,7 @@ int hotplug_read(struct hotplug *hp, unsigned int side, char **xml, struct domxm
 {
 	int r = virt_xml(hp->virt, hp->domain.uuid, side, xml, err);
 
-	return r < 0 ? r : domxml_parse(doc, *xml, strlen(*xml), DOMXML_ALL_PCI, err);
+	return r < 0 ? r : hotplug_parse(hp, *xml, doc, err);
 }
 
 int hotplug_write_facts(struct hotplug *hp, unsigned int side, struct err *err)
@@ -337,7 +337,7 @@ static int undefine(struct hotplug *hp, const char *id, struct err *err)
 	autodomxml struct domxml *doc = NULL;
 	const struct vgpu_request *req;
 
-	if (virt_xml(hp->virt, hp->domain.uuid, VIRT_CONFIG, &xml, err) < 0 || hotplug_parse(hp, xml, &doc, err) < 0)
+	if (hotplug_read(hp, VIRT_CONFIG, &xml, &doc, err) < 0)
 		return -err->code;
 	req = request_find(domxml_request(doc), id);
 	if (!req || hp->dry_run)

@@ -143,14 +143,14 @@ static int unplug_and_save(struct hotplug *hp, const struct domxml *doc, int64_t
 /* The running domain's vGPUs, all with their types in the metadata. The caller frees *xml. */
 static int read_running(struct hotplug *hp, struct domxml **doc, char **xml, struct err *err)
 {
-	if (hotplug_write_facts(hp, VIRT_LIVE, err) < 0 || virt_xml(hp->virt, hp->domain.uuid, VIRT_LIVE, xml, err) < 0)
+	if (hotplug_write_facts(hp, VIRT_LIVE, err) < 0 || hotplug_read(hp, VIRT_LIVE, xml, doc, err) < 0)
 		return -err->code;
 	if (strstr(*xml, DOMXML_SUSPENDED_NS))
 		return err_set(
 			err, EPERM,
 			"domain %s: vGPUs are missing since an earlier suspend; run 'vgpu-lease resume %s' first",
 			hp->domain.name, text_operand(hp->domain.name, hp->domain.uuid));
-	return hotplug_parse(hp, *xml, doc, err);
+	return 0;
 }
 
 int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err)

@@ -19,7 +19,7 @@ int hotplug_choose(struct hotplug *hp, const struct request *domain, const char 
 /* Releases the domain's lease of this vGPU, unless it is younger than `asked_ms` (CLOCK_MONOTONIC) or gone. */
 int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char *id, int64_t asked_ms, struct err *err);
 
-/* Reads one side of the running domain: its XML, and the document with all PCI hostdevs. */
+/* Reads one side of the running domain: its XML, and the document as hotplug_parse() makes it. */
 int hotplug_read(struct hotplug *hp, unsigned int side, char **xml, struct domxml **doc, struct err *err);
 
 /* Writes the migration facts of the domain's vGPUs to this side. */

@@ -104,6 +104,9 @@ struct request {
 	/* IDs that no vGPU of this domain may get: its other hostdevs, and each <vgpu:device> without a hostdev. */
 	char (*excluded)[ID_SIZE];
 	size_t nexcluded;
+	/* Only with DOMXML_REMARKS: mdevs and PCI devices that <qemu:commandline> gives to QEMU past libvirt. */
+	char (*past)[ID_SIZE];
+	size_t npast;
 };
 
 const struct vgpu_request *request_find(const struct request *request, const char *id);

@@ -173,6 +173,6 @@ void placeholder_settle(struct domxml *doc, const struct host *host)
 
 		if (request->vgpus[i].any &&
 		    (kernel_exists(host, &vgpu) || mdevctl_defines(host, id) || may_have_lease(host, id)))
-			domxml_mark_real(doc, i);
+			request->vgpus[i].any = false;
 	}
 }

@@ -119,14 +119,12 @@ void remark_hostdevs(const struct domxml *doc, const struct host *host, const st
 		     void *arg)
 {
 	const struct request *request = domxml_request(doc);
-	const char(*past)[ID_SIZE];
-	size_t npast = domxml_past_libvirt(doc, &past);
 
 	for (size_t i = 0; i < request->nvgpus; i++)
 		if (request->vgpus[i].kind == REQUEST_PCI && !request->vgpus[i].any)
 			remark_hostdev(request, &request->vgpus[i], host, config, say, arg);
-	for (size_t i = 0; i < npast; i++)
-		remark_past_libvirt(past[i], host, config, say, arg);
+	for (size_t i = 0; i < request->npast; i++)
+		remark_past_libvirt(request->past[i], host, config, say, arg);
 }
 
 void remark_domain(const struct domxml *doc, const struct host *host, remark_say *say, void *arg)
