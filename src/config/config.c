@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The configuration: the files that it consists of, their order, and which of them are trusted. */
+/* The configuration: the files that it consists of, their order, and which are trusted; messages with their place. */
 #include "config/config.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,6 +13,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "internal.h"
 
 enum { FILE_MAX = 1024 * 1024 };
@@ -35,6 +37,74 @@ void config_default(struct config *config)
 		.quota_default = NO_LIMIT,
 		.quota_none = NO_LIMIT,
 	};
+}
+
+static int verr(const struct location *at, struct err *err, const char *fmt, va_list ap)
+{
+	char text[2048], line[16] = "";
+	size_t where;
+
+	if (at->line)
+		snprintf(line, sizeof(line), ":%d", at->line);
+	where = (size_t)snprintf(text, sizeof(text), "%.512s%s: ", at->file, line);
+	if (at->section)
+		text_add(text, sizeof(text), "[%s]%s", at->section, at->key ? " " : ": ");
+	if (at->key)
+		text_add(text, sizeof(text), "%.80s: ", at->key);
+	vsnprintf(text + strlen(text), sizeof(text) - strlen(text), fmt, ap);
+	err_set(err, EINVAL, "%s", text);
+	err->where = where;
+	return -EINVAL;
+}
+
+int config_err(const struct location *at, struct err *err, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	verr(at, err, fmt, ap);
+	va_end(ap);
+	if (at->nova)
+		text_add(err->text, sizeof(err->text), "; or write [%s] in vgpu-lease.conf, which takes precedence",
+			 at->section);
+	return -err->code;
+}
+
+static void add_note(struct config_notes *notes, const struct err *err, bool of_pool)
+{
+	struct config_note *slot = mem_add(&notes->list, &notes->n, sizeof(*slot));
+
+	slot->of_pool = of_pool;
+	slot->where = err->where;
+	slot->text = mem_strdup(err->text);
+	memcpy(slot->word, err->word, sizeof(slot->word));
+}
+
+void config_warn(const struct location *at, struct config *config, bool of_pool, const char *fmt, ...)
+{
+	struct err warning;
+	va_list ap;
+
+	va_start(ap, fmt);
+	verr(at, &warning, fmt, ap);
+	va_end(ap);
+	add_note(&config->warnings, &warning, of_pool);
+}
+
+int config_mistake(struct draft *draft, int r, const struct err *err)
+{
+	if (r != -EINVAL || !draft->mistakes || draft->mistakes->n >= CONFIG_MISTAKES_MAX)
+		return r;
+	add_note(draft->mistakes, err, false);
+	return 0;
+}
+
+void config_notes_free(struct config_notes *notes)
+{
+	for (size_t i = 0; i < notes->n; i++)
+		free(notes->list[i].text);
+	free(notes->list);
+	*notes = (struct config_notes){ 0 };
 }
 
 const char *config_keep(char ***list, size_t *n, const char *text)

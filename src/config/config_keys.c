@@ -1,82 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Sets each key to its value, as the table of its section defines, and formats messages about mistakes. */
+/* The keys of each section, and how each is set to its value. */
 #include <ctype.h>
 #include <errno.h>
-#include <stdarg.h>
-#include <stdlib.h>
+#include <limits.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "internal.h"
 
-static int verr(const struct location *at, struct err *err, const char *fmt, va_list ap)
-{
-	char text[2048], line[16] = "";
-	size_t where;
-
-	if (at->line)
-		snprintf(line, sizeof(line), ":%d", at->line);
-	where = (size_t)snprintf(text, sizeof(text), "%.512s%s: ", at->file, line);
-	if (at->section)
-		text_add(text, sizeof(text), "[%s]%s", at->section, at->key ? " " : ": ");
-	if (at->key)
-		text_add(text, sizeof(text), "%.80s: ", at->key);
-	vsnprintf(text + strlen(text), sizeof(text) - strlen(text), fmt, ap);
-	err_set(err, EINVAL, "%s", text);
-	err->where = where;
-	return -EINVAL;
-}
-
-int config_err(const struct location *at, struct err *err, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	verr(at, err, fmt, ap);
-	va_end(ap);
-	if (at->nova)
-		text_add(err->text, sizeof(err->text), "; or write [%s] in vgpu-lease.conf, which takes precedence",
-			 at->section);
-	return -err->code;
-}
-
-static void add_note(struct config_notes *notes, const struct err *err, bool of_pool)
-{
-	struct config_note *slot = mem_add(&notes->list, &notes->n, sizeof(*slot));
-
-	slot->of_pool = of_pool;
-	slot->where = err->where;
-	slot->text = mem_strdup(err->text);
-	memcpy(slot->word, err->word, sizeof(slot->word));
-}
-
-void config_warn(const struct location *at, struct config *config, bool of_pool, const char *fmt, ...)
-{
-	struct err warning;
-	va_list ap;
-
-	va_start(ap, fmt);
-	verr(at, &warning, fmt, ap);
-	va_end(ap);
-	add_note(&config->warnings, &warning, of_pool);
-}
-
-int config_mistake(struct draft *draft, int r, const struct err *err)
-{
-	if (r != -EINVAL || !draft->mistakes || draft->mistakes->n >= CONFIG_MISTAKES_MAX)
-		return r;
-	add_note(draft->mistakes, err, false);
-	return 0;
-}
-
-void config_notes_free(struct config_notes *notes)
-{
-	for (size_t i = 0; i < notes->n; i++)
-		free(notes->list[i].text);
-	free(notes->list);
-	*notes = (struct config_notes){ 0 };
-}
+enum { MATCHES_MAX = 256, PATHS_MAX = 64, NUMA_MAX = 1023, QUOTAS_MAX = 4096, LIMIT_MAX = 65535, DAY = 86400 };
 
 const struct key *config_key(const struct key *keys, const char *name)
 {
@@ -105,26 +39,8 @@ static void *destination(const struct setting *t)
 	return (t->section ? (char *)t->section : (char *)t->draft->config) + t->key->offset;
 }
 
-int config_key_set(const struct setting *t, char *value)
-{
-	bool lines = *text_strip(value) && strchr(value, '\n');
-	int r;
-
-	if (lines && !t->key->list)
-		return config_err(&t->at, t->err, "takes a single line, but an indented line follows and continues it");
-	if (value[strspn(value, " ,\t\n")] == '\0')
-		return config_err(&t->at, t->err, "missing value; remove the line to use the default");
-	if (!t->key->list)
-		squeeze(value);
-	if (t->key->add)
-		*(size_t *)destination(t) = 0;
-	r = t->key->add ? config_each_item(t, value, t->key->add) : t->key->set(t, value);
-	if (r == -EINVAL && lines) /* the indented line was probably meant as a key */
-		text_add(t->err->text, sizeof(t->err->text), " (an indented line continues the line above)");
-	return r;
-}
-
-int config_each_item(const struct setting *t, char *list, int (*add)(const struct setting *t, char *item))
+/* Calls `add` for each item of a list, with the line on which the item begins. */
+static int each_item(const struct setting *t, char *list, int (*add)(const struct setting *t, char *item))
 {
 	struct setting own = *t;
 	char *item;
@@ -150,7 +66,27 @@ int config_each_item(const struct setting *t, char *list, int (*add)(const struc
 	return 0;
 }
 
-int config_add_item(const struct setting *t, struct item **list, size_t *n, size_t max, const char *things,
+int config_key_set(const struct setting *t, char *value)
+{
+	bool lines = *text_strip(value) && strchr(value, '\n');
+	int r;
+
+	if (lines && !t->key->list)
+		return config_err(&t->at, t->err, "takes a single line, but an indented line follows and continues it");
+	if (value[strspn(value, " ,\t\n")] == '\0')
+		return config_err(&t->at, t->err, "missing value; remove the line to use the default");
+	if (!t->key->list)
+		squeeze(value);
+	if (t->key->add)
+		*(size_t *)destination(t) = 0;
+	r = t->key->add ? each_item(t, value, t->key->add) : t->key->set(t, value);
+	if (r == -EINVAL && lines) /* the indented line was probably meant as a key */
+		text_add(t->err->text, sizeof(t->err->text), " (an indented line continues the line above)");
+	return r;
+}
+
+/* Adds an item. Fails if the list has it already, or is full (`max` items, called `things` in the message). */
+static int add_item(const struct setting *t, struct item **list, size_t *n, size_t max, const char *things,
 		    const char *text)
 {
 	struct config *config = t->draft->config;
@@ -166,7 +102,7 @@ int config_add_item(const struct setting *t, struct item **list, size_t *n, size
 	return 0;
 }
 
-int config_number(const struct setting *t, const char *value, int *to)
+static int number(const struct setting *t, const char *value, int *to)
 {
 	const struct key *key = t->key;
 	long n = NO_LIMIT;
@@ -178,12 +114,12 @@ int config_number(const struct setting *t, const char *value, int *to)
 	return 0;
 }
 
-int config_set_number(const struct setting *t, char *value)
+static int set_number(const struct setting *t, char *value)
 {
-	return config_number(t, value, destination(t));
+	return number(t, value, destination(t));
 }
 
-int config_set_word(const struct setting *t, char *value)
+static int set_word(const struct setting *t, char *value)
 {
 	char all[256] = "";
 
@@ -203,3 +139,286 @@ int config_set_word(const struct setting *t, char *value)
 	}
 	return config_err(&t->at, t->err, "invalid value '%.80s': expected one of %s", value, all);
 }
+
+static int add_enabled(const struct setting *t, char *item)
+{
+	struct enabled_list *list = &t->draft->enabled[t->at.nova ? DIALECT_NOVA : DIALECT_OURS];
+	char type[TYPE_SIZE];
+
+	if (!type_parse(type, item)) {
+		config_err(&t->at, t->err, "'%.80s' is not a type ID such as nvidia-35; separate types with commas",
+			   item);
+		return err_word(t->err, item);
+	}
+	return add_item(t, &list->types, &list->n, TYPES_MAX, "types", type);
+}
+
+static int set_enabled(const struct setting *t, char *value)
+{
+	struct enabled_list *list = &t->draft->enabled[t->at.nova ? DIALECT_NOVA : DIALECT_OURS];
+
+	if (list->at.file == t->at.file)
+		return config_err(&t->at, t->err, "duplicates %s (line %d)", list->at.key, list->at.line);
+	list->at = t->at;
+	list->n = 0;
+	return each_item(t, value, add_enabled);
+}
+
+static int add_nova_conf(const struct setting *t, char *item)
+{
+	if (item[0] != '/' || strlen(item) >= PATH_MAX)
+		return config_err(&t->at, t->err, "'%.80s' is not an absolute path", item);
+	return add_item(t, &t->draft->paths, &t->draft->npaths, PATHS_MAX, "files", item);
+}
+
+static int set_nova_conf(const struct setting *t, char *value)
+{
+	t->draft->npaths = 0;
+	return each_item(t, value, add_nova_conf);
+}
+
+/* Changes "mtty_mtty", libvirt's name for the node device mtty, to "mtty". */
+static void halve(char *word)
+{
+	size_t n = strlen(word) / 2;
+
+	if (strlen(word) % 2 && word[n] == '_' && strncmp(word, word + n + 1, n) == 0)
+		word[n] = '\0';
+}
+
+/* Parses the address of a pGPU or VF, or the name of a virtual parent. */
+static int parse_address(char out[PARENT_SIZE], const char *s, const struct location *at, struct err *err)
+{
+	char pci[PCI_SIZE];
+
+	if (pci_parse(pci, s)) {
+		text_copy(out, PARENT_SIZE, pci);
+		return 0;
+	}
+	if (pci_guess(pci, s))
+		return config_err(at, err, "'%.80s' is not a PCI address; similar: %s", s, pci);
+	if (strncmp(s, "pci_", 4) == 0 || !isalpha((unsigned char)s[0]) || !parent_parse(out, s))
+		return config_err(
+			at, err,
+			"'%.80s' is neither a PCI address with domain, such as 0000:84:00.0, nor a virtual parent, such as "
+			"mtty; separate addresses with commas",
+			s);
+	halve(out);
+	return 0;
+}
+
+/* Nova compares addresses with those in sysfs as text, and uses libvirt's names for virtual parents. */
+static int check_spelling(const struct setting *t, const char *item, const char *address)
+{
+	bool virtual = !strchr(address, ':');
+	char nova[2 * PARENT_SIZE];
+
+	snprintf(nova, sizeof(nova), "%s%s%s", address, virtual ? "_" : "", virtual ? address : "");
+	if (strcmp(nova, item) == 0)
+		return 0;
+	return config_err(&t->at, t->err, "'%.80s' names no device, because Nova compares addresses as text; write %s",
+			  item, nova);
+}
+
+static int add_address(const struct setting *t, char *item)
+{
+	struct section *s = t->section;
+	char address[PARENT_SIZE];
+	int r = parse_address(address, item, &t->at, t->err);
+
+	if (r == 0 && t->at.nova)
+		r = check_spelling(t, item, address);
+	if (r == 0)
+		r = add_item(t, &s->addresses, &s->naddresses, SECTION_ADDRESSES_MAX, "addresses", address);
+	if (r == 0)
+		s->addresses[s->naddresses - 1].at.nova =
+			false; /* the message about a shared address has its own advice */
+	return r;
+}
+
+/* Parses four hex digits into lower case; "*" matches any ID. */
+static bool parse_id(char out[5], const char *s, size_t len)
+{
+	if (len == 1 && *s == '*')
+		return true;
+	if (len != 4)
+		return false;
+	for (size_t i = 0; i < 4; i++) {
+		if (!isxdigit((unsigned char)s[i]))
+			return false;
+		out[i] = (char)tolower((unsigned char)s[i]);
+	}
+	return true;
+}
+
+static int parse_match(struct match *m, char *terms, const struct location *at, struct err *err)
+{
+	bool ids = false;
+	char *term;
+
+	m->numa = -1;
+	while ((term = text_next(&terms, " "))) {
+		char *colon = strchr(term, ':'), *second = colon ? strchr(colon + 1, ':') : NULL;
+		long node;
+
+		if (strncmp(term, "numa=", 5) == 0 && m->numa == -1 && text_number(term + 5, 0, NUMA_MAX, &node)) {
+			m->numa = (int)node;
+			continue;
+		}
+		if (colon && !ids && parse_id(m->vendor, term, (size_t)(colon - term)) &&
+		    parse_id(m->device, colon + 1, second ? (size_t)(second - colon - 1) : strlen(colon + 1)) &&
+		    (!second || parse_id(m->subdevice, second + 1, strlen(second + 1))) &&
+		    (m->vendor[0] || m->device[0])) {
+			ids = true;
+			continue;
+		}
+		return config_err(
+			at, err,
+			"invalid term '%.80s': expected VENDOR:DEVICE or VENDOR:DEVICE:SUBDEVICE (four hex digits each, * for any), "
+			"numa=NODE, or both; separate alternatives with commas",
+			term);
+	}
+	return 0;
+}
+
+static int add_match(const struct setting *t, char *item)
+{
+	struct section *s = t->section;
+	struct match m = { .at = t->at }, *slot;
+	int r = parse_match(&m, item, &t->at, t->err);
+
+	if (r < 0)
+		return r;
+	if (s->nmatches == MATCHES_MAX)
+		return config_err(&t->at, t->err, "more than %d alternatives", MATCHES_MAX);
+	slot = mem_add(&s->matches, &s->nmatches, sizeof(*slot));
+	*slot = m;
+	return 0;
+}
+
+static int set_class(const struct setting *t, char *value)
+{
+	if (!class_is_valid(value) || !text_copy(t->section->class, CLASS_SIZE, value))
+		return config_err(
+			&t->at, t->err,
+			"invalid class '%.80s': expected VGPU, or CUSTOM_ followed by capital letters, digits and _, at most %d "
+			"characters",
+			value, CLASS_SIZE - 1);
+	return 0;
+}
+
+static int set_params(const struct setting *t, char *value)
+{
+	for (const char *s = value; *s; s++)
+		if (!isprint((unsigned char)*s))
+			return config_err(&t->at, t->err, "only printable ASCII characters are allowed");
+	if (!text_copy(t->section->params, PARAMS_SIZE, value))
+		return config_err(&t->at, t->err, "longer than %d characters", PARAMS_SIZE - 1);
+	return 0;
+}
+
+const struct key config_devices_keys[] = {
+	{ .name = "enabled_mdev_types", .set = set_enabled, .list = true },
+	{ .name = "enabled_vgpu_types", .set = set_enabled, .list = true },
+	{ .name = "nova_conf", .set = set_nova_conf, .list = true },
+	{ 0 },
+};
+
+/* vgpu_params must stay first: config_vf_keys is this table without it. */
+const struct key config_mdev_keys[] = {
+	{ .name = "vgpu_params", .set = set_params },
+	{ .name = "device_addresses",
+	  .add = add_address,
+	  .offset = offsetof(struct section, naddresses),
+	  .list = true },
+	{ .name = "device_match", .add = add_match, .offset = offsetof(struct section, nmatches), .list = true },
+	{ .name = "max_instances",
+	  .set = set_number,
+	  .offset = offsetof(struct section, max_instances),
+	  .min = 1,
+	  .max = INSTANCES_MAX },
+	{ .name = "mdev_class", .set = set_class },
+	{ 0 },
+};
+
+static int set_reuse(const struct setting *t, char *value)
+{
+	t->draft->reuse_given = true;
+	return set_word(t, value);
+}
+
+/* In "project:ID = N" the ':' separates key and value, so the value is "ID = N". */
+static int set_project(const struct setting *t, char *value)
+{
+	struct config *config = t->draft->config;
+	char *limit = strchr(value, '='), id[PROJECT_SIZE], *name;
+	struct quota *q = NULL;
+
+	if (!limit)
+		return config_err(&t->at, t->err, "expected project:ID = NUMBER, or unlimited");
+	*limit++ = '\0';
+	name = text_strip(value);
+	if (!*name || strpbrk(name, " :") || !text_copy(id, sizeof(id), name))
+		return config_err(&t->at, t->err,
+				  "invalid project ID '%.80s': expected one word of at most %d characters", name,
+				  PROJECT_SIZE - 1);
+	for (size_t i = 0; i < config->nquotas && !q; i++)
+		if (strcmp(config->quotas[i].project, id) == 0)
+			q = &config->quotas[i];
+	if (q && q->at.file == t->at.file)
+		return config_err(&t->at, t->err, "duplicates project (line %d)", q->at.line);
+	if (!q && config->nquotas == QUOTAS_MAX)
+		return config_err(&t->at, t->err, "more than %d projects", QUOTAS_MAX);
+	if (!q)
+		q = mem_add(&config->quotas, &config->nquotas, sizeof(*q));
+	text_copy(q->project, PROJECT_SIZE, id);
+	q->at = t->at;
+	return number(t, text_strip(limit), &q->limit);
+}
+
+#define NUMBER(field, from, to) .set = set_number, .offset = offsetof(struct config, field), .min = (from), .max = (to)
+#define WORDS(field, ...)                                                                                              \
+	.set = set_word, .offset = offsetof(struct config, field), .words = (const struct word[])                      \
+	{                                                                                                              \
+		__VA_ARGS__, { 0 }                                                                                     \
+	}
+#define FLAG(field, no, yes, ...) WORDS(field, WORD(no, false), WORD(yes, true), ##__VA_ARGS__), .flag = true
+#define WORD(name, means) { .word = (name), .value = (means) }
+#define OLD(name, now) { .word = (name), .instead = (now) }
+
+/* The maximum values limit how long a hook waits, because libvirt has no timeout for hooks. */
+const struct key config_policy_keys[] = {
+	{ .name = "placement",
+	  WORDS(policy.placement, WORD("pack", PLACE_PACK), WORD("spread", PLACE_SPREAD), OLD("depth_first", "pack"),
+		OLD("breadth_first", "spread"), OLD("compact", "pack"), OLD("separate", "spread"),
+		OLD("consolidation", "pack"), OLD("performance", "spread")) },
+	{ .name = "migrate_uuid", FLAG(policy.migrate_keep, "auto", "keep", OLD("fresh", "auto or keep")) },
+	{ .name = "reuse",
+	  .set = set_reuse,
+	  .offset = offsetof(struct config, policy.reuse_free),
+	  .words = (const struct word[]){ WORD("never", false), WORD("free", true), { 0 } },
+	  .flag = true },
+	{ .name = "reclaim", FLAG(policy.reclaim_orphans, "never", "orphans") },
+	{ .name = "reclaim_grace", NUMBER(policy.reclaim_grace_s, 0, CONFIG_GRACE_MAX_S) },
+	{ .name = "reserve_ttl", NUMBER(policy.reserve_ttl_s, 1, DAY) },
+	{ .name = "create_timeout", NUMBER(policy.create_timeout_s, 1, 600) },
+	{ .name = "start_grace", NUMBER(policy.start_grace_s, 1, DAY) },
+	{ .name = "release_wait", NUMBER(policy.release_wait_s, 0, 60) },
+	{ .name = "release_timeout", NUMBER(policy.release_timeout_s, 1, 3600) },
+	{ .name = "driver_cleanup", NUMBER(policy.driver_cleanup_s, 0, 600) },
+	{ .name = "lock_timeout", NUMBER(policy.lock_timeout_s, 1, 600) },
+	{ .name = "driver_mismatch", FLAG(policy.mismatch_warns, "refuse", "warn") },
+	{ .name = "cross_framework", FLAG(policy.cross_framework, "no", "yes") },
+	{ .name = "pgpu_types", FLAG(policy.several_types, "one", "several") },
+	{ .name = "metrics", FLAG(policy.metrics, "no", "yes") },
+	{ 0 },
+};
+
+_Static_assert(ARRAY_SIZE(config_policy_keys) <= KEYS_MAX + 1, "a section has more keys than a reader can tell apart");
+
+const struct key config_quota_keys[] = {
+	{ .name = "default", NUMBER(quota_default, 0, LIMIT_MAX), .unlimited = true },
+	{ .name = "project", .set = set_project, .many = true, .min = 0, .max = LIMIT_MAX, .unlimited = true },
+	{ .name = "none", NUMBER(quota_none, 0, LIMIT_MAX), .unlimited = true },
+	{ 0 },
+};

@@ -3,11 +3,10 @@
  * What the files of config share.
  *
  *     config_ini.c     text -> sections, keys and values (the only file with inih)
- *     config_keys.c    a key and its value -> struct draft, by the table of its section; messages with their place
- *     config_tables.c  the tables, and the values that are more than a number or a word
+ *     config_keys.c    a key and its value -> struct draft, by the table of its section
  *     config_nova.c    the entries of nova.conf; those that count -> struct draft, by the same tables as our keys
  *     config_draft.c   struct draft -> struct config, with the checks that need all files
- *     config.c         which files, in which order, and whether they are trusted; the public functions
+ *     config.c         which files, in which order, and whether they are trusted; messages; the public functions
  */
 #pragma once
 
@@ -96,16 +95,6 @@ const struct key *config_key(const struct key *keys, const char *name);
 
 /* Sets a key to its whole value; in `value` each continuation line begins with '\n'. */
 int config_key_set(const struct setting *t, char *value);
-int config_number(const struct setting *t, const char *value, int *to);
-int config_set_number(const struct setting *t, char *value);
-int config_set_word(const struct setting *t, char *value);
-
-/* Adds an item. Fails if the list has it already, or is full (`max` items, called `things` in the message). */
-int config_add_item(const struct setting *t, struct item **list, size_t *n, size_t max, const char *things,
-		    const char *text);
-
-/* Calls `add` for each item of a list, with the line on which the item begins. */
-int config_each_item(const struct setting *t, char *list, int (*add)(const struct setting *t, char *item));
 
 /*
  * Reads the text of the file `name` into the draft, and modifies it; that of a nova.conf must live as long as the draft.
