@@ -46,12 +46,6 @@ const struct failed_attempt *capacity_failed_attempt(const struct world *world, 
 /* Is the parent free, and in the pool for this type (NULL: any type)? */
 bool capacity_parent_is_free(const struct capacity_query *query, const struct inv_parent *parent, const char *type);
 
-/*
- * Can the domain have the IOMMU group of this plain VF? If not, `why` has the reason. A group belongs to one domain,
- * and QEMU fails with "group is not viable" if another driver holds one of the group's devices.
- */
-bool capacity_group_is_free(const struct capacity_query *query, const struct inv_parent *parent, char why[REASON_SIZE]);
-
 /* The displayed counts of one type on one pGPU, in the pool or not. */
 struct capacity_count {
 	int capacity;             /* the most that fit on an empty card; if that is unknown, used plus offered */
