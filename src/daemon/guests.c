@@ -95,7 +95,6 @@ void guests_named(struct guests *g, const char *const *ids, bool *named, size_t 
 static void tell(struct guests *g, const struct running_domain *domain, const struct inventory *inv,
 		 const struct leases *leases)
 {
-	static const struct virt_element element = { DOMXML_NS, DOMXML_NS_KEY };
 	autofree char *missing = migration_facts_element(domain->doc, inv, leases);
 	struct err err;
 	int r;
@@ -103,7 +102,7 @@ static void tell(struct guests *g, const struct running_domain *domain, const st
 	if (!missing || !guests_connect(g))
 		return;
 	set_asking(g, true);
-	r = virt_set_metadata(g->virt, domain->uuid, &element, missing, VIRT_LIVE, &err);
+	r = virt_set_metadata(g->virt, domain->uuid, DOMXML_NS, DOMXML_NS_KEY, missing, VIRT_LIVE, &err);
 	set_asking(g, false);
 	if (r == 0)
 		log_info("domain %s: migration facts of its vGPUs written to its metadata", domain->request->name);

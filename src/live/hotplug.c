@@ -130,7 +130,6 @@ int hotplug_read(struct hotplug *hp, unsigned int side, char **xml, struct domxm
 int hotplug_write_facts(struct hotplug *hp, unsigned int side, struct err *err)
 {
 	static const struct inv_query query = { .frameworks = INV_MDEV | INV_VARIANT, .types = inv_no_types };
-	static const struct virt_element element = { DOMXML_NS, DOMXML_NS_KEY };
 	autofree char *xml = NULL, *facts = NULL;
 	autodomxml struct domxml *doc = NULL;
 	autoinventory struct inventory inv = { 0 };
@@ -140,7 +139,7 @@ int hotplug_write_facts(struct hotplug *hp, unsigned int side, struct err *err)
 	    lease_list(hp->store, &leases, err) < 0)
 		return -err->code;
 	facts = migration_facts_element(doc, &inv, &leases);
-	return facts ? virt_set_metadata(hp->virt, hp->domain.uuid, &element, facts, side, err) : 0;
+	return facts ? virt_set_metadata(hp->virt, hp->domain.uuid, DOMXML_NS, DOMXML_NS_KEY, facts, side, err) : 0;
 }
 
 /* Does this ID, name or class (NULL: any) mean the section's type? */

@@ -21,9 +21,8 @@ static int parse_record(const struct hotplug *hp, struct domxml **record, const 
 
 static int set_record(struct hotplug *hp, const char *record, struct err *err)
 {
-	static const struct virt_element element = { DOMXML_SUSPENDED_NS, DOMXML_SUSPENDED_KEY };
-
-	return virt_set_metadata(hp->virt, hp->domain.uuid, &element, record, VIRT_LIVE, err);
+	return virt_set_metadata(hp->virt, hp->domain.uuid, DOMXML_SUSPENDED_NS, DOMXML_SUSPENDED_KEY, record,
+				 VIRT_LIVE, err);
 }
 
 /* Attaches the record's vGPUs, which are leased and created; if one fails, still attaches the others. */

@@ -87,11 +87,6 @@ int virt_saved_xml(struct virt *virt, const char *uuid, char **xml, struct err *
 /* Starts a defined domain, from its saved image if it has one. */
 int virt_start(struct virt *virt, const char *uuid, struct err *err);
 
-/* An element of a domain's metadata: its namespace, and the prefix that libvirt gives it. */
-struct virt_element {
-	const char *ns, *key;
-};
-
-/* Sets the element in the domain's metadata on these sides; `xml` NULL removes it. */
-int virt_set_metadata(struct virt *virt, const char *uuid, const struct virt_element *element, const char *xml,
+/* Sets the element of namespace `ns`, with prefix `key`, in the domain's metadata; `xml` NULL removes it. */
+int virt_set_metadata(struct virt *virt, const char *uuid, const char *ns, const char *key, const char *xml,
 		      unsigned int sides, struct err *err);

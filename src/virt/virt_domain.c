@@ -193,13 +193,13 @@ int virt_start(struct virt *virt, const char *uuid, struct err *err)
 	return domain && virt_lib.virDomainCreate(domain) == 0 ? 0 : failed(domain, "cannot start it", err);
 }
 
-int virt_set_metadata(struct virt *virt, const char *uuid, const struct virt_element *element, const char *xml,
+int virt_set_metadata(struct virt *virt, const char *uuid, const char *ns, const char *key, const char *xml,
 		      unsigned int sides, struct err *err)
 {
 	autodomain virDomainPtr domain = lookup(virt, uuid, err);
 
-	if (domain && virt_lib.virDomainSetMetadata(domain, VIR_DOMAIN_METADATA_ELEMENT, xml, element->key, element->ns,
-						    affects(sides)) == 0)
+	if (domain &&
+	    virt_lib.virDomainSetMetadata(domain, VIR_DOMAIN_METADATA_ELEMENT, xml, key, ns, affects(sides)) == 0)
 		return 0;
 	return failed(domain, "cannot change its metadata", err);
 }

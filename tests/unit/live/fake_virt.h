@@ -145,14 +145,14 @@ int virt_start(struct virt *virt, const char *uuid, struct err *err)
 	return 0;
 }
 
-int virt_set_metadata(struct virt *virt, const char *uuid, const struct virt_element *element, const char *xml,
+int virt_set_metadata(struct virt *virt, const char *uuid, const char *ns, const char *key, const char *xml,
 		      unsigned int sides, struct err *err)
 {
 	if (reach(err) < 0)
 		return -err->code;
 	if (!fake.running)
 		return err_set(err, EPERM, "the domain does not run");
-	if (strcmp(element->ns, DOMXML_SUSPENDED_NS) != 0)
+	if (strcmp(ns, DOMXML_SUSPENDED_NS) != 0)
 		return 0;
 	free(fake.record);
 	fake.record = xml ? strdup(xml) : NULL;

@@ -13,8 +13,6 @@
 #define VM "67a42c8b-0000-4000-8000-000000000001"
 #define NS "urn:test:1"
 
-static const struct virt_element element = { NS, "t" };
-
 static const char node[] = "node.xml = <node><domain type='test'><name>vm1</name><uuid>" VM
 			   "</uuid><memory>8192</memory>"
 			   "<os><type>hvm</type></os></domain></node>";
@@ -79,12 +77,12 @@ static bool has_element(struct virt *virt, unsigned int side)
 
 static void metadata(struct virt *virt)
 {
-	ok(virt_set_metadata(virt, VM, &element, "<lease a='1'/>", VIRT_LIVE, &err) == 0, "metadata is set, live");
+	ok(virt_set_metadata(virt, VM, NS, "t", "<lease a='1'/>", VIRT_LIVE, &err) == 0, "metadata is set, live");
 	ok(has_element(virt, VIRT_LIVE), "and there");
 	ok(!has_element(virt, VIRT_CONFIG), "the definition has none of it");
-	ok(virt_set_metadata(virt, VM, &element, NULL, VIRT_LIVE, &err) == 0 && !has_element(virt, VIRT_LIVE),
+	ok(virt_set_metadata(virt, VM, NS, "t", NULL, VIRT_LIVE, &err) == 0 && !has_element(virt, VIRT_LIVE),
 	   "it can be removed");
-	ok(virt_set_metadata(virt, VM, &element, "<lease", VIRT_LIVE, &err) < 0, "what is no XML is an error: %s",
+	ok(virt_set_metadata(virt, VM, NS, "t", "<lease", VIRT_LIVE, &err) < 0, "what is no XML is an error: %s",
 	   err.text);
 }
 
