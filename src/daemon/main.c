@@ -56,7 +56,7 @@ struct leased {
 	struct udev_watch *udev; /* NULL: no udev, or --root names another host */
 	int signals;
 	bool ready, stop;
-	int64_t pass_at, passed_at, apart_ms, alive_at;
+	int64_t pass_at, passed_at, apart_ms;
 	int64_t alive_every_ms; /* half of systemd's watchdog time; 0: no watchdog */
 };
 
@@ -172,8 +172,8 @@ static int idle_ms(const struct leased *d)
 		at = now + APART_MS;
 	if (d->finisher.at_ms < at)
 		at = d->finisher.at_ms;
-	if (d->alive_every_ms && d->alive_at < at)
-		at = d->alive_at;
+	if (d->alive_every_ms && now + d->alive_every_ms < at)
+		at = now + d->alive_every_ms;
 	return at <= now ? 0 : at - now < INT_MAX ? (int)(at - now) : -1;
 }
 
@@ -203,10 +203,8 @@ static void loop(struct leased *d)
 	while (!d->stop) {
 		int64_t now = sys_now_ms();
 
-		if (d->alive_every_ms && now >= d->alive_at) {
+		if (d->alive_every_ms)
 			sd_notify(0, "WATCHDOG=1");
-			d->alive_at = now + d->alive_every_ms;
-		}
 		if (now >= d->finisher.at_ms && finisher_run(&d->finisher, &d->handler.host, &d->handler.config.policy))
 			look_soon(d);
 		if (now >= pass_due(d))

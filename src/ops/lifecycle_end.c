@@ -12,7 +12,7 @@
 #include "sys/timed_child.h"
 #include "model/event.h"
 #include "state/history.h"
-#include "plan/resolve.h"
+#include "plan/plan.h"
 
 enum { END_MS = 400, LAST_LOOK_MS = 1000 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Which types a request can have here, and in which framework. */
-#include "plan/resolve.h"
+#include "plan/plan.h"
 
 #include <stdio.h>
 #include <string.h>
