@@ -3,7 +3,7 @@
  * What the files of domxml share.
  *
  * domxml.c runs the steps: xml.c parses; domxml_meta.c reads the metadata; domxml_request.c reads the hostdevs, and
- * matches those whose UUID changed with metadata; domxml_meta.c notes metadata without effect, if DOMXML_REMARKS is
+ * matches those whose UUID changed with metadata; domxml_remark.c notes metadata without effect, if DOMXML_REMARKS is
  * set; domxml_scan.c finds the bytes that an edit would replace. Then the tree is freed. domxml_edit.c writes.
  */
 #pragma once
@@ -133,7 +133,7 @@ int meta_apply(const struct meta_device *device, struct vgpu_request *req, struc
 int request_read(struct domxml *doc, const struct xml_elem *domain, const struct xml_elem *holder, bool all_pci,
 		 struct err *err);
 
-/* Notes metadata without effect, and devices past libvirt; call it after request_read(). */
+/* domxml_remark.c: notes metadata without effect, and devices past libvirt; call it after request_read(). */
 void domxml_look(struct domxml *doc, const struct xml_elem *domain);
 
 /* domxml_scan.c: locates the marks. -EINVAL: the bytes do not have the `count` elements that libxml2 found. */

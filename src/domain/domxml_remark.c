@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Finds metadata that is ignored: unknown attributes, other namespaces, <vgpu:device> elements without a hostdev. None
+ * of these stops a start, because a newer version may have written them. Also finds devices that <qemu:commandline>
+ * gives to QEMU past libvirt.
+ */
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "internal.h"
+#include "base/text.h"
+
+#define QEMU_NS "http://libvirt.org/schemas/domain/qemu/1.0"
+
+enum { REMARKS_MAX = 32, PAST_MAX = 32, WORD_SIZE = 64 };
+
+/* Keep only the first remarks: a hostile document can cause millions. */
+__attribute__((format(printf, 3, 4))) static void note(struct domxml *doc, const char *fix, const char *fmt, ...)
+{
+	struct remark *remark;
+	va_list ap;
+
+	if (doc->nremarks == REMARKS_MAX)
+		return;
+	remark = mem_add(&doc->remarks, &doc->nremarks, sizeof(*remark));
+	text_copy(remark->fix, sizeof(remark->fix), fix);
+	va_start(ap, fmt);
+	vsnprintf(remark->text, sizeof(remark->text), fmt, ap);
+	va_end(ap);
+}
+
+/* Copies a name from the document, cut to fit and without an undeclared prefix. */
+static const char *shown(char buf[WORD_SIZE], const char *name)
+{
+	const char *colon = strrchr(name, ':');
+
+	text_cut(buf, WORD_SIZE, colon ? colon + 1 : name);
+	return buf;
+}
+
+/* `words`: the known attributes, with a blank before and after each. */
+static void look_at_attributes(struct domxml *doc, const struct xml_elem *elem, const char *words, const char *fix,
+			       const char *whose)
+{
+	char word[WORD_SIZE], known[WORD_SIZE + 2];
+	const char *name;
+
+	for (size_t i = 0; (name = xml_attr_name(elem, i)) && doc->nremarks < REMARKS_MAX; i++) {
+		snprintf(known, sizeof(known), " %s ", name);
+		if (!strstr(words, known))
+			note(doc, fix, "%s: unknown attribute '%s'", whose, shown(word, name));
+	}
+}
+
+static void look_at_device(struct domxml *doc, const struct xml_elem *device)
+{
+	const char *uuid = xml_attr(device, "uuid"), *address = xml_attr(device, "address");
+	char id[WORD_SIZE], whose[2 * WORD_SIZE];
+
+	text_cut(id, sizeof(id), uuid ? uuid : address ? address : "");
+	snprintf(whose, sizeof(whose), "<vgpu:device> of %s", id);
+	look_at_attributes(doc, device, " uuid address type placement numa params name framework model driver guest ",
+			   "use type, placement, numa, params", whose);
+}
+
+static void look_at_lease(struct domxml *doc, const struct xml_elem *lease)
+{
+	const struct xml_elem *child = xml_child(lease, NULL, NULL);
+	char word[WORD_SIZE];
+
+	look_at_attributes(doc, lease, " project ", "use project", "<vgpu:lease>");
+	for (; child && doc->nremarks < REMARKS_MAX; child = xml_next(child, NULL, NULL)) {
+		if (strcmp(xml_ns(child), DOMXML_NS) != 0)
+			note(doc, "write <vgpu:device>, with the prefix of its <lease>",
+			     "<%s> in <vgpu:lease> is ignored: it is in another namespace",
+			     shown(word, xml_name(child)));
+		else if (strcmp(xml_name(child), "device") != 0)
+			note(doc, "write <vgpu:device>", "<vgpu:lease>: unknown element <vgpu:%s>",
+			     shown(word, xml_name(child)));
+		else
+			look_at_device(doc, child);
+	}
+}
+
+/* Is the element meant for vgpu-lease, judging by its namespace or content? */
+static bool is_meant(const struct xml_elem *elem)
+{
+	char word[WORD_SIZE];
+
+	if (strcasestr(xml_ns(elem), "vgpu-lease"))
+		return true;
+	return strcmp(shown(word, xml_name(elem)), "lease") == 0 &&
+	       (xml_child(elem, NULL, "device") || xml_child(elem, NULL, "vgpu:device"));
+}
+
+static void look_at_metadata(struct domxml *doc, const struct xml_elem *metadata)
+{
+	const struct xml_elem *child = xml_child(metadata, NULL, NULL);
+	bool seen = false;
+	char word[WORD_SIZE], ns[2 * WORD_SIZE];
+
+	for (; child && doc->nremarks < REMARKS_MAX; child = xml_next(child, NULL, NULL)) {
+		bool ours = strcmp(xml_ns(child), DOMXML_NS) == 0;
+
+		if (strcmp(xml_ns(child), DOMXML_SUSPENDED_NS) == 0)
+			continue;
+		text_cut(ns, sizeof(ns), xml_ns(child));
+		if (ours && strcmp(xml_name(child), "lease") != 0) {
+			note(doc, "write <vgpu:lease>", "<metadata>: unknown element <vgpu:%s>",
+			     shown(word, xml_name(child)));
+		} else if (ours && seen) {
+			note(doc, "keep one", "a second <vgpu:lease> is ignored");
+		} else if (ours) {
+			seen = true;
+			look_at_lease(doc, child);
+		} else if (is_meant(child)) {
+			note(doc, "write xmlns:vgpu='" DOMXML_NS "'",
+			     "<%s> in <metadata> is ignored: its namespace is '%s'", shown(word, xml_name(child)), ns);
+		}
+	}
+}
+
+/*
+ * The device in an argument such as vfio-pci,sysfsdev=/sys/bus/mdev/devices/UUID, vfio-pci,host=41:00.4, or the same in
+ * JSON. The last UUID or address counts, because the path of an mdev can contain its parent's address.
+ */
+static bool vfio_device(const char *arg, char id[ID_SIZE])
+{
+	static const char between[] = ",=/\"{} ";
+	char word[ID_SIZE], found[ID_SIZE];
+	bool any = false;
+
+	if (!strstr(arg, "vfio-pci"))
+		return false;
+	for (size_t len; arg += strspn(arg, between), len = strcspn(arg, between); arg += len) {
+		if (len >= sizeof(word))
+			continue;
+		memcpy(word, arg, len);
+		word[len] = '\0';
+		if (id_parse(found, word) || pci_guess(found, word))
+			any = text_copy(id, ID_SIZE, found);
+	}
+	return any;
+}
+
+static void look_at_commandline(struct domxml *doc, const struct xml_elem *line)
+{
+	const struct xml_elem *arg = xml_child(line, QEMU_NS, "arg");
+	char id[ID_SIZE];
+
+	for (; arg && doc->request.npast < PAST_MAX; arg = xml_next(arg, QEMU_NS, "arg")) {
+		const char *value = xml_attr(arg, "value");
+
+		if (value && vfio_device(value, id))
+			text_copy(mem_add(&doc->request.past, &doc->request.npast, ID_SIZE), ID_SIZE, id);
+	}
+}
+
+void domxml_look(struct domxml *doc, const struct xml_elem *domain)
+{
+	const struct xml_elem *metadata = xml_child(domain, "", "metadata");
+
+	look_at_metadata(doc, metadata);
+	look_at_commandline(doc, xml_child(domain, QEMU_NS, "commandline"));
+	if (xml_child(domain, DOMXML_NS, "lease"))
+		note(doc, "put it into <metadata>", "a <vgpu:lease> outside <metadata> is ignored");
+	/* A suspended domain gets its hostdevs back when it resumes. */
+	for (size_t i = 0; !doc->meta.suspended && i < doc->nstrays; i++)
+		note(doc, "correct the <hostdev>, or remove the <vgpu:device>",
+		     "<vgpu:device> of %s: no <hostdev> of the domain has this %s", doc->strays[i].id,
+		     doc->strays[i].kind == REQUEST_MDEV ? "UUID" : "address");
+}
