@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Nova's pool. oslo.config's rules decide which of several files, sections, names and lines sets an option. A value is read as in
- * our files, without substitution; a value that has another meaning to Nova is refused.
+ * Nova's pool. oslo.config's rules decide which of several files, sections, names and lines sets an option. A value is
+ * read as in our files, without substitution; a value that has another meaning to Nova is refused.
  */
 #include <string.h>
 #include <strings.h>

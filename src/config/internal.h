@@ -97,8 +97,8 @@ const struct key *config_key(const struct key *keys, const char *name);
 int config_key_set(const struct setting *t, char *value);
 
 /*
- * Reads the text of the file `name` into the draft, and modifies it; that of a nova.conf must live as long as the draft.
- * A key replaces the same key of an earlier file. -EINVAL, with file and line: something is invalid or ambiguous.
+ * Reads the text of the file `name` into the draft, and modifies it; a nova.conf's must live as long as the draft. A
+ * key replaces the same key of an earlier file. -EINVAL, with file and line: something is invalid or ambiguous.
  */
 int config_ini_read(struct draft *draft, const char *name, enum dialect dialect, char *text, size_t len,
 		    struct err *err);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Choosing a parent: the order of the candidates, and what to remove if none has capacity. And a project's quota: leases
- * in every state count; if it is exhausted, the plan removes reclaimable leases, or waits for a release in progress.
+ * Choosing a parent: the order of the candidates, and what to remove if none has capacity.
+ *
+ * A project's quota: leases in every state count. If it is exhausted, the plan removes reclaimable leases, or waits for
+ * a release in progress.
  */
 #include <stdio.h>
 #include <string.h>
