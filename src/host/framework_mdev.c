@@ -122,11 +122,96 @@ static int read_devices(struct inv_reader *reader, struct err *err)
 	return errno ? err_sys(err, errno, "%s/" DEVICES, reader->host->name) : 0;
 }
 
+/* 1: the parent is a VF, and `physfn` is its card; 0: it is not a VF; negative: not known. */
+static int find_physfn(char physfn[PCI_SIZE], int bus, const char *name)
+{
+	char path[PARENT_SIZE + 16], base[PCI_SIZE], pci[PCI_SIZE];
+	int r;
+
+	if (!pci_parse(pci, name))
+		return 0;
+	snprintf(path, sizeof(path), "%s/physfn", name);
+	r = sys_link(bus, path, base, sizeof(base));
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	return pci_parse(physfn, base) && strcmp(physfn, base) == 0 ? 1 : -EINVAL;
+}
+
+/* Is `b` the address right after address `a`? A name that has the length and domain of `a` is an address. */
+static bool follows(const char *a, const char *b)
+{
+	size_t len = strlen(a);
+
+	return strlen(b) == len && strncmp(a, b, len - 7) == 0 && inv_routing_id(b) == inv_routing_id(a) + 1;
+}
+
+/*
+ * Assigns parent `i` and those at consecutive addresses to the card; false: they are not its first VFs. VF addresses
+ * have equal steps (SR-IOV: First VF Offset, VF Stride). So if the first of n consecutive addresses is VF 0 and the
+ * last is VF n - 1, all are VFs, and no other link need be read.
+ */
+static bool take_run(struct inventory *inv, size_t i, struct inv_pgpu *pgpu, int card)
+{
+	char vf[PCI_SIZE];
+	size_t n = 1;
+
+	while (i + n < inv->nparents && !inv->parents[i + n]->card &&
+	       follows(inv->parents[i + n - 1]->name, inv->parents[i + n]->name))
+		n++;
+	if (!inv_read_virtfn(vf, card, 0) || strcmp(vf, inv->parents[i]->name) != 0 ||
+	    !inv_read_virtfn(vf, card, n - 1) || strcmp(vf, inv->parents[i + n - 1]->name) != 0)
+		return false;
+	while (n-- > 0)
+		inv->parents[i + n]->card = pgpu;
+	return true;
+}
+
+/* Assigns the registered VFs of the card with directory `dir` to it; parent `i` is the first of them in the list. */
+static void take_vfs(struct inventory *inv, size_t i, struct inv_pgpu *pgpu, int dir)
+{
+	char vf[PCI_SIZE];
+
+	pgpu->sriov = true;
+	if (take_run(inv, i, pgpu, dir))
+		return;
+	for (size_t n = 0; n < UINT16_MAX && inv_read_virtfn(vf, dir, n); n++) {
+		struct inv_parent *parent = inv_find_parent(inv->parents, inv->nparents, vf);
+
+		if (parent)
+			parent->card = pgpu;
+	}
+}
+
+/* Finds the pGPU of parent `i`, and reads it if it is new. */
+static void find_card(struct inv_reader *reader, size_t i)
+{
+	struct inv_parent *parent = reader->inv->parents[i];
+	char path[PARENT_SIZE + 16], physfn[PCI_SIZE];
+	int bus = sys_list_fd(reader->bus), vf = find_physfn(physfn, bus, parent->name);
+	const char *address = vf == 1 ? physfn : parent->name;
+	struct inv_pgpu *known = inventory_pgpu(reader->inv, address);
+	struct inv_pgpu *pgpu = known ? known : inv_add_pgpu(reader->inv, FW_MDEV, address);
+
+	parent->card = pgpu;
+	snprintf(path, sizeof(path), "%s%s", parent->name, vf == 1 ? "/physfn" : "");
+	autoclose int dir = sys_dir(bus, path);
+	if (dir < 0)
+		inv_not_ready(pgpu, "it cannot be opened: %s", err_describe(-dir));
+	else if (vf < 0)
+		inv_not_ready(pgpu, "its physfn cannot be read: %s", err_describe(-vf));
+	else if (!known)
+		inv_read_card(pgpu, dir);
+	if (vf == 1 && !pgpu->sriov)
+		take_vfs(reader->inv, i, pgpu, dir);
+}
+
 static int mdev_read(struct inv_reader *reader, struct err *err)
 {
 	if (read_parents(reader, err) < 0 || read_devices(reader, err) < 0)
 		return -err->code;
-	inv_group(reader);
+	for (size_t i = 0; i < reader->inv->nparents; i++)
+		if (!reader->inv->parents[i]->card)
+			find_card(reader, i);
 	return 0;
 }
 

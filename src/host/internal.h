@@ -96,9 +96,6 @@ const char *inv_describe(int code);
 void inv_sort_parents(struct inventory *inv);
 struct inv_parent *inv_find_parent(struct inv_parent *const *parents, size_t n, const char *name);
 
-/* inventory_group.c: creates the pGPUs of the parents of mdevs. */
-void inv_group(struct inv_reader *reader);
-
 /* Reads vendor, model, class and NUMA node from a card's directory. `dir` -1: it could not be opened. */
 void inv_read_card(struct inv_pgpu *pgpu, int dir);
 

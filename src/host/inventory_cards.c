@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Reads single PCI devices, and explains why a card is not in the inventory and what to do. */
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -10,6 +11,90 @@
 #include "base/mem.h"
 #include "internal.h"
 #include "base/text.h"
+
+/* Reads an attribute such as "0x10de". */
+static void read_hex(char out[5], int dir, const char *path)
+{
+	char text[16];
+
+	if (sys_read(dir, path, text, sizeof(text)) == 6 && text[0] == '0' && text[1] == 'x' &&
+	    strspn(text + 2, "0123456789abcdef") == 4)
+		memcpy(out, text + 2, 5);
+}
+
+int inv_read_class(int dir)
+{
+	char text[16];
+
+	return sys_read(dir, "class", text, sizeof(text)) > 0 ? (int)(strtol(text, NULL, 16) >> 16) : -1;
+}
+
+/* Vendor, model, board and class in one attribute: "pci:v000010DEd00001EB8sv000010DEsd000012A2bc03sc02i00". */
+static bool read_modalias(char ids[4][5], int *class, int dir)
+{
+	static const char *const keys[] = { "pci:v0000", "d0000", "sv0000", "sd0000" };
+	char text[256], *at = text;
+	unsigned int base;
+
+	if (sys_read(dir, "modalias", text, sizeof(text)) <= 0)
+		return false;
+	for (int i = 0; i < 4 && strncmp(at, keys[i], strlen(keys[i])) == 0; i++) {
+		at += strlen(keys[i]);
+		if (strspn(at, "0123456789ABCDEF") < 4)
+			break;
+		for (int digit = 0; digit < 4; digit++)
+			ids[i][digit] = (char)tolower((unsigned char)*at++);
+	}
+	if (sscanf(at, "bc%2x", &base) == 1)
+		*class = (int)base;
+	return *ids[0] && *ids[1];
+}
+
+/* Guests share these accelerators like GPUs. Others are NPUs, FPGAs, and compression, crypto or network engines. */
+static bool is_shared_accelerator(const struct inv_pgpu *pgpu)
+{
+	/* NVIDIA, AMD Instinct, Huawei Ascend, Habana Gaudi, Cambricon MLU, Enflame, Biren */
+	static const char *const known[] = { "10de:", "1002:", "19e5:d", "1da3:", "cabc:", "1e36:", "1ee0:" };
+	char id[sizeof(pgpu->vendor) + sizeof(pgpu->device)];
+
+	snprintf(id, sizeof(id), "%s:%s", pgpu->vendor, pgpu->device);
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (strncmp(id, known[i], strlen(known[i])) == 0)
+			return true;
+	return false;
+}
+
+void inv_read_card(struct inv_pgpu *pgpu, int dir)
+{
+	static const char *const attributes[] = { "vendor", "device", "subsystem_vendor", "subsystem_device" };
+	char text[16], pci[PCI_SIZE], ids[4][5] = { "" };
+	int class = -1;
+	long n;
+
+	if (dir < 0 || !pci_parse(pci, pgpu->address))
+		return;
+	if (!read_modalias(ids, &class, dir)) {
+		for (int i = 0; i < 4; i++)
+			read_hex(ids[i], dir, attributes[i]);
+		class = inv_read_class(dir);
+	}
+	memcpy(pgpu->vendor, ids[0], sizeof(ids[0]));
+	memcpy(pgpu->device, ids[1], sizeof(ids[1]));
+	if (*ids[2] && *ids[3])
+		snprintf(pgpu->subsystem, sizeof(pgpu->subsystem), "%s:%s", ids[2], ids[3]);
+	pgpu->nvidia = strcmp(pgpu->vendor, "10de") == 0;
+	pgpu->gpu = class == PCI_DISPLAY || (class == PCI_ACCELERATOR && is_shared_accelerator(pgpu));
+	if (sys_read(dir, "numa_node", text, sizeof(text)) > 0 && text_number(text, 0, INT_MAX, &n))
+		pgpu->numa = (int)n;
+}
+
+bool inv_read_virtfn(char out[PCI_SIZE], int card, size_t n)
+{
+	char path[32], base[PCI_SIZE];
+
+	snprintf(path, sizeof(path), "virtfn%zu", n);
+	return sys_link(card, path, base, sizeof(base)) == 0 && pci_parse(out, base) && strcmp(out, base) == 0;
+}
 
 /* Is this a VF that is being disabled? It has lost its link to the card, but has an attribute of VFs (Linux 5.13). */
 static bool is_going(int dir)
@@ -105,6 +190,18 @@ int inv_read_cards(struct inv_reader *reader, const char *path,
 	}
 	inv_sort_parents(inv);
 	return r;
+}
+
+static unsigned digit(char c)
+{
+	return (unsigned)(isdigit((unsigned char)c) ? c - '0' : c - 'a' + 10);
+}
+
+unsigned inv_routing_id(const char *address)
+{
+	const char *s = address + strlen(address) - strlen("bb:ss.f");
+
+	return digit(s[0]) << 12 | digit(s[1]) << 8 | digit(s[3]) << 7 | digit(s[4]) << 3 | digit(s[6]);
 }
 
 /* Can the card have this VF? Its address follows from the card's address, even if the VF is not enabled. */
