@@ -72,6 +72,7 @@ struct inv_pgpu {
 	enum framework framework;
 	char vendor[5], device[5]; /* four hex digits; "" for a virtual parent */
 	char subsystem[10];        /* vendor and device of the board, 10de:1851; "" if the kernel does not say */
+	char vf_device[8];         /* the device ID of its VFs; only inventory_pci() sets it */
 	bool nvidia;
 	bool gpu;                    /* by its PCI class and ID; also one of the kernel's sample devices */
 	int numa;                    /* node; UNKNOWN if the kernel says -1 or nothing */
@@ -190,9 +191,6 @@ void inventory_group_cards(const struct host *host, const char *vf, char (**card
 
 /* The card that could have the absent VF at this address, judged by its sriov_* attributes; false: none. */
 bool inventory_absent_vf(const struct host *host, const char *address, char physfn[PCI_SIZE]);
-
-/* If `device` is the ID of a card's VFs, replaces it with the card's own ID and returns true. */
-bool inventory_vf_id(const struct host *host, const char vendor[5], char device[5]);
 
 /* The UUIDs of all mdevs, read from their bus without asking a driver. The caller frees the list. */
 int inventory_mdevs(const struct host *host, char (**out)[ID_SIZE], size_t *n, struct err *err);

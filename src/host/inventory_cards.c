@@ -354,28 +354,6 @@ void inventory_explain_card(const struct host *host, const char *address, bool p
 	memcpy(reason, card.reason, REASON_SIZE);
 }
 
-bool inventory_vf_id(const struct host *host, const char vendor[5], char device[5])
-{
-	autoclosedir DIR *d = NULL;
-	const char *address;
-	struct inv_pgpu card;
-	struct err ignored;
-	char text[16];
-
-	(void)!host_list(&d, host, "sys/bus/pci/devices", &ignored);
-	while ((address = next_address(d))) {
-		autoclose int dir = sys_dir(sys_list_fd(d), address);
-
-		if (dir >= 0 && sys_read(dir, "sriov_vf_device", text, sizeof(text)) > 0 && strcmp(text, device) == 0 &&
-		    inventory_read_card(host, address, &card) && strcmp(card.vendor, vendor) == 0 &&
-		    strcmp(card.device, device) != 0) {
-			memcpy(device, card.device, sizeof(card.device));
-			return true;
-		}
-	}
-	return false;
-}
-
 static int by_address(const void *a, const void *b)
 {
 	return strcmp(((const struct inv_pgpu *)a)->address, ((const struct inv_pgpu *)b)->address);
@@ -395,9 +373,11 @@ int inventory_pci(const struct host *host, struct inv_pgpu **out, size_t *n, str
 		autoclose int dir = sys_dir(sys_list_fd(d), address);
 		struct inv_pgpu card;
 
-		if (dir >= 0 && !sys_exists(dir, "physfn") && !is_going(dir) &&
-		    inventory_read_card(host, address, &card))
-			*(struct inv_pgpu *)mem_add(out, n, sizeof(card)) = card;
+		if (dir < 0 || sys_exists(dir, "physfn") || is_going(dir) || !inventory_read_card(host, address, &card))
+			continue;
+		if (sys_read(dir, "sriov_vf_device", card.vf_device, sizeof(card.vf_device)) < 0)
+			card.vf_device[0] = '\0';
+		*(struct inv_pgpu *)mem_add(out, n, sizeof(card)) = card;
 	}
 	if (*n > 1)
 		qsort(*out, *n, sizeof(**out), by_address);

@@ -219,14 +219,18 @@ static const char *fix_elsewhere(struct check *check, const struct section *sect
 /* The fix, if a match has the ID of VFs instead of their card's; else NULL. */
 static const char *fix_vfs(struct check *check, const struct section *section)
 {
-	for (const struct match *match = section->matches; match < section->matches + section->nmatches; match++) {
-		char card[5];
+	autofree struct inv_pgpu *devices = NULL;
+	struct err ignored;
+	size_t n = 0;
 
-		memcpy(card, match->device, sizeof(card));
-		if (*card && inventory_vf_id(check->host, match->vendor, card))
-			return check_fix(check, "%s:%s is the VFs' ID; write %s:%s", match->vendor, match->device,
-					 match->vendor, card);
-	}
+	(void)!inventory_pci(check->host, &devices, &n, &ignored);
+	for (const struct match *match = section->matches; match < section->matches + section->nmatches; match++)
+		for (size_t d = 0; *match->device && d < n; d++)
+			if (strcmp(devices[d].vf_device, match->device) == 0 &&
+			    strcmp(devices[d].vendor, match->vendor) == 0 &&
+			    strcmp(devices[d].device, match->device) != 0)
+				return check_fix(check, "%s:%s is the VFs' ID; write %s:%s", match->vendor,
+						 match->device, match->vendor, devices[d].device);
 	return NULL;
 }
 
