@@ -296,7 +296,7 @@ static int check_now(struct cmd *cmd, struct err *err)
 		return r;
 	libvirt_daemon_follow(&cmd->host);
 	/* If the lock is held, the check can wait as long as a start does. check_run() reports errors of the store. */
-	if (store_open(&cmd->store, &cmd->host, false, err) == 0 && store_locked(&cmd->store, NULL))
+	if (store_open(&cmd->store, &cmd->host, false, err) == 0 && store_locked(&cmd->store, STORE_LOCK))
 		held = "; /run/vgpu-lease/lock is held";
 	int progress = out_progress(false, "checking this host%s", held);
 	check_run(&check);

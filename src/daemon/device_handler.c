@@ -216,7 +216,7 @@ static void publish_metrics(const struct handler *h, struct store *store, const 
 {
 	struct err err;
 
-	(void)!utimensat(store->run, "handler.lock", NULL, AT_SYMLINK_NOFOLLOW);
+	(void)!utimensat(store->run, STORE_HANDLER, NULL, AT_SYMLINK_NOFOLLOW);
 	if (!h->config.policy.metrics)
 		unlinkat(store->run, METRICS, 0);
 	else if (write_metrics(h, store, pass, &err) < 0)

@@ -98,7 +98,7 @@ void check_state(struct check *check)
 
 /* A lock that is watched, by its name below the state's directory. */
 struct lock_look {
-	const char *name, *pgpu;
+	const char *name;
 	char holder[LOCK_TEXT_SIZE]; /* as last seen, in words */
 };
 
@@ -109,7 +109,7 @@ static bool stays(struct lock_look *look, const struct store *store, int wait_ms
 	char holder[LOCK_TEXT_SIZE];
 
 	for (; now - began < wait_ms; now = sys_now_ms()) {
-		if (!store_locked(store, look->pgpu))
+		if (!store_locked(store, look->name))
 			return false;
 		store_name_holder(store, look->name, holder, sizeof(holder));
 		if (strcmp(holder, look->holder) != 0 && now != began)
@@ -150,7 +150,7 @@ static bool is_lock(struct check *check, const char *name)
 /* If one process holds the lock for as long as a start would wait, each start is refused. */
 static void look_at_store_lock(struct check *check)
 {
-	struct lock_look look = { .name = "lock" };
+	struct lock_look look = { .name = STORE_LOCK };
 	bool waits = check->config && !check->seen;
 	int timeout_ms = waits ? check->config->policy.lock_timeout_s * 1000 : LOCK_LONG_MS;
 	int wait_ms = timeout_ms < LOCK_MOST_MS ? timeout_ms : LOCK_MOST_MS;
@@ -173,17 +173,16 @@ void check_locks(struct check *check)
 	const struct dirent *e;
 	int64_t held_ms;
 
-	if (store->run >= 0 && is_lock(check, "lock"))
+	if (store->run >= 0 && is_lock(check, STORE_LOCK))
 		look_at_store_lock(check);
 	while ((e = sys_next(dir))) {
-		char name[sizeof("pgpu/.lock") + PARENT_SIZE], pgpu[PARENT_SIZE];
-		struct lock_look look = { .name = name, .pgpu = pgpu };
+		char name[sizeof("pgpu/.lock") + PARENT_SIZE];
+		struct lock_look look = { .name = name };
 		size_t n = strlen(e->d_name);
 
-		if (n < 6 || n - 5 >= sizeof(pgpu) || strcmp(e->d_name + n - 5, ".lock") != 0)
+		if (n < 6 || n - 5 >= PARENT_SIZE || strcmp(e->d_name + n - 5, ".lock") != 0)
 			continue;
-		snprintf(pgpu, sizeof(pgpu), "%.*s", (int)(n - 5), e->d_name);
-		snprintf(name, sizeof(name), "pgpu/%s.lock", pgpu);
+		snprintf(name, sizeof(name), "pgpu/%s", e->d_name);
 		if (is_lock(check, name) && stays(&look, store, LOCK_LONG_MS, &held_ms))
 			report_holder(check, &look, CHECK_WARN, LOCK_LONG_MS, "a write to its driver is in progress");
 	}
@@ -193,14 +192,14 @@ void check_locks(struct check *check)
 void check_handler(struct check *check)
 {
 	int run = check->store.run;
-	bool known = run >= 0 && sys_exists(run, "handler.lock");
+	bool known = run >= 0 && sys_exists(run, STORE_HANDLER);
 
 	/* A simulated host has a handler only if one was started there. */
 	if (*check->host->name && !known)
 		return;
-	if (known && faccessat(run, "handler.lock", R_OK, AT_EACCESS) < 0)
+	if (known && faccessat(run, STORE_HANDLER, R_OK, AT_EACCESS) < 0)
 		check_warn(check, "run as root", "cannot tell whether vgpu-leased runs");
-	else if (store_handler_runs(&check->store))
+	else if (store_locked(&check->store, STORE_HANDLER))
 		check_pass(check, "vgpu-leased is running");
 	else
 		check_warn(

@@ -131,7 +131,7 @@ int lifecycle_release(const struct host *host, const struct config *config, cons
 	if (strcmp(reason, "failed") == 0)
 		note_failures(&release, &store);
 	r = give_up(&release, &store, wait_ms, release.asked_ms + wait_ms - END_MS, 0, err);
-	handled = store_handler_runs(&store);
+	handled = store_locked(&store, STORE_HANDLER);
 	store_close(&store);
 	/* The handler completes marked releases, but knows nothing of unmarked ones. */
 	if (r == -ETIMEDOUT || (release.left && !handled))

@@ -171,8 +171,8 @@ static void print_handler(FILE *to, const struct metrics *metrics)
 	family(to, "config_valid", "gauge", "1 if there is a valid configuration, else 0.");
 	sample(to, "config_valid", metrics->config_valid, NULL);
 	family(to, "handler_running", "gauge", "1 if the device handler is running, else 0.");
-	sample(to, "handler_running", store_handler_runs(store), NULL);
-	if (store->run < 0 || fstatat(store->run, "handler.lock", &st, AT_SYMLINK_NOFOLLOW) < 0)
+	sample(to, "handler_running", store_locked(store, STORE_HANDLER), NULL);
+	if (store->run < 0 || fstatat(store->run, STORE_HANDLER, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
 	family(to, "handler_last_pass_timestamp_seconds", "gauge",
 	       "When the device handler last completed a pass over all vGPUs.");

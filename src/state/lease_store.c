@@ -109,7 +109,7 @@ int lease_list(const struct store *store, struct leases *out, struct err *err)
 		return 0;
 	dir = sys_list(store->leases, ".");
 	if (!dir)
-		return store_dir_error(err, errno, "/run/vgpu-lease/leases");
+		return store_dir_error(err, errno, STORE_RUN "/leases");
 	while ((entry = sys_next(dir))) {
 		if (entry->d_name[0] == '.') {
 			/* Nobody else writes while we hold the lock, so a killed writer left this file. */

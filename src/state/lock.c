@@ -24,7 +24,7 @@ static int open_lock(const struct store *store, const char *name)
 	return fd < 0 && errno == EROFS ? openat(store->run, name, O_LOOK) : fd;
 }
 
-static bool is_locked(const struct store *store, const char *name)
+bool store_locked(const struct store *store, const char *name)
 {
 	autoclose int fd = store->run < 0 ? -1 : openat(store->run, name, O_LOOK);
 
@@ -97,7 +97,7 @@ int store_lock(struct store *store, int wait_ms, struct err *err)
 	int fd;
 
 	store->start = store_own_start(store);
-	fd = take(store, "lock", wait_ms, err);
+	fd = take(store, STORE_LOCK, wait_ms, err);
 	if (fd < 0)
 		return fd;
 	store->lock = fd;
@@ -129,7 +129,7 @@ int store_lock_pgpu(const struct store *store, const char *pgpu, int wait_ms, st
 	char name[LOCK_NAME_SIZE];
 
 	if (directory < 0)
-		return store_dir_error(err, -directory, "/run/vgpu-lease/pgpu");
+		return store_dir_error(err, -directory, STORE_RUN "/pgpu");
 	return take(store, lock_name(name, pgpu), wait_ms, err);
 }
 
@@ -138,18 +138,11 @@ void store_unlock_pgpu(int lock)
 	flock(lock, LOCK_UN);
 }
 
-bool store_locked(const struct store *store, const char *pgpu)
-{
-	char name[LOCK_NAME_SIZE];
-
-	return is_locked(store, lock_name(name, pgpu));
-}
-
 int store_lock_holder(const struct store *store, const char *pgpu, struct err *err)
 {
 	char name[LOCK_NAME_SIZE];
 
-	return store_locked(store, pgpu) ? held(store, lock_name(name, pgpu), 0, err) : 0;
+	return store_locked(store, lock_name(name, pgpu)) ? held(store, name, 0, err) : 0;
 }
 
 static int at_work(struct err *err)
@@ -181,12 +174,12 @@ int store_lock_vgpu(const struct store *store, const char *id, struct err *err)
 {
 	/* Read locks need no write permission but do not exclude each other, so callers hold the store's lock. */
 	struct flock byte = byte_of(id, F_RDLCK);
-	autoclose int fd = open_lock(store, "lock");
+	autoclose int fd = open_lock(store, STORE_LOCK);
 
 	if (is_held(fd, id))
 		return at_work(err);
 	if (fd < 0 || fcntl(fd, F_OFD_SETLK, &byte) < 0)
-		return store_lock_error(err, errno, "lock");
+		return store_lock_error(err, errno, STORE_LOCK);
 	return steal_fd(&fd);
 }
 
@@ -201,7 +194,7 @@ void store_unlock_vgpu(const char *id, int lock)
 
 bool store_locked_vgpu(const struct store *store, const char *id)
 {
-	autoclose int fd = store->run < 0 ? -1 : openat(store->run, "lock", O_LOOK);
+	autoclose int fd = store->run < 0 ? -1 : openat(store->run, STORE_LOCK, O_LOOK);
 
 	return is_held(fd, id);
 }
@@ -213,7 +206,7 @@ int store_check_vgpu(const struct store *store, const char *id, struct err *err)
 
 int store_lock_handler(const struct store *store, int wait_ms, struct err *err)
 {
-	return take(store, "handler.lock", wait_ms, err);
+	return take(store, STORE_HANDLER, wait_ms, err);
 }
 
 bool store_is_handler(const struct store *store, int lock)
@@ -221,11 +214,6 @@ bool store_is_handler(const struct store *store, int lock)
 	struct stat ours, there;
 
 	return lock >= 0 && fstat(lock, &ours) == 0 &&
-	       fstatat(store->run, "handler.lock", &there, AT_SYMLINK_NOFOLLOW) == 0 && ours.st_ino == there.st_ino &&
+	       fstatat(store->run, STORE_HANDLER, &there, AT_SYMLINK_NOFOLLOW) == 0 && ours.st_ino == there.st_ino &&
 	       ours.st_dev == there.st_dev;
-}
-
-bool store_handler_runs(const struct store *store)
-{
-	return is_locked(store, "handler.lock");
 }

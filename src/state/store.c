@@ -1,38 +1,40 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Opens the state. */
+/* Opens the state, and checks whether it is fit for a start. */
 #include "state/store.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/statvfs.h>
 
 #include "base/auto.h"
 #include "base/mem.h"
 #include "state/history.h"
 
-int store_dir_error(struct err *err, int code, const char *shown)
+int store_dir_error(struct err *err, int code, const char *path)
 {
 	if (code == ENOTDIR || code == ELOOP)
-		err_set(err, code, "%s: is not a directory; remove it (the directory is created when it is needed)",
-			shown);
+		err_set(err, code, "/%s: is not a directory; remove it (the directory is created when it is needed)",
+			path);
 	else if (code != EPERM)
-		err_sys(err, code, "%s", shown);
+		err_sys(err, code, "/%s", path);
 	else
 		err_set(err, EPERM,
-			"%s: is not owned by root, or is writable by others; inspect it, then chown root, chmod 755",
-			shown);
+			"/%s: is not owned by root, or is writable by others; inspect it, then chown root, chmod 755",
+			path);
 	return err_about(err, ERR_STATE);
 }
 
-static int open_directory(int *out, int at, const char *path, bool make, struct err *err, const char *shown)
+static int open_directory(int *out, const struct host *host, const char *path, bool make, struct err *err)
 {
-	int fd = make ? sys_own_dir(at, path) : sys_dir(at, path);
+	int fd = make ? sys_own_dir(host->root, path) : sys_dir(host->root, path);
 
 	if (fd == -ENOENT && !make)
 		return 0;
 	if (fd < 0)
-		return store_dir_error(err, -fd, shown);
+		return store_dir_error(err, -fd, path);
 	*out = fd;
 	return 0;
 }
@@ -51,13 +53,11 @@ int store_open(struct store *store, const struct host *host, bool make, struct e
 
 	*store = STORE_NONE;
 	store->host = host;
-	if (open_directory(&store->run, host->root, "run/vgpu-lease", make, err, "/run/vgpu-lease") < 0)
-		return -err->code;
-	if (store->run >= 0 &&
-	    (open_directory(&store->leases, store->run, "leases", make, err, "/run/vgpu-lease/leases") < 0 ||
-	     open_directory(&store->seen, store->run, "seen", make, err, "/run/vgpu-lease/seen") < 0 ||
-	     /* A lease precedes the lock of its pGPU, so see now that the lock can be taken. */
-	     (make && open_directory(&pgpus, store->run, "pgpu", true, err, "/run/vgpu-lease/pgpu") < 0))) {
+	if (open_directory(&store->run, host, STORE_RUN, make, err) < 0 ||
+	    open_directory(&store->leases, host, STORE_RUN "/leases", make, err) < 0 ||
+	    open_directory(&store->seen, host, STORE_RUN "/seen", make, err) < 0 ||
+	    /* A lease precedes the lock of its pGPU, so see now that the lock can be taken. */
+	    (make && open_directory(&pgpus, host, STORE_RUN "/pgpu", true, err) < 0)) {
 		store_close(store);
 		return -err->code;
 	}
@@ -115,4 +115,102 @@ void work_locks_end(struct work_locks *locks, const char *id)
 		return;
 	free(locks->list);
 	locks->list = NULL;
+}
+
+/* Accepts what sys_own_dir() accepts: a directory of root (or of a simulated host's user) not writable by others. */
+bool store_trusts(const struct host *host, const struct stat *directory)
+{
+	bool is_user = *host->name && geteuid() != 0;
+
+	return (directory->st_uid == 0 || (is_user && directory->st_uid == geteuid())) && !(directory->st_mode & 022);
+}
+
+static int why_unwritable(int fd, const struct statvfs *fs)
+{
+	if (fs->f_flag & ST_RDONLY)
+		return -EROFS;
+	return geteuid() == 0 && faccessat(fd, ".", W_OK, AT_EACCESS) < 0 ? -errno : 0;
+}
+
+void store_space(const struct host *host, const char *path, struct store_space *space)
+{
+	struct statvfs fs;
+
+	*space = (struct store_space){ 0 };
+	snprintf(space->near, sizeof(space->near), "%s", path);
+	autoclose int fd = sys_dir(host->root, space->near);
+	while (fd == -ENOENT && strchr(space->near, '/')) {
+		*strrchr(space->near, '/') = '\0';
+		fd = sys_dir(host->root, space->near);
+	}
+	if (fd < 0 || fstatvfs(fd, &fs) < 0) {
+		space->code = fd < 0 ? fd : -errno;
+		return;
+	}
+	space->code = why_unwritable(fd, &fs);
+	space->bytes = (unsigned long long)fs.f_bfree * fs.f_frsize;
+	space->unreserved = (unsigned long long)fs.f_bavail * fs.f_frsize;
+	/* A file system that reports 0 files has no limit. */
+	space->files = fs.f_files ? fs.f_ffree : LLONG_MAX;
+}
+
+/* 0, or the errno with which this path could not be created. */
+static int why_not_made(const struct host *host, const char *path)
+{
+	struct store_space space;
+
+	store_space(host, path, &space);
+	return space.code ? -space.code : space.files ? 0 : ENOSPC;
+}
+
+static int look_at_directory(const struct host *host, const char *path, struct err *err)
+{
+	struct stat st;
+	int code = 0;
+
+	if (fstatat(host->root, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		code = errno == ENOENT ? why_not_made(host, path) : errno;
+	else if (!S_ISDIR(st.st_mode))
+		code = ENOTDIR;
+	else if (!store_trusts(host, &st))
+		code = EPERM;
+	return code ? store_dir_error(err, code, path) : 0;
+}
+
+/* 0, or the errno with which a file of this mode cannot be locked. */
+static int why_no_lock(mode_t mode)
+{
+	return S_ISREG(mode) ? 0 : S_ISDIR(mode) ? EISDIR : S_ISLNK(mode) ? ELOOP : S_ISFIFO(mode) ? ESPIPE : ENXIO;
+}
+
+static int look_at_lock(const struct host *host, const char *path, struct err *err)
+{
+	struct stat st;
+	int code;
+
+	if (fstatat(host->root, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		code = errno == ENOENT ? why_not_made(host, path) : errno;
+	else
+		code = why_no_lock(st.st_mode);
+	return code ? store_lock_error(err, code, path + strlen(STORE_RUN "/")) : 0;
+}
+
+int store_would_lock_pgpu(const struct host *host, const char *pgpu, struct err *err)
+{
+	char path[PARENT_SIZE + 32];
+
+	snprintf(path, sizeof(path), STORE_RUN "/pgpu/%s.lock", pgpu);
+	/* A missing file can be created if the lease can, which is checked separately. */
+	return sys_exists(host->root, path) ? look_at_lock(host, path, err) : 0;
+}
+
+int store_would_open(const struct host *host, struct err *err)
+{
+	static const char *const directories[] = { STORE_RUN, STORE_RUN "/leases", STORE_RUN "/seen",
+						   STORE_RUN "/pgpu" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(directories); i++)
+		if (look_at_directory(host, directories[i], err) < 0)
+			return -err->code;
+	return look_at_lock(host, STORE_RUN "/" STORE_LOCK, err);
 }

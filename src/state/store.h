@@ -19,7 +19,12 @@
 #include "base/ident.h"
 #include "sys/sys.h"
 
-#define STORE_CALLED "run/vgpu-lease/called"
+#define STORE_RUN "run/vgpu-lease"
+#define STORE_CALLED STORE_RUN "/called"
+
+/* The lock files below run/vgpu-lease, other than pgpu/ADDRESS.lock. */
+#define STORE_LOCK "lock"
+#define STORE_HANDLER "handler.lock"
 
 struct store {
 	const struct host *host;
@@ -46,7 +51,7 @@ void store_close(struct store *store);
 int store_open_lib(const struct host *host, const char *name);
 
 /* Sets the error with which store_open() rejects this directory of the state. */
-int store_dir_error(struct err *err, int code, const char *shown);
+int store_dir_error(struct err *err, int code, const char *path);
 
 /* Sets the error that store_lock() or store_lock_pgpu() gives for this lock file, other than a time-out. */
 int store_lock_error(struct err *err, int code, const char *name);
@@ -63,8 +68,8 @@ struct store_space {
 bool store_trusts(const struct host *host, const struct stat *directory);
 
 /*
- * These functions check, but create and write nothing (store_look.c). store_would_open() gives the error that
- * store_open() with `make` or store_lock() would give, other than a time-out.
+ * These functions check, but create and write nothing. store_would_open() gives the error that store_open() with `make`
+ * or store_lock() would give, other than a time-out.
  */
 void store_space(const struct host *host, const char *path, struct store_space *space);
 int store_would_open(const struct host *host, struct err *err);
@@ -97,13 +102,13 @@ void store_unlock_pgpu(int lock);
 /* The start time of this process (sys_process_start()). */
 uint64_t store_own_start(const struct store *store);
 
-/* Is the lock of `pgpu` (NULL: of the store) held? Creates and writes nothing. */
-bool store_locked(const struct store *store, const char *pgpu);
+/* Is this lock file locked? Creates and writes nothing. */
+bool store_locked(const struct store *store, const char *name);
 
 /* Sets `who` to the process that took this lock file last, such as "process 4711". */
 void store_name_holder(const struct store *store, const char *name, char *who, size_t size);
 
-/* 0: the lock is not held; -ETIMEDOUT: it is held, and the error names the holder. */
+/* 0: the lock of `pgpu` (NULL: of the store) is not held; -ETIMEDOUT: it is held, and the error names the holder. */
 int store_lock_holder(const struct store *store, const char *pgpu, struct err *err);
 
 /*
@@ -141,5 +146,3 @@ int store_lock_handler(const struct store *store, int wait_ms, struct err *err);
 
 /* False if somebody has removed or replaced the lock file, so that other processes no longer see this lock. */
 bool store_is_handler(const struct store *store, int lock);
-
-bool store_handler_runs(const struct store *store);

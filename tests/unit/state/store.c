@@ -16,7 +16,7 @@ static void opening(void)
 	TREE(bare, "run/\nvar/lib/\n");
 	ok(store_open(&one, &bare.host, false, &err) == 0 && one.leases < 0,
 	   "a store that is not there is an empty one");
-	ok(!store_locked(&one, NULL) && !store_locked_vgpu(&one, A) && !store_handler_runs(&one),
+	ok(!store_locked(&one, STORE_LOCK) && !store_locked_vgpu(&one, A) && !store_locked(&one, STORE_HANDLER),
 	   "in which nothing is locked");
 	store_close(&one);
 	store_note_call(bare.path);
@@ -69,13 +69,13 @@ static void locks(void)
 	fd = store_lock_pgpu(&store, "0000:41:00.0", 0, &err);
 	ok(fd >= 0 && store_lock_pgpu(&other, "0000:41:00.0", 0, &err) == -ETIMEDOUT, "a pGPU's lock is had once");
 	ok(close(store_lock_pgpu(&other, "0000:42:00.0", 0, &err)) == 0, "another pGPU's is another lock");
-	ok(store_locked(&other, "0000:41:00.0") && !store_locked(&other, "0000:42:00.0"),
+	ok(store_locked(&other, "pgpu/0000:41:00.0.lock") && !store_locked(&other, "pgpu/0000:42:00.0.lock"),
 	   "somebody can ask whether it is held");
-	ok(store_lock(&other, 0, &err) == 0 && store_locked(&store, NULL), "the store's lock is taken under it");
+	ok(store_lock(&other, 0, &err) == 0 && store_locked(&store, STORE_LOCK), "the store's lock is taken under it");
 	store_unlock(&other);
-	ok(!store_locked(&store, NULL), "and released before it");
+	ok(!store_locked(&store, STORE_LOCK), "and released before it");
 	close(fd);
-	ok(!store_locked(&other, "0000:41:00.0"), "closed, it is free");
+	ok(!store_locked(&other, "pgpu/0000:41:00.0.lock"), "closed, it is free");
 	store_close(&other);
 }
 
@@ -111,9 +111,9 @@ static void handler(void)
 {
 	int lock;
 
-	ok(!store_handler_runs(&store), "no handler runs");
+	ok(!store_locked(&store, STORE_HANDLER), "no handler runs");
 	lock = store_lock_handler(&store, 0, &err);
-	ok(lock >= 0 && store_handler_runs(&store), "one runs");
+	ok(lock >= 0 && store_locked(&store, STORE_HANDLER), "one runs");
 	ok(store_lock_handler(&store, 0, &err) == -ETIMEDOUT, "a second one does not");
 	ok(store_is_handler(&store, lock), "its lock is the one that others look at");
 	unlinkat(store.run, "handler.lock", 0);
