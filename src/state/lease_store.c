@@ -74,23 +74,25 @@ static bool set_aside(const struct store *store, const char *name)
 	return garbage >= 0 && renameat(store->leases, name, garbage, name) == 0;
 }
 
-/* Adds the lease with this name. Counts garbage, and sets it aside if the caller holds the lock. */
-static int list_one(const struct store *store, const char *name, struct leases *out, struct err *err)
+/*
+ * 1: the lease was read; 0: there is none: it was dropped meanwhile, is void, or is garbage, which is counted. Without
+ * the lock, garbage may be a lease that is being overwritten (sys_overwrite()), so it is left in place.
+ */
+static int get(const struct store *store, const char *name, struct lease *lease, struct leases *counts, struct err *err)
 {
-	int r = read_lease(store, name, mem_add(&out->list, &out->n, sizeof(*out->list)));
+	int r = read_lease(store, name, lease);
 
 	if (r == 0)
-		return 0;
-	out->n--;
+		return 1;
 	if (r == -ESTALE)
 		drop_void(store, name);
-	if (r == -ENOENT || r == -ESTALE) /* dropped meanwhile, or void */
+	if (r == -ENOENT || r == -ESTALE)
 		return 0;
 	if (!is_garbage(r))
 		return cannot_read(name, r, err);
-	out->garbage++;
+	counts->garbage++;
 	if (store->lock >= 0)
-		out->aside += set_aside(store, name);
+		counts->aside += set_aside(store, name);
 	return 0;
 }
 
@@ -103,6 +105,7 @@ int lease_list(const struct store *store, struct leases *out, struct err *err)
 {
 	autoclosedir DIR *dir = NULL;
 	const struct dirent *entry;
+	int r;
 
 	*out = (struct leases){ 0 };
 	if (store->leases < 0)
@@ -117,9 +120,11 @@ int lease_list(const struct store *store, struct leases *out, struct err *err)
 				unlinkat(store->leases, entry->d_name, 0);
 			continue;
 		}
-		if (list_one(store, entry->d_name, out, err) < 0) {
+		r = get(store, entry->d_name, mem_add(&out->list, &out->n, sizeof(*out->list)), out, err);
+		out->n -= r != 1;
+		if (r < 0) {
 			lease_list_free(out);
-			return -err->code;
+			return r;
 		}
 	}
 	if (out->n > 1)
@@ -151,20 +156,9 @@ bool lease_any(const struct host *host)
 
 int lease_get(const struct store *store, const char *id, struct lease *out, struct err *err)
 {
-	int r = store->leases < 0 ? -ENOENT : read_lease(store, id, out);
+	struct leases ignored = { 0 };
 
-	if (r == 0)
-		return 1;
-	if (r == -ESTALE) {
-		drop_void(store, id);
-		return 0;
-	}
-	/* Without the lock, garbage may be a lease that is being overwritten (sys_overwrite()): leave it. */
-	if (r != -ENOENT && !is_garbage(r))
-		return cannot_read(id, r, err);
-	if (is_garbage(r) && store->lock >= 0)
-		set_aside(store, id);
-	return 0;
+	return store->leases < 0 ? 0 : get(store, id, out, &ignored, err);
 }
 
 int lease_get_locked(struct store *store, int wait_ms, const char *id, struct lease *out, struct err *err)
