@@ -32,7 +32,6 @@ bool cmd_knows_domain(const struct cmd *cmd, const char *domain, char similar[CM
 	autoleases struct leases leases = { 0 };
 	struct libvirt_files *files = NULL;
 	struct text_guess guess = { .word = domain };
-	struct libvirt_file file;
 	const char *unread;
 	char pci[PCI_SIZE];
 	bool known = false;
@@ -48,8 +47,8 @@ bool cmd_knows_domain(const struct cmd *cmd, const char *domain, char similar[CM
 		unread = libvirt_files_unread(files, false);
 		if (!known && unread)
 			err_set(why, EIO, "%s", unread);
-		for (size_t i = 0; libvirt_files_at(files, i, &file); i++)
-			text_guess(&guess, file.name);
+		for (size_t i = 0; i < files->n; i++)
+			text_guess(&guess, files->list[i].name);
 	}
 	if (!guess.best && pci_guess(pci, domain))
 		guess.best = pci;

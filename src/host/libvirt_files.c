@@ -16,17 +16,10 @@
 #include "base/text.h"
 #include "sys/timed_child.h"
 
-enum { NEEDLE_SIZE = 96, UNREAD_SIZE = 256, FILE_MAX = 64 << 20 /* more than libvirt parses */ };
+enum { NEEDLE_SIZE = 96, FILE_MAX = 64 << 20 /* more than libvirt parses */ };
 
 #define PERSISTENT LIBVIRT_ETC "/qemu"
 #define RUNNING "run/libvirt/qemu"
-
-struct libvirt_files {
-	struct libvirt_file *documents;
-	size_t n;
-	/* The first unreadable file and the reason: [0] of all files, [1] of status files; "": none. */
-	char unread[2][UNREAD_SIZE];
-};
 
 /* "vm1" for "vm1.xml"; NULL: not a domain's file. The caller frees it. */
 static char *domain_name(const char *file)
@@ -69,7 +62,7 @@ static int read_document(struct libvirt_files *disk, int dir, const char *file, 
 	doc.name = steal_ptr(&name);
 	doc.text = text;
 	doc.past = memmem(text, doc.len, "vfio-pci", strlen("vfio-pci"));
-	*(struct libvirt_file *)mem_add(&disk->documents, &disk->n, sizeof(doc)) = doc;
+	*(struct libvirt_file *)mem_add(&disk->list, &disk->n, sizeof(doc)) = doc;
 	return 0;
 }
 
@@ -122,10 +115,10 @@ void libvirt_files_free(struct libvirt_files *disk)
 	if (!disk)
 		return;
 	for (size_t i = 0; i < disk->n; i++) {
-		free((char *)disk->documents[i].name);
-		free((char *)disk->documents[i].text);
+		free((char *)disk->list[i].name);
+		free((char *)disk->list[i].text);
 	}
-	free(disk->documents);
+	free(disk->list);
 	free(disk);
 }
 
@@ -182,15 +175,15 @@ const char *libvirt_files_names(const struct libvirt_files *disk, const char *id
 	if (!needles_of(needles, id))
 		return NULL;
 	for (size_t i = 0; i < disk->n; i++)
-		if (!(but && strcmp(disk->documents[i].name, but) == 0) && names(&disk->documents[i], needles))
-			return disk->documents[i].name;
+		if (!(but && strcmp(disk->list[i].name, but) == 0) && names(&disk->list[i], needles))
+			return disk->list[i].name;
 	return NULL;
 }
 
 bool libvirt_files_mention(const struct libvirt_files *disk, const char *text)
 {
 	for (size_t i = 0; i < disk->n; i++)
-		if (holds(&disk->documents[i], text))
+		if (holds(&disk->list[i], text))
 			return true;
 	return false;
 }
@@ -227,7 +220,7 @@ static bool has_uuid(const struct libvirt_files *disk, const char *domain_uuid, 
 		return false;
 	snprintf(needle, sizeof(needle), "<uuid>%s</uuid>", uuid);
 	for (size_t i = 0; i < disk->n; i++)
-		if ((disk->documents[i].runs || !running) && holds(&disk->documents[i], needle))
+		if ((disk->list[i].runs || !running) && holds(&disk->list[i], needle))
 			return true;
 	return false;
 }
@@ -244,17 +237,9 @@ bool libvirt_files_has(const struct libvirt_files *disk, const char *domain)
 	if (uuid_parse(uuid, domain))
 		return has_uuid(disk, uuid, false);
 	for (size_t i = 0; i < disk->n; i++)
-		if (strcmp(disk->documents[i].name, domain) == 0)
+		if (strcmp(disk->list[i].name, domain) == 0)
 			return true;
 	return false;
-}
-
-bool libvirt_files_at(const struct libvirt_files *disk, size_t i, struct libvirt_file *out)
-{
-	if (i >= disk->n)
-		return false;
-	*out = disk->documents[i];
-	return true;
 }
 
 bool libvirt_files_has_status(const struct host *host, const char *name)

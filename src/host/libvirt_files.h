@@ -11,8 +11,20 @@
 #include "base/err.h"
 #include "sys/sys.h"
 
-/* All of LIBVIRT_ETC/qemu/ *.xml and run/libvirt/qemu/ *.xml, read once. */
-struct libvirt_files;
+struct libvirt_file {
+	const char *name; /* the domain's name: that of the file, without .xml */
+	const char *text; /* NUL-terminated, and may contain NUL bytes */
+	size_t len;
+	bool runs; /* a status file of a running domain */
+	bool past; /* may give QEMU a device past libvirt, in <qemu:commandline> */
+};
+
+/* All of LIBVIRT_ETC/qemu/ *.xml and run/libvirt/qemu/ *.xml, read once. A running domain can have two files. */
+struct libvirt_files {
+	struct libvirt_file *list;
+	size_t n;
+	char unread[2][256]; /* libvirt_files_unread(): [0] of all files, [1] of status files; "": none */
+};
 
 /*
  * Reads all files. A missing directory counts as empty below --root; on the real host it is recorded as unreadable,
@@ -35,17 +47,6 @@ int libvirt_files_libvirt(const struct host *host);
 
 /* Does this domain have a file? A `domain` that looks like a UUID is a UUID, else it is a name. */
 bool libvirt_files_has(const struct libvirt_files *disk, const char *domain);
-
-struct libvirt_file {
-	const char *name; /* the domain's name: that of the file, without .xml */
-	const char *text; /* NUL-terminated, and may contain NUL bytes */
-	size_t len;
-	bool runs; /* a status file of a running domain */
-	bool past; /* may give QEMU a device past libvirt, in <qemu:commandline> */
-};
-
-/* The i-th file, borrowed from `disk`; false after the last. A running domain can have two files. */
-bool libvirt_files_at(const struct libvirt_files *disk, size_t i, struct libvirt_file *out);
 
 /* Does libvirt run this domain, i.e. does a status file run/libvirt/qemu/NAME.xml have this UUID? */
 bool libvirt_files_runs(const struct libvirt_files *disk, const char *domain_uuid);

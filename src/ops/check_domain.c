@@ -176,11 +176,10 @@ void check_domains(struct check *check)
 {
 	size_t found = 0, noted = check->n, n;
 	autofree struct missing_vgpu *missing = NULL;
-	struct libvirt_file file;
 
-	for (size_t i = 0; libvirt_files_at(check->disk, i, &file); i++)
-		if (!file.runs)
-			found += look_at_definition(check, &file);
+	for (const struct libvirt_file *file = check->disk->list; file < check->disk->list + check->disk->n; file++)
+		if (!file->runs)
+			found += look_at_definition(check, file);
 	if (found && check->n == noted)
 		check_pass(check_at_path(check, DEFINED), "metadata of %zu definition%s valid", found,
 			   found == 1 ? "" : "s");

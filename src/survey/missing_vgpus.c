@@ -94,9 +94,8 @@ static bool is_novas(const struct libvirt_file *file)
 
 static void find_flavors(struct search *s)
 {
-	struct libvirt_file file;
-
-	for (size_t i = 0; libvirt_files_at(s->disk, i, &file); i++) {
+	for (size_t i = 0; i < s->disk->n; i++) {
+		struct libvirt_file file = s->disk->list[i];
 		autodomxml struct domxml *doc = NULL;
 		struct flavor *flavor;
 
@@ -137,12 +136,12 @@ static void look_at_flavor(struct search *s, const struct running_domain *domain
 	snprintf(missing->like, sizeof(missing->like), "%s", like);
 }
 
-static bool find_definition(const struct libvirt_files *disk, const char *name, struct libvirt_file *out)
+static const struct libvirt_file *find_definition(const struct libvirt_files *disk, const char *name)
 {
-	for (size_t i = 0; libvirt_files_at(disk, i, out); i++)
-		if (!out->runs && strcmp(out->name, name) == 0)
-			return true;
-	return false;
+	for (size_t i = 0; i < disk->n; i++)
+		if (!disk->list[i].runs && strcmp(disk->list[i].name, name) == 0)
+			return &disk->list[i];
+	return NULL;
 }
 
 void missing_vgpus(struct missing_vgpu **out, size_t *n, const struct libvirt_files *disk, const struct host *host,
@@ -150,16 +149,15 @@ void missing_vgpus(struct missing_vgpu **out, size_t *n, const struct libvirt_fi
 {
 	struct search s = { .disk = disk, .host = host, .config = config, .leases = leases };
 	struct running running;
-	struct libvirt_file file;
 
 	find_flavors(&s);
 	running_read(&running, disk);
 	for (size_t i = 0; i < running.n; i++) {
 		const struct running_domain *domain = &running.list[i];
-		bool defined = find_definition(disk, domain->live.name, &file);
+		const struct libvirt_file *definition = find_definition(disk, domain->live.name);
 
-		look_at(&s, domain, defined ? &file : NULL);
-		look_at_flavor(&s, domain, defined ? &file : NULL);
+		look_at(&s, domain, definition);
+		look_at_flavor(&s, domain, definition);
 	}
 	running_free(&running);
 	free(s.flavors);

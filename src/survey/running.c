@@ -69,12 +69,10 @@ static void read_domain(struct running *running, const struct libvirt_file *stat
 
 void running_read(struct running *running, const struct libvirt_files *disk)
 {
-	struct libvirt_file file;
-
 	*running = (struct running){ 0 };
-	for (size_t i = 0; libvirt_files_at(disk, i, &file); i++)
-		if (file.runs)
-			read_domain(running, &file);
+	for (size_t i = 0; i < disk->n; i++)
+		if (disk->list[i].runs)
+			read_domain(running, &disk->list[i]);
 }
 
 void running_free(struct running *running)
