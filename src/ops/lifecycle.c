@@ -167,9 +167,8 @@ static int remove_one(struct rounds *r, const char *id, struct err *err)
 		n = release_now(&r->store, policy, lease, deadline, err);
 		about = event_of(lease);
 		if (n == 1)
-			event_log(EVENT_RECLAIMED, &about,
-				  "prepare: domain %s: released %s of domain %s to free capacity",
-				  r->lifecycle->request->name, id, lease->name);
+			event_log(EVENT_RECLAIMED, &about, "%s: domain %s: released %s of domain %s to free capacity",
+				  r->apply.op, r->lifecycle->request->name, id, lease->name);
 		return n;
 	}
 	if (!device)
@@ -177,8 +176,8 @@ static int remove_one(struct rounds *r, const char *id, struct err *err)
 	n = release_orphan(&r->store, policy, &device->vgpu, RELEASE_DEVICE, r->world.deadline_ms, err);
 	about.vgpu = &device->vgpu;
 	if (n == 0)
-		event_log(EVENT_RECLAIMED, &about, "prepare: domain %s: removed orphan %s (%s on %s) to free capacity",
-			  r->lifecycle->request->name, id, device->vgpu.type, device->vgpu.parent);
+		event_log(EVENT_RECLAIMED, &about, "%s: domain %s: removed orphan %s (%s on %s) to free capacity",
+			  r->apply.op, r->lifecycle->request->name, id, device->vgpu.type, device->vgpu.parent);
 	return n;
 }
 

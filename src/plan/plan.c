@@ -201,6 +201,15 @@ static bool may_come(const struct planner *p)
 	return !other_kind;
 }
 
+/* Can an arrival reserve this VF only once its lease, another domain's, has been released? */
+static bool is_reserved_late(const struct planner *p)
+{
+	const struct world *world = p->world;
+	const struct lease *lease = lease_find(&world->leases, p->step->vgpu.id);
+
+	return world->mode != PLAN_ASSIGN && lease && strcmp(lease->domain, world->request->uuid) != 0;
+}
+
 bool plan_creation(struct planner *p, const char *id)
 {
 	enum plan_kind kind;
@@ -214,7 +223,7 @@ bool plan_creation(struct planner *p, const char *id)
 		return false;
 	kind = plan_choose(p, id);
 	/* An arrival may count on removals, because the prepare that follows does them. */
-	if (kind == PLAN_STEPS || (kind == PLAN_REMOVE && p->world->mode != PLAN_PREPARE))
+	if (kind == PLAN_STEPS || (kind == PLAN_REMOVE && p->world->mode != PLAN_PREPARE && !is_reserved_late(p)))
 		return true;
 	p->plan->kind = kind;
 	if (kind == PLAN_REMOVE)
