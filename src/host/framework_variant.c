@@ -168,14 +168,14 @@ static bool is_same_model(const struct inv_pgpu *a, const struct inv_pgpu *b)
 }
 
 /*
- * Does an empty card of this model list all types of the driver, apart from MIG-backed ones? With `surely`, a list of
- * one size does not count, because the card may have received a vGPU after its VFs were read.
+ * Does an empty card of this model list all types of the driver, apart from MIG-backed ones? A list of one size does
+ * not count, because the card may have received a vGPU after its VFs were read.
  */
-static bool is_seen_whole(const struct variants *all, const struct inv_pgpu *pgpu, bool surely)
+static bool is_seen_whole(const struct variants *all, const struct inv_pgpu *pgpu)
 {
 	for (const struct variant *card = all->cards; card < all->cards + all->n; card++)
 		if (is_same_model(card->pgpu, pgpu) && !inventory_next_on(all->reader->inv, card->pgpu, NULL) &&
-		    sizes_of(&card->list) > (surely ? 1 : 0))
+		    sizes_of(&card->list) > 1)
 			return true;
 	return false;
 }
@@ -213,10 +213,11 @@ static void add_types(const struct variants *all, const struct variant *card)
 	struct inventory *inv = all->reader->inv;
 	struct inv_pgpu *pgpu = card->pgpu;
 	struct typelist memory = { 0 };
+	bool seen_whole = is_seen_whole(all, pgpu);
 
 	typelist_recall(&memory, all->reader->host, card->key);
-	recall(all->reader, pgpu, &memory, is_seen_whole(all, pgpu, true));
-	pgpu->types_whole = memory.whole || is_seen_whole(all, pgpu, false);
+	recall(all->reader, pgpu, &memory, seen_whole);
+	pgpu->types_whole = memory.whole || seen_whole;
 	add_listed(all, pgpu, &memory);
 	pgpu->types_new |= pgpu->types_whole && !memory.whole;
 	for (size_t i = 0; i < memory.n; i++)

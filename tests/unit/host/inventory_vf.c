@@ -141,6 +141,10 @@ static void memory(void)
 	ok(sys_read(tree.host.root, "var/lib/vgpu-lease/types/10de:26b9:10de:1851@550.90.05", text, sizeof(text)) ==
 		   -ENOENT,
 	   "which is nothing to write down");
+	tree_add(&tree, PCI "0001:c8:00.4/nvidia/\n current_vgpu_type = 0\n creatable_vgpu_types = " ONE_GIB "\n");
+	ok(read_host(&tree.host, &query) == 0 && inv.ndevices == 0 && !inv.pgpus[0]->types_whole &&
+		   inv.types[0]->max_instance == UNKNOWN,
+	   "types of one size may be what is left beside a vGPU that was made a moment ago");
 	store_close(&store);
 	tree_end(&tree);
 }
