@@ -200,7 +200,7 @@ static ssize_t ask(struct job *job, const char *who, int dir, const char *path, 
 		job->met_us = now_us;
 	}
 	begin_call(job, true);
-	driver_ask(who);
+	driver_ask(who, job->looks);
 	end_call(job);
 	return buf ? sys_read(dir, path, buf, size) : sys_probe(dir, path);
 }

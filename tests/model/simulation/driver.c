@@ -9,17 +9,20 @@
 #include "model/simulation/world.h"
 
 #define T4_TYPES { { "nvidia-222", 1024, 1 }, { "nvidia-223", 2048, 2 } }
+#define L40S_TYPES { { "nvidia-1145", 1024, 1 }, { "nvidia-1146", 2048, 2 } }
 
 const struct card cards[CARDS] = {
-	{ "0000:84:00.0", "pci0000:80", 6, 0, 0, true, false, T4_TYPES },
-	{ "0000:85:00.0", "pci0000:80", 6, 0, 1, true, false, T4_TYPES },
-	{ "0000:41:00.0", "pci0000:40", 3, 4, 0, true, false, { { "nvidia-560", 4096, 1 }, { NULL } } },
-	{ "mtty", "virtual/mtty", 9, 0, -1, false, true, { { "mtty-2", 0, 2 }, { "mtty-1", 0, 1 } } },
+	{ FW_MDEV, "0000:84:00.0", "pci0000:80", 6, 0, 0, true, false, T4_TYPES },
+	{ FW_MDEV, "0000:85:00.0", "pci0000:80", 6, 0, 1, true, false, T4_TYPES },
+	{ FW_MDEV, "0000:41:00.0", "pci0000:40", 3, 4, 0, true, false, { { "nvidia-560", 4096, 1 }, { NULL } } },
+	{ FW_VF, "0000:c2:00.0", "pci0000:c0", 2, 2, 0, false, false, { { "gpu", 0, 1 }, { NULL } } },
+	{ FW_VARIANT, "0000:c1:00.0", "pci0000:c0", 2, 3, 1, true, false, L40S_TYPES },
+	{ FW_MDEV, "mtty", "virtual/mtty", 9, 0, -1, false, true, { { "mtty-2", 0, 2 }, { "mtty-1", 0, 1 } } },
 };
 
 enum { CALLS = 16 };
 
-bool troubled[CARDS];
+bool troubled[CARDS], disabled[CARDS];
 struct device devices[DEVICES];
 unsigned device_events;
 /* The kernel takes the UUID, and the instance, before it asks the driver. */
@@ -29,7 +32,7 @@ static struct {
 } making[CALLS];
 static bool settled;
 
-static int find_card(const char *who)
+int card_find(const char *who)
 {
 	char name[PARENT_SIZE];
 
@@ -60,7 +63,7 @@ int card_free(int card, int type)
 	for (int i = 0; i < DEVICES; i++) {
 		const struct device *d = &devices[i];
 
-		if (!*d->uuid || d->card != card)
+		if (!*d->uuid || d->card != card || c->framework == FW_VF)
 			continue;
 		used += c->types[d->type].cost;
 		if (c->nvidia && c->types[d->type].mib != c->types[type].mib)
@@ -132,8 +135,8 @@ static void take_time(int card, int n)
 /* An error of the driver's own, now and then. */
 static int failure(int card)
 {
-	static const int errnos[] = { EIO, ENOSPC, EAGAIN, EBUSY, EPERM, ETIMEDOUT };
-	int code = errnos[pick(6)];
+	static const int errnos[] = { EIO, ENOSPC, EAGAIN, EBUSY, EPERM, ETIMEDOUT, EINVAL };
+	int code = errnos[pick(7)];
 
 	if (!self || settled || !profile.fails || !once_in(12))
 		return 0;
@@ -142,9 +145,9 @@ static int failure(int card)
 	return -code;
 }
 
-void driver_ask(const char *who)
+void driver_ask(const char *who, bool looks)
 {
-	take_time(find_card(who), 10 * profile.slow);
+	take_time(card_find(who), (looks ? 10 : 1) * profile.slow);
 }
 
 static int find_type(int card, const char *type)
@@ -160,6 +163,18 @@ static bool has_instance(int card, int type, const char *parent)
 	return type >= 0 && card_free(card, type) > 0 && !(cards[card].nvfs && driver_is_taken(parent));
 }
 
+/* NVIDIA's variant driver gives EIO for whatever its resource manager refuses. */
+static int refusal(int card, int type, const char *parent, const char *uuid)
+{
+	bool variant = cards[card].framework == FW_VARIANT;
+
+	if (is_taken(uuid))
+		return variant ? -EPERM : -EEXIST;
+	if (!has_instance(card, type, parent))
+		return variant ? -EIO : -ENOSPC;
+	return 0;
+}
+
 static struct device *make(int card, const char *parent, int t, const char *uuid)
 {
 	static int groups;
@@ -167,7 +182,8 @@ static struct device *make(int card, const char *parent, int t, const char *uuid
 
 	while (*d->uuid)
 		d++;
-	*d = (struct device){ .card = card, .type = t, .group = ++groups, .made_ms = now_ms(), .since_ms = now_ms() };
+	*d = (struct device){ .card = card, .type = t, .made_ms = now_ms(), .since_ms = now_ms() };
+	d->group = cards[card].framework == FW_MDEV ? ++groups : vf_group(parent);
 	snprintf(d->uuid, sizeof(d->uuid), "%s", uuid);
 	snprintf(d->parent, sizeof(d->parent), "%s", parent);
 	files_begin(d);
@@ -177,12 +193,10 @@ static struct device *make(int card, const char *parent, int t, const char *uuid
 
 int driver_make(const char *parent, const char *type, const char *uuid)
 {
-	int card = find_card(parent), t = find_type(card, type);
+	int card = card_find(parent), t = find_type(card, type), r = refusal(card, t, parent, uuid);
 
-	if (is_taken(uuid))
-		return -EEXIST;
-	if (!has_instance(card, t, parent))
-		return -ENOSPC;
+	if (r < 0)
+		return r;
 	files_complete(make(card, parent, t, uuid));
 	rules_room();
 	return 0;
@@ -199,9 +213,42 @@ int driver_unmake(const char *uuid)
 {
 	struct device *d = device_find(uuid);
 
-	if (d && !d->opener)
+	if (!d || cards[d->card].framework == FW_VF)
+		return -ENOENT;
+	if (!d->opener && !d->removed)
 		unmake(d);
-	return !d ? -ENOENT : 0;
+	return 0;
+}
+
+bool driver_disable(int card)
+{
+	for (int i = 0; i < CALLS; i++)
+		if (*making[i].uuid && making[i].card == card)
+			return false;
+	for (int i = 0; i < DEVICES; i++)
+		if (*devices[i].uuid && devices[i].card == card && (devices[i].opener || devices[i].removed))
+			return false;
+	for (int i = 0; i < DEVICES; i++)
+		if (*devices[i].uuid && devices[i].card == card)
+			unmake(&devices[i]);
+	files_parents(card, false);
+	disabled[card] = true;
+	rules_room();
+	return true;
+}
+
+void driver_enable(int card)
+{
+	char parent[PARENT_SIZE];
+
+	disabled[card] = false;
+	files_parents(card, true);
+	for (int i = 0; cards[card].framework == FW_VF && i < card_parents(card); i++) {
+		card_parent(parent, card, i);
+		make(card, parent, 0, parent);
+	}
+	files_counts(card);
+	rules_room();
 }
 
 /* The driver has answered: the directory appears. */
@@ -227,12 +274,10 @@ static void appear(int card, const char *parent, int type, const char *uuid)
 
 static int create(const char *parent, const char *type, const char *uuid)
 {
-	int card = find_card(parent), t = find_type(card, type), at = 0, r;
+	int card = card_find(parent), t = find_type(card, type), at = 0, r = refusal(card, t, parent, uuid);
 
-	if (is_taken(uuid))
-		return -EEXIST;
-	if (!has_instance(card, t, parent) && !cards[card].careless)
-		return -ENOSPC;
+	if (r < 0 && !(cards[card].careless && r == -ENOSPC))
+		return r;
 	while (*making[at].uuid)
 		at++;
 	memcpy(making[at].uuid, uuid, UUID_SIZE);
@@ -258,14 +303,22 @@ static struct device *same(struct device *d, int group)
 static int remove_device(const char *uuid)
 {
 	struct device *d = device_find(uuid);
+	bool variant = strchr(uuid, '.');
 	int group = d ? d->group : 0, r;
 
-	if (!d)
-		return -ENODEV;
+	if (!d || (variant && d->opener))
+		return variant ? -EPERM : -ENODEV;
+	if (variant && d->removed)
+		broken("two write at once to remove %s", uuid);
 	rules_removing(d);
+	d->removed = variant;
 	self->in_kernel++;
 	take_time(d->card, profile.slow);
 	r = same(d, group) ? failure(d->card) : -ENODEV;
+	if (variant) {
+		d->removed = false;
+		r = r == 0 && d->opener ? -EPERM : r;
+	}
 	if (r == 0)
 		rules_removing(d);
 	while (r == 0 && same(d, group) && d->opener)
@@ -287,9 +340,20 @@ static int set_params(const char *uuid)
 	return !d ? -ENOENT : d->opener ? -EPERM : failure(d->card);
 }
 
+/* A number creates, 0 removes. */
+static int set_type(const char *vf, const char *number)
+{
+	char type[TYPE_SIZE];
+
+	if (atoi(number) == 0)
+		return remove_device(vf);
+	snprintf(type, sizeof(type), "nvidia-%d", atoi(number));
+	return create(vf, type, vf);
+}
+
 int driver_write(const char *path, const char *data)
 {
-	char parent[PARENT_SIZE], type[TYPE_SIZE], uuid[UUID_SIZE], end;
+	char parent[PARENT_SIZE], type[TYPE_SIZE], uuid[ID_SIZE] = "", end;
 	int r = -ENOENT;
 
 	point();
@@ -299,6 +363,10 @@ int driver_write(const char *path, const char *data)
 	else if (sscanf(path, "sys/bus/mdev/devices/%36[^/]/remov%c", uuid, &end) == 2)
 		r = remove_device(uuid);
 	else if (sscanf(path, "sys/bus/mdev/devices/%36[^/]/nvidia/vgpu_param%c", uuid, &end) == 2)
+		r = set_params(uuid);
+	else if (sscanf(path, "sys/bus/pci/devices/%36[^/]/nvidia/current_vgpu_typ%c", uuid, &end) == 2)
+		r = card_find(uuid) < 0 ? -ENOENT : set_type(uuid, data);
+	else if (sscanf(path, "sys/bus/pci/devices/%36[^/]/nvidia/vgpu_param%c", uuid, &end) == 2)
 		r = set_params(uuid);
 	else
 		broken("a write to %s", path);

@@ -14,10 +14,12 @@
 
 #include "base/ident.h"
 #include "lib/tree.h"
+#include "model/vgpu.h"
 
-enum { CARDS = 4, CARD_TYPES = 2, DEVICES = 64, VFIO_MAJOR = 511, STRANGER = 2000, QEMU_FIRST = 50000 };
+enum { CARDS = 6, CARD_TYPES = 2, DEVICES = 64, VFIO_MAJOR = 511, STRANGER = 2000, QEMU_FIRST = 50000 };
 
 struct card {
+	enum framework framework;
 	const char *address, *directory; /* the directory is the one below sys/devices that holds it */
 	int units;                       /* what the card has to share out */
 	int nvfs;                        /* 0: the card is the parent itself */
@@ -35,12 +37,14 @@ extern const struct card cards[CARDS];
 
 /* A call of this card has failed, taken long or hung in this history, so that nothing is sure of it. */
 extern bool troubled[CARDS];
+extern bool disabled[CARDS]; /* the card's VFs, for a while */
 
 struct device {
 	char uuid[UUID_SIZE]; /* "": a free place */
 	char parent[PARENT_SIZE];
 	int card, type;
 	int group;                   /* of /dev/vfio */
+	bool removed;                /* a write takes the VF's type away, and lets no other in */
 	int opener;                  /* the process that has it open; 0 none */
 	bool ours;                   /* made by the program */
 	bool doubtful;               /* made by somebody else, while the program was about to */
@@ -57,26 +61,35 @@ void driver_start(struct tree *host);
 /* From now on no call hangs, and those that do return. */
 void driver_settle(void);
 
-/* What a driver's answer takes; of the card with this parent or address. */
-void driver_ask(const char *who);
+/* What a driver's answer takes; of the card with this parent or address. Whoever looks asks often. */
+void driver_ask(const char *who, bool looks);
 int driver_write(const char *path, const char *data);
 
 /* The same of others than the program, at once: negative errno as the kernel gives it. */
 int driver_make(const char *parent, const char *type, const char *uuid);
 int driver_unmake(const char *uuid);
 
+/* The VFs of a card go, unless one is open or written to; they come back without types. */
+bool driver_disable(int card);
+void driver_enable(int card);
+
 void device_open(struct device *device, int pid);
 void device_close(struct device *device);
 struct device *device_find(const char *uuid);
 
-/* A parent of the card: itself, or one of its VFs. */
+/* The card with this address or parent; -1: none. */
+int card_find(const char *who);
+
+/* A parent of the card: itself, or one of its VFs, unless they are disabled. */
 void card_parent(char out[PARENT_SIZE], int card, int n);
 int card_parents(int card);
+int vf_group(const char *vf);             /* of /dev/vfio */
 int card_count(int card, int type);       /* type -1: of any */
 int card_free(int card, int type);        /* how many more of it the card can carry */
 bool driver_is_taken(const char *parent); /* has it a device? */
 
 /* The files (driver_files.c). */
+void files_parents(int card, bool there);         /* the VFs of the card, or the card itself */
 void files_begin(const struct device *device);    /* its directory appears */
 void files_complete(const struct device *device); /* with all that is in it */
 void files_drop(const struct device *device);

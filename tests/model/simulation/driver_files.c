@@ -2,6 +2,7 @@
 /* The files of the cards and devices, as sysfs, /dev and /proc have them. */
 #include <stdarg.h>
 
+#include "base/text.h"
 #include "model/simulation/driver.h"
 #include "model/simulation/processes.h"
 
@@ -40,7 +41,29 @@ void card_parent(char out[PARENT_SIZE], int card, int n)
 
 int card_parents(int card)
 {
-	return cards[card].nvfs ? cards[card].nvfs : 1;
+	return disabled[card] ? 0 : cards[card].nvfs ? cards[card].nvfs : 1;
+}
+
+int vf_group(const char *vf)
+{
+	return (int)strtol(vf + strlen("0000:"), NULL, 16) * 1000 + vf[strlen(vf) - 1] - '0';
+}
+
+static const char *type_number(int card, int type)
+{
+	return cards[card].types[type].id + strlen("nvidia-");
+}
+
+/* A VF with a type lists none. */
+static void show_types(int card, const char *vf)
+{
+	char list[256] = "ID    : vGPU Name";
+
+	for (int t = 0; t < CARD_TYPES; t++)
+		if (card_free(card, t) > 0 && !driver_is_taken(vf))
+			text_add(list, sizeof(list), "\\n%-5s : NVIDIA L40S-%dB", type_number(card, t),
+				 cards[card].types[t].mib / 1024);
+	add("sys/devices/%s/%s/nvidia/creatable_vgpu_types = %s\n", cards[card].directory, vf, list);
 }
 
 void files_counts(int card)
@@ -50,7 +73,9 @@ void files_counts(int card)
 
 	for (int i = 0; i < card_parents(card); i++) {
 		card_parent(parent, card, i);
-		for (int t = 0; t < CARD_TYPES && c->types[t].id; t++) {
+		if (c->framework == FW_VARIANT)
+			show_types(card, parent);
+		for (int t = 0; t < CARD_TYPES && c->types[t].id && c->framework == FW_MDEV; t++) {
 			int n = card_free(card, t);
 
 			add("sys/devices/%s/%s/mdev_supported_types/%s/available_instances = %d\n", c->directory,
@@ -65,11 +90,20 @@ static void start_parent(int card, int n)
 	char parent[PARENT_SIZE];
 
 	card_parent(parent, card, n);
-	add("sys/class/mdev_bus/%2$s -> ../../devices/%1$s/%2$s\n", c->directory, parent);
 	if (c->nvfs)
 		add("sys/devices/%1$s/\n %2$s/physfn -> ../%3$s\n %3$s/virtfn%4$d -> ../%2$s\n %2$s/vendor = 0x10de\n"
 		    "sys/bus/pci/devices/%2$s -> ../../../devices/%1$s/%2$s\n",
 		    c->directory, parent, c->address, n);
+	if (c->framework != FW_MDEV)
+		add("sys/devices/%1$s/%2$s/\n iommu_group -> ../../../kernel/iommu_groups/%3$d\n"
+		    " driver -> ../../../bus/pci/drivers/%4$s\n"
+		    "dev/vfio/%3$d = \nsys/class/vfio/%3$d/dev = 511:%3$d\n",
+		    c->directory, parent, vf_group(parent), c->nvidia ? "nvidia" : "vfio-pci");
+	if (c->framework == FW_VARIANT)
+		add("sys/devices/%s/%s/nvidia/current_vgpu_type = 0\n", c->directory, parent);
+	if (c->framework != FW_MDEV)
+		return;
+	add("sys/class/mdev_bus/%2$s -> ../../devices/%1$s/%2$s\n", c->directory, parent);
 	for (int t = 0; t < CARD_TYPES && c->types[t].id; t++) {
 		add("sys/devices/%1$s/%2$s/mdev_supported_types/%3$s/\n device_api = vfio-pci\n name = %3$s\n",
 		    c->directory, parent, c->types[t].id);
@@ -79,10 +113,33 @@ static void start_parent(int card, int n)
 	}
 }
 
+static void end_parent(int card, int n)
+{
+	const struct card *c = &cards[card];
+	char parent[PARENT_SIZE];
+
+	card_parent(parent, card, n);
+	drop("sys/devices/%s/%s/virtfn%d", c->directory, c->address, n);
+	drop("sys/bus/pci/devices/%s", parent);
+	drop("sys/devices/%s/%s", c->directory, parent);
+	drop("dev/vfio/%d", vf_group(parent));
+	drop("sys/class/vfio/%d", vf_group(parent));
+}
+
+void files_parents(int card, bool there)
+{
+	const struct card *c = &cards[card];
+
+	for (int i = 0; i < card_parents(card); i++)
+		(there ? start_parent : end_parent)(card, i);
+	if (c->nvfs)
+		add("sys/devices/%s/%s/sriov_numvfs = %d\n", c->directory, c->address, there ? c->nvfs : 0);
+}
+
 void driver_start(struct tree *host)
 {
 	tree = host;
-	add("sys/bus/mdev/devices/\nproc/\ndev/vfio/\netc/libvirt/qemu/\nrun/libvirt/qemu/\nvar/lib/\n");
+	add("sys/bus/mdev/devices/\nsys/module/nvidia/version = 550.90.05\nproc/\ndev/vfio/\netc/libvirt/qemu/\nrun/libvirt/qemu/\nvar/lib/\n");
 	for (int c = 0; c < CARDS; c++) {
 		const struct card *card = &cards[c];
 
@@ -90,17 +147,22 @@ void driver_start(struct tree *host)
 			add("sys/devices/%1$s/%2$s/\n vendor = 0x10de\n device = 0x1eb8\n numa_node = %3$d\n"
 			    "sys/bus/pci/devices/%2$s -> ../../../devices/%1$s/%2$s\n",
 			    card->directory, card->address, card->numa);
-		if (card->nvfs)
-			add("sys/devices/%s/%s/sriov_numvfs = %d\n", card->directory, card->address, card->nvfs);
-		for (int i = 0; i < card_parents(c); i++)
-			start_parent(c, i);
-		files_counts(c);
+		if (card->framework != FW_MDEV)
+			add("sys/devices/%1$s/%2$s/\n sriov_totalvfs = %3$d\n sriov_offset = 4\n sriov_stride = 1\n"
+			    "sys/bus/pci/drivers/%4$s/%2$s -> ../../../../devices/%1$s/%2$s\n",
+			    card->directory, card->address, card->nvfs, card->nvidia ? "nvidia" : "xe");
+		driver_enable(c);
 	}
 }
 
 /* The first half of a device's directory. */
 void files_begin(const struct device *d)
 {
+	if (cards[d->card].framework == FW_VARIANT)
+		add("sys/devices/%s/%s/nvidia/current_vgpu_type = %s\n", cards[d->card].directory, d->parent,
+		    type_number(d->card, d->type));
+	if (cards[d->card].framework != FW_MDEV)
+		return;
 	add("sys/devices/%1$s/%2$s/%3$s/remove = \n"
 	    "sys/bus/mdev/devices/%3$s -> ../../../devices/%1$s/%2$s/%3$s\n",
 	    cards[d->card].directory, d->parent, d->uuid);
@@ -111,6 +173,8 @@ void files_complete(const struct device *d)
 {
 	const struct card *c = &cards[d->card];
 
+	if (c->framework != FW_MDEV)
+		return;
 	add("sys/devices/%1$s/%2$s/%3$s/\n mdev_type -> ../mdev_supported_types/%4$s\n"
 	    " iommu_group -> ../../../../kernel/iommu_groups/%5$d\n"
 	    "dev/vfio/%5$d = \nsys/class/vfio/%5$d/dev = 511:%5$d\n",
@@ -119,6 +183,10 @@ void files_complete(const struct device *d)
 
 void files_drop(const struct device *d)
 {
+	if (cards[d->card].framework == FW_VARIANT)
+		add("sys/devices/%s/%s/nvidia/current_vgpu_type = 0\n", cards[d->card].directory, d->parent);
+	if (cards[d->card].framework != FW_MDEV)
+		return;
 	drop("sys/devices/%s/%s/%s", cards[d->card].directory, d->parent, d->uuid);
 	drop("sys/bus/mdev/devices/%s", d->uuid);
 	drop("dev/vfio/%d", d->group);

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "model/simulation/world.h"
+#include "survey/hostdev_filter.h"
 
 enum { RUNNING_MAX = 256 };
 
@@ -20,7 +21,7 @@ static int read_ids(void *arg, const char *xml, size_t len, struct err *err)
 	struct call *call = arg;
 	struct domxml *doc;
 
-	if (domxml_parse(&doc, xml, len, 0, err) == 0) {
+	if (domxml_parse(&doc, xml, len, DOMXML_ALL_PCI, err) == 0) {
 		for (int w = 0; w < call->domain->nvgpus; w++)
 			memcpy(call->ids[w], domxml_request(doc)->vgpus[w].id, UUID_SIZE);
 		domxml_free(doc);
@@ -43,8 +44,9 @@ static int serve(struct call *call)
 
 	if (call->op == RELEASE)
 		return lifecycle_release(l.host, l.config, call->domain->uuid, call->domain->name, call->reason, err);
-	if (domxml_parse(&doc, call->xml, strlen(call->xml), 0, err) < 0)
+	if (domxml_parse(&doc, call->xml, strlen(call->xml), DOMXML_ALL_PCI, err) < 0)
 		broken("the XML: %s", err->text);
+	hostdev_filter_keep(doc, l.host, l.config, NULL);
 	l.doc = doc;
 	l.request = domxml_request(doc);
 	if (call->op == PREPARE)

@@ -89,6 +89,8 @@ static void run_history(unsigned seed, int domains)
 		process_start("operator", gc_now_and_then, NULL);
 	if (profile.nova)
 		process_start("nova", nova, NULL);
+	if (once_in(3))
+		process_start("sriov-manage", sriov_manage, NULL);
 	run_until(never, LENGTH / 2 + pick(LENGTH));
 	end_history();
 }

@@ -130,13 +130,13 @@ void gc_now_and_then(void *unused)
 	}
 }
 
-static void remember(const char *parent, const struct domain *d)
+static void remember(const char *parent, const char *type, const char *id)
 {
 	struct lease had = { .origin = LEASE_ADOPTED };
 	struct store store;
 
-	text_copy(had.vgpu.id, sizeof(had.vgpu.id), d->req[0]);
-	text_copy(had.vgpu.type, sizeof(had.vgpu.type), d->type[0]);
+	text_copy(had.vgpu.id, sizeof(had.vgpu.id), id);
+	text_copy(had.vgpu.type, sizeof(had.vgpu.type), type);
 	text_copy(had.vgpu.parent, sizeof(had.vgpu.parent), parent);
 	open_store(&store);
 	affinity_put(&store, &had, true);
@@ -159,8 +159,10 @@ static bool is_leased(const char *uuid)
 static void nova_makes(const struct domain *d)
 {
 	char uuid[UUID_SIZE], parent[PARENT_SIZE];
-	int card = pick(2) ? pick(CARDS) : CARDS - 1, type = pick(4) ? 0 : 1;
+	int card = pick(2) ? pick(CARDS) : CARDS - 1 - pick(2), type = pick(4) ? 0 : 1;
 	bool orphan = !d->needs && once_in(3);
+	bool variant = cards[card].framework == FW_VARIANT;
+	const char *id = cards[card].types[type].id;
 
 	snprintf(uuid, sizeof(uuid), "f0000000-0000-4000-8000-%012d", pick(50));
 	if (orphan || once_in(2))
@@ -169,12 +171,17 @@ static void nova_makes(const struct domain *d)
 		if (ledger.list[i].state == LEASE_CREATING && once_in(4))
 			memcpy(uuid, ledger.list[i].vgpu.id, UUID_SIZE);
 	card_parent(parent, card, cards[card].nvfs ? pick(cards[card].nvfs) : 0);
-	if (!cards[card].types[type].id || is_leased(uuid) || device_find(uuid))
+	if (variant && card_find(uuid) == card)
+		text_copy(parent, sizeof(parent), uuid);
+	else if (variant)
+		text_copy(uuid, sizeof(uuid), parent);
+	if (!id || disabled[card] || is_vf(uuid) != variant || (is_leased(uuid) && !(variant && type)) ||
+	    device_find(uuid))
 		return;
 	quiet++;
-	say("makes %s on %s: %d", uuid, parent, driver_make(parent, cards[card].types[type].id, uuid));
+	say("makes %s on %s: %d", uuid, parent, driver_make(parent, id, uuid));
 	if (orphan && device_find(uuid))
-		remember(parent, d);
+		remember(parent, id, uuid);
 	quiet--;
 }
 
@@ -203,4 +210,43 @@ void nova(void *unused)
 	for (int i = 0; i < DEVICES; i++)
 		if (*devices[i].uuid && devices[i].opener == STRANGER)
 			device_close(&devices[i]);
+}
+
+static bool has_vf_of(char (*ids)[UUID_SIZE], int n, int card)
+{
+	for (int w = 0; w < n; w++)
+		if (card_find(ids[w]) == card)
+			return true;
+	return false;
+}
+
+/* No guest has a VF of the card, or starts with one: of these VFs nobody would take the types away. */
+static bool is_idle(int card)
+{
+	struct call *call;
+
+	for (int i = 0; i < DOMAINS; i++)
+		if (world_now.domains[i].needs &&
+		    has_vf_of(world_now.domains[i].req, world_now.domains[i].nvgpus, card))
+			return false;
+	for (int i = 0; (call = hook_running(i)); i++)
+		if (!call->process->ended && call->op == PREPARE && has_vf_of(call->ids, call->domain->nvgpus, card))
+			return false;
+	return true;
+}
+
+/* The driver of the VFs is loaded anew, or they are disabled and enabled again. */
+void sriov_manage(void *unused)
+{
+	while (!world_now.over) {
+		int card = card_find(pick(2) ? "0000:c1:00.0" : "0000:c2:00.0");
+
+		nap_ms(pick(400 * profile.pace));
+		if (!is_idle(card) || !driver_disable(card))
+			continue;
+		say("disables the VFs of %s", cards[card].address);
+		nap_some(3000);
+		driver_enable(card);
+		say("enables the VFs of %s", cards[card].address);
+	}
 }

@@ -42,6 +42,14 @@ static int cap(int card, int type)
 	return s && s->max_instances != NO_LIMIT ? s->max_instances : INT_MAX;
 }
 
+/* A plain VF is always there. */
+static bool has_device(const char *id)
+{
+	const struct device *device = device_find(id);
+
+	return device && cards[device->card].framework != FW_VF;
+}
+
 /* Nothing stands behind it: an expired reservation, or a creation whose process and its child have ended. */
 static bool is_void(const struct lease *l)
 {
@@ -49,22 +57,32 @@ static bool is_void(const struct lease *l)
 
 	if (l->state == LEASE_RESERVED)
 		return l->deadline_ms < now_ms();
-	return l->state == LEASE_CREATING && writer && writer->ended && !writer->children && !device_find(l->vgpu.id);
+	return l->state == LEASE_CREATING && writer && writer->ended && !writer->children && !has_device(l->vgpu.id);
 }
 
-/* Is there a card with capacity for one more of this type, whichever way one counts? */
-static bool has_room(const char *type)
+static bool is_vf_free(const char *id)
 {
+	const struct lease *lease = ledger_find(id);
+	const struct device *device = device_find(id);
+
+	return card_find(id) >= 0 && (!lease || is_void(lease)) && !has_device(id) && !(device && device->opener);
+}
+
+/* Is there a card with capacity for the domain's first vGPU, whichever way one counts? */
+static bool has_room(const struct domain *d)
+{
+	if (is_vf(d->req[0]) && !is_vf_free(d->req[0]))
+		return false;
 	for (int c = 0; c < CARDS; c++) {
 		int space = card_free(c, 0), count = card_count(c, 0);
 
 		/* The first type of each card is the one that it serves. */
-		if (strcmp(cards[c].types[0].id, type) != 0 || troubled[c])
+		if (strcmp(cards[c].types[0].id, d->type[0]) != 0 || troubled[c])
 			continue;
 		for (size_t i = 0; i < ledger.n; i++) {
 			const struct vgpu_ref *vgpu = &ledger.list[i].vgpu;
 
-			if (strcmp(vgpu->pgpu, cards[c].address) != 0 || device_find(vgpu->id) ||
+			if (strcmp(vgpu->pgpu, cards[c].address) != 0 || has_device(vgpu->id) ||
 			    is_void(&ledger.list[i]))
 				continue;
 			space--;
@@ -94,7 +112,7 @@ void rules_room(void)
 
 	for (int i = 0; (call = hook_running(i)); i++)
 		if (call->op == PREPARE && !call->no_room && !call->process->ended)
-			call->no_room = !has_room(call->domain->type[0]);
+			call->no_room = !has_room(call->domain);
 }
 
 static void check_origin(const struct lease *lease)
@@ -150,8 +168,17 @@ static void check_maker(const struct device *device)
 			broken("%s is taken from %s, which has made it", device->uuid, call->process->what);
 }
 
+/* A VF that somebody has given another type is not what the lease is about. */
+static bool has_other_type(const struct device *device, const struct lease *lease)
+{
+	const struct card *card = &cards[device->card];
+
+	return card->framework == FW_VARIANT && strcmp(card->types[device->type].id, lease->vgpu.type) != 0;
+}
+
 void rules_removing(const struct device *device)
 {
+	const struct lease *lease = ledger_find(device->uuid);
 	const struct domain *user = user_of(device->uuid, NULL);
 	int64_t idle_ms = now_ms() - device->since_ms;
 
@@ -162,6 +189,8 @@ void rules_removing(const struct device *device)
 	if (!device->ours && !device->doubtful && idle_ms < (int64_t)world_now.config.policy.reclaim_grace_s * 1000)
 		broken("%s is removed, which somebody else made, or used, %lld s ago", device->uuid,
 		       (long long)idle_ms / 1000);
+	if (lease && has_other_type(device, lease))
+		broken("%s is removed, whose lease is of another type", device->uuid);
 	check_maker(device);
 }
 
@@ -199,7 +228,7 @@ static void check_refusal(const struct call *call)
 		if (l && l->since_ms == call->void_ms[w] && !is_of(l, d) && !is_troubled(l->vgpu.pgpu))
 			broken("refused for a lease that was void all the time: %s", err->text);
 	}
-	if (strstr(err->text, "no capacity") && d->nvgpus == 1 && !call->no_room && has_room(d->type[0]))
+	if (strstr(err->text, "no capacity") && d->nvgpus == 1 && !call->no_room && has_room(d))
 		broken("refused although there was capacity all the time: %s", err->text);
 }
 
@@ -321,7 +350,8 @@ void ledger_written(int dir, const char *name)
 		check_revived(was, &lease);
 	check_origin(&lease);
 	/* Whoever finds a creation that was broken off cannot tell who made the device. */
-	if (device && !device->ours && (lease.state == LEASE_CREATING || (was && was->state == LEASE_CREATING)))
+	if (device && !device->ours && !has_other_type(device, &lease) &&
+	    (lease.state == LEASE_CREATING || (was && was->state == LEASE_CREATING)))
 		device->doubtful |= profile.kill || profile.fails || world_now.alone || lease.state == LEASE_RELEASING;
 	put(&lease);
 	rules_room();

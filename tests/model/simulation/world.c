@@ -11,13 +11,18 @@ struct world_state world_now;
 struct leases ledger;
 
 static const char config_text[] = "[devices]\n"
-				  "enabled_mdev_types = nvidia-222, nvidia-560, mtty-2\n"
+				  "enabled_mdev_types = nvidia-222, nvidia-560, nvidia-1145, mtty-2\n"
 				  "[mdev_nvidia-222]\n"
 				  "device_addresses = 0000:84:00.0, 0000:85:00.0\n"
 				  "max_instances = 4\n"
 				  "vgpu_params = frame_rate_limiter=0\n"
 				  "[mdev_nvidia-560]\n"
 				  "device_addresses = 0000:41:00.0\n"
+				  "[mdev_nvidia-1145]\n"
+				  "device_addresses = 0000:c1:00.0\n"
+				  "vgpu_params = frame_rate_limiter=0\n"
+				  "[vf_gpu]\n"
+				  "device_addresses = 0000:c2:00.0\n"
 				  "[mdev_mtty-2]\n"
 				  "device_addresses = mtty\n"
 				  "mdev_class = CUSTOM_PORT\n"
@@ -30,8 +35,14 @@ static const char config_text[] = "[devices]\n"
 				  "none = 14\n";
 
 /* Among the types that a domain can ask for are a class, and one that is not enabled. */
-static const char *const types[] = { "nvidia-222", "nvidia-222", "nvidia-560", "nvidia-560",
-				     "mtty-2",     "mtty-2",     "VGPU",       "CUSTOM_PORT" };
+static const char *const types[] = { "nvidia-222",  "nvidia-222", "nvidia-560",  "nvidia-560",  "mtty-2",
+				     "mtty-2",      "VGPU",       "CUSTOM_PORT", "nvidia-1145", "nvidia-1145",
+				     "nvidia-1145", "gpu",        "gpu" };
+
+bool is_vf(const char *id)
+{
+	return strchr(id, '.');
+}
 
 void world_xml(const struct domain *d, bool whole, int only, char out[XML_MAX])
 {
@@ -39,16 +50,35 @@ void world_xml(const struct domain *d, bool whole, int only, char out[XML_MAX])
 		 "<domain type='kvm'><name>%s</name><uuid>%s</uuid><metadata><vgpu:lease xmlns:vgpu='" DOMXML_NS "'>",
 		 d->name, d->uuid);
 	for (int w = 0; w < d->nvgpus; w++)
-		if (only < 0 || w == only)
-			text_add(out, XML_MAX, "<vgpu:device uuid='%s' type='%s'/>", d->req[w], d->type[w]);
+		/* Of a single VF the configuration says that it is a vGPU. */
+		if ((only < 0 || w == only) && (d->nvgpus > 1 || !is_vf(d->req[w])))
+			text_add(out, XML_MAX, "<vgpu:device %s='%s' type='%s'/>",
+				 is_vf(d->req[w]) ? "address" : "uuid", d->req[w], d->type[w]);
 	text_add(out, XML_MAX, "</vgpu:lease></metadata><devices>");
 	for (int w = 0; w < d->nvgpus; w++)
-		if (w == only || (only < 0 && (whole || !d->unplugged[w])))
+		if (w != only && (only >= 0 || (!whole && d->unplugged[w])))
+			continue;
+		else if (is_vf(d->req[w]))
+			text_add(out, XML_MAX, VF_XML("%.2s", "%c"), d->req[w] + 5, d->req[w][11]);
+		else
 			text_add(out, XML_MAX, MDEV_XML("%s"), d->req[w]);
 	text_add(out, XML_MAX, "</devices></domain>\n");
 }
 
-/* Every third domain requests what its neighbour requests, too. */
+/* A VF of the card that has this type; false: its vGPUs are mdevs. */
+static bool choose_vf(char out[UUID_SIZE], const char *type, int n)
+{
+	char vf[PARENT_SIZE];
+
+	for (int c = 0; c < CARDS; c++)
+		if (cards[c].framework != FW_MDEV && strcmp(cards[c].types[0].id, type) == 0) {
+			card_parent(vf, c, n % cards[c].nvfs);
+			return text_copy(out, UUID_SIZE, vf);
+		}
+	return false;
+}
+
+/* Every third domain requests what its neighbour requests, too; VFs are requested by several. */
 static void start_domain(int i)
 {
 	struct domain *d = &world_now.domains[i];
@@ -60,8 +90,9 @@ static void start_domain(int i)
 	snprintf(d->uuid, sizeof(d->uuid), "d0000000-0000-4000-8000-%012d", i);
 	for (int w = 0; w < d->nvgpus; w++) {
 		d->type[w] = types[pick(sizeof(types) / sizeof(*types))];
-		snprintf(d->first[w], UUID_SIZE, "a0000000-0000-4000-8000-%012d",
-			 10 * (i - (i % 3 == 2 && w == 0)) + w);
+		if (!choose_vf(d->first[w], d->type[w], i + w))
+			snprintf(d->first[w], UUID_SIZE, "a0000000-0000-4000-8000-%012d",
+				 10 * (i - (i % 3 == 2 && w == 0)) + w);
 	}
 	memcpy(d->req, d->first, sizeof(d->req));
 }

@@ -44,6 +44,8 @@ extern struct world_state world_now;
 void world_start(unsigned seed);
 void world_end(void);
 
+bool is_vf(const char *id);
+
 /* The domain's XML, without what was unplugged, with all (`whole`), or with one vGPU alone (`only` >= 0). */
 enum { XML_MAX = 4096 };
 void world_xml(const struct domain *domain, bool whole, int only, char out[XML_MAX]);
@@ -96,6 +98,7 @@ void command_resume(struct domain *domain);
 void handler_service(void *unused);
 void gc_now_and_then(void *unused);
 void nova(void *unused);
+void sriov_manage(void *unused);
 void gc_pass(void *unused);
 void handler_pass(void *unused);
 
