@@ -160,7 +160,7 @@ bool preview_not_chosen(const struct preview *p, size_t req, const struct inv_pg
 	for (size_t i = 0; i < plan->nverdicts; i++) {
 		const struct verdict *v = &plan->verdicts[i];
 
-		if (v->req != req || v->card != card)
+		if (v->req != req || v->card != card || v->elsewhere)
 			continue;
 		snprintf(why, PREVIEW_WHY_SIZE, "%s%s%s", v->reason, *v->fix ? "; " : "", v->fix);
 		return true;

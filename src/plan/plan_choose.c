@@ -182,6 +182,7 @@ struct search {
 	struct candidate best; /* with capacity; card NULL: none */
 	enum rule rule;        /* the most important rule that decided */
 	bool in_flight;        /* a creation or release in progress can make capacity */
+	bool later;            /* pGPUs were passed over, because their type is enabled later */
 	/* The best card on which removals make capacity, for the first type with such a card; card NULL: none. */
 	struct candidate fullest;
 };
@@ -248,7 +249,7 @@ static const char *why_chosen(const struct planner *p, const struct search *foun
 	case NO_CHOICE:
 		break;
 	}
-	return "the only one with capacity";
+	return found->later ? "the first type with capacity" : "the only one with capacity";
 }
 
 /* Searches the pGPUs for one type. The vGPU's previous parent is the best if it has capacity and has not failed. */
@@ -280,6 +281,23 @@ static void search_for_type(struct planner *p, const char *type, struct search *
 	}
 	if (!found->fullest.card)
 		found->fullest = fullest;
+}
+
+/* Passes over the pGPUs of a type that is not searched, because one enabled before it has capacity. */
+static void pass_over(const struct planner *p, const char *type, struct search *found)
+{
+	const struct inventory *inv = &p->world->inv;
+	struct candidate c = { .type = type };
+
+	for (size_t g = 0; g < inv->npgpus; g++) {
+		c.card = inv->pgpus[g];
+		if (!pool_serves(c.card, type) || pool_serves(c.card, found->best.type))
+			continue;
+		snprintf(c.space.reason, sizeof(c.space.reason), "provides %s, which is enabled after %s", type,
+			 found->best.type);
+		add_verdict(p, &c);
+		found->later = true;
+	}
 }
 
 /* Are both the same type, on two models (T4-2Q, A40-2Q)? If so, placement decides, not the order of types. */
@@ -357,6 +375,8 @@ enum plan_kind plan_choose(struct planner *p, const char *id)
 	for (int t = 0; t < resolved->ntypes && !reserved; t++)
 		if (!found.best.card || is_alike(p->world, found.best.type, resolved->types[t]))
 			search_for_type(p, resolved->types[t], &found);
+		else
+			pass_over(p, resolved->types[t], &found);
 	p->plan->nremoves = 0;
 	if (found.best.card) {
 		fill_step(p, &found.best, id, why_chosen(p, &found));

@@ -135,4 +135,11 @@ like "$status|$out" "0|create *$(message M_PLAN_NOT_ON 0000:26:00.0 "*VF*")" "a 
 vf_domain 11 0000:26:00.4 no nvidia-1147 >"$tmp/vf.xml"
 vl plan "$tmp/vf.xml"
 is "$status|$out" "0|$(message M_PLAN_CREATE 0000:26:00.4 nvidia-1147 0000:26:00.4 "$(message M_PLAN_NAMED_VF)")" "a start with a VF chooses none"
+new_host t4:2 nvidia-222@0000:84:00.0 nvidia-230@0000:85:00.0
+plan 12 VGPU
+is "$status|$out" "0|$(message M_PLAN_CREATE "$(uuid 12)" nvidia-222 0000:84:00.0 "$(message M_PLAN_FIRST_TYPE)")
+$(message M_PLAN_NOT_ON 0000:85:00.0 "$(message M_PLAN_LATER_TYPE nvidia-230 nvidia-222)")" "of a class, the first enabled type goes first"
+new_host t4+a40/4 nvidia-231@0000:84:00.0 nvidia-558@0000:41:00.0
+plan 12 VGPU
+holds "of two models with the same type, the other is suitable too" says M_PLAN_NOT_ON 0000:41:00.0 "$(message M_PLAN_RANKED_LOWER)" <<<"$out"
 tap_done
