@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "internal.h"
 #include "base/text.h"
@@ -67,6 +68,22 @@ static void read_vf(struct inventory *inv, struct inv_pgpu *pgpu, int card, size
 	*(struct inv_device *)mem_add(&inv->devices, &inv->ndevices, sizeof(device)) = device;
 }
 
+/* Reads the IOMMU groups of a card's VFs. With ACS each VF is alone in its group, so that the first one decides. */
+static void read_groups(const struct inv_reader *reader, size_t first, const char *card)
+{
+	struct inv_parent **parents = reader->inv->parents;
+	char path[VGPU_PATH_SIZE];
+	struct err ignored;
+	bool alone = false;
+
+	for (size_t i = first; i < reader->inv->nparents && !alone; i++) {
+		if (inventory_path(path, parents[i]->name, "", &ignored) < 0)
+			continue;
+		autoclose int vf = sys_dir(reader->host->root, path);
+		alone = vf >= 0 && inv_read_iommu_group(parents[i], vf, card);
+	}
+}
+
 /* Reads a card if its VFs are of this framework. */
 static void read_card(struct inv_reader *reader, const char *address, int card)
 {
@@ -77,10 +94,12 @@ static void read_card(struct inv_reader *reader, const char *address, int card)
 
 	for (size_t n = 0; n < UINT16_MAX && inv_read_virtfn(vf, card, n); n++)
 		read_vf(inv, pgpu, card, n, vf);
-	if (inv->nparents == had)
+	if (inv->nparents == had) {
 		inv->npgpus--;
-	else
-		inv_read_card(pgpu, card);
+		return;
+	}
+	inv_read_card(pgpu, card);
+	read_groups(reader, had, address);
 }
 
 static int variant_read(struct inv_reader *reader, struct err *err)

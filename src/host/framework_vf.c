@@ -20,12 +20,12 @@ static bool keeps_group(int device, char driver[24])
 	       strcmp(driver, "pci-stub") != 0 && inv_read_class(device) != PCI_BRIDGE;
 }
 
-/* Reads the IOMMU group of the VF with the directory `vf`. Sources: kernel drivers/vfio/group.c, vfio_dev_viable. */
-static void read_group(struct inv_parent *parent, int vf, const char *card)
+bool inv_read_iommu_group(struct inv_parent *parent, int vf, const char *card)
 {
 	autoclosedir DIR *devices = sys_list(vf, "iommu_group/devices");
 	const struct dirent *e;
 	char pf[PCI_SIZE];
+	bool alone = true;
 
 	if (sys_link(vf, "iommu_group", parent->group, sizeof(parent->group)) < 0)
 		parent->group[0] = '\0';
@@ -34,6 +34,7 @@ static void read_group(struct inv_parent *parent, int vf, const char *card)
 
 		if (!pci_parse(address, e->d_name) || strcmp(address, parent->name) == 0)
 			continue;
+		alone = false;
 		autoclose int device = sys_dir(sys_list_fd(devices), address);
 		if (device < 0 || !keeps_group(device, driver) ||
 		    (sys_link(device, "physfn", pf, sizeof(pf)) == 0 && strcmp(pf, card) == 0))
@@ -41,6 +42,7 @@ static void read_group(struct inv_parent *parent, int vf, const char *card)
 		text_copy(parent->beside, sizeof(parent->beside), address);
 		text_copy(parent->beside_driver, sizeof(parent->beside_driver), driver);
 	}
+	return alone;
 }
 
 /* Appends the VFs of a card to the parents. True if any of them has an IOMMU group. */
@@ -58,7 +60,7 @@ static bool read_vfs(struct inventory *inv, struct inv_pgpu *pgpu, int card)
 		if (dir < 0)
 			continue;
 		parent.keeps_group = keeps_group(dir, parent.driver);
-		read_group(&parent, dir, pgpu->address);
+		inv_read_iommu_group(&parent, dir, pgpu->address);
 		grouped |= *parent.group;
 		inv_add(&inv->parents, &inv->nparents, &parent, sizeof(parent));
 	}

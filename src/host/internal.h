@@ -110,6 +110,12 @@ unsigned inv_routing_id(const char *address);
 bool inv_read_virtfn(char out[PCI_SIZE], int card, size_t n);
 
 /*
+ * framework_vf.c: reads the IOMMU group of the VF with the directory `vf`. True if the VF is alone in it. Sources:
+ * kernel drivers/vfio/group.c, vfio_dev_viable.
+ */
+bool inv_read_iommu_group(struct inv_parent *parent, int vf, const char *card);
+
+/*
  * Calls `read` with the directory of each card that may have VFs and that no other framework has read. Looks at the
  * query's cards or, if it names none, at the devices in `path`. Then sorts the parents.
  */

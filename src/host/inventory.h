@@ -114,13 +114,13 @@ struct device_facts {
 struct inv_parent {
 	char name[PARENT_SIZE];
 	struct inv_pgpu *card;
-	int ndevices; /* vGPUs on it now */
-	bool unread;  /* a VF whose type could not be read: it may or may not be a vGPU */
-	bool lost;    /* an mdev VF that has no vGPU and offers no type, although another VF offers one */
-	/* Of a plain VF: */
-	char driver[24];  /* the driver bound to it; "": none */
+	int ndevices;     /* vGPUs on it now */
+	bool unread;      /* a VF whose type could not be read: it may or may not be a vGPU */
+	bool lost;        /* an mdev VF that has no vGPU and offers no type, although another VF offers one */
+	char driver[24];  /* of a plain VF: the driver bound to it; "": none */
 	bool keeps_group; /* that driver prevents guests from using the IOMMU group */
-	char group[12];   /* number of its IOMMU group; "": none, so no guest can use it */
+	/* Number of the VF's IOMMU group. "": a plain VF has none, so no guest can use it; another may have its own. */
+	char group[12];
 	/* Another device of the group, not a bridge or a VF of this card, that a host driver holds; "": none. */
 	char beside[PCI_SIZE], beside_driver[24];
 	struct device_facts facts;   /* of a VF without a device */

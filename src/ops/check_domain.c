@@ -53,9 +53,11 @@ static bool is_doubtful_vf(const struct check *check, const struct vgpu_request 
 	if (*type ? !pool_gives(vf, type) || (device && strcmp(device->vgpu.type, type) != 0)
 		  : !device && (!types[0] || types[1]))
 		return true;
+	if (*vf->beside)
+		return true;
 	if (vf->card->framework == FW_VARIANT)
 		return req->managed;
-	return !*vf->group || *vf->beside || !capacity_parent_suits(vf, req);
+	return !*vf->group || !capacity_parent_suits(vf, req);
 }
 
 /*

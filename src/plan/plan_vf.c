@@ -83,15 +83,17 @@ static bool blocks_group(const struct capacity_query *query, const struct inv_pa
 static bool group_is_free(const struct capacity_query *query, const struct inv_parent *p, char why[REASON_SIZE])
 {
 	const struct inventory *inv = &query->world->inv;
+	bool card = strcmp(p->beside, p->card->address) == 0;
 
 	why[0] = '\0';
-	if (p->card->framework != FW_VF)
+	if (!*p->group && p->card->framework != FW_VF)
 		return true;
 	if (!*p->group)
 		snprintf(why, REASON_SIZE, "%s has no IOMMU group", p->name);
 	else if (*p->beside)
-		snprintf(why, REASON_SIZE, "%s of its IOMMU group %s is bound to driver %s; unbind it", p->beside,
-			 p->group, p->beside_driver);
+		snprintf(why, REASON_SIZE, "%s of its IOMMU group %s is bound to driver %s; %s", p->beside, p->group,
+			 p->beside_driver,
+			 card ? "enable ACS in the firmware setup, or use another slot" : "unbind it");
 	for (size_t i = 0; i < inv->nparents && !*why; i++)
 		if (inv->parents[i] != p && strcmp(inv->parents[i]->group, p->group) == 0 &&
 		    blocks_group(query, inv->parents[i], why))
@@ -261,6 +263,14 @@ static bool not_pooled(struct planner *p, const struct inv_parent *vf)
 	return plan_refuse_device(p, "not in the pool: %s", vf->card->pool.reason);
 }
 
+static bool group_permits(struct planner *p, const struct inv_parent *vf)
+{
+	const struct capacity_query query = plan_query(p, vf->name);
+	char why[REASON_SIZE];
+
+	return group_is_free(&query, vf, why) || plan_refuse_device(p, "%s", why);
+}
+
 /* Another program has set a type other than the requested one. The VF is usable only if that type can be removed. */
 static bool replace_type(struct planner *p, const struct inv_device *device)
 {
@@ -285,7 +295,7 @@ static bool prepare_typed(struct planner *p, const struct inv_device *device, co
 {
 	const struct resolved_request *resolved = p->resolved;
 
-	if (!plan_vf_suits(p, device->parent))
+	if (!plan_vf_suits(p, device->parent) || !group_permits(p, device->parent))
 		return false;
 	if (resolved->source == TYPE_ASKED && !plan_device_fits(p, device))
 		return own ? plan_refuse_device(p, "its type is %s, but the domain's metadata asks for %s; %s",
@@ -302,8 +312,7 @@ bool plan_vf_prepare(struct planner *p)
 	const struct lease *lease = lease_find(&world->leases, id);
 	const struct inv_device *device = inventory_device(&world->inv, id);
 	const struct inv_parent *vf = inventory_parent(&world->inv, id);
-	const struct capacity_query query = plan_query(p, id);
-	char holder[HOLDER_SIZE], why[REASON_SIZE];
+	char holder[HOLDER_SIZE];
 
 	if (lease && strcmp(lease->domain, world->request->uuid) != 0)
 		return plan_refuse_device(p, "already leased to domain %s (%s)", lease->name,
@@ -323,8 +332,8 @@ bool plan_vf_prepare(struct planner *p)
 	}
 	if (vf->facts.opened == OPEN_YES)
 		return plan_refuse_device(p, "held open by %s", vf->facts.by);
-	if (!group_is_free(&query, vf, why))
-		return plan_refuse_device(p, "%s", why);
+	if (!group_permits(p, vf))
+		return false;
 	p->only = vf;
 	return plan_creation(p, id);
 }
