@@ -90,7 +90,8 @@ static bool remove_definitions(struct gc *pass, int64_t end_ms)
 	for (size_t i = 0; i < pass->n && sys_now_ms() < end_ms; i++) {
 		struct gc_item *item = &pass->items[i];
 
-		if (is_due(item) && item->exists && mdevctl_defines(pass->store->host, item->vgpu.id))
+		if (is_due(item) && item->exists &&
+		    mdevctl_defines_on(pass->store->host, item->vgpu.id, item->vgpu.parent))
 			removed |= remove_part(pass, item, RELEASE_ITS_DEFINITION);
 	}
 	return removed;

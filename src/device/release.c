@@ -286,7 +286,7 @@ static int remove_orphan(struct removal *removal, enum release_part part, int wa
 	 * definition without a device is worse: Nova counts it as a device and picks it for the next instance, which
 	 * fails, and mdevctl or Nova may start it again. If the definition must stay, so must the device.
 	 */
-	r = vgpu->framework == FW_MDEV ? mdevctl_undefine(host, vgpu->id, alone ? vgpu->parent : NULL, err) : 0;
+	r = vgpu->framework == FW_MDEV ? mdevctl_undefine(host, vgpu->id, vgpu->parent, err) : 0;
 	if (r < 0)
 		return r;
 	/* Record the type: a domain that names this vGPU later (Nova may have chosen it) gets one of the same type. */

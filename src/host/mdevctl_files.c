@@ -216,22 +216,29 @@ int mdevctl_attrs(struct mdev_attr **out, size_t *n, const struct host *host, co
 	return 0;
 }
 
-int mdevctl_undefine(const struct host *host, const char *uuid, const char *only, struct err *err)
+static bool path_of(char path[PATH_SIZE], const char *uuid, const char *parent)
 {
-	char path[PATH_SIZE], safe[UUID_SIZE], parent[PARENT_SIZE];
-	const struct host view = host_of_libvirt(host);
-	autoclosedir DIR *d = NULL;
+	char safe[UUID_SIZE], its[PARENT_SIZE];
 
-	if (!uuid_parse(safe, uuid))
+	return uuid_parse(safe, uuid) && parent_parse(its, parent) &&
+	       snprintf(path, PATH_SIZE, DEFINITIONS "/%s/%s", its, safe) > 0;
+}
+
+bool mdevctl_defines_on(const struct host *host, const char *uuid, const char *parent)
+{
+	char path[PATH_SIZE];
+
+	return path_of(path, uuid, parent) && (sys_exists(host->libvirt, path) || errno != ENOENT);
+}
+
+int mdevctl_undefine(const struct host *host, const char *uuid, const char *parent, struct err *err)
+{
+	const struct host view = host_of_libvirt(host);
+	char path[PATH_SIZE];
+
+	if (!path_of(path, uuid, parent))
 		return err_set(err, EINVAL, "'%s' is not the name of an mdevctl definition", uuid);
-	if (host_list(&d, &view, DEFINITIONS, err) < 0)
-		return -err->code;
-	while (next_parent(d, parent)) {
-		if (only && strcmp(parent, only) != 0)
-			continue;
-		snprintf(path, sizeof(path), DEFINITIONS "/%s/%s", parent, safe);
-		if (unlinkat(view.root, path, 0) < 0 && errno != ENOENT && errno != ENOTDIR)
-			return err_sys(err, errno, "removing mdevctl's definition %s/%s", host->name, path);
-	}
-	return errno ? err_sys(err, errno, "%s/" DEFINITIONS, host->name) : 0;
+	if (unlinkat(view.root, path, 0) == 0 || errno == ENOENT || errno == ENOTDIR)
+		return 0;
+	return err_sys(err, errno, "removing mdevctl's definition %s/%s", host->name, path);
 }

@@ -37,6 +37,9 @@ int mdevctl_attrs(struct mdev_attr **out, size_t *n, const struct host *host, co
 /* Does the UUID have a definition? Also true if that is not known, so that nothing is removed. */
 bool mdevctl_defines(const struct host *host, const char *uuid);
 
+/* Does it have one on this parent, which mdevctl_undefine() would remove? */
+bool mdevctl_defines_on(const struct host *host, const char *uuid, const char *parent);
+
 /*
  * All definitions, sorted by parent and UUID; the caller frees the list. If any is unreadable or not valid JSON, the
  * first such error is returned, and the list has the valid ones.
@@ -44,7 +47,7 @@ bool mdevctl_defines(const struct host *host, const char *uuid);
 int mdevctl_definitions(struct definition **out, size_t *n, const struct host *host, struct err *err);
 
 /*
- * Removes the definitions of a UUID, even invalid ones, like `mdevctl undefine -u`: the one of the parent `only`, or
- * those of all parents (NULL). A missing definition is not an error.
+ * Removes the definition of a UUID on this parent, even an invalid one, like `mdevctl undefine -u UUID -p PARENT`. A
+ * missing definition is not an error. Several parents can have a definition of one UUID, and the others keep theirs.
  */
-int mdevctl_undefine(const struct host *host, const char *uuid, const char *only, struct err *err);
+int mdevctl_undefine(const struct host *host, const char *uuid, const char *parent, struct err *err);

@@ -265,7 +265,7 @@ static void report_foreign(struct check *check, const struct gc *pass)
 			text_copy(when, sizeof(when), "by vgpu-leased");
 		check_pass(check_at(check, "%s", item->vgpu.id), "an orphan (%s on %s%s): removed %s%s",
 			   item->vgpu.type, item->vgpu.parent, item->exists ? "" : ", an mdevctl definition only", when,
-			   item->exists && mdevctl_defines(check->host, item->vgpu.id)
+			   item->exists && mdevctl_defines_on(check->host, item->vgpu.id, item->vgpu.parent)
 				   ? "; its mdevctl definition is removed with it"
 				   : "");
 	}

@@ -120,14 +120,15 @@ const char *fate_named(const struct fate_look *look, const char *id, const char 
 }
 
 /* Finds the device's mdevctl definition, which a removal would include, and whether it keeps the device. */
-static void add_definition(struct orphan_facts *facts, const struct fate_look *look, const char *id,
+static void add_definition(struct orphan_facts *facts, const struct fate_look *look, const struct vgpu_ref *vgpu,
 			   char why[REASON_SIZE])
 {
+	const struct host *host = look->store->host;
 	struct definition definition;
 	struct err err;
-	int r = mdevctl_definition(&definition, look->store->host, id, &err);
+	int r = mdevctl_definition(&definition, host, vgpu->id, &err);
 
-	facts->defined = r == 1;
+	facts->defined = vgpu->framework == FW_MDEV && mdevctl_defines_on(host, vgpu->id, vgpu->parent);
 	if (r < 0)
 		snprintf(why, REASON_SIZE, "%.200s", err.text);
 	else if (r == 1 && definition.starts && !facts->nova)
@@ -164,7 +165,7 @@ void fate_device(struct fate *fate, const struct fate_look *look, const struct i
 		r = facts.named ? 0 : is_open(look, id, open);
 		facts.open = r ? open : NULL;
 		if (!facts.named && !facts.open)
-			add_definition(&facts, look, id, why);
+			add_definition(&facts, look, &device->vgpu, why);
 		if (r == 1 && look->note)
 			seen_used(look->store, id);
 		if (!facts.named && !facts.open && !facts.kept) {

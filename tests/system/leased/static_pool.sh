@@ -57,6 +57,14 @@ holds "having listed it first" says M_WILL_GO "$(vf 1)" "$(numbered 1)" $type <"
 rm "$root/etc/libvirt/qemu/i.xml"
 lease gc --unused --grace 0 >"$work/gc" 2>"$work/err"
 
+### A UUID that is defined on two VFs, as mdevctl allows: the device runs on one of them
+made 1
+mdevctl_has "$(vf 2)" "$(numbered 1)" $type
+lease gc --unused --grace 0 >"$work/gc" 2>"$work/err"
+is "$(devices)$(cd "$root/etc/mdevctl.d" && echo */*)" "$(vf 2)/$(numbered 1)" "gc --unused removes the definition on its VF only"
+holds "the other is then a definition without a device, which Nova counts" says M_CHECK_NOVA_ALONE "$(numbered 1)" "$(numbered 1)" < <(lease check)
+rm "$root/etc/mdevctl.d/$(vf 2)"/*
+
 ### Nova's own: made for a guest
 settings 2
 start

@@ -50,7 +50,7 @@ static void broken(const char *text, const char *why)
 	struct definition d;
 	size_t n;
 
-	mdevctl_undefine(&tree.host, C, NULL, &err);
+	mdevctl_undefine(&tree.host, C, CARD, &err);
 	tree_add(&tree, text);
 	ok(mdevctl_definition(&d, &tree.host, C, &err) == -EINVAL && strstr(err.text, CARD "/" C) &&
 		   strstr(err.text, why),
@@ -80,17 +80,19 @@ static void undefining(void)
 {
 	struct definition d;
 
-	ok(mdevctl_undefine(&tree.host, C, NULL, &err) == 0 && mdevctl_definition(&d, &tree.host, C, &err) == 0 &&
+	ok(mdevctl_undefine(&tree.host, C, CARD, &err) == 0 && mdevctl_definition(&d, &tree.host, C, &err) == 0 &&
 		   !mdevctl_defines(&tree.host, C),
 	   "an undefine removes what is not valid, too");
 	ok(mdevctl_undefine(&tree.host, A, CARD, &err) == 0 && mdevctl_definition(&d, &tree.host, A, &err) == 1 &&
 		   strcmp(d.parent, OTHER_CARD) == 0,
-	   "that of one parent alone, if it is named");
-	ok(mdevctl_undefine(&tree.host, A, NULL, &err) == 0 && !mdevctl_defines(&tree.host, A),
-	   "and else those of every parent");
+	   "that of this parent alone");
+	ok(!mdevctl_defines_on(&tree.host, A, CARD) && mdevctl_defines_on(&tree.host, A, OTHER_CARD),
+	   "another parent keeps its own");
+	ok(mdevctl_undefine(&tree.host, A, OTHER_CARD, &err) == 0 && !mdevctl_defines(&tree.host, A),
+	   "which is removed when it is named");
 	ok(mdevctl_defines(&tree.host, B), "but no other");
-	ok(mdevctl_undefine(&tree.host, A, NULL, &err) == 0, "none is no error");
-	ok(mdevctl_undefine(&tree.host, "../" CARD, NULL, &err) == -EINVAL, "what is no UUID is refused");
+	ok(mdevctl_undefine(&tree.host, A, CARD, &err) == 0, "none is no error");
+	ok(mdevctl_undefine(&tree.host, "../" CARD, CARD, &err) == -EINVAL, "what is no UUID is refused");
 }
 
 int main(void)
@@ -98,7 +100,7 @@ int main(void)
 	struct definition d;
 
 	tree_begin(&tree, "etc/\n");
-	ok(mdevctl_definition(&d, &tree.host, A, &err) == 0 && mdevctl_undefine(&tree.host, A, NULL, &err) == 0,
+	ok(mdevctl_definition(&d, &tree.host, A, &err) == 0 && mdevctl_undefine(&tree.host, A, CARD, &err) == 0,
 	   "without mdevctl's directory there is none");
 	tree_add(&tree, DIRECTORY CARD "/" A " = " DEFINED("nvidia-222", "manual"));
 	tree_add(&tree, DIRECTORY CARD "/" B " = {\\n \"mdev_type\": \"nvidia-222\",\\n \"start\": \"manual\",\\n"
