@@ -71,7 +71,9 @@ static int read_hostdev(const struct xml_elem *hostdev, const struct meta *meta,
 		return 0;
 	if (attr_is(hostdev, "type", "pci")) {
 		req->kind = REQUEST_PCI;
-		req->managed = attr_is(hostdev, "managed", "yes");
+		/* A managed VF keeps the driver that <driver model='...'> names (libvirt 10.0). */
+		req->managed = attr_is(hostdev, "managed", "yes") &&
+			       !attr_is(xml_child(hostdev, "", "driver"), "model", "nvidia");
 		*address = pci_source(hostdev);
 		/* libvirt itself refuses an address that cannot be read. */
 		return *address && pci_address(req->id, *address) && (all_pci || meta_find(meta, req->id));

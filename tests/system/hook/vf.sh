@@ -58,6 +58,18 @@ typed VGPU | hook vm prepare begin -
 is "$(type_of $u1)" nvidia-222 "a class gets an mdev those of its types that are mdevs"
 typed VGPU | hook vm release end -
 
+### The driver that libvirt is to use: one of its own choice takes the VF from NVIDIA's
+with_driver() { # MANAGED DRIVER
+	vf_domain 1 $a "$1" | sed "s|<hostdev[^>]*>|&<driver $2/>|" | hook vm1 prepare begin -
+}
+holds "managed='yes' with NVIDIA's driver leaves the VF on it" with_driver yes "model='nvidia'"
+is "$(vf_type $a)" 1147 "and gives it its type"
+end_vf 1 $a
+reports "with another driver it is refused" with_driver yes "model='vfio-pci'" -- M_MANAGED
+reports "also with name='vfio', which says nothing" with_driver yes "name='vfio'" -- M_MANAGED
+holds "that does not matter with managed='no'" with_driver no "name='vfio'"
+end_vf 1 $a
+
 ### Others' hands
 set_vf_type $a 1147
 holds "a VF to which somebody gave the type is adopted" start_vf 1 $a
