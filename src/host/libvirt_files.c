@@ -16,10 +16,15 @@
 #include "base/text.h"
 #include "sys/timed_child.h"
 
-enum { NEEDLE_SIZE = 96, FILE_MAX = 64 << 20 /* more than libvirt parses */ };
+enum {
+	NEEDLE_SIZE = 96,
+	FILE_MAX = 64 << 20,     /* more than libvirt parses */
+	SAVED_XML_MAX = 1 << 20, /* in this beginning of a saved image, its XML is searched */
+};
 
 #define PERSISTENT LIBVIRT_ETC "/qemu"
 #define RUNNING "run/libvirt/qemu"
+#define SAVED "var/lib/libvirt/qemu"
 
 /* "vm1" for "vm1.xml"; NULL: not a domain's file. The caller frees it. */
 static char *domain_name(const char *file)
@@ -178,6 +183,69 @@ const char *libvirt_files_names(const struct libvirt_files *disk, const char *id
 		if (!(but && strcmp(disk->list[i].name, but) == 0) && names(&disk->list[i], needles))
 			return disk->list[i].name;
 	return NULL;
+}
+
+/* Reads the beginning of a file. Returns its length, 0 for what is not a file, or a negative errno. */
+static ssize_t read_beginning(int dir, const char *name, char text[SAVED_XML_MAX + 1])
+{
+	autoclose int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, SAVED_XML_MAX);
+
+	if (n < 0)
+		return errno == ENOENT || errno == EISDIR || errno == ELOOP ? 0 : -errno;
+	text[n] = '\0';
+	return n;
+}
+
+/* Searches the files of a directory. True, with `why`, if one names the ID, or if that is not known. */
+static bool saved_in(int at, const char *path, char needles[NEEDLES][NEEDLE_SIZE], char why[REASON_SIZE])
+{
+	autofree char *text = mem_alloc(SAVED_XML_MAX + 1);
+	autoclosedir DIR *d = sys_list(at, path);
+	ssize_t n = d || errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
+	const char *file = path;
+	const struct dirent *e;
+
+	while (n >= 0 && (e = sys_next(d))) {
+		struct libvirt_file doc = { .text = text };
+
+		file = e->d_name;
+		n = read_beginning(sys_list_fd(d), file, text);
+		if (n <= 0)
+			continue;
+		doc.len = (size_t)n;
+		doc.past = memmem(text, doc.len, "vfio-pci", strlen("vfio-pci"));
+		if (!names(&doc, needles))
+			continue;
+		snprintf(why, REASON_SIZE, "a saved domain names it: %.200s", file);
+		return true;
+	}
+	if (n < 0)
+		snprintf(why, REASON_SIZE, "cannot tell whether a saved domain names it: %.100s: %s", file,
+			 err_describe((int)-n));
+	return n < 0;
+}
+
+bool libvirt_files_saved(const struct host *host, const char *id, char why[REASON_SIZE])
+{
+	static const char *const kept[] = { SAVED "/snapshot", SAVED "/checkpoint" };
+	const struct host view = host_of_libvirt(host);
+	char needles[NEEDLES][NEEDLE_SIZE];
+	const struct dirent *e;
+
+	why[0] = '\0';
+	if (!needles_of(needles, id))
+		return false;
+	if (saved_in(view.root, SAVED "/save", needles, why))
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
+		autoclosedir DIR *domains = sys_list(view.root, kept[i]);
+
+		while ((e = sys_next(domains)))
+			if (saved_in(sys_list_fd(domains), e->d_name, needles, why))
+				return true;
+	}
+	return false;
 }
 
 bool libvirt_files_mention(const struct libvirt_files *disk, const char *text)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "model/vgpu.h"
 #include "sys/sys.h"
 
 struct libvirt_file {
@@ -39,6 +40,12 @@ void libvirt_files_free(struct libvirt_files *disk);
  * not count. Case does not matter. PCI addresses are searched in libvirt's notation.
  */
 const char *libvirt_files_names(const struct libvirt_files *disk, const char *id, const char *but);
+
+/*
+ * Does a snapshot, a checkpoint or a managed save of a domain name this ID, whose definition may no longer do so? `why`:
+ * which, or why that is not known. Reads all these files, so ask only before a removal.
+ */
+bool libvirt_files_saved(const struct host *host, const char *id, char why[REASON_SIZE]);
 
 bool libvirt_files_mention(const struct libvirt_files *disk, const char *text);
 

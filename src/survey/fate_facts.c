@@ -143,9 +143,12 @@ static struct orphan_facts facts_of(const struct fate_look *look)
 }
 
 /* Adds the facts that matter only if nothing else keeps the device or definition. */
-static void add_age(struct orphan_facts *facts, const struct fate_look *look, const char *id, const struct seen *seen)
+static void add_age(struct orphan_facts *facts, const struct fate_look *look, const char *id, const struct seen *seen,
+		    char saved[REASON_SIZE])
 {
 	facts->for_guest = affinity_is_for_guest(look->store, id);
+	if ((facts->for_guest || facts->unused) && libvirt_files_saved(look->store->host, id, saved))
+		facts->named = saved;
 	/* Record the idle time, which may begin now, even for a device that was not made for a guest. */
 	facts->idle_ms = seen_since(look->store, id, seen, look->note);
 }
@@ -170,7 +173,7 @@ void fate_device(struct fate *fate, const struct fate_look *look, const struct i
 			seen_used(look->store, id);
 		if (!facts.named && !facts.open && !facts.kept) {
 			seen.created_ms = inventory_created_ms(look->store->host, &device->vgpu);
-			add_age(&facts, look, id, &seen);
+			add_age(&facts, look, id, &seen, by);
 		}
 	}
 	facts.now_ms = sys_now_ms();
@@ -188,7 +191,7 @@ void fate_definition(struct fate *fate, const struct fate_look *look, const stru
 	facts.definition_ms = definition->created_ms;
 	facts.named = fate_named(look, definition->uuid, NULL, name);
 	if (!facts.named)
-		add_age(&facts, look, definition->uuid, &seen);
+		add_age(&facts, look, definition->uuid, &seen, name);
 	/* The recorded idle time may be that of an earlier definition with this UUID. */
 	if (definition->created_ms > facts.idle_ms)
 		facts.idle_ms = definition->created_ms;

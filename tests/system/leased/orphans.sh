@@ -124,6 +124,25 @@ is "$? $(left 1 2 3 4)" "0 2 d2 d3 " "what a domain names by then stays, and the
 holds "which is said" says M_NAMED_BY i <"$work/gc"
 clear_all
 
+### A domain whose definition has lost its vGPU, but whose snapshot or managed save still has it
+settings 'reclaim_grace = 0'
+for n in 1 2 3 4; do leave $n; done
+saved=$root/var/lib/libvirt/qemu
+mkdir -p "$saved"/{snapshot/vm1,checkpoint/vm2,save}
+says_uuid() { echo "<domain><hostdev><source><address uuid='$(numbered "$1")'/></source></hostdev></domain>"; }
+says_uuid 1 >"$saved/snapshot/vm1/before-upgrade.xml"
+says_uuid 2 >"$saved/checkpoint/vm2/backup.xml"
+{ printf 'LibvirtQemudSave\2\0\0\0' && says_uuid 3 && head -c 3000000 /dev/zero; } >"$saved/save/vm3.save"
+gc_leaves "1 d1 2 d2 3 d3 " "gc keeps what a saved domain names, and removes the rest"
+for file in before-upgrade.xml backup.xml vm3.save; do
+	holds "and says that $file does" says M_NAMED_BY_SAVED $file <"$work/gc"
+done
+unmake 1
+gc_leaves "d1 2 d2 3 d3 " "also a definition without a device" --unused
+rm -r "$saved"
+gc_leaves "" "they go when nothing names them any more"
+clear_all
+
 ### A start that needs the capacity
 settings 'reclaim_grace = 0'
 for n in {1..16}; do leave "$n"; done
