@@ -78,6 +78,14 @@ bool plan_device_fits(const struct planner *p, const struct inv_device *device)
 	       plan_type_means(p, inventory_card_of(device), device->vgpu.type);
 }
 
+/* Was the vGPU on a card of this host that is outside the pool, i.e. is it for others to create? */
+static bool was_outside(const struct planner *p)
+{
+	const struct inv_parent *parent = inventory_parent(&p->world->inv, p->resolved->last_parent);
+
+	return parent && parent->card->ready && !parent->card->pool.in_pool && parent->card->pool.claim == CLAIM_NONE;
+}
+
 void plan_only_type(const struct planner *p, const struct inv_parent *vf)
 {
 	struct resolved_request *resolved = p->resolved;
@@ -89,8 +97,8 @@ void plan_only_type(const struct planner *p, const struct inv_parent *vf)
 	types = pool_types(&p->world->inv, resolved->req->kind == REQUEST_MDEV, vf);
 	if (!types[0] || types[1] || !plan_type_fits(resolved, types[0]->type))
 		return;
-	/* The UUID belonged to another kind of device, such as a crypto engine, which a vGPU cannot replace. */
-	if (*resolved->was && !type_has_driver_of(resolved->was, types[0]->type))
+	/* A vGPU of the pool cannot replace another kind of device, such as a crypto engine, nor one of another owner. */
+	if (*resolved->was && (!type_has_driver_of(resolved->was, types[0]->type) || was_outside(p)))
 		return;
 	text_copy(resolved->types[0], TYPE_SIZE, types[0]->type);
 	resolved->ntypes = 1;

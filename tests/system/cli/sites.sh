@@ -295,6 +295,20 @@ rm "$root/run/libvirt/qemu/vm1.xml"
 is "$(whole | hook vm2 prepare begin - 2>&1)" "" "a lease without a running guest keeps nobody from it"
 call release end 1
 
+### Cyborg owns one card and Nova the other: an instance has an mdev of Cyborg's, which is not created again at boot
+new_host t4:2
+of_nova nvidia-222@0000:84:00.0
+create 0000:85:00.0 nvidia-223 5
+of_cyborg() { domain 5 "$(uuid 5)" | sed "s|<metadata>|&<nova:instance xmlns:nova='http://openstack.org/xmlns/libvirt/nova/1.1'/>|"; }
+of_cyborg | hook vm5 prepare begin -
+vl_words "it is leased as it is" "nvidia-223 adopted" list --no-headings -o TYPE,ORIGIN
+of_cyborg | hook vm5 release end -
+holds "and stays" exists 5
+remove_device "$(uuid 5)"
+said=$(of_cyborg | hook vm5 prepare begin - 2>&1)
+is "$?" 1 "once it is gone, it is not replaced by a vGPU of Nova's card and type"
+holds "and the refusal names its type" says M_TYPE_DISABLED_NOVA nvidia-223 nvidia-222 <<<"$said"
+
 ### One file for a fleet, also on its hosts without a GPU: a server with the display controller of its management board
 end_host
 root=$work/bare
