@@ -42,8 +42,8 @@ void libvirt_files_free(struct libvirt_files *disk);
 const char *libvirt_files_names(const struct libvirt_files *disk, const char *id, const char *but);
 
 /*
- * Does a snapshot, a checkpoint or a managed save of a domain name this ID, whose definition may no longer do so? `why`:
- * which, or why that is not known. Reads all these files, so ask only before a removal.
+ * Does a snapshot, a checkpoint or a managed save of a domain name this ID? The definition may no longer do so. `why`
+ * says which, or why that is not known. Reads all these files, so ask only before a removal.
  */
 bool libvirt_files_saved(const struct host *host, const char *id, char why[REASON_SIZE]);
 

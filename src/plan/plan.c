@@ -97,7 +97,7 @@ void plan_only_type(const struct planner *p, const struct inv_parent *vf)
 	types = pool_types(&p->world->inv, resolved->req->kind == REQUEST_MDEV, vf);
 	if (!types[0] || types[1] || !plan_type_fits(resolved, types[0]->type))
 		return;
-	/* A vGPU of the pool cannot replace another kind of device, such as a crypto engine, nor one of another owner. */
+	/* A vGPU of the pool replaces no other kind of device, such as a crypto engine, nor that of another owner. */
 	if (*resolved->was && (!type_has_driver_of(resolved->was, types[0]->type) || was_outside(p)))
 		return;
 	text_copy(resolved->types[0], TYPE_SIZE, types[0]->type);

@@ -199,18 +199,16 @@ holds "one domain can have both of the group" begin 2 $a $other
 ### VFs that take a type, on a desktop board without ACS
 new_host l40s/4 nvidia-1147 policy 'driver_cleanup = 0'
 card=0000:26:00.0 a=0000:26:00.4 b=0000:26:00.5 managed=no
-begin() { start_vf "$1" "$2"; }
-finish() { end_vf "$1" "$2"; }
 control iommu "$b $a"
 is "$(lease inventory --no-headings -o CAPACITY,AVAILABLE | xargs)" "3 3" "two VFs of one group are one"
-holds "a domain gets one of them" begin 2 $a
+holds "a domain gets one of them" start_vf 2 $a
 refused "the other one" $b M_GROUP_LEASED "$(group $a)" vm2 $a
 set_vf_type $b 1147
 refused "also with a type" $b M_GROUP_LEASED "$(group $a)" vm2 $a
 set_vf_type $b 0
-holds "a VF of another group is free" begin 3 0000:26:00.6
-finish 3 0000:26:00.6
-finish 2 $a
+holds "a VF of another group is free" start_vf 3 0000:26:00.6
+end_vf 3 0000:26:00.6
+end_vf 2 $a
 control iommu "$card $card"
 is "$(lease inventory --no-headings -o AVAILABLE)" 0 "with the card in the group, no VF is available"
 never "the card itself is in the group" $a M_GROUP_CARD $card "$(group $a)" nvidia
