@@ -75,7 +75,7 @@ int cmd_check_domain(const struct cmd *cmd, struct err *err)
 /* Without --config, a missing configuration is not an error. */
 static bool is_wrong_config(const struct cmd *cmd)
 {
-	return !cmd->has_config && (cmd->no_config.code != ENOENT || cmd->call->args.config);
+	return !cmd->has_config && cmd->no_config.code && (cmd->no_config.code != ENOENT || cmd->call->args.config);
 }
 
 static int read_config(struct cmd *cmd, unsigned int needs, struct err *err)
@@ -195,11 +195,11 @@ static int may_change(const struct cmd *cmd, struct err *err)
 	return err_set(err, EPERM, "cannot change leases: permission denied; run as root");
 }
 
-int cmd_open(struct cmd *cmd, struct cmd_call *call, unsigned int needs, struct err *err)
+int cmd_open(struct cmd *cmd, unsigned int needs, struct err *err)
 {
+	struct cmd_call *call = cmd->call;
 	bool write = needs & CMD_WRITE && !call->dry_run;
 
-	*cmd = (struct cmd){ .call = call, .host.root = -1, .store = STORE_NONE };
 	cmd->hp = (struct hotplug){
 		.host = &cmd->host, .store = &cmd->store, .policy = &cmd->config.policy, .uri = call->connect
 	};
@@ -248,6 +248,8 @@ void cmd_close(struct cmd *cmd)
 	while ((line = strsep(&rest, "\n")) && rest)
 		term_wrap_printable(term_stdout(), 0, TERM_INDENT, line);
 	free(cmd->text);
+	if (cmd->out.json)
+		json_out_end(cmd->out.json);
 	survey_end(&cmd->world);
 	store_close(&cmd->store);
 	config_free(&cmd->config);
@@ -292,47 +294,37 @@ bool cmd_matches(const struct cmd_call *call, const struct vgpu_ref *vgpu, const
 	       (!call->domain || lease_is_of(lease, call->domain));
 }
 
-static bool json_begun;
-
-void cmd_json_begin(struct json_out *json, const struct cmd *cmd)
+void cmd_json_error(struct cmd *cmd, const struct err *err)
 {
-	json_begun = true;
-	json_out_begin(json, stdout);
-	json_out_number(json, "version", 1);
-	if (cmd && is_wrong_config(cmd))
-		json_out_string(json, "error", cmd->no_config.text);
-}
-
-void cmd_json_error(const struct err *err)
-{
-	struct json_out json;
-
-	if (json_begun)
+	if (cmd->out.json)
 		return;
-	cmd_json_begin(&json, NULL);
-	json_out_string(&json, "error", err->text);
-	json_out_end(&json);
+	cmd->out.json = &cmd->document;
+	json_out_begin(cmd->out.json, stdout);
+	json_out_number(cmd->out.json, "version", 1);
+	if (err->code)
+		json_out_string(cmd->out.json, "error", err->text);
 }
 
-void cmd_rows_begin(struct rows *rows, const struct cmd *cmd, const struct table_layout *layout, const char *array)
+struct json_out *cmd_json(struct cmd *cmd)
 {
-	*rows = (struct rows){ 0 };
-	if (!cmd->call->json) {
-		table_start(&rows->table, layout, &cmd->call->table);
-		return;
-	}
-	rows->json = &rows->document;
-	cmd_json_begin(rows->json, cmd);
-	if (array)
-		json_out_array(rows->json, array);
+	if (cmd->call->json)
+		cmd_json_error(cmd, is_wrong_config(cmd) ? &cmd->no_config : &(struct err){ 0 });
+	return cmd->out.json;
 }
 
-void cmd_rows_end(struct rows *rows)
+struct rows *cmd_rows(struct cmd *cmd, const struct table_layout *layout, const char *array)
 {
-	if (rows->json)
-		json_out_end(rows->json);
-	else
-		table_end(&rows->table, term_stdout());
+	if (!cmd_json(cmd))
+		table_start(&cmd->out.table, layout, &cmd->call->table);
+	else if (array)
+		json_out_array(cmd->out.json, array);
+	return &cmd->out;
+}
+
+void cmd_rows_end(struct cmd *cmd)
+{
+	if (!cmd->out.json)
+		table_end(&cmd->out.table, term_stdout());
 }
 
 const char *cmd_file_name(const char *path)

@@ -108,10 +108,16 @@ struct cmd {
 	char type[TYPE_SIZE];   /* the type that the command line names */
 	bool has_type;          /* the configuration or this host has this type */
 	char pgpu[PARENT_SIZE]; /* spelt as in sysfs; cmd_take_pgpu() makes call->pgpu point to it */
+	struct rows out;        /* of cmd_json() and cmd_rows() */
+	struct json_out document;
 };
 
-/* Opens what `needs` says, and replaces a type's name in *call by its ID. Call cmd_close() even after a failure. */
-int cmd_open(struct cmd *cmd, struct cmd_call *call, unsigned int needs, struct err *err);
+#define CMD_NONE(of_call) { .call = (of_call), .host.root = -1, .store = STORE_NONE }
+
+/* Opens what `needs` says, and replaces a type's name in the call by its ID. `cmd` is CMD_NONE before. */
+int cmd_open(struct cmd *cmd, unsigned int needs, struct err *err);
+
+/* Ends the output, and frees all. Call it even after a failure. */
 void cmd_close(struct cmd *cmd);
 
 /* A stream for whole, printable lines. cmd_close() prints them, wrapped at words on a terminal. */
@@ -160,21 +166,17 @@ void cmd_take_pgpu(struct cmd *cmd, const char *word);
 /* Does the vGPU match the filters? `lease` is NULL if the vGPU has none. */
 bool cmd_matches(const struct cmd_call *call, const struct vgpu_ref *vgpu, const struct lease *lease);
 
-/*
- * Begins the command's JSON on standard output. An error of `cmd`'s configuration becomes the member "error"; if `cmd`
- * is NULL, the caller reports such errors.
- */
-void cmd_json_begin(struct json_out *json, const struct cmd *cmd);
+/* With --json, the command's document on standard output, begun with an error of its configuration; else NULL. */
+struct json_out *cmd_json(struct cmd *cmd);
 
-/*
- * Begin and end a command's output: its table, or with --json the document. The rows go to the member `array`; if
- * `array` is NULL, the caller opens one. cmd_rows_end() closes what is open.
- */
-void cmd_rows_begin(struct rows *rows, const struct cmd *cmd, const struct table_layout *layout, const char *array);
-void cmd_rows_end(struct rows *rows);
+/* Makes an error the JSON document, unless the command has already begun one. */
+void cmd_json_error(struct cmd *cmd, const struct err *err);
 
-/* Prints an error as a JSON document, unless the command has already begun one. */
-void cmd_json_error(const struct err *err);
+/* Begins a table, or with --json the array of this name; if it is NULL, the caller opens one. */
+struct rows *cmd_rows(struct cmd *cmd, const struct table_layout *layout, const char *array);
+
+/* Prints the table. */
+void cmd_rows_end(struct cmd *cmd);
 
 /*
  * The text of a first configuration for this host; the caller frees it. Fails, and warns of each GPU, if the host is

@@ -19,7 +19,7 @@ enum { HOST_SIZE = 256, PROVIDER_SIZE = HOST_SIZE + NOVA_DEVICE_SIZE, NOTE_SIZE 
 /* What is exported. `host` is Nova's name for this host, in ASCII without blanks. */
 struct export
 {
-	const struct cmd *cmd;
+	struct cmd *cmd;
 	struct nova_inventory nova;
 	const char *host;
 };
@@ -93,9 +93,8 @@ static void print_traits(struct rows *rows, const struct nova_provider *provider
 
 static void print_placement(const struct export *export)
 {
-	struct rows rows;
+	struct rows *rows = cmd_rows(export->cmd, &layout, "providers");
 
-	cmd_rows_begin(&rows, export->cmd, &layout, "providers");
 	for (size_t i = 0; i < export->nova.n; i++) {
 		const struct nova_provider *p = &export->nova.providers[i];
 		char name[PROVIDER_SIZE], note[NOTE_SIZE] = "";
@@ -107,21 +106,21 @@ static void print_placement(const struct export *export)
 			snprintf(note, NOTE_SIZE, "%s is defined for two parents; see 'vgpu-lease check'", p->twice);
 		else if (p->defined)
 			snprintf(note, NOTE_SIZE, "%d of them only defined; see 'vgpu-lease check'", p->defined);
-		row_begin(&rows);
-		row_text(&rows, COL_PROVIDER, "name", name_of(name, export, p));
-		json_out_string(rows.json, "parent", p->parent->name);
-		row_text(&rows, COL_TYPE, "type", p->section->type);
-		row_text(&rows, COL_CLASS, "class", p->section->class);
-		table_number(&rows.table, COL_USED, p->existing + p->defined);
-		json_out_number(rows.json, "existing", p->existing);
-		json_out_number(rows.json, "defined", p->defined);
-		row_number(&rows, COL_AVAILABLE, "available", p->available);
-		row_number(&rows, COL_TOTAL, "total", p->total);
-		print_traits(&rows, p);
-		row_text(&rows, COL_NOTE, "note", note);
-		row_end(&rows);
+		row_begin(rows);
+		row_text(rows, COL_PROVIDER, "name", name_of(name, export, p));
+		json_out_string(rows->json, "parent", p->parent->name);
+		row_text(rows, COL_TYPE, "type", p->section->type);
+		row_text(rows, COL_CLASS, "class", p->section->class);
+		table_number(&rows->table, COL_USED, p->existing + p->defined);
+		json_out_number(rows->json, "existing", p->existing);
+		json_out_number(rows->json, "defined", p->defined);
+		row_number(rows, COL_AVAILABLE, "available", p->available);
+		row_number(rows, COL_TOTAL, "total", p->total);
+		print_traits(rows, p);
+		row_text(rows, COL_NOTE, "note", note);
+		row_end(rows);
 	}
-	cmd_rows_end(&rows);
+	cmd_rows_end(export->cmd);
 }
 
 /* Do VFs of this model have another type? All have the same PCI ID, so Nova can select only by resource class. */

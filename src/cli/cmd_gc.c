@@ -62,26 +62,25 @@ static const struct table_layout layout = {
 	.narrow = { COL_PARENT, COL_STATE, COL_TYPE },
 };
 
-static void print(const struct cmd *cmd, const struct gc *pass)
+static void print(struct cmd *cmd, const struct gc *pass)
 {
-	struct rows rows;
+	struct rows *rows = cmd_rows(cmd, &layout, "items");
 
-	cmd_rows_begin(&rows, cmd, &layout, "items");
 	for (const struct gc_item *item = pass->items; item < pass->items + pass->n; item++) {
 		autofree char *reason = mem_format("%s; but: %s", item->why, item->trouble);
 
-		row_begin(&rows);
-		row_vgpu(&rows, &item->vgpu);
-		row_lease(&rows, item->leased ? &item->lease : NULL);
-		table_coloured(&rows.table, COL_OUTCOME, cmd_gc_outcome(item),
+		row_begin(rows);
+		row_vgpu(rows, &item->vgpu);
+		row_lease(rows, item->leased ? &item->lease : NULL);
+		table_coloured(&rows->table, COL_OUTCOME, cmd_gc_outcome(item),
 			       item->outcome == GC_FAILED ? TERM_RED : "");
-		json_out_string(rows.json, "outcome", cmd_gc_outcome(item));
-		table_text(&rows.table, COL_REASON, *item->trouble ? reason : item->why);
-		json_out_string(rows.json, "reason", item->why);
-		json_out_text(rows.json, "error", item->trouble);
-		row_end(&rows);
+		json_out_string(rows->json, "outcome", cmd_gc_outcome(item));
+		table_text(&rows->table, COL_REASON, *item->trouble ? reason : item->why);
+		json_out_string(rows->json, "reason", item->why);
+		json_out_text(rows->json, "error", item->trouble);
+		row_end(rows);
 	}
-	cmd_rows_end(&rows);
+	cmd_rows_end(cmd);
 }
 
 static int check_grace(struct cmd_call *call, struct err *err)

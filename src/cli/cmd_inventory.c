@@ -21,26 +21,26 @@ static int inventory(struct cmd *cmd, struct err *err)
 {
 	const char *type = cmd->call->type;
 	autostatus struct status status = { 0 };
-	struct rows rows;
+	struct rows *rows;
 	size_t n = 0;
 
 	if (status_read(&status, cmd, err) < 0)
 		return -err->code;
-	cmd_rows_begin(&rows, cmd, &inventory_layout, NULL);
-	json_out_object(rows.json, "driver");
+	rows = cmd_rows(cmd, &inventory_layout, NULL);
+	json_out_object(rows->json, "driver");
 	if (*cmd->world.inv.nvidia_driver)
-		json_out_string(rows.json, "nvidia", cmd->world.inv.nvidia_driver);
-	json_out_close(rows.json);
-	json_out_array(rows.json, "pgpus");
+		json_out_string(rows->json, "nvidia", cmd->world.inv.nvidia_driver);
+	json_out_close(rows->json);
+	json_out_array(rows->json, "pgpus");
 	for (const struct card_row *row = status.rows; row < status.rows + status.nrows; row++) {
 		if (type && !cards_serve(row, type))
 			continue;
-		row_begin(&rows);
-		cards_fields(&rows, &cmd->world, row);
-		row_end(&rows);
+		row_begin(rows);
+		cards_fields(rows, &cmd->world, row);
+		row_end(rows);
 		n++;
 	}
-	cmd_rows_end(&rows);
+	cmd_rows_end(cmd);
 	if (!n && type && !cmd->call->pgpu)
 		out_warn("no pGPU is configured for %s; 'vgpu-lease types' shows which provide it", type);
 	return CMD_DONE;
@@ -141,24 +141,24 @@ static int types(struct cmd *cmd, struct err *err)
 {
 	const struct world *world = &cmd->world;
 	const struct inventory *inv = &world->inv;
-	struct rows rows;
+	struct rows *rows;
 	size_t n = 0;
 
 	if (cmd_survey(cmd, err) < 0 || cmd_check_type(cmd, err) < 0 ||
 	    (cmd->call->pgpu && !cards_pgpu(world, cmd->call->pgpu, err)))
 		return -err->code;
-	cmd_rows_begin(&rows, cmd, &types_layout, "types");
+	rows = cmd_rows(cmd, &types_layout, "types");
 	for (size_t g = 0; g < inv->npgpus; g++) {
 		const struct inv_pgpu *card = inv->pgpus[g];
 
 		for (size_t o = 0; o < card->noffers; o++) {
 			if (!is_shown(cmd->call, inv, g, card->offers[o].type->id))
 				continue;
-			print_type(&rows, world, card->offers[o].type, card->framework);
+			print_type(rows, world, card->offers[o].type, card->framework);
 			n++;
 		}
 	}
-	cmd_rows_end(&rows);
+	cmd_rows_end(cmd);
 	if (!n && !cmd->call->json && !cmd->call->pgpu && !cmd->call->type)
 		out_warn("no pGPU is ready on this host; 'vgpu-lease inventory' shows why");
 	return CMD_DONE;
@@ -200,24 +200,23 @@ static const struct table_layout leases_layout = {
 	.narrow = { COL_ORIGIN, COL_PARENT, COL_AGE, COL_INSTANCE },
 };
 
-static void print_leases(const struct cmd *cmd, const struct leases *leases, const struct gc *verdicts)
+static void print_leases(struct cmd *cmd, const struct leases *leases, const struct gc *verdicts)
 {
-	struct rows rows;
+	struct rows *rows = cmd_rows(cmd, &leases_layout, "leases");
 
-	cmd_rows_begin(&rows, cmd, &leases_layout, "leases");
 	for (const struct lease *l = leases->list; l < leases->list + leases->n; l++) {
 		char note[NOTE_SIZE];
 
 		if (!cmd_matches(cmd->call, &l->vgpu, l))
 			continue;
-		row_begin(&rows);
-		row_vgpu(&rows, &l->vgpu);
-		json_out_string(rows.json, "uuid", l->vgpu.framework == FW_MDEV ? l->vgpu.id : NULL);
-		row_whole_lease(&rows, l, l->framebuffer_mib);
-		row_text(&rows, COL_NOTE, "note", note_of(cmd_gc_item(verdicts, l->vgpu.id), note));
-		row_end(&rows);
+		row_begin(rows);
+		row_vgpu(rows, &l->vgpu);
+		json_out_string(rows->json, "uuid", l->vgpu.framework == FW_MDEV ? l->vgpu.id : NULL);
+		row_whole_lease(rows, l, l->framebuffer_mib);
+		row_text(rows, COL_NOTE, "note", note_of(cmd_gc_item(verdicts, l->vgpu.id), note));
+		row_end(rows);
 	}
-	cmd_rows_end(&rows);
+	cmd_rows_end(cmd);
 }
 
 static int list(struct cmd *cmd, struct err *err)

@@ -228,7 +228,7 @@ static int find_object(struct cmd *cmd, const char *object, struct err *err)
 	enum show_kind kind;
 	struct err why;
 
-	if (cmd_open(cmd, cmd->call, CMD_CONFIG_OWN, &why) < 0 || cmd_survey(cmd, &why) < 0)
+	if (cmd_open(cmd, CMD_CONFIG_OWN, &why) < 0 || cmd_survey(cmd, &why) < 0)
 		return 0;
 	kind = show_kind(cmd);
 	if (kind == SHOW_PGPU) {
@@ -257,27 +257,20 @@ static int run(struct cmd *cmd, struct err *err)
 	struct events_query query = { .root = args->root,
 				      .object = object && id_parse(id, object) ? id : object,
 				      .since_us = cmd->call->since_us };
-	struct json_out json;
-	bool none;
-	int r;
+	struct json_out *json = cmd_json(cmd);
+	int r = events_print(&query, json, err);
+	bool none = r == 0;
 
-	if (cmd->call->json)
-		cmd_json_begin(&json, NULL);
-	r = events_print(&query, cmd->call->json ? &json : NULL, err);
-	none = r == 0;
 	if (none && object && !has_events(&query))
 		r = find_object(cmd, query.object, err);
 	/* Print this only on a terminal, because a script counts lines. */
-	if (none && r == 0 && !cmd->call->json && term_stdout()->width)
+	if (none && r == 0 && !json && term_stdout()->width)
 		out_say("no events in the journal");
-	if (cmd->call->json && !query.readable) {
-		json_out_array(&json, "events");
-		json_out_close(&json);
+	if (!query.readable) {
+		json_out_array(json, "events");
+		json_out_close(json);
 	}
-	if (cmd->call->json) {
-		json_out_string(&json, "error", r < 0 ? err->text : NULL);
-		json_out_end(&json);
-	}
+	json_out_string(json, "error", r < 0 ? err->text : NULL);
 	return r < 0 ? r : CMD_DONE;
 }
 

@@ -109,27 +109,25 @@ static void print_json(const struct planning *p, const char *refusal)
 	const struct plan *plan = &p->preview.plan;
 	const struct request *request = p->lifecycle.request;
 	const struct rewritten *rewritten = &p->preview.rewritten;
-	struct json_out json;
+	struct json_out *json = cmd_json(p->cmd);
 
-	cmd_json_begin(&json, NULL);
 	if (request && !p->large)
-		out_json_domain(&json, request->uuid, request->name);
+		out_json_domain(json, request->uuid, request->name);
 	else
-		json_out_string(&json, "domain", NULL);
-	json_out_string(&json, "operation", operations[p->mode]);
-	json_out_bool(&json, "possible", !refusal);
-	json_out_string(&json, "refusal", refusal);
-	json_out_array(&json, "remove_first");
+		json_out_string(json, "domain", NULL);
+	json_out_string(json, "operation", operations[p->mode]);
+	json_out_bool(json, "possible", !refusal);
+	json_out_string(json, "refusal", refusal);
+	json_out_array(json, "remove_first");
 	for (size_t i = 0; i < plan->nremoves; i++)
-		json_out_string(&json, NULL, plan->removes[i]);
-	json_out_close(&json);
-	json_steps(&json, p);
-	json_verdicts(&json, p);
-	json_out_array(&json, "warnings");
-	say_remarks(p, json_warning, &json);
-	json_out_close(&json);
-	json_out_string(&json, "xml", rewritten->changed ? rewritten->xml : NULL);
-	json_out_end(&json);
+		json_out_string(json, NULL, plan->removes[i]);
+	json_out_close(json);
+	json_steps(json, p);
+	json_verdicts(json, p);
+	json_out_array(json, "warnings");
+	say_remarks(p, json_warning, json);
+	json_out_close(json);
+	json_out_string(json, "xml", rewritten->changed ? rewritten->xml : NULL);
 }
 
 /*

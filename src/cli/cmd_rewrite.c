@@ -26,7 +26,7 @@ static int make_rewrite(struct rewrite *r, struct cmd *cmd, const char *xml, siz
 	struct err ignored;
 
 	*r = (struct rewrite){ .xml = xml, .len = len, .flags = DOMXML_FILE, .all = cmd->call->all, .vfs = true };
-	if (cmd_open(cmd, cmd->call, 0, &ignored) == 0 && cmd->has_config)
+	if (cmd_open(cmd, 0, &ignored) == 0 && cmd->has_config)
 		config = &cmd->config;
 	if (cmd->host.root >= 0)
 		r->host = &cmd->host;
@@ -144,7 +144,7 @@ static int of_domain(struct cmd *cmd, struct err *err)
 	autofree char *xml = NULL;
 	autorewrite struct rewrite rewrite = { .host = &cmd->host, .all = cmd->call->all, .vfs = true };
 
-	if (cmd_open(cmd, cmd->call, CMD_LIBVIRT, err) < 0 ||
+	if (cmd_open(cmd, CMD_LIBVIRT, err) < 0 ||
 	    rewrite_live(&rewrite, &xml, hp->virt, &hp->domain, hp->config, err) < 0)
 		return -err->code;
 	say_what_changed(&rewrite, "");

@@ -200,21 +200,20 @@ static void say_rest(const struct show *show)
 static void print(const struct show *show)
 {
 	const struct request *request = show->request;
-	struct rows rows;
+	struct rows *rows = cmd_rows(show->cmd, &layout, NULL);
 
-	cmd_rows_begin(&rows, show->cmd, &layout, NULL);
-	out_json_domain(rows.json, show->domain->uuid, show->domain->name);
-	json_out_text(rows.json, "instance", request ? request->instance : NULL);
-	json_out_text(rows.json, "project", request && *request->instance ? request->project : NULL);
-	json_out_bool(rows.json, "running", show->domain->running);
-	json_out_number(rows.json, "pid", show->qemu ? show->qemu : -1);
-	json_out_array(rows.json, "devices");
+	out_json_domain(rows->json, show->domain->uuid, show->domain->name);
+	json_out_text(rows->json, "instance", request ? request->instance : NULL);
+	json_out_text(rows->json, "project", request && *request->instance ? request->project : NULL);
+	json_out_bool(rows->json, "running", show->domain->running);
+	json_out_number(rows->json, "pid", show->qemu ? show->qemu : -1);
+	json_out_array(rows->json, "devices");
 	for (size_t i = 0; i < show->n; i++)
-		print_vgpu(&rows, show, &show->views[i]);
-	json_out_close(rows.json);
-	json_out_number(rows.json, "suspended", show->suspended ? (long)domxml_request(show->suspended)->nvgpus : 0);
-	cmd_rows_end(&rows);
-	if (!rows.json)
+		print_vgpu(rows, show, &show->views[i]);
+	json_out_close(rows->json);
+	json_out_number(rows->json, "suspended", show->suspended ? (long)domxml_request(show->suspended)->nvgpus : 0);
+	cmd_rows_end(show->cmd);
+	if (!rows->json)
 		say_rest(show);
 }
 

@@ -27,22 +27,18 @@ static void json_finding(struct json_out *json, const struct finding *finding)
 	json_out_close(json);
 }
 
-static void print_json(const struct status *status)
+static void print_json(const struct status *status, struct json_out *json)
 {
-	struct json_out json;
-
-	cmd_json_begin(&json, status->cmd);
-	json_out_string(&json, "host", status->host);
-	json_out_text(&json, "nvidia_driver", status->cmd->world.inv.nvidia_driver);
-	json_out_array(&json, "problems");
+	json_out_string(json, "host", status->host);
+	json_out_text(json, "nvidia_driver", status->cmd->world.inv.nvidia_driver);
+	json_out_array(json, "problems");
 	for (size_t i = 0; i < status->check.n; i++)
 		if (status->check.findings[i].status != CHECK_PASS)
-			json_finding(&json, &status->check.findings[i]);
-	json_out_close(&json);
-	status_json_pgpus(&json, status);
+			json_finding(json, &status->check.findings[i]);
+	json_out_close(json);
+	status_json_pgpus(json, status);
 	/* Row nrows has the vGPUs of pGPUs that the host no longer has. */
-	status_json_vgpus(&json, status, status->nrows);
-	json_out_end(&json);
+	status_json_vgpus(json, status, status->nrows);
 }
 
 static void check_host(struct status *status, struct cmd *cmd)
@@ -67,7 +63,7 @@ static int draw(struct cmd *cmd, const struct term *term, struct err *err)
 		return -err->code;
 	check_host(&status, cmd);
 	if (cmd->call->json)
-		print_json(&status);
+		print_json(&status, cmd_json(cmd));
 	else
 		status_print(&status, term);
 	return 0;
@@ -148,12 +144,12 @@ static bool draw_again(const struct cmd *cmd)
 {
 	struct term term = *term_stdout();
 	struct err why = { 0 };
-	struct cmd now;
+	struct cmd now = CMD_NONE(cmd->call);
 	autofree char *text = NULL;
 	size_t len;
 
 	term.to = mem_open(&text, &len);
-	if (cmd_open(&now, cmd->call, CMD_CONFIG_OWN, &why) < 0 || draw(&now, &term, &why) < 0)
+	if (cmd_open(&now, CMD_CONFIG_OWN, &why) < 0 || draw(&now, &term, &why) < 0)
 		term_wrap(&term, 0, "", why.text);
 	cmd_close(&now);
 	mem_close(term.to);
@@ -254,19 +250,14 @@ const struct command cmd_status = {
 	.run = run,
 };
 
-static void print_check_json(const struct check *check)
+static void print_check_json(const struct check *check, struct json_out *json)
 {
-	struct json_out json;
-
-	cmd_json_begin(&json, NULL);
-	json_out_bool(&json, "ok", check->count[CHECK_FAIL] == 0);
-	json_out_number(&json, "pgpus", (long)check->ncards);
-	json_out_number(&json, "pgpus_in_pool", (long)check->npool);
-	json_out_array(&json, "checks");
+	json_out_bool(json, "ok", check->count[CHECK_FAIL] == 0);
+	json_out_number(json, "pgpus", (long)check->ncards);
+	json_out_number(json, "pgpus_in_pool", (long)check->npool);
+	json_out_array(json, "checks");
 	for (size_t i = 0; i < check->n; i++)
-		json_finding(&json, &check->findings[i]);
-	json_out_close(&json);
-	json_out_end(&json);
+		json_finding(json, &check->findings[i]);
 }
 
 static void print_check(const struct check *check)
@@ -302,7 +293,7 @@ static int check_now(struct cmd *cmd, struct err *err)
 	check_run(&check);
 	out_progress_end(progress);
 	if (cmd->call->json)
-		print_check_json(&check);
+		print_check_json(&check, cmd_json(cmd));
 	else
 		print_check(&check);
 	r = check.count[CHECK_FAIL] ? CMD_FAILED : CMD_DONE;

@@ -169,7 +169,7 @@ static void print_help(const struct command *command)
 
 static int run(struct cmd_call *call, const struct command *command, struct err *err)
 {
-	struct cmd cmd;
+	struct cmd cmd = CMD_NONE(call);
 	int r;
 
 	if (call->args.version) {
@@ -183,18 +183,14 @@ static int run(struct cmd_call *call, const struct command *command, struct err 
 	if (!command)
 		command = &cmd_status;
 	text_set_root(call->args.root);
-	if (check_call(call, command, err) < 0) {
-		r = CMD_USAGE;
-	} else {
-		r = cmd_open(&cmd, call, command->needs, err);
-		if (r == 0)
-			r = command->run(&cmd, err);
-		cmd_close(&cmd);
-		if (r < 0)
-			cmd_advise_root(err);
-	}
+	r = check_call(call, command, err) < 0 ? CMD_USAGE : cmd_open(&cmd, command->needs, err);
+	if (r == 0)
+		r = command->run(&cmd, err);
+	if (r < 0)
+		cmd_advise_root(err);
 	if (r != CMD_DONE && call->json && err->code != 0)
-		cmd_json_error(err);
+		cmd_json_error(&cmd, err);
+	cmd_close(&cmd);
 	return r;
 }
 

@@ -72,7 +72,6 @@ void out_age(char out[32], int64_t boot_ms);
  */
 struct rows {
 	struct json_out *json; /* NULL: a table, or only its cells */
-	struct json_out document;
 	struct table table;
 };
 void row_begin(struct rows *rows);

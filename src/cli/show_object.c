@@ -264,7 +264,6 @@ static void print_pgpu(const struct status *status, const struct card_row *row)
 	const struct inv_pgpu *card = &row->card;
 	const char *model = row->model;
 	const struct capacity_framebuffer mib = row->mib;
-	struct rows types;
 
 	out_say("pGPU %s", card->address);
 	if (*card->vendor)
@@ -288,14 +287,13 @@ static void print_pgpu(const struct status *status, const struct card_row *row)
 	if (!row->pgpu || !card->noffers)
 		return;
 	putchar('\n');
-	cmd_rows_begin(&types, status->cmd, &types_layout, NULL);
-	cards_offers(&types, world, row);
-	cmd_rows_end(&types);
+	cards_offers(cmd_rows(status->cmd, &types_layout, NULL), world, row);
+	cmd_rows_end(status->cmd);
 }
 
 static void print_pgpus(const struct status *status, struct json_out *json)
 {
-	struct rows rows;
+	struct rows *rows;
 
 	if (json) {
 		json_out_text(json, "nvidia_driver", status->cmd->world.inv.nvidia_driver);
@@ -307,17 +305,17 @@ static void print_pgpus(const struct status *status, struct json_out *json)
 	if (!status->nvgpus)
 		return;
 	putchar('\n');
-	cmd_rows_begin(&rows, status->cmd, &vgpus_layout, NULL);
+	rows = cmd_rows(status->cmd, &vgpus_layout, NULL);
 	for (size_t i = 0; i < status->nvgpus; i++)
-		status_vgpu(&rows, &status->vgpus[i]);
-	cmd_rows_end(&rows);
+		status_vgpu(rows, &status->vgpus[i]);
+	cmd_rows_end(status->cmd);
 }
 
 int show_object(struct cmd *cmd, bool is_vgpu, struct err *err)
 {
 	struct facts facts = { .cmd = cmd };
 	autostatus struct status status = { 0 };
-	struct json_out document = { 0 }, *json = cmd->call->json ? &document : NULL;
+	struct json_out *json;
 	const char *object = cmd->call->args.operands[0];
 
 	if (cmd->call->args.bits & CMD_TABLE & ~CMD_JSON) {
@@ -329,8 +327,7 @@ int show_object(struct cmd *cmd, bool is_vgpu, struct err *err)
 		cmd_take_pgpu(cmd, object);
 	if (status_read(&status, cmd, err) < 0 || (is_vgpu && read_facts(&facts, &status, err) < 0))
 		return -err->code;
-	if (json)
-		cmd_json_begin(json, cmd);
+	json = cmd_json(cmd);
 	if (!is_vgpu)
 		print_pgpus(&status, json);
 	else if (json)
@@ -338,8 +335,6 @@ int show_object(struct cmd *cmd, bool is_vgpu, struct err *err)
 	else
 		print_vgpu(&facts);
 	show_events(cmd, is_vgpu ? facts.ref.id : status.rows[0].card.address, json);
-	if (json)
-		json_out_end(json);
 	gc_free(&facts.pass);
 	return 0;
 }

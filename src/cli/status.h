@@ -30,7 +30,7 @@ struct status_vgpu {
 };
 
 struct status {
-	const struct cmd *cmd;
+	struct cmd *cmd;
 	struct check check;
 	struct card_row *rows;
 	size_t nrows;

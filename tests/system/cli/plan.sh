@@ -129,6 +129,7 @@ is "$(grep ^not <<<"$out" | head -n 2)" "$(for n in 5 6; do message M_PLAN_NOT_O
 configure <<<'[nonsense]'
 plan 1 nvidia-222
 like "$status|$out|$err" "1||$(message M_PROGRAM "*/vgpu-lease.conf:1: *")" "and a broken configuration"
+vl_like "JSON has its error, as that of other commands" '0|*"error": "*/vgpu-lease.conf:1: *"possible": true,*|' plan --json "$tmp/none.xml"
 new_host t4+l40s/2 nvidia-222@10de:1eb8 nvidia-1147@10de:26b9
 plan 10 nvidia-222
 like "$status|$out" "0|create *$(message M_PLAN_NOT_ON 0000:26:00.0 "*VF*")" "a card of another kind is told so"
