@@ -66,36 +66,6 @@ static void say_what_changed(const struct rewrite *r, const char *path)
 		out_warn("libvirt does not notice changes to its own files; run 'virsh define %s'", path);
 }
 
-/* Changes the file that a link refers to, not the link. */
-static int in_place(struct cmd *cmd, struct err *err)
-{
-	const char *shown = cmd->call->args.operands[0];
-	autofree char *path = realpath(shown, NULL), *xml = NULL;
-	autoclose int fd = path ? open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC) : -1;
-	autorewrite struct rewrite rewrite = { 0 };
-	struct stat was = { 0 };
-	size_t len = 0;
-	int r = fd < 0 || fstat(fd, &was) < 0 ? -errno : 0;
-
-	if (r == 0 && !S_ISREG(was.st_mode)) {
-		err_set(err, EOPNOTSUPP, "%s: not a regular file", shown);
-		return CMD_USAGE;
-	}
-	if (r == 0)
-		r = sys_slurp(fd, DOMXML_MAX, &xml, &len);
-	if (!path || r < 0) {
-		err_sys(err, -r, "%s", shown);
-		return CMD_USAGE;
-	}
-	if (make_rewrite(&rewrite, cmd, xml, len, err) < 0)
-		return -err->code;
-	r = rewrite.nchanges ? replace_file(path, &was, &rewrite) : 0;
-	if (r < 0)
-		return err_sys(err, -r, "%s: not changed", shown);
-	say_what_changed(&rewrite, path);
-	return 0;
-}
-
 /* Prints a document unchanged; on a terminal its lines are made printable, except for tabs. */
 static void print_document(const char *text)
 {
@@ -114,18 +84,36 @@ static void print_document(const char *text)
 	}
 }
 
-static int to_stdout(struct cmd *cmd, struct err *err)
+/* With --in-place, changes the file that a link refers to, not the link. */
+static int of_file(struct cmd *cmd, struct err *err)
 {
-	autofree char *xml = NULL;
+	const char *file = cmd->call->args.operands[0];
+	const bool in_place = cmd->call->in_place;
+	autofree char *xml = NULL, *path = NULL;
 	autorewrite struct rewrite rewrite = { 0 };
+	struct stat was;
 	size_t len;
-	int r = cmd_read_xml(cmd->call->args.operands[0], DOMXML_MAX, &xml, &len, err);
+	int r;
 
+	if (in_place && stat(file, &was) == 0 && !S_ISREG(was.st_mode)) {
+		err_set(err, EOPNOTSUPP, "%s: not a regular file", file);
+		return CMD_USAGE;
+	}
+	r = cmd_read_xml(file, DOMXML_MAX, &xml, &len, err);
 	if (r == 0)
 		r = make_rewrite(&rewrite, cmd, xml, len, err);
-	if (r == 0)
+	if (r == 0 && !in_place)
 		print_document(rewrite.rewritten);
-	return r;
+	if (r != 0 || !in_place)
+		return r;
+	path = realpath(file, NULL);
+	r = path ? 0 : -errno;
+	if (r == 0 && rewrite.nchanges)
+		r = replace_file(path, &was, &rewrite);
+	if (r < 0)
+		return err_sys(err, -r, "%s: not changed", file);
+	say_what_changed(&rewrite, path);
+	return 0;
 }
 
 /* The operand is a domain unless a file of this name exists or it is spelt like a file. */
@@ -153,9 +141,7 @@ static int of_domain(struct cmd *cmd, struct err *err)
 
 static int run(struct cmd *cmd, struct err *err)
 {
-	if (is_domain(cmd->call))
-		return of_domain(cmd, err);
-	return cmd->call->in_place ? in_place(cmd, err) : to_stdout(cmd, err);
+	return is_domain(cmd->call) ? of_domain(cmd, err) : of_file(cmd, err);
 }
 
 static int check_call(struct cmd_call *call, struct err *err)
