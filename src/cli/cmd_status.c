@@ -37,8 +37,7 @@ static void print_json(const struct status *status, struct json_out *json)
 			json_finding(json, &status->check.findings[i]);
 	json_out_close(json);
 	status_json_pgpus(json, status);
-	/* Row nrows has the vGPUs of pGPUs that the host no longer has. */
-	status_json_vgpus(json, status, status->nrows);
+	status_json_vgpus(json, &status->rows[status->nrows]);
 }
 
 static void check_host(struct status *status, struct cmd *cmd)

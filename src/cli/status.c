@@ -195,34 +195,20 @@ static char *draw_vgpus(const struct status *status, const struct term *term)
 	return text;
 }
 
-/* The next row. Skips continuation lines, which begin with a blank. */
-static const char *next_row(const char *row)
-{
-	do
-		row += strcspn(row, "\n") + 1;
-	while (*row == ' ');
-	return row;
-}
-
-static void print_vgpus(const struct status *status, const struct term *term, const char *lines, size_t row,
-			bool last_card)
+/* Prints the next `n` vGPUs that draw_vgpus() has drawn. */
+static void print_vgpus(const struct term *term, const char **lines, size_t n, bool last_card)
 {
 	const struct shapes *parts = shapes(term);
-	size_t left = status_count(status, row);
 
-	for (size_t i = 0; i < status->nvgpus; i++) {
-		const char *next = next_row(lines), *shape;
+	while (n--) {
+		const char *shape = n ? parts->branch : parts->last;
 
-		if (status_row(status, status->vgpus[i].ref->pgpu) != row) {
-			lines = next;
-			continue;
-		}
-		shape = --left ? parts->branch : parts->last;
-		for (; lines < next; lines += strcspn(lines, "\n") + 1) {
+		do {
 			fprintf(term->to, "%s%s%.*s\n", last_card ? parts->none : parts->line, shape,
-				(int)strcspn(lines, "\n"), lines);
-			shape = left ? parts->line : parts->none;
-		}
+				(int)strcspn(*lines, "\n"), *lines);
+			*lines += strcspn(*lines, "\n") + 1;
+			shape = n ? parts->line : parts->none;
+		} while (**lines == ' '); /* a continuation line */
 	}
 }
 
@@ -248,38 +234,36 @@ static bool is_idle(const struct status *status, const struct card_row *row, cha
 }
 
 /* How many of the next rows are missing for the same reason as this row: usually VFs of one card. */
-static size_t more_missing(const struct status *status, size_t row)
+static size_t more_missing(const struct card_row *row)
 {
-	const struct card_row *first = &status->rows[row];
 	size_t n = 0;
 
-	if (first->pgpu || status_count(status, row))
-		return 0;
-	while (row + n + 1 < status->nrows && !first[n + 1].pgpu && !status_count(status, row + n + 1) &&
-	       strcmp(first[n + 1].reason, first->reason) == 0)
+	/* The row behind the last has no reason. */
+	while (!row->pgpu && !row->nvgpus && !row[n + 1].pgpu && !row[n + 1].nvgpus &&
+	       strcmp(row[n + 1].reason, row->reason) == 0)
 		n++;
 	return n;
 }
 
 /* Returns whether the card takes only one line. `close`: so did the previous card. Such cards have no gap between. */
-static bool print_card(const struct status *status, const struct term *term, const char *lines, size_t row, size_t more,
-		       bool last, bool close)
+static bool print_card(const struct status *status, const struct term *term, const char **lines,
+		       const struct card_row *row, size_t more, bool last, bool close)
 {
 	char idle[REASON_SIZE];
 	const struct shapes *parts = shapes(term);
-	const struct card_row *card = row < status->nrows ? &status->rows[row] : NULL;
-	const char *model = card ? card->model : "";
+	const struct inv_pgpu *card = &row->card;
+	const char *model = row->model;
 	autofree char *shown = term_safe(model);
-	size_t n = status_count(status, row);
 	char margin[MARGIN_SIZE];
-	int at = card ? 3 + (int)strlen(card->card.address) : 0;
-	bool one_line = card && n == 0 && is_idle(status, card, idle, sizeof(idle));
+	int at = 3 + (int)strlen(card->address);
+	bool one_line = !row->nvgpus && is_idle(status, row, idle, sizeof(idle));
 
-	snprintf(margin, sizeof(margin), "%s%s", last ? parts->none : parts->line, n ? parts->line : parts->none);
+	snprintf(margin, sizeof(margin), "%s%s", last ? parts->none : parts->line,
+		 row->nvgpus ? parts->line : parts->none);
 	if (!close || !one_line)
 		fprintf(term->to, "%s\n", parts->gap);
 	fprintf(term->to, "%s%s%s%s", last ? parts->last : parts->branch, term_colour(term, TERM_BOLD),
-		card ? card->card.address : "pGPU not found", term_colour(term, TERM_PLAIN));
+		*card->address ? card->address : "pGPU not found", term_colour(term, TERM_PLAIN));
 	if (one_line) {
 		/* With 80 columns or more, omit a model that does not fit; `inventory` shows it. */
 		if (*model && (term->width < 80 || at + 2 + (int)(strlen(idle) + 2 + strlen(model)) <= term->width))
@@ -292,14 +276,14 @@ static bool print_card(const struct status *status, const struct term *term, con
 		fprintf(term->to, " and %zu more", more);
 	else if (*model)
 		fprintf(term->to, "  %s", shown);
-	else if (card && *card->card.vendor)
-		fprintf(term->to, "  %s:%s", card->card.vendor, card->card.device);
+	else if (*card->vendor)
+		fprintf(term->to, "  %s:%s", card->vendor, card->device);
 	putc('\n', term->to);
-	if (card) {
-		print_facts(status, term, card, margin);
-		print_bars(status, term, card, margin);
+	if (*card->address) {
+		print_facts(status, term, row, margin);
+		print_bars(status, term, row, margin);
 	}
-	print_vgpus(status, term, lines, row, last);
+	print_vgpus(term, lines, row->nvgpus, last);
 	return false;
 }
 
@@ -324,12 +308,13 @@ void status_print(const struct status *status, const struct term *term)
 {
 	const struct check *check = &status->check;
 	const char *colour = check->count[CHECK_FAIL] ? TERM_RED : check->count[CHECK_WARN] ? TERM_YELLOW : TERM_GREEN;
-	autofree char *lines = draw_vgpus(status, term), *host = term_safe(status->host);
+	autofree char *vgpus = draw_vgpus(status, term), *host = term_safe(status->host);
+	const char *lines = vgpus;
 	char text[128];
 	char part[32] = "";
 	bool close = false;
 	size_t npool = 0, npgpus = status->cmd->world.inv.npgpus;
-	size_t n = status->nrows + (status_count(status, status->nrows) > 0);
+	size_t n = status->nrows + (status->rows[status->nrows].nvgpus > 0);
 
 	for (size_t i = 0; i < npgpus; i++)
 		npool += status->cmd->world.inv.pgpus[i]->pool.in_pool;
@@ -342,7 +327,7 @@ void status_print(const struct status *status, const struct term *term)
 	term_wrap(term, 2 + term_columns(host, strlen(host)), shapes(term)->line, text);
 	print_problems(status, term);
 	for (size_t row = 0, more; row < n; row += 1 + more) {
-		more = row < status->nrows ? more_missing(status, row) : 0;
-		close = print_card(status, term, lines, row, more, row + more + 1 == n, close);
+		more = more_missing(&status->rows[row]);
+		close = print_card(status, term, &lines, &status->rows[row], more, row + more + 1 == n, close);
 	}
 }

@@ -12,6 +12,14 @@
 
 enum { CARD_MODEL_SIZE = 256 };
 
+/* A vGPU that is leased, or that exists without a lease. */
+struct status_vgpu {
+	const struct vgpu_ref *ref;
+	const struct lease *lease;
+	size_t row; /* of its pGPU */
+	int mib;
+};
+
 struct card_row {
 	struct inv_pgpu card;
 	const struct inv_pgpu *pgpu; /* in the inventory; NULL: it provides no vGPUs */
@@ -20,21 +28,16 @@ struct card_row {
 	struct capacity_framebuffer mib;
 	char reason[REASON_SIZE];    /* why it is not in the pool, or has no vGPU available */
 	char model[CARD_MODEL_SIZE]; /* its name in the hardware database; "": none */
-};
-
-/* A vGPU that is leased, or that exists without a lease. */
-struct status_vgpu {
-	const struct vgpu_ref *ref;
-	const struct lease *lease;
-	int mib;
+	const struct status_vgpu *vgpus;
+	size_t nvgpus;
 };
 
 struct status {
 	struct cmd *cmd;
 	struct check check;
-	struct card_row *rows;
+	struct card_row *rows; /* one more than `nrows`: the vGPUs of pGPUs that are not listed */
 	size_t nrows;
-	struct status_vgpu *vgpus; /* sorted by ID */
+	struct status_vgpu *vgpus; /* sorted by row and ID */
 	size_t nvgpus, nall;       /* the vGPUs that match the filters; all vGPUs of the host */
 	char host[256];
 };
@@ -50,11 +53,10 @@ void status_vgpu(struct rows *rows, const struct status_vgpu *v);
 
 /* Write the member "pgpus", or "vgpus" with the vGPUs of a row. */
 void status_json_pgpus(struct json_out *json, const struct status *status);
-void status_json_vgpus(struct json_out *json, const struct status *status, size_t row);
+void status_json_vgpus(struct json_out *json, const struct card_row *row);
 
-/* The row of a pGPU (nrows if it is not listed), and the number of vGPUs in a row. */
+/* The row of a pGPU; nrows: it is not listed. */
 size_t status_row(const struct status *status, const char *pgpu);
-size_t status_count(const struct status *status, size_t row);
 
 /* Is the pGPU configured for this type, ready or not? */
 bool cards_serve(const struct card_row *row, const char *type);

@@ -199,34 +199,30 @@ size_t status_row(const struct status *status, const char *pgpu)
 	return row;
 }
 
-size_t status_count(const struct status *status, size_t row)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < status->nvgpus; i++)
-		n += status_row(status, status->vgpus[i].ref->pgpu) == row;
-	return n;
-}
-
 static void add_vgpu(struct status *status, const struct vgpu_ref *ref, const struct lease *lease)
 {
 	const struct inv_type *type = inventory_type_of(&status->cmd->world.inv, ref);
+	const size_t row = status_row(status, ref->pgpu);
 
 	status->nall++;
 	if (!cmd_matches(status->cmd->call, ref, lease))
 		return;
+	status->rows[row].nvgpus++;
 	status->vgpus[status->nvgpus++] = (struct status_vgpu){
 		.ref = ref,
 		.lease = lease,
+		.row = row,
 		.mib = type    ? type->framebuffer_mib
 		       : lease ? lease->framebuffer_mib
 			       : UNKNOWN,
 	};
 }
 
-static int by_id(const void *a, const void *b)
+static int by_row(const void *a, const void *b)
 {
-	return strcmp(((const struct status_vgpu *)a)->ref->id, ((const struct status_vgpu *)b)->ref->id);
+	const struct status_vgpu *x = a, *y = b;
+
+	return x->row != y->row ? (x->row > y->row) - (x->row < y->row) : strcmp(x->ref->id, y->ref->id);
 }
 
 int status_read(struct status *status, struct cmd *cmd, struct err *err)
@@ -234,6 +230,7 @@ int status_read(struct status *status, struct cmd *cmd, struct err *err)
 	const struct inventory *inv = &cmd->world.inv;
 	const struct leases *leases = &cmd->world.leases;
 	const struct cmd_call *call = cmd->call;
+	const struct status_vgpu *next;
 	size_t kept = 0;
 
 	if (cmd_survey(cmd, err) < 0 || cmd_check_domain(cmd, err) < 0 || cmd_check_type(cmd, err) < 0 ||
@@ -245,13 +242,19 @@ int status_read(struct status *status, struct cmd *cmd, struct err *err)
 	for (size_t i = 0; i < inv->ndevices; i++)
 		if (!lease_find(leases, inv->devices[i].vgpu.id))
 			add_vgpu(status, &inv->devices[i].vgpu, NULL);
-	qsort(status->vgpus, status->nvgpus, sizeof(*status->vgpus), by_id);
+	qsort(status->vgpus, status->nvgpus, sizeof(*status->vgpus), by_row);
+	next = status->vgpus;
 	/* A filter keeps the pGPUs that have a matching vGPU; --type alone also those that are configured for it. */
-	for (size_t row = 0; row < status->nrows; row++)
-		if (status_count(status, row) ||
-		    (!call->domain && !call->state && (!call->type || cards_serve(&status->rows[row], call->type))))
-			status->rows[kept++] = status->rows[row];
-	status->nrows = kept;
+	for (size_t i = 0; i <= status->nrows; i++) {
+		struct card_row *row = &status->rows[i];
+
+		row->vgpus = next;
+		next += row->nvgpus;
+		if (row->nvgpus || i == status->nrows ||
+		    (!call->domain && !call->state && (!call->type || cards_serve(row, call->type))))
+			status->rows[kept++] = *row;
+	}
+	status->nrows = kept - 1;
 	return 0;
 }
 
@@ -263,14 +266,13 @@ void status_vgpu(struct rows *rows, const struct status_vgpu *v)
 	row_end(rows);
 }
 
-void status_json_vgpus(struct json_out *json, const struct status *status, size_t row)
+void status_json_vgpus(struct json_out *json, const struct card_row *row)
 {
 	struct rows rows = { .json = json };
 
 	json_out_array(json, "vgpus");
-	for (const struct status_vgpu *v = status->vgpus; v < status->vgpus + status->nvgpus; v++)
-		if (status_row(status, v->ref->pgpu) == row)
-			status_vgpu(&rows, v);
+	for (const struct status_vgpu *v = row->vgpus; v < row->vgpus + row->nvgpus; v++)
+		status_vgpu(&rows, v);
 	json_out_close(json);
 }
 
@@ -279,14 +281,12 @@ void status_json_pgpus(struct json_out *json, const struct status *status)
 	struct rows rows = { .json = json };
 
 	json_out_array(json, "pgpus");
-	for (size_t row = 0; row < status->nrows; row++) {
-		const struct card_row *card = &status->rows[row];
-
+	for (const struct card_row *row = status->rows; row < status->rows + status->nrows; row++) {
 		row_begin(&rows);
-		cards_fields(&rows, &status->cmd->world, card);
-		json_out_number(json, "framebuffer_mib", card->mib.whole);
-		json_out_number(json, "framebuffer_used_mib", card->mib.used);
-		status_json_vgpus(json, status, row);
+		cards_fields(&rows, &status->cmd->world, row);
+		json_out_number(json, "framebuffer_mib", row->mib.whole);
+		json_out_number(json, "framebuffer_used_mib", row->mib.used);
+		status_json_vgpus(json, row);
 		row_end(&rows);
 	}
 	json_out_close(json);
