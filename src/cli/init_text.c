@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,13 +31,18 @@ static const char *name_plain(const void *arg, const struct inv_pgpu *card, size
 
 enum { RANKS = 7 };
 
+struct ranks {
+	long of[RANKS];
+};
+
 /* What makes one type better than another, by importance. A type without a framebuffer size is one such as GVT-g's. */
-static void rank(long ranks[RANKS], const struct inv_offer *offer)
+static struct ranks rank(const struct inv_offer *offer)
 {
 	const char *name = offer->type->name;
 	const int mib = offer->type->framebuffer_mib;
 	const long width = mib == UNKNOWN ? strtol(offer->type->resolution, NULL, 10) : 0;
-	const long list[RANKS] = {
+
+	return (struct ranks){ {
 		offer->available > 0,
 		*name && name[strlen(name) - 1] == 'Q', /* NVIDIA's, which work with every guest */
 		mib >= GUEST_MIB,
@@ -44,21 +50,17 @@ static void rank(long ranks[RANKS], const struct inv_offer *offer)
 		mib == UNKNOWN && offer->available > 1,
 		width, /* of the display */
 		width > 0 ? offer->available : 0,
-	};
-
-	memcpy(ranks, list, sizeof(list));
+	} };
 }
 
 static bool is_better(const struct inv_offer *a, const struct inv_offer *b)
 {
-	long x[RANKS], y[RANKS];
+	const struct ranks x = rank(a), y = rank(b);
 	int i = 0;
 
-	rank(x, a);
-	rank(y, b);
-	while (i < RANKS - 1 && x[i] == y[i])
+	while (i < RANKS - 1 && x.of[i] == y.of[i])
 		i++;
-	return x[i] > y[i];
+	return x.of[i] > y.of[i];
 }
 
 /* A type for a card, or for one VF of a card whose VFs have several types. */
@@ -173,64 +175,22 @@ static bool is_first_of_type(const struct pool *pool, size_t at)
 	return true;
 }
 
-/* Prints the types to enable to `enabled`, and their sections to `sections`. */
-static void print_types(FILE *enabled, FILE *sections, const struct pool *pool)
+/* Is it the first of a type for enabled_mdev_types? For plain VFs their [vf_...] section is enough. */
+static bool is_enabled(const struct pool *pool, size_t at)
 {
-	const char *comma = "";
-
-	for (size_t i = 0; i < pool->n; i++) {
-		const struct chosen *c = &pool->list[i];
-
-		if (!is_first_of_type(pool, i))
-			continue;
-		print_section(sections, pool, i);
-		/* A plain VF is not listed in enabled_mdev_types: its [vf_...] section is enough. */
-		if (c->card->framework == FW_VF)
-			continue;
-		fprintf(enabled, "%s%s", comma, c->type->id);
-		comma = ", ";
-	}
+	return is_first_of_type(pool, at) && pool->list[at].card->framework != FW_VF;
 }
 
-/* Is this card, which gets no type, a GPU? If so, sets the reason for leaving it out. */
-static bool is_left_out(const struct inv_pgpu *card, char reason[REASON_SIZE])
+static void print_heading(FILE *to, const struct pool *pool)
 {
-	if (!card->ready)
-		text_copy(reason, REASON_SIZE, card->reason);
-	else
-		inventory_no_offer(card, reason);
-	return card->gpu;
-}
-
-/* Fails, with a warning for each GPU, because no GPU has a type. */
-static int refuse_host(const struct inventory *inv, struct err *err)
-{
-	char reason[REASON_SIZE];
-	size_t n = 0, unready = 0;
-
-	for (size_t i = 0; i < inv->npgpus; i++) {
-		const struct inv_pgpu *card = inv->pgpus[i];
-
-		if (!is_left_out(card, reason))
-			continue;
-		out_warn("%s: %s", card->address, reason);
-		unready += !card->ready;
-		n++;
-	}
-	if (n && !unready)
-		return err_set(err, ENOENT, "no pGPU of this host offers a vGPU now");
-	return err_set(err, ENOENT, "no pGPU is ready on this host%s",
-		       n ? "; 'vgpu-lease inventory' shows why"
-			 : ": it has no GPU of NVIDIA, AMD or Intel that can have vGPUs");
-}
-
-static void print_heading(FILE *to, const struct pool *pool, const char *enabled)
-{
+	const char *comma = "\n[devices]\nenabled_mdev_types = ";
 	bool vfs = false, several = false;
+	int enabled = 0;
 
 	for (size_t i = 0; i < pool->n; i++) {
 		vfs |= pool->list[i].vf != NULL;
 		several |= i && !pool->list[i].vf && pool->list[i].card == pool->list[i - 1].card;
+		enabled += is_enabled(pool, i);
 	}
 	text_line(to,
 		  "# The pool of this host, from 'vgpu-lease init'. A pGPU provides the types of the vGPUs that it");
@@ -239,43 +199,56 @@ static void print_heading(FILE *to, const struct pool *pool, const char *enabled
 		"# carried or that mdevctl defines, or one of at least %d MiB. 'vgpu-lease types' lists the others. Each",
 		GUEST_MIB);
 	text_line(to, "# setting is described in vgpu-lease.conf(5). After an edit, run 'vgpu-lease check'.");
-	if (strchr(enabled, ','))
+	if (enabled > 1)
 		fputs("# Several types are enabled, so each domain names one in its metadata (quick start, step 4).\n",
 		      to);
 	if (vfs)
 		fputs("# A card whose VFs have several types is listed by these VFs. Its other VFs are not in the pool.\n",
 		      to);
-	fprintf(to, "%s%s%s", *enabled ? "\n[devices]\nenabled_mdev_types = " : "", enabled, *enabled ? "\n" : "");
-	fprintf(to, "%s", several ? "\n[policy]\npgpu_types = several\n" : "");
+	for (size_t i = 0; i < pool->n; i++)
+		if (is_enabled(pool, i)) {
+			fprintf(to, "%s%s", comma, pool->list[i].type->id);
+			comma = ", ";
+		}
+	fprintf(to, "%s%s", enabled ? "\n" : "", several ? "\n[policy]\npgpu_types = several\n" : "");
 }
 
-static int compose(struct pool *pool, char **text, size_t *len, struct err *err)
+static bool has_type(const struct pool *pool, const struct inv_pgpu *card)
 {
-	autofree char *enabled = NULL, *sections = NULL;
-	char reason[REASON_SIZE];
-	size_t size;
-	FILE *types = mem_open(&enabled, &size), *rest = mem_open(&sections, &size), *to;
+	for (size_t i = 0; i < pool->n; i++)
+		if (pool->list[i].card == card)
+			return true;
+	return false;
+}
+
+/* Gives the reason for each GPU without a type: in a comment or, if no GPU has a type, in a warning. Then fails. */
+static int say_left_out(FILE *to, const struct pool *pool, struct err *err)
+{
+	size_t n = 0, unready = 0;
 
 	for (size_t i = 0; i < pool->inv.npgpus; i++) {
 		const struct inv_pgpu *card = pool->inv.pgpus[i];
-		const size_t before = pool->n;
+		char none[REASON_SIZE];
 
-		choose(pool, card);
-		if (pool->n == before && is_left_out(card, reason)) {
-			fputc('\n', rest);
-			text_line(rest, "# Left out: %s: %s", card->address, reason);
+		if (!card->gpu || has_type(pool, card))
+			continue;
+		inventory_no_offer(card, none);
+		if (pool->n) {
+			fputc('\n', to);
+			text_line(to, "# Left out: %s: %s", card->address, card->ready ? none : card->reason);
+		} else {
+			out_warn("%s: %s", card->address, card->ready ? none : card->reason);
 		}
+		unready += !card->ready;
+		n++;
 	}
-	print_types(types, rest, pool);
-	mem_close(types);
-	mem_close(rest);
-	if (!pool->n)
-		return refuse_host(&pool->inv, err);
-	to = mem_open(text, len);
-	print_heading(to, pool, enabled);
-	fprintf(to, "%s", sections);
-	mem_close(to);
-	return 0;
+	if (pool->n)
+		return 0;
+	if (n && !unready)
+		return err_set(err, ENOENT, "no pGPU of this host offers a vGPU now");
+	return err_set(err, ENOENT, "no pGPU is ready on this host%s",
+		       n ? "; 'vgpu-lease inventory' shows why"
+			 : ": it has no GPU of NVIDIA, AMD or Intel that can have vGPUs");
 }
 
 /* nova-compute's files and directories: of packages and DevStack, in Nova's order; then of deployment tools. */
@@ -292,30 +265,22 @@ static const char *const nova_files[] = {
 	"/opt/pf9/etc/nova/conf.d", /* Platform9 */
 };
 
-/* Does this nova.conf enable types? */
+/* Does this nova.conf enable types? The list can be in further lines, which are indented. */
 static bool file_enables(int dir, const char *path)
 {
 	autoclose int fd = openat(dir, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	autofree char *text = NULL;
-	char kind[5];
+	bool found = false;
+	regex_t option;
 	size_t len;
 
 	if (fd < 0 || sys_slurp(fd, CONFIG_MAX, &text, &len) < 0)
 		return false;
-	for (const char *at = text; (at = strstr(at, "\nenabled_")); at++) {
-		int n = 0;
-
-		if (sscanf(at, " enabled_%4[a-z]_types =%n", kind, &n) < 1 || !n ||
-		    (strcmp(kind, "mdev") != 0 && strcmp(kind, "vgpu") != 0))
-			continue;
-		n += (int)strspn(at + n, " \t");
-		/* The list can be in further lines, which are indented. */
-		if (at[n] == '\n' && strspn(at + n + 1, " \t"))
-			n += 1 + (int)strspn(at + n + 1, " \t");
-		if (at[n] && !strchr("\n#;", at[n]))
-			return true;
-	}
-	return false;
+	if (regcomp(&option, "\nenabled_(mdev|vgpu)_types[ \t]*=[ \t]*(\n[ \t]+)?[^\n#; \t]", REG_EXTENDED) != 0)
+		mem_out();
+	found = regexec(&option, text, 0, NULL, 0) == 0;
+	regfree(&option);
+	return found;
 }
 
 /* The same of a file, or of the files that Nova reads in a directory. */
@@ -334,48 +299,59 @@ static bool enables_types(const struct host *host, const char *path)
 }
 
 /* Names the nova.conf files of a host whose pool is Nova's. False: it has none. */
-static bool name_nova(const struct host *host, char **text, size_t *len)
+static bool print_nova(FILE *to, const struct host *host)
 {
-	autofree char *files = NULL;
-	const char *comma = "";
+	const char *comma = "\n[devices]\nnova_conf = ";
 	bool enables = false;
-	size_t size;
-	FILE *to = mem_open(&files, &size);
 
+	text_line(
+		to,
+		"# The pool of this host, from 'vgpu-lease init': that of Nova. If 'ps -o args= -C nova-compute' shows");
+	text_line(to, "# other files, name all of them, in the same order. After an edit, run 'vgpu-lease check'.");
 	for (size_t i = 0; i < ARRAY_SIZE(nova_files); i++)
 		if (sys_exists(host->root, nova_files[i] + 1)) {
 			fprintf(to, "%s%s", comma, nova_files[i]);
 			comma = ", ";
 			enables |= enables_types(host, nova_files[i] + 1);
 		}
-	mem_close(to);
-	if (!enables)
-		return false;
-	to = mem_open(text, len);
-	text_line(
-		to,
-		"# The pool of this host, from 'vgpu-lease init': that of Nova. If 'ps -o args= -C nova-compute' shows");
-	text_line(to, "# other files, name all of them, in the same order. After an edit, run 'vgpu-lease check'.");
-	fprintf(to, "\n[devices]\nnova_conf = %s\n", files);
-	mem_close(to);
-	return true;
+	fputc('\n', to);
+	return enables;
 }
 
-int init_text(const struct host *host, char **text, size_t *len, struct err *err)
+static int print_pool(FILE *to, const struct host *host, struct err *err)
 {
 	const struct inv_query query = { .frameworks = INV_ALL, .gpus = true, .name = name_plain };
 	struct pool pool = { 0 };
 	struct err ignored;
 	int r;
 
-	if (name_nova(host, text, len))
-		return 0;
 	if (inventory_read(&pool.inv, host, &query, err) < 0)
 		return -err->code;
 	(void)mdevctl_definitions(&pool.definitions, &pool.ndefinitions, host, &ignored);
-	r = compose(&pool, text, len, err);
+	for (size_t i = 0; i < pool.inv.npgpus; i++)
+		choose(&pool, pool.inv.pgpus[i]);
+	print_heading(to, &pool);
+	r = say_left_out(to, &pool, err);
+	for (size_t i = 0; i < pool.n; i++)
+		if (is_first_of_type(&pool, i))
+			print_section(to, &pool, i);
 	free(pool.definitions);
 	free(pool.list);
 	inventory_free(&pool.inv);
+	return r;
+}
+
+int init_text(const struct host *host, char **text, size_t *len, struct err *err)
+{
+	FILE *to = mem_open(text, len);
+	bool nova = print_nova(to, host);
+
+	mem_close(to);
+	if (nova)
+		return 0;
+	free(*text);
+	to = mem_open(text, len);
+	int r = print_pool(to, host, err);
+	mem_close(to);
 	return r;
 }
