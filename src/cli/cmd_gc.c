@@ -83,14 +83,6 @@ static void print(struct cmd *cmd, const struct gc *pass)
 	cmd_rows_end(cmd);
 }
 
-static int check_grace(struct cmd_call *call, struct err *err)
-{
-	if (!call->grace || text_number(call->grace, 0, CONFIG_GRACE_MAX_S, &call->grace_s))
-		return 0;
-	return err_set(err, EINVAL, "invalid value '%s' of --grace: expected seconds, 0 to %d", call->grace,
-		       CONFIG_GRACE_MAX_S);
-}
-
 /* A pass with --grace, --pgpu and --dry-run applied. */
 static struct gc pass_of(struct cmd *cmd)
 {
@@ -172,16 +164,8 @@ const struct command cmd_gc = {
 		"orphans.\n",
 	.table = &layout,
 	.needs = CMD_WRITE | CMD_CONFIG_READ,
-	.check = check_grace,
 	.run = gc,
 };
-
-static int check_retype(struct cmd_call *call, struct err *err)
-{
-	call->pgpu = call->args.operands[0];
-	call->type = call->args.operands[1];
-	return check_grace(call, err);
-}
 
 static int check_offer(const struct inv_pgpu *card, const char *type, struct err *err)
 {
@@ -355,6 +339,5 @@ const struct command cmd_retype = {
 		"If another device now has an address of [vf_NAME], retype ADDRESS NAME accepts\n"
 		"this device.\n",
 	.needs = CMD_WRITE | CMD_CONFIG_MUST,
-	.check = check_retype,
 	.run = retype,
 };

@@ -274,13 +274,6 @@ static int run(struct cmd *cmd, struct err *err)
 	return r < 0 ? r : CMD_DONE;
 }
 
-static int check_call(struct cmd_call *call, struct err *err)
-{
-	if (!call->since || events_since(&call->since_us, call->since, time(NULL)))
-		return 0;
-	return err_set(err, EINVAL, "invalid time '%s': expected " EVENTS_SINCE_FORMS, call->since);
-}
-
 const struct command cmd_log = {
 	.name = "log",
 	.operands = { "[OBJECT]" },
@@ -290,6 +283,5 @@ const struct command cmd_log = {
 	.help = "OBJECT is a domain (name or UUID), a vGPU (ID) or a pGPU; the default is all\n"
 		"events. Each line has the time, the event (created, adopted, reserved, restored,\n"
 		"refused, failed, released, delayed or reclaimed) and the message. TIME is\n" EVENTS_SINCE_FORMS ".\n",
-	.check = check_call,
 	.run = run,
 };

@@ -9,7 +9,7 @@
 #include "base/auto.h"
 #include "base/text.h"
 #include "sys/log.h"
-#include "cli/cmd.h"
+#include "cli/status.h"
 
 static const struct {
 	const char *title;
@@ -82,7 +82,8 @@ static bool can_be_type(const char *text)
 	return can;
 }
 
-static int check_word(const char *kind, const char *word, struct err *err)
+/* Checks the value of an option or operand, and stores what it means. */
+static int check_word(struct cmd_call *call, const char *kind, const char *word, struct err *err)
 {
 	char id[ID_SIZE], pgpu[PARENT_SIZE], pci[PCI_SIZE];
 	bool is_near = !pci_parse(pci, word) && pci_guess(pci, word);
@@ -94,9 +95,18 @@ static int check_word(const char *kind, const char *word, struct err *err)
 	if (strcmp(kind, "PGPU") == 0 && (is_near || !parent_parse(pgpu, word)))
 		return err_set(err, EINVAL, "invalid pGPU '%s': expected an address from 'vgpu-lease inventory'%s%s",
 			       word, is_near ? "; similar: " : "", is_near ? pci : "");
+	if (strcmp(kind, "PGPU") == 0)
+		call->pgpu = word;
 	if (strcmp(kind, "TYPE") == 0 && !can_be_type(word))
 		return err_set(err, EINVAL, "invalid type '%s': expected an id or a name from 'vgpu-lease types'",
 			       word);
+	if (strcmp(kind, "TYPE") == 0)
+		call->type = word;
+	if (strcmp(kind, "SECONDS") == 0 && !text_number(word, 0, CONFIG_GRACE_MAX_S, &call->grace_s))
+		return err_set(err, EINVAL, "invalid value '%s' of --grace: expected seconds, 0 to %d", word,
+			       CONFIG_GRACE_MAX_S);
+	if (strcmp(kind, "TIME") == 0 && !events_since(&call->since_us, word, time(NULL)))
+		return err_set(err, EINVAL, "invalid time '%s': expected " EVENTS_SINCE_FORMS, word);
 	if (strcmp(kind, "STATE") != 0)
 		return 0;
 	for (enum lease_state state = LEASE_RESERVED; state <= LEASE_RELEASING; state++)
@@ -107,7 +117,7 @@ static int check_word(const char *kind, const char *word, struct err *err)
 
 static int check_call(struct cmd_call *call, const struct command *command, struct err *err)
 {
-	const char *const *kinds = command->operands;
+	const char *const *kinds = command->operands, *value;
 	int takes = 0;
 
 	for (const struct arg *option = options; option->name; option++)
@@ -120,7 +130,7 @@ static int check_call(struct cmd_call *call, const struct command *command, stru
 			return err_set(err, EINVAL, "%s requires %s", command->name, kinds[takes]);
 		if (!*call->args.operands[takes])
 			return err_set(err, EINVAL, "%s: %s is empty", command->name, kinds[takes]);
-		if (check_word(kinds[takes], call->args.operands[takes], err) < 0)
+		if (check_word(call, kinds[takes], call->args.operands[takes], err) < 0)
 			return -err->code;
 	}
 	if (call->args.noperands > takes)
@@ -129,10 +139,13 @@ static int check_call(struct cmd_call *call, const struct command *command, stru
 		return err_set(err, EINVAL, "--json does not take --output, --sort or --no-headings");
 	if (command->table && table_check(command->table, &call->table, err) < 0)
 		return -err->code;
-	if ((call->type && check_word("TYPE", call->type, err) < 0) ||
-	    (call->pgpu && check_word("PGPU", call->pgpu, err) < 0) ||
-	    (call->state && check_word("STATE", call->state, err) < 0))
-		return -err->code;
+	for (const struct arg *option = options; option->name; option++) {
+		if (!option->value)
+			continue;
+		memcpy(&value, (const char *)call + option->at, sizeof(value));
+		if (value && check_word(call, option->value, value, err) < 0)
+			return -err->code;
+	}
 	return command->check ? command->check(call, err) : 0;
 }
 
