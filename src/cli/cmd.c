@@ -57,7 +57,7 @@ bool cmd_knows_domain(const struct cmd *cmd, const char *domain, char similar[CM
 	return known || why->code;
 }
 
-int cmd_check_domain(const struct cmd *cmd, struct err *err)
+static int check_domain(const struct cmd *cmd, struct err *err)
 {
 	const char *domain = cmd->call->domain;
 	char similar[CMD_SIMILAR_SIZE];
@@ -98,21 +98,15 @@ static int read_config(struct cmd *cmd, unsigned int needs, struct err *err)
 	return 0;
 }
 
-static int check_libvirt(const struct cmd_call *call, struct err *err)
-{
-	if (!call->args.root || call->connect)
-		return 0;
-	return err_set(err, EINVAL, "%s: no libvirt on a simulated host; use --connect URI", call->args.root);
-}
-
 int cmd_open_domain(struct cmd *cmd, struct err *err)
 {
 	const char *domain = cmd->call->args.operands[0];
 	char similar[CMD_SIMILAR_SIZE];
 	struct err ignored;
 
-	if (check_libvirt(cmd->call, err) < 0)
-		return -err->code;
+	if (cmd->call->args.root && !cmd->call->connect)
+		return err_set(err, EINVAL, "%s: no libvirt on a simulated host; use --connect URI",
+			       cmd->call->args.root);
 	if (hotplug_open(&cmd->hp, domain, err) == -ENOENT && cmd->hp.virt) {
 		cmd_knows_domain(cmd, domain, similar, &ignored);
 		text_add(err->text, sizeof(err->text), "%s", similar);
@@ -168,7 +162,7 @@ static int take_type(struct cmd *cmd, const char **word, struct err *err)
 	return suggest_type(cmd, *word, err);
 }
 
-int cmd_check_type(const struct cmd *cmd, struct err *err)
+static int check_type(const struct cmd *cmd, struct err *err)
 {
 	const char *type = cmd->call->type;
 	autoleases struct leases leases = { 0 };
@@ -182,6 +176,11 @@ int cmd_check_type(const struct cmd *cmd, struct err *err)
 			return 0;
 	err_set(err, ENOENT, "--type %s: no such type on this host", type);
 	return suggest_type(cmd, type, err);
+}
+
+int cmd_check_filters(const struct cmd *cmd, struct err *err)
+{
+	return check_domain(cmd, err) < 0 ? -err->code : check_type(cmd, err);
 }
 
 /* On a simulated host, the owner of its files may do what root may. */
@@ -205,8 +204,6 @@ int cmd_open(struct cmd *cmd, unsigned int needs, struct err *err)
 	};
 	if (needs & CMD_BARE)
 		return 0;
-	if (needs & CMD_LIBVIRT && check_libvirt(call, err) < 0)
-		return -err->code;
 	if (host_open(&cmd->host, call->args.root, err) < 0 || (write && may_change(cmd, err) < 0))
 		return -err->code;
 	if (write)

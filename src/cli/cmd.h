@@ -154,11 +154,8 @@ enum { CMD_SIMILAR_SIZE = DOMAIN_NAME_SIZE + 16 };
  */
 bool cmd_knows_domain(const struct cmd *cmd, const char *domain, char similar[CMD_SIMILAR_SIZE], struct err *why);
 
-/* Fails if the host does not know the --domain, usually because of a typo. */
-int cmd_check_domain(const struct cmd *cmd, struct err *err);
-
-/* Fails if neither the configuration nor the host nor a lease has the --type, usually because of a typo. */
-int cmd_check_type(const struct cmd *cmd, struct err *err);
+/* Fails if neither host, leases nor configuration know the --domain or the --type, usually because of a typo. */
+int cmd_check_filters(const struct cmd *cmd, struct err *err);
 
 /* Sets call->pgpu to the pGPU that `word` names, spelt as in sysfs; for a VF, to its card. */
 void cmd_take_pgpu(struct cmd *cmd, const char *word);

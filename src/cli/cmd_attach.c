@@ -32,7 +32,7 @@ static int check_type(const struct cmd *cmd, struct err *err)
 	if (!type)
 		return err_set(err, EINVAL, "no type given: use --type with one of %s",
 			       *list ? list : "(the pool has none)");
-	if (cmd_check_type(cmd, err) < 0)
+	if (cmd_check_filters(cmd, err) < 0)
 		return -err->code;
 	return err_set(err, ENOENT, "--type %s: not enabled; enabled: %s", type, *list ? list : "(none)");
 }

@@ -123,8 +123,7 @@ static int gc(struct cmd *cmd, struct err *err)
 	pass.domain = cmd->call->domain;
 	pass.state = cmd->call->state;
 	pass.unused = cmd->call->unused;
-	if (cmd_check_domain(cmd, err) < 0 || cmd_check_type(cmd, err) < 0 || announce(&pass, err) < 0 ||
-	    gc_run(&pass, err) < 0)
+	if (cmd_check_filters(cmd, err) < 0 || announce(&pass, err) < 0 || gc_run(&pass, err) < 0)
 		return -err->code;
 	if (gc_say_garbage(&pass, garbage))
 		out_warn("%s", garbage);

@@ -144,7 +144,7 @@ static int types(struct cmd *cmd, struct err *err)
 	struct rows *rows;
 	size_t n = 0;
 
-	if (cmd_survey(cmd, err) < 0 || cmd_check_type(cmd, err) < 0 ||
+	if (cmd_survey(cmd, err) < 0 || cmd_check_filters(cmd, err) < 0 ||
 	    (cmd->call->pgpu && !cards_pgpu(world, cmd->call->pgpu, err)))
 		return -err->code;
 	rows = cmd_rows(cmd, &types_layout, "types");
@@ -225,8 +225,8 @@ static int list(struct cmd *cmd, struct err *err)
 	autoleases struct leases leases = { 0 };
 	struct err why = { 0 };
 
-	if (lease_list(&cmd->store, &leases, err) < 0 || cmd_check_domain(cmd, err) < 0 ||
-	    cmd_check_type(cmd, err) < 0 || cards_check_pgpu(cmd, err) < 0)
+	if (lease_list(&cmd->store, &leases, err) < 0 || cmd_check_filters(cmd, err) < 0 ||
+	    cards_check_pgpu(cmd, err) < 0)
 		return -err->code;
 	if (leases.garbage)
 		out_warn("%d invalid file%s in /run/vgpu-lease/leases; run 'vgpu-lease gc' to set them aside",

@@ -190,19 +190,21 @@ static int print_events(sd_journal *journal, const struct events_query *query, s
 	return r < 0 ? r : n;
 }
 
-int events_print(struct events_query *query, struct json_out *json, struct err *err)
+int events_print(struct cmd *cmd, struct events_query *query, struct err *err)
 {
+	const char *root = cmd->call->args.root;
+	struct json_out *json = query->count ? NULL : cmd_json(cmd);
 	autojournal sd_journal *journal = NULL;
 	struct files files;
-	int r = find_files(&files, query->root, err);
+	int r = find_files(&files, root, err);
 	autofree char *invalid = files.invalid;
 
 	query->readable = r == 0;
 	if (r < 0)
 		return r;
 	json_out_array(json, "events");
-	r = query->root ? sd_journal_open_directory(&journal, query->root, SD_JOURNAL_OS_ROOT | SD_JOURNAL_SYSTEM)
-			: sd_journal_open(&journal, SD_JOURNAL_LOCAL_ONLY | SD_JOURNAL_SYSTEM);
+	r = root ? sd_journal_open_directory(&journal, root, SD_JOURNAL_OS_ROOT | SD_JOURNAL_SYSTEM)
+		 : sd_journal_open(&journal, SD_JOURNAL_LOCAL_ONLY | SD_JOURNAL_SYSTEM);
 	if (r >= 0)
 		r = sd_journal_set_data_threshold(journal, VALUE_MAX);
 	if (r >= 0)
@@ -240,28 +242,20 @@ static int find_object(struct cmd *cmd, const char *object, struct err *err)
 	return err_set(err, ENOENT, "%s: no events, and no such domain, vGPU or pGPU on this host%s", object, similar);
 }
 
-/* Has the object events at any time? */
-static bool has_events(const struct events_query *query)
-{
-	struct events_query ever = { .root = query->root, .object = query->object, .last = 1, .count = true };
-	struct err ignored;
-
-	return events_print(&ever, NULL, &ignored) != 0;
-}
-
 static int run(struct cmd *cmd, struct err *err)
 {
 	const struct args *args = &cmd->call->args;
 	char id[ID_SIZE];
 	const char *object = args->noperands ? args->operands[0] : NULL;
-	struct events_query query = { .root = args->root,
-				      .object = object && id_parse(id, object) ? id : object,
+	struct events_query query = { .object = object && id_parse(id, object) ? id : object,
 				      .since_us = cmd->call->since_us };
+	struct events_query ever = { .object = query.object, .last = 1, .count = true };
 	struct json_out *json = cmd_json(cmd);
-	int r = events_print(&query, json, err);
+	struct err ignored;
+	int r = events_print(cmd, &query, err);
 	bool none = r == 0;
 
-	if (none && object && !has_events(&query))
+	if (none && object && events_print(cmd, &ever, &ignored) == 0)
 		r = find_object(cmd, query.object, err);
 	/* Print this only on a terminal, because a script counts lines. */
 	if (none && r == 0 && !json && term_stdout()->width)

@@ -104,16 +104,17 @@ __attribute__((format(printf, 2, 3))) static void line_of(const char *key, const
 }
 
 /* Prints the latest events. Only warns if the journal cannot be read. */
-static void show_events(const struct cmd *cmd, const char *object, struct json_out *json)
+static void show_events(struct cmd *cmd, const char *object)
 {
-	struct events_query query = { .root = cmd->call->args.root, .object = object, .last = EVENTS_SHOWN };
+	struct events_query query = { .object = object, .last = EVENTS_SHOWN };
+	struct json_out *json = cmd_json(cmd);
 	struct err why = { 0 };
 	int n;
 
 	if (!json)
 		printf("\nlatest events:\n");
 	fflush(stdout);
-	n = events_print(&query, json, &why);
+	n = events_print(cmd, &query, &why);
 	if (!query.readable)
 		json_out_string(json, "events", NULL);
 	if (why.code)
@@ -334,7 +335,7 @@ int show_object(struct cmd *cmd, bool is_vgpu, struct err *err)
 		json_vgpu(json, &facts);
 	else
 		print_vgpu(&facts);
-	show_events(cmd, is_vgpu ? facts.ref.id : status.rows[0].card.address, json);
+	show_events(cmd, is_vgpu ? facts.ref.id : status.rows[0].card.address);
 	gc_free(&facts.pass);
 	return 0;
 }

@@ -98,7 +98,6 @@ const char *show_owner(const struct host *host, const struct vgpu_ref *vgpu, con
 void show_json_use(struct json_out *json, enum presence exists, int open, pid_t by);
 
 struct events_query {
-	const char *root;   /* the root of another host, or NULL */
 	const char *object; /* a domain, vGPU or pGPU; NULL: all */
 	int64_t since_us;   /* CLOCK_REALTIME; 0: all */
 	int last;           /* only the latest `last` events; 0: all */
@@ -107,11 +106,11 @@ struct events_query {
 };
 
 /*
- * Prints the events, oldest first, as lines (`json` NULL) or as the array "events". Returns their number, or a negative
- * errno. If only a part of the journal can be read, prints the events of that part and returns an error. If no part can
- * be read, writes no array and returns -ENOENT (no journal exists) or -EACCES.
+ * Prints the events, oldest first, as lines or as the array "events". Returns their number, or a negative errno. If
+ * only a part of the journal can be read, prints the events of that part and returns an error. If no part can be read,
+ * writes no array and returns -ENOENT (no journal exists) or -EACCES.
  */
-int events_print(struct events_query *query, struct json_out *json, struct err *err);
+int events_print(struct cmd *cmd, struct events_query *query, struct err *err);
 
 /* Converts a time to microseconds since 1970, at least 1. Dates and days are local. False: not one of these forms. */
 #define EVENTS_SINCE_FORMS "YYYY-MM-DD [HH:MM[:SS]], today, yesterday, -1h, '2 days ago' or @SECONDS"

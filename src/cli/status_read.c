@@ -233,8 +233,7 @@ int status_read(struct status *status, struct cmd *cmd, struct err *err)
 	const struct status_vgpu *next;
 	size_t kept = 0;
 
-	if (cmd_survey(cmd, err) < 0 || cmd_check_domain(cmd, err) < 0 || cmd_check_type(cmd, err) < 0 ||
-	    find_cards(status, cmd, err) < 0)
+	if (cmd_survey(cmd, err) < 0 || cmd_check_filters(cmd, err) < 0 || find_cards(status, cmd, err) < 0)
 		return -err->code;
 	status->vgpus = mem_new(inv->ndevices + leases->n + 1, sizeof(*status->vgpus));
 	for (size_t i = 0; i < leases->n; i++)
