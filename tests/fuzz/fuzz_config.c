@@ -5,8 +5,6 @@
  * a file, so they are entered inside.
  */
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "lib/config_text.h"
 #include "lib/stand_in.h"

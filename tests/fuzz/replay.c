@@ -6,13 +6,7 @@
  *     fuzz_NAME [DIRECTORY]     DIRECTORY: tests/fuzz/corpus/NAME
  */
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/auto.h"
 #include "sys/sys.h"

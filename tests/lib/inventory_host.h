@@ -3,7 +3,6 @@
 #pragma once
 
 #include "lib/messages.h"
-#include "lib/tap.h"
 #include "lib/tree.h"
 #include "lib/vgpu.h"
 

@@ -16,7 +16,6 @@
 #include "lib/config_text.h"
 #include "lib/leases.h"
 #include "lib/names.h"
-#include "lib/tap.h"
 #include "lib/vgpu.h"
 
 static struct live {

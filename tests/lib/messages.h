@@ -11,8 +11,6 @@
 #pragma once
 
 #include <fnmatch.h>
-#include <stdarg.h>
-#include <stdlib.h>
 
 #include "lib/source.h"
 #include "lib/tap.h"

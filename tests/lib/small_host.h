@@ -8,7 +8,6 @@
 
 #include "lib/leases.h"
 #include "lib/names.h"
-#include "lib/tap.h"
 
 static struct tree tree;
 

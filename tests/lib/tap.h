@@ -5,17 +5,21 @@
  *     ok(lease_put(s, &b, &err) == -EEXIST, "another domain is refused: %s", err.text);
  *
  * Each main() ends with `return tap_done();`. Called by hand, from any directory, a test finds its tree: $srcdir and
- * $builddir are set before main(), unless they are in the environment.
+ * $builddir are set before main(), unless they are in the environment. What nearly every test includes comes with it.
  */
 #pragma once
 
+#include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/auto.h"
 
 static int tap_run, tap_failed;
 

@@ -13,13 +13,9 @@
 
 #include <fcntl.h>
 #include <ftw.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "lib/tap.h"
 #include "sys/sys.h"
 
 /* The tree's directory; the host is opened on it. */

@@ -10,11 +10,8 @@
  * may be in the middle of a write to the kernel). How far that one is depends on the moment: there, too, it is every
  * call.
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "model/crash/trace.h"

@@ -2,9 +2,6 @@
 /* A host for the simulated day. */
 #include "model/day/host.h"
 
-#include <stdarg.h>
-#include <stdlib.h>
-
 #include "base/mem.h"
 #include "base/text.h"
 #include "plan/capacity.h"

@@ -9,11 +9,7 @@
  * Prints how much each served, as a table, and as TAP whether what must hold did. The same numbers give the same days
  * on every machine.
  */
-#include <limits.h>
-#include <stdlib.h>
-
 #include "model/day/host.h"
-#include "lib/tap.h"
 #include "lib/tree.h"
 
 enum { HOSTS = 3, ORDERS = 2, DAY = 86400, LOAD = 95 /* per cent of all framebuffer, were nothing refused */ };

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The command line: what is taken, in which order, and what is a usage error. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "base/args.h"
 #include "lib/tap.h"
 

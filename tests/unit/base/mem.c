@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Lists that grow, and the end of a program without memory. */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "lib/messages.h"
-#include "lib/tap.h"
 
 /* Else AddressSanitizer ends the program by itself. */
 const char *__asan_default_options(void) __attribute__((visibility("default")));

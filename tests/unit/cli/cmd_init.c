@@ -2,11 +2,9 @@
 /* vgpu-lease init: the type that it chooses for a card, a row each. */
 #include "cli/cmd.h"
 
-#include "base/auto.h"
 #include "base/text.h"
 #include "sys/sys.h"
 #include "lib/names.h"
-#include "lib/tap.h"
 #include "lib/tree.h"
 
 #define CARD "sys/devices/0000:84:00.0"

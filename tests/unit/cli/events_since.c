@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The times of --since. */
-#include <stdlib.h>
-
 #include "cli/status.h"
 #include "lib/tap.h"
 

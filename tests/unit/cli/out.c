@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What the command prints with: JSON, tables. */
 #include <locale.h>
-#include <stdlib.h>
 
 #include "cli/out.h"
 #include "lib/tap.h"

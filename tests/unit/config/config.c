@@ -2,13 +2,8 @@
 /* The configuration as one text: what is understood, and what is refused in which words. */
 #include "config/config.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
-#include "base/auto.h"
 #include "lib/config_text.h"
 #include "lib/messages.h"
-#include "lib/tap.h"
 
 #define A "[devices]\nenabled_mdev_types = nvidia-35\n"
 #define AB "[devices]\nenabled_mdev_types = nvidia-35, nvidia-36\n"

@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The configuration's files: the main one, its drop-ins, and which of them are trusted. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/auto.h"
 #include "lib/config_text.h"
 #include "lib/messages.h"
-#include "lib/source.h"
-#include "lib/tap.h"
-#include "lib/tree.h"
 #include "unit/config/files.h"
 
 static void no_file(void)

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* nova.conf: what is read of it, what is refused, and what is told about it. */
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/auto.h"
 #include "base/text.h"
 #include "config/config.h"
 #include "lib/messages.h"
-#include "lib/tap.h"
-#include "lib/tree.h"
 #include "unit/config/files.h"
 
 /* Where a message is about a line of the file that it is in. */

@@ -2,10 +2,7 @@
 /* Configuration files of a small host, and what a load of them says. */
 #pragma once
 
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "config/config.h"
 #include "lib/tree.h"

@@ -2,9 +2,6 @@
 /* The device handler without its loop: which configuration holds, what a pass says, and when the next one is due. */
 #include "daemon/device_handler.h"
 
-#include <errno.h>
-
-#include "base/auto.h"
 #include "sys/log.h"
 #include "lib/messages.h"
 #include "lib/live.h"

@@ -7,7 +7,6 @@
 #include "daemon/finisher.h"
 
 #include <poll.h>
-#include <unistd.h>
 
 #include "lib/small_host.h"
 

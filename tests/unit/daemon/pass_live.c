@@ -6,8 +6,6 @@
 #include "lib/live.h"
 #include "lib/xml.h"
 
-#include <errno.h>
-
 #include "device/release.h"
 #include "daemon/finisher.h"
 #include "ops/gc.h"

@@ -2,8 +2,6 @@
 /* The lease of a device that a domain runs with already: what can have one, and who removes it. */
 #include "device/adopt.h"
 
-#include <errno.h>
-
 #include "lib/small_host.h"
 #include "unit/plan/world.h"
 #include "state/history.h"

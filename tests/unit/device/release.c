@@ -2,7 +2,6 @@
 /* Releases on a simulated host: what is removed, what is left standing, and who takes precedence over a removal. */
 #include "device/release.h"
 
-#include <errno.h>
 #include <sys/syscall.h>
 
 #include "host/mdevctl_files.h"

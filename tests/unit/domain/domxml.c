@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A domain's XML: what it asks for, and what is refused. */
 #include <dlfcn.h>
-#include <errno.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 
 #include "base/auto.h"
 #include "base/text.h"
 #include "lib/messages.h"
-#include "lib/source.h"
-#include "lib/tap.h"
 #include "lib/xml.h"
 
 #define OF_LEASE(devices) LEASE_XML(" project='p1'>" devices)

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The edit of a domain's XML: what it replaces, and that every other byte stays as it was. */
-#include <errno.h>
-#include <stdlib.h>
-
 #include "base/auto.h"
 #include "lib/messages.h"
-#include "lib/tap.h"
 #include "lib/xml.h"
 
 #define NEW_A "11111111-2222-4333-8444-55555555555a"

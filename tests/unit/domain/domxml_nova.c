@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Metadata of a Nova instance whose hostdevs have been given other UUIDs, as for a live migration. */
-#include <stdlib.h>
-
 #include "base/text.h"
 #include "lib/tap.h"
 #include "lib/xml.h"

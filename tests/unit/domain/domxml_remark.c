@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What in a domain's metadata has no effect: it is told, and stops nothing. */
-#include <stdlib.h>
-
 #include "base/auto.h"
 #include "lib/tap.h"
 #include "lib/xml.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A device's XML as it stands in the domain's, and the record of what a suspend detached. */
-#include <errno.h>
-#include <stdlib.h>
-
 #include "base/auto.h"
 #include "lib/tap.h"
 #include "lib/xml.h"

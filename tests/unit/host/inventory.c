@@ -2,8 +2,6 @@
 /* What the kernel has, read from small trees in the form that drivers give them. */
 #include "host/inventory.h"
 
-#include <errno.h>
-
 #include "host/internal.h"
 #include "lib/inventory_host.h"
 #include "lib/names.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Cards whose mdevs are on VFs: which VFs are one card's, what it offers, and which of them the driver has lost. */
-#include <string.h>
-
 #include "base/auto.h"
 #include "lib/inventory_host.h"
 #include "lib/names.h"

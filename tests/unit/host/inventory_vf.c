@@ -2,10 +2,6 @@
 /* Cards whose vGPUs are VFs: NVIDIA's variant driver beside an mdev card, and plain VFs. */
 #include "host/inventory.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "sys/sys.h"
 #include "state/lease_store.h"
 #include "plan/pool.h"

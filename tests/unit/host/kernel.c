@@ -2,13 +2,10 @@
 /* The writes to sysfs, on plain files: what is written, what is waited for, and what a refusal says. */
 #include "host/kernel.h"
 
-#include <errno.h>
-
 #include "sys/sys.h"
 #include "host/internal.h"
 #include "lib/names.h"
 #include "lib/messages.h"
-#include "lib/tap.h"
 #include "lib/tree.h"
 #include "lib/vgpu.h"
 

@@ -2,10 +2,7 @@
 /* What libvirt keeps in files. */
 #include "host/libvirt_files.h"
 
-#include <errno.h>
-
 #include "lib/names.h"
-#include "lib/tap.h"
 #include "lib/tree.h"
 
 static struct err err;

@@ -2,11 +2,7 @@
 /* mdevctl's definitions: which one of a UUID holds, what is refused, and what an undefine removes. */
 #include "host/mdevctl_files.h"
 
-#include <errno.h>
-
-#include "base/auto.h"
 #include "lib/names.h"
-#include "lib/tap.h"
 #include "lib/tree.h"
 
 #define DIRECTORY "etc/mdevctl.d/"

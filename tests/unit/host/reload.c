@@ -2,21 +2,14 @@
 /* What systemd is asked about a reload, and what is made of its answers. A child stands for it and its bus. */
 #include "host/reload.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <systemd/sd-bus.h>
-#include <unistd.h>
 
 #include "sys/sys.h"
-#include "lib/tap.h"
 #include "lib/tree.h"
 
 /* What the child does with a call. */

@@ -2,7 +2,6 @@
 /* The lists of NVIDIA's variant driver, what a name says, and what is remembered of a model. */
 #include "host/typelist.h"
 
-#include "lib/tap.h"
 #include "lib/tree.h"
 
 static void add_text(struct typelist *list, const char *text)

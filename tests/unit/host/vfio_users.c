@@ -5,7 +5,6 @@
  */
 #include "host/vfio_users.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -14,7 +13,6 @@
 #include <sys/wait.h>
 
 #include "lib/names.h"
-#include "lib/tap.h"
 #include "lib/tree.h"
 
 enum { NOBODY = 65534, LONG_MS = 60000 };

@@ -2,10 +2,8 @@
 /* Where libvirt, the lease and the kernel differ about a vGPU. */
 #include "live/compare.h"
 
-#include "base/auto.h"
 #include "lib/names.h"
 #include "lib/messages.h"
-#include "lib/tap.h"
 
 #define MTTY { .id = A, .type = "mtty-2", .parent = "mtty" }
 

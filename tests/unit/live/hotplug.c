@@ -6,10 +6,8 @@
 #include "live/internal.h"
 #include "unit/live/fake_virt.h"
 
-#include <errno.h>
 #include <signal.h>
 
-#include "base/auto.h"
 #include "lib/messages.h"
 #include "lib/live.h"
 

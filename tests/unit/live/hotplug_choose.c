@@ -3,8 +3,6 @@
 #include "live/internal.h"
 #include "unit/live/fake_virt.h"
 
-#include <errno.h>
-
 #include "lib/messages.h"
 #include "lib/live.h"
 

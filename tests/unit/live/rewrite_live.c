@@ -5,11 +5,6 @@
  */
 #include "live/rewrite_live.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "lib/tap.h"
 #include "lib/tree.h"
 #include "lib/xml.h"
 

@@ -2,10 +2,7 @@
 /* The device handler asks for the pool alone; all else that check finds is in tests/system/cli/check.sh. */
 #include "ops/check.h"
 
-#include <stdlib.h>
-
 #include "lib/cards.h"
-#include "lib/tap.h"
 #include "lib/tree.h"
 
 int main(void)

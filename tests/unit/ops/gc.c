@@ -2,7 +2,6 @@
 /* What a pass judges: which vGPUs it is about, and that a lease which stays can keep all that is beside it. */
 #include "ops/gc.h"
 
-#include "base/auto.h"
 #include "lib/small_host.h"
 #include "state/history.h"
 

@@ -5,8 +5,6 @@
  */
 #include "ops/lifecycle.h"
 
-#include <errno.h>
-
 #include "lib/asked.h"
 #include "lib/cards.h"
 #include "lib/small_host.h"

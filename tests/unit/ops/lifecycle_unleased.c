@@ -2,9 +2,6 @@
 /* Starts without a lease: which domains may, and for which errors. */
 #include "ops/internal.h"
 
-#include <errno.h>
-
-#include "base/auto.h"
 #include "lib/small_host.h"
 #include "lib/vgpu.h"
 

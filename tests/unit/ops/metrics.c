@@ -2,7 +2,6 @@
 /* Metrics: what is counted, and what is left out where it is not known. */
 #include "ops/metrics.h"
 
-#include "base/auto.h"
 #include "base/mem.h"
 #include "lib/cards.h"
 #include "lib/small_host.h"

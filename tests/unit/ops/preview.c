@@ -2,9 +2,6 @@
 /* What a release would do to the leases of a domain; plans are in tests/system/cli/plan.sh. */
 #include "ops/preview.h"
 
-#include <stdlib.h>
-
-#include "base/auto.h"
 #include "lib/small_host.h"
 
 static void releases(void)

@@ -2,9 +2,6 @@
 /* What a plan, and a definition's placeholders, make of a domain's XML. */
 #include "ops/rewrite.h"
 
-#include <stdlib.h>
-
-#include "base/auto.h"
 #include "base/text.h"
 #include "lib/tap.h"
 #include "lib/xml.h"

@@ -5,7 +5,6 @@
  */
 #include "plan/fate.h"
 
-#include "base/auto.h"
 #include "lib/tap.h"
 
 #define D "dddddddd-0000-4000-8000-000000000001"

@@ -5,7 +5,6 @@
  */
 #include "plan/nova_inventory.h"
 
-#include "base/auto.h"
 #include "lib/tap.h"
 #include "unit/plan/world.h"
 

@@ -6,7 +6,6 @@
 #include "plan/plan.h"
 
 #include "lib/messages.h"
-#include "lib/tap.h"
 #include "unit/plan/world.h"
 
 static void describe(const struct plan *plan, char *out, size_t size)

@@ -5,7 +5,6 @@
  */
 #include "plan/pool.h"
 
-#include "base/auto.h"
 #include "lib/tap.h"
 #include "unit/plan/world.h"
 

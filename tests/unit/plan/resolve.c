@@ -12,11 +12,8 @@
  */
 #include "plan/plan.h"
 
-#include <stdlib.h>
-
 #include "base/text.h"
 #include "lib/messages.h"
-#include "lib/tap.h"
 
 static struct inv_type names[] = {
 	{ .id = "nvidia-1", .name = "One", .framework = FW_MDEV },

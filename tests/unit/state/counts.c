@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Counts of the hook: no call is lost between processes that count at once; what cannot be counted is not. */
-#include <errno.h>
-#include <string.h>
 #include <sys/wait.h>
 
-#include "lib/tap.h"
 #include "lib/tree.h"
 #include "state/counts.h"
 

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Leases on disk: whole or not at all, found again, never trusted when they are garbage. */
-#include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "sys/sys.h"
 #include "lib/small_host.h"

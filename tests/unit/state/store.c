@@ -2,7 +2,6 @@
 /* Where the state is kept, and its locks. */
 #include "state/lease_store.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <sys/wait.h>
 

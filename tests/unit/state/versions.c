@@ -8,10 +8,6 @@
  *   ...-with-more            the same of a later version that has added something: what is known of it counts
  *   lease-2                  of a version that has changed the meaning: nothing is decided beside it, and it stays
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/auto.h"
 #include "sys/sys.h"
 #include "lib/messages.h"

@@ -2,11 +2,8 @@
 /* Which PCI hostdevs are vGPUs of ours: the metadata, the configuration and the leases, a row each. */
 #include "survey/hostdev_filter.h"
 
-#include <stdlib.h>
-
 #include "base/text.h"
 #include "lib/config_text.h"
-#include "lib/tap.h"
 #include "lib/tree.h"
 #include "lib/xml.h"
 

@@ -2,11 +2,7 @@
 /* The cards that the configuration means and that make no vGPUs here: for each pool, which are missed and how. */
 #include "survey/missing_cards.h"
 
-#include <stdlib.h>
-
-#include "base/auto.h"
 #include "lib/config_text.h"
-#include "lib/tap.h"
 #include "lib/tree.h"
 
 #define PCI(address, vendor, device, class)                                                                            \

@@ -2,7 +2,6 @@
 /* What is known of a vGPU when its domain is defined: what all cards that it can be made on have in common. */
 #include "survey/migration_facts.h"
 
-#include "base/auto.h"
 #include "lib/cards.h"
 #include "lib/config_text.h"
 #include "lib/small_host.h"

@@ -2,8 +2,6 @@
 /* The snapshot of a round: what it has, what is void in it, and that reading it changes nothing. */
 #include "survey/survey.h"
 
-#include <errno.h>
-
 #include "lib/cards.h"
 #include "lib/small_host.h"
 

@@ -2,13 +2,10 @@
 /* The host that is looked at, its clock, and which of its processes live. */
 #include "sys/sys.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "base/auto.h"
-#include "lib/tap.h"
 #include "lib/tree.h"
 
 static void opening(const struct tree *tree)

@@ -2,10 +2,6 @@
 /* Files by directory descriptor: what is read and refused, and files that appear whole or not at all. */
 #include "sys/sys.h"
 
-#include <errno.h>
-
-#include "base/auto.h"
-#include "lib/tap.h"
 #include "lib/tree.h"
 
 static struct tree tree;

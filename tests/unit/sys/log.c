@@ -4,18 +4,12 @@
  * out of; where there is no journal, syslog gets the line.
  */
 #include <endian.h>
-#include <errno.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <syslog.h>
-#include <unistd.h>
 
 #include "base/text.h"
 #include "sys/log.h"
-#include "lib/tap.h"
 #include "lib/tree.h"
 
 enum { MANY = 2000 };

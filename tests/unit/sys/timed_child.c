@@ -2,7 +2,6 @@
 /* Work that may hang: a write to a pipe that nobody reads stands for a driver that does not answer. */
 #include "sys/timed_child.h"
 
-#include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -13,7 +12,6 @@
 #include <sys/wait.h>
 
 #include "lib/stand_in.h"
-#include "lib/tap.h"
 #include "lib/tree.h"
 
 enum { SHORT_MS = 100, LONG_MS = 5000, TRY_MS = 10 };

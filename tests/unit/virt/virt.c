@@ -2,12 +2,9 @@
 /* libvirt in our words, on libvirt's own made-up host (its test driver): what has devices and QEMU is in tests/vm. */
 #include "virt/virt.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 
 #include "lib/messages.h"
-#include "lib/tap.h"
 #include "lib/tree.h"
 
 #define VM "67a42c8b-0000-4000-8000-000000000001"
