@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* As what a type is known; in a request: what asks for this very device, and what no vGPU of the domain can be. */
+/*
+ * As what a type is known; in a request: what asks for this very device, and what no vGPU of the domain can be. Whose a
+ * vGPU is: each rule is a row. Each event is in the journal's catalog, under the MESSAGE_ID that the log gives it.
+ */
 #include "model/vgpu.h"
 
 #include "lib/names.h"
 #include "lib/tap.h"
+#include "model/lease.h"
+#include "lib/source.h"
+#include "model/event.h"
 
 static const struct {
 	const char *name, *word;
 	bool named;
-} rows[] = {
+} type_names[] = {
 	{ "GRID T4-1B", "GRID T4-1B", true },
 	{ "GRID T4-1B", "T4-1B", true },
 	{ "NVIDIA L40S-2Q", "L40S-2Q", true },
@@ -22,7 +28,7 @@ static const struct {
 
 static void words(void)
 {
-	for (ROWS(row, rows))
+	for (ROWS(row, type_names))
 		ok(type_is_named(row->name, row->word) == row->named, "'%s' is %sthe type '%s'", row->word,
 		   row->named ? "" : "not ", row->name);
 }
@@ -46,4 +52,95 @@ static void requests(void)
 	ok(!request_excludes(&request, VF), "that of a vGPU itself it can");
 }
 
-TESTS(words, requests)
+static const struct {
+	const char *says;
+	struct owner_facts facts;
+	enum owner owner;
+} whose[] = {
+	{ "what the hook created is the hook's", { FW_MDEV, .created = true }, OWNER_HOOK },
+	{ "what was there is somebody else's", { FW_MDEV }, OWNER_OTHER },
+	{ "what the hook created for a definition is mdevctl's",
+	  { FW_MDEV, .created = true, .defined = true },
+	  OWNER_MDEVCTL },
+	{ "what was there with a definition is mdevctl's", { FW_MDEV, .defined = true }, OWNER_MDEVCTL },
+	{ "what the hook created for an instance of Nova is Nova's",
+	  { FW_MDEV, .created = true, .nova = true },
+	  OWNER_NOVA },
+	{ "what was there for an instance of Nova is Nova's", { FW_MDEV, .nova = true }, OWNER_NOVA },
+	{ "so is what Nova has defined", { FW_MDEV, .created = true, .defined = true, .nova = true }, OWNER_NOVA },
+	{ "a type that the hook set on a VF is the hook's, also for Nova",
+	  { FW_VARIANT, .created = true, .nova = true },
+	  OWNER_HOOK },
+	{ "a type that was set is not", { FW_VARIANT, .nova = true }, OWNER_OTHER },
+	{ "a plain VF that the hook leased is the hook's to release",
+	  { FW_VF, .created = true, .nova = true },
+	  OWNER_HOOK },
+};
+
+static void owners(void)
+{
+	for (size_t i = 0; i < sizeof(whose) / sizeof(whose[0]); i++)
+		ok(owner_of(&whose[i].facts) == whose[i].owner, "%s", whose[i].says);
+	ok(owner_origin(OWNER_HOOK) == LEASE_CREATED, "the hook's is removed at release");
+	ok(owner_origin(OWNER_NOVA) == LEASE_ADOPTED && owner_origin(OWNER_MDEVCTL) == LEASE_ADOPTED &&
+		   owner_origin(OWNER_OTHER) == LEASE_ADOPTED,
+	   "all others' is kept");
+	ok(owner_why_kept(OWNER_NOVA) && owner_why_kept(OWNER_MDEVCTL) && !owner_why_kept(OWNER_HOOK) &&
+		   !owner_why_kept(OWNER_OTHER),
+	   "a manager's is kept for a reason");
+	ok(strcmp(owner_word(OWNER_HOOK), "vgpu-lease") == 0 && strcmp(owner_word(OWNER_NOVA), "nova") == 0 &&
+		   strcmp(owner_word(OWNER_MDEVCTL), "mdevctl") == 0 && !owner_word(OWNER_OTHER),
+	   "each but the unknown has a word");
+}
+
+static char *catalog, *source;
+
+/* The MESSAGE_ID beside the event's word in the table; "": none. */
+static void find_message_id(enum event event, char id[33])
+{
+	char row[64];
+	const char *at;
+
+	snprintf(row, sizeof(row), "{ \"%s\", \"", event_word(event));
+	at = strstr(source, row);
+	snprintf(id, 33, "%.32s", at ? at + strlen(row) : "");
+}
+
+static void test_catalog(void)
+{
+	for (enum event event = 0; event < EVENTS; event++) {
+		char heading[64], id[33], its[33];
+		const char *entry;
+
+		find_message_id(event, id);
+		snprintf(heading, sizeof(heading), "\n-- %s\nSubject: ", id);
+		entry = strstr(catalog, heading);
+		ok(strlen(id) == 32 && strspn(id, "0123456789abcdef") == 32, "%s has a MESSAGE_ID", event_word(event));
+		ok(entry != NULL, "which the catalog explains");
+		ok(entry && !strstr(entry + 1, heading), "once");
+		for (enum event other = 0; other < event; other++) {
+			find_message_id(other, its);
+			ok(strcmp(its, id) != 0, "and is not that of %s", event_word(other));
+		}
+	}
+}
+
+static void test_lease(void)
+{
+	const struct lease lease = { .domain = "00000001-0000-4000-8000-00000000000d", .name = "vm" };
+	const struct event_about about = event_of(&lease);
+
+	ok(about.vgpu == &lease.vgpu, "an event of a lease is about its vGPU");
+	is(about.domain, lease.domain, "and its domain");
+	is(about.name, "vm", "by name, too");
+}
+
+static void events(void)
+{
+	catalog = source_text("etc/catalog/vgpu-lease.catalog");
+	source = source_text("src/model/event.c");
+	test_catalog();
+	test_lease();
+}
+
+TESTS(words, requests, owners, events)
