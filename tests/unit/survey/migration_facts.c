@@ -2,9 +2,6 @@
 /* What travels with a domain of its vGPUs: told from an inventory, and written into the domain's metadata. */
 #include "survey/migration_facts.h"
 
-#include <stdlib.h>
-
-#include "base/auto.h"
 #include "lib/tap.h"
 #include "lib/xml.h"
 #include "unit/plan/world.h"
@@ -73,78 +70,66 @@ static void from_inventory(void)
 	       "<hostdev type='mdev' model='vfio-pci'><source><address uuid='" A "'/></source>"                        \
 	       "<address type='pci' domain='0x0000' bus='0x00' slot='0x05' function='0x0'/></hostdev>")
 
-static const struct migration_facts known = {
-	.type = "nvidia-222", .name = "<'&\">", .framework = "mdev", .model = "10de:1eb8", .driver = "550.90.05"
-};
+#define KNOWN                                                                                                          \
+	{ .type = "nvidia-222", .name = "<'&\">", .framework = "mdev", .model = "10de:1eb8", .driver = "550.90.05" }
+/* What is known of each. */
+static const struct migration_facts known[2] = { KNOWN }, known_and_type[2] = { KNOWN, { .type = "t" } };
+static const struct migration_facts only_type[2] = { { .type = "t" } }, only_driver[2] = { { .driver = "2" } };
 #define FACTS_OF_IT                                                                                                    \
 	" type='nvidia-222' name='&lt;&apos;&amp;&quot;>' framework='mdev' model='10de:1eb8' driver='550.90.05'"
 
-/* The rows are not static, because `known` is not a constant for clang. */
 static void into_metadata(void)
 {
-	const struct {
+	static const struct {
 		const char *xml;
-		struct migration_facts facts_list[2];
+		const struct migration_facts *facts_list;
 		const char *req, *sentence;
 	} rows[] = {
-		{ PLUGGED(""),
-		  { known },
-		  "<lease>\n  <device uuid='" A "'" FACTS_OF_IT "/>\n</lease>",
+		{ PLUGGED(""), known, "<lease>\n  <device uuid='" A "'" FACTS_OF_IT "/>\n</lease>",
 		  "a vGPU without metadata gets some; the other, of which nothing is known, gets none" },
 		{ PLUGGED(LEASE_XML(
 			  " project='p&amp;q'><v:device uuid='" A
 			  "' type='VGPU' driver='1' placement='spread' numa='3' params='a=1'/><v:device uuid='" B
 			  "' type='t' driver='2' numa='none'/>")),
-		  { known },
+		  known,
 		  "<lease project='p&amp;q'>\n  <device uuid='" A "'" FACTS_OF_IT
 		  " placement='spread' numa='3' params='a=1'/>\n  <device uuid='" B
 		  "' type='t' driver='2' numa='none'/>\n</lease>",
 		  "facts are replaced; what people wrote, and what nothing new is known of, stays" },
-		{ PLUGGED(LEASE("<v:device uuid='" A "' name='x' framework='vf'/>")),
-		  { { .type = "t" } },
+		{ PLUGGED(LEASE("<v:device uuid='" A "' name='x' framework='vf'/>")), only_type,
 		  "<lease>\n  <device uuid='" A "' type='t'/>\n</lease>",
 		  "facts that are not known here are not carried on" },
 		{ PLUGGED(LEASE("<v:device address='0000:41:00.4' type='s' placement='pack'/>"
 				"<v:device uuid='" C "' numa='nonsense' type='u'/>")),
-		  { known },
+		  known,
 		  "<lease>\n  <device uuid='" A "'" FACTS_OF_IT
 		  "/>\n  <device address='0000:41:00.4' type='s' placement='pack'/>\n"
 		  "  <device uuid='" C "' type='u'/>\n</lease>",
 		  "metadata of a vGPU that is not plugged in stays, as far as it makes sense" },
 		{ PLUGGED(NOVA_XML("<nova:owner><nova:project uuid='nova'/></nova:owner>")
 				  LEASE_XML(" project='own'>")),
-		  { known },
-		  "<lease project='own'>\n  <device uuid='" A "'" FACTS_OF_IT "/>\n</lease>",
+		  known, "<lease project='own'>\n  <device uuid='" A "'" FACTS_OF_IT "/>\n</lease>",
 		  "the lease's project stays the lease's, though Nova's counts" },
-		{ PLUGGED(LEASE("<v:device uuid='" A "'" FACTS_OF_IT " numa='1'/>")),
-		  { known },
-		  NULL,
+		{ PLUGGED(LEASE("<v:device uuid='" A "'" FACTS_OF_IT " numa='1'/>")), known, NULL,
 		  "where all is there already, nothing is to be set" },
 		{ PLUGGED(INSTANCE LEASE("<v:device uuid='" B "' type='t'/><v:device uuid='" C "'" FACTS_OF_IT "/>")),
-		  { known, { .type = "t" } },
+		  known_and_type,
 		  "<lease>\n  <device uuid='" A "'" FACTS_OF_IT "/>\n  <device uuid='" B "' type='t'/>\n</lease>",
 		  "where Nova's migration changed the UUID only, it is set anew" },
-		{ PLUGGED(LEASE("<v:device uuid='" A "' driver='1'/>")),
-		  { { .driver = "2" } },
-		  NULL,
+		{ PLUGGED(LEASE("<v:device uuid='" A "' driver='1'/>")), only_driver, NULL,
 		  "nor where no type is known" },
-		{ NOVA(""),
-		  { known },
-		  "<lease>\n  <device uuid='" A "'" FACTS_OF_IT " guest='0000:00:05.0'/>\n</lease>",
+		{ NOVA(""), known, "<lease>\n  <device uuid='" A "'" FACTS_OF_IT " guest='0000:00:05.0'/>\n</lease>",
 		  "an instance's hostdev is known by its address in the guest, too" },
-		{ NOVA("<v:device uuid='" A "'" FACTS_OF_IT "/>"),
-		  { known },
+		{ NOVA("<v:device uuid='" A "'" FACTS_OF_IT "/>"), known,
 		  "<lease>\n  <device uuid='" A "'" FACTS_OF_IT " guest='0000:00:05.0'/>\n</lease>",
 		  "which is added where an earlier version has not written it" },
 		{ NOVA("<v:device uuid='" A "'" FACTS_OF_IT " guest='0000:00:06.0'/><v:device uuid='" B
 		       "' type='t' guest='0000:00:07.0'/>"),
-		  { known },
+		  known,
 		  "<lease>\n  <device uuid='" A "'" FACTS_OF_IT " guest='0000:00:05.0'/>\n  <device uuid='" B
 		  "' type='t' guest='0000:00:07.0'/>\n</lease>",
 		  "corrected where the hostdev has another one now, and kept of a vGPU that is not plugged in" },
-		{ NOVA("<v:device uuid='" A "'" FACTS_OF_IT " guest='0000:00:05.0'/>"),
-		  { known },
-		  NULL,
+		{ NOVA("<v:device uuid='" A "'" FACTS_OF_IT " guest='0000:00:05.0'/>"), known, NULL,
 		  "and then nothing is to be set" },
 	};
 
