@@ -19,9 +19,7 @@ domain() { mdev_xml "vm$1" "$(domain_uuid "$1")" "${@:2}"; }
 vf_domain() { vf_xml "vm$1" "$(domain_uuid "$1")" "${@:2}"; }
 
 # call OP SUBOP N [TYPE]: what libvirt does for the domain vmN, whose vGPU has the number N, too.
-call() {
-	domain "$3" "$(uuid "$3")" "${4:-}" | "$hook" --root "$root" -- "vm$3" "$1" "$2" -
-}
+call() { domain "$3" "$(uuid "$3")" "${4:-}" | "$hook" --root "$root" -- "vm$3" "$1" "$2" -; }
 
 # vl ARGUMENT...: runs the command on this host; what it printed is in $out and $err, how it ended in $status.
 vl() {
@@ -33,18 +31,12 @@ vl() {
 }
 
 # create PARENT TYPE N: somebody else makes the vGPU number N.
-create() {
-	uuid "$3" >"$root/sys/class/mdev_bus/$1/mdev_supported_types/$2/create"
-}
+create() { uuid "$3" >"$root/sys/class/mdev_bus/$1/mdev_supported_types/$2/create"; }
 
 # orphan PARENT TYPE N: the same, and a guest has had it.
-orphan() {
-	create "$@" && for_guest "$(uuid "$3")" "$2" "$1"
-}
+orphan() { create "$@" && for_guest "$(uuid "$3")" "$2" "$1"; }
 
-exists() {
-	[ -e "$root/sys/bus/mdev/devices/$(uuid "$1")" ]
-}
+exists() { [ -e "$root/sys/bus/mdev/devices/$(uuid "$1")" ]; }
 
 # hold N: a process opens the vGPU number N; leave: it closes it.
 hold() { exec 7<>"$(node_of "$(uuid "$1")")"; }

@@ -13,9 +13,7 @@ numbered() { printf '%s%02x' "${u1%??}" "$1"; }
 host() { start_host "$@"; }
 
 # configure_both [LINE...]: for a host with T4s, whose vGPUs are mdevs, and L40S, whose vGPUs are VFs; with these lines of [policy].
-configure_both() {
-	configure nvidia-222@10de:1eb8 nvidia-1147@10de:26b9 policy "$@"
-}
+configure_both() { configure nvidia-222@10de:1eb8 nvidia-1147@10de:26b9 policy "$@"; }
 
 # prepare [FILE|N], release [FILE|N [REASON]]: what libvirt does for the domain, that of a file, or number N (another).
 xml_of() { if [[ $1 =~ ^[0-9]+$ ]]; then another "$1"; else cat "$1"; fi; }

@@ -62,9 +62,7 @@ as_nobody() {
 }
 
 # control FILE LINE: one of the simulator's knobs.
-control() {
-	echo "$2" >"$root/.kernel/control/$1"
-}
+control() { echo "$2" >"$root/.kernel/control/$1"; }
 
 # within SECONDS COMMAND...: the command succeeds before that time is over.
 within() {

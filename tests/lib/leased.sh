@@ -76,9 +76,7 @@ write_node() {
 			state=$((n < $3 ? 1 : 5))
 			printf "<domain type='test' xmlns:test='http://libvirt.org/schemas/domain/test/1.0'><name>vm%d</name>" $n
 			printf "<uuid>%08x-0000-4000-8000-00000000000d</uuid><memory>8192</memory><os><type>hvm</type></os><devices>" $n
-			for ((m = 1; m <= $4; m++)); do
-				mdev_hostdev "$(uuid $((n * $4 + m)))"
-			done
+			for ((m = 1; m <= $4; m++)); do mdev_hostdev "$(uuid $((n * $4 + m)))"; done
 			echo "</devices><test:runstate>$state</test:runstate></domain>"
 		done
 		echo '</node>'

@@ -64,9 +64,7 @@ tap_fill() {
 }
 
 # message KEY [ARG...]: prints the message, an argument for each gap.
-message() {
-	tap_fill text "$@" && printf '%s\n' "$tap_filled"
-}
+message() { tap_fill text "$@" && printf '%s\n' "$tap_filled"; }
 
 # says_times KEY [ARG...] [-- KEY [ARG...]]...: prints how many lines of standard input hold the message, or all of them in
 # this order. A gap whose argument is missing, or '*', holds anything.

@@ -105,9 +105,7 @@ refuses() {
 }
 
 # nothing SENTENCE TEXT: the text, which lists what is wrong, is empty.
-nothing() {
-	tap_verdict "${#2}" "$1" "$2"
-}
+nothing() { tap_verdict "${#2}" "$1" "$2"; }
 
 # is GOT EXPECTED SENTENCE
 is() {

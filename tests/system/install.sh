@@ -21,9 +21,7 @@ do_make() {
 		zshcompletiondir="$usr/share/zsh/site-functions" fishcompletiondir="$usr/share/fish/vendor_completions.d" "$@"
 }
 
-files() {
-	(cd "$1" && find . ! -type d | sort)
-}
+files() { (cd "$1" && find . ! -type d | sort); }
 
 holds "a host without hooks gets ours" do_make "" install
 holds "at hooks/qemu" test -x "$hooks/qemu"

@@ -12,11 +12,9 @@ made() { ls "$root/sys/bus/mdev/devices"; }
 
 vl_fails "a simulated host has no libvirt" 1 attach vm1 -- M_NO_LIBVIRT "$root"
 vl_fails "a domain that is not there" 1 attach --connect "$libvirt" vm2 -- M_LIBVIRT_SAYS vm2 "Domain not found"
-vl attach --connect "test:///nowhere" vm2
-holds "a libvirt that is not there" says M_NO_CONNECTION test:///nowhere <<<"$err"
+vl_says "a libvirt that is not there" 1 attach --connect "test:///nowhere" vm2 -- M_NO_CONNECTION test:///nowhere
 
-vl attach --connect "$libvirt" vm1
-holds "what libvirt refuses is an error" says M_NOT_ATTACHED vm1 <<<"$err"
+vl_says "what libvirt refuses is an error" 1 attach --connect "$libvirt" vm1 -- M_NOT_ATTACHED vm1
 is "$status|$(leased)|$(made)" "1||" "and leaves no lease and no device"
 vl_says "a type that nobody knows" 1 attach --connect "$libvirt" --type nvida-222 vm1 -- M_NO_TYPE_SIMILAR nvida-222 nvidia-222
 
@@ -60,10 +58,8 @@ umount -l "$root/run"
 trap clean_up EXIT
 
 vl_fails "a vGPU that the domain does not have" 1 detach --connect "$libvirt" vm1 "$(uuid 1)" -- M_NOT_ITS_VGPU vm1 "$(uuid 1)" vm1
-vl detach vm1
-is "$status|$err" "2|$(message M_USAGE "$(message M_NEEDS_OPERAND detach ID)" " detach")" "no ID"
-vl detach vm1 nonsense
-is "$status|$err" "2|$(message M_USAGE "$(message M_BAD_ID nonsense)" " detach")" "an ID that is none"
+vl_is "no ID" "2||$(message M_USAGE "$(message M_NEEDS_OPERAND detach ID)" " detach")" detach vm1
+vl_is "an ID that is none" "2||$(message M_USAGE "$(message M_BAD_ID nonsense)" " detach")" detach vm1 nonsense
 vl_ends "one word too many" 2 detach vm1 "$(uuid 1)" more
 vl_ends "an option of another command" 2 suspend --persistent vm1
 
@@ -125,8 +121,7 @@ for driver in none i915 vfio-pci; do
 	vl attach --connect "$libvirt" --type CUSTOM_FLEX vm1
 	holds "libvirt is to bind a plain VF to VFIO, whatever driver it has: $driver" not_attached
 done
-vl attach --connect "$libvirt" vm1
-holds "with several types one must be named" says M_GIVE_TYPE "nvidia-1146, flex" <<<"$err"
+vl_says "with several types one must be named" 1 attach --connect "$libvirt" vm1 -- M_GIVE_TYPE "nvidia-1146, flex"
 printf '[policy]\nmigrate_uuid = keep\n' >>"$root/etc/vgpu-lease.conf"
 vl attach --connect "$libvirt" --type CUSTOM_FLEX vm1
 holds "a policy for migrations does not matter here" not_attached

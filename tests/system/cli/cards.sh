@@ -77,9 +77,7 @@ variant a10 a10 "an A10" 0000:d8:01.2
 variant l40s l40s "a L40S" 0000:26:00.4
 # What the types of this model are is remembered from here on, for when the card is in use.
 vl gc
-for vf in 00.4=1149 00.5=1149 01.0=1159; do
-	set_vf_type "0000:26:${vf%=*}" "${vf#*=}"
-done
+for vf in 00.4=1149 00.5=1149 01.0=1159; do set_vf_type "0000:26:${vf%=*}" "${vf#*=}"; done
 commands l40s-used "a L40S with three vGPUs of 3 GiB, two of one series and one of another"
 
 ### An A100 in MIG mode: one free GPU instance shows on every free VF
@@ -116,9 +114,7 @@ is "$(numbers nvidia-697)" "2 0 0" "nor any that share the card in time"
 new_host rtxpro6000
 vl gc
 echo "0001:c8:00.0 on" >"$root/.kernel/control/mixed"
-for vf in 00.2=1519 00.3=1540; do
-	set_vf_type "0001:c8:${vf%=*}" "${vf#*=}"
-done
+for vf in 00.2=1519 00.3=1540; do set_vf_type "0001:c8:${vf%=*}" "${vf#*=}"; done
 is "$(numbers nvidia-1519) $(numbers nvidia-1540)" "32 1 15 2 1 0" "with 48 and 3 GiB in use there is capacity for fifteen of 3 GiB"
 is "$(numbers nvidia-1518) $(numbers nvidia-1543)" "32 0 22 1 0 0" "for 22 of 2 GiB, and for none that takes all"
 

@@ -64,9 +64,7 @@ is "$(cd "$root" && find run var etc | sort)" "$before" "and nothing was written
 printf '%s\n' '[nonsense]' 'x = 1' '[policy]' 'placement = nowhere' what '[quota]' 'default = few' | configure
 check
 is "$status $(grep -c '^FAIL config ' <<<"$notes")" "1 4" "each mistake of a file is told"
-for line in 1 4 5 7; do
-	like "$notes" "*FAIL config $conf_path:$line: *" "in its line: $line"
-done
+for line in 1 4 5 7; do like "$notes" "*FAIL config $conf_path:$line: *" "in its line: $line"; done
 check --json
 like "$out" "*\"where\": \"$conf_path:5\"*" "a line that cannot be read has a place, too"
 printf '[devices\nx = 1\n[policy]\nplacement = nowhere\n' | configure

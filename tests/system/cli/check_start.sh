@@ -67,9 +67,7 @@ is "$(grep -c '^WARN quota ' <<<"$notes")" 1 "a quota that is used up is a note 
 
 # Quotas of 0: of some, or of all.
 anew t4
-quota() { # LINE...
-	configure nvidia-222 quota "$@"
-}
+quota() { configure nvidia-222 quota "$@"; } # LINE...
 quota "none = 0"
 types "domains without a project get none: a project's do"
 is "$status $(says_times M_QUOTA_NONE_IS_0 <<<"$notes") $(says_times M_QUOTA_DEFAULT_IS_0 <<<"$notes")" "0 1 0" "which is said"

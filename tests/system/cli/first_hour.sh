@@ -147,8 +147,7 @@ named() {
 	local sentence=$1
 	shift
 	configure "nvidia-557@$name"
-	vl check
-	holds "$sentence" says "$@" < <(grep -F "$name: " <<<"$out")
+	check_says "$sentence" "$name: " "$@"
 }
 name=$pf
 card - 4

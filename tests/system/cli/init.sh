@@ -173,7 +173,6 @@ for attribute in vendor=0x10de device=0x2684 class=0x030000; do echo "${attribut
 ln -s '../../../bus/pci/drivers/a\b' "$gpu/driver"
 ln -s ../../../devices/pci0000:00/0000:01:00.0 "$tmp/plain/sys/bus/pci/devices/"
 root=$tmp/plain
-vl init --write
-holds "each pGPU that is left out is said, with the reason as it is" says M_BOUND_ELSEWHERE 'a\x5cb' <<<"$err"
+vl_says "each pGPU that is left out is said, with the reason as it is" 1 init --write -- M_BOUND_ELSEWHERE 'a\x5cb'
 fails "and nothing is written" test -e "$root/etc/vgpu-lease.conf"
 tap_done

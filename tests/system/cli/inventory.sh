@@ -68,8 +68,7 @@ like "$(row inventory mtty)" "mtty * mtty-2 11 0 11 -" "one of another type take
 like "$(offer 0000:84:00.0 nvidia-223)" '*"capacity": 8,"used": 0,"available": 0,*' "of another framebuffer size nothing fits now"
 like "$(object types id mtty-1)" '*"host": {"capacity": 24,"used": 1,"available": 23},*' "what is used and what is left make the capacity"
 call prepare begin 5 nvidia-222
-vl plan <(domain 6 "$(uuid 6)" nvidia-222)
-is "$status" 1 "where nothing is available, a plan says no"
+vl_ends "where nothing is available, a plan says no" 1 plan <(domain 6 "$(uuid 6)" nvidia-222)
 like "$(row inventory 0000:84:00.0)" "0000:84:00.0 * nvidia-222 16 2 0 $(message M_CAP_REACHED 3)" "and the inventory says why"
 
 echo '0000:41:00.0 off' >"$root/.kernel/control/register"

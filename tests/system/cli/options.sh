@@ -23,8 +23,7 @@ usage "an option of another command" M_OPTION_NOT_TAKEN list --dry-run -- list -
 usage "an option without its value" M_NO_VALUE --config FILE -- list --config
 usage "an option with a value that takes none" M_VALUE_NOT_TAKEN --json -- list --json=yes
 usage "a word too many" M_EXTRA_WORD list x -- list x
-vl help list x
-is "$status|$err" "2|$(message M_USAGE "$(message M_EXTRA_ARGUMENT x)" " list")" "one too many behind help"
+vl_is "one too many behind help" "2||$(message M_USAGE "$(message M_EXTRA_ARGUMENT x)" " list")" help list x
 usage "a file that is missing" M_NEEDS_OPERAND plan FILE -- plan
 usage "two files" M_EXTRA_WORD rewrite b -- rewrite a b
 usage "an operation that libvirt does not have" M_BAD_OP start -- plan --op start x

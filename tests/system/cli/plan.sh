@@ -18,9 +18,7 @@ plan_begins() {
 	plan "${@:3}"
 	is "$status|$(head -n 1 <<<"$out")" "$2" "$1"
 }
-state() {
-	(cd "$root" && find run var etc sys/bus/mdev/devices | sort)
-}
+state() { (cd "$root" && find run var etc sys/bus/mdev/devices | sort); }
 
 before=$(state)
 plan 1 nvidia-222

@@ -5,9 +5,7 @@
 
 host mtty mtty-1 policy 'release_timeout = 1' 'reuse = never'
 
-lease() {
-	cat "$root/run/vgpu-lease/leases/$(uuid "$1")" 2>/dev/null
-}
+lease() { cat "$root/run/vgpu-lease/leases/$(uuid "$1")" 2>/dev/null; }
 
 vl_fails "an ID that nobody knows" 1 release "$(uuid 1)" -- M_NO_LEASE "$(uuid 1)"
 create mtty mtty-1 1
@@ -43,8 +41,7 @@ is "$(lease 2)" "" "and so is its lease"
 
 call prepare begin 3
 remove_device "$(uuid 3)"
-vl release --dry-run "$(uuid 3)"
-is "$status|$out" "0|drop the lease of $(uuid 3), mtty-1 on mtty" "a dry run tells of a lease whose device is gone"
+vl_is "a dry run tells of a lease whose device is gone" "0|drop the lease of $(uuid 3), mtty-1 on mtty|" release --dry-run "$(uuid 3)"
 vl_is "a lease whose device is gone is dropped" "0|$(message M_DROPPED "$(uuid 3)" mtty-1 mtty vm3)|" release "$(uuid 3)"
 
 call migrate begin 4 >/dev/null

@@ -53,9 +53,7 @@ new_host rtxpro6000/8
 configure devices 'nova_conf = /etc/nova/nova.conf' 'enabled_mdev_types = nvidia-1519, nvidia-1520' \
 	mdev_nvidia-1519@0001:c8:00.2 mdev_nvidia-1520@0001:c8:00.3
 nova_has </dev/null
-for vf in 2=1519 3=1520; do
-	set_vf_type "0001:c8:00.${vf%=*}" "${vf#*=}"
-done
+for vf in 2=1519 3=1520; do set_vf_type "0001:c8:00.${vf%=*}" "${vf#*=}"; done
 vl check
 is "$(notes_of type | cut -d' ' -f1 | xargs)" "PASS PASS" "a VF that is preset to a type counts as free for it, with Nova too"
 vf_domain 1 0001:c8:00.2 yes | sed "s|</uuid>|&<metadata><nova:instance xmlns:nova='http://openstack.org/xmlns/libvirt/nova/1.1'/></metadata>|" | libvirt_has vm1

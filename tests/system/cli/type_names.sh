@@ -8,12 +8,8 @@ conf_path=$root/etc/vgpu-lease.conf
 domain 1 "$(uuid 1)" nvidia-222 >"$tmp/vm.xml"
 
 # said COMMAND...: what it prints on both.
-said() {
-	"$@" 2>&1
-}
-hook_says() {
-	said hook vm1 prepare begin - <"$tmp/vm.xml"
-}
+said() { "$@" 2>&1; }
+hook_says() { said hook vm1 prepare begin - <"$tmp/vm.xml"; }
 
 # tells NAME ID SENTENCE: the configuration is refused, and the ID named, wherever a user meets it.
 tells() {
@@ -104,8 +100,7 @@ done
 sed -i "s/^\[mdev_$first\]/[mdev_${first/-/}]/" "$root/etc/vgpu-lease.conf"
 vl_prints "a section's type that is mistyped: check has the one that is enabled" check -- M_CONF_NOT_ENABLED_SIMILAR "$first"
 
-vl plan vm1
-holds "plan of a domain's name says how a domain is planned" says M_PLAN_OF_DOMAIN vm1 <<<"$err"
+vl_says "plan of a domain's name says how a domain is planned" 2 plan vm1 -- M_PLAN_OF_DOMAIN vm1
 vl plan ./vm1.xml
 fails "but not of a file's" says M_PLAN_OF_DOMAIN '*' <<<"$err"
 tap_done

@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # How the driver lets a vGPU go: by itself, or not for a long time. Whoever releases it, hook or gc, it ends clean.
 . "$(dirname "$0")/../../lib/hook.sh"
-use() { # UUID: a process opens the device, and closes it
-	true 9<>"$(node_of "$1")"
-}
+use() { true 9<>"$(node_of "$1")"; } # UUID: a process opens the device, and closes it
 capacity() { cat "$root/sys/class/mdev_bus/$1/mdev_supported_types/nvidia-222/available_instances"; }
 # The removals of a card that were tried, by the kernel's log, each with how it ended.
 removals() { awk -v card="$1" '$2 ~ /remove$/ && $3 == card { print $2, $6 }' "$root/.kernel/control/log" | uniq | paste -sd,; }

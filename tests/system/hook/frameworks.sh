@@ -29,9 +29,7 @@ start() { # FRAMEWORK MODEL
 is_pci() { [ "$1" = variant ] || [ "$1" = vf ]; }
 
 # id FRAMEWORK N: what the domain number N names: a UUID of its own, or the VF number N.
-id() {
-	if is_pci "$1"; then echo "${vfs[$2]}"; else printf '%08x-0000-4000-8000-00000000000a' "$2"; fi
-}
+id() { if is_pci "$1"; then echo "${vfs[$2]}"; else printf '%08x-0000-4000-8000-00000000000a' "$2"; fi; }
 
 # domain FRAMEWORK N ID: its XML.
 domain() {
@@ -42,12 +40,8 @@ domain() {
 	*) mdev_xml "${of[@]}" "$type" ;;
 	esac
 }
-call() { # OP SUBOP N: with the XML of the domain
-	hook "vm$3" "$1" "$2" - <"$work/$3.xml"
-}
-named() { # the id in the XML on standard input
-	sed -n "s/.*<vgpu:device.* \(uuid\|address\)='\([^']*\)'.*/\2/p"
-}
+call() { hook "vm$3" "$1" "$2" - <"$work/$3.xml"; } # OP SUBOP N: with the XML of the domain
+named() { sed -n "s/.*<vgpu:device.* \(uuid\|address\)='\([^']*\)'.*/\2/p"; } # the id in the XML on standard input
 state() { lease list --json 2>/dev/null | sed -n 's/.*"state": "\(.*\)",/\1/p' | sort | uniq -c | tr -s ' \n' ' '; }
 frameworks_leased() { lease list --json | sed -n 's/.*"framework": "\(.*\)",/\1/p' | sort -u; }
 framework_word() { case $1 in card | vfs) echo mdev ;; *) echo "$1" ;; esac; }

@@ -5,9 +5,7 @@
 . "$(dirname "$0")/../../lib/hook.sh"
 # shellcheck disable=SC2016 # Scripts for another shell are in single quotes.
 host t4:1
-good() {
-	configure nvidia-222 policy 'driver_cleanup = 0' 'lock_timeout = 1'
-}
+good() { configure nvidia-222 policy 'driver_cleanup = 0' 'lock_timeout = 1'; }
 good
 
 xml() { sed "$1" "$vm" >"$work/x.xml"; }

@@ -101,9 +101,7 @@ new_host t4+l40s/1
 configure_both 'driver_cleanup = 0' 'create_timeout = 1' 'start_grace = 1'
 with_vf >"$work/vf.xml"
 # runs HOSTDEVS: libvirt's status file of the domain, with these in it
-runs() {
-	printf "<domain type='kvm'><name>vm</name><uuid>%s</uuid>\n%s\n</domain>\n" $vm_uuid "$1" | libvirt_runs vm
-}
+runs() { printf "<domain type='kvm'><name>vm</name><uuid>%s</uuid>\n%s\n</domain>\n" $vm_uuid "$1" | libvirt_runs vm; }
 edit_lease() { sed -i "$1" "$root/run/vgpu-lease/leases/"*; }
 
 ### The device is in the domain

@@ -8,9 +8,7 @@ u2=${u1%??}02
 state() { lease list --json | grep -o '"state": "[a-z]*"' | paste -sd' '; }
 # From now on the processes of the host are those that the test makes up; TEXT... are files with a line each.
 rm "$root/proc" && mkdir -p "$root/proc" "$root/run/libvirt/qemu"
-handler() { # a handler is there, which does nothing
-	exec 8>>"$root/run/vgpu-lease/handler.lock" && flock 8
-}
+handler() { exec 8>>"$root/run/vgpu-lease/handler.lock" && flock 8; } # a handler is there, which does nothing
 
 ### A process that cannot be looked into
 mkdir "$root/proc/77"

@@ -53,9 +53,7 @@ in_pool() { # "ADDRESS TYPE" of each card of the pool
 	lease inventory --json | python3 -c 'import json, sys
 print(*[p["address"] + " " + str(p["type"]) for p in json.load(sys.stdin)["pgpus"] if p["in_pool"]], sep=", ")'
 }
-matches() { # MATCH_OF_RTX6000 MATCH_OF_RTX8000
-	configure "nvidia-256@$1" "nvidia-264@$2"
-}
+matches() { configure "nvidia-256@$1" "nvidia-264@$2"; } # MATCH_OF_RTX6000 MATCH_OF_RTX8000
 
 ### RTX 6000 and RTX 8000: 10de:1e30
 matches 10de:1e30:12ba 10de:1e30:129e

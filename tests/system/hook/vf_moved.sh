@@ -30,9 +30,7 @@ start() { start_vf "$1" "0000:4d:00.$1" yes >"$work/out" 2>"$work/said"; }
 end() { end_vf "$1" "0000:4d:00.$1" yes; }
 serves() { start 1 && end 1; }
 refused() { ! start "$1" && says M_OTHER_DEVICE "$2" "$3" <"$work/said"; }
-check_says() { # STATUS ADDRESS: a finding of check
-	lease check | tr -s ' ' | grep "^$1 .*$2" >"$work/found"
-}
+check_says() { lease check | tr -s ' ' | grep "^$1 .*$2" >"$work/found"; } # STATUS ADDRESS: a finding of check
 
 for named in 0000:4d:00.0 0000:4d:00.1; do
 	rm -rf "$root/var/lib/vgpu-lease" "$root/run/vgpu-lease"

@@ -20,9 +20,7 @@ guest() { # N: an instance with vGPU N starts, and is deleted
 	nova_instance "$1" >"$work/instance.xml"
 	prepare "$work/instance.xml" && release "$work/instance.xml"
 }
-settings() {
-	configure devices 'nova_conf = /etc/nova/nova.conf' policy 'driver_cleanup = 0' "reclaim_grace = $1"
-}
+settings() { configure devices 'nova_conf = /etc/nova/nova.conf' policy 'driver_cleanup = 0' "reclaim_grace = $1"; }
 
 ### StackHPC: one mdev and one definition for each VF, made at boot; Nova hands them out
 nova_has "$type@$(vf 1), $(vf 2), $(vf 3), $(vf 4)"
@@ -101,9 +99,7 @@ gc_leaves "2 3 d3 " "and stays: its definition was there before"
 ### CloudStack: types that are preset on VFs
 card=0000:26:00.0
 types() { vf_type 0000:26:00.4; vf_type 0000:26:00.5; }
-preset() {
-	configure "$1@$card" policy 'driver_cleanup = 0' 'reclaim_grace = 0'
-}
+preset() { configure "$1@$card" policy 'driver_cleanup = 0' 'reclaim_grace = 0'; }
 preset nvidia-1150
 with_vf >"$work/vf.xml"
 rm -r "${root:?}/run/vgpu-lease" # the host boots

@@ -8,9 +8,7 @@ set -u
 t4=0000:84:00.0
 
 # pending NUMBER: so many operations are under way.
-pending() {
-	[ "$(wc -l <"$control/pending")" = "$1" ]
-}
+pending() { [ "$(wc -l <"$control/pending")" = "$1" ]; }
 
 holds "a host starts" "$sim" "$root" t4:3+mtty
 
