@@ -61,6 +61,9 @@ void plan_remove_first(struct planner *p, const char *id);
 /* True if the card serves one of the request's types, or the request has none. */
 bool plan_is_served(const struct planner *p, const struct inv_pgpu *card);
 
+/* True if the device or its lease is reclaimable and the starting domain does not name it. */
+bool plan_may_remove(const struct world *world, const char *id);
+
 /* plan_arrive.c: plans what is reserved for an arriving domain (migrate, restore). */
 bool plan_arrival(struct planner *p);
 
@@ -73,7 +76,7 @@ const char *plan_source_name(const struct planner *p);
 /* Drops the types that have another name on the source than on this host, unless that would drop all. */
 void plan_source_narrow(const struct planner *p);
 
-/* Is vGPU `id` within the quota, perhaps after removals? plan_quota_removes() adds these to the plan. */
+/* plan_quota.c: is vGPU `id` within the quota, perhaps after removals? plan_quota_removes() adds these to the plan. */
 bool plan_quota(struct planner *p, const char *id);
 void plan_quota_removes(struct planner *p);
 

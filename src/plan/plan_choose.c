@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Choosing a parent: the order of the candidates, and what to remove if none has capacity.
- *
- * A project's quota: leases in every state count. If it is exhausted, the plan removes reclaimable leases, or waits for
- * a release in progress.
- */
+/* Choosing a parent: the order of the candidates, and what to remove if none has capacity. */
 #include <stdio.h>
 #include <string.h>
 
@@ -91,8 +86,7 @@ static void add_verdict(const struct planner *p, const struct candidate *c)
 	memcpy(v->fix, c->space.fix, sizeof(v->fix));
 }
 
-/* True if the device or its lease is reclaimable and the starting domain does not name it. */
-static bool may_remove(const struct world *world, const char *id)
+bool plan_may_remove(const struct world *world, const char *id)
 {
 	const struct inv_device *device = inventory_device(&world->inv, id);
 	const struct lease *lease = lease_find(&world->leases, id);
@@ -141,13 +135,13 @@ static bool find_removes(struct planner *p, const struct candidate *c)
 	p->plan->nremoves = 0;
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, card, d));) {
 		if (blocks_type(inv, card, d->vgpu.type, type)) {
-			if (!may_remove(world, d->vgpu.id) || p->plan->nremoves == PLAN_REMOVES_MAX) {
+			if (!plan_may_remove(world, d->vgpu.id) || p->plan->nremoves == PLAN_REMOVES_MAX) {
 				p->plan->nremoves = 0;
 				return false;
 			}
 			memcpy(p->plan->removes[p->plan->nremoves++], d->vgpu.id, ID_SIZE);
 		} else if (!*one && gives_capacity(inv, card, d->vgpu.type, type) &&
-			   (c->space.parent || pool_gives(d->parent, type)) && may_remove(world, d->vgpu.id)) {
+			   (c->space.parent || pool_gives(d->parent, type)) && plan_may_remove(world, d->vgpu.id)) {
 			memcpy(one, d->vgpu.id, ID_SIZE);
 		}
 	}
@@ -155,7 +149,7 @@ static bool find_removes(struct planner *p, const struct candidate *c)
 		const struct lease *l = &world->leases.list[i];
 
 		if (strcmp(l->vgpu.pgpu, card->address) == 0 && !inventory_device(inv, l->vgpu.id) &&
-		    may_remove(world, l->vgpu.id))
+		    plan_may_remove(world, l->vgpu.id))
 			memcpy(one, l->vgpu.id, ID_SIZE);
 	}
 	if (p->plan->nremoves == 0 && *one)
@@ -390,77 +384,4 @@ enum plan_kind plan_choose(struct planner *p, const char *id)
 	fill_step(p, &found.fullest, id, "");
 	explain_removal(p);
 	return PLAN_REMOVE;
-}
-
-/*
- * Does this lease count in addition to `id`? An arriving domain's leases from an earlier run or arrival do not count,
- * because this arrival replaces them.
- */
-static bool counts(const struct planner *p, const struct lease *lease, const char *id)
-{
-	const struct request *request = p->world->request;
-
-	return strcmp(lease->project, request->project) == 0 && strcmp(lease->vgpu.id, id) != 0 &&
-	       (p->world->mode == PLAN_PREPARE || lease->promised || strcmp(lease->domain, request->uuid) != 0);
-}
-
-bool plan_quota(struct planner *p, const char *id)
-{
-	const struct world *world = p->world;
-	const char *project = world->request->project;
-	int limit, holds = 0, reclaimable = 0;
-	bool in_flight = false;
-
-	p->over_quota = 0;
-	limit = world->config ? config_quota(world->config, project) : NO_LIMIT;
-	if (limit == NO_LIMIT)
-		return true;
-	for (size_t i = 0; i < world->leases.n; i++) {
-		const struct lease *lease = &world->leases.list[i];
-
-		if (!counts(p, lease, id))
-			continue;
-		holds++;
-		reclaimable += may_remove(world, lease->vgpu.id);
-		in_flight |= lease->at_work;
-	}
-	if (holds < limit)
-		return true;
-	if (limit > 0 && holds - limit < reclaimable) {
-		p->over_quota = holds - limit + 1;
-		return true;
-	}
-	if (*project)
-		plan_refuse(p, "quota of project %s exhausted: %d of %d ([quota])", project, holds, limit);
-	else
-		plan_refuse(p, "quota of domains without a project exhausted: %d of %d ([quota] none)", holds, limit);
-	p->plan->no_quota = true;
-	if (in_flight)
-		p->plan->kind = PLAN_WAIT;
-	return false;
-}
-
-void plan_quota_removes(struct planner *p)
-{
-	const struct world *world = p->world;
-	struct plan *plan = p->plan;
-
-	/* An arrival leaves removals to the prepare that follows it. */
-	if (world->mode != PLAN_PREPARE || p->step->kind == STEP_KEEP)
-		return;
-	if (p->over_quota > 0 && plan->kind != PLAN_REMOVE) {
-		plan->kind = PLAN_REMOVE;
-		plan->nremoves = 0;
-	}
-	for (size_t i = 0; i < world->leases.n && p->over_quota > 0 && plan->nremoves < PLAN_REMOVES_MAX; i++) {
-		const struct lease *lease = &world->leases.list[i];
-
-		if (!counts(p, lease, p->step->vgpu.id) || !may_remove(world, lease->vgpu.id))
-			continue;
-		p->over_quota--;
-		if (id_among(plan->removes, plan->nremoves, lease->vgpu.id))
-			continue;
-		memcpy(plan->removes[plan->nremoves++], lease->vgpu.id, ID_SIZE);
-		plan->nquota++;
-	}
 }
