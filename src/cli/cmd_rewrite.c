@@ -107,8 +107,9 @@ static int of_file(struct cmd *cmd, struct err *err)
 	if (r != 0 || !in_place)
 		return r;
 	path = realpath(file, NULL);
-	r = path ? 0 : -errno;
-	if (r == 0 && rewrite.nchanges)
+	if (!path)
+		return err_sys(err, errno, "%s: not changed", file);
+	if (rewrite.nchanges)
 		r = replace_file(path, &was, &rewrite);
 	if (r < 0)
 		return err_sys(err, -r, "%s: not changed", file);
