@@ -63,9 +63,8 @@ int config_nova_take(struct draft *draft, const struct location *at, char *value
 			return config_err(&(struct location){ .file = at->file, .line = at->line }, err,
 					  "more than %d lines in [devices] and [mdev_*]", ENTRIES_MAX);
 		slot = mem_add(&draft->entries, &draft->nentries, sizeof(*slot));
-		*slot = (struct nova_entry){
-			.at = *at, .value = value, .option = options[i].option, .old = options[i].old
-		};
+		*slot = (struct nova_entry){ .at = *at, .option = options[i].option, .old = options[i].old };
+		slot->value = value;
 		slot->at.key = options[i].key;
 	}
 	return 0;

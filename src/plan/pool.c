@@ -390,9 +390,10 @@ enum stock pool_stock(const struct inventory *inv, const struct section *section
 
 	for (size_t g = 0; g < inv->npgpus && stock != STOCK_READY; g++) {
 		const struct inv_pgpu *card = inv->pgpus[g];
+		const struct section *served = pool_serves(card, section->type);
 
-		if ((parent && card != parent->card) || (card->framework == FW_MDEV) != mdev ||
-		    pool_serves(card, section->type) != section || (parent && !pool_gives(parent, section->type)))
+		if ((parent && card != parent->card) || (card->framework == FW_MDEV) != mdev || !served ||
+		    served != section || (parent && !pool_gives(parent, section->type)))
 			continue;
 		stock = card->pool.in_pool ? STOCK_READY : STOCK_UNREADY;
 	}
