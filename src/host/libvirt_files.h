@@ -43,7 +43,7 @@ const char *libvirt_files_names(const struct libvirt_files *disk, const char *id
 
 /*
  * Does a snapshot, a checkpoint or a managed save of a domain name this ID? The definition may no longer do so. `why`
- * says which, or why that is not known. Reads all these files, so ask only before a removal.
+ * says which, or why that is not known. Reads all these files, so ask only of what nothing else keeps.
  */
 bool libvirt_files_saved(const struct host *host, const char *id, char why[REASON_SIZE]);
 
