@@ -51,23 +51,26 @@ int libvirt_files_slurp(int dir, const char *name, char **text, size_t *len)
 	return S_ISREG(st.st_mode) ? sys_slurp(fd, FILE_MAX, text, len) : -ENOENT;
 }
 
+/* Takes over the text. */
+static void add_file(struct libvirt_files *disk, char *name, char *text, size_t len, bool runs)
+{
+	struct libvirt_file *file = mem_add(&disk->list, &disk->n, sizeof(*file));
+
+	*file = (struct libvirt_file){ .name = name, .text = text, .len = len, .runs = runs };
+	file->past = memmem(text, len, "vfio-pci", strlen("vfio-pci"));
+}
+
 /* Reads one file of a directory, and skips files that are not a domain's. */
 static int read_document(struct libvirt_files *disk, int dir, const char *file, bool runs)
 {
 	autofree char *name = domain_name(file);
 	char *text = NULL;
-	struct libvirt_file doc = { .runs = runs };
-	int r;
+	size_t len;
+	int r = name ? libvirt_files_slurp(dir, file, &text, &len) : -ENOENT;
 
-	if (!name)
-		return 0;
-	r = libvirt_files_slurp(dir, file, &text, &doc.len);
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
-	doc.name = steal_ptr(&name);
-	doc.text = text;
-	doc.past = memmem(text, doc.len, "vfio-pci", strlen("vfio-pci"));
-	*(struct libvirt_file *)mem_add(&disk->list, &disk->n, sizeof(doc)) = doc;
+	add_file(disk, steal_ptr(&name), text, len, runs);
 	return 0;
 }
 
@@ -123,6 +126,7 @@ void libvirt_files_free(struct libvirt_files *disk)
 		free((char *)disk->list[i].name);
 		free((char *)disk->list[i].text);
 	}
+	libvirt_files_free(disk->saved);
 	free(disk->list);
 	free(disk);
 }
@@ -185,67 +189,64 @@ const char *libvirt_files_names(const struct libvirt_files *disk, const char *id
 	return NULL;
 }
 
-/* Reads the beginning of a file. Returns its length, 0 for what is not a file, or a negative errno. */
-static ssize_t read_beginning(int dir, const char *name, char text[SAVED_XML_MAX + 1])
-{
-	autoclose int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, SAVED_XML_MAX);
-
-	if (n < 0)
-		return errno == ENOENT || errno == EISDIR || errno == ELOOP ? 0 : -errno;
-	text[n] = '\0';
-	return n;
-}
-
-/* Searches the files of a directory. True, with `why`, if one names the ID, or if that is not known. */
-static bool saved_in(int at, const char *path, char needles[NEEDLES][NEEDLE_SIZE], char why[REASON_SIZE])
+/* Adds the beginning of a file, to the end of its XML. A saved image has the XML, a string, between binary data. */
+static int read_beginning(struct libvirt_files *saved, int dir, const char *name)
 {
 	autofree char *text = mem_alloc(SAVED_XML_MAX + 1);
+	autoclose int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, SAVED_XML_MAX);
+	const char *xml;
+	size_t len;
+
+	if (n < 0)
+		return -errno;
+	text[n] = '\0';
+	xml = memmem(text, (size_t)n, "<domain", strlen("<domain"));
+	len = xml ? (size_t)(xml - text) + strlen(xml) : (size_t)n;
+	add_file(saved, mem_strdup(name), mem_resize(steal_ptr(&text), len + 1, 1), len, false);
+	return 0;
+}
+
+/* Adds the files of a directory, and of the directories in it, each of which is a domain's. */
+static void read_saved(struct libvirt_files *saved, int at, const char *path, bool deeper)
+{
 	autoclosedir DIR *d = sys_list(at, path);
-	ssize_t n = d || errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
+	int r = d || errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
 	const char *file = path;
 	const struct dirent *e;
 
-	while (n >= 0 && (e = sys_next(d))) {
-		struct libvirt_file doc = { .text = text };
-
+	while (r == 0 && (e = sys_next(d))) {
 		file = e->d_name;
-		n = read_beginning(sys_list_fd(d), file, text);
-		if (n <= 0)
-			continue;
-		doc.len = (size_t)n;
-		doc.past = memmem(text, doc.len, "vfio-pci", strlen("vfio-pci"));
-		if (!names(&doc, needles))
-			continue;
-		snprintf(why, REASON_SIZE, "a saved domain names it: %.200s", file);
-		return true;
+		r = read_beginning(saved, sys_list_fd(d), file);
+		if (r == -EISDIR && deeper)
+			read_saved(saved, sys_list_fd(d), file, false);
+		if (r == -EISDIR || r == -ENOENT || r == -ELOOP)
+			r = 0;
 	}
-	if (n < 0)
-		snprintf(why, REASON_SIZE, "cannot tell whether a saved domain names it: %.100s: %s", file,
-			 err_describe((int)-n));
-	return n < 0;
+	if (r == 0 && d)
+		r = -errno;
+	if (r < 0)
+		snprintf(saved->unread[0], sizeof(saved->unread[0]), "%.100s: %s", file, err_describe(-r));
 }
 
-bool libvirt_files_saved(const struct host *host, const char *id, char why[REASON_SIZE])
+bool libvirt_files_saved(struct libvirt_files *disk, const struct host *host, const char *id, char why[REASON_SIZE])
 {
-	static const char *const kept[] = { SAVED "/snapshot", SAVED "/checkpoint" };
 	const struct host view = host_of_libvirt(host);
-	char needles[NEEDLES][NEEDLE_SIZE];
-	const struct dirent *e;
+	const char *file;
 
-	why[0] = '\0';
-	if (!needles_of(needles, id))
-		return false;
-	if (saved_in(view.root, SAVED "/save", needles, why))
-		return true;
-	for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
-		autoclosedir DIR *domains = sys_list(view.root, kept[i]);
-
-		while ((e = sys_next(domains)))
-			if (saved_in(sys_list_fd(domains), e->d_name, needles, why))
-				return true;
+	if (!disk->saved) {
+		disk->saved = mem_new(1, sizeof(*disk->saved));
+		read_saved(disk->saved, view.root, SAVED "/save", false);
+		read_saved(disk->saved, view.root, SAVED "/snapshot", true);
+		read_saved(disk->saved, view.root, SAVED "/checkpoint", true);
 	}
-	return false;
+	file = libvirt_files_names(disk->saved, id, NULL);
+	if (file)
+		snprintf(why, REASON_SIZE, "a saved domain names it: %.200s", file);
+	else if (*disk->saved->unread[0])
+		snprintf(why, REASON_SIZE, "cannot tell whether a saved domain names it: %.180s",
+			 disk->saved->unread[0]);
+	return file || *disk->saved->unread[0];
 }
 
 bool libvirt_files_mention(const struct libvirt_files *disk, const char *text)

@@ -24,7 +24,8 @@ struct libvirt_file {
 struct libvirt_files {
 	struct libvirt_file *list;
 	size_t n;
-	char unread[2][256]; /* libvirt_files_unread(): [0] of all files, [1] of status files; "": none */
+	char unread[2][256];         /* libvirt_files_unread(): [0] of all files, [1] of status files; "": none */
+	struct libvirt_files *saved; /* what libvirt_files_saved() searches; NULL: not read yet */
 };
 
 /*
@@ -43,9 +44,9 @@ const char *libvirt_files_names(const struct libvirt_files *disk, const char *id
 
 /*
  * Does a snapshot, a checkpoint or a managed save of a domain name this ID? The definition may no longer do so. `why`
- * says which, or why that is not known. Reads all these files, so ask only of what nothing else keeps.
+ * says which, or why that is not known. The first call reads all these files, so ask only of what nothing else keeps.
  */
-bool libvirt_files_saved(const struct host *host, const char *id, char why[REASON_SIZE]);
+bool libvirt_files_saved(struct libvirt_files *disk, const struct host *host, const char *id, char why[REASON_SIZE]);
 
 bool libvirt_files_mention(const struct libvirt_files *disk, const char *text);
 

@@ -26,7 +26,7 @@ struct look {
 	struct inventory *inv;
 	struct leases leases;
 	struct vfio_users *users;
-	const struct libvirt_files *disk;
+	struct libvirt_files *disk;
 	struct definition *definitions; /* mdevctl's, if Nova counts them */
 	size_t ndefinitions;
 	bool undefined; /* some of them could not be read */

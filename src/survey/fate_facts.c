@@ -147,7 +147,7 @@ static void add_age(struct orphan_facts *facts, const struct fate_look *look, co
 		    char saved[REASON_SIZE])
 {
 	facts->for_guest = affinity_is_for_guest(look->store, id);
-	if ((facts->for_guest || facts->unused) && libvirt_files_saved(look->store->host, id, saved))
+	if ((facts->for_guest || facts->unused) && libvirt_files_saved(look->disk, look->store->host, id, saved))
 		facts->named = saved;
 	/* Record the idle time, which may begin now, even for a device that was not made for a guest. */
 	facts->idle_ms = seen_since(look->store, id, seen, look->note);

@@ -20,7 +20,7 @@ struct fate_look {
 	const struct config *config; /* NULL: none is in effect */
 	const struct inventory *inv;
 	const struct vfio_users *users;
-	const struct libvirt_files *disk;
+	struct libvirt_files *disk;
 	int64_t looked_ms;  /* when the first of these was read, CLOCK_MONOTONIC */
 	const char *asking; /* the domain that requests a VF: its own XML does not protect the VF; NULL: none */
 	bool note;          /* record signs of use, and when a device was first seen free */

@@ -128,6 +128,35 @@ static void large(void)
 	ok(read_files(&tree) == 0 && libvirt_files_unread(disk, false), "one of 66 MiB counts as not read");
 }
 
+static bool is_saved(const struct tree *tree, const char *id)
+{
+	char why[REASON_SIZE];
+
+	return libvirt_files_saved(disk, &tree->host, id, why);
+}
+
+static void saved(void)
+{
+	char why[REASON_SIZE];
+
+	TREE(tree,
+	     "var/lib/libvirt/qemu/save/vm1.save = LibvirtQemudSave <domain><uuid>" A "</uuid></domain>\n"
+	     "var/lib/libvirt/qemu/snapshot/vm2/before.xml = <domainsnapshot><domain><uuid>" B "</uuid></domain>\n"
+	     "var/lib/libvirt/qemu/save/link.save -> ../elsewhere\n");
+	read_files(&tree);
+	ok(is_saved(&tree, A) && is_saved(&tree, B), "what a saved image and a snapshot name is found");
+	ok(!is_saved(&tree, C), "and nothing else");
+	tree_remove(&tree, "var/lib/libvirt/qemu/save/vm1.save");
+	ok(is_saved(&tree, A), "a look reads them once, however often it asks");
+	read_files(&tree);
+	ok(!is_saved(&tree, A) && is_saved(&tree, B), "the next look reads them anew");
+	tree_add(&tree, "var/lib/libvirt/qemu/checkpoint -> checkpoint\n");
+	read_files(&tree);
+	ok(libvirt_files_saved(disk, &tree.host, B, why) && strstr(why, ": before.xml"), "a file is named: %s", why);
+	ok(libvirt_files_saved(disk, &tree.host, C, why) && strstr(why, "checkpoint: "),
+	   "what cannot be read may name anything: %s", why);
+}
+
 static void bytes_behind_a_nul(void)
 {
 	FILE *f;
@@ -141,4 +170,4 @@ static void bytes_behind_a_nul(void)
 	is(libvirt_files_names(disk, A, NULL), "odd\033", "to its end");
 }
 
-TESTS(domains, unreadable, large, bytes_behind_a_nul)
+TESTS(domains, unreadable, large, saved, bytes_behind_a_nul)
