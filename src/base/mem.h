@@ -29,6 +29,15 @@ void *mem_resize(void *list, size_t n, size_t size) __attribute__((returns_nonnu
 /* Appends a zeroed element to the array *list of *n elements; returns the element. */
 void *mem_add(void *list, size_t *n, size_t size) __attribute__((returns_nonnull));
 
+/*
+ * The head of a loop over such an array: for (EACH(const struct lease *, lease, leases->list, leases->n)). An array
+ * without elements is NULL, to which C allows no addition.
+ */
+#define EACH(type, item, list, n)                                                                                      \
+	type item = (list);                                                                                            \
+	(item) && (item) < (list) + (n);                                                                               \
+	(item)++
+
 char *mem_strdup(const char *s) __attribute__((returns_nonnull, malloc));
 char *mem_strndup(const char *s, size_t n) __attribute__((returns_nonnull, malloc));
 char *mem_format(const char *fmt, ...) __attribute__((format(printf, 1, 2), returns_nonnull, malloc));

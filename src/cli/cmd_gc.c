@@ -66,7 +66,7 @@ static void print(struct cmd *cmd, const struct gc *pass)
 {
 	struct rows *rows = cmd_rows(cmd, &layout, "items");
 
-	for (const struct gc_item *item = pass->items; item < pass->items + pass->n; item++) {
+	for (EACH(const struct gc_item *, item, pass->items, pass->n)) {
 		autofree char *reason = mem_format("%s; but: %s", item->why, item->trouble);
 
 		row_begin(rows);
@@ -104,7 +104,7 @@ static int announce(const struct gc *pass, struct err *err)
 	dry.dry = true;
 	if (gc_run(&dry, err) < 0)
 		return -err->code;
-	for (const struct gc_item *item = dry.items; item < dry.items + dry.n; item++)
+	for (EACH(const struct gc_item *, item, dry.items, dry.n))
 		if (item->outcome == GC_GOES && !item->leased && !affinity_is_for_guest(pass->store, item->vgpu.id))
 			out_warn("%s: %s (%s) is not an orphan, and is removed now: %s", item->vgpu.parent,
 				 item->vgpu.id, item->vgpu.type, item->why);
@@ -225,7 +225,7 @@ static int release_others(struct cmd *cmd, const char *pgpu, const char *type, s
 	if (r < 0)
 		return r;
 	/* A definition without a device takes no capacity. */
-	for (const struct gc_item *item = pass.items; item < pass.items + pass.n; item++)
+	for (EACH(const struct gc_item *, item, pass.items, pass.n))
 		blocks += (item->leased || item->exists) && (item->outcome == GC_STAYS || item->outcome == GC_FAILED);
 	if (pass.n)
 		print(cmd, &pass);

@@ -32,7 +32,7 @@ static int inventory(struct cmd *cmd, struct err *err)
 		json_out_string(rows->json, "nvidia", cmd->world.inv.nvidia_driver);
 	json_out_close(rows->json);
 	json_out_array(rows->json, "pgpus");
-	for (const struct card_row *row = status.rows; row < status.rows + status.nrows; row++) {
+	for (EACH(const struct card_row *, row, status.rows, status.nrows)) {
 		if (type && !cards_serve(row, type))
 			continue;
 		row_begin(rows);
@@ -204,7 +204,7 @@ static void print_leases(struct cmd *cmd, const struct leases *leases, const str
 {
 	struct rows *rows = cmd_rows(cmd, &leases_layout, "leases");
 
-	for (const struct lease *l = leases->list; l < leases->list + leases->n; l++) {
+	for (EACH(const struct lease *, l, leases->list, leases->n)) {
 		char note[NOTE_SIZE];
 
 		if (!cmd_matches(cmd->call, &l->vgpu, l))

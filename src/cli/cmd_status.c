@@ -264,7 +264,7 @@ static void print_check(const struct check *check)
 	static const char *const colours[] = { TERM_GREEN, TERM_YELLOW, TERM_RED };
 	const struct term *term = term_stdout();
 
-	for (const struct finding *finding = check->findings; finding < check->findings + check->n; finding++) {
+	for (EACH(const struct finding *, finding, check->findings, check->n)) {
 		autofree char *text = out_finding_text(finding);
 		printf("%s%s%s  %s", term_colour(term, colours[finding->status]), out_finding_words[finding->status],
 		       term_colour(term, TERM_PLAIN), finding->what);

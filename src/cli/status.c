@@ -98,7 +98,7 @@ static int without_device(const struct status *status, const struct card_row *ro
 	const struct leases *leases = &status->cmd->world.leases;
 	int n = 0;
 
-	for (const struct lease *l = leases->list; l < leases->list + leases->n; l++)
+	for (EACH(const struct lease *, l, leases->list, leases->n))
 		n += l->state != LEASE_RELEASING && strcmp(l->vgpu.pgpu, row->card.address) == 0 &&
 		     strcmp(l->vgpu.type, type) == 0 && l->vgpu.framework != FW_VF &&
 		     !inventory_device(&status->cmd->world.inv, l->vgpu.id);
@@ -177,7 +177,7 @@ static char *draw_vgpus(const struct status *status, const struct term *term)
 	inner.to = mem_open(&text, &size);
 	inner.width -= inner.width ? 6 : 0;
 	table_start(&rows.table, &layout, &options);
-	for (const struct status_vgpu *v = status->vgpus; v < status->vgpus + status->nvgpus; v++) {
+	for (EACH(const struct status_vgpu *, v, status->vgpus, status->nvgpus)) {
 		char gib[32];
 
 		snprintf(gib, sizeof(gib), "%.4g GiB", v->mib / 1024.0);
@@ -292,7 +292,7 @@ static void print_problems(const struct status *status, const struct term *term)
 	const struct check *check = &status->check;
 
 	for (enum check_status at = CHECK_FAIL; at > CHECK_PASS; at--)
-		for (const struct finding *f = check->findings; f < check->findings + check->n; f++) {
+		for (EACH(const struct finding *, f, check->findings, check->n)) {
 			autofree char *text = out_finding_text(f);
 
 			if (f->status != at)

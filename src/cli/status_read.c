@@ -270,7 +270,7 @@ void status_json_vgpus(struct json_out *json, const struct card_row *row)
 	struct rows rows = { .json = json };
 
 	json_out_array(json, "vgpus");
-	for (const struct status_vgpu *v = row->vgpus; v < row->vgpus + row->nvgpus; v++)
+	for (EACH(const struct status_vgpu *, v, row->vgpus, row->nvgpus))
 		status_vgpu(&rows, v);
 	json_out_close(json);
 }
@@ -280,7 +280,7 @@ void status_json_pgpus(struct json_out *json, const struct status *status)
 	struct rows rows = { .json = json };
 
 	json_out_array(json, "pgpus");
-	for (const struct card_row *row = status->rows; row < status->rows + status->nrows; row++) {
+	for (EACH(const struct card_row *, row, status->rows, status->nrows)) {
 		row_begin(&rows);
 		cards_fields(&rows, &status->cmd->world, row);
 		json_out_number(json, "framebuffer_mib", row->mib.whole);

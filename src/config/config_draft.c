@@ -134,7 +134,7 @@ static void warn_of_left(struct config *config, const struct enabled_list *list)
 	const struct section *first = NULL, *left = NULL;
 	int n = 0;
 
-	for (const struct section *s = config->sections; s < config->sections + config->nsections; s++) {
+	for (EACH(const struct section *, s, config->sections, config->nsections)) {
 		if (!config_takes_rest(s) || config->policy.several_types)
 			continue;
 		if (first && !n++)

@@ -132,7 +132,7 @@ static void report_pass(struct handler *h, const struct gc *pass)
 	char garbage[GC_GARBAGE_SIZE];
 
 	fputc('\n', out);
-	for (const struct gc_note *note = pass->notes; note < pass->notes + pass->nnotes; note++)
+	for (EACH(const struct gc_note *, note, pass->notes, pass->nnotes))
 		if (!note->mended)
 			text_line(out, "domain %s: vGPU %s: %s", note->domain, note->id, note->why);
 	for (size_t i = 0; i < pass->n; i++) {

@@ -152,9 +152,7 @@ static void write_edited(const struct domxml *doc, const struct edits *edits, ch
 	FILE *f = mem_open(out, outlen);
 	size_t at = 0;
 
-	for (size_t i = 0; i < edits->n; i++) {
-		const struct edit *edit = &edits->list[i];
-
+	for (EACH(const struct edit *, edit, edits->list, edits->n)) {
 		fwrite(doc->xml + at, 1, edit->span.at - at, f);
 		put_attr(f, edit->name, edit->text);
 		at = edit->span.at + edit->span.len;
@@ -170,8 +168,7 @@ static int ids_after(const struct domxml *doc, const struct domxml_change *chang
 	const struct request *request = &doc->request;
 	bool changed[REQUEST_MAX] = { false };
 
-	for (size_t i = 0; i < nchanges; i++) {
-		const struct domxml_change *change = &changes[i];
+	for (EACH(const struct domxml_change *, change, changes, nchanges)) {
 		const struct vgpu_request *req = change->req < request->nvgpus ? &request->vgpus[change->req] : NULL;
 		bool mdev;
 

@@ -192,7 +192,7 @@ static bool is_same_model(const struct inv_pgpu *a, const struct inv_pgpu *b)
  */
 static bool is_seen_whole(const struct variants *all, const struct inv_pgpu *pgpu)
 {
-	for (const struct variant *card = all->cards; card < all->cards + all->n; card++)
+	for (EACH(const struct variant *, card, all->cards, all->n))
 		if (is_same_model(card->pgpu, pgpu) && !inventory_next_on(all->reader->inv, card->pgpu, NULL) &&
 		    sizes_of(&card->list) > 1)
 			return true;
@@ -214,7 +214,7 @@ static void recall(struct inv_reader *reader, struct inv_pgpu *pgpu, const struc
 /* Adds the types that the cards of the model list now. */
 static void add_listed(const struct variants *all, struct inv_pgpu *pgpu, const struct typelist *memory)
 {
-	for (const struct variant *card = all->cards; card < all->cards + all->n; card++) {
+	for (EACH(const struct variant *, card, all->cards, all->n)) {
 		const struct typelist_item *listed = card->list.items;
 
 		for (size_t i = 0; listed && i < card->list.n && is_same_model(card->pgpu, pgpu); i++) {

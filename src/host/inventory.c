@@ -111,7 +111,7 @@ static void read_driver(struct inv_reader *reader)
 
 static void name_pgpus(struct inventory *inv)
 {
-	for (struct inv_device *d = inv->devices; d < inv->devices + inv->ndevices; d++)
+	for (EACH(struct inv_device *, d, inv->devices, inv->ndevices))
 		text_copy(d->vgpu.pgpu, sizeof(d->vgpu.pgpu), d->parent ? d->parent->card->address : d->vgpu.parent);
 }
 
@@ -225,7 +225,7 @@ const struct inv_device *inventory_device(const struct inventory *inv, const cha
 const struct inv_device *inventory_next_on(const struct inventory *inv, const struct inv_pgpu *card,
 					   const struct inv_device *last)
 {
-	for (const struct inv_device *d = last ? last + 1 : inv->devices; d < inv->devices + inv->ndevices; d++)
+	for (const struct inv_device *d = last ? last + 1 : inv->devices; d && d < inv->devices + inv->ndevices; d++)
 		if (inventory_card_of(d) == card)
 			return d;
 	return NULL;

@@ -179,7 +179,7 @@ void check_domains(struct check *check)
 	size_t found = 0, noted = check->n, n;
 	autofree struct missing_vgpu *missing = NULL;
 
-	for (const struct libvirt_file *file = check->disk->list; file < check->disk->list + check->disk->n; file++)
+	for (EACH(const struct libvirt_file *, file, check->disk->list, check->disk->n))
 		if (!file->runs)
 			found += look_at_definition(check, file);
 	if (found && check->n == noted)

@@ -124,7 +124,7 @@ static struct sum sum_of_pgpu(const struct nova_inventory *nova, const struct in
 {
 	struct sum sum = { 0 };
 
-	for (const struct nova_provider *p = nova->providers; p < nova->providers + nova->n; p++) {
+	for (EACH(const struct nova_provider *, p, nova->providers, nova->n)) {
 		if (p->parent->card != card || p->section != section)
 			continue;
 		sum.section = p->section;
@@ -132,7 +132,7 @@ static struct sum sum_of_pgpu(const struct nova_inventory *nova, const struct in
 		sum.defined += p->defined;
 		sum.available += p->available;
 		sum.total += p->total;
-		for (const struct inv_device *d = inv->devices; d < inv->devices + inv->ndevices; d++)
+		for (EACH(const struct inv_device *, d, inv->devices, inv->ndevices))
 			sum.others += d->parent == p->parent && *d->vgpu.type &&
 				      strcmp(d->vgpu.type, section->type) != 0;
 		sum.limited |= p->limited;
@@ -145,7 +145,7 @@ static int needed(const struct nova_inventory *nova, const struct section *secti
 {
 	int n = 0;
 
-	for (const struct nova_provider *p = nova->providers; p < nova->providers + nova->n; p++)
+	for (EACH(const struct nova_provider *, p, nova->providers, nova->n))
 		if (p->section == section)
 			n += p->existing + p->defined + p->available;
 	return n;

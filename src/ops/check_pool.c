@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "internal.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "host/inventory.h"
 #include "host/libvirt_files.h"
@@ -103,7 +104,7 @@ static void look_at_types(struct check *check, const struct inv_pgpu *card)
 static void list_types(const struct config *config, const struct inv_pgpu *card, char *buf, size_t size)
 {
 	buf[0] = '\0';
-	for (const struct section *s = config->sections; s < config->sections + config->nsections; s++)
+	for (EACH(const struct section *, s, config->sections, config->nsections))
 		if (pool_serves(card, s->type) == s)
 			text_add(buf, size, "%s%s", *buf ? ", " : "", s->type);
 }

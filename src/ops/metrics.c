@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/mem.h"
 #include "base/text.h"
 #include "plan/capacity.h"
 #include "state/counts.h"
@@ -129,7 +130,7 @@ static void print_leases(FILE *to, const struct leases *leases)
 	size_t states[LEASE_RELEASING + 1] = { 0 };
 	int64_t oldest_ms = 0;
 
-	for (const struct lease *lease = leases->list; lease < leases->list + leases->n; lease++) {
+	for (EACH(const struct lease *, lease, leases->list, leases->n)) {
 		states[lease->state]++;
 		if (lease->state == LEASE_RELEASING && (oldest_ms == 0 || lease->since_ms < oldest_ms))
 			oldest_ms = lease->since_ms;
@@ -145,7 +146,7 @@ static void print_leases(FILE *to, const struct leases *leases)
 	}
 	family(to, "info", "gauge", "A leased vGPU and its domain; always 1.");
 	/* Not "instance", which is Prometheus' own label for the target that it reads. */
-	for (const struct lease *lease = leases->list; lease < leases->list + leases->n; lease++)
+	for (EACH(const struct lease *, lease, leases->list, leases->n))
 		sample(to, "info", 1, "id", lease->vgpu.id, "type", lease->vgpu.type, "pgpu", lease->vgpu.pgpu,
 		       "domain", lease->name, "uuid", lease->domain, "project", lease->project, "instance_name",
 		       lease->instance, NULL);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/text.h"
 #include "internal.h"
 
@@ -111,7 +112,7 @@ static void load_leases(struct card_load *load, const struct asked *asked)
 	const struct world *world = asked->query->world;
 	const struct leases *leases = &world->leases;
 
-	for (const struct lease *l = leases->list; l < leases->list + leases->n; l++) {
+	for (EACH(const struct lease *, l, leases->list, leases->n)) {
 		if (strcmp(l->vgpu.pgpu, asked->card->address) != 0 || !capacity_counts(asked->query, l))
 			continue;
 		load->in_flight |= l->at_work;
@@ -347,8 +348,7 @@ const struct failed_attempt *capacity_failed_attempt(const struct world *world, 
 {
 	const struct failed_attempt *found = NULL;
 
-	for (size_t i = 0; i < world->nfailed_attempts; i++) {
-		const struct failed_attempt *a = &world->failed_attempts[i];
+	for (EACH(const struct failed_attempt *, a, world->failed_attempts, world->nfailed_attempts)) {
 		bool here = !*a->parent && strcmp(a->pgpu, pgpu) == 0 && (!*a->type || strcmp(a->type, type) == 0);
 
 		if (here && (!found || !*a->removal))

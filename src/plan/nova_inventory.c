@@ -14,7 +14,7 @@ static const struct section *section_of(const struct config *config, const char 
 {
 	const struct section *rest = NULL;
 
-	for (const struct section *s = config->sections; s < config->sections + config->nsections; s++) {
+	for (EACH(const struct section *, s, config->sections, config->nsections)) {
 		if (!s->nova || s->vf)
 			continue;
 		if (pool_section_names(s, parent))
@@ -73,7 +73,7 @@ bool nova_inventory_counts(const struct nova_inventory *nova, const struct defin
 /* For libvirt, and so for Nova, one UUID under two parents counts as two devices. */
 static void count_defined(struct nova_provider *p, const struct inventory *inv, const struct definition *list, size_t n)
 {
-	for (const struct definition *d = list; d < list + n; d++) {
+	for (EACH(const struct definition *, d, list, n)) {
 		const struct inv_device *device = inventory_device(inv, d->uuid);
 
 		if (!is_of(p, d) || (device && device->parent == p->parent))

@@ -196,9 +196,7 @@ static bool may_come(const struct planner *p)
 {
 	bool other_kind = false;
 
-	for (size_t i = 0; i < p->plan->nverdicts; i++) {
-		const struct verdict *v = &p->plan->verdicts[i];
-
+	for (EACH(const struct verdict *, v, p->plan->verdicts, p->plan->nverdicts)) {
 		if (v->req == p->req && v->cause != CAUSE_OTHER_KIND && v->cause != CAUSE_OTHER_TYPE)
 			return true;
 		other_kind |= v->req == p->req && v->cause == CAUSE_OTHER_KIND;

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "internal.h"
 
 /* Is the source known to have another driver version? */
@@ -95,7 +96,7 @@ static bool adopt_free(const struct planner *p)
 
 	if (!world->config || !world->config->policy.reuse_free || p->resolved->ntypes == 0)
 		return false;
-	for (const struct inv_device *d = world->inv.devices; d < world->inv.devices + world->inv.ndevices; d++)
+	for (EACH(const struct inv_device *, d, world->inv.devices, world->inv.ndevices))
 		if (d->parent && plan_parent_suits(p, d->parent) && plan_device_fits(p, d) &&
 		    pool_has_parent(d->parent) && d->facts.opened == OPEN_NO && !d->facts.is_named &&
 		    !lease_find(&world->leases, d->vgpu.id) && !request_names(world->request, d->vgpu.id) &&

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/mem.h"
 #include "internal.h"
 
 /*
@@ -30,9 +31,7 @@ bool plan_quota(struct planner *p, const char *id)
 	limit = world->config ? config_quota(world->config, project) : NO_LIMIT;
 	if (limit == NO_LIMIT)
 		return true;
-	for (size_t i = 0; i < world->leases.n; i++) {
-		const struct lease *lease = &world->leases.list[i];
-
+	for (EACH(const struct lease *, lease, world->leases.list, world->leases.n)) {
 		if (!counts(p, lease, id))
 			continue;
 		holds++;

@@ -100,9 +100,7 @@ static struct card_cause *list_causes(const struct planner *p, size_t *n)
 
 	*n = 0;
 	for (enum cause cause = 0; cause <= CAUSE_OTHER_TYPE; cause++) {
-		for (size_t i = 0; i < plan->nverdicts; i++) {
-			const struct verdict *v = &plan->verdicts[i];
-
+		for (EACH(const struct verdict *, v, plan->verdicts, plan->nverdicts)) {
 			if (v->cause == cause && v->req == p->req && !v->elsewhere && !is_beside(p, v))
 				list[(*n)++] = (struct card_cause){ v->card->address, cause, v->reason, v->fix, false };
 		}

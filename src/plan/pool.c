@@ -72,8 +72,7 @@ const struct match *pool_matches(const struct section *s, const struct inv_pgpu 
 
 bool pool_is_elsewhere(const struct section *s, const struct inv_pgpu *card, char why[REASON_SIZE])
 {
-	for (size_t i = 0; i < s->nmatches; i++) {
-		const struct match *match = &s->matches[i];
+	for (EACH(const struct match *, match, s->matches, s->nmatches)) {
 		struct inv_pgpu there = *card;
 
 		there.numa = match->numa;
@@ -95,7 +94,7 @@ bool pool_is_elsewhere(const struct section *s, const struct inv_pgpu *card, cha
 
 bool pool_names(const struct config *config, const struct inv_pgpu *card, const char *vf)
 {
-	for (const struct section *s = config->sections; s < config->sections + config->nsections; s++)
+	for (EACH(const struct section *, s, config->sections, config->nsections))
 		if (pool_section_names(s, card->address) || pool_section_names(s, vf) || pool_matches(s, card))
 			return true;
 	return false;
@@ -161,7 +160,7 @@ static bool is_only_offer(const struct inv_pgpu *card, const struct section *onl
 {
 	const struct config *config = card->pool.config;
 
-	for (const struct section *s = config->sections; s < config->sections + config->nsections; s++)
+	for (EACH(const struct section *, s, config->sections, config->nsections))
 		if (claim_of(s, card) == CLAIM_MATCH && (s == only) != !!inventory_offer(card, s->type))
 			return false;
 	return true;
@@ -179,7 +178,7 @@ static void claim_whole(struct inv_pgpu *card)
 
 	if (pool->claim == CLAIM_NONE)
 		return;
-	for (const struct section *s = config->sections; s < config->sections + config->nsections; s++) {
+	for (EACH(const struct section *, s, config->sections, config->nsections)) {
 		if (claim_of(s, card) != pool->claim)
 			continue;
 		if (!pool->whole || config->policy.several_types) {
@@ -204,7 +203,7 @@ static void claim_card(struct inv_pgpu *card)
 	const struct config *config = pool->config;
 	const struct section *of_vfs = NULL;
 
-	for (const struct section *s = config->sections; s < config->sections + config->nsections; s++) {
+	for (EACH(const struct section *, s, config->sections, config->nsections)) {
 		enum claim claim = claim_of(s, card);
 
 		pool->claim = claim > pool->claim ? claim : pool->claim;
@@ -238,7 +237,7 @@ static void explain_unnamed(struct inv_pgpu *card)
 {
 	const struct config *config = card->pool.config;
 
-	for (const struct section *s = config->sections; s < config->sections + config->nsections; s++)
+	for (EACH(const struct section *, s, config->sections, config->nsections))
 		if (is_for(s, card) && pool_is_elsewhere(s, card, card->pool.reason))
 			return;
 	explain(card, "not named in the configuration");
@@ -295,7 +294,7 @@ static void name_vfs(const struct inventory *inv)
 {
 	const struct config *config = inv->config;
 
-	for (const struct section *s = config->sections; s < config->sections + config->nsections; s++)
+	for (EACH(const struct section *, s, config->sections, config->nsections))
 		for (size_t a = 0; a < s->naddresses; a++) {
 			struct inv_parent *vf = inventory_parent(inv, s->addresses[a].text);
 
@@ -407,7 +406,7 @@ const struct section **pool_types(const struct inventory *inv, bool mdev, const 
 	enum stock best = STOCK_NONE;
 	size_t n = 0;
 
-	for (const struct section *s = config->sections; s < config->sections + config->nsections; s++) {
+	for (EACH(const struct section *, s, config->sections, config->nsections)) {
 		enum stock stock = pool_stock(inv, s, mdev, parent);
 
 		if (stock > best) {

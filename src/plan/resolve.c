@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/text.h"
 #include "internal.h"
 
@@ -123,8 +124,7 @@ static void list_types(const struct vgpu_request *req, const struct world *world
 	int left = 0;
 
 	list[0] = '\0';
-	for (size_t i = 0; i < world->nnames; i++) {
-		const struct inv_type *type = &world->names[i];
+	for (EACH(const struct inv_type *, type, world->names, world->nnames)) {
 		bool named = names && *type->name && strcmp(type->name, type->id) != 0;
 
 		if (!(resolve_frameworks(req) & 1U << type->framework) || strcmp(type->id, last) == 0 ||

@@ -305,7 +305,7 @@ static int card_write(int directory, const struct host *host, const char *addres
 
 static bool is_vf_address(const struct config *config, const char *address)
 {
-	for (const struct section *s = config->sections; s < config->sections + config->nsections; s++)
+	for (EACH(const struct section *, s, config->sections, config->nsections))
 		for (size_t a = 0; s->vf && a < s->naddresses; a++)
 			if (strcmp(s->addresses[a].text, address) == 0)
 				return true;
@@ -328,7 +328,7 @@ void cards_remember(const struct store *store, const struct config *config)
 	char was[INV_IDENTITY_SIZE];
 
 	forget_cards(store, config);
-	for (const struct section *s = config->sections; s < config->sections + config->nsections; s++)
+	for (EACH(const struct section *, s, config->sections, config->nsections))
 		for (size_t a = 0; s->vf && a < s->naddresses; a++) {
 			if (card_record_read(was, store->host, s->addresses[a].text))
 				continue;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "host/inventory.h"
 #include "host/kernel.h"
 #include "host/libvirt_files.h"
@@ -120,7 +121,7 @@ int hostdev_refuse_pgpu(const struct request *request, const struct host *host, 
 		any |= request->vgpus[i].kind == REQUEST_PCI;
 	if (!any || store_open(&store, host, false, err) < 0 || lease_list(&store, &leases, err) < 0)
 		return 0;
-	for (const struct lease *l = leases.list; l < leases.list + leases.n; l++) {
+	for (EACH(const struct lease *, l, leases.list, leases.n)) {
 		const struct vgpu_request *req = request_find(request, l->vgpu.pgpu);
 
 		if (req && l->state == LEASE_ACTIVE && strcmp(l->domain, request->uuid) != 0 &&

@@ -52,9 +52,8 @@ static void add_named(struct found *found, const struct section *section)
 
 static void add_matched(struct found *found, const struct section *section)
 {
-	for (const struct inv_pgpu *device = found->devices; device < found->devices + found->ndevices; device++)
-		for (size_t i = 0; i < section->nmatches; i++) {
-			const struct match *match = &section->matches[i];
+	for (EACH(const struct inv_pgpu *, device, found->devices, found->ndevices))
+		for (EACH(const struct match *, match, section->matches, section->nmatches)) {
 			/* A match by vendor or NUMA node alone means only GPUs. */
 			if (!pool_match(match, device) || !(*match->device || device->gpu) ||
 			    is_listed(found, device->address) || pool_section_names(section, device->address))
@@ -117,7 +116,7 @@ static void add_idle(struct found *found, const struct section *section)
 	for (size_t g = 0; g < found->inv->npgpus; g++)
 		if (pool_serves(found->inv->pgpus[g], section->type))
 			return;
-	for (const struct inv_pgpu *device = found->devices; device < found->devices + found->ndevices; device++)
+	for (EACH(const struct inv_pgpu *, device, found->devices, found->ndevices))
 		if (is_gpu_for(device, section->type) && provides_nothing(found, device->address) &&
 		    !pool_names(found->inv->config, device, ""))
 			add(found, MISSING_IDLE, section, NULL, device->address);

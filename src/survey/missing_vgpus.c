@@ -152,8 +152,7 @@ void missing_vgpus(struct missing_vgpu **out, size_t *n, const struct libvirt_fi
 
 	find_flavors(&s);
 	running_read(&running, disk);
-	for (size_t i = 0; i < running.n; i++) {
-		const struct running_domain *domain = &running.list[i];
+	for (EACH(const struct running_domain *, domain, running.list, running.n)) {
 		const struct libvirt_file *definition = find_definition(disk, domain->live.name);
 
 		look_at(&s, domain, definition);

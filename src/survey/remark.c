@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "host/inventory.h"
 #include "plan/pool.h"
 #include "survey/hostdev_filter.h"
@@ -135,8 +136,7 @@ void remark_domain(const struct domxml *doc, const struct host *host, remark_say
 
 	for (size_t i = 0; i < n; i++)
 		say(arg, remarks[i].text, remarks[i].fix);
-	for (size_t i = 0; i < request->nvgpus; i++) {
-		const struct vgpu_request *req = &request->vgpus[i];
+	for (EACH(const struct vgpu_request *, req, request->vgpus, request->nvgpus)) {
 		char text[128];
 
 		if (req->numa != NUMA_NODE || inventory_has_node(host, req->numa_node))

@@ -94,9 +94,7 @@ static void set_void_apart(struct world *w)
 
 	lease_list_free(&w->void_leases);
 	w->void_leases.list = mem_new(w->leases.n + 1, sizeof(*w->void_leases.list));
-	for (size_t i = 0; i < w->leases.n; i++) {
-		struct lease *lease = &w->leases.list[i];
-
+	for (EACH(struct lease *, lease, w->leases.list, w->leases.n)) {
 		look_at_lease(w, lease);
 		if (is_void(lease) || is_replaced(w, lease))
 			w->void_leases.list[w->void_leases.n++] = *lease;
@@ -184,7 +182,7 @@ static void look_for_removable(struct world *w, const struct fate_look *asked)
 	look.asking = NULL;
 	look.note = false;
 	look.unused = true;
-	for (struct inv_device *d = w->inv.devices; d < w->inv.devices + w->inv.ndevices; d++) {
+	for (EACH(struct inv_device *, d, w->inv.devices, w->inv.ndevices)) {
 		struct fate fate = { 0 };
 
 		if (is_unleased(w, d))
@@ -210,8 +208,7 @@ static void find_reclaimable(struct world *w)
 	look.policy = w->config ? &w->config->policy : &defaults.policy;
 	if (look.note && libvirt_files_unread(w->disk, false))
 		log_warn("what may be named in it stays: %s", libvirt_files_unread(w->disk, false));
-	for (size_t i = 0; i < w->inv.ndevices; i++) {
-		struct inv_device *device = &w->inv.devices[i];
+	for (EACH(struct inv_device *, device, w->inv.devices, w->inv.ndevices)) {
 		struct fate fate = { 0 };
 
 		if (w->config && is_unleased(w, device))
@@ -219,8 +216,7 @@ static void find_reclaimable(struct world *w)
 		device->facts.reclaimable = fate.goes;
 	}
 	/* Even a lease without a device uses capacity until it is dropped, whatever its framework. */
-	for (size_t i = 0; i < w->leases.n; i++) {
-		struct lease *lease = &w->leases.list[i];
+	for (EACH(struct lease *, lease, w->leases.list, w->leases.n)) {
 		struct fate fate = { 0 };
 
 		if (!is_stuck(w, lease->vgpu.id))

@@ -136,9 +136,7 @@ int survey_look_open(struct world *w, struct err *err)
 		}
 		vf->facts.is_named = is_named(w, vf->name, w->request->name);
 	}
-	for (size_t i = 0; i < w->inv.ndevices; i++) {
-		struct inv_device *device = &w->inv.devices[i];
-
+	for (EACH(struct inv_device *, device, w->inv.devices, w->inv.ndevices)) {
 		if (!is_asked_about(w, device) || !was_looked_at(w, device->vgpu.id))
 			continue;
 		look_who(w, &device->facts, device->vgpu.id);
@@ -150,8 +148,7 @@ int survey_look_open(struct world *w, struct err *err)
 /* Guesses, before the host is read, whether a rule will ask. A wrong guess costs another round. */
 static bool will_ask(const struct world *w)
 {
-	for (size_t i = 0; i < w->request->nvgpus; i++) {
-		const struct vgpu_request *req = &w->request->vgpus[i];
+	for (EACH(const struct vgpu_request *, req, w->request->vgpus, w->request->nvgpus)) {
 		const struct vgpu_ref vgpu = kernel_vgpu(req->id);
 		struct err ignored;
 		struct lease lease;
