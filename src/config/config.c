@@ -39,70 +39,60 @@ void config_default(struct config *config)
 	};
 }
 
-static int verr(const struct location *at, struct err *err, const char *fmt, va_list ap)
+/* Sets "file:line: [section] key: ...". */
+__attribute__((format(printf, 3, 0))) static void vnote(struct err *note, const struct location *at, const char *fmt,
+							va_list ap)
 {
-	char text[2048], line[16] = "";
-	size_t where;
+	char line[16] = "";
 
 	if (at->line)
 		snprintf(line, sizeof(line), ":%d", at->line);
-	where = (size_t)snprintf(text, sizeof(text), "%.512s%s: ", at->file, line);
+	err_set(note, EINVAL, "%.512s%s: ", at->file, line);
+	note->where = strlen(note->text);
 	if (at->section)
-		text_add(text, sizeof(text), "[%s]%s", at->section, at->key ? " " : ": ");
+		text_add(note->text, sizeof(note->text), "[%s]%s", at->section, at->key ? " " : ": ");
 	if (at->key)
-		text_add(text, sizeof(text), "%.80s: ", at->key);
-	vsnprintf(text + strlen(text), sizeof(text) - strlen(text), fmt, ap);
-	err_set(err, EINVAL, "%s", text);
-	err->where = where;
+		text_add(note->text, sizeof(note->text), "%.80s: ", at->key);
+	vsnprintf(note->text + strlen(note->text), sizeof(note->text) - strlen(note->text), fmt, ap);
+}
+
+int config_mistake(struct draft *draft, const struct location *at, const char *fmt, ...)
+{
+	struct config_notes *notes = &draft->mistakes;
+	struct err *note;
+	va_list ap;
+
+	if (notes->n == CONFIG_MISTAKES_MAX)
+		notes->n--;
+	note = mem_add(&notes->list, &notes->n, sizeof(*note));
+	va_start(ap, fmt);
+	vnote(note, at, fmt, ap);
+	va_end(ap);
+	if (at->nova)
+		text_add(note->text, sizeof(note->text), "; or write [%s] in vgpu-lease.conf, which takes precedence",
+			 at->section);
+	draft->unsure |= !at->line;
 	return -EINVAL;
 }
 
-int config_err(const struct location *at, struct err *err, const char *fmt, ...)
+int config_mistake_word(const struct draft *draft, const char *word)
 {
+	return err_word(&draft->mistakes.list[draft->mistakes.n - 1], word);
+}
+
+void config_warn(const struct location *at, struct config *config, int code, const char *fmt, ...)
+{
+	struct err *note = mem_add(&config->warnings.list, &config->warnings.n, sizeof(*note));
 	va_list ap;
 
 	va_start(ap, fmt);
-	verr(at, err, fmt, ap);
+	vnote(note, at, fmt, ap);
 	va_end(ap);
-	if (at->nova)
-		text_add(err->text, sizeof(err->text), "; or write [%s] in vgpu-lease.conf, which takes precedence",
-			 at->section);
-	return -err->code;
-}
-
-static void add_note(struct config_notes *notes, const struct err *err, bool of_pool)
-{
-	struct config_note *slot = mem_add(&notes->list, &notes->n, sizeof(*slot));
-
-	slot->of_pool = of_pool;
-	slot->where = err->where;
-	slot->text = mem_strdup(err->text);
-	memcpy(slot->word, err->word, sizeof(slot->word));
-}
-
-void config_warn(const struct location *at, struct config *config, bool of_pool, const char *fmt, ...)
-{
-	struct err warning;
-	va_list ap;
-
-	va_start(ap, fmt);
-	verr(at, &warning, fmt, ap);
-	va_end(ap);
-	add_note(&config->warnings, &warning, of_pool);
-}
-
-int config_mistake(struct draft *draft, int r, const struct err *err)
-{
-	if (r != -EINVAL || !draft->mistakes || draft->mistakes->n >= CONFIG_MISTAKES_MAX)
-		return r;
-	add_note(draft->mistakes, err, false);
-	return 0;
+	err_recode(note, code);
 }
 
 void config_notes_free(struct config_notes *notes)
 {
-	for (size_t i = 0; i < notes->n; i++)
-		free(notes->list[i].text);
 	free(notes->list);
 	*notes = (struct config_notes){ 0 };
 }
@@ -128,41 +118,44 @@ struct source {
 };
 
 /* Only root may write our files, because they control what root does. nova.conf can belong to the user `nova`. */
-static int check_trust(const struct stat *st, const char *name, enum dialect dialect, struct err *err)
+static int check_trust(struct draft *draft, const struct stat *st, const struct source *source)
 {
-	struct location at = { .file = name };
+	const struct location at = { .file = source->name };
+	bool nova = source->dialect == DIALECT_NOVA;
 
-	if (dialect == DIALECT_NOVA)
-		return (st->st_mode & S_IWOTH) ? config_err(&at, err, "writable by others; run 'chmod o-w %s'", name)
-					       : 0;
-	if (st->st_uid != 0 && st->st_uid != geteuid())
-		return config_err(&at, err, "owned by user %u, not root; run 'chown root %s'", (unsigned int)st->st_uid,
-				  name);
-	if (st->st_mode & (S_IWGRP | S_IWOTH))
-		return config_err(&at, err, "writable by group or others; run 'chmod go-w %s'", name);
+	if (nova && st->st_mode & S_IWOTH)
+		return config_mistake(draft, &at, "writable by others; run 'chmod o-w %s'", source->name);
+	if (!nova && st->st_uid != 0 && st->st_uid != geteuid())
+		return config_mistake(draft, &at, "owned by user %u, not root; run 'chown root %s'",
+				      (unsigned int)st->st_uid, source->name);
+	if (!nova && st->st_mode & (S_IWGRP | S_IWOTH))
+		return config_mistake(draft, &at, "writable by group or others; run 'chmod go-w %s'", source->name);
 	return 0;
 }
 
-/* Reads a file, following links. -EINVAL: the file is not regular, larger than 1 MiB, or not trusted. */
-static int read_file(int dir, const struct source *source, char **text, size_t *len, struct err *err)
+/* Reads a file, following links. A file that is not regular, larger than 1 MiB, or not trusted is a mistake. */
+static int take_file(struct draft *draft, int dir, const struct source *source, struct err *err)
 {
 	/* Without O_NONBLOCK, opening a pipe in place of the file would block. */
 	autoclose int fd = openat(dir, source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct location at = { .file = source->name };
+	const struct location at = { .file = source->name };
+	/* Keep the text, because the entries of a nova.conf point into it. */
+	char **text = mem_add(&draft->texts, &draft->ntexts, sizeof(*text));
 	struct stat st;
-	int r;
+	size_t len;
+	int r = 0;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_sys(err, errno, "%s", source->name);
-	if (!S_ISREG(st.st_mode))
-		return config_err(&at, err, "not a regular file");
-	r = check_trust(&st, source->name, source->dialect, err);
-	if (r < 0)
-		return r;
-	r = sys_slurp(fd, FILE_MAX, text, len);
+		r = -errno;
+	else if (!S_ISREG(st.st_mode))
+		config_mistake(draft, &at, "not a regular file");
+	else if (check_trust(draft, &st, source) == 0)
+		r = sys_slurp(fd, FILE_MAX, text, &len);
 	if (r == -EFBIG)
-		return config_err(&at, err, "larger than 1 MiB");
-	return r < 0 ? err_sys(err, -r, "%s", source->name) : 0;
+		config_mistake(draft, &at, "larger than 1 MiB");
+	else if (r == 0 && *text)
+		config_ini_read(draft, source->name, source->dialect, *text, len);
+	return r < 0 && r != -EFBIG ? err_sys(err, -r, "%s", source->name) : 0;
 }
 
 static int is_drop_in(const struct dirent *entry)
@@ -173,7 +166,8 @@ static int is_drop_in(const struct dirent *entry)
 }
 
 /* Lists the *.conf files of a directory; the caller frees each entry and the list. A missing directory has none. */
-static int list_drop_ins(int dir, const struct source *source, struct dirent ***list, struct err *err)
+static int list_drop_ins(struct draft *draft, int dir, const struct source *source, struct dirent ***list,
+			 struct err *err)
 {
 	autoclose int fd = sys_dir(dir, source->path);
 	struct stat st;
@@ -185,48 +179,30 @@ static int list_drop_ins(int dir, const struct source *source, struct dirent ***
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_sys(err, fd < 0 ? -fd : errno, "%s", source->name);
 	/* A user who can write to the directory can remove or replace its files. */
-	if (check_trust(&st, source->name, source->dialect, err) < 0)
-		return -err->code;
+	if (check_trust(draft, &st, source) < 0)
+		return 0;
 	n = scandirat(fd, ".", list, is_drop_in, alphasort); /* sorts by bytes: no program sets LC_COLLATE */
 	return n < 0 ? err_sys(err, errno, "%s", source->name) : n;
-}
-
-static int take_file(struct draft *draft, int dir, const struct source *source, struct err *err)
-{
-	/* Keep the text, because the entries of a nova.conf point into it. */
-	char **text = mem_add(&draft->texts, &draft->ntexts, sizeof(*text));
-	size_t len;
-	int r = read_file(dir, source, text, &len, err);
-
-	return r < 0 ? r : config_ini_read(draft, source->name, source->dialect, *text, len, err);
-}
-
-/* If a file cannot be read, it is unknown which types are enabled. */
-static int file_mistake(struct draft *draft, int r, const struct err *err)
-{
-	draft->unsure |= r < 0;
-	return config_mistake(draft, r, err);
 }
 
 static int take_drop_ins(struct draft *draft, int dir, const struct source *source, struct err *err)
 {
 	struct dirent **list;
-	int n = list_drop_ins(dir, source, &list, err);
-	int r = file_mistake(draft, n < 0 ? n : 0, err);
+	int n = list_drop_ins(draft, dir, source, &list, err), r = n < 0 ? n : 0;
 
 	for (int i = 0; i < n; i++) {
 		autofree char *path = mem_format("%s/%s", source->path, list[i]->d_name);
 		autofree char *name = mem_format("%s/%s", source->name, list[i]->d_name);
 
 		free(list[i]);
-		if (r < 0)
-			continue;
-		r = take_file(draft, dir, &(struct source){ path, name, source->dialect }, err);
-		/* Return -EINVAL for a missing drop-in, because -ENOENT means that the configuration is missing. */
-		if (r == -ENOENT)
-			r = config_err(&(struct location){ .file = name }, err,
+		if (r == 0)
+			r = take_file(draft, dir, &(struct source){ path, name, source->dialect }, err);
+		/* -ENOENT means that the configuration is missing. */
+		if (r == -ENOENT) {
+			config_mistake(draft, &(struct location){ .file = name },
 				       "missing: removed while being read, or a dangling link");
-		r = file_mistake(draft, r, err);
+			r = 0;
+		}
 	}
 	free(list);
 	return r;
@@ -237,7 +213,7 @@ static int take_own_files(struct draft *draft, int dir, const char *root, const 
 {
 	autofree char *name = mem_format("%s%s%s", root, dir == AT_FDCWD ? "" : "/", path);
 	autofree char *drop_ins = mem_format("%s.d", path), *drop_ins_name = mem_format("%s.d", name);
-	int r = file_mistake(draft, take_file(draft, dir, &(struct source){ path, name, DIALECT_OURS }, err), err);
+	int r = take_file(draft, dir, &(struct source){ path, name, DIALECT_OURS }, err);
 
 	if (r < 0)
 		return r;
@@ -245,27 +221,29 @@ static int take_own_files(struct draft *draft, int dir, const char *root, const 
 }
 
 /* A file is read as Nova's --config-file, a directory as its --config-dir. */
-static int take_nova_path(struct draft *draft, const struct item *path, struct err *err)
+static void take_nova_path(struct draft *draft, const struct item *path)
 {
 	autofree char *name = mem_format("%s%s", draft->host->name, path->text);
 	struct source source = { path->text + strspn(path->text, "/"), name, DIALECT_NOVA };
 	struct stat st;
+	struct err err;
 	int r;
 
 	if (fstatat(draft->host->root, source.path, &st, 0) == 0 && S_ISDIR(st.st_mode))
-		r = take_drop_ins(draft, draft->host->root, &source, err);
+		r = take_drop_ins(draft, draft->host->root, &source, &err);
 	else
-		r = take_file(draft, draft->host->root, &source, err);
-	/* Report the line of nova_conf as the place of the mistake. -ENOENT would mean that our own file is missing. */
-	if (r < 0 && r != -EINVAL)
-		r = config_err(&path->at, err, "%s: %s", name, err_describe(-r));
-	return file_mistake(draft, r, err);
+		r = take_file(draft, draft->host->root, &source, &err);
+	/* Report the line of nova_conf as the place of the mistake. */
+	if (r < 0) {
+		config_mistake(draft, &path->at, "%s: %s", name, err_describe(-r));
+		draft->unsure = true;
+	}
 }
 
 int config_load(struct config *config, const struct host *host, const char *path, struct config_notes *mistakes,
 		struct err *err)
 {
-	struct draft draft = { .config = config, .host = host, .mistakes = mistakes };
+	struct draft draft = { .config = config, .host = host };
 	int r;
 
 	config_default(config);
@@ -274,13 +252,13 @@ int config_load(struct config *config, const struct host *host, const char *path
 	else
 		r = take_own_files(&draft, host->root, host->name, "etc/vgpu-lease.conf", err);
 	for (size_t i = 0; r == 0 && i < draft.npaths; i++)
-		r = take_nova_path(&draft, &draft.paths[i], err);
-	if (r == 0)
-		r = config_draft_finish(&draft, err);
-	if (r == 0 && mistakes && mistakes->n) {
-		r = err_set(err, EINVAL, "%s", mistakes->list[0].text);
-		err->where = mistakes->list[0].where;
-		err_word(err, mistakes->list[0].word);
+		take_nova_path(&draft, &draft.paths[i]);
+	draft.unsure |= r < 0;
+	if (config_draft_finish(&draft, err) < 0)
+		r = -err->code;
+	if (mistakes) {
+		*mistakes = draft.mistakes;
+		draft.mistakes = (struct config_notes){ 0 };
 	}
 	config_draft_free(&draft);
 	if (r < 0) {

@@ -81,16 +81,9 @@ struct quota {
 	struct location at;
 };
 
-/* A message about the files. Its first `where` bytes are the place, "FILE:LINE: "; 0: it has no place. */
-struct config_note {
-	char *text;
-	size_t where;
-	char word[ERR_WORD_SIZE]; /* as in struct err */
-	bool of_pool;             /* a warning that types get no pGPU; `check` skips it, and reports the types itself */
-};
-
+/* Messages about the files. ENODEV: a warning that types get no pGPU, which `check` skips, as it reports the types. */
 struct config_notes {
-	struct config_note *list;
+	struct err *list;
 	size_t n;
 };
 
@@ -123,8 +116,9 @@ void config_default(struct config *config);
  *   other: `err` has the mistake with file and line, or why a file cannot be read or trusted.
  * After a failure `config` has the defaults and nothing to free.
  *
- * With `mistakes`, an empty list, reading continues after a mistake. The list gets at most CONFIG_MISTAKES_MAX (free it
- * with config_notes_free()); `err` is the first. Checks whose result depends on how a mistake is corrected are skipped.
+ * Reading continues after a mistake. `mistakes` (NULL: not needed) gets all of them, which the caller frees with
+ * config_notes_free(); of more than CONFIG_MISTAKES_MAX, the last ones are left out, except one. `err` is the first.
+ * Checks whose result depends on how a mistake is corrected are skipped.
  */
 int config_load(struct config *config, const struct host *host, const char *path, struct config_notes *mistakes,
 		struct err *err);

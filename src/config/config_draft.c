@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Combines the sections of all files, and checks what depends on several of them. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,7 +54,7 @@ static const char *similar_to(const struct draft *draft, const char *type)
 }
 
 /* Checks a section. Clears its lists if its type is not enabled, so that they cause no further mistakes. */
-static int check_section(struct draft *draft, struct section *s, struct err *err)
+static void check_section(struct draft *draft, struct section *s)
 {
 	const struct enabled_list *list = config_draft_enabled(draft);
 	const char *similar;
@@ -62,21 +63,21 @@ static int check_section(struct draft *draft, struct section *s, struct err *err
 	for (size_t i = 0; i < list->n; i++)
 		named |= strcmp(list->types[i].text, s->type) == 0;
 	if (s->vf && named)
-		return config_err(&s->at, err, "%s is also listed in enabled_mdev_types; use another name for the VFs",
-				  s->type);
-	if (s->vf && !s->naddresses && !s->nmatches)
-		return config_err(&s->at, err,
-				  "missing device_addresses or device_match; plain VFs are in no pool by default");
+		config_mistake(draft, &s->at, "%s is also listed in enabled_mdev_types; use another name for the VFs",
+			       s->type);
+	else if (s->vf && !s->naddresses && !s->nmatches)
+		config_mistake(draft, &s->at,
+			       "missing device_addresses or device_match; plain VFs are in no pool by default");
 	if (s->vf || named)
-		return 0;
+		return;
 	config_section_free(s);
 	similar = similar_to(draft, s->type);
 	if (similar)
-		config_err(&s->at, err, "type not enabled; similar in enabled_mdev_types: %s", similar);
+		config_mistake(draft, &s->at, "type not enabled; similar in enabled_mdev_types: %s", similar);
 	else
-		config_err(&s->at, err,
-			   "type not enabled; correct its name, or add it to enabled_mdev_types in [devices]");
-	return err_word(err, s->type);
+		config_mistake(draft, &s->at,
+			       "type not enabled; correct its name, or add it to enabled_mdev_types in [devices]");
+	config_mistake_word(draft, s->type);
 }
 
 static bool shares_address(const struct section *a, const struct section *b, size_t *ia, size_t *ib)
@@ -88,8 +89,8 @@ static bool shares_address(const struct section *a, const struct section *b, siz
 	return false;
 }
 
-/* Fails if an earlier section has an address of section `a`, unless the two sections can share the card. */
-static int check_addresses(const struct draft *draft, const struct section *a, struct err *err)
+/* Does an earlier section have an address of section `a`? A mistake, unless the two sections can share the card. */
+static void check_addresses(struct draft *draft, const struct section *a)
 {
 	for (const struct section *b = draft->config->sections; b < a; b++) {
 		bool nova = a->nova && b->nova;
@@ -99,33 +100,31 @@ static int check_addresses(const struct draft *draft, const struct section *a, s
 			continue;
 		if (draft->config->policy.several_types && !a->vf && !b->vf && !nova)
 			continue;
-		return config_err(&a->addresses[ia].at, err, "%s is also listed in [%s] (%s:%d); %s",
-				  a->addresses[ia].text, b->at.section, b->addresses[ib].at.file,
-				  b->addresses[ib].at.line,
-				  nova ? "Nova accepts an address once"
-				       : "a card provides one type unless pgpu_types = several in [policy]");
+		config_mistake(draft, &a->addresses[ia].at, "%s is also listed in [%s] (%s:%d); %s",
+			       a->addresses[ia].text, b->at.section, b->addresses[ib].at.file, b->addresses[ib].at.line,
+			       nova ? "Nova accepts an address once"
+				    : "a card provides one type unless pgpu_types = several in [policy]");
+		return;
 	}
-	return 0;
 }
 
-static int check_sections(struct draft *draft, struct err *err)
+static void check_sections(struct draft *draft)
 {
 	struct section *sections = draft->config->sections;
 	size_t n = draft->config->nsections, addresses = 0;
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < n; i++)
-		r = config_mistake(draft, check_section(draft, &sections[i], err), err);
+	for (size_t i = 0; i < n; i++)
+		check_section(draft, &sections[i]);
 	/* Limits the comparison of all pairs of sections, because another user may write nova.conf. */
-	for (size_t i = 0; r == 0 && i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		addresses += sections[i].naddresses;
-		if (addresses > ADDRESSES_MAX)
-			r = config_err(&sections[i].addresses[0].at, err, "more than %d addresses in all",
-				       ADDRESSES_MAX);
+		if (addresses <= ADDRESSES_MAX)
+			continue;
+		config_mistake(draft, &sections[i].addresses[0].at, "more than %d addresses in all", ADDRESSES_MAX);
+		return;
 	}
-	for (size_t i = 0; r == 0 && i < n; i++)
-		r = config_mistake(draft, check_addresses(draft, &sections[i], err), err);
-	return r;
+	for (size_t i = 0; i < n; i++)
+		check_addresses(draft, &sections[i]);
 }
 
 /* Warns of the types that get no pGPU because an earlier type gets every pGPU that no section names. */
@@ -144,13 +143,13 @@ static void warn_of_left(struct config *config, const struct enabled_list *list)
 	}
 	if (n == 1)
 		config_warn(
-			&list->at, config, true,
+			&list->at, config, ENODEV,
 			"%s gets no pGPU, because it has neither device_addresses nor device_match, and %s, enabled before it, gets "
 			"all pGPUs that no section names",
 			left->type, first->type);
 	else if (n)
 		config_warn(
-			&list->at, config, true,
+			&list->at, config, ENODEV,
 			"%s and %d other types get no pGPU: they have neither device_addresses nor device_match, and %s, "
 			"enabled before them, gets all pGPUs that no section names",
 			left->type, n - 1, first->type);
@@ -180,27 +179,26 @@ static void order_sections(struct draft *draft)
 
 int config_draft_finish(struct draft *draft, struct err *err)
 {
-	struct location whole = { .file = draft->config->nfiles ? draft->config->files[0] : "" };
-	int r;
+	struct config *config = draft->config;
 
 	/* If the list of types is incomplete, correct sections would be reported as not enabled. */
-	if (draft->unsure)
-		return 0;
-	r = config_nova_apply(draft, err);
-	if (r == 0 && !draft->unsure)
-		r = check_sections(draft, err);
-	if (r == 0 && !draft->unsure)
+	if (!draft->unsure)
+		config_nova_apply(draft);
+	if (!draft->unsure)
+		check_sections(draft);
+	if (!draft->unsure)
 		order_sections(draft);
-	if (r < 0)
-		return r;
+	if (draft->mistakes.n) {
+		*err = draft->mistakes.list[0];
+		return -err->code;
+	}
 	/* With Nova, `reuse` defaults to never, because Nova can use a free vGPU for its next guest. */
-	draft->config->policy.nova = draft->npaths > 0;
+	config->policy.nova = draft->npaths > 0;
 	if (draft->npaths && !draft->reuse_given)
-		draft->config->policy.reuse_free = false;
-	if (draft->config->nsections || draft->unsure)
-		return 0;
-	config_warn(&whole, draft->config, true,
-		    "no type is enabled, so the pool is empty; set enabled_mdev_types in [devices]");
+		config->policy.reuse_free = false;
+	if (!config->nsections)
+		config_warn(&(struct location){ .file = config->nfiles ? config->files[0] : "" }, config, ENODEV,
+			    "no type is enabled, so the pool is empty; set enabled_mdev_types in [devices]");
 	return 0;
 }
 
@@ -211,4 +209,5 @@ void config_draft_free(struct draft *draft)
 	free(draft->entries);
 	free(draft->enabled[DIALECT_OURS].types);
 	free(draft->enabled[DIALECT_NOVA].types);
+	config_notes_free(&draft->mistakes);
 }

@@ -24,12 +24,11 @@ enum {
 
 struct reader {
 	struct draft *draft;
-	struct err *err;
 	bool nova;
 	const char *file;
 	char *line; /* the current one, and its number */
 	int number;
-	int failed;                                        /* the negative errno that stops reading */
+	bool failed;                                       /* a nova.conf is refused at its first mistake */
 	enum { SKIP_NONE, SKIP_VALUE, SKIP_SECTION } skip; /* until the next key or section */
 	bool is_key;                                       /* inih has found a key in the line */
 	const char *section;                               /* the current one; NULL: before the first */
@@ -45,31 +44,26 @@ struct reader {
 	int seen[KEYS_MAX];           /* the line of each key in the section */
 };
 
-/* Notes a mistake and skips what belongs to it. A nova.conf is refused at the first one. */
-static void note_mistake(struct reader *r, int e, int skip)
+/* Skips what belongs to a mistake. */
+static void skip(struct reader *r, int what)
 {
 	r->value = NULL;
-	r->skip = skip;
-	if (!r->nova)
-		e = config_mistake(r->draft, e, r->err);
-	if (e < 0)
-		r->failed = e;
+	r->skip = what;
+	r->failed = r->nova;
+	r->draft->unsure |= r->nova;
 }
 
 /* Sets the key, because no further line continues its value. Those of a nova.conf are set when all files are read. */
 static void end_value(struct reader *r)
 {
-	struct setting t = { .draft = r->draft, .section = r->type, .key = r->key, .err = r->err };
-	int e = 0;
+	struct setting t = { .draft = r->draft, .section = r->type, .key = r->key };
 
-	if (!r->value)
-		return;
-	if (!r->nova) {
+	if (r->value && !r->nova) {
 		t.at = (struct location){ r->file, r->key_number, r->section, r->key->name, false };
-		e = config_key_set(&t, r->value);
-		r->draft->unsure |= e < 0 && r->keys == config_devices_keys;
+		if (config_key_set(&t, r->value) < 0)
+			r->draft->unsure |= r->keys == config_devices_keys;
 	}
-	note_mistake(r, e, SKIP_NONE);
+	r->value = NULL;
 }
 
 /* Reports a line that cannot be read. `word` of it may be meant as a type; "" none. */
@@ -83,25 +77,24 @@ __attribute__((format(printf, 3, 4))) static void fail(struct reader *r, const c
 	vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);
 	end_value(r);
-	if (r->failed)
-		return;
 	r->draft->unsure = true;
-	config_err(&at, r->err, "%s", what);
-	note_mistake(r, err_word(r->err, word), r->line[0] == '[' || !r->section ? SKIP_SECTION : SKIP_VALUE);
+	config_mistake(r->draft, &at, "%s", what);
+	config_mistake_word(r->draft, word);
+	skip(r, r->line[0] == '[' || !r->section ? SKIP_SECTION : SKIP_VALUE);
 }
 
-static int refuse_key(const struct key *keys, const struct location *at, struct err *err)
+static int refuse_key(const struct reader *r, const struct location *at)
 {
 	struct text_guess guess = { .word = at->key };
 	char all[512] = "";
 
-	for (; keys->name; keys++) {
-		text_add(all, sizeof(all), "%s%s%s", *all ? ", " : "", keys->name, keys->many ? ":ID" : "");
-		text_guess(&guess, keys->name);
+	for (const struct key *key = r->keys; key->name; key++) {
+		text_add(all, sizeof(all), "%s%s%s", *all ? ", " : "", key->name, key->many ? ":ID" : "");
+		text_guess(&guess, key->name);
 	}
 	if (guess.best)
-		return config_err(at, err, "unknown key; similar: %s; valid keys: %s", guess.best, all);
-	return config_err(at, err, "unknown key; valid keys: %s", all);
+		return config_mistake(r->draft, at, "unknown key; similar: %s; valid keys: %s", guess.best, all);
+	return config_mistake(r->draft, at, "unknown key; valid keys: %s", all);
 }
 
 static int find_key(struct reader *r, const struct location *at)
@@ -110,10 +103,10 @@ static int find_key(struct reader *r, const struct location *at)
 
 	r->key = config_key(r->keys, at->key);
 	if (!r->key)
-		return refuse_key(r->keys, at, r->err);
+		return refuse_key(r, at);
 	seen = &r->seen[r->key - r->keys];
 	if (*seen && !r->key->many)
-		return config_err(at, r->err, "duplicates %s (line %d)", at->key, *seen);
+		return config_mistake(r->draft, at, "duplicates %s (line %d)", at->key, *seen);
 	*seen = r->key_number = r->number;
 	return 0;
 }
@@ -136,10 +129,10 @@ static void begin_value(struct reader *r, const struct location *at)
 
 	if (r->nova)
 		value = unquote(value);
-	e = r->nova ? config_nova_take(r->draft, at, value, r->err) : find_key(r, at);
+	e = r->nova ? config_nova_take(r->draft, at, value) : find_key(r, at);
 	if (e < 0) {
 		r->draft->unsure |= r->keys == config_devices_keys;
-		note_mistake(r, e, SKIP_VALUE);
+		skip(r, SKIP_VALUE);
 		return;
 	}
 	r->value = value;
@@ -189,17 +182,16 @@ static void continue_value(struct reader *r, const char *text)
 	r->end_number = r->number;
 }
 
-static int take_type(struct draft *draft, const char *type, const struct location *at, struct section **section,
-		     struct err *err)
+static int take_type(struct draft *draft, const char *type, const struct location *at, struct section **section)
 {
 	bool vf = strncmp(at->section, "vf_", 3) == 0;
 	struct section *s = config_draft_find(draft, type);
 
 	/* A file has at most one section per type. A later file (a drop-in) can repeat the section, to replace keys. */
 	if (s && (s->at.file == at->file || s->vf != vf))
-		return config_err(at, err, "duplicates [%s] (%s:%d)", s->at.section, s->at.file, s->at.line);
+		return config_mistake(draft, at, "duplicates [%s] (%s:%d)", s->at.section, s->at.file, s->at.line);
 	if (!s && draft->config->nsections == SECTIONS_MAX)
-		return config_err(at, err, "more than %d sections", SECTIONS_MAX);
+		return config_mistake(draft, at, "more than %d sections", SECTIONS_MAX);
 	if (!s) {
 		s = config_draft_add(draft, type);
 		s->vf = vf;
@@ -210,8 +202,7 @@ static int take_type(struct draft *draft, const char *type, const struct locatio
 }
 
 /* Starts a section. Returns its valid keys, or NULL on an error. *section is NULL if it is not a type's. */
-static const struct key *begin_section(struct draft *draft, const struct location *at, struct section **section,
-				       struct err *err)
+static const struct key *begin_section(struct draft *draft, const struct location *at, struct section **section)
 {
 	static const struct {
 		const char *name;
@@ -231,8 +222,8 @@ static const struct key *begin_section(struct draft *draft, const struct locatio
 			continue;
 		if (known[i].name[n - 1] == '_') {
 			if (type_parse(type, at->section + n))
-				return take_type(draft, type, at, section, err) < 0 ? NULL : known[i].keys;
-			config_err(at, err, "'%s' is not a type ID such as nvidia-35", at->section + n);
+				return take_type(draft, type, at, section) < 0 ? NULL : known[i].keys;
+			config_mistake(draft, at, "'%s' is not a type ID such as nvidia-35", at->section + n);
 			return NULL;
 		}
 		if (at->section[n])
@@ -240,13 +231,14 @@ static const struct key *begin_section(struct draft *draft, const struct locatio
 		first = &draft->fixed[i];
 		if (first->file == at->file) {
 			draft->unsure = true;
-			config_err(at, err, "duplicates [%s] (%s:%d)", at->section, first->file, first->line);
+			config_mistake(draft, at, "duplicates [%s] (%s:%d)", at->section, first->file, first->line);
 			return NULL;
 		}
 		*first = *at;
 		return known[i].keys;
 	}
-	config_err(at, err, "unknown section; valid sections: [devices], [mdev_TYPE], [vf_NAME], [policy], [quota]");
+	config_mistake(draft, at,
+		       "unknown section; valid sections: [devices], [mdev_TYPE], [vf_NAME], [policy], [quota]");
 	return NULL;
 }
 
@@ -278,13 +270,16 @@ static void take_header(struct reader *r)
 	text[strlen(text) - 1] = '\0';
 	at.section = r->section = config_keep(&r->draft->config->names, &r->draft->config->nnames, text + 1);
 	if (r->nova) {
-		note_mistake(r, config_nova_take(r->draft, &at, NULL, r->err), SKIP_NONE);
+		if (config_nova_take(r->draft, &at, NULL) < 0)
+			skip(r, SKIP_SECTION);
 		return;
 	}
 	memset(r->seen, 0, sizeof(r->seen));
-	r->keys = begin_section(r->draft, &at, &r->type, r->err);
-	if (!r->keys)
-		note_mistake(r, err_word(r->err, word), SKIP_SECTION);
+	r->keys = begin_section(r->draft, &at, &r->type);
+	if (r->keys)
+		return;
+	config_mistake_word(r->draft, word);
+	skip(r, SKIP_SECTION);
 }
 
 /* Removes a comment, which begins with # or ; at the start of the line or after white space. */
@@ -321,7 +316,7 @@ static void take_line(struct reader *r)
 		return;
 	}
 	end_value(r);
-	if (r->failed || !*text || (!indented && strchr("#;", *text)))
+	if (!*text || (!indented && strchr("#;", *text)))
 		return;
 	r->line = text;
 	if (indented)
@@ -339,12 +334,10 @@ static bool ends_skip(const struct reader *r)
 	       (r->skip == SKIP_VALUE && !isspace((unsigned char)r->line[0]) && r->line[0] != '#' && r->line[0] != ';');
 }
 
-int config_ini_read(struct draft *draft, const char *name, enum dialect dialect, char *text, size_t len,
-		    struct err *err)
+void config_ini_read(struct draft *draft, const char *name, enum dialect dialect, char *text, size_t len)
 {
 	struct config *config = draft->config;
 	struct reader r = { .draft = draft,
-			    .err = err,
 			    .nova = dialect == DIALECT_NOVA,
 			    .file = config_keep(&config->files, &config->nfiles, name) };
 	char *end = text + len, *next;
@@ -368,7 +361,5 @@ int config_ini_read(struct draft *draft, const char *name, enum dialect dialect,
 		else
 			take_line(&r);
 	}
-	if (!r.failed)
-		end_value(&r);
-	return r.failed;
+	end_value(&r);
 }

@@ -44,44 +44,44 @@ static int each_item(const struct setting *t, char *list, int (*add)(const struc
 {
 	struct setting own = *t;
 	char *item;
+	int r = 0;
 
 	while ((item = strsep(&list, ","))) {
-		int r = 0, lines = 0;
+		int lines = 0;
 
 		for (; isspace((unsigned char)*item); item++)
 			own.at.line += *item == '\n';
 		for (const char *s = item; *s; s++)
 			lines += *s == '\n';
 		squeeze(item);
-		if (*item || (list && t->at.nova)) /* Nova ignores empty items only at the end */
-			r = add(&own, item);
-		/* A mistake in one of these lists (enabled types, nova_conf) makes the set of enabled types unknown. */
-		if (r < 0 && !t->section)
-			t->draft->unsure = true;
-		r = config_mistake(t->draft, r, t->err);
-		if (r < 0)
-			return r;
+		/* Nova ignores empty items only at the end. */
+		if ((*item || (list && t->at.nova)) && add(&own, item) < 0)
+			r = -EINVAL;
 		own.at.line += lines;
 	}
-	return 0;
+	return r;
 }
 
 int config_key_set(const struct setting *t, char *value)
 {
 	bool lines = *text_strip(value) && strchr(value, '\n');
+	size_t before = t->draft->mistakes.n;
 	int r;
 
 	if (lines && !t->key->list)
-		return config_err(&t->at, t->err, "takes a single line, but an indented line follows and continues it");
+		return config_mistake(t->draft, &t->at,
+				      "takes a single line, but an indented line follows and continues it");
 	if (value[strspn(value, " ,\t\n")] == '\0')
-		return config_err(&t->at, t->err, "missing value; remove the line to use the default");
+		return config_mistake(t->draft, &t->at, "missing value; remove the line to use the default");
 	if (!t->key->list)
 		squeeze(value);
 	if (t->key->add)
 		*(size_t *)destination(t) = 0;
 	r = t->key->add ? each_item(t, value, t->key->add) : t->key->set(t, value);
-	if (r == -EINVAL && lines) /* the indented line was probably meant as a key */
-		text_add(t->err->text, sizeof(t->err->text), " (an indented line continues the line above)");
+	/* The indented line was probably meant as a key. */
+	for (size_t i = before; lines && i < t->draft->mistakes.n; i++)
+		text_add(t->draft->mistakes.list[i].text, sizeof(t->draft->mistakes.list[i].text),
+			 " (an indented line continues the line above)");
 	return r;
 }
 
@@ -94,9 +94,9 @@ static int add_item(const struct setting *t, struct item **list, size_t *n, size
 
 	for (size_t i = 0; i < *n; i++)
 		if (strcmp((*list)[i].text, text) == 0)
-			return config_err(&t->at, t->err, "%s is listed twice", text);
+			return config_mistake(t->draft, &t->at, "%s is listed twice", text);
 	if (*n == max)
-		return config_err(&t->at, t->err, "more than %zu %s", max, things);
+		return config_mistake(t->draft, &t->at, "more than %zu %s", max, things);
 	slot = mem_add(list, n, sizeof(*slot));
 	*slot = (struct item){ config_keep(&config->names, &config->nnames, text), t->at };
 	return 0;
@@ -108,8 +108,8 @@ static int number(const struct setting *t, const char *value, int *to)
 	long n = NO_LIMIT;
 
 	if (!(key->unlimited && strcmp(value, "unlimited") == 0) && !text_number(value, key->min, key->max, &n))
-		return config_err(&t->at, t->err, "invalid value '%.80s': expected a number, %ld to %ld%s", value,
-				  key->min, key->max, key->unlimited ? ", or unlimited" : "");
+		return config_mistake(t->draft, &t->at, "invalid value '%.80s': expected a number, %ld to %ld%s", value,
+				      key->min, key->max, key->unlimited ? ", or unlimited" : "");
 	*to = (int)n;
 	return 0;
 }
@@ -126,8 +126,8 @@ static int set_word(const struct setting *t, char *value)
 	for (const struct word *w = t->key->words; w->word; w++) {
 		if (strcmp(w->word, value) == 0) {
 			if (w->instead)
-				return config_err(&t->at, t->err, "'%s' is no longer a value; write %s", value,
-						  w->instead);
+				return config_mistake(t->draft, &t->at, "'%s' is no longer a value; write %s", value,
+						      w->instead);
 			if (t->key->flag)
 				*(bool *)destination(t) = w->value;
 			else
@@ -137,7 +137,7 @@ static int set_word(const struct setting *t, char *value)
 		if (!w->instead)
 			text_add(all, sizeof(all), "%s%s", *all ? ", " : "", w->word);
 	}
-	return config_err(&t->at, t->err, "invalid value '%.80s': expected one of %s", value, all);
+	return config_mistake(t->draft, &t->at, "invalid value '%.80s': expected one of %s", value, all);
 }
 
 static int add_enabled(const struct setting *t, char *item)
@@ -146,9 +146,9 @@ static int add_enabled(const struct setting *t, char *item)
 	char type[TYPE_SIZE];
 
 	if (!type_parse(type, item)) {
-		config_err(&t->at, t->err, "'%.80s' is not a type ID such as nvidia-35; separate types with commas",
-			   item);
-		return err_word(t->err, item);
+		config_mistake(t->draft, &t->at,
+			       "'%.80s' is not a type ID such as nvidia-35; separate types with commas", item);
+		return config_mistake_word(t->draft, item);
 	}
 	return add_item(t, &list->types, &list->n, TYPES_MAX, "types", type);
 }
@@ -158,7 +158,7 @@ static int set_enabled(const struct setting *t, char *value)
 	struct enabled_list *list = &t->draft->enabled[t->at.nova ? DIALECT_NOVA : DIALECT_OURS];
 
 	if (list->at.file == t->at.file)
-		return config_err(&t->at, t->err, "duplicates %s (line %d)", list->at.key, list->at.line);
+		return config_mistake(t->draft, &t->at, "duplicates %s (line %d)", list->at.key, list->at.line);
 	list->at = t->at;
 	list->n = 0;
 	return each_item(t, value, add_enabled);
@@ -167,7 +167,7 @@ static int set_enabled(const struct setting *t, char *value)
 static int add_nova_conf(const struct setting *t, char *item)
 {
 	if (item[0] != '/' || strlen(item) >= PATH_MAX)
-		return config_err(&t->at, t->err, "'%.80s' is not an absolute path", item);
+		return config_mistake(t->draft, &t->at, "'%.80s' is not an absolute path", item);
 	return add_item(t, &t->draft->paths, &t->draft->npaths, PATHS_MAX, "files", item);
 }
 
@@ -187,7 +187,7 @@ static void halve(char *word)
 }
 
 /* Parses the address of a pGPU or VF, or the name of a virtual parent. */
-static int parse_address(char out[PARENT_SIZE], const char *s, const struct location *at, struct err *err)
+static int parse_address(char out[PARENT_SIZE], const char *s, const struct setting *t)
 {
 	char pci[PCI_SIZE];
 
@@ -196,10 +196,10 @@ static int parse_address(char out[PARENT_SIZE], const char *s, const struct loca
 		return 0;
 	}
 	if (pci_guess(pci, s))
-		return config_err(at, err, "'%.80s' is not a PCI address; similar: %s", s, pci);
+		return config_mistake(t->draft, &t->at, "'%.80s' is not a PCI address; similar: %s", s, pci);
 	if (strncmp(s, "pci_", 4) == 0 || !isalpha((unsigned char)s[0]) || !parent_parse(out, s))
-		return config_err(
-			at, err,
+		return config_mistake(
+			t->draft, &t->at,
 			"'%.80s' is neither a PCI address with domain, such as 0000:84:00.0, nor a virtual parent, such as "
 			"mtty; separate addresses with commas",
 			s);
@@ -216,15 +216,15 @@ static int check_spelling(const struct setting *t, const char *item, const char 
 	snprintf(nova, sizeof(nova), "%s%s%s", address, virtual ? "_" : "", virtual ? address : "");
 	if (strcmp(nova, item) == 0)
 		return 0;
-	return config_err(&t->at, t->err, "'%.80s' names no device, because Nova compares addresses as text; write %s",
-			  item, nova);
+	return config_mistake(t->draft, &t->at,
+			      "'%.80s' names no device, because Nova compares addresses as text; write %s", item, nova);
 }
 
 static int add_address(const struct setting *t, char *item)
 {
 	struct section *s = t->section;
 	char address[PARENT_SIZE];
-	int r = parse_address(address, item, &t->at, t->err);
+	int r = parse_address(address, item, t);
 
 	if (r == 0 && t->at.nova)
 		r = check_spelling(t, item, address);
@@ -251,7 +251,7 @@ static bool parse_id(char out[5], const char *s, size_t len)
 	return true;
 }
 
-static int parse_match(struct match *m, char *terms, const struct location *at, struct err *err)
+static int parse_match(struct match *m, char *terms, const struct setting *t)
 {
 	bool ids = false;
 	char *term;
@@ -272,8 +272,8 @@ static int parse_match(struct match *m, char *terms, const struct location *at, 
 			ids = true;
 			continue;
 		}
-		return config_err(
-			at, err,
+		return config_mistake(
+			t->draft, &t->at,
 			"invalid term '%.80s': expected VENDOR:DEVICE or VENDOR:DEVICE:SUBDEVICE (four hex digits each, * for any), "
 			"numa=NODE, or both; separate alternatives with commas",
 			term);
@@ -285,12 +285,12 @@ static int add_match(const struct setting *t, char *item)
 {
 	struct section *s = t->section;
 	struct match m = { .at = t->at }, *slot;
-	int r = parse_match(&m, item, &t->at, t->err);
+	int r = parse_match(&m, item, t);
 
 	if (r < 0)
 		return r;
 	if (s->nmatches == MATCHES_MAX)
-		return config_err(&t->at, t->err, "more than %d alternatives", MATCHES_MAX);
+		return config_mistake(t->draft, &t->at, "more than %d alternatives", MATCHES_MAX);
 	slot = mem_add(&s->matches, &s->nmatches, sizeof(*slot));
 	*slot = m;
 	return 0;
@@ -299,8 +299,8 @@ static int add_match(const struct setting *t, char *item)
 static int set_class(const struct setting *t, char *value)
 {
 	if (!class_is_valid(value) || !text_copy(t->section->class, CLASS_SIZE, value))
-		return config_err(
-			&t->at, t->err,
+		return config_mistake(
+			t->draft, &t->at,
 			"invalid class '%.80s': expected VGPU, or CUSTOM_ followed by capital letters, digits and _, at most %d "
 			"characters",
 			value, CLASS_SIZE - 1);
@@ -311,9 +311,9 @@ static int set_params(const struct setting *t, char *value)
 {
 	for (const char *s = value; *s; s++)
 		if (!isprint((unsigned char)*s))
-			return config_err(&t->at, t->err, "only printable ASCII characters are allowed");
+			return config_mistake(t->draft, &t->at, "only printable ASCII characters are allowed");
 	if (!text_copy(t->section->params, PARAMS_SIZE, value))
-		return config_err(&t->at, t->err, "longer than %d characters", PARAMS_SIZE - 1);
+		return config_mistake(t->draft, &t->at, "longer than %d characters", PARAMS_SIZE - 1);
 	return 0;
 }
 
@@ -355,20 +355,20 @@ static int set_project(const struct setting *t, char *value)
 	struct quota *q = NULL;
 
 	if (!limit)
-		return config_err(&t->at, t->err, "expected project:ID = NUMBER, or unlimited");
+		return config_mistake(t->draft, &t->at, "expected project:ID = NUMBER, or unlimited");
 	*limit++ = '\0';
 	name = text_strip(value);
 	if (!*name || strpbrk(name, " :") || !text_copy(id, sizeof(id), name))
-		return config_err(&t->at, t->err,
-				  "invalid project ID '%.80s': expected one word of at most %d characters", name,
-				  PROJECT_SIZE - 1);
+		return config_mistake(t->draft, &t->at,
+				      "invalid project ID '%.80s': expected one word of at most %d characters", name,
+				      PROJECT_SIZE - 1);
 	for (size_t i = 0; i < config->nquotas && !q; i++)
 		if (strcmp(config->quotas[i].project, id) == 0)
 			q = &config->quotas[i];
 	if (q && q->at.file == t->at.file)
-		return config_err(&t->at, t->err, "duplicates project (line %d)", q->at.line);
+		return config_mistake(t->draft, &t->at, "duplicates project (line %d)", q->at.line);
 	if (!q && config->nquotas == QUOTAS_MAX)
-		return config_err(&t->at, t->err, "more than %d projects", QUOTAS_MAX);
+		return config_mistake(t->draft, &t->at, "more than %d projects", QUOTAS_MAX);
 	if (!q)
 		q = mem_add(&config->quotas, &config->nquotas, sizeof(*q));
 	text_copy(q->project, PROJECT_SIZE, id);

@@ -3,6 +3,7 @@
  * Nova's pool. oslo.config's rules decide which of several files, sections, names and lines sets an option. A value is
  * read as in our files, without substitution; a value that has another meaning to Nova is refused.
  */
+#include <errno.h>
 #include <string.h>
 #include <strings.h>
 
@@ -52,7 +53,7 @@ static bool is_option(size_t i, const char *section, const char *key)
 	return key && options[i].key ? strcmp(key, options[i].key) == 0 : key == options[i].key;
 }
 
-int config_nova_take(struct draft *draft, const struct location *at, char *value, struct err *err)
+int config_nova_take(struct draft *draft, const struct location *at, char *value)
 {
 	struct nova_entry *slot;
 
@@ -60,8 +61,8 @@ int config_nova_take(struct draft *draft, const struct location *at, char *value
 		if (!is_option(i, at->section, at->key))
 			continue;
 		if (draft->nentries == ENTRIES_MAX)
-			return config_err(&(struct location){ .file = at->file, .line = at->line }, err,
-					  "more than %d lines in [devices] and [mdev_*]", ENTRIES_MAX);
+			return config_mistake(draft, &(struct location){ .file = at->file, .line = at->line },
+					      "more than %d lines in [devices] and [mdev_*]", ENTRIES_MAX);
 		slot = mem_add(&draft->entries, &draft->nentries, sizeof(*slot));
 		*slot = (struct nova_entry){ .at = *at, .option = options[i].option, .old = options[i].old };
 		slot->value = value;
@@ -91,14 +92,13 @@ static const struct nova_entry *find_entry(const struct draft *draft, const char
 	return best;
 }
 
-static int set_option(struct draft *draft, struct section *section, const struct nova_entry *entry, struct err *err)
+static int set_option(struct draft *draft, struct section *section, const struct nova_entry *entry)
 {
 	struct setting t = {
 		.draft = draft,
 		.section = section,
 		.key = config_key(section ? config_mdev_keys : config_devices_keys, entry->at.key),
 		.at = entry->at,
-		.err = err,
 	};
 
 	/* Nova accepts an empty list. */
@@ -106,48 +106,40 @@ static int set_option(struct draft *draft, struct section *section, const struct
 }
 
 /* Reads the enabled types, unless our own list replaces Nova's. */
-static int read_types(struct draft *draft, struct err *err)
+static void read_types(struct draft *draft)
 {
 	const struct location *ours = &draft->enabled[DIALECT_OURS].at;
 	const struct nova_entry *entry = find_entry(draft, NULL, NOVA_TYPES);
-	int r;
 
-	if (!entry)
-		return 0;
-	if (ours->line) {
-		config_warn(&entry->at, draft->config, false, "not used; replaced by %s (%s:%d)", ours->key, ours->file,
-			    ours->line);
-		return 0;
-	}
-	r = set_option(draft, NULL, entry, err);
-	draft->unsure |= r < 0;
-	return config_mistake(draft, r, err);
+	if (entry && ours->line)
+		config_warn(&entry->at, draft->config, EINVAL, "not used; replaced by %s (%s:%d)", ours->key,
+			    ours->file, ours->line);
+	else if (entry && set_option(draft, NULL, entry) < 0)
+		draft->unsure = true;
 }
 
 /* Reads the options of an enabled type, unless our files have its section. */
-static int read_section(struct draft *draft, const char *type, struct err *err)
+static void read_section(struct draft *draft, const char *type)
 {
 	const struct nova_entry *header = find_entry(draft, type, NOVA_HEADER);
 	struct section *s;
-	int r = 0;
 
 	if (!header || config_draft_find(draft, type))
-		return 0;
+		return;
 	s = config_draft_add(draft, type);
 	s->nova = true;
 	s->at = header->at;
-	for (enum nova_option option = NOVA_ADDRESSES; r == 0 && option <= NOVA_MAX; option++) {
+	for (enum nova_option option = NOVA_ADDRESSES; option <= NOVA_MAX; option++) {
 		const struct nova_entry *entry = find_entry(draft, type, option);
 
 		if (entry)
-			r = config_mistake(draft, set_option(draft, s, entry, err), err);
+			set_option(draft, s, entry);
 	}
-	if (r < 0 || s->naddresses || strcmp(s->class, "VGPU") == 0)
-		return r;
+	if (s->naddresses || strcmp(s->class, "VGPU") == 0)
+		return;
 	text_copy(s->class, CLASS_SIZE, "VGPU");
-	config_warn(&find_entry(draft, type, NOVA_CLASS)->at, draft->config, false,
+	config_warn(&find_entry(draft, type, NOVA_CLASS)->at, draft->config, EINVAL,
 		    "not used; Nova offers pGPUs that no section names as VGPU");
-	return 0;
 }
 
 /* Warns about an entry that looks valid but is not used, such as a key that another in the same file replaces. */
@@ -168,29 +160,29 @@ static void warn_of(const struct draft *draft, const struct nova_entry *entry)
 	found = find_entry(draft, entry->option == NOVA_TYPES ? NULL : at->section + 5, entry->option);
 	if (entry->option == NOVA_HEADER) {
 		if (found == entry && !type)
-			config_warn(at, draft->config, false, "not used, because its type is not enabled");
+			config_warn(at, draft->config, EINVAL, "not used, because its type is not enabled");
 		if (found == entry && own)
-			config_warn(at, draft->config, false, "not used; replaced by [%s] (%s:%d)", own->at.section,
+			config_warn(at, draft->config, EINVAL, "not used; replaced by [%s] (%s:%d)", own->at.section,
 				    own->at.file, own->at.line);
 		return;
 	}
 	if (entry->option == NOVA_TYPES ? draft->enabled[DIALECT_OURS].at.line > 0 : !type || own)
 		return;
 	if (entry->option == NOVA_UNREAD)
-		config_warn(at, draft->config, false, "not used; Nova reads this key in [mdev_%s] only", type);
+		config_warn(at, draft->config, EINVAL, "not used; Nova reads this key in [mdev_%s] only", type);
 	else if (found != entry && found->at.file == at->file)
-		config_warn(at, draft->config, false, "not used; replaced by [%s] %s (%s:%d)", found->at.section,
+		config_warn(at, draft->config, EINVAL, "not used; replaced by [%s] %s (%s:%d)", found->at.section,
 			    found->at.key, found->at.file, found->at.line);
 }
 
-int config_nova_apply(struct draft *draft, struct err *err)
+void config_nova_apply(struct draft *draft)
 {
-	int r = read_types(draft, err);
-	const struct enabled_list *list = config_draft_enabled(draft);
+	const struct enabled_list *list;
 
-	for (size_t i = 0; r == 0 && !draft->unsure && i < list->n; i++)
-		r = read_section(draft, list->types[i].text, err);
-	for (size_t i = 0; r == 0 && !draft->unsure && i < draft->nentries; i++)
+	read_types(draft);
+	list = config_draft_enabled(draft);
+	for (size_t i = 0; !draft->unsure && i < list->n; i++)
+		read_section(draft, list->types[i].text);
+	for (size_t i = 0; !draft->unsure && i < draft->nentries; i++)
 		warn_of(draft, &draft->entries[i]);
-	return r;
 }

@@ -34,8 +34,8 @@ struct draft {
 	size_t ntexts;
 	const struct host *host; /* nova_conf paths are relative to its root */
 	bool reuse_given;
-	struct config_notes *mistakes; /* NULL: stop at the first mistake */
-	bool unsure;                   /* because of a mistake, the set of enabled types is unknown */
+	struct config_notes mistakes;
+	bool unsure; /* because of a mistake, the set of enabled types is unknown */
 };
 
 struct setting {
@@ -43,7 +43,6 @@ struct setting {
 	struct section *section; /* NULL: not in a type's section */
 	const struct key *key;
 	struct location at;
-	struct err *err;
 };
 
 /* A word and the value that it stands for; a table ends with a NULL word. */
@@ -72,18 +71,17 @@ extern const struct key config_devices_keys[], config_mdev_keys[], config_policy
 /* Plain VFs have no parameters, because nothing is written to them. */
 #define config_vf_keys (config_mdev_keys + 1)
 
-/* Sets "file:line: [section] key: ..." and returns -EINVAL. */
-int config_err(const struct location *at, struct err *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-
-/* Adds a message in the form of config_err() to the warnings of `config`. */
-void config_warn(const struct location *at, struct config *config, bool of_pool, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
-
 /*
- * Handles the result `r` of a step. If `r` is a mistake (-EINVAL) and the draft has a list of mistakes with space, adds
- * it and returns 0, so that reading continues. Otherwise returns `r`.
+ * Adds the mistake "file:line: [section] key: ..." to the draft, and returns -EINVAL. After a mistake in a file as a
+ * whole, the set of enabled types is unknown. config_mistake_word() sets the word of the last mistake.
  */
-int config_mistake(struct draft *draft, int r, const struct err *err);
+int config_mistake(struct draft *draft, const struct location *at, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+int config_mistake_word(const struct draft *draft, const char *word);
+
+/* Adds a message in the form of config_mistake() to the warnings. The code is EINVAL or ENODEV. */
+void config_warn(const struct location *at, struct config *config, int code, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 
 /* Adds a copy to a list of strings, which owns it; returns the copy. */
 const char *config_keep(char ***list, size_t *n, const char *text);
@@ -93,24 +91,23 @@ void config_section_free(struct section *section);
 
 const struct key *config_key(const struct key *keys, const char *name);
 
-/* Sets a key to its whole value; in `value` each continuation line begins with '\n'. */
+/* Sets a key to its whole value; in `value` each continuation line begins with '\n'. -EINVAL: it has a mistake. */
 int config_key_set(const struct setting *t, char *value);
 
 /*
  * Reads the text of the file `name` into the draft, and modifies it; a nova.conf's must live as long as the draft. A
- * key replaces the same key of an earlier file. -EINVAL, with file and line: something is invalid or ambiguous.
+ * key replaces the same key of an earlier file.
  */
-int config_ini_read(struct draft *draft, const char *name, enum dialect dialect, char *text, size_t len,
-		    struct err *err);
+void config_ini_read(struct draft *draft, const char *name, enum dialect dialect, char *text, size_t len);
 
 /* Adds a header (`value` NULL) or key of a nova.conf to the entries if it is one of an option that defines the pool. */
-int config_nova_take(struct draft *draft, const struct location *at, char *value, struct err *err);
+int config_nova_take(struct draft *draft, const struct location *at, char *value);
 
 /*
  * Applies the nova.conf files: the types that they enable, and those types' sections, unless our files have them. Call
  * it once, after all files are read and before the checks that need all of them.
  */
-int config_nova_apply(struct draft *draft, struct err *err);
+void config_nova_apply(struct draft *draft);
 
 /* The types that are enabled: by our files if one of them has the list, else by nova.conf. */
 const struct enabled_list *config_draft_enabled(const struct draft *draft);
@@ -120,6 +117,6 @@ struct section *config_draft_find(const struct draft *draft, const char *type);
 
 struct section *config_draft_add(struct draft *draft, const char *type);
 
-/* Makes the checks that need all files, and sorts config->sections. */
+/* Makes the checks that need all files, and sorts config->sections. -EINVAL: there are mistakes; `err` is the first. */
 int config_draft_finish(struct draft *draft, struct err *err);
 void config_draft_free(struct draft *draft);

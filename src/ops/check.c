@@ -98,7 +98,7 @@ void check_unreadable(struct check *check, const char *fix, const struct err *er
 }
 
 /* The note's FILE:LINE becomes the place of the finding. */
-static void report_note(struct check *check, enum check_status status, const struct config_note *note, const char *fix)
+static void report_note(struct check *check, enum check_status status, const struct err *note, const char *fix)
 {
 	char hint[REASON_SIZE];
 
@@ -133,8 +133,9 @@ static void config_passes(struct check *check, const struct config *config)
 {
 	for (size_t i = 0; i < config->nfiles; i++)
 		check_pass(check_at(check, "%s", config->files[i]), "valid");
+	/* The checks of the pool report a type that gets no pGPU. */
 	for (size_t i = 0; i < config->warnings.n; i++)
-		if (!config->warnings.list[i].of_pool)
+		if (config->warnings.list[i].code != ENODEV)
 			report_note(check, CHECK_WARN, &config->warnings.list[i], "correct the file, or ignore this");
 }
 

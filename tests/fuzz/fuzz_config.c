@@ -37,8 +37,8 @@ static void read_nova(const char *data, size_t len)
 	struct err err = { 0 };
 
 	config_default(&config);
-	if (config_ini_read(&draft, "fuzz", DIALECT_NOVA, text, len, &err) == 0 &&
-	    config_draft_finish(&draft, &err) == 0)
+	config_ini_read(&draft, "fuzz", DIALECT_NOVA, text, len);
+	if (config_draft_finish(&draft, &err) == 0)
 		check(&config);
 	config_draft_free(&draft);
 	config_free(&config);
@@ -49,18 +49,16 @@ static void all_of(const char *data, size_t len)
 {
 	autofree char *text = memcpy(mem_new(len + 1, 1), data, len);
 	struct config config;
-	struct config_notes mistakes = { 0 };
-	struct draft draft = { .config = &config, .mistakes = &mistakes };
+	struct draft draft = { .config = &config };
 	struct err err = { 0 };
 
 	config_default(&config);
-	if (config_ini_read(&draft, "fuzz", DIALECT_OURS, text, len, &err) == 0)
-		config_draft_finish(&draft, &err);
-	config_draft_free(&draft);
-	for (size_t i = 0; i < mistakes.n; i++)
-		if (mistakes.list[i].where >= strlen(mistakes.list[i].text))
+	config_ini_read(&draft, "fuzz", DIALECT_OURS, text, len);
+	config_draft_finish(&draft, &err);
+	for (size_t i = 0; i < draft.mistakes.n; i++)
+		if (draft.mistakes.list[i].where >= strlen(draft.mistakes.list[i].text))
 			abort();
-	config_notes_free(&mistakes);
+	config_draft_free(&draft);
 	config_free(&config);
 }
 

@@ -19,9 +19,8 @@ static inline int config_of_text(struct config *config, const char *name, const 
 	int r;
 
 	config_default(config);
-	r = config_ini_read(&draft, name, DIALECT_OURS, copy, len, err);
-	if (r == 0)
-		r = config_draft_finish(&draft, err);
+	config_ini_read(&draft, name, DIALECT_OURS, copy, len);
+	r = config_draft_finish(&draft, err);
 	config_draft_free(&draft);
 	if (r < 0) {
 		config_free(config);

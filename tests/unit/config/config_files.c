@@ -143,7 +143,7 @@ static const char *places(struct config_notes *mistakes)
 
 	text[0] = '\0';
 	for (size_t i = 0; i < mistakes->n; i++) {
-		const struct config_note *m = &mistakes->list[i];
+		const struct err *m = &mistakes->list[i];
 
 		text_add(text, sizeof(text), "%s%.*s", i ? " " : "", m->where > 2 ? (int)m->where - 2 : 0, m->text);
 	}
@@ -162,6 +162,9 @@ static void all_mistakes(void)
 	put("etc/vgpu-lease.conf.d/y.conf", "[mdev_c]\n");
 	ok(load_code(&mistakes) == -EINVAL, "a configuration with mistakes is refused");
 	ok(mistakes.n && strcmp(err.text, mistakes.list[0].text) == 0, "with the first of them: %s", err.text);
+	ok(mistakes.n > 2 && strstr(mistakes.list[1].text, message_in("{M_CONF_CONTINUED}")) &&
+		   !strstr(mistakes.list[2].text, message_in("{M_CONF_CONTINUED}")),
+	   "each in an indented line says so: %s", mistakes.list[1].text);
 	is(places(&mistakes),
 	   "ROOT/etc/vgpu-lease.conf:5 ROOT/etc/vgpu-lease.conf:7 ROOT/etc/vgpu-lease.conf:8 ROOT/etc/vgpu-lease.conf:9 "
 	   "ROOT/etc/vgpu-lease.conf:10 ROOT/etc/vgpu-lease.conf:13 ROOT/etc/vgpu-lease.conf.d/x.conf:2",
