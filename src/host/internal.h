@@ -161,5 +161,8 @@ void inv_explain_plain(struct inv_pgpu *card, int dir);
 /* Reads a count within a time limit: sriov_numvfs blocks while the driver or the VFs change. 0: none, or not known. */
 long inv_read_count(const char *address, int card, const char *attribute);
 
-/* inventory_cards.c: adds the cards that the query asks for and no framework has read, as not ready, unsorted. */
+/*
+ * inventory_cards.c: adds all PCI devices, and as not ready the cards that no framework has read, unsorted; nothing if
+ * the query names types.
+ */
 int inv_read_absent(struct inv_reader *reader, struct err *err);

@@ -139,6 +139,8 @@ static void order(struct inventory *inv)
 		qsort(inv->devices, inv->ndevices, sizeof(*inv->devices), by_id);
 	if (inv->npgpus)
 		qsort(inv->pgpus, inv->npgpus, sizeof(struct inv_pgpu *), by_address);
+	if (inv->npci)
+		qsort(inv->pci, inv->npci, sizeof(struct inv_pgpu *), by_address);
 	if (inv->nparents)
 		qsort(inv->parents, inv->nparents, sizeof(struct inv_parent *), by_place);
 	for (size_t i = 0; i < inv->nparents; i++) {

@@ -72,7 +72,7 @@ struct inv_pgpu {
 	enum framework framework;
 	char vendor[5], device[5]; /* four hex digits; "" for a virtual parent */
 	char subsystem[10];        /* vendor and device of the board, 10de:1851; "" if the kernel does not say */
-	char vf_device[8];         /* the device ID of its VFs; only inventory_pci() sets it */
+	char vf_device[8];         /* the device ID of its VFs; only in inventory.pci */
 	bool nvidia;
 	bool gpu;                    /* by its PCI class and ID; also one of the kernel's sample devices */
 	int numa;                    /* node; UNKNOWN if the kernel says -1 or nothing */
@@ -143,6 +143,8 @@ struct inventory {
 	size_t ndevices;
 	struct inv_type **types;
 	size_t ntypes;
+	struct inv_pgpu **pci; /* all PCI devices except VFs, sorted by address, if all types were read */
+	size_t npci;
 	char nvidia_driver[64];      /* version; "": none */
 	const struct config *config; /* applied to its cards by pool_make(); NULL: none */
 	unsigned int frameworks;     /* those that were read: INV_... */
@@ -212,9 +214,6 @@ bool inventory_vf_going(const struct host *host, const char *address);
 #define CARD_RECORDS "var/lib/vgpu-lease/cards"
 bool card_record_now(char text[INV_IDENTITY_SIZE], const struct host *host, const char *address);
 bool card_record_read(char text[INV_IDENTITY_SIZE], const struct host *host, const char *address);
-
-/* All PCI devices except VFs, as inventory_read_card() reads them, sorted by address; the caller frees the list. */
-int inventory_pci(const struct host *host, struct inv_pgpu **out, size_t *n, struct err *err);
 
 /* Reads vendor, model, class and NUMA node of a PCI device. False: no such device. */
 bool inventory_read_card(const struct host *host, const char *address, struct inv_pgpu *card);

@@ -354,42 +354,6 @@ void inventory_explain_card(const struct host *host, const char *address, bool p
 	memcpy(reason, card.reason, REASON_SIZE);
 }
 
-static int by_address(const void *a, const void *b)
-{
-	return strcmp(((const struct inv_pgpu *)a)->address, ((const struct inv_pgpu *)b)->address);
-}
-
-int inventory_pci(const struct host *host, struct inv_pgpu **out, size_t *n, struct err *err)
-{
-	autoclosedir DIR *d = NULL;
-	const char *address;
-	int r = host_list(&d, host, "sys/bus/pci/devices", err);
-
-	*out = NULL;
-	*n = 0;
-	if (!d)
-		return r;
-	while ((address = next_address(d))) {
-		autoclose int dir = sys_dir(sys_list_fd(d), address);
-		struct inv_pgpu card;
-
-		if (dir < 0 || sys_exists(dir, "physfn") || is_going(dir) || !inventory_read_card(host, address, &card))
-			continue;
-		if (sys_read(dir, "sriov_vf_device", card.vf_device, sizeof(card.vf_device)) < 0)
-			card.vf_device[0] = '\0';
-		*(struct inv_pgpu *)mem_add(out, n, sizeof(card)) = card;
-	}
-	if (*n > 1)
-		qsort(*out, *n, sizeof(**out), by_address);
-	return 0;
-}
-
-static bool is_known(const struct inventory *inv, const char *address)
-{
-	/* The parents are still sorted by name alone, and the pGPUs are not sorted. */
-	return inventory_pgpu(inv, address) || inv_find_parent(inv->parents, inv->nparents, address);
-}
-
 int inv_read_absent(struct inv_reader *reader, struct err *err)
 {
 	struct inventory *inv = reader->inv;
@@ -398,15 +362,22 @@ int inv_read_absent(struct inv_reader *reader, struct err *err)
 	int r = reader->query->types ? 0 : host_list(&d, reader->host, "sys/bus/pci/devices", err);
 
 	while ((address = next_address(d))) {
-		struct inv_pgpu card = inv_new_pgpu(FW_MDEV, address);
-		autoclose int dir = is_known(inv, address) ? -1 : sys_dir(sys_list_fd(d), address);
+		const struct inv_pgpu *known = inventory_pgpu(inv, address);
+		struct inv_pgpu card = known ? *known : inv_new_pgpu(FW_MDEV, address), *device;
+		/* A VF is never a pGPU; its card is explained instead. The parents are still sorted by name alone. */
+		bool is_vf = !known && inv_find_parent(inv->parents, inv->nparents, address);
+		autoclose int dir = is_vf ? -1 : sys_dir(sys_list_fd(d), address);
 
-		/* A VF is never a pGPU; its card is explained instead. */
 		if (dir < 0 || sys_exists(dir, "physfn") || is_going(dir))
 			continue;
-		inv_read_card(&card, dir);
-		if (card.gpu && (reader->query->gpus ? inv_explain_gpu(&card, reader->host, dir)
-						     : inv_explain(&card, reader->host, dir)))
+		if (!known)
+			inv_read_card(&card, dir);
+		device = inv_add(&inv->pci, &inv->npci, &card, sizeof(card));
+		if (sys_read(dir, "sriov_vf_device", device->vf_device, sizeof(device->vf_device)) < 0)
+			device->vf_device[0] = '\0';
+		if (!known && card.gpu &&
+		    (reader->query->gpus ? inv_explain_gpu(&card, reader->host, dir)
+					 : inv_explain(&card, reader->host, dir)))
 			inv_add(&inv->pgpus, &inv->npgpus, &card, sizeof(card));
 	}
 	return r;

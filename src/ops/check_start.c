@@ -219,18 +219,15 @@ static const char *fix_elsewhere(struct check *check, const struct section *sect
 /* The fix, if a match has the ID of VFs instead of their card's; else NULL. */
 static const char *fix_vfs(struct check *check, const struct section *section)
 {
-	autofree struct inv_pgpu *devices = NULL;
-	struct err ignored;
-	size_t n = 0;
+	for (EACH(const struct match *, match, section->matches, section->nmatches))
+		for (size_t d = 0; *match->device && d < check->inv->npci; d++) {
+			const struct inv_pgpu *card = check->inv->pci[d];
 
-	(void)!inventory_pci(check->host, &devices, &n, &ignored);
-	for (const struct match *match = section->matches; match < section->matches + section->nmatches; match++)
-		for (size_t d = 0; *match->device && d < n; d++)
-			if (strcmp(devices[d].vf_device, match->device) == 0 &&
-			    strcmp(devices[d].vendor, match->vendor) == 0 &&
-			    strcmp(devices[d].device, match->device) != 0)
+			if (strcmp(card->vf_device, match->device) == 0 && strcmp(card->vendor, match->vendor) == 0 &&
+			    strcmp(card->device, match->device) != 0)
 				return check_fix(check, "%s:%s is the VFs' ID; write %s:%s", match->vendor,
-						 match->device, match->vendor, devices[d].device);
+						 match->device, match->vendor, card->device);
+		}
 	return NULL;
 }
 
@@ -241,20 +238,14 @@ static const char *fix_vfs(struct check *check, const struct section *section)
 static bool is_for_other_hosts(const struct check *check, const struct section *section)
 {
 	autofree char(*parents)[PARENT_SIZE] = NULL;
-	autofree struct inv_pgpu *devices = NULL;
-	struct err ignored;
-	size_t n = 0;
 
-	if (affinity_parents(check->host, section->type, &parents) > 0 ||
-	    inventory_pci(check->host, &devices, &n, &ignored) < 0)
+	if (affinity_parents(check->host, section->type, &parents) > 0)
 		return false;
-	for (size_t i = 0; i < section->nmatches; i++) {
-		const char *vendor = section->matches[i].vendor;
-
-		for (size_t d = 0; d < n; d++)
-			if (!*vendor || (devices[d].gpu && strcmp(devices[d].vendor, vendor) == 0))
+	for (EACH(const struct match *, match, section->matches, section->nmatches))
+		for (size_t d = 0; d < check->inv->npci; d++)
+			if (!*match->vendor ||
+			    (check->inv->pci[d]->gpu && strcmp(check->inv->pci[d]->vendor, match->vendor) == 0))
 				return false;
-	}
 	return true;
 }
 

@@ -16,8 +16,6 @@ struct found {
 	size_t n;
 	const struct host *host;
 	const struct inventory *inv;
-	struct inv_pgpu *devices; /* all PCI devices of the host */
-	size_t ndevices;
 };
 
 static void add(struct found *found, enum missing_how how, const struct section *section, const struct location *at,
@@ -52,7 +50,9 @@ static void add_named(struct found *found, const struct section *section)
 
 static void add_matched(struct found *found, const struct section *section)
 {
-	for (EACH(const struct inv_pgpu *, device, found->devices, found->ndevices))
+	for (size_t d = 0; d < found->inv->npci; d++) {
+		const struct inv_pgpu *device = found->inv->pci[d];
+
 		for (EACH(const struct match *, match, section->matches, section->nmatches)) {
 			/* A match by vendor or NUMA node alone means only GPUs. */
 			if (!pool_match(match, device) || !(*match->device || device->gpu) ||
@@ -61,6 +61,7 @@ static void add_matched(struct found *found, const struct section *section)
 			add(found, MISSING_MATCHED, section, &match->at, device->address);
 			break;
 		}
+	}
 }
 
 static bool provides_nothing(const struct found *found, const char *address)
@@ -116,26 +117,25 @@ static void add_idle(struct found *found, const struct section *section)
 	for (size_t g = 0; g < found->inv->npgpus; g++)
 		if (pool_serves(found->inv->pgpus[g], section->type))
 			return;
-	for (EACH(const struct inv_pgpu *, device, found->devices, found->ndevices))
+	for (size_t d = 0; d < found->inv->npci; d++) {
+		const struct inv_pgpu *device = found->inv->pci[d];
+
 		if (is_gpu_for(device, section->type) && provides_nothing(found, device->address) &&
 		    !pool_names(found->inv->config, device, ""))
 			add(found, MISSING_IDLE, section, NULL, device->address);
+	}
 	add_remembered(found, section);
 }
 
-int missing_cards(struct missing_card **out, size_t *n, const struct host *host, const struct inventory *inv,
-		  struct err *err)
+size_t missing_cards(struct missing_card **out, const struct host *host, const struct inventory *inv)
 {
 	struct found found = { .host = host, .inv = inv };
-	int r = inventory_pci(host, &found.devices, &found.ndevices, err);
 
-	for (size_t i = 0; r == 0 && i < inv->config->nsections; i++) {
-		add_named(&found, &inv->config->sections[i]);
-		add_matched(&found, &inv->config->sections[i]);
-		add_idle(&found, &inv->config->sections[i]);
+	for (EACH(const struct section *, section, inv->config->sections, inv->config->nsections)) {
+		add_named(&found, section);
+		add_matched(&found, section);
+		add_idle(&found, section);
 	}
-	free(found.devices);
 	*out = found.list;
-	*n = found.n;
-	return r;
+	return found.n;
 }

@@ -13,7 +13,6 @@
 
 /*
  * Lists the missing cards section by section; the caller frees the list. pool_make() must have been called for `inv`,
- * and all frameworks must have been read.
+ * and all frameworks and types must have been read.
  */
-int missing_cards(struct missing_card **out, size_t *n, const struct host *host, const struct inventory *inv,
-		  struct err *err);
+size_t missing_cards(struct missing_card **out, const struct host *host, const struct inventory *inv);

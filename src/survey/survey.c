@@ -144,18 +144,6 @@ static void explain_absent(struct world *w)
 	}
 }
 
-/* Ignores a failure, because only a refusal names missing cards. */
-static void find_missing_cards(struct world *w)
-{
-	struct err ignored;
-
-	free(w->missing_cards);
-	w->missing_cards = NULL;
-	w->nmissing_cards = 0;
-	if (w->config && survey_reads_all(w))
-		missing_cards(&w->missing_cards, &w->nmissing_cards, w->host, &w->inv, &ignored);
-}
-
 /* Has a removal of this device failed in this run? */
 static bool is_stuck(const struct world *w, const char *id)
 {
@@ -286,7 +274,9 @@ int survey_read(struct world *w, struct err *err)
 	set_void_apart(w);
 	if (survey_reads_all(w))
 		explain_absent(w);
-	find_missing_cards(w);
+	free(w->missing_cards);
+	w->missing_cards = NULL;
+	w->nmissing_cards = w->config && survey_reads_all(w) ? missing_cards(&w->missing_cards, w->host, &w->inv) : 0;
 	r = survey_look_open(w, err);
 	if (r < 0)
 		return r;
