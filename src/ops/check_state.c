@@ -252,7 +252,7 @@ static void report_foreign(struct check *check, const struct gc *pass)
 	size_t kept = 0;
 	int64_t now = sys_now_ms();
 
-	for (const struct gc_item *item = pass->items; item < pass->items + pass->n; item++) {
+	for (EACH(const struct gc_item *, item, pass->items, pass->n)) {
 		char when[64] = "when a start needs its capacity, or by 'vgpu-lease gc'";
 
 		kept += !item->leased && item->due_ms == FATE_KEPT;
@@ -278,7 +278,7 @@ static void report_leases(struct check *check, const struct gc *pass)
 	size_t goes = 0, leased = 0, odd = 0, waits = 0;
 
 	check->what = "guest";
-	for (const struct gc_item *item = pass->items; item < pass->items + pass->n; item++) {
+	for (EACH(const struct gc_item *, item, pass->items, pass->n)) {
 		goes += item->outcome == GC_GOES;
 		leased += item->leased;
 		waits += item->leased && item->lease.state == LEASE_RELEASING && item->outcome == GC_STAYS;
@@ -303,7 +303,9 @@ static void report_leases(struct check *check, const struct gc *pass)
 void check_leases(struct check *check)
 {
 	struct config defaults;
-	autogc struct gc pass = { .store = &check->store, .config = check->config, .inv = check->inv, .dry = true };
+	autogc struct gc pass = {
+		.store = &check->store, .config = check->config, .inv = check->inv, .files = check->disk, .dry = true
+	};
 	struct err err;
 
 	config_default(&defaults);

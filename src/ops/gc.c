@@ -57,9 +57,9 @@ static int look_around(struct look *look, struct gc *c, struct err *err)
 	} else {
 		r = inventory_read(&c->looked, c->store->host, &query, err);
 	}
-	if (r == 0)
+	if (r == 0 && !c->files)
 		r = libvirt_files_read(&c->disk, c->store->host, err);
-	look->disk = c->disk;
+	look->disk = c->files ? c->files : c->disk;
 	if (r == 0 && c->mark)
 		running_read(&c->running, c->disk);
 	if (r == 0)

@@ -56,6 +56,7 @@ struct gc {
 	const char *domain, *state;  /* only leases of this domain and in this state, no orphans; NULL all */
 	const char *kept_type;       /* only what blocks this type; NULL all */
 	const struct inventory *inv; /* what the caller has seen: a dry pass judges it. NULL: the pass reads the host */
+	struct libvirt_files *files; /* likewise */
 	bool unused;                 /* also removes foreign devices and definitions that were not made for a guest */
 	bool unless_leased;          /* releases nothing if a lease stays */
 	bool dry;                    /* judges only; does not even record since when a device has been free */
