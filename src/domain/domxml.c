@@ -33,7 +33,7 @@ bool domxml_has_pci(const char *xml, size_t len)
 	if (!has(xml, len, "<hostdev"))
 		return false;
 	while ((r = scan_tag(&scan, &tag)) == 1)
-		if (scan_tag_is(xml, tag, "hostdev") && scan_attr(xml, tag, "", "type", &type) && type.value.len == 3 &&
+		if (scan_tag_is(xml, tag, "hostdev") && scan_attr(xml, tag, "type", &type) && type.value.len == 3 &&
 		    memcmp(xml + type.value.at, "pci", 3) == 0)
 			return true;
 	/* A document that cannot be scanned may have a PCI hostdev. */

@@ -2,7 +2,6 @@
 /* Finds start tags in the bytes of a well-formed document, and locates the attributes that an edit may replace. */
 #include <errno.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/auto.h"
@@ -103,16 +102,7 @@ bool scan_tag_is(const char *xml, struct span tag, const char *name)
 	return whole.len - skip == strlen(name) && memcmp(xml + whole.at + skip, name, whole.len - skip) == 0;
 }
 
-static bool is_written(const char *xml, struct span word, const char *prefix, const char *name)
-{
-	size_t skip = prefix[0] ? strlen(prefix) + 1 : 0;
-
-	if (word.len != skip + strlen(name) || memcmp(xml + word.at + skip, name, word.len - skip) != 0)
-		return false;
-	return skip == 0 || (memcmp(xml + word.at, prefix, skip - 1) == 0 && xml[word.at + skip - 1] == ':');
-}
-
-bool scan_attr(const char *xml, struct span tag, const char *prefix, const char *name, struct attr *attr)
+bool scan_attr(const char *xml, struct span tag, const char *name, struct attr *attr)
 {
 	size_t end = tag.at + tag.len, at, before;
 	struct span word = name_at(xml, tag.at + 1, end);
@@ -134,7 +124,7 @@ bool scan_attr(const char *xml, struct span tag, const char *prefix, const char 
 		close = memchr(xml + at + 1, xml[at], end - at - 1);
 		if (!close)
 			return false;
-		if (is_written(xml, word, prefix, name)) {
+		if (word.len == strlen(name) && memcmp(xml + word.at, name, word.len) == 0) {
 			attr->value = (struct span){ at + 1, (size_t)(close - xml) - at - 1 };
 			attr->whole = (struct span){ before, (size_t)(close - xml) + 1 - before };
 			return true;
@@ -167,19 +157,6 @@ const struct domxml_attr domxml_attrs[ATTRS] = {
 
 static const char *const part_names[PARTS] = { "hostdev", "address", "device" };
 
-struct sought {
-	const struct xml_elem *elem;
-	size_t req;
-	enum part part;
-};
-
-static int by_index(const void *a, const void *b)
-{
-	size_t x = xml_index(((const struct sought *)a)->elem), y = xml_index(((const struct sought *)b)->elem);
-
-	return (x > y) - (x < y);
-}
-
 /* The hostdev ends at the next </hostdev>, because hostdevs do not nest and libvirt prints no comments. */
 static void locate_end(const struct domxml *doc, struct span tag, struct span *whole)
 {
@@ -191,40 +168,43 @@ static void locate_end(const struct domxml *doc, struct span tag, struct span *w
 }
 
 /* Locates the attributes that xml_attr() reads. False: the tag does not match the element. */
-static bool locate_attrs(struct domxml *doc, const struct sought *sought, struct span tag)
+static bool locate_attrs(const struct domxml *doc, struct mark *mark, enum part part, struct span tag)
 {
-	struct mark *mark = &doc->marks[sought->req];
-	bool found = scan_tag_is(doc->xml, tag, part_names[sought->part]);
+	const struct xml_elem *elem = mark->elems[part];
+	bool found = scan_tag_is(doc->xml, tag, part_names[part]);
 
-	if (sought->part == PART_HOSTDEV)
+	if (part == PART_HOSTDEV)
 		locate_end(doc, tag, &mark->whole);
 	for (size_t i = 0; i < ATTRS && found; i++) {
-		const char *name = domxml_attrs[i].name;
+		const char *name = domxml_attrs[i].name, *prefix;
 
-		if (domxml_attrs[i].part == sought->part && xml_attr(sought->elem, name))
-			found = scan_attr(doc->xml, tag, xml_attr_prefix(sought->elem, name), name, &mark->attrs[i]);
+		if (domxml_attrs[i].part != part || !xml_attr(elem, name))
+			continue;
+		prefix = xml_attr_prefix(elem, name);
+		autofree char *whole = mem_format("%s%s%s", prefix, *prefix ? ":" : "", name);
+		found = scan_attr(doc->xml, tag, whole, &mark->attrs[i]);
 	}
 	return found;
 }
 
 int domxml_locate(struct domxml *doc, size_t count, struct err *err)
 {
-	autofree struct sought *sought = mem_new(PARTS * doc->request.nvgpus + 1, sizeof(*sought));
+	autofree struct span *tags = mem_new(count + 1, sizeof(*tags));
 	struct scan scan = { doc->xml, doc->len, 0 };
-	size_t n = 0, next = 0, seen;
-	struct span tag;
+	size_t n = 0;
+	bool found;
 	int r;
 
+	while (n <= count && (r = scan_tag(&scan, &tags[n])) > 0)
+		n++;
+	found = r == 0 && n == count;
 	for (size_t i = 0; i < doc->request.nvgpus; i++)
-		for (enum part part = 0; part < PARTS; part++)
-			if (doc->marks[i].elems[part])
-				sought[n++] = (struct sought){ doc->marks[i].elems[part], i, part };
-	qsort(sought, n, sizeof(*sought), by_index);
-	for (seen = 0; (r = scan_tag(&scan, &tag)) > 0; seen++)
-		if (next < n && xml_index(sought[next].elem) == seen && !locate_attrs(doc, &sought[next++], tag))
-			break;
-	if (r != 0 || seen != count || next != n)
-		return err_set(err, EINVAL,
+		for (enum part part = 0; part < PARTS && found; part++) {
+			const struct xml_elem *elem = doc->marks[i].elems[part];
+
+			found = !elem || locate_attrs(doc, &doc->marks[i], part, tags[xml_index(elem)]);
+		}
+	return found ? 0
+		     : err_set(err, EINVAL,
 			       "domain XML: cannot be edited: its tags do not match the elements that libxml2 finds");
-	return 0;
 }

@@ -40,8 +40,8 @@ int scan_tag(struct scan *scan, struct span *tag);
 /* Does the tag's element have this name, apart from its prefix? */
 bool scan_tag_is(const char *xml, struct span tag, const char *name);
 
-/* Finds the attribute prefix:name, or name if the prefix is "". False: the tag does not have it. */
-bool scan_attr(const char *xml, struct span tag, const char *prefix, const char *name, struct attr *attr);
+/* Finds the attribute of this name, which includes its prefix. False: the tag does not have it. */
+bool scan_attr(const char *xml, struct span tag, const char *name, struct attr *attr);
 
 /* The elements of a vGPU: its hostdev, the <address> in that hostdev, and its <vgpu:device>. */
 enum part { PART_HOSTDEV, PART_ADDRESS, PART_DEVICE, PARTS };
