@@ -33,22 +33,16 @@ struct section *config_draft_add(struct draft *draft, const char *type)
 	return s;
 }
 
-const struct enabled_list *config_draft_enabled(const struct draft *draft)
-{
-	return &draft->enabled[draft->enabled[DIALECT_OURS].at.line ? DIALECT_OURS : DIALECT_NOVA];
-}
-
 /* The enabled type most similar to `type`, among those without a section in our files; or NULL. */
 static const char *similar_to(const struct draft *draft, const char *type)
 {
-	const struct enabled_list *list = config_draft_enabled(draft);
 	struct text_guess guess = { .word = type };
 
-	for (size_t i = 0; i < list->n; i++) {
-		const struct section *s = config_draft_find(draft, list->types[i].text);
+	for (EACH(const struct item *, enabled, draft->enabled.types, draft->enabled.n)) {
+		const struct section *s = config_draft_find(draft, enabled->text);
 
 		if (!s || s->nova)
-			text_guess(&guess, list->types[i].text);
+			text_guess(&guess, enabled->text);
 	}
 	return guess.best;
 }
@@ -56,12 +50,11 @@ static const char *similar_to(const struct draft *draft, const char *type)
 /* Checks a section. Clears its lists if its type is not enabled, so that they cause no further mistakes. */
 static void check_section(struct draft *draft, struct section *s)
 {
-	const struct enabled_list *list = config_draft_enabled(draft);
 	const char *similar;
 	bool named = false;
 
-	for (size_t i = 0; i < list->n; i++)
-		named |= strcmp(list->types[i].text, s->type) == 0;
+	for (EACH(const struct item *, enabled, draft->enabled.types, draft->enabled.n))
+		named |= strcmp(enabled->text, s->type) == 0;
 	if (s->vf && named)
 		config_mistake(draft, &s->at, "%s is also listed in enabled_mdev_types; use another name for the VFs",
 			       s->type);
@@ -128,7 +121,7 @@ static void check_sections(struct draft *draft)
 }
 
 /* Warns of the types that get no pGPU because an earlier type gets every pGPU that no section names. */
-static void warn_of_left(struct config *config, const struct enabled_list *list)
+static void warn_of_left(struct config *config, const struct location *at)
 {
 	const struct section *first = NULL, *left = NULL;
 	int n = 0;
@@ -143,13 +136,13 @@ static void warn_of_left(struct config *config, const struct enabled_list *list)
 	}
 	if (n == 1)
 		config_warn(
-			&list->at, config, ENODEV,
+			at, config, ENODEV,
 			"%s gets no pGPU, because it has neither device_addresses nor device_match, and %s, enabled before it, gets "
 			"all pGPUs that no section names",
 			left->type, first->type);
 	else if (n)
 		config_warn(
-			&list->at, config, ENODEV,
+			at, config, ENODEV,
 			"%s and %d other types get no pGPU: they have neither device_addresses nor device_match, and %s, "
 			"enabled before them, gets all pGPUs that no section names",
 			left->type, n - 1, first->type);
@@ -158,23 +151,22 @@ static void warn_of_left(struct config *config, const struct enabled_list *list)
 /* Adds the missing sections of enabled types, and sorts: types in the order enabled, then plain VFs in file order. */
 static void order_sections(struct draft *draft)
 {
-	const struct enabled_list *list = config_draft_enabled(draft);
-
-	for (size_t i = 0; i < list->n; i++) {
-		struct section *s = config_draft_find(draft, list->types[i].text), *place, moved;
+	for (size_t i = 0; i < draft->enabled.n; i++) {
+		const struct item *enabled = &draft->enabled.types[i];
+		struct section *s = config_draft_find(draft, enabled->text), *place, moved;
 
 		if (!s)
-			s = config_draft_add(draft, list->types[i].text);
+			s = config_draft_add(draft, enabled->text);
 		if (!s->at.file)
-			s->at.file = list->at.file;
-		s->enabled_at = list->types[i].at;
-		s->nova = list == &draft->enabled[DIALECT_NOVA];
+			s->at.file = draft->enabled.at.file;
+		s->enabled_at = enabled->at;
+		s->nova = draft->enabled.at.nova;
 		place = &draft->config->sections[i];
 		moved = *s;
 		memmove(place + 1, place, (size_t)(s - place) * sizeof(*place));
 		*place = moved;
 	}
-	warn_of_left(draft->config, list);
+	warn_of_left(draft->config, &draft->enabled.at);
 }
 
 int config_draft_finish(struct draft *draft, struct err *err)
@@ -207,7 +199,6 @@ void config_draft_free(struct draft *draft)
 	free(draft->paths);
 	config_strings_free(draft->texts, draft->ntexts);
 	free(draft->entries);
-	free(draft->enabled[DIALECT_OURS].types);
-	free(draft->enabled[DIALECT_NOVA].types);
+	free(draft->enabled.types);
 	config_notes_free(&draft->mistakes);
 }

@@ -142,7 +142,7 @@ static int set_word(const struct setting *t, char *value)
 
 static int add_enabled(const struct setting *t, char *item)
 {
-	struct enabled_list *list = &t->draft->enabled[t->at.nova ? DIALECT_NOVA : DIALECT_OURS];
+	struct draft *draft = t->draft;
 	char type[TYPE_SIZE];
 
 	if (!type_parse(type, item)) {
@@ -150,17 +150,17 @@ static int add_enabled(const struct setting *t, char *item)
 			       "'%.80s' is not a type ID such as nvidia-35; separate types with commas", item);
 		return config_mistake_word(t->draft, item);
 	}
-	return add_item(t, &list->types, &list->n, TYPES_MAX, "types", type);
+	return add_item(t, &draft->enabled.types, &draft->enabled.n, TYPES_MAX, "types", type);
 }
 
 static int set_enabled(const struct setting *t, char *value)
 {
-	struct enabled_list *list = &t->draft->enabled[t->at.nova ? DIALECT_NOVA : DIALECT_OURS];
+	const struct location *before = &t->draft->enabled.at;
 
-	if (list->at.file == t->at.file)
-		return config_mistake(t->draft, &t->at, "duplicates %s (line %d)", list->at.key, list->at.line);
-	list->at = t->at;
-	list->n = 0;
+	if (before->file == t->at.file)
+		return config_mistake(t->draft, &t->at, "duplicates %s (line %d)", before->key, before->line);
+	t->draft->enabled.at = t->at;
+	t->draft->enabled.n = 0;
 	return each_item(t, value, add_enabled);
 }
 

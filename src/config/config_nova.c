@@ -108,7 +108,7 @@ static int set_option(struct draft *draft, struct section *section, const struct
 /* Reads the enabled types, unless our own list replaces Nova's. */
 static void read_types(struct draft *draft)
 {
-	const struct location *ours = &draft->enabled[DIALECT_OURS].at;
+	const struct location *ours = &draft->enabled.at;
 	const struct nova_entry *entry = find_entry(draft, NULL, NOVA_TYPES);
 
 	if (entry && ours->line)
@@ -145,15 +145,14 @@ static void read_section(struct draft *draft, const char *type)
 /* Warns about an entry that looks valid but is not used, such as a key that another in the same file replaces. */
 static void warn_of(const struct draft *draft, const struct nova_entry *entry)
 {
-	const struct enabled_list *list = config_draft_enabled(draft);
 	const char *type = NULL; /* the enabled type of the entry's section */
 	const struct section *own;
 	const struct nova_entry *found;
 	const struct location *at = &entry->at;
 
-	for (size_t i = 0; entry->option != NOVA_TYPES && i < list->n; i++)
-		if (strcasecmp(at->section + 5, list->types[i].text) == 0)
-			type = list->types[i].text;
+	for (EACH(const struct item *, enabled, draft->enabled.types, draft->enabled.n))
+		if (entry->option != NOVA_TYPES && strcasecmp(at->section + 5, enabled->text) == 0)
+			type = enabled->text;
 	own = type ? config_draft_find(draft, type) : NULL;
 	if (own && own->nova)
 		own = NULL;
@@ -166,7 +165,7 @@ static void warn_of(const struct draft *draft, const struct nova_entry *entry)
 				    own->at.file, own->at.line);
 		return;
 	}
-	if (entry->option == NOVA_TYPES ? draft->enabled[DIALECT_OURS].at.line > 0 : !type || own)
+	if (entry->option == NOVA_TYPES ? draft->enabled.at.line && !draft->enabled.at.nova : !type || own)
 		return;
 	if (entry->option == NOVA_UNREAD)
 		config_warn(at, draft->config, EINVAL, "not used; Nova reads this key in [mdev_%s] only", type);
@@ -177,12 +176,9 @@ static void warn_of(const struct draft *draft, const struct nova_entry *entry)
 
 void config_nova_apply(struct draft *draft)
 {
-	const struct enabled_list *list;
-
 	read_types(draft);
-	list = config_draft_enabled(draft);
-	for (size_t i = 0; !draft->unsure && i < list->n; i++)
-		read_section(draft, list->types[i].text);
+	for (size_t i = 0; !draft->unsure && i < draft->enabled.n; i++)
+		read_section(draft, draft->enabled.types[i].text);
 	for (size_t i = 0; !draft->unsure && i < draft->nentries; i++)
 		warn_of(draft, &draft->entries[i]);
 }

@@ -20,13 +20,14 @@ enum dialect { DIALECT_OURS, DIALECT_NOVA };
 /* The configuration while its files are being read. */
 struct draft {
 	struct config *config; /* filled in directly; the last step orders its sections */
-	struct enabled_list {
+	/* The types that are enabled: by our files if one of them has the list, else by nova.conf. */
+	struct {
 		struct item *types;
 		size_t n;
 		struct location at; /* line 0: no file has the key */
-	} enabled[2];               /* by dialect */
-	struct location fixed[3];   /* the last header of [devices], [policy], [quota] */
-	struct item *paths;         /* nova_conf: absolute, of files or directories */
+	} enabled;
+	struct location fixed[3]; /* the last header of [devices], [policy], [quota] */
+	struct item *paths;       /* nova_conf: absolute, of files or directories */
 	size_t npaths;
 	struct nova_entry *entries; /* of all nova.conf files, in the order of reading */
 	size_t nentries;
@@ -108,9 +109,6 @@ int config_nova_take(struct draft *draft, const struct location *at, char *value
  * it once, after all files are read and before the checks that need all of them.
  */
 void config_nova_apply(struct draft *draft);
-
-/* The types that are enabled: by our files if one of them has the list, else by nova.conf. */
-const struct enabled_list *config_draft_enabled(const struct draft *draft);
 
 /* Returns the section of a type: ours, else that of nova.conf, else NULL. */
 struct section *config_draft_find(const struct draft *draft, const char *type);
