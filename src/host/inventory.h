@@ -28,7 +28,6 @@
 #include "sys/sys.h"
 #include "model/vgpu.h"
 
-enum { DOMAIN_SHOWN_SIZE = 64 };
 enum { INV_IDENTITY_SIZE = 24 }; /* "8086:56c0:8086:4905": vendor, device and subsystem */
 enum { INV_MDEV = 1 << FW_MDEV, INV_VARIANT = 1 << FW_VARIANT, INV_VF = 1 << FW_VF, INV_ALL = 7 };
 
@@ -103,7 +102,7 @@ enum opened { OPEN_UNKNOWN, OPEN_NO, OPEN_YES };
 /* Facts about a device or a VF that the inventory does not read. The survey fills them in. */
 struct device_facts {
 	enum opened opened;
-	const char *by;   /* if open: "process 4711 (QEMU of domain vm2)", in the arena, or "a process" */
+	const char *by;   /* if open: "process 4711 (QEMU of domain vm2)", in the arena */
 	bool renders;     /* a process of the host has the render node of this plain VF open */
 	bool is_named;    /* a domain's file on disk names it, or an unreadable file may name it */
 	bool removable;   /* `retype --grace 0` may remove it */

@@ -111,36 +111,23 @@ bool libvirt_qemu_group(int proc, const char *pid)
 	return false;
 }
 
-/* The pid in NAME.pid; 0 or negative: not a pid file. */
-static pid_t qemu_in(DIR *d, const char *file)
-{
-	const char *dot = strrchr(file, '.');
-
-	return dot && strcmp(dot, ".pid") == 0 ? libvirt_read_pid(sys_list_fd(d), file) : 0;
-}
-
-pid_t *libvirt_qemus(const struct host *host, size_t *n)
+struct libvirt_qemu *libvirt_qemus(const struct host *host, size_t *n)
 {
 	const struct dirent *e;
 	autoclosedir DIR *d = sys_list(host->libvirt, "run/libvirt/qemu");
-	pid_t *pids = NULL, pid;
+	struct libvirt_qemu *list = NULL;
 
 	*n = 0;
-	while ((e = sys_next(d)))
-		if ((pid = qemu_in(d, e->d_name)) > 0)
-			*(pid_t *)mem_add(&pids, n, sizeof(*pids)) = pid;
-	return pids;
-}
+	while ((e = sys_next(d))) {
+		const char *dot = strrchr(e->d_name, '.');
+		pid_t pid = dot && strcmp(dot, ".pid") == 0 ? libvirt_read_pid(sys_list_fd(d), e->d_name) : 0;
+		struct libvirt_qemu *qemu;
 
-bool libvirt_qemu_domain(const struct host *host, pid_t pid, char *name, size_t size)
-{
-	autoclosedir DIR *d = sys_list(host->libvirt, "run/libvirt/qemu");
-	const struct dirent *e;
-
-	while ((e = sys_next(d)))
-		if (pid > 0 && qemu_in(d, e->d_name) == pid) {
-			snprintf(name, size, "%.*s", (int)strlen(e->d_name) - (int)strlen(".pid"), e->d_name);
-			return true;
-		}
-	return false;
+		if (pid <= 0)
+			continue;
+		qemu = mem_add(&list, n, sizeof(*qemu));
+		qemu->pid = pid;
+		snprintf(qemu->domain, sizeof(qemu->domain), "%.*s", (int)(dot - e->d_name), e->d_name);
+	}
+	return list;
 }

@@ -33,11 +33,14 @@ void libvirt_daemon_follow(struct host *host);
 /* The pid in a pid file; 0: not a pid; negative: the errno of the read. */
 pid_t libvirt_read_pid(int dir, const char *path);
 
-/* The pids of QEMUs that libvirt has recorded; the caller frees the list, which may be NULL. */
-pid_t *libvirt_qemus(const struct host *host, size_t *n);
+/* A QEMU that libvirt has recorded, and the name of its domain, cut to fit. */
+struct libvirt_qemu {
+	pid_t pid;
+	char domain[64];
+};
 
-/* The domain that libvirt has recorded for this QEMU process; false: none. */
-bool libvirt_qemu_domain(const struct host *host, pid_t pid, char *name, size_t size);
+/* Lists these QEMUs; the caller frees the list, which may be NULL. */
+struct libvirt_qemu *libvirt_qemus(const struct host *host, size_t *n);
 
 /* Is this process in the control group of a QEMU machine? `proc` is the descriptor of /proc. */
 bool libvirt_qemu_group(int proc, const char *pid);

@@ -38,10 +38,12 @@ struct node {
 };
 
 struct vfio_users {
-	void *nodes;      /* a tree (tsearch(3)) by rdev */
-	struct err blind; /* code 0: nothing of importance was missed */
-	size_t nunread;   /* processes of other users that were not fully inspected */
-	pid_t unread;     /* the first of them */
+	void *nodes;                /* a tree (tsearch(3)) by rdev */
+	struct err blind;           /* code 0: nothing of importance was missed */
+	size_t nunread;             /* processes of other users that were not fully inspected */
+	pid_t unread;               /* the first of them */
+	struct libvirt_qemu *qemus; /* recorded by libvirt */
+	size_t nqemus;
 };
 
 /* Processes are inspected in this order, because any user can have any number of processes and descriptors. */
@@ -61,8 +63,6 @@ struct scan {
 	int64_t deadline_ms, others_by_ms; /* for all, and for processes of other users */
 	unsigned int steps, left;          /* `left`: what remains of OTHERS_MOST */
 	bool limited;                      /* OTHERS_MOST applies to the current process */
-	pid_t *recorded;                   /* the QEMUs recorded by libvirt */
-	size_t nrecorded;
 	struct process *processes;
 	size_t nprocesses;
 };
@@ -217,13 +217,20 @@ static int read_threads(struct scan *scan, const char *name, pid_t pid)
 	return -errno;
 }
 
+const char *vfio_users_domain(const struct vfio_users *users, pid_t pid)
+{
+	for (EACH(const struct libvirt_qemu *, qemu, users->qemus, users->nqemus))
+		if (qemu->pid == pid)
+			return qemu->domain;
+	return NULL;
+}
+
 static enum rank rank_of(const struct scan *scan, const char *name, pid_t pid)
 {
 	struct stat st;
 
-	for (size_t i = 0; i < scan->nrecorded; i++)
-		if (scan->recorded[i] == pid)
-			return RECORDED;
+	if (vfio_users_domain(scan->users, pid))
+		return RECORDED;
 	/* On a simulated host the user takes the place of root. */
 	return fstatat(scan->proc, name, &st, 0) == 0 && st.st_uid != 0 && st.st_uid != geteuid() ? OTHERS : ROOTS;
 }
@@ -295,7 +302,7 @@ static void read_all(struct scan *scan)
 		return;
 	}
 	scan->proc = sys_list_fd(d);
-	scan->recorded = libvirt_qemus(scan->host, &scan->nrecorded);
+	scan->users->qemus = libvirt_qemus(scan->host, &scan->users->nqemus);
 	list_processes(scan, d);
 	for (enum rank rank = RECORDED; rank <= OTHERS; rank++) {
 		/* Processes of other users get a quarter of the time left, so that the caller can look again. */
@@ -306,7 +313,6 @@ static void read_all(struct scan *scan)
 			if (scan->processes[i].rank == rank)
 				read_process(scan, &scan->processes[i]);
 	}
-	free(scan->recorded);
 	free(scan->processes);
 }
 
@@ -337,6 +343,7 @@ void vfio_users_free(struct vfio_users *users)
 	if (!users)
 		return;
 	tdestroy(users->nodes, free);
+	free(users->qemus);
 	free(users);
 }
 

@@ -38,5 +38,8 @@ bool vfio_users_unread(const struct vfio_users *users, char text[REASON_SIZE]);
 int vfio_users_open(const struct vfio_users *users, const struct host *host, const char *id, pid_t *pid,
 		    struct err *err);
 
+/* The domain of this QEMU, as libvirt has recorded it; NULL: none. */
+const char *vfio_users_domain(const struct vfio_users *users, pid_t pid);
+
 /* Does a process have a render node of this VF open, so that the VF is a GPU of the host? False if that is unknown. */
 bool vfio_users_render(const struct vfio_users *users, const struct host *host, const char *vf);

@@ -6,7 +6,6 @@
 
 #include "base/mem.h"
 #include "host/kernel.h"
-#include "host/libvirt_daemon.h"
 #include "internal.h"
 #include "state/lease_store.h"
 
@@ -56,23 +55,19 @@ static bool was_looked_at(const struct world *w, const char *id)
 /* Sets whether the device is open, and by whom; unknown if the processes were not searched or the search failed. */
 static void look_who(const struct world *w, struct device_facts *facts, const char *id)
 {
-	char domain[DOMAIN_SHOWN_SIZE];
+	const char *domain;
 	struct arena *before;
 	struct err ignored;
-	bool known;
 	pid_t pid = 0;
 	int r = w->users ? vfio_users_open(w->users, w->host, id, &pid, &ignored) : -EAGAIN;
 
 	facts->opened = r < 0 ? OPEN_UNKNOWN : r == 1 ? OPEN_YES : OPEN_NO;
 	if (r != 1)
 		return;
-	facts->by = "a process";
-	if (!pid)
-		return;
-	known = libvirt_qemu_domain(w->host, pid, domain, sizeof(domain));
+	domain = vfio_users_domain(w->users, pid);
 	before = mem_use(w->inv.arena);
-	facts->by = known ? mem_format("process %d (QEMU of domain %s)", (int)pid, domain)
-			  : mem_format("process %d", (int)pid);
+	facts->by = domain ? mem_format("process %d (QEMU of domain %s)", (int)pid, domain)
+			   : mem_format("process %d", (int)pid);
 	mem_use(before);
 }
 

@@ -321,4 +321,16 @@ static void without_rights(void)
 	end(&tree, pid);
 }
 
-TESTS(devices, unreadable, no_time, real_ones, without_rights)
+static void recorded(void)
+{
+	struct vfio_users *h;
+
+	TREE(tree, "proc/\nrun/libvirt/qemu/vm.1.pid = 15\nrun/libvirt/qemu/vm2.pid = x\n");
+	h = look(&tree);
+	tree_remove(&tree, "run/libvirt/qemu/vm.1.pid");
+	is(vfio_users_domain(h, 15), "vm.1", "the domain of a QEMU is read with the processes, and once");
+	ok(!vfio_users_domain(h, 16), "another process is none");
+	vfio_users_free(h);
+}
+
+TESTS(devices, unreadable, no_time, real_ones, without_rights, recorded)
