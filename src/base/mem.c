@@ -143,6 +143,12 @@ void *mem_add(void *list, size_t *n, size_t size)
 	return memset(items + (*n)++ * size, 0, size);
 }
 
+void mem_sort(void *list, size_t n, size_t size, int (*order)(const void *a, const void *b))
+{
+	if (n)
+		qsort(list, n, size, order);
+}
+
 char *mem_strndup(const char *s, size_t n)
 {
 	size_t len = strnlen(s, n);

@@ -221,6 +221,16 @@ char *text_next(char **list, const char *seps)
 	return NULL;
 }
 
+int text_order(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+int text_order_at(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
 bool text_number(const char *s, long min, long max, long *out)
 {
 	char *end;

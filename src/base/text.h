@@ -60,6 +60,10 @@ char *text_strip(char *s);
 /* Returns the next item, stripped, of a list separated by any of `seps`; NULL at the end. Empty items are skipped. */
 char *text_next(char **list, const char *seps);
 
+/* Compares texts, or structs that begin with one, for mem_sort() and bsearch(); text_order_at(): pointers to them. */
+int text_order(const void *a, const void *b);
+int text_order_at(const void *a, const void *b);
+
 /* Parses a decimal integer within [min, max]; false for anything else, including leading white space or '+'. */
 bool text_number(const char *s, long min, long max, long *out);
 

@@ -68,27 +68,16 @@ const char *inv_describe(int code)
 	return code == EINVAL ? "not a number" : err_describe(code);
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp((*(struct inv_parent *const *)a)->name, (*(struct inv_parent *const *)b)->name);
-}
-
-static int is_named(const void *name, const void *parent)
-{
-	return strcmp(name, (*(struct inv_parent *const *)parent)->name);
-}
-
 struct inv_parent *inv_find_parent(struct inv_parent *const *parents, size_t n, const char *name)
 {
-	struct inv_parent *const *found = n ? bsearch(name, parents, n, sizeof(*found), is_named) : NULL;
+	struct inv_parent *const *found = n ? bsearch(&name, parents, n, sizeof(*found), text_order_at) : NULL;
 
 	return found ? *found : NULL;
 }
 
 void inv_sort_parents(struct inventory *inv)
 {
-	if (inv->nparents)
-		qsort(inv->parents, inv->nparents, sizeof(struct inv_parent *), by_name);
+	mem_sort(inv->parents, inv->nparents, sizeof(struct inv_parent *), text_order_at);
 }
 
 void inv_silent(struct inv_pgpu *pgpu)
@@ -115,16 +104,6 @@ static void name_pgpus(struct inventory *inv)
 		text_copy(d->vgpu.pgpu, sizeof(d->vgpu.pgpu), d->parent ? d->parent->card->address : d->vgpu.parent);
 }
 
-static int by_id(const void *a, const void *b)
-{
-	return strcmp(((const struct inv_device *)a)->vgpu.id, ((const struct inv_device *)b)->vgpu.id);
-}
-
-static int by_address(const void *a, const void *b)
-{
-	return strcmp((*(struct inv_pgpu *const *)a)->address, (*(struct inv_pgpu *const *)b)->address);
-}
-
 static int by_place(const void *a, const void *b)
 {
 	const struct inv_parent *x = *(struct inv_parent *const *)a, *y = *(struct inv_parent *const *)b;
@@ -135,14 +114,10 @@ static int by_place(const void *a, const void *b)
 
 static void order(struct inventory *inv)
 {
-	if (inv->ndevices)
-		qsort(inv->devices, inv->ndevices, sizeof(*inv->devices), by_id);
-	if (inv->npgpus)
-		qsort(inv->pgpus, inv->npgpus, sizeof(struct inv_pgpu *), by_address);
-	if (inv->npci)
-		qsort(inv->pci, inv->npci, sizeof(struct inv_pgpu *), by_address);
-	if (inv->nparents)
-		qsort(inv->parents, inv->nparents, sizeof(struct inv_parent *), by_place);
+	mem_sort(inv->devices, inv->ndevices, sizeof(*inv->devices), text_order);
+	mem_sort(inv->pgpus, inv->npgpus, sizeof(struct inv_pgpu *), text_order_at);
+	mem_sort(inv->pci, inv->npci, sizeof(struct inv_pgpu *), text_order_at);
+	mem_sort(inv->parents, inv->nparents, sizeof(struct inv_parent *), by_place);
 	for (size_t i = 0; i < inv->nparents; i++) {
 		struct inv_pgpu *card = inv->parents[i]->card;
 
@@ -214,14 +189,9 @@ int inventory_path(char path[VGPU_PATH_SIZE], const char *id, const char *behind
 	return 0;
 }
 
-static int by_device_id(const void *key, const void *device)
-{
-	return strcmp(key, ((const struct inv_device *)device)->vgpu.id);
-}
-
 const struct inv_device *inventory_device(const struct inventory *inv, const char *id)
 {
-	return inv->ndevices ? bsearch(id, inv->devices, inv->ndevices, sizeof(*inv->devices), by_device_id) : NULL;
+	return inv->ndevices ? bsearch(id, inv->devices, inv->ndevices, sizeof(*inv->devices), text_order) : NULL;
 }
 
 const struct inv_device *inventory_next_on(const struct inventory *inv, const struct inv_pgpu *card,

@@ -107,8 +107,7 @@ static size_t list_types(char (**ids)[TYPE_SIZE], int dir)
 		if (type_parse(id, e->d_name))
 			memcpy(mem_add(ids, &n, sizeof(id)), id, sizeof(id));
 	}
-	if (n)
-		qsort(*ids, n, sizeof(**ids), by_number);
+	mem_sort(*ids, n, sizeof(**ids), by_number);
 	return n;
 }
 
@@ -291,8 +290,7 @@ int inventory_names(const struct host *host, unsigned int frameworks, struct inv
 	for (size_t i = 0; r == 0 && i < inv.ntypes; i++)
 		if (!is_listed(*out, *n, inv.types[i]))
 			*(struct inv_type *)mem_add(out, n, sizeof(**out)) = *inv.types[i];
-	if (*n)
-		qsort(*out, *n, sizeof(**out), by_number);
+	mem_sort(*out, *n, sizeof(**out), by_number);
 	return r;
 }
 

@@ -133,8 +133,7 @@ static int collect(struct definition **list, size_t *n, const struct host *host,
 	}
 	if (errno && !err->code)
 		err_sys(err, errno, "%s/" DEFINITIONS, host->name);
-	if (reading.n)
-		qsort(reading.list, reading.n, sizeof(*reading.list), by_place);
+	mem_sort(reading.list, reading.n, sizeof(*reading.list), by_place);
 	*list = reading.list;
 	*n = reading.n;
 	return -err->code;

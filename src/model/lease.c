@@ -244,14 +244,9 @@ void lease_list_free(struct leases *leases)
 	*leases = (struct leases){ 0 };
 }
 
-static int by_key(const void *key, const void *lease)
-{
-	return strcmp(key, ((const struct lease *)lease)->vgpu.id);
-}
-
 struct lease *lease_find(const struct leases *leases, const char *id)
 {
-	return leases->n ? bsearch(id, leases->list, leases->n, sizeof(*leases->list), by_key) : NULL;
+	return leases->n ? bsearch(id, leases->list, leases->n, sizeof(*leases->list), text_order) : NULL;
 }
 
 bool lease_marks_have(const struct lease_marks *marks, const struct lease *lease)

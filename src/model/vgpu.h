@@ -32,8 +32,8 @@ enum presence { ABSENT, PRESENT, PRESENCE_UNKNOWN };
 
 /* One vGPU. "" stands for an unknown value. */
 struct vgpu_ref {
+	char id[ID_SIZE]; /* UUID of an mdev, address of a VF; first, because lists are sorted by it (text_order()) */
 	enum framework framework;
-	char id[ID_SIZE];         /* UUID of an mdev, address of a VF */
 	char type[TYPE_SIZE];     /* "" also for a device that is being created or removed and has no type in sysfs */
 	char parent[PARENT_SIZE]; /* parent of an mdev; for a VF, its own address */
 	char pgpu[PARENT_SIZE];   /* the physical GPU, or the parent's name if the parent is not registered */

@@ -96,11 +96,6 @@ static int get(const struct store *store, const char *name, struct lease *lease,
 	return 0;
 }
 
-static int by_id(const void *a, const void *b)
-{
-	return strcmp(((const struct lease *)a)->vgpu.id, ((const struct lease *)b)->vgpu.id);
-}
-
 int lease_list(const struct store *store, struct leases *out, struct err *err)
 {
 	autoclosedir DIR *dir = NULL;
@@ -127,8 +122,7 @@ int lease_list(const struct store *store, struct leases *out, struct err *err)
 			return r;
 		}
 	}
-	if (out->n > 1)
-		qsort(out->list, out->n, sizeof(*out->list), by_id);
+	mem_sort(out->list, out->n, sizeof(*out->list), text_order);
 	return 0;
 }
 
