@@ -110,8 +110,8 @@ static int read_devices(struct inv_reader *reader, struct err *err)
 		if (!device_parent(device.vgpu.parent, sys_list_fd(d), device.vgpu.id))
 			continue; /* removed after it was listed */
 		snprintf(path, sizeof(path), "%s/mdev_type", device.vgpu.id);
-		if (sys_link(sys_list_fd(d), path, type, sizeof(type)) < 0 || !type_parse(device.vgpu.type, type))
-			device.vgpu.type[0] = '\0';
+		sys_link(sys_list_fd(d), path, type, sizeof(type));
+		type_parse(device.vgpu.type, type);
 		device.parent = inv_find_parent(inv->parents, inv->nparents, device.vgpu.parent);
 		if (!device.parent && is_of_other_kind(device.vgpu.parent, sys_list_fd(d), path))
 			continue;

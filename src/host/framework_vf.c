@@ -14,8 +14,7 @@
  */
 static bool keeps_group(int device, char driver[24])
 {
-	if (sys_link(device, "driver", driver, 24) < 0)
-		driver[0] = '\0';
+	sys_link(device, "driver", driver, 24);
 	return *driver && !strstr(driver, "vfio") && !sys_exists(device, "vfio-dev") &&
 	       strcmp(driver, "pci-stub") != 0 && inv_read_class(device) != PCI_BRIDGE;
 }
@@ -27,8 +26,7 @@ bool inv_read_iommu_group(struct inv_parent *parent, int vf, const char *card)
 	char pf[PCI_SIZE];
 	bool alone = true;
 
-	if (sys_link(vf, "iommu_group", parent->group, sizeof(parent->group)) < 0)
-		parent->group[0] = '\0';
+	sys_link(vf, "iommu_group", parent->group, sizeof(parent->group));
 	while (!*parent->beside && (e = sys_next(devices))) {
 		char address[PCI_SIZE], driver[24];
 

@@ -49,13 +49,6 @@ static bool has_gvtg(const struct inv_pgpu *card)
 	return false;
 }
 
-static const char *read_driver(char driver[DRIVER_SIZE], int dir, const char *link)
-{
-	if (sys_link(dir, link, driver, DRIVER_SIZE) < 0)
-		driver[0] = '\0';
-	return driver;
-}
-
 static void explain_no_driver(struct inv_pgpu *card, const struct host *host)
 {
 	if (card->nvidia && sys_exists(host->root, "sys/bus/pci/drivers/nvidia"))
@@ -99,7 +92,8 @@ static bool explain_vf_drivers(struct inv_pgpu *card, int dir)
 		if (!sys_exists(dir, path))
 			break;
 		snprintf(path, sizeof(path), "virtfn%d/driver", n);
-		if (strcmp(read_driver(driver, dir, path), "nvidia") == 0)
+		sys_link(dir, path, driver, sizeof(driver));
+		if (strcmp(driver, "nvidia") == 0)
 			return false;
 		if (*driver)
 			memcpy(other, driver, sizeof(other));
@@ -146,7 +140,7 @@ bool inv_explain(struct inv_pgpu *card, const struct host *host, int dir)
 	bool is_vf = sys_exists(dir, "physfn");
 	char driver[DRIVER_SIZE];
 
-	read_driver(driver, dir, "driver");
+	sys_link(dir, "driver", driver, sizeof(driver));
 	if (sys_exists(dir, is_vf ? "nvidia/current_vgpu_type" : "virtfn0/nvidia/current_vgpu_type")) {
 		inv_not_ready(
 			card,
@@ -189,7 +183,7 @@ bool inv_explain_gpu(struct inv_pgpu *card, const struct host *host, int dir)
 	/* Such a GPU cannot have vGPUs, unless it is an accelerator of AMD with SR-IOV switched off. */
 	if (!has_sriov && (amd ? inv_read_class(dir) != PCI_ACCELERATOR : !has_gvtg(card)))
 		return false;
-	if (!*read_driver(driver, dir, "driver") || (!amd && !has_sriov)) {
+	if (sys_link(dir, "driver", driver, sizeof(driver)) < 0 || (!amd && !has_sriov)) {
 		inv_explain(card, host, dir);
 		return true;
 	}

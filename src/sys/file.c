@@ -213,6 +213,7 @@ int sys_link(int dir, const char *path, char *buf, size_t size)
 	const char *base;
 	ssize_t n = readlinkat(dir, path, target, sizeof(target) - 1);
 
+	buf[0] = '\0';
 	if (n < 0)
 		return -errno;
 	target[n] = '\0';

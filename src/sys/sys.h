@@ -68,7 +68,7 @@ int sys_own_dir(int dir, const char *path);
 
 bool sys_exists(int dir, const char *path);
 
-/* Copies the last component of a symbolic link's target to buf[size]. */
+/* Copies the last component of a symbolic link's target to buf[size]; "" if it fails. */
 int sys_link(int dir, const char *path, char *buf, size_t size);
 
 /*
