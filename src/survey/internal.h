@@ -20,3 +20,11 @@ int survey_read_host(struct world *world, struct err *err);
  * appeared after the last search, searches again without the lock; under it, returns 1, and both are unknown.
  */
 int survey_look_open(struct world *world, struct err *err);
+
+/*
+ * Lists, section by section, the configured cards that provide no vGPUs on this host: those that a section names or
+ * matches. If a type claims all cards but no card serves it, also this host's GPUs, and the devices that once had vGPUs
+ * of the type. The caller frees the list. pool_make() must have been called for `inv`, and all frameworks and types
+ * must have been read.
+ */
+size_t missing_cards(struct missing_card **out, const struct host *host, const struct inventory *inv);

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Finds configured cards that provide no vGPUs on this host. */
-#include "survey/missing_cards.h"
-
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/auto.h"
 #include "base/mem.h"
 #include "host/inventory.h"
+#include "internal.h"
 #include "state/history.h"
 
 struct found {

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "survey/missing_cards.h"
 #include "host/kernel.h"
 #include "device/release.h"
 #include "base/mem.h"

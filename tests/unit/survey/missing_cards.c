@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The cards that the configuration means and that make no vGPUs here: for each pool, which are missed and how. */
-#include "survey/missing_cards.h"
+#include "survey/internal.h"
 
 #include "lib/config_text.h"
 #include "lib/tree.h"
