@@ -100,6 +100,18 @@ bool parent_parse(char out[PARENT_SIZE], const char *s)
 	return is_word(s) && text_copy(out, PARENT_SIZE, s);
 }
 
+bool parent_given(char out[PARENT_SIZE], const char *s)
+{
+	size_t n = strlen(s) / 2;
+
+	if (!parent_parse(out, s))
+		return false;
+	/* libvirt's node devices, and so Nova, have the driver's name, then the device's. */
+	if (strlen(s) % 2 && s[n] == '_' && strncmp(s, s + n + 1, n) == 0)
+		out[n] = '\0';
+	return true;
+}
+
 bool type_parse(char out[TYPE_SIZE], const char *s)
 {
 	return is_word(s) && text_copy(out, TYPE_SIZE, s);

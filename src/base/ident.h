@@ -31,6 +31,9 @@ bool pci_guess(char out[PCI_SIZE], const char *s);
 /* Accepts a parent's name: a PCI address, or letters, digits and _ . - with a letter or digit first. */
 bool parent_parse(char out[PARENT_SIZE], const char *s);
 
+/* parent_parse() of a user's or Nova's word: libvirt's name of a virtual parent, mtty_mtty, becomes mtty. */
+bool parent_given(char out[PARENT_SIZE], const char *s);
+
 /* Accepts a type's id: letters, digits and _ . - with a letter or digit first. */
 bool type_parse(char out[TYPE_SIZE], const char *s);
 

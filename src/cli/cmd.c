@@ -274,7 +274,7 @@ void cmd_take_pgpu(struct cmd *cmd, const char *word)
 {
 	char physfn[PCI_SIZE];
 
-	parent_parse(cmd->pgpu, word);
+	parent_given(cmd->pgpu, word);
 	if (inventory_physfn(&cmd->host, cmd->pgpu, physfn))
 		text_copy(cmd->pgpu, sizeof(cmd->pgpu), physfn);
 	cmd->call->pgpu = cmd->pgpu;
@@ -282,8 +282,7 @@ void cmd_take_pgpu(struct cmd *cmd, const char *word)
 
 bool cmd_matches(const struct cmd_call *call, const struct vgpu_ref *vgpu, const struct lease *lease)
 {
-	if ((call->type && strcmp(call->type, vgpu->type) != 0) ||
-	    (call->pgpu && !pool_address_is(call->pgpu, vgpu->pgpu)))
+	if ((call->type && strcmp(call->type, vgpu->type) != 0) || (call->pgpu && strcmp(call->pgpu, vgpu->pgpu) != 0))
 		return false;
 	if (!lease)
 		return !call->domain && !call->state;

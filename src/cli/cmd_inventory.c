@@ -67,7 +67,7 @@ static bool in_pool(const struct inv_pgpu *card, const char *type)
 /* Does the type match the filters, and is this the first of the cards that offer it? */
 static bool is_shown(const struct cmd_call *call, const struct inventory *inv, size_t pgpu, const char *type)
 {
-	if (call->pgpu && !pool_address_is(call->pgpu, inv->pgpus[pgpu]->address))
+	if (call->pgpu && strcmp(call->pgpu, inv->pgpus[pgpu]->address) != 0)
 		return false;
 	for (size_t g = 0; !call->pgpu && g < pgpu; g++)
 		if (inventory_offer(inv->pgpus[g], type))

@@ -70,7 +70,7 @@ static void add_row(struct status *status, struct card_row row)
 {
 	const char *pgpu = status->cmd->call->pgpu;
 
-	if (!pgpu || pool_address_is(pgpu, row.card.address))
+	if (!pgpu || strcmp(pgpu, row.card.address) == 0)
 		status->rows[status->nrows++] = row;
 }
 
@@ -122,8 +122,8 @@ int cards_check_pgpu(struct cmd *cmd, struct err *err)
 	if (cmd_survey(cmd, err) < 0)
 		return -err->code;
 	for (size_t i = 0; !known && i < leases->n; i++)
-		if (pool_address_is(cmd->call->pgpu, leases->list[i].vgpu.pgpu) ||
-		    pool_address_is(cmd->call->pgpu, leases->list[i].vgpu.parent))
+		if (strcmp(cmd->call->pgpu, leases->list[i].vgpu.pgpu) == 0 ||
+		    strcmp(cmd->call->pgpu, leases->list[i].vgpu.parent) == 0)
 			known = leases->list[i].vgpu.pgpu;
 	if (!known && find_cards(&status, cmd, err) < 0)
 		return -err->code;
@@ -134,7 +134,7 @@ int cards_check_pgpu(struct cmd *cmd, struct err *err)
 const struct inv_pgpu *cards_pgpu(const struct world *world, const char *name, struct err *err)
 {
 	for (size_t i = 0; i < world->inv.npgpus; i++)
-		if (pool_address_is(name, world->inv.pgpus[i]->address))
+		if (strcmp(name, world->inv.pgpus[i]->address) == 0)
 			return world->inv.pgpus[i];
 	refuse_pgpu(world, name, err);
 	return NULL;

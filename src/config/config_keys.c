@@ -177,15 +177,6 @@ static int set_nova_conf(const struct setting *t, char *value)
 	return each_item(t, value, add_nova_conf);
 }
 
-/* Changes "mtty_mtty", libvirt's name for the node device mtty, to "mtty". */
-static void halve(char *word)
-{
-	size_t n = strlen(word) / 2;
-
-	if (strlen(word) % 2 && word[n] == '_' && strncmp(word, word + n + 1, n) == 0)
-		word[n] = '\0';
-}
-
 /* Parses the address of a pGPU or VF, or the name of a virtual parent. */
 static int parse_address(char out[PARENT_SIZE], const char *s, const struct setting *t)
 {
@@ -197,13 +188,12 @@ static int parse_address(char out[PARENT_SIZE], const char *s, const struct sett
 	}
 	if (pci_guess(pci, s))
 		return config_mistake(t->draft, &t->at, "'%.80s' is not a PCI address; similar: %s", s, pci);
-	if (strncmp(s, "pci_", 4) == 0 || !isalpha((unsigned char)s[0]) || !parent_parse(out, s))
+	if (strncmp(s, "pci_", 4) == 0 || !isalpha((unsigned char)s[0]) || !parent_given(out, s))
 		return config_mistake(
 			t->draft, &t->at,
 			"'%.80s' is neither a PCI address with domain, such as 0000:84:00.0, nor a virtual parent, such as "
 			"mtty; separate addresses with commas",
 			s);
-	halve(out);
 	return 0;
 }
 

@@ -17,7 +17,7 @@ static struct location named_at(const struct section *section, const struct inv_
 	const struct match *match;
 
 	for (size_t i = 0; i < section->naddresses; i++) {
-		if (pool_address_is(section->addresses[i].text, card->address))
+		if (strcmp(section->addresses[i].text, card->address) == 0)
 			return section->addresses[i].at;
 		for (int p = 0; p < card->nparents; p++)
 			if (strcmp(section->addresses[i].text, card->parents[p]->name) == 0)

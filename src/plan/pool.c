@@ -14,21 +14,10 @@ static bool is_for(const struct section *s, const struct inv_pgpu *card)
 	return s->vf == (card->framework == FW_VF);
 }
 
-/* libvirt's node devices, and so Nova, call the parent mtty "mtty_mtty": the driver's name, then the device's. */
-bool pool_address_is(const char *address, const char *name)
-{
-	size_t n = strlen(name);
-
-	if (strcmp(address, name) == 0)
-		return true;
-	return strlen(address) == 2 * n + 1 && strncmp(address, name, n) == 0 && address[n] == '_' &&
-	       strcmp(address + n + 1, name) == 0;
-}
-
 bool pool_section_names(const struct section *s, const char *name)
 {
 	for (size_t i = 0; i < s->naddresses; i++)
-		if (pool_address_is(s->addresses[i].text, name))
+		if (strcmp(s->addresses[i].text, name) == 0)
 			return true;
 	return false;
 }
@@ -374,10 +363,10 @@ bool pool_has_parent(const struct inv_parent *parent)
 bool pool_misses(const struct inventory *inv, const struct section *section, const char *address)
 {
 	for (size_t i = 0; i < inv->npgpus; i++)
-		if (is_for(section, inv->pgpus[i]) && pool_address_is(address, inv->pgpus[i]->address))
+		if (is_for(section, inv->pgpus[i]) && strcmp(address, inv->pgpus[i]->address) == 0)
 			return false;
 	for (size_t i = 0; i < inv->nparents; i++)
-		if (is_for(section, inv->parents[i]->card) && pool_address_is(address, inv->parents[i]->name))
+		if (is_for(section, inv->parents[i]->card) && strcmp(address, inv->parents[i]->name) == 0)
 			return false;
 	return true;
 }

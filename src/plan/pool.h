@@ -43,9 +43,6 @@ const struct section **pool_types(const struct inventory *inv, bool mdev, const 
 
 bool pool_has_parent(const struct inv_parent *parent);
 
-/* Does an address in the configuration mean the parent or pGPU of this name? Nova's form mtty_mtty is accepted. */
-bool pool_address_is(const char *address, const char *name);
-
 /* Does the section list the address of the parent or pGPU of this name? */
 bool pool_section_names(const struct section *s, const char *name);
 

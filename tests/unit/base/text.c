@@ -198,6 +198,12 @@ static void addresses(void)
 	ok(parent_parse(n, "mtty") && strcmp(n, "mtty") == 0, "a virtual parent has a word for a name");
 	ok(!parent_parse(n, "../mtty"), "a path is no parent");
 	ok(!parent_parse(n, ".."), "nor are two dots");
+	ok(parent_given(n, "mtty_mtty") && strcmp(n, "mtty") == 0, "libvirt's name of it is understood");
+	ok(parent_given(n, "mtty") && strcmp(n, "mtty") == 0, "its own, too");
+	ok(parent_given(n, "mtty_mdpy") && strcmp(n, "mtty_mdpy") == 0 && parent_given(n, "mttymmtty") &&
+		   strcmp(n, "mttymmtty") == 0,
+	   "and no third");
+	ok(!parent_given(n, "../mtty"), "nor a path");
 }
 
 static void words(void)

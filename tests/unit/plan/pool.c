@@ -145,8 +145,6 @@ static void names(void)
 		ok(pool_match(&matches[i].match, &card) == matches[i].fits, "%s", matches[i].says);
 	ok(!pool_match(&matches[ARRAY_SIZE(matches) - 2].match, &no_board),
 	   "a card whose subsystem is not known fits no match that asks for one");
-	ok(pool_address_is("mtty_mtty", "mtty") && pool_address_is("mtty", "mtty"), "a parent has two names");
-	ok(!pool_address_is("mtty_mdpy", "mtty") && !pool_address_is("mttymmtty", "mtty"), "and no third");
 	ok(pool_section_names(&section, "0000:84:00.0") && !pool_section_names(&section, "0000:85:00.0"),
 	   "a section names its addresses");
 	ok(pool_names(&config, &card, "") && !pool_names(&config, &(struct inv_pgpu){ .address = "x" }, "0000:99:00.1"),

@@ -193,7 +193,8 @@ static void make_section(struct setup *w, char *spec)
 		if (!*s->type) {
 			snprintf(s->type, sizeof(s->type), "%s", part);
 		} else {
-			s->addresses[s->naddresses].text = strcpy(texts[s->naddresses], part);
+			parent_given(texts[s->naddresses], part);
+			s->addresses[s->naddresses].text = texts[s->naddresses];
 			s->naddresses++;
 		}
 	}
