@@ -81,12 +81,12 @@ bool pool_is_elsewhere(const struct section *s, const struct inv_pgpu *card, cha
 	return false;
 }
 
-bool pool_names(const struct config *config, const struct inv_pgpu *card, const char *vf)
+const struct section *pool_names(const struct config *config, const struct inv_pgpu *card, const char *vf)
 {
 	for (EACH(const struct section *, s, config->sections, config->nsections))
 		if (pool_section_names(s, card->address) || pool_section_names(s, vf) || pool_matches(s, card))
-			return true;
-	return false;
+			return s;
+	return NULL;
 }
 
 const char *pool_name(const void *config, const struct inv_pgpu *card, size_t n)

@@ -49,8 +49,8 @@ bool pool_section_names(const struct section *s, const char *name);
 /* True if the host has no parent or pGPU of the section's kind at this address. */
 bool pool_misses(const struct inventory *inv, const struct section *section, const char *address);
 
-/* True if a section names the card or its VF `vf`, or matches the card: the card belongs in the pool, ready or not. */
-bool pool_names(const struct config *config, const struct inv_pgpu *card, const char *vf);
+/* The first section that names the card or its VF `vf`, or matches the card, ready or not; NULL: not in the pool. */
+const struct section *pool_names(const struct config *config, const struct inv_pgpu *card, const char *vf);
 
 /* True if several sections have a device_match. If a card matches two of them, the types that it offers decide. */
 bool pool_matches_twice(const struct config *config);

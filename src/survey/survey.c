@@ -103,18 +103,15 @@ static void set_void_apart(struct world *w)
 	w->leases.n = kept;
 }
 
-static bool explain_unnamed(const struct world *w, const char *vf, const struct inv_pgpu *card, char why[REASON_SIZE])
+static void explain_unnamed(const struct world *w, const char *vf, const struct inv_pgpu *card, char why[REASON_SIZE])
 {
 	struct inv_pgpu own;
 
-	if (pool_names(w->config, card, vf))
-		return false;
 	if (inventory_read_card(w->host, vf, &own) && pool_names(w->config, &own, ""))
 		snprintf(why, REASON_SIZE, "%s:%s is the VFs' ID; write %s:%s in device_match", own.vendor, own.device,
 			 card->vendor, card->device);
 	else
 		snprintf(why, REASON_SIZE, "its card, %s, is not named in the configuration", card->address);
-	return true;
 }
 
 /* Explains why a VF that a domain names is missing. */
@@ -122,24 +119,22 @@ static void explain_absent(struct world *w)
 {
 	for (size_t i = 0; i < w->request->nvgpus; i++) {
 		const struct vgpu_request *req = &w->request->vgpus[i];
-
-		struct inv_parent vf = { 0 }, *vfs = &vf;
+		const struct section *section = NULL;
+		char *why = w->resolved_requests[i].absent, address[PCI_SIZE];
 		struct inv_pgpu card;
-		char address[PCI_SIZE];
 		bool is_vf, has_card;
 
 		if (req->kind != REQUEST_PCI || req->any || inventory_parent(&w->inv, req->id))
 			continue;
-		text_copy(vf.name, sizeof(vf.name), req->id);
 		is_vf = inventory_physfn(w->host, req->id, address);
 		has_card = w->config && (is_vf || inventory_absent_vf(w->host, req->id, address)) &&
 			   inventory_read_card(w->host, address, &card);
-		card.framework = FW_VF;
-		card.parents = &vfs;
-		card.nparents = 1;
-		if (!is_vf || !has_card || !explain_unnamed(w, req->id, &card, w->resolved_requests[i].absent))
-			inventory_explain_card(w->host, req->id, has_card && pool_name(w->config, &card, 0),
-					       w->resolved_requests[i].absent);
+		if (has_card)
+			section = pool_names(w->config, &card, req->id);
+		if (is_vf && has_card && !section)
+			explain_unnamed(w, req->id, &card, why);
+		else
+			inventory_explain_card(w->host, req->id, section && section->vf, why);
 	}
 }
 
