@@ -41,14 +41,23 @@ static int parse(const struct planning *p, struct domxml **doc, struct err *err)
 static void say_remarks(const struct planning *p, remark_say *say, void *arg)
 {
 	const struct host *host = &p->cmd->host;
+	const struct config *config = p->lifecycle.config;
+	const struct inv_query query = { .frameworks = INV_ALL, .name = pool_name, .arg = config };
+	const struct inventory *inv = &p->preview.world.inv;
+	autoinventory struct inventory own = { 0 };
 	autodomxml struct domxml *all = NULL;
 	struct err ignored;
 
 	if (p->lifecycle.doc)
 		remark_domain(p->lifecycle.doc, host, say, arg);
 	/* Only for a start, because an arriving domain has the addresses of its source host. */
-	if (p->lifecycle.doc && p->mode == PLAN_PREPARE && parse(p, &all, &ignored) == 0)
-		remark_hostdevs(all, host, p->lifecycle.config, say, arg);
+	if (p->lifecycle.doc && p->mode == PLAN_PREPARE && parse(p, &all, &ignored) == 0) {
+		if (config && !inv->config && inventory_read(&own, host, &query, &ignored) == 0) {
+			pool_make(&own, config);
+			inv = &own;
+		}
+		remark_hostdevs(all, host, inv->config ? inv : NULL, say, arg);
+	}
 	if (!*p->preview.unleased || p->cmd->call->json)
 		preview_remarks(&p->preview, operations[p->mode], say, arg);
 }

@@ -136,7 +136,7 @@ static bool look_at_definition(struct check *check, const struct libvirt_file *f
 		return false;
 	text_cut(safe, sizeof(safe), file->name);
 	snprintf(path, sizeof(path), "%s/%s.xml", DEFINED, safe);
-	remark_hostdevs(doc, check->host, check->config, report, &about);
+	remark_hostdevs(doc, check->host, check->inv, report, &about);
 	hostdev_filter_keep(doc, check->host, check->config, NULL);
 	request = domxml_request(doc);
 	for (size_t i = 0; i < request->nvgpus; i++)

@@ -12,33 +12,14 @@
 
 enum { TEXT_SIZE = REASON_SIZE + 64 };
 
-/* Does a type that claims all cards claim this one? */
-static bool is_default_card(const struct host *host, const struct config *config, const struct inv_pgpu *of)
+/* Is the device, as a whole, a pGPU of the pool: by its address, a match, or a type that claims all cards? */
+static bool is_pooled_card(const struct host *host, const struct inventory *inv, const char *address)
 {
-	const struct inv_query query = { .frameworks = INV_ALL, .name = pool_name, .arg = config };
-	struct inventory inv;
-	struct err ignored;
-	const struct inv_pgpu *card;
-	bool any = false;
-
-	for (size_t i = 0; i < config->nsections; i++)
-		any |= config_takes_rest(&config->sections[i]);
-	if (!any || !of->gpu || inventory_read(&inv, host, &query, &ignored) < 0)
-		return false;
-	pool_make(&inv, config);
-	card = inventory_pgpu(&inv, of->address);
-	any = card && card->pool.section;
-	inventory_free(&inv);
-	return any;
-}
-
-/* Is the device, as a whole, a pGPU of the pool? */
-static bool is_pooled_card(const struct host *host, const struct config *config, const char *address)
-{
+	const struct inv_pgpu *pooled = inv ? inventory_pgpu(inv, address) : NULL;
 	struct inv_pgpu card;
 
-	return inventory_read_card(host, address, &card) &&
-	       (pool_names(config, &card, "") || is_default_card(host, config, &card));
+	return inv && inventory_read_card(host, address, &card) &&
+	       (pool_names(inv->config, &card, "") || (card.gpu && pooled && pooled->pool.section));
 }
 
 /* Does a section name another VF of this VF's card? */
@@ -73,8 +54,9 @@ static void say_pgpu(const char *how, const char *id, remark_say *say, void *arg
 }
 
 static void remark_hostdev(const struct request *request, const struct vgpu_request *req, const struct host *host,
-			   const struct config *config, remark_say *say, void *arg)
+			   const struct inventory *inv, remark_say *say, void *arg)
 {
+	const struct config *config = inv ? inv->config : NULL;
 	bool ours = hostdev_is_ours(request, req, host, config, NULL);
 	char text[TEXT_SIZE], reason[REASON_SIZE], card[PCI_SIZE] = "";
 	struct inv_pgpu pf;
@@ -87,7 +69,7 @@ static void remark_hostdev(const struct request *request, const struct vgpu_requ
 		inventory_explain_card(host, req->id, !pf.nvidia, reason);
 		snprintf(text, sizeof(text), "hostdev %s does not exist: %s", req->id, reason);
 		say(arg, text, "the domain does not start without it; fix the cause, or correct its address");
-	} else if (!ours && config && is_pooled_card(host, config, req->id)) {
+	} else if (!ours && is_pooled_card(host, inv, req->id)) {
 		say_pgpu("hostdev", req->id, say, arg);
 	} else if (!ours && config && is_beside(host, config, req->id)) {
 		snprintf(text, sizeof(text), "hostdev %s is not in the pool, but other VFs of its card are", req->id);
@@ -100,13 +82,14 @@ static void remark_hostdev(const struct request *request, const struct vgpu_requ
 }
 
 /* Warns of a device in <qemu:commandline> that can be a vGPU (an mdev, a GPU's VF), or is a pGPU of the pool. */
-static void remark_past_libvirt(const char *id, const struct host *host, const struct config *config, remark_say *say,
+static void remark_past_libvirt(const char *id, const struct host *host, const struct inventory *inv, remark_say *say,
 				void *arg)
 {
+	const struct config *config = inv ? inv->config : NULL;
 	char text[TEXT_SIZE], uuid[UUID_SIZE], card[PCI_SIZE];
 
 	if (!uuid_parse(uuid, id) && !inventory_physfn(host, id, card)) {
-		if (config && is_pooled_card(host, config, id))
+		if (is_pooled_card(host, inv, id))
 			say_pgpu("device of <qemu:commandline>", id, say, arg);
 		return;
 	}
@@ -116,16 +99,16 @@ static void remark_past_libvirt(const char *id, const struct host *host, const s
 	say(arg, text, "name it in a <hostdev> instead");
 }
 
-void remark_hostdevs(const struct domxml *doc, const struct host *host, const struct config *config, remark_say *say,
+void remark_hostdevs(const struct domxml *doc, const struct host *host, const struct inventory *inv, remark_say *say,
 		     void *arg)
 {
 	const struct request *request = domxml_request(doc);
 
 	for (size_t i = 0; i < request->nvgpus; i++)
 		if (request->vgpus[i].kind == REQUEST_PCI && !request->vgpus[i].any)
-			remark_hostdev(request, &request->vgpus[i], host, config, say, arg);
+			remark_hostdev(request, &request->vgpus[i], host, inv, say, arg);
 	for (size_t i = 0; i < request->npast; i++)
-		remark_past_libvirt(request->past[i], host, config, say, arg);
+		remark_past_libvirt(request->past[i], host, inv, say, arg);
 }
 
 void remark_domain(const struct domxml *doc, const struct host *host, remark_say *say, void *arg)
