@@ -175,12 +175,6 @@ struct rows *cmd_rows(struct cmd *cmd, const struct table_layout *layout, const 
 /* Prints the table. */
 void cmd_rows_end(struct cmd *cmd);
 
-/*
- * The text of a first configuration for this host; the caller frees it. Fails, and warns of each GPU, if the host is
- * not Nova's and no card can have a type now.
- */
-int init_text(const struct host *host, char **text, size_t *len, struct err *err);
-
 /* The operand FILE in messages; "-" becomes "standard input". */
 const char *cmd_file_name(const char *path);
 
