@@ -25,12 +25,12 @@ static int make_rewrite(struct rewrite *r, struct cmd *cmd, const char *xml, siz
 	const struct config *config = NULL;
 	struct err ignored;
 
-	*r = (struct rewrite){ .xml = xml, .len = len, .flags = DOMXML_FILE, .all = cmd->call->all, .vfs = true };
+	*r = (struct rewrite){ .xml = xml, .len = len, .all = cmd->call->all };
 	if (cmd_open(cmd, 0, &ignored) == 0 && cmd->has_config)
 		config = &cmd->config;
 	if (cmd->host.root >= 0)
 		r->host = &cmd->host;
-	if (rewrite_begin(r, err) < 0 || rewrite_make(r, &cmd->host, config, err) < 0)
+	if (rewrite_definition(r, config, err) < 0)
 		return err_in(err, "%s", cmd_file_name(cmd->call->args.operands[0]));
 	return 0;
 }
@@ -131,7 +131,7 @@ static int of_domain(struct cmd *cmd, struct err *err)
 {
 	const struct hotplug *hp = &cmd->hp;
 	autofree char *xml = NULL;
-	autorewrite struct rewrite rewrite = { .host = &cmd->host, .all = cmd->call->all, .vfs = true };
+	autorewrite struct rewrite rewrite = { .host = &cmd->host, .all = cmd->call->all };
 
 	if (cmd_open(cmd, CMD_LIBVIRT, err) < 0 ||
 	    rewrite_live(&rewrite, &xml, hp->virt, &hp->domain, hp->config, err) < 0)

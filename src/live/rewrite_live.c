@@ -34,11 +34,7 @@ int rewrite_live(struct rewrite *r, char **xml, struct virt *virt, const struct 
 		return -err->code;
 	r->xml = *xml;
 	r->len = strlen(*xml);
-	if (rewrite_begin(r, err) < 0)
-		return err_in(err, "domain %s", domain->name);
-	if (!r->nchanges && !rewrite_asks(r))
-		return 0;
-	if (rewrite_make(r, r->host, config, err) < 0)
+	if (rewrite_definition(r, config, err) < 0)
 		return err_in(err, "domain %s", domain->name);
 	return r->nchanges ? define_if_same(virt, domain, r, err) : 0;
 }

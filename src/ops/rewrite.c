@@ -43,12 +43,18 @@ int rewrite_plan(struct rewritten *out, const struct domxml *doc, const struct w
 	return -err->code;
 }
 
-int rewrite_begin(struct rewrite *r, struct err *err)
+/* Must the VF be checked against this host? The address in the metadata may be another host's. */
+static bool is_vf(const struct vgpu_request *req)
+{
+	return req->kind == REQUEST_PCI && req->has_metadata;
+}
+
+static int find_changes(struct rewrite *r, struct err *err)
 {
 	const struct request *request;
 
 	/* Parse all PCI hostdevs, so that no vGPU gets the address of another device. */
-	if (domxml_parse(&r->doc, r->xml, r->len, r->flags | DOMXML_ALL_PCI, err) < 0)
+	if (domxml_parse(&r->doc, r->xml, r->len, DOMXML_FILE | DOMXML_ALL_PCI, err) < 0)
 		return -err->code;
 	hostdev_filter_keep(r->doc, NULL, NULL, NULL);
 	if (r->host)
@@ -57,33 +63,16 @@ int rewrite_begin(struct rewrite *r, struct err *err)
 	r->changes = mem_new(request->nvgpus + 1, sizeof(*r->changes));
 	for (size_t i = 0; i < request->nvgpus; i++) {
 		const struct vgpu_request *req = &request->vgpus[i];
+		bool renamed = req->kind == REQUEST_MDEV && (r->all || req->any);
 
+		r->asks |= renamed ? req->has_metadata : is_vf(req);
 		/* A VF is identified only by its address. */
-		if (req->kind != REQUEST_MDEV || (!r->all && !req->any))
+		if (!renamed)
 			continue;
 		r->changes[r->nchanges].req = i;
 		uuid_random(r->changes[r->nchanges++].id);
 	}
 	return 0;
-}
-
-/* Must the VF be checked against this host? The address in the metadata may be another host's. */
-static bool is_vf(const struct rewrite *r, const struct vgpu_request *req)
-{
-	return r->vfs && req->kind == REQUEST_PCI && req->has_metadata;
-}
-
-bool rewrite_asks(const struct rewrite *r)
-{
-	const struct request *request = domxml_request(r->doc);
-
-	for (size_t i = 0; i < r->nchanges; i++)
-		if (request->vgpus[r->changes[i].req].has_metadata)
-			return true;
-	for (size_t i = 0; i < request->nvgpus; i++)
-		if (is_vf(r, &request->vgpus[i]))
-			return true;
-	return false;
 }
 
 static void predict(struct rewrite *r, struct world *world)
@@ -117,20 +106,20 @@ static int change_vfs(struct rewrite *r, const struct preview *preview, const si
 }
 
 /* Plans only the VFs. If there are none, the host is still read for the facts. */
-static int ask_host(struct rewrite *r, const struct host *host, const struct config *config, struct err *err)
+static int ask_host(struct rewrite *r, const struct config *config, struct err *err)
 {
 	const struct request *request = domxml_request(r->doc);
 	autofree struct vgpu_request *vgpus = mem_new(request->nvgpus + 1, sizeof(*vgpus));
 	autofree size_t *which = mem_new(request->nvgpus + 1, sizeof(*which));
 	struct request vfs = *request;
-	const struct lifecycle lifecycle = { .host = host, .config = config, .request = &vfs };
+	const struct lifecycle lifecycle = { .host = r->host, .config = config, .request = &vfs };
 	autopreview struct preview preview = { 0 };
 	int n;
 
 	vfs.vgpus = vgpus;
 	vfs.nvgpus = 0;
 	for (size_t i = 0; i < request->nvgpus; i++) {
-		if (!is_vf(r, &request->vgpus[i]))
+		if (!is_vf(&request->vgpus[i]))
 			continue;
 		vgpus[vfs.nvgpus] = request->vgpus[i];
 		which[vfs.nvgpus++] = i;
@@ -142,9 +131,9 @@ static int ask_host(struct rewrite *r, const struct host *host, const struct con
 	return n < 0 ? n : change_vfs(r, &preview, which, err);
 }
 
-int rewrite_make(struct rewrite *r, const struct host *host, const struct config *config, struct err *err)
+int rewrite_definition(struct rewrite *r, const struct config *config, struct err *err)
 {
-	if (config && rewrite_asks(r) && ask_host(r, host, config, err) < 0)
+	if (find_changes(r, err) < 0 || (config && r->asks && ask_host(r, config, err) < 0))
 		return -err->code;
 	return domxml_rewrite(r->doc, r->changes, r->nchanges, &r->rewritten, &r->rewritten_len, err);
 }

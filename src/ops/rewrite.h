@@ -3,9 +3,9 @@
  * A domain's XML with other vGPUs in it.
  *
  * rewrite_plan() inserts what a plan gives the domain: for the hook at migrate and restore, and for their previews.
- * rewrite_begin() and rewrite_make() change a definition: placeholders get UUIDs, and VFs that are not available here
- * are replaced (PLAN_ASSIGN), in the hostdev and in the metadata. The <vgpu:device> of a new UUID gets this host's
- * facts about a vGPU of its type, for the target of a migration.
+ * rewrite_definition() changes a definition: placeholders get UUIDs, and VFs that are not available here are replaced
+ * (PLAN_ASSIGN), in the hostdev and in the metadata. The <vgpu:device> of a new UUID gets this host's facts about a
+ * vGPU of its type, for the target of a migration.
  */
 #pragma once
 
@@ -32,27 +32,20 @@ struct rewrite {
 	const char *xml; /* must outlive the rewrite */
 	size_t len;
 	const struct host *host; /* decides which UUIDs are placeholders; NULL: their form decides */
-	unsigned int flags;      /* of domxml_parse() */
 	bool all;                /* gives every mdev a new UUID, not only placeholders */
-	bool vfs;                /* replaces VFs that are not available here */
 	/* the result */
 	struct domxml *doc;
 	struct domxml_change *changes;
 	size_t nchanges;
+	bool asks; /* the host decides: a new UUID has a <vgpu:device>, or the metadata names a VF */
 	char *rewritten;
 	size_t rewritten_len;
 };
 
-/* Finds what changes; 0: `changes` and `nchanges` are set. */
-int rewrite_begin(struct rewrite *rewrite, struct err *err);
-
-/* Is the host needed: does a new UUID have a <vgpu:device>, or, with `vfs`, does the metadata name a VF? */
-bool rewrite_asks(const struct rewrite *rewrite);
-
 /*
- * Makes `rewritten`, and adds the VFs to the changes. `config` NULL: the host is not read. If the host cannot be read,
- * omits its facts, without an error. -ENOSPC: no VF is free to replace a VF that is not available here.
+ * Finds the changes, and makes `rewritten`. `config` NULL: the host is not asked, so facts and VFs stay. If the host
+ * cannot be read, omits its facts, without an error. -ENOSPC: no VF is free to replace a VF that is not available here.
  */
-int rewrite_make(struct rewrite *rewrite, const struct host *host, const struct config *config, struct err *err);
+int rewrite_definition(struct rewrite *rewrite, const struct config *config, struct err *err);
 
 void rewrite_end(struct rewrite *rewrite);
