@@ -96,19 +96,14 @@ static struct gc pass_of(struct cmd *cmd)
 }
 
 /* Warns of each device that a pass with `unused` will remove although it was not made for a guest. */
-static int announce(const struct gc *pass, struct err *err)
+static void announce(const struct gc *pass)
 {
-	if (pass->dry || !pass->unused)
-		return 0;
-	autogc struct gc dry = *pass;
-	dry.dry = true;
-	if (gc_run(&dry, err) < 0)
-		return -err->code;
-	for (EACH(const struct gc_item *, item, dry.items, dry.n))
+	if (pass->dry)
+		return;
+	for (EACH(const struct gc_item *, item, pass->items, pass->n))
 		if (item->outcome == GC_GOES && !item->leased && !affinity_is_for_guest(pass->store, item->vgpu.id))
 			out_warn("%s: %s (%s) is not an orphan, and is removed now: %s", item->vgpu.parent,
 				 item->vgpu.id, item->vgpu.type, item->why);
-	return 0;
 }
 
 static int gc(struct cmd *cmd, struct err *err)
@@ -123,8 +118,11 @@ static int gc(struct cmd *cmd, struct err *err)
 	pass.domain = cmd->call->domain;
 	pass.state = cmd->call->state;
 	pass.unused = cmd->call->unused;
-	if (cmd_check_filters(cmd, err) < 0 || announce(&pass, err) < 0 || gc_run(&pass, err) < 0)
+	if (cmd_check_filters(cmd, err) < 0 || gc_judge(&pass, err) < 0)
 		return -err->code;
+	if (pass.unused)
+		announce(&pass);
+	gc_finish(&pass);
 	if (gc_say_garbage(&pass, garbage))
 		out_warn("%s", garbage);
 	if (*pass.unread)
@@ -217,13 +215,12 @@ static int release_others(struct cmd *cmd, const char *pgpu, const char *type, s
 	pass.kept_type = type;
 	pass.unless_leased = true;
 	pass.unused = true;
-	int r = announce(&pass, err);
-	int progress = out_progress(pass.dry || r < 0, "removing vGPUs from %s", pgpu);
-	if (r == 0)
-		r = gc_run(&pass, err);
+	if (gc_judge(&pass, err) < 0)
+		return -err->code;
+	announce(&pass);
+	int progress = out_progress(pass.dry, "removing vGPUs from %s", pgpu);
+	gc_finish(&pass);
 	out_progress_end(progress);
-	if (r < 0)
-		return r;
 	/* A definition without a device takes no capacity. */
 	for (EACH(const struct gc_item *, item, pass.items, pass.n))
 		blocks += (item->leased || item->exists) && (item->outcome == GC_STAYS || item->outcome == GC_FAILED);

@@ -22,11 +22,9 @@ enum {
 
 /* The basis of the verdicts, read once for the pass. */
 struct look {
-	const struct host *host;
-	struct inventory *inv;
+	struct fate_look facts;
 	struct leases leases;
 	struct vfio_users *users;
-	struct libvirt_files *disk;
 	struct definition *definitions; /* mdevctl's, if Nova counts them */
 	size_t ndefinitions;
 	bool undefined; /* some of them could not be read */
@@ -59,7 +57,7 @@ static int look_around(struct look *look, struct gc *c, struct err *err)
 	}
 	if (r == 0 && !c->files)
 		r = libvirt_files_read(&c->disk, c->store->host, err);
-	look->disk = c->files ? c->files : c->disk;
+	look->facts.disk = c->files ? c->files : c->disk;
 	if (r == 0 && c->mark)
 		running_read(&c->running, c->disk);
 	if (r == 0)
@@ -71,6 +69,7 @@ static int look_around(struct look *look, struct gc *c, struct err *err)
 						      &c->undefined) < 0;
 	look->users = vfio_users_read(
 		c->store->host, sys_now_ms() + (c->mark ? USERS_MS : (int64_t)c->policy->release_timeout_s * 1000));
+	look->facts.users = look->users;
 	if (!vfio_users_unread(look->users, c->unread))
 		c->unread[0] = '\0';
 	return 0;
@@ -207,36 +206,22 @@ static void keep_beside_leases(struct gc *c)
 	}
 }
 
-static struct fate_look facts_of(const struct gc *c, const struct look *look)
-{
-	return (struct fate_look){ .store = c->store,
-				   .policy = c->policy,
-				   .config = c->config,
-				   .inv = look->inv,
-				   .users = look->users,
-				   .disk = look->disk,
-				   .looked_ms = c->looked_ms,
-				   .note = !c->dry,
-				   .unused = c->unused,
-				   .running = c->mark ? &c->running : NULL,
-				   .seen = c->seen };
-}
-
 static void judge(struct gc *c, const struct look *look)
 {
-	const struct fate_look facts = facts_of(c, look);
+	const struct fate_look *facts = &look->facts;
+	const struct inventory *inv = &c->looked;
 
-	c->items = mem_new(look->leases.n + look->inv->ndevices + look->ndefinitions + 1, sizeof(*c->items));
+	c->items = mem_new(look->leases.n + inv->ndevices + look->ndefinitions + 1, sizeof(*c->items));
 	for (size_t i = 0; i < look->leases.n; i++)
 		if (is_lease_meant(c, &look->leases.list[i]))
-			judge_lease(c, &facts, &look->leases.list[i]);
-	for (size_t i = 0; i < look->inv->ndevices; i++) {
-		const struct inv_device *device = &look->inv->devices[i];
+			judge_lease(c, facts, &look->leases.list[i]);
+	for (size_t i = 0; i < inv->ndevices; i++) {
+		const struct inv_device *device = &inv->devices[i];
 
 		if (device->vgpu.framework == FW_VF || lease_find(&look->leases, device->vgpu.id) ||
 		    is_no_vgpu(c, device) || !is_foreign_meant(c, &device->vgpu))
 			continue;
-		judge_foreign(c, &facts, device);
+		judge_foreign(c, facts, device);
 		/* A device that was released between the two reads has no lease, but is not foreign. */
 		if (c->items[c->n - 1].outcome == GC_GOES && kernel_exists(c->store->host, &device->vgpu) != 1)
 			c->n--;
@@ -245,9 +230,9 @@ static void judge(struct gc *c, const struct look *look)
 		const struct definition *definition = &look->definitions[i];
 		struct vgpu_ref vgpu;
 
-		if (name_defined(&vgpu, look->inv, definition) && !inventory_device(look->inv, vgpu.id) &&
-		    !lease_find(&look->leases, vgpu.id) && is_foreign_meant(c, &vgpu) && fate_is_novas(&facts, &vgpu))
-			judge_definition(c, &facts, definition, &vgpu);
+		if (name_defined(&vgpu, inv, definition) && !inventory_device(inv, vgpu.id) &&
+		    !lease_find(&look->leases, vgpu.id) && is_foreign_meant(c, &vgpu) && fate_is_novas(facts, &vgpu))
+			judge_definition(c, facts, definition, &vgpu);
 	}
 	if (c->unless_leased)
 		keep_beside_leases(c);
@@ -256,9 +241,8 @@ static void judge(struct gc *c, const struct look *look)
 /* Leases what the domains run with, and records in `seen` the leases whose domain was seen with the device. */
 static int look_at_domains(struct look *look, struct gc *c, struct err *err)
 {
-	const struct fate_look facts = facts_of(c, look);
 	struct lease_marks seen = { 0 };
-	int r = gc_adopt(c, &facts, &look->leases, err);
+	int r = gc_adopt(c, &look->facts, &look->leases, err);
 
 	/* Read the leases again, so that a new one counts as seen if its device is unplugged before the next pass. */
 	if (r > 0)
@@ -286,15 +270,15 @@ static bool device_exists(const void *arg, const char *id)
 	for (size_t i = 0; i < look->ndefinitions; i++)
 		if (strcmp(look->definitions[i].uuid, id) == 0)
 			return true;
-	return look->undefined || inventory_presence(look->inv, look->host, &vgpu) != ABSENT;
+	return look->undefined || inventory_presence(look->facts.inv, look->facts.store->host, &vgpu) != ABSENT;
 }
 
 static bool is_named(const void *arg, const char *id)
 {
 	const struct look *look = arg;
 
-	return device_exists(arg, id) || lease_find(&look->leases, id) || libvirt_files_names(look->disk, id, NULL) ||
-	       libvirt_files_unread(look->disk, false);
+	return device_exists(arg, id) || lease_find(&look->leases, id) ||
+	       libvirt_files_names(look->facts.disk, id, NULL) || libvirt_files_unread(look->facts.disk, false);
 }
 
 /* Were all cards read? */
@@ -309,13 +293,23 @@ static bool is_complete(const struct inventory *inv)
 	return true;
 }
 
-/* Makes the verdicts, and updates the history. */
-static int judge_all(struct gc *c, struct err *err)
+int gc_judge(struct gc *c, struct err *err)
 {
-	__attribute__((cleanup(look_end))) struct look look = { .host = c->store->host, .inv = &c->looked };
+	__attribute__((cleanup(look_end))) struct look look = { .facts = { .store = c->store,
+									   .policy = c->policy,
+									   .config = c->config,
+									   .inv = &c->looked,
+									   .note = !c->dry,
+									   .unused = c->unused,
+									   .running = c->mark ? &c->running : NULL,
+									   .seen = c->seen } };
 	int64_t began_ms = sys_now_ms();
-	int r = look_around(&look, c, err);
+	int r;
 
+	if (!c->looked_ms)
+		c->looked_ms = began_ms;
+	look.facts.looked_ms = c->looked_ms;
+	r = look_around(&look, c, err);
 	c->garbage = look.leases.garbage;
 	c->aside = look.leases.aside;
 	if (r == 0 && c->seen)
@@ -326,11 +320,11 @@ static int judge_all(struct gc *c, struct err *err)
 	if (c->dry)
 		return 0;
 	if (store_lock(c->store, c->policy->lock_timeout_s * 1000, err) == 0) {
-		types_remember(c->store, look.inv);
+		types_remember(c->store, &c->looked);
 		if (c->config)
 			cards_remember(c->store, c->config);
-		if (is_complete(look.inv))
-			looked_note(c->store, look.inv, began_ms);
+		if (is_complete(&c->looked))
+			looked_note(c->store, &c->looked, began_ms);
 		store_unlock(c->store);
 	}
 	history_tidy(c->store, device_exists, is_named, &look, MEMORY_DAYS);
@@ -339,20 +333,8 @@ static int judge_all(struct gc *c, struct err *err)
 
 int gc_run(struct gc *c, struct err *err)
 {
-	int r;
-
-	if (!c->looked_ms)
-		c->looked_ms = sys_now_ms();
-	c->items = NULL;
-	c->notes = NULL;
-	c->n = c->nnotes = 0;
-	c->looked = (struct inventory){ 0 };
-	c->disk = NULL;
-	c->running = (struct running){ 0 };
-	c->undefined = (struct err){ 0 };
-	r = judge_all(c, err);
-	if (r < 0 || c->dry)
-		return r;
+	if (gc_judge(c, err) < 0)
+		return -err->code;
 	gc_finish(c);
 	return 0;
 }
@@ -364,10 +346,6 @@ void gc_free(struct gc *c)
 	inventory_free(&c->looked);
 	running_free(&c->running);
 	libvirt_files_free(c->disk);
-	c->disk = NULL;
-	c->items = NULL;
-	c->notes = NULL;
-	c->n = c->nnotes = 0;
 }
 
 bool gc_say_garbage(const struct gc *c, char text[GC_GARBAGE_SIZE])

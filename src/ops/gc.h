@@ -84,16 +84,17 @@ struct gc {
 };
 
 /*
- * Makes the pass. An error means that nothing could be judged (open devices or libvirt's files are unreadable); an
- * error with one item sets that item's `trouble`. Takes at most `release_timeout` plus `driver_cleanup`, plus the
- * driver's time for the pass's own writes.
+ * Makes the pass, which is new. An error means that nothing could be judged (open devices or libvirt's files are
+ * unreadable); an error with one item sets that item's `trouble`. Takes at most `release_timeout` plus
+ * `driver_cleanup`, plus the driver's time for the pass's own writes.
  */
 int gc_run(struct gc *gc, struct err *err);
 void gc_free(struct gc *gc);
 
 #define autogc __attribute__((cleanup(gc_free)))
 
-/* The parts of gc_run(). gc_finish() releases what has been judged. */
+/* The parts of gc_run(): gc_finish() releases what gc_judge() has judged, except in a dry pass. */
+int gc_judge(struct gc *gc, struct err *err);
 void gc_finish(struct gc *gc);
 
 /*

@@ -118,10 +118,10 @@ static void remove_orphans(struct gc *c)
 
 void gc_finish(struct gc *c)
 {
-	for (size_t i = 0; i < c->n; i++)
+	for (size_t i = 0; !c->dry && i < c->n; i++)
 		if (is_claimed(&c->items[i]))
 			claim(c, &c->items[i]);
-	if (c->mark)
+	if (c->dry || c->mark)
 		return;
 	finish_leases(c);
 	remove_orphans(c);
