@@ -153,35 +153,38 @@ static void run_table(struct check *check)
 	}
 }
 
-int check_plan(struct check *check, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
+int check_plan(struct check *check, const struct config *config, const struct request *request, enum plan_mode mode,
+	       struct err *err)
 {
-	if (!check->no_start.code)
-		return preview_again(&check->start, lifecycle, mode, err);
-	*err = check->no_start;
-	return -err->code;
+	if (check->no_start.code) {
+		*err = check->no_start;
+		return -err->code;
+	}
+	check->world->config = config;
+	check->world->asked = request;
+	check->world->mode = mode;
+	return preview_plan(&check->plan, check->world, err);
 }
 
 /* Looks at the host, even if its leases cannot be read; then no start can be planned. */
-static int look_at_host(struct check *check, struct err *err)
+static int look_at_host(struct check *check, struct store *none, struct err *err)
 {
-	struct world *world = &check->start.world;
+	struct world *world = check->world;
 
 	check->no_start = check->store_err;
 	*world = (struct world){ .host = check->host, .store = &check->store, .config = check->config };
 	if (check->store_result == 0 && survey_see(world, &check->no_start) == 0)
 		return 0;
 	survey_end(world);
-	*world = (struct world){ .host = check->host, .store = &check->start.store, .config = check->config };
+	*world = (struct world){ .host = check->host, .store = none, .config = check->config };
 	return survey_see(world, err);
 }
 
-/* Returns the world to the caller, without what the checks have added for planning starts. */
-static void give_back(struct check *check, const struct config *config)
+/* Removes from the caller's world what the checks have added for planning starts. */
+static void give_back(struct world *world, const struct config *config)
 {
-	struct world *world = check->seen;
 	struct err ignored;
 
-	*world = check->start.world;
 	world->config = config;
 	world->asked = NULL;
 	world->mode = PLAN_PREPARE;
@@ -194,16 +197,15 @@ static void give_back(struct check *check, const struct config *config)
 
 static void run(struct check *check)
 {
-	struct world *world = &check->start.world;
-	const struct config *config = check->seen ? check->seen->config : NULL;
+	struct world own = { 0 }, *world = check->seen ? check->seen : &own;
+	struct store none = STORE_NONE;
+	const struct config *config = world->config;
 	struct err err;
 
 	check->store_result = store_open(&check->store, check->host, false, &check->store_err);
-	check->start = (struct preview){ .store = STORE_NONE };
+	check->world = world;
 	check->what = "pgpu";
-	if (check->seen)
-		*world = *check->seen;
-	if (!check->seen && look_at_host(check, &err) < 0) {
+	if (!check->seen && look_at_host(check, &none, &err) < 0) {
 		check_fail(check, "see that /sys is mounted", "the host cannot be read: %s", err.text);
 	} else if (check->config) {
 		check->inv = &world->inv;
@@ -226,9 +228,9 @@ static void run(struct check *check)
 	libvirt_files_free(steal_ptr(&check->disk));
 	free(steal_ptr(&check->explained));
 	check->inv = NULL;
-	plan_free(&check->start.plan);
+	plan_free(&check->plan);
 	if (check->seen)
-		give_back(check, config);
+		give_back(world, config);
 	else
 		survey_end(world);
 	store_close(&check->store);

@@ -50,7 +50,8 @@ struct check {
 	char where[CHECK_WHERE_SIZE]; /* the place of its next finding; "" the host */
 	char fix[REASON_SIZE];        /* the fix of its next finding, from check_fix() */
 	const struct inventory *inv;  /* NULL: the configuration or the host is unreadable */
-	struct preview start;         /* the last start that was planned; all checks use start.world */
+	struct world *world;          /* `seen`, or the check's own */
+	struct plan plan;             /* of the last start that was planned */
 	struct err no_start;          /* why no start can be planned; .code 0: one can */
 	struct store store;
 	int store_result; /* of store_open(): 0, or a negative errno with its text in `store_err` */

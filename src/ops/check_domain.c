@@ -93,10 +93,7 @@ static bool has_other_type(const struct check *check, const struct request *requ
 static void report_refused(struct check *check, const struct domxml *doc, const char *path)
 {
 	const struct request *request = domxml_request(doc);
-	struct lifecycle lifecycle = {
-		.host = check->host, .config = check->config, .policy = &check->config->policy, .request = request
-	};
-	const struct plan *plan = &check->start.plan;
+	const struct plan *plan = &check->plan;
 	bool doubtful = false, mdev;
 	struct err err;
 	int r;
@@ -105,7 +102,7 @@ static void report_refused(struct check *check, const struct domxml *doc, const 
 		doubtful |= is_doubtful(check, &request->vgpus[i]);
 	if (!doubtful || libvirt_files_has_status(check->host, request->name))
 		return;
-	r = check_plan(check, &lifecycle, PLAN_PREPARE, &err);
+	r = check_plan(check, check->config, request, PLAN_PREPARE, &err);
 	/* Missing permission and exhausted capacity are not the domain's fault. The quota has its own check. */
 	if (r < 0 ? check_denied(err.code)
 		  : plan->kind != PLAN_REFUSE || plan->no_quota ||

@@ -236,8 +236,8 @@ void check_cards(struct check *check)
 {
 	const struct inventory *inv = check->inv;
 	int libvirt = libvirt_files_libvirt(check->host);
-	const struct missing_card *missing = check->start.world.missing_cards;
-	const size_t n = check->start.world.nmissing_cards;
+	const struct missing_card *missing = check->world->missing_cards;
+	const size_t n = check->world->nmissing_cards;
 
 	check->ncards = inv->npgpus;
 	for (size_t i = 0; i < inv->npgpus; i++)

@@ -19,21 +19,18 @@ struct start {
 	struct config config;
 	struct vgpu_request vgpu;
 	struct request request;
-	struct lifecycle lifecycle;
-	struct plan *plan; /* the last one */
-	int planned;       /* 0, or an error, which is also a refusal */
+	const struct plan *plan; /* the last one */
+	int planned;             /* 0, or an error, which is also a refusal */
 	struct err err;
 };
 
 /* Copies the configuration without its quotas, unless all are 0: other quotas say nothing about the host. */
 static void start_begin(struct start *s, struct check *check)
 {
-	*s = (struct start){ .plan = &check->start.plan,
+	*s = (struct start){ .plan = &check->plan,
 			     .config = *check->config,
 			     .vgpu = { .has_metadata = true },
-			     .request = { .name = "vgpu-lease-check", .vgpus = &s->vgpu, .nvgpus = 1 },
-			     .lifecycle = { .host = check->host, .config = &s->config, .request = &s->request } };
-	s->lifecycle.policy = &s->config.policy;
+			     .request = { .name = "vgpu-lease-check", .vgpus = &s->vgpu, .nvgpus = 1 } };
 	s->config.policy.reuse_free |= s->config.policy.nova;
 	s->config.nquotas = 0;
 	s->config.quota_default = NO_LIMIT;
@@ -145,7 +142,7 @@ static void plan_start(struct check *check, struct start *s, enum plan_mode mode
 {
 	s->vgpu.any = mode == PLAN_ASSIGN;
 	uuid_random(s->vgpu.id);
-	s->planned = check_plan(check, &s->lifecycle, mode, &s->err);
+	s->planned = check_plan(check, &s->config, &s->request, mode, &s->err);
 }
 
 /* Nova gives an instance an unused vGPU, if there is one, before it creates another. */

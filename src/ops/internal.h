@@ -25,8 +25,9 @@ void check_report(struct check *check, enum check_status status, const char *fix
 /* Formats the fix of the next finding. */
 const char *check_fix(struct check *check, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Plans a start in check->start, without reading the host again. */
-int check_plan(struct check *check, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err);
+/* Makes check->plan for this request, without reading the host again. */
+int check_plan(struct check *check, const struct config *config, const struct request *request, enum plan_mode mode,
+	       struct err *err);
 
 /* Reports what cannot be read: for root as a failure; for other users, who have fewer rights, as a warning. */
 void check_unreadable(struct check *check, const char *fix, const struct err *err);

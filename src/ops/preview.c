@@ -28,18 +28,16 @@ static void exclude_unlockable(struct world *world)
 	}
 }
 
-static int make_plan(struct preview *p, struct err *err)
+static int make_plan(struct plan *plan, struct world *world, struct err *err)
 {
-	struct world *world = &p->world;
-
 	exclude_unlockable(world);
-	plan_free(&p->plan);
-	plan_make(&p->plan, world);
-	if (p->plan.kind == PLAN_REFUSE && !world->wide) {
+	plan_free(plan);
+	plan_make(plan, world);
+	if (plan->kind == PLAN_REFUSE && !world->wide) {
 		if (survey_look(world, err) < 0)
 			return -err->code;
-		plan_free(&p->plan);
-		plan_make(&p->plan, world);
+		plan_free(plan);
+		plan_make(plan, world);
 	}
 	return 0;
 }
@@ -62,16 +60,12 @@ int preview_make(struct preview *p, const struct lifecycle *lifecycle, enum plan
 		return -err->code;
 	if (lifecycle_refuse_running(lifecycle, world, err) < 0)
 		return mode == PLAN_RESTORE ? 0 : -err->code;
-	return make_plan(p, err);
+	return make_plan(&p->plan, world, err);
 }
 
-int preview_again(struct preview *p, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
+int preview_plan(struct plan *plan, struct world *world, struct err *err)
 {
-	p->lifecycle = lifecycle;
-	p->world.mode = mode;
-	p->world.config = lifecycle->config;
-	p->world.asked = lifecycle->request;
-	return survey_see(&p->world, err) < 0 ? -err->code : make_plan(p, err);
+	return survey_see(world, err) < 0 ? -err->code : make_plan(plan, world, err);
 }
 
 /* Would a start that has failed with `r`, before the plan or while writing its leases, go on without leases? */

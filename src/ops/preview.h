@@ -31,8 +31,8 @@ struct preview {
  */
 int preview_make(struct preview *preview, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err);
 
-/* Plans with what preview->world has seen of the host (survey_see()), which is not read again. */
-int preview_again(struct preview *preview, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err);
+/* Plans a request of `world` as preview_make() does. A host that survey_see() has read is not read again. */
+int preview_plan(struct plan *plan, struct world *world, struct err *err);
 
 /*
  * Makes the plan and `rewritten`, and checks the state that the hook would write: decides as the hook would, but waits
