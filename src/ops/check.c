@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Would a start be refused now? The table of checks, what they share, and how they report. */
+/* Would a start be refused now? The order of the checks, what they share, and how they report. */
 #include "ops/check.h"
 
 #include <errno.h>
@@ -13,30 +13,6 @@
 #include "host/inventory.h"
 #include "host/libvirt_files.h"
 #include "internal.h"
-
-/* What a check needs. If it is missing, another finding reports that, and the check is skipped. */
-enum { NEEDS_NOTHING = 0, NEEDS_POOL = 1, NEEDS_STORE = 2, NEEDS_FILES = 4 };
-
-static const struct {
-	const char *what;
-	void (*run)(struct check *check);
-	unsigned int needs;
-	bool of_pool; /* the check also runs with only_pool */
-} checks[] = {
-	{ "pgpu", check_cards, NEEDS_POOL, true },
-	{ "type", check_starts, NEEDS_POOL, true },
-	{ "mdevctl", check_definitions, NEEDS_POOL | NEEDS_FILES, false },
-	{ "nova", check_nova, NEEDS_POOL, false },
-	{ "hook", check_hook, NEEDS_NOTHING, false },
-	{ "libvirt", check_libvirt, NEEDS_NOTHING, false },
-	{ "domain", check_domains, NEEDS_FILES, false },
-	{ "state", check_state, NEEDS_NOTHING, false },
-	{ "state", check_locks, NEEDS_STORE, false },
-	{ "state", check_garbage, NEEDS_STORE, false },
-	{ "handler", check_handler, NEEDS_STORE, false },
-	{ "lease", check_leases, NEEDS_STORE, false },
-	{ "quota", check_quotas, NEEDS_STORE, false },
-};
 
 struct check *check_at(struct check *check, const char *fmt, ...)
 {
@@ -139,18 +115,38 @@ static void config_passes(struct check *check, const struct config *config)
 			report_note(check, CHECK_WARN, &config->warnings.list[i], "correct the file, or ignore this");
 }
 
-static void run_table(struct check *check)
+static void run_one(struct check *check, const char *what, void (*run)(struct check *check))
 {
-	const unsigned int missing = (check->inv ? 0 : NEEDS_POOL) | (check->store_result < 0 ? NEEDS_STORE : 0) |
-				     (check->disk ? 0 : NEEDS_FILES);
+	check->what = what;
+	check->where[0] = '\0';
+	run(check);
+}
 
-	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
-		if ((check->only_pool && !checks[i].of_pool) || checks[i].needs & missing)
-			continue;
-		check->what = checks[i].what;
-		check->where[0] = '\0';
-		checks[i].run(check);
+/* If what a check needs is missing, another finding reports that, and the check is skipped. */
+static void run_all(struct check *check)
+{
+	if (check->inv) {
+		run_one(check, "pgpu", check_cards);
+		run_one(check, "type", check_starts);
 	}
+	if (check->only_pool)
+		return;
+	if (check->inv && check->disk)
+		run_one(check, "mdevctl", check_definitions);
+	if (check->inv)
+		run_one(check, "nova", check_nova);
+	run_one(check, "hook", check_hook);
+	run_one(check, "libvirt", check_libvirt);
+	if (check->disk)
+		run_one(check, "domain", check_domains);
+	run_one(check, "state", check_state);
+	if (check->store_result < 0)
+		return;
+	run_one(check, "state", check_locks);
+	run_one(check, "state", check_garbage);
+	run_one(check, "handler", check_handler);
+	run_one(check, "lease", check_leases);
+	run_one(check, "quota", check_quotas);
 }
 
 int check_plan(struct check *check, const struct config *config, const struct request *request, enum plan_mode mode,
@@ -224,7 +220,7 @@ static void run(struct check *check)
 	check->what = "domain";
 	if (!check->only_pool && libvirt_files_read(&check->disk, check->host, &err) < 0)
 		check_unreadable(check, "fix the cause", &err);
-	run_table(check);
+	run_all(check);
 	libvirt_files_free(steal_ptr(&check->disk));
 	free(steal_ptr(&check->explained));
 	check->inv = NULL;

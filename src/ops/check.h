@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Would a start be refused now, and is the host as configured? Reads only. Everything that is checked becomes a
- * finding, even if it is in order. The table in check.c has the checks in their order; check_*.c contain them.
+ * finding, even if it is in order. check.c calls the checks in their order; check_*.c contain them.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Shared by the files of this directory. For the checks: how to report, and the checks of the table in check.c.
+ * Shared by the files of this directory. For the checks: how to report, and what check.c calls.
  *
  *     check_warn(check_at_path(check, "etc/..."), "remove it", "is not a directory");
  */
