@@ -131,10 +131,8 @@ static void run_all(struct check *check)
 	}
 	if (check->only_pool)
 		return;
-	if (check->inv && check->disk)
-		run_one(check, "mdevctl", check_definitions);
 	if (check->inv)
-		run_one(check, "nova", check_nova);
+		run_one(check, "mdevctl", check_definitions); /* also "nova" */
 	run_one(check, "hook", check_hook);
 	run_one(check, "libvirt", check_libvirt);
 	if (check->disk)

@@ -81,36 +81,6 @@ static bool is_miscounted(struct check *check, const struct nova_inventory *nova
 	return true;
 }
 
-void check_definitions(struct check *check)
-{
-	autofree struct definition *list = NULL;
-	struct nova_inventory nova = { 0 };
-	struct err err;
-	size_t n, good = 0;
-
-	if (mdevctl_definitions(&list, &n, check->host, &err) < 0) {
-		check_unreadable(check, "correct or remove the file", &err);
-		return;
-	}
-	if (check->config->policy.nova)
-		nova_inventory_make(&nova, check->inv, list, n);
-	for (size_t i = 0; i < n; i++) {
-		const struct inv_parent *parent = inventory_parent(check->inv, list[i].parent);
-		char path[sizeof("etc/mdevctl.d//") + PARENT_SIZE + UUID_SIZE];
-
-		snprintf(path, sizeof(path), "etc/mdevctl.d/%s/%s", list[i].parent, list[i].uuid);
-		check_at_path(check, path);
-		good += !is_second(check, &list[i]) && !goes_against(check, &list[i]) &&
-			!is_miscounted(check, &nova, &list[i]) && parent && parent->card->framework == FW_MDEV &&
-			pool_gives(parent, list[i].type);
-	}
-	nova_inventory_free(&nova);
-	check_at(check, "%s", "");
-	if (good)
-		check_pass(check, "%zu definition%s %s the pool", good, good == 1 ? "" : "s",
-			   good == 1 ? "matches" : "match");
-}
-
 /* All providers of one type on one pGPU. */
 struct sum {
 	const struct section *section;
@@ -202,18 +172,43 @@ static void look_at_pgpu(struct check *check, const struct nova_inventory *nova,
 	}
 }
 
-void check_nova(struct check *check)
+static void look_at_definitions(struct check *check, const struct nova_inventory *nova, const struct definition *list,
+				size_t n)
 {
-	autofree struct definition *definitions = NULL;
-	struct nova_inventory nova;
+	size_t good = 0;
+
+	for (const struct definition *d = list; d < list + n; d++) {
+		const struct inv_parent *parent = inventory_parent(check->inv, d->parent);
+		char path[sizeof("etc/mdevctl.d//") + PARENT_SIZE + UUID_SIZE];
+
+		snprintf(path, sizeof(path), "etc/mdevctl.d/%s/%s", d->parent, d->uuid);
+		check_at_path(check, path);
+		good += !is_second(check, d) && !goes_against(check, d) && !is_miscounted(check, nova, d) && parent &&
+			parent->card->framework == FW_MDEV && pool_gives(parent, d->type);
+	}
+	check_at(check, "%s", "");
+	if (good)
+		check_pass(check, "%zu definition%s %s the pool", good, good == 1 ? "" : "s",
+			   good == 1 ? "matches" : "match");
+}
+
+void check_definitions(struct check *check)
+{
+	autofree struct definition *list = NULL;
+	struct nova_inventory nova = { 0 };
 	struct err err;
 	size_t n;
 
-	/* check_definitions() reports a definition that cannot be read. */
-	if (!check->config->policy.nova || mdevctl_definitions(&definitions, &n, check->host, &err) < 0)
+	if (mdevctl_definitions(&list, &n, check->host, &err) < 0) {
+		check_unreadable(check, "correct or remove the file", &err);
 		return;
-	nova_inventory_make(&nova, check->inv, definitions, n);
-	for (size_t g = 0; g < check->inv->npgpus; g++)
+	}
+	if (check->config->policy.nova)
+		nova_inventory_make(&nova, check->inv, list, n);
+	if (check->disk)
+		look_at_definitions(check, &nova, list, n);
+	check->what = "nova";
+	for (size_t g = 0; check->config->policy.nova && g < check->inv->npgpus; g++)
 		for (size_t i = 0; i < check->config->nsections; i++)
 			look_at_pgpu(check, &nova, check->inv->pgpus[g], &check->config->sections[i]);
 	nova_inventory_free(&nova);

@@ -38,7 +38,6 @@ bool check_denied(int code);
 void check_cards(struct check *check);
 void check_starts(struct check *check);
 void check_definitions(struct check *check);
-void check_nova(struct check *check);
 
 void check_hook(struct check *check);
 void check_libvirt(struct check *check);
