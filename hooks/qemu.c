@@ -13,13 +13,13 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "internal.h"
 #include "ops/lifecycle.h"
 #include "base/args.h"
 #include "base/auto.h"
@@ -38,19 +38,20 @@
 enum { SHOWN_NAME = 120, HOST_NAME_SIZE = 65, PREFIX_SIZE = SHOWN_NAME + 48, EXIT_REFUSED = 1 };
 
 struct hook {
-	struct call call;
+	struct args args;
+	bool dry_run;
+	const char *guest, *op, *subop, *extra; /* libvirt's four arguments; NULL: --help or --version */
 	struct host host;
-	struct config config;
-	bool read;       /* read_host() has opened the host and tried to read the configuration */
-	bool has_config; /* false: `config` holds the defaults */
+	struct config config; /* the defaults if lifecycle.config is NULL */
+	bool read;            /* read_host() has opened the host and tried to read the configuration */
 	char why_no_config[sizeof(((struct err *)NULL)->text)];
 	char *xml; /* as read from standard input */
 	size_t len;
 	char name[SHOWN_NAME]; /* the domain's name, cut so that the reason and the fix of a refusal fit */
 	char uuid[UUID_SIZE];  /* the domain's; set only for a release, which reads nothing else from the XML */
 	struct domxml *doc;
-	struct lifecycle lifecycle;
-	bool concerns; /* the domain has a vGPU, or may have one */
+	struct lifecycle lifecycle; /* set as far as the hook has read */
+	bool concerns;              /* the domain has a vGPU, or may have one */
 	int64_t began_ms;
 };
 
@@ -61,6 +62,53 @@ struct operation {
 	bool needs_config;   /* an invalid configuration can make the plan refuse; false: it is only logged */
 	enum plan_mode mode; /* for the preview of the operation */
 };
+
+static const struct arg options[] = {
+	ARG_ROOT,
+	ARG_CONFIG,
+	{ "dry-run", NULL, 0, offsetof(struct hook, dry_run), "Print the steps and the XML, and change nothing", 0 },
+	ARG_HELP,
+	ARG_VERSION,
+	{ 0 },
+};
+
+/*
+ * Exactly four arguments are always libvirt's call, because a domain may be named --dry-run. Any other call has options
+ * first, then "--", then the four arguments.
+ */
+static int parse_call(struct hook *hook, int argc, char **argv, struct err *err)
+{
+	char **words = argv + 1;
+
+	if (argc != 5) {
+		if (args_parse(hook, options, argc, argv, err) < 0)
+			return -err->code;
+		if (hook->args.help || hook->args.version)
+			return 0;
+		if (hook->args.noperands != 4 || hook->args.nfree)
+			return err_set(err, EINVAL, "expected [OPTION]... -- GUEST OP SUBOP EXTRA");
+		words = hook->args.operands;
+	}
+	hook->guest = words[0];
+	hook->op = words[1];
+	hook->subop = words[2];
+	hook->extra = words[3];
+	return 0;
+}
+
+/* Returns the exit status. */
+static int print_help(const struct hook *hook)
+{
+	if (hook->args.version) {
+		fputs(ARGS_VERSION("vgpu-lease"), stdout);
+	} else {
+		printf("usage: qemu [OPTION]... -- GUEST OP SUBOP EXTRA\n\n"
+		       "The libvirt hook of vgpu-lease. libvirt runs it without options, with the domain\n"
+		       "XML on standard input. GUEST is the domain's name; EXTRA is often -.\n\n");
+		args_help(stdout, options, 0);
+	}
+	return fflush(stdout) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
 
 static int write_out(void *unused, const char *data, size_t len, struct err *err)
 {
@@ -80,7 +128,7 @@ static int act(const struct hook *hook, const struct operation *operation, struc
 	case COUNT_RECONNECT:
 		return lifecycle_reconnect(lifecycle, err);
 	case COUNT_RELEASE:
-		return lifecycle_release(&hook->host, &hook->config, hook->uuid, hook->name, hook->call.extra, err);
+		return lifecycle_release(&hook->host, &hook->config, hook->uuid, hook->name, hook->extra, err);
 	case COUNT_MIGRATE:
 	case COUNT_RESTORE:
 		return lifecycle_arrive(lifecycle, operation->mode, write_out, NULL, err);
@@ -97,20 +145,12 @@ static const struct operation operations[] = {
 };
 
 /* Returns NULL for start, started, stopped, attach and any operation that libvirt may add. */
-static const struct operation *find_operation(const struct call *call)
+static const struct operation *find_operation(const struct hook *hook)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(operations); i++)
-		if (strcmp(operations[i].op, call->op) == 0 && strcmp(operations[i].subop, call->subop) == 0)
+		if (strcmp(operations[i].op, hook->op) == 0 && strcmp(operations[i].subop, hook->subop) == 0)
 			return &operations[i];
 	return NULL;
-}
-
-/* Reads the XML without a limit, because libvirt holds it in memory too. The parser has its own limit. */
-static int read_xml(struct hook *hook, struct err *err)
-{
-	int r = sys_slurp(STDIN_FILENO, SIZE_MAX, &hook->xml, &hook->len);
-
-	return r < 0 ? err_sys(err, -r, "cannot read the domain XML from standard input") : 0;
 }
 
 /* Without a configuration, stores the reason for a later refusal. Fails if the file exists but is unusable. */
@@ -118,14 +158,16 @@ static int read_config(struct hook *hook, struct err *err)
 {
 	int r;
 
-	if (!hook->call.args.root && geteuid() != 0) {
+	hook->lifecycle.powerless = !hook->args.root && geteuid() != 0;
+	if (hook->lifecycle.powerless) {
 		snprintf(hook->why_no_config, sizeof(hook->why_no_config), "libvirt does not run as root");
 		return 0;
 	}
-	r = inventory_load_config(&hook->config, &hook->host, hook->call.args.config, err);
-	hook->has_config = r == 0;
-	if (r == 0)
+	r = inventory_load_config(&hook->config, &hook->host, hook->args.config, err);
+	if (r == 0) {
+		hook->lifecycle.config = &hook->config;
 		return 0;
+	}
 	if (r == -ENOENT) {
 		err_in(err, "no configuration");
 		text_add(err->text, sizeof(err->text), "; " INVENTORY_NO_CONFIG_FIX);
@@ -136,7 +178,7 @@ static int read_config(struct hook *hook, struct err *err)
 
 static int open_host(struct hook *hook, struct err *err)
 {
-	return hook->host.root >= 0 ? 0 : host_open(&hook->host, hook->call.args.root, err);
+	return hook->host.root >= 0 ? 0 : host_open(&hook->host, hook->args.root, err);
 }
 
 static int read_host(struct hook *hook, struct err *err)
@@ -181,7 +223,7 @@ static int gate(struct hook *hook, enum count_op what, struct err *err)
 		log_warn("%s", err->text);
 	if (hook->host.root < 0)
 		return 0;
-	return (hook->has_config && hostdev_filter_possible(&hook->config)) ||
+	return (hook->lifecycle.config && hostdev_filter_possible(&hook->config)) ||
 	       (what == COUNT_PREPARE && lease_any(&hook->host));
 }
 
@@ -194,7 +236,7 @@ static int read_owner(struct hook *hook, struct err *err)
 		memcpy(hook->uuid, domxml_request(hook->doc)->uuid, sizeof(hook->uuid));
 	}
 	if (read_host(hook, err) < 0)
-		log_warn("%s: %s", hook->call.op, err->text);
+		log_warn("%s: %s", hook->op, err->text);
 	return 1;
 }
 
@@ -209,6 +251,8 @@ static int read_hostdevs(struct hook *hook, const struct operation *operation, s
 	if (r < 0)
 		return r;
 	request = domxml_request(hook->doc);
+	hook->lifecycle.doc = hook->doc;
+	hook->lifecycle.request = request;
 	if (request->nvgpus == 0)
 		return 0;
 	r = read_host(hook, err);
@@ -218,44 +262,17 @@ static int read_hostdevs(struct hook *hook, const struct operation *operation, s
 		log_warn("%s: %s", operation->op, err->text);
 	if (operation->what == COUNT_PREPARE && hostdev_refuse_pgpu(request, &hook->host, err) < 0)
 		return -err->code;
-	hostdev_filter_keep(hook->doc, &hook->host, hook->has_config ? &hook->config : NULL, NULL);
+	hostdev_filter_keep(hook->doc, &hook->host, hook->lifecycle.config, NULL);
 	if (large && request->nvgpus > 0)
 		return domxml_too_large(hook->doc, err);
 	return request->nvgpus > 0;
-}
-
-static void set_lifecycle(struct hook *hook)
-{
-	hook->lifecycle = (struct lifecycle){ .host = &hook->host,
-					      .config = hook->has_config ? &hook->config : NULL,
-					      .policy = &hook->config.policy,
-					      .why_no_config = hook->why_no_config,
-					      .powerless = !hook->call.args.root && geteuid() != 0,
-					      .doc = hook->doc,
-					      .request = hook->doc ? domxml_request(hook->doc) : NULL };
-}
-
-/* Reads the domain's data and returns 1, or returns 0 if the domain has no vGPU (for a release: nor a lease). */
-static int read_all(struct hook *hook, const struct operation *operation, struct err *err)
-{
-	bool by_lease = operation->what == COUNT_RELEASE;
-	int r;
-
-	if (read_xml(hook, err) < 0)
-		return -err->code;
-	if (!gate(hook, operation->what, err))
-		return 0;
-	hook->began_ms = sys_now_ms();
-	r = by_lease ? read_owner(hook, err) : read_hostdevs(hook, operation, err);
-	set_lifecycle(hook);
-	return r;
 }
 
 static void print_remark(void *arg, const char *text, const char *fix)
 {
 	const struct hook *hook = arg;
 
-	text_line(stderr, "domain %s: %s; %s", hook->call.guest, text, fix);
+	text_line(stderr, "domain %s: %s; %s", hook->guest, text, fix);
 }
 
 /* Prints the plan of an operation that leases, and the XML that the domain would get. Not inlined, to save stack. */
@@ -296,27 +313,33 @@ static void resume(struct hook *hook)
 	struct err err;
 
 	if (!memmem(hook->xml, hook->len, DOMXML_NOVA_NS_PREFIX, strlen(DOMXML_NOVA_NS_PREFIX)) ||
-	    open_host(hook, &err) < 0 || !lifecycle_may_be_resumed(&hook->host, hook->call.guest) ||
+	    open_host(hook, &err) < 0 || !lifecycle_may_be_resumed(&hook->host, hook->guest) ||
 	    (read_host(hook, &err) < 0 && hook->host.root < 0))
 		return;
-	set_lifecycle(hook);
-	lifecycle_resumed(&hook->lifecycle, hook->call.guest);
+	lifecycle_resumed(&hook->lifecycle, hook->guest);
 }
 
 static int run(struct hook *hook, const struct operation *operation, struct err *err)
 {
-	int r = operation ? read_all(hook, operation, err) : read_xml(hook, err);
+	/* Without a limit, because libvirt holds the XML in memory too. The parser has its own limit. */
+	int r = sys_slurp(STDIN_FILENO, SIZE_MAX, &hook->xml, &hook->len);
 
-	hook->concerns = operation && r != 0;
+	if (r < 0)
+		return err_sys(err, -r, "cannot read the domain XML from standard input");
+	if (operation && gate(hook, operation->what, err)) {
+		hook->began_ms = sys_now_ms();
+		r = operation->what == COUNT_RELEASE ? read_owner(hook, err) : read_hostdevs(hook, operation, err);
+	}
+	hook->concerns = r != 0;
 	if (r < 0)
 		return r;
-	if (r == 0 && hook->call.dry_run)
+	if (r == 0 && hook->dry_run)
 		return write_out(NULL, hook->xml, hook->len, err);
 	if (r == 0 && operation->what == COUNT_PREPARE)
 		resume(hook);
 	if (r == 0)
 		return 0;
-	return hook->call.dry_run ? dry_run(hook, operation, err) : act(hook, operation, err);
+	return hook->dry_run ? dry_run(hook, operation, err) : act(hook, operation, err);
 }
 
 static void log_refusal(const struct hook *hook, const struct err *err)
@@ -327,7 +350,7 @@ static void log_refusal(const struct hook *hook, const struct err *err)
 					   .name = request ? request->name : NULL,
 					   .reason = refusal_word(refusal_of(err)) };
 
-	event_log(EVENT_REFUSED, &about, "%s: domain %s: %s", hook->call.op, hook->name, err->text);
+	event_log(EVENT_REFUSED, &about, "%s: domain %s: %s", hook->op, hook->name, err->text);
 }
 
 /*
@@ -342,10 +365,10 @@ static void name_refused(char prefix[PREFIX_SIZE], const struct hook *hook, cons
 		snprintf(prefix, PREFIX_SIZE, "vgpu-lease: domain %s", hook->name);
 		return;
 	}
-	if (!hook->call.args.root && gethostname(own, sizeof(own) - 1) < 0)
+	if (!hook->args.root && gethostname(own, sizeof(own) - 1) < 0)
 		own[0] = '\0';
 	text_cut(shown, sizeof(shown), hook->name);
-	text_cut(host, sizeof(host), hook->call.args.root ? hook->call.args.root : own);
+	text_cut(host, sizeof(host), hook->args.root ? hook->args.root : own);
 	snprintf(prefix, PREFIX_SIZE, "vgpu-lease: domain %s: %shost %s", shown,
 		 operation->what == COUNT_MIGRATE ? "target " : "", *host ? host : "(unknown)");
 }
@@ -360,7 +383,10 @@ static void hook_free(struct hook *hook)
 
 static int serve(int argc, char **argv)
 {
-	struct hook hook = { .host.root = -1 };
+	struct hook hook = {
+		.host.root = -1,
+		.lifecycle = { .host = &hook.host, .policy = &hook.config.policy, .why_no_config = hook.why_no_config }
+	};
 	const struct operation *operation;
 	struct err err = { 0 };
 	char prefix[PREFIX_SIZE];
@@ -370,22 +396,22 @@ static int serve(int argc, char **argv)
 	sys_begin();
 	umask(077);
 	signal(SIGPIPE, SIG_IGN);
-	if (call_parse(&hook.call, argc, argv, &err) < 0)
+	if (parse_call(&hook, argc, argv, &err) < 0)
 		return args_usage_error("qemu", &err);
-	if (!hook.call.guest)
-		return call_print_help(&hook.call);
-	text_set_root(hook.call.args.root);
-	text_cut(hook.name, sizeof(hook.name), hook.call.guest);
-	operation = find_operation(&hook.call);
-	can_fail = hook.call.dry_run || (operation && operation->may_refuse);
+	if (!hook.guest)
+		return print_help(&hook);
+	text_set_root(hook.args.root);
+	text_cut(hook.name, sizeof(hook.name), hook.guest);
+	operation = find_operation(&hook);
+	can_fail = hook.dry_run || (operation && operation->may_refuse);
 	mem_exit_status(can_fail ? EXIT_REFUSED : EXIT_SUCCESS);
 	/* Recorded for every call, because nothing else shows that libvirt calls the hook at all. */
-	if (!hook.call.dry_run)
-		store_note_call(hook.call.args.root);
-	if (!operation && !hook.call.dry_run)
+	if (!hook.dry_run)
+		store_note_call(hook.args.root);
+	if (!operation && !hook.dry_run)
 		return EXIT_SUCCESS;
-	if (!hook.call.dry_run)
-		log_open("vgpu-lease", hook.call.args.root);
+	if (!hook.dry_run)
+		log_open("vgpu-lease", hook.args.root);
 	r = run(&hook, operation, &err);
 	if (r < 0) {
 		refused = can_fail;
@@ -394,10 +420,10 @@ static int serve(int argc, char **argv)
 			name_refused(prefix, &hook, operation);
 			err_print(stderr, prefix, &err);
 		} else {
-			log_warn("%s: domain %s: %s", hook.call.op, hook.name, err.text);
+			log_warn("%s: domain %s: %s", hook.op, hook.name, err.text);
 		}
 	}
-	if (hook.concerns && !hook.call.dry_run && hook.host.root >= 0)
+	if (hook.concerns && !hook.dry_run && hook.host.root >= 0)
 		counts_add(&hook.host, operation->what, sys_now_ms() - hook.began_ms,
 			   refused ? refusal_of(&err) : REFUSAL_NONE);
 	hook_free(&hook);

@@ -96,7 +96,7 @@ worded() {
 	cp "$1" "$tree/$1"
 }
 worded src/cli/out.c 'const char *z = "it is told";' told "an old word in a message"
-worded hooks/call.c 'const char *z = "it goes\\n" "on";' 'goes on' "also in two strings"
+worded hooks/qemu.c 'const char *z = "it goes\\n" "on";' 'goes on' "also in two strings"
 worded etc/vgpu-lease.conf '# At most so\n# many.' 'so many' "in a comment of the configuration, over the end of a line"
 worded man/vgpu-lease.8 'Of a domain:' 'Of a' "in a manual page"
 worded doc/quickstart.md 'Also for guests, too.' ', too' "in a document"
