@@ -133,8 +133,7 @@ static void run_all(struct check *check)
 		return;
 	if (check->inv)
 		run_one(check, "mdevctl", check_definitions); /* also "nova" */
-	run_one(check, "hook", check_hook);
-	run_one(check, "libvirt", check_libvirt);
+	run_one(check, "hook", check_hook);                   /* also "libvirt" */
 	if (check->disk)
 		run_one(check, "domain", check_domains);
 	run_one(check, "state", check_state);

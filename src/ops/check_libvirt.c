@@ -87,71 +87,12 @@ static int64_t hook_since(int dir, const char *path)
 	return time_us(link.st_ctim) > time_us(st.st_ctim) ? time_us(link.st_ctim) : time_us(st.st_ctim);
 }
 
-/*
- * When the oldest executable hook was installed; 0: none. libvirt only remembers that a hook exists, so any
- * older hook makes it call ours too.
- */
-static int64_t hooks_since(const struct check *check)
-{
-	int64_t came = hook_since(check->host->libvirt, HOOKS "/qemu"), since;
-	autoclosedir DIR *dir = sys_list(check->host->libvirt, HOOKS "/qemu.d");
-	const struct dirent *e;
-
-	while ((e = sys_next(dir))) {
-		since = hook_since(sys_list_fd(dir), e->d_name);
-		if (since && (!came || since < came))
-			came = since;
-	}
-	return came;
-}
-
 static bool called_since(const struct check *check, int64_t came)
 {
 	struct stat called;
 
 	return fstatat(check->host->root, STORE_CALLED, &called, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       time_us(called.st_mtim) > came;
-}
-
-/* Has ours been called since there is a hook, which may be another one that calls it? */
-static bool is_called(const struct check *check)
-{
-	int64_t came = hooks_since(check);
-
-	return came && called_since(check, came);
-}
-
-void check_hook(struct check *check)
-{
-	char path[HOOK_PATH_SIZE], found[HOOK_PATH_SIZE] = "", other[HOOK_PATH_SIZE] = "";
-	autoclosedir DIR *dir = sys_list(check->host->libvirt, HOOKS "/qemu.d");
-	int ours = report_hook(check, HOOKS "/qemu", found);
-	const struct dirent *e;
-	struct err denied;
-
-	/* libvirt runs all programs there, in the order of their names. */
-	while ((e = sys_next(dir))) {
-		snprintf(path, sizeof(path), HOOKS "/qemu.d/%s", e->d_name);
-		if (report_hook(check, path, ours ? other : found))
-			ours++;
-	}
-	/* A simulated host has no libvirt to call a hook, unless it has a directory for hooks. */
-	if (ours == 0 && *check->host->name && !sys_exists(check->host->libvirt, HOOKS))
-		return;
-	check_at_path(check, ours ? found : HOOKS);
-	if (ours == 0 && faccessat(check->host->libvirt, HOOKS, X_OK, AT_EACCESS) < 0 && errno == EACCES) {
-		err_set(&denied, EACCES, "cannot be read: permission denied");
-		check_unreadable(check, "fix the cause", &denied);
-	} else if (ours == 0 && is_called(check)) {
-		check_warn(check, "if no hook there calls it, install it as /" HOOKS "/qemu.d/vgpu-lease",
-			   "not found as qemu or in qemu.d, but called since the hook there was installed");
-	} else if (ours == 0)
-		/* In qemu.d our hook replaces no other hook, as it might as .../hooks/qemu. */
-		check_fail(check, "install it as /" HOOKS "/qemu.d/vgpu-lease, then reload libvirtd (or virtqemud)",
-			   "libvirt hook not installed (neither as qemu nor in qemu.d), so libvirt starts every "
-			   "domain without it");
-	if (ours > 1)
-		check_warn(check, "remove one of them", "also installed as /%s, so libvirt runs both", other);
 }
 
 /* The start of the process by the current wall clock, in microseconds, to compare with the times of files. */
@@ -247,10 +188,52 @@ static void judge_daemon(struct check *check, int64_t came)
 			   : "does not call the hook unless it has been reloaded since");
 }
 
-void check_libvirt(struct check *check)
+/* Reports on our hook, or on its absence. `came`: when an executable hook was installed; 0: there is none. */
+static void report_hooks(struct check *check, int ours, const char *found, const char *other, int64_t came)
 {
-	int64_t came = hooks_since(check);
+	struct err denied;
 
+	check_at_path(check, ours ? found : HOOKS);
+	if (ours == 0 && faccessat(check->host->libvirt, HOOKS, X_OK, AT_EACCESS) < 0 && errno == EACCES) {
+		err_set(&denied, EACCES, "cannot be read: permission denied");
+		check_unreadable(check, "fix the cause", &denied);
+	} else if (ours == 0 && came && called_since(check, came)) {
+		/* Another hook may have called it. */
+		check_warn(check, "if no hook there calls it, install it as /" HOOKS "/qemu.d/vgpu-lease",
+			   "not found as qemu or in qemu.d, but called since the hook there was installed");
+	} else if (ours == 0)
+		/* In qemu.d our hook replaces no other hook, as it might as .../hooks/qemu. */
+		check_fail(check, "install it as /" HOOKS "/qemu.d/vgpu-lease, then reload libvirtd (or virtqemud)",
+			   "libvirt hook not installed (neither as qemu nor in qemu.d), so libvirt starts every "
+			   "domain without it");
+	if (ours > 1)
+		check_warn(check, "remove one of them", "also installed as /%s, so libvirt runs both", other);
+}
+
+void check_hook(struct check *check)
+{
+	char path[HOOK_PATH_SIZE] = HOOKS "/qemu", found[HOOK_PATH_SIZE] = "", other[HOOK_PATH_SIZE] = "";
+	autoclosedir DIR *dir = sys_list(check->host->libvirt, HOOKS "/qemu.d");
+	const struct dirent *e;
+	int64_t came = 0; /* libvirt only remembers that a hook exists, so the oldest one makes it call ours too */
+	int ours = 0;
+
+	/* libvirt runs all programs in qemu.d, in the order of their names. */
+	do {
+		int64_t since = hook_since(check->host->libvirt, path);
+
+		if (since && (!came || since < came))
+			came = since;
+		ours += report_hook(check, path, ours ? other : found);
+		e = sys_next(dir);
+		if (e)
+			snprintf(path, sizeof(path), HOOKS "/qemu.d/%s", e->d_name);
+	} while (e);
+	/* A simulated host has no libvirt to call a hook, unless it has a directory for hooks. */
+	if (ours || !*check->host->name || sys_exists(check->host->libvirt, HOOKS))
+		report_hooks(check, ours, found, other, came);
+	check->what = "libvirt";
+	check_at(check, "%s", "");
 	if (came)
 		judge_daemon(check, came);
 }

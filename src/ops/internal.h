@@ -40,7 +40,6 @@ void check_starts(struct check *check);
 void check_definitions(struct check *check);
 
 void check_hook(struct check *check);
-void check_libvirt(struct check *check);
 void check_domains(struct check *check);
 void check_state(struct check *check);
 
