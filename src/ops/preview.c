@@ -68,20 +68,6 @@ int preview_plan(struct plan *plan, struct world *world, struct err *err)
 	return survey_see(world, err) < 0 ? -err->code : make_plan(plan, world, err);
 }
 
-/* Would a start that has failed with `r`, before the plan or while writing its leases, go on without leases? */
-static int go_on_unleased(struct preview *p, const struct lifecycle *lifecycle, const struct plan *plan, int r,
-			  struct err *err)
-{
-	const struct err why = *err;
-
-	r = unleased_check(lifecycle, plan, &p->world.leases, r, err);
-	if (r < 0)
-		return r;
-	snprintf(p->unleased, sizeof(p->unleased), "%s", why.text);
-	plan_free(&p->plan);
-	return 0;
-}
-
 /* Could the leases of the plan be written? A plan that first removes something frees the space for them. */
 static int look_at_leases(struct preview *p, struct err *err)
 {
@@ -99,7 +85,7 @@ static int look_at_leases(struct preview *p, struct err *err)
 		if (!arrives || !lease || lease->state == LEASE_RESERVED)
 			r = lease_would_put(&p->store, id, &space, err);
 	}
-	return r == 0 || arrives ? r : go_on_unleased(p, p->lifecycle, &p->plan, r, err);
+	return r;
 }
 
 /* Makes `rewritten` if the plan has a step for each vGPU or removes something first. Negative: a refusal. */
@@ -117,12 +103,22 @@ static int make_xml(struct preview *p, struct err *err)
 int preview_decide(struct preview *p, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
 {
 	int r = lifecycle->powerless ? 0 : store_would_open(lifecycle->host, err);
+	bool planned = r == 0;
+	struct err why;
 
-	if (r < 0)
-		return mode == PLAN_PREPARE ? go_on_unleased(p, lifecycle, NULL, r, err) : r;
-	if (preview_make(p, lifecycle, mode, err) < 0 || make_xml(p, err) < 0)
+	if (planned && (preview_make(p, lifecycle, mode, err) < 0 || make_xml(p, err) < 0))
 		return -err->code;
-	return look_at_leases(p, err);
+	if (planned)
+		r = look_at_leases(p, err);
+	if (r == 0 || mode != PLAN_PREPARE)
+		return r;
+	/* A start whose leases cannot be written may go on without them. */
+	why = *err;
+	if (unleased_check(lifecycle, planned ? &p->plan : NULL, &p->world.leases, r, err) < 0)
+		return -err->code;
+	snprintf(p->unleased, sizeof(p->unleased), "%s", why.text);
+	plan_free(&p->plan);
+	return 0;
 }
 
 void preview_end(struct preview *p)
