@@ -135,8 +135,8 @@ int cmd_survey(struct cmd *cmd, struct err *err);
 /* A dry gc pass, which changes nothing. After cmd_survey() it uses that inventory. */
 struct gc cmd_gc_pass(struct cmd *cmd);
 
-/* Runs a cmd_gc_pass() over the leases of `domain`, or over all vGPUs (NULL). Only warns of a failure. */
-void cmd_gc_ask(struct cmd *cmd, struct gc *pass, const char *domain);
+/* Runs a cmd_gc_pass(). Only warns of a failure. */
+void cmd_gc_ask(struct cmd *cmd, struct gc *pass);
 
 /* The pass's item for a vGPU, leased or not; NULL: none. */
 const struct gc_item *cmd_gc_item(const struct gc *pass, const char *id);

@@ -18,12 +18,11 @@
 #include "plan/capacity.h"
 #include "state/history.h"
 
-void cmd_gc_ask(struct cmd *cmd, struct gc *pass, const char *domain)
+void cmd_gc_ask(struct cmd *cmd, struct gc *pass)
 {
 	struct err err;
 
 	*pass = cmd_gc_pass(cmd);
-	pass->domain = domain;
 	if (gc_run(pass, &err) < 0)
 		out_warn("cannot tell what 'vgpu-lease gc' would do: %s", err.text);
 }
@@ -83,16 +82,34 @@ static void print(struct cmd *cmd, const struct gc *pass)
 	cmd_rows_end(cmd);
 }
 
-/* A pass with --grace, --pgpu and --dry-run applied. */
-static struct gc pass_of(struct cmd *cmd)
+/* Judges with --grace and --dry-run applied, and keeps only the items that are meant. */
+static int judge(struct cmd *cmd, struct gc *pass, bool unused,
+		 bool (*is_meant)(const struct cmd *cmd, const struct gc_item *item), struct err *err)
 {
-	struct gc pass = cmd_gc_pass(cmd);
+	size_t n = 0;
 
+	*pass = cmd_gc_pass(cmd);
+	pass->dry = cmd->call->dry_run;
+	pass->unused = unused;
 	if (cmd->call->grace)
 		cmd->config.policy.reclaim_grace_s = (int)cmd->call->grace_s;
-	pass.pgpu = cmd->call->pgpu;
-	pass.dry = cmd->call->dry_run;
-	return pass;
+	if (gc_judge(pass, err) < 0)
+		return -err->code;
+	for (size_t i = 0; i < pass->n; i++)
+		if (is_meant(cmd, &pass->items[i]))
+			pass->items[n++] = pass->items[i];
+	pass->n = n;
+	return 0;
+}
+
+/* Does the item match the filters? --type is that of orphans and definitions alone. */
+static bool is_asked_for(const struct cmd *cmd, const struct gc_item *item)
+{
+	struct cmd_call call = *cmd->call;
+
+	if (item->leased)
+		call.type = NULL;
+	return cmd_matches(&call, &item->vgpu, item->leased ? &item->lease : NULL);
 }
 
 /* Warns of each device that a pass with `unused` will remove although it was not made for a guest. */
@@ -108,17 +125,12 @@ static void announce(const struct gc *pass)
 
 static int gc(struct cmd *cmd, struct err *err)
 {
+	autogc struct gc pass = { 0 };
 	char garbage[GC_GARBAGE_SIZE];
 	int failed = 0;
 
-	if (cards_check_pgpu(cmd, err) < 0)
-		return -err->code;
-	autogc struct gc pass = pass_of(cmd);
-	pass.type = cmd->call->type;
-	pass.domain = cmd->call->domain;
-	pass.state = cmd->call->state;
-	pass.unused = cmd->call->unused;
-	if (cmd_check_filters(cmd, err) < 0 || gc_judge(&pass, err) < 0)
+	if (cards_check_pgpu(cmd, err) < 0 || cmd_check_filters(cmd, err) < 0 ||
+	    judge(cmd, &pass, cmd->call->unused, is_asked_for, err) < 0)
 		return -err->code;
 	if (pass.unused)
 		announce(&pass);
@@ -202,21 +214,43 @@ static int check_config(const struct world *world, const struct inv_pgpu *card, 
 		       at.file, at.line, address, type, card->pool.reason, type);
 }
 
+/* Is it on the pGPU, of another type than the new one, and on a parent that is configured for the new one? */
+static bool is_in_the_way(const struct cmd *cmd, const struct gc_item *item)
+{
+	const struct inv_parent *parent = inventory_parent(&cmd->world.inv, item->vgpu.parent);
+	const char *type = cmd->call->type;
+
+	return pool_address_is(cmd->call->pgpu, item->vgpu.pgpu) && strcmp(type, item->vgpu.type) != 0 &&
+	       (!parent || pool_gives(parent, type));
+}
+
+/* If a lease stays, everything stays. */
+static void keep_beside_leases(struct gc *pass)
+{
+	bool stays = false;
+
+	for (size_t i = 0; i < pass->n; i++)
+		stays |= pass->items[i].leased && pass->items[i].outcome == GC_STAYS;
+	for (struct gc_item *item = pass->items; stays && item < pass->items + pass->n; item++) {
+		if (item->outcome != GC_GOES)
+			continue;
+		item->outcome = GC_STAYS;
+		text_copy(item->why, sizeof(item->why), "kept while a vGPU beside it is leased");
+	}
+}
+
 /*
  * Removes the vGPUs of other types under gc's conditions, but none of them if one of their leases stays. 1: there were
  * some; 0: none.
  */
 static int release_others(struct cmd *cmd, const char *pgpu, const char *type, struct err *err)
 {
-	autogc struct gc pass = pass_of(cmd);
+	autogc struct gc pass = { 0 };
 	int blocks = 0;
 
-	pass.pgpu = pgpu;
-	pass.kept_type = type;
-	pass.unless_leased = true;
-	pass.unused = true;
-	if (gc_judge(&pass, err) < 0)
+	if (judge(cmd, &pass, true, is_in_the_way, err) < 0)
 		return -err->code;
+	keep_beside_leases(&pass);
 	announce(&pass);
 	int progress = out_progress(pass.dry, "removing vGPUs from %s", pgpu);
 	gc_finish(&pass);

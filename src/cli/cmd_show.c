@@ -120,7 +120,7 @@ static int find_views(struct show *show, struct err *err)
 	for (size_t i = 0; show->cmd->hp.virt && i < show->n; i++)
 		loose |= show->views[i].lease && (!show->views[i].live || !show->domain->running);
 	if (loose)
-		cmd_gc_ask(show->cmd, &show->pass, show->domain->uuid);
+		cmd_gc_ask(show->cmd, &show->pass);
 	for (size_t i = 0; i < show->n; i++) {
 		const struct gc_item *item = cmd_gc_item(&show->pass, show->views[i].id);
 		struct compare *view = &show->views[i];

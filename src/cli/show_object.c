@@ -154,7 +154,7 @@ static int read_facts(struct facts *facts, const struct status *status, struct e
 	struct vfio_users *users = vfio_users_read(&cmd->host, sys_now_ms() + LOOK_MS);
 	facts->open = vfio_users_open(users, &cmd->host, id, &facts->pid, &why);
 	vfio_users_free(users);
-	cmd_gc_ask(cmd, &facts->pass, NULL);
+	cmd_gc_ask(cmd, &facts->pass);
 	facts->verdict = cmd_gc_item(&facts->pass, id);
 	/* A leased vGPU is Nova's if its lease has an instance. Without a lease, gc's verdict decides. */
 	facts->owner = show_owner(&cmd->host, &facts->ref, facts->lease,

@@ -153,31 +153,6 @@ static bool name_defined(struct vgpu_ref *vgpu, const struct inventory *inv, con
 	return true;
 }
 
-/* Does the vGPU block `kept_type`: is it of another type, on a parent that is configured for `kept_type`? */
-static bool is_in_the_way(const struct gc *c, const struct vgpu_ref *vgpu)
-{
-	const struct inv_parent *parent = c->inv ? inventory_parent(c->inv, vgpu->parent) : NULL;
-
-	return strcmp(c->kept_type, vgpu->type) != 0 && (!parent || pool_gives(parent, c->kept_type));
-}
-
-static bool is_meant(const struct gc *c, const struct vgpu_ref *vgpu)
-{
-	return (!c->kept_type || is_in_the_way(c, vgpu)) && (!c->pgpu || strcmp(c->pgpu, vgpu->pgpu) == 0);
-}
-
-static bool is_lease_meant(const struct gc *c, const struct lease *lease)
-{
-	return is_meant(c, &lease->vgpu) && (!c->domain || lease_is_of(lease, c->domain)) &&
-	       (!c->state || strcmp(c->state, lease_state_word(lease->state)) == 0);
-}
-
-/* Is this foreign device or definition within the pass's limits? */
-static bool is_foreign_meant(const struct gc *c, const struct vgpu_ref *vgpu)
-{
-	return is_meant(c, vgpu) && !c->domain && !c->state && (!c->type || strcmp(c->type, vgpu->type) == 0);
-}
-
 /* Is it an mdev of a device other than a GPU, not made for a guest, and not of an enabled type's driver? */
 static bool is_no_vgpu(const struct gc *c, const struct inv_device *device)
 {
@@ -191,21 +166,6 @@ static bool is_no_vgpu(const struct gc *c, const struct inv_device *device)
 	return true;
 }
 
-/* With `unless_leased`: if a lease stays, everything stays. */
-static void keep_beside_leases(struct gc *c)
-{
-	bool stays = false;
-
-	for (size_t i = 0; i < c->n; i++)
-		stays |= c->items[i].leased && c->items[i].outcome == GC_STAYS;
-	for (size_t i = 0; stays && i < c->n; i++) {
-		if (c->items[i].outcome != GC_GOES)
-			continue;
-		c->items[i].outcome = GC_STAYS;
-		text_copy(c->items[i].why, sizeof(c->items[i].why), "kept while a vGPU beside it is leased");
-	}
-}
-
 static void judge(struct gc *c, const struct look *look)
 {
 	const struct fate_look *facts = &look->facts;
@@ -213,13 +173,12 @@ static void judge(struct gc *c, const struct look *look)
 
 	c->items = mem_new(look->leases.n + inv->ndevices + look->ndefinitions + 1, sizeof(*c->items));
 	for (size_t i = 0; i < look->leases.n; i++)
-		if (is_lease_meant(c, &look->leases.list[i]))
-			judge_lease(c, facts, &look->leases.list[i]);
+		judge_lease(c, facts, &look->leases.list[i]);
 	for (size_t i = 0; i < inv->ndevices; i++) {
 		const struct inv_device *device = &inv->devices[i];
 
 		if (device->vgpu.framework == FW_VF || lease_find(&look->leases, device->vgpu.id) ||
-		    is_no_vgpu(c, device) || !is_foreign_meant(c, &device->vgpu))
+		    is_no_vgpu(c, device))
 			continue;
 		judge_foreign(c, facts, device);
 		/* A device that was released between the two reads has no lease, but is not foreign. */
@@ -231,11 +190,9 @@ static void judge(struct gc *c, const struct look *look)
 		struct vgpu_ref vgpu;
 
 		if (name_defined(&vgpu, inv, definition) && !inventory_device(inv, vgpu.id) &&
-		    !lease_find(&look->leases, vgpu.id) && is_foreign_meant(c, &vgpu) && fate_is_novas(facts, &vgpu))
+		    !lease_find(&look->leases, vgpu.id) && fate_is_novas(facts, &vgpu))
 			judge_definition(c, facts, definition, &vgpu);
 	}
-	if (c->unless_leased)
-		keep_beside_leases(c);
 }
 
 /* Leases what the domains run with, and records in `seen` the leases whose domain was seen with the device. */

@@ -51,14 +51,9 @@ struct gc {
 	struct store *store;         /* writable, unless `dry` */
 	const struct config *config; /* NULL: no valid one, so no foreign device is removed */
 	const struct policy *policy; /* the configuration's, or the defaults */
-	const char *type;            /* only foreign devices and definitions of this type; NULL all */
-	const char *pgpu;            /* only what is on this pGPU; NULL all */
-	const char *domain, *state;  /* only leases of this domain and in this state, no orphans; NULL all */
-	const char *kept_type;       /* only what blocks this type; NULL all */
 	const struct inventory *inv; /* what the caller has seen: a dry pass judges it. NULL: the pass reads the host */
 	struct libvirt_files *files; /* likewise */
 	bool unused;                 /* also removes foreign devices and definitions that were not made for a guest */
-	bool unless_leased;          /* releases nothing if a lease stays */
 	bool dry;                    /* judges only; does not even record since when a device has been free */
 	int64_t looked_ms;           /* judges only leases older than this; 0: than the pass */
 	/*
@@ -93,7 +88,10 @@ void gc_free(struct gc *gc);
 
 #define autogc __attribute__((cleanup(gc_free)))
 
-/* The parts of gc_run(): gc_finish() releases what gc_judge() has judged, except in a dry pass. */
+/*
+ * The parts of gc_run(): gc_finish() releases what gc_judge() has judged, except in a dry pass. In between the caller
+ * can remove items, or make them stay.
+ */
 int gc_judge(struct gc *gc, struct err *err);
 void gc_finish(struct gc *gc);
 

@@ -63,6 +63,9 @@ told "and says for how many" M_RETYPE_FREE mtty mtty-1 24 0
 is "$(made)" "$(uuid 20)" "a vGPU on another card stays"
 call prepare begin 31 mtty-1
 is "$?" 0 "a domain starts with the new type"
+orphan mtty mtty-2 41
+vl_works "nor does a lease of that type" retype mtty mtty-1
+told "an orphan beside it goes" M_RETYPE_GONE "$(uuid 41)" mtty-2 mtty
 vl_is "vGPUs of that type are no obstacle" "0|$(message M_RETYPE_FREE mtty mtty-1 23 1)|" retype mtty_mtty mtty-1
 
 # Back again, while one is leased.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a pass judges: which vGPUs it is about, and that a lease which stays can keep all that is beside it. */
+/* What a pass judges. Which of that a command means is in tests/system/cli/gc.sh and retype.sh. */
 #include "ops/gc.h"
 
 #include "lib/small_host.h"
@@ -25,15 +25,6 @@ static const struct row {
 	{ "what may go goes, and a reservation stays", { 0 }, true, "a c- b d e-" },
 	{ "what was not made for a guest goes if that is asked for", { .unused = true }, true, "a c- b d e" },
 	{ "without a configuration no orphan does", { 0 }, false, "a c- b- d- e-" },
-	{ "a type is that of orphans alone", { .type = "mtty-2" }, true, "a c- d" },
-	{ "a type that is kept is not looked at", { .kept_type = "mtty-2" }, true, "a b e-" },
-	{ "nor are other pGPUs", { .pgpu = "0000:84:00.0" }, true, "" },
-	{ "a lease that stays keeps the rest", { .unless_leased = true }, true, "a- c- b- d- e-" },
-	{ "what stays without a lease keeps nothing",
-	  { .unless_leased = true, .kept_type = "mtty-2" },
-	  false,
-	  "a b- e-" },
-	{ "nor does a lease that is not looked at", { .unless_leased = true, .kept_type = "mtty-2" }, true, "a b e-" },
 };
 
 static void run(const struct row *row)
