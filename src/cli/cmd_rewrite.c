@@ -14,7 +14,7 @@
 #include "cli/cmd.h"
 #include "domain/domxml.h"
 #include "base/mem.h"
-#include "live/rewrite_live.h"
+#include "ops/rewrite.h"
 
 /* Declare a rewrite after its XML, because the XML must outlive it. */
 #define autorewrite __attribute__((cleanup(rewrite_end)))
@@ -127,14 +127,42 @@ static bool is_domain(const struct cmd_call *call)
 	       !(len > 4 && strcmp(word + len - 4, ".xml") == 0) && access(word, F_OK) < 0;
 }
 
+/*
+ * libvirt replaces a definition unconditionally, so this first checks that nobody has edited it since it was read. An
+ * edit in the moment between the two is still lost.
+ */
+static int define_if_same(const struct hotplug *hp, const struct rewrite *r, struct err *err)
+{
+	autofree char *now = NULL;
+
+	if (virt_xml(hp->virt, hp->domain.uuid, VIRT_CONFIG, &now, err) < 0)
+		return -err->code;
+	if (strcmp(now, r->xml) != 0)
+		return err_set(
+			err, ESTALE,
+			"domain %s: not changed, because its definition was edited meanwhile; run this command again",
+			hp->domain.name);
+	return virt_define(hp->virt, r->rewritten, err);
+}
+
+/* Redefines the domain if anything changes. */
 static int of_domain(struct cmd *cmd, struct err *err)
 {
 	const struct hotplug *hp = &cmd->hp;
 	autofree char *xml = NULL;
 	autorewrite struct rewrite rewrite = { .host = &cmd->host, .all = cmd->call->all };
 
-	if (cmd_open(cmd, CMD_LIBVIRT, err) < 0 ||
-	    rewrite_live(&rewrite, &xml, hp->virt, &hp->domain, hp->config, err) < 0)
+	if (cmd_open(cmd, CMD_LIBVIRT, err) < 0)
+		return -err->code;
+	if (!hp->domain.persistent)
+		return err_set(err, EPERM, "domain %s: transient, so it has no definition to change", hp->domain.name);
+	if (virt_xml(hp->virt, hp->domain.uuid, VIRT_CONFIG, &xml, err) < 0)
+		return -err->code;
+	rewrite.xml = xml;
+	rewrite.len = strlen(xml);
+	if (rewrite_definition(&rewrite, hp->config, err) < 0)
+		return err_in(err, "domain %s", hp->domain.name);
+	if (rewrite.nchanges && define_if_same(hp, &rewrite, err) < 0)
 		return -err->code;
 	say_what_changed(&rewrite, "");
 	return 0;

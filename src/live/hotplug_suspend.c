@@ -25,8 +25,11 @@ static int set_record(struct hotplug *hp, const char *record, struct err *err)
 				 VIRT_LIVE, err);
 }
 
-/* Attaches the record's vGPUs, which are leased and created; if one fails, still attaches the others. */
-static int plug_all(struct hotplug *hp, const struct domxml *record, const bool *skip, struct err *err)
+/*
+ * Attaches the record's vGPUs, which are leased and created, except those that the running domain has (`live`; NULL:
+ * none). If one fails, still attaches the others.
+ */
+static int plug_all(struct hotplug *hp, const struct domxml *record, const struct request *live, struct err *err)
 {
 	const struct request *request = domxml_request(record);
 	int failed = 0;
@@ -35,8 +38,9 @@ static int plug_all(struct hotplug *hp, const struct domxml *record, const bool 
 		autofree char *xml = NULL;
 		struct err own = { 0 };
 
-		if (skip[i] || (domxml_hostdev(record, i, &xml, &own) == 0 &&
-				hotplug_plug(hp, request->vgpus[i].id, xml, VIRT_LIVE, &own) == 0))
+		if ((live && request_find(live, request->vgpus[i].id)) ||
+		    (domxml_hostdev(record, i, &xml, &own) == 0 &&
+		     hotplug_plug(hp, request->vgpus[i].id, xml, VIRT_LIVE, &own) == 0))
 			continue;
 		failed = -own.code;
 		*err = own;
@@ -54,23 +58,20 @@ static int put_back(struct hotplug *hp, const char *op, size_t *n, struct err *e
 	autofree char *xml = NULL;
 	autofree struct vgpu_request *missing = NULL;
 	autodomxml struct domxml *record = NULL, *live = NULL;
-	bool present[REQUEST_MAX] = { 0 };
 	struct request request;
 
 	if (hotplug_read(hp, VIRT_LIVE, &xml, &live, err) < 0 || parse_record(hp, &record, xml, err) < 0)
 		return -err->code;
 	request = *domxml_request(record);
 	*n = 0;
-	for (size_t i = 0; i < request.nvgpus; i++) {
-		present[i] = request_find(domxml_request(live), request.vgpus[i].id);
-		if (!present[i])
+	for (size_t i = 0; i < request.nvgpus; i++)
+		if (!request_find(domxml_request(live), request.vgpus[i].id))
 			*(struct vgpu_request *)mem_add(&missing, n, sizeof(*missing)) = request.vgpus[i];
-	}
 	request.vgpus = missing;
 	request.nvgpus = *n;
 	if (*n && hotplug_lease(hp, &request, op, err) < 0)
 		return -err->code;
-	return plug_all(hp, record, present, err);
+	return plug_all(hp, record, domxml_request(live), err);
 }
 
 /* Is the domain running now? Returns 1, 0, or a negative error. */
@@ -182,7 +183,6 @@ int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err)
 /* Leases before the start, so that the domain stays saved if there is no capacity. */
 static int restore_domain(struct hotplug *hp, const struct domxml *record, struct err *err)
 {
-	static const bool none[REQUEST_MAX];
 	struct err ignored = { 0 };
 	const struct request *request = domxml_request(record);
 	int64_t asked_ms = 0;
@@ -200,7 +200,7 @@ static int restore_domain(struct hotplug *hp, const struct domxml *record, struc
 			hp->domain.name, text_operand(hp->domain.name, hp->domain.uuid));
 	for (size_t i = 0; i < request->nvgpus && r < 0; i++)
 		hotplug_unlease(hp, hp->policy, request->vgpus[i].id, asked_ms, &ignored);
-	return r == 0 ? plug_all(hp, record, none, err) : r;
+	return r == 0 ? plug_all(hp, record, NULL, err) : r;
 }
 
 int hotplug_resume(struct hotplug *hp, size_t *n, struct err *err)
