@@ -312,9 +312,8 @@ static int metrics(struct cmd *cmd, struct err *err)
 	if (cmd_survey(cmd, err) < 0)
 		return -err->code;
 	autogc struct gc pass = cmd_gc_pass(cmd);
-	const struct metrics seen = { .world = &cmd->world, .config_valid = cmd->has_config, .pass = &pass };
 
-	return gc_run(&pass, err) < 0 ? -err->code : metrics_print(stdout, &seen, err);
+	return gc_run(&pass, err) < 0 ? -err->code : metrics_print(stdout, &cmd->world, &pass, cmd->has_config, err);
 }
 
 const struct command cmd_metrics = {

@@ -194,7 +194,6 @@ static int64_t next_pass(const struct gc *pass, int64_t again_ms)
 static int write_metrics(const struct handler *h, struct store *store, const struct gc *pass, struct err *err)
 {
 	autosurvey struct world world = { .host = &h->host, .store = store, .config = &h->config };
-	const struct metrics metrics = { .world = &world, .config_valid = h->is_valid, .pass = pass };
 	autofree char *text = NULL;
 	size_t len = 0;
 	FILE *to = mem_open(&text, &len);
@@ -203,7 +202,7 @@ static int write_metrics(const struct handler *h, struct store *store, const str
 	/* Record silent drivers now: this process can be killed while it waits for libvirt. */
 	silent_note(store);
 	if (r == 0)
-		r = metrics_print(to, &metrics, err);
+		r = metrics_print(to, &world, pass, h->is_valid, err);
 	mem_close(to);
 	if (r < 0)
 		return err_in(err, "metrics");

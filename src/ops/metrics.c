@@ -45,10 +45,9 @@ static void print_sample(FILE *to, const char *name, long long value, const char
 
 enum number { CAPACITY, IN_USE, AVAILABLE };
 
-static void print_counts(FILE *to, const struct metrics *metrics, enum number number, const char *name,
-			 const char *help)
+static void print_counts(FILE *to, const struct world *world, enum number number, const char *name, const char *help)
 {
-	const struct inventory *inv = &metrics->world->inv;
+	const struct inventory *inv = &world->inv;
 
 	family(to, name, "gauge", help);
 	for (size_t g = 0; g < inv->npgpus; g++)
@@ -59,18 +58,11 @@ static void print_counts(FILE *to, const struct metrics *metrics, enum number nu
 
 			if (!pool_serves(card, type))
 				continue;
-			capacity_count(&count, metrics->world, card, &card->offers[i]);
+			capacity_count(&count, world, card, &card->offers[i]);
 			const int numbers[] = { count.capacity, count.used, count.available };
 			if (numbers[number] >= 0)
 				sample(to, name, numbers[number], "pgpu", card->address, "type", type, NULL);
 		}
-}
-
-static void print_capacity(FILE *to, const struct metrics *metrics)
-{
-	print_counts(to, metrics, CAPACITY, "capacity", "vGPUs of a configured type that fit on an empty pGPU.");
-	print_counts(to, metrics, IN_USE, "in_use", "vGPUs of a configured type that exist on a pGPU.");
-	print_counts(to, metrics, AVAILABLE, "available", "vGPUs of a configured type that could be created now.");
 }
 
 /* -1: the driver does not report the framebuffer of one of the types. */
@@ -89,9 +81,8 @@ static long long framebuffer_used_mib(const struct inventory *inv, const struct 
 }
 
 /* Prints the configured pGPUs that provide no vGPUs, each once. */
-static void print_missing(FILE *to, const struct metrics *metrics)
+static void print_missing(FILE *to, const struct world *world)
 {
-	const struct world *world = metrics->world;
 	const struct missing_card *missing = world->missing_cards;
 
 	for (size_t i = 0; i < world->nmissing_cards; i++) {
@@ -104,9 +95,9 @@ static void print_missing(FILE *to, const struct metrics *metrics)
 	}
 }
 
-static void print_pgpus(FILE *to, const struct metrics *metrics)
+static void print_pgpus(FILE *to, const struct world *world)
 {
-	const struct inventory *inv = &metrics->world->inv;
+	const struct inventory *inv = &world->inv;
 
 	family(to, "pgpu_ready", "gauge", "1 if a configured pGPU is ready, else 0.");
 	for (size_t g = 0; g < inv->npgpus; g++) {
@@ -115,7 +106,7 @@ static void print_pgpus(FILE *to, const struct metrics *metrics)
 		if (card->pool.section)
 			sample(to, "pgpu_ready", card->pool.in_pool && card->ready, "pgpu", card->address, NULL);
 	}
-	print_missing(to, metrics);
+	print_missing(to, world);
 	family(to, "framebuffer_used_bytes", "gauge", "Framebuffer of all vGPUs on a pGPU.");
 	for (size_t g = 0; g < inv->npgpus; g++) {
 		long long mib = framebuffer_used_mib(inv, inv->pgpus[g]);
@@ -152,9 +143,8 @@ static void print_leases(FILE *to, const struct leases *leases)
 		       lease->instance, NULL);
 }
 
-static void print_orphans(FILE *to, const struct metrics *metrics)
+static void print_orphans(FILE *to, const struct gc *pass)
 {
-	const struct gc *pass = metrics->pass;
 	size_t n = 0;
 
 	for (size_t i = 0; i < pass->n; i++)
@@ -164,13 +154,12 @@ static void print_orphans(FILE *to, const struct metrics *metrics)
 }
 
 /* The time of the handler's lock file is that of the last pass. */
-static void print_handler(FILE *to, const struct metrics *metrics)
+static void print_handler(FILE *to, const struct store *store, bool config_valid)
 {
-	const struct store *store = metrics->world->store;
 	struct stat st;
 
 	family(to, "config_valid", "gauge", "1 if there is a valid configuration, else 0.");
-	sample(to, "config_valid", metrics->config_valid, NULL);
+	sample(to, "config_valid", config_valid, NULL);
 	family(to, "handler_running", "gauge", "1 if the device handler is running, else 0.");
 	sample(to, "handler_running", store_locked(store, STORE_HANDLER), NULL);
 	if (store->run < 0 || fstatat(store->run, STORE_HANDLER, &st, AT_SYMLINK_NOFOLLOW) < 0)
@@ -195,11 +184,11 @@ static void print_duration(FILE *to, enum count_op op, const struct count *count
 	fprintf(to, "%s_count{op=\"%s\"} %llu\n", name, word, n);
 }
 
-static void print_hook(FILE *to, const struct metrics *metrics)
+static void print_hook(FILE *to, const struct host *host)
 {
 	struct counts counts;
 
-	(void)counts_read(metrics->world->host, &counts); /* all 0 if nothing was counted */
+	(void)counts_read(host, &counts); /* all 0 if nothing was counted */
 	family(to, "refusals_total", "counter", "Domains that the hook refused since boot, by reason.");
 	for (enum refusal refusal = 0; refusal < REFUSAL_NONE; refusal++)
 		sample(to, "refusals_total", (long long)counts.refusals[refusal], "reason", refusal_word(refusal),
@@ -210,17 +199,19 @@ static void print_hook(FILE *to, const struct metrics *metrics)
 		print_duration(to, op, &counts.ops[op]);
 }
 
-int metrics_print(FILE *to, const struct metrics *metrics, struct err *err)
+int metrics_print(FILE *to, const struct world *world, const struct gc *pass, bool config_valid, struct err *err)
 {
 	autoleases struct leases leases = { 0 };
 
-	if (lease_list(metrics->world->store, &leases, err) < 0)
+	if (lease_list(world->store, &leases, err) < 0)
 		return -err->code;
-	print_handler(to, metrics);
-	print_pgpus(to, metrics);
-	print_capacity(to, metrics);
+	print_handler(to, world->store, config_valid);
+	print_pgpus(to, world);
+	print_counts(to, world, CAPACITY, "capacity", "vGPUs of a configured type that fit on an empty pGPU.");
+	print_counts(to, world, IN_USE, "in_use", "vGPUs of a configured type that exist on a pGPU.");
+	print_counts(to, world, AVAILABLE, "available", "vGPUs of a configured type that could be created now.");
 	print_leases(to, &leases);
-	print_orphans(to, metrics);
-	print_hook(to, metrics);
+	print_orphans(to, pass);
+	print_hook(to, world->host);
 	return 0;
 }

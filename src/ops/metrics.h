@@ -12,11 +12,8 @@
 #include "ops/gc.h"
 #include "plan/world.h"
 
-struct metrics {
-	const struct world *world; /* from survey_see() */
-	bool config_valid;         /* there is a valid file */
-	const struct gc *pass;     /* a completed gc_run(); its foreign devices with GC_GOES are orphans */
-};
-
-/* Prints the metrics, or nothing if the leases cannot be read. */
-int metrics_print(FILE *to, const struct metrics *metrics, struct err *err);
+/*
+ * Prints the metrics, or nothing if the leases cannot be read. `world` is from survey_see(); `pass` is a completed
+ * gc_run(), whose foreign devices with GC_GOES are orphans.
+ */
+int metrics_print(FILE *to, const struct world *world, const struct gc *pass, bool config_valid, struct err *err);

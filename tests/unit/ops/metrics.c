@@ -27,12 +27,11 @@ static const struct config config = { .sections = sections, .nsections = 2 };
 static char *print(const struct gc *pass)
 {
 	autosurvey struct world world = { .host = store.host, .store = &store, .config = &config };
-	const struct metrics metrics = { .world = &world, .config_valid = true, .pass = pass };
 	char *text = NULL;
 	size_t len;
 	FILE *to = mem_open(&text, &len);
 
-	if (survey_see(&world, &err) < 0 || metrics_print(to, &metrics, &err) < 0)
+	if (survey_see(&world, &err) < 0 || metrics_print(to, &world, pass, true, &err) < 0)
 		tree_fail(err.text);
 	mem_close(to);
 	return text;
