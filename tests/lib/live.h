@@ -22,7 +22,7 @@ static struct live {
 	struct tree tree;
 	char sim[PATH_MAX];
 } live;
-static struct config config;
+static struct config config __attribute__((unused));
 
 /* Runs the simulator with these arguments; its exit status. */
 static inline int live_run(const char *first, const char *second)
