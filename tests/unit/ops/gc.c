@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a pass judges. Which of that a command means is in tests/system/cli/gc.sh and retype.sh. */
+/*
+ * What a pass judges; which of that a command means is in tests/system/cli/gc.sh and retype.sh. What a release would do
+ * to the leases of a domain; plans are in tests/system/cli/plan.sh.
+ */
 #include "ops/gc.h"
 
 #include "lib/small_host.h"
+#include "ops/preview.h"
 #include "state/history.h"
 
 #define TYPE(id) "sys/devices/mtty/mdev_supported_types/" id "/device_api = vfio-pci\n"
@@ -66,4 +70,37 @@ static void verdicts(void)
 	config_free(&config);
 }
 
-HOST_TESTS(host_text, verdicts)
+static void releases(void)
+{
+	static const struct {
+		const char *id, *domain;
+		enum lease_state state;
+		enum lease_origin origin;
+	} leases[] = {
+		{ A, VM, LEASE_ACTIVE, LEASE_CREATED },    { B, VM, LEASE_ACTIVE, LEASE_ADOPTED },
+		{ C, VM, LEASE_RESERVED, LEASE_CREATED },  { D, OTHER, LEASE_ACTIVE, LEASE_CREATED },
+		{ U(f), VM, LEASE_ACTIVE, LEASE_CREATED },
+	};
+	autofree char *text = NULL, *one = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	for (size_t i = 0; i < ARRAY_SIZE(leases); i++) {
+		struct lease lease = lease_of(leases[i].id, "t", "p", leases[i].state, leases[i].domain);
+
+		lease.origin = leases[i].origin;
+		put_lease(lease);
+	}
+	ok(preview_release(f, &store, VM, NULL, &err) == 0, "the leases are read");
+	fclose(f);
+	is(text,
+	   "remove " A ", t on p\nkeep the device and drop the lease of " B ", t on p\ndrop the reservation of " C
+	   ", t on p\ndrop the lease of " U(f) ", t on p\n",
+	   "of the domain's leases, each by its state and origin, and whether its device exists");
+	f = open_memstream(&one, &len);
+	ok(f && preview_release(f, &store, VM, B, &err) == 0, "of one alone");
+	fclose(f);
+	is(one, "keep the device and drop the lease of " B ", t on p\n", "that one alone");
+}
+
+HOST_TESTS(host_text, verdicts, releases)
