@@ -29,7 +29,8 @@ static void check(const struct config *config)
 	}
 }
 
-static void read_nova(const char *data, size_t len)
+/* As a nova.conf; or as ours, with each mistake in place of the first. */
+static void read_file(enum dialect dialect, const char *data, size_t len)
 {
 	autofree char *text = memcpy(mem_new(len + 1, 1), data, len);
 	struct config config;
@@ -37,24 +38,9 @@ static void read_nova(const char *data, size_t len)
 	struct err err = { 0 };
 
 	config_default(&config);
-	config_ini_read(&draft, "fuzz", DIALECT_NOVA, text, len);
+	config_ini_read(&draft, "fuzz", dialect, text, len);
 	if (config_draft_finish(&draft, &err) == 0)
 		check(&config);
-	config_draft_free(&draft);
-	config_free(&config);
-}
-
-/* Each mistake, in place of the first. */
-static void all_of(const char *data, size_t len)
-{
-	autofree char *text = memcpy(mem_new(len + 1, 1), data, len);
-	struct config config;
-	struct draft draft = { .config = &config };
-	struct err err = { 0 };
-
-	config_default(&config);
-	config_ini_read(&draft, "fuzz", DIALECT_OURS, text, len);
-	config_draft_finish(&draft, &err);
 	for (size_t i = 0; i < draft.mistakes.n; i++)
 		if (draft.mistakes.list[i].where >= strlen(draft.mistakes.list[i].text))
 			abort();
@@ -68,10 +54,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct config config;
 	struct err err = { 0 };
 
-	if (size && *text == 'N') {
-		read_nova(text + 1, size - 1);
-	} else if (size && *text == 'A') {
-		all_of(text + 1, size - 1);
+	if (size && (*text == 'N' || *text == 'A')) {
+		read_file(*text == 'N' ? DIALECT_NOVA : DIALECT_OURS, text + 1, size - 1);
 	} else if (config_of_text(&config, "fuzz", text, size, &err) == 0) {
 		check(&config);
 		config_free(&config);

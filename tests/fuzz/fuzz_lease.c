@@ -9,11 +9,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char *text = calloc(1, size + 1), again[8192], third[8192];
+	char *text = strndup((const char *)data, size), again[8192], third[8192];
 	struct lease lease, back;
 	int n;
 
-	memcpy(text, data, size);
 	if (lease_parse(&lease, text) == 0) {
 		n = lease_format(&lease, again, sizeof(again));
 		if (n <= 0)

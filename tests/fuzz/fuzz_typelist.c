@@ -26,10 +26,9 @@ static void check(const struct typelist *list)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char *text = calloc(1, size + 1), *again, *third;
+	char *text = strndup((const char *)data, size), *again, *third;
 	struct typelist list = { 0 }, back = { 0 };
 
-	memcpy(text, data, size);
 	typelist_parse(&list, text);
 	check(&list);
 	again = typelist_format(&list);
