@@ -126,23 +126,15 @@ static const struct sim_type *type_find(const struct sim_gpu *gpu, const char *i
 	return NULL;
 }
 
-static const struct sim_type *type_of(const struct sim_gpu *gpu, const char *id)
+/* What the kernel offers: of the card itself, or of one free VF. */
+static int available(const struct sim_gpu *gpu, const char *id)
 {
 	const struct sim_type *type = type_find(gpu, id);
-
-	if (!type)
-		abort();
-	return type;
-}
-
-/* What the kernel offers: of the card itself, or of one free VF. */
-static int available(const struct sim_gpu *gpu, const char *type)
-{
 	int parent = 0;
 
 	while (gpu->item->vfs > 0 && parent < gpu->nparents - 1 && gpu->parents[parent].held > 0)
 		parent++;
-	return sim_instances_available(&gpu->parents[parent], type_of(gpu, type));
+	return type ? sim_instances_available(&gpu->parents[parent], type) : 0;
 }
 
 static void look(struct host_day *host, const char *address)
@@ -165,10 +157,8 @@ void host_day_start(struct host_day *host, const char *model, enum strategy stra
 		tree_fail(err.text);
 	sim_topology_build(&host->kernel);
 	make_config(host, strategy);
-	for (int i = 0; i < host->kernel.ngpus; i++) {
+	for (int i = 0; i < host->kernel.ngpus; i++)
 		gpus[i] = &host->kernel.gpus[i];
-		host->all_mib += gpus[i]->item->model->framebuffer_gib * 1024L;
-	}
 	qsort(gpus, (size_t)host->kernel.ngpus, sizeof(gpus[0]), by_address);
 	host->arena = mem_arena(1 << 20);
 	mem_use(host->arena);
@@ -185,11 +175,10 @@ void host_day_end(struct host_day *host)
 	for (int i = 0; i < host->kernel.ngpus; i++)
 		if (host->kernel.gpus[i].used != 0)
 			broken(host, "%s carries vGPUs when all have gone", host->kernel.gpus[i].name);
-	if (host->leases.n || host->inv.ndevices || host->used_mib)
-		broken(host, "leases are left when all domains have gone");
+	if (host->inv.ndevices)
+		broken(host, "vGPUs are left when all domains have gone");
 	config_free(&host->config);
 	mem_free(host->inv.devices);
-	mem_free(host->leases.list);
 	mem_arena_end(host->arena);
 	sim_kernel_free(&host->kernel);
 }
@@ -232,43 +221,25 @@ static void check_refusal(struct host_day *host, const struct resolved_request *
 		broken(host, "a refusal says: %.200s", plan->text);
 	for (int t = 0; t < resolved->ntypes; t++)
 		for (int g = 0; g < host->kernel.ngpus; g++)
-			if (type_find(&host->kernel.gpus[g], resolved->types[t]) &&
-			    available(&host->kernel.gpus[g], resolved->types[t]) > 0)
+			if (available(&host->kernel.gpus[g], resolved->types[t]) > 0)
 				broken(host, "%s is refused, and %s has capacity", resolved->types[t],
 				       host->kernel.gpus[g].name);
 }
 
-/* The kernel carries it out, and the lease is written. */
-static void make(struct host_day *host, const struct step *step, const char *id, const char *domain)
+/* The kernel carries it out. */
+static void make(struct host_day *host, const struct step *step, const char *id)
 {
 	struct sim_parent *parent = sim_kernel_parent(&host->kernel, step->vgpu.parent);
-	const struct sim_type *type = type_of(parent->gpu, step->vgpu.type);
-	struct inventory *inv = &host->inv;
-	size_t at = 0;
-	struct inv_device *device;
-	struct lease *lease;
+	const struct sim_type *type = type_find(parent->gpu, step->vgpu.type);
+	struct inv_device *device = mem_add(&host->inv.devices, &host->inv.ndevices, sizeof(*device));
 
-	if (sim_instances_take(parent, type) < 0)
+	if (!type || sim_instances_take(parent, type) < 0)
 		broken(host, "the kernel refuses %s on %s, which is planned", step->vgpu.type, step->vgpu.parent);
-	for (size_t i = 0; i < host->leases.n && inventory_pgpu(inv, step->vgpu.pgpu)->sriov; i++)
-		if (strcmp(host->leases.list[i].vgpu.parent, step->vgpu.parent) == 0)
-			broken(host, "%s gets a second lease", step->vgpu.parent);
-	while (at < inv->ndevices && strcmp(inv->devices[at].vgpu.id, id) < 0)
-		at++;
-	mem_add(&inv->devices, &inv->ndevices, sizeof(*inv->devices));
-	mem_add(&host->leases.list, &host->leases.n, sizeof(*lease));
-	memmove(&inv->devices[at + 1], &inv->devices[at], (inv->ndevices - at - 1) * sizeof(*inv->devices));
-	memmove(&host->leases.list[at + 1], &host->leases.list[at], (host->leases.n - at - 1) * sizeof(*lease));
-	device = &inv->devices[at];
-	lease = &host->leases.list[at];
-	*device = (struct inv_device){ .vgpu = step->vgpu, .parent = inventory_parent(inv, step->vgpu.parent) };
+	*device = (struct inv_device){ .vgpu = step->vgpu, .parent = inventory_parent(&host->inv, parent->name) };
+	/* Later domains have larger numbers, so that the devices are in order. */
 	text_copy(device->vgpu.id, sizeof(device->vgpu.id), id);
-	*lease = (struct lease){
-		.vgpu = device->vgpu, .state = LEASE_ACTIVE, .framebuffer_mib = type->size, .numa = UNKNOWN
-	};
-	text_copy(lease->domain, sizeof(lease->domain), domain);
-	device->parent->ndevices++;
-	host->used_mib += type->size;
+	if (device->parent->ndevices++ && device->parent->card->sriov)
+		broken(host, "%s gets a second vGPU", step->vgpu.parent);
 	look(host, step->vgpu.pgpu);
 }
 
@@ -280,7 +251,6 @@ bool host_day_arrive(struct host_day *host, int domain, int size)
 	struct world facts = { .mode = PLAN_PREPARE,
 			       .config = &host->config,
 			       .inv = host->inv,
-			       .leases = host->leases,
 			       .request = &request,
 			       .resolved_requests = &resolved,
 			       .wide = true };
@@ -300,7 +270,7 @@ bool host_day_arrive(struct host_day *host, int domain, int size)
 			step = plan.steps[0];
 	}
 	if (chosen)
-		make(host, &step, req.id, request.uuid);
+		make(host, &step, req.id);
 	else
 		check_refusal(host, &resolved, host->strategy == FIRST_FIT ? NULL : &plan);
 	plan_free(&plan);
@@ -310,7 +280,6 @@ bool host_day_arrive(struct host_day *host, int domain, int size)
 void host_day_leave(struct host_day *host, int domain)
 {
 	struct inventory *inv = &host->inv;
-	const struct sim_type *type;
 	struct sim_parent *parent;
 	char id[ID_SIZE];
 	size_t at = 0;
@@ -319,12 +288,8 @@ void host_day_leave(struct host_day *host, int domain)
 	while (strcmp(inv->devices[at].vgpu.id, id) != 0)
 		at++;
 	parent = sim_kernel_parent(&host->kernel, inv->devices[at].vgpu.parent);
-	type = type_of(parent->gpu, inv->devices[at].vgpu.type);
-	sim_instances_give(parent, type);
-	host->used_mib -= type->size;
+	sim_instances_give(parent, type_find(parent->gpu, inv->devices[at].vgpu.type));
 	inv->devices[at].parent->ndevices--;
 	memmove(&inv->devices[at], &inv->devices[at + 1], (--inv->ndevices - at) * sizeof(*inv->devices));
-	memmove(&host->leases.list[at], &host->leases.list[at + 1],
-		(--host->leases.n - at) * sizeof(*host->leases.list));
 	look(host, parent->gpu->name);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A host for the simulated day: the simulator's kernel in this process, seen as an inventory, with leases of its own.
+ * A host for the simulated day: the simulator's kernel in this process, seen as an inventory.
  * Where a vGPU goes is decided by the program's own plan, or, to compare, by first fit.
  *
  * What must always hold is watched: a plan is one that the kernel carries out, nothing is refused that the kernel has
- * capacity for, a parent has one lease at most, and in the end nothing is left.
+ * capacity for, a VF has one vGPU at most, and in the end nothing is left.
  */
 #pragma once
 
@@ -23,8 +23,6 @@ struct host_day {
 	struct inventory inv;
 	struct arena *arena; /* of the inventory, but for its devices */
 	struct config config;
-	struct leases leases;
-	long used_mib, all_mib;
 	char broken[512]; /* what should never be; "" nothing */
 };
 

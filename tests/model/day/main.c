@@ -58,35 +58,6 @@ static int pick_size(void)
 	return at;
 }
 
-/* Gaps and lives are even between nothing and twice their mean; the mean life follows from the load. */
-static void make_day(struct guest *guests, int n)
-{
-	int gap = DAY / n, at = 0, mean = 0, life;
-	long all = 0;
-
-	for (int i = 0; i < SIZES; i++)
-		mean += shares[i] * day_sizes[i];
-	for (int i = 0; i < HOSTS; i++) {
-		struct host_day host;
-
-		host_day_start(&host, models[0][i], PACK);
-		all += host.all_mib / 1024;
-		host_day_end(&host);
-	}
-	life = (int)(all * LOAD * gap / mean);
-	for (int i = 0; i < n; i++) {
-		struct guest *g = &guests[i];
-		int first = pick(HOSTS), step = 1 + pick(HOSTS - 1);
-
-		at += 1 + pick(2 * gap);
-		g->comes = at;
-		g->goes = at + 1 + pick(2 * life);
-		g->size = pick_size();
-		for (int h = 0; h < HOSTS; h++)
-			g->order[h] = (first + h * step) % HOSTS;
-	}
-}
-
 static void leave_until(struct guest *guests, int n, int now)
 {
 	for (int i = 0; i < n; i++) {
@@ -174,6 +145,33 @@ static void bounds_add(struct bounds_pool *pool, const char *model)
 			if (item->vfs > 0 && item->vfs < card->most)
 				card->most = item->vfs;
 		}
+	}
+}
+
+/* Gaps and lives are even between nothing and twice their mean; the mean life follows from the load. */
+static void make_day(struct guest *guests, int n)
+{
+	struct bounds_pool pool = { 0 };
+	int gap = DAY / n, at = 0, mean = 0, life;
+	long all = 0;
+
+	for (int i = 0; i < SIZES; i++)
+		mean += shares[i] * day_sizes[i];
+	for (int i = 0; i < HOSTS; i++)
+		bounds_add(&pool, models[0][i]);
+	for (int i = 0; i < pool.ncards; i++)
+		all += pool.cards[i].gib;
+	life = (int)(all * LOAD * gap / mean);
+	for (int i = 0; i < n; i++) {
+		struct guest *g = &guests[i];
+		int first = pick(HOSTS), step = 1 + pick(HOSTS - 1);
+
+		at += 1 + pick(2 * gap);
+		g->comes = at;
+		g->goes = at + 1 + pick(2 * life);
+		g->size = pick_size();
+		for (int h = 0; h < HOSTS; h++)
+			g->order[h] = (first + h * step) % HOSTS;
 	}
 }
 
