@@ -69,11 +69,8 @@ static inline void live_begin(const char *model)
 /* Has mdevctl define this, started at boot. */
 static inline void live_define(const char *parent, const char *type, const char *uuid)
 {
-	char file[PATH_MAX];
-
-	snprintf(file, sizeof(file), "etc/mdevctl.d/%s/%s = {\"mdev_type\": \"%s\", \"start\": \"auto\"}\n", parent,
-		 uuid, type);
-	tree_add(&live.tree, file);
+	tree_addf(&live.tree, "etc/mdevctl.d/%s/%s = {\"mdev_type\": \"%s\", \"start\": \"auto\"}\n", parent, uuid,
+		  type);
 }
 
 static inline void make(const struct vgpu_ref *vgpu)

@@ -95,6 +95,27 @@ static inline void tree_add(struct tree *tree, const char *text)
 	close(root);
 }
 
+/* The same, of a text that is made of its parts. */
+__attribute__((format(printf, 2, 3))) static inline void tree_addf(struct tree *tree, const char *fmt, ...)
+{
+	char text[8192];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	tree_add(tree, text);
+}
+
+/* Writes a file of just these bytes, whose directory is there. */
+static inline void tree_bytes(const struct tree *tree, const char *path, const char *bytes, size_t len)
+{
+	int fd = openat(tree->host.root, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+	if (fd < 0 || write(fd, bytes, len) != (ssize_t)len || close(fd) < 0)
+		tree_fail(path);
+}
+
 static inline int tree_unlink(const char *path, const struct stat *st, int flag, struct FTW *ftw)
 {
 	(void)st, (void)flag, (void)ftw;
@@ -102,10 +123,14 @@ static inline int tree_unlink(const char *path, const struct stat *st, int flag,
 }
 
 /* Removes a file, link or directory of the tree with all that is in it. */
-static inline void tree_remove(const struct tree *tree, const char *path)
+__attribute__((format(printf, 2, 3))) static inline void tree_remove(const struct tree *tree, const char *fmt, ...)
 {
-	char full[PATH_MAX];
+	char path[1024], full[PATH_MAX];
+	va_list ap;
 
+	va_start(ap, fmt);
+	vsnprintf(path, sizeof(path), fmt, ap);
+	va_end(ap);
 	snprintf(full, sizeof(full), "%s/%s", tree->path, path);
 	nftw(full, tree_unlink, 32, FTW_DEPTH | FTW_PHYS);
 }
@@ -125,7 +150,7 @@ static inline void tree_begin(struct tree *tree, const char *text)
 static inline void tree_end(struct tree *tree)
 {
 	host_close(&tree->host);
-	tree_remove(tree, "");
+	tree_remove(tree, "%s", "");
 }
 
 /* A tree until the end of the block. */

@@ -287,13 +287,10 @@ static const struct scenario scenarios[] = {
 
 static void add_domain(char path[128], const char *name, const char *uuid, const char *metadata, const char *hostdevs)
 {
-	char line[2048];
-
-	snprintf(line, sizeof(line),
-		 "%s.xml = <domain type='kvm'><name>vm</name><uuid>%s</uuid><metadata>%s</metadata>"
-		 "<devices>%s</devices></domain>\n",
-		 name, uuid, metadata, hostdevs);
-	tree_add(&live.tree, line);
+	tree_addf(&live.tree,
+		  "%s.xml = <domain type='kvm'><name>vm</name><uuid>%s</uuid><metadata>%s</metadata>"
+		  "<devices>%s</devices></domain>\n",
+		  name, uuid, metadata, hostdevs);
 	snprintf(path, 128, "%s/%s.xml", live.tree.path, name);
 }
 
@@ -301,18 +298,15 @@ static void add_domain(char path[128], const char *name, const char *uuid, const
 
 static void start(void)
 {
-	char line[1024];
-
 	live_begin(kind->model);
 	must(store_open(&store, &live.tree.host, true, &err));
 	add_domain(one, "one", VM, "", kind->hostdev);
 	add_domain(two, "two", VM, LEASE(SPREAD(B) SPREAD(C)), MDEV_XML(B) MDEV_XML(C));
 	add_domain(other, "other", OTHER, "", kind->hostdev);
-	snprintf(line, sizeof(line),
-		 "etc/vgpu-lease.conf = %s[policy]\\ndriver_cleanup = 0\\nreclaim_grace = 0\\n"
-		 "reserve_ttl = 3600\\nlock_timeout = 10\n",
-		 kind->config);
-	tree_add(&live.tree, line);
+	tree_addf(&live.tree,
+		  "etc/vgpu-lease.conf = %s[policy]\\ndriver_cleanup = 0\\nreclaim_grace = 0\\n"
+		  "reserve_ttl = 3600\\nlock_timeout = 10\n",
+		  kind->config);
 }
 
 /* `only`: the number of the one scenario to run; -1 all. With QUICK=1 the shortest look at those of every kind. */

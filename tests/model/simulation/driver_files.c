@@ -1,36 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The files of the cards and devices, as sysfs, /dev and /proc have them. */
-#include <stdarg.h>
-
 #include "base/text.h"
 #include "model/simulation/driver.h"
 #include "model/simulation/processes.h"
 
 static struct tree *tree;
 
-__attribute__((format(printf, 1, 2))) static void add(const char *fmt, ...)
-{
-	char text[2048];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	quiet++;
-	tree_add(tree, text);
-	quiet--;
-}
-
-__attribute__((format(printf, 1, 2))) static void drop(const char *fmt, ...)
-{
-	char path[256];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(path, sizeof(path), fmt, ap);
-	va_end(ap);
-	tree_remove(tree, path);
-}
+/* By others than the program: no points. */
+#define add(...) (quiet++, tree_addf(tree, __VA_ARGS__), quiet--)
+#define drop(...) tree_remove(tree, __VA_ARGS__)
 
 void card_parent(char out[PARENT_SIZE], int card, int n)
 {

@@ -11,14 +11,13 @@ enum { GONE = -ECONNRESET };
 
 static void set_status(const struct domain *d)
 {
-	char path[64], text[XML_MAX + 100], xml[XML_MAX];
+	char path[64], xml[XML_MAX];
 
 	quiet++;
 	snprintf(path, sizeof(path), "run/libvirt/qemu/%s.xml", d->name);
 	if (d->runs) {
 		world_xml(d, d->suspending, -1, xml);
-		snprintf(text, sizeof(text), "%s = <domstatus state='running'>%s", path, xml);
-		tree_add(&world_now.tree, text);
+		tree_addf(&world_now.tree, "%s = <domstatus state='running'>%s", path, xml);
 	} else {
 		unlinkat(world_now.tree.host.root, path, 0);
 	}

@@ -30,7 +30,7 @@ static const struct row {
 
 static void run(const struct row *row)
 {
-	char path[128], expected[64], add[1024], types[256];
+	char path[128], expected[64], types[256];
 	struct cmd_call call = { .write = true, .args.config = path };
 	struct cmd cmd = { .call = &call };
 	autofree char *text = NULL;
@@ -44,21 +44,18 @@ static void run(const struct row *row)
 	for (char *rest = types, *type; (type = text_next(&rest, ","));) {
 		const char *id = text_next(&type, " "), *name = text_next(&type, " "), *mib = text_next(&type, " ");
 
-		snprintf(
-			add, sizeof(add),
+		tree_addf(
+			&tree,
 			CARD
 			"/mdev_supported_types/%s/\n name = GRID %s\n device_api = vfio-pci\n available_instances = %s\n"
 			" description = num_heads=4, framebuffer=%sM, max_instance=16\n",
 			id, name, type, mib);
-		tree_add(&tree, add);
 	}
-	if (row->carries) {
-		snprintf(add, sizeof(add),
-			 CARD "/" A "/mdev_type -> ../mdev_supported_types/%s\n"
-			      "sys/bus/mdev/devices/" A " -> ../../../devices/0000:84:00.0/" A "\n",
-			 row->carries);
-		tree_add(&tree, add);
-	}
+	if (row->carries)
+		tree_addf(&tree,
+			  CARD "/" A "/mdev_type -> ../mdev_supported_types/%s\n"
+			       "sys/bus/mdev/devices/" A " -> ../../../devices/0000:84:00.0/" A "\n",
+			  row->carries);
 	cmd.host = tree.host;
 	snprintf(path, sizeof(path), "%s/made.conf", tree.path);
 	if (cmd_init.run(&cmd, &err) != CMD_DONE)

@@ -14,14 +14,8 @@ static struct err err;
 /* Writes a file of the tree, with just these bytes. */
 static inline void put(const char *path, const char *text)
 {
-	char full[PATH_MAX];
-	FILE *f;
-
 	tree_add(&tree, "etc/vgpu-lease.conf.d/\netc/nova/\n");
-	snprintf(full, sizeof(full), "%s/%s", tree.path, path);
-	f = fopen(full, "w");
-	if (!f || fputs(text, f) < 0 || fclose(f) != 0)
-		tree_fail(full);
+	tree_bytes(&tree, path, text, strlen(text));
 }
 
 static inline void change(const char *path, mode_t mode, uid_t owner)

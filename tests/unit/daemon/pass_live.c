@@ -41,15 +41,12 @@ static size_t pass_after(const char *xml, bool settled, int64_t looked_ms)
 			  .looked_ms = looked_ms,
 			  .mark = true,
 			  .seen = &plugged };
-	char text[2048];
 	size_t n;
 
 	unlinkat(live.tree.host.root, file, 0);
-	if (xml) {
-		snprintf(text, sizeof(text), "%s = <domstatus state='%s'>%s</domstatus>\n", file,
-			 settled ? "running' reason='booted" : "paused' reason='starting up", xml);
-		tree_add(&live.tree, text);
-	}
+	if (xml)
+		tree_addf(&live.tree, "%s = <domstatus state='%s'>%s</domstatus>\n", file,
+			  settled ? "running' reason='booted" : "paused' reason='starting up", xml);
 	must(gc_run(&run, &err));
 	n = run.nnotes;
 	again_ms = run.n && run.items[0].again_ms ? run.items[0].again_ms - sys_now_ms() : 0;

@@ -21,31 +21,24 @@
 /* VF number `n` of the card; `type` as current_vgpu_type reads, NULL: another driver has it. */
 static void add_vf(struct tree *tree, const char *card, int n, const char *vf, const char *type, const char *list)
 {
-	char text[2048];
-
-	snprintf(text, sizeof(text),
-		 PCI "%1$s/virtfn%2$d -> ../%3$s\n" PCI "%3$s/\n physfn -> ../%1$s\n driver -> ../../drivers/%4$s\n"
-		     " iommu_group -> ../../../kernel/iommu_groups/%2$d\n",
-		 card, n, vf, type ? "nvidia" : "vfio-pci");
-	tree_add(tree, text);
+	tree_addf(tree,
+		  PCI "%1$s/virtfn%2$d -> ../%3$s\n" PCI "%3$s/\n physfn -> ../%1$s\n driver -> ../../drivers/%4$s\n"
+		      " iommu_group -> ../../../kernel/iommu_groups/%2$d\n",
+		  card, n, vf, type ? "nvidia" : "vfio-pci");
 	if (!type)
 		return;
-	snprintf(text, sizeof(text),
-		 "sys/bus/pci/drivers/nvidia/%1$s -> ../../devices/%1$s\n" PCI
-		 "%1$s/nvidia/\n current_vgpu_type = %2$s\n creatable_vgpu_types = %3$s\n",
-		 vf, type, list);
-	tree_add(tree, text);
+	tree_addf(tree,
+		  "sys/bus/pci/drivers/nvidia/%1$s -> ../../devices/%1$s\n" PCI
+		  "%1$s/nvidia/\n current_vgpu_type = %2$s\n creatable_vgpu_types = %3$s\n",
+		  vf, type, list);
 }
 
 static void add_l40s(struct tree *tree, const char *card)
 {
-	char text[1024];
-
-	snprintf(text, sizeof(text),
-		 "sys/bus/pci/drivers/nvidia/%1$s -> ../../devices/%1$s\n" PCI "%1$s/\n numa_node = 1\n"
-		 " modalias = pci:v000010DEd000026B9sv000010DEsd00001851bc03sc02i00\n",
-		 card);
-	tree_add(tree, text);
+	tree_addf(tree,
+		  "sys/bus/pci/drivers/nvidia/%1$s -> ../../devices/%1$s\n" PCI "%1$s/\n numa_node = 1\n"
+		  " modalias = pci:v000010DEd000026B9sv000010DEsd00001851bc03sc02i00\n",
+		  card);
 }
 
 /* A T4, whose vGPUs are mdevs, beside two L40S: one empty, one with a vGPU of 1 GiB. */
@@ -252,26 +245,20 @@ static void vf_that_goes(void)
 /* VF number `number` of the card 0000:41:00.0, with the type nvidia-742. */
 static void add_mdev_vf(struct tree *tree, const char *vf, int number, const char *available)
 {
-	char text[2048];
-
-	snprintf(text, sizeof(text),
-		 "sys/class/mdev_bus/%s -> ../../devices/pci0000:40/%s\n" CARDS "0000:41:00.0/virtfn%d -> ../%s\n" CARDS
-		 "%s/\n physfn -> ../0000:41:00.0\n"
-		 " mdev_supported_types/nvidia-742/name = NVIDIA A2-1B\n"
-		 " mdev_supported_types/nvidia-742/available_instances = %s\n",
-		 vf, vf, number, vf, vf, available);
-	tree_add(tree, text);
+	tree_addf(tree,
+		  "sys/class/mdev_bus/%s -> ../../devices/pci0000:40/%s\n" CARDS
+		  "0000:41:00.0/virtfn%d -> ../%s\n" CARDS "%s/\n physfn -> ../0000:41:00.0\n"
+		  " mdev_supported_types/nvidia-742/name = NVIDIA A2-1B\n"
+		  " mdev_supported_types/nvidia-742/available_instances = %s\n",
+		  vf, vf, number, vf, vf, available);
 }
 
 static void add_device(struct tree *tree, const char *vf, const char *uuid)
 {
-	char text[1024];
-
-	snprintf(text, sizeof(text),
-		 CARDS "%1$s/%2$s/mdev_type -> ../mdev_supported_types/nvidia-742\n"
-		       "sys/bus/mdev/devices/%2$s -> ../../../devices/pci0000:40/%1$s/%2$s\n",
-		 vf, uuid);
-	tree_add(tree, text);
+	tree_addf(tree,
+		  CARDS "%1$s/%2$s/mdev_type -> ../mdev_supported_types/nvidia-742\n"
+			"sys/bus/mdev/devices/%2$s -> ../../../devices/pci0000:40/%1$s/%2$s\n",
+		  vf, uuid);
 }
 
 static const char sriov_card[] = CARDS
@@ -332,15 +319,12 @@ static void vfs_are_grouped(void)
 /* Four VFs, what each offers of a type of which `max` fit; the first one carries a vGPU where `used`. */
 static void begin_vfs(struct tree *tree, const char *const available[4], const char *max, bool used)
 {
-	char text[512];
-
 	tree_begin(tree, sriov_card);
 	for (int i = 0; i < 4; i++) {
 		add_mdev_vf(tree, dense[i], i, available[i]);
-		snprintf(text, sizeof(text),
-			 CARDS "%s/mdev_supported_types/nvidia-742/description = framebuffer=1024M, max_instance=%s\n",
-			 dense[i], max);
-		tree_add(tree, text);
+		tree_addf(tree,
+			  CARDS "%s/mdev_supported_types/nvidia-742/description = framebuffer=1024M, max_instance=%s\n",
+			  dense[i], max);
 	}
 	if (used)
 		add_device(tree, dense[0], A);

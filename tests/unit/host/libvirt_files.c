@@ -159,14 +159,9 @@ static void saved(void)
 
 static void bytes_behind_a_nul(void)
 {
-	FILE *f;
-	char path[128];
-
 	TREE(tree, "etc/libvirt/qemu/\n");
-	snprintf(path, sizeof(path), "%s/etc/libvirt/qemu/odd\033.xml", tree.path);
-	f = fopen(path, "w");
-	ok(f && fwrite("<domain>\0\0" A, 1, 10 + 36, f) == 46 && fclose(f) == 0, "a file with NUL bytes");
-	ok(read_files(&tree) == 0, "is read");
+	tree_bytes(&tree, "etc/libvirt/qemu/odd\033.xml", "<domain>\0\0" A, 10 + 36);
+	ok(read_files(&tree) == 0, "a file with NUL bytes is read");
 	is(libvirt_files_names(disk, A, NULL), "odd\033", "to its end");
 }
 

@@ -61,13 +61,8 @@ static void with_nul(void)
 {
 	static const char bytes[] = DEFINED("nvidia-222", "auto") "\0x";
 	struct definition d;
-	char path[PATH_MAX];
-	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/" DIRECTORY CARD "/" C, tree.path);
-	f = fopen(path, "w");
-	if (!f || fwrite(bytes, 1, sizeof(bytes) - 1, f) != sizeof(bytes) - 1 || fclose(f) != 0)
-		tree_fail(path);
+	tree_bytes(&tree, DIRECTORY CARD "/" C, bytes, sizeof(bytes) - 1);
 	ok(mdevctl_definition(&d, &tree.host, C, &err) == -EINVAL && strstr(err.text, "NUL"),
 	   "a definition with a NUL byte is refused: %s", err.text);
 }

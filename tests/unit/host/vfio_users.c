@@ -168,7 +168,7 @@ static void no_time(void)
 /* A process of this machine, which the tree shows as its only one. */
 static pid_t start(struct tree *tree, void (*run)(int ready))
 {
-	char line[64], byte;
+	char byte;
 	int ends[2];
 	pid_t pid;
 
@@ -188,8 +188,7 @@ static pid_t start(struct tree *tree, void (*run)(int ready))
 	close(ends[0]);
 	tree_begin(tree, MDEV_AT(U(a), "12") "sys/class/vfio/12/dev = " FULL "\n");
 	/* The directory of the process is the running kernel's; that proc is not keeps others out of the test. */
-	snprintf(line, sizeof(line), "proc/%d -> /proc/%d\n", (int)pid, (int)pid);
-	tree_add(tree, line);
+	tree_addf(tree, "proc/%d -> /proc/%d\n", (int)pid, (int)pid);
 	return pid;
 }
 
@@ -309,14 +308,12 @@ static int asked_without_rights(const struct tree *tree)
 /* As a hook that is confined, beside a process that it may not look into. */
 static void without_rights(void)
 {
-	char line[64];
 	struct tree tree;
 	pid_t pid = start(&tree, hold_hidden);
 
 	chmod(tree.path, 0755);
 	ok(asked_without_rights(&tree) == 0, "one that may not be looked into proves nothing");
-	snprintf(line, sizeof(line), "run/libvirt/qemu/vm1.pid = %d\n", (int)pid);
-	tree_add(&tree, line);
+	tree_addf(&tree, "run/libvirt/qemu/vm1.pid = %d\n", (int)pid);
 	ok(asked_without_rights(&tree) == EACCES, "but as a QEMU of libvirt's");
 	end(&tree, pid);
 }

@@ -77,9 +77,8 @@ static void silence(void)
 
 	silent_recall(&store);
 	ok(timed_child_silents(&out, 1) == 0, "every driver answers");
-	snprintf(text, sizeof(text), "run/vgpu-lease/silent/" CARD " = %d %llu 5\n", (int)silent.pid,
-		 (unsigned long long)silent.start + 1);
-	tree_add(&tree, text);
+	tree_addf(&tree, "run/vgpu-lease/silent/" CARD " = %d %llu 5\n", (int)silent.pid,
+		  (unsigned long long)silent.start + 1);
 	silent_recall(&store);
 	ok(timed_child_silents(&out, 1) == 0, "a process that is gone waits for nobody, though its PID lives");
 	silent.since_ms = 7;
