@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The device handler; the operator's gc; a manager of vGPUs of its
- * own, as Nova, which knows nothing of leases but those of its guests.
+ * The device handler; the operator's gc; a manager of vGPUs of its own, as Nova, which knows nothing of leases but those
+ * of its guests.
  */
 #include <errno.h>
 
@@ -12,29 +12,31 @@
 #include "state/history.h"
 #include "lib/stand_in.h"
 
-static bool open_store(struct store *store)
+static void open_store(struct store *store)
 {
 	struct err err;
 
 	if (store_open(store, &world_now.tree.host, true, &err) < 0)
 		broken("no store: %s", err.text);
-	return true;
 }
 
+/* What gc does, or with what is plugged in a pass of the handler. */
 static void pass(struct store *store, struct lease_marks *plugged)
 {
-	struct gc pass = { .store = store,
-			   .config = &world_now.config,
-			   .policy = &world_now.config.policy,
-			   .mark = true,
-			   .seen = plugged };
+	struct gc gc = { .store = store,
+			 .config = &world_now.config,
+			 .policy = &world_now.config.policy,
+			 .mark = plugged != NULL,
+			 .seen = plugged };
 	struct err err;
 
-	if (gc_run(&pass, &err) < 0)
+	if (gc_run(&gc, &err) < 0)
 		say("the pass fails: %s", err.text);
-	for (size_t i = 0; i < pass.nnotes; i++)
-		say("%s: %s", pass.notes[i].id, pass.notes[i].why);
-	gc_free(&pass);
+	for (size_t i = 0; i < gc.nnotes; i++)
+		say("%s: %s", gc.notes[i].id, gc.notes[i].why);
+	for (size_t i = 0; i < gc.n; i++)
+		say("%s: %s %s", gc.items[i].vgpu.id, gc.items[i].why, gc.items[i].trouble);
+	gc_free(&gc);
 }
 
 /* How many releases are left; negative: not known. */
@@ -107,15 +109,9 @@ void handler_service(void *unused)
 void gc_pass(void *unused)
 {
 	struct store store;
-	struct gc gc = { .store = &store, .config = &world_now.config, .policy = &world_now.config.policy };
-	struct err err;
 
 	open_store(&store);
-	if (gc_run(&gc, &err) < 0)
-		say("gc fails: %s", err.text);
-	for (size_t i = 0; i < gc.n; i++)
-		say("%s: %s %s", gc.items[i].vgpu.id, gc.items[i].why, gc.items[i].trouble);
-	gc_free(&gc);
+	pass(&store, NULL);
 	store_close(&store);
 }
 

@@ -118,21 +118,6 @@ static void metrics(void)
 	pass(&next);
 }
 
-/* Somebody has moved the state's directory away: the lock in it is no longer the one that the hook sees. */
-static void lock(void)
-{
-	int root = live.tree.host.root;
-	struct store moved;
-	int64_t next;
-
-	ok(renameat(root, "run/vgpu-lease", root, "run/gone") == 0 && !is_there("run/vgpu-lease/handler.lock"),
-	   "the handler's lock is gone");
-	pass(&next);
-	ok(store_open(&moved, &live.tree.host, false, &err) == 0 && store_locked(&moved, STORE_HANDLER),
-	   "with the next pass the hook sees a handler again");
-	store_close(&moved);
-}
-
 static void end(void)
 {
 	pass(&(int64_t){ 0 });
@@ -140,4 +125,4 @@ static void end(void)
 	ok(!is_there(METRICS), "a handler that ends leaves no metrics");
 }
 
-LIVE_TESTS("mtty", "[policy]\n", configurations, news, definitions, deadlines, metrics, lock, end)
+LIVE_TESTS("mtty", "[policy]\n", configurations, news, definitions, deadlines, metrics, end)

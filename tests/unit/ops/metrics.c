@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Metrics: what is counted, and what is left out where it is not known. */
+/*
+ * Metrics: what is counted, and what is left out where it is not known. The check of the pool alone, for which the device
+ * handler asks; all else that check finds is in tests/system/cli/check.sh.
+ */
 #include "ops/metrics.h"
 
 #include "base/mem.h"
 #include "lib/cards.h"
 #include "lib/small_host.h"
+#include "ops/check.h"
 #include "survey/survey.h"
 
 #define T4 "0000:84:00.0"
@@ -21,7 +25,7 @@ static struct section sections[] = {
 	{ .type = "nvidia-222", .addresses = t4, .naddresses = 2, .max_instances = NO_LIMIT },
 	{ .type = "mtty-1", .addresses = again, .naddresses = 2, .max_instances = NO_LIMIT },
 };
-static const struct config config = { .sections = sections, .nsections = 2 };
+static struct config config = { .sections = sections, .nsections = 2 };
 
 /* The whole text; the caller frees it. */
 static char *print(const struct gc *pass)
@@ -96,4 +100,17 @@ static void printed(void)
 	ok(strstr(leased, "domain=\"a\\\"b\\\\c") && !strstr(leased, "c\nd"), "a name is one line, and escaped");
 }
 
-HOST_TESTS(host_text, printed)
+static void check_of_the_pool(void)
+{
+	struct check check = { .host = &tree.host, .config = &config, .only_pool = true };
+	size_t others = 0;
+
+	check_run(&check);
+	for (size_t i = 0; i < check.n; i++)
+		others += strcmp(check.findings[i].what, "pgpu") != 0 && strcmp(check.findings[i].what, "type") != 0;
+	ok(check.n == 6 && others == 0 && check.npool == 2 && check.ncards == 2,
+	   "the handler's check finds pGPUs and types, and nothing else");
+	check_free(&check);
+}
+
+HOST_TESTS(host_text, check_of_the_pool, printed)
