@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The device handler; the operator's gc; a manager of vGPUs of its own, as Nova, which knows nothing of leases but those
- * of its guests.
+ * The device handler; the operator's gc; a manager of vGPUs of its own, as Nova, which knows nothing of leases but
+ * those of its guests.
  */
 #include <errno.h>
 

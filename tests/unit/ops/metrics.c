@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Metrics: what is counted, and what is left out where it is not known. The check of the pool alone, for which the device
- * handler asks; all else that check finds is in tests/system/cli/check.sh.
+ * Metrics: what is counted, and what is left out where it is not known. The check of the pool alone, for which the
+ * device handler asks; all else that check finds is in tests/system/cli/check.sh.
  */
 #include "ops/metrics.h"
 

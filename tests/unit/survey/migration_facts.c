@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What travels with a domain of its vGPUs: told from an inventory, and written into the domain's metadata. What is known
- * of a vGPU when its domain is defined: what all cards that it can be made on have in common.
+ * What travels with a domain of its vGPUs: told from an inventory, and written into the domain's metadata. What is
+ * known of a vGPU when its domain is defined: what all cards that it can be made on have in common.
  */
 #include "survey/migration_facts.h"
 
