@@ -15,11 +15,6 @@
 
 enum { STACK = 256 << 10, GUARD = 4096, WORDS = 2000, WORD = 300 };
 
-struct stack {
-	char *mem;
-	struct stack *next;
-};
-
 struct process *self;
 long steps;
 int64_t now_us = 1000000000;
@@ -31,7 +26,6 @@ struct profile profile;
 static struct process *all[PROCESSES_MAX], *alive[PROCESSES_MAX];
 static int nall, nalive;
 static ucontext_t world;
-static struct stack *unused;
 static uint64_t dice;
 static char words[WORDS][WORD];
 static long nwords;
@@ -92,28 +86,14 @@ void broken(const char *fmt, ...)
 	quick_exit(1);
 }
 
-static struct stack *stack_new(void)
+/* It stays as it is for as long as the history: a child that outlives a killed parent has its argument there. */
+static char *stack_new(void)
 {
-	struct stack *s = unused;
+	char *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	if (s) {
-		unused = s->next;
-		return s;
-	}
-	s = calloc(1, sizeof(*s));
-	s->mem = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (s->mem == MAP_FAILED || mprotect(s->mem, GUARD, PROT_NONE) < 0)
+	if (stack == MAP_FAILED || mprotect(stack, GUARD, PROT_NONE) < 0)
 		abort();
-	return s;
-}
-
-/* A child that outlives a killed parent has its argument on that one's stack, which stays as it is. */
-static void stack_leave(struct process *p)
-{
-	if (p->killed)
-		return;
-	p->stack->next = unused;
-	unused = p->stack;
+	return stack;
 }
 
 static struct process *add(const char *what)
@@ -126,7 +106,6 @@ static struct process *add(const char *what)
 	all[nall++] = alive[nalive++] = p;
 	snprintf(p->what, sizeof(p->what), "%s", what);
 	p->began_ms = now_ms();
-	p->stack = stack_new();
 	return p;
 }
 
@@ -143,7 +122,7 @@ struct process *process_start(const char *what, void (*main)(void *arg), void *a
 	p->main = main;
 	p->arg = arg;
 	getcontext(&p->context);
-	p->context.uc_stack.ss_sp = p->stack->mem;
+	p->context.uc_stack.ss_sp = stack_new();
 	p->context.uc_stack.ss_size = STACK;
 	makecontext(&p->context, begin, 0);
 	return p;
@@ -207,7 +186,6 @@ static void finish(struct process *p)
 	for (int i = 0; i < nalive; i++)
 		if (alive[i] == p)
 			alive[i] = alive[--nalive];
-	stack_leave(p);
 }
 
 void process_end(int status)

@@ -22,8 +22,6 @@ enum { LOCKS_MAX = 16, PROCESSES_MAX = 6000, SILENT_MAX = 8 };
 
 #define FOREVER INT64_MAX
 
-struct stack;
-
 struct process {
 	int pid;
 	char what[64];
@@ -49,7 +47,6 @@ struct process {
 	int nlocks;
 	/* the coroutine */
 	ucontext_t context;
-	struct stack *stack;
 	struct arena *arena;
 	int code; /* errno */
 	/* when it goes on */
