@@ -13,13 +13,13 @@
 
 #include "base/mem.h"
 
-enum { STACK = 256 << 10, GUARD = 4096, WORDS = 2000, WORD = 300 };
+enum { STACK = 256 << 10, GUARD = 4096, WORDS = 60, WORD = 300 };
 
 struct process *self;
 long steps;
 int64_t now_us = 1000000000;
 unsigned lock_events;
-int quiet, shown = 60;
+int quiet;
 const char *tell;
 struct profile profile;
 
@@ -75,7 +75,7 @@ void broken(const char *fmt, ...)
 {
 	va_list ap;
 
-	for (long i = nwords > shown ? nwords - shown : 0; i < nwords && !tell; i++)
+	for (long i = nwords > WORDS ? nwords - WORDS : 0; i < nwords && !tell; i++)
 		printf("# %s\n", words[i % WORDS]);
 	printf("# broken at %.3f, step %ld, by %s: ", (double)now_us / 1e6 - 1000, steps, self ? self->what : "world");
 	va_start(ap, fmt);
@@ -205,7 +205,6 @@ void process_kill(struct process *p)
 		p->dying = true;
 		return;
 	}
-	p->killed = true;
 	if (p->parent)
 		p->parent->bereft = true;
 	say("process %d (%s) is killed", p->pid, p->what);

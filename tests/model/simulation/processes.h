@@ -30,7 +30,7 @@ struct process {
 	struct process *parent; /* of a child; NULL: the world started it */
 	int64_t began_ms, ended_ms;
 	bool mortal; /* a seed may kill it */
-	bool ended, killed;
+	bool ended;
 	bool bereft;     /* a child of it was killed */
 	int children;    /* that have not ended */
 	bool dying;      /* killed in the kernel: it ends when that call returns */
@@ -120,5 +120,4 @@ extern unsigned lock_events; /* grows whenever a lock may have ended */
 /* The history's words, printed if it is broken. */
 void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 __attribute__((noreturn)) void broken(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-extern int shown;        /* how many words */
 extern const char *tell; /* prints them as they are said, not only then */
