@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "lib/source.h"
 #include "lib/tap.h"
 #include "model/simulation/world.h"
 
@@ -118,20 +119,14 @@ static bool history(unsigned seed)
 /* The seeds that ever failed. */
 static void kept_seeds(void)
 {
-	char path[PATH_MAX], line[200];
+	autofree char *text = source_text("tests/model/simulation/seeds");
 	int n = 0, bad = 0;
-	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/tests/model/simulation/seeds", getenv("srcdir"));
-	f = fopen(path, "r");
-	if (!f)
-		tree_fail(path);
-	while (fgets(line, sizeof(line), f))
-		if (*line != '#' && *line != '\n') {
+	for (char *rest = text, *line; (line = strsep(&rest, "\n"));)
+		if (*line && *line != '#') {
 			bad += !history((unsigned)strtoul(line, NULL, 10));
 			n++;
 		}
-	fclose(f);
 	ok(bad == 0, "%d seeds that were once found break no rule", n);
 }
 

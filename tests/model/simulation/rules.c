@@ -194,14 +194,6 @@ void rules_removing(const struct device *device)
 	check_maker(device);
 }
 
-static bool is_troubled(const char *address)
-{
-	for (int c = 0; c < CARDS; c++)
-		if (strcmp(cards[c].address, address) == 0)
-			return troubled[c];
-	return true;
-}
-
 static void check_refusal(const struct call *call)
 {
 	const struct domain *d = call->domain;
@@ -224,8 +216,9 @@ static void check_refusal(const struct call *call)
 		broken("nobody has released it: %s", err->text);
 	for (int w = 0; w < d->nvgpus; w++) {
 		const struct lease *l = ledger_find(call->ids[w]);
+		int card = l ? card_find(l->vgpu.pgpu) : -1;
 
-		if (l && l->since_ms == call->void_ms[w] && !is_of(l, d) && !is_troubled(l->vgpu.pgpu))
+		if (card >= 0 && l->since_ms == call->void_ms[w] && !is_of(l, d) && !troubled[card])
 			broken("refused for a lease that was void all the time: %s", err->text);
 	}
 	if (strstr(err->text, "no capacity") && d->nvgpus == 1 && !call->no_room && has_room(d))

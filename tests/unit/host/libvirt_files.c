@@ -2,6 +2,7 @@
 /* What libvirt keeps in files. */
 #include "host/libvirt_files.h"
 
+#include "base/mem.h"
 #include "lib/names.h"
 #include "lib/tree.h"
 
@@ -92,24 +93,13 @@ static void unreadable(void)
 }
 
 /* A file of so many MiB with `text` in it, the first `off` bytes of which end a MiB. */
-static void make_large(const struct tree *tree, const char *path, int mib, size_t off, const char *text)
+static void make_large(const struct tree *tree, const char *path, size_t mib, size_t off, const char *text)
 {
-	size_t size = 1 << 20;
-	char whole[160], *spaces = malloc(size);
-	FILE *f;
+	size_t len = mib << 20;
+	autofree char *bytes = memset(mem_new(len, 1), ' ', len);
 
-	snprintf(whole, sizeof(whole), "%s/%s", tree->path, path);
-	f = fopen(whole, "w");
-	if (!f || !spaces)
-		tree_fail(whole);
-	memset(spaces, ' ', size);
-	for (int i = 0; i < mib; i++) {
-		fwrite(spaces, 1, i == mib / 2 ? size - off : size, f);
-		if (i == mib / 2)
-			fputs(text, f);
-	}
-	ok(fclose(f) == 0, "a file of %d MiB", mib);
-	free(spaces);
+	memcpy(bytes + ((mib / 2 + 1) << 20) - off, text, strlen(text));
+	tree_bytes(tree, path, bytes, len);
 }
 
 static void large(void)
