@@ -11,6 +11,7 @@
 #include "ops/gc.h"
 #include "state/history.h"
 #include "lib/stand_in.h"
+#include "lib/vgpu.h"
 
 static void open_store(struct store *store)
 {
@@ -128,12 +129,9 @@ void gc_now_and_then(void *unused)
 
 static void remember(const char *parent, const char *type, const char *id)
 {
-	struct lease had = { .origin = LEASE_ADOPTED };
+	const struct lease had = { .vgpu = *MDEV(parent, type, id), .origin = LEASE_ADOPTED };
 	struct store store;
 
-	text_copy(had.vgpu.id, sizeof(had.vgpu.id), id);
-	text_copy(had.vgpu.type, sizeof(had.vgpu.type), type);
-	text_copy(had.vgpu.parent, sizeof(had.vgpu.parent), parent);
 	open_store(&store);
 	affinity_put(&store, &had, true);
 	store_close(&store);

@@ -3,6 +3,7 @@
 #include "survey/fate_facts.h"
 
 #include "lib/small_host.h"
+#include "lib/vgpu.h"
 #include "unit/plan/world.h"
 #include "state/history.h"
 
@@ -14,12 +15,9 @@ static int64_t due_ms;
 
 static bool is_orphan(const char *id, const char *type, enum framework framework)
 {
-	struct inv_device device = { .vgpu.framework = framework, .node = 1 };
+	struct inv_device device = { .vgpu = *vgpu_named(framework, id, type, parent), .node = 1 };
 	struct fate fate;
 
-	text_copy(device.vgpu.id, sizeof(device.vgpu.id), id);
-	text_copy(device.vgpu.type, sizeof(device.vgpu.type), type);
-	text_copy(device.vgpu.parent, sizeof(device.vgpu.parent), parent);
 	fate_device(&fate, &look, &device);
 	due_ms = fate.due_ms;
 	printf("# %s\n", fate.why);
@@ -29,9 +27,8 @@ static bool is_orphan(const char *id, const char *type, enum framework framework
 /* That it was made for a guest, or that it is not known. */
 static void made(const char *id, bool for_guest)
 {
-	struct lease lease = { .vgpu = { .type = "mtty-1", .parent = "mtty" }, .origin = LEASE_ADOPTED };
+	const struct lease lease = { .vgpu = *MDEV("mtty", "mtty-1", id), .origin = LEASE_ADOPTED };
 
-	text_copy(lease.vgpu.id, sizeof(lease.vgpu.id), id);
 	affinity_put(&store, &lease, for_guest);
 }
 
