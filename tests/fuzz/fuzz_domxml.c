@@ -59,9 +59,9 @@ static void edit(const struct domxml *doc, const char *data, size_t size, unsign
 {
 	const struct request *request = domxml_request(doc);
 	struct domxml_change there[REQUEST_MAX], back[REQUEST_MAX];
-	char *same = NULL, *edited = NULL, *again = NULL;
+	autofree char *same = NULL, *edited = NULL, *again = NULL;
 	size_t same_len, edited_len, again_len;
-	struct domxml *second = NULL;
+	autodomxml struct domxml *second = NULL;
 	struct err err;
 
 	choose(request, false, there);
@@ -81,10 +81,6 @@ static void edit(const struct domxml *doc, const char *data, size_t size, unsign
 		MUST(domxml_rewrite(second, back, request->nvgpus, &again, &again_len, &err) == 0);
 		MUST(again_len == same_len && memcmp(again, same, same_len) == 0);
 	}
-	domxml_free(second);
-	free(same);
-	free(edited);
-	free(again);
 }
 
 static const struct migration_facts fact = { .type = "t'<&>\"", .name = "a \"b\"", .framework = "vf", .driver = "550" };
@@ -94,8 +90,8 @@ static void facts(const struct domxml *doc, unsigned int flags, bool cross)
 {
 	const struct request *request = domxml_request(doc);
 	struct domxml_change changes[REQUEST_MAX];
-	struct domxml *second = NULL;
-	char *edited = NULL;
+	autodomxml struct domxml *second = NULL;
+	autofree char *edited = NULL;
 	struct err err;
 	size_t len;
 
@@ -122,8 +118,6 @@ static void facts(const struct domxml *doc, unsigned int flags, bool cross)
 			MUST(!*y.facts.model && strcmp(y.facts.driver, fact.driver) == 0);
 		}
 	}
-	domxml_free(second);
-	free(edited);
 }
 
 /* The lease element that is made of a domain, in a domain with the same hostdevs. */
@@ -155,8 +149,8 @@ static void lease(const struct domxml *doc)
 {
 	const struct request *request = domxml_request(doc);
 	struct migration_facts facts_list[REQUEST_MAX];
-	char *made, *xml;
-	struct domxml *second = NULL;
+	autofree char *made = NULL, *xml = NULL;
+	autodomxml struct domxml *second = NULL;
 	struct err err;
 	size_t len;
 
@@ -181,30 +175,25 @@ static void lease(const struct domxml *doc)
 		MUST(strcmp(y.facts.type, i % 2 ? x.facts.type : fact.type) == 0);
 		MUST(strcmp(y.facts.driver, i % 2 ? x.facts.driver : fact.driver) == 0);
 	}
-	free(made);
 	/* What was made is not made again. */
 	MUST(!domxml_lease(second, facts_list));
-	domxml_free(second);
-	free(xml);
 }
 
 /* The record of a suspend: the hostdevs as they are, or an error. */
 static void suspended(const struct domxml *doc)
 {
 	struct err err = { 0 };
-	char *made;
+	autofree char *made = NULL;
 
 	if (domxml_suspended(doc, &made, &err) < 0) {
 		MUST(!made && err.text[0]);
 		return;
 	}
 	for (size_t i = 0; i < domxml_request(doc)->nvgpus; i++) {
-		char *hostdev;
+		autofree char *hostdev = NULL;
 
 		MUST(domxml_hostdev(doc, i, &hostdev, &err) == 0 && hostdev[0] == '<');
-		free(hostdev);
 	}
-	free(made);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -213,7 +202,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	unsigned int flags = size ? data[0] % 16 : 0;
 	const char *xml = (const char *)data + (size > 0);
 	size_t len = size - (size > 0);
-	struct domxml *doc = NULL, *hostdevs = NULL;
+	autodomxml struct domxml *doc = NULL;
+	struct domxml *hostdevs = NULL;
 	struct err err = { 0 };
 	char uuid[UUID_SIZE];
 
@@ -236,6 +226,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	} else if (!doc) {
 		MUST(err.code > 0 && err.text[0]);
 	}
-	domxml_free(doc);
 	return 0;
 }

@@ -24,11 +24,11 @@ static void open_store(struct store *store)
 /* What gc does, or with what is plugged in a pass of the handler. */
 static void pass(struct store *store, struct lease_marks *plugged)
 {
-	struct gc gc = { .store = store,
-			 .config = &world_now.config,
-			 .policy = &world_now.config.policy,
-			 .mark = plugged != NULL,
-			 .seen = plugged };
+	autogc struct gc gc = { .store = store,
+				.config = &world_now.config,
+				.policy = &world_now.config.policy,
+				.mark = plugged != NULL,
+				.seen = plugged };
 	struct err err;
 
 	if (gc_run(&gc, &err) < 0)
@@ -37,7 +37,6 @@ static void pass(struct store *store, struct lease_marks *plugged)
 		say("%s: %s", gc.notes[i].id, gc.notes[i].why);
 	for (size_t i = 0; i < gc.n; i++)
 		say("%s: %s %s", gc.items[i].vgpu.id, gc.items[i].why, gc.items[i].trouble);
-	gc_free(&gc);
 }
 
 /* How many releases are left; negative: not known. */
@@ -56,13 +55,12 @@ void handler_pass(void *unused)
 {
 	enum { TRIES = 50, STEP_MS = 100 };
 	struct lease_marks plugged = { 0 }, unfinished = { 0 };
-	struct store store;
+	autostore struct store store;
 
 	open_store(&store);
 	pass(&store, &plugged);
 	for (int i = 0; i < TRIES && finish(&store, &unfinished) > 0; i++)
 		nap_ms(STEP_MS);
-	store_close(&store);
 }
 
 /* The loop and the finisher; the loop's lock says that a handler runs. */
@@ -109,11 +107,10 @@ void handler_service(void *unused)
 
 void gc_pass(void *unused)
 {
-	struct store store;
+	autostore struct store store;
 
 	open_store(&store);
 	pass(&store, NULL);
-	store_close(&store);
 }
 
 void gc_now_and_then(void *unused)
@@ -130,11 +127,10 @@ void gc_now_and_then(void *unused)
 static void remember(const char *parent, const char *type, const char *id)
 {
 	const struct lease had = { .vgpu = *MDEV(parent, type, id), .origin = LEASE_ADOPTED };
-	struct store store;
+	autostore struct store store;
 
 	open_store(&store);
 	affinity_put(&store, &had, true);
-	store_close(&store);
 }
 
 /*

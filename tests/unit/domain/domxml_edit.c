@@ -86,7 +86,7 @@ static struct err err;
 
 static int rewrite(const char *xml, const struct domxml_change *changes, size_t n, char **out)
 {
-	struct domxml *doc = NULL;
+	autodomxml struct domxml *doc = NULL;
 	size_t len;
 	int r;
 
@@ -99,7 +99,6 @@ static int rewrite(const char *xml, const struct domxml_change *changes, size_t 
 		ok(len == strlen(*out), "the length is that of the text");
 	if (r < 0)
 		printf("# %s\n", err.text);
-	domxml_free(doc);
 	return r;
 }
 
@@ -120,7 +119,7 @@ static void bytes(void)
 	static const struct domxml_change swap[] = { { .req = 1, .id = A }, { .req = 0, .id = B } };
 	struct places after = before;
 	autofree char *xml = fill(&before);
-	struct domxml *doc = NULL;
+	autodomxml struct domxml *doc = NULL;
 
 	if (ok(domxml_parse(&doc, xml, strlen(xml), 0, &err) == 0, "the document is one: %s", err.text)) {
 		const struct request *request = domxml_request(doc);
@@ -130,7 +129,6 @@ static void bytes(void)
 		is(request->vgpus[0].facts.type, "a < b", "with its type");
 		is(request->vgpus[2].id, "0000:41:00.5", "the third by its address");
 	}
-	domxml_free(doc);
 
 	rewritten(NULL, 0, &before, "without changes it is a copy");
 	after.at[1] = NEW_A;
@@ -283,17 +281,16 @@ static void damaged(void)
 
 	for (size_t cut = 0; cut < len; cut++) {
 		autofree char *part = malloc(cut + 1);
-		struct domxml *doc = NULL;
+		autodomxml struct domxml *doc = NULL;
 
 		memcpy(part, xml, cut);
 		passed += domxml_parse(&doc, part, cut, 0, &err) == 0;
-		domxml_free(doc);
 	}
 	ok(passed == 0, "cut short at any of %zu bytes it is refused", len);
 	for (size_t at = 0; at < len; at++) {
 		static const char other[] = "<>'\"&!/-]? =";
 		char was = xml[at];
-		struct domxml *doc = NULL;
+		autodomxml struct domxml *doc = NULL;
 
 		xml[at] = other[at % (sizeof(other) - 1)];
 		if (domxml_parse(&doc, xml, len, 0, &err) == 0) {
@@ -306,7 +303,6 @@ static void damaged(void)
 		} else {
 			strange += strchr(err.text, '\n') != NULL;
 		}
-		domxml_free(doc);
 		xml[at] = was;
 	}
 	ok(strange == 0, "with any byte damaged it is refused, or means what it meant");

@@ -33,7 +33,7 @@ static const struct row {
 
 static void run(const struct row *row)
 {
-	struct gc gc = row->gc;
+	autogc struct gc gc = row->gc;
 	char got[64] = "";
 
 	gc.store = &store;
@@ -48,7 +48,6 @@ static void run(const struct row *row)
 			ok(false, "%s: a verdict has a reason", row->says);
 	}
 	is(got, row->verdicts, row->says);
-	gc_free(&gc);
 }
 
 static void verdicts(void)

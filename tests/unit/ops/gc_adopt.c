@@ -15,15 +15,14 @@ static const char runs[] = "run/libvirt/qemu/vm.xml = <domstatus state='running'
 static void pass_with(const struct config *valid)
 {
 	struct lease_marks plugged = { 0 };
-	struct gc run = { .store = &store,
-			  .config = valid,
-			  .policy = &config.policy,
-			  .looked_ms = sys_now_ms(),
-			  .mark = true,
-			  .seen = &plugged };
+	autogc struct gc run = { .store = &store,
+				 .config = valid,
+				 .policy = &config.policy,
+				 .looked_ms = sys_now_ms(),
+				 .mark = true,
+				 .seen = &plugged };
 
 	must(gc_run(&run, &err));
-	gc_free(&run);
 	lease_marks_free(&plugged);
 }
 

@@ -38,7 +38,7 @@ static void keep(const struct tree *tree, const struct row *row)
 	char xml[4096], got[256] = "";
 	struct lease lease = { 0 };
 	struct leases leases = { .list = &lease, .n = row->leased ? 1 : 0 };
-	struct domxml *doc = NULL;
+	autodomxml struct domxml *doc = NULL;
 	struct err err = { 0 };
 	const struct request *request;
 
@@ -55,7 +55,6 @@ static void keep(const struct tree *tree, const struct row *row)
 	for (size_t i = 0; i < request->nvgpus; i++)
 		text_add(got, sizeof(got), "%s%s", i ? " " : "", request->vgpus[i].id);
 	is(got, row->kept, row->says);
-	domxml_free(doc);
 	config_free(&config);
 }
 

@@ -140,7 +140,7 @@ static void into_metadata(void)
 	};
 
 	for (ROWS(row, rows)) {
-		struct domxml *doc = NULL;
+		autodomxml struct domxml *doc = NULL;
 		autofree char *got = NULL;
 
 		if (ok(domxml_parse(&doc, row->xml, strlen(row->xml), 0, &err) == 0, "the domain is read: %s",
@@ -148,7 +148,6 @@ static void into_metadata(void)
 			got = domxml_lease(doc, row->facts_list);
 			is(got, row->req, row->sentence);
 		}
-		domxml_free(doc);
 	}
 }
 

@@ -28,13 +28,9 @@ static void drop(const char *id)
 
 static size_t leased(void)
 {
-	struct leases leases;
-	size_t n = 0;
+	autoleases struct leases leases = { 0 };
 
-	if (lease_list(&store, &leases, &err) == 0)
-		n = leases.n;
-	lease_list_free(&leases);
-	return n;
+	return lease_list(&store, &leases, &err) == 0 ? leases.n : 0;
 }
 
 static struct world s;
