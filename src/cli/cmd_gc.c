@@ -220,7 +220,7 @@ static bool is_in_the_way(const struct cmd *cmd, const struct gc_item *item)
 	const struct inv_parent *parent = inventory_parent(&cmd->world.inv, item->vgpu.parent);
 	const char *type = cmd->call->type;
 
-	return pool_address_is(cmd->call->pgpu, item->vgpu.pgpu) && strcmp(type, item->vgpu.type) != 0 &&
+	return strcmp(cmd->call->pgpu, item->vgpu.pgpu) == 0 && strcmp(type, item->vgpu.type) != 0 &&
 	       (!parent || pool_gives(parent, type));
 }
 
