@@ -3,7 +3,6 @@
 # A simulated host for the tests of the command. Sourced; needs root and /dev/fuse.
 set -u
 export LC_ALL=C
-# shellcheck source=tests/lib/host.sh
 . "${BASH_SOURCE[0]%/*}/host.sh"
 hook=$builddir/hooks/qemu
 tmp=$work
@@ -103,6 +102,12 @@ vl_fails() {
 	is "$status|$out|$err" "$2||$(message M_PROGRAM "$(message "${tap_behind[@]}")")" "$1"
 }
 
+# check: runs it; $notes is what is not well, one line each: STATUS WHAT WHERE: MESSAGE.
+check() {
+	vl check "$@"
+	# shellcheck disable=SC2034
+	notes=$(grep -E '^(WARN|FAIL) ' <<<"$out" | tr -s ' ')
+}
 # check_says SENTENCE PATTERN KEY [ARG...]: of the lines of check that match, one has this message.
 check_says() {
 	vl check

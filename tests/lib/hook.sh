@@ -1,7 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # For the tests of the hook on a simulated host: sourced. host MODEL [WORD...] starts one, configured so; it ends with the script.
-# shellcheck source=tests/lib/host.sh
 . "${BASH_SOURCE[0]%/*}/host.sh"
 
 templates=$srcdir/xml-templates
@@ -19,6 +18,10 @@ configure_both() { configure nvidia-222@10de:1eb8 nvidia-1147@10de:26b9 policy "
 xml_of() { if [[ $1 =~ ^[0-9]+$ ]]; then another "$1"; else cat "$1"; fi; }
 prepare() { hook vm prepare begin - < <(xml_of "${1:-$vm}"); }
 release() { hook vm release end "${2:-destroyed}" < <(xml_of "${1:-$vm}"); }
+# migrate [FILE], restore [FILE], reconnect [FILE]: likewise.
+migrate() { hook vm migrate begin - <"${1:-$vm}"; }
+restore() { hook vm restore begin - <"${1:-$vm}"; }
+reconnect() { hook vm reconnect begin - <"${1:-$vm}"; }
 # leaves SENTENCE LEFT COMMAND...: after the command these are the mdevs and the number of leases.
 leaves() {
 	"${@:3}" >"$work/left" 2>&1
@@ -66,6 +69,11 @@ lease_has() { sed -n "s/^$1=//p" "$root/run/vgpu-lease/leases/${2:-$u1}" 2>/dev/
 type_of() { basename "$(readlink "$root/sys/bus/mdev/devices/$1/mdev_type")"; }
 parent_of() { basename "$(dirname "$(readlink "$root/sys/bus/mdev/devices/$1")")"; }
 make_device() { echo "$3" >"$root/sys/class/mdev_bus/$1/mdev_supported_types/$2/create"; }
+# make_orphan PARENT TYPE ID: an mdev or the type of a VF that was made for a guest which is gone.
+make_orphan() {
+	if [ "$1" = "$3" ]; then set_vf_type "$3" "${2#nvidia-}"; else make_device "$@"; fi
+	for_guest "$3" "$2" "$1"
+}
 
 # refused_in_a_line SENTENCE KEY [ARG...] -- COMMAND...: ends with 1, nothing on stdout, exactly one line of at most 1,000 bytes on
 # stderr, which holds the message; and neither device nor lease came of it.

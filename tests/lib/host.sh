@@ -4,13 +4,9 @@
 #
 #     start_host MODEL [WORD...]   starts it in $root, configured so; it ends with the script, or with end_host
 #     $work                        a directory of the test's own, gone with the script
-# shellcheck source=tests/lib/tap.sh
 . "${BASH_SOURCE[0]%/*}/tap.sh"
-# shellcheck source=tests/lib/json.sh
 . "${BASH_SOURCE[0]%/*}/json.sh"
-# shellcheck source=tests/lib/xml.sh
 . "${BASH_SOURCE[0]%/*}/xml.sh"
-# shellcheck source=tests/lib/configure.sh
 . "${BASH_SOURCE[0]%/*}/configure.sh"
 sim=$builddir/vgpu-lease-sim
 
@@ -99,6 +95,8 @@ open_device() { # ID: a process that has it open; its pid is in $holder
 close_device() { kill "$holder" && wait "$holder" 2>/dev/null; }
 remove_device() { echo 1 >"$root/sys/bus/mdev/devices/$1/remove"; }
 
+# with_handler COMMAND...: as where the device handler runs: the hook leaves slow releases to it.
+with_handler() { (exec 8>"$root/run/vgpu-lease/handler.lock" && flock 8 && "$@"); }
 # hook GUEST OP SUBOP EXTRA: as libvirt calls it, with the domain on standard input.
 hook() { "$builddir/hooks/qemu" --root "$root" -- "$@"; }
 # start_vf N ADDRESS [MANAGED [TYPE]], end_vf: the domain vmN with this VF, as vf_domain of hook.sh or cli.sh has it.

@@ -1,7 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # For the tests of vgpu-leased on a simulated host: sourced. start runs it; it ends with the script.
-# shellcheck source=tests/lib/hook.sh
 . "${BASH_SOURCE[0]%/*}/hook.sh"
 
 leased=$builddir/vgpu-leased

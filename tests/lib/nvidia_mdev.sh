@@ -11,7 +11,6 @@
 #     no_trouble            none of it any longer: what waits goes on
 # shellcheck disable=SC2154 # sys, dev, t4 and vfs are the caller's
 
-# shellcheck source=tests/lib/mdevs.sh
 . "${BASH_SOURCE[0]%/*}/mdevs.sh"
 linked() { basename "$(readlink "$1")"; }
 remove_all() { local n; for n; do remove "$(uuid "$n")"; done | paste -sd' '; }

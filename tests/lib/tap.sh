@@ -7,7 +7,6 @@
 # Each script ends with tap_done. What a program says is looked up in a table: see messages.sh. Called by hand, from any
 # directory, a test finds its tree, built in build/: $srcdir and $builddir, unless they are in the environment.
 
-# shellcheck source=tests/lib/messages.sh
 . "${BASH_SOURCE[0]%/*}/messages.sh"
 
 export srcdir=${srcdir:-$(cd "${BASH_SOURCE[0]%/*}/../.." && pwd)}
@@ -121,6 +120,16 @@ like() {
 	# shellcheck disable=SC2053 # A pattern it is.
 	[[ $1 == $2 ]] || status=1
 	tap_verdict $status "$3" "got:  $1"$'\n'"like: $2"
+}
+
+# prints TEXT COMMAND...: the command prints this.
+prints() { [ "$("${@:2}")" = "$1" ]; }
+
+# in_words COMMAND... WORDS: the command, whose last arguments are these words.
+in_words() {
+	local words
+	read -ra words <<<"${!#}"
+	"${@:1:$#-1}" "${words[@]}"
 }
 
 # put TEXT FILE: one write; prints "ok" or what the system says of it.

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The operator's knobs: what can be made slow or wrong on the simulated host, and the program's options.
-set -u
 . "$(dirname "$0")/../../lib/sim.sh"
 
 t4=0000:84:00.0

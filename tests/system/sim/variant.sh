@@ -1,30 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # NVIDIA's own VFIO framework on the simulated host: all that tests/lib/nvidia_vf.sh says, and what only this host has.
-set -u
 . "$(dirname "$0")/../../lib/sim.sh"
 
 holds "a host with a T4 on mdev and two L40S on variant VFs starts" "$sim" "$root" t4+l40s/6:2+rtxpro6000/8
 
 # shellcheck disable=SC2034 # the list's
-sys=$root/sys dev=$root/dev opened='' cards=(0000:26:00.0 0000:27:00.0)
-card=${cards[0]}
-fail_at() { control inject "$1 $card $2 1000"; }
-# A creation goes on by itself, after three seconds.
-hold_at() {
-	case $1 in
-	create) control create_delay_ms "$card 3000" ;;
-	current) control hang "current_vgpu_type $card" ;;
-	list) control hang "creatable_vgpu_types $card" ;;
-	esac
-}
-plugin_lag() { control plugin_delay_ms "$card $1"; }
-no_trouble() {
-	control inject clear
-	control hang clear
-	control create_delay_ms "$card 0"
-	plugin_lag 0
-}
+dev=$root/dev opened='' cards=(0000:26:00.0 0000:27:00.0) card=0000:26:00.0
 open_vf() {
 	opened=ok
 	{ exec 9<>"$(node_of "$1")"; } 2>"$tmp/said" || opened=$(sed 's/.*: //' "$tmp/said")

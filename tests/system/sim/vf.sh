@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Plain SR-IOV VFs on the simulated host: what they show, bound to vfio-pci, to a graphics driver, or to none.
-set -u
 . "$(dirname "$0")/../../lib/sim.sh"
 
 holds "a host with a Flex of four VFs starts" "$sim" "$root" flex/4+mi210+cx6
