@@ -57,15 +57,13 @@ sed 's/^origin=adopted/origin=created/' "$root/run/vgpu-lease/leases/$u1" >"$wor
 flock "$root/run/vgpu-lease/lock" cp "$work/lease" "$root/run/vgpu-lease/leases/$u1"
 close_device
 wait $ending
-nothing_left() { [ "$(devices)$(leases)" = 0 ]; }
-holds "it does not drop that lease, but removes what was created" eventually nothing_left
+left() { echo "$(devices)$(leases)"; }
+holds "it does not drop that lease, but removes what was created" eventually prints 0 left
 
 ### A definition of mdevctl that is not valid
 mkdir -p "$root/etc/mdevctl.d/$card"
 : >"$root/etc/mdevctl.d/$card/$u1"
-prepare 2>"$work/err"
-is $? 1 "a vGPU that would have to be created from it is refused"
-holds "with the definition" says M_DEFINITION_INVALID "$root/etc/mdevctl.d/$card/$u1" <"$work/err"
+refuses "a vGPU that would have to be created from it is refused" prepare -- M_DEFINITION_INVALID "$root/etc/mdevctl.d/$card/$u1"
 make_device $card nvidia-222 $u1
 holds "one that exists needs no definition" prepare
 is "$(lease_has origin)" adopted "it is adopted"
@@ -73,8 +71,7 @@ leaves "and left" "$u1 0" release
 
 ### mdevs that are numbered by hand: a UUID that exists here is that UUID, and no placeholder
 new_host t4
-card=0000:84:00.0 one=00000000-0000-0000-0000-000000000001
-define() { mdevctl_has $card "$1" nvidia-222; }
+one=00000000-0000-0000-0000-000000000001
 rewritten() { lease rewrite "$work/one.xml" | grep -c "uuid='$one'"; }
 sed "s/$u1/$one/" "$vm" >"$work/one.xml"
 libvirt_has one-vgpu <"$work/one.xml"
@@ -83,7 +80,7 @@ named() { lease check 2>&1 | grep -c "$one"; }
 is "$(rewritten)" 0 "without a device, a definition or a lease it is a placeholder: rewrite replaces it"
 is "$(named)" 1 "check names its domain"
 holds "and says what to do" says M_PLACEHOLDER_CHECK one-vgpu $one -- M_REWRITE_GIVES_UUID one-vgpu < <(lease check 2>&1)
-fails "and its start is refused" prepare "$work/one.xml"
+refuses "and its start is refused" prepare "$work/one.xml" -- M_PLACEHOLDER one-vgpu
 
 make_device $card nvidia-222 $one
 holds "with a device it starts without a configuration" prepare "$work/one.xml"
@@ -98,7 +95,7 @@ release "$work/one.xml"
 is "$(leases)$(devices)" "0$one " "when it ends the device stays"
 
 remove_device $one
-define $one
+mdevctl_has $card $one nvidia-222
 is "$(rewritten)$(named)" 10 "with a definition of mdevctl alone it is the same UUID"
 holds "and the hook makes it" prepare "$work/one.xml"
 is "$(devices)" "$one " "as it is numbered"
@@ -110,6 +107,9 @@ rm -r "$root/run/vgpu-lease/leases"
 is "$(rewritten)" 1 "and where leases cannot be read it may have one"
 rm "$root/run/vgpu-lease/leases"
 is "$(rewritten)" 1 "so is that a guest has had it here"
+holds "which then starts, before the script that makes it after a boot" prepare "$work/one.xml"
+is "$(devices)" "$one " "with the UUID that it names"
+release "$work/one.xml"
 rm -r "$root/var/lib/vgpu-lease/affinity"
 is "$(rewritten)" 0 "without any of them it is a placeholder again"
 tap_done

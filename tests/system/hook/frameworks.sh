@@ -129,7 +129,8 @@ many() { # FRAMEWORK
 		# They come from a host whose VF has an address that is none here, all the same one.
 		if is_pci "$f"; then domain "$f" "$n" 0000:99:00.7; else domain "$f" "$n" "$(id "$f" "$n")"; fi >"$work/many/$n.xml"
 		(
-			if hook "vm$n" migrate begin - <"$work/many/$n.xml" >"$work/many/$n.new" 2>"$work/many/$n.err"; then
+			# Every other one with an mdev starts, and has not arrived.
+			if { ! is_pci "$f" && [ $((n % 2)) = 1 ]; } || hook "vm$n" migrate begin - <"$work/many/$n.xml" >"$work/many/$n.new" 2>"$work/many/$n.err"; then
 				[ ! -s "$work/many/$n.new" ] || mv "$work/many/$n.new" "$work/many/$n.xml"
 				hook "vm$n" prepare begin - <"$work/many/$n.xml" 2>"$work/many/$n.err"
 			fi
@@ -143,9 +144,10 @@ many() { # FRAMEWORK
 	is "$(for n in {0..39}; do [ -s "$work/many/$n.err" ] || named <"$work/many/$n.xml"; done | sort | uniq -d)" "" \
 		"$f: no two have the same vGPU"
 	is "$(made "$f")" "$([ "$f" = vf ] && echo 0 || echo 32)" "$f: the kernel has 32"
-	for n in {0..39}; do hook "vm$n" release end - <"$work/many/$n.xml" & done
+	for n in {0..39}; do hook "vm$n" release end - <"$work/many/$n.xml" || echo "vm$n" & done >"$work/failed"
 	wait
-	holds "$f: forty releases at once leave no lease" eventually no_lease
+	nothing "$f: forty releases at once end with 0" "$(cat "$work/failed")"
+	holds "$f: and leave no lease" eventually no_lease
 	is "$(made "$f")" 0 "$f: and no vGPU"
 }
 

@@ -14,41 +14,20 @@ at_once() {
 		[ -e "$work/$n.xml" ] || another "$n" >"$work/$n.xml"
 		(hook "vm$n" "$op" "$sub" - <"$work/$n.xml" >"$work/$n.out" 2>"$work/$n.err"; echo $? >"$work/$n.status") &
 	done
-	for n; do wait_for "$work/$n.status"; done
+	for n; do eventually test -s "$work/$n.status"; done
 	wait
 }
-wait_for() { until [ -s "$1" ]; do sleep 0.02; done; }
 with_status() { # STATUS N...: those of the domains that ended so
 	local expected=$1 n
 	shift
 	for n; do [ "$(cat "$work/$n.status")" != "$expected" ] || echo "$n"; done
 }
-nothing_pending() { ! grep -q . "$root/.kernel/control/pending"; }
+pending() { cat "$root/.kernel/control/pending"; }
 state() { lease list --json | sed -n 's/.*"state": "\(.*\)",/\1/p' | sort | uniq -c | tr -s ' \n' ' '; }
-
-### Forty guests on thirty-two places
-host t4:2
-settings 'driver_cleanup = 0'
-mapfile -t forty < <(seq 16 55)
-at_once prepare begin "${forty[@]}"
-mapfile -t refused < <(with_status 1 "${forty[@]}")
-is "$(with_status 0 "${forty[@]}" | wc -l) ${#refused[@]}" "32 8" "of 40 domains that start at once on 32 places 32 do, and 8 are refused"
-is "$(devices | wc -w) $(leases)" "32 32" "there are 32 vGPUs and 32 leases"
-lines=$(for n in "${refused[@]}"; do wc -l <"$work/$n.err"; done | sort -u)
-is "$lines" 1 "each refusal is one line"
-for n in "${refused[@]}"; do
-	sed "s/vm$n:/vmN:/; s/vGPU [0-9a-f-]*:/vGPU U:/" "$work/$n.err"
-done | sort -u >"$work/said"
-is "$(cat "$work/said")" "$(message M_REFUSED vmN U "$(message M_NO_CAPACITY_DO "$(message M_ONLY_TYPE nvidia-222)" \
-	"$(message M_FULL "0000:84:00.0, 0000:85:00.0" 16 16)" "$(message M_FIX_FREE "on 0000:84:00.0")")")" \
-	"and names the domain, the vGPU, the cause and the cure"
-at_once release end "${forty[@]}"
-is "$(with_status 0 "${forty[@]}" | wc -l)" 40 "40 releases at once end with 0"
-holds "and leave no lease" eventually no_lease
-is "$(devices)" "" "and no vGPU"
 
 ### An arrival beside creations
 # A device is there before the kernel says of which type it is.
+host t4:2
 configure nvidia-222@0000:84:00.0 'max_instances = 2' policy 'reclaim = never' 'driver_cleanup = 0'
 two_leases() { [ "$(leases)" = 2 ] && [ -n "$(devices)" ]; }
 control attr_delay_ms 2000
@@ -92,8 +71,7 @@ open_device $u1
 in_ms 20000 "the release of a vGPU that is open ends within about release_wait" release
 is $status 0 "and succeeds"
 is "$(devices)$(state)" "$u1  1 releasing " "the vGPU stays, and waits to be released"
-said=$(another 2 | sed "s/${u1%??}02/$u1/" | prepare /dev/stdin 2>&1)
-holds "it is nobody else's meanwhile" says M_LEASED_TO one-vgpu <<<"$said"
+reports "it is nobody else's meanwhile" prepare <(another 2 | sed "s/${u1%??}02/$u1/") -- M_LEASED_TO one-vgpu
 close_device
 holds "when it is closed it is released, though no other hook runs" eventually no_lease
 is "$(devices)" "" "and gone"
@@ -129,8 +107,8 @@ is "$(prepare 2>&1)" "$(message M_REFUSED vm "$u1" "$(message M_BUSY_CREATING 00
 	"another start of the domain waits for it, and is refused after lock_timeout"
 is "$(state)" " 1 creating " "the lease stays all the same"
 holds "another domain's start takes the next card after lock_timeout" prepare "$work/16.xml"
-is "$(parent_of "$(sed -n "s/.*<address uuid='\(.*\)'.*/\1/p" "$work/16.xml")")" 0000:85:00.0 "that has capacity"
-eventually nothing_pending
+is "$(parent_of "$(numbered 16)")" 0000:85:00.0 "that has capacity"
+eventually prints '' pending
 control create_delay_ms '0000:84:00.0 0'
 release "$work/16.xml"
 holds "the next start of the domain takes it over when it is there" prepare
@@ -163,7 +141,7 @@ settings 'driver_cleanup = 0' 'create_timeout = 1'
 control create_delay_ms 2000
 prepare 2>/dev/null
 release
-eventually nothing_pending
+eventually prints '' pending
 holds "after a release it is collected as soon as it is there" eventually no_lease
 is "$(devices)" "" "and removed"
 
@@ -175,15 +153,14 @@ prepare 2>/dev/null &
 start=$!
 eventually grep -q '^create ' "$root/.kernel/control/pending"
 rm "$root"/run/vgpu-lease/leases/*
-status=0
-wait $start || status=$?
-is "$status|$(devices)|$(leases)" "1||0" "a start whose lease somebody removes while its device is created leaves nothing"
+wait $start
+is "$?|$(devices)|$(leases)" "1||0" "a start whose lease somebody removes while its device is created leaves nothing"
 settings 'placement = spread' 'create_timeout = 120' 'lock_timeout = 60'
 control create_delay_ms 10000
-all_pending() { [ "$(grep -c '^create ' "$root/.kernel/control/pending")" = 8 ]; }
 at_once prepare begin $(seq 16 23) &
 starts=$!
-holds "eight cards create eight vGPUs beside each other: the driver is at all of them at once" eventually all_pending
+holds "eight cards create eight vGPUs beside each other: the driver is at all of them at once" \
+	eventually prints 8 grep -c '^create ' "$root/.kernel/control/pending"
 wait $starts
 is "$(with_status 0 $(seq 16 23) | wc -l)" 8 "and eight domains start"
 tap_done
