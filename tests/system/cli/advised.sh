@@ -50,8 +50,7 @@ for command in list check 'check --json'; do
 	call prepare begin 1
 	cut_off 1
 	age 1
-	# shellcheck disable=SC2086 # Words.
-	vl $command
+	in_words vl "$command"
 	advises "$command: what gc can release" "$out"
 done
 pool nvidia-999

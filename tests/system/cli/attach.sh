@@ -35,10 +35,8 @@ for directory in . leases seen pgpu; do
 	chmod 775 "$root/run/vgpu-lease/$directory"
 	alike "$directory is others' to write to"
 	for words in "detach --connect $libvirt vm1 $(uuid 1)" "release $(uuid 1)" gc "retype 0000:84:00.0 nvidia-223"; do
-		# shellcheck disable=SC2086 # Words.
-		vl $words --dry-run && dry="$status|$err"
-		# shellcheck disable=SC2086
-		vl $words
+		in_words vl "$words --dry-run" && dry="$status|$err"
+		in_words vl "$words"
 		is "$status $dry" "1 1|$err" "$directory: so is that of ${words%% *}"
 	done
 	chmod 755 "$root/run/vgpu-lease/$directory"

@@ -5,11 +5,6 @@
 
 conf_path=$root/etc/vgpu-lease.conf
 
-# check: runs it; $notes is what is not well, one line each: STATUS WHAT WHERE: MESSAGE.
-check() {
-	vl check
-	notes=$(grep -E '^(WARN|FAIL) ' <<<"$out" | tr -s ' ')
-}
 # types SENTENCE [LINE...]: what is said of the starts that are not well; each line is a pattern.
 types() {
 	local sentence=$1 lines
@@ -80,8 +75,7 @@ is "$status $(says_times M_QUOTA_NONE_IS_0 <<<"$notes")" "0 1" "and no domain wi
 quota "none = 0" "default = 0" "project:one = 0"
 types "nobody gets any" "FAIL type $conf_path:2: *"
 holds "and why, and what to do about it" says M_QUOTA_NO_PROJECT 0 0 -- M_QUOTA_RAISE <<<"$notes"
-call prepare begin 1 nvidia-222 2>/dev/null
-is "$?" 1 "nor does a start"
+fails "nor does a start" call prepare begin 1 nvidia-222
 
 # MIG: the mode is off, there is no instance, or each is taken.
 anew a100

@@ -8,34 +8,17 @@ host t4:2+a100:1+l40s/4:1
 vgpu=4b20d080-1b54-4048-85b3-a6a62d165c01
 vf=0000:26:00.4
 
-# One that reads JSON, for all of it: a line with a file's name, a line with what is in it.
-coproc reader {
-	exec python3 -uc '
-import json, sys
-for name in sys.stdin:
-    try:
-        json.load(open(name.rstrip("\n")))
-        print("JSON")
-    except ValueError as error:
-        print(error)'
-}
-
 # decide SENTENCE REFUSED|PASSES FILE [OP]: plan, plan --json, the hook's dry run and the hook itself; what a start or an arrival
 # that passes has taken is released.
 decide() {
-	local file=$3 op=${4:-prepare} plan json dry hook said expected=0 left
+	local file=$3 op=${4:-prepare} plan json dry hook said expected=0 left refusal
 	vl plan "$file" --op "$op" && plan=$status
 	# A warning is the plan's own: the hook has nobody to tell it to.
 	said=$(grep -v '^vgpu-lease: warning: ' <<<"$err")
 	said=${said#vgpu-lease: *: "$op" would be refused: }
 	vl plan --json "$file" --op "$op" && json=$status
-	local refusal
-	refusal=$(sed -n 's/^  "refusal": "\(.*\)",$/\1/p' <<<"$out" | sed 's/\\"/"/g')
-	printf '%s' "$out" >"$tmp/json.is"
-	echo "$tmp/json.is" >&"${reader[1]}"
-	local read=
-	read -r read <&"${reader[0]}"
-	is "$read" JSON "$1: plan --json prints JSON"
+	holds "$1: plan --json prints a document" jq -es 'length == 1' <<<"$out"
+	refusal=$(jq -r '.refusal // ""' <<<"$out")
 	"$hook_bin" --root "$root" --dry-run -- vm "$op" begin - <"$file" >/dev/null 2>"$tmp/dry"
 	dry=$?
 	left=$(grep '^vgpu-lease: ' "$tmp/dry")
@@ -232,8 +215,7 @@ rm "$state/lock"
 # The lock of the only pGPU of nvidia-222, and of one of two.
 odd() { rm -rf "$(card_lock "$1")" && "${@:2}" "$(card_lock "$1")"; }
 for make in mkdir mkfifo 'ln -s /nonexistent'; do
-	# shellcheck disable=SC2086 # a command
-	odd 0000:84:00.0 $make
+	in_words odd 0000:84:00.0 "$make"
 	decide "a pGPU's lock by $make" REFUSED "$tmp/new.xml"
 	decide "a pGPU's lock by $make: a vGPU that exists" PASSES "$tmp/exists.xml"
 	decide "a pGPU's lock by $make: one that arrives" PASSES "$tmp/new.xml" migrate

@@ -25,11 +25,7 @@ for n in 3 4 5 6; do call prepare begin $n nvidia-222; done
 call migrate begin 7 nvidia-222 >/dev/null
 runs 3
 hold 4
-# As the device handler does while it runs: otherwise a child of the hook would be at it, too.
-exec 8>"$root/run/vgpu-lease/handler.lock"
-flock 8
-call release end 4
-exec 8>&-
+with_handler call release end 4
 age 5 && age 6 && age 7
 create 0000:84:00.0 nvidia-222 8
 domain 8 "$(uuid 8)" | libvirt_has vm8
@@ -53,17 +49,13 @@ check_verdicts remove drop
 is "$(verdict 2)" "" "orphans of other types are left out with --type"
 is "$(cd "$root" && find run var etc sys/bus/mdev/devices | sort; cat "$root"/run/vgpu-lease/leases/*)" "$before" \
 	"a dry run changes nothing at all"
-vl gc --dry-run --pgpu mtty_mtty
-is "$status|$(awk 'NR > 1 { print $4 }' <<<"$out" | sort -u)" "0|mtty" "--pgpu considers what is on one pGPU"
-ids() { awk 'NR > 1 { print $2 }' <<<"$out" | paste -sd' '; }
-vl gc --dry-run --domain vm5
-is "$status|$(ids)" "0|$(uuid 5)" "--domain considers a domain's leases, and no orphan"
+judged=(gc --dry-run --no-headings -o ID)
+vl_is "--pgpu considers what is on one pGPU" "0|$(uuid 2)|" "${judged[@]}" --pgpu mtty_mtty
+vl_is "--domain considers a domain's leases, and no orphan" "0|$(uuid 5)|" "${judged[@]}" --domain vm5
 vl gc --dry-run --domain "$(domain_uuid 6)" --json
-is "$status|$(grep -c '"id"' <<<"$out")|$(grep -c "$(uuid 6)" <<<"$out")" "0|1|1" "also by its UUID"
-vl gc --dry-run --state reserved
-is "$status|$(ids)" "0|$(uuid 7)" "--state those in this state, and no orphan"
-vl gc --dry-run --state releasing --domain vm5
-is "$status|$(ids)" "0|" "filters are combined"
+is "$status|$(jq -r '.items[].id' <<<"$out")" "0|$(uuid 6)" "also by its UUID"
+vl_is "--state those in this state, and no orphan" "0|$(uuid 7)|" "${judged[@]}" --state reserved
+vl_is "filters are combined" "0||" "${judged[@]}" --state releasing --domain vm5
 vl_says "a domain that the host does not know is refused" 1 gc --domain vm55 -- M_NO_SUCH_DOMAIN vm55
 fails "another number is not similar" says M_SIMILAR <<<"$err"
 vl_like "a state that there is not is a usage error" "2||?*" gc --state idle
@@ -74,8 +66,7 @@ is "$(sed -n "/$(uuid 7)/,/}/p" <<<"$out" | sed 's/^ *//' | tr -d '\n')" \
 	"\"id\": \"$(uuid 7)\",\"type\": \"nvidia-222\",\"framework\": \"mdev\",\"parent\": \"0000:84:00.0\",\"pgpu\": \"0000:84:00.0\",\"state\": \"reserved\",\"domain\": {\"uuid\": \"$(domain_uuid 7)\",\"name\": \"vm7\"}," \
 	"with its lease"
 
-vl gc --domain vm8
-is "$status|$err|$(ids)" "0||" "of a domain without leases nothing is collected"
+vl_is "of a domain without leases nothing is collected" "0||" gc --domain vm8 --no-headings
 holds "nor are the orphans" exists 1
 vl_works "it does what it said" gc --type nvidia-222
 check_verdicts removed dropped
@@ -123,7 +114,7 @@ is "$(find "$root/run/vgpu-lease/leases" -name "$(uuid 31)")" "" "gc drops a lea
 holds "and keeps a device that is there" exists 31
 for n in 30 32; do call release end $n; done
 domain 40 "$(uuid 30)" | hook vm40 release end -
-for n in 30 31; do echo 1 >"$root/sys/bus/mdev/devices/$(uuid $n)/remove"; done
+for n in 30 31; do remove_device "$(uuid $n)"; done
 
 # An adopted device stays when its lease goes.
 call prepare begin 2

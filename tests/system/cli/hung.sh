@@ -11,7 +11,6 @@ in_time() {
 	[ $? -lt 124 ]
 }
 hanging() { pgrep -c -f "$builddir/.*--root $root" || :; }
-nobody_hangs() { [ "$(hanging)" = 0 ]; }
 
 ### A driver: twenty commands are no twenty processes
 host l40s/4 nvidia-1147 policy 'driver_cleanup = 0'
@@ -20,14 +19,13 @@ control hang "current_vgpu_type any"
 for command in list 'gc --dry-run' inventory check status; do
 	ended=0
 	for _ in 1 2 3 4 5; do
-		# shellcheck disable=SC2086 # The words of a command line.
-		! in_time 10 "$builddir/vgpu-lease" --root "$root" $command || ended=$((ended + 1))
+		! in_words in_time 10 "$builddir/vgpu-lease" --root "$root" "$command" || ended=$((ended + 1))
 	done
 	is "$ended" 5 "$command ends each time while a driver hangs"
 done
 holds "and one process waits for that driver, or two" [ "$(hanging)" -le 2 ]
 control hang clear
-holds "which end when it answers" eventually nobody_hangs
+holds "which end when it answers" eventually prints 0 hanging
 vl inventory
 fails "and then it is asked again" says M_NO_ANSWER <<<"$out"
 
@@ -41,7 +39,7 @@ for op in prepare migrate restore prepare migrate restore; do
 done
 holds "refused starts leave no process each" [ "$(hanging)" -le 2 ]
 control hang clear
-holds "and the one that waits ends when the driver answers" eventually nobody_hangs
+holds "and the one that waits ends when the driver answers" eventually prints 0 hanging
 
 four_passes() { # SENTENCE: the handler makes passes, each of which meets the driver that hangs
 	local handler
@@ -61,7 +59,7 @@ four_passes() { # SENTENCE: the handler makes passes, each of which meets the dr
 control hang "available_instances any"
 four_passes "four passes of the handler leave no process each"
 control hang clear
-holds "and the one that waits ends when the driver answers" eventually nobody_hangs
+holds "and the one that waits ends when the driver answers" eventually prints 0 hanging
 
 ### Passes that fail, because a later version has written a lease
 root=$tmp/later
@@ -82,8 +80,7 @@ ln -s "$storage/sys/class/mdev_bus/0000:84:00.0/mdev_supported_types/nvidia-222/
 echo "name any" >"$storage/.kernel/control/hang"
 for n in 1 2; do create 0000:84:00.0 nvidia-222 $n; done
 for command in 'gc --dry-run' 'gc --unused' check list "show $(uuid 1)" status; do
-	# shellcheck disable=SC2086 # The words of a command line.
-	holds "$command ends in time while a definition's storage hangs" in_time 8 "$builddir/vgpu-lease" --root "$root" $command
+	holds "$command ends in time while a definition's storage hangs" in_words in_time 8 "$builddir/vgpu-lease" --root "$root" "$command"
 done
 is "$(exists 1 && exists 2 && echo both)" both "and what that definition may name is not removed"
 for op in migrate restore prepare; do
@@ -144,8 +141,7 @@ control create_delay_ms 12000
 call prepare begin 4 2>/dev/null
 call release end 4
 for command in 'list --json' check "show $(uuid 4)" 'gc --dry-run'; do
-	# shellcheck disable=SC2086 # The words of a command line.
-	vl $command
+	in_words vl "$command"
 	fails "$command advises no gc" grep -q "run 'vgpu-lease .*gc'\|^remove \| remove: " <<<"$out"
 	[ "$command" = check ] || holds "but says what the release waits for" says M_GC_WAITS 0000:84:00.0 <<<"$out"
 done

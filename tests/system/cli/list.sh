@@ -198,8 +198,7 @@ for spelling in 0000:84:00.0 00000000:84:00.0; do
 done
 
 for command in "list" "types" "gc --dry-run" "status"; do
-	# shellcheck disable=SC2086 # Several words they are.
-	vl_ends "$command takes the address of a VF for its card" 0 $command --pgpu 0000:26:00.4
+	in_words vl_ends "$command takes the address of a VF for its card" 0 --pgpu 0000:26:00.4 "$command"
 done
 vl_is "and inventory shows that card" "0|0000:26:00.0|" inventory --pgpu 0000:26:00.4 --output pgpu --no-headings
 vl_ends "retype, too" 0 retype 0000:26:00.4 nvidia-1147 --dry-run

@@ -46,8 +46,7 @@ vl_is "what has gone may have none since a time" "0||" log --since=+1h vm2
 is "$(events --since=-1h)|$(events --since '2000-01-01 12:00' vm2)" "created refused released|refused" "since a time"
 is "$(events --since=+1h)" "" "and not before it"
 for since in someday never 99h99 ../x; do
-	vl log --since=$since
-	is "$status|$out|$err" "2||$(message M_USAGE "$(message M_BAD_TIME $since)" " log")" "a time that is none is a usage error: $since"
+	vl_is "a time that is none is a usage error: $since" "2||$(message M_USAGE "$(message M_BAD_TIME $since)" " log")" log --since=$since
 done
 vl log --since=someday --json
 is "$status|$(grep -c '"error": "invalid time' <<<"$out")" "2|1" "as JSON, too"

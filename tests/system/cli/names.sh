@@ -49,8 +49,7 @@ named 1 "a$odd%1b[2J"
 named 2 "a$shown"
 named 3 ' b  '
 for command in list status 'show 0000:84:00.0' "show $(uuid 1)" 'gc --dry-run' "release --dry-run $(uuid 1)"; do
-	# shellcheck disable=SC2086 # The words of a command line.
-	out=$(on_a_terminal $command 2>&1)
+	out=$(in_words on_a_terminal "$command" 2>&1)
 	is "$(hidden <<<"$out")" "[]" "nor does $command"
 done
 is "$(on_a_terminal list -o domain --no-headings | sort)" "$(printf '%s\n' "a${shown//\\/\\x5c}" "a$shown\x1b[2J" '\x20b \x20' | sort)" \
@@ -91,8 +90,7 @@ for locale in C C.UTF-8; do
 	holds "and so does JSON ($locale)" grep -qF "\"name\": \"$wide\"" < <(LC_ALL=$locale vgpu_lease --root "$root" list --json)
 done
 for command in status "show $(uuid 1)" 'show 0000:84:00.0'; do
-	# shellcheck disable=SC2086 # The words of a command line.
-	out=$(shown C $command)
+	out=$(in_words shown C "$command")
 	is "$(LC_ALL=C tr -d '\000-\177' <<<"$out" | wc -c) $(grep -cF -- "$bytes" <<<"$out")" "0 1" "$command as well"
 done
 tap_done

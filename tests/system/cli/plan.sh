@@ -32,8 +32,7 @@ sed "s|.*<vgpu:device uuid='$(uuid 1)'.*|&<vgpu:device uuid='$(uuid 2)' type='nv
 vl_prints "of two vGPUs each reason says which it is about" plan "$tmp/two.xml" -- M_PLAN_NOT_ON_FOR mtty "$(uuid 2)" "$(message M_SERVES mtty-1)"
 vl plan - <"$tmp/vm1.xml"
 is "$status|$(head -n 1 <<<"$out")" "0|$(message M_PLAN_CREATE "$(uuid 1)" nvidia-222 0000:84:00.0 "$(message M_PLAN_FIRST)")" "- is standard input"
-vl plan - </dev/null
-is "$status|$out|$err" "1||$(message M_PLAN_REFUSED "standard input" prepare "$(message M_XML_EMPTY)")" "and is called so where nothing comes from it"
+vl_is "and is called so where nothing comes from it" "1||$(message M_PLAN_REFUSED "standard input" prepare "$(message M_XML_EMPTY)")" plan - </dev/null
 plan 1
 is "$status|$out" "1|" "a domain of which nothing says the type"
 is "$err" "$(message M_PLAN_REFUSED "domain vm1" prepare \

@@ -59,8 +59,7 @@ leave
 
 call prepare begin 5
 echo 'remove mtty EIO 99' >"$root/.kernel/control/inject"
-vl release "$(uuid 5)"
-like "$status|$out|$err" "1||$(message M_PROGRAM "$(message M_REMOVING "$(uuid 5)" "Input/output error*")")" "what the kernel says is passed on"
+vl_like "what the kernel says is passed on" "1||$(message M_PROGRAM "$(message M_REMOVING "$(uuid 5)" "Input/output error*")")" release "$(uuid 5)"
 like "$(lease 5)" "*state=releasing*" "the lease stays, for gc"
 echo clear >"$root/.kernel/control/inject"
 
@@ -69,8 +68,7 @@ vl_like "it works under a broken configuration" \
 	"0|$(message M_REMOVED "$(uuid 5)" mtty-1 mtty vm5)|$(message M_WARNING "*/vgpu-lease.conf:1: *")" release "$(uuid 5)"
 
 for args in "release $(uuid 1)" gc; do
-	# shellcheck disable=SC2086 # The words of a command line.
-	said=$(as_nobody vgpu-lease $args 2>&1)
+	said=$(in_words as_nobody vgpu-lease "$args" 2>&1)
 	is "$?|$said" "1|$(message M_PROGRAM "$(message M_NEEDS_ROOT)")" "${args%% *} needs root"
 done
 tap_done

@@ -77,8 +77,7 @@ like "$status|$err" "0|$(message M_WARNING "*vgpu-lease.conf:1:*")" "a configura
 ### A domain of libvirt, which is its own made-up host here
 configure </dev/null
 { echo '<node>'; domain 9 "$placeholder" | sed "s/type='qemu'/type='test'/; s|<devices>|<memory>8192</memory><os><type>hvm</type></os>&|"; echo '</node>'; } >"$tmp/node.xml"
-vl rewrite --connect "test://$tmp/node.xml" vm9
-like "$status|$out|$err" "0|$placeholder -> ????????-????-4*|" "a domain's definition is rewritten through libvirt"
+vl_like "a domain's definition is rewritten through libvirt" "0|$placeholder -> ????????-????-4*|" rewrite --connect "test://$tmp/node.xml" vm9
 vl_like "a word that names neither a file nor a domain fails" "1||?*" rewrite --connect "test://$tmp/node.xml" vm8
 holds "and is told so" says M_LIBVIRT_SAYS vm8 "Domain not found" <<<"$err"
 vl_fails "what is spelt as a file is one" 2 rewrite --connect "test://$tmp/node.xml" vm9.xml -- M_NO_SUCH_FILE vm9.xml

@@ -62,10 +62,7 @@ call prepare begin 5 mtty-2
 for n in 1 3 4 5; do runs $n; done
 create 0000:84:00.0 nvidia-222 9
 hold 4
-exec 8>"$root/run/vgpu-lease/handler.lock"
-flock 8
-call release end 4
-exec 8>&-
+with_handler call release end 4
 rm "$root/run/vgpu-lease/handler.lock"
 old "$(uuid 1)" "$(uuid 2)" "$(uuid 3)" "$(uuid 4)" "$(uuid 5)"
 looks t4 "leases in each state, a full card, one that is missing, one without a PCI device"
@@ -103,20 +100,13 @@ vl_says "a domain that neither libvirt nor a lease has is refused, with a simila
 vl_like "a type that nothing has is refused" "1||?*" status --type nvidia-22
 vl_like "a state that there is not is a usage error" "2||?*" status --state idle
 vl status --json --domain vm3
-is "$(python3 -c 'import json, sys
-print([(p["address"], [v["domain"]["name"] for v in p["vgpus"]]) for p in json.load(sys.stdin)["pgpus"]])' <<<"$out")" \
-	"[('0000:84:00.0', ['vm3'])]" "and so is JSON"
+is "$(jq -c '[.pgpus[] | .address, .vgpus[].domain.name]' <<<"$out")" '["0000:84:00.0","vm3"]' "and so is JSON"
 vl status --json
-is "$(python3 -c '
-import json, sys
-host = json.load(sys.stdin)
-for pgpu in host["pgpus"]:
-    print(pgpu["address"], pgpu["in_pool"], pgpu["framebuffer_mib"], pgpu["framebuffer_used_mib"],
-          [str(v["domain"] and v["domain"]["name"]) + ":" + str(v["state"]) for v in pgpu["vgpus"]])
-' <<<"$out")" "0000:84:00.0 True 16384 5120 ['vm1:active', 'vm2:reserved', 'vm3:active', 'vm4:releasing', 'None:None']
-0000:85:00.0 False 16384 0 []
-mtty True None None ['vm5:active']
-0000:99:00.0 False None None []" "JSON has the same"
+is "$(jq -r '.pgpus[] | "\(.address) \(.in_pool) \(.framebuffer_mib) \(.framebuffer_used_mib) \([.vgpus[] | .domain.name, .state])"' <<<"$out")" \
+	'0000:84:00.0 true 16384 5120 ["vm1","active","vm2","reserved","vm3","active","vm4","releasing",null,null]
+0000:85:00.0 false 16384 0 []
+mtty true null null ["vm5","active"]
+0000:99:00.0 false null null []' "JSON has the same"
 vl status --domain vm3
 holds "the bars are of whole pGPUs, whatever is left out" grep -q '  5 of 16, ' <<<"$out"
 remove_device "$(uuid 3)"
@@ -169,10 +159,8 @@ runs 3
 old "$(uuid 3)"
 vf 4 0001:c8:00.2 nvidia-1561
 looks vfs "VFs with a type beside the framebuffer of their card, and cards in MIG mode"
-is "$(vgpu_lease --root host status --json | python3 -c '
-import json, sys
-print([(p["framebuffer_mib"], p["framebuffer_used_mib"]) for p in json.load(sys.stdin)["pgpus"]])')" \
-	"[(49152, 6144), (40960, 5120), (None, 24576)]" "JSON has what is known of it"
+is "$(vgpu_lease --root host status --json | jq -c '[.pgpus[] | .framebuffer_mib, .framebuffer_used_mib]')" \
+	"[49152,6144,40960,5120,null,24576]" "JSON has what is known of it"
 
 # A card as it is after the boot, before anybody has enabled its VFs.
 new_host l40s

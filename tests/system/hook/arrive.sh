@@ -4,8 +4,6 @@
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4:1
 settings() { configure nvidia-222 policy 'driver_cleanup = 0' 'reclaim = never' "$@"; } # LINE...: the policy
-migrate() { hook vm migrate begin - <"${1:-$vm}"; }
-restore() { hook vm restore begin - <"$vm"; }
 uuid_in() { sed -n "s/.*<address uuid='\(.*\)'.*/\1/p"; }
 
 settings
@@ -33,19 +31,16 @@ is "$(migrate 2>&1)" "$(message M_REFUSED_THERE vm "$root" "$u1" "$(message M_LE
 
 # The facts of the source go, those of this host come, where the XML is printed anyway.
 driver=$(cat "$root/sys/module/nvidia/version")
-with_metadata() { # ATTRIBUTES...: the domain, with these in its <vgpu:device>
-	local ns='urn:vgpu-lease:domain:1'
-	sed "s|</name>|&<metadata><v:lease xmlns:v='$ns'><v:device uuid='$u1' $*/></v:lease></metadata>|" "$vm"
-}
-metadata() { sed -n "s/.*<v:device uuid='[^']*'\(.*\)\/><\/v:lease>.*/\1/p"; }
+with_metadata() { asking "uuid='$u1' $*"; } # ATTRIBUTES...: the domain, with these in its <vgpu:device>
+metadata() { sed -n "s/.*<vgpu:device \(.*\)\/><\/vgpu:lease.*/\1/p"; }
 settings
 with_metadata "numa='none' type='GRID T4-1B' name='GRID T4-1B' model='10de:1' driver='$driver' framework='vf'" >"$work/facts.xml"
-is "$(migrate "$work/facts.xml" | metadata)" \
-	" numa='none' type='nvidia-222' name='GRID T4-1B' model='10de:1eb8' driver='$driver' framework='mdev'" \
+is "$(migrate "$work/facts.xml" | metadata | cut -d ' ' -f 2-)" \
+	"numa='none' type='nvidia-222' name='GRID T4-1B' model='10de:1eb8' driver='$driver' framework='mdev'" \
 	"an XML with another UUID has the facts of this host in place of the source's"
 with_metadata "type='nvidia-222'" >"$work/facts.xml"
-is "$(migrate "$work/facts.xml" | metadata)" \
-	" name='GRID T4-1B' framework='mdev' model='10de:1eb8' driver='$driver' type='nvidia-222'" "also those that the source did not give"
+is "$(migrate "$work/facts.xml" | metadata | cut -d ' ' -f 2-)" \
+	"name='GRID T4-1B' framework='mdev' model='10de:1eb8' driver='$driver' type='nvidia-222'" "also those that the source did not give"
 release "$work/other.xml"
 with_metadata "type='nvidia-9999' name='GRID T4-1B'" >"$work/facts.xml"
 is "$(migrate "$work/facts.xml")$(listed state)" reserved "a type that has another id here is found by its name"
@@ -53,8 +48,7 @@ holds "also by the prepare that follows" prepare "$work/facts.xml"
 is "$(type_of $u1)" nvidia-222 "and is this host's"
 release "$work/facts.xml"
 with_metadata "type='nvidia-9999' name='GRID X-1B' model='10de:1'" >"$work/facts.xml"
-said=$(migrate "$work/facts.xml" 2>&1)
-is "$said" "$(message M_REFUSED_THERE vm "$root" "$u1" \
+is "$(migrate "$work/facts.xml" 2>&1)" "$(message M_REFUSED_THERE vm "$root" "$u1" \
 	"$(message M_UNKNOWN_TYPE nvidia-9999 " $(message M_ON_THE_SOURCE "GRID X-1B" 10de:1)"); $(message M_ENABLED_TYPES nvidia-222); $(message M_SEE_TYPES)")" \
 	"a type that is not here at all is a refusal that says what it is there, and what is here"
 with_metadata "type='nvidia-222' name='GRID X-1B' model='10de:1'" >"$work/facts.xml"
@@ -92,24 +86,24 @@ remove_device $u1
 
 # Sixteen guests fill the card.
 settings
-for i in $(seq 16 31); do another "$i" >"$work/$i.xml" && prepare "$work/$i.xml"; done
+for i in {16..31}; do prepare "$i"; done
 is "$(devices | wc -w)" 16 "the card is full"
 is "$(migrate 2>&1)" "$(message M_REFUSED_THERE vm "$root" "$u1" "$(message M_NO_CAPACITY_DO "$(message M_ONLY_TYPE nvidia-222)" "$(message M_FULL 0000:84:00.0 16 16)" "$(message M_FIX_FREE there)")")" \
 	"a migration without capacity is refused at migrate begin"
 restore >"$work/out" 2>&1
 is "$?$(cat "$work/out")" "0" "a restore without capacity says nothing and ends with 0: its failure would delete the image"
 fails "the prepare that follows refuses" prepare
-release "$work/16.xml"
-release "$work/17.xml"
+release 16
+release 17
 migrate "$templates/domain-two-vgpus.xml"
 holds "a domain with two vGPUs that reserved the last two places gets them" prepare "$templates/domain-two-vgpus.xml"
 is "$(devices | wc -w)" 16 "and the card is full again"
 release "$templates/domain-two-vgpus.xml"
-prepare "$work/17.xml"
+prepare 17
 is "$(restore)$(listed state | grep -o reserved | wc -l)" "1" "with capacity a restore reserves, and keeps the UUID"
 
 ### A restore right after a save: what awaits its release is kept for the start that follows
-release "$work/17.xml"
+release 17
 rm -rf "$root/run/vgpu-lease/leases/"*
 configure nvidia-222 policy 'driver_cleanup = 10' 'release_wait = 0' 'reserve_ttl = 3' 'reuse = never'
 prepare
@@ -123,7 +117,7 @@ restore
 eventually no_lease
 is "$(listed state) $(devices | grep -c $u1)" " 0" "if no start follows it is released when the time is over"
 settings
-prepare "$work/17.xml"
+prepare 17
 
 sed -i 's/enabled_mdev_types.*/enabled_mdev_types =/' "$root/etc/vgpu-lease.conf"
 printf '[nonsense]\n' >>"$root/etc/vgpu-lease.conf"
@@ -139,24 +133,21 @@ root=$mdevs && host l40s-mdev:1 && policy_is
 root=$vfs && host l40s:1 && policy_is
 on() { root=$1; }
 type_id=nvidia-1147 name='NVIDIA L40S-1Q'
-arrive() { hook one-vgpu migrate begin - <"$1"; }
-start() { hook one-vgpu prepare begin - <"$1"; }
-end() { hook one-vgpu release end migrated <"$1"; }
 typed_vfs() { grep -lvx 0 "$root"/sys/bus/pci/devices/*/nvidia/current_vgpu_type 2>/dev/null | wc -l; }
 
 asking "uuid='$u1' type='$type_id' name='$name' framework='mdev' model='10de:26b9'" >"$work/source.xml"
 on "$mdevs"
-holds "on the first host the guest has an mdev" start "$work/source.xml"
+holds "on the first host the guest has an mdev" prepare "$work/source.xml"
 is "$(devices)" "$u1 " "with the UUID that its XML names"
 
 on "$vfs"
-is "$(arrive "$work/source.xml" 2>&1)" "$(message M_REFUSED_THERE one-vgpu "$root" "$u1" "$(message M_MDEV_THERE_VF_HERE "$name" "$type_id")$(message M_CROSS_FRAMEWORK)")" \
+is "$(migrate "$work/source.xml" 2>&1)" "$(message M_REFUSED_THERE vm "$root" "$u1" "$(message M_MDEV_THERE_VF_HERE "$name" "$type_id")$(message M_CROSS_FRAMEWORK)")" \
 	"on the second one, which has VFs, it is refused, and why"
 is "$(leases)" 0 "nothing is reserved there"
 policy_is 'cross_framework = yes'
 holds "where the policy allows it the plan says so" says M_PLAN_RESERVE 0000:26:00.4 "$type_id" 0000:26:00.4 "*" "$u1" < <(lease plan --op migrate "$work/source.xml" 2>&1)
-arrive "$work/source.xml" >"$work/there.xml"
-is "$(sed -n "s/.*<vgpu:device \(.*\)\/><\/vgpu:lease.*/\1/p" "$work/there.xml")" \
+migrate "$work/source.xml" >"$work/there.xml"
+is "$(metadata <"$work/there.xml")" \
 	"address='0000:26:00.4' driver='550.90.05' type='$type_id' name='$name' framework='variant' model='10de:26b9'" \
 	"the metadata name a VF, with the facts of this host"
 is "$(diff "$vm" "$work/there.xml" | sed -n 's/^> *<\(hostdev\|address\)/<\1/p')" \
@@ -164,36 +155,36 @@ is "$(diff "$vm" "$work/there.xml" | sed -n 's/^> *<\(hostdev\|address\)/<\1/p')
 	"the hostdev is a PCI device, without what only an mdev has: its display it keeps"
 is "$(diff "$vm" "$work/there.xml" | grep -c '^>')" 3 "and nothing else has changed"
 is "$(listed state)" reserved "the VF is reserved"
-holds "prepare takes it" start "$work/there.xml"
+holds "prepare takes it" prepare "$work/there.xml"
 is "$(typed_vfs) $(listed state)" "1 active" "and gives it its type"
 on "$mdevs"
-end "$work/source.xml"
+release "$work/source.xml" migrated
 is "$(devices)$(leases)" 0 "the first host has its own back"
 
 policy_is 'cross_framework = yes' 'migrate_uuid = keep'
-reports "the way back is refused where the ID has to stay" arrive "$work/there.xml" \
+reports "the way back is refused where the ID has to stay" migrate "$work/there.xml" \
 	-- M_REFUSED_THERE "*" "$root" 0000:26:00.4 -- M_VF_THERE_MDEV_HERE "$name" "$type_id" -- M_KEEP_NO_CHANGE
 is "$(leases)" 0 "and nothing is reserved"
 policy_is
-reports "the way back is refused, too" arrive "$work/there.xml" -- M_REFUSED_THERE "*" "$root" 0000:26:00.4 -- M_VF_THERE_MDEV_HERE "$name" "$type_id"
+reports "the way back is refused, too" migrate "$work/there.xml" -- M_REFUSED_THERE "*" "$root" 0000:26:00.4 -- M_VF_THERE_MDEV_HERE "$name" "$type_id"
 policy_is 'cross_framework = yes'
-arrive "$work/there.xml" >"$work/back.xml"
-uuid=$(sed -n "s/.*<address uuid='\(.*\)'.*/\1/p" "$work/back.xml")
+migrate "$work/there.xml" >"$work/back.xml"
+uuid=$(uuid_in <"$work/back.xml")
 holds "with leave it gets a UUID" test -n "$uuid"
-is "$(sed -n "s/.*<vgpu:device \(.*\)\/><\/vgpu:lease.*/\1/p" "$work/back.xml")" \
+is "$(metadata <"$work/back.xml")" \
 	"uuid='$uuid' driver='550.90.05' type='$type_id' name='$name' framework='mdev' model='10de:26b9'" "in the metadata, too"
 is "$(grep -o '<hostdev.*' "$work/back.xml")" "<hostdev mode='subsystem' type='mdev' model='vfio-pci' managed='no' display='off'>" \
 	"the hostdev is what it was at first"
-holds "prepare makes it" start "$work/back.xml"
+holds "prepare makes it" prepare "$work/back.xml"
 is "$(devices)" "$uuid " "under that UUID"
 on "$vfs"
-end "$work/there.xml"
+release "$work/there.xml" migrated
 is "$(typed_vfs) $(leases)" "0 0" "the second host has its VF back"
 
 mkdir -p "$root/usr/lib"
 ln -s libvirt.so.0.10010.0 "$root/usr/lib/libvirt.so.0"
-reports "a libvirt that cannot change a hostdev is told" arrive "$work/source.xml" -- M_LIBVIRT_TOO_OLD 10.10.0
+reports "a libvirt that cannot change a hostdev is told" migrate "$work/source.xml" -- M_LIBVIRT_TOO_OLD 10.10.0
 sed "s/ name='$name'//" "$work/source.xml" >"$work/nameless.xml"
-fails "a type that has no name is not taken for another" arrive "$work/nameless.xml"
+fails "a type that has no name is not taken for another" migrate "$work/nameless.xml"
 is "$(leases)" 0 "and nothing is reserved"
 tap_done

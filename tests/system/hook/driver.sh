@@ -3,13 +3,12 @@
 # How the driver lets a vGPU go: by itself, or not for a long time. Whoever releases it, hook or gc, it ends clean.
 . "$(dirname "$0")/../../lib/hook.sh"
 use() { true 9<>"$(node_of "$1")"; } # UUID: a process opens the device, and closes it
-capacity() { cat "$root/sys/class/mdev_bus/$1/mdev_supported_types/nvidia-222/available_instances"; }
+type=nvidia-222
+capacity() { cat "$root/sys/class/mdev_bus/$1/mdev_supported_types/$type/available_instances"; }
 # The removals of a card that were tried, by the kernel's log, each with how it ended.
 removals() { awk -v card="$1" '$2 ~ /remove$/ && $3 == card { print $2, $6 }' "$root/.kernel/control/log" | uniq | paste -sd,; }
 # Are there N leases still, or has the driver let go of the one on WHERE by now?
 stays() { [ "$(leases)" = "$1" ] || [[ $(removals "$2") == *"remove ok" ]]; }
-# As where the device handler runs: the hook leaves slow releases to it, here to gc.
-with_handler() { flock "$root/run/vgpu-lease/handler.lock" "$@"; }
 
 a=0000:84:00.0 b=0000:85:00.0
 u2=${u1%??}02
@@ -25,22 +24,26 @@ holds "the release of a device that the driver is about to remove succeeds" rele
 eventually test ! -e "$root/run/vgpu-lease/leases/$u1"
 is "$(removals $a)" "driver-remove ok" "and it was left to the driver"
 is "$(capacity $a)" 16 "so that no instance is lost"
-with_handler "$builddir/hooks/qemu" --root "$root" -- vm2 release end destroyed <"$work/2.xml"
+# What the handler would do is left to gc here.
+with_handler hook vm2 release end destroyed <"$work/2.xml"
 holds "gc ends with what the driver removed, too" lease gc
 is "$(removals $b) $(capacity $b) $(devices)$(leases)" "driver-remove ok 16 0" "and nothing is left of either"
 control driver_removes off
 
 ### Somebody removes it before the driver is done with it
+# lose: that happens to the domain's vGPU.
+lose() {
+	control driver_removes '60000 zombie'
+	use $u1
+	remove_device $u1
+	release
+	control driver_removes off
+}
 configure nvidia-234@$a
-control driver_removes '60000 zombie'
-u3=${u1%??}03
-prepare 3
-use "$u3"
-remove_device "$u3"
-release 3
-control driver_removes off
-is "$(prepare 3 2>&1)" \
-	"vgpu-lease: domain vm: vGPU $u3: no capacity for nvidia-234, the only type of the pool: $a: the driver offers none, although the card is empty; a removed vGPU may occupy it until a reboot; see dmesg; $b: not in the pool: not named in the configuration; see 'vgpu-lease --root $root inventory'" \
+prepare
+lose
+is "$(prepare 2>&1)" \
+	"vgpu-lease: domain vm: vGPU $u1: no capacity for nvidia-234, the only type of the pool: $a: the driver offers none, although the card is empty; a removed vGPU may occupy it until a reboot; see dmesg; $b: not in the pool: not named in the configuration; see 'vgpu-lease --root $root inventory'" \
 	"a card that is short of what was on it is told as such"
 holds "and is broken to check" grep -q "^FAIL *type .*nvidia-234" <(lease check)
 end_host
@@ -56,7 +59,7 @@ use "$u1"
 holds "a release that the driver refuses for eight seconds ends all the same" release
 holds "its lease stays meanwhile" stays 2 $a
 use "$u2"
-with_handler "$builddir/hooks/qemu" --root "$root" -- vm2 release end destroyed <"$work/2.xml"
+with_handler hook vm2 release end destroyed <"$work/2.xml"
 lease gc >"$work/gc.out" 2>&1 &
 holds "the hook's child tries until the driver has let go" eventually no_lease
 wait $!
@@ -80,7 +83,7 @@ vf=0000:26:00.4
 with_vf >"$work/vf.xml"
 control plugin_delay_ms 8000
 holds "a VF gets its type" prepare "$work/vf.xml"
-true 9<>"$(node_of $vf)"
+use $vf
 holds "its release ends, though the driver refuses to clear it" release "$work/vf.xml"
 holds "its lease stays meanwhile" stays 1 $vf
 holds "the hook's child tries until the driver has let go" eventually no_lease
@@ -98,27 +101,17 @@ new_host a40/4
 type=nvidia-557
 configure "$type" policy 'driver_cleanup = 0'
 mapfile -t vfs < <(cd "$root/sys/class/mdev_bus" && printf '%s\n' *)
-instances() { cat "$root/sys/class/mdev_bus/$1/mdev_supported_types/$type/available_instances"; }
 available() { lease types --json | jq -r --arg type $type '.types[] | select(.id == $type) | .available'; }
-# lose: the domain's vGPU is removed by somebody before the driver is done with it.
-lose() {
-	control driver_removes '60000 zombie'
-	true 9<>"$(node_of $u1)"
-	remove_device $u1
-	release
-	control driver_removes off
-}
 
 another 2 >"$work/2.xml"
 
 ### For a moment: a removal goes on, though its mdev is not there any more
-is_gone() { ! test -e "$root/sys/bus/mdev/devices/$u1"; }
 prepare
 control remove_delay_ms 5000
 release 2>/dev/null &
-eventually is_gone
+eventually test ! -e "$root/sys/bus/mdev/devices/$u1"
 holds "another domain starts" prepare 3
-is "$(parent_of "${u1%??}03") $(instances "${vfs[0]}")" "${vfs[1]} 0" "on another VF, while the first one is still occupied"
+is "$(parent_of "${u1%??}03") $(capacity "${vfs[0]}")" "${vfs[1]} 0" "on another VF, while the first one is still occupied"
 lease check >"$work/check" 2>&1
 is "$(says_times M_VF_LOST <"$work/check")" 0 "check calls no VF lost that is being released"
 control remove_delay_ms 0
@@ -131,7 +124,7 @@ prepare "$work/2.xml" && prepare
 is "$(parent_of $u1)" "${vfs[1]}" "a domain has its vGPU on the second VF"
 lose
 release "$work/2.xml"
-is "$(devices)$(leases) $(instances "${vfs[0]}") $(instances "${vfs[1]}")" "0 1 0" "the driver loses that VF"
+is "$(devices)$(leases) $(capacity "${vfs[0]}") $(capacity "${vfs[1]}")" "0 1 0" "the driver loses that VF"
 
 reports "check says which VF is lost, though another one is free before it" lease check -- M_VF_LOST "${vfs[1]}"
 is "$(says_times M_VF_LOST <<<"$said") $(available)" "1 3" "and the types count the others"
@@ -140,7 +133,7 @@ is "$(says_times M_VF_LOST <<<"$said") $(available)" "1 3" "and the types count 
 holds "the next start does without it" prepare
 is "$(parent_of $u1)" "${vfs[0]}" "on another VF"
 lose
-is "$(devices)$(leases) $(instances "${vfs[0]}") $(instances "${vfs[2]}")" "0 0 1" "the driver loses that one, too"
+is "$(devices)$(leases) $(capacity "${vfs[0]}") $(capacity "${vfs[2]}")" "0 0 1" "the driver loses that one, too"
 
 ### The first VF that is free is asked what the card can make
 holds "a VF that is lost says nothing of the card" prepare

@@ -43,8 +43,7 @@ holds "and its reason says how it would be" says M_NOT_KNOWN_YET nvidia-1147 < <
 # Retype.
 reports "retype of a card that no section names says what to write" lease retype $card nvidia-1147 -- M_RETYPE_CONFIGURE nvidia-1147
 settings never "device_addresses = $card"
-said=$(lease retype $card nvidia-1147 2>&1 | tr -s ' ')
-holds "retype tells what stays, and why" says M_RETYPE_STAYS $b nvidia-1150 $b -- M_RECLAIM_NEVER <<<"$said"
+holds "retype tells what stays, and why" says M_RETYPE_STAYS $b nvidia-1150 $b -- M_RECLAIM_NEVER < <(lease retype $card nvidia-1147 2>&1 | tr -s ' ')
 settings orphans "device_addresses = $card"
 said=$(lease retype --dry-run $card nvidia-1147 2>&1 | tr -s ' ')
 is "$(tail -n +2 <<<"$said")" "$(message M_RETYPE_WOULD_GO $b nvidia-1150 $b "$(message M_UNUSED "not started by mdevctl, " 0)")"$'\n'"$(message M_RETYPE_WOULD_BE_FREE $card nvidia-1147)" "with --dry-run what would go"
@@ -59,8 +58,7 @@ advised() { # the command of the refusal, run
 	read -ra words < <(sed -n "s/.*'vgpu-lease .*\\(retype [^']*\\)' frees it.*/\\1/p" <<<"$said")
 	[ "${words[0]-}" = retype ] && lease "${words[@]}" >/dev/null
 }
-set_vf_type $b 1150
-for_guest $b nvidia-1150 $b
+make_orphan $b nvidia-1150 $b
 settings never "device_addresses = $card"
 said=$(start $a 2>&1)
 settings orphans "device_addresses = $card"
@@ -75,8 +73,7 @@ for policy in orphans never; do
 		says M_RETYPE_LISTS_NOW $card nvidia-1147 < <(start $a 2>&1)
 	for_guest $b nvidia-1150 $b
 	said=$(start $a 2>&1)
-	key=M_RETYPE_FREES_NOW
-	[ $policy = orphans ] || key=M_RETYPE_NOW_WITH_RECLAIM
+	if [ $policy = orphans ]; then key=M_RETYPE_FREES_NOW; else key=M_RETYPE_NOW_WITH_RECLAIM; fi
 	holds "within reclaim_grace, reclaim = $policy: the advice does not wait for it" says $key $card nvidia-1147 <<<"$said"
 	holds "check gives the same" says $key $card nvidia-1147 < <(lease check 2>&1)
 	settings orphans "device_addresses = $card"
@@ -119,10 +116,7 @@ grace=0
 settings orphans "device_addresses = $card"
 
 # Reclaim.
-orphans() {
-	local vf
-	for vf in $b $c; do set_vf_type "$vf" 1150 && for_guest "$vf" nvidia-1150 "$vf"; done
-}
+orphans() { for vf in $b $c; do make_orphan "$vf" nvidia-1150 "$vf"; done; }
 orphans
 exec 9<>"$(node_of $c)"
 reports "where one of two is open a start is refused" start $a -- M_BLOCKED_MANY $card 2 nvidia-1150
@@ -141,8 +135,7 @@ end $a
 
 # A type that the card does not make at all.
 forget
-set_vf_type $b 1150
-for_guest $b nvidia-1150 $b
+make_orphan $b nvidia-1150 $b
 sed -i 's/nvidia-1147/nvidia-99/' "$root/etc/vgpu-lease.conf"
 reports "a type that turns out to be none of the card's is refused as such" start $a -- M_NOT_OFFERED nvidia-99
 is "$(leases) $(vf_type $a)" "0 0" "and nothing is leased"

@@ -61,8 +61,7 @@ is "$?" 2 "a call with three arguments is a wrong one"
 "$builddir/hooks/qemu" --bogus -- vm prepare begin - 2>"$work/err" <"$vm"
 is "$?" 2 "so is an option that there is not"
 for args in '' vm 'vm prepare begin - -' --root "--root $root vm prepare begin -" "--root $root -- vm prepare begin"; do
-	# shellcheck disable=SC2086 # Words.
-	"$builddir/hooks/qemu" $args >"$work/out" 2>&1 </dev/null
+	in_words "$builddir/hooks/qemu" "$args" >"$work/out" 2>&1 </dev/null
 	is "$?$(wc -l <"$work/out")" 21 "so is '${args//$root/DIR}'"
 done
 
@@ -155,8 +154,7 @@ all() { find "$root/run" "$root/etc" "$root/var" "$root/sys/bus/mdev" -printf '%
 before=$(all)
 hook_dry() { "$builddir/hooks/qemu" --root "$root" --dry-run -- vm "$@"; }
 for op in 'prepare begin' 'migrate begin' 'restore begin' 'release end' 'reconnect begin' 'started begin'; do
-	# shellcheck disable=SC2086 # Two words.
-	is "$(hook_dry $op - <"$vm" 2>"$work/err")" "$(cat "$vm")" "a dry run of $op prints the XML"
+	is "$(in_words hook_dry "$op -" <"$vm" 2>"$work/err")" "$(cat "$vm")" "a dry run of $op prints the XML"
 done
 xml "s/$u1/00000000-0000-0000-0000-000000000001/"
 fails "of a placeholder with a UUID in its place" grep -q 00000000-0000 <(hook_dry prepare begin - <"$work/x.xml" 2>"$work/err")

@@ -61,8 +61,7 @@ clean "and nothing is left" "$vm"
 control remove_delay_ms "$t4 1500"
 sed -i 's/10de:1eb8/0000:84:00.0/; s/device_match = 0000/device_addresses = 0000/' "$root/etc/vgpu-lease.conf"
 aa=${u1%??}aa
-make_device $t4 nvidia-234 "$aa"
-for_guest "$aa" nvidia-234 $t4
+make_orphan $t4 nvidia-234 "$aa"
 mdevctl_has $t4 "$aa" nvidia-234
 holds "the writer that removes an orphan is killed" kill_writer "$vm" prepare begin -
 is "$(devices)$(origins)" "$u1 1 created" "the orphan is gone, and the start has its vGPU"

@@ -73,9 +73,8 @@ end 33
 got=3
 end_all 17
 
-said=$(of_type 16 mbochs-small | sed "s/type='mbochs-small'/& params='a=1'/" | hook vm16 prepare begin - 2>&1)
-holds "parameters for a driver that takes none are a refusal" \
-	says M_PARAMS mbochs -- M_PARAMS_NVIDIA_ONLY "No such file or directory" <<<"$said"
+reports "parameters for a driver that takes none are a refusal" prepare <(of_type 16 "mbochs-small' params='a=1") \
+	-- M_PARAMS mbochs -- M_PARAMS_NVIDIA_ONLY "No such file or directory"
 is "$(devices)$(leases)" 0 "and what was made is removed again"
 
 ### mlx5_core

@@ -18,8 +18,7 @@ without() { sed '/<hostdev/,/<\/hostdev>/d; s/<metadata>.*<\/metadata>//' "$vm";
 with() { without | awk -v h="$(vf_hostdev "$1")" '/<\/devices>/ { print h } { print }'; }
 without >"$work/small.xml" && large "$work/small.xml" >"$work/none.xml"
 for op in 'prepare begin' 'migrate begin' 'restore begin' 'reconnect begin' 'release end'; do
-	# shellcheck disable=SC2086 # Two words.
-	passes "a domain of 9 MB without a vGPU passes $op" hook vm $op - <"$work/none.xml"
+	passes "a domain of 9 MB without a vGPU passes $op" in_words hook vm "$op -" <"$work/none.xml"
 done
 with 0000:99:00.1 >"$work/small.xml" && large "$work/small.xml" >"$work/nic.xml"
 passes "so does one with a network card, where the pool has VFs" hook vm prepare begin - <"$work/nic.xml"
@@ -57,9 +56,8 @@ aa=${u1%??}aa bb=${u1%??}bb
 make_device 0000:84:00.0 nvidia-222 $u1
 holds "beside a definition of 18 MB a start takes the device that exists" prepare
 release "$vm"
-make_device 0000:84:00.0 nvidia-222 "$aa"
-make_device 0000:84:00.0 nvidia-222 "$bb"
-for orphan in $u1 "$aa" "$bb"; do for_guest "$orphan" nvidia-222 0000:84:00.0; done
+for orphan in "$aa" "$bb"; do make_orphan 0000:84:00.0 nvidia-222 "$orphan"; done
+for_guest $u1 nvidia-222 0000:84:00.0
 holds "and gc goes on" lease gc
 is "$(devices)" "$aa " "with what no file names, however far down"
 

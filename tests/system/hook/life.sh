@@ -42,16 +42,14 @@ is "$(devices)$(leases)" 0 "releases that at its release"
 
 # Capacity that orphans hold.
 for i in 11 12; do another $i | grep -o "${u1%??}.." | while read -r u; do make_device 0000:84:00.0 nvidia-230 "$u"; done; done
-make_device 0000:85:00.0 nvidia-232 "${u1%??}aa"
-for_guest "${u1%??}aa" nvidia-232 0000:85:00.0
+make_orphan 0000:85:00.0 nvidia-232 "${u1%??}aa"
 mdevctl_has 0000:85:00.0 "${u1%??}aa" nvidia-232
 holds "an orphan that keeps the card from its type makes capacity" prepare "$work/231.xml"
 fails "it is gone" test -e "$root/sys/bus/mdev/devices/${u1%??}aa"
 fails "and so is its manual definition, which would mislead Nova" test -e "$root/etc/mdevctl.d/0000:85:00.0/${u1%??}aa"
 is "$(devices | wc -w)" 3 "orphans that are in nobody's way stay"
 release "$vm"
-make_device 0000:85:00.0 nvidia-232 "${u1%??}ab"
-for_guest "${u1%??}ab" nvidia-232 0000:85:00.0
+make_orphan 0000:85:00.0 nvidia-232 "${u1%??}ab"
 mdevctl_has 0000:85:00.0 "${u1%??}ab" nvidia-232 auto
 is "$(prepare "$work/231.xml" 2>&1)" "$(message M_REFUSED vm "$u1" "$(message M_NO_CAPACITY_DO nvidia-231 \
 	"$(message M_OTHER_SIZE 0000:85:00.0 nvidia-232 4096); 0000:84:00.0: $(message M_SERVES nvidia-222)" "$(message M_FIX_UNLEASED "on 0000:85:00.0")")")" \

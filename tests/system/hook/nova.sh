@@ -149,21 +149,20 @@ arriving() {
 	shift
 	nova_xml "${@:-$u1}" | sed "s|</nova:instance>|&<vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$source' $attributes/></vgpu:lease>|"
 }
-migrate() { hook vm migrate begin - <"$work/arriving.xml"; }
 arriving "type='nvidia-222' name='GRID T4-1B' framework='mdev' model='10de:1eb8' driver='1.2.3'" >"$work/arriving.xml"
-is "$(migrate 2>&1)" "$(message M_REFUSED_THERE vm "$root" "$u1" "$(message M_OTHER_DRIVER 1.2.3 "$driver")")" \
+is "$(migrate "$work/arriving.xml" 2>&1)" "$(message M_REFUSED_THERE vm "$root" "$u1" "$(message M_OTHER_DRIVER 1.2.3 "$driver")")" \
 	"another version of the driver is refused"
 arriving "type='nvidia-222' name='GRID X-1B' model='10de:1'" >"$work/arriving.xml"
-is "$(migrate 2>&1)" "$(message M_REFUSED_THERE vm "$root" "$u1" "$(message M_OTHER_ON_SOURCE "GRID X-1B" 10de:1 nvidia-222 "GRID T4-1B")")" \
+is "$(migrate "$work/arriving.xml" 2>&1)" "$(message M_REFUSED_THERE vm "$root" "$u1" "$(message M_OTHER_ON_SOURCE "GRID X-1B" 10de:1 nvidia-222 "GRID T4-1B")")" \
 	"and another type of the same id"
 make_device $card nvidia-223 $u1
 arriving "type='nvidia-222' name='GRID T4-1B' driver='$driver'" >"$work/arriving.xml"
-migrate >"$work/arrived.xml"
+migrate "$work/arriving.xml" >"$work/arrived.xml"
 fails "a device of another type is not taken" grep -q "address uuid='$u1'" "$work/arrived.xml"
 fails "and the metadata follow the hostdev" grep -q "$source" "$work/arrived.xml"
 remove_device $u1
 rm -rf "$root/run/vgpu-lease/leases"
-holds "one that Nova's check has claimed and that is gone is created again" migrate
+holds "one that Nova's check has claimed and that is gone is created again" migrate "$work/arriving.xml"
 is "$(prepare "$work/arriving.xml"; devices)$(type_of $u1)" "$u1 nvidia-222" "with the source's type"
 release "$work/nova.xml"
 remove_device $u1

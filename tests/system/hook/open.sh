@@ -48,8 +48,7 @@ prepare
 (exec 2>/dev/null; ulimit -n 16000; for ((i = 0; i < 15000; i++)); do exec {fd}</dev/null; done; exec setpriv --reuid 65534 sleep 600) &
 many=$!
 eventually test -e /proc/$many/fd/15000
-owned() { [ "$(stat -c %u /proc/$many)" = 65534 ]; }
-eventually owned
+eventually prints 65534 stat -c %u /proc/$many
 rm -r "$root/proc" && mkdir "$root/proc"
 for ((i = 1000; i < 1200; i++)); do ln -s /proc/$many "$root/proc/$i"; done
 # A busy machine may not get through them within one release_wait: the next call does.
@@ -57,9 +56,8 @@ released() { release; [ "$(devices)$(leases)" = 0 ]; }
 holds "3,000,000 descriptors of a user stop no release" eventually released
 prepare
 sed -i 's/^state=.*/state=releasing/; s/^since_ms=.*/since_ms=1/; s/^writer=.*/writer=4194305/' "$root/run/vgpu-lease/leases/$u1"
-said=$(lease gc 2>&1)
-is "$(devices)$(leases)" "0" "nor gc"
-holds "which names them" says M_UNREAD "*" 199 <<<"$said"
+reports "gc names them" lease gc -- M_UNREAD "*" 199
+is "$(devices)$(leases)" "0" "and is not stopped either"
 prepare
 open_device $u1
 ln -s "$root/.kernel/proc/$holder" "$root/proc/2000"

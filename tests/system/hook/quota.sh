@@ -9,19 +9,15 @@ project() { # N: domain number N, of project blue, in a file of its own
 		>"$work/$1.xml"
 }
 for i in 11 12 14; do project $i; done
-migrate() { hook vm migrate begin - <"$1"; }
-restore() { hook vm restore begin - <"$1"; }
-full=(says M_QUOTA blue 1 1)
+full=(M_QUOTA blue 1 1)
 
 holds "the first of a project's domains starts" prepare "$work/11.xml"
 make_device 0000:84:00.0 nvidia-222 "$(u 0c)"
-said=$(migrate "$work/12.xml" 2>&1)
-holds "one that arrives where its device was made beforehand is refused" "${full[@]}" <<<"$said"
+reports "one that arrives where its device was made beforehand is refused" migrate "$work/12.xml" -- "${full[@]}"
 is "$(leases)" 1 "nothing is reserved for it"
 is "$(restore "$work/12.xml" 2>&1)$?" 0 "a restore says nothing and ends with 0, as its failure would delete the image"
 is "$(leases)" 1 "but it reserves nothing"
-said=$(prepare "$work/12.xml" 2>&1)
-holds "and the prepare that follows refuses" "${full[@]}" <<<"$said"
+reports "and the prepare that follows refuses" prepare "$work/12.xml" -- "${full[@]}"
 is "$(refusals quota) $(refusals request)" "2 0" "the metrics tell the quota from what is wrong with a domain"
 release "$work/12.xml" failed
 release "$work/11.xml"

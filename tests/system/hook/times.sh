@@ -98,12 +98,7 @@ for holder in "${held[@]}"; do let_go; done
 eventually no_lease
 
 ### Orphans that are removed slowly
-i=0
-for card in "${cards[@]}"; do
-	i=$((i + 1))
-	make_device "$card" nvidia-234 "00000000-0000-4000-8000-00000000000$i"
-	for_guest "00000000-0000-4000-8000-00000000000$i" nvidia-234 "$card"
-done
+for i in "${!cards[@]}"; do make_orphan "${cards[i]}" nvidia-234 "$(numbered $((64 + i)))"; done
 control remove_delay_ms 6000
 row prepare "six orphans that are removed slowly" 1 op prepare begin
 control remove_delay_ms 0

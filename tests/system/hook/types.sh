@@ -9,20 +9,15 @@ affinity=/var/lib/vgpu-lease/affinity/$u1
 
 ### The pool's
 pool nvidia-222 nvidia-999@0000:99:00.0
-holds "a type whose cards this host does not have does not count" prepare
-is "$(type_of $u1)" nvidia-222 "and a domain without metadata gets the other"
-release
+starts_with() { prepare && type_of $u1 && release; }
+is "$(starts_with)" nvidia-222 "a type whose cards this host does not have does not count: a domain without metadata gets the other"
 
 ### The remembered one
 is "$(cut -d' ' -f1 "$root$affinity")" nvidia-222 "what a UUID was is remembered"
 pool nvidia-223
-holds "a remembered type that is not enabled any more gives way" prepare
-is "$(type_of $u1)" nvidia-223 "to the pool's"
-release
+is "$(starts_with)" nvidia-223 "a remembered type that is not enabled any more gives way to the pool's"
 pool "${two[@]}"
-holds "one that is enabled stays, though the pool has several" prepare
-is "$(type_of $u1)" nvidia-223 "and it is the same again"
-release
+is "$(starts_with)" nvidia-223 "one that is enabled stays, though the pool has several"
 rm "$root$affinity"
 pool nvidia-222
 prepare && release
@@ -49,10 +44,7 @@ is "$(type_of $u1)" nvidia-222 "so that is what helps"
 ### Boards that share an ID, and drivers of different versions: what one has says nothing about the other
 new_host rtx6000+rtx8000+l40s
 card=0000:26:00.0 types=$root/var/lib/vgpu-lease/types
-in_pool() { # "ADDRESS TYPE" of each card of the pool
-	lease inventory --json | python3 -c 'import json, sys
-print(*[p["address"] + " " + str(p["type"]) for p in json.load(sys.stdin)["pgpus"] if p["in_pool"]], sep=", ")'
-}
+in_pool() { lease inventory --json | jq -r '[.pgpus[] | select(.in_pool) | "\(.address) \(.type)"] | join(", ")'; }
 matches() { configure "nvidia-256@$1" "nvidia-264@$2"; } # MATCH_OF_RTX6000 MATCH_OF_RTX8000
 
 ### RTX 6000 and RTX 8000: 10de:1e30
@@ -89,9 +81,7 @@ holds "by what it lists" grep -q '^1147 : NVIDIA L40S-1Q$' "$types/10de:26b9:10d
 ### A2 and A16: 10de:25b6
 new_host a2+a16 nvidia-746@10de:25b6 nvidia-713@10de:25b6
 is "$(in_pool)" "0000:08:00.0 nvidia-746, 0000:0c:00.0 nvidia-713" "each board serves its own type"
-is "$(lease types --json | python3 -c 'import json, sys
-print(*[t["id"] + " " + str(t["capacity"]) for t in json.load(sys.stdin)["types"] if t["capacity"]], sep=", ")')" \
-	"nvidia-746 4, nvidia-713 4" "and has the capacity of that alone"
+is "$(lease types --json | jq -c '[.types[] | select(.capacity > 0) | .id, .capacity]')" '["nvidia-746",4,"nvidia-713",4]' "and has the capacity of that alone"
 
 ### The number of a type belongs to its card: two boards that share an ID (A2 and A16, 10de:25b6) can have different types
 # under one number. A name is resolved on the card at hand. On a plain tree.
@@ -115,13 +105,11 @@ card 0000:08:00.0 157e "NVIDIA A2-2Q" 2048
 card 0000:0c:00.0 14a9 "NVIDIA A16-4Q" 4096
 configure nvidia-700
 
-asks() { # TYPE: the plan of a domain that asks for it
-	typed "$1" |
-		lease plan -
-}
-is "$(asks A16-4Q | grep -o '0000:0[8c]:00.0' | head -n 1)" 0000:0c:00.0 "a name goes to the card that calls its type so"
-is "$(asks A2-2Q | grep -o '0000:0[8c]:00.0' | head -n 1)" 0000:08:00.0 "and not to the other with the same number"
-is "$(asks nvidia-700 | grep -o '0000:0[8c]:00.0' | head -n 1)" 0000:08:00.0 "a number means that of any card"
+asks() { typed "$1" | lease plan -; } # TYPE: the plan of a domain that asks for it
+chosen() { asks "$1" | grep -o '0000:0[8c]:00.0' | head -n 1; }
+is "$(chosen A16-4Q)" 0000:0c:00.0 "a name goes to the card that calls its type so"
+is "$(chosen A2-2Q)" 0000:08:00.0 "and not to the other with the same number"
+is "$(chosen nvidia-700)" 0000:08:00.0 "a number means that of any card"
 
 mkdir -p "$root/sys/bus/pci/devices/0000:0c:00.0/$u1"
 ln -s "../../../bus/pci/devices/0000:0c:00.0/$u1" "$root/sys/bus/mdev/devices/$u1"
@@ -131,6 +119,5 @@ fails "and not by what another card calls that number" asks A2-2Q
 lease show $u1 >"$work/said"
 holds "show gives it its card's name" grep -q 'nvidia-700, NVIDIA A16-4Q' "$work/said"
 holds "and its card's framebuffer" grep -q '4096 MiB' "$work/said"
-holds "so does list" [ "$(lease status --json | python3 -c 'import json, sys
-print(*[v["framebuffer_mib"] for p in json.load(sys.stdin)["pgpus"] for v in p["vgpus"]])')" = 4096 ]
+is "$(lease status --json | jq '.pgpus[].vgpus[].framebuffer_mib')" 4096 "so does status"
 tap_done

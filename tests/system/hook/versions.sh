@@ -28,8 +28,7 @@ holds "a domain ends" release
 holds "and its vGPU stays for the later version to release" stays
 
 for words in "gc" "gc --dry-run" "retype 0000:84:00.0 nvidia-223"; do
-	# shellcheck disable=SC2086 # Words.
-	err=$(lease $words 2>&1) && err="done"
+	err=$(in_words lease "$words" 2>&1) && err="done"
 	holds "$words says why it does nothing" explains <<<"$err"
 done
 holds "and does nothing" stays

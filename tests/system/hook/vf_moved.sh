@@ -34,13 +34,11 @@ check_says() { lease check | tr -s ' ' | grep "^$1 .*$2" >"$work/found"; } # STA
 
 for named in 0000:4d:00.0 0000:4d:00.1; do
 	rm -rf "$root/var/lib/vgpu-lease" "$root/run/vgpu-lease"
-	# shellcheck disable=SC2086 # Words.
-	device 4d $flex
+	in_words device 4d "$flex"
 	configure "vf_flex@$named"
 	holds "a VF of [vf_flex] is leased, $named in the file" serves
 	holds "and once more" serves
-	# shellcheck disable=SC2086
-	device 4d $connectx
+	in_words device 4d "$connectx"
 	holds "where another device has the address by now the start is refused, with what it is and was" \
 		refused 1 15b3:101d:15b3:0016 8086:56c0:8086:4905
 	holds "check fails with that" check_says FAIL 15b3:101d
@@ -59,7 +57,6 @@ holds "nor does a device that has the address and that device_match selects" ser
 configure vf_flex@8086:ffff
 lease gc >/dev/null
 configure vf_flex@0000:4d:00.0
-# shellcheck disable=SC2086
-device 4d $connectx
+in_words device 4d "$connectx"
 holds "an address that was taken out of the file is forgotten" serves
 tap_done

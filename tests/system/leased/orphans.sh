@@ -14,10 +14,9 @@ nova_conf() {
 }
 # leave N [PARENT [TYPE [START]]]: a device as Nova leaves it when its instance is deleted, with its definition, which is not of a moment ago.
 leave() {
-	make_device "${2:-$a}" "${3:-nvidia-222}" "$(numbered "$1")"
+	make_orphan "${2:-$a}" "${3:-nvidia-222}" "$(numbered "$1")"
 	mdevctl_has "${2:-$a}" "$(numbered "$1")" "${3:-nvidia-222}" "${4:-auto}"
 	touch -d '2 minutes ago' "$root/etc/mdevctl.d/${2:-$a}/$(numbered "$1")"
-	for_guest "$(numbered "$1")" "${3:-nvidia-222}" "${2:-$a}"
 }
 unmake() { # N...: the devices go, as with their driver; their definitions stay
 	local n
