@@ -9,6 +9,7 @@ tmp=$work control=$root/.kernel/control sys=$root/sys
 now() { date +%s%3N; } # milliseconds since the epoch
 
 # What nvidia_mdev.sh and nvidia_vf.sh call, of the card $card. A creation goes on by itself, after three seconds.
+# shellcheck disable=SC2154 # card is the caller's
 fail_at() { control inject "$1 $card $2 1000"; }
 hold_at() {
 	case $1 in

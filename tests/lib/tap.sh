@@ -7,6 +7,7 @@
 # Each script ends with tap_done. What a program says is looked up in a table: see messages.sh. Called by hand, from any
 # directory, a test finds its tree, built in build/: $srcdir and $builddir, unless they are in the environment.
 
+# shellcheck source=tests/lib/messages.sh
 . "${BASH_SOURCE[0]%/*}/messages.sh"
 
 export srcdir=${srcdir:-$(cd "${BASH_SOURCE[0]%/*}/../.." && pwd)}

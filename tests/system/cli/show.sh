@@ -155,6 +155,7 @@ for gone in no yes; do
 		vl check
 		named=$([ $n = 8 ] && echo "WARN +guest +$id" || echo "FAIL +pgpu .*${id%2}0: ")
 		is "$(grep -cE "^$named" <<<"$out")" "$([ $gone = no ] && echo 0 || echo 1)" "and check, of a VF its pGPU"
+		[ $n$gone != 8yes ] || holds "with the domain that lost it" says M_CHECK_LOST "$id" vm8 <<<"$out"
 	done
 	control vfs '0000:4d:00.0 off'
 	remove_device "$(uuid 8)"
