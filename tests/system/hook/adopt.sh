@@ -14,8 +14,8 @@ first=$!
 prepare 3 &
 second=$!
 holds "two creations wait for their driver" eventually pending create
-in_ms 1500 "a start whose vGPU exists is served beside them at once" prepare
-is "$status $(lease_has origin)" "0 adopted" "with that vGPU, which is adopted"
+in_ms 1500 0 "a start whose vGPU exists is served beside them at once" prepare
+is "$(lease_has origin)" adopted "with that vGPU, which is adopted"
 wait $first $second
 control create_delay_ms 0
 release

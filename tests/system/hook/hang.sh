@@ -8,20 +8,6 @@ a=0000:84:00.0 b=0000:85:00.0
 settings() { configure "${2:-nvidia-222}" policy "lock_timeout = $1" 'driver_cleanup = 0' 'create_timeout = 3'; }
 u2=${u1%??}02
 
-# limited SECONDS COMMAND...: its status, or 99 where it takes longer. It is left alone then: it may not be to be killed.
-limited() {
-	local limit=$1 pid end
-	shift
-	"$@" <&0 >/dev/null &
-	pid=$!
-	end=$((${EPOCHREALTIME/./} + limit * 1000000))
-	while [ -d /proc/$pid ] && ! grep -q '^State:.Z' /proc/$pid/status 2>/dev/null; do
-		[ "${EPOCHREALTIME/./}" -lt $end ] || return 99
-		sleep 0.02
-	done
-	wait $pid
-}
-quietly() { "$@" 2>"$work/err"; }
 # lets_go: the driver answers; whoever hung ends.
 lets_go() {
 	control hang clear
@@ -35,9 +21,9 @@ settings 3
 for attribute in available_instances name description device_api; do
 	control hang "$attribute $a"
 	end_host && host t4:2 && control hang "$attribute $a"
-	is "$(limited 4 quietly prepare; echo $?)" 0 "a card hangs in a read of $attribute: the start is served, in time"
+	in_ms 4000 0 "a card hangs in a read of $attribute: the start is served, in time" prepare
 	is "$(parent_of "$u1")" "$b" "by the other card"
-	is "$(limited 2 quietly release; echo $?)" 0 "its release ends in time"
+	in_ms 2000 0 "its release ends in time" release
 	lets_go
 	eventually no_lease
 done
@@ -45,8 +31,8 @@ done
 ### A parent that is not a card is asked what its mdevs are
 end_host && host t4:1+mtty
 control hang "device_api mtty"
-is "$(limited 5 quietly prepare; echo $?)" 0 "a virtual parent hangs: the start is served, in time"
-is "$(limited 2 quietly release; echo $?)" 0 "its release ends in time"
+in_ms 5000 0 "a virtual parent hangs: the start is served, in time" prepare
+in_ms 2000 0 "its release ends in time" release
 lets_go
 eventually no_lease
 end_host && host t4:2
@@ -56,8 +42,10 @@ rm "$root/var/lib/vgpu-lease/affinity/$u1" # it would choose the other card
 exec 7>"$(card_lock "$a")"
 flock 7
 (sleep 0.7; control hang "available_instances $a"; flock -u 7) &
-is "$(limited 6 quietly prepare; echo $?) $(parent_of "$u1")" "0 $b" "a card hangs in the count right before the creation: another one serves"
-wait $!
+counted=$!
+in_ms 6000 0 "a card hangs in the count right before the creation: it does not keep the start waiting" prepare
+is "$(parent_of "$u1")" "$b" "another one serves"
+wait $counted
 exec 7>&-
 is "$(hanging) $(flock -n "$(card_lock "$a")" echo free)" "1 free" "and nobody keeps the lock of the card that hangs"
 release
@@ -65,13 +53,14 @@ lets_go
 
 ### Nobody waits twice for the same card
 control hang "available_instances $a"
-limited 4 quietly prepare
+in_ms 4000 0 "a card hangs once more: the start is served, in time" prepare
 before=$(hanging)
 settings 600 # one that waits is not over in time
-is "$(limited 60 quietly prepare 2; echo $?) $(parent_of "$u2")" "0 $b" "the next start does not wait for the card that hangs"
+in_ms 60000 0 "the next start does not wait for the card that hangs" prepare 2
+is "$(parent_of "$u2")" "$b" "and is on the other"
 is "$(hanging)" "$before" "nor does it ask that card: no other process waits for an answer"
 settings 3
-holds "reconnect ends in time" limited 4 hook vm reconnect begin - <"$vm"
+in_ms 4000 0 "reconnect ends in time" reconnect
 export -f vgpu_lease keep_json
 export root work
 # shellcheck disable=SC2016 # the inner shell expands it
@@ -79,13 +68,14 @@ is "$(timeout 9 bash -c 'vgpu_lease --root "$root" inventory --json' | says_time
 lets_go
 rm "$root/run/vgpu-lease/leases/$u1"
 control hang "available_instances any"
-is "$(limited 5 hook vm reconnect begin - <"$vm"; echo $?) $(leases)" "0 2" "a lease that was lost is restored while all cards hang"
+in_ms 5000 0 "all cards hang: a reconnect ends in time" reconnect
+is "$(leases)" 2 "and restores a lease that was lost"
 lets_go
 
 ### All cards hang
 control hang "available_instances any"
-is "$(limited 8 quietly prepare 3; echo $?)" 1 "all cards hang: the start is refused, in time"
-is "$(says_times M_NO_ANSWER_READS <"$work/err")" 1 "for this reason"
+in_ms 8000 1 "all cards hang: the start is refused, in time" prepare 3
+is "$(says_times M_NO_ANSWER_READS <"$work/out")" 1 "for this reason"
 is "$(flock -n "$root/run/vgpu-lease/lock" echo free)" free "and nobody keeps the store's lock"
 lets_go
 holds "once they answer, it is served" prepare 3
@@ -119,8 +109,8 @@ settings 3 nvidia-1155
 with_vf >"$work/vf.xml"
 for attribute in current_vgpu_type creatable_vgpu_types; do
 	control hang "$attribute any"
-	is "$(limited 9 quietly prepare "$work/vf.xml"; echo $?)" 1 "VFs hang in a read of $attribute: the start is refused, in time"
-	is "$(says_times M_NO_ANSWER <"$work/err")" 1 "for this reason"
+	in_ms 9000 1 "VFs hang in a read of $attribute: the start is refused, in time" prepare "$work/vf.xml"
+	is "$(says_times M_NO_ANSWER <"$work/out")" 1 "for this reason"
 	lets_go
 done
 
@@ -128,7 +118,7 @@ done
 printf '[mdev_nvidia-1155]\ndevice_match = 10de:26b9\nvgpu_params = frame_rate_limiter=0\n' >>"$root/etc/vgpu-lease.conf"
 vf=$root/sys/bus/pci/devices/0000:26:00.4/nvidia
 control create_delay_ms "0000:26:00.0 4500"
-is "$(limited 9 quietly prepare "$work/vf.xml"; echo $?)" 1 "a creation hangs: the start is refused, in time"
+in_ms 9000 1 "a creation hangs: the start is refused, in time" prepare "$work/vf.xml"
 eventually grep -qx 1155 "$vf/current_vgpu_type"
 holds "once it has ended, the domain starts" prepare "$work/vf.xml"
 is "$(cat "$vf/vgpu_params")" frame_rate_limiter=0 "with the configured parameters"

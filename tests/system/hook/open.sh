@@ -82,14 +82,14 @@ for ((i = 1000; i < 3000; i++)); do ln -s /proc/$many "$root/few/$i"; done
 show() { rm -r "$root/proc" && if [ "$1" = few ]; then ln -s few "$root/proc"; else mkdir "$root/proc"; fi; }
 make_device 0000:84:00.0 nvidia-222 $u1
 show few
-in_ms 2000 "a start does not wait for a look at 1,800,000 descriptors" prepare
+in_ms 2000 0 "a start does not wait for a look at 1,800,000 descriptors" prepare
 show none
 release
 remove_device $u1
 prepare
 show few
 handler
-in_ms 2500 "a release does not beyond release_wait" release
+in_ms 2500 0 "a release does not beyond release_wait" release
 is "$(devices) $(state)" "$u1  \"state\": \"releasing\"" "and removes nothing that it does not know"
 show none
 kill $many
@@ -106,7 +106,7 @@ release
 holds "the removal hangs in the kernel" eventually grep -q '^remove' "$root/.kernel/control/pending"
 is "$(state)" '"state": "releasing"' "its lease stays"
 exec 8>&-
-in_ms 2000 "another start on the same pGPU is served meanwhile" prepare 2
+in_ms 2000 0 "another start on the same pGPU is served meanwhile" prepare 2
 is "$(devices)" "$u2 " "with its vGPU"
 lease gc >/dev/null 2>&1
 is "$(leases)" 2 "no other removal takes the lease for done"

@@ -23,17 +23,9 @@ mapfile -t cards < <(cd "$root/sys/class/mdev_bus" && printf '%s\n' *)
 own_ms=400
 # row OPERATION STEP STATUS COMMAND...: it ends within the manual's time, with this status.
 row() {
-	local operation=$1 step=$2 expected=$3 start status took columns most
-	shift 3
-	columns=$(table "$operation")
-	start=${EPOCHREALTIME/./}
-	"$@" >/dev/null 2>"$work/err"
-	status=$?
-	took=$(((${EPOCHREALTIME/./} - start) / 1000))
-	most=$(((${columns%|*}) * 1000 + own_ms))
-	echo "# $operation: $step: $took ms of $most"
-	holds "$operation: $step: it ends in time" [ $took -le $most ]
-	is "$status" "$expected" "$operation: $step: its status"
+	local columns
+	columns=$(table "$1")
+	in_ms $(((${columns%|*}) * 1000 + own_ms)) "$3" "$1: $2: it ends in time, with $3" "${@:4}"
 }
 op() { hook vm "$1" "$2" - <"${3:-$vm}"; }
 held=()
@@ -67,8 +59,9 @@ for card in "${cards[@]}"; do hold "$(card_lock "$card")"; held+=("$holder"); do
 	control hang "available_instances any"
 	kill "${held[@]}"
 ) &
+meanwhile=$!
 row prepare "a read right before the creation" 1 op prepare begin
-wait $!
+wait $meanwhile
 held=()
 control hang clear
 anew
@@ -132,8 +125,9 @@ hold "$(card_lock 0000:26:00.0)"
 	control hang "current_vgpu_type any"
 	kill "$holder"
 ) &
+meanwhile=$!
 row prepare "what the domain has, beside a creation that hangs" 0 op prepare begin "$work/vf.xml"
-wait $!
+wait $meanwhile
 row release "a read before the removal" 0 op release end "$work/vf.xml"
 is "$(leases)" 1 "what was not removed keeps its lease"
 control hang clear
@@ -143,8 +137,9 @@ control create_delay_ms 500
 	eventually grep -q '^create' "$root/.kernel/control/pending"
 	control hang "current_vgpu_type any"
 ) &
+meanwhile=$!
 row prepare "a read after the type was written" 1 op prepare begin "$work/vf.xml"
-wait $!
+wait $meanwhile
 control hang clear
 holds "once the driver answers, the domain starts" eventually prepare "$work/vf.xml"
 control hang "current_vgpu_type any"

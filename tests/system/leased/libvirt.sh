@@ -46,25 +46,15 @@ status() {
 	echo '</node>'
 } >"$work/node.xml"
 
+with() { sed "s/$u1/$1/; s/$vm_uuid/${2:-$vm_uuid}/" "$vm"; } # MDEV [DOMAIN]
 make_device 0000:84:00.0 nvidia-222 "$u1"
-open_device "$u1"
-first=$holder
-open_device $vf
-second=$holder
-# A lease of a domain that libvirt does not know, for a device that another has.
-sed "s/$u1/$u2/" "$vm" >"$work/vm2.xml"
-prepare "$work/vm2.xml"
-open_device "$u2"
-clash=$holder
-sed "s/$u1/$u3/; s/$vm_uuid/${vm_uuid%??}11/" "$vm" >"$work/vm3.xml"
-prepare "$work/vm3.xml"
-sed "s/$u1/$u4/; s/$vm_uuid/${vm_uuid%??}15/" "$vm" >"$work/vm4.xml"
-prepare "$work/vm4.xml"
-
-sed "s/$u1/$u5/; s/$vm_uuid/${vm_uuid%??}16/" "$vm" >"$work/vm5.xml"
-prepare "$work/vm5.xml"
-open_device "$u5"
-kept=$holder
+# Of u2 there is a lease of a domain that libvirt does not know, for a device that another has.
+prepare <(with "$u2")
+prepare <(with "$u3" "${vm_uuid%??}11")
+prepare <(with "$u4" "${vm_uuid%??}15")
+prepare <(with "$u5" "${vm_uuid%??}16")
+holders=()
+for id in "$u1" $vf "$u2" "$u5"; do open_device "$id" && holders+=("$holder"); done
 # After the last hook, which would finish what is that old.
 sed -i 's/^since_ms=.*/since_ms=1/' "$root/run/vgpu-lease/leases/"{"$u3","$u4"}
 
@@ -111,7 +101,7 @@ mv "$root/run/vgpu-lease" "$work/moved"
 holds "or moved away" eventually is_kept
 rm "$root/run/vgpu-lease/leases/$u5"
 holds "and it is noticed in the new directory, too" eventually is_kept
-kill "$clash" "$first" "$second" "$kept"
+kill "${holders[@]}"
 stop
 
 ### A libvirt that does not answer
@@ -120,7 +110,7 @@ rm -r "$root/run/libvirt"
 sed -i '$a start_grace = 1' "$root/etc/vgpu-lease.conf"
 start --connect "test://$work/hangs"
 eventually pgrep -P "$daemon" >/dev/null
-prepare "$work/vm3.xml"
+prepare <(with "$u3" "${vm_uuid%??}11")
 sleep 1.1
 kill -HUP "$daemon"
 holds "a libvirt that does not answer is said" eventually said M_UNANSWERED
@@ -128,7 +118,7 @@ holds "and holds up no pass: what a domain that is gone had is released" eventua
 holds "nor are its processes left behind" test "$(pgrep -c -P "$daemon")" -le 1
 stop
 sed -i 's/^start_grace = 1$/start_grace = 8/' "$root/etc/vgpu-lease.conf"
-prepare "$work/vm3.xml"
+prepare <(with "$u3" "${vm_uuid%??}11")
 start --connect "test://$work/hangs"
 holds "nor does that take an event" within 30 is_state "$u3" ''
 stop
