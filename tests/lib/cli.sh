@@ -21,12 +21,19 @@ vf_domain() { vf_xml "vm$1" "$(domain_uuid "$1")" "${@:2}"; }
 call() { domain "$3" "$(uuid "$3")" "${4:-}" | "$hook" --root "$root" -- "vm$3" "$1" "$2" -; }
 
 # vl ARGUMENT...: runs the command on this host; what it printed is in $out and $err, how it ended in $status.
+as=(vgpu_lease)
 vl() {
 	status=0
 	# shellcheck disable=SC2034 # Read by the tests.
-	out=$(vgpu_lease --root "$root" "$@" 2>"$tmp/err") || status=$?
+	out=$("${as[@]}" --root "$root" "$@" 2>"$tmp/err") || status=$?
 	# shellcheck disable=SC2034
 	err=$(cat "$tmp/err")
+}
+
+# as_user COMMAND...: where this calls vl, that is without root's rights.
+as_user() {
+	local as=(as_nobody vgpu-lease)
+	"$@"
 }
 
 # create PARENT TYPE N: somebody else makes the vGPU number N.

@@ -13,13 +13,10 @@ chmod 755 "$root" "$root/run" "$root/var" "$root/var/lib" 2>/dev/null
 without_age() { sed -E 's/ +[0-9]+[smhd]( +|$)/ AGE /g' <<<"$1"; }
 # both SENTENCE ARGUMENT...: any user sees what root sees.
 both() {
-	local sentence=$1 as_root as_other
-	shift
-	as_root=$(vgpu_lease --root "$root" "$@" 2>&1)
-	as_root="$?|$as_root"
-	as_other=$(as_nobody vgpu-lease --root "$root" "$@" 2>&1)
-	as_other="$?|$as_other"
-	is "$(without_age "$as_other")" "$(without_age "$as_root")" "$sentence"
+	local as_root
+	vl "${@:2}" && as_root=$(without_age "$status|$out|$err")
+	as_user vl "${@:2}"
+	is "$(without_age "$status|$out|$err")" "$as_root" "$1"
 }
 all() { # WHEN
 	both "status $1" status
@@ -51,20 +48,18 @@ is "$(cd "$root" && stat -c %a run/vgpu-lease var/lib/vgpu-lease run/vgpu-lease/
 
 for closed in run/vgpu-lease run/vgpu-lease/leases run/vgpu-lease/seen var/lib/vgpu-lease; do
 	chmod 700 "$root/$closed"
-	said=$(as_nobody vgpu-lease --root "$root" check)
-	is "$?|$(grep FAIL <<<"$said")" "0|" "check finds no fault of the host in what a user may not read: $closed"
-	is "$(grep -cE "^WARN  state +$root/$closed: .*; run as root\$" <<<"$said")" 1 "and says once that this is so: $closed"
-	is "$(says_times M_CHECK_NOT_WRITABLE <<<"$said")|$(says_times M_CHECK_REFUSED <<<"$said")" "0|0" "and concludes nothing from it: $closed"
+	as_user vl check
+	is "$status|$(grep FAIL <<<"$out")" "0|" "check finds no fault of the host in what a user may not read: $closed"
+	is "$(grep -cE "^WARN  state +$root/$closed: .*; run as root\$" <<<"$out")" 1 "and says once that this is so: $closed"
+	is "$(says_times M_CHECK_NOT_WRITABLE <<<"$out")|$(says_times M_CHECK_REFUSED <<<"$out")" "0|0" "and concludes nothing from it: $closed"
 	chmod 755 "$root/$closed"
 done
 
 # Closed, files and all.
 find "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease" -type d -exec chmod 700 {} +
 find "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease" -type f -exec chmod 600 {} +
-said=$(as_nobody vgpu-lease --root "$root" list 2>&1)
-is "$?|$(says_times M_STATE_NEEDS_ROOT <<<"$said")" "1|1" "a state that is closed is root's to read"
-holds "nor does it tell a user whether a start would succeed" says M_CHECK_START_NOT_KNOWN nvidia-222 /run/vgpu-lease -- M_RUN_AS_ROOT \
-	<<<"$(as_nobody vgpu-lease --root "$root" check)"
+as_user vl_says "a state that is closed is root's to read" 1 list -- M_STATE_NEEDS_ROOT
+as_user vl_prints "nor does it tell a user whether a start would succeed" check -- M_CHECK_START_NOT_KNOWN nvidia-222 /run/vgpu-lease -- M_RUN_AS_ROOT
 find "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease" -type f ! -name '*lock' -exec chmod 644 {} +
 call prepare begin 2 nvidia-222
 runs 2
@@ -78,21 +73,19 @@ mkdir -p "$root/etc/libvirt/qemu"
 for closed in etc/libvirt etc/libvirt/qemu etc/libvirt/hooks; do
 	mode=$(stat -c %a "$root/$closed")
 	chmod go-rwx "$root/$closed"
-	said=$(as_nobody vgpu-lease --root "$root" check)
-	nothing "what is closed to a user is no fault of the host: $closed" "$(grep FAIL <<<"$said")"
-	holds "but a reason to be root: $closed" grep -qi "$root/$closed.*permission denied; run as root" <<<"$said"
-	said=$(as_nobody vgpu-lease --root "$root" status 2>&1)
-	nothing "nor is it one in status: $closed" "$(grep FAIL <<<"$said")"
+	as_user vl check
+	nothing "what is closed to a user is no fault of the host: $closed" "$(grep FAIL <<<"$out")"
+	holds "but a reason to be root: $closed" grep -qi "$root/$closed.*permission denied; run as root" <<<"$out"
+	as_user vl status
+	nothing "nor is it one in status: $closed" "$(grep FAIL <<<"$out$err")"
 	chmod "$mode" "$root/$closed"
 done
 
 # What changes something is root's.
 # denied SENTENCE ARGUMENT...: a user is refused, and the fix is to be root.
 denied() {
-	local sentence=$1 said
-	shift
-	said=$(as_nobody vgpu-lease --root "$root" "$@" 2>&1)
-	is "$?|$(grep -ci "permission denied; run as root" <<<"$said")" "1|1" "$sentence"
+	as_user vl "${@:2}"
+	is "$status|$(grep -ci "permission denied; run as root" <<<"$err")" "1|1" "$1"
 }
 changes() { # WHEN
 	denied "release $1" release "$(uuid 1)"
@@ -108,8 +101,7 @@ changes "by another user"
 chmod 600 "$conf_path"
 denied "metrics without the configuration" metrics
 denied "gc --dry-run without it" gc --dry-run
-said=$(as_nobody vgpu-lease --root "$root" list 2>&1)
-is "$?|$(says_times M_DENIED "$conf_path" <<<"$said")" "0|1" "list goes on with a warning"
+as_user vl_says "list goes on with a warning" 0 list -- M_DENIED "$conf_path"
 chmod 644 "$conf_path"
 find "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease" -type d -exec chmod 700 {} +
 changes "where the state is closed"

@@ -294,11 +294,9 @@ control hang "available_instances 0000:84:00.0"
 among FAIL pgpu "*0000:84:00.0: *" "a driver that hangs in a read"
 control hang clear
 chmod 600 "$conf_path"
-said=$(as_nobody vgpu-lease --root "$root" check 2>&1)
-like "$?|$said" "1|FAIL  config   $(message M_DENIED "$conf_path")"* "what cannot be read is named, once"
+as_user vl_like "what cannot be read is named, once" "1|FAIL  config   $(message M_DENIED "$conf_path")*" check
 chmod 644 "$conf_path"
 mkdir -p "$root/run/libvirt"
 chmod 700 "$root/run/libvirt"
-said=$(as_nobody vgpu-lease --root "$root" check 2>&1)
-like "$said" "*WARN  libvirt *" "and what cannot be told is not told to be well"
+as_user vl_like "and what cannot be told is not told to be well" "*WARN  libvirt *" check
 tap_done

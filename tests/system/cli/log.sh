@@ -51,33 +51,23 @@ done
 vl log --since=someday --json
 is "$status|$(grep -c '"error": "invalid time' <<<"$out")" "2|1" "as JSON, too"
 chmod 755 "$root" "$root/run" "$root/var" "$root/var/log" "$root/var/log/journal"
-# as_user ARGUMENT...: runs the command as a user.
-as_user() {
-	status=0
-	out=$(as_nobody vgpu-lease --root "$root" "$@" 2>"$tmp/err") || status=$?
-	err=$(cat "$tmp/err")
-}
 chmod 644 "$journals/system.journal"
-as_user log
+as_user vl log
 is "$status|$(grep -c . <<<"$out")" "0|3" "a user who may read the journal reads it"
 chmod 0 "$journals/system.journal"
-as_user log
-is "$status|$out|$err" "1||vgpu-lease: $(message M_JOURNAL_NOT_READABLE)" "one who may not is told so, and what to do"
+as_user vl_fails "one who may not is told so, and what to do" 1 log -- M_JOURNAL_NOT_READABLE
 # A journal of the user's own is none of the system's.
 "$remote" -o "$journals/user-65534.journal" "$tmp/export.now" 2>/dev/null
 chmod 644 "$journals/user-65534.journal"
-as_user log vm1
-is "$status|$out|$err" "1||vgpu-lease: $(message M_JOURNAL_NOT_READABLE)" "also where another journal can be read"
-as_user show mtty
-is "$status|${out##*latest events:}|$err" "0|"$'\n'"  not known|vgpu-lease: warning: $(message M_JOURNAL_NOT_READABLE)" \
-	"show does not say that there are none"
-as_user show mtty --json
+as_user vl_fails "also where another journal can be read" 1 log vm1 -- M_JOURNAL_NOT_READABLE
+as_user vl_like "show does not say that there are none" \
+	"0|*latest events:"$'\n'"  not known|$(message M_WARNING "$(message M_JOURNAL_NOT_READABLE)")" show mtty
+as_user vl show mtty --json
 holds "nor does it as JSON" grep -q '"events": null' <<<"$out"
 rm "$journals/user-65534.journal"
 chmod 644 "$journals/system.journal"
 chmod 700 "$journals"
-as_user log
-is "$status|$out|$err" "1||vgpu-lease: $(message M_JOURNAL_NOT_READABLE)" "nor may the directory be closed to the user"
+as_user vl_fails "nor may the directory be closed to the user" 1 log -- M_JOURNAL_NOT_READABLE
 chmod 755 "$journals"
 vl show mtty
 holds "root reads all" grep -q released <<<"$out"
@@ -87,16 +77,16 @@ holds "root reads all" grep -q released <<<"$out"
 times() { grep -cE '^20[^ ]+  [a-z]+ ' <<<"$out"; }
 cp "$journals/system.journal" "$journals/system@old.journal"
 chmod 0 "$journals/system@old.journal"
-as_user log
+as_user vl log
 is "$(times)|$status|$err" "3|1|vgpu-lease: $(message M_JOURNAL_IN_PART 1)" "beside one that is closed to the user, the others are read"
-as_user log --json
+as_user vl log --json
 is "$status|$(grep -c '"event":' <<<"$out")|$(grep -c '"error": "journal: ' <<<"$out")" "1|3|1" "as JSON, too"
-as_user show mtty
+as_user vl show mtty
 is "$(times)|$status|$err" "2|0|vgpu-lease: warning: $(message M_JOURNAL_IN_PART 1)" "show warns, and has what there is"
 head -c 100 "$journals/system.journal" >"$journals/system@old.journal"
 chmod 644 "$journals/system@old.journal"
-for who in vl as_user; do
-	$who log
+for who in eval as_user; do
+	$who vl log
 	is "$(times)|$status" "3|1" "so it is with one that is broken"
 	holds "which is named" says M_JOURNAL_BROKEN "$journals/system@old.journal" <<<"$err"
 	is "$(wc -l <<<"$err")" 1 "in one line"
@@ -108,8 +98,7 @@ mv "$journals/system.journal" "$journals/system@1.journal~"
 vl log
 is "$(times)|$status" "3|0" "a journal that was not closed when the host went down is read"
 chmod 0 "$journals/system@1.journal~"
-as_user log
-is "$status|$err" "1|vgpu-lease: $(message M_JOURNAL_NOT_READABLE)" "if the user may"
+as_user vl_fails "if the user may" 1 log -- M_JOURNAL_NOT_READABLE
 mv "$journals/system@1.journal~" "$journals/system.journal"
 chmod 644 "$journals/system.journal"
 
@@ -130,8 +119,7 @@ is "$?|$(times)|$(wc -l <<<"$out")" "0|3|3" "another machine's journals, and tho
 out=$(unshare -m bash -c 'mount -t tmpfs none /var/log && mount -t tmpfs none /run && exec "$0" log' "$tmp/bin/vgpu-lease" 2>&1)
 is "$?|$out" "1|vgpu-lease: $(message M_JOURNAL_NONE)" "a host without a journal is one"
 mv "$journals" "$tmp/journals"
-vl show mtty
-is "$status|${out##*latest events:}" "0|"$'\n'"  none in the journal" "where nothing happened there are none"
+vl_like "where nothing happened there are none" "0|*latest events:"$'\n'"  none in the journal|*" show mtty
 mv "$tmp/journals" "$journals"
 
 ### show ends in the same events.

@@ -5,10 +5,9 @@
 
 host t4:1 nvidia-222
 
-# on_a_terminal ARGUMENT...: both streams, in UTF-8.
-on_a_terminal() {
-	on_terminal 200 env LC_ALL=C.UTF-8 TERM=dumb timeout --foreground 20 "$builddir/vgpu-lease" --root "$root" "$@"
-}
+# on_tty LOCALE ARGUMENT...: what it prints on a terminal of 200 columns, both streams.
+on_tty() { on_terminal 200 env LC_ALL="$1" TERM=dumb timeout --foreground 20 "$builddir/vgpu-lease" --root "$root" "${@:2}"; }
+on_a_terminal() { on_tty C.UTF-8 "$@"; }
 # Names the characters of standard input that would not be seen as themselves; the newline ends a line.
 hidden() {
 	python3 -c '
@@ -66,12 +65,6 @@ call prepare begin 1 nvidia-222
 call prepare begin 2 nvidia-222
 sed -i "s/^name=.*/name=$wide/" "$root/run/vgpu-lease/leases/$(uuid 1)"
 
-# shown LOCALE COMMAND...: what it prints on a terminal of 200 columns.
-shown() {
-	local locale=$1
-	shift
-	on_terminal 200 env LC_ALL="$locale" TERM=dumb timeout --foreground 20 "$builddir/vgpu-lease" --root "$root" "$@"
-}
 table=(list -o 'domain,type' --sort domain)
 in_columns="\
 DOMAIN        TYPE
@@ -81,16 +74,16 @@ escaped="\
 DOMAIN                                    TYPE
 $bytes  nvidia-222
 vm2                                       nvidia-222"
-is "$(shown C.UTF-8 "${table[@]}")" "$in_columns" "a column is as wide as its text is on a terminal"
-is "$(shown C "${table[@]}")" "$escaped" "one whose locale is ASCII gets bytes as ls has them"
-is "$(shown POSIX "${table[@]}")" "$escaped" "by whatever name"
+is "$(on_a_terminal "${table[@]}")" "$in_columns" "a column is as wide as its text is on a terminal"
+is "$(on_tty C "${table[@]}")" "$escaped" "one whose locale is ASCII gets bytes as ls has them"
+is "$(on_tty POSIX "${table[@]}")" "$escaped" "by whatever name"
 for locale in C C.UTF-8; do
 	is "$(LC_ALL=$locale vgpu_lease --root "$root" "${table[@]}")" "$in_columns" \
 		"what is not a terminal gets the name as it is, in columns ($locale)"
 	holds "and so does JSON ($locale)" grep -qF "\"name\": \"$wide\"" < <(LC_ALL=$locale vgpu_lease --root "$root" list --json)
 done
 for command in status "show $(uuid 1)" 'show 0000:84:00.0'; do
-	out=$(in_words shown C "$command")
+	out=$(in_words on_tty C "$command")
 	is "$(LC_ALL=C tr -d '\000-\177' <<<"$out" | wc -c) $(grep -cF -- "$bytes" <<<"$out")" "0 1" "$command as well"
 done
 tap_done

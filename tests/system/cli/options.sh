@@ -50,11 +50,6 @@ for call in "release ID" "plan FILE" "rewrite FILE|DOMAIN" "show OBJECT" "attach
 	usage "${call% *} without a name" M_OPERAND_EMPTY "${call% *}" "${call#* }" -- "${call% *}" ''
 done
 usage "a second operand without one" M_OPERAND_EMPTY detach ID -- detach vm ''
-for option in type:TYPE:gc config:FILE:list op:OP:plan connect:URI:show; do
-	IFS=: read -r name value command <<<"$option"
-	usage "--$name with an empty value" M_NO_VALUE "--$name" "$value" -- "$command" "--$name" ''
-	usage "--$name= with none" M_NO_VALUE "--$name" "$value" -- "$command" "--$name="
-done
 for command in plan rewrite "rewrite --in-place"; do
 	# shellcheck disable=SC2086 # The words of a command line.
 	vl_fails "$command of a file that is not there" 2 $command "$tmp/none.xml" -- M_NO_SUCH_FILE "$tmp/none.xml"

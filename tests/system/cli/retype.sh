@@ -5,7 +5,7 @@
 
 host mtty+t4
 # serve TYPE [LINE]: what the configuration has mtty serve.
-serve() { configure "$1@mtty" nvidia-222@0000:84:00.0 policy 'reclaim_grace = 0' 'release_timeout = 1' "${@:2}"; }
+serve() { configure "$1@mtty" nvidia-222@0000:84:00.0 policy 'reclaim_grace = 0' "release_timeout = ${timeout:-1}" "${@:2}"; }
 made() { ls "$root/sys/bus/mdev/devices"; }
 # told SENTENCE KEY [ARG...]: a line of the output, its columns parted by one space, says so.
 told() {
@@ -26,8 +26,7 @@ vl_says "and where is said" 1 retype mtty mtty-1 -- M_RETYPE_SERVES_OTHER "$root
 for n in {1..12}; do orphan mtty mtty-2 "$n"; done
 create 0000:84:00.0 nvidia-222 20
 serve mtty-1
-call prepare begin 30 mtty-1 2>/dev/null
-is "$?" 0 "a start that needs the capacity makes it by itself"
+holds "a start that needs the capacity makes it by itself" call prepare begin 30 mtty-1
 is "$(made | wc -l)" 13 "by removing one orphan"
 vl release "$(uuid 30)"
 before=$(made)
@@ -61,8 +60,7 @@ vl_ends "then the card is freed" 0 retype mtty mtty-1
 for n in 11 12; do told "of number $n" M_RETYPE_GONE "$(uuid $n)" mtty-2 mtty; done
 told "and says for how many" M_RETYPE_FREE mtty mtty-1 24 0
 is "$(made)" "$(uuid 20)" "a vGPU on another card stays"
-call prepare begin 31 mtty-1
-is "$?" 0 "a domain starts with the new type"
+holds "a domain starts with the new type" call prepare begin 31 mtty-1
 orphan mtty mtty-2 41
 vl_works "nor does a lease of that type" retype mtty mtty-1
 told "an orphan beside it goes" M_RETYPE_GONE "$(uuid 41)" mtty-2 mtty
@@ -86,8 +84,8 @@ vl retype mtty mtty-2
 is "$status|$(made)" "0|$(uuid 20)" "a lease whose domain is gone is no obstacle"
 
 # What may take long is told on a terminal, and the line is gone in the end.
+timeout=20
 serve mtty-1
-sed -i 's/^release_timeout.*/release_timeout = 20/' "$root/etc/vgpu-lease.conf"
 create mtty mtty-2 21
 control remove_delay_ms 4000
 seen=$(on_terminal 80 "$builddir/vgpu-lease" --root "$root" retype mtty mtty-1)
@@ -95,7 +93,6 @@ is "$(made)" "$(uuid 20)" "a slow removal"
 like "$seen" "*$(message M_PROGRESS_RETYPE mtty)"$'\r'*$' \r'*"$(message M_RETYPE_FREE mtty mtty-1 "*" 0)"* \
 	"is told on a terminal, until it is done"
 serve mtty-2
-sed -i 's/^release_timeout.*/release_timeout = 20/' "$root/etc/vgpu-lease.conf"
 orphan mtty mtty-1 22
 vl retype mtty mtty-2
 is "$status|$(made)|$err" "0|$(uuid 20)|" "and nowhere else"
