@@ -217,6 +217,9 @@ bool card_record_read(char text[INV_IDENTITY_SIZE], const struct host *host, con
 /* Reads vendor, model, class and NUMA node of a PCI device. False: no such device. */
 bool inventory_read_card(const struct host *host, const char *address, struct inv_pgpu *card);
 
+/* Is a VFIO driver bound to this card, so that a guest can have all of it? */
+bool inventory_is_given(const struct host *host, const char *address);
+
 /* Why a card or parent that is configured (`plain`: for plain VFs) is not in the inventory, and what to do. */
 void inventory_explain_card(const struct host *host, const char *address, bool plain, char reason[REASON_SIZE]);
 

@@ -260,6 +260,20 @@ bool inventory_vf_going(const struct host *host, const char *address)
 	return dir >= 0 && is_going(dir);
 }
 
+/* Reads the name of the card's driver. False: it is not a VFIO driver. */
+static bool is_given(int dir, char *driver, size_t size)
+{
+	return sys_link(dir, "driver", driver, size) >= 0 && strstr(driver, "vfio");
+}
+
+bool inventory_is_given(const struct host *host, const char *address)
+{
+	autoclose int dir = open_card(host, address);
+	char driver[64];
+
+	return dir >= 0 && is_given(dir, driver, sizeof(driver));
+}
+
 bool inventory_read_card(const struct host *host, const char *address, struct inv_pgpu *card)
 {
 	*card = (struct inv_pgpu){ .numa = UNKNOWN };
@@ -294,6 +308,8 @@ void inv_explain_plain(struct inv_pgpu *card, int dir)
 			      physfn >= 0 ? "its card's" : "its");
 	else if (sys_link(dir, "physfn", name, sizeof(name)) == 0 || sys_link(dir, "virtfn0", name, sizeof(name)) == 0)
 		inv_not_ready(card, "its VFs need a vGPU type; configure this card in [mdev_TYPE]");
+	else if (is_given(dir, name, sizeof(name)))
+		inv_not_ready(card, "it is bound to driver %s; its VFs need the vendor's driver", name);
 	else if (inv_read_count(card->address, dir, "sriov_totalvfs") > 0)
 		inv_not_ready(card, "its VFs are not enabled; set sriov_numvfs, at each boot in the way that the "
 				    "vendor documents");

@@ -190,12 +190,26 @@ static bool is_same_cause(const struct check *check, const struct missing_card *
 	       inventory_absent_vf(check->host, a->address, physfn);
 }
 
+/* Is the card, which only a match selects, there for a guest that gets all of it, while other pGPUs provide the type? */
+static bool is_given(const struct check *check, const struct missing_card *missing)
+{
+	const struct inventory *inv = check->inv;
+
+	if (missing->how != MISSING_MATCHED || !inventory_is_given(check->host, missing->address))
+		return false;
+	for (size_t g = 0; g < inv->npgpus; g++)
+		if (pool_serves(inv->pgpus[g], missing->section->type) == missing->section)
+			return true;
+	return false;
+}
+
 /* Reports a missing card; the first of a card's missing VFs stands for all of them. */
 static void look_at_missing(struct check *check, const struct missing_card *list, size_t n, size_t this)
 {
 	const struct missing_card *missing = &list[this];
 	/* A nova.conf can serve many hosts, so a card that is missing here may be another host's. */
-	enum check_status status = missing->section->nova && check->npool ? CHECK_WARN : CHECK_FAIL;
+	bool given = is_given(check, missing);
+	enum check_status status = given || (missing->section->nova && check->npool) ? CHECK_WARN : CHECK_FAIL;
 	char physfn[PCI_SIZE], others[32] = "";
 	const char *fix;
 	size_t more = 0;
@@ -205,7 +219,8 @@ static void look_at_missing(struct check *check, const struct missing_card *list
 		look_at_unserved(check, missing, status);
 		return;
 	}
-	explains(check, missing->section);
+	if (!given)
+		explains(check, missing->section);
 	for (size_t i = 0; i < this; i++)
 		if (is_same_cause(check, &list[i], missing))
 			return;

@@ -294,4 +294,30 @@ is "$?|$((SECONDS - started < 30))" "0|1" "and guests are not delayed by a minut
 pci_device 0000:03:00.0 10de 2000 030000
 vl check
 is "$status|$(notes_of type | cut -d' ' -f1 | xargs)" "1|FAIL WARN" "with another card of the vendor, the match may be wrong"
+
+### device_match selects a card that a guest has as a whole: a host with vGPUs and with passthrough
+rm -r "$root/sys"
+flex=$root/sys/bus/pci/devices/0000:4d:00
+pci_device 0000:4d:00.0 8086 56c0 038000 i915
+pci_device 0000:4d:00.1 8086 56c0 038000 vfio-pci
+ln -s ../0000:4d:00.0 "$flex.1/physfn"
+ln -s ../0000:4d:00.1 "$flex.0/virtfn0"
+mkdir -p "$root/sys/kernel/iommu_groups/7/devices/0000:4d:00.1"
+ln -s ../../../../kernel/iommu_groups/7 "$flex.1/iommu_group"
+pci_device 0000:4e:00.0 8086 56c0 038000 vfio-pci
+for card in 4d=1 4e=0; do
+	echo 31 >"$root/sys/bus/pci/devices/0000:${card%=*}:00.0/sriov_totalvfs"
+	echo "${card#*=}" >"$root/sys/bus/pci/devices/0000:${card%=*}:00.0/sriov_numvfs"
+done
+configure vf_flex@8086:56c0
+check_says "check warns of it, with its driver" "^WARN +pgpu .*0000:4e:00.0" M_BOUND_ELSEWHERE vfio-pci
+is "$status" 0 "and the host is sound"
+started=$SECONDS
+"$builddir/vgpu-leased" --root "$root" --wait-ready 60
+is "$?|$((SECONDS - started < 30))" "0|1" "for which guests do not wait at each boot"
+configure vf_flex@0000:4d:00.0,0000:4e:00.0
+check_says "one that is named fails" "^FAIL +pgpu .*0000:4e:00.0" M_BOUND_ELSEWHERE vfio-pci
+pci_device 0000:84:00.0 10de 1eb8 030200 vfio-pci
+configure nvidia-222@10de:1eb8
+check_says "so does one that is matched, if no other has the type" "^FAIL +pgpu .*0000:84:00.0" M_BOUND_ELSEWHERE vfio-pci
 tap_done
