@@ -89,6 +89,14 @@ static bool has_other_type(const struct check *check, const struct request *requ
 	return false;
 }
 
+/* Does another domain have this vGPU now? Guests may take turns on one. */
+static bool has_other_domain(const struct check *check, const struct request *request, const char *id)
+{
+	const struct lease *lease = lease_find(check->leases, id);
+
+	return lease && strcmp(lease->domain, request->uuid) != 0;
+}
+
 /* Reports a domain that does not run if its start would be refused for a reason other than capacity. */
 static void report_refused(struct check *check, const struct domxml *doc, const char *path)
 {
@@ -103,10 +111,14 @@ static void report_refused(struct check *check, const struct domxml *doc, const 
 	if (!doubtful || libvirt_files_has_status(check->host, request->name))
 		return;
 	r = check_plan(check, check->config, request, PLAN_PREPARE, &err);
-	/* Missing permission and exhausted capacity are not the domain's fault. The quota has its own check. */
+	/*
+	 * Missing permission, exhausted capacity and another domain's lease are not the domain's fault. The quota has
+	 * its own check.
+	 */
 	if (r < 0 ? check_denied(err.code)
 		  : plan->kind != PLAN_REFUSE || plan->no_quota ||
-			    (plan->no_capacity && !has_other_type(check, request)))
+			    (plan->no_capacity && !has_other_type(check, request)) ||
+			    has_other_domain(check, request, request->vgpus[plan->refused_vgpu].id))
 		return;
 	if (r == 0)
 		err_set(&err, EINVAL, "vGPU %s: %s", request->vgpus[plan->refused_vgpu].id, plan->text);

@@ -181,6 +181,19 @@ vf_domain 1 0000:26:00.4 no nvidia-1152 >"$guest_xml"
 vf_guest "one whose VF has been given another type" M_VF_OF_OTHER_TYPE nvidia-1148 nvidia-1152
 rm "$guest_xml"
 
+### Two guests take turns on one VF, each with a type of its own
+new_host l40s/4
+configure nvidia-1156@0000:26:00.0 nvidia-1147@0000:26:00.0 policy 'pgpu_types = several'
+vf_domain 1 0000:26:00.4 no nvidia-1156 | libvirt_has vm1
+vf_domain 2 0000:26:00.4 no nvidia-1147 | libvirt_has vm2
+start_vf 1 0000:26:00.4 no nvidia-1156
+vf_domain 1 0000:26:00.4 no nvidia-1156 | libvirt_runs vm1
+check_counts "that one has it now is no fault of the other" 0 "^FAIL "
+reports "whose start is refused meanwhile" start_vf 2 0000:26:00.4 no nvidia-1147 -- M_LEASED_TO vm1 "$(domain_uuid 1)"
+rm "$root/run/libvirt/qemu/vm1.xml"
+end_vf 1 0000:26:00.4 no nvidia-1156
+is "$(start_vf 2 0000:26:00.4 no nvidia-1147 2>&1)" "" "and succeeds afterwards"
+
 ### A card in MIG mode, whose GPU instances are gone after a boot: its VFs list no type at all
 new_host rtxpro6000/4
 card=0001:c8:00.0
