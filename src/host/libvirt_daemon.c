@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -54,6 +55,24 @@ pid_t libvirt_daemon(const struct host *host, char comm[LIBVIRT_COMM_SIZE])
 			return pid;
 	}
 	return denied ? -1 : 0;
+}
+
+int64_t libvirt_age_us(pid_t pid)
+{
+	int64_t ticks = (int64_t)sys_process_start(pid), per_s = 1000000;
+	struct timespec up;
+
+	/* The start of a process is a time of CLOCK_BOOTTIME, which continues during a suspend. */
+	clock_gettime(CLOCK_BOOTTIME, &up);
+	return up.tv_sec * per_s + up.tv_nsec / 1000 - ticks * per_s / sysconf(_SC_CLK_TCK);
+}
+
+bool libvirt_is_younger(const struct host *host, int64_t than_ms)
+{
+	char comm[LIBVIRT_COMM_SIZE];
+	pid_t pid = than_ms ? libvirt_daemon(host, comm) : 0;
+
+	return pid > 0 && libvirt_age_us(pid) / 1000 < sys_now_ms() - than_ms;
 }
 
 void libvirt_daemon_follow(struct host *host)

@@ -23,6 +23,12 @@ enum { LIBVIRT_COMM_SIZE = 16 };
  */
 pid_t libvirt_daemon(const struct host *host, char comm[LIBVIRT_COMM_SIZE]);
 
+/* How long ago this process started, in microseconds. */
+int64_t libvirt_age_us(pid_t pid);
+
+/* Did the daemon that runs start after this time of sys_now_ms() (0: not known)? False if none runs. */
+bool libvirt_is_younger(const struct host *host, int64_t than_ms);
+
 /*
  * Sets host->libvirt to the root directory of the running daemon, or to the host's if none runs or permission is
  * denied. Only for programs that are not children of the daemon: the hook has the daemon's root already, and AppArmor

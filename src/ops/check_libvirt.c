@@ -95,18 +95,6 @@ static bool called_since(const struct check *check, int64_t came)
 	       time_us(called.st_mtim) > came;
 }
 
-/* The start of the process by the current wall clock, in microseconds, to compare with the times of files. */
-static int64_t process_started_us(pid_t pid)
-{
-	uint64_t ticks = sys_process_start(pid);
-	struct timespec now, up;
-
-	/* The start of a process is a time of CLOCK_BOOTTIME, which continues during a suspend. */
-	clock_gettime(CLOCK_REALTIME, &now);
-	clock_gettime(CLOCK_BOOTTIME, &up);
-	return time_us(now) - time_us(up) + (int64_t)(ticks * (uint64_t)us_per_s / (uint64_t)sysconf(_SC_CLK_TCK));
-}
-
 /* The service of a process, from a line such as "0::/system.slice/libvirtd.service". False: none. */
 static bool find_unit(pid_t pid, char unit[UNIT_SIZE])
 {
@@ -150,6 +138,7 @@ static void judge_daemon(struct check *check, int64_t came)
 {
 	char comm[LIBVIRT_COMM_SIZE], unit[UNIT_SIZE];
 	pid_t pid = libvirt_daemon(check->host, comm);
+	struct timespec now;
 	int64_t reloaded;
 	struct err err;
 	bool asked;
@@ -168,7 +157,8 @@ static void judge_daemon(struct check *check, int64_t came)
 		return;
 	}
 	check_at_path(check, HOOKS);
-	if (process_started_us(pid) > came) {
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (time_us(now) - libvirt_age_us(pid) > came) {
 		check_pass(check, "%s (%d) has started since the hook was installed", comm, (int)pid);
 		return;
 	}

@@ -99,6 +99,8 @@ static void stat_fill(const struct mounted *mounted, struct sim_node *node, unsi
 
 	*st = (struct stat){ .st_ino = node->id, .st_nlink = 1, .st_blksize = PAGE };
 	st->st_atim.tv_sec = st->st_mtim.tv_sec = st->st_ctim.tv_sec = server->born;
+	if (node->passing)
+		st->st_ctim = node->made;
 	switch (kind) {
 	case SIM_DIR:
 		st->st_mode = S_IFDIR | 0755;

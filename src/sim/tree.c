@@ -136,6 +136,8 @@ static struct sim_node *node_add(struct sim_tree *tree, struct sim_node *dir, en
 	node->parent = dir;
 	node->owner = owner;
 	node->passing = tree->settled;
+	if (node->passing)
+		clock_gettime(CLOCK_REALTIME, &node->made);
 	node->varies = tree->settled && kind == SIM_DIR;
 	node->id = ++tree->last_id;
 	node->positions = OWN_PLACES;

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
+#include <time.h>
 
 /* A write(2) in progress; its answer can come later, when the driver is done. */
 struct sim_write {
@@ -38,7 +39,8 @@ struct sim_attr {
 
 struct sim_node {
 	enum sim_kind kind;
-	bool passing;            /* made after the tree was settled */
+	bool passing;            /* made after the tree was settled: */
+	struct timespec made;    /* when */
 	bool varies;             /* a directory whose entries come and go */
 	bool waits;              /* of a file: reads wait for the operation in progress */
 	bool gone;               /* no longer in the tree */

@@ -75,6 +75,24 @@ start_vf 1 0001:c8:00.2
 vl_prints "a GPU instance that several vGPUs can share has not the size of one of them" check -- M_MIG_CREATES 0001:c8:00.0 PROFILE
 holds "one of a single vGPU has" says M_MIG_CREATES 0001:c8:00.0 1g.24gb <<<"$out"
 
+### A unit creates a pool of mdevs before libvirtd, which starts a guest with one of them at once, and later has it no more
+new_host t4 nvidia-222@0000:84:00.0
+vl gc
+for n in 1 2; do create 0000:84:00.0 nvidia-222 $n; done
+cp "$(type -P sleep)" "$tmp/libvirtd"
+sleep 0.05
+"$tmp/libvirtd" 600 &
+libvirtd=$!
+echo $libvirtd >"$root/run/libvirtd.pid"
+eventually grep -qx libvirtd /proc/$libvirtd/comm
+sleep 0.05
+create 0000:84:00.0 nvidia-222 3
+for n in 1 3; do call prepare begin $n && call release end $n; done
+kill $libvirtd
+vl gc --grace 0
+holds "an mdev of the pool is no orphan" exists 1
+fails "one that was created since is" exists 3
+
 ### VFs that have had their type since the boot, on a card that is full of it and that nobody has seen empty
 new_host a10/8
 for vf in 4 5; do set_vf_type "0000:d8:00.$vf" 596; done
