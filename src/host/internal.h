@@ -155,6 +155,9 @@ bool inv_explain(struct inv_pgpu *card, const struct host *host, int dir);
 /* inv_explain() for a GPU with any driver. False: it cannot have vGPUs, or its VFs take types. */
 bool inv_explain_gpu(struct inv_pgpu *card, const struct host *host, int dir);
 
+/* Explains why a card with this driver, which is not the host driver of its vendor, has no vGPUs. */
+void inv_explain_driver(struct inv_pgpu *card, const char *driver);
+
 /* Explains why a card that is configured for plain VFs has none, or why a VF is not one of its card's plain VFs. */
 void inv_explain_plain(struct inv_pgpu *card, int dir);
 

@@ -309,7 +309,7 @@ void inv_explain_plain(struct inv_pgpu *card, int dir)
 	else if (sys_link(dir, "physfn", name, sizeof(name)) == 0 || sys_link(dir, "virtfn0", name, sizeof(name)) == 0)
 		inv_not_ready(card, "its VFs need a vGPU type; configure this card in [mdev_TYPE]");
 	else if (is_given(dir, name, sizeof(name)))
-		inv_not_ready(card, "it is bound to driver %s; its VFs need the vendor's driver", name);
+		inv_explain_driver(card, name);
 	else if (inv_read_count(card->address, dir, "sriov_totalvfs") > 0)
 		inv_not_ready(card, "its VFs are not enabled; set sriov_numvfs, at each boot in the way that the "
 				    "vendor documents");

@@ -57,7 +57,7 @@ static void explain_no_driver(struct inv_pgpu *card, const struct host *host)
 		inv_not_ready(card, "no driver is bound to it; load the vGPU host driver");
 }
 
-static void explain_driver(struct inv_pgpu *card, const char *driver)
+void inv_explain_driver(struct inv_pgpu *card, const char *driver)
 {
 	if (strcmp(driver, "i915") == 0 && has_gvtg(card))
 		inv_not_ready(card, "its driver has registered no mdev types; load kvmgt with i915.enable_gvt=1");
@@ -65,6 +65,8 @@ static void explain_driver(struct inv_pgpu *card, const char *driver)
 		inv_not_ready(card, "its model has no GVT-g; only VFs of it can be vGPUs, in [vf_NAME]");
 	else if (card->nvidia)
 		inv_not_ready(card, "it is bound to driver %s; vGPUs need NVIDIA's host driver", driver);
+	else if (strstr(driver, "vfio"))
+		inv_not_ready(card, "it is bound to driver %s; vGPUs need the vendor's driver", driver);
 	else
 		inv_not_ready(card, "its driver, %s, has registered no mdev types for it", driver);
 }
@@ -150,7 +152,7 @@ bool inv_explain(struct inv_pgpu *card, const struct host *host, int dir)
 	if (!*driver)
 		explain_no_driver(card, host);
 	else if (strcmp(driver, "nvidia") != 0)
-		explain_driver(card, driver);
+		inv_explain_driver(card, driver);
 	else if (is_vf)
 		explain_no_types(card, host);
 	else

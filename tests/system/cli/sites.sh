@@ -348,6 +348,9 @@ started=$SECONDS
 is "$?|$((SECONDS - started < 30))" "0|1" "for which guests do not wait at each boot"
 configure vf_flex@0000:4d:00.0,0000:4e:00.0
 check_says "one that is named fails" "^FAIL +pgpu .*0000:4e:00.0" M_BOUND_ELSEWHERE vfio-pci
+pci_device 0000:00:02.0 8086 3e92 030000 vfio-pci
+configure i915-GVTg_V5_4@0000:00:02.0
+check_says "a laptop's GPU has the driver as its reason, too" "^FAIL +pgpu " M_BOUND_ELSEWHERE vfio-pci
 pci_device 0000:84:00.0 10de 1eb8 030200 vfio-pci
 configure nvidia-222@10de:1eb8
 check_says "so does one that is matched, if no other has the type" "^FAIL +pgpu .*0000:84:00.0" M_BOUND_ELSEWHERE vfio-pci
