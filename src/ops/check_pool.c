@@ -190,7 +190,7 @@ static bool is_same_cause(const struct check *check, const struct missing_card *
 	       inventory_absent_vf(check->host, a->address, physfn);
 }
 
-/* Is the card, which only a match selects, there for a guest that gets all of it, while other pGPUs provide the type? */
+/* Is the card, which only a match selects, for a guest that gets all of it, while other pGPUs provide the type? */
 static bool is_given(const struct check *check, const struct missing_card *missing)
 {
 	const struct inventory *inv = check->inv;
