@@ -190,17 +190,27 @@ static bool is_same_cause(const struct check *check, const struct missing_card *
 	       inventory_absent_vf(check->host, a->address, physfn);
 }
 
-/* Is the card, which only a match selects, for a guest that gets all of it, while other pGPUs provide the type? */
-static bool is_given(const struct check *check, const struct missing_card *missing)
+/*
+ * Is the card, which only a match selects, there for something else, while other pGPUs provide the type? A guest gets
+ * all of it, or it is another model than those, and the match is by vendor or NUMA node alone.
+ */
+static bool is_meant_otherwise(const struct check *check, const struct missing_card *missing)
 {
 	const struct inventory *inv = check->inv;
+	const struct match *match;
+	bool served = false, same = false;
+	struct inv_pgpu card;
 
-	if (missing->how != MISSING_MATCHED || !inventory_is_given(check->host, missing->address))
+	if (missing->how != MISSING_MATCHED || !inventory_read_card(check->host, missing->address, &card))
 		return false;
-	for (size_t g = 0; g < inv->npgpus; g++)
-		if (pool_serves(inv->pgpus[g], missing->section->type) == missing->section)
-			return true;
-	return false;
+	for (size_t g = 0; g < inv->npgpus; g++) {
+		if (pool_serves(inv->pgpus[g], missing->section->type) != missing->section)
+			continue;
+		served = true;
+		same |= strcmp(inv->pgpus[g]->device, card.device) == 0;
+	}
+	match = pool_matches(missing->section, &card);
+	return served && (inventory_is_given(check->host, missing->address) || (match && !*match->device && !same));
 }
 
 /* Reports a missing card; the first of a card's missing VFs stands for all of them. */
@@ -208,8 +218,8 @@ static void look_at_missing(struct check *check, const struct missing_card *list
 {
 	const struct missing_card *missing = &list[this];
 	/* A nova.conf can serve many hosts, so a card that is missing here may be another host's. */
-	bool given = is_given(check, missing);
-	enum check_status status = given || (missing->section->nova && check->npool) ? CHECK_WARN : CHECK_FAIL;
+	bool otherwise = is_meant_otherwise(check, missing);
+	enum check_status status = otherwise || (missing->section->nova && check->npool) ? CHECK_WARN : CHECK_FAIL;
 	char physfn[PCI_SIZE], others[32] = "";
 	const char *fix;
 	size_t more = 0;
@@ -219,7 +229,7 @@ static void look_at_missing(struct check *check, const struct missing_card *list
 		look_at_unserved(check, missing, status);
 		return;
 	}
-	if (!given)
+	if (!otherwise)
 		explains(check, missing->section);
 	for (size_t i = 0; i < this; i++)
 		if (is_same_cause(check, &list[i], missing))

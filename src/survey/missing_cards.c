@@ -46,29 +46,6 @@ static void add_named(struct found *found, const struct section *section)
 			add(found, MISSING_NAMED, section, &section->addresses[i].at, section->addresses[i].text);
 }
 
-static void add_matched(struct found *found, const struct section *section)
-{
-	for (size_t d = 0; d < found->inv->npci; d++) {
-		const struct inv_pgpu *device = found->inv->pci[d];
-
-		for (EACH(const struct match *, match, section->matches, section->nmatches)) {
-			/* A match by vendor or NUMA node alone means only GPUs. */
-			if (!pool_match(match, device) || !(*match->device || device->gpu) ||
-			    is_listed(found, device->address) || pool_section_names(section, device->address))
-				continue;
-			add(found, MISSING_MATCHED, section, &match->at, device->address);
-			break;
-		}
-	}
-}
-
-static bool provides_nothing(const struct found *found, const char *address)
-{
-	const struct inv_pgpu *card = inventory_pgpu(found->inv, address);
-
-	return card ? !card->ready : !is_listed(found, address);
-}
-
 /* Is the device a GPU whose vendor can have this type? A mainboard's VGA controller is not. */
 static bool is_gpu_for(const struct inv_pgpu *device, const char *type)
 {
@@ -86,6 +63,29 @@ static bool is_gpu_for(const struct inv_pgpu *device, const char *type)
 			return false;
 	}
 	return false;
+}
+
+static void add_matched(struct found *found, const struct section *section)
+{
+	for (size_t d = 0; d < found->inv->npci; d++) {
+		const struct inv_pgpu *device = found->inv->pci[d];
+
+		for (EACH(const struct match *, match, section->matches, section->nmatches)) {
+			/* A match by vendor or NUMA node alone means only GPUs that can have the type. */
+			if (!pool_match(match, device) || !(*match->device || is_gpu_for(device, section->type)) ||
+			    is_listed(found, device->address) || pool_section_names(section, device->address))
+				continue;
+			add(found, MISSING_MATCHED, section, &match->at, device->address);
+			break;
+		}
+	}
+}
+
+static bool provides_nothing(const struct found *found, const char *address)
+{
+	const struct inv_pgpu *card = inventory_pgpu(found->inv, address);
+
+	return card ? !card->ready : !is_listed(found, address);
 }
 
 /* Adds missing devices that once had vGPUs of the type, such as a virtual parent whose driver is not loaded. */

@@ -346,6 +346,19 @@ is "$status" 0 "and the host is sound"
 started=$SECONDS
 "$builddir/vgpu-leased" --root "$root" --wait-ready 60
 is "$?|$((SECONDS - started < 30))" "0|1" "for which guests do not wait at each boot"
+rm -r "$root/sys/bus/pci/devices/0000:4e:00.0"
+pci_device 0000:00:02.0 8086 4680 030000 i915
+pci_device 0000:03:00.0 1a03 2000 030000 ast
+for card in "$root"/sys/bus/pci/devices/0000:*.0; do echo 0 >"$card/numa_node"; done
+configure 'vf_flex@8086:*'
+check_says "the processor's GPU, which a match by vendor selects as well, is a warning" "^WARN +pgpu " M_CANNOT_HAVE_VFS 0000:00:02.0
+is "$status" 0 "of a host that is sound"
+configure vf_flex@numa=0
+check_counts "one by NUMA node does not mean that of the management board" 0 0000:03:00.0
+configure vf_flex@8086:4680 vf_other@8086:56c0
+check_says "a card whose own ID is matched fails" "^FAIL +pgpu " M_CANNOT_HAVE_VFS 0000:00:02.0
+rm -r "$root/sys/bus/pci/devices/0000:00:02.0"
+pci_device 0000:4e:00.0 8086 56c0 038000 vfio-pci
 configure vf_flex@0000:4d:00.0,0000:4e:00.0
 check_says "one that is named fails" "^FAIL +pgpu .*0000:4e:00.0" M_BOUND_ELSEWHERE vfio-pci
 pci_device 0000:00:02.0 8086 3e92 030000 vfio-pci
