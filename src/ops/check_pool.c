@@ -109,12 +109,34 @@ static void list_types(const struct config *config, const struct inv_pgpu *card,
 			text_add(buf, size, "%s%s", *buf ? ", " : "", s->type);
 }
 
+/*
+ * Is the card, which only a match selects, there for something else, while other pGPUs provide the type? A guest gets
+ * all of it, or it is another model than those, and the match is by vendor or NUMA node alone.
+ */
+static bool is_meant_otherwise(const struct check *check, const struct section *section, const struct inv_pgpu *card)
+{
+	const struct inventory *inv = check->inv;
+	const struct match *match = pool_matches(section, card);
+	bool served = false, same = false;
+
+	for (size_t g = 0; g < inv->npgpus; g++) {
+		const struct inv_pgpu *other = inv->pgpus[g];
+
+		if (!other->pool.in_pool || pool_serves(other, section->type) != section)
+			continue;
+		served = true;
+		same |= strcmp(other->device, card->device) == 0;
+	}
+	return served && (inventory_is_given(check->host, card->address) || (match && !*match->device && !same));
+}
+
 static void look_at_card(struct check *check, const struct inv_pgpu *card, int libvirt)
 {
 	const struct pool_card *pooled = &card->pool;
 	const char *address = card->address, *reason = card->ready ? pooled->reason : card->reason;
 	const char *fix;
 	char types[1024];
+	bool otherwise;
 	int cause;
 
 	check_at(check, "%s", address);
@@ -131,14 +153,16 @@ static void look_at_card(struct check *check, const struct inv_pgpu *card, int l
 				explains(check, &check->config->sections[i]);
 		check_fail(check, "name it in device_addresses of one of them", "%s", pooled->reason);
 	} else if (!pooled->in_pool && pooled->section) {
-		explains(check, pooled->section);
+		otherwise = pooled->claim == CLAIM_MATCH && is_meant_otherwise(check, pooled->section, card);
+		if (!otherwise)
+			explains(check, pooled->section);
 		fix = fix_in(pooled->reason,
 			     *card->moved ? "find out which device that is first"
 					  : "'vgpu-lease types' lists the available types",
 			     &cause);
 		check_at_location(check, named_at(pooled->section, card, config_location(pooled->section)));
-		check_fail(check, fix, "%s: %.*s (configured for %s)", address, cause, pooled->reason,
-			   pooled->section->type);
+		check_report(check, otherwise ? CHECK_WARN : CHECK_FAIL, fix, "%s: %.*s (configured for %s)", address,
+			     cause, pooled->reason, pooled->section->type);
 	} else if (!pooled->in_pool && pooled->claim == CLAIM_DEFAULT && !card->ready) {
 		/* Only a warning: the type takes all pGPUs, and other pGPUs provide it. */
 		fix = fix_in(reason, "fix the cause (troubleshooting: the-card)", &cause);
@@ -190,35 +214,14 @@ static bool is_same_cause(const struct check *check, const struct missing_card *
 	       inventory_absent_vf(check->host, a->address, physfn);
 }
 
-/*
- * Is the card, which only a match selects, there for something else, while other pGPUs provide the type? A guest gets
- * all of it, or it is another model than those, and the match is by vendor or NUMA node alone.
- */
-static bool is_meant_otherwise(const struct check *check, const struct missing_card *missing)
-{
-	const struct inventory *inv = check->inv;
-	const struct match *match;
-	bool served = false, same = false;
-	struct inv_pgpu card;
-
-	if (missing->how != MISSING_MATCHED || !inventory_read_card(check->host, missing->address, &card))
-		return false;
-	for (size_t g = 0; g < inv->npgpus; g++) {
-		if (pool_serves(inv->pgpus[g], missing->section->type) != missing->section)
-			continue;
-		served = true;
-		same |= strcmp(inv->pgpus[g]->device, card.device) == 0;
-	}
-	match = pool_matches(missing->section, &card);
-	return served && (inventory_is_given(check->host, missing->address) || (match && !*match->device && !same));
-}
-
 /* Reports a missing card; the first of a card's missing VFs stands for all of them. */
 static void look_at_missing(struct check *check, const struct missing_card *list, size_t n, size_t this)
 {
 	const struct missing_card *missing = &list[this];
 	/* A nova.conf can serve many hosts, so a card that is missing here may be another host's. */
-	bool otherwise = is_meant_otherwise(check, missing);
+	struct inv_pgpu card;
+	bool otherwise = missing->how == MISSING_MATCHED && inventory_read_card(check->host, missing->address, &card) &&
+			 is_meant_otherwise(check, missing->section, &card);
 	enum check_status status = otherwise || (missing->section->nova && check->npool) ? CHECK_WARN : CHECK_FAIL;
 	char physfn[PCI_SIZE], others[32] = "";
 	const char *fix;

@@ -310,6 +310,13 @@ remove_device "$(uuid 5)"
 refuses "once it is gone, it is not replaced by a vGPU of Nova's card and type" hook vm5 prepare begin - < <(of_cyborg) \
 	-- M_TYPE_DISABLED_NOVA nvidia-223 nvidia-222
 
+### A match by vendor alone, on a host with cards of two models, of which one has the type
+new_host t4:2+a40/2 'nvidia-222@10de:*'
+check_says "the other is a warning" "^WARN +pgpu " M_NOT_OFFERED nvidia-222
+is "$status" 0 "of a host that is sound"
+control register "0000:84:00.0 off"
+check_counts "but a card of the type that is not ready fails" 1 "^FAIL +pgpu .*0000:84:00.0"
+
 ### One file for a fleet, also on its hosts without a GPU: a server with the display controller of its management board
 end_host
 root=$work/bare
