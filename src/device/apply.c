@@ -22,8 +22,8 @@ void apply_start(struct apply *apply, struct store *store, const struct policy *
 		 const char *op)
 {
 	*apply = (struct apply){ .store = store, .policy = policy, .request = request, .op = op };
-	apply->wait_by_ms = sys_now_ms() + (int64_t)policy->lock_timeout_s * 1000;
-	apply->end_ms = apply->wait_by_ms + (int64_t)policy->create_timeout_s * 1000;
+	apply->begun_ms = sys_now_ms();
+	create_times(apply, apply->begun_ms);
 	apply->done = mem_new(request->nvgpus + 1, sizeof(*apply->done));
 }
 
@@ -216,7 +216,7 @@ static int wait_turn(struct apply *apply, const struct step *step, struct err *e
 	apply->lock = -1;
 	if (step->kind != STEP_CREATE)
 		return 0;
-	apply->lock = store_lock_pgpu(apply->store, step->vgpu.pgpu, sys_left_ms(apply->wait_by_ms), err);
+	apply->lock = apply_lock(apply, step->vgpu.pgpu, err);
 	/* If another process keeps this card locked, the next card is tried. */
 	if (apply->lock == -ETIMEDOUT)
 		return err_recode(err, EBUSY);

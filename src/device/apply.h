@@ -31,14 +31,24 @@ struct apply {
 	int lock;                /* the lock of the current step's pGPU; -1: the step needs none */
 	struct work_locks *work; /* receives the work locks from apply_end(); NULL: each ends with its step */
 	const char *op;          /* for the log: "prepare" */
-	int64_t wait_by_ms;      /* until when to wait for others: locks, open devices */
-	int64_t end_ms;          /* when the last creation must have ended; undoing it may take longer */
+	int64_t begun_ms;
+	int64_t wait_by_ms; /* until when to wait for others: locks, open devices */
+	int64_t end_ms;     /* when the last creation must have ended; undoing it may take longer */
 };
 
 /* Starts the policy's times: lock_timeout for all waits together, followed by create_timeout. */
 void apply_start(struct apply *apply, struct store *store, const struct policy *policy, const struct request *request,
 		 const char *op);
 void apply_end(struct apply *apply);
+
+/*
+ * Is there time left to wait for others? If lock_timeout is over, it counts anew from the last change of another
+ * domain's lease, so a queue that moves refuses nobody; in all, it lasts at most four times as long.
+ */
+bool apply_has_time(struct apply *apply);
+
+/* Takes the lock of the store, or of `pgpu` (not NULL), as store_lock() and store_lock_pgpu() do, if there is time. */
+int apply_lock(struct apply *apply, const char *pgpu, struct err *err);
 
 /*
  * Writes the leases of all steps: `creating`, or `active` if the device exists. The caller holds the store's lock.

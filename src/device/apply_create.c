@@ -11,6 +11,7 @@
 #include "host/mdevctl_files.h"
 #include "internal.h"
 
+enum { MOST_TIMES = 4 }; /* lock_timeout, in a queue that moves */
 enum { LEAST_MS = 100, WAIT_STEP_MS = 50, LOOK_MS = 250 };
 
 int create_no_answer(struct err *err)
@@ -60,6 +61,46 @@ static int set_params(void *arg, struct err *err)
 	if (r == 0 && *creation->params)
 		r = kernel_set_params(creation->host, creation->vgpu, creation->params, err);
 	return r == -ETIMEDOUT ? err_recode(err, EIO) : r;
+}
+
+void create_times(struct apply *apply, int64_t since_ms)
+{
+	apply->wait_by_ms = since_ms + (int64_t)apply->policy->lock_timeout_s * 1000;
+	apply->end_ms = apply->wait_by_ms + (int64_t)apply->policy->create_timeout_s * 1000;
+}
+
+bool apply_has_time(struct apply *apply)
+{
+	int64_t since_ms = apply->begun_ms;
+	int64_t last_ms = since_ms + (int64_t)(MOST_TIMES - 1) * apply->policy->lock_timeout_s * 1000;
+	autoleases struct leases leases = { 0 };
+	struct err ignored;
+
+	if (sys_now_ms() < apply->wait_by_ms)
+		return true;
+	if (lease_list(apply->store, &leases, &ignored) < 0)
+		return false;
+	for (size_t i = 0; i < leases.n; i++)
+		if (leases.list[i].since_ms > since_ms && strcmp(leases.list[i].domain, apply->request->uuid) != 0)
+			since_ms = leases.list[i].since_ms;
+	create_times(apply, since_ms < last_ms ? since_ms : last_ms);
+	return sys_now_ms() < apply->wait_by_ms;
+}
+
+int apply_lock(struct apply *apply, const char *pgpu, struct err *err)
+{
+	int64_t began_ms = sys_now_ms();
+	int r;
+
+	do {
+		int left_ms = sys_left_ms(apply->wait_by_ms);
+
+		r = pgpu ? store_lock_pgpu(apply->store, pgpu, left_ms, err) : store_lock(apply->store, left_ms, err);
+	} while (r == -ETIMEDOUT && apply_has_time(apply));
+	/* Say how long it was waited for in all. */
+	if (r == -ETIMEDOUT)
+		store_lock_holder(apply->store, pgpu, (int)(sys_now_ms() - began_ms), err);
+	return r;
 }
 
 int create_within(int ms, int64_t end_ms)

@@ -7,6 +7,9 @@
 
 enum { UNDO_MS = 2000 };
 
+/* Sets until when to wait for others, lock_timeout after `since_ms`, and when the last creation must have ended. */
+void create_times(struct apply *apply, int64_t since_ms);
+
 /* `ms`, or the time left until `end_ms` if that is shorter. */
 int create_within(int ms, int64_t end_ms);
 

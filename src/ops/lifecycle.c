@@ -72,8 +72,9 @@ static int plan_round(struct rounds *r, struct err *err)
 	for (int tries = 1;; tries++) {
 		int n;
 
-		if (survey_ahead(world, err) < 0 || store_lock(&r->store, sys_left_ms(world->deadline_ms), err) < 0)
+		if (survey_ahead(world, err) < 0 || apply_lock(&r->apply, NULL, err) < 0)
 			return -err->code;
+		world->deadline_ms = r->apply.wait_by_ms;
 		n = survey_read(world, err);
 		if (n == 0 || (n == 1 && (tries == MOST_TRIES || sys_now_ms() >= world->deadline_ms)))
 			break;
@@ -155,11 +156,11 @@ static int remove_one(struct rounds *r, const char *id, struct err *err)
 	const struct inv_device *device = inventory_device(&r->world.inv, id);
 	const struct lease *lease = lease_find(&r->world.leases, id);
 	int64_t own = release_by(policy);
-	int64_t deadline = own < r->world.deadline_ms ? own : r->world.deadline_ms;
+	int64_t deadline = own < r->apply.wait_by_ms ? own : r->apply.wait_by_ms;
 	struct event_about about = { 0 };
 	int n;
 
-	if (sys_now_ms() >= r->world.deadline_ms)
+	if (sys_now_ms() >= r->apply.wait_by_ms)
 		return err_set(err, ETIMEDOUT,
 			       "no time is left within lock_timeout to remove %s (troubleshooting: no-time-is-left)",
 			       id);
@@ -173,7 +174,7 @@ static int remove_one(struct rounds *r, const char *id, struct err *err)
 	}
 	if (!device)
 		return 0;
-	n = release_orphan(&r->store, policy, &device->vgpu, RELEASE_DEVICE, r->world.deadline_ms, err);
+	n = release_orphan(&r->store, policy, &device->vgpu, RELEASE_DEVICE, r->apply.wait_by_ms, err);
 	about.vgpu = &device->vgpu;
 	if (n == 0)
 		event_log(EVENT_RECLAIMED, &about, "%s: domain %s: removed orphan %s (%s on %s) to free capacity",
@@ -195,7 +196,7 @@ static void remove_reclaimable(struct rounds *r)
 static bool may_answer(const struct rounds *r)
 {
 	struct timed_child_silent silent[16];
-	size_t n = sys_now_ms() < r->world.deadline_ms ? timed_child_silents(silent, ARRAY_SIZE(silent)) : 0;
+	size_t n = sys_now_ms() < r->apply.wait_by_ms ? timed_child_silents(silent, ARRAY_SIZE(silent)) : 0;
 	int64_t time_ms = (int64_t)r->lifecycle->policy->lock_timeout_s * 1000;
 
 	for (size_t i = 0; i < n; i++) {
@@ -221,7 +222,7 @@ static int between_rounds(struct rounds *r, struct err *err)
 		remove_reclaimable(r);
 		return 0;
 	}
-	if (r->plan.kind == PLAN_WAIT ? sys_now_ms() < r->world.deadline_ms : wide && may_answer(r)) {
+	if (r->plan.kind == PLAN_WAIT ? apply_has_time(&r->apply) : wide && may_answer(r)) {
 		sys_sleep_ms(WAIT_STEP_MS);
 		return 0;
 	}
@@ -250,7 +251,7 @@ static void note_failure(struct rounds *r, const struct step *step, const struct
 	for (size_t i = 0; i < ARRAY_SIZE(no_failure); i++)
 		if (why->code == no_failure[i])
 			return;
-	if (step->kind != STEP_CREATE || store_lock(&r->store, sys_left_ms(r->world.deadline_ms), &ignored) < 0)
+	if (step->kind != STEP_CREATE || store_lock(&r->store, sys_left_ms(r->apply.wait_by_ms), &ignored) < 0)
 		return;
 	failure_note(&r->store, step->vgpu.pgpu, step->vgpu.type);
 	store_unlock(&r->store);
@@ -277,7 +278,7 @@ static int apply_round(struct rounds *r, struct err *err)
 			continue;
 		}
 		note_failure(r, step, err);
-		if (n == -EAGAIN && sys_now_ms() < r->world.deadline_ms) {
+		if (n == -EAGAIN && apply_has_time(&r->apply)) {
 			sys_sleep_ms(WAIT_STEP_MS);
 			return 0;
 		}
@@ -287,9 +288,9 @@ static int apply_round(struct rounds *r, struct err *err)
 }
 
 /* Waits a moment, because another process holds the work lock of a vGPU of the plan. 0: plan again. */
-static int wait_for_others(const struct rounds *r, struct err *err)
+static int wait_for_others(struct rounds *r, struct err *err)
 {
-	if (sys_now_ms() >= r->world.deadline_ms)
+	if (!apply_has_time(&r->apply))
 		return err_recode(err, EBUSY);
 	sys_sleep_ms(WAIT_STEP_MS);
 	return 0;

@@ -187,11 +187,11 @@ void preview_remarks(const struct preview *p, const char *op, remark_say *say, v
 		say(arg, p->lifecycle->why_no_config,
 		    "until then existing vGPUs are used as they are, and none is created");
 	snprintf(wait, sizeof(wait), "%s would wait up to %d s for it", op, p->lifecycle->policy->lock_timeout_s);
-	if (store_lock_holder(&p->store, NULL, &held) < 0)
+	if (store_lock_holder(&p->store, NULL, 0, &held) < 0)
 		say(arg, held.text, wait);
 	for (size_t i = 0; p->world.mode == PLAN_PREPARE && i < plan->nsteps; i++)
 		if (plan->steps[i].kind == STEP_CREATE && !locked_before(plan, i) &&
-		    store_lock_holder(&p->store, plan->steps[i].vgpu.pgpu, &held) < 0)
+		    store_lock_holder(&p->store, plan->steps[i].vgpu.pgpu, 0, &held) < 0)
 			say(arg, held.text, wait);
 }
 

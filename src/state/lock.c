@@ -138,11 +138,11 @@ void store_unlock_pgpu(int lock)
 	flock(lock, LOCK_UN);
 }
 
-int store_lock_holder(const struct store *store, const char *pgpu, struct err *err)
+int store_lock_holder(const struct store *store, const char *pgpu, int waited_ms, struct err *err)
 {
 	char name[LOCK_NAME_SIZE];
 
-	return store_locked(store, lock_name(name, pgpu)) ? held(store, name, 0, err) : 0;
+	return store_locked(store, lock_name(name, pgpu)) ? held(store, name, waited_ms, err) : 0;
 }
 
 static int at_work(struct err *err)

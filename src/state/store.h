@@ -108,8 +108,11 @@ bool store_locked(const struct store *store, const char *name);
 /* Sets `who` to the process that took this lock file last, such as "process 4711". */
 void store_name_holder(const struct store *store, const char *name, char *who, size_t size);
 
-/* 0: the lock of `pgpu` (NULL: of the store) is not held; -ETIMEDOUT: it is held, and the error names the holder. */
-int store_lock_holder(const struct store *store, const char *pgpu, struct err *err);
+/*
+ * 0: the lock of `pgpu` (NULL: of the store) is not held; -ETIMEDOUT: it is held, and the error names the holder and
+ * says how long the caller has waited (0: it has not).
+ */
+int store_lock_holder(const struct store *store, const char *pgpu, int waited_ms, struct err *err);
 
 /*
  * Takes the work lock of a vGPU and returns its descriptor. A process that creates, takes over or removes the vGPU

@@ -125,6 +125,35 @@ flock 8
 in_ms 7500 1 "a start that can have no card's lock ends after one lock_timeout for all of them" prepare
 holds "as it is refused" says M_NO_CAPACITY "$(message M_ONLY_TYPE nvidia-222)" -- M_HELD_BY <"$work/out"
 exec 7>&- 8>&-
+### A queue that moves: others hold the lock for longer than lock_timeout, and lease meanwhile
+settings 'driver_cleanup = 0' 'lock_timeout = 2'
+prepare 16
+other=$root/run/vgpu-lease/leases/$(numbered 16)
+# others_lease TIMES: holds the lock, and changes another domain's lease each fifth of a second.
+others_lease() {
+	local i
+	exec 9>"$root/run/vgpu-lease/lock"
+	flock 9
+	touch "$work/held"
+	for ((i = 0; i < $1; i++)); do
+		sleep 0.2
+		sed "s/^since_ms=.*/since_ms=$(awk '{ printf "%d", $1 * 1000 }' /proc/uptime)/" "$other" >"${other%/*}/.new"
+		mv "${other%/*}/.new" "$other"
+	done
+}
+others_lease 25 &
+wait_for_it() { until [ -e "$work/held" ]; do sleep 0.02; done; }
+wait_for_it
+holds "a start waits longer than lock_timeout while leases of others change" prepare
+wait $!
+release
+rm "$work/held"
+others_lease 60 &
+wait_for_it
+reports "but not longer than four times" prepare -- M_HELD_BY "an unknown process for over 8 s"
+wait $!
+release 16
+
 ### A release that cannot even say that it requests something
 prepare
 exec 9>"$root/run/vgpu-lease/lock"
