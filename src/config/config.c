@@ -142,7 +142,7 @@ static int take_file(struct draft *draft, int dir, const struct source *source, 
 	/* Keep the text, because the entries of a nova.conf point into it. */
 	char **text = mem_add(&draft->texts, &draft->ntexts, sizeof(*text));
 	struct stat st;
-	size_t len;
+	size_t len = 0;
 	int r = 0;
 
 	if (fd < 0 || fstat(fd, &st) < 0)

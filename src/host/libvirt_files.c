@@ -51,8 +51,8 @@ int libvirt_files_slurp(int dir, const char *name, char **text, size_t *len)
 	return S_ISREG(st.st_mode) ? sys_slurp(fd, FILE_MAX, text, len) : -ENOENT;
 }
 
-/* Takes over the text. */
-static void add_file(struct libvirt_files *disk, char *name, char *text, size_t len, bool runs)
+/* Takes over the name and the text. */
+static void add_file(struct libvirt_files *disk, const char *name, const char *text, size_t len, bool runs)
 {
 	struct libvirt_file *file = mem_add(&disk->list, &disk->n, sizeof(*file));
 

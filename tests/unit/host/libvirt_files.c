@@ -95,10 +95,11 @@ static void unreadable(void)
 /* A file of so many MiB with `text` in it, the first `off` bytes of which end a MiB. */
 static void make_large(const struct tree *tree, const char *path, size_t mib, size_t off, const char *text)
 {
-	size_t len = mib << 20;
+	size_t len = mib << 20, at = ((mib / 2 + 1) << 20) - off;
 	autofree char *bytes = memset(mem_new(len, 1), ' ', len);
 
-	memcpy(bytes + ((mib / 2 + 1) << 20) - off, text, strlen(text));
+	for (; *text; text++)
+		bytes[at++] = *text;
 	tree_bytes(tree, path, bytes, len);
 }
 
