@@ -231,8 +231,8 @@ static void keep_beside_leases(struct gc *pass)
 
 	for (size_t i = 0; i < pass->n; i++)
 		stays |= pass->items[i].leased && pass->items[i].outcome == GC_STAYS;
-	for (struct gc_item *item = pass->items; stays && item < pass->items + pass->n; item++) {
-		if (item->outcome != GC_GOES)
+	for (EACH(struct gc_item *, item, pass->items, pass->n)) {
+		if (!stays || item->outcome != GC_GOES)
 			continue;
 		item->outcome = GC_STAYS;
 		text_copy(item->why, sizeof(item->why), "kept while a vGPU beside it is leased");

@@ -113,7 +113,7 @@ static int find_views(struct show *show, struct err *err)
 	add_side(show, show->config);
 	add_side(show, show->suspended);
 	for (size_t k = 0; k < ARRAY_SIZE(leases); k++)
-		for (const struct lease *l = leases[k]->list; l < leases[k]->list + leases[k]->n; l++)
+		for (EACH(const struct lease *, l, leases[k]->list, leases[k]->n))
 			if (strcmp(l->domain, show->domain->uuid) == 0)
 				add_view(show, l->vgpu.id);
 	/* Without libvirt there is nothing to compare. */

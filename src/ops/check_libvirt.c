@@ -178,7 +178,7 @@ static void judge_daemon(struct check *check, int64_t came)
 			   : "does not call the hook unless it has been reloaded since");
 }
 
-/* Reports on our hook, or on its absence. `came`: when an executable hook was installed; 0: there is none. */
+/* Reports on our hook, or on its absence. `came`: when an executable hook was installed; 0: none. */
 static void report_hooks(struct check *check, int ours, const char *found, const char *other, int64_t came)
 {
 	struct err denied;

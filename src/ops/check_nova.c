@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/mem.h"
 #include "internal.h"
 #include "host/libvirt_files.h"
 #include "host/mdevctl_files.h"
@@ -177,7 +178,7 @@ static void look_at_definitions(struct check *check, const struct nova_inventory
 {
 	size_t good = 0;
 
-	for (const struct definition *d = list; d < list + n; d++) {
+	for (EACH(const struct definition *, d, list, n)) {
 		const struct inv_parent *parent = inventory_parent(check->inv, d->parent);
 		char path[sizeof("etc/mdevctl.d//") + PARENT_SIZE + UUID_SIZE];
 

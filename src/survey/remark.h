@@ -12,7 +12,7 @@ typedef void remark_say(void *arg, const char *text, const char *fix);
 /*
  * Warns about PCI hostdevs that are probably mistakes, and about vGPUs in <qemu:commandline>. What must be refused is
  * left to the plan. `doc` must be parsed with DOMXML_ALL_PCI and DOMXML_REMARKS, and have all its hostdevs. `inv` has
- * all cards, with a configuration; NULL: there is none.
+ * all cards, with a configuration; NULL: none.
  */
 void remark_hostdevs(const struct domxml *doc, const struct host *host, const struct inventory *inv, remark_say *say,
 		     void *arg);
