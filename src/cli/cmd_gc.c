@@ -275,12 +275,13 @@ static int warn_of_definitions(const struct world *world, const struct inv_pgpu 
 			       struct err *err)
 {
 	autofree struct definition *list = NULL;
-	struct libvirt_files *disk;
+	struct libvirt_files *disk = NULL;
 	size_t n;
+	int r = mdevctl_definitions(&list, &n, world->host, err);
 
-	if (mdevctl_definitions(&list, &n, world->host, err) < 0 || libvirt_files_read(&disk, world->host, err) < 0)
-		return -err->code;
-	for (size_t i = 0; i < n && !libvirt_files_unread(disk, false); i++) {
+	if (r == 0)
+		r = libvirt_files_read(&disk, world->host, err);
+	for (size_t i = 0; r == 0 && i < n && !libvirt_files_unread(disk, false); i++) {
 		const struct inv_parent *parent = inventory_parent(&world->inv, list[i].parent);
 
 		if (!parent || parent->card != card || !list[i].starts || strcmp(list[i].type, type) == 0 ||
@@ -293,7 +294,7 @@ static int warn_of_definitions(const struct world *world, const struct inv_pgpu 
 			list[i].parent, list[i].uuid, list[i].type, list[i].uuid);
 	}
 	libvirt_files_free(disk);
-	return 0;
+	return r;
 }
 
 /* `planned`: the vGPUs that would be removed still count. */

@@ -54,9 +54,9 @@ struct sweep {
 
 /*
  * Finishes the releases by `deadline_ms`, in turns, so that a slow one delays no other. Then, unless `last_look_ms` is
- * 0, tries each unfinished one again for that time and passes its result to `told`. Returns how many are left.
+ * 0, tries each unfinished one again for that time and passes its result to `told`.
  */
-size_t release_sweep(const struct sweep *sweep, int64_t deadline_ms, int last_look_ms);
+void release_sweep(const struct sweep *sweep, int64_t deadline_ms, int last_look_ms);
 
 /*
  * Like release_finish() for a caller that repeats it: waits at most until `deadline_ms`, but scans all processes until

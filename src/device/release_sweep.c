@@ -109,20 +109,16 @@ static size_t take_turns(const struct sweep *sweep, enum turn *turns, int64_t de
 	return waiting;
 }
 
-size_t release_sweep(const struct sweep *sweep, int64_t deadline_ms, int last_look_ms)
+void release_sweep(const struct sweep *sweep, int64_t deadline_ms, int last_look_ms)
 {
 	enum turn *turns = mem_new(sweep->ids.n + 1, sizeof(*turns));
-	size_t left = 0;
 	int64_t now;
 
 	while (take_turns(sweep, turns, deadline_ms) > 0)
 		sys_sleep_ms(PAUSE_MS);
 	now = sys_now_ms();
-	for (size_t i = 0; i < sweep->ids.n; i++) {
-		if (turns[i] != TURN_ENDED && last_look_ms)
-			turns[i] = take_turn(sweep, i, now, now + last_look_ms, true);
-		left += turns[i] != TURN_ENDED;
-	}
+	for (size_t i = 0; last_look_ms && i < sweep->ids.n; i++)
+		if (turns[i] != TURN_ENDED)
+			take_turn(sweep, i, now, now + last_look_ms, true);
 	free(turns);
-	return left;
 }

@@ -74,14 +74,14 @@ static int read_document(struct libvirt_files *disk, int dir, const char *file, 
 	return 0;
 }
 
-/* Records an unreadable file; the other files are still read. */
+/* Records an unreadable file or, without `file`, directory; the other files are still read. */
 static void note_unread(struct libvirt_files *disk, const struct host *host, const char *path, const char *file,
 			bool runs, int code)
 {
 	for (int i = 0; i < (runs ? 2 : 1); i++)
 		if (!*disk->unread[i])
-			snprintf(disk->unread[i], sizeof(disk->unread[i]), "%s/%s/%s: %s", host->name, path, file,
-				 err_describe(code));
+			snprintf(disk->unread[i], sizeof(disk->unread[i]), "%s/%s%s%s: %s", host->name, path,
+				 file ? "/" : "", file ? file : "", err_describe(code));
 }
 
 static int read_directory(struct libvirt_files *disk, const struct host *host, const char *path, bool runs,
@@ -93,7 +93,9 @@ static int read_directory(struct libvirt_files *disk, const struct host *host, c
 
 	/* Without this directory, libvirt may be in a stopped container, whose domains cannot be seen. */
 	if (r == 0 && !d && !runs && !*host->name)
-		note_unread(disk, host, LIBVIRT_ETC, "qemu", runs, ENOENT);
+		note_unread(disk, host, PERSISTENT, NULL, runs, ENOENT);
+	if (r < 0)
+		note_unread(disk, host, path, NULL, runs, -r);
 	if (!d)
 		return r;
 	while ((e = sys_next(d))) {
@@ -106,16 +108,15 @@ static int read_directory(struct libvirt_files *disk, const struct host *host, c
 
 int libvirt_files_read(struct libvirt_files **out, const struct host *host, struct err *err)
 {
-	struct libvirt_files *disk = mem_new(1, sizeof(*disk));
 	const struct host view = host_of_libvirt(host);
+	struct err again;
+	int r;
 
-	*out = disk;
-	if (read_directory(disk, &view, PERSISTENT, false, err) == 0 &&
-	    read_directory(disk, host, RUNNING, true, err) == 0)
-		return 0;
-	libvirt_files_free(disk);
-	*out = NULL;
-	return -err->code;
+	*out = mem_new(1, sizeof(**out));
+	r = read_directory(*out, &view, PERSISTENT, false, err);
+	if (read_directory(*out, host, RUNNING, true, r < 0 ? &again : err) < 0 && r == 0)
+		r = -err->code;
+	return r;
 }
 
 void libvirt_files_free(struct libvirt_files *disk)

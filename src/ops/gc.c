@@ -41,6 +41,7 @@ static int read_leases(struct look *look, const struct gc *c, struct err *err)
 static int look_around(struct look *look, struct gc *c, struct err *err)
 {
 	struct inv_query query = { .frameworks = INV_MDEV | INV_VARIANT, .types = inv_no_types };
+	struct err unlisted;
 	int r = 0;
 
 	/* A running domain can have a plain VF of the pool. */
@@ -55,8 +56,9 @@ static int look_around(struct look *look, struct gc *c, struct err *err)
 	} else {
 		r = inventory_read(&c->looked, c->store->host, &query, err);
 	}
+	/* Without a directory of libvirt's, what a domain may name stays, and pending releases are still completed. */
 	if (r == 0 && !c->files)
-		r = libvirt_files_read(&c->disk, c->store->host, err);
+		libvirt_files_read(&c->disk, c->store->host, &unlisted);
 	look->facts.disk = c->files ? c->files : c->disk;
 	if (r == 0 && c->mark)
 		running_read(&c->running, c->disk);

@@ -96,19 +96,17 @@ static void remove_orphans(struct gc *c)
 {
 	struct fate_look facts = { .store = c->store, .note = true };
 	struct libvirt_files *disk = NULL;
-	struct err err = { 0 };
+	struct err unlisted;
 
 	for (size_t i = 0; i < c->n; i++) {
 		struct gc_item *item = &c->items[i];
 
 		if (item->outcome != GC_GOES)
 			continue;
-		if (!disk && !err.code)
-			libvirt_files_read(&disk, c->store->host, &err);
-		facts.disk = disk;
 		if (!disk)
-			text_cut(item->why, sizeof(item->why), err.text);
-		if (disk && !fate_named(&facts, item->vgpu.id, NULL, item->why))
+			libvirt_files_read(&disk, c->store->host, &unlisted);
+		facts.disk = disk;
+		if (!fate_named(&facts, item->vgpu.id, NULL, item->why))
 			remove_orphan(c, item);
 		else
 			item->outcome = GC_STAYS;

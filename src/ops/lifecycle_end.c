@@ -9,21 +9,19 @@
 #include "device/release.h"
 #include "base/text.h"
 #include "sys/log.h"
-#include "sys/timed_child.h"
 #include "model/event.h"
 #include "state/history.h"
 #include "plan/plan.h"
 
-enum { END_MS = 400, LAST_LOOK_MS = 1000 };
+/* What the hook leaves itself after its waits, so that it ends within `release_wait`; LAST_MS of it for a last turn. */
+enum { END_MS = 400, LAST_MS = 200 };
 
-/* If a release outlasts its hook, a child continues it with a copy of this struct. */
 struct release {
-	struct host host;
-	struct policy policy;
-	char domain[UUID_SIZE], name[DOMAIN_NAME_SIZE];
+	const struct policy *policy;
+	const char *domain; /* its UUID */
+	char name[DOMAIN_NAME_SIZE];
 	int64_t asked_ms; /* a younger lease belongs to a later start */
 	struct release_ids ids;
-	size_t left;
 };
 
 static void tell(void *arg, size_t i, int r, const struct err *err)
@@ -37,53 +35,6 @@ static void tell(void *arg, size_t i, int r, const struct err *err)
 	else
 		event_log(EVENT_DELAYED, &about, "release: domain %s: %s: not released yet: %s; run 'vgpu-lease gc'",
 			  release->name, vgpu->id, err->text);
-}
-
-/* Marks and releases what the domain leases, by `deadline_ms`. Sets how many are left. Negative: some are unmarked. */
-static int give_up(struct release *release, struct store *store, int wait_ms, int64_t deadline_ms, int last_look_ms,
-		   struct err *err)
-{
-	struct sweep sweep = { store, &release->policy, .told = tell, .arg = release };
-	int r = release_mark(store, release->domain, release->asked_ms, wait_ms, &release->ids, err);
-
-	sweep.ids = release->ids;
-	release->left = release_sweep(&sweep, deadline_ms, last_look_ms);
-	free(release->ids.list);
-	return r;
-}
-
-static void warn_behind(const struct release *release, const struct err *err)
-{
-	log_warn("release: domain %s: its vGPUs are not released yet: %s; run 'vgpu-lease gc'", release->name,
-		 err->text);
-}
-
-static int finish_behind(void *arg, struct err *err)
-{
-	struct release *release = arg;
-	struct store store;
-	int r = store_open(&store, &release->host, true, err);
-
-	if (r == 0)
-		r = give_up(release, &store, release->policy.lock_timeout_s * 1000, release_by(&release->policy),
-			    LAST_LOOK_MS, err);
-	if (r < 0)
-		warn_behind(release, err);
-	store_close(&store);
-	log_close();
-	return r;
-}
-
-/* Without a handler, a process that libvirt does not wait for finishes the release. */
-static void leave_behind(struct release *release)
-{
-	struct err err;
-
-	/* The child inherits only the root's descriptor. libvirt's root is the same, because libvirt calls the hook. */
-	release->host.libvirt = release->host.root;
-	log_close();
-	if (timed_child_detach(finish_behind, release, sizeof(*release), release->host.root, &err) < 0)
-		warn_behind(release, &err);
 }
 
 /*
@@ -103,7 +54,7 @@ static void note_failures(const struct release *release, const struct store *sto
 
 		if (strcmp(lease->domain, release->domain) != 0 || lease->state != LEASE_ACTIVE ||
 		    lease->origin != LEASE_CREATED ||
-		    release->asked_ms - lease->since_ms > (int64_t)release->policy.start_grace_s * 1000)
+		    release->asked_ms - lease->since_ms > (int64_t)release->policy->start_grace_s * 1000)
 			continue;
 		failure_note(store, lease->vgpu.pgpu, lease->vgpu.type);
 		event_log(EVENT_FAILED, &about,
@@ -115,27 +66,25 @@ static void note_failures(const struct release *release, const struct store *sto
 int lifecycle_release(const struct host *host, const struct config *config, const char *domain, const char *name,
 		      const char *reason, struct err *err)
 {
-	struct release release = { .host = *host, .policy = config->policy, .asked_ms = sys_now_ms() };
-	int wait_ms = release.policy.release_wait_s * 1000;
-	struct store store;
-	bool handled;
+	struct release release = { .policy = &config->policy, .domain = domain, .asked_ms = sys_now_ms() };
+	struct sweep sweep = { .policy = release.policy, .told = tell, .arg = &release };
+	int wait_ms = release.policy->release_wait_s * 1000;
+	autostore struct store store;
 	int r = store_open(&store, host, false, err);
 
 	/* Without a store nothing was ever leased. */
-	if (r < 0 || store.leases < 0) {
-		store_close(&store);
+	if (r < 0 || store.leases < 0)
 		return r;
-	}
-	text_copy(release.domain, sizeof(release.domain), domain);
 	text_cut(release.name, sizeof(release.name), name);
 	if (strcmp(reason, "failed") == 0)
 		note_failures(&release, &store);
-	r = give_up(&release, &store, wait_ms, release.asked_ms + wait_ms - END_MS, 0, err);
-	handled = store_locked(&store, STORE_HANDLER);
-	store_close(&store);
-	/* The handler completes marked releases, but knows nothing of unmarked ones. */
-	if (r == -ETIMEDOUT || (release.left && !handled))
-		leave_behind(&release);
+	/* What cannot be marked in time is the lease of a domain that has ended, which others find. */
+	r = release_mark(&store, domain, release.asked_ms, wait_ms, &release.ids, err);
+	sweep.store = &store;
+	sweep.ids = release.ids;
+	/* Without a handler, which completes and reports releases, say what is left. */
+	release_sweep(&sweep, release.asked_ms + wait_ms - END_MS, store_locked(&store, STORE_HANDLER) ? 0 : LAST_MS);
+	free(release.ids.list);
 	return r;
 }
 

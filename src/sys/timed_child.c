@@ -300,24 +300,3 @@ ssize_t timed_child_read(const char *who, int dir, const char *path, char *buf, 
 	mem_arena_end(arena);
 	return r;
 }
-
-int timed_child_detach(timed_child_work *work, void *arg, size_t size, int keep, struct err *err)
-{
-	pid_t pid = fork();
-
-	(void)size;
-	if (pid < 0)
-		return err_sys(err, errno, "fork");
-	if (pid > 0) {
-		waitpid(pid, NULL, 0);
-		return 0;
-	}
-	setsid();
-	/* Fork twice, so that init reaps the process and the caller need not. */
-	if (fork() != 0)
-		_exit(0);
-	drop_standard();
-	sys_close_but(&keep, 1);
-	work(arg, err);
-	_exit(0);
-}

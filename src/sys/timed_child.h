@@ -61,12 +61,6 @@ ssize_t timed_child_read(const char *who, int dir, const char *path, char *buf, 
 /* sys_poke() within timed_child_run(). */
 int timed_child_poke(int dir, const char *path, const char *data, size_t len);
 
-/*
- * Runs `work` with a copy of `arg` in a process that outlives this one, in its own session. It inherits only the
- * descriptor `keep`; its standard ones are /dev/null. The result of `work` is ignored.
- */
-int timed_child_detach(timed_child_work *work, void *arg, size_t size, int keep, struct err *err);
-
 /* A device whose driver does not answer. */
 struct timed_child_silent {
 	char who[PARENT_SIZE];

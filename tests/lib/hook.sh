@@ -62,6 +62,8 @@ logged() { tr '\000-\010' '\n' <"$work/logged" | sed 's/^MESSAGE=//'; }
 devices() { (cd "$root/sys/bus/mdev/devices" && printf '%s ' *) | sed 's/[*] $//'; }
 leases() { find "$root/run/vgpu-lease/leases" -type f 2>/dev/null | wc -l; }
 no_lease() { [ "$(leases)" = 0 ]; }
+# collected: after one more gc no lease is left. What a release did not finish is left to gc and the handler.
+collected() { lease gc >"$work/gc.out" 2>&1; no_lease; }
 # listed COLUMN,...: what the list says of the leases, in one line.
 listed() { lease list --no-headings -o "$1" | xargs; }
 # lease_has KEY [UUID]: what the record of a lease says.

@@ -255,29 +255,3 @@ ssize_t timed_child_read(const char *who, int dir, const char *path, char *buf, 
 		memcpy(buf, single->text, (size_t)r + 1);
 	return r;
 }
-
-struct detached {
-	timed_child_work *work;
-	char arg[];
-};
-
-static void detached_main(void *arg)
-{
-	struct detached *detached = arg;
-	struct err err;
-
-	lock_keep(NULL, 0);
-	point();
-	detached->work(detached->arg, &err);
-}
-
-int timed_child_detach(timed_child_work *work, void *arg, size_t size, int keep, struct err *err)
-{
-	struct detached *detached = calloc(1, sizeof(*detached) + size);
-
-	point();
-	detached->work = work;
-	memcpy(detached->arg, arg, size);
-	process_start("a detached child", detached_main, detached)->mortal = self->mortal;
-	return 0;
-}

@@ -114,7 +114,7 @@ holds "the start takes it over" prepare
 is "$(listed state) $(devices | grep -c $u1)" "active 1" "with its device"
 release
 restore
-eventually no_lease
+eventually collected
 is "$(listed state) $(devices | grep -c $u1)" " 0" "if no start follows it is released when the time is over"
 settings
 prepare 17

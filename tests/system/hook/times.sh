@@ -39,7 +39,7 @@ let_go() { kill "$holder" && wait "$holder" 2>/dev/null; }
 anew() { end_host && rm -rf "$root/run/vgpu-lease" && start_host t4:6; }
 
 ### The driver
-prepare && release && eventually no_lease
+prepare && release && eventually collected
 control create_delay_ms 60000
 row prepare "a creation that hangs" 1 op prepare begin
 control create_delay_ms 0
@@ -74,7 +74,7 @@ for operation in migrate:1 restore:0; do
 done
 
 ### The locks
-prepare && release && eventually no_lease
+prepare && release && eventually collected
 hold "$root/run/vgpu-lease/lock"
 row prepare "the store's lock" 1 op prepare begin
 row migrate "the store's lock" 1 op migrate begin
@@ -88,7 +88,7 @@ another 2 >"$work/2.xml"
 row prepare "the locks of all cards" 1 op prepare begin "$work/2.xml"
 row release "the lock of its card" 0 op release end
 for holder in "${held[@]}"; do let_go; done
-eventually no_lease
+eventually collected
 
 ### Orphans that are removed slowly
 for i in "${!cards[@]}"; do make_orphan "${cards[i]}" nvidia-234 "$(numbered $((64 + i)))"; done
@@ -104,7 +104,7 @@ release
 row prepare "its device, which is open" 1 op prepare begin
 row release "its device, which is open" 0 op release end
 close_device
-eventually no_lease
+eventually collected
 
 ### Several vGPUs on several cards, which are removed slowly
 sed "s|</devices>|$(for n in 2 3 4; do mdev_hostdev "$(numbered $n)"; done)&|" "$vm" >"$work/4.xml"
@@ -113,7 +113,7 @@ is "$(leases)" 4 "a domain has four vGPUs"
 control remove_delay_ms 900
 row release "four vGPUs that are removed slowly" 0 op release end "$work/4.xml"
 control remove_delay_ms 0
-holds "the hook's child releases all of them" eventually no_lease
+holds "gc releases all of them" eventually collected
 
 ### VFs that take a type
 new_host l40s/4:2 nvidia-1155 policy "${times[@]}"
@@ -131,7 +131,7 @@ wait $meanwhile
 row release "a read before the removal" 0 op release end "$work/vf.xml"
 is "$(leases)" 1 "what was not removed keeps its lease"
 control hang clear
-eventually no_lease
+eventually collected
 control create_delay_ms 500
 (
 	eventually grep -q '^create' "$root/.kernel/control/pending"
