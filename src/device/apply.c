@@ -10,7 +10,6 @@
 #include "base/auto.h"
 #include "device/release.h"
 #include "host/kernel.h"
-#include "host/libvirt_daemon.h"
 #include "host/mdevctl_files.h"
 #include "internal.h"
 #include "base/mem.h"
@@ -259,18 +258,14 @@ static int ensure(const struct apply *apply, const struct step *step, const char
 			       err);
 }
 
-/*
- * A device that we created is for the guest, unless mdevctl defined it before, as part of a manager's pool. One that
- * others created is, if it is new; not if it was there before libvirt, when nobody could be about to start a guest.
- */
+/* A device that we created is for the guest, unless mdevctl defined it before, as part of a manager's pool. */
 static bool is_for_guest(const struct apply *apply, const struct vgpu_ref *vgpu, bool made)
 {
 	int64_t window_ms = (int64_t)apply->policy->start_grace_s * 1000;
 
 	return (made && !mdevctl_defines(apply->store->host, vgpu->id)) ||
 	       affinity_is_for_guest(apply->store, vgpu->id) ||
-	       (affinity_is_new(apply->store, vgpu->id, window_ms) &&
-		!libvirt_is_younger(apply->store->host, inventory_created_ms(apply->store->host, vgpu)));
+	       affinity_is_new(apply->store, vgpu, window_ms);
 }
 
 static int settle(struct apply *apply, const struct step *step, struct err *err)

@@ -38,9 +38,10 @@ void affinity_gone(const struct store *store, const char *id);
 
 /*
  * True if others made this leased device for its guest: a complete look less than `window_ms` ago (looked_note()) did
- * not see the device, and the device has no mdevctl definition older than that look.
+ * not see the device, and the device has no mdevctl definition older than that look. False if the device is older than
+ * libvirt's daemon: then nobody could be about to start a guest.
  */
-bool affinity_is_new(const struct store *store, const char *id, int64_t window_ms);
+bool affinity_is_new(const struct store *store, const struct vgpu_ref *vgpu, int64_t window_ms);
 
 /* True if the device was made for a guest. Only such devices are removed once unused; a deployment's pool is kept. */
 bool affinity_is_for_guest(const struct store *store, const char *id);

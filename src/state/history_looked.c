@@ -12,6 +12,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "sys/sys.h"
+#include "host/libvirt_daemon.h"
 #include "host/mdevctl_files.h"
 #include "state/history.h"
 
@@ -48,11 +49,11 @@ static int64_t without_of(const char *text, int64_t at_ms, const char *id)
 	return sscanf(line + strlen(start), "%" SCNd64, &without) == 1 ? without : -1;
 }
 
-bool affinity_is_new(const struct store *store, const char *id, int64_t window_ms)
+bool affinity_is_new(const struct store *store, const struct vgpu_ref *vgpu, int64_t window_ms)
 {
 	int64_t at_ms = -1;
 	autofree char *text = looked_read(store, &at_ms);
-	int64_t without = text ? without_of(text, at_ms, id) : -1;
+	int64_t without = text ? without_of(text, at_ms, vgpu->id) : -1;
 	struct definition definition;
 	struct err ignored;
 	int defined;
@@ -60,8 +61,9 @@ bool affinity_is_new(const struct store *store, const char *id, int64_t window_m
 	if (without < 0 || sys_now_ms() - without >= window_ms)
 		return false;
 	/* A device that was created again from an older definition is not new. */
-	defined = mdevctl_definition(&definition, store->host, id, &ignored);
-	return defined == 0 || (defined == 1 && definition.created_ms > without);
+	defined = mdevctl_definition(&definition, store->host, vgpu->id, &ignored);
+	return (defined == 0 || (defined == 1 && definition.created_ms > without)) &&
+	       !libvirt_is_younger(store->host, inventory_created_ms(store->host, vgpu));
 }
 
 /*

@@ -90,6 +90,11 @@ static void unreadable(void)
 	ok(read_files(&tree) == 0 && libvirt_files_unread(disk, true) &&
 		   strstr(libvirt_files_unread(disk, true), "/run/libvirt/qemu/odd.xml: "),
 	   "unlike a status file");
+	tree_remove(&tree, "run/libvirt");
+	tree_add(&tree, "run/libvirt/qemu = no directory\n");
+	ok(read_files(&tree) == -ENOTDIR && strstr(libvirt_files_unread(disk, true), "/run/libvirt/qemu: ") &&
+		   libvirt_files_names(disk, A, NULL),
+	   "nor does a directory that cannot be listed cost the other its answer");
 }
 
 /* A file of so many MiB with `text` in it, the first `off` bytes of which end a MiB. */
