@@ -303,7 +303,7 @@ void text_guess(struct text_guess *guess, const char *candidate)
 	if (len > GUESS_MAX || other > GUESS_MAX || !same_numbers(guess->word, candidate))
 		return;
 	n = distance(guess->word, len, candidate, other);
-	/* Allow fewer mistakes in a short word, because two of them make another word. */
+	/* Allow fewer mistakes in a short word, because two mistakes make it another word. */
 	if (n > smaller(2, (int)(len + 1) / 3) || (guess->best && n >= guess->distance))
 		return;
 	guess->best = candidate;

@@ -105,7 +105,7 @@ struct cmd {
 	FILE *lines;        /* of cmd_lines(); NULL: not opened */
 	char *text;         /* what was written to `lines` */
 	size_t len;
-	char type[TYPE_SIZE];   /* the type that the command line names */
+	char type[TYPE_SIZE];   /* the ID of a type given by name; take_type() makes call->type point to it */
 	bool has_type;          /* the configuration or this host has this type */
 	char pgpu[PARENT_SIZE]; /* spelt as in sysfs; cmd_take_pgpu() makes call->pgpu point to it */
 	struct rows out;        /* of cmd_json() and cmd_rows() */

@@ -39,7 +39,7 @@ struct reader {
 
 	/* In our files: */
 	struct section *type;         /* whose section it is; NULL: not a type's */
-	const struct key *keys, *key; /* of the section; of the value */
+	const struct key *keys, *key; /* the section's keys; the key of the value */
 	int key_number;               /* the key's line */
 	int seen[KEYS_MAX];           /* the line of each key in the section */
 };
@@ -327,7 +327,7 @@ static void take_line(struct reader *r)
 		take_pair(r);
 }
 
-/* Does the line end what is skipped? Comments may be between the lines of a value. */
+/* Does the line end the skipped value or section? A value can contain comment lines. */
 static bool ends_skip(const struct reader *r)
 {
 	return r->line[0] == '[' ||

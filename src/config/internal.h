@@ -64,7 +64,7 @@ struct key {
 	long min, max;  /* of a number */
 	bool unlimited; /* the word "unlimited" is also valid and means NO_LIMIT */
 	const struct word *words;
-	bool flag; /* the word sets a bool */
+	bool flag; /* `words` set a bool, not an int */
 };
 
 extern const struct key config_devices_keys[], config_mdev_keys[], config_policy_keys[], config_quota_keys[];

@@ -30,7 +30,7 @@
 
 enum {
 	PASS_MS = 60000,       /* the interval of full looks; affinity_is_new() needs a recent one */
-	RETRY_MS = 10000,      /* after a pass that failed */
+	RETRY_MS = 10000,      /* after a failed pass or release */
 	LOCK_WAIT_MS = 5000,   /* for a previous handler that is exiting */
 	ASKING_MS = 5000,      /* how long to wait for libvirt once another pass is due */
 	LATE_S = 120,          /* longer than a pass takes to look through all processes */
@@ -180,7 +180,7 @@ static int64_t next_pass(const struct gc *pass, int64_t again_ms)
 		const struct gc_item *item = &pass->items[i];
 		int64_t at = item->outcome == GC_STAYS ? item->again_ms : 0;
 
-		/* A lease that could not be written (/run is full) is tried again. */
+		/* Retry a release that failed, for example because /run is full. */
 		if (item->leased && item->outcome == GC_FAILED)
 			at = now + RETRY_MS;
 		if (item->novas && item->outcome == GC_STAYS && item->due_ms > now)

@@ -30,7 +30,7 @@ static int by_place(const void *a, const void *b)
 
 	if (x->span.at != y->span.at)
 		return x->span.at > y->span.at ? 1 : -1;
-	/* An insertion comes before a replacement at the same place. */
+	/* Insert before a replacement at the same place, because write_edited() only moves forward. */
 	if (!x->span.len != !y->span.len)
 		return x->span.len ? 1 : -1;
 	return (x->order > y->order) - (x->order < y->order);

@@ -2,9 +2,10 @@
 /*
  * The frameworks, and the parts of inventory_read(). Only this directory's files and their tests include this.
  *
- * inventory_read() calls `read` of each framework and inv_read_absent(), sorts, then calls `ask` of each. Until then
- * parents are in the order of their names alone, and pGPUs in none. Each card is read in one visit, relative to its
- * directory: a path walk through sysfs costs more than reading the attribute. Memory is the arena's: nothing is freed.
+ * inventory_read() calls `read` of each framework and inv_read_absent(), sorts, then calls `ask` of each. Before the
+ * sort, parents are ordered by name only, and pGPUs not at all. Each card is read in one visit, relative to its
+ * directory: a path walk through sysfs costs more than reading the attribute. All memory is the arena's, so nothing is
+ * freed.
  */
 #pragma once
 
@@ -123,8 +124,8 @@ int inv_read_cards(struct inv_reader *reader, const char *path,
 		   void (*read)(struct inv_reader *reader, const char *address, int dir), struct err *err);
 
 /*
- * framework_mdev.c: are the mdevs of this parent in class/mdev_bus not vGPUs (device_api)? All types of a parent are of
- * one kind. The mdevs of a PCI device are vGPUs, so cards are not asked. Also false if the driver does not answer.
+ * framework_mdev.c: does this parent in class/mdev_bus have mdevs other than vGPUs (device_api)? All its types are of
+ * one kind. False for a PCI device, whose mdevs are always vGPUs, and if the driver does not answer.
  */
 bool inv_has_other_kind(int bus, const char *parent);
 

@@ -40,7 +40,7 @@ struct check {
 	 */
 	struct world *seen;
 	const struct config *config; /* in effect; NULL: check_run() reads it, or reports why it cannot be used */
-	bool only_pool;              /* only the pool's pGPUs and a start of each type; `config` must be set */
+	bool only_pool;              /* check only pGPUs and types of the pool; `config` must be set */
 	/* the result */
 	struct finding *findings;
 	size_t n, count[CHECK_FAIL + 1]; /* the findings, and how many have each status */

@@ -79,7 +79,7 @@ struct gc {
 };
 
 /*
- * Makes the pass, which is new. An error means that nothing could be judged (open devices or libvirt's files are
+ * Makes the pass, which is new. An error means that nothing could be judged (the devices or leases are
  * unreadable); an error with one item sets that item's `trouble`. Takes at most `release_timeout` plus
  * `driver_cleanup`, plus the driver's time for the pass's own writes.
  */

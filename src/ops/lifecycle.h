@@ -76,5 +76,5 @@ int lifecycle_refuse_running(const struct lifecycle *lifecycle, const struct wor
 /* The world of an operation, of which nothing is read yet. */
 struct world lifecycle_world(const struct lifecycle *lifecycle, struct store *store, enum plan_mode mode);
 
-/* The refusal for a plan that cannot be carried out, as libvirt shows it after the domain's name. Negative. */
+/* Sets the refusal of a plan; libvirt shows it after the domain's name. Always returns a negative code. */
 int refusal_of_plan(const struct lifecycle *lifecycle, const struct plan *plan, struct err *err);

@@ -46,7 +46,7 @@ struct card_load {
 	int pending;           /* leases whose device is not in the kernel yet */
 	int of_type;           /* devices and pending leases of the requested type */
 	double cost;           /* how many instances of the requested type the pending leases take up */
-	double used_mib;       /* framebuffer of devices and pending leases, as far as it is known */
+	double used_mib;       /* framebuffer of both; an unknown size counts as that of the requested type */
 	bool in_flight;        /* a creation or release is in progress */
 	char other[TYPE_SIZE]; /* a type with another framebuffer size; "" none */
 	int other_mib;

@@ -14,7 +14,7 @@ struct planner {
 
 	/* The current request. */
 	size_t req;
-	struct resolved_request narrowed;  /* a copy, narrowed to what the pool and the source allow */
+	struct resolved_request narrowed;  /* a copy, with the types that the pool and the source host allow */
 	struct resolved_request *resolved; /* points to `narrowed` */
 	struct step *step;                 /* its result */
 	int over_quota;                    /* how many leases must be removed before the request is within the quota */

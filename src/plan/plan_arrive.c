@@ -4,12 +4,12 @@
  *
  * If a device with the vGPU's UUID is free here and fits (Nova creates it beforehand), the domain gets it. If the
  * device is leased, open or of another type, the domain gets a new UUID; with migrate_uuid = keep it is refused
- * instead. If there is no such device, the domain gets another free one (as `reuse` allows), else its own UUID or a new
- * one. The migration policy applies only to arrivals.
+ * instead. If there is no such device, the domain gets another free device (if `reuse` allows), else a new device with
+ * its own UUID (for a placeholder, a new UUID). The migration policy applies only to arrivals.
  *
- * A vGPU's state can move only between vGPUs of one type and drivers of one version. Without this check, QEMU would
- * fail late, with a vague error (Red Hat: "vGPU live migration fails if the vGPU driver version differs"). Facts that
- * the source omits are not checked. A restore is not checked, because its image is from this host.
+ * A vGPU's state can move only between vGPUs of one type and drivers of one version. If they were not checked, QEMU
+ * would fail late, with a vague error (Red Hat: "vGPU live migration fails if the vGPU driver version differs"). Facts
+ * that the source omits are not checked. A restore is not checked, because its image is from this host.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The files of the state (ARCHITECTURE.md lists them), and the locks that order its users on this host.
+ * The files of the state (ARCHITECTURE.md lists them), and the locks that serialize access to it on this host.
  *
  * The store's lock is held from a look at the host until the decision is written, but never during a write to sysfs.
- * Under it the work locks of vGPUs are taken, without waiting; each is a byte of the store's lock file (fcntl(2)). A
- * pGPU's lock is held while one of its vGPUs is created. No process holds the locks of two pGPUs, or waits for a pGPU's
- * lock under the store's. The kernel drops the locks however their holder dies.
+ * While it is held, the work locks of vGPUs are taken, without waiting; each is a byte of the store's lock file
+ * (fcntl(2)). A pGPU's lock is held while one of its vGPUs is created. No process holds the locks of two pGPUs, or
+ * waits for one while it holds the store's. The kernel drops the locks however their holder dies.
  *
  * Each directory must belong to root, and only root may write to it; any other is rejected.
  */

@@ -220,7 +220,7 @@ static void begin_call(struct job *job, bool reads)
 {
 	if (getppid() != job->parent)
 		_exit(EXIT_SUCCESS);
-	/* After the first call, something may have been written, so the limit is that of all the work. */
+	/* After the first call, something may have been written, so only the limit for all work applies. */
 	job->reads = job->looks || (reads && job->read_ms && job->step == 0);
 	if (job->reads)
 		job->asked_ms = sys_now_ms();
