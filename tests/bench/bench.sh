@@ -67,6 +67,7 @@ row() { local IFS=$'\t'; echo "$*"; }
 
 {
 	row "an empty C program" /dev/null "" "$builddir/tests/bench/empty"
+	row "an empty C program that parses the domain" "$vm" "" "$builddir/tests/bench/parse"
 	row "a domain without a vGPU (aim: under 1.2)" "$work/plain.xml" "" "$hook" vm prepare begin -
 	for n in 1 4 16; do
 		row "prepare with creation, $n x 48 VFs (aim: under 5)" "$vm" "$(forget $n)" \

@@ -573,11 +573,13 @@ held_by() {
 no_lease() { same "$(leases | jq -c .leases)" '[]'; }
 # Nothing left: no device, no lease, and all that the pool has free.
 nothing_left() { same "$(devices)" '' && no_lease && same "$(available)" 12; }
+# collected FUNCTION: is it true after one more gc, which finishes what a release has left?
+collected() { vgpu-lease gc && "$1"; }
 
 # The configuration with which each scenario begins, and more words of configure.sh.
 configure_mtty() { configure mtty-2@mtty "$@"; }
 
-# Nothing is kept of what happened. A child that a hook left may come back to it for a moment.
+# Nothing is kept of what happened. A child that a hook left in a write may come back to it for a moment.
 wipe() {
 	local state=(/etc/libvirt/hooks/qemu.d /run/vgpu-lease /var/lib/vgpu-lease)
 	rm -rf "${state[@]}"
@@ -604,7 +606,7 @@ fresh() {
 	)
 	of_each destroy $(virsh list --name)
 	of_each 'undefine --managed-save' $(virsh list --all --name)
-	# A release that a hook left to a child of its own may still be under way.
+	# A write to the kernel that a hook did not wait for may still be under way.
 	within 15 closed
 	for id in $(devices); do
 		echo 1 >"/sys/bus/mdev/devices/$id/remove"

@@ -24,7 +24,7 @@ check "which says that it is open" shows "$U1" open
 # Read before the device goes: with its node the kernel takes away what is mounted on it, and the name with it.
 other=$(readlink "/proc/$named/fd/9")
 touch "$WORK/close"
-check "when it is closed, device and lease go" within 20 nothing_left
+check "when it is closed, gc releases it" within 20 collected nothing_left
 check "beside a process that had another file under that name" test "$other" = "$group"
 rm "$node"
 kill "$named"

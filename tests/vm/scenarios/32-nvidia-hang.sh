@@ -8,8 +8,6 @@ vf=${PF1%0}1 sibling=${PF1%0}2 beside=${PF2%0}1
 define_vf asks "$vf" 1147
 define_vf later "$sibling" 1147
 define_vf other "$beside" 1147
-# collected: what came of a write that hung is released with the next call.
-collected() { vgpu-lease gc && no_types; }
 has_it() { typed_by "$beside" other 1147; }
 is_gone() { vf_is "$beside" 0; }
 # Nobody else is held up by the first card.
@@ -21,7 +19,7 @@ refused_in_time "another's creation hangs on the card" later
 check "the reason is not MIG mode" no shows "MIG mode"
 other_goes_on "a creation hangs"
 no_trouble
-check "once the driver answers, what it created is collected" within 60 collected
+check "once the driver answers, what it created is collected" within 60 collected no_types
 
 for files in list current 'list current'; do
 	# shellcheck disable=SC2086 # words they are
@@ -35,7 +33,7 @@ hold_at params
 refused_in_time "the parameters hang" asks
 other_goes_on "another's parameters hang"
 no_trouble
-check "once the driver answers, the vGPU is collected" within 60 collected
+check "once the driver answers, the vGPU is collected" within 60 collected no_types
 
 # What the driver gives an error for.
 for step in list current create params; do
@@ -71,7 +69,7 @@ other_goes_on "a close hangs"
 run vgpu-lease gc
 check "gc does not clear what is being closed" vf_is "$vf" 1147
 no_trouble
-check "once it is closed, nothing is left" within 60 collected
+check "once it is closed, nothing is left" within 60 collected no_types
 check "in the time that the hook promises" within 60 end_in_time
 
 slow_at 1000 create params open
@@ -85,7 +83,7 @@ check "the hook takes no longer than it promises" end_in_time
 check "nor does libvirt" promised
 other_goes_on "a removal hangs"
 no_trouble
-check "once it answers, nothing is left" within 60 collected
+check "once it answers, nothing is left" within 60 collected no_types
 
 run timeout 60 virsh start --paused asks
 fail_at remove EIO
@@ -96,5 +94,5 @@ check "by a lease that is being released" lease "$vf" '.state == "releasing"'
 run vgpu-lease gc
 check "gc says what the driver answers" shows "$vf" "Input/output error"
 no_trouble
-check "in the end nothing is left" within 60 collected
+check "in the end nothing is left" within 60 collected no_types
 tell_times

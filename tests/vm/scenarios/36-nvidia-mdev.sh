@@ -47,23 +47,22 @@ check "the other card's vGPU goes meanwhile" within 60 only "$U1"
 run vgpu-lease gc
 check "gc does not remove what is being closed" only "$U1"
 no_trouble
-check "once it is closed, nothing is left" within 60 none_left
+check "once it is closed, gc leaves nothing" within 60 collected none_left
 
 # What it hangs in before there is a guest.
 time_hook
 has_it() { mdev_of "$U2" vf 557 "$V1" "$PF2"; }
 is_gone() { no exists "$U2"; }
 other_goes_on() { served_in_time "$1" vf has_it is_gone; }
-collected() { vgpu-lease gc && none_left; }
 hold_at create
 refused_in_time "its creation hangs" card
 other_goes_on "a creation hangs"
 no_trouble
-check "once the driver answers, what it created is collected" within 60 collected
+check "once the driver answers, what it created is collected" within 60 collected none_left
 hold_at params
 refused_in_time "its parameters hang" card
 no_trouble
-check "once the driver answers, the vGPU is collected" within 60 collected
+check "once the driver answers, the vGPU is collected" within 60 collected none_left
 for step in create params; do
 	fail_at "$step" EIO
 	run timeout 60 virsh start --paused card
@@ -94,7 +93,7 @@ run virsh start --paused vf
 succeeds "the hook does not wait for a driver that removes its vGPUs by itself" virsh destroy vf
 check "nor removes one before it" exists "$U2"
 check "its lease is being released" lease "$U2" '.state == "releasing"'
-check "once the driver has removed it, the lease goes" within 60 none_left
+check "once the driver has removed it, gc drops the lease" within 60 collected none_left
 no_trouble
 sed -i 's/^driver_cleanup.*/driver_cleanup = 0/' "$CONF"
 
@@ -106,7 +105,7 @@ run virsh destroy vf
 run virsh start --paused vf
 check "a removal that vgpu-mgr delays keeps the next start of the domain waiting, no longer" mdev_of "$U2" vf 557 "$V1" "$PF2"
 run virsh destroy vf
-check "in the end nothing is left" within 60 none_left
+check "in the end gc leaves nothing" within 60 collected none_left
 no_trouble
 
 # A vGPU that was removed before the driver was done with it takes its capacity with it.
