@@ -573,8 +573,8 @@ held_by() {
 no_lease() { same "$(leases | jq -c .leases)" '[]'; }
 # Nothing left: no device, no lease, and all that the pool has free.
 nothing_left() { same "$(devices)" '' && no_lease && same "$(available)" 12; }
-# collected FUNCTION: is it true after one more gc, which finishes what a release has left?
-collected() { vgpu-lease gc && "$1"; }
+# collected COMMAND...: does it succeed after one more gc, which finishes what a release has left?
+collected() { vgpu-lease gc && "$@"; }
 
 # The configuration with which each scenario begins, and more words of configure.sh.
 configure_mtty() { configure mtty-2@mtty "$@"; }

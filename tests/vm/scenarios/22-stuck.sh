@@ -51,5 +51,5 @@ check "nor another's" in_time 25
 gone_from_mtty() { same "$(available)" 12; }
 check "whose vGPU is gone" within 15 gone_from_mtty
 hang_at nowhere
-check "in the end nothing is left" within 30 nothing_left
+check "in the end gc leaves nothing" within 30 collected nothing_left
 

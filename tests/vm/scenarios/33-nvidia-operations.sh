@@ -65,7 +65,7 @@ for lag in 3000 9000; do
 	run virsh start --paused slow
 	succeeds "a vgpu-mgr that lets go after $lag ms keeps nobody waiting for the end" virsh destroy slow
 	check "and the VF, until it does" lease "$V2" '.state == "releasing"'
-	check "then its type goes" within 60 no_types
+	check "then gc clears its type" within 60 collected no_types
 done
 no_trouble
 
@@ -89,7 +89,7 @@ check "its lease is being released" lease "$V1" '.state == "releasing"'
 run vgpu-lease release "$V1"
 check "nor is it released by command" tells M_HELD_OPEN "*" late
 touch "$WORK/close"
-check "when it is closed, type and lease go" within 60 no_types
+check "when it is closed, gc ends both" within 60 collected no_types
 no_other_hook
 all_is_well "after"
 
