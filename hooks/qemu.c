@@ -27,6 +27,7 @@
 #include "model/event.h"
 #include "host/inventory.h"
 #include "survey/hostdev_filter.h"
+#include "ops/plan_lines.h"
 #include "ops/preview.h"
 #include "state/lease_store.h"
 #include "state/counts.h"
@@ -285,7 +286,7 @@ __attribute__((noinline)) static int dry_plan(struct hook *hook, const struct op
 	if (r == 0)
 		preview_remarks(&preview, operation->op, print_remark, hook);
 	if (rewritten->xml) {
-		preview_print(stderr, &preview, false);
+		plan_print(stderr, &preview.plan, &preview.world, false);
 		if (write_out(NULL, rewritten->xml, rewritten->len, err) < 0)
 			r = -err->code;
 	} else if (r == 0) {

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cmd.h"
+#include "ops/plan_lines.h"
 #include "ops/preview.h"
 #include "survey/hostdev_filter.h"
 #include "survey/remark.h"
@@ -72,7 +73,7 @@ static void json_steps(struct json_out *json, const struct planning *p)
 		const char *asked = request->vgpus[i].id;
 
 		json_out_object(json, NULL);
-		json_out_string(json, "action", preview_word(&p->preview, step));
+		json_out_string(json, "action", plan_word(step, p->preview.world.mode));
 		row_vgpu(&(struct rows){ .json = json }, &step->vgpu);
 		json_out_string(json, "instead_of", strcmp(asked, step->vgpu.id) == 0 ? NULL : asked);
 		json_out_number(json, "numa_node", step->numa);
@@ -88,12 +89,12 @@ static void json_verdicts(struct json_out *json, const struct planning *p)
 {
 	const struct inventory *inv = &p->preview.world.inv;
 	const struct request *request = p->lifecycle.request;
-	char why[PREVIEW_WHY_SIZE];
+	char why[PLAN_WHY_SIZE];
 
 	json_out_array(json, "passed_over");
 	for (size_t i = 0; request && i < request->nvgpus; i++) {
 		for (size_t g = 0; g < inv->npgpus; g++) {
-			if (!preview_not_chosen(&p->preview, i, inv->pgpus[g], why))
+			if (!plan_not_chosen(&p->preview.plan, &p->preview.world, i, inv->pgpus[g], why))
 				continue;
 			json_out_object(json, NULL);
 			json_out_string(json, "id", request->vgpus[i].id);
@@ -194,7 +195,7 @@ static void print(const struct planning *p, const char *refusal)
 		out_say("domain %s: vGPUs not changed by %s: %s", request->name, operations[p->mode],
 			p->cmd->no_config.text);
 	} else if (request && p->preview.world.request) {
-		preview_print(cmd_lines(p->cmd), &p->preview, true);
+		plan_print(cmd_lines(p->cmd), &p->preview.plan, &p->preview.world, true);
 		if (plan->nremoves && request->nvgpus > plan->nsteps)
 			text_line(cmd_lines(p->cmd), "%zu more: planned after the removal",
 				  request->nvgpus - plan->nsteps);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ops/lifecycle.h"
+#include "ops/plan_lines.h"
 #include "ops/preview.h"
 #include "base/auto.h"
 #include "device/release.h"
@@ -51,7 +52,7 @@ int hotplug_lease(struct hotplug *hp, const struct request *request, const char 
 			    : lifecycle_prepare(&lifecycle, err);
 
 	if (r == 0 && hp->dry_run)
-		preview_print(hp->dry_run, &preview, false);
+		plan_print(hp->dry_run, &preview.plan, &preview.world, false);
 	if (r < 0)
 		return err_in(err, "domain %s", hp->domain.name);
 	if (hp->dry_run)

@@ -2,6 +2,8 @@
 /* Events and their fields in the journal. */
 #include "model/event.h"
 
+#include <syslog.h>
+
 #include "base/auto.h"
 #include "sys/log.h"
 
@@ -55,6 +57,16 @@ void event_log(enum event event, const struct event_about *about, const char *fm
 	for (size_t i = 0; about->asked && i < about->asked->nvgpus && i < IDS_MAX - 1; i++)
 		fields[n++] = (struct log_field){ "VGPU_LEASE_ID", about->asked->vgpus[i].id };
 	va_start(ap, fmt);
-	log_fields(fields, events[event].warning, fmt, ap);
+	log_fields(fields, events[event].warning ? LOG_WARNING : LOG_INFO, fmt, ap);
+	va_end(ap);
+}
+
+void event_decided(const struct event_about *about, const char *fmt, ...)
+{
+	const struct log_field fields[] = { { "DOMAIN_UUID", about->domain }, { "DOMAIN_NAME", about->name }, { 0 } };
+	va_list ap;
+
+	va_start(ap, fmt);
+	log_fields(fields, LOG_DEBUG, fmt, ap);
 	va_end(ap);
 }

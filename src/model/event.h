@@ -36,3 +36,6 @@ const char *event_word(enum event event);
 /* Logs an event, as a warning if an operator must look into it. */
 void event_log(enum event event, const struct event_about *about, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* Logs, at debug level, a line about how a domain's request was decided. */
+void event_decided(const struct event_about *about, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

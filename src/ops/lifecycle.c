@@ -10,10 +10,12 @@
 #include "device/apply.h"
 #include "base/auto.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "sys/log.h"
 #include "sys/timed_child.h"
 #include "device/release.h"
 #include "model/event.h"
+#include "ops/plan_lines.h"
 #include "ops/rewrite.h"
 #include "internal.h"
 #include "state/history.h"
@@ -27,6 +29,7 @@ struct rounds {
 	struct world world;
 	struct plan plan;
 	struct apply apply;
+	bool waits; /* and has said so */
 };
 
 struct world lifecycle_world(const struct lifecycle *lifecycle, struct store *store, enum plan_mode mode)
@@ -99,6 +102,36 @@ int refusal_of_plan(const struct lifecycle *lifecycle, const struct plan *plan, 
 				  : EPERM,
 		"vGPU %s: %s", lifecycle->request->vgpus[plan->refused_vgpu].id, plan->text);
 	return plan->no_config ? err_about(err, ERR_CONFIG) : -err->code;
+}
+
+static void log_decided(const struct rounds *r, const char *line)
+{
+	const struct request *request = r->lifecycle->request;
+	const struct event_about about = { .domain = request->uuid, .name = request->name };
+
+	event_decided(&about, "%s: domain %s: %s", r->apply.op, request->name, line);
+}
+
+/* Logs the plan that is carried out, in the words of `vgpu-lease plan`, and the first one that has to wait. */
+static void log_plan(struct rounds *r)
+{
+	bool waits = r->plan.kind == PLAN_WAIT;
+	autofree char *text = NULL;
+	char *line, *rest;
+	size_t len;
+	FILE *to;
+
+	if ((waits && r->waits) || !log_keeps_debug())
+		return;
+	r->waits = waits;
+	to = mem_open(&text, &len);
+	if (waits)
+		text_line(to, "wait: vGPU %s: %s", r->lifecycle->request->vgpus[r->plan.refused_vgpu].id, r->plan.text);
+	else
+		plan_print(to, &r->plan, &r->world, true);
+	mem_close(to);
+	for (rest = text; (line = strsep(&rest, "\n")) && *line;)
+		log_decided(r, line);
 }
 
 /* Records what failed, so that the next plan skips this candidate. */
@@ -217,6 +250,8 @@ static int between_rounds(struct rounds *r, struct err *err)
 	bool wide = r->world.wide;
 
 	r->world.wide = false;
+	if (r->plan.kind != PLAN_REFUSE)
+		log_plan(r);
 	if (r->plan.kind == PLAN_REMOVE) {
 		/* A dropped lease can leave a foreign device, which the next survey judges. */
 		remove_reclaimable(r);
@@ -323,6 +358,8 @@ static int rounds_run(struct rounds *r, struct err *err)
 				return -err->code;
 			continue;
 		}
+		if (n == 0)
+			log_plan(r);
 		if (arrives)
 			return n;
 		if (n < 0)

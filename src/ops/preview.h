@@ -3,7 +3,7 @@
  * What an operation would do: its survey, its plan, and the XML that the domain would get. Writes nothing.
  *
  * Everything that needs a plan without carrying it out uses this: the hook's --dry-run, `vgpu-lease plan`, `rewrite`,
- * `check`, and the choice of a VF to attach. The print functions describe the plan, one step per line.
+ * `check`, and the choice of a VF to attach.
  */
 #pragma once
 
@@ -12,8 +12,6 @@
 #include "ops/lifecycle.h"
 #include "ops/rewrite.h"
 #include "survey/remark.h"
-
-enum { PREVIEW_WHY_SIZE = 2 * REASON_SIZE + 2 };
 
 /* Zero it before preview_make(), and always end it with preview_end() or `autopreview`. */
 struct preview {
@@ -47,18 +45,5 @@ void preview_end(struct preview *preview);
 /* Prints what `release end` would do with the domain's leases, or only with the lease of `id` if `id` is not NULL. */
 int preview_release(FILE *to, const struct store *store, const char *domain, const char *id, struct err *err);
 
-/* Prints the removals, the steps, and with `verdicts` why each other pGPU was not chosen. */
-void preview_print(FILE *to, const struct preview *preview, bool verdicts);
-
 /* Passes remarks to `say`: why there is no plan if nothing can be leased, and which locks the hook would wait for. */
 void preview_remarks(const struct preview *preview, const char *op, remark_say *say, void *arg);
-
-/* What a step does: "keep", "adopt", "create", or for an arrival "reserve". */
-const char *preview_word(const struct preview *preview, const struct step *step);
-
-/*
- * Why this pGPU was not chosen for this request. False: it was chosen, there was no choice (the device exists), or the
- * plan did not get that far.
- */
-bool preview_not_chosen(const struct preview *preview, size_t req, const struct inv_pgpu *card,
-			char why[PREVIEW_WHY_SIZE]);

@@ -157,28 +157,28 @@ void log_close(void)
 	close_socket();
 }
 
-static void log_printable(const struct log_field *fields, bool warning, const char *line)
+static void log_printable(const struct log_field *fields, int priority, const char *line)
 {
 	if (!ident)
 		return;
 	if (to_stderr) {
-		fprintf(stderr, "%s: %s%s\n", ident, warning ? "warning: " : "", line);
+		fprintf(stderr, "%s: %s%s\n", ident, priority == LOG_WARNING ? "warning: " : "", line);
 		return;
 	}
 	if (open_socket())
 		tell_lost();
 	/* While lost lines are unreported, drop this line too, so that the log stays in order. */
-	if (out < 0 || lost || !send_line(fields, warning ? LOG_WARNING : LOG_INFO, line))
+	if (out < 0 || lost || !send_line(fields, priority, line))
 		lost++;
 }
 
-void log_fields(const struct log_field *fields, bool warning, const char *fmt, va_list ap)
+void log_fields(const struct log_field *fields, int priority, const char *fmt, va_list ap)
 {
 	char raw[2048], line[LINE_SIZE];
 
 	vsnprintf(raw, sizeof(raw), fmt, ap);
 	text_safe(line, sizeof(line), raw);
-	log_printable(fields, warning, line);
+	log_printable(fields, priority, line);
 }
 
 void log_line(const char *text)
@@ -186,7 +186,7 @@ void log_line(const char *text)
 	char line[LINE_SIZE];
 
 	text_safe_again(line, sizeof(line), text, false);
-	log_printable(NULL, false, line);
+	log_printable(NULL, LOG_INFO, line);
 }
 
 void log_info(const char *fmt, ...)
@@ -194,7 +194,7 @@ void log_info(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	log_fields(NULL, false, fmt, ap);
+	log_fields(NULL, LOG_INFO, fmt, ap);
 	va_end(ap);
 }
 
@@ -203,6 +203,11 @@ void log_warn(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	log_fields(NULL, true, fmt, ap);
+	log_fields(NULL, LOG_WARNING, fmt, ap);
 	va_end(ap);
+}
+
+bool log_keeps_debug(void)
+{
+	return ident && !to_stderr && open_socket();
 }

@@ -36,6 +36,9 @@ struct log_field {
 	const char *value; /* NULL or "": the field is left out */
 };
 
-/* Logs a line with these fields, which go to the journal only. */
-void log_fields(const struct log_field *fields, bool warning, const char *fmt, va_list ap)
+/* Logs a line with a priority of syslog(3), and with these fields, which go to the journal only. */
+void log_fields(const struct log_field *fields, int priority, const char *fmt, va_list ap)
 	__attribute__((format(printf, 3, 0)));
+
+/* Does anybody keep lines of LOG_DEBUG? Not standard error, where people read them, and no log that is not there. */
+bool log_keeps_debug(void);

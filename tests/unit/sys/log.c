@@ -130,7 +130,7 @@ __attribute__((format(printf, 2, 3))) static void put(const struct log_field *fi
 	va_list ap;
 
 	va_start(ap, fmt);
-	log_fields(fields, true, fmt, ap);
+	log_fields(fields, LOG_WARNING, fmt, ap);
 	va_end(ap);
 }
 

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# What the hook decides, as the log tells it at debug level: a story in the words of `vgpu-lease plan`.
+. "$(dirname "$0")/../../lib/hook.sh"
+a=0000:84:00.0 b=0000:85:00.0
+u2=$(numbered 2) u3=$(numbered 3)
+host t4:2 nvidia-234 policy 'driver_cleanup = 0' 'reclaim_grace = 0' 'create_timeout = 60'
+log_here
+# told SENTENCE <LINES: what the log has since the last call, but for the domain's name in each line.
+told() {
+	local until
+	until=$(logged | wc -l)
+	is "$(logged | head -n "$until" | tail -n "+$((since + 1))" | grep -E '^(prepare|migrate|release): ')" "$(cat)" "$1"
+	since=$until
+}
+since=0
+
+lease plan "$vm" >"$work/plan"
+prepare
+told "a start logs what it does and why, and why not elsewhere, before it has done it" <<END
+prepare: domain one-vgpu: create $u1, nvidia-234 on $a (the first with capacity)
+prepare: domain one-vgpu: not on $b: also suitable; ranked lower
+prepare: domain one-vgpu: created $u1, nvidia-234 on $a
+END
+is "$(logged | sed -nE 's/^prepare: domain one-vgpu: (create |not on )/\1/p')" "$(cat "$work/plan")" "in the words of plan"
+is "$(logged | grep -aA 12 '^prepare: .*: create ' | grep -axm 1 7)" 7 "at debug level"
+
+make_orphan $b nvidia-234 "$u2"
+prepare 3
+told "what has to go first, and what follows from that" <<END
+prepare: domain vm3: remove $u2, nvidia-234 on $b (orphan)
+prepare: domain vm3: create $u3, nvidia-234 on $b (once orphan $u2 is removed)
+prepare: domain vm3: not on $a: full (1 of 1 in use)
+prepare: domain vm3: removed orphan $u2 (nvidia-234 on $b) to free capacity
+prepare: domain vm3: create $u3, nvidia-234 on $b (the only one with capacity)
+prepare: domain vm3: not on $a: full (1 of 1 in use)
+prepare: domain vm3: created $u3, nvidia-234 on $b
+END
+
+release 3
+control create_delay_ms "$b 1500"
+prepare 3 &
+eventually grep -q '^create ' "$root/.kernel/control/pending"
+prepare 3
+wait $!
+told "what it waits for, once" <<END
+release: domain vm: released $u3
+prepare: domain vm3: create $u3, nvidia-234 on $b (where it was before)
+prepare: domain vm3: not on $a: full (1 of 1 in use)
+prepare: domain vm3: wait: vGPU $u3: still being created or removed on $b; see dmesg, and try again once that has ended
+prepare: domain vm3: created $u3, nvidia-234 on $b
+prepare: domain vm3: keep $u3, nvidia-234 on $b (the domain's already)
+prepare: domain vm3: adopted $u3, nvidia-234 on $b
+END
+tap_done
