@@ -314,7 +314,7 @@ static void judge(struct capacity *space, const struct card_load *load, const st
 	}
 	if (mixed && type->max_instance > 0)
 		bound(space, fit_between(load, whole_mib(card), type, asked->available), CAUSE_IN_USE,
-		      "full (%.0f MiB of its framebuffer in use)", load->used_mib);
+		      "full (%.0f of %.0f MiB of its framebuffer in use)", load->used_mib, whole_mib(card));
 	else if (capacity > 0 && (card->sriov || card->nvidia))
 		bound(space, capacity - all, CAUSE_IN_USE, "full (%d of %d in use)", all, capacity);
 	if (card->sriov)

@@ -45,7 +45,7 @@ control mixed '0001:c8:00.0 on'
 holds "in mixed-size mode" start_vf 16 0001:c8:00.2 no nvidia-1519
 holds "it is not" start_vf 17 0001:c8:00.3 no nvidia-1534
 for i in 4 5; do start_vf 1$((i + 4)) 0001:c8:00.$i no nvidia-1534; done
-reports "until the framebuffer is used up" start_vf 20 0001:c8:00.6 no nvidia-1534 -- M_FULL_FRAMEBUFFER 0001:c8:00.0 76800
+reports "until the framebuffer is used up" start_vf 20 0001:c8:00.6 no nvidia-1534 -- M_FULL_FRAMEBUFFER 0001:c8:00.0 76800 98304
 holds "where a small one still fits" start_vf 20 0001:c8:00.6 no nvidia-1519
 is "$(grep '^0001:c8' "$root/.kernel/control/mixed")" "0001:c8:00.0 on" "the mode is left as it is"
 for i in 2 3 4 5; do end_vf 1$((i + 4)) 0001:c8:00.$i no nvidia-1519; done
