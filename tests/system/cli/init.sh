@@ -15,7 +15,7 @@ pool() {
 }
 
 ### On every model that the simulator has.
-for model in $("$sim" --help | sed -n '/^MODEL is/,/^Control/p' | sed -nE 's/^([a-z0-9-]+) +[A-Z].*|^([a-z0-9-]+)  +the .*/\1\2/p'); do
+for model in $("$sim" --list-models | awk '{ print $1 }'); do
 	begin "$model"
 	vl init --write
 	case $model in
