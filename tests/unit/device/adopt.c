@@ -7,7 +7,7 @@
 #include "state/history.h"
 
 /* A card of mdevs, of which B has no type yet, and one of plain VFs. */
-static const struct row host = { .cards = "84/1 s=15/16; f4d/0+1 flex=1", .devices = A ":84:s " B ":84:" };
+static const struct row host = { .cards = "84/1 s=15/16; f4d/0+1 flex=1", .there = A ":84:s " B ":84:" };
 static struct setup w;
 static struct request request = { .uuid = VM, .name = "vm" };
 

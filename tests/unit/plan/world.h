@@ -7,14 +7,15 @@
  *            (s: 1024 MiB, l: 4096 MiB; a name starting with m has no framebuffer and no
  *            max_instance; "s_" is s of another model; those starting with q and w are MIG-backed, of one slice with 5 GiB and two with 10; "v" before the card: no NVIDIA
  *            card; "x": its VFs take a type; "f": its VFs are plain ones, bound to vfio-pci, or with "g" to i915)
- *   devices  "u1:84:s o1:85:l!"    device:parent:type, "!" open, "=vm" named by that domain's XML on disk; without type
- *            a plain VF, or one without a type, "@" its driver
- *   leases   "u1:84:s:active:D"    device:pGPU:type:state:domain, "*" behind: somebody is at work on it
+ *   there    "u1:84:s o1:85:l!"    device:parent:type, "!" open, "=vm" named by that domain's XML on disk; a VF has no
+ *            parent; without type a plain VF, or one without a type, "@" its driver
+ *            "u1:84:s+active:D"    with its lease, state:domain, "*" behind: somebody is at work on it;
+ *            "u1:84:s:active:D"    a lease alone
  *   requests "u1 u2~s"             "~s": the metadata asks for type s, "~C=s|l": for class C, which is s and l; "?": any
  *            vGPU will do; "@84": it was on 84 before; "^s", "%s": s is remembered, or from an mdevctl definition; "x40.1": a hostdev of type pci with that address; "+" behind: a
  *            managed one
- *   config   "s@84,85 l"           enabled types with the addresses of their sections; "s<3": max_instances
- *   policy   "spread several keep near=1 quota=2 reclaimable=o1"; "taken=": what the domain's XML names beside its requests; "source=", "name=" and "model=": what the source says of the first
+ *   config   "s@84,85 l"           enabled types with the addresses of their sections; "s<3": max_instances; behind ";"
+ *            "spread several keep near=1 quota=2 reclaimable=o1"; "taken=": what the domain's XML names beside its requests; "source=", "name=" and "model=": what the source says of the first
  *            request; type s is called Type-s here; "nova": the domain is a Nova instance; "defined": the first request has an
  *            mdevctl definition; "failed=84", "failed=40.1", "stuck=84": a card, one VF of it, or a removal there failed in this run;
  *            "lost=40.0,40.1": VFs that the driver has lost; "silent=84": a card whose driver does not answer
@@ -30,9 +31,9 @@
 #include "base/text.h"
 #include "state/history.h"
 
-/* What must come of it, `req`, is the table's. */
+/* What must come of it, `result`, is the table's. */
 struct row {
-	const char *says, *cards, *devices, *leases, *vgpus, *config, *policy, *req;
+	const char *says, *cards, *there, *requests, *config, *result;
 };
 
 struct setup {
@@ -119,62 +120,79 @@ static void make_card(struct setup *w, char *spec)
 	w->pgpus[w->inv.npgpus++] = card;
 }
 
-/* A VF without a type is no device; what is known of it is that of the parent. */
-static struct device_facts *facts_of(struct setup *w, const char *spec)
+static void make_device(struct setup *w, const struct vgpu_ref *vgpu)
 {
-	if (strchr(spec, ':'))
-		return &w->devs[w->inv.ndevices].facts;
-	for (size_t i = 0; i < w->inv.nparents; i++)
-		if (strncmp(w->parents[i].name, spec, strcspn(spec, "!=@%")) == 0) {
-			if (strchr(spec, '@')) {
-				text_copy(w->parents[i].driver, sizeof(w->parents[i].driver), strchr(spec, '@') + 1);
-				w->parents[i].keeps_group = strchr(spec, '@')[1] && !strstr(spec, "vfio");
-			}
-			return &w->parents[i].facts;
-		}
-	abort();
-}
+	struct inv_device *d = &w->devs[w->inv.ndevices++];
 
-static void make_device(struct setup *w, char *spec)
-{
-	struct inv_device *d = &w->devs[w->inv.ndevices];
-	struct device_facts *f = facts_of(w, spec);
-
-	f->opened = strchr(spec, '!') ? OPEN_YES : OPEN_NO;
-	f->by = "a process";
-	f->is_named = strchr(spec, '=');
-	f->renders = strchr(spec, '%');
-	if (!strchr(spec, ':'))
-		return;
-	w->inv.ndevices++;
-	sscanf(spec, "%36[^:]:%63[^:]:%63[^!=]", d->vgpu.id, d->vgpu.parent, d->vgpu.type);
+	d->vgpu = *vgpu;
 	d->parent = inventory_parent(&w->inv, d->vgpu.parent);
-	if (!d->parent)
-		return;
-	d->parent->ndevices++;
-	text_copy(d->vgpu.pgpu, sizeof(d->vgpu.pgpu), d->parent->card->address);
-	d->vgpu.framework = d->parent->card->framework;
+	if (d->parent)
+		d->parent->ndevices++;
 }
 
-static void make_lease(struct setup *w, char *spec)
+static void make_lease(struct setup *w, const struct vgpu_ref *vgpu, const char *spec)
 {
 	static const char *const states[] = { "reserved", "creating", "active", "releasing" };
 	struct lease *l = &w->held[w->leases.n++];
 	char state[16] = "";
 
+	l->vgpu = *vgpu;
 	l->at_work = strchr(spec, '*') != NULL;
-	sscanf(spec, "%36[^:]:%63[^:]:%63[^:]:%15[^:]:%36[^*]", l->vgpu.id, l->vgpu.parent, l->vgpu.type, state,
-	       l->domain);
-	text_copy(l->vgpu.pgpu, sizeof(l->vgpu.pgpu), l->vgpu.parent);
-	l->vgpu.pgpu[strcspn(l->vgpu.pgpu, ".")] = '\0';
+	sscanf(spec, "%15[^:]:%36[^*]", state, l->domain);
 	for (int i = 0; i < 4; i++)
 		if (strcmp(states[i], state) == 0)
 			l->state = (enum lease_state)i;
 	text_add(l->name, sizeof(l->name), "vm-%s", l->domain);
 	text_copy(l->project, sizeof(l->project), w->request.project);
-	l->vgpu.framework = strchr("fg", *l->vgpu.pgpu) ? FW_VF : *l->vgpu.pgpu == 'x' ? FW_VARIANT : FW_MDEV;
 	l->framebuffer_mib = type_of(w, &(struct inv_pgpu){ .framework = l->vgpu.framework }, l->vgpu.type, UNKNOWN)
 				     ->framebuffer_mib;
+}
+
+/* What is known of a device; a VF without a type is none: what is known of it is that of the parent. */
+static void make_facts(struct setup *w, const char *spec)
+{
+	struct device_facts *f = &w->devs[w->inv.ndevices].facts;
+	struct inv_parent *p = w->parents;
+
+	if (!strchr(spec, ':')) {
+		while (strncmp(p->name, spec, strcspn(spec, "!=@%")) != 0)
+			p++;
+		f = &p->facts;
+	}
+	if (strchr(spec, '@')) {
+		text_copy(p->driver, sizeof(p->driver), strchr(spec, '@') + 1);
+		p->keeps_group = strchr(spec, '@')[1] && !strstr(spec, "vfio");
+	}
+	f->opened = strchr(spec, '!') ? OPEN_YES : OPEN_NO;
+	f->by = "a process";
+	f->is_named = strchr(spec, '=');
+	f->renders = strchr(spec, '%');
+}
+
+/* A device, a lease, or both. */
+static void make_there(struct setup *w, char *spec)
+{
+	struct vgpu_ref vgpu = { 0 };
+	const char *type = strchr(spec, ':'), *lease = type, *parent = spec;
+
+	if (type && !memchr(spec, '.', (size_t)(type - spec))) {
+		parent = type + 1;
+		type = strchr(parent, ':');
+	}
+	if (type) {
+		lease = type + 1 + strcspn(type + 1, "+:");
+		snprintf(vgpu.id, sizeof(vgpu.id), "%.*s", (int)strcspn(spec, ":"), spec);
+		snprintf(vgpu.parent, sizeof(vgpu.parent), "%.*s", (int)(type - parent), parent);
+		snprintf(vgpu.pgpu, sizeof(vgpu.pgpu), "%.*s", (int)strcspn(parent, ".:"), parent);
+		snprintf(vgpu.type, sizeof(vgpu.type), "%.*s", (int)strcspn(type + 1, "!=+:"), type + 1);
+		vgpu.framework = strchr("fg", *parent) ? FW_VF : *parent == 'x' ? FW_VARIANT : FW_MDEV;
+	}
+	if (!type || *lease != ':')
+		make_facts(w, spec);
+	if (type && *lease != ':')
+		make_device(w, &vgpu);
+	if (type && *lease)
+		make_lease(w, &vgpu, lease + 1);
 }
 
 static void make_section(struct setup *w, char *spec)
@@ -333,6 +351,8 @@ static void make_policy(struct setup *w, const char *word)
 
 static void make_world(struct setup *w, const struct row *row)
 {
+	char config[512] = "", *policy = config, *sections;
+
 	*w = (struct setup){ 0 };
 	w->inv.pgpus = w->pgpus;
 	w->inv.parents = w->vfs;
@@ -346,10 +366,11 @@ static void make_world(struct setup *w, const struct row *row)
 	strcpy(w->request.uuid, "D");
 	strcpy(w->request.name, "vm1");
 	each(card, row->cards, ";") make_card(w, card);
-	each(device, row->devices, " ") make_device(w, device);
-	each(section, row->config, " ") make_section(w, section);
-	each(lease, row->leases, " ") make_lease(w, lease);
-	each(req, row->vgpus, " ") make_request(w, req);
+	text_add(config, sizeof(config), "%s", row->config ? row->config : "");
+	sections = strsep(&policy, ";");
+	each(section, sections, " ") make_section(w, section);
+	each(word, row->there, " ") make_there(w, word);
+	each(req, row->requests, " ") make_request(w, req);
 	w->facts = (struct world){ .config = &w->config,
 				   .why_no_config = "no configuration",
 				   .leases = w->leases,
@@ -358,7 +379,7 @@ static void make_world(struct setup *w, const struct row *row)
 				   .resolved_requests = w->resolved_requests,
 				   .failed_attempts = w->failed_attempts,
 				   .missing_cards = w->missing_cards };
-	each(word, row->policy, " ") make_policy(w, word);
+	each(word, policy, " ") make_policy(w, word);
 	if (w->facts.config)
 		pool_make(&w->inv, &w->config);
 	w->facts.inv = w->inv;

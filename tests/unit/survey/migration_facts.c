@@ -25,8 +25,8 @@ static struct setup w;
 static void make_host(void)
 {
 	static const struct row host = { .cards = "84/0; x85/0+1; vtty/0",
-					 .devices = A ":84:nvidia-222 " B ":gone:nvidia-222 " C ":84:",
-					 .policy = "driver=550.90.05" };
+					 .there = A ":84:nvidia-222 " B ":gone:nvidia-222 " C ":84:",
+					 .config = "; driver=550.90.05" };
 
 	make_world(&w, &host);
 	w.inv.types = kinds;
