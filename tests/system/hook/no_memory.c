@@ -11,17 +11,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "lib/stand_in.h"
+
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t n, size_t size);
 void *__real_reallocarray(void *p, size_t n, size_t size);
 void *__real_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset);
 FILE *__real_fopencookie(void *cookie, const char *mode, cookie_io_functions_t functions);
-
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_reallocarray(void *p, size_t n, size_t size);
-void *__wrap_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset);
-FILE *__wrap_fopencookie(void *cookie, const char *mode, cookie_io_functions_t functions);
 
 /* Is there none for this one? */
 static bool fails(void)

@@ -5,6 +5,7 @@
  */
 #include "cli/cmd.h"
 
+#include "lib/stand_in.h"
 #include "lib/tree.h"
 #include "lib/xml.h"
 
@@ -16,28 +17,20 @@ static struct fake {
 	char *defined;          /* what was defined */
 } fake;
 
-int __wrap_virt_open(struct virt **out, const char *uri, struct err *err);
-int __wrap_virt_find(struct virt *virt, const char *name, struct virt_domain *out, struct err *err);
-int __wrap_virt_xml(struct virt *virt, const char *uuid, unsigned int side, char **xml, struct err *err);
-int __wrap_virt_define(struct virt *virt, const char *xml, struct err *err);
-
 int __wrap_virt_open(struct virt **out, const char *uri, struct err *err)
 {
-	(void)uri, (void)err;
 	*out = NULL;
 	return 0;
 }
 
 int __wrap_virt_find(struct virt *virt, const char *name, struct virt_domain *out, struct err *err)
 {
-	(void)virt, (void)err;
 	*out = (struct virt_domain){ .uuid = VM, .name = strdup(name), .persistent = true };
 	return 0;
 }
 
 int __wrap_virt_xml(struct virt *virt, const char *uuid, unsigned int side, char **xml, struct err *err)
 {
-	(void)virt, (void)uuid, (void)side;
 	*xml = fake.xml ? strdup(fake.xml) : NULL;
 	fake.xml = fake.then;
 	return *xml ? 0 : err_set(err, ENOENT, "there is no such domain");
@@ -45,7 +38,6 @@ int __wrap_virt_xml(struct virt *virt, const char *uuid, unsigned int side, char
 
 int __wrap_virt_define(struct virt *virt, const char *xml, struct err *err)
 {
-	(void)virt, (void)err;
 	fake.defined = strdup(xml);
 	return 0;
 }

@@ -18,6 +18,9 @@
 #define MARKED(id)                                                                                                     \
 	"<domain type='kvm'><name>vm1</name><uuid>" GUEST(1) "</uuid><metadata>" LEASE("<v:device uuid='" id           \
 										       "'/>") "</metadata></domain>"
+/* Domain n, with the mdev of this number or with none. */
+#define WITH(n, id) GUEST_XML(n, MDEV_XML(U(id)))
+#define WITHOUT(n) GUEST_XML(n, "")
 
 static struct lease_marks plugged;
 static int qemu;         /* as it has a vGPU open */
@@ -88,6 +91,9 @@ static const char *state(const char *id)
 	return word;
 }
 
+/* After a pass with this domain, whether it is settled or not, the lease of a device is this. */
+#define PASSES(xml, settled, id, word, sentence) (pass(xml, settled), is(state(id), word, sentence))
+
 /* A lease of a hook that has ended. */
 static void put(const char *id, const char *domain, enum lease_state lease_state, enum lease_origin origin)
 {
@@ -108,31 +114,26 @@ static void plugged_in(void)
 {
 	make_mdev(U(1));
 	qemu = hold(U(1));
-	pass(GUEST_XML(1, MDEV_XML(U(1))), false);
-	is(state(U(1)), "none", "nothing is recorded of a domain that is just being started");
-	pass(GUEST_XML(1, MDEV_XML(U(1))), true);
-	is(state(U(1)), "adopted active", "a device that somebody plugged in is leased to its domain, as adopted");
-	ok(pass(GUEST_XML(1, MDEV_XML(U(1))), true) == 0, "a second pass finds nothing to do");
+	PASSES(WITH(1, 1), false, U(1), "none", "nothing is recorded of a domain that is just being started");
+	PASSES(WITH(1, 1), true, U(1), "adopted active",
+	       "a device that somebody plugged in is leased to its domain, as adopted");
+	ok(pass(WITH(1, 1), true) == 0, "a second pass finds nothing to do");
 	close(qemu);
-	pass(GUEST_XML(1, ""), true);
-	is(state(U(1)), "adopted releasing", "unplugged and closed, it is released");
+	PASSES(WITHOUT(1), true, U(1), "adopted releasing", "unplugged and closed, it is released");
 	finish();
 	qemu = hold(U(1));
-	pass(GUEST_XML(1, MDEV_XML(U(1))), true);
+	pass(WITH(1, 1), true);
 	close(qemu);
-	pass(GUEST_XML(1, ""), true);
-	is(state(U(1)), "adopted releasing", "also where no pass came between the two");
+	PASSES(WITHOUT(1), true, U(1), "adopted releasing", "also where no pass came between the two");
 	finish();
 	qemu = hold(U(1));
-	pass(GUEST_XML(1, MDEV_XML(U(1))), true);
-	pass(GUEST_XML(1, ""), true);
-	is(state(U(1)), "adopted active", "unplugged, but still open: it stays");
+	pass(WITH(1, 1), true);
+	PASSES(WITHOUT(1), true, U(1), "adopted active", "unplugged, but still open: it stays");
 	ok(again_ms > 0 && again_ms <= 10000, "and is looked at again soon");
 	close(qemu);
-	pass(GUEST_XML(1, ""), false);
-	is(state(U(1)), "adopted active", "so it does while its domain is on the move");
-	pass(MARKED(U(1)), true);
-	is(state(U(1)), "adopted releasing", "unplugged and closed, it is released, though the metadata names it yet");
+	PASSES(WITHOUT(1), false, U(1), "adopted active", "so it does while its domain is on the move");
+	PASSES(MARKED(U(1)), true, U(1), "adopted releasing",
+	       "unplugged and closed, it is released, though the metadata names it yet");
 	ok(finish() == 0, "which is finished at once");
 	is(state(U(1)), "none", "the lease is gone");
 	ok(exists(U(1)), "the device, which was there before, stays");
@@ -142,11 +143,9 @@ static void made_by_us(void)
 {
 	put(U(2), GUEST(1), LEASE_ACTIVE, LEASE_CREATED);
 	make_mdev(U(2));
-	pass(GUEST_XML(1, ""), true);
-	is(state(U(2)), "created active", "a lease of a moment ago may be on its way into its domain");
-	pass(GUEST_XML(1, MDEV_XML(U(2))), true);
-	pass(GUEST_XML(1, ""), true);
-	is(state(U(2)), "created releasing", "one that was seen there, and is no more, was unplugged");
+	PASSES(WITHOUT(1), true, U(2), "created active", "a lease of a moment ago may be on its way into its domain");
+	pass(WITH(1, 2), true);
+	PASSES(WITHOUT(1), true, U(2), "created releasing", "one that was seen there, and is no more, was unplugged");
 	ok(finish() == 0 && !exists(U(2)), "what we made is removed");
 	is(state(U(2)), "none", "and its lease is gone");
 	ok(exists(U(1)), "all else stays");
@@ -159,7 +158,7 @@ static const char *lost_and_found(const char *id)
 	snprintf(path, sizeof(path), "run/vgpu-lease/leases/%s", id);
 	if (unlinkat(live.tree.host.root, path, 0) < 0)
 		tree_fail(path);
-	pass(GUEST_XML(1, MDEV_XML(U(9))), true);
+	pass(WITH(1, 9), true);
 	return state(id);
 }
 
@@ -172,17 +171,17 @@ static void lost(void)
 	affinity_put(&store, lease_now(U(9)), false);
 	is(lost_and_found(U(9)), "created active", "a lease that is lost under a running domain comes back as it was");
 	is(lost_and_found(U(9)), "created active", "as often as it is lost");
-	pass(GUEST_XML(1, ""), true);
+	pass(WITHOUT(1), true);
 	close(qemu);
-	pass(GUEST_XML(1, ""), true);
+	pass(WITHOUT(1), true);
 	ok(finish() == 0 && !exists(U(9)), "so that what we made is removed in the end");
 	make_mdev(U(9));
 	qemu = hold(U(9));
-	pass(GUEST_XML(1, MDEV_XML(U(9))), true);
-	is(state(U(9)), "adopted active", "what somebody else makes under its UUID afterwards is theirs");
+	PASSES(WITH(1, 9), true, U(9), "adopted active",
+	       "what somebody else makes under its UUID afterwards is theirs");
 	is(lost_and_found(U(9)), "adopted active", "and stays so");
 	close(qemu);
-	pass(GUEST_XML(1, ""), true);
+	pass(WITHOUT(1), true);
 	ok(finish() == 0 && exists(U(9)), "and is left standing");
 }
 
@@ -197,15 +196,14 @@ static void vfs(void)
 	make(VARIANT(vf, "nvidia-1145"));
 	qemu = hold(vf);
 	beside = hold(plain);
-	pass(both, true);
-	is(state(vf), "adopted active", "a VF with a type that somebody plugged in is leased to its domain");
+	PASSES(both, true, vf, "adopted active", "a VF with a type that somebody plugged in is leased to its domain");
 	is(state(plain), "adopted active", "so is a plain VF of the pool");
 	is(state(other), "none", "a VF without a type is no vGPU");
 	is(state("0000:02:00.0"), "none", "nor is any other PCI device");
 	ok(pass(both, true) == 0, "a second pass finds nothing to do");
 	close(qemu);
 	close(beside);
-	pass(GUEST_XML(1, ""), true);
+	pass(WITHOUT(1), true);
 	ok(finish() == 0, "unplugged, both are released");
 	is(state(vf), "none", "the one");
 	is(state(plain), "none", "and the other");
@@ -218,8 +216,7 @@ static void open_to_the_last(void)
 	make_mdev(U(3));
 	qemu = hold(U(3));
 	ok(finish_once() == 1 && exists(U(3)), "what is open is not released");
-	pass(GUEST_XML(3, MDEV_XML(U(3))), true);
-	is(state(U(3)), "created releasing", "nor taken back, where its QEMU may be on its way out");
+	PASSES(WITH(3, 3), true, U(3), "created releasing", "nor taken back, where its QEMU may be on its way out");
 	close(qemu);
 	ok(finish() == 0 && !exists(U(3)), "when it is closed it is");
 }
@@ -235,28 +232,24 @@ static void on_its_way(void)
 	put(U(7), GUEST(7), LEASE_ACTIVE, LEASE_CREATED);
 	work = store_lock_vgpu(&store, U(7), &err);
 	make_mdev(U(7));
-	pass(NULL, true);
-	is(state(U(7)), "created active",
-	   "what a command leases whose domain libvirt does not run yet stays while it lives");
+	PASSES(NULL, true, U(7), "created active",
+	       "what a command leases whose domain libvirt does not run yet stays while it lives");
 	store_unlock_vgpu(U(7), work);
 	put(U(7), GUEST(7), LEASE_ACTIVE, LEASE_CREATED);
 	pass_after(NULL, true, before);
 	is(state(U(7)), "created active",
 	   "that libvirt ran no such domain before the lease was written proves nothing");
-	pass_after(GUEST_XML(7, ""), true, before);
+	pass_after(WITHOUT(7), true, before);
 	is(state(U(7)), "created active", "nor that it ran without the device");
-	pass(GUEST_XML(7, MDEV_XML(U(7))), false);
-	is(state(U(7)), "created active", "a domain that libvirt is just starting runs");
-	pass(GUEST_XML(7, MDEV_XML(U(7))), true);
+	PASSES(WITH(7, 7), false, U(7), "created active", "a domain that libvirt is just starting runs");
+	pass(WITH(7, 7), true);
 	pass_after(NULL, true, before);
 	is(state(U(7)), "created active", "seen in it since, too");
-	pass(NULL, true);
-	is(state(U(7)), "created releasing", "that there is no such domain now is the end of it");
+	PASSES(NULL, true, U(7), "created releasing", "that there is no such domain now is the end of it");
 	qemu = hold(U(7));
-	pass_after(GUEST_XML(7, MDEV_XML(U(7))), true, before);
+	pass_after(WITH(7, 7), true, before);
 	is(state(U(7)), "created releasing", "what was there before the mark does not take that back");
-	pass(GUEST_XML(7, MDEV_XML(U(7))), true);
-	is(state(U(7)), "created active", "a domain that runs with it now does, whoever marked it");
+	PASSES(WITH(7, 7), true, U(7), "created active", "a domain that runs with it now does, whoever marked it");
 	close(qemu);
 	pass(NULL, true);
 	ok(finish() == 0 && !exists(U(7)), "and releases it when it ends");
@@ -297,14 +290,13 @@ static void late(void)
 	config.policy.start_grace_s = 120;
 	put(U(a), GUEST(1), LEASE_ACTIVE, LEASE_CREATED);
 	make_mdev(U(a));
-	pass(GUEST_XML(1, MDEV_XML(U(a))), true);
+	pass(WITH(1, a), true);
 	put(U(a), GUEST(1), LEASE_ACTIVE, LEASE_CREATED);
-	pass(GUEST_XML(1, ""), true);
-	is(state(U(a)), "created active", "what was detached, and is just being attached again, is no hot-unplug");
+	PASSES(WITHOUT(1), true, U(a), "created active",
+	       "what was detached, and is just being attached again, is no hot-unplug");
 	before = sys_now_ms();
 	put(U(a), GUEST(2), LEASE_ACTIVE, LEASE_CREATED);
-	ok(pass_after(GUEST_XML(1, MDEV_XML(U(a))), true, before) == 0,
-	   "a domain that has migrated away clashes with nobody");
+	ok(pass_after(WITH(1, a), true, before) == 0, "a domain that has migrated away clashes with nobody");
 	put(U(a), GUEST(2), LEASE_RELEASING, LEASE_CREATED);
 	finish();
 	lease_marks_free(&plugged);

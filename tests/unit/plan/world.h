@@ -268,7 +268,7 @@ static void make_policy(struct setup *w, const char *word)
 	} flags[] = {
 		{ "several", &p->several_types }, { "keep", &p->migrate_keep },
 		{ "nova", &w->request.nova },     { "defined", &w->resolved_requests[0].defined },
-		{ "looked", &w->facts.wide },     { "warn", &p->mismatch_warns },
+		{ "warn", &p->mismatch_warns },
 	};
 
 	for (ROWS(row, flags))

@@ -6,6 +6,7 @@
 #include "sys/timed_child.h"
 #include "host/typelist.h"
 #include "lib/small_host.h"
+#include "lib/stand_in.h"
 
 #define CARD "0000:41:00.0"
 
@@ -116,13 +117,12 @@ static void types(void)
 
 static bool never(const void *arg, const char *id)
 {
-	(void)arg, (void)id;
 	return false;
 }
 
 static bool always(const void *arg, const char *id)
 {
-	return !never(arg, id);
+	return true;
 }
 
 static bool count(const void *arg, const char *id)
@@ -130,7 +130,7 @@ static bool count(const void *arg, const char *id)
 	int *asked = *(int *const *)arg;
 
 	++*asked;
-	return always(arg, id);
+	return true;
 }
 
 static void tidying(void)

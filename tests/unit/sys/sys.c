@@ -196,7 +196,7 @@ static void owning(void)
 	ok(sys_own_dir(root, "to-own") == -ENOTDIR || sys_own_dir(root, "to-own") == -ELOOP, "so is a link to one");
 }
 
-int main(void)
+static void begin(void)
 {
 	static char large[40000];
 
@@ -205,16 +205,11 @@ int main(void)
 	sys_publish(tree.host.root, "large", large, sizeof(large));
 	sys_publish(tree.host.root, "nul", "a\0b", 3);
 	mkfifoat(tree.host.root, "pipe", 0600);
-	opening();
-	clocks();
-	processes();
-	reading();
-	slurping();
-	poking();
-	publishing();
-	overwriting();
-	linking();
-	owning();
-	tree_end(&tree);
-	return tap_done();
 }
+
+static void end(void)
+{
+	tree_end(&tree);
+}
+
+TESTS(begin, opening, clocks, processes, reading, slurping, poking, publishing, overwriting, linking, owning, end)
