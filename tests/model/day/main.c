@@ -58,16 +58,6 @@ static int pick_size(void)
 	return at;
 }
 
-static void leave_until(struct guest *guests, int n, int now)
-{
-	for (int i = 0; i < n; i++) {
-		if (guests[i].host < 0 || guests[i].goes > now)
-			continue;
-		host_day_leave(&hosts[guests[i].host], i);
-		guests[i].host = -1;
-	}
-}
-
 static void count_guest(struct count *count, const struct guest *g)
 {
 	long gib = day_sizes[g->size];
@@ -77,39 +67,10 @@ static void count_guest(struct count *count, const struct guest *g)
 	count->by_size[g->size]++;
 }
 
-static const char *live(struct guest *guests, int n, enum strategy strategy, int order, struct count *count)
-{
-	static char broken[sizeof(hosts[0].broken)];
-
-	broken[0] = '\0';
-	for (int h = 0; h < HOSTS; h++)
-		host_day_start(&hosts[h], models[order][h], strategy);
-	for (int i = 0; i < n; i++) {
-		struct guest *g = &guests[i];
-		long gib = day_sizes[g->size];
-
-		g->host = -1;
-		leave_until(guests, i, g->comes);
-		for (int h = 0; h < HOSTS && g->host < 0; h++)
-			if (host_day_arrive(&hosts[g->order[h]], i, (int)gib))
-				g->host = g->order[h];
-		if (g->host >= 0)
-			count_guest(count, g);
-	}
-	leave_until(guests, n, 1 << 30);
-	for (int h = 0; h < HOSTS; h++) {
-		host_day_end(&hosts[h]);
-		if (*hosts[h].broken && !*broken)
-			snprintf(broken, sizeof(broken), "%s: %s", models[order][h], hosts[h].broken);
-	}
-	return *broken ? broken : NULL;
-}
-
 /*
  * What could be served at most: all cards of all hosts as one pool, in which each card has one framebuffer size at a
  * time. Nothing of the program's own is used.
- */
-/*
+ *
  * NO_MOVES: the fullest card of the size, else the smallest empty one, on whatever host, and no vGPU ever moves.
  * REPACKING: first come, first served; everything moves whenever that makes capacity.
  */
@@ -258,25 +219,64 @@ static void bounds_leave(struct bounds_pool *pool, int card, int size)
 		pool->sizes[size]--;
 }
 
+/* The hosts, or the pool of a bound, until this time. */
+static void leave_until(struct guest *guests, int n, int now, struct bounds_pool *pool)
+{
+	for (int i = 0; i < n; i++) {
+		if (guests[i].host < 0 || guests[i].goes > now)
+			continue;
+		if (pool)
+			bounds_leave(pool, guests[i].host, day_sizes[guests[i].size]);
+		else
+			host_day_leave(&hosts[guests[i].host], i);
+		guests[i].host = -1;
+	}
+}
+
+static int arrive(const struct guest *g, int i, struct bounds_pool *pool)
+{
+	if (pool)
+		return bounds_arrive(pool, day_sizes[g->size]);
+	for (int h = 0; h < HOSTS; h++)
+		if (host_day_arrive(&hosts[g->order[h]], i, day_sizes[g->size]))
+			return g->order[h];
+	return -1;
+}
+
+static void live_through(struct guest *guests, int n, struct bounds_pool *pool, struct count *count)
+{
+	for (int i = 0; i < n; i++) {
+		leave_until(guests, i, guests[i].comes, pool);
+		guests[i].host = arrive(&guests[i], i, pool);
+		if (guests[i].host >= 0)
+			count_guest(count, &guests[i]);
+	}
+	leave_until(guests, n, INT_MAX, pool);
+}
+
+static const char *live(struct guest *guests, int n, enum strategy strategy, int order, struct count *count)
+{
+	static char broken[sizeof(hosts[0].broken)];
+
+	broken[0] = '\0';
+	for (int h = 0; h < HOSTS; h++)
+		host_day_start(&hosts[h], models[order][h], strategy);
+	live_through(guests, n, NULL, count);
+	for (int h = 0; h < HOSTS; h++) {
+		host_day_end(&hosts[h]);
+		if (*hosts[h].broken && !*broken)
+			snprintf(broken, sizeof(broken), "%s: %s", models[order][h], hosts[h].broken);
+	}
+	return *broken ? broken : NULL;
+}
+
 static void live_at_best(struct guest *guests, int n, enum bound bound, struct count *count)
 {
 	struct bounds_pool pool = { .bound = bound };
 
 	for (int h = 0; h < HOSTS; h++)
 		bounds_add(&pool, models[0][h]);
-	for (int i = 0; i < n; i++) {
-		struct guest *g = &guests[i];
-
-		for (int k = 0; k < i; k++) {
-			if (guests[k].host < 0 || guests[k].goes > g->comes)
-				continue;
-			bounds_leave(&pool, guests[k].host, day_sizes[guests[k].size]);
-			guests[k].host = -1;
-		}
-		g->host = bounds_arrive(&pool, day_sizes[g->size]);
-		if (g->host >= 0)
-			count_guest(count, g);
-	}
+	live_through(guests, n, &pool, count);
 }
 
 static double per_cent(long part, long all)
