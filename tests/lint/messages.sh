@@ -25,27 +25,6 @@ wrong() {
 	cut -f 2 $table | grep -v '^#' | sort | uniq -d | grep . | sed "s,^,$table: one text under two keys: ,"
 }
 
-# What a refused start can say is explained in the troubleshooting guide, in the same words: each piece of text between
-# the gaps of a message is somewhere in it.
-unexplained() {
-	awk -F "$tab" '
-		function plain(s) { gsub(/[ \n]+/, " ", s); return s }
-		FNR == NR { guide = guide " " $0; next }
-		/^# / { on = /^# (Refusals of a start|Why a pGPU has no capacity)/ }
-		!on || NF != 2 { next }
-		!done++ { guide = plain(guide) }
-		{
-			gsub(/ \(troubleshooting: [a-z0-9-]+\)/, "", $2)
-			n = split($2, pieces, "%s")
-			for (i = 1; i <= n; i++) {
-				piece = pieces[i]
-				gsub(/^[] ;:,()'"'"']+|[] ;:,()'"'"']+$/, "", piece)
-				if (length(piece) > 3 && !index(guide, piece)) print $1 ": " piece
-			}
-		}
-		END { if (!done) print "no message was looked for" }' FS=' ^' doc/troubleshooting.md FS="$tab" $table
-}
-
 if [ "${1:-}" = --tree ]; then
 	cd "$2" && wrong
 	exit
@@ -54,6 +33,6 @@ fi
 . "$(dirname "$0")/../lib/tap.sh"
 cd "$srcdir" || exit 1
 nothing "each message that a test looks for is in the table, and each that is there is looked for" "$(wrong)"
-nothing "each refusal that a test looks for is in doc/troubleshooting.md" "$(unexplained)"
+nothing "each refusal that a test looks for is in doc/troubleshooting.md" "$(python3 tests/lint/refusals.py tested 2>&1)"
 nothing "each that the sources of the start's path can print is in it, too" "$(python3 tests/lint/refusals.py 2>&1)"
 tap_done

@@ -2,13 +2,17 @@
 """What a refused start can say, as the sources have it, and what doc/troubleshooting.md does not explain of it.
 
 refusals.py: prints a line for each sentence in a string of the start's path that the guide has not, word for word but
-for its gaps; and each line of the list of exceptions that excepts nothing.
+for its gaps; and each line of the list of exceptions that excepts nothing. refusals.py tested: the same of the messages
+that tests look for.
 """
 import pathlib
 import re
+import sys
 
 GUIDE = "doc/troubleshooting.md"
 EXCEPTIONS = "tests/lint/not-refusals"
+TABLE = "tests/lib/messages"
+SECTIONS = ("# Refusals of a start", "# Why a pGPU has no capacity")
 # What the hook runs between libvirt's call and its answer. The configuration's mistakes are in vgpu-lease.conf(5): their
 # messages name file, line and what is expected there.
 PATH = ["hooks/*.c", "src/ops/lifecycle*.c", "src/plan/*.c", "src/survey/*.c", "src/domain/*.c", "src/device/*.c",
@@ -43,7 +47,23 @@ def unexplained(text, guide):
     return [piece for piece in pieces if len(piece) > 3 and piece not in guide]
 
 
+def tested():
+    """Key and text of each refusal in the table of messages."""
+    of_refusals = False
+    for line in pathlib.Path(TABLE).read_text().splitlines():
+        if line.startswith("# "):
+            of_refusals = line.startswith(SECTIONS)
+        elif of_refusals and "\t" in line:
+            yield line.split("\t")
+
+
 guide = one_line(pathlib.Path(GUIDE).read_text())
+if sys.argv[1:] == ["tested"]:
+    messages = list(tested())
+    for key, text in messages:
+        for missing in unexplained(ANCHOR.sub("", text), guide):
+            print(f"{key}: {missing}")
+    sys.exit(None if messages else "no message was looked for")
 lines = pathlib.Path(EXCEPTIONS).read_text().splitlines()
 excepted = {line: 0 for line in lines if line and not line.startswith("#")}
 files = sorted(str(file) for pattern in PATH for file in pathlib.Path().glob(pattern))
