@@ -38,7 +38,7 @@ runs 1
 call release end 2
 types "one released makes capacity"
 one nvidia-222
-types "a card that carries only another size fails" "FAIL type $conf_path:2: *$large*$(message M_RETYPE_DRY_RUN 0000:84:00.0 nvidia-222)*"
+types "a card that carries only another size fails" "FAIL type $conf_path:2: $(message M_CHECK_REFUSED nvidia-222)*$large*$(message M_RETYPE_DRY_RUN 0000:84:00.0 nvidia-222)*"
 is "$(grep -c '^WARN guest ' <<<"$notes")" 1 "and the guest that has it is told of"
 call release end 1
 orphan 0000:84:00.0 "$large" 7
@@ -134,6 +134,9 @@ among "0|" "the directory's own capacity counts"
 mount -o remount,ro "$root/run/vgpu-lease"
 among "1|FAIL state $root/run/vgpu-lease: *read-only*" "/run/vgpu-lease is read-only"
 umount "$root/run/vgpu-lease" "$root/run"
+mv "$root/run" "$root/elsewhere" && ln -s loop "$root/run"
+among "1|FAIL state $root/run: $(message M_CHECK_NOT_WRITABLE)*" "/run leads nowhere"
+rm "$root/run" && mv "$root/elsewhere" "$root/run"
 
 # Drivers that are not loaded: the card is there, and makes nothing.
 end_host
