@@ -42,23 +42,22 @@ static void drop_ins(void)
 	ok(config_quota(&c, "p") == 5 && config_quota(&c, "q") == 2, "and project by project");
 
 	put("etc/vgpu-lease.conf.d/9-y.conf", "[policy]\nreuse = never\n[mdev_c]\n");
-	is(load(NULL), message_in("ROOT/etc/vgpu-lease.conf.d/9-y.conf:3: [mdev_c]: {M_CONF_NOT_ENABLED}"),
-	   "a mistake in a drop-in is named with its own file");
+	loads(NULL, "ROOT/etc/vgpu-lease.conf.d/9-y.conf:3: [mdev_c]: {M_CONF_NOT_ENABLED}",
+	      "a mistake in a drop-in is named with its own file");
 	put("etc/vgpu-lease.conf.d/9-y.conf", "[mdev_b]\ndevice_addresses = 0000:86:00.0\n");
-	is(load(NULL),
-	   message_in(
-		   "ROOT/etc/vgpu-lease.conf.d/9-y.conf:2: [mdev_b] device_addresses: {M_CONF_GIVEN_TWICE|0000:86:00.0|vgpu_a|ROOT/etc/vgpu-lease.conf.d/10-x.conf:2}"),
-	   "one card under two types is seen over files");
+	loads(NULL,
+	      "ROOT/etc/vgpu-lease.conf.d/9-y.conf:2: [mdev_b] device_addresses: {M_CONF_GIVEN_TWICE|0000:86:00.0|vgpu_a|ROOT/etc/vgpu-lease.conf.d/10-x.conf:2}",
+	      "one card under two types is seen over files");
 
 	put("etc/other", "[devices]\nenabled_mdev_types = a\n");
 	snprintf(path, sizeof(path), "%s/etc/other", tree.path);
 	is(load(path), "", "another file is taken as it is");
 	ok(c.nfiles == 1 && strcmp(c.files[0], path) == 0, "without the usual one's drop-ins");
 	tree_add(&tree, "etc/other.d/x.conf = [mdev_b]\n");
-	is(load(path), message_in("ROOT/etc/other.d/x.conf:1: [mdev_b]: {M_CONF_NOT_ENABLED}"), "but with its own");
+	loads(path, "ROOT/etc/other.d/x.conf:1: [mdev_b]: {M_CONF_NOT_ENABLED}", "but with its own");
 	tree_add(&tree, "etc/other.d/y.conf -> nowhere\n");
 	tree_remove(&tree, "etc/other.d/x.conf");
-	is(load(path), message_in("ROOT/etc/other.d/y.conf: {M_CONF_GONE}"), "a drop-in that is none is refused");
+	loads(path, "ROOT/etc/other.d/y.conf: {M_CONF_GONE}", "a drop-in that is none is refused");
 }
 
 static void trust(void)
@@ -69,24 +68,23 @@ static void trust(void)
 	is(load(NULL), "", "a link is followed");
 	ok(!c.policy.reuse_free, "to what it means");
 	change("etc/real/main", 0666, (uid_t)-1);
-	is(load(NULL), message_in("ROOT/etc/vgpu-lease.conf: {M_CONF_GROUP_WRITABLE|ROOT/etc/vgpu-lease.conf}"),
-	   "a file that everybody may write is refused");
+	loads(NULL, "ROOT/etc/vgpu-lease.conf: {M_CONF_GROUP_WRITABLE|ROOT/etc/vgpu-lease.conf}",
+	      "a file that everybody may write is refused");
 	change("etc/real/main", 0664, (uid_t)-1);
-	is(load(NULL), message_in("ROOT/etc/vgpu-lease.conf: {M_CONF_GROUP_WRITABLE|ROOT/etc/vgpu-lease.conf}"),
-	   "so is one that its group may write");
+	loads(NULL, "ROOT/etc/vgpu-lease.conf: {M_CONF_GROUP_WRITABLE|ROOT/etc/vgpu-lease.conf}",
+	      "so is one that its group may write");
 	change("etc/real/main", 0644, (uid_t)-1);
 	put("etc/vgpu-lease.conf.d/x.conf", "");
 	is(load(NULL), "", "an empty drop-in does no harm");
 	change("etc/vgpu-lease.conf.d", 0777, (uid_t)-1);
-	is(load(NULL), message_in("ROOT/etc/vgpu-lease.conf.d: {M_CONF_GROUP_WRITABLE|ROOT/etc/vgpu-lease.conf.d}"),
-	   "a directory of drop-ins that everybody may write is refused");
+	loads(NULL, "ROOT/etc/vgpu-lease.conf.d: {M_CONF_GROUP_WRITABLE|ROOT/etc/vgpu-lease.conf.d}",
+	      "a directory of drop-ins that everybody may write is refused");
 	change("etc/vgpu-lease.conf.d", 0755, (uid_t)-1);
 	if (geteuid() == 0) {
 		change("etc/vgpu-lease.conf.d/x.conf", 0644, 4242);
-		is(load(NULL),
-		   message_in(
-			   "ROOT/etc/vgpu-lease.conf.d/x.conf: {M_CONF_OTHER_OWNER|4242|ROOT/etc/vgpu-lease.conf.d/x.conf}"),
-		   "another user's file is refused");
+		loads(NULL,
+		      "ROOT/etc/vgpu-lease.conf.d/x.conf: {M_CONF_OTHER_OWNER|4242|ROOT/etc/vgpu-lease.conf.d/x.conf}",
+		      "another user's file is refused");
 	} else {
 		ok(true, "another user's file is refused # SKIP needs root");
 	}
@@ -95,17 +93,16 @@ static void trust(void)
 	unlink(path);
 	if (mkfifo(path, 0600) < 0)
 		tree_fail(path);
-	is(load(NULL), message_in("ROOT/etc/vgpu-lease.conf: {M_CONF_NOT_REGULAR}"),
-	   "a pipe is refused and not waited for");
+	loads(NULL, "ROOT/etc/vgpu-lease.conf: {M_CONF_NOT_REGULAR}", "a pipe is refused and not waited for");
 	unlink(path);
 	if (mkdir(path, 0700) < 0)
 		tree_fail(path);
-	is(load(NULL), message_in("ROOT/etc/vgpu-lease.conf: {M_CONF_NOT_REGULAR}"), "so is a directory");
+	loads(NULL, "ROOT/etc/vgpu-lease.conf: {M_CONF_NOT_REGULAR}", "so is a directory");
 	rmdir(path);
 	put("etc/vgpu-lease.conf", "#");
 	if (truncate(path, 1024 * 1024 + 1) < 0)
 		tree_fail(path);
-	is(load(NULL), message_in("ROOT/etc/vgpu-lease.conf: {M_CONF_TOO_LARGE|1}"), "so is a file without end");
+	loads(NULL, "ROOT/etc/vgpu-lease.conf: {M_CONF_TOO_LARGE|1}", "so is a file without end");
 }
 
 /* The file that is shipped: as it is, and with its examples and defaults uncommented. */

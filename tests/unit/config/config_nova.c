@@ -52,8 +52,7 @@ static void nova_is_read(void)
 	s = config_section(&c, "nvidia-36");
 	ok(s && s->naddresses == 0 && !s->params[0],
 	   "an empty list is one to Nova; keys that are ours alone are not looked at");
-	is(warning(0), message_in(AT "29: [mdev_nvidia-40]: {M_CONF_UNUSED_SECTION}"),
-	   "a type that Nova has not enabled is a warning");
+	warns(0, AT "29: [mdev_nvidia-40]: {M_CONF_UNUSED_SECTION}", "a type that Nova has not enabled is a warning");
 	ok(c.warnings.n == 1, "the only one");
 	ok(!c.policy.reuse_free, "what is free there is left to Nova");
 
@@ -63,17 +62,13 @@ static void nova_is_read(void)
 	s = config_section(&c, "nvidia-35");
 	ok(c.nsections == 1 && s && s->max_instances == 9 && s->naddresses == 0, "wins, with its whole section");
 	ok(c.policy.reuse_free, "and may ask for what is free");
-	is(warning(0),
-	   message_in(
-		   AT
-		   "14: [devices] enabled_mdev_types: {M_CONF_REPLACED|enabled_mdev_types|ROOT/etc/vgpu-lease.conf:3}"),
-	   "its list of types is said to win");
-	is(warning(1),
-	   message_in(AT "21: [mdev_nvidia-35]: {M_CONF_REPLACED|[vgpu_nvidia-35]|ROOT/etc/vgpu-lease.conf:4}"),
-	   "and its section");
+	warns(0, AT "14: [devices] enabled_mdev_types: {M_CONF_REPLACED|enabled_mdev_types|ROOT/etc/vgpu-lease.conf:3}",
+	      "its list of types is said to win");
+	warns(1, AT "21: [mdev_nvidia-35]: {M_CONF_REPLACED|[vgpu_nvidia-35]|ROOT/etc/vgpu-lease.conf:4}",
+	      "and its section");
 	put("etc/vgpu-lease.conf", "[devices]\nnova_conf = /etc/nova/nova.conf\n[mdev_nvidia-37]\n");
-	is(load(NULL), message_in("ROOT/etc/vgpu-lease.conf:3: [mdev_nvidia-37]: {M_CONF_NOT_ENABLED}"),
-	   "a section of ours that Nova has not enabled is a mistake");
+	loads(NULL, "ROOT/etc/vgpu-lease.conf:3: [mdev_nvidia-37]: {M_CONF_NOT_ENABLED}",
+	      "a section of ours that Nova has not enabled is a mistake");
 }
 
 /* The pool in one line: "TYPE=ADDRESS,... CLASS MAX;" for each section. */
@@ -231,14 +226,13 @@ static void nova_is_checked(void)
 	is(pool(), "a= VGPU 2", "it counts in place of what cannot be read");
 	put("etc/vgpu-lease.conf", "[devices]\nnova_conf = /etc/nova/nova.conf\n[policy]\npgpu_types = several\n");
 	put("etc/nova/nova.conf", A "[mdev_a]\ndevice_addresses = mtty_mtty\n[mdev_b]\ndevice_addresses = mtty_mtty\n");
-	is(load(NULL), message_in(AT "6: [mdev_b] device_addresses: {M_CONF_NOVA_TWICE|mtty|mdev_a|" AT "4}"),
-	   "several types on a card are none of Nova's");
+	loads(NULL, AT "6: [mdev_b] device_addresses: {M_CONF_NOVA_TWICE|mtty|mdev_a|" AT "4}",
+	      "several types on a card are none of Nova's");
 	put("etc/nova/nova.conf", "[devices]\nenabled_mdev_types = 'nvidia-35, nvidia-36'\n");
 	is(load(NULL), "", "quotes around a value are not part of it, as oslo.config has it");
 	ok(c.nsections == 2, "two types");
 	change("etc/nova/nova.conf", 0666, (uid_t)-1);
-	is(load(NULL), message_in(AT " {M_CONF_OTHER_WRITABLE|ROOT/etc/nova/nova.conf}"),
-	   "one that everybody may write is refused");
+	loads(NULL, AT " {M_CONF_OTHER_WRITABLE|ROOT/etc/nova/nova.conf}", "one that everybody may write is refused");
 }
 
 static const struct {
@@ -288,12 +282,11 @@ static void nova_in_several_files(void)
 	ok(s && s->max_instances == 2 && strcmp(s->class, "CUSTOM_A") == 0, "key by key");
 	ok(c.warnings.n == 0, "and without a warning, as that is what such files are for");
 	change("etc/nova/conf.d", 0777, (uid_t)-1);
-	is(load(NULL), message_in("ROOT/etc/nova/conf.d: {M_CONF_OTHER_WRITABLE|ROOT/etc/nova/conf.d}"),
-	   "a directory that everybody may write to is refused");
+	loads(NULL, "ROOT/etc/nova/conf.d: {M_CONF_OTHER_WRITABLE|ROOT/etc/nova/conf.d}",
+	      "a directory that everybody may write to is refused");
 	put("etc/vgpu-lease.conf", "[devices]\nnova_conf = /etc/nova/nova.conf, /etc/nova/nova.conf\n");
-	is(load(NULL),
-	   message_in("ROOT/etc/vgpu-lease.conf:2: [devices] nova_conf: {M_CONF_NAMED_TWICE|/etc/nova/nova.conf}"),
-	   "our own key stays strict");
+	loads(NULL, "ROOT/etc/vgpu-lease.conf:2: [devices] nova_conf: {M_CONF_NAMED_TWICE|/etc/nova/nova.conf}",
+	      "our own key stays strict");
 }
 
 CONFIG_TESTS(nova_is_read, nova_as_deployed, nova_is_checked, nova_is_explained, nova_in_several_files)

@@ -60,6 +60,10 @@ static inline const char *warning(size_t i)
 	return i < c.warnings.n ? rooted(c.warnings.list[i].text) : "";
 }
 
+/* It is refused so, or warned of so, with messages in braces (lib/messages.h). */
+#define loads(path, message, sentence) is(load(path), message_in(message), sentence)
+#define warns(i, message, sentence) is(warning(i), message_in(message), sentence)
+
 /* The main() of a test that only calls these functions, each on a host of its own. */
 #define CONFIG_TESTS(...)                                                                                              \
 	int main(void)                                                                                                 \
