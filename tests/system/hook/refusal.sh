@@ -109,14 +109,11 @@ host mdpy
 reports "a start names the pGPU that is missing, and what to do" prepare -- M_NO_CAPACITY "$(message M_ONLY_TYPE mtty-2)" -- M_NO_PARENT
 fails "and no other" grep -q mdpy <<<"$said"
 holds "so does check" says M_NO_PARENT_HERE < <(lease check)
-lease inventory >"$work/said"
-holds "and inventory" grep -q '^mtty ' "$work/said"
+holds "and inventory" grep -q '^mtty ' < <(lease inventory)
 rm -rf "${root:?}/var/lib/vgpu-lease/affinity"
-lease check >"$work/said"
-fails "where nothing is remembered, nothing is guessed" says M_NO_PARENT_HERE <"$work/said"
+fails "where nothing is remembered, nothing is guessed" says M_NO_PARENT_HERE < <(lease check)
 end_host
 host mtty+mdpy
 another 1 | prepare /dev/stdin && another 1 | release /dev/stdin
-lease check >"$work/said"
-fails "where it is loaded, nothing is missing" says M_NO_PARENT_HERE <"$work/said"
+fails "where it is loaded, nothing is missing" says M_NO_PARENT_HERE < <(lease check)
 tap_done

@@ -44,14 +44,14 @@ is "$(type_of $u1)" nvidia-222 "so that is what helps"
 ### Boards that share an ID, and drivers of different versions: what one has says nothing about the other
 new_host rtx6000+rtx8000+l40s
 card=0000:26:00.0 types=$root/var/lib/vgpu-lease/types
-in_pool() { lease inventory --json | jq -r '[.pgpus[] | select(.in_pool) | "\(.address) \(.type)"] | join(", ")'; }
+in_pool() { lease inventory --json | jq -r '[.pgpus[] | select(.in_pool) | "\(.address) \(.type)"] | join(", ") | if . == "" then "none" else . end'; }
 matches() { configure "nvidia-256@$1" "nvidia-264@$2"; } # MATCH_OF_RTX6000 MATCH_OF_RTX8000
 
 ### RTX 6000 and RTX 8000: 10de:1e30
 matches 10de:1e30:12ba 10de:1e30:129e
 is "$(in_pool)" "0000:65:00.0 nvidia-256, 0000:b3:00.0 nvidia-264" "a match tells two boards of one ID by their subsystem"
 matches 10de:1e30:129e 10de:1e30:12ba
-is "$(in_pool)" "" "and takes no other board"
+is "$(in_pool)" none "and takes no other board"
 matches 10de:1e30 10de:1e30
 is "$(in_pool)" "0000:65:00.0 nvidia-256, 0000:b3:00.0 nvidia-264" "two matches are no conflict where a card offers one of the types"
 typed nvidia-264 >"$work/8000.xml"
@@ -68,12 +68,11 @@ mkdir -p "$types"
 record 10de:26b9
 record 10de:26b9:10de:1851@535.1
 record 10de:26b9:10de:9999@550.90.05
-is "$(in_pool)" "" "a type that the driver no longer has is not served, whatever an earlier one had"
-lease check >"$work/said"
-holds "check says which driver had it" says M_GONE_WITH_DRIVER nvidia-9999 535.1 < <(tr -s ' ' <"$work/said")
+is "$(in_pool)" none "a type that the driver no longer has is not served, whatever an earlier one had"
+holds "check says which driver had it" says M_GONE_WITH_DRIVER nvidia-9999 535.1 < <(lease check | tr -s ' ')
 fails "and retype is not advised" lease retype --dry-run $card nvidia-9999
 record 10de:26b9:10de:1851@550.90.05
-is "$(in_pool)" "" "nor what this version had before: an empty card shows all"
+is "$(in_pool)" none "nor what this version had before: an empty card shows all"
 lease gc >/dev/null
 fails "which replaces the record" grep -q 9999 "$types/10de:26b9:10de:1851@550.90.05"
 holds "by what it lists" grep -q '^1147 : NVIDIA L40S-1Q$' "$types/10de:26b9:10de:1851@550.90.05"
