@@ -28,7 +28,7 @@ static void describe(const struct plan *plan, const struct request *request, cha
 		text_add(out, size, "%s%s %s%s%s", *out ? ", " : "", kinds[plan->steps[i].kind],
 			 is_other ? vgpu->id : "", is_other ? " " : "", vgpu->type);
 		if (strcmp(vgpu->parent, vgpu->id) != 0)
-			text_add(out, size, " on %s", vgpu->parent);
+			text_add(out, size, "@%s", vgpu->parent);
 		text_add(out, size, "%s", owners[plan->steps[i].owner]);
 	}
 }
@@ -41,12 +41,15 @@ int main(void)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct row *row = &rows[i];
+		struct row whole = *row;
 		struct plan plan;
 		char got[4096];
 		const char *expected = message_in(row->result);
 		bool same, refused;
 
-		make_world(&w, row);
+		whole.config = row->config ? row->config : "s";
+		whole.requests = row->requests ? row->requests : "u1";
+		make_world(&w, &whole);
 		plan_make(&plan, &w.facts);
 		describe(&plan, &w.request, got, sizeof(got));
 		/* A row may give the beginning of a refusal only. */

@@ -31,10 +31,12 @@
 #include "base/text.h"
 #include "state/history.h"
 
-/* What must come of it, `result`, is the table's. */
+/* What must come of it, `result`, is the table's, and so is what config and requests are where the row has none. */
 struct row {
-	const char *says, *cards, *there, *requests, *config, *result;
+	const char *says, *cards, *there, *result, *config, *requests;
 };
+
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 struct setup {
 	struct inventory inv;
