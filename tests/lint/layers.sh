@@ -101,7 +101,8 @@ done <<<"$libraries"
 nothing "paths of sysfs stand in the modules that know its layout" \
 	"$(grep -nE '"/?sys(/|")' src/*/*.[ch] hooks/*.c | grep -vE "^$sysfs:|#include")"
 
-# By the objects, whatever is included.
+# By the objects, whatever is included. Of what is not there nothing would be found.
+holds "plan and the hook are built" test -e "$builddir/src/plan/plan.o" -a -x "$builddir/hooks/qemu"
 nothing "plan calls nothing that could do I/O or read a clock" \
 	"$(cd "$builddir" && nm -u src/plan/*.o src/model/vgpu.o | awk '$1 == "U" { print $2 }' | sort -u |
 		grep -vxE "$plan_calls|$(nm --defined-only src/plan/*.o src/model/vgpu.o | awk '$2 == "T" { print $3 }' | paste -sd'|')")"
