@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The rows of plan.c: says, cards, what is there, what must come of it, config and policy ("s"), requests ("u1"). */
+/* The rows of plan.c, in the notation of world.h: says, cards, what is there, result, configuration, requests. */
 #define TWO "84/0 s=16/16 l=4/4; 85/1 s=16/16 l=4/4"
 #define FOUR "x41/0+4 s=1/8"  /* VFs that take a type */
 #define PLAIN "f3/0+4 flex=1" /* plain ones */
