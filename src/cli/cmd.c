@@ -103,15 +103,17 @@ int cmd_open_domain(struct cmd *cmd, struct err *err)
 	const char *domain = cmd->call->args.operands[0];
 	char similar[CMD_SIMILAR_SIZE];
 	struct err ignored;
+	int r;
 
 	if (cmd->call->args.root && !cmd->call->connect)
 		return err_set(err, EINVAL, "%s: no libvirt on a simulated host; use --connect URI",
 			       cmd->call->args.root);
-	if (hotplug_open(&cmd->hp, domain, err) == -ENOENT && cmd->hp.virt) {
+	r = hotplug_open(&cmd->hp, domain, err);
+	if (r == -ENOENT && cmd->hp.virt) {
 		cmd_knows_domain(cmd, domain, similar, &ignored);
 		text_add(err->text, sizeof(err->text), "%s", similar);
 	}
-	return -err->code;
+	return r;
 }
 
 /* Appends a similar type of the host, by id or name, to the error. Returns the error's negative code. */
