@@ -6,32 +6,23 @@
 uuid() { printf '%08x-0000-4000-8000-000000000001' "$1"; }
 domain_uuid() { printf '%08x-0000-4000-8000-00000000000d' "$1"; }
 
-# mdev_xml NAME UUID ID [TYPE]
-mdev_xml() {
-	local type=${4:+" type='$4'"}
-
-	cat <<-END
-		<domain type='qemu'>
-		  <name>$1</name>
-		  <uuid>$2</uuid>
-		  <metadata>
-		    <vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'>
-		      <vgpu:device uuid='$3'$type/>
-		    </vgpu:lease>
-		  </metadata>
-		  <devices>
-		    <hostdev mode='subsystem' type='mdev' model='vfio-pci'>
-		      <source>
-		        <address uuid='$3'/>
-		      </source>
-		    </hostdev>
-		  </devices>
-		</domain>
-	END
-}
-
 mdev_hostdev() { # UUID
 	printf "<hostdev mode='subsystem' type='mdev' model='vfio-pci'><source><address uuid='%s'/></source></hostdev>" "$1"
+}
+# mdev_xml NAME UUID ID [TYPE]: on lines of their own, as sed is used on it, are its name, metadata and hostdev.
+mdev_xml() {
+	cat <<-END
+		<domain type='qemu'>
+		<name>$1</name>
+		<uuid>$2</uuid>
+		<metadata>
+		<vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$3'${4:+ type='$4'}/></vgpu:lease>
+		</metadata>
+		<devices>
+		<hostdev mode='subsystem' type='mdev' model='vfio-pci'>
+		<source><address uuid='$3'/></source></hostdev>
+		</devices></domain>
+	END
 }
 # suspended_record HOSTDEV: what a suspend writes down of it in the metadata.
 suspended_record() {

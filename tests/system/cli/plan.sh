@@ -27,7 +27,7 @@ is "$out" "$(message M_PLAN_CREATE "$(uuid 1)" nvidia-222 0000:84:00.0 "$(messag
 $(message M_PLAN_NOT_ON 0000:85:00.0 "$(message M_PLAN_RANKED_LOWER)")
 $(message M_PLAN_NOT_ON 0000:86:00.0 "$(message M_SERVES nvidia-223)")
 $(message M_PLAN_NOT_ON mtty "$(message M_SERVES mtty-1)")" "each pGPU has its reason"
-sed "s|.*<vgpu:device uuid='$(uuid 1)'.*|&<vgpu:device uuid='$(uuid 2)' type='nvidia-222'/>|
+sed "s|</vgpu:lease>|<vgpu:device uuid='$(uuid 2)' type='nvidia-222'/>&|
 	s|</devices>|$(mdev_hostdev "$(uuid 2)")&|" "$tmp/vm1.xml" >"$tmp/two.xml"
 vl_prints "of two vGPUs each reason says which it is about" plan "$tmp/two.xml" -- M_PLAN_NOT_ON_FOR mtty "$(uuid 2)" "$(message M_SERVES mtty-1)"
 vl plan - <"$tmp/vm1.xml"
