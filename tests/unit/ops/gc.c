@@ -5,18 +5,17 @@
  */
 #include "ops/gc.h"
 
+#include "lib/cards.h"
 #include "lib/small_host.h"
 #include "ops/preview.h"
 #include "state/history.h"
 
-#define TYPE(id) "sys/devices/mtty/mdev_supported_types/" id "/device_api = vfio-pci\n"
-#define DEVICE(id, type)                                                                                               \
-	"sys/devices/mtty/" id "/mdev_type -> ../mdev_supported_types/" type "\n"                                      \
-	"sys/bus/mdev/devices/" id " -> ../../../devices/mtty/" id "\n"
+#define TYPE(id) ON_TYPE("mtty", id) "/device_api = vfio-pci\n"
+#define DEVICE(id, type) MDEV_ON("mtty", type, id)
 
 /* A is being released, C reserved, B and D are orphans, E was not made for a guest; C and D are of the other type. */
-static const char host_text[] = "proc/\nrun/\nvar/lib/\nsys/class/mdev_bus/mtty -> ../../devices/mtty\n" TYPE("mtty-1")
-	TYPE("mtty-2") DEVICE(A, "mtty-1") DEVICE(B, "mtty-1") DEVICE(D, "mtty-2") DEVICE(E, "mtty-1");
+static const char host_text[] = "proc/\nrun/\nvar/lib/\n" PARENT("mtty") TYPE("mtty-1") TYPE("mtty-2")
+	DEVICE(A, "mtty-1") DEVICE(B, "mtty-1") DEVICE(D, "mtty-2") DEVICE(E, "mtty-1");
 
 static struct config config;
 

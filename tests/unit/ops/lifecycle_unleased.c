@@ -2,6 +2,7 @@
 /* Starts without a lease: which domains may, and for which errors. */
 #include "ops/internal.h"
 
+#include "lib/cards.h"
 #include "lib/small_host.h"
 #include "lib/vgpu.h"
 
@@ -93,11 +94,8 @@ static void steps(void)
 	ok(planned(STEP_KEEP, FW_MDEV, -1) == -EROFS, "nor one that is gone");
 }
 
-HOST_TESTS("proc/\nrun/\nsys/class/mdev_bus/mtty -> ../../devices/mtty\n"
-	   "sys/devices/mtty/mdev_supported_types/mtty-1/device_api = vfio-pci\n"
-	   "sys/devices/mtty/" HERE "/mdev_type -> ../mdev_supported_types/mtty-1\n"
-	   "sys/devices/mtty/" HERE "/iommu_group -> ../../../kernel/iommu_groups/7\n"
-	   "dev/vfio/7 = x\n"
-	   "sys/bus/mdev/devices/" HERE " -> ../../../devices/mtty/" HERE "\n"
-	   "sys/bus/pci/devices/" VF "/vendor = 0x8086\n",
+HOST_TESTS("proc/\nrun/\n" PARENT("mtty")
+		   ON_TYPE("mtty", "mtty-1") "/device_api = vfio-pci\n" MDEV_ON("mtty", "mtty-1", HERE)
+			   ON_CARD("mtty") "/" HERE "/iommu_group -> ../../../kernel/iommu_groups/7\ndev/vfio/7 = x\n"
+					   "sys/bus/pci/devices/" VF "/vendor = 0x8086\n",
 	   exists, errors, steps)
