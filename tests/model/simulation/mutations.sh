@@ -25,7 +25,7 @@ an arrival is not refused to a domain that runs here|src/ops/lifecycle_unleased.
 a lease without its device uses no capacity|src/plan/capacity.c|s/load->pending++;/continue;/
 an orphan need not be idle|src/plan/fate.c|s/if (idle_ms < grace_ms) {/if (0) {/
 a lease is dropped before its device is removed|src/device/release.c|/^static int remove_created/,/^}/s/r = removal_run(/drop_if_releasing(store, vgpu->id, 1000, true, err);\n\tr = removal_run(/
-a device that somebody else made counts as created|src/device/apply.c|s/return err_set(err, EAGAIN, "created by another process in the meantime");/return 1;/
+a device that somebody else made counts as created|src/device/apply.c|s/return err_set(err, EAGAIN, "created by another process in the meantime");/return 0;/
 capacity is not read again where a vGPU is created|src/device/apply_create.c|/^static int create_device/,/^}/s/int r = check_capacity(.*/int r = 0;/;s/^static int check_capacity/__attribute__((unused)) &/
 a claim does not wait for start_grace|src/plan/fate.c|s/else if (!f->had && age_ms < /else if (0 \&\& age_ms < /
 a lease goes although its domain runs|src/plan/fate.c|s/else if (f->has)/else if (0)/

@@ -50,5 +50,5 @@ check "and $((MANY - fit)) on host1" same "$(running)" "$((MANY - fit))"
 
 all destroy 2>/dev/null
 there eval "virsh list --name | grep . | xargs -P 5 -n 1 virsh -q destroy"
-check "at last nothing is left on host1" within 60 nothing_left
-check "nor on host2" there within 60 nothing_left
+check "at last nothing is left on host1" within 60 collected nothing_left
+check "nor on host2" there within 60 collected nothing_left
