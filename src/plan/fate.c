@@ -145,7 +145,7 @@ void fate_of_orphan(struct fate *fate, const struct orphan_facts *f)
 {
 	const char *keeps = f->named ? f->named : f->open ? f->open : f->kept;
 
-	*fate = (struct fate){ 0 };
+	*fate = (struct fate){ .free = f->typed && !keeps };
 	if (!f->policy->reclaim_orphans) {
 		say(fate, false, "reclaim = never, so %s are kept", f->alone ? "definitions" : "foreign devices");
 	} else if (!f->typed) {

@@ -19,7 +19,8 @@
 #include "model/lease.h"
 
 struct fate {
-	bool goes;             /* the lease may be released, or the orphan removed */
+	bool goes; /* the lease may be released, or the orphan removed */
+	bool free; /* of a device: nobody has, names or starts it; only its age, origin or `reclaim` keeps it */
 	char why[REASON_SIZE]; /* the reason, whether it goes or stays */
 	int64_t due_ms;        /* when it may go if only its age keeps it; FATE_KEPT; 0: unknown */
 	int64_t again_ms;      /* for a lease that stays: when to judge it again; 0: not before an event */

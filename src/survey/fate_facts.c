@@ -147,7 +147,8 @@ static void add_age(struct orphan_facts *facts, const struct fate_look *look, co
 		    char saved[REASON_SIZE])
 {
 	facts->for_guest = affinity_is_for_guest(look->store, id);
-	if ((facts->for_guest || facts->unused) && libvirt_files_saved(look->disk, look->store->host, id, saved))
+	if ((facts->for_guest || look->unused || look->whole) &&
+	    libvirt_files_saved(look->disk, look->store->host, id, saved))
 		facts->named = saved;
 	/* Record the idle time, which may begin now, even for a device that was not made for a guest. */
 	facts->idle_ms = seen_since(look->store, id, seen, look->note);
@@ -163,7 +164,7 @@ void fate_device(struct fate *fate, const struct fate_look *look, const struct i
 
 	facts.typed = *device->vgpu.type;
 	facts.nova = fate_is_novas(look, &device->vgpu);
-	if (look->policy->reclaim_orphans && facts.typed) {
+	if ((look->policy->reclaim_orphans || look->whole) && facts.typed) {
 		facts.named = fate_named(look, id, device->vgpu.framework == FW_VARIANT ? look->asking : NULL, by);
 		r = facts.named ? 0 : is_open(look, id, open);
 		facts.open = r ? open : NULL;

@@ -25,6 +25,7 @@ struct fate_look {
 	const char *asking; /* the domain that requests a VF: its own XML does not protect the VF; NULL: none */
 	bool note;          /* record signs of use, and when a device was first seen free */
 	bool unused;        /* devices that were not made for a guest may also go */
+	bool whole;         /* also find out whether a device is free that `reclaim` or its origin keeps already */
 	const struct running *running;  /* what runs with which devices; NULL: only `disk` is searched */
 	const struct lease_marks *seen; /* leases whose domain had the device at the last look; NULL: none */
 };

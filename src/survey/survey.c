@@ -152,50 +152,38 @@ static bool is_unleased(const struct world *w, const struct inv_device *device)
 	return !is_stuck(w, device->vgpu.id) && !lease_find(&w->leases, device->vgpu.id);
 }
 
-/* For a refusal: finds the devices that 'retype' would remove, ignoring reclaim and reclaim_grace. */
-static void look_for_removable(struct world *w, const struct fate_look *asked)
-{
-	struct fate_look look = *asked;
-	struct policy policy = w->config->policy;
-
-	policy.reclaim_orphans = true;
-	policy.reclaim_grace_s = 0;
-	look.policy = &policy;
-	look.asking = NULL;
-	look.note = false;
-	look.unused = true;
-	for (EACH(struct inv_device *, d, w->inv.devices, w->inv.ndevices)) {
-		struct fate fate = { 0 };
-
-		if (is_unleased(w, d))
-			fate_device(&fate, &look, d);
-		d->facts.removable = fate.goes;
-		d->facts.preset = fate.goes && !affinity_is_for_guest(w->store, d->vgpu.id);
-	}
-}
-
+/*
+ * Finds what can be removed to make capacity, and for a refusal what 'retype' would remove, ignoring reclaim and
+ * reclaim_grace.
+ */
 static void find_reclaimable(struct world *w)
 {
 	struct config defaults;
+	bool locked = w->store->lock >= 0;
 	struct fate_look look = { .store = w->store,
 				  .config = w->config,
 				  .inv = &w->inv,
 				  .users = w->users,
 				  .disk = w->disk,
 				  .asking = w->request->name,
-				  .note = w->store->lock >= 0,
+				  .whole = true,
 				  .looked_ms = w->looked_ms };
 
 	config_default(&defaults);
 	look.policy = w->config ? &w->config->policy : &defaults.policy;
-	if (look.note && libvirt_files_unread(w->disk, false))
+	look.note = locked && look.policy->reclaim_orphans;
+	if (locked && libvirt_files_unread(w->disk, false))
 		log_warn("what may be named in it stays: %s", libvirt_files_unread(w->disk, false));
 	for (EACH(struct inv_device *, device, w->inv.devices, w->inv.ndevices)) {
+		struct device_facts *facts = &device->facts;
 		struct fate fate = { 0 };
 
 		if (w->config && is_unleased(w, device))
 			fate_device(&fate, &look, device);
-		device->facts.reclaimable = fate.goes;
+		facts->reclaimable = fate.goes;
+		/* The domain's own XML protects a VF from 'retype'. */
+		facts->removable = fate.free && !libvirt_files_names(w->disk, device->vgpu.id, NULL);
+		facts->preset = facts->removable && !affinity_is_for_guest(w->store, device->vgpu.id);
 	}
 	/* Even a lease without a device uses capacity until it is dropped, whatever its framework. */
 	for (EACH(struct lease *, lease, w->leases.list, w->leases.n)) {
@@ -205,8 +193,6 @@ static void find_reclaimable(struct world *w)
 			fate_lease(&fate, &look, lease, lease->device);
 		lease->reclaimable = fate.goes;
 	}
-	if (w->config)
-		look_for_removable(w, &look);
 	config_free(&defaults);
 }
 

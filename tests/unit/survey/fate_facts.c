@@ -12,6 +12,7 @@ static struct fate_look look;
 
 static const char *parent = ""; /* of the device */
 static int64_t due_ms;
+static bool is_free;
 
 static bool is_orphan(const char *id, const char *type, enum framework framework)
 {
@@ -20,6 +21,7 @@ static bool is_orphan(const char *id, const char *type, enum framework framework
 
 	fate_device(&fate, &look, &device);
 	due_ms = fate.due_ms;
+	is_free = fate.free;
 	printf("# %s\n", fate.why);
 	return fate.goes;
 }
@@ -126,6 +128,9 @@ static void judged(void)
 	ok(is_orphan(A, "mtty-1", FW_MDEV), "unless that is asked for");
 	config.policy.reclaim_orphans = false;
 	ok(!is_orphan(A, "mtty-1", FW_MDEV), "with reclaim = never nothing foreign goes");
+	look.whole = true;
+	ok(!is_orphan(A, "mtty-1", FW_MDEV) && is_free, "but a look can still tell that nobody uses it");
+	ok(!is_orphan(B, "mtty-1", FW_MDEV) && !is_free, "or that a domain's XML names it");
 }
 
 static void orphans(void)
