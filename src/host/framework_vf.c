@@ -101,20 +101,13 @@ static bool is_moved(struct inv_pgpu *card, const struct host *host, const char 
 	return text_copy(card->moved, sizeof(card->moved), address);
 }
 
-/* Compares the card and its VFs with their records. Iterates over the records, because most cards have none. */
-static void compare_records(struct inv_pgpu *card, const struct inv_reader *reader)
+/* Compares the card and its VFs with their records. */
+static void compare_records(struct inv_pgpu *card, const struct host *host)
 {
-	autoclosedir DIR *dir = sys_list(reader->host->root, CARD_RECORDS);
-	const struct dirent *e;
+	bool moved = is_moved(card, host, card->address);
 
-	while (!*card->moved && (e = sys_next(dir))) {
-		bool its = strcmp(e->d_name, card->address) == 0;
-
-		for (int i = 0; i < card->nparents && !its; i++)
-			its = strcmp(e->d_name, card->parents[i]->name) == 0;
-		if (its && is_moved(card, reader->host, e->d_name))
-			break;
-	}
+	for (int i = 0; i < card->nparents && !moved; i++)
+		moved = is_moved(card, host, card->parents[i]->name);
 }
 
 static void read_card(struct inv_reader *reader, const char *address, int dir)
@@ -141,7 +134,7 @@ static void read_card(struct inv_reader *reader, const char *address, int dir)
 	if (!grouped)
 		inv_not_ready(card, "its VFs have no IOMMU group, because the IOMMU is off; enable VT-d or AMD-Vi in "
 				    "the firmware, and on Intel boot with intel_iommu=on");
-	compare_records(card, reader);
+	compare_records(card, reader->host);
 	for (size_t i = 1; name; i++) {
 		offer_name(inv, card, name);
 		name = query->name(query->arg, card, i);

@@ -32,22 +32,19 @@ int inv_read_class(int dir)
 /* Vendor, model, board and class in one attribute: "pci:v000010DEd00001EB8sv000010DEsd000012A2bc03sc02i00". */
 static bool read_modalias(char ids[4][5], int *class, int dir)
 {
-	static const char *const keys[] = { "pci:v0000", "d0000", "sv0000", "sd0000" };
-	char text[256], *at = text;
+	char text[256];
 	unsigned int base;
+	int n = 0;
 
-	if (sys_read(dir, "modalias", text, sizeof(text)) <= 0)
-		return false;
-	for (int i = 0; i < 4 && strncmp(at, keys[i], strlen(keys[i])) == 0; i++) {
-		at += strlen(keys[i]);
-		if (strspn(at, "0123456789ABCDEF") < 4)
-			break;
-		for (int digit = 0; digit < 4; digit++)
-			ids[i][digit] = (char)tolower((unsigned char)*at++);
-	}
-	if (sscanf(at, "bc%2x", &base) == 1)
+	if (sys_read(dir, "modalias", text, sizeof(text)) > 0)
+		n = sscanf(text, "pci:v0000%4[0-9A-F]d0000%4[0-9A-F]sv0000%4[0-9A-F]sd0000%4[0-9A-F]bc%2x", ids[0],
+			   ids[1], ids[2], ids[3], &base);
+	for (int i = 0; i < 4 && i < n; i++)
+		for (char *c = ids[i]; *c; c++)
+			*c = (char)tolower((unsigned char)*c);
+	if (n == 5)
 		*class = (int)base;
-	return *ids[0] && *ids[1];
+	return n >= 2;
 }
 
 /* Guests share these accelerators like GPUs. Others are NPUs, FPGAs, and compression, crypto or network engines. */
@@ -192,16 +189,12 @@ int inv_read_cards(struct inv_reader *reader, const char *path,
 	return r;
 }
 
-static unsigned digit(char c)
-{
-	return (unsigned)(isdigit((unsigned char)c) ? c - '0' : c - 'a' + 10);
-}
-
 unsigned inv_routing_id(const char *address)
 {
-	const char *s = address + strlen(address) - strlen("bb:ss.f");
+	unsigned bus = 0, slot = 0, function = 0;
 
-	return digit(s[0]) << 12 | digit(s[1]) << 8 | digit(s[3]) << 7 | digit(s[4]) << 3 | digit(s[6]);
+	sscanf(address + strlen(address) - strlen("bb:ss.f"), "%x:%x.%x", &bus, &slot, &function);
+	return bus << 8 | slot << 3 | function;
 }
 
 /* Can the card have this VF? Its address follows from the card's address, even if the VF is not enabled. */
