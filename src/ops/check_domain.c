@@ -12,8 +12,8 @@
 #include "ops/preview.h"
 #include "plan/capacity.h"
 #include "survey/hostdev_filter.h"
-#include "survey/missing_vgpus.h"
 #include "survey/remark.h"
+#include "survey/running.h"
 #include "base/text.h"
 
 #define DEFINED LIBVIRT_ETC "/qemu"
@@ -161,13 +161,13 @@ static bool look_at_definition(struct check *check, const struct libvirt_file *f
 	return marked;
 }
 
-static void report_missing_vgpu(struct check *check, const struct missing_vgpu *l)
+static void report_missing_vgpu(void *arg, const struct missing_vgpu *l)
 {
-	char path[sizeof(DEFINED) + MISSING_NAME_SIZE + 8];
+	struct check *check = arg;
+	autofree char *path = mem_format("%s/%s.xml", DEFINED, l->name);
 	const char *fix = "the next start adds it; ignore this if it is intended";
 
-	snprintf(path, sizeof(path), "%s/%s.xml", DEFINED, l->name);
-	if (!*l->id) {
+	if (!l->id) {
 		check_warn(check_at_path(check, path), "hard-reboot the instance",
 			   "domain %s runs without a vGPU, but domain %s, an instance of the same flavor, has one",
 			   l->name, l->like);
@@ -185,8 +185,7 @@ static void report_missing_vgpu(struct check *check, const struct missing_vgpu *
 
 void check_domains(struct check *check)
 {
-	size_t found = 0, noted = check->n, n;
-	autofree struct missing_vgpu *missing = NULL;
+	size_t found = 0, noted = check->n;
 
 	for (EACH(const struct libvirt_file *, file, check->disk->list, check->disk->n))
 		if (!file->runs)
@@ -194,7 +193,5 @@ void check_domains(struct check *check)
 	if (found && check->n == noted)
 		check_pass(check_at_path(check, DEFINED), "metadata of %zu definition%s valid", found,
 			   found == 1 ? "" : "s");
-	missing_vgpus(&missing, &n, check->disk, check->host, check->config, check->leases);
-	for (size_t i = 0; i < n; i++)
-		report_missing_vgpu(check, &missing[i]);
+	running_missing(check->disk, check->host, check->config, check->leases, report_missing_vgpu, check);
 }

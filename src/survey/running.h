@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The domains that libvirt runs, and the vGPUs that they have, by its status files, which it writes anew at every
- * change. libvirt itself does not answer while a hook or a QEMU keeps it busy.
+ * The domains that libvirt runs, the vGPUs that they have, and those that are missing, by its status files, which it
+ * writes anew at every change. libvirt itself does not answer while a hook or a QEMU keeps it busy.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "config/config.h"
 #include "domain/domxml.h"
 #include "host/libvirt_files.h"
+#include "state/lease_store.h"
 
 struct running_domain {
 	struct libvirt_file live; /* its status file, with the text of the <domain> */
@@ -30,8 +32,29 @@ struct running {
 void running_read(struct running *running, const struct libvirt_files *disk);
 void running_free(struct running *running);
 
-/* Narrows the text of a status file to its <domain>, the domain's live XML. False: there is none. */
-bool running_narrow(struct libvirt_file *status);
-
 /* NULL: it does not run, or `running` is NULL. */
 const struct running_domain *running_find(const struct running *running, const char *uuid);
+
+/* A vGPU that is missing from a running domain. The texts last as long as the call that reports it. */
+struct missing_vgpu {
+	const char *name; /* of the domain */
+	const char *uuid; /* of the domain */
+	const char *id;   /* of the vGPU; NULL: not known */
+	const char *like; /* if the ID is not known: a Nova instance of the same flavor that has a vGPU */
+	bool nova;        /* the domain is an instance of Nova */
+	bool suspended;   /* 'vgpu-lease suspend' detached it, and 'vgpu-lease resume' attaches it */
+};
+
+typedef void missing_say(void *arg, const struct missing_vgpu *missing);
+
+/*
+ * Reports each vGPU of a running domain's definition or suspend record that the domain does not have. `config` NULL:
+ * PCI devices count only if the metadata names them.
+ *
+ * If Nova reverts a resize, the definition can lose the vGPU as well. The loss shows only if another instance of the
+ * same flavor has a vGPU. After a migration, the vGPUs of a domain can have other UUIDs than in its definition; if the
+ * number is the same, none is missing. A vGPU that was attached only to the definition, or detached only from the
+ * guest, counts as missing.
+ */
+void running_missing(const struct libvirt_files *disk, const struct host *host, const struct config *config,
+		     const struct leases *leases, missing_say *say, void *arg);
