@@ -72,14 +72,11 @@ static void read_vf(struct inventory *inv, struct inv_pgpu *pgpu, int card, size
 static void read_groups(const struct inv_reader *reader, size_t first, const char *card)
 {
 	struct inv_parent **parents = reader->inv->parents;
-	char path[VGPU_PATH_SIZE];
-	struct err ignored;
 	bool alone = false;
 
 	for (size_t i = first; i < reader->inv->nparents && !alone; i++) {
-		if (inventory_path(path, parents[i]->name, "", &ignored) < 0)
-			continue;
-		autoclose int vf = sys_dir(reader->host->root, path);
+		autoclose int vf = inventory_open(reader->host, parents[i]->name);
+
 		alone = vf >= 0 && inv_read_iommu_group(parents[i], vf, card);
 	}
 }
@@ -161,10 +158,10 @@ static void add_card(struct variants *all, struct inv_pgpu *pgpu)
 }
 
 /*
- * The number of framebuffer sizes among the list's time-sliced types; 2: more than one. A card with a vGPU lists types
- * of one size only. In MIG mode even an empty card lists only types of its GPU instances.
+ * Do the list's time-sliced types have more than one framebuffer size? A card with a vGPU lists types of one size only.
+ * In MIG mode even an empty card lists only types of its GPU instances.
  */
-static int sizes_of(const struct typelist *list)
+static bool has_sizes(const struct typelist *list)
 {
 	int size = 0, slices;
 
@@ -174,10 +171,10 @@ static int sizes_of(const struct typelist *list)
 		if (mib <= 0 || slices)
 			continue;
 		if (size && mib != size)
-			return 2;
+			return true;
 		size = mib;
 	}
-	return size != 0;
+	return false;
 }
 
 static bool is_same_model(const struct inv_pgpu *a, const struct inv_pgpu *b)
@@ -187,60 +184,60 @@ static bool is_same_model(const struct inv_pgpu *a, const struct inv_pgpu *b)
 }
 
 /*
- * Does an empty card of this model list all types of the driver, apart from MIG-backed ones? A list of one size does
- * not count, because the card may have received a vGPU after its VFs were read.
+ * Adds the types that the cards of the model list now. True if an empty card lists all types of the driver, apart from
+ * MIG-backed ones. A list of one size does not count: the card may have received a vGPU after its VFs were read.
  */
-static bool is_seen_whole(const struct variants *all, const struct inv_pgpu *pgpu)
+static bool add_listed(struct typelist *listed, const struct variants *all, const struct inv_pgpu *model)
 {
-	for (EACH(const struct variant *, card, all->cards, all->n))
-		if (is_same_model(card->pgpu, pgpu) && !inventory_next_on(all->reader->inv, card->pgpu, NULL) &&
-		    sizes_of(&card->list) > 1)
-			return true;
-	return false;
-}
+	bool seen_whole = false;
 
-/* Adds the model's recorded types; only MIG-backed ones, if an empty card lists all others. */
-static void recall(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct typelist *memory, bool seen_whole)
-{
-	int slices;
-
-	for (size_t i = 0; i < memory->n; i++) {
-		typelist_framebuffer(memory->items[i].name, &slices);
-		if (!seen_whole || slices)
-			add_type(reader->inv, pgpu, memory->items[i].type, memory->items[i].name);
-	}
-}
-
-/* Adds the types that the cards of the model list now. */
-static void add_listed(const struct variants *all, struct inv_pgpu *pgpu, const struct typelist *memory)
-{
 	for (EACH(const struct variant *, card, all->cards, all->n)) {
-		const struct typelist_item *listed = card->list.items;
-
-		for (size_t i = 0; listed && i < card->list.n && is_same_model(card->pgpu, pgpu); i++) {
-			const struct typelist_item *known = typelist_find(memory, listed[i].type);
-
-			pgpu->types_new |= !known || strcmp(known->name, listed[i].name) != 0;
-			add_type(all->reader->inv, pgpu, listed[i].type, listed[i].name);
-		}
+		if (!is_same_model(card->pgpu, model))
+			continue;
+		seen_whole |= !inventory_next_on(all->reader->inv, card->pgpu, NULL) && has_sizes(&card->list);
+		for (size_t i = 0; i < card->list.n; i++)
+			typelist_add(listed, card->list.items[i].type, card->list.items[i].name);
 	}
+	return seen_whole;
 }
 
-/* Adds all known types of a model: the recorded types, those that its cards list, and those of existing vGPUs. */
+static bool differ(const struct typelist *a, const struct typelist *b)
+{
+	bool differs = a->n != b->n || a->whole != b->whole;
+
+	for (size_t i = 0; i < a->n && !differs; i++) {
+		const struct typelist_item *other = typelist_find(b, a->items[i].type);
+
+		differs = !other || strcmp(a->items[i].name, other->name) != 0;
+	}
+	return differs;
+}
+
+/*
+ * Adds all known types of a model: the recorded types (only MIG-backed ones, if an empty card lists all others), those
+ * that its cards list, and those of existing vGPUs.
+ */
 static void add_types(const struct variants *all, const struct variant *card)
 {
 	struct inventory *inv = all->reader->inv;
 	struct inv_pgpu *pgpu = card->pgpu;
-	struct typelist memory = { 0 };
-	bool seen_whole = is_seen_whole(all, pgpu);
+	struct typelist listed = { 0 }, record = { 0 }, known = { 0 };
+	bool seen_whole = add_listed(&listed, all, pgpu);
+	int slices;
 
-	typelist_recall(&memory, all->reader->host, card->key);
-	recall(all->reader, pgpu, &memory, seen_whole);
-	pgpu->types_whole = memory.whole || seen_whole;
-	add_listed(all, pgpu, &memory);
-	pgpu->types_new |= pgpu->types_whole && !memory.whole;
-	for (size_t i = 0; i < memory.n; i++)
-		pgpu->types_new |= !inventory_type_on(inv, pgpu, memory.items[i].type);
+	typelist_recall(&record, all->reader->host, card->key);
+	for (size_t i = 0; i < record.n; i++) {
+		typelist_framebuffer(record.items[i].name, &slices);
+		if (!seen_whole || slices)
+			typelist_add(&known, record.items[i].type, record.items[i].name);
+	}
+	for (size_t i = 0; i < listed.n; i++)
+		typelist_add(&known, listed.items[i].type, listed.items[i].name);
+	known.whole = record.whole || seen_whole;
+	for (size_t i = 0; i < known.n; i++)
+		add_type(inv, pgpu, known.items[i].type, known.items[i].name);
+	pgpu->types_whole = known.whole;
+	pgpu->types_new = differ(&known, &record);
 	pgpu->types_hid = !pgpu->types_whole && inventory_next_on(inv, pgpu, NULL);
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, pgpu, d));)
 		add_type(inv, pgpu, d->vgpu.type, NULL);

@@ -189,6 +189,15 @@ int inventory_path(char path[VGPU_PATH_SIZE], const char *id, const char *behind
 	return 0;
 }
 
+int inventory_open(const struct host *host, const char *id)
+{
+	char path[VGPU_PATH_SIZE];
+	struct err ignored;
+	int r = inventory_path(path, id, "", &ignored);
+
+	return r < 0 ? r : sys_dir(host->root, path);
+}
+
 const struct inv_device *inventory_device(const struct inventory *inv, const char *id)
 {
 	return inv->ndevices ? bsearch(id, inv->devices, inv->ndevices, sizeof(*inv->devices), text_order) : NULL;

@@ -264,6 +264,9 @@ const char *inventory_offered(const struct inv_pgpu *card);
 enum { VGPU_PATH_SIZE = ID_SIZE + 72 };
 int inventory_path(char path[VGPU_PATH_SIZE], const char *id, const char *behind, struct err *err);
 
+/* Opens the directory of a vGPU or of another PCI device. */
+int inventory_open(const struct host *host, const char *id);
+
 /*
  * When the device was created, CLOCK_MONOTONIC ms; 0: not known. The time is too late if the kernel has evicted the
  * directory's inode since, and shifts with the wall clock.

@@ -99,25 +99,13 @@ static bool is_going(int dir)
 	return !sys_exists(dir, "physfn") && sys_exists(dir, "sriov_vf_msix_count");
 }
 
-/* Opens the directory of the PCI device at this address. Negative: invalid address, or no such device. */
-static int open_card(const struct host *host, const char *address)
-{
-	char path[64], pci[PCI_SIZE];
-
-	if (!pci_parse(pci, address) || strcmp(pci, address) != 0)
-		return -EINVAL;
-	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s", pci);
-	return sys_dir(host->root, path);
-}
-
 bool inventory_physfn(const struct host *host, const char *address, char physfn[PCI_SIZE])
 {
-	char path[64], pci[PCI_SIZE], base[PCI_SIZE];
+	char path[VGPU_PATH_SIZE], base[PCI_SIZE];
+	struct err ignored;
 
-	if (!pci_parse(pci, address))
-		return false;
-	snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/physfn", pci);
-	return sys_link(host->root, path, base, sizeof(base)) == 0 && pci_parse(physfn, base);
+	return inventory_path(path, address, "/physfn", &ignored) == 0 &&
+	       sys_link(host->root, path, base, sizeof(base)) == 0 && pci_parse(physfn, base);
 }
 
 static void add_card(const struct host *host, const char *vf, char (**cards)[PCI_SIZE], size_t *n)
@@ -181,7 +169,7 @@ int inv_read_cards(struct inv_reader *reader, const char *path,
 		if (inventory_pgpu(inv, address) || inv_find_parent(inv->parents, sorted, address) ||
 		    (d && sys_link(sys_list_fd(d), first, vf, sizeof(vf)) < 0))
 			continue;
-		autoclose int dir = open_card(reader->host, address);
+		autoclose int dir = inventory_open(reader->host, address);
 		if (dir >= 0)
 			read(reader, address, dir);
 	}
@@ -234,21 +222,21 @@ bool inventory_absent_vf(const struct host *host, const char *address, char phys
 
 bool inventory_exists(const struct host *host, const char *address)
 {
-	autoclose int dir = open_card(host, address);
+	autoclose int dir = inventory_open(host, address);
 
 	return dir >= 0;
 }
 
 bool inventory_takes_type(const struct host *host, const char *address)
 {
-	autoclose int dir = open_card(host, address);
+	autoclose int dir = inventory_open(host, address);
 
 	return dir >= 0 && sys_exists(dir, "nvidia/current_vgpu_type");
 }
 
 bool inventory_vf_going(const struct host *host, const char *address)
 {
-	autoclose int dir = open_card(host, address);
+	autoclose int dir = inventory_open(host, address);
 
 	return dir >= 0 && is_going(dir);
 }
@@ -261,7 +249,7 @@ static bool is_given(int dir, char *driver, size_t size)
 
 bool inventory_is_given(const struct host *host, const char *address)
 {
-	autoclose int dir = open_card(host, address);
+	autoclose int dir = inventory_open(host, address);
 	char driver[64];
 
 	return dir >= 0 && is_given(dir, driver, sizeof(driver));
@@ -272,7 +260,7 @@ bool inventory_read_card(const struct host *host, const char *address, struct in
 	*card = (struct inv_pgpu){ .numa = UNKNOWN };
 	if (!pci_parse(card->address, address))
 		return false;
-	autoclose int dir = open_card(host, card->address);
+	autoclose int dir = inventory_open(host, card->address);
 	if (dir < 0)
 		return false;
 	inv_read_card(card, dir);
@@ -344,16 +332,15 @@ void inventory_explain_card(const struct host *host, const char *address, bool p
 				 : "no such parent in /sys/class/mdev_bus; check that its driver is loaded");
 		return;
 	}
-	autoclose int dir = open_card(host, pci);
-	int code = errno;
+	autoclose int dir = inventory_open(host, pci);
 
 	card = inv_new_pgpu(FW_MDEV, pci);
 	inv_read_card(&card, dir);
-	autoclose int pf = dir < 0 && inventory_absent_vf(host, pci, physfn) ? open_card(host, physfn) : -1;
+	autoclose int pf = dir < 0 && inventory_absent_vf(host, pci, physfn) ? inventory_open(host, physfn) : -1;
 	if (pf >= 0)
 		explain_vfs(&card, host, physfn, pf);
 	else if (dir < 0)
-		inv_not_ready(&card, "%s", code == ENOENT ? "no PCI device has this address" : err_describe(code));
+		inv_not_ready(&card, "%s", dir == -ENOENT ? "no PCI device has this address" : err_describe(-dir));
 	else if (is_going(dir))
 		inv_not_ready(&card, "it is being disabled, but a guest still has it; shut down that guest");
 	else if (plain)

@@ -142,9 +142,8 @@ static bool has_cdev(const struct host *host, int device)
 /* Returns what is missing; NULL: VFIO has a node for the device. */
 static const char *node_missing(const struct host *host, const struct vgpu_ref *vgpu)
 {
-	char path[VGPU_PATH_SIZE], group[32];
-	struct err ignored;
-	autoclose int device = inventory_path(path, vgpu->id, "", &ignored) < 0 ? -1 : sys_dir(host->root, path);
+	char group[32];
+	autoclose int device = inventory_open(host, vgpu->id);
 	bool grouped = sys_link(device, "iommu_group", group, sizeof(group)) == 0;
 
 	if ((grouped && has_node(host, "dev/vfio", group)) || has_cdev(host, device))

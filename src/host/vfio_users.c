@@ -441,9 +441,7 @@ int vfio_users_open(const struct vfio_users *users, const struct host *host, con
 bool vfio_users_render(const struct vfio_users *users, const struct host *host, const char *vf)
 {
 	struct question q = { .users = users };
-	char path[VGPU_PATH_SIZE];
-	struct err ignored;
-	autoclose int device = inventory_path(path, vf, "", &ignored) < 0 ? -1 : sys_dir(host->root, path);
+	autoclose int device = inventory_open(host, vf);
 
 	return device >= 0 && find_nodes(&q, device, "drm", "renderD") == 1;
 }
