@@ -214,18 +214,16 @@ const struct inv_device *inventory_next_on(const struct inventory *inv, const st
 
 enum presence inventory_presence(const struct inventory *inv, const struct host *host, const struct vgpu_ref *vgpu)
 {
-	const struct inv_parent *parent;
 	char card[PCI_SIZE];
+	int r;
 
 	if (vgpu->framework == FW_VF)
 		return inventory_physfn(host, vgpu->id, card) || inventory_vf_going(host, vgpu->id) ? PRESENT : ABSENT;
 	if (inventory_device(inv, vgpu->id))
 		return PRESENT;
-	if (!(inv->frameworks & 1U << vgpu->framework))
-		return PRESENCE_UNKNOWN;
-	/* Only a VF can be unread: the mdev bus lists all mdevs without asking a driver. */
-	parent = inventory_parent(inv, vgpu->id);
-	return parent && parent->unread ? PRESENCE_UNKNOWN : ABSENT;
+	/* It may have been created since, or the type of its VF could not be read. */
+	r = inv->frameworks & 1U << vgpu->framework ? kernel_exists(host, vgpu) : -EAGAIN;
+	return r < 0 ? PRESENCE_UNKNOWN : r ? PRESENT : ABSENT;
 }
 
 const struct inv_type *inventory_type(const struct inventory *inv, const char *id)

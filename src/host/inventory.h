@@ -239,8 +239,9 @@ const struct inv_device *inventory_next_on(const struct inventory *inv, const st
 					   const struct inv_device *last);
 
 /*
- * Does the vGPU exist? Needs an inventory of all cards. PRESENCE_UNKNOWN: its framework, or its VF's type, was not
- * read. A plain VF is looked up on the host, because a VF outside the pool can also be leased.
+ * Does the vGPU exist? Asks the driver about a device that the inventory does not have. PRESENCE_UNKNOWN: the vGPU's
+ * framework was not read, or the driver gives no answer. A plain VF is looked up on the host, because a VF outside the
+ * pool can also be leased.
  */
 enum presence inventory_presence(const struct inventory *inv, const struct host *host, const struct vgpu_ref *vgpu);
 

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/kernel.h"
 #include "device/release.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -31,20 +30,16 @@ void survey_end(struct world *w)
 	*w = (struct world){ 0 };
 }
 
-/* Asks the driver about an unlisted device. Unknown if its framework, or an actively leased VF's card, was not read. */
+/* Unknown if the framework, or an actively leased VF's card, was not read. A plain VF is no device of its lease. */
 static enum presence presence_of(const struct world *w, const struct lease *lease)
 {
 	const struct vgpu_ref *vgpu = &lease->vgpu;
-	int r;
 
-	if (inventory_device(&w->inv, vgpu->id))
-		return PRESENT;
 	if (!(w->inv.frameworks & 1U << vgpu->framework) ||
 	    (vgpu->framework == FW_VARIANT && lease->state == LEASE_ACTIVE && survey_reads_named(w) &&
 	     !inventory_pgpu(&w->inv, vgpu->pgpu)))
 		return PRESENCE_UNKNOWN;
-	r = kernel_exists(w->host, vgpu);
-	return r < 0 ? PRESENCE_UNKNOWN : r ? PRESENT : ABSENT;
+	return vgpu->framework == FW_VF ? ABSENT : inventory_presence(&w->inv, w->host, vgpu);
 }
 
 /* Is it an expired reservation, or an interrupted creation without a device? */

@@ -78,6 +78,7 @@ static void one_fails(void)
 	struct lease lease = lease_of(GONE, "nvidia-1145", GONE, LEASE_ACTIVE, OTHER);
 	int fd = hold(VF);
 
+	lease.vgpu.framework = FW_VARIANT;
 	lease_drop(&store, VF, &err);
 	put_lease(lease);
 	sys_sleep_ms(5);
