@@ -147,23 +147,15 @@ void inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu);
 bool inv_is_free_vf(const struct inv_parent *parent);
 const struct inv_parent *inv_free_vf(const struct inv_pgpu *pgpu);
 
+/* Is this a VF that is being disabled? It has lost its link to the card, but has an attribute of VFs (Linux 5.13). */
+bool inv_is_going(int dir);
+
 /*
- * inventory_reason.c: explains why a card is not a parent. `dir` is its directory; call inv_read_card() first. False:
- * its VFs take types, or NVIDIA's driver is not bound to it, so it may not be intended for vGPUs.
+ * inventory_reason.c: explains why a GPU that no framework has read is not a parent. `dir` is its directory; call
+ * inv_read_card() first. Without `any`, false also if NVIDIA's driver is not bound to it, so that it may not be
+ * intended for vGPUs. False: it cannot have vGPUs, or its VFs take types.
  */
-bool inv_explain(struct inv_pgpu *card, const struct host *host, int dir);
-
-/* inv_explain() for a GPU with any driver. False: it cannot have vGPUs, or its VFs take types. */
-bool inv_explain_gpu(struct inv_pgpu *card, const struct host *host, int dir);
-
-/* Explains why a card with this driver, which is not the host driver of its vendor, has no vGPUs. */
-void inv_explain_driver(struct inv_pgpu *card, const char *driver);
-
-/* Explains why a card that is configured for plain VFs has none, or why a VF is not one of its card's plain VFs. */
-void inv_explain_plain(struct inv_pgpu *card, int dir);
-
-/* Reads a count within a time limit: sriov_numvfs blocks while the driver or the VFs change. 0: none, or not known. */
-long inv_read_count(const char *address, int card, const char *attribute);
+bool inv_explain_gpu(struct inv_pgpu *card, const struct host *host, int dir, bool any);
 
 /*
  * inventory_cards.c: adds all PCI devices, and as not ready the cards that no framework has read, unsorted; nothing if

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reads single PCI devices, and explains why a card is not in the inventory and what to do. */
+/* Reads single PCI devices. */
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
@@ -93,8 +93,7 @@ bool inv_read_virtfn(char out[PCI_SIZE], int card, size_t n)
 	return sys_link(card, path, base, sizeof(base)) == 0 && pci_parse(out, base) && strcmp(out, base) == 0;
 }
 
-/* Is this a VF that is being disabled? It has lost its link to the card, but has an attribute of VFs (Linux 5.13). */
-static bool is_going(int dir)
+bool inv_is_going(int dir)
 {
 	return !sys_exists(dir, "physfn") && sys_exists(dir, "sriov_vf_msix_count");
 }
@@ -238,21 +237,7 @@ bool inventory_vf_going(const struct host *host, const char *address)
 {
 	autoclose int dir = inventory_open(host, address);
 
-	return dir >= 0 && is_going(dir);
-}
-
-/* Reads the name of the card's driver. False: it is not a VFIO driver. */
-static bool is_given(int dir, char *driver, size_t size)
-{
-	return sys_link(dir, "driver", driver, size) >= 0 && strstr(driver, "vfio");
-}
-
-bool inventory_is_given(const struct host *host, const char *address)
-{
-	autoclose int dir = inventory_open(host, address);
-	char driver[64];
-
-	return dir >= 0 && is_given(dir, driver, sizeof(driver));
+	return dir >= 0 && inv_is_going(dir);
 }
 
 bool inventory_read_card(const struct host *host, const char *address, struct inv_pgpu *card)
@@ -265,89 +250,6 @@ bool inventory_read_card(const struct host *host, const char *address, struct in
 		return false;
 	inv_read_card(card, dir);
 	return true;
-}
-
-/* The kernel disables VFs in order, and waits at a VF that a guest uses; meanwhile the later VFs remain. */
-static bool vfs_are_going(const char *address, int dir)
-{
-	long total = inv_read_count(address, dir, "sriov_totalvfs");
-	char vf[PCI_SIZE];
-	long n = 0;
-
-	while (n < total && !inv_read_virtfn(vf, dir, (size_t)n))
-		n++;
-	return n > 0 && n < total;
-}
-
-void inv_explain_plain(struct inv_pgpu *card, int dir)
-{
-	autoclose int physfn = sys_dir(dir, "physfn");
-	char name[64];
-
-	if (vfs_are_going(card->address, physfn >= 0 ? physfn : dir))
-		inv_not_ready(card, "%s VFs are being disabled, but a guest still has one; shut down that guest",
-			      physfn >= 0 ? "its card's" : "its");
-	else if (sys_link(dir, "physfn", name, sizeof(name)) == 0 || sys_link(dir, "virtfn0", name, sizeof(name)) == 0)
-		inv_not_ready(card, "its VFs need a vGPU type; configure this card in [mdev_TYPE]");
-	else if (is_given(dir, name, sizeof(name)))
-		inv_explain_driver(card, name);
-	else if (inv_read_count(card->address, dir, "sriov_totalvfs") > 0)
-		inv_not_ready(card, "its VFs are not enabled; set sriov_numvfs, at each boot in the way that the "
-				    "vendor documents");
-	else
-		inv_not_ready(card, "it cannot have VFs; SR-IOV is off, or its driver does not support it");
-}
-
-/* Explains a missing VF by what prevents its card from having VFs. */
-static void explain_vfs(struct inv_pgpu *card, const struct host *host, const char *physfn, int dir)
-{
-	struct inv_pgpu pf = inv_new_pgpu(FW_MDEV, physfn);
-	bool going = vfs_are_going(physfn, dir);
-	long n;
-
-	inv_read_card(&pf, dir);
-	/* sriov_numvfs does not answer while VFs are being disabled. */
-	n = going ? 0 : inv_read_count(physfn, dir, "sriov_numvfs");
-	if (n > 0)
-		inv_not_ready(&pf, "only %ld of its %ld VFs are enabled; see sriov_numvfs", n,
-			      inv_read_count(physfn, dir, "sriov_totalvfs"));
-	else if (!going && pf.nvidia)
-		inv_explain(&pf, host, dir);
-	else
-		inv_explain_plain(&pf, dir);
-	inv_not_ready(card, "its card is %s; %s", physfn, pf.reason);
-}
-
-void inventory_explain_card(const struct host *host, const char *address, bool plain, char reason[REASON_SIZE])
-{
-	char pci[PCI_SIZE], physfn[PCI_SIZE];
-	struct inv_pgpu card;
-
-	if (!pci_parse(pci, address)) {
-		autoclose int bus = sys_dir(host->root, "sys/class/mdev_bus");
-
-		snprintf(reason, REASON_SIZE, "%s",
-			 inv_has_other_kind(bus, address)
-				 ? "its mdevs are not vGPUs (device_api is not vfio-pci)"
-				 : "no such parent in /sys/class/mdev_bus; check that its driver is loaded");
-		return;
-	}
-	autoclose int dir = inventory_open(host, pci);
-
-	card = inv_new_pgpu(FW_MDEV, pci);
-	inv_read_card(&card, dir);
-	autoclose int pf = dir < 0 && inventory_absent_vf(host, pci, physfn) ? inventory_open(host, physfn) : -1;
-	if (pf >= 0)
-		explain_vfs(&card, host, physfn, pf);
-	else if (dir < 0)
-		inv_not_ready(&card, "%s", dir == -ENOENT ? "no PCI device has this address" : err_describe(-dir));
-	else if (is_going(dir))
-		inv_not_ready(&card, "it is being disabled, but a guest still has it; shut down that guest");
-	else if (plain)
-		inv_explain_plain(&card, dir);
-	else
-		inv_explain(&card, host, dir);
-	memcpy(reason, card.reason, REASON_SIZE);
 }
 
 int inv_read_absent(struct inv_reader *reader, struct err *err)
@@ -364,16 +266,14 @@ int inv_read_absent(struct inv_reader *reader, struct err *err)
 		bool is_vf = !known && inv_find_parent(inv->parents, inv->nparents, address);
 		autoclose int dir = is_vf ? -1 : sys_dir(sys_list_fd(d), address);
 
-		if (dir < 0 || sys_exists(dir, "physfn") || is_going(dir))
+		if (dir < 0 || sys_exists(dir, "physfn") || inv_is_going(dir))
 			continue;
 		if (!known)
 			inv_read_card(&card, dir);
 		device = inv_add(&inv->pci, &inv->npci, &card, sizeof(card));
 		if (sys_read(dir, "sriov_vf_device", device->vf_device, sizeof(device->vf_device)) < 0)
 			device->vf_device[0] = '\0';
-		if (!known && card.gpu &&
-		    (reader->query->gpus ? inv_explain_gpu(&card, reader->host, dir)
-					 : inv_explain(&card, reader->host, dir)))
+		if (!known && card.gpu && inv_explain_gpu(&card, reader->host, dir, reader->query->gpus))
 			inv_add(&inv->pgpus, &inv->npgpus, &card, sizeof(card));
 	}
 	return r;

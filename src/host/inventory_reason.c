@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Why a card or a VF is not a parent: the step that is missing (driver, SR-IOV, VFs, their driver, types). */
+/* Why a card or a VF is not in the inventory: the step that is missing (driver, SR-IOV, VFs, their driver, types). */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,8 @@ enum { DRIVER_SIZE = 64 };
 /* Only the vGPU host driver has this module, not the drivers for guests or bare metal. */
 #define VGPU_MODULE "sys/module/nvidia_vgpu_vfio"
 
-long inv_read_count(const char *address, int card, const char *attribute)
+/* Reads a count within a time limit: sriov_numvfs blocks while the driver or the VFs change. 0: none, or not known. */
+static long read_count(const char *address, int card, const char *attribute)
 {
 	char text[16];
 	long n;
@@ -57,7 +59,8 @@ static void explain_no_driver(struct inv_pgpu *card, const struct host *host)
 		inv_not_ready(card, "no driver is bound to it; load the vGPU host driver");
 }
 
-void inv_explain_driver(struct inv_pgpu *card, const char *driver)
+/* Explains why a card with this driver, which is not the host driver of its vendor, has no vGPUs. */
+static void explain_driver(struct inv_pgpu *card, const char *driver)
 {
 	if (strcmp(driver, "i915") == 0 && has_gvtg(card))
 		inv_not_ready(card, "its driver has registered no mdev types; load kvmgt with i915.enable_gvt=1");
@@ -116,8 +119,8 @@ static void explain_nvidia(struct inv_pgpu *card, const struct host *host, int d
 {
 	bool has_sriov = sys_exists(dir, "sriov_totalvfs"), can_have;
 
-	card->nvfs = (int)inv_read_count(card->address, dir, "sriov_numvfs");
-	can_have = has_sriov && !is_turing(card->device) && inv_read_count(card->address, dir, "sriov_totalvfs") > 0;
+	card->nvfs = (int)read_count(card->address, dir, "sriov_numvfs");
+	can_have = has_sriov && !is_turing(card->device) && read_count(card->address, dir, "sriov_totalvfs") > 0;
 	card->sriov = card->nvfs > 0 || can_have;
 	/* Without the module, no other step helps. */
 	if (!sys_exists(host->root, VGPU_MODULE))
@@ -137,7 +140,11 @@ static void explain_nvidia(struct inv_pgpu *card, const struct host *host, int d
 		explain_no_types(card, host);
 }
 
-bool inv_explain(struct inv_pgpu *card, const struct host *host, int dir)
+/*
+ * Explains why a card is not a parent. False: its VFs take types, or NVIDIA's driver is not bound to it, so it may not
+ * be intended for vGPUs.
+ */
+static bool explain(struct inv_pgpu *card, const struct host *host, int dir)
 {
 	bool is_vf = sys_exists(dir, "physfn");
 	char driver[DRIVER_SIZE];
@@ -152,7 +159,7 @@ bool inv_explain(struct inv_pgpu *card, const struct host *host, int dir)
 	if (!*driver)
 		explain_no_driver(card, host);
 	else if (strcmp(driver, "nvidia") != 0)
-		inv_explain_driver(card, driver);
+		explain_driver(card, driver);
 	else if (is_vf)
 		explain_no_types(card, host);
 	else
@@ -171,13 +178,61 @@ void inventory_no_offer(const struct inv_pgpu *card, char reason[REASON_SIZE])
 		text_copy(reason, REASON_SIZE, "its driver offers no vGPU of any type now; see dmesg");
 }
 
-bool inv_explain_gpu(struct inv_pgpu *card, const struct host *host, int dir)
+/* Reads the name of the card's driver. False: it is not a VFIO driver. */
+static bool is_given(int dir, char *driver, size_t size)
+{
+	return sys_link(dir, "driver", driver, size) >= 0 && strstr(driver, "vfio");
+}
+
+bool inventory_is_given(const struct host *host, const char *address)
+{
+	autoclose int dir = inventory_open(host, address);
+	char driver[64];
+
+	return dir >= 0 && is_given(dir, driver, sizeof(driver));
+}
+
+/* The kernel disables VFs in order, and waits at a VF that a guest uses; meanwhile the later VFs remain. */
+static bool vfs_are_going(const char *address, int dir)
+{
+	long total = read_count(address, dir, "sriov_totalvfs");
+	char vf[PCI_SIZE];
+	long n = 0;
+
+	while (n < total && !inv_read_virtfn(vf, dir, (size_t)n))
+		n++;
+	return n > 0 && n < total;
+}
+
+/* Explains why a card that is configured for plain VFs has none, or why a VF is not one of its card's plain VFs. */
+static void explain_plain(struct inv_pgpu *card, int dir)
+{
+	autoclose int physfn = sys_dir(dir, "physfn");
+	char name[64];
+
+	if (vfs_are_going(card->address, physfn >= 0 ? physfn : dir))
+		inv_not_ready(card, "%s VFs are being disabled, but a guest still has one; shut down that guest",
+			      physfn >= 0 ? "its card's" : "its");
+	else if (sys_link(dir, "physfn", name, sizeof(name)) == 0 || sys_link(dir, "virtfn0", name, sizeof(name)) == 0)
+		inv_not_ready(card, "its VFs need a vGPU type; configure this card in [mdev_TYPE]");
+	else if (is_given(dir, name, sizeof(name)))
+		explain_driver(card, name);
+	else if (read_count(card->address, dir, "sriov_totalvfs") > 0)
+		inv_not_ready(card, "its VFs are not enabled; set sriov_numvfs, at each boot in the way that the "
+				    "vendor documents");
+	else
+		inv_not_ready(card, "it cannot have VFs; SR-IOV is off, or its driver does not support it");
+}
+
+bool inv_explain_gpu(struct inv_pgpu *card, const struct host *host, int dir, bool any)
 {
 	bool amd = strcmp(card->vendor, "1002") == 0, has_sriov = sys_exists(dir, "sriov_totalvfs");
 	char driver[DRIVER_SIZE];
 
+	if (!any)
+		return explain(card, host, dir);
 	if (card->nvidia) {
-		inv_explain(card, host, dir);
+		explain(card, host, dir);
 		return !sys_exists(dir, "virtfn0/nvidia/current_vgpu_type");
 	}
 	if (!amd && strcmp(card->vendor, "8086") != 0)
@@ -186,15 +241,67 @@ bool inv_explain_gpu(struct inv_pgpu *card, const struct host *host, int dir)
 	if (!has_sriov && (amd ? inv_read_class(dir) != PCI_ACCELERATOR : !has_gvtg(card)))
 		return false;
 	if (sys_link(dir, "driver", driver, sizeof(driver)) < 0 || (!amd && !has_sriov)) {
-		inv_explain(card, host, dir);
+		explain(card, host, dir);
 		return true;
 	}
 	card->framework = FW_VF;
 	card->sriov = has_sriov;
-	card->nvfs = (int)inv_read_count(card->address, dir, "sriov_numvfs");
+	card->nvfs = (int)read_count(card->address, dir, "sriov_numvfs");
 	if (card->nvfs > 0)
 		inv_not_ready(card, "its VFs are plain ones; name it in [vf_NAME]");
 	else
-		inv_explain_plain(card, dir);
+		explain_plain(card, dir);
 	return true;
+}
+
+/* Explains a missing VF by what prevents its card from having VFs. */
+static void explain_vfs(struct inv_pgpu *card, const struct host *host, const char *physfn, int dir)
+{
+	struct inv_pgpu pf = inv_new_pgpu(FW_MDEV, physfn);
+	bool going = vfs_are_going(physfn, dir);
+	long n;
+
+	inv_read_card(&pf, dir);
+	/* sriov_numvfs does not answer while VFs are being disabled. */
+	n = going ? 0 : read_count(physfn, dir, "sriov_numvfs");
+	if (n > 0)
+		inv_not_ready(&pf, "only %ld of its %ld VFs are enabled; see sriov_numvfs", n,
+			      read_count(physfn, dir, "sriov_totalvfs"));
+	else if (!going && pf.nvidia)
+		explain(&pf, host, dir);
+	else
+		explain_plain(&pf, dir);
+	inv_not_ready(card, "its card is %s; %s", physfn, pf.reason);
+}
+
+void inventory_explain_card(const struct host *host, const char *address, bool plain, char reason[REASON_SIZE])
+{
+	char pci[PCI_SIZE], physfn[PCI_SIZE];
+	struct inv_pgpu card;
+
+	if (!pci_parse(pci, address)) {
+		autoclose int bus = sys_dir(host->root, "sys/class/mdev_bus");
+
+		snprintf(reason, REASON_SIZE, "%s",
+			 inv_has_other_kind(bus, address)
+				 ? "its mdevs are not vGPUs (device_api is not vfio-pci)"
+				 : "no such parent in /sys/class/mdev_bus; check that its driver is loaded");
+		return;
+	}
+	autoclose int dir = inventory_open(host, pci);
+
+	card = inv_new_pgpu(FW_MDEV, pci);
+	inv_read_card(&card, dir);
+	autoclose int pf = dir < 0 && inventory_absent_vf(host, pci, physfn) ? inventory_open(host, physfn) : -1;
+	if (pf >= 0)
+		explain_vfs(&card, host, physfn, pf);
+	else if (dir < 0)
+		inv_not_ready(&card, "%s", dir == -ENOENT ? "no PCI device has this address" : err_describe(-dir));
+	else if (inv_is_going(dir))
+		inv_not_ready(&card, "it is being disabled, but a guest still has it; shut down that guest");
+	else if (plain)
+		explain_plain(&card, dir);
+	else
+		explain(&card, host, dir);
+	memcpy(reason, card.reason, REASON_SIZE);
 }
