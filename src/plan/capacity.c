@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "internal.h"
 
-/* Is MIG mode on? 1, 0 or UNKNOWN. The mode is that of the whole card, so one device or offered type shows it. */
+/* Is MIG mode on? 1, 0 or UNKNOWN. The whole card has one mode, so one device or offered type shows it. */
 static int mig_mode(const struct inventory *inv, const struct inv_pgpu *card)
 {
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, card, d));) {
@@ -46,14 +46,14 @@ struct card_load {
 	int pending;           /* leases whose device is not in the kernel yet */
 	int of_type;           /* devices and pending leases of the requested type */
 	double cost;           /* how many instances of the requested type the pending leases take up */
-	double used_mib;       /* framebuffer of both; an unknown size counts as that of the requested type */
+	double used_mib;       /* framebuffer of devices and leases; an unknown size counts as the requested type's */
 	bool in_flight;        /* a creation or release is in progress */
 	char other[TYPE_SIZE]; /* a type with another framebuffer size; "" none */
 	int other_mib;
 	char beside[TYPE_SIZE]; /* another type on the card; "" none */
 	int nbeside;            /* number of vGPUs of other types */
-	bool leased_beside;     /* one of them has a lease, so it stays */
-	int first_mib;          /* framebuffer of a device in the kernel; 0 none */
+	bool leased_beside;     /* a vGPU of another type has a lease, so it stays */
+	int first_mib;          /* framebuffer of a device in the kernel; 0: none known */
 	bool kept;              /* retype cannot remove a device of another type */
 	bool preset;            /* a device of another type was not made for a guest, but retype can remove it */
 	bool elsewhere;         /* a VF that is not configured for the type has another type; retype keeps it */
@@ -168,7 +168,7 @@ static double share_of(const struct card_load *load, const struct asked *asked, 
 	return all + asked->available > 0 ? (double)all / (all + asked->available) : 0;
 }
 
-/* Limits the capacity to `left` more vGPUs. The first limit that leaves none sets the reason. */
+/* Limits the capacity to `left` more vGPUs. The first `left` of 0 or less sets the reason. */
 __attribute__((format(printf, 4, 5))) static void bound(struct capacity *space, int left, enum cause cause,
 							const char *fmt, ...)
 {
@@ -217,8 +217,8 @@ static void explain_no_instance(struct capacity *space, const struct inventory *
 }
 
 /*
- * Suggests a retype command that removes the vGPUs of other types. If one of them cannot be removed, or was not made
- * for a guest, suggests the dry run that shows why, or lists them.
+ * Suggests a retype command that removes the vGPUs of other types; or its dry run, which shows why a vGPU cannot be
+ * removed, or lists the vGPUs if one was not made for a guest.
  */
 static void advise_retype(struct capacity *space, const struct card_load *load, const struct asked *asked)
 {
@@ -270,7 +270,7 @@ static void explain_none(struct capacity *space, const struct card_load *load, c
 	}
 }
 
-/* How many vGPUs fit beside vGPUs of other sizes; at least one if one is offered and no lease is pending. */
+/* How many vGPUs fit beside vGPUs of other sizes; at least 1 if the driver offers one and no lease is pending. */
 static int fit_between(const struct card_load *load, double whole, const struct inv_type *type, int available)
 {
 	int left = (int)((whole - load->used_mib) / type->framebuffer_mib);

@@ -19,8 +19,8 @@
 #include "model/lease.h"
 
 struct fate {
-	bool goes; /* the lease may be released, or the orphan removed */
-	bool free; /* of a device: nobody has, names or starts it; only its age, origin or `reclaim` keeps it */
+	bool goes;             /* the lease may be released, or the orphan removed */
+	bool free;             /* device: no domain, open file or mdevctl keeps it, only its age, origin or `reclaim` */
 	char why[REASON_SIZE]; /* the reason, whether it goes or stays */
 	int64_t due_ms;        /* when it may go if only its age keeps it; FATE_KEPT; 0: unknown */
 	int64_t again_ms;      /* for a lease that stays: when to judge it again; 0: not before an event */
@@ -35,7 +35,7 @@ struct lease_facts {
 	const struct policy *policy;
 	int64_t now_ms;
 	int64_t looked_ms;    /* when the facts were read, or earlier; the facts say nothing about a newer lease */
-	enum presence exists; /* the device */
+	enum presence exists; /* whether the device exists */
 	const char *unseen;   /* why `exists` is not known */
 	const char *open;     /* which process has the device open, or why that is not known */
 	bool runs;            /* the domain runs */
@@ -71,10 +71,10 @@ struct attached_facts {
 	const struct lease *lease; /* NULL: none */
 	const char *domain;        /* the domain's UUID */
 	int64_t now_ms, grace_ms;  /* a lease younger than grace_ms may just be changing */
-	int64_t looked_ms;         /* before libvirt's status files were read */
+	int64_t looked_ms;         /* when libvirt's status files were read, or earlier */
 	bool settled;              /* the domain is not being started, migrated or stopped */
 	bool exists;               /* in the kernel, with a type */
-	int open;                  /* 1: a process has it open; 0: none; negative: not known */
+	int open;                  /* 1: a process has it open; 0: no process has; negative: not known */
 	bool at_work;              /* a process works on the lease */
 };
 

@@ -9,14 +9,14 @@
 #include "plan/capacity.h"
 
 struct planner {
-	struct world *world; /* its leases are a copy, to which each step adds one, in place of what it replaces */
+	struct world *world; /* its leases are a copy, in which each step adds or replaces its vGPU's lease */
 	struct plan *plan;
 
 	/* The current request. */
 	size_t req;
 	struct resolved_request narrowed;  /* a copy, with the types that the pool and the source host allow */
 	struct resolved_request *resolved; /* points to `narrowed` */
-	struct step *step;                 /* its result */
+	struct step *step;                 /* the step for the request */
 	int over_quota;                    /* how many leases must be removed before the request is within the quota */
 	const struct inv_parent *only;     /* the only permitted VF; NULL: any VF */
 };
@@ -32,12 +32,12 @@ struct capacity_vfs {
 	char why[REASON_SIZE];         /* why the IOMMU group of an unused VF is not free; "" none */
 };
 
-/* Does this lease take up capacity that the query asks for? */
+/* Does this lease count in the query? */
 bool capacity_counts(const struct capacity_query *query, const struct lease *lease);
 
 struct capacity_vfs capacity_vfs(const struct capacity_query *query, const struct inv_pgpu *card, const char *type);
 
-/* The capacity query for the request; leases of `id` do not count. */
+/* The capacity query for the request and device `id`. */
 static inline struct capacity_query plan_query(const struct planner *p, const char *id)
 {
 	return (struct capacity_query){ .world = p->world, .resolved = p->resolved, .id = id };
@@ -50,8 +50,8 @@ static inline const char *plan_named(const struct vgpu_request *req)
 }
 
 /*
- * Chooses a parent for a new device `id`. PLAN_STEPS: the step is set. PLAN_REMOVE: likewise, but the parent has
- * capacity only after the removals. Else the verdicts say why no pGPU was chosen.
+ * Chooses a parent for a new device `id`. PLAN_STEPS: the step is set. PLAN_REMOVE: the step is set, but its parent has
+ * capacity only after the removals. PLAN_WAIT, PLAN_REFUSE: the verdicts say why no pGPU was chosen.
  */
 enum plan_kind plan_choose(struct planner *p, const char *id);
 
@@ -61,7 +61,7 @@ void plan_remove_first(struct planner *p, const char *id);
 /* True if the card serves one of the request's types, or the request has none. */
 bool plan_is_served(const struct planner *p, const struct inv_pgpu *card);
 
-/* True if the device or its lease is reclaimable and the starting domain does not name it. */
+/* True if the device or its lease is reclaimable, not promised, and not named by the starting domain. */
 bool plan_may_remove(const struct world *world, const char *id);
 
 /* plan_arrive.c: plans what is reserved for an arriving domain (migrate, restore). */
@@ -76,11 +76,11 @@ const char *plan_source_name(const struct planner *p);
 /* Drops the types that have another name on the source than on this host, unless that would drop all. */
 void plan_source_narrow(const struct planner *p);
 
-/* plan_quota.c: is vGPU `id` within the quota, perhaps after removals? plan_quota_removes() adds these to the plan. */
+/* plan_quota.c: is vGPU `id` within the quota, perhaps after removals? plan_quota_removes() plans the removals. */
 bool plan_quota(struct planner *p, const char *id);
 void plan_quota_removes(struct planner *p);
 
-/* plan_vf.c: plans a PCI hostdev for a start. plan_vf_request() adds the named VF and its type to the request. */
+/* plan_vf.c: plans a PCI hostdev for a start. plan_vf_request() adds the named VF and its only type to the request. */
 bool plan_vf_prepare(struct planner *p);
 void plan_vf_request(const struct planner *p);
 
@@ -96,7 +96,7 @@ bool plan_creation(struct planner *p, const char *id);
 /* Plans a start with an existing device: keep, adopt, or refuse. */
 bool plan_existing(struct planner *p, const struct inv_device *device, const struct lease *own);
 
-/* Sets the step; the rest of its fields come from the inventory. */
+/* Sets the step; fields without an argument come from the inventory and the pool. */
 void plan_step(const struct planner *p, enum step_kind kind, const struct vgpu_ref *vgpu, const char *why);
 
 /* Ends the plan with a wait, because the kernel is creating or removing the device. Returns false. */
@@ -127,10 +127,10 @@ bool plan_refuse_unconfigured(struct planner *p, const char *what);
 /* plan_refuse(), which for a PCI hostdev also lists the free VFs. */
 bool plan_refuse_device(struct planner *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* The VF of the pool that the hostdev names; NULL: none, or the address is another host's. The VF limits the types. */
+/* The VF of the pool that the hostdev names; NULL: none, or another host's address. The VF limits the types. */
 const struct inv_parent *plan_own_vf(const struct planner *p);
 
-/* plan_text.c: writes "nvidia-222" or "VGPU (nvidia-222, nvidia-231)", and the type's source if not the metadata. */
+/* plan_text.c: writes "nvidia-222" or "VGPU (nvidia-222, nvidia-231)", and a source other than the metadata. */
 void plan_text_request(const struct resolved_request *resolved, char *buf, size_t size);
 
 /* Writes into the plan why no pGPU has capacity, pGPUs with the same cause together. */

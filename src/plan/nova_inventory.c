@@ -118,7 +118,7 @@ void nova_inventory_make(struct nova_inventory *nova, const struct inventory *in
 		count_defined(p, inv, definitions, ndefinitions);
 		/* On SR-IOV cards the offer is that of a free VF; a VF in use offers none. */
 		p->available = !offer || (card->sriov && (parent->ndevices || parent->lost)) ? 0 : offer->available;
-		/* A silent card may not provide the type, so it counts only if it has a vGPU or definition of it. */
+		/* A silent card might not provide the type, so it counts only with a vGPU or definition of it. */
 		nova->n += offer || p->existing || p->defined;
 	}
 	for (size_t i = 0; i < nova->n; i++) {

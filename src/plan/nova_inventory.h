@@ -19,8 +19,8 @@ struct nova_provider {
 	const struct section *section; /* the type that Nova gives this parent */
 	char device[NOVA_DEVICE_SIZE]; /* libvirt's name of the parent: pci_0000_84_00_0, mtty_mtty */
 	const struct inv_parent *parent;
-	int existing; /* mdevs of that type */
-	int defined;  /* definitions of that type without a device, which Nova counts as mdevs */
+	int existing; /* mdevs of the section's type */
+	int defined;  /* definitions of the type without a device, which Nova counts as mdevs */
 	int available;
 	int total;             /* in Nova's inventory; 0: Nova has no such provider */
 	bool limited;          /* `total` is 0 because of max_instances */
@@ -40,7 +40,7 @@ void nova_inventory_free(struct nova_inventory *nova);
 /* True if the definition's type is the one that Nova gives its parent. Nova then counts it even without a device. */
 bool nova_inventory_counts(const struct nova_inventory *nova, const struct definition *definition);
 
-/* The traits of a vGPU, in Placement's spelling: type (CUSTOM_NVIDIA_222), model, framebuffer, framework; or "". */
+/* The traits of a vGPU, in Placement's spelling: type (CUSTOM_NVIDIA_222), model, framebuffer, framework; "" none. */
 void nova_traits(char traits[NOVA_TRAITS][TRAIT_SIZE], const struct nova_provider *provider);
 /* The trait of a type, which is a valid resource class as well. */
 void nova_type_trait(char trait[TRAIT_SIZE], const char *type);

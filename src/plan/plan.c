@@ -78,7 +78,7 @@ bool plan_device_fits(const struct planner *p, const struct inv_device *device)
 	       plan_type_means(p, inventory_card_of(device), device->vgpu.type);
 }
 
-/* Was the vGPU on a card of this host that is outside the pool, i.e. is it for others to create? */
+/* Was the vGPU on a ready card outside the pool? If so, other software creates it. */
 static bool was_outside(const struct planner *p)
 {
 	const struct inv_parent *parent = inventory_parent(&p->world->inv, p->resolved->last_parent);
@@ -97,7 +97,7 @@ void plan_only_type(const struct planner *p, const struct inv_parent *vf)
 	types = pool_types(&p->world->inv, resolved->req->kind == REQUEST_MDEV, vf);
 	if (!types[0] || types[1] || !plan_type_fits(resolved, types[0]->type))
 		return;
-	/* A vGPU of the pool replaces no other kind of device, such as a crypto engine, nor that of another owner. */
+	/* A vGPU of the pool replaces neither another driver's device (a crypto engine) nor one outside the pool. */
 	if (*resolved->was && (!type_has_driver_of(resolved->was, types[0]->type) || was_outside(p)))
 		return;
 	text_copy(resolved->types[0], TYPE_SIZE, types[0]->type);
@@ -118,7 +118,7 @@ void plan_step(const struct planner *p, enum step_kind kind, const struct vgpu_r
 	snprintf(p->step->why, sizeof(p->step->why), "%s", why);
 }
 
-/* Adds the step to the leases, in place of the vGPU's present one, so that later requests count it once. */
+/* Adds the step's lease, or replaces the vGPU's present lease, so that later requests count the vGPU once. */
 static void promise_step(struct planner *p)
 {
 	struct leases *leases = &p->world->leases;
@@ -191,7 +191,7 @@ static bool refuse_untyped(struct planner *p)
 	return plan_refuse(p, "does not exist, and its type is not known; name one of %s in the metadata", list);
 }
 
-/* Could a pGPU provide the type later? No if all pGPUs for it have VFs and the hostdev is an mdev, or vice versa. */
+/* Could a pGPU provide the type later? No if all its pGPUs have VFs and the hostdev is an mdev, or vice versa. */
 static bool may_come(const struct planner *p)
 {
 	bool other_kind = false;
@@ -207,7 +207,7 @@ static bool may_come(const struct planner *p)
 	return !other_kind;
 }
 
-/* Can an arrival reserve this VF only once its lease, another domain's, has been released? */
+/* Must an arrival wait to reserve this VF, because it is leased to another domain? */
 static bool is_reserved_late(const struct planner *p)
 {
 	const struct world *world = p->world;

@@ -21,10 +21,10 @@ enum step_kind { STEP_KEEP, STEP_ADOPT, STEP_CREATE };
 struct step {
 	enum step_kind kind;
 	struct vgpu_ref vgpu;
-	enum owner owner; /* after the hook has created the vGPU */
+	enum owner owner; /* the owner once the hook has created the vGPU */
 	int numa;
 	int framebuffer_mib;
-	const struct section *section; /* of the pool; NULL for a device outside it */
+	const struct section *section; /* the section of the type; NULL for a device outside the pool */
 	char why[REASON_SIZE];         /* why this parent, as one clause for people */
 };
 
@@ -47,7 +47,7 @@ enum plan_kind {
 
 struct plan {
 	enum plan_kind kind;
-	struct step *steps; /* one for each request; also in the refusal of a placeholder */
+	struct step *steps; /* one for each request; also set in the refusal of a placeholder */
 	size_t nsteps;
 	char removes[PLAN_REMOVES_MAX][ID_SIZE];
 	size_t nremoves; /* in PLAN_REMOVE, and in the refusal of a placeholder */
@@ -59,7 +59,7 @@ struct plan {
 	bool no_quota;    /* refusal: the project's quota is exhausted */
 	size_t refused_vgpu;
 	char warning[256]; /* for the log, in any kind of plan; "" none */
-	char text[1024];   /* refusal: device, causes and fix; the caller adds the domain's name */
+	char text[1024];   /* refusal: causes and fix; the caller adds the names of domain and device */
 	size_t why;        /* where the fix begins in `text`, after the causes; 0: not separated */
 };
 

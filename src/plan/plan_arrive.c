@@ -7,7 +7,7 @@
  * instead. If there is no such device, the domain gets another free device (if `reuse` allows), else a new device with
  * its own UUID (for a placeholder, a new UUID). The migration policy applies only to arrivals.
  *
- * A vGPU's state can move only between vGPUs of one type and drivers of one version. If they were not checked, QEMU
+ * A vGPU's state can move only between vGPUs of one type and drivers of one version. If these were not checked, QEMU
  * would fail late, with a vague error (Red Hat: "vGPU live migration fails if the vGPU driver version differs"). Facts
  * that the source omits are not checked. A restore is not checked, because its image is from this host.
  */
@@ -108,8 +108,8 @@ static bool adopt_free(const struct planner *p)
 }
 
 /*
- * Is the type of the existing device, which has the arriving vGPU's ID, the right one? Only the metadata and the source
- * can say otherwise. The pool's only type cannot: as at a start, the device may be one that the operator has made.
+ * Does the existing device with the arriving vGPU's ID have the right type? The metadata and the source decide. The
+ * pool's only type does not: as at a start, the operator may have created the device.
  */
 static bool has_right_type(const struct planner *p, const struct inv_device *device)
 {

@@ -173,10 +173,10 @@ static void fill_step(const struct planner *p, const struct candidate *c, const 
 /* What the search finds for device `id`. */
 struct search {
 	const char *id;
-	struct candidate best; /* with capacity; card NULL: none */
+	struct candidate best; /* the best with capacity; card NULL: none */
 	enum rule rule;        /* the most important rule that decided */
 	bool in_flight;        /* a creation or release in progress can make capacity */
-	bool later;            /* pGPUs were passed over, because their type is enabled later */
+	bool later;            /* pGPUs whose type is enabled after the chosen one were passed over */
 	/* The best card on which removals make capacity, for the first type with such a card; card NULL: none. */
 	struct candidate fullest;
 };
@@ -277,7 +277,7 @@ static void search_for_type(struct planner *p, const char *type, struct search *
 		found->fullest = fullest;
 }
 
-/* Passes over the pGPUs of a type that is not searched, because one enabled before it has capacity. */
+/* Passes over the pGPUs of a type that is not searched, because a type enabled before it has capacity. */
 static void pass_over(const struct planner *p, const char *type, struct search *found)
 {
 	const struct inventory *inv = &p->world->inv;

@@ -9,8 +9,8 @@
 #include "internal.h"
 
 /*
- * Does this lease count in addition to `id`? An arriving domain's leases from an earlier run or arrival do not count,
- * because this arrival replaces them.
+ * Does this lease count toward the quota that vGPU `id` needs? An arriving domain's leases from an earlier run or
+ * arrival do not count, because this arrival replaces them.
  */
 static bool counts(const struct planner *p, const struct lease *lease, const char *id)
 {

@@ -15,7 +15,7 @@
  */
 enum { SHOWN_VFS = 6, SHOWN_CARDS = 8, LINE_BYTES = 800, MORE_BYTES = 20 };
 
-/* Adds the source of the type; nothing if it is the metadata. */
+/* Adds the source of the type, unless that is the metadata. */
 static void add_source(const struct resolved_request *resolved, char *buf, size_t size)
 {
 	switch (resolved->source) {
@@ -51,7 +51,7 @@ void plan_text_request(const struct resolved_request *resolved, char *buf, size_
 	add_source(resolved, buf, size);
 }
 
-/* Adds "; or write type='nvidia-222' in its <vgpu:device>" if the metadata has no type and another is available. */
+/* Adds "; or write type='nvidia-222' in its <vgpu:device>" if the metadata has no type and the pool has others. */
 static void add_other_types(const struct planner *p, char *buf, size_t size)
 {
 	const struct resolved_request *resolved = p->resolved;
@@ -155,7 +155,7 @@ static bool is_leased_on(const struct planner *p, const char *card)
 	return false;
 }
 
-/* For a card without leases: its vGPUs were created in advance, their domains are off, or its VFs are open. */
+/* The fix for a full card without leases: its vGPUs are kept for some reason, or its plain VFs are open. */
 static const char *unleased(const struct planner *p, const char *card)
 {
 	const struct inv_pgpu *pgpu = inventory_pgpu(&p->world->inv, card);
@@ -164,7 +164,7 @@ static const char *unleased(const struct planner *p, const char *card)
 						: "'vgpu-lease gc --dry-run' says why each is kept";
 }
 
-/* Writes the fix for the first cause, the easiest to remove; "": its reason has the fix, or there is none. */
+/* Writes the fix for the first cause, the easiest to remove; "": its reason has a fix, or no fix exists. */
 static void text_fix(const struct planner *p, const struct card_cause *list, size_t n, char *buf, size_t size)
 {
 	const struct resolved_request *resolved = p->resolved;
@@ -281,7 +281,7 @@ bool plan_text_free_vfs(const struct planner *p, char *buf, size_t size)
 static void text_end(const struct planner *p, const char *fix, char *buf, size_t size)
 {
 	buf[0] = '\0';
-	/* If none is free, the causes already say so. */
+	/* If no VF is free, the causes already say so. */
 	if (p->resolved->req->kind == REQUEST_PCI)
 		(void)plan_text_free_vfs(p, buf, size);
 	text_add(buf, size, "%s%s see 'vgpu-lease inventory'", fix, *fix ? ", or" : ";");

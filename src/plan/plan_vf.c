@@ -56,7 +56,7 @@ static bool is_own(const struct capacity_query *query, const char *vf)
 	       (world->mode == PLAN_PREPARE && request_names(world->request, vf));
 }
 
-/* Does this other VF prevent the domain from using their group? If so, sets `why`. */
+/* Does this VF prevent the domain from using the VF's IOMMU group? If so, sets `why`. */
 static bool blocks_group(const struct capacity_query *query, const struct inv_parent *p, char why[REASON_SIZE])
 {
 	const struct lease *lease = lease_find(&query->world->leases, p->name);

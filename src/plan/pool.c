@@ -313,7 +313,7 @@ static bool is_of_whole(const struct inv_pgpu *card, const struct section *s)
 /*
  * Does the card offer another of its types, but not this one? A card whose offers are unknown, or that offers none of
  * its types, serves every type of the sections that name or match it. (For a card in use the inventory assumes offers:
- * see struct inv_query, name.)
+ * see `name` of struct inv_query.)
  */
 static bool is_not_offered(const struct inv_pgpu *card, const char *type)
 {

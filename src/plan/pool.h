@@ -30,7 +30,7 @@ const struct section *pool_section_of(const struct inv_parent *parent);
 /* Does this parent provide this type, according to the configuration? */
 bool pool_gives(const struct inv_parent *parent, const char *type);
 
-/* How ready is the section's readiest card, of those with mdevs (`mdev`) or with VFs? With `parent`: its card only. */
+/* The readiness of the section's readiest card with mdevs (`mdev`) or VFs; with `parent`, only of the parent's card. */
 enum stock { STOCK_NONE, STOCK_UNREADY, STOCK_READY };
 enum stock pool_stock(const struct inventory *inv, const struct section *section, bool mdev,
 		      const struct inv_parent *parent);
@@ -43,16 +43,16 @@ const struct section **pool_types(const struct inventory *inv, bool mdev, const 
 
 bool pool_has_parent(const struct inv_parent *parent);
 
-/* Does the section list the address of the parent or pGPU of this name? */
+/* Does the section list the parent or pGPU of this name? */
 bool pool_section_names(const struct section *s, const char *name);
 
 /* True if the host has no parent or pGPU of the section's kind at this address. */
 bool pool_misses(const struct inventory *inv, const struct section *section, const char *address);
 
-/* The first section that names the card or its VF `vf`, or matches the card, ready or not; NULL: not in the pool. */
+/* The first section that names the card or its VF `vf`, or matches the card, even if it is not ready; NULL none. */
 const struct section *pool_names(const struct config *config, const struct inv_pgpu *card, const char *vf);
 
-/* True if several sections have a device_match. If a card matches two of them, the types that it offers decide. */
+/* True if several sections have a device_match. If two match a card, the types that it offers decide. */
 bool pool_matches_twice(const struct config *config);
 
 /* Does this entry of device_match fit the card? */

@@ -89,7 +89,7 @@ static const struct section *enabled(const struct config *config, const char *ty
 	return section && !section->vf ? section : NULL;
 }
 
-/* Can a pGPU serve the type? With one type per pGPU, only the first section without address or match gets pGPUs. */
+/* Can a pGPU serve the type? With one type per pGPU, only the first section without addresses gets the other pGPUs. */
 static bool is_served(const struct config *config, const char *type)
 {
 	const struct section *section = enabled(config, type), *first;
@@ -114,7 +114,7 @@ static bool is_id(const struct world *world, const char *word)
 }
 
 /*
- * Lists the types that a hostdev of this kind can get here, and the command that shows all. Sets "" without a type.
+ * Lists the types that a hostdev of this kind can get here, and the command that shows all; "": no types.
  * `enabled`: only enabled types that a pGPU can serve.
  */
 static void list_types(const struct vgpu_request *req, const struct world *world, bool enabled, char *list, size_t size)

@@ -24,8 +24,8 @@ enum type_source {
 	TYPE_ASKED,      /* the domain's metadata: an existing device must have this type */
 	TYPE_DEFINED,    /* its mdevctl definition */
 	TYPE_REMEMBERED, /* its last lease here */
-	TYPE_POOLED,     /* no other source; the pool has only this type */
-	TYPE_SERVED,     /* no other source; the VF serves only this type */
+	TYPE_POOLED,     /* the pool's only type; no metadata or definition has one */
+	TYPE_SERVED,     /* the VF's only type; no metadata or definition has one */
 };
 
 /* What is known of a request beyond the XML: its possible types, its last parent, its NUMA nodes. */
@@ -34,25 +34,25 @@ struct resolved_request {
 	char types[RESOLVED_TYPES_MAX][TYPE_SIZE]; /* the first with capacity is used; ntypes 0: unknown */
 	int ntypes;
 	enum type_source source;
-	char called[LABEL_SIZE]; /* the requested name; a card's type with another name does not count; "": none */
-	char was[TYPE_SIZE];     /* the type of the last lease, if it is no longer enabled; "": none */
-	bool defined;            /* mdevctl has a definition of its UUID */
-	char fresh[UUID_SIZE];   /* the UUID to use if a new one is needed */
-	char last_parent[PARENT_SIZE]; /* of the last lease or of the mdevctl definition; "" */
+	char called[LABEL_SIZE];       /* the name that a card's type must have; "": any name */
+	char was[TYPE_SIZE];           /* the type of the last lease, if it is no longer enabled; "": none */
+	bool defined;                  /* mdevctl has a definition of its UUID */
+	char fresh[UUID_SIZE];         /* the UUID to use if a new one is needed */
+	char last_parent[PARENT_SIZE]; /* the parent in the last lease or mdevctl definition; "" none */
 	uint64_t nodes;                /* mask of the suitable NUMA nodes; 0 any */
-	char absent[REASON_SIZE];      /* why the inventory does not have the VF; "" */
+	char absent[REASON_SIZE];      /* why the inventory does not have the VF; "" none */
 };
 
 /*
  * Why a pGPU cannot have a vGPU of a type now. A refusal lists cards with the same cause and reason together; the cause
- * determines what to do (plan_text.c).
+ * determines the fix (plan_text.c).
  */
 enum cause {
 	CAUSE_IN_USE,      /* its capacity is in use */
 	CAUSE_CAP,         /* max_instances is reached */
 	CAUSE_BLOCKED,     /* by vGPUs of another size or type */
 	CAUSE_NO_INSTANCE, /* no GPU instance is free for a MIG-backed type */
-	CAUSE_UNSUITED,    /* no free VF suits the hostdev */
+	CAUSE_UNSUITED,    /* no free VF suits the hostdev, or libvirt is too old for it */
 	CAUSE_FAILED,      /* an attempt failed */
 	CAUSE_NO_OFFER,    /* the driver does not offer the type, for no known reason */
 	CAUSE_OTHER_KIND,  /* provides mdevs but the hostdev is of type pci, or VFs but it is of type mdev */
@@ -65,13 +65,13 @@ enum cause {
 struct failed_attempt {
 	char pgpu[PARENT_SIZE];   /* "": a removal for the quota, which excludes no card */
 	char type[TYPE_SIZE];     /* "": every type */
-	char parent[PARENT_SIZE]; /* the VF, if only the VF failed (for every type); "" else */
-	char removal[ID_SIZE];    /* what could not be removed: cards that need this removal are skipped; "" else */
+	char parent[PARENT_SIZE]; /* the VF that failed, whatever the type; "": the whole pGPU failed */
+	char removal[ID_SIZE];    /* the vGPU that could not be removed; a pGPU with capacity still serves; "" none */
 	enum cause cause;
 	char reason[REASON_SIZE];
 };
 
-/* Why a card is missing. If the section takes any card: IDLE (a GPU of the vendor), REMEMBERED (once had the type). */
+/* How a section includes a missing card: by address, by device_match, as a GPU of its vendor, or as a former parent. */
 enum missing_how { MISSING_NAMED, MISSING_MATCHED, MISSING_IDLE, MISSING_REMEMBERED };
 
 /* A card that is configured for a type but provides no vGPUs here. */
@@ -80,52 +80,52 @@ struct missing_card {
 	const struct section *section;
 	struct location at; /* the address or match in the configuration */
 	char address[PARENT_SIZE];
-	char reason[REASON_SIZE]; /* with the fix */
+	char reason[REASON_SIZE]; /* why it is missing, with the fix */
 };
 
 enum plan_mode {
 	PLAN_PREPARE,
 	PLAN_MIGRATE,
 	PLAN_RESTORE,
-	PLAN_ASSIGN, /* only VFs, for a definition or an attach; replaces a VF that a start could not have */
+	PLAN_ASSIGN, /* VFs for a definition or an attach; replaces a named VF that a start would refuse */
 };
 
 struct world {
 	/* Set by the caller, whose data must outlive this struct. */
 	const struct host *host;
 	struct store *store;
-	const struct config *config; /* NULL: none is in effect; existing devices are still adopted */
-	const char *why_no_config;   /* why there is none, and what to do */
-	const struct request *asked; /* as in the domain's XML; NULL: none, the survey reads all cards */
+	const struct config *config; /* NULL: no valid configuration; existing devices are still adopted */
+	const char *why_no_config;   /* why `config` is NULL, and what to do */
+	const struct request *asked; /* as in the domain's XML; NULL: no request, so the survey reads all cards */
 	enum plan_mode mode;
-	int64_t deadline_ms; /* of the operation (sys_now_ms()); 0 none */
+	int64_t deadline_ms; /* the operation's deadline (sys_now_ms()); 0 none */
 	/*
-	 * True: the facts cover everything, and what can be removed to make capacity is marked as reclaimable. False:
-	 * they cover only what the request and the leases refer to, or without a request, all but what can be removed.
+	 * True: all cards and types are read, and what can be removed to make capacity is marked as reclaimable. False:
+	 * nothing is marked, and only what the request and the leases refer to is read; without a request, everything.
 	 */
 	bool wide;
 
-	const struct request *request;              /* as served here; a framework can differ from `asked` */
+	const struct request *request;              /* `asked`; for a migration, `changed` */
 	struct resolved_request *resolved_requests; /* one for each request->vgpus */
 	struct inventory inv;
 	struct leases leases;   /* without void leases */
-	struct inv_type *names; /* of the host's types, for the frameworks (INV_...) in `names_known` */
+	struct inv_type *names; /* names of the types of the frameworks (INV_...) in `names_known` */
 	size_t nnames;
 	unsigned int names_known;
 	int libvirt; /* libvirt's version, 9007000 is 9.7.0; 0: unknown */
 	struct failed_attempt *failed_attempts;
 	size_t nfailed_attempts;
-	struct failure *failures; /* recorded in the last five minutes: such a pGPU is tried last for that type */
+	struct failure *failures; /* recorded in the last five minutes; the pGPU is tried last for the type */
 	size_t nfailures;
-	struct missing_card *missing_cards; /* if everything was read */
+	struct missing_card *missing_cards; /* only if all cards were read */
 	size_t nmissing_cards;
 
 	/* Only for the survey. */
-	struct request changed;     /* a copy of the request, if a framework changes; else unused */
+	struct request changed;     /* for a migration: a copy of `asked`, with this host's frameworks */
 	struct leases void_leases;  /* leases that are no longer valid */
 	struct vfio_users *users;   /* NULL until needed */
 	struct libvirt_files *disk; /* NULL until needed */
 	int64_t looked_ms;          /* CLOCK_MONOTONIC just before `users` and `disk` were read */
-	char (*looked_at)[ID_SIZE]; /* the mdevs that existed at `looked_ms`: only these can have been found open */
+	char (*looked_at)[ID_SIZE]; /* the mdevs that existed at `looked_ms`; no others were searched for */
 	size_t nlooked_at;
 };
