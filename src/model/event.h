@@ -13,7 +13,7 @@ enum event {
 	EVENT_RESERVED, /* for a domain that migrates to this host or is restored */
 	EVENT_RESTORED, /* a running domain gets the lease that was lost or not written yet */
 	EVENT_REFUSED,
-	EVENT_FAILED, /* a pGPU could not create a vGPU; for a while it is tried last */
+	EVENT_FAILED, /* a creation or a guest's start failed on a pGPU, which is tried last for a while */
 	EVENT_RELEASED,
 	EVENT_DELAYED,   /* a release cannot be completed yet */
 	EVENT_RECLAIMED, /* an unused vGPU is removed */

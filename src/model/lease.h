@@ -6,7 +6,7 @@
  *
  *   reserved   held until its deadline for a domain that migrates or is restored; its device does not exist yet, or was
  *              not created by vgpu-lease
- *   creating   a process is creating the device; void if no process does so any more and the device is absent
+ *   creating   a process is creating the device; void once no process creates it and the device is absent
  *   active     the domain has the device
  *   releasing  released as soon as no process has the device open; if its domain migrates to this host or is restored,
  *              not before the deadline
@@ -42,7 +42,7 @@ struct lease {
 	bool at_work;         /* a process is working on the lease now */
 	enum presence device; /* whether its device exists */
 	bool reclaimable;     /* may be removed to make capacity: its domain is gone, or only its release is pending */
-	/* Set by plan: what it gives to an earlier request of the domain. */
+	/* Set by plan: the vGPU is given to an earlier request of the domain. */
 	bool promised;
 };
 
@@ -50,7 +50,7 @@ struct leases {
 	struct lease *list; /* sorted by id */
 	size_t n;
 	int garbage; /* invalid files, which were skipped */
-	int aside;   /* how many of those were moved to garbage/ */
+	int aside;   /* how many of them were moved to garbage/ */
 };
 
 /* The words in the file format and in JSON. */
@@ -83,7 +83,7 @@ void lease_list_free(struct leases *leases);
 
 #define autoleases __attribute__((cleanup(lease_list_free)))
 
-/* Leases that an earlier look has seen. A lease that was written again counts as a different one. */
+/* Leases that an earlier look has seen. A lease that was written again is a different lease. */
 struct lease_marks {
 	struct lease_mark {
 		char id[ID_SIZE];

@@ -95,7 +95,7 @@ struct request {
 	char name[DOMAIN_NAME_SIZE];
 	bool nova;                    /* an instance of Nova */
 	char instance[INSTANCE_SIZE]; /* its name in Nova: arbitrary bytes, for people; "" none */
-	char flavor[INSTANCE_SIZE];   /* its flavor's name, likewise */
+	char flavor[INSTANCE_SIZE];   /* its flavor's name: arbitrary bytes */
 	char project[PROJECT_SIZE];   /* Nova's, or else the metadata's; "" none */
 	uint64_t memory_nodes;        /* <numatune><memory nodeset=...>, bit N = node N; 0 none */
 	uint64_t *cpus;               /* union of the pinned vCPUs' sets (text.h), CPUS_MAX bits, owned; NULL none */
