@@ -40,7 +40,7 @@ struct counts {
 	} ops[COUNT_OPS];
 };
 
-/* The upper bounds of the buckets in ms; the last bucket has none. */
+/* The upper bounds of the buckets in ms; the last bucket has no bound. */
 extern const int count_bounds_ms[COUNT_BUCKETS];
 
 /* The names of operations and refusals, such as "prepare" and "capacity". */

@@ -117,7 +117,7 @@ void affinity_gone(const struct store *store, const char *id)
 	if (!affinity_get(store, id, &was) || (!was.made_this_boot && !was.for_guest))
 		return;
 	was.made_this_boot = was.for_guest = false;
-	/* If the record cannot be updated, delete it: it would let us remove any later device with this ID. */
+	/* If the record cannot be updated, delete it, because it would let us remove a later device with this ID. */
 	if (affinity_write(store, id, &was) < 0)
 		unlinkat(store->affinity, id, 0);
 }
@@ -142,7 +142,7 @@ static int64_t noted(const struct store *store, const char *id, uint64_t node, b
 	if (!record_read(&record, store->seen, id, 2) || !text_number(record.words[0], 0, INT64_MAX, &since))
 		return -1;
 	snprintf(was, sizeof(was), "%" PRIu64, node);
-	/* No device has the number 0. */
+	/* No device has the inode number 0, which marks a use. */
 	*used = strcmp(record.words[1], "0") == 0;
 	return *used || strcmp(record.words[1], was) == 0 ? since : -1;
 }
@@ -180,7 +180,7 @@ void seen_forget(const struct store *store, const char *id)
 		unlinkat(store->seen, id, 0);
 }
 
-enum { FAILURE_MS = 5 * 60 * 1000 }; /* by then most drivers have recovered, or somebody has attended to the card */
+enum { FAILURE_MS = 5 * 60 * 1000 }; /* by then most drivers have recovered, or an operator has attended to the card */
 
 void failure_note(const struct store *store, const char *pgpu, const char *type)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Records that supplement the leases: a UUID's last parent, when a foreign device was first seen free, which pGPU could
- * not create a type, and what a variant driver's type numbers mean on a model.
+ * Records that supplement the leases: a UUID's last parent, when a foreign device was first seen free, which type
+ * failed on a pGPU, and what a variant driver's type numbers mean on a model.
  *
- * Records are advisory: only card_confirm() fails if one cannot be written. Times in them are CLOCK_MONOTONIC.
+ * Records are advisory: only card_confirm() fails if a record cannot be written. Times in them are CLOCK_MONOTONIC.
  */
 #pragma once
 
@@ -39,11 +39,11 @@ void affinity_gone(const struct store *store, const char *id);
 /*
  * True if others made this leased device for its guest: a complete look less than `window_ms` ago (looked_note()) did
  * not see the device, and the device has no mdevctl definition older than that look. False if the device is older than
- * libvirt's daemon: then nobody could be about to start a guest.
+ * libvirt's daemon: then libvirt could not be starting a guest.
  */
 bool affinity_is_new(const struct store *store, const struct vgpu_ref *vgpu, int64_t window_ms);
 
-/* True if the device was made for a guest. Only such devices are removed once unused; a deployment's pool is kept. */
+/* True if the device was made for a guest. Other devices were created in advance and are kept even if unused. */
 bool affinity_is_for_guest(const struct store *store, const char *id);
 
 /*
@@ -69,7 +69,7 @@ void seen_used(const struct store *store, const char *id);
 /* Forgets the device's idle time: it starts anew at the next look that sees the device free. */
 void seen_forget(const struct store *store, const char *id);
 
-/* A type that a pGPU could not create. For a while, every run tries this pGPU last for the type. */
+/* A type that failed on a pGPU. For a while, every run tries this pGPU last for the type. */
 struct failure {
 	char pgpu[PARENT_SIZE];
 	char type[TYPE_SIZE];
@@ -85,8 +85,8 @@ size_t failure_list(const struct store *store, struct failure **out);
 /*
  * Cards whose drivers do not answer reads. silent_recall() reads what other processes have recorded; silent_note()
  * records the cards that this process has found. The store calls both when it is opened, locked, unlocked and closed,
- * so each later process knows the card, and does not ask it too. Without the store's lock two writers can lose a
- * record, which costs one more question.
+ * so each later process knows the card, and does not read it. Without the store's lock two writers can lose a
+ * record, which costs one more read.
  */
 void silent_recall(const struct store *store);
 void silent_note(const struct store *store);

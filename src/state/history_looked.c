@@ -82,8 +82,8 @@ static bool is_back(const struct store *store, const char *id)
 }
 
 /*
- * Forgets the origin of devices gone since the last look, unless a new device has the ID, and so the record. Changes
- * `text`.
+ * Forgets the origin of devices gone since the last look, unless the record is that of a new device with the ID.
+ * Changes `text`.
  */
 static void forget_gone(const struct store *store, char *text, const struct inventory *inv)
 {

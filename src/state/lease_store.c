@@ -41,7 +41,7 @@ static int read_lease(const struct store *store, const char *name, struct lease 
 	return r == 0 && !is_of_this_boot(lease) ? -ESTALE : r;
 }
 
-/* Drops a lease of another boot. Its device ended with that boot; a present device with this ID is somebody else's. */
+/* Drops a lease of another boot. Its device ended with that boot; a present device with this ID is not ours. */
 static void drop_void(const struct store *store, const char *id)
 {
 	if (store->lock >= 0 && unlinkat(store->leases, id, 0) == 0)
@@ -66,7 +66,7 @@ static bool is_garbage(int r)
 	return r == -EINVAL || r == -ELOOP || r == -EISDIR;
 }
 
-/* Moves an invalid lease to garbage/, so that it is not read again. False: that failed, so readers skip it. */
+/* Moves an invalid lease to garbage/, so that it is not read again. False: it stays, and readers skip it. */
 static bool set_aside(const struct store *store, const char *name)
 {
 	autoclose int garbage = sys_own_dir(store->run, "garbage");
@@ -75,8 +75,8 @@ static bool set_aside(const struct store *store, const char *name)
 }
 
 /*
- * 1: the lease was read; 0: there is none: it was dropped meanwhile, is void, or is garbage, which is counted. Without
- * the lock, garbage may be a lease that is being overwritten (sys_overwrite()), so it is left in place.
+ * 1: the lease was read; 0: it was dropped meanwhile, is of another boot, or is garbage, which is counted. Without the
+ * lock, garbage may be a lease that is being overwritten (sys_overwrite()), so it is left in place.
  */
 static int get(const struct store *store, const char *name, struct lease *lease, struct leases *counts, struct err *err)
 {
@@ -110,7 +110,7 @@ int lease_list(const struct store *store, struct leases *out, struct err *err)
 		return store_dir_error(err, errno, STORE_RUN "/leases");
 	while ((entry = sys_next(dir))) {
 		if (entry->d_name[0] == '.') {
-			/* Nobody else writes while we hold the lock, so a killed writer left this file. */
+			/* No other process writes while we hold the lock, so a killed writer left this file. */
 			if (store->lock >= 0)
 				unlinkat(store->leases, entry->d_name, 0);
 			continue;

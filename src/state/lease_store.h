@@ -19,7 +19,7 @@ int lease_list(const struct store *store, struct leases *out, struct err *err);
 /* lease_list() under the store's lock, for which it waits at most `wait_ms`. */
 int lease_list_locked(struct store *store, int wait_ms, struct leases *out, struct err *err);
 
-/* True if this host has a lease file, even an invalid one. Opens none and takes no lock. */
+/* True if this host has a lease file, even an invalid one. Opens no lease file and takes no lock. */
 bool lease_any(const struct host *host);
 
 /* Reads one lease. 1: found; 0: none, or garbage, which is set aside if the caller holds the store's lock. */

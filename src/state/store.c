@@ -56,7 +56,7 @@ int store_open(struct store *store, const struct host *host, bool make, struct e
 	if (open_directory(&store->run, host, STORE_RUN, make, err) < 0 ||
 	    open_directory(&store->leases, host, STORE_RUN "/leases", make, err) < 0 ||
 	    open_directory(&store->seen, host, STORE_RUN "/seen", make, err) < 0 ||
-	    /* A lease precedes the lock of its pGPU, so see now that the lock can be taken. */
+	    /* A lease is written before its pGPU is locked, so check now that the lock can be taken. */
 	    (make && open_directory(&pgpus, host, STORE_RUN "/pgpu", true, err) < 0)) {
 		store_close(store);
 		return -err->code;
@@ -68,7 +68,7 @@ int store_open(struct store *store, const struct host *host, bool make, struct e
 	return 0;
 }
 
-/* Without --root, as when libvirt calls, format no path: that would cost every domain five page faults. */
+/* Without --root, as when libvirt calls, format no path, which would cost every domain five page faults. */
 void store_note_call(const char *root)
 {
 	autofree char *below = root ? mem_format("%s/" STORE_CALLED, root) : NULL;

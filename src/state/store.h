@@ -29,20 +29,19 @@
 struct store {
 	const struct host *host;
 	int run;        /* run/vgpu-lease; -1: does not exist, and must not be created */
-	int leases;     /* likewise */
-	int seen;       /* likewise */
+	int leases;     /* run/vgpu-lease/leases; -1 as for `run` */
+	int seen;       /* run/vgpu-lease/seen; -1 as for `run` */
 	int affinity;   /* var/lib/vgpu-lease/affinity; -1: not available, so nothing is recorded */
 	int lock;       /* -1: not held */
-	uint64_t start; /* when this process started; 0 until it has taken the store's lock */
+	uint64_t start; /* when this process started; 0 before the first store_lock() */
 };
 
 /* A store that is not open: it has no leases. store_close() accepts it. */
 #define STORE_NONE ((struct store){ .run = -1, .leases = -1, .seen = -1, .affinity = -1, .lock = -1 })
 
 /*
- * Opens the store. With `make`, creates missing directories; without `make`, a missing store is empty, and nothing is
- * written but which drivers were found silent (state/history.h). The error names the directory and what is wrong with
- * it.
+ * Opens the store. With `make`, creates missing directories; without `make`, a missing store is empty, and only
+ * the records of silent drivers are written (state/history.h). The error names the directory and what is wrong with it.
  */
 int store_open(struct store *store, const struct host *host, bool make, struct err *err);
 void store_close(struct store *store);
@@ -58,7 +57,7 @@ int store_lock_error(struct err *err, int code, const char *name);
 
 /* What can be written below a path of the state, i.e. in the nearest existing directory. */
 struct store_space {
-	char near[64]; /* that directory */
+	char near[64]; /* the nearest existing directory */
 	int code;      /* 0, or why nothing can be written there: -EROFS, ... */
 	unsigned long long bytes, files;
 	unsigned long long unreserved; /* the part of `bytes` that is not reserved for root */
@@ -86,8 +85,8 @@ int store_would_lock_pgpu(const struct host *host, const char *pgpu, struct err 
 void store_note_call(const char *root);
 
 /*
- * Takes the store's lock, waiting at most `wait_ms`. The -ETIMEDOUT error names the process that took the lock, even if
- * it is gone: then its child, blocked in the kernel, holds the lock, and the error says that.
+ * Takes the store's lock, waiting at most `wait_ms`. The -ETIMEDOUT error names the process that took the lock. If
+ * that process is gone, the error says that a child of it, blocked in the kernel, holds the lock.
  */
 int store_lock(struct store *store, int wait_ms, struct err *err);
 void store_unlock(struct store *store);
@@ -110,7 +109,7 @@ void store_name_holder(const struct store *store, const char *name, char *who, s
 
 /*
  * 0: the lock of `pgpu` (NULL: of the store) is not held; -ETIMEDOUT: it is held, and the error names the holder and
- * says how long the caller has waited (0: it has not).
+ * says how long the caller has waited (0: not at all).
  */
 int store_lock_holder(const struct store *store, const char *pgpu, int waited_ms, struct err *err);
 
@@ -147,5 +146,5 @@ int store_check_vgpu(const struct store *store, const char *id, struct err *err)
  */
 int store_lock_handler(const struct store *store, int wait_ms, struct err *err);
 
-/* False if somebody has removed or replaced the lock file, so that other processes no longer see this lock. */
+/* False if the lock file has been removed or replaced, so that other processes no longer see this lock. */
 bool store_is_handler(const struct store *store, int lock);
