@@ -26,7 +26,7 @@ struct args {
 
 struct arg {
 	const char *name;  /* without the dashes; NULL ends the table */
-	const char *value; /* the value's name in --help; NULL: the option takes none */
+	const char *value; /* the value's name in --help; NULL: the option takes no value */
 	unsigned int bit;  /* identifies an option that only some commands take; 0: all take it */
 	size_t at;         /* offset, in the program's struct, of a bool, const char * or const char *[list] */
 	const char *help;

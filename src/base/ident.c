@@ -106,7 +106,7 @@ bool parent_given(char out[PARENT_SIZE], const char *s)
 
 	if (!parent_parse(out, s))
 		return false;
-	/* libvirt's node devices, and so Nova, have the driver's name, then the device's. */
+	/* libvirt and Nova name a virtual parent by its driver's name, then its own. */
 	if (strlen(s) % 2 && s[n] == '_' && strncmp(s, s + n + 1, n) == 0)
 		out[n] = '\0';
 	return true;

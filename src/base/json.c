@@ -23,7 +23,7 @@ static void skip_space(struct reader *r)
 	r->at += strspn(r->at, " \t\n\r");
 }
 
-/* Skips white space and then the byte `c`. False: the next byte is another one. */
+/* Skips white space and then the byte `c`. False: the next byte is different. */
 static bool take_byte(struct reader *r, char c)
 {
 	skip_space(r);

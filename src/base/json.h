@@ -16,7 +16,7 @@ struct json_field {
 	const char *key;
 	char *value; /* the decoded text; "" if the member is missing */
 	size_t size;
-	/* Used in place of `value` for a list of one-member objects: called for each. False makes the read fail. */
+	/* Used in place of `value` for a list: called for each one-member object. False makes the read fail. */
 	bool (*pair)(void *arg, const char *name, const char *value);
 	void *arg;
 	bool found;

@@ -77,7 +77,7 @@ void *mem_take(struct arena *arena, size_t size)
 	size += !size;
 	if (size > arena->size - arena->used)
 		mem_out();
-	/* Keep the next one aligned, if there is one. */
+	/* Align the next block, if there is space for it. */
 	size = (size + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
 	arena->used = size < arena->size - arena->used ? arena->used + size : arena->size;
 	return at;
@@ -120,7 +120,7 @@ void *mem_new(size_t n, size_t size)
 
 void *mem_resize(void *list, size_t n, size_t size)
 {
-	/* The arena does not know the old size, so this may also copy what follows the old list, even the new one. */
+	/* The arena does not know the old size, so memmove() may also copy bytes that follow the old list. */
 	size_t most = arena_rest(list);
 	void *p;
 

@@ -29,12 +29,12 @@ void *mem_resize(void *list, size_t n, size_t size) __attribute__((returns_nonnu
 /* Appends a zeroed element to the array *list of *n elements; returns the element. */
 void *mem_add(void *list, size_t *n, size_t size) __attribute__((returns_nonnull));
 
-/* qsort() of such an array, which is NULL if it has no elements. */
+/* qsort() of an array, which can be NULL if it has no elements. */
 void mem_sort(void *list, size_t n, size_t size, int (*order)(const void *a, const void *b));
 
 /*
- * The head of a loop over such an array: for (EACH(const struct lease *, lease, leases->list, leases->n)). An array
- * without elements is NULL, to which C allows no addition.
+ * The head of a loop over an array: for (EACH(const struct lease *, lease, leases->list, leases->n)). An array without
+ * elements can be NULL, to which C allows no addition.
  */
 #define EACH(type, item, list, n)                                                                                      \
 	type item = (list);                                                                                            \

@@ -16,7 +16,7 @@ size_t text_char(const char *at, unsigned *c)
 {
 	static const struct {
 		unsigned char mask, mark; /* of the first byte */
-		unsigned least;           /* a smaller code point is encoded too long */
+		unsigned least;           /* a smaller code point has a shorter form */
 	} forms[] = { [1] = { 0x80, 0, 0 }, { 0xe0, 0xc0, 0x80 }, { 0xf0, 0xe0, 0x800 }, { 0xf8, 0xf0, 0x10000 } };
 	unsigned char first = (unsigned char)*at;
 	size_t len = 1;

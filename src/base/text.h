@@ -9,8 +9,8 @@
 
 /*
  * Copies `src` to `dst` as one printable line, so that a domain's name cannot break a log line, control a terminal or
- * look like another name. These become \xNN: control and invisible characters, those that change the direction of
- * writing, bytes that are not UTF-8, and backslashes. Different texts stay different. The text is cut between
+ * look like another name. Control and invisible characters, characters that change the direction of writing, bytes that
+ * are not UTF-8, and backslashes become \xNN. Different texts stay different. The text is cut between
  * characters to fit `size`, NUL included. Returns the number of bytes written, without the NUL.
  *
  * Names are stored and compared unchanged; they are made printable once, when they are written to a terminal or log.
@@ -20,7 +20,7 @@ size_t text_safe(char *dst, size_t size, const char *src);
 /* A size that is large enough for text_safe() of this text. */
 size_t text_safe_size(const char *src);
 
-/* text_safe() for a text that is already printable: backslashes stay unchanged. `ascii`: the locale is not UTF-8. */
+/* text_safe() for a text that is already printable: backslashes stay unchanged. `ascii`: only ASCII is printable. */
 size_t text_safe_again(char *dst, size_t size, const char *src, bool ascii);
 
 /*
@@ -60,7 +60,7 @@ char *text_strip(char *s);
 /* Returns the next item, stripped, of a list separated by any of `seps`; NULL at the end. Empty items are skipped. */
 char *text_next(char **list, const char *seps);
 
-/* Compares texts, or structs that begin with one, for mem_sort() and bsearch(); text_order_at(): pointers to them. */
+/* Compares texts, or structs that begin with a text, for mem_sort() and bsearch(); text_order_at(): text pointers. */
 int text_order(const void *a, const void *b);
 int text_order_at(const void *a, const void *b);
 
@@ -68,8 +68,8 @@ int text_order_at(const void *a, const void *b);
 bool text_number(const char *s, long min, long max, long *out);
 
 /*
- * Finds the candidate that a misspelt word probably means: the most similar one, with at most two mistakes. Numbers in
- * it must be the same, because a different number names a different object. `best` is NULL until a candidate qualifies.
+ * Finds the candidate that a misspelt word probably means: the most similar one, with at most two mistakes. It must
+ * have the word's numbers, because another number names another object. `best` is NULL until a candidate qualifies.
  */
 struct text_guess {
 	const char *word, *best;

@@ -83,7 +83,7 @@ static void refuse_doctype(void *ctxt, const xmlChar *name, const xmlChar *exter
 #define HANDED_ERROR xmlError
 #endif
 
-/* Records the first fatal error; later ones result from it. Otherwise libxml2 would print bytes of the document. */
+/* Records the first fatal error; later ones result from it. Without a handler libxml2 would print the document. */
 static void note_error(void *ctxt, HANDED_ERROR *error)
 {
 	struct met *met = ((xmlParserCtxtPtr)ctxt)->_private;
@@ -172,7 +172,7 @@ static xmlNodePtr following(xmlNodePtr node, const xmlNode *top)
 	return node && node != top ? node->next : NULL;
 }
 
-/* Numbers the elements. False: it has an entity node or an attribute of several nodes, which cannot be read below. */
+/* Numbers the elements. False: an entity node, or an attribute of several nodes, which are not supported. */
 static bool number(struct xml_doc *doc, xmlNodePtr root)
 {
 	for (xmlNodePtr node = root; node; node = following(node, root)) {

@@ -23,6 +23,7 @@ struct xml_elem; /* the document owns it, and the strings that the functions bel
  * Parses. Returns 0, or:
  *   -EINVAL: not well-formed; a document type declaration; a NUL byte; or an encoding other than UTF-8, ASCII,
  *     ISO-8859-* and windows-125* (others could encode '<' or a quote in another way than ASCII)
+ *   -E2BIG: larger than INT32_MAX
  *   -ENOMEM: more names than libxml2 accepts, or libxml2 is out of memory
  *   -ELIBACC: libxml2 cannot be loaded
  */
