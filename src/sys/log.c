@@ -135,7 +135,7 @@ static bool send_line(const struct log_field *fields, int priority, const char *
 	return false;
 }
 
-/* Logs how many lines were lost. If that line is refused too, the next call tries again. */
+/* Logs how many lines were lost. If the log refuses that line too, the next call tries again. */
 static void tell_lost(void)
 {
 	char text[96];
@@ -151,7 +151,7 @@ void log_close(void)
 {
 	if (!ident || to_stderr)
 		return;
-	/* No connection: the last line reached no log, and this one would not either. */
+	/* Without a connection the last line reached no log, and the report would not either. */
 	if (out >= 0)
 		tell_lost();
 	close_socket();

@@ -4,7 +4,7 @@
  * error. Never log XML, which can contain passwords.
  *
  * Nothing is logged before log_open(), which a dry run does not call. A simulated host has its log sockets below its
- * root. The log never waits: lines that a full log does not accept are lost, and the next accepted line says how many.
+ * root. The log never waits: lines that a full log does not accept are lost, and a later line says how many.
  */
 #pragma once
 
@@ -40,5 +40,5 @@ struct log_field {
 void log_fields(const struct log_field *fields, int priority, const char *fmt, va_list ap)
 	__attribute__((format(printf, 3, 0)));
 
-/* Does anybody keep lines of LOG_DEBUG? Not standard error, where people read them, and no log that is not there. */
+/* Is there a journal or syslog, which may keep lines of LOG_DEBUG? False if the log is standard error. */
 bool log_keeps_debug(void);

@@ -31,8 +31,8 @@ struct job {
 	atomic_llong began_ms; /* when the wait of wait_ms for all of the work began */
 	atomic_bool reads;     /* the call is a read with a limit of its own, read_ms */
 	atomic_llong asked_ms; /* when that read began */
-	atomic_llong met_ms;   /* when such reads of `who` began; together they may take 2 * read_ms */
-	atomic_int step;       /* odd: in a call that can hang; even: not in one; LEFT: abandoned */
+	atomic_llong met_ms;   /* when the successive reads of `who` began; they may take 2 * read_ms */
+	atomic_int step;       /* odd: in a call that can hang; even: in no such call; LEFT: abandoned */
 	char who[PARENT_SIZE]; /* the device of the last read */
 	pid_t parent;
 	bool done;
@@ -105,7 +105,7 @@ static void drop_standard(void)
 			close(fd);
 }
 
-/* The child's remaining time, but at most until a read that may begin meanwhile would have to be answered. */
+/* The child's remaining time, at most BOUNDED_ANSWER_MS, because a read with an earlier limit may begin. */
 static int left_ms(const struct job *job)
 {
 	int64_t asked = job->asked_ms + job->read_ms, met = job->met_ms + 2 * (int64_t)job->read_ms, left;
@@ -215,7 +215,7 @@ int timed_child_look(timed_child_work *work, void *arg, struct arena *arena, int
 	return start(true, work, arg, arena, (const int[3]){ root, -1, -1 }, wait_ms, wait_ms, err);
 }
 
-/* Begins a call that can hang. If the parent was killed, ends the child, because nobody waits for it any more. */
+/* Begins a call that can hang. If the parent was killed, ends the child, because no process waits for it any more. */
 static void begin_call(struct job *job, bool reads)
 {
 	if (getppid() != job->parent)
@@ -231,7 +231,7 @@ static void end_call(struct job *job)
 {
 	int step = atomic_load(&job->step);
 
-	/* The read before the writes does not count as their time. */
+	/* The first read does not count toward the limit for all work. */
 	if (job->reads && !job->looks)
 		job->began_ms = sys_now_ms();
 	if (step == LEFT || !atomic_compare_exchange_strong(&job->step, &step, step + 1))

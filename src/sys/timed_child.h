@@ -31,9 +31,9 @@ enum {
 typedef int timed_child_work(void *arg, struct err *err);
 
 /*
- * Runs work that writes, with `wait_ms` for all of it. If `read_ms` is not 0, that is the limit of a first call that is
- * a read, which then does not count. The child keeps only the descriptors `root` and `locks` (-1: none). Returns what
- * `work` does, or:
+ * Runs work that writes, with `wait_ms` for all of it. If the work begins with a read and `read_ms` is not 0, the read
+ * has `read_ms` of its own. The child keeps only the descriptors `root` and `locks` (-1: none). Returns the result of
+ * `work`, or:
  *   -ETIMEDOUT: the write continues in the child
  *   -EHOSTDOWN: the first read was not answered in time, and nothing is written
  *   -EINTR: the child was killed, and its write has ended; the caller must check the outcome
@@ -45,11 +45,11 @@ int timed_child_run(timed_child_work *work, void *arg, int root, const int locks
 /*
  * Runs work that reads, with `wait_ms` for each read and twice that for successive reads of one device. The child keeps
  * only the descriptor `root`, and allocates from `arena` (NULL: its own memory, which is lost). -ETIMEDOUT: a read
- * hangs, and the work is incomplete. Work does not call it.
+ * hangs, and the work is incomplete. `work` must not call this function.
  */
 int timed_child_look(timed_child_work *work, void *arg, struct arena *arena, int root, int wait_ms, struct err *err);
 
-/* Is this process such a child? If it runs out of memory, it exits with EXIT_FAILURE, and its parent ends too. */
+/* Is this process a timed child? If it runs out of memory, it exits with EXIT_FAILURE, and its parent ends too. */
 bool timed_child_is_this(void);
 
 /*
@@ -64,7 +64,7 @@ int timed_child_poke(int dir, const char *path, const char *data, size_t len);
 /* A device whose driver does not answer. */
 struct timed_child_silent {
 	char who[PARENT_SIZE];
-	pid_t pid;        /* of the child that waits for the answer */
+	pid_t pid;        /* the child that waits for the answer */
 	uint64_t start;   /* that child's start time, see sys_process_start() */
 	int64_t since_ms; /* CLOCK_MONOTONIC */
 };
