@@ -56,7 +56,7 @@ int adopt_device(const struct adoption *adoption, const struct inv_device *devic
 			       there->name);
 	if (there && there->state == LEASE_ACTIVE)
 		return 0;
-	/* What we created in this boot and have not removed since is ours to remove, even without its lease. */
+	/* A device that we created in this boot and have not removed counts as created, even without its lease. */
 	facts.created = there ? there->origin == LEASE_CREATED
 			      : affinity_get(store, device->vgpu.id, &affinity) && affinity.made_this_boot;
 	lease.origin = owner_origin(owner_of(&facts));

@@ -22,8 +22,8 @@ struct adoption {
 };
 
 /*
- * Leases a device with a type to the domain. `there`: the device's lease, read under the lock; NULL: none. If the lease
- * was lost, the history of the ID says whether we created the device.
+ * Leases a device of adopt_find() to the domain. `there`: the device's lease, read under the lock; NULL: none. If the
+ * lease was lost, the history of the ID says whether we created the device.
  * Returns:
  *   1: a lease was written
  *   0: the domain already had an active lease of it

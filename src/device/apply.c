@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Carries out the steps of a plan: writes the leases first, then to the kernel; undoes both on failure. */
+/* Carries out the steps of a plan: first writes the leases, then sysfs; undoes both on failure. */
 #include "device/apply.h"
 
 #include <errno.h>
@@ -45,7 +45,7 @@ static struct applied *find_done(const struct apply *apply, const char *id)
 	return NULL;
 }
 
-/* The entry of a step that was leased. */
+/* The entry of a step, which begin_work() has added. */
 static struct applied *done_of(const struct apply *apply, const struct step *step)
 {
 	struct applied *done = apply->done;
@@ -281,12 +281,12 @@ static int settle(struct apply *apply, const struct step *step, struct err *err)
 		r = err_set(err, ESTALE, "the domain was released while its vGPU was being created");
 	if (r == 1) {
 		lease.state = LEASE_ACTIVE;
-		/* Until now the origin was `created`, so that an undo would remove the device, whoever its owner is. */
+		/* Until now the origin was `created`, so that an undo would remove the device, whatever its owner. */
 		if (made || lease.origin == LEASE_CREATED)
 			lease.origin = owner_origin(step->owner);
 		r = lease_put(apply->store, &lease, err);
 	}
-	/* Write the record before others can release the vGPU, because a release resets the record. */
+	/* Write the history before others can release the vGPU, because a release resets the history. */
 	if (r == 0) {
 		affinity_put(apply->store, &lease, is_for_guest(apply, &lease.vgpu, made));
 		seen_forget(apply->store, step->vgpu.id);
@@ -295,13 +295,13 @@ static int settle(struct apply *apply, const struct step *step, struct err *err)
 	if (r < 0)
 		return r;
 	done->now = lease;
-	/* Hand the lock over at the end only: until then, this run may have to make the vGPU again or undo it. */
+	/* apply_end() hands the work lock over: until then, this run may have to make the vGPU again or undo it. */
 	if (!apply->work)
 		end_work(done);
 	return 0;
 }
 
-/* The work lock that this run holds shows that no other process is creating the device. */
+/* May drop a lease that is `creating`: this run holds the work lock, so no other process creates the device. */
 static void drop_lease(struct apply *apply, const struct step *step)
 {
 	struct applied *done = find_done(apply, step->vgpu.id);
@@ -312,7 +312,7 @@ static void drop_lease(struct apply *apply, const struct step *step)
 	if (!done || (step->kind == STEP_KEEP && !done->kept))
 		return;
 	if (!done->kept && still_ours(apply, done, &lease, &err) == 1) {
-		/* What an earlier lease says of its origin was about a device that is gone. */
+		/* The history is about an earlier device of this ID, which is gone. */
 		if (step->kind == STEP_CREATE)
 			affinity_gone(apply->store, step->vgpu.id);
 		lease_drop(apply->store, step->vgpu.id, &err);
@@ -331,7 +331,7 @@ static void drop_failed(struct apply *apply, const struct step *steps, size_t n)
 	store_unlock(apply->store);
 }
 
-/* The child that writes keeps the work lock. Once it ends, a pass or a start releases the lease, still `creating`. */
+/* A child that still writes keeps the work lock. Once that child ends, a pass or a start releases the lease. */
 static void leave_hanging(struct apply *apply, const struct step *step)
 {
 	struct applied *done = done_of(apply, step);
@@ -341,7 +341,7 @@ static void leave_hanging(struct apply *apply, const struct step *step)
 	forget_done(apply, done);
 }
 
-/* Drops a reservation. Marks any other lease `releasing` and returns 1, because its device exists. */
+/* Drops a reservation. Marks any other lease `releasing` and returns 1, because its device may exist. */
 static int undo_lease(const struct apply *apply, const struct applied *done, struct err *err)
 {
 	struct lease lease;

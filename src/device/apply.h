@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Carries out the steps of a plan: writes the leases first, then to the kernel; undoes both on failure.
+ * Carries out the steps of a plan: first writes the leases, then sysfs; undoes both on failure.
  *
- * Each step holds its vGPU's work lock until its lease is `active`. A step that creates also holds its pGPU's lock and
- * reads the kernel's count again, which decides. The store's lock is held only while leases are written. After a step
- * has failed, the next plan skips its candidate.
+ * Each step holds its vGPU's work lock at least until its lease is `active`. A step that creates also holds its pGPU's
+ * lock, and reads the kernel's count of free instances again, because that count decides. The store's lock is held only
+ * while leases are written. After a step has failed, the next plan skips its candidate.
  */
 #pragma once
 
@@ -13,13 +13,13 @@
 #include "plan/plan.h"
 #include "state/store.h"
 
-/* A lease that this run has written. */
+/* A lease that this run writes. */
 struct applied {
 	char id[ID_SIZE];
-	int work;         /* its work lock; -1: not held any more */
+	int work;         /* the vGPU's work lock; -1: not held */
 	bool kept;        /* the device is the domain's already: an undo leaves its lease */
-	bool made;        /* this run created the device, so an undo removes it, whoever its owner is */
-	struct lease now; /* as this run wrote it (any other record is not ours); without an ID: not written yet */
+	bool made;        /* this run created the device, so an undo removes it, whatever its owner */
+	struct lease now; /* as this run wrote it (a different record is not ours); no ID: not written yet */
 };
 
 struct apply {
@@ -28,8 +28,8 @@ struct apply {
 	const struct request *request;
 	struct applied *done; /* what apply_undo() undoes */
 	size_t ndone;
-	int lock;                /* the lock of the current step's pGPU; -1: the step needs none */
-	struct work_locks *work; /* receives the work locks from apply_end(); NULL: each ends with its step */
+	int lock;                /* the lock of the current step's pGPU; negative: not held */
+	struct work_locks *work; /* receives the work locks from apply_end(); NULL: each is released with its step */
 	const char *op;          /* for the log: "prepare" */
 	int64_t begun_ms;
 	int64_t wait_by_ms; /* until when to wait for others: locks, open devices */
@@ -42,24 +42,25 @@ void apply_start(struct apply *apply, struct store *store, const struct policy *
 void apply_end(struct apply *apply);
 
 /*
- * Is there time left to wait for others? If lock_timeout is over, it counts anew from the last change of another
- * domain's lease, so a queue that moves refuses nobody; in all, it lasts at most four times as long.
+ * Is there time left to wait for other processes? Once lock_timeout is over, it starts again at the last change of
+ * another domain's lease, so a moving queue refuses no domain. The whole wait lasts at most four times lock_timeout.
  */
 bool apply_has_time(struct apply *apply);
 
-/* Takes the lock of the store, or of `pgpu` (not NULL), as store_lock() and store_lock_pgpu() do, if there is time. */
+/* Like store_lock() (`pgpu` NULL) or store_lock_pgpu(), but waits for as long as apply_has_time() is true. */
 int apply_lock(struct apply *apply, const char *pgpu, struct err *err);
 
 /*
- * Writes the leases of all steps: `creating`, or `active` if the device exists. The caller holds the store's lock.
+ * Writes the leases of all steps: `active` if the device exists and no earlier creation of it is unfinished, otherwise
+ * `creating`. The caller holds the store's lock.
  * -EAGAIN: another process holds the work lock of one of the vGPUs; nothing is written.
  */
 int apply_lease(struct apply *apply, const struct step *steps, size_t n, struct err *err);
 
 /*
  * Like apply_lease(), for a domain that migrates to this host or is restored: the leases are `reserved` for
- * `reserve_ttl`. A pending release of the domain's own vGPU waits for the same time. Nothing is written to sysfs.
- * -EAGAIN: another process holds the work lock of that vGPU.
+ * `reserve_ttl`. A release of the domain's own vGPU is put off for that time. Nothing is written to sysfs. -EAGAIN:
+ * another process holds the work lock of that vGPU, or has created it meanwhile.
  */
 int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struct err *err);
 

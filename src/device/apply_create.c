@@ -11,7 +11,7 @@
 #include "host/mdevctl_files.h"
 #include "internal.h"
 
-enum { MOST_TIMES = 4 }; /* lock_timeout, in a queue that moves */
+enum { MOST_TIMES = 4 }; /* limit of apply_has_time(), in lock_timeouts */
 enum { LEAST_MS = 100, WAIT_STEP_MS = 50, LOOK_MS = 250 };
 
 int create_no_answer(struct err *err)
@@ -23,7 +23,7 @@ struct creation {
 	const struct host *host;
 	const struct vgpu_ref *vgpu;
 	const char *params;
-	const struct mdev_attr *attrs; /* of its mdevctl definition */
+	const struct mdev_attr *attrs; /* attributes in its mdevctl definition */
 	size_t nattrs;
 	int work; /* the vGPU's work lock */
 };
@@ -97,7 +97,7 @@ int apply_lock(struct apply *apply, const char *pgpu, struct err *err)
 
 		r = pgpu ? store_lock_pgpu(apply->store, pgpu, left_ms, err) : store_lock(apply->store, left_ms, err);
 	} while (r == -ETIMEDOUT && apply_has_time(apply));
-	/* Say how long it was waited for in all. */
+	/* Report the whole wait, not only the last part. */
 	if (r == -ETIMEDOUT)
 		store_lock_holder(apply->store, pgpu, (int)(sys_now_ms() - began_ms), err);
 	return r;
@@ -171,7 +171,7 @@ static int write_params(const struct apply *apply, struct creation *creation, in
 		       : r;
 }
 
-/* Reads the attributes that mdevctl would set: those in this UUID's definition, if it is of this type. */
+/* Reads the attributes that mdevctl would set: those in this UUID's definition, if it has the vGPU's type. */
 static int read_attrs(struct mdev_attr **attrs, size_t *n, const struct creation *creation, struct err *err)
 {
 	struct definition definition;
@@ -219,7 +219,7 @@ int create_vgpu(const struct apply *apply, const struct step *step, struct appli
 	if (write_create(apply, &creation, end, err) < 0)
 		return -err->code;
 	done->made = true;
-	/* Do not report a time-out: nothing hangs. Only this candidate failed, and its device can be removed again. */
+	/* Not a time-out yet: the device may be removable. If it is not, undo_step() reports a time-out. */
 	return create_complete(apply, step, done->work, params, end, err) < 0 ? err_recode(err, EIO) : 0;
 }
 

@@ -7,7 +7,7 @@
 
 enum { UNDO_MS = 2000 };
 
-/* Sets until when to wait for others, lock_timeout after `since_ms`, and when the last creation must have ended. */
+/* Sets wait_by_ms to lock_timeout after `since_ms`, and end_ms to create_timeout after wait_by_ms. */
 void create_times(struct apply *apply, int64_t since_ms);
 
 /* `ms`, or the time left until `end_ms` if that is shorter. */

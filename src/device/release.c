@@ -52,8 +52,8 @@ static int lock_lease(struct store *store, const char *id, int wait_ms, struct l
 }
 
 /*
- * Like lock_lease(), for a lease that is `releasing`. Returns 0 if it no longer is or does not exist; -EAGAIN if the
- * lock is not free in time, or if the vGPU is kept for its domain, which migrates to this host or is restored.
+ * Like lock_lease(), for a lease that is `releasing`. Returns 0 if it is not `releasing` or does not exist; -EAGAIN if
+ * the lock is not free in time, or if the vGPU is kept for its domain, which migrates to this host or is restored.
  */
 static int lock_releasing(struct store *store, const char *id, int wait_ms, struct lease *now, struct err *err)
 {
@@ -112,11 +112,11 @@ static int is_closed(const struct host *host, const char *id, int64_t look_by_ms
 	return r < 0 ? err_recode(err, EAGAIN) : 0;
 }
 
-/* A removal: the vGPU's work lock is held until it has ended. */
+/* A removal, which holds the vGPU's work lock until its end. */
 struct removal {
 	const struct store *store;
 	const struct vgpu_ref *vgpu;
-	int lock; /* -1: kept by a child that is still removing it */
+	int lock; /* -1: not held, or kept by a child that is still removing the device */
 	int wait_ms;
 };
 
@@ -289,7 +289,7 @@ static int remove_orphan(struct removal *removal, enum release_part part, int wa
 	r = vgpu->framework == FW_MDEV ? mdevctl_undefine(host, vgpu->id, vgpu->parent, err) : 0;
 	if (r < 0)
 		return r;
-	/* Record the type: a domain that names this vGPU later (Nova may have chosen it) gets one of the same type. */
+	/* Record the type: a domain that names this vGPU later (Nova may have chosen it) gets a vGPU of that type. */
 	affinity_put(removal->store, &was, affinity_is_for_guest(removal->store, vgpu->id));
 	if (part == RELEASE_DEVICE && removal_write(removal, wait_ms, err) < 0)
 		return -err->code;

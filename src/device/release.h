@@ -43,7 +43,7 @@ int release_mark(struct store *store, const char *domain, int64_t asked_ms, int 
 int release_finish(struct store *store, const struct policy *policy, const char *id, int64_t deadline_ms,
 		   struct err *err);
 
-/* Several releases, finished together. `told` gets the result of each, and the error if it is negative. */
+/* Several releases, finished together. `told` gets each success, and at the last look each failure with its error. */
 struct sweep {
 	struct store *store;
 	const struct policy *policy;
@@ -53,8 +53,8 @@ struct sweep {
 };
 
 /*
- * Finishes the releases by `deadline_ms`, in turns, so that a slow one delays no other. Then, unless `last_look_ms` is
- * 0, tries each unfinished one again for that time and passes its result to `told`.
+ * Finishes the releases by `deadline_ms`, in turns, so that a slow release delays no other. Then, unless `last_look_ms`
+ * is 0, tries all unfinished releases once more within that time.
  */
 void release_sweep(const struct sweep *sweep, int64_t deadline_ms, int last_look_ms);
 
@@ -76,7 +76,7 @@ enum release_part {
 int release_orphan(struct store *store, const struct policy *policy, const struct vgpu_ref *vgpu,
 		   enum release_part part, int64_t deadline_ms, struct err *err);
 
-/* The deadline for a lock requested now, if the whole operation has none. */
+/* The deadline for a lock that an operation without a deadline requests now. */
 int64_t release_lock_by(const struct policy *policy);
 
 /* The deadline of a release that begins now, including the waits for its guest and driver. */
@@ -97,8 +97,8 @@ int release_wait_closed(const struct host *host, const char *id, int64_t deadlin
  * Takes one lease from its domain and releases it by `deadline_ms`. Returns:
  *   1: released
  *   0: the lease changed meanwhile
- *   -EBUSY, -EAGAIN: a process has the device open, or may have; the lease is as before
- *   other: the lease is `releasing`, and can be released later
+ *   negative: not released (-EBUSY, -EAGAIN: a process has the device open, or may have); the lease is as before, or
+ *     `releasing` if the error came after release_claim()
  */
 int release_now(struct store *store, const struct policy *policy, const struct lease *lease, int64_t deadline_ms,
 		struct err *err);

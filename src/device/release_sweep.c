@@ -36,7 +36,7 @@ static int mark(struct store *store, struct lease *lease, int64_t asked_ms, stru
 {
 	const struct event_about about = event_of(lease);
 
-	/* A reservation creates no device, so one that exists is not ours to remove. */
+	/* A reservation creates no device, so an existing device is not ours to remove. */
 	if (lease->state == LEASE_RESERVED) {
 		if (lease_drop(store, lease->vgpu.id, err) < 0)
 			return -err->code;
