@@ -112,8 +112,8 @@ void config_strings_free(char **list, size_t n)
 }
 
 struct source {
-	const char *path; /* of a file or directory, relative to a directory */
-	const char *name; /* in messages */
+	const char *path; /* of a file or directory, relative to the `dir` passed with it */
+	const char *name; /* the path in messages */
 	enum dialect dialect;
 };
 
@@ -197,7 +197,7 @@ static int take_drop_ins(struct draft *draft, int dir, const struct source *sour
 		free(list[i]);
 		if (r == 0)
 			r = take_file(draft, dir, &(struct source){ path, name, source->dialect }, err);
-		/* -ENOENT means that the configuration is missing. */
+		/* Do not return -ENOENT: it means that there is no configuration. */
 		if (r == -ENOENT) {
 			config_mistake(draft, &(struct location){ .file = name },
 				       "missing: removed while being read, or a dangling link");

@@ -20,7 +20,7 @@ enum {
 	CLASS_SIZE = 256,
 	NO_LIMIT = -1,
 	CONFIG_MISTAKES_MAX = 50,
-	CONFIG_GRACE_MAX_S = 365 * 86400, /* reclaim_grace */
+	CONFIG_GRACE_MAX_S = 365 * 86400, /* limit of reclaim_grace */
 };
 
 /* A place in a file, for messages. The configuration owns the names. */
@@ -40,15 +40,15 @@ struct item {
 /* One alternative of device_match: all terms that are set must match. */
 struct match {
 	char vendor[5], device[5]; /* four hex digits in lower case; "" any */
-	char subdevice[5];         /* device ID of the board's subsystem, likewise */
-	int numa;                  /* node; -1 any */
+	char subdevice[5];         /* device ID of the board's subsystem, in the same form */
+	int numa;                  /* NUMA node; -1 any */
 	struct location at;
 };
 
-/* [mdev_TYPE], [vgpu_TYPE] or [vf_NAME]. A type that is enabled without a section gets one with the defaults. */
+/* [mdev_TYPE], [vgpu_TYPE] or [vf_NAME]. An enabled type without a section has this struct, with the defaults. */
 struct section {
 	char type[TYPE_SIZE];
-	bool vf;   /* plain VFs: a [vf_NAME] section; `type` is NAME */
+	bool vf;   /* a [vf_NAME] section, for plain VFs; `type` is NAME */
 	bool nova; /* nova.conf enables the type; in a draft: nova.conf has the section */
 	struct item *addresses;
 	size_t naddresses;
@@ -81,7 +81,7 @@ struct quota {
 	struct location at;
 };
 
-/* Messages about the files. ENODEV: a warning that types get no pGPU, which `check` skips, as it reports the types. */
+/* Messages about the files. `check` skips a warning of code ENODEV: its own findings report types without a pGPU. */
 struct config_notes {
 	struct err *list;
 	size_t n;
@@ -96,9 +96,9 @@ struct config {
 	struct quota *quotas;
 	size_t nquotas;
 	struct config_notes warnings; /* for `check` and the log */
-	char **files; /* names of the files that were read; `names`: the list items and section names in them */
+	char **files;                 /* names of the files that were read */
 	size_t nfiles;
-	char **names;
+	char **names; /* the list items and section names in these files */
 	size_t nnames;
 };
 
@@ -116,9 +116,9 @@ void config_default(struct config *config);
  *   other: `err` has the mistake with file and line, or why a file cannot be read or trusted.
  * After a failure `config` has the defaults and nothing to free.
  *
- * Reading continues after a mistake. `mistakes` (NULL: not needed) gets all of them, which the caller frees with
- * config_notes_free(); of more than CONFIG_MISTAKES_MAX, the last ones are left out, except one. `err` is the first.
- * Checks whose result depends on how a mistake is corrected are skipped.
+ * Reading continues after a mistake. `mistakes` (NULL: not needed) gets all mistakes, which the caller frees with
+ * config_notes_free(); of more than CONFIG_MISTAKES_MAX it gets the first ones and the very last. `err` is the first
+ * mistake. Checks whose result depends on how a mistake is corrected are skipped.
  */
 int config_load(struct config *config, const struct host *host, const char *path, struct config_notes *mistakes,
 		struct err *err);
@@ -132,7 +132,7 @@ struct location config_location(const struct section *section);
 /* Returns the section of a type, or NULL if the type is not enabled. */
 const struct section *config_section(const struct config *config, const char *type);
 
-/* Is it a type's section without addresses and matches? The first of these gets the pGPUs that no section names. */
+/* Has a type's section neither addresses nor matches? The first such section gets the pGPUs that no section names. */
 bool config_takes_rest(const struct section *section);
 
 /* The vGPU limit of a project on this host; "": domains without a project. */

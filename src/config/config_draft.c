@@ -82,7 +82,7 @@ static bool shares_address(const struct section *a, const struct section *b, siz
 	return false;
 }
 
-/* Does an earlier section have an address of section `a`? A mistake, unless the two sections can share the card. */
+/* Reports an address of section `a` that an earlier section has too, unless the two sections can share the card. */
 static void check_addresses(struct draft *draft, const struct section *a)
 {
 	for (const struct section *b = draft->config->sections; b < a; b++) {

@@ -4,9 +4,9 @@
  * (oslo_config/iniparser.py). inih splits a line into key and value, and gets single lines only: it silently truncates
  * long lines and section names, skips empty sections, and reads an indented [section] as a value.
  *
- * In both, an indented line continues the value above, and an empty line ends it. In our files, comments can follow a
- * value or be between its lines, and reading continues after a mistake. In a nova.conf, a comment is a line of its own
- * and ends the value, and a malformed line is refused in any section, because Nova would not start.
+ * In both kinds of file, an indented line continues the value above, and an empty line ends it. In our files, comments
+ * can follow a value or be between its lines, and reading continues after a mistake. In a nova.conf, a comment is a
+ * line of its own and ends the value, and a malformed line is refused in any section, because Nova would not start.
  */
 #include <ctype.h>
 #include <ini.h>
@@ -26,25 +26,25 @@ struct reader {
 	struct draft *draft;
 	bool nova;
 	const char *file;
-	char *line; /* the current one, and its number */
+	char *line; /* the current line; `number`: its number */
 	int number;
 	bool failed;                                       /* a nova.conf is refused at its first mistake */
 	enum { SKIP_NONE, SKIP_VALUE, SKIP_SECTION } skip; /* until the next key or section */
 	bool is_key;                                       /* inih has found a key in the line */
-	const char *section;                               /* the current one; NULL: before the first */
+	const char *section;                               /* current section's name; NULL: before any section */
 
-	/* The value that an indented line would continue, its end, and the line of that; NULL: none. */
+	/* The value that an indented line would continue (NULL: none), its end, and the number of its last line. */
 	char *value, *end;
 	int end_number;
 
 	/* In our files: */
-	struct section *type;         /* whose section it is; NULL: not a type's */
+	struct section *type;         /* the type's section; NULL: not in a type's section */
 	const struct key *keys, *key; /* the section's keys; the key of the value */
 	int key_number;               /* the key's line */
 	int seen[KEYS_MAX];           /* the line of each key in the section */
 };
 
-/* Skips what belongs to a mistake. */
+/* Skips the rest of a mistaken value or section. */
 static void skip(struct reader *r, int what)
 {
 	r->value = NULL;
@@ -53,7 +53,7 @@ static void skip(struct reader *r, int what)
 	r->draft->unsure |= r->nova;
 }
 
-/* Sets the key, because no further line continues its value. Those of a nova.conf are set when all files are read. */
+/* Sets the key, because no further line continues its value. A nova.conf's keys are set when all files are read. */
 static void end_value(struct reader *r)
 {
 	struct setting t = { .draft = r->draft, .section = r->type, .key = r->key };
@@ -66,7 +66,7 @@ static void end_value(struct reader *r)
 	r->value = NULL;
 }
 
-/* Reports a line that cannot be read. `word` of it may be meant as a type; "" none. */
+/* Reports a line that cannot be read. `word`: its word that may be meant as a type; "" none. */
 __attribute__((format(printf, 3, 4))) static void fail(struct reader *r, const char *word, const char *fmt, ...)
 {
 	const struct location at = { .file = r->file, .line = r->number };
@@ -163,7 +163,7 @@ static void take_pair(struct reader *r)
 {
 	char start[INIH_SIZE];
 
-	/* The empty line is for inih to skip no byte order mark in the second. */
+	/* inih skips a byte order mark in the first line, so the first line is empty. */
 	snprintf(start, sizeof(start), "\n%s", r->line);
 	r->is_key = false;
 	ini_parse_string(start, take_key, r);
@@ -171,7 +171,7 @@ static void take_pair(struct reader *r)
 		fail(r, "", "'%.80s': expected 'key = value', [section] or # comment", r->line);
 }
 
-/* Each line of a value begins with '\n'. There is space for it, because the text before the line is used up. */
+/* Adds a '\n' for each line since the value's last line. Their own line ends leave space for it. */
 static void continue_value(struct reader *r, const char *text)
 {
 	size_t n = strlen(text), lines = (size_t)(r->number - r->end_number);
@@ -201,7 +201,7 @@ static int take_type(struct draft *draft, const char *type, const struct locatio
 	return 0;
 }
 
-/* Starts a section. Returns its valid keys, or NULL on an error. *section is NULL if it is not a type's. */
+/* Starts a section. Returns its valid keys, or NULL on an error. *section is NULL if the section is not a type's. */
 static const struct key *begin_section(struct draft *draft, const struct location *at, struct section **section)
 {
 	static const struct {

@@ -142,7 +142,7 @@ static void read_section(struct draft *draft, const char *type)
 		    "not used; Nova offers pGPUs that no section names as VGPU");
 }
 
-/* Warns about an entry that looks valid but is not used, such as a key that another in the same file replaces. */
+/* Warns about an entry that looks valid but is not used, such as a key that another key of the file replaces. */
 static void warn_of(const struct draft *draft, const struct nova_entry *entry)
 {
 	const char *type = NULL; /* the enabled type of the entry's section */

@@ -20,14 +20,14 @@ enum dialect { DIALECT_OURS, DIALECT_NOVA };
 /* The configuration while its files are being read. */
 struct draft {
 	struct config *config; /* filled in directly; the last step orders its sections */
-	/* The types that are enabled: by our files if one of them has the list, else by nova.conf. */
+	/* The enabled types: the list in our files, or the list of nova.conf if our files have none. */
 	struct {
 		struct item *types;
 		size_t n;
 		struct location at; /* line 0: no file has the key */
 	} enabled;
-	struct location fixed[3]; /* the last header of [devices], [policy], [quota] */
-	struct item *paths;       /* nova_conf: absolute, of files or directories */
+	struct location fixed[3]; /* last headers of [devices], [policy] and [quota] */
+	struct item *paths;       /* value of nova_conf: absolute paths of files or directories */
 	size_t npaths;
 	struct nova_entry *entries; /* of all nova.conf files, in the order of reading */
 	size_t nentries;
@@ -59,9 +59,9 @@ struct key {
 	int (*set)(const struct setting *t, char *value); /* may modify `value` */
 	int (*add)(const struct setting *t, char *item);  /* for a list, in place of `set`: adds an item */
 	bool list;                                        /* can continue on the following lines */
-	bool many;                                        /* can occur more than once: project:ID */
-	size_t offset;  /* of the value (with `add`, of the list's length) in struct section or config */
-	long min, max;  /* of a number */
+	bool many;                                        /* can occur more than once (project:ID) */
+	size_t offset;  /* place of the value (with `add`, of the list's length) in struct section or config */
+	long min, max;  /* range of a number */
 	bool unlimited; /* the word "unlimited" is also valid and means NO_LIMIT */
 	const struct word *words;
 	bool flag; /* `words` set a bool, not an int */
@@ -92,16 +92,16 @@ void config_section_free(struct section *section);
 
 const struct key *config_key(const struct key *keys, const char *name);
 
-/* Sets a key to its whole value; in `value` each continuation line begins with '\n'. -EINVAL: it has a mistake. */
+/* Sets a key to its whole value; in `value` each continuation line begins with '\n'. -EINVAL: mistaken value. */
 int config_key_set(const struct setting *t, char *value);
 
 /*
- * Reads the text of the file `name` into the draft, and modifies it; a nova.conf's must live as long as the draft. A
- * key replaces the same key of an earlier file.
+ * Reads `text`, of the file `name`, into the draft, and modifies the text; the text of a nova.conf must live as long as
+ * the draft. A key replaces the same key of an earlier file.
  */
 void config_ini_read(struct draft *draft, const char *name, enum dialect dialect, char *text, size_t len);
 
-/* Adds a header (`value` NULL) or key of a nova.conf to the entries if it is one of an option that defines the pool. */
+/* Adds a header (`value` NULL) or key of a nova.conf to the entries if its option defines the pool. */
 int config_nova_take(struct draft *draft, const struct location *at, char *value);
 
 /*
