@@ -30,12 +30,12 @@ bool domxml_concerns(const char *xml, size_t len);
 /* Searches the bytes. False: certainly no PCI hostdev. A PCI hostdev can be a vGPU only if the pool has VFs. */
 bool domxml_has_pci(const char *xml, size_t len);
 
-/* Reads the UUID of a document of any size. False: it does not begin with <name> and <uuid>, as libvirt prints it. */
+/* Reads the UUID of a document of any size. False: its beginning is not libvirt's <domain>, <name> and <uuid>. */
 bool domxml_peek_uuid(char out[UUID_SIZE], const char *xml, size_t len);
 
 enum {
 	DOMXML_ALL_PCI = 1,   /* request every PCI hostdev, even without a <vgpu:device>: see domxml_keep() */
-	DOMXML_FILE = 2,      /* the domain is not defined yet: a missing <uuid> becomes "" (libvirt makes one) */
+	DOMXML_FILE = 2,      /* the domain is not defined yet: a missing <uuid> becomes "" (libvirt adds one) */
 	DOMXML_IDENTITY = 4,  /* UUID and name only: an error in the metadata must not stop a release */
 	DOMXML_REMARKS = 16,  /* collect what domxml_remarks() returns, and request.past */
 	DOMXML_SUSPENDED = 8, /* read the vGPUs of the suspend record in the metadata; not for domxml_rewrite() */
@@ -43,7 +43,7 @@ enum {
 
 /*
  * Parses a document; `flags` combines the flags above. `xml` must outlive the result. A <vgpu:device> without a hostdev
- * is checked only for its ID. In a Nova instance, it is first matched with the hostdevs whose UUID Nova changed.
+ * is checked only for its ID. In a Nova instance, each is first matched with the hostdevs whose UUID Nova changed.
  * Returns:
  *   0: *out is set.
  *   -E2BIG: larger than DOMXML_MAX.
@@ -68,7 +68,7 @@ static inline void domxml_auto_free(struct domxml **doc)
  */
 int domxml_hostdevs(struct domxml **out, const char *xml, size_t len, struct err *err);
 
-/* Refuses a document that is too large and has a vGPU. Returns -E2BIG. */
+/* Sets the error for a too large document that has a vGPU. Returns -E2BIG. */
 int domxml_too_large(const struct domxml *doc, struct err *err);
 
 /* Something in the metadata that has no effect, and what to write instead. */

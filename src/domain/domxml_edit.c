@@ -13,7 +13,7 @@
 struct edit {
 	struct span span;
 	size_t order;     /* sort order among edits at the same place */
-	const char *name; /* of the attribute that is written; NULL: write only a value */
+	const char *name; /* the attribute to write; NULL: write only a value */
 	char text[LABEL_SIZE];
 };
 

@@ -150,8 +150,8 @@ static int read_hostdevs(struct domxml *doc, const struct xml_elem *devices, boo
 
 /*
  * For a live migration Nova gives each mdev hostdev the UUID of the target's device, but leaves our metadata unchanged.
- * follow_hostdevs() matches hostdevs and <vgpu:device> by guest address. It matches the others in their order, if there
- * are as many hostdevs as <vgpu:device>, or if there are fewer and all <vgpu:device> are alike.
+ * follow_hostdevs() matches hostdevs and <vgpu:device> by guest address. It matches the other hostdevs, in order, with
+ * the <vgpu:device> without a guest address, if there are as many of these, or more that are all alike.
  */
 struct loose {
 	size_t hostdevs[REQUEST_MAX], nhostdevs; /* indexes in the request */

@@ -40,7 +40,7 @@ int scan_tag(struct scan *scan, struct span *tag);
 /* Does the tag's element have this name, apart from its prefix? */
 bool scan_tag_is(const char *xml, struct span tag, const char *name);
 
-/* Finds the attribute of this name, which includes its prefix. False: the tag does not have it. */
+/* Finds the attribute of this name, prefix included. False: the tag does not have the attribute. */
 bool scan_attr(const char *xml, struct span tag, const char *name, struct attr *attr);
 
 /* The elements of a vGPU: its hostdev, the <address> in that hostdev, and its <vgpu:device>. */
@@ -93,7 +93,7 @@ struct meta {
 };
 
 struct domxml {
-	const char *xml; /* the caller's, or `record` */
+	const char *xml; /* the caller's bytes, or `record` */
 	size_t len;
 	char *record; /* the suspend record, or the hostdevs of a large document; NULL none */
 	struct meta meta;
@@ -133,7 +133,7 @@ int meta_apply(const struct meta_device *device, struct vgpu_request *req, struc
 int request_read(struct domxml *doc, const struct xml_elem *domain, const struct xml_elem *holder, bool all_pci,
 		 struct err *err);
 
-/* domxml_remark.c: notes metadata without effect, and devices past libvirt; call it after request_read(). */
+/* domxml_remark.c: notes metadata without effect, and devices that bypass libvirt; call it after request_read(). */
 void domxml_look(struct domxml *doc, const struct xml_elem *domain);
 
 /* domxml_scan.c: locates the marks. -EINVAL: the bytes do not have the `count` elements that libxml2 found. */
