@@ -270,7 +270,7 @@ static void after_pass(struct handler *h, struct gc *pass)
 	leave(h);
 	if (guests->asks)
 		guests_tell(guests, pass);
-	/* If nothing had to be asked, try to connect all the same: the status says whether that works. */
+	/* After a failed connection, try again even without a question: the status says whether libvirt answers. */
 	if (!guests->connected)
 		guests_connect(guests);
 }
@@ -324,7 +324,7 @@ void handler_pass(struct handler *h)
 	store_close(&store);
 }
 
-/* Runs in the new process, which must not keep the handler's lock: if it hung, it would look like a handler. */
+/* Runs in the new process, which must not keep the handler's lock: with it, a hung pass would look like a handler. */
 static _Noreturn void run(struct handler *h, int end, pid_t parent)
 {
 	const int keep[] = { h->host.root, h->host.libvirt, end };

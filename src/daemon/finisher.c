@@ -33,7 +33,7 @@ void finisher_stop(struct finisher *f)
 	f->notify = -1;
 }
 
-/* Logs the trouble unless it was the last one logged. */
+/* Logs the trouble unless it is the last logged one. */
 static void say_trouble(struct finisher *f, const char *text)
 {
 	if (strncmp(f->trouble, text, sizeof(f->trouble) - 1) == 0)
@@ -77,7 +77,7 @@ static bool has_changed(struct watched *watched, int dir)
 }
 
 /*
- * Watches the directories that exist. Called before each look, because one may have appeared or been replaced; adding a
+ * Watches the directories that exist. Called before each look, because a directory may be new or replaced; adding a
  * watch twice has no effect. Returns true if the kernel has no watch left (its limits are per user), and something has
  * changed since the last call.
  */

@@ -53,7 +53,7 @@ void guests_hang_up(struct guests *g)
 	g->tried = false;
 }
 
-/* xml NULL: libvirt does not return it now, so it may name any of the IDs. */
+/* xml NULL: libvirt does not return the XML now, so it may name any of the IDs. */
 static void mark_named(const char *xml, const char *const *ids, bool *named, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

@@ -292,7 +292,7 @@ static int wait_for_cards(const struct host *host, const struct config *config, 
 	struct err ignored;
 	size_t n;
 
-	/* Without udev's events, and on another host, it looks every second. */
+	/* Without udev's events, as on another host, the loop looks every second. */
 	if (!*host->name)
 		udev_watch_open(&udev, &ignored);
 	while ((n = not_ready(host, config, err)) > 0 && sys_now_ms() < end) {
@@ -308,10 +308,10 @@ static int wait_for_cards(const struct host *host, const struct config *config, 
 }
 
 /*
- * --check-config reports the errors that a reload would only log: the sender of its signal gets no answer.
+ * --check-config reports the errors that a reload only logs, because the sender of SIGHUP gets no answer.
  *
  * --wait-ready is for units that start at boot and need the drivers of the cards. It waits until a start would find
- * what the configuration names. -ETIMEDOUT: the text names the first one missing.
+ * what the configuration names. -ETIMEDOUT: the text names the first missing requirement.
  */
 static int look_only(const struct options *options, struct err *err)
 {

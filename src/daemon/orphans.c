@@ -12,7 +12,7 @@
 
 enum {
 	REMOVE_MS = 5000, /* a slower removal continues in a child, and the next pass finds its outcome */
-	TURN_MS = 5000,   /* for all removals of a pass; other releases do not wait for it */
+	TURN_MS = 5000,   /* for all removals of a pass; they delay no release */
 	NEXT_MS = 1000,
 	BATCH_MS = 60000, /* orphans due within this time are removed together */
 	FOLLOW_MS = 2000, /* libvirt reads a changed file of mdevctl after a tenth of a second */
