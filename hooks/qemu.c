@@ -8,7 +8,7 @@
  *   3. exit at the gate if the domain has no vGPU, before libxml2 is loaded;
  *   4. parse the XML, read the configuration, run the operation;
  *   5. print one line on stderr if prepare or migrate refuses. All other operations always exit with 0: if reconnect
- *      failed, libvirt would kill a running guest; if restore failed, libvirt could delete a saved one.
+ *      failed, libvirt would kill a running guest; if restore failed, libvirt could delete a saved guest.
  */
 #include <errno.h>
 #include <signal.h>
@@ -61,7 +61,7 @@ struct operation {
 	enum count_op what;
 	bool may_refuse;
 	bool needs_config;   /* an invalid configuration can make the plan refuse; false: it is only logged */
-	enum plan_mode mode; /* for the preview of the operation */
+	enum plan_mode mode; /* of the operation's plan */
 };
 
 static const struct arg options[] = {
