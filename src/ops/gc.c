@@ -27,7 +27,7 @@ struct look {
 	struct vfio_users *users;
 	struct definition *definitions; /* mdevctl's, if Nova counts them */
 	size_t ndefinitions;
-	bool undefined; /* some of them could not be read */
+	bool undefined; /* some definitions could not be read */
 };
 
 static int read_leases(struct look *look, const struct gc *c, struct err *err)
@@ -37,7 +37,7 @@ static int read_leases(struct look *look, const struct gc *c, struct err *err)
 		      : lease_list_locked(c->store, c->policy->lock_timeout_s * 1000, &look->leases, err);
 }
 
-/* Reads devices, then leases. A lease is written before its device is created, so each listed device has its lease. */
+/* Reads devices, then leases: a lease is written before its device is created, so no device is read without it. */
 static int look_around(struct look *look, struct gc *c, struct err *err)
 {
 	struct inv_query query = { .frameworks = INV_MDEV | INV_VARIANT, .types = inv_no_types };
@@ -56,7 +56,7 @@ static int look_around(struct look *look, struct gc *c, struct err *err)
 	} else {
 		r = inventory_read(&c->looked, c->store->host, &query, err);
 	}
-	/* Without a directory of libvirt's, what a domain may name stays, and pending releases are still completed. */
+	/* If libvirt's files cannot be listed, what a domain may name stays, but pending releases are completed. */
 	if (r == 0 && !c->files)
 		libvirt_files_read(&c->disk, c->store->host, &unlisted);
 	look->facts.disk = c->files ? c->files : c->disk;
@@ -155,7 +155,7 @@ static bool name_defined(struct vgpu_ref *vgpu, const struct inventory *inv, con
 	return true;
 }
 
-/* Is it an mdev of a device other than a GPU, not made for a guest, and not of an enabled type's driver? */
+/* Ignore an mdev that is not of a GPU, unless it was made for a guest or an enabled type has its driver. */
 static bool is_no_vgpu(const struct gc *c, const struct inv_device *device)
 {
 	const struct inv_pgpu *card = inventory_card_of(device);

@@ -32,7 +32,7 @@ struct gc_item {
 	struct lease lease;       /* as found, if `leased` */
 	enum presence exists;     /* the device; ABSENT and not `leased`: there is only a definition of Nova's */
 	bool novas;               /* a foreign device or definition that Nova counts as its own */
-	int64_t due_ms, again_ms; /* plan/fate.h */
+	int64_t due_ms, again_ms; /* as in struct fate */
 	bool removes;             /* the release removes the device or definition; false: it only drops the lease */
 	enum gc_outcome outcome;
 	char why[REASON_SIZE]; /* why it is released or stays */
@@ -49,13 +49,13 @@ struct gc_note {
 
 struct gc {
 	struct store *store;         /* writable, unless `dry` */
-	const struct config *config; /* NULL: no valid one, so no foreign device is removed */
+	const struct config *config; /* NULL: not valid, so no foreign device is removed */
 	const struct policy *policy; /* the configuration's, or the defaults */
-	const struct inventory *inv; /* what the caller has seen: a dry pass judges it. NULL: the pass reads the host */
-	struct libvirt_files *files; /* likewise */
+	const struct inventory *inv; /* for a dry pass: the host as the caller has read it; NULL: the pass reads it */
+	struct libvirt_files *files; /* libvirt's files, as the caller has read them; NULL: the pass reads them */
 	bool unused;                 /* also removes foreign devices and definitions that were not made for a guest */
 	bool dry;                    /* judges only; does not even record since when a device has been free */
-	int64_t looked_ms;           /* judges only leases older than this; 0: than the pass */
+	int64_t looked_ms;           /* judges only leases older than this; 0: older than the pass */
 	/*
 	 * Only for the device handler. `mark`: leases are only marked `releasing`, no foreign device is removed, and
 	 * what running domains have is leased to them. `seen`: the leases whose domain had the device at the last pass;
@@ -75,12 +75,12 @@ struct gc {
 	int garbage;              /* invalid records, which were skipped */
 	int aside;                /* invalid records that were moved to garbage/; none in a dry run */
 	char unread[REASON_SIZE]; /* processes that could not be read completely (vfio_users.h); "" none */
-	struct err undefined;     /* of the first definition that could not be read; .code 0: none */
+	struct err undefined;     /* error of the first definition that could not be read; .code 0: none */
 };
 
 /*
- * Makes the pass, which is new. An error means that nothing could be judged (the devices or leases are
- * unreadable); an error with one item sets that item's `trouble`. Takes at most `release_timeout` plus
+ * Makes the pass. The results must be empty. An error means that nothing could be judged (the devices or leases are
+ * unreadable); an error with one item sets that item's `trouble`. Releasing leases takes at most `release_timeout` plus
  * `driver_cleanup`, plus the driver's time for the pass's own writes.
  */
 int gc_run(struct gc *gc, struct err *err);

@@ -10,12 +10,12 @@
 #include "ops/check.h"
 #include "ops/lifecycle.h"
 
-/* Set the place of the next finding alone: any text, FILE:LINE, or a path of the host. They return `check`. */
+/* Set the place of only the next finding: any text, FILE:LINE, or a path of the host. They return `check`. */
 struct check *check_at(struct check *check, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 struct check *check_at_location(struct check *check, struct location at);
 struct check *check_at_path(struct check *check, const char *path);
 
-/* Adds a finding. What is in order needs no fix. */
+/* Adds a finding. CHECK_PASS needs no `fix`. */
 void check_report(struct check *check, enum check_status status, const char *fix, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 #define check_pass(check, ...) check_report(check, CHECK_PASS, NULL, __VA_ARGS__)
@@ -58,8 +58,8 @@ bool check_serves_projects(const struct config *config); /* does any project hav
 int unleased_pass(const struct lifecycle *lifecycle, const char *why, enum err_about about, struct err *err);
 
 /*
- * May a start that failed with `r` go on without leases? It failed before there was a plan (NULL), or while it wrote
- * the plan's leases. 0: yes, the state cannot be written and the existing devices need no lease. Else an error.
+ * May a start that failed with `r` go on without leases? It failed while it wrote the leases of `plan`; NULL: before
+ * there was a plan. 0: yes, the state cannot be written and the existing devices need no lease. Otherwise an error.
  */
 int unleased_check(const struct lifecycle *lifecycle, const struct plan *plan, const struct leases *leases, int r,
 		   struct err *err);

@@ -29,7 +29,7 @@ struct rounds {
 	struct world world;
 	struct plan plan;
 	struct apply apply;
-	bool waits; /* and has said so */
+	bool waits; /* the plan logged last has to wait */
 };
 
 struct world lifecycle_world(const struct lifecycle *lifecycle, struct store *store, enum plan_mode mode)
@@ -112,7 +112,7 @@ static void log_decided(const struct rounds *r, const char *line)
 	event_decided(&about, "%s: domain %s: %s", r->apply.op, request->name, line);
 }
 
-/* Logs the plan that is carried out, in the words of `vgpu-lease plan`, and the first one that has to wait. */
+/* Logs the plan that is carried out, in the words of `vgpu-lease plan`, and the first of several that wait. */
 static void log_plan(struct rounds *r)
 {
 	bool waits = r->plan.kind == PLAN_WAIT;

@@ -24,17 +24,20 @@ struct lifecycle {
 	const char *why_no_config;   /* why nothing can be leased, with the fix */
 	bool powerless;              /* not root: nothing can be leased, as why_no_config says */
 	const struct domxml *doc;
-	const struct request *request; /* of doc */
+	const struct request *request; /* the request of `doc` */
 	const char *op;                /* the name of a preparation in the log; NULL: "prepare" */
-	struct work_locks *work;       /* receives a preparation's work locks; NULL: they are dropped at its end */
+	struct work_locks *work;       /* receives a preparation's work locks; NULL: each is released with its step */
 };
 
-/* `prepare begin`. 0: all vGPUs of the domain exist, complete and leased to it; else nothing of the attempt is left. */
+/*
+ * `prepare begin`. 0: all vGPUs of the domain exist, complete and leased to it, or without a lease as
+ * lifecycle_unleased.c allows. After an error, nothing of the attempt is left, except a creation that hangs.
+ */
 int lifecycle_prepare(const struct lifecycle *lifecycle, struct err *err);
 
 /*
  * For `prepare begin` of a domain whose XML has no vGPU. If the domain is a suspended Nova instance, whose mdevs Nova
- * has detached, creates those that no longer exist, so that Nova can attach them. A failure is only logged.
+ * has detached, creates the mdevs that no longer exist, so that Nova can attach them. A failure is only logged.
  */
 void lifecycle_resumed(const struct lifecycle *lifecycle, const char *name);
 
@@ -45,7 +48,7 @@ typedef int lifecycle_give(void *arg, const char *xml, size_t len, struct err *e
 
 /*
  * `migrate begin` or `restore begin`: reserves, and gives the XML with this host's UUIDs to `give`, unless nothing
- * changes. If that fails, nothing stays reserved, but a release that was held back for the domain waits for
+ * changes. After a failure, nothing stays reserved, but a release that was held back for the domain waits for
  * reserve_ttl. An error of a restore must only be logged: libvirt 11.3 deletes the saved image if the hook fails.
  */
 int lifecycle_arrive(const struct lifecycle *lifecycle, enum plan_mode mode, lifecycle_give *give, void *arg,
@@ -56,7 +59,7 @@ int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err);
 
 /*
  * `release end`: releases what the domain with this UUID holds. Takes at most `release_wait`; the rest is left to the
- * handler or, if none runs, to a detached child. `reason` is libvirt's: if a start "failed" soon after its preparation,
+ * handler or, if none runs, to the next `gc`. `reason` is libvirt's: if a start "failed" soon after its preparation,
  * the pGPUs that it used are tried last for a while.
  */
 int lifecycle_release(const struct host *host, const struct config *config, const char *domain, const char *name,
@@ -73,7 +76,7 @@ int lifecycle_before_plan(const struct lifecycle *lifecycle, enum plan_mode mode
 /* After survey_read(): refuses the arrival of a domain that is running or starting on this host. -EEXIST. */
 int lifecycle_refuse_running(const struct lifecycle *lifecycle, const struct world *world, struct err *err);
 
-/* The world of an operation, of which nothing is read yet. */
+/* The world of an operation, before the host is read. */
 struct world lifecycle_world(const struct lifecycle *lifecycle, struct store *store, enum plan_mode mode);
 
 /* Sets the refusal of a plan; libvirt shows it after the domain's name. Always returns a negative code. */

@@ -13,12 +13,12 @@
 #include "state/history.h"
 #include "plan/plan.h"
 
-/* What the hook leaves itself after its waits, so that it ends within `release_wait`; LAST_MS of it for a last turn. */
+/* The end of `release_wait` that the hook keeps for itself after its waits; LAST_MS of that for the last look. */
 enum { END_MS = 400, LAST_MS = 200 };
 
 struct release {
 	const struct policy *policy;
-	const char *domain; /* its UUID */
+	const char *domain; /* the domain's UUID */
 	char name[DOMAIN_NAME_SIZE];
 	int64_t asked_ms; /* a younger lease belongs to a later start */
 	struct release_ids ids;
@@ -78,7 +78,7 @@ int lifecycle_release(const struct host *host, const struct config *config, cons
 	text_cut(release.name, sizeof(release.name), name);
 	if (strcmp(reason, "failed") == 0)
 		note_failures(&release, &store);
-	/* What cannot be marked in time is the lease of a domain that has ended, which others find. */
+	/* A lease that cannot be marked in time belongs to an ended domain, so a pass or a start finds it. */
 	r = release_mark(&store, domain, release.asked_ms, wait_ms, &release.ids, err);
 	sweep.store = &store;
 	sweep.ids = release.ids;

@@ -30,8 +30,8 @@ int unleased_pass(const struct lifecycle *lifecycle, const char *why, enum err_a
 }
 
 /*
- * Must the step's lease be written? A device created without a lease would belong to nobody, and a release that has
- * begun could not be stopped. Any other existing device can be used without a lease.
+ * Must the step's lease be written? A device created without a lease would have no owner, and a release that has
+ * started could not be stopped. Any other existing device can be used without a lease.
  */
 static bool needs_lease(const struct step *step, const struct leases *leases)
 {
