@@ -241,21 +241,12 @@ static bool has_capacity(const struct inv_pgpu *pgpu, double left)
 	return false;
 }
 
-static int ask(struct inv_pgpu *pgpu, int dir, const char *type)
-{
-	int n = inv_read_available(pgpu->address, dir, type);
-
-	if (n == -ETIMEDOUT)
-		inv_silent(pgpu);
-	return n;
-}
-
 /* Sets the card's offers to those of the VF, except for types larger than the share `left` of the card. */
 static void ask_vf(struct inv_pgpu *pgpu, int dir, double left)
 {
 	for (size_t i = 0; i < pgpu->noffers && dir >= 0 && pgpu->ready; i++) {
 		const struct inv_type *type = pgpu->offers[i].type;
-		int n = share_of(type) <= left ? ask(pgpu, dir, type->id) : 0;
+		int n = share_of(type) <= left ? inv_ask_available(pgpu, dir, type->id) : 0;
 
 		if (n > 0)
 			pgpu->offers[i].available = n;
@@ -289,7 +280,7 @@ static void find_lost(struct inv_reader *reader, struct inv_pgpu *pgpu)
 			continue;
 		autoclose int dir = sys_dir(sys_list_fd(reader->bus), vf->name);
 		if (type)
-			vf->lost = dir >= 0 && ask(pgpu, dir, type) == 0;
+			vf->lost = dir >= 0 && inv_ask_available(pgpu, dir, type) == 0;
 		else
 			ask_vf(pgpu, dir, left);
 		for (int before = 0; before < i && !type && inventory_offered(pgpu); before++)

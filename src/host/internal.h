@@ -135,6 +135,9 @@ void inv_parse_description(struct inv_type *type, char *text);
 /* How many more vGPUs of the type the parent with this directory can create; negative: see inv_describe(). */
 int inv_read_available(const char *card, int dir, const char *type);
 
+/* The same for a pGPU; marks it if its driver does not answer. */
+int inv_ask_available(struct inv_pgpu *pgpu, int dir, const char *type);
+
 /* The type with this ID for the model of this card. A new one has no name yet. */
 struct inv_type *inv_find_type(struct inventory *inv, const struct inv_pgpu *pgpu, const char *id);
 

@@ -87,12 +87,6 @@ static int by_number(const void *a, const void *b)
 	return strverscmp(a, b);
 }
 
-/* The parent that is asked for the pGPU's offers. `is_free` false: no parent is free, so no vGPU can be created. */
-struct asked {
-	int dir;
-	bool is_free;
-};
-
 /* The type IDs of a parent, sorted so that numbers in them compare as numbers. 0: it has none, or cannot list them. */
 static size_t list_types(char (**ids)[TYPE_SIZE], int dir)
 {
@@ -175,40 +169,46 @@ int inv_read_available(const char *card, int dir, const char *type)
 	return n > 0 ? (int)n : 0;
 }
 
-static void add_offer(struct inventory *inv, struct inv_pgpu *pgpu, const struct asked *asked, const char *id)
+int inv_ask_available(struct inv_pgpu *pgpu, int dir, const char *type)
 {
-	int n = 0;
+	int n = inv_read_available(pgpu->address, dir, type);
 
-	if (asked->is_free)
-		n = inv_read_available(pgpu->address, asked->dir, id);
-	else if (!has_type(asked->dir, id))
-		return;
 	if (n == -ETIMEDOUT)
 		inv_silent(pgpu);
-	if (n == -ENOENT || n == -ETIMEDOUT)
+	return n;
+}
+
+/* Adds the offer of a type, unless the parent with the directory `dir` does not have it. */
+static void add_offer(struct inventory *inv, struct inv_pgpu *pgpu, int dir, const char *id)
+{
+	/* Without a free VF, nothing can be created. */
+	bool is_free = !pgpu->sriov || inv_free_vf(pgpu);
+	int n = is_free ? inv_ask_available(pgpu, dir, id) : 0;
+
+	if (n == -ENOENT || n == -ETIMEDOUT || (!is_free && !has_type(dir, id)))
 		return;
 	if (n < 0)
 		inv_not_ready(pgpu, "available_instances of %s cannot be read: %s", id, inv_describe(-n));
-	inv_offer_type(pgpu, type_at(inv, pgpu, asked->dir, id, false), n > 0 ? n : 0);
+	inv_offer_type(pgpu, type_at(inv, pgpu, dir, id, false), n > 0 ? n : 0);
 }
 
-static void ask_wanted(struct inv_reader *reader, struct inv_pgpu *pgpu, const struct asked *asked)
+static void ask_wanted(struct inv_reader *reader, struct inv_pgpu *pgpu, int dir)
 {
 	const struct inv_query *query = reader->query;
 	char(*ids)[TYPE_SIZE] = NULL;
-	size_t n = !query->types || query->names ? list_types(&ids, asked->dir) : 0;
+	size_t n = !query->types || query->names ? list_types(&ids, dir) : 0;
 
 	for (size_t i = 0; i < n; i++) {
 		if (query->names)
-			type_at(reader->inv, pgpu, asked->dir, ids[i], true);
+			type_at(reader->inv, pgpu, dir, ids[i], true);
 		else
-			add_offer(reader->inv, pgpu, asked, ids[i]);
+			add_offer(reader->inv, pgpu, dir, ids[i]);
 	}
 	for (size_t i = 0; query->types && query->types[i]; i++) {
 		char id[TYPE_SIZE];
 
 		if (type_parse(id, query->types[i]))
-			add_offer(reader->inv, pgpu, asked, id);
+			add_offer(reader->inv, pgpu, dir, id);
 	}
 }
 
@@ -240,11 +240,11 @@ static void explain_no_types(struct inv_pgpu *pgpu, int dir)
 }
 
 /* Adds the types of the pGPU's vGPUs, even if the query does not have them: their size decides what else fits. */
-static void add_carried(struct inventory *inv, struct inv_pgpu *pgpu, const struct asked *asked)
+static void add_carried(struct inventory *inv, struct inv_pgpu *pgpu, int dir)
 {
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, pgpu, d));)
 		if (*d->vgpu.type && !inventory_offer(pgpu, d->vgpu.type))
-			add_offer(inv, pgpu, asked, d->vgpu.type);
+			add_offer(inv, pgpu, dir, d->vgpu.type);
 }
 
 void inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu)
@@ -257,14 +257,13 @@ void inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu)
 	if (!query->names && (!pgpu->ready || (none_wanted && !inventory_next_on(reader->inv, pgpu, NULL))))
 		return;
 	autoclose int dir = sys_dir(sys_list_fd(reader->bus), parent->name);
-	const struct asked asked = { .dir = dir, .is_free = vf || !pgpu->sriov };
 	if (dir < 0) {
 		inv_not_ready(pgpu, "%s cannot be opened: %s", parent->name, err_describe(errno));
 		return;
 	}
-	ask_wanted(reader, pgpu, &asked);
+	ask_wanted(reader, pgpu, dir);
 	if (!query->names)
-		add_carried(reader->inv, pgpu, &asked);
+		add_carried(reader->inv, pgpu, dir);
 	if (pgpu->noffers == 0 && !none_wanted)
 		explain_no_types(pgpu, dir);
 }
