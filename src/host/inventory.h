@@ -164,8 +164,10 @@ struct inv_query {
 	/* If `types` is NULL, also find NVIDIA, AMD and Intel GPUs with another driver, no driver, or plain VFs. */
 	bool gpus;
 
-	/* The cards to read (NULL-terminated); NULL: all. Cards with mdevs are always read. */
-	const char *const *cards;
+	/* Read only some cards: those in the list, and those with mdevs. */
+	bool some;
+	const char (*cards)[PCI_SIZE];
+	size_t ncards;
 
 	/*
 	 * The i-th name that the card is configured for; NULL: no more. INV_VF: the name under which its VFs are

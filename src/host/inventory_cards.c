@@ -154,14 +154,14 @@ static const char *next_address(DIR *devices)
 int inv_read_cards(struct inv_reader *reader, const char *path,
 		   void (*read)(struct inv_reader *reader, const char *address, int dir), struct err *err)
 {
-	const char *const *cards = reader->query->cards;
+	const struct inv_query *query = reader->query;
 	struct inventory *inv = reader->inv;
 	size_t sorted = inv->nparents; /* those of the frameworks before this one */
 	autoclosedir DIR *d = NULL;
-	int r = cards ? 0 : host_list(&d, reader->host, path, err);
+	int r = query->some ? 0 : host_list(&d, reader->host, path, err);
 	const char *address;
 
-	while ((address = cards ? *cards++ : next_address(d))) {
+	for (size_t i = 0; (address = i < query->ncards ? query->cards[i] : next_address(d)); i++) {
 		char first[NAME_MAX + 16], vf[PCI_SIZE];
 
 		snprintf(first, sizeof(first), "%s/virtfn0", address);

@@ -134,40 +134,6 @@ bool survey_reads_named(const struct world *w)
 	return w->mode == PLAN_PREPARE && !survey_reads_all(w);
 }
 
-/*
- * The cards of the VFs that a start names, and of those in their IOMMU groups; NULL: all cards. The caller frees both
- * the list and the addresses.
- */
-static const char **cards_of(const struct world *w, char (**addresses)[PCI_SIZE])
-{
-	const char **cards;
-	size_t n = 0;
-
-	if (!survey_reads_named(w))
-		return NULL;
-	for (size_t i = 0; i < w->request->nvgpus; i++)
-		if (w->request->vgpus[i].kind == REQUEST_PCI)
-			inventory_group_cards(w->host, w->request->vgpus[i].id, addresses, &n);
-	cards = mem_new(n + 1, sizeof(*cards));
-	for (size_t i = 0; i < n; i++)
-		cards[i] = (*addresses)[i];
-	return cards;
-}
-
-/* Must the pool choose the type of an mdev? At a start, an existing mdev has its type already. */
-static bool asks_pool(const struct world *w)
-{
-	for (size_t i = 0; i < w->request->nvgpus; i++) {
-		const struct vgpu_request *req = &w->request->vgpus[i];
-		const struct vgpu_ref vgpu = kernel_vgpu(req->id);
-
-		if (req->kind == REQUEST_MDEV && w->resolved_requests[i].ntypes == 0 &&
-		    (w->mode != PLAN_PREPARE || req->any || kernel_exists(w->host, &vgpu) != 1))
-			return true;
-	}
-	return false;
-}
-
 /* Adds each type once, because reading a type costs one read per pGPU. */
 static void add_type(const char **types, size_t *n, const char *type)
 {
@@ -180,10 +146,15 @@ static void add_type(const char **types, size_t *n, const char *type)
 /* The types of the request and of the leases, and those among which the pool must choose. The caller frees the list. */
 static const char **types_of(const struct world *w)
 {
-	const struct config *config = asks_pool(w) || pool_matches_twice(w->config) ? w->config : NULL;
-	size_t n = 0, nvgpus = w->request->nvgpus, nsections = config ? config->nsections : 0;
-	const char **types = mem_new(nvgpus * RESOLVED_TYPES_MAX + w->leases.n + nsections + 1, sizeof(*types));
+	const struct config *config = w->config;
+	size_t n = 0, nvgpus = w->request->nvgpus, nsections;
+	bool chooses = pool_matches_twice(config);
+	const char **types;
 
+	for (size_t i = 0; i < nvgpus; i++)
+		chooses |= w->resolved_requests[i].ntypes == 0;
+	nsections = chooses && config ? config->nsections : 0;
+	types = mem_new(nvgpus * RESOLVED_TYPES_MAX + w->leases.n + nsections + 1, sizeof(*types));
 	for (size_t i = 0; i < nvgpus; i++)
 		for (int t = 0; t < w->resolved_requests[i].ntypes; t++)
 			add_type(types, &n, w->resolved_requests[i].types[t]);
@@ -196,10 +167,9 @@ static const char **types_of(const struct world *w)
 
 int survey_read_host(struct world *w, struct err *err)
 {
-	autofree char(*addresses)[PCI_SIZE] = NULL;
-	autofree const char **cards = cards_of(w, &addresses);
+	autofree char(*cards)[PCI_SIZE] = NULL;
 	autofree const char **types = survey_reads_all(w) ? NULL : types_of(w);
-	struct inv_query query = { .cards = cards,
+	struct inv_query query = { .some = survey_reads_named(w),
 				   .types = types,
 				   .name = pool_name,
 				   .arg = w->config,
@@ -212,6 +182,10 @@ int survey_read_host(struct world *w, struct err *err)
 		query.frameworks = INV_ALL;
 	for (size_t i = 0; i < w->request->nvgpus; i++)
 		query.frameworks |= resolve_frameworks(&w->request->vgpus[i]);
+	for (size_t i = 0; i < w->request->nvgpus && query.some; i++)
+		if (w->request->vgpus[i].kind == REQUEST_PCI)
+			inventory_group_cards(w->host, w->request->vgpus[i].id, &cards, &query.ncards);
+	query.cards = cards;
 	if (inventory_read(&w->inv, w->host, &query, err) < 0)
 		return -err->code;
 	if (w->config)

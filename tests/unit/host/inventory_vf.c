@@ -61,8 +61,10 @@ static void begin(struct tree *tree)
 
 static void two_frameworks(void)
 {
-	static const char *const cards[] = { "0001:c8:00.0", "0000:99:00.0", "../x", NULL };
-	static const struct inv_query one_card = { .frameworks = INV_VARIANT, .cards = cards };
+	static const char cards[][PCI_SIZE] = { "0001:c8:00.0", "0000:99:00.0", "../x" };
+	static const struct inv_query one_card = {
+		.frameworks = INV_VARIANT, .some = true, .cards = cards, .ncards = 3
+	};
 	const struct inv_device *d;
 	const struct inv_type *t;
 	struct tree tree;
