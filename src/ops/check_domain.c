@@ -10,7 +10,6 @@
 #include "host/libvirt_files.h"
 #include "host/mdevctl_files.h"
 #include "ops/preview.h"
-#include "plan/capacity.h"
 #include "survey/hostdev_filter.h"
 #include "survey/remark.h"
 #include "survey/running.h"
@@ -43,36 +42,6 @@ static const char *stated_type(const struct check *check, const struct vgpu_requ
 	return definition->type;
 }
 
-/* Might a start with this VF of the pool be refused for its type, its driver or its IOMMU group? */
-static bool is_doubtful_vf(const struct check *check, const struct vgpu_request *req, const struct inv_parent *vf)
-{
-	const struct inv_device *device = inventory_device(check->inv, req->id);
-	autofree const struct section **types = pool_types(check->inv, false, vf);
-	const char *type = req->facts.type;
-
-	if (*type ? !pool_gives(vf, type) || (device && strcmp(device->vgpu.type, type) != 0)
-		  : !device && (!types[0] || types[1]))
-		return true;
-	if (*vf->beside)
-		return true;
-	if (vf->card->framework == FW_VARIANT)
-		return req->managed;
-	return !*vf->group || !capacity_parent_suits(vf, req);
-}
-
-/*
- * Might a start with this vGPU be refused for a reason other than capacity? Not with an existing mdev, even if another
- * domain has it. A VF of the pool is judged without a plan.
- */
-static bool is_doubtful(const struct check *check, const struct vgpu_request *req)
-{
-	const struct inv_parent *vf = inventory_parent(check->inv, req->id);
-
-	if (req->kind != REQUEST_PCI)
-		return !req->any && !inventory_device(check->inv, req->id);
-	return !vf || !pool_has_parent(vf) || is_doubtful_vf(check, req, vf);
-}
-
 /* Is the stated type of a vGPU one that the host has but that is not enabled, or not for the VF that it names? */
 static bool has_other_type(const struct check *check, const struct request *request)
 {
@@ -89,36 +58,25 @@ static bool has_other_type(const struct check *check, const struct request *requ
 	return false;
 }
 
-/* Does another domain have this vGPU now? Guests may take turns on one. */
-static bool has_other_domain(const struct check *check, const struct request *request, const char *id)
-{
-	const struct lease *lease = lease_find(check->leases, id);
-
-	return lease && strcmp(lease->domain, request->uuid) != 0;
-}
-
 /* Reports a domain that does not run if its start would be refused for a reason other than capacity. */
 static void report_refused(struct check *check, const struct domxml *doc, const char *path)
 {
 	const struct request *request = domxml_request(doc);
 	const struct plan *plan = &check->plan;
-	bool doubtful = false, mdev;
+	bool mdev;
 	struct err err;
 	int r;
 
-	for (size_t i = 0; i < request->nvgpus; i++)
-		doubtful |= is_doubtful(check, &request->vgpus[i]);
-	if (!doubtful || libvirt_files_has_status(check->host, request->name))
+	if (!request->nvgpus || libvirt_files_has_status(check->host, request->name))
 		return;
 	r = check_plan(check, check->config, request, PLAN_PREPARE, &err);
-	/*
-	 * Missing permission, exhausted capacity and another domain's lease are not the domain's fault. The quota has
-	 * its own check.
-	 */
+	/* The domain is not at fault if this user may not look, or for what it could have at another time. */
 	if (r < 0 ? check_denied(err.code)
-		  : plan->kind != PLAN_REFUSE || plan->no_quota ||
-			    (plan->no_capacity && !has_other_type(check, request)) ||
-			    has_other_domain(check, request, request->vgpus[plan->refused_vgpu].id))
+		  : plan->kind != PLAN_REFUSE || plan->in_use || plan->no_quota ||
+			    (plan->no_capacity && !has_other_type(check, request)))
+		return;
+	/* look_at_definition() reports a placeholder. */
+	if (r == 0 && request->vgpus[plan->refused_vgpu].any)
 		return;
 	if (r == 0)
 		err_set(&err, EINVAL, "vGPU %s: %s", request->vgpus[plan->refused_vgpu].id, plan->text);

@@ -127,6 +127,9 @@ bool plan_refuse_unconfigured(struct planner *p, const char *what);
 /* plan_refuse(), which for a PCI hostdev also lists the free VFs. */
 bool plan_refuse_device(struct planner *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Marks a refusal as one that ends when another domain or a process lets go. Returns false. */
+bool plan_in_use(struct planner *p);
+
 /* The VF of the pool that the hostdev names; NULL: none, or another host's address. The VF limits the types. */
 const struct inv_parent *plan_own_vf(const struct planner *p);
 

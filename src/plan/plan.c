@@ -15,7 +15,7 @@
 __attribute__((format(printf, 2, 0))) static void refuse(struct planner *p, const char *fmt, va_list ap)
 {
 	p->plan->kind = PLAN_REFUSE;
-	p->plan->no_capacity = p->plan->no_quota = p->plan->no_config = false;
+	p->plan->no_capacity = p->plan->no_quota = p->plan->no_config = p->plan->in_use = false;
 	p->plan->refused_vgpu = p->req;
 	p->plan->why = 0;
 	vsnprintf(p->plan->text, sizeof(p->plan->text), fmt, ap);
@@ -35,6 +35,12 @@ bool plan_refuse_unconfigured(struct planner *p, const char *what)
 {
 	plan_refuse(p, "%s: %s", what, p->world->why_no_config);
 	p->plan->no_config = true;
+	return false;
+}
+
+bool plan_in_use(struct planner *p)
+{
+	p->plan->in_use = true;
 	return false;
 }
 
@@ -253,10 +259,11 @@ bool plan_existing(struct planner *p, const struct inv_device *device, const str
 		return true;
 	}
 	plan_step(p, STEP_ADOPT, &device->vgpu, "it exists");
-	if (device->facts.opened == OPEN_YES)
-		return plan_refuse(p, "exists on %s and is held open by %s (troubleshooting: held-open-by-a-process)",
-				   device->vgpu.parent, device->facts.by);
-	return true;
+	if (device->facts.opened != OPEN_YES)
+		return true;
+	plan_refuse(p, "exists on %s and is held open by %s (troubleshooting: held-open-by-a-process)",
+		    device->vgpu.parent, device->facts.by);
+	return plan_in_use(p);
 }
 
 bool plan_wait_for_kernel(struct planner *p, const char *parent)
@@ -291,9 +298,11 @@ static bool prepare_request(struct planner *p)
 		return true;
 	if (w->kind == REQUEST_PCI)
 		return plan_vf_prepare(p);
-	if (held)
-		return plan_refuse(p, "already leased to domain %s (%s); %s", lease->name, lease_holder(holder, lease),
-				   p->world->request->nova ? PLAN_NOVA_ANOTHER : "use a different UUID");
+	if (held) {
+		plan_refuse(p, "already leased to domain %s (%s); %s", lease->name, lease_holder(holder, lease),
+			    p->world->request->nova ? PLAN_NOVA_ANOTHER : "use a different UUID");
+		return plan_in_use(p);
+	}
 	/* A device without a type is being created or removed by another program or hook; its UUID is taken. */
 	if (device && !*device->vgpu.type)
 		return plan_wait_for_kernel(p, device->vgpu.parent);

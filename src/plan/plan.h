@@ -57,6 +57,7 @@ struct plan {
 	bool no_capacity; /* refusal: capacity may be available later */
 	bool no_config;   /* refusal: there is no valid configuration */
 	bool no_quota;    /* refusal: the project's quota is exhausted */
+	bool in_use;      /* refusal: another domain or a process has the vGPU, or its IOMMU group */
 	size_t refused_vgpu;
 	char warning[256]; /* for the log, in any kind of plan; "" none */
 	char text[1024];   /* refusal: causes and fix; the caller adds the names of domain and device */

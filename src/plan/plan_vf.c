@@ -268,7 +268,10 @@ static bool group_permits(struct planner *p, const struct inv_parent *vf)
 	const struct capacity_query query = plan_query(p, vf->name);
 	char why[REASON_SIZE];
 
-	return group_is_free(&query, vf, why) || plan_refuse_device(p, "%s", why);
+	if (group_is_free(&query, vf, why))
+		return true;
+	plan_refuse_device(p, "%s", why);
+	return *vf->group && !*vf->beside ? plan_in_use(p) : false;
 }
 
 /* Another program has set a type other than the requested one. The VF is usable only if that type can be removed. */
@@ -314,9 +317,10 @@ bool plan_vf_prepare(struct planner *p)
 	const struct inv_parent *vf = inventory_parent(&world->inv, id);
 	char holder[HOLDER_SIZE];
 
-	if (lease && strcmp(lease->domain, world->request->uuid) != 0)
-		return plan_refuse_device(p, "already leased to domain %s (%s)", lease->name,
-					  lease_holder(holder, lease));
+	if (lease && strcmp(lease->domain, world->request->uuid) != 0) {
+		plan_refuse_device(p, "already leased to domain %s (%s)", lease->name, lease_holder(holder, lease));
+		return plan_in_use(p);
+	}
 	if (device)
 		return prepare_typed(p, device, lease);
 	if (!vf || !world->config || !pool_has_parent(vf))
@@ -330,8 +334,10 @@ bool plan_vf_prepare(struct planner *p)
 		plan_step(p, STEP_KEEP, &lease->vgpu, "the domain's already");
 		return true;
 	}
-	if (vf->facts.opened == OPEN_YES)
-		return plan_refuse_device(p, "held open by %s", vf->facts.by);
+	if (vf->facts.opened == OPEN_YES) {
+		plan_refuse_device(p, "held open by %s", vf->facts.by);
+		return plan_in_use(p);
+	}
 	if (!group_permits(p, vf))
 		return false;
 	p->only = vf;

@@ -260,6 +260,9 @@ domain 1 "$(uuid 1)" | libvirt_has vm1
 remove_device "$(uuid 1)"
 create 0000:84:00.0 nvidia-230 1
 check_counts "nor is one whose mdev exists" 0 "^FAIL +domain "
+domain 1 "$(uuid 1)" nvidia-231 | libvirt_has vm1
+check_says "but one whose metadata ask for another type than that mdev has" "^FAIL +domain " M_CHECK_DOMAIN_REFUSED vm1
+fails "as its start is refused" call prepare begin 1 nvidia-231
 
 ### A later kernel, with which the cards provide VFs: the definitions of mdevs and domains are those of before
 new_host l40s/2 nvidia-1151
