@@ -96,95 +96,61 @@ void check_state(struct check *check)
 	check_unreadable(check, "fix the cause (troubleshooting: the-host)", &err);
 }
 
-/* A lock that is watched, by its name below the state's directory. */
-struct lock_look {
-	const char *name;
-	char holder[LOCK_TEXT_SIZE]; /* as last seen, in words */
-};
-
-/* Watches the lock for `wait_ms`; false as soon as it is free. *held_ms: how long the last holder was seen. */
-static bool stays(struct lock_look *look, const struct store *store, int wait_ms, int64_t *held_ms)
+/*
+ * Watches a lock, by its file's name, and reports it if it stays held. `limit_ms`: the start that one process keeps
+ * waiting for so long is refused; 0: it is not.
+ */
+static void look_at_lock(struct check *check, const char *name, int limit_ms, const char *means)
 {
-	int64_t began = sys_now_ms(), since = began, now = began;
-	char holder[LOCK_TEXT_SIZE];
-
-	for (; now - began < wait_ms; now = sys_now_ms()) {
-		if (!store_locked(store, look->name))
-			return false;
-		store_name_holder(store, look->name, holder, sizeof(holder));
-		if (strcmp(holder, look->holder) != 0 && now != began)
-			since = now;
-		memcpy(look->holder, holder, sizeof(holder));
-		sys_sleep_ms(LOCK_STEP_MS);
-	}
-	*held_ms = now - since;
-	return true;
-}
-
-static void report_holder(struct check *check, const struct lock_look *look, enum check_status status, int wait_ms,
-			  const char *means)
-{
-	const char *fix =
-		strncmp(look->holder, "process ", 8) == 0
-			? "see what the process waits for (/proc/PID/stack), and dmesg (troubleshooting: the-lock-is-held)"
-			: "see what has it open ('fuser -v' of this file), and dmesg (troubleshooting: the-lock-is-held)";
-
-	check_at(check, "%s/run/vgpu-lease/%s", check->host->name, look->name);
-	check_report(check, status, fix, "held for over %g s, last by %s; %s", (double)wait_ms / 1000, look->holder,
-		     means);
-}
-
-static bool is_lock(struct check *check, const char *name)
-{
+	int wait_ms = !limit_ms ? LOCK_LONG_MS : limit_ms < LOCK_MOST_MS ? limit_ms : LOCK_MOST_MS;
+	int64_t began = sys_now_ms(), now = began, since = began; /* since when the last holder was seen */
+	char holder[LOCK_TEXT_SIZE], last[LOCK_TEXT_SIZE] = "";
 	struct stat st;
+	bool fails;
 
 	if (fstatat(check->store.run, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return false;
-	if (S_ISREG(st.st_mode))
-		return true;
-	check_at(check, "%s/run/vgpu-lease/%s", check->host->name, name);
-	check_fail(check, "remove it", "is not a regular file, so it cannot be locked, and starts are refused");
-	return false;
-}
-
-/* If one process holds the lock for as long as a start would wait, each start is refused. */
-static void look_at_store_lock(struct check *check)
-{
-	struct lock_look look = { .name = STORE_LOCK };
-	bool waits = check->config && !check->seen;
-	int timeout_ms = waits ? check->config->policy.lock_timeout_s * 1000 : LOCK_LONG_MS;
-	int wait_ms = timeout_ms < LOCK_MOST_MS ? timeout_ms : LOCK_MOST_MS;
-	int64_t held_ms;
-
-	if (!stays(&look, &check->store, wait_ms, &held_ms))
 		return;
-	if (waits && held_ms >= timeout_ms)
-		report_holder(check, &look, CHECK_FAIL, wait_ms,
-			      "a start with a vGPU waits for it up to lock_timeout, then is refused");
-	else
-		report_holder(check, &look, CHECK_WARN, wait_ms, "starts wait up to lock_timeout");
+	check_at(check, "%s/run/vgpu-lease/%s", check->host->name, name);
+	if (!S_ISREG(st.st_mode)) {
+		check_fail(check, "remove it", "is not a regular file, so it cannot be locked, and starts are refused");
+		return;
+	}
+	for (; now - began < wait_ms; now = sys_now_ms()) {
+		if (!store_locked(&check->store, name))
+			return;
+		store_name_holder(&check->store, name, holder, sizeof(holder));
+		if (strcmp(holder, last) != 0)
+			since = now;
+		memcpy(last, holder, sizeof(last));
+		sys_sleep_ms(LOCK_STEP_MS);
+	}
+	fails = limit_ms && now - since >= limit_ms;
+	check_report(
+		check, fails ? CHECK_FAIL : CHECK_WARN,
+		strncmp(last, "process ", 8) == 0
+			? "see what the process waits for (/proc/PID/stack), and dmesg (troubleshooting: the-lock-is-held)"
+			: "see what has it open ('fuser -v' of this file), and dmesg (troubleshooting: the-lock-is-held)",
+		"held for over %g s, last by %s; %s", (double)wait_ms / 1000, last,
+		fails ? "a start with a vGPU waits for it up to lock_timeout, then is refused" : means);
 }
 
 /* A process holds the store's lock for an instant, but a pGPU's lock for as long as the driver takes. */
 void check_locks(struct check *check)
 {
-	const struct store *store = &check->store;
-	autoclosedir DIR *dir = sys_list(store->run, "pgpu");
+	autoclosedir DIR *dir = sys_list(check->store.run, "pgpu");
+	bool waits = check->config && !check->seen;
 	const struct dirent *e;
-	int64_t held_ms;
 
-	if (store->run >= 0 && is_lock(check, STORE_LOCK))
-		look_at_store_lock(check);
+	look_at_lock(check, STORE_LOCK, waits ? check->config->policy.lock_timeout_s * 1000 : 0,
+		     "starts wait up to lock_timeout");
 	while ((e = sys_next(dir))) {
 		char name[sizeof("pgpu/.lock") + PARENT_SIZE];
-		struct lock_look look = { .name = name };
 		size_t n = strlen(e->d_name);
 
 		if (n < 6 || n - 5 >= PARENT_SIZE || strcmp(e->d_name + n - 5, ".lock") != 0)
 			continue;
 		snprintf(name, sizeof(name), "pgpu/%s", e->d_name);
-		if (is_lock(check, name) && stays(&look, store, LOCK_LONG_MS, &held_ms))
-			report_holder(check, &look, CHECK_WARN, LOCK_LONG_MS, "a write to its driver is in progress");
+		look_at_lock(check, name, 0, "a write to its driver is in progress");
 	}
 }
 
