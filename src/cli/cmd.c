@@ -116,68 +116,64 @@ int cmd_open_domain(struct cmd *cmd, struct err *err)
 	return r;
 }
 
-/* Appends a similar type of the host, by id or name, to the error. Returns the error's negative code. */
-static int suggest_type(const struct cmd *cmd, const char *word, struct err *err)
+/*
+ * Replaces a type's name by its ID. Accepts an unknown ID, because a lease can have a type that is gone;
+ * cmd_check_filters() refuses it if none has.
+ */
+static int take_type(struct cmd *cmd, const char **word, struct err *err)
 {
 	autofree struct inv_type *known = NULL;
-	struct text_guess guess = { .word = word };
-	struct err ignored;
-	size_t n = 0;
+	struct text_guess guess = { .word = *word };
+	const char *named = NULL;
+	struct err *refusal;
+	bool is_id;
+	size_t n;
 
-	inventory_names(&cmd->host, INV_ALL, &known, &n, &ignored);
+	if (config_section(&cmd->config, *word))
+		return 0;
+	if (inventory_names(&cmd->host, INV_ALL, &known, &n, err) < 0)
+		return -err->code;
 	for (size_t i = 0; i < n; i++) {
 		const char *brand_end = strchr(known[i].name, ' ');
 
+		if (strcmp(known[i].id, *word) == 0)
+			return 0;
+		if (!named && type_is_named(known[i].name, *word))
+			named = known[i].id;
 		text_guess(&guess, known[i].id);
 		text_guess(&guess, known[i].name);
 		if (brand_end)
 			text_guess(&guess, brand_end + 1);
 	}
-	text_add(err->text, sizeof(err->text), "%s%s; 'vgpu-lease types' lists them", guess.best ? "; similar: " : "",
-		 guess.best ? guess.best : "");
-	return -err->code;
-}
-
-/* Replaces a type's name by its ID. Accepts an unknown ID, because a lease can have a type that is gone. */
-static int take_type(struct cmd *cmd, const char **word, struct err *err)
-{
-	autofree struct inv_type *known = NULL;
-	size_t n;
-
-	cmd->has_type = config_section(&cmd->config, *word);
-	if (cmd->has_type)
-		return 0;
-	if (inventory_names(&cmd->host, INV_ALL, &known, &n, err) < 0)
-		return -err->code;
-	for (size_t i = 0; i < n; i++)
-		cmd->has_type |= strcmp(known[i].id, *word) == 0;
-	for (size_t i = 0; !cmd->has_type && i < n; i++) {
-		if (!type_is_named(known[i].name, *word))
-			continue;
-		memcpy(cmd->type, known[i].id, sizeof(cmd->type));
+	if (named) {
+		memcpy(cmd->type, named, sizeof(cmd->type));
 		*word = cmd->type;
-		cmd->has_type = true;
-	}
-	if (cmd->has_type || type_parse(cmd->type, *word))
 		return 0;
-	err_set(err, ENOENT, "unknown type '%s'", *word);
-	return suggest_type(cmd, *word, err);
+	}
+	is_id = type_parse(cmd->type, *word);
+	refusal = is_id ? &cmd->no_type : err;
+	if (is_id)
+		err_set(refusal, ENOENT, "--type %s: no such type on this host", *word);
+	else
+		err_set(refusal, ENOENT, "unknown type '%s'", *word);
+	text_add(refusal->text, sizeof(refusal->text), "%s%s; 'vgpu-lease types' lists them",
+		 guess.best ? "; similar: " : "", guess.best ? guess.best : "");
+	return is_id ? 0 : -err->code;
 }
 
 static int check_type(const struct cmd *cmd, struct err *err)
 {
-	const char *type = cmd->call->type;
 	autoleases struct leases leases = { 0 };
 
-	if (!type || cmd->has_type)
+	if (!cmd->no_type.code)
 		return 0;
 	if (lease_list(&cmd->store, &leases, err) < 0)
 		return -err->code;
 	for (size_t i = 0; i < leases.n; i++)
-		if (strcmp(leases.list[i].vgpu.type, type) == 0)
+		if (strcmp(leases.list[i].vgpu.type, cmd->call->type) == 0)
 			return 0;
-	err_set(err, ENOENT, "--type %s: no such type on this host", type);
-	return suggest_type(cmd, type, err);
+	*err = cmd->no_type;
+	return -err->code;
 }
 
 int cmd_check_filters(const struct cmd *cmd, struct err *err)

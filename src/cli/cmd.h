@@ -106,7 +106,7 @@ struct cmd {
 	char *text;         /* what was written to `lines` */
 	size_t len;
 	char type[TYPE_SIZE];   /* the ID of a type given by name; take_type() makes call->type point to it */
-	bool has_type;          /* the configuration or this host has this type */
+	struct err no_type;     /* .code 0: the configuration or this host has it; else the refusal */
 	char pgpu[PARENT_SIZE]; /* spelt as in sysfs; cmd_take_pgpu() makes call->pgpu point to it */
 	struct rows out;        /* of cmd_json() and cmd_rows() */
 	struct json_out document;

@@ -9,8 +9,6 @@
 #include "host/inventory.h"
 #include "host/libvirt_files.h"
 
-enum { LIBVIRT_VARIANT = 9007000 };
-
 /* The section's entry that selects this card; `other` if there is none. */
 static struct location named_at(const struct section *section, const struct inv_pgpu *card, struct location other)
 {
@@ -43,13 +41,14 @@ static void explains(struct check *check, const struct section *section)
 }
 
 /* libvirt before 9.7 rejects an unmanaged VF whose driver it does not know. */
-static bool look_at_libvirt(struct check *check, const struct inv_pgpu *card, int libvirt)
+static bool look_at_libvirt(struct check *check, const struct inv_pgpu *card)
 {
-	if (card->framework != FW_VARIANT || !libvirt || libvirt >= LIBVIRT_VARIANT)
+	const struct vgpu_request unmanaged = { .kind = REQUEST_PCI };
+	char why[REASON_SIZE];
+
+	if (card->framework != FW_VARIANT || !plan_other_kind(check->world, card, &unmanaged, why))
 		return true;
-	check_fail(check_at(check, "%s", card->address), "upgrade libvirt",
-		   "libvirt %d.%d.%d does not accept VFs of NVIDIA's variant driver; 9.7 or later is required",
-		   libvirt / 1000000, libvirt / 1000 % 1000, libvirt % 1000);
+	check_fail(check_at(check, "%s", card->address), "upgrade libvirt", "%s", why);
 	return false;
 }
 
@@ -130,7 +129,7 @@ static bool is_meant_otherwise(const struct check *check, const struct section *
 	return served && (inventory_is_given(check->host, card->address) || (match && !*match->device && !same));
 }
 
-static void look_at_card(struct check *check, const struct inv_pgpu *card, int libvirt)
+static void look_at_card(struct check *check, const struct inv_pgpu *card)
 {
 	const struct pool_card *pooled = &card->pool;
 	const char *address = card->address, *reason = card->ready ? pooled->reason : card->reason;
@@ -140,7 +139,7 @@ static void look_at_card(struct check *check, const struct inv_pgpu *card, int l
 	int cause;
 
 	check_at(check, "%s", address);
-	if (pooled->in_pool && look_at_libvirt(check, card, libvirt)) {
+	if (pooled->in_pool && look_at_libvirt(check, card)) {
 		list_types(check->config, card, types, sizeof(types));
 		if (card->framework == FW_VF && !card->gpu)
 			check_warn(check, "correct device_addresses or device_match",
@@ -263,10 +262,10 @@ static bool is_idle(const struct missing_card *missing, size_t n, const char *ad
 void check_cards(struct check *check)
 {
 	const struct inventory *inv = check->inv;
-	int libvirt = libvirt_files_libvirt(check->host);
 	const struct missing_card *missing = check->world->missing_cards;
 	const size_t n = check->world->nmissing_cards;
 
+	check->world->libvirt = libvirt_files_libvirt(check->host);
 	check->ncards = inv->npgpus;
 	for (size_t i = 0; i < inv->npgpus; i++)
 		check->npool += inv->pgpus[i]->pool.in_pool;
@@ -277,7 +276,7 @@ void check_cards(struct check *check)
 	for (size_t i = 0; i < inv->npgpus; i++) {
 		if (is_idle(missing, n, inv->pgpus[i]->address))
 			continue;
-		look_at_card(check, inv->pgpus[i], libvirt);
+		look_at_card(check, inv->pgpus[i]);
 		look_at_vfs(check, inv->pgpus[i]);
 		look_at_types(check, inv->pgpus[i]);
 	}
