@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Is the hook installed, and does libvirt know it? libvirt looks for hooks only when it starts or reloads, and does not
- * call one that is installed later. It knows the hook if it has started, called the hook or been reloaded after the
- * installation.
+ * libvirt. Is the hook installed, and does libvirt know it? libvirt looks for hooks only when it starts or reloads, and
+ * does not call one that is installed later. It knows the hook if it has started, called the hook or been reloaded after
+ * the installation. Its domains: metadata without effect, starts that would be refused, and guests without a vGPU.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,8 +15,14 @@
 
 #include "internal.h"
 #include "base/auto.h"
+#include "domain/domxml.h"
 #include "host/libvirt_daemon.h"
+#include "host/libvirt_files.h"
+#include "host/mdevctl_files.h"
 #include "host/reload.h"
+#include "survey/hostdev_filter.h"
+#include "survey/remark.h"
+#include "survey/running.h"
 #include "base/text.h"
 #include "sys/sys.h"
 
@@ -226,4 +232,142 @@ void check_hook(struct check *check)
 	check_at(check, "%s", "");
 	if (came)
 		judge_daemon(check, came);
+}
+
+#define DEFINED LIBVIRT_ETC "/qemu"
+
+struct about {
+	struct check *check;
+	const char *name; /* of the domain, and of its file */
+};
+
+static struct check *at_definition(struct check *check, const char *name)
+{
+	return check_at(check, "%s/" DEFINED "/%s.xml", check->host->name, name);
+}
+
+static void report(void *arg, const char *text, const char *fix)
+{
+	const struct about *about = arg;
+
+	check_warn(at_definition(about->check, about->name), fix, "%s", text);
+}
+
+/* The type that the metadata, or else mdevctl's definition, gives a vGPU that does not exist; "" if neither does. */
+static const char *stated_type(const struct check *check, const struct vgpu_request *req, struct definition *definition)
+{
+	struct err ignored;
+
+	if (*req->facts.type || req->kind != REQUEST_MDEV || inventory_device(check->inv, req->id) ||
+	    mdevctl_definition(definition, check->host, req->id, &ignored) != 1)
+		return req->facts.type;
+	return definition->type;
+}
+
+/* Is the stated type of a vGPU one that the host has but that is not enabled, or not for the VF that it names? */
+static bool has_other_type(const struct check *check, const struct request *request)
+{
+	for (size_t i = 0; i < request->nvgpus; i++) {
+		const struct inv_parent *vf = inventory_parent(check->inv, request->vgpus[i].id);
+		struct definition definition;
+		const char *type = stated_type(check, &request->vgpus[i], &definition);
+
+		if (!*type || !inventory_type(check->inv, type))
+			continue;
+		if (!config_section(check->config, type) || (vf && !pool_gives(vf, type)))
+			return true;
+	}
+	return false;
+}
+
+/* Reports a domain that does not run if its start would be refused for a reason other than capacity. */
+static void report_refused(struct check *check, const struct domxml *doc, const char *name)
+{
+	const struct request *request = domxml_request(doc);
+	const struct plan *plan = &check->plan;
+	bool mdev;
+	struct err err;
+	int r;
+
+	if (!request->nvgpus || libvirt_files_has_status(check->host, request->name))
+		return;
+	r = check_plan(check, check->config, request, PLAN_PREPARE, &err);
+	/* The domain is not at fault if this user may not look, or for what it could have at another time. */
+	if (r < 0 ? check_denied(err.code)
+		  : plan->kind != PLAN_REFUSE || plan->in_use || plan->no_quota ||
+			    (plan->no_capacity && !has_other_type(check, request)))
+		return;
+	/* look_at_definition() reports a placeholder. */
+	if (r == 0 && request->vgpus[plan->refused_vgpu].any)
+		return;
+	if (r == 0)
+		err_set(&err, EINVAL, "vGPU %s: %s", request->vgpus[plan->refused_vgpu].id, plan->text);
+	mdev = request->vgpus[r < 0 ? 0 : plan->refused_vgpu].kind == REQUEST_MDEV;
+	check_fail(at_definition(check, name),
+		   request->nova ? "or correct the configuration"
+		   : mdev        ? "correct the domain, or the configuration"
+				 : "fix the cause, or correct the hostdev",
+		   "a start of domain %s would be refused: %s", request->name, err.text);
+}
+
+/* Reports on one definition. True if its metadata requests a vGPU, even in a misspelt namespace. */
+static bool look_at_definition(struct check *check, const struct libvirt_file *file)
+{
+	bool marked = domxml_concerns(file->text, file->len) || memmem(file->text, file->len, "vgpu", 4);
+	struct about about = { .check = check, .name = file->name };
+	autodomxml struct domxml *doc = NULL;
+	const struct request *request;
+	struct err ignored;
+
+	if ((!marked && !domxml_has_pci(file->text, file->len) && !file->past) ||
+	    domxml_parse(&doc, file->text, file->len, DOMXML_FILE | DOMXML_REMARKS | DOMXML_ALL_PCI, &ignored) < 0)
+		return false;
+	remark_hostdevs(doc, check->host, check->inv, report, &about);
+	hostdev_filter_keep(doc, check->host, check->config, NULL);
+	request = domxml_request(doc);
+	for (size_t i = 0; i < request->nvgpus; i++)
+		if (request->vgpus[i].any)
+			check_warn(at_definition(check, file->name),
+				   check_fix(check, "run 'vgpu-lease rewrite %s' to assign a UUID",
+					     text_operand(request->name, request->uuid)),
+				   "domain %s: %s is a placeholder, so a start is refused", request->name,
+				   request->vgpus[i].id);
+	if (check->inv)
+		report_refused(check, doc, file->name);
+	remark_domain(doc, check->host, report, &about);
+	return marked;
+}
+
+static void report_missing_vgpu(void *arg, const struct missing_vgpu *l)
+{
+	struct check *check = arg;
+	const char *fix = "the next start adds it; ignore this if it is intended";
+
+	if (!l->id) {
+		check_warn(at_definition(check, l->name), "hard-reboot the instance",
+			   "domain %s runs without a vGPU, but domain %s, an instance of the same flavor, has one",
+			   l->name, l->like);
+		return;
+	}
+	if (l->suspended)
+		fix = check_fix(check, "run 'vgpu-lease resume %s' to attach it", text_operand(l->name, l->uuid));
+	else if (l->nova)
+		fix = "hard-reboot the instance";
+	/* Only a warning if the vGPU may have been defined by hand for the next start, which Nova does not do. */
+	check_report(at_definition(check, l->name), l->nova || l->suspended ? CHECK_FAIL : CHECK_WARN, fix,
+		     "domain %s runs without vGPU %s, which %s", l->name, l->id,
+		     l->suspended ? "a suspend detached" : "its definition has");
+}
+
+void check_domains(struct check *check)
+{
+	size_t found = 0, noted = check->n;
+
+	for (EACH(const struct libvirt_file *, file, check->disk->list, check->disk->n))
+		if (!file->runs)
+			found += look_at_definition(check, file);
+	if (found && check->n == noted)
+		check_pass(check_at_path(check, DEFINED), "metadata of %zu definition%s valid", found,
+			   found == 1 ? "" : "s");
+	running_missing(check->disk, check->host, check->config, check->leases, report_missing_vgpu, check);
 }
