@@ -94,6 +94,7 @@ extern const struct command cmd_status, cmd_list, cmd_types, cmd_inventory, cmd_
 /* What is open for a sub-command: the host, its configuration and its leases. */
 struct cmd {
 	struct cmd_call *call;
+	const struct command *command;
 	struct host host;
 	struct config config; /* the defaults if there is none */
 	bool has_config;

@@ -74,8 +74,9 @@ static int detach(struct cmd *cmd, struct err *err)
 	return CMD_DONE;
 }
 
-static int suspend_or_resume(struct cmd *cmd, bool suspends, struct err *err)
+static int suspend_or_resume(struct cmd *cmd, struct err *err)
 {
+	const bool suspends = cmd->command == &cmd_suspend;
 	const char *name = cmd->hp.domain.name;
 	int progress = out_progress(false, "%s domain %s", suspends ? "suspending" : "resuming", name);
 	size_t n;
@@ -87,16 +88,6 @@ static int suspend_or_resume(struct cmd *cmd, bool suspends, struct err *err)
 	out_say("%s domain %s: %zu vGPU%s %s", suspends ? "suspended" : "resumed", name, n, n == 1 ? "" : "s",
 		suspends ? "released" : "attached");
 	return CMD_DONE;
-}
-
-static int suspend(struct cmd *cmd, struct err *err)
-{
-	return suspend_or_resume(cmd, true, err);
-}
-
-static int resume(struct cmd *cmd, struct err *err)
-{
-	return suspend_or_resume(cmd, false, err);
 }
 
 const struct command cmd_attach = {
@@ -135,7 +126,7 @@ const struct command cmd_suspend = {
 		"with a list of them. If the guest does not release a vGPU, or the save fails,\n"
 		"attach the vGPUs again.\n",
 	.needs = CMD_WRITE | CMD_LIBVIRT | CMD_CONFIG_MUST,
-	.run = suspend,
+	.run = suspend_or_resume,
 };
 
 const struct command cmd_resume = {
@@ -149,7 +140,7 @@ const struct command cmd_resume = {
 		"for all of them, the domain remains saved. If the domain was started some other\n"
 		"way, attach the missing vGPUs.\n",
 	.needs = CMD_WRITE | CMD_LIBVIRT | CMD_CONFIG_MUST,
-	.run = resume,
+	.run = suspend_or_resume,
 };
 
 static int find_lease(struct cmd *cmd, const char *id, struct lease *lease, struct err *err)

@@ -3,9 +3,9 @@
  * vgpu-lease init: prints a first configuration for this host, and writes it. The pool is Nova's if a nova.conf enables
  * types; else each card gets a type.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -249,45 +249,34 @@ static const char *const nova_files[] = {
 	"/opt/pf9/etc/nova/conf.d", /* Platform9 */
 };
 
-/* Does this nova.conf enable types? The list can be in further lines, which are indented. */
-static bool file_enables(int dir, const char *path)
+static bool matches(const char *path, const regex_t *pattern)
 {
-	autoclose int fd = openat(dir, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	autoclose int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	autofree char *text = NULL;
-	bool found = false;
-	regex_t option;
 	size_t len;
 
-	if (fd < 0 || sys_slurp(fd, CONFIG_MAX, &text, &len) < 0)
-		return false;
-	if (regcomp(&option, "\nenabled_(mdev|vgpu)_types[ \t]*=[ \t]*(\n[ \t]+)?[^\n#; \t]", REG_EXTENDED) != 0)
-		mem_out();
-	found = regexec(&option, text, 0, NULL, 0) == 0;
-	regfree(&option);
-	return found;
+	return fd >= 0 && sys_slurp(fd, CONFIG_MAX, &text, &len) == 0 && regexec(pattern, text, 0, NULL, 0) == 0;
 }
 
-/* The same of a file, or of the files that Nova reads in a directory. */
-static bool enables_types(const struct host *host, const char *path)
-{
-	autoclosedir DIR *d = sys_list(host->root, path);
-	const struct dirent *e;
-	const char *dot;
-	bool any = !d && file_enables(host->root, path);
-
-	while (!any && (e = sys_next(d))) {
-		dot = strrchr(e->d_name, '.');
-		any = dot && strcmp(dot, ".conf") == 0 && file_enables(sys_list_fd(d), e->d_name);
-	}
-	return any;
-}
-
+/* Does a nova.conf, or a file that Nova reads in a directory, enable types? The list can be in further, indented lines. */
 static bool is_novas(const struct host *host)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(nova_files); i++)
-		if (enables_types(host, nova_files[i] + 1))
-			return true;
-	return false;
+	bool found = false;
+	regex_t enables;
+
+	if (regcomp(&enables, "\nenabled_(mdev|vgpu)_types[ \t]*=[ \t]*(\n[ \t]+)?[^\n#; \t]", REG_EXTENDED) != 0)
+		mem_out();
+	for (size_t i = 0; i < ARRAY_SIZE(nova_files); i++) {
+		autofree char *pattern = mem_format("%s%s{,/*.conf}", host->name, nova_files[i]);
+		glob_t files = { 0 };
+
+		glob(pattern, GLOB_NOSORT | GLOB_BRACE, NULL, &files);
+		for (size_t n = 0; n < files.gl_pathc; n++)
+			found |= matches(files.gl_pathv[n], &enables);
+		globfree(&files);
+	}
+	regfree(&enables);
+	return found;
 }
 
 static void print_nova(FILE *to, const struct host *host)
