@@ -170,7 +170,7 @@ static void print_event(sd_journal *journal, struct json_out *json, uint64_t us)
 }
 
 /* Returns the number of events, or a negative errno if the journal cannot be read further. */
-static int print_events(sd_journal *journal, const struct events_query *query, struct json_out *json)
+static int print_events(sd_journal *journal, struct events_query *query, struct json_out *json)
 {
 	uint64_t us, since = (uint64_t)query->since_us;
 	int r = query->last ? sd_journal_seek_tail(journal) : sd_journal_seek_realtime_usec(journal, since), n = 0;
@@ -180,20 +180,20 @@ static int print_events(sd_journal *journal, const struct events_query *query, s
 	while (r > 0) {
 		r = sd_journal_get_realtime_usec(journal, &us);
 		if (r >= 0 && us >= since) {
-			if (!query->count)
-				print_event(journal, json, us);
+			print_event(journal, json, us);
 			n++;
 		}
 		if (r >= 0)
 			r = sd_journal_next(journal);
 	}
+	query->ever = r >= 0 && !n && sd_journal_seek_tail(journal) >= 0 && sd_journal_previous(journal) > 0;
 	return r < 0 ? r : n;
 }
 
 int events_print(struct cmd *cmd, struct events_query *query, struct err *err)
 {
 	const char *root = cmd->call->args.root;
-	struct json_out *json = query->count ? NULL : cmd_json(cmd);
+	struct json_out *json = cmd_json(cmd);
 	autojournal sd_journal *journal = NULL;
 	struct files files;
 	int r = find_files(&files, root, err);
@@ -249,13 +249,11 @@ static int run(struct cmd *cmd, struct err *err)
 	const char *object = args->noperands ? args->operands[0] : NULL;
 	struct events_query query = { .object = object && id_parse(id, object) ? id : object,
 				      .since_us = cmd->call->since_us };
-	struct events_query ever = { .object = query.object, .last = 1, .count = true };
 	struct json_out *json = cmd_json(cmd);
-	struct err ignored;
 	int r = events_print(cmd, &query, err);
 	bool none = r == 0;
 
-	if (none && object && events_print(cmd, &ever, &ignored) == 0)
+	if (none && object && !query.ever)
 		r = find_object(cmd, query.object, err);
 	/* Print this only on a terminal, because a script counts lines. */
 	if (none && r == 0 && !json && term_stdout()->width)

@@ -101,8 +101,9 @@ struct events_query {
 	const char *object; /* a domain, vGPU or pGPU; NULL: all */
 	int64_t since_us;   /* CLOCK_REALTIME; 0: all */
 	int last;           /* only the latest `last` events; 0: all */
-	bool count;         /* count the events without printing them */
-	bool readable;      /* set by events_print(): some part of the journal can be read */
+	/* Set by events_print(): */
+	bool readable; /* some part of the journal can be read */
+	bool ever;     /* it printed none, but the object had events before `since_us` */
 };
 
 /*
