@@ -258,7 +258,7 @@ static bool matches(const char *path, const regex_t *pattern)
 	return fd >= 0 && sys_slurp(fd, CONFIG_MAX, &text, &len) == 0 && regexec(pattern, text, 0, NULL, 0) == 0;
 }
 
-/* Does a nova.conf, or a file that Nova reads in a directory, enable types? The list can be in further, indented lines. */
+/* Does a nova.conf, or a file that Nova reads in a directory, enable types? The list can be in indented lines. */
 static bool is_novas(const struct host *host)
 {
 	bool found = false;

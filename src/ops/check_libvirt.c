@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * libvirt. Is the hook installed, and does libvirt know it? libvirt looks for hooks only when it starts or reloads, and
- * does not call one that is installed later. It knows the hook if it has started, called the hook or been reloaded after
- * the installation. Its domains: metadata without effect, starts that would be refused, and guests without a vGPU.
+ * Checks libvirt: is the hook installed, and does libvirt know it? libvirt looks for hooks only when it starts or
+ * reloads, so it knows the hook if it has started, called the hook or been reloaded after the installation. Checks its
+ * domains: metadata without effect, starts that would be refused, and guests without a vGPU.
  */
 #include <errno.h>
 #include <fcntl.h>

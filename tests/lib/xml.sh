@@ -11,12 +11,13 @@ mdev_hostdev() { # UUID
 }
 # mdev_xml NAME UUID ID [TYPE]: on lines of their own, as sed is used on it, are its name, metadata and hostdev.
 mdev_xml() {
+	local type=${4:+" type='$4'"}
 	cat <<-END
 		<domain type='qemu'>
 		<name>$1</name>
 		<uuid>$2</uuid>
 		<metadata>
-		<vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$3'${4:+ type='$4'}/></vgpu:lease>
+		<vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$3'$type/></vgpu:lease>
 		</metadata>
 		<devices>
 		<hostdev mode='subsystem' type='mdev' model='vfio-pci'>

@@ -6,13 +6,17 @@ a=0000:84:00.0 b=0000:85:00.0
 u2=$(numbered 2) u3=$(numbered 3)
 host t4:2 nvidia-234 policy 'driver_cleanup = 0' 'reclaim_grace = 0' 'create_timeout = 60'
 log_here
-# told SENTENCE <LINES: what the log has since the last call, but for the domain's name in each line.
+# told SENTENCE <LINES: these are what the log has since the last call. It may take them a moment later.
 told() {
-	local until
-	until=$(logged | wc -l)
-	is "$(logged | head -n "$until" | tail -n "+$((since + 1))" | grep -E '^(prepare|migrate|release): ')" "$(cat)" "$1"
-	since=$until
+	local lines n
+	lines=$(cat)
+	n=$(($(wc -l <<<"$lines") + since))
+	eventually has_lines "$n"
+	is "$(story | tail -n "+$((since + 1))")" "$lines" "$1"
+	since=$n
 }
+story() { logged | grep -aE '^(prepare|release): '; }
+has_lines() { [ "$(story | wc -l)" -ge "$1" ]; }
 since=0
 
 lease plan "$vm" >"$work/plan"
