@@ -203,14 +203,13 @@ static bool add_listed(struct typelist *listed, const struct variants *all, cons
 
 static bool differ(const struct typelist *a, const struct typelist *b)
 {
-	bool differs = a->n != b->n || a->whole != b->whole;
+	for (EACH(const struct typelist_item *, item, a->items, a->n)) {
+		const struct typelist_item *other = typelist_find(b, item->type);
 
-	for (size_t i = 0; i < a->n && !differs; i++) {
-		const struct typelist_item *other = typelist_find(b, a->items[i].type);
-
-		differs = !other || strcmp(a->items[i].name, other->name) != 0;
+		if (!other || strcmp(item->name, other->name) != 0)
+			return true;
 	}
-	return differs;
+	return a->n != b->n || a->whole != b->whole;
 }
 
 /*
