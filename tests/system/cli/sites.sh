@@ -264,6 +264,14 @@ domain 1 "$(uuid 1)" nvidia-231 | libvirt_has vm1
 check_says "but one whose metadata ask for another type than that mdev has" "^FAIL +domain " M_CHECK_DOMAIN_REFUSED vm1
 fails "as its start is refused" call prepare begin 1 nvidia-231
 
+### A pool that is full, and a vGPU on which guests take turns: what a start could have at another time is no finding
+new_host t4 nvidia-234@0000:84:00.0
+is "$(call prepare begin 2 2>&1)" "" "one guest has all of the pGPU"
+for vm in 1=1 3=2; do domain "${vm%=*}" "$(uuid "${vm#*=}")" | libvirt_has "vm${vm%=*}"; done
+fails "none else can start" call prepare begin 1
+check_counts "which is no fault of those that are off" 0 "^FAIL +domain "
+call release end 2
+
 ### A later kernel, with which the cards provide VFs: the definitions of mdevs and domains are those of before
 new_host l40s/2 nvidia-1151
 mdevctl_has 0000:26:00.4 "$(uuid 1)" nvidia-1151 auto
