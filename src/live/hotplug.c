@@ -143,16 +143,7 @@ int hotplug_write_facts(struct hotplug *hp, unsigned int side, struct err *err)
 	return facts ? virt_set_metadata(hp->virt, hp->domain.uuid, DOMXML_NS, DOMXML_NS_KEY, facts, side, err) : 0;
 }
 
-/* Does this ID, name or class (NULL: any) mean the section's type? */
-static bool is_meant(const struct inventory *inv, const struct section *section, const char *type)
-{
-	const struct inv_type *t = inventory_type(inv, section->type);
-
-	return !type || strcmp(section->type, type) == 0 || strcmp(section->class, type) == 0 ||
-	       (t && type_is_named(t->name, type));
-}
-
-/* Does the type come only from cards whose vGPUs are VFs? */
+/* Does the type (an ID or a class; NULL: any) come only from cards whose vGPUs are VFs? */
 static int is_vf(const struct hotplug *hp, const char *type, struct err *err)
 {
 	const struct inv_query query = { .frameworks = INV_ALL, .name = pool_name, .arg = hp->config };
@@ -167,7 +158,7 @@ static int is_vf(const struct hotplug *hp, const char *type, struct err *err)
 	for (size_t i = 0; i < hp->config->nsections; i++) {
 		const struct section *section = &hp->config->sections[i];
 
-		if (!is_meant(&inv, section, type))
+		if (type && strcmp(section->type, type) != 0 && strcmp(section->class, type) != 0)
 			continue;
 		mdevs |= pool_stock(&inv, section, true, NULL) != STOCK_NONE;
 		vfs |= pool_stock(&inv, section, false, NULL) != STOCK_NONE;

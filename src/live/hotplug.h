@@ -43,7 +43,7 @@ void hotplug_close(struct hotplug *hp);
 int hotplug_parse(const struct hotplug *hp, const char *xml, struct domxml **doc, struct err *err);
 
 /*
- * Leases and creates a vGPU of a type (ID, name or class; NULL: the pool's only one) and attaches it to the running
+ * Leases and creates a vGPU of a type (ID or class; NULL: the pool's only one) and attaches it to the running
  * domain, with `persistent` also to its definition. *lease: the new lease. A failure leaves nothing behind, except if
  * the connection was lost before libvirt answered: then the lease stays, and the text says so.
  */
