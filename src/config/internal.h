@@ -101,7 +101,7 @@ int config_key_set(const struct setting *t, char *value);
  */
 void config_ini_read(struct draft *draft, const char *name, enum dialect dialect, char *text, size_t len);
 
-/* Adds a header (`value` NULL) or key of a nova.conf to the entries if its option defines the pool. */
+/* Adds a header (`value` NULL) or key of a nova.conf to draft->entries if it concerns the pool. */
 int config_nova_take(struct draft *draft, const struct location *at, char *value);
 
 /*

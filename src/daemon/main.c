@@ -39,7 +39,7 @@ enum {
 	APART_MAX_MS = 10000,
 	SHARE = 4, /* a pass is followed by a pause of this many times its processor time */
 	WAIT_MAX_S = 86400,
-	READY_STEP_MS = 1000, /* --wait-ready looks at least this often, even without an event of udev */
+	READY_STEP_MS = 1000, /* --wait-ready looks at least this often, even without a udev event */
 };
 
 struct options {

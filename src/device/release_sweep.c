@@ -44,7 +44,7 @@ static int mark(struct store *store, struct lease *lease, int64_t asked_ms, stru
 			  lease->vgpu.id);
 		return 0;
 	}
-	/* Do not restart the driver's time, nor end a wait for the domain that began after `asked_ms`. */
+	/* A write would restart the driver's cleanup time, or end a wait that began after `asked_ms`. */
 	if (lease->state == LEASE_RELEASING && (!lease->deadline_ms || lease->since_ms > asked_ms))
 		return 1;
 	lease->deadline_ms = 0;

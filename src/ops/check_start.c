@@ -45,20 +45,25 @@ struct carried {
 	bool leased; /* one of them is leased, so its capacity is available again when the guest ends */
 };
 
-/* Only vGPUs of the type's kind (MIG-backed or not) count as own, because the two kinds share no capacity. */
+/* A vGPU of the other kind (MIG-backed or not) is not own, because the two kinds share no capacity. */
+static void add_carried(struct carried *carried, const struct inventory *inv, const struct inv_pgpu *card,
+			const char *type, bool given, const char *asked)
+{
+	const struct inv_type *a = inventory_type_on(inv, card, asked), *b = inventory_type_on(inv, card, type);
+
+	if (given && (!a || !b || !a->slices == !b->slices))
+		carried->own = true;
+	else
+		carried->foreign = true;
+}
+
 static struct carried carried_by(const struct check *check, const struct section *section, const struct inv_pgpu *card)
 {
 	const struct inventory *inv = check->inv;
-	const struct inv_type *asked = inventory_type_on(inv, card, section->type);
 	struct carried carried = { 0 };
 
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, card, d));) {
-		const struct inv_type *type = inventory_type_on(inv, card, d->vgpu.type);
-
-		if (pool_gives(d->parent, d->vgpu.type) && (!asked || !type || !asked->slices == !type->slices))
-			carried.own = true;
-		else
-			carried.foreign = true;
+		add_carried(&carried, inv, card, d->vgpu.type, pool_gives(d->parent, d->vgpu.type), section->type);
 		carried.leased |= lease_find(check->leases, d->vgpu.id) != NULL;
 	}
 	for (size_t i = 0; i < check->leases->n; i++) {
@@ -67,10 +72,7 @@ static struct carried carried_by(const struct check *check, const struct section
 		if (strcmp(vgpu->pgpu, card->address) != 0 || inventory_device(inv, vgpu->id))
 			continue;
 		carried.leased = true;
-		if (pool_serves(card, vgpu->type))
-			carried.own = true;
-		else
-			carried.foreign = true;
+		add_carried(&carried, inv, card, vgpu->type, pool_serves(card, vgpu->type), section->type);
 	}
 	return carried;
 }

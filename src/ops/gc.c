@@ -25,7 +25,7 @@ struct look {
 	struct fate_look facts;
 	struct leases leases;
 	struct vfio_users *users;
-	struct definition *definitions; /* mdevctl's, if Nova counts them */
+	struct definition *definitions; /* mdevctl's; none without Nova */
 	size_t ndefinitions;
 	bool undefined; /* some definitions could not be read */
 };
@@ -44,7 +44,7 @@ static int look_around(struct look *look, struct gc *c, struct err *err)
 	struct err unlisted;
 	int r = 0;
 
-	/* A running domain can have a plain VF of the pool. */
+	/* gc_adopt() also leases plain VFs of domains. */
 	if (c->mark) {
 		query.frameworks |= INV_VF;
 		query.name = pool_name;

@@ -24,8 +24,8 @@ void survey_drop_lookups(struct world *w)
 }
 
 /*
- * A start need not know who uses a device, because VFIO admits only one user, nor which domain names it. An arrival can
- * receive devices that it does not name, so each must be known to be free.
+ * A start has only devices that it names, and VFIO admits only one user, so a short search of the processes is enough.
+ * An arrival can receive any device, so each must be known to be free.
  */
 static int look_up(struct world *w, struct err *err)
 {

@@ -101,7 +101,7 @@ int sys_write_all(int fd, const char *data, size_t len);
 /*
  * Writes the file `name` in `dir` (mode 0644, whatever the umask) so that it appears with all of `data` or not at all,
  * even if the process is killed. Replaces an existing file. A killed writer leaves ".NAME.new", which the next writer
- * overwrites. Callers hold the directory's lock.
+ * overwrites. A file has one writer at a time.
  */
 int sys_publish(int dir, const char *name, const char *data, size_t len);
 

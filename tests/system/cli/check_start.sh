@@ -95,6 +95,13 @@ types "and is full with one guest" "WARN type $conf_path:2: *$mig*"
 call release end 1
 one "$plain"
 types "what is not MIG-backed fails while MIG is on" "FAIL type $conf_path:2: *$plain*"
+configure "$mig" "$plain" policy 'pgpu_types = several'
+call prepare begin 1 "$mig"
+later=$(awk '{ printf "%d", ($1 + 600) * 1000 }' /proc/uptime)
+sed -i "s/^state=active/state=reserved/; s/^deadline_ms=.*/deadline_ms=$later/" "$root/run/vgpu-lease/leases/"*
+echo 1 | tee "$root"/sys/bus/mdev/devices/*/remove >/dev/null
+types "also where a guest that arrives has reserved the GPU instance, which is no capacity for it" \
+	"FAIL type $conf_path:2: *$plain*"
 
 # VFs with types, and plain ones.
 anew l40s+flex@0000:51:00.0
