@@ -176,12 +176,17 @@ int inv_read_cards(struct inv_reader *reader, const char *path,
 	return r;
 }
 
+static unsigned digit(char c)
+{
+	return (unsigned)(isdigit((unsigned char)c) ? c - '0' : c - 'a' + 10);
+}
+
+/* A start compares those of all VFs, 768 on a large host, for which sscanf(3) takes half a millisecond. */
 unsigned inv_routing_id(const char *address)
 {
-	unsigned bus = 0, slot = 0, function = 0;
+	const char *s = address + strlen(address) - strlen("bb:ss.f");
 
-	sscanf(address + strlen(address) - strlen("bb:ss.f"), "%x:%x.%x", &bus, &slot, &function);
-	return bus << 8 | slot << 3 | function;
+	return digit(s[0]) << 12 | digit(s[1]) << 8 | digit(s[3]) << 7 | digit(s[4]) << 3 | digit(s[6]);
 }
 
 /* Can the card have this VF? Its address follows from the card's address, even if the VF is not enabled. */

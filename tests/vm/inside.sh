@@ -66,7 +66,7 @@ tell() {
 } 2>&1
 
 # The journal since the scenario began.
-journal() { journalctl -q --no-pager -o short-precise --after-cursor "$CURSOR" "$@"; }
+journal() { journalctl -q --no-pager -o short-precise --after-cursor "$CURSOR"; }
 
 succeeded() { [ "$STATUS" = 0 ]; }
 failed() { [ "$STATUS" != 0 ]; }

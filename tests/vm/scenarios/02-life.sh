@@ -3,15 +3,16 @@
 # a vGPU is made for a domain when it starts, and goes with it
 check "all is free to begin with" nothing_left
 CONFINED=1 define life "$U1"
-shows_decision() { same "$(journal -p debug..debug | grep -c "prepare: domain life: create $U1, mtty-2 on mtty ")" 1; }
+at_level() { journalctl -q --no-pager --after-cursor "$CURSOR" -t vgpu-lease -p "$1"; }
 succeeds "a domain whose device does not exist starts" virsh start life
 check "its QEMU holds the device open" uses life "$U1"
 check "the device is of the configured type" same "$(type_of "$U1")" mtty-2
 check "the lease is the domain's, active, created by us" held_by "$U1" life
 check "the lease says since when" lease "$U1" '.since | test("^20[0-9-]{8}T[0-9:]{8}Z$")'
 check "the kernel has one less to give" same "$(available)" 11
-check "one line in the journal tells of it" same "$(journal -p info | grep vgpu-lease | grep -c "$U1")" 1
-check "and one at debug level of how it was decided" shows_decision
+check "one line in the journal tells of it" same "$(at_level info | grep -c "$U1")" 1
+check "and one at debug level of how it was decided" \
+	same "$(at_level debug..debug | grep -c "prepare: domain life: create $U1, mtty-2 on mtty ")" 1
 run vgpu-lease log "$U1"
 check "which 'vgpu-lease log' reads back" grep -qE "  created +.*$U1" <<<"$OUT"
 succeeds "the catalog is compiled" journalctl --update-catalog
