@@ -215,8 +215,11 @@ static void run(struct check *check)
 	}
 	check->leases = &world->leases;
 	check->what = "domain";
-	if (!check->only_pool && libvirt_files_read(&check->disk, check->host, &err) < 0)
+	if (!check->only_pool && libvirt_files_read(&check->disk, check->host, &err) < 0) {
 		check_unreadable(check, "fix the cause", &err);
+		/* A part of the files would make definitions pass whose domains may run otherwise. */
+		libvirt_files_free(steal_ptr(&check->disk));
+	}
 	run_all(check);
 	libvirt_files_free(steal_ptr(&check->disk));
 	free(steal_ptr(&check->explained));

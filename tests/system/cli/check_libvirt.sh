@@ -86,6 +86,11 @@ install_hook "$ours" "$(type -P true)"
 called -- other whatever begin
 is "$(hook_line | cut -d' ' -f1)" WARN "unless ours has been called since it was installed: it may call ours"
 holds "which is said" says M_CHECK_HOOK_BY_OTHER < <(hook_line)
+# Of definitions nothing is said while it is not known which domains run.
+mkdir -p "$root/etc/libvirt/qemu" && cp "$srcdir/xml-templates/domain-one-vgpu.xml" "$root/etc/libvirt/qemu/one-vgpu.xml"
+rm -rf "$root/run/libvirt/qemu" && touch "$root/run/libvirt/qemu"
+is "$("$builddir/vgpu-lease" --root "$root" check | grep -oE '^[A-Z]+ +domain ' | tr -s ' ')" "FAIL domain " \
+	"a directory of libvirt's that cannot be listed fails, and nothing is called valid beside it"
 # A host that says who listens on which socket.
 plain=$tmp/plain
 mkdir -p "$plain"/{etc/libvirt/hooks,proc/net,run,sys,var/lib}
