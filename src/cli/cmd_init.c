@@ -267,7 +267,8 @@ static bool is_novas(const struct host *host)
 	if (regcomp(&enables, "\nenabled_(mdev|vgpu)_types[ \t]*=[ \t]*(\n[ \t]+)?[^\n#; \t]", REG_EXTENDED) != 0)
 		mem_out();
 	for (size_t i = 0; i < ARRAY_SIZE(nova_files); i++) {
-		autofree char *pattern = mem_format("%s%s{,/*.conf}", host->name, nova_files[i]);
+		/* Not by the root's name, which can have characters of a pattern. */
+		autofree char *pattern = mem_format("/proc/self/fd/%d%s{,/*.conf}", host->root, nova_files[i]);
 		glob_t files = { 0 };
 
 		glob(pattern, GLOB_NOSORT | GLOB_BRACE, NULL, &files);

@@ -137,6 +137,9 @@ done
 printf '[devices]\nenabled_mdev_types =\n    nvidia-222\n' >"$root/etc/nova/nova.conf"
 vl init
 is "$status $(grep -c nova_conf <<<"$out")" "0 1" "one that names them in further lines is one"
+ln -s "$root" "${root}[1]"
+is "$("$builddir/vgpu-lease" --root "${root}[1]" init | grep -c '^nova_conf')" 1 "whatever the root is called"
+rm "${root}[1]"
 printf '[DEFAULT]\nmy_ip = 192.0.2.1\n' >"$root/etc/nova/nova.conf"
 printf '[devices]\nenabled_vgpu_types = nvidia-222\n' >"$root/etc/nova/nova-compute.conf"
 vl init --write
