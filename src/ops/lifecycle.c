@@ -104,17 +104,11 @@ int refusal_of_plan(const struct lifecycle *lifecycle, const struct plan *plan, 
 	return plan->no_config ? err_about(err, ERR_CONFIG) : -err->code;
 }
 
-static void log_decided(const struct rounds *r, const char *line)
-{
-	const struct request *request = r->lifecycle->request;
-	const struct event_about about = { .domain = request->uuid, .name = request->name };
-
-	event_decided(&about, "%s: domain %s: %s", r->apply.op, request->name, line);
-}
-
 /* Logs the plan that is carried out, in the words of `vgpu-lease plan`, and the first of several that wait. */
 static void log_plan(struct rounds *r)
 {
+	const struct request *request = r->lifecycle->request;
+	const struct event_about about = { .domain = request->uuid, .name = request->name };
 	bool waits = r->plan.kind == PLAN_WAIT;
 	autofree char *text = NULL;
 	char *line, *rest;
@@ -126,12 +120,12 @@ static void log_plan(struct rounds *r)
 	r->waits = waits;
 	to = mem_open(&text, &len);
 	if (waits)
-		text_line(to, "wait: vGPU %s: %s", r->lifecycle->request->vgpus[r->plan.refused_vgpu].id, r->plan.text);
+		text_line(to, "wait: vGPU %s: %s", request->vgpus[r->plan.refused_vgpu].id, r->plan.text);
 	else
 		plan_print(to, &r->plan, &r->world, true);
 	mem_close(to);
 	for (rest = text; (line = strsep(&rest, "\n")) && *line;)
-		log_decided(r, line);
+		event_decided(&about, "%s: domain %s: %s", r->apply.op, request->name, line);
 }
 
 /* Records what failed, so that the next plan skips this candidate. */
