@@ -31,7 +31,7 @@ struct libvirt_files {
 /*
  * Reads all files. A missing directory counts as empty below --root; on the real host it is recorded as unreadable,
  * because libvirt may be in a stopped container. Fails if a directory cannot be listed: then it counts as unreadable,
- * and *out has the rest. An unreadable file, or one of more than 64 MiB, is no error: see libvirt_files_unread().
+ * and *out has the rest. An unreadable file, or one of more than 64 MiB, does not fail: see libvirt_files_unread().
  */
 int libvirt_files_read(struct libvirt_files **out, const struct host *host, struct err *err);
 void libvirt_files_free(struct libvirt_files *disk);

@@ -30,7 +30,7 @@ void survey_end(struct world *w)
 	*w = (struct world){ 0 };
 }
 
-/* Unknown if the framework, or an actively leased VF's card, was not read. A plain VF is no device of its lease. */
+/* Unknown if the framework, or an actively leased VF's card, was not read. A plain VF is not a device. */
 static enum presence presence_of(const struct world *w, const struct lease *lease)
 {
 	const struct vgpu_ref *vgpu = &lease->vgpu;
