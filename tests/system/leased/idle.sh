@@ -17,10 +17,13 @@ wakes() { each status | xargs awk '/ctxt_switches/ { n += $2 } END { print n }';
 start --connect "test://$work/node.xml"
 eventually said M_CONNECTED
 before=
-settled() { local was=$before; sleep 1; before="$(ticks) $(wakes)"; [ "$was" = "$before" ]; }
-eventually settled
-sleep 4
-is "$(ticks) $(wakes)" "$before" "while nothing happens it does not even wake up"
+is_asleep() { # for four seconds
+	local was=$before
+	sleep 4
+	before="$(ticks) $(wakes)"
+	[ "$was" = "$before" ]
+}
+holds "while nothing happens it does not even wake up" eventually is_asleep
 stop
 
 ### Memory

@@ -33,13 +33,18 @@ start
 holds "the next one finishes it" eventually gone
 
 ### The process of a pass, which waits for the lock here
-is_made() { pgrep -P "$daemon" >/dev/null; }
+waits_for_lock() { # its process ID is in $pass; one that ends has closed the lock
+	pass=$(pgrep -o -P "$daemon") && readlink "/proc/$pass/fd/"* 2>/dev/null | grep -qx "$root/run/vgpu-lease/lock"
+}
+kill_pass() { # again, where it killed one that had just ended
+	waits_for_lock && kill -KILL "$pass"
+	said M_PASS_KILLED
+}
 hold_lock() { exec 8<>"$root/run/vgpu-lease/lock" && flock 8; }
 hold_lock
 kill -HUP "$daemon"
-holds "a pass is made by another process" eventually is_made
-kill -KILL "$(pgrep -o -P "$daemon")"
-holds "where that is killed, it is said" eventually said M_PASS_KILLED
+holds "a pass is made by another process" eventually waits_for_lock
+holds "where that is killed, it is said" eventually kill_pass
 exec 8<&-
 before=$(passes)
 kill -HUP "$daemon"
@@ -49,11 +54,10 @@ close_device
 holds "releases do not depend on it" eventually gone
 hold_lock
 kill -HUP "$daemon"
-eventually is_made
-making=$(pgrep -o -P "$daemon")
+eventually waits_for_lock
 stop KILL
+holds "it ends with the handler" eventually test ! -e "/proc/$pass"
 exec 8<&-
-holds "it ends with the handler" eventually test ! -e "/proc/$making"
 start
 
 control remove_delay_ms 3000
