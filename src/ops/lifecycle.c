@@ -20,7 +20,7 @@
 #include "internal.h"
 #include "state/history.h"
 
-enum { WAIT_STEP_MS = 20, MOST_TRIES = 4 };
+enum { MOST_TRIES = 4 };
 
 /* The rounds of one run: survey, plan and act, repeated if the host has changed. */
 struct rounds {
@@ -252,7 +252,7 @@ static int between_rounds(struct rounds *r, struct err *err)
 		return 0;
 	}
 	if (r->plan.kind == PLAN_WAIT ? apply_has_time(&r->apply) : wide && may_answer(r)) {
-		sys_sleep_ms(WAIT_STEP_MS);
+		sys_sleep_ms(sys_pause_ms(r->apply.begun_ms));
 		return 0;
 	}
 	r->world.wide = true;
@@ -308,7 +308,7 @@ static int apply_round(struct rounds *r, struct err *err)
 		}
 		note_failure(r, step, err);
 		if (n == -EAGAIN && apply_has_time(&r->apply)) {
-			sys_sleep_ms(WAIT_STEP_MS);
+			sys_sleep_ms(sys_pause_ms(r->apply.begun_ms));
 			return 0;
 		}
 		return attempt_failed(&r->world, step, n, err);
@@ -321,7 +321,7 @@ static int wait_for_others(struct rounds *r, struct err *err)
 {
 	if (!apply_has_time(&r->apply))
 		return err_recode(err, EBUSY);
-	sys_sleep_ms(WAIT_STEP_MS);
+	sys_sleep_ms(sys_pause_ms(r->apply.begun_ms));
 	return 0;
 }
 

@@ -11,7 +11,7 @@
 #include "state/history.h"
 #include "state/store.h"
 
-enum { LOCK_NAME_SIZE = PARENT_SIZE + 16, LOCK_STEP_MS = 2 };
+enum { LOCK_NAME_SIZE = PARENT_SIZE + 16 };
 
 /* O_NONBLOCK: the open must not hang if the file has been replaced with a pipe. */
 #define O_LOOK (O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW)
@@ -73,7 +73,7 @@ int store_lock_error(struct err *err, int code, const char *name)
 static int take(const struct store *store, const char *name, int wait_ms, struct err *err)
 {
 	autoclose int fd = open_lock(store, name);
-	int64_t end = sys_now_ms() + wait_ms;
+	int64_t since_ms = sys_now_ms();
 	char holder[64];
 
 	if (fd < 0)
@@ -81,9 +81,9 @@ static int take(const struct store *store, const char *name, int wait_ms, struct
 	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return store_lock_error(err, errno, name);
-		if (sys_now_ms() >= end)
+		if (sys_now_ms() - since_ms >= wait_ms)
 			return held(store, name, wait_ms, err);
-		sys_sleep_ms(LOCK_STEP_MS);
+		sys_sleep_ms(sys_pause_ms(since_ms));
 	}
 	snprintf(holder, sizeof(holder), "%-10d %-20llu\n", (int)getpid(), (unsigned long long)store_own_start(store));
 	/* Other processes need the holder only for a message, so a full or read-only file system is not an error. */

@@ -125,6 +125,18 @@ flock 8
 in_ms 7500 1 "a start that can have no card's lock ends after one lock_timeout for all of them" prepare
 holds "as it is refused" says M_NO_CAPACITY "$(message M_ONLY_TYPE nvidia-222)" -- M_HELD_BY <"$work/out"
 exec 7>&- 8>&-
+### Whoever waits for the lock lets its holder run
+flock "$root/run/vgpu-lease/lock" sleep 4 &
+holder=$!
+until ! flock -n "$root/run/vgpu-lease/lock" true; do sleep 0.02; done
+prepare &
+sleep 2
+looks=$(awk '/^voluntary/ { print $2 }' "/proc/$(pgrep -f "^$builddir/hooks/qemu --root $root")/status")
+holds "a start that waits for the lock looks at most 100 times in two seconds ($looks)" test "$looks" -le 100
+wait $! $holder
+release
+eventually no_lease
+
 ### A queue that moves: others hold the lock for longer than lock_timeout, and lease meanwhile
 settings 'driver_cleanup = 0' 'lock_timeout = 2'
 prepare 16
