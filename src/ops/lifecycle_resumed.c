@@ -66,7 +66,6 @@ void lifecycle_resumed(const struct lifecycle *lifecycle, const char *name)
 		return;
 	own.doc = definition;
 	own.request = domxml_request(definition);
-	own.op = "prepare";
 	if (lifecycle_prepare(&own, &err) == 0)
 		return;
 	log_warn(

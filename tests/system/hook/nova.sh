@@ -133,6 +133,12 @@ for n in {1..16}; do make_device $card nvidia-222 "$(numbered $((n + 32)))"; don
 hook vm prepare begin - <"$work/unplugged.xml" 2>"$work/err"
 is "$?$(cat "$work/err")" 0 "without capacity the guest comes back all the same"
 for n in {1..16}; do remove_device "$(numbered $((n + 32)))"; done
+log_here
+mount -t tmpfs -o ro,mode=755 tmpfs "$root/run/vgpu-lease"
+hook vm prepare begin - <"$work/unplugged.xml"
+umount "$root/run/vgpu-lease"
+told_absent() { logged | grep -a " detached: vGPU $u1: " | says M_ABSENT_NO_CONF "*"; }
+holds "and where nothing can be leased the log says why of the vGPU, as a refused start does" eventually told_absent
 sed -i 's/nova:/other:/; s/:nova=/:other=/; s,http://openstack.org,http://example.org,' "$work/unplugged.xml"
 hook vm prepare begin - <"$work/unplugged.xml"
 is "$(devices)" "" "nothing is created for a domain that is not Nova's"
