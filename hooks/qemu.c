@@ -116,7 +116,10 @@ static int write_out(void *unused, const char *data, size_t len, struct err *err
 	int r = sys_write_all(STDOUT_FILENO, data, len);
 
 	(void)unused;
-	return r < 0 ? err_sys(err, -r, "cannot write the XML to standard output") : 0;
+	if (r == 0)
+		return 0;
+	err_sys(err, -r, "cannot write the XML to standard output");
+	return err_recode(err, EIO); /* ENOSPC would be a full card */
 }
 
 static int act(const struct hook *hook, const struct operation *operation, struct err *err)
@@ -325,12 +328,11 @@ static int run(struct hook *hook, const struct operation *operation, struct err 
 	/* Without a limit, because libvirt holds the XML in memory too. The parser has its own limit. */
 	int r = sys_slurp(STDIN_FILENO, SIZE_MAX, &hook->xml, &hook->len);
 
+	hook->began_ms = sys_now_ms();
 	if (r < 0)
 		return err_sys(err, -r, "cannot read the domain XML from standard input");
-	if (operation && gate(hook, operation->what, err)) {
-		hook->began_ms = sys_now_ms();
+	if (operation && gate(hook, operation->what, err))
 		r = operation->what == COUNT_RELEASE ? read_owner(hook, err) : read_hostdevs(hook, operation, err);
-	}
 	hook->concerns = r != 0;
 	if (r < 0)
 		return r;
@@ -386,6 +388,7 @@ static int serve(int argc, char **argv)
 {
 	struct hook hook = {
 		.host.root = -1,
+		.concerns = true,
 		.lifecycle = { .host = &hook.host, .policy = &hook.config.policy, .why_no_config = hook.why_no_config }
 	};
 	const struct operation *operation;
@@ -424,7 +427,7 @@ static int serve(int argc, char **argv)
 			log_warn("%s: domain %s: %s", hook.op, hook.name, err.text);
 		}
 	}
-	if (hook.concerns && !hook.dry_run && hook.host.root >= 0)
+	if (hook.concerns && !hook.dry_run && open_host(&hook, &(struct err){ 0 }) == 0)
 		counts_add(&hook.host, operation->what, sys_now_ms() - hook.began_ms,
 			   refused ? refusal_of(&err) : REFUSAL_NONE);
 	hook_free(&hook);

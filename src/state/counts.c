@@ -37,6 +37,8 @@ enum refusal refusal_of(const struct err *err)
 	case EPERM:
 	case EEXIST:
 	case ENOENT:
+	case EINVAL:
+	case E2BIG:
 		return REFUSAL_REQUEST;
 	case ESTALE:
 		return REFUSAL_CANCELED;

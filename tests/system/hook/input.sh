@@ -7,6 +7,7 @@
 host t4:1
 good() { configure nvidia-222 policy 'driver_cleanup = 0' 'lock_timeout = 1'; }
 good
+mkdir "$root/run/vgpu-lease" # what counts the refusals
 
 xml() { sed "$1" "$vm" >"$work/x.xml"; }
 prepare_x() { prepare "$work/x.xml"; }
@@ -17,6 +18,7 @@ refused_in_a_line "XML that does not parse" M_XML_LINE -- prepare_x
 passes "in a release of which nothing is said" release "$work/x.xml"
 { echo '<?xml version="1.0" encoding="ISO-8859-7"?>'; sed 's/<vcpu>/<!-- \xffsecret --><vcpu>/' "$vm"; } >"$work/x.xml"
 refused_in_a_line "XML that is not in the encoding which it declares" M_XML_ENCODING -- prepare_x
+is "$(refusals request)|$(refusals error)" "2|0" "both refusals are the domain's fault"
 passes "in a release of which nothing is said, either" release "$work/x.xml"
 xml "s/$u1/${u1^^}/"
 holds "an upper-case UUID is the same one" prepare_x
@@ -82,6 +84,7 @@ refused_in_a_line "a migration whose XML cannot be handed over is refused, and i
 	bash -c '"$0" --root "$1" -- vm migrate begin - <"$2" >/dev/full' "$builddir/hooks/qemu" "$root" "$work/placeholder.xml"
 bash -c '"$0" --root "$1" -- vm restore begin - <"$2" >/dev/full 2>"$3"' "$builddir/hooks/qemu" "$root" "$work/placeholder.xml" "$work/err"
 is "$?$(leases)" 00 "a restore likewise, but it ends with 0"
+is "$(refusals capacity)|$(refusals error)" "0|2" "what cannot be read or written is an error: no card is full"
 good
 
 ### State

@@ -4,6 +4,7 @@
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4:1+l40s/2
 configure_both 'driver_cleanup = 0' 'reclaim_grace = 0'
+mkdir "$root/run/vgpu-lease" # what counts the refusals
 typed nvidia-222 >"$work/vm.xml"
 vm=$work/vm.xml
 vf=0000:26:00.4
@@ -31,6 +32,7 @@ refused_in_a_line "nor to migrate" M_XML_TOO_LARGE 8 -- hook vm migrate begin - 
 passes "its restore does, as its failure would delete the image" hook vm restore begin - <"$work/large.xml"
 passes "and its reconnect, as that would kill the guest" hook vm reconnect begin - <"$work/large.xml"
 is "$(devices)$(leases)" 0 "nothing came of all that"
+is "$(refusals request)|$(refusals error)" "3|0" "but three refusals, which are the domain's fault"
 "$builddir/hooks/qemu" --root "$root" --dry-run -- vm prepare begin - <"$work/none.xml" >"$work/out"
 holds "a dry run of one without a vGPU prints it whole" cmp "$work/none.xml" "$work/out"
 

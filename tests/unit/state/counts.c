@@ -63,6 +63,8 @@ static void test_reasons(void)
 		{ ERR_ANY, ENOSPC, "capacity", "no capacity is a reason" },
 		{ ERR_ANY, EDQUOT, "quota", "so is a quota" },
 		{ ERR_ANY, EPERM, "request", "what cannot be had here is the request's" },
+		{ ERR_ANY, EINVAL, "request", "so is a malformed one" },
+		{ ERR_ANY, E2BIG, "request", "and one that is too large" },
 		{ ERR_ANY, ETIMEDOUT, "timeout", "what takes too long is a timeout" },
 		{ ERR_ANY, EBUSY, "timeout", "and what is held for too long" },
 		{ ERR_ANY, ECANCELED, "timeout", "and that for which no time is left" },
