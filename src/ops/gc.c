@@ -61,7 +61,7 @@ static int look_around(struct look *look, struct gc *c, struct err *err)
 		libvirt_files_read(&c->disk, c->store->host, &unlisted);
 	look->facts.disk = c->files ? c->files : c->disk;
 	if (r == 0 && c->mark)
-		running_read(&c->running, c->disk);
+		running_read(&c->running, look->facts.disk);
 	if (r == 0)
 		r = read_leases(look, c, err);
 	if (r < 0)

@@ -12,12 +12,13 @@
 static const char runs[] = "run/libvirt/qemu/vm.xml = <domstatus state='running' reason='booted'>" DOMAIN(
 	"", VF_XML("26", "6")) "</domstatus>";
 
-static void pass_with(const struct config *valid)
+static void pass_with(const struct config *valid, struct libvirt_files *files)
 {
 	struct lease_marks plugged = { 0 };
 	autogc struct gc run = { .store = &store,
 				 .config = valid,
 				 .policy = &config.policy,
+				 .files = files,
 				 .looked_ms = sys_now_ms(),
 				 .mark = true,
 				 .seen = &plugged };
@@ -28,7 +29,7 @@ static void pass_with(const struct config *valid)
 
 static void pass(void)
 {
-	pass_with(&config);
+	pass_with(&config, NULL);
 }
 
 /* A release of the same domain, between a pass's judgement and its lease. */
@@ -52,6 +53,7 @@ static bool is_in(enum lease_state state, const char *id)
 
 static void passes(void)
 {
+	struct libvirt_files *files;
 	int fd;
 
 	make(VARIANT(VF, "nvidia-1145"));
@@ -67,8 +69,11 @@ static void passes(void)
 	ok(is_in(LEASE_ACTIVE, VF), "without one the VF is leased to its domain");
 	ok(asked.reads > 0 && asked.locked == 0, "of %d reads of drivers none is under the store's lock", asked.reads);
 	lease_drop(&store, VF, &err);
-	pass_with(NULL);
-	ok(is_in(LEASE_ACTIVE, VF), "nor does that take a valid configuration: it exists");
+	must(libvirt_files_read(&files, &live.tree.host, &err));
+	pass_with(NULL, files);
+	libvirt_files_free(files);
+	ok(is_in(LEASE_ACTIVE, VF),
+	   "nor does that take a valid configuration: it exists; nor files that the pass itself has read");
 	close(fd);
 }
 
