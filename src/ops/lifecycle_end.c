@@ -71,6 +71,7 @@ int lifecycle_release(const struct host *host, const struct config *config, cons
 	int wait_ms = release.policy->release_wait_s * 1000;
 	autostore struct store store;
 	int r = store_open(&store, host, false, err);
+	bool handled;
 
 	/* Without a store nothing was ever leased. */
 	if (r < 0 || store.leases < 0)
@@ -83,7 +84,11 @@ int lifecycle_release(const struct host *host, const struct config *config, cons
 	sweep.store = &store;
 	sweep.ids = release.ids;
 	/* Without a handler, which completes and reports releases, say what is left. */
-	release_sweep(&sweep, release.asked_ms + wait_ms - END_MS, store_locked(&store, STORE_HANDLER) ? 0 : LAST_MS);
+	handled = store_locked(&store, STORE_HANDLER);
+	if (wait_ms)
+		release_sweep(&sweep, release.asked_ms + wait_ms - END_MS, handled ? 0 : LAST_MS);
+	for (size_t i = 0; !wait_ms && !handled && i < release.ids.n; i++)
+		tell(&release, i, -EAGAIN, &(struct err){ .text = "release_wait is 0" });
 	free(release.ids.list);
 	return r;
 }

@@ -56,4 +56,11 @@ prepare: domain vm3: created $u3, nvidia-234 on $b
 prepare: domain vm3: keep $u3, nvidia-234 on $b (the domain's already)
 prepare: domain vm3: adopted $u3, nvidia-234 on $b
 END
+
+configure nvidia-234 policy 'driver_cleanup = 0' 'release_wait = 0'
+release 3
+told "with release_wait = 0 a release leaves all of it, and says so where no handler does" <<END
+release: domain vm: $u3: not released yet: release_wait is 0; run 'vgpu-lease --root $root gc'
+END
+is "$(lease_has state "$u3") $(devices | grep -c "$u3")" "releasing 1" "it has waited for no driver"
 tap_done

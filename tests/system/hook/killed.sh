@@ -94,7 +94,7 @@ wait $gc 2>/dev/null
 close_device
 clean "what a killed gc has begun, the next one finishes"
 
-configure_both 'driver_cleanup = 0' 'release_timeout = 1' 'release_wait = 0'
+configure_both 'driver_cleanup = 0' 'release_timeout = 1' 'release_wait = 1'
 prepare
 control remove_delay_ms "$t4 5000"
 release
