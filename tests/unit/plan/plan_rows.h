@@ -346,6 +346,8 @@ static const struct row rows[] = {
 	  "{M_LEASED_TO_HERE|vm-E}", "s; migrate keep" },
 	{ "not there: a free foreign device of the type is taken, under auto", TWO, "o1:85:s", "adopt o1 s@85",
 	  "s; migrate" },
+	{ "likewise an orphan: neither goes first", TWO, "o1:85:s o2:84:s", "adopt o1 s@85",
+	  "s; migrate reclaimable=o2" },
 	{ "not one that a domain on disk names", TWO, "o1:85:s=vmx", "create s@85", "s; migrate" },
 	{ "not one that is open", TWO, "o1:85:s!", "create s@85", "s; migrate" },
 	{ "not one of another type", "84/0 s=16/16 l=4/4; 85/1 s=0/16 l=3/4", "o1:85:l", "create s@84", "s; migrate",
