@@ -87,8 +87,9 @@ int lifecycle_release(const struct host *host, const struct config *config, cons
 	handled = store_locked(&store, STORE_HANDLER);
 	if (wait_ms)
 		release_sweep(&sweep, release.asked_ms + wait_ms - END_MS, handled ? 0 : LAST_MS);
-	for (size_t i = 0; !wait_ms && !handled && i < release.ids.n; i++)
-		tell(&release, i, -EAGAIN, &(struct err){ .text = "release_wait is 0" });
+	else if (!handled)
+		for (size_t i = 0; i < release.ids.n; i++)
+			tell(&release, i, -EAGAIN, &(struct err){ .text = "release_wait is 0" });
 	free(release.ids.list);
 	return r;
 }
