@@ -47,7 +47,7 @@ int adopt_device(const struct adoption *adoption, const struct inv_device *devic
 	struct lease lease = lease_for(request, &device->vgpu);
 	struct event_about about;
 	struct owner_facts facts = { .framework = device->vgpu.framework,
-				     .defined = mdevctl_defines(store->host, device->vgpu.id),
+				     .defined = mdevctl_defines_on(store->host, device->vgpu.id, device->vgpu.parent),
 				     .nova = request->nova };
 	struct affinity affinity;
 

@@ -21,7 +21,7 @@ bool release_removes(const struct store *store, const struct lease *lease)
 		return false;
 	/* mdevctl may have defined the device while it was active. A half-created device is ours to remove. */
 	if (lease->state == LEASE_ACTIVE)
-		facts.defined = mdevctl_defines(store->host, lease->vgpu.id);
+		facts.defined = mdevctl_defines_on(store->host, lease->vgpu.id, lease->vgpu.parent);
 	return owner_origin(owner_of(&facts)) == LEASE_CREATED;
 }
 

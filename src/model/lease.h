@@ -99,9 +99,9 @@ void lease_marks_free(struct lease_marks *marks);
 /*
  * The owner of a vGPU determines who removes it after its domain has released it.
  *
- * An mdev belongs to another manager if mdevctl has a definition of its UUID or a Nova instance names it. The hook
- * creates such an mdev if it is missing but never removes it: Nova would count the remaining definition as a device,
- * pick it for the next instance and fail, and would resume a suspended instance without its vGPU. An mdev that no
+ * An mdev belongs to another manager if mdevctl has a definition of its UUID on its parent or a Nova instance names it.
+ * The hook creates such an mdev if it is missing but never removes it: Nova would count the remaining definition as a
+ * device, pick it for the next instance and fail, and would resume a suspended instance without its vGPU. An mdev that no
  * domain names belongs to Nova if its pGPU is in the pool and the pool comes from a nova.conf: Nova counts it, whatever
  * its type, and never removes it. A VF has no definition, and no manager counts a type that stays set on a VF, so the
  * software that set the type resets it.
@@ -111,7 +111,7 @@ enum owner { OWNER_HOOK, OWNER_NOVA, OWNER_MDEVCTL, OWNER_OTHER };
 struct owner_facts {
 	enum framework framework;
 	bool created; /* by the hook */
-	bool defined; /* mdevctl has a definition of the UUID, or may have one */
+	bool defined; /* mdevctl has a definition of the UUID on its parent, or may have one */
 	bool nova;    /* the domain that names it is a Nova instance; or no domain names it, and Nova counts it */
 };
 

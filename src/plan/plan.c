@@ -343,12 +343,13 @@ static enum owner owner_when_created(const struct planner *p)
 {
 	const struct vgpu_ref *vgpu = &p->step->vgpu;
 
-	/* A definition belongs to the UUID that the domain names, not to a new UUID that replaces it. */
-	return owner_of(
-		&(struct owner_facts){ .framework = vgpu->framework,
-				       .created = true,
-				       .defined = p->resolved->defined && strcmp(p->resolved->req->id, vgpu->id) == 0,
-				       .nova = p->world->request->nova });
+	/* A definition is of one UUID on one parent: not of a new UUID, nor of a device on another parent. */
+	return owner_of(&(struct owner_facts){ .framework = vgpu->framework,
+					       .created = true,
+					       .defined = p->resolved->defined &&
+							  strcmp(p->resolved->req->id, vgpu->id) == 0 &&
+							  strcmp(p->resolved->last_parent, vgpu->parent) == 0,
+					       .nova = p->world->request->nova });
 }
 
 /* Plans one step. False: the plan ends here. */

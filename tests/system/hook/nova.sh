@@ -66,6 +66,20 @@ leaves "but what was defined meanwhile is left standing" "$u1 0" release
 undefine $u1
 remove_device $u1
 
+### A definition on a pGPU outside the pool: the vGPU of the pool that the domain gets instead is none of mdevctl's
+configure nvidia-222@$card policy 'driver_cleanup = 0' 'start_grace = 1'
+mdevctl_has 0000:85:00.0 $u1 nvidia-222 auto
+fails "plan does not say that it is kept" says M_KEPT_DEFINED < <(lease plan "$vm")
+prepare
+is "$(parent_of $u1) $(lease_has origin)" "$card created" "the vGPU that is created on another pGPU is the hook's"
+rm "$root/run/vgpu-lease/leases/$u1"
+reconnect
+is "$(lease_has origin)" created "also where its lease was lost"
+leaves "it is removed at release, as it would hold capacity of the pool and the UUID" 0 release
+holds "the definition stays" test -e "$root/etc/mdevctl.d/0000:85:00.0/$u1"
+rm "$root/etc/mdevctl.d/0000:85:00.0/$u1"
+configure nvidia-222 policy 'driver_cleanup = 0' 'start_grace = 1'
+
 ### All or nothing
 nova_xml $u1 "$(numbered 2)" >"$work/two.xml"
 for n in {3..17}; do make_device $card nvidia-222 "$(numbered "$n")"; done

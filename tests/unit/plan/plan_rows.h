@@ -58,7 +58,9 @@ static const struct row rows[] = {
 	  "u1@85" },
 	{ "a definition is not that of the UUID that an arrival gets instead", TWO, "u1:85:s!", "create n1 s@85",
 	  "s; migrate defined", "u1%s" },
-	{ "but of the one that it keeps", TWO, "", "create s@84 for mdevctl", "s; migrate defined", "u1%s" },
+	{ "but of the one that it keeps", TWO, "", "create s@84 for mdevctl", "s; migrate defined", "u1%s@84" },
+	{ "on the pGPU where it is defined: what another one makes in its place is the hook's", TWO, "", "create s@84",
+	  "s@84; defined", "u1%s@85" },
 	{ "a type that is set on a VF for an instance of Nova is the hook's", "x40/0+4 s=1/4", "", "create s",
 	  "s; nova", "x40.1" },
 
