@@ -39,7 +39,8 @@ void affinity_gone(const struct store *store, const char *id);
 /*
  * True if others made this leased device for its guest: a complete look less than `window_ms` ago (looked_note()) did
  * not see the device, and the device has no mdevctl definition older than that look. False if the device is older than
- * libvirt's daemon: then libvirt could not be starting a guest.
+ * libvirt's daemon: then libvirt could not be starting a guest. A pool that others make right before its first guests
+ * start looks the same, as neither libvirt nor the kernel records for whom a device was made.
  */
 bool affinity_is_new(const struct store *store, const struct vgpu_ref *vgpu, int64_t window_ms);
 
