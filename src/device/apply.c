@@ -37,54 +37,35 @@ static struct lease lease_of(const struct apply *apply, const struct step *step,
 	return lease;
 }
 
-static struct applied *find_done(const struct apply *apply, const char *id)
+static struct applied begun(const struct step *step, int work)
 {
-	for (size_t i = 0; i < apply->ndone; i++)
-		if (strcmp(apply->done[i].id, id) == 0)
-			return &apply->done[i];
-	return NULL;
-}
+	struct applied done = { .work = work };
 
-/* The entry of a step, which begin_work() has added. */
-static struct applied *done_of(const struct apply *apply, const struct step *step)
-{
-	struct applied *done = apply->done;
-
-	while (strcmp(done->id, step->vgpu.id) != 0)
-		done++;
-	return done;
-}
-
-static struct applied *add_done(struct apply *apply, const char *id, int work)
-{
-	struct applied *done = &apply->done[apply->ndone++];
-
-	*done = (struct applied){ .work = work };
-	memcpy(done->id, id, sizeof(done->id));
+	memcpy(done.id, step->vgpu.id, sizeof(done.id));
 	return done;
 }
 
 static void end_work(struct applied *done)
 {
-	if (done->work >= 0)
+	if (*done->id && done->work >= 0)
 		store_unlock_vgpu(done->id, done->work);
 	done->work = -1;
 }
 
-static void forget_done(struct apply *apply, struct applied *done)
+static void forget_done(struct applied *done)
 {
 	end_work(done);
-	*done = apply->done[--apply->ndone];
+	*done = (struct applied){ 0 };
 }
 
 void apply_end(struct apply *apply)
 {
-	while (apply->ndone > 0) {
-		struct applied *done = &apply->done[0];
+	for (size_t i = 0; i < apply->request->nvgpus; i++) {
+		struct applied *done = &apply->done[i];
 
-		if (apply->work && done->work >= 0)
+		if (apply->work && *done->id && done->work >= 0)
 			work_locks_add(apply->work, done->id, steal_fd(&done->work));
-		forget_done(apply, done);
+		forget_done(done);
 	}
 	free(apply->done);
 	apply->done = NULL;
@@ -95,42 +76,33 @@ static bool is_some(const struct lease *lease)
 	return *lease->vgpu.id;
 }
 
-static void forget_begun(struct apply *apply)
-{
-	for (size_t i = 0; i < apply->ndone;)
-		if (is_some(&apply->done[i].now))
-			i++;
-		else
-			forget_done(apply, &apply->done[i]);
-}
-
 /* Takes the work locks of the steps that no earlier round has done. */
 static int begin_work(struct apply *apply, const struct step *steps, size_t n, struct err *err)
 {
 	for (size_t i = 0; i < n; i++) {
-		struct applied *done = find_done(apply, steps[i].vgpu.id);
+		struct applied *done = &apply->done[i];
 		int work;
 
-		if (done && steps[i].kind != STEP_CREATE)
+		if (*done->id && steps[i].kind != STEP_CREATE)
 			continue;
 		/* The device that an earlier round made has gone meanwhile. */
-		if (done)
-			forget_done(apply, done);
+		forget_done(done);
 		work = store_lock_vgpu(apply->store, steps[i].vgpu.id, err);
 		if (work >= 0) {
-			add_done(apply, steps[i].vgpu.id, work);
+			*done = begun(&steps[i], work);
 			continue;
 		}
-		forget_begun(apply);
+		for (size_t k = 0; k < i; k++)
+			if (!is_some(&apply->done[k].now))
+				forget_done(&apply->done[k]);
 		err_in(err, "vGPU %s", steps[i].vgpu.id);
 		return work == -EBUSY ? err_recode(err, EAGAIN) : work;
 	}
 	return 0;
 }
 
-static int lease_step(struct apply *apply, const struct step *step, struct err *err)
+static int lease_step(struct apply *apply, const struct step *step, struct applied *done, struct err *err)
 {
-	struct applied *done = done_of(apply, step);
 	struct lease there;
 	int r;
 
@@ -159,7 +131,7 @@ int apply_lease(struct apply *apply, const struct step *steps, size_t n, struct 
 	int r = begin_work(apply, steps, n, err);
 
 	for (size_t i = 0; i < n && r == 0; i++)
-		r = lease_step(apply, &steps[i], err);
+		r = lease_step(apply, &steps[i], &apply->done[i], err);
 	return r;
 }
 
@@ -204,7 +176,8 @@ int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struc
 		lease.deadline_ms = sys_now_ms() + (int64_t)apply->policy->reserve_ttl_s * 1000;
 		if (lease_put(apply->store, &lease, err) < 0)
 			return -err->code;
-		add_done(apply, steps[i].vgpu.id, -1)->now = lease;
+		apply->done[i] = begun(&steps[i], -1);
+		apply->done[i].now = lease;
 	}
 	return 0;
 }
@@ -231,9 +204,9 @@ static int still_ours(const struct apply *apply, const struct applied *done, str
 }
 
 /* Creates the device of the step, or waits until an existing one is closed and complete. */
-static int ensure(const struct apply *apply, const struct step *step, const char *params, struct err *err)
+static int ensure(const struct apply *apply, const struct step *step, struct applied *done, const char *params,
+		  struct err *err)
 {
-	struct applied *done = done_of(apply, step);
 	/* A plain VF always exists, and a lease makes it a vGPU, so the kernel is not asked. */
 	int exists = step->vgpu.framework == FW_VF ? step->kind != STEP_CREATE
 						   : kernel_exists(apply->store->host, &step->vgpu);
@@ -267,10 +240,9 @@ static bool is_for_guest(const struct apply *apply, const struct vgpu_ref *vgpu,
 	       affinity_is_for_guest(apply->store, vgpu->id) || affinity_is_new(apply->store, vgpu, window_ms);
 }
 
-static int settle(struct apply *apply, const struct step *step, struct err *err)
+static int settle(struct apply *apply, const struct step *step, struct applied *done, struct err *err)
 {
 	bool made = step->kind == STEP_CREATE;
-	struct applied *done = done_of(apply, step);
 	struct lease lease;
 	int r = store_lock(apply->store, sys_left_ms(create_last_ms(apply)), err);
 
@@ -302,14 +274,13 @@ static int settle(struct apply *apply, const struct step *step, struct err *err)
 }
 
 /* May drop a lease that is `creating`: this run holds the work lock, so no other process creates the device. */
-static void drop_lease(struct apply *apply, const struct step *step)
+static void drop_lease(struct apply *apply, const struct step *step, struct applied *done)
 {
-	struct applied *done = find_done(apply, step->vgpu.id);
 	struct lease lease;
 	struct err err;
 
 	/* Keep the entry of a device that an earlier round made, for an undo. */
-	if (!done || (step->kind == STEP_KEEP && !done->kept))
+	if (!*done->id || (step->kind == STEP_KEEP && !done->kept))
 		return;
 	if (!done->kept && still_ours(apply, done, &lease, &err) == 1) {
 		/* The history is about an earlier device of this ID, which is gone. */
@@ -317,28 +288,27 @@ static void drop_lease(struct apply *apply, const struct step *step)
 			affinity_gone(apply->store, step->vgpu.id);
 		lease_drop(apply->store, step->vgpu.id, &err);
 	}
-	forget_done(apply, done);
+	forget_done(done);
 }
 
-static void drop_failed(struct apply *apply, const struct step *steps, size_t n)
+/* Drops the leases of step `i` and of those after it. */
+static void drop_failed(struct apply *apply, const struct step *steps, size_t n, size_t i)
 {
 	struct err err;
 
 	if (store_lock(apply->store, sys_left_ms(create_last_ms(apply)), &err) < 0)
 		return;
-	for (size_t i = 0; i < n; i++)
-		drop_lease(apply, &steps[i]);
+	for (; i < n; i++)
+		drop_lease(apply, &steps[i], &apply->done[i]);
 	store_unlock(apply->store);
 }
 
 /* A child that still writes keeps the work lock. Once that child ends, a pass or a start releases the lease. */
-static void leave_hanging(struct apply *apply, const struct step *step)
+static void leave_hanging(struct applied *done)
 {
-	struct applied *done = done_of(apply, step);
-
 	if (done->work >= 0)
 		close(steal_fd(&done->work));
-	forget_done(apply, done);
+	forget_done(done);
 }
 
 /* Drops a reservation. Marks any other lease `releasing` and returns 1, because its device may exist. */
@@ -384,11 +354,11 @@ static int undo(struct apply *apply, struct applied *done, struct err *err)
 		      : r;
 }
 
-static int undo_step(struct apply *apply, const struct step *step, struct err *why)
+static int undo_step(struct apply *apply, struct applied *done, struct err *why)
 {
 	struct err err;
 
-	if (undo(apply, done_of(apply, step), &err) >= 0)
+	if (undo(apply, done, &err) >= 0)
 		return 0;
 	err_in(&err, "%s; nor can it be removed again", why->text);
 	*why = err;
@@ -398,6 +368,7 @@ static int undo_step(struct apply *apply, const struct step *step, struct err *w
 int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i, const char *params, struct err *err)
 {
 	const struct step *step = &steps[i];
+	struct applied *done = &apply->done[i];
 	const struct event_about about = { .vgpu = &step->vgpu,
 					   .domain = apply->request->uuid,
 					   .name = apply->request->name };
@@ -406,19 +377,19 @@ int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i
 	autoclose int lock = apply->lock;
 
 	if (r == 0)
-		r = ensure(apply, step, params, err);
+		r = ensure(apply, step, done, params, err);
 	stays = r == -ETIMEDOUT;
 	if (r == 0)
-		r = settle(apply, step, err);
+		r = settle(apply, step, done, err);
 	/* Only undo a step that creates: a device that this round keeps may have been made in an earlier round. */
-	if (r < 0 && made && done_of(apply, step)->made && undo_step(apply, step, err) < 0) {
+	if (r < 0 && made && done->made && undo_step(apply, done, err) < 0) {
 		stays = true;
 		r = -err->code;
 	}
 	if (stays)
-		leave_hanging(apply, step);
+		leave_hanging(done);
 	else if (r < 0)
-		drop_failed(apply, step, n - i);
+		drop_failed(apply, steps, n, i);
 	else
 		event_log(made ? EVENT_CREATED : EVENT_ADOPTED, &about, "%s: domain %s: %s %s, %s on %s", apply->op,
 			  apply->request->name, made ? "created" : "adopted", step->vgpu.id, step->vgpu.type,
@@ -428,12 +399,13 @@ int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i
 
 void apply_undo(struct apply *apply)
 {
-	while (apply->ndone > 0) {
-		struct applied *done = &apply->done[--apply->ndone];
+	for (size_t i = apply->request->nvgpus; i-- > 0;) {
+		struct applied *done = &apply->done[i];
 		struct err err = { 0 };
 
-		if (undo(apply, done, &err) < 0)
+		if (*done->id && undo(apply, done, &err) < 0)
 			log_warn("%s: domain %s: %s: left to the release: %s", apply->op, apply->request->name,
 				 done->id, err.text);
+		forget_done(done);
 	}
 }

@@ -13,9 +13,9 @@
 #include "plan/plan.h"
 #include "state/store.h"
 
-/* A lease that this run writes. */
+/* What this run has done for one request. */
 struct applied {
-	char id[ID_SIZE];
+	char id[ID_SIZE]; /* of its vGPU; "": nothing */
 	int work;         /* the vGPU's work lock; -1: not held */
 	bool kept;        /* the device is the domain's already: an undo leaves its lease */
 	bool made;        /* this run created the device, so an undo removes it, whatever its owner */
@@ -26,8 +26,7 @@ struct apply {
 	struct store *store;
 	const struct policy *policy;
 	const struct request *request;
-	struct applied *done; /* what apply_undo() undoes */
-	size_t ndone;
+	struct applied *done;    /* what apply_undo() undoes: one for each of the request's vGPUs */
 	int lock;                /* the lock of the current step's pGPU; negative: not held */
 	struct work_locks *work; /* receives the work locks from apply_end(); NULL: each is released with its step */
 	const char *op;          /* for the log: "prepare" */

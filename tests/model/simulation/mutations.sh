@@ -33,7 +33,7 @@ a lease that was written after the look is judged|src/plan/fate.c|s/else if (lea
 the store is unlocked between the plan and its leases|src/ops/lifecycle.c|/^static int rounds_run/,/^}/s/n = (arrives ? apply_reserve : apply_lease)(/store_unlock(\&r->store);\n\t\tn = store_lock(\&r->store, 5000, err);\n\t\tif (n < 0)\n\t\t\treturn n;\n\t\tn = (arrives ? apply_reserve : apply_lease)(/
 a release takes what a later start has leased|src/device/release_sweep.c|/^int release_mark/,/^}/s/lease->since_ms > asked_ms/!asked_ms/
 the child of a creation keeps no lock|src/device/apply_create.c|/^static int write_create/,/^}/s/{ apply->lock, creation->work }/{ -1, -1 }/
-a work lock ends before its lease says the end|src/device/apply.c|/^int apply_step/,/^}/s/stays = r == -ETIMEDOUT;/stays = r == -ETIMEDOUT, end_work(done_of(apply, step));/
+a work lock ends before its lease says the end|src/device/apply.c|/^int apply_step/,/^}/s/stays = r == -ETIMEDOUT;/stays = r == -ETIMEDOUT, end_work(done);/
 a start does not wait for whoever is at work on its vGPU|src/device/apply.c|/^static int begin_work/,/^}/s/work = store_lock_vgpu(.*/work = dup(apply->store->run);/
 an unanswered read counts as a removal|src/device/release.c|s/REMOVE_SLACK_MS, 0, err);/REMOVE_SLACK_MS, BOUNDED_ANSWER_MS, err);\n\tif (r == -EHOSTDOWN)\n\t\treturn 1;/
 a VF goes to a start although another domain has leased it|src/plan/plan_vf.c|/^bool plan_vf_prepare/,/^}/s/if (lease \&\& strcmp/if (0 \&\& strcmp/
