@@ -132,7 +132,7 @@ static int act(const struct hook *hook, const struct operation *operation, struc
 	case COUNT_RECONNECT:
 		return lifecycle_reconnect(lifecycle, err);
 	case COUNT_RELEASE:
-		return lifecycle_release(&hook->host, &hook->config, hook->uuid, hook->name, hook->extra, err);
+		return lifecycle_release(&hook->host, &hook->config, hook->uuid, hook->extra, err);
 	case COUNT_MIGRATE:
 	case COUNT_RESTORE:
 		return lifecycle_arrive(lifecycle, operation->mode, write_out, NULL, err);

@@ -166,7 +166,7 @@ static bool finish_one(struct store *store, const struct policy *policy, const s
 	if (sys_now_ms() - lease->since_ms < (int64_t)policy->release_wait_s * 1000 &&
 	    sys_process_lives(lease->writer, lease->writer_start))
 		return false;
-	r = release_turn(store, policy, lease->vgpu.id, sys_now_ms() + TURN_MS, sys_now_ms() + LOOK_MS, &err);
+	r = release_finish(store, policy, lease->vgpu.id, sys_now_ms() + TURN_MS, sys_now_ms() + LOOK_MS, &err);
 	if (r == 0) {
 		event_log(EVENT_RELEASED, &about, "release: domain %s: released %s", lease->name, lease->vgpu.id);
 		return true;

@@ -154,7 +154,7 @@ static int hold_back(const struct apply *apply, const struct step *step, struct 
 	if (gone || lease->state == LEASE_CREATING)
 		return gone;
 	if (lease->state == LEASE_ACTIVE)
-		release_give_up(apply->store, lease);
+		release_mark_lease(apply->store, lease);
 	lease->deadline_ms = sys_now_ms() + (int64_t)apply->policy->reserve_ttl_s * 1000;
 	return lease_put(apply->store, lease, err);
 }
@@ -345,13 +345,12 @@ static int undo(struct apply *apply, struct applied *done, struct err *err)
 {
 	struct policy policy = *apply->policy;
 	int r = done->kept || !is_some(&done->now) ? 0 : undo_lease(apply, done, err);
+	int64_t by = sys_now_ms() + create_within(UNDO_MS, create_last_ms(apply));
 
 	/* No guest has used the device, so the driver has nothing to clean up. */
 	policy.driver_cleanup_s = 0;
 	end_work(done);
-	return r == 1 ? release_finish(apply->store, &policy, done->id,
-				       sys_now_ms() + create_within(UNDO_MS, create_last_ms(apply)), err)
-		      : r;
+	return r == 1 ? release_finish(apply->store, &policy, done->id, by, by, err) : r;
 }
 
 static int undo_step(struct apply *apply, struct applied *done, struct err *why)

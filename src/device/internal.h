@@ -35,4 +35,7 @@ int create_wait_closed(const struct apply *apply, const struct step *step, struc
 int create_no_answer(struct err *err);
 
 /* release_sweep.c: makes the lease `releasing`, with the origin that says whether to remove its device. */
-void release_give_up(const struct store *store, struct lease *lease);
+void release_mark_lease(const struct store *store, struct lease *lease);
+
+/* The same, and writes it; drops a reservation. Needs the store's lock. */
+int release_give_up(const struct store *store, struct lease *lease, struct err *err);

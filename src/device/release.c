@@ -159,13 +159,6 @@ static int removal_write(struct removal *removal, int wait_ms, struct err *err)
 	return r == -EINTR && kernel_exists(host, removal->vgpu) == 0 ? 0 : r;
 }
 
-static int removal_run(struct removal *removal, int wait_ms, int64_t look_by_ms, struct err *err)
-{
-	int r = is_closed(removal->store->host, removal->vgpu->id, look_by_ms, err);
-
-	return r < 0 ? r : removal_write(removal, wait_ms, err);
-}
-
 /* Gives the driver its clean-up time, which began at `since_ms`, to remove the device. Holds no lock meanwhile. */
 static int let_driver_remove(const struct host *host, const struct policy *policy, const struct vgpu_ref *vgpu,
 			     int64_t since_ms, int64_t deadline_ms, struct err *err)
@@ -211,7 +204,9 @@ static int remove_created(struct store *store, const struct vgpu_ref *vgpu, int6
 
 	if (r <= 0)
 		return r;
-	r = removal_run(&removal, sys_left_ms(deadline_ms), look_by_ms, err);
+	r = is_closed(store->host, vgpu->id, look_by_ms, err);
+	if (r == 0)
+		r = removal_write(&removal, sys_left_ms(deadline_ms), err);
 	if (r < 0)
 		return r == -ETIMEDOUT ? err_recode(err, EAGAIN) : r;
 	return drop_if_releasing(store, vgpu->id, sys_left_ms(deadline_ms) + REMOVE_SLACK_MS, true, err);
@@ -237,8 +232,8 @@ int release_wait_closed(const struct host *host, const char *id, int64_t deadlin
 	}
 }
 
-int release_turn(struct store *store, const struct policy *policy, const char *id, int64_t deadline_ms,
-		 int64_t look_by_ms, struct err *err)
+int release_finish(struct store *store, const struct policy *policy, const char *id, int64_t deadline_ms,
+		   int64_t look_by_ms, struct err *err)
 {
 	struct lease lease;
 	int r = lock_releasing(store, id, sys_left_ms(deadline_ms) + 1, &lease, err);
@@ -259,12 +254,6 @@ int release_turn(struct store *store, const struct policy *policy, const char *i
 	       sys_left_ms(deadline_ms) > CLOSE_STEP_MS)
 		sys_sleep_ms(CLOSE_STEP_MS);
 	return r;
-}
-
-int release_finish(struct store *store, const struct policy *policy, const char *id, int64_t deadline_ms,
-		   struct err *err)
-{
-	return release_turn(store, policy, id, deadline_ms, deadline_ms, err);
 }
 
 /* The caller has ruled out a lease and an open device. A lone definition stays if a device has appeared meanwhile. */
@@ -293,8 +282,10 @@ static int remove_orphan(struct removal *removal, enum release_part part, int wa
 	affinity_put(removal->store, &was, affinity_is_for_guest(removal->store, vgpu->id));
 	if (part == RELEASE_DEVICE && removal_write(removal, wait_ms, err) < 0)
 		return -err->code;
-	if (part != RELEASE_ITS_DEFINITION)
+	if (part != RELEASE_ITS_DEFINITION) {
 		affinity_gone(removal->store, vgpu->id);
+		seen_forget(removal->store, vgpu->id);
+	}
 	return 0;
 }
 
@@ -325,40 +316,23 @@ int release_orphan(struct store *store, const struct policy *policy, const struc
 		return -err->code;
 	wait_ms = sys_left_ms(deadline_ms);
 	wait_ms = wait_ms < most_ms ? wait_ms : most_ms;
-	if (is_closed(store->host, vgpu->id, sys_now_ms() + wait_ms, err) < 0 ||
-	    remove_orphan(&removal, part, wait_ms, err) < 0)
+	if (is_closed(store->host, vgpu->id, sys_now_ms() + wait_ms, err) < 0)
 		return -err->code;
-	if (part != RELEASE_ITS_DEFINITION)
-		seen_forget(store, vgpu->id);
-	return 0;
-}
-
-/* Takes the store's lock. Returns 1, with the lock held, if the lease is still the one that the caller saw. */
-static int lock_unchanged(struct store *store, const struct lease *lease, int64_t deadline_ms, struct err *err)
-{
-	struct lease now;
-	int r = lock_lease(store, lease->vgpu.id, sys_left_ms(deadline_ms), &now, err);
-
-	if (r != 1 || lease_same(&now, lease))
-		return r;
-	store_unlock(store);
-	return 0;
+	return remove_orphan(&removal, part, wait_ms, err);
 }
 
 int release_claim(struct store *store, const struct lease *lease, int64_t deadline_ms, struct err *err)
 {
-	struct lease mark = *lease;
-	int r = lock_unchanged(store, lease, deadline_ms, err);
+	struct lease now;
+	int r = lock_lease(store, lease->vgpu.id, sys_left_ms(deadline_ms), &now, err);
+	bool same = r == 1 && lease_same(&now, lease);
 
-	if (r <= 0)
+	if (r != 1)
 		return r;
-	release_give_up(store, &mark);
-	if (lease->state == LEASE_RESERVED)
-		r = lease_drop(store, lease->vgpu.id, err);
-	else if (lease->state != LEASE_RELEASING)
-		r = lease_put(store, &mark, err);
+	if (same && lease->state != LEASE_RELEASING)
+		r = release_give_up(store, &now, err);
 	store_unlock(store);
-	return r < 0 ? r : 1;
+	return r < 0 ? r : same;
 }
 
 int release_now(struct store *store, const struct policy *policy, const struct lease *lease, int64_t deadline_ms,
@@ -373,6 +347,6 @@ int release_now(struct store *store, const struct policy *policy, const struct l
 	r = release_claim(store, lease, deadline_ms, err);
 	if (r <= 0 || reserved)
 		return r;
-	r = release_finish(store, policy, lease->vgpu.id, deadline_ms, err);
+	r = release_finish(store, policy, lease->vgpu.id, deadline_ms, deadline_ms, err);
 	return r < 0 ? r : 1;
 }

@@ -16,39 +16,35 @@
 #include "state/lease_store.h"
 #include "state/store.h"
 
-struct release_ids {
-	struct vgpu_ref *list;
-	size_t n;
-};
-
 /* Does the end of this lease remove the device? No if another manager owns it (lease.h) or it existed before. */
 bool release_removes(const struct store *store, const struct lease *lease);
 
 /*
  * Marks `releasing` all leases that a domain had at `asked_ms` (CLOCK_MONOTONIC), and drops its reservations. A younger
  * lease belongs to a later start. Takes the store's lock, waiting at most `wait_ms`. An error with one lease does not
- * keep the others from being marked. *ids: the vGPUs to release; the caller frees the list, also after an error.
+ * keep the others from being marked. *marked: the leases to release; the caller frees them, also after an error.
  */
-int release_mark(struct store *store, const char *domain, int64_t asked_ms, int wait_ms, struct release_ids *ids,
+int release_mark(struct store *store, const char *domain, int64_t asked_ms, int wait_ms, struct leases *marked,
 		 struct err *err);
 
 /*
- * Finishes the release of a `releasing` lease by `deadline_ms` (CLOCK_MONOTONIC). The lease stays unless the result is
- * 0:
+ * Finishes the release of a `releasing` lease. Waits at most until `deadline_ms` (CLOCK_MONOTONIC), but scans all
+ * processes until `look_by_ms`: for a caller that repeats the call, a scan that is always cut short never completes. The
+ * lease stays unless the result is 0:
  *   0: released, or taken over by its domain meanwhile
  *   -EBUSY: still open
  *   -EAGAIN: not in time (lock, driver), or unknown whether it is open
  *   other: the kernel's error
  */
 int release_finish(struct store *store, const struct policy *policy, const char *id, int64_t deadline_ms,
-		   struct err *err);
+		   int64_t look_by_ms, struct err *err);
 
 /* Several releases, finished together. `told` gets each success, and at the last look each failure with its error. */
 struct sweep {
 	struct store *store;
 	const struct policy *policy;
-	struct release_ids ids;
-	void (*told)(void *arg, size_t i, int r, const struct err *err);
+	struct leases leases;
+	void (*told)(void *arg, const struct lease *lease, int r, const struct err *err);
 	void *arg;
 };
 
@@ -57,13 +53,6 @@ struct sweep {
  * is 0, tries all unfinished releases once more within that time.
  */
 void release_sweep(const struct sweep *sweep, int64_t deadline_ms, int last_look_ms);
-
-/*
- * Like release_finish() for a caller that repeats it: waits at most until `deadline_ms`, but scans all processes until
- * `look_by_ms`, because a scan that is always cut short never completes.
- */
-int release_turn(struct store *store, const struct policy *policy, const char *id, int64_t deadline_ms,
-		 int64_t look_by_ms, struct err *err);
 
 /* The part of an orphan to remove. */
 enum release_part {

@@ -25,46 +25,50 @@ bool release_removes(const struct store *store, const struct lease *lease)
 	return owner_origin(owner_of(&facts)) == LEASE_CREATED;
 }
 
-void release_give_up(const struct store *store, struct lease *lease)
+void release_mark_lease(const struct store *store, struct lease *lease)
 {
 	lease->origin = release_removes(store, lease) ? LEASE_CREATED : LEASE_ADOPTED;
 	lease->state = LEASE_RELEASING;
+}
+
+int release_give_up(const struct store *store, struct lease *lease, struct err *err)
+{
+	/* A reservation creates no device, so an existing device is not ours to remove. */
+	if (lease->state == LEASE_RESERVED)
+		return lease_drop(store, lease->vgpu.id, err);
+	release_mark_lease(store, lease);
+	return lease_put(store, lease, err);
 }
 
 /* Returns 1, or 0 if nothing is left to release. */
 static int mark(struct store *store, struct lease *lease, int64_t asked_ms, struct err *err)
 {
 	const struct event_about about = event_of(lease);
+	bool reserved = lease->state == LEASE_RESERVED;
 
-	/* A reservation creates no device, so an existing device is not ours to remove. */
-	if (lease->state == LEASE_RESERVED) {
-		if (lease_drop(store, lease->vgpu.id, err) < 0)
-			return -err->code;
-		event_log(EVENT_RELEASED, &about, "release: domain %s: dropped the reservation of %s", lease->name,
-			  lease->vgpu.id);
-		return 0;
-	}
 	/* A write would restart the driver's cleanup time, or end a wait that began after `asked_ms`. */
 	if (lease->state == LEASE_RELEASING && (!lease->deadline_ms || lease->since_ms > asked_ms))
 		return 1;
 	lease->deadline_ms = 0;
-	release_give_up(store, lease);
-	return lease_put(store, lease, err) < 0 ? -err->code : 1;
+	if (release_give_up(store, lease, err) < 0)
+		return -err->code;
+	if (reserved)
+		event_log(EVENT_RELEASED, &about, "release: domain %s: dropped the reservation of %s", lease->name,
+			  lease->vgpu.id);
+	return !reserved;
 }
 
-int release_mark(struct store *store, const char *domain, int64_t asked_ms, int wait_ms, struct release_ids *ids,
+int release_mark(struct store *store, const char *domain, int64_t asked_ms, int wait_ms, struct leases *marked,
 		 struct err *err)
 {
 	autoleases struct leases leases = { 0 };
 	int r = store_lock(store, wait_ms, err);
 
-	*ids = (struct release_ids){ 0 };
+	*marked = (struct leases){ 0 };
 	if (r < 0)
 		return r;
 	r = lease_list(store, &leases, err);
-	ids->list = mem_new(leases.n + 1, sizeof(*ids->list));
-	for (size_t i = 0; i < leases.n; i++) {
-		struct lease *lease = &leases.list[i];
+	for (EACH(struct lease *, lease, leases.list, leases.n)) {
 		int n;
 
 		if (strcmp(lease->domain, domain) != 0 ||
@@ -72,7 +76,7 @@ int release_mark(struct store *store, const char *domain, int64_t asked_ms, int 
 			continue;
 		n = mark(store, lease, asked_ms, err);
 		if (n == 1)
-			ids->list[ids->n++] = lease->vgpu;
+			*(struct lease *)mem_add(&marked->list, &marked->n, sizeof(*lease)) = *lease;
 		else if (n < 0)
 			r = n;
 	}
@@ -80,45 +84,50 @@ int release_mark(struct store *store, const char *domain, int64_t asked_ms, int 
 	return r;
 }
 
-/* Has the release ended, or must it wait, or has it failed? */
-enum turn { TURN_WAITS, TURN_FAILED, TURN_ENDED };
-
-static enum turn take_turn(const struct sweep *sweep, size_t i, int64_t deadline_ms, int64_t look_by_ms, bool last)
+static bool waits(int r)
 {
+	return r == -EBUSY || r == -EAGAIN;
+}
+
+static int take_turn(const struct sweep *sweep, size_t i, int64_t deadline_ms, int64_t look_by_ms, bool last)
+{
+	const struct lease *lease = &sweep->leases.list[i];
 	struct err err = { 0 };
-	int r = release_turn(sweep->store, sweep->policy, sweep->ids.list[i].id, deadline_ms, look_by_ms, &err);
+	int r = release_finish(sweep->store, sweep->policy, lease->vgpu.id, deadline_ms, look_by_ms, &err);
 
 	if (r == 0 || last)
-		sweep->told(sweep->arg, i, r, &err);
-	return r == 0 ? TURN_ENDED : r == -EBUSY || r == -EAGAIN ? TURN_WAITS : TURN_FAILED;
+		sweep->told(sweep->arg, lease, r, &err);
+	return r;
 }
 
 /* Takes a turn for each release that waits, and returns how many still do. */
-static size_t take_turns(const struct sweep *sweep, enum turn *turns, int64_t deadline_ms)
+static size_t take_turns(const struct sweep *sweep, int *results, int64_t deadline_ms)
 {
-	size_t n = sweep->ids.n, waiting = 0;
+	size_t n = sweep->leases.n, waiting = 0;
 	int64_t now;
 
 	for (size_t i = 0; i < n && (now = sys_now_ms()) < deadline_ms; i++) {
 		int64_t by = n > 1 && now + TURN_MS < deadline_ms ? now + TURN_MS : deadline_ms;
 
-		if (turns[i] == TURN_WAITS)
-			turns[i] = take_turn(sweep, i, by, deadline_ms, false);
-		waiting += turns[i] == TURN_WAITS;
+		if (waits(results[i]))
+			results[i] = take_turn(sweep, i, by, deadline_ms, false);
+		waiting += waits(results[i]);
 	}
 	return waiting;
 }
 
 void release_sweep(const struct sweep *sweep, int64_t deadline_ms, int last_look_ms)
 {
-	enum turn *turns = mem_new(sweep->ids.n + 1, sizeof(*turns));
+	int *results = mem_new(sweep->leases.n + 1, sizeof(*results));
 	int64_t now;
 
-	while (take_turns(sweep, turns, deadline_ms) > 0)
+	for (size_t i = 0; i < sweep->leases.n; i++)
+		results[i] = -EAGAIN;
+	while (take_turns(sweep, results, deadline_ms) > 0)
 		sys_sleep_ms(PAUSE_MS);
 	now = sys_now_ms();
-	for (size_t i = 0; last_look_ms && i < sweep->ids.n; i++)
-		if (turns[i] != TURN_ENDED)
+	for (size_t i = 0; last_look_ms && i < sweep->leases.n; i++)
+		if (results[i] != 0)
 			take_turn(sweep, i, now, now + last_look_ms, true);
-	free(turns);
+	free(results);
 }

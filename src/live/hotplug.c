@@ -81,6 +81,7 @@ int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char 
 {
 	struct event_about about;
 	struct lease lease;
+	int64_t by;
 	int r;
 
 	work_locks_end(&hp->work, id);
@@ -93,9 +94,10 @@ int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char 
 		return 0;
 	r = release_now(hp->store, policy, &lease, release_by(policy), err);
 	/* The lease has changed meanwhile: the handler or the domain's release is releasing it. */
-	if (r == 0)
-		r = release_finish(hp->store, policy, id, sys_now_ms() + (int64_t)policy->release_timeout_s * 1000,
-				   err);
+	if (r == 0) {
+		by = sys_now_ms() + (int64_t)policy->release_timeout_s * 1000;
+		r = release_finish(hp->store, policy, id, by, by, err);
+	}
 	if (r == 1)
 		event_log(EVENT_RELEASED, &about, "hotplug: domain %s: released %s", hp->domain.name, id);
 	return r < 0 ? r : 0;

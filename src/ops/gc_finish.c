@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The second half of a pass: releases what has been judged. */
-#include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/text.h"
@@ -52,32 +52,27 @@ static void tell(struct gc_item *item, int r, const struct err *err)
 	}
 }
 
-struct claimed {
-	struct gc *gc;
-	size_t *which; /* which[i]: the item of the sweep's i-th vGPU */
-};
-
-static void tell_claimed(void *arg, size_t i, int r, const struct err *err)
+static void tell_claimed(void *arg, const struct lease *lease, int r, const struct err *err)
 {
-	const struct claimed *claimed = arg;
+	struct gc *c = arg;
 
-	tell(&claimed->gc->items[claimed->which[i]], r, err);
+	for (size_t i = 0; i < c->n; i++)
+		if (is_claimed(&c->items[i]) && strcmp(c->items[i].vgpu.id, lease->vgpu.id) == 0) {
+			tell(&c->items[i], r, err);
+			return;
+		}
 }
 
 static void finish_leases(struct gc *c)
 {
-	struct claimed claimed = { c, mem_new(c->n + 1, sizeof(*claimed.which)) };
-	struct sweep sweep = { c->store, c->policy, .told = tell_claimed, .arg = &claimed };
+	struct sweep sweep = { c->store, c->policy, .told = tell_claimed, .arg = c };
 
-	sweep.ids.list = mem_new(c->n + 1, sizeof(*sweep.ids.list));
 	for (size_t i = 0; i < c->n; i++)
-		if (is_claimed(&c->items[i])) {
-			claimed.which[sweep.ids.n] = i;
-			sweep.ids.list[sweep.ids.n++] = c->items[i].vgpu;
-		}
+		if (is_claimed(&c->items[i]))
+			*(struct lease *)mem_add(&sweep.leases.list, &sweep.leases.n,
+						 sizeof(struct lease)) = c->items[i].lease;
 	release_sweep(&sweep, release_by(c->policy), LAST_LOOK_MS);
-	free(sweep.ids.list);
-	free(claimed.which);
+	lease_list_free(&sweep.leases);
 }
 
 static void remove_orphan(struct gc *c, struct gc_item *item)

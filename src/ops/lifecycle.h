@@ -62,8 +62,8 @@ int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err);
  * handler or, if none runs, to the next `gc`. `reason` is libvirt's: if a start "failed" soon after its preparation,
  * the pGPUs that it used are tried last for a while.
  */
-int lifecycle_release(const struct host *host, const struct config *config, const char *domain, const char *name,
-		      const char *reason, struct err *err);
+int lifecycle_release(const struct host *host, const struct config *config, const char *domain, const char *reason,
+		      struct err *err);
 
 /*
  * Judges what is known before any plan. Returns:

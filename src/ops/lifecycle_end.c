@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The operations that release or restore leases: release and reconnect. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "device/adopt.h"
 #include "ops/lifecycle.h"
 #include "device/release.h"
-#include "base/text.h"
-#include "sys/log.h"
 #include "model/event.h"
 #include "state/history.h"
 #include "plan/plan.h"
@@ -16,32 +13,23 @@
 /* The end of `release_wait` that the hook keeps for itself after its waits; LAST_MS of that for the last look. */
 enum { END_MS = 400, LAST_MS = 200 };
 
-struct release {
-	const struct policy *policy;
-	const char *domain; /* the domain's UUID */
-	char name[DOMAIN_NAME_SIZE];
-	int64_t asked_ms; /* a younger lease belongs to a later start */
-	struct release_ids ids;
-};
-
-static void tell(void *arg, size_t i, int r, const struct err *err)
+static void tell(void *arg, const struct lease *lease, int r, const struct err *err)
 {
-	const struct release *release = arg;
-	const struct vgpu_ref *vgpu = &release->ids.list[i];
-	const struct event_about about = { .vgpu = vgpu, .domain = release->domain, .name = release->name };
+	const struct event_about about = event_of(lease);
 
+	(void)arg;
 	if (r == 0)
-		event_log(EVENT_RELEASED, &about, "release: domain %s: released %s", release->name, vgpu->id);
+		event_log(EVENT_RELEASED, &about, "release: domain %s: released %s", lease->name, lease->vgpu.id);
 	else
 		event_log(EVENT_DELAYED, &about, "release: domain %s: %s: not released yet: %s; run 'vgpu-lease gc'",
-			  release->name, vgpu->id, err->text);
+			  lease->name, lease->vgpu.id, err->text);
 }
 
 /*
  * Records that QEMU did not start with these vGPUs (libvirt 10.5 and later report that). The card may be the cause; if
  * not, trying it last does no harm. Reads without the lock, because the record is only advice.
  */
-static void note_failures(const struct release *release, const struct store *store)
+static void note_failures(const struct store *store, const struct policy *policy, const char *domain, int64_t asked_ms)
 {
 	autoleases struct leases leases = { 0 };
 	struct err ignored;
@@ -52,45 +40,42 @@ static void note_failures(const struct release *release, const struct store *sto
 		const struct lease *lease = &leases.list[i];
 		const struct event_about about = event_of(lease);
 
-		if (strcmp(lease->domain, release->domain) != 0 || lease->state != LEASE_ACTIVE ||
+		if (strcmp(lease->domain, domain) != 0 || lease->state != LEASE_ACTIVE ||
 		    lease->origin != LEASE_CREATED ||
-		    release->asked_ms - lease->since_ms > (int64_t)release->policy->start_grace_s * 1000)
+		    asked_ms - lease->since_ms > (int64_t)policy->start_grace_s * 1000)
 			continue;
 		failure_note(store, lease->vgpu.pgpu, lease->vgpu.type);
 		event_log(EVENT_FAILED, &about,
 			  "release: domain %s: its start failed with %s on %s, which is tried last for a while",
-			  release->name, lease->vgpu.type, lease->vgpu.pgpu);
+			  lease->name, lease->vgpu.type, lease->vgpu.pgpu);
 	}
 }
 
-int lifecycle_release(const struct host *host, const struct config *config, const char *domain, const char *name,
-		      const char *reason, struct err *err)
+int lifecycle_release(const struct host *host, const struct config *config, const char *domain, const char *reason,
+		      struct err *err)
 {
-	struct release release = { .policy = &config->policy, .domain = domain, .asked_ms = sys_now_ms() };
-	struct sweep sweep = { .policy = release.policy, .told = tell, .arg = &release };
-	int wait_ms = release.policy->release_wait_s * 1000;
 	autostore struct store store;
+	struct sweep sweep = { .store = &store, .policy = &config->policy, .told = tell };
+	int64_t asked_ms = sys_now_ms();
+	int wait_ms = sweep.policy->release_wait_s * 1000;
 	int r = store_open(&store, host, false, err);
 	bool handled;
 
 	/* Without a store nothing was ever leased. */
 	if (r < 0 || store.leases < 0)
 		return r;
-	text_cut(release.name, sizeof(release.name), name);
 	if (strcmp(reason, "failed") == 0)
-		note_failures(&release, &store);
+		note_failures(&store, sweep.policy, domain, asked_ms);
 	/* A lease that cannot be marked in time belongs to an ended domain, so a pass or a start finds it. */
-	r = release_mark(&store, domain, release.asked_ms, wait_ms, &release.ids, err);
-	sweep.store = &store;
-	sweep.ids = release.ids;
+	r = release_mark(&store, domain, asked_ms, wait_ms, &sweep.leases, err);
 	/* Without a handler, which completes and reports releases, say what is left. */
 	handled = store_locked(&store, STORE_HANDLER);
 	if (wait_ms)
-		release_sweep(&sweep, release.asked_ms + wait_ms - END_MS, handled ? 0 : LAST_MS);
+		release_sweep(&sweep, asked_ms + wait_ms - END_MS, handled ? 0 : LAST_MS);
 	else if (!handled)
-		for (size_t i = 0; i < release.ids.n; i++)
-			tell(&release, i, -EAGAIN, &(struct err){ .text = "release_wait is 0" });
-	free(release.ids.list);
+		for (size_t i = 0; i < sweep.leases.n; i++)
+			tell(NULL, &sweep.leases.list[i], -EAGAIN, &(struct err){ .text = "release_wait is 0" });
+	lease_list_free(&sweep.leases);
 	return r;
 }
 

@@ -43,7 +43,7 @@ static int serve(struct call *call)
 	int r;
 
 	if (call->op == RELEASE)
-		return lifecycle_release(l.host, l.config, call->domain->uuid, call->domain->name, call->reason, err);
+		return lifecycle_release(l.host, l.config, call->domain->uuid, call->reason, err);
 	if (domxml_parse(&doc, call->xml, strlen(call->xml), DOMXML_ALL_PCI, err) < 0)
 		broken("the XML: %s", err->text);
 	hostdev_filter_keep(doc, l.host, l.config, NULL);

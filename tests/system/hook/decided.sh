@@ -48,7 +48,7 @@ eventually grep -q '^create ' "$root/.kernel/control/pending"
 prepare 3
 wait $!
 told "what it waits for, once" <<END
-release: domain vm: released $u3
+release: domain vm3: released $u3
 prepare: domain vm3: create $u3, nvidia-234 on $b (where it was before)
 prepare: domain vm3: not on $a: full (1 of 1 in use)
 prepare: domain vm3: wait: vGPU $u3: still being created or removed on $b; see dmesg, and try again once that has ended
@@ -60,7 +60,7 @@ END
 configure nvidia-234 policy 'driver_cleanup = 0' 'release_wait = 0'
 release 3
 told "with release_wait = 0 a release leaves all of it, and says so where no handler does" <<END
-release: domain vm: $u3: not released yet: release_wait is 0; run 'vgpu-lease --root $root gc'
+release: domain vm3: $u3: not released yet: release_wait is 0; run 'vgpu-lease --root $root gc'
 END
 is "$(lease_has state "$u3") $(devices | grep -c "$u3")" "releasing 1" "it has waited for no driver"
 tap_done

@@ -268,11 +268,11 @@ static void released_meanwhile(void)
 		tree_fail(err.text);
 	pid = fork();
 	if (pid == 0) {
-		struct release_ids ids;
+		struct leases marked;
 
 		sys_sleep_ms(50);
 		store.start = 0;
-		_exit(release_mark(&store, GUEST(8), sys_now_ms(), 1000, &ids, &err) == 0 && ids.n == 1 ? 0 : 1);
+		_exit(release_mark(&store, GUEST(8), sys_now_ms(), 1000, &marked, &err) == 0 && marked.n == 1 ? 0 : 1);
 	}
 	ok(release_now(&store, &config.policy, &lease, release_by(&config.policy), &err) == -EBUSY,
 	   "what is open is not released by command");

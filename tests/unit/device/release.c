@@ -33,7 +33,9 @@ static struct lease put(const char *id, const char *domain, enum lease_state sta
 
 static int finish(const char *id)
 {
-	return release_finish(&store, &config.policy, id, sys_now_ms() + 300, &err);
+	int64_t by = sys_now_ms() + 300;
+
+	return release_finish(&store, &config.policy, id, by, by, &err);
 }
 
 static void origins(void)
@@ -51,17 +53,17 @@ static void origins(void)
 
 static void marks(void)
 {
-	struct release_ids ids;
+	struct leases marked;
 	struct lease lease = put(U(3), GUEST(2), LEASE_RESERVED, LEASE_CREATED);
 
 	put(U(4), GUEST(2), LEASE_ACTIVE, LEASE_CREATED);
-	ok(release_mark(&store, GUEST(2), lease.since_ms - 1000, 1000, &ids, &err) == 0 && ids.n == 0,
+	ok(release_mark(&store, GUEST(2), lease.since_ms - 1000, 1000, &marked, &err) == 0 && marked.n == 0,
 	   "a lease that is younger than the release is not meant");
-	free(ids.list);
-	ok(release_mark(&store, GUEST(2), sys_now_ms(), 1000, &ids, &err) == 0 && ids.n == 1 && !lease_now(U(3)),
+	lease_list_free(&marked);
+	ok(release_mark(&store, GUEST(2), sys_now_ms(), 1000, &marked, &err) == 0 && marked.n == 1 && !lease_now(U(3)),
 	   "a reservation is dropped, and the rest marked");
-	is(ids.n ? ids.list[0].id : NULL, U(4), "by its ID");
-	free(ids.list);
+	is(marked.n ? marked.list[0].vgpu.id : NULL, U(4), "by its ID");
+	lease_list_free(&marked);
 	ok(finish(U(4)) == 0 && !lease_now(U(4)), "a device that is absent already is no error");
 }
 
