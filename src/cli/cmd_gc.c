@@ -49,9 +49,9 @@ const char *cmd_gc_advice(char buf[REASON_SIZE], const struct gc_item *item)
 {
 	if (item->outcome == GC_GOES)
 		return "run 'vgpu-lease gc'";
-	if (!item->due_ms)
-		return item->why;
-	snprintf(buf, REASON_SIZE, "'vgpu-lease gc' releases it in %d s", sys_left_ms(item->due_ms) / 1000 + 1);
+	if (!item->fate.due_ms)
+		return item->fate.why;
+	snprintf(buf, REASON_SIZE, "'vgpu-lease gc' releases it in %d s", sys_left_ms(item->fate.due_ms) / 1000 + 1);
 	return buf;
 }
 
@@ -66,7 +66,7 @@ static void print(struct cmd *cmd, const struct gc *pass)
 	struct rows *rows = cmd_rows(cmd, &layout, "items");
 
 	for (EACH(const struct gc_item *, item, pass->items, pass->n)) {
-		autofree char *reason = mem_format("%s; but: %s", item->why, item->trouble);
+		autofree char *reason = mem_format("%s; but: %s", item->fate.why, item->trouble);
 
 		row_begin(rows);
 		row_vgpu(rows, &item->vgpu);
@@ -74,8 +74,8 @@ static void print(struct cmd *cmd, const struct gc *pass)
 		table_coloured(&rows->table, COL_OUTCOME, cmd_gc_outcome(item),
 			       item->outcome == GC_FAILED ? TERM_RED : "");
 		json_out_string(rows->json, "outcome", cmd_gc_outcome(item));
-		table_text(&rows->table, COL_REASON, *item->trouble ? reason : item->why);
-		json_out_string(rows->json, "reason", item->why);
+		table_text(&rows->table, COL_REASON, *item->trouble ? reason : item->fate.why);
+		json_out_string(rows->json, "reason", item->fate.why);
 		json_out_text(rows->json, "error", item->trouble);
 		row_end(rows);
 	}
@@ -120,7 +120,7 @@ static void announce(const struct gc *pass)
 	for (EACH(const struct gc_item *, item, pass->items, pass->n))
 		if (item->outcome == GC_GOES && !item->leased && !affinity_is_for_guest(pass->store, item->vgpu.id))
 			out_warn("%s: %s (%s) is not an orphan, and is removed now: %s", item->vgpu.parent,
-				 item->vgpu.id, item->vgpu.type, item->why);
+				 item->vgpu.id, item->vgpu.type, item->fate.why);
 }
 
 static int gc(struct cmd *cmd, struct err *err)
@@ -235,7 +235,7 @@ static void keep_beside_leases(struct gc *pass)
 		if (!stays || item->outcome != GC_GOES)
 			continue;
 		item->outcome = GC_STAYS;
-		text_copy(item->why, sizeof(item->why), "kept while a vGPU beside it is leased");
+		text_copy(item->fate.why, sizeof(item->fate.why), "kept while a vGPU beside it is leased");
 	}
 }
 

@@ -185,11 +185,12 @@ static const char *note_of(const struct gc_item *item, char buf[NOTE_SIZE])
 	bool active = item && item->leased && item->lease.state == LEASE_ACTIVE;
 	char advice[REASON_SIZE];
 
-	if (!item || !item->leased || (active && item->exists == PRESENT && item->outcome == GC_STAYS && !item->due_ms))
+	if (!item || !item->leased ||
+	    (active && item->exists == PRESENT && item->outcome == GC_STAYS && !item->fate.due_ms))
 		return NULL;
-	if (item->outcome != GC_GOES && !item->due_ms)
-		return active && !item->exists ? "its device is gone" : item->why;
-	snprintf(buf, NOTE_SIZE, "%s; %s", item->outcome == GC_GOES ? item->why : "its domain is not running",
+	if (item->outcome != GC_GOES && !item->fate.due_ms)
+		return active && !item->exists ? "its device is gone" : item->fate.why;
+	snprintf(buf, NOTE_SIZE, "%s; %s", item->outcome == GC_GOES ? item->fate.why : "its domain is not running",
 		 cmd_gc_advice(advice, item));
 	return buf;
 }

@@ -223,7 +223,7 @@ static void print_vgpu(const struct facts *facts)
 	line_of("owner", "%s", facts->owner ? facts->owner : "");
 	print_lease(facts->lease);
 	if (facts->verdict)
-		line_of("gc", "%s: %s", cmd_gc_outcome(facts->verdict), facts->verdict->why);
+		line_of("gc", "%s: %s", cmd_gc_outcome(facts->verdict), facts->verdict->fate.why);
 }
 
 static void json_vgpu(struct json_out *json, const struct facts *facts)
@@ -243,7 +243,7 @@ static void json_vgpu(struct json_out *json, const struct facts *facts)
 	json_out_string(json, "owner", facts->owner);
 	show_json_use(json, facts->exists, facts->open, facts->pid);
 	json_out_string(json, "gc", verdict ? cmd_gc_outcome(verdict) : NULL);
-	json_out_string(json, "gc_reason", verdict ? verdict->why : NULL);
+	json_out_string(json, "gc_reason", verdict ? verdict->fate.why : NULL);
 	json_out_string(json, "last_type", facts->remembered ? facts->last.type : NULL);
 	json_out_string(json, "last_parent", facts->remembered ? facts->last.parent : NULL);
 	json_out_close(json);

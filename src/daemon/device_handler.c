@@ -150,7 +150,7 @@ static void report_pass(struct handler *h, const struct gc *pass)
 				  item->exists ? "orphan" : "mdevctl definition", item->trouble);
 		else if (item->exists)
 			text_line(out, "foreign: %s, %s on %s: not leased%s", vgpu->id, vgpu->type, vgpu->parent,
-				  item->due_ms == FATE_KEPT ? "; kept: not made for a guest" : "");
+				  item->fate.due_ms == FATE_KEPT ? "; kept: not made for a guest" : "");
 	}
 	if (*pass->unread)
 		text_line(out, "%s", pass->unread);
@@ -178,13 +178,13 @@ static int64_t next_pass(const struct gc *pass, int64_t again_ms)
 		next = again_ms;
 	for (size_t i = 0; i < pass->n; i++) {
 		const struct gc_item *item = &pass->items[i];
-		int64_t at = item->outcome == GC_STAYS ? item->again_ms : 0;
+		int64_t at = item->outcome == GC_STAYS ? item->fate.again_ms : 0;
 
 		/* Retry a release that failed, for example because /run is full. */
 		if (item->leased && item->outcome == GC_FAILED)
 			at = now + RETRY_MS;
-		if (item->novas && item->outcome == GC_STAYS && item->due_ms > now)
-			at = item->due_ms + 1;
+		if (item->novas && item->outcome == GC_STAYS && item->fate.due_ms > now)
+			at = item->fate.due_ms + 1;
 		if (at && at < next)
 			next = at;
 	}
@@ -307,7 +307,6 @@ void handler_pass(struct handler *h)
 	struct gc pass = { .store = &store,
 			   .config = h->has_config ? &h->config : NULL,
 			   .policy = &h->config.policy,
-			   .mark = true,
 			   .seen = &h->last.seen };
 	struct err err = { 0 };
 	int r = store_open(&store, &h->host, true, &err);

@@ -29,14 +29,14 @@ static int64_t waits_for_more(const struct gc *pass)
 	int64_t now = sys_now_ms(), first = INT64_MAX, last = 0;
 
 	for (size_t i = 0; i < pass->n; i++)
-		if (is_due(&pass->items[i]) && pass->items[i].due_ms < first)
-			first = pass->items[i].due_ms;
+		if (is_due(&pass->items[i]) && pass->items[i].fate.due_ms < first)
+			first = pass->items[i].fate.due_ms;
 	for (size_t i = 0; i < pass->n && first < INT64_MAX; i++) {
 		const struct gc_item *item = &pass->items[i];
 
-		if (!item->leased && item->novas && item->outcome == GC_STAYS && item->due_ms > now &&
-		    item->due_ms <= first + BATCH_MS && item->due_ms > last)
-			last = item->due_ms;
+		if (!item->leased && item->novas && item->outcome == GC_STAYS && item->fate.due_ms > now &&
+		    item->fate.due_ms <= first + BATCH_MS && item->fate.due_ms > last)
+			last = item->fate.due_ms;
 	}
 	return last ? last + 1 : 0;
 }
@@ -73,7 +73,7 @@ static bool remove_part(struct gc *pass, struct gc_item *item, enum release_part
 	}
 	event_log(EVENT_RECLAIMED, &about, "reconcile: removed %s%s, %s on %s: %s",
 		  part == RELEASE_DEVICE ? "" : "the mdevctl definition of ", vgpu->id, vgpu->type, vgpu->parent,
-		  item->why);
+		  item->fate.why);
 	return true;
 }
 

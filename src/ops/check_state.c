@@ -221,12 +221,12 @@ static void report_foreign(struct check *check, const struct gc *pass)
 	for (EACH(const struct gc_item *, item, pass->items, pass->n)) {
 		char when[64] = "when a start needs its capacity, or by 'vgpu-lease gc'";
 
-		kept += !item->leased && item->due_ms == FATE_KEPT;
-		if (item->leased || (item->outcome != GC_GOES && item->due_ms <= 0))
+		kept += !item->leased && item->fate.due_ms == FATE_KEPT;
+		if (item->leased || (item->outcome != GC_GOES && item->fate.due_ms <= 0))
 			continue;
-		if (item->novas && item->due_ms > now)
+		if (item->novas && item->fate.due_ms > now)
 			snprintf(when, sizeof(when), "by vgpu-leased, in %lld s",
-				 (long long)(item->due_ms - now) / 1000);
+				 (long long)(item->fate.due_ms - now) / 1000);
 		else if (item->novas)
 			text_copy(when, sizeof(when), "by vgpu-leased");
 		check_pass(check_at(check, "%s", item->vgpu.id), "an orphan (%s on %s%s): removed %s%s",
@@ -248,7 +248,7 @@ static void report_leases(struct check *check, const struct gc *pass)
 		goes += item->outcome == GC_GOES;
 		leased += item->leased;
 		waits += item->leased && item->lease.state == LEASE_RELEASING && item->outcome == GC_STAYS;
-		if (item->leased && item->outcome == GC_STAYS && !item->due_ms)
+		if (item->leased && item->outcome == GC_STAYS && !item->fate.due_ms)
 			odd += look_at_lost(check, item) || look_at_guest(check, &item->lease);
 	}
 	check->what = "lease";

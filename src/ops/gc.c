@@ -20,32 +20,22 @@ enum {
 	USERS_MS = 60000, /* limit of the handler's search of all processes; long, because nothing waits for its pass */
 };
 
-/* The basis of the verdicts, read once for the pass. */
-struct look {
-	struct fate_look facts;
-	struct leases leases;
-	struct vfio_users *users;
-	struct definition *definitions; /* mdevctl's; none without Nova */
-	size_t ndefinitions;
-	bool undefined; /* some definitions could not be read */
-};
-
-static int read_leases(struct look *look, const struct gc *c, struct err *err)
+static int read_leases(struct gc *c, struct err *err)
 {
-	lease_list_free(&look->leases);
-	return c->dry ? lease_list(c->store, &look->leases, err)
-		      : lease_list_locked(c->store, c->policy->lock_timeout_s * 1000, &look->leases, err);
+	lease_list_free(&c->leases);
+	return c->dry ? lease_list(c->store, &c->leases, err)
+		      : lease_list_locked(c->store, c->policy->lock_timeout_s * 1000, &c->leases, err);
 }
 
 /* Reads devices, then leases: a lease is written before its device is created, so no device is read without it. */
-static int look_around(struct look *look, struct gc *c, struct err *err)
+static int look_around(struct gc *c, struct err *err)
 {
 	struct inv_query query = { .frameworks = INV_MDEV | INV_VARIANT, .types = inv_no_types };
 	struct err unlisted;
 	int r = 0;
 
 	/* gc_adopt() also leases plain VFs of domains. */
-	if (c->mark) {
+	if (c->seen) {
 		query.frameworks |= INV_VF;
 		query.name = pool_name;
 		query.arg = c->config;
@@ -59,85 +49,66 @@ static int look_around(struct look *look, struct gc *c, struct err *err)
 	/* If libvirt's files cannot be listed, what a domain may name stays, but pending releases are completed. */
 	if (r == 0 && !c->files)
 		libvirt_files_read(&c->disk, c->store->host, &unlisted);
-	look->facts.disk = c->files ? c->files : c->disk;
-	if (r == 0 && c->mark)
-		running_read(&c->running, look->facts.disk);
+	c->look.disk = c->files ? c->files : c->disk;
+	if (r == 0 && c->seen)
+		running_read(&c->running, c->look.disk);
 	if (r == 0)
-		r = read_leases(look, c, err);
+		r = read_leases(c, err);
 	if (r < 0)
 		return r;
 	if (c->policy->nova)
-		look->undefined = mdevctl_definitions(&look->definitions, &look->ndefinitions, c->store->host,
-						      &c->undefined) < 0;
-	look->users = vfio_users_read(
-		c->store->host, sys_now_ms() + (c->mark ? USERS_MS : (int64_t)c->policy->release_timeout_s * 1000));
-	look->facts.users = look->users;
-	if (!vfio_users_unread(look->users, c->unread))
+		mdevctl_definitions(&c->definitions, &c->ndefinitions, c->store->host, &c->undefined);
+	c->users = vfio_users_read(c->store->host,
+				   sys_now_ms() + (c->seen ? USERS_MS : (int64_t)c->policy->release_timeout_s * 1000));
+	c->look.users = c->users;
+	if (!vfio_users_unread(c->users, c->unread))
 		c->unread[0] = '\0';
 	return 0;
 }
 
-static void look_end(struct look *look)
-{
-	lease_list_free(&look->leases);
-	vfio_users_free(look->users);
-	free(look->definitions);
-}
-
-static void set_fate(struct gc_item *item, const struct fate *fate)
-{
-	item->outcome = fate->goes ? GC_GOES : GC_STAYS;
-	item->due_ms = fate->due_ms;
-	item->again_ms = fate->again_ms;
-	text_copy(item->why, sizeof(item->why), fate->why);
-}
-
-static void judge_lease(struct gc *c, const struct fate_look *facts, const struct lease *lease)
+static void judge_lease(struct gc *c, const struct lease *lease)
 {
 	struct gc_item *item = &c->items[c->n++];
-	struct fate fate;
 
 	item->leased = true;
 	item->vgpu = lease->vgpu;
 	item->lease = *lease;
-	item->exists = inventory_presence(facts->inv, c->store->host, &lease->vgpu);
+	item->exists = inventory_presence(&c->looked, c->store->host, &lease->vgpu);
 	/* A reservation creates no device, so an existing device is not ours to remove. A plain VF is never removed. */
 	item->removes = item->exists == PRESENT && lease->vgpu.framework != FW_VF && release_removes(c->store, lease);
-	fate_lease(&fate, facts, lease, item->exists);
-	set_fate(item, &fate);
+	fate_lease(&item->fate, &c->look, lease, item->exists);
+	item->outcome = item->fate.goes ? GC_GOES : GC_STAYS;
 	/* A dry pass does not wait for a process that works on the vGPU. */
 	if (c->dry && lease->state == LEASE_RELEASING && item->outcome == GC_GOES &&
 	    store_locked_vgpu(c->store, lease->vgpu.id)) {
 		item->outcome = GC_STAYS;
-		snprintf(item->why, sizeof(item->why), "to be released when a write to the driver of %s ends",
+		snprintf(item->fate.why, sizeof(item->fate.why), "to be released when a write to the driver of %s ends",
 			 lease->vgpu.pgpu);
 	}
 }
 
-static void judge_foreign(struct gc *c, const struct fate_look *facts, const struct inv_device *device)
+static void judge_foreign(struct gc *c, const struct inv_device *device)
 {
 	struct gc_item *item = &c->items[c->n++];
-	struct fate fate = { .why = "not created by the hook, and no valid configuration permits its removal" };
 
+	item->fate = (struct fate){ .why = "not created by the hook, and no valid configuration permits its removal" };
 	item->vgpu = device->vgpu;
 	item->exists = PRESENT;
 	item->removes = true;
-	item->novas = fate_is_novas(facts, &device->vgpu);
+	item->novas = fate_is_novas(&c->look, &device->vgpu);
 	if (c->config)
-		fate_device(&fate, facts, device);
-	set_fate(item, &fate);
+		fate_device(&item->fate, &c->look, device);
+	item->outcome = item->fate.goes ? GC_GOES : GC_STAYS;
 }
 
-static void judge_definition(struct gc *c, const struct fate_look *facts, const struct definition *definition,
-			     const struct vgpu_ref *vgpu)
+static void judge_definition(struct gc *c, const struct definition *definition, const struct vgpu_ref *vgpu)
 {
 	struct gc_item *item = &c->items[c->n++];
-	struct fate fate;
 
 	item->vgpu = *vgpu;
 	item->novas = item->removes = true;
-	fate_definition(&fate, facts, definition);
-	set_fate(item, &fate);
+	fate_definition(&item->fate, &c->look, definition);
+	item->outcome = item->fate.goes ? GC_GOES : GC_STAYS;
 }
 
 /* The vGPU of a definition; false: its parent is not on this host. */
@@ -168,46 +139,44 @@ static bool is_no_vgpu(const struct gc *c, const struct inv_device *device)
 	return true;
 }
 
-static void judge(struct gc *c, const struct look *look)
+static void judge(struct gc *c)
 {
-	const struct fate_look *facts = &look->facts;
 	const struct inventory *inv = &c->looked;
 
-	c->items = mem_new(look->leases.n + inv->ndevices + look->ndefinitions + 1, sizeof(*c->items));
-	for (size_t i = 0; i < look->leases.n; i++)
-		judge_lease(c, facts, &look->leases.list[i]);
+	c->items = mem_new(c->leases.n + inv->ndevices + c->ndefinitions + 1, sizeof(*c->items));
+	for (size_t i = 0; i < c->leases.n; i++)
+		judge_lease(c, &c->leases.list[i]);
 	for (size_t i = 0; i < inv->ndevices; i++) {
 		const struct inv_device *device = &inv->devices[i];
 
-		if (device->vgpu.framework == FW_VF || lease_find(&look->leases, device->vgpu.id) ||
-		    is_no_vgpu(c, device))
+		if (device->vgpu.framework == FW_VF || lease_find(&c->leases, device->vgpu.id) || is_no_vgpu(c, device))
 			continue;
-		judge_foreign(c, facts, device);
+		judge_foreign(c, device);
 		/* A device that was released between the two reads has no lease, but is not foreign. */
 		if (c->items[c->n - 1].outcome == GC_GOES && kernel_exists(c->store->host, &device->vgpu) != 1)
 			c->n--;
 	}
-	for (size_t i = 0; i < look->ndefinitions; i++) {
-		const struct definition *definition = &look->definitions[i];
+	for (size_t i = 0; i < c->ndefinitions; i++) {
+		const struct definition *definition = &c->definitions[i];
 		struct vgpu_ref vgpu;
 
 		if (name_defined(&vgpu, inv, definition) && !inventory_device(inv, vgpu.id) &&
-		    !lease_find(&look->leases, vgpu.id) && fate_is_novas(facts, &vgpu))
-			judge_definition(c, facts, definition, &vgpu);
+		    !lease_find(&c->leases, vgpu.id) && fate_is_novas(&c->look, &vgpu))
+			judge_definition(c, definition, &vgpu);
 	}
 }
 
 /* Leases what the domains run with, and records in `seen` the leases whose domain was seen with the device. */
-static int look_at_domains(struct look *look, struct gc *c, struct err *err)
+static int look_at_domains(struct gc *c, struct err *err)
 {
 	struct lease_marks seen = { 0 };
-	int r = gc_adopt(c, &look->facts, &look->leases, err);
+	int r = gc_adopt(c, err);
 
 	/* Read the leases again, so that a new one counts as seen if its device is unplugged before the next pass. */
 	if (r > 0)
-		r = read_leases(look, c, err);
-	for (size_t i = 0; r == 0 && i < look->leases.n; i++) {
-		const struct lease *lease = &look->leases.list[i];
+		r = read_leases(c, err);
+	for (size_t i = 0; r == 0 && i < c->leases.n; i++) {
+		const struct lease *lease = &c->leases.list[i];
 		const struct running_domain *domain = running_find(&c->running, lease->domain);
 
 		if (domain && lease->state == LEASE_ACTIVE &&
@@ -223,21 +192,21 @@ static int look_at_domains(struct look *look, struct gc *c, struct err *err)
 /* Does a device or definition have this ID? True also if unknown, so that the ID's history is kept. */
 static bool device_exists(const void *arg, const char *id)
 {
-	const struct look *look = arg;
+	const struct gc *c = arg;
 	const struct vgpu_ref vgpu = kernel_vgpu(id);
 
-	for (size_t i = 0; i < look->ndefinitions; i++)
-		if (strcmp(look->definitions[i].uuid, id) == 0)
+	for (size_t i = 0; i < c->ndefinitions; i++)
+		if (strcmp(c->definitions[i].uuid, id) == 0)
 			return true;
-	return look->undefined || inventory_presence(look->facts.inv, look->facts.store->host, &vgpu) != ABSENT;
+	return c->undefined.code || inventory_presence(&c->looked, c->store->host, &vgpu) != ABSENT;
 }
 
 static bool is_named(const void *arg, const char *id)
 {
-	const struct look *look = arg;
+	const struct gc *c = arg;
 
-	return device_exists(arg, id) || lease_find(&look->leases, id) ||
-	       libvirt_files_names(look->facts.disk, id, NULL) || libvirt_files_unread(look->facts.disk, false);
+	return device_exists(arg, id) || lease_find(&c->leases, id) || libvirt_files_names(c->look.disk, id, NULL) ||
+	       libvirt_files_unread(c->look.disk, false);
 }
 
 /* Were all cards read? */
@@ -254,28 +223,28 @@ static bool is_complete(const struct inventory *inv)
 
 int gc_judge(struct gc *c, struct err *err)
 {
-	__attribute__((cleanup(look_end))) struct look look = { .facts = { .store = c->store,
-									   .policy = c->policy,
-									   .config = c->config,
-									   .inv = &c->looked,
-									   .note = !c->dry,
-									   .unused = c->unused,
-									   .running = c->mark ? &c->running : NULL,
-									   .seen = c->seen } };
 	int64_t began_ms = sys_now_ms();
 	int r;
 
 	if (!c->looked_ms)
 		c->looked_ms = began_ms;
-	look.facts.looked_ms = c->looked_ms;
-	r = look_around(&look, c, err);
-	c->garbage = look.leases.garbage;
-	c->aside = look.leases.aside;
+	c->look = (struct fate_look){ .store = c->store,
+				      .policy = c->policy,
+				      .config = c->config,
+				      .inv = &c->looked,
+				      .looked_ms = c->looked_ms,
+				      .note = !c->dry,
+				      .unused = c->unused,
+				      .running = c->seen ? &c->running : NULL,
+				      .seen = c->seen };
+	r = look_around(c, err);
+	c->garbage = c->leases.garbage;
+	c->aside = c->leases.aside;
 	if (r == 0 && c->seen)
-		r = look_at_domains(&look, c, err);
+		r = look_at_domains(c, err);
 	if (r < 0)
 		return r;
-	judge(c, &look);
+	judge(c);
 	if (c->dry)
 		return 0;
 	if (store_lock(c->store, c->policy->lock_timeout_s * 1000, err) == 0) {
@@ -286,7 +255,7 @@ int gc_judge(struct gc *c, struct err *err)
 			looked_note(c->store, &c->looked, began_ms);
 		store_unlock(c->store);
 	}
-	history_tidy(c->store, device_exists, is_named, &look, MEMORY_DAYS);
+	history_tidy(c->store, device_exists, is_named, c, MEMORY_DAYS);
 	return 0;
 }
 
@@ -302,6 +271,9 @@ void gc_free(struct gc *c)
 {
 	free(c->items);
 	free(c->notes);
+	lease_list_free(&c->leases);
+	vfio_users_free(c->users);
+	free(c->definitions);
 	inventory_free(&c->looked);
 	running_free(&c->running);
 	libvirt_files_free(c->disk);

@@ -21,7 +21,7 @@
 
 enum gc_outcome {
 	GC_STAYS,
-	GC_GOES, /* may be released; nothing is done in a dry run; with `mark` the caller does the rest */
+	GC_GOES, /* may be released; nothing is done in a dry run; with `seen` the caller does the rest */
 	GC_GONE,
 	GC_FAILED, /* should have been released, but could not be */
 };
@@ -29,14 +29,13 @@ enum gc_outcome {
 struct gc_item {
 	bool leased; /* false: a foreign device without a lease, or a definition without a device */
 	struct vgpu_ref vgpu;
-	struct lease lease;       /* as found, if `leased` */
-	enum presence exists;     /* the device; ABSENT and not `leased`: there is only a definition of Nova's */
-	bool novas;               /* a foreign device or definition that Nova counts as its own */
-	int64_t due_ms, again_ms; /* as in struct fate */
-	bool removes;             /* the release removes the device or definition; false: it only drops the lease */
+	struct lease lease;   /* as found, if `leased` */
+	enum presence exists; /* the device; ABSENT and not `leased`: there is only a definition of Nova's */
+	bool novas;           /* a foreign device or definition that Nova counts as its own */
+	bool removes;         /* the release removes the device or definition; false: it only drops the lease */
 	enum gc_outcome outcome;
-	char why[REASON_SIZE]; /* why it is released or stays */
-	char trouble[1024];    /* GC_FAILED: the error */
+	struct fate fate;
+	char trouble[1024]; /* GC_FAILED: the error */
 };
 
 /* What is wrong with a running domain: a vGPU is not actively leased to it, or has been missing since a suspend. */
@@ -57,16 +56,14 @@ struct gc {
 	bool dry;                    /* judges only; does not even record since when a device has been free */
 	int64_t looked_ms;           /* judges only leases older than this; 0: older than the pass */
 	/*
-	 * Only for the device handler. `mark`: leases are only marked `releasing`, no foreign device is removed, and
-	 * what running domains have is leased to them. `seen`: the leases whose domain had the device at the last pass;
-	 * on return, at this one. If such a device is missing later, it was unplugged, and its release need not wait
-	 * for start_grace.
+	 * Only for the device handler, whose pass only marks leases `releasing`, removes no foreign device, and leases
+	 * to running domains what they have: the leases whose domain had the device at the last pass; on return, at
+	 * this one. If such a device is missing later, it was unplugged, and its release need not wait for start_grace.
 	 */
-	bool mark;
 	struct lease_marks *seen;
 	/* the result */
 	struct libvirt_files *disk;
-	struct running running;  /* with `mark`, what the domains run with */
+	struct running running;  /* with `seen`, what the domains run with */
 	struct inventory looked; /* what the pass has seen of the host */
 	struct gc_item *items;   /* leases by ID, then foreign devices, then definitions */
 	size_t n;
@@ -75,7 +72,13 @@ struct gc {
 	int garbage;              /* invalid records, which were skipped */
 	int aside;                /* invalid records that were moved to garbage/; none in a dry run */
 	char unread[REASON_SIZE]; /* processes that could not be read completely (vfio_users.h); "" none */
-	struct err undefined;     /* error of the first definition that could not be read; .code 0: none */
+	/* what its verdicts are based on, read once */
+	struct fate_look look;
+	struct leases leases;
+	struct vfio_users *users;
+	struct definition *definitions; /* mdevctl's; none without Nova */
+	size_t ndefinitions;
+	struct err undefined; /* error of the first definition that could not be read; .code 0: none */
 };
 
 /*
@@ -96,11 +99,11 @@ int gc_judge(struct gc *gc, struct err *err);
 void gc_finish(struct gc *gc);
 
 /*
- * Leases each vGPU that a running domain has without a lease, and reports each that is leased to another domain. `look`
- * and `leases` were read without a lock, so each device is checked again before its lease is written. Returns 1 if a
- * lease was written.
+ * Leases each vGPU that a running domain has without a lease, and reports each that is leased to another domain. The
+ * pass has looked without a lock, so each device is checked again before its lease is written. Returns 1 if a lease was
+ * written.
  */
-int gc_adopt(struct gc *gc, const struct fate_look *look, const struct leases *leases, struct err *err);
+int gc_adopt(struct gc *gc, struct err *err);
 
 enum { GC_GARBAGE_SIZE = 128 };
 

@@ -21,11 +21,11 @@ static void note(struct gc *c, const struct running_domain *domain, const char *
 }
 
 /* Adopts under the store's lock, unless the lease has changed since it was judged: its writer knows better. */
-static int adopt(const struct gc *c, const struct inventory *inv, const struct request *request,
-		 const struct inv_device *device, const struct lease *judged, struct err *err)
+static int adopt(const struct gc *c, const struct request *request, const struct inv_device *device,
+		 const struct lease *judged, struct err *err)
 {
 	const struct vgpu_ref vgpu = kernel_vgpu(device->vgpu.id);
-	const struct adoption adoption = { c->store, inv, request, "reconcile" };
+	const struct adoption adoption = { c->store, &c->looked, request, "reconcile" };
 	const struct lease *there;
 	struct lease now;
 	int r;
@@ -45,10 +45,10 @@ static int adopt(const struct gc *c, const struct inventory *inv, const struct r
 	return r == -EEXIST ? 0 : r;
 }
 
-static int judge_attached(struct gc *c, const struct fate_look *look, const struct leases *leases,
-			  const struct running_domain *domain, const struct vgpu_request *req, struct err *err)
+static int judge_attached(struct gc *c, const struct running_domain *domain, const struct vgpu_request *req,
+			  struct err *err)
 {
-	const struct lease *lease = lease_find(leases, req->id);
+	const struct lease *lease = lease_find(&c->leases, req->id);
 	struct attached_facts facts = { .lease = lease,
 					.domain = domain->uuid,
 					.now_ms = sys_now_ms(),
@@ -65,14 +65,14 @@ static int judge_attached(struct gc *c, const struct fate_look *look, const stru
 	if (lease && lease->state == LEASE_ACTIVE && strcmp(lease->domain, domain->uuid) == 0)
 		return 0;
 	facts.at_work = lease && lease_at_work(c->store, lease);
-	facts.exists = adopt_find(&device, look->inv, req->id);
+	facts.exists = adopt_find(&device, &c->looked, req->id);
 	/* A PCI device that is not a vGPU and has no lease is not ours. */
 	if (req->kind == REQUEST_PCI && !facts.exists && !lease)
 		return 0;
-	facts.open = vfio_users_open(look->users, c->store->host, req->id, NULL, &ignored);
+	facts.open = vfio_users_open(c->users, c->store->host, req->id, NULL, &ignored);
 	fate = fate_of_attached(&facts, why);
 	if (fate == ATTACHED_LEASE)
-		r = adopt(c, look->inv, domain->request, &device, lease, err);
+		r = adopt(c, domain->request, &device, lease, err);
 	/* If this lease cannot be written (/run is full), go on with the others. A lock that is held ends the pass. */
 	if (r < 0 && r != -ETIMEDOUT) {
 		snprintf(why, sizeof(why), "%.250s", err->text);
@@ -84,13 +84,13 @@ static int judge_attached(struct gc *c, const struct fate_look *look, const stru
 }
 
 /* Reports a suspended guest that was started without a resume, and so without its vGPUs. */
-static void report_taken(struct gc *c, const struct leases *leases, const struct running_domain *domain)
+static void report_taken(struct gc *c, const struct running_domain *domain)
 {
 	char why[REASON_SIZE];
 
 	for (size_t i = 0; domain->settled && domain->taken && i < domain->taken->nvgpus; i++) {
 		const char *id = domain->taken->vgpus[i].id;
-		const struct lease *lease = lease_find(leases, id);
+		const struct lease *lease = lease_find(&c->leases, id);
 
 		if (request_find(domain->request, id) || (lease && lease_at_work(c->store, lease)))
 			continue;
@@ -101,7 +101,7 @@ static void report_taken(struct gc *c, const struct leases *leases, const struct
 	}
 }
 
-int gc_adopt(struct gc *c, const struct fate_look *look, const struct leases *leases, struct err *err)
+int gc_adopt(struct gc *c, struct err *err)
 {
 	bool wrote = false;
 
@@ -109,14 +109,14 @@ int gc_adopt(struct gc *c, const struct fate_look *look, const struct leases *le
 		const struct running_domain *domain = &c->running.list[i];
 
 		for (size_t j = 0; domain->request && j < domain->request->nvgpus; j++) {
-			int r = judge_attached(c, look, leases, domain, &domain->request->vgpus[j], err);
+			int r = judge_attached(c, domain, &domain->request->vgpus[j], err);
 
 			if (r < 0)
 				return r;
 			wrote |= r == 1;
 		}
 		if (domain->request)
-			report_taken(c, leases, domain);
+			report_taken(c, domain);
 	}
 	return wrote;
 }

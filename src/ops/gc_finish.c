@@ -28,11 +28,11 @@ static void claim(struct gc *c, struct gc_item *item)
 		text_cut(item->trouble, sizeof(item->trouble), err.text);
 	} else if (r == 0) {
 		item->outcome = GC_STAYS;
-		text_copy(item->why, sizeof(item->why), "its lease changed in the meantime");
+		text_copy(item->fate.why, sizeof(item->fate.why), "its lease changed in the meantime");
 	} else if (item->lease.state == LEASE_RESERVED) {
 		item->outcome = GC_GONE;
 		event_log(EVENT_RELEASED, &about, "gc: dropped the reservation of %s for domain %s: %s", item->vgpu.id,
-			  item->lease.name, item->why);
+			  item->lease.name, item->fate.why);
 	}
 }
 
@@ -48,7 +48,7 @@ static void tell(struct gc_item *item, int r, const struct err *err)
 	} else {
 		event_log(EVENT_RECLAIMED, &about, "gc: %s %s, %s on %s: %s",
 			  item->removes ? "removed" : "dropped the lease of", vgpu->id, vgpu->type, vgpu->parent,
-			  item->why);
+			  item->fate.why);
 	}
 }
 
@@ -101,7 +101,7 @@ static void remove_orphans(struct gc *c)
 		if (!disk)
 			libvirt_files_read(&disk, c->store->host, &unlisted);
 		facts.disk = disk;
-		if (!fate_named(&facts, item->vgpu.id, NULL, item->why))
+		if (!fate_named(&facts, item->vgpu.id, NULL, item->fate.why))
 			remove_orphan(c, item);
 		else
 			item->outcome = GC_STAYS;
@@ -114,7 +114,7 @@ void gc_finish(struct gc *c)
 	for (size_t i = 0; !c->dry && i < c->n; i++)
 		if (is_claimed(&c->items[i]))
 			claim(c, &c->items[i]);
-	if (c->dry || c->mark)
+	if (c->dry || c->seen)
 		return;
 	finish_leases(c);
 	remove_orphans(c);

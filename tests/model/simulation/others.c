@@ -27,7 +27,6 @@ static void pass(struct store *store, struct lease_marks *plugged)
 	autogc struct gc gc = { .store = store,
 				.config = &world_now.config,
 				.policy = &world_now.config.policy,
-				.mark = plugged != NULL,
 				.seen = plugged };
 	struct err err;
 
@@ -36,7 +35,7 @@ static void pass(struct store *store, struct lease_marks *plugged)
 	for (size_t i = 0; i < gc.nnotes; i++)
 		say("%s: %s", gc.notes[i].id, gc.notes[i].why);
 	for (size_t i = 0; i < gc.n; i++)
-		say("%s: %s %s", gc.items[i].vgpu.id, gc.items[i].why, gc.items[i].trouble);
+		say("%s: %s %s", gc.items[i].vgpu.id, gc.items[i].fate.why, gc.items[i].trouble);
 }
 
 /* How many releases are left; negative: not known. */

@@ -38,19 +38,16 @@ static void make_mdev(const char *id)
 static size_t pass_after(const char *xml, bool settled, int64_t looked_ms)
 {
 	static const char file[] = "run/libvirt/qemu/vm.xml";
-	autogc struct gc run = { .store = &store,
-				 .config = &config,
-				 .policy = &config.policy,
-				 .looked_ms = looked_ms,
-				 .mark = true,
-				 .seen = &plugged };
+	autogc struct gc run = {
+		.store = &store, .config = &config, .policy = &config.policy, .looked_ms = looked_ms, .seen = &plugged
+	};
 
 	unlinkat(live.tree.host.root, file, 0);
 	if (xml)
 		tree_addf(&live.tree, "%s = <domstatus state='%s'>%s</domstatus>\n", file,
 			  settled ? "running' reason='booted" : "paused' reason='starting up", xml);
 	must(gc_run(&run, &err));
-	again_ms = run.n && run.items[0].again_ms ? run.items[0].again_ms - sys_now_ms() : 0;
+	again_ms = run.n && run.items[0].fate.again_ms ? run.items[0].fate.again_ms - sys_now_ms() : 0;
 	return run.nnotes;
 }
 

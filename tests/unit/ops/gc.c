@@ -43,7 +43,7 @@ static void run(const struct row *row)
 	for (size_t i = 0; i < gc.n; i++) {
 		snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s%c%s", i ? " " : "",
 			 gc.items[i].vgpu.id[UUID_SIZE - 2], gc.items[i].outcome == GC_GOES ? "" : "-");
-		if (!*gc.items[i].why)
+		if (!*gc.items[i].fate.why)
 			ok(false, "%s: a verdict has a reason", row->says);
 	}
 	is(got, row->verdicts, row->says);

@@ -20,7 +20,6 @@ static void pass_with(const struct config *valid, struct libvirt_files *files)
 				 .policy = &config.policy,
 				 .files = files,
 				 .looked_ms = sys_now_ms(),
-				 .mark = true,
 				 .seen = &plugged };
 
 	must(gc_run(&run, &err));
