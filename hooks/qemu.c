@@ -351,7 +351,7 @@ static void log_refusal(const struct hook *hook, const struct err *err)
 	const struct event_about about = { .asked = request,
 					   .domain = request ? request->uuid : NULL,
 					   .name = request ? request->name : NULL,
-					   .reason = refusal_word(refusal_of(err)) };
+					   .reason = refusal_words[refusal_of(err)] };
 
 	event_log(EVENT_REFUSED, &about, "%s: domain %s: %s", hook->op, hook->name, err->text);
 }

@@ -284,7 +284,7 @@ bool cmd_matches(const struct cmd_call *call, const struct vgpu_ref *vgpu, const
 		return false;
 	if (!lease)
 		return !call->domain && !call->state;
-	return (!call->state || strcmp(call->state, lease_state_word(lease->state)) == 0) &&
+	return (!call->state || strcmp(call->state, lease_state_words[lease->state]) == 0) &&
 	       (!call->domain || lease_is_of(lease, call->domain));
 }
 

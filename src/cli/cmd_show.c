@@ -149,7 +149,7 @@ static const struct table_layout layout = {
 static void print_vgpu(struct rows *rows, const struct show *show, const struct compare *v)
 {
 	const struct lease *lease = v->lease;
-	const char *state = lease ? lease_state_word(lease->state) : NULL;
+	const char *state = lease ? lease_state_words[lease->state] : NULL;
 	const struct vgpu_ref vgpu = show_ref(show->cmd, v->id);
 
 	row_begin(rows);
@@ -164,7 +164,7 @@ static void print_vgpu(struct rows *rows, const struct show *show, const struct 
 	json_out_bool(rows->json, "config", v->config);
 	table_text(&rows->table, COL_LEASE, lease && strcmp(lease->domain, v->domain) != 0 ? "other's" : state);
 	json_out_string(rows->json, "lease", state);
-	row_text(rows, COL_ORIGIN, "origin", lease ? lease_origin_word(lease->origin) : NULL);
+	row_text(rows, COL_ORIGIN, "origin", lease ? lease_origin_words[lease->origin] : NULL);
 	row_text(rows, COL_OWNER, "owner",
 		 show_owner(&show->cmd->host, &vgpu, lease, show->request && show->request->nova));
 	json_out_string(rows->json, "leased_to", lease ? lease->domain : NULL);

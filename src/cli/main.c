@@ -110,7 +110,7 @@ static int check_word(struct cmd_call *call, const char *kind, const char *word,
 	if (strcmp(kind, "STATE") != 0)
 		return 0;
 	for (enum lease_state state = LEASE_RESERVED; state <= LEASE_RELEASING; state++)
-		if (strcmp(word, lease_state_word(state)) == 0)
+		if (strcmp(word, lease_state_words[state]) == 0)
 			return 0;
 	return err_set(err, EINVAL, "invalid state '%s': expected reserved, creating, active or releasing", word);
 }

@@ -264,12 +264,12 @@ void row_vgpu(struct rows *rows, const struct vgpu_ref *vgpu)
 
 void row_lease(struct rows *rows, const struct lease *lease)
 {
-	json_out_string(rows->json, "state", lease ? lease_state_word(lease->state) : NULL);
+	json_out_string(rows->json, "state", lease ? lease_state_words[lease->state] : NULL);
 	if (!lease) {
 		json_out_string(rows->json, "domain", NULL);
 		return;
 	}
-	table_coloured(&rows->table, COL_STATE, lease_state_word(lease->state),
+	table_coloured(&rows->table, COL_STATE, lease_state_words[lease->state],
 		       lease->state == LEASE_ACTIVE ? TERM_GREEN : TERM_YELLOW);
 	table_text(&rows->table, COL_DOMAIN, lease->name);
 	out_json_domain(rows->json, lease->domain, lease->name);
@@ -286,7 +286,7 @@ void row_whole_lease(struct rows *rows, const struct lease *lease, int mib)
 	row_number(rows, COL_NUMA, "numa_node", lease ? lease->numa : UNKNOWN);
 	row_number(rows, COL_MIB, "framebuffer_mib", mib);
 	row_lease(rows, lease);
-	row_text(rows, COL_ORIGIN, "origin", lease ? lease_origin_word(lease->origin) : NULL);
+	row_text(rows, COL_ORIGIN, "origin", lease ? lease_origin_words[lease->origin] : NULL);
 	row_text(rows, COL_PROJECT, "project", lease ? lease->project : NULL);
 	row_text(rows, COL_INSTANCE, "instance", lease ? lease->instance : NULL);
 	row_text(rows, COL_SINCE, "since", since);

@@ -125,12 +125,12 @@ static void show_events(struct cmd *cmd, const char *object)
 
 const char *show_owner(const struct host *host, const struct vgpu_ref *vgpu, const struct lease *lease, bool nova)
 {
-	return owner_word(owner_of(&(struct owner_facts){
+	return owner_words[owner_of(&(struct owner_facts){
 		.framework = vgpu->framework,
 		.created = lease && lease->origin == LEASE_CREATED,
 		.defined = mdevctl_defines_on(host, vgpu->id, vgpu->parent),
 		.nova = nova,
-	}));
+	})];
 }
 
 static int read_facts(struct facts *facts, const struct status *status, struct err *err)
@@ -173,8 +173,8 @@ static void print_lease(const struct lease *lease)
 	}
 	out_time(since, sys_wall_ms(lease->since_ms) / 1000);
 	out_age(age, lease->since_ms);
-	line_of("lease", "%s since %s (%s), %s", lease_state_word(lease->state), since, age,
-		lease_origin_word(lease->origin));
+	line_of("lease", "%s since %s (%s), %s", lease_state_words[lease->state], since, age,
+		lease_origin_words[lease->origin]);
 	line_of("domain", "%s (%s)", lease->name, lease->domain);
 	line_of("instance", "%s", lease->instance);
 	line_of("project", "%s", lease->project);

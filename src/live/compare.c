@@ -58,7 +58,7 @@ static void running_and_lease(struct compare *v)
 		add_difference(v, "attached, but leased to domain %.100s; detach it from one of them", lease->name);
 	else if (lease->state != LEASE_ACTIVE)
 		add_difference(v, "attached, but its lease is '%s'; vgpu-leased or the next start corrects this",
-			       lease_state_word(lease->state));
+			       lease_state_words[lease->state]);
 }
 
 static void running_and_open(struct compare *v)

@@ -21,24 +21,14 @@
 #define LEASE_NAME "vgpu-lease "
 #define LEASE_MAGIC LEASE_NAME "1"
 
-static const char *const states[] = { "reserved", "creating", "active", "releasing" };
-static const char *const origins[] = { "created", "adopted" };
-
-const char *lease_state_word(enum lease_state state)
-{
-	return states[state];
-}
+const char *const lease_state_words[LEASE_RELEASING + 1] = { "reserved", "creating", "active", "releasing" };
+const char *const lease_origin_words[LEASE_ADOPTED + 1] = { "created", "adopted" };
 
 bool lease_is_of(const struct lease *lease, const char *domain)
 {
 	char uuid[UUID_SIZE];
 
 	return uuid_parse(uuid, domain) ? strcmp(uuid, lease->domain) == 0 : strcmp(domain, lease->name) == 0;
-}
-
-const char *lease_origin_word(enum lease_origin origin)
-{
-	return origins[origin];
 }
 
 static void encode(char *dst, size_t size, const char *src)
@@ -91,9 +81,9 @@ int lease_format(const struct lease *l, char *buf, size_t size)
 				 "\ndeadline_ms=%" PRId64 "\nwriter=%d\nwriter_start=%" PRIu64
 				 "\ninstance=%s\nboot=%s\nend\n",
 		     l->vgpu.id, l->domain, name, project, l->vgpu.type, l->vgpu.parent, l->vgpu.pgpu,
-		     framework_words[l->vgpu.framework], states[l->state], origins[l->origin], l->numa,
-		     l->framebuffer_mib, l->since_ms, l->deadline_ms, (int)l->writer, l->writer_start, instance,
-		     l->boot);
+		     framework_words[l->vgpu.framework], lease_state_words[l->state], lease_origin_words[l->origin],
+		     l->numa, l->framebuffer_mib, l->since_ms, l->deadline_ms, (int)l->writer, l->writer_start,
+		     instance, l->boot);
 	return n < 0 || (size_t)n >= size ? -ENOSPC : n;
 }
 
@@ -191,12 +181,13 @@ int lease_parse(struct lease *l, const char *text)
 	    !type_parse(l->vgpu.type, type) || !field(&text, "parent", parent, sizeof(parent)) ||
 	    !parent_parse(l->vgpu.parent, parent) || !field(&text, "pgpu", pgpu, sizeof(pgpu)) ||
 	    !parent_parse(l->vgpu.pgpu, pgpu) || !word(&text, "framework", framework_words, 3, &framework) ||
-	    !word(&text, "state", states, 4, &state) || !word(&text, "origin", origins, 2, &origin) ||
-	    !number(&text, "numa", UNKNOWN, &numa) || !number(&text, "framebuffer_mib", UNKNOWN, &framebuffer) ||
-	    !number(&text, "since_ms", 0, &l->since_ms) || !number(&text, "deadline_ms", 0, &l->deadline_ms) ||
-	    !number(&text, "writer", 0, &writer) || !number(&text, "writer_start", 0, &start) ||
-	    !added(&text, "instance", l->instance, sizeof(l->instance)) || !added(&text, "boot", boot, sizeof(boot)) ||
-	    (*boot && !uuid_parse(l->boot, boot)) || strcmp(skip_added(text), "end") != 0)
+	    !word(&text, "state", lease_state_words, 4, &state) ||
+	    !word(&text, "origin", lease_origin_words, 2, &origin) || !number(&text, "numa", UNKNOWN, &numa) ||
+	    !number(&text, "framebuffer_mib", UNKNOWN, &framebuffer) || !number(&text, "since_ms", 0, &l->since_ms) ||
+	    !number(&text, "deadline_ms", 0, &l->deadline_ms) || !number(&text, "writer", 0, &writer) ||
+	    !number(&text, "writer_start", 0, &start) || !added(&text, "instance", l->instance, sizeof(l->instance)) ||
+	    !added(&text, "boot", boot, sizeof(boot)) || (*boot && !uuid_parse(l->boot, boot)) ||
+	    strcmp(skip_added(text), "end") != 0)
 		return -EINVAL;
 	if (numa > 1023 || framebuffer > INT32_MAX || writer > INT32_MAX)
 		return -EINVAL;
@@ -285,14 +276,7 @@ enum lease_origin owner_origin(enum owner owner)
 	return owner == OWNER_HOOK ? LEASE_CREATED : LEASE_ADOPTED;
 }
 
-const char *owner_word(enum owner owner)
-{
-	static const char *const words[] = {
-		[OWNER_HOOK] = "vgpu-lease", [OWNER_NOVA] = "nova", [OWNER_MDEVCTL] = "mdevctl", [OWNER_OTHER] = NULL
-	};
-
-	return words[owner];
-}
+const char *const owner_words[OWNER_OTHER + 1] = { "vgpu-lease", "nova", "mdevctl", NULL };
 
 const char *owner_why_kept(enum owner owner)
 {

@@ -54,8 +54,8 @@ struct leases {
 };
 
 /* The words in the file format and in JSON. */
-const char *lease_state_word(enum lease_state state);
-const char *lease_origin_word(enum lease_origin origin);
+extern const char *const lease_state_words[LEASE_RELEASING + 1];
+extern const char *const lease_origin_words[LEASE_ADOPTED + 1];
 
 /* Does the lease belong to this domain (UUID or name)? A string in UUID form is never taken for a name. */
 bool lease_is_of(const struct lease *lease, const char *domain);
@@ -120,8 +120,8 @@ enum owner owner_of(const struct owner_facts *facts);
 /* The origin of a lease of this owner's vGPU: a `created` vGPU is removed at release, an `adopted` one is kept. */
 enum lease_origin owner_origin(enum owner owner);
 
-/* A word for people and programs; NULL if the owner is unknown. */
-const char *owner_word(enum owner owner);
+/* Words for people and programs; NULL if the owner is unknown. */
+extern const char *const owner_words[OWNER_OTHER + 1];
 
 /* Why the vGPU is kept, as a clause of a message. NULL: it is not kept, or only because it existed before its lease. */
 const char *owner_why_kept(enum owner owner);

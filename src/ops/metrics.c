@@ -128,7 +128,7 @@ static void print_leases(FILE *to, const struct leases *leases)
 	}
 	family(to, "leases", "gauge", "Leases by state.");
 	for (enum lease_state state = LEASE_RESERVED; state <= LEASE_RELEASING; state++)
-		sample(to, "leases", (long long)states[state], "state", lease_state_word(state), NULL);
+		sample(to, "leases", (long long)states[state], "state", lease_state_words[state], NULL);
 	if (states[LEASE_RELEASING]) {
 		family(to, "oldest_releasing_timestamp_seconds", "gauge",
 		       "Since when the oldest releasing lease is releasing.");
@@ -191,7 +191,7 @@ static void print_hook(FILE *to, const struct host *host)
 	(void)counts_read(host, &counts); /* all 0 if nothing was counted */
 	family(to, "refusals_total", "counter", "Domains that the hook refused since boot, by reason.");
 	for (enum refusal refusal = 0; refusal < REFUSAL_NONE; refusal++)
-		sample(to, "refusals_total", (long long)counts.refusals[refusal], "reason", refusal_word(refusal),
+		sample(to, "refusals_total", (long long)counts.refusals[refusal], "reason", refusal_words[refusal],
 		       NULL);
 	family(to, "hook_duration_seconds", "histogram",
 	       "Duration of the hook's operations on domains with vGPUs, since boot.");

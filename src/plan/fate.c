@@ -169,7 +169,7 @@ static enum attached unfinished(const struct attached_facts *f, char why[REASON_
 	/* An exiting QEMU can have its devices open even after the domain's release. */
 	if (f->now_ms - f->lease->since_ms < f->grace_ms)
 		return ATTACHED_LEAVE;
-	snprintf(why, REASON_SIZE, "attached to its domain, but its lease is '%s'", lease_state_word(f->lease->state));
+	snprintf(why, REASON_SIZE, "attached to its domain, but its lease is '%s'", lease_state_words[f->lease->state]);
 	return ATTACHED_LEASE;
 }
 

@@ -15,15 +15,11 @@
 const int count_bounds_ms[COUNT_BUCKETS] = { 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 30000 };
 
 const char *const count_op_words[] = { "prepare", "migrate", "restore", "reconnect", "release" };
-static const char *const refusal_words[] = { "capacity", "quota",    "request", "config",
-					     "state",    "canceled", "timeout", "error" };
+const char *const refusal_words[] = {
+	"capacity", "quota", "request", "config", "state", "canceled", "timeout", "error"
+};
 
 _Static_assert(ARRAY_SIZE(count_op_words) == COUNT_OPS && ARRAY_SIZE(refusal_words) == REFUSAL_NONE, "each has a word");
-
-const char *refusal_word(enum refusal refusal)
-{
-	return refusal_words[refusal];
-}
 
 enum refusal refusal_of(const struct err *err)
 {

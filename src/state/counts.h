@@ -45,7 +45,7 @@ extern const int count_bounds_ms[COUNT_BUCKETS];
 
 /* The names of operations and refusals, such as "prepare" and "capacity". */
 extern const char *const count_op_words[];
-const char *refusal_word(enum refusal refusal);
+extern const char *const refusal_words[];
 
 /* The reason for a refusal with this error. */
 enum refusal refusal_of(const struct err *err);

@@ -243,7 +243,7 @@ static void check_given(const struct call *call, int w)
 		broken("%s is given to %s, and its lease is %s", d->req[w], d->name,
 		       !lease             ? "missing"
 		       : !is_of(lease, d) ? "another's"
-					  : lease_state_word(lease->state));
+					  : lease_state_words[lease->state]);
 }
 
 void rules_prepared(struct call *call, int r)
@@ -317,7 +317,7 @@ static void check_change(const struct lease *was, const struct lease *lease)
 		broken("the lease of %s is dropped, which %s needs", was->vgpu.id, user->name);
 	if (!is_of(lease, user) || lease->state == LEASE_RELEASING)
 		broken("the lease of %s becomes %s of %s, and %s needs it", was->vgpu.id,
-		       lease_state_word(lease->state), lease->name, user->name);
+		       lease_state_words[lease->state], lease->name, user->name);
 }
 
 void ledger_written(int dir, const char *name)
@@ -335,8 +335,8 @@ void ledger_written(int dir, const char *name)
 	quiet--;
 	if (n < 0 || lease_parse(&lease, text) < 0)
 		broken("the lease of %s cannot be read: %s", name, text);
-	say("lease of %s: %s of %s, %s", name, lease_state_word(lease.state), lease.name,
-	    lease_origin_word(lease.origin));
+	say("lease of %s: %s of %s, %s", name, lease_state_words[lease.state], lease.name,
+	    lease_origin_words[lease.origin]);
 	if (was)
 		check_change(was, &lease);
 	if (was)

@@ -84,7 +84,7 @@ static const char *state(const char *id)
 
 	if (!lease)
 		return "none";
-	snprintf(word, sizeof(word), "%s %s", lease_origin_word(lease->origin), lease_state_word(lease->state));
+	snprintf(word, sizeof(word), "%s %s", lease_origin_words[lease->origin], lease_state_words[lease->state]);
 	return word;
 }
 

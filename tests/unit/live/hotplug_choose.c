@@ -33,7 +33,7 @@ static const char *leased_as(const char *id)
 
 	if (lease_get(&store, id, &lease, &err) != 1)
 		return "none";
-	snprintf(text, sizeof(text), "%s, %s of %s", lease.vgpu.type, lease_state_word(lease.state), lease.domain);
+	snprintf(text, sizeof(text), "%s, %s of %s", lease.vgpu.type, lease_state_words[lease.state], lease.domain);
 	return text;
 }
 

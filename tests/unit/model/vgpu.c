@@ -88,8 +88,8 @@ static void owners(void)
 	ok(owner_why_kept(OWNER_NOVA) && owner_why_kept(OWNER_MDEVCTL) && !owner_why_kept(OWNER_HOOK) &&
 		   !owner_why_kept(OWNER_OTHER),
 	   "a manager's is kept for a reason");
-	ok(strcmp(owner_word(OWNER_HOOK), "vgpu-lease") == 0 && strcmp(owner_word(OWNER_NOVA), "nova") == 0 &&
-		   strcmp(owner_word(OWNER_MDEVCTL), "mdevctl") == 0 && !owner_word(OWNER_OTHER),
+	ok(strcmp(owner_words[OWNER_HOOK], "vgpu-lease") == 0 && strcmp(owner_words[OWNER_NOVA], "nova") == 0 &&
+		   strcmp(owner_words[OWNER_MDEVCTL], "mdevctl") == 0 && !owner_words[OWNER_OTHER],
 	   "each but the unknown has a word");
 }
 

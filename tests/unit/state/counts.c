@@ -80,7 +80,7 @@ static void test_reasons(void)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const struct err err = { .about = rows[i].about, .code = rows[i].code };
 
-		is(refusal_word(refusal_of(&err)), rows[i].word, rows[i].sentence);
+		is(refusal_words[refusal_of(&err)], rows[i].word, rows[i].sentence);
 	}
 }
 
