@@ -272,22 +272,18 @@ static int read_hostdevs(struct hook *hook, const struct operation *operation, s
 	return request->nvgpus > 0;
 }
 
-static void print_remark(void *arg, const char *text, const char *fix)
-{
-	const struct hook *hook = arg;
-
-	text_line(stderr, "domain %s: %s; %s", hook->guest, text, fix);
-}
-
 /* Prints the plan of an operation that leases, and the XML that the domain would get. Not inlined, to save stack. */
 __attribute__((noinline)) static int dry_plan(struct hook *hook, const struct operation *operation, struct err *err)
 {
 	autopreview struct preview preview = { 0 };
 	const struct rewritten *rewritten = &preview.rewritten;
+	autoremarks struct remarks remarks = { 0 };
 	int r = preview_decide(&preview, &hook->lifecycle, operation->mode, err);
 
 	if (r == 0)
-		preview_remarks(&preview, operation->op, print_remark, hook);
+		preview_remarks(&remarks, &preview, operation->op);
+	for (EACH(const struct remark *, remark, remarks.list, remarks.n))
+		text_line(stderr, "domain %s: %s; %s", hook->guest, remark->text, remark->fix);
 	if (rewritten->xml) {
 		plan_print(stderr, &preview.plan, &preview.world, false);
 		if (write_out(NULL, rewritten->xml, rewritten->len, err) < 0)

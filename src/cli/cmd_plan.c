@@ -21,6 +21,7 @@ struct planning {
 	const char *file; /* its name in messages */
 	struct lifecycle lifecycle;
 	struct preview preview;
+	struct remarks remarks;
 	const char *xml; /* as read */
 	size_t len;
 	bool large;      /* only its hostdevs are parsed */
@@ -39,7 +40,7 @@ static int parse(const struct planning *p, struct domxml **doc, struct err *err)
  * Reports what is wrong with the domain even if it can start. Parses the XML again, because the request has only our
  * hostdevs.
  */
-static void say_remarks(const struct planning *p, remark_say *say, void *arg)
+static void find_remarks(struct planning *p)
 {
 	const struct host *host = &p->cmd->host;
 	const struct config *config = p->lifecycle.config;
@@ -50,17 +51,17 @@ static void say_remarks(const struct planning *p, remark_say *say, void *arg)
 	struct err ignored;
 
 	if (p->lifecycle.doc)
-		remark_domain(p->lifecycle.doc, host, say, arg);
+		remark_domain(&p->remarks, p->lifecycle.doc, host);
 	/* Only for a start, because an arriving domain has the addresses of its source host. */
 	if (p->lifecycle.doc && p->mode == PLAN_PREPARE && parse(p, &all, &ignored) == 0) {
 		if (config && !inv->config && inventory_read(&own, host, &query, &ignored) == 0) {
 			pool_make(&own, config);
 			inv = &own;
 		}
-		remark_hostdevs(all, host, inv->config ? inv : NULL, say, arg);
+		remark_hostdevs(&p->remarks, all, host, inv->config ? inv : NULL);
 	}
 	if (!*p->preview.unleased || p->cmd->call->json)
-		preview_remarks(&p->preview, operations[p->mode], say, arg);
+		preview_remarks(&p->remarks, &p->preview, operations[p->mode]);
 }
 
 static void json_steps(struct json_out *json, const struct planning *p)
@@ -106,13 +107,6 @@ static void json_verdicts(struct json_out *json, const struct planning *p)
 	json_out_close(json);
 }
 
-static void json_warning(void *json, const char *text, const char *fix)
-{
-	autofree char *line = mem_format("%s: %s", text, fix);
-
-	json_out_string(json, NULL, line);
-}
-
 /* `refusal` NULL: the operation is possible. The member "domain" is null if the domain was not parsed. */
 static void print_json(const struct planning *p, const char *refusal)
 {
@@ -135,7 +129,11 @@ static void print_json(const struct planning *p, const char *refusal)
 	json_steps(json, p);
 	json_verdicts(json, p);
 	json_out_array(json, "warnings");
-	say_remarks(p, json_warning, json);
+	for (EACH(const struct remark *, remark, p->remarks.list, p->remarks.n)) {
+		autofree char *line = mem_format("%s: %s", remark->text, remark->fix);
+
+		json_out_string(json, NULL, line);
+	}
 	json_out_close(json);
 	json_out_string(json, "xml", rewritten->changed ? rewritten->xml : NULL);
 }
@@ -171,11 +169,6 @@ static int decide(struct planning *p, struct domxml **doc, struct err *err)
 	return preview_decide(&p->preview, &p->lifecycle, p->mode, err);
 }
 
-static void warn(void *arg, const char *text, const char *fix)
-{
-	out_warn("%s: %s; %s", (const char *)arg, text, fix);
-}
-
 /* Prints the decision on standard output; main() prints why the domain would be refused. */
 static void print(const struct planning *p, const char *refusal)
 {
@@ -186,7 +179,8 @@ static void print(const struct planning *p, const char *refusal)
 		print_json(p, refusal);
 		return;
 	}
-	say_remarks(p, warn, (char *)p->file);
+	for (EACH(const struct remark *, remark, p->remarks.list, p->remarks.n))
+		out_warn("%s: %s; %s", p->file, remark->text, remark->fix);
 	if (request && request->nvgpus == 0) {
 		out_say("%s has no vGPU: nothing to do", p->who);
 	} else if (!refusal && *p->preview.unleased) {
@@ -223,9 +217,11 @@ static int run(struct cmd *cmd, struct err *err)
 	if (!p.large && p.lifecycle.request)
 		who = mem_format("domain %s", p.lifecycle.request->name);
 	p.who = who ? who : p.file;
+	find_remarks(&p);
 	print(&p, r < 0 ? err->text : NULL);
 	if (r < 0)
 		err_in(err, "%s: %s would be refused", p.who, operations[p.mode]);
+	remarks_free(&p.remarks);
 	preview_end(&p.preview);
 	return r;
 }

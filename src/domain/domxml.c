@@ -209,7 +209,7 @@ void domxml_free(struct domxml *doc)
 	free(doc->request.excluded);
 	free(doc->marks);
 	free(doc->strays);
-	free(doc->remarks);
+	remarks_free(&doc->remarks);
 	free(doc->request.past);
 	free(doc->record);
 	free(doc);
@@ -236,10 +236,9 @@ void domxml_keep(struct domxml *doc, const bool *keep)
 	request->nvgpus = kept;
 }
 
-size_t domxml_remarks(const struct domxml *doc, const struct remark **out)
+const struct remarks *domxml_remarks(const struct domxml *doc)
 {
-	*out = doc->remarks;
-	return doc->nremarks;
+	return &doc->remarks;
 }
 
 const struct request *domxml_request(const struct domxml *doc)

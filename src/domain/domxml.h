@@ -71,13 +71,21 @@ int domxml_hostdevs(struct domxml **out, const char *xml, size_t len, struct err
 /* Sets the error for a too large document that has a vGPU. Returns -E2BIG. */
 int domxml_too_large(const struct domxml *doc, struct err *err);
 
-/* Something in the metadata that has no effect, and what to write instead. */
-struct remark {
-	char text[320], fix[96];
+/* What is doubtful about a domain, such as metadata without effect, and what to do. */
+struct remarks {
+	struct remark {
+		char *text, *fix;
+	} *list;
+	size_t n;
 };
 
-/* Returns the number of remarks and sets *out to the first one; needs DOMXML_REMARKS. `doc` owns them. */
-size_t domxml_remarks(const struct domxml *doc, const struct remark **out);
+void remark_add(struct remarks *remarks, const char *fix, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void remarks_free(struct remarks *remarks);
+
+#define autoremarks __attribute__((cleanup(remarks_free)))
+
+/* Needs DOMXML_REMARKS. `doc` owns them. */
+const struct remarks *domxml_remarks(const struct domxml *doc);
 
 /* `doc` owns the result. */
 const struct request *domxml_request(const struct domxml *doc);

@@ -5,6 +5,7 @@
  * gives to QEMU past libvirt.
  */
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -15,19 +16,30 @@
 
 enum { REMARKS_MAX = 32, PAST_MAX = 32, WORD_SIZE = 64 };
 
-/* Keep only the first remarks: a hostile document can cause millions. */
-__attribute__((format(printf, 3, 4))) static void note(struct domxml *doc, const char *fix, const char *fmt, ...)
+void remark_add(struct remarks *remarks, const char *fix, const char *fmt, ...)
 {
-	struct remark *remark;
+	struct remark *remark = mem_add(&remarks->list, &remarks->n, sizeof(*remark));
 	va_list ap;
 
-	if (doc->nremarks == REMARKS_MAX)
-		return;
-	remark = mem_add(&doc->remarks, &doc->nremarks, sizeof(*remark));
-	text_copy(remark->fix, sizeof(remark->fix), fix);
 	va_start(ap, fmt);
-	vsnprintf(remark->text, sizeof(remark->text), fmt, ap);
+	*remark = (struct remark){ mem_vformat(fmt, ap), mem_strdup(fix) };
 	va_end(ap);
+}
+
+void remarks_free(struct remarks *remarks)
+{
+	for (size_t i = 0; i < remarks->n; i++) {
+		free(remarks->list[i].text);
+		free(remarks->list[i].fix);
+	}
+	free(remarks->list);
+	*remarks = (struct remarks){ 0 };
+}
+
+/* Keep only the first remarks: a hostile document can cause millions. */
+static bool is_full(const struct domxml *doc)
+{
+	return doc->remarks.n >= REMARKS_MAX;
 }
 
 /* Copies a name from the document, cut to fit and without an undeclared prefix. */
@@ -46,10 +58,10 @@ static void look_at_attributes(struct domxml *doc, const struct xml_elem *elem, 
 	char word[WORD_SIZE], known[WORD_SIZE + 2];
 	const char *name;
 
-	for (size_t i = 0; (name = xml_attr_name(elem, i)) && doc->nremarks < REMARKS_MAX; i++) {
+	for (size_t i = 0; (name = xml_attr_name(elem, i)) && !is_full(doc); i++) {
 		snprintf(known, sizeof(known), " %s ", name);
 		if (!strstr(words, known))
-			note(doc, fix, "%s: unknown attribute '%s'", whose, shown(word, name));
+			remark_add(&doc->remarks, fix, "%s: unknown attribute '%s'", whose, shown(word, name));
 	}
 }
 
@@ -70,14 +82,14 @@ static void look_at_lease(struct domxml *doc, const struct xml_elem *lease)
 	char word[WORD_SIZE];
 
 	look_at_attributes(doc, lease, " project ", "use project", "<vgpu:lease>");
-	for (; child && doc->nremarks < REMARKS_MAX; child = xml_next(child, NULL, NULL)) {
+	for (; child && !is_full(doc); child = xml_next(child, NULL, NULL)) {
 		if (strcmp(xml_ns(child), DOMXML_NS) != 0)
-			note(doc, "write <vgpu:device>, with the prefix of its <lease>",
-			     "<%s> in <vgpu:lease> is ignored: it is in another namespace",
-			     shown(word, xml_name(child)));
+			remark_add(&doc->remarks, "write <vgpu:device>, with the prefix of its <lease>",
+				   "<%s> in <vgpu:lease> is ignored: it is in another namespace",
+				   shown(word, xml_name(child)));
 		else if (strcmp(xml_name(child), "device") != 0)
-			note(doc, "write <vgpu:device>", "<vgpu:lease>: unknown element <vgpu:%s>",
-			     shown(word, xml_name(child)));
+			remark_add(&doc->remarks, "write <vgpu:device>", "<vgpu:lease>: unknown element <vgpu:%s>",
+				   shown(word, xml_name(child)));
 		else
 			look_at_device(doc, child);
 	}
@@ -100,23 +112,24 @@ static void look_at_metadata(struct domxml *doc, const struct xml_elem *metadata
 	bool seen = false;
 	char word[WORD_SIZE], ns[2 * WORD_SIZE];
 
-	for (; child && doc->nremarks < REMARKS_MAX; child = xml_next(child, NULL, NULL)) {
+	for (; child && !is_full(doc); child = xml_next(child, NULL, NULL)) {
 		bool ours = strcmp(xml_ns(child), DOMXML_NS) == 0;
 
 		if (strcmp(xml_ns(child), DOMXML_SUSPENDED_NS) == 0)
 			continue;
 		text_cut(ns, sizeof(ns), xml_ns(child));
 		if (ours && strcmp(xml_name(child), "lease") != 0) {
-			note(doc, "write <vgpu:lease>", "<metadata>: unknown element <vgpu:%s>",
-			     shown(word, xml_name(child)));
+			remark_add(&doc->remarks, "write <vgpu:lease>", "<metadata>: unknown element <vgpu:%s>",
+				   shown(word, xml_name(child)));
 		} else if (ours && seen) {
-			note(doc, "keep one", "a second <vgpu:lease> is ignored");
+			remark_add(&doc->remarks, "keep one", "a second <vgpu:lease> is ignored");
 		} else if (ours) {
 			seen = true;
 			look_at_lease(doc, child);
 		} else if (is_meant(child)) {
-			note(doc, "write xmlns:vgpu='" DOMXML_NS "'",
-			     "<%s> in <metadata> is ignored: its namespace is '%s'", shown(word, xml_name(child)), ns);
+			remark_add(&doc->remarks, "write xmlns:vgpu='" DOMXML_NS "'",
+				   "<%s> in <metadata> is ignored: its namespace is '%s'", shown(word, xml_name(child)),
+				   ns);
 		}
 	}
 }
@@ -163,11 +176,11 @@ void domxml_look(struct domxml *doc, const struct xml_elem *domain)
 
 	look_at_metadata(doc, metadata);
 	look_at_commandline(doc, xml_child(domain, QEMU_NS, "commandline"));
-	if (xml_child(domain, DOMXML_NS, "lease"))
-		note(doc, "put it into <metadata>", "a <vgpu:lease> outside <metadata> is ignored");
+	if (xml_child(domain, DOMXML_NS, "lease") && !is_full(doc))
+		remark_add(&doc->remarks, "put it into <metadata>", "a <vgpu:lease> outside <metadata> is ignored");
 	/* A suspended domain gets its hostdevs back when it resumes. */
-	for (size_t i = 0; !doc->meta.suspended && i < doc->nstrays; i++)
-		note(doc, "correct the <hostdev>, or remove the <vgpu:device>",
-		     "<vgpu:device> of %s: no <hostdev> of the domain has this %s", doc->strays[i].id,
-		     doc->strays[i].kind == REQUEST_MDEV ? "UUID" : "address");
+	for (size_t i = 0; !doc->meta.suspended && i < doc->nstrays && !is_full(doc); i++)
+		remark_add(&doc->remarks, "correct the <hostdev>, or remove the <vgpu:device>",
+			   "<vgpu:device> of %s: no <hostdev> of the domain has this %s", doc->strays[i].id,
+			   doc->strays[i].kind == REQUEST_MDEV ? "UUID" : "address");
 }

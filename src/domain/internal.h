@@ -103,8 +103,7 @@ struct domxml {
 	size_t nstrays;
 	bool followed;                    /* a <vgpu:device> was matched with a hostdev of another UUID */
 	char lease_project[PROJECT_SIZE]; /* from <vgpu:lease>, not from Nova; "" missing or invalid */
-	struct remark *remarks;
-	size_t nremarks;
+	struct remarks remarks;
 };
 
 /* domxml.c: adds an ID that no vGPU of the domain may get. */

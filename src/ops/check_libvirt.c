@@ -236,21 +236,17 @@ void check_hook(struct check *check)
 
 #define DEFINED LIBVIRT_ETC "/qemu"
 
-struct about {
-	struct check *check;
-	const char *name; /* of the domain, and of its file */
-};
-
 static struct check *at_definition(struct check *check, const char *name)
 {
 	return check_at(check, "%s/" DEFINED "/%s.xml", check->host->name, name);
 }
 
-static void report(void *arg, const char *text, const char *fix)
+/* Reports the remarks on a definition, and frees them. */
+static void report_remarks(struct check *check, const char *name, struct remarks *remarks)
 {
-	const struct about *about = arg;
-
-	check_warn(at_definition(about->check, about->name), fix, "%s", text);
+	for (EACH(const struct remark *, remark, remarks->list, remarks->n))
+		check_warn(at_definition(check, name), remark->fix, "%s", remark->text);
+	remarks_free(remarks);
 }
 
 /* The type that the metadata, or else mdevctl's definition, gives a vGPU that does not exist; "" if neither does. */
@@ -314,7 +310,7 @@ static void report_refused(struct check *check, const struct domxml *doc, const 
 static bool look_at_definition(struct check *check, const struct libvirt_file *file)
 {
 	bool marked = domxml_concerns(file->text, file->len) || memmem(file->text, file->len, "vgpu", 4);
-	struct about about = { .check = check, .name = file->name };
+	struct remarks remarks = { 0 };
 	autodomxml struct domxml *doc = NULL;
 	const struct request *request;
 	struct err ignored;
@@ -322,7 +318,8 @@ static bool look_at_definition(struct check *check, const struct libvirt_file *f
 	if ((!marked && !domxml_has_pci(file->text, file->len) && !file->past) ||
 	    domxml_parse(&doc, file->text, file->len, DOMXML_FILE | DOMXML_REMARKS | DOMXML_ALL_PCI, &ignored) < 0)
 		return false;
-	remark_hostdevs(doc, check->host, check->inv, report, &about);
+	remark_hostdevs(&remarks, doc, check->host, check->inv);
+	report_remarks(check, file->name, &remarks);
 	hostdev_filter_keep(doc, check->host, check->config, NULL);
 	request = domxml_request(doc);
 	for (size_t i = 0; i < request->nvgpus; i++)
@@ -334,7 +331,8 @@ static bool look_at_definition(struct check *check, const struct libvirt_file *f
 				   request->vgpus[i].id);
 	if (check->inv)
 		report_refused(check, doc, file->name);
-	remark_domain(doc, check->host, report, &about);
+	remark_domain(&remarks, doc, check->host);
+	report_remarks(check, file->name, &remarks);
 	return marked;
 }
 

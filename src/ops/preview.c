@@ -142,26 +142,26 @@ static bool locked_before(const struct plan *plan, size_t step)
 	return false;
 }
 
-void preview_remarks(const struct preview *p, const char *op, remark_say *say, void *arg)
+void preview_remarks(struct remarks *out, const struct preview *p, const char *op)
 {
 	const struct plan *plan = &p->plan;
 	struct err held;
 	char wait[96];
 
 	if (*p->unleased)
-		say(arg, "starts without a lease", p->unleased);
+		remark_add(out, p->unleased, "starts without a lease");
 	if (!p->lifecycle || !plan->nsteps)
 		return;
 	if (!p->lifecycle->config)
-		say(arg, p->lifecycle->why_no_config,
-		    "until then existing vGPUs are used as they are, and none is created");
+		remark_add(out, "until then existing vGPUs are used as they are, and none is created", "%s",
+			   p->lifecycle->why_no_config);
 	snprintf(wait, sizeof(wait), "%s would wait up to %d s for it", op, p->lifecycle->policy->lock_timeout_s);
 	if (store_lock_holder(&p->store, NULL, 0, &held) < 0)
-		say(arg, held.text, wait);
+		remark_add(out, wait, "%s", held.text);
 	for (size_t i = 0; p->world.mode == PLAN_PREPARE && i < plan->nsteps; i++)
 		if (plan->steps[i].kind == STEP_CREATE && !locked_before(plan, i) &&
 		    store_lock_holder(&p->store, plan->steps[i].vgpu.pgpu, 0, &held) < 0)
-			say(arg, held.text, wait);
+			remark_add(out, wait, "%s", held.text);
 }
 
 /* A device that is gone cannot be removed or kept. A plain VF is never removed. */

@@ -11,7 +11,6 @@
 
 #include "ops/lifecycle.h"
 #include "ops/rewrite.h"
-#include "survey/remark.h"
 
 /* Zero it before preview_make(), and always end it with preview_end() or `autopreview`. */
 struct preview {
@@ -45,5 +44,5 @@ void preview_end(struct preview *preview);
 /* Prints what `release end` would do with the domain's leases, or only with the lease of `id` if `id` is not NULL. */
 int preview_release(FILE *to, const struct store *store, const char *domain, const char *id, struct err *err);
 
-/* Passes remarks to `say`: why there is no plan if nothing can be leased, and which locks the hook would wait for. */
-void preview_remarks(const struct preview *preview, const char *op, remark_say *say, void *arg);
+/* Remarks why there is no plan if nothing can be leased, and which locks the hook would wait for. */
+void preview_remarks(struct remarks *out, const struct preview *preview, const char *op);

@@ -2,15 +2,12 @@
 /* Warns about doubtful hostdevs, devices in <qemu:commandline>, and metadata without effect on this host. */
 #include "survey/remark.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "host/inventory.h"
 #include "plan/pool.h"
 #include "survey/hostdev_filter.h"
-
-enum { TEXT_SIZE = REASON_SIZE + 64 };
 
 /* Is the device, as a whole, a pGPU of the pool: by its address, a match, or a type that claims all cards? */
 static bool is_pooled_card(const struct host *host, const struct inventory *inv, const char *address)
@@ -45,20 +42,18 @@ static bool find_gpu(const struct host *host, const char *vf, char address[PCI_S
 	return inventory_physfn(host, vf, address) && inventory_read_card(host, address, &card) && card.gpu;
 }
 
-static void say_pgpu(const char *how, const char *id, remark_say *say, void *arg)
+static void remark_pgpu(struct remarks *out, const char *how, const char *id)
 {
-	char text[TEXT_SIZE];
-
-	snprintf(text, sizeof(text), "%s %s is a pGPU of the pool, so a start takes it from all other guests", how, id);
-	say(arg, text, "use one of its vGPUs, or remove it from the configuration");
+	remark_add(out, "use one of its vGPUs, or remove it from the configuration",
+		   "%s %s is a pGPU of the pool, so a start takes it from all other guests", how, id);
 }
 
-static void remark_hostdev(const struct request *request, const struct vgpu_request *req, const struct host *host,
-			   const struct inventory *inv, remark_say *say, void *arg)
+static void remark_hostdev(struct remarks *out, const struct request *request, const struct vgpu_request *req,
+			   const struct host *host, const struct inventory *inv)
 {
 	const struct config *config = inv ? inv->config : NULL;
 	bool ours = hostdev_is_ours(request, req, host, config, NULL);
-	char text[TEXT_SIZE], reason[REASON_SIZE], card[PCI_SIZE] = "";
+	char reason[REASON_SIZE], card[PCI_SIZE] = "";
 	struct inv_pgpu pf;
 
 	if (!inventory_exists(host, req->id)) {
@@ -67,65 +62,58 @@ static void remark_hostdev(const struct request *request, const struct vgpu_requ
 		if (!inventory_absent_vf(host, req->id, card) || !inventory_read_card(host, card, &pf))
 			pf.nvidia = false;
 		inventory_explain_card(host, req->id, !pf.nvidia, reason);
-		snprintf(text, sizeof(text), "hostdev %s does not exist: %s", req->id, reason);
-		say(arg, text, "the domain does not start without it; fix the cause, or correct its address");
+		remark_add(out, "the domain does not start without it; fix the cause, or correct its address",
+			   "hostdev %s does not exist: %s", req->id, reason);
 	} else if (!ours && is_pooled_card(host, inv, req->id)) {
-		say_pgpu("hostdev", req->id, say, arg);
+		remark_pgpu(out, "hostdev", req->id);
 	} else if (!ours && config && is_beside(host, config, req->id)) {
-		snprintf(text, sizeof(text), "hostdev %s is not in the pool, but other VFs of its card are", req->id);
-		say(arg, text, "add it to device_addresses, or use one of those");
+		remark_add(out, "add it to device_addresses, or use one of those",
+			   "hostdev %s is not in the pool, but other VFs of its card are", req->id);
 	} else if (!ours && config && hostdev_filter_possible(config) && find_gpu(host, req->id, card)) {
-		snprintf(text, sizeof(text), "hostdev %s is not in the pool, and neither is its card, %s", req->id,
-			 card);
-		say(arg, text, "use a VF of the pool, or add the card to device_addresses");
+		remark_add(out, "use a VF of the pool, or add the card to device_addresses",
+			   "hostdev %s is not in the pool, and neither is its card, %s", req->id, card);
 	}
 }
 
 /* Warns of a device in <qemu:commandline> that can be a vGPU (an mdev, a GPU's VF), or is a pGPU of the pool. */
-static void remark_past_libvirt(const char *id, const struct host *host, const struct inventory *inv, remark_say *say,
-				void *arg)
+static void remark_past_libvirt(struct remarks *out, const char *id, const struct host *host,
+				const struct inventory *inv)
 {
 	const struct config *config = inv ? inv->config : NULL;
-	char text[TEXT_SIZE], uuid[UUID_SIZE], card[PCI_SIZE];
+	char uuid[UUID_SIZE], card[PCI_SIZE];
 
 	if (!uuid_parse(uuid, id) && !inventory_physfn(host, id, card)) {
 		if (is_pooled_card(host, inv, id))
-			say_pgpu("device of <qemu:commandline>", id, say, arg);
+			remark_pgpu(out, "device of <qemu:commandline>", id);
 		return;
 	}
-	if (!uuid_parse(uuid, id) && (!config || !hostdev_filter_possible(config) || !find_gpu(host, id, card)))
-		return;
-	snprintf(text, sizeof(text), "<qemu:commandline> gives %s to QEMU, so it is neither created nor leased", id);
-	say(arg, text, "name it in a <hostdev> instead");
+	if (uuid_parse(uuid, id) || (config && hostdev_filter_possible(config) && find_gpu(host, id, card)))
+		remark_add(out, "name it in a <hostdev> instead",
+			   "<qemu:commandline> gives %s to QEMU, so it is neither created nor leased", id);
 }
 
-void remark_hostdevs(const struct domxml *doc, const struct host *host, const struct inventory *inv, remark_say *say,
-		     void *arg)
+void remark_hostdevs(struct remarks *out, const struct domxml *doc, const struct host *host,
+		     const struct inventory *inv)
 {
 	const struct request *request = domxml_request(doc);
 
 	for (size_t i = 0; i < request->nvgpus; i++)
 		if (request->vgpus[i].kind == REQUEST_PCI && !request->vgpus[i].any)
-			remark_hostdev(request, &request->vgpus[i], host, inv, say, arg);
+			remark_hostdev(out, request, &request->vgpus[i], host, inv);
 	for (size_t i = 0; i < request->npast; i++)
-		remark_past_libvirt(request->past[i], host, inv, say, arg);
+		remark_past_libvirt(out, request->past[i], host, inv);
 }
 
-void remark_domain(const struct domxml *doc, const struct host *host, remark_say *say, void *arg)
+void remark_domain(struct remarks *out, const struct domxml *doc, const struct host *host)
 {
 	const struct request *request = domxml_request(doc);
-	const struct remark *remarks;
-	size_t n = domxml_remarks(doc, &remarks);
+	const struct remarks *own = domxml_remarks(doc);
 
-	for (size_t i = 0; i < n; i++)
-		say(arg, remarks[i].text, remarks[i].fix);
-	for (EACH(const struct vgpu_request *, req, request->vgpus, request->nvgpus)) {
-		char text[128];
-
-		if (req->numa != NUMA_NODE || inventory_has_node(host, req->numa_node))
-			continue;
-		snprintf(text, sizeof(text), "<vgpu:device> of %s: numa='%d': this host has no NUMA node %d", req->id,
-			 req->numa_node, req->numa_node);
-		say(arg, text, "write auto, none or a node of this host");
-	}
+	for (EACH(const struct remark *, remark, own->list, own->n))
+		remark_add(out, remark->fix, "%s", remark->text);
+	for (EACH(const struct vgpu_request *, req, request->vgpus, request->nvgpus))
+		if (req->numa == NUMA_NODE && !inventory_has_node(host, req->numa_node))
+			remark_add(out, "write auto, none or a node of this host",
+				   "<vgpu:device> of %s: numa='%d': this host has no NUMA node %d", req->id,
+				   req->numa_node, req->numa_node);
 }

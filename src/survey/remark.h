@@ -6,16 +6,13 @@
 #include "domain/domxml.h"
 #include "host/inventory.h"
 
-/* Receives a warning and its fix. */
-typedef void remark_say(void *arg, const char *text, const char *fix);
-
 /*
  * Warns about PCI hostdevs that are probably mistakes, and about vGPUs in <qemu:commandline>. What must be refused is
  * left to the plan. `doc` must be parsed with DOMXML_ALL_PCI and DOMXML_REMARKS, and have all its hostdevs. `inv` has
  * all cards, with a configuration; NULL: none.
  */
-void remark_hostdevs(const struct domxml *doc, const struct host *host, const struct inventory *inv, remark_say *say,
-		     void *arg);
+void remark_hostdevs(struct remarks *out, const struct domxml *doc, const struct host *host,
+		     const struct inventory *inv);
 
 /* Warns about metadata without effect on this host. `doc` must be parsed with DOMXML_REMARKS. */
-void remark_domain(const struct domxml *doc, const struct host *host, remark_say *say, void *arg);
+void remark_domain(struct remarks *out, const struct domxml *doc, const struct host *host);
