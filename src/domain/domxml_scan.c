@@ -13,21 +13,20 @@ static bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-static bool starts(const struct scan *scan, const char *what)
+/* If the markup at scan->at begins with `open`, skips it up to and with `close`. 1: skipped; -EINVAL: it has no end. */
+static int skip_markup(struct scan *scan, const char *open, const char *close)
 {
-	size_t n = strlen(what);
+	size_t n = strlen(open), left = scan->len - scan->at;
+	const char *at = scan->xml + scan->at, *end;
 
-	return scan->len - scan->at >= n && memcmp(scan->xml + scan->at, what, n) == 0;
-}
-
-static bool skip_past(struct scan *scan, const char *what)
-{
-	const char *p = memmem(scan->xml + scan->at, scan->len - scan->at, what, strlen(what));
-
-	if (!p)
-		return false;
-	scan->at = (size_t)(p - scan->xml) + strlen(what);
-	return true;
+	if (left < n || memcmp(at, open, n) != 0)
+		return 0;
+	/* Behind the opening, because "<!-->" does not close a comment. */
+	end = memmem(at + n, left - n, close, strlen(close));
+	if (!end)
+		return -EINVAL;
+	scan->at = (size_t)(end - scan->xml) + strlen(close);
+	return 1;
 }
 
 /* A '>' within quotes does not end a tag. */
@@ -53,34 +52,25 @@ static bool skip_tag(struct scan *scan)
 
 int scan_tag(struct scan *scan, struct span *tag)
 {
-	for (;;) {
+	static const char *const others[][2] = {
+		{ "<!--", "-->" }, { "<![CDATA[", "]]>" }, { "<?", "?>" }, { "</", ">" }
+	};
+	int skipped;
+
+	do {
 		const char *lt = memchr(scan->xml + scan->at, '<', scan->len - scan->at);
-		bool whole;
 
 		if (!lt)
 			return 0;
-		scan->at = (size_t)(lt - scan->xml);
-		tag->at = scan->at;
-		if (starts(scan, "<!--")) {
-			/* Skip the opening dashes first: "<!-->" does not close the comment. */
-			scan->at += 4;
-			whole = skip_past(scan, "-->");
-		} else if (starts(scan, "<![CDATA[")) {
-			whole = skip_past(scan, "]]>");
-		} else if (starts(scan, "<?")) {
-			scan->at += 2;
-			whole = skip_past(scan, "?>");
-		} else if (starts(scan, "</")) {
-			whole = skip_past(scan, ">");
-		} else if (starts(scan, "<!") || !skip_tag(scan)) {
-			whole = false;
-		} else {
-			tag->len = scan->at - tag->at;
-			return 1;
-		}
-		if (!whole)
-			return -EINVAL;
-	}
+		scan->at = tag->at = (size_t)(lt - scan->xml);
+		skipped = 0;
+		for (size_t i = 0; i < ARRAY_SIZE(others) && !skipped; i++)
+			skipped = skip_markup(scan, others[i][0], others[i][1]);
+	} while (skipped > 0);
+	if (skipped < 0 || scan->len - tag->at < 2 || scan->xml[tag->at + 1] == '!' || !skip_tag(scan))
+		return -EINVAL;
+	tag->len = scan->at - tag->at;
+	return 1;
 }
 
 /* The name that starts at `at` and ends before white space, '=', '/' or '>'. */
