@@ -247,6 +247,7 @@ int config_load(struct config *config, const struct host *host, const char *path
 	int r;
 
 	config_default(config);
+	config->policy.reuse_free = -1;
 	if (path)
 		r = take_own_files(&draft, AT_FDCWD, "", path, err);
 	else

@@ -64,7 +64,7 @@ struct section {
 struct policy {
 	enum placement placement;
 	bool migrate_keep; /* migrate_uuid = keep */
-	bool reuse_free;
+	int reuse_free;    /* a bool; while files are read, -1: none has set it */
 	bool reclaim_orphans;
 	bool nova;           /* nova_conf is set: Nova manages the pool's mdevs and their definitions */
 	bool mismatch_warns; /* driver_mismatch = warn */

@@ -186,8 +186,8 @@ int config_draft_finish(struct draft *draft, struct err *err)
 	}
 	/* With Nova, `reuse` defaults to never, because Nova can use a free vGPU for its next guest. */
 	config->policy.nova = draft->npaths > 0;
-	if (draft->npaths && !draft->reuse_given)
-		config->policy.reuse_free = false;
+	if (config->policy.reuse_free < 0)
+		config->policy.reuse_free = !config->policy.nova;
 	if (!config->nsections)
 		config_warn(&(struct location){ .file = config->nfiles ? config->files[0] : "" }, config, ENODEV,
 			    "no type is enabled, so the pool is empty; set enabled_mdev_types in [devices]");

@@ -331,18 +331,12 @@ const struct key config_mdev_keys[] = {
 	{ 0 },
 };
 
-static int set_reuse(const struct setting *t, char *value)
-{
-	t->draft->reuse_given = true;
-	return set_word(t, value);
-}
-
 /* In "project:ID = N" the ':' separates key and value, so the value is "ID = N". */
 static int set_project(const struct setting *t, char *value)
 {
 	struct config *config = t->draft->config;
 	char *limit = strchr(value, '='), id[PROJECT_SIZE], *name;
-	struct quota *q = NULL;
+	struct quota *q;
 
 	if (!limit)
 		return config_mistake(t->draft, &t->at, "expected project:ID = NUMBER, or unlimited");
@@ -383,11 +377,7 @@ const struct key config_policy_keys[] = {
 		OLD("breadth_first", "spread"), OLD("compact", "pack"), OLD("separate", "spread"),
 		OLD("consolidation", "pack"), OLD("performance", "spread")) },
 	{ .name = "migrate_uuid", FLAG(policy.migrate_keep, "auto", "keep", OLD("fresh", "auto or keep")) },
-	{ .name = "reuse",
-	  .set = set_reuse,
-	  .offset = offsetof(struct config, policy.reuse_free),
-	  .words = (const struct word[]){ WORD("never", false), WORD("free", true), { 0 } },
-	  .flag = true },
+	{ .name = "reuse", WORDS(policy.reuse_free, WORD("never", false), WORD("free", true)) },
 	{ .name = "reclaim", FLAG(policy.reclaim_orphans, "never", "orphans") },
 	{ .name = "reclaim_grace", NUMBER(policy.reclaim_grace_s, 0, CONFIG_GRACE_MAX_S) },
 	{ .name = "reserve_ttl", NUMBER(policy.reserve_ttl_s, 1, DAY) },

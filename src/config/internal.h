@@ -34,7 +34,6 @@ struct draft {
 	char **texts;
 	size_t ntexts;
 	const struct host *host; /* nova_conf paths are relative to its root */
-	bool reuse_given;
 	struct config_notes mistakes;
 	bool unsure; /* because of a mistake, the set of enabled types is unknown */
 };
