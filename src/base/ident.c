@@ -126,14 +126,6 @@ bool id_parse(char out[ID_SIZE], const char *s)
 	return pci_parse(pci, s) && text_copy(out, ID_SIZE, pci);
 }
 
-bool id_among(char (*ids)[ID_SIZE], size_t n, const char *id)
-{
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(ids[i], id) == 0)
-			return true;
-	return false;
-}
-
 bool class_is_valid(const char *s)
 {
 	if (strcmp(s, "VGPU") == 0)

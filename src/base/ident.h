@@ -40,7 +40,5 @@ bool type_parse(char out[TYPE_SIZE], const char *s);
 /* Accepts a vGPU's id, a UUID or a PCI address, and writes its canonical form. */
 bool id_parse(char out[ID_SIZE], const char *s);
 
-bool id_among(char (*ids)[ID_SIZE], size_t n, const char *id);
-
 /* True for a resource class of Nova: VGPU, or CUSTOM_ followed by capital letters, digits and _. */
 bool class_is_valid(const char *s);

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
+#include <search.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -229,6 +230,11 @@ int text_order(const void *a, const void *b)
 int text_order_at(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+void *text_find(const void *list, size_t n, size_t size, const char *text)
+{
+	return lfind(text, list, &n, size, text_order);
 }
 
 bool text_number(const char *s, long min, long max, long *out)

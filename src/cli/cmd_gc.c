@@ -39,10 +39,7 @@ const char *cmd_gc_outcome(const struct gc_item *item)
 
 const struct gc_item *cmd_gc_item(const struct gc *pass, const char *id)
 {
-	for (size_t i = 0; i < pass->n; i++)
-		if (strcmp(pass->items[i].vgpu.id, id) == 0)
-			return &pass->items[i];
-	return NULL;
+	return text_find(pass->items, pass->n, sizeof(*pass->items), id);
 }
 
 const char *cmd_gc_advice(char buf[REASON_SIZE], const struct gc_item *item)

@@ -283,10 +283,7 @@ void config_free(struct config *config)
 
 const struct section *config_section(const struct config *config, const char *type)
 {
-	for (size_t i = 0; i < config->nsections; i++)
-		if (strcmp(config->sections[i].type, type) == 0)
-			return &config->sections[i];
-	return NULL;
+	return text_find(config->sections, config->nsections, sizeof(*config->sections), type);
 }
 
 struct location config_location(const struct section *section)
@@ -301,10 +298,9 @@ bool config_takes_rest(const struct section *section)
 
 int config_quota(const struct config *config, const char *project)
 {
+	const struct quota *own = text_find(config->quotas, config->nquotas, sizeof(*own), project);
+
 	if (!*project)
 		return config->quota_none;
-	for (size_t i = 0; i < config->nquotas; i++)
-		if (strcmp(config->quotas[i].project, project) == 0)
-			return config->quotas[i].limit;
-	return config->quota_default;
+	return own ? own->limit : config->quota_default;
 }

@@ -346,9 +346,7 @@ static int set_project(const struct setting *t, char *value)
 		return config_mistake(t->draft, &t->at,
 				      "invalid project ID '%.80s': expected one word of at most %d characters", name,
 				      PROJECT_SIZE - 1);
-	for (size_t i = 0; i < config->nquotas && !q; i++)
-		if (strcmp(config->quotas[i].project, id) == 0)
-			q = &config->quotas[i];
+	q = text_find(config->quotas, config->nquotas, sizeof(*q), id);
 	if (q && q->at.file == t->at.file)
 		return config_mistake(t->draft, &t->at, "duplicates project (line %d)", q->at.line);
 	if (!q && config->nquotas == QUOTAS_MAX)

@@ -113,10 +113,7 @@ int meta_read(struct domxml *doc, const struct xml_elem *domain, struct err *err
 
 const struct meta_device *meta_find(const struct meta *meta, const char *id)
 {
-	for (size_t i = 0; i < meta->n; i++)
-		if (strcmp(meta->devices[i].id, id) == 0)
-			return &meta->devices[i];
-	return NULL;
+	return text_find(meta->devices, meta->n, sizeof(*meta->devices), id);
 }
 
 static int read_placement(struct vgpu_request *req, const char *value, struct err *err)

@@ -79,8 +79,8 @@ enum { META_MAX = REQUEST_MAX }; /* maximum number of <vgpu:device> elements */
 
 /* One <vgpu:device>; `elem` is valid while the tree exists. */
 struct meta_device {
-	enum vgpu_request_kind kind;
 	char id[ID_SIZE];
+	enum vgpu_request_kind kind;
 	char guest[ID_SIZE]; /* the guest address; "" missing or invalid */
 	const struct xml_elem *elem;
 };

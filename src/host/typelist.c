@@ -26,20 +26,16 @@ const char *typelist_number(const char *type)
 
 const struct typelist_item *typelist_find(const struct typelist *list, const char *type)
 {
-	for (size_t i = 0; i < list->n; i++)
-		if (strcmp(list->items[i].type, type) == 0)
-			return &list->items[i];
-	return NULL;
+	return text_find(list->items, list->n, sizeof(*list->items), type);
 }
 
 void typelist_add(struct typelist *list, const char *type, const char *name)
 {
-	const struct typelist_item *known = typelist_find(list, type);
-	struct typelist_item *item;
+	struct typelist_item *item = text_find(list->items, list->n, sizeof(*item), type);
 
-	if (!known && list->n == TYPELIST_MAX)
+	if (!item && list->n == TYPELIST_MAX)
 		return;
-	item = known ? &list->items[known - list->items] : mem_add(&list->items, &list->n, sizeof(*item));
+	item = item ? item : mem_add(&list->items, &list->n, sizeof(*item));
 	text_copy(item->type, sizeof(item->type), type);
 	text_cut(item->name, sizeof(item->name), name);
 	/* A name that was cut may end with a blank, which a later read would strip. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/text.h"
 
 bool type_is_named(const char *name, const char *word)
 {
@@ -29,10 +30,7 @@ const char *const framework_words[FW_VF + 1] = { "mdev", "variant", "vf" };
 
 const struct vgpu_request *request_find(const struct request *request, const char *id)
 {
-	for (size_t i = 0; i < request->nvgpus; i++)
-		if (strcmp(request->vgpus[i].id, id) == 0)
-			return &request->vgpus[i];
-	return NULL;
+	return text_find(request->vgpus, request->nvgpus, sizeof(*request->vgpus), id);
 }
 
 bool request_names(const struct request *request, const char *id)
@@ -44,5 +42,5 @@ bool request_names(const struct request *request, const char *id)
 
 bool request_excludes(const struct request *request, const char *id)
 {
-	return id_among(request->excluded, request->nexcluded, id);
+	return text_find(request->excluded, request->nexcluded, ID_SIZE, id);
 }

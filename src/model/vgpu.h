@@ -68,8 +68,8 @@ struct migration_facts {
 
 /* One vGPU of the domain: a hostdev, and the <vgpu:device> that names it, if any. */
 struct vgpu_request {
+	char id[ID_SIZE]; /* UUID (lower case) or VF address, as in the XML */
 	enum vgpu_request_kind kind;
-	char id[ID_SIZE];       /* UUID (lower case) or VF address, as in the XML */
 	bool any;               /* any vGPU will do: the ID is a placeholder, or exists only on the source host */
 	char alias[ALIAS_SIZE]; /* libvirt's name for the device, as in its events; "" none */
 	char guest[ID_SIZE];    /* PCI address in the guest; "" not known */

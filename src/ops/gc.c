@@ -197,10 +197,8 @@ static bool device_exists(const void *arg, const char *id)
 	const struct gc *c = arg;
 	const struct vgpu_ref vgpu = kernel_vgpu(id);
 
-	for (size_t i = 0; i < c->ndefinitions; i++)
-		if (strcmp(c->definitions[i].uuid, id) == 0)
-			return true;
-	return c->undefined.code || inventory_presence(&c->looked, c->store->host, &vgpu) != ABSENT;
+	return text_find(c->definitions, c->ndefinitions, sizeof(*c->definitions), id) || c->undefined.code ||
+	       inventory_presence(&c->looked, c->store->host, &vgpu) != ABSENT;
 }
 
 static bool is_named(const void *arg, const char *id)

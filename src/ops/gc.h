@@ -27,8 +27,8 @@ enum gc_outcome {
 };
 
 struct gc_item {
-	bool leased; /* false: a foreign device without a lease, or a definition without a device */
 	struct vgpu_ref vgpu;
+	bool leased;          /* false: a foreign device without a lease, or a definition without a device */
 	struct lease lease;   /* as found, if `leased` */
 	enum presence exists; /* the device; ABSENT and not `leased`: there is only a definition of Nova's */
 	bool novas;           /* a foreign device or definition that Nova counts as its own */

@@ -61,10 +61,7 @@ bool plan_refuse_device(struct planner *p, const char *fmt, ...)
 
 bool plan_type_fits(const struct resolved_request *resolved, const char *type)
 {
-	for (int i = 0; i < resolved->ntypes; i++)
-		if (strcmp(resolved->types[i], type) == 0)
-			return true;
-	return resolved->ntypes == 0;
+	return resolved->ntypes == 0 || text_find(resolved->types, (size_t)resolved->ntypes, TYPE_SIZE, type);
 }
 
 bool plan_type_means(const struct planner *p, const struct inv_pgpu *card, const char *type)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "internal.h"
 
 /*
@@ -72,7 +73,7 @@ void plan_quota_removes(struct planner *p)
 		if (!counts(p, lease, p->step->vgpu.id) || !plan_may_remove(world, lease->vgpu.id))
 			continue;
 		p->over_quota--;
-		if (id_among(plan->removes, plan->nremoves, lease->vgpu.id))
+		if (text_find(plan->removes, plan->nremoves, ID_SIZE, lease->vgpu.id))
 			continue;
 		memcpy(plan->removes[plan->nremoves++], lease->vgpu.id, ID_SIZE);
 		plan->nquota++;

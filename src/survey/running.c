@@ -90,10 +90,7 @@ void running_free(struct running *running)
 
 const struct running_domain *running_find(const struct running *running, const char *uuid)
 {
-	for (size_t i = 0; running && i < running->n; i++)
-		if (strcmp(running->list[i].uuid, uuid) == 0)
-			return &running->list[i];
-	return NULL;
+	return running ? text_find(running->list, running->n, sizeof(*running->list), uuid) : NULL;
 }
 
 struct search {

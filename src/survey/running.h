@@ -14,8 +14,8 @@
 #include "state/lease_store.h"
 
 struct running_domain {
-	struct libvirt_file live; /* its status file, with the text of the <domain> */
 	char uuid[UUID_SIZE];
+	struct libvirt_file live; /* its status file, with the text of the <domain> */
 	struct domxml *doc; /* its live XML, with all PCI hostdevs; NULL: it has none and no mdev, or is invalid */
 	struct domxml *suspended;      /* the suspend record in that XML; NULL: none, or invalid */
 	const struct request *request; /* of `doc`, or an empty one; NULL: invalid, so the domain may have any vGPU */

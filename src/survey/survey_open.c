@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "host/kernel.h"
 #include "internal.h"
 #include "state/lease_store.h"
@@ -49,7 +50,7 @@ static bool was_looked_at(const struct world *w, const char *id)
 {
 	char pci[PCI_SIZE];
 
-	return (w->users && pci_parse(pci, id)) || id_among(w->looked_at, w->nlooked_at, id);
+	return (w->users && pci_parse(pci, id)) || text_find(w->looked_at, w->nlooked_at, ID_SIZE, id);
 }
 
 /* Sets whether the device is open, and by whom; unknown if the processes were not searched or the search failed. */

@@ -82,10 +82,7 @@ size_t timed_child_silents(struct timed_child_silent *out, size_t max)
 
 static bool is_silent(const char *who)
 {
-	for (size_t i = 0; i < all.nsilent; i++)
-		if (strcmp(all.silent[i].who, who) == 0)
-			return true;
-	return false;
+	return text_find(all.silent, all.nsilent, sizeof(*all.silent), who);
 }
 
 void timed_child_add_silent(const struct timed_child_silent *s)
