@@ -9,6 +9,9 @@
 struct reader {
 	const char *at;
 	const char *wrong; /* the first error; NULL: none yet */
+	int depth;         /* how many objects and arrays are open */
+	struct json_field *fields;
+	size_t nfields;
 };
 
 static bool fail(struct reader *r, const char *wrong)
@@ -126,35 +129,34 @@ static bool skip_word(struct reader *r)
 	return fail(r, "a value is not valid");
 }
 
-static bool skip_value(struct reader *r, int depth);
-
-/* Skips the rest of an object or array, after its opening bracket. */
-static bool skip_members(struct reader *r, char close, int depth)
+/* Reads the rest of an object or array, after its opening bracket. `read` gets key "" for one that does not fit. */
+static bool read_members(struct reader *r, char close, bool (*read)(struct reader *r, const char *key))
 {
-	char none[1];
+	char key[64] = "";
 	bool fits;
 
 	if (take_byte(r, close))
 		return true;
+	r->depth++;
 	do {
-		if (close == '}') {
-			if (!read_string(r, none, sizeof(none), &fits))
-				return false;
-			if (!take_byte(r, ':'))
-				return fail(r, "a colon is missing");
-		}
-		if (!skip_value(r, depth))
+		if (close == '}' && !read_string(r, key, sizeof(key), &fits))
+			return false;
+		if (close == '}' && !take_byte(r, ':'))
+			return fail(r, "a colon is missing");
+		if (!read(r, key))
 			return false;
 	} while (take_byte(r, ','));
+	r->depth--;
 	return take_byte(r, close) || fail(r, "a comma or closing bracket is missing");
 }
 
-static bool skip_value(struct reader *r, int depth)
+static bool skip_value(struct reader *r, const char *key)
 {
 	char none[1];
 	bool fits;
 
-	if (depth >= JSON_DEPTH)
+	(void)key;
+	if (r->depth >= JSON_DEPTH)
 		return fail(r, "it is nested too deep");
 	skip_space(r);
 	if (!*r->at)
@@ -162,9 +164,9 @@ static bool skip_value(struct reader *r, int depth)
 	if (*r->at == '"')
 		return read_string(r, none, sizeof(none), &fits);
 	if (take_byte(r, '{'))
-		return skip_members(r, '}', depth + 1);
+		return read_members(r, '}', skip_value);
 	if (take_byte(r, '['))
-		return skip_members(r, ']', depth + 1);
+		return read_members(r, ']', skip_value);
 	if (*r->at == '-' || isdigit((unsigned char)*r->at))
 		return skip_number(r);
 	return skip_word(r);
@@ -189,21 +191,17 @@ static bool read_pairs(struct reader *r, const struct json_field *field)
 	return take_byte(r, ']') || fail(r, "a comma or closing bracket is missing");
 }
 
-static bool read_member(struct reader *r, struct json_field *fields, size_t nfields)
+/* Reads a member of the outer object. */
+static bool read_field(struct reader *r, const char *key)
 {
 	struct json_field *field = NULL;
-	char key[64];
 	bool fits;
 
-	if (!read_string(r, key, sizeof(key), &fits))
-		return false;
-	if (!take_byte(r, ':'))
-		return fail(r, "a colon is missing");
-	for (size_t i = 0; fits && i < nfields; i++)
-		if (strcmp(fields[i].key, key) == 0)
-			field = &fields[i];
+	for (size_t i = 0; i < r->nfields; i++)
+		if (strcmp(r->fields[i].key, key) == 0)
+			field = &r->fields[i];
 	if (!field)
-		return skip_value(r, 1);
+		return skip_value(r, key);
 	if (field->found)
 		return fail(r, "a member appears twice");
 	field->found = true;
@@ -219,7 +217,7 @@ static bool read_member(struct reader *r, struct json_field *fields, size_t nfie
 
 const char *json_read(const char *text, struct json_field *fields, size_t nfields)
 {
-	struct reader r = { .at = text };
+	struct reader r = { .at = text, .fields = fields, .nfields = nfields };
 
 	for (size_t i = 0; i < nfields; i++) {
 		fields[i].found = false;
@@ -228,14 +226,8 @@ const char *json_read(const char *text, struct json_field *fields, size_t nfield
 	}
 	if (!take_byte(&r, '{'))
 		return "it is not a JSON object";
-	if (!take_byte(&r, '}')) {
-		do {
-			if (!read_member(&r, fields, nfields))
-				return r.wrong;
-		} while (take_byte(&r, ','));
-		if (!take_byte(&r, '}'))
-			return "a comma or closing bracket is missing";
-	}
+	if (!read_members(&r, '}', read_field))
+		return r.wrong;
 	skip_space(&r);
 	return *r.at ? "something follows the object" : NULL;
 }
