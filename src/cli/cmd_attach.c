@@ -44,9 +44,8 @@ static int attach(struct cmd *cmd, struct err *err)
 
 	if (check_type(cmd, err) < 0)
 		return -err->code;
-	int progress = out_progress(cmd->call->dry_run, "attaching a vGPU to domain %s", cmd->hp.domain.name);
+	out_progress(cmd->call->dry_run, "attaching a vGPU to domain %s", cmd->hp.domain.name);
 	r = hotplug_attach(&cmd->hp, cmd->call->type, cmd->call->persistent, &lease, err);
-	out_progress_end(progress);
 	if (r < 0)
 		return r;
 	if (cmd->call->dry_run)
@@ -64,9 +63,8 @@ static int detach(struct cmd *cmd, struct err *err)
 	int r;
 
 	id_parse(id, cmd->call->args.operands[1]);
-	int progress = out_progress(cmd->call->dry_run, "detaching %s from domain %s", id, cmd->hp.domain.name);
+	out_progress(cmd->call->dry_run, "detaching %s from domain %s", id, cmd->hp.domain.name);
 	r = hotplug_detach(&cmd->hp, id, cmd->call->persistent, err);
-	out_progress_end(progress);
 	if (r < 0)
 		return r;
 	if (!cmd->call->dry_run)
@@ -78,11 +76,10 @@ static int suspend_or_resume(struct cmd *cmd, struct err *err)
 {
 	const bool suspends = cmd->command == &cmd_suspend;
 	const char *name = cmd->hp.domain.name;
-	int progress = out_progress(false, "%s domain %s", suspends ? "suspending" : "resuming", name);
+	out_progress(false, "%s domain %s", suspends ? "suspending" : "resuming", name);
 	size_t n;
 	int r = suspends ? hotplug_suspend(&cmd->hp, &n, err) : hotplug_resume(&cmd->hp, &n, err);
 
-	out_progress_end(progress);
 	if (r < 0)
 		return r;
 	out_say("%s domain %s: %zu vGPU%s %s", suspends ? "suspended" : "resumed", name, n, n == 1 ? "" : "s",

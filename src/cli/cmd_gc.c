@@ -249,9 +249,9 @@ static int release_others(struct cmd *cmd, const char *pgpu, const char *type, s
 		return -err->code;
 	keep_beside_leases(&pass);
 	announce(&pass);
-	int progress = out_progress(pass.dry, "removing vGPUs from %s", pgpu);
+	out_progress(pass.dry, "removing vGPUs from %s", pgpu);
 	gc_finish(&pass);
-	out_progress_end(progress);
+	out_progress_end();
 	/* A definition without a device takes no capacity. */
 	for (EACH(const struct gc_item *, item, pass.items, pass.n))
 		blocks += (item->leased || item->exists) && (item->outcome == GC_STAYS || item->outcome == GC_FAILED);

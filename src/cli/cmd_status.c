@@ -288,9 +288,9 @@ static int check_now(struct cmd *cmd, struct err *err)
 	/* If the lock is held, the check can wait as long as a start does. check_run() reports errors of the store. */
 	if (store_open(&cmd->store, &cmd->host, false, err) == 0 && store_locked(&cmd->store, STORE_LOCK))
 		held = "; /run/vgpu-lease/lock is held";
-	int progress = out_progress(false, "checking this host%s", held);
+	out_progress(false, "checking this host%s", held);
 	check_run(&check);
-	out_progress_end(progress);
+	out_progress_end();
 	if (cmd->call->json)
 		print_check_json(&check, cmd_json(cmd));
 	else

@@ -147,6 +147,39 @@ void json_out_number(struct json_out *json, const char *key, long value)
 		fprintf(json->to, "%ld", value);
 }
 
+static int progress; /* the columns of the progress line; 0: none */
+
+void out_progress(bool silent, const char *fmt, ...)
+{
+	static const char end[] = " ...";
+	const struct term *term = term_stderr();
+	autofree char *text = NULL, *safe = NULL;
+	size_t len;
+	va_list ap;
+
+	if (silent || !term->width)
+		return;
+	va_start(ap, fmt);
+	text = mem_vformat(fmt, ap);
+	va_end(ap);
+	safe = term_safe(text);
+	/* A wrapped line could not be removed, so the text is cut. */
+	for (len = strlen(safe); len; len--)
+		if ((safe[len] & 0xC0) != 0x80 && term_columns(safe, len) + (int)sizeof(end) <= term->width)
+			break;
+	fprintf(stderr, "%.*s%s", (int)len, safe, end);
+	fflush(stderr);
+	progress = term_columns(safe, len) + (int)strlen(end);
+}
+
+void out_progress_end(void)
+{
+	if (progress)
+		fprintf(stderr, "\r%*s\r", progress, "");
+	progress = 0;
+	fflush(stderr);
+}
+
 void out_say(const char *fmt, ...)
 {
 	autofree char *text = NULL;
@@ -155,6 +188,7 @@ void out_say(const char *fmt, ...)
 	va_start(ap, fmt);
 	text = mem_vformat(fmt, ap);
 	va_end(ap);
+	out_progress_end();
 	term_wrap(term_stdout(), 0, TERM_INDENT, text);
 }
 
@@ -162,6 +196,7 @@ void out_error(const char *prefix, const struct err *err)
 {
 	char line[ERR_TEXT_MAX];
 
+	out_progress_end();
 	err_line(line, prefix, err);
 	term_wrap_printable(term_stderr(), 0, TERM_INDENT, line);
 	fflush(stderr);
@@ -176,36 +211,6 @@ void out_warn(const char *fmt, ...)
 	vsnprintf(err.text, sizeof(err.text), fmt, ap);
 	va_end(ap);
 	out_error("vgpu-lease: warning", &err);
-}
-
-int out_progress(bool silent, const char *fmt, ...)
-{
-	static const char end[] = " ...";
-	const struct term *term = term_stderr();
-	autofree char *text = NULL, *safe = NULL;
-	size_t len;
-	va_list ap;
-
-	if (silent || !term->width)
-		return 0;
-	va_start(ap, fmt);
-	text = mem_vformat(fmt, ap);
-	va_end(ap);
-	safe = term_safe(text);
-	/* A wrapped line could not be removed, so the text is cut. */
-	for (len = strlen(safe); len; len--)
-		if ((safe[len] & 0xC0) != 0x80 && term_columns(safe, len) + (int)sizeof(end) <= term->width)
-			break;
-	fprintf(stderr, "%.*s%s", (int)len, safe, end);
-	fflush(stderr);
-	return term_columns(safe, len) + (int)strlen(end);
-}
-
-void out_progress_end(int columns)
-{
-	if (columns)
-		fprintf(stderr, "\r%*s\r", columns, "");
-	fflush(stderr);
 }
 
 void out_time(char out[32], time_t seconds)

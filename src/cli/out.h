@@ -53,11 +53,11 @@ void out_error(const char *prefix, const struct err *err);
 void out_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * Prints a progress line "TEXT ..." before a slow step, if standard error is a terminal and not `silent`. Print nothing
- * else before out_progress_end(), which removes the line; pass it the returned value.
+ * Prints a progress line "TEXT ..." before a slow step, if standard error is a terminal and not `silent`.
+ * out_progress_end() removes it; out_say() and out_error() do so first.
  */
-int out_progress(bool silent, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void out_progress_end(int columns);
+void out_progress(bool silent, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void out_progress_end(void);
 
 /* Converts a time to ISO 8601 in UTC. */
 void out_time(char out[32], time_t seconds);
