@@ -40,6 +40,14 @@ void check_starts(struct check *check);
 void check_definitions(struct check *check);
 
 void check_hook(struct check *check);
+
+/*
+ * check_libvirt.c: asks systemd for the last start or reload of a running unit such as libvirtd.service, which no file
+ * records. *wall_us: microseconds of CLOCK_REALTIME; 0 if systemd knows of neither. Waits three seconds at most. Fails
+ * if systemd cannot be asked.
+ */
+int reload_ask(const char *unit, int64_t *wall_us, struct err *err);
+
 void check_domains(struct check *check);
 void check_state(struct check *check);
 

@@ -17,7 +17,7 @@ libraries='
 <ini\.h>	src/config/config(_[a-z]+)?\.c
 <libsmartcols\.h>	src/cli/table\.c
 <libudev\.h>	src/base/udev\.c
-<systemd/	src/(daemon/main|cli/(cmd_log|status_read)|host/reload)\.c
+<systemd/	src/(daemon/main|cli/(cmd_log|status_read)|ops/check_libvirt)\.c
 <libvirt/	src/virt/[a-z_]+\.[ch]
 <fuse	src/sim/(fuse(_[a-z]+)?|internal)\.[ch]
 '

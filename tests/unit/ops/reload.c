@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What systemd is asked about a reload, and what is made of its answers. A child stands for it and its bus. */
-#include "host/reload.h"
+#include "ops/internal.h"
 
 #include <signal.h>
 #include <sys/prctl.h>
