@@ -81,27 +81,20 @@ static void read_groups(const struct inv_reader *reader, size_t first, const cha
 	}
 }
 
-/* Reads a card if its VFs are of this framework. */
-static void read_card(struct inv_reader *reader, const char *address, int card)
+/* Reads a card's VFs that are of this framework. */
+static void read_card(struct inv_reader *reader, struct inv_pgpu *pgpu, int card)
 {
-	struct inventory *inv = reader->inv;
-	struct inv_pgpu *pgpu = inv_add_pgpu(inv, FW_VARIANT, address);
-	size_t had = inv->nparents;
+	size_t had = reader->inv->nparents;
 	char vf[PCI_SIZE];
 
 	for (size_t n = 0; n < UINT16_MAX && inv_read_virtfn(vf, card, n); n++)
-		read_vf(inv, pgpu, card, n, vf);
-	if (inv->nparents == had) {
-		inv->npgpus--;
-		return;
-	}
-	inv_read_card(pgpu, card);
-	read_groups(reader, had, address);
+		read_vf(reader->inv, pgpu, card, n, vf);
+	read_groups(reader, had, pgpu->address);
 }
 
 static int variant_read(struct inv_reader *reader, struct err *err)
 {
-	return inv_read_cards(reader, "sys/bus/pci/drivers/nvidia", read_card, err);
+	return inv_read_cards(reader, FW_VARIANT, "sys/bus/pci/drivers/nvidia", read_card, err);
 }
 
 /* Adds the types that this VF lists now. */

@@ -110,17 +110,14 @@ static void compare_records(struct inv_pgpu *card, const struct host *host)
 		moved = is_moved(card, host, card->parents[i]->name);
 }
 
-static void read_card(struct inv_reader *reader, const char *address, int dir)
+static void read_card(struct inv_reader *reader, struct inv_pgpu *card, int dir)
 {
 	struct inventory *inv = reader->inv;
-	struct inv_pgpu *card = inv_add_pgpu(inv, FW_VF, address);
 	size_t had = inv->nparents;
 	const struct inv_query *query = reader->query;
 	const char *name = NULL;
-	bool grouped;
+	bool grouped = read_vfs(inv, card, dir);
 
-	inv_read_card(card, dir);
-	grouped = read_vfs(inv, card, dir);
 	/* The query's name() needs these; order() sets them again. */
 	card->parents = inv->parents + had;
 	card->nparents = (int)(inv->nparents - had);
@@ -128,7 +125,6 @@ static void read_card(struct inv_reader *reader, const char *address, int dir)
 		name = query->name(query->arg, card, 0);
 	if (!name) {
 		inv->nparents = had;
-		inv->npgpus--;
 		return;
 	}
 	if (!grouped)
@@ -144,7 +140,7 @@ static void read_card(struct inv_reader *reader, const char *address, int dir)
 
 static int vf_read(struct inv_reader *reader, struct err *err)
 {
-	return reader->query->name ? inv_read_cards(reader, "sys/bus/pci/devices", read_card, err) : 0;
+	return reader->query->name ? inv_read_cards(reader, FW_VF, "sys/bus/pci/devices", read_card, err) : 0;
 }
 
 static int vf_available(const struct host *host, const struct vgpu_ref *vgpu, const char *card, struct err *err)

@@ -117,11 +117,11 @@ bool inv_read_virtfn(char out[PCI_SIZE], int card, size_t n);
 bool inv_read_iommu_group(struct inv_parent *parent, int vf, const char *card);
 
 /*
- * Calls `read` with the directory of each card that may have VFs and that no other framework has read. Looks at the
- * query's cards or, if it names none, at the devices in `path`. Then sorts the parents.
+ * Adds each card that may have VFs and that no other framework has read, if `read`, which gets its directory, adds a
+ * parent. Looks at the query's cards or, if it names none, at the devices in `path`. Then sorts the parents.
  */
-int inv_read_cards(struct inv_reader *reader, const char *path,
-		   void (*read)(struct inv_reader *reader, const char *address, int dir), struct err *err);
+int inv_read_cards(struct inv_reader *reader, enum framework framework, const char *path,
+		   void (*read)(struct inv_reader *reader, struct inv_pgpu *pgpu, int dir), struct err *err);
 
 /*
  * framework_mdev.c: does this parent in class/mdev_bus have mdevs other than vGPUs (device_api)? All its types are of

@@ -151,8 +151,8 @@ static const char *next_address(DIR *devices)
 	return NULL;
 }
 
-int inv_read_cards(struct inv_reader *reader, const char *path,
-		   void (*read)(struct inv_reader *reader, const char *address, int dir), struct err *err)
+int inv_read_cards(struct inv_reader *reader, enum framework framework, const char *path,
+		   void (*read)(struct inv_reader *reader, struct inv_pgpu *pgpu, int dir), struct err *err)
 {
 	const struct inv_query *query = reader->query;
 	struct inventory *inv = reader->inv;
@@ -163,14 +163,20 @@ int inv_read_cards(struct inv_reader *reader, const char *path,
 
 	for (size_t i = 0; (address = i < query->ncards ? query->cards[i] : next_address(d)); i++) {
 		char first[NAME_MAX + 16], vf[PCI_SIZE];
+		size_t had = inv->nparents;
 
 		snprintf(first, sizeof(first), "%s/virtfn0", address);
 		if (inventory_pgpu(inv, address) || inv_find_parent(inv->parents, sorted, address) ||
 		    (d && sys_link(sys_list_fd(d), first, vf, sizeof(vf)) < 0))
 			continue;
 		autoclose int dir = inventory_open(reader->host, address);
-		if (dir >= 0)
-			read(reader, address, dir);
+		if (dir < 0)
+			continue;
+		struct inv_pgpu *pgpu = inv_add_pgpu(inv, framework, address);
+		inv_read_card(pgpu, dir);
+		read(reader, pgpu, dir);
+		/* A card without parents of this framework may be another's. */
+		inv->npgpus -= inv->nparents == had;
 	}
 	inv_sort_parents(inv);
 	return r;
