@@ -116,10 +116,8 @@ static int write_out(void *unused, const char *data, size_t len, struct err *err
 	int r = sys_write_all(STDOUT_FILENO, data, len);
 
 	(void)unused;
-	if (r == 0)
-		return 0;
-	err_sys(err, -r, "cannot write the XML to standard output");
-	return err_recode(err, EIO); /* ENOSPC would be a full card */
+	/* ENOSPC would be a full card. */
+	return r < 0 ? err_set(err, EIO, "cannot write the XML to standard output: %s", err_describe(-r)) : 0;
 }
 
 static int act(const struct hook *hook, const struct operation *operation, struct err *err)
