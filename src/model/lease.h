@@ -101,10 +101,10 @@ void lease_marks_free(struct lease_marks *marks);
  *
  * An mdev belongs to another manager if mdevctl has a definition of its UUID on its parent or a Nova instance names it.
  * The hook creates such an mdev if it is missing but never removes it: Nova would count the remaining definition as a
- * device, pick it for the next instance and fail, and would resume a suspended instance without its vGPU. An mdev that no
- * domain names belongs to Nova if its pGPU is in the pool and the pool comes from a nova.conf: Nova counts it, whatever
- * its type, and never removes it. A VF has no definition, and no manager counts a type that stays set on a VF, so the
- * software that set the type resets it.
+ * device, pick it for the next instance and fail, and would resume a suspended instance without its vGPU. An mdev that
+ * no domain names belongs to Nova if its pGPU is in the pool and the pool comes from a nova.conf: Nova counts it,
+ * whatever its type, and never removes it. A VF has no definition, and no manager counts a type that stays set on a VF,
+ * so the software that set the type resets it.
  */
 enum owner { OWNER_HOOK, OWNER_NOVA, OWNER_MDEVCTL, OWNER_OTHER };
 
