@@ -100,7 +100,7 @@ static void print_placement(const struct export *export)
 		char name[PROVIDER_SIZE], note[NOTE_SIZE] = "";
 
 		if (p->limited)
-			snprintf(note, NOTE_SIZE, "max_instances = %d is below the capacity, so Nova offers none",
+			snprintf(note, NOTE_SIZE, "max_instances = %d leaves too few for it, so Nova offers none",
 				 p->section->max_instances);
 		else if (*p->twice)
 			snprintf(note, NOTE_SIZE, "%s is defined for two parents; see 'vgpu-lease check'", p->twice);

@@ -8,6 +8,7 @@
 #include "internal.h"
 #include "host/libvirt_files.h"
 #include "host/mdevctl_files.h"
+#include "plan/capacity.h"
 #include "plan/nova_inventory.h"
 
 /* Returns the domain that uses the vGPU, by its lease or XML, or a file that might define such a domain; NULL: none. */
@@ -86,7 +87,8 @@ static bool is_miscounted(struct check *check, const struct nova_inventory *nova
 struct sum {
 	const struct section *section;
 	int existing, defined, available, total;
-	int others; /* mdevs of other types on the same parents */
+	int counted; /* how many of the available ones Nova counts */
+	int others;  /* mdevs of other types on the same parents */
 	bool limited;
 };
 
@@ -103,12 +105,27 @@ static struct sum sum_of_pgpu(const struct nova_inventory *nova, const struct in
 		sum.defined += p->defined;
 		sum.available += p->available;
 		sum.total += p->total;
+		sum.counted += p->limited ? 0 : p->available;
 		for (EACH(const struct inv_device *, d, inv->devices, inv->ndevices))
 			sum.others += d->parent == p->parent && *d->vgpu.type &&
 				      strcmp(d->vgpu.type, section->type) != 0;
 		sum.limited |= p->limited;
 	}
 	return sum;
+}
+
+/* How many of these the card can hold, at most: each free VF of a card offers one as long as any fits. */
+static int fitting(const struct check *check, const struct inv_pgpu *card, const struct section *section, int available)
+{
+	const struct inv_offer *offer = inventory_offer(card, section->type);
+	struct capacity_count count;
+	int left;
+
+	if (!card->sriov || !capacity_count(&count, check->world, card, offer))
+		return available;
+	/* Of a MIG-backed type, count.available is the least. */
+	left = offer->type->slices ? count.capacity - count.used : count.available;
+	return left < available ? left : available;
 }
 
 /* The least max_instances at which Nova counts every vGPU of the type; it limits the type on all pGPUs together. */
@@ -147,6 +164,7 @@ static void look_at_pgpu(struct check *check, const struct nova_inventory *nova,
 {
 	const char *address = card->address;
 	const struct sum sum = sum_of_pgpu(nova, check->inv, card, section);
+	int there = sum.existing + sum.defined, fits;
 	const char *fix;
 
 	if (!sum.section) {
@@ -154,12 +172,20 @@ static void look_at_pgpu(struct check *check, const struct nova_inventory *nova,
 		return;
 	}
 	check_at(check, "%s", address);
-	if (sum.limited) {
-		fix = check_fix(check, "remove max_instances from [mdev_%s], or set it to %d or more",
-				sum.section->type, needed(nova, sum.section));
+	fits = fitting(check, card, section, sum.available);
+	if (card->sriov)
+		fix = check_fix(check, "list only %d of its VFs, those in use first, in [mdev_%s] device_addresses",
+				there + fits, section->type);
+	else
+		fix = check_fix(check, "remove max_instances from [mdev_%s], or set it to %d or more", section->type,
+				needed(nova, section));
+	if (sum.limited && sum.counted < fits) {
 		check_warn(check, fix,
-			   "Nova counts %d %s, not %d, because max_instances = %d is less than the host has", sum.total,
-			   sum.section->type, sum.existing + sum.defined + sum.available, sum.section->max_instances);
+			   "Nova counts %d %s, not %d, because max_instances = %d is less than it would count",
+			   sum.total, section->type, there + fits, section->max_instances);
+	} else if (sum.counted > fits) {
+		check_warn(check, fix, "Nova counts %d %s, but the card holds %d at most, so a spawn can fail",
+			   sum.total, section->type, there + fits);
 	} else if (sum.others) {
 		fix = check_fix(
 			check, "see 'vgpu-lease retype --dry-run %s %s' (troubleshooting: unable-to-find-any-capacity)",
@@ -169,7 +195,7 @@ static void look_at_pgpu(struct check *check, const struct nova_inventory *nova,
 	} else {
 		/* Each definition without a device has its own finding. */
 		check_pass(check, "Nova counts %d %s: %d exist%s, %d can be created, %d only defined", sum.total,
-			   sum.section->type, sum.existing, sum.existing == 1 ? "s" : "", sum.available, sum.defined);
+			   section->type, sum.existing, sum.existing == 1 ? "s" : "", sum.counted, sum.defined);
 	}
 }
 

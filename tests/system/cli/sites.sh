@@ -48,6 +48,28 @@ vl types --no-headings -o TYPE,CAPACITY,USED,AVAILABLE
 is "$(grep -E ' [1-9]' <<<"$out" | xargs)" "nvidia-697 2 2 0 nvidia-699 1 1 0 nvidia-700 3 3 0" "capacity is that of the VFs that are listed"
 for n in 5 6; do call release end $n; done
 
+### A compute node whose cards have more VFs than fit of the type, each of which Nova counts: time-sliced, and in MIG mode
+new_host a40/8:2
+of_nova nvidia-565@0000:41:00.4,0000:41:00.5,0000:41:00.6
+check_says "that Nova counts more than the card holds is a warning" "^WARN +nova " M_CHECK_NOVA_MORE 3 nvidia-565 2 2 nvidia-565
+of_nova nvidia-565@0000:41:00.4,0000:41:00.5
+check_counts "unless as many VFs are listed" 0 "^WARN +nova "
+of_nova nvidia-565@0000:41:00.4,0000:41:00.5,0000:41:00.6 'max_instances = 2'
+check_says "or max_instances is what the card holds" "^PASS +nova " M_CHECK_NOVA 2 nvidia-565 0 '' 2 0
+check_counts "which nobody is told to raise" 0 "^WARN +nova "
+of_nova nvidia-565 'max_instances = 4'
+check_says "max_instances counts the VFs of the first card only" "0000:41:00.0" M_CHECK_NOVA_MORE 4 nvidia-565 2 2 nvidia-565
+check_says "which leaves none for the second" "0000:42:00.0" M_CHECK_NOVA_NO_VF 0 nvidia-565 2 4 2 nvidia-565
+of_nova nvidia-565
+for vf in 4 5; do create 0000:41:00.$vf nvidia-565 $vf; done
+check_counts "on a full card, Nova counts what is there" 1 "^WARN +nova "
+new_host a100/8
+control mig "0000:61:00.0 on"
+for _ in 1 2; do control mig "0000:61:00.0 3g.20gb"; done
+of_nova nvidia-476
+check_says "of a type of GPU instances, the card holds at most as many as instances of its size" "^WARN +nova " \
+	M_CHECK_NOVA_MORE 8 nvidia-476 2 2 nvidia-476
+
 ### CubeCOS: VFs of one model have their types from boot, and are PCI devices for Nova
 new_host rtxpro6000/8
 configure devices 'nova_conf = /etc/nova/nova.conf' 'enabled_mdev_types = nvidia-1519, nvidia-1520' \
