@@ -264,7 +264,7 @@ static bool is_novas(const struct host *host)
 	bool found = false;
 	regex_t enables;
 
-	if (regcomp(&enables, "\nenabled_(mdev|vgpu)_types[ \t]*=[ \t]*(\n[ \t]+)?[^\n#; \t]", REG_EXTENDED) != 0)
+	if (regcomp(&enables, "\nenabled_(mdev|vgpu)_types[ \t]*[=:][ \t]*(\n[ \t]+)?[^\n#; \t]", REG_EXTENDED) != 0)
 		mem_out();
 	for (size_t i = 0; i < ARRAY_SIZE(nova_files); i++) {
 		/* Not by the root's name, which can have characters of a pattern. */

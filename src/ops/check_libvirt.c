@@ -350,11 +350,12 @@ static void report_refused(struct check *check, const struct domxml *doc, const 
 		return;
 	if (r == 0)
 		err_set(&err, EINVAL, "vGPU %s: %s", request->vgpus[plan->refused_vgpu].id, plan->text);
-	mdev = request->vgpus[r < 0 ? 0 : plan->refused_vgpu].kind == REQUEST_MDEV;
+	mdev = r == 0 && request->vgpus[plan->refused_vgpu].kind == REQUEST_MDEV;
 	check_fail(at_definition(check, name),
-		   request->nova ? "or correct the configuration"
-		   : mdev        ? "correct the domain, or the configuration"
-				 : "fix the cause, or correct the hostdev",
+		   r < 0           ? "fix the cause" /* such as a file that cannot be read */
+		   : request->nova ? "or correct the configuration"
+		   : mdev          ? "correct the domain, or the configuration"
+				   : "fix the cause, or correct the hostdev",
 		   "a start of domain %s would be refused: %s", request->name, err.text);
 }
 

@@ -137,6 +137,9 @@ done
 printf '[devices]\nenabled_mdev_types =\n    nvidia-222\n' >"$root/etc/nova/nova.conf"
 vl init
 is "$status $(grep -c nova_conf <<<"$out")" "0 1" "one that names them in further lines is one"
+printf '[devices]\nenabled_mdev_types: nvidia-222\n' >"$root/etc/nova/nova.conf"
+vl init
+is "$status $(grep -c nova_conf <<<"$out")" "0 1" "so is one with a colon"
 ln -s "$root" "${root}[1]"
 is "$("$builddir/vgpu-lease" --root "${root}[1]" init | grep -c '^nova_conf')" 1 "whatever the root is called"
 rm "${root}[1]"

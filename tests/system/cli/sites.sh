@@ -286,6 +286,18 @@ domain 1 "$(uuid 1)" nvidia-231 | libvirt_has vm1
 check_says "but one whose metadata ask for another type than that mdev has" "^FAIL +domain " M_CHECK_DOMAIN_REFUSED vm1
 fails "as its start is refused" call prepare begin 1 nvidia-231
 
+### Definitions of the mdevctl of years ago, which were no JSON: a domain whose mdev exists needs none
+new_host t4 nvidia-222
+mkdir -p "$root/etc/mdevctl.d/0000:84:00.0"
+definition=$root/etc/mdevctl.d/0000:84:00.0/$(uuid 1)
+printf 'mdev_type=nvidia-222\nstart=auto\n' >"$definition"
+domain 1 "$(uuid 1)" | libvirt_has vm1
+check_says "a start that has to create it would be refused for that file" "^FAIL +domain " M_DEFINITION_INVALID "$definition"
+is "$(notes_of domain | grep -c 'correct the domain')" 0 "and nobody is told that the domain is wrong"
+create 0000:84:00.0 nvidia-222 1
+check_counts "if the mdev exists, that is no fault" 0 "^FAIL +domain "
+is "$(call prepare begin 1 2>&1)" "" "as a start has it"
+
 ### A pool that is full, and a vGPU on which guests take turns: what a start could have at another time is no finding
 new_host t4 nvidia-234@0000:84:00.0
 is "$(call prepare begin 2 2>&1)" "" "one guest has all of the pGPU"
