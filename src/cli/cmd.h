@@ -28,7 +28,7 @@ struct cmd_call {
 	int64_t since_us;                  /* as events_since() sets it; 0: all */
 	const char *domain, *pgpu, *state; /* filters; so is `type` for some commands */
 	struct table_options table;
-	bool json, all, in_place, dry_run, unused, persistent, write, watch;
+	bool json, all, in_place, dry_run, unused, persistent, write;
 };
 
 /* The options that only some sub-commands take: bit CMD_..., member of struct cmd_call, name, value, help. */
@@ -46,7 +46,6 @@ struct cmd_call {
 	X(STATE, state, "state", "STATE", "Only leases in this state")                                                 \
 	X(GRACE, grace, "grace", "SECONDS", "Override reclaim_grace; 0: remove orphans at once")                       \
 	X(UNUSED, unused, "unused", NULL, "Also remove unused vGPUs not made for a guest")                             \
-	X(WATCH, watch, "watch", NULL, "Update at each change, until q or ^C")                                         \
 	X(INIT_WRITE, write, "write", NULL, "Also write it, unless a configuration exists")                            \
 	X(PERSISTENT, persistent, "persistent", NULL, "Also change the domain's definition")                           \
 	X(CONNECT, connect, "connect", "URI", "Connect to this libvirt [" VIRT_DEFAULT_URI "]")                        \

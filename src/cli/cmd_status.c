@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* vgpu-lease status: the host at a glance. check: checks the configuration against this host. */
-#include <errno.h>
-#include <poll.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/inotify.h>
-#include <sys/signalfd.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/mem.h"
 #include "base/text.h"
-#include "base/udev.h"
 #include "cli/status.h"
 #include "host/libvirt_daemon.h"
 
@@ -54,7 +46,7 @@ static void check_host(struct status *status, struct cmd *cmd)
 	text_cut(status->host, sizeof(status->host), cmd->call->args.root ? cmd->call->args.root : name);
 }
 
-static int draw(struct cmd *cmd, const struct term *term, struct err *err)
+static int run(struct cmd *cmd, struct err *err)
 {
 	autostatus struct status status = { 0 };
 
@@ -64,175 +56,13 @@ static int draw(struct cmd *cmd, const struct term *term, struct err *err)
 	if (cmd->call->json)
 		print_json(&status, cmd_json(cmd));
 	else
-		status_print(&status, term);
+		status_print(&status, term_stdout());
 	return 0;
-}
-
-enum { SETTLE_MS = 200 }; /* events within this time cause one update */
-
-enum { SIGNALS, KEYS, LEASES, DEVICES, SOURCES };
-
-struct watch {
-	struct pollfd fds[SOURCES]; /* fd -1: none */
-	struct udev_watch *udev;    /* NULL with --root */
-	struct termios was;         /* the keyboard's settings, if there is one */
-	bool stop;
-};
-
-/* Watches the directory of the leases, and those above it, because it may be created later. */
-static int watch_leases(struct watch *w, const struct host *host, struct err *err)
-{
-	static const char *const paths[] = { "run", "run/vgpu-lease", "run/vgpu-lease/leases" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
-		autofree char *path = mem_format("%s/%s", host->name, paths[i]);
-		uint32_t events = i + 1 < ARRAY_SIZE(paths) ? IN_CREATE
-							    : IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CLOSE_WRITE;
-
-		if (inotify_add_watch(w->fds[LEASES].fd, path, events | IN_DELETE_SELF | IN_ONLYDIR) < 0)
-			return errno == ENOSPC ? err_sys(err, errno, "/%s: cannot be watched", paths[i]) : 0;
-	}
-	return 0;
-}
-
-/* Must the tree be drawn again? */
-static bool read_events(struct watch *w, int timeout_ms)
-{
-	struct signalfd_siginfo info;
-	char keys[64], events[4096];
-	bool changed = false;
-	ssize_t n;
-
-	if (poll(w->fds, SOURCES, timeout_ms) <= 0)
-		return false;
-	while (read(w->fds[SIGNALS].fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-		w->stop |= info.ssi_signo != SIGWINCH;
-		term_resized();
-		changed = true;
-	}
-	if (w->fds[KEYS].revents) {
-		n = read(STDIN_FILENO, keys, sizeof(keys));
-		w->stop |= n > 0 && memchr(keys, 'q', (size_t)n);
-		if (n <= 0)
-			w->fds[KEYS].fd = -1;
-	}
-	/* A new file beside the leases also causes an update. */
-	while (read(w->fds[LEASES].fd, events, sizeof(events)) > 0)
-		changed = true;
-	return (w->fds[DEVICES].revents && udev_watch_read(w->udev)) || changed;
-}
-
-/* Prints as many lines of the text as the screen has. A newline after the last one would scroll the screen. */
-static void show_screen(const struct term *term, char *text)
-{
-	if (!term->screen) {
-		printf("%s\n", text);
-		return;
-	}
-	fputs("\033[H\033[2J", stdout);
-	for (int left = term->height; left > 0 && text && *text; left--) {
-		const char *line = strsep(&text, "\n");
-		bool last = !text || !*text;
-
-		printf("%s%s", left > 1 || last ? line : "...", last || left == 1 ? "" : "\n");
-	}
-}
-
-/* False: standard output is closed. */
-static bool draw_again(const struct cmd *cmd)
-{
-	struct term term = *term_stdout();
-	struct err why = { 0 };
-	struct cmd now = CMD_NONE(cmd->call);
-	autofree char *text = NULL;
-	size_t len;
-
-	term.to = mem_open(&text, &len);
-	if (cmd_open(&now, CMD_CONFIG_OWN, &why) < 0 || draw(&now, &term, &why) < 0)
-		term_wrap(&term, 0, "", why.text);
-	cmd_close(&now);
-	mem_close(term.to);
-	show_screen(&term, text);
-	return fflush(stdout) == 0;
-}
-
-static int begin_watch(struct watch *w, const struct cmd *cmd, struct err *err)
-{
-	struct termios keys;
-	sigset_t set;
-
-	sigemptyset(&set);
-	for (size_t i = 0; i < 5; i++)
-		sigaddset(&set, ((const int[]){ SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH })[i]);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	w->fds[SIGNALS].fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	w->fds[LEASES].fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	if (w->fds[SIGNALS].fd < 0 || w->fds[LEASES].fd < 0)
-		return err_sys(err, errno, "cannot wait for events");
-	if (!cmd->call->args.root && udev_watch_open(&w->udev, err) < 0)
-		return -err->code;
-	w->fds[DEVICES].fd = w->udev ? udev_watch_fd(w->udev) : -1;
-	if (!term_stdout()->screen)
-		return 0;
-	if (tcgetattr(STDIN_FILENO, &w->was) == 0) {
-		w->fds[KEYS].fd = STDIN_FILENO;
-		keys = w->was;
-		keys.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
-		keys.c_cc[VSUSP] = _POSIX_VDISABLE;
-		tcsetattr(STDIN_FILENO, TCSANOW, &keys);
-	}
-	fputs("\033[?1049h\033[?25l\033[?7l", stdout);
-	return 0;
-}
-
-static void end_watch(struct watch *w)
-{
-	bool screen = term_stdout()->screen;
-
-	if (screen)
-		fputs("\033[?7h\033[?25h\033[?1049l", stdout);
-	fflush(stdout);
-	if (screen && w->was.c_lflag & ICANON)
-		tcsetattr(STDIN_FILENO, TCSANOW, &w->was);
-	udev_watch_close(w->udev);
-}
-
-/* The descriptors stay open until the program ends. */
-static int watch(struct cmd *cmd, struct err *err)
-{
-	struct watch w = { 0 };
-	int r;
-
-	for (size_t i = 0; i < SOURCES; i++)
-		w.fds[i] = (struct pollfd){ .fd = -1, .events = POLLIN };
-	if (begin_watch(&w, cmd, err) < 0)
-		return -err->code;
-	/* Watch first, then read, so that no change in between is missed. */
-	while ((r = watch_leases(&w, &cmd->host, err)) == 0 && draw_again(cmd)) {
-		while (!w.stop && !read_events(&w, -1))
-			;
-		if (w.stop)
-			break;
-		poll(NULL, 0, SETTLE_MS);
-		read_events(&w, 0);
-	}
-	end_watch(&w);
-	return r;
-}
-
-static int run(struct cmd *cmd, struct err *err)
-{
-	return cmd->call->watch ? watch(cmd, err) : draw(cmd, term_stdout(), err);
-}
-
-static int check_call(struct cmd_call *call, struct err *err)
-{
-	return call->watch && call->json ? err_set(err, EINVAL, "--watch does not take --json") : 0;
 }
 
 const struct command cmd_status = {
 	.name = "status",
-	.options = CMD_JSON | CMD_DOMAIN | CMD_PGPU | CMD_TYPE | CMD_STATE | CMD_WATCH,
+	.options = CMD_JSON | CMD_DOMAIN | CMD_PGPU | CMD_TYPE | CMD_STATE,
 	.summary = "Show the host at a glance (default command)",
 	.help = "Print a tree of the host: the problems that 'vgpu-lease check' finds, then each\n"
 		"pGPU with its framebuffer and instances in use, and its vGPUs with domain, type,\n"
@@ -241,11 +71,8 @@ const struct command cmd_status = {
 		"\n"
 		"--domain, --type and --state select vGPUs, and the pGPUs that have them; --type\n"
 		"alone also selects the pGPUs configured for it. The bars always show the whole\n"
-		"pGPU.\n"
-		"\n"
-		"--watch updates the tree whenever a lease or a device changes; q ends it.\n",
+		"pGPU.\n",
 	.needs = CMD_CONFIG_OWN,
-	.check = check_call,
 	.run = run,
 };
 

@@ -21,7 +21,7 @@ static struct term read_term(FILE *to)
 {
 	const char *no_color = getenv("NO_COLOR"), *kind = getenv("TERM");
 	struct winsize size;
-	bool utf8, screen = kind && *kind && strcmp(kind, "dumb") != 0;
+	bool utf8;
 
 	setlocale(LC_CTYPE, "");
 	utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
@@ -35,9 +35,7 @@ static struct term read_term(FILE *to)
 	return (struct term){
 		.to = to,
 		.width = size.ws_col ? size.ws_col : 80,
-		.height = size.ws_row ? size.ws_row : 24,
-		.screen = screen,
-		.colour = screen && !(no_color && *no_color),
+		.colour = kind && *kind && strcmp(kind, "dumb") != 0 && !(no_color && *no_color),
 		.utf8 = utf8,
 	};
 }
@@ -49,11 +47,6 @@ static const struct term *term_of(struct term *term, FILE *to)
 	if (!term->to)
 		*term = read_term(to);
 	return term;
-}
-
-void term_resized(void)
-{
-	out.to = NULL;
 }
 
 const struct term *term_stdout(void)

@@ -9,9 +9,7 @@
 struct term {
 	FILE *to;    /* standard output or error, or a stream that collects the output */
 	int width;   /* in columns; 0: not a terminal, lines may have any length */
-	int height;  /* in lines; 0: not a terminal */
-	bool screen; /* can be cleared: a terminal whose TERM is neither unset nor "dumb" */
-	bool colour; /* `screen`, unless NO_COLOR is set */
+	bool colour; /* a terminal whose TERM is neither unset nor "dumb", unless NO_COLOR is set */
 	bool utf8;   /* the locale is UTF-8; false without a terminal, so that a log stays plain ASCII */
 };
 
@@ -19,9 +17,6 @@ struct term {
 const struct term *term_stdout(void);
 
 const struct term *term_stderr(void);
-
-/* Makes the next term_stdout() read the properties again. */
-void term_resized(void);
 
 #define TERM_BOLD "\033[1m"
 #define TERM_DIM "\033[2m"

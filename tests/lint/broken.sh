@@ -75,7 +75,7 @@ misprinted '$a .Pp\nnova-compute nova-compute nova-compute nova-compute nova-com
 	'broken at the end of a line: nova-compute$' "a name that is broken at its hyphen"
 misprinted "\$a .Dl # printf 'a\\\\vb'" 'not rendered as written: # printf ' "a command with an escape that is roff's"
 # shellcheck disable=SC2016
-misprinted '$a .Bd -literal\n# vgpu-lease status --domain vm1 --pgpu 0000:84:00.0 --type nvidia-222 --watch\n.Ed' 'wider than 78 columns: ' "a line that is too wide"
+misprinted '$a .Bd -literal\n# vgpu-lease status --domain vm1 --pgpu 0000:84:00.0 --type nvidia-222 --state active\n.Ed' 'wider than 78 columns: ' "a line that is too wide"
 # shellcheck disable=SC2016
 misprinted '$a .Unknown' 'groff: ' "a macro that is none"
 

@@ -71,6 +71,7 @@ declare -A not_run=(
 	['systemctl enable vgpu-sriov@0000:41:00.0.service']="needs systemd and a card: tests/vm/scenarios/43-vf-boot.sh"
 	['systemctl reload vgpu-leased']="needs systemd: tests/vm/scenarios/19-handler.sh"
 	['journalctl -t vgpu-leased']="reads this machine's journal"
+	['watch vgpu-lease status']="has no end"
 	['virsh start vm1']="needs a libvirt: tests/vm/scenarios"
 	['virsh migrate --live vm1 qemu+ssh://target/system &']="needs two hosts: tests/vm/migrations"
 	['virsh migrate-setmaxdowntime vm1 12000']="needs a guest that migrates: tests/vm/migrations"
@@ -78,12 +79,6 @@ declare -A not_run=(
 	['vgpu-lease detach vm1 4b20d080-1b54-4048-85b3-a6a62d165c01']="needs a guest: tests/vm/scenarios/14-attach.sh"
 )
 unused=$(printf '%s\n' "${!not_run[@]}" | sort)
-# until_printed COMMAND: what has no end is ended when it has printed something. Not by SIGINT: a shell that runs this in the
-# background has it ignored, and the command would run for good if the signal came before its own handler.
-until_printed() {
-	timeout 60 bash -c "$1" &
-	eventually test -s "$tmp/printed" && kill $!
-}
 # run_example PAGE COMMAND WRITTEN
 run_example() {
 	local command status=0 sentence="$1: ${2//$'\n'*/ ...}"
@@ -95,7 +90,6 @@ run_example() {
 	fi
 	command=$(here <<<"$2")
 	before "$1" "$2"
-	[[ $2 != *' --watch' ]] || command="until_printed '$command'"
 	eval "$command" >"$tmp/printed" 2>&1 </dev/null || status=$?
 	if [ -n "$3" ]; then
 		as_written "$sentence" "$(cat "$tmp/printed")" "$3"
