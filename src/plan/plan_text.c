@@ -77,15 +77,24 @@ struct card_cause {
 	bool done;
 };
 
-/* Is the verdict irrelevant, because the pGPU is ready but offers no enabled type, and a configured card is missing? */
+/*
+ * Is the verdict irrelevant, because a configured card is missing, and this pGPU is that card, with the same reason, or is
+ * ready but offers no enabled type?
+ */
 static bool is_beside(const struct planner *p, const struct verdict *v)
 {
 	const struct pool_card *card = &v->card->pool;
-	bool missing = false;
+	bool missing = false, itself = false;
 
-	for (size_t i = 0; i < p->world->nmissing_cards; i++)
-		missing |= plan_type_fits(p->resolved, p->world->missing_cards[i].section->type);
-	return missing && v->cause == CAUSE_UNREADY && !card->section && card->claim == CLAIM_DEFAULT && v->card->ready;
+	if (v->cause != CAUSE_UNREADY)
+		return false;
+	for (size_t i = 0; i < p->world->nmissing_cards; i++) {
+		if (!plan_type_fits(p->resolved, p->world->missing_cards[i].section->type))
+			continue;
+		missing = true;
+		itself |= strcmp(p->world->missing_cards[i].address, v->card->address) == 0;
+	}
+	return itself || (missing && !card->section && card->claim == CLAIM_DEFAULT && v->card->ready);
 }
 
 /*

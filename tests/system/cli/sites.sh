@@ -355,6 +355,12 @@ remove_device "$(uuid 5)"
 refuses "once it is gone, it is not replaced by a vGPU of Nova's card and type" hook vm5 prepare begin - < <(of_cyborg) \
 	-- M_TYPE_DISABLED_NOVA nvidia-223 nvidia-222
 
+### nvidia-vgpud has failed at the boot, on a host whose configuration gives all cards one type
+new_host t4:2 nvidia-222
+for card in 84 85; do control register "0000:$card:00.0 off"; done
+said=$(call prepare begin 1 2>&1)
+is "$(grep -o '0000:8[45]:00.0' <<<"$said" | xargs)" "0000:84:00.0 0000:85:00.0" "a refusal names each card once, with that reason"
+
 ### A match by vendor alone, on a host with cards of two models, of which one has the type
 new_host t4:2+a40/2 'nvidia-222@10de:*'
 check_says "the other is a warning" "^WARN +pgpu " M_NOT_OFFERED nvidia-222
