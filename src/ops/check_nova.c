@@ -114,18 +114,18 @@ static struct sum sum_of_pgpu(const struct nova_inventory *nova, const struct in
 	return sum;
 }
 
-/* How many of these the card can hold, at most: each free VF of a card offers one as long as any fits. */
-static int fitting(const struct check *check, const struct inv_pgpu *card, const struct section *section, int available)
+/* What the card has of the type, and how many more it can hold at most. Each of its free VFs offers one while any fits. */
+static bool count_on(struct capacity_count *count, const struct check *check, const struct inv_pgpu *card,
+		     const struct section *section)
 {
 	const struct inv_offer *offer = inventory_offer(card, section->type);
-	struct capacity_count count;
-	int left;
 
-	if (!card->sriov || !capacity_count(&count, check->world, card, offer))
-		return available;
-	/* Of a MIG-backed type, count.available is the least. */
-	left = offer->type->slices ? count.capacity - count.used : count.available;
-	return left < available ? left : available;
+	if (!capacity_count(count, check->world, card, offer))
+		return false;
+	/* Of a MIG-backed type, count->available is the least. */
+	if (offer->type->slices)
+		count->available = count->capacity - count->used;
+	return true;
 }
 
 /* The least max_instances at which Nova counts every vGPU of the type; it limits the type on all pGPUs together. */
@@ -142,8 +142,10 @@ static int needed(const struct nova_inventory *nova, const struct section *secti
 /* Reports a pGPU that serves one of Nova's types, but that Nova does not count. */
 static void look_at_uncounted(struct check *check, const struct inv_pgpu *card, const struct section *section)
 {
+	struct capacity_count count;
+
 	if (!section->nova || !card->pool.in_pool || pool_serves(card, section->type) != section ||
-	    !inventory_offer(card, section->type))
+	    !count_on(&count, check, card, section))
 		return;
 	check_at(check, "%s", card->address);
 	if (card->framework == FW_VARIANT)
@@ -153,8 +155,8 @@ static void look_at_uncounted(struct check *check, const struct inv_pgpu *card, 
 			   section->type);
 	else if (card->framework == FW_MDEV && card->sriov && card->nparents > 0)
 		check_warn(check,
-			   check_fix(check, "list the VFs in [mdev_%s] device_addresses: %s, ...", section->type,
-				     card->parents[0]->name),
+			   check_fix(check, "list %d of its VFs in [mdev_%s] device_addresses: %s, ...", count.capacity,
+				     section->type, card->parents[0]->name),
 			   "Nova counts no %s, because device_addresses lists the card, and Nova knows only its VFs",
 			   section->type);
 }
@@ -164,7 +166,8 @@ static void look_at_pgpu(struct check *check, const struct nova_inventory *nova,
 {
 	const char *address = card->address;
 	const struct sum sum = sum_of_pgpu(nova, check->inv, card, section);
-	int there = sum.existing + sum.defined, fits;
+	int there = sum.existing + sum.defined, fits = sum.available;
+	struct capacity_count count;
 	const char *fix;
 
 	if (!sum.section) {
@@ -172,7 +175,8 @@ static void look_at_pgpu(struct check *check, const struct nova_inventory *nova,
 		return;
 	}
 	check_at(check, "%s", address);
-	fits = fitting(check, card, section, sum.available);
+	if (card->sriov && count_on(&count, check, card, section) && count.available < fits)
+		fits = count.available;
 	if (card->sriov)
 		fix = check_fix(check, "list only %d of its VFs, those in use first, in [mdev_%s] device_addresses",
 				there + fits, section->type);

@@ -12,7 +12,7 @@ notes_of() { grep -E "^(PASS|WARN|FAIL)  *$1 " <<<"$out"; }
 host a40/8:2+l40s/2
 of_nova nvidia-558@0000:41:00.0 nvidia-557@0000:42:00.4 nvidia-1147@0000:26:00.0
 check_counts "a card that is listed in the place of its VFs is a warning" 1 "^WARN +nova "
-holds "which names the first of them" says M_CHECK_NOVA_VFS nvidia-558 nvidia-558 0000:41:00.4 <<<"$out"
+holds "which names the first of them" says M_CHECK_NOVA_VFS nvidia-558 8 nvidia-558 0000:41:00.4 <<<"$out"
 holds "a VF that is listed counts" says M_CHECK_NOVA 1 nvidia-557 0 '' 1 0 < <(notes_of nova)
 holds "VFs that take a type are none of Nova's mdevs, and are said to be" says M_CHECK_NOVA_PCI nvidia-1147 <<<"$out"
 create 0000:42:00.5 nvidia-557 1
@@ -50,6 +50,8 @@ for n in 5 6; do call release end $n; done
 
 ### A compute node whose cards have more VFs than fit of the type, each of which Nova counts: time-sliced, and in MIG mode
 new_host a40/8:2
+of_nova nvidia-565@0000:41:00.0
+check_says "if the card is listed, as many of its VFs as fit are to be listed instead" "^WARN +nova " M_CHECK_NOVA_VFS nvidia-565 2 nvidia-565 0000:41:00.4
 of_nova nvidia-565@0000:41:00.4,0000:41:00.5,0000:41:00.6
 check_says "that Nova counts more than the card holds is a warning" "^WARN +nova " M_CHECK_NOVA_MORE 3 nvidia-565 2 2 nvidia-565
 of_nova nvidia-565@0000:41:00.4,0000:41:00.5
