@@ -146,9 +146,9 @@ static bool follows(const char *a, const char *b)
 }
 
 /*
- * Assigns parent `i` and those at consecutive addresses to the card; false: they are not its first VFs. VF addresses
- * have equal steps (SR-IOV: First VF Offset, VF Stride). So if the first of n consecutive addresses is VF 0 and the
- * last is VF n - 1, all are VFs, and no other link need be read.
+ * Assigns parent `i` and the parents at consecutive addresses to the card; false: they are not its first VFs. VF
+ * addresses have equal steps (SR-IOV: First VF Offset, VF Stride). So if the first of n consecutive addresses is VF 0
+ * and the last is VF n - 1, all are VFs, and no other link need be read.
  */
 static bool take_run(struct inventory *inv, size_t i, struct inv_pgpu *pgpu, int card)
 {
@@ -254,7 +254,7 @@ static void ask_vf(struct inv_pgpu *pgpu, int dir, double left)
 }
 
 /*
- * A VF is lost if it carries no mdev and can create none, although other VFs of the card can. It stays lost if its vGPU
+ * A lost VF has no vGPU and offers no type, although another VF of its card offers a type. It stays lost if its vGPU
  * was removed before the driver had finished with it, and is lost briefly if vgpu-mgr releases the vGPU late.
  *
  * If the first free VF, which has been asked already, offers nothing, although the card has capacity left, it may be

@@ -68,7 +68,7 @@ static void read_vf(struct inventory *inv, struct inv_pgpu *pgpu, int card, size
 	*(struct inv_device *)mem_add(&inv->devices, &inv->ndevices, sizeof(device)) = device;
 }
 
-/* Reads the IOMMU groups of a card's VFs. With ACS each VF is alone in its group, so that the first one decides. */
+/* Reads the IOMMU groups of a card's VFs. With ACS each VF is alone in its group, so only the first VF is read. */
 static void read_groups(const struct inv_reader *reader, size_t first, const char *card)
 {
 	struct inv_parent **parents = reader->inv->parents;
@@ -129,7 +129,7 @@ struct variants {
 	struct variant {
 		struct inv_pgpu *pgpu;
 		struct typelist list;
-		char key[TYPELIST_KEY_SIZE]; /* of the model's record */
+		char key[TYPELIST_KEY_SIZE]; /* the file name of the model's record */
 	} *cards;
 	size_t n;
 };
@@ -258,9 +258,9 @@ static void look_up_configured(struct inv_reader *reader, const struct variant *
 }
 
 /*
- * The largest type takes a whole card, so the framebuffer decides how many vGPUs of a type fit. At most 32
- * time-sliced ones fit (seen on an L40S with 48 GiB, 48 VFs and 1 GiB types, and on an RTX PRO 6000 with 96 GiB and
- * 2 GiB types). A driver may allow fewer: the card's list decides.
+ * If all types are known, the largest time-sliced type takes a whole card, so the framebuffer decides how many vGPUs of
+ * a type fit. At most 32 time-sliced vGPUs fit (seen on an L40S with 48 GiB, 48 VFs and 1 GiB types, and on an RTX PRO
+ * 6000 with 96 GiB and 2 GiB types). A driver may allow fewer: the card's list decides.
  */
 static void bound_types(struct inventory *inv, const struct inv_pgpu *pgpu)
 {

@@ -20,7 +20,7 @@ struct inv_reader {
 	struct inventory *inv;
 	const struct host *host;
 	const struct inv_query *query;
-	DIR *bus; /* sys/class/mdev_bus, whose parents are opened relative to it; NULL: the host has none */
+	DIR *bus; /* sys/class/mdev_bus; NULL: missing, or mdevs are not read */
 };
 
 /* The meaning of an errno from sysfs depends on the step and on the driver: NVIDIA's for mdevs or VFs, or another. */
@@ -29,7 +29,7 @@ enum kernel_driver { DRIVER_OTHER, DRIVER_NVIDIA_MDEV, DRIVER_NVIDIA_VF };
 
 enum { KPATH_SIZE = PARENT_SIZE + TYPE_SIZE + UUID_SIZE + 80 };
 
-/* The file and the line that create a vGPU. */
+/* A write that creates a vGPU: the file, and the line to write. */
 struct kernel_write {
 	char path[KPATH_SIZE];
 	char line[TYPE_SIZE];
@@ -111,14 +111,14 @@ unsigned inv_routing_id(const char *address);
 bool inv_read_virtfn(char out[PCI_SIZE], int card, size_t n);
 
 /*
- * framework_vf.c: reads the IOMMU group of the VF with the directory `vf`. True if the VF is alone in it. Sources:
+ * framework_vf.c: reads the IOMMU group of the VF with the directory `vf`. False: the VF shares the group. Source:
  * kernel drivers/vfio/group.c, vfio_dev_viable.
  */
 bool inv_read_iommu_group(struct inv_parent *parent, int vf, const char *card);
 
 /*
  * Adds each card that may have VFs and that no other framework has read, if `read`, which gets its directory, adds a
- * parent. Looks at the query's cards or, if it names none, at the devices in `path`. Then sorts the parents.
+ * parent. Considers query.cards if query.some is set, else the devices in `path`. Then sorts the parents.
  */
 int inv_read_cards(struct inv_reader *reader, enum framework framework, const char *path,
 		   void (*read)(struct inv_reader *reader, struct inv_pgpu *pgpu, int dir), struct err *err);
@@ -135,10 +135,10 @@ void inv_parse_description(struct inv_type *type, char *text);
 /* How many more vGPUs of the type the parent with this directory can create; negative: see inv_describe(). */
 int inv_read_available(const char *card, int dir, const char *type);
 
-/* The same for a pGPU; marks it if its driver does not answer. */
+/* Calls inv_read_available(), and marks the pGPU silent if its driver does not answer. */
 int inv_ask_available(struct inv_pgpu *pgpu, int dir, const char *type);
 
-/* The type with this ID for the model of this card. A new one has no name yet. */
+/* Finds or adds the type with this ID for the card's model. A new type has no name yet. */
 struct inv_type *inv_find_type(struct inventory *inv, const struct inv_pgpu *pgpu, const char *id);
 
 void inv_offer_type(struct inv_pgpu *pgpu, const struct inv_type *type, int available);
@@ -146,7 +146,7 @@ void inv_offer_type(struct inv_pgpu *pgpu, const struct inv_type *type, int avai
 /* Adds a pGPU's offers, or with query.names only its types' names. Explains a pGPU without types. */
 void inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu);
 
-/* Is the parent a VF (not the card itself) without a vGPU? And the card's first such VF; NULL: none. */
+/* A free VF is a parent that is not the card itself and has no vGPU. inv_free_vf(): the card's first; NULL: none. */
 bool inv_is_free_vf(const struct inv_parent *parent);
 const struct inv_parent *inv_free_vf(const struct inv_pgpu *pgpu);
 
@@ -155,13 +155,13 @@ bool inv_is_going(int dir);
 
 /*
  * inventory_reason.c: explains why a GPU that no framework has read is not a parent. `dir` is its directory; call
- * inv_read_card() first. Without `any`, false also if NVIDIA's driver is not bound to it, so that it may not be
- * intended for vGPUs. False: it cannot have vGPUs, or its VFs take types.
+ * inv_read_card() first. False: it cannot have vGPUs, its VFs take types or, without `any`, NVIDIA's driver is not
+ * bound to it, so it may not be intended for vGPUs.
  */
 bool inv_explain_gpu(struct inv_pgpu *card, const struct host *host, int dir, bool any);
 
 /*
- * inventory_cards.c: adds all PCI devices, and as not ready the cards that no framework has read, unsorted; nothing if
- * the query names types.
+ * inventory_cards.c: adds all PCI devices to inv->pci, and GPUs that no framework has read, as not ready, to
+ * inv->pgpus. Sorts neither. Does nothing if query.types is set.
  */
 int inv_read_absent(struct inv_reader *reader, struct err *err);

@@ -26,7 +26,7 @@ void *inv_add(void *list, size_t *n, const void *item, size_t size)
 	return copy;
 }
 
-/* Other parents that are not PCI devices, such as Hygon's crypto engines (hct), are not GPUs. */
+/* Is it a sample device of the kernel? Other virtual parents, such as Hygon's crypto engines (hct), are not GPUs. */
 static bool is_sample(const char *name)
 {
 	return strcmp(name, "mtty") == 0 || strcmp(name, "mdpy") == 0 || strcmp(name, "mbochs") == 0;
@@ -221,7 +221,7 @@ enum presence inventory_presence(const struct inventory *inv, const struct host 
 		return inventory_physfn(host, vgpu->id, card) || inventory_vf_going(host, vgpu->id) ? PRESENT : ABSENT;
 	if (inventory_device(inv, vgpu->id))
 		return PRESENT;
-	/* It may have been created since, or the type of its VF could not be read. */
+	/* It may have been created after the inventory was read, or the type of its VF could not be read. */
 	r = inv->frameworks & 1U << vgpu->framework ? kernel_exists(host, vgpu) : -EAGAIN;
 	return r < 0 ? PRESENCE_UNKNOWN : r ? PRESENT : ABSENT;
 }

@@ -3,13 +3,13 @@
  * The pGPUs of the host, their parents (the pGPU itself or its VFs), the types they offer, and the vGPUs on them.
  *
  * The inventory is a snapshot, which may be out of date at once: only the kernel's answer to `create` is final. Every
- * read costs time, so the caller names the frameworks and types it needs, and one free VF per pGPU is asked for its
- * offers. If it has none, although the vGPUs on the card leave capacity, further VFs are asked until one offers a type.
+ * read costs time, so the caller names the frameworks and types it needs, and only one free VF per pGPU is asked for
+ * its offers. If an mdev VF offers nothing although its card has capacity left, further VFs are asked.
  *
  * The framework is detected per card: one host can have cards with mdevs and cards whose VFs take a type.
  *
- *   mdev     a parent is a link in /sys/class/mdev_bus; a VF has `physfn`; a vGPU is a link in /sys/bus/mdev/devices;
- *            the last component but one of its real path is its parent; `mdev_type` appears after the device does
+ *   mdev     a parent is a link in /sys/class/mdev_bus, and has `physfn` if it is a VF; a vGPU is a link in
+ *            /sys/bus/mdev/devices to a directory of its parent; its `mdev_type` appears after this directory
  *   variant  a card of NVIDIA's driver (/sys/bus/pci/drivers/nvidia) whose VFs have nvidia/current_vgpu_type; a vGPU is
  *            a VF whose current type is not 0; the meaning of type numbers is recorded (typelist)
  *   vf       a card whose VFs the caller leases under a name, which replaces the type; a VF that a guest uses is not
@@ -35,20 +35,20 @@ enum { INV_MDEV = 1 << FW_MDEV, INV_VARIANT = 1 << FW_VARIANT, INV_VF = 1 << FW_
 struct inv_type {
 	char id[TYPE_SIZE];
 	enum framework framework;
-	char vendor[5], device[5]; /* of the pGPUs it was read for */
-	char subsystem[10];        /* likewise */
+	char vendor[5], device[5]; /* the IDs of its pGPUs */
+	char subsystem[10];        /* the board of its pGPUs */
 	char name[TYPE_NAME_SIZE]; /* printable; the ID if the driver gives no name */
 	int framebuffer_mib;       /* UNKNOWN: the driver does not say */
-	int heads;                 /* likewise */
+	int heads;                 /* UNKNOWN: the driver does not say */
 	int max_instance;          /* maximum per pGPU; UNKNOWN: not stated */
-	int slices;                /* of a MIG-backed type, from its name; else 0 */
+	int slices;                /* GPU slices of a MIG-backed type, as in its name; else 0 */
 	char resolution[24];       /* "5120x2880"; "": not stated */
 };
 
 /* A type as one pGPU offers it. */
 struct inv_offer {
 	const struct inv_type *type;
-	/* How many more vGPUs the kernel offers now: on the pGPU, or on a free VF (0 or 1; 0 if no VF is free). */
+	/* How many more vGPUs the kernel offers now: on the pGPU or on a free VF (0 or 1). Plain VFs: always 1. */
 	int available;
 };
 
@@ -57,9 +57,9 @@ enum claim { CLAIM_NONE, CLAIM_DEFAULT, CLAIM_MATCH, CLAIM_ADDRESS };
 
 /* What the configuration assigns to a card; plan/pool.h fills it in. */
 struct pool_card {
-	const struct config *config;   /* the one that pool_make() applied; NULL: none yet */
-	const struct section *section; /* of the first type that the card provides; NULL: none */
-	const struct section *whole;   /* of the first type of the card itself, or of its VFs that no section names */
+	const struct config *config;   /* applied by pool_make(); NULL: none yet */
+	const struct section *section; /* of the card, preferably with a type that the card offers; NULL: none */
+	const struct section *whole;   /* for the card itself and for VFs that no section names; NULL: none */
 	enum claim claim;              /* the highest claim on the card */
 	bool in_pool;
 	bool contested;           /* two sections claim it, so it belongs to neither */
@@ -71,12 +71,12 @@ struct inv_pgpu {
 	enum framework framework;
 	char vendor[5], device[5]; /* four hex digits; "" for a virtual parent */
 	char subsystem[10];        /* vendor and device of the board, 10de:1851; "" if the kernel does not say */
-	char vf_device[8];         /* the device ID of its VFs; only in inventory.pci */
+	char vf_device[8];         /* the device ID of its VFs; set only in inventory.pci */
 	bool nvidia;
-	bool gpu;                    /* by its PCI class and ID; also one of the kernel's sample devices */
+	bool gpu;                    /* a GPU by its PCI class and ID, or one of the kernel's sample devices */
 	int numa;                    /* node; UNKNOWN if the kernel says -1 or nothing */
-	bool sriov;                  /* its parents are VFs */
-	int nvfs;                    /* registered VFs; if there are none, existing VFs */
+	bool sriov;                  /* its parents are VFs, or would be if it were ready */
+	int nvfs;                    /* number of its registered VFs or, if it has no parents, of its enabled VFs */
 	struct inv_parent **parents; /* its registered parents, sorted by name */
 	int nparents;
 	bool ready;
@@ -84,7 +84,7 @@ struct inv_pgpu {
 	char reason[REASON_SIZE]; /* why it is not ready, and what to do */
 	struct inv_offer *offers;
 	size_t noffers;
-	bool types_whole;     /* variant: all types of its model are known */
+	bool types_whole;     /* variant: all types of its model are known, except perhaps MIG-backed types */
 	bool types_new;       /* variant: its types differ from the record */
 	char gone[TYPE_SIZE]; /* variant: a configured type that only another driver version had; "": none */
 	char gone_driver[64]; /* the version of that driver */
@@ -99,11 +99,11 @@ struct inv_pgpu {
 
 enum opened { OPEN_UNKNOWN, OPEN_NO, OPEN_YES };
 
-/* Facts about a device or a VF that the inventory does not read. The survey fills them in. */
+/* Facts that the inventory does not read about a device or VF. The survey fills them in. */
 struct device_facts {
 	enum opened opened;
 	const char *by;   /* if open: "process 4711 (QEMU of domain vm2)", in the arena */
-	bool renders;     /* a process of the host has the render node of this plain VF open */
+	bool renders;     /* a process of the host has this plain VF's render node open */
 	bool is_named;    /* a domain's file on disk names it, or an unreadable file may name it */
 	bool removable;   /* `retype --grace 0` may remove it */
 	bool preset;      /* removable, but not made for a guest */
@@ -118,9 +118,9 @@ struct inv_parent {
 	bool lost;        /* an mdev VF that has no vGPU and offers no type, although another VF offers one */
 	char driver[24];  /* of a plain VF: the driver bound to it; "": none */
 	bool keeps_group; /* that driver prevents guests from using the IOMMU group */
-	/* Number of the VF's IOMMU group. "": a plain VF has none, so no guest can use it; another may have its own. */
+	/* The VF's IOMMU group. Plain VF: "" if it has none, so no guest can use it. Other VFs: "" if not read. */
 	char group[12];
-	/* Another device of the group, not a bridge or a VF of this card, that a host driver holds; "": none. */
+	/* A device that a host driver keeps in the group (not a bridge, not a VF of this card); "": none. */
 	char beside[PCI_SIZE], beside_driver[24];
 	struct device_facts facts;   /* of a VF without a device */
 	const struct section *named; /* the section that names this VF by its address; NULL: none */
@@ -129,7 +129,7 @@ struct inv_parent {
 struct inv_device {
 	struct vgpu_ref vgpu;
 	struct inv_parent *parent; /* NULL if its parent is not registered */
-	uint64_t node;             /* its inode number, or its type's number (variant), to detect a new vGPU */
+	uint64_t node; /* tells vGPUs of one ID apart: the link's inode number, or (variant) the type's number */
 	struct device_facts facts;
 };
 
@@ -142,7 +142,7 @@ struct inventory {
 	size_t ndevices;
 	struct inv_type **types;
 	size_t ntypes;
-	struct inv_pgpu **pci; /* all PCI devices except VFs, sorted by address, if all types were read */
+	struct inv_pgpu **pci; /* all PCI devices except VFs, sorted by address; none if query.types was set */
 	size_t npci;
 	char nvidia_driver[64];      /* version; "": none */
 	const struct config *config; /* applied to its cards by pool_make(); NULL: none */
@@ -159,7 +159,7 @@ struct inv_query {
 	 * no types registered); such cards have no parents.
 	 */
 	const char *const *types;
-	bool names; /* with inv_no_types: reads every mdev type's name, and nothing else of it */
+	bool names; /* with inv_no_types: reads the names of all mdev types, but no other attribute */
 
 	/* If `types` is NULL, also find NVIDIA, AMD and Intel GPUs with another driver, no driver, or plain VFs. */
 	bool gpus;
@@ -177,10 +177,10 @@ struct inv_query {
 	const void *arg;
 };
 
-/* A value of `types` that asks for none; the types of existing vGPUs are read nevertheless. */
+/* The empty list, for `types`. The types of existing vGPUs are still read. */
 extern const char *const inv_no_types[1];
 
-/* Reads the host. A card that gives errors is listed as not ready. Fails only if the host cannot be read at all. */
+/* Reads the host. A card that gives errors is listed as not ready. Fails only if devices cannot be listed. */
 int inventory_read(struct inventory *inv, const struct host *host, const struct inv_query *query, struct err *err);
 void inventory_free(struct inventory *inv);
 
@@ -189,7 +189,7 @@ void inventory_free(struct inventory *inv);
 /* The card of the VF at this address; false: it is not a VF. */
 bool inventory_physfn(const struct host *host, const char *address, char physfn[PCI_SIZE]);
 
-/* Adds the card of this VF and those of the VFs in its IOMMU group to `cards`, which the caller frees, each once. */
+/* Adds to `cards`, once each, the cards of this VF and of the VFs in its IOMMU group. The caller frees the list. */
 void inventory_group_cards(const struct host *host, const char *vf, char (**cards)[PCI_SIZE], size_t *n);
 
 /* The card that could have the absent VF at this address, judged by its sriov_* attributes; false: none. */
@@ -225,7 +225,7 @@ bool inventory_is_given(const struct host *host, const char *address);
 /* Why a card or parent that is configured (`plain`: for plain VFs) is not in the inventory, and what to do. */
 void inventory_explain_card(const struct host *host, const char *address, bool plain, char reason[REASON_SIZE]);
 
-/* Why a ready card that carries no vGPU has no type to choose now. */
+/* Why a ready card without vGPUs offers no type now. */
 void inventory_no_offer(const struct inv_pgpu *card, char reason[REASON_SIZE]);
 
 const struct inv_device *inventory_device(const struct inventory *inv, const char *id);
@@ -263,7 +263,7 @@ const struct inv_offer *inventory_offer(const struct inv_pgpu *card, const char 
 /* A type that the card can create now; NULL: none. */
 const char *inventory_offered(const struct inv_pgpu *card);
 
-/* The path of a vGPU's directory, then `behind` (with its slash). -EINVAL: the ID is neither UUID nor PCI address. */
+/* The path of a vGPU's directory, plus `behind` (with its slash). -EINVAL: the ID is neither UUID nor PCI address. */
 enum { VGPU_PATH_SIZE = ID_SIZE + 72 };
 int inventory_path(char path[VGPU_PATH_SIZE], const char *id, const char *behind, struct err *err);
 
@@ -286,7 +286,7 @@ int inventory_names(const struct host *host, unsigned int frameworks, struct inv
 /* "write nvidia-222, the ID of T4-1B" if `word` is a type's name on this host; else "". It asks the drivers. */
 const char *inventory_name_hint(const struct host *host, const char *word, char buf[REASON_SIZE]);
 
-/* config_load(). If the configuration has a type name in place of an ID, the error ends with inventory_name_hint(). */
+/* Calls config_load(). If a type name is configured in place of an ID, the error ends with inventory_name_hint(). */
 struct config;
 int inventory_load_config(struct config *config, const struct host *host, const char *path, struct err *err);
 

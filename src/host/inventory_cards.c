@@ -47,7 +47,7 @@ static bool read_modalias(char ids[4][5], int *class, int dir)
 	return n >= 2;
 }
 
-/* Guests share these accelerators like GPUs. Others are NPUs, FPGAs, and compression, crypto or network engines. */
+/* Do guests share it like a GPU? The PCI class also has FPGAs, and compression, crypto and network engines. */
 static bool is_shared_accelerator(const struct inv_pgpu *pgpu)
 {
 	/* NVIDIA, AMD Instinct, Huawei Ascend, Habana Gaudi, Cambricon MLU, Enflame, Biren */
@@ -156,7 +156,7 @@ int inv_read_cards(struct inv_reader *reader, enum framework framework, const ch
 {
 	const struct inv_query *query = reader->query;
 	struct inventory *inv = reader->inv;
-	size_t sorted = inv->nparents; /* those of the frameworks before this one */
+	size_t sorted = inv->nparents; /* parents that earlier frameworks have added */
 	autoclosedir DIR *d = NULL;
 	int r = query->some ? 0 : host_list(&d, reader->host, path, err);
 	const char *address;
@@ -187,7 +187,7 @@ static unsigned digit(char c)
 	return (unsigned)(isdigit((unsigned char)c) ? c - '0' : c - 'a' + 10);
 }
 
-/* A start compares those of all VFs, 768 on a large host, for which sscanf(3) takes half a millisecond. */
+/* A start computes the routing IDs of all VFs. For the 768 of a large host, sscanf(3) takes half a millisecond. */
 unsigned inv_routing_id(const char *address)
 {
 	const char *s = address + strlen(address) - strlen("bb:ss.f");
@@ -195,7 +195,7 @@ unsigned inv_routing_id(const char *address)
 	return digit(s[0]) << 12 | digit(s[1]) << 8 | digit(s[3]) << 7 | digit(s[4]) << 3 | digit(s[6]);
 }
 
-/* Can the card have this VF? Its address follows from the card's address, even if the VF is not enabled. */
+/* Can the card have this VF? The card's address determines the VF's, even if the VF is not enabled. */
 static bool can_have(int card, const char *address, const char *vf)
 {
 	size_t domain = strlen(vf) - strlen("00:00.0");
@@ -204,7 +204,7 @@ static bool can_have(int card, const char *address, const char *vf)
 	if (!total || strlen(address) != strlen(vf) || strncmp(address, vf, domain) != 0)
 		return false;
 	offset = read_number(card, "sriov_offset");
-	/* Some cards have no stride while no VF is enabled. */
+	/* Some cards report no stride while no VF is enabled. */
 	stride = read_number(card, "sriov_stride");
 	stride = stride ? stride : 1;
 	behind = (long)inv_routing_id(vf) - (long)inv_routing_id(address) - offset;

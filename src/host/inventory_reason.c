@@ -59,7 +59,7 @@ static void explain_no_driver(struct inv_pgpu *card, const struct host *host)
 		inv_not_ready(card, "no driver is bound to it; load the vGPU host driver");
 }
 
-/* Explains why a card with this driver, which is not the host driver of its vendor, has no vGPUs. */
+/* Explains why a card that is bound to this driver, not to nvidia, has no vGPUs. */
 static void explain_driver(struct inv_pgpu *card, const char *driver)
 {
 	if (strcmp(driver, "i915") == 0 && has_gvtg(card))
@@ -237,7 +237,7 @@ bool inv_explain_gpu(struct inv_pgpu *card, const struct host *host, int dir, bo
 	}
 	if (!amd && strcmp(card->vendor, "8086") != 0)
 		return false;
-	/* Such a GPU cannot have vGPUs, unless it is an accelerator of AMD with SR-IOV switched off. */
+	/* Without SR-IOV, only an AMD accelerator (SR-IOV may be switched off) or a GPU with GVT-g can have vGPUs. */
 	if (!has_sriov && (amd ? inv_read_class(dir) != PCI_ACCELERATOR : !has_gvtg(card)))
 		return false;
 	if (sys_link(dir, "driver", driver, sizeof(driver)) < 0 || (!amd && !has_sriov)) {

@@ -22,7 +22,7 @@ static bool is_resolution(const char *s)
 	return end && !s[end];
 }
 
-/* Parses a number of at least `least`, followed by `unit`. UNKNOWN: it is not one. */
+/* Parses a number of at least `least`, followed by `unit`. UNKNOWN: invalid. */
 static int parse_number(char *s, long least, const char *unit)
 {
 	size_t digits = strspn(s, "0123456789");
@@ -87,7 +87,7 @@ static int by_number(const void *a, const void *b)
 	return strverscmp(a, b);
 }
 
-/* The type IDs of a parent, sorted so that numbers in them compare as numbers. 0: it has none, or cannot list them. */
+/* The type IDs of a parent, sorted with by_number(). 0: the parent has no types, or they cannot be listed. */
 static size_t list_types(char (**ids)[TYPE_SIZE], int dir)
 {
 	autoclosedir DIR *d = sys_list(dir, "mdev_supported_types");
@@ -165,7 +165,7 @@ int inv_read_available(const char *card, int dir, const char *type)
 
 	if (len < 0 || !text_number(text, INT_MIN, INT_MAX, &n))
 		return len < 0 ? (int)len : -EINVAL;
-	/* Drivers without their own check let the number fall below zero (mtty before 6.1). */
+	/* Drivers that do not enforce the limit let the number fall below zero (mtty before 6.1). */
 	return n > 0 ? (int)n : 0;
 }
 
@@ -178,7 +178,7 @@ int inv_ask_available(struct inv_pgpu *pgpu, int dir, const char *type)
 	return n;
 }
 
-/* Adds the offer of a type, unless the parent with the directory `dir` does not have it. */
+/* Adds the offer of a type, unless the parent with the directory `dir` does not have the type or does not answer. */
 static void add_offer(struct inventory *inv, struct inv_pgpu *pgpu, int dir, const char *id)
 {
 	/* Without a free VF, nothing can be created. */
@@ -304,7 +304,7 @@ const char *inventory_name_hint(const struct host *host, const char *word, char 
 	if (!*word || inventory_names(host, INV_ALL, &known, &n, &ignored) < 0)
 		return buf;
 	for (size_t i = 0; i < n; i++) {
-		/* The list repeats an ID for each of its names. An ID without a name is listed as its own name. */
+		/* The list repeats an ID for each of its names. A type without a name has its ID as the name. */
 		if (!type_is_named(known[i].name, word) || strcmp(known[i].id, last) == 0 ||
 		    strcmp(known[i].id, word) == 0)
 			continue;

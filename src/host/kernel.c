@@ -15,7 +15,7 @@
 #include "internal.h"
 
 enum {
-	STEP_FIRST_US = 50, /* the kernel has mostly finished by then */
+	STEP_FIRST_US = 50, /* usually, the kernel has finished by then */
 	STEP_LAST_US = 20000,
 };
 

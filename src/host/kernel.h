@@ -4,7 +4,7 @@
  * out. A plain VF is never created or removed, and kernel_exists() returns 0 for it.
  *
  * `create` blocks as long as the driver takes. `remove` blocks while the device is open: no signal ends it
- * (vfio_unregister_group_dev, since 5.2), and if libvirt waits for the caller, it blocks too. Callers ensure that no
+ * (vfio_unregister_group_dev, since 5.2), and a libvirt that waits for the caller blocks too. Callers ensure that no
  * process has the device open (vfio_users.h), and that no other process writes to the same pGPU meanwhile (its lock).
  */
 #pragma once
@@ -28,12 +28,12 @@ int kernel_available(const struct host *host, const struct vgpu_ref *vgpu, struc
 int kernel_create(const struct host *host, const struct vgpu_ref *vgpu, struct err *err);
 
 /*
- * Waits until the device is complete: it has its type (in mdev_type or, of a variant VF, current_vgpu_type), its
+ * Waits until the device is complete: it has its type (in mdev_type or, for a variant VF, current_vgpu_type), its
  * iommu_group and its node in /dev/vfio. Returns:
  *   0: complete
  *   -ETIMEDOUT: not complete after `wait_ms`; the text says what is missing
  *   -ENODEV: it disappeared again
- *   -EEXIST: it is of another type
+ *   -EEXIST: it has another type
  *   other: an error
  */
 int kernel_wait_complete(const struct host *host, const struct vgpu_ref *vgpu, int wait_ms, struct err *err);
@@ -41,7 +41,7 @@ int kernel_wait_complete(const struct host *host, const struct vgpu_ref *vgpu, i
 /* Does the device exist? 1, 0, or a negative errno. A VF with another type is another device; type "" matches any. */
 int kernel_exists(const struct host *host, const struct vgpu_ref *vgpu);
 
-/* Does the driver (NVIDIA's) remove a closed mdev itself? An earlier removal can leave a zombie until a reboot. */
+/* Does the driver (NVIDIA's) remove a closed mdev itself? Removing it earlier can leave a zombie until a reboot. */
 bool kernel_driver_removes(const struct host *host, const struct vgpu_ref *vgpu);
 
 /*

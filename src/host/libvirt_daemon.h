@@ -26,7 +26,7 @@ pid_t libvirt_daemon(const struct host *host, char comm[LIBVIRT_COMM_SIZE]);
 /* How long ago this process started, in microseconds. */
 int64_t libvirt_age_us(pid_t pid);
 
-/* Did the daemon that runs start after this time of sys_now_ms() (0: not known)? False if none runs. */
+/* Did the running daemon start after this time (sys_now_ms())? False if the time is 0 or no daemon runs. */
 bool libvirt_is_younger(const struct host *host, int64_t than_ms);
 
 /*

@@ -19,7 +19,7 @@
 enum {
 	NEEDLE_SIZE = 96,
 	FILE_MAX = 64 << 20,     /* more than libvirt parses */
-	SAVED_XML_MAX = 1 << 20, /* in this beginning of a saved image, its XML is searched */
+	SAVED_XML_MAX = 1 << 20, /* bytes at the beginning of a saved image, which have its XML */
 };
 
 #define PERSISTENT LIBVIRT_ETC "/qemu"
@@ -74,7 +74,7 @@ static int read_document(struct libvirt_files *disk, int dir, const char *file, 
 	return 0;
 }
 
-/* Records an unreadable file or, without `file`, directory; the other files are still read. */
+/* Records the first unreadable file or (`file` NULL) directory. Status files (`runs`) count in both slots. */
 static void note_unread(struct libvirt_files *disk, const struct host *host, const char *path, const char *file,
 			bool runs, int code)
 {
@@ -144,8 +144,8 @@ static bool holds(const struct libvirt_file *doc, const char *needle)
 }
 
 /*
- * How a file can name this ID: a UUID as it is; a VF by its hostdev's host address (the guest's address has type='pci'
- * before the domain), or in <qemu:commandline>, where the domain 0000 can be left out.
+ * The texts by which a file can name an ID. A UUID: as it is. A VF: its host address in a hostdev (a guest address has
+ * type='pci' before domain=), and the forms in <qemu:commandline>, which can omit the PCI domain 0000.
  */
 enum { NEEDLES = 6 };
 
@@ -190,7 +190,7 @@ const char *libvirt_files_names(const struct libvirt_files *disk, const char *id
 	return NULL;
 }
 
-/* Adds the beginning of a file, to the end of its XML. A saved image has the XML, a string, between binary data. */
+/* Adds a file up to the end of its XML. In a saved image, the XML is a NUL-terminated string between binary data. */
 static int read_beginning(struct libvirt_files *saved, int dir, const char *name)
 {
 	autofree char *text = mem_alloc(SAVED_XML_MAX + 1);
@@ -208,7 +208,7 @@ static int read_beginning(struct libvirt_files *saved, int dir, const char *name
 	return 0;
 }
 
-/* Adds the files of a directory, and of the directories in it, each of which is a domain's. */
+/* Adds the files of a directory and, if `deeper`, of its subdirectories, one for each domain. */
 static void read_saved(struct libvirt_files *saved, int at, const char *path, bool deeper)
 {
 	autoclosedir DIR *d = sys_list(at, path);

@@ -13,18 +13,18 @@
 #include "sys/sys.h"
 
 struct libvirt_file {
-	const char *name; /* the domain's name: that of the file, without .xml */
+	const char *name; /* the domain's name, from NAME.xml; in `saved`: the file's name */
 	const char *text; /* NUL-terminated, and may contain NUL bytes */
 	size_t len;
 	bool runs; /* a status file of a running domain */
-	bool past; /* may give QEMU a device past libvirt, in <qemu:commandline> */
+	bool past; /* has "vfio-pci", so <qemu:commandline> may give QEMU a device past libvirt */
 };
 
 /* All of LIBVIRT_ETC/qemu/ *.xml and run/libvirt/qemu/ *.xml, read once. A running domain can have two files. */
 struct libvirt_files {
 	struct libvirt_file *list;
 	size_t n;
-	char unread[2][256];         /* libvirt_files_unread(): [0] of all files, [1] of status files; "": none */
+	char unread[2][256];         /* the first that is unreadable: [0] of all files, [1] of status files; "": none */
 	struct libvirt_files *saved; /* what libvirt_files_saved() searches; NULL: not read yet */
 };
 
@@ -43,8 +43,8 @@ void libvirt_files_free(struct libvirt_files *disk);
 const char *libvirt_files_names(const struct libvirt_files *disk, const char *id, const char *but);
 
 /*
- * Does a snapshot, a checkpoint or a managed save of a domain name this ID? The definition may no longer do so. `why`
- * says which, or why that is not known. The first call reads all these files, so ask only of what nothing else keeps.
+ * Does a domain's snapshot, checkpoint or managed save name this ID, which its definition may no longer name? Also true
+ * if that is not known; `why` has the file or the error. The first call reads all these files, so check this last.
  */
 bool libvirt_files_saved(struct libvirt_files *disk, const struct host *host, const char *id, char why[REASON_SIZE]);
 
@@ -71,6 +71,6 @@ bool libvirt_files_has_status(const struct host *host, const char *name);
 
 /*
  * The first unreadable file and the reason; NULL: all were read. An unreadable file may name any device, so check this
- * before a removal. `running`: checks only status files; an unreadable one may be that of any domain.
+ * before a removal. `running`: checks only status files; an unreadable status file may be any domain's.
  */
 const char *libvirt_files_unread(const struct libvirt_files *disk, bool running);

@@ -19,7 +19,7 @@ struct definition {
 };
 
 /*
- * Finds the definition of a UUID. If several parents have one, prefers one that starts at boot.
+ * Finds the definition of a UUID. If several parents define the UUID, prefers a definition that starts at boot.
  * Returns 1: found; 0: none; negative: unreadable or not valid JSON (the error names the file).
  */
 int mdevctl_definition(struct definition *out, const struct host *host, const char *uuid, struct err *err);
@@ -30,14 +30,14 @@ struct mdev_attr {
 	char value[1024];
 };
 
-/* The attributes of a definition, in its order; the caller frees the list. -EINVAL: not a list of paths and strings. */
+/* A definition's attributes, in file order; the caller frees the list. -EINVAL: not a list of paths and strings. */
 int mdevctl_attrs(struct mdev_attr **out, size_t *n, const struct host *host, const struct definition *of,
 		  struct err *err);
 
 /* Does the UUID have a definition? Also true if that is not known, so that nothing is removed. */
 bool mdevctl_defines(const struct host *host, const char *uuid);
 
-/* Does it have one on this parent, which mdevctl_undefine() would remove? */
+/* Does the UUID have a definition on this parent? Also true if that is not known. */
 bool mdevctl_defines_on(const struct host *host, const char *uuid, const char *parent);
 
 /*

@@ -7,8 +7,8 @@
  * var/lib/vgpu-lease/types/VENDOR:DEVICE:SUBSYSTEM@DRIVER: one line of ours, then the driver's own format.
  *
  * Sources (captures of L40S, H200, RTX PRO 6000): lines such as "1145  : NVIDIA L40S-1B", under a header that can be
- * missing; numbers can have six digits; names contain blanks and dashes, and end in [-SLICES]-SIZE SERIES:
- * "A100-1-5CME" is one slice of a card with 5 GB, "M60-0B" has 512 MiB.
+ * missing; numbers can have six digits; names contain blanks and dashes, and end in [-SLICES]-SIZE and a series:
+ * "A100-1-5CME" is one slice of an A100, with 5 GB; "M60-0B" has 512 MiB.
  */
 #pragma once
 
@@ -33,7 +33,7 @@ struct typelist_item {
 struct typelist {
 	struct typelist_item *items; /* in the order of the list; each type once */
 	size_t n;
-	bool whole; /* listed by an empty card that was not in MIG mode, so no type of the model is missing */
+	bool whole; /* an empty card out of MIG mode has listed its types, so only MIG-backed types can be missing */
 };
 
 /* The driver's number of a type, "1145" of "nvidia-1145"; NULL: it is not a type of NVIDIA's driver. */

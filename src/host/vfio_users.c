@@ -31,7 +31,7 @@ enum {
 	OTHERS_MOST = 256, /* descriptors to read per process; not for root's processes and libvirt's QEMUs */
 };
 
-/* An open character device, listed once. */
+/* An open character device, and the first process found to have it open. */
 struct node {
 	dev_t rdev;
 	pid_t pid;
@@ -131,8 +131,8 @@ static int read_descriptor(struct scan *scan, int fd, const char *name, pid_t pi
 }
 
 /*
- * Reads one descriptor table; kernel threads have an empty one. The kernel creates an entry for every descriptor that
- * it lists, so a limited process is listed in small pieces.
+ * Reads one descriptor table; a kernel thread's is empty. The kernel creates a dentry for every descriptor that it
+ * lists, so a limited process is listed in small pieces.
  */
 static int read_table(struct scan *scan, const char *path, pid_t pid)
 {
