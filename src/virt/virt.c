@@ -82,7 +82,7 @@ __attribute__((format(printf, 2, 3))) static int failed_to(struct err *err, cons
 		       error && error->message ? error->message : "unknown error");
 }
 
-/* Loads libvirt and sets up its loop, which must precede connections. Repeated calls do nothing. */
+/* Loads libvirt and sets up its event loop, as must be done before connecting. Repeated calls do nothing. */
 static int init(struct err *err)
 {
 	const char *missing;
@@ -197,7 +197,7 @@ static int add_domain(virDomainPtr domain, struct virt_domain **list, size_t *n,
 	struct virt_domain *out = mem_add(list, n, sizeof(*out));
 	int r = describe(domain, out, err);
 
-	/* If one domain is busy, the others are still listed. */
+	/* A domain whose XML cannot be read now (busy) is listed without its XML. */
 	if (r < 0 && r != -ENOENT && r != -ENOTCONN && out->name)
 		return 0;
 	if (r < 0) {
@@ -432,7 +432,7 @@ int virt_detach_wait(struct virt *virt, const char *uuid, const char *xml, const
 	r = listen_to(virt, domain, &d, err);
 	if (r == 0 && lib.virDomainDetachDeviceFlags(domain, xml, VIR_DOMAIN_AFFECT_LIVE) < 0)
 		r = failed(domain, "cannot detach the device", err);
-	/* This call of libvirt waits for a while. Events that arrive meanwhile are handled before the timer fires. */
+	/* The detach itself waits for a while. Events that arrive meanwhile are handled before the timer fires. */
 	if (r == 0)
 		lib.virEventUpdateTimeout(d.timer, wait_ms);
 	while (r == 0 && !d.ended)

@@ -10,10 +10,11 @@
  *   EBUSY: another operation on the domain is in progress
  *   EPERM: not possible in the domain's current state
  *   EACCES: permission denied
+ *   ELIBACC: libvirt cannot be loaded
  *   EIO: any other error
  *
  * The hook never uses this module, because libvirt waits for the hook. Single-threaded. libvirtd closes a connection
- * that answers no keepalive for 30 seconds, and only calls answer it, so do not keep a connection idle for longer.
+ * that answers no keepalive for 30 seconds. Only calls answer keepalives, so never leave a connection idle for longer.
  */
 #pragma once
 
@@ -38,12 +39,12 @@ struct virt_domain {
 	char *name;
 	bool running;    /* active, which includes paused */
 	bool persistent; /* has a definition that remains after shutdown */
-	char *xml;       /* of the running domain, or else of its definition; see virt_xml() */
+	char *xml;       /* of the running domain or, if it is not running, of its definition */
 };
 
 void virt_domain_free(struct virt_domain *domain);
 
-/* Lists all domains that do not disappear meanwhile. A domain's XML is NULL if libvirt is too busy to return it. */
+/* Lists all domains that do not disappear meanwhile. A domain's XML is NULL if it cannot be read (domain busy). */
 int virt_list(struct virt *virt, struct virt_domain **out, size_t *n, struct err *err);
 void virt_list_free(struct virt_domain *list, size_t n);
 
@@ -53,7 +54,7 @@ int virt_find(struct virt *virt, const char *name_or_uuid, struct virt_domain *o
 /* The two sides of a domain: the running domain, and its definition. Parameters named `sides` accept both, ORed. */
 enum { VIRT_LIVE = 1, VIRT_CONFIG = 2 };
 
-/* Reads one side of the domain's XML; the caller frees it. VIRT_CONFIG includes secrets, so never log that. */
+/* Reads one side of the domain's XML; the caller frees it. VIRT_CONFIG includes secrets, so never log it. */
 int virt_xml(struct virt *virt, const char *uuid, unsigned int side, char **xml, struct err *err);
 
 /* Defines a domain, or redefines the domain with the same UUID. */
@@ -61,7 +62,7 @@ int virt_define(struct virt *virt, const char *xml, struct err *err);
 
 int virt_attach_device(struct virt *virt, const char *uuid, const char *xml, unsigned int sides, struct err *err);
 
-/* Detaches a device. A running domain has it until its guest has released it. */
+/* Detaches a device. A running domain keeps the device until its guest has released it. */
 int virt_detach_device(struct virt *virt, const char *uuid, const char *xml, unsigned int sides, struct err *err);
 
 /*
