@@ -83,7 +83,7 @@ static void running_and_open(struct compare *v)
 			       (int)v->qemu);
 }
 
-/* Explains a lease of the domain's own whose device is not attached. */
+/* Explains the domain's own lease of a device that is not attached. */
 static void leased_and_absent(struct compare *v)
 {
 	if (v->open > 0)

@@ -21,13 +21,13 @@ struct compare {
 	bool runs;                 /* the domain is running */
 	bool live, config;         /* the running XML has the vGPU; the definition has it */
 	bool taken;                /* a suspend detached it from the running domain */
-	const struct lease *lease; /* of any domain; NULL none */
+	const struct lease *lease; /* held by any domain; NULL: none */
 	enum presence exists;      /* in the kernel */
-	const char *type, *parent; /* in the kernel; "" unknown */
+	const char *type, *parent; /* as the kernel shows them; "": unknown */
 	int open;                  /* 1: open, 0: not open, negative: unknown */
 	pid_t by;                  /* the process that has it open */
-	pid_t qemu;                /* the domain's process; 0 unknown */
-	const char *gc;            /* what to do about a lease that is due for release, or when it is released */
+	pid_t qemu;                /* the domain's process; 0: unknown */
+	const char *gc;            /* a clause: how or when the lease will be released, or why it stays */
 	bool exiting;              /* `qemu` is exiting, and the kernel is closing what it had open */
 	/* the result */
 	char differences[COMPARE_MAX][REASON_SIZE];

@@ -20,7 +20,7 @@
 #include "base/text.h"
 #include "sys/log.h"
 
-enum { VF_TRIES = 16 }; /* how often other attaches may lease the chosen VF first */
+enum { VF_TRIES = 16 }; /* attempts, if other attaches lease the chosen VF first */
 
 int hotplug_open(struct hotplug *hp, const char *domain, struct err *err)
 {
@@ -192,7 +192,7 @@ static int choose_vf(const struct hotplug *hp, const struct request *request, st
 	return 0;
 }
 
-/* Chooses and leases a VF. If another attach leases it first, chooses another; if none is left, the refusal remains. */
+/* Chooses and leases a VF. If another process takes it first, tries another VF. Returns the last refusal. */
 static int lease_vf(struct hotplug *hp, const struct request *request, struct err *err)
 {
 	const char *id = request->vgpus->id;
@@ -239,7 +239,7 @@ int hotplug_choose(struct hotplug *hp, const struct request *domain, const char 
 	struct vgpu_request req = { .kind = vf ? REQUEST_PCI : REQUEST_MDEV,
 				    .numa = NUMA_AUTO,
 				    .has_metadata = vf || type };
-	struct request request = *domain; /* the domain's, but with only the new vGPU */
+	struct request request = *domain; /* will request only the new vGPU */
 
 	if (vf < 0)
 		return vf;
@@ -323,7 +323,7 @@ int hotplug_unplug(struct hotplug *hp, const struct domxml *doc, const struct vg
 		       req->id);
 }
 
-/* Removes the vGPU from the definition. Returns 1, or 0 if it was not there. */
+/* Removes the vGPU from the definition. Returns 1, or 0 if the definition does not have it. */
 static int undefine(struct hotplug *hp, const char *id, struct err *err)
 {
 	autofree char *xml = NULL, *hostdev = NULL;

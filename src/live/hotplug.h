@@ -2,9 +2,9 @@
 /*
  * The vGPUs of a running domain: attach one, detach one, or detach all while it is suspended.
  *
- * libvirt calls no hook for these, so this does what the hook does for a start and an end: it leases and creates before
- * libvirt is asked to attach, and releases when QEMU has closed the device. If it is killed in between, the domain's
- * release, the handler or `vgpu-lease detach` ends the lease. The domain can be released at any time.
+ * libvirt calls no hook for a hotplug, so the command does the hook's work: it leases and creates before libvirt is
+ * asked to attach, and releases after QEMU has closed the device. If the command is killed in between, the domain's
+ * release, the handler or `vgpu-lease detach` ends the lease. The domain can be released even during a hotplug.
  *
  * Before a suspend detaches vGPUs, it records them in the running domain's metadata (domxml.h), which is saved with the
  * domain. So a resume can undo an interrupted suspend, and can be repeated.
@@ -28,11 +28,11 @@ struct hotplug {
 	const struct config *config; /* NULL: none, so only existing devices can be attached */
 	const struct policy *policy; /* the configuration's, or the defaults */
 	const char *uri;             /* of libvirt; NULL: its default */
-	FILE *dry_run; /* attach and detach print to it what they would do, and do nothing; NULL: they act */
+	FILE *dry_run;               /* attach and detach only print here what they would do; NULL: they do it */
 	struct virt *virt;
 	struct virt_domain domain; /* as hotplug_open() found it */
 	struct work_locks work;    /* work locks of the leased vGPUs, until these are attached or released */
-	int64_t found_ms;          /* CLOCK_MONOTONIC before the domain was looked up; younger leases are unrelated */
+	int64_t found_ms; /* CLOCK_MONOTONIC before the domain was looked up; a younger lease is another call's */
 };
 
 /* Connects, and finds the domain by its name or UUID. Call hotplug_close() even after a failure. */
@@ -55,7 +55,7 @@ int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct
  */
 int hotplug_detach(struct hotplug *hp, const char *id, bool persistent, struct err *err);
 
-/* Detaches and releases all vGPUs (*n) of the running domain, and saves it. After a failure, attaches them again. */
+/* Detaches all vGPUs (*n) of the running domain, saves it, and releases them. If not saved, attaches them again. */
 int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Detaches all vGPUs of a domain while it is suspended, and attaches them again. */
+/* Suspends a domain without its vGPUs: detaches them before the save, and attaches them after the resume. */
 #include <errno.h>
 #include <string.h>
 
@@ -130,7 +130,7 @@ static int may_suspend(struct hotplug *hp, struct err *err)
 	return 0;
 }
 
-/* *asked_ms: when libvirt was asked to save; any later resume has a younger lease. */
+/* *asked_ms: when libvirt was asked to save; the leases of any later resume are younger. */
 static int unplug_and_save(struct hotplug *hp, const struct domxml *doc, int64_t *asked_ms, struct err *err)
 {
 	for (size_t i = 0; i < domxml_request(doc)->nvgpus; i++)

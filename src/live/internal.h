@@ -16,7 +16,7 @@ struct hotplug_choice {
 int hotplug_choose(struct hotplug *hp, const struct request *domain, const char *type, struct hotplug_choice *choice,
 		   struct err *err);
 
-/* Releases the domain's lease of this vGPU, unless it is younger than `asked_ms` (CLOCK_MONOTONIC) or gone. */
+/* Releases the domain's lease of this vGPU, if any. Keeps a lease younger than `asked_ms`, unless it is `releasing`. */
 int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char *id, int64_t asked_ms, struct err *err);
 
 /* Reads one side of the running domain: its XML, and the document as hotplug_parse() makes it. */
@@ -25,7 +25,7 @@ int hotplug_read(struct hotplug *hp, unsigned int side, char **xml, struct domxm
 /* Writes the migration facts of the domain's vGPUs to this side. */
 int hotplug_write_facts(struct hotplug *hp, unsigned int side, struct err *err);
 
-/* Attaches a leased vGPU, or releases it if libvirt refuses. */
+/* Attaches a leased vGPU. Releases it if libvirt refuses, but not if the connection is lost. */
 int hotplug_plug(struct hotplug *hp, const char *id, const char *xml, unsigned int sides, struct err *err);
 
 /* Detaches the request `req` of the running domain's XML, and waits until QEMU has closed the device. */
