@@ -94,7 +94,7 @@ static void config_fails(struct check *check, int r, const struct config_notes *
 	if (mistakes->n)
 		return;
 	if (r != -ENOENT) {
-		/* This fails even if root could read the file, because nothing else can be checked without it. */
+		/* A failure even if only permission is missing: without the file, pGPUs and starts are not checked. */
 		check_fail(check, geteuid() == 0 ? FIX_CONFIG : "run as root", "%s", err->text);
 		return;
 	}
@@ -109,7 +109,7 @@ static void config_passes(struct check *check, const struct config *config)
 {
 	for (size_t i = 0; i < config->nfiles; i++)
 		check_pass(check_at(check, "%s", config->files[i]), "valid");
-	/* The checks of the pool report a type that gets no pGPU. */
+	/* ENODEV: a type gets no pGPU, which check_starts() reports. */
 	for (size_t i = 0; i < config->warnings.n; i++)
 		if (config->warnings.list[i].code != ENODEV)
 			report_note(check, CHECK_WARN, &config->warnings.list[i], "correct the file, or ignore this");
@@ -217,7 +217,7 @@ static void run(struct check *check)
 	check->what = "domain";
 	if (!check->only_pool && libvirt_files_read(&check->disk, check->host, &err) < 0) {
 		check_unreadable(check, "fix the cause", &err);
-		/* A part of the files would make definitions pass whose domains may run otherwise. */
+		/* With only some of the files, a definition could pass although its domain runs without its vGPU. */
 		libvirt_files_free(steal_ptr(&check->disk));
 	}
 	run_all(check);

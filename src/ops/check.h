@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Would a start be refused now, and is the host as configured? Reads only. Everything that is checked becomes a
- * finding, even if it is in order. check.c calls the checks in their order; check_*.c contain them.
+ * Would a start be refused now, and is the host as configured? Reads only. Findings also list what is in order
+ * (CHECK_PASS). check.c calls the checks in their order; check_*.c contain them.
  */
 #pragma once
 
@@ -24,7 +24,7 @@ enum check_status {
 struct finding {
 	enum check_status status;
 	const char *what; /* the check's name: config, pgpu, type, hook, ... */
-	char *where;      /* a file with its line, a pGPU, a path; NULL: the host */
+	char *where;      /* FILE:LINE, a path, a pGPU, a vGPU or a project; NULL: the host */
 	char *text;
 	char *fix; /* what to do; NULL with CHECK_PASS */
 };
@@ -35,7 +35,7 @@ struct check {
 	const struct host *host;
 	const char *config_path; /* as config_load() takes it */
 	/*
-	 * What the caller has seen of this host (survey_see()); NULL: the check reads the host. With it, the check
+	 * The caller's survey of this host (survey_see()); NULL: the check reads the host. With `seen`, the check
 	 * waits for a held lock only briefly, not as long as a start would.
 	 */
 	struct world *seen;
@@ -43,21 +43,21 @@ struct check {
 	bool only_pool;              /* check only pGPUs and types of the pool; `config` must be set */
 	/* the result */
 	struct finding *findings;
-	size_t n, count[CHECK_FAIL + 1]; /* the findings, and how many have each status */
-	size_t ncards, npool;            /* pGPUs of the host, and those that are in the pool */
+	size_t n, count[CHECK_FAIL + 1]; /* the number of findings, and of those with each status */
+	size_t ncards, npool;            /* the number of pGPUs on the host, and of those in the pool */
 	/* while the checks run */
 	const char *what;             /* the running check */
-	char where[CHECK_WHERE_SIZE]; /* the place of its next finding; "" the host */
-	char fix[REASON_SIZE];        /* the fix of its next finding, from check_fix() */
-	const struct inventory *inv;  /* NULL: the configuration or the host is unreadable */
+	char where[CHECK_WHERE_SIZE]; /* the place of the next finding; "": the host */
+	char fix[REASON_SIZE];        /* the fix of the next finding, from check_fix() */
+	const struct inventory *inv;  /* NULL: no valid configuration, or the host is unreadable */
 	struct world *world;          /* `seen`, or the check's own */
-	struct plan plan;             /* of the last start that was planned */
-	struct err no_start;          /* why no start can be planned; .code 0: one can */
+	struct plan plan;             /* the plan of the last start that was planned */
+	struct err no_start;          /* why starts cannot be planned; .code 0: they can */
 	struct store store;
-	int store_result; /* of store_open(): 0, or a negative errno with its text in `store_err` */
+	int store_result; /* what store_open() returned: 0, or a negative errno with its text in `store_err` */
 	struct err store_err;
 	const struct leases *leases; /* without void leases; empty if any lease cannot be read */
-	struct libvirt_files *disk;  /* NULL: unreadable */
+	struct libvirt_files *disk;  /* NULL: unreadable, or `only_pool` is set */
 	bool *explained;             /* by section: a finding says why a pGPU does not provide that section's type */
 };
 

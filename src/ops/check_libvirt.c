@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Checks libvirt: is the hook installed, and does libvirt know it? libvirt looks for hooks only when it starts or
- * reloads, so it knows the hook if it has started, called the hook or been reloaded after the installation. Checks its
- * domains: metadata without effect, starts that would be refused, and guests without a vGPU.
+ * reloads, so it knows the hook if it has started, called the hook or been reloaded after the installation. Also checks
+ * the domains: metadata without effect, starts that would be refused, and guests without a vGPU.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +31,7 @@ enum { PROGRAM_MAX = 64 << 20, UNIT_SIZE = 256, CGROUP_SIZE = 4096, SOCKETS_MAX 
 #define HOOKS LIBVIRT_ETC "/hooks"
 enum { HOOK_PATH_SIZE = sizeof(HOOKS "/qemu.d/") + NAME_MAX };
 
-/* Is it our hook: an ELF file with our name in it? The installation decides the same way. */
+/* Is it our hook, an ELF file that contains our name? `make install` decides the same way. */
 static bool look_at_hook(struct check *check, const char *path)
 {
 	autoclose int fd = openat(check->host->libvirt, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -65,7 +65,7 @@ static void look_at_hook_link(struct check *check, const char *path)
 		   to);
 }
 
-/* Copies the path of our hook to `found`, and reports it. */
+/* If `path` is our hook, reports it and copies `path` to `found`. */
 static bool report_hook(struct check *check, const char *path, char found[HOOK_PATH_SIZE])
 {
 	if (!look_at_hook(check, path))
@@ -246,11 +246,11 @@ static void report_hooks(struct check *check, int ours, const char *found, const
 		err_set(&denied, EACCES, "cannot be read: permission denied");
 		check_unreadable(check, "fix the cause", &denied);
 	} else if (ours == 0 && came && called_since(check, came)) {
-		/* Another hook may have called it. */
+		/* The installed hook may call ours. */
 		check_warn(check, "if no hook there calls it, install it as /" HOOKS "/qemu.d/vgpu-lease",
 			   "not found as qemu or in qemu.d, but called since the hook there was installed");
 	} else if (ours == 0)
-		/* In qemu.d our hook replaces no other hook, as it might as .../hooks/qemu. */
+		/* Installed as .../hooks/qemu, our hook could replace another hook; in qemu.d it cannot. */
 		check_fail(check, "install it as /" HOOKS "/qemu.d/vgpu-lease, then reload libvirtd (or virtqemud)",
 			   "libvirt hook not installed (neither as qemu nor in qemu.d), so libvirt starts every "
 			   "domain without it");
@@ -263,7 +263,7 @@ void check_hook(struct check *check)
 	char path[HOOK_PATH_SIZE] = HOOKS "/qemu", found[HOOK_PATH_SIZE] = "", other[HOOK_PATH_SIZE] = "";
 	autoclosedir DIR *dir = sys_list(check->host->libvirt, HOOKS "/qemu.d");
 	const struct dirent *e;
-	int64_t came = 0; /* libvirt only remembers that a hook exists, so the oldest one makes it call ours too */
+	int64_t came = 0; /* when the oldest hook came; a libvirt that knows of any hook calls all of them */
 	int ours = 0;
 
 	/* libvirt runs all programs in qemu.d, in the order of their names. */
@@ -301,7 +301,7 @@ static void report_remarks(struct check *check, const char *name, struct remarks
 	remarks_free(remarks);
 }
 
-/* The type that the metadata, or else mdevctl's definition, gives a vGPU that does not exist; "" if neither does. */
+/* The vGPU's type in the metadata, or else in mdevctl's definition if the vGPU does not exist; "": in neither. */
 static const char *stated_type(const struct check *check, const struct vgpu_request *req, struct definition *definition)
 {
 	struct err ignored;
@@ -312,7 +312,7 @@ static const char *stated_type(const struct check *check, const struct vgpu_requ
 	return definition->type;
 }
 
-/* Is the stated type of a vGPU one that the host has but that is not enabled, or not for the VF that it names? */
+/* Does the request state a type that the host has, but that is not enabled, or not configured for the requested VF? */
 static bool has_other_type(const struct check *check, const struct request *request)
 {
 	for (size_t i = 0; i < request->nvgpus; i++) {
@@ -328,7 +328,7 @@ static bool has_other_type(const struct check *check, const struct request *requ
 	return false;
 }
 
-/* Reports a domain that does not run if its start would be refused for a reason other than capacity. */
+/* Reports a domain that does not run if its start would be refused, and not just for the moment. */
 static void report_refused(struct check *check, const struct domxml *doc, const char *name)
 {
 	const struct request *request = domxml_request(doc);
@@ -340,7 +340,7 @@ static void report_refused(struct check *check, const struct domxml *doc, const 
 	if (!request->nvgpus || libvirt_files_has_status(check->host, request->name))
 		return;
 	r = check_plan(check, check->config, request, PLAN_PREPARE, &err);
-	/* The domain is not at fault if this user may not look, or for what it could have at another time. */
+	/* The domain is not at fault if this user may not look, or if its vGPU, quota or capacity is in use now. */
 	if (r < 0 ? check_denied(err.code)
 		  : plan->kind != PLAN_REFUSE || plan->in_use || plan->no_quota ||
 			    (plan->no_capacity && !has_other_type(check, request)))
@@ -404,7 +404,7 @@ static void report_missing_vgpu(void *arg, const struct missing_vgpu *l)
 		fix = check_fix(check, "run 'vgpu-lease resume %s' to attach it", text_operand(l->name, l->uuid));
 	else if (l->nova)
 		fix = "hard-reboot the instance";
-	/* Only a warning if the vGPU may have been defined by hand for the next start, which Nova does not do. */
+	/* Only a warning if an operator may have defined the vGPU for the next start; Nova does not define it so. */
 	check_report(at_definition(check, l->name), l->nova || l->suspended ? CHECK_FAIL : CHECK_WARN, fix,
 		     "domain %s runs without vGPU %s, which %s", l->name, l->id,
 		     l->suspended ? "a suspend detached" : "its definition has");

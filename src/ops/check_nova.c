@@ -11,7 +11,7 @@
 #include "plan/capacity.h"
 #include "plan/nova_inventory.h"
 
-/* Returns the domain that uses the vGPU, by its lease or XML, or a file that might define such a domain; NULL: none. */
+/* Returns the domain that has the vGPU by lease or XML, else an unreadable file, which may name it; NULL: neither. */
 static const char *used_by(const struct check *check, const struct definition *d)
 {
 	const struct lease *lease = lease_find(check->leases, d->uuid);
@@ -43,7 +43,7 @@ static bool goes_against(struct check *check, const struct definition *d)
 	return true;
 }
 
-/* Reports a UUID defined on two parents: Nova counts both, and creates missing devices when it starts. */
+/* Reports a definition whose UUID is also on another parent: Nova counts both, and creates missing devices at start. */
 static bool is_second(struct check *check, const struct definition *d)
 {
 	const struct inv_device *device = inventory_device(check->inv, d->uuid);
@@ -75,7 +75,7 @@ static bool is_miscounted(struct check *check, const struct nova_inventory *nova
 			   "has no device, but Nova counts it as one (vGPU of domain %.100s)", domain);
 		return true;
 	}
-	/* The definition may belong to a pool whose unit has not run yet. */
+	/* `mdevctl start` fits if the unit that starts an operator's definitions has not run yet. */
 	check_warn(check,
 		   check_fix(check, "run 'mdevctl start -u %s', or 'mdevctl undefine -u %s' if it is not needed",
 			     d->uuid, d->uuid),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The pGPUs that the configuration names or matches, and why one is not in the pool. */
+/* Checks which pGPUs are in the pool, and why the others are not. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "host/inventory.h"
 #include "host/libvirt_files.h"
 
-/* The section's entry that selects this card; `other` if there is none. */
+/* The place of the section's entry that selects this card; `other` if there is no such entry. */
 static struct location named_at(const struct section *section, const struct inv_pgpu *card, struct location other)
 {
 	const struct match *match;
@@ -25,7 +25,7 @@ static struct location named_at(const struct section *section, const struct inv_
 	return match ? match->at : other;
 }
 
-/* Returns the fix in a reason ("CAUSE; FIX", a cause alone, or the kernel's error), or `other` if it has none. */
+/* Returns the fix in a reason ("CAUSE; FIX" or "CAUSE"), or `other` if it has none. *cause: the cause's length. */
 static const char *fix_in(const char *reason, const char *other, int *cause)
 {
 	const char *fix = strstr(reason, "; ");
@@ -74,7 +74,7 @@ static bool is_used(const struct check *check, const char *vf)
 	return lease_find(check->leases, vf) || (check->disk && libvirt_files_names(check->disk, vf, NULL));
 }
 
-/* Reports guests' VFs whose type is not configured for them: once it is removed, a start silently sets another. */
+/* Reports guests' VFs whose type is not configured for them: a start silently sets another once they have no type. */
 static void look_at_types(struct check *check, const struct inv_pgpu *card)
 {
 	const struct inv_device *first = NULL;
@@ -109,8 +109,8 @@ static void list_types(const struct config *config, const struct inv_pgpu *card,
 }
 
 /*
- * Is the card, which only a match selects, there for something else, while other pGPUs provide the type? A guest gets
- * all of it, or it is another model than those, and the match is by vendor or NUMA node alone.
+ * Is the card probably not meant, although a match selects it? True if other pGPUs provide the type, and either a VFIO
+ * driver is bound to the card, or those pGPUs are other models and the match names only a vendor or NUMA node.
  */
 static bool is_meant_otherwise(const struct check *check, const struct section *section, const struct inv_pgpu *card)
 {
@@ -163,7 +163,7 @@ static void look_at_card(struct check *check, const struct inv_pgpu *card)
 		check_report(check, otherwise ? CHECK_WARN : CHECK_FAIL, fix, "%s: %.*s (configured for %s)", address,
 			     cause, pooled->reason, pooled->section->type);
 	} else if (!pooled->in_pool && pooled->claim == CLAIM_DEFAULT && !card->ready) {
-		/* Only a warning: the type takes all pGPUs, and other pGPUs provide it. */
+		/* Only a warning: the type claims all remaining pGPUs, and other pGPUs provide it. */
 		fix = fix_in(reason, "fix the cause (troubleshooting: the-card)", &cause);
 		check_warn(check, fix, "not in the pool: %.*s", cause, reason);
 	} else if (!pooled->in_pool) {
@@ -217,10 +217,10 @@ static bool is_same_cause(const struct check *check, const struct missing_card *
 static void look_at_missing(struct check *check, const struct missing_card *list, size_t n, size_t this)
 {
 	const struct missing_card *missing = &list[this];
-	/* A nova.conf can serve many hosts, so a card that is missing here may be another host's. */
 	struct inv_pgpu card;
 	bool otherwise = missing->how == MISSING_MATCHED && inventory_read_card(check->host, missing->address, &card) &&
 			 is_meant_otherwise(check, missing->section, &card);
+	/* A nova.conf can serve many hosts, so a card that is missing here may be another host's. */
 	enum check_status status = otherwise || (missing->section->nova && check->npool) ? CHECK_WARN : CHECK_FAIL;
 	char physfn[PCI_SIZE], others[32] = "";
 	const char *fix;

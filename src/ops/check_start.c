@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Plans a start of each enabled type, with a made-up request and the code that a start uses. A domain can request more
- * (a NUMA node, a project, the UUID of a device that exists) and still be refused; 'vgpu-lease plan' shows that.
+ * Plans a start with each enabled type, from a made-up request, by the code that a start uses. A domain can request
+ * more (a NUMA node, a project, the UUID of a device that exists) and still be refused; 'vgpu-lease plan' shows that.
  */
 #include <string.h>
 
@@ -19,12 +19,12 @@ struct start {
 	struct config config;
 	struct vgpu_request vgpu;
 	struct request request;
-	const struct plan *plan; /* the last one */
-	int planned;             /* 0, or an error, which is also a refusal */
+	const struct plan *plan; /* the plan of the last start */
+	int planned;             /* what check_plan() returned; an error also means a refusal */
 	struct err err;
 };
 
-/* Copies the configuration without its quotas, unless all are 0: other quotas say nothing about the host. */
+/* Copies the configuration without its quotas, which say nothing about the host unless all are 0. */
 static void start_begin(struct start *s, struct check *check)
 {
 	*s = (struct start){ .plan = &check->plan,
@@ -78,8 +78,8 @@ static struct carried carried_by(const struct check *check, const struct section
 }
 
 /*
- * On a busy host, pGPUs can be full of the type that they are configured for, which only needs a warning. A pGPU
- * that has no capacity but carries another type, or nothing, is broken or not as configured.
+ * Only warns if a pGPU for the type carries configured types, as on a busy host. A pGPU that has no capacity but
+ * carries only other types, or nothing, is broken or not as configured.
  */
 static void report_refusal(struct check *check, const struct start *s)
 {
@@ -139,7 +139,7 @@ static void report_start(struct check *check, const struct start *s)
 		report_refusal(check, s);
 }
 
-/* Plans a start with an mdev, or with the VF that an attach would choose: a VF is identified only by its address. */
+/* PLAN_PREPARE: a start with a new mdev. PLAN_ASSIGN: the plan chooses, as for a VF, which no request can make up. */
 static void plan_start(struct check *check, struct start *s, enum plan_mode mode)
 {
 	s->vgpu.any = mode == PLAN_ASSIGN;

@@ -14,7 +14,7 @@
 #include "host/mdevctl_files.h"
 
 enum {
-	SPACE_NEEDED = 16 << 10, /* a few records, of a page each */
+	SPACE_NEEDED = 16 << 10, /* a few records; each takes a page */
 	SPACE_ENOUGH = 1 << 20,
 	FILES_NEEDED = 8,
 	LOCK_LONG_MS = 1000, /* a holder that is seen this long delays a start */
@@ -97,13 +97,13 @@ void check_state(struct check *check)
 }
 
 /*
- * Watches a lock, by its file's name, and reports it if it stays held. `limit_ms`: the start that one process keeps
- * waiting for so long is refused; 0: it is not.
+ * Watches a lock file, and reports it if it stays locked. `limit_ms`: a start that waits this long for one process is
+ * refused; 0: only warn, with `means`.
  */
 static void look_at_lock(struct check *check, const char *name, int limit_ms, const char *means)
 {
 	int wait_ms = !limit_ms ? LOCK_LONG_MS : limit_ms < LOCK_MOST_MS ? limit_ms : LOCK_MOST_MS;
-	int64_t began = sys_now_ms(), now = began, since = began; /* since when the last holder was seen */
+	int64_t began = sys_now_ms(), now = began, since = began; /* when `last` was first seen */
 	char holder[LOCK_TEXT_SIZE], last[LOCK_TEXT_SIZE] = "";
 	struct stat st;
 	bool fails;
@@ -308,7 +308,7 @@ static void report_zero_quotas(struct check *check)
 		   serves_projects ? "domains without a project" : "each project");
 }
 
-/* An exhausted quota refuses only the next start of that project. */
+/* Only warns, because an exhausted quota refuses only further starts of its project. */
 void check_quotas(struct check *check)
 {
 	const struct leases *leases = check->leases;

@@ -153,7 +153,7 @@ static void print_orphans(FILE *to, const struct gc *pass)
 	sample(to, "orphans", (long long)n, NULL);
 }
 
-/* The time of the handler's lock file is that of the last pass. */
+/* The handler sets the modification time of its lock file after each pass. */
 static void print_handler(FILE *to, const struct store *store, bool config_valid)
 {
 	struct stat st;
