@@ -25,8 +25,8 @@ static int is_open(const struct fate_look *look, const char *id, char why[REASON
 }
 
 /*
- * Do libvirt's files show that the running domain has the device or can resume it? Yes if they cannot tell. A suspend
- * record has UUIDs in the usual form, but VF addresses in another, so for a VF any suspend record counts.
+ * Do libvirt's files show that the running domain has the device or can resume it? True also if this is unknown. A
+ * suspend record spells UUIDs as usual, but not VF addresses, so for a VF the suspend record of any domain counts.
  */
 static bool files_have(const struct libvirt_files *disk, const struct lease *lease)
 {
@@ -78,7 +78,7 @@ void fate_lease(struct fate *fate, const struct fate_look *look, const struct le
 		add_domain(&facts, look);
 		facts.at_work = !facts.has && lease_at_work(look->store, lease);
 	}
-	/* Open files do not matter for a reservation, nor, to the handler, if the domain runs with the device. */
+	/* Who has the device open does not matter for a reservation, nor if the handler sees the domain run with it. */
 	if (lease->state != LEASE_RESERVED && facts.exists && !(facts.has && look->running) &&
 	    is_open(look, vgpu->id, open))
 		facts.open = open;

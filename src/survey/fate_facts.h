@@ -21,12 +21,12 @@ struct fate_look {
 	const struct inventory *inv;
 	const struct vfio_users *users;
 	struct libvirt_files *disk;
-	int64_t looked_ms;  /* when the first of these was read, CLOCK_MONOTONIC */
-	const char *asking; /* the domain that requests a VF: its own XML does not protect the VF; NULL: none */
+	int64_t looked_ms;  /* CLOCK_MONOTONIC, in ms, before the facts above were read */
+	const char *asking; /* the domain that requests a VF, and whose XML does not protect the VF; NULL: none */
 	bool note;          /* record signs of use, and when a device was first seen free */
 	bool unused;        /* devices that were not made for a guest may also go */
-	bool whole;         /* also find out whether a device is free that `reclaim` or its origin keeps already */
-	const struct running *running;  /* what runs with which devices; NULL: only `disk` is searched */
+	bool whole;         /* also find out whether a device is free if `reclaim` or its origin already keeps it */
+	const struct running *running;  /* the running domains with their devices; NULL: only `disk` is searched */
 	const struct lease_marks *seen; /* leases whose domain had the device at the last look; NULL: none */
 };
 
@@ -37,8 +37,8 @@ void fate_lease(struct fate *fate, const struct fate_look *look, const struct le
 void fate_device(struct fate *fate, const struct fate_look *look, const struct inv_device *device);
 
 /*
- * The fate of a definition of Nova's without a device. Nova counts it as a device, and does not start if the pGPU has
- * no capacity for it. Needs a configuration.
+ * The fate of one of Nova's mdevctl definitions that has no device. Nova counts it as a device, and does not start if
+ * the pGPU has no capacity for it. Needs a configuration.
  */
 void fate_definition(struct fate *fate, const struct fate_look *look, const struct definition *definition);
 
@@ -47,7 +47,7 @@ bool fate_is_novas(const struct fate_look *look, const struct vgpu_ref *vgpu);
 
 /*
  * Does the XML of a domain other than `but` (NULL: of any) name `id`? Returns NULL if not, else `why`: which domain, or
- * why that is not known. With `note`, its idle time then starts anew: Nova redefines a domain at its start, and for a
- * moment no XML names the vGPU.
+ * why that is not known. With `note`, a domain that names `id` restarts its idle time: Nova redefines a domain at its
+ * start, and for a moment no XML names the vGPU.
  */
 const char *fate_named(const struct fate_look *look, const char *id, const char *but, char why[REASON_SIZE]);

@@ -14,7 +14,7 @@
 #include "state/history.h"
 #include "state/store.h"
 
-/* Is a type enabled that VFs can have? */
+/* Does the configuration enable a type that VFs can have? */
 static bool enables_types(const struct config *config)
 {
 	for (size_t i = 0; i < config->nsections; i++)
@@ -72,7 +72,7 @@ static bool is_rest(const struct config *config, const struct inv_pgpu *card)
 	return false;
 }
 
-/* Does a section name the device `id`, or match the device at `address`? */
+/* Does a section name `address` or `id`, or match the device at `address`? */
 static bool is_configured(const struct host *host, const struct config *config, const char *address, const char *id)
 {
 	struct inv_pgpu card;
@@ -80,7 +80,7 @@ static bool is_configured(const struct host *host, const struct config *config, 
 	return inventory_read_card(host, address, &card) && pool_names(config, &card, id);
 }
 
-/* Judges a VF by its card, or if it is being disabled and has lost its link to the card, by its own data. */
+/* Judges a VF by its card. A VF that is being disabled has lost its link to the card, and is judged by its own data. */
 static bool is_of_pool(const struct host *host, const struct config *config, const char *id)
 {
 	char address[PCI_SIZE];
@@ -150,8 +150,8 @@ void hostdev_filter_keep(struct domxml *doc, const struct host *host, const stru
 }
 
 /*
- * Is or was the UUID leased on this host? A placeholder never is: a start refuses it, and an arrival replaces it. Also
- * true if the leases cannot be read.
+ * Is or was the UUID leased on this host? A placeholder is never leased: a start refuses it, and an arrival replaces
+ * it. Also true if the leases cannot be read.
  */
 static bool may_have_lease(const struct host *host, const char *id)
 {

@@ -27,8 +27,8 @@ bool hostdev_is_ours(const struct request *request, const struct vgpu_request *r
 bool hostdev_filter_leased(const struct host *host, const char *id, const char *domain);
 
 /*
- * Refuses a start that takes a whole pGPU while running domains use its vGPUs: to unbind its driver, libvirt would wait
- * for them without end. The request must have all PCI hostdevs of the domain.
+ * Refuses a start that takes a whole pGPU while running domains use its vGPUs: to unbind the pGPU's driver, libvirt
+ * would wait for these domains forever. The request must have all PCI hostdevs of the domain.
  */
 int hostdev_refuse_pgpu(const struct request *request, const struct host *host, struct err *err);
 

@@ -12,12 +12,12 @@ bool survey_reads_all(const struct world *world);
 /* Does the survey read only the cards whose VFs the PCI hostdevs name? At a start, libvirt uses no other VFs. */
 bool survey_reads_named(const struct world *world);
 
-/* Reads the part of the host that the request and the leases can concern, or all of it. */
+/* Reads the part of the host that the request and the leases can concern, or the whole host if survey_reads_all(). */
 int survey_read_host(struct world *world, struct err *err);
 
 /*
- * Fills in, for each device that a rule asks about, whether it is open and which domain names it. If such a device
- * appeared after the last search, searches again without the lock; under it, returns 1, and both are unknown.
+ * Fills in, for each device that a rule asks about, whether it is open and whether a domain names it. If such a device
+ * appeared after the last search, searches again without the lock; under the lock, skips the device and returns 1.
  */
 int survey_look_open(struct world *world, struct err *err);
 

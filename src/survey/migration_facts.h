@@ -23,9 +23,9 @@ void migration_facts_type(struct migration_facts *facts, const struct inventory 
 char *migration_facts_element(const struct domxml *doc, const struct inventory *inv, const struct leases *leases);
 
 /*
- * Predicts the facts for a definition, whose card is not chosen yet: those that all possible cards share. The type is
- * that of the metadata, else the only possible one. False, with all facts "": no card of the pool can serve it. `world`
- * must have a configuration, and have read all types.
+ * Predicts the facts for a definition, whose card is not chosen yet: the facts that all possible cards share. A type in
+ * the metadata takes precedence. False, with all facts "": no card of the pool can provide the vGPU. `world` must have
+ * a configuration, and have read all types.
  */
 bool migration_facts_predict(struct migration_facts *facts, struct world *world, const struct vgpu_request *req);
 

@@ -101,7 +101,7 @@ struct search {
 	missing_say *say;
 	void *arg;
 	struct flavor {
-		const char *of; /* the instance */
+		const char *of; /* the name of an instance that has a vGPU */
 		char name[INSTANCE_SIZE];
 	} *flavors;
 	size_t nflavors;
@@ -133,7 +133,7 @@ static size_t missing_of(const struct request *wanted, const struct request *liv
 	return n;
 }
 
-/* Reports the definition's vGPUs that the running domain does not have, until both have the same number of vGPUs. */
+/* Reports the definition's vGPUs that the running domain does not have, but no more than the numbers differ by. */
 static void look_at_wanted(const struct search *s, const struct running_domain *domain, struct domxml *definition)
 {
 	const struct request *wanted = domxml_request(definition), *has = domain->request;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The domains that libvirt runs, the vGPUs that they have, and those that are missing, by its status files, which it
- * writes anew at every change. libvirt itself does not answer while a hook or a QEMU keeps it busy.
+ * The domains that libvirt runs, the vGPUs that they have, and the vGPUs that they lack, from the status files that
+ * libvirt rewrites at every change. libvirt itself does not answer while a hook or a QEMU keeps it busy.
  */
 #pragma once
 
@@ -15,11 +15,11 @@
 
 struct running_domain {
 	char uuid[UUID_SIZE];
-	struct libvirt_file live; /* its status file, with the text of the <domain> */
-	struct domxml *doc; /* its live XML, with all PCI hostdevs; NULL: it has none and no mdev, or is invalid */
-	struct domxml *suspended;      /* the suspend record in that XML; NULL: none, or invalid */
-	const struct request *request; /* of `doc`, or an empty one; NULL: invalid, so the domain may have any vGPU */
-	const struct request *taken;   /* of `suspended` */
+	struct libvirt_file live; /* its status file; `text` is only the <domain> element */
+	struct domxml *doc; /* its live XML, with all PCI hostdevs; NULL: no vGPU and no PCI hostdev, or invalid */
+	struct domxml *suspended;      /* the suspend record in the live XML; NULL: none, or invalid */
+	const struct request *request; /* the vGPUs in the live XML; NULL: invalid, so the domain may have any vGPU */
+	const struct request *taken;   /* the vGPUs in `suspended`; NULL: none */
 	bool settled;                  /* not in the middle of a start, a migration, a save or a shutdown */
 };
 
@@ -32,15 +32,15 @@ struct running {
 void running_read(struct running *running, const struct libvirt_files *disk);
 void running_free(struct running *running);
 
-/* NULL: it does not run, or `running` is NULL. */
+/* NULL: the domain does not run, or `running` is NULL. */
 const struct running_domain *running_find(const struct running *running, const char *uuid);
 
 /* A vGPU that is missing from a running domain. The texts last as long as the call that reports it. */
 struct missing_vgpu {
-	const char *name; /* of the domain */
-	const char *uuid; /* of the domain */
-	const char *id;   /* of the vGPU; NULL: not known */
-	const char *like; /* if the ID is not known: a Nova instance of the same flavor that has a vGPU */
+	const char *name; /* the domain's name */
+	const char *uuid; /* the domain's UUID */
+	const char *id;   /* the vGPU's ID; NULL: not known */
+	const char *like; /* if `id` is NULL, a Nova instance of the same flavor that has a vGPU */
 	bool nova;        /* the domain is an instance of Nova */
 	bool suspended;   /* 'vgpu-lease suspend' detached it, and 'vgpu-lease resume' attaches it */
 };

@@ -30,7 +30,7 @@ void survey_end(struct world *w)
 	*w = (struct world){ 0 };
 }
 
-/* Unknown if the framework, or an actively leased VF's card, was not read. A plain VF is not a device. */
+/* Unknown if the framework, or an actively leased VF's card, was not read. Absent for a plain VF: it has no device. */
 static enum presence presence_of(const struct world *w, const struct lease *lease)
 {
 	const struct vgpu_ref *vgpu = &lease->vgpu;
@@ -148,8 +148,8 @@ static bool is_unleased(const struct world *w, const struct inv_device *device)
 }
 
 /*
- * Finds what can be removed to make capacity, and for a refusal what 'retype' would remove, ignoring reclaim and
- * reclaim_grace.
+ * Marks what can be removed to make capacity. For the text of a refusal, also marks what 'retype' could remove: it
+ * ignores reclaim and reclaim_grace.
  */
 static void find_reclaimable(struct world *w)
 {
@@ -176,7 +176,7 @@ static void find_reclaimable(struct world *w)
 		if (w->config && is_unleased(w, device))
 			fate_device(&fate, &look, device);
 		facts->reclaimable = fate.goes;
-		/* The domain's own XML protects a VF from 'retype'. */
+		/* 'retype' keeps a VF that any domain names, even the domain that requests it now. */
 		facts->removable = fate.free && !libvirt_files_names(w->disk, device->vgpu.id, NULL);
 		facts->preset = facts->removable && !affinity_is_for_guest(w->store, device->vgpu.id);
 	}

@@ -14,7 +14,7 @@
 
 /*
  * Starts the survey whose input the caller has set in `world`, and resolves the request, which may replace an earlier
- * one. Always call survey_end().
+ * request. Always call survey_end().
  */
 int survey_start(struct world *world, struct err *err);
 void survey_end(struct world *world);
@@ -37,16 +37,16 @@ int survey_ahead(struct world *world, struct err *err);
 /*
  * Reads the leases and the host, and sets void leases apart. A wide survey also marks what may be removed: orphans, and
  * leased devices whose domain is gone or whose release is pending. If a device that a rule asks about appeared after
- * survey_ahead(), searches again without the lock; under it, returns 1: call both again. Under the lock, also drops
- * void leases, and records when each orphan was first seen free, the types and the configured cards.
+ * survey_ahead(), searches again without the lock; under the lock, returns 1: call both functions again. Under the
+ * lock, also drops void leases, and records when each orphan was first seen free, the types and the configured cards.
  */
 int survey_read(struct world *world, struct err *err);
 
 /*
- * The whole survey, for a caller that decides nothing: takes no lock. A world that was read already is not read again:
- * only the facts about its request, which may be another one, are collected anew.
+ * The whole survey, for a caller that decides nothing; takes no lock. If `world` was read already, does not read the
+ * host again, but only collects the facts about its request, which may have changed.
  */
 int survey_see(struct world *world, struct err *err);
 
-/* Adds to survey_see() what only a wide survey has: what can be removed to make capacity. */
+/* After survey_see(), marks what can be removed to make capacity, as only a wide survey does. */
 int survey_look(struct world *world, struct err *err);

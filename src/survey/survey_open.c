@@ -96,13 +96,13 @@ static bool is_vf_asked_about(const struct world *w, const struct inv_parent *vf
 	return w->request->nvgpus && vf->card->framework == FW_VARIANT && vf->ndevices == 0 && w->mode != PLAN_PREPARE;
 }
 
-/* Does the file of a domain, other than `but` (may be NULL), name this device? An unreadable file may name it. */
+/* Does the file of a domain other than `but` (NULL: of any) name this device? True also if a file is unreadable. */
 static bool is_named(const struct world *w, const char *id, const char *but)
 {
 	return w->disk && (libvirt_files_names(w->disk, id, but) || libvirt_files_unread(w->disk, false));
 }
 
-/* Does a rule ask about a device that appeared after the last search of the processes, or was there none? */
+/* Does a rule ask about a device that no search of the processes has covered? */
 static bool asks_unseen(const struct world *w)
 {
 	for (size_t i = 0; i < w->inv.nparents && !w->users; i++)
@@ -141,7 +141,7 @@ int survey_look_open(struct world *w, struct err *err)
 	return unseen && locked;
 }
 
-/* Guesses, before the host is read, whether a rule will ask. A wrong guess costs another round. */
+/* Guesses, before the host is read, whether a rule will ask about a device. A wrong guess costs another round. */
 static bool will_ask(const struct world *w)
 {
 	for (EACH(const struct vgpu_request *, req, w->request->vgpus, w->request->nvgpus)) {
@@ -161,7 +161,7 @@ static bool will_ask(const struct world *w)
 
 int survey_ahead(struct world *w, struct err *err)
 {
-	/* After the first round of a run, what was searched or asked about before is searched again. */
+	/* In later rounds of a run, search again if an earlier round did, or if a rule asks about a new device. */
 	bool asks = w->wide || (w->inv.frameworks ? w->users || asks_unseen(w) : will_ask(w));
 
 	return asks ? look_up(w, err) : 0;

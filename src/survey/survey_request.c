@@ -53,7 +53,7 @@ static int recall(struct resolved_request *resolved, const struct world *w, stru
 	return 0;
 }
 
-/* Adds the frameworks to those whose type names are known, and reads all names anew. Rarely called twice. */
+/* Adds the frameworks to those whose type names are known, and reads all their names. Rarely called twice. */
 static int read_names(struct world *w, unsigned int frameworks, struct err *err)
 {
 	free(w->names);
