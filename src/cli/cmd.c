@@ -117,8 +117,8 @@ int cmd_open_domain(struct cmd *cmd, struct err *err)
 }
 
 /*
- * Replaces a type's name by its ID. Accepts an unknown ID, because a lease can have a type that is gone;
- * cmd_check_filters() refuses it if none has.
+ * Replaces a type's name with its ID. Accepts an unknown ID, because a lease can have a type that is gone;
+ * cmd_check_filters() refuses an ID that no lease has.
  */
 static int take_type(struct cmd *cmd, const char **word, struct err *err)
 {

@@ -21,12 +21,12 @@
 /* The parsed command line; the operands follow the sub-command's name. */
 struct cmd_call {
 	struct args args;
-	const char *type; /* an id; before cmd_open() possibly a name */
+	const char *type; /* an ID; before cmd_open() possibly a name */
 	const char *op, *grace, *connect, *since, *hostname;
-	enum plan_mode mode; /* of --op */
+	enum plan_mode mode; /* from --op */
 	long grace_s;
-	int64_t since_us;                  /* as events_since() sets it; 0: all */
-	const char *domain, *pgpu, *state; /* filters; so is `type` for some commands */
+	int64_t since_us;                  /* from --since, by events_since(); 0: all events */
+	const char *domain, *pgpu, *state; /* filters, as is `type` for some commands */
 	struct table_options table;
 	bool json, all, in_place, dry_run, unused, persistent, write;
 };
@@ -61,7 +61,7 @@ enum { CMD_OPTIONS(CMD_BIT) CMD_TABLE = CMD_JSON | CMD_OUTPUT | CMD_SORT | CMD_N
 /* What cmd_open() opens. By default a missing configuration is accepted, and an invalid one causes a warning. */
 enum {
 	CMD_BARE = 1,         /* open nothing; the sub-command opens what it needs */
-	CMD_WRITE = 2,        /* open the leases for writing, which requires root on a real host; not with --dry-run */
+	CMD_WRITE = 2,        /* open the leases for writing, except with --dry-run; requires root on a real host */
 	CMD_LIBVIRT = 4,      /* connect to libvirt, and find the domain that the first operand names */
 	CMD_CONFIG_MUST = 8,  /* require a valid configuration */
 	CMD_CONFIG_OWN = 16,  /* the sub-command handles an error of the configuration */
@@ -95,26 +95,26 @@ struct cmd {
 	struct cmd_call *call;
 	const struct command *command;
 	struct host host;
-	struct config config; /* the defaults if there is none */
+	struct config config; /* the defaults if has_config is false */
 	bool has_config;
 	struct err no_config;                                         /* the reason if has_config is false */
-	char no_config_refusal[sizeof(((struct err *)0)->text) + 64]; /* the same with the fix */
+	char no_config_refusal[sizeof(((struct err *)0)->text) + 64]; /* this reason with the fix */
 	struct store store;
 	struct world world; /* from cmd_survey() */
 	struct hotplug hp;  /* with CMD_LIBVIRT */
-	FILE *lines;        /* of cmd_lines(); NULL: not opened */
+	FILE *lines;        /* from cmd_lines(); NULL: not opened */
 	char *text;         /* what was written to `lines` */
 	size_t len;
 	char type[TYPE_SIZE];   /* the ID of a type given by name; take_type() makes call->type point to it */
-	struct err no_type;     /* .code 0: the configuration or this host has it; else the refusal */
+	struct err no_type;     /* .code 0: the configuration or this host has call->type; else the refusal */
 	char pgpu[PARENT_SIZE]; /* spelt as in sysfs; cmd_take_pgpu() makes call->pgpu point to it */
-	struct rows out;        /* of cmd_json() and cmd_rows() */
+	struct rows out;        /* what cmd_json() and cmd_rows() begin */
 	struct json_out document;
 };
 
 #define CMD_NONE(of_call) { .call = (of_call), .host.root = -1, .store = STORE_NONE }
 
-/* Opens what `needs` says, and replaces a type's name in the call by its ID. `cmd` is CMD_NONE before. */
+/* Opens what `needs` says, and replaces a type's name in the call with its ID. `cmd` must be CMD_NONE. */
 int cmd_open(struct cmd *cmd, unsigned int needs, struct err *err);
 
 /* Ends the output, and frees all. Call it even after a failure. */
@@ -132,10 +132,10 @@ int cmd_open_domain(struct cmd *cmd, struct err *err);
 /* Reads the host into cmd->world once. Without a configuration the pool is empty. */
 int cmd_survey(struct cmd *cmd, struct err *err);
 
-/* A dry gc pass, which changes nothing. After cmd_survey() it uses that inventory. */
+/* A gc pass, not run yet, that changes nothing. After cmd_survey() it uses the inventory of cmd->world. */
 struct gc cmd_gc_pass(struct cmd *cmd);
 
-/* Runs a cmd_gc_pass(). Only warns of a failure. */
+/* Makes and runs a cmd_gc_pass(). Only warns if it fails. */
 void cmd_gc_ask(struct cmd *cmd, struct gc *pass);
 
 /* The pass's item for a vGPU, leased or not; NULL: none. */
@@ -163,13 +163,13 @@ void cmd_take_pgpu(struct cmd *cmd, const char *word);
 /* Does the vGPU match the filters? `lease` is NULL if the vGPU has none. */
 bool cmd_matches(const struct cmd_call *call, const struct vgpu_ref *vgpu, const struct lease *lease);
 
-/* With --json, the command's document on standard output, begun with an error of its configuration; else NULL. */
+/* With --json, the document on standard output, else NULL. The first call begins it, with a configuration's error. */
 struct json_out *cmd_json(struct cmd *cmd);
 
-/* Makes an error the JSON document, unless the command has already begun one. */
+/* Begins the JSON document with this error, unless the command has already begun the document. */
 void cmd_json_error(struct cmd *cmd, const struct err *err);
 
-/* Begins a table, or with --json the array of this name; if it is NULL, the caller opens one. */
+/* Begins a table, or with --json an array named `array`; if `array` is NULL, the caller opens an array. */
 struct rows *cmd_rows(struct cmd *cmd, const struct table_layout *layout, const char *array);
 
 /* Prints the table. */

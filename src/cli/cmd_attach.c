@@ -14,10 +14,10 @@
 #include "ops/preview.h"
 #include "state/lease_store.h"
 
-/* Fails if the --type is not enabled, or if there is none and the pool does not have exactly one type. */
+/* Fails if the --type is not enabled, or if there is no --type and the pool does not have exactly one type. */
 static int check_type(const struct cmd *cmd, struct err *err)
 {
-	const char *type = cmd->call->type; /* an id or a class; cmd_open() has replaced a name by its id */
+	const char *type = cmd->call->type; /* an ID or a class; cmd_open() has replaced a name with its ID */
 	bool enabled = !type && cmd->config.nsections == 1;
 	char list[1024] = "";
 

@@ -123,7 +123,7 @@ static void print_placement(const struct export *export)
 	cmd_rows_end(export->cmd);
 }
 
-/* Do VFs of this model have another type? All have the same PCI ID, so Nova can select only by resource class. */
+/* Do VFs of this card's model have another type? They have the same PCI ID, so Nova needs a resource class per type. */
 static bool shares_model(const struct inventory *inv, const struct inv_pgpu *card, const struct section *section)
 {
 	for (size_t i = 0; i < inv->nparents; i++) {
@@ -137,7 +137,7 @@ static bool shares_model(const struct inventory *inv, const struct inv_pgpu *car
 	return false;
 }
 
-/* The resource class in [pci]; NULL: none, because VGPU is only for mdevs. */
+/* The type's resource class in [pci]; NULL: none. The class VGPU is only for mdevs, so it does not count. */
 static const char *class_of(char trait[TRAIT_SIZE], const struct section *section, bool shared)
 {
 	nova_type_trait(trait, section->type);
@@ -149,7 +149,7 @@ static const char *class_of(char trait[TRAIT_SIZE], const struct section *sectio
 /*
  * Prints a device_spec for each VF of a card that has this type, and adds an alias named after the type, once per type
  * and model. Nova counts each VF as one device, so the number of exported VFs is the card's capacity. A VF with several
- * types is exported with the first. True: Nova needs resource classes for this model.
+ * types is exported with its first type. Returns true if Nova needs resource classes for this model.
  */
 static bool print_vfs(const struct world *world, const struct inv_pgpu *card, const struct section *section,
 		      char **aliases)

@@ -79,7 +79,7 @@ static void print(struct cmd *cmd, const struct gc *pass)
 	cmd_rows_end(cmd);
 }
 
-/* Judges with --grace and --dry-run applied, and keeps only the items that are meant. */
+/* Judges with --grace and --dry-run applied, and keeps only the items for which is_meant() is true. */
 static int judge(struct cmd *cmd, struct gc *pass, bool unused,
 		 bool (*is_meant)(const struct cmd *cmd, const struct gc_item *item), struct err *err)
 {
@@ -99,7 +99,7 @@ static int judge(struct cmd *cmd, struct gc *pass, bool unused,
 	return 0;
 }
 
-/* Does the item match the filters? --type is that of orphans and definitions alone. */
+/* Does the item match the filters? --type does not apply to leased items. */
 static bool is_asked_for(const struct cmd *cmd, const struct gc_item *item)
 {
 	struct cmd_call call = *cmd->call;
@@ -186,7 +186,7 @@ static int check_offer(const struct inv_pgpu *card, const char *type, struct err
 		       *list ? list : "(none)");
 }
 
-/* Fails unless the card is configured for the new type: the hook would create vGPUs of its configured type again. */
+/* Fails unless the card is configured for the new type: otherwise the hook would create vGPUs of the old type again. */
 static int check_config(const struct world *world, const struct inv_pgpu *card, const char *type, struct err *err)
 {
 	const char *address = card->address;
@@ -211,7 +211,7 @@ static int check_config(const struct world *world, const struct inv_pgpu *card, 
 		       at.file, at.line, address, type, card->pool.reason, type);
 }
 
-/* Is it on the pGPU, of another type than the new one, and on a parent that is configured for the new one? */
+/* Is the vGPU on the pGPU, not of the new type, and its parent configured for the new type, or gone? */
 static bool is_in_the_way(const struct cmd *cmd, const struct gc_item *item)
 {
 	const struct inv_parent *parent = inventory_parent(&cmd->world.inv, item->vgpu.parent);
@@ -237,8 +237,8 @@ static void keep_beside_leases(struct gc *pass)
 }
 
 /*
- * Removes the vGPUs of other types under gc's conditions, but none of them if one of their leases stays. 1: there were
- * some; 0: none.
+ * Removes the vGPUs of other types under gc's conditions, but none of them if one of their leases stays. Returns 1 if
+ * there were such vGPUs, 0 if not; -EBUSY: some of them still take capacity.
  */
 static int release_others(struct cmd *cmd, const char *pgpu, const char *type, struct err *err)
 {
@@ -294,7 +294,7 @@ static int warn_of_definitions(const struct world *world, const struct inv_pgpu 
 	return r;
 }
 
-/* `planned`: the vGPUs that would be removed still count. */
+/* `planned`: a dry run has removed no vGPU, so the counts say nothing about the capacity afterwards. */
 static int say_free(struct cmd *cmd, const char *address, const char *type, bool planned, struct err *err)
 {
 	const struct world *world = &cmd->world;

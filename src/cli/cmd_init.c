@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * vgpu-lease init: prints a first configuration for this host, and writes it. The pool is Nova's if a nova.conf enables
- * types; else each card gets a type.
+ * vgpu-lease init: prints a first configuration for this host, and writes it with --write. The pool is Nova's if a
+ * nova.conf enables types; else each card gets a type.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@ static const char *name_plain(const void *arg, const struct inv_pgpu *card, size
 	return name;
 }
 
-/* What makes one type better than another, by importance. A type without a framebuffer size is one such as GVT-g's. */
+/* What makes one type better than another, the most important first. GVT-g's types have no framebuffer size. */
 static void rank(long ranks[RANKS], const struct inv_offer *offer)
 {
 	const char *name = offer->type->name;
@@ -41,11 +41,11 @@ static void rank(long ranks[RANKS], const struct inv_offer *offer)
 	const long width = mib == UNKNOWN ? strtol(offer->type->resolution, NULL, 10) : 0;
 
 	ranks[0] = offer->available > 0;
-	ranks[1] = *name && name[strlen(name) - 1] == 'Q'; /* NVIDIA's, which work with every guest */
+	ranks[1] = *name && name[strlen(name) - 1] == 'Q'; /* NVIDIA's Q types work with every guest */
 	ranks[2] = mib >= GUEST_MIB;
-	ranks[3] = mib >= GUEST_MIB ? -mib : mib; /* the closest to it */
+	ranks[3] = mib >= GUEST_MIB ? -mib : mib; /* the closest to GUEST_MIB */
 	ranks[4] = mib == UNKNOWN && offer->available > 1;
-	ranks[5] = width; /* of the display */
+	ranks[5] = width; /* the display's width */
 	ranks[6] = width > 0 ? offer->available : 0;
 }
 
@@ -66,7 +66,7 @@ struct chosen {
 	struct inv_pgpu *card; /* card->pool.in_pool is set */
 	const struct inv_type *type;
 	const struct inv_parent *vf; /* NULL: the card */
-	size_t first;                /* the first choice of this type */
+	size_t first;                /* the index in pool->list of the first item of this type */
 };
 
 /* The types that are chosen, in the order of the cards, and what they are chosen from. */
@@ -78,7 +78,7 @@ struct pool {
 	size_t n;
 };
 
-/* Adds the type if the card offers it. A VF has one type, and a card without VFs has each once. */
+/* Adds the type if the card offers it. A VF is added with its first type only, a card without VFs once per type. */
 static void add(struct pool *pool, struct inv_pgpu *card, const char *type, const struct inv_parent *parent)
 {
 	const struct inv_offer *offer = inventory_offer(card, type);
@@ -99,7 +99,7 @@ static void add(struct pool *pool, struct inv_pgpu *card, const char *type, cons
 	card->pool.in_pool = true;
 }
 
-/* The card stands for its VFs if all have the same type. */
+/* Replaces the card's VFs with the card if all have the same type. */
 static void join_vfs(struct pool *pool, size_t first)
 {
 	for (size_t i = first; i < pool->n; i++)
@@ -111,7 +111,7 @@ static void join_vfs(struct pool *pool, size_t first)
 	}
 }
 
-/* Chooses the types for a card: those of its vGPUs, or of its definitions, or else the best one that it offers. */
+/* Chooses the types for a card: the types of its vGPUs, else of its definitions, else the best type that it offers. */
 static void choose(struct pool *pool, struct inv_pgpu *card)
 {
 	const struct inv_offer *best = NULL;
@@ -134,7 +134,7 @@ static void choose(struct pool *pool, struct inv_pgpu *card)
 	for (size_t i = 0; i < card->noffers; i++)
 		if (!best || is_better(&card->offers[i], best))
 			best = &card->offers[i];
-	/* Mdev types are listed also if the card, which is empty, is in a mode that allows none of them. */
+	/* An empty card lists its mdev types even in a mode that allows none of them. */
 	if (best && (best->available > 0 || card->framework != FW_MDEV))
 		add(pool, card, best->type->id, NULL);
 }
@@ -205,7 +205,7 @@ static void print_heading(FILE *to, const struct pool *pool)
 		fputs("\n[policy]\npgpu_types = several\n", to);
 }
 
-/* Gives the reason for each GPU without a type: in a comment or, if no GPU has a type, in a warning. Then fails. */
+/* Prints why a GPU has no type, in a comment. If no GPU has a type, warns of the reasons instead, and fails. */
 static int say_left_out(FILE *to, const struct pool *pool, struct err *err)
 {
 	size_t n = 0, unready = 0;
@@ -267,7 +267,7 @@ static bool is_novas(const struct host *host)
 	if (regcomp(&enables, "\nenabled_(mdev|vgpu)_types[ \t]*[=:][ \t]*(\n[ \t]+)?[^\n#; \t]", REG_EXTENDED) != 0)
 		mem_out();
 	for (size_t i = 0; i < ARRAY_SIZE(nova_files); i++) {
-		/* Not by the root's name, which can have characters of a pattern. */
+		/* By descriptor, because the root's name can contain pattern characters. */
 		autofree char *pattern = mem_format("/proc/self/fd/%d%s{,/*.conf}", host->root, nova_files[i]);
 		glob_t files = { 0 };
 
@@ -332,7 +332,7 @@ static bool sets_nothing(char *text)
 	return true;
 }
 
-/* Fails if the file has settings, or is a link or not a regular file. */
+/* Fails if a pool is configured, or if the file has settings, is a link or is not a regular file. */
 static int check_replaceable(const struct cmd *cmd, int dir, const char *path, struct err *err)
 {
 	autoclose int fd = openat(dir, basename(path), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);

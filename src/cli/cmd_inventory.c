@@ -64,7 +64,7 @@ static bool in_pool(const struct inv_pgpu *card, const char *type)
 	return card->pool.in_pool && pool_serves(card, type);
 }
 
-/* Does the type match the filters, and is this the first of the cards that offer it? */
+/* Does the type match the filters, and is `pgpu` (without --pgpu) the first card that offers it? */
 static bool is_shown(const struct cmd_call *call, const struct inventory *inv, size_t pgpu, const char *type)
 {
 	if (call->pgpu && strcmp(call->pgpu, inv->pgpus[pgpu]->address) != 0)
@@ -89,7 +89,7 @@ static void add_count(struct capacity_count *sum, const struct capacity_count *c
 	sum->available += count->available;
 }
 
-/* Prints a type, as described by the first card that offers it. A star marks the cards configured for it. */
+/* Prints a type, and all cards that offer it. A star marks the cards that are configured for the type. */
 static void print_type(struct rows *rows, const struct world *world, const struct inv_type *type,
 		       enum framework framework)
 {
@@ -177,8 +177,8 @@ const struct command cmd_types = {
 };
 
 /*
- * The NOTE of a lease: what is wrong with it, or when it will be released; NULL: none. The gc pass is later than the
- * list of leases, so `item` may be NULL, or no longer `leased`.
+ * The NOTE of a lease: what is wrong with it, or when it will be released; NULL: no note. The gc pass ran after the
+ * leases were read, so `item` may be NULL, or no longer `leased`.
  */
 static const char *note_of(const struct gc_item *item, char buf[NOTE_SIZE])
 {

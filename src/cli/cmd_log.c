@@ -48,7 +48,7 @@ static void try_file(struct files *files, const char *path)
 		files->invalid = mem_format("cannot read %s: %s", path, strerror(-r));
 }
 
-/* Selects files as libsystemd does: of all machines with --root, else of this one. Journal namespaces are left out. */
+/* Selects files as libsystemd does: with --root of all machines, else of this machine. Skips journal namespaces. */
 static void try_files(struct files *files, const char *root, const char *top)
 {
 	char machine[64] = "";
@@ -223,7 +223,7 @@ int events_print(struct cmd *cmd, struct events_query *query, struct err *err)
 	return r;
 }
 
-/* Fails if this host has no such object. Succeeds if that is unclear, e.g. if the user cannot read leases. */
+/* Fails if this host has no such object. Succeeds if this is unknown, e.g. if the user cannot read leases. */
 static int find_object(struct cmd *cmd, const char *object, struct err *err)
 {
 	char similar[CMD_SIMILAR_SIZE];

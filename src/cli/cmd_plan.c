@@ -18,13 +18,13 @@ enum { FILE_MAX = 64 << 20 };
 struct planning {
 	struct cmd *cmd;
 	enum plan_mode mode;
-	const char *file; /* its name in messages */
+	const char *file; /* the file's name in messages */
 	struct lifecycle lifecycle;
 	struct preview preview;
 	struct remarks remarks;
 	const char *xml; /* as read */
 	size_t len;
-	bool large;      /* only its hostdevs are parsed */
+	bool large;      /* larger than DOMXML_MAX, so only the hostdevs are parsed */
 	const char *who; /* the domain, or the file if the domain is not known */
 };
 
@@ -165,7 +165,7 @@ static int decide(struct planning *p, struct domxml **doc, struct err *err)
 		return 0;
 	if (p->large)
 		return domxml_too_large(*doc, err);
-	/* A refusal is in the error; the preview has what is known in either case. */
+	/* After a refusal, which is in `err`, the preview has what was known by then. */
 	return preview_decide(&p->preview, &p->lifecycle, p->mode, err);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * vgpu-lease rewrite FILE|DOMAIN: replaces placeholders by UUIDs, in hostdevs and metadata, and writes this host's
- * facts about a vGPU of its type to its <vgpu:device>, for the target of a migration.
+ * vgpu-lease rewrite FILE|DOMAIN: replaces placeholders with UUIDs, in hostdevs and metadata, and writes to each
+ * <vgpu:device> what this host knows of its type, for the target of a migration.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,7 @@ static int make_rewrite(struct rewrite *r, struct cmd *cmd, const char *xml, siz
 	return 0;
 }
 
-/* Writes another file in the same directory, gives it the old one's owner and mode, and renames it. */
+/* Writes a new file in the same directory, with the old file's owner and mode, and renames it over the old file. */
 static int replace_file(const char *path, const struct stat *was, const struct rewrite *r)
 {
 	autofree char *fresh = mem_format("%.*s/.vgpu-lease.XXXXXX", (int)(strrchr(path, '/') - path), path);
@@ -128,8 +128,8 @@ static bool is_domain(const struct cmd_call *call)
 }
 
 /*
- * libvirt replaces a definition unconditionally, so this first checks that nobody has edited it since it was read. An
- * edit in the moment between the two is still lost.
+ * libvirt replaces a definition unconditionally, so this first checks that it has not been edited since it was read. An
+ * edit between the check and the replacement is still lost.
  */
 static int define_if_same(const struct hotplug *hp, const struct rewrite *r, struct err *err)
 {

@@ -23,7 +23,7 @@ struct show {
 	const struct virt_domain *domain;
 	char *config_xml;
 	struct domxml *live, *config, *suspended; /* `live` is NULL if not running, `config` if transient */
-	const struct request *request;            /* of `live`, else of `config`; NULL: neither */
+	const struct request *request;            /* from `live`, else from `config`; NULL: neither exists */
 	struct vfio_users *users;
 	pid_t qemu;
 	struct compare views[SHOW_MAX];
@@ -37,7 +37,7 @@ static const struct vgpu_request *find_req(const struct domxml *doc, const char 
 	return doc ? request_find(domxml_request(doc), id) : NULL;
 }
 
-/* The QEMU process of a running domain, from libvirt's file; 0: not known. */
+/* The QEMU process of a running domain, from libvirt's pid file; 0: not known. */
 static pid_t qemu_pid(const struct host *host, const char *name)
 {
 	autofree char *path = mem_format("run/libvirt/qemu/%s.pid", name);

@@ -51,7 +51,7 @@ static int parse(struct cmd_call *call, const struct command **command, int argc
 	bool help;
 
 	if (args_parse(call, options, argc, argv, err) < 0) {
-		/* Find the command all the same, because the error ends with "see 'vgpu-lease COMMAND --help'". */
+		/* Still find the command, because the error ends with "see 'vgpu-lease COMMAND --help'". */
 		*command = args->noperands ? find_command(args->operands[0], &ignored) : NULL;
 		return -err->code;
 	}

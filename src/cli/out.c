@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-/* Escapes a character that would not show as itself; one above 16 bits becomes two surrogates. */
+/* Escapes a character that would not show as itself. A character above U+FFFF becomes two surrogates. */
 static void write_hidden(FILE *to, unsigned c)
 {
 	if (c > 0xffff)

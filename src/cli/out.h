@@ -67,11 +67,11 @@ void out_age(char out[32], int64_t boot_ms);
 
 /*
  * A list, printed as rows of a table or as objects of a JSON array. Each call names a field's column and its member.
- * Members have the order of the calls; cells have the order of the table's layout, which can omit some. Write a field
- * of only the table or the JSON to `table` or `json`, which ignores it if it is not printed.
+ * Members have the order of the calls; cells have the order of the table's layout, which can omit columns. For a field
+ * that only one form has, call the functions of `table` or `json`: they do nothing if the other form is printed.
  */
 struct rows {
-	struct json_out *json; /* NULL: a table, or only its cells */
+	struct json_out *json; /* NULL: a table is printed */
 	struct table table;
 };
 void row_begin(struct rows *rows);

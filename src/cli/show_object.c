@@ -19,10 +19,10 @@ struct facts {
 	struct cmd *cmd;
 	struct vgpu_ref ref;
 	const struct inv_type *type; /* NULL: not known */
-	const struct card_row *card; /* likewise */
+	const struct card_row *card; /* NULL: not known */
 	const struct lease *lease;   /* NULL: none */
 	struct gc pass;
-	const struct gc_item *verdict; /* gc's; NULL: none */
+	const struct gc_item *verdict; /* gc's item for the vGPU; NULL: none */
 	struct affinity last;          /* its last type and parent */
 	bool remembered;
 	enum presence exists;
@@ -50,7 +50,7 @@ enum show_kind show_kind(const struct cmd *cmd)
 		return SHOW_VGPU;
 	if (vgpu.framework == FW_MDEV)
 		return SHOW_DOMAIN;
-	/* A VF is a vGPU or can become one; if it provides mdevs, it means its card instead. */
+	/* A VF is a vGPU or can become one, except a VF that provides mdevs: its address means its card. */
 	return inventory_physfn(&cmd->host, id, physfn) && !(parent && parent->card->framework == FW_MDEV) ? SHOW_VGPU
 													   : SHOW_PGPU;
 }

@@ -238,14 +238,14 @@ static size_t more_missing(const struct card_row *row)
 {
 	size_t n = 0;
 
-	/* The row behind the last has no reason. */
+	/* The extra row after the last has no reason, so it ends the loop. */
 	while (!row->pgpu && !row->nvgpus && !row[n + 1].pgpu && !row[n + 1].nvgpus &&
 	       strcmp(row[n + 1].reason, row->reason) == 0)
 		n++;
 	return n;
 }
 
-/* Returns whether the card takes only one line. `close`: so did the previous card. Such cards have no gap between. */
+/* Returns whether the card takes only one line. `close`: the previous card did, and no gap divides such cards. */
 static bool print_card(const struct status *status, const struct term *term, const char **lines,
 		       const struct card_row *row, size_t more, bool last, bool close)
 {

@@ -16,15 +16,15 @@ enum { CARD_MODEL_SIZE = 256 };
 struct status_vgpu {
 	const struct vgpu_ref *ref;
 	const struct lease *lease;
-	size_t row; /* of its pGPU */
+	size_t row; /* the index of its pGPU's row */
 	int mib;
 };
 
 struct card_row {
 	struct inv_pgpu card;
-	const struct inv_pgpu *pgpu; /* in the inventory; NULL: it provides no vGPUs */
+	const struct inv_pgpu *pgpu; /* the card in the inventory; NULL: it provides no vGPUs */
 	const char *type;            /* the configured type, or the first of several; "": none */
-	struct capacity_count count; /* of that type; UNKNOWN if there is none */
+	struct capacity_count count; /* the counts of `type`; UNKNOWN: the card does not offer `type` */
 	struct capacity_framebuffer mib;
 	char reason[REASON_SIZE];    /* why it is not in the pool, or has no vGPU available */
 	char model[CARD_MODEL_SIZE]; /* its name in the hardware database; "": none */
@@ -35,10 +35,10 @@ struct card_row {
 struct status {
 	struct cmd *cmd;
 	struct check check;
-	struct card_row *rows; /* one more than `nrows`: the vGPUs of pGPUs that are not listed */
+	struct card_row *rows; /* `nrows`, and one more for the vGPUs of pGPUs that are not listed */
 	size_t nrows;
 	struct status_vgpu *vgpus; /* sorted by row and ID */
-	size_t nvgpus, nall;       /* the vGPUs that match the filters; all vGPUs of the host */
+	size_t nvgpus, nall;       /* the number of vGPUs that match the filters, and of all vGPUs */
 	char host[256];
 };
 
@@ -55,7 +55,7 @@ void status_vgpu(struct rows *rows, const struct status_vgpu *v);
 void status_json_pgpus(struct json_out *json, const struct status *status);
 void status_json_vgpus(struct json_out *json, const struct card_row *row);
 
-/* The row of a pGPU; nrows: it is not listed. */
+/* The index of a pGPU's row; nrows: the pGPU is not listed. */
 size_t status_row(const struct status *status, const char *pgpu);
 
 /* Is the pGPU configured for this type, ready or not? */
@@ -65,12 +65,12 @@ bool cards_serve(const struct card_row *row, const char *type);
 int cards_check_pgpu(struct cmd *cmd, struct err *err);
 
 /*
- * Finds a pGPU by its address, or by Nova's name for a virtual one. If there is none, returns NULL; `err` has the
- * reason and the most similar name.
+ * Finds a pGPU by its address, spelt as in sysfs. If there is no such pGPU, returns NULL; `err` has the reason and the
+ * most similar name.
  */
 const struct inv_pgpu *cards_pgpu(const struct world *world, const char *name, struct err *err);
 
-/* "": a card whose VFs are off, or whose driver has not registered its types, has no framework yet. */
+/* The card's framework; "" while the card's VFs are off, or its driver has not registered its types. */
 const char *cards_framework(const struct inv_pgpu *card);
 
 /* Write the fields of a pGPU, or its types as one row each. */
@@ -85,7 +85,7 @@ enum show_kind { SHOW_DOMAIN, SHOW_VGPU, SHOW_PGPU };
 /* The kind of object that the operand names, after cmd_survey(). A UUID is a domain's, unless a vGPU has or had it. */
 enum show_kind show_kind(const struct cmd *cmd);
 
-/* The lease of a vGPU, void or not; NULL: none. The vGPU as its device, else its lease, else its VF has it. */
+/* The lease of a vGPU, void or not; NULL: none. The vGPU's data from its device, else its lease, else its VF. */
 const struct lease *show_lease(const struct cmd *cmd, const char *id);
 struct vgpu_ref show_ref(const struct cmd *cmd, const char *id);
 
@@ -103,7 +103,7 @@ struct events_query {
 	int last;           /* only the latest `last` events; 0: all */
 	/* Set by events_print(): */
 	bool readable; /* some part of the journal can be read */
-	bool ever;     /* it printed none, but the object had events before `since_us` */
+	bool ever;     /* no event was printed, but there are older events of the object */
 };
 
 /*

@@ -25,7 +25,7 @@ static struct card_row row_of_card(const struct cmd *cmd, const struct world *wo
 	capacity_count(&row.count, world, card, inventory_offer(card, row.type));
 	if (!pooled->in_pool)
 		reason = !card->ready ? card->reason : cmd->has_config ? pooled->reason : cmd->no_config.text;
-	/* Without a configuration, 'init' comes next, which would leave out this card. */
+	/* Without a configuration, an operator runs 'init' next, which would leave out this card for this reason. */
 	if (card->ready && !cmd->has_config && card->framework == FW_MDEV && !inventory_offered(card) &&
 	    !inventory_next_on(&world->inv, card, NULL)) {
 		inventory_no_offer(card, none);
@@ -243,7 +243,7 @@ int status_read(struct status *status, struct cmd *cmd, struct err *err)
 			add_vgpu(status, &inv->devices[i].vgpu, NULL);
 	qsort(status->vgpus, status->nvgpus, sizeof(*status->vgpus), by_row);
 	next = status->vgpus;
-	/* A filter keeps the pGPUs that have a matching vGPU; --type alone also those that are configured for it. */
+	/* A filter keeps the pGPUs that have a matching vGPU. --type alone also keeps the pGPUs configured for it. */
 	for (size_t i = 0; i <= status->nrows; i++) {
 		struct card_row *row = &status->rows[i];
 

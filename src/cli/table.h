@@ -40,8 +40,8 @@ struct table_options {
 	const char *output, *sort;
 	bool no_headings;
 	/* From table_check(). */
-	enum column shown[COLUMNS]; /* with `output`: in this order; COL_NONE ends the list */
-	enum column by;             /* with `sort` */
+	enum column shown[COLUMNS]; /* the columns of `output`, in this order; COL_NONE ends the list */
+	enum column by;             /* the column of `sort` */
 };
 
 /* Checks the options, and finds their columns. -EINVAL: a column is not in the table; the text lists all. */
@@ -53,7 +53,7 @@ struct table {
 	struct libscols_table *scols;
 	struct libscols_column *columns[COLUMNS]; /* NULL: not in the table */
 	struct libscols_line *line;               /* the line being filled */
-	bool has_instance; /* some row has an INSTANCE, which is omitted otherwise, except with --output */
+	bool has_instance; /* some row has an INSTANCE; otherwise the column is omitted, except with --output */
 };
 
 /* Begins a table, after table_check(). */
