@@ -99,7 +99,7 @@ int gc_judge(struct gc *gc, struct err *err);
 void gc_finish(struct gc *gc);
 
 /*
- * Leases each vGPU that a running domain has without a lease, and reports each that is leased to another domain. The
+ * adopt.c. Leases each vGPU that a running domain has without a lease, and reports each that is leased to another domain. The
  * pass has looked without a lock, so each device is checked again before its lease is written. Returns 1 if a lease was
  * written.
  */

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The operations that release or restore leases: release and reconnect. */
+/* The operation that releases: release. */
 #include <errno.h>
 #include <string.h>
 
-#include "device/adopt.h"
 #include "ops/lifecycle.h"
 #include "device/release.h"
 #include "model/event.h"
 #include "state/history.h"
-#include "plan/plan.h"
 
 /* The end of `release_wait` that the hook keeps for itself after its waits; LAST_MS of that for the last look. */
 enum { END_MS = 400, LAST_MS = 200 };
@@ -76,39 +74,5 @@ int lifecycle_release(const struct host *host, const struct config *config, cons
 		for (size_t i = 0; i < sweep.leases.n; i++)
 			tell(NULL, &sweep.leases.list[i], -EAGAIN, &(struct err){ .text = "release_wait is 0" });
 	lease_list_free(&sweep.leases);
-	return r;
-}
-
-int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err)
-{
-	struct inv_query query = { .types = inv_no_types };
-	autostore struct store store;
-	autoinventory struct inventory inv = { 0 };
-	const struct adoption adoption = { &store, &inv, lifecycle->request, "reconnect" };
-	int64_t deadline = sys_now_ms() + (int64_t)lifecycle->policy->lock_timeout_s * 1000;
-	int r = store_open(&store, lifecycle->host, true, err);
-
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < lifecycle->request->nvgpus; i++)
-		query.frameworks |= resolve_frameworks(&lifecycle->request->vgpus[i]);
-	query.name = pool_name;
-	query.arg = lifecycle->config;
-	if (inventory_read(&inv, lifecycle->host, &query, err) < 0 ||
-	    store_lock(&store, sys_left_ms(deadline), err) < 0)
-		return -err->code;
-	/* After an error with one vGPU, go on with the others. */
-	for (size_t i = 0; i < lifecycle->request->nvgpus; i++) {
-		const char *id = lifecycle->request->vgpus[i].id;
-		struct inv_device device;
-		struct lease there;
-		int n;
-
-		if (!adopt_find(&device, &inv, id))
-			continue;
-		n = lease_get(&store, id, &there, err);
-		if (n < 0 || adopt_device(&adoption, &device, n == 1 ? &there : NULL, err) < 0)
-			r = -err->code;
-	}
 	return r;
 }

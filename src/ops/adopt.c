@@ -6,9 +6,107 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "device/adopt.h"
 #include "host/kernel.h"
+#include "host/mdevctl_files.h"
+#include "internal.h"
+#include "model/event.h"
 #include "ops/gc.h"
+#include "state/history.h"
+
+/* Fills in a plain VF, which the inventory never lists as a device. */
+static bool plain_vf(struct inv_device *device, const struct inventory *inv, const char *id)
+{
+	struct inv_parent *vf = inventory_parent(inv, id);
+
+	if (!vf || vf->card->framework != FW_VF)
+		return false;
+	*device = (struct inv_device){ .vgpu.framework = FW_VF, .parent = vf };
+	text_copy(device->vgpu.id, sizeof(device->vgpu.id), id);
+	text_copy(device->vgpu.parent, sizeof(device->vgpu.parent), id);
+	text_copy(device->vgpu.pgpu, sizeof(device->vgpu.pgpu), vf->card->address);
+	text_copy(device->vgpu.type, sizeof(device->vgpu.type), vf->card->offers[0].type->id);
+	return true;
+}
+
+bool adopt_find(struct inv_device *device, const struct inventory *inv, const char *id)
+{
+	const struct inv_device *there = inventory_device(inv, id);
+
+	if (!there)
+		return plain_vf(device, inv, id);
+	*device = *there;
+	return *device->vgpu.type != '\0';
+}
+
+int adopt_device(const struct adoption *adoption, const struct inv_device *device, const struct lease *there,
+		 struct err *err)
+{
+	const struct store *store = adoption->store;
+	const struct inventory *inv = adoption->inv;
+	const struct request *request = adoption->request;
+	const struct inv_pgpu *card = inventory_card_of(device);
+	const struct inv_type *type = inventory_type_of(inv, &device->vgpu);
+	struct lease lease = lease_for(request, &device->vgpu);
+	struct event_about about;
+	struct owner_facts facts = { .framework = device->vgpu.framework,
+				     .defined = mdevctl_defines_on(store->host, device->vgpu.id, device->vgpu.parent),
+				     .nova = request->nova };
+	struct affinity affinity;
+
+	if (there && strcmp(there->domain, request->uuid) != 0)
+		return err_set(err, EEXIST, "vGPU %s runs in this domain, but is leased to domain %s", device->vgpu.id,
+			       there->name);
+	if (there && there->state == LEASE_ACTIVE)
+		return 0;
+	/* A device that we created in this boot and have not removed counts as created, even without its lease. */
+	facts.created = there ? there->origin == LEASE_CREATED
+			      : affinity_get(store, device->vgpu.id, &affinity) && affinity.made_this_boot;
+	lease.origin = owner_origin(owner_of(&facts));
+	lease.state = LEASE_ACTIVE;
+	lease.numa = card ? card->numa : UNKNOWN;
+	lease.framebuffer_mib = type ? type->framebuffer_mib : UNKNOWN;
+	if (lease_put(store, &lease, err) < 0)
+		return -err->code;
+	about = event_of(&lease);
+	event_log(EVENT_RESTORED, &about, "%s: domain %s: %s %s, %s on %s", adoption->op, lease.name,
+		  there || lease.origin == LEASE_CREATED ? "restored the lease of" : "recorded", lease.vgpu.id,
+		  lease.vgpu.type, lease.vgpu.parent);
+	return 1;
+}
+
+int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err)
+{
+	struct inv_query query = { .types = inv_no_types };
+	autostore struct store store;
+	autoinventory struct inventory inv = { 0 };
+	const struct adoption adoption = { &store, &inv, lifecycle->request, "reconnect" };
+	int64_t deadline = sys_now_ms() + (int64_t)lifecycle->policy->lock_timeout_s * 1000;
+	int r = store_open(&store, lifecycle->host, true, err);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < lifecycle->request->nvgpus; i++)
+		query.frameworks |= resolve_frameworks(&lifecycle->request->vgpus[i]);
+	query.name = pool_name;
+	query.arg = lifecycle->config;
+	if (inventory_read(&inv, lifecycle->host, &query, err) < 0 ||
+	    store_lock(&store, sys_left_ms(deadline), err) < 0)
+		return -err->code;
+	/* After an error with one vGPU, go on with the others. */
+	for (size_t i = 0; i < lifecycle->request->nvgpus; i++) {
+		const char *id = lifecycle->request->vgpus[i].id;
+		struct inv_device device;
+		struct lease there;
+		int n;
+
+		if (!adopt_find(&device, &inv, id))
+			continue;
+		n = lease_get(&store, id, &there, err);
+		if (n < 0 || adopt_device(&adoption, &device, n == 1 ? &there : NULL, err) < 0)
+			r = -err->code;
+	}
+	return r;
+}
 
 static void note(struct gc *c, const struct running_domain *domain, const char *id, bool mended, const char *why)
 {

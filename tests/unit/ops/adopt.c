@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The lease of a device that a domain runs with already: what can have one, and who removes it. */
-#include "device/adopt.h"
+#include "ops/internal.h"
 
 #include "lib/small_host.h"
 #include "unit/plan/world.h"
