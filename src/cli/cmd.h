@@ -138,8 +138,6 @@ struct gc cmd_gc_pass(struct cmd *cmd);
 /* Makes and runs a cmd_gc_pass(). Only warns if it fails. */
 void cmd_gc_ask(struct cmd *cmd, struct gc *pass);
 
-/* The pass's item for a vGPU, leased or not; NULL: none. */
-const struct gc_item *cmd_gc_item(const struct gc *pass, const char *id);
 /* What the pass would do or has done with an item: "remove", "removed", "drop", ... */
 const char *cmd_gc_outcome(const struct gc_item *item);
 /* A clause: the command that releases the lease, why the lease stays, or when it will be released. */

@@ -37,11 +37,6 @@ const char *cmd_gc_outcome(const struct gc_item *item)
 	return words[item->outcome][item->removes];
 }
 
-const struct gc_item *cmd_gc_item(const struct gc *pass, const char *id)
-{
-	return text_find(pass->items, pass->n, sizeof(*pass->items), id);
-}
-
 const char *cmd_gc_advice(char buf[REASON_SIZE], const struct gc_item *item)
 {
 	if (item->outcome == GC_GOES)

@@ -214,7 +214,7 @@ static void print_leases(struct cmd *cmd, const struct leases *leases, const str
 		row_vgpu(rows, &l->vgpu);
 		json_out_string(rows->json, "uuid", l->vgpu.framework == FW_MDEV ? l->vgpu.id : NULL);
 		row_whole_lease(rows, l, l->framebuffer_mib);
-		row_text(rows, COL_NOTE, "note", note_of(cmd_gc_item(verdicts, l->vgpu.id), note));
+		row_text(rows, COL_NOTE, "note", note_of(gc_find(verdicts, l->vgpu.id), note));
 		row_end(rows);
 	}
 	cmd_rows_end(cmd);

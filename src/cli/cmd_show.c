@@ -122,7 +122,7 @@ static int find_views(struct show *show, struct err *err)
 	if (loose)
 		cmd_gc_ask(show->cmd, &show->pass);
 	for (size_t i = 0; i < show->n; i++) {
-		const struct gc_item *item = cmd_gc_item(&show->pass, show->views[i].id);
+		const struct gc_item *item = gc_find(&show->pass, show->views[i].id);
 		struct compare *view = &show->views[i];
 
 		if (loose)

@@ -155,7 +155,7 @@ static int read_facts(struct facts *facts, const struct status *status, struct e
 	facts->open = vfio_users_open(users, &cmd->host, id, &facts->pid, &why);
 	vfio_users_free(users);
 	cmd_gc_ask(cmd, &facts->pass);
-	facts->verdict = cmd_gc_item(&facts->pass, id);
+	facts->verdict = gc_find(&facts->pass, id);
 	/* A leased vGPU is Nova's if its lease has an instance. Without a lease, gc's verdict decides. */
 	facts->owner = show_owner(&cmd->host, &facts->ref, facts->lease,
 				  facts->lease ? *facts->lease->instance != '\0'

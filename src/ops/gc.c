@@ -300,15 +300,17 @@ static void tell(struct gc_item *item, int r, const struct err *err)
 	}
 }
 
+struct gc_item *gc_find(const struct gc *c, const char *id)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (strcmp(c->items[i].vgpu.id, id) == 0)
+			return &c->items[i];
+	return NULL;
+}
+
 static void tell_claimed(void *arg, const struct lease *lease, int r, const struct err *err)
 {
-	struct gc *c = arg;
-
-	for (size_t i = 0; i < c->n; i++)
-		if (is_claimed(&c->items[i]) && strcmp(c->items[i].vgpu.id, lease->vgpu.id) == 0) {
-			tell(&c->items[i], r, err);
-			return;
-		}
+	tell(gc_find(arg, lease->vgpu.id), r, err);
 }
 
 static void finish_leases(struct gc *c)

@@ -89,6 +89,9 @@ struct gc {
 int gc_run(struct gc *gc, struct err *err);
 void gc_free(struct gc *gc);
 
+/* The item of a vGPU, leased or not; NULL: none. */
+struct gc_item *gc_find(const struct gc *gc, const char *id);
+
 #define autogc __attribute__((cleanup(gc_free)))
 
 /*
