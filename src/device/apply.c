@@ -17,6 +17,8 @@
 #include "sys/log.h"
 #include "state/history.h"
 
+enum { WAIT_STEP_MS = 50 };
+
 void apply_start(struct apply *apply, struct store *store, const struct policy *policy, const struct request *request,
 		 const char *op)
 {
@@ -229,6 +231,20 @@ static int ensure(const struct apply *apply, const struct step *step, struct app
 	/* An unfinished creation may have left the device without its parameters. */
 	return create_complete(apply, step, done->work, step->kind == STEP_ADOPT || unfinished ? params : NULL, end,
 			       err);
+}
+
+int apply_present(struct apply *apply, const struct step *step, struct err *err)
+{
+	struct applied none = { .work = -1 };
+
+	/* Wait for a removal that has begun, because no lease stops it. */
+	while (store_check_vgpu(apply->store, step->vgpu.id, err) < 0) {
+		if (sys_now_ms() >= apply->wait_by_ms)
+			return -err->code;
+		sys_sleep_ms(WAIT_STEP_MS);
+	}
+	/* A plain VF needs no creation: only a lease would have made it a vGPU. */
+	return step->kind == STEP_CREATE ? 0 : ensure(apply, step, &none, NULL, err);
 }
 
 /* A device that we created is for the guest, unless mdevctl defined it before, as part of a manager's pool. */

@@ -12,7 +12,7 @@
 #include "internal.h"
 
 enum { MOST_TIMES = 4 }; /* limit of apply_has_time(), in lock_timeouts */
-enum { LEAST_MS = 100, WAIT_STEP_MS = 50, LOOK_MS = 250 };
+enum { LEAST_MS = 100, LOOK_MS = 250 };
 
 int create_no_answer(struct err *err)
 {
@@ -233,24 +233,4 @@ int create_wait_closed(const struct apply *apply, const struct step *step, struc
 		return 0;
 	text_copy(holder, sizeof(holder), err->text + err->cause);
 	return err_set(err, EBUSY, "%s, still after %d s (release_timeout)", holder, apply->policy->release_timeout_s);
-}
-
-int apply_present(struct apply *apply, const struct step *step, struct err *err)
-{
-	const struct host *host = apply->store->host;
-
-	if (step->kind == STEP_KEEP && create_wait_closed(apply, step, err) < 0)
-		return -err->code;
-	/* Wait for a removal that has begun, because no lease stops it. */
-	while (store_check_vgpu(apply->store, step->vgpu.id, err) < 0) {
-		if (sys_now_ms() >= apply->wait_by_ms)
-			return -err->code;
-		sys_sleep_ms(WAIT_STEP_MS);
-	}
-	/* A plain VF always exists, so there is nothing more to check. */
-	if (step->vgpu.framework == FW_VF)
-		return 0;
-	if (kernel_exists(host, &step->vgpu) != 1)
-		return err_set(err, EAGAIN, "removed by another process in the meantime");
-	return kernel_wait_complete(host, &step->vgpu, apply->policy->create_timeout_s * 1000, err);
 }
