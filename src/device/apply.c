@@ -60,16 +60,25 @@ static void forget_done(struct applied *done)
 	*done = (struct applied){ 0 };
 }
 
+void work_locks_end(struct work_locks *locks, const char *id)
+{
+	for (size_t i = 0; i < locks->n; i++)
+		if (!id || strcmp(locks->list[i].id, id) == 0)
+			end_work(&locks->list[i]);
+	if (id)
+		return;
+	free(locks->list);
+	*locks = (struct work_locks){ 0 };
+}
+
 void apply_end(struct apply *apply)
 {
-	for (size_t i = 0; i < apply->request->nvgpus; i++) {
-		struct applied *done = &apply->done[i];
+	struct work_locks own = { 0 }, *locks = apply->work ? apply->work : &own;
 
-		if (apply->work && *done->id && done->work >= 0)
-			work_locks_add(apply->work, done->id, steal_fd(&done->work));
-		forget_done(done);
-	}
-	free(apply->done);
+	work_locks_end(locks, NULL);
+	*locks = (struct work_locks){ apply->done, apply->request->nvgpus };
+	if (!apply->work)
+		work_locks_end(locks, NULL);
 	apply->done = NULL;
 }
 

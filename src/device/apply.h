@@ -22,13 +22,22 @@ struct applied {
 	struct lease now; /* as this run wrote it (a different record is not ours); no ID: not written yet */
 };
 
+/* Work locks that outlast the run that took them. */
+struct work_locks {
+	struct applied *list;
+	size_t n;
+};
+
+/* Ends the lock of `id`, or (NULL) all locks. */
+void work_locks_end(struct work_locks *locks, const char *id);
+
 struct apply {
 	struct store *store;
 	const struct policy *policy;
 	const struct request *request;
 	struct applied *done;    /* what apply_undo() undoes: one for each of the request's vGPUs */
 	int lock;                /* the lock of the current step's pGPU; negative: not held */
-	struct work_locks *work; /* receives the work locks from apply_end(); NULL: each is released with its step */
+	struct work_locks *work; /* apply_end() replaces it with this run's work locks; NULL: each ends with its step */
 	const char *op;          /* for the log: "prepare" */
 	int64_t begun_ms;
 	int64_t wait_by_ms; /* until when to wait for others: locks, open devices */

@@ -310,12 +310,11 @@ int release_orphan(struct store *store, const struct policy *policy, const struc
 		   enum release_part part, int64_t deadline_ms, struct err *err)
 {
 	autoremoval struct removal removal = { .store = store, .vgpu = vgpu, .lock = -1 };
-	int most_ms = policy->release_timeout_s * 1000, wait_ms;
+	int wait_ms;
 
 	if (begin_orphan(&removal, store, sys_left_ms(deadline_ms), err) < 0)
 		return -err->code;
-	wait_ms = sys_left_ms(deadline_ms);
-	wait_ms = wait_ms < most_ms ? wait_ms : most_ms;
+	wait_ms = create_within(policy->release_timeout_s * 1000, deadline_ms);
 	if (is_closed(store->host, vgpu->id, sys_now_ms() + wait_ms, err) < 0)
 		return -err->code;
 	return remove_orphan(&removal, part, wait_ms, err);

@@ -15,6 +15,7 @@
 #include <stdio.h>
 
 #include "config/config.h"
+#include "device/apply.h"
 #include "domain/domxml.h"
 #include "base/err.h"
 #include "sys/sys.h"

@@ -6,7 +6,6 @@
  */
 #pragma once
 
-#include "device/apply.h"
 #include "ops/check.h"
 #include "ops/lifecycle.h"
 

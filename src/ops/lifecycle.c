@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/apply.h"
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -288,11 +287,13 @@ static void note_failure(struct rounds *r, const struct step *step, const struct
 		  r->apply.op, about.name, step->vgpu.pgpu, step->vgpu.type, why->text + why->cause);
 }
 
-static void note_success(struct rounds *r, const struct step *step)
+/* Sleeps before the next plan. False: no time is left to wait for others. */
+static bool pause_round(struct rounds *r)
 {
-	for (size_t i = 0; i < r->world.nfailures; i++)
-		if (strcmp(r->world.failures[i].pgpu, step->vgpu.pgpu) == 0)
-			failure_forget(&r->store, step->vgpu.pgpu);
+	if (!apply_has_time(&r->apply))
+		return false;
+	sys_sleep_ms(sys_pause_ms(r->apply.begun_ms));
+	return true;
 }
 
 /* Carries out the steps. 1: all are done; 0: plan again, and keep those that are done; negative: refused. */
@@ -303,26 +304,16 @@ static int apply_round(struct rounds *r, struct err *err)
 		int n = apply_step(&r->apply, r->plan.steps, r->plan.nsteps, i, params_of(r, i, step), err);
 
 		if (n == 0) {
-			note_success(r, step);
+			if (r->world.nfailures)
+				failure_forget(&r->store, step->vgpu.pgpu);
 			continue;
 		}
 		note_failure(r, step, err);
-		if (n == -EAGAIN && apply_has_time(&r->apply)) {
-			sys_sleep_ms(sys_pause_ms(r->apply.begun_ms));
+		if (n == -EAGAIN && pause_round(r))
 			return 0;
-		}
 		return attempt_failed(&r->world, step, n, err);
 	}
 	return 1;
-}
-
-/* Waits a moment, because another process holds the work lock of a vGPU of the plan. 0: plan again. */
-static int wait_for_others(struct rounds *r, struct err *err)
-{
-	if (!apply_has_time(&r->apply))
-		return err_recode(err, EBUSY);
-	sys_sleep_ms(sys_pause_ms(r->apply.begun_ms));
-	return 0;
 }
 
 /* Plans until a plan is carried out: a start has its vGPUs then, an arrival has them reserved. */
@@ -345,11 +336,11 @@ static int rounds_run(struct rounds *r, struct err *err)
 		n = (arrives ? apply_reserve : apply_lease)(&r->apply, plan->steps, plan->nsteps, err);
 		store_unlock(&r->store);
 		if (n == -EAGAIN) {
-			/* Undo what an arrival has reserved so far; a start has written nothing. */
+			/* Another process holds a work lock. An arrival may have reserved some; a start has written nothing. */
 			if (arrives)
 				apply_undo(&r->apply);
-			if (wait_for_others(r, err) < 0)
-				return -err->code;
+			if (!pause_round(r))
+				return err_recode(err, EBUSY);
 			continue;
 		}
 		if (n == 0)

@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "config/config.h"
+#include "device/apply.h"
 #include "domain/domxml.h"
 #include "base/err.h"
 #include "sys/sys.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "sys/log.h"
-#include "device/apply.h"
 #include "host/libvirt_files.h"
 #include "host/kernel.h"
 #include "internal.h"

@@ -93,30 +93,6 @@ void store_close(struct store *store)
 	}
 }
 
-void work_locks_add(struct work_locks *locks, const char *id, int fd)
-{
-	struct work_lock *lock = mem_add(&locks->list, &locks->n, sizeof(*lock));
-
-	memcpy(lock->id, id, ID_SIZE);
-	lock->fd = fd;
-}
-
-void work_locks_end(struct work_locks *locks, const char *id)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < locks->n; i++)
-		if (id && strcmp(locks->list[i].id, id) != 0)
-			locks->list[kept++] = locks->list[i];
-		else
-			store_unlock_vgpu(locks->list[i].id, locks->list[i].fd);
-	locks->n = kept;
-	if (kept)
-		return;
-	free(locks->list);
-	locks->list = NULL;
-}
-
 /* Accepts what sys_own_dir() accepts: a directory of root (or of a simulated host's user) not writable by others. */
 bool store_trusts(const struct host *host, const struct stat *directory)
 {

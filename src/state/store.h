@@ -122,18 +122,6 @@ int store_lock_holder(const struct store *store, const char *pgpu, int waited_ms
 int store_lock_vgpu(const struct store *store, const char *id, struct err *err);
 void store_unlock_vgpu(const char *id, int lock);
 
-/* Work locks that outlast one call. work_locks_end() ends the lock of `id`, or (NULL) all locks. */
-struct work_locks {
-	struct work_lock {
-		char id[ID_SIZE];
-		int fd;
-	} *list;
-	size_t n;
-};
-
-void work_locks_add(struct work_locks *locks, const char *id, int fd);
-void work_locks_end(struct work_locks *locks, const char *id);
-
 /* Is the work lock of this vGPU held? Creates and writes nothing. */
 bool store_locked_vgpu(const struct store *store, const char *id);
 
