@@ -29,8 +29,8 @@ int release_mark(struct store *store, const char *domain, int64_t asked_ms, int 
 
 /*
  * Finishes the release of a `releasing` lease. Waits at most until `deadline_ms` (CLOCK_MONOTONIC), but scans all
- * processes until `look_by_ms`: for a caller that repeats the call, a scan that is always cut short never completes. The
- * lease stays unless the result is 0:
+ * processes until `look_by_ms`: for a caller that repeats the call, a scan that is always cut short never completes.
+ * The lease stays unless the result is 0:
  *   0: released, or taken over by its domain meanwhile
  *   -EBUSY: still open
  *   -EAGAIN: not in time (lock, driver), or unknown whether it is open
