@@ -114,7 +114,9 @@ static struct sum sum_of_pgpu(const struct nova_inventory *nova, const struct in
 	return sum;
 }
 
-/* What the card has of the type, and how many more it can hold at most. Each of its free VFs offers one while any fits. */
+/*
+ * What the card has of the type, and how many more it can hold at most. Each of its free VFs offers one while any fits.
+ */
 static bool count_on(struct capacity_count *count, const struct check *check, const struct inv_pgpu *card,
 		     const struct section *section)
 {

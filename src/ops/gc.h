@@ -102,9 +102,9 @@ int gc_judge(struct gc *gc, struct err *err);
 void gc_finish(struct gc *gc);
 
 /*
- * adopt.c. Leases each vGPU that a running domain has without a lease, and reports each that is leased to another domain. The
- * pass has looked without a lock, so each device is checked again before its lease is written. Returns 1 if a lease was
- * written.
+ * adopt.c. Leases each vGPU that a running domain has without a lease, and reports each that is leased to another
+ * domain. The pass has looked without a lock, so each device is checked again before its lease is written. Returns 1 if
+ * a lease was written.
  */
 int gc_adopt(struct gc *gc, struct err *err);
 

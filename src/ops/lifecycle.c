@@ -336,7 +336,7 @@ static int rounds_run(struct rounds *r, struct err *err)
 		n = (arrives ? apply_reserve : apply_lease)(&r->apply, plan->steps, plan->nsteps, err);
 		store_unlock(&r->store);
 		if (n == -EAGAIN) {
-			/* Another process holds a work lock. An arrival may have reserved some; a start has written nothing. */
+			/* A work lock is held. An arrival may have reserved some vGPUs; a start has written nothing. */
 			if (arrives)
 				apply_undo(&r->apply);
 			if (!pause_round(r))

@@ -78,8 +78,8 @@ struct card_cause {
 };
 
 /*
- * Is the verdict irrelevant, because a configured card is missing, and this pGPU is that card, with the same reason, or is
- * ready but offers no enabled type?
+ * Is the verdict irrelevant, because a configured card is missing, and this pGPU is that card, with the same reason, or
+ * is ready but offers no enabled type?
  */
 static bool is_beside(const struct planner *p, const struct verdict *v)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The domains that libvirt runs, the vGPUs that they have, and the vGPUs that they lack, from the status files that
+ * The domains that libvirt runs, the vGPUs that they have, and those taken by a suspend, from the status files that
  * libvirt rewrites at every change. libvirt itself does not answer while a hook or a QEMU keeps it busy.
  */
 #pragma once
