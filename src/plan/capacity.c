@@ -53,7 +53,7 @@ struct card_load {
 	char beside[TYPE_SIZE]; /* another type on the card; "" none */
 	int nbeside;            /* number of vGPUs of other types */
 	bool leased_beside;     /* a vGPU of another type has a lease, so it stays */
-	int first_mib;          /* framebuffer of a device in the kernel; 0: none known */
+	int known_mib;          /* framebuffer of a device in the kernel, the last that is known; 0: none is */
 	bool kept;              /* retype cannot remove a device of another type */
 	bool preset;            /* a device of another type was not made for a guest, but retype can remove it */
 	bool elsewhere;         /* a VF that is not configured for the type has another type; retype keeps it */
@@ -142,8 +142,8 @@ static struct card_load load_of(const struct asked *asked)
 			load.elsewhere |= !pool_gives(d->parent, asked->type->id);
 		}
 		load.devices++;
-		load.mixed |= load.first_mib && mib != UNKNOWN && mib != load.first_mib;
-		load.first_mib = mib != UNKNOWN ? mib : load.first_mib;
+		load.mixed |= load.known_mib && mib != UNKNOWN && mib != load.known_mib;
+		load.known_mib = mib != UNKNOWN ? mib : load.known_mib;
 		load_one(&load, asked->type, type, mib, lease);
 	}
 	load_leases(&load, asked);
