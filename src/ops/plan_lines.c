@@ -48,10 +48,9 @@ static void print_removal(FILE *to, const struct world *world, const char *id)
 		snprintf(what, sizeof(what), ", %s on %s", vgpu->type, vgpu->parent);
 	if (!lease)
 		text_line(to, "remove %s%s (orphan)", id, what);
-	else if (lease->state == LEASE_RELEASING)
-		text_line(to, "remove %s%s (domain %s has released it)", id, what, lease->name);
 	else
-		text_line(to, "remove %s%s (domain %s no longer runs)", id, what, lease->name);
+		text_line(to, "remove %s%s (domain %s %s)", id, what, lease->name,
+			  lease->state == LEASE_RELEASING ? "has released it" : "no longer runs");
 }
 
 void plan_print(FILE *to, const struct plan *plan, const struct world *world, bool verdicts)
