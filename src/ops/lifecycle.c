@@ -51,7 +51,6 @@ static int rounds_start(struct rounds *r, const struct lifecycle *lifecycle, enu
 	if (store_open(&r->store, lifecycle->host, true, err) < 0)
 		return -err->code;
 	r->world = lifecycle_world(lifecycle, &r->store, mode);
-	r->world.deadline_ms = r->apply.wait_by_ms;
 	return survey_start(&r->world, err);
 }
 
@@ -74,11 +73,10 @@ static int plan_round(struct rounds *r, struct err *err)
 	for (int tries = 1;; tries++) {
 		int n;
 
-		if (survey_ahead(world, err) < 0 || apply_lock(&r->apply, NULL, err) < 0)
+		if (survey_ahead(world, r->apply.wait_by_ms, err) < 0 || apply_lock(&r->apply, NULL, err) < 0)
 			return -err->code;
-		world->deadline_ms = r->apply.wait_by_ms;
 		n = survey_read(world, err);
-		if (n == 0 || (n == 1 && (tries == MOST_TRIES || sys_now_ms() >= world->deadline_ms)))
+		if (n == 0 || (n == 1 && (tries == MOST_TRIES || sys_now_ms() >= r->apply.wait_by_ms)))
 			break;
 		store_unlock(&r->store);
 		if (n < 0)

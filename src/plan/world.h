@@ -98,7 +98,6 @@ struct world {
 	const char *why_no_config;   /* why `config` is NULL, and what to do */
 	const struct request *asked; /* as in the domain's XML; NULL: no request, so the survey reads all cards */
 	enum plan_mode mode;
-	int64_t deadline_ms; /* the operation's deadline (sys_now_ms()); 0 none */
 	/*
 	 * True: all cards and types are read, and what can be removed to make capacity is marked as reclaimable. False:
 	 * nothing is marked, and only what the request and the leases refer to is read; without a request, everything.

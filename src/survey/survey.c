@@ -194,7 +194,7 @@ static void find_reclaimable(struct world *w)
 int survey_look(struct world *w, struct err *err)
 {
 	w->wide = true;
-	if (survey_ahead(w, err) < 0)
+	if (survey_ahead(w, INT64_MAX, err) < 0)
 		return -err->code;
 	find_reclaimable(w);
 	return 0;
@@ -265,7 +265,7 @@ int survey_see(struct world *w, struct err *err)
 	if (survey_start(w, err) < 0)
 		return -err->code;
 	if (!w->inv.frameworks)
-		return survey_ahead(w, err) < 0 ? -err->code : survey_read(w, err);
+		return survey_ahead(w, INT64_MAX, err) < 0 ? -err->code : survey_read(w, err);
 	explain_absent(w);
 	return survey_look_open(w, err);
 }

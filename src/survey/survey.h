@@ -30,9 +30,9 @@ int survey_resolve(struct resolved_request *resolved, const struct vgpu_request 
 
 /*
  * If survey_read() will ask who uses a device, searches all processes and, except for a start, libvirt's files. A wide
- * survey always searches both.
+ * survey always searches both. The search ends at `by_ms` (CLOCK_MONOTONIC; INT64_MAX: no deadline), or soon after.
  */
-int survey_ahead(struct world *world, struct err *err);
+int survey_ahead(struct world *world, int64_t by_ms, struct err *err);
 
 /*
  * Reads the leases and the host, and sets void leases apart. A wide survey also marks what may be removed: orphans, and

@@ -28,11 +28,11 @@ void survey_drop_lookups(struct world *w)
  * A start has only devices that it names, and VFIO admits only one user, so a short search of the processes is enough.
  * An arrival can receive any device, so each must be known to be free.
  */
-static int look_up(struct world *w, struct err *err)
+static int look_up(struct world *w, int64_t by_ms, struct err *err)
 {
 	bool starts = w->mode == PLAN_PREPARE && !w->wide;
 	int ms = w->wide ? RECLAIM_LOOK_MS : ARRIVE_LOOK_MS;
-	int left = w->deadline_ms ? sys_left_ms(w->deadline_ms) : ms;
+	int left = sys_left_ms(by_ms);
 
 	survey_drop_lookups(w);
 	w->looked_ms = sys_now_ms();
@@ -118,7 +118,7 @@ int survey_look_open(struct world *w, struct err *err)
 {
 	bool unseen = asks_unseen(w), locked = w->store->lock >= 0;
 
-	if (unseen && !locked && look_up(w, err) < 0)
+	if (unseen && !locked && look_up(w, INT64_MAX, err) < 0)
 		return -err->code;
 	for (size_t i = 0; i < w->inv.nparents; i++) {
 		struct inv_parent *vf = w->inv.parents[i];
@@ -159,10 +159,10 @@ static bool will_ask(const struct world *w)
 	return false;
 }
 
-int survey_ahead(struct world *w, struct err *err)
+int survey_ahead(struct world *w, int64_t by_ms, struct err *err)
 {
 	/* In later rounds of a run, search again if an earlier round did, or if a rule asks about a new device. */
 	bool asks = w->wide || (w->inv.frameworks ? w->users || asks_unseen(w) : will_ask(w));
 
-	return asks ? look_up(w, err) : 0;
+	return asks ? look_up(w, by_ms, err) : 0;
 }

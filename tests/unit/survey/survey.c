@@ -46,7 +46,7 @@ static void look(bool wide)
 {
 	anew();
 	s.wide = wide;
-	if (survey_start(&s, &err) < 0 || survey_ahead(&s, &err) < 0 || store_lock(&store, 1000, &err) < 0 ||
+	if (survey_start(&s, &err) < 0 || survey_ahead(&s, INT64_MAX, &err) < 0 || store_lock(&store, 1000, &err) < 0 ||
 	    survey_read(&s, &err) < 0)
 		tree_fail(err.text);
 	store_unlock(&store);
