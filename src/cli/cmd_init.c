@@ -79,7 +79,7 @@ struct pool {
 };
 
 /* Adds the type if the card offers it. A VF is added with its first type only, a card without VFs once per type. */
-static void add(struct pool *pool, struct inv_pgpu *card, const char *type, const struct inv_parent *parent)
+static void add_card(struct pool *pool, struct inv_pgpu *card, const char *type, const struct inv_parent *parent)
 {
 	const struct inv_offer *offer = inventory_offer(card, type);
 	const struct inv_parent *vf = card->sriov ? parent : NULL;
@@ -120,13 +120,13 @@ static void choose(struct pool *pool, struct inv_pgpu *card)
 	if (!card->ready || !card->gpu)
 		return;
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(&pool->inv, card, d));)
-		add(pool, card, d->vgpu.type, d->parent);
+		add_card(pool, card, d->vgpu.type, d->parent);
 	/* A start with a definition needs its type. */
 	for (size_t i = 0, found = pool->n > first; i < pool->ndefinitions && !found; i++) {
 		const struct inv_parent *parent = inventory_parent(&pool->inv, pool->definitions[i].parent);
 
 		if (parent && parent->card == card)
-			add(pool, card, pool->definitions[i].type, parent);
+			add_card(pool, card, pool->definitions[i].type, parent);
 	}
 	join_vfs(pool, first);
 	if (pool->n > first)
@@ -136,7 +136,7 @@ static void choose(struct pool *pool, struct inv_pgpu *card)
 			best = &card->offers[i];
 	/* An empty card lists its mdev types even in a mode that allows none of them. */
 	if (best && (best->available > 0 || card->framework != FW_MDEV))
-		add(pool, card, best->type->id, NULL);
+		add_card(pool, card, best->type->id, NULL);
 }
 
 static void print_section(FILE *to, const struct pool *pool, size_t first)

@@ -58,7 +58,7 @@ static void write_string(FILE *to, const char *s)
 }
 
 /* Begins the next value: a comma if needed, a new line, the name. Returns false if `json` is NULL. */
-static bool next(struct json_out *json, const char *key)
+static bool begin_member(struct json_out *json, const char *key)
 {
 	if (!json)
 		return false;
@@ -97,13 +97,13 @@ void json_out_end(struct json_out *json)
 
 void json_out_object(struct json_out *json, const char *key)
 {
-	if (next(json, key))
+	if (begin_member(json, key))
 		open_level(json, '{', '}');
 }
 
 void json_out_array(struct json_out *json, const char *key)
 {
-	if (next(json, key))
+	if (begin_member(json, key))
 		open_level(json, '[', ']');
 }
 
@@ -120,7 +120,7 @@ void json_out_close(struct json_out *json)
 
 void json_out_string(struct json_out *json, const char *key, const char *value)
 {
-	if (!next(json, key))
+	if (!begin_member(json, key))
 		return;
 	if (value)
 		write_string(json->to, value);
@@ -135,7 +135,7 @@ void json_out_text(struct json_out *json, const char *key, const char *value)
 
 void json_out_bool(struct json_out *json, const char *key, int value)
 {
-	if (next(json, key))
+	if (begin_member(json, key))
 		fputs(value < 0 ? "null" : value ? "true" : "false", json->to);
 }
 
@@ -143,7 +143,7 @@ void json_out_number(struct json_out *json, const char *key, long value)
 {
 	if (value < 0)
 		json_out_string(json, key, NULL);
-	else if (next(json, key))
+	else if (begin_member(json, key))
 		fprintf(json->to, "%ld", value);
 }
 

@@ -223,7 +223,7 @@ static void publish_metrics(const struct handler *h, struct store *store, const 
 }
 
 /* Copies to the arena in use, or to the heap. */
-static void copy(struct remembered *to, const struct remembered *from)
+static void copy_remembered(struct remembered *to, const struct remembered *from)
 {
 	*to = *from;
 	to->seen = (struct lease_marks){ 0 };
@@ -237,7 +237,7 @@ static void copy(struct remembered *to, const struct remembered *from)
 }
 
 /* Leaves the outcome so far to the parent. Called before the pass may wait for libvirt. */
-static void leave(const struct handler *h)
+static void leave_outcome(const struct handler *h)
 {
 	struct remembered *left;
 
@@ -245,7 +245,7 @@ static void leave(const struct handler *h)
 		return;
 	left = mem_take(h->pass.arena, sizeof(*left));
 	mem_use(h->pass.arena);
-	copy(left, &h->last);
+	copy_remembered(left, &h->last);
 	mem_use(NULL);
 	*h->pass.left = left;
 }
@@ -260,14 +260,14 @@ static void after_pass(struct handler *h, struct gc *pass)
 	/* The first pass does not ask libvirt: at boot libvirt starts later, and a connection would wait for it. */
 	guests->tried = first;
 	h->last.next_ms = next_pass(pass, 0);
-	leave(h);
+	leave_outcome(h);
 	again_ms = orphans_remove(pass, guests);
 	h->last.next_ms = next_pass(pass, again_ms);
 	report_pass(h, pass);
 	publish_metrics(h, pass->store, pass);
 	if (first && guests->asks)
 		h->last.next_ms = sys_now_ms();
-	leave(h);
+	leave_outcome(h);
 	if (guests->asks)
 		guests_tell(guests, pass);
 	/* After a failed connection, try again even without a question: the status says whether libvirt answers. */
@@ -317,7 +317,7 @@ void handler_pass(struct handler *h)
 		after_pass(h, &pass);
 	else
 		pass_failed(h, err.text);
-	leave(h);
+	leave_outcome(h);
 	guests_hang_up(&h->last.guests);
 	gc_free(&pass);
 	store_close(&store);
@@ -426,7 +426,7 @@ int64_t pass_end(struct handler *h)
 	if (left) {
 		free(h->last.reported);
 		lease_marks_free(&h->last.seen);
-		copy(&h->last, left);
+		copy_remembered(&h->last, left);
 	}
 	if (late && *pass->asking_ms && left)
 		guests_set_state(

@@ -81,7 +81,7 @@ static bool has_changed(struct watched *watched, int dir)
  * watch twice has no effect. Returns true if the kernel has no watch left (its limits are per user), and something has
  * changed since the last call.
  */
-static bool watch(struct finisher *f, const struct host *host, const struct store *store)
+static bool watch_directories(struct finisher *f, const struct host *host, const struct store *store)
 {
 	autoclose int status = openat(host->libvirt, "run/libvirt/qemu", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	const int dirs[WATCHES] = { store->run, store->leases, status };
@@ -206,7 +206,7 @@ bool finisher_run(struct finisher *f, const struct host *host, const struct poli
 
 	/* The watch comes first, so that no new lease is missed. */
 	if (r == 0) {
-		changed = watch(f, host, &store);
+		changed = watch_directories(f, host, &store);
 		r = finisher_finish(&store, policy, &f->logged, &err);
 	}
 	store_close(&store);

@@ -92,8 +92,8 @@ void guests_named(struct guests *g, const char *const *ids, bool *named, size_t 
 	set_asking(g, false);
 }
 
-static void tell(struct guests *g, const struct running_domain *domain, const struct inventory *inv,
-		 const struct leases *leases)
+static void write_facts(struct guests *g, const struct running_domain *domain, const struct inventory *inv,
+			const struct leases *leases)
 {
 	autofree char *missing = migration_facts_element(domain->doc, inv, leases);
 	struct err err;
@@ -122,5 +122,5 @@ void guests_tell(struct guests *g, const struct gc *pass)
 	else
 		for (size_t i = 0; i < pass->running.n; i++)
 			if (pass->running.list[i].settled && pass->running.list[i].doc)
-				tell(g, &pass->running.list[i], &pass->looked, &leases);
+				write_facts(g, &pass->running.list[i], &pass->looked, &leases);
 }

@@ -41,7 +41,7 @@ int release_give_up(const struct store *store, struct lease *lease, struct err *
 }
 
 /* Returns 1, or 0 if nothing is left to release. */
-static int mark(struct store *store, struct lease *lease, int64_t asked_ms, struct err *err)
+static int mark_releasing(struct store *store, struct lease *lease, int64_t asked_ms, struct err *err)
 {
 	const struct event_about about = event_of(lease);
 	bool reserved = lease->state == LEASE_RESERVED;
@@ -74,7 +74,7 @@ int release_mark(struct store *store, const char *domain, int64_t asked_ms, int 
 		if (strcmp(lease->domain, domain) != 0 ||
 		    (lease->since_ms > asked_ms && lease->state != LEASE_RELEASING))
 			continue;
-		n = mark(store, lease, asked_ms, err);
+		n = mark_releasing(store, lease, asked_ms, err);
 		if (n == 1)
 			*(struct lease *)mem_add(&marked->list, &marked->n, sizeof(*lease)) = *lease;
 		else if (n < 0)

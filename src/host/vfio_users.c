@@ -74,7 +74,7 @@ static int by_rdev(const void *a, const void *b)
 	return (x->rdev > y->rdev) - (x->rdev < y->rdev);
 }
 
-static void add(struct vfio_users *users, dev_t rdev, pid_t pid)
+static void add_user(struct vfio_users *users, dev_t rdev, pid_t pid)
 {
 	struct node *node = mem_new(1, sizeof(*node));
 
@@ -118,7 +118,7 @@ static int read_descriptor(struct scan *scan, int fd, const char *name, pid_t pi
 
 	if (statx(fd, name, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &st) == 0) {
 		if (S_ISCHR(st.stx_mode))
-			add(scan->users, makedev(st.stx_rdev_major, st.stx_rdev_minor), pid);
+			add_user(scan->users, makedev(st.stx_rdev_major, st.stx_rdev_minor), pid);
 		return 0;
 	}
 	/*
@@ -354,7 +354,7 @@ struct question {
 };
 
 /* Is the device whose number is in this attribute open? 1: yes, by q->pid; 0: no, or there is no such attribute. */
-static int find(struct question *q, int dir, const char *path)
+static int find_users(struct question *q, int dir, const char *path)
 {
 	unsigned int major, minor;
 	struct node sought = { 0 }, **found;
@@ -382,7 +382,7 @@ static int find_group(struct question *q, const struct host *host, int device)
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
 	snprintf(path, sizeof(path), "sys/class/vfio/%s/dev", group);
-	return find(q, host->root, path);
+	return find_users(q, host->root, path);
 }
 
 /* Checks the device's nodes in `directory` whose names start with `begin`. Not every kernel and driver has them. */
@@ -400,7 +400,7 @@ static int find_nodes(struct question *q, int device, const char *directory, con
 		if (strncmp(e->d_name, begin, strlen(begin)) != 0)
 			continue;
 		snprintf(path, sizeof(path), "%s/dev", e->d_name);
-		r = find(q, sys_list_fd(d), path);
+		r = find_users(q, sys_list_fd(d), path);
 		if (r != 0)
 			return r;
 	}

@@ -108,7 +108,7 @@ int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err)
 	return r;
 }
 
-static void note(struct gc *c, const struct running_domain *domain, const char *id, bool mended, const char *why)
+static void add_note(struct gc *c, const struct running_domain *domain, const char *id, bool mended, const char *why)
 {
 	struct gc_note *note = mem_add(&c->notes, &c->nnotes, sizeof(*note));
 
@@ -177,7 +177,7 @@ static int judge_attached(struct gc *c, const struct running_domain *domain, con
 		r = 0;
 	}
 	if (fate != ATTACHED_LEAVE)
-		note(c, domain, req->id, r == 1, why);
+		add_note(c, domain, req->id, r == 1, why);
 	return r;
 }
 
@@ -195,7 +195,7 @@ static void report_taken(struct gc *c, const struct running_domain *domain)
 		snprintf(why, sizeof(why),
 			 "detached by a suspend, so the domain runs without it; run 'vgpu-lease resume %s'",
 			 text_operand(domain->request->name, domain->request->uuid));
-		note(c, domain, id, false, why);
+		add_note(c, domain, id, false, why);
 	}
 }
 

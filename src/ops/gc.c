@@ -284,7 +284,7 @@ static void claim(struct gc *c, struct gc_item *item)
 	}
 }
 
-static void tell(struct gc_item *item, int r, const struct err *err)
+static void report_outcome(struct gc_item *item, int r, const struct err *err)
 {
 	const struct vgpu_ref *vgpu = &item->vgpu;
 	const struct event_about about = { .vgpu = vgpu, .domain = item->lease.domain, .name = item->lease.name };
@@ -310,7 +310,7 @@ struct gc_item *gc_find(const struct gc *c, const char *id)
 
 static void tell_claimed(void *arg, const struct lease *lease, int r, const struct err *err)
 {
-	tell(gc_find(arg, lease->vgpu.id), r, err);
+	report_outcome(gc_find(arg, lease->vgpu.id), r, err);
 }
 
 static void finish_leases(struct gc *c)
@@ -330,10 +330,10 @@ static void remove_orphan(struct gc *c, struct gc_item *item)
 	int64_t deadline_ms = release_lock_by(c->policy) + (int64_t)c->policy->release_timeout_s * 1000;
 	struct err err = { 0 };
 
-	tell(item,
-	     release_orphan(c->store, c->policy, &item->vgpu, item->exists ? RELEASE_DEVICE : RELEASE_LONE_DEFINITION,
-			    deadline_ms, &err),
-	     &err);
+	report_outcome(item,
+		       release_orphan(c->store, c->policy, &item->vgpu,
+				      item->exists ? RELEASE_DEVICE : RELEASE_LONE_DEFINITION, deadline_ms, &err),
+		       &err);
 }
 
 /* Reads libvirt's files again, because a domain may have been defined meanwhile. What a domain names stays. */

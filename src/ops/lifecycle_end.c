@@ -11,7 +11,7 @@
 /* The end of `release_wait` that the hook keeps for itself after its waits; LAST_MS of that for the last look. */
 enum { END_MS = 400, LAST_MS = 200 };
 
-static void tell(void *arg, const struct lease *lease, int r, const struct err *err)
+static void log_release(void *arg, const struct lease *lease, int r, const struct err *err)
 {
 	const struct event_about about = event_of(lease);
 
@@ -53,7 +53,7 @@ int lifecycle_release(const struct host *host, const struct config *config, cons
 		      struct err *err)
 {
 	autostore struct store store;
-	struct sweep sweep = { .store = &store, .policy = &config->policy, .told = tell };
+	struct sweep sweep = { .store = &store, .policy = &config->policy, .told = log_release };
 	int64_t asked_ms = sys_now_ms();
 	int wait_ms = sweep.policy->release_wait_s * 1000;
 	int r = store_open(&store, host, false, err);
@@ -72,7 +72,7 @@ int lifecycle_release(const struct host *host, const struct config *config, cons
 		release_sweep(&sweep, asked_ms + wait_ms - END_MS, handled ? 0 : LAST_MS);
 	else if (!handled)
 		for (size_t i = 0; i < sweep.leases.n; i++)
-			tell(NULL, &sweep.leases.list[i], -EAGAIN, &(struct err){ .text = "release_wait is 0" });
+			log_release(NULL, &sweep.leases.list[i], -EAGAIN, &(struct err){ .text = "release_wait is 0" });
 	lease_list_free(&sweep.leases);
 	return r;
 }

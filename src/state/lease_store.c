@@ -78,7 +78,8 @@ static bool set_aside(const struct store *store, const char *name)
  * 1: the lease was read; 0: it was dropped meanwhile, is of another boot, or is garbage, which is counted. Without the
  * lock, garbage may be a lease that is being overwritten (sys_overwrite()), so it is left in place.
  */
-static int get(const struct store *store, const char *name, struct lease *lease, struct leases *counts, struct err *err)
+static int take_lease(const struct store *store, const char *name, struct lease *lease, struct leases *counts,
+		      struct err *err)
 {
 	int r = read_lease(store, name, lease);
 
@@ -115,7 +116,7 @@ int lease_list(const struct store *store, struct leases *out, struct err *err)
 				unlinkat(store->leases, entry->d_name, 0);
 			continue;
 		}
-		r = get(store, entry->d_name, mem_add(&out->list, &out->n, sizeof(*out->list)), out, err);
+		r = take_lease(store, entry->d_name, mem_add(&out->list, &out->n, sizeof(*out->list)), out, err);
 		out->n -= r != 1;
 		if (r < 0) {
 			lease_list_free(out);
@@ -152,7 +153,7 @@ int lease_get(const struct store *store, const char *id, struct lease *out, stru
 {
 	struct leases ignored = { 0 };
 
-	return store->leases < 0 ? 0 : get(store, id, out, &ignored, err);
+	return store->leases < 0 ? 0 : take_lease(store, id, out, &ignored, err);
 }
 
 int lease_get_locked(struct store *store, int wait_ms, const char *id, struct lease *out, struct err *err)

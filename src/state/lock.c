@@ -50,7 +50,7 @@ uint64_t store_own_start(const struct store *store)
 	return store->start ? store->start : sys_process_start(getpid());
 }
 
-static int held(const struct store *store, const char *name, int wait_ms, struct err *err)
+static int held_error(const struct store *store, const char *name, int wait_ms, struct err *err)
 {
 	const char *fix = wait_ms > 0 ? "; see what it does, or try again (troubleshooting: the-lock-is-held)" : "";
 	char waited[32] = "", who[96];
@@ -70,7 +70,7 @@ int store_lock_error(struct err *err, int code, const char *name)
 	return err_about(err, ERR_STATE);
 }
 
-static int take(const struct store *store, const char *name, int wait_ms, struct err *err)
+static int take_lock(const struct store *store, const char *name, int wait_ms, struct err *err)
 {
 	autoclose int fd = open_lock(store, name);
 	int64_t since_ms = sys_now_ms();
@@ -82,7 +82,7 @@ static int take(const struct store *store, const char *name, int wait_ms, struct
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return store_lock_error(err, errno, name);
 		if (sys_now_ms() - since_ms >= wait_ms)
-			return held(store, name, wait_ms, err);
+			return held_error(store, name, wait_ms, err);
 		sys_sleep_ms(sys_pause_ms(since_ms));
 	}
 	snprintf(holder, sizeof(holder), "%-10d %-20llu\n", (int)getpid(), (unsigned long long)store_own_start(store));
@@ -97,7 +97,7 @@ int store_lock(struct store *store, int wait_ms, struct err *err)
 	int fd;
 
 	store->start = store_own_start(store);
-	fd = take(store, STORE_LOCK, wait_ms, err);
+	fd = take_lock(store, STORE_LOCK, wait_ms, err);
 	if (fd < 0)
 		return fd;
 	store->lock = fd;
@@ -130,7 +130,7 @@ int store_lock_pgpu(const struct store *store, const char *pgpu, int wait_ms, st
 
 	if (directory < 0)
 		return store_dir_error(err, -directory, STORE_RUN "/pgpu");
-	return take(store, lock_name(name, pgpu), wait_ms, err);
+	return take_lock(store, lock_name(name, pgpu), wait_ms, err);
 }
 
 void store_unlock_pgpu(int lock)
@@ -142,7 +142,7 @@ int store_lock_holder(const struct store *store, const char *pgpu, int waited_ms
 {
 	char name[LOCK_NAME_SIZE];
 
-	return store_locked(store, lock_name(name, pgpu)) ? held(store, name, waited_ms, err) : 0;
+	return store_locked(store, lock_name(name, pgpu)) ? held_error(store, name, waited_ms, err) : 0;
 }
 
 static int at_work(struct err *err)
@@ -206,7 +206,7 @@ int store_check_vgpu(const struct store *store, const char *id, struct err *err)
 
 int store_lock_handler(const struct store *store, int wait_ms, struct err *err)
 {
-	return take(store, STORE_HANDLER, wait_ms, err);
+	return take_lock(store, STORE_HANDLER, wait_ms, err);
 }
 
 bool store_is_handler(const struct store *store, int lock)

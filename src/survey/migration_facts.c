@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "survey/survey.h"
 
-static void put(char *dst, size_t size, const char *src)
+static void put_fact(char *dst, size_t size, const char *src)
 {
 	for (const char *p = src; *p; p++)
 		if (*p < ' ' || *p > '~')
@@ -24,16 +24,16 @@ void migration_facts_type(struct migration_facts *facts, const struct inventory 
 	const struct inv_type *t = inventory_type_on(inv, card, type);
 
 	*facts = (struct migration_facts){ 0 };
-	put(facts->type, sizeof(facts->type), type);
+	put_fact(facts->type, sizeof(facts->type), type);
 	if (t)
-		put(facts->name, sizeof(facts->name), t->name);
+		put_fact(facts->name, sizeof(facts->name), t->name);
 	if (!card)
 		return;
-	put(facts->framework, sizeof(facts->framework), framework_words[card->framework]);
+	put_fact(facts->framework, sizeof(facts->framework), framework_words[card->framework]);
 	if (*card->vendor && *card->device)
 		snprintf(facts->model, sizeof(facts->model), "%s:%s", card->vendor, card->device);
 	if (card->nvidia)
-		put(facts->driver, sizeof(facts->driver), inv->nvidia_driver);
+		put_fact(facts->driver, sizeof(facts->driver), inv->nvidia_driver);
 }
 
 bool migration_facts_device(struct migration_facts *facts, const struct inventory *inv, const char *id)

@@ -16,8 +16,8 @@ struct found {
 	const struct inventory *inv;
 };
 
-static void add(struct found *found, enum missing_how how, const struct section *section, const struct location *at,
-		const char *address)
+static void add_missing(struct found *found, enum missing_how how, const struct section *section,
+			const struct location *at, const char *address)
 {
 	struct missing_card *missing = mem_add(&found->list, &found->n, sizeof(*missing));
 	const struct inv_pgpu *card = inventory_pgpu(found->inv, address);
@@ -43,7 +43,8 @@ static void add_named(struct found *found, const struct section *section)
 {
 	for (size_t i = 0; i < section->naddresses; i++)
 		if (pool_misses(found->inv, section, section->addresses[i].text))
-			add(found, MISSING_NAMED, section, &section->addresses[i].at, section->addresses[i].text);
+			add_missing(found, MISSING_NAMED, section, &section->addresses[i].at,
+				    section->addresses[i].text);
 }
 
 /* Is the device a GPU whose vendor can have this type? A mainboard's VGA controller is not. */
@@ -75,7 +76,7 @@ static void add_matched(struct found *found, const struct section *section)
 			if (!pool_match(match, device) || !(*match->device || is_gpu_for(device, section->type)) ||
 			    is_listed(found, device->address) || pool_section_names(section, device->address))
 				continue;
-			add(found, MISSING_MATCHED, section, &match->at, device->address);
+			add_missing(found, MISSING_MATCHED, section, &match->at, device->address);
 			break;
 		}
 	}
@@ -104,7 +105,7 @@ static void add_remembered(struct found *found, const struct section *section)
 		for (size_t k = 0; k < found->n && !known; k++)
 			known = strcmp(found->list[k].address, address) == 0;
 		if (!known)
-			add(found, MISSING_REMEMBERED, section, NULL, address);
+			add_missing(found, MISSING_REMEMBERED, section, NULL, address);
 	}
 }
 
@@ -120,7 +121,7 @@ static void add_idle(struct found *found, const struct section *section)
 
 		if (is_gpu_for(device, section->type) && provides_nothing(found, device->address) &&
 		    !pool_names(found->inv->config, device, ""))
-			add(found, MISSING_IDLE, section, NULL, device->address);
+			add_missing(found, MISSING_IDLE, section, NULL, device->address);
 	}
 	add_remembered(found, section);
 }

@@ -69,7 +69,7 @@ static bool has_time(const struct world *w, const struct lease *lease)
 		       : sys_now_ms() - lease->since_ms < (int64_t)policy->create_timeout_s * 1000;
 }
 
-static bool changes(const struct lease *lease)
+static bool is_changing(const struct lease *lease)
 {
 	return lease->state == LEASE_RELEASING || lease->state == LEASE_CREATING;
 }
@@ -79,7 +79,7 @@ static void look_at_lease(const struct world *w, struct lease *lease)
 {
 	lease->device = lease->at_work && !inventory_device(&w->inv, lease->vgpu.id) ? PRESENCE_UNKNOWN
 										     : presence_of(w, lease);
-	lease->at_work = lease->at_work || (changes(lease) && has_time(w, lease));
+	lease->at_work = lease->at_work || (is_changing(lease) && has_time(w, lease));
 }
 
 static void set_void_apart(struct world *w)
@@ -207,7 +207,8 @@ static int read_leases(struct world *w, bool at_work, struct err *err)
 	if (lease_list(w->store, &w->leases, err) < 0)
 		return -err->code;
 	for (size_t i = 0; at_work && i < w->leases.n; i++)
-		w->leases.list[i].at_work = changes(&w->leases.list[i]) && lease_at_work(w->store, &w->leases.list[i]);
+		w->leases.list[i].at_work = is_changing(&w->leases.list[i]) &&
+					    lease_at_work(w->store, &w->leases.list[i]);
 	return 0;
 }
 
@@ -226,7 +227,7 @@ static int read_both(struct world *w, struct err *err)
 }
 
 /* Drops void leases, and records types and configured cards. */
-static int record(struct world *w, struct err *err)
+static int record_seen(struct world *w, struct err *err)
 {
 	for (size_t i = 0; i < w->void_leases.n; i++)
 		/* On a read-only /run the lease stays, and is set apart again at every read. */
@@ -257,7 +258,7 @@ int survey_read(struct world *w, struct err *err)
 		return r;
 	if (w->wide)
 		find_reclaimable(w);
-	return w->store->lock >= 0 && record(w, err) < 0 ? -err->code : r;
+	return w->store->lock >= 0 && record_seen(w, err) < 0 ? -err->code : r;
 }
 
 int survey_see(struct world *w, struct err *err)

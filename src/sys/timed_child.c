@@ -112,7 +112,7 @@ static int left_ms(const struct job *job)
 }
 
 /* Abandons the child if its time is up during a call that can hang. */
-static bool leave(struct job *job, pid_t pid)
+static bool abandon_if_late(struct job *job, pid_t pid)
 {
 	struct timed_child_silent s = { .pid = pid, .start = sys_process_start(pid), .since_ms = job->asked_ms };
 	int step = atomic_load(&job->step);
@@ -145,7 +145,7 @@ static int wait_for(struct job *job, pid_t pid)
 		if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_FAILURE)
 			mem_out();
 		return 1;
-	} while (!leave(job, pid));
+	} while (!abandon_if_late(job, pid));
 	return 0;
 }
 
