@@ -20,11 +20,11 @@ a lease is written after its device is made|src/device/apply.c|/^static int leas
 a removal takes no lock|src/device/release.c|/^static int removal_begin/,/^}/s/removal->lock = store_lock_vgpu(.*/removal->lock = dup(removal->store->run);/
 a removal does not look who has the device open|src/device/release.c|/^static int is_closed/,/^}/s/if (r == 1)/return 0;\n\tif (r == 1)/
 a removal does not read its lease again|src/device/release.c|/^static int begin_removal/,/^}/s/r = lock_releasing(/r = lock_lease(/
-a lease that has changed is claimed|src/device/release.c|/^static int lock_unchanged/,/^}/s/r != 1 || lease_same(&now, lease)/r != 1 || lease/
+a lease that has changed is claimed|src/device/release.c|/^int release_claim/,/^}/s/r == 1 \&\& lease_same(&now, lease)/r == 1/
 an arrival is not refused to a domain that runs here|src/ops/lifecycle_unleased.c|s/return runs ? err_set/return 0 \&\& runs ? err_set/
 a lease without its device uses no capacity|src/plan/capacity.c|s/load->pending++;/continue;/
 an orphan need not be idle|src/plan/fate.c|s/if (idle_ms < grace_ms) {/if (0) {/
-a lease is dropped before its device is removed|src/device/release.c|/^static int remove_created/,/^}/s/r = removal_run(/drop_if_releasing(store, vgpu->id, 1000, true, err);\n\tr = removal_run(/
+a lease is dropped before its device is removed|src/device/release.c|/^static int remove_created/,/^}/s/r = removal_write(/drop_if_releasing(store, vgpu->id, 1000, true, err);\n\t\tr = removal_write(/
 a device that somebody else made counts as created|src/device/apply.c|s/return err_set(err, EAGAIN, "created by another process in the meantime");/return 0;/
 capacity is not read again where a vGPU is created|src/device/apply_create.c|/^static int create_device/,/^}/s/int r = check_capacity(.*/int r = 0;/;s/^static int check_capacity/__attribute__((unused)) &/
 a claim does not wait for start_grace|src/plan/fate.c|s/else if (!f->had && age_ms < /else if (0 \&\& age_ms < /
