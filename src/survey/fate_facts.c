@@ -98,7 +98,7 @@ bool fate_is_novas(const struct fate_look *look, const struct vgpu_ref *vgpu)
 	if (!parent)
 		return false;
 	facts.nova = pool_names(config, parent->card, vgpu->parent);
-	/* A section without addresses claims the remaining cards that can have its type: those of its driver. */
+	/* A section without addresses and matches claims the remaining cards of its type's driver. */
 	for (size_t i = 0; i < config->nsections; i++)
 		facts.nova |= config_takes_rest(&config->sections[i]) &&
 			      type_has_driver_of(config->sections[i].type, vgpu->type);
@@ -119,7 +119,7 @@ const char *fate_named(const struct fate_look *look, const char *id, const char 
 	return domain || unread ? why : NULL;
 }
 
-/* Finds the device's mdevctl definition, which a removal would include, and whether it keeps the device. */
+/* Finds the device's mdevctl definition, which its removal would remove too, and whether mdevctl keeps the device. */
 static void add_definition(struct orphan_facts *facts, const struct fate_look *look, const struct vgpu_ref *vgpu,
 			   char why[REASON_SIZE])
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Decides the fate (plan/fate.h) of a lease, device or definition, by what was read of the host (struct fate_look). */
+/* Decides the fate (plan/fate.h) of a lease, device or definition from what was read of the host (struct fate_look). */
 #pragma once
 
 #include <stdbool.h>
@@ -17,7 +17,7 @@
 struct fate_look {
 	const struct store *store;
 	const struct policy *policy; /* the configuration's, or the defaults */
-	const struct config *config; /* NULL: none is in effect */
+	const struct config *config; /* NULL: no configuration is in effect */
 	const struct inventory *inv;
 	const struct vfio_users *users;
 	struct libvirt_files *disk;

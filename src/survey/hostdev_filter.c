@@ -55,7 +55,6 @@ static bool was_ours(const struct host *host, const char *id)
 	return store_open(&store, host, false, &ignored) == 0 && affinity_get(&store, id, &affinity);
 }
 
-/* Without a configuration, a plain VF is passed through like any PCI device, because nothing has to create it. */
 static bool is_plain_vf(const struct host *host, const char *address)
 {
 	char card[PCI_SIZE];
@@ -63,7 +62,7 @@ static bool is_plain_vf(const struct host *host, const char *address)
 	return inventory_physfn(host, address, card) && !inventory_takes_type(host, address);
 }
 
-/* Could a type that claims all remaining cards claim this one? */
+/* Does an NVIDIA type claim all remaining cards, and is this an NVIDIA card? */
 static bool is_rest(const struct config *config, const struct inv_pgpu *card)
 {
 	for (size_t i = 0; i < config->nsections; i++)
@@ -106,6 +105,7 @@ bool hostdev_is_ours(const struct request *request, const struct vgpu_request *r
 
 	if (lease && strcmp(lease->domain, request->uuid) == 0)
 		return true;
+	/* Without a configuration, a plain VF is passed through like any PCI device: nothing has to create it. */
 	if (req->has_metadata && (config || !host || !is_plain_vf(host, req->id)))
 		return true;
 	return config && hostdev_filter_possible(config) && is_of_pool(host, config, req->id);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Decides which PCI hostdevs of a domain are our vGPUs, by the configuration and the device, even if the device is not
- * ready now. The check of other hostdevs must be cheap: one look at a device that is not a VF, and none if the pool
- * cannot have VFs.
+ * Decides from the configuration and the device which PCI hostdevs of a domain are our vGPUs, even if the device is not
+ * ready now. For other hostdevs this must be cheap; if the pool cannot have VFs, their devices are not read.
  *
- * Also decides which UUIDs are placeholders. People number real mdevs by hand, so a UUID in placeholder form is real if
- * it has a device, a definition or a lease here, or had a lease, or if one of these cannot be read.
+ * Also decides which UUIDs are placeholders. Operators number real mdevs by hand, so a UUID in placeholder form is real
+ * if it has a device, a definition or a lease here, or had a lease, or if any of this cannot be read.
  */
 #pragma once
 
@@ -23,7 +22,7 @@ bool hostdev_filter_possible(const struct config *config);
 bool hostdev_is_ours(const struct request *request, const struct vgpu_request *req, const struct host *host,
 		     const struct config *config, const struct leases *leases);
 
-/* Is this device (NULL: any) leased to this domain (NULL: to any)? A release depends on the leases alone. */
+/* Is this device (NULL: any device) leased to this domain (NULL: any domain)? False if the leases cannot be read. */
 bool hostdev_filter_leased(const struct host *host, const char *id, const char *domain);
 
 /*
@@ -33,9 +32,9 @@ bool hostdev_filter_leased(const struct host *host, const char *id, const char *
 int hostdev_refuse_pgpu(const struct request *request, const struct host *host, struct err *err);
 
 /*
- * Drops from the document the PCI hostdevs that are not ours, and decides which of its UUIDs are placeholders. `config`
- * NULL: a hostdev is ours only if the metadata names it, and `host` may be NULL. `leases` (may be NULL): a device
- * leased to the domain is ours, even if the configuration has changed.
+ * Drops from the document's request the PCI hostdevs that are not ours, and decides which UUIDs are placeholders.
+ * `config` NULL: a hostdev that the metadata names is ours, except for a plain VF of `host` (may then be NULL). A
+ * device that is leased to the domain in `leases` (may be NULL) is ours, even if the configuration has changed.
  */
 void hostdev_filter_keep(struct domxml *doc, const struct host *host, const struct config *config,
 			 const struct leases *leases);

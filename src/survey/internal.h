@@ -9,7 +9,7 @@ void survey_drop_lookups(struct world *world);
 
 bool survey_reads_all(const struct world *world);
 
-/* Does the survey read only the cards whose VFs the PCI hostdevs name? At a start, libvirt uses no other VFs. */
+/* True if only those cards of variant and plain VFs are read that a PCI hostdev concerns. A start uses no others. */
 bool survey_reads_named(const struct world *world);
 
 /* Reads the part of the host that the request and the leases can concern, or the whole host if survey_reads_all(). */
@@ -22,9 +22,9 @@ int survey_read_host(struct world *world, struct err *err);
 int survey_look_open(struct world *world, struct err *err);
 
 /*
- * Lists, section by section, the configured cards that provide no vGPUs on this host: those that a section names or
- * matches. If a type claims all cards but no card serves it, also this host's GPUs, and the devices that once had vGPUs
- * of the type. The caller frees the list. pool_make() must have been called for `inv`, and all frameworks and types
- * must have been read.
+ * Lists, section by section, the cards that a section names or matches but that provide no vGPUs on this host. If a
+ * type claims all remaining cards but no card serves it, also lists this host's GPUs that could have it, and the
+ * devices that once had vGPUs of the type. The caller frees the list. Needs pool_make() on `inv`, read with all
+ * frameworks and types.
  */
 size_t missing_cards(struct missing_card **out, const struct host *host, const struct inventory *inv);

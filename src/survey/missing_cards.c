@@ -27,7 +27,7 @@ static void add_missing(struct found *found, enum missing_how how, const struct 
 	if (at)
 		missing->at = *at;
 	snprintf(missing->address, sizeof(missing->address), "%s", address);
-	/* If the inventory has the card, its reason is more precise. */
+	/* The inventory's reason is more precise. */
 	if (card && !card->ready)
 		memcpy(missing->reason, card->reason, sizeof(missing->reason));
 	else
@@ -47,7 +47,7 @@ static void add_named(struct found *found, const struct section *section)
 				    section->addresses[i].text);
 }
 
-/* Is the device a GPU whose vendor can have this type? A mainboard's VGA controller is not. */
+/* Is the device a GPU whose vendor can have this type? A mainboard's VGA controller has another vendor. */
 static bool is_gpu_for(const struct inv_pgpu *device, const char *type)
 {
 	static const struct {

@@ -9,7 +9,7 @@
 #include "plan/pool.h"
 #include "survey/hostdev_filter.h"
 
-/* Is the device, as a whole, a pGPU of the pool: by its address, a match, or a type that claims all cards? */
+/* Is the device a pGPU (not a VF) of the pool, by its address, a match, or a type that claims all cards? */
 static bool is_pooled_card(const struct host *host, const struct inventory *inv, const char *address)
 {
 	const struct inv_pgpu *pooled = inv ? inventory_pgpu(inv, address) : NULL;
@@ -34,7 +34,7 @@ static bool is_beside(const struct host *host, const struct config *config, cons
 	return false;
 }
 
-/* Finds the card of this VF; false: it is not a VF, or its card cannot be a GPU. */
+/* Finds the card of this VF. False: the device is not a VF, or its card is not a GPU. */
 static bool find_gpu(const struct host *host, const char *vf, char address[PCI_SIZE])
 {
 	struct inv_pgpu card;

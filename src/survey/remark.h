@@ -8,8 +8,8 @@
 
 /*
  * Warns about PCI hostdevs that are probably mistakes, and about vGPUs in <qemu:commandline>. What must be refused is
- * left to the plan. `doc` must be parsed with DOMXML_ALL_PCI and DOMXML_REMARKS, and have all its hostdevs. `inv` must
- * have all cards and the configuration; NULL: not known.
+ * left to the plan. `doc` must be parsed with DOMXML_ALL_PCI and DOMXML_REMARKS, and not yet filtered
+ * (hostdev_filter_keep()). `inv` must have all cards and the configuration; NULL: not known.
  */
 void remark_hostdevs(struct remarks *out, const struct domxml *doc, const struct host *host,
 		     const struct inventory *inv);

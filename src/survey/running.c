@@ -59,7 +59,7 @@ static void read_domain(struct running *running, const struct libvirt_file *stat
 	len = domain.live.len;
 	if (!domxml_peek_uuid(domain.uuid, xml, len))
 		return;
-	/* XML without a vGPU or PCI device is not parsed. Any VF may be a vGPU. */
+	/* XML without an mdev or PCI hostdev is not parsed. Any PCI hostdev may be a vGPU. */
 	if (!domxml_concerns(xml, len) && !domxml_has_pci(xml, len))
 		domain.request = &nothing;
 	else if (domxml_parse(&domain.doc, xml, len, DOMXML_ALL_PCI, &ignored) == 0)
@@ -133,7 +133,7 @@ static size_t missing_of(const struct request *wanted, const struct request *liv
 	return n;
 }
 
-/* Reports the definition's vGPUs that the running domain does not have, but no more than the numbers differ by. */
+/* Reports vGPUs of the definition that the running domain does not have, at most as many as the definition has more. */
 static void look_at_wanted(const struct search *s, const struct running_domain *domain, struct domxml *definition)
 {
 	const struct request *wanted = domxml_request(definition), *has = domain->request;
@@ -198,7 +198,7 @@ static const char *find_like(const struct search *s, const char *name)
 	return NULL;
 }
 
-/* Reports an instance if its status and definition have no vGPU, but another instance of its flavor has one. */
+/* Reports an instance without a vGPU in its live XML and definition if another instance of its flavor has one. */
 static void look_at_flavor(const struct search *s, const struct running_domain *domain,
 			   const struct libvirt_file *definition)
 {

@@ -42,7 +42,7 @@ struct missing_vgpu {
 	const char *id;   /* the vGPU's ID; NULL: not known */
 	const char *like; /* if `id` is NULL, a Nova instance of the same flavor that has a vGPU */
 	bool nova;        /* the domain is an instance of Nova */
-	bool suspended;   /* 'vgpu-lease suspend' detached it, and 'vgpu-lease resume' attaches it */
+	bool suspended;   /* 'vgpu-lease suspend' has detached the vGPU; 'vgpu-lease resume' attaches it */
 };
 
 typedef void missing_say(void *arg, const struct missing_vgpu *missing);
@@ -51,10 +51,10 @@ typedef void missing_say(void *arg, const struct missing_vgpu *missing);
  * Reports each vGPU of a running domain's definition or suspend record that the domain does not have. `config` NULL:
  * PCI devices count only if the metadata names them.
  *
- * If Nova reverts a resize, the definition can lose the vGPU as well. The loss shows only if another instance of the
- * same flavor has a vGPU. After a migration, the vGPUs of a domain can have other UUIDs than in its definition; if the
- * number is the same, none is missing. A vGPU that was attached only to the definition, or detached only from the
- * guest, counts as missing.
+ * If Nova reverts a resize, the definition can lose the vGPU too. That is noticed only if another instance of the same
+ * flavor has a vGPU. After a migration, the vGPUs of a domain can have other UUIDs than in its definition; if there are
+ * equally many, no vGPU is missing. A vGPU that was attached only to the definition, or detached only from the guest,
+ * counts as missing.
  */
 void running_missing(const struct libvirt_files *disk, const struct host *host, const struct config *config,
 		     const struct leases *leases, missing_say *say, void *arg);

@@ -42,7 +42,7 @@ static enum presence presence_of(const struct world *w, const struct lease *leas
 	return vgpu->framework == FW_VF ? ABSENT : inventory_presence(&w->inv, w->host, vgpu);
 }
 
-/* Is it an expired reservation, or an interrupted creation without a device? */
+/* Is the lease an expired reservation, or an interrupted creation without a device? */
 static bool is_void(const struct lease *lease)
 {
 	if (lease->state == LEASE_RESERVED)

@@ -3,7 +3,7 @@
  * Collects everything that plan needs to know (struct world).
  *
  * A caller that decides holds the store's lock from survey_read() until its decision is written in leases, so that no
- * lease changes. survey_ahead() does the slow work that asks no driver before the lock is taken.
+ * lease changes. Before the lock is taken, survey_ahead() does the slow work that asks no driver.
  */
 #pragma once
 
@@ -29,8 +29,9 @@ int survey_resolve(struct resolved_request *resolved, const struct vgpu_request 
 		   struct err *err);
 
 /*
- * If survey_read() will ask who uses a device, searches all processes and, except for a start, libvirt's files. A wide
- * survey always searches both. The search ends at `by_ms` (CLOCK_MONOTONIC; INT64_MAX: no deadline), or soon after.
+ * If survey_read() will probably ask whether a device is open, searches all processes and, except for a start,
+ * libvirt's files. A wide survey always searches both. The search ends at `by_ms` (CLOCK_MONOTONIC; INT64_MAX: no
+ * deadline), or soon after.
  */
 int survey_ahead(struct world *world, int64_t by_ms, struct err *err);
 

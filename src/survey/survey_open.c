@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Facts about existing devices: whether one is open, and which domain names it. */
+/* Finds whether devices are open, and whether a domain's file names them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ void survey_drop_lookups(struct world *w)
 }
 
 /*
- * A start has only devices that it names, and VFIO admits only one user, so a short search of the processes is enough.
+ * A start uses only devices that it names, and VFIO admits only one user, so a short search of the processes is enough.
  * An arrival can receive any device, so each must be known to be free.
  */
 static int look_up(struct world *w, int64_t by_ms, struct err *err)
@@ -53,7 +53,7 @@ static bool was_looked_at(const struct world *w, const char *id)
 	return (w->users && pci_parse(pci, id)) || text_find(w->looked_at, w->nlooked_at, ID_SIZE, id);
 }
 
-/* Sets whether the device is open, and by whom; unknown if the processes were not searched or the search failed. */
+/* Sets whether the device is open, and in which process; unknown if the processes were not or not fully searched. */
 static void look_who(const struct world *w, struct device_facts *facts, const char *id)
 {
 	const char *domain;

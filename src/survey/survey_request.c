@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is known about a request beyond the domain's XML, and what is read of the host for it. */
+/* Resolves a request, and reads the part of the host that it concerns. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +76,7 @@ int survey_resolve(struct resolved_request *resolved, const struct vgpu_request 
 	return *refusal ? err_set(err, ENOENT, "vGPU %s: %s", req->id, refusal) : 0;
 }
 
-/* Copies the request, and replaces the vGPUs that change their framework. */
+/* Copies the request, and gives each vGPU a framework of this host. */
 static int change_frameworks(struct world *w, struct err *err)
 {
 	char refusal[RESOLVE_REFUSAL];
@@ -143,7 +143,7 @@ static void add_type(const char **types, size_t *n, const char *type)
 	types[(*n)++] = type;
 }
 
-/* The types of the request and of the leases, and those among which the pool must choose. The caller frees the list. */
+/* The types of the request and the leases; if the pool must choose, all configured types. The caller frees the list. */
 static const char **types_of(const struct world *w)
 {
 	const struct config *config = w->config;
