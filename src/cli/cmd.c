@@ -181,7 +181,7 @@ int cmd_check_filters(const struct cmd *cmd, struct err *err)
 	return check_domain(cmd, err) < 0 ? -err->code : check_type(cmd, err);
 }
 
-/* On a simulated host, the owner of its files may do what root may. */
+/* On a simulated host, a user who can write its state may do what root may. */
 static int may_change(const struct cmd *cmd, struct err *err)
 {
 	bool simulated = cmd->call->args.root;

@@ -2,8 +2,8 @@
 /*
  * What the sub-commands of vgpu-lease share.
  *
- * A sub-command is a table entry in cmd_NAME.c or in a related command's file. main() finds it, checks the command
- * line, opens what the entry needs, and prints its error. Only this layer and main() print.
+ * A sub-command is a struct command in cmd_NAME.c or in a related command's file. main() finds it, checks the command
+ * line, opens what the command needs, and prints its error. Only src/cli prints results.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* vgpu-lease attach, detach, suspend, resume: the vGPUs of a running domain. release: releases one vGPU by hand. */
+/* vgpu-lease attach, detach, suspend and resume change the vGPUs of a running domain; release releases one vGPU. */
 #include <errno.h>
 #include <string.h>
 

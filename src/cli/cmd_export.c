@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* vgpu-lease export: this host's vGPUs in the formats of OpenStack. metrics: its state for Prometheus. */
+/* vgpu-lease export prints this host's vGPUs in the formats of OpenStack; metrics prints its state for Prometheus. */
 #include <errno.h>
 #include <netdb.h>
 #include <string.h>
@@ -147,9 +147,9 @@ static const char *class_of(char trait[TRAIT_SIZE], const struct section *sectio
 }
 
 /*
- * Prints a device_spec for each VF of a card that has this type, and adds an alias named after the type, once per type
- * and model. Nova counts each VF as one device, so the number of exported VFs is the card's capacity. A VF with several
- * types is exported with its first type. Returns true if Nova needs resource classes for this model.
+ * Prints a device_spec for each VF that has this type on the card, and adds an alias named after the type, once per
+ * type and model. Nova counts each VF as one device, so at most as many VFs are exported as the card has capacity. A VF
+ * with several types is exported with its first type. Returns true if Nova needs resource classes for this model.
  */
 static bool print_vfs(const struct world *world, const struct inv_pgpu *card, const struct section *section,
 		      char **aliases)

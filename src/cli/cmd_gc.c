@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * vgpu-lease gc: releases leases that no domain needs, and removes orphans. retype PGPU TYPE makes a gc pass over a
- * card's vGPUs that block TYPE.
+ * vgpu-lease gc releases leases that no domain needs, and removes orphans. retype PGPU TYPE makes a gc pass over the
+ * vGPUs of a card that block TYPE.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -104,7 +104,7 @@ static bool is_asked_for(const struct cmd *cmd, const struct gc_item *item)
 	return cmd_matches(&call, &item->vgpu, item->leased ? &item->lease : NULL);
 }
 
-/* Warns of each device that a pass with `unused` will remove although it was not made for a guest. */
+/* Warns of each device or definition not made for a guest that a pass with `unused` will remove. */
 static void announce(const struct gc *pass)
 {
 	if (pass->dry)
@@ -216,7 +216,7 @@ static bool is_in_the_way(const struct cmd *cmd, const struct gc_item *item)
 	       (!parent || pool_gives(parent, type));
 }
 
-/* If a lease stays, everything stays. */
+/* If any lease stays, all vGPUs stay. */
 static void keep_beside_leases(struct gc *pass)
 {
 	bool stays = false;

@@ -65,7 +65,7 @@ static bool is_better(const struct inv_offer *a, const struct inv_offer *b)
 struct chosen {
 	struct inv_pgpu *card; /* card->pool.in_pool is set */
 	const struct inv_type *type;
-	const struct inv_parent *vf; /* NULL: the card */
+	const struct inv_parent *vf; /* NULL: the whole card */
 	size_t first;                /* the index in pool->list of the first item of this type */
 };
 
@@ -121,7 +121,7 @@ static void choose(struct pool *pool, struct inv_pgpu *card)
 		return;
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(&pool->inv, card, d));)
 		add_card(pool, card, d->vgpu.type, d->parent);
-	/* A start with a definition needs its type. */
+	/* A start of a defined mdev needs the definition's type. */
 	for (size_t i = 0, found = pool->n > first; i < pool->ndefinitions && !found; i++) {
 		const struct inv_parent *parent = inventory_parent(&pool->inv, pool->definitions[i].parent);
 
@@ -235,7 +235,7 @@ static int say_left_out(FILE *to, const struct pool *pool, struct err *err)
 			 : ": it has no GPU of NVIDIA, AMD or Intel that can have vGPUs");
 }
 
-/* nova-compute's files and directories: of packages and DevStack, in Nova's order; then of deployment tools. */
+/* nova-compute's configuration: first that of packages and DevStack, in Nova's order; then that of deployment tools. */
 static const char *const nova_files[] = {
 	"/etc/nova/nova.conf",
 	"/etc/nova/nova-compute.conf",
@@ -258,7 +258,7 @@ static bool matches(const char *path, const regex_t *pattern)
 	return fd >= 0 && sys_slurp(fd, CONFIG_MAX, &text, &len) == 0 && regexec(pattern, text, 0, NULL, 0) == 0;
 }
 
-/* Does a nova.conf, or a file that Nova reads in a directory, enable types? The list can be in indented lines. */
+/* Does any of nova-compute's files enable types? The list can be on indented lines below its key. */
 static bool is_novas(const struct host *host)
 {
 	bool found = false;

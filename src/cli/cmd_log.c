@@ -23,7 +23,7 @@ static void close_journal(sd_journal **journal)
 
 #define autojournal __attribute__((cleanup(close_journal)))
 
-/* The system's journal files, of one machine or of all. libsystemd skips files that it cannot open. */
+/* Which of the system's journal files can be read. libsystemd itself silently skips the others. */
 struct files {
 	int readable, closed; /* numbers of files; closed: permission denied for the file or its directory */
 	char *invalid;        /* the first file that cannot be read for another reason, with the reason */
@@ -111,7 +111,7 @@ static char *value_of(const char *data, size_t len, size_t at)
 	return mem_strndup(data + at, len - at < VALUE_MAX ? len - at : VALUE_MAX);
 }
 
-/* The field's first value; "" if the entry has none. The caller frees it. */
+/* The field's first value; "" if the entry does not have the field. The caller frees the text. */
 static char *read_field(sd_journal *journal, const char *field)
 {
 	const void *data;

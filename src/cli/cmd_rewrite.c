@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * vgpu-lease rewrite FILE|DOMAIN: replaces placeholders with UUIDs, in hostdevs and metadata, and writes to each
- * <vgpu:device> what this host knows of its type, for the target of a migration.
+ * vgpu-lease rewrite FILE|DOMAIN: replaces placeholders with UUIDs, in hostdevs and metadata, and writes to the
+ * <vgpu:device> of each new UUID what this host knows of its type, for the target of a migration.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "ops/rewrite.h"
 
-/* Declare a rewrite after its XML, because the XML must outlive it. */
+/* Declare a rewrite after its XML, so that the XML is freed after the rewrite. */
 #define autorewrite __attribute__((cleanup(rewrite_end)))
 
 /* Omits the host's facts, without an error, if the host or the configuration cannot be read. */
@@ -117,7 +117,7 @@ static int of_file(struct cmd *cmd, struct err *err)
 	return 0;
 }
 
-/* The operand is a domain unless a file of this name exists or it is spelt like a file. */
+/* The operand is a domain unless it is spelt like a file, a file of this name exists, or --in-place is given. */
 static bool is_domain(const struct cmd_call *call)
 {
 	const char *word = call->args.operands[0];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* vgpu-lease status: the host at a glance. check: checks the configuration against this host. */
+/* vgpu-lease status shows the host at a glance; check checks the configuration against this host. */
 #include <string.h>
 #include <unistd.h>
 

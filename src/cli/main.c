@@ -13,7 +13,7 @@
 
 static const struct {
 	const char *title;
-	const struct command *commands[7]; /* NULL ends them */
+	const struct command *commands[7]; /* NULL ends the list */
 } groups[] = {
 	{ "Every day", { &cmd_status, &cmd_list, &cmd_show, &cmd_check, &cmd_plan, &cmd_gc } },
 	{ "Setting up a host", { &cmd_inventory, &cmd_types, &cmd_init } },
@@ -71,7 +71,7 @@ static int parse(struct cmd_call *call, const struct command **command, int argc
 	return help && args->noperands ? err_set(err, EINVAL, "unexpected argument '%s'", args->operands[0]) : 0;
 }
 
-/* Is the text an ID, or several words that could each be an ID? */
+/* Could the text be a type: one or more words, each spelt like an ID? */
 static bool can_be_type(const char *text)
 {
 	char words[TYPE_NAME_SIZE], *rest = words, *word, type[TYPE_SIZE];

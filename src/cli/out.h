@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Output that commands share: JSON, lines for people, and each object in both forms with the same members. */
+/* Output that commands share: JSON, lines for people, and objects that tables and JSON show with the same fields. */
 #pragma once
 
 #include <time.h>
@@ -13,9 +13,9 @@
 /*
  * A writer of JSON (RFC 8259): objects and arrays, one member per line for people and programs alike.
  *
- * The output is always valid: bytes that are not UTF-8 become U+FFFD, and the end closes what is open. Each call names
- * its member within an object; within an array `key` is NULL. If `json` is NULL, nothing is written, so that the same
- * code prints a table or JSON.
+ * The output is always valid: bytes that are not UTF-8 become U+FFFD, and json_out_end() closes what is open. Each call
+ * names its member within an object; within an array `key` is NULL. If `json` is NULL, nothing is written, so that the
+ * same code prints a table or JSON.
  */
 enum { JSON_OUT_DEPTH = 16 };
 
@@ -62,7 +62,7 @@ void out_progress_end(void);
 /* Converts a time to ISO 8601 in UTC. */
 void out_time(char out[32], time_t seconds);
 
-/* The time elapsed since `boot_ms`: "42s", "5m", "3h", "2d". */
+/* The time elapsed since `boot_ms` (CLOCK_MONOTONIC): "42s", "5m", "3h", "2d". */
 void out_age(char out[32], int64_t boot_ms);
 
 /*
@@ -91,7 +91,7 @@ void row_count(struct rows *rows, const struct capacity_count *count);
 /* Writes the member "domain" of the open object. */
 void out_json_domain(struct json_out *json, const char *uuid, const char *name);
 
-/* PASS, WARN or FAIL, and "where: what; fix". The caller frees the text. */
+/* PASS, WARN or FAIL, and "WHERE: TEXT; FIX". The caller frees the text. */
 extern const char *const out_finding_words[];
 char *out_finding_text(const struct finding *finding);
 

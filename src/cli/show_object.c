@@ -23,10 +23,10 @@ struct facts {
 	const struct lease *lease;   /* NULL: none */
 	struct gc pass;
 	const struct gc_item *verdict; /* gc's item for the vGPU; NULL: none */
-	struct affinity last;          /* its last type and parent */
+	struct affinity last;          /* the vGPU's last type and parent, if `remembered` */
 	bool remembered;
 	enum presence exists;
-	int open; /* 1: by process `pid`; 0: no; or a negative errno */
+	int open; /* 1: in process `pid`; 0: not open; negative errno: not known */
 	pid_t pid;
 	const char *owner; /* NULL: not known */
 };

@@ -212,7 +212,7 @@ static void print_vgpus(const struct term *term, const char **lines, size_t n, b
 	}
 }
 
-/* Writes the types of an unused card of the pool with their counts; false: in use, not available, or too long. */
+/* Writes the types and counts of an unused card of the pool. False: in use, not available, or the text is too long. */
 static bool is_idle(const struct status *status, const struct card_row *row, char *text, size_t size)
 {
 	enum { COLUMNS_MAX = 48 };
@@ -233,7 +233,7 @@ static bool is_idle(const struct status *status, const struct card_row *row, cha
 	return *text && strlen(text) <= COLUMNS_MAX;
 }
 
-/* How many of the next rows are missing for the same reason as this row: usually VFs of one card. */
+/* How many of the next rows are missing for the same reason as this row, usually VFs of one card. */
 static size_t more_missing(const struct card_row *row)
 {
 	size_t n = 0;

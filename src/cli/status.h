@@ -42,7 +42,7 @@ struct status {
 	char host[256];
 };
 
-/* Reads the pGPUs and vGPUs that match the filters, but not `check` and `host`. Call status_end() even on failure. */
+/* Reads the pGPUs and vGPUs that match the filters; sets neither `check` nor `host`. Always call status_end(). */
 int status_read(struct status *status, struct cmd *cmd, struct err *err);
 void status_end(struct status *status);
 
@@ -73,7 +73,7 @@ const struct inv_pgpu *cards_pgpu(const struct world *world, const char *name, s
 /* The card's framework; "" while the card's VFs are off, or its driver has not registered its types. */
 const char *cards_framework(const struct inv_pgpu *card);
 
-/* Write the fields of a pGPU, or its types as one row each. */
+/* Write the fields of a pGPU, or one row for each of its types. */
 void cards_fields(struct rows *rows, const struct world *world, const struct card_row *row);
 void cards_offers(struct rows *rows, const struct world *world, const struct card_row *row);
 
@@ -91,7 +91,7 @@ struct vgpu_ref show_ref(const struct cmd *cmd, const char *id);
 
 int show_object(struct cmd *cmd, bool is_vgpu, struct err *err);
 
-/* The vGPU's owner; NULL: unknown. `nova`: its domain is Nova's instance, or Nova counts it. `lease` may be NULL. */
+/* The vGPU's owner; NULL: unknown. `nova`: its domain is a Nova instance, or Nova counts it. `lease` may be NULL. */
 const char *show_owner(const struct host *host, const struct vgpu_ref *vgpu, const struct lease *lease, bool nova);
 
 /* Writes "exists", "open" and "open_by" of a device; `open` is the result of vfio_users_open(). */
@@ -113,6 +113,9 @@ struct events_query {
  */
 int events_print(struct cmd *cmd, struct events_query *query, struct err *err);
 
-/* Converts a time to microseconds since 1970, at least 1. Dates and days are local. False: not one of these forms. */
+/*
+ * Converts a time to microseconds since 1970, at least 1. Dates and days are local, except in the UTC form of `log`.
+ * False: not a time.
+ */
 #define EVENTS_SINCE_FORMS "YYYY-MM-DD [HH:MM[:SS]], today, yesterday, -1h, '2 days ago' or @SECONDS"
 bool events_since(int64_t *us, const char *text, time_t now);

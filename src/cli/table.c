@@ -225,7 +225,7 @@ static struct libscols_column *squeeze(struct table *table, int width)
 		else
 			others++;
 	}
-	/* If the text is the only column, there is no line to go below. */
+	/* If the text is the only column, there is no line above it. */
 	if (below && !others)
 		return NULL;
 	if (below)
@@ -245,7 +245,7 @@ static struct libscols_column *squeeze(struct table *table, int width)
 
 static void print_rows(const struct table *table, size_t rows, const struct term *term, struct libscols_column *below)
 {
-	/* A row that is still too wide is wrapped, without colours, because their sequences would count as words. */
+	/* If a row is still too wide, rows are wrapped, without colours: escape sequences would count as columns. */
 	bool wide = term->width && !fits(table, term->width);
 	autofree char *text = draw_table(table, term->colour && !wide);
 	struct libscols_iter *order = mem_check(scols_new_iter(SCOLS_ITER_FORWARD));

@@ -2,7 +2,7 @@
 /*
  * Tables, laid out by libsmartcols, which only this module uses.
  *
- * A column means the same in every command; enum column has all of them. An unknown value is "-", so that awk counts
+ * A column means the same in every command; enum column has all columns. An unknown value is "-", so that awk counts
  * columns correctly. Nothing is cut, and everything is printable. On a terminal that is too narrow, the text of the
  * last column (why, what to do) goes below its line; if the table is still too wide, the least important columns are
  * omitted. Without a terminal, or with --output, all columns are printed.
