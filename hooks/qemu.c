@@ -49,7 +49,7 @@ struct hook {
 	char *xml; /* as read from standard input */
 	size_t len;
 	char name[SHOWN_NAME]; /* the domain's name, cut so that the reason and the fix of a refusal fit */
-	char uuid[UUID_SIZE];  /* the domain's; set only for a release, which reads nothing else from the XML */
+	char uuid[UUID_SIZE];  /* the domain's UUID; set only for a release, which reads nothing else from the XML */
 	struct domxml *doc;
 	struct lifecycle lifecycle; /* set as far as the hook has read */
 	bool concerns;              /* the domain has a vGPU, or may have one */
@@ -61,7 +61,7 @@ struct operation {
 	enum count_op what;
 	bool may_refuse;
 	bool needs_config;   /* an invalid configuration can make the plan refuse; false: it is only logged */
-	enum plan_mode mode; /* of the operation's plan */
+	enum plan_mode mode; /* the mode of the operation's plan */
 };
 
 static const struct arg options[] = {
@@ -116,7 +116,7 @@ static int write_out(void *unused, const char *data, size_t len, struct err *err
 	int r = sys_write_all(STDOUT_FILENO, data, len);
 
 	(void)unused;
-	/* ENOSPC would be a full card. */
+	/* Not the errno itself, because ENOSPC means no capacity. */
 	return r < 0 ? err_set(err, EIO, "cannot write the XML to standard output: %s", err_describe(-r)) : 0;
 }
 
@@ -196,8 +196,8 @@ static int read_host(struct hook *hook, struct err *err)
 }
 
 /*
- * Does the domain have a lease? Its XML may show no vGPU: a VF needs no <vgpu:device>, a command can be killed between
- * lease and attach, and a leased device can be detached.
+ * Does the domain (any domain, if its UUID cannot be read) have a lease? Its XML may show no vGPU: a VF needs no
+ * <vgpu:device>, a command can be killed between lease and attach, and a leased device can be detached.
  */
 static bool is_leased(struct hook *hook)
 {
@@ -210,8 +210,8 @@ static bool is_leased(struct hook *hook)
 
 /*
  * The gate: might the domain have a vGPU, or (for a release) a lease? Without an mdev or our metadata, a PCI hostdev
- * might still be a vGPU (if the pool has VFs), or at a start a pGPU whose vGPUs are leased. An error in the
- * configuration is then only logged.
+ * might still be a vGPU (if the pool has VFs), or at a start a pGPU whose vGPUs are leased. For such a domain, an error
+ * in the configuration is only logged.
  */
 static int gate(struct hook *hook, enum count_op what, struct err *err)
 {
@@ -319,7 +319,7 @@ static void resume(struct hook *hook)
 
 static int run(struct hook *hook, const struct operation *operation, struct err *err)
 {
-	/* Without a limit, because libvirt holds the XML in memory too. The parser has its own limit. */
+	/* Read without a limit, because libvirt holds the XML in memory too. The parser has its own limit. */
 	int r = sys_slurp(STDIN_FILENO, SIZE_MAX, &hook->xml, &hook->len);
 
 	hook->began_ms = sys_now_ms();

@@ -132,8 +132,8 @@ static void run_all(struct check *check)
 	if (check->only_pool)
 		return;
 	if (check->inv)
-		run_one(check, "mdevctl", check_definitions); /* also "nova" */
-	run_one(check, "hook", check_hook);                   /* also "libvirt" */
+		run_one(check, "mdevctl", check_definitions); /* reports also as "nova" */
+	run_one(check, "hook", check_hook);                   /* reports also as "libvirt" */
 	if (check->disk)
 		run_one(check, "domain", check_domains);
 	run_one(check, "state", check_state);

@@ -58,7 +58,7 @@ struct check {
 	struct err store_err;
 	const struct leases *leases; /* without void leases; empty if any lease cannot be read */
 	struct libvirt_files *disk;  /* NULL: unreadable, or `only_pool` is set */
-	bool *explained;             /* by section: a finding says why a pGPU does not provide that section's type */
+	bool *explained;             /* for each section, whether a finding says why a pGPU does not provide its type */
 };
 
 void check_run(struct check *check);

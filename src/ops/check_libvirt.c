@@ -139,7 +139,7 @@ static bool listens(const struct host *host)
 	return false;
 }
 
-/* Waits for the bus itself, for which sd-bus would wait longer than any timeout that a caller can set. */
+/* Waits until the bus is ready. sd-bus itself would do so without regard to the timeout of a call. */
 static int wait_ready(sd_bus *bus, int64_t end)
 {
 	int r;

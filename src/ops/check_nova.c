@@ -75,7 +75,7 @@ static bool is_miscounted(struct check *check, const struct nova_inventory *nova
 			   "has no device, but Nova counts it as one (vGPU of domain %.100s)", domain);
 		return true;
 	}
-	/* `mdevctl start` fits if the unit that starts an operator's definitions has not run yet. */
+	/* Advise `mdevctl start` too: the unit that starts an operator's definitions may not have run yet. */
 	check_warn(check,
 		   check_fix(check, "run 'mdevctl start -u %s', or 'mdevctl undefine -u %s' if it is not needed",
 			     d->uuid, d->uuid),
@@ -87,7 +87,7 @@ static bool is_miscounted(struct check *check, const struct nova_inventory *nova
 struct sum {
 	const struct section *section;
 	int existing, defined, available, total;
-	int counted; /* how many of the available ones Nova counts */
+	int counted; /* how many of `available` Nova counts */
 	int others;  /* mdevs of other types on the same parents */
 	bool limited;
 };
@@ -114,9 +114,7 @@ static struct sum sum_of_pgpu(const struct nova_inventory *nova, const struct in
 	return sum;
 }
 
-/*
- * What the card has of the type, and how many more it can hold at most. Each of its free VFs offers one while any fits.
- */
+/* Counts the card's vGPUs of the type, and how many more fit at most. Each free VF offers one while any fits. */
 static bool count_on(struct capacity_count *count, const struct check *check, const struct inv_pgpu *card,
 		     const struct section *section)
 {
@@ -124,13 +122,13 @@ static bool count_on(struct capacity_count *count, const struct check *check, co
 
 	if (!capacity_count(count, check->world, card, offer))
 		return false;
-	/* Of a MIG-backed type, count->available is the least. */
+	/* For a MIG-backed type, count->available is only a lower bound. */
 	if (offer->type->slices)
 		count->available = count->capacity - count->used;
 	return true;
 }
 
-/* The least max_instances at which Nova counts every vGPU of the type; it limits the type on all pGPUs together. */
+/* The least max_instances (a limit for all pGPUs together) at which Nova counts every vGPU of the type. */
 static int needed(const struct nova_inventory *nova, const struct section *section)
 {
 	int n = 0;

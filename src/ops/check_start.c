@@ -45,7 +45,7 @@ struct carried {
 	bool leased; /* one of them is leased, so its capacity is available again when the guest ends */
 };
 
-/* A vGPU of the other kind (MIG-backed or not) is not own, because the two kinds share no capacity. */
+/* A vGPU is not own if only one of the two types is MIG-backed, because such types share no capacity. */
 static void add_carried(struct carried *carried, const struct inventory *inv, const struct inv_pgpu *card,
 			const char *type, bool given, const char *asked)
 {
@@ -139,7 +139,7 @@ static void report_start(struct check *check, const struct start *s)
 		report_refusal(check, s);
 }
 
-/* PLAN_PREPARE: a start with a new mdev. PLAN_ASSIGN: the plan chooses, as for a VF, which no request can make up. */
+/* Plans a start with a new mdev (PLAN_PREPARE), or with a vGPU that the plan chooses (PLAN_ASSIGN), as a VF must be. */
 static void plan_start(struct check *check, struct start *s, enum plan_mode mode)
 {
 	s->vgpu.any = mode == PLAN_ASSIGN;

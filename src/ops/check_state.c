@@ -17,7 +17,7 @@ enum {
 	SPACE_NEEDED = 16 << 10, /* a few records; each takes a page */
 	SPACE_ENOUGH = 1 << 20,
 	FILES_NEEDED = 8,
-	LOCK_LONG_MS = 1000, /* a holder that is seen this long delays a start */
+	LOCK_LONG_MS = 1000, /* a lock that is held this long delays a start */
 	LOCK_MOST_MS = 60000,
 	LOCK_STEP_MS = 50,
 	LOCK_TEXT_SIZE = 96,

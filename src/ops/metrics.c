@@ -33,7 +33,7 @@ static void label(FILE *to, const char *before, const char *name, const char *va
 	putc('"', to);
 }
 
-/* A line of a family. The labels, pairs of a name and a value, end with NULL. */
+/* Prints one sample of a metric. The labels, pairs of a name and a value, end with NULL. */
 #define sample(to, name, value, ...) print_sample(to, name, value, (const char *const[]){ __VA_ARGS__ })
 static void print_sample(FILE *to, const char *name, long long value, const char *const *labels)
 {

@@ -8,7 +8,7 @@
 
 enum { PLAN_WHY_SIZE = 2 * REASON_SIZE + 2 };
 
-/* What a step does: "keep", "adopt", "create", or for an arrival "reserve". */
+/* What a step does: at a start "keep", "adopt" or "create", else "reserve". */
 const char *plan_word(const struct step *step, enum plan_mode mode);
 
 /*
@@ -18,5 +18,5 @@ const char *plan_word(const struct step *step, enum plan_mode mode);
 bool plan_not_chosen(const struct plan *plan, const struct world *world, size_t req, const struct inv_pgpu *card,
 		     char why[PLAN_WHY_SIZE]);
 
-/* Prints the removals, the steps, and with `verdicts` why each other pGPU was not chosen: one per line. */
+/* Prints one line for each removal, each step, and with `verdicts`, each pGPU that was not chosen and why. */
 void plan_print(FILE *to, const struct plan *plan, const struct world *world, bool verdicts);

@@ -13,7 +13,7 @@
 #include "survey/hostdev_filter.h"
 #include "survey/migration_facts.h"
 
-/* How a step changes a request. False: the request keeps its ID. */
+/* Sets how a step changes a request. False: the request keeps its ID. */
 static bool change_of(struct domxml_change *change, const struct world *world, const struct vgpu_request *req,
 		      const struct step *step)
 {
@@ -66,7 +66,7 @@ static int find_changes(struct rewrite *r, struct err *err)
 		bool renamed = req->kind == REQUEST_MDEV && (r->all || req->any);
 
 		r->asks |= renamed ? req->has_metadata : is_vf(req);
-		/* A VF is identified only by its address. */
+		/* Only mdevs get a random ID. change_vfs() replaces VFs. */
 		if (!renamed)
 			continue;
 		r->changes[r->nchanges].req = i;
@@ -86,7 +86,7 @@ static void predict(struct rewrite *r, struct world *world)
 	}
 }
 
-/* which[i]: the index of the i-th VF in the document's request. A VF keeps the facts in its metadata. */
+/* which[i]: the index of VF i in the document's request. A VF keeps the facts in its metadata. */
 static int change_vfs(struct rewrite *r, const struct preview *preview, const size_t *which, struct err *err)
 {
 	const struct plan *plan = &preview->plan;

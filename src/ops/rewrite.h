@@ -2,10 +2,10 @@
 /*
  * A domain's XML with other vGPUs in it.
  *
- * rewrite_plan() inserts what a plan gives the domain: for the hook at migrate and restore, and for their previews.
+ * rewrite_plan() inserts what a plan gives the domain, for the hook at migrate and restore, and for their previews.
  * rewrite_definition() changes a definition: placeholders get UUIDs, and VFs that are not available here are replaced
- * (PLAN_ASSIGN), in the hostdev and in the metadata. The <vgpu:device> of a new UUID gets this host's facts about a
- * vGPU of its type, for the target of a migration.
+ * (PLAN_ASSIGN), in the hostdev and in the metadata. The <vgpu:device> of a new UUID gets this host's migration facts
+ * for its type.
  */
 #pragma once
 
@@ -22,7 +22,7 @@ struct rewritten {
 };
 
 /*
- * Inserts the IDs of a plan's steps into the XML, or copies it if nothing changes. If anything changes for an arriving
+ * Inserts the IDs of a plan's steps into the XML, or copies the XML if no ID changes. If an ID changes for an arriving
  * domain, this host's facts replace the source host's, and a hostdev changes its type with its framework.
  */
 int rewrite_plan(struct rewritten *out, const struct domxml *doc, const struct world *world, const struct plan *plan,
@@ -37,14 +37,15 @@ struct rewrite {
 	struct domxml *doc;
 	struct domxml_change *changes;
 	size_t nchanges;
-	bool asks; /* the host decides: a new UUID has a <vgpu:device>, or the metadata names a VF */
+	bool asks; /* the host must be read: a new UUID has a <vgpu:device>, or the metadata names a VF */
 	char *rewritten;
 	size_t rewritten_len;
 };
 
 /*
- * Finds the changes, and makes `rewritten`. `config` NULL: the host is not asked, so facts and VFs stay. If the host
- * cannot be read, omits its facts, without an error. -ENOSPC: no VF is free to replace a VF that is not available here.
+ * Finds the changes, and makes `rewritten`. `config` NULL: the host is not read, so facts and VFs stay. If the host
+ * cannot be read, omits its facts, and fails only if the metadata names a VF. -ENOSPC: no VF is free to replace a VF
+ * that is not available here.
  */
 int rewrite_definition(struct rewrite *rewrite, const struct config *config, struct err *err);
 
