@@ -129,7 +129,7 @@ static bool skip_word(struct reader *r)
 	return fail(r, "a value is not valid");
 }
 
-/* Reads the rest of an object or array, after its opening bracket. `read` gets key "" for one that does not fit. */
+/* Reads the rest of an object or array, after its opening bracket. `read` gets "" for a key that does not fit. */
 static bool read_members(struct reader *r, char close, bool (*read)(struct reader *r, const char *key))
 {
 	char key[64] = "";

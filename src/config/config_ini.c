@@ -40,7 +40,7 @@ struct reader {
 	/* In our files: */
 	struct section *type;         /* the type's section; NULL: not in a type's section */
 	const struct key *keys, *key; /* the section's keys; the key of the value */
-	int key_number;               /* the key's line */
+	int key_number;               /* the number of the key's line */
 	int seen[KEYS_MAX];           /* the line of each key in the section */
 };
 

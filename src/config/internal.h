@@ -19,7 +19,7 @@ enum dialect { DIALECT_OURS, DIALECT_NOVA };
 
 /* The configuration while its files are being read. */
 struct draft {
-	struct config *config; /* filled in directly; the last step orders its sections */
+	struct config *config; /* set as our files are read; its sections are sorted last */
 	/* The enabled types: the list in our files, or the list of nova.conf if our files have none. */
 	struct {
 		struct item *types;

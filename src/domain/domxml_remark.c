@@ -178,7 +178,7 @@ void domxml_look(struct domxml *doc, const struct xml_elem *domain)
 	look_at_commandline(doc, xml_child(domain, QEMU_NS, "commandline"));
 	if (xml_child(domain, DOMXML_NS, "lease") && !is_full(doc))
 		remark_add(&doc->remarks, "put it into <metadata>", "a <vgpu:lease> outside <metadata> is ignored");
-	/* A suspended domain gets its hostdevs back when it resumes. */
+	/* Not after `vgpu-lease suspend`: `resume` attaches the hostdevs again. */
 	for (size_t i = 0; !doc->meta.suspended && i < doc->nstrays && !is_full(doc); i++)
 		remark_add(&doc->remarks, "correct the <hostdev>, or remove the <vgpu:device>",
 			   "<vgpu:device> of %s: no <hostdev> of the domain has this %s", doc->strays[i].id,

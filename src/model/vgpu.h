@@ -46,7 +46,7 @@ enum {
 	INSTANCE_SIZE = 1024,    /* Nova's limit is 255 characters */
 	REQUEST_MAX = 256,       /* a domain's vGPUs, and PCI devices that may be vGPUs; each takes one of 256 buses */
 	LABEL_SIZE = 128,        /* a type's name or a model, as in the metadata */
-	ALIAS_SIZE = 128,        /* libvirt's name for a running domain's device */
+	ALIAS_SIZE = 128,        /* libvirt's name for a device of a domain */
 };
 
 enum placement { PLACE_PACK, PLACE_SPREAD };

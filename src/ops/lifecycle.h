@@ -2,8 +2,8 @@
 /*
  * What happens to a domain's vGPUs at each operation of libvirt, as straight sequences of survey, plan and apply.
  *
- * Only prepare and migrate may refuse. A failure of any other operation would kill a running guest or lose a saved one,
- * so it is only logged.
+ * Only prepare and migrate may refuse. A failure of another operation is only logged: a failed reconnect would kill a
+ * running guest, and a failed restore would lose a saved one.
  */
 #pragma once
 

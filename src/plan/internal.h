@@ -61,7 +61,7 @@ void plan_remove_first(struct planner *p, const char *id);
 /* True if the card serves one of the request's types, or the request has none. */
 bool plan_is_served(const struct planner *p, const struct inv_pgpu *card);
 
-/* True if the device or its lease is reclaimable, not promised, and not named by the starting domain. */
+/* Is it reclaimable, not given to an earlier vGPU of the request, and not named by the starting domain? */
 bool plan_may_remove(const struct world *world, const char *id);
 
 /* plan_arrive.c: plans what is reserved for an arriving domain (migrate, restore). */

@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "internal.h"
 
-/* A promised lease is for another request, so it counts even if its id (a VF's address) is this request's. */
+/* A promised lease is an earlier vGPU's of the request, so it counts even if its VF is the one this vGPU names. */
 bool capacity_counts(const struct capacity_query *query, const struct lease *lease)
 {
 	return lease->promised || !query->id || strcmp(lease->vgpu.id, query->id) != 0;

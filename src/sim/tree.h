@@ -68,7 +68,7 @@ enum { SIM_ALIASES = 16 };
 
 struct sim_tree {
 	struct sim_node *root;
-	struct sim_node **table; /* by directory and name */
+	struct sim_node **table; /* a hash table by directory and name */
 	size_t slots, count;
 	uint64_t last_id;
 	bool settled, ends;

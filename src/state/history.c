@@ -142,7 +142,7 @@ static int64_t noted(const struct store *store, const char *id, uint64_t node, b
 	if (!record_read(&record, store->seen, id, 2) || !text_number(record.words[0], 0, INT64_MAX, &since))
 		return -1;
 	snprintf(was, sizeof(was), "%" PRIu64, node);
-	/* No device has the inode number 0, which marks a use. */
+	/* Inode number 0, which no device has, marks a use. */
 	*used = strcmp(record.words[1], "0") == 0;
 	return *used || strcmp(record.words[1], was) == 0 ? since : -1;
 }

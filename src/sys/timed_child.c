@@ -31,7 +31,7 @@ struct job {
 	atomic_llong began_ms; /* when the wait of wait_ms for all of the work began */
 	atomic_bool reads;     /* the call is a read with a limit of its own, read_ms */
 	atomic_llong asked_ms; /* when that read began */
-	atomic_llong met_ms;   /* when the successive reads of `who` began; they may take 2 * read_ms */
+	atomic_llong met_ms;   /* when the reads of `who` began; together they may take 2 * read_ms */
 	atomic_int step;       /* odd: in a call that can hang; even: in no such call; LEFT: abandoned */
 	char who[PARENT_SIZE]; /* the device of the last read */
 	pid_t parent;
