@@ -39,10 +39,10 @@ enum show_kind show_kind(const struct cmd *cmd)
 	struct vgpu_ref vgpu;
 	struct affinity last;
 	struct err ignored;
-	char id[ID_SIZE], physfn[PCI_SIZE];
+	char id[ID_SIZE], physfn[PCI_SIZE], pgpu[PARENT_SIZE];
 
 	if (!id_parse(id, word))
-		return cards_pgpu(&cmd->world, word, &ignored) ? SHOW_PGPU : SHOW_DOMAIN;
+		return parent_given(pgpu, word) && cards_pgpu(&cmd->world, pgpu, &ignored) ? SHOW_PGPU : SHOW_DOMAIN;
 	vgpu = kernel_vgpu(id);
 	parent = inventory_parent(inv, id);
 	if (show_lease(cmd, id) || affinity_get(&cmd->store, id, &last) == 1 ||
@@ -128,7 +128,8 @@ const char *show_owner(const struct host *host, const struct vgpu_ref *vgpu, con
 	return owner_words[owner_of(&(struct owner_facts){
 		.framework = vgpu->framework,
 		.created = lease && lease->origin == LEASE_CREATED,
-		.defined = mdevctl_defines_on(host, vgpu->id, vgpu->parent),
+		.defined = *vgpu->parent ? mdevctl_defines_on(host, vgpu->id, vgpu->parent)
+					 : mdevctl_defines(host, vgpu->id),
 		.nova = nova,
 	})];
 }

@@ -350,9 +350,10 @@ static void report_refused(struct check *check, const struct domxml *doc, const 
 		return;
 	if (r == 0)
 		err_set(&err, EINVAL, "vGPU %s: %s", request->vgpus[plan->refused_vgpu].id, plan->text);
-	mdev = r == 0 && request->vgpus[plan->refused_vgpu].kind == REQUEST_MDEV;
+	mdev = request->vgpus[r < 0 ? 0 : plan->refused_vgpu].kind == REQUEST_MDEV;
 	check_fail(at_definition(check, name),
-		   r < 0           ? "fix the cause" /* such as a file that cannot be read */
+		   r < 0 && r != -ENOENT
+			   ? "fix the cause" /* such as a file that cannot be read; ENOENT: unknown type */
 		   : request->nova ? "or correct the configuration"
 		   : mdev          ? "correct the domain, or the configuration"
 				   : "fix the cause, or correct the hostdev",

@@ -11,13 +11,20 @@
 #include "plan/capacity.h"
 #include "plan/nova_inventory.h"
 
-/* Returns the domain that has the vGPU by lease or XML, else an unreadable file, which may name it; NULL: neither. */
+/* Returns the domain that has the vGPU by lease or XML; NULL: none. */
 static const char *used_by(const struct check *check, const struct definition *d)
 {
 	const struct lease *lease = lease_find(check->leases, d->uuid);
-	const char *domain = lease ? lease->name : libvirt_files_names(check->disk, d->uuid, NULL);
 
-	return domain ? domain : libvirt_files_unread(check->disk, false);
+	return lease ? lease->name : libvirt_files_names(check->disk, d->uuid, NULL);
+}
+
+/* An unreadable file of libvirt's may name the vGPU, so nothing is to be removed until it can be read. */
+static const char *unless_unread(struct check *check, const char *fix)
+{
+	const char *unread = libvirt_files_unread(check->disk, false);
+
+	return unread ? check_fix(check, "keep it until this is mended: %.200s", unread) : fix;
 }
 
 /* Reports a definition that mdevctl or nova-compute will start although its pGPU is not configured for its type. */
@@ -38,7 +45,8 @@ static bool goes_against(struct check *check, const struct definition *d)
 			   section->type, domain);
 		return true;
 	}
-	check_warn(check, check_fix(check, "run 'mdevctl undefine -u %s' if it is not needed", d->uuid),
+	check_warn(check,
+		   unless_unread(check, check_fix(check, "run 'mdevctl undefine -u %s' if it is not needed", d->uuid)),
 		   "%s as %s, but its pGPU is configured for %s", who, d->type, section->type);
 	return true;
 }
@@ -77,8 +85,10 @@ static bool is_miscounted(struct check *check, const struct nova_inventory *nova
 	}
 	/* Advise `mdevctl start` too: the unit that starts an operator's definitions may not have run yet. */
 	check_warn(check,
-		   check_fix(check, "run 'mdevctl start -u %s', or 'mdevctl undefine -u %s' if it is not needed",
-			     d->uuid, d->uuid),
+		   unless_unread(check,
+				 check_fix(check,
+					   "run 'mdevctl start -u %s', or 'mdevctl undefine -u %s' if it is not needed",
+					   d->uuid, d->uuid)),
 		   "has no device and no domain, but Nova counts it as a device");
 	return true;
 }
@@ -114,20 +124,6 @@ static struct sum sum_of_pgpu(const struct nova_inventory *nova, const struct in
 	return sum;
 }
 
-/* Counts the card's vGPUs of the type, and how many more fit at most. Each free VF offers one while any fits. */
-static bool count_on(struct capacity_count *count, const struct check *check, const struct inv_pgpu *card,
-		     const struct section *section)
-{
-	const struct inv_offer *offer = inventory_offer(card, section->type);
-
-	if (!capacity_count(count, check->world, card, offer))
-		return false;
-	/* For a MIG-backed type, count->available is only a lower bound. */
-	if (offer->type->slices)
-		count->available = count->capacity - count->used;
-	return true;
-}
-
 /* The least max_instances (a limit for all pGPUs together) at which Nova counts every vGPU of the type. */
 static int needed(const struct nova_inventory *nova, const struct section *section)
 {
@@ -145,7 +141,7 @@ static void look_at_uncounted(struct check *check, const struct inv_pgpu *card, 
 	struct capacity_count count;
 
 	if (!section->nova || !card->pool.in_pool || pool_serves(card, section->type) != section ||
-	    !count_on(&count, check, card, section))
+	    !capacity_count(&count, check->world, card, inventory_offer(card, section->type)))
 		return;
 	check_at(check, "%s", card->address);
 	if (card->framework == FW_VARIANT)
@@ -175,9 +171,11 @@ static void look_at_pgpu(struct check *check, const struct nova_inventory *nova,
 		return;
 	}
 	check_at(check, "%s", address);
-	if (card->sriov && count_on(&count, check, card, section) && count.available < fits)
-		fits = count.available;
-	if (card->sriov)
+	/* Each free VF offers a vGPU as long as any fits. Neither max_instances nor a reservation makes the card smaller. */
+	if (card->sriov && capacity_count(&count, check->world, card, inventory_offer(card, section->type)) &&
+	    count.capacity - there < fits)
+		fits = count.capacity > there ? count.capacity - there : 0;
+	if (fits < sum.available)
 		fix = check_fix(check, "list only %d of its VFs, those in use first, in [mdev_%s] device_addresses",
 				there + fits, section->type);
 	else

@@ -129,6 +129,10 @@ eventually eval '! exists 1'
 vl gc
 vl show "$(uuid 1)"
 is "$status|$(fact type)|$(fact last)|$(fact device)|$(fact lease)" "0||nvidia-222 on 0000:84:00.0|does not exist|none" "one that is gone: where it was"
+mdevctl_has 0000:84:00.0 "$(uuid 1)" nvidia-222
+vl show "$(uuid 1)"
+is "$(fact owner)" mdevctl "if a definition is left of it, mdevctl owns it"
+rm "$root/etc/mdevctl.d/0000:84:00.0/$(uuid 1)"
 vl show 0000:4d:00.2
 is "$status|$(fact framework)|$(fact pGPU)|$(fact device)" "0|vf|0000:4d:00.0, NUMA node 0|exists" "a VF of the pool"
 control vfs '0000:4d:00.0 off'
@@ -194,6 +198,9 @@ vl show --json 00000000:84:00.0
 is "$(sed -n '/"pgpus"/,/^  ]/p' <<<"$out" | grep -v since)" "$was" "as JSON it is what status says of it"
 vl show mtty
 is "$status|$(grep -c "$(uuid 2)" <<<"$out")" "0|1" "a virtual one"
+was=$out
+vl show mtty_mtty
+is "$out" "$was" "by Nova's name of it, too"
 vl show 0000:99:00.0
 is "$status|$(fact pool)|$(fact framework)" "0|no: no PCI device has this address|" "one that is configured and absent, with no framework"
 for wrong in 0000:83:00.0 0000:48:00.0 0000:84:00.1; do

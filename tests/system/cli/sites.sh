@@ -40,6 +40,12 @@ remove_device "$(uuid 6)"
 vl check
 holds "a vGPU of the pool that its role has not made yet is to be started, not only given up" \
 	says M_CHECK_NOVA_ALONE "$(uuid 6)" "$(uuid 6)" < <(notes_of mdevctl)
+mkdir -p "$root/etc/libvirt/qemu"
+ln -s broken.xml "$root/etc/libvirt/qemu/broken.xml"
+vl check
+holds "and not, while a definition cannot be read that may name it" \
+	says M_CHECK_NOVA_UNREAD "$root/etc/libvirt/qemu/broken.xml: Too many levels of symbolic links" < <(notes_of mdevctl)
+rm "$root/etc/libvirt/qemu/broken.xml"
 create 0000:65:00.5 nvidia-697 6
 call prepare begin 5
 call prepare begin 6
@@ -65,6 +71,15 @@ check_says "which leaves none for the second" "0000:42:00.0" M_CHECK_NOVA_NO_VF 
 of_nova nvidia-565
 for vf in 4 5; do create 0000:41:00.$vf nvidia-565 $vf; done
 check_counts "on a full card, Nova counts what is there" 1 "^WARN +nova "
+new_host a40/8:2
+of_nova nvidia-565@0000:41:00.4,0000:41:00.5
+call migrate begin 1 nvidia-565 >/dev/null
+vl list --no-headings
+is "$(grep -c reserved <<<"$out")" 1 "an arrival has reserved one"
+check_counts "a reservation makes no card smaller" 0 "^WARN +nova "
+of_nova nvidia-558 'max_instances = 4'
+check_says "where all VFs are used, max_instances is what is too low, on the first card" "0000:41:00.0" M_CHECK_NOVA_LIMITED 4 nvidia-558 8 4 nvidia-558 16
+check_says "and on the second" "0000:42:00.0" M_CHECK_NOVA_LIMITED 0 nvidia-558 8 4 nvidia-558 16
 new_host a100/8
 control mig "0000:61:00.0 on"
 for _ in 1 2; do control mig "0000:61:00.0 3g.20gb"; done
@@ -194,7 +209,7 @@ check_counts "unless vfio-pci is bound to its VF" 0 "^FAIL +domain "
 rm "$root/etc/libvirt/qemu/vm1.xml"
 ### VFs whose guests name their types: what a start would refuse, check says of a guest that is off
 new_host l40s/4+flex/2
-mkdir -p "$root/etc/libvirt/qemu"
+mkdir -p "$root/etc/libvirt/qemu/broken.xml"
 vf_guest() { # SENTENCE [KEY ARG...]: check agrees with a start, which is refused so
 	local said
 	said=$(hook vm1 prepare begin - <"$root/etc/libvirt/qemu/vm1.xml" 2>&1)
@@ -296,6 +311,10 @@ printf 'mdev_type=nvidia-222\nstart=auto\n' >"$definition"
 domain 1 "$(uuid 1)" | libvirt_has vm1
 check_says "a start that has to create it would be refused for that file" "^FAIL +domain " M_DEFINITION_INVALID "$definition"
 is "$(notes_of domain | grep -c 'correct the domain')" 0 "and nobody is told that the domain is wrong"
+domain 2 "$(uuid 2)" nvidia-999 | libvirt_has vm2
+vl check
+is "$(notes_of domain | grep -c 'correct the domain')" 1 "but for one whose type nobody knows"
+rm "$root/etc/libvirt/qemu/vm2.xml"
 create 0000:84:00.0 nvidia-222 1
 check_counts "if the mdev exists, that is no fault" 0 "^FAIL +domain "
 is "$(call prepare begin 1 2>&1)" "" "as a start has it"
