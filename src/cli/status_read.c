@@ -35,16 +35,14 @@ static struct card_row row_of_card(const struct cmd *cmd, const struct world *wo
 	return row;
 }
 
-static struct card_row row_of_missing(const struct world *world, const struct missing_card *missing)
+static struct card_row row_of_missing(const struct missing_card *missing)
 {
-	struct card_row row = { .type = missing->section->type,
+	struct card_row row = { .card = missing->card,
+				.type = missing->section->type,
 				.count = { .capacity = UNKNOWN, .used = UNKNOWN, .available = UNKNOWN },
 				.mib = { UNKNOWN, UNKNOWN } };
 
-	inventory_read_card(world->host, missing->address, &row.card);
-	row.card.framework = missing->section->vf ? FW_VF : FW_MDEV;
-	memcpy(row.card.address, missing->address, sizeof(row.card.address));
-	memcpy(row.reason, missing->reason, sizeof(row.reason));
+	memcpy(row.reason, missing->card.reason, sizeof(row.reason));
 	return row;
 }
 
@@ -101,8 +99,8 @@ static int find_cards(struct status *status, struct cmd *cmd, struct err *err)
 	for (size_t i = 0; i < world->inv.npgpus; i++)
 		add_row(status, row_of_card(cmd, world, world->inv.pgpus[i]));
 	for (size_t i = 0; i < world->nmissing_cards; i++)
-		if (missing[i].how == MISSING_NAMED || status_row(status, missing[i].address) == status->nrows)
-			add_row(status, row_of_missing(world, &missing[i]));
+		if (missing[i].how == MISSING_NAMED || status_row(status, missing[i].card.address) == status->nrows)
+			add_row(status, row_of_missing(&missing[i]));
 	/* Without a database, no card has a model. */
 	(void)sd_hwdb_new(&names);
 	for (size_t i = 0; i < status->nrows; i++)

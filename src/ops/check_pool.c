@@ -172,17 +172,15 @@ static void look_at_card(struct check *check, const struct inv_pgpu *card)
 }
 
 /* True if a ready pGPU of the same vendor is not in the pool either, so that the type is at fault. */
-static bool has_unsuited(const struct check *check, const char *missing)
+static bool has_unsuited(const struct check *check, const struct inv_pgpu *missing)
 {
 	const struct inventory *inv = check->inv;
-	struct inv_pgpu card;
 
-	(void)!inventory_read_card(check->host, missing, &card);
 	for (size_t g = 0; g < inv->npgpus; g++) {
 		const struct inv_pgpu *other = inv->pgpus[g];
 
 		if (other->ready && !other->pool.in_pool && other->framework != FW_VF &&
-		    strcmp(other->vendor, card.vendor) == 0)
+		    strcmp(other->vendor, missing->vendor) == 0)
 			return true;
 	}
 	return false;
@@ -194,13 +192,13 @@ static void look_at_unserved(struct check *check, const struct missing_card *mis
 	const char *other = missing->how == MISSING_IDLE ? "load the vGPU host driver" : "load its driver", *fix;
 	int cause;
 
-	fix = fix_in(missing->reason, other, &cause);
-	if (missing->how == MISSING_IDLE && has_unsuited(check, missing->address))
+	fix = fix_in(missing->card.reason, other, &cause);
+	if (missing->how == MISSING_IDLE && has_unsuited(check, &missing->card))
 		status = CHECK_WARN;
 	else
 		explains(check, missing->section);
-	check_report(check_at(check, "%s", missing->address), status, fix, "%.*s (%s %s)", cause, missing->reason,
-		     missing->how == MISSING_IDLE ? "no pGPU provides" : "it had vGPUs of type",
+	check_report(check_at(check, "%s", missing->card.address), status, fix, "%.*s (%s %s)", cause,
+		     missing->card.reason, missing->how == MISSING_IDLE ? "no pGPU provides" : "it had vGPUs of type",
 		     missing->section->type);
 }
 
@@ -209,17 +207,15 @@ static bool is_same_cause(const struct check *check, const struct missing_card *
 {
 	char physfn[PCI_SIZE];
 
-	return a->how == MISSING_NAMED && b->how == MISSING_NAMED && strcmp(a->reason, b->reason) == 0 &&
-	       inventory_absent_vf(check->host, a->address, physfn);
+	return a->how == MISSING_NAMED && b->how == MISSING_NAMED && strcmp(a->card.reason, b->card.reason) == 0 &&
+	       inventory_absent_vf(check->host, a->card.address, physfn);
 }
 
 /* Reports a missing card; the first of a card's missing VFs stands for all of them. */
 static void look_at_missing(struct check *check, const struct missing_card *list, size_t n, size_t this)
 {
 	const struct missing_card *missing = &list[this];
-	struct inv_pgpu card;
-	bool otherwise = missing->how == MISSING_MATCHED && inventory_read_card(check->host, missing->address, &card) &&
-			 is_meant_otherwise(check, missing->section, &card);
+	bool otherwise = missing->how == MISSING_MATCHED && is_meant_otherwise(check, missing->section, &missing->card);
 	/* A nova.conf can serve many hosts, so a card that is missing here may be another host's. */
 	enum check_status status = otherwise || (missing->section->nova && check->npool) ? CHECK_WARN : CHECK_FAIL;
 	char physfn[PCI_SIZE], others[32] = "";
@@ -242,19 +238,19 @@ static void look_at_missing(struct check *check, const struct missing_card *list
 		snprintf(others, sizeof(others), " and %zu more", more);
 	if (missing->how != MISSING_NAMED)
 		fix = "fix the cause, or narrow the match (troubleshooting: the-card)";
-	else if (inventory_absent_vf(check->host, missing->address, physfn))
+	else if (inventory_absent_vf(check->host, missing->card.address, physfn))
 		fix = "enable its VFs";
 	else
 		fix = "fix the cause, or remove it from device_addresses (troubleshooting: the-card)";
-	fix = fix_in(missing->reason, fix, &cause);
+	fix = fix_in(missing->card.reason, fix, &cause);
 	check_report(check_at_location(check, missing->at), status, fix, "%s%s: %.*s (configured for %s)",
-		     missing->address, others, cause, missing->reason, missing->section->type);
+		     missing->card.address, others, cause, missing->card.reason, missing->section->type);
 }
 
 static bool is_idle(const struct missing_card *missing, size_t n, const char *address)
 {
 	for (size_t i = 0; i < n; i++)
-		if (missing[i].how == MISSING_IDLE && strcmp(missing[i].address, address) == 0)
+		if (missing[i].how == MISSING_IDLE && strcmp(missing[i].card.address, address) == 0)
 			return true;
 	return false;
 }
@@ -271,7 +267,7 @@ void check_cards(struct check *check)
 		check->npool += inv->pgpus[i]->pool.in_pool;
 	for (size_t i = 0; i < n; i++)
 		/* If several types take all pGPUs, only the first reports this pGPU. */
-		if (missing[i].how != MISSING_IDLE || !is_idle(missing, i, missing[i].address))
+		if (missing[i].how != MISSING_IDLE || !is_idle(missing, i, missing[i].card.address))
 			look_at_missing(check, missing, n, i);
 	for (size_t i = 0; i < inv->npgpus; i++) {
 		if (is_idle(missing, n, inv->pgpus[i]->address))

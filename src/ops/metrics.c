@@ -86,12 +86,12 @@ static void print_missing(FILE *to, const struct world *world)
 	const struct missing_card *missing = world->missing_cards;
 
 	for (size_t i = 0; i < world->nmissing_cards; i++) {
-		bool told = inventory_pgpu(&world->inv, missing[i].address);
+		bool told = inventory_pgpu(&world->inv, missing[i].card.address);
 
 		for (size_t k = 0; k < i; k++)
-			told |= strcmp(missing[k].address, missing[i].address) == 0;
+			told |= strcmp(missing[k].card.address, missing[i].card.address) == 0;
 		if (!told)
-			sample(to, "pgpu_ready", 0, "pgpu", missing[i].address, NULL);
+			sample(to, "pgpu_ready", 0, "pgpu", missing[i].card.address, NULL);
 	}
 }
 

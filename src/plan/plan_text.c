@@ -92,7 +92,7 @@ static bool is_beside(const struct planner *p, const struct verdict *v)
 		if (!plan_type_fits(p->resolved, p->world->missing_cards[i].section->type))
 			continue;
 		missing = true;
-		itself |= strcmp(p->world->missing_cards[i].address, v->card->address) == 0;
+		itself |= strcmp(p->world->missing_cards[i].card.address, v->card->address) == 0;
 	}
 	return itself || (missing && !card->section && card->claim == CLAIM_DEFAULT && v->card->ready);
 }
@@ -117,7 +117,7 @@ static struct card_cause *list_causes(const struct planner *p, size_t *n)
 			const struct missing_card *m = &world->missing_cards[i];
 
 			if (plan_type_fits(p->resolved, m->section->type))
-				list[(*n)++] = (struct card_cause){ m->address, cause, m->reason, "", false };
+				list[(*n)++] = (struct card_cause){ m->card.address, cause, m->card.reason, "", false };
 		}
 	}
 	return list;

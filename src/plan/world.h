@@ -78,9 +78,8 @@ enum missing_how { MISSING_NAMED, MISSING_MATCHED, MISSING_IDLE, MISSING_REMEMBE
 struct missing_card {
 	enum missing_how how;
 	const struct section *section;
-	struct location at; /* the address or match in the configuration */
-	char address[PARENT_SIZE];
-	char reason[REASON_SIZE]; /* why it is missing, with the fix */
+	struct location at;   /* the address or match in the configuration */
+	struct inv_pgpu card; /* what can be read of it; `reason`: why it is missing, with the fix */
 };
 
 enum plan_mode {

@@ -26,12 +26,14 @@ static void add_missing(struct found *found, enum missing_how how, const struct 
 	missing->section = section;
 	if (at)
 		missing->at = *at;
-	snprintf(missing->address, sizeof(missing->address), "%s", address);
+	inventory_read_card(found->host, address, &missing->card);
+	text_copy(missing->card.address, sizeof(missing->card.address), address);
+	missing->card.framework = section->vf ? FW_VF : FW_MDEV;
 	/* The inventory's reason is more precise. */
 	if (card && !card->ready)
-		memcpy(missing->reason, card->reason, sizeof(missing->reason));
+		memcpy(missing->card.reason, card->reason, sizeof(missing->card.reason));
 	else
-		inventory_explain_card(found->host, address, section->vf, missing->reason);
+		inventory_explain_card(found->host, address, section->vf, missing->card.reason);
 }
 
 static bool is_listed(const struct found *found, const char *address)
@@ -103,7 +105,7 @@ static void add_remembered(struct found *found, const struct section *section)
 		bool known = !provides_nothing(found, address);
 
 		for (size_t k = 0; k < found->n && !known; k++)
-			known = strcmp(found->list[k].address, address) == 0;
+			known = strcmp(found->list[k].card.address, address) == 0;
 		if (!known)
 			add_missing(found, MISSING_REMEMBERED, section, NULL, address);
 	}

@@ -336,9 +336,9 @@ static void make_policy(struct setup *w, const char *word)
 		{
 			struct missing_card *l = &w->missing_cards[w->facts.nmissing_cards++];
 
-			snprintf(l->address, sizeof(l->address), "%s", address);
+			snprintf(l->card.address, sizeof(l->card.address), "%s", address);
 			l->section = section_naming(w, address);
-			snprintf(l->reason, sizeof(l->reason), "there is no such card");
+			snprintf(l->card.reason, sizeof(l->card.reason), "there is no such card");
 		}
 	} else if (strncmp(word, "reclaimable=", 12) == 0) {
 		each(id, word + 12, ",")

@@ -55,8 +55,8 @@ static void run(const struct tree *tree, const struct row *row)
 	pool_make(&inv, &config);
 	n = missing_cards(&missing, &tree->host, &inv);
 	for (size_t i = 0; i < n; i++) {
-		text_add(got, sizeof(got), "%s%s %s", i ? ", " : "", words[missing[i].how], missing[i].address);
-		ok(*missing[i].reason, "%s: %s", missing[i].address, missing[i].reason);
+		text_add(got, sizeof(got), "%s%s %s", i ? ", " : "", words[missing[i].how], missing[i].card.address);
+		ok(*missing[i].card.reason, "%s: %s", missing[i].card.address, missing[i].card.reason);
 		ok(missing[i].how != MISSING_NAMED || missing[i].at.line == missing[i].section->addresses[0].at.line,
 		   "it says where it is named");
 	}
