@@ -152,10 +152,7 @@ static int take_type(struct cmd *cmd, const char **word, struct err *err)
 	}
 	is_id = type_parse(cmd->type, *word);
 	refusal = is_id ? &cmd->no_type : err;
-	if (is_id)
-		err_set(refusal, ENOENT, "--type %s: no such type on this host", *word);
-	else
-		err_set(refusal, ENOENT, "unknown type '%s'", *word);
+	err_set(refusal, ENOENT, is_id ? "--type %s: no such type on this host" : "unknown type '%s'", *word);
 	text_add(refusal->text, sizeof(refusal->text), "%s%s; 'vgpu-lease types' lists them",
 		 guess.best ? "; similar: " : "", guess.best ? guess.best : "");
 	return is_id ? 0 : -err->code;
