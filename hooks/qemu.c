@@ -245,29 +245,21 @@ static int read_owner(struct hook *hook, struct err *err)
 /* Reads the hostdevs of a domain that may have vGPUs, and keeps those that are vGPUs. */
 static int read_hostdevs(struct hook *hook, const struct operation *operation, struct err *err)
 {
-	bool large = hook->len > DOMXML_MAX;
-	const struct request *request;
-	int r = large ? domxml_hostdevs(&hook->doc, hook->xml, hook->len, err)
-		      : domxml_parse(&hook->doc, hook->xml, hook->len, DOMXML_ALL_PCI, err);
+	int r = domxml_parse(&hook->doc, hook->xml, hook->len, DOMXML_ALL_PCI | DOMXML_LARGE, err);
 
 	if (r < 0)
 		return r;
-	request = domxml_request(hook->doc);
 	hook->lifecycle.doc = hook->doc;
-	hook->lifecycle.request = request;
-	if (request->nvgpus == 0)
+	hook->lifecycle.request = domxml_request(hook->doc);
+	if (hook->lifecycle.request->nvgpus == 0)
 		return 0;
 	r = read_host(hook, err);
 	if (r < 0 && hook->host.root < 0)
 		return r;
 	if (r < 0 && !operation->needs_config)
 		log_warn("%s: %s", operation->op, err->text);
-	if (operation->what == COUNT_PREPARE && hostdev_refuse_pgpu(request, &hook->host, err) < 0)
-		return -err->code;
-	hostdev_filter_keep(hook->doc, &hook->host, hook->lifecycle.config, NULL);
-	if (large && request->nvgpus > 0)
-		return domxml_too_large(hook->doc, err);
-	return request->nvgpus > 0;
+	return hostdev_filter_request(hook->doc, &hook->host, hook->lifecycle.config, operation->what == COUNT_PREPARE,
+				      err);
 }
 
 /* Prints the plan of an operation that leases, and the XML that the domain would get. Not inlined, to save stack. */

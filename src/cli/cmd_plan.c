@@ -32,8 +32,7 @@ static const char *const operations[] = { "prepare", "migrate", "restore" }; /* 
 
 static int parse(const struct planning *p, struct domxml **doc, struct err *err)
 {
-	return p->large ? domxml_hostdevs(doc, p->xml, p->len, err)
-			: domxml_parse(doc, p->xml, p->len, DOMXML_FILE | DOMXML_ALL_PCI | DOMXML_REMARKS, err);
+	return domxml_parse(doc, p->xml, p->len, DOMXML_FILE | DOMXML_ALL_PCI | DOMXML_REMARKS | DOMXML_LARGE, err);
 }
 
 /*
@@ -43,10 +42,7 @@ static int parse(const struct planning *p, struct domxml **doc, struct err *err)
 static void find_remarks(struct planning *p)
 {
 	const struct host *host = &p->cmd->host;
-	const struct config *config = p->lifecycle.config;
-	const struct inv_query query = { .frameworks = INV_ALL, .name = pool_name, .arg = config };
 	const struct inventory *inv = &p->preview.world.inv;
-	autoinventory struct inventory own = { 0 };
 	autodomxml struct domxml *all = NULL;
 	struct err ignored;
 
@@ -54,10 +50,8 @@ static void find_remarks(struct planning *p)
 		remark_domain(&p->remarks, p->lifecycle.doc, host);
 	/* Only for a start, because an arriving domain has the addresses of its source host. */
 	if (p->lifecycle.doc && p->mode == PLAN_PREPARE && parse(p, &all, &ignored) == 0) {
-		if (config && !inv->config && inventory_read(&own, host, &query, &ignored) == 0) {
-			pool_make(&own, config);
-			inv = &own;
-		}
+		if (p->lifecycle.config && !inv->config && cmd_survey(p->cmd, &ignored) == 0)
+			inv = &p->cmd->world.inv;
 		remark_hostdevs(&p->remarks, all, host, inv->config ? inv : NULL);
 	}
 	if (!*p->preview.unleased || p->cmd->call->json)
@@ -145,6 +139,7 @@ static void print_json(const struct planning *p, const char *refusal)
 static int decide(struct planning *p, struct domxml **doc, struct err *err)
 {
 	struct cmd *cmd = p->cmd;
+	int r;
 
 	if (parse(p, doc, err) < 0)
 		return -err->code;
@@ -158,15 +153,9 @@ static int decide(struct planning *p, struct domxml **doc, struct err *err)
 	if (p->lifecycle.request->nvgpus && cmd->no_config.code == EACCES && geteuid() != 0 &&
 	    domxml_concerns(p->xml, p->len))
 		return err_set(err, EACCES, "%s", cmd->no_config.text);
-	if (p->mode == PLAN_PREPARE && hostdev_refuse_pgpu(p->lifecycle.request, &cmd->host, err) < 0)
-		return -err->code;
-	hostdev_filter_keep(*doc, &cmd->host, p->lifecycle.config, NULL);
-	if (!p->lifecycle.request->nvgpus)
-		return 0;
-	if (p->large)
-		return domxml_too_large(*doc, err);
+	r = hostdev_filter_request(*doc, &cmd->host, p->lifecycle.config, p->mode == PLAN_PREPARE, err);
 	/* After a refusal, which is in `err`, the preview has what was known by then. */
-	return preview_decide(&p->preview, &p->lifecycle, p->mode, err);
+	return r <= 0 ? r : preview_decide(&p->preview, &p->lifecycle, p->mode, err);
 }
 
 /* Prints the decision on standard output; main() prints why the domain would be refused. */

@@ -127,6 +127,8 @@ int domxml_parse(struct domxml **out, const char *xml, size_t len, unsigned int 
 	autoxml struct xml_doc *tree = NULL;
 	autodomxml struct domxml *doc = NULL;
 
+	if (len > DOMXML_MAX && flags & DOMXML_LARGE)
+		return domxml_hostdevs(out, xml, len, flags, err);
 	if (len > DOMXML_MAX)
 		return err_set(err, E2BIG, "domain XML: larger than %d MiB", DOMXML_MAX >> 20);
 	doc = mem_new(1, sizeof(*doc));
@@ -180,14 +182,15 @@ static int cut_out(const char *xml, size_t len, char **out, size_t *out_len, str
 	return cut < DOMXML_MAX ? 0 : err_set(err, E2BIG, "domain XML: larger than %d MiB", DOMXML_MAX >> 20);
 }
 
-int domxml_hostdevs(struct domxml **out, const char *xml, size_t len, struct err *err)
+int domxml_hostdevs(struct domxml **out, const char *xml, size_t len, unsigned int flags, struct err *err)
 {
 	autofree char *cut = NULL;
 	size_t cut_len;
 
-	if (cut_out(xml, len, &cut, &cut_len, err) < 0 || domxml_parse(out, cut, cut_len, DOMXML_ALL_PCI, err) < 0)
+	if (cut_out(xml, len, &cut, &cut_len, err) < 0 || domxml_parse(out, cut, cut_len, flags, err) < 0)
 		return -err->code;
 	(*out)->record = steal_ptr(&cut);
+	(*out)->large = true;
 	for (size_t i = 0; i < (*out)->request.nvgpus; i++)
 		(*out)->request.vgpus[i].has_metadata = has(xml, len, DOMXML_NS);
 	return 0;
@@ -195,6 +198,8 @@ int domxml_hostdevs(struct domxml **out, const char *xml, size_t len, struct err
 
 int domxml_too_large(const struct domxml *doc, struct err *err)
 {
+	if (!doc->large || !doc->request.nvgpus)
+		return 0;
 	return err_set(err, E2BIG, "vGPU %s: domain XML: larger than %d MiB", doc->request.vgpus[0].id,
 		       DOMXML_MAX >> 20);
 }

@@ -39,6 +39,8 @@ enum {
 	DOMXML_IDENTITY = 4,  /* UUID and name only: an error in the metadata must not stop a release */
 	DOMXML_REMARKS = 16,  /* collect what domxml_remarks() returns, and request.past */
 	DOMXML_SUSPENDED = 8, /* read the vGPUs of the suspend record in the metadata; not for domxml_rewrite() */
+	DOMXML_LARGE =
+		32, /* if the document is larger than DOMXML_MAX, read only its hostdevs: see domxml_too_large() */
 };
 
 /*
@@ -63,12 +65,9 @@ static inline void domxml_auto_free(struct domxml **doc)
 #define autodomxml __attribute__((cleanup(domxml_auto_free)))
 
 /*
- * Parses only the hostdevs of a document that is too large for domxml_parse(), to find out whether any is a vGPU. Works
- * as with DOMXML_ALL_PCI. If the document has metadata of ours, every hostdev is treated as if it had a <vgpu:device>.
+ * -E2BIG: only the hostdevs of the document were read (DOMXML_LARGE), and one of them is a vGPU. If it has metadata of
+ * ours, every hostdev counts as if it had a <vgpu:device>.
  */
-int domxml_hostdevs(struct domxml **out, const char *xml, size_t len, struct err *err);
-
-/* Sets the error for a too large document that has a vGPU. Returns -E2BIG. */
 int domxml_too_large(const struct domxml *doc, struct err *err);
 
 /* What is doubtful about a domain, such as metadata without effect, and what to do. */

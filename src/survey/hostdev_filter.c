@@ -111,7 +111,7 @@ bool hostdev_is_ours(const struct request *request, const struct vgpu_request *r
 	return config && hostdev_filter_possible(config) && is_of_pool(host, config, req->id);
 }
 
-int hostdev_refuse_pgpu(const struct request *request, const struct host *host, struct err *err)
+static int refuse_pgpu(const struct request *request, const struct host *host, struct err *err)
 {
 	autoleases struct leases leases = { 0 };
 	autostore struct store store = STORE_NONE;
@@ -147,6 +147,17 @@ void hostdev_filter_keep(struct domxml *doc, const struct host *host, const stru
 		keep[i] = request->vgpus[i].kind == REQUEST_MDEV ||
 			  hostdev_is_ours(request, &request->vgpus[i], host, config, leases);
 	domxml_keep(doc, keep);
+}
+
+int hostdev_filter_request(struct domxml *doc, const struct host *host, const struct config *config, bool starts,
+			   struct err *err)
+{
+	const struct request *request = domxml_request(doc);
+
+	if (starts && refuse_pgpu(request, host, err) < 0)
+		return -err->code;
+	hostdev_filter_keep(doc, host, config, NULL);
+	return domxml_too_large(doc, err) < 0 ? -err->code : request->nvgpus > 0;
 }
 
 /*

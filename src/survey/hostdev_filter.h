@@ -26,18 +26,20 @@ bool hostdev_is_ours(const struct request *request, const struct vgpu_request *r
 bool hostdev_filter_leased(const struct host *host, const char *id, const char *domain);
 
 /*
- * Refuses a start that takes a whole pGPU while running domains use its vGPUs: to unbind the pGPU's driver, libvirt
- * would wait for these domains forever. The request must have all PCI hostdevs of the domain.
- */
-int hostdev_refuse_pgpu(const struct request *request, const struct host *host, struct err *err);
-
-/*
  * Drops from the document's request the PCI hostdevs that are not ours, and decides which UUIDs are placeholders.
  * `config` NULL: a hostdev that the metadata names is ours, except for a plain VF of `host` (may then be NULL). A
  * device that is leased to the domain in `leases` (may be NULL) is ours, even if the configuration has changed.
  */
 void hostdev_filter_keep(struct domxml *doc, const struct host *host, const struct config *config,
 			 const struct leases *leases);
+
+/*
+ * hostdev_filter_keep() for an operation. 1: the domain has vGPUs; 0: it has none. -E2BIG: see domxml_too_large().
+ * -EPERM: `starts`, and it takes a whole pGPU while running domains use its vGPUs: to unbind the pGPU's driver, libvirt
+ * would wait for these domains forever.
+ */
+int hostdev_filter_request(struct domxml *doc, const struct host *host, const struct config *config, bool starts,
+			   struct err *err);
 
 /* Decides only about placeholders. Each parsed document needs this or hostdev_filter_keep() before it is used. */
 void placeholder_settle(struct domxml *doc, const struct host *host);

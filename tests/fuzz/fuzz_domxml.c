@@ -12,7 +12,7 @@
 
 #include "base/auto.h"
 #include "base/text.h"
-#include "domain/domxml.h"
+#include "domain/internal.h"
 #include "lib/stand_in.h"
 
 #define MUST(condition)                                                                                                \
@@ -213,7 +213,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* What the bytes alone say is what the document says. */
 	if (domxml_peek_uuid(uuid, xml, len) && doc)
 		MUST(strcmp(uuid, domxml_request(doc)->uuid) == 0);
-	if (domxml_hostdevs(&hostdevs, xml, len, &(struct err){ 0 }) == 0)
+	if (domxml_hostdevs(&hostdevs, xml, len, DOMXML_ALL_PCI, &(struct err){ 0 }) == 0)
 		domxml_free(hostdevs);
 	/* What a suspend took is put back, never edited. */
 	if (doc && !(flags & DOMXML_SUSPENDED)) {
