@@ -12,39 +12,11 @@
 #include "internal.h"
 #include "base/text.h"
 
-/* Reads an attribute such as "0x10de". */
-static void read_hex(char out[5], int dir, const char *path)
-{
-	char text[16];
-
-	if (sys_read(dir, path, text, sizeof(text)) == 6 && text[0] == '0' && text[1] == 'x' &&
-	    strspn(text + 2, "0123456789abcdef") == 4)
-		memcpy(out, text + 2, 5);
-}
-
 int inv_read_class(int dir)
 {
 	char text[16];
 
 	return sys_read(dir, "class", text, sizeof(text)) > 0 ? (int)(strtol(text, NULL, 16) >> 16) : -1;
-}
-
-/* Vendor, model, board and class in one attribute: "pci:v000010DEd00001EB8sv000010DEsd000012A2bc03sc02i00". */
-static bool read_modalias(char ids[4][5], int *class, int dir)
-{
-	char text[256];
-	unsigned int base;
-	int n = 0;
-
-	if (sys_read(dir, "modalias", text, sizeof(text)) > 0)
-		n = sscanf(text, "pci:v0000%4[0-9A-F]d0000%4[0-9A-F]sv0000%4[0-9A-F]sd0000%4[0-9A-F]bc%2x", ids[0],
-			   ids[1], ids[2], ids[3], &base);
-	for (int i = 0; i < 4 && i < n; i++)
-		for (char *c = ids[i]; *c; c++)
-			*c = (char)tolower((unsigned char)*c);
-	if (n == 5)
-		*class = (int)base;
-	return n >= 2;
 }
 
 /* Do guests share it like a GPU? The PCI class also has FPGAs, and compression, crypto and network engines. */
@@ -61,24 +33,23 @@ static bool is_shared_accelerator(const struct inv_pgpu *pgpu)
 	return false;
 }
 
+/* Vendor, model, board and class are one attribute: "pci:v000010DEd00001EB8sv000010DEsd000012A2bc03sc02i00". */
 void inv_read_card(struct inv_pgpu *pgpu, int dir)
 {
-	static const char *const attributes[] = { "vendor", "device", "subsystem_vendor", "subsystem_device" };
-	char text[16], pci[PCI_SIZE], ids[4][5] = { "" };
-	int class = -1;
+	char text[256], pci[PCI_SIZE], sub[2][5] = { "" };
+	unsigned int class = 0;
 	long n;
 
 	if (dir < 0 || !pci_parse(pci, pgpu->address))
 		return;
-	if (!read_modalias(ids, &class, dir)) {
-		for (int i = 0; i < 4; i++)
-			read_hex(ids[i], dir, attributes[i]);
-		class = inv_read_class(dir);
-	}
-	memcpy(pgpu->vendor, ids[0], sizeof(ids[0]));
-	memcpy(pgpu->device, ids[1], sizeof(ids[1]));
-	if (*ids[2] && *ids[3])
-		snprintf(pgpu->subsystem, sizeof(pgpu->subsystem), "%s:%s", ids[2], ids[3]);
+	if (sys_read(dir, "modalias", text, sizeof(text)) < 0)
+		text[0] = '\0';
+	for (char *c = text; *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	sscanf(text, "pci:v0000%4[0-9a-f]d0000%4[0-9a-f]sv0000%4[0-9a-f]sd0000%4[0-9a-f]bc%2x", pgpu->vendor,
+	       pgpu->device, sub[0], sub[1], &class);
+	if (*sub[1])
+		snprintf(pgpu->subsystem, sizeof(pgpu->subsystem), "%s:%s", sub[0], sub[1]);
 	pgpu->nvidia = strcmp(pgpu->vendor, "10de") == 0;
 	pgpu->gpu = class == PCI_DISPLAY || (class == PCI_ACCELERATOR && is_shared_accelerator(pgpu));
 	if (sys_read(dir, "numa_node", text, sizeof(text)) > 0 && text_number(text, 0, INT_MAX, &n))

@@ -4,7 +4,7 @@
 
 #define ON_CARD(card) "sys/devices/" card
 #define PARENT(card) "sys/class/mdev_bus/" card " -> ../../devices/" card "\n"
-#define CARD_OF(card, device) PARENT(card) ON_CARD(card) "/vendor = 0x10de\n" ON_CARD(card) "/device = 0x" device "\n"
+#define CARD_OF(card, device) PARENT(card) ON_CARD(card) "/modalias = pci:v000010ded0000" device "\n"
 #define ON_TYPE(card, type) ON_CARD(card) "/mdev_supported_types/" type
 #define AVAILABLE(card, type, number) ON_TYPE(card, type) "/available_instances = " number "\n"
 #define OFFERS(card, type, name, number)                                                                               \

@@ -110,13 +110,17 @@ end_vf() { vf_domain "$@" | hook "vm$1" release end destroyed; }
 vf_type() { cat "$root/sys/bus/pci/devices/$1/nvidia/current_vgpu_type"; }
 set_vf_type() { echo "$2" >"$root/sys/bus/pci/devices/$1/nvidia/current_vgpu_type"; }
 
+# pci_ids DIRECTORY VENDOR DEVICE CLASS [SUBVENDOR SUBDEVICE]: what a device is, in hex digits, as the kernel shows it.
+pci_ids() {
+	printf 'pci:v0000%sd0000%ssv0000%ssd0000%sbc%ssc%si%s\n' "${2^^}" "${3^^}" "${5:-0000}" "${6:-0000}" \
+		"${4:0:2}" "${4:2:2}" "${4:4:2}" >"$1/modalias"
+	echo "0x$4" >"$1/class"
+}
 # pci_device ADDRESS VENDOR DEVICE CLASS [DRIVER]: on a tree without a simulator; "-" is no driver.
 pci_device() {
 	local at=$root/sys/bus/pci/devices/$1
 	mkdir -p "$at"
-	echo "0x$2" >"$at/vendor"
-	echo "0x$3" >"$at/device"
-	echo "0x$4" >"$at/class"
+	pci_ids "$at" "$2" "$3" "$4"
 	[ "${5:--}" = - ] || ln -s "../../drivers/$5" "$at/driver"
 }
 

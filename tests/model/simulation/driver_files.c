@@ -69,7 +69,7 @@ static void start_parent(int card, int n)
 
 	card_parent(parent, card, n);
 	if (c->nvfs)
-		add("sys/devices/%1$s/\n %2$s/physfn -> ../%3$s\n %3$s/virtfn%4$d -> ../%2$s\n %2$s/vendor = 0x10de\n"
+		add("sys/devices/%1$s/\n %2$s/physfn -> ../%3$s\n %3$s/virtfn%4$d -> ../%2$s\n %2$s/modalias = pci:v000010DEd00000000\n"
 		    "sys/bus/pci/devices/%2$s -> ../../../devices/%1$s/%2$s\n",
 		    c->directory, parent, c->address, n);
 	if (c->framework != FW_MDEV)
@@ -122,7 +122,7 @@ void driver_start(struct tree *host)
 		const struct card *card = &cards[c];
 
 		if (card->numa >= 0)
-			add("sys/devices/%1$s/%2$s/\n vendor = 0x10de\n device = 0x1eb8\n numa_node = %3$d\n"
+			add("sys/devices/%1$s/%2$s/\n modalias = pci:v000010DEd00001EB8\n numa_node = %3$d\n"
 			    "sys/bus/pci/devices/%2$s -> ../../../devices/%1$s/%2$s\n",
 			    card->directory, card->address, card->numa);
 		if (card->framework != FW_MDEV)

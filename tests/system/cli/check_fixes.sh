@@ -180,7 +180,7 @@ ln -s ../../../../kernel/iommu_groups/7 "$devices/$vf/iommu_group"
 configure vf_mi300x@1002:74a1
 check_counts "an accelerator serves" 1 "^PASS .*$card"
 fails "and nothing is wrong with its class" says M_NOT_A_GPU <<<"$out"
-echo 0x020000 >"$devices/$card/class"
+pci_ids "$devices/$card" 1002 74a1 020000
 check_says "of a network card with the same VFs check warns" "^WARN .*$card" M_NOT_A_GPU mi300x
 
 ### FPGAs, NPUs, and compression and network engines, which have the class of accelerators: no guest gets one for its GPU
@@ -189,9 +189,7 @@ for ids in "8086 0b30 120000 1" "8086 56c0 038000 0" "19e5 a250 120000 1" "19e5 
 	read -r vendor device class other <<<"$ids"
 	for pf_or_vf in $card $vf; do
 		rm -f "$devices/$pf_or_vf/driver"
-		echo "0x$vendor" >"$devices/$pf_or_vf/vendor"
-		echo "0x$device" >"$devices/$pf_or_vf/device"
-		echo "0x$class" >"$devices/$pf_or_vf/class"
+		pci_ids "$devices/$pf_or_vf" "$vendor" "$device" "$class"
 	done
 	said=$(vf_domain 1 0000:4d:00.1 yes flex | hook vm1 migrate begin - 2>&1)
 	is "$?|$(grep -c "bus='0x65' slot='0x02'" <<<"$said")" "$other|$((1 - other))" \

@@ -175,7 +175,7 @@ done
 ### A host whose only GPU has a driver without vGPUs.
 gpu=$tmp/plain/sys/devices/pci0000:00/0000:01:00.0
 mkdir -p "$gpu" "$tmp/plain/sys/bus/pci/devices" "$tmp/plain/etc"
-for attribute in vendor=0x10de device=0x2684 class=0x030000; do echo "${attribute#*=}" >"$gpu/${attribute%=*}"; done
+pci_ids "$gpu" 10de 2684 030000
 ln -s '../../../bus/pci/drivers/a\b' "$gpu/driver"
 ln -s ../../../devices/pci0000:00/0000:01:00.0 "$tmp/plain/sys/bus/pci/devices/"
 root=$tmp/plain

@@ -92,7 +92,8 @@ card() { # ADDRESS SUBSYSTEM NAME MIB
 	local at=$root/sys/bus/pci/devices/$1 type
 	type=$at/mdev_supported_types/nvidia-700
 	mkdir -p "$type/devices"
-	for file in vendor=0x10de device=0x25b6 subsystem_vendor=0x10de "subsystem_device=0x$2" class=0x030200 numa_node=0 \
+	pci_ids "$at" 10de 25b6 030200 10de "$2"
+	for file in numa_node=0 \
 		mdev_supported_types/nvidia-700/name="$3" mdev_supported_types/nvidia-700/available_instances=4 \
 		mdev_supported_types/nvidia-700/device_api=vfio-pci mdev_supported_types/nvidia-700/create= \
 		"mdev_supported_types/nvidia-700/description=num_heads=4, frl_config=60, framebuffer=$4M, max_resolution=5120x2880, max_instance=4"; do

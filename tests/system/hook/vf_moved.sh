@@ -12,9 +12,8 @@ device() {
 	rm -rf "$pci/0000:$1:00."*
 	for n in 0 1 2; do
 		at=$pci/0000:$1:00.$n
-		pci_device "0000:$1:00.$n" "$2" "$3" "$6"
-		echo "0x$4" >"$at/subsystem_vendor"
-		echo "0x$5" >"$at/subsystem_device"
+		mkdir -p "$at"
+		pci_ids "$at" "$2" "$3" "$6" "$4" "$5"
 		echo 0 >"$at/numa_node"
 		[ $n = 0 ] || ln -s "../0000:$1:00.0" "$at/physfn"
 		ln -s "../../../kernel/iommu_groups/$n" "$at/iommu_group"

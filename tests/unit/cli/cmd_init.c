@@ -39,7 +39,7 @@ static void run(const struct row *row)
 	int fd;
 
 	TREE(tree, "proc/\nrun/\nsys/class/mdev_bus/0000:84:00.0 -> ../../devices/0000:84:00.0\n" CARD
-		   "/\n vendor = 0x10de\n device = 0x1eb8\n class = 0x030200\n");
+		   "/\n modalias = pci:v000010DEd00001EB8sv00000000sd00000000bc03sc02i00\n");
 	snprintf(types, sizeof(types), "%s", row->types);
 	for (char *rest = types, *type; (type = text_next(&rest, ","));) {
 		const char *id = text_next(&type, " "), *name = text_next(&type, " "), *mib = text_next(&type, " ");

@@ -19,7 +19,7 @@
 /* One card whose vGPUs are on itself, with one of them. */
 static const char one_t4[] = ON_BUS("0000:84:00.0") T4_TYPE("nvidia-222", "GRID T4-1B", "1024", "16", "15")
 	T4_TYPE("nvidia-231", "GRID T4-2Q", "2048", "8", "0") T4_TYPE("nvidia-9", "GRID T4-1Q", "1024", "16", "-3") T4
-	"/\n vendor = 0x10de\n device = 0x1eb8\n numa_node = 1\n " A
+	"/\n modalias = pci:v000010DEd00001EB8\n numa_node = 1\n " A
 	"/mdev_type -> ../mdev_supported_types/nvidia-222\n"
 	"sys/bus/mdev/devices/" A " -> ../../../devices/pci0000:80/0000:84:00.0/" A "\n"
 	"sys/module/nvidia/version = 550.90.05\n";
@@ -151,7 +151,7 @@ static void cards_that_are_not_up(void)
 
 	TREE(tree,
 	     "sys/bus/pci/devices/0000:41:00.0 -> ../../../devices/pci0000:80/0000:41:00.0\n" PCI "0000:41:00.0/\n"
-	     " vendor = 0x10de\n device = 0x25b6\n class = 0x030200\n sriov_totalvfs = 16\n sriov_numvfs = 0\n"
+	     " modalias = pci:v000010DEd000025B6sv00000000sd00000000bc03sc02i00\n sriov_totalvfs = 16\n sriov_numvfs = 0\n"
 	     " driver -> ../../../bus/pci/drivers/nvidia\n"
 	     "sys/bus/pci/drivers/nvidia/\nsys/module/nvidia_vgpu_vfio/\n");
 	ok(read_host(&tree.host, EVERYTHING) == 0 && inv.npgpus == 1, "a card without its VFs is looked for");
@@ -176,13 +176,13 @@ static void cards_that_are_not_up(void)
 static void other_reasons(void)
 {
 	TREE(tree, "sys/module/nvidia_vgpu_vfio/\nsys/bus/pci/devices/\n"
-		   " 0000:00:02.0/vendor = 0x8086\n 0000:00:02.0/device = 0x3e98\n"
+		   " 0000:00:02.0/modalias = pci:v00008086d00003E98\n"
 		   " 0000:00:02.0/driver -> ../../drivers/i915\n"
 		   " 0000:03:00.0/driver -> ../../drivers/xe\n"
 		   " 0000:41:00.4/physfn -> ../0000:41:00.0\n 0000:41:00.4/driver -> ../../drivers/nvidia\n"
 		   " 0000:41:00.5/physfn -> ../0000:41:00.0\n 0000:41:00.5/driver -> ../../drivers/nvidia\n"
 		   " 0000:41:00.5/nvidia/current_vgpu_type = 0\n"
-		   "sys/bus/pci/devices/0000:84:00.0/\n vendor = 0x10de\n device = 0x1eb8\n"
+		   "sys/bus/pci/devices/0000:84:00.0/\n modalias = pci:v000010DEd00001EB8\n"
 		   " driver -> ../../drivers/nvidia\n sriov_totalvfs = 16\n sriov_numvfs = 0\n");
 	EXPLAINED(&tree, "0000:00:02.0", false, "kvmgt", "Intel's graphics need kvmgt");
 	EXPLAINED(&tree, "0000:03:00.0", false, "xe", "another driver without types is named");
@@ -196,7 +196,7 @@ static void two_of_a_kind(void)
 	TREE(tree, one_t4);
 	tree_add(&tree, ON_BUS("0000:05:00.0") ON_BUS("0000:06:00.0") ON_BUS("0000:07:00.0") PCI
 		 "0000:05:00.0/\n"
-		 " vendor = 0x10de\n device = 0x1eb8\n"
+		 " modalias = pci:v000010DEd00001EB8\n"
 		 " mdev_supported_types/nvidia-222/available_instances = 16\n"
 		 " mdev_supported_types/nvidia-222/name = another name\n" PCI
 		 "0000:07:00.0/mdev_supported_types/nvidia-222/available_instances/\n");

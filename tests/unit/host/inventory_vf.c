@@ -47,7 +47,7 @@ static void begin(struct tree *tree)
 	tree_begin(tree, "sys/class/mdev_bus/0000:84:00.0 -> ../../bus/pci/devices/0000:84:00.0\n"
 			 "sys/bus/pci/drivers/nvidia/bind = \nsys/module/nvidia/version = 550.90.05\n"
 			 "sys/bus/pci/drivers/nvidia/0000:84:00.0 -> ../../devices/0000:84:00.0\n" PCI
-			 "0000:84:00.0/\n vendor = 0x10de\n device = 0x1eb8\n"
+			 "0000:84:00.0/\n modalias = pci:v000010DEd00001EB8\n"
 			 " mdev_supported_types/nvidia-222/name = GRID T4-1B\n"
 			 " mdev_supported_types/nvidia-222/available_instances = 16\n");
 	add_l40s(tree, "0000:41:00.0");
@@ -155,10 +155,12 @@ static void trouble(void)
 	ok(read_host(&tree.host, &query) == 0, "cards with trouble are read");
 	ok(!inv.pgpus[0]->ready, "a VF with nonsense is not ready: %s", inv.pgpus[0]->reason);
 	ok(!inv.pgpus[1]->ready, "one without a list: %s", inv.pgpus[1]->reason);
-	tree_add(&tree, PCI "0000:42:00.0/\n vendor = 0x10de\n class = 0x030200\n driver -> ../../drivers/nvidia\n"
-			    " sriov_numvfs = 1\n virtfn0 -> ../0000:42:00.4\n" PCI
-			    "0000:42:00.4/\n driver -> ../../drivers/nvidia\n nvidia/\nsys/module/nvidia_vgpu_vfio/\n"
-			    "sys/bus/pci/drivers/nvidia/0000:42:00.0 -> ../../devices/0000:42:00.0\n");
+	tree_add(
+		&tree, PCI
+		"0000:42:00.0/\n modalias = pci:v000010DEd00000000sv00000000sd00000000bc03sc02i00\n driver -> ../../drivers/nvidia\n"
+		" sriov_numvfs = 1\n virtfn0 -> ../0000:42:00.4\n" PCI
+		"0000:42:00.4/\n driver -> ../../drivers/nvidia\n nvidia/\nsys/module/nvidia_vgpu_vfio/\n"
+		"sys/bus/pci/drivers/nvidia/0000:42:00.0 -> ../../devices/0000:42:00.0\n");
 	ok(read_host(&tree.host, EVERYTHING) == 0 && inventory_pgpu(&inv, "0000:42:00.0") == inv.pgpus[1],
 	   "a card whose VFs are not registered yet is read");
 	ok(!inv.pgpus[1]->ready && strstr(inv.pgpus[1]->reason, "nvidia-vgpud"), "and not ready: %s",
@@ -181,7 +183,7 @@ static void plain_vfs(void)
 		   config.sections[0].vf,
 	   "sections of plain VFs enable themselves");
 	query.arg = &config;
-	TREE(tree, PCI "0000:03:00.0/\n vendor = 0x8086\n device = 0x56c0\n numa_node = 0\n");
+	TREE(tree, PCI "0000:03:00.0/\n modalias = pci:v00008086d000056C0\n numa_node = 0\n");
 	add_vf(&tree, "0000:03:00.0", 0, "0000:03:00.1", NULL, NULL);
 	add_vf(&tree, "0000:03:00.0", 1, "0000:03:00.2", NULL, NULL);
 	add_vf(&tree, "0000:04:00.0", 0, "0000:04:00.1", NULL, NULL);
@@ -225,8 +227,9 @@ static void same_reason(void)
  */
 static void vf_that_goes(void)
 {
-	TREE(tree, PCI "0000:03:00.0/\n vendor = 0x1b36\n sriov_totalvfs = 4\n" PCI
-		       "0000:03:00.1/\n vendor = 0x1b36\n class = 0x030000\n sriov_vf_msix_count = \n");
+	TREE(tree, PCI
+	     "0000:03:00.0/\n modalias = pci:v00001B36d00000000\n sriov_totalvfs = 4\n" PCI
+	     "0000:03:00.1/\n modalias = pci:v00001B36d00000000sv00000000sd00000000bc03sc00i00\n sriov_vf_msix_count = \n");
 	ok(read_host(&tree.host, EVERYTHING) == 0, "the host's PCI devices are read");
 	ok(inv.npci == 1 && strcmp(inv.pci[0]->address, "0000:03:00.0") == 0,
 	   "a VF that lost its link to the card is no card: %zu", inv.npci);
@@ -264,7 +267,7 @@ static void add_device(struct tree *tree, const char *vf, const char *uuid)
 }
 
 static const char sriov_card[] = CARDS
-	"0000:41:00.0/\n vendor = 0x10de\n device = 0x25b6\n class = 0x030200\n numa_node = -1\n";
+	"0000:41:00.0/\n modalias = pci:v000010DEd000025B6sv00000000sd00000000bc03sc02i00\n numa_node = -1\n";
 
 static void a_card_with_vfs(const char *numvfs, const char *what, const char *const vfs[4])
 {
@@ -279,7 +282,7 @@ static void a_card_with_vfs(const char *numvfs, const char *what, const char *co
 	/* A card of its own amid the VFs' addresses, where there is capacity for one. */
 	if (strcmp(vfs[1], "0000:41:00.6") == 0)
 		tree_add(&tree, "sys/class/mdev_bus/0000:41:00.5 -> ../../devices/pci0000:40/0000:41:00.5\n" CARDS
-				"0000:41:00.5/\n vendor = 0x10de\n"
+				"0000:41:00.5/\n modalias = pci:v000010DEd00000000\n"
 				" mdev_supported_types/nvidia-742/available_instances = 7\n");
 	ok(read_host(&tree.host, MDEVS(one)) == 0, "VFs, %s: read", what);
 	ok(inventory_pgpu(&inv, "0000:41:00.0") == inv.pgpus[0],

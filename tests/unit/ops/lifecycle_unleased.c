@@ -97,5 +97,5 @@ static void steps(void)
 HOST_TESTS("proc/\nrun/\n" PARENT("mtty")
 		   ON_TYPE("mtty", "mtty-1") "/device_api = vfio-pci\n" MDEV_ON("mtty", "mtty-1", HERE)
 			   ON_CARD("mtty") "/" HERE "/iommu_group -> ../../../kernel/iommu_groups/7\ndev/vfio/7 = x\n"
-					   "sys/bus/pci/devices/" VF "/vendor = 0x8086\n",
+					   "sys/bus/pci/devices/" VF "/modalias = pci:v00008086d00000000\n",
 	   exists, errors, steps)

@@ -10,9 +10,9 @@
 /* 41:00.1 and 41:00.2 are VFs of 41:00.0; 41:00.0 itself and 07:00.0 are none. */
 #define DEVICES VF_XML("41", "1") VF_XML("41", "2") VF_XML("41", "0") VF_XML("07", "0")
 
-static const char host_text[] = "sys/bus/pci/devices/\n 0000:07:00.0/vendor = 0x8086\n"
+static const char host_text[] = "sys/bus/pci/devices/\n 0000:07:00.0/modalias = pci:v00008086d00000000\n"
 				" 0000:41:00.1/physfn -> ../0000:41:00.0\n 0000:41:00.2/physfn -> ../0000:41:00.0\n"
-				"sys/bus/pci/devices/0000:41:00.0/\n vendor = 0x8086\n device = 0x56c0\n"
+				"sys/bus/pci/devices/0000:41:00.0/\n"
 				" modalias = pci:v00008086d000056C0sv0sd0bc03sc80i00\n"
 				" virtfn0 -> ../0000:41:00.1\n virtfn1 -> ../0000:41:00.2\n";
 

@@ -6,17 +6,16 @@
 #include "lib/tree.h"
 
 #define PCI(address, vendor, device, class)                                                                            \
-	"sys/bus/pci/devices/" address "/\n vendor = 0x" vendor "\n device = 0x" device "\n class = 0x" class "\n"
+	"sys/bus/pci/devices/" address "/modalias = pci:v0000" vendor "d0000" device "sv00000000sd00000000bc" class "\n"
 
 /* A T4 that makes vGPUs, one whose driver is not loaded with its sound, Intel's GPU, and the mainboard's VGA. */
 static const char host_text[] = "sys/class/mdev_bus/0000:84:00.0 -> ../../bus/pci/devices/0000:84:00.0\n"
 				"sys/bus/pci/devices/0000:84:00.0/mdev_supported_types/nvidia-222/\n"
 				" name = GRID T4-1B\n device_api = vfio-pci\n available_instances = 16\n" PCI(
-					"0000:84:00.0", "10de", "1eb8", "030200")
-					PCI("0000:85:00.0", "10de", "1eb8", "030200")
-						PCI("0000:85:00.1", "10de", "10f8", "040300")
-							PCI("0000:41:00.0", "8086", "56c0", "038000")
-								PCI("0000:07:00.0", "1a03", "2000", "030000");
+					"0000:84:00.0", "10de", "1eb8", "03") PCI("0000:85:00.0", "10de", "1eb8", "03")
+					PCI("0000:85:00.1", "10de", "10f8", "04")
+						PCI("0000:41:00.0", "8086", "56c0", "03")
+							PCI("0000:07:00.0", "1a03", "2000", "03");
 
 static const struct row {
 	const char *says, *config, *missing;
