@@ -265,17 +265,13 @@ int libvirt_files_libvirt(const struct host *host)
 						   "usr/lib" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(directories); i++) {
-		char path[64], base[64], *micro;
-		long major, minor;
+		char path[64], base[64];
+		unsigned int major, minor;
+		int end = 0;
 
 		snprintf(path, sizeof(path), "%s/libvirt.so.0", directories[i]);
-		if (sys_link(host->libvirt, path, base, sizeof(base)) < 0 || strncmp(base, "libvirt.so.0.", 13) != 0)
-			continue;
-		micro = strchr(base + 13, '.');
-		if (!micro)
-			continue;
-		*micro++ = '\0';
-		if (text_number(base + 13, 1, 1000000, &major) && text_number(micro, 0, 999, &minor))
+		if (sys_link(host->libvirt, path, base, sizeof(base)) == 0 &&
+		    sscanf(base, "libvirt.so.0.%6u.%3u%n", &major, &minor, &end) == 2 && !base[end])
 			return (int)(major * 1000 + minor);
 	}
 	return 0;

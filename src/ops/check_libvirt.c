@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <systemd/sd-bus.h>
+#include <systemd/sd-login.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,7 +27,7 @@
 #include "base/text.h"
 #include "sys/sys.h"
 
-enum { PROGRAM_MAX = 64 << 20, UNIT_SIZE = 256, CGROUP_SIZE = 4096, SOCKETS_MAX = 16 << 20, SYSTEMD_MS = 3000 };
+enum { PROGRAM_MAX = 64 << 20, SOCKETS_MAX = 16 << 20, SYSTEMD_MS = 3000 };
 
 #define HOOKS LIBVIRT_ETC "/hooks"
 enum { HOOK_PATH_SIZE = sizeof(HOOKS "/qemu.d/") + NAME_MAX };
@@ -99,25 +100,6 @@ static bool called_since(const struct check *check, int64_t came)
 
 	return fstatat(check->host->root, STORE_CALLED, &called, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       time_us(called.st_mtim) > came;
-}
-
-/* The service of a process, from a line such as "0::/system.slice/libvirtd.service". False: none. */
-static bool find_unit(pid_t pid, char unit[UNIT_SIZE])
-{
-	char path[32], text[CGROUP_SIZE], *rest = text, *line;
-
-	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
-	if (sys_read(AT_FDCWD, path, text, sizeof(text)) < 0)
-		return false;
-	while ((line = text_next(&rest, "\n"))) {
-		char *end = strstr(line, ".service"), *start = end;
-
-		while (start && start > line && start[-1] != '/')
-			start--;
-		if (end && snprintf(unit, UNIT_SIZE, "%.*s.service", (int)(end - start), start) < UNIT_SIZE)
-			return true;
-	}
-	return false;
 }
 
 /*
@@ -194,7 +176,8 @@ int reload_ask(const char *unit, int64_t *wall_us, struct err *err)
 /* `came`: when an executable hook for QEMU was installed, according to the times of the files. */
 static void judge_daemon(struct check *check, int64_t came)
 {
-	char comm[LIBVIRT_COMM_SIZE], unit[UNIT_SIZE];
+	char comm[LIBVIRT_COMM_SIZE];
+	autofree char *unit = NULL;
 	pid_t pid = libvirt_daemon(check->host, comm);
 	struct timespec now;
 	int64_t reloaded;
@@ -224,8 +207,9 @@ static void judge_daemon(struct check *check, int64_t came)
 		check_pass(check, "%s (%d) has called the hook since it was installed", comm, (int)pid);
 		return;
 	}
-	/* The daemon of a simulated host is not a unit of this systemd. */
-	asked = !*check->host->name && find_unit(pid, unit) && reload_ask(unit, &reloaded, &err) == 0;
+	/* A simulated host's daemon is not a unit of this systemd; a container's is in the container's scope. */
+	asked = !*check->host->name && sd_pid_get_unit(pid, &unit) >= 0 && strstr(unit, ".service") &&
+		reload_ask(unit, &reloaded, &err) == 0;
 	if (asked && reloaded > came) {
 		check_pass(check, "%s has been reloaded since the hook was installed", unit);
 		return;
