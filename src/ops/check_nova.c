@@ -24,7 +24,7 @@ static const char *unless_unread(struct check *check, const char *fix)
 {
 	const char *unread = libvirt_files_unread(check->disk, false);
 
-	return unread ? check_fix(check, "keep it until this is mended: %.200s", unread) : fix;
+	return unread ? check_fix(check, "keep it until this is fixed: %.200s", unread) : fix;
 }
 
 /* Reports a definition that mdevctl or nova-compute will start although its pGPU is not configured for its type. */
@@ -171,7 +171,7 @@ static void look_at_pgpu(struct check *check, const struct nova_inventory *nova,
 		return;
 	}
 	check_at(check, "%s", address);
-	/* Each free VF offers a vGPU as long as any fits. Neither max_instances nor a reservation makes the card smaller. */
+	/* Each free VF offers a vGPU as long as any fits; max_instances and reservations do not limit the card. */
 	if (card->sriov && capacity_count(&count, check->world, card, inventory_offer(card, section->type)) &&
 	    count.capacity - there < fits)
 		fits = count.capacity > there ? count.capacity - there : 0;

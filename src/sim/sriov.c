@@ -92,7 +92,7 @@ static void enable(struct sim_gpu *gpu, int n)
 static bool ask_ends(struct sim_gpu *gpu)
 {
 	struct sim_vfs_write *ask = gpu->vfs_asks;
-	bool can = gpu->item->model->framework == SIM_FW_VF; /* not NVIDIA's driver: it lacks sriov_configure */
+	bool can = gpu->item->model->framework == SIM_FW_VF; /* not NVIDIA's driver, which has no sriov_configure */
 	int r = 0;
 
 	if (ask->n != gpu->nparents && !can)
