@@ -187,7 +187,8 @@ int domxml_hostdevs(struct domxml **out, const char *xml, size_t len, unsigned i
 	autofree char *cut = NULL;
 	size_t cut_len;
 
-	if (cut_out(xml, len, &cut, &cut_len, err) < 0 || domxml_parse(out, cut, cut_len, flags, err) < 0)
+	if (cut_out(xml, len, &cut, &cut_len, err) < 0 ||
+	    domxml_parse(out, cut, cut_len, flags & ~DOMXML_LARGE, err) < 0)
 		return -err->code;
 	(*out)->record = steal_ptr(&cut);
 	(*out)->large = true;

@@ -385,6 +385,10 @@ static void hostile(void)
 	memcpy(xml, DOMAIN("", ""), strlen(DOMAIN("", "")));
 	ok(parse_bytes(xml, big - 1, 0) == 0, "8 MiB are read");
 	ok(parse_bytes(xml, big, 0) == -E2BIG, "one byte more is not: %s", err.text);
+	memset(xml, ' ', big);
+	memcpy(xml, "<hostdev ", 9);
+	memcpy(xml + big - 12, "</hostdev>", 10);
+	ok(parse_bytes(xml, big, DOMXML_LARGE) == -E2BIG, "nor are hostdevs that fill 8 MiB: %s", err.text);
 	memset(xml, '<', big);
 	ok(parse_bytes(xml, big - 1, 0) == -EINVAL, "8 MiB of nonsense are refused");
 }
