@@ -181,7 +181,7 @@ static void print_heading(FILE *to, const struct pool *pool)
 
 		vfs |= c->vf != NULL;
 		several |= i && !c->vf && c->card == c[-1].card;
-		/* For plain VFs their [vf_...] section is enough. */
+		/* A plain VF is enabled by its [vf_...] section. */
 		if (c->first == i && c->card->framework != FW_VF)
 			fprintf(list, "%s%s", enabled++ ? ", " : "", c->type->id);
 	}

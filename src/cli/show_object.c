@@ -50,7 +50,7 @@ enum show_kind show_kind(const struct cmd *cmd)
 		return SHOW_VGPU;
 	if (vgpu.framework == FW_MDEV)
 		return SHOW_DOMAIN;
-	/* A VF is a vGPU or can become one, except a VF that provides mdevs: its address means its card. */
+	/* Any VF is or can become a vGPU, unless it provides mdevs: then its address stands for its card. */
 	return inventory_physfn(&cmd->host, id, physfn) && !(parent && parent->card->framework == FW_MDEV) ? SHOW_VGPU
 													   : SHOW_PGPU;
 }

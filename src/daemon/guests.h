@@ -40,7 +40,7 @@ void guests_hang_up(struct guests *guests);
 /* Sets named[i] if a domain of libvirt, running or defined, names ids[i]; sets all if libvirt does not answer. */
 void guests_named(struct guests *guests, const char *const *ids, bool *named, size_t n);
 
-/* Writes the missing facts about the vGPUs of the domains that the pass has seen running. */
+/* Writes missing migration facts to the metadata of the domains that the pass has seen running. */
 void guests_tell(struct guests *guests, const struct gc *pass);
 
 /*

@@ -13,12 +13,12 @@
 #include "plan/plan.h"
 #include "state/store.h"
 
-/* What this run has done for one request. */
+/* What this run has done for one vGPU of the request. */
 struct applied {
 	char id[ID_SIZE]; /* of its vGPU; "": nothing */
 	int work;         /* the vGPU's work lock; -1: not held */
 	bool kept;        /* the device is the domain's already: an undo leaves its lease */
-	bool made;        /* this run created the device, so an undo removes it, whatever its owner */
+	bool made;        /* by this run: an undo removes the device, even if a release would keep it */
 	struct lease now; /* as this run wrote it (a different record is not ours); no ID: not written yet */
 };
 

@@ -155,7 +155,7 @@ static int removal_write(struct removal *removal, int wait_ms, struct err *err)
 	r = timed_child_run(remove_device, removal, host->root, locks, wait_ms + REMOVE_SLACK_MS, 0, err);
 	if (r == -ETIMEDOUT)
 		close(steal_fd(&removal->lock));
-	/* The child was killed and its write ended with it, so a device that is gone counts as removed. */
+	/* -EINTR: the child was killed and its write has ended, so a device that is gone was removed. */
 	return r == -EINTR && kernel_exists(host, removal->vgpu) == 0 ? 0 : r;
 }
 

@@ -232,7 +232,7 @@ int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes
 	return 0;
 }
 
-/* The guest address to record. Only Nova needs it: Nova's migration keeps nothing else of a hostdev. */
+/* The guest address to record, for Nova only: after its migration, nothing else identifies a hostdev. */
 static const char *guest_of(const struct domxml *doc, const struct vgpu_request *req)
 {
 	return doc->request.nova && req->kind == REQUEST_MDEV ? req->guest : "";

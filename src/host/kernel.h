@@ -15,7 +15,7 @@
 #include "sys/sys.h"
 #include "host/inventory.h"
 
-/* A vGPU of which only the ID is known: an mdev, or a VF with a type. */
+/* A reference with only the ID: an mdev for a UUID, else a VF that takes a type (FW_VARIANT). */
 struct vgpu_ref kernel_vgpu(const char *id);
 
 /* How many more vGPUs of the type the parent can create now; 0 or 1 for a VF. -ENOENT: no such parent or type. */

@@ -417,7 +417,7 @@ int vfio_users_open(const struct vfio_users *users, const struct host *host, con
 	if (r < 0)
 		return r;
 	autoclose int device = sys_dir(host->root, path);
-	/* The directory is also gone while a removal waits in the kernel for the holder; nothing is left to remove. */
+	/* Gone, or a removal in the kernel still waits for its holder: either way, nothing is left to remove. */
 	if (device < 0 && errno == ENOENT)
 		return 0;
 	if (device < 0)

@@ -47,7 +47,7 @@ bool fate_is_novas(const struct fate_look *look, const struct vgpu_ref *vgpu);
 
 /*
  * Does the XML of a domain other than `but` (NULL: of any) name `id`? Returns NULL if not, else `why`: which domain, or
- * why that is not known. With `note`, a domain that names `id` restarts its idle time: Nova redefines a domain at its
+ * why that is not known. With look->note, being named restarts the idle time of `id`: Nova redefines a domain at its
  * start, and for a moment no XML names the vGPU.
  */
 const char *fate_named(const struct fate_look *look, const char *id, const char *but, char why[REASON_SIZE]);
