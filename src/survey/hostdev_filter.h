@@ -34,9 +34,9 @@ void hostdev_filter_keep(struct domxml *doc, const struct host *host, const stru
 			 const struct leases *leases);
 
 /*
- * hostdev_filter_keep() for an operation. 1: the domain has vGPUs; 0: it has none. -E2BIG: see domxml_too_large().
- * -EPERM: `starts`, and it takes a whole pGPU while running domains use its vGPUs: to unbind the pGPU's driver, libvirt
- * would wait for these domains forever.
+ * hostdev_filter_keep() for an operation on a document with all PCI hostdevs. 1: the domain has vGPUs; 0: it has none.
+ * -E2BIG: see domxml_too_large(). -EPERM: `starts`, and it takes a whole pGPU while running domains use its vGPUs: to
+ * unbind the pGPU's driver, libvirt would wait for these domains forever.
  */
 int hostdev_filter_request(struct domxml *doc, const struct host *host, const struct config *config, bool starts,
 			   struct err *err);
