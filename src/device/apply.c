@@ -246,7 +246,7 @@ int apply_present(struct apply *apply, const struct step *step, struct err *err)
 {
 	struct applied none = { .work = -1 };
 
-	/* A release removes the device once it is closed. Wait for a removal that has begun, because no lease stops it. */
+	/* A release removes the device once it is closed. Wait for its removal, because no lease stops that. */
 	if (step->kind == STEP_KEEP && create_wait_closed(apply, step, err) < 0)
 		return -err->code;
 	while (store_check_vgpu(apply->store, step->vgpu.id, err) < 0) {

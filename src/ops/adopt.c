@@ -153,7 +153,7 @@ static int judge_attached(struct gc *c, const struct running_domain *domain, con
 					.grace_ms = (int64_t)c->policy->start_grace_s * 1000,
 					.looked_ms = c->looked_ms,
 					.settled = domain->settled };
-	struct inv_device device;
+	struct inv_device device = { 0 };
 	enum attached fate;
 	struct err ignored;
 	char why[REASON_SIZE];

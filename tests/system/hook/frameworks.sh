@@ -23,7 +23,7 @@ start() { # FRAMEWORK MODEL
 	new_host "$2"
 	pci=$root/sys/bus/pci/devices
 	[ "$1" != vf ] || section=vf_flex
-	configure "$section@$match" policy 'driver_cleanup = 0' 'reuse = never'
+	configure "$section@$match" policy 'driver_cleanup = 0' 'reuse = never' 'release_wait = 10'
 	mapfile -t vfs < <(cd "$pci" && for d in */physfn; do echo "${d%/physfn}"; done)
 }
 is_pci() { [ "$1" = variant ] || [ "$1" = vf ]; }
