@@ -64,7 +64,7 @@ char *text_next(char **list, const char *seps);
 int text_order(const void *a, const void *b);
 int text_order_at(const void *a, const void *b);
 
-/* Finds a text, or a struct that begins with it, among `n` elements of `size` bytes; NULL: there is none. */
+/* Finds a text, or a struct that begins with it, among `n` elements of `size` bytes; NULL: not found. */
 void *text_find(const void *list, size_t n, size_t size, const char *text);
 
 /* Parses a decimal integer within [min, max]; false for anything else, including leading white space or '+'. */

@@ -65,8 +65,8 @@ bool cards_serve(const struct card_row *row, const char *type);
 int cards_check_pgpu(struct cmd *cmd, struct err *err);
 
 /*
- * Finds a pGPU by its address, spelt as in sysfs. If there is no such pGPU, returns NULL; `err` has the reason and the
- * most similar name.
+ * Finds a pGPU by its address, written as in sysfs. Returns NULL if no pGPU has this address; `err` has the reason and
+ * the most similar name.
  */
 const struct inv_pgpu *cards_pgpu(const struct world *world, const char *name, struct err *err);
 

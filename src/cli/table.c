@@ -225,7 +225,7 @@ static struct libscols_column *squeeze(struct table *table, int width)
 		else
 			others++;
 	}
-	/* If the text is the only column, there is no line above it. */
+	/* A text below a row needs another column in that row. */
 	if (below && !others)
 		return NULL;
 	if (below)

@@ -9,7 +9,7 @@
 #include "host/inventory.h"
 #include "host/libvirt_files.h"
 
-/* The place of the section's entry that selects this card; `other` if there is no such entry. */
+/* The location of the section's entry that selects this card; `other` if no entry does. */
 static struct location named_at(const struct section *section, const struct inv_pgpu *card, struct location other)
 {
 	const struct match *match;

@@ -44,5 +44,5 @@ void preview_end(struct preview *preview);
 /* Prints what `release end` would do with the domain's leases, or only with the lease of `id` if `id` is not NULL. */
 int preview_release(FILE *to, const struct store *store, const char *domain, const char *id, struct err *err);
 
-/* Remarks why there is no plan if nothing can be leased, and which locks the hook would wait for. */
+/* Adds remarks: why nothing can be leased, if so, and which locks the hook would wait for. */
 void preview_remarks(struct remarks *out, const struct preview *preview, const char *op);

@@ -78,7 +78,7 @@ void fate_lease(struct fate *fate, const struct fate_look *look, const struct le
 		add_domain(&facts, look);
 		facts.at_work = !facts.has && lease_at_work(look->store, lease);
 	}
-	/* Who has the device open does not matter for a reservation, nor if the handler sees the domain run with it. */
+	/* An open device does not matter for a reservation, or while the handler sees its domain run. */
 	if (lease->state != LEASE_RESERVED && facts.exists && !(facts.has && look->running) &&
 	    is_open(look, vgpu->id, open))
 		facts.open = open;
