@@ -227,6 +227,8 @@ bool mdevctl_defines_on(const struct host *host, const char *uuid, const char *p
 {
 	char path[PATH_SIZE];
 
+	if (!*parent)
+		return mdevctl_defines(host, uuid);
 	return path_of(path, uuid, parent) && (sys_exists(host->libvirt, path) || errno != ENOENT);
 }
 

@@ -37,7 +37,7 @@ int mdevctl_attrs(struct mdev_attr **out, size_t *n, const struct host *host, co
 /* Does the UUID have a definition? Also true if that is not known, so that nothing is removed. */
 bool mdevctl_defines(const struct host *host, const char *uuid);
 
-/* Does the UUID have a definition on this parent? Also true if that is not known. */
+/* Does the UUID have a definition on this parent ("": on any)? Also true if that is not known. */
 bool mdevctl_defines_on(const struct host *host, const char *uuid, const char *parent);
 
 /*

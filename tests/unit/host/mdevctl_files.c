@@ -77,6 +77,8 @@ static void undefining(void)
 	ok(mdevctl_undefine(&tree.host, A, CARD, &err) == 0 && mdevctl_definition(&d, &tree.host, A, &err) == 1 &&
 		   strcmp(d.parent, OTHER_CARD) == 0,
 	   "that of this parent alone");
+	ok(mdevctl_defines_on(&tree.host, A, "") && !mdevctl_defines_on(&tree.host, C, ""),
+	   "without a parent one on any of them counts");
 	ok(!mdevctl_defines_on(&tree.host, A, CARD) && mdevctl_defines_on(&tree.host, A, OTHER_CARD),
 	   "another parent keeps its own");
 	ok(mdevctl_undefine(&tree.host, A, OTHER_CARD, &err) == 0 && !mdevctl_defines(&tree.host, A),
