@@ -159,23 +159,6 @@ static int removal_write(struct removal *removal, int wait_ms, struct err *err)
 	return r == -EINTR && kernel_exists(host, removal->vgpu) == 0 ? 0 : r;
 }
 
-/* Gives the driver its clean-up time, which began at `since_ms`, to remove the device. Holds no lock meanwhile. */
-static int let_driver_remove(const struct host *host, const struct policy *policy, const struct vgpu_ref *vgpu,
-			     int64_t since_ms, int64_t deadline_ms, struct err *err)
-{
-	int64_t turn = since_ms + (int64_t)policy->driver_cleanup_s * 1000;
-
-	if (sys_now_ms() >= turn || !kernel_driver_removes(host, vgpu))
-		return 0;
-	while (sys_now_ms() < turn && kernel_exists(host, vgpu) != 0) {
-		if (sys_now_ms() >= deadline_ms)
-			return err_set(err, EAGAIN, "vGPU %s: waiting up to %d s for the driver to remove it", vgpu->id,
-				       sys_left_ms(turn) / 1000 + 1);
-		sys_sleep_ms(CLOSE_STEP_MS);
-	}
-	return 0;
-}
-
 /* Begins to remove a device that we created. Returns 1, or 0 if its lease is not `releasing` any more. */
 static int begin_removal(struct removal *removal, struct store *store, int64_t deadline_ms, struct err *err)
 {
@@ -232,6 +215,42 @@ int release_wait_closed(const struct host *host, const char *id, int64_t deadlin
 	}
 }
 
+/*
+ * Gives the driver its clean-up time, which began with the release, to remove the device once it is closed. Holds no
+ * lock meanwhile.
+ */
+static int let_driver_remove(const struct host *host, const struct policy *policy, const struct lease *lease,
+			     int64_t deadline_ms, int64_t look_by_ms, struct err *err)
+{
+	int64_t turn = lease->since_ms + (int64_t)policy->driver_cleanup_s * 1000;
+	const struct vgpu_ref *vgpu = &lease->vgpu;
+	int r;
+
+	if (sys_now_ms() >= turn || !kernel_driver_removes(host, vgpu))
+		return 0;
+	r = release_wait_closed(host, vgpu->id, deadline_ms, look_by_ms, err);
+	while (r == 0 && sys_now_ms() < turn && kernel_exists(host, vgpu) != 0) {
+		if (sys_now_ms() >= deadline_ms)
+			return err_set(err, EAGAIN, "vGPU %s: waiting up to %d s for the driver to remove it", vgpu->id,
+				       sys_left_ms(turn) / 1000 + 1);
+		sys_sleep_ms(CLOSE_STEP_MS);
+	}
+	return r;
+}
+
+/* One attempt. A lease always stays while its device is open. */
+static int try_finish(struct store *store, const struct lease *lease, int64_t deadline_ms, int64_t look_by_ms,
+		      struct err *err)
+{
+	const char *id = lease->vgpu.id;
+	int r;
+
+	if (lease->origin == LEASE_CREATED)
+		return remove_created(store, &lease->vgpu, deadline_ms, look_by_ms, err);
+	r = is_closed(store->host, id, look_by_ms, err);
+	return r < 0 ? r : drop_if_releasing(store, id, sys_left_ms(deadline_ms) + 1, false, err);
+}
+
 int release_finish(struct store *store, const struct policy *policy, const char *id, int64_t deadline_ms,
 		   int64_t look_by_ms, struct err *err)
 {
@@ -241,18 +260,16 @@ int release_finish(struct store *store, const struct policy *policy, const char 
 	if (r != 1)
 		return r;
 	store_unlock(store);
-	/* A lease always stays while its device is open. */
-	r = release_wait_closed(store->host, id, deadline_ms, look_by_ms, err);
-	if (r < 0)
-		return r;
-	if (lease.origin == LEASE_ADOPTED)
-		return drop_if_releasing(store, id, sys_left_ms(deadline_ms) + 1, false, err);
-	r = let_driver_remove(store->host, policy, &lease.vgpu, lease.since_ms, deadline_ms, err);
-	if (r < 0)
-		return r;
-	while ((r = remove_created(store, &lease.vgpu, deadline_ms, look_by_ms, err)) == -EBUSY &&
-	       sys_left_ms(deadline_ms) > CLOSE_STEP_MS)
+	r = lease.origin == LEASE_CREATED ? let_driver_remove(store->host, policy, &lease, deadline_ms, look_by_ms, err)
+					  : 0;
+	if (r == 0)
+		r = try_finish(store, &lease, deadline_ms, look_by_ms, err);
+	while (r == -EBUSY && sys_left_ms(deadline_ms) > CLOSE_STEP_MS) {
 		sys_sleep_ms(CLOSE_STEP_MS);
+		r = release_wait_closed(store->host, id, deadline_ms, look_by_ms, err);
+		if (r == 0)
+			r = try_finish(store, &lease, deadline_ms, look_by_ms, err);
+	}
 	return r;
 }
 
