@@ -237,23 +237,31 @@ static void add_types(const struct variants *all, const struct variant *card)
 
 /*
  * Looks up the card's configured types. If the card's vGPUs may hide some types, a configured type that is not known is
- * assumed to exist. If all types are known, the first configured type that is not among them, but that another version
- * of the driver had, becomes `gone`.
+ * assumed to exist. If all types are known, but only another version of the driver had a configured type, then a
+ * MIG-backed type is known too, because the driver lists it only in MIG mode, and the first other type becomes `gone`.
  */
 static void look_up_configured(struct inv_reader *reader, const struct variant *card)
 {
 	const struct inv_query *query = reader->query;
 	struct inv_pgpu *pgpu = card->pgpu;
+	char driver[sizeof(pgpu->gone_driver)], name[TYPELIST_NAME_SIZE];
 	const char *type;
+	int slices;
 
 	for (size_t i = 0; query->name && (type = query->name(query->arg, pgpu, i)); i++) {
 		if (!typelist_number(type) || inventory_type_on(reader->inv, pgpu, type))
 			continue;
 		if (pgpu->types_hid)
 			add_type(reader->inv, pgpu, type, NULL);
-		else if (pgpu->types_whole && !*pgpu->gone &&
-			 typelist_other_driver(pgpu->gone_driver, reader->host, card->key, type))
+		if (!pgpu->types_whole || !typelist_other_driver(driver, name, reader->host, card->key, type))
+			continue;
+		typelist_framebuffer(name, &slices);
+		if (slices) {
+			add_type(reader->inv, pgpu, type, name);
+		} else if (!*pgpu->gone) {
 			text_copy(pgpu->gone, sizeof(pgpu->gone), type);
+			text_copy(pgpu->gone_driver, sizeof(pgpu->gone_driver), driver);
+		}
 	}
 }
 

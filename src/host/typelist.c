@@ -108,12 +108,13 @@ void typelist_recall(struct typelist *list, const struct host *host, const char 
 	typelist_parse(list, text);
 }
 
-bool typelist_other_driver(char other[64], const struct host *host, const char *key, const char *type)
+bool typelist_other_driver(char other[64], char name[TYPELIST_NAME_SIZE], const struct host *host, const char *key,
+			   const char *type)
 {
 	autoclosedir DIR *dir = sys_list(host->root, "var/lib/vgpu-lease/types");
 	size_t model = strcspn(key, "@") + 1;
+	const struct typelist_item *found = NULL;
 	const struct dirent *e;
-	bool found = false;
 
 	while (!found && *key && (e = sys_next(dir))) {
 		struct typelist list = { 0 };
@@ -123,6 +124,8 @@ bool typelist_other_driver(char other[64], const struct host *host, const char *
 			continue;
 		typelist_recall(&list, host, e->d_name);
 		found = typelist_find(&list, type);
+		if (found)
+			text_copy(name, TYPELIST_NAME_SIZE, found->name);
 		typelist_free(&list);
 	}
 	return found;

@@ -57,8 +57,12 @@ void typelist_key(char key[TYPELIST_KEY_SIZE], const char *vendor, const char *d
 /* Adds the recorded types of a model; nothing if there is no valid record. */
 void typelist_recall(struct typelist *list, const struct host *host, const char *key);
 
-/* Finds a recorded driver version, other than the key's, that had this type on the key's board; false: none. */
-bool typelist_other_driver(char other[64], const struct host *host, const char *key, const char *type);
+/*
+ * Finds a recorded driver version, other than the key's, that had this type on the key's board, and the type's name
+ * there; false: none.
+ */
+bool typelist_other_driver(char other[64], char name[TYPELIST_NAME_SIZE], const struct host *host, const char *key,
+			   const char *type);
 
 /* The text of a record, NUL-terminated; the caller frees it. */
 char *typelist_format(const struct typelist *list);

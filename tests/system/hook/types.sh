@@ -63,7 +63,7 @@ holds "a subsystem has four digits" says M_CONF_BAD_MATCH 10de:1e30:12ba9 < <(le
 
 ### What is remembered is of one board and one version of the driver
 configure "nvidia-9999@$card" nvidia-1147@0000:99:00.0
-record() { printf '%s\n' "vgpu-lease types 1 all" "9999 : NVIDIA L40S-64Q" "1147 : NVIDIA L40S-1Q" >"$types/$1"; }
+record() { printf '%s\n' "vgpu-lease types 1 all" "9999 : NVIDIA L40S-64Q" "8888 : NVIDIA L40S-1-12C" "1147 : NVIDIA L40S-1Q" >"$types/$1"; }
 mkdir -p "$types"
 record 10de:26b9
 record 10de:26b9:10de:1851@535.1
@@ -71,6 +71,9 @@ record 10de:26b9:10de:9999@550.90.05
 is "$(in_pool)" none "a type that the driver no longer has is not served, whatever an earlier one had"
 holds "check says which driver had it" says M_GONE_WITH_DRIVER nvidia-9999 535.1 < <(lease check | tr -s ' ')
 fails "and retype is not advised" lease retype --dry-run $card nvidia-9999
+configure nvidia-8888@$card nvidia-1147@0000:99:00.0
+holds "of a MIG-backed type it says that MIG mode is off" says M_MIG_IS_OFF < <(lease check | tr -s ' ')
+configure "nvidia-9999@$card" nvidia-1147@0000:99:00.0
 record 10de:26b9:10de:1851@550.90.05
 is "$(in_pool)" none "nor what this version had before: an empty card shows all"
 lease gc >/dev/null
