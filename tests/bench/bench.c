@@ -8,8 +8,8 @@
  * them; printed are the medians of the rounds, their ratio to the first case, and the largest resident set. Nothing
  * fails on a time: machines are noisy.
  *
- * bench --driver PIPE LINK TARGET is the driver of a host of plain files, where a pipe stands for a type's `create`:
- * whenever something is written to it, the device's link appears.
+ * bench --driver PIPE LINK TARGET is the driver of a host of plain files, where one pipe stands for a type's `create` and
+ * for the device's `remove`: the device's link appears when a UUID is written to it, and goes when a number is.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -114,9 +114,10 @@ static int driver(const char *pipe, const char *link, const char *target)
 	/* Opened to be written, too: nobody who writes has to wait for us, and we see no end. */
 	int fd = open(pipe, O_RDWR);
 	char line[64];
+	ssize_t n;
 
-	while (fd >= 0 && read(fd, line, sizeof(line)) > 0)
-		if (symlink(target, link) < 0)
+	while (fd >= 0 && (n = read(fd, line, sizeof(line))) > 0)
+		if ((n > 2 ? symlink(target, link) : unlink(link)) < 0)
 			perror(link);
 	perror(pipe);
 	return 1;

@@ -41,7 +41,7 @@ parent=$(cd "$work/1/sys/class/mdev_bus" && printf '%s\n' * | head -n 1)
 # as_files N: the tree of host N as plain files. The device stands where it will be; what appears and goes is its link.
 as_files() {
 	local plain=$work/plain$1 card
-	mkdir -p "$plain"/{etc,dev/vfio,var/lib,run}
+	mkdir -p "$plain"/{etc,dev/vfio,proc,var/lib,run}
 	cp "$work/$1/etc/vgpu-lease.conf" "$plain/etc"
 	cp -a "$work/$1/sys/." "$plain/sys" 2>/dev/null || : # what can only be written is not read
 	card=$(readlink -f "$plain/sys/class/mdev_bus/$parent")
@@ -51,6 +51,7 @@ as_files() {
 	: >"$plain/dev/vfio/0"
 	rm "$card/mdev_supported_types/$type/create"
 	mkfifo "$card/mdev_supported_types/$type/create"
+	ln "$card/mdev_supported_types/$type/create" "$card/$uuid/remove"
 	"$builddir/tests/bench/bench" --driver "$card/mdev_supported_types/$type/create" \
 		"$plain/sys/bus/mdev/devices/$uuid" "$card/$uuid" &
 	drivers+=($!)
@@ -73,11 +74,13 @@ row() { local IFS=$'\t'; echo "$*"; }
 		row "prepare with creation, $n x 48 VFs (aim: under 5)" "$vm" "$(forget $n)" \
 			"$hook" --root "$work/plain$n" -- vm prepare begin -
 	done
+	row "release with removal, 1 pGPU (aim: under 3.2)" "$vm" "$(forget 1); $(lease plain1)" \
+		"$hook" --root "$work/plain1" -- vm release end -
 	for n in 1 4 16; do
-		row "the same on a simulated host, $n x 48 VFs" "$vm" "$(release $n)" \
+		row "prepare on a simulated host, $n x 48 VFs" "$vm" "$(release $n)" \
 			"$hook" --root "$work/$n" -- vm prepare begin -
 	done
-	row "release with removal, 1 pGPU" "$vm" "$(lease 1)" "$hook" --root "$work/1" -- vm release end -
+	row "release on a simulated host, 1 pGPU" "$vm" "$(lease 1)" "$hook" --root "$work/1" -- vm release end -
 	if command -v python3 >/dev/null; then
 		row "a minimal hook in Python, creation only" "$vm" "$(remove)" \
 			"$(python3 -c 'import sys; print(sys.executable)')" "$srcdir/tests/bench/hook.py" "$work/others" "$parent" $type
@@ -88,6 +91,8 @@ row() { local IFS=$'\t'; echo "$*"; }
 	fi
 } >"$work/cases"
 "$builddir/tests/bench/bench" "${BENCH_ROUNDS:-30}" <"$work/cases"
-[ ! -e "$work/1/sys/bus/mdev/devices/$uuid" ] || { echo "make bench: $uuid was not removed" >&2; exit 1; }
+for n in 1 plain1; do
+	[ ! -e "$work/$n/sys/bus/mdev/devices/$uuid" ] || { echo "make bench: $n: $uuid was not removed" >&2; exit 1; }
+done
 command -v mdevctl >/dev/null || echo "mdevctl start: not measured (mdevctl is not installed)"
 echo "Aims beside these: 16 pGPUs under 1.5 times one; peak memory of the hook under 8192 KiB."
