@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "base/ident.h"
@@ -74,6 +75,12 @@ struct policy {
 	int reclaim_grace_s, reserve_ttl_s, create_timeout_s, start_grace_s, release_wait_s, release_timeout_s,
 		driver_cleanup_s, lock_timeout_s;
 };
+
+/* How long a release may wait for the guest's QEMU and for the driver, in ms. */
+static inline int64_t policy_release_ms(const struct policy *policy)
+{
+	return (int64_t)(policy->release_timeout_s + policy->driver_cleanup_s) * 1000;
+}
 
 struct quota {
 	char project[PROJECT_SIZE];

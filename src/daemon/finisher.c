@@ -171,7 +171,7 @@ static bool finish_one(struct store *store, const struct policy *policy, const s
 		event_log(EVENT_RELEASED, &about, "release: domain %s: released %s", lease->name, lease->vgpu.id);
 		return true;
 	}
-	if ((r == -EBUSY || r == -EAGAIN) && release_has_time(policy, lease))
+	if ((r == -EBUSY || r == -EAGAIN) && sys_now_ms() - lease->since_ms < policy_release_ms(policy))
 		return false;
 	if (!lease_marks_have(logged, lease))
 		event_log(EVENT_DELAYED, &about, "release: domain %s: cannot release %s yet, trying again: %s",

@@ -22,19 +22,9 @@ int64_t release_lock_by(const struct policy *policy)
 	return sys_now_ms() + (int64_t)policy->lock_timeout_s * 1000;
 }
 
-static int64_t time_ms(const struct policy *policy)
-{
-	return (int64_t)(policy->release_timeout_s + policy->driver_cleanup_s) * 1000;
-}
-
 int64_t release_by(const struct policy *policy)
 {
-	return sys_now_ms() + time_ms(policy);
-}
-
-bool release_has_time(const struct policy *policy, const struct lease *lease)
-{
-	return sys_now_ms() - lease->since_ms < time_ms(policy);
+	return sys_now_ms() + policy_release_ms(policy);
 }
 
 /* Takes the store's lock and reads the lease. Returns 1 with the lock held; any other result without it. */

@@ -71,9 +71,6 @@ int64_t release_lock_by(const struct policy *policy);
 /* The deadline of a release that begins now, including the waits for its guest and driver. */
 int64_t release_by(const struct policy *policy);
 
-/* Is a lease that is being released still within release_by()? */
-bool release_has_time(const struct policy *policy, const struct lease *lease);
-
 /*
  * Waits until no process has the device open. Returns 0, or:
  *   -EBUSY: still open at `deadline_ms`; the cause in the text names the process

@@ -11,6 +11,7 @@
 #include "internal.h"
 #include "model/event.h"
 #include "ops/gc.h"
+#include "plan/resolve.h"
 #include "state/history.h"
 
 /* Fills in a plain VF, which the inventory never lists as a device. */

@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 #include "domain/domxml.h"
+#include "plan/plan.h"
 #include "survey/survey.h"
 
 struct rewritten {

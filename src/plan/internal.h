@@ -7,6 +7,7 @@
 
 #include "plan/plan.h"
 #include "plan/capacity.h"
+#include "plan/resolve.h"
 
 struct planner {
 	struct world *world; /* its leases are a copy, in which each step adds or replaces its vGPU's lease */
@@ -109,9 +110,6 @@ void plan_only_type(const struct planner *p, const struct inv_parent *vf);
 bool plan_type_means(const struct planner *p, const struct inv_pgpu *card, const char *type);
 
 bool plan_device_fits(const struct planner *p, const struct inv_device *device);
-
-/* True if the type is one of the request's types, or the request has none. */
-bool plan_type_fits(const struct resolved_request *resolved, const char *type);
 
 /* What a Nova operator can do, as only Nova can write an instance's metadata. */
 #define PLAN_NOVA_ANOTHER "shelve and unshelve the instance, for which Nova then takes another mdev"

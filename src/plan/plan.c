@@ -59,11 +59,6 @@ bool plan_refuse_device(struct planner *p, const char *fmt, ...)
 	return false;
 }
 
-bool plan_type_fits(const struct resolved_request *resolved, const char *type)
-{
-	return resolved->ntypes == 0 || text_find(resolved->types, (size_t)resolved->ntypes, TYPE_SIZE, type);
-}
-
 bool plan_type_means(const struct planner *p, const struct inv_pgpu *card, const char *type)
 {
 	const struct resolved_request *resolved = p->resolved;
@@ -77,7 +72,7 @@ bool plan_type_means(const struct planner *p, const struct inv_pgpu *card, const
 
 bool plan_device_fits(const struct planner *p, const struct inv_device *device)
 {
-	return plan_type_fits(p->resolved, device->vgpu.type) &&
+	return resolve_fits(p->resolved, device->vgpu.type) &&
 	       plan_type_means(p, inventory_card_of(device), device->vgpu.type);
 }
 
@@ -98,7 +93,7 @@ void plan_only_type(const struct planner *p, const struct inv_parent *vf)
 	if (!p->world->config || (resolved->ntypes && resolved->source != TYPE_REMEMBERED))
 		return;
 	types = pool_types(&p->world->inv, resolved->req->kind == REQUEST_MDEV, vf);
-	if (!types[0] || types[1] || !plan_type_fits(resolved, types[0]->type))
+	if (!types[0] || types[1] || !resolve_fits(resolved, types[0]->type))
 		return;
 	/* A vGPU of the pool replaces neither another driver's device (a crypto engine) nor one outside the pool. */
 	if (*resolved->was && (!type_has_driver_of(resolved->was, types[0]->type) || was_outside(p)))
@@ -205,7 +200,7 @@ static bool may_come(const struct planner *p)
 		other_kind |= v->req == p->req && v->cause == CAUSE_OTHER_KIND;
 	}
 	for (size_t i = 0; i < p->world->nmissing_cards; i++)
-		if (plan_type_fits(p->resolved, p->world->missing_cards[i].section->type))
+		if (resolve_fits(p->resolved, p->world->missing_cards[i].section->type))
 			return true;
 	return !other_kind;
 }

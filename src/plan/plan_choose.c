@@ -363,7 +363,7 @@ enum plan_kind plan_choose(struct planner *p, const char *id)
 
 	/* Keep the reserved type, because the state that arrives is of this type. */
 	if (own && !own->promised && own->state == LEASE_RESERVED && resolved->ntypes > 1 &&
-	    plan_type_fits(resolved, own->vgpu.type))
+	    resolve_fits(resolved, own->vgpu.type))
 		search_for_type(p, own->vgpu.type, &found);
 	reserved = found.best.card;
 	for (int t = 0; t < resolved->ntypes && !reserved; t++)

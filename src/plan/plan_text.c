@@ -63,7 +63,7 @@ static void add_other_types(const struct planner *p, char *buf, size_t size)
 		return;
 	types = pool_types(&p->world->inv, resolved->req->kind == REQUEST_MDEV, NULL);
 	for (size_t i = 0; types[i]; i++)
-		if (!plan_type_fits(resolved, types[i]->type))
+		if (!resolve_fits(resolved, types[i]->type))
 			text_add(buf, size, "%stype='%s'", n++ ? " or " : "; or write ", types[i]->type);
 	if (n)
 		text_add(buf, size, " in its <vgpu:device>");
@@ -89,7 +89,7 @@ static bool is_beside(const struct planner *p, const struct verdict *v)
 	if (v->cause != CAUSE_UNREADY)
 		return false;
 	for (size_t i = 0; i < p->world->nmissing_cards; i++) {
-		if (!plan_type_fits(p->resolved, p->world->missing_cards[i].section->type))
+		if (!resolve_fits(p->resolved, p->world->missing_cards[i].section->type))
 			continue;
 		missing = true;
 		itself |= strcmp(p->world->missing_cards[i].card.address, v->card->address) == 0;
@@ -116,7 +116,7 @@ static struct card_cause *list_causes(const struct planner *p, size_t *n)
 		for (size_t i = 0; i < world->nmissing_cards && cause == CAUSE_ABSENT; i++) {
 			const struct missing_card *m = &world->missing_cards[i];
 
-			if (plan_type_fits(p->resolved, m->section->type))
+			if (resolve_fits(p->resolved, m->section->type))
 				list[(*n)++] = (struct card_cause){ m->card.address, cause, m->card.reason, "", false };
 		}
 	}

@@ -330,7 +330,7 @@ bool plan_vf_prepare(struct planner *p)
 	if (lease && lease->vgpu.framework == FW_VARIANT && lease->state == LEASE_CREATING)
 		return plan_wait_for_kernel(p, id);
 	if (lease && lease->vgpu.framework == FW_VF && lease->state != LEASE_RESERVED &&
-	    plan_type_fits(resolved, lease->vgpu.type)) {
+	    resolve_fits(resolved, lease->vgpu.type)) {
 		plan_step(p, STEP_KEEP, &lease->vgpu, "the domain's already");
 		return true;
 	}

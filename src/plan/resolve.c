@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Which types a request can have here, and in which framework. */
-#include "plan/plan.h"
+#include "plan/resolve.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "internal.h"
 
 enum { MORE_SIZE = 48, LIBVIRT_CHANGES_FRAMEWORK = 11000000, NAMED = INV_MDEV | INV_VARIANT };
 
+bool resolve_fits(const struct resolved_request *resolved, const char *type)
+{
+	return resolved->ntypes == 0 || text_find(resolved->types, (size_t)resolved->ntypes, TYPE_SIZE, type);
+}
+
 static void add_type(struct resolved_request *resolved, const char *type)
 {
-	if (resolved->ntypes < RESOLVED_TYPES_MAX && !(resolved->ntypes && plan_type_fits(resolved, type)))
+	if (resolved->ntypes < RESOLVED_TYPES_MAX && !(resolved->ntypes && resolve_fits(resolved, type)))
 		text_copy(resolved->types[resolved->ntypes++], TYPE_SIZE, type);
 }
 

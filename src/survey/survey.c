@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/release.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "sys/log.h"
@@ -61,12 +60,13 @@ static bool is_replaced(const struct world *w, const struct lease *lease)
 static bool has_time(const struct world *w, const struct lease *lease)
 {
 	const struct policy *policy = w->config ? &w->config->policy : NULL;
+	int64_t time_ms;
 
 	if (!policy || lease->device == ABSENT)
 		return false;
-	return lease->state == LEASE_RELEASING
-		       ? release_has_time(policy, lease)
-		       : sys_now_ms() - lease->since_ms < (int64_t)policy->create_timeout_s * 1000;
+	time_ms = lease->state == LEASE_RELEASING ? policy_release_ms(policy)
+						  : (int64_t)policy->create_timeout_s * 1000;
+	return sys_now_ms() - lease->since_ms < time_ms;
 }
 
 static bool is_changing(const struct lease *lease)

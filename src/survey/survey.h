@@ -9,7 +9,7 @@
 
 #include "host/vfio_users.h"
 #include "host/libvirt_files.h"
-#include "plan/plan.h"
+#include "plan/world.h"
 #include "state/history.h"
 
 /*

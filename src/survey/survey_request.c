@@ -11,7 +11,7 @@
 #include "host/kernel.h"
 #include "host/mdevctl_files.h"
 #include "internal.h"
-#include "plan/plan.h"
+#include "plan/resolve.h"
 #include "state/history.h"
 
 static uint64_t nodes_of(const struct vgpu_request *req, const struct request *request, const struct host *host)

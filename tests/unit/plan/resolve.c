@@ -10,7 +10,7 @@
  * The host has nvidia-1 "One" and nvidia-2 "Two" as mdevs, nvidia-2 "Zwei" and nvidia-3 "Three" as VFs. The
  * configuration enables nvidia-1 of class C, nvidia-2 of class C and, for plain VFs, flex; nvidia-3 is not enabled.
  */
-#include "plan/plan.h"
+#include "plan/resolve.h"
 
 #include "base/text.h"
 #include "lib/messages.h"
