@@ -9,7 +9,6 @@
  */
 #pragma once
 
-#include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
 

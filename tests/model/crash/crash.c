@@ -10,9 +10,6 @@
  * may be in the middle of a write to the kernel). How far that one is depends on the moment: there, too, it is every
  * call.
  */
-#include <fcntl.h>
-#include <sys/wait.h>
-
 #include "host/inventory.h"
 #include "lib/live.h"
 #include "lib/stand_in.h"

@@ -2,8 +2,6 @@
 /* A host for the simulated day. */
 #include "model/day/host.h"
 
-#include "base/mem.h"
-#include "base/text.h"
 #include "plan/capacity.h"
 #include "sim/instances.h"
 #include "sim/topology.h"

@@ -3,23 +3,13 @@
  * The clock and the processes of sys/sys.h once more, and a point around each call that others can notice (the linker's
  * --wrap puts these in the place of the real ones).
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "host/kernel.h"
 #include "host/inventory.h"
-#include "model/simulation/driver.h"
-#include "model/simulation/processes.h"
 #include "model/simulation/world.h"
 #include "state/store.h"
-#include "sys/sys.h"
 #include "lib/stand_in.h"
 
 int64_t sys_now_ms(void)

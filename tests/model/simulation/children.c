@@ -3,15 +3,10 @@
  * sys/timed_child.h once more, with simulated processes: the same waits, the same abandoning, the same locks. What a
  * child shares with its parent by memory here, it has from fork(2) there: it uses none of it once it was abandoned.
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/mem.h"
 #include "base/text.h"
 #include "model/simulation/driver.h"
 #include "model/simulation/processes.h"
-#include "sys/sys.h"
 #include "lib/stand_in.h"
 
 enum { STEP_US = 10000 };

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Commands on a running guest: attach, detach, suspend, resume; and what a guest unplugs without one. */
-#include <errno.h>
-
 #include "live/internal.h"
 #include "model/simulation/world.h"
 

@@ -2,10 +2,7 @@
 /* The cards, their devices, and their files; how long their drivers take. */
 #include "model/simulation/driver.h"
 
-#include <errno.h>
-
 #include "base/text.h"
-#include "model/simulation/processes.h"
 #include "model/simulation/world.h"
 
 #define T4_TYPES { { "nvidia-222", 1024, 1 }, { "nvidia-223", 2048, 2 } }

@@ -9,9 +9,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "base/ident.h"
 #include "lib/tree.h"
 #include "model/vgpu.h"

@@ -3,8 +3,6 @@
  * libvirt, for one domain: what it calls the hook for, in which order, and what it does not call it for. libvirtd can
  * be killed at any time: then a call goes on alone, and nobody is told of its end.
  */
-#include <errno.h>
-
 #include "model/simulation/world.h"
 
 enum { GONE = -ECONNRESET };

@@ -8,13 +8,11 @@
  *
  * Each history is a process with a seed of its own. A seed shows the same as long as the program makes the same calls.
  */
-#include <errno.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include "lib/source.h"
-#include "lib/tap.h"
 #include "model/simulation/world.h"
 
 enum { STEPS = 200000, QUICK = 50000, LENGTH = 12000, LAST_STEPS = 400000 };

@@ -3,9 +3,6 @@
  * The device handler; the operator's gc; a manager of vGPUs of its own, as Nova, which knows nothing of leases but
  * those of its guests.
  */
-#include <errno.h>
-
-#include "base/text.h"
 #include "daemon/finisher.h"
 #include "model/simulation/world.h"
 #include "ops/gc.h"

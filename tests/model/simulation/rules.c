@@ -4,7 +4,6 @@
  * hook answers, now and then, and at the end.
  */
 #include <dirent.h>
-#include <errno.h>
 
 #include "model/simulation/world.h"
 

@@ -2,8 +2,6 @@
 /* The world of a history: its host, its configuration, its domains, and the ledger of its leases. */
 #include "model/simulation/world.h"
 
-#include <errno.h>
-
 #include "lib/config_text.h"
 #include "lib/xml.h"
 

@@ -4,8 +4,6 @@
  * become part of a path. An error knows where its cause begins, behind what names the object: so that equal causes can
  * be told of together.
  */
-#include "base/auto.h"
-
 #include "base/text.h"
 #include "lib/tap.h"
 #include "base/ident.h"

@@ -3,7 +3,6 @@
 #include "cli/cmd.h"
 
 #include "base/text.h"
-#include "sys/sys.h"
 #include "lib/names.h"
 #include "lib/tree.h"
 

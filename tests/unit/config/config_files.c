@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The configuration's files: the main one, its drop-ins, and which of them are trusted. */
-#include <sys/stat.h>
-
-#include "base/auto.h"
 #include "lib/config_text.h"
 #include "lib/messages.h"
 #include "unit/config/files.h"

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* nova.conf: what is read of it, what is refused, and what is told about it. */
-#include <sys/stat.h>
-
-#include "base/auto.h"
 #include "base/text.h"
-#include "config/config.h"
 #include "lib/messages.h"
 #include "unit/config/files.h"
 

@@ -2,8 +2,6 @@
 /* Configuration files of a small host, and what a load of them says. */
 #pragma once
 
-#include <sys/stat.h>
-
 #include "config/config.h"
 #include "lib/tree.h"
 

@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 #include <sys/resource.h>
 
-#include "base/auto.h"
 #include "base/text.h"
 #include "lib/messages.h"
 #include "lib/xml.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The edit of a domain's XML: what it replaces, and that every other byte stays as it was. */
-#include "base/auto.h"
 #include "lib/messages.h"
 #include "lib/xml.h"
 

@@ -4,7 +4,6 @@
  * metadata has no effect: it is told, and stops nothing. A device's XML as it stands in the domain's, and the record of
  * what a suspend detached.
  */
-#include "base/auto.h"
 #include "base/text.h"
 #include "lib/tap.h"
 #include "lib/xml.h"

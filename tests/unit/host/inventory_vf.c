@@ -5,7 +5,6 @@
  */
 #include "host/inventory.h"
 
-#include "sys/sys.h"
 #include "state/lease_store.h"
 #include "plan/pool.h"
 #include "lib/config_text.h"

@@ -2,7 +2,6 @@
 /* The writes to sysfs, on plain files: what is written, what is waited for, and what a refusal says. */
 #include "host/kernel.h"
 
-#include "sys/sys.h"
 #include "host/internal.h"
 #include "lib/names.h"
 #include "lib/messages.h"

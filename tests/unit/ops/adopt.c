@@ -4,7 +4,6 @@
 
 #include "lib/small_host.h"
 #include "unit/plan/world.h"
-#include "state/history.h"
 
 /* A card of mdevs, of which B has no type yet, and one of plain VFs. */
 static const struct row host = { .cards = "84/1 s=15/16; f4d/0+1 flex=1", .there = A ":84:s " B ":84:" };

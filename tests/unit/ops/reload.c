@@ -9,7 +9,6 @@
 #include <sys/wait.h>
 #include <systemd/sd-bus.h>
 
-#include "sys/sys.h"
 #include "lib/tree.h"
 
 /* What the child does with a call. */

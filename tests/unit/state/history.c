@@ -2,7 +2,6 @@
 /* What is remembered beside the leases: trusted if it can be, lost without harm. */
 #include "state/history.h"
 
-#include "sys/sys.h"
 #include "sys/timed_child.h"
 #include "host/typelist.h"
 #include "lib/small_host.h"

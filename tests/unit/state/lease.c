@@ -10,10 +10,6 @@
  *   ...-with-more            the same of a later version that has added something: what is known of it counts
  *   lease-2                  of a version that has changed the meaning: nothing is decided beside it, and it stays
  */
-#include <fcntl.h>
-#include <sys/stat.h>
-
-#include "sys/sys.h"
 #include "lib/messages.h"
 #include "lib/small_host.h"
 #include "state/history.h"

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Where the state is kept, and its locks. */
-#include "state/lease_store.h"
-
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "sys/sys.h"
 #include "lib/small_host.h"
 
 static void opening(void)

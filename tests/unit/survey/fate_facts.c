@@ -5,7 +5,6 @@
 #include "lib/small_host.h"
 #include "lib/vgpu.h"
 #include "unit/plan/world.h"
-#include "state/history.h"
 
 static struct config config;
 static struct fate_look look;

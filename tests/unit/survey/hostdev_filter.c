@@ -2,7 +2,6 @@
 /* Which PCI hostdevs are vGPUs of ours: the metadata, the configuration and the leases, a row each. */
 #include "survey/hostdev_filter.h"
 
-#include "base/text.h"
 #include "lib/config_text.h"
 #include "lib/tree.h"
 #include "lib/xml.h"

@@ -2,8 +2,6 @@
 /* libvirt in our words, on libvirt's own made-up host (its test driver): what has devices and QEMU is in tests/vm. */
 #include "virt/virt.h"
 
-#include <fcntl.h>
-
 #include "lib/messages.h"
 #include "lib/tree.h"
 
