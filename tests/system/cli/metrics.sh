@@ -32,7 +32,7 @@ call prepare begin 1 nvidia-222
 call prepare begin 2 nvidia-222
 call prepare begin 3 nvidia-99 2>/dev/null
 name='a"b\c'
-domain 4 "$(uuid 4)" mtty-1 | sed "s|<name>.*</name>|<name>${name//\\/\\\\}</name>|" | hook x prepare begin -
+domain 4 "$(uuid 4)" mtty-1 | sed "s|<name>.*</name>|<name>${name//\\/\\\\}\&#10;d</name>|" | hook x prepare begin -
 orphan mtty mtty-1 9
 sed -i 's/^state=active/state=releasing/' "$root/run/vgpu-lease/leases/$(uuid 2)"
 
@@ -42,6 +42,7 @@ all=$out
 is "$(value 'capacity{pgpu="0000:84:00.0",type="nvidia-222"}')|$(value 'in_use{pgpu="0000:84:00.0",type="nvidia-222"}')|$(
 	value 'available{pgpu="0000:84:00.0",type="nvidia-222"}')" "16|2|14" "a pGPU's capacity, by type"
 is "$(value 'framebuffer_used_bytes{pgpu="0000:84:00.0"}')" $((2 * 1024 * 1024 * 1024)) "its framebuffer, in bytes"
+is "$(value 'framebuffer_used_bytes{pgpu="mtty"}')" "" "of one whose driver does not say, none is printed"
 is "$(value 'leases{state="active"}')|$(value 'leases{state="releasing"}')|$(value 'leases{state="creating"}')" "2|1|0" \
 	"leases by state"
 since=$(value oldest_releasing_timestamp_seconds)
@@ -52,7 +53,7 @@ is "$(value 'hook_duration_seconds_count{op="prepare"}')|$(value 'hook_duration_
 	"all of the hook's calls"
 info="info{id=\"$(uuid 1)\",type=\"nvidia-222\",pgpu=\"0000:84:00.0\",domain=\"vm1\",uuid=\"$(domain_uuid 1)\",project=\"\",instance_name=\"\"}"
 is "$(value "$info")" 1 "a vGPU and its domain"
-holds "a name is escaped" grep -qF 'domain="a\"b\\c"' <<<"$out"
+holds "a name is escaped, and one line" grep -qF 'domain="a\"b\\c\\x0ad",' <<<"$out"
 holds "an orphan is counted once it has been one for long enough" test "$(value orphans)" = 0
 printf '[policy]\nreclaim_grace = 0\n' >>"$root/etc/vgpu-lease.conf"
 vl metrics
@@ -87,9 +88,9 @@ vl metrics
 is "$status|$(value config_valid)" "0|0" "an invalid configuration is one of the metrics"
 
 was=$out
-configure 'mtty-1@mtty, 0000:99:00.0'
+configure 'mtty-1@mtty, 0000:99:00.0' nvidia-222@0000:99:00.0 policy 'pgpu_types = several'
 vl metrics
-is "$(value 'pgpu_ready{pgpu="0000:99:00.0"}')|$(value 'pgpu_ready{pgpu="mtty"}')" "0|1" "a configured pGPU that is missing is not ready"
+is "$(value 'pgpu_ready{pgpu="0000:99:00.0"}')|$(value 'pgpu_ready{pgpu="mtty"}')" "0|1" "a configured pGPU that is missing is not ready, and there once, though two types name it"
 holds "and that is a metric as others are" promtool check metrics <<<"$out"
 out=$was
 

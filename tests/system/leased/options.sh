@@ -21,6 +21,9 @@ ready() { status "$leased" --root "$root" --wait-ready "$1"; }
 is "$(ready 0) $(cat "$work/out")" "0 $(message M_NO_WAIT_CONF)" "without a configuration there is nothing to wait for, and it says so"
 configure 'nvidia-222@0000:84:00.0, 0000:85:00.0'
 is "$(ready 0) $(cat "$work/out")" "0 " "what is ready is not waited for"
+typed nvidia-999 | libvirt_has one-vgpu
+is "$(ready 0) $(lease check >/dev/null 2>&1; echo $?)" "0 1" "nor is anything else that check finds"
+rm "$root/etc/libvirt/qemu/one-vgpu.xml"
 control register "0000:85:00.0 off"
 is "$(ready 1)" 1 "a card that does not come is waited for, and no longer than was said"
 holds "it is named" grep -qF 0000:85:00.0 "$work/err"

@@ -171,6 +171,9 @@ clear_all
 settings 'reclaim_grace = 0'
 nova_conf nvidia-222
 leave 1
+leave 2
+unmake 2
+is "$(lease metrics | grep '^vgpu_lease_orphans ')" "vgpu_lease_orphans 1" "an orphan is counted as such, a definition alone is not"
 gc_leaves "" "a device that Nova's check before a migration has claimed may be reclaimed"
 hook vm migrate begin - <"$vm" >"$work/migrated.xml"
 is "$? $(cat "$work/migrated.xml")" "0 " "the migration keeps its UUID"
