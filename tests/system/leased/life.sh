@@ -111,5 +111,33 @@ holds "a foreign device is told of" eventually said M_FOREIGN_DEVICE "$u1" nvidi
 looks
 is "$(said_times M_FOREIGN_DEVICE "$u1")" 1 "once"
 is "$(devices)" "$u1 " "and left alone"
+remove_device $u1
+looks
+make_device 0000:84:00.0 nvidia-222 $u1
+looks
+is "$(said_times M_FOREIGN_DEVICE "$u1")" 2 "one that was made anew is told of anew"
+remove_device $u1
+stop
+
+### What makes a pass before its time
+another 2 >"$work/2.xml"
+mkdir -p "$root/run/libvirt/qemu"
+start
+looks
+before=$(passes)
+hook vm2 migrate begin - <"$work/2.xml" >/dev/null
+sleep 0.5
+is "$(passes)" "$before" "a lease that appears is no news"
+echo '<domstatus/>' >"$work/status"
+mv "$work/status" "$root/run/libvirt/qemu/vm.xml"
+holds "a domain that starts, or gets a device, is" eventually passed "$before"
+before=$(passes)
+rm "$root/run/libvirt/qemu/vm.xml"
+holds "so is one that ends" eventually passed "$before"
+sed -i 's/^start_grace.*//' "$root/etc/vgpu-lease.conf"
+hold_and_release
+close_device
+holds "of two leases one is released" eventually is_state $u1 ''
+is "$(state "$(numbered 2)")" reserved "and the reservation stays"
 stop
 tap_done

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The device handler without its loop: which configuration holds, what a pass says, and when the next one is due. */
+/* The device handler without its loop: what a pass says, and when the next one is due. */
 #include "daemon/device_handler.h"
 
 #include "sys/log.h"
 #include "lib/messages.h"
 #include "lib/live.h"
-
-#define METRICS "run/vgpu-lease/metrics.prom"
 
 static struct handler handler;
 
@@ -15,11 +13,6 @@ static void configure(const char *text)
 {
 	tree_add(&live.tree, text);
 	handler_reload(&handler);
-}
-
-static bool is_there(const char *path)
-{
-	return faccessat(live.tree.host.root, path, F_OK, 0) == 0;
 }
 
 /* What the handler logs during a pass, as one text; *next_ms: in how long the next is due. */
@@ -43,26 +36,13 @@ static char *pass(int64_t *next_ms)
 	return text;
 }
 
-static void configurations(void)
-{
-	log_open_stderr("vgpu-leased");
-	tree_add(&live.tree, "etc/vgpu-lease.conf = [nonsense");
-	ok(handler_open(&handler, live.tree.path, NULL, &err) == 0, "it starts with a broken configuration: %s",
-	   err.text);
-	ok(!handler.has_config && !handler.is_valid, "which is none");
-	configure("etc/vgpu-lease.conf = [devices]\\nenabled_mdev_types = mtty-1\\n[policy]\\nreserve_ttl = 77");
-	ok(handler.has_config && handler.is_valid && handler.config.policy.reserve_ttl_s == 77,
-	   "one that is mended takes effect with a reload");
-	configure("etc/vgpu-lease.conf = [policy]\\nreserve_ttl = x");
-	ok(handler.has_config && handler.config.policy.reserve_ttl_s == 77,
-	   "a broken one leaves the old one in effect");
-	ok(!handler.is_valid, "but it is known that the file is not valid");
-}
-
 static void news(void)
 {
 	int64_t next;
 
+	log_open_stderr("vgpu-leased");
+	tree_add(&live.tree, "etc/vgpu-lease.conf = [devices]\\nenabled_mdev_types = mtty-1\n");
+	must(handler_open(&handler, live.tree.path, NULL, &err));
 	ok(!strstr(pass(&next), A), "a pass says nothing of what is not there");
 	ok(next > 50000 && next <= 60000, "and the next one looks at all again: in %lld ms", (long long)next);
 	make(MDEV("mtty", "mtty-1", A));
@@ -103,26 +83,9 @@ static void deadlines(void)
 	must(lease_drop(&store, B, &err));
 }
 
-static void metrics(void)
-{
-	int64_t next;
-
-	ok(!is_there(METRICS), "metrics are not written unless the configuration asks for them");
-	configure("etc/vgpu-lease.conf = [devices]\\nenabled_mdev_types = mtty-1\\n[policy]\\nmetrics = yes");
-	pass(&next);
-	ok(is_there(METRICS), "a pass writes them");
-	configure("etc/vgpu-lease.conf = [devices]\\nenabled_mdev_types = mtty-1");
-	pass(&next);
-	ok(!is_there(METRICS), "and removes them where that has changed");
-	configure("etc/vgpu-lease.conf = [devices]\\nenabled_mdev_types = mtty-1\\n[policy]\\nmetrics = yes");
-	pass(&next);
-}
-
 static void end(void)
 {
-	pass(&(int64_t){ 0 });
 	handler_close(&handler);
-	ok(!is_there(METRICS), "a handler that ends leaves no metrics");
 }
 
-LIVE_TESTS("mtty", "[policy]\n", configurations, news, definitions, deadlines, metrics, end)
+LIVE_TESTS("mtty", "[policy]\n", news, definitions, deadlines, end)

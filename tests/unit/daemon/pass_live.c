@@ -107,6 +107,21 @@ static void put(const char *id, const char *domain, enum lease_state lease_state
 		tree_fail("no lease");
 }
 
+static void marks(void)
+{
+	struct lease lease = { .since_ms = 1000, .vgpu.id = A }, other = { .since_ms = 1000, .vgpu.id = B };
+	struct lease_marks marks = { 0 };
+
+	ok(!lease_marks_have(&marks, &lease), "nothing is marked at first");
+	lease_marks_add(&marks, &lease);
+	ok(lease_marks_have(&marks, &lease), "a lease is marked");
+	ok(!lease_marks_have(&marks, &other), "another vGPU's is not");
+	lease.since_ms = 2000;
+	ok(!lease_marks_have(&marks, &lease), "nor is the next one of the same vGPU");
+	lease_marks_free(&marks);
+	ok(marks.n == 0 && !marks.list, "freed, there are none");
+}
+
 static void plugged_in(void)
 {
 	make_mdev(U(1));
@@ -302,4 +317,4 @@ static void late(void)
 LIVE_TESTS("t4+mtty+l40s/4+flex/2",
 	   "[devices]\nenabled_mdev_types = nvidia-222\n[vf_flex]\ndevice_match = 8086:56c0\n"
 	   "[policy]\ndriver_cleanup = 0\nrelease_timeout = 1\nreclaim_grace = 0\n",
-	   plugged_in, made_by_us, lost, vfs, open_to_the_last, on_its_way, released_meanwhile, late)
+	   marks, plugged_in, made_by_us, lost, vfs, open_to_the_last, on_its_way, released_meanwhile, late)
