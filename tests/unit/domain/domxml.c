@@ -390,29 +390,7 @@ static void hostile(void)
 	ok(parse_bytes(xml, big, DOMXML_LARGE) == -E2BIG, "nor are hostdevs that fill 8 MiB: %s", err.text);
 	memset(xml, '<', big);
 	ok(parse_bytes(xml, big - 1, 0) == -EINVAL, "8 MiB of nonsense are refused");
-}
-
-static void templates(void)
-{
-	static const struct {
-		const char *file, *type;
-		size_t vgpus;
-		bool placeholder;
-	} files[] = {
-		{ "domain-one-vgpu.xml", "", 1, false },
-		{ "domain-two-vgpus.xml", "nvidia-222", 2, false },
-		{ "domain-placeholder.xml", "nvidia-222", 1, true },
-	};
-
-	for (ROWS(row, files)) {
-		autofree char *xml = source_text("xml-templates/%s", row->file);
-		const struct request *request = request_of(xml, DOMXML_FILE);
-
-		ok(request->nvgpus == row->vgpus && strcmp(request->vgpus[0].facts.type, row->type) == 0 &&
-			   request->vgpus[0].any == row->placeholder,
-		   "%s says what its comment says", row->file);
-	}
 	parse_bytes("", 0, 0);
 }
 
-TESTS(loading, identity, mdevs, many, pci_devices, metadata, bad_metadata, nearness, hostile, templates)
+TESTS(loading, identity, mdevs, many, pci_devices, metadata, bad_metadata, nearness, hostile)

@@ -106,8 +106,10 @@ static void find_message_id(enum event event, char id[33])
 	snprintf(id, 33, "%.32s", at ? at + strlen(row) : "");
 }
 
-static void test_catalog(void)
+static void events(void)
 {
+	catalog = source_text("etc/catalog/vgpu-lease.catalog");
+	source = source_text("src/model/event.c");
 	for (enum event event = 0; event < EVENTS; event++) {
 		char heading[64], id[33], its[33];
 		const char *entry;
@@ -123,24 +125,6 @@ static void test_catalog(void)
 			ok(strcmp(its, id) != 0, "and is not that of %s", event_word(other));
 		}
 	}
-}
-
-static void test_lease(void)
-{
-	const struct lease lease = { .domain = "00000001-0000-4000-8000-00000000000d", .name = "vm" };
-	const struct event_about about = event_of(&lease);
-
-	ok(about.vgpu == &lease.vgpu, "an event of a lease is about its vGPU");
-	is(about.domain, lease.domain, "and its domain");
-	is(about.name, "vm", "by name, too");
-}
-
-static void events(void)
-{
-	catalog = source_text("etc/catalog/vgpu-lease.catalog");
-	source = source_text("src/model/event.c");
-	test_catalog();
-	test_lease();
 }
 
 TESTS(words, requests, owners, events)

@@ -118,29 +118,6 @@ static void handler(void)
 	ok(!store_is_handler(&store, -1), "no lock is none");
 }
 
-/* Reads the lease under the lock. */
-static void read_locked(void)
-{
-	struct lease lease;
-
-	ok(store_lock(&store, 0, &err) == 0 && lease_get(&store, A, &lease, &err) == 0, "garbage is no lease");
-	store_unlock(&store);
-}
-
-static void set_aside(void)
-{
-	sys_publish(store.leases, A, "what?", 5);
-	read_locked();
-	ok(faccessat(store.leases, A, F_OK, 0) < 0 && faccessat(store.run, "garbage/" A, F_OK, 0) == 0,
-	   "a record that cannot be understood is moved to garbage/");
-	fchmodat(store.run, "garbage", 0777, 0);
-	sys_publish(store.leases, A, "what?", 5);
-	read_locked();
-	ok(faccessat(store.leases, A, F_OK, 0) == 0, "where that is others' to write to it stays");
-	unlinkat(store.leases, A, 0);
-	fchmodat(store.run, "garbage", 0755, 0);
-}
-
 static void strangers(void)
 {
 	struct store theirs;
@@ -174,4 +151,4 @@ static void look(void)
 	   "nor would a link in the place of a directory: %s", err.text);
 }
 
-HOST_TESTS("run/\nvar/lib/\n", look, opening, calls, locks, removals, handler, set_aside, strangers)
+HOST_TESTS("run/\nvar/lib/\n", look, opening, calls, locks, removals, handler, strangers)
