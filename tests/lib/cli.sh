@@ -4,8 +4,7 @@
 set -u
 export LC_ALL=C
 . "${BASH_SOURCE[0]%/*}/host.sh"
-hook=$builddir/hooks/qemu
-tmp=$work
+hook=$builddir/hooks/qemu tmp=$work
 
 # host MODEL [WORD...]: starts the host with this configuration, or an empty one.
 host() {
@@ -69,28 +68,17 @@ ended() {
 }
 
 # vl_ends SENTENCE STATUS ARGUMENT...: vl ends so; vl_works SENTENCE ARGUMENT...: with 0, and without a word of complaint.
-vl_ends() {
-	vl "${@:3}"
-	is "$status" "$2" "$1"
-}
-vl_works() {
-	vl "${@:2}"
-	is "$status|$err" "0|" "$1"
-}
+vl_ends() { vl "${@:3}"; is "$status" "$2" "$1"; }
+vl_works() { vl "${@:2}"; is "$status|$err" "0|" "$1"; }
 # vl_is SENTENCE STATUS|OUTPUT|ERROR ARGUMENT...: it ends so, and prints this on both; vl_like: this is a pattern.
-vl_is() {
-	vl "${@:3}"
-	is "$status|$out|$err" "$2" "$1"
-}
-vl_like() {
-	vl "${@:3}"
-	like "$status|$out|$err" "$2" "$1"
-}
+vl_is() { vl "${@:3}"; is "$status|$out|$err" "$2" "$1"; }
+vl_like() { vl "${@:3}"; like "$status|$out|$err" "$2" "$1"; }
 # vl_words SENTENCE WORDS ARGUMENT...: these are the words that it prints.
-vl_words() {
-	vl "${@:3}"
-	is "$(xargs <<<"$out")" "$2" "$1"
-}
+vl_words() { vl "${@:3}"; is "$(xargs <<<"$out")" "$2" "$1"; }
+# vl_counts SENTENCE "STATUS NUMBER" PATTERN ARGUMENT...: it ends so, and so many lines that it prints match.
+vl_counts() { vl "${@:4}"; is "$status $(grep -cE -- "$3" <<<"$out")" "$2" "$1"; }
+# vl_json SENTENCE "STATUS RESULT" EXPRESSION ARGUMENT...: it ends so, and jq makes this of its JSON.
+vl_json() { vl "${@:4}" --json; is "$status $(jq -rc "$3" <<<"$out")" "$2" "$1"; }
 # vl_prints SENTENCE ARGUMENT... -- KEY [ARG...]: its output has this message.
 vl_prints() {
 	tap_split "$@"
@@ -116,15 +104,9 @@ check() {
 	notes=$(grep -E '^(WARN|FAIL) ' <<<"$out" | tr -s ' ')
 }
 # check_says SENTENCE PATTERN KEY [ARG...]: of the lines of check that match, one has this message.
-check_says() {
-	vl check
-	holds "$1" says "${@:3}" < <(grep -E -- "$2" <<<"$out")
-}
+check_says() { vl check; holds "$1" says "${@:3}" < <(grep -E -- "$2" <<<"$out"); }
 # check_counts SENTENCE NUMBER PATTERN: so many lines of check match.
-check_counts() {
-	vl check
-	is "$(grep -cE -- "$3" <<<"$out")" "$2" "$1"
-}
+check_counts() { vl check; is "$(grep -cE -- "$3" <<<"$out")" "$2" "$1"; }
 
 # on_terminal WIDTH COMMAND...: what it prints on a terminal of so many columns.
 on_terminal() {

@@ -9,6 +9,8 @@
 configure() { write_conf "${root:-}/etc/vgpu-lease.conf" "$@"; }
 # nova_has WORD...: the same, of a nova.conf.
 nova_has() { write_conf "${root:-}/etc/nova/nova.conf" "$@"; }
+# of_nova WORD...: a nova.conf of these, and a configuration that names it.
+of_nova() { nova_has "$@" && configure devices 'nova_conf = /etc/nova/nova.conf'; }
 write_conf() {
 	local types='' sections='' section='' word cards key
 

@@ -100,8 +100,10 @@ open_device() { # ID: a process that has it open; its pid is in $holder
 close_device() { kill "$holder" && wait "$holder" 2>/dev/null; }
 remove_device() { echo 1 >"$root/sys/bus/mdev/devices/$1/remove"; }
 
+# with_lock FILE COMMAND...: while somebody else has this lock.
+with_lock() { (exec 8>>"$1" && flock 8 && "${@:2}" 8>&-); }
 # with_handler COMMAND...: as where the device handler runs: the hook leaves slow releases to it.
-with_handler() { (exec 8>"$root/run/vgpu-lease/handler.lock" && flock 8 && "$@"); }
+with_handler() { with_lock "$root/run/vgpu-lease/handler.lock" "$@"; }
 # hook GUEST OP SUBOP EXTRA: as libvirt calls it, with the domain on standard input.
 hook() { "$builddir/hooks/qemu" --root "$root" -- "$@"; }
 # start_vf N ADDRESS [MANAGED [TYPE]], end_vf: the domain vmN with this VF, as vf_domain of hook.sh or cli.sh has it.

@@ -65,8 +65,8 @@ vl_ends "an option of another command" 2 suspend --persistent vm1
 call prepare begin 1
 vl detach --connect "$libvirt" --dry-run vm1 "$(uuid 1)"
 is "$status|$out|$(leased)" "0|remove $(uuid 1), nvidia-222 on 0000:84:00.0|$(uuid 1)" "a dry run tells of it, and releases nothing"
-vl detach --connect "$libvirt" vm1 "$(uuid 1)"
-is "$status|$out" "0|$(message M_DETACHED "$(uuid 1)" vm1)" "a lease of a vGPU that the domain does not have is released"
+vl_is "a lease of a vGPU that the domain does not have is released" "0|$(message M_DETACHED "$(uuid 1)" vm1)|" \
+	detach --connect "$libvirt" vm1 "$(uuid 1)"
 is "$(leased)|$(made)" "|" "with its device"
 
 vl_fails "a domain without vGPUs needs no help to be saved" 1 suspend --connect "$libvirt" vm1 -- M_SUSPEND_NEEDLESS vm1
@@ -75,13 +75,10 @@ vl_fails "one that runs with all that it has is not resumed" 1 resume --connect 
 # What may take long is told on a terminal, and the line is gone in the end.
 call prepare begin 1
 slow() { # COMMAND ARGUMENT...: on a terminal, while somebody has the lock for a while
-	local command=$1 holder
-	shift
 	flock "$root/run/vgpu-lease/lock" sleep 2.5 &
-	holder=$!
 	eventually fails_to_lock
-	on_terminal 80 "$builddir/vgpu-lease" --root "$root" "$command" --connect "$libvirt" "$@"
-	wait $holder
+	on_terminal 80 "$builddir/vgpu-lease" --root "$root" "$1" --connect "$libvirt" "${@:2}"
+	wait $!
 }
 fails_to_lock() { ! flock -n "$root/run/vgpu-lease/lock" true; }
 like "$(slow attach vm1)" "$(message M_PROGRESS_ATTACH vm1)"$'\r'*$' \r'*"$(message M_NOT_ATTACHED vm1 "*")"* \
@@ -91,10 +88,9 @@ like "$(slow detach vm1 "$(uuid 1)")" \
 is "$(leased)|$(made)" "|" "which is complete"
 # A suspend that did not end: the running domain has the record, and not the vGPU.
 test_node 1 "" "$(suspended_record "$(mdev_hostdev "$(uuid 1)")")" >"$tmp/suspended.xml"
-libvirt=test://$tmp/suspended.xml
-like "$(slow resume vm1)" "$(message M_PROGRESS_RESUME vm1)"$'\r'*$' \r'"vgpu-lease: "* "so is a slow resume"
+like "$(libvirt=test://$tmp/suspended.xml slow resume vm1)" \
+	"$(message M_PROGRESS_RESUME vm1)"$'\r'*$' \r'"vgpu-lease: "* "so is a slow resume"
 is "$(leased)|$(made)" "|" "and what libvirt did not attach is not leased"
-libvirt=test://$tmp/node.xml
 
 # A host whose vGPUs are VFs.
 new_host l40s+flex nvidia-1146@10de:26b9 vf_flex@8086:56c0 'mdev_class = CUSTOM_FLEX'
@@ -147,7 +143,6 @@ at_the_lock() { # who takes the lock opens it for writing; a look at who is at w
 	find "/proc/$attach/fd" -lname "$(realpath "$lock")" -printf "/proc/$attach/fdinfo/%f\n" 2>/dev/null |
 		xargs -r grep -ls '^flags:.*2$' | grep -q .
 }
-group=$root/dev/vfio/$(basename "$(readlink "$root/sys/bus/pci/devices/0000:4d:00.1/iommu_group")")
 tried() { [ "$status" = 0 ] || ended 1 M_NOT_ATTACHED vm1; }
 meanwhile() { # N VF...: after the choice the domain vmN leases these, and the first of them is open
 	exec 8<>"$lock"
@@ -158,7 +153,7 @@ meanwhile() { # N VF...: after the choice the domain vmN leases these, and the f
 	for vf in "${@:2}"; do
 		sed "s/0000:4d:00.2/$vf/; s/$(domain_uuid 2)/$(domain_uuid "$1")/" "$tmp/lease" >"$root/run/vgpu-lease/leases/$vf"
 	done
-	exec 7<>"$group" 8>&-
+	exec 7<>"$(node_of 0000:4d:00.1)" 8>&-
 	status=0
 	wait $attach || status=$?
 	exec 7>&-

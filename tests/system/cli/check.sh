@@ -6,7 +6,7 @@
 host t4:2+mtty
 mkdir -p "$root/etc/libvirt/hooks/qemu.d"
 cp "$hook" "$root/etc/libvirt/hooks/qemu"
-conf_path=$root/etc/vgpu-lease.conf
+conf_path=$root/etc/vgpu-lease.conf nova_conf=$root/etc/nova/nova.conf
 
 # well SENTENCE: nothing fails, nothing is worth a look.
 well() {
@@ -73,16 +73,13 @@ finds FAIL type "$conf_path: *" "an empty one: nothing can start"
 configure <<<'[devices]'
 finds FAIL type "$conf_path: *enabled_mdev_types*" "no type"
 vl_like "--config is honoured" "1|FAIL  config   $conf_path.none: *|" --config "$conf_path.none" check
-configure devices 'enabled_mdev_types = nvidia-222' 'nova_conf = /etc/nova.conf'
-printf '[mdev_nvidia-223]\n' >"$root/etc/nova.conf"
-finds WARN config "$root/etc/nova.conf:1: *" "a warning has its place"
-configure devices 'nova_conf = /etc/nova.conf'
-printf '[devices]\nenabled_mdev_types = nvidia-222, nvidia-999\n[mdev_nvidia-999]\ndevice_addresses = 0000:99:00.0\n' \
-	>"$root/etc/nova.conf"
-finds WARN pgpu "$root/etc/nova.conf:4: 0000:99:00.0: *" "a pGPU that is another host's is no error, and its type neither"
-is "$(grep -c '^FAIL' <<<"$notes")" 0 "and nothing else is"
-printf '[devices]\nenabled_mdev_types = nvidia-999\n' >"$root/etc/nova.conf"
-among FAIL type "$root/etc/nova.conf:2: $(message M_CHECK_NO_CARD nvidia-999)*" "a nova.conf with which nothing can be leased here is one"
+configure devices 'enabled_mdev_types = nvidia-222' 'nova_conf = /etc/nova/nova.conf'
+nova_has <<<'[mdev_nvidia-223]'
+finds WARN config "$nova_conf:1: *" "a warning has its place"
+of_nova nvidia-222 nvidia-999@0000:99:00.0
+finds WARN pgpu "$nova_conf:4: 0000:99:00.0: *" "a pGPU that is another host's is no error, and its type neither"
+of_nova nvidia-999
+among FAIL type "$nova_conf:2: $(message M_CHECK_NO_CARD nvidia-999)*" "a nova.conf that lets nothing be leased here is one"
 
 # The host is otherwise than the file.
 configure <<EOF
@@ -123,17 +120,17 @@ control register '0000:84:00.0 on'
 configure nvidia-222@0000:84:00.0
 
 # mdevctl's definitions.
-mkdir -p "$root/etc/mdevctl.d/0000:84:00.0" "$root/etc/libvirt/qemu"
 definition=$root/etc/mdevctl.d/0000:84:00.0/$(uuid 1)
-echo '{"mdev_type": "nvidia-223", "start": "auto"}' >"$definition"
+define() { mdevctl_has 0000:84:00.0 "$(uuid 1)" "$@"; } # TYPE [START]
+define nvidia-223 auto
 finds WARN mdevctl "$definition: *nvidia-223*nvidia-222*mdevctl undefine -u $(uuid 1)*" "a definition of another type"
-echo '{"mdev_type": "nvidia-222", "start": "auto"}' >"$definition"
+define nvidia-222 auto
 well "one of the same type is none"
-echo '{"mdev_type": "nvidia-223", "start": "manual"}' >"$definition"
+define nvidia-223
 well "nor one that does not start by itself"
 echo '{"mdev_type"' >"$definition"
 finds FAIL mdevctl "*$definition*" "one that is no JSON"
-echo '{"mdev_type": "nvidia-223", "start": "auto"}' >"$definition"
+define nvidia-223 auto
 create 0000:84:00.0 nvidia-223 1
 domain 1 "$(uuid 1)" | libvirt_has vm1
 among WARN mdevctl "$definition: *nvidia-223*nvidia-222*vm1*" "a definition of another type whose device a domain uses"
@@ -172,9 +169,8 @@ rm "$root/run/vgpu-lease/handler.lock"
 well "a simulated host where none has run needs none"
 
 # Those of a compute node, whose Nova counts them.
-echo '{"mdev_type": "nvidia-222", "start": "auto"}' >"$definition"
-printf '[devices]\nenabled_mdev_types = nvidia-222\n[mdev_nvidia-222]\ndevice_addresses = 0000:84:00.0\n' >"$root/etc/nova.conf"
-configure devices 'nova_conf = /etc/nova.conf'
+define nvidia-222 auto
+of_nova nvidia-222@0000:84:00.0
 finds WARN mdevctl "$definition: *mdevctl undefine -u $(uuid 1)*" "a definition without device that no domain names"
 domain 1 "$(uuid 1)" | libvirt_has vm1
 finds WARN mdevctl "$definition: *vm1*" "one that a domain names"
@@ -184,19 +180,17 @@ holds "what Nova counts is said" says M_CHECK_NOVA 17 nvidia-222 0 '' 16 1 <<<"$
 create 0000:84:00.0 nvidia-222 1
 well "one with its device is none"
 holds "nor is it counted twice" says M_CHECK_NOVA 16 nvidia-222 1 s 15 0 <<<"$out"
-echo max_instances = 10 >>"$root/etc/nova.conf"
+of_nova nvidia-222@0000:84:00.0 'max_instances = 10'
 finds WARN nova "0000:84:00.0: *mdev_nvidia-222*" "max_instances below what the host has leaves Nova no vGPU"
 holds "with the number that it needs" says M_CHECK_NOVA_LIMITED 0 nvidia-222 16 10 nvidia-222 16 <<<"$out"
-sed -i '$s/10/16/' "$root/etc/nova.conf"
+of_nova nvidia-222@0000:84:00.0 'max_instances = 16'
 well "enough is enough"
-sed -i s/nvidia-222/nvidia-223/ "$root/etc/nova.conf"
+of_nova nvidia-223@0000:84:00.0 'max_instances = 16'
 among WARN nova "0000:84:00.0: *retype --dry-run 0000:84:00.0 nvidia-223'*" "mdevs of another type take what Nova would count"
 holds "with their number" says M_CHECK_NOVA_OTHERS 0 nvidia-223 1 <<<"$out"
-sed -i 's/nvidia-223/nvidia-222/; /max_instances/d' "$root/etc/nova.conf"
-sed -i 's/^device_addresses.*/&, 0000:85:00.0/' "$root/etc/nova.conf"
-mkdir "$root/etc/mdevctl.d/0000:85:00.0"
+of_nova nvidia-222@0000:84:00.0,0000:85:00.0
 second=$root/etc/mdevctl.d/0000:85:00.0/$(uuid 1)
-cp "$definition" "$second"
+mdevctl_has 0000:85:00.0 "$(uuid 1)" nvidia-222 auto
 finds WARN mdevctl "$second: *0000:84:00.0*mdevctl undefine -u $(uuid 1) -p 0000:85:00.0*" "a UUID that is defined for another card than its device's"
 holds "Nova counts both" says M_CHECK_NOVA 17 nvidia-222 0 '' 16 1 <<<"$out"
 is "$(vgpu_lease --root "$root" export placement --json | jq -c '[.providers[] | select(.defined > 0) | [.parent, .total, (.note | contains("'"$(uuid 1)"'"))]]')" \
@@ -264,8 +258,7 @@ for filled in run var/lib; do
 done
 exec 9<>"$root/run/vgpu-lease/lock"
 flock 9
-sed -i '/^\[policy\]/d; /^lock_timeout/d' "$conf_path"
-printf '[policy]\nlock_timeout = 2\n' >>"$conf_path"
+configure nvidia-222@0000:84:00.0 policy 'lock_timeout = 2'
 printf '%d %d\n' $$ "$(cut -d' ' -f22 /proc/$$/stat)" >"$root/run/vgpu-lease/lock"
 finds FAIL state "$root/run/vgpu-lease/lock: *process $$; *lock_timeout*" "the lock, held for longer than a start waits"
 fails "which is refused indeed" call prepare begin 3 nvidia-222

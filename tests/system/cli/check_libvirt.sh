@@ -3,9 +3,8 @@
 # vgpu-lease check: does libvirt know of the hook? It looks for hooks when it starts and when it is reloaded only.
 . "$(dirname "$0")/../../lib/cli.sh"
 
-host mtty
+host mtty mtty-1
 mkdir -p "$root/etc/libvirt/hooks/qemu.d" "$root/run/libvirt/qemu"
-configure mtty-1
 ours=$root/etc/libvirt/hooks/qemu
 
 # install FILE [PROGRAM]: as packages do, under another name first. What comes now and what was there before differ.
@@ -28,10 +27,7 @@ start_daemon() {
 stop_daemon() { kill "$daemon" && wait "$daemon" 2>/dev/null; }
 
 # libvirt_is STATUS SENTENCE: what check has to say of libvirt.
-libvirt_is() {
-	vl check
-	is "$status|$(grep -oE '^[A-Z]+ +libvirt ' <<<"$out" | tr -s ' ')" "0|$1 libvirt " "$2"
-}
+libvirt_is() { vl check; is "$status|$(grep -oE '^[A-Z]+ +libvirt ' <<<"$out" | tr -s ' ')" "0|$1 libvirt " "$2"; }
 
 install_hook "$ours"
 libvirt_is PASS "where no libvirt runs, it will find the hook when it starts"
@@ -87,7 +83,7 @@ called -- other whatever begin
 is "$(hook_line | cut -d' ' -f1)" WARN "unless ours has been called since it was installed: it may call ours"
 holds "which is said" says M_CHECK_HOOK_BY_OTHER < <(hook_line)
 # Of definitions nothing is said while it is not known which domains run.
-mkdir -p "$root/etc/libvirt/qemu" && cp "$srcdir/xml-templates/domain-one-vgpu.xml" "$root/etc/libvirt/qemu/one-vgpu.xml"
+libvirt_has one-vgpu <"$srcdir/xml-templates/domain-one-vgpu.xml"
 rm -rf "$root/run/libvirt/qemu" && touch "$root/run/libvirt/qemu"
 is "$("$builddir/vgpu-lease" --root "$root" check | grep -oE '^[A-Z]+ +domain ' | tr -s ' ')" "FAIL domain " \
 	"a directory of libvirt's that cannot be listed fails, and nothing is called valid beside it"

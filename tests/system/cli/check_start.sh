@@ -7,22 +7,15 @@ conf_path=$root/etc/vgpu-lease.conf
 
 # types SENTENCE [LINE...]: what is said of the starts that are not well; each line is a pattern.
 types() {
-	local sentence=$1 lines
-	shift
+	local patterns=("${@:2}") lines n
 	check
 	mapfile -t lines < <(grep -E '^[A-Z]+ type ' <<<"$notes")
-	is "${#lines[@]}" "$#" "$sentence: how many"
-	for line in "${lines[@]}"; do
-		like "$line" "${1:-}" "$sentence"
-		shift
-	done
-	is "$status" "$([[ $notes == *FAIL* ]] && echo 1 || echo 0)" "$sentence: its exit status"
+	is "${#lines[@]}" "${#patterns[@]}" "$1: how many"
+	for n in "${!lines[@]}"; do like "${lines[n]}" "${patterns[n]-}" "$1"; done
+	is "$status" "$([[ $notes == *FAIL* ]] && echo 1 || echo 0)" "$1: its exit status"
 }
 # anew MODEL: another host, with the hook.
-anew() {
-	new_host "$1"
-	install -D "$hook" "$root/etc/libvirt/hooks/qemu"
-}
+anew() { new_host "$1" && install -D "$hook" "$root/etc/libvirt/hooks/qemu"; }
 one() { configure "$1" policy 'driver_cleanup = 0'; }
 
 # Full: every day's life. In the way: not what the configuration says.
@@ -128,10 +121,7 @@ anew t4
 one nvidia-222
 mount -t tmpfs -o size=64k,mode=755 none "$root/run"
 dd if=/dev/zero of="$root/run/ballast" bs=4k 2>/dev/null
-among() { # PATTERN SENTENCE
-	check
-	like "$status|$(grep ' state ' <<<"$notes")" "$1" "$2"
-}
+among() { check; like "$status|$(grep ' state ' <<<"$notes")" "$1" "$2"; } # PATTERN SENTENCE
 among "1|FAIL state $root/run: *full*" "/run is full"
 rm "$root/run/ballast"
 among "0|WARN state $root/run: *" "/run is almost full"

@@ -70,8 +70,7 @@ for name in "${hostile[@]}"; do
 done
 printf 'exit\n' >&7
 exec 7>&-
-zsh_is_gone() { ! kill -0 $zsh_pid 2>/dev/null; }
-holds "zsh ends" eventually zsh_is_gone || kill -KILL $zsh_pid
+holds "zsh ends" eventually test ! -e /proc/$zsh_pid/exe || kill -KILL $zsh_pid
 
 ### fish: what it offers, from the file of the command's name; it quotes what it inserts by itself
 in_fish() { fish --no-config -c "set fish_complete_path '$work/fish'; $1" "${@:2}"; }

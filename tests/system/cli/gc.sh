@@ -52,8 +52,7 @@ is "$(cd "$root" && find run var etc sys/bus/mdev/devices | sort; cat "$root"/ru
 judged=(gc --dry-run --no-headings -o ID)
 vl_is "--pgpu considers what is on one pGPU" "0|$(uuid 2)|" "${judged[@]}" --pgpu mtty_mtty
 vl_is "--domain considers a domain's leases, and no orphan" "0|$(uuid 5)|" "${judged[@]}" --domain vm5
-vl gc --dry-run --domain "$(domain_uuid 6)" --json
-is "$status|$(jq -r '.items[].id' <<<"$out")" "0|$(uuid 6)" "also by its UUID"
+vl_json "also by its UUID" "0 $(uuid 6)" '.items[].id' gc --dry-run --domain "$(domain_uuid 6)"
 vl_is "--state those in this state, and no orphan" "0|$(uuid 7)|" "${judged[@]}" --state reserved
 vl_is "filters are combined" "0||" "${judged[@]}" --state releasing --domain vm5
 vl_says "a domain that the host does not know is refused" 1 gc --domain vm55 -- M_NO_SUCH_DOMAIN vm55
@@ -81,14 +80,14 @@ gc_judges "what was open goes when it is closed" 4 "removed: $(message M_PENDING
 
 # What cannot go.
 orphan mtty mtty-1 2
-echo 'remove mtty EBUSY 999' >"$root/.kernel/control/inject"
+control inject 'remove mtty EBUSY 999'
 configure nvidia-222 policy 'reclaim_grace = 0' 'release_timeout = 1' 'driver_cleanup = 0'
 gc_judges "what cannot be removed says so" 2 "failed: $(message M_FAILED "$(message M_ORPHAN N)" "$(message M_REMOVING "$(uuid 2)" "Device or resource busy*")")"
 is "$status|$err" "1|$(message M_PROGRAM "$(message M_SOME_FAILED 1)")" "and is a failure"
 vl_like "also as JSON" '1|*"outcome": "failed",*"error": "*' gc --json
 # A child that has not been waited for is at it until it lets the lock go.
 flock "$(card_lock mtty)" true
-echo clear >"$root/.kernel/control/inject"
+control inject clear
 
 # Idle time is that of the device, not of its UUID.
 configure nvidia-222 policy 'reuse = never' 'driver_cleanup = 0'

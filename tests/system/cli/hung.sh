@@ -4,13 +4,10 @@
 . "$(dirname "$0")/../../lib/cli.sh"
 
 # in_time SECONDS ARGUMENT...: the command, whatever its verdict, ends by itself.
-in_time() {
-	local seconds=$1
-	shift
-	timeout -k 1 "$seconds" "$@" >"$tmp/out" 2>&1
-	[ $? -lt 124 ]
-}
+in_time() { timeout -k 1 "$@" >"$tmp/out" 2>&1 || [ $? -lt 124 ]; }
 hanging() { pgrep -c -f "$builddir/.*--root $root" || :; }
+# answers SENTENCE: the driver does, and what hung ends.
+answers() { control hang clear && holds "$1" eventually prints 0 hanging; }
 
 ### A driver: twenty commands are no twenty processes
 host l40s/4 nvidia-1147 policy 'driver_cleanup = 0'
@@ -24,8 +21,7 @@ for command in list 'gc --dry-run' inventory check status; do
 	is "$ended" 5 "$command ends each time while a driver hangs"
 done
 holds "and one process waits for that driver, or two" [ "$(hanging)" -le 2 ]
-control hang clear
-holds "which end when it answers" eventually prints 0 hanging
+answers "which end when it answers"
 vl inventory
 fails "and then it is asked again" says M_NO_ANSWER <<<"$out"
 
@@ -38,28 +34,20 @@ for op in prepare migrate restore prepare migrate restore; do
 	in_time 10 "$hook" --root "$root" -- vm3 $op begin - <"$tmp/named.xml"
 done
 holds "refused starts leave no process each" [ "$(hanging)" -le 2 ]
-control hang clear
-holds "and the one that waits ends when the driver answers" eventually prints 0 hanging
+answers "and the one that waits ends when the driver answers"
 
 four_passes() { # SENTENCE: the handler makes passes, each of which meets the driver that hangs
-	local handler
 	"$builddir/vgpu-leased" --root "$root" --foreground >/dev/null 2>"$tmp/leased" &
-	handler=$!
-	for _ in 1 2 3 4; do
-		sleep 2.5
-		kill -HUP $handler
-	done
+	for _ in 1 2 3 4; do sleep 2.5 && kill -HUP $!; done
 	sleep 2.5
 	holds "$1" [ "$(hanging)" -le 3 ]
-	kill $handler
-	wait $handler
+	kill $! && wait $!
 }
 
 ### A driver that only the handler's metrics ask
 control hang "available_instances any"
 four_passes "four passes of the handler leave no process each"
-control hang clear
-holds "and the one that waits ends when the driver answers" eventually prints 0 hanging
+answers "and the one that waits ends when the driver answers"
 
 ### Passes that fail, because a later version has written a lease
 root=$tmp/later
@@ -83,8 +71,8 @@ for command in 'gc --dry-run' 'gc --unused' check list "show $(uuid 1)" status; 
 	holds "$command ends in time while a definition's storage hangs" in_words in_time 8 "$builddir/vgpu-lease" --root "$root" "$command"
 done
 is "$(exists 1 && exists 2 && echo both)" both "and what that definition may name is not removed"
+domain 3 "$(uuid 3)" nvidia-222 >"$tmp/3.xml"
 for op in migrate restore prepare; do
-	domain 3 "$(uuid 3)" nvidia-222 >"$tmp/3.xml"
 	holds "$op ends in time" in_time 8 "$hook" --root "$root" -- vm3 $op begin - <"$tmp/3.xml"
 done
 holds "and so does release" in_time 8 "$hook" --root "$root" -- vm3 release end - <"$tmp/3.xml"
@@ -93,8 +81,7 @@ handler=$!
 looked() { says M_FOREIGN_DEVICE "$(uuid 1)" <"$tmp/leased"; }
 holds "the handler's pass ends in time" eventually looked
 kill $handler
-ended() { ! kill -0 $handler 2>/dev/null; }
-holds "and it ends when it is told" eventually ended
+holds "and it ends when it is told" eventually test ! -e /proc/$handler/exe
 echo clear >"$storage/.kernel/control/hang"
 vl gc --unused
 none_left() { ! exists 1 && ! exists 2; }
@@ -104,20 +91,16 @@ holds "once the storage answers, what no definition names is" eventually none_le
 vf=0000:26:00.4
 record=$root/run/vgpu-lease/leases/$vf
 new_host l40s/4 nvidia-1147 policy 'driver_cleanup = 0'
-with_vf() { # SUBCOMMAND...: as libvirt calls the hook for a domain that names the VF
-	vf_domain 1 $vf | "$hook" --root "$root" -- vm1 "$@"
-}
 state() { sed -n 's/^state=//p' "$record"; }
-outcome() { jq -r '.items[] | .outcome' <<<"$out"; }
+# outcome SENTENCE STATUS OUTCOME: what gc makes of the only lease.
+outcome() { vl_json "$1" "$2 $3" '.items[].outcome' gc; }
 
-with_vf prepare begin -
+start_vf 1 $vf
 control hang "current_vgpu_type any"
-vl gc --json
-is "$status $(outcome)" "0 stays" "gc leaves a vGPU whose driver does not answer"
+outcome "gc leaves a vGPU whose driver does not answer" 0 stays
 is "$(state)" active "and its lease as it is"
 holds "and says why" says M_PRESENCE_UNKNOWN 0000:26:00.0 <<<"$out"
-vl list --json
-is "$(jq -r '.leases[0].state' <<<"$out")" active "list shows it"
+vl_json "list shows it" "0 active" '.leases[0].state' list
 fails "and advises no gc for it" says M_GC_COLLECTS <<<"$out"
 control hang clear
 vl gc
@@ -127,11 +110,11 @@ is "$(vf_type $vf)" 1147 "and the vGPU is there"
 ### A release that is due
 sed -i 's/^state=.*/state=releasing/; s/^since_ms=.*/since_ms=1/; s/^writer=.*/writer=4194305/' "$record"
 control hang "current_vgpu_type any"
-vl gc --json
-is "$status $(outcome) $(state)" "0 stays releasing" "a release that is due waits until the driver answers"
+outcome "a release that is due waits until the driver answers" 0 stays
+is "$(state)" releasing "as it is"
 control hang clear
 # Until the process that hung has ended nobody asks the driver.
-is_done() { vl gc --json; [ "$status $(outcome)" = "0 removed" ]; }
+is_done() { vl gc --json; [ "$status $(jq -r '.items[].outcome' <<<"$out")" = "0 removed" ]; }
 holds "and is done then" eventually is_done
 
 ### A creation that hangs: gc cannot do anything about what waits for it
@@ -151,16 +134,14 @@ holds "gc waits for it no longer than for a guest" [ $SECONDS -lt 8 ]
 is "$status" 1 "and fails then"
 holds "with the cause" says M_GC_GAVE_UP <<<"$out"
 holds "the write ends" eventually flock -n "$(card_lock 0000:84:00.0)" true
-vl gc --json
-is "$status $(outcome)" "0 removed" "and gc releases it then"
+outcome "and gc releases it then" 0 removed
 
 ### A guest that ended without its release: what is said of its lease
 control create_delay_ms 0
 sed -i '$a start_grace = 60' "$root/etc/vgpu-lease.conf"
 call prepare begin 5
 runs 5
-vl list --json
-is "$(jq -r '.leases[].note' <<<"$out")" null "of a guest that runs nothing is to be said"
+vl_json "of a guest that runs nothing is to be said" "0 null" '.leases[].note' list
 rm "$root/run/libvirt/qemu/vm5.xml"
 vl_prints "one that has ended is told, with when gc releases it" list --json -- M_DOMAIN_IDLE -- M_GC_LATER
 fails "no gc is advised before" says M_GC_COLLECTS <<<"$out"
@@ -168,6 +149,5 @@ vl check
 fails "and check says of none that it runs" grep -q "vm5 runs" <<<"$out"
 age 5
 vl_prints "gc is advised when it does" list --json -- M_GC_COLLECTS "$(message M_DOMAIN_ENDED)"
-vl gc --json
-is "$status $(outcome)" "0 removed" "and does"
+outcome "and does" 0 removed
 tap_done

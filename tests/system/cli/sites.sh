@@ -3,8 +3,6 @@
 # Hosts as other people have set them up, and whether what the commands say of them is true.
 . "$(dirname "$0")/../../lib/cli.sh"
 
-# of_nova WORD...: a nova.conf of these, and vgpu-lease.conf naming it.
-of_nova() { nova_has "$@" && configure devices 'nova_conf = /etc/nova/nova.conf'; }
 # notes_of WHAT: the lines of check that are of WHAT.
 notes_of() { grep -E "^(PASS|WARN|FAIL)  *$1 " <<<"$out"; }
 

@@ -35,8 +35,7 @@ configure T4-1B
 holds "a name that could be an ID" says M_CHECK_WRITE_ID nvidia-222 T4-1B <<<"$(said vgpu_lease --root "$root" check)"
 
 # Nova takes anything; here it is a mistake of the file.
-printf '[devices]\nenabled_mdev_types = GRID T4-1B\n' >"$root/etc/nova.conf"
-configure devices 'nova_conf = /etc/nova.conf'
+of_nova 'GRID T4-1B'
 holds "a name in nova.conf" says M_CONF_BAD_TYPE_IN_LIST "GRID T4-1B" -- M_CONF_NOVA_INSTEAD devices -- M_CONF_WRITE_ID nvidia-222 "GRID T4-1B" \
 	<<<"$(said vgpu_lease --root "$root" check)"
 
@@ -54,8 +53,7 @@ new_host t4+p4
 defined=$root/etc/libvirt/qemu
 mkdir -p "$defined"
 
-vl init --write
-is "$status $(grep -c '^\[mdev_' <<<"$out")" "0 2" "init enables a type for each kind of card"
+vl_counts "init enables a type for each kind of card" "0 2" '^\[mdev_' init --write
 holds "and says what that means to a domain" says M_INIT_SEVERAL <<<"$out"
 types=$(sed -n 's/^enabled_mdev_types = //p' "$root/etc/vgpu-lease.conf")
 first=${types%%,*}
@@ -81,8 +79,7 @@ refused "a type of the card that is not enabled"
 holds "with the cards' types" says M_NO_CAPACITY nvidia-222 '*' <<<"$out"
 
 domain 1 "$(uuid 1)" "$first" >"$defined/vm1.xml"
-vl check
-is "$status $(grep -c ^FAIL <<<"$out")" "0 0" "check fails for no domain that names its type"
+vl_counts "check fails for no domain that names its type" "0 0" ^FAIL check
 holds "which starts" start
 vl_ends "nor for one that runs" 0 check
 
