@@ -57,6 +57,9 @@ as_nobody() {
 	keep_json "${run[@]}" "$work/bin/vgpu-lease" "${@:2}"
 }
 
+# program NAME: one in $work/bin, a script of what is on standard input.
+program() { mkdir -p "$work/bin" && { echo '#!/bin/bash -e' && cat; } >"$work/bin/$1" && chmod 755 "$work/bin/$1"; }
+
 # control FILE LINE: one of the simulator's knobs.
 control() { echo "$2" >"$root/.kernel/control/$1"; }
 

@@ -19,15 +19,10 @@ both() {
 	is "$(without_age "$status|$out|$err")" "$as_root" "$1"
 }
 all() { # WHEN
-	both "status $1" status
-	both "list $1" list
-	both "list --json $1" list --json
-	both "types $1" types
-	both "inventory $1" inventory
-	both "plan $1" plan "$tmp/vm2.xml"
-	both "plan of an arrival $1" plan --op migrate "$tmp/vm2.xml"
-	both "gc --dry-run $1" gc --dry-run
-	both "check $1" check
+	local command
+	for command in status list{,' --json'} types inventory plan{,' --op migrate'}" $tmp/vm2.xml" 'gc --dry-run' check; do
+		in_words both "${command% "$tmp"*} $1" "$command"
+	done
 }
 others_may() { # FIND_EXPRESSION...: what of the state they may, but for the locks
 	(cd "$root" && find run/vgpu-lease var/lib/vgpu-lease \( "$@" \) ! -name '*lock')
@@ -88,13 +83,11 @@ denied() {
 	is "$status|$(grep -ci "permission denied; run as root" <<<"$err")" "1|1" "$1"
 }
 changes() { # WHEN
-	denied "release $1" release "$(uuid 1)"
-	denied "gc $1" gc
-	denied "retype $1" retype 0000:84:00.0 nvidia-222
-	denied "attach $1" attach vm1 --connect test:///default
-	denied "detach $1" detach vm1 "$(uuid 1)" --connect test:///default
-	denied "suspend $1" suspend vm1 --connect test:///default
-	denied "resume $1" resume vm1 --connect test:///default
+	local command
+	for command in "release $(uuid 1)" gc 'retype 0000:84:00.0 nvidia-222' \
+		{'attach vm1',"detach vm1 $(uuid 1)",'suspend vm1','resume vm1'}' --connect test:///default'; do
+		in_words denied "${command%% *} $1" "$command"
+	done
 }
 changes "by another user"
 # What a file that a user may not read says is not guessed.

@@ -82,18 +82,12 @@ commands l40s-used "a L40S with three vGPUs of 3 GiB, two of one series and one 
 
 ### An A100 in MIG mode: one free GPU instance shows on every free VF
 new_host a100d/4+l40s-mdev/4
-capacities() { # TYPE
-	cat "$root/sys/bus/pci/devices/0000:71:00".[4-7]/mdev_supported_types/"$1"/available_instances | paste -sd' '
-}
-is "$(capacities nvidia-697) $(capacities nvidia-699)" "1 1 1 1 0 0 0 0" "without MIG an A100 takes its time-sliced types"
-echo "0000:71:00.0 on" >"$root/.kernel/control/mig"
-is "$(capacities nvidia-697) $(capacities nvidia-699)" "0 0 0 0 0 0 0 0" "in MIG mode none, and no other before there is an instance"
-echo "0000:71:00.0 1g.10gb" >"$root/.kernel/control/mig"
-is "$(capacities nvidia-699) $(capacities nvidia-700)" "1 1 1 1 0 0 0 0" "one free instance of 1g.10gb shows on every VF"
+is "$(cat "$root"/sys/bus/pci/devices/0000:71:00.?/mdev_supported_types/nvidia-69{7,9}/available_instances | xargs)" \
+	"1 1 1 1 0 0 0 0" "without MIG an A100 takes its time-sliced types"
+for setting in on 1g.10gb; do control mig "0000:71:00.0 $setting"; done
 is "$(files 0000:71:00.4 | grep nvidia-699)" "0000:71:00.4 nvidia-699 1|vfio-pci|GRID A100D-1-10C|num_heads=1, frl_config=60, \
 framebuffer=10240M, max_resolution=4096x2160, max_instance=7" "its type says what it is"
 create 0000:71:00.5 nvidia-699 1
-is "$(capacities nvidia-699)" "0 0 0 0" "once it is taken there is none"
 is "$(files 0000:59:00.4 | grep nvidia-1145)" "0000:59:00.4 nvidia-1145 1|vfio-pci|NVIDIA L40S-1B|num_heads=4, frl_config=45, \
 framebuffer=1024M, max_resolution=5120x2880, max_instance=32" "an L40S with mdevs says what its first type is"
 
@@ -102,8 +96,7 @@ numbers() {
 	vl types --json
 	plain <<<"$out" | sed -n "s/.*\"id\":\"$1\".*\"host\":{\"capacity\":\([0-9]*\),\"used\":\([0-9]*\),\"available\":\([0-9]*\).*/\1 \2 \3/p"
 }
-echo "0000:71:00.0 1g.10gb" >"$root/.kernel/control/mig"
-echo "0000:71:00.0 3g.40gb" >"$root/.kernel/control/mig"
+for profile in 1g.10gb 3g.40gb; do control mig "0000:71:00.0 $profile"; done
 is "$(numbers nvidia-699)" "4 1 1" "of a MIG-backed type at least one can be made while an instance is free"
 is "$(numbers nvidia-701)" "2 0 1" "also of a larger one beside it"
 create 0000:71:00.6 nvidia-699 2
@@ -113,7 +106,7 @@ is "$(numbers nvidia-697)" "2 0 0" "nor any that share the card in time"
 ### Sizes side by side: what is left of 96 GiB decides
 new_host rtxpro6000
 vl gc
-echo "0001:c8:00.0 on" >"$root/.kernel/control/mixed"
+control mixed "0001:c8:00.0 on"
 for vf in 00.2=1519 00.3=1540; do set_vf_type "0001:c8:${vf%=*}" "${vf#*=}"; done
 is "$(numbers nvidia-1519) $(numbers nvidia-1540)" "32 1 15 2 1 0" "with 48 and 3 GiB in use there is capacity for fifteen of 3 GiB"
 is "$(numbers nvidia-1518) $(numbers nvidia-1543)" "32 0 22 1 0 0" "for 22 of 2 GiB, and for none that takes all"

@@ -71,20 +71,12 @@ is "$(leased_line --f)|$(leased_line --connect '')|$(leased_line --config "$srcd
 nothing "all its options are known" "$(unknown leased_line "$builddir/vgpu-leased")"
 
 ### Words from outside, in a real interactive bash: none is ever expanded, and what is inserted is one word.
-mkdir -p "$work/bin" "$work/files/d"
-cat >"$work/bin/virsh" <<-'END'
-	#!/bin/sh
-	cat "$(dirname "$0")/domains"
+mkdir -p "$work/files/d"
+program virsh <<<"cat $work/bin/domains"
+program vgpu-lease-sim <<<"cat $work/bin/models"
+program vgpu-lease <<END
+for word; do case \$word in list | types | inventory) cat $work/bin/columns $work/bin/\$word ;; esac; done
 END
-cat >"$work/bin/vgpu-lease" <<-'END'
-	#!/bin/sh
-	for word; do case $word in list | types | inventory) cat "$(dirname "$0")/columns"; cat "$(dirname "$0")/$word" ;; esac; done
-END
-cat >"$work/bin/vgpu-lease-sim" <<-'END'
-	#!/bin/sh
-	cat "$(dirname "$0")/models"
-END
-chmod +x "$work/bin/"*
 
 # One bash for all: `typed KEYS` types them, and shows what stands in the line then.
 mkfifo "$work/keys"

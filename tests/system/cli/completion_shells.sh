@@ -5,19 +5,15 @@
 . "$(dirname "$0")/../../lib/cli.sh"
 needs zsh fish
 
-mkdir -p "$work/bin" "$work/files/dir" "$work/zsh" "$work/fish"
+mkdir -p "$work/files/dir" "$work/zsh" "$work/fish"
 : >"$work/files/file"
 sed "s,@bashcompletiondir@,$srcdir/etc/bash-completion," "$srcdir/etc/zsh/_vgpu-lease.in" >"$work/zsh/_vgpu-lease"
 for file in "$builddir"/etc/fish/*.fish; do
 	sed "s,'[^']*' \$name,'$srcdir/etc/bash-completion' \$name," "$file" >"$work/fish/${file##*/}"
 done
-cat >"$work/bin/virsh" <<-'END'
-	#!/bin/sh
-	cat "$(dirname "$0")/domains"
-END
+program virsh <<<"cat $work/bin/domains"
 # Keeps what it is called with, unless it is asked for words while there are some.
-cat >"$work/bin/vgpu-lease" <<END
-#!/bin/sh
+program vgpu-lease <<END
 for word; do
 	[ -e "$work/bin/words" ] && case \$word in
 	list | types | inventory) echo NAME && exec cat "$work/bin/words" ;;
@@ -27,9 +23,7 @@ done
 printf "<%s>" "\$@" >"$work/args.new"
 mv "$work/args.new" "$work/args"
 END
-cp "$work/bin/vgpu-lease" "$work/bin/vgpu-leased"
-cp "$work/bin/vgpu-lease" "$work/bin/vgpu-lease-sim"
-chmod +x "$work/bin/"*
+for name in leased lease-sim; do cp "$work/bin/vgpu-lease" "$work/bin/vgpu-$name"; done
 export PATH=$work/bin:$PATH
 # shellcheck disable=SC2016
 hostile=('x$(id>PWNED)' 'x`id>PWNED`' 'x;id>PWNED' 'x$HOME' "x'y" 'x"y' 'x\y' 'x*' 'x~y' 'x>PWNED' 'x&' 'x{a,b}' 'x#' 'x|y' 'x y')

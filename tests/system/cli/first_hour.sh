@@ -111,44 +111,29 @@ card() {
 	done
 }
 
-# reason SENTENCE KEY [ARG...]: the inventory has this card alone, for this reason.
+# no_vgpus ...: the same, with a driver that has no vGPUs, as it was made for bare metal or guests.
+no_vgpus() { card "$@" && rm -r "$root/sys/module/nvidia_vgpu_vfio"; }
+
+# reason SENTENCE CARD KEY [ARG...]: of such a host the inventory has this card alone, for this reason.
 reason() {
-	local sentence=$1
-	shift
-	vl_is "$sentence: the card is the only pGPU" "0|$pf|" inventory --no-headings -o PGPU
-	vl_prints "$sentence: is the reason" inventory --no-headings -o REASON -- "$@"
+	in_words "$2"
+	vl_is "$1: the card is the only pGPU" "0|$pf|" inventory --no-headings -o PGPU
+	vl_prints "$1: is the reason" inventory --no-headings -o REASON -- "${@:3}"
 }
 
-card nvidia 4
-reason "VFs that are not enabled" M_VFS_ENABLE $pf
-card nvidia 4 - -
-reason "VFs without a driver" M_VFS_NO_DRIVER
-card nvidia 4 vfio-pci vfio-pci
-reason "VFs on vfio-pci" M_VFS_OTHER_DRIVER vfio-pci
-card nvidia 4 nvidia nvidia
-rm -r "$root/sys/module/nvidia_vgpu_vfio"
-reason "a driver without vGPUs" M_NO_VGPU_MODULE
-card nvidia 4 nvidia nvidia
-reason "types that are not registered yet" M_NVIDIA_VGPUD
-card nvidia 4 vfio-pci nvidia
-reason "one VF on vfio-pci beside it" M_NVIDIA_VGPUD
-card nvidia -
-reason "a card without SR-IOV" M_NO_SRIOV
-card nvidia 0
-reason "SR-IOV without VFs" M_NO_VFS_ALLOWED
-# What was made for bare metal or guests has no VFs to offer either.
-card nvidia -
-rm -r "$root/sys/module/nvidia_vgpu_vfio"
-reason "a driver without vGPUs, of a card without SR-IOV" M_NO_VGPU_MODULE
+reason "VFs that are not enabled" "card nvidia 4" M_VFS_ENABLE $pf
+reason "VFs without a driver" "card nvidia 4 - -" M_VFS_NO_DRIVER
+reason "VFs on vfio-pci" "card nvidia 4 vfio-pci vfio-pci" M_VFS_OTHER_DRIVER vfio-pci
+reason "a driver without vGPUs" "no_vgpus nvidia 4 nvidia nvidia" M_NO_VGPU_MODULE
+reason "types that are not registered yet" "card nvidia 4 nvidia nvidia" M_NVIDIA_VGPUD
+reason "one VF on vfio-pci beside it" "card nvidia 4 vfio-pci nvidia" M_NVIDIA_VGPUD
+reason "a card without SR-IOV" "card nvidia -" M_NO_SRIOV
+reason "SR-IOV without VFs" "card nvidia 0" M_NO_VFS_ALLOWED
+reason "a driver without vGPUs, of a card without SR-IOV" "no_vgpus nvidia -" M_NO_VGPU_MODULE
 
 ### Cards that somebody names
 # named SENTENCE KEY [ARG...]
-named() {
-	local sentence=$1
-	shift
-	configure "nvidia-557@$name"
-	check_says "$sentence" "$name: " "$@"
-}
+named() { configure "nvidia-557@$name"; check_says "$1" "$name: " "${@:2}"; }
 name=$pf
 card - 4
 named "a loaded driver has not taken the card" M_DRIVER_NOT_BOUND nvidia
@@ -158,6 +143,5 @@ card nvidia 4 vfio-pci vfio-pci
 named "the VFs of a card that is named are on vfio-pci" M_VFS_OTHER_DRIVER vfio-pci
 name=0000:41:00.4
 named "so is a VF that is named" M_BOUND_ELSEWHERE vfio-pci
-vl
-holds "and status counts no VF" says M_STATUS_POOL 0 1 <<<"$out"
+vl_prints "and status counts no VF" status -- M_STATUS_POOL 0 1
 tap_done

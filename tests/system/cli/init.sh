@@ -24,8 +24,7 @@ for model in $("$sim" --list-models | awk '{ print $1 }'); do
 		is "$status|$err" "0|" "$model: a configuration is written"
 		vl check
 		is "$(awk '$2 ~ /^(config|pgpu|type)$/ { print $1 }' <<<"$out" | sort -u)" PASS "with which all is well"
-		vl inventory --json
-		is "$(grep -c '"in_pool": true' <<<"$out")|$(grep -c '"in_pool": false' <<<"$out")" "1|0" "and all are in the pool"
+		vl_json "and all are in the pool" "0 true" '.pgpus[].in_pool' inventory
 		;;
 	esac
 done
@@ -86,8 +85,8 @@ rm "$file"
 for state in off on; do control mig "0000:17:00.0 $state"; done
 vl_says "if no card offers any, init fails" 1 init --write -- M_INIT_NONE_NOW
 is "$(grep -c "$(message M_INIT_NO_OFFER 0000:65:00.0)" <<<"$err")|$(test -e "$file"; echo $?)" "1|1" "and writes nothing"
-vl inventory
-is "$(grep -c "$(message M_INIT_NO_OFFER '0000:[16][57]:00.0')" <<<"$out")" 2 "inventory gives the same reason without a configuration"
+vl_counts "inventory gives the same reason without a configuration" "0 2" \
+	"$(message M_INIT_NO_OFFER '0000:[16][57]:00.0')" inventory
 end_host
 
 ### Cards that carry several types: in MIG mode, with a vGPU made and a type preset on each VF, in mixed-size mode, and of one size.
@@ -135,11 +134,9 @@ for says in 'my_ip = 192.0.2.1' 'enabled_mdev_types =\nmy_ip = 192.0.2.1' 'enabl
 	is "$status $(grep -c nova_conf <<<"$out") $(grep -c '^\[mdev_nvidia-231\]' <<<"$out")" "0 0 1" "a nova.conf that enables no type is none: $says"
 done
 printf '[devices]\nenabled_mdev_types =\n    nvidia-222\n' >"$root/etc/nova/nova.conf"
-vl init
-is "$status $(grep -c nova_conf <<<"$out")" "0 1" "one that names them in further lines is one"
+vl_counts "one that names them in further lines is one" "0 1" nova_conf init
 printf '[devices]\nenabled_mdev_types: nvidia-222\n' >"$root/etc/nova/nova.conf"
-vl init
-is "$status $(grep -c nova_conf <<<"$out")" "0 1" "so is one with a colon"
+vl_counts "so is one with a colon" "0 1" nova_conf init
 ln -s "$root" "${root}[1]"
 is "$("$builddir/vgpu-lease" --root "${root}[1]" init | grep -c '^nova_conf')" 1 "whatever the root is called"
 rm "${root}[1]"
@@ -167,8 +164,7 @@ end_host
 ### GVT-g: the type of which one fills the GPU, or does not even fit beside the host's own display, is listed first.
 for model in gvt-g=i915-GVTg_V5_4 gvt-g-256=i915-GVTg_V5_8; do
 	begin "${model%=*}"
-	vl init
-	is "$(sed -n 's/^enabled_mdev_types = //p' <<<"$out")" "${model#*=}" "several guests can have the type on ${model%=*}"
+	vl_counts "several guests can have the type on ${model%=*}" "0 1" "^enabled_mdev_types = ${model#*=}\$" init
 	end_host
 done
 

@@ -84,9 +84,8 @@ shown() { # OPTION...: the domains that are left
 	xargs <<<"$out"
 }
 is "$(shown --domain vm2)|$(shown --domain "$(domain_uuid 3)")" "vm2|vm3" "the vGPUs of a domain, by name or UUID"
-mkdir -p "$root/etc/libvirt/qemu" "$root/run/libvirt/qemu"
 domain 7 "$(uuid 7)" | libvirt_has vm7
-echo "<domstatus><domain><uuid>$(domain_uuid 8)</uuid></domain></domstatus>" >"$root/run/libvirt/qemu/transient.xml"
+libvirt_runs transient <<<"<domain><uuid>$(domain_uuid 8)</uuid></domain>"
 for domain in vm7 "$(domain_uuid 7)" transient "$(domain_uuid 8)"; do
 	vl_is "a domain of libvirt's without a lease has none: $domain" "0||" list --domain "$domain" --no-headings
 done
@@ -98,8 +97,8 @@ for domain in vn7 transcient; do
 done
 vl_says "one of another number" 1 list --domain vm77 -- M_NO_SUCH_DOMAIN vm77
 fails "is not similar to any" says M_SIMILAR <<<"$err"
-vl list --domain "$(domain_uuid 9)" --json
-is "$status|$(grep -ce "$(message M_NO_SUCH_DOMAIN "$(domain_uuid 9)")" <<<"$out")" "1|1" "so is a UUID, as JSON"
+missing=$(domain_uuid 9)
+vl_counts "so is a UUID, as JSON" "1 1" "$(message M_NO_SUCH_DOMAIN "$missing")" list --domain "$missing" --json
 ln -s vm7.xml/x "$root/etc/libvirt/qemu/unread.xml"
 vl_like "where a file of libvirt's cannot be read, it may be one" "0||?*" list --domain nobody --no-headings
 holds "and a warning says so" says M_DOMAIN_UNTOLD nobody <<<"$err"
@@ -107,15 +106,12 @@ rm -r "$root/etc/libvirt" "$root/run/libvirt"
 is "$(shown --pgpu 0000:85:00.0)" "vm3" "of a pGPU"
 is "$(shown --state active)|$(shown --state active --pgpu 0000:84:00.0)" "vm1 vm3|vm1" "in a state"
 is "$(shown --type nvidia-222)|$(shown --type nvidia-223)" "vm1 vm2 vm3 vm4 vm5|" "of a type"
-vl list --json --state reserved
-is "$(grep -c '"id"' <<<"$out")" 1 "JSON is filtered, too"
+vl_json "JSON is filtered, too" "0 1" '.leases | length' list --state reserved
 vl_is "pGPUs by address" "0|0000:85:00.0|" inventory --pgpu 0000:85:00.0 --no-headings -o pgpu
 vl_says "a type that no pGPU is configured for" 0 inventory --type T4-8Q -- M_TYPE_ON_NO_PGPU nvidia-233
 vl_like "and by the type that they are configured for" "0||?*" inventory --type nvidia-223 --no-headings
 vl_is "one type" "0|nvidia-222  mdev|" types --type nvidia-222 --no-headings -o type,framework
-for name in 'GRID T4-1B' T4-1B; do
-	is "$(shown --type "$name")" "vm1 vm2 vm3 vm4 vm5" "which NVIDIA calls $name"
-done
+for name in 'GRID T4-1B' T4-1B; do is "$(shown --type "$name")" "vm1 vm2 vm3 vm4 vm5" "which NVIDIA calls $name"; done
 vl_is "whether it is configured or not" "0|nvidia-223  GRID T4-2B|" types --type 'T4-2B' --no-headings -o type,name
 vl_says "a type that does not exist: one that is similar" 1 gc --dry-run --type T4-2X -- M_NO_TYPE_SIMILAR T4-2X T4-2B
 vl_says "a name that no type has is an error" 1 list --type 'GRID T4-2X' -- M_UNKNOWN_TYPE_SIMILAR 'GRID T4-2X' 'GRID T4-2B'

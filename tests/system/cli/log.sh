@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The history of vGPUs: what the hook and the command log is in the journal, with fields, and `vgpu-lease log` finds it.
 . "$(dirname "$0")/../../lib/cli.sh"
-
 . "$(dirname "$0")/../../lib/journal.sh"
 
 host mtty mtty-2 'max_instances = 1'
@@ -33,8 +32,7 @@ for object in nobody "$(domain_uuid 99)"; do
 	vl_says "what nothing happened to, and nobody knows, is refused: $object" 1 log "$object" -- M_LOG_NOTHING "$object"
 done
 vl_says "so is a pGPU that does not exist" 1 log 0000:99:00.0 -- M_NO_PCI_DEVICE
-vl log nobody --json
-is "$status|$(grep -c "$(message M_LOG_NOTHING nobody)" <<<"$out")" "1|1" "as JSON, too"
+vl_counts "as JSON, too" "1 1" "$(message M_LOG_NOTHING nobody)" log nobody --json
 domain 9 "$(uuid 9)" | libvirt_has vm9
 for object in vm9 "$(domain_uuid 9)"; do
 	vl_is "a domain that is there may have no events: $object" "0||" log "$object"
@@ -48,12 +46,10 @@ vl_is "and not before it" "0||" log --since=+1h
 for since in someday never 99h99 ../x; do
 	vl_is "a time that is none is a usage error: $since" "2||$(message M_USAGE "$(message M_BAD_TIME $since)" " log")" log --since=$since
 done
-vl log --since=someday --json
-is "$status|$(grep -c '"error": "invalid time' <<<"$out")" "2|1" "as JSON, too"
+vl_counts "as JSON, too" "2 1" '"error": "invalid time' log --since=someday --json
 chmod 755 "$root" "$root/run" "$root/var" "$root/var/log" "$root/var/log/journal"
 chmod 644 "$journals/system.journal"
-as_user vl log
-is "$status|$(grep -c . <<<"$out")" "0|3" "a user who may read the journal reads it"
+as_user vl_counts "a user who may read the journal reads it" "0 3" . log
 chmod 0 "$journals/system.journal"
 as_user vl_fails "one who may not is told so, and what to do" 1 log -- M_JOURNAL_NOT_READABLE
 # A journal of the user's own is none of the system's.
@@ -69,8 +65,7 @@ chmod 644 "$journals/system.journal"
 chmod 700 "$journals"
 as_user vl_fails "nor may the directory be closed to the user" 1 log -- M_JOURNAL_NOT_READABLE
 chmod 755 "$journals"
-vl show mtty
-holds "root reads all" grep -q released <<<"$out"
+vl_counts "root reads all" "0 1" released show mtty
 
 ### A part of the journal cannot be read.
 # times: how many lines of the last output are events.
@@ -130,8 +125,7 @@ shown() {
 }
 is "$(shown "$(uuid 1)")" "created released" "show has the history of a vGPU that is gone"
 is "$(shown mtty)" "created released" "and of a pGPU"
-vl show mtty --json
-is "$(sed -n '/"events"/,$p' <<<"$out" | grep -c '"event": ')" 2 "as JSON, too"
+vl_json "as JSON, too" "0 2" '.events | length' show mtty
 
 vl log --json vm2
 for line in '"event": "refused"' "\"$(uuid 2)\"" '"reason": "capacity"' '"type": null' "\"uuid\": \"$(domain_uuid 2)\"" '"name": "vm2"'; do
@@ -165,12 +159,10 @@ holds "the journal has it" grep -q forged <(journalctl --root="$root" -o cat --n
 	printf 'MESSAGE=%s\n\n' "$(head -c 3000000 /dev/zero | tr '\0' x)"
 } >>"$work/logged"
 publish
-vl log --json a=b
-is "$status|$(jq -r '.events | length' <<<"$out")" "0|1" "a value may have an ="
+vl_json "a value may have an =" "0 1" '.events | length' log a=b
 is "$(jq -c '.events[0] | [.domain.name, .pgpu, .reason]' <<<"$out")" '["a=b",null,"one\nPGPU=mtty"]' \
 	"a line within a value is not a field; the first of several values counts"
 is "$(jq -r '.events[0].ids | length' <<<"$out")" 40 "but for IDs"
 is "$(jq -r '.events[0].message | length' <<<"$out")" 65536 "a value is cut where nobody reads it any more"
-vl log second
-holds "the second name is found, too" [ "$status" = 0 ]
+vl_ends "the second name is found, too" 0 log second
 tap_done

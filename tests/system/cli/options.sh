@@ -61,10 +61,8 @@ holds "the manual has the table of exit statuses" test "$(sed -n '/^.Sh EXIT STA
 
 # With --json whatever fails says so as JSON, too.
 json_error() { # SENTENCE STATUS PATTERN ARGUMENT...
-	local sentence=$1 expected=$2 pattern=$3
-	shift 3
-	vl "$@"
-	like "$status|$(python3 -c 'import json, sys; print(json.load(sys.stdin)["error"])' <<<"$out" 2>&1)" "$expected|$pattern" "$sentence"
+	vl "${@:4}"
+	like "$status|$(jq -r .error <<<"$out" 2>&1)" "$2|$3" "$1"
 }
 json_error "a file that is not there" 2 "$(message M_NO_SUCH_FILE "$tmp/none.xml")" plan --json "$tmp/none.xml"
 json_error "a type that is none" 2 "invalid type *" gc --json --type ../x
@@ -123,13 +121,12 @@ like "$("$command" --root "$root" inventory)" "*mtty-1*" "--root stands before t
 like "$("$command" inventory --root "$root")" "*mtty-1*" "or after it"
 like "$("$command" inventory --root="$root")" "*mtty-1*" "or with an equals sign"
 sed 's/mtty-1/mtty-2/' "$root/etc/vgpu-lease.conf" >"$tmp/other.conf"
-vl --config "$tmp/other.conf" inventory
-like "$out" "*mtty-2*" "--config stands before the command, and is not looked for below the root"
+vl_like "--config stands before the command, and is not below the root" "0|*mtty-2*|" --config "$tmp/other.conf" inventory
 vl_like "or after it" "0|*mtty-2*|" inventory --config "$tmp/other.conf"
-vl inventory --config "$tmp/no.conf"
-like "$status|$err" "0|$(message M_WARNING "*$(message M_NO_SUCH_FILE "$tmp/no.conf")")" "one that is not there is told"
-vl plan --config "$tmp/no.conf" "$srcdir/xml-templates/domain-one-vgpu.xml"
-like "$status|$err" "1|$(message M_PROGRAM "*$(message M_NO_SUCH_FILE "$tmp/no.conf")")*" "and a plan cannot do without"
+missing=$(message M_NO_SUCH_FILE "$tmp/no.conf")
+vl_like "one that is not there is told" "0|*|$(message M_WARNING "*$missing")" inventory --config "$tmp/no.conf"
+vl_like "and a plan cannot do without" "1|*|$(message M_PROGRAM "*$missing")*" \
+	plan --config "$tmp/no.conf" "$srcdir/xml-templates/domain-one-vgpu.xml"
 is "$("$command" --root "$tmp/none" list 2>&1)" "$(message M_PROGRAM "$(message M_NO_SUCH_FILE "--root $tmp/none")")" \
 	"a root that is not there is told"
 domain 1 "$(uuid 1)" >"$tmp/--help"

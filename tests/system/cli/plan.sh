@@ -130,9 +130,9 @@ vl_like "JSON has its error, as that of other commands" '0|*"error": "*/vgpu-lea
 new_host t4+l40s/2 nvidia-222@10de:1eb8 nvidia-1147@10de:26b9
 plan 10 nvidia-222
 like "$status|$out" "0|create *$(message M_PLAN_NOT_ON 0000:26:00.0 "*VF*")" "a card of another kind is told so"
-vf_domain 11 0000:26:00.4 no nvidia-1147 >"$tmp/vf.xml"
-vl plan "$tmp/vf.xml"
-is "$status|$out" "0|$(message M_PLAN_CREATE 0000:26:00.4 nvidia-1147 0000:26:00.4 "$(message M_PLAN_NAMED_VF)")" "a start with a VF chooses none"
+vf=0000:26:00.4
+vl_is "a start with a VF chooses none" "0|$(message M_PLAN_CREATE $vf nvidia-1147 $vf "$(message M_PLAN_NAMED_VF)")|" \
+	plan - < <(vf_domain 11 $vf no nvidia-1147)
 new_host t4:2 nvidia-222@0000:84:00.0 nvidia-230@0000:85:00.0
 plan 12 VGPU
 is "$status|$out" "0|$(message M_PLAN_CREATE "$(uuid 12)" nvidia-222 0000:84:00.0 "$(message M_PLAN_FIRST_TYPE)")

@@ -8,11 +8,7 @@ host mtty+t4
 serve() { configure "$1@mtty" nvidia-222@0000:84:00.0 policy 'reclaim_grace = 0' "release_timeout = ${timeout:-1}" "${@:2}"; }
 made() { ls "$root/sys/bus/mdev/devices"; }
 # told SENTENCE KEY [ARG...]: a line of the output, its columns parted by one space, says so.
-told() {
-	local sentence=$1
-	shift
-	holds "$sentence" says "$@" < <(tr -s ' ' <<<"$out")
-}
+told() { holds "$1" says "${@:2}" < <(tr -s ' ' <<<"$out"); }
 
 serve mtty-2
 vl_ends "a call without a type" 2 retype mtty

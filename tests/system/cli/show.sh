@@ -7,22 +7,20 @@
 host mtty mtty-1 policy 'reuse = never'
 # libvirt N...: the domain vm1 runs with the vGPUs of these numbers.
 libvirt() { test_node 1 "$(for n; do mdev_hostdev "$(uuid "$n")"; done)" "${record:-}" >"$tmp/node.xml"; }
-show() { vl show --connect "test://$tmp/node.xml" "$@"; }
+show() { vl "${on_node[@]}" "$@"; }
 shows() { # PATTERN SENTENCE: of the domain
 	show vm1
 	like "$status|$out" "$1" "$2"
 }
 
 libvirt
-show vm2
-is "$status|$out|$err" "1||$(message M_PROGRAM "$(message M_LIBVIRT_SAYS vm2 "Domain not found")")" "a domain that is not there"
+on_node=(show --connect "test://$tmp/node.xml")
+vl_fails "a domain that is not there" 1 "${on_node[@]}" vm2 -- M_LIBVIRT_SAYS vm2 "Domain not found"
 libvirt_has vm1 <"$tmp/node.xml"
-show vn1
-is "$status|$out|$err" "1||$(message M_PROGRAM "$(message M_LIBVIRT_SAYS vn1 "Domain not found")$(message M_SIMILAR vm1)")" \
-	"where libvirt's files have a similar name, that is suggested"
+vl_says "where libvirt's files have a similar name, that is suggested" 1 "${on_node[@]}" vn1 \
+	-- M_LIBVIRT_SAYS vn1 "Domain not found" -- M_SIMILAR vm1
 rm -r "$root/etc/libvirt"
-show vm1
-is "$status|$out|$err" "0|ID  TYPE  PARENT  LIBVIRT  LEASE  ORIGIN  KERNEL  OPEN|" "one without vGPUs"
+vl_is "one without vGPUs" "0|ID  TYPE  PARENT  LIBVIRT  LEASE  ORIGIN  KERNEL  OPEN|" "${on_node[@]}" vm1
 
 call prepare begin 1
 libvirt 1
@@ -52,19 +50,15 @@ shows "*$(uuid 1): $(message M_SHOW_SUSPENDED vm1)"$'\n'* "taken by a suspend th
 remove_device "$(uuid 1)"
 libvirt 1
 shows "*$(uuid 1): $(message M_SHOW_GONE "*")" "gone"
-show vm1 --json
-like "$out" '*"type": "mtty-1",*"exists": false,*"differences": ['*"$(message M_SHOW_GONE "*")" "as JSON, too"
+vl_like "as JSON, too" '1|*"type": "mtty-1",*"exists": false,*"differences": ['*"$(message M_SHOW_GONE "*")|" \
+	"${on_node[@]}" vm1 --json
 nova='<n:instance xmlns:n="http://openstack.org/xmlns/libvirt/nova/1.1"><n:name>web-1</n:name><n:owner><n:project uuid="p1"/></n:owner></n:instance>'
 record=$nova libvirt 1
-show vm1
-holds "an instance's name in Nova" says M_SHOW_INSTANCE vm1 web-1 p1 <<<"$out"
-show vm1 --json
-like "$out" '*"instance": "web-1",*"project": "p1",*' "as JSON"
+vl_prints "an instance's name in Nova" "${on_node[@]}" vm1 -- M_SHOW_INSTANCE vm1 web-1 p1
+vl_json "as JSON" '1 ["web-1","p1"]' '[.instance, .project]' "${on_node[@]}" vm1
 libvirt 1
 echo nonsense >"$root/etc/vgpu-lease.conf"
-show vm1
-like "$err" "$(message M_WARNING "*")" "a broken configuration is a warning"
-like "$out" "*$(uuid 1)*" "and no obstacle"
+vl_like "a broken configuration is a warning, no obstacle" "1|*$(uuid 1)*|$(message M_WARNING "*")" "${on_node[@]}" vm1
 
 # A VF of the pool that the metadata does not name, and a card that is passed through without us.
 new_host flex
@@ -196,8 +190,7 @@ vl status --json --pgpu 0000:84:00.0
 was=$(sed -n '/"pgpus"/,/^  ]/p' <<<"$out" | grep -v since)
 vl show --json 00000000:84:00.0
 is "$(sed -n '/"pgpus"/,/^  ]/p' <<<"$out" | grep -v since)" "$was" "as JSON it is what status says of it"
-vl show mtty
-is "$status|$(grep -c "$(uuid 2)" <<<"$out")" "0|1" "a virtual one"
+vl_counts "a virtual one" "0 1" "$(uuid 2)" show mtty
 was=$out
 vl show mtty_mtty
 is "$out" "$was" "by Nova's name of it, too"

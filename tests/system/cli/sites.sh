@@ -16,8 +16,7 @@ holds "VFs that take a type are none of Nova's mdevs, and are said to be" says M
 create 0000:42:00.5 nvidia-557 1
 vl types --no-headings -o TYPE,CAPACITY,USED,AVAILABLE
 is "$(grep '^nvidia-557' <<<"$out" | xargs)" "nvidia-557 2 1 1" "capacity is of the VF that is listed, and of one that others use"
-vl export placement --no-headings
-is "$(wc -l <<<"$out")" 1 "the export for Placement agrees"
+vl_counts "the export for Placement agrees" "0 1" '' export placement --no-headings
 
 ### Kayobe: its role makes an mdev on each VF of nova.conf at boot, MIG-backed on one card, and Nova hands them out
 new_host a100d@0000:17:00.0+a100d@0000:65:00.0
@@ -72,8 +71,7 @@ check_counts "on a full card, Nova counts what is there" 1 "^WARN +nova "
 new_host a40/8:2
 of_nova nvidia-565@0000:41:00.4,0000:41:00.5
 call migrate begin 1 nvidia-565 >/dev/null
-vl list --no-headings
-is "$(grep -c reserved <<<"$out")" 1 "an arrival has reserved one"
+vl_counts "an arrival has reserved one" "0 1" reserved list --no-headings
 check_counts "a reservation makes no card smaller" 0 "^WARN +nova "
 of_nova nvidia-558 'max_instances = 4'
 check_says "where all VFs are used, max_instances is what is too low, on the first card" "0000:41:00.0" M_CHECK_NOVA_LIMITED 4 nvidia-558 8 4 nvidia-558 16
@@ -102,8 +100,7 @@ is "$(grep -c '^device_spec.*00\.2".*"resource_class": "CUSTOM_NVIDIA_1519"}$' <
 is "$(grep -c '^alias.*"nvidia-1520".*"resource_class": "CUSTOM_NVIDIA_1520"}$' <<<"$out")" 1 "which is what its alias asks for"
 holds "and Placement has to know of it" grep -qx 'report_in_placement = true' <<<"$out"
 configure nvidia-1519@0001:c8:00.2
-vl export nova-pci
-is "$(grep -c 'resource_class\|report_in_placement' <<<"$out")" 0 "one type of a model needs no class"
+vl_counts "one type of a model needs no class" "0 0" 'resource_class|report_in_placement' export nova-pci
 new_host rtxpro6000/8
 control mig "0001:c8:00.0 on"
 control mig "0001:c8:00.0 1g.24gb"
@@ -135,8 +132,7 @@ new_host a10/8
 for vf in 4 5; do set_vf_type "0000:d8:00.$vf" 596; done
 configure nvidia-596@0000:d8:00.0
 vl_words "its capacity is not that of its VFs" "2 2 0" inventory --no-headings -o CAPACITY,USED,AVAILABLE
-vl export nova-pci
-is "$(grep -c '^device_spec' <<<"$out")" 2 "nor does Nova get as many"
+vl_counts "nor does Nova get as many" "0 2" '^device_spec' export nova-pci
 start_vf 1 0000:d8:00.4
 reports "a start there is refused as on any full card" start_vf 2 0000:d8:00.6 -- M_NO_CAPACITY -- M_FULL_NO_MAX 0000:d8:00.0 2 -- M_FIX_FREE there
 
@@ -237,8 +233,7 @@ vf_guest "one whose VF has been given another type" M_VF_OF_OTHER_TYPE nvidia-11
 rm "$guest_xml"
 
 ### Two guests take turns on one VF, each with a type of its own
-new_host l40s/4
-configure nvidia-1156@0000:26:00.0 nvidia-1147@0000:26:00.0 policy 'pgpu_types = several'
+new_host l40s/4 nvidia-1156@0000:26:00.0 nvidia-1147@0000:26:00.0 policy 'pgpu_types = several'
 vf_domain 1 0000:26:00.4 no nvidia-1156 | libvirt_has vm1
 vf_domain 2 0000:26:00.4 no nvidia-1147 | libvirt_has vm2
 start_vf 1 0000:26:00.4 no nvidia-1156

@@ -99,8 +99,7 @@ rm -r "$root/etc/libvirt"
 vl_says "a domain that neither libvirt nor a lease has is refused, with a similar one" 1 status --domain vn1 -- M_NO_SUCH_DOMAIN vn1 -- M_SIMILAR vm1
 vl_like "a type that nothing has is refused" "1||?*" status --type nvidia-22
 vl_like "a state that there is not is a usage error" "2||?*" status --state idle
-vl status --json --domain vm3
-is "$(jq -c '[.pgpus[] | .address, .vgpus[].domain.name]' <<<"$out")" '["0000:84:00.0","vm3"]' "and so is JSON"
+vl_json "and so is JSON" '0 ["0000:84:00.0","vm3"]' '[.pgpus[] | .address, .vgpus[].domain.name]' status --domain vm3
 vl status --json
 is "$(jq -r '.pgpus[] | "\(.address) \(.in_pool) \(.framebuffer_mib) \(.framebuffer_used_mib) \([.vgpus[] | .domain.name, .state])"' <<<"$out")" \
 	'0000:84:00.0 true 16384 5120 ["vm1","active","vm2","reserved","vm3","active","vm4","releasing",null,null]

@@ -60,8 +60,7 @@ first=${types%%,*}
 
 # refused SENTENCE: check fails for the domain, as its start does; nothing else does.
 refused() {
-	vl check
-	is "$status $(grep -c ^FAIL <<<"$out")" "1 1" "$1: check fails"
+	vl_counts "$1: check fails" "1 1" ^FAIL check
 	holds "$1: for its definition" grep -q "^FAIL  domain .*/vm1\.xml" <<<"$out"
 	fails "$1: its start is refused" start 2>"$work/err"
 }
