@@ -110,7 +110,5 @@ check_counts() { vl check; is "$(grep -cE -- "$3" <<<"$out")" "$2" "$1"; }
 
 # on_terminal WIDTH COMMAND...: what it prints on a terminal of so many columns.
 on_terminal() {
-	local width=$1
-	shift
-	SHELL=/bin/bash script -qec "stty cols $width -opost; exec $(printf '%q ' "$@")" /dev/null </dev/null
+	SHELL=/bin/bash script -qec "stty cols $1 -opost; exec $(printf '%q ' "${@:2}")" /dev/null </dev/null
 }

@@ -20,7 +20,8 @@ both() {
 }
 all() { # WHEN
 	local command
-	for command in status list{,' --json'} types inventory plan{,' --op migrate'}" $tmp/vm2.xml" 'gc --dry-run' check; do
+	for command in status 'list --json' list types inventory plan{,' --op migrate'}" $tmp/vm2.xml" 'gc --dry-run' \
+		check; do
 		in_words both "${command% "$tmp"*} $1" "$command"
 	done
 }

@@ -11,7 +11,7 @@ vf=0000:26:00.4
 # decide SENTENCE REFUSED|PASSES FILE [OP]: plan, plan --json, the hook's dry run and the hook itself; what a start or an arrival
 # that passes has taken is released.
 decide() {
-	local file=$3 op=${4:-prepare} plan json dry hook said expected=0 left refusal
+	local file=$3 op=${4:-prepare} plan json dry start said expected=0 left refusal
 	vl plan "$file" --op "$op" && plan=$status
 	# A warning is the plan's own: the hook has nobody to tell it to.
 	said=$(grep -v '^vgpu-lease: warning: ' <<<"$err")
@@ -19,22 +19,23 @@ decide() {
 	vl plan --json "$file" --op "$op" && json=$status
 	holds "$1: plan --json prints a document" jq -es 'length == 1' <<<"$out"
 	refusal=$(jq -r '.refusal // ""' <<<"$out")
-	"$hook_bin" --root "$root" --dry-run -- vm "$op" begin - <"$file" >/dev/null 2>"$tmp/dry"
+	dry_run "$op" "$file"
 	dry=$?
 	left=$(grep '^vgpu-lease: ' "$tmp/dry")
 	# Only the hook's words are read on another host.
 	local where="s|^vgpu-lease: domain vm: \(target \)\{0,1\}\(host $root: \)\{0,1\}||"
-	"$hook_bin" --root "$root" -- vm "$op" begin - <"$file" >/dev/null 2>"$tmp/hook"
-	hook=$?
-	"$hook_bin" --root "$root" -- vm release end - <"$file" >/dev/null 2>&1
+	hook vm "$op" begin - <"$file" >/dev/null 2>"$tmp/hook"
+	start=$?
+	hook vm release end - <"$file" >/dev/null 2>&1
 	[ "$2" = PASSES ] || expected=1
-	is "$hook" $expected "$1: the hook's exit status"
-	is "$plan|$json|$dry" "$hook|$hook|$hook" "$1: that of plan, plan --json and the dry run"
+	is "$start" $expected "$1: the hook's exit status"
+	is "$plan|$json|$dry" "$start|$start|$start" "$1: that of plan, plan --json and the dry run"
 	is "$said" "$(sed "$where" "$tmp/hook")" "$1: plan gives the hook's reason"
 	is "$refusal" "$(sed "$where" "$tmp/hook")" "$1: so does its JSON"
 	is "$left" "$(cat "$tmp/hook")" "$1: and the dry run"
 }
-hook_bin=$hook
+# dry_run OP FILE: of the hook; what it says is in $tmp/dry.
+dry_run() { "$hook" --root "$root" --dry-run -- vm "$1" begin - <"$2" >/dev/null 2>"$tmp/dry"; }
 
 # mdev [ATTRIBUTES] [UUID] [MORE]: a domain with this vGPU, its <vgpu:device> with these attributes.
 mdev() {
@@ -166,9 +167,9 @@ mdev "type='nvidia-223'" "$(uuid 9)" >"$tmp/other.xml"
 unleased() {
 	vl_prints "$1: plan tells that it starts without a lease" plan "$tmp/exists.xml" -- M_WITHOUT_LEASE vm '*'
 	is "$(grep -c adopt <<<"$out")" 0 "$1: and of no adoption"
-	vl plan --json "$tmp/exists.xml"
-	like "$out" '*"steps": [],*"warnings": [*without a lease: */run/vgpu-lease*' "$1: so does its JSON"
-	"$hook_bin" --root "$root" --dry-run -- vm prepare begin - <"$tmp/exists.xml" >/dev/null 2>"$tmp/dry"
+	vl_like "$1: so does its JSON" '0|*"steps": [],*"warnings": [*without a lease: */run/vgpu-lease*|*' \
+		plan --json "$tmp/exists.xml"
+	dry_run prepare "$tmp/exists.xml"
 	holds "$1: and the dry run" says M_WITHOUT_LEASE vm '*' <"$tmp/dry"
 }
 # state_is HOW PASSES|REFUSED: of a domain whose vGPU is to be created, one that arrives, and one whose vGPU exists
@@ -235,7 +236,6 @@ trap clean_up EXIT
 
 ### Locks
 # plan does not wait for a lock: it tells who has it, and what the hook would do.
-mdev "type='nvidia-222'" "$(uuid 9)" >"$tmp/exists.xml"
 held_lock() { # FILE NAME OP XML: plan and the dry run tell of this lock, and pass
 	exec 9<>"$state/$1"
 	flock 9
@@ -243,14 +243,13 @@ held_lock() { # FILE NAME OP XML: plan and the dry run tell of this lock, and pa
 	vl_ends "$2, $3: plan does not wait for a lock" 0 plan --op "$3" "$4"
 	holds "it tells who has it, and how long the hook waits" says M_WOULD_WAIT "/run/vgpu-lease/$1" "$$" "$3" 1 <<<"$err"
 	vl_like "so does its JSON" "0|*\"warnings\": [*/run/vgpu-lease/$1: held by process $$*|" plan --json --op "$3" "$4"
-	"$hook_bin" --root "$root" --dry-run -- vm "$3" begin - <"$4" >/dev/null 2>"$tmp/dry"
+	dry_run "$3" "$4"
 	is "$?|$(says_times M_WOULD_WAIT "/run/vgpu-lease/$1" "$$" "$3" 1 <"$tmp/dry")" "0|1" "and the dry run"
-	"$hook_bin" --root "$root" -- vm "$3" begin - <"$4" >/dev/null 2>"$tmp/hook" 9>&-
+	hook vm "$3" begin - <"$4" >/dev/null 2>"$tmp/hook" 9>&-
 	echo "# $? $(cat "$tmp/hook")"
 	exec 9>&-
-	"$hook_bin" --root "$root" -- vm release end - <"$4" >/dev/null 2>&1
+	hook vm release end - <"$4" >/dev/null 2>&1
 }
-state=$root/run/vgpu-lease
 pool
 mdev "type='nvidia-223'" >"$tmp/223.xml"
 held_lock lock "the store's lock" prepare "$tmp/223.xml"
@@ -280,6 +279,6 @@ decide "no configuration, arriving" REFUSED "$(mdev "type='nvidia-222'" | file)"
 decide "no configuration, and a VF to be given a type" REFUSED "$(pci $vf nvidia-1147 | file)"
 
 ### What is no domain's XML
-vl plan --json "$(file <<<'<domain')"
-like "$status|$out" '1|*"domain": null*"possible": false,*"refusal": "*' "a file that is no XML would be refused"
+vl_like "a file that is no XML would be refused" '1|*"domain": null*"possible": false,*"refusal": "*|*' \
+	plan --json "$(file <<<'<domain')"
 tap_done

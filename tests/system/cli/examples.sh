@@ -37,16 +37,15 @@ export root work builddir
 
 # Names of this machine for those of a real host.
 here() {
-	sed "s,/tmp/host,$work/sim,g; s,=/etc/libvirt/hooks/qemu.d/vgpu-lease,=$work/the_hook,; s,/usr/libexec/vgpu-lease/vgpu-leased,$builddir/vgpu-leased --root $root,
+	sed "s,/tmp/host,$work/sim,g; s,=/etc/libvirt/hooks/qemu.d/vgpu-lease,=$work/bin/the_hook,
+		s,/usr/libexec/vgpu-lease/vgpu-leased,$builddir/vgpu-leased --root $root,
 		s, /etc/vgpu-lease\.conf, $work/$root/etc/vgpu-lease.conf,"
 }
 
-cat >the_hook <<END
-#!/bin/bash
+program the_hook <<END
 [[ " \$* " == *' --root '* ]] || set -- --root $root "\$@"
 exec $builddir/hooks/qemu "\$@"
 END
-chmod 755 the_hook
 
 ### The pages
 

@@ -4,14 +4,10 @@
 . "$(dirname "$0")/../../lib/cli.sh"
 
 handler=
-start() {
-	"$builddir/vgpu-leased" --root "$root" --foreground 2>"$tmp/handler.log" &
-	handler=$!
-}
+start() { "$builddir/vgpu-leased" --root "$root" --foreground 2>"$tmp/handler.log" & handler=$!; }
 stop() {
 	[ -z "$handler" ] || kill "$handler" 2>/dev/null
-	wait
-	handler=
+	wait && handler=
 }
 trap 'stop; clean_up' EXIT
 

@@ -121,7 +121,7 @@ like "$("$command" --root "$root" inventory)" "*mtty-1*" "--root stands before t
 like "$("$command" inventory --root "$root")" "*mtty-1*" "or after it"
 like "$("$command" inventory --root="$root")" "*mtty-1*" "or with an equals sign"
 sed 's/mtty-1/mtty-2/' "$root/etc/vgpu-lease.conf" >"$tmp/other.conf"
-vl_like "--config stands before the command, and is not below the root" "0|*mtty-2*|" --config "$tmp/other.conf" inventory
+vl_like "--config before the command, which is not below the root" "0|*mtty-2*|" --config "$tmp/other.conf" inventory
 vl_like "or after it" "0|*mtty-2*|" inventory --config "$tmp/other.conf"
 missing=$(message M_NO_SUCH_FILE "$tmp/no.conf")
 vl_like "one that is not there is told" "0|*|$(message M_WARNING "*$missing")" inventory --config "$tmp/no.conf"

@@ -5,29 +5,25 @@
 . "$(dirname "$0")/../../lib/cli.sh"
 . "$(dirname "$0")/../../lib/written.sh"
 # What is no command of ours is looked up here first.
-mkdir "$work/bin" "$work/desk"
+mkdir "$work/desk"
 PATH=$work/bin:$PATH
 xml=$root/etc/libvirt/qemu/vm1.xml
 export root work srcdir hook xml
 
 ### The commands of others, as far as the quick start calls them
 
-stand_in() {
-	{ printf '#!/bin/bash\nset -e\n' && cat; } >"$work/bin/$1"
-	chmod 755 "$work/bin/$1"
-}
-stand_in vgpu-lease <<<"exec $builddir/vgpu-lease --root $root \"\$@\""
-stand_in apt-get <<'END'
+program vgpu-lease <<<"exec $builddir/vgpu-lease --root $root \"\$@\""
+program apt-get <<'END'
 [ "$*" = "install -y ./vgpu-lease_*.deb" ]
 cp "$srcdir/etc/vgpu-lease.conf" "$root/etc/"
 install -D "$hook" "$root/etc/libvirt/hooks/qemu.d/vgpu-lease"
 END
-stand_in systemctl <<'END'
+program systemctl <<'END'
 [ "$1" = reload ]
 grep -q ExecReload= "$srcdir/etc/systemd/$2.service.in"
 END
 # As it keeps a domain's definition, and calls the hook.
-stand_in virsh <<'END'
+program virsh <<'END'
 status=$root/run/libvirt/qemu/vm1.xml
 case $* in
 'attach-device vm1 '*' --config')

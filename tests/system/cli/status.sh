@@ -12,9 +12,7 @@ cd "$work" || exit 1
 # same_age: that of old() for some minutes more.
 same_age() { sed -E 's/ [3-9]m( |$)/ 2m\1/'; }
 picture() { # WIDTH [OPTION]...: in a locale with UTF-8
-	local width=$1
-	shift
-	on_terminal "$width" env LC_ALL=C.UTF-8 TERM=xterm "$@" "$builddir/vgpu-lease" --root host |
+	on_terminal "$1" env LC_ALL=C.UTF-8 TERM=xterm "${@:2}" "$builddir/vgpu-lease" --root host |
 		sed -E 's/^(.*  idle, [^ ]+: [0-9]+ available)(  .*)?$/\1  MODEL/; t; s/^([^0-9a-f]*(\x1b\[1m)?[0-9a-f]{4}(:[0-9a-f]{2}){2}\.[0-9](\x1b\[0m)?)  .*/\1  MODEL/; s/( +)\x1b\[0m/\x1b[0m\1/g' | same_age
 }
 
@@ -39,9 +37,7 @@ looks() {
 # old ID...: these leases entered their state a while ago.
 old() {
 	local id
-	for id; do
-		perl -pi -e 's/^since_ms=(\d+)/"since_ms=" . ($1 - 130000)/e' "host/run/vgpu-lease/leases/$id"
-	done
+	for id; do perl -pi -e 's/^since_ms=(\d+)/"since_ms=" . ($1 - 130000)/e' "host/run/vgpu-lease/leases/$id"; done
 }
 installed() { install -D "$hook" host/etc/libvirt/hooks/qemu; }
 

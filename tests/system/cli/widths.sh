@@ -26,9 +26,7 @@ holds "and becomes a journal" publish
 
 # on WIDTH ARGUMENT...: what stays of what the command prints on such a terminal, both streams.
 on() {
-	local width=$1
-	shift
-	on_terminal "$width" env LC_ALL=C.UTF-8 TERM=dumb "$builddir/vgpu-lease" --root host "$@" | sed 's/.*\r//'
+	on_terminal "$1" env LC_ALL=C.UTF-8 TERM=dumb "$builddir/vgpu-lease" --root host "${@:2}" | sed 's/.*\r//'
 }
 # broken WIDTH: the lines of standard input that the terminal would break, or that end in blanks; a word alone on its line
 # cannot be helped.
@@ -45,22 +43,18 @@ words() { sed -E 's/\b[0-9]+s\b/AGE/g' | tr -s ' │├└─\r\n' '\n'; }
 
 # fit SENTENCE ARGUMENT...: what this command prints fits, and has the words that it has without a terminal.
 fit() {
-	local sentence=$1 width whole
-	shift
-	whole=$(vgpu_lease --root host "$@" 2>&1)
+	local width whole
+	whole=$(vgpu_lease --root host "${@:2}" 2>&1)
 	for width in 80 60 40; do
-		said=$(on $width "$@")
-		nothing "$sentence: $width columns" "$(broken $width <<<"$said")"
-		is "$(words <<<"$said")" "$(words <<<"$whole")" "$sentence: all of it is there"
+		said=$(on $width "${@:2}")
+		nothing "$1: $width columns" "$(broken $width <<<"$said")"
+		is "$(words <<<"$said")" "$(words <<<"$whole")" "$1: all of it is there"
 	done
 }
 # fit_table SENTENCE ARGUMENT...: of a table, columns that matter less are left out.
 fit_table() {
-	local sentence=$1 width
-	shift
-	for width in 80 60 40; do
-		nothing "$sentence: $width columns" "$(on $width "$@" | broken $width)"
-	done
+	local width
+	for width in 80 60 40; do nothing "$1: $width columns" "$(on $width "${@:2}" | broken $width)"; done
 }
 # wraps: the last one had a line that goes on below.
 wraps() { grep -q '^    ' <<<"$said"; }
@@ -75,8 +69,8 @@ is "$(grep -cv '^20' <<<"$out")" 0 "each event is one line for a script"
 fit_table "show of a vGPU" show "$(uuid 1)"
 fit_table "show of a pGPU" show 0000:84:00.0
 fit_table "show of a domain" show vm1 --connect "test://$tmp/node.xml"
-vl show vm1 --connect "test://$tmp/node.xml"
-is "$(grep -c "^$(uuid 1): \|^$(uuid 9): " <<<"$out")" 3 "each difference is one line for a script"
+vl_counts "each difference is one line for a script" "1 3" "^($(uuid 1)|$(uuid 9)): " \
+	show vm1 --connect "test://$tmp/node.xml"
 fit "plan" plan "$tmp/fits.xml"
 holds "its lines go on below" wraps
 fit "plan of a domain that would be refused" plan "$tmp/full.xml"
@@ -84,10 +78,7 @@ vl plan "$tmp/full.xml"
 is "$(wc -l <<<"$err")" 1 "the error is one line for a script"
 fit_table "gc" gc --dry-run
 fit_table "gc with columns that are asked for" gc --dry-run -o id,domain,pgpu,reason
-fit_table "inventory" inventory
-fit_table "list" list
-fit_table "types" types
-fit_table "status" status
+for command in inventory list types status; do fit_table "$command" $command; done
 fit "check" check
 fit "release" release --dry-run "$(uuid 1)"
 fit "an error" release --dry-run "$(uuid 7)"
