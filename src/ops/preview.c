@@ -177,12 +177,14 @@ static const char *end_of(const struct store *store, const struct lease *lease)
 int preview_release(FILE *to, const struct store *store, const char *domain, const char *id, struct err *err)
 {
 	autoleases struct leases leases = { 0 };
-	const struct lease *l;
 
 	if (lease_list(store, &leases, err) < 0)
 		return -err->code;
-	l = lease_find(&leases, id);
-	if (l && strcmp(l->domain, domain) == 0)
-		fprintf(to, "%s %s, %s on %s\n", end_of(store, l), l->vgpu.id, l->vgpu.type, l->vgpu.parent);
+	for (size_t i = 0; i < leases.n; i++) {
+		const struct lease *l = &leases.list[i];
+
+		if (strcmp(l->domain, domain) == 0 && (!id || strcmp(l->vgpu.id, id) == 0))
+			fprintf(to, "%s %s, %s on %s\n", end_of(store, l), l->vgpu.id, l->vgpu.type, l->vgpu.parent);
+	}
 	return 0;
 }

@@ -41,7 +41,7 @@ void preview_end(struct preview *preview);
 
 #define autopreview __attribute__((cleanup(preview_end)))
 
-/* Prints what a release would do with the lease that the domain has of this vGPU, if it has one. */
+/* Prints what `release end` would do with the domain's leases, or only with the lease of `id` if `id` is not NULL. */
 int preview_release(FILE *to, const struct store *store, const char *domain, const char *id, struct err *err);
 
 /* Adds remarks: why nothing can be leased, if so, and which locks the hook would wait for. */

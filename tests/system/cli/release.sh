@@ -49,6 +49,19 @@ vl_is "or of a reservation" "0|drop the reservation of $(uuid 4), mtty-1 on mtty
 vl release "$(uuid 4)"
 is "$status|$out|$(lease 4)" "0|$(message M_DROPPED "$(uuid 4)" mtty-1 mtty vm4)|" "a reservation is dropped"
 
+# The hook's dry run: all leases of a domain, each by its state and origin, and whether its device exists.
+create mtty mtty-1 11
+for n in 11 12 13 14; do call prepare begin $n; done
+call migrate begin 15 >/dev/null
+remove_device "$(uuid 13)"
+for n in 12 13 15; do sed -i "s/^domain=.*/domain=$(domain_uuid 11)/" "$root/run/vgpu-lease/leases/$(uuid $n)"; done
+is "$(domain 11 "$(uuid 11)" | "$hook" --root "$root" --dry-run -- vm11 release end - 2>&1 >/dev/null)" \
+	"keep the device and drop the lease of $(uuid 11), mtty-1 on mtty
+remove $(uuid 12), mtty-1 on mtty
+drop the lease of $(uuid 13), mtty-1 on mtty
+drop the reservation of $(uuid 15), mtty-1 on mtty" "the hook's dry run tells what becomes of each lease of the domain"
+for n in 11 12 13 14 15; do vl release "$(uuid $n)"; done
+
 # Its domain has ended: there is nothing to shut down.
 call prepare begin 7
 hold 7
