@@ -16,6 +16,10 @@ vl rewrite - <"$templates/domain-placeholder.xml"
 fails "each call makes another one" grep -q "$new" <<<"$out"
 is "$status|$(wc -l <<<"$out")" "0|$(wc -l <"$templates/domain-placeholder.xml")" "- is standard input"
 vl_is "and is called so where nothing comes from it" "1||$(message M_PROGRAM "$(message M_STDIN_EMPTY)")" rewrite - </dev/null
+sed "s|type='nvidia-222'|driver='1'|; s|</vgpu:lease>|<vgpu:device address='0000:41:00.4'/>&|; s|</devices>|$(vf_hostdev 0000:41:00.4)&|" \
+	"$templates/domain-placeholder.xml" >"$tmp/beside.xml"
+vl rewrite "$tmp/beside.xml"
+is "$status|$err|${out//$(grep -oEm1 "$any" <<<"$out")/$placeholder}" "0||$(cat "$tmp/beside.xml")" "without a configuration no facts and no VF change"
 
 vl_is "UUIDs that are none of ours stay" "0|$(cat "$templates/domain-two-vgpus.xml")|" rewrite "$templates/domain-two-vgpus.xml"
 vl rewrite --all "$templates/domain-two-vgpus.xml"
@@ -70,6 +74,8 @@ done
 configure nvidia-222@0000:84:00.0 nvidia-231@0000:85:00.0
 is "$(device "$tmp/class.xml")" "framework='mdev' model='10de:1eb8' driver='$driver' type='VGPU' placement='pack'/" \
 	"where several types come into question, what they share is"
+vl rewrite "$tmp/old.xml"
+is "$status|$err|${out//$(grep -oEm1 "$any" <<<"$out")/$placeholder}" "0||$(cat "$tmp/old.xml")" "where the metadata say none of two types, nothing is written"
 configure <<<'nonsense'
 vl_like "a configuration with an error is a warning" "0|*|$(message M_WARNING "*vgpu-lease.conf:1:*")" \
 	rewrite "$templates/domain-placeholder.xml"
@@ -90,6 +96,7 @@ for policy in auto keep; do
 	set_vf_type 0000:26:00.5 1147
 	vl_is "$policy: a VF that is free stays, though another one has the type" "0|$(on_vf 0000:26:00.6)|" rewrite - < <(on_vf 0000:26:00.6)
 	vl_is "$policy: one that the host does not have becomes one that has the type" "0|$(on_vf 0000:26:00.5)|" rewrite - < <(on_vf 0000:99:00.6)
+	vl_is "$policy: one that the metadata do not name is none of ours" "0|$(vf_domain 3 0000:99:00.6)|" rewrite - < <(vf_domain 3 0000:99:00.6)
 	set_vf_type 0000:26:00.5 0
 	on_vf 0000:26:00.6 | hook vm3 prepare begin -
 	vl_is "$policy: so does the one that the domain runs with" "0|$(on_vf 0000:26:00.6)|" rewrite - < <(on_vf 0000:26:00.6)

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a plan, and a definition's placeholders, make of a domain's XML. */
+/* What a plan makes of a domain's XML; what becomes of definitions is in tests/system/cli/rewrite.sh. */
 #include "ops/rewrite.h"
 
-#include "base/text.h"
 #include "lib/tap.h"
 #include "lib/xml.h"
 
 #define NEW "11111111-2222-4333-8444-55555555555a"
 #define CARD "0000:84:00.0"
-#define VF VF_XML("41", "4")
 #define MDEV(uuid)                                                                                                     \
 	"<hostdev type='mdev' managed='no' model='vfio-pci'><source><address uuid='" uuid "'/></source></hostdev>"
 #define LEASED(devices, hostdevs) DOMAIN(LEASE(devices), hostdevs)
@@ -88,54 +86,4 @@ static void refused_plan(void)
 	   "two vGPUs of one id are refused, and nothing is handed over: %s", err.text);
 }
 
-/* What rewrite_definition() changes in the document, as indices of the request, and whether the host decides. */
-static const struct {
-	bool all;
-	const char *xml, *changes;
-	bool asks;
-	const char *sentence;
-} definitions[] = {
-	{ false, LEASED("", MDEV(A) MDEV(NIL)), "1", false, "a placeholder changes, without metadata by itself" },
-	{ true, LEASED("", MDEV(A) MDEV(NIL)), "01", false, "with `all` each mdev does" },
-	{ false, LEASED("<v:device uuid='" NIL "'/>", MDEV(NIL)), "0", true,
-	  "for its <vgpu:device> the host is asked" },
-	{ false, LEASED("<v:device uuid='" A "'/>", MDEV(A)), "", false, "not for one that keeps its UUID" },
-	{ true, LEASED("<v:device address='0000:41:00.4'/>", VF), "", true,
-	  "of a VF that the metadata name the plan decides" },
-	{ true, LEASED("", VF), "", false, "a VF that the metadata do not name is not ours" },
-};
-
-static void of_definitions(void)
-{
-	for (ROWS(row, definitions)) {
-		struct rewrite r = { .xml = row->xml, .len = strlen(row->xml), .all = row->all };
-		char changes[8] = "";
-
-		if (!ok(rewrite_definition(&r, NULL, &err) == 0, "%s: parses", row->sentence))
-			continue;
-		for (size_t c = 0; c < r.nchanges; c++)
-			text_add(changes, sizeof(changes), "%zu", r.changes[c].req);
-		is(changes, row->changes, row->sentence);
-		ok(r.asks == row->asks, "%s: asks the host", row->sentence);
-		rewrite_end(&r);
-	}
-}
-
-/* Without a configuration the host is not asked: UUIDs change, facts and VFs stay. */
-static void without_host(void)
-{
-	static const char xml[] = LEASED("<v:device uuid='" NIL "' driver='1'/><v:device address='0000:41:00.4'/>",
-					 MDEV(NIL) VF);
-	struct rewrite r = { .xml = xml, .len = sizeof(xml) - 1 };
-	char uuid[UUID_SIZE];
-
-	if (!ok(rewrite_definition(&r, NULL, &err) == 0 && r.nchanges == 1, "a placeholder beside a VF"))
-		return;
-	ok(uuid_parse(uuid, r.changes[0].id) && !uuid_is_placeholder(uuid), "gets a UUID that is none");
-	ok(r.rewritten_len == strlen(r.rewritten), "and is rewritten");
-	ok(strstr(r.rewritten, "driver='1'") && strstr(r.rewritten, VF) && !strstr(r.rewritten, NIL),
-	   "facts and VF are as they were");
-	rewrite_end(&r);
-}
-
-TESTS(by_plan, refused_plan, of_definitions, without_host)
+TESTS(by_plan, refused_plan)
