@@ -9,7 +9,6 @@
 #include "device/release.h"
 #include "daemon/finisher.h"
 #include "ops/gc.h"
-#include "state/history.h"
 
 #define T4 "0000:84:00.0"
 
@@ -163,40 +162,6 @@ static void made_by_us(void)
 	ok(exists(U(1)), "all else stays");
 }
 
-static const char *lost_and_found(const char *id)
-{
-	char path[128];
-
-	snprintf(path, sizeof(path), "run/vgpu-lease/leases/%s", id);
-	if (unlinkat(live.tree.host.root, path, 0) < 0)
-		tree_fail(path);
-	pass(WITH(1, 9), true);
-	return state(id);
-}
-
-/* A lease that is lost says nothing of who made the device; what is remembered of its UUID does, for this boot. */
-static void lost(void)
-{
-	put(U(9), GUEST(1), LEASE_ACTIVE, LEASE_CREATED);
-	make_mdev(U(9));
-	qemu = hold(U(9));
-	affinity_put(&store, lease_now(U(9)), false);
-	is(lost_and_found(U(9)), "created active", "a lease that is lost under a running domain comes back as it was");
-	is(lost_and_found(U(9)), "created active", "as often as it is lost");
-	pass(WITHOUT(1), true);
-	close(qemu);
-	pass(WITHOUT(1), true);
-	ok(finish() == 0 && !exists(U(9)), "so that what we made is removed in the end");
-	make_mdev(U(9));
-	qemu = hold(U(9));
-	PASSES(WITH(1, 9), true, U(9), "adopted active",
-	       "what somebody else makes under its UUID afterwards is theirs");
-	is(lost_and_found(U(9)), "adopted active", "and stays so");
-	close(qemu);
-	pass(WITHOUT(1), true);
-	ok(finish() == 0 && exists(U(9)), "and is left standing");
-}
-
 /* VFs have no name but their address, and hostdevs of the same shape can be any PCI device. */
 static void vfs(void)
 {
@@ -220,17 +185,6 @@ static void vfs(void)
 	is(state(vf), "none", "the one");
 	is(state(plain), "none", "and the other");
 	ok(kernel_exists(&live.tree.host, VARIANT(vf, "nvidia-1145")) == 1, "the type, which it had before, stays");
-}
-
-static void open_to_the_last(void)
-{
-	put(U(3), GUEST(3), LEASE_RELEASING, LEASE_CREATED);
-	make_mdev(U(3));
-	qemu = hold(U(3));
-	ok(finish_once() == 1 && exists(U(3)), "what is open is not released");
-	PASSES(WITH(3, 3), true, U(3), "created releasing", "nor taken back, where its QEMU may be on its way out");
-	close(qemu);
-	ok(finish() == 0 && !exists(U(3)), "when it is closed it is");
 }
 
 /* start_grace is over for each of these, as on a host that is slow. */
@@ -317,4 +271,4 @@ static void late(void)
 LIVE_TESTS("t4+mtty+l40s/4+flex/2",
 	   "[devices]\nenabled_mdev_types = nvidia-222\n[vf_flex]\ndevice_match = 8086:56c0\n"
 	   "[policy]\ndriver_cleanup = 0\nrelease_timeout = 1\nreclaim_grace = 0\n",
-	   marks, plugged_in, made_by_us, lost, vfs, open_to_the_last, on_its_way, released_meanwhile, late)
+	   marks, plugged_in, made_by_us, vfs, on_its_way, released_meanwhile, late)

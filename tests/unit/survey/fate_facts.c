@@ -56,21 +56,6 @@ static void used(void)
 	config.policy.reclaim_grace_s = 0;
 }
 
-/* Nova takes a domain's definition away and brings it back: in between nothing names its vGPU. */
-static void named(void)
-{
-	int64_t since;
-
-	is_orphan(B, "mtty-1", FW_MDEV);
-	since = seen_since(&store, B, &(struct seen){ .node = 1 }, false);
-	sys_sleep_ms(5);
-	ok(seen_since(&store, B, &(struct seen){ .node = 1 }, false) > since, "while a domain names it, it is in use");
-	since = seen_since(&store, B, &(struct seen){ .node = 1 }, true);
-	sys_sleep_ms(5);
-	ok(seen_since(&store, B, &(struct seen){ .node = 1 }, true) == since,
-	   "the grace begins with the first look that finds it named no more");
-}
-
 /* What mdevctl starts at boot, on a pGPU of the pool and on another one. */
 static void novas(void)
 {
@@ -100,10 +85,7 @@ static void novas(void)
 
 static void judged(void)
 {
-	ok(is_orphan(A, "mtty-1", FW_MDEV), "what nobody has, names or starts may go");
 	ok(!is_orphan(A, "", FW_MDEV), "not before the kernel says its type");
-	ok(!is_orphan(B, "mtty-1", FW_MDEV), "not what a domain's XML names");
-	ok(!is_orphan(C, "mtty-1", FW_MDEV), "not what mdevctl starts at boot");
 	ok(!is_orphan("0000:41:00.2", "nvidia-1", FW_VARIANT), "a VF that a domain's XML names stays");
 	look.asking = "vm";
 	ok(is_orphan("0000:41:00.2", "nvidia-1", FW_VARIANT), "but for that domain itself");
@@ -119,7 +101,6 @@ static void judged(void)
 	ok(seen_since(&store, A, &(struct seen){ .node = 1 }, false) < sys_now_ms(), "one that may does");
 	config.policy.reclaim_grace_s = 0;
 	used();
-	named();
 	novas();
 	made(A, false);
 	ok(!is_orphan(A, "mtty-1", FW_MDEV) && due_ms == FATE_KEPT, "what was not made for a guest is kept");
