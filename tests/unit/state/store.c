@@ -103,36 +103,6 @@ static void removals(void)
 	store_close(&other);
 }
 
-static void handler(void)
-{
-	int lock;
-
-	ok(!store_locked(&store, STORE_HANDLER), "no handler runs");
-	lock = store_lock_handler(&store, 0, &err);
-	ok(lock >= 0 && store_locked(&store, STORE_HANDLER), "one runs");
-	ok(store_lock_handler(&store, 0, &err) == -ETIMEDOUT, "a second one does not");
-	ok(store_is_handler(&store, lock), "its lock is the one that others look at");
-	unlinkat(store.run, "handler.lock", 0);
-	ok(!store_is_handler(&store, lock), "not if somebody removed the file");
-	close(lock);
-	ok(!store_is_handler(&store, -1), "no lock is none");
-}
-
-static void strangers(void)
-{
-	struct store theirs;
-	struct err looked;
-
-	fchmodat(tree.host.root, "run/vgpu-lease", 0777, 0);
-	ok(store_open(&theirs, &tree.host, true, &err) == -EPERM, "a store that others may write to is refused: %s",
-	   err.text);
-	store_close(&theirs);
-	ok(store_would_open(&tree.host, &looked) == -EPERM, "and a look says so");
-	is(looked.text, err.text, "in the same words");
-	fchmodat(tree.host.root, "run/vgpu-lease", 0700, 0);
-	ok(store_would_open(&tree.host, &looked) == 0, "once it is root's alone it would do");
-}
-
 static void look(void)
 {
 	struct store_space space;
@@ -151,4 +121,4 @@ static void look(void)
 	   "nor would a link in the place of a directory: %s", err.text);
 }
 
-HOST_TESTS("run/\nvar/lib/\n", look, opening, calls, locks, removals, handler, strangers)
+HOST_TESTS("run/\nvar/lib/\n", look, opening, calls, locks, removals)
