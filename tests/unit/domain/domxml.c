@@ -5,41 +5,9 @@
 
 #include "base/text.h"
 #include "lib/messages.h"
-#include "lib/xml.h"
+#include "unit/domain/parsed.h"
 
 #define OF_LEASE(devices) LEASE_XML(" project='p1'>" devices)
-
-static struct err err;
-static struct domxml *doc;
-
-/* Parses into `doc`, in memory of exactly its size: a sanitizer or valgrind sees a read behind its end. */
-static int parse_bytes(const char *xml, size_t len, unsigned int flags)
-{
-	static char *copy;
-	int r;
-
-	domxml_free(doc);
-	free(copy);
-	doc = NULL;
-	copy = len ? malloc(len) : NULL;
-	if (len)
-		memcpy(copy, xml, len);
-	err = (struct err){ 0 };
-	r = domxml_parse(&doc, copy, len, flags, &err);
-	if (r < 0)
-		doc = NULL;
-	return r;
-}
-
-static const struct request *request_of(const char *xml, unsigned int flags)
-{
-	static const struct request none;
-
-	if (parse_bytes(xml, strlen(xml), flags) == 0)
-		return domxml_request(doc);
-	printf("# %s\n", err.text);
-	return &none;
-}
 
 static const struct vgpu_request *req_of(const char *xml)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The edit of a domain's XML: what it replaces, and that every other byte stays as it was. */
 #include "lib/messages.h"
-#include "lib/xml.h"
+#include "unit/domain/parsed.h"
 
 #define NEW_A "11111111-2222-4333-8444-55555555555a"
 #define NEW_B "11111111-2222-4333-8444-55555555555b"
@@ -81,17 +81,12 @@ static char *fill(const struct places *places)
 	return out;
 }
 
-static struct err err;
-
 static int rewrite(const char *xml, const struct domxml_change *changes, size_t n, char **out)
 {
-	autodomxml struct domxml *doc = NULL;
 	size_t len;
-	int r;
+	int r = parse_bytes(xml, strlen(xml), DOMXML_ALL_PCI);
 
 	*out = NULL;
-	err = (struct err){ 0 };
-	r = domxml_parse(&doc, xml, strlen(xml), DOMXML_ALL_PCI, &err);
 	if (r == 0)
 		r = domxml_rewrite(doc, changes, n, out, &len, &err);
 	if (r == 0)
@@ -118,12 +113,9 @@ static void bytes(void)
 	static const struct domxml_change swap[] = { { .req = 1, .id = A }, { .req = 0, .id = B } };
 	struct places after = before;
 	autofree char *xml = fill(&before);
-	autodomxml struct domxml *doc = NULL;
+	const struct request *request = request_of(xml, 0);
 
-	if (ok(domxml_parse(&doc, xml, strlen(xml), 0, &err) == 0, "the document is one: %s", err.text)) {
-		const struct request *request = domxml_request(doc);
-
-		ok(request->nvgpus == 3, "it has three vGPUs");
+	if (ok(request->nvgpus == 3, "the document has three vGPUs")) {
 		is(request->vgpus[0].id, A, "the first of them by its UUID");
 		is(request->vgpus[0].facts.type, "a < b", "with its type");
 		is(request->vgpus[2].id, "0000:41:00.5", "the third by its address");
@@ -278,21 +270,15 @@ static void damaged(void)
 	autofree char *xml = fill(&before);
 	size_t len = strlen(xml), passed = 0, strange = 0;
 
-	for (size_t cut = 0; cut < len; cut++) {
-		autofree char *part = malloc(cut + 1);
-		autodomxml struct domxml *doc = NULL;
-
-		memcpy(part, xml, cut);
-		passed += domxml_parse(&doc, part, cut, 0, &err) == 0;
-	}
+	for (size_t cut = 0; cut < len; cut++)
+		passed += parse_bytes(xml, cut, 0) == 0;
 	ok(passed == 0, "cut short at any of %zu bytes it is refused", len);
 	for (size_t at = 0; at < len; at++) {
 		static const char other[] = "<>'\"&!/-]? =";
 		char was = xml[at];
-		autodomxml struct domxml *doc = NULL;
 
 		xml[at] = other[at % (sizeof(other) - 1)];
-		if (domxml_parse(&doc, xml, len, 0, &err) == 0) {
+		if (parse_bytes(xml, len, 0) == 0) {
 			const struct request *request = domxml_request(doc);
 
 			for (size_t i = 0; i < request->nvgpus; i++)
@@ -305,6 +291,7 @@ static void damaged(void)
 		xml[at] = was;
 	}
 	ok(strange == 0, "with any byte damaged it is refused, or means what it meant");
+	parse_bytes("", 0, 0);
 }
 
 TESTS(bytes, facts, framework_changes, impossible, damaged)

@@ -5,30 +5,7 @@
  * what a suspend detached.
  */
 #include "base/text.h"
-#include "lib/tap.h"
-#include "lib/xml.h"
-
-static struct err err;
-static struct domxml *doc;
-
-/* Reads the next document; NULL: it is refused. */
-static struct domxml *parse(const char *xml, unsigned int flags)
-{
-	domxml_free(doc);
-	doc = NULL;
-	if (domxml_parse(&doc, xml, strlen(xml), flags, &err) < 0) {
-		printf("# %s\n", err.text);
-		doc = NULL;
-	}
-	return doc;
-}
-
-static const struct request *request_of(const char *xml, unsigned int flags)
-{
-	static const struct request none;
-
-	return parse(xml, flags) ? domxml_request(doc) : &none;
-}
+#include "unit/domain/parsed.h"
 
 #define S1 "a6f1a2b3-0000-4000-8000-00000000000a"
 #define S2 "a6f1a2b3-0000-4000-8000-00000000000b"
@@ -139,13 +116,13 @@ static void instances(void)
 	is(typed(r), "-", "nor while a suspend has taken a vGPU, which comes back");
 }
 
-/* The domain with an mdev that has this metadata. */
-static struct domxml *with_metadata(const char *metadata, unsigned int flags)
+/* The domain with an mdev that has this metadata is parsed. */
+static bool with_metadata(const char *metadata, unsigned int flags)
 {
 	static char xml[1 << 17];
 
 	snprintf(xml, sizeof(xml), DOMAIN("%s", MDEV_XML(A)), metadata);
-	return parse(xml, flags);
+	return request_of(xml, flags)->nvgpus == 1;
 }
 
 /* How many, and do they say these words? */
@@ -259,12 +236,13 @@ static void not_suspended(void)
 
 	ok(request_of(none, DOMXML_SUSPENDED)->nvgpus == 0 && doc, "a domain that was not suspended has no record");
 	ok(request_of(empty, DOMXML_SUSPENDED)->nvgpus == 0 && doc, "nor has one without metadata");
-	ok(!parse("<domain/>", DOMXML_SUSPENDED), "what is no domain is refused: %s", err.text);
-	ok(!parse(broken, DOMXML_SUSPENDED) && strstr(err.text, "record"), "so is a record that is none: %s", err.text);
-	ok(parse(prefixed, 0) && domxml_hostdev(doc, 0, &out, &err) == -EINVAL && !out,
+	ok(!request_of("<domain/>", DOMXML_SUSPENDED)->nvgpus && !doc, "what is no domain is refused: %s", err.text);
+	ok(!request_of(broken, DOMXML_SUSPENDED)->nvgpus && !doc && strstr(err.text, "record"),
+	   "so is a record that is none: %s", err.text);
+	ok(request_of(prefixed, 0)->nvgpus == 1 && domxml_hostdev(doc, 0, &out, &err) == -EINVAL && !out,
 	   "a hostdev whose end is not found: %s", err.text);
 	ok(domxml_suspended(doc, &out, &err) == -EINVAL && !out, "is in no record either");
-	parse("", 0);
+	parse_bytes("", 0, 0);
 }
 
 TESTS(instances, without_effect, kept, not_suspended)
