@@ -93,14 +93,6 @@ static const struct row framebuffers[] = {
 	{ "nor do plain VFs", "f3/0+3 flex=1", "", "-1 of -1", "flex@f3" },
 };
 
-static void make_host(struct setup *w, const struct row *row)
-{
-	struct row whole = *row;
-
-	whole.config = row->config ? row->config : "s";
-	make_world(w, &whole);
-}
-
 int main(void)
 {
 	static struct setup w;
@@ -109,7 +101,7 @@ int main(void)
 		struct capacity_framebuffer mib;
 		char result[RESULT_SIZE];
 
-		make_host(&w, &framebuffers[i]);
+		make_world(&w, &framebuffers[i]);
 		mib = capacity_framebuffer(&w.facts, &w.cards[0]);
 		snprintf(result, sizeof(result), "%d of %d", mib.used, mib.whole);
 		is(result, framebuffers[i].result, framebuffers[i].says);
@@ -119,7 +111,7 @@ int main(void)
 		const char *colon = strchr(rows[i].result, ':');
 
 		snprintf(type, sizeof(type), "%.*s", (int)(colon - rows[i].result), rows[i].result);
-		make_host(&w, &rows[i]);
+		make_world(&w, &rows[i]);
 		measure(&w, type, result);
 		is(result, colon + 2, rows[i].says);
 	}

@@ -39,17 +39,13 @@ int main(void)
 {
 	static struct setup w;
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		const struct row *row = &rows[i];
-		struct row whole = *row;
+	for (ROWS(row, rows)) {
 		struct plan plan;
 		char got[4096];
 		const char *expected = message_in(row->result);
 		bool same, refused;
 
-		whole.config = row->config ? row->config : "s";
-		whole.requests = row->requests ? row->requests : "u1";
-		make_world(&w, &whole);
+		make_world(&w, row);
 		plan_make(&plan, &w.facts);
 		describe(&plan, &w.request, got, sizeof(got));
 		/* A row may give the beginning of a refusal only. */

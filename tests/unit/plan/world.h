@@ -31,7 +31,7 @@
 #include "base/text.h"
 #include "state/history.h"
 
-/* What must come of it, `result`, is the table's, and so is what config and requests are where the row has none. */
+/* A row without a config has "s", one without requests "u1". What must come of it, `result`, is the table's. */
 struct row {
 	const char *says, *cards, *there, *result, *config, *requests;
 };
@@ -368,11 +368,11 @@ static void make_world(struct setup *w, const struct row *row)
 	strcpy(w->request.uuid, "D");
 	strcpy(w->request.name, "vm1");
 	each(card, row->cards, ";") make_card(w, card);
-	text_add(config, sizeof(config), "%s", row->config ? row->config : "");
+	text_add(config, sizeof(config), "%s", row->config ? row->config : "s");
 	sections = strsep(&policy, ";");
 	each(section, sections, " ") make_section(w, section);
 	each(word, row->there, " ") make_there(w, word);
-	each(req, row->requests, " ") make_request(w, req);
+	each(req, row->requests ? row->requests : "u1", " ") make_request(w, req);
 	w->facts = (struct world){ .config = &w->config,
 				   .why_no_config = "no configuration",
 				   .leases = w->leases,
