@@ -135,16 +135,21 @@ __attribute__((format(printf, 2, 3))) static inline void tree_remove(const struc
 	nftw(full, tree_unlink, 32, FTW_DEPTH | FTW_PHYS);
 }
 
-static inline void tree_begin(struct tree *tree, const char *text)
+static inline void tree_begin_in(struct tree *tree, const char *directory, const char *text)
 {
 	struct err err;
 
-	strcpy(tree->path, "/tmp/vgpu-lease-test-XXXXXX");
+	snprintf(tree->path, sizeof(tree->path), "%s/vgpu-lease-test-XXXXXX", directory);
 	if (!mkdtemp(tree->path))
 		tree_fail(tree->path);
 	if (host_open(&tree->host, tree->path, &err) < 0)
 		tree_fail(err.text);
 	tree_add(tree, text);
+}
+
+static inline void tree_begin(struct tree *tree, const char *text)
+{
+	tree_begin_in(tree, "/tmp", text);
 }
 
 static inline void tree_end(struct tree *tree)

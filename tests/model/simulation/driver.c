@@ -155,11 +155,6 @@ static int find_type(int card, const char *type)
 	return -1;
 }
 
-static bool has_instance(int card, int type, const char *parent)
-{
-	return type >= 0 && card_free(card, type) > 0 && !(cards[card].nvfs && driver_is_taken(parent));
-}
-
 /* NVIDIA's variant driver gives EIO for whatever its resource manager refuses. */
 static int refusal(int card, int type, const char *parent, const char *uuid)
 {
@@ -167,7 +162,7 @@ static int refusal(int card, int type, const char *parent, const char *uuid)
 
 	if (is_taken(uuid))
 		return variant ? -EPERM : -EEXIST;
-	if (!has_instance(card, type, parent))
+	if (type < 0 || card_free(card, type) <= 0 || (cards[card].nvfs && driver_is_taken(parent)))
 		return variant ? -EIO : -ENOSPC;
 	return 0;
 }

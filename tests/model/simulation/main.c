@@ -33,9 +33,8 @@ static bool nobody_left(void)
 	return process_first() == NULL;
 }
 
-static void run_alone(const char *what, void (*main)(void *arg))
+static void run_to_the_end(void)
 {
-	process_start(what, main, NULL);
 	if (!run_until(nobody_left, LAST_STEPS))
 		broken("%s never ends", process_first()->what);
 }
@@ -64,10 +63,10 @@ static void end_history(void)
 	world_now.over = true;
 	profile.kill = 0;
 	driver_settle();
-	if (!run_until(nobody_left, LAST_STEPS))
-		broken("%s never ends", process_first()->what);
+	run_to_the_end();
 	now_us += HOURS_US * 3600L * 1000000;
-	run_alone("the last pass", profile.handler ? handler_pass : gc_pass);
+	process_start("the last pass", profile.handler ? handler_pass : gc_pass, NULL);
+	run_to_the_end();
 	rules_finish();
 }
 

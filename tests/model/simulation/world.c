@@ -102,12 +102,7 @@ void world_start(unsigned seed)
 
 	chance_seed(seed);
 	/* In memory, where there is such a place. */
-	strcpy(tree->path,
-	       access("/dev/shm", W_OK) == 0 ? "/dev/shm/vgpu-lease-test-XXXXXX" : "/tmp/vgpu-lease-test-XXXXXX");
-	if (!mkdtemp(tree->path))
-		tree_fail(tree->path);
-	if (host_open(&tree->host, tree->path, &err) < 0)
-		tree_fail(err.text);
+	tree_begin_in(tree, access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", "");
 	umask(077);
 	driver_start(tree);
 	if (config_of_text(&world_now.config, "test.conf", config_text, strlen(config_text), &err) < 0) {
