@@ -146,43 +146,25 @@ static bool follows(const char *a, const char *b)
 }
 
 /*
- * Assigns parent `i` and the parents at consecutive addresses to the card; false: they are not its first VFs. VF
- * addresses have equal steps (SR-IOV: First VF Offset, VF Stride). So if the first of n consecutive addresses is VF 0
- * and the last is VF n - 1, all are VFs, and no other link need be read.
+ * Assigns parent `i` and the parents at consecutive addresses to the card with directory `card` if they are its first
+ * VFs. VF addresses have equal steps (SR-IOV: First VF Offset, VF Stride). So if the first of n consecutive addresses
+ * is VF 0 and the last is VF n - 1, all are VFs, and no other link need be read.
  */
-static bool take_run(struct inventory *inv, size_t i, struct inv_pgpu *pgpu, int card)
+static void take_run(struct inventory *inv, size_t i, struct inv_pgpu *pgpu, int card)
 {
-	char vf[PCI_SIZE];
+	struct inv_parent **run = inv->parents + i;
+	char first[PCI_SIZE], last[PCI_SIZE];
 	size_t n = 1;
 
-	while (i + n < inv->nparents && !inv->parents[i + n]->card &&
-	       follows(inv->parents[i + n - 1]->name, inv->parents[i + n]->name))
+	while (i + n < inv->nparents && !run[n]->card && follows(run[n - 1]->name, run[n]->name))
 		n++;
-	if (!inv_read_virtfn(vf, card, 0) || strcmp(vf, inv->parents[i]->name) != 0 ||
-	    !inv_read_virtfn(vf, card, n - 1) || strcmp(vf, inv->parents[i + n - 1]->name) != 0)
-		return false;
-	while (n-- > 0)
-		inv->parents[i + n]->card = pgpu;
-	return true;
+	if (inv_read_virtfn(first, card, 0) && strcmp(first, run[0]->name) == 0 &&
+	    inv_read_virtfn(last, card, n - 1) && strcmp(last, run[n - 1]->name) == 0)
+		while (n-- > 0)
+			run[n]->card = pgpu;
 }
 
-/* Assigns the registered VFs of the card with directory `dir` to it; parent `i` is the first of them in the list. */
-static void take_vfs(struct inventory *inv, size_t i, struct inv_pgpu *pgpu, int dir)
-{
-	char vf[PCI_SIZE];
-
-	pgpu->sriov = true;
-	if (take_run(inv, i, pgpu, dir))
-		return;
-	for (size_t n = 0; n < UINT16_MAX && inv_read_virtfn(vf, dir, n); n++) {
-		struct inv_parent *parent = inv_find_parent(inv->parents, inv->nparents, vf);
-
-		if (parent)
-			parent->card = pgpu;
-	}
-}
-
-/* Finds the pGPU of parent `i`, and reads it if it is new. */
+/* Finds the pGPU of parent `i`. If it is new, reads it; with its first VF, also takes the VFs that follow. */
 static void find_card(struct inv_reader *reader, size_t i)
 {
 	struct inv_parent *parent = reader->inv->parents[i];
@@ -193,6 +175,8 @@ static void find_card(struct inv_reader *reader, size_t i)
 	struct inv_pgpu *pgpu = known ? known : inv_add_pgpu(reader->inv, FW_MDEV, address);
 
 	parent->card = pgpu;
+	if (known && known->sriov)
+		return;
 	snprintf(path, sizeof(path), "%s%s", parent->name, vf == 1 ? "/physfn" : "");
 	autoclose int dir = sys_dir(bus, path);
 	if (dir < 0)
@@ -201,8 +185,9 @@ static void find_card(struct inv_reader *reader, size_t i)
 		inv_not_ready(pgpu, "its physfn cannot be read: %s", err_describe(-vf));
 	else if (!known)
 		inv_read_card(pgpu, dir);
-	if (vf == 1 && !pgpu->sriov)
-		take_vfs(reader->inv, i, pgpu, dir);
+	pgpu->sriov = vf == 1;
+	if (vf == 1)
+		take_run(reader->inv, i, pgpu, dir);
 }
 
 static int mdev_read(struct inv_reader *reader, struct err *err)
