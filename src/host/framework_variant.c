@@ -194,17 +194,6 @@ static bool add_listed(struct typelist *listed, const struct variants *all, cons
 	return seen_whole;
 }
 
-static bool differ(const struct typelist *a, const struct typelist *b)
-{
-	for (EACH(const struct typelist_item *, item, a->items, a->n)) {
-		const struct typelist_item *other = typelist_find(b, item->type);
-
-		if (!other || strcmp(item->name, other->name) != 0)
-			return true;
-	}
-	return a->n != b->n || a->whole != b->whole;
-}
-
 /*
  * Adds all known types of a model: the recorded types (only MIG-backed ones, if an empty card lists all others), those
  * that its cards list, and those of existing vGPUs.
@@ -213,23 +202,26 @@ static void add_types(const struct variants *all, const struct variant *card)
 {
 	struct inventory *inv = all->reader->inv;
 	struct inv_pgpu *pgpu = card->pgpu;
-	struct typelist listed = { 0 }, record = { 0 }, known = { 0 };
+	struct typelist listed = { 0 }, record = { 0 };
 	bool seen_whole = add_listed(&listed, all, pgpu);
 	int slices;
 
 	typelist_recall(&record, all->reader->host, card->key);
-	for (size_t i = 0; i < record.n; i++) {
-		typelist_framebuffer(record.items[i].name, &slices);
+	pgpu->types_whole = record.whole || seen_whole;
+	pgpu->types_new = pgpu->types_whole != record.whole;
+	for (EACH(const struct typelist_item *, item, record.items, record.n)) {
+		typelist_framebuffer(item->name, &slices);
 		if (!seen_whole || slices)
-			typelist_add(&known, record.items[i].type, record.items[i].name);
+			add_type(inv, pgpu, item->type, item->name);
+		else
+			pgpu->types_new |= !typelist_find(&listed, item->type);
 	}
-	for (size_t i = 0; i < listed.n; i++)
-		typelist_add(&known, listed.items[i].type, listed.items[i].name);
-	known.whole = record.whole || seen_whole;
-	for (size_t i = 0; i < known.n; i++)
-		add_type(inv, pgpu, known.items[i].type, known.items[i].name);
-	pgpu->types_whole = known.whole;
-	pgpu->types_new = differ(&known, &record);
+	for (EACH(const struct typelist_item *, item, listed.items, listed.n)) {
+		const struct typelist_item *was = typelist_find(&record, item->type);
+
+		pgpu->types_new |= !was || strcmp(was->name, item->name) != 0;
+		add_type(inv, pgpu, item->type, item->name);
+	}
 	pgpu->types_hid = !pgpu->types_whole && inventory_next_on(inv, pgpu, NULL);
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, pgpu, d));)
 		add_type(inv, pgpu, d->vgpu.type, NULL);
