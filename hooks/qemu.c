@@ -205,7 +205,7 @@ static bool is_leased(struct hook *hook)
 	struct err ignored;
 
 	return open_host(hook, &ignored) == 0 && lease_any(&hook->host) &&
-	       hostdev_filter_leased(&hook->host, NULL, domxml_peek_uuid(uuid, hook->xml, hook->len) ? uuid : NULL);
+	       hostdev_filter_leased(&hook->host, domxml_peek_uuid(uuid, hook->xml, hook->len) ? uuid : NULL);
 }
 
 /*

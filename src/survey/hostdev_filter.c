@@ -31,7 +31,7 @@ bool hostdev_filter_possible(const struct config *config)
 	return enables_types(config);
 }
 
-bool hostdev_filter_leased(const struct host *host, const char *id, const char *domain)
+bool hostdev_filter_leased(const struct host *host, const char *domain)
 {
 	autoleases struct leases leases = { 0 };
 	autostore struct store store;
@@ -41,18 +41,25 @@ bool hostdev_filter_leased(const struct host *host, const char *id, const char *
 	if (store_open(&store, host, false, &ignored) < 0 || lease_list(&store, &leases, &ignored) < 0)
 		return false;
 	for (size_t i = 0; i < leases.n; i++)
-		any |= (!id || strcmp(leases.list[i].vgpu.id, id) == 0) &&
-		       (!domain || strcmp(leases.list[i].domain, domain) == 0);
+		any |= !domain || strcmp(leases.list[i].domain, domain) == 0;
 	return any;
 }
 
-static bool was_ours(const struct host *host, const char *id)
-{
-	struct affinity affinity;
-	autostore struct store store;
-	struct err ignored;
+/* What the state of this host says of an ID. */
+enum past { PAST_NONE, PAST_KNOWN, PAST_LEASED, PAST_UNREADABLE };
 
-	return store_open(&store, host, false, &ignored) == 0 && affinity_get(&store, id, &affinity);
+static enum past past_of(const struct host *host, const char *id)
+{
+	struct affinity was;
+	autostore struct store store;
+	struct lease lease;
+	struct err ignored;
+	int r = store_open(&store, host, false, &ignored);
+
+	r = r < 0 ? r : lease_get(&store, id, &lease, &ignored);
+	if (r)
+		return r < 0 ? PAST_UNREADABLE : PAST_LEASED;
+	return affinity_get(&store, id, &was) ? PAST_KNOWN : PAST_NONE;
 }
 
 static bool is_plain_vf(const struct host *host, const char *address)
@@ -84,6 +91,7 @@ static bool is_of_pool(const struct host *host, const struct config *config, con
 {
 	char address[PCI_SIZE];
 	struct inv_pgpu card;
+	enum past past;
 
 	/* If device_match has the VFs' ID by mistake, the VF is ours too, so that a start with it is refused. */
 	if (inventory_physfn(host, id, address))
@@ -91,11 +99,14 @@ static bool is_of_pool(const struct host *host, const struct config *config, con
 		       (enables_types(config) && inventory_takes_type(host, id));
 	if (inventory_exists(host, id))
 		return inventory_vf_going(host, id) &&
-		       (hostdev_filter_leased(host, id, NULL) || is_configured(host, config, id, id));
+		       (past_of(host, id) == PAST_LEASED || is_configured(host, config, id, id));
 	if (inventory_absent_vf(host, id, address) && inventory_read_card(host, address, &card) &&
 	    (pool_names(config, &card, id) || is_rest(config, &card)))
 		return true;
-	return pool_names(config, &(struct inv_pgpu){ .numa = UNKNOWN }, id) || was_ours(host, id);
+	if (pool_names(config, &(struct inv_pgpu){ .numa = UNKNOWN }, id))
+		return true;
+	past = past_of(host, id);
+	return past == PAST_KNOWN || past == PAST_LEASED;
 }
 
 bool hostdev_is_ours(const struct request *request, const struct vgpu_request *req, const struct host *host,
@@ -160,21 +171,7 @@ int hostdev_filter_request(struct domxml *doc, const struct host *host, const st
 	return domxml_too_large(doc, err) < 0 ? -err->code : request->nvgpus > 0;
 }
 
-/*
- * Is or was the UUID leased on this host? A placeholder is never leased: a start refuses it, and an arrival replaces
- * it. Also true if the leases cannot be read.
- */
-static bool may_have_lease(const struct host *host, const char *id)
-{
-	struct affinity was;
-	autostore struct store store;
-	struct lease lease;
-	struct err ignored;
-
-	return store_open(&store, host, false, &ignored) < 0 || lease_get(&store, id, &lease, &ignored) != 0 ||
-	       affinity_get(&store, id, &was);
-}
-
+/* A placeholder is never leased: a start refuses it, and an arrival replaces it. */
 void placeholder_settle(struct domxml *doc, const struct host *host)
 {
 	const struct request *request = domxml_request(doc);
@@ -184,7 +181,7 @@ void placeholder_settle(struct domxml *doc, const struct host *host)
 		const struct vgpu_ref vgpu = kernel_vgpu(id);
 
 		if (request->vgpus[i].any &&
-		    (kernel_exists(host, &vgpu) || mdevctl_defines(host, id) || may_have_lease(host, id)))
+		    (kernel_exists(host, &vgpu) || mdevctl_defines(host, id) || past_of(host, id)))
 			request->vgpus[i].any = false;
 	}
 }

@@ -22,8 +22,8 @@ bool hostdev_filter_possible(const struct config *config);
 bool hostdev_is_ours(const struct request *request, const struct vgpu_request *req, const struct host *host,
 		     const struct config *config, const struct leases *leases);
 
-/* Is this device (NULL: any device) leased to this domain (NULL: any domain)? False if the leases cannot be read. */
-bool hostdev_filter_leased(const struct host *host, const char *id, const char *domain);
+/* Is any device leased to this domain (NULL: to any domain)? False if the leases cannot be read. */
+bool hostdev_filter_leased(const struct host *host, const char *domain);
 
 /*
  * Drops from the document's request the PCI hostdevs that are not ours, and decides which UUIDs are placeholders.

@@ -68,6 +68,6 @@ int main(void)
 	config_free(&config);
 	config_of_words(&config, "flex");
 	ok(!hostdev_filter_possible(&config), "with one of mdevs that are none of NVIDIA's it cannot");
-	ok(!hostdev_filter_leased(&tree.host, NULL, VM), "a host without leases has none for the domain");
+	ok(!hostdev_filter_leased(&tree.host, VM), "a host without leases has none for the domain");
 	return tap_done();
 }
