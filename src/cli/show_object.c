@@ -182,7 +182,7 @@ static void print_lease(const struct lease *lease)
 
 static const char *device_words(const struct facts *facts)
 {
-	if (inventory_vf_going(&facts->cmd->host, facts->ref.id))
+	if (inventory_kind(&facts->cmd->host, facts->ref.id) == PCI_GOING_VF)
 		return "VF, being disabled, but a guest still has it; shut down that guest";
 	if (facts->exists == PRESENT)
 		return "exists";

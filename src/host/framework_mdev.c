@@ -58,7 +58,7 @@ static int read_parents(struct inv_reader *reader, struct err *err)
 	}
 	if (reader->bus && errno)
 		return err_sys(err, errno, "%s/sys/class/mdev_bus", reader->host->name);
-	inv_sort_parents(inv);
+	mem_sort(inv->parents, inv->nparents, sizeof(*inv->parents), text_order_at);
 	return 0;
 }
 
@@ -158,8 +158,8 @@ static void take_run(struct inventory *inv, size_t i, struct inv_pgpu *pgpu, int
 
 	while (i + n < inv->nparents && !run[n]->card && follows(run[n - 1]->name, run[n]->name))
 		n++;
-	if (inv_read_virtfn(first, card, 0) && strcmp(first, run[0]->name) == 0 &&
-	    inv_read_virtfn(last, card, n - 1) && strcmp(last, run[n - 1]->name) == 0)
+	if (inv_read_virtfn(first, card, 0) && strcmp(first, run[0]->name) == 0 && inv_read_virtfn(last, card, n - 1) &&
+	    strcmp(last, run[n - 1]->name) == 0)
 		while (n-- > 0)
 			run[n]->card = pgpu;
 }
@@ -172,7 +172,7 @@ static void find_card(struct inv_reader *reader, size_t i)
 	int bus = sys_list_fd(reader->bus), vf = find_physfn(physfn, bus, parent->name);
 	const char *address = vf == 1 ? physfn : parent->name;
 	struct inv_pgpu *known = inventory_pgpu(reader->inv, address);
-	struct inv_pgpu *pgpu = known ? known : inv_add_pgpu(reader->inv, FW_MDEV, address);
+	struct inv_pgpu *pgpu = known ? known : inv_add_pgpu(reader->inv, address);
 
 	parent->card = pgpu;
 	if (known && known->sriov)
@@ -190,7 +190,7 @@ static void find_card(struct inv_reader *reader, size_t i)
 		take_run(reader->inv, i, pgpu, dir);
 }
 
-static int mdev_read(struct inv_reader *reader, struct err *err)
+int inv_read_mdevs(struct inv_reader *reader, struct err *err)
 {
 	if (read_parents(reader, err) < 0 || read_devices(reader, err) < 0)
 		return -err->code;
@@ -371,7 +371,6 @@ static enum kernel_driver mdev_driver(const struct host *host, const struct vgpu
 }
 
 const struct framework_ops framework_mdev = {
-	.read = mdev_read,
 	.ask = mdev_ask,
 	.available = mdev_available,
 	.creation = mdev_creation,

@@ -81,20 +81,14 @@ static void read_groups(const struct inv_reader *reader, size_t first, const cha
 	}
 }
 
-/* Reads a card's VFs that are of this framework. */
-static void read_card(struct inv_reader *reader, struct inv_pgpu *pgpu, int card)
+static void variant_read_vfs(struct inv_reader *reader, struct inv_pgpu *pgpu, int card)
 {
 	size_t had = reader->inv->nparents;
 	char vf[PCI_SIZE];
 
-	for (size_t n = 0; n < UINT16_MAX && inv_read_virtfn(vf, card, n); n++)
+	for (size_t n = 0; pgpu->nvidia && n < UINT16_MAX && inv_read_virtfn(vf, card, n); n++)
 		read_vf(reader->inv, pgpu, card, n, vf);
 	read_groups(reader, had, pgpu->address);
-}
-
-static int variant_read(struct inv_reader *reader, struct err *err)
-{
-	return inv_read_cards(reader, FW_VARIANT, "sys/bus/pci/drivers/nvidia", read_card, err);
 }
 
 /* Adds the types that this VF lists now. */
@@ -384,7 +378,7 @@ static enum kernel_driver variant_driver(const struct host *host, const struct v
 }
 
 const struct framework_ops framework_variant = {
-	.read = variant_read,
+	.read_vfs = variant_read_vfs,
 	.ask = variant_ask,
 	.available = variant_available,
 	.creation = variant_creation,

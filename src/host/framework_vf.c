@@ -110,37 +110,32 @@ static void compare_records(struct inv_pgpu *card, const struct host *host)
 		moved = is_moved(card, host, card->parents[i]->name);
 }
 
-static void read_card(struct inv_reader *reader, struct inv_pgpu *card, int dir)
+static void vf_read_vfs(struct inv_reader *reader, struct inv_pgpu *card, int dir)
 {
 	struct inventory *inv = reader->inv;
 	size_t had = inv->nparents;
 	const struct inv_query *query = reader->query;
 	const char *name = NULL;
-	bool grouped = read_vfs(inv, card, dir);
+	bool grouped = query->name && read_vfs(inv, card, dir);
 
 	/* The query's name() needs these; order() sets them again. */
 	card->parents = inv->parents + had;
 	card->nparents = (int)(inv->nparents - had);
 	if (card->nparents)
 		name = query->name(query->arg, card, 0);
-	if (!name) {
+	if (!name)
 		inv->nparents = had;
-		return;
-	}
-	if (!grouped)
+	else if (!grouped)
 		inv_not_ready(card, "its VFs have no IOMMU group, because the IOMMU is off; enable VT-d or AMD-Vi in "
 				    "the firmware, and on Intel boot with intel_iommu=on");
-	compare_records(card, reader->host);
+	if (name)
+		compare_records(card, reader->host);
 	for (size_t i = 1; name; i++) {
 		offer_name(inv, card, name);
 		name = query->name(query->arg, card, i);
 	}
+	card->parents = NULL;
 	card->nparents = 0;
-}
-
-static int vf_read(struct inv_reader *reader, struct err *err)
-{
-	return reader->query->name ? inv_read_cards(reader, FW_VF, "sys/bus/pci/devices", read_card, err) : 0;
 }
 
 static int vf_available(const struct host *host, const struct vgpu_ref *vgpu, const char *card, struct err *err)
@@ -154,6 +149,6 @@ static int vf_available(const struct host *host, const struct vgpu_ref *vgpu, co
 }
 
 const struct framework_ops framework_vf = {
-	.read = vf_read,
+	.read_vfs = vf_read_vfs,
 	.available = vf_available,
 };

@@ -2,10 +2,9 @@
 /*
  * The frameworks, and the parts of inventory_read(). Only this directory's files and their tests include this.
  *
- * inventory_read() calls `read` of each framework and inv_read_absent(), sorts, then calls `ask` of each. Before the
- * sort, parents are ordered by name only, and pGPUs not at all. Each card is read in one visit, relative to its
- * directory: a path walk through sysfs costs more than reading the attribute. All memory is the arena's, so nothing is
- * freed.
+ * inventory_read() calls inv_read_mdevs() and inv_read_pci(), sorts, then calls `ask` of each framework. Before the
+ * sort, only the parents of mdevs are ordered, by name. Each card is read in one visit, relative to its directory: a
+ * path walk through sysfs costs more than reading the attribute. All memory is the arena's, so nothing is freed.
  */
 #pragma once
 
@@ -37,10 +36,10 @@ struct kernel_write {
 
 /* All that is specific to a framework: how its cards are read, and how its vGPUs are created and removed. */
 struct framework_ops {
-	/* Adds its pGPUs, their parents and the vGPUs on them. Sorts all parents by name. */
-	int (*read)(struct inv_reader *reader, struct err *err);
+	/* Adds those VFs of a card that are of this framework, and the vGPUs on them. NULL: see inv_read_mdevs(). */
+	void (*read_vfs)(struct inv_reader *reader, struct inv_pgpu *card, int dir);
 
-	/* Adds the types and offers once all cards are read and sorted. NULL: `read` has added them. */
+	/* Adds the types and offers once all cards are read and sorted. NULL: `read_vfs` has added them. */
 	void (*ask)(struct inv_reader *reader);
 
 	/* Implements kernel_available(); `card` is the pGPU. */
@@ -80,9 +79,9 @@ const char *kernel_advice(enum kernel_step step, enum kernel_driver driver, int 
 /* Appends a pointer to a copy of an item of `size` bytes. The copy never moves. */
 void *inv_add(void *list, size_t *n, const void *item, size_t size);
 
-/* Makes a pGPU of which only the framework and address are known; inv_add_pgpu() makes it in the inventory. */
-struct inv_pgpu inv_new_pgpu(enum framework framework, const char *address);
-struct inv_pgpu *inv_add_pgpu(struct inventory *inv, enum framework framework, const char *address);
+/* Makes a pGPU of which only the address is known; inv_add_pgpu() makes it in the inventory. */
+struct inv_pgpu inv_new_pgpu(const char *address);
+struct inv_pgpu *inv_add_pgpu(struct inventory *inv, const char *address);
 
 /* Marks the card not ready, with this reason (printf); the first reason is kept. */
 void inv_not_ready(struct inv_pgpu *pgpu, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -93,8 +92,7 @@ void inv_silent(struct inv_pgpu *pgpu);
 /* Why an attribute cannot be read; EINVAL: it is not a number. */
 const char *inv_describe(int code);
 
-/* Sort parents by name, and find one among `n` parents sorted by name; NULL: not found. */
-void inv_sort_parents(struct inventory *inv);
+/* Finds a parent among `n` that are sorted by name; NULL: not found. */
 struct inv_parent *inv_find_parent(struct inv_parent *const *parents, size_t n, const char *name);
 
 /* Reads vendor, model, class and NUMA node from a card's directory. `dir` -1: it could not be opened. */
@@ -117,11 +115,13 @@ bool inv_read_virtfn(char out[PCI_SIZE], int card, size_t n);
 bool inv_read_iommu_group(struct inv_parent *parent, int vf, const char *card);
 
 /*
- * Adds each card that may have VFs and that no other framework has read, if `read`, which gets its directory, adds a
- * parent. Considers query.cards if query.some is set, else the devices in `path`. Then sorts the parents.
+ * Adds the pGPUs with plain or typed VFs, and those VFs. If query.types is NULL, also adds all PCI devices except VFs
+ * to inv->pci, and each GPU that provides no vGPUs, as not ready, to inv->pgpus.
  */
-int inv_read_cards(struct inv_reader *reader, enum framework framework, const char *path,
-		   void (*read)(struct inv_reader *reader, struct inv_pgpu *pgpu, int dir), struct err *err);
+int inv_read_pci(struct inv_reader *reader, struct err *err);
+
+/* framework_mdev.c: adds the pGPUs with mdevs, their parents, sorted by name, and the vGPUs on them. */
+int inv_read_mdevs(struct inv_reader *reader, struct err *err);
 
 /*
  * framework_mdev.c: does this parent in class/mdev_bus have mdevs other than vGPUs (device_api)? All its types are of
@@ -150,8 +150,8 @@ void inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu);
 bool inv_is_free_vf(const struct inv_parent *parent);
 const struct inv_parent *inv_free_vf(const struct inv_pgpu *pgpu);
 
-/* Is this a VF that is being disabled? It has lost its link to the card, but has an attribute of VFs (Linux 5.13). */
-bool inv_is_going(int dir);
+/* The kind of the PCI device with this directory. */
+enum pci_kind inv_kind(int dir);
 
 /*
  * inventory_reason.c: explains why a GPU that no framework has read is not a parent. `dir` is its directory; call
@@ -159,9 +159,3 @@ bool inv_is_going(int dir);
  * bound to it, so it may not be intended for vGPUs.
  */
 bool inv_explain_gpu(struct inv_pgpu *card, const struct host *host, int dir, bool any);
-
-/*
- * inventory_cards.c: adds all PCI devices to inv->pci, and GPUs that no framework has read, as not ready, to
- * inv->pgpus. Sorts neither. Does nothing if query.types is set.
- */
-int inv_read_absent(struct inv_reader *reader, struct err *err);

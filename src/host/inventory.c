@@ -32,21 +32,17 @@ static bool is_sample(const char *name)
 	return strcmp(name, "mtty") == 0 || strcmp(name, "mdpy") == 0 || strcmp(name, "mbochs") == 0;
 }
 
-struct inv_pgpu inv_new_pgpu(enum framework framework, const char *address)
+struct inv_pgpu inv_new_pgpu(const char *address)
 {
-	struct inv_pgpu fresh = { .framework = framework,
-				  .numa = UNKNOWN,
-				  .gpu = is_sample(address),
-				  .sriov = framework != FW_MDEV,
-				  .ready = true };
+	struct inv_pgpu fresh = { .numa = UNKNOWN, .gpu = is_sample(address), .ready = true };
 
 	text_copy(fresh.address, sizeof(fresh.address), address);
 	return fresh;
 }
 
-struct inv_pgpu *inv_add_pgpu(struct inventory *inv, enum framework framework, const char *address)
+struct inv_pgpu *inv_add_pgpu(struct inventory *inv, const char *address)
 {
-	struct inv_pgpu fresh = inv_new_pgpu(framework, address);
+	struct inv_pgpu fresh = inv_new_pgpu(address);
 
 	return inv_add(&inv->pgpus, &inv->npgpus, &fresh, sizeof(fresh));
 }
@@ -73,11 +69,6 @@ struct inv_parent *inv_find_parent(struct inv_parent *const *parents, size_t n, 
 	struct inv_parent *const *found = n ? bsearch(&name, parents, n, sizeof(*found), text_order_at) : NULL;
 
 	return found ? *found : NULL;
-}
-
-void inv_sort_parents(struct inventory *inv)
-{
-	mem_sort(inv->parents, inv->nparents, sizeof(struct inv_parent *), text_order_at);
 }
 
 void inv_silent(struct inv_pgpu *pgpu)
@@ -139,10 +130,7 @@ static int read_all(void *arg, struct err *err)
 	if (frameworks & INV_MDEV && host_list(&bus, reader->host, "sys/class/mdev_bus", err) < 0)
 		return -err->code;
 	reader->bus = bus;
-	for (enum framework f = 0; f <= FW_VF; f++)
-		if (frameworks & 1U << f && framework_ops[f]->read(reader, err) < 0)
-			return -err->code;
-	if (inv_read_absent(reader, err) < 0)
+	if ((frameworks & INV_MDEV && inv_read_mdevs(reader, err) < 0) || inv_read_pci(reader, err) < 0)
 		return -err->code;
 	order(reader->inv);
 	read_driver(reader);
@@ -214,11 +202,10 @@ const struct inv_device *inventory_next_on(const struct inventory *inv, const st
 
 enum presence inventory_presence(const struct inventory *inv, const struct host *host, const struct vgpu_ref *vgpu)
 {
-	char card[PCI_SIZE];
 	int r;
 
 	if (vgpu->framework == FW_VF)
-		return inventory_physfn(host, vgpu->id, card) || inventory_vf_going(host, vgpu->id) ? PRESENT : ABSENT;
+		return inventory_kind(host, vgpu->id) >= PCI_VF ? PRESENT : ABSENT;
 	if (inventory_device(inv, vgpu->id))
 		return PRESENT;
 	/* It may have been created after the inventory was read, or the type of its VF could not be read. */

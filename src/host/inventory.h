@@ -192,20 +192,25 @@ bool inventory_physfn(const struct host *host, const char *address, char physfn[
 /* Adds to `cards`, once each, the cards of this VF and of the VFs in its IOMMU group. The caller frees the list. */
 void inventory_group_cards(const struct host *host, const char *vf, char (**cards)[PCI_SIZE], size_t *n);
 
-/* The card that could have the absent VF at this address, judged by its sriov_* attributes; false: none. */
-bool inventory_absent_vf(const struct host *host, const char *address, char physfn[PCI_SIZE]);
+/*
+ * Reads the card of the VF at this address. VF_ABSENT: no device is there, but the card could have it as a VF, judged
+ * by the card's sriov_* attributes. VF_NONE: there is no such card.
+ */
+enum vf_is { VF_NONE, VF_PRESENT, VF_ABSENT };
+enum vf_is inventory_vf_card(const struct host *host, const char *address, struct inv_pgpu *card);
 
 /* The UUIDs of all mdevs, read from their bus without asking a driver. The caller frees the list. */
 int inventory_mdevs(const struct host *host, char (**out)[ID_SIZE], size_t *n, struct err *err);
 
-/* Does a PCI device have this address? */
-bool inventory_exists(const struct host *host, const char *address);
+/*
+ * What the PCI device at this address is. A VF that is being disabled has lost its link to the card, but has an
+ * attribute of VFs (Linux 5.13). It remains until its user closes it.
+ */
+enum pci_kind { PCI_MISSING, PCI_DEVICE, PCI_VF, PCI_GOING_VF };
+enum pci_kind inventory_kind(const struct host *host, const char *address);
 
 /* Is it a VF of NVIDIA's variant driver, which takes a type? */
 bool inventory_takes_type(const struct host *host, const char *address);
-
-/* Is it a VF that is being disabled and has lost its link to the card? It remains until its user closes it. */
-bool inventory_vf_going(const struct host *host, const char *address);
 
 /*
  * var/lib/vgpu-lease/cards/ADDRESS records which device was at a [vf_NAME] section's address at first use: vendor,

@@ -12,6 +12,8 @@
 #include "internal.h"
 #include "base/text.h"
 
+#define PCI_DEVICES "sys/bus/pci/devices"
+
 int inv_read_class(int dir)
 {
 	char text[16];
@@ -64,9 +66,25 @@ bool inv_read_virtfn(char out[PCI_SIZE], int card, size_t n)
 	return sys_link(card, path, base, sizeof(base)) == 0 && pci_parse(out, base) && strcmp(out, base) == 0;
 }
 
-bool inv_is_going(int dir)
+enum pci_kind inv_kind(int dir)
 {
-	return !sys_exists(dir, "physfn") && sys_exists(dir, "sriov_vf_msix_count");
+	if (sys_exists(dir, "physfn"))
+		return PCI_VF;
+	return sys_exists(dir, "sriov_vf_msix_count") ? PCI_GOING_VF : PCI_DEVICE;
+}
+
+enum pci_kind inventory_kind(const struct host *host, const char *address)
+{
+	autoclose int dir = inventory_open(host, address);
+
+	return dir < 0 ? PCI_MISSING : inv_kind(dir);
+}
+
+bool inventory_takes_type(const struct host *host, const char *address)
+{
+	autoclose int dir = inventory_open(host, address);
+
+	return dir >= 0 && sys_exists(dir, "nvidia/current_vgpu_type");
 }
 
 bool inventory_physfn(const struct host *host, const char *address, char physfn[PCI_SIZE])
@@ -122,37 +140,6 @@ static const char *next_address(DIR *devices)
 	return NULL;
 }
 
-int inv_read_cards(struct inv_reader *reader, enum framework framework, const char *path,
-		   void (*read)(struct inv_reader *reader, struct inv_pgpu *pgpu, int dir), struct err *err)
-{
-	const struct inv_query *query = reader->query;
-	struct inventory *inv = reader->inv;
-	size_t sorted = inv->nparents; /* parents that earlier frameworks have added */
-	autoclosedir DIR *d = NULL;
-	int r = query->some ? 0 : host_list(&d, reader->host, path, err);
-	const char *address;
-
-	for (size_t i = 0; (address = i < query->ncards ? query->cards[i] : next_address(d)); i++) {
-		char first[NAME_MAX + 16], vf[PCI_SIZE];
-		size_t had = inv->nparents;
-
-		snprintf(first, sizeof(first), "%s/virtfn0", address);
-		if (inventory_pgpu(inv, address) || inv_find_parent(inv->parents, sorted, address) ||
-		    (d && sys_link(sys_list_fd(d), first, vf, sizeof(vf)) < 0))
-			continue;
-		autoclose int dir = inventory_open(reader->host, address);
-		if (dir < 0)
-			continue;
-		struct inv_pgpu *pgpu = inv_add_pgpu(inv, framework, address);
-		inv_read_card(pgpu, dir);
-		read(reader, pgpu, dir);
-		/* A card without parents of this framework may be another's. */
-		inv->npgpus -= inv->nparents == had;
-	}
-	inv_sort_parents(inv);
-	return r;
-}
-
 static unsigned digit(char c)
 {
 	return (unsigned)(isdigit((unsigned char)c) ? c - '0' : c - 'a' + 10);
@@ -182,46 +169,6 @@ static bool can_have(int card, const char *address, const char *vf)
 	return offset && behind >= 0 && behind % stride == 0 && behind / stride < total;
 }
 
-bool inventory_absent_vf(const struct host *host, const char *address, char physfn[PCI_SIZE])
-{
-	autoclosedir DIR *d = NULL;
-	const char *card;
-	struct err ignored;
-	char vf[PCI_SIZE];
-
-	if (!pci_parse(vf, address) || inventory_exists(host, vf) ||
-	    host_list(&d, host, "sys/bus/pci/devices", &ignored) < 0)
-		return false;
-	while ((card = next_address(d))) {
-		autoclose int dir = sys_dir(sys_list_fd(d), card);
-
-		if (dir >= 0 && can_have(dir, card, vf))
-			return text_copy(physfn, PCI_SIZE, card);
-	}
-	return false;
-}
-
-bool inventory_exists(const struct host *host, const char *address)
-{
-	autoclose int dir = inventory_open(host, address);
-
-	return dir >= 0;
-}
-
-bool inventory_takes_type(const struct host *host, const char *address)
-{
-	autoclose int dir = inventory_open(host, address);
-
-	return dir >= 0 && sys_exists(dir, "nvidia/current_vgpu_type");
-}
-
-bool inventory_vf_going(const struct host *host, const char *address)
-{
-	autoclose int dir = inventory_open(host, address);
-
-	return dir >= 0 && inv_is_going(dir);
-}
-
 bool inventory_read_card(const struct host *host, const char *address, struct inv_pgpu *card)
 {
 	*card = (struct inv_pgpu){ .numa = UNKNOWN };
@@ -234,29 +181,89 @@ bool inventory_read_card(const struct host *host, const char *address, struct in
 	return true;
 }
 
-int inv_read_absent(struct inv_reader *reader, struct err *err)
+enum vf_is inventory_vf_card(const struct host *host, const char *address, struct inv_pgpu *card)
+{
+	autoclosedir DIR *d = NULL;
+	const char *other;
+	struct err ignored;
+	char vf[PCI_SIZE], physfn[PCI_SIZE];
+
+	if (inventory_physfn(host, address, physfn))
+		return inventory_read_card(host, physfn, card) ? VF_PRESENT : VF_NONE;
+	if (!pci_parse(vf, address) || inventory_kind(host, vf) != PCI_MISSING ||
+	    host_list(&d, host, PCI_DEVICES, &ignored) < 0)
+		return VF_NONE;
+	while ((other = next_address(d))) {
+		autoclose int dir = sys_dir(sys_list_fd(d), other);
+
+		if (dir >= 0 && can_have(dir, other, vf))
+			return inventory_read_card(host, other, card) ? VF_ABSENT : VF_NONE;
+	}
+	return VF_NONE;
+}
+
+/* Adds the card's VFs as parents of the first framework that has any of them. */
+static void read_vfs(struct inv_reader *reader, struct inv_pgpu *card, int dir)
+{
+	size_t had = reader->inv->nparents;
+
+	for (enum framework f = FW_VARIANT; f <= FW_VF && reader->inv->nparents == had; f++)
+		if (reader->query->frameworks & 1U << f) {
+			card->framework = f;
+			framework_ops[f]->read_vfs(reader, card, dir);
+		}
+	card->sriov = reader->inv->nparents > had;
+	if (!card->sriov)
+		card->framework = FW_MDEV;
+}
+
+/* Reads the device with directory `dir`; `known`: its entry if it provides mdevs, else NULL. */
+static void read_device(struct inv_reader *reader, const char *address, int dir, const struct inv_pgpu *known)
 {
 	struct inventory *inv = reader->inv;
-	const char *address;
-	autoclosedir DIR *d = NULL;
-	int r = reader->query->types ? 0 : host_list(&d, reader->host, "sys/bus/pci/devices", err);
+	bool all = !reader->query->types;
+	struct inv_pgpu *card = known ? NULL : inv_add_pgpu(inv, address), *device;
 
-	while ((address = next_address(d))) {
-		const struct inv_pgpu *known = inventory_pgpu(inv, address);
-		struct inv_pgpu card = known ? *known : inv_new_pgpu(FW_MDEV, address), *device;
-		/* A VF is never a pGPU; its card is explained instead. The parents are still sorted by name alone. */
-		bool is_vf = !known && inv_find_parent(inv->parents, inv->nparents, address);
-		autoclose int dir = is_vf ? -1 : sys_dir(sys_list_fd(d), address);
-
-		if (dir < 0 || sys_exists(dir, "physfn") || inv_is_going(dir))
-			continue;
-		if (!known)
-			inv_read_card(&card, dir);
-		device = inv_add(&inv->pci, &inv->npci, &card, sizeof(card));
+	if (card) {
+		inv_read_card(card, dir);
+		read_vfs(reader, card, dir);
+		known = card;
+	}
+	if (all) {
+		device = inv_add(&inv->pci, &inv->npci, known, sizeof(*known));
 		if (sys_read(dir, "sriov_vf_device", device->vf_device, sizeof(device->vf_device)) < 0)
 			device->vf_device[0] = '\0';
-		if (!known && card.gpu && inv_explain_gpu(&card, reader->host, dir, reader->query->gpus))
-			inv_add(&inv->pgpus, &inv->npgpus, &card, sizeof(card));
+	}
+	/* Without VFs it is no pGPU; a GPU is listed with the reason. */
+	if (card && !card->sriov &&
+	    !(all && card->gpu && inv_explain_gpu(card, reader->host, dir, reader->query->gpus)))
+		inv->npgpus--;
+}
+
+int inv_read_pci(struct inv_reader *reader, struct err *err)
+{
+	const struct inv_query *query = reader->query;
+	const char *path = !query->types || query->frameworks & INV_VF ? PCI_DEVICES : "sys/bus/pci/drivers/nvidia";
+	struct inventory *inv = reader->inv;
+	size_t mdevs = inv->nparents; /* sorted by name */
+	autoclosedir DIR *d = NULL;
+	const char *address;
+	int r = 0;
+
+	if (!query->some && (!query->types || query->frameworks & (INV_VARIANT | INV_VF)))
+		r = host_list(&d, reader->host, path, err);
+	for (size_t i = 0; (address = i < query->ncards ? query->cards[i] : next_address(d)); i++) {
+		const struct inv_pgpu *known = inventory_pgpu(inv, address);
+		char first[NAME_MAX + 16], vf[PCI_SIZE];
+
+		snprintf(first, sizeof(first), "%s/virtfn0", address);
+		/* With `types`, devices without VFs do not matter. A VF is never a pGPU. */
+		if ((query->types && (known || (d && sys_link(sys_list_fd(d), first, vf, sizeof(vf)) < 0))) ||
+		    (!known && inv_find_parent(inv->parents, mdevs, address)))
+			continue;
+		autoclose int dir = inventory_open(reader->host, address);
+		if (dir >= 0 && (query->types || inv_kind(dir) == PCI_DEVICE))
+			read_device(reader, address, dir, known);
 	}
 	return r;
 }

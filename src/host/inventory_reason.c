@@ -257,7 +257,7 @@ bool inv_explain_gpu(struct inv_pgpu *card, const struct host *host, int dir, bo
 /* Explains a missing VF by what prevents its card from having VFs. */
 static void explain_vfs(struct inv_pgpu *card, const struct host *host, const char *physfn, int dir)
 {
-	struct inv_pgpu pf = inv_new_pgpu(FW_MDEV, physfn);
+	struct inv_pgpu pf = inv_new_pgpu(physfn);
 	bool going = vfs_are_going(physfn, dir);
 	long n;
 
@@ -276,8 +276,8 @@ static void explain_vfs(struct inv_pgpu *card, const struct host *host, const ch
 
 void inventory_explain_card(const struct host *host, const char *address, bool plain, char reason[REASON_SIZE])
 {
-	char pci[PCI_SIZE], physfn[PCI_SIZE];
-	struct inv_pgpu card;
+	struct inv_pgpu card, could;
+	char pci[PCI_SIZE];
 
 	if (!pci_parse(pci, address)) {
 		autoclose int bus = sys_dir(host->root, "sys/class/mdev_bus");
@@ -290,14 +290,14 @@ void inventory_explain_card(const struct host *host, const char *address, bool p
 	}
 	autoclose int dir = inventory_open(host, pci);
 
-	card = inv_new_pgpu(FW_MDEV, pci);
+	card = inv_new_pgpu(pci);
 	inv_read_card(&card, dir);
-	autoclose int pf = dir < 0 && inventory_absent_vf(host, pci, physfn) ? inventory_open(host, physfn) : -1;
+	autoclose int pf = dir < 0 && inventory_vf_card(host, pci, &could) ? inventory_open(host, could.address) : -1;
 	if (pf >= 0)
-		explain_vfs(&card, host, physfn, pf);
+		explain_vfs(&card, host, could.address, pf);
 	else if (dir < 0)
 		inv_not_ready(&card, "%s", dir == -ENOENT ? "no PCI device has this address" : err_describe(-dir));
-	else if (inv_is_going(dir))
+	else if (inv_kind(dir) == PCI_GOING_VF)
 		inv_not_ready(&card, "it is being disabled, but a guest still has it; shut down that guest");
 	else if (plain)
 		explain_plain(&card, dir);

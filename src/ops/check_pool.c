@@ -205,10 +205,10 @@ static void look_at_unserved(struct check *check, const struct missing_card *mis
 /* Are both absent VFs of the same card? Equal reasons name the same card. */
 static bool is_same_cause(const struct check *check, const struct missing_card *a, const struct missing_card *b)
 {
-	char physfn[PCI_SIZE];
+	struct inv_pgpu card;
 
 	return a->how == MISSING_NAMED && b->how == MISSING_NAMED && strcmp(a->card.reason, b->card.reason) == 0 &&
-	       inventory_absent_vf(check->host, a->card.address, physfn);
+	       inventory_vf_card(check->host, a->card.address, &card) == VF_ABSENT;
 }
 
 /* Reports a missing card; the first of a card's missing VFs stands for all of them. */
@@ -218,7 +218,8 @@ static void look_at_missing(struct check *check, const struct missing_card *list
 	bool otherwise = missing->how == MISSING_MATCHED && is_meant_otherwise(check, missing->section, &missing->card);
 	/* A nova.conf can serve many hosts, so a card that is missing here may be another host's. */
 	enum check_status status = otherwise || (missing->section->nova && check->npool) ? CHECK_WARN : CHECK_FAIL;
-	char physfn[PCI_SIZE], others[32] = "";
+	struct inv_pgpu card;
+	char others[32] = "";
 	const char *fix;
 	size_t more = 0;
 	int cause;
@@ -238,7 +239,7 @@ static void look_at_missing(struct check *check, const struct missing_card *list
 		snprintf(others, sizeof(others), " and %zu more", more);
 	if (missing->how != MISSING_NAMED)
 		fix = "fix the cause, or narrow the match (troubleshooting: the-card)";
-	else if (inventory_absent_vf(check->host, missing->card.address, physfn))
+	else if (inventory_vf_card(check->host, missing->card.address, &card) == VF_ABSENT)
 		fix = "enable its VFs";
 	else
 		fix = "fix the cause, or remove it from device_addresses (troubleshooting: the-card)";

@@ -64,9 +64,7 @@ static enum past past_of(const struct host *host, const char *id)
 
 static bool is_plain_vf(const struct host *host, const char *address)
 {
-	char card[PCI_SIZE];
-
-	return inventory_physfn(host, address, card) && !inventory_takes_type(host, address);
+	return inventory_kind(host, address) == PCI_VF && !inventory_takes_type(host, address);
 }
 
 /* Does an NVIDIA type claim all remaining cards, and is this an NVIDIA card? */
@@ -78,32 +76,33 @@ static bool is_rest(const struct config *config, const struct inv_pgpu *card)
 	return false;
 }
 
-/* Does a section name `address` or `id`, or match the device at `address`? */
-static bool is_configured(const struct host *host, const struct config *config, const char *address, const char *id)
+/* Does a section name or match the device itself? */
+static bool is_configured(const struct host *host, const struct config *config, const char *address)
 {
-	struct inv_pgpu card;
+	struct inv_pgpu device;
 
-	return inventory_read_card(host, address, &card) && pool_names(config, &card, id);
+	return inventory_read_card(host, address, &device) && pool_names(config, &device, address);
 }
 
 /* Judges a VF by its card. A VF that is being disabled has lost its link to the card, and is judged by its own data. */
 static bool is_of_pool(const struct host *host, const struct config *config, const char *id)
 {
-	char address[PCI_SIZE];
+	enum pci_kind kind = inventory_kind(host, id);
 	struct inv_pgpu card;
+	enum vf_is vf;
 	enum past past;
 
-	/* If device_match has the VFs' ID by mistake, the VF is ours too, so that a start with it is refused. */
-	if (inventory_physfn(host, id, address))
-		return is_configured(host, config, address, id) || is_configured(host, config, id, "") ||
-		       (enables_types(config) && inventory_takes_type(host, id));
-	if (inventory_exists(host, id))
-		return inventory_vf_going(host, id) &&
-		       (past_of(host, id) == PAST_LEASED || is_configured(host, config, id, id));
-	if (inventory_absent_vf(host, id, address) && inventory_read_card(host, address, &card) &&
-	    (pool_names(config, &card, id) || is_rest(config, &card)))
+	if (kind == PCI_DEVICE)
+		return false;
+	if (kind == PCI_GOING_VF)
+		return past_of(host, id) == PAST_LEASED || is_configured(host, config, id);
+	vf = inventory_vf_card(host, id, &card);
+	if (vf && pool_names(config, &card, id))
 		return true;
-	if (pool_names(config, &(struct inv_pgpu){ .numa = UNKNOWN }, id))
+	/* If device_match has the VFs' ID by mistake, the VF is ours too, so that a start with it is refused. */
+	if (kind != PCI_MISSING)
+		return is_configured(host, config, id) || (enables_types(config) && inventory_takes_type(host, id));
+	if ((vf && is_rest(config, &card)) || pool_names(config, &(struct inv_pgpu){ .numa = UNKNOWN }, id))
 		return true;
 	past = past_of(host, id);
 	return past == PAST_KNOWN || past == PAST_LEASED;

@@ -98,10 +98,8 @@ static void add_remembered(struct found *found, const struct section *section)
 	size_t n = affinity_parents(found->host, section->type, &parents);
 
 	for (size_t i = 0; i < n; i++) {
-		char card[PCI_SIZE];
-		bool is_vf = inventory_physfn(found->host, parents[i], card) ||
-			     inventory_absent_vf(found->host, parents[i], card);
-		const char *address = is_vf ? card : parents[i];
+		struct inv_pgpu card;
+		const char *address = inventory_vf_card(found->host, parents[i], &card) ? card.address : parents[i];
 		bool known = !provides_nothing(found, address);
 
 		for (size_t k = 0; k < found->n && !known; k++)

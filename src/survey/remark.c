@@ -34,12 +34,10 @@ static bool is_beside(const struct host *host, const struct config *config, cons
 	return false;
 }
 
-/* Finds the card of this VF. False: the device is not a VF, or its card is not a GPU. */
-static bool find_gpu(const struct host *host, const char *vf, char address[PCI_SIZE])
+/* Reads the card of this VF. False: the device is not a VF, or its card is not a GPU. */
+static bool find_gpu(const struct host *host, const char *vf, struct inv_pgpu *card)
 {
-	struct inv_pgpu card;
-
-	return inventory_physfn(host, vf, address) && inventory_read_card(host, address, &card) && card.gpu;
+	return inventory_vf_card(host, vf, card) == VF_PRESENT && card->gpu;
 }
 
 static void remark_pgpu(struct remarks *out, const char *how, const char *id)
@@ -53,15 +51,14 @@ static void remark_hostdev(struct remarks *out, const struct request *request, c
 {
 	const struct config *config = inv ? inv->config : NULL;
 	bool ours = hostdev_is_ours(request, req, host, config, NULL);
-	char reason[REASON_SIZE], card[PCI_SIZE] = "";
-	struct inv_pgpu pf;
+	char reason[REASON_SIZE];
+	struct inv_pgpu card;
 
-	if (!inventory_exists(host, req->id)) {
+	if (inventory_kind(host, req->id) == PCI_MISSING) {
 		if (ours)
 			return;
-		if (!inventory_absent_vf(host, req->id, card) || !inventory_read_card(host, card, &pf))
-			pf.nvidia = false;
-		inventory_explain_card(host, req->id, !pf.nvidia, reason);
+		inventory_explain_card(host, req->id, !(inventory_vf_card(host, req->id, &card) && card.nvidia),
+				       reason);
 		remark_add(out, "the domain does not start without it; fix the cause, or correct its address",
 			   "hostdev %s does not exist: %s", req->id, reason);
 	} else if (!ours && is_pooled_card(host, inv, req->id)) {
@@ -69,9 +66,9 @@ static void remark_hostdev(struct remarks *out, const struct request *request, c
 	} else if (!ours && config && is_beside(host, config, req->id)) {
 		remark_add(out, "add it to device_addresses, or use one of those",
 			   "hostdev %s is not in the pool, but other VFs of its card are", req->id);
-	} else if (!ours && config && hostdev_filter_possible(config) && find_gpu(host, req->id, card)) {
+	} else if (!ours && config && hostdev_filter_possible(config) && find_gpu(host, req->id, &card)) {
 		remark_add(out, "use a VF of the pool, or add the card to device_addresses",
-			   "hostdev %s is not in the pool, and neither is its card, %s", req->id, card);
+			   "hostdev %s is not in the pool, and neither is its card, %s", req->id, card.address);
 	}
 }
 
@@ -80,14 +77,15 @@ static void remark_past_libvirt(struct remarks *out, const char *id, const struc
 				const struct inventory *inv)
 {
 	const struct config *config = inv ? inv->config : NULL;
-	char uuid[UUID_SIZE], card[PCI_SIZE];
+	char uuid[UUID_SIZE], physfn[PCI_SIZE];
+	struct inv_pgpu card;
 
-	if (!uuid_parse(uuid, id) && !inventory_physfn(host, id, card)) {
+	if (!uuid_parse(uuid, id) && !inventory_physfn(host, id, physfn)) {
 		if (is_pooled_card(host, inv, id))
 			remark_pgpu(out, "device of <qemu:commandline>", id);
 		return;
 	}
-	if (uuid_parse(uuid, id) || (config && hostdev_filter_possible(config) && find_gpu(host, id, card)))
+	if (uuid_parse(uuid, id) || (config && hostdev_filter_possible(config) && find_gpu(host, id, &card)))
 		remark_add(out, "name it in a <hostdev> instead",
 			   "<qemu:commandline> gives %s to QEMU, so it is neither created nor leased", id);
 }

@@ -115,18 +115,16 @@ static void explain_absent(struct world *w)
 	for (size_t i = 0; i < w->request->nvgpus; i++) {
 		const struct vgpu_request *req = &w->request->vgpus[i];
 		const struct section *section = NULL;
-		char *why = w->resolved_requests[i].absent, address[PCI_SIZE];
+		char *why = w->resolved_requests[i].absent;
 		struct inv_pgpu card;
-		bool is_vf, has_card;
+		enum vf_is vf;
 
 		if (req->kind != REQUEST_PCI || req->any || inventory_parent(&w->inv, req->id))
 			continue;
-		is_vf = inventory_physfn(w->host, req->id, address);
-		has_card = w->config && (is_vf || inventory_absent_vf(w->host, req->id, address)) &&
-			   inventory_read_card(w->host, address, &card);
-		if (has_card)
+		vf = w->config ? inventory_vf_card(w->host, req->id, &card) : VF_NONE;
+		if (vf)
 			section = pool_names(w->config, &card, req->id);
-		if (is_vf && has_card && !section)
+		if (vf == VF_PRESENT && !section)
 			explain_unnamed(w, req->id, &card, why);
 		else
 			inventory_explain_card(w->host, req->id, section && section->vf, why);

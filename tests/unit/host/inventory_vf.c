@@ -235,8 +235,9 @@ static void vf_that_goes(void)
 	EXPLAINED(&tree, "0000:03:00.1", true, "M_BEING_DISABLED", "where it is named, that is said");
 	EXPLAINED(&tree, "0000:03:00.1", false, "M_BEING_DISABLED", "also where a domain names it");
 	EXPLAINED(&tree, "0000:03:00.0", true, "M_VFS_NOT_ENABLED", "a card whose last VF goes has none");
-	ok(inventory_vf_going(&tree.host, "0000:03:00.1") && !inventory_vf_going(&tree.host, "0000:03:00.0") &&
-		   !inventory_vf_going(&tree.host, "0000:03:00.2"),
+	ok(inventory_kind(&tree.host, "0000:03:00.1") == PCI_GOING_VF &&
+		   inventory_kind(&tree.host, "0000:03:00.0") == PCI_DEVICE &&
+		   inventory_kind(&tree.host, "0000:03:00.2") == PCI_MISSING,
 	   "the VF goes, not its card, nor what is not there");
 	tree_add(&tree, PCI "0000:03:00.0/virtfn3 -> ../0000:03:00.4\n" PCI "0000:03:00.4/physfn -> ../0000:03:00.0\n");
 	for (const char *const *at = (const char *const[]){ "0000:03:00.0", "0000:03:00.4", NULL }; *at; at++)
