@@ -252,18 +252,24 @@ static void look_up_configured(struct inv_reader *reader, const struct variant *
 }
 
 /*
- * If all types are known, the largest time-sliced type takes a whole card, so the framebuffer decides how many vGPUs of
- * a type fit. At most 32 time-sliced vGPUs fit (seen on an L40S with 48 GiB, 48 VFs and 1 GiB types, and on an RTX PRO
- * 6000 with 96 GiB and 2 GiB types). A driver may allow fewer: the card's list decides.
+ * Offers all types of the model. If all are known, the largest time-sliced type takes a whole card, so the framebuffer
+ * decides how many vGPUs of a type fit. At most 32 time-sliced vGPUs fit (seen on an L40S with 48 GiB, 48 VFs and 1 GiB
+ * types, and on an RTX PRO 6000 with 96 GiB and 2 GiB types). A driver may allow fewer: the card's list decides.
  */
-static void bound_types(struct inventory *inv, const struct inv_pgpu *pgpu)
+static void offer_types(struct inventory *inv, const struct variant *card)
 {
+	struct inv_pgpu *pgpu = card->pgpu;
 	int whole = 0;
 
-	for (size_t i = 0; i < inv->ntypes; i++)
-		if (inventory_type_is_of(inv->types[i], pgpu) && !inv->types[i]->slices &&
-		    inv->types[i]->framebuffer_mib > whole)
-			whole = inv->types[i]->framebuffer_mib;
+	for (size_t i = 0; i < inv->ntypes; i++) {
+		struct inv_type *type = inv->types[i];
+
+		if (!inventory_type_is_of(type, pgpu))
+			continue;
+		inv_offer_type(pgpu, type, typelist_find(&card->list, type->id) ? 1 : 0);
+		if (!type->slices && type->framebuffer_mib > whole)
+			whole = type->framebuffer_mib;
+	}
 	for (size_t i = 0; i < inv->ntypes && pgpu->types_whole; i++) {
 		struct inv_type *type = inv->types[i];
 
@@ -272,18 +278,6 @@ static void bound_types(struct inventory *inv, const struct inv_pgpu *pgpu)
 		type->max_instance = whole / type->framebuffer_mib;
 		if (!type->slices && type->max_instance > TIME_SLICED_MAX)
 			type->max_instance = TIME_SLICED_MAX;
-	}
-}
-
-static void offer_types(struct inventory *inv, const struct variant *card)
-{
-	struct inv_pgpu *pgpu = card->pgpu;
-
-	for (size_t i = 0; i < inv->ntypes; i++) {
-		const struct inv_type *type = inv->types[i];
-
-		if (inventory_type_is_of(type, pgpu))
-			inv_offer_type(pgpu, type, typelist_find(&card->list, type->id) ? 1 : 0);
 	}
 	if (!pgpu->noffers)
 		inv_not_ready(pgpu,
@@ -305,10 +299,8 @@ static void variant_ask(struct inv_reader *reader)
 	/* Now the types of each model are known from all of its cards. */
 	for (size_t i = 0; i < all.n; i++)
 		look_up_configured(reader, &all.cards[i]);
-	for (size_t i = 0; i < all.n; i++) {
-		bound_types(inv, all.cards[i].pgpu);
+	for (size_t i = 0; i < all.n; i++)
 		offer_types(inv, &all.cards[i]);
-	}
 }
 
 static int check_type(const struct vgpu_ref *vgpu, struct err *err)

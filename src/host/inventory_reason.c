@@ -51,14 +51,6 @@ static bool has_gvtg(const struct inv_pgpu *card)
 	return false;
 }
 
-static void explain_no_driver(struct inv_pgpu *card, const struct host *host)
-{
-	if (card->nvidia && sys_exists(host->root, "sys/bus/pci/drivers/nvidia"))
-		inv_not_ready(card, "no driver is bound to it, although nvidia is loaded; bind it, and see dmesg");
-	else
-		inv_not_ready(card, "no driver is bound to it; load the vGPU host driver");
-}
-
 /* Explains why a card that is bound to this driver, not to nvidia, has no vGPUs. */
 static void explain_driver(struct inv_pgpu *card, const char *driver)
 {
@@ -140,31 +132,29 @@ static void explain_nvidia(struct inv_pgpu *card, const struct host *host, int d
 		explain_no_types(card, host);
 }
 
-/*
- * Explains why a card is not a parent. False: its VFs take types, or NVIDIA's driver is not bound to it, so it may not
- * be intended for vGPUs.
- */
-static bool explain(struct inv_pgpu *card, const struct host *host, int dir)
+#define TYPED_VFS "virtfn0/nvidia/current_vgpu_type"
+
+/* Explains why a card or VF is not a parent of mdevs. */
+static void explain(struct inv_pgpu *card, const struct host *host, int dir)
 {
 	bool is_vf = sys_exists(dir, "physfn");
 	char driver[DRIVER_SIZE];
 
 	sys_link(dir, "driver", driver, sizeof(driver));
-	if (sys_exists(dir, is_vf ? "nvidia/current_vgpu_type" : "virtfn0/nvidia/current_vgpu_type")) {
+	if (sys_exists(dir, is_vf ? "nvidia/current_vgpu_type" : TYPED_VFS))
 		inv_not_ready(
 			card,
 			"it provides vGPUs on VFs (NVIDIA's vendor-specific VFIO framework), not mdevs; use <hostdev type='pci'>");
-		return false;
-	}
-	if (!*driver)
-		explain_no_driver(card, host);
+	else if (!*driver && card->nvidia && sys_exists(host->root, "sys/bus/pci/drivers/nvidia"))
+		inv_not_ready(card, "no driver is bound to it, although nvidia is loaded; bind it, and see dmesg");
+	else if (!*driver)
+		inv_not_ready(card, "no driver is bound to it; load the vGPU host driver");
 	else if (strcmp(driver, "nvidia") != 0)
 		explain_driver(card, driver);
 	else if (is_vf)
 		explain_no_types(card, host);
 	else
 		explain_nvidia(card, host, dir);
-	return card->nvidia && strcmp(driver, "nvidia") == 0;
 }
 
 void inventory_no_offer(const struct inv_pgpu *card, char reason[REASON_SIZE])
@@ -229,18 +219,17 @@ bool inv_explain_gpu(struct inv_pgpu *card, const struct host *host, int dir, bo
 	bool amd = strcmp(card->vendor, "1002") == 0, has_sriov = sys_exists(dir, "sriov_totalvfs");
 	char driver[DRIVER_SIZE];
 
-	if (!any)
-		return explain(card, host, dir);
-	if (card->nvidia) {
+	sys_link(dir, "driver", driver, sizeof(driver));
+	if (card->nvidia && (any || strcmp(driver, "nvidia") == 0)) {
 		explain(card, host, dir);
-		return !sys_exists(dir, "virtfn0/nvidia/current_vgpu_type");
+		return !sys_exists(dir, TYPED_VFS);
 	}
-	if (!amd && strcmp(card->vendor, "8086") != 0)
+	if (!any || (!amd && strcmp(card->vendor, "8086") != 0))
 		return false;
 	/* Without SR-IOV, only an AMD accelerator (SR-IOV may be switched off) or a GPU with GVT-g can have vGPUs. */
 	if (!has_sriov && (amd ? inv_read_class(dir) != PCI_ACCELERATOR : !has_gvtg(card)))
 		return false;
-	if (sys_link(dir, "driver", driver, sizeof(driver)) < 0 || (!amd && !has_sriov)) {
+	if (!*driver || (!amd && !has_sriov)) {
 		explain(card, host, dir);
 		return true;
 	}

@@ -36,17 +36,19 @@ static void add_missing(struct found *found, enum missing_how how, const struct 
 		inventory_explain_card(found->host, address, section->vf, missing->card.reason);
 }
 
-static bool is_listed(const struct found *found, const char *address)
-{
-	return inventory_pgpu(found->inv, address) || inventory_parent(found->inv, address);
-}
-
 static void add_named(struct found *found, const struct section *section)
 {
 	for (size_t i = 0; i < section->naddresses; i++)
 		if (pool_misses(found->inv, section, section->addresses[i].text))
 			add_missing(found, MISSING_NAMED, section, &section->addresses[i].at,
 				    section->addresses[i].text);
+}
+
+static bool provides_nothing(const struct found *found, const char *address)
+{
+	const struct inv_pgpu *card = inventory_pgpu(found->inv, address);
+
+	return !card || !card->ready;
 }
 
 /* Is the device a GPU whose vendor can have this type? A mainboard's VGA controller has another vendor. */
@@ -76,19 +78,12 @@ static void add_matched(struct found *found, const struct section *section)
 		for (EACH(const struct match *, match, section->matches, section->nmatches)) {
 			/* A match by vendor or NUMA node alone means only GPUs that can have the type. */
 			if (!pool_match(match, device) || !(*match->device || is_gpu_for(device, section->type)) ||
-			    is_listed(found, device->address) || pool_section_names(section, device->address))
+			    inventory_pgpu(found->inv, device->address) || pool_section_names(section, device->address))
 				continue;
 			add_missing(found, MISSING_MATCHED, section, &match->at, device->address);
 			break;
 		}
 	}
-}
-
-static bool provides_nothing(const struct found *found, const char *address)
-{
-	const struct inv_pgpu *card = inventory_pgpu(found->inv, address);
-
-	return card ? !card->ready : !is_listed(found, address);
 }
 
 /* Adds missing devices that once had vGPUs of the type, such as a virtual parent whose driver is not loaded. */
