@@ -58,7 +58,6 @@ struct scan {
 	struct vfio_users *users;
 	const struct host *host;
 	int proc;                          /* HOST/proc */
-	bool asked;                        /* `compares` is known */
 	bool compares;                     /* these are processes of the running kernel, so kcmp(2) works */
 	int64_t deadline_ms, others_by_ms; /* for all, and for processes of other users */
 	unsigned int steps, left;          /* `left`: what remains of OTHERS_MOST */
@@ -161,18 +160,6 @@ static int read_table(struct scan *scan, const char *path, pid_t pid)
 	return n < 0 ? -errno : 0;
 }
 
-/* Finds out whether these are processes of the running kernel. Below --root they may not be. */
-static void ask_whose(struct scan *scan, const char *name)
-{
-	autoclose int dir = sys_dir(scan->proc, name);
-	struct statfs fs;
-
-	if (dir < 0)
-		return;
-	scan->compares = fstatfs(dir, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
-	scan->asked = true;
-}
-
 /* Do the two tasks share one table? False if not known. */
 static bool share_table(const struct scan *scan, pid_t a, pid_t b)
 {
@@ -252,8 +239,6 @@ static void read_process(struct scan *scan, const struct process *process)
 	int r;
 
 	snprintf(name, sizeof(name), "%d", (int)process->pid);
-	if (!scan->asked)
-		ask_whose(scan, name);
 	scan->limited = process->rank == OTHERS;
 	scan->left = OTHERS_MOST;
 	r = read_tables(scan, name, process->pid);
@@ -294,6 +279,7 @@ static void read_all(struct scan *scan)
 {
 	struct err *blind = &scan->users->blind;
 	autoclosedir DIR *d = sys_list(scan->host->root, "proc");
+	struct statfs fs;
 
 	if (!d) {
 		/* A tree below --root may have no processes; a real host always has some. */
@@ -302,6 +288,8 @@ static void read_all(struct scan *scan)
 		return;
 	}
 	scan->proc = sys_list_fd(d);
+	/* Below --root they may be others. */
+	scan->compares = fstatfs(scan->proc, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
 	scan->users->qemus = libvirt_qemus(scan->host, &scan->users->nqemus);
 	list_processes(scan, d);
 	for (enum rank rank = RECORDED; rank <= OTHERS; rank++) {
