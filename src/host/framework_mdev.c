@@ -13,7 +13,6 @@
 #include "base/mem.h"
 #include "internal.h"
 #include "base/text.h"
-#include "host/typelist.h"
 #include "sys/timed_child.h"
 
 #define DEVICES "sys/bus/mdev/devices"
@@ -357,24 +356,10 @@ static int mdev_look(const struct host *host, const struct vgpu_ref *vgpu, char 
 	return sys_link(device, "mdev_type", type, TYPE_SIZE) == 0;
 }
 
-/* If the caller does not know the type, the device's own type decides. */
-static enum kernel_driver mdev_driver(const struct host *host, const struct vgpu_ref *vgpu)
-{
-	const char *missing;
-	char type[TYPE_SIZE];
-	struct err ignored;
-
-	memcpy(type, vgpu->type, sizeof(type));
-	if (!*type && mdev_look(host, vgpu, type, &missing, &ignored) != 1)
-		return DRIVER_OTHER;
-	return typelist_number(type) ? DRIVER_NVIDIA_MDEV : DRIVER_OTHER;
-}
-
 const struct framework_ops framework_mdev = {
 	.ask = mdev_ask,
 	.available = mdev_available,
 	.creation = mdev_creation,
 	.look = mdev_look,
 	.removal = { "remove", "1" },
-	.driver = mdev_driver,
 };

@@ -363,12 +363,6 @@ static int variant_look(const struct host *host, const struct vgpu_ref *vgpu, ch
 	return 1;
 }
 
-static enum kernel_driver variant_driver(const struct host *host, const struct vgpu_ref *vgpu)
-{
-	(void)host, (void)vgpu;
-	return DRIVER_NVIDIA_VF;
-}
-
 const struct framework_ops framework_variant = {
 	.read_vfs = variant_read_vfs,
 	.ask = variant_ask,
@@ -376,6 +370,5 @@ const struct framework_ops framework_variant = {
 	.creation = variant_creation,
 	.look = variant_look,
 	.removal = { CURRENT_TYPE, "0" },
-	.driver = variant_driver,
 	.keeps_id = true,
 };

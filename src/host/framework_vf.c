@@ -130,10 +130,8 @@ static void vf_read_vfs(struct inv_reader *reader, struct inv_pgpu *card, int di
 				    "the firmware, and on Intel boot with intel_iommu=on");
 	if (name)
 		compare_records(card, reader->host);
-	for (size_t i = 1; name; i++) {
+	for (size_t i = 1; name; name = query->name(query->arg, card, i++))
 		offer_name(inv, card, name);
-		name = query->name(query->arg, card, i);
-	}
 	card->parents = NULL;
 	card->nparents = 0;
 }

@@ -63,7 +63,6 @@ struct framework_ops {
 		const char *file, *value;
 	} removal;
 
-	enum kernel_driver (*driver)(const struct host *host, const struct vgpu_ref *vgpu);
 	bool keeps_id; /* successive vGPUs have the same ID, so another type means another vGPU */
 };
 

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "sys/timed_child.h"
+#include "host/typelist.h"
 #include "internal.h"
 
 enum {
@@ -39,6 +40,21 @@ void kernel_card(char card[PARENT_SIZE], const struct host *host, const struct v
 
 	if (*vgpu->pgpu || !inventory_physfn(host, parent, card))
 		text_copy(card, PARENT_SIZE, *vgpu->pgpu ? vgpu->pgpu : parent);
+}
+
+/* If the caller does not know the type of an mdev, the device's own type decides. */
+static enum kernel_driver driver_of(const struct host *host, const struct vgpu_ref *vgpu)
+{
+	const char *missing;
+	char type[TYPE_SIZE];
+	struct err ignored;
+
+	if (vgpu->framework != FW_MDEV)
+		return vgpu->framework == FW_VARIANT ? DRIVER_NVIDIA_VF : DRIVER_OTHER;
+	memcpy(type, vgpu->type, sizeof(type));
+	if (!*type && ops_of(vgpu)->look(host, vgpu, type, &missing, &ignored) != 1)
+		return DRIVER_OTHER;
+	return typelist_number(type) ? DRIVER_NVIDIA_MDEV : DRIVER_OTHER;
 }
 
 enum {
@@ -183,7 +199,7 @@ int kernel_create(const struct host *host, const struct vgpu_ref *vgpu, struct e
 	r = timed_child_poke(host->root, write.path, write.line, strlen(write.line));
 	if (r == 0)
 		return 0;
-	refused(err, KERNEL_CREATE, ops->driver(host, vgpu), -r);
+	refused(err, KERNEL_CREATE, driver_of(host, vgpu), -r);
 	return err_in(err, "creating vGPU %s of type %s on %s", vgpu->id, vgpu->type, vgpu->parent);
 }
 
@@ -259,7 +275,7 @@ int kernel_remove(const struct host *host, const struct vgpu_ref *vgpu, int wait
 		if (there <= 0)
 			break;
 		if (r < 0 && (!may_pass(-r) || sys_now_ms() >= deadline)) {
-			refused(err, KERNEL_REMOVE, ops->driver(host, vgpu), -r);
+			refused(err, KERNEL_REMOVE, driver_of(host, vgpu), -r);
 			return err_in(err, "removing vGPU %s", vgpu->id);
 		}
 		if (sys_now_ms() >= deadline)
@@ -279,7 +295,7 @@ int kernel_set_params(const struct host *host, const struct vgpu_ref *vgpu, cons
 
 	if (r == 0)
 		return 0;
-	refused(err, KERNEL_PARAMS, ops->driver(host, vgpu), -r);
+	refused(err, KERNEL_PARAMS, driver_of(host, vgpu), -r);
 	err_in(err, "vGPU %s: setting the parameters", vgpu->id);
 	/* The cause includes what was tried, to distinguish it from a failed creation. */
 	return err_cause(err, strlen("vGPU : ") + strlen(vgpu->id));
@@ -298,7 +314,5 @@ int kernel_set_attr(const struct host *host, const struct vgpu_ref *vgpu, const 
 
 bool kernel_driver_removes(const struct host *host, const struct vgpu_ref *vgpu)
 {
-	const struct framework_ops *ops = ops_of(vgpu);
-
-	return ops->driver && ops->driver(host, vgpu) == DRIVER_NVIDIA_MDEV;
+	return driver_of(host, vgpu) == DRIVER_NVIDIA_MDEV;
 }
