@@ -26,16 +26,6 @@ enum {
 #define RUNNING "run/libvirt/qemu"
 #define SAVED "var/lib/libvirt/qemu"
 
-/* "vm1" for "vm1.xml"; NULL: not a domain's file. The caller frees it. */
-static char *domain_name(const char *file)
-{
-	size_t n = strlen(file);
-
-	if (n <= 4 || strcmp(file + n - 4, ".xml") != 0)
-		return NULL;
-	return mem_format("%.*s", (int)n - 4, file);
-}
-
 int libvirt_files_slurp(int dir, const char *name, char **text, size_t *len)
 {
 	struct stat st;
@@ -60,17 +50,17 @@ static void add_file(struct libvirt_files *disk, const char *name, const char *t
 	file->past = memmem(text, len, "vfio-pci", strlen("vfio-pci"));
 }
 
-/* Reads one file of a directory, and skips files that are not a domain's. */
+/* Reads NAME.xml of a directory, and skips other files. */
 static int read_document(struct libvirt_files *disk, int dir, const char *file, bool runs)
 {
-	autofree char *name = domain_name(file);
+	size_t name = strlen(file) > 4 ? strlen(file) - 4 : 0, len;
+	bool is_domains = name && strcmp(file + name, ".xml") == 0;
 	char *text = NULL;
-	size_t len;
-	int r = name ? libvirt_files_slurp(dir, file, &text, &len) : -ENOENT;
+	int r = is_domains ? libvirt_files_slurp(dir, file, &text, &len) : -ENOENT;
 
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
-	add_file(disk, steal_ptr(&name), text, len, runs);
+	add_file(disk, mem_strndup(file, name), text, len, runs);
 	return 0;
 }
 
@@ -250,12 +240,18 @@ bool libvirt_files_saved(struct libvirt_files *disk, const struct host *host, co
 	return file || *disk->saved->unread[0];
 }
 
-bool libvirt_files_mention(const struct libvirt_files *disk, const char *text)
+/* Does a file (`running`: a status file) contain this text? */
+static bool mentions(const struct libvirt_files *disk, const char *text, bool running)
 {
 	for (size_t i = 0; i < disk->n; i++)
-		if (holds(&disk->list[i], text))
+		if ((disk->list[i].runs || !running) && holds(&disk->list[i], text))
 			return true;
 	return false;
+}
+
+bool libvirt_files_mention(const struct libvirt_files *disk, const char *text)
+{
+	return mentions(disk, text, false);
 }
 
 /* libvirt 9.7.0 has the link libvirt.so.0 -> libvirt.so.0.9007.0, whose name encodes the version. */
@@ -285,10 +281,7 @@ static bool has_uuid(const struct libvirt_files *disk, const char *domain_uuid, 
 	if (!uuid_parse(uuid, domain_uuid))
 		return false;
 	snprintf(needle, sizeof(needle), "<uuid>%s</uuid>", uuid);
-	for (size_t i = 0; i < disk->n; i++)
-		if ((disk->list[i].runs || !running) && holds(&disk->list[i], needle))
-			return true;
-	return false;
+	return mentions(disk, needle, running);
 }
 
 bool libvirt_files_runs(const struct libvirt_files *disk, const char *domain_uuid)
