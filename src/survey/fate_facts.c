@@ -137,11 +137,6 @@ static void add_definition(struct orphan_facts *facts, const struct fate_look *l
 		facts->kept = why;
 }
 
-static struct orphan_facts facts_of(const struct fate_look *look)
-{
-	return (struct orphan_facts){ .policy = look->policy, .typed = true, .unused = look->unused };
-}
-
 /* Adds the facts that matter only if nothing else keeps the device or definition. */
 static void add_age(struct orphan_facts *facts, const struct fate_look *look, const char *id, const struct seen *seen,
 		    char saved[REASON_SIZE])
@@ -157,12 +152,11 @@ static void add_age(struct orphan_facts *facts, const struct fate_look *look, co
 void fate_device(struct fate *fate, const struct fate_look *look, const struct inv_device *device)
 {
 	const char *id = device->vgpu.id;
-	struct orphan_facts facts = facts_of(look);
+	struct orphan_facts facts = { .policy = look->policy, .typed = *device->vgpu.type, .unused = look->unused };
 	char by[REASON_SIZE], open[REASON_SIZE], why[REASON_SIZE] = "";
 	struct seen seen = { .node = device->node };
 	int r = 0;
 
-	facts.typed = *device->vgpu.type;
 	facts.nova = fate_is_novas(look, &device->vgpu);
 	if ((look->policy->reclaim_orphans || look->whole) && facts.typed) {
 		facts.named = fate_named(look, id, device->vgpu.framework == FW_VARIANT ? look->asking : NULL, by);
@@ -185,11 +179,13 @@ void fate_definition(struct fate *fate, const struct fate_look *look, const stru
 {
 	/* No device has this inode number, so a device that is created from the definition counts as newly seen. */
 	const struct seen seen = { .node = 1 };
-	struct orphan_facts facts = facts_of(look);
+	struct orphan_facts facts = { .policy = look->policy,
+				      .alone = true,
+				      .typed = true,
+				      .unused = look->unused,
+				      .definition_ms = definition->created_ms };
 	char name[REASON_SIZE];
 
-	facts.alone = true;
-	facts.definition_ms = definition->created_ms;
 	facts.named = fate_named(look, definition->uuid, NULL, name);
 	if (!facts.named)
 		add_age(&facts, look, definition->uuid, &seen, name);

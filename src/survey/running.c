@@ -124,13 +124,12 @@ static void say_missing(const struct search *s, const struct running_domain *dom
 					       .suspended = wanted == domain->taken });
 }
 
-static size_t missing_of(const struct request *wanted, const struct request *live)
+static bool has_all(const struct request *live, const struct request *wanted)
 {
-	size_t n = 0;
-
 	for (size_t i = 0; i < wanted->nvgpus; i++)
-		n += !request_find(live, wanted->vgpus[i].id);
-	return n;
+		if (!request_find(live, wanted->vgpus[i].id))
+			return false;
+	return true;
 }
 
 /* Reports vGPUs of the definition that the running domain does not have, at most as many as the definition has more. */
@@ -139,7 +138,7 @@ static void look_at_wanted(const struct search *s, const struct running_domain *
 	const struct request *wanted = domxml_request(definition), *has = domain->request;
 
 	/* The filter costs a look at the cards of all PCI devices, so it runs only if something is missing. */
-	if (strcmp(wanted->uuid, domain->uuid) != 0 || !missing_of(wanted, has))
+	if (strcmp(wanted->uuid, domain->uuid) != 0 || has_all(has, wanted))
 		return;
 	hostdev_filter_keep(definition, s->host, s->config, s->leases);
 	if (domain->doc)
