@@ -54,20 +54,15 @@ static bool provides_nothing(const struct found *found, const char *address)
 /* Is the device a GPU whose vendor can have this type? A mainboard's VGA controller has another vendor. */
 static bool is_gpu_for(const struct inv_pgpu *device, const char *type)
 {
-	static const struct {
-		const char *type, *vendor;
-	} known[] = { { "nvidia-", "10de" }, { "i915-", "8086" }, { "", "10de" }, { "", "8086" }, { "", "1002" } };
+	const char *vendor = device->vendor;
 
-	for (size_t i = 0; device->gpu && i < ARRAY_SIZE(known); i++) {
-		if (strncmp(type, known[i].type, strlen(known[i].type)) != 0)
-			continue;
-		if (strcmp(device->vendor, known[i].vendor) == 0)
-			return true;
-		/* The type names the vendor, so no other vendor will do. */
-		if (*known[i].type)
-			return false;
-	}
-	return false;
+	if (!device->gpu)
+		return false;
+	if (strncmp(type, "nvidia-", strlen("nvidia-")) == 0)
+		return device->nvidia;
+	if (strncmp(type, "i915-", strlen("i915-")) == 0)
+		return strcmp(vendor, "8086") == 0;
+	return device->nvidia || strcmp(vendor, "8086") == 0 || strcmp(vendor, "1002") == 0;
 }
 
 static void add_matched(struct found *found, const struct section *section)
