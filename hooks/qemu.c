@@ -46,13 +46,13 @@ struct hook {
 	struct config config; /* the defaults if lifecycle.config is NULL */
 	bool read;            /* read_host() has opened the host and tried to read the configuration */
 	char why_no_config[sizeof(((struct err *)NULL)->text)];
-	char *xml; /* as read from standard input */
+	char *xml;
 	size_t len;
-	char name[SHOWN_NAME]; /* the domain's name, cut so that the reason and the fix of a refusal fit */
-	char uuid[UUID_SIZE];  /* the domain's UUID; set only for a release, which reads nothing else from the XML */
+	char name[SHOWN_NAME]; /* cut, so that the reason and the fix of a refusal fit in its line */
+	char uuid[UUID_SIZE];  /* set only for a release */
 	struct domxml *doc;
-	struct lifecycle lifecycle; /* set as far as the hook has read */
-	bool concerns;              /* the domain has a vGPU, or may have one */
+	struct lifecycle lifecycle;
+	bool concerns; /* false: the domain has no vGPU, so the call is not counted */
 	int64_t began_ms;
 };
 
@@ -60,8 +60,8 @@ struct operation {
 	const char *op, *subop;
 	enum count_op what;
 	bool may_refuse;
-	bool needs_config;   /* an invalid configuration can make the plan refuse; false: it is only logged */
-	enum plan_mode mode; /* the mode of the operation's plan */
+	bool needs_config; /* false: an error in the configuration is only logged */
+	enum plan_mode mode;
 };
 
 static const struct arg options[] = {
@@ -97,7 +97,6 @@ static int parse_call(struct hook *hook, int argc, char **argv, struct err *err)
 	return 0;
 }
 
-/* Returns the exit status. */
 static int print_help(const struct hook *hook)
 {
 	if (hook->args.version) {
@@ -116,7 +115,7 @@ static int write_out(void *unused, const char *data, size_t len, struct err *err
 	int r = sys_write_all(STDOUT_FILENO, data, len);
 
 	(void)unused;
-	/* Not the errno itself, because ENOSPC means no capacity. */
+	/* EIO replaces the errno, because ENOSPC means that the pool has no capacity. */
 	return r < 0 ? err_set(err, EIO, "cannot write the XML to standard output: %s", err_describe(-r)) : 0;
 }
 
@@ -146,7 +145,7 @@ static const struct operation operations[] = {
 	{ "release", "end", COUNT_RELEASE, false, false, PLAN_PREPARE },
 };
 
-/* Returns NULL for start, started, stopped, attach and any operation that libvirt may add. */
+/* Returns NULL for start, started, stopped, attach, and operations that libvirt may add. */
 static const struct operation *find_operation(const struct hook *hook)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(operations); i++)
@@ -155,7 +154,7 @@ static const struct operation *find_operation(const struct hook *hook)
 	return NULL;
 }
 
-/* Without a configuration, stores the reason for a later refusal. Fails if the file exists but is unusable. */
+/* Returns 0 if the file does not exist, with the reason in why_no_config. Fails if the file is unusable. */
 static int read_config(struct hook *hook, struct err *err)
 {
 	int r;
@@ -185,7 +184,6 @@ static int open_host(struct hook *hook, struct err *err)
 
 static int read_host(struct hook *hook, struct err *err)
 {
-	/* The gate may have called this already. */
 	if (hook->read)
 		return 0;
 	config_default(&hook->config);
@@ -196,8 +194,8 @@ static int read_host(struct hook *hook, struct err *err)
 }
 
 /*
- * Does the domain (any domain, if its UUID cannot be read) have a lease? Its XML may show no vGPU: a VF needs no
- * <vgpu:device>, a command can be killed between lease and attach, and a leased device can be detached.
+ * True if the domain has a lease, or if its UUID cannot be read and any domain has a lease. The XML can show no vGPU of
+ * a leasing domain: a VF needs no <vgpu:device>, and a leased device can be detached.
  */
 static bool is_leased(struct hook *hook)
 {
@@ -209,9 +207,8 @@ static bool is_leased(struct hook *hook)
 }
 
 /*
- * The gate: might the domain have a vGPU, or (for a release) a lease? Without an mdev or our metadata, a PCI hostdev
- * might still be a vGPU (if the pool has VFs), or at a start a pGPU whose vGPUs are leased. For such a domain, an error
- * in the configuration is only logged.
+ * The gate: true if the domain might have a vGPU or, at a release, has a lease. A PCI hostdev can be a VF of the pool
+ * or, at a start, a pGPU whose vGPUs are leased. An error in the configuration is only logged here.
  */
 static int gate(struct hook *hook, enum count_op what, struct err *err)
 {
@@ -229,7 +226,7 @@ static int gate(struct hook *hook, enum count_op what, struct err *err)
 	       (what == COUNT_PREPARE && lease_any(&hook->host));
 }
 
-/* Reads only the domain's identity: a release depends on the leases alone, so the rest of the XML does not matter. */
+/* Reads only the domain's UUID, because a release depends on the leases and not on the rest of the XML. */
 static int read_owner(struct hook *hook, struct err *err)
 {
 	if (!domxml_peek_uuid(hook->uuid, hook->xml, hook->len)) {
@@ -242,7 +239,7 @@ static int read_owner(struct hook *hook, struct err *err)
 	return 1;
 }
 
-/* Reads the hostdevs of a domain that may have vGPUs, and keeps those that are vGPUs. */
+/* Parses the domain, and keeps the hostdevs that are vGPUs. Returns 0 if there are none. */
 static int read_hostdevs(struct hook *hook, const struct operation *operation, struct err *err)
 {
 	int r = domxml_parse(&hook->doc, hook->xml, hook->len, DOMXML_ALL_PCI | DOMXML_LARGE, err);
@@ -262,7 +259,7 @@ static int read_hostdevs(struct hook *hook, const struct operation *operation, s
 				      err);
 }
 
-/* Prints the plan of an operation that leases, and the XML that the domain would get. Not inlined, to save stack. */
+/* Prints the plan, and the XML that the domain would get. noinline keeps its large variables off run()'s stack. */
 __attribute__((noinline)) static int dry_plan(struct hook *hook, const struct operation *operation, struct err *err)
 {
 	autopreview struct preview preview = { 0 };
@@ -284,7 +281,7 @@ __attribute__((noinline)) static int dry_plan(struct hook *hook, const struct op
 	return r;
 }
 
-/* Prints each step on stderr, one per line, and the XML that the domain would get on stdout. */
+/* Prints the steps on stderr, and the XML that the domain would get on stdout. */
 static int dry_run(struct hook *hook, const struct operation *operation, struct err *err)
 {
 	autostore struct store store = STORE_NONE;
@@ -297,7 +294,7 @@ static int dry_run(struct hook *hook, const struct operation *operation, struct 
 	return write_out(NULL, hook->xml, hook->len, err);
 }
 
-/* A domain that starts without a vGPU may be a Nova instance whose mdevs a suspend has detached. */
+/* A Nova instance that starts without a vGPU may have been suspended: creates its missing mdevs for Nova to attach. */
 static void resume(struct hook *hook)
 {
 	struct err err;
@@ -311,7 +308,7 @@ static void resume(struct hook *hook)
 
 static int run(struct hook *hook, const struct operation *operation, struct err *err)
 {
-	/* Read without a limit, because libvirt holds the XML in memory too. The parser has its own limit. */
+	/* SIZE_MAX, because libvirt holds the XML in memory anyway, and the parser has its own limit. */
 	int r = sys_slurp(STDIN_FILENO, SIZE_MAX, &hook->xml, &hook->len);
 
 	hook->began_ms = sys_now_ms();
@@ -343,8 +340,8 @@ static void log_refusal(const struct hook *hook, const struct err *err)
 }
 
 /*
- * Sets the text before a refusal. A refused migration or restore is shown on another host, or by a program that has
- * made many requests, so the text names this host.
+ * Writes the prefix of a refusal. For a migration or restore it names this host, because the message can be shown on
+ * another host.
  */
 static void name_refused(char prefix[PREFIX_SIZE], const struct hook *hook, const struct operation *operation)
 {
@@ -395,7 +392,7 @@ static int serve(int argc, char **argv)
 	operation = find_operation(&hook);
 	can_fail = hook.dry_run || (operation && operation->may_refuse);
 	mem_exit_status(can_fail ? EXIT_REFUSED : EXIT_SUCCESS);
-	/* Recorded for every call, because nothing else shows that libvirt calls the hook at all. */
+	/* Recorded for every call, because nothing else shows that libvirt calls the hook. */
 	if (!hook.dry_run)
 		store_note_call(hook.args.root);
 	if (!operation && !hook.dry_run)
@@ -426,8 +423,8 @@ int main(int argc, char **argv)
 	int status = serve(argc, argv);
 
 	/*
-	 * _exit() is safe because nothing is buffered. With exit(), the destructors of libxml2 and its libraries would
-	 * make a start with a vGPU a tenth slower. LeakSanitizer needs exit().
+	 * exit() would run the destructors of libxml2 and its libraries, and make a start with a vGPU a tenth slower.
+	 * _exit() is safe because nothing is buffered. LeakSanitizer needs exit().
 	 */
 #ifdef __SANITIZE_ADDRESS__
 	return status;
