@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 
-/* getopt_long() returns FIRST + i for option i of the table. Smaller results are characters. */
+/* getopt_long() returns FIRST + i for option i of the table, and a character for a short option. */
 enum { FIRST = 256 };
 
 static int store_value(void *values, const struct arg *arg, const char *value, struct err *err)
@@ -33,7 +33,7 @@ static int store_value(void *values, const struct arg *arg, const char *value, s
 	return 0;
 }
 
-/* Returns NULL if the option does not exist. -o is --output in a program that has --output. */
+/* Returns NULL for an unknown option. -o means --output if the table has --output. */
 static const struct arg *find_arg(const struct arg *table, int found)
 {
 	if (found >= FIRST)

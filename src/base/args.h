@@ -18,19 +18,19 @@ enum { ARGS_MAX = 32, ARGS_EXIT_USAGE = 2 };
 struct args {
 	const char *root, *config;
 	bool help, version;
-	unsigned int bits; /* the `bit` of each option that was given */
-	char **operands;   /* overwrite the start of argv */
+	unsigned int bits; /* the `bit` of each given option */
+	char **operands;   /* an array that overwrites the start of argv */
 	int noperands;
-	int nfree; /* how many operands come before "--" */
+	int nfree; /* operands before "--" */
 };
 
 struct arg {
 	const char *name;  /* without the dashes; NULL ends the table */
-	const char *value; /* the value's name in --help; NULL: the option takes no value */
-	unsigned int bit;  /* identifies an option that only some commands take; 0: all take it */
-	size_t at;         /* offset, in the program's struct, of a bool, const char * or const char *[list] */
+	const char *value; /* its name in --help; NULL: the option takes no value */
+	unsigned int bit;  /* 0: all commands take the option; a bit: only the commands with this bit */
+	size_t at;         /* offset of the value in the program's struct: a bool, const char * or const char *[list] */
 	const char *help;
-	size_t list; /* maximum number of values, all of which are stored; 0: no limit, but only the last is stored */
+	size_t list; /* maximum number of values; 0: any number, but only the last is stored */
 };
 
 #define ARG_ROOT { "root", "DIR", 0, offsetof(struct args, root), "Prefix all system paths with DIR", 0 }
@@ -49,8 +49,8 @@ struct arg {
  */
 int args_parse(void *values, const struct arg *table, int argc, char **argv, struct err *err);
 
-/* Prints "Options:" and a line for each option without a bit, or with one of `bits`. */
+/* Prints "Options:" and a line for each option that has no bit or one of `bits`. */
 void args_help(FILE *to, const struct arg *table, unsigned int bits);
 
-/* Prints a usage error as one line on standard error; returns the exit status. */
+/* Prints the error and "see --help" as one line on standard error. Returns ARGS_EXIT_USAGE. */
 int args_usage_error(const char *program, const struct err *err);

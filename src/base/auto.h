@@ -37,7 +37,7 @@ static inline void auto_fclose(FILE **file)
 #define autoclosedir __attribute__((cleanup(auto_closedir)))
 #define autofclose __attribute__((cleanup(auto_fclose)))
 
-/* Hands a descriptor over: the variable no longer closes it. An analyzer would report a plain "= -1" as a dead store. */
+/* Returns the descriptor and sets the variable to -1, so that the end of its scope does not close it. */
 static inline int steal_fd(int *fd)
 {
 	int r = *fd;
@@ -46,7 +46,7 @@ static inline int steal_fd(int *fd)
 	return r;
 }
 
-/* Hands a pointer over: the variable no longer frees it. */
+/* Returns the pointer and sets the variable to NULL, so that the end of its scope does not free it. */
 static inline void *steal_ptr(void *pp)
 {
 	void *r = *(void **)pp;

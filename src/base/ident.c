@@ -48,7 +48,9 @@ bool pci_parse(char out[PCI_SIZE], const char *s)
 		return false;
 	for (; domain > 4 && *s == '0'; domain--)
 		s++;
-	/* Parse by hand: this runs for every name in sysfs, and strtoul() and snprintf() take ten times as long. */
+	/*
+	 * Parsed by hand, because this runs for every name in sysfs: strtoul() and snprintf() take ten times as long.
+	 */
 	len = domain + strlen(":00:00.0");
 	for (size_t i = 0; i < len; i++) {
 		char mark = '\0';
@@ -106,7 +108,7 @@ bool parent_given(char out[PARENT_SIZE], const char *s)
 
 	if (!parent_parse(out, s))
 		return false;
-	/* libvirt and Nova name a virtual parent by its driver's name, then its own. */
+	/* libvirt and Nova put the driver's name before the name of a virtual parent: mtty_mtty. */
 	if (strlen(s) % 2 && s[n] == '_' && strncmp(s, s + n + 1, n) == 0)
 		out[n] = '\0';
 	return true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Parses UUIDs, PCI addresses, parents and types on input, because they may become part of a path. */
+/* Parses UUIDs, PCI addresses, parents and types strictly, because they can become part of a path. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 
 enum {
 	UUID_SIZE = 37,   /* 36 characters and NUL */
-	PCI_SIZE = 18,    /* dddddddd:bb:ss.f and NUL; the kernel writes at least four digits of the domain */
+	PCI_SIZE = 18,    /* dddddddd:bb:ss.f and NUL; the domain has four to eight digits */
 	PARENT_SIZE = 64, /* a device's name in sysfs: a PCI address, or a word such as mtty */
 	TYPE_SIZE = 64,   /* nvidia-222, i915-GVTg_V5_4, mtty-1 */
 	ID_SIZE = 40,     /* the name of a vGPU and its lease: an mdev's UUID, or a VF's address */
@@ -16,22 +16,22 @@ enum {
 /* Accepts a UUID of the form 8-4-4-4-12. Writes it in lower case, as the kernel does (%pUl). */
 bool uuid_parse(char out[UUID_SIZE], const char *s);
 
-/* True for 00000000-0000-0000-0000-0000000000NN (NN from 00 to ff), which means "lease a vGPU for this domain". */
+/* True for a placeholder: 00000000-0000-0000-0000-0000000000NN. */
 bool uuid_is_placeholder(const char *uuid);
 
-/* Makes a random UUID (version 4); aborts if the kernel returns no random bytes. */
+/* Makes a random UUID (version 4). Aborts if the kernel returns no random bytes. */
 void uuid_random(char out[UUID_SIZE]);
 
-/* Accepts a PCI address with a domain, even nvidia-smi's "00000000:84:00.0". Writes it as sysfs does. */
+/* Accepts a PCI address with a domain of four to eight digits (nvidia-smi prints eight). Writes it as sysfs does. */
 bool pci_parse(char out[PCI_SIZE], const char *s);
 
-/* Corrects a likely misspelling: 84:00.0 (no domain), 0000:84:00:0, or libvirt's name pci_0000_84_00_0. */
+/* Corrects a likely misspelling, such as 84:00.0, 0000:84:00:0 or libvirt's pci_0000_84_00_0. */
 bool pci_guess(char out[PCI_SIZE], const char *s);
 
 /* Accepts a parent's name: a PCI address, or letters, digits and _ . - with a letter or digit first. */
 bool parent_parse(char out[PARENT_SIZE], const char *s);
 
-/* parent_parse() of a user's or Nova's word: libvirt's name of a virtual parent, mtty_mtty, becomes mtty. */
+/* Like parent_parse(), and accepts libvirt's name of a virtual parent: mtty_mtty becomes mtty. */
 bool parent_given(char out[PARENT_SIZE], const char *s);
 
 /* Accepts a type's id: letters, digits and _ . - with a letter or digit first. */

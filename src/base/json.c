@@ -8,8 +8,8 @@
 
 struct reader {
 	const char *at;
-	const char *wrong; /* the first error; NULL: none yet */
-	int depth;         /* how many objects and arrays are open */
+	const char *wrong; /* the first error, or NULL */
+	int depth;         /* the number of open objects and arrays */
 	struct json_field *fields;
 	size_t nfields;
 };
@@ -26,7 +26,7 @@ static void skip_space(struct reader *r)
 	r->at += strspn(r->at, " \t\n\r");
 }
 
-/* Skips white space and then the byte `c`. False: the next byte is different. */
+/* Skips white space and the byte `c`. Returns false if another byte follows the white space. */
 static bool take_byte(struct reader *r, char c)
 {
 	skip_space(r);
@@ -36,7 +36,7 @@ static bool take_byte(struct reader *r, char c)
 	return true;
 }
 
-/* Stands for NUL and for any character outside ASCII. read_escape() returns -1 for an invalid escape. */
+/* Stands for NUL and for any character outside ASCII. */
 enum { FOREIGN = 0x80 };
 
 static int read_escape(struct reader *r)
@@ -54,12 +54,12 @@ static int read_escape(struct reader *r)
 		return -1;
 	memcpy(hex, r->at + 1, 4);
 	r->at += 5;
-	/* Refuse NUL like a character outside ASCII, because it would end the text early. */
+	/* NUL is FOREIGN, because it would end the text early. */
 	c = strtol(hex, NULL, 16);
 	return c > 0 && c < FOREIGN ? (int)c : FOREIGN;
 }
 
-/* Reads a string into buf[size]. If it is too long or has characters outside ASCII, *fits is false and buf is "". */
+/* Reads a string into buf[size]. If it does not fit or is not ASCII, sets *fits to false and buf to "". */
 static bool read_string(struct reader *r, char *buf, size_t size, bool *fits)
 {
 	size_t n = 0;
@@ -129,7 +129,7 @@ static bool skip_word(struct reader *r)
 	return fail(r, "a value is not valid");
 }
 
-/* Reads the rest of an object or array, after its opening bracket. `read` gets "" for a key that does not fit. */
+/* Reads the rest of an object or array, after its opening bracket. A key of 64 bytes or more becomes "". */
 static bool read_members(struct reader *r, char close, bool (*read)(struct reader *r, const char *key))
 {
 	char key[64] = "";
@@ -191,7 +191,6 @@ static bool read_pairs(struct reader *r, const struct json_field *field)
 	return take_byte(r, ']') || fail(r, "a comma or closing bracket is missing");
 }
 
-/* Reads a member of the outer object. */
 static bool read_field(struct reader *r, const char *key)
 {
 	struct json_field *field = NULL;

@@ -16,15 +16,20 @@ struct json_field {
 	const char *key;
 	char *value; /* the decoded text; "" if the member is missing */
 	size_t size;
-	/* Used in place of `value` for a list: called for each one-member object. False makes the read fail. */
+	/*
+	 * If `value` is NULL, the member is a list of one-member objects, and pair() is called for each. False: the
+	 * read fails.
+	 */
 	bool (*pair)(void *arg, const char *name, const char *value);
 	void *arg;
 	bool found;
 };
 
 /*
- * Reads the members `fields` of the object `text`. Returns NULL, or what is wrong: invalid JSON (RFC 8259), not an
- * object, or a requested member that is not a string (with `pair`: not such a list), appears twice, does not fit, or
- * has characters outside ASCII. In a list, a name must have fewer than 64 bytes, a value fewer than 1024.
+ * Reads the members `fields` of the object `text`. Returns NULL, or a description of what is wrong:
+ *   - the text is not one valid JSON object (RFC 8259);
+ *   - a requested member appears twice, or is not a string (with `pair`: not a list of pairs of strings);
+ *   - a requested string does not fit, or has characters outside ASCII.
+ * In a list, a name must have fewer than 64 bytes, a value fewer than 1024.
  */
 const char *json_read(const char *text, struct json_field *fields, size_t nfields);

@@ -77,13 +77,13 @@ void *mem_take(struct arena *arena, size_t size)
 	size += !size;
 	if (size > arena->size - arena->used)
 		mem_out();
-	/* Align the next block, if there is space for it. */
+	/* Align the next block, if the arena has space for it. */
 	size = (size + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
 	arena->used = size < arena->size - arena->used ? arena->used + size : arena->size;
 	return at;
 }
 
-/* The number of bytes from `p` to the end of the arena in use; 0: `p` is not in it. */
+/* Bytes from `p` to the end of the arena in use; 0: `p` is not in it. */
 static size_t arena_rest(const void *p)
 {
 	const char *at = p;
@@ -120,7 +120,7 @@ void *mem_new(size_t n, size_t size)
 
 void *mem_resize(void *list, size_t n, size_t size)
 {
-	/* The arena does not know the old size, so memmove() may also copy bytes that follow the old list. */
+	/* The old size is unknown, so memmove() may also copy bytes that follow the old list. */
 	size_t most = arena_rest(list);
 	void *p;
 
@@ -136,7 +136,7 @@ void *mem_add(void *list, size_t *n, size_t size)
 {
 	char *items = *(void **)list;
 
-	/* The list is full if its length is 0 or a power of two. */
+	/* Capacities are powers of two, so the list is full if its length is 0 or a power of two. */
 	if ((*n & (*n - 1)) == 0)
 		items = mem_resize(items, *n ? 2 * *n : 1, size);
 	*(void **)list = items;

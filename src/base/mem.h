@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Allocates memory. No function here returns NULL: if memory runs out, the program ends, with one line in the log and
- * on standard error. This is safe, because a kill at any instant does no harm. Callers free memory with free(), or with
- * mem_free() if an arena may be in use.
+ * Allocates memory. No function here returns NULL: if memory runs out, the program ends, with one line on standard
+ * error and in the log. ARCHITECTURE.md says why that does no harm. Free memory with free(), or with mem_free() if an
+ * arena may be in use.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 /* Sets the exit status of a program that runs out of memory; the default is 1. */
 void mem_exit_status(int status);
 
-/* Sets a function that mem_out() calls before it ends the program. */
+/* mem_out() calls `word` before it ends the program. */
 void mem_last_word(void (*word)(void));
 
 _Noreturn void mem_out(void);
@@ -21,7 +21,7 @@ _Noreturn void mem_out(void);
 /* Returns `p`, which a library allocated; ends the program if `p` is NULL. */
 void *mem_check(void *p);
 
-/* mem_alloc() does not zero; mem_new() returns `n` zeroed elements; mem_resize() does not zero what it adds. */
+/* mem_new() returns `n` zeroed elements. mem_alloc() and mem_resize() do not zero the memory that they add. */
 void *mem_alloc(size_t size) __attribute__((returns_nonnull, malloc));
 void *mem_new(size_t n, size_t size) __attribute__((returns_nonnull, malloc));
 void *mem_resize(void *list, size_t n, size_t size) __attribute__((returns_nonnull));
@@ -29,12 +29,12 @@ void *mem_resize(void *list, size_t n, size_t size) __attribute__((returns_nonnu
 /* Appends a zeroed element to the array *list of *n elements; returns the element. */
 void *mem_add(void *list, size_t *n, size_t size) __attribute__((returns_nonnull));
 
-/* qsort() of an array, which can be NULL if it has no elements. */
+/* qsort() that accepts NULL for an array without elements. */
 void mem_sort(void *list, size_t n, size_t size, int (*order)(const void *a, const void *b));
 
 /*
- * The head of a loop over an array: for (EACH(const struct lease *, lease, leases->list, leases->n)). An array without
- * elements can be NULL, to which C allows no addition.
+ * The head of a loop over an array: for (EACH(const struct lease *, lease, leases->list, leases->n)). It tests for NULL
+ * first, because C does not allow NULL + 0.
  */
 #define EACH(type, item, list, n)                                                                                      \
 	type item = (list);                                                                                            \
@@ -57,12 +57,12 @@ void mem_arena_end(struct arena *arena); /* accepts NULL */
 /* Returns zeroed memory, freed with the arena. */
 void *mem_take(struct arena *arena, size_t size) __attribute__((returns_nonnull));
 
-/* From now on, allocates from this arena or (NULL) from the heap. Returns the previous arena. Not thread-safe. */
+/* Allocates from this arena from now on; NULL: from the heap. Returns the previous arena. Not thread-safe. */
 struct arena *mem_use(struct arena *arena);
 
-/* Frees memory from the heap. Ignores memory of the arena in use, which is freed with the arena. */
+/* Frees heap memory. Ignores memory of the arena in use. */
 void mem_free(void *p);
 
-/* Opens a stream to memory, like open_memstream(3), except that only mem_close() sets *text and *len. */
+/* Opens a stream to memory, like open_memstream(3). Only mem_close() sets *text and *len. */
 FILE *mem_open(char **text, size_t *len) __attribute__((returns_nonnull));
 void mem_close(FILE *stream);

@@ -17,7 +17,7 @@ size_t text_char(const char *at, unsigned *c)
 {
 	static const struct {
 		unsigned char mask, mark; /* of the first byte */
-		unsigned least;           /* a smaller code point has a shorter form */
+		unsigned least;           /* the smallest code point of this length */
 	} forms[] = { [1] = { 0x80, 0, 0 }, { 0xe0, 0xc0, 0x80 }, { 0xf0, 0xe0, 0x800 }, { 0xf8, 0xf0, 0x10000 } };
 	unsigned char first = (unsigned char)*at;
 	size_t len = 1;
@@ -56,7 +56,7 @@ bool text_char_shows(unsigned c)
 	return true;
 }
 
-/* TEXT_COMMAND with --root; "": no --root. Static, because the hook's messages must not depend on an allocation. */
+/* TEXT_COMMAND with --root; "": no --root. Static, so that a message needs no allocation. */
 static char command[PATH_MAX + 32];
 
 void text_set_root(const char *root)
@@ -82,7 +82,7 @@ const char *text_command(const char *at)
 
 enum { AS_IT_IS = 1, ESCAPED = 2, ASCII = 4 };
 
-/* Is the character `c` of `len` bytes at `at` copied unchanged? `len` is 0 if it is not valid UTF-8. */
+/* True if the character at `at` is copied unchanged. `len` 0: it is not valid UTF-8. */
 static bool stays(const char *at, size_t len, unsigned c, int how)
 {
 	if (how & AS_IT_IS)
@@ -279,7 +279,7 @@ static int distance(const char *a, size_t alen, const char *b, size_t blen)
 	return cost[alen][blen];
 }
 
-/* Do both words have the same numbers? An address counts as one number. */
+/* True if both words have the same numbers. A word that looks like an address counts as one number. */
 static bool same_numbers(const char *a, const char *b)
 {
 	static const char digits[] = "0123456789";
@@ -341,7 +341,7 @@ static bool read_item(char *item, uint64_t *bits, size_t nbits)
 
 bool text_cpuset(const char *list, uint64_t *bits, size_t nbits)
 {
-	/* A separate set for this list, so that "^5" removes only what the list added. */
+	/* A set of its own, so that "^5" removes only numbers that this list added. */
 	autofree uint64_t *own = mem_new(nbits / 64, sizeof(*own));
 	autofree char *copy = mem_strdup(list);
 	char *rest = copy, *item;

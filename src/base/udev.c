@@ -63,7 +63,7 @@ static bool concerns_us(struct udev_device *device)
 		return false;
 	if (strcmp(subsystem, "mdev") == 0)
 		return true;
-	/* A "change" matters only with MDEV_STATE, checked above. */
+	/* Without MDEV_STATE, a PCI device's "change" is no reason to look. */
 	return strcmp(subsystem, "pci") == 0 && strcmp(action, "change") != 0;
 }
 
@@ -76,12 +76,12 @@ bool udev_watch_read(struct udev_watch *watch)
 		errno = 0;
 		device = udev_monitor_receive_device(watch->monitor);
 		if (!device) {
-			/* Events were lost. One of them may concern us. */
+			/* Events were lost, and one of them may concern us. */
 			if (errno == ENOBUFS) {
 				concerned = true;
 				continue;
 			}
-			/* No message, or it is not from udev. If more follow, the descriptor stays readable. */
+			/* No message, or one that is not from udev. If more follow, the descriptor stays readable. */
 			return concerned;
 		}
 		concerned |= concerns_us(device);

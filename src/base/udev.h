@@ -8,7 +8,7 @@
 
 /*
  * Receives udev events: a vGPU (mdev) appears or disappears; a parent is registered or unregistered (MDEV_STATE); a PCI
- * device or VF appears, disappears or changes its driver. An event is only a reason to look. Events can be lost or come
+ * device or VF appears, disappears or changes its driver. An event is only a reason to look. It can be lost, or come
  * early: a device's mdev_type is linked after its "add".
  */
 struct udev_watch;

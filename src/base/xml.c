@@ -83,7 +83,7 @@ static void refuse_doctype(void *ctxt, const xmlChar *name, const xmlChar *exter
 #define HANDED_ERROR xmlError
 #endif
 
-/* Records the first fatal error; later ones result from it. Without a handler libxml2 would print the document. */
+/* Records the first fatal error, which causes the others. Without a handler libxml2 would print the document. */
 static void note_error(void *ctxt, HANDED_ERROR *error)
 {
 	struct met *met = ((xmlParserCtxtPtr)ctxt)->_private;
@@ -94,7 +94,7 @@ static void note_error(void *ctxt, HANDED_ERROR *error)
 	met->code = error->code;
 }
 
-/* Describes libxml2's error, whose own text quotes the document. */
+/* Describes an error in our words, because libxml2's text quotes the document. */
 static const char *cause(int code)
 {
 	switch (code) {
@@ -172,7 +172,7 @@ static xmlNodePtr following(xmlNodePtr node, const xmlNode *top)
 	return node && node != top ? node->next : NULL;
 }
 
-/* Numbers the elements. False: an entity node, or an attribute of several nodes, which are not supported. */
+/* Numbers the elements. Returns false for an entity node or an attribute of several nodes, which are not supported. */
 static bool number(struct xml_doc *doc, xmlNodePtr root)
 {
 	for (xmlNodePtr node = root; node; node = following(node, root)) {
@@ -190,7 +190,7 @@ static bool number(struct xml_doc *doc, xmlNodePtr root)
 
 int xml_parse(struct xml_doc **out, const char *bytes, size_t len, struct err *err)
 {
-	/* NOCDATA turns CDATA sections into text. NOENT, HUGE, and all options that load or validate stay off. */
+	/* NOCDATA turns CDATA sections into text. NOENT, HUGE and the options that load or validate must stay off. */
 	const int options = XML_PARSE_NONET | XML_PARSE_NOCDATA;
 	__attribute__((cleanup(free_ctxt))) xmlParserCtxtPtr ctxt = NULL;
 	struct met met = { 0 };
@@ -213,13 +213,13 @@ int xml_parse(struct xml_doc **out, const char *bytes, size_t len, struct err *e
 	ctxt->_private = &met;
 	ctxt->sax->serror = note_error;
 	ctxt->sax->internalSubset = refuse_doctype;
-	/* Only the global handler gets conversion errors. It is reset below, because libvirt's library also parses. */
+	/* Conversion errors reach only the global handler. It is reset below, because libvirt's library also parses. */
 	lib.xmlSetStructuredErrorFunc(ctxt, note_error);
 	doc->tree = lib.xmlCtxtReadMemory(ctxt, bytes, (int)len, NULL, NULL, options);
 	lib.xmlSetStructuredErrorFunc(NULL, NULL);
 	root = doc->tree ? lib.xmlDocGetRootElement(doc->tree) : NULL;
 
-	/* Check for a document type first: a stopped parser still returns a document, but without a root. */
+	/* Check for the document type first, because a stopped parser returns a document without a root. */
 	if (met.doctype)
 		r = err_set(err, EINVAL, "the XML has a document type declaration, which no domain needs; remove it");
 	else if (!root)

@@ -3,8 +3,8 @@
  * Reads an XML document with libxml2: elements, attributes, text. Only this module includes libxml2.
  *
  * The bytes are hostile. Nothing is fetched, and only XML's five entities are expanded. A document type declaration is
- * refused as soon as its name is read. libxml2 limits nesting to 256 levels. libxml2's messages quote the document,
- * which can contain passwords, so they are never passed on: an error is a line number and a cause in our words.
+ * refused as soon as its name is read. libxml2 limits nesting to 256 levels. libxml2's messages can quote passwords of
+ * the document, so an error is a line number and a cause in our words.
  *
  * Loading libxml2, with ICU, takes longer than a run of the hook without it. So the first parse loads it, and it is
  * never unloaded.
@@ -17,12 +17,12 @@
 #include "base/err.h"
 
 struct xml_doc;
-struct xml_elem; /* the document owns it, and the strings that the functions below return */
+struct xml_elem; /* owned by the document, as are the strings that the functions return */
 
 /*
  * Parses. Returns 0, or:
  *   -EINVAL: not well-formed; a document type declaration; a NUL byte; or an encoding other than UTF-8, ASCII,
- *     ISO-8859-* and windows-125* (others could encode '<' or a quote in another way than ASCII)
+ *     ISO-8859-* and windows-125* (in other encodings, '<' or a quote may not be its ASCII byte)
  *   -E2BIG: larger than INT32_MAX
  *   -ENOMEM: more names than libxml2 accepts, or libxml2 is out of memory
  *   -ELIBACC: libxml2 cannot be loaded
@@ -42,21 +42,24 @@ const char *xml_name(const struct xml_elem *elem);
 const char *xml_ns(const struct xml_elem *elem);
 
 /*
- * The element's first child, or its next sibling, with this namespace ("": none, NULL: any) and name (NULL: any); NULL
- * if there is none. xml_child() accepts NULL.
+ * The element's first child, or its next sibling, with this namespace and name; NULL: none. `ns` "": no namespace; `ns`
+ * or `name` NULL: any. xml_child() accepts NULL as `elem`.
  */
 const struct xml_elem *xml_child(const struct xml_elem *elem, const char *ns, const char *name);
 const struct xml_elem *xml_next(const struct xml_elem *elem, const char *ns, const char *name);
 
 /*
- * The value of the first attribute of this name; NULL if there is none, or `elem` is NULL. As in libvirt, the
- * attribute can have any declared prefix. xml_attr_prefix() returns the prefix, or "".
+ * The value of the first attribute of this name, with any declared prefix, as in libvirt; NULL: none, or `elem` is
+ * NULL. xml_attr_prefix() returns the attribute's prefix, or "".
  */
 const char *xml_attr(const struct xml_elem *elem, const char *name);
 const char *xml_attr_prefix(const struct xml_elem *elem, const char *name);
 
-/* The name, without prefix, of the element's attribute number `i`, from 0; NULL after the last. */
+/* The name of attribute number `i` (from 0), without prefix; NULL after the last. */
 const char *xml_attr_name(const struct xml_elem *elem, size_t i);
 
-/* Copies all text in the element to buf[size], as XPath's string() does. False, with buf empty: it does not fit. */
+/*
+ * Copies all text in the element to buf[size], as XPath's string() does. If it does not fit, returns false and empties
+ * buf.
+ */
 bool xml_text(const struct xml_elem *elem, char *buf, size_t size);
