@@ -61,7 +61,7 @@ void sys_sleep_ms(int ms)
 		;
 }
 
-/* Fields of /proc/PID/stat; all are 0 if there is no such process. */
+/* Fields of /proc/PID/stat; all are 0 if the process does not exist. */
 struct process {
 	char state;
 	unsigned int flags;
@@ -94,7 +94,7 @@ bool sys_process_lives(pid_t pid, uint64_t start)
 {
 	struct process now = process_stat(pid);
 
-	/* A zombie has ended, but can remain for ever in a container that has no reaper. */
+	/* A zombie has ended. It can remain for ever in a container that has no reaper. */
 	return start != 0 && now.start == start && now.state != 'Z' && now.state != 'X';
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The host and its files: limited reads, single writes, and files that are complete as soon as they appear. */
+/* The host's files: limited reads, single writes, and new files that appear complete. */
 #include "sys/sys.h"
 
 #include <ctype.h>
@@ -46,7 +46,7 @@ int host_list(DIR **out, const struct host *host, const char *path, struct err *
 
 static void out_of_memory(void)
 {
-	/* A timed child has no connection to the log; its parent logs this and ends too. */
+	/* A timed child has no connection to the log. Its parent logs the shortage and ends as well. */
 	if (timed_child_is_this())
 		_exit(EXIT_FAILURE);
 	log_warn("out of memory");
@@ -62,14 +62,14 @@ void sys_begin(void)
 
 ssize_t sys_read(int dir, const char *path, char *buf, size_t size)
 {
-	/* O_NONBLOCK: the open must not hang if the file has been replaced with a pipe. */
+	/* O_NONBLOCK: the open must not hang on a pipe that has replaced the file. */
 	autoclose int fd = openat(dir, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
 	size_t len;
 	ssize_t r;
 
 	if (fd < 0)
 		return -errno;
-	/* A short read means the end of the file. A second read to confirm it would double the cost. */
+	/* A short read means the end of the file. A second read to confirm the end would double the cost. */
 	do
 		r = read(fd, buf, size);
 	while (r < 0 && errno == EINTR);
@@ -168,8 +168,8 @@ int sys_publish(int dir, const char *name, const char *data, size_t len)
 	if (snprintf(fresh, sizeof(fresh), ".%s.new", name) >= (int)sizeof(fresh))
 		return -ENAMETOOLONG;
 	/*
-	 * The file is written under another name and then renamed, so a kill never leaves it half written. An unnamed
-	 * file (O_TMPFILE) cannot be used: the hook runs in libvirtd's AppArmor profile, which forbids linking it.
+	 * A kill never leaves a half-written file, because it is written under another name and then renamed. O_TMPFILE
+	 * cannot be used: the hook runs in libvirtd's AppArmor profile, which forbids linking an unnamed file.
 	 */
 	if (unlinkat(dir, fresh, 0) < 0 && errno != ENOENT)
 		return -errno;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Sends one datagram per event to the journal, in its native protocol, or to syslog. If the log is full, drops the line
- * and counts it; sd_journal_send(3) and syslog(3) would wait without limit.
+ * Sends each line as one datagram, to the journal in its native protocol, or to syslog. A line that a full log does not
+ * accept is counted and dropped; sd_journal_send(3) and syslog(3) would wait without limit.
  */
 #include "sys/log.h"
 
@@ -21,10 +21,10 @@
 enum { DATAGRAM_MAX = 8192, LINE_SIZE = 1000 };
 
 static const char *ident; /* NULL: the log is off */
-static const char *below; /* prefix of the paths of the log's sockets */
+static const char *below; /* the root below which the log's sockets are */
 static bool to_stderr;
 static int out = -1;
-static bool is_journal; /* `out` is connected to the journal, else to syslog */
+static bool is_journal; /* `out` is connected to the journal; false: to syslog */
 static uint64_t lost;
 
 struct datagram {
@@ -73,8 +73,8 @@ static bool open_socket(void)
 }
 
 /*
- * Writes "NAME\n", the value's length in 64 bits, the value, "\n". The protocol's other form, "NAME=VALUE\n", would let
- * a value begin another field. A field that does not fit is left out.
+ * Writes "NAME\n", the value's length in 64 bits, the value, "\n". In the protocol's other form, "NAME=VALUE\n", a
+ * value could begin another field. A field that does not fit is left out.
  */
 static void add_field(struct datagram *to, const char *name, const char *value)
 {
@@ -118,7 +118,7 @@ static void format_syslog(struct datagram *to, int priority, const char *text)
 
 static bool send_line(const struct log_field *fields, int priority, const char *text)
 {
-	/* Try twice, as the log may have been restarted since the last line. */
+	/* Try twice, because the log can have been restarted since the last line. */
 	for (int i = 0; i < 2 && open_socket(); i++) {
 		struct datagram line = { .len = 0 };
 
@@ -135,7 +135,7 @@ static bool send_line(const struct log_field *fields, int priority, const char *
 	return false;
 }
 
-/* Logs how many lines were lost. If the log refuses that line too, the next call tries again. */
+/* Logs the number of lost lines. If the log is still full, the next call tries again. */
 static void tell_lost(void)
 {
 	char text[96];
@@ -151,7 +151,7 @@ void log_close(void)
 {
 	if (!ident || to_stderr)
 		return;
-	/* Without a connection the last line reached no log, and the report would not either. */
+	/* Without a connection there is no log that could take the report. */
 	if (out >= 0)
 		tell_lost();
 	close_socket();
@@ -167,7 +167,7 @@ static void log_printable(const struct log_field *fields, int priority, const ch
 	}
 	if (open_socket())
 		tell_lost();
-	/* While lost lines are unreported, drop this line too, so that the log stays in order. */
+	/* Until the lost lines are reported, drop this line as well, so that the log stays in order. */
 	if (out < 0 || lost || !send_line(fields, priority, line))
 		lost++;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Access to the operating system: the host's files, the clock, other processes. The log (sys/log.h) and the
- * children that wait for a driver (sys/timed_child.h) have their own headers.
+ * Access to the operating system: the host's files, the clock, other processes. sys/log.h has the log,
+ * sys/timed_child.h the children that wait for a driver.
  *
  * The host is the real one or, with --root, a directory with its own /sys, /proc, /dev, /run, /etc and /var/lib. Paths
  * on the host are relative to host.root and have no leading slash. The clocks and the processes of sys_process_*() are
  * the real ones even under --root.
  *
- * No function follows a symbolic link in the last component, unless its comment says so. All descriptors are
+ * A function follows a symbolic link in the last component only if its comment says so. All descriptors are
  * close-on-exec. Failures return a negative errno, unless stated otherwise.
  */
 #pragma once
@@ -23,99 +23,99 @@
 #include "base/ident.h"
 
 /*
- * Every program calls this first. Opens each closed standard descriptor, so that no other file gets its number; reading
- * or writing it still fails. Exits if one cannot be opened. From then on, running out of memory is logged.
+ * Every program calls this first. Opens each closed standard descriptor in a way that cannot be used, so that no other
+ * file gets its number. Exits if one cannot be opened. From then on, running out of memory is logged.
  */
 void sys_begin(void);
 
 struct host {
-	int root;    /* the descriptor of the root directory */
-	int libvirt; /* root directory of libvirt's daemon, which may run in a container; see host/libvirt_daemon.h */
-	const char *name; /* "" for the real host, else the argument of --root, for messages */
+	int root;         /* descriptor of the root directory */
+	int libvirt;      /* descriptor of the root directory of libvirt's daemon, which can run in a container */
+	const char *name; /* the argument of --root, for messages; "" for the real host */
 };
 
-/* Opens the host; `root` NULL means the real one. host_close() ignores a host with .root = -1. */
+/* Opens the host; `root` NULL: the real one. host_close() ignores a host with .root = -1. */
 int host_open(struct host *host, const char *root, struct err *err);
 void host_close(struct host *host);
 
-/* The host as libvirt's daemon sees it. Borrows `host`'s descriptor; do not close the result. */
+/* The host as libvirt's daemon sees it. Borrows the descriptor of `host`; do not close the result. */
 static inline struct host host_of_libvirt(const struct host *host)
 {
 	return (struct host){ .root = host->libvirt, .libvirt = host->libvirt, .name = host->name };
 }
 
-/* sys_list() for a directory of the host. If the directory does not exist, *out is NULL and the result is 0. */
+/* sys_list() for a directory of the host. If the directory is missing, returns 0 with *out NULL. */
 int host_list(DIR **out, const struct host *host, const char *path, struct err *err);
 
 /* Opens a directory for reading. Follows symbolic links, even the last one, because sysfs consists of them. */
 int sys_dir(int dir, const char *path);
 
 /*
- * Opens a directory to list it, like sys_dir(). Returns NULL and sets errno on failure. A negative `dir` is a missing
- * directory, so errno is ENOENT.
+ * Opens a directory for sys_next(), like sys_dir(). On failure returns NULL and sets errno. A negative `dir` is a
+ * missing directory: ENOENT.
  */
 DIR *sys_list(int dir, const char *path);
-/* Returns the next entry other than . and .., in no particular order; NULL at the end (errno 0), and if `d` is NULL. */
+/* Returns the next entry other than . and .., in no order. At the end, or if `d` is NULL, returns NULL with errno 0. */
 const struct dirent *sys_next(DIR *d);
-/* Returns the descriptor of `d`, which still owns it. */
+/* Returns the descriptor of `d`; do not close it. */
 int sys_list_fd(DIR *d);
 
 /*
- * Opens a directory of our own, and creates it if it is missing. Makes it readable by everybody (0755). -EPERM: another
- * user owns it or has permission to write to it.
+ * Opens a directory of our own. Creates it if it is missing, and makes it readable by everybody (0755). -EPERM: another
+ * user owns it or may write to it.
  */
 int sys_own_dir(int dir, const char *path);
 
 bool sys_exists(int dir, const char *path);
 
-/* Copies the last component of a symbolic link's target to buf[size]; "" if it fails. */
+/* Copies the last component of a symbolic link's target to buf[size]; after a failure buf is "". */
 int sys_link(int dir, const char *path, char *buf, size_t size);
 
 /*
- * Reads a small file (a sysfs attribute, a record) into buf[size], adds a NUL and cuts trailing white space. Returns:
- *   the length;
- *   -EFBIG: the file does not fit;
- *   -EINVAL: the file holds a NUL byte;
- *   the errno of open or read.
+ * Reads a small file (a sysfs attribute, a record) into buf[size], adds a NUL and cuts trailing white space. Returns
+ * the length, or:
+ *   -EFBIG: the file does not fit
+ *   -EINVAL: the file holds a NUL byte
+ *   another negative errno, of open or read
  */
 ssize_t sys_read(int dir, const char *path, char *buf, size_t size);
 
-/* Reads a whole stream into memory that the caller frees, and adds a NUL. -EFBIG: it has more than `max` bytes. */
+/* Reads a whole stream into memory that the caller frees, and adds a NUL. -EFBIG: the stream exceeds `max` bytes. */
 int sys_slurp(int fd, size_t max, char **out, size_t *len);
 
-/* Follows the links of `path`, and reads one byte of the file to see whether its storage answers. Can hang. */
+/* Reads one byte of a file, to see whether its storage answers. Follows links. Can hang. */
 int sys_probe(int dir, const char *path);
 
 /*
- * Writes `len` bytes to an existing file in one write(2), as sysfs requires. Never creates or truncates a file. If the
- * write fails, the errno is the kernel driver's.
+ * Writes `len` bytes to an existing file in one write(2), as sysfs requires, and does not truncate the file. The errno
+ * of a failed write is the kernel driver's.
  */
 int sys_poke(int dir, const char *path, const char *data, size_t len);
 
-/* In a new process, closes all descriptors except the standard ones and those in `keep`, where -1 stands for none. */
+/* In a new process, closes all descriptors except the standard ones and those in `keep` (-1: none). */
 void sys_close_but(const int *keep, size_t n);
 
-/* Writes all of `data` to an open file or pipe, repeating short writes. */
+/* Writes all of `data` to an open file or pipe. */
 int sys_write_all(int fd, const char *data, size_t len);
 
 /*
- * Writes the file `name` in `dir` (mode 0644, whatever the umask) so that it appears with all of `data` or not at all,
- * even if the process is killed. Replaces an existing file. A killed writer leaves ".NAME.new", which the next writer
- * overwrites. A file has one writer at a time.
+ * Writes the file `name` in `dir`, with mode 0644. The file appears with all of `data` or not at all, even if the
+ * process is killed, and replaces an existing file. A killed writer leaves ".NAME.new", which the next writer removes.
+ * A file must have one writer at a time.
  */
 int sys_publish(int dir, const char *name, const char *data, size_t len);
 
 /*
- * Overwrites a small text file in place, when there is no space for another file. A single write to a single page
- * cannot be interrupted by a kill. If the old text was longer, newlines overwrite its rest, and sys_read() cuts them. A
- * reader without the lock can see a mixture. -ENOSPC: the old or new text is larger than SYS_OVERWRITE_MAX.
+ * Overwrites a small text file in place, when there is no space for another file. The single write to a single page
+ * cannot be interrupted by a kill. Newlines replace the rest of a longer old text, and sys_read() cuts them. A reader
+ * without the lock can see a mixture. -ENOSPC: the old or new text is larger than SYS_OVERWRITE_MAX.
  */
 enum { SYS_OVERWRITE_MAX = 4096 };
 int sys_overwrite(int dir, const char *name, const char *data, size_t len);
 
 /*
- * Milliseconds of CLOCK_MONOTONIC: not affected by changes of the wall clock, and stopped while the host is suspended,
- * when no process can act.
+ * Milliseconds of CLOCK_MONOTONIC. Changes of the wall clock do not affect it, and it stops while the host is
+ * suspended.
  */
 int64_t sys_now_ms(void);
 
@@ -125,15 +125,15 @@ int64_t sys_wall_ms(int64_t ms);
 /* Milliseconds since this time of the wall clock; 0 if it is in the future. */
 int64_t sys_age_ms(const struct timespec *wall);
 
-/* Milliseconds left until a deadline on the clock of sys_now_ms(); 0 if it has passed. */
+/* Milliseconds until a deadline on the clock of sys_now_ms(); 0 if it has passed. */
 int sys_left_ms(int64_t deadline_ms);
 
 void sys_boot_id(char out[UUID_SIZE]);
 void sys_sleep_ms(int ms);
 
 /*
- * How long a process sleeps before it looks again at what it has waited for since `since_ms`: an eighth of that time, 2
- * to 50 ms. Forty processes that look every 2 ms keep the process that they wait for from running.
+ * The next sleep of a process that has polled since `since_ms`: an eighth of that time, 2 to 50 ms. If forty processes
+ * polled every 2 ms, they would keep the process that they wait for from running.
  */
 static inline int sys_pause_ms(int64_t since_ms)
 {
@@ -142,14 +142,14 @@ static inline int sys_pause_ms(int64_t since_ms)
 	return ms < 2 ? 2 : ms > 50 ? 50 : (int)ms;
 }
 
-/* When the process started, in clock ticks since boot (field 22 of /proc/PID/stat); 0 if there is no such process. */
+/* When the process started, in clock ticks since boot (field 22 of /proc/PID/stat); 0 if it does not exist. */
 uint64_t sys_process_start(pid_t pid);
 
-/* Does the process with this PID and start time still exist? A killed process exists until its system call returns. */
+/* True while the process with this PID and start time exists. A killed process exists until its system call returns. */
 bool sys_process_lives(pid_t pid, uint64_t start);
 
 /*
- * Has the process with this PID begun to exit? If so, its descriptors can no longer be listed, although the kernel may
- * still be closing them (for ever, if a driver hangs).
+ * True if the process with this PID has begun to exit. Its descriptors can no longer be listed, but the kernel can
+ * still be closing them, for ever if a driver hangs.
  */
 bool sys_process_exits(pid_t pid);

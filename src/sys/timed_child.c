@@ -2,8 +2,8 @@
 /*
  * Calls that a driver may never answer, made in a child so that the wait has a limit.
  *
- * The parent abandons the child only during a call that can hang, by a compare-and-swap of `step`. The child ends when
- * that call returns, so a write that was reported to hang is the last thing that the child does.
+ * The parent abandons the child by a compare-and-swap of `step`, and only during a call that can hang. An abandoned
+ * child ends when that call returns, so it writes nothing after the parent has reported a hang.
  */
 #include "sys/timed_child.h"
 
@@ -24,15 +24,15 @@
 
 enum { STEP_MS = 10, LEFT = -1 };
 
-/* Shared with the child. */
+/* The state of the work, in memory shared with the child. */
 struct job {
 	bool looks; /* all of the work is reads */
 	int wait_ms, read_ms;
-	atomic_llong began_ms; /* when the wait of wait_ms for all of the work began */
-	atomic_bool reads;     /* the call is a read with a limit of its own, read_ms */
-	atomic_llong asked_ms; /* when that read began */
+	atomic_llong began_ms; /* when the limit of wait_ms for all of the work began */
+	atomic_bool reads;     /* the current call is a read with a limit of its own, read_ms */
+	atomic_llong asked_ms; /* when the last read with that limit began */
 	atomic_llong met_ms;   /* when the reads of `who` began; together they may take 2 * read_ms */
-	atomic_int step;       /* odd: in a call that can hang; even: in no such call; LEFT: abandoned */
+	atomic_int step;       /* odd: in a call that can hang; even: between calls; LEFT: abandoned */
 	char who[PARENT_SIZE]; /* the device of the last read */
 	pid_t parent;
 	bool done;
@@ -40,9 +40,9 @@ struct job {
 	struct err err;
 };
 
-enum { JOB_ROOM = 2 * sizeof(struct job) }; /* space of a job in an arena */
+enum { JOB_ROOM = 2 * sizeof(struct job) }; /* upper limit of a job's space in an arena */
 
-static struct job *current; /* in the child only */
+static struct job *current; /* set only in the child */
 
 /* The children that this process has abandoned, and the devices that do not answer. */
 static struct {
@@ -102,7 +102,7 @@ static void drop_standard(void)
 			close(fd);
 }
 
-/* The child's remaining time, at most BOUNDED_ANSWER_MS, because a read with an earlier limit may begin. */
+/* The child's remaining time. At most BOUNDED_ANSWER_MS, because the child can begin a read with an earlier limit. */
 static int left_ms(const struct job *job)
 {
 	int64_t asked = job->asked_ms + job->read_ms, met = job->met_ms + 2 * (int64_t)job->read_ms, left;
@@ -111,7 +111,7 @@ static int left_ms(const struct job *job)
 	return left < BOUNDED_ANSWER_MS ? (int)left : BOUNDED_ANSWER_MS;
 }
 
-/* Abandons the child if its time is up during a call that can hang. */
+/* Abandons the child if its time is up during a call that can hang. Returns true if the child is abandoned. */
 static bool abandon_if_late(struct job *job, pid_t pid)
 {
 	struct timed_child_silent s = { .pid = pid, .start = sys_process_start(pid), .since_ms = job->asked_ms };
@@ -129,7 +129,9 @@ static bool abandon_if_late(struct job *job, pid_t pid)
 	return true;
 }
 
-/* Returns 1: the child has ended (waitpid() then fails if SIGCHLD is ignored); 0: it was abandoned. */
+/*
+ * Returns 1 if the child has ended, 0 if it was abandoned. Ended includes a failing waitpid(): SIGCHLD may be ignored.
+ */
 static int wait_for(struct job *job, pid_t pid)
 {
 	autoclose int fd = (int)syscall(SYS_pidfd_open, pid, 0); /* since Linux 5.3 */
@@ -173,7 +175,7 @@ static int run(struct job *job, timed_child_work *work, void *arg, struct arena 
 				       (job->wait_ms + 50 - (job->wait_ms + 50) % 100) / 1000.0);
 		return err_set(err, job->looks ? ETIMEDOUT : EHOSTDOWN, "%s: its driver does not answer", job->who);
 	}
-	/* The child was killed during its work, whose outcome is unknown. */
+	/* The child was killed during its work, so the outcome is unknown. */
 	if (!job->done)
 		return err_set(err, EINTR, "the process that accesses sysfs was killed");
 	if (job->result < 0)
@@ -212,12 +214,12 @@ int timed_child_look(timed_child_work *work, void *arg, struct arena *arena, int
 	return start(true, work, arg, arena, (const int[3]){ root, -1, -1 }, wait_ms, wait_ms, err);
 }
 
-/* Begins a call that can hang. If the parent was killed, ends the child, because no process waits for it any more. */
+/* Begins a call that can hang. Ends the child if the parent was killed, because no process waits for the child. */
 static void begin_call(struct job *job, bool reads)
 {
 	if (getppid() != job->parent)
 		_exit(EXIT_SUCCESS);
-	/* After the first call, something may have been written, so only the limit for all work applies. */
+	/* A later read has no limit of its own, because a write may have preceded it. */
 	job->reads = job->looks || (reads && job->read_ms && job->step == 0);
 	if (job->reads)
 		job->asked_ms = sys_now_ms();
@@ -228,7 +230,7 @@ static void end_call(struct job *job)
 {
 	int step = atomic_load(&job->step);
 
-	/* The first read does not count toward the limit for all work. */
+	/* The time of the first read does not count toward the limit for all of the work. */
 	if (job->reads && !job->looks)
 		job->began_ms = sys_now_ms();
 	if (step == LEFT || !atomic_compare_exchange_strong(&job->step, &step, step + 1))

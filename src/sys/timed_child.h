@@ -2,14 +2,15 @@
 /*
  * Waits for a driver that may never answer: a child does the work, and its parent waits for a limited time.
  *
- * The parent sees the child's results only in memory that the two share (base/mem.h: an arena). If the time is up, the
- * parent abandons the child during the call that hangs, and never kills it. The child ends when that call returns. If
- * the parent was killed, the child ends before its next call that can hang. The child keeps only the descriptors that
- * it is given, and no standard ones, because libvirt would wait for those to close. The child of a write keeps the
- * write's lock until the kernel has finished.
+ * The parent sees the child's results only in memory that both share (an arena of base/mem.h). When the time is up, the
+ * parent abandons the child, and never kills it. The child ends when the call that hangs returns. If the parent was
+ * killed, the child ends before its next call that can hang.
  *
- * The child is abandoned only in timed_child_read() and timed_child_poke(), as nothing else can hang. While a read
- * hangs, this process does not read from that device again.
+ * The child keeps only the descriptors that it is given. It keeps no standard ones, because libvirt would wait for
+ * those to close. The child of a write keeps the write's lock until the kernel has finished.
+ *
+ * The child can be abandoned only in timed_child_read() and timed_child_poke(), because nothing else can hang. While a
+ * read hangs, this process does not read from that device again.
  */
 #pragma once
 
@@ -27,48 +28,47 @@ enum {
 	TIMED_CHILD_SILENT_MAX = 64,
 };
 
-/* What the child does. The parent gets the return value and `err`; any other result must be in shared memory. */
+/* What the child does. The parent gets the return value and `err`; all other results must be in shared memory. */
 typedef int timed_child_work(void *arg, struct err *err);
 
 /*
- * Runs work that writes, with `wait_ms` for all of it. If the work begins with a read and `read_ms` is not 0, the read
- * has `read_ms` of its own. The child keeps only the descriptors `root` and `locks` (-1: none). Returns the result of
- * `work`, or:
+ * Runs work that writes, with `wait_ms` for all of it. If the work begins with a read and `read_ms` is not 0, that read
+ * has `read_ms` of its own. The child keeps only the descriptors `root` and `locks` (-1: none). The caller can close
+ * its locks at once, because the child has its own copies. Returns the result of `work`, or:
  *   -ETIMEDOUT: the write continues in the child
  *   -EHOSTDOWN: the first read was not answered in time, and nothing is written
  *   -EINTR: the child was killed, and its write has ended; the caller must check the outcome
- * The caller can close its locks at once: the child has its own copies.
  */
 int timed_child_run(timed_child_work *work, void *arg, int root, const int locks[2], int wait_ms, int read_ms,
 		    struct err *err);
 
 /*
- * Runs work that reads, with `wait_ms` for each read and twice that for successive reads of one device. The child keeps
- * only the descriptor `root`, and allocates from `arena` (NULL: its own memory, which is lost). -ETIMEDOUT: a read
- * hangs, and the work is incomplete. `work` must not call this function.
+ * Runs work that reads, with `wait_ms` for each read, and twice that for successive reads of one device. The child
+ * keeps only the descriptor `root`. It allocates from `arena`; NULL: from its own memory, which is lost. -ETIMEDOUT: a
+ * read hangs, and the work is incomplete. `work` must not call this function.
  */
 int timed_child_look(timed_child_work *work, void *arg, struct arena *arena, int root, int wait_ms, struct err *err);
 
-/* Is this process a timed child? If it runs out of memory, it exits with EXIT_FAILURE, and its parent ends too. */
+/* True in a timed child, which exits with EXIT_FAILURE if it runs out of memory. Its parent then ends as well. */
 bool timed_child_is_this(void);
 
 /*
- * sys_read() of an attribute of the device `who`. -ETIMEDOUT: its driver does not answer, or an earlier read still
- * hangs. `buf` NULL and `size` 0: calls sys_probe() instead.
+ * sys_read() of an attribute of the device `who`; `buf` NULL and `size` 0: sys_probe(). -ETIMEDOUT: the driver does not
+ * answer, or an earlier read of `who` still hangs.
  */
 ssize_t timed_child_read(const char *who, int dir, const char *path, char *buf, size_t size);
 
-/* sys_poke() within timed_child_run(). */
+/* sys_poke() for work of timed_child_run(). */
 int timed_child_poke(int dir, const char *path, const char *data, size_t len);
 
 /* A device whose driver does not answer. */
 struct timed_child_silent {
 	char who[PARENT_SIZE];
 	pid_t pid;        /* the child that waits for the answer */
-	uint64_t start;   /* that child's start time, see sys_process_start() */
+	uint64_t start;   /* its sys_process_start() */
 	int64_t since_ms; /* CLOCK_MONOTONIC */
 };
 
-/* timed_child_silents() lists the silent devices; timed_child_add_silent() adds one that another process found. */
+/* timed_child_silents() lists the silent devices. timed_child_add_silent() adds one that another process found. */
 size_t timed_child_silents(struct timed_child_silent *out, size_t max);
 void timed_child_add_silent(const struct timed_child_silent *silent);
