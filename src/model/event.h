@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Events of vGPUs in the log. Each has a MESSAGE_ID (see etc/catalog) and fields; `vgpu-lease log` reads them. */
+/* Events of vGPUs in the log. Each has a MESSAGE_ID (see etc/catalog), and fields for `vgpu-lease log`. */
 #pragma once
 
 #include <stddef.h>
@@ -11,9 +11,9 @@ enum event {
 	EVENT_CREATED,
 	EVENT_ADOPTED,  /* an existing vGPU is leased */
 	EVENT_RESERVED, /* for a domain that migrates to this host or is restored */
-	EVENT_RESTORED, /* a running domain gets the lease that was lost or not written yet */
+	EVENT_RESTORED, /* a running domain gets a lease that was lost or not written yet */
 	EVENT_REFUSED,
-	EVENT_FAILED, /* a creation or a guest's start failed on a pGPU, which is tried last for a while */
+	EVENT_FAILED, /* a creation or a guest's start failed on a pGPU, which is then tried last for five minutes */
 	EVENT_RELEASED,
 	EVENT_DELAYED,   /* a release cannot be completed yet */
 	EVENT_RECLAIMED, /* an unused vGPU is removed */
@@ -30,12 +30,12 @@ struct event_about {
 
 struct event_about event_of(const struct lease *lease);
 
-/* The value of VGPU_LEASE_EVENT. */
+/* The word of VGPU_LEASE_EVENT in the journal. */
 const char *event_word(enum event event);
 
 /* Logs an event, as a warning if an operator must look into it. */
 void event_log(enum event event, const struct event_about *about, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Logs, at debug level, a line about how a domain's request was decided. */
+/* Logs at debug level how a domain's request was decided. */
 void event_decided(const struct event_about *about, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A lease as text: a line that names the format, then "key=value" lines in a fixed order. Values are percent-encoded so
- * that a domain's name can contain any character and still fit on one line.
+ * A lease as text: a line that names the format, then "key=value" lines in a fixed order. Values are percent-encoded,
+ * so that a domain's name with any character is on one line.
  *
- * A later version adds its keys before "end". Earlier versions skip them, and drop them when they rewrite the lease. A
- * version that changes the meaning of a key also changes the number in the first line, so that earlier versions leave
- * the lease alone.
+ * A later version adds its keys before "end". Earlier versions skip added keys, and drop them when they rewrite the
+ * lease. A version that changes the meaning of a key also changes the number in the first line, so that earlier
+ * versions leave the lease alone.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -131,7 +131,7 @@ static bool encoded(const char **text, const char *key, char *out, size_t size)
 	return field(text, key, value, sizeof(value)) && decode(out, size, value);
 }
 
-/* Reads a key that the first version did not write: "" if it is missing. */
+/* Reads a key that leases of the first version do not have. A missing key gives "". */
 static bool added(const char **text, const char *key, char *out, size_t size)
 {
 	size_t klen = strlen(key);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A lease says which vGPU belongs to which domain, because two domains' XML can name the same device. It identifies the
- * domain by UUID, because its name can change. The lease is written before its device is created and dropped after the
- * device is removed, so a process that dies in between leaves a record of what to finish.
+ * A lease says which vGPU belongs to which domain, because the XML of two domains can name the same device. It
+ * identifies the domain by UUID, because the name can change. The lease is written before its device is created, and
+ * dropped after the device is removed. So a process that dies in between leaves a record of the unfinished work.
  *
- *   reserved   held until its deadline for a domain that migrates or is restored; its device does not exist yet, or was
- *              not created by vgpu-lease
- *   creating   a process is creating the device; void once no process creates it and the device is absent
+ *   reserved   held until its deadline for a domain that migrates or is restored; the device does not exist yet, or
+ *              vgpu-lease did not create it
+ *   creating   a process is creating the device; void if no process is at work on it and the device is absent
  *   active     the domain has the device
- *   releasing  released as soon as no process has the device open; if its domain migrates to this host or is restored,
- *              not before the deadline
+ *   releasing  released once no process has the device open; if its domain migrates to this host or is restored, not
+ *              before the deadline
  */
 #pragma once
 
@@ -26,23 +26,23 @@ enum lease_origin { LEASE_CREATED, LEASE_ADOPTED };
 struct lease {
 	struct vgpu_ref vgpu;
 	char domain[UUID_SIZE];
-	char name[DOMAIN_NAME_SIZE];  /* the domain's name; for people */
+	char name[DOMAIN_NAME_SIZE];  /* for messages: the UUID identifies the domain */
 	char project[PROJECT_SIZE];   /* "" none */
-	char instance[INSTANCE_SIZE]; /* the domain's name in Nova; for people; "" none */
+	char instance[INSTANCE_SIZE]; /* the domain's name in Nova; "" none */
 	enum lease_state state;
 	enum lease_origin origin;
 	int numa;            /* NUMA node, or UNKNOWN */
 	int framebuffer_mib; /* or UNKNOWN */
 	int64_t since_ms;    /* when the lease was last written, CLOCK_MONOTONIC */
 	int64_t deadline_ms; /* when a reservation expires, or a release may begin; CLOCK_MONOTONIC; 0 none */
-	pid_t writer;        /* the process that wrote the lease */
+	pid_t writer;        /* with writer_start: the process that wrote the lease */
 	uint64_t writer_start;
-	char boot[UUID_SIZE]; /* ID of the boot in which the lease was written; "" if an earlier version wrote it */
+	char boot[UUID_SIZE]; /* the boot in which the lease was written; "": an earlier version wrote it */
 	/* Set by survey, not stored in the file: */
-	bool at_work;         /* a process is working on the lease now */
-	enum presence device; /* whether its device exists */
-	bool reclaimable;     /* may be removed to make capacity: its domain is gone, or only its release is pending */
-	/* Set by plan: the vGPU is given to an earlier request of the domain. */
+	bool at_work; /* a process is working on the lease now */
+	enum presence device;
+	bool reclaimable; /* can be removed to make capacity: its domain has gone, or only its release is pending */
+	/* Set by plan: an earlier request of the domain gets the vGPU. */
 	bool promised;
 };
 
@@ -50,21 +50,21 @@ struct leases {
 	struct lease *list; /* sorted by id */
 	size_t n;
 	int garbage; /* invalid files, which were skipped */
-	int aside;   /* how many of them were moved to garbage/ */
+	int aside;   /* invalid files that were moved to garbage/ */
 };
 
 /* The words in the file format and in JSON. */
 extern const char *const lease_state_words[LEASE_RELEASING + 1];
 extern const char *const lease_origin_words[LEASE_ADOPTED + 1];
 
-/* Does the lease belong to this domain (UUID or name)? A string in UUID form is never taken for a name. */
+/* True if the lease belongs to this domain, a UUID or a name. A string in UUID form is never a name. */
 bool lease_is_of(const struct lease *lease, const char *domain);
 
-/* Formats "UUID", or "INSTANCE, UUID" for a Nova instance, to follow the domain's name. A long name is cut. */
+/* Formats the lease's domain for a message: "UUID", or "INSTANCE, UUID" for a Nova instance. A long name is cut. */
 enum { HOLDER_SIZE = UUID_SIZE + 128 };
 const char *lease_holder(char buf[HOLDER_SIZE], const struct lease *lease);
 
-/* A lease of this vGPU for the requesting domain. The caller sets the remaining fields. */
+/* Returns a lease of this vGPU for the requesting domain. The caller sets the remaining fields. */
 struct lease lease_for(const struct request *request, const struct vgpu_ref *vgpu);
 
 /*
@@ -74,7 +74,7 @@ struct lease lease_for(const struct request *request, const struct vgpu_ref *vgp
 int lease_format(const struct lease *lease, char *buf, size_t size);
 int lease_parse(struct lease *lease, const char *text);
 
-/* Are these the same record, written by the same process at the same time, or both NULL? */
+/* True if both are NULL, or the same record: written by the same process at the same time. */
 bool lease_same(const struct lease *a, const struct lease *b);
 
 struct lease *lease_find(const struct leases *leases, const char *id);
@@ -83,7 +83,7 @@ void lease_list_free(struct leases *leases);
 
 #define autoleases __attribute__((cleanup(lease_list_free)))
 
-/* Leases that an earlier look has seen. A lease that was written again is a different lease. */
+/* Leases, each as an earlier look has seen it. A lease that was written again is a different one. */
 struct lease_marks {
 	struct lease_mark {
 		char id[ID_SIZE];
@@ -97,14 +97,18 @@ void lease_marks_add(struct lease_marks *marks, const struct lease *lease);
 void lease_marks_free(struct lease_marks *marks);
 
 /*
- * The owner of a vGPU determines who removes it after its domain has released it.
+ * The owner of a vGPU decides who removes it after its domain has released it.
  *
- * An mdev belongs to another manager if mdevctl has a definition of its UUID on its parent or a Nova instance names it.
- * The hook creates such an mdev if it is missing but never removes it: Nova would count the remaining definition as a
- * device, pick it for the next instance and fail, and would resume a suspended instance without its vGPU. An mdev that
- * no domain names belongs to Nova if its pGPU is in the pool and the pool comes from a nova.conf: Nova counts it,
- * whatever its type, and never removes it. A VF has no definition, and no manager counts a type that stays set on a VF,
- * so the software that set the type resets it.
+ * mdevctl owns an mdev whose UUID has a definition on its parent. Nova owns an mdev that a Nova instance names. Nova
+ * also owns an mdev that no domain names, if its pGPU is in the pool and the pool comes from a nova.conf: Nova counts
+ * it, whatever its type, and never removes it.
+ *
+ * The hook creates an mdev of another owner if it is missing, but never removes it: Nova would count the remaining
+ * definition as a device, pick it for the next instance and fail, and would resume a suspended instance without its
+ * vGPU.
+ *
+ * A VF has no definition, and no manager counts a type that stays set on a VF. So the software that set the type resets
+ * it.
  */
 enum owner { OWNER_HOOK, OWNER_NOVA, OWNER_MDEVCTL, OWNER_OTHER };
 
@@ -112,16 +116,16 @@ struct owner_facts {
 	enum framework framework;
 	bool created; /* by the hook */
 	bool defined; /* mdevctl has a definition of the UUID on its parent, or may have one */
-	bool nova;    /* the domain that names it is a Nova instance; or no domain names it, and Nova counts it */
+	bool nova;    /* a Nova instance names it; or no domain names it, and Nova counts it */
 };
 
 enum owner owner_of(const struct owner_facts *facts);
 
-/* The origin of a lease of this owner's vGPU: a `created` vGPU is removed at release, an `adopted` one is kept. */
+/* The origin of this owner's vGPU. A release removes a `created` vGPU and keeps an `adopted` one. */
 enum lease_origin owner_origin(enum owner owner);
 
-/* Words for people and programs; NULL if the owner is unknown. */
+/* Words for people and programs; NULL for OWNER_OTHER. */
 extern const char *const owner_words[OWNER_OTHER + 1];
 
-/* Why the vGPU is kept, as a clause of a message. NULL: it is not kept, or only because it existed before its lease. */
+/* Why a release keeps the vGPU, as a clause of a message; NULL for OWNER_HOOK and OWNER_OTHER. */
 const char *owner_why_kept(enum owner owner);
