@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The configuration: the files that it consists of, their order, and which are trusted; messages with their place. */
+/* The configuration: its files, their order, and which are trusted; messages with a place. */
 #include "config/config.h"
 
 #include <dirent.h>
@@ -39,7 +39,7 @@ void config_default(struct config *config)
 	};
 }
 
-/* Sets "file:line: [section] key: ...". */
+/* Sets a text of the form "file:line: [section] key: ...". */
 __attribute__((format(printf, 3, 0))) static void vnote(struct err *note, const struct location *at, const char *fmt,
 							va_list ap)
 {
@@ -112,7 +112,7 @@ void config_strings_free(char **list, size_t n)
 }
 
 struct source {
-	const char *path; /* of a file or directory, relative to the `dir` passed with it */
+	const char *path; /* of a file or directory, relative to the `dir` that is passed with it */
 	const char *name; /* the path in messages */
 	enum dialect dialect;
 };
@@ -133,13 +133,13 @@ static int check_trust(struct draft *draft, const struct stat *st, const struct 
 	return 0;
 }
 
-/* Reads a file, following links. A file that is not regular, larger than 1 MiB, or not trusted is a mistake. */
+/* Reads a file, following links. It is a mistake if the file is not regular, larger than 1 MiB, or not trusted. */
 static int take_file(struct draft *draft, int dir, const struct source *source, struct err *err)
 {
-	/* Without O_NONBLOCK, opening a pipe in place of the file would block. */
+	/* O_NONBLOCK: the open must not hang on a pipe in place of the file. */
 	autoclose int fd = openat(dir, source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	const struct location at = { .file = source->name };
-	/* Keep the text, because the entries of a nova.conf point into it. */
+	/* Keep the text until the end, because entries of a nova.conf point into it. */
 	char **text = mem_add(&draft->texts, &draft->ntexts, sizeof(*text));
 	struct stat st;
 	size_t len = 0;
@@ -165,7 +165,7 @@ static int is_drop_in(const struct dirent *entry)
 	return entry->d_name[0] != '.' && n > 5 && strcmp(entry->d_name + n - 5, ".conf") == 0;
 }
 
-/* Lists the *.conf files of a directory; the caller frees each entry and the list. A missing directory has none. */
+/* Lists the *.conf files of a directory; none if it is missing. The caller frees each entry and the list. */
 static int list_drop_ins(struct draft *draft, int dir, const struct source *source, struct dirent ***list,
 			 struct err *err)
 {
@@ -181,7 +181,7 @@ static int list_drop_ins(struct draft *draft, int dir, const struct source *sour
 	/* A user who can write to the directory can remove or replace its files. */
 	if (check_trust(draft, &st, source) < 0)
 		return 0;
-	n = scandirat(fd, ".", list, is_drop_in, alphasort); /* sorts by bytes: no program sets LC_COLLATE */
+	n = scandirat(fd, ".", list, is_drop_in, alphasort); /* sorts by bytes, because no program sets LC_COLLATE */
 	return n < 0 ? err_sys(err, errno, "%s", source->name) : n;
 }
 
@@ -197,7 +197,7 @@ static int take_drop_ins(struct draft *draft, int dir, const struct source *sour
 		free(list[i]);
 		if (r == 0)
 			r = take_file(draft, dir, &(struct source){ path, name, source->dialect }, err);
-		/* Do not return -ENOENT: it means that there is no configuration. */
+		/* Do not return -ENOENT, because callers take it as "no configuration". */
 		if (r == -ENOENT) {
 			config_mistake(draft, &(struct location){ .file = name },
 				       "missing: removed while being read, or a dangling link");
@@ -208,7 +208,7 @@ static int take_drop_ins(struct draft *draft, int dir, const struct source *sour
 	return r;
 }
 
-/* Reads the file `path`, relative to `dir`, and its drop-ins. Messages put `root`, the host's root, before the path. */
+/* Reads the file `path`, relative to `dir`, and its drop-ins. `root` is the host's root, for messages. */
 static int take_own_files(struct draft *draft, int dir, const char *root, const char *path, struct err *err)
 {
 	autofree char *name = mem_format("%s%s%s", root, dir == AT_FDCWD ? "" : "/", path);
@@ -220,7 +220,7 @@ static int take_own_files(struct draft *draft, int dir, const char *root, const 
 	return take_drop_ins(draft, dir, &(struct source){ drop_ins, drop_ins_name, DIALECT_OURS }, err);
 }
 
-/* A file is read as Nova's --config-file, a directory as its --config-dir. */
+/* Reads a file as Nova's --config-file, a directory as its --config-dir. */
 static void take_nova_path(struct draft *draft, const struct item *path)
 {
 	autofree char *name = mem_format("%s%s", draft->host->name, path->text);

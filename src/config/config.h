@@ -3,8 +3,8 @@
  * The configuration: the pGPUs and VFs that the administrator assigns to the pool, and the policy for sharing them.
  *
  * It is read from /etc/vgpu-lease.conf, its drop-ins, and the [devices] and [mdev_*] sections of the nova.conf files
- * that those files name. A file is valid as a whole or refused with file and line, so a mistake never leads to an
- * unintended pool. The host's actual hardware is not checked here.
+ * that these name. One mistake makes the whole configuration invalid, so that a mistake never leads to an unintended
+ * pool. The actual hardware of the host is not checked here.
  */
 #pragma once
 
@@ -21,57 +21,57 @@ enum {
 	CLASS_SIZE = 256,
 	NO_LIMIT = -1,
 	CONFIG_MISTAKES_MAX = 50,
-	CONFIG_GRACE_MAX_S = 365 * 86400, /* limit of reclaim_grace */
+	CONFIG_GRACE_MAX_S = 365 * 86400, /* maximum of reclaim_grace */
 };
 
 /* A place in a file, for messages. The configuration owns the names. */
 struct location {
 	const char *file;
 	int line;                  /* 0: the file as a whole */
-	const char *section, *key; /* NULL in messages on a whole file or section */
-	bool nova;                 /* in a nova.conf: errors suggest a section in vgpu-lease.conf instead */
+	const char *section, *key; /* NULL in messages about a whole file or section */
+	bool nova;                 /* in a nova.conf: a mistake's message suggests a section in vgpu-lease.conf */
 };
 
-/* An item of a list, and the place of the item. The configuration owns the text. */
+/* An item of a list and its place. The configuration owns the text. */
 struct item {
 	const char *text;
 	struct location at;
 };
 
-/* One alternative of device_match: all terms that are set must match. */
+/* One alternative of device_match: a device must match all terms that are set. */
 struct match {
-	char vendor[5], device[5]; /* four hex digits in lower case; "" any */
-	char subdevice[5];         /* device ID of the board's subsystem, in the same form */
+	char vendor[5], device[5]; /* four lower-case hex digits; "" any */
+	char subdevice[5];         /* device ID of the board's subsystem, in the form of `vendor` */
 	int numa;                  /* NUMA node; -1 any */
 	struct location at;
 };
 
-/* [mdev_TYPE], [vgpu_TYPE] or [vf_NAME]. An enabled type without a section has this struct, with the defaults. */
+/* [mdev_TYPE], [vgpu_TYPE] or [vf_NAME]. An enabled type without a section has one with the defaults. */
 struct section {
 	char type[TYPE_SIZE];
 	bool vf;   /* a [vf_NAME] section, for plain VFs; `type` is NAME */
-	bool nova; /* nova.conf enables the type; in a draft: nova.conf has the section */
+	bool nova; /* nova.conf enables the type; in a draft: the section is nova.conf's */
 	struct item *addresses;
 	size_t naddresses;
 	struct match *matches;
 	size_t nmatches;
 	int max_instances; /* per pGPU, or NO_LIMIT */
 	char class[CLASS_SIZE];
-	char params[PARAMS_SIZE];   /* vgpu_params; "" none */
-	struct location at;         /* line 0: the type is enabled, but has no section */
-	struct location enabled_at; /* where the type is enabled */
+	char params[PARAMS_SIZE]; /* vgpu_params; "" none */
+	struct location at;       /* line 0: the enabled type has no section */
+	struct location enabled_at;
 };
 
 struct policy {
 	enum placement placement;
 	bool migrate_keep; /* migrate_uuid = keep */
-	int reuse_free;    /* a bool; while files are read, -1: none has set it */
+	int reuse_free;    /* bool; -1 while files are read: not set yet */
 	bool reclaim_orphans;
-	bool nova;           /* nova_conf is set: Nova manages the pool's mdevs and their definitions */
+	bool nova;           /* nova_conf is set, so Nova manages the pool's mdevs and their definitions */
 	bool mismatch_warns; /* driver_mismatch = warn */
 	bool cross_framework;
 	bool metrics;       /* the handler writes metrics to a file */
-	bool several_types; /* pgpu_types = several: a pGPU provides every type that is configured for it */
+	bool several_types; /* pgpu_types = several: a pGPU provides all types that are configured for it */
 	int reclaim_grace_s, reserve_ttl_s, create_timeout_s, start_grace_s, release_wait_s, release_timeout_s,
 		driver_cleanup_s, lock_timeout_s;
 };
@@ -88,7 +88,10 @@ struct quota {
 	struct location at;
 };
 
-/* Messages about the files. `check` skips a warning of code ENODEV: its own findings report types without a pGPU. */
+/*
+ * Messages about the files. `check` skips a warning with code ENODEV, because its own findings report types without a
+ * pGPU.
+ */
 struct config_notes {
 	struct err *list;
 	size_t n;
@@ -109,23 +112,22 @@ struct config {
 	size_t nnames;
 };
 
-/* Sets the defaults, which release and reconnect use if the configuration is broken. */
+/* Sets the defaults. A release and a reconnect use them if the configuration is invalid. */
 void config_default(struct config *config);
 
 /*
  * Reads the configuration. `path` NULL: etc/vgpu-lease.conf and etc/vgpu-lease.conf.d/ *.conf below the host's root, in
- * the order of their names; otherwise `path` and `path`.d/ *.conf, not below the root. Then reads the nova.conf files
- * that these files name. A key in a later file of ours replaces the earlier one. An option of nova.conf counts only if
- * our files do not set it.
- * Returns:
- *   0: success; config_free() frees `config`.
- *   -ENOENT: the file does not exist.
- *   other: `err` has the mistake with file and line, or why a file cannot be read or trusted.
+ * the order of their names. Other `path`: `path` and `path`.d/ *.conf, not below the root. Then reads the nova.conf
+ * files that these name. A key in a later file of ours replaces an earlier one. An option of nova.conf counts only if
+ * our files do not set it. Returns:
+ *   0: success; config_free() frees `config`
+ *   -ENOENT: the file does not exist
+ *   another errno: `err` has the first mistake, with file and line, or why a file cannot be read or trusted
  * After a failure `config` has the defaults and nothing to free.
  *
- * Reading continues after a mistake. `mistakes` (NULL: not needed) gets all mistakes, which the caller frees with
- * config_notes_free(); of more than CONFIG_MISTAKES_MAX it gets the first ones and the very last. `err` is the first
- * mistake. Checks whose result depends on how a mistake is corrected are skipped.
+ * Reading continues after a mistake, but checks whose result depends on the mistake's correction are skipped.
+ * `mistakes` (or NULL) gets the first CONFIG_MISTAKES_MAX - 1 mistakes and the last one. The caller frees them with
+ * config_notes_free().
  */
 int config_load(struct config *config, const struct host *host, const char *path, struct config_notes *mistakes,
 		struct err *err);
@@ -133,14 +135,14 @@ void config_notes_free(struct config_notes *notes);
 
 void config_free(struct config *config);
 
-/* The location of a type's section, or of the entry that enables it. */
+/* The place of a type's section or, without a section, of the entry that enables the type. */
 struct location config_location(const struct section *section);
 
 /* Returns the section of a type, or NULL if the type is not enabled. */
 const struct section *config_section(const struct config *config, const char *type);
 
-/* Has a type's section neither addresses nor matches? The first such section gets the pGPUs that no section names. */
+/* True if a section has neither addresses nor matches. The first one gets all pGPUs that no section names. */
 bool config_takes_rest(const struct section *section);
 
-/* The vGPU limit of a project on this host; "": domains without a project. */
+/* The vGPU limit of a project on this host; `project` "": of domains without a project. */
 int config_quota(const struct config *config, const char *project);

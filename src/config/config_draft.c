@@ -33,7 +33,7 @@ struct section *config_draft_add(struct draft *draft, const char *type)
 	return s;
 }
 
-/* The enabled type most similar to `type`, among those without a section in our files; or NULL. */
+/* The enabled type most similar to `type` that has no section in our files, or NULL. */
 static const char *similar_to(const struct draft *draft, const char *type)
 {
 	struct text_guess guess = { .word = type };
@@ -47,7 +47,7 @@ static const char *similar_to(const struct draft *draft, const char *type)
 	return guess.best;
 }
 
-/* Checks a section. Clears its lists if its type is not enabled, so that they cause no further mistakes. */
+/* Checks a section. If its type is not enabled, clears its lists, so that they cause no further mistakes. */
 static void check_section(struct draft *draft, struct section *s)
 {
 	const char *similar;
@@ -82,7 +82,7 @@ static bool shares_address(const struct section *a, const struct section *b, siz
 	return false;
 }
 
-/* Reports an address of section `a` that an earlier section has too, unless the two sections can share the card. */
+/* Reports the first address that section `a` shares with an earlier section, unless both types can share a card. */
 static void check_addresses(struct draft *draft, const struct section *a)
 {
 	for (const struct section *b = draft->config->sections; b < a; b++) {
@@ -108,7 +108,7 @@ static void check_sections(struct draft *draft)
 
 	for (size_t i = 0; i < n; i++)
 		check_section(draft, &sections[i]);
-	/* Limits the comparison of all pairs of sections, because another user may write nova.conf. */
+	/* Limits the comparison of all pairs of sections, because another user can write nova.conf. */
 	for (size_t i = 0; i < n; i++) {
 		addresses += sections[i].naddresses;
 		if (addresses <= ADDRESSES_MAX)
@@ -120,7 +120,7 @@ static void check_sections(struct draft *draft)
 		check_addresses(draft, &sections[i]);
 }
 
-/* Warns of the types that get no pGPU because an earlier type gets every pGPU that no section names. */
+/* Warns of types that get no pGPU, because an earlier type gets all pGPUs that no section names. */
 static void warn_of_left(struct config *config, const struct location *at)
 {
 	const struct section *first = NULL, *left = NULL;
@@ -148,7 +148,7 @@ static void warn_of_left(struct config *config, const struct location *at)
 			left->type, n - 1, first->type);
 }
 
-/* Adds the missing sections of enabled types, and sorts: types in the order enabled, then plain VFs in file order. */
+/* Adds the missing sections of enabled types. Then sorts: types in the order of enabled_mdev_types, then plain VFs. */
 static void order_sections(struct draft *draft)
 {
 	for (size_t i = 0; i < draft->enabled.n; i++) {
@@ -173,7 +173,7 @@ int config_draft_finish(struct draft *draft, struct err *err)
 {
 	struct config *config = draft->config;
 
-	/* If the list of types is incomplete, correct sections would be reported as not enabled. */
+	/* Without the complete list of types, valid sections would be reported as not enabled. */
 	if (!draft->unsure)
 		config_nova_apply(draft);
 	if (!draft->unsure)

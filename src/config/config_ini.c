@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Splits text into sections, keys and values, in place: our files, and a nova.conf by the rules of oslo.config's parser
- * (oslo_config/iniparser.py). inih splits a line into key and value, and gets single lines only: it silently truncates
- * long lines and section names, skips empty sections, and reads an indented [section] as a value.
+ * Splits text into sections, keys and values, in place. A nova.conf is read by the rules of oslo.config's parser
+ * (oslo_config/iniparser.py). inih only splits single lines into key and value: it silently truncates long lines and
+ * section names, skips empty sections, and reads an indented [section] as a value.
  *
- * In both kinds of file, an indented line continues the value above, and an empty line ends it. In our files, comments
- * can follow a value or be between its lines, and reading continues after a mistake. In a nova.conf, a comment is a
- * line of its own and ends the value, and a malformed line is refused in any section, because Nova would not start.
+ * In all files, an indented line continues the value above, and an empty line ends it. In our files, a comment can
+ * follow a value or be between its lines, and reading continues after a mistake. In a nova.conf, a comment is a line of
+ * its own and ends the value. A malformed line in any section of a nova.conf is refused, because Nova would not start.
  */
 #include <ctype.h>
 #include <ini.h>
@@ -18,33 +18,33 @@
 #include "internal.h"
 
 enum {
-	SECTION_MAX = 49, /* characters of a section's name */
-	INIH_SIZE = 199,  /* inih reads one character less of a line */
+	SECTION_MAX = 49, /* maximum length of a section's name */
+	INIH_SIZE = 199,  /* inih reads at most one character less */
 };
 
 struct reader {
 	struct draft *draft;
 	bool nova;
 	const char *file;
-	char *line; /* the current line; `number`: its number */
+	char *line; /* the current line */
 	int number;
-	bool failed;                                       /* a nova.conf is refused at its first mistake */
-	enum { SKIP_NONE, SKIP_VALUE, SKIP_SECTION } skip; /* until the next key or section */
-	bool is_key;                                       /* inih has found a key in the line */
-	const char *section;                               /* current section's name; NULL: before any section */
+	bool failed;                                       /* a nova.conf has a mistake, so its reading ends */
+	enum { SKIP_NONE, SKIP_VALUE, SKIP_SECTION } skip; /* what is skipped, until the next key or section */
+	bool is_key;                                       /* inih has found a key in the current line */
+	const char *section;                               /* name of the current section; NULL: none yet */
 
-	/* The value that an indented line would continue (NULL: none), its end, and the number of its last line. */
+	/* The value that an indented line would continue (NULL: none), its end, and its last line's number. */
 	char *value, *end;
 	int end_number;
 
 	/* In our files: */
-	struct section *type;         /* the type's section; NULL: not in a type's section */
-	const struct key *keys, *key; /* the section's keys; the key of the value */
-	int key_number;               /* the number of the key's line */
-	int seen[KEYS_MAX];           /* the line of each key in the section */
+	struct section *type;         /* the section, if it is a type's; or NULL */
+	const struct key *keys, *key; /* the section's valid keys; the key of `value` */
+	int key_number;               /* the line of `key` */
+	int seen[KEYS_MAX];           /* the line of each valid key in the section; 0: not seen */
 };
 
-/* Skips the rest of a mistaken value or section. */
+/* Skips the rest of a value or section that has a mistake. */
 static void skip(struct reader *r, int what)
 {
 	r->value = NULL;
@@ -53,7 +53,7 @@ static void skip(struct reader *r, int what)
 	r->draft->unsure |= r->nova;
 }
 
-/* Sets the key, because no further line continues its value. A nova.conf's keys are set when all files are read. */
+/* Sets the key, now that its value is complete. The keys of a nova.conf are set after all files are read. */
 static void end_value(struct reader *r)
 {
 	struct setting t = { .draft = r->draft, .section = r->type, .key = r->key };
@@ -66,7 +66,7 @@ static void end_value(struct reader *r)
 	r->value = NULL;
 }
 
-/* Reports a line that cannot be read. `word`: its word that may be meant as a type; "" none. */
+/* Reports a line that cannot be read. `word`: a word in it that may be meant as a type; "" none. */
 __attribute__((format(printf, 3, 4))) static void fail(struct reader *r, const char *word, const char *fmt, ...)
 {
 	const struct location at = { .file = r->file, .line = r->number };
@@ -140,7 +140,7 @@ static void begin_value(struct reader *r, const struct location *at)
 	r->end_number = r->number;
 }
 
-/* inih's handler. The value is taken from the line itself, because inih gets only the beginning of a long one. */
+/* inih's handler. Takes the value from the line itself, because inih may have only the start of a long line. */
 static int take_key(void *user, const char *section, const char *name, const char *value)
 {
 	struct reader *r = user;
@@ -163,7 +163,7 @@ static void take_pair(struct reader *r)
 {
 	char start[INIH_SIZE];
 
-	/* inih skips a byte order mark in the first line, so the first line is empty. */
+	/* The first line is empty, because inih skips a byte order mark in the first line. */
 	snprintf(start, sizeof(start), "\n%s", r->line);
 	r->is_key = false;
 	ini_parse_string(start, take_key, r);
@@ -171,7 +171,7 @@ static void take_pair(struct reader *r)
 		fail(r, "", "'%.80s': expected 'key = value', [section] or # comment", r->line);
 }
 
-/* Adds a '\n' for each line since the value's last line. Their own line ends leave space for it. */
+/* Adds a '\n' for each line since the value's last line. The '\n' of those lines leave enough space for that. */
 static void continue_value(struct reader *r, const char *text)
 {
 	size_t n = strlen(text), lines = (size_t)(r->number - r->end_number);
@@ -187,7 +187,7 @@ static int take_type(struct draft *draft, const char *type, const struct locatio
 	bool vf = strncmp(at->section, "vf_", 3) == 0;
 	struct section *s = config_draft_find(draft, type);
 
-	/* A file has at most one section per type. A later file (a drop-in) can repeat the section, to replace keys. */
+	/* A file has at most one section per type. A later file, such as a drop-in, can repeat it to replace keys. */
 	if (s && (s->at.file == at->file || s->vf != vf))
 		return config_mistake(draft, at, "duplicates [%s] (%s:%d)", s->at.section, s->at.file, s->at.line);
 	if (!s && draft->config->nsections == SECTIONS_MAX)
@@ -201,7 +201,7 @@ static int take_type(struct draft *draft, const char *type, const struct locatio
 	return 0;
 }
 
-/* Starts a section. Returns its valid keys, or NULL on an error. *section is NULL if the section is not a type's. */
+/* Starts a section. Returns its valid keys, or NULL after a mistake. *section is NULL for a section without a type. */
 static const struct key *begin_section(struct draft *draft, const struct location *at, struct section **section)
 {
 	static const struct {
@@ -255,7 +255,7 @@ static void take_header(struct reader *r)
 	struct location at = { .file = r->file, .line = r->number, .nova = r->nova };
 	char *text = r->line, word[ERR_WORD_SIZE] = "";
 
-	/* Keep the whole type for the error. It may contain blanks: "[mdev_GRID T4-1B]". */
+	/* Keep the whole type for the message, even with blanks: "[mdev_GRID T4-1B]". */
 	if (strncmp(text, "[mdev_", 6) == 0 || strncmp(text, "[vgpu_", 6) == 0)
 		snprintf(word, sizeof(word), "%.*s", (int)strcspn(text + 6, "]"), text + 6);
 	if (!is_header(r, text)) {
@@ -282,7 +282,7 @@ static void take_header(struct reader *r)
 	skip(r, SKIP_SECTION);
 }
 
-/* Removes a comment, which begins with # or ; at the start of the line or after white space. */
+/* Removes a comment: a # or ; at the start of the line or after white space, and what follows it. */
 static void cut_comment(char *line)
 {
 	for (char *c = line; *c; c++)
@@ -308,7 +308,7 @@ static void take_line(struct reader *r)
 	if (!r->nova)
 		cut_comment(r->line);
 	text = text_strip(r->line);
-	/* A comment of ours does not end the value. */
+	/* A comment in our files does not end the value. */
 	if (!r->nova && !blank && (!*text || has_control(r)))
 		return;
 	if (indented && *text && r->value) {
@@ -327,7 +327,7 @@ static void take_line(struct reader *r)
 		take_pair(r);
 }
 
-/* Does the line end the skipped value or section? A value can contain comment lines. */
+/* True if the line ends the skipped value or section. Comment lines do not end a value. */
 static bool ends_skip(const struct reader *r)
 {
 	return r->line[0] == '[' ||

@@ -20,7 +20,7 @@ const struct key *config_key(const struct key *keys, const char *name)
 	return NULL;
 }
 
-/* Removes white space at the ends, and replaces every run of white space inside with one blank. */
+/* Strips white space at both ends, and replaces each run of white space inside with one blank. */
 static void squeeze(char *s)
 {
 	char *to = s;
@@ -54,7 +54,7 @@ static int each_item(const struct setting *t, char *list, int (*add)(const struc
 		for (const char *s = item; *s; s++)
 			lines += *s == '\n';
 		squeeze(item);
-		/* Nova ignores empty items only at the end. */
+		/* Nova ignores an empty item only at the end of a list. */
 		if ((*item || (list && t->at.nova)) && add(&own, item) < 0)
 			r = -EINVAL;
 		own.at.line += lines;
@@ -78,14 +78,14 @@ int config_key_set(const struct setting *t, char *value)
 	if (t->key->add)
 		*(size_t *)destination(t) = 0;
 	r = t->key->add ? each_item(t, value, t->key->add) : t->key->set(t, value);
-	/* The indented line was probably meant as a key. */
+	/* Perhaps the indented line was meant as another key. */
 	for (size_t i = before; lines && i < t->draft->mistakes.n; i++)
 		text_add(t->draft->mistakes.list[i].text, sizeof(t->draft->mistakes.list[i].text),
 			 " (an indented line continues the line above)");
 	return r;
 }
 
-/* Adds an item. Fails if the list has it already, or is full (`max` items, called `things` in the message). */
+/* Adds an item. It is a mistake if the list already has the item, or has `max` items (`things` in the message). */
 static int add_item(const struct setting *t, struct item **list, size_t *n, size_t max, const char *things,
 		    const char *text)
 {
@@ -197,7 +197,7 @@ static int parse_address(char out[PARENT_SIZE], const char *s, const struct sett
 	return 0;
 }
 
-/* Nova compares addresses with those in sysfs as text, and uses libvirt's names for virtual parents. */
+/* Nova compares addresses as text with those in sysfs, and uses libvirt's names for virtual parents. */
 static int check_spelling(const struct setting *t, const char *item, const char *address)
 {
 	bool virtual = !strchr(address, ':');
@@ -226,7 +226,7 @@ static int add_address(const struct setting *t, char *item)
 	return r;
 }
 
-/* Parses four hex digits into lower case; "*" matches any ID. */
+/* Parses four hex digits into lower case; "*" means any ID, and leaves `out` empty. */
 static bool parse_id(char out[5], const char *s, size_t len)
 {
 	if (len == 1 && *s == '*')
@@ -331,7 +331,7 @@ const struct key config_mdev_keys[] = {
 	{ 0 },
 };
 
-/* In "project:ID = N" the ':' separates key and value, so the value is "ID = N". */
+/* In "project:ID = N" the parser splits at ':', so the value is "ID = N". */
 static int set_project(const struct setting *t, char *value)
 {
 	struct config *config = t->draft->config;
@@ -368,7 +368,7 @@ static int set_project(const struct setting *t, char *value)
 #define WORD(name, means) { .word = (name), .value = (means) }
 #define OLD(name, now) { .word = (name), .instead = (now) }
 
-/* The maximum values limit how long a hook waits, because libvirt has no timeout for hooks. */
+/* The maximum values limit how long a hook waits, because libvirt waits for a hook without limit. */
 const struct key config_policy_keys[] = {
 	{ .name = "placement",
 	  WORDS(policy.placement, WORD("pack", PLACE_PACK), WORD("spread", PLACE_SPREAD), OLD("depth_first", "pack"),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Nova's pool. oslo.config's rules decide which of several files, sections, names and lines sets an option. A value is
- * read as in our files, without substitution; a value that has another meaning to Nova is refused.
+ * Nova's pool. The rules of oslo.config decide which of several files, sections, names and lines sets an option. A
+ * value is read as in our files, without substitution. A value that means something else to Nova is refused.
  */
 #include <errno.h>
 #include <string.h>
@@ -14,20 +14,20 @@
 
 enum { ENTRIES_MAX = 4096 };
 
-/* An option of nova.conf that defines the pool. NOVA_UNREAD: Nova reads the option only under another section name. */
+/* An option of nova.conf that defines the pool. NOVA_UNREAD: an option that Nova reads only in a section [mdev_*]. */
 enum nova_option { NOVA_TYPES, NOVA_HEADER, NOVA_ADDRESSES, NOVA_CLASS, NOVA_MAX, NOVA_UNREAD };
 
-/* A header or key of one of these options; draft->texts owns the value. */
+/* A header or key of nova.conf for one of these options. */
 struct nova_entry {
-	struct location at; /* key NULL: the header of a section */
-	char *value;        /* the whole value; continuation lines begin with '\n' */
+	struct location at; /* key NULL: the entry is a section's header */
+	char *value;        /* owned by draft->texts; each continuation line begins with '\n' */
 	enum nova_option option;
-	bool old; /* uses the deprecated name */
+	bool old; /* has the deprecated name */
 };
 
-/* From nova/conf/devices.py. */
+/* The names in nova/conf/devices.py. */
 static const struct {
-	const char *section, *key; /* key NULL: the header of a section */
+	const char *section, *key; /* key NULL: a section's header */
 	enum nova_option option;
 	bool old; /* deprecated: counts only if the file does not use the current name */
 } options[] = {
@@ -43,7 +43,7 @@ static const struct {
 	{ "vgpu_", "max_instances", NOVA_UNREAD, true },
 };
 
-/* oslo.config ignores the case of section names. */
+/* Compares without case, because oslo.config ignores the case of section names. */
 static bool is_option(size_t i, const char *section, const char *key)
 {
 	size_t n = strlen(options[i].section);
@@ -72,8 +72,8 @@ int config_nova_take(struct draft *draft, const struct location *at, char *value
 }
 
 /*
- * Finds the entry that sets an option. Only the last file with the option, under either name, counts. In that file the
- * current name overrides the deprecated one, and a later entry an earlier one. `type` NULL: an option of [devices].
+ * Finds the entry that sets an option. Only the last file that has the option, under either name, counts. In that file
+ * the current name overrides the deprecated one, and a later entry an earlier one. `type` NULL: an option of [devices].
  */
 static const struct nova_entry *find_entry(const struct draft *draft, const char *type, enum nova_option option)
 {
@@ -105,7 +105,7 @@ static int set_option(struct draft *draft, struct section *section, const struct
 	return t.key->list && !entry->value[strspn(entry->value, " \t\n")] ? 0 : config_key_set(&t, entry->value);
 }
 
-/* Reads the enabled types, unless our own list replaces Nova's. */
+/* Reads Nova's enabled types, unless our files have a list of their own. */
 static void read_types(struct draft *draft)
 {
 	const struct location *ours = &draft->enabled.at;
@@ -142,10 +142,10 @@ static void read_section(struct draft *draft, const char *type)
 		    "not used; Nova offers pGPUs that no section names as VGPU");
 }
 
-/* Warns about an entry that looks valid but is not used, such as a key that another key of the file replaces. */
+/* Warns about a valid entry that is not used, for example because another key of the file replaces it. */
 static void warn_of(const struct draft *draft, const struct nova_entry *entry)
 {
-	const char *type = NULL; /* the enabled type of the entry's section */
+	const char *type = NULL; /* the type of the entry's section, if it is enabled */
 	const struct section *own;
 	const struct nova_entry *found;
 	const struct location *at = &entry->at;

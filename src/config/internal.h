@@ -4,7 +4,7 @@
  *
  *     config_ini.c     text -> sections, keys and values (the only file with inih)
  *     config_keys.c    a key and its value -> struct draft, by the table of its section
- *     config_nova.c    the entries of nova.conf; those that count -> struct draft, by the same tables as our keys
+ *     config_nova.c    the entries of nova.conf that count -> struct draft, by the tables of our keys
  *     config_draft.c   struct draft -> struct config, with the checks that need all files
  *     config.c         which files, in which order, and whether they are trusted; messages; the public functions
  */
@@ -14,52 +14,52 @@
 
 enum { KEYS_MAX = 16, SECTIONS_MAX = 1024, TYPES_MAX = 256, SECTION_ADDRESSES_MAX = 1024, INSTANCES_MAX = 65535 };
 
-/* The rules for a file: ours, or those of Nova's oslo.config. */
+/* The rules of a file: ours, or those of Nova's oslo.config. */
 enum dialect { DIALECT_OURS, DIALECT_NOVA };
 
-/* The configuration while its files are being read. */
+/* The configuration while its files are read. */
 struct draft {
-	struct config *config; /* set as our files are read; its sections are sorted last */
-	/* The enabled types: the list in our files, or the list of nova.conf if our files have none. */
+	struct config *config; /* filled as our files are read; the sections are sorted at the end */
+	/* The enabled types: our files' list or, without one, nova.conf's. */
 	struct {
 		struct item *types;
 		size_t n;
-		struct location at; /* line 0: no file has the key */
+		struct location at; /* line 0: no file has the list */
 	} enabled;
-	struct location fixed[3]; /* last headers of [devices], [policy] and [quota] */
+	struct location fixed[3]; /* the last headers of [devices], [policy] and [quota] */
 	struct item *paths;       /* value of nova_conf: absolute paths of files or directories */
 	size_t npaths;
-	struct nova_entry *entries; /* of all nova.conf files, in the order of reading */
+	struct nova_entry *entries; /* entries of all nova.conf files, in the order of reading */
 	size_t nentries;
 	char **texts;
 	size_t ntexts;
 	const struct host *host; /* nova_conf paths are relative to its root */
 	struct config_notes mistakes;
-	bool unsure; /* because of a mistake, the set of enabled types is unknown */
+	bool unsure; /* a mistake leaves open which types are enabled */
 };
 
 struct setting {
 	struct draft *draft;
-	struct section *section; /* NULL: not in a type's section */
+	struct section *section; /* NULL: the key is not in a type's section */
 	const struct key *key;
 	struct location at;
 };
 
-/* A word and the value that it stands for; a table ends with a NULL word. */
+/* A word and its value. A table ends with a NULL word. */
 struct word {
 	const char *word;
 	int value;
-	const char *instead; /* what to write instead of this obsolete word; NULL: the word is valid */
+	const char *instead; /* for an obsolete word: what to write in its place; NULL: the word is valid */
 };
 
-/* A key that a section can have; a table ends with a NULL name. */
+/* A key that a section can have. A table ends with a NULL name. */
 struct key {
 	const char *name;
 	int (*set)(const struct setting *t, char *value); /* may modify `value` */
-	int (*add)(const struct setting *t, char *item);  /* for a list, in place of `set`: adds an item */
-	bool list;                                        /* can continue on the following lines */
-	bool many;                                        /* can occur more than once (project:ID) */
-	size_t offset;  /* place of the value (with `add`, of the list's length) in struct section or config */
+	int (*add)(const struct setting *t, char *item);  /* adds an item of a list; used in place of `set` */
+	bool list;                                        /* the value can continue on the following lines */
+	bool many;                                        /* the key can occur more than once (project:ID) */
+	size_t offset;  /* place in struct section or config of the value, or with `add` of the list's length */
 	long min, max;  /* range of a number */
 	bool unlimited; /* the word "unlimited" is also valid and means NO_LIMIT */
 	const struct word *words;
@@ -68,22 +68,22 @@ struct key {
 
 extern const struct key config_devices_keys[], config_mdev_keys[], config_policy_keys[], config_quota_keys[];
 
-/* Plain VFs have no parameters, because nothing is written to them. */
+/* Without vgpu_params, because nothing can be written to a plain VF. */
 #define config_vf_keys (config_mdev_keys + 1)
 
 /*
- * Adds the mistake "file:line: [section] key: ..." to the draft, and returns -EINVAL. After a mistake in a file as a
- * whole, the set of enabled types is unknown. config_mistake_word() sets the word of the last mistake.
+ * Adds the mistake "file:line: [section] key: ..." to the draft, and returns -EINVAL. A mistake in a file as a whole
+ * (line 0) sets `unsure`. config_mistake_word() sets the word of the last mistake.
  */
 int config_mistake(struct draft *draft, const struct location *at, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 int config_mistake_word(const struct draft *draft, const char *word);
 
-/* Adds a message in the form of config_mistake() to the warnings. The code is EINVAL or ENODEV. */
+/* Adds a message of the form of config_mistake() to the warnings. `code` is EINVAL or ENODEV. */
 void config_warn(const struct location *at, struct config *config, int code, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* Adds a copy to a list of strings, which owns it; returns the copy. */
+/* Adds a copy to a list of strings, which owns the copy. Returns the copy. */
 const char *config_keep(char ***list, size_t *n, const char *text);
 void config_strings_free(char **list, size_t n);
 
@@ -91,25 +91,25 @@ void config_section_free(struct section *section);
 
 const struct key *config_key(const struct key *keys, const char *name);
 
-/* Sets a key to its whole value; in `value` each continuation line begins with '\n'. -EINVAL: mistaken value. */
+/* Sets a key to its whole value, in which each continuation line begins with '\n'. -EINVAL: invalid value. */
 int config_key_set(const struct setting *t, char *value);
 
 /*
- * Reads `text`, of the file `name`, into the draft, and modifies the text; the text of a nova.conf must live as long as
- * the draft. A key replaces the same key of an earlier file.
+ * Reads `text`, of the file `name`, into the draft. Modifies the text; that of a nova.conf must live as long as the
+ * draft. A key replaces the key of an earlier file.
  */
 void config_ini_read(struct draft *draft, const char *name, enum dialect dialect, char *text, size_t len);
 
-/* Adds a header (`value` NULL) or key of a nova.conf to draft->entries if it concerns the pool. */
+/* Adds a header (`value` NULL) or key of a nova.conf to draft->entries, if it is an option of the pool. */
 int config_nova_take(struct draft *draft, const struct location *at, char *value);
 
 /*
- * Applies the nova.conf files: the types that they enable, and those types' sections, unless our files have them. Call
- * it once, after all files are read and before the checks that need all of them.
+ * Applies the nova.conf files: their enabled types, and these types' sections, unless our files have them. Call it
+ * once, after all files are read and before the checks that need all files.
  */
 void config_nova_apply(struct draft *draft);
 
-/* Returns the section of a type: ours, else that of nova.conf, else NULL. */
+/* Returns a type's section: ours, or nova.conf's if our files have none, or NULL. */
 struct section *config_draft_find(const struct draft *draft, const char *type);
 
 struct section *config_draft_add(struct draft *draft, const char *type);
