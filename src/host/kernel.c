@@ -3,9 +3,11 @@
 #include "host/kernel.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <time.h>
 
 #include "base/auto.h"
@@ -109,7 +111,18 @@ static const struct advice {
 	{ KERNEL_PARAMS, ANY, EINVAL, "the driver does not know one of the parameters" },
 	{ KERNEL_CREATE | KERNEL_REMOVE | KERNEL_PARAMS, ANY, EACCES,
 	  "permission denied; run as root, and check that no security module forbids the write" },
+	{ KERNEL_CREATE | KERNEL_REMOVE | KERNEL_PARAMS, ANY, EROFS,
+	  "/sys is read-only for this process; see ProtectKernelTunables in libvirt's unit, or the mounts of its "
+	  "container" },
 };
+
+bool kernel_is_read_only(const struct host *host)
+{
+	autoclose int sys = openat(host->libvirt, "sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct statvfs fs;
+
+	return sys >= 0 && fstatvfs(sys, &fs) == 0 && fs.f_flag & ST_RDONLY;
+}
 
 const char *kernel_advice(enum kernel_step step, enum kernel_driver driver, int code)
 {

@@ -15,6 +15,9 @@
 #include "sys/sys.h"
 #include "host/inventory.h"
 
+/* Is sysfs read-only in libvirt's mount namespace, in which the hook runs? */
+bool kernel_is_read_only(const struct host *host);
+
 /* A reference with only the ID: an mdev for a UUID, else a VF that takes a type (FW_VARIANT). */
 struct vgpu_ref kernel_vgpu(const char *id);
 

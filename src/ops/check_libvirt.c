@@ -18,6 +18,7 @@
 #include "internal.h"
 #include "base/auto.h"
 #include "domain/domxml.h"
+#include "host/kernel.h"
 #include "host/libvirt_daemon.h"
 #include "host/libvirt_files.h"
 #include "host/mdevctl_files.h"
@@ -242,6 +243,19 @@ static void report_hooks(struct check *check, int ours, const char *found, const
 		check_warn(check, "remove one of them", "also installed as /%s, so libvirt runs both", other);
 }
 
+/* A start writes where libvirt runs, for which a unit or a container can mount sysfs read-only. */
+static void look_at_sys(struct check *check)
+{
+	bool writes = false; /* plain VFs are only leased */
+
+	for (size_t i = 0; check->config && i < check->config->nsections; i++)
+		writes |= !check->config->sections[i].vf;
+	if (writes && kernel_is_read_only(check->host))
+		check_fail(check_at(check, "%s/sys", check->host->name),
+			   "set ProtectKernelTunables=no in libvirt's unit, or mount it read-write in its container",
+			   "is mounted read-only in libvirt's mount namespace, so no start can create a vGPU");
+}
+
 void check_hook(struct check *check)
 {
 	char path[HOOK_PATH_SIZE] = HOOKS "/qemu", found[HOOK_PATH_SIZE] = "", other[HOOK_PATH_SIZE] = "";
@@ -268,6 +282,7 @@ void check_hook(struct check *check)
 	check_at(check, "%s", "");
 	if (came)
 		judge_daemon(check, came);
+	look_at_sys(check);
 }
 
 #define DEFINED LIBVIRT_ETC "/qemu"

@@ -45,18 +45,26 @@ static void look_at_directory(struct check *check, const char *path)
 			   "is not owned by root, or is writable by others, so the hook refuses to use it");
 }
 
-/* Can a start write its lease, its PID into the lock, and a few records? The check itself writes nothing. */
+/*
+ * Can a start write its lease, its PID into the lock, and a few records? The check itself writes nothing. The hook runs
+ * where libvirt does, for which a unit or a container can mount read-only what is writable here.
+ */
 static void look_at_writable(struct check *check, const char *path, enum check_status status, const char *without)
 {
-	struct store_space space;
+	const struct host *host = check->host;
+	struct store_space space, libvirts;
 
-	store_space(check->host, path, &space);
+	store_space(host->root, path, &space);
+	store_space(host->libvirt, path, &libvirts);
 	/* look_at_directory() reports a path that is not a directory. */
 	if (space.code == -ENOTDIR && strcmp(space.near, path) == 0)
 		return;
 	check_at_path(check, space.near);
 	if (space.code == -EROFS)
 		check_report(check, status, "remount it read-write", "is mounted read-only, so %s", without);
+	else if (libvirts.code == -EROFS)
+		check_report(check, status, "see ProtectSystem in libvirt's unit, or the mounts of its container",
+			     "is mounted read-only in libvirt's mount namespace, so %s", without);
 	else if (check_denied(-space.code))
 		check_warn(check, "run as root", "%s", err_describe(-space.code));
 	else if (space.code)

@@ -75,7 +75,7 @@ static int look_at_leases(struct preview *p, struct err *err)
 	struct store_space space;
 	int r = 0;
 
-	store_space(p->lifecycle->host, "run/vgpu-lease/leases", &space);
+	store_space(p->lifecycle->host->root, "run/vgpu-lease/leases", &space);
 	if (p->plan.kind == PLAN_REMOVE && !space.code)
 		return 0;
 	for (size_t i = 0; r == 0 && i < p->plan.nsteps; i++) {

@@ -108,16 +108,16 @@ static int why_unwritable(int fd, const struct statvfs *fs)
 	return geteuid() == 0 && faccessat(fd, ".", W_OK, AT_EACCESS) < 0 ? -errno : 0;
 }
 
-void store_space(const struct host *host, const char *path, struct store_space *space)
+void store_space(int root, const char *path, struct store_space *space)
 {
 	struct statvfs fs;
 
 	*space = (struct store_space){ 0 };
 	snprintf(space->near, sizeof(space->near), "%s", path);
-	autoclose int fd = sys_dir(host->root, space->near);
+	autoclose int fd = sys_dir(root, space->near);
 	while (fd == -ENOENT && strchr(space->near, '/')) {
 		*strrchr(space->near, '/') = '\0';
-		fd = sys_dir(host->root, space->near);
+		fd = sys_dir(root, space->near);
 	}
 	if (fd < 0 || fstatvfs(fd, &fs) < 0) {
 		space->code = fd < 0 ? fd : -errno;
@@ -135,7 +135,7 @@ static int why_not_made(const struct host *host, const char *path)
 {
 	struct store_space space;
 
-	store_space(host, path, &space);
+	store_space(host->root, path, &space);
 	return space.code ? -space.code : space.files ? 0 : ENOSPC;
 }
 

@@ -70,7 +70,7 @@ bool store_trusts(const struct host *host, const struct stat *directory);
  * These functions check, but create and write nothing. store_would_open() gives the error that store_open() with `make`
  * or store_lock() would give, other than a time-out.
  */
-void store_space(const struct host *host, const char *path, struct store_space *space);
+void store_space(int root, const char *path, struct store_space *space);
 int store_would_open(const struct host *host, struct err *err);
 
 /* Gives the error that store_lock_pgpu() would give, other than a time-out. Assumes that a lease can be written. */

@@ -100,4 +100,27 @@ is "$(listening /run/other)" "WARN libvirt " "where libvirt does not run, and no
 for name in libvirt-sock virtqemud-sock; do
 	is "$(listening "/run/libvirt/$name")" "PASS libvirt " "where $name listens, systemd starts it"
 done
+### A start writes where libvirt may: its unit or its container can have what is writable elsewhere read-only
+rm "$root/run/libvirt/qemu" && mkdir "$root/run/libvirt/qemu"
+mount --bind "$root/.kernel" "$root/.kernel" && mount -o remount,bind,ro "$root/.kernel"
+check_says "/sys is read-only" "^FAIL +libvirt +$root/sys: " M_CHECK_SYS_READ_ONLY
+reports "a start says what forbids the write" call prepare begin 2 -- M_ADVICE_READ_ONLY
+configure vf_any@8086:56c0
+check_counts "plain VFs need none" 0 "^FAIL +libvirt "
+umount "$root/.kernel"
+# here SCRIPT: check of this machine, with an /etc and a /run of its own, where libvirt runs after this script.
+mkdir -p "$tmp/etc"
+root='' write_conf "$tmp/etc/vgpu-lease.conf" mtty-1
+# shellcheck disable=SC2016 # of the other shells
+here() {
+	unshare -m bash -c 'mount --bind "$0/etc" /etc && mount -t tmpfs -o mode=755 none /run && mkdir -m 755 /run/vgpu-lease || exit
+		unshare -m bash -c "$1 && exec \"$0/virtqemud\" 600" "$0" >/dev/null 2>&1 &
+		echo $! >/run/virtqemud.pid
+		until grep -qx virtqemud /proc/$!/comm || ! kill -0 $! 2>/dev/null; do sleep 0.02; done
+		"$2" check
+		kill $!' "$tmp" "$1" "$builddir/vgpu-lease" | grep -E "^FAIL +(libvirt|state) "
+}
+holds "as it is said if only libvirt's is" says M_CHECK_SYS_READ_ONLY < <(here 'mount -o remount,bind,ro /sys')
+holds "the same goes for /run" says M_CHECK_RUN_READ_ONLY < <(here 'mount --bind /run /run && mount -o remount,bind,ro /run')
+is "$(here true | grep -v ' /sys: ')" "" "and not of a libvirt that may write"
 tap_done

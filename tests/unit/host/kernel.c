@@ -153,6 +153,8 @@ static void advice(void)
 	ok(says(kernel_advice(KERNEL_CREATE, DRIVER_NVIDIA_VF, EPERM), "M_ADVICE_TAKEN"),
 	   "a VF that is taken is told of");
 	ok(strstr(kernel_advice(KERNEL_CREATE, DRIVER_NVIDIA_VF, ENODEV), "nvidia-vgpud"), "so is one that comes up");
+	ok(says(kernel_advice(KERNEL_CREATE, DRIVER_NVIDIA_MDEV, EROFS), "M_ADVICE_READ_ONLY"),
+	   "so is who mounts /sys");
 	ok(says(kernel_advice(KERNEL_CREATE, DRIVER_NVIDIA_MDEV, EIO), "M_ADVICE_FULL"), "NVIDIA says full with EIO");
 	ok(says(kernel_advice(KERNEL_CREATE, DRIVER_NVIDIA_MDEV, EIO), "M_ADVICE_SIZE"),
 	   "or that it has another framebuffer size");

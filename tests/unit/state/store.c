@@ -110,7 +110,7 @@ static void look(void)
 
 	TREE(bare, "run/\nvar/lib/\n");
 	root = bare.host.root;
-	store_space(&bare.host, "run/vgpu-lease/leases", &space);
+	store_space(bare.host.root, "run/vgpu-lease/leases", &space);
 	ok(space.code == 0 && space.bytes && space.files && strlen(space.near) < strlen("run/vgpu-lease"),
 	   "there is space for a store in the directory above it: '%s'", space.near);
 	ok(store_would_open(&bare.host, &err) == 0, "one that is not there could be made %s", err.text);
