@@ -135,33 +135,32 @@ bool survey_reads_named(const struct world *w)
 }
 
 /* Adds each type once, because reading a type costs one read per pGPU. */
-static void add_type(const char **types, size_t *n, const char *type)
+static void add_type(const char ***types, size_t *n, const char *type)
 {
 	for (size_t i = 0; i < *n; i++)
-		if (strcmp(types[i], type) == 0)
+		if (strcmp((*types)[i], type) == 0)
 			return;
-	types[(*n)++] = type;
+	*(const char **)mem_add(types, n, sizeof(**types)) = type;
 }
 
 /* The types of the request and the leases; if the pool must choose, all configured types. The caller frees the list. */
 static const char **types_of(const struct world *w)
 {
 	const struct config *config = w->config;
-	size_t n = 0, nvgpus = w->request->nvgpus, nsections;
 	bool chooses = pool_matches_twice(config);
-	const char **types;
+	const char **types = NULL;
+	size_t n = 0;
 
-	for (size_t i = 0; i < nvgpus; i++)
-		chooses |= w->resolved_requests[i].ntypes == 0;
-	nsections = chooses && config ? config->nsections : 0;
-	types = mem_new(nvgpus * RESOLVED_TYPES_MAX + w->leases.n + nsections + 1, sizeof(*types));
-	for (size_t i = 0; i < nvgpus; i++)
-		for (int t = 0; t < w->resolved_requests[i].ntypes; t++)
-			add_type(types, &n, w->resolved_requests[i].types[t]);
+	for (EACH(const struct resolved_request *, resolved, w->resolved_requests, w->request->nvgpus)) {
+		chooses |= resolved->ntypes == 0;
+		for (int t = 0; t < resolved->ntypes; t++)
+			add_type(&types, &n, resolved->types[t]);
+	}
 	for (size_t i = 0; i < w->leases.n; i++)
-		add_type(types, &n, w->leases.list[i].vgpu.type);
-	for (size_t i = 0; i < nsections; i++)
-		add_type(types, &n, config->sections[i].type);
+		add_type(&types, &n, w->leases.list[i].vgpu.type);
+	for (size_t i = 0; chooses && config && i < config->nsections; i++)
+		add_type(&types, &n, config->sections[i].type);
+	mem_add(&types, &n, sizeof(*types)); /* the end */
 	return types;
 }
 
