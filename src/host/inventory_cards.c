@@ -254,12 +254,12 @@ int inv_read_pci(struct inv_reader *reader, struct err *err)
 		r = host_list(&d, reader->host, path, err);
 	for (size_t i = 0; (address = i < query->ncards ? query->cards[i] : next_address(d)); i++) {
 		const struct inv_pgpu *known = inventory_pgpu(inv, address);
+		bool is_vf = !known && inv_find_parent(inv->parents, mdevs, address);
 		char first[NAME_MAX + 16], vf[PCI_SIZE];
 
 		snprintf(first, sizeof(first), "%s/virtfn0", address);
-		/* With `types`, devices without VFs do not matter. A VF is never a pGPU. */
-		if ((query->types && (known || (d && sys_link(sys_list_fd(d), first, vf, sizeof(vf)) < 0))) ||
-		    (!known && inv_find_parent(inv->parents, mdevs, address)))
+		/* A VF is never a pGPU. With `types`, devices without VFs do not matter. */
+		if (is_vf || (query->types && (known || (d && sys_link(sys_list_fd(d), first, vf, sizeof(vf)) < 0))))
 			continue;
 		autoclose int dir = inventory_open(reader->host, address);
 		if (dir >= 0 && (query->types || inv_kind(dir) == PCI_DEVICE))
