@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "internal.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "host/inventory.h"
@@ -25,31 +26,29 @@ static struct location named_at(const struct section *section, const struct inv_
 	return match ? match->at : other;
 }
 
-/* Returns the fix in a reason ("CAUSE; FIX" or "CAUSE"), or `other` if it has none. *cause: the cause's length. */
-static const char *fix_in(const char *reason, const char *other, int *cause)
+/* Reports a reason, "CAUSE; FIX" or "CAUSE" with the fix `other`, between `before` and `after`. */
+static void report_reason(struct check *check, enum check_status status, const char *reason, const char *other,
+			  const char *before, const char *after)
 {
 	const char *fix = strstr(reason, "; ");
+	size_t cause = fix ? (size_t)(fix - reason) : strlen(reason);
 
-	*cause = (int)(fix ? (size_t)(fix - reason) : strlen(reason));
-	return fix ? fix + 2 : other;
+	check_report(check, status, fix ? fix + 2 : other, "%s%.*s%s", before, (int)cause, reason, after);
+}
+
+/* Reports why a configured card does not provide the section's type. */
+static void report_configured(struct check *check, enum check_status status, const char *card, const char *reason,
+			      const char *other, const struct section *section)
+{
+	autofree char *before = mem_format("%s: ", card), *after = mem_format(" (configured for %s)", section->type);
+
+	report_reason(check, status, reason, other, before, after);
 }
 
 /* Suppresses later findings about the section, which follow from this one. */
 static void explains(struct check *check, const struct section *section)
 {
 	check->explained[section - check->config->sections] = true;
-}
-
-/* libvirt before 9.7 rejects an unmanaged VF whose driver it does not know. */
-static bool look_at_libvirt(struct check *check, const struct inv_pgpu *card)
-{
-	const struct vgpu_request unmanaged = { .kind = REQUEST_PCI };
-	char why[REASON_SIZE];
-
-	if (card->framework != FW_VARIANT || !plan_other_kind(check->world, card, &unmanaged, why))
-		return true;
-	check_fail(check_at(check, "%s", card->address), "upgrade libvirt", "%s", why);
-	return false;
 }
 
 /* Reports lost VFs, except leased ones, because the driver may still be removing their vGPUs. */
@@ -59,8 +58,8 @@ static void look_at_vfs(struct check *check, const struct inv_pgpu *card)
 		const char *vf = card->parents[p]->name;
 		bool leased = false;
 
-		for (size_t i = 0; i < check->leases->n; i++)
-			leased |= strcmp(check->leases->list[i].vgpu.parent, vf) == 0;
+		for (EACH(const struct lease *, lease, check->leases->list, check->leases->n))
+			leased |= strcmp(lease->vgpu.parent, vf) == 0;
 		if (card->parents[p]->lost && !leased)
 			check_warn(
 				check_at(check, "%s", vf),
@@ -69,43 +68,28 @@ static void look_at_vfs(struct check *check, const struct inv_pgpu *card)
 	}
 }
 
-static bool is_used(const struct check *check, const char *vf)
-{
-	return lease_find(check->leases, vf) || (check->disk && libvirt_files_names(check->disk, vf, NULL));
-}
-
 /* Reports guests' VFs whose type is not configured for them: a start silently sets another once they have no type. */
 static void look_at_types(struct check *check, const struct inv_pgpu *card)
 {
 	const struct inv_device *first = NULL;
-	char others[32] = "";
 	int n = 0;
 
 	if (card->framework != FW_VARIANT || !card->pool.in_pool)
 		return;
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(check->inv, card, d));) {
-		if (!*d->vgpu.type || !pool_section_of(d->parent) || pool_gives(d->parent, d->vgpu.type) ||
-		    !is_used(check, d->vgpu.id))
-			continue;
-		if (!n++)
+		const char *id = d->vgpu.id;
+		bool used = lease_find(check->leases, id) ||
+			    (check->disk && libvirt_files_names(check->disk, id, NULL));
+
+		if (used && *d->vgpu.type && pool_section_of(d->parent) && !pool_gives(d->parent, d->vgpu.type) && !n++)
 			first = d;
 	}
 	if (!n)
 		return;
-	if (n > 1)
-		snprintf(others, sizeof(others), " and %d more", n - 1);
-	check_warn(check_at(check, "%s%s", first->vgpu.id, others),
-		   check_fix(check, "list it in [mdev_%s]", first->vgpu.type),
+	check_at(check, n > 1 ? "%s and %d more" : "%s", first->vgpu.id, n - 1);
+	check_warn(check, check_fix(check, "list it in [mdev_%s]", first->vgpu.type),
 		   "has type %s but is configured for %s, which a start sets if the VF has no type, as after a boot",
 		   first->vgpu.type, pool_section_of(first->parent)->type);
-}
-
-static void list_types(const struct config *config, const struct inv_pgpu *card, char *buf, size_t size)
-{
-	buf[0] = '\0';
-	for (EACH(const struct section *, s, config->sections, config->nsections))
-		if (pool_serves(card, s->type) == s)
-			text_add(buf, size, "%s%s", *buf ? ", " : "", s->type);
 }
 
 /*
@@ -114,59 +98,66 @@ static void list_types(const struct config *config, const struct inv_pgpu *card,
  */
 static bool is_meant_otherwise(const struct check *check, const struct section *section, const struct inv_pgpu *card)
 {
-	const struct inventory *inv = check->inv;
 	const struct match *match = pool_matches(section, card);
 	bool served = false, same = false;
 
-	for (size_t g = 0; g < inv->npgpus; g++) {
-		const struct inv_pgpu *other = inv->pgpus[g];
+	for (size_t g = 0; g < check->inv->npgpus; g++) {
+		const struct inv_pgpu *other = check->inv->pgpus[g];
+		bool serves = other->pool.in_pool && pool_serves(other, section->type) == section;
 
-		if (!other->pool.in_pool || pool_serves(other, section->type) != section)
-			continue;
-		served = true;
-		same |= strcmp(other->device, card->device) == 0;
+		served |= serves;
+		same |= serves && strcmp(other->device, card->device) == 0;
 	}
 	return served && (inventory_is_given(check->host, card->address) || (match && !*match->device && !same));
+}
+
+static void look_at_pooled(struct check *check, const struct inv_pgpu *card)
+{
+	/* libvirt before 9.7 rejects an unmanaged VF whose driver it does not know. */
+	const struct vgpu_request unmanaged = { .kind = REQUEST_PCI };
+	char why[REASON_SIZE], types[1024] = "";
+
+	for (EACH(const struct section *, s, check->config->sections, check->config->nsections))
+		if (pool_serves(card, s->type) == s)
+			text_add(types, sizeof(types), "%s%s", *types ? ", " : "", s->type);
+	if (card->framework == FW_VARIANT && plan_other_kind(check->world, card, &unmanaged, why))
+		check_fail(check, "upgrade libvirt", "%s", why);
+	else if (card->framework == FW_VF && !card->gpu)
+		check_warn(check, "correct device_addresses or device_match",
+			   "configured for %s, but is not known to be a GPU", types);
+	else
+		check_pass(check, "configured for %s", types);
 }
 
 static void look_at_card(struct check *check, const struct inv_pgpu *card)
 {
 	const struct pool_card *pooled = &card->pool;
-	const char *address = card->address, *reason = card->ready ? pooled->reason : card->reason;
-	const char *fix;
-	char types[1024];
-	bool otherwise;
-	int cause;
+	const struct section *section = pooled->section;
+	const char *reason = card->ready ? pooled->reason : card->reason;
 
-	check_at(check, "%s", address);
-	if (pooled->in_pool && look_at_libvirt(check, card)) {
-		list_types(check->config, card, types, sizeof(types));
-		if (card->framework == FW_VF && !card->gpu)
-			check_warn(check, "correct device_addresses or device_match",
-				   "configured for %s, but is not known to be a GPU", types);
-		else
-			check_pass(check, "configured for %s", types);
-	} else if (!pooled->in_pool && pooled->contested) {
-		for (size_t i = 0; i < check->config->nsections; i++)
-			if (named_at(&check->config->sections[i], card, (struct location){ 0 }).file)
-				explains(check, &check->config->sections[i]);
+	check_at(check, "%s", card->address);
+	if (pooled->in_pool) {
+		look_at_pooled(check, card);
+	} else if (pooled->contested) {
+		for (EACH(const struct section *, s, check->config->sections, check->config->nsections))
+			if (named_at(s, card, (struct location){ 0 }).file)
+				explains(check, s);
 		check_fail(check, "name it in device_addresses of one of them", "%s", pooled->reason);
-	} else if (!pooled->in_pool && pooled->section) {
-		otherwise = pooled->claim == CLAIM_MATCH && is_meant_otherwise(check, pooled->section, card);
+	} else if (section) {
+		bool otherwise = pooled->claim == CLAIM_MATCH && is_meant_otherwise(check, section, card);
+
 		if (!otherwise)
-			explains(check, pooled->section);
-		fix = fix_in(pooled->reason,
-			     *card->moved ? "find out which device that is first"
-					  : "'vgpu-lease types' lists the available types",
-			     &cause);
-		check_at_location(check, named_at(pooled->section, card, config_location(pooled->section)));
-		check_report(check, otherwise ? CHECK_WARN : CHECK_FAIL, fix, "%s: %.*s (configured for %s)", address,
-			     cause, pooled->reason, pooled->section->type);
-	} else if (!pooled->in_pool && pooled->claim == CLAIM_DEFAULT && !card->ready) {
+			explains(check, section);
+		check_at_location(check, named_at(section, card, config_location(section)));
+		report_configured(check, otherwise ? CHECK_WARN : CHECK_FAIL, card->address, pooled->reason,
+				  *card->moved ? "find out which device that is first"
+					       : "'vgpu-lease types' lists the available types",
+				  section);
+	} else if (pooled->claim == CLAIM_DEFAULT && !card->ready) {
 		/* Only a warning: the type claims all remaining pGPUs, and other pGPUs provide it. */
-		fix = fix_in(reason, "fix the cause (troubleshooting: the-card)", &cause);
-		check_warn(check, fix, "not in the pool: %.*s", cause, reason);
-	} else if (!pooled->in_pool) {
+		report_reason(check, CHECK_WARN, reason, "fix the cause (troubleshooting: the-card)",
+			      "not in the pool: ", "");
+	} else {
 		check_pass(check, "not in the pool: %s", reason);
 	}
 }
@@ -174,10 +165,8 @@ static void look_at_card(struct check *check, const struct inv_pgpu *card)
 /* True if a ready pGPU of the same vendor is not in the pool either, so that the type is at fault. */
 static bool has_unsuited(const struct check *check, const struct inv_pgpu *missing)
 {
-	const struct inventory *inv = check->inv;
-
-	for (size_t g = 0; g < inv->npgpus; g++) {
-		const struct inv_pgpu *other = inv->pgpus[g];
+	for (size_t g = 0; g < check->inv->npgpus; g++) {
+		const struct inv_pgpu *other = check->inv->pgpus[g];
 
 		if (other->ready && !other->pool.in_pool && other->framework != FW_VF &&
 		    strcmp(other->vendor, missing->vendor) == 0)
@@ -189,17 +178,16 @@ static bool has_unsuited(const struct check *check, const struct inv_pgpu *missi
 /* Reports a missing card of a type that claims all pGPUs, none of which provides it. */
 static void look_at_unserved(struct check *check, const struct missing_card *missing, enum check_status status)
 {
-	const char *other = missing->how == MISSING_IDLE ? "load the vGPU host driver" : "load its driver", *fix;
-	int cause;
+	const bool idle = missing->how == MISSING_IDLE;
+	autofree char *after = mem_format(" (%s %s)", idle ? "no pGPU provides" : "it had vGPUs of type",
+					  missing->section->type);
 
-	fix = fix_in(missing->card.reason, other, &cause);
-	if (missing->how == MISSING_IDLE && has_unsuited(check, &missing->card))
+	if (idle && has_unsuited(check, &missing->card))
 		status = CHECK_WARN;
 	else
 		explains(check, missing->section);
-	check_report(check_at(check, "%s", missing->card.address), status, fix, "%.*s (%s %s)", cause,
-		     missing->card.reason, missing->how == MISSING_IDLE ? "no pGPU provides" : "it had vGPUs of type",
-		     missing->section->type);
+	report_reason(check_at(check, "%s", missing->card.address), status, missing->card.reason,
+		      idle ? "load the vGPU host driver" : "load its driver", "", after);
 }
 
 /* Are both absent VFs of the same card? Equal reasons name the same card. */
@@ -212,17 +200,15 @@ static bool is_same_cause(const struct check *check, const struct missing_card *
 }
 
 /* Reports a missing card; the first of a card's missing VFs stands for all of them. */
-static void look_at_missing(struct check *check, const struct missing_card *list, size_t n, size_t this)
+static void look_at_missing(struct check *check, const struct missing_card *missing)
 {
-	const struct missing_card *missing = &list[this];
+	const struct world *world = check->world;
 	bool otherwise = missing->how == MISSING_MATCHED && is_meant_otherwise(check, missing->section, &missing->card);
 	/* A nova.conf can serve many hosts, so a card that is missing here may be another host's. */
 	enum check_status status = otherwise || (missing->section->nova && check->npool) ? CHECK_WARN : CHECK_FAIL;
-	struct inv_pgpu card;
-	char others[32] = "";
-	const char *fix;
-	size_t more = 0;
-	int cause;
+	const char *fix = "fix the cause, or remove it from device_addresses (troubleshooting: the-card)";
+	char card[PARENT_SIZE + 32];
+	int same = 0;
 
 	if (missing->how == MISSING_IDLE || missing->how == MISSING_REMEMBERED) {
 		look_at_unserved(check, missing, status);
@@ -230,48 +216,44 @@ static void look_at_missing(struct check *check, const struct missing_card *list
 	}
 	if (!otherwise)
 		explains(check, missing->section);
-	for (size_t i = 0; i < this; i++)
-		if (is_same_cause(check, &list[i], missing))
+	for (EACH(const struct missing_card *, other, world->missing_cards, world->nmissing_cards)) {
+		same += is_same_cause(check, other, missing);
+		if (same == 1 && other < missing)
 			return;
-	for (size_t i = this + 1; i < n; i++)
-		more += is_same_cause(check, missing, &list[i]);
-	if (more)
-		snprintf(others, sizeof(others), " and %zu more", more);
+	}
 	if (missing->how != MISSING_NAMED)
 		fix = "fix the cause, or narrow the match (troubleshooting: the-card)";
-	else if (inventory_vf_card(check->host, missing->card.address, &card) == VF_ABSENT)
+	else if (same)
 		fix = "enable its VFs";
-	else
-		fix = "fix the cause, or remove it from device_addresses (troubleshooting: the-card)";
-	fix = fix_in(missing->card.reason, fix, &cause);
-	check_report(check_at_location(check, missing->at), status, fix, "%s%s: %.*s (configured for %s)",
-		     missing->card.address, others, cause, missing->card.reason, missing->section->type);
+	snprintf(card, sizeof(card), same > 1 ? "%s and %d more" : "%s", missing->card.address, same - 1);
+	report_configured(check_at_location(check, missing->at), status, card, missing->card.reason, fix,
+			  missing->section);
 }
 
-static bool is_idle(const struct missing_card *missing, size_t n, const char *address)
+/* The first missing card with this address that is idle; NULL: none. */
+static const struct missing_card *idle(const struct world *world, const char *address)
 {
-	for (size_t i = 0; i < n; i++)
-		if (missing[i].how == MISSING_IDLE && strcmp(missing[i].card.address, address) == 0)
-			return true;
-	return false;
+	for (EACH(const struct missing_card *, missing, world->missing_cards, world->nmissing_cards))
+		if (missing->how == MISSING_IDLE && strcmp(missing->card.address, address) == 0)
+			return missing;
+	return NULL;
 }
 
 void check_cards(struct check *check)
 {
 	const struct inventory *inv = check->inv;
-	const struct missing_card *missing = check->world->missing_cards;
-	const size_t n = check->world->nmissing_cards;
+	const struct world *world = check->world;
 
 	check->world->libvirt = libvirt_files_libvirt(check->host);
 	check->ncards = inv->npgpus;
 	for (size_t i = 0; i < inv->npgpus; i++)
 		check->npool += inv->pgpus[i]->pool.in_pool;
-	for (size_t i = 0; i < n; i++)
+	for (EACH(const struct missing_card *, missing, world->missing_cards, world->nmissing_cards))
 		/* If several types take all pGPUs, only the first reports this pGPU. */
-		if (missing[i].how != MISSING_IDLE || !is_idle(missing, i, missing[i].card.address))
-			look_at_missing(check, missing, n, i);
+		if (missing->how != MISSING_IDLE || idle(world, missing->card.address) == missing)
+			look_at_missing(check, missing);
 	for (size_t i = 0; i < inv->npgpus; i++) {
-		if (is_idle(missing, n, inv->pgpus[i]->address))
+		if (idle(world, inv->pgpus[i]->address))
 			continue;
 		look_at_card(check, inv->pgpus[i]);
 		look_at_vfs(check, inv->pgpus[i]);
