@@ -19,16 +19,14 @@ struct start {
 	struct config config;
 	struct vgpu_request vgpu;
 	struct request request;
-	const struct plan *plan; /* the plan of the last start */
-	int planned;             /* what check_plan() returned; an error also means a refusal */
+	int planned; /* what check_plan() returned; an error also means a refusal */
 	struct err err;
 };
 
 /* Copies the configuration without its quotas, which say nothing about the host unless all are 0. */
 static void start_begin(struct start *s, struct check *check)
 {
-	*s = (struct start){ .plan = &check->plan,
-			     .config = *check->config,
+	*s = (struct start){ .config = *check->config,
 			     .vgpu = { .has_metadata = true },
 			     .request = { .name = "vgpu-lease-check", .vgpus = &s->vgpu, .nvgpus = 1 } };
 	s->config.policy.reuse_free |= s->config.policy.nova;
@@ -39,7 +37,7 @@ static void start_begin(struct start *s, struct check *check)
 	uuid_random(s->request.uuid);
 }
 
-/* Which vGPUs use up a pGPU: `own` vGPUs, of types configured for it, or `foreign` vGPUs, of other types. */
+/* Which vGPUs use up pGPUs: `own` vGPUs, of types configured for the pGPU, or `foreign` vGPUs, of other types. */
 struct carried {
 	bool own, foreign;
 	bool leased; /* one of them is leased, so its capacity is available again when the guest ends */
@@ -47,14 +45,14 @@ struct carried {
 
 /* A vGPU is not own if only one of the two types is MIG-backed, because such types share no capacity. */
 static void add_carried(struct carried *carried, const struct inventory *inv, const struct inv_pgpu *card,
-			const char *type, bool given, const char *asked)
+			const char *type, const char *asked, bool given, bool leased)
 {
 	const struct inv_type *a = inventory_type_on(inv, card, asked), *b = inventory_type_on(inv, card, type);
+	bool own = given && (!a || !b || !a->slices == !b->slices);
 
-	if (given && (!a || !b || !a->slices == !b->slices))
-		carried->own = true;
-	else
-		carried->foreign = true;
+	carried->own |= own;
+	carried->foreign |= !own;
+	carried->leased |= leased;
 }
 
 static struct carried carried_by(const struct check *check, const struct section *section, const struct inv_pgpu *card)
@@ -62,18 +60,13 @@ static struct carried carried_by(const struct check *check, const struct section
 	const struct inventory *inv = check->inv;
 	struct carried carried = { 0 };
 
-	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, card, d));) {
-		add_carried(&carried, inv, card, d->vgpu.type, pool_gives(d->parent, d->vgpu.type), section->type);
-		carried.leased |= lease_find(check->leases, d->vgpu.id) != NULL;
-	}
-	for (size_t i = 0; i < check->leases->n; i++) {
-		const struct vgpu_ref *vgpu = &check->leases->list[i].vgpu;
-
-		if (strcmp(vgpu->pgpu, card->address) != 0 || inventory_device(inv, vgpu->id))
-			continue;
-		carried.leased = true;
-		add_carried(&carried, inv, card, vgpu->type, pool_serves(card, vgpu->type), section->type);
-	}
+	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, card, d));)
+		add_carried(&carried, inv, card, d->vgpu.type, section->type, pool_gives(d->parent, d->vgpu.type),
+			    lease_find(check->leases, d->vgpu.id));
+	for (EACH(const struct lease *, lease, check->leases->list, check->leases->n))
+		if (strcmp(lease->vgpu.pgpu, card->address) == 0 && !inventory_device(inv, lease->vgpu.id))
+			add_carried(&carried, inv, card, lease->vgpu.type, section->type,
+				    pool_serves(card, lease->vgpu.type), true);
 	return carried;
 }
 
@@ -83,7 +76,7 @@ static struct carried carried_by(const struct check *check, const struct section
  */
 static void report_refusal(struct check *check, const struct start *s)
 {
-	const struct plan *plan = s->plan;
+	const struct plan *plan = &check->plan;
 	const char *fix = "'vgpu-lease inventory' shows the problems of each pGPU", *own = "";
 	enum check_status status = CHECK_FAIL;
 	bool leased = false;
@@ -116,7 +109,7 @@ static void report_refusal(struct check *check, const struct start *s)
 
 static void report_start(struct check *check, const struct start *s)
 {
-	const struct plan *plan = s->plan;
+	const struct plan *plan = &check->plan;
 	const char *type = s->section->type, *on = plan->nsteps ? plan->steps[0].vgpu.parent : "";
 
 	check_at_location(check, config_location(s->section));
@@ -153,7 +146,7 @@ static bool nova_has_one(struct check *check, struct start *s)
 	if (!s->config.policy.nova)
 		return false;
 	plan_start(check, s, PLAN_ASSIGN);
-	return s->planned == 0 && s->plan->nsteps && s->plan->steps[0].kind == STEP_ADOPT;
+	return s->planned == 0 && check->plan.nsteps && check->plan.steps[0].kind == STEP_ADOPT;
 }
 
 static void look_at_start(struct check *check, struct start *start, const struct section *section, bool vf)
