@@ -195,7 +195,7 @@ static void print_vgpu(const struct facts *facts)
 {
 	const struct vgpu_ref *ref = &facts->ref;
 	const struct inv_type *type = facts->type;
-	const struct inv_pgpu *card = facts->card ? &facts->card->card : NULL;
+	const struct inv_pgpu *card = facts->card ? facts->card->card : NULL;
 	const char *model = card ? facts->card->model : "";
 	const char *class = out_class(&facts->cmd->config, ref->type);
 
@@ -262,7 +262,7 @@ static const struct table_layout vgpus_layout = {
 static void print_pgpu(const struct status *status, const struct card_row *row)
 {
 	const struct world *world = &status->cmd->world;
-	const struct inv_pgpu *card = &row->card;
+	const struct inv_pgpu *card = row->card;
 	const char *model = row->model;
 	const struct capacity_framebuffer mib = row->mib;
 
@@ -276,7 +276,7 @@ static void print_pgpu(const struct status *status, const struct card_row *row)
 	if (card->numa != UNKNOWN)
 		line_of("NUMA node", "%d", card->numa);
 	line_of("driver", "%s", card->nvidia ? world->inv.nvidia_driver : "");
-	line_of("pool", "%s%s%s", row->card.pool.in_pool ? "yes" : "no", *row->reason ? ": " : "", row->reason);
+	line_of("pool", "%s%s%s", card->pool.in_pool ? "yes" : "no", *row->reason ? ": " : "", row->reason);
 	if (mib.whole != UNKNOWN)
 		line_of("framebuffer", "%d of %d MiB in use", mib.used, mib.whole);
 	else if (mib.used != UNKNOWN)
@@ -285,7 +285,7 @@ static void print_pgpu(const struct status *status, const struct card_row *row)
 		if (strcmp(world->failures[i].pgpu, card->address) == 0)
 			line_of("failed", "creation of %s, in the last minutes; this pGPU is tried last",
 				world->failures[i].type);
-	if (!row->pgpu || !card->noffers)
+	if (row->missing || !card->noffers)
 		return;
 	putchar('\n');
 	cards_offers(cmd_rows(status->cmd, &types_layout, NULL), world, row);
@@ -335,7 +335,7 @@ int show_object(struct cmd *cmd, bool is_vgpu, struct err *err)
 		json_vgpu(json, &facts);
 	else
 		print_vgpu(&facts);
-	show_events(cmd, is_vgpu ? facts.ref.id : status.rows[0].card.address);
+	show_events(cmd, is_vgpu ? facts.ref.id : status.rows[0].card->address);
 	gc_free(&facts.pass);
 	return 0;
 }

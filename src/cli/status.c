@@ -37,18 +37,6 @@ static const char *const short_reasons[] = {
 	[CAUSE_OTHER_TYPE] = "configured for another type",
 };
 
-/* The n-th type that a pGPU is configured for; NULL: no more. */
-static const struct inv_offer *configured(const struct card_row *row, size_t n)
-{
-	for (size_t i = 0; row->card.pool.in_pool && i < row->card.noffers; i++) {
-		const struct inv_offer *offer = &row->card.offers[i];
-
-		if (pool_serves(row->pgpu, offer->type->id) && n-- == 0)
-			return offer;
-	}
-	return NULL;
-}
-
 /* The margin of the lines below a pGPU, with the tree's vertical lines. */
 enum { MARGIN_SIZE = 32, MARGIN_COLUMNS = 6 };
 
@@ -90,33 +78,42 @@ static bool lost_device(const struct status *status, const struct lease *lease)
 }
 
 /*
- * Counts this type's leases that take capacity although their device does not exist yet, or no longer exists. They
- * count even if a filter hides them, because bars show whole pGPUs. Plain VFs do not count, because they always exist.
+ * Counts the n-th type that a pGPU is configured for, and returns it; NULL: no more. `used` includes leases that take
+ * capacity although their device does not exist yet, or no longer exists, even if a filter hides them, because bars
+ * show whole pGPUs. Plain VFs do not count, because they always exist.
  */
-static int without_device(const struct status *status, const struct card_row *row, const char *type)
+static const char *count_type(struct capacity_count *count, const struct status *status, const struct card_row *row,
+			      size_t n)
 {
-	const struct leases *leases = &status->cmd->world.leases;
-	int n = 0;
+	const struct world *world = &status->cmd->world;
+	const struct inv_pgpu *card = row->card;
 
-	for (EACH(const struct lease *, l, leases->list, leases->n))
-		n += l->state != LEASE_RELEASING && strcmp(l->vgpu.pgpu, row->card.address) == 0 &&
-		     strcmp(l->vgpu.type, type) == 0 && l->vgpu.framework != FW_VF &&
-		     !inventory_device(&status->cmd->world.inv, l->vgpu.id);
-	return n;
+	for (size_t i = 0; card->pool.in_pool && i < card->noffers; i++) {
+		const char *type = card->offers[i].type->id;
+
+		if (!pool_serves(card, type) || n-- > 0)
+			continue;
+		capacity_count(count, world, card, &card->offers[i]);
+		for (EACH(const struct lease *, l, world->leases.list, world->leases.n))
+			count->used += l->state != LEASE_RELEASING && strcmp(l->vgpu.pgpu, card->address) == 0 &&
+				       strcmp(l->vgpu.type, type) == 0 && l->vgpu.framework != FW_VF &&
+				       !inventory_device(&world->inv, l->vgpu.id);
+		return type;
+	}
+	return NULL;
 }
 
 static void print_bars(const struct status *status, const struct term *term, const struct card_row *row,
 		       const char *margin)
 {
-	const struct inv_offer *offer;
 	const struct capacity_framebuffer mib = row->mib;
 	struct capacity_count count;
+	const char *type;
 	char text[128];
-	int width = (int)strlen("framebuffer"), used;
+	int width = (int)strlen("framebuffer");
 
-	for (size_t i = 0; (offer = configured(row, i)) != NULL; i++)
-		if ((int)strlen(offer->type->id) > width)
-			width = (int)strlen(offer->type->id);
+	for (size_t i = 0; (type = count_type(&count, status, row, i)) != NULL; i++)
+		width = (int)strlen(type) > width ? (int)strlen(type) : width;
 	if (mib.whole != UNKNOWN) {
 		snprintf(text, sizeof(text), "%.4g of %.4g GiB", mib.used / 1024.0, mib.whole / 1024.0);
 		print_bar(term, margin, width, "framebuffer", mib.used, mib.whole, text);
@@ -124,14 +121,13 @@ static void print_bars(const struct status *status, const struct term *term, con
 		snprintf(text, sizeof(text), "%-*s  %.4g GiB in use", width, "framebuffer", mib.used / 1024.0);
 		say_under(term, margin, text);
 	}
-	for (size_t i = 0; (offer = configured(row, i)) != NULL; i++) {
-		capacity_count(&count, &status->cmd->world, row->pgpu, offer);
-		used = count.used + without_device(status, row, offer->type->id);
+	for (size_t i = 0; (type = count_type(&count, status, row, i)) != NULL; i++) {
+		snprintf(text, sizeof(text), "%d of %d, ", count.used, count.capacity);
 		if (count.available)
-			snprintf(text, sizeof(text), "%d of %d, %d available", used, count.capacity, count.available);
+			text_add(text, sizeof(text), "%d available", count.available);
 		else
-			snprintf(text, sizeof(text), "%d of %d, %s", used, count.capacity, short_reasons[count.cause]);
-		print_bar(term, margin, width, offer->type->id, used, count.capacity, text);
+			text_add(text, sizeof(text), "%s", short_reasons[count.cause]);
+		print_bar(term, margin, width, type, count.used, count.capacity, text);
 	}
 }
 
@@ -139,24 +135,24 @@ static void print_bars(const struct status *status, const struct term *term, con
 static void print_facts(const struct status *status, const struct term *term, const struct card_row *row,
 			const char *margin)
 {
-	const struct inv_pgpu *card = &row->card;
+	const struct inv_pgpu *card = row->card;
 	char text[REASON_SIZE + 128];
 
 	/* A card whose VFs are off, or whose driver is not ready, has no framework yet. */
 	snprintf(text, sizeof(text), "%s", card->ready ? framework_words[card->framework] : "not ready");
-	if (row->pgpu && card->nvfs)
+	if (card->nvfs)
 		text_add(text, sizeof(text), " on %d VF%s", card->nvfs, card->nvfs == 1 ? "" : "s");
 	if (card->numa != UNKNOWN)
 		text_add(text, sizeof(text), ", NUMA node %d", card->numa);
 	if (card->nvidia && *status->cmd->world.inv.nvidia_driver)
 		text_add(text, sizeof(text), ", driver %s", status->cmd->world.inv.nvidia_driver);
-	if (row->pgpu)
+	if (!row->missing)
 		say_under(term, margin, text);
-	if (row->card.pool.in_pool)
+	if (card->pool.in_pool)
 		return;
 	/* An error of the whole configuration is shown at the top. */
-	snprintf(text, sizeof(text), "not in the pool%s%s", status->cmd->has_config || !row->card.ready ? ": " : "",
-		 status->cmd->has_config || !row->card.ready ? row->reason : "");
+	snprintf(text, sizeof(text), "not in the pool%s%s", status->cmd->has_config || !card->ready ? ": " : "",
+		 status->cmd->has_config || !card->ready ? row->reason : "");
 	say_under(term, margin, text);
 }
 
@@ -216,21 +212,16 @@ static void print_vgpus(const struct term *term, const char **lines, size_t n, b
 static bool is_idle(const struct status *status, const struct card_row *row, char *text, size_t size)
 {
 	enum { COLUMNS_MAX = 48 };
-	const struct inv_offer *offer;
 	struct capacity_count count;
+	const char *type;
 
 	*text = '\0';
-	if (row->mib.used > 0)
-		return false;
-	for (size_t i = 0; (offer = configured(row, i)) != NULL; i++) {
-		const char *type = offer->type->id;
-
-		capacity_count(&count, &status->cmd->world, row->pgpu, offer);
-		if (!count.available || count.used + without_device(status, row, type) > 0)
+	for (size_t i = 0; (type = count_type(&count, status, row, i)) != NULL; i++) {
+		if (!count.available || count.used > 0)
 			return false;
 		text_add(text, size, "%s%s: %d available", i ? ", " : "idle, ", type, count.available);
 	}
-	return *text && strlen(text) <= COLUMNS_MAX;
+	return row->mib.used <= 0 && *text && strlen(text) <= COLUMNS_MAX;
 }
 
 /* How many of the next rows are missing for the same reason as this row, usually VFs of one card. */
@@ -239,7 +230,7 @@ static size_t more_missing(const struct card_row *row)
 	size_t n = 0;
 
 	/* The extra row after the last has no reason, so it ends the loop. */
-	while (!row->pgpu && !row->nvgpus && !row[n + 1].pgpu && !row[n + 1].nvgpus &&
+	while (row->missing && !row->nvgpus && row[n + 1].missing && !row[n + 1].nvgpus &&
 	       strcmp(row[n + 1].reason, row->reason) == 0)
 		n++;
 	return n;
@@ -251,7 +242,7 @@ static bool print_card(const struct status *status, const struct term *term, con
 {
 	char idle[REASON_SIZE];
 	const struct shapes *parts = shapes(term);
-	const struct inv_pgpu *card = &row->card;
+	const struct inv_pgpu *card = row->card;
 	const char *model = row->model;
 	autofree char *shown = term_safe(model);
 	char margin[MARGIN_SIZE];

@@ -21,10 +21,10 @@ struct status_vgpu {
 };
 
 struct card_row {
-	struct inv_pgpu card;
-	const struct inv_pgpu *pgpu; /* the card in the inventory; NULL: it provides no vGPUs */
-	const char *type;            /* the configured type, or the first of several; "": none */
-	struct capacity_count count; /* the counts of `type`; UNKNOWN: the card does not offer `type` */
+	const struct inv_pgpu *card;
+	const struct section *missing; /* what configures a card that provides no vGPUs; NULL: the inventory has it */
+	const char *type;              /* the configured type, or the first of several; "": none */
+	struct capacity_count count;   /* the counts of `type`; UNKNOWN: the card does not offer `type` */
 	struct capacity_framebuffer mib;
 	char reason[REASON_SIZE];    /* why it is not in the pool, or has no vGPU available */
 	char model[CARD_MODEL_SIZE]; /* its name in the hardware database; "": none */

@@ -11,44 +11,43 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-static struct card_row row_of_card(const struct cmd *cmd, const struct world *world, const struct inv_pgpu *card)
+/* Adds a row for a card of the inventory, or for one that is missing but configured by the section `missing`. */
+static void add_row(struct status *status, const struct inv_pgpu *card, const struct section *missing)
 {
-	const struct pool_card *pooled = &card->pool;
-	struct card_row row = { .card = *card,
-				.pgpu = card,
-				.type = pooled->section ? pooled->section->type : "",
-				.count = { .capacity = UNKNOWN, .used = UNKNOWN, .available = UNKNOWN },
-				.mib = capacity_framebuffer(world, card) };
-	const char *reason = row.count.reason;
+	const struct cmd *cmd = status->cmd;
+	const struct section *section = missing ? missing : card->pool.section;
+	struct card_row *row = &status->rows[status->nrows];
+	const char *reason = card->reason;
 	char none[REASON_SIZE];
 
-	capacity_count(&row.count, world, card, inventory_offer(card, row.type));
-	if (!pooled->in_pool)
-		reason = !card->ready ? card->reason : cmd->has_config ? pooled->reason : cmd->no_config.text;
+	if (cmd->call->pgpu && strcmp(cmd->call->pgpu, card->address) != 0)
+		return;
+	status->nrows++;
+	*row = (struct card_row){ .card = card,
+				  .missing = missing,
+				  .type = section ? section->type : "",
+				  .count = { .capacity = UNKNOWN, .used = UNKNOWN, .available = UNKNOWN },
+				  .mib = { UNKNOWN, UNKNOWN } };
+	if (!missing) {
+		row->mib = capacity_framebuffer(&cmd->world, card);
+		capacity_count(&row->count, &cmd->world, card, inventory_offer(card, row->type));
+	}
+	if (card->pool.in_pool)
+		reason = row->count.reason;
+	else if (card->ready)
+		reason = cmd->has_config ? card->pool.reason : cmd->no_config.text;
 	/* Without a configuration, an operator runs 'init' next, which would leave out this card for this reason. */
 	if (card->ready && !cmd->has_config && card->framework == FW_MDEV && !inventory_offered(card) &&
-	    !inventory_next_on(&world->inv, card, NULL)) {
+	    !inventory_next_on(&cmd->world.inv, card, NULL)) {
 		inventory_no_offer(card, none);
 		reason = none;
 	}
-	snprintf(row.reason, sizeof(row.reason), "%.*s", (int)sizeof(row.reason) - 1, reason);
-	return row;
-}
-
-static struct card_row row_of_missing(const struct missing_card *missing)
-{
-	struct card_row row = { .card = missing->card,
-				.type = missing->section->type,
-				.count = { .capacity = UNKNOWN, .used = UNKNOWN, .available = UNKNOWN },
-				.mib = { UNKNOWN, UNKNOWN } };
-
-	memcpy(row.reason, missing->card.reason, sizeof(row.reason));
-	return row;
+	snprintf(row->reason, sizeof(row->reason), "%.*s", (int)sizeof(row->reason) - 1, reason);
 }
 
 bool cards_serve(const struct card_row *row, const char *type)
 {
-	return strcmp(type, row->type) == 0 || (row->pgpu && pool_serves(row->pgpu, type));
+	return strcmp(type, row->type) == 0 || (!row->missing && pool_serves(row->card, type));
 }
 
 static int refuse_pgpu(const struct world *world, const char *name, struct err *err)
@@ -64,25 +63,17 @@ static int refuse_pgpu(const struct world *world, const char *name, struct err *
 		       guess.best ? guess.best : "");
 }
 
-static void add_row(struct status *status, struct card_row row)
-{
-	const char *pgpu = status->cmd->call->pgpu;
-
-	if (!pgpu || strcmp(pgpu, row.card.address) == 0)
-		status->rows[status->nrows++] = row;
-}
-
 /* Sets the model that udev's hardware database gives the card, such as "TU104GL [Tesla T4]". */
 static void name_model(struct card_row *row, sd_hwdb *names)
 {
 	char modalias[64];
 	const char *model;
 
-	if (!names || !*row->card.vendor)
+	if (!names || !*row->card->vendor)
 		return;
 	/* The kernel writes each ID with eight capital hex digits. */
-	snprintf(modalias, sizeof(modalias), "pci:v%08lXd%08lX", strtoul(row->card.vendor, NULL, 16),
-		 strtoul(row->card.device, NULL, 16));
+	snprintf(modalias, sizeof(modalias), "pci:v%08lXd%08lX", strtoul(row->card->vendor, NULL, 16),
+		 strtoul(row->card->device, NULL, 16));
 	if (sd_hwdb_get(names, modalias, "ID_MODEL_FROM_DATABASE", &model) >= 0)
 		text_cut(row->model, sizeof(row->model), model);
 }
@@ -91,16 +82,15 @@ static void name_model(struct card_row *row, sd_hwdb *names)
 static int find_cards(struct status *status, struct cmd *cmd, struct err *err)
 {
 	const struct world *world = &cmd->world;
-	const struct missing_card *missing = world->missing_cards;
 	sd_hwdb *names = NULL;
 
 	status->cmd = cmd;
 	status->rows = mem_new(world->inv.npgpus + world->nmissing_cards + 1, sizeof(*status->rows));
 	for (size_t i = 0; i < world->inv.npgpus; i++)
-		add_row(status, row_of_card(cmd, world, world->inv.pgpus[i]));
-	for (size_t i = 0; i < world->nmissing_cards; i++)
-		if (missing[i].how == MISSING_NAMED || status_row(status, missing[i].card.address) == status->nrows)
-			add_row(status, row_of_missing(&missing[i]));
+		add_row(status, world->inv.pgpus[i], NULL);
+	for (EACH(const struct missing_card *, m, world->missing_cards, world->nmissing_cards))
+		if (m->how == MISSING_NAMED || status_row(status, m->card.address) == status->nrows)
+			add_row(status, &m->card, m->section);
 	/* Without a database, no card has a model. */
 	(void)sd_hwdb_new(&names);
 	for (size_t i = 0; i < status->nrows; i++)
@@ -111,43 +101,43 @@ static int find_cards(struct status *status, struct cmd *cmd, struct err *err)
 
 int cards_check_pgpu(struct cmd *cmd, struct err *err)
 {
-	autostatus struct status status = { 0 };
-	const struct leases *leases = &cmd->world.leases;
-	const char *known = NULL;
+	const struct world *world = &cmd->world;
+	const char *pgpu = cmd->call->pgpu;
 
-	if (!cmd->call->pgpu)
+	if (!pgpu)
 		return 0;
 	if (cmd_survey(cmd, err) < 0)
 		return -err->code;
-	for (size_t i = 0; !known && i < leases->n; i++)
-		if (strcmp(cmd->call->pgpu, leases->list[i].vgpu.pgpu) == 0 ||
-		    strcmp(cmd->call->pgpu, leases->list[i].vgpu.parent) == 0)
-			known = leases->list[i].vgpu.pgpu;
-	if (!known && find_cards(&status, cmd, err) < 0)
-		return -err->code;
-	text_copy(cmd->pgpu, sizeof(cmd->pgpu), known ? known : status.rows[0].card.address);
-	return 0;
+	for (EACH(const struct lease *, lease, world->leases.list, world->leases.n))
+		if (strcmp(pgpu, lease->vgpu.pgpu) == 0 || strcmp(pgpu, lease->vgpu.parent) == 0) {
+			memcpy(cmd->pgpu, lease->vgpu.pgpu, sizeof(cmd->pgpu));
+			return 0;
+		}
+	for (EACH(const struct missing_card *, missing, world->missing_cards, world->nmissing_cards))
+		if (strcmp(pgpu, missing->card.address) == 0)
+			return 0;
+	return cards_pgpu(world, pgpu, err) ? 0 : -err->code;
 }
 
 const struct inv_pgpu *cards_pgpu(const struct world *world, const char *name, struct err *err)
 {
-	for (size_t i = 0; i < world->inv.npgpus; i++)
-		if (strcmp(name, world->inv.pgpus[i]->address) == 0)
-			return world->inv.pgpus[i];
-	refuse_pgpu(world, name, err);
-	return NULL;
+	const struct inv_pgpu *card = inventory_pgpu(&world->inv, name);
+
+	if (!card)
+		refuse_pgpu(world, name, err);
+	return card;
 }
 
 void cards_offers(struct rows *rows, const struct world *world, const struct card_row *row)
 {
-	for (size_t i = 0; row->pgpu && i < row->card.noffers; i++) {
-		const struct inv_type *type = row->card.offers[i].type;
-		bool configured = pool_serves(row->pgpu, type->id);
+	for (size_t i = 0; !row->missing && i < row->card->noffers; i++) {
+		const struct inv_offer *offer = &row->card->offers[i];
+		bool configured = pool_serves(row->card, offer->type->id);
 		struct capacity_count count;
 
-		capacity_count(&count, world, row->pgpu, &row->card.offers[i]);
+		capacity_count(&count, world, row->card, offer);
 		row_begin(rows);
-		row_type(rows, type, world->config);
+		row_type(rows, offer->type, world->config);
 		row_count(rows, &count);
 		table_text(&rows->table, COL_REASON, configured ? count.reason : "not configured");
 		json_out_text(rows->json, "reason", count.reason);
@@ -163,7 +153,7 @@ const char *cards_framework(const struct inv_pgpu *card)
 
 void cards_fields(struct rows *rows, const struct world *world, const struct card_row *row)
 {
-	const struct inv_pgpu *card = &row->card;
+	const struct inv_pgpu *card = row->card;
 	struct rows types = { .json = rows->json };
 	char ids[2 * sizeof(card->vendor)];
 
@@ -175,12 +165,12 @@ void cards_fields(struct rows *rows, const struct world *world, const struct car
 	table_text(&rows->table, COL_MODEL, *row->model ? row->model : ids);
 	json_out_text(rows->json, "model", row->model);
 	row_number(rows, COL_NUMA, "numa_node", card->numa);
-	row_number(rows, COL_VFS, "vfs", row->pgpu ? card->nvfs : UNKNOWN);
+	row_number(rows, COL_VFS, "vfs", row->missing ? UNKNOWN : card->nvfs);
 	row_text(rows, COL_TYPE, "type", row->type);
 	table_number(&rows->table, COL_CAPACITY, row->count.capacity);
 	table_number(&rows->table, COL_USED, row->count.used);
 	table_number(&rows->table, COL_AVAILABLE, row->count.available);
-	json_out_bool(rows->json, "in_pool", row->card.pool.in_pool);
+	json_out_bool(rows->json, "in_pool", card->pool.in_pool);
 	json_out_bool(rows->json, "ready", card->ready);
 	row_text(rows, COL_REASON, "reason", row->reason);
 	json_out_array(rows->json, "types");
@@ -192,7 +182,7 @@ size_t status_row(const struct status *status, const char *pgpu)
 {
 	size_t row = 0;
 
-	while (row < status->nrows && strcmp(status->rows[row].card.address, pgpu) != 0)
+	while (row < status->nrows && strcmp(status->rows[row].card->address, pgpu) != 0)
 		row++;
 	return row;
 }
@@ -225,6 +215,7 @@ static int by_row(const void *a, const void *b)
 
 int status_read(struct status *status, struct cmd *cmd, struct err *err)
 {
+	static const struct inv_pgpu unknown;
 	const struct inventory *inv = &cmd->world.inv;
 	const struct leases *leases = &cmd->world.leases;
 	const struct cmd_call *call = cmd->call;
@@ -234,13 +225,14 @@ int status_read(struct status *status, struct cmd *cmd, struct err *err)
 	if (cmd_survey(cmd, err) < 0 || cmd_check_filters(cmd, err) < 0 || find_cards(status, cmd, err) < 0)
 		return -err->code;
 	status->vgpus = mem_new(inv->ndevices + leases->n + 1, sizeof(*status->vgpus));
-	for (size_t i = 0; i < leases->n; i++)
-		add_vgpu(status, &leases->list[i].vgpu, &leases->list[i]);
-	for (size_t i = 0; i < inv->ndevices; i++)
-		if (!lease_find(leases, inv->devices[i].vgpu.id))
-			add_vgpu(status, &inv->devices[i].vgpu, NULL);
+	for (EACH(const struct lease *, lease, leases->list, leases->n))
+		add_vgpu(status, &lease->vgpu, lease);
+	for (EACH(const struct inv_device *, device, inv->devices, inv->ndevices))
+		if (!lease_find(leases, device->vgpu.id))
+			add_vgpu(status, &device->vgpu, NULL);
 	qsort(status->vgpus, status->nvgpus, sizeof(*status->vgpus), by_row);
 	next = status->vgpus;
+	status->rows[status->nrows].card = &unknown;
 	/* A filter keeps the pGPUs that have a matching vGPU. --type alone also keeps the pGPUs configured for it. */
 	for (size_t i = 0; i <= status->nrows; i++) {
 		struct card_row *row = &status->rows[i];
