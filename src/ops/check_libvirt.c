@@ -33,22 +33,6 @@ enum { PROGRAM_MAX = 64 << 20, SOCKETS_MAX = 16 << 20, SYSTEMD_MS = 3000 };
 #define HOOKS LIBVIRT_ETC "/hooks"
 enum { HOOK_PATH_SIZE = sizeof(HOOKS "/qemu.d/") + NAME_MAX };
 
-/* Is it our hook, an ELF file that contains our name? `make install` decides the same way. */
-static bool look_at_hook(struct check *check, const char *path)
-{
-	autoclose int fd = openat(check->host->libvirt, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	autofree char *program = NULL;
-	struct stat st;
-	size_t len;
-
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || sys_slurp(fd, PROGRAM_MAX, &program, &len) < 0 ||
-	    len < 4 || memcmp(program, "\177ELF", 4) != 0 || !memmem(program, len, "vgpu-lease", 10))
-		return false;
-	if ((st.st_mode & 0111) != 0111)
-		check_fail(check_at_path(check, path), "chmod 755", "not executable, so libvirt does not run it");
-	return true;
-}
-
 /* libvirtd's AppArmor profile allows only hooks in these directories, and judges a link by its target. */
 static void look_at_hook_link(struct check *check, const char *path)
 {
@@ -67,32 +51,39 @@ static void look_at_hook_link(struct check *check, const char *path)
 		   to);
 }
 
-/* If `path` is our hook, reports it and copies `path` to `found`. */
-static bool report_hook(struct check *check, const char *path, char found[HOOK_PATH_SIZE])
-{
-	if (!look_at_hook(check, path))
-		return false;
-	check_pass(check_at_path(check, path), "installed");
-	look_at_hook_link(check, path);
-	return text_copy(found, HOOK_PATH_SIZE, path);
-}
-
-static const int64_t us_per_s = 1000000;
-
 static int64_t time_us(struct timespec t)
 {
-	return (int64_t)t.tv_sec * us_per_s + t.tv_nsec / 1000;
+	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-/* When the executable file, or the link to it, last changed; 0: not an executable file. */
-static int64_t hook_since(int dir, const char *path)
+/*
+ * Looks at a program that libvirt runs for QEMU. True if it is our hook, an ELF file that contains our name; `make
+ * install` decides the same way. *came: when the oldest executable one, or the link to it, last changed; 0: none.
+ */
+static bool look_at_hook(struct check *check, const char *path, int64_t *came)
 {
+	const int dir = check->host->libvirt;
+	autoclose int fd = openat(dir, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	autofree char *program = NULL;
 	struct stat st, link;
+	size_t len;
 
-	if (fstatat(dir, path, &st, 0) < 0 || !S_ISREG(st.st_mode) || !(st.st_mode & 0111) ||
+	if (fstatat(dir, path, &st, 0) < 0 || !S_ISREG(st.st_mode) ||
 	    fstatat(dir, path, &link, AT_SYMLINK_NOFOLLOW) < 0)
-		return 0;
-	return time_us(link.st_ctim) > time_us(st.st_ctim) ? time_us(link.st_ctim) : time_us(st.st_ctim);
+		return false;
+	if (st.st_mode & 0111) {
+		int64_t file = time_us(st.st_ctim), name = time_us(link.st_ctim), since = name > file ? name : file;
+
+		*came = *came && *came < since ? *came : since;
+	}
+	if (fd < 0 || sys_slurp(fd, PROGRAM_MAX, &program, &len) < 0 || len < 4 || memcmp(program, "\177ELF", 4) != 0 ||
+	    !memmem(program, len, "vgpu-lease", 10))
+		return false;
+	if ((st.st_mode & 0111) != 0111)
+		check_fail(check_at_path(check, path), "chmod 755", "not executable, so libvirt does not run it");
+	check_pass(check_at_path(check, path), "installed");
+	look_at_hook_link(check, path);
+	return true;
 }
 
 static bool called_since(const struct check *check, int64_t came)
@@ -145,11 +136,16 @@ static int wait_ready(sd_bus *bus, int64_t end)
  * A service changes its state when it starts and when a reload begins and ends. The times of its reload command would
  * be more exact, but systemd forgets them at every daemon-reload, which installing any package with a unit causes.
  */
-static int ask(sd_bus *bus, const char *unit, int64_t end, uint64_t *wall_us)
+int reload_ask(const char *unit, int64_t *wall_us, struct err *err)
 {
+	const int64_t end = sys_now_ms() + SYSTEMD_MS;
 	autofree char *object = NULL;
+	sd_bus *bus = NULL;
+	uint64_t us = 0;
 	int r = sd_bus_path_encode("/org/freedesktop/systemd1/unit", unit, &object);
 
+	if (r >= 0)
+		r = sd_bus_open_system(&bus);
 	if (r >= 0)
 		r = wait_ready(bus, end);
 	if (r >= 0)
@@ -157,90 +153,74 @@ static int ask(sd_bus *bus, const char *unit, int64_t end, uint64_t *wall_us)
 	if (r >= 0)
 		r = sd_bus_get_property_trivial(bus, "org.freedesktop.systemd1", object,
 						"org.freedesktop.systemd1.Unit", "StateChangeTimestamp", NULL, 't',
-						wall_us);
-	return r;
-}
-
-int reload_ask(const char *unit, int64_t *wall_us, struct err *err)
-{
-	sd_bus *bus = NULL;
-	uint64_t us = 0;
-	int r = sd_bus_open_system(&bus);
-
-	if (r >= 0)
-		r = ask(bus, unit, sys_now_ms() + SYSTEMD_MS, &us);
+						&us);
 	sd_bus_close_unref(bus);
 	*wall_us = (int64_t)us;
 	return r < 0 ? err_sys(err, -r, "cannot ask systemd about %s", unit) : 0;
+}
+
+/* Reports on a daemon that has neither started nor called the hook since that was installed. */
+static void judge_reload(struct check *check, const char *comm, pid_t pid, int64_t came)
+{
+	autofree char *unit = NULL;
+	int64_t reloaded;
+	struct err err;
+	/* A simulated host's daemon is not a unit of this systemd; a container's is in the container's scope. */
+	bool asked = !*check->host->name && sd_pid_get_unit(pid, &unit) >= 0 && strstr(unit, ".service") &&
+		     reload_ask(unit, &reloaded, &err) == 0;
+
+	if (asked && reloaded > came)
+		check_pass(check, "%s has been reloaded since the hook was installed", unit);
+	else
+		check_report(check, asked ? CHECK_FAIL : CHECK_WARN, check_fix(check, "systemctl reload %s", comm),
+			     "%s (%d) started before the hook was installed, and %s", comm, (int)pid,
+			     asked ? "has not been reloaded since, so it does not call the hook"
+				   : "does not call the hook unless it has been reloaded since");
 }
 
 /* `came`: when an executable hook for QEMU was installed, according to the times of the files. */
 static void judge_daemon(struct check *check, int64_t came)
 {
 	char comm[LIBVIRT_COMM_SIZE];
-	autofree char *unit = NULL;
 	pid_t pid = libvirt_daemon(check->host, comm);
 	struct timespec now;
-	int64_t reloaded;
-	struct err err;
-	bool asked;
 
-	if (pid < 0) {
+	check_at(check, "%s", "");
+	if (pid > 0)
+		check_at_path(check, HOOKS);
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (pid < 0)
 		check_warn(check, "run as root", "cannot tell whether libvirt is running and has loaded the hook");
-		return;
-	}
-	if (!pid && listens(check->host)) {
+	else if (!pid && listens(check->host))
 		check_pass(check, "not running; its socket starts it, and it then looks for hooks");
-		return;
-	}
-	if (!pid) {
+	else if (!pid)
 		check_warn(check, "systemctl start libvirtd.socket (or virtqemud.socket)",
 			   "not running, and no socket starts it, so no domain can be started");
-		return;
-	}
-	check_at_path(check, HOOKS);
-	clock_gettime(CLOCK_REALTIME, &now);
-	if (time_us(now) - libvirt_age_us(pid) > came) {
+	else if (time_us(now) - libvirt_age_us(pid) > came)
 		check_pass(check, "%s (%d) has started since the hook was installed", comm, (int)pid);
-		return;
-	}
-	if (called_since(check, came)) {
+	else if (called_since(check, came))
 		check_pass(check, "%s (%d) has called the hook since it was installed", comm, (int)pid);
-		return;
-	}
-	/* A simulated host's daemon is not a unit of this systemd; a container's is in the container's scope. */
-	asked = !*check->host->name && sd_pid_get_unit(pid, &unit) >= 0 && strstr(unit, ".service") &&
-		reload_ask(unit, &reloaded, &err) == 0;
-	if (asked && reloaded > came) {
-		check_pass(check, "%s has been reloaded since the hook was installed", unit);
-		return;
-	}
-	check_report(check, asked ? CHECK_FAIL : CHECK_WARN, check_fix(check, "systemctl reload %s", comm),
-		     "%s (%d) started before the hook was installed, and %s", comm, (int)pid,
-		     asked ? "has not been reloaded since, so it does not call the hook"
-			   : "does not call the hook unless it has been reloaded since");
+	else
+		judge_reload(check, comm, pid, came);
 }
 
-/* Reports on our hook, or on its absence. `came`: when an executable hook was installed; 0: none. */
-static void report_hooks(struct check *check, int ours, const char *found, const char *other, int64_t came)
+/* Reports that our hook is not installed. `came`: when an executable hook was; 0: none. */
+static void report_no_hook(struct check *check, int64_t came)
 {
-	struct err denied;
+	const struct err denied = { .code = EACCES, .text = "cannot be read: permission denied" };
 
-	check_at_path(check, ours ? found : HOOKS);
-	if (ours == 0 && faccessat(check->host->libvirt, HOOKS, X_OK, AT_EACCESS) < 0 && errno == EACCES) {
-		err_set(&denied, EACCES, "cannot be read: permission denied");
+	check_at_path(check, HOOKS);
+	if (faccessat(check->host->libvirt, HOOKS, X_OK, AT_EACCESS) < 0 && errno == EACCES)
 		check_unreadable(check, "fix the cause", &denied);
-	} else if (ours == 0 && came && called_since(check, came)) {
+	else if (came && called_since(check, came))
 		/* The installed hook may call ours. */
 		check_warn(check, "if no hook there calls it, install it as /" HOOKS "/qemu.d/vgpu-lease",
 			   "not found as qemu or in qemu.d, but called since the hook there was installed");
-	} else if (ours == 0)
+	else
 		/* Installed as .../hooks/qemu, our hook could replace another hook; in qemu.d it cannot. */
 		check_fail(check, "install it as /" HOOKS "/qemu.d/vgpu-lease, then reload libvirtd (or virtqemud)",
 			   "libvirt hook not installed (neither as qemu nor in qemu.d), so libvirt starts every "
 			   "domain without it");
-	if (ours > 1)
-		check_warn(check, "remove one of them", "also installed as /%s, so libvirt runs both", other);
 }
 
 /* A start writes where libvirt runs, for which a unit or a container can mount sysfs read-only. */
@@ -262,24 +242,22 @@ void check_hook(struct check *check)
 	autoclosedir DIR *dir = sys_list(check->host->libvirt, HOOKS "/qemu.d");
 	const struct dirent *e;
 	int64_t came = 0; /* when the oldest hook came; a libvirt that knows of any hook calls all of them */
-	int ours = 0;
 
 	/* libvirt runs all programs in qemu.d, in the order of their names. */
 	do {
-		int64_t since = hook_since(check->host->libvirt, path);
-
-		if (since && (!came || since < came))
-			came = since;
-		ours += report_hook(check, path, ours ? other : found);
+		if (look_at_hook(check, path, &came))
+			memcpy(*found ? other : found, path, sizeof(path));
 		e = sys_next(dir);
 		if (e)
 			snprintf(path, sizeof(path), HOOKS "/qemu.d/%s", e->d_name);
 	} while (e);
+	if (*other)
+		check_warn(check_at_path(check, found), "remove one of them",
+			   "also installed as /%s, so libvirt runs both", other);
 	/* A simulated host has no libvirt to call a hook, unless it has a directory for hooks. */
-	if (ours || !*check->host->name || sys_exists(check->host->libvirt, HOOKS))
-		report_hooks(check, ours, found, other, came);
+	else if (!*found && (!*check->host->name || sys_exists(check->host->libvirt, HOOKS)))
+		report_no_hook(check, came);
 	check->what = "libvirt";
-	check_at(check, "%s", "");
 	if (came)
 		judge_daemon(check, came);
 	look_at_sys(check);
@@ -300,28 +278,21 @@ static void report_remarks(struct check *check, const char *name, struct remarks
 	remarks_free(remarks);
 }
 
-/* The vGPU's type in the metadata, or else in mdevctl's definition if the vGPU does not exist; "": in neither. */
-static const char *stated_type(const struct check *check, const struct vgpu_request *req, struct definition *definition)
-{
-	struct err ignored;
-
-	if (*req->facts.type || req->kind != REQUEST_MDEV || inventory_device(check->inv, req->id) ||
-	    mdevctl_definition(definition, check->host, req->id, &ignored) != 1)
-		return req->facts.type;
-	return definition->type;
-}
-
 /* Does the request state a type that the host has, but that is not enabled, or not configured for the requested VF? */
 static bool has_other_type(const struct check *check, const struct request *request)
 {
-	for (size_t i = 0; i < request->nvgpus; i++) {
-		const struct inv_parent *vf = inventory_parent(check->inv, request->vgpus[i].id);
+	for (EACH(const struct vgpu_request *, req, request->vgpus, request->nvgpus)) {
+		const struct inv_parent *vf = inventory_parent(check->inv, req->id);
+		const char *type = req->facts.type;
 		struct definition definition;
-		const char *type = stated_type(check, &request->vgpus[i], &definition);
+		struct err ignored;
 
-		if (!*type || !inventory_type(check->inv, type))
-			continue;
-		if (!config_section(check->config, type) || (vf && !pool_gives(vf, type)))
+		/* Without metadata, the definition of an mdev that does not exist states its type. */
+		if (!*type && req->kind == REQUEST_MDEV && !inventory_device(check->inv, req->id) &&
+		    mdevctl_definition(&definition, check->host, req->id, &ignored) == 1)
+			type = definition.type;
+		if (*type && inventory_type(check->inv, type) &&
+		    (!config_section(check->config, type) || (vf && !pool_gives(vf, type))))
 			return true;
 	}
 	return false;
