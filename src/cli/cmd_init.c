@@ -99,23 +99,12 @@ static void add_card(struct pool *pool, struct inv_pgpu *card, const char *type,
 	card->pool.in_pool = true;
 }
 
-/* Replaces the card's VFs with the card if all have the same type. */
-static void join_vfs(struct pool *pool, size_t first)
-{
-	for (size_t i = first; i < pool->n; i++)
-		if (pool->list[i].type != pool->list[first].type)
-			return;
-	if (pool->n > first && pool->list[first].vf) {
-		pool->list[first].vf = NULL;
-		pool->n = first + 1;
-	}
-}
-
 /* Chooses the types for a card: the types of its vGPUs, else of its definitions, else the best type that it offers. */
 static void choose(struct pool *pool, struct inv_pgpu *card)
 {
 	const struct inv_offer *best = NULL;
 	const size_t first = pool->n;
+	bool alike = true;
 
 	if (!card->ready || !card->gpu)
 		return;
@@ -128,12 +117,18 @@ static void choose(struct pool *pool, struct inv_pgpu *card)
 		if (parent && parent->card == card)
 			add_card(pool, card, pool->definitions[i].type, parent);
 	}
-	join_vfs(pool, first);
+	for (size_t i = first; i < pool->n; i++)
+		alike &= pool->list[i].type == pool->list[first].type;
+	/* VFs of one type are the card. */
+	if (pool->n > first && pool->list[first].vf && alike) {
+		pool->list[first].vf = NULL;
+		pool->n = first + 1;
+	}
 	if (pool->n > first)
 		return;
-	for (size_t i = 0; i < card->noffers; i++)
-		if (!best || is_better(&card->offers[i], best))
-			best = &card->offers[i];
+	for (EACH(const struct inv_offer *, offer, card->offers, card->noffers))
+		if (!best || is_better(offer, best))
+			best = offer;
 	/* An empty card lists its mdev types even in a mode that allows none of them. */
 	if (best && (best->available > 0 || card->framework != FW_MDEV))
 		add_card(pool, card, best->type->id, NULL);
@@ -143,7 +138,6 @@ static void print_section(FILE *to, const struct pool *pool, size_t first)
 {
 	const struct inv_type *type = pool->list[first].type;
 	bool vf = pool->list[first].card->framework == FW_VF;
-	const char *comma = " ";
 
 	fprintf(to, "\n# %s", type->id);
 	if (strcmp(type->name, type->id) != 0)
@@ -154,17 +148,14 @@ static void print_section(FILE *to, const struct pool *pool, size_t first)
 		fprintf(to, ", at most %d on a pGPU", type->max_instance);
 	fputc('\n', to);
 	/* The IDs later show an operator whether another device has the address. */
-	for (size_t i = first; vf && i < pool->n; i++)
-		if (pool->list[i].first == first)
-			fprintf(to, "# %s: %s:%s\n", pool->list[i].card->address, pool->list[i].card->vendor,
-				pool->list[i].card->device);
+	for (EACH(const struct chosen *, c, pool->list, pool->n))
+		if (vf && c->first == first)
+			fprintf(to, "# %s: %s:%s\n", c->card->address, c->card->vendor, c->card->device);
 	fprintf(to, "[%s_%s]\ndevice_addresses =", vf ? "vf" : "mdev", type->id);
-	for (const struct chosen *c = pool->list + first; c < pool->list + pool->n; c++) {
-		if (c->first != first)
-			continue;
-		fprintf(to, "%s%s", comma, c->vf ? c->vf->name : c->card->address);
-		comma = ",\n\t";
-	}
+	for (EACH(const struct chosen *, c, pool->list, pool->n))
+		if (c->first == first)
+			fprintf(to, "%s%s", c == pool->list + first ? " " : ",\n\t",
+				c->vf ? c->vf->name : c->card->address);
 	fputc('\n', to);
 }
 
@@ -228,11 +219,10 @@ static int say_left_out(FILE *to, const struct pool *pool, struct err *err)
 	}
 	if (pool->n)
 		return 0;
-	if (n && !unready)
-		return err_set(err, ENOENT, "no pGPU of this host offers a vGPU now");
-	return err_set(err, ENOENT, "no pGPU is ready on this host%s",
-		       n ? "; 'vgpu-lease inventory' shows why"
-			 : ": it has no GPU of NVIDIA, AMD or Intel that can have vGPUs");
+	return err_set(err, ENOENT, "%s",
+		       !n ? "no pGPU is ready on this host: it has no GPU of NVIDIA, AMD or Intel that can have vGPUs"
+		       : unready ? "no pGPU is ready on this host; 'vgpu-lease inventory' shows why"
+				 : "no pGPU of this host offers a vGPU now");
 }
 
 /* nova-compute's configuration: first that of packages and DevStack, in Nova's order; then that of deployment tools. */
@@ -249,15 +239,6 @@ static const char *const nova_files[] = {
 	"/opt/pf9/etc/nova/conf.d", /* Platform9 */
 };
 
-static bool matches(const char *path, const regex_t *pattern)
-{
-	autoclose int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	autofree char *text = NULL;
-	size_t len;
-
-	return fd >= 0 && sys_slurp(fd, CONFIG_MAX, &text, &len) == 0 && regexec(pattern, text, 0, NULL, 0) == 0;
-}
-
 /* Does any of nova-compute's files enable types? The list can be on indented lines below its key. */
 static bool is_novas(const struct host *host)
 {
@@ -272,8 +253,14 @@ static bool is_novas(const struct host *host)
 		glob_t files = { 0 };
 
 		glob(pattern, GLOB_NOSORT | GLOB_BRACE, NULL, &files);
-		for (size_t n = 0; n < files.gl_pathc; n++)
-			found |= matches(files.gl_pathv[n], &enables);
+		for (size_t n = 0; n < files.gl_pathc; n++) {
+			autoclose int fd = open(files.gl_pathv[n], O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+			autofree char *text = NULL;
+			size_t len;
+
+			found |= fd >= 0 && sys_slurp(fd, CONFIG_MAX, &text, &len) == 0 &&
+				 regexec(&enables, text, 0, NULL, 0) == 0;
+		}
 		globfree(&files);
 	}
 	regfree(&enables);
@@ -336,16 +323,17 @@ static bool sets_nothing(char *text)
 static int check_replaceable(const struct cmd *cmd, int dir, const char *path, struct err *err)
 {
 	autoclose int fd = openat(dir, basename(path), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	bool missing = fd < 0 && errno == ENOENT;
 	autofree char *text = NULL;
 	struct stat st;
 	size_t len;
 
-	if (fd < 0 && errno != ENOENT && errno != ELOOP)
+	if (fd < 0 && !missing && errno != ELOOP)
 		return err_sys(err, errno, "%s", path);
 	if (cmd->has_config && cmd->config.nsections)
 		path = cmd->config.sections[0].at.file;
-	else if ((fd < 0 && errno == ENOENT) || (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-						 sys_slurp(fd, CONFIG_MAX, &text, &len) == 0 && sets_nothing(text)))
+	else if (missing || (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+			     sys_slurp(fd, CONFIG_MAX, &text, &len) == 0 && sets_nothing(text)))
 		return 0;
 	return err_set(err, EEXIST, "%s: exists already; compare it with the output of 'vgpu-lease init'", path);
 }
