@@ -11,13 +11,13 @@
 #include "plan/capacity.h"
 #include "plan/nova_inventory.h"
 
-/* Returns the domain that has the vGPU by lease or XML; NULL: none. */
-static const char *used_by(const struct check *check, const struct definition *d)
-{
-	const struct lease *lease = lease_find(check->leases, d->uuid);
-
-	return lease ? lease->name : libvirt_files_names(check->disk, d->uuid, NULL);
-}
+/* A definition, with the facts that more than one of its checks needs. */
+struct defined {
+	const struct definition *definition;
+	const struct inv_parent *parent; /* NULL: not registered */
+	const struct inv_device *device; /* NULL: it does not exist */
+	const char *domain;              /* the domain that has the vGPU by lease or XML; NULL: none */
+};
 
 /* An unreadable file of libvirt's may name the vGPU, so nothing is to be removed until it can be read. */
 static const char *unless_unread(struct check *check, const char *fix)
@@ -28,77 +28,75 @@ static const char *unless_unread(struct check *check, const char *fix)
 }
 
 /* Reports a definition that mdevctl or nova-compute will start although its pGPU is not configured for its type. */
-static bool goes_against(struct check *check, const struct definition *d)
+static bool goes_against(struct check *check, const struct defined *d)
 {
-	const struct inv_parent *parent = inventory_parent(check->inv, d->parent);
-	const struct section *section = parent ? parent->card->pool.section : NULL;
-	const char *domain = used_by(check, d);
-	const char *who = d->starts ? "mdevctl starts it at boot" : "nova-compute starts it when it starts";
-	const bool novas = check->config->policy.nova && !domain && !inventory_device(check->inv, d->uuid);
+	const struct section *section = d->parent ? d->parent->card->pool.section : NULL;
+	const char *type = d->definition->type, *uuid = d->definition->uuid;
+	const char *who = d->definition->starts ? "mdevctl starts it at boot" : "nova-compute starts it when it starts";
+	const bool novas = check->config->policy.nova && !d->domain && !d->device;
 
-	if (!section || pool_serves(parent->card, d->type) || !(d->starts || novas))
+	if (!section || pool_serves(d->parent->card, type) || !(d->definition->starts || novas))
 		return false;
 	/* Never propose to remove a device that might be in use. */
-	if (domain) {
+	if (d->domain)
 		check_warn(check, "keep it as long as that domain needs it",
-			   "%s as %s, but its pGPU is configured for %s (in use by domain %.100s)", who, d->type,
-			   section->type, domain);
-		return true;
-	}
-	check_warn(check,
-		   unless_unread(check, check_fix(check, "run 'mdevctl undefine -u %s' if it is not needed", d->uuid)),
-		   "%s as %s, but its pGPU is configured for %s", who, d->type, section->type);
+			   "%s as %s, but its pGPU is configured for %s (in use by domain %.100s)", who, type,
+			   section->type, d->domain);
+	else
+		check_warn(check,
+			   unless_unread(check,
+					 check_fix(check, "run 'mdevctl undefine -u %s' if it is not needed", uuid)),
+			   "%s as %s, but its pGPU is configured for %s", who, type, section->type);
 	return true;
 }
 
 /* Reports a definition whose UUID is also on another parent: Nova counts both, and creates missing devices at start. */
-static bool is_second(struct check *check, const struct definition *d)
+static bool is_second(struct check *check, const struct defined *d)
 {
-	const struct inv_device *device = inventory_device(check->inv, d->uuid);
+	const struct definition *this = d->definition;
 	struct definition first = { 0 };
 	struct err ignored;
-	const char *other = device ? device->vgpu.parent : first.parent;
+	const char *other = d->device ? d->device->vgpu.parent : first.parent;
 
-	if ((!device && mdevctl_definition(&first, check->host, d->uuid, &ignored) != 1) ||
-	    strcmp(other, d->parent) == 0)
+	if ((!d->device && mdevctl_definition(&first, check->host, this->uuid, &ignored) != 1) ||
+	    strcmp(other, this->parent) == 0)
 		return false;
-	check_warn(check, check_fix(check, "run 'mdevctl undefine -u %s -p %s'", d->uuid, d->parent),
-		   "%s %s has this UUID%s", device ? "a device on" : "a definition for", other,
+	check_warn(check, check_fix(check, "run 'mdevctl undefine -u %s -p %s'", this->uuid, this->parent),
+		   "%s %s has this UUID%s", d->device ? "a device on" : "a definition for", other,
 		   check->config->policy.nova ? ", so Nova counts one too many, and nova-compute may not start" : "");
 	return true;
 }
 
 /* Reports a definition without a device: Nova counts it, and an instance that gets it fails. */
-static bool is_miscounted(struct check *check, const struct nova_inventory *nova, const struct definition *d)
+static bool is_miscounted(struct check *check, const struct nova_inventory *nova, const struct defined *d)
 {
-	const char *domain = used_by(check, d);
+	const char *uuid = d->definition->uuid;
 
-	if (!nova_inventory_counts(nova, d) || inventory_device(check->inv, d->uuid))
+	if (!nova_inventory_counts(nova, d->definition) || d->device)
 		return false;
-	if (domain) {
+	if (d->domain)
 		check_warn(check,
-			   libvirt_files_has_status(check->host, domain)
+			   libvirt_files_has_status(check->host, d->domain)
 				   ? "hard-reboot the instance, which creates the device"
 				   : "start that domain, which creates the device",
-			   "has no device, but Nova counts it as one (vGPU of domain %.100s)", domain);
-		return true;
-	}
-	/* Advise `mdevctl start` too: the unit that starts an operator's definitions may not have run yet. */
-	check_warn(check,
-		   unless_unread(check,
-				 check_fix(check,
-					   "run 'mdevctl start -u %s', or 'mdevctl undefine -u %s' if it is not needed",
-					   d->uuid, d->uuid)),
-		   "has no device and no domain, but Nova counts it as a device");
+			   "has no device, but Nova counts it as one (vGPU of domain %.100s)", d->domain);
+	else
+		/* Advise `mdevctl start` too: the unit that starts an operator's definitions may not have run yet. */
+		check_warn(check,
+			   unless_unread(check, check_fix(check,
+							  "run 'mdevctl start -u %s', or 'mdevctl undefine -u %s' if "
+							  "it is not needed",
+							  uuid, uuid)),
+			   "has no device and no domain, but Nova counts it as a device");
 	return true;
 }
 
 /* All providers of one type on one pGPU. */
 struct sum {
-	const struct section *section;
-	int existing, defined, available, total;
+	int providers, existing, defined, available, total;
 	int counted; /* how many of `available` Nova counts */
 	int others;  /* mdevs of other types on the same parents */
+	int needed;  /* the least max_instances, a limit for all pGPUs together, at which Nova counts every vGPU */
 	bool limited;
 };
 
@@ -108,9 +106,12 @@ static struct sum sum_of_pgpu(const struct nova_inventory *nova, const struct in
 	struct sum sum = { 0 };
 
 	for (EACH(const struct nova_provider *, p, nova->providers, nova->n)) {
-		if (p->parent->card != card || p->section != section)
+		if (p->section != section)
 			continue;
-		sum.section = p->section;
+		sum.needed += p->existing + p->defined + p->available;
+		if (p->parent->card != card)
+			continue;
+		sum.providers++;
 		sum.existing += p->existing;
 		sum.defined += p->defined;
 		sum.available += p->available;
@@ -122,17 +123,6 @@ static struct sum sum_of_pgpu(const struct nova_inventory *nova, const struct in
 		sum.limited |= p->limited;
 	}
 	return sum;
-}
-
-/* The least max_instances (a limit for all pGPUs together) at which Nova counts every vGPU of the type. */
-static int needed(const struct nova_inventory *nova, const struct section *section)
-{
-	int n = 0;
-
-	for (EACH(const struct nova_provider *, p, nova->providers, nova->n))
-		if (p->section == section)
-			n += p->existing + p->defined + p->available;
-	return n;
 }
 
 /* Reports a pGPU that serves one of Nova's types, but that Nova does not count. */
@@ -160,45 +150,45 @@ static void look_at_uncounted(struct check *check, const struct inv_pgpu *card, 
 static void look_at_pgpu(struct check *check, const struct nova_inventory *nova, const struct inv_pgpu *card,
 			 const struct section *section)
 {
-	const char *address = card->address;
+	const char *type = section->type, *fix;
 	const struct sum sum = sum_of_pgpu(nova, check->inv, card, section);
 	int there = sum.existing + sum.defined, fits = sum.available;
 	struct capacity_count count;
-	const char *fix;
 
-	if (!sum.section) {
+	if (!sum.providers) {
 		look_at_uncounted(check, card, section);
 		return;
 	}
-	check_at(check, "%s", address);
+	check_at(check, "%s", card->address);
 	/* Each free VF offers a vGPU as long as any fits; max_instances and reservations do not limit the card. */
-	if (card->sriov && capacity_count(&count, check->world, card, inventory_offer(card, section->type)) &&
+	if (card->sriov && capacity_count(&count, check->world, card, inventory_offer(card, type)) &&
 	    count.capacity - there < fits)
 		fits = count.capacity > there ? count.capacity - there : 0;
 	if (fits < sum.available)
 		fix = check_fix(check, "list only %d of its VFs, those in use first, in [mdev_%s] device_addresses",
-				there + fits, section->type);
+				there + fits, type);
 	else
-		fix = check_fix(check, "remove max_instances from [mdev_%s], or set it to %d or more", section->type,
-				needed(nova, section));
-	if (sum.limited && sum.counted < fits) {
+		fix = check_fix(check, "remove max_instances from [mdev_%s], or set it to %d or more", type,
+				sum.needed);
+	if (sum.limited && sum.counted < fits)
 		check_warn(check, fix,
 			   "Nova counts %d %s, not %d, because max_instances = %d is less than it would count",
-			   sum.total, section->type, there + fits, section->max_instances);
-	} else if (sum.counted > fits) {
+			   sum.total, type, there + fits, section->max_instances);
+	else if (sum.counted > fits)
 		check_warn(check, fix, "Nova counts %d %s, but the card holds %d at most, so a spawn can fail",
-			   sum.total, section->type, there + fits);
-	} else if (sum.others) {
-		fix = check_fix(
-			check, "see 'vgpu-lease retype --dry-run %s %s' (troubleshooting: unable-to-find-any-capacity)",
-			address, sum.section->type);
-		check_warn(check, fix, "Nova counts %d %s, and not the %d mdev%s of other types", sum.total,
-			   sum.section->type, sum.others, sum.others == 1 ? "" : "s");
-	} else {
+			   sum.total, type, there + fits);
+	else if (sum.others)
+		check_warn(check,
+			   check_fix(check,
+				     "see 'vgpu-lease retype --dry-run %s %s' (troubleshooting: "
+				     "unable-to-find-any-capacity)",
+				     card->address, type),
+			   "Nova counts %d %s, and not the %d mdev%s of other types", sum.total, type, sum.others,
+			   sum.others == 1 ? "" : "s");
+	else
 		/* Each definition without a device has its own finding. */
-		check_pass(check, "Nova counts %d %s: %d exist%s, %d can be created, %d only defined", sum.total,
-			   section->type, sum.existing, sum.existing == 1 ? "s" : "", sum.counted, sum.defined);
-	}
+		check_pass(check, "Nova counts %d %s: %d exist%s, %d can be created, %d only defined", sum.total, type,
+			   sum.existing, sum.existing == 1 ? "s" : "", sum.counted, sum.defined);
 }
 
 static void look_at_definitions(struct check *check, const struct nova_inventory *nova, const struct definition *list,
@@ -206,14 +196,18 @@ static void look_at_definitions(struct check *check, const struct nova_inventory
 {
 	size_t good = 0;
 
-	for (EACH(const struct definition *, d, list, n)) {
-		const struct inv_parent *parent = inventory_parent(check->inv, d->parent);
-		char path[sizeof("etc/mdevctl.d//") + PARENT_SIZE + UUID_SIZE];
+	for (EACH(const struct definition *, this, list, n)) {
+		const struct lease *lease = lease_find(check->leases, this->uuid);
+		const struct defined d = {
+			.definition = this,
+			.parent = inventory_parent(check->inv, this->parent),
+			.device = inventory_device(check->inv, this->uuid),
+			.domain = lease ? lease->name : libvirt_files_names(check->disk, this->uuid, NULL),
+		};
 
-		snprintf(path, sizeof(path), "etc/mdevctl.d/%s/%s", d->parent, d->uuid);
-		check_at_path(check, path);
-		good += !is_second(check, d) && !goes_against(check, d) && !is_miscounted(check, nova, d) && parent &&
-			parent->card->framework == FW_MDEV && pool_gives(parent, d->type);
+		check_at(check, "%s/etc/mdevctl.d/%s/%s", check->host->name, this->parent, this->uuid);
+		good += !is_second(check, &d) && !goes_against(check, &d) && !is_miscounted(check, nova, &d) &&
+			d.parent && d.parent->card->framework == FW_MDEV && pool_gives(d.parent, this->type);
 	}
 	check_at(check, "%s", "");
 	if (good)
