@@ -160,14 +160,6 @@ static void look_at_start(struct check *check, struct start *start, const struct
 	report_start(check, start);
 }
 
-static bool matches_any(const struct inventory *inv, const struct section *section)
-{
-	for (size_t g = 0; g < inv->npgpus; g++)
-		if (pool_matches(section, inv->pgpus[g]))
-			return true;
-	return false;
-}
-
 /* Types without a pGPU, because an earlier type gets all pGPUs that no section names. They share one finding. */
 struct left_out {
 	const struct section *first, *place;
@@ -197,7 +189,7 @@ static void report_left_out(struct check *check, struct left_out *left)
 		   left->first->type, left->n == 1 ? "it" : "them");
 }
 
-/* The fix, if only a NUMA node keeps the type from a pGPU of this host; else NULL. */
+/* The fix of a match without a pGPU, which says so if only a NUMA node keeps the type from one. */
 static const char *fix_elsewhere(struct check *check, const struct section *section)
 {
 	char why[REASON_SIZE];
@@ -205,7 +197,7 @@ static const char *fix_elsewhere(struct check *check, const struct section *sect
 	for (size_t g = 0; g < check->inv->npgpus; g++)
 		if (pool_is_elsewhere(section, check->inv->pgpus[g], why))
 			return check_fix(check, "%s: %s", check->inv->pgpus[g]->address, why);
-	return NULL;
+	return "correct device_match; 'vgpu-lease inventory' lists the pGPUs";
 }
 
 /* The fix, if a match has the ID of VFs instead of their card's; else NULL. */
@@ -248,32 +240,32 @@ static bool is_for_other_hosts(const struct check *check, const struct section *
 static void report_no_card(struct check *check, const struct section *section)
 {
 	enum check_status status = check->npool ? CHECK_WARN : CHECK_FAIL;
-	const char *fix = fix_vfs(check, section);
-	char hint[REASON_SIZE] = "";
+	const char *fix = "'vgpu-lease types' lists the available types";
+	const char *before = "device_match of ", *after = " matches no pGPU of this host";
+	char hint[REASON_SIZE];
+	bool matches = false;
 
-	check_at_location(check, section->nmatches ? section->matches[0].at : config_location(section));
-	if (matches_any(check->inv, section)) {
-		check_report(check, status, "'vgpu-lease types' lists the available types",
-			     "no pGPU that device_match of %s matches supports it, so a start with it would be refused",
-			     section->type);
-	} else if (section->nmatches && !fix && is_for_other_hosts(check, section)) {
-		check_warn(check, "ignore this on a host without such a card",
-			   "device_match of %s matches no pGPU of this host, so a start with it would be refused",
-			   section->type);
-	} else if (section->nmatches) {
-		status = fix ? CHECK_FAIL : status;
-		fix = fix ? fix : fix_elsewhere(check, section);
-		check_report(check, status, fix ? fix : "correct device_match; 'vgpu-lease inventory' lists the pGPUs",
-			     "device_match of %s matches no pGPU of this host, so a start with it would be refused",
-			     section->type);
+	for (size_t g = 0; g < check->inv->npgpus; g++)
+		matches |= pool_matches(section, check->inv->pgpus[g]) != NULL;
+	if (matches) {
+		before = "no pGPU that device_match of ";
+		after = " matches supports it";
+	} else if (!section->nmatches) {
+		before = "no pGPU of this host is configured for ";
+		after = "";
+		status = section->nova ? status : CHECK_FAIL;
+		if (!section->vf && *inventory_name_hint(check->host, section->type, hint))
+			fix = hint;
+	} else if ((fix = fix_vfs(check, section)) != NULL) {
+		status = CHECK_FAIL;
+	} else if (is_for_other_hosts(check, section)) {
+		status = CHECK_WARN;
+		fix = "ignore this on a host without such a card";
 	} else {
-		if (!section->vf)
-			inventory_name_hint(check->host, section->type, hint);
-		check_report(check, section->nova ? status : CHECK_FAIL,
-			     *hint ? hint : "'vgpu-lease types' lists the available types",
-			     "no pGPU of this host is configured for %s, so a start with it would be refused",
-			     section->type);
+		fix = fix_elsewhere(check, section);
 	}
+	check_at_location(check, section->nmatches ? section->matches[0].at : config_location(section));
+	check_report(check, status, fix, "%s%s%s, so a start with it would be refused", before, section->type, after);
 }
 
 void check_starts(struct check *check)
