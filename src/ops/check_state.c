@@ -77,9 +77,6 @@ static void look_at_writable(struct check *check, const char *path, enum check_s
 	else if (space.bytes < SPACE_ENOUGH)
 		check_warn(check, "free some space: 'du -xa' shows what uses it",
 			   "the file system is almost full (%llu KiB left), so %s soon", space.bytes >> 10, without);
-	else if (space.unreserved < SPACE_NEEDED)
-		check_warn(check, "free some space: 'du -xa' shows what uses it",
-			   "the file system is full, except for what is reserved for root, so %s soon", without);
 	else
 		check_pass(check, "writable");
 }
@@ -296,8 +293,8 @@ bool check_serves_projects(const struct config *config)
 {
 	bool serves = config->quota_default != 0;
 
-	for (size_t i = 0; i < config->nquotas; i++)
-		serves |= config->quotas[i].limit != 0;
+	for (EACH(const struct quota *, quota, config->quotas, config->nquotas))
+		serves |= quota->limit != 0;
 	return serves;
 }
 
@@ -305,15 +302,15 @@ bool check_serves_projects(const struct config *config)
 static void report_zero_quotas(struct check *check)
 {
 	const struct config *config = check->config;
-	bool serves_projects = check_serves_projects(config);
+	const bool serves = check_serves_projects(config);
 
-	if (!serves_projects == (config->quota_none == 0))
+	if (serves != (config->quota_none == 0))
 		return;
 	check_warn(check_at(check, "%s", config->nfiles ? config->files[0] : ""),
-		   serves_projects ? "if they need vGPUs, raise the key none in [quota]"
-				   : "if they need vGPUs, raise the key default in [quota]",
+		   serves ? "if they need vGPUs, raise the key none in [quota]"
+			  : "if they need vGPUs, raise the key default in [quota]",
 		   "the quota of %s is 0, so none of them gets a vGPU",
-		   serves_projects ? "domains without a project" : "each project");
+		   serves ? "domains without a project" : "each project");
 }
 
 /* Only warns, because an exhausted quota refuses only further starts of its project. */
@@ -321,24 +318,24 @@ void check_quotas(struct check *check)
 {
 	const struct leases *leases = check->leases;
 
-	if (check->config)
-		report_zero_quotas(check);
-	for (size_t i = 0; check->config && i < leases->n; i++) {
-		const char *project = leases->list[i].project;
-		int limit = config_quota(check->config, project), holds = 0;
-		bool counted = false;
+	if (!check->config)
+		return;
+	report_zero_quotas(check);
+	for (EACH(const struct lease *, lease, leases->list, leases->n)) {
+		int limit = config_quota(check->config, lease->project), before = 0, holds = 0;
 
-		for (size_t k = 0; k < leases->n; k++) {
-			bool same = strcmp(leases->list[k].project, project) == 0;
+		for (EACH(const struct lease *, other, leases->list, leases->n)) {
+			bool same = strcmp(other->project, lease->project) == 0;
 
 			holds += same;
-			counted |= same && k < i;
+			before += same && other < lease;
 		}
-		if (counted || limit == NO_LIMIT || holds < limit)
+		if (before || limit == NO_LIMIT || holds < limit)
 			continue;
-		check_warn(check_at(check, "%s", project), "end one of its guests, or raise the limit in [quota]",
-			   "%s exhausted: %d of %d",
-			   *project ? "the quota of this project is" : "the quota of domains without a project is",
+		check_warn(check_at(check, "%s", lease->project),
+			   "end one of its guests, or raise the limit in [quota]", "%s exhausted: %d of %d",
+			   *lease->project ? "the quota of this project is"
+					   : "the quota of domains without a project is",
 			   holds, limit);
 	}
 }

@@ -125,7 +125,6 @@ void store_space(int root, const char *path, struct store_space *space)
 	}
 	space->code = why_unwritable(fd, &fs);
 	space->bytes = (unsigned long long)fs.f_bfree * fs.f_frsize;
-	space->unreserved = (unsigned long long)fs.f_bavail * fs.f_frsize;
 	/* A file system that reports 0 files has no limit. */
 	space->files = fs.f_files ? fs.f_ffree : LLONG_MAX;
 }

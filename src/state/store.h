@@ -60,7 +60,6 @@ struct store_space {
 	char near[64]; /* the nearest existing directory */
 	int code;      /* 0, or why nothing can be written there: -EROFS, ... */
 	unsigned long long bytes, files;
-	unsigned long long unreserved; /* the part of `bytes` that is not reserved for root */
 };
 
 /* Does store_open() accept this directory of the state? */
