@@ -168,25 +168,22 @@ const struct command cmd_gc = {
 	.run = gc,
 };
 
+/* A card in use can hide the type; then the configuration decides. */
 static int check_offer(const struct inv_pgpu *card, const char *type, struct err *err)
 {
-	char list[1024] = "";
-
-	/* A card in use can hide the type; then the configuration decides. */
 	if (inventory_offer(card, type) || card->types_hid)
 		return 0;
-	for (size_t i = 0; i < card->noffers; i++)
-		text_add(list, sizeof(list), "%s%s", i ? ", " : "", card->offers[i].type->id);
-	return err_set(err, ENOENT, "%s does not provide %s; its types: %s", card->address, type,
-		       *list ? list : "(none)");
+	err_set(err, ENOENT, "%s does not provide %s; its types: %s", card->address, type,
+		card->noffers ? "" : "(none)");
+	for (EACH(const struct inv_offer *, offer, card->offers, card->noffers))
+		text_add(err->text, sizeof(err->text), "%s%s", offer > card->offers ? ", " : "", offer->type->id);
+	return -err->code;
 }
 
 /* Fails unless the card is configured for the new type: otherwise the hook would create vGPUs of the old type again. */
 static int check_config(const struct world *world, const struct inv_pgpu *card, const char *type, struct err *err)
 {
-	const char *address = card->address;
 	const struct section *now = card->pool.section, *then = config_section(world->config, type);
-	const struct section *section = now ? now : then;
 	struct location at;
 
 	if (pool_serves(card, type))
@@ -195,15 +192,15 @@ static int check_config(const struct world *world, const struct inv_pgpu *card, 
 		return err_set(err, EPERM,
 			       "%s is not enabled; add it to enabled_mdev_types and to a section [mdev_%s] with "
 			       "device_addresses = %s, then run this command again",
-			       type, type, address);
-	at = config_location(section);
+			       type, type, card->address);
+	at = config_location(now ? now : then);
 	if (now)
 		return err_set(err, EPERM,
 			       "%s:%d: %s is configured for %s; move it to [mdev_%s], then run this command again",
-			       at.file, at.line, address, now->type, type);
+			       at.file, at.line, card->address, now->type, type);
 	return err_set(err, EPERM,
 		       "%s:%d: %s is not configured for %s (%s); add it to [mdev_%s], then run this command again",
-		       at.file, at.line, address, type, card->pool.reason, type);
+		       at.file, at.line, card->address, type, card->pool.reason, type);
 }
 
 /* Is the vGPU on the pGPU, not of the new type, and its parent configured for the new type, or gone? */
@@ -235,8 +232,9 @@ static void keep_beside_leases(struct gc *pass)
  * Removes the vGPUs of other types under gc's conditions, but none of them if one of their leases stays. Returns 1 if
  * there were such vGPUs, 0 if not; -EBUSY: some of them still take capacity.
  */
-static int release_others(struct cmd *cmd, const char *pgpu, const char *type, struct err *err)
+static int release_others(struct cmd *cmd, struct err *err)
 {
+	const char *pgpu = cmd->call->pgpu;
 	autogc struct gc pass = { 0 };
 	int blocks = 0;
 
@@ -255,7 +253,7 @@ static int release_others(struct cmd *cmd, const char *pgpu, const char *type, s
 	if (!blocks)
 		return pass.n > 0;
 	return err_set(err, EBUSY, "%s: not free for %s: blocked by %d vGPU%s of another type; see the reasons above",
-		       pgpu, type, blocks, blocks == 1 ? "" : "s");
+		       pgpu, cmd->call->type, blocks, blocks == 1 ? "" : "s");
 }
 
 /*
@@ -274,24 +272,25 @@ static int warn_of_definitions(const struct world *world, const struct inv_pgpu 
 	if (r == 0)
 		r = libvirt_files_read(&disk, world->host, err);
 	for (size_t i = 0; r == 0 && i < n && !libvirt_files_unread(disk, false); i++) {
-		const struct inv_parent *parent = inventory_parent(&world->inv, list[i].parent);
+		const struct definition *d = &list[i];
+		const struct inv_parent *parent = inventory_parent(&world->inv, d->parent);
 
-		if (!parent || parent->card != card || !list[i].starts || strcmp(list[i].type, type) == 0 ||
-		    !pool_gives(parent, type) || libvirt_files_names(disk, list[i].uuid, NULL) ||
-		    lease_find(&world->leases, list[i].uuid) ||
-		    (world->config->policy.nova && inventory_device(&world->inv, list[i].uuid)))
-			continue;
-		out_warn(
-			"/etc/mdevctl.d/%s/%s creates a %s at the next boot; if it is not needed, run 'mdevctl undefine -u %s'",
-			list[i].parent, list[i].uuid, list[i].type, list[i].uuid);
+		if (parent && parent->card == card && d->starts && strcmp(d->type, type) != 0 &&
+		    pool_gives(parent, type) && !libvirt_files_names(disk, d->uuid, NULL) &&
+		    !lease_find(&world->leases, d->uuid) &&
+		    !(world->config->policy.nova && inventory_device(&world->inv, d->uuid)))
+			out_warn(
+				"/etc/mdevctl.d/%s/%s creates a %s at the next boot; if it is not needed, run 'mdevctl undefine -u %s'",
+				d->parent, d->uuid, d->type, d->uuid);
 	}
 	libvirt_files_free(disk);
 	return r;
 }
 
 /* `planned`: a dry run has removed no vGPU, so the counts say nothing about the capacity afterwards. */
-static int say_free(struct cmd *cmd, const char *address, const char *type, bool planned, struct err *err)
+static int say_free(struct cmd *cmd, bool planned, struct err *err)
 {
+	const char *address = cmd->call->pgpu, *type = cmd->call->type;
 	const struct world *world = &cmd->world;
 	struct capacity_count count = { 0 };
 	const struct inv_pgpu *card;
@@ -315,37 +314,28 @@ static int say_free(struct cmd *cmd, const char *address, const char *type, bool
 	return 0;
 }
 
-static int accept_moved(struct cmd *cmd, const struct inv_pgpu *card, struct err *err)
-{
-	if (!*card->moved)
-		return 0;
-	out_say("%s: the address is %s now, and was %s", card->moved, card->moved_is, card->moved_was);
-	return cmd->call->dry_run ? 0 : card_confirm(&cmd->store, card->moved, err);
-}
-
 static int retype(struct cmd *cmd, struct err *err)
 {
-	struct world *world = &cmd->world;
+	const struct world *world = &cmd->world;
 	const char *type = cmd->call->type;
 	const struct inv_pgpu *card;
-	char address[PARENT_SIZE];
 	int changes;
 
 	if (cmd_survey(cmd, err) < 0)
 		return -err->code;
 	card = cards_pgpu(world, cmd->call->pgpu, err);
-	if (!card)
+	if (!card || check_offer(card, type, err) < 0 || check_config(world, card, type, err) < 0 ||
+	    warn_of_definitions(world, card, type, err) < 0)
 		return -err->code;
-	/* say_free() reads the world again, which frees `card`. */
-	memcpy(address, card->address, sizeof(address));
 	changes = *card->moved != '\0';
-	if (check_offer(card, type, err) < 0 || check_config(world, card, type, err) < 0 ||
-	    warn_of_definitions(world, card, type, err) < 0 || accept_moved(cmd, card, err) < 0)
+	if (changes)
+		out_say("%s: the address is %s now, and was %s", card->moved, card->moved_is, card->moved_was);
+	if (changes && !cmd->call->dry_run && card_confirm(&cmd->store, card->moved, err) < 0)
 		return -err->code;
-	changes |= release_others(cmd, address, type, err);
+	changes |= release_others(cmd, err);
 	if (changes < 0)
 		return -err->code;
-	return say_free(cmd, address, type, cmd->call->dry_run && changes, err);
+	return say_free(cmd, cmd->call->dry_run && changes, err);
 }
 
 const struct command cmd_retype = {
