@@ -11,6 +11,7 @@
 #include "base/auto.h"
 #include "base/ident.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "cli/status.h"
 #include "model/event.h"
 
@@ -35,45 +36,37 @@ static int not_allowed(const char *path, int code)
 	return code == EACCES;
 }
 
-static void try_file(struct files *files, const char *path)
-{
-	autojournal sd_journal *journal = NULL;
-	int r = sd_journal_open_files(&journal, (const char *[]){ path, NULL }, 0);
-
-	if (r >= 0)
-		files->readable++;
-	else if (r == -EACCES)
-		files->closed++;
-	else if (!files->invalid)
-		files->invalid = mem_format("cannot read %s: %s", path, strerror(-r));
-}
-
-/* Selects files as libsystemd does: with --root of all machines, else of this machine. Skips journal namespaces. */
-static void try_files(struct files *files, const char *root, const char *top)
-{
-	char machine[64] = "";
-	autofree char *pattern = NULL;
-	glob_t found = { 0 };
-
-	if (!root && sys_read(AT_FDCWD, "/etc/machine-id", machine, sizeof(machine)) < 0)
-		machine[0] = '\0';
-	pattern = mem_format("%s/%s/log/journal/%s/system*.journal{,~}", root ? root : "", top,
-			     *machine ? machine : "????????????????????????????????");
-	files->closed += glob(pattern, GLOB_NOSORT | GLOB_BRACE, not_allowed, &found) == GLOB_ABORTED;
-	for (size_t n = 0; n < found.gl_pathc; n++)
-		try_file(files, found.gl_pathv[n]);
-	globfree(&found);
-}
-
 #define READER "run as root or as a member of group systemd-journal"
 
+/* Selects files as libsystemd does: with --root of all machines, else of this machine. Skips journal namespaces. */
 static int find_files(struct files *files, const char *root, struct err *err)
 {
+	static const char *const tops[] = { "var", "run" };
+	char machine[64] = "";
+
 	*files = (struct files){ 0 };
 	if (!root && access("/var/log/journal", F_OK) < 0 && access("/run/log/journal", F_OK) < 0)
 		return err_set(err, ENOENT, "this host keeps no journal; events are in syslog only");
-	try_files(files, root, "var");
-	try_files(files, root, "run");
+	if (root || sys_read(AT_FDCWD, "/etc/machine-id", machine, sizeof(machine)) < 0 || !*machine)
+		text_copy(machine, sizeof(machine), "????????????????????????????????");
+	for (size_t i = 0; i < ARRAY_SIZE(tops); i++) {
+		autofree char *pattern = mem_format("%s/%s/log/journal/%s/system*.journal{,~}", root ? root : "",
+						    tops[i], machine);
+		glob_t found = { 0 };
+
+		files->closed += glob(pattern, GLOB_NOSORT | GLOB_BRACE, not_allowed, &found) == GLOB_ABORTED;
+		for (size_t n = 0; n < found.gl_pathc; n++) {
+			const char *path[] = { found.gl_pathv[n], NULL };
+			autojournal sd_journal *journal = NULL;
+			int r = sd_journal_open_files(&journal, path, 0);
+
+			files->readable += r >= 0;
+			files->closed += r == -EACCES;
+			if (r < 0 && r != -EACCES && !files->invalid)
+				files->invalid = mem_format("cannot read %s: %s", *path, strerror(-r));
+		}
+		globfree(&found);
+	}
 	if (!files->closed || files->readable)
 		return 0;
 	free(steal_ptr(&files->invalid));
