@@ -38,17 +38,17 @@ bool cmd_knows_domain(const struct cmd *cmd, const char *domain, char similar[CM
 
 	*why = (struct err){ 0 };
 	(void)!lease_list(&cmd->store, &leases, why);
-	for (size_t i = 0; i < leases.n; i++) {
-		known |= lease_is_of(&leases.list[i], domain);
-		text_guess(&guess, leases.list[i].name);
+	for (EACH(const struct lease *, lease, leases.list, leases.n)) {
+		known |= lease_is_of(lease, domain);
+		text_guess(&guess, lease->name);
 	}
 	if (!known && !why->code && libvirt_files_read(&files, &cmd->host, why) == 0) {
 		known = libvirt_files_has(files, domain);
 		unread = libvirt_files_unread(files, false);
 		if (!known && unread)
 			err_set(why, EIO, "%s", unread);
-		for (size_t i = 0; i < files->n; i++)
-			text_guess(&guess, files->list[i].name);
+		for (EACH(const struct libvirt_file *, file, files->list, files->n))
+			text_guess(&guess, file->name);
 	}
 	if (!guess.best && pci_guess(pci, domain))
 		guess.best = pci;
@@ -158,24 +158,17 @@ static int take_type(struct cmd *cmd, const char **word, struct err *err)
 	return is_id ? 0 : -err->code;
 }
 
-static int check_type(const struct cmd *cmd, struct err *err)
+int cmd_check_filters(const struct cmd *cmd, struct err *err)
 {
 	autoleases struct leases leases = { 0 };
 
-	if (!cmd->no_type.code)
-		return 0;
-	if (lease_list(&cmd->store, &leases, err) < 0)
+	if (check_domain(cmd, err) < 0 || (cmd->no_type.code && lease_list(&cmd->store, &leases, err) < 0))
 		return -err->code;
-	for (size_t i = 0; i < leases.n; i++)
-		if (strcmp(leases.list[i].vgpu.type, cmd->call->type) == 0)
+	for (EACH(const struct lease *, lease, leases.list, leases.n))
+		if (strcmp(lease->vgpu.type, cmd->call->type) == 0)
 			return 0;
-	*err = cmd->no_type;
+	*err = cmd->no_type; /* code 0: the type is known */
 	return -err->code;
-}
-
-int cmd_check_filters(const struct cmd *cmd, struct err *err)
-{
-	return check_domain(cmd, err) < 0 ? -err->code : check_type(cmd, err);
 }
 
 /* On a simulated host, a user who can write its state may do what root may. */
