@@ -29,7 +29,7 @@ struct show {
 	struct compare views[SHOW_MAX];
 	char advice[SHOW_MAX][REASON_SIZE];
 	struct gc pass;
-	size_t n, differences;
+	size_t n;
 };
 
 static const struct vgpu_request *find_req(const struct domxml *doc, const char *id)
@@ -121,16 +121,14 @@ static int find_views(struct show *show, struct err *err)
 		loose |= show->views[i].lease && (!show->views[i].live || !show->domain->running);
 	if (loose)
 		cmd_gc_ask(show->cmd, &show->pass);
-	for (size_t i = 0; i < show->n; i++) {
-		const struct gc_item *item = gc_find(&show->pass, show->views[i].id);
-		struct compare *view = &show->views[i];
+	for (EACH(struct compare *, view, show->views, show->n)) {
+		const struct gc_item *item = gc_find(&show->pass, view->id);
 
 		if (loose)
-			view->gc = item && item->leased ? cmd_gc_advice(show->advice[i], item)
+			view->gc = item && item->leased ? cmd_gc_advice(show->advice[view - show->views], item)
 							: "see 'vgpu-lease gc --dry-run'";
 		if (show->cmd->hp.virt)
 			compare_views(view);
-		show->differences += view->n;
 		/* Take from the lease what the kernel does not report. */
 		if (view->lease && !*view->type)
 			view->type = view->lease->vgpu.type;
@@ -186,9 +184,9 @@ static void say_rest(const struct show *show)
 	const struct request *request = show->request;
 	const char *name = show->domain->name;
 
-	for (size_t i = 0; i < show->n; i++)
-		for (size_t k = 0; k < show->views[i].n; k++)
-			out_say("%s: %s", show->views[i].id, show->views[i].differences[k]);
+	for (EACH(const struct compare *, view, show->views, show->n))
+		for (size_t i = 0; i < view->n; i++)
+			out_say("%s: %s", view->id, view->differences[i]);
 	if (request && *request->instance)
 		out_say("domain %s: instance %s, project %s", name, request->instance,
 			*request->project ? request->project : "-");
@@ -208,8 +206,8 @@ static void print(const struct show *show)
 	json_out_bool(rows->json, "running", show->domain->running);
 	json_out_number(rows->json, "pid", show->qemu ? show->qemu : -1);
 	json_out_array(rows->json, "devices");
-	for (size_t i = 0; i < show->n; i++)
-		print_vgpu(rows, show, &show->views[i]);
+	for (EACH(const struct compare *, view, show->views, show->n))
+		print_vgpu(rows, show, view);
 	json_out_close(rows->json);
 	json_out_number(rows->json, "suspended", show->suspended ? (long)domxml_request(show->suspended)->nvgpus : 0);
 	cmd_rows_end(show->cmd);
@@ -227,8 +225,8 @@ static int show_domain(struct cmd *cmd, struct err *err)
 	r = find_views(show, err);
 	if (r == 0)
 		print(show);
-	if (r == 0 && show->differences)
-		r = CMD_FAILED;
+	for (size_t i = 0; r == 0 && i < show->n; i++)
+		r = show->views[i].n ? CMD_FAILED : 0;
 	domxml_free(show->live);
 	domxml_free(show->config);
 	domxml_free(show->suspended);
@@ -249,13 +247,12 @@ static int find_leased(struct cmd *cmd, const char *word, struct err *err)
 		return err_set(err, ENOENT, "%s: no such domain, vGPU or pGPU on this host%s", word, similar);
 	if (lease_list(&cmd->store, &leases, err) < 0)
 		return -err->code;
-	for (size_t i = 0; i < leases.n; i++) {
-		if (!lease_is_of(&leases.list[i], word))
-			continue;
-		memcpy(cmd->hp.domain.uuid, leases.list[i].domain, sizeof(cmd->hp.domain.uuid));
-		cmd->hp.domain.name = mem_strdup(leases.list[i].name);
-		return 0;
-	}
+	for (EACH(const struct lease *, lease, leases.list, leases.n))
+		if (lease_is_of(lease, word)) {
+			memcpy(cmd->hp.domain.uuid, lease->domain, sizeof(cmd->hp.domain.uuid));
+			cmd->hp.domain.name = mem_strdup(lease->name);
+			return 0;
+		}
 	return cmd_open_domain(cmd, err);
 }
 

@@ -120,7 +120,7 @@ static void show_events(struct cmd *cmd, const char *object)
 	if (why.code)
 		out_warn("%s", why.text);
 	if (!json && (n == 0 || !query.readable))
-		fputs(query.readable ? "  none in the journal\n" : "  not known\n", stdout);
+		puts(query.readable ? "  none in the journal" : "  not known");
 }
 
 const char *show_owner(const struct host *host, const struct vgpu_ref *vgpu, const struct lease *lease, bool nova)
