@@ -14,7 +14,7 @@
 #include "plan/capacity.h"
 #include "plan/nova_inventory.h"
 
-enum { HOST_SIZE = 256, PROVIDER_SIZE = HOST_SIZE + NOVA_DEVICE_SIZE, NOTE_SIZE = 160 };
+enum { HOST_SIZE = 256, NOTE_SIZE = 160 };
 
 /* What is exported. `host` is Nova's name for this host, in ASCII without blanks. */
 struct export
@@ -24,11 +24,10 @@ struct export
 	const char *host;
 };
 
-/* The provider's name in Placement. */
-static const char *name_of(char buf[PROVIDER_SIZE], const struct export *export, const struct nova_provider *provider)
+/* The provider's name in Placement; the caller frees it. */
+static char *name_of(const struct export *export, const struct nova_provider *provider)
 {
-	snprintf(buf, PROVIDER_SIZE, "%s_%s", export->host, provider->device);
-	return buf;
+	return mem_format("%s_%s", export->host, provider->device);
 }
 
 /* Prints a YAML string in single quotes, in which only a quote is special: it is doubled. */
@@ -53,15 +52,15 @@ static void print_provider_config(const struct export *export)
 	      "  schema_version: '1.0'\n"
 	      "providers:",
 	      stdout);
-	for (size_t i = 0; i < export->nova.n; i++) {
-		const struct nova_provider *provider = &export->nova.providers[i];
-		char traits[NOVA_TRAITS][TRAIT_SIZE], name[PROVIDER_SIZE];
+	for (EACH(const struct nova_provider *, provider, export->nova.providers, export->nova.n)) {
+		autofree char *name = name_of(export, provider);
+		char traits[NOVA_TRAITS][TRAIT_SIZE];
 
 		if (provider->limited)
 			continue;
 		nova_traits(traits, provider);
 		printf("%s  - identification:\n      name: ", n++ ? "" : "\n");
-		quote(name_of(name, export, provider));
+		quote(name);
 		puts("    traits:\n      additional:");
 		for (int t = 0; t < NOVA_TRAITS; t++)
 			if (*traits[t])
@@ -95,9 +94,9 @@ static void print_placement(const struct export *export)
 {
 	struct rows *rows = cmd_rows(export->cmd, &layout, "providers");
 
-	for (size_t i = 0; i < export->nova.n; i++) {
-		const struct nova_provider *p = &export->nova.providers[i];
-		char name[PROVIDER_SIZE], note[NOTE_SIZE] = "";
+	for (EACH(const struct nova_provider *, p, export->nova.providers, export->nova.n)) {
+		autofree char *name = name_of(export, p);
+		char note[NOTE_SIZE] = "";
 
 		if (p->limited)
 			snprintf(note, NOTE_SIZE, "max_instances = %d leaves too few for it, so Nova offers none",
@@ -107,7 +106,7 @@ static void print_placement(const struct export *export)
 		else if (p->defined)
 			snprintf(note, NOTE_SIZE, "%d of them only defined; see 'vgpu-lease check'", p->defined);
 		row_begin(rows);
-		row_text(rows, COL_PROVIDER, "name", name_of(name, export, p));
+		row_text(rows, COL_PROVIDER, "name", name);
 		json_out_string(rows->json, "parent", p->parent->name);
 		row_text(rows, COL_TYPE, "type", p->section->type);
 		row_text(rows, COL_CLASS, "class", p->section->class);
@@ -137,15 +136,6 @@ static bool shares_model(const struct inventory *inv, const struct inv_pgpu *car
 	return false;
 }
 
-/* The type's resource class in [pci]; NULL: none. The class VGPU is only for mdevs, so it does not count. */
-static const char *class_of(char trait[TRAIT_SIZE], const struct section *section, bool shared)
-{
-	nova_type_trait(trait, section->type);
-	if (strncmp(section->class, "CUSTOM_", 7) == 0)
-		return section->class;
-	return shared ? trait : NULL;
-}
-
 /*
  * Prints a device_spec for each VF that has this type on the card, and adds an alias named after the type, once per
  * type and model. Nova counts each VF as one device, so at most as many VFs are exported as the card has capacity. A VF
@@ -156,9 +146,9 @@ static bool print_vfs(const struct world *world, const struct inv_pgpu *card, co
 {
 	char trait[TRAIT_SIZE];
 	bool shared = shares_model(&world->inv, card, section);
-	const char *class = class_of(trait, section, shared);
+	/* The class VGPU is only for mdevs, so it does not count. */
+	const char *class = strncmp(section->class, "CUSTOM_", 7) == 0 ? section->class : shared ? trait : NULL;
 	const char *migratable = card->framework == FW_VARIANT ? ", \"live_migratable\": \"yes\"" : "";
-	autofree char *end = class ? mem_format(", \"resource_class\": \"%s\"}\n", class) : mem_strdup("}\n");
 	const struct inv_offer *offer = inventory_offer(card, section->type);
 	struct capacity_count count;
 	struct inv_pgpu vf;
@@ -169,6 +159,8 @@ static bool print_vfs(const struct world *world, const struct inv_pgpu *card, co
 	if (card->framework == FW_MDEV || !card->pool.in_pool || !offer || i == card->nparents ||
 	    !inventory_read_card(world->host, card->parents[i]->name, &vf))
 		return false;
+	nova_type_trait(trait, section->type);
+	autofree char *end = class ? mem_format(", \"resource_class\": \"%s\"}\n", class) : mem_strdup("}\n");
 	capacity_count(&count, world, card, offer);
 	printf("# %s: %s, at most %d of %d VFs\n", card->address, section->type, count.capacity, card->nparents);
 	for (; i < card->nparents && n < count.capacity; i++) {
