@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/ident.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "device/release.h"
@@ -21,10 +22,8 @@ static int check_type(const struct cmd *cmd, struct err *err)
 	bool enabled = !type && cmd->config.nsections == 1;
 	char list[1024] = "";
 
-	for (size_t i = 0; i < cmd->config.nsections; i++) {
-		const struct section *section = &cmd->config.sections[i];
-
-		text_add(list, sizeof(list), "%s%s", i ? ", " : "", section->type);
+	for (EACH(const struct section *, section, cmd->config.sections, cmd->config.nsections)) {
+		text_add(list, sizeof(list), "%s%s", *list ? ", " : "", section->type);
 		enabled |= type && (strcmp(section->type, type) == 0 || strcmp(section->class, type) == 0);
 	}
 	if (enabled)

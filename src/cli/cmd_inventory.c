@@ -148,16 +148,13 @@ static int types(struct cmd *cmd, struct err *err)
 	    (cmd->call->pgpu && !cards_pgpu(world, cmd->call->pgpu, err)))
 		return -err->code;
 	rows = cmd_rows(cmd, &types_layout, "types");
-	for (size_t g = 0; g < inv->npgpus; g++) {
-		const struct inv_pgpu *card = inv->pgpus[g];
-
-		for (size_t o = 0; o < card->noffers; o++) {
-			if (!is_shown(cmd->call, inv, g, card->offers[o].type->id))
+	for (size_t g = 0; g < inv->npgpus; g++)
+		for (EACH(const struct inv_offer *, offer, inv->pgpus[g]->offers, inv->pgpus[g]->noffers)) {
+			if (!is_shown(cmd->call, inv, g, offer->type->id))
 				continue;
-			print_type(rows, world, card->offers[o].type, card->framework);
+			print_type(rows, world, offer->type, inv->pgpus[g]->framework);
 			n++;
 		}
-	}
 	cmd_rows_end(cmd);
 	if (!n && !cmd->call->json && !cmd->call->pgpu && !cmd->call->type)
 		out_warn("no pGPU is ready on this host; 'vgpu-lease inventory' shows why");

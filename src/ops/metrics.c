@@ -51,14 +51,14 @@ static void print_counts(FILE *to, const struct world *world, enum number number
 
 	family(to, name, "gauge", help);
 	for (size_t g = 0; g < inv->npgpus; g++)
-		for (size_t i = 0; i < inv->pgpus[g]->noffers; i++) {
+		for (EACH(const struct inv_offer *, offer, inv->pgpus[g]->offers, inv->pgpus[g]->noffers)) {
 			const struct inv_pgpu *card = inv->pgpus[g];
-			const char *type = card->offers[i].type->id;
+			const char *type = offer->type->id;
 			struct capacity_count count;
 
 			if (!pool_serves(card, type))
 				continue;
-			capacity_count(&count, world, card, &card->offers[i]);
+			capacity_count(&count, world, card, offer);
 			const int numbers[] = { count.capacity, count.used, count.available };
 			if (numbers[number] >= 0)
 				sample(to, name, numbers[number], "pgpu", card->address, "type", type, NULL);
@@ -83,15 +83,15 @@ static long long framebuffer_used_mib(const struct inventory *inv, const struct 
 /* Prints the configured pGPUs that provide no vGPUs, each once. */
 static void print_missing(FILE *to, const struct world *world)
 {
-	const struct missing_card *missing = world->missing_cards;
+	const struct missing_card *list = world->missing_cards;
 
-	for (size_t i = 0; i < world->nmissing_cards; i++) {
-		bool told = inventory_pgpu(&world->inv, missing[i].card.address);
+	for (EACH(const struct missing_card *, missing, list, world->nmissing_cards)) {
+		bool told = inventory_pgpu(&world->inv, missing->card.address);
 
-		for (size_t k = 0; k < i; k++)
-			told |= strcmp(missing[k].card.address, missing[i].card.address) == 0;
+		for (EACH(const struct missing_card *, other, list, (size_t)(missing - list)))
+			told |= strcmp(other->card.address, missing->card.address) == 0;
 		if (!told)
-			sample(to, "pgpu_ready", 0, "pgpu", missing[i].card.address, NULL);
+			sample(to, "pgpu_ready", 0, "pgpu", missing->card.address, NULL);
 	}
 }
 
