@@ -137,7 +137,7 @@ static void run_all(struct check *check)
 	if (check->disk)
 		run_one(check, "domain", check_domains);
 	run_one(check, "state", check_state);
-	if (check->store_result < 0)
+	if (check->store_err.code)
 		return;
 	run_one(check, "state", check_locks);
 	run_one(check, "state", check_garbage);
@@ -166,7 +166,7 @@ static int look_at_host(struct check *check, struct store *none, struct err *err
 
 	check->no_start = check->store_err;
 	*world = (struct world){ .host = check->host, .store = &check->store, .config = check->config };
-	if (check->store_result == 0 && survey_see(world, &check->no_start) == 0)
+	if (!check->store_err.code && survey_see(world, &check->no_start) == 0)
 		return 0;
 	survey_end(world);
 	*world = (struct world){ .host = check->host, .store = none, .config = check->config };
@@ -195,7 +195,7 @@ static void run(struct check *check)
 	const struct config *config = world->config;
 	struct err err;
 
-	check->store_result = store_open(&check->store, check->host, false, &check->store_err);
+	(void)!store_open(&check->store, check->host, false, &check->store_err);
 	check->world = world;
 	check->what = "pgpu";
 	if (!check->seen && look_at_host(check, &none, &err) < 0) {
@@ -213,7 +213,6 @@ static void run(struct check *check)
 				   card->ready ? "no valid configuration" : card->reason);
 		}
 	}
-	check->leases = &world->leases;
 	check->what = "domain";
 	if (!check->only_pool && libvirt_files_read(&check->disk, check->host, &err) < 0) {
 		check_unreadable(check, "fix the cause", &err);

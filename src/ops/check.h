@@ -50,15 +50,13 @@ struct check {
 	char where[CHECK_WHERE_SIZE]; /* the place of the next finding; "": the host */
 	char fix[REASON_SIZE];        /* the fix of the next finding, from check_fix() */
 	const struct inventory *inv;  /* NULL: no valid configuration, or the host is unreadable */
-	struct world *world;          /* `seen`, or the check's own */
+	struct world *world;          /* `seen`, or the check's own; without leases if any cannot be read */
 	struct plan plan;             /* the plan of the last start that was planned */
 	struct err no_start;          /* why starts cannot be planned; .code 0: they can */
 	struct store store;
-	int store_result; /* what store_open() returned: 0, or a negative errno with its text in `store_err` */
-	struct err store_err;
-	const struct leases *leases; /* without void leases; empty if any lease cannot be read */
-	struct libvirt_files *disk;  /* NULL: unreadable, or `only_pool` is set */
-	bool *explained;             /* for each section, whether a finding says why a pGPU does not provide its type */
+	struct err store_err;       /* why `store` is not open; .code 0: it is */
+	struct libvirt_files *disk; /* NULL: unreadable, or `only_pool` is set */
+	bool *explained;            /* for each section, whether a finding says why a pGPU does not provide its type */
 };
 
 void check_run(struct check *check);

@@ -391,5 +391,5 @@ void check_domains(struct check *check)
 	if (found && check->n == noted)
 		check_pass(check_at_path(check, DEFINED), "metadata of %zu definition%s valid", found,
 			   found == 1 ? "" : "s");
-	running_missing(check->disk, check->host, check->config, check->leases, report_missing_vgpu, check);
+	running_missing(check->disk, check->host, check->config, &check->world->leases, report_missing_vgpu, check);
 }

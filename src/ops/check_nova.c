@@ -197,7 +197,7 @@ static void look_at_definitions(struct check *check, const struct nova_inventory
 	size_t good = 0;
 
 	for (EACH(const struct definition *, this, list, n)) {
-		const struct lease *lease = lease_find(check->leases, this->uuid);
+		const struct lease *lease = lease_find(&check->world->leases, this->uuid);
 		const struct defined d = {
 			.definition = this,
 			.parent = inventory_parent(check->inv, this->parent),

@@ -58,7 +58,7 @@ static void look_at_vfs(struct check *check, const struct inv_pgpu *card)
 		const char *vf = card->parents[p]->name;
 		bool leased = false;
 
-		for (EACH(const struct lease *, lease, check->leases->list, check->leases->n))
+		for (EACH(const struct lease *, lease, check->world->leases.list, check->world->leases.n))
 			leased |= strcmp(lease->vgpu.parent, vf) == 0;
 		if (card->parents[p]->lost && !leased)
 			check_warn(
@@ -78,7 +78,7 @@ static void look_at_types(struct check *check, const struct inv_pgpu *card)
 		return;
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(check->inv, card, d));) {
 		const char *id = d->vgpu.id;
-		bool used = lease_find(check->leases, id) ||
+		bool used = lease_find(&check->world->leases, id) ||
 			    (check->disk && libvirt_files_names(check->disk, id, NULL));
 
 		if (used && *d->vgpu.type && pool_section_of(d->parent) && !pool_gives(d->parent, d->vgpu.type) && !n++)

@@ -62,8 +62,8 @@ static struct carried carried_by(const struct check *check, const struct section
 
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, card, d));)
 		add_carried(&carried, inv, card, d->vgpu.type, section->type, pool_gives(d->parent, d->vgpu.type),
-			    lease_find(check->leases, d->vgpu.id));
-	for (EACH(const struct lease *, lease, check->leases->list, check->leases->n))
+			    lease_find(&check->world->leases, d->vgpu.id));
+	for (EACH(const struct lease *, lease, check->world->leases.list, check->world->leases.n))
 		if (strcmp(lease->vgpu.pgpu, card->address) == 0 && !inventory_device(inv, lease->vgpu.id))
 			add_carried(&carried, inv, card, lease->vgpu.type, section->type,
 				    pool_serves(card, lease->vgpu.type), true);

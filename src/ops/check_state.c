@@ -83,7 +83,7 @@ static void look_at_writable(struct check *check, const char *path, enum check_s
 
 void check_state(struct check *check)
 {
-	bool denied = check->store_result < 0 && check_denied(check->store_err.code);
+	bool denied = check->store_err.code && check_denied(check->store_err.code);
 	struct err err = check->store_err;
 	size_t path = strcspn(err.text, ":");
 
@@ -93,7 +93,7 @@ void check_state(struct check *check)
 		look_at_writable(check, "run/vgpu-lease", CHECK_FAIL, "every start with a vGPU is refused");
 	look_at_writable(check, "var/lib/vgpu-lease", CHECK_WARN, "the history of vGPUs is not kept");
 	/* look_at_directory() has already reported ENOTDIR and ELOOP. */
-	if (check->store_result == 0 || err.code == ENOTDIR || err.code == ELOOP)
+	if (!check->store_err.code || err.code == ENOTDIR || err.code == ELOOP)
 		return;
 	/* The error's text begins with the path. */
 	check_at(check, "%s%.*s", check->host->name, (int)path, err.text);
@@ -316,7 +316,7 @@ static void report_zero_quotas(struct check *check)
 /* Only warns, because an exhausted quota refuses only further starts of its project. */
 void check_quotas(struct check *check)
 {
-	const struct leases *leases = check->leases;
+	const struct leases *leases = &check->world->leases;
 
 	if (!check->config)
 		return;
