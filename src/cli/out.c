@@ -10,15 +10,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-/* Escapes a character that would not show as itself. A character above U+FFFF becomes two surrogates. */
-static void write_hidden(FILE *to, unsigned c)
-{
-	if (c > 0xffff)
-		fprintf(to, "\\u%04x\\u%04x", 0xd7c0 + (c >> 10), 0xdc00 + (c & 0x3ff));
-	else
-		fprintf(to, "\\u%04x", c);
-}
-
 static void write_chars(FILE *to, const char *s)
 {
 	while (*s) {
@@ -42,8 +33,10 @@ static void write_chars(FILE *to, const char *s)
 			fputs("\\n", to);
 		else if (*s == '\t')
 			fputs("\\t", to);
+		else if (!text_char_shows(c) && c > 0xffff) /* two surrogates */
+			fprintf(to, "\\u%04x\\u%04x", 0xd7c0 + (c >> 10), 0xdc00 + (c & 0x3ff));
 		else if (!text_char_shows(c))
-			write_hidden(to, c);
+			fprintf(to, "\\u%04x", c);
 		else
 			fwrite(s, 1, len, to);
 		s += len;

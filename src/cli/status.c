@@ -67,16 +67,6 @@ static void print_bar(const struct term *term, const char *margin, int label_wid
 	term_wrap(term, MARGIN_COLUMNS + label_width + (width > 0 ? width + 2 : 0) + 2, margin, text);
 }
 
-/* Is the lease active although its device is gone? */
-static bool lost_device(const struct status *status, const struct lease *lease)
-{
-	const struct vgpu_ref *vgpu = &lease->vgpu;
-
-	return lease->state == LEASE_ACTIVE &&
-	       (vgpu->framework == FW_VF ? inventory_presence(&status->cmd->world.inv, &status->cmd->host, vgpu)
-					 : lease->device) == ABSENT;
-}
-
 /*
  * Counts the n-th type that a pGPU is configured for, and returns it; NULL: no more. `used` includes leases that take
  * capacity although their device does not exist yet, or no longer exists, even if a filter hides them, because bars
@@ -179,7 +169,8 @@ static char *draw_vgpus(const struct status *status, const struct term *term)
 		snprintf(gib, sizeof(gib), "%.4g GiB", v->mib / 1024.0);
 		status_vgpu(&rows, v);
 		table_text(&rows.table, COL_MIB, v->mib > 0 ? gib : NULL);
-		if (v->lease && lost_device(status, v->lease))
+		if (v->lease && v->lease->state == LEASE_ACTIVE &&
+		    inventory_presence(&status->cmd->world.inv, &status->cmd->host, v->ref) == ABSENT)
 			table_coloured(&rows.table, COL_STATE, "no device", TERM_RED);
 		else if (!v->lease)
 			table_coloured(&rows.table, COL_STATE,
@@ -246,7 +237,7 @@ static bool print_card(const struct status *status, const struct term *term, con
 	const char *model = row->model;
 	autofree char *shown = term_safe(model);
 	char margin[MARGIN_SIZE];
-	int at = 3 + (int)strlen(card->address);
+	int at = 5 + (int)strlen(card->address);
 	bool one_line = !row->nvgpus && is_idle(status, row, idle, sizeof(idle));
 
 	snprintf(margin, sizeof(margin), "%s%s", last ? parts->none : parts->line,
@@ -257,10 +248,10 @@ static bool print_card(const struct status *status, const struct term *term, con
 		*card->address ? card->address : "pGPU not found", term_colour(term, TERM_PLAIN));
 	if (one_line) {
 		/* With 80 columns or more, omit a model that does not fit; `inventory` shows it. */
-		if (*model && (term->width < 80 || at + 2 + (int)(strlen(idle) + 2 + strlen(model)) <= term->width))
+		if (*model && (term->width < 80 || at + (int)(strlen(idle) + 2 + strlen(model)) <= term->width))
 			text_add(idle, sizeof(idle), "  %s", model);
 		fputs("  ", term->to);
-		term_wrap(term, at + 2, margin, idle);
+		term_wrap(term, at, margin, idle);
 		return true;
 	}
 	if (more)
