@@ -12,7 +12,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/status.h"
-#include "host/libvirt_files.h"
 #include "host/mdevctl_files.h"
 #include "ops/gc.h"
 #include "plan/capacity.h"
@@ -229,6 +228,35 @@ static void keep_beside_leases(struct gc *pass)
 }
 
 /*
+ * Warns of definitions with which mdevctl creates vGPUs of another type on the pGPU at the next boot. Skips definitions
+ * in use, whose vGPU is leased or named in a domain's XML. Skips definitions of Nova's devices, because the pass either
+ * removes them with the device or prints why the device stays.
+ */
+static int warn_of_definitions(const struct cmd *cmd, const struct gc *pass, struct err *err)
+{
+	const struct world *world = &cmd->world;
+	const char *type = cmd->call->type;
+	autofree struct definition *list = NULL;
+	size_t n;
+
+	if (mdevctl_definitions(&list, &n, world->host, err) < 0)
+		return -err->code;
+	for (size_t i = 0; i < n && !libvirt_files_unread(pass->disk, false); i++) {
+		const struct definition *d = &list[i];
+		const struct inv_parent *parent = inventory_parent(&world->inv, d->parent);
+
+		if (parent && strcmp(parent->card->address, cmd->call->pgpu) == 0 && d->starts &&
+		    strcmp(d->type, type) != 0 && pool_gives(parent, type) &&
+		    !libvirt_files_names(pass->disk, d->uuid, NULL) && !lease_find(&world->leases, d->uuid) &&
+		    !(world->config->policy.nova && inventory_device(&world->inv, d->uuid)))
+			out_warn(
+				"/etc/mdevctl.d/%s/%s creates a %s at the next boot; if it is not needed, run 'mdevctl undefine -u %s'",
+				d->parent, d->uuid, d->type, d->uuid);
+	}
+	return 0;
+}
+
+/*
  * Removes the vGPUs of other types under gc's conditions, but none of them if one of their leases stays. Returns 1 if
  * there were such vGPUs, 0 if not; -EBUSY: some of them still take capacity.
  */
@@ -238,7 +266,7 @@ static int release_others(struct cmd *cmd, struct err *err)
 	autogc struct gc pass = { 0 };
 	int blocks = 0;
 
-	if (judge(cmd, &pass, true, is_in_the_way, err) < 0)
+	if (judge(cmd, &pass, true, is_in_the_way, err) < 0 || warn_of_definitions(cmd, &pass, err) < 0)
 		return -err->code;
 	keep_beside_leases(&pass);
 	announce(&pass);
@@ -254,37 +282,6 @@ static int release_others(struct cmd *cmd, struct err *err)
 		return pass.n > 0;
 	return err_set(err, EBUSY, "%s: not free for %s: blocked by %d vGPU%s of another type; see the reasons above",
 		       pgpu, cmd->call->type, blocks, blocks == 1 ? "" : "s");
-}
-
-/*
- * Warns of definitions with which mdevctl creates vGPUs of another type on the card at the next boot. Skips definitions
- * in use, whose vGPU is leased or named in a domain's XML. Skips definitions of Nova's devices, because the pass either
- * removes them with the device or prints why the device stays.
- */
-static int warn_of_definitions(const struct world *world, const struct inv_pgpu *card, const char *type,
-			       struct err *err)
-{
-	autofree struct definition *list = NULL;
-	struct libvirt_files *disk = NULL;
-	size_t n;
-	int r = mdevctl_definitions(&list, &n, world->host, err);
-
-	if (r == 0)
-		r = libvirt_files_read(&disk, world->host, err);
-	for (size_t i = 0; r == 0 && i < n && !libvirt_files_unread(disk, false); i++) {
-		const struct definition *d = &list[i];
-		const struct inv_parent *parent = inventory_parent(&world->inv, d->parent);
-
-		if (parent && parent->card == card && d->starts && strcmp(d->type, type) != 0 &&
-		    pool_gives(parent, type) && !libvirt_files_names(disk, d->uuid, NULL) &&
-		    !lease_find(&world->leases, d->uuid) &&
-		    !(world->config->policy.nova && inventory_device(&world->inv, d->uuid)))
-			out_warn(
-				"/etc/mdevctl.d/%s/%s creates a %s at the next boot; if it is not needed, run 'mdevctl undefine -u %s'",
-				d->parent, d->uuid, d->type, d->uuid);
-	}
-	libvirt_files_free(disk);
-	return r;
 }
 
 /* `planned`: a dry run has removed no vGPU, so the counts say nothing about the capacity afterwards. */
@@ -324,8 +321,7 @@ static int retype(struct cmd *cmd, struct err *err)
 	if (cmd_survey(cmd, err) < 0)
 		return -err->code;
 	card = cards_pgpu(world, cmd->call->pgpu, err);
-	if (!card || check_offer(card, type, err) < 0 || check_config(world, card, type, err) < 0 ||
-	    warn_of_definitions(world, card, type, err) < 0)
+	if (!card || check_offer(card, type, err) < 0 || check_config(world, card, type, err) < 0)
 		return -err->code;
 	changes = *card->moved != '\0';
 	if (changes)
