@@ -37,14 +37,12 @@ static bool read_day(int64_t *at, const char *text, time_t now)
 	bool yesterday = strcmp(text, "yesterday") == 0;
 	struct tm tm;
 
-	if (!yesterday && strcmp(text, "today") != 0)
-		return false;
 	localtime_r(&now, &tm);
-	tm = (struct tm){
-		.tm_year = tm.tm_year, .tm_mon = tm.tm_mon, .tm_mday = tm.tm_mday - yesterday, .tm_isdst = -1
-	};
+	tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
+	tm.tm_mday -= yesterday;
+	tm.tm_isdst = -1;
 	*at = mktime(&tm);
-	return true;
+	return yesterday || strcmp(text, "today") == 0;
 }
 
 static bool read_date(int64_t *at, const char *text)
