@@ -219,9 +219,8 @@ static void print_leases(struct cmd *cmd, const struct leases *leases, const str
 
 static int list(struct cmd *cmd, struct err *err)
 {
-	autogc struct gc verdicts = cmd_gc_pass(cmd);
+	autogc struct gc verdicts = { 0 };
 	autoleases struct leases leases = { 0 };
-	struct err why = { 0 };
 
 	if (lease_list(&cmd->store, &leases, err) < 0 || cmd_check_filters(cmd, err) < 0 ||
 	    cards_check_pgpu(cmd, err) < 0)
@@ -229,8 +228,8 @@ static int list(struct cmd *cmd, struct err *err)
 	if (leases.garbage)
 		out_warn("%d invalid file%s in /run/vgpu-lease/leases; run 'vgpu-lease gc' to set them aside",
 			 leases.garbage, leases.garbage == 1 ? "" : "s");
-	if (leases.n && gc_run(&verdicts, &why) < 0)
-		out_warn("no notes in the list: %s", why.text);
+	if (leases.n)
+		cmd_gc_ask(cmd, &verdicts);
 	print_leases(cmd, &leases, &verdicts);
 	return CMD_DONE;
 }
