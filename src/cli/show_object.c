@@ -19,7 +19,7 @@ struct facts {
 	struct cmd *cmd;
 	struct vgpu_ref ref;
 	const struct inv_type *type; /* NULL: not known */
-	const struct card_row *card; /* NULL: not known */
+	const struct card_row *row;  /* of its pGPU */
 	const struct lease *lease;   /* NULL: none */
 	struct gc pass;
 	const struct gc_item *verdict; /* gc's item for the vGPU; NULL: none */
@@ -149,8 +149,7 @@ static int read_facts(struct facts *facts, const struct status *status, struct e
 	}
 	facts->type = inventory_type_of(&cmd->world.inv, &facts->ref);
 	facts->exists = inventory_presence(&cmd->world.inv, &cmd->host, &facts->ref);
-	size_t row = status_row(status, facts->ref.pgpu);
-	facts->card = row < status->nrows ? &status->rows[row] : NULL;
+	facts->row = status_row(status, facts->ref.pgpu);
 	struct vfio_users *users = vfio_users_read(&cmd->host, sys_now_ms() + LOOK_MS);
 	facts->open = vfio_users_open(users, &cmd->host, id, &facts->pid, &why);
 	vfio_users_free(users);
@@ -195,15 +194,15 @@ static void print_vgpu(const struct facts *facts)
 {
 	const struct vgpu_ref *ref = &facts->ref;
 	const struct inv_type *type = facts->type;
-	const struct inv_pgpu *card = facts->card ? facts->card->card : NULL;
-	const char *model = card ? facts->card->model : "";
+	const struct inv_pgpu *card = facts->row->card;
+	const char *model = facts->row->model;
 	const char *class = out_class(&facts->cmd->config, ref->type);
 
 	out_say("vGPU %s", ref->id);
 	if (*ref->type)
 		line_of("type", "%s%s%s%s%s%s", ref->type, type && strcmp(type->name, ref->type) != 0 ? ", " : "",
 			type && strcmp(type->name, ref->type) != 0 ? type->name : "", class ? ", class " : "",
-			class ? class : "", card ? "" : ", pGPU not found");
+			class ? class : "", *card->address ? "" : ", pGPU not found");
 	if (facts->remembered && !*ref->type)
 		line_of("last", "%s on %s", facts->last.type, facts->last.parent);
 	if (type && type->framebuffer_mib != UNKNOWN)
@@ -211,7 +210,7 @@ static void print_vgpu(const struct facts *facts)
 	line_of("framework", "%s", framework_words[ref->framework]);
 	if (*ref->parent && strcmp(ref->parent, ref->pgpu) != 0 && strcmp(ref->parent, ref->id) != 0)
 		line_of("parent", "%s", ref->parent);
-	if (card && card->numa != UNKNOWN)
+	if (card->numa != UNKNOWN)
 		line_of("pGPU", "%s%s%s, NUMA node %d", ref->pgpu, *model ? ", " : "", model, card->numa);
 	else if (*ref->pgpu)
 		line_of("pGPU", "%s%s%s", ref->pgpu, *model ? ", " : "", model);

@@ -295,17 +295,14 @@ void status_print(const struct status *status, const struct term *term)
 	char text[128];
 	char part[32] = "";
 	bool close = false;
-	size_t npool = 0, npgpus = status->cmd->world.inv.npgpus;
 	size_t n = status->nrows + (status->rows[status->nrows].nvgpus > 0);
 
-	for (size_t i = 0; i < npgpus; i++)
-		npool += status->cmd->world.inv.pgpus[i]->pool.in_pool;
 	fprintf(term->to, "%s%s%s %s%s%s", term_colour(term, colour), shapes(term)->dot, term_colour(term, TERM_PLAIN),
 		term_colour(term, TERM_BOLD), host, term_colour(term, TERM_PLAIN));
 	if (status->nvgpus < status->nall)
 		snprintf(part, sizeof(part), "%zu of ", status->nvgpus);
-	snprintf(text, sizeof(text), ": %zu of %zu pGPU%s in the pool, %s%zu vGPU%s", npool, npgpus,
-		 npgpus == 1 ? "" : "s", part, status->nall, status->nall == 1 ? "" : "s");
+	snprintf(text, sizeof(text), ": %zu of %zu pGPU%s in the pool, %s%zu vGPU%s", check->npool, check->ncards,
+		 check->ncards == 1 ? "" : "s", part, status->nall, status->nall == 1 ? "" : "s");
 	term_wrap(term, 2 + term_columns(host, strlen(host)), shapes(term)->line, text);
 	print_problems(status, term);
 	for (size_t row = 0, more; row < n; row += 1 + more) {

@@ -16,7 +16,7 @@ enum { CARD_MODEL_SIZE = 256 };
 struct status_vgpu {
 	const struct vgpu_ref *ref;
 	const struct lease *lease;
-	size_t row; /* the index of its pGPU's row */
+	const struct card_row *row; /* its pGPU's, only until all are read */
 	int mib;
 };
 
@@ -55,8 +55,8 @@ void status_vgpu(struct rows *rows, const struct status_vgpu *v);
 void status_json_pgpus(struct json_out *json, const struct status *status);
 void status_json_vgpus(struct json_out *json, const struct card_row *row);
 
-/* The index of a pGPU's row; nrows: the pGPU is not listed. */
-size_t status_row(const struct status *status, const char *pgpu);
+/* A pGPU's row; if the pGPU is not listed, the one behind the last, whose card has no address. */
+struct card_row *status_row(const struct status *status, const char *pgpu);
 
 /* Is the pGPU configured for this type, ready or not? */
 bool cards_serve(const struct card_row *row, const char *type);

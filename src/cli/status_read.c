@@ -89,7 +89,7 @@ static int find_cards(struct status *status, struct cmd *cmd, struct err *err)
 	for (size_t i = 0; i < world->inv.npgpus; i++)
 		add_row(status, world->inv.pgpus[i], NULL);
 	for (EACH(const struct missing_card *, m, world->missing_cards, world->nmissing_cards))
-		if (m->how == MISSING_NAMED || status_row(status, m->card.address) == status->nrows)
+		if (m->how == MISSING_NAMED || status_row(status, m->card.address) == status->rows + status->nrows)
 			add_row(status, &m->card, m->section);
 	/* Without a database, no card has a model. */
 	(void)sd_hwdb_new(&names);
@@ -178,11 +178,11 @@ void cards_fields(struct rows *rows, const struct world *world, const struct car
 	json_out_close(rows->json);
 }
 
-size_t status_row(const struct status *status, const char *pgpu)
+struct card_row *status_row(const struct status *status, const char *pgpu)
 {
-	size_t row = 0;
+	struct card_row *row = status->rows;
 
-	while (row < status->nrows && strcmp(status->rows[row].card->address, pgpu) != 0)
+	while (row < status->rows + status->nrows && strcmp(row->card->address, pgpu) != 0)
 		row++;
 	return row;
 }
@@ -190,12 +190,12 @@ size_t status_row(const struct status *status, const char *pgpu)
 static void add_vgpu(struct status *status, const struct vgpu_ref *ref, const struct lease *lease)
 {
 	const struct inv_type *type = inventory_type_of(&status->cmd->world.inv, ref);
-	const size_t row = status_row(status, ref->pgpu);
+	struct card_row *row = status_row(status, ref->pgpu);
 
 	status->nall++;
 	if (!cmd_matches(status->cmd->call, ref, lease))
 		return;
-	status->rows[row].nvgpus++;
+	row->nvgpus++;
 	status->vgpus[status->nvgpus++] = (struct status_vgpu){
 		.ref = ref,
 		.lease = lease,
@@ -215,7 +215,7 @@ static int by_row(const void *a, const void *b)
 
 int status_read(struct status *status, struct cmd *cmd, struct err *err)
 {
-	static const struct inv_pgpu unknown;
+	static const struct inv_pgpu unknown = { .numa = UNKNOWN };
 	const struct inventory *inv = &cmd->world.inv;
 	const struct leases *leases = &cmd->world.leases;
 	const struct cmd_call *call = cmd->call;
