@@ -77,11 +77,12 @@ static void look_at_types(struct check *check, const struct inv_pgpu *card)
 	if (card->framework != FW_VARIANT || !card->pool.in_pool)
 		return;
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(check->inv, card, d));) {
-		const char *id = d->vgpu.id;
-		bool used = lease_find(&check->world->leases, id) ||
-			    (check->disk && libvirt_files_names(check->disk, id, NULL));
+		const char *id = d->vgpu.id, *type = d->vgpu.type;
 
-		if (used && *d->vgpu.type && pool_section_of(d->parent) && !pool_gives(d->parent, d->vgpu.type) && !n++)
+		if (*type && pool_section_of(d->parent) && !pool_gives(d->parent, type) &&
+		    (lease_find(&check->world->leases, id) ||
+		     (check->disk && libvirt_files_names(check->disk, id, NULL))) &&
+		    !n++)
 			first = d;
 	}
 	if (!n)
