@@ -55,12 +55,15 @@ static int replace_file(const char *path, const struct stat *was, const struct r
 	return n;
 }
 
-static void say_what_changed(const struct rewrite *r)
+static void say_what_changed(const struct rewrite *r, const char *path)
 {
 	const struct request *request = domxml_request(r->doc);
 
 	for (size_t i = 0; i < r->nchanges; i++)
 		out_say("%s -> %s", request->vgpus[r->changes[i].req].id, r->changes[i].id);
+	if (r->nchanges && (strncmp(path, "/" LIBVIRT_ETC "/", strlen("/" LIBVIRT_ETC "/")) == 0 ||
+			    strncmp(path, "/run/libvirt/", strlen("/run/libvirt/")) == 0))
+		out_warn("libvirt does not notice changes to its own files; run 'virsh define %s'", path);
 }
 
 /* Prints a document unchanged; on a terminal its lines are made printable, except for tabs. */
@@ -110,7 +113,7 @@ static int of_file(struct cmd *cmd, struct err *err)
 		r = replace_file(path, &was, &rewrite);
 	if (r < 0)
 		return err_sys(err, -r, "%s: not changed", file);
-	say_what_changed(&rewrite);
+	say_what_changed(&rewrite, path);
 	return 0;
 }
 
@@ -161,7 +164,7 @@ static int of_domain(struct cmd *cmd, struct err *err)
 		return err_in(err, "domain %s", hp->domain.name);
 	if (rewrite.nchanges && define_if_same(hp, &rewrite, err) < 0)
 		return -err->code;
-	say_what_changed(&rewrite);
+	say_what_changed(&rewrite, "");
 	return 0;
 }
 

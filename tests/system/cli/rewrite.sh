@@ -39,6 +39,11 @@ is "$(find "$tmp" -maxdepth 1 -name '.*' -type f)" "" "and nothing is left besid
 inode=$(stat -c %i "$file")
 vl rewrite --in-place "$file"
 is "$status|$out|$(stat -c %i "$file")" "0||$inode" "what has no placeholder is not touched"
+# shellcheck disable=SC2016 # The shell in the namespace expands it.
+said=$(unshare -m bash -c 'mount -t tmpfs none /run && mkdir /run/libvirt && cp "$1" /run/libvirt/vm.xml &&
+	"$2/vgpu-lease" --root "$3" rewrite --in-place /run/libvirt/vm.xml 2>&1 >/dev/null' - \
+	"$templates/domain-placeholder.xml" "$builddir" "$root")
+holds "of a file of libvirt's it says that libvirt does not notice" says M_LIBVIRTS_OWN /run/libvirt/vm.xml <<<"$said"
 
 printf '<domain><name>x</name><devices>' >"$tmp/broken.xml"
 vl_like "a broken file is told" "1||$(message M_PROGRAM "$tmp/broken.xml: *")" rewrite --in-place "$tmp/broken.xml"
