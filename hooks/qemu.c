@@ -48,7 +48,7 @@ struct hook {
 	char why_no_config[sizeof(((struct err *)NULL)->text)];
 	char *xml;
 	size_t len;
-	char name[SHOWN_NAME]; /* cut, so that the reason and the fix of a refusal fit in its line */
+	char name[SHOWN_NAME]; /* cut, to leave space for a refusal's reason and fix */
 	char uuid[UUID_SIZE];  /* set only for a release */
 	struct domxml *doc;
 	struct lifecycle lifecycle;

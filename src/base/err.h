@@ -23,8 +23,8 @@ struct err {
 	enum err_about about;
 	size_t where;             /* length of the text's prefix "FILE:LINE: " or "FILE: "; 0: none */
 	char word[ERR_WORD_SIZE]; /* an unknown word in the text, or "" */
-	size_t cause;    /* offset of the cause in the text, after the object's name; 0: the whole text is the cause */
-	char text[1024]; /* longer text is cut */
+	size_t cause; /* offset of the cause in the text, after the object's name; 0: the whole text is the cause */
+	char text[1024];
 };
 
 /* Sets the error and returns -code, so that a caller can `return err_set(...)`. */

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 enum {
-	UUID_SIZE = 37,   /* 36 characters and NUL */
+	UUID_SIZE = 37,
 	PCI_SIZE = 18,    /* dddddddd:bb:ss.f and NUL; the domain has four to eight digits */
 	PARENT_SIZE = 64, /* a device's name in sysfs: a PCI address, or a word such as mtty */
 	TYPE_SIZE = 64,   /* nvidia-222, i915-GVTg_V5_4, mtty-1 */

@@ -8,8 +8,8 @@
 
 struct reader {
 	const char *at;
-	const char *wrong; /* the first error, or NULL */
-	int depth;         /* the number of open objects and arrays */
+	const char *wrong;
+	int depth;
 	struct json_field *fields;
 	size_t nfields;
 };

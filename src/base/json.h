@@ -17,8 +17,8 @@ struct json_field {
 	char *value; /* the decoded text; "" if the member is missing */
 	size_t size;
 	/*
-	 * If `value` is NULL, the member is a list of one-member objects, and pair() is called for each. False: the
-	 * read fails.
+	 * `value` NULL: the member is a list of one-member objects. pair() takes each, and returns false to fail the
+	 * read.
 	 */
 	bool (*pair)(void *arg, const char *name, const char *value);
 	void *arg;

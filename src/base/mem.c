@@ -12,7 +12,7 @@ static int exit_status = 1;
 static void (*last_word)(void);
 
 struct arena {
-	size_t size, used; /* bytes of `mem` */
+	size_t size, used;
 	_Alignas(max_align_t) char mem[];
 };
 
@@ -77,7 +77,6 @@ void *mem_take(struct arena *arena, size_t size)
 	size += !size;
 	if (size > arena->size - arena->used)
 		mem_out();
-	/* Align the next block, if the arena has space for it. */
 	size = (size + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
 	arena->used = size < arena->size - arena->used ? arena->used + size : arena->size;
 	return at;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The configuration: its files, their order, and which are trusted; messages with a place. */
+/* The configuration's files: their order, and which are trusted. Also the messages about them. */
 #include "config/config.h"
 
 #include <dirent.h>
@@ -112,7 +112,7 @@ void config_strings_free(char **list, size_t n)
 }
 
 struct source {
-	const char *path; /* of a file or directory, relative to the `dir` that is passed with it */
+	const char *path; /* relative to the `dir` passed with it */
 	const char *name; /* the path in messages */
 	enum dialect dialect;
 };
@@ -233,7 +233,6 @@ static void take_nova_path(struct draft *draft, const struct item *path)
 		r = take_drop_ins(draft, draft->host->root, &source, &err);
 	else
 		r = take_file(draft, draft->host->root, &source, &err);
-	/* Report the line of nova_conf as the place of the mistake. */
 	if (r < 0) {
 		config_mistake(draft, &path->at, "%s: %s", name, err_describe(-r));
 		draft->unsure = true;

@@ -2,8 +2,8 @@
 /*
  * The configuration: the pGPUs and VFs that the administrator assigns to the pool, and the policy for sharing them.
  *
- * It is read from /etc/vgpu-lease.conf, its drop-ins, and the [devices] and [mdev_*] sections of the nova.conf files
- * that these name. One mistake makes the whole configuration invalid, so that a mistake never leads to an unintended
+ * It is read from /etc/vgpu-lease.conf, its drop-ins, and the [devices] and [mdev_*] sections of the files that
+ * nova_conf names. One mistake makes the whole configuration invalid, so that a mistake never leads to an unintended
  * pool. The actual hardware of the host is not checked here.
  */
 #pragma once
@@ -21,7 +21,7 @@ enum {
 	CLASS_SIZE = 256,
 	NO_LIMIT = -1,
 	CONFIG_MISTAKES_MAX = 50,
-	CONFIG_GRACE_MAX_S = 365 * 86400, /* maximum of reclaim_grace */
+	CONFIG_GRACE_MAX_S = 365 * 86400,
 };
 
 /* A place in a file, for messages. The configuration owns the names. */
@@ -70,7 +70,7 @@ struct policy {
 	bool nova;           /* nova_conf is set, so Nova manages the pool's mdevs and their definitions */
 	bool mismatch_warns; /* driver_mismatch = warn */
 	bool cross_framework;
-	bool metrics;       /* the handler writes metrics to a file */
+	bool metrics;
 	bool several_types; /* pgpu_types = several: a pGPU provides all types that are configured for it */
 	int reclaim_grace_s, reserve_ttl_s, create_timeout_s, start_grace_s, release_wait_s, release_timeout_s,
 		driver_cleanup_s, lock_timeout_s;
@@ -105,8 +105,8 @@ struct config {
 	int quota_none;    /* for domains without a project */
 	struct quota *quotas;
 	size_t nquotas;
-	struct config_notes warnings; /* for `check` and the log */
-	char **files;                 /* names of the files that were read */
+	struct config_notes warnings;
+	char **files;
 	size_t nfiles;
 	char **names; /* the list items and section names in these files */
 	size_t nnames;
@@ -117,8 +117,8 @@ void config_default(struct config *config);
 
 /*
  * Reads the configuration. `path` NULL: etc/vgpu-lease.conf and etc/vgpu-lease.conf.d/ *.conf below the host's root, in
- * the order of their names. Other `path`: `path` and `path`.d/ *.conf, not below the root. Then reads the nova.conf
- * files that these name. A key in a later file of ours replaces an earlier one. An option of nova.conf counts only if
+ * the order of their names. Other `path`: `path` and `path`.d/ *.conf, not below the root. Then reads the files
+ * that nova_conf names. A key in a later file of ours replaces an earlier one. An option of a nova.conf counts only if
  * our files do not set it. Returns:
  *   0: success; config_free() frees `config`
  *   -ENOENT: the file does not exist
@@ -144,5 +144,5 @@ const struct section *config_section(const struct config *config, const char *ty
 /* True if a section has neither addresses nor matches. The first one gets all pGPUs that no section names. */
 bool config_takes_rest(const struct section *section);
 
-/* The vGPU limit of a project on this host; `project` "": of domains without a project. */
+/* The vGPU limit of a project on this host. `project` "": the limit of domains without a project. */
 int config_quota(const struct config *config, const char *project);

@@ -18,15 +18,15 @@
 #include "internal.h"
 
 enum {
-	SECTION_MAX = 49, /* maximum length of a section's name */
-	INIH_SIZE = 199,  /* inih reads at most one character less */
+	SECTION_MAX = 49,
+	INIH_SIZE = 199, /* inih reads at most one character less */
 };
 
 struct reader {
 	struct draft *draft;
 	bool nova;
 	const char *file;
-	char *line; /* the current line */
+	char *line;
 	int number;
 	bool failed;                                       /* a nova.conf has a mistake, so its reading ends */
 	enum { SKIP_NONE, SKIP_VALUE, SKIP_SECTION } skip; /* what is skipped, until the next key or section */
@@ -38,10 +38,10 @@ struct reader {
 	int end_number;
 
 	/* In our files: */
-	struct section *type;         /* the section, if it is a type's; or NULL */
+	struct section *type;         /* the section of a type; NULL: in another section */
 	const struct key *keys, *key; /* the section's valid keys; the key of `value` */
-	int key_number;               /* the line of `key` */
-	int seen[KEYS_MAX];           /* the line of each valid key in the section; 0: not seen */
+	int key_number;
+	int seen[KEYS_MAX]; /* the line of each valid key in the section; 0: not seen */
 };
 
 /* Skips the rest of a value or section that has a mistake. */
@@ -171,7 +171,7 @@ static void take_pair(struct reader *r)
 		fail(r, "", "'%.80s': expected 'key = value', [section] or # comment", r->line);
 }
 
-/* Adds a '\n' for each line since the value's last line. The '\n' of those lines leave enough space for that. */
+/* Adds a '\n' for each line since the value's last line. There is space, because each line had a '\n' of its own. */
 static void continue_value(struct reader *r, const char *text)
 {
 	size_t n = strlen(text), lines = (size_t)(r->number - r->end_number);

@@ -85,7 +85,7 @@ int config_key_set(const struct setting *t, char *value)
 	return r;
 }
 
-/* Adds an item. It is a mistake if the list already has the item, or has `max` items (`things` in the message). */
+/* Adds an item. A duplicate, or more than `max` items, is a mistake. `things` names the items in the message. */
 static int add_item(const struct setting *t, struct item **list, size_t *n, size_t max, const char *things,
 		    const char *text)
 {
@@ -177,7 +177,6 @@ static int set_nova_conf(const struct setting *t, char *value)
 	return each_item(t, value, add_nova_conf);
 }
 
-/* Parses the address of a pGPU or VF, or the name of a virtual parent. */
 static int parse_address(char out[PARENT_SIZE], const char *s, const struct setting *t)
 {
 	char pci[PCI_SIZE];

@@ -17,7 +17,6 @@ enum { ENTRIES_MAX = 4096 };
 /* An option of nova.conf that defines the pool. NOVA_UNREAD: an option that Nova reads only in a section [mdev_*]. */
 enum nova_option { NOVA_TYPES, NOVA_HEADER, NOVA_ADDRESSES, NOVA_CLASS, NOVA_MAX, NOVA_UNREAD };
 
-/* A header or key of nova.conf for one of these options. */
 struct nova_entry {
 	struct location at; /* key NULL: the entry is a section's header */
 	char *value;        /* owned by draft->texts; each continuation line begins with '\n' */
@@ -73,7 +72,8 @@ int config_nova_take(struct draft *draft, const struct location *at, char *value
 
 /*
  * Finds the entry that sets an option. Only the last file that has the option, under either name, counts. In that file
- * the current name overrides the deprecated one, and a later entry an earlier one. `type` NULL: an option of [devices].
+ * an entry with the current name counts before one with the deprecated name, and a later entry before an earlier one.
+ * `type` NULL: an option of [devices].
  */
 static const struct nova_entry *find_entry(const struct draft *draft, const char *type, enum nova_option option)
 {

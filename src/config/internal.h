@@ -17,7 +17,6 @@ enum { KEYS_MAX = 16, SECTIONS_MAX = 1024, TYPES_MAX = 256, SECTION_ADDRESSES_MA
 /* The rules of a file: ours, or those of Nova's oslo.config. */
 enum dialect { DIALECT_OURS, DIALECT_NOVA };
 
-/* The configuration while its files are read. */
 struct draft {
 	struct config *config; /* filled as our files are read; the sections are sorted at the end */
 	/* The enabled types: our files' list or, without one, nova.conf's. */
@@ -59,8 +58,8 @@ struct key {
 	int (*add)(const struct setting *t, char *item);  /* adds an item of a list; used in place of `set` */
 	bool list;                                        /* the value can continue on the following lines */
 	bool many;                                        /* the key can occur more than once (project:ID) */
-	size_t offset;  /* place in struct section or config of the value, or with `add` of the list's length */
-	long min, max;  /* range of a number */
+	size_t offset; /* place in struct section or config of the value, or with `add` of the list's length */
+	long min, max;
 	bool unlimited; /* the word "unlimited" is also valid and means NO_LIMIT */
 	const struct word *words;
 	bool flag; /* `words` set a bool, not an int */
@@ -96,7 +95,7 @@ int config_key_set(const struct setting *t, char *value);
 
 /*
  * Reads `text`, of the file `name`, into the draft. Modifies the text; that of a nova.conf must live as long as the
- * draft. A key replaces the key of an earlier file.
+ * draft. A key replaces the same key of an earlier file.
  */
 void config_ini_read(struct draft *draft, const char *name, enum dialect dialect, char *text, size_t len);
 

@@ -15,8 +15,8 @@ enum event {
 	EVENT_REFUSED,
 	EVENT_FAILED, /* a creation or a guest's start failed on a pGPU, which is then tried last for five minutes */
 	EVENT_RELEASED,
-	EVENT_DELAYED,   /* a release cannot be completed yet */
-	EVENT_RECLAIMED, /* an unused vGPU is removed */
+	EVENT_DELAYED,
+	EVENT_RECLAIMED,
 	EVENTS,
 };
 

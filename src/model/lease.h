@@ -107,8 +107,8 @@ void lease_marks_free(struct lease_marks *marks);
  * definition as a device, pick it for the next instance and fail, and would resume a suspended instance without its
  * vGPU.
  *
- * A VF has no definition, and no manager counts a type that stays set on a VF. So the software that set the type resets
- * it.
+ * A VF belongs to the software that set its type, because a VF has no definition, and no manager counts a type that
+ * stays set on a VF.
  */
 enum owner { OWNER_HOOK, OWNER_NOVA, OWNER_MDEVCTL, OWNER_OTHER };
 

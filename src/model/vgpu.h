@@ -60,7 +60,7 @@ enum numa_preference { NUMA_AUTO, NUMA_NONE, NUMA_NODE };
  * <vgpu:device>. Printable ASCII; "": unknown.
  */
 struct migration_facts {
-	char type[LABEL_SIZE], name[LABEL_SIZE]; /* the type's ID and name */
+	char type[LABEL_SIZE], name[LABEL_SIZE];
 	char framework[16];
 	char model[16];  /* the pGPU's vendor:device */
 	char driver[64]; /* version of the driver */
@@ -93,7 +93,7 @@ struct vgpu_request {
 struct request {
 	char uuid[UUID_SIZE];
 	char name[DOMAIN_NAME_SIZE];
-	bool nova;                    /* an instance of Nova */
+	bool nova;
 	char instance[INSTANCE_SIZE]; /* its name in Nova: arbitrary bytes, for messages; "" none */
 	char flavor[INSTANCE_SIZE];   /* its flavor's name: arbitrary bytes */
 	char project[PROJECT_SIZE];   /* Nova's; without Nova's, the metadata's; "" none */

@@ -14,7 +14,6 @@
 /* Logs to the journal or syslog below `root`; NULL: of the real host. Both strings must outlive the log. */
 void log_open(const char *program, const char *root);
 
-/* Logs to standard error, for a program run by hand. */
 void log_open_stderr(const char *program);
 
 /*

@@ -95,7 +95,6 @@ int sys_poke(int dir, const char *path, const char *data, size_t len);
 /* In a new process, closes all descriptors except the standard ones and those in `keep` (-1: none). */
 void sys_close_but(const int *keep, size_t n);
 
-/* Writes all of `data` to an open file or pipe. */
 int sys_write_all(int fd, const char *data, size_t len);
 
 /*

@@ -30,7 +30,7 @@ struct job {
 	int wait_ms, read_ms;
 	atomic_llong began_ms; /* when the limit of wait_ms for all of the work began */
 	atomic_bool reads;     /* the current call is a read with a limit of its own, read_ms */
-	atomic_llong asked_ms; /* when the last read with that limit began */
+	atomic_llong asked_ms; /* when the last read with the limit read_ms began */
 	atomic_llong met_ms;   /* when the reads of `who` began; together they may take 2 * read_ms */
 	atomic_int step;       /* odd: in a call that can hang; even: between calls; LEFT: abandoned */
 	char who[PARENT_SIZE]; /* the device of the last read */
