@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The domain XML: the check before parsing, the steps of parsing, and the domain's name and UUID. */
+/* The domain XML: the search before a parse, the steps of a parse, and the domain's name and UUID. */
 #include "domain/domxml.h"
 
 #include <ctype.h>
@@ -29,18 +29,18 @@ bool domxml_has_pci(const char *xml, size_t len)
 	struct span tag;
 	int r = 0;
 
-	/* Search first, because the scan is slow: a domain's metadata can have millions of tags. */
+	/* Search first, because the scan is slow and metadata can have millions of tags. */
 	if (!has(xml, len, "<hostdev"))
 		return false;
 	while ((r = scan_tag(&scan, &tag)) == 1)
 		if (scan_tag_is(xml, tag, "hostdev") && scan_attr(xml, tag, "type", &type) && type.value.len == 3 &&
 		    memcmp(xml + type.value.at, "pci", 3) == 0)
 			return true;
-	/* A document that cannot be scanned may have a PCI hostdev. */
+	/* A document that cannot be scanned might have a PCI hostdev. */
 	return r < 0;
 }
 
-/* Accepts what libvirt's virUUIDParse() accepts. */
+/* Accepts what libvirt's virUUIDParse() accepts: optional dashes and blanks, and white space at both ends. */
 bool domxml_uuid(char out[UUID_SIZE], const char *text)
 {
 	char plain[UUID_SIZE];
@@ -63,7 +63,7 @@ bool domxml_uuid(char out[UUID_SIZE], const char *text)
 	return *text == '\0' && uuid_parse(out, plain);
 }
 
-/* A domain that is not defined yet may have no UUID, because libvirt makes one. */
+/* A domain that is not defined yet may have no UUID, because libvirt then makes one. */
 static int read_identity(struct request *request, const struct xml_elem *domain, bool is_file, struct err *err)
 {
 	const struct xml_elem *uuid = xml_child(domain, "", "uuid"), *name = xml_child(domain, "", "name");
@@ -83,7 +83,7 @@ static int read_identity(struct request *request, const struct xml_elem *domain,
 	return 0;
 }
 
-/* Reads the vGPUs of the suspend record, which replaces the document in `doc`: the marks refer to the record. */
+/* Reads the vGPUs of the suspend record. The record replaces the document in `doc`, because the marks refer to it. */
 static int read_suspended(struct domxml *doc, const struct xml_elem *domain, struct err *err)
 {
 	const struct xml_elem *record = xml_child(xml_child(domain, "", "metadata"), DOMXML_SUSPENDED_NS, "suspended");
@@ -159,7 +159,7 @@ bool domxml_peek_uuid(char out[UUID_SIZE], const char *xml, size_t len)
 	return sscanf(text + at, "</name> <uuid>%63[^<]</uuid>%n", uuid, &end) == 1 && end && domxml_uuid(out, uuid);
 }
 
-/* Builds a document that has only the hostdevs of `xml`. -E2BIG: they are larger than DOMXML_MAX. */
+/* Builds a document with only the hostdevs of `xml`. -E2BIG: the hostdevs are larger than DOMXML_MAX. */
 static int cut_out(const char *xml, size_t len, char **out, size_t *out_len, struct err *err)
 {
 	static const char start[] = "<hostdev ", stop[] = "</hostdev>";

@@ -2,10 +2,10 @@
 /*
  * Reads what a domain's XML requests, and writes the same XML with other addresses.
  *
- * libxml2 decides what the document means. Edits replace bytes, so everything else stays unchanged: comments, CDATA,
- * namespaces, entities, quotes, order, white space. The XML is hostile until parsed: a document that is larger than
- * DOMXML_MAX or has a document type declaration is refused; no declaration is expanded and nothing is fetched. The
- * first parse loads libxml2 (see xml.h); domxml_concerns() finds out without libxml2 whether a parse is needed.
+ * libxml2 decides what the document means. Edits replace bytes, so everything around an edit stays: comments, CDATA,
+ * quotes, white space. The XML is hostile until parsed: a document that is larger than DOMXML_MAX or has a document
+ * type declaration is refused, and nothing is fetched. The first parse loads libxml2 (see xml.h). domxml_concerns()
+ * finds out without libxml2 whether a parse is needed.
  */
 #pragma once
 
@@ -24,35 +24,38 @@ enum { DOMXML_MAX = 8 << 20 };
 
 struct domxml; /* a parsed document; it keeps a pointer to the caller's bytes */
 
-/* Searches the bytes without loading a library. False: there is certainly no mdev hostdev and no metadata of ours. */
+/*
+ * Searches the bytes without loading a library. False: the XML certainly has no mdev hostdev and no metadata of ours.
+ */
 bool domxml_concerns(const char *xml, size_t len);
 
-/* Searches the bytes. False: certainly no PCI hostdev. A PCI hostdev can be a vGPU only if the pool has VFs. */
+/* Searches the bytes. False: the XML certainly has no PCI hostdev. */
 bool domxml_has_pci(const char *xml, size_t len);
 
-/* Reads the UUID of a document of any size. False: its beginning is not libvirt's <domain>, <name> and <uuid>. */
+/*
+ * Reads the UUID of a document of any size. False: the document does not begin with libvirt's <domain>, <name> and
+ * <uuid>.
+ */
 bool domxml_peek_uuid(char out[UUID_SIZE], const char *xml, size_t len);
 
 enum {
-	DOMXML_ALL_PCI = 1,   /* request every PCI hostdev, even without a <vgpu:device>: see domxml_keep() */
-	DOMXML_FILE = 2,      /* the domain is not defined yet: a missing <uuid> becomes "" (libvirt adds one) */
-	DOMXML_IDENTITY = 4,  /* UUID and name only: an error in the metadata must not stop a release */
-	DOMXML_REMARKS = 16,  /* collect what domxml_remarks() returns, and request.past */
-	DOMXML_SUSPENDED = 8, /* read the vGPUs of the suspend record in the metadata; not for domxml_rewrite() */
-	DOMXML_LARGE =
-		32, /* if the document is larger than DOMXML_MAX, read only its hostdevs: see domxml_too_large() */
+	DOMXML_ALL_PCI = 1,   /* request all PCI hostdevs, even without a <vgpu:device>: see domxml_keep() */
+	DOMXML_FILE = 2,      /* the domain is not defined yet: accept a missing <uuid>, as "" */
+	DOMXML_IDENTITY = 4,  /* read only UUID and name, so that an error in the metadata does not stop a release */
+	DOMXML_REMARKS = 16,  /* collect domxml_remarks() and request.past */
+	DOMXML_SUSPENDED = 8, /* read the vGPUs of the metadata's suspend record; not for domxml_rewrite() */
+	DOMXML_LARGE = 32,    /* read only the hostdevs of a document larger than DOMXML_MAX: see domxml_too_large() */
 };
 
 /*
  * Parses a document; `flags` combines the flags above. `xml` must outlive the result. A <vgpu:device> without a hostdev
- * is checked only for its ID. In a Nova instance, each is first matched with the hostdevs whose UUID Nova changed.
- * Returns:
- *   0: *out is set.
- *   -E2BIG: larger than DOMXML_MAX.
+ * is checked only for its ID. For a Nova instance, each is first matched with the hostdevs whose UUID Nova has changed.
+ * Returns 0, or:
+ *   -E2BIG: larger than DOMXML_MAX
  *   -EINVAL: malformed XML (with line and cause), a document type, a NUL byte, a root other than <domain>, a missing
  *     or invalid <uuid> or <name>, an mdev address that is not a UUID, two hostdevs or two <vgpu:device> with one ID,
- *     or an invalid or too long attribute in a vGPU's metadata.
- *   -ELIBACC: libxml2 cannot be loaded.
+ *     or an invalid or too long attribute in a vGPU's metadata
+ *   -ELIBACC: libxml2 cannot be loaded
  */
 int domxml_parse(struct domxml **out, const char *xml, size_t len, unsigned int flags, struct err *err);
 void domxml_free(struct domxml *doc);
@@ -65,12 +68,12 @@ static inline void domxml_auto_free(struct domxml **doc)
 #define autodomxml __attribute__((cleanup(domxml_auto_free)))
 
 /*
- * -E2BIG: only the hostdevs of the document were read (DOMXML_LARGE), and one of them is a vGPU. If it has metadata of
- * ours, every hostdev counts as if it had a <vgpu:device>.
+ * -E2BIG: only the hostdevs were read (DOMXML_LARGE), and one of them is a vGPU. If the document has metadata of ours,
+ * each hostdev counts as one with a <vgpu:device>.
  */
 int domxml_too_large(const struct domxml *doc, struct err *err);
 
-/* What is doubtful about a domain, such as metadata without effect, and what to do. */
+/* What is doubtful about a domain, such as ignored metadata, and what to do. */
 struct remarks {
 	struct remark {
 		char *text, *fix;
@@ -83,42 +86,47 @@ void remarks_free(struct remarks *remarks);
 
 #define autoremarks __attribute__((cleanup(remarks_free)))
 
-/* Needs DOMXML_REMARKS. `doc` owns them. */
+/* Needs DOMXML_REMARKS. `doc` owns the result. */
 const struct remarks *domxml_remarks(const struct domxml *doc);
 
 /* `doc` owns the result. */
 const struct request *domxml_request(const struct domxml *doc);
 
-/* Removes the hostdevs whose `keep` is false from the request. No vGPU of the domain can get their IDs. */
+/* Removes the hostdevs whose `keep` is false from the request, and excludes their IDs for its vGPUs. */
 void domxml_keep(struct domxml *doc, const bool *keep);
 
 struct domxml_change {
 	size_t req;             /* index of the vGPU in the request */
 	char id[ID_SIZE];       /* the new UUID or address; "": unchanged */
-	bool changes_framework; /* an mdev becomes a VF, or the reverse; `id` is then of the new kind */
-	/* `facts` replace those of the vGPU's <vgpu:device>, if it has one; unknown facts are removed. */
+	bool changes_framework; /* an mdev becomes a VF, or a VF an mdev; `id` is of the new kind */
+	/* `facts` replace those of the <vgpu:device>, if the vGPU has one. Unknown facts are removed. */
 	bool has_facts;
 	struct migration_facts facts;
 };
 
 /*
- * Writes the document with the address of each changed vGPU replaced in its hostdev and <vgpu:device>; all other bytes
- * are unchanged. In a PCI address the attributes domain, bus, slot and function are replaced, as libvirt prints them
+ * Writes the document with the address of each changed vGPU replaced in its hostdev and <vgpu:device>. All other bytes
+ * stay unchanged. In a PCI address, the attributes domain, bus, slot and function are replaced, in libvirt's form
  * (0x...). `changes_framework` also changes the hostdev's type, sets managed='no', and adds or removes an mdev's model.
- * Attributes that the guest sees stay: display, and ramfb, whose state QEMU migrates. Without changes *out is a copy;
- * the caller frees it. -EINVAL: a number of the address is missing, an id is invalid or of the wrong kind, one vGPU has
- * two changes, the id belongs to another hostdev or <vgpu:device>, or the changed hostdev would not be valid XML.
+ * Attributes that the guest sees stay: display, and ramfb, whose state QEMU migrates. Without changes *out is a copy.
+ * The caller frees it. -EINVAL:
+ *   - a number of the PCI address is missing
+ *   - an id is invalid, of the wrong kind, or the id of another hostdev or <vgpu:device>
+ *   - one vGPU has two changes
+ *   - the changed hostdev would not be valid XML
  */
 int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes, size_t nchanges, char **out,
 		   size_t *outlen, struct err *err);
 
-/* Copies a vGPU's <hostdev> for libvirt to attach or detach. The caller frees *out. -EINVAL: it has no </hostdev>. */
+/*
+ * Copies a vGPU's <hostdev> for libvirt to attach or detach. The caller frees *out. -EINVAL: the XML has no </hostdev>.
+ */
 int domxml_hostdev(const struct domxml *doc, size_t req, char **out, struct err *err);
 
 /*
- * A suspend removes hostdevs and records them in the domain's metadata, in a <suspended> of the namespace below. The
- * record is an attribute's text, because libvirt would give elements within the metadata its own prefix.
- * domxml_suspended() builds this element for all vGPUs of the request; the caller frees *out.
+ * A suspend removes hostdevs, and records them in a <suspended> in the domain's metadata. domxml_suspended() builds
+ * this element for all vGPUs of the request; the caller frees *out. The record is an attribute, because libvirt would
+ * give elements within the metadata its own prefix.
  */
 #define DOMXML_SUSPENDED_NS "urn:vgpu-lease:suspended:1"
 #define DOMXML_SUSPENDED_KEY "vgpu-suspended"
@@ -127,9 +135,10 @@ int domxml_suspended(const struct domxml *doc, char **out, struct err *err);
 #define DOMXML_NS_KEY "vgpu" /* libvirt's prefix for our namespace in metadata from domxml_lease() */
 
 /*
- * Builds the domain's lease element for virDomainSetMetadata() with DOMXML_NS and DOMXML_NS_KEY; libvirt expects an
+ * Builds the domain's lease element for virDomainSetMetadata() with DOMXML_NS and DOMXML_NS_KEY. libvirt expects an
  * element without a namespace. A vGPU without a <vgpu:device> gets one. facts_list[i] are the facts of vGPU i of the
- * request; an entry without a type keeps the vGPU's facts. The user's settings are kept (placement, numa, params,
- * project, devices without a hostdev), other attributes dropped. NULL: nothing would change. The caller frees the text.
+ * request; without a type, the vGPU's facts stay. The user's settings are kept: placement, numa, params, project,
+ * devices without a hostdev. Other attributes are dropped. Returns text that the caller frees; NULL: nothing would
+ * change.
  */
 char *domxml_lease(const struct domxml *doc, const struct migration_facts *facts_list);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Builds what is written: the document with some bytes changed, a lease element with new facts, a suspend record. */
+/* Writes XML: the document with some bytes replaced, a lease element with new facts, a suspend record. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +9,10 @@
 #include "internal.h"
 #include "base/text.h"
 
-/* Bytes to replace. An insertion has an empty span, a removal an empty text. */
+/* Bytes to replace. An insertion has an empty span, a removal has an empty text. */
 struct edit {
 	struct span span;
-	size_t order;     /* sort order among edits at the same place */
+	size_t order;     /* order among edits at one place */
 	const char *name; /* the attribute to write; NULL: write only a value */
 	char text[LABEL_SIZE];
 };
@@ -30,7 +30,7 @@ static int by_place(const void *a, const void *b)
 
 	if (x->span.at != y->span.at)
 		return x->span.at > y->span.at ? 1 : -1;
-	/* Insert before a replacement at the same place, because write_edited() only moves forward. */
+	/* Insert before the replacement that starts at this place, because write_edited() only moves forward. */
 	if (!x->span.len != !y->span.len)
 		return x->span.len ? 1 : -1;
 	return (x->order > y->order) - (x->order < y->order);
@@ -49,7 +49,7 @@ static struct span end_of(struct span span)
 	return (struct span){ span.at + span.len, 0 };
 }
 
-/* Sets an attribute to `text`; removes it if `text` is "", and inserts it after attribute `behind` if it is missing. */
+/* Sets an attribute to `text`: "" removes it, and a missing attribute is inserted after attribute `behind`. */
 static void set_attr(struct edits *edits, const struct mark *mark, size_t attr, size_t behind, const char *text)
 {
 	const struct attr *is = &mark->attrs[attr];
@@ -62,7 +62,7 @@ static void set_attr(struct edits *edits, const struct mark *mark, size_t attr, 
 		add_edit(edits, end_of(mark->attrs[behind].whole), domxml_attrs[attr].name, text);
 }
 
-/* The attributes of an <address>; those of a PCI address as libvirt prints them: 0x0000 0x41 0x00 0x4. */
+/* The attributes of an <address>. A PCI address is in libvirt's form: 0x0000 0x41 0x00 0x4. */
 static void address_values(char values[ATTRS][ID_SIZE], const char *id, bool is_pci)
 {
 	char copy[ID_SIZE], *rest = copy;
@@ -76,7 +76,7 @@ static void address_values(char values[ATTRS][ID_SIZE], const char *id, bool is_
 		snprintf(values[i], ID_SIZE, "0x%.30s", strsep(&rest, ":."));
 }
 
-/* If the address changes its kind, the new attributes replace the old ones. */
+/* Replaces the address. A change of kind removes the old attributes and inserts the new ones. */
 static int set_address(struct edits *edits, const struct mark *mark, const char *was, bool changes_kind,
 		       char values[ATTRS][ID_SIZE], struct err *err)
 {
@@ -161,7 +161,7 @@ static void write_edited(const struct domxml *doc, const struct edits *edits, ch
 	mem_close(f);
 }
 
-/* Sets `ids` to each vGPU's canonical id after all changes. -EINVAL: two vGPUs would have the same id. */
+/* Sets `ids` to the canonical id of each vGPU after all changes. -EINVAL: two vGPUs would have one id. */
 static int ids_after(const struct domxml *doc, const struct domxml_change *changes, size_t nchanges,
 		     char (*ids)[ID_SIZE], struct err *err)
 {
@@ -198,7 +198,7 @@ static int ids_after(const struct domxml *doc, const struct domxml_change *chang
 	return 0;
 }
 
-/* Refuses a malformed result: in a hostile document, an added attribute can repeat the name of an existing one. */
+/* Refuses a malformed result, because in a hostile document an inserted attribute can repeat an existing name. */
 static int check_result(const struct domxml *doc, const char *xml, size_t len, struct err *err)
 {
 	autodomxml struct domxml *result = NULL;
@@ -232,7 +232,7 @@ int domxml_rewrite(const struct domxml *doc, const struct domxml_change *changes
 	return 0;
 }
 
-/* The guest address to record, for Nova only: after its migration, nothing else identifies a hostdev. */
+/* The guest address to record. Only Nova needs it: after its migration, nothing else identifies a hostdev. */
 static const char *guest_of(const struct domxml *doc, const struct vgpu_request *req)
 {
 	return doc->request.nova && req->kind == REQUEST_MDEV ? req->guest : "";

@@ -7,7 +7,9 @@
 #include "internal.h"
 #include "base/text.h"
 
-/* Copies an attribute; "" if missing. It is written to sysfs, records and messages, so it must be printable ASCII. */
+/*
+ * Copies an attribute; "" if it is missing. It must be printable ASCII, because it is written to sysfs and to records.
+ */
 static int take_attr(char *dst, size_t size, const struct xml_elem *elem, const char *attr, const char *whose,
 		     struct err *err)
 {
@@ -25,7 +27,7 @@ static int take_attr(char *dst, size_t size, const struct xml_elem *elem, const 
 	return 0;
 }
 
-/* Returns the first child with this name in Nova's namespace of any version. */
+/* Returns the first child with this name in a namespace of Nova, of any version. */
 static const struct xml_elem *nova_child(const struct xml_elem *elem, const char *name)
 {
 	const struct xml_elem *child = xml_child(elem, NULL, name);
@@ -35,7 +37,7 @@ static const struct xml_elem *nova_child(const struct xml_elem *elem, const char
 	return child;
 }
 
-/* Reads Nova's instance and the project. Nova's project replaces that of <vgpu:lease>, which may then be invalid. */
+/* Reads Nova's instance, and the project. Nova's project replaces that of <vgpu:lease>, even an invalid one. */
 static int read_owner(struct domxml *doc, const struct xml_elem *metadata, const struct xml_elem *lease,
 		      struct err *err)
 {
@@ -46,7 +48,7 @@ static int read_owner(struct domxml *doc, const struct xml_elem *metadata, const
 	int r = 0, own = 0;
 
 	request->nova = instance != NULL;
-	/* The name is only displayed, so a name that is too long is dropped, not refused. */
+	/* The name is only shown, so one that does not fit is dropped. */
 	if (name)
 		(void)xml_text(name, request->instance, sizeof(request->instance));
 	if (xml_attr(flavor, "name"))
@@ -105,7 +107,7 @@ int meta_read(struct domxml *doc, const struct xml_elem *domain, struct err *err
 	if (!metadata)
 		return 0;
 	doc->meta.suspended = xml_child(metadata, DOMXML_SUSPENDED_NS, "suspended") != NULL;
-	/* Read only the first lease, because libvirt drops all but the first element of a namespace. */
+	/* Read only the first lease, because libvirt keeps only the first element of a namespace. */
 	if (lease && read_devices(&doc->meta, lease, err) < 0)
 		return -err->code;
 	return read_owner(doc, metadata, lease, err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Finds metadata that is ignored: unknown attributes, other namespaces, <vgpu:device> elements without a hostdev. None
- * of these stops a start, because a newer version may have written them. Also finds devices that <qemu:commandline>
- * gives to QEMU past libvirt.
+ * Finds ignored metadata: unknown attributes, other namespaces, <vgpu:device> elements without a hostdev. None of them
+ * stops a start, because a newer version may have written it. Also finds devices that <qemu:commandline> passes to
+ * QEMU.
  */
 #include <stdarg.h>
 #include <stdlib.h>
@@ -36,13 +36,13 @@ void remarks_free(struct remarks *remarks)
 	*remarks = (struct remarks){ 0 };
 }
 
-/* Keep only the first remarks: a hostile document can cause millions. */
+/* Limit the remarks, because a hostile document can cause millions. */
 static bool is_full(const struct domxml *doc)
 {
 	return doc->remarks.n >= REMARKS_MAX;
 }
 
-/* Copies a name from the document, cut to fit and without an undeclared prefix. */
+/* Copies a name of the document, cut to fit, and without an undeclared prefix. */
 static const char *shown(char buf[WORD_SIZE], const char *name)
 {
 	const char *colon = strrchr(name, ':');
@@ -51,7 +51,7 @@ static const char *shown(char buf[WORD_SIZE], const char *name)
 	return buf;
 }
 
-/* `words`: the known attributes, with a blank before and after each. */
+/* `words` are the known attributes, with a blank before and after each. */
 static void look_at_attributes(struct domxml *doc, const struct xml_elem *elem, const char *words, const char *fix,
 			       const char *whose)
 {
@@ -95,7 +95,7 @@ static void look_at_lease(struct domxml *doc, const struct xml_elem *lease)
 	}
 }
 
-/* Is the element meant for vgpu-lease, judging by its namespace or content? */
+/* True if the element seems to be meant for vgpu-lease, by its namespace or its content. */
 static bool is_meant(const struct xml_elem *elem)
 {
 	char word[WORD_SIZE];
@@ -135,8 +135,8 @@ static void look_at_metadata(struct domxml *doc, const struct xml_elem *metadata
 }
 
 /*
- * The device in an argument such as vfio-pci,sysfsdev=/sys/bus/mdev/devices/UUID, vfio-pci,host=41:00.4, or the same in
- * JSON. The last UUID or address counts, because the path of an mdev can contain its parent's address.
+ * Finds the device in an argument such as vfio-pci,sysfsdev=/sys/bus/mdev/devices/UUID or vfio-pci,host=41:00.4, also
+ * in JSON. The last UUID or address counts, because the path of an mdev can contain its parent's address.
  */
 static bool vfio_device(const char *arg, char id[ID_SIZE])
 {
@@ -178,7 +178,7 @@ void domxml_look(struct domxml *doc, const struct xml_elem *domain)
 	look_at_commandline(doc, xml_child(domain, QEMU_NS, "commandline"));
 	if (xml_child(domain, DOMXML_NS, "lease") && !is_full(doc))
 		remark_add(&doc->remarks, "put it into <metadata>", "a <vgpu:lease> outside <metadata> is ignored");
-	/* Not after `vgpu-lease suspend`: `resume` attaches the hostdevs again. */
+	/* Not after a suspend, because a resume attaches these hostdevs again. */
 	for (size_t i = 0; !doc->meta.suspended && i < doc->nstrays && !is_full(doc); i++)
 		remark_add(&doc->remarks, "correct the <hostdev>, or remove the <vgpu:device>",
 			   "<vgpu:device> of %s: no <hostdev> of the domain has this %s", doc->strays[i].id,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The request: the hostdevs that are vGPUs, and the domain's CPU and memory pinning. */
+/* The request: the hostdevs that are vGPUs, and the pinned CPUs and memory nodes of the domain. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static const struct xml_elem *pci_source(const struct xml_elem *hostdev)
 	return xml_child(xml_child(hostdev, "", "source"), "", "address");
 }
 
-/* Reads a number as libvirt does, with strtoul() and base 0: 0x41, 65 or 0101 (octal). A missing number is 0. */
+/* Reads a number as libvirt does, with strtoul() and base 0: 0x41, 65 or 0101. A missing number is 0. */
 static bool pci_number(const struct xml_elem *address, const char *attr, unsigned long max, unsigned long *out)
 {
 	const char *value = xml_attr(address, attr);
@@ -60,22 +60,22 @@ static bool pci_address(char out[ID_SIZE], const struct xml_elem *address)
 	return true;
 }
 
-/* Returns 1: the hostdev belongs to the request, and `req` and `address` are set; 0: it does not. */
+/* Returns 1 and sets `req` and `address` if the hostdev belongs to the request. Returns 0 if it does not. */
 static int read_hostdev(const struct xml_elem *hostdev, const struct meta *meta, bool all_pci, struct vgpu_request *req,
 			const struct xml_elem **address, struct err *err)
 {
 	const char *mode = xml_attr(hostdev, "mode");
 
-	/* A missing mode means subsystem in libvirt. */
+	/* To libvirt, a missing mode means subsystem. */
 	if (mode && strcmp(mode, "subsystem") != 0)
 		return 0;
 	if (attr_is(hostdev, "type", "pci")) {
 		req->kind = REQUEST_PCI;
-		/* A managed VF keeps the driver that <driver model='...'> names (libvirt 10.0). */
+		/* With <driver model='nvidia'>, a managed VF keeps that driver (libvirt 10.0). */
 		req->managed = attr_is(hostdev, "managed", "yes") &&
 			       !attr_is(xml_child(hostdev, "", "driver"), "model", "nvidia");
 		*address = pci_source(hostdev);
-		/* libvirt itself refuses an address that cannot be read. */
+		/* An unreadable address is no error here, because libvirt refuses it. */
 		return *address && pci_address(req->id, *address) && (all_pci || meta_find(meta, req->id));
 	}
 	if (!attr_is(hostdev, "type", "mdev") || !attr_is(hostdev, "model", "vfio-pci"))
@@ -92,7 +92,7 @@ static int read_hostdev(const struct xml_elem *hostdev, const struct meta *meta,
 	return 1;
 }
 
-/* In a definition the user chooses the alias; an alias that is too long is ignored. */
+/* The user can choose the alias in a definition. One that does not fit is ignored. */
 static void read_alias(struct vgpu_request *req, const struct xml_elem *hostdev)
 {
 	const char *name = xml_attr(xml_child(hostdev, "", "alias"), "name");
@@ -100,7 +100,7 @@ static void read_alias(struct vgpu_request *req, const struct xml_elem *hostdev)
 	text_copy(req->alias, sizeof(req->alias), name ? name : "");
 }
 
-/* Reads the guest address, if libvirt has assigned one. libvirt itself refuses an unreadable address. */
+/* Reads the guest address, if libvirt has assigned one. An unreadable one is ignored, because libvirt refuses it. */
 static void read_guest(struct vgpu_request *req, const struct xml_elem *hostdev)
 {
 	const struct xml_elem *address = xml_child(hostdev, "", "address");
@@ -149,9 +149,10 @@ static int read_hostdevs(struct domxml *doc, const struct xml_elem *devices, boo
 }
 
 /*
- * For a live migration Nova gives each mdev hostdev the UUID of the target's device, but leaves our metadata unchanged.
- * follow_hostdevs() matches hostdevs and <vgpu:device> by guest address. It matches the other hostdevs, in order, with
- * the <vgpu:device> without a guest address, if there are as many of these, or more that are all alike.
+ * For a live migration, Nova gives each mdev hostdev the UUID of the target's device, but leaves our metadata
+ * unchanged. So follow_hostdevs() matches the unmatched hostdevs with the unmatched <vgpu:device>: first by guest
+ * address, then in document order with the devices without a guest address. The second step needs as many devices as
+ * hostdevs, or more devices that are all alike.
  */
 struct loose {
 	size_t hostdevs[REQUEST_MAX], nhostdevs; /* indexes in the request */
@@ -159,7 +160,7 @@ struct loose {
 	size_t ndevices;
 };
 
-/* Finds the unmatched hostdevs, and the unmatched <vgpu:device> with a guest address, or (!with_guest) without. */
+/* Finds the unmatched hostdevs, and the unmatched <vgpu:device> with (or without) a guest address. */
 static struct loose find_loose(struct domxml *doc, bool with_guest)
 {
 	const struct request *request = &doc->request;
@@ -186,7 +187,9 @@ static int follow_hostdev(struct domxml *doc, size_t hostdev, struct meta_device
 	return meta_apply(device, req, err);
 }
 
-/* Returns the <vgpu:device> with this guest address; NULL unless exactly one device and one hostdev have it. */
+/*
+ * Returns the <vgpu:device> with this guest address; NULL unless exactly one device and one hostdev have the address.
+ */
 static struct meta_device *device_at(const struct loose *loose, const struct request *request, const char *guest)
 {
 	struct meta_device *found = NULL;
@@ -209,7 +212,7 @@ static bool is_same(const struct meta_device *a, const struct meta_device *b, co
 	return x && y ? strcmp(x, y) == 0 : x == y;
 }
 
-/* Do all devices have the same facts and preferences? */
+/* True if all devices have equal facts and preferences. */
 static bool are_alike(const struct loose *loose)
 {
 	static const char *const preferences[] = { "placement", "numa", "params" };
@@ -229,7 +232,10 @@ static int follow_hostdevs(struct domxml *doc, struct err *err)
 {
 	struct loose loose = find_loose(doc, true);
 
-	/* Nova keeps the guest address. A device whose address no hostdev has is left out: its vGPU is gone. */
+	/*
+	 * Nova keeps the guest address. A device whose address no hostdev has stays unmatched, because its vGPU has
+	 * gone.
+	 */
 	for (size_t i = 0; i < loose.nhostdevs; i++) {
 		const char *guest = doc->request.vgpus[loose.hostdevs[i]].guest;
 		struct meta_device *device = device_at(&loose, &doc->request, guest);
@@ -246,7 +252,7 @@ static int follow_hostdevs(struct domxml *doc, struct err *err)
 	return 0;
 }
 
-/* <vcpu cpuset> applies to vCPUs without a <vcpupin>. An invalid list is ignored here, because libvirt refuses it. */
+/* <vcpu cpuset> applies to vCPUs without a <vcpupin>. An invalid list is ignored, because libvirt refuses it. */
 static void read_cpus(struct request *request, const struct xml_elem *domain)
 {
 	const struct xml_elem *vcpu = xml_child(domain, "", "vcpu");
@@ -276,7 +282,7 @@ static void read_nodes(struct request *request, const struct xml_elem *domain)
 		text_cpuset(nodes, &request->memory_nodes, NODE_MAX);
 }
 
-/* Lists each <vgpu:device> without a hostdev. Ignores errors in it, because the domain does not have its vGPU now. */
+/* Lists each <vgpu:device> without a hostdev. Its errors are ignored, because the domain does not have its vGPU. */
 static void note_strays(struct domxml *doc)
 {
 	const struct meta *meta = &doc->meta;

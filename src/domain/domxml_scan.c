@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Finds start tags in the bytes of a well-formed document, and locates the attributes that an edit may replace. */
+/* Finds start tags in a well-formed document, and locates the attributes that an edit can replace. */
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
@@ -13,7 +13,10 @@ static bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* If the markup at scan->at begins with `open`, skips it up to and with `close`. 1: skipped; -EINVAL: it has no end. */
+/*
+ * If the markup at scan->at begins with `open`, skips it and its `close`. 1: skipped; 0: another markup; -EINVAL: no
+ * end.
+ */
 static int skip_markup(struct scan *scan, const char *open, const char *close)
 {
 	size_t n = strlen(open), left = scan->len - scan->at;
@@ -21,7 +24,7 @@ static int skip_markup(struct scan *scan, const char *open, const char *close)
 
 	if (left < n || memcmp(at, open, n) != 0)
 		return 0;
-	/* Behind the opening, because "<!-->" does not close a comment. */
+	/* Search behind `open`, because "<!-->" does not close a comment. */
 	end = memmem(at + n, left - n, close, strlen(close));
 	if (!end)
 		return -EINVAL;
@@ -29,7 +32,7 @@ static int skip_markup(struct scan *scan, const char *open, const char *close)
 	return 1;
 }
 
-/* A '>' within quotes does not end a tag. */
+/* Skips to the end of the tag. A '>' within quotes does not end it. */
 static bool skip_tag(struct scan *scan)
 {
 	for (; scan->at < scan->len; scan->at++) {
@@ -73,7 +76,7 @@ int scan_tag(struct scan *scan, struct span *tag)
 	return 1;
 }
 
-/* The name that starts at `at` and ends before white space, '=', '/' or '>'. */
+/* Returns the name at `at`, which ends before white space, '=', '/' or '>'. */
 static struct span name_at(const char *xml, size_t at, size_t end)
 {
 	struct span name = { at, 0 };
@@ -108,7 +111,7 @@ bool scan_attr(const char *xml, struct span tag, const char *name, struct attr *
 		at += word.len;
 		while (at < end && (is_space(xml[at]) || xml[at] == '='))
 			at++;
-		/* At the end of the tag, '>' or "/>", there is neither a name nor a quote. */
+		/* The end of the tag, '>' or "/>", has neither a name nor a quote. */
 		if (word.len == 0 || at >= end || (xml[at] != '"' && xml[at] != '\''))
 			return false;
 		close = memchr(xml + at + 1, xml[at], end - at - 1);
@@ -147,7 +150,7 @@ const struct domxml_attr domxml_attrs[ATTRS] = {
 
 static const char *const part_names[PARTS] = { "hostdev", "address", "device" };
 
-/* The hostdev ends at the next </hostdev>, because hostdevs do not nest and libvirt prints no comments. */
+/* The next </hostdev> ends the hostdev, because hostdevs do not nest and libvirt prints no comments. */
 static void locate_end(const struct domxml *doc, struct span tag, struct span *whole)
 {
 	static const char end[] = "</hostdev>";
@@ -157,7 +160,7 @@ static void locate_end(const struct domxml *doc, struct span tag, struct span *w
 	*whole = (struct span){ tag.at, at ? (size_t)(at - doc->xml) + strlen(end) - tag.at : 0 };
 }
 
-/* Locates the attributes that xml_attr() reads. False: the tag does not match the element. */
+/* Locates the attributes that xml_attr() reads. Returns false if the tag does not match the element. */
 static bool locate_attrs(const struct domxml *doc, struct mark *mark, enum part part, struct span tag)
 {
 	const struct xml_elem *elem = mark->elems[part];

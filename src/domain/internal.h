@@ -3,8 +3,8 @@
  * What the files of domxml share.
  *
  * domxml.c runs the steps: xml.c parses; domxml_meta.c reads the metadata; domxml_request.c reads the hostdevs, and
- * matches those whose UUID changed with metadata; domxml_remark.c notes metadata without effect, if DOMXML_REMARKS is
- * set; domxml_scan.c finds the bytes that an edit would replace. Then the tree is freed. domxml_edit.c writes.
+ * matches those whose UUID changed with metadata; domxml_remark.c notes ignored metadata, if DOMXML_REMARKS is set;
+ * domxml_scan.c finds the bytes that an edit would replace. Then the tree is freed. domxml_edit.c writes.
  */
 #pragma once
 
@@ -15,29 +15,29 @@
 
 /*
  * Locates start tags and their attributes in the bytes of a document that libxml2 has found well-formed and without a
- * document type. In such a document every element has one start tag, in document order, and '<' begins only tags,
- * comments, CDATA sections and processing instructions. The scanner does not interpret the tags.
+ * document type. In these documents every element has one start tag, in document order, and '<' begins only tags,
+ * comments, CDATA sections and processing instructions.
  */
 struct span {
-	size_t at, len; /* bytes of the document */
+	size_t at, len; /* in bytes of the document */
 };
 
-/* An attribute in a tag; value.at is 0 if the tag does not have it. */
+/* An attribute in a tag. value.at is 0 if the tag does not have the attribute. */
 struct attr {
-	struct span whole; /* includes the white space before the attribute */
-	struct span value; /* without its quotes */
+	struct span whole; /* with the white space before the attribute */
+	struct span value; /* without the quotes */
 };
 
 struct scan {
 	const char *xml;
 	size_t len;
-	size_t at; /* where the next search starts */
+	size_t at;
 };
 
-/* Finds the next start tag (or empty element). 1: found; 0: no more tags; -EINVAL: malformed, or a document type. */
+/* Finds the next start tag or empty element. 1: found; 0: no more tags; -EINVAL: malformed, or a document type. */
 int scan_tag(struct scan *scan, struct span *tag);
 
-/* Does the tag's element have this name, apart from its prefix? */
+/* True if the tag has this name, apart from its prefix. */
 bool scan_tag_is(const char *xml, struct span tag, const char *name);
 
 /* Finds the attribute of this name, prefix included. False: the tag does not have the attribute. */
@@ -46,7 +46,7 @@ bool scan_attr(const char *xml, struct span tag, const char *name, struct attr *
 /* The elements of a vGPU: its hostdev, the <address> in that hostdev, and its <vgpu:device>. */
 enum part { PART_HOSTDEV, PART_ADDRESS, PART_DEVICE, PARTS };
 
-/* Indices of domxml_attrs: the attributes that an edit can replace. */
+/* Indexes of domxml_attrs, the attributes that an edit can replace. */
 enum {
 	TRAIT = 0,   /* type, managed, model */
 	ADDRESS = 3, /* uuid; domain, bus, slot, function */
@@ -68,34 +68,33 @@ static inline const char *domxml_fact(const struct migration_facts *facts, size_
 	return (const char *)facts + domxml_attrs[attr].fact;
 }
 
-/* Where a vGPU's replaceable parts are in the document. */
+/* Where the replaceable parts of a vGPU are in the document. */
 struct mark {
-	const struct xml_elem *elems[PARTS]; /* valid while the tree exists; no <vgpu:device>: NULL */
-	struct span whole;                   /* the hostdev, including its end tag */
+	const struct xml_elem *elems[PARTS]; /* valid while the tree exists; NULL: no <vgpu:device> */
+	struct span whole;                   /* the hostdev, with its end tag */
 	struct attr attrs[ATTRS];
 };
 
-enum { META_MAX = REQUEST_MAX }; /* maximum number of <vgpu:device> elements */
+enum { META_MAX = REQUEST_MAX };
 
-/* One <vgpu:device>; `elem` is valid while the tree exists. */
+/* One <vgpu:device>. `elem` is valid while the tree exists. */
 struct meta_device {
 	char id[ID_SIZE];
 	enum vgpu_request_kind kind;
-	char guest[ID_SIZE]; /* the guest address; "" missing or invalid */
+	char guest[ID_SIZE]; /* its guest address; "": missing or invalid */
 	const struct xml_elem *elem;
 };
 
-/* What the domain's <metadata> has. */
 struct meta {
 	struct meta_device *devices;
 	size_t n;
-	bool suspended; /* vGPUs were removed by a suspend and return at resume */
+	bool suspended; /* a suspend has removed vGPUs, and a resume returns them */
 };
 
 struct domxml {
 	const char *xml; /* the caller's bytes, or `record` */
 	size_t len;
-	char *record; /* the suspend record, or the hostdevs of a large document; NULL none */
+	char *record; /* owned: the suspend record, or the hostdevs of a large document; NULL none */
 	bool large;   /* only the hostdevs were read */
 	struct meta meta;
 	struct request request;
@@ -107,7 +106,7 @@ struct domxml {
 	struct remarks remarks;
 };
 
-/* domxml.c: what DOMXML_LARGE does, for a document of any size. */
+/* domxml.c: what domxml_parse() does with DOMXML_LARGE, for a document of any size. */
 int domxml_hostdevs(struct domxml **out, const char *xml, size_t len, unsigned int flags, struct err *err);
 
 /* domxml.c: adds an ID that no vGPU of the domain may get. */
@@ -120,23 +119,26 @@ static inline void domxml_auto_xml(struct xml_doc **tree)
 
 #define autoxml __attribute__((cleanup(domxml_auto_xml)))
 
-/* domxml.c: reads a UUID in any spelling that libvirt accepts (optional dashes and blanks, white space around it). */
+/* domxml.c: reads a UUID in any spelling that libvirt accepts. */
 bool domxml_uuid(char out[UUID_SIZE], const char *text);
 
-/* domxml_meta.c: reads the devices and project from <metadata>, and applies one device's attributes to its request. */
+/*
+ * domxml_meta.c. meta_read() reads the devices and the project of <metadata>. meta_apply() applies one device's
+ * attributes to its request.
+ */
 int meta_read(struct domxml *doc, const struct xml_elem *domain, struct err *err);
 const struct meta_device *meta_find(const struct meta *meta, const char *id);
 int meta_apply(const struct meta_device *device, struct vgpu_request *req, struct err *err);
 
 /*
- * domxml_request.c: reads the vGPUs (and the elements that their marks refer to), the pinned CPUs and the memory nodes.
- * `holder` is the element that contains <devices>: the domain, or the root of the suspend record. If a <vgpu:device> is
- * matched with a hostdev of another UUID, its entry in doc->meta takes that UUID.
+ * domxml_request.c: reads the vGPUs, the elements of their marks, the pinned CPUs and the memory nodes. `holder` is the
+ * element that contains <devices>: the domain, or the root of the suspend record. A <vgpu:device> that is matched with
+ * a hostdev of another UUID takes that UUID in doc->meta.
  */
 int request_read(struct domxml *doc, const struct xml_elem *domain, const struct xml_elem *holder, bool all_pci,
 		 struct err *err);
 
-/* domxml_remark.c: notes metadata without effect, and devices that bypass libvirt; call it after request_read(). */
+/* domxml_remark.c: notes ignored metadata, and devices that bypass libvirt. Call it after request_read(). */
 void domxml_look(struct domxml *doc, const struct xml_elem *domain);
 
 /* domxml_scan.c: locates the marks. -EINVAL: the bytes do not have the `count` elements that libxml2 found. */
