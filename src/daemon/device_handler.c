@@ -29,12 +29,12 @@
 #define METRICS "metrics.prom"
 
 enum {
-	PASS_MS = 60000,       /* the interval of full looks; affinity_is_new() needs a recent one */
-	RETRY_MS = 10000,      /* after a failed pass or release */
-	LOCK_WAIT_MS = 5000,   /* for a previous handler that is exiting */
-	ASKING_MS = 5000,      /* how long to wait for libvirt once another pass is due */
-	LATE_S = 120,          /* longer than a pass takes to look through all processes */
-	ARENA_SIZE = 16 << 20, /* the limit of what a pass leaves; untouched pages cost nothing */
+	PASS_MS = 60000,       /* the longest time between passes; affinity_is_new() needs a recent look */
+	RETRY_MS = 10000,      /* the next attempt after a failed pass or release */
+	LOCK_WAIT_MS = 5000,   /* the wait for a previous handler that is exiting */
+	ASKING_MS = 5000,      /* how long libvirt can still answer once the next pass is due */
+	LATE_S = 120,          /* longer than a pass needs to look through all processes */
+	ARENA_SIZE = 16 << 20, /* limit of what a pass leaves; untouched pages cost nothing */
 };
 
 static int load_config(struct handler *h, struct config *config, struct err *err)
@@ -83,7 +83,7 @@ void handler_close(struct handler *h)
 	h->last.reported = NULL;
 	lease_marks_free(&h->last.seen);
 	config_free(&h->config);
-	/* No process updates the metrics any more, and old ones would pass for current. */
+	/* Without a process that updates the metrics, old ones would seem current. */
 	if (h->lock >= 0)
 		unlinkat(h->host.root, "run/vgpu-lease/" METRICS, 0);
 	if (h->lock >= 0)
@@ -112,7 +112,7 @@ void handler_reload(struct handler *h)
 	log_info("configuration reloaded");
 }
 
-/* Logs the lines that the last pass did not have. Both texts begin with '\n'. */
+/* Logs the lines that the last report does not have. Both reports begin with '\n'. */
 static void log_new_lines(const char *text, const char *last)
 {
 	for (const char *line = text + 1, *end; (end = strchr(line, '\n')); line = end + 1)
@@ -169,7 +169,7 @@ static void report_pass(struct handler *h, const struct gc *pass)
 				 : "; no valid configuration");
 }
 
-/* When the next pass is due: after the interval of full looks, or earlier if a verdict may change by then. */
+/* When the next pass is due: after PASS_MS, or earlier if a verdict can change by then. */
 static int64_t next_pass(const struct gc *pass, int64_t again_ms)
 {
 	int64_t now = sys_now_ms(), next = now + PASS_MS;
@@ -180,7 +180,7 @@ static int64_t next_pass(const struct gc *pass, int64_t again_ms)
 		const struct gc_item *item = &pass->items[i];
 		int64_t at = item->outcome == GC_STAYS ? item->fate.again_ms : 0;
 
-		/* Retry a release that failed, for example because /run is full. */
+		/* Retry a failed release, which a full /run can cause. */
 		if (item->leased && item->outcome == GC_FAILED)
 			at = now + RETRY_MS;
 		if (item->novas && item->outcome == GC_STAYS && item->fate.due_ms > now)
@@ -199,7 +199,7 @@ static int write_metrics(const struct handler *h, struct store *store, const str
 	FILE *to = mem_open(&text, &len);
 	int r = survey_see(&world, err);
 
-	/* Record silent drivers now: this process can be killed while it waits for libvirt. */
+	/* Record silent drivers now, because this process can be killed while it waits for libvirt. */
 	silent_note(store);
 	if (r == 0)
 		r = metrics_print(to, &world, pass, h->is_valid, err);
@@ -210,7 +210,7 @@ static int write_metrics(const struct handler *h, struct store *store, const str
 	return r < 0 ? err_sys(err, -r, "/run/vgpu-lease/" METRICS) : 0;
 }
 
-/* For monitoring, publishes the time of the pass (as the lock file's time) and the metrics. */
+/* Publishes for monitoring the time of the pass (the lock file's time) and the metrics. */
 static void publish_metrics(const struct handler *h, struct store *store, const struct gc *pass)
 {
 	struct err err;
@@ -222,7 +222,7 @@ static void publish_metrics(const struct handler *h, struct store *store, const 
 		log_warn("%s", err.text);
 }
 
-/* Copies to the arena in use, or to the heap. */
+/* Copies to the arena in use, or to the heap if none is. */
 static void copy_remembered(struct remembered *to, const struct remembered *from)
 {
 	*to = *from;
@@ -230,13 +230,13 @@ static void copy_remembered(struct remembered *to, const struct remembered *from
 	for (size_t i = 0; i < from->seen.n; i++)
 		*(struct lease_mark *)mem_add(&to->seen.list, &to->seen.n, sizeof(*to->seen.list)) = from->seen.list[i];
 	to->reported = from->reported ? mem_strdup(from->reported) : NULL;
-	/* A connection cannot be used by another process. */
+	/* Another process cannot use the connection. */
 	to->guests.virt = NULL;
 	to->guests.tried = false;
 	to->guests.asking_ms = NULL;
 }
 
-/* Leaves the outcome so far to the parent. Called before the pass may wait for libvirt. */
+/* Leaves the outcome to the parent. Called before the pass waits for libvirt, because the parent may then kill it. */
 static void leave_outcome(const struct handler *h)
 {
 	struct remembered *left;
@@ -250,14 +250,13 @@ static void leave_outcome(const struct handler *h)
 	*h->pass.left = left;
 }
 
-/* What follows a pass that has judged everything. */
 static void after_pass(struct handler *h, struct gc *pass)
 {
 	struct guests *guests = &h->last.guests;
 	bool first = !h->last.next_ms;
 	int64_t again_ms;
 
-	/* The first pass does not ask libvirt: at boot libvirt starts later, and a connection would wait for it. */
+	/* The first pass does not ask libvirt, because at boot it would wait for a libvirt that starts later. */
 	guests->tried = first;
 	h->last.next_ms = next_pass(pass, 0);
 	leave_outcome(h);
@@ -270,7 +269,10 @@ static void after_pass(struct handler *h, struct gc *pass)
 	leave_outcome(h);
 	if (guests->asks)
 		guests_tell(guests, pass);
-	/* After a failed connection, try again even without a question: the status says whether libvirt answers. */
+	/*
+	 * After a failed connection, try again even without a question, because the status says whether libvirt
+	 * answers.
+	 */
 	if (!guests->connected)
 		guests_connect(guests);
 }
@@ -323,7 +325,7 @@ void handler_pass(struct handler *h)
 	store_close(&store);
 }
 
-/* Runs in the new process, which must not keep the handler's lock: with it, a hung pass would look like a handler. */
+/* The new process must not keep the handler's lock: a hung pass with the lock would look like a handler. */
 static _Noreturn void run(struct handler *h, int end, pid_t parent)
 {
 	const int keep[] = { h->host.root, h->host.libvirt, end };
@@ -374,7 +376,7 @@ bool pass_start(struct handler *h)
 	struct err err;
 	bool started;
 
-	/* Do this before the fork, because the loop also searches libvirt's processes and watches its files. */
+	/* Before the fork, because the loop also searches libvirt's processes and watches its files. */
 	libvirt_daemon_follow(&h->host);
 	started = handler_hold_lock(h, &err) == 0 && launch(h, &err) == 0;
 	if (!started)

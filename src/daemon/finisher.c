@@ -33,7 +33,7 @@ void finisher_stop(struct finisher *f)
 	f->notify = -1;
 }
 
-/* Logs the trouble unless it is the last logged one. */
+/* Logs the trouble, unless it was the last one logged. */
 static void say_trouble(struct finisher *f, const char *text)
 {
 	if (strncmp(f->trouble, text, sizeof(f->trouble) - 1) == 0)
@@ -57,14 +57,14 @@ static int add_watch(struct finisher *f, struct watched *watched, int dir)
 			       IN_MOVED_TO | IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR);
 	if (is < 0)
 		return -errno;
-	/* Another directory has replaced the old one, which no longer matters. */
+	/* Remove the watch of a directory that was replaced. */
 	if (watched->watch >= 0 && watched->watch != is)
 		inotify_rm_watch(f->notify, watched->watch);
 	watched->watch = is;
 	return 0;
 }
 
-/* Without a watch, any change counts: an unnecessary pass does no harm. */
+/* True if the directory has changed. Without a watch, any change counts, because an unnecessary pass does no harm. */
 static bool has_changed(struct watched *watched, int dir)
 {
 	struct stat was = watched->seen, now;
@@ -77,9 +77,10 @@ static bool has_changed(struct watched *watched, int dir)
 }
 
 /*
- * Watches the directories that exist. Called before each look, because a directory may be new or replaced; adding a
- * watch twice has no effect. Returns true if the kernel has no watch left (its limits are per user), and something has
- * changed since the last call.
+ * Watches the directories that exist. Called before each look, because a directory may be new or replaced. Adding a
+ * watch twice has no effect.
+ *
+ * If the kernel refuses a watch (its limits are per user), returns whether a directory has changed since the last call.
  */
 static bool watch_directories(struct finisher *f, const struct host *host, const struct store *store)
 {
@@ -91,7 +92,7 @@ static bool watch_directories(struct finisher *f, const struct host *host, const
 	for (size_t i = 0; r == 0 && i < WATCHES; i++)
 		if (dirs[i] >= 0)
 			r = add_watch(f, &f->watched[i], dirs[i]);
-	/* Skip the state's own directory: the handler writes to it. If it is replaced, so is the leases' directory. */
+	/* Skip WATCH_RUN, to which the handler itself writes. If it is replaced, so is the directory of leases. */
 	for (size_t i = WATCH_LEASES; r < 0 && i < WATCHES; i++)
 		changed |= has_changed(&f->watched[i], dirs[i]);
 	if (r < 0 && !f->unwatched)
@@ -104,7 +105,7 @@ static bool watch_directories(struct finisher *f, const struct host *host, const
 	return changed;
 }
 
-/* Is the event a reason for a pass: has a lease or a directory disappeared, or a status file changed? */
+/* True if the event is a reason for a pass: a lease or a directory has disappeared, or a status file has changed. */
 static bool is_news(const struct finisher *f, const struct inotify_event *event)
 {
 	size_t dir = 0;
@@ -117,10 +118,10 @@ static bool is_news(const struct finisher *f, const struct inotify_event *event)
 		return false;
 	if (event->mask & (IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT | IN_IGNORED))
 		return true;
-	/* The state's own directory has records that come and go. */
+	/* Records come and go in the state's own directory. */
 	if (dir == WATCH_RUN || !event->len)
 		return false;
-	/* A hidden file is a temporary file of ours, or a status file of a domain whose name begins with a dot. */
+	/* A hidden file is a temporary file of ours, or the status file of a domain whose name begins with a dot. */
 	return dir == WATCH_STATUS || (event->name[0] != '.' && event->mask & (IN_DELETE | IN_MOVED_FROM));
 }
 
@@ -142,7 +143,7 @@ bool finisher_events(struct finisher *f)
 	return news;
 }
 
-/* Sets when to look next if no event comes. */
+/* Sets the time of the next look, for the case that no event comes. */
 static void be_patient(struct finisher *f, int left)
 {
 	int wait_ms = f->wait_ms * 2;
@@ -154,7 +155,7 @@ static void be_patient(struct finisher *f, int left)
 	f->at_ms = left == 0 && !f->unwatched ? INT64_MAX : sys_now_ms() + wait_ms;
 }
 
-/* Takes one turn. Returns true if the lease is released. */
+/* Tries once to complete a release. Returns true if the lease is released. */
 static bool finish_one(struct store *store, const struct policy *policy, const struct lease *lease,
 		       const struct lease_marks *logged, struct lease_marks *failed)
 {
@@ -162,7 +163,7 @@ static bool finish_one(struct store *store, const struct policy *policy, const s
 	struct err err = { 0 };
 	int r;
 
-	/* The hook that marked the lease has this time to complete the release itself. */
+	/* Until release_wait is over, leave the release to the hook that marked the lease. */
 	if (sys_now_ms() - lease->since_ms < (int64_t)policy->release_wait_s * 1000 &&
 	    sys_process_lives(lease->writer, lease->writer_start))
 		return false;
@@ -204,7 +205,7 @@ bool finisher_run(struct finisher *f, const struct host *host, const struct poli
 	bool changed = false;
 	int r = store_open(&store, host, true, &err);
 
-	/* The watch comes first, so that no new lease is missed. */
+	/* Watch before the look, so that no lease is missed. */
 	if (r == 0) {
 		changed = watch_directories(f, host, &store);
 		r = finisher_finish(&store, policy, &f->logged, &err);

@@ -53,7 +53,7 @@ void guests_hang_up(struct guests *g)
 	g->tried = false;
 }
 
-/* xml NULL: libvirt does not return the XML now, so it may name any of the IDs. */
+/* `xml` NULL: libvirt does not return the XML now, so it might name any of the IDs. */
 static void mark_named(const char *xml, const char *const *ids, bool *named, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -106,7 +106,7 @@ static void write_facts(struct guests *g, const struct running_domain *domain, c
 	set_asking(g, false);
 	if (r == 0)
 		log_info("domain %s: migration facts of its vGPUs written to its metadata", domain->request->name);
-	/* If the domain is busy or gone, a later pass tries again. */
+	/* Log nothing if the domain is busy or has gone, because a later pass tries again. */
 	if (r < 0 && r != -ENOENT && r != -EBUSY && r != -EPERM)
 		log_warn("cannot write migration facts: %s", err.text);
 }

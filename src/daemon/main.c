@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * vgpu-leased, the device handler: completes releases that take time, notices devices attached to and detached from
- * running guests, and finishes what killed hooks have left.
+ * vgpu-leased, the device handler: completes slow releases, notices devices attached to and detached from running
+ * guests, and finishes the work of killed hooks.
  *
- * In its one loop, signals, udev's events and changes of files only prompt a pass (device_handler), which looks at
- * everything, in a process of its own. Events that arrive together cause one pass. The loop itself completes releases.
- * The handler may be killed at any instant and started again.
+ * In its loop, signals, udev's events and changes of files only prompt a pass (device_handler), which runs in a process
+ * of its own. Events that arrive together cause one pass. The loop itself completes releases. The handler can be killed
+ * at any instant and started again.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -34,12 +34,12 @@
 
 enum {
 	SETTLE_MS = 200, /* events within this time cause one pass */
-	/* The least time between passes, however many events arrive; up to APART_MAX_MS if passes take long. */
+	/* The least time between the starts of passes; it grows up to APART_MAX_MS if passes take long. */
 	APART_MS = 1000,
 	APART_MAX_MS = 10000,
-	SHARE = 4, /* a pass is followed by a pause of this many times its processor time */
+	SHARE = 4, /* a pass is followed by a pause of SHARE times its processor time */
 	WAIT_MAX_S = 86400,
-	READY_STEP_MS = 1000, /* --wait-ready looks at least this often, even without a udev event */
+	READY_STEP_MS = 1000, /* --wait-ready looks at least this often */
 };
 
 struct options {
@@ -95,7 +95,7 @@ static int parse(struct options *options, int argc, char **argv, struct err *err
 	return 0;
 }
 
-/* Makes a pass due soon, unless one is due earlier. */
+/* Makes a pass due soon, unless one is already due earlier. */
 static void look_soon(struct leased *d)
 {
 	int64_t at = sys_now_ms() + SETTLE_MS;
@@ -121,7 +121,7 @@ static void on_signal(struct leased *d)
 	}
 }
 
-/* An event during the pass may have made the next pass due already, so keep the earlier time. */
+/* Keeps an earlier time of the next pass, which an event during the pass may have set. */
 static void passed(struct leased *d)
 {
 	const struct remembered *last = &d->handler.last;
@@ -133,13 +133,15 @@ static void passed(struct leased *d)
 	if (!d->ready)
 		sd_notify(0, "READY=1");
 	d->ready = true;
-	/* A release may be waiting for a guest that has ended. */
+	/* Look at pending releases now, because their guest can have ended. */
 	d->finisher.at_ms = 0;
 }
 
 static void on_pass_end(struct leased *d)
 {
-	/* Limit the passes: a guest that sets its clock or balloon makes libvirt write the domain's status file. */
+	/*
+	 * Limit the passes, because a guest that sets its clock or balloon makes libvirt write a status file each time.
+	 */
 	int64_t apart_ms = SHARE * pass_end(&d->handler);
 
 	d->apart_ms = apart_ms < APART_MS ? APART_MS : apart_ms > APART_MAX_MS ? APART_MAX_MS : apart_ms;
@@ -153,7 +155,7 @@ static void pass(struct leased *d)
 		passed(d);
 }
 
-/* When the next pass may begin, or when the running pass is given up. */
+/* When the next pass can begin, or when the running pass is killed. */
 static int64_t pass_due(const struct leased *d)
 {
 	int64_t at = d->passed_at + d->apart_ms;
@@ -162,12 +164,15 @@ static int64_t pass_due(const struct leased *d)
 	return d->handler.pass.pid ? pass_late_ms(&d->handler, at) : at;
 }
 
-/* Milliseconds until something is due. */
+/* Milliseconds until the next thing is due; -1: nothing is due. */
 static int idle_ms(const struct leased *d)
 {
 	int64_t now = sys_now_ms(), at = pass_due(d);
 
-	/* Nothing reports that a pass begins to wait for libvirt, or when the next one is due, so look each second. */
+	/*
+	 * Look each second, because a pass does not report when it begins to wait for libvirt or when the next pass is
+	 * due.
+	 */
 	if (d->handler.pass.pid && at > now + APART_MS)
 		at = now + APART_MS;
 	if (d->finisher.at_ms < at)
@@ -180,7 +185,7 @@ static int idle_ms(const struct leased *d)
 static void await_events(struct leased *d)
 {
 	enum { SIGNALS, UDEV, FILES, PASS };
-	/* Without a descriptor (-1), poll(2) ignores the entry. */
+	/* poll(2) ignores an entry whose descriptor is -1. */
 	struct pollfd fds[] = { [SIGNALS] = { d->signals, POLLIN, 0 },
 				[UDEV] = { d->udev ? udev_watch_fd(d->udev) : -1, POLLIN, 0 },
 				[FILES] = { d->finisher.notify, POLLIN, 0 },
@@ -238,7 +243,10 @@ static void look_after(struct leased *d)
 	guests->uri = d->options.uri;
 	if (guests->asks)
 		text_copy(guests->state, sizeof(guests->state), "not connected to libvirt yet");
-	/* Watch before the first look, so that no event is lost. This machine's events do not concern another host. */
+	/*
+	 * Watch before the first look, so that no event is missed. With --root, this machine's events are of another
+	 * host.
+	 */
 	if (!d->options.args.root && udev_watch_open(&d->udev, &err) < 0)
 		log_warn("%s; changes of devices are noticed only every few minutes", err.text);
 	finisher_start(&d->finisher);
@@ -264,7 +272,7 @@ static int serve(struct leased *d, struct err *err)
 	return r;
 }
 
-/* Returns how many requirements of a start are not met; err has the first. */
+/* Returns the number of unmet requirements of a start; `err` has the first. */
 static size_t not_ready(const struct host *host, const struct config *config, struct err *err)
 {
 	struct check check = { .host = host, .config = config, .only_pool = true };
@@ -292,7 +300,7 @@ static int wait_for_cards(const struct host *host, const struct config *config, 
 	struct err ignored;
 	size_t n;
 
-	/* Without udev's events, as on another host, the loop looks every second. */
+	/* With --root, or without udev, the loop looks every second. */
 	if (!*host->name)
 		udev_watch_open(&udev, &ignored);
 	while ((n = not_ready(host, config, err)) > 0 && sys_now_ms() < end) {
@@ -310,8 +318,8 @@ static int wait_for_cards(const struct host *host, const struct config *config, 
 /*
  * --check-config reports the errors that a reload only logs, because the sender of SIGHUP gets no answer.
  *
- * --wait-ready is for units that start at boot and need the drivers of the cards. It waits until a start would find
- * what the configuration names. -ETIMEDOUT: the text names the first missing requirement.
+ * --wait-ready is for units that start at boot and need the cards' drivers. It waits until a start would find all that
+ * the configuration names. -ETIMEDOUT: `err` names the first unmet requirement.
  */
 static int look_only(const struct options *options, struct err *err)
 {
@@ -326,7 +334,7 @@ static int look_only(const struct options *options, struct err *err)
 	if (!options->check && r == 0 && config.nsections) {
 		r = wait_for_cards(&host, &config, (int)options->wait_s, err);
 	} else if (!options->check && (r == 0 || (r == -ENOENT && !args->config))) {
-		/* Say why the wait ends at once; otherwise it would seem that the cards are ready. */
+		/* Say why the wait ends at once, because it would seem that the cards are ready. */
 		printf("%s; nothing to wait for\n", r == 0 ? "no type is enabled" : "no configuration");
 		r = 0;
 	}

@@ -14,7 +14,7 @@ enum {
 	REMOVE_MS = 5000, /* a slower removal continues in a child, and the next pass finds its outcome */
 	TURN_MS = 5000,   /* for all removals of a pass; they delay no release */
 	NEXT_MS = 1000,
-	BATCH_MS = 60000, /* orphans due within this time are removed together */
+	BATCH_MS = 60000, /* orphans that are due within this time are removed together */
 	FOLLOW_MS = 2000, /* libvirt reads a changed file of mdevctl after a tenth of a second */
 };
 
@@ -23,7 +23,10 @@ static bool is_due(const struct gc_item *item)
 	return !item->leased && item->novas && item->outcome == GC_GOES;
 }
 
-/* Nova fails if a device disappears between its list and its lookup, so orphans due soon are removed together. */
+/*
+ * When more orphans are due within BATCH_MS; 0: none. They are removed together, because Nova fails if a device
+ * disappears between its list and its lookup.
+ */
 static int64_t waits_for_more(const struct gc *pass)
 {
 	int64_t now = sys_now_ms(), first = INT64_MAX, last = 0;
@@ -78,10 +81,9 @@ static bool remove_part(struct gc *pass, struct gc_item *item, enum release_part
 }
 
 /*
- * libvirt notices the removal of a definition later than that of a device. If both were removed at once, libvirt would
- * meanwhile list the vGPU as defined but absent, and a spawn that uses it would fail. So a later pass removes the
- * devices. Until then, Nova can use a device without its definition; if the device is removed before the instance
- * starts, the hook creates it again.
+ * libvirt notices a removed definition later than a removed device. If both were removed at once, libvirt would list
+ * the vGPU as defined but absent, and Nova would fail to spawn an instance with it. So this pass removes definitions,
+ * and a later pass removes the devices. If Nova picks one of these devices meanwhile, the hook creates it again.
  */
 static bool remove_definitions(struct gc *pass, int64_t end_ms)
 {
