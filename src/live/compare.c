@@ -24,7 +24,7 @@ static void lease_and_kernel(struct compare *v)
 	if (!lease || lease->state == LEASE_RESERVED || lease->state == LEASE_CREATING)
 		return;
 	if (!v->exists && v->runs && !v->live)
-		return; /* not attached, so the lease only needs its release */
+		return; /* not attached, so the lease only has to be released */
 	if (v->exists == PRESENCE_UNKNOWN) {
 		add_difference(v, "cannot tell whether the device exists: its driver does not answer");
 		return;

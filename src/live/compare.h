@@ -2,7 +2,7 @@
 /*
  * Differences between libvirt, the lease and the kernel about one vGPU of a domain.
  *
- * Pure. Each difference is a sentence about the vGPU with the likely cause or the fix.
+ * A pure function. Each difference is a sentence with the likely cause or the fix.
  */
 #pragma once
 
@@ -17,19 +17,19 @@ enum { COMPARE_MAX = 8 };
 
 struct compare {
 	const char *id;
-	const char *domain, *name; /* the domain's UUID, and its name for commands: text_operand() */
-	bool runs;                 /* the domain is running */
-	bool live, config;         /* the running XML has the vGPU; the definition has it */
-	bool taken;                /* a suspend detached it from the running domain */
-	const struct lease *lease; /* held by any domain; NULL: none */
-	enum presence exists;      /* in the kernel */
-	const char *type, *parent; /* as the kernel shows them; "": unknown */
-	int open;                  /* 1: open, 0: not open, negative: unknown */
+	const char *domain, *name; /* the domain's UUID, and its name in commands (text_operand()) */
+	bool runs;
+	bool live, config;         /* the running XML names the vGPU; the definition names it */
+	bool taken;                /* a suspend has detached it, and the domain runs without it */
+	const struct lease *lease; /* of any domain; NULL: none */
+	enum presence exists;
+	const char *type, *parent; /* as in the kernel; "": unknown */
+	int open;                  /* 1: open; 0: not open; negative: unknown */
 	pid_t by;                  /* the process that has it open */
 	pid_t qemu;                /* the domain's process; 0: unknown */
-	const char *gc;            /* a clause: how or when the lease will be released, or why it stays */
-	bool exiting;              /* `qemu` is exiting, and the kernel is closing what it had open */
-	/* the result */
+	const char *gc;            /* a clause of a message: how or when the lease is released, or why it stays */
+	bool exiting;              /* `qemu` is exiting, and the kernel still closes its files */
+	/* The result: */
 	char differences[COMPARE_MAX][REASON_SIZE];
 	size_t n;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Attaching a vGPU to a running domain, and detaching one. */
+/* Attaches a vGPU to a running domain, and detaches one. */
 #include "live/hotplug.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include "base/text.h"
 #include "sys/log.h"
 
-enum { VF_TRIES = 16 }; /* attempts, if other attaches lease the chosen VF first */
+enum { VF_TRIES = 16 }; /* attempts, if other processes lease the chosen VF first */
 
 int hotplug_open(struct hotplug *hp, const char *domain, struct err *err)
 {
@@ -57,7 +57,7 @@ int hotplug_lease(struct hotplug *hp, const struct request *request, const char 
 		return err_in(err, "domain %s", hp->domain.name);
 	if (hp->dry_run)
 		return 0;
-	/* Reconnect, because creating may have taken longer than libvirt waits for a keepalive. */
+	/* Connect again, because creating can take longer than libvirt waits for a keepalive. */
 	virt_close(hp->virt);
 	r = virt_open(&hp->virt, hp->uri, err);
 	for (size_t i = 0; r < 0 && i < request->nvgpus; i++) {
@@ -68,7 +68,7 @@ int hotplug_lease(struct hotplug *hp, const struct request *request, const char 
 	return r;
 }
 
-/* Finds the domain's own lease of this vGPU. Returns 1, or 0 if the domain has none. */
+/* Finds the lease of this vGPU. Returns 1 if it is the domain's own, 0 if not. */
 static int find_lease(struct hotplug *hp, const char *id, struct lease *lease, struct err *err)
 {
 	int r = hp->dry_run ? lease_get(hp->store, id, lease, err)
@@ -89,11 +89,11 @@ int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char 
 	if (r != 1)
 		return r;
 	about = event_of(&lease);
-	/* A release in progress is completed, whichever process began it. */
+	/* A younger lease is another command's. A release in progress is completed, whichever process began it. */
 	if (lease.since_ms > asked_ms && lease.state != LEASE_RELEASING)
 		return 0;
 	r = release_now(hp->store, policy, &lease, release_by(policy), err);
-	/* The lease has changed meanwhile: the handler or the domain's release is releasing it. */
+	/* The lease has changed meanwhile, because the handler or the hook releases it. Wait for that release. */
 	if (r == 0) {
 		by = sys_now_ms() + (int64_t)policy->release_timeout_s * 1000;
 		r = release_finish(hp->store, policy, id, by, by, err);
@@ -117,7 +117,7 @@ int hotplug_plug(struct hotplug *hp, const char *id, const char *xml, unsigned i
 			 "; whether vGPU %s was attached is unknown, so it stays leased; see 'vgpu-lease show'", id);
 		return r;
 	}
-	/* No guest has used the vGPU, so the driver has nothing to clean up. */
+	/* No driver_cleanup, because no guest has used the vGPU. */
 	policy.driver_cleanup_s = 0;
 	hotplug_unlease(hp, &policy, id, asked_ms, &ignored);
 	return r;
@@ -145,7 +145,7 @@ int hotplug_write_facts(struct hotplug *hp, unsigned int side, struct err *err)
 	return facts ? virt_set_metadata(hp->virt, hp->domain.uuid, DOMXML_NS, DOMXML_NS_KEY, facts, side, err) : 0;
 }
 
-/* Does the type (an ID or a class; NULL: any) come only from cards whose vGPUs are VFs? */
+/* True if only cards whose vGPUs are VFs provide the type: an ID, a class, or NULL for any. */
 static int is_vf(const struct hotplug *hp, const char *type, struct err *err)
 {
 	const struct inv_query query = { .frameworks = INV_ALL, .name = pool_name, .arg = hp->config };
@@ -192,7 +192,7 @@ static int choose_vf(const struct hotplug *hp, const struct request *request, st
 	return 0;
 }
 
-/* Chooses and leases a VF. If another process takes it first, tries another VF. Returns the last refusal. */
+/* Chooses and leases a VF. If another process leases it first, tries another VF. Returns the last refusal. */
 static int lease_vf(struct hotplug *hp, const struct request *request, struct err *err)
 {
 	const char *id = request->vgpus->id;
@@ -203,7 +203,7 @@ static int lease_vf(struct hotplug *hp, const struct request *request, struct er
 		struct err ignored;
 
 		r = hotplug_lease(hp, request, "attach", err);
-		/* These errors can mean that another process has taken the VF, or the capacity of its card. */
+		/* These errors can mean that another process has leased the VF, or used up its card's capacity. */
 		if ((r != -EPERM && r != -ENOSPC && r != -EBUSY) || tries == VF_TRIES)
 			break;
 		memcpy(refused, id, ID_SIZE);
@@ -239,7 +239,7 @@ int hotplug_choose(struct hotplug *hp, const struct request *domain, const char 
 	struct vgpu_request req = { .kind = vf ? REQUEST_PCI : REQUEST_MDEV,
 				    .numa = NUMA_AUTO,
 				    .has_metadata = vf || type };
-	struct request request = *domain; /* will request only the new vGPU */
+	struct request request = *domain;
 
 	if (vf < 0)
 		return vf;
@@ -247,7 +247,7 @@ int hotplug_choose(struct hotplug *hp, const struct request *domain, const char 
 		return err_set(err, EINVAL, "--type: not a type");
 	request.vgpus = &req;
 	request.nvgpus = 1;
-	/* Nova does not know about a vGPU that it has not attached. */
+	/* The new vGPU is not Nova's, so Nova's rules do not apply to it. */
 	request.nova = false;
 	if (!vf)
 		uuid_random(req.id);
@@ -276,7 +276,7 @@ int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct
 		return -err->code;
 	if (hp->dry_run)
 		return 0;
-	/* The lease is read before the attach: once the guest has the device, nothing may fail. */
+	/* Read the lease before the attach, because nothing may fail once the guest has the device. */
 	if (find_lease(hp, choice.id, lease, err) < 0) {
 		hotplug_unlease(hp, hp->policy, choice.id, sys_now_ms(), &later);
 		return -err->code;
@@ -285,7 +285,7 @@ int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct
 	if (r < 0)
 		return r;
 	log_info("attach: domain %s: attached %s", hp->domain.name, choice.id);
-	/* Only a migration needs the facts; the guest has its vGPU without them. */
+	/* The guest has its vGPU without the facts, so a failure is only logged: only a migration needs them. */
 	for (unsigned int side = VIRT_LIVE; side <= sides; side <<= 1)
 		if (hotplug_write_facts(hp, side, &later) < 0)
 			log_warn("attach: domain %s: %s", hp->domain.name, later.text);
@@ -298,7 +298,6 @@ int hotplug_parse(const struct hotplug *hp, const char *xml, struct domxml **doc
 
 	if (domxml_parse(doc, xml, strlen(xml), DOMXML_ALL_PCI, err) < 0 || lease_list(hp->store, &leases, err) < 0)
 		return -err->code;
-	/* PCI devices that are not vGPUs are passed through without us. */
 	hostdev_filter_keep(*doc, hp->host, hp->config, &leases);
 	return 0;
 }
@@ -323,7 +322,7 @@ int hotplug_unplug(struct hotplug *hp, const struct domxml *doc, const struct vg
 		       req->id);
 }
 
-/* Removes the vGPU from the definition. Returns 1, or 0 if the definition does not have it. */
+/* Removes the vGPU from the definition. Returns 1, or 0 if the definition does not name it. */
 static int undefine(struct hotplug *hp, const char *id, struct err *err)
 {
 	autofree char *xml = NULL, *hostdev = NULL;
@@ -341,7 +340,7 @@ static int undefine(struct hotplug *hp, const char *id, struct err *err)
 	return 1;
 }
 
-/* The device is not attached, but an earlier call may have left its lease. */
+/* Returns 1 if an earlier call has left a lease of the vGPU, which is not attached. -ENOENT: no lease. */
 static int not_plugged(struct hotplug *hp, const char *id, struct err *err)
 {
 	struct lease lease;
@@ -373,7 +372,7 @@ int hotplug_detach(struct hotplug *hp, const char *id, bool persistent, struct e
 		defined = undefine(hp, id, err);
 	if (defined < 0)
 		return defined;
-	/* If the guest released the device late, only the definition may still name it. */
+	/* An earlier detach can have timed out and still succeeded. Then only the definition names the device. */
 	if (!req && !defined && not_plugged(hp, id, err) < 0)
 		return -err->code;
 	if (hp->dry_run && req)

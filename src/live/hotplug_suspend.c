@@ -26,8 +26,8 @@ static int set_record(struct hotplug *hp, const char *record, struct err *err)
 }
 
 /*
- * Attaches the record's vGPUs, which are leased and created, except those that the running domain has (`live`; NULL:
- * none). If one fails, still attaches the others.
+ * Attaches the record's vGPUs, except those that the running domain has (`live`; NULL: none). All must be leased. If
+ * one fails, still attaches the others.
  */
 static int plug_all(struct hotplug *hp, const struct domxml *record, const struct request *live, struct err *err)
 {
@@ -52,7 +52,7 @@ static int plug_all(struct hotplug *hp, const struct domxml *record, const struc
 	return set_record(hp, NULL, err);
 }
 
-/* Leases and attaches those of the record's vGPUs that the running domain does not have; *n: how many. */
+/* Leases and attaches the vGPUs of the record that the running domain does not have. *n is their number. */
 static int put_back(struct hotplug *hp, const char *op, size_t *n, struct err *err)
 {
 	autofree char *xml = NULL;
@@ -74,7 +74,7 @@ static int put_back(struct hotplug *hp, const char *op, size_t *n, struct err *e
 	return plug_all(hp, record, domxml_request(live), err);
 }
 
-/* Is the domain running now? Returns 1, 0, or a negative error. */
+/* Returns 1 if the domain runs now, 0 if not, or a negative errno. */
 static int is_running(struct hotplug *hp, struct err *err)
 {
 	struct virt_domain now;
@@ -94,14 +94,14 @@ static int undo_suspend(struct hotplug *hp, struct err *err)
 	size_t n;
 	int r = 0;
 
-	/* If libvirtd was restarted, it has dropped the save, and the guest continues. */
+	/* A restarted libvirtd has dropped the save, and the guest continues. */
 	if (err->code == ENOTCONN) {
 		virt_close(hp->virt);
 		r = virt_open(&hp->virt, hp->uri, &why);
 	}
 	if (r == 0)
 		r = is_running(hp, &why);
-	/* If the domain has stopped, all its vGPUs are released. */
+	/* A stopped domain needs nothing: the hook releases all its vGPUs. */
 	if (r == 0)
 		return -err->code;
 	if (r == 1)
@@ -130,7 +130,7 @@ static int may_suspend(struct hotplug *hp, struct err *err)
 	return 0;
 }
 
-/* *asked_ms: when libvirt was asked to save; the leases of any later resume are younger. */
+/* *asked_ms: just before the save, so that leases of a later resume are younger. */
 static int unplug_and_save(struct hotplug *hp, const struct domxml *doc, int64_t *asked_ms, struct err *err)
 {
 	for (size_t i = 0; i < domxml_request(doc)->nvgpus; i++)
@@ -140,7 +140,7 @@ static int unplug_and_save(struct hotplug *hp, const struct domxml *doc, int64_t
 	return virt_managed_save(hp->virt, hp->domain.uuid, err);
 }
 
-/* The running domain's vGPUs, all with their types in the metadata. The caller frees *xml. */
+/* Reads the running domain's vGPUs, after their migration facts are written. The caller frees *xml. */
 static int read_running(struct hotplug *hp, struct domxml **doc, char **xml, struct err *err)
 {
 	if (hotplug_write_facts(hp, VIRT_LIVE, err) < 0 || hotplug_read(hp, VIRT_LIVE, xml, doc, err) < 0)
@@ -172,7 +172,7 @@ int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err)
 		return -err->code;
 	if (unplug_and_save(hp, doc, &asked_ms, err) < 0)
 		return undo_suspend(hp, err);
-	/* The hook's release at the end of the save has released most of them. */
+	/* The hook has released most of them at the end of the save. */
 	for (size_t i = 0; i < *n; i++)
 		if (hotplug_unlease(hp, hp->policy, vgpus[i].id, asked_ms, err) < 0)
 			return err_in(err, "domain %s: saved, but vGPU %s is not released yet; run 'vgpu-lease gc'",
@@ -180,7 +180,7 @@ int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err)
 	return 0;
 }
 
-/* Leases before the start, so that the domain stays saved if there is no capacity. */
+/* Leases before the start: without capacity, the domain stays saved. */
 static int restore_domain(struct hotplug *hp, const struct domxml *record, struct err *err)
 {
 	struct err ignored = { 0 };
@@ -192,7 +192,7 @@ static int restore_domain(struct hotplug *hp, const struct domxml *record, struc
 		return r;
 	asked_ms = sys_now_ms();
 	r = virt_start(hp->virt, hp->domain.uuid, err);
-	/* Another resume has started the domain, and attaches what is leased. */
+	/* Another resume has started the domain, and attaches the leased vGPUs. */
 	if (r < 0 && is_running(hp, &ignored) == 1)
 		return err_set(
 			err, EPERM,

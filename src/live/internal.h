@@ -4,22 +4,25 @@
 
 #include "live/hotplug.h"
 
-/* Leases and creates all vGPUs of the request, or none, and connects to libvirt again. `op` is for the log. */
+/* Leases and creates all vGPUs of the request, or none. Then connects to libvirt again. `op` is for the log. */
 int hotplug_lease(struct hotplug *hp, const struct request *request, const char *op, struct err *err);
 
-/* A vGPU to be attached: its ID, and the XML with which libvirt attaches it. */
+/* A vGPU to be attached: its ID, and its hostdev for libvirt. */
 struct hotplug_choice {
 	char id[ID_SIZE], xml[512];
 };
 
-/* Leases and creates one more vGPU of a type (NULL: the only one): an mdev, or a free VF if the type has only VFs. */
+/* Leases and creates one more vGPU of a type (NULL: the only one): a free VF if the type has only VFs, or an mdev. */
 int hotplug_choose(struct hotplug *hp, const struct request *domain, const char *type, struct hotplug_choice *choice,
 		   struct err *err);
 
-/* Releases the domain's lease of this vGPU, if any. Keeps a lease younger than `asked_ms`, unless it is `releasing`. */
+/*
+ * Releases the domain's lease of this vGPU, if it has one. Keeps a lease younger than `asked_ms` that is not
+ * `releasing`.
+ */
 int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char *id, int64_t asked_ms, struct err *err);
 
-/* Reads one side of the running domain: its XML, and the document as hotplug_parse() makes it. */
+/* Reads one side of the domain (see virt.h): its XML, and the document as hotplug_parse() makes it. */
 int hotplug_read(struct hotplug *hp, unsigned int side, char **xml, struct domxml **doc, struct err *err);
 
 /* Writes the migration facts of the domain's vGPUs to this side. */
@@ -28,5 +31,5 @@ int hotplug_write_facts(struct hotplug *hp, unsigned int side, struct err *err);
 /* Attaches a leased vGPU. Releases it if libvirt refuses, but not if the connection is lost. */
 int hotplug_plug(struct hotplug *hp, const char *id, const char *xml, unsigned int sides, struct err *err);
 
-/* Detaches the request `req` of the running domain's XML, and waits until QEMU has closed the device. */
+/* Detaches the vGPU `req` from the running domain, and waits until QEMU has closed the device. */
 int hotplug_unplug(struct hotplug *hp, const struct domxml *doc, const struct vgpu_request *req, struct err *err);
