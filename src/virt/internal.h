@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* All functions of libvirt that are called; its headers give their types. Every version since 3.7 has them. */
+/* The functions of libvirt that are called, with the types of its headers. All versions since 3.7 have them. */
 #pragma once
 
 #define VIRT_SYMBOLS(S)                                                                                                \

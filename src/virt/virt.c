@@ -27,7 +27,7 @@ struct virt {
 	virConnectPtr conn;
 };
 
-/* The first function that the library does not have; NULL: all are found. */
+/* Returns the first function that the library does not have, or NULL. */
 static const char *find_symbols(void)
 {
 #define SYMBOL(name)                                                                                                   \
@@ -45,7 +45,7 @@ static void keep_quiet(void *arg, virErrorPtr error)
 	(void)arg, (void)error;
 }
 
-/* Maps an error of libvirt to one of the codes in virt.h. */
+/* Maps an error of libvirt to a code of virt.h. */
 static int code_of(const virError *error)
 {
 	static const struct {
@@ -67,7 +67,7 @@ static int code_of(const virError *error)
 	return error->domain == VIR_FROM_RPC || (any && error->domain == VIR_FROM_REMOTE) ? ENOTCONN : EIO;
 }
 
-/* Sets `err` to libvirt's last error, as "doing: libvirt's text", with a code of virt.h. Returns the negative code. */
+/* Sets `err` to "doing: libvirt's last error", with a code of virt.h. Returns the negative code. */
 __attribute__((format(printf, 2, 3))) static int failed_to(struct err *err, const char *fmt, ...)
 {
 	const virError *error = lib.virGetLastError();
@@ -82,7 +82,7 @@ __attribute__((format(printf, 2, 3))) static int failed_to(struct err *err, cons
 		       error && error->message ? error->message : "unknown error");
 }
 
-/* Loads libvirt and sets up its event loop, as must be done before connecting. Repeated calls do nothing. */
+/* Loads libvirt and sets up its event loop, which must precede a connection. Repeated calls do nothing. */
 static int init(struct err *err)
 {
 	const char *missing;
@@ -118,7 +118,7 @@ int virt_open(struct virt **out, const char *uri, struct err *err)
 		free(virt);
 		return failed_to(err, "%s: cannot connect; check that libvirtd or virtqemud is running", uri);
 	}
-	/* Ignore a failure: libvirt's drivers without a server do not support it. */
+	/* Ignore a failure, because libvirt's drivers without a server do not support keepalives. */
 	lib.virConnectSetKeepAlive(virt->conn, KEEPALIVE_S, KEEPALIVE_COUNT);
 	*out = virt;
 	return 0;
@@ -149,14 +149,14 @@ static virDomainPtr lookup(struct virt *virt, const char *uuid, struct err *err)
 	return domain;
 }
 
-/* Sets the error of an operation on `domain`; if that is NULL, lookup() has set it already. */
+/* Sets the error of an operation on `domain`. If `domain` is NULL, keeps the error that lookup() has set. */
 static int failed(virDomainPtr domain, const char *what, struct err *err)
 {
 	const char *name;
 
 	if (!domain)
 		return -err->code;
-	/* virDomainGetName() resets the last error, so it comes second. */
+	/* Call this before virDomainGetName(), which resets the last error. */
 	failed_to(err, "%s", what);
 	name = lib.virDomainGetName(domain);
 	return err_in(err, "domain %s", name ? name : "?");
@@ -197,7 +197,7 @@ static int add_domain(virDomainPtr domain, struct virt_domain **list, size_t *n,
 	struct virt_domain *out = mem_add(list, n, sizeof(*out));
 	int r = describe(domain, out, err);
 
-	/* A domain whose XML cannot be read now (busy) is listed without its XML. */
+	/* List a busy domain, whose XML cannot be read now, without its XML. */
 	if (r < 0 && r != -ENOENT && r != -ENOTCONN && out->name)
 		return 0;
 	if (r < 0) {
@@ -233,7 +233,7 @@ int virt_list(struct virt *virt, struct virt_domain **out, size_t *n, struct err
 int virt_find(struct virt *virt, const char *name_or_uuid, struct virt_domain *out, struct err *err)
 {
 	char uuid[UUID_SIZE];
-	/* A domain's name can equal the UUID of another. */
+	/* A UUID comes first, because the name of a domain can equal the UUID of another. */
 	autodomain virDomainPtr domain = uuid_parse(uuid, name_or_uuid)
 						 ? lib.virDomainLookupByUUIDString(virt->conn, uuid)
 						 : lib.virDomainLookupByName(virt->conn, name_or_uuid);
@@ -332,10 +332,10 @@ enum { EVENTS = 3 };
 struct detaching {
 	const char *alias;
 	bool ended;
-	int code; /* positive errno; 0: the device is detached */
+	int code; /* positive errno; 0: detached */
 	const char *text;
-	int events[EVENTS], timer; /* libvirt's IDs; -1: none */
-	bool has_close;            /* the close callback is registered */
+	int events[EVENTS], timer; /* libvirt's IDs; -1: not registered */
+	bool has_close;
 };
 
 static void end_wait(struct detaching *d, int code, const char *text)
@@ -385,7 +385,7 @@ static void on_late(int timer, void *arg)
 	end_wait(arg, ETIMEDOUT, "the guest did not release the device in time");
 }
 
-/* Call unlisten() even after a failure. */
+/* Registers for the events. Call unlisten() even after a failure. */
 static int listen_to(struct virt *virt, virDomainPtr domain, struct detaching *d, struct err *err)
 {
 	static const struct {
@@ -404,7 +404,7 @@ static int listen_to(struct virt *virt, virDomainPtr domain, struct detaching *d
 		fails |= d->events[i] < 0;
 	}
 	d->timer = lib.virEventAddTimeout(-1, on_late, d, NULL);
-	/* Ignore a failure: libvirt's drivers without a server have no connection to lose. */
+	/* Ignore a failure, because libvirt's drivers without a server have no connection to lose. */
 	d->has_close = lib.virConnectRegisterCloseCallback(virt->conn, on_close, d, NULL) == 0;
 	return fails || d->timer < 0 ? failed_to(err, "cannot register for libvirt's events") : 0;
 }
@@ -432,7 +432,7 @@ int virt_detach_wait(struct virt *virt, const char *uuid, const char *xml, const
 	r = listen_to(virt, domain, &d, err);
 	if (r == 0 && lib.virDomainDetachDeviceFlags(domain, xml, VIR_DOMAIN_AFFECT_LIVE) < 0)
 		r = failed(domain, "cannot detach the device", err);
-	/* The detach itself waits for a while. Events that arrive meanwhile are handled before the timer fires. */
+	/* Start the timer only now, because the detach itself waits for a while. */
 	if (r == 0)
 		lib.virEventUpdateTimeout(d.timer, wait_ms);
 	while (r == 0 && !d.ended)

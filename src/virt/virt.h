@@ -2,9 +2,8 @@
 /*
  * The only module that includes libvirt's headers: domains by UUID, XML as text, devices.
  *
- * Loading libvirt takes ten times as long as the rest of a command, so it is loaded at the first connection, once per
- * process, and never unloaded. libvirt prints nothing by itself; its error message becomes the error's text. Callers
- * can rely on these codes:
+ * Loading libvirt takes ten times as long as the rest of a command. So the first connection loads it, and it is never
+ * unloaded. libvirt prints nothing by itself; its message becomes the error's text. The codes of errors are:
  *   ENOENT: no such domain
  *   ENOTCONN: the connection is lost; virt_close() it and open another
  *   EBUSY: another operation on the domain is in progress
@@ -13,8 +12,9 @@
  *   ELIBACC: libvirt cannot be loaded
  *   EIO: any other error
  *
- * The hook never uses this module, because libvirt waits for the hook. Single-threaded. libvirtd closes a connection
- * that answers no keepalive for 30 seconds. Only calls answer keepalives, so never leave a connection idle for longer.
+ * The hook never uses this module, because libvirt waits for the hook. Not thread-safe. libvirtd closes a connection
+ * that answers no keepalive for 30 seconds, and only calls answer keepalives. So never leave a connection idle for
+ * longer.
  */
 #pragma once
 
@@ -26,35 +26,33 @@
 
 #define VIRT_DEFAULT_URI "qemu:///system"
 
-struct virt; /* a connection */
+struct virt;
 
-/* Connects to `uri` (NULL: VIRT_DEFAULT_URI). If libvirt is missing or not running, the error text says what to do. */
+/* Connects to `uri`; NULL: VIRT_DEFAULT_URI. If libvirt is missing or does not run, the error says what to do. */
 int virt_open(struct virt **out, const char *uri, struct err *err);
-void virt_close(struct virt *virt); /* ignores NULL */
-
-/* --- domains --- */
+void virt_close(struct virt *virt); /* accepts NULL */
 
 struct virt_domain {
 	char uuid[UUID_SIZE];
 	char *name;
-	bool running;    /* active, which includes paused */
-	bool persistent; /* has a definition that remains after shutdown */
-	char *xml;       /* of the running domain or, if it is not running, of its definition */
+	bool running;    /* a paused domain counts as running */
+	bool persistent; /* keeps its definition after shutdown */
+	char *xml;       /* of the running domain; of a domain that is not running, its definition */
 };
 
 void virt_domain_free(struct virt_domain *domain);
 
-/* Lists all domains that do not disappear meanwhile. A domain's XML is NULL if it cannot be read (domain busy). */
+/* Lists all domains, except those that disappear meanwhile. A busy domain can have NULL as its XML. */
 int virt_list(struct virt *virt, struct virt_domain **out, size_t *n, struct err *err);
 void virt_list_free(struct virt_domain *list, size_t n);
 
-/* Finds a domain by name or UUID. A string in UUID form is never taken for a name. */
+/* Finds a domain by name or UUID. A string in UUID form is never a name. */
 int virt_find(struct virt *virt, const char *name_or_uuid, struct virt_domain *out, struct err *err);
 
-/* The two sides of a domain: the running domain, and its definition. Parameters named `sides` accept both, ORed. */
+/* The sides of a domain: the running domain, and its definition. Parameters named `sides` accept both, ORed. */
 enum { VIRT_LIVE = 1, VIRT_CONFIG = 2 };
 
-/* Reads one side of the domain's XML; the caller frees it. VIRT_CONFIG includes secrets, so never log it. */
+/* Reads one side of the domain's XML, which the caller frees. VIRT_CONFIG includes secrets, so never log it. */
 int virt_xml(struct virt *virt, const char *uuid, unsigned int side, char **xml, struct err *err);
 
 /* Defines a domain, or redefines the domain with the same UUID. */
@@ -69,9 +67,9 @@ int virt_detach_device(struct virt *virt, const char *uuid, const char *xml, uns
  * Detaches the device with this XML and alias from the running domain, and waits until QEMU has closed it. Returns:
  *   0: detached
  *   -EAGAIN: the guest refused
- *   -ETIMEDOUT: the guest did not respond within `wait_ms`, but still may
+ *   -ETIMEDOUT: the guest did not respond within `wait_ms`, but still can
  *   -ESHUTDOWN: the domain stopped
- *   other: libvirt's error
+ *   another negative errno: libvirt's error
  */
 int virt_detach_wait(struct virt *virt, const char *uuid, const char *xml, const char *alias, int wait_ms,
 		     struct err *err);
@@ -79,10 +77,10 @@ int virt_detach_wait(struct virt *virt, const char *uuid, const char *xml, const
 /* Saves the running domain's memory, which its next start restores. */
 int virt_managed_save(struct virt *virt, const char *uuid, struct err *err);
 
-/* Does the domain have a managed save image? Returns 1, 0, or a negative error. */
+/* Returns 1 if the domain has a managed save image, 0 if not, or a negative errno. */
 int virt_has_managed_save(struct virt *virt, const char *uuid, struct err *err);
 
-/* Reads the domain's XML in its managed save image. The caller frees it. */
+/* Reads the domain's XML from its managed save image. The caller frees it. */
 int virt_saved_xml(struct virt *virt, const char *uuid, char **xml, struct err *err);
 
 /* Starts a defined domain, from its saved image if it has one. */
