@@ -5,8 +5,7 @@
 
 templates=$srcdir/xml-templates
 vm=$templates/domain-one-vgpu.xml
-vm_uuid=8f2d5b1e-7c3a-4e0b-9a54-0d1c5f3e6a01
-u1=4b20d080-1b54-4048-85b3-a6a62d165c01
+vm_uuid=8f2d5b1e-7c3a-4e0b-9a54-0d1c5f3e6a01 u1=4b20d080-1b54-4048-85b3-a6a62d165c01
 # numbered N: a UUID for vGPU number N, up to 255.
 numbered() { printf '%s%02x' "${u1%??}" "$1"; }
 host() { start_host "$@"; }
@@ -64,6 +63,8 @@ leases() { find "$root/run/vgpu-lease/leases" -type f 2>/dev/null | wc -l; }
 no_lease() { [ "$(leases)" = 0 ]; }
 # collected: after one more gc no lease is left. What a release did not finish is left to gc and the handler.
 collected() { lease gc >"$work/gc.out" 2>&1; no_lease; }
+# states: how many leases are in each state.
+states() { lease list --json 2>/dev/null | jq -r '.leases[].state' | sort | uniq -c | xargs; }
 # listed COLUMN,...: what the list says of the leases, in one line.
 listed() { lease list --no-headings -o "$1" | xargs; }
 # lease_has KEY [UUID]: what the record of a lease says.
@@ -94,8 +95,7 @@ refused_in_a_line() {
 }
 # passes SENTENCE COMMAND...: ends with 0 and says nothing.
 passes() {
-	local sentence=$1 status=0
-	shift
-	"$@" >"$work/out" 2>"$work/err" || status=$?
-	is "$status$(cat "$work/out" "$work/err")" 0 "$sentence"
+	local status=0
+	"${@:2}" >"$work/out" 2>"$work/err" || status=$?
+	is "$status$(cat "$work/out" "$work/err")" 0 "$1"
 }

@@ -129,10 +129,10 @@ pci_device() {
 	[ "${5:--}" = - ] || ln -s "../../drivers/$5" "$at/driver"
 }
 
-# mdevctl_has PARENT UUID TYPE [START]: a definition of mdevctl's.
+# mdevctl_has PARENT UUID TYPE [START [ATTRS]]: a definition of mdevctl's.
 mdevctl_has() {
 	mkdir -p "$root/etc/mdevctl.d/$1"
-	printf '{"mdev_type": "%s", "start": "%s", "attrs": []}\n' "$3" "${4:-manual}" >"$root/etc/mdevctl.d/$1/$2"
+	echo "{\"mdev_type\": \"$3\", \"start\": \"${4:-manual}\", \"attrs\": ${5:-[]}}" >"$root/etc/mdevctl.d/$1/$2"
 }
 # log_here: what the programs log from here on comes to $socket, and is in $work/logged. It ends with the script.
 log_here() {

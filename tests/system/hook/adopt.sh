@@ -37,12 +37,9 @@ leaves "which goes at its release" 0 release
 
 ### Its card is at work for somebody else
 make_device $card nvidia-222 $u1
-exec 7>"$(card_lock "$card")"
-flock 7
-prepare
-is "$? $(lease_has origin)" "0 adopted" "a start with a vGPU that exists does not wait for its pGPU"
-holds "nor does its release" release
-exec 7>&-
+holds "a start with a vGPU that exists does not wait for its pGPU" with_lock "$(card_lock "$card")" prepare
+is "$(lease_has origin)" adopted "with a lease as of one that was there"
+holds "nor does its release" with_lock "$(card_lock "$card")" release
 is "$(devices)$(leases)" "$u1 0" "which leaves it"
 
 ### A release that has read the lease of an adopted vGPU, and finds that of one that was created

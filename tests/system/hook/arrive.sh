@@ -31,40 +31,37 @@ is "$(migrate 2>&1)" "$(message M_REFUSED_THERE vm "$root" "$u1" "$(message M_LE
 
 # The facts of the source go, those of this host come, where the XML is printed anyway.
 driver=$(cat "$root/sys/module/nvidia/version")
-with_metadata() { asking "uuid='$u1' $*"; } # ATTRIBUTES...: the domain, with these in its <vgpu:device>
+arriving() { asking "uuid='$u1' $*" | migrate /dev/stdin; } # ATTRIBUTES...: the domain, with these in its <vgpu:device>
 metadata() { sed -n "s/.*<vgpu:device \(.*\)\/><\/vgpu:lease.*/\1/p"; }
 settings
-with_metadata "numa='none' type='GRID T4-1B' name='GRID T4-1B' model='10de:1' driver='$driver' framework='vf'" >"$work/facts.xml"
-is "$(migrate "$work/facts.xml" | metadata | cut -d ' ' -f 2-)" \
+facts="numa='none' type='GRID T4-1B' name='GRID T4-1B' model='10de:1' driver='$driver' framework='vf'"
+is "$(arriving "$facts" | metadata | cut -d ' ' -f 2-)" \
 	"numa='none' type='nvidia-222' name='GRID T4-1B' model='10de:1eb8' driver='$driver' framework='mdev'" \
 	"an XML with another UUID has the facts of this host in place of the source's"
-with_metadata "type='nvidia-222'" >"$work/facts.xml"
-is "$(migrate "$work/facts.xml" | metadata | cut -d ' ' -f 2-)" \
+is "$(arriving "type='nvidia-222'" | metadata | cut -d ' ' -f 2-)" \
 	"name='GRID T4-1B' framework='mdev' model='10de:1eb8' driver='$driver' type='nvidia-222'" "also those that the source did not give"
 release "$work/other.xml"
-with_metadata "type='nvidia-9999' name='GRID T4-1B'" >"$work/facts.xml"
-is "$(migrate "$work/facts.xml")$(listed state)" reserved "a type that has another id here is found by its name"
-holds "also by the prepare that follows" prepare "$work/facts.xml"
+facts="type='nvidia-9999' name='GRID T4-1B'"
+is "$(arriving "$facts")$(listed state)" reserved "a type that has another id here is found by its name"
+holds "also by the prepare that follows" prepare <(asking "uuid='$u1' $facts")
 is "$(type_of $u1)" nvidia-222 "and is this host's"
-release "$work/facts.xml"
-with_metadata "type='nvidia-9999' name='GRID X-1B' model='10de:1'" >"$work/facts.xml"
-is "$(migrate "$work/facts.xml" 2>&1)" "$(message M_REFUSED_THERE vm "$root" "$u1" \
+release
+is "$(arriving "type='nvidia-9999' name='GRID X-1B' model='10de:1'" 2>&1)" "$(message M_REFUSED_THERE vm "$root" "$u1" \
 	"$(message M_UNKNOWN_TYPE nvidia-9999 " $(message M_ON_THE_SOURCE "GRID X-1B" 10de:1)"); $(message M_ENABLED_TYPES nvidia-222); $(message M_SEE_TYPES)")" \
 	"a type that is not here at all is a refusal that says what it is there, and what is here"
-with_metadata "type='nvidia-222' name='GRID X-1B' model='10de:1'" >"$work/facts.xml"
-is "$(migrate "$work/facts.xml" 2>&1)" "$(message M_REFUSED_THERE vm "$root" "$u1" "$(message M_OTHER_ON_SOURCE "GRID X-1B" 10de:1 nvidia-222 "GRID T4-1B")")" \
-	"so is a type that is another one there"
-with_metadata "type='nvidia-222' driver='1.2.3'" >"$work/facts.xml"
-is "$(migrate "$work/facts.xml" 2>&1)" "$(message M_REFUSED_THERE vm "$root" "$u1" "$(message M_OTHER_DRIVER 1.2.3 "$driver")")" \
-	"and another version of the driver"
+refusal=$(message M_OTHER_ON_SOURCE "GRID X-1B" 10de:1 nvidia-222 "GRID T4-1B")
+is "$(arriving "type='nvidia-222' name='GRID X-1B' model='10de:1'" 2>&1)" \
+	"$(message M_REFUSED_THERE vm "$root" "$u1" "$refusal")" "so is a type that is another one there"
+refusal=$(message M_OTHER_DRIVER 1.2.3 "$driver")
+is "$(arriving "type='nvidia-222' driver='1.2.3'" 2>&1)" \
+	"$(message M_REFUSED_THERE vm "$root" "$u1" "$refusal")" "and another version of the driver"
 is "$(leases)" 0 "what is refused reserves nothing"
 settings 'driver_mismatch = warn'
-holds "which driver_mismatch = warn lets in" migrate "$work/facts.xml"
-release "$work/facts.xml"
+holds "which driver_mismatch = warn lets in" arriving "type='nvidia-222' driver='1.2.3'"
+release
 settings
-with_metadata "type='nvidia-222' model='10de:1'" >"$work/facts.xml"
-is "$(migrate "$work/facts.xml")" "" "for facts alone nothing is printed"
-release "$work/facts.xml"
+is "$(arriving "type='nvidia-222' model='10de:1'")" "" "for facts alone nothing is printed"
+release
 
 make_device 0000:84:00.0 nvidia-222 $u1
 is "$(migrate)" "" "a device that was made beforehand (by Nova) is taken as it is, whatever the policy"
@@ -90,8 +87,7 @@ for i in {16..31}; do prepare "$i"; done
 is "$(devices | wc -w)" 16 "the card is full"
 is "$(migrate 2>&1)" "$(message M_REFUSED_THERE vm "$root" "$u1" "$(message M_NO_CAPACITY_DO "$(message M_ONLY_TYPE nvidia-222)" "$(message M_FULL 0000:84:00.0 16 16)" "$(message M_FIX_FREE there)")")" \
 	"a migration without capacity is refused at migrate begin"
-restore >"$work/out" 2>&1
-is "$?$(cat "$work/out")" "0" "a restore without capacity says nothing and ends with 0: its failure would delete the image"
+passes "a restore without capacity says nothing and ends with 0: its failure would delete the image" restore
 fails "the prepare that follows refuses" prepare
 release 16
 release 17
@@ -121,8 +117,7 @@ prepare 17
 
 sed -i 's/enabled_mdev_types.*/enabled_mdev_types =/' "$root/etc/vgpu-lease.conf"
 printf '[nonsense]\n' >>"$root/etc/vgpu-lease.conf"
-restore >"$work/out" 2>&1
-is "$?$(cat "$work/out")" "0" "a restore under a broken configuration ends with 0, too"
+passes "a restore under a broken configuration ends with 0, too" restore
 reports "a migration is refused with the configuration's error, file and line" migrate \
 	-- M_CONF_AT "$root/etc/vgpu-lease.conf" 2 "[devices] enabled_mdev_types" "$(message M_CONF_EMPTY)"
 
@@ -184,7 +179,6 @@ is "$(typed_vfs) $(leases)" "0 0" "the second host has its VF back"
 mkdir -p "$root/usr/lib"
 ln -s libvirt.so.0.10010.0 "$root/usr/lib/libvirt.so.0"
 reports "a libvirt that cannot change a hostdev is told" migrate "$work/source.xml" -- M_LIBVIRT_TOO_OLD 10.10.0
-sed "s/ name='$name'//" "$work/source.xml" >"$work/nameless.xml"
-fails "a type that has no name is not taken for another" migrate "$work/nameless.xml"
+fails "a type that has no name is not taken for another" migrate <(sed "s/ name='$name'//" "$work/source.xml")
 is "$(leases)" 0 "and nothing is reserved"
 tap_done

@@ -10,17 +10,15 @@ removals() { awk -v card="$1" '$2 ~ /remove$/ && $3 == card { print $2, $6 }' "$
 # Are there N leases still, or has the driver let go of the one on WHERE by now?
 stays() { [ "$(leases)" = "$1" ] || [[ $(removals "$2") == *"remove ok" ]]; }
 
-a=0000:84:00.0 b=0000:85:00.0
-u2=${u1%??}02
+a=0000:84:00.0 b=0000:85:00.0 u2=${u1%??}02
 host t4:2 nvidia-222 policy 'placement = spread'
-another 2 >"$work/2.xml"
 
 # released: after one more gc the domain has no lease.
 released() { lease gc >"$work/gc.out" 2>&1; [ ! -e "$root/run/vgpu-lease/leases/$u1" ]; }
 
 ### It removes the device by itself
 control driver_removes '400 zombie'
-prepare && prepare "$work/2.xml"
+prepare && prepare 2
 is "$(parent_of "$u1") $(parent_of "$u2")" "$a $b" "two domains have a vGPU each, on two cards"
 use "$u1"; use "$u2"
 holds "the release of a device that the driver is about to remove succeeds" release
@@ -28,7 +26,7 @@ eventually released
 is "$(removals $a)" "driver-remove ok" "and it was left to the driver"
 is "$(capacity $a)" 16 "so that no instance is lost"
 # What the handler would do is left to gc here.
-with_handler hook vm2 release end destroyed <"$work/2.xml"
+with_handler release 2
 holds "gc ends with what the driver removed, too" lease gc
 is "$(removals $b) $(capacity $b) $(devices)$(leases)" "driver-remove ok 16 0" "and nothing is left of either"
 control driver_removes off
@@ -49,20 +47,16 @@ is "$(prepare 2>&1)" \
 	"vgpu-lease: domain vm: vGPU $u1: no capacity for nvidia-234, the only type of the pool: $a: the driver offers none, although the card is empty; a removed vGPU may occupy it until a reboot; see dmesg; $b: not in the pool: not named in the configuration; see 'vgpu-lease --root $root inventory'" \
 	"a card that is short of what was on it is told as such"
 holds "and is broken to check" grep -q "^FAIL *type .*nvidia-234" <(lease check)
-end_host
-rm -rf "$root/var/lib/vgpu-lease"
-host t4:2
 
 ### It does not let go for eight seconds
-configure nvidia-222 policy 'placement = spread' 'driver_cleanup = 0'
-control log clear
+new_host t4:2 nvidia-222 policy 'placement = spread' 'driver_cleanup = 0'
 control plugin_delay_ms 8000
-prepare && prepare "$work/2.xml"
+prepare && prepare 2
 use "$u1"
 holds "a release that the driver refuses for eight seconds ends all the same" release
 holds "its lease stays meanwhile" stays 2 $a
 use "$u2"
-with_handler hook vm2 release end destroyed <"$work/2.xml"
+with_handler release 2
 lease gc >"$work/gc.out" 2>&1 &
 holds "gc tries until the driver has let go" eventually no_lease
 wait $!
@@ -82,8 +76,7 @@ wait $!
 is "$(devices)$(capacity $a) $(removals $a)" "16 remove EBUSY,remove ok" "and nothing is left"
 
 ### The same of a VF that has a type
-end_host
-host l40s/2 nvidia-1155
+new_host l40s/2 nvidia-1155
 vf=0000:26:00.4
 with_vf >"$work/vf.xml"
 control plugin_delay_ms 8000
@@ -108,8 +101,6 @@ configure "$type" policy 'driver_cleanup = 0'
 mapfile -t vfs < <(cd "$root/sys/class/mdev_bus" && printf '%s\n' *)
 available() { lease types --json | jq -r --arg type $type '.types[] | select(.id == $type) | .available'; }
 
-another 2 >"$work/2.xml"
-
 ### For a moment: a removal goes on, though its mdev is not there any more
 prepare
 control remove_delay_ms 5000
@@ -124,10 +115,10 @@ eventually released
 release 3
 
 ### For good
-prepare "$work/2.xml" && prepare
+prepare 2 && prepare
 is "$(parent_of $u1)" "${vfs[1]}" "a domain has its vGPU on the second VF"
 lose
-release "$work/2.xml"
+release 2
 is "$(devices)$(leases) $(capacity "${vfs[0]}") $(capacity "${vfs[1]}")" "0 1 0" "the driver loses that VF"
 
 reports "check says which VF is lost, though another one is free before it" lease check -- M_VF_LOST "${vfs[1]}"
@@ -146,9 +137,7 @@ is "$(available)" 1 "the types count what is left"
 is "$(lease inventory --json | jq -r --arg type $type '.pgpus[].types[] | select(.id == $type) | "\(.capacity) \(.used) \(.available)"')" \
 	"4 1 1" "so does the inventory"
 lease check >"$work/check" 2>&1
-for vf in "${vfs[@]:0:2}"; do
-	holds "check says which VF is lost: $vf" says M_VF_LOST "$vf" <"$work/check"
-done
+for vf in "${vfs[@]:0:2}"; do holds "check says which VF is lost: $vf" says M_VF_LOST "$vf" <"$work/check"; done
 is "$(says_times M_VF_LOST <"$work/check")" 2 "and of no other one"
 holds "the last VF is taken" prepare 3
 reports "then the driver has none" prepare 4 -- M_CAPACITY_NONE

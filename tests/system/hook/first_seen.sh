@@ -10,9 +10,8 @@ settings() { # RECLAIM SECTION_LINE...
 }
 card=0000:26:00.0 a=0000:26:00.4 b=0000:26:00.5 c=0000:26:00.6
 forget() { rm -rf "$root/var/lib/vgpu-lease/types"; }
-domain() { vf_xml vm "$vm_uuid" "$1"; } # ADDRESS
-start() { domain "$1" | hook vm prepare begin -; }
-end() { domain "$1" | hook vm release end -; }
+start() { start_vf 1 "$1"; } # ADDRESS
+end() { end_vf 1 "$1"; }
 card_is() { lease inventory --json | awk -F'"' -v key="$1" '$2 == "address" { is = $4 == "'$card'" } is && $2 == key { sub(/^[^:]*: /, ""); sub(/,$/, ""); print; exit }'; }
 
 # Both cards are in use, so that none tells what it could make.
@@ -87,8 +86,7 @@ sed -i s/1147/1150/ "$root/etc/vgpu-lease.conf"
 start $b
 sed -i s/1150/1147/ "$root/etc/vgpu-lease.conf"
 forget
-said=$(domain $a | sed "s/$vm_uuid/${vm_uuid%?}f/; s/>vm</>other</" | hook other prepare begin - 2>&1)
-holds "one that is leased has to be released first" says M_BLOCKED $card 1 nvidia-1150 -- M_FIX_FREE <<<"$said"
+reports "one that is leased has to be released first" start_vf 2 $a -- M_BLOCKED $card 1 nvidia-1150 -- M_FIX_FREE
 fails "and no command is promised to free it" advised
 end $b
 forget
@@ -106,9 +104,9 @@ for grace in 0 600; do
 	exec 9<>"$(node_of $b)"
 	for policy in orphans never; do kept $policy "an orphan that is open, reclaim_grace = $grace" M_PROCESS_HAS_IT $$; done
 	exec 9>&-
-	domain $b | sed "s/$vm_uuid/${vm_uuid%?}e/; s/>vm</>third</" | libvirt_has third
-	for policy in orphans never; do kept $policy "one that a definition names, reclaim_grace = $grace" M_NAMED_BY third; done
-	rm "$root/etc/libvirt/qemu/third.xml"
+	vf_domain 3 $b | libvirt_has vm3
+	for policy in orphans never; do kept $policy "one that a definition names, reclaim_grace = $grace" M_NAMED_BY vm3; done
+	rm "$root/etc/libvirt/qemu/vm3.xml"
 	set_vf_type $b 0
 	forget
 done
@@ -127,7 +125,7 @@ is "$(vf_type $a) $(vf_type $b) $(vf_type $c)" "1147 0 0" "for the type that the
 end $a
 forget
 orphans
-holds "an arrival counts on such capacity" test -z "$(domain $a | hook vm migrate begin - 2>&1)"
+holds "an arrival counts on such capacity" test -z "$(vf_domain 1 $a | hook vm1 migrate begin - 2>&1)"
 is "$(leases) $(vf_type $b)" "1 1150" "and leaves it to the start"
 holds "which makes it" start $a
 is "$(vf_type $a) $(vf_type $b)" "1147 0" "for it"

@@ -3,14 +3,14 @@
 # The same life in each framework: mdevs on the card, mdevs on VFs, VFs that take a type, plain VFs. A lease, a failure, a full
 # pool, the end; forty at once; a move to another host.
 . "$(dirname "$0")/../../lib/hook.sh"
-frameworks="card vfs variant vf"
-pci=
 other=$work/other
 
 # What differs: a host with 4 places on two cards, or 32 with "many", as MODEL, and the type with the card that it is served by.
 # The target of a migration has its cards elsewhere. A plain VF has no type but a name.
 kind() { # FRAMEWORK [many]
 	local n=${2:+many}
+	word=mdev # of the framework in a lease
+	! is_pci "$1" || word=$1
 	case $1 in
 	card) model=t4:2 where=0000:a4:00.0 match=10de:1eb8 type=nvidia-233; [ -z "$n" ] || type=nvidia-222 ;;
 	vfs) model=a40/3:2 where=0000:b4:00.0 match=10de:2235 type=nvidia-565; [ -z "$n" ] || { model=a40/20:2 type=nvidia-559; } ;;
@@ -20,11 +20,9 @@ kind() { # FRAMEWORK [many]
 }
 start() { # FRAMEWORK MODEL
 	local section=$type
-	new_host "$2"
-	pci=$root/sys/bus/pci/devices
 	[ "$1" != vf ] || section=vf_flex
-	configure "$section@$match" policy 'driver_cleanup = 0' 'reuse = never' 'release_wait = 10'
-	mapfile -t vfs < <(cd "$pci" && for d in */physfn; do echo "${d%/physfn}"; done)
+	new_host "$2" "$section@$match" policy 'driver_cleanup = 0' 'reuse = never' 'release_wait = 10'
+	mapfile -t vfs < <(cd "$root/sys/bus/pci/devices" && for d in */physfn; do echo "${d%/physfn}"; done)
 }
 is_pci() { [ "$1" = variant ] || [ "$1" = vf ]; }
 
@@ -42,38 +40,30 @@ domain() {
 }
 call() { hook "vm$3" "$1" "$2" - <"$work/$3.xml"; } # OP SUBOP N: with the XML of the domain
 named() { sed -n "s/.*<vgpu:device.* \(uuid\|address\)='\([^']*\)'.*/\2/p"; } # the id in the XML on standard input
-state() { lease list --json 2>/dev/null | sed -n 's/.*"state": "\(.*\)",/\1/p' | sort | uniq -c | tr -s ' \n' ' '; }
-frameworks_leased() { lease list --json | sed -n 's/.*"framework": "\(.*\)",/\1/p' | sort -u; }
-framework_word() { case $1 in card | vfs) echo mdev ;; *) echo "$1" ;; esac; }
-# The vGPUs that the kernel has.
-made() {
-	if [ "$1" = variant ]; then
-		grep -Lx 0 "$pci"/*/nvidia/current_vgpu_type | wc -l
-	else
-		find "$root/sys/bus/mdev/devices" -mindepth 1 | wc -l
-	fi
-}
+# How many vGPUs the kernel has.
+typed_vfs() { grep -Lx 0 "$root"/sys/bus/pci/devices/*/nvidia/current_vgpu_type; }
+made() { if [ "$1" = variant ]; then typed_vfs; else devices; fi | wc -w; } # FRAMEWORK
 card_of() { lease list --json | grep -A8 "\"id\": \"$1\"" | sed -n 's/.*"pgpu": "\(.*\)",/\1/p'; }
 
 life() { # FRAMEWORK
-	local f=$1 first second expected i
+	local f=$1 first second expected=1 i
 
 	kind "$f"
 	start "$f" "$model"
-	expected=$([ "$f" = vf ] || echo 1)
+	[ "$f" != vf ] || expected=0
 	for i in 0 1 2 3 4 5; do domain "$f" $i "$(id "$f" $i)" >"$work/$i.xml"; done
 	holds "$f: a domain gets its vGPU" call prepare begin 0
 	first=$(id "$f" 0)
-	is "$(state)$(frameworks_leased) $(made "$f")" " 1 active $(framework_word "$f") ${expected:-0}" "$f: it is leased, in its framework"
+	is "$(states) $(listed framework) $(made "$f")" "1 active $word $expected" "$f: it is leased, in its framework"
 	holds "$f: once more changes nothing" call prepare begin 0
-	is "$(state)$(made "$f")" " 1 active ${expected:-0}" "$f: there is one"
+	is "$(states) $(made "$f")" "1 active $expected" "$f: there is one"
 	libvirt_runs vm0 <"$work/0.xml"
 	is "$(lease list | awk 'NR == 2 { print $1, $2, $NF }')" "$first $type -" "$f: the list has it, and nothing against it"
 	rm -r "$root/run/libvirt"
 	domain "$f" 9 "$first" >"$work/9.xml"
 	refuses "$f: another domain with the same one is refused" call prepare begin 9 -- M_LEASED_TO vm0 "$(domain_uuid 0)"
 	call release end 9
-	is "$(state)" " 1 active " "$f: its release takes nothing away"
+	is "$(states)" "1 active" "$f: its release takes nothing away"
 
 	### A card that fails, a VF that somebody else has
 	case $f in
@@ -99,14 +89,14 @@ life() { # FRAMEWORK
 		holds "$f: once it is closed it is leased" call prepare begin 1
 		;;
 	esac
-	is "$(state)" " 2 active " "$f: there are two"
+	is "$(states)" "2 active" "$f: there are two"
 
 	### Full, and empty
 	for i in 2 3 4 5; do
 		[ "$f" != vf ] || [ $i -lt 4 ] || continue
 		call prepare begin $i 2>/dev/null || :
 	done
-	is "$(state)" " 4 active " "$f: four fit on two cards"
+	is "$(states)" "4 active" "$f: four fit on two cards"
 	domain "$f" 7 "$(id "$f" 0)" >"$work/7.xml"
 	is_pci "$f" || domain "$f" 7 "$(id "$f" 7)" >"$work/7.xml"
 	refuses "$f: no more" hook vm7 migrate begin - <"$work/7.xml" -- M_REFUSED_THERE vm7 -- M_NO_CAPACITY
@@ -162,10 +152,10 @@ move() { # FRAMEWORK
 	call prepare begin 0
 	"$sim" "$other" "$model@$where"
 	cp "$from/etc/vgpu-lease.conf" "$other/etc/"
-	root=$other pci=$other/sys/bus/pci/devices
+	root=$other
 	hook vm0 migrate begin - <"$work/0.xml" >"$work/0.new" 2>"$work/said"
 	[ -s "$work/0.new" ] || cp "$work/0.xml" "$work/0.new"
-	is "$(state)" " 1 reserved " "$f: the target of a migration reserves a vGPU"
+	is "$(states)" "1 reserved" "$f: the target of a migration reserves a vGPU"
 	there=$(named <"$work/0.new")
 	if is_pci "$f"; then
 		fails "$f: at an address of its own" test "$there" = "$id"
@@ -174,13 +164,13 @@ move() { # FRAMEWORK
 		is "$there" "$id" "$f: under the UUID that it had"
 	fi
 	holds "$f: it is made there" hook vm0 prepare begin - <"$work/0.new"
-	is "$(state)$(made "$f")" " 1 active $([ "$f" = vf ] && echo 0 || echo 1)" "$f: and leased"
-	root=$from pci=$from/sys/bus/pci/devices
+	is "$(states) $(made "$f")" "1 active $([ "$f" = vf ] && echo 0 || echo 1)" "$f: and leased"
+	root=$from
 	call release end 0
 	holds "$f: the source releases its own" eventually no_lease
 	is "$(made "$f")" 0 "$f: and has none"
-	root=$other pci=$other/sys/bus/pci/devices
-	is "$(state)" " 1 active " "$f: the target keeps the one it made"
+	root=$other
+	is "$(states)" "1 active" "$f: the target keeps the one it made"
 	hook vm0 release end - <"$work/0.new"
 	holds "$f: until the domain ends there" eventually no_lease
 	"$sim" --stop "$other"
@@ -188,7 +178,7 @@ move() { # FRAMEWORK
 	root=$from
 }
 
-for f in $frameworks; do
+for f in card vfs variant vf; do
 	life "$f"
 	many "$f"
 	move "$f"

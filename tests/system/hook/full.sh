@@ -4,7 +4,8 @@
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4:1
 settings() { configure nvidia-232 policy 'reclaim = never' 'lock_timeout = 1' "$@"; } # LINE...: of the policy
-for i in 2 3 4 5; do another $i >"$work/$i.xml"; done
+u2=${u1%??}02 u9=${u1%??}09
+another 2 >"$work/2.xml"
 trap 'umount -l "$root/run" 2>/dev/null; clean_up' EXIT
 is_full() { ! head -c 1 /dev/zero 2>/dev/null >"$root/run/more"; }
 fill() {
@@ -64,10 +65,9 @@ frozen_release() { # XML
 	thaw
 	return $status
 }
-u2=${u1%??}02
 prepare
 make_device 0000:84:00.0 nvidia-232 "$u2"
-holds "a device that was there before" prepare "$work/2.xml"
+holds "a device that was there before" prepare 2
 holds "a release with a read-only /run ends with 0" frozen_release "$vm"
 frozen_release "$work/2.xml"
 is "$(leases) $(state | uniq)" "2 active" "what it cannot write stays as it was"
@@ -76,7 +76,7 @@ is "$(devices | wc -w) $(state | uniq)" "2 active" "with its device"
 frozen_release "$vm"
 settings 'driver_cleanup = 0' 'start_grace = 1'
 sleep 1.2
-for i in 3 4 5; do prepare "$work/$i.xml"; done
+for i in 3 4 5; do prepare $i; done
 holds "the start of another domain takes what such a release left" test "$(devices | wc -w)" = 4
 sleep 1.2
 leaves "and gc, as that of any domain that no longer runs; what was there before is left standing" "$u2 0" lease gc
@@ -92,9 +92,6 @@ is "$(devices)$(state)" "$u2 ${u1%??}03 active" "what can be marked is released,
 
 ### A domain starts if all its vGPUs exist, and what is not leased is leased or released later
 new_host t4:1 nvidia-232 policy 'lock_timeout = 1' 'release_wait = 1' 'reclaim = never' 'driver_cleanup = 0'
-u2=${u1%??}02
-u9=${u1%??}09
-another 2 >"$work/2.xml"
 another 9 >"$work/9.xml"
 sed "s/$u1/$u2/; s/one-vgpu/thief/; s/${vm_uuid%??}../${vm_uuid%??}77/" "$vm" >"$work/thief.xml"
 sed "s|</devices>|$(mdev_hostdev "$u9")&|" "$work/2.xml" >"$work/both.xml"

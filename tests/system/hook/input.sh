@@ -3,7 +3,6 @@
 # shellcheck disable=SC2016 # Scripts for another shell are in single quotes.
 # Input that is wrong: a clear line, and nothing lost.
 . "$(dirname "$0")/../../lib/hook.sh"
-# shellcheck disable=SC2016 # Scripts for another shell are in single quotes.
 host t4:1
 good() { configure nvidia-222 policy 'driver_cleanup = 0' 'lock_timeout = 1'; }
 good
@@ -27,10 +26,8 @@ is "$(hook vm release end - <"$work/x.xml" 2>&1)$(leases)" 0 "and is released"
 typed nvidia-999 >"$work/x.xml"
 refused_in_a_line "an unknown type, with the known ones" M_UNKNOWN_TYPE nvidia-999 "*" -- prepare_x
 refused_in_a_line "and those that are known" M_ENABLED_TYPES "nvidia-222" -- prepare_x
-typed ../../x >"$work/x.xml"
-refused_in_a_line "a type that is a path" M_UNKNOWN_TYPE ../../x -- prepare_x
-printf '%s' '' >"$work/x.xml"
-passes "no XML at all is no domain with a vGPU" prepare_x
+refused_in_a_line "a type that is a path" M_UNKNOWN_TYPE ../../x -- prepare <(typed ../../x)
+passes "no XML at all is no domain with a vGPU" prepare /dev/null
 
 { echo '<domain><metadata>'; head -c 8000000 /dev/zero | sed 's|\x0\x0\x0\x0|<a/>|g'; echo "</metadata><devices><hostdev type='usb'/></devices></domain>"; } >"$work/x.xml"
 long_x() { timeout 100 "$builddir/hooks/qemu" --root "$root" -- vm prepare begin - <"$work/x.xml"; }
@@ -68,8 +65,7 @@ for args in '' vm 'vm prepare begin - -' --root "--root $root vm prepare begin -
 done
 
 ### Streams
-closed() { "$builddir/hooks/qemu" --root "$root" -- vm "$@"; }
-refused_in_a_line "a closed standard input" M_XML_NOT_READ -- closed prepare begin - <&-
+refused_in_a_line "a closed standard input" M_XML_NOT_READ -- hook vm prepare begin - <&-
 holds "a closed standard output hurts no start" bash -c '"$0" --root "$1" -- vm prepare begin - <"$2" >&-' "$builddir/hooks/qemu" "$root" "$vm"
 is "$(leases)" 1 "which has its lease"
 release "$vm"
@@ -118,13 +114,12 @@ rm -r "$root/run/vgpu-lease/garbage"
 chmod 775 "$root/run/vgpu-lease"
 refused_in_a_line "a state directory that others may write to is not ours" M_STATE_NOT_TRUSTED /run/vgpu-lease -- prepare
 chmod 755 "$root/run/vgpu-lease"
-exec 7>"$root/run/vgpu-lease/lock"
-flock 7
-echo "$$ $(cut -d ' ' -f 22 /proc/$$/stat)" >"$root/run/vgpu-lease/lock"
-refused_in_a_line "a lock that is held for too long, with its holder" M_LOCK_HELD /run/vgpu-lease/lock $$ -- prepare
-echo "$$ 1" >"$root/run/vgpu-lease/lock"
-refused_in_a_line "that one is gone, and its lock was inherited" M_LOCK_INHERITED $$ -- prepare
-exec 7>&-
+lock=$root/run/vgpu-lease/lock
+echo "$$ $(cut -d ' ' -f 22 /proc/$$/stat)" >"$lock"
+refused_in_a_line "a lock that is held for too long, with its holder" M_LOCK_HELD /run/vgpu-lease/lock $$ \
+	-- with_lock "$lock" prepare
+echo "$$ 1" >"$lock"
+refused_in_a_line "that one is gone, and its lock was inherited" M_LOCK_INHERITED $$ -- with_lock "$lock" prepare
 
 ### Configuration
 holds "a lease to test with" prepare

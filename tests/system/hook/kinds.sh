@@ -23,10 +23,7 @@ end_all() { # FIRST
 
 ### GPU instances: a MIG-backed type is there where one is free
 reports "without a GPU instance a MIG-backed type is refused, and it is told how to make one" begin 16 nvidia-474 -- M_MIG_CREATES 0000:61:00.0 1g.5gb
-control mig '0000:61:00.0 on'
-control mig '0000:61:00.0 1g.5gb'
-control mig '0000:61:00.0 1g.5gb'
-control mig '0000:61:00.0 2g.10gb'
+for setting in on 1g.5gb 1g.5gb 2g.10gb; do control mig "0000:61:00.0 $setting"; done
 until_refused 16 nvidia-474
 is "$got" 2 "with two of the profile two domains get one"
 holds "and the third is told again" says M_MIG_NONE_FREE <<<"$said"
@@ -86,8 +83,7 @@ is "$(devices)$(leases)" 0 "all are released"
 
 ### None of ours
 for model in vfio-ccw vfio-ap; do
-	sed "s/model='vfio-pci' display='off'/model='$model'/" "$vm" >"$work/$model.xml"
-	holds "a device of model $model is left alone" prepare "$work/$model.xml"
+	holds "a device of model $model is left alone" prepare <(sed "s/'vfio-pci' display='off'/'$model'/" "$vm")
 done
 is "$(devices)$(leases)" 0 "nothing is made or leased for it"
 tap_done

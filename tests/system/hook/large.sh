@@ -6,8 +6,7 @@ host t4:1+l40s/2
 configure_both 'driver_cleanup = 0' 'reclaim_grace = 0'
 mkdir "$root/run/vgpu-lease" # what counts the refusals
 typed nvidia-222 >"$work/vm.xml"
-vm=$work/vm.xml
-vf=0000:26:00.4
+vm=$work/vm.xml vf=0000:26:00.4
 fill() { head -c "$1" /dev/zero | tr '\0' x; }
 # large FROM TO: a domain with 9 MB of description in the place where libvirt has that, before the devices.
 large() {
@@ -52,7 +51,7 @@ LD_DEBUG=libs hook vm release end - <"$vm" >"$work/out" 2>"$work/libs"
 fails "a release does not load the XML library" grep -q libxml2 "$work/libs"
 
 ### One file of libvirt's
-mkdir -p "$root/etc/libvirt/qemu" "$root/run/libvirt/qemu"
+mkdir -p "$root/run/libvirt/qemu"
 aa=${u1%??}aa bb=${u1%??}bb
 { fill 17000000; echo "<address uuid='$aa'/>"; fill 1000000; } | libvirt_has huge
 make_device 0000:84:00.0 nvidia-222 $u1

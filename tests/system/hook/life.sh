@@ -6,17 +6,15 @@ host t4:2
 configure nvidia-222@0000:84:00.0 nvidia-231@0000:85:00.0 policy 'driver_cleanup = 0' 'reclaim_grace = 0' \
 	'release_wait = 1'
 typed nvidia-231 >"$work/231.xml"
-typed 'GRID T4-2Q' >"$work/named.xml"
 
 fails "several types and no word of which is a refusal" prepare
 holds "a type in the metadata is leased" prepare "$work/231.xml"
 is "$(type_of $u1) $(parent_of $u1)" "nvidia-231 0000:85:00.0" "the device has the XML's UUID, the type, and the card that serves it"
 is "$(prepare "$work/231.xml" 2>&1)" "" "success is silent"
-sed 's/nvidia-231/x y z/' "$work/231.xml" >"$work/edited.xml"
-holds "a release releases though the metadata is nonsense by now" release "$work/edited.xml"
+holds "a release releases though the metadata is nonsense by now" release <(typed "x y z")
 is "$(devices)$(leases)" "0" "the device is removed and the lease dropped"
 holds "a second release is no error" release "$work/231.xml"
-holds "a type by its name" prepare "$work/named.xml"
+holds "a type by its name" prepare <(typed 'GRID T4-2Q')
 is "$(type_of $u1)" nvidia-231 "is found"
 release "$vm"
 
@@ -34,8 +32,7 @@ leaves "so that nothing is left behind" 0 release "$vm"
 sed '/<hostdev/,/<\/hostdev>/d; /<metadata>/,/<\/metadata>/d' "$vm" >"$work/none.xml"
 fails "a domain without a vGPU" grep -q hostdev "$work/none.xml"
 prepare
-sed "s/${vm_uuid%??}../${vm_uuid%??}7f/" "$work/none.xml" >"$work/other.xml"
-holds "whose release" release "$work/other.xml"
+holds "whose release" release <(sed "s/${vm_uuid%??}../${vm_uuid%??}7f/" "$work/none.xml")
 is "$(leases)" 1 "concerns no other domain"
 holds "of whom a lease is left" release "$work/none.xml"
 is "$(devices)$(leases)" 0 "releases that at its release"

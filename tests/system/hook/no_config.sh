@@ -72,18 +72,15 @@ prepare
 echo '[nonsense]' >>"$conf"
 holds "a vGPU of the hook's own starts once more" prepare
 is "$(lease_now $u1)" "active created" "and stays its own"
-another 3 | sed "s/$(numbered 3)/$u1/" >"$work/3.xml"
-reports "no other domain gets it" prepare "$work/3.xml" -- M_LEASED_TO one-vgpu "$vm_uuid"
+reports "no other domain gets it" prepare <(another 3 | sed "s/$(numbered 3)/$u1/") -- M_LEASED_TO one-vgpu "$vm_uuid"
 release "$vm"
 holds "the driver has its time, as without a configuration" eventually eval "[ \"\$(lease gc >/dev/null; leases)\" = 0 ]"
 
 ### A type that only a configuration knows
 make_device $card nvidia-222 $u1
-typed CUSTOM_SMALL >"$work/x.xml"
-holds "a class says nothing against what exists" prepare "$work/x.xml"
+holds "a class says nothing against what exists" prepare <(typed CUSTOM_SMALL)
 release "$vm"
-typed nvidia-223 >"$work/x.xml"
-fails "a type does" prepare "$work/x.xml" 2>"$work/err"
+fails "a type does" prepare <(typed nvidia-223)
 remove_device $u1
 
 ### VFs
@@ -94,8 +91,7 @@ holds "one with a type starts" prepare "$work/vf.xml"
 is "$(lease_now $vf)" "active adopted" "with a lease"
 release "$work/vf.xml"
 is "$(vf_type $vf)" 1147 "and keeps its type"
-end_host
-host flex:1
+new_host flex:1
 plain=$(basename "$(readlink "$(find "$root/sys/bus/pci/devices/" -name '*:*' -exec test -e {}/virtfn0 \; -print | head -1)/virtfn0")")
 sed "s|$vf|$plain|; s|nvidia-1147|flex|; s|bus='0x26' slot='0x00' function='0x4'|bus='0x${plain:5:2}' slot='0x${plain:8:2}' function='0x${plain:11:1}'|" \
 	"$work/vf.xml" >"$work/flex.xml"

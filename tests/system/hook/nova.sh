@@ -95,8 +95,8 @@ holds "so has its JSON" grep -q '"instance": "a"' < <(lease list --json)
 holds "status has the name" grep -Eq 'instance-00000001  a  ' < <(lease status)
 is "$(lease show $u1 | sed -nE 's/^ *(instance|project):? +//p' | paste -sd ' ')" "a p1" "show has both"
 holds "and metrics" grep -q 'project="p1",instance_name="a"' < <(lease metrics)
-nova_xml $u1 | sed "s/$vm_uuid/${vm_uuid%??}02/; s/instance-00000001/instance-00000002/; s/>a</>b</" >"$work/second.xml"
-reports "another instance with its mdev is told who has it, and what to do in Nova" prepare "$work/second.xml" \
+second() { nova_xml $u1 | sed "s/$vm_uuid/${vm_uuid%??}02/; s/instance-00000001/instance-00000002/; s/>a</>b</"; }
+reports "another instance with its mdev is told who has it, and what to do in Nova" prepare <(second) \
 	-- M_LEASED_TO_NOVA instance-00000001 "a, $vm_uuid"
 sed -i /^instance=/d "$root/run/vgpu-lease/leases/$u1"
 holds "a lease of the version before has no such name" grep -q '"instance": null' < <(lease list --json)
@@ -144,8 +144,7 @@ rm "$configs/other.xml"
 cp "$work/nova.xml" "$configs/vm.xml"
 rm "$root/run/libvirt/qemu/vm.xml"
 for n in {1..16}; do make_device $card nvidia-222 "$(numbered $((n + 32)))"; done
-hook vm prepare begin - <"$work/unplugged.xml" 2>"$work/err"
-is "$?$(cat "$work/err")" 0 "without capacity the guest comes back all the same"
+passes "without capacity the guest comes back all the same" prepare "$work/unplugged.xml"
 for n in {1..16}; do remove_device "$(numbered $((n + 32)))"; done
 log_here
 mount -t tmpfs -o ro,mode=755 tmpfs "$root/run/vgpu-lease"
@@ -163,18 +162,18 @@ rm -r "$configs"
 driver=$(cat "$root/sys/module/nvidia/version")
 configure nvidia-222@0000:84:00.0 nvidia-223 policy 'driver_cleanup = 0'
 source=5b20d080-1b54-4048-85b3-a6a62d165c01
-# arriving ATTRIBUTES [UUID...]: as get_updated_guest_xml() makes it of what the source's handler has written.
+# arriving ATTRIBUTES: as get_updated_guest_xml() makes it of what the source's handler has written.
 arriving() {
-	local attributes=$1
-	shift
-	nova_xml "${@:-$u1}" | sed "s|</nova:instance>|&<vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$source' $attributes/></vgpu:lease>|"
+	local lease="<vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1'><vgpu:device uuid='$source' $1/></vgpu:lease>"
+	nova_xml $u1 | sed "s|</nova:instance>|&$lease|"
 }
-arriving "type='nvidia-222' name='GRID T4-1B' framework='mdev' model='10de:1eb8' driver='1.2.3'" >"$work/arriving.xml"
-is "$(migrate "$work/arriving.xml" 2>&1)" "$(message M_REFUSED_THERE vm "$root" "$u1" "$(message M_OTHER_DRIVER 1.2.3 "$driver")")" \
+facts="type='nvidia-222' name='GRID T4-1B' framework='mdev' model='10de:1eb8' driver='1.2.3'"
+is "$(arriving "$facts" | migrate /dev/stdin 2>&1)" \
+	"$(message M_REFUSED_THERE vm "$root" "$u1" "$(message M_OTHER_DRIVER 1.2.3 "$driver")")" \
 	"another version of the driver is refused"
-arriving "type='nvidia-222' name='GRID X-1B' model='10de:1'" >"$work/arriving.xml"
-is "$(migrate "$work/arriving.xml" 2>&1)" "$(message M_REFUSED_THERE vm "$root" "$u1" "$(message M_OTHER_ON_SOURCE "GRID X-1B" 10de:1 nvidia-222 "GRID T4-1B")")" \
-	"and another type of the same id"
+refusal=$(message M_OTHER_ON_SOURCE "GRID X-1B" 10de:1 nvidia-222 "GRID T4-1B")
+is "$(arriving "type='nvidia-222' name='GRID X-1B' model='10de:1'" | migrate /dev/stdin 2>&1)" \
+	"$(message M_REFUSED_THERE vm "$root" "$u1" "$refusal")" "and another type of the same id"
 make_device $card nvidia-223 $u1
 arriving "type='nvidia-222' name='GRID T4-1B' driver='$driver'" >"$work/arriving.xml"
 migrate "$work/arriving.xml" >"$work/arrived.xml"

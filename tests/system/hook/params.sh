@@ -15,8 +15,7 @@ make_device $card nvidia-222 $u1
 prepare
 is "$(params)" frame_rate_limiter=0 "an mdev that exists gets the parameters of its section"
 release
-asking "uuid='$u1' params='disable_vnc=1'" >"$work/params.xml"
-prepare "$work/params.xml"
+prepare <(asking "uuid='$u1' params='disable_vnc=1'")
 is "$(params)" disable_vnc=1 "or those of the domain"
 release
 control inject 'params any EPERM 1'
@@ -31,10 +30,7 @@ is "$(cat "$root/sys/bus/pci/devices/$vf/nvidia/vgpu_params")" frame_rate_limite
 release "$work/vf.xml"
 
 ### What mdevctl would set
-define() { # ATTRS
-	mkdir -p "$root/etc/mdevctl.d/$card"
-	printf '{"mdev_type": "nvidia-222", "start": "manual", "attrs": %s}\n' "$1" >"$root/etc/mdevctl.d/$card/$u1"
-}
+define() { mdevctl_has $card $u1 nvidia-222 manual "$1"; } # ATTRS
 sed -i '/^vgpu_params/d' "$root/etc/vgpu-lease.conf"
 define '[{"nvidia/vgpu_params": "enable_uvm=1"}, {"nvidia/vgpu_params": "enable_debugging=1"}]'
 prepare

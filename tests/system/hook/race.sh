@@ -6,29 +6,25 @@ settings() { configure nvidia-222 policy 'reclaim = never' "$@"; } # LINE...: th
 
 # at_once OP SUBOP N...: the hook for the domains number N, side by side. $work/N.status and N.err say how each went.
 at_once() {
-	local op=$1 sub=$2 n
-	shift 2
+	local n
 
-	for n; do
+	for n in "${@:3}"; do
 		rm -f "$work/$n.status"
 		[ -e "$work/$n.xml" ] || another "$n" >"$work/$n.xml"
-		(hook "vm$n" "$op" "$sub" - <"$work/$n.xml" >"$work/$n.out" 2>"$work/$n.err"; echo $? >"$work/$n.status") &
+		(hook "vm$n" "$1" "$2" - <"$work/$n.xml" >"$work/$n.out" 2>"$work/$n.err"; echo $? >"$work/$n.status") &
 	done
-	for n; do eventually test -s "$work/$n.status"; done
+	for n in "${@:3}"; do eventually test -s "$work/$n.status"; done
 	wait
 }
 with_status() { # STATUS N...: those of the domains that ended so
-	local expected=$1 n
-	shift
-	for n; do [ "$(cat "$work/$n.status")" != "$expected" ] || echo "$n"; done
+	local n
+	for n in "${@:2}"; do [ "$(cat "$work/$n.status")" != "$1" ] || echo "$n"; done
 }
 pending() { cat "$root/.kernel/control/pending"; }
-state() { lease list --json | sed -n 's/.*"state": "\(.*\)",/\1/p' | sort | uniq -c | tr -s ' \n' ' '; }
 
 ### An arrival beside creations
 # A device is there before the kernel says of which type it is.
-host t4:2
-configure nvidia-222@0000:84:00.0 'max_instances = 2' policy 'reclaim = never' 'driver_cleanup = 0'
+host t4:2 nvidia-222@0000:84:00.0 'max_instances = 2' policy 'reclaim = never' 'driver_cleanup = 0'
 two_leases() { [ "$(leases)" = 2 ] && [ -n "$(devices)" ]; }
 control attr_delay_ms 2000
 at_once prepare begin 16 17 &
@@ -69,7 +65,7 @@ settings 'driver_cleanup = 0'
 prepare
 open_device $u1
 in_ms 20000 0 "the release of a vGPU that is open ends within about release_wait" release
-is "$(devices)$(state)" "$u1  1 releasing " "the vGPU stays, and waits to be released"
+is "$(devices)$(states)" "$u1 1 releasing" "the vGPU stays, and waits to be released"
 reports "it is nobody else's meanwhile" prepare <(another 2 | sed "s/${u1%??}02/$u1/") -- M_LEASED_TO one-vgpu
 close_device
 holds "when it is closed, gc releases it" eventually collected
@@ -80,9 +76,9 @@ release
 (sleep 0.5; close_device) &
 holds "a start in the meantime waits until it is closed, and takes it over" prepare
 wait
-is "$(devices)$(state)" "$u1  1 active " "with the device still in it"
+is "$(devices)$(states)" "$u1 1 active" "with the device still in it"
 sleep 1
-is "$(devices)$(state)" "$u1  1 active " "and nobody takes it away any more"
+is "$(devices)$(states)" "$u1 1 active" "and nobody takes it away any more"
 release
 
 ### A removal that takes its time
@@ -100,31 +96,29 @@ reports "a creation that hangs ends in a refusal" prepare -- M_CREATE_HANGS 0000
 is "$(grep -c '^create ' "$root/.kernel/control/pending")" 1 "while the driver is still at it"
 # What follows is to be created in time, however busy the machine is.
 settings 'driver_cleanup = 0' 'create_timeout = 60' 'lock_timeout = 1'
-is "$(state)" " 1 creating " "its lease stays for whoever collects it"
+is "$(states)" "1 creating" "its lease stays for whoever collects it"
 is "$(prepare 2>&1)" "$(message M_REFUSED vm "$u1" "$(message M_BUSY_CREATING 0000:84:00.0)")" \
 	"another start of the domain waits for it, and is refused after lock_timeout"
-is "$(state)" " 1 creating " "the lease stays all the same"
+is "$(states)" "1 creating" "the lease stays all the same"
 holds "another domain's start takes the next card after lock_timeout" prepare "$work/16.xml"
 is "$(parent_of "$(numbered 16)")" 0000:85:00.0 "that has capacity"
 eventually prints '' pending
 control create_delay_ms '0000:84:00.0 0'
 release "$work/16.xml"
 holds "the next start of the domain takes it over when it is there" prepare
-is "$(devices)$(state)" "$u1  1 active " "and makes no other"
+is "$(devices)$(states)" "$u1 1 active" "and makes no other"
 leaves "it is ours, and goes at release" 0 release
 control params_delay_ms 6000
 settings 'driver_cleanup = 0' 'create_timeout = 2' 'lock_timeout = 1'
-asking "uuid='$u1' params='frame_rate_limiter=0'" >"$work/params.xml"
-reports "parameters that the driver does not take end in a refusal" prepare "$work/params.xml" -- M_PARAMS_HANG "0000:84:00.0, 0000:85:00.0" 2
+reports "parameters that the driver does not take end in a refusal" \
+	prepare <(asking "uuid='$u1' params='frame_rate_limiter=0'") -- M_PARAMS_HANG "0000:84:00.0, 0000:85:00.0" 2
 is "$(devices)$(leases)" 0 "and nothing is left of it"
 control params_delay_ms 0
 settings 'driver_cleanup = 0' 'create_timeout = 60' 'lock_timeout = 4'
-exec 7>"$(card_lock 0000:84:00.0)" 8>"$(card_lock 0000:85:00.0)"
-flock 7
-flock 8
-in_ms 7500 1 "a start that can have no card's lock ends after one lock_timeout for all of them" prepare
+for card in 84 85; do flock "$(card_lock 0000:$card:00.0)" true; done # until nobody is at it any more
+in_ms 7500 1 "a start that can have no card's lock ends after one lock_timeout for all of them" \
+	with_lock "$(card_lock 0000:84:00.0)" with_lock "$(card_lock 0000:85:00.0)" prepare
 holds "as it is refused" says M_NO_CAPACITY "$(message M_ONLY_TYPE nvidia-222)" -- M_HELD_BY <"$work/out"
-exec 7>&- 8>&-
 ### Whoever waits for the lock lets its holder run
 flock "$root/run/vgpu-lease/lock" sleep 4 &
 holder=$!
@@ -169,11 +163,9 @@ release 16
 ### A release that cannot even say that it requests something
 settings 'driver_cleanup = 0' 'start_grace = 1'
 prepare
-exec 9>"$root/run/vgpu-lease/lock"
-flock 9
-in_ms 20000 0 "a release that does not get the leases' lock ends within about release_wait" release
-is "$(state)" " 1 active " "its lease is as it was until then"
-exec 9>&-
+in_ms 20000 0 "a release that does not get the leases' lock ends within about release_wait" \
+	with_lock "$root/run/vgpu-lease/lock" release
+is "$(states)" "1 active" "its lease is as it was until then"
 holds "when the lock is free, gc releases what belongs to no running domain" eventually collected
 is "$(devices)" "" "the device is removed, too"
 settings 'driver_cleanup = 0' 'create_timeout = 1'

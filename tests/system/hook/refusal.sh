@@ -6,8 +6,7 @@ host t4:2
 configure nvidia-222 'nvidia-231@0000:85:00.0, 0000:86:00.0, mtty' 'max_instances = 1' nvidia-319@0000:87:00.0 \
 	'mdev_class = CUSTOM_BIG' policy 'reclaim = never'
 refused() { # SENTENCE TYPE WHAT WHY FIX
-	typed "$2" >"$work/typed.xml"
-	is "$(prepare "$work/typed.xml" 2>&1)" \
+	is "$(typed "$2" | prepare /dev/stdin 2>&1)" \
 		"$(message M_REFUSED vm "$u1" "$(message M_NO_CAPACITY_DO "$3" "$4" "$5")")" "$1"
 }
 missing="0000:86:00.0: $(message M_NO_PCI_DEVICE); mtty: $(message M_NO_PARENT)"
@@ -23,20 +22,12 @@ refused "where a class is asked for, it names all its types, and each card once"
 refused "cards that are named for other types are no matter" CUSTOM_BIG nvidia-319 \
 	"0000:87:00.0: $(message M_NO_PCI_DEVICE); 0000:84:00.0: $(message M_SERVES nvidia-222); 0000:85:00.0: $(message M_SERVES nvidia-231)" \
 	"$(message M_FIX_CHECK)"
-typed nvidia-231 >"$work/typed.xml"
-holds "the plan of the command says the same" grep -qF "$missing" <(lease plan "$work/typed.xml" 2>&1)
+holds "the plan of the command says the same" grep -qF "$missing" <(typed nvidia-231 | lease plan - 2>&1)
 
 ### Equal causes are one clause, and the fix fits both the cause and the line that libvirt shows
 new_host t4:8+l40s/4:1+flex/4:1
-asks_for() { # TYPE: the refusal is in $said
-	typed "$1" >"$work/typed.xml"
-	said=$(prepare "$work/typed.xml" 2>&1)
-}
-told() { # SENTENCE KEY [ARG...] [-- KEY...]: the refusal says so
-	local sentence=$1
-	shift
-	holds "$sentence" says "$@" <<<"$said"
-}
+asks_for() { said=$(typed "$1" | prepare /dev/stdin 2>&1); } # TYPE: the refusal is in $said
+told() { holds "$1" says "${@:2}" <<<"$said"; } # SENTENCE KEY [ARG...] [-- KEY...]: the refusal says so
 configure nvidia-222@10de:1eb8 nvidia-1147@10de:26b9 vf_flex@8086:56c0 \
 	'mdev_class = CUSTOM_FLEX' policy 'driver_cleanup = 0' 'release_wait = 5' 'reclaim = never'
 cards=$(cd "$root/sys/class/mdev_bus" && printf '%s\n' 0000:8*)
@@ -114,6 +105,6 @@ rm -rf "${root:?}/var/lib/vgpu-lease/affinity"
 fails "where nothing is remembered, nothing is guessed" says M_NO_PARENT_HERE < <(lease check)
 end_host
 host mtty+mdpy
-another 1 | prepare /dev/stdin && another 1 | release /dev/stdin
+prepare 1 && release 1
 fails "where it is loaded, nothing is missing" says M_NO_PARENT_HERE < <(lease check)
 tap_done

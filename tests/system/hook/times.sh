@@ -84,8 +84,7 @@ row release "the store's lock" 0 op release end
 let_go
 prepare
 for card in "${cards[@]}"; do hold "$(card_lock "$card")"; held+=("$holder"); done
-another 2 >"$work/2.xml"
-row prepare "the locks of all cards" 1 op prepare begin "$work/2.xml"
+row prepare "the locks of all cards" 1 prepare 2
 row release "the lock of its card" 0 op release end
 for holder in "${held[@]}"; do let_go; done
 eventually collected

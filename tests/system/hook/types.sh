@@ -21,14 +21,13 @@ is "$(starts_with)" nvidia-223 "one that is enabled stays, though the pool has s
 rm "$root$affinity"
 pool nvidia-222
 prepare && release
-typed nvidia-222 >"$work/typed.xml"
 pool nvidia-223@0000:85:00.0 'max_instances = 1' nvidia-224@0000:84:00.0
 reports "where it is no longer enabled and others are, the refusal names it" prepare \
 	-- M_TYPE_DISABLED nvidia-222 "$affinity" "nvidia-223, nvidia-224"
 is "$(lease plan "$vm" 2>&1 | says_times M_TYPE_DISABLED nvidia-222)" 1 "and so does plan"
-sed "s|</uuid>|</uuid><metadata><nova:instance xmlns:nova='http://openstack.org/xmlns/libvirt/nova/1.1'/></metadata>|" "$vm" >"$work/nova.xml"
-reports "of Nova's instance, which has no such metadata, it says what can be done with Nova" prepare "$work/nova.xml" \
-	-- M_TYPE_DISABLED_NOVA nvidia-222 "nvidia-223, nvidia-224"
+instance="<metadata><nova:instance xmlns:nova='http://openstack.org/xmlns/libvirt/nova/1.1'/></metadata>"
+reports "of Nova's instance, which has no such metadata, it says what can be done with Nova" \
+	prepare <(sed "s|</uuid>|&$instance|" "$vm") -- M_TYPE_DISABLED_NOVA nvidia-222 "nvidia-223, nvidia-224"
 fails "and nothing of the metadata" says M_OR_WRITE <<<"$said"
 pool "${two[@]}"
 
@@ -38,7 +37,7 @@ mdevctl_has 0000:85:00.0 $u1 nvidia-223
 reports "a type from a definition is named with its file" prepare \
 	-- M_NO_CAPACITY "$(message M_TYPE_DEFINED nvidia-223 "/etc/mdevctl.d/0000:85:00.0/$u1")"
 holds "and what to write instead" says M_OR_WRITE "type='nvidia-222'" <<<"$said"
-holds "the metadata go before it" prepare "$work/typed.xml"
+holds "the metadata go before it" prepare <(typed nvidia-222)
 is "$(type_of $u1)" nvidia-222 "so that is what helps"
 
 ### Boards that share an ID, and drivers of different versions: what one has says nothing about the other
@@ -54,10 +53,9 @@ matches 10de:1e30:129e 10de:1e30:12ba
 is "$(in_pool)" none "and takes no other board"
 matches 10de:1e30 10de:1e30
 is "$(in_pool)" "0000:65:00.0 nvidia-256, 0000:b3:00.0 nvidia-264" "two matches are no conflict where a card offers one of the types"
-typed nvidia-264 >"$work/8000.xml"
-holds "a start knows it as well" prepare "$work/8000.xml"
+holds "a start knows it as well" prepare <(typed nvidia-264)
 is "$(parent_of $u1)" 0000:b3:00.0 "and goes to the right card"
-release "$work/8000.xml"
+release
 matches 10de:1e30:12ba9 10de:1e30
 holds "a subsystem has four digits" says M_CONF_BAD_MATCH 10de:1e30:12ba9 < <(lease check 2>&1)
 
@@ -119,8 +117,6 @@ ln -s "../../../bus/pci/devices/0000:0c:00.0/$u1" "$root/sys/bus/mdev/devices/$u
 ln -s ../mdev_supported_types/nvidia-700 "$root/sys/bus/pci/devices/0000:0c:00.0/$u1/mdev_type"
 holds "a device that exists fits by what its card calls it" asks A16-4Q
 fails "and not by what another card calls that number" asks A2-2Q
-lease show $u1 >"$work/said"
-holds "show gives it its card's name" grep -q 'nvidia-700, NVIDIA A16-4Q' "$work/said"
-holds "and its card's framebuffer" grep -q '4096 MiB' "$work/said"
+like "$(lease show $u1)" "*nvidia-700, NVIDIA A16-4Q*4096 MiB*" "show gives it its card's name and framebuffer"
 is "$(lease status --json | jq '.pgpus[].vgpus[].framebuffer_mib')" 4096 "so does status"
 tap_done

@@ -4,10 +4,8 @@
 . "$(dirname "$0")/../../lib/hook.sh"
 host a100d+l40s
 mdevs=0000:71:00 vfs=0000:26:00
-control=$root/.kernel/control
-echo "$mdevs.0 on" >"$control/mig"
-for instance in 1g.10gb 2g.20gb 2g.20gb; do echo "$mdevs.0 $instance" >"$control/mig"; done
-echo "$vfs.0 on" >"$control/mixed"
+for setting in on 1g.10gb 2g.20gb 2g.20gb; do control mig "$mdevs.0 $setting"; done
+control mixed "$vfs.0 on"
 
 # settings [LINE...]: a card in MIG mode and one of mixed sizes, as nova.conf has them; these lines are of [policy].
 settings() {
@@ -31,9 +29,8 @@ findings() {
 		if .status != "PASS" then "\(.status) \(.what) \(.where) \(.message) \(.fix)" elif .what == "nova" then .message | split(" ")[:4] | join(" ") else empty end'
 }
 counted=$'Nova counts no nvidia-1150\nNova counts no nvidia-1147\nNova counts 3 nvidia-700:\nNova counts 1 nvidia-699:'
-options=("" "pgpu_types = several")
 
-for option in "${options[@]}"; do
+for option in "" "pgpu_types = several"; do
 	settings "$option"
 	with=${option:+, with several types on a card}
 	is "$(findings)" "$counted" "nothing is wrong with two types on VFs of one card$with"
@@ -67,8 +64,7 @@ for option in "${options[@]}"; do
 	holds "with what the VF is configured for$with" says M_VF_SERVES $vfs.5 nvidia-1150 <"$work/said"
 	fails "a VF that no section names is not in the pool$with" vf_starts 7 nvidia-1147
 	release "$work/vf6.xml"
-	lease plan --op migrate "$work/vf7.xml" >"$work/plan"
-	holds "and becomes, on arrival, one of its type$with" grep -q "$vfs.6" "$work/plan"
+	holds "and becomes, on arrival, one of its type$with" grep -q $vfs.6 <(lease plan --op migrate "$work/vf7.xml")
 	release "$work/vf4.xml"
 	is "$(leases)$(current 6)$(current 4)" 000 "all is released$with"
 done

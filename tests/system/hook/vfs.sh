@@ -86,10 +86,9 @@ domain 2 $a=nvidia-1150 0000:27:00.4=nvidia-1147 >"$work/2.xml"
 arrives "two change places" "0000:27:00.4 $a $a 0000:27:00.4 " "$work/2.xml"
 hook vm2 migrate begin - <"$work/2.xml" >"$work/there.xml"
 holds "and start there" hook vm2 prepare begin - <"$work/there.xml"
-is "$(for vf in $a 0000:27:00.4; do cat "$root/sys/bus/pci/devices/$vf/nvidia/current_vgpu_type"; done)" $'1147\n1150' "each with its type"
+is "$(vf_type $a) $(vf_type 0000:27:00.4)" "1147 1150" "each with its type"
 hook vm2 release end - <"$work/there.xml"
-domain 3 $a=nvidia-1147 >"$work/3.xml"
-hook vm3 prepare begin - <"$work/3.xml"
+domain 3 $a=nvidia-1147 | hook vm3 prepare begin -
 domain 2 $a=nvidia-1147 0000:99:00.4=nvidia-1147 >"$work/2.xml"
 reports "where there is no capacity for one, that is said of it" hook vm2 migrate begin - <"$work/2.xml" -- M_REFUSED_THERE vm2 "$root" $a -- M_NO_CAPACITY nvidia-1147 -- M_NO_FREE_VF 0000:26:00.0 1 1
 is "$(listed id)" "$a" "and nothing is reserved"
