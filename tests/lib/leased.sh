@@ -3,10 +3,8 @@
 # For the tests of vgpu-leased on a simulated host: sourced. start runs it; it ends with the script.
 . "${BASH_SOURCE[0]%/*}/hook.sh"
 
-leased=$builddir/vgpu-leased
-daemon=
-log=$work/log
-lock=$root/run/vgpu-lease/handler.lock
+leased=$builddir/vgpu-leased daemon=''
+log=$work/log lock=$root/run/vgpu-lease/handler.lock
 
 stop_all() {
 	[ -z "$daemon" ] || kill -KILL "$daemon" 2>/dev/null

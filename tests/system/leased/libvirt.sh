@@ -5,8 +5,7 @@
 # tests/vm.
 . "$(dirname "$0")/../../lib/leased.sh"
 host t4+flex nvidia-222 vf_flex@8086:56c0 policy 'driver_cleanup = 0' 'reclaim = never'
-u2=${u1%??}02 u3=${u1%??}03 u4=${u1%??}04 u5=${u1%??}05
-vf=0000:4d:00.2
+u2=${u1%??}02 u3=${u1%??}03 u4=${u1%??}04 u5=${u1%??}05 vf=0000:4d:00.2
 driver=$(cat "$root/sys/module/nvidia/version")
 vf_hostdev=$(vf_hostdev $vf yes)
 placeholder=00000000-0000-0000-0000-000000000001
@@ -23,16 +22,6 @@ domain() { # NAME UUID STATE [MDEV [MARKED]]: as the test driver's file has it; 
 		  <test:runstate>$3</test:runstate>
 		</domain>
 	END
-}
-# status NAME: the file that libvirt keeps of it while it runs, as in the node.
-status() {
-	mkdir -p "$root/run/libvirt/qemu"
-	{
-		echo "<domstatus state='running' reason='booted' pid='1'>"
-		sed -n "/<name>$1</,/<.domain>/p" "$work/node.xml" | sed "1s/^/<domain type='kvm'>/; /test:runstate/d"
-		echo '</domstatus>'
-	} >"$work/status"
-	mv "$work/status" "$root/run/libvirt/qemu/$1.xml"
 }
 {
 	echo '<node>'
@@ -58,7 +47,11 @@ for id in "$u1" $vf "$u2" "$u5"; do open_device "$id" && holders+=("$holder"); d
 # After the last hook, which would finish what is that old.
 sed -i 's/^since_ms=.*/since_ms=1/' "$root/run/vgpu-lease/leases/"{"$u3","$u4"}
 
-for name in plain plugged clash vf taken kept; do status $name; done
+# As libvirt has them while they run.
+for name in plain plugged clash vf taken kept; do
+	sed -n "/<name>$name</,/<.domain>/{s/^ *<name>/<domain type='kvm'>&/; /test:runstate/d; p}" "$work/node.xml" |
+		libvirt_runs $name
+done
 start --connect "test://$work/node.xml"
 holds "it connects" eventually said M_CONNECTED
 holds "a device that a guest has, and no lease names, is leased to it" eventually is_state "$u1" active

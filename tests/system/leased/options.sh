@@ -27,10 +27,7 @@ rm "$root/etc/libvirt/qemu/one-vgpu.xml"
 control register "0000:85:00.0 off"
 is "$(ready 1)" 1 "a card that does not come is waited for, and no longer than was said"
 holds "it is named" grep -qF 0000:85:00.0 "$work/err"
-{
-	sleep 0.3
-	control register "0000:85:00.0 on"
-} &
+(sleep 0.3; control register "0000:85:00.0 on") &
 is "$(ready 60)" 0 "one that comes late is what was waited for"
 configure nvidia-222@10de:2235
 is "$(ready 1)" 1 "a match that fits no card is not what is ready"
@@ -39,8 +36,7 @@ is "$(ready 60) $(cat "$work/out")" "0 $(message M_NO_WAIT_TYPE)" "a configurati
 configure 'GRID T4-1B'
 is "$(ready 60)" 1 "nor is it with one that has a type's name instead of its ID"
 holds "whose ID it tells" says M_CONF_WRITE_ID nvidia-222 "GRID T4-1B" <"$work/err"
-configure </dev/null
-echo nonsense >>"$root/etc/vgpu-lease.conf"
+configure <<<nonsense
 is "$(ready 60)" 1 "a configuration with an error is not waited with"
 
 ### --check-config

@@ -7,10 +7,9 @@ a=0000:84:00.0 b=0000:85:00.0
 
 # settings [POLICY]...: a compute node whose Nova has the first card.
 settings() { configure devices 'nova_conf = /etc/nova/nova.conf' policy 'driver_cleanup = 0' "$@"; }
-# nova_conf TYPE: what Nova enables.
-nova_conf() {
-	mkdir -p "$root/etc/libvirt/qemu"
-	nova_has "$1@$a"
+nova_conf() { nova_has "$1@$a"; } # TYPE: what Nova enables
+named() { # N...: by a domain's definition
+	echo "<domain><uuid>$vm_uuid</uuid>$(for n; do mdev_hostdev "$(numbered "$n")"; done)</domain>" | libvirt_has i
 }
 # leave N [PARENT [TYPE [START]]]: a device as Nova leaves it when its instance is deleted, with its definition, which is not of a moment ago.
 leave() {
@@ -35,7 +34,7 @@ leave 1
 leave 2 $a nvidia-222 manual
 leave 3 $b
 leave 4
-echo "<domain><uuid>$vm_uuid</uuid><address uuid='$(numbered 4)'/></domain>" | libvirt_has i
+named 4
 gc_leaves "1 d1 2 d2 3 d3 4 d4 " "within reclaim_grace nothing goes"
 gc_leaves "1 d1 2 d2 3 d3 4 d4 " "a dry run with --grace 0 removes nothing" --dry-run --grace 0
 holds "but says that the definition would go, too" says M_DEFINITION_GOES <"$work/gc"
@@ -46,11 +45,10 @@ fails "a grace is a number" lease gc --grace soon
 clear_all
 
 ### A definition whose device is gone: the driver was reloaded, and Nova's instance deleted meanwhile
-settings
 for n in 1 2 3 4; do leave "$n"; done
 leave 5 $b
 unmake 1 2 3 5
-echo "<domain><uuid>$vm_uuid</uuid><address uuid='$(numbered 3)'/></domain>" | libvirt_has i
+named 3
 gc_leaves "d1 d2 d3 4 d4 d5 " "within reclaim_grace each definition stays"
 gc_leaves "d1 d2 d3 4 d4 d5 " "a dry run removes none" --dry-run --grace 0
 holds "but says which would go" says M_DEFINITION_ALONE <"$work/gc"
@@ -82,7 +80,7 @@ clear_all
 ### A domain that is deleted: nobody looked in between
 settings 'reclaim_grace = 1'
 leave 1
-echo "<domain><uuid>$vm_uuid</uuid><address uuid='$(numbered 1)'/></domain>" | libvirt_has i
+named 1
 lease gc >"$work/gc"
 sleep 1.2
 rm "$root/etc/libvirt/qemu/i.xml"
@@ -90,7 +88,6 @@ gc_leaves "1 d1 " "the grace begins when its domain is seen to be gone, not when
 sleep 1.2
 gc_leaves "" "and then it goes"
 clear_all
-settings
 
 ### A type that was changed
 settings
@@ -117,7 +114,7 @@ sleep 1
 lease gc --grace 0 >"$work/gc" &
 collector=$!
 holds "gc waits for the driver of what it releases" eventually is_state $u1 releasing
-echo "<domain><uuid>$vm_uuid</uuid><address uuid='$(numbered 2)'/><address uuid='$(numbered 3)'/></domain>" | libvirt_has i
+named 2 3
 wait $collector
 is "$? $(left 1 2 3 4)" "0 2 d2 d3 " "what a domain names by then stays, and the rest goes"
 holds "which is said" says M_NAMED_BY i <"$work/gc"
@@ -128,7 +125,7 @@ settings 'reclaim_grace = 0'
 for n in 1 2 3 4; do leave $n; done
 saved=$root/var/lib/libvirt/qemu
 mkdir -p "$saved"/{snapshot/vm1,checkpoint/vm2,save}
-says_uuid() { echo "<domain><hostdev><source><address uuid='$(numbered "$1")'/></source></hostdev></domain>"; }
+says_uuid() { echo "<domain>$(mdev_hostdev "$(numbered "$1")")</domain>"; }
 says_uuid 1 >"$saved/snapshot/vm1/before-upgrade.xml"
 says_uuid 2 >"$saved/checkpoint/vm2/backup.xml"
 { printf 'LibvirtQemudSave\2\0\0\0' && says_uuid 3 && head -c 3000000 /dev/zero; } >"$saved/save/vm3.save"

@@ -16,10 +16,7 @@ aged() { touch -d '2 minutes ago' "$root/etc/mdevctl.d/$(vf "$1")/$(numbered "$1
 nova_instance() {
 	sed "s|</name>|&<metadata><nova:instance xmlns:nova='http://openstack.org/xmlns/libvirt/nova/1.1'/></metadata>|; s/${u1%??}../$(numbered "$1")/" "$vm"
 }
-guest() { # N: an instance with vGPU N starts, and is deleted
-	nova_instance "$1" >"$work/instance.xml"
-	prepare "$work/instance.xml" && release "$work/instance.xml"
-}
+guest() { prepare <(nova_instance "$1") && release <(nova_instance "$1"); } # N: an instance with vGPU N comes and goes
 settings() { configure devices 'nova_conf = /etc/nova/nova.conf' policy 'driver_cleanup = 0' "reclaim_grace = $1"; }
 
 ### StackHPC: one mdev and one definition for each VF, made at boot; Nova hands them out
@@ -110,8 +107,9 @@ is "$(types | xargs)" "1150 1150" "VFs keep the types that were set before a gue
 preset nvidia-1147
 lease gc >"$work/gc"
 is "$(types | xargs)" "1150 1150" "also where another type is enabled now"
-another 9 "$work/vf.xml" | sed "s/function='0x4'/function='0x6'/" >"$work/other.xml"
-reports "a start takes none away, and names the command that lists them" prepare "$work/other.xml" -- M_RETYPE_LISTS $card nvidia-1147
+other() { another 9 "$work/vf.xml" | sed "s/function='0x4'/function='0x6'/"; }
+reports "a start takes none away, and names the command that lists them" prepare <(other) \
+	-- M_RETYPE_LISTS $card nvidia-1147
 is "$(types | xargs)" "1150 1150" "so they are left"
 lease retype --grace 0 $card nvidia-1147 2>"$work/err" >"$work/gc"
 is "$? $(types | xargs)" "0 0 0" "retype frees the card of both"
@@ -131,9 +129,8 @@ make_device "$(vf 2)" $type "$starting"
 looks
 looks
 is "$(devices)" "$running $starting " "the handler keeps what was made for machines that libvirt does not know"
-another 7 >"$work/7.xml"
-holds "a guest of libvirt gets a vGPU beside them" hook vm7 prepare begin - <"$work/7.xml"
-holds "and gives it back" hook vm7 release end - <"$work/7.xml"
+holds "a guest of libvirt gets a vGPU beside them" prepare 7
+holds "and gives it back" release 7
 leaves "gc keeps them" "$running $starting 0" lease gc --grace 0
 lease gc --unused --grace 0 >"$work/gc" 2>"$work/err"
 is "$(devices)" "$running " "gc --unused removes only what no process has open"

@@ -4,8 +4,6 @@
 . "$(dirname "$0")/../../lib/leased.sh"
 needs "$builddir/tests/system/leased/no_inotify"
 host t4 nvidia-222 policy 'driver_cleanup = 0' 'release_wait = 0'
-real=$leased
-wrapped=$work/leased
 
 quiet() { # no pass within four seconds
 	local before
@@ -15,10 +13,8 @@ quiet() { # no pass within four seconds
 }
 
 for what in instances watches; do
-	printf '#!/bin/sh\nexec "%s" %s "%s" "$@"\n' "$builddir/tests/system/leased/no_inotify" $what "$real" >"$wrapped"
-	chmod +x "$wrapped"
-	leased=$wrapped
-	start
+	program leased <<<"exec $builddir/tests/system/leased/no_inotify $what $builddir/vgpu-leased \"\$@\""
+	leased=$work/bin/leased start
 	holds "without inotify $what it starts" runs
 	holds "and says once what is missing" eventually grep -q "fs.inotify.max_user_$what" "$log"
 	prepare && open_device "$u1" && release
