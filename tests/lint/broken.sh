@@ -80,11 +80,11 @@ misprinted '$a .Bd -literal\n# vgpu-lease status --domain vm1 --pgpu 0000:84:00.
 misprinted '$a .Unknown' 'groff: ' "a macro that is none"
 
 # shellcheck disable=SC1090 # One of its functions, for a tree without scripts and manual pages.
-. <(sed -n '/^programs_name_their_licence() {/,/^}/p' tests/lint/run.sh)
+. <(sed -n '/^unlicensed() {/,/^}/p' tests/lint/run.sh)
 # shellcheck disable=SC2034 # Read by it.
 scripts=() manuals=()
 echo 'print(1)' >"$tree/new.py"
-is "$(programs_name_their_licence "$tree/new.py")" "$tree/new.py: no SPDX line in its first three" "a program that does not name its licence"
+is "$(unlicensed "$tree/new.py")" "$tree/new.py: no SPDX line in its first three" "a program that does not name its licence"
 
 cp CONTRIBUTING.md NEWS "$tree" && cp src/plan/plan.c "$tree/src/plan/"
 cp tests/lint/language.py tests/lint/old-words "$tree/tests/lint/"

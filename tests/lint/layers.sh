@@ -31,21 +31,11 @@ plan_calls+='|mem[a-z]+|str[a-z]+|v?snprintf|bsearch|qsort|__stack_chk_fail|__[a
 
 # What a directory may include: itself, and all that comes before it.
 declare -A before
-directories_before() {
-	local group directory seen=
-	for group in $order; do
-		for directory in ${group//+/ }; do before[$directory]=" $seen$directory "; done
-		seen+="${group//+/ } "
-	done
-}
-
-# rank FILE: the directory that it is in.
-directory_of() {
-	case $1 in
-	hooks/*) echo hooks ;;
-	src/*/*) f=${1#src/} && echo "${f%%/*}" ;;
-	esac
-}
+seen=
+for group in $order; do
+	for directory in ${group//+/ }; do before[$directory]=" $seen$directory "; done
+	seen+="${group//+/ } "
+done
 
 includes() {
 	local f directory inc
@@ -55,7 +45,7 @@ includes() {
 		[ -n "${before[${f#src/}]+known}" ] || echo "$f: is in no order of directories"
 	done
 	for f in src/*/*.[ch] hooks/*.c; do
-		directory=$(directory_of "$f")
+		directory=${f#src/} directory=${directory%%/*}
 		[ -n "${before[$directory]+known}" ] || continue
 		while read -r inc; do
 			case $inc in
@@ -79,7 +69,6 @@ includes() {
 		sed 's/$/: a decision does no I\/O and reads no clock/'
 }
 
-directories_before
 if [ "${1:-}" = --tree ]; then
 	cd "$2" && includes
 	exit

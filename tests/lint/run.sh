@@ -29,50 +29,39 @@ mapfile -t texts < <(tree ! -path './tests/fuzz/corpus/*' ! -path './tests/trees
 mapfile -t shipped < <(printf '%s\n' "${texts[@]}" | grep -vxF tests/lint/run.sh)
 
 # A function of the kernel's layout: from a brace in column 0 to the one that ends it.
-functions_are_short() {
+long_functions() {
 	awk 'FNR == 1 { name = "" }
 		/^[a-z].*\(/ { name = $0; sub(/\(.*/, "", name); sub(/.*[ *]/, "", name) }
 		/^\{/ { start = FNR }
 		/^\}/ && start && FNR - start - 1 > (FILENAME ~ /^tests/ ? 80 : 50) {
 			print FILENAME ": " name ": " FNR - start - 1 " lines"
-			bad = 1
 		}
-		/^\}/ { start = 0 }
-		END { exit bad }' "${c_sources[@]}"
-}
-
-files_are_short() {
-	wc -l "${c_sources[@]}" | awk '$2 != "total" && $1 > 450 { print $2 ": " $1 " lines"; bad = 1 } END { exit bad }'
+		/^\}/ { start = 0 }' "${c_sources[@]}"
 }
 
 # A tab of the indent is eight columns; a character of more than one byte is one (mawk counts bytes: those behind the first go).
-lines_are_short() {
+long_lines() {
 	awk '{ line = $0; gsub(/\t/, "        ", line); gsub(/[\200-\277]/, "", line) }
-		length(line) > 120 && !/"/ { print FILENAME ":" FNR; bad = 1 } END { exit bad }' "${c_files[@]}"
+		length(line) > 120 && !/"/ { print FILENAME ":" FNR }' "${c_files[@]}"
 }
 
-files_say_what_they_are() {
-	local f bad=0 licence
+unnamed_files() {
+	local f licence
 
 	for f in "${c_files[@]}"; do
 		licence=LGPL-2.1-or-later
 		[[ $f != tests/vm/driver/* ]] || licence=GPL-2.0-only
-		if [ "$(head -n 1 "$f")" != "/* SPDX-License-Identifier: $licence */" ] || [[ $(sed -n 2p "$f") != /\** ]]; then
-			echo "$f: begins without its licence, or without what it is for"
-			bad=1
-		fi
+		[ "$(head -n 1 "$f")" = "/* SPDX-License-Identifier: $licence */" ] && [[ $(sed -n 2p "$f") == /\** ]] || echo "$f"
 	done
-	return $bad
 }
 
 # Data and documents are covered by README.md.
-programs_name_their_licence() {
-	local f bad=0
+unlicensed() {
+	local f
 
-	while IFS= read -r f; do
-		head -n 3 "$f" | grep -q 'SPDX-License-Identifier: LGPL-2\.1-or-later$' || { echo "$f: no SPDX line in its first three"; bad=1; }
-	done < <(printf '%s\n' "${scripts[@]}" "${manuals[@]}" "$@" | grep -v '^\.ci/' | sort -u)
-	return $bad
+	printf '%s\n' "${scripts[@]}" "${manuals[@]}" "$@" | grep -v '^\.ci/' | sort -u | while IFS= read -r f; do
+		head -n 3 "$f" | grep -q 'SPDX-License-Identifier: LGPL-2\.1-or-later$' || echo "$f: no SPDX line in its first three"
+	done
 }
 
 # The analyzer's search ends after 40,000 states of a function (its own default takes five times as long to find the same).
@@ -95,15 +84,8 @@ cppchecked() {
 		"${our_sources[@]}"
 }
 
-# Prints what matches and fails if anything does.
-nowhere() {
-	! grep -nE "$@"
-}
-
 # Each script is read with what it sources. SC2119: a function's arguments may be left out, as those of prepare and release.
-shellchecked() {
-	printf '%s\n' "${scripts[@]}" | xargs -P 2 -n 8 shellcheck -x -P SCRIPTDIR:.:tests/lib -e SC2119
-}
+shellchecked() { printf '%s\n' "${scripts[@]}" | xargs -P 2 -n 8 shellcheck -x -P SCRIPTDIR:.:tests/lib -e SC2119; }
 
 unfinished='\<(TO''DO|FIX''ME|X''XX)\>|^(<{7}|>{7}) '
 # What the glossary of ARCHITECTURE.md has other words for: directory, failed attempt, release, history, reclaimable, request, facts,
@@ -123,12 +105,12 @@ trap 'rm -f "$layers"' EXIT
 layered=$!
 
 holds "clang-format finds nothing to change" clang-format-19 --dry-run -Werror "${c_files[@]}"
-holds "no line is longer than 120 columns, but for a string in it" lines_are_short
-holds "no function is longer than 50 lines, and none of a test than 80" functions_are_short
-holds "no C file is longer than 450 lines" files_are_short
-holds "each file begins with its licence and with what it is for" files_say_what_they_are
+nothing "no line is longer than 120 columns, but for a string in it" "$(long_lines 2>&1)"
+nothing "no function is longer than 50 lines, and none of a test than 80" "$(long_functions 2>&1)"
+nothing "no C file is longer than 450 lines" "$(wc -l "${c_sources[@]}" 2>&1 | awk '$2 != "total" && $1 > 450')"
+nothing "each file begins with its licence and with what it is for" "$(unnamed_files 2>&1)"
 mapfile -t built < <(tree -name '*.py' -o -name '*.am' -o -name configure.ac -o -name GNUmakefile -o -name '*.spec' -o -path './etc/*/*')
-holds "so does each script and each manual page, with its licence" programs_name_their_licence "${built[@]}"
+nothing "so does each script and each manual page, with its licence" "$(unlicensed "${built[@]}" 2>&1)"
 if [ "${LINT:-all}" != quick ]; then
 	holds "clang-tidy finds nothing" tidy
 	holds "cppcheck finds nothing" cppchecked
@@ -138,15 +120,15 @@ holds "codespell knows all words" codespell --ignore-words-list="$(sed 's/#.*//'
 [ ${#manuals[@]} = 0 ] ||
 	holds "mandoc finds nothing in the manual pages" mandoc -T lint -W warning "${manuals[@]}"
 nothing "the manual pages are rendered as they are written, and begin with an example" "$(python3 tests/lint/manuals.py 2>&1)"
-nothing "libvirt's directory in /etc is where configure says (LIBVIRT_ETC)" "$(grep -nE '"/?etc/libvirt' src/*/*.[ch] hooks/*.[ch])"
+nothing "libvirt's directory in /etc is where configure says (LIBVIRT_ETC)" "$(grep -nE '"/?etc/libvirt' src/*/*.[ch] hooks/*.[ch] 2>&1)"
 nothing "no link of the documents leads nowhere, and no line is too long" "$(python3 tests/lint/documents.py 2>&1)"
 nothing "no text has a word of tests/lint/old-words" "$(python3 tests/lint/language.py 2>&1)"
-holds "nothing is unfinished" nowhere "$unfinished" "${shipped[@]}"
-holds "nothing names a directory of a developer's machine" nowhere "$own_paths" "${shipped[@]}"
+nothing "nothing is unfinished" "$(grep -nE "$unfinished" "${shipped[@]}" 2>&1)"
+nothing "nothing names a directory of a developer's machine" "$(grep -nE "$own_paths" "${shipped[@]}" 2>&1)"
 # Names of debhelper's and lintian's own stand there.
 mapfile -t worded < <(printf '%s\n' "${shipped[@]}" | grep -vxE 'debian/(\.gitignore|vgpu-lease\.lintian-overrides)')
-holds "one word for one thing: none that the glossary has replaced" nowhere -i "$old_words" "${worded[@]}"
-holds "no line ends in a blank" nowhere '[[:blank:]]$' "${shipped[@]}"
+nothing "one word for one thing: none that the glossary has replaced" "$(grep -niE "$old_words" "${worded[@]}" 2>&1)"
+nothing "no line ends in a blank" "$(grep -nE '[[:blank:]]$' "${shipped[@]}" 2>&1)"
 
 # A test that is not in the tarball is one that no packager runs. What belongs to a checkout alone is not missed.
 not_in_tarball() {
