@@ -80,8 +80,7 @@ tidy() {
 cppchecked() {
 	cppcheck -q -j 2 --std=c11 --error-exitcode=1 --inline-suppr --enable=warning,performance,portability \
 		--suppressions-list=tests/lint/cppcheck.supp -D_GNU_SOURCE -D__linux__ -DXML_SONAME='"libxml2.so"' \
-		-DPACKAGE_NAME='"vgpu-lease"' -DPACKAGE_VERSION='"0"' -Isrc -Itests \
-		"${our_sources[@]}"
+		-DPACKAGE_NAME='"vgpu-lease"' -DPACKAGE_VERSION='"0"' -Isrc -Itests "${our_sources[@]}"
 }
 
 # Each script is read with what it sources. SC2119: a function's arguments may be left out, as those of prepare and release.

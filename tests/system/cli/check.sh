@@ -9,10 +9,7 @@ cp "$hook" "$root/etc/libvirt/hooks/qemu"
 conf_path=$root/etc/vgpu-lease.conf nova_conf=$root/etc/nova/nova.conf
 
 # well SENTENCE: nothing fails, nothing is worth a look.
-well() {
-	check
-	is "$status|$err|$notes" "0||" "$1"
-}
+well() { check; is "$status|$err|$notes" "0||" "$1"; }
 # finds STATUS WHAT PATTERN SENTENCE: there is just this one note.
 finds() {
 	check

@@ -10,10 +10,7 @@ verdict() {
 	sed -nE "/ $(uuid "$1") /{s/^([a-z]+) .*(  |- )([^ ].*)$/\1: \3/;s/idle for [0-9]+ s/idle for N s/;p}" <<<"$out"
 }
 # gc_judges SENTENCE N VERDICT: what gc says of it is like this.
-gc_judges() {
-	vl gc
-	like "$(verdict "$2")" "$3" "$1"
-}
+gc_judges() { vl gc; like "$(verdict "$2")" "$3" "$1"; }
 
 vl_works "without anything to collect it is done" gc
 is "$(find "$root/run/vgpu-lease" -mindepth 2 | wc -l)" 0 "and has written nothing down"

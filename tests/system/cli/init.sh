@@ -4,15 +4,9 @@
 . "$(dirname "$0")/../../lib/cli.sh"
 
 file=$root/etc/vgpu-lease.conf
-begin() {
-	new_host "$1"
-	rm "$file"
-}
+begin() { new_host "$1" && rm "$file"; }
 # pool: the pGPUs, and what each serves now, in one line.
-pool() {
-	vl inventory --no-headings -o PGPU,TYPE
-	tr -s ' \n' '= ' <<<"$out"
-}
+pool() { vgpu_lease --root "$root" inventory --no-headings -o PGPU,TYPE | tr -s ' \n' '= '; }
 
 ### On every model that the simulator has.
 for model in $("$sim" --list-models | awk '{ print $1 }'); do
@@ -91,8 +85,7 @@ end_host
 
 ### Cards that carry several types: in MIG mode, with a vGPU made and a type preset on each VF, in mixed-size mode, and of one size.
 begin a100d@0000:21:00.0+l40s/6+t4
-control mig "0000:21:00.0 on"
-for profile in 1g.10gb 2g.20gb 2g.20gb; do control mig "0000:21:00.0 $profile"; done
+for setting in on 1g.10gb 2g.20gb 2g.20gb; do control mig "0000:21:00.0 $setting"; done
 control mixed "0000:26:00.0 on"
 made=(0000:21:00.4=nvidia-700 0000:21:00.5=nvidia-700 0000:21:00.6=nvidia-699 0000:84:00.0=nvidia-231 0000:84:00.0=nvidia-226)
 for n in "${!made[@]}"; do create "${made[n]%=*}" "${made[n]#*=}" "$n"; done
@@ -169,12 +162,9 @@ for model in gvt-g=i915-GVTg_V5_4 gvt-g-256=i915-GVTg_V5_8; do
 done
 
 ### A host whose only GPU has a driver without vGPUs.
-gpu=$tmp/plain/sys/devices/pci0000:00/0000:01:00.0
-mkdir -p "$gpu" "$tmp/plain/sys/bus/pci/devices" "$tmp/plain/etc"
-pci_ids "$gpu" 10de 2684 030000
-ln -s '../../../bus/pci/drivers/a\b' "$gpu/driver"
-ln -s ../../../devices/pci0000:00/0000:01:00.0 "$tmp/plain/sys/bus/pci/devices/"
 root=$tmp/plain
+mkdir -p "$root/etc"
+pci_device 0000:01:00.0 10de 2684 030000 'a\b'
 vl_says "each pGPU that is left out is said, with the reason as it is" 1 init --write -- M_BOUND_ELSEWHERE 'a\x5cb'
 fails "and nothing is written" test -e "$root/etc/vgpu-lease.conf"
 tap_done

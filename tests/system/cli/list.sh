@@ -62,8 +62,7 @@ is "$(line 3)" "$(uuid 3) nvidia-222 0000:85:00.0 active adopted AGE vm3 $(messa
 	"one whose device somebody removed is noted"
 
 call migrate begin 4 >/dev/null
-is "$(line 4)" "$(uuid 4) nvidia-222 0000:84:00.0 reserved created AGE vm4 $(message M_RESERVED)" \
-	"a reservation"
+is "$(line 4)" "$(uuid 4) nvidia-222 0000:84:00.0 reserved created AGE vm4 $(message M_RESERVED)" "a reservation"
 
 # Last, as the next hook finishes it.
 call prepare begin 5

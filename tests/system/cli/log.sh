@@ -7,10 +7,7 @@
 host mtty mtty-2 'max_instances = 1'
 start_journal
 # events [OPERAND]...: those that log shows, in one line.
-events() {
-	vl log "$@"
-	awk 'NF { printf "%s%s", sep, $2; sep = " " }' <<<"$out"
-}
+events() { vl log "$@"; awk 'NF { printf "%s%s", sep, $2; sep = " " }' <<<"$out"; }
 
 call prepare begin 1
 call prepare begin 2 2>/dev/null

@@ -14,10 +14,7 @@ plan() {
 	vl plan "$tmp/vm$n.xml" "$@"
 }
 # plan_begins SENTENCE STATUS|LINE N [TYPE] [OPTION...]: the plan ends with this, and its first line is this.
-plan_begins() {
-	plan "${@:3}"
-	is "$status|$(head -n 1 <<<"$out")" "$2" "$1"
-}
+plan_begins() { plan "${@:3}"; is "$status|$(head -n 1 <<<"$out")" "$2" "$1"; }
 state() { (cd "$root" && find run var etc sys/bus/mdev/devices | sort); }
 
 before=$(state)
@@ -36,8 +33,7 @@ vl_is "and is called so where nothing comes from it" "1||$(message M_PLAN_REFUSE
 plan 1
 is "$status|$out" "1|" "a domain of which nothing says the type"
 is "$err" "$(message M_PLAN_REFUSED "domain vm1" prepare \
-	"vGPU $(uuid 1): $(message M_WHICH_TYPE_ABSENT "nvidia-222, nvidia-223, mtty-1")")" \
-	"would be refused"
+	"vGPU $(uuid 1): $(message M_WHICH_TYPE_ABSENT "nvidia-222, nvidia-223, mtty-1")")" "would be refused"
 plan 1 nvidia-999
 like "$status|$out|$err" "1||$(message M_PLAN_REFUSED "domain vm1" prepare "vGPU $(uuid 1): $(message M_UNKNOWN_TYPE nvidia-999 "; *")")" \
 	"so would one of a type that nobody knows"

@@ -34,8 +34,7 @@ holds "which stays" exists 2
 runs 2
 vl release "$(tr '[:lower:]' '[:upper:]' <<<"$(uuid 2)")"
 is "$status|$out" "0|$(message M_REMOVED "$(uuid 2)" mtty-1 mtty vm2)" "one that we made is removed"
-is "$err" "$(message M_WARNING "$(message M_RUNS_CLOSED "$(uuid 2)" vm2)")" \
-	"with a word where its domain runs"
+is "$err" "$(message M_WARNING "$(message M_RUNS_CLOSED "$(uuid 2)" vm2)")" "with a word where its domain runs"
 fails "it is gone" exists 2
 is "$(lease 2)" "" "and so is its lease"
 

@@ -39,14 +39,10 @@ silent() { # SENTENCE
 
 ### Metadata
 configure nvidia-222
-with ''
-silent "a domain whose metadata are right"
-with "s/ type='nvidia-222'/ tpye='nvidia-222'/"
-tells "an attribute with a typo" grep -qF "'tpye'"
-with "s/urn:vgpu-lease:domain:1/urn:vgpu-lease:domains:1/"
-tells "a namespace with a typo" grep -qF "urn:vgpu-lease:domain:1"
-with "s/ type='nvidia-222'/& numa='7'/"
-tells "a NUMA node that is not there" says M_NUMA_ABSENT 7
+with '' && silent "a domain whose metadata are right"
+with "s/ type='nvidia/ tpye='nvidia/" && tells "an attribute with a typo" grep -qF "'tpye'"
+with "s/urn:vgpu-lease:domain:/urn:vgpu-lease:domains:/" && tells "a namespace with a typo" grep -qF urn:vgpu-lease:domain:1
+with "s/ type='nvidia-222'/& numa='7'/" && tells "a NUMA node that is not there" says M_NUMA_ABSENT 7
 with "s|<vgpu:device uuid='[^']*'|&/><vgpu:device uuid='$(uuid 2)'|"
 tells "a <vgpu:device> without its hostdev" grep -qF "$(uuid 2)"
 
@@ -72,10 +68,8 @@ configure nvidia-1147@0000:26:00.0 nvidia-222 vf_flex@0000:4d:00.1
 odd "a VF of a card that has another in the pool" 0000:4d:00.2 M_HOSTDEV_BESIDE 0000:4d:00.2
 odd "a VF of a card that is not in the pool" 0000:4e:00.1 M_HOSTDEV_OUTSIDE 0000:4e:00.1 0000:4e:00.0
 odd "an address without a device" 0000:27:00.4 M_HOSTDEV_ABSENT 0000:27:00.4
-with_device 0000:17:00.2
-silent "a network card's VF"
-with_device 0000:17:00.0
-silent "a network card"
+with_device 0000:17:00.2 && silent "a network card's VF"
+with_device 0000:17:00.0 && silent "a network card"
 
 ### Devices that <qemu:commandline> gives to QEMU itself
 # with_argument ARGUMENT: the domain has no vGPU that libvirt knows of, but gives QEMU this device.
@@ -88,13 +82,9 @@ past "an mdev" "vfio-pci,sysfsdev=/sys/bus/mdev/devices/$(uuid 3),display=on" "$
 past "an mdev below its parent" "vfio-pci,sysfsdev=/sys/bus/pci/devices/0000:84:00.0/$(uuid 3)" "$(uuid 3)"
 past "a VF" "vfio-pci,host=4d:00.1,id=gpu" 0000:4d:00.1
 past "a VF in JSON" '{"driver":"vfio-pci","host":"0000:26:00.4"}' 0000:26:00.4
-with_argument vfio-pci,host=0000:26:00.0
-tells "a whole card of the pool" says M_PAST_LIBVIRT_PGPU 0000:26:00.0
-with_argument vfio-pci,host=17:00.2
-silent "a network card's VF that is given so"
-with_argument "vfio-ap,sysfsdev=/sys/bus/mdev/devices/$(uuid 3)"
-silent "an mdev that is no vGPU"
+with_argument vfio-pci,host=0000:26:00.0 && tells "a whole card of the pool" says M_PAST_LIBVIRT_PGPU 0000:26:00.0
+with_argument vfio-pci,host=17:00.2 && silent "a network card's VF that is given so"
+with_argument "vfio-ap,sysfsdev=/sys/bus/mdev/devices/$(uuid 3)" && silent "an mdev that is no vGPU"
 configure </dev/null
-with_device 0000:84:00.0
-silent "without a pool, a GPU"
+with_device 0000:84:00.0 && silent "without a pool, a GPU"
 tap_done

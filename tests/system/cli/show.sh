@@ -8,10 +8,7 @@ host mtty mtty-1 policy 'reuse = never'
 # libvirt N...: the domain vm1 runs with the vGPUs of these numbers.
 libvirt() { test_node 1 "$(for n; do mdev_hostdev "$(uuid "$n")"; done)" "${record:-}" >"$tmp/node.xml"; }
 show() { vl "${on_node[@]}" "$@"; }
-shows() { # PATTERN SENTENCE: of the domain
-	show vm1
-	like "$status|$out" "$1" "$2"
-}
+shows() { show vm1; like "$status|$out" "$1" "$2"; } # PATTERN SENTENCE: of the domain
 
 libvirt
 on_node=(show --connect "test://$tmp/node.xml")
@@ -166,7 +163,6 @@ call release end 8
 
 vl_says "what no vGPU has is looked for among the domains" 1 show "$(uuid 9)" -- M_SHOW_NOTHING "$(uuid 9)"
 
-rm -rf "$tmp/vfs"
 root=$tmp/vfs
 host l40s nvidia-1146
 vl show 0000:26:00.4

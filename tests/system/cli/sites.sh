@@ -14,14 +14,13 @@ holds "which names the first of them" says M_CHECK_NOVA_VFS nvidia-558 8 nvidia-
 holds "a VF that is listed counts" says M_CHECK_NOVA 1 nvidia-557 0 '' 1 0 < <(notes_of nova)
 holds "VFs that take a type are none of Nova's mdevs, and are said to be" says M_CHECK_NOVA_PCI nvidia-1147 <<<"$out"
 create 0000:42:00.5 nvidia-557 1
-vl types --no-headings -o TYPE,CAPACITY,USED,AVAILABLE
-is "$(grep '^nvidia-557' <<<"$out" | xargs)" "nvidia-557 2 1 1" "capacity is of the VF that is listed, and of one that others use"
+vl_words "capacity is of the VF that is listed, and of one that others use" "nvidia-557 2 1 1" \
+	types --type nvidia-557 --no-headings -o TYPE,CAPACITY,USED,AVAILABLE
 vl_counts "the export for Placement agrees" "0 1" '' export placement --no-headings
 
 ### Kayobe: its role makes an mdev on each VF of nova.conf at boot, MIG-backed on one card, and Nova hands them out
 new_host a100d@0000:17:00.0+a100d@0000:65:00.0
-control mig "0000:17:00.0 on"
-for profile in 1g.10gb 2g.20gb 2g.20gb 2g.20gb; do control mig "0000:17:00.0 $profile"; done
+for setting in on 1g.10gb 2g.20gb 2g.20gb 2g.20gb; do control mig "0000:17:00.0 $setting"; done
 of_nova nvidia-700@0000:17:00.4,0000:17:00.5,0000:17:00.6 'mdev_class = CUSTOM_NVIDIA_700' \
 	nvidia-699@0000:17:00.7 'mdev_class = CUSTOM_NVIDIA_699' nvidia-697@0000:65:00.4,0000:65:00.5 'mdev_class = CUSTOM_NVIDIA_697'
 n=0
@@ -77,8 +76,7 @@ of_nova nvidia-558 'max_instances = 4'
 check_says "where all VFs are used, max_instances is what is too low, on the first card" "0000:41:00.0" M_CHECK_NOVA_LIMITED 4 nvidia-558 8 4 nvidia-558 16
 check_says "and on the second" "0000:42:00.0" M_CHECK_NOVA_LIMITED 0 nvidia-558 8 4 nvidia-558 16
 new_host a100/8
-control mig "0000:61:00.0 on"
-for _ in 1 2; do control mig "0000:61:00.0 3g.20gb"; done
+for setting in on 3g.20gb 3g.20gb; do control mig "0000:61:00.0 $setting"; done
 of_nova nvidia-476
 check_says "of a type of GPU instances, the card holds at most as many as instances of its size" "^WARN +nova " \
 	M_CHECK_NOVA_MORE 8 nvidia-476 2 2 nvidia-476
@@ -101,10 +99,8 @@ is "$(grep -c '^alias.*"nvidia-1520".*"resource_class": "CUSTOM_NVIDIA_1520"}$' 
 holds "and Placement has to know of it" grep -qx 'report_in_placement = true' <<<"$out"
 configure nvidia-1519@0001:c8:00.2
 vl_counts "one type of a model needs no class" "0 0" 'resource_class|report_in_placement' export nova-pci
-new_host rtxpro6000/8
-control mig "0001:c8:00.0 on"
-control mig "0001:c8:00.0 1g.24gb"
-configure nvidia-1546@0001:c8:00.2,0001:c8:00.3 nvidia-1561@0001:c8:00.4
+new_host rtxpro6000/8 nvidia-1546@0001:c8:00.2,0001:c8:00.3 nvidia-1561@0001:c8:00.4
+for setting in on 1g.24gb; do control mig "0001:c8:00.0 $setting"; done
 start_vf 1 0001:c8:00.2
 vl_prints "a GPU instance that several vGPUs can share has not the size of one of them" check -- M_MIG_CREATES 0001:c8:00.0 PROFILE
 holds "one of a single vGPU has" says M_MIG_CREATES 0001:c8:00.0 1g.24gb <<<"$out"
@@ -167,10 +163,7 @@ is "$(notes_of mdevctl | xargs)" "PASS mdevctl 1 definition matches the pool" "a
 
 ### A pool of mdevs with autostart, made for domains that are off: a domain with a UUID of its own gets none
 new_host t4 nvidia-233@0000:84:00.0
-for n in 1 2; do
-	uuid $n >"$root/sys/class/mdev_bus/0000:84:00.0/mdev_supported_types/nvidia-233/create"
-	mdevctl_has 0000:84:00.0 "$(uuid $n)" nvidia-233 auto
-done
+for n in 1 2; do create 0000:84:00.0 nvidia-233 $n && mdevctl_has 0000:84:00.0 "$(uuid $n)" nvidia-233 auto; done
 reports "its refusal does not say to release what nobody leases" call prepare begin 3 \
 	-- M_NO_CAPACITY -- M_FULL 0000:84:00.0 2 2 -- M_FIX_UNLEASED there
 call prepare begin 1
@@ -391,9 +384,7 @@ configure nvidia-222@10de:1eb8 vf_flex@8086:56c0
 vl check
 is "$status|$(notes_of type | cut -d' ' -f1 | xargs)" "0|WARN WARN" "a type of cards that this host has not is no failure of it"
 is "$(notes_of type | grep -c 'correct device_match')" 0 "for which nobody is told to change the file"
-started=$SECONDS
-"$builddir/vgpu-leased" --root "$root" --wait-ready 60
-is "$?|$((SECONDS - started < 30))" "0|1" "and guests are not delayed by a minute at each boot"
+in_ms 30000 0 "and no guest is delayed by a minute at each boot" "$builddir/vgpu-leased" --root "$root" --wait-ready 60
 pci_device 0000:03:00.0 10de 2000 030000
 vl check
 is "$status|$(notes_of type | cut -d' ' -f1 | xargs)" "1|FAIL WARN" "with another card of the vendor, the match may be wrong"
@@ -415,9 +406,7 @@ done
 configure vf_flex@8086:56c0
 check_says "check warns of it, with its driver" "^WARN +pgpu .*0000:4e:00.0" M_BOUND_ELSEWHERE vfio-pci
 is "$status" 0 "and the host is sound"
-started=$SECONDS
-"$builddir/vgpu-leased" --root "$root" --wait-ready 60
-is "$?|$((SECONDS - started < 30))" "0|1" "for which guests do not wait at each boot"
+in_ms 30000 0 "for which guests do not wait at each boot" "$builddir/vgpu-leased" --root "$root" --wait-ready 60
 rm -r "$root/sys/bus/pci/devices/0000:4e:00.0"
 pci_device 0000:00:02.0 8086 4680 030000 i915
 pci_device 0000:03:00.0 1a03 2000 030000 ast

@@ -164,8 +164,7 @@ is "$(all)" "$before" "nor where there is a lease"
 release "$vm"
 cp "$builddir/hooks/qemu" "$work/qemu" && chmod 755 "$work" "$work/qemu"
 said=$(as_nobody "$work/qemu" vm prepare begin - <"$vm" 2>&1)
-is "$?$said" "1$(message M_REFUSED vm "$u1" "$(message M_NOT_ROOT)")" \
-	"a libvirt that is not root's is told so"
+is "$?$said" "1$(message M_REFUSED vm "$u1" "$(message M_NOT_ROOT)")" "a libvirt that is not root's is told so"
 said=$("$builddir/hooks/qemu" --help 2>"$work/err")
 is "$?$(cat "$work/err")" 0 "--help is no error"
 holds "and prints the usage on standard output" grep -q '^usage: qemu .*GUEST OP SUBOP EXTRA' <<<"$said"

@@ -11,8 +11,7 @@ table() {
 }
 for operation in prepare migrate restore reconnect release; do
 	columns=$(table $operation)
-	is $((${columns%|*})) "${columns#*|}" \
-		"$operation: the manual's column for the defaults is that of its formula"
+	is $((${columns%|*})) "${columns#*|}" "$operation: the manual's column for the defaults is that of its formula"
 done
 lock_timeout=2 create_timeout=2
 host t4:6

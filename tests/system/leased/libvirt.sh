@@ -64,8 +64,7 @@ is "$(state "$u4")" active "not one that a suspend is about to take: should that
 holds "a guest that was suspended and runs without its vGPU is told of" eventually said M_RUNS_WITHOUT taken "$u4" taken
 holds "a device that runs in another guest than its lease says is told of" eventually said M_RUNS_ELSEWHERE clash "$u2" one-vgpu
 is "$(state "$u2")" active "and left alone"
-holds "what is known of a vGPU goes into the live metadata of its guest" \
-	eventually said M_METADATA_WRITTEN plugged
+holds "what is known of a vGPU goes into the live metadata of its guest" eventually said M_METADATA_WRITTEN plugged
 # As libvirt then has it in the file. Two guests have a vGPU with a type.
 for known in plugged:$u1 kept:$u5; do
 	facts="uuid='${known#*:}' type='nvidia-222' name='GRID T4-1B' framework='mdev' model='10de:1eb8' driver='$driver'"

@@ -100,8 +100,7 @@ kill $holder
 wait
 
 holds "it starts again in the same place" "$sim" "$root" mtty
-is "$("$sim" "$root" mtty 2>&1 | says_times M_SIM_IN_USE "$root")" 1 \
-	"a second one says that the place is in use"
+is "$("$sim" "$root" mtty 2>&1 | says_times M_SIM_IN_USE "$root")" 1 "a second one says that the place is in use"
 kill -9 "$(cat "$control/pid")"
 holds "one whose process was killed can be ended, too" "$sim" --stop "$root"
 fails "where none runs there is none to end" "$sim" --stop "$root"

@@ -8,8 +8,7 @@ models="t4 m60 p4 p100 rtxa6000 a2 a16 rtx6000 rtx8000 a40 a100 a100d l40s-mdev 
 models="$models bench gvt-g gvt-g-256 flex mi210 cx6 mlx5 mtty mdpy mbochs"
 is "$("$sim" "$root" t5 2>&1)" "$(message M_SIM_UNKNOWN_MODEL t5 "${models// /, }")" \
 	"an unknown model is refused, with those that are known"
-is "$("$sim" "$root" p4+a2@0000:01:00.0 2>&1)" \
-	"$(message M_SIM_SAME_ADDRESS a2 p4 a2 a2)" \
+is "$("$sim" "$root" p4+a2@0000:01:00.0 2>&1)" "$(message M_SIM_SAME_ADDRESS a2 p4 a2 a2)" \
 	"two cards at one address are refused"
 for model in '' t4:0 t4:x t4:17 t4:99 t4/4 a40/0 a40/400 bench/4x41 t4+t4 t4+ gvt-g:2 a40/4x4 t4@ t4@x mtty@0000:01:00.0 t4:4+p4@0000:87:00.0 \
 	t4@0000:84:00.1; do
