@@ -7,10 +7,7 @@ export LC_ALL=C
 hook=$builddir/hooks/qemu tmp=$work
 
 # host MODEL [WORD...]: starts the host with this configuration, or an empty one.
-host() {
-	configure </dev/null
-	start_host "$@"
-}
+host() { configure </dev/null; start_host "$@"; }
 
 # domain N UUID [TYPE]: the XML of the domain vmN with this vGPU; vf_domain N ADDRESS [MANAGED [TYPE]]: with this VF.
 domain() { mdev_xml "vm$1" "$(domain_uuid "$1")" "${@:2}"; }

@@ -22,10 +22,7 @@ migrate() { hook vm migrate begin - <"${1:-$vm}"; }
 restore() { hook vm restore begin - <"${1:-$vm}"; }
 reconnect() { hook vm reconnect begin - <"${1:-$vm}"; }
 # leaves SENTENCE LEFT COMMAND...: after the command these are the mdevs and the number of leases.
-leaves() {
-	"${@:3}" >"$work/left" 2>&1
-	is "$(devices)$(leases)" "$2" "$1"
-}
+leaves() { "${@:3}" >"$work/left" 2>&1; is "$(devices)$(leases)" "$2" "$1"; }
 # refusals REASON: how many there were for it.
 refusals() { lease metrics | sed -n "s/^vgpu_lease_refusals_total{reason=\"$1\"} //p"; }
 lease() { vgpu_lease --root "$root" "$@"; }

@@ -144,10 +144,7 @@ log_here() {
 	holds "there is a log" eventually test -S "$socket"
 }
 # libvirt_has NAME: libvirt has a definition of this domain, whose XML is on standard input.
-libvirt_has() {
-	mkdir -p "$root/etc/libvirt/qemu"
-	cat >"$root/etc/libvirt/qemu/$1.xml"
-}
+libvirt_has() { mkdir -p "$root/etc/libvirt/qemu" && cat >"$root/etc/libvirt/qemu/$1.xml"; }
 # libvirt_runs NAME: libvirt has a status file of this domain, whose XML is on standard input.
 libvirt_runs() {
 	mkdir -p "$root/run/libvirt/qemu"

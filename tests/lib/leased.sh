@@ -6,10 +6,7 @@
 leased=$builddir/vgpu-leased daemon=''
 log=$work/log lock=$root/run/vgpu-lease/handler.lock
 
-stop_all() {
-	[ -z "$daemon" ] || kill -KILL "$daemon" 2>/dev/null
-	clean_up
-}
+stop_all() { [ -z "$daemon" ] || kill -KILL "$daemon" 2>/dev/null; clean_up; }
 trap stop_all EXIT
 
 # start [OPTION...]: runs the daemon, and waits until the hook would see it. What it says is in $log.
@@ -58,10 +55,7 @@ left() {
 }
 is_left() { [ "$(left 1 2 3 4 5)" = "$1" ]; }
 # gc_leaves LEFT SENTENCE [OPTION...]: after gc these are left of the first five.
-gc_leaves() {
-	lease gc "${@:3}" >"$work/gc"
-	is "$(left 1 2 3 4 5)" "$1" "$2"
-}
+gc_leaves() { lease gc "${@:3}" >"$work/gc"; is "$(left 1 2 3 4 5)" "$1" "$2"; }
 
 # write_node FILE DOMAINS RUNNING EACH: a host for libvirt's test driver; each that runs has so many vGPUs, by their number, and a
 # status file.

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What NVIDIA's vendor-specific VFIO framework does, sentence by sentence: what each file reads and which errno each step
-# answers. The simulator (tests/system/sim/variant.sh) and the test machines' driver (tests/vm/driver/nvidia.c) are both
+# answers. The simulator (tests/system/sim/vf.sh) and the test machines' driver (tests/vm/driver/nvidia.c) are both
 # held to it. Sourced, with an L40S twice, each with four VFs at least and no vGPU; the caller defines before:
 #
 #     sys                   where /sys is, and dev where /dev is

@@ -79,10 +79,7 @@ done
 
 # What changes something is root's.
 # denied SENTENCE ARGUMENT...: a user is refused, and the fix is to be root.
-denied() {
-	as_user vl "${@:2}"
-	is "$status|$(grep -ci "permission denied; run as root" <<<"$err")" "1|1" "$1"
-}
+denied() { as_user vl "${@:2}"; is "$status|$(grep -ci "permission denied; run as root" <<<"$err")" "1|1" "$1"; }
 changes() { # WHEN
 	local command
 	for command in "release $(uuid 1)" gc 'retype 0000:84:00.0 nvidia-222' \

@@ -78,10 +78,7 @@ vm2 releasing 0 1024 mdev 0000:84:00.0
 vm3 active 1 1024 mdev 0000:85:00.0
 vm4 reserved 0 1024 mdev 0000:84:00.0
 vm5 creating 0 1024 mdev 0000:84:00.0" "the columns that are asked for, in this order"
-shown() { # OPTION...: the domains that are left
-	vl list "$@" -o domain --no-headings --sort domain
-	xargs <<<"$out"
-}
+shown() { vl list "$@" -o domain --no-headings --sort domain; xargs <<<"$out"; } # OPTION...: the domains that are left
 is "$(shown --domain vm2)|$(shown --domain "$(domain_uuid 3)")" "vm2|vm3" "the vGPUs of a domain, by name or UUID"
 domain 7 "$(uuid 7)" | libvirt_has vm7
 libvirt_runs transient <<<"<domain><uuid>$(domain_uuid 8)</uuid></domain>"

@@ -116,10 +116,7 @@ mv "$tmp/journals" "$journals"
 
 ### show ends in the same events.
 # shown OBJECT: the events that show prints of it, in one line.
-shown() {
-	vl show "$@"
-	sed '1,/^latest events:/d' <<<"$out" | awk 'NF { printf "%s%s", sep, $2; sep = " " }'
-}
+shown() { vl show "$@"; sed '1,/^latest events:/d' <<<"$out" | awk 'NF { printf "%s%s", sep, $2; sep = " " }'; }
 is "$(shown "$(uuid 1)")" "created released" "show has the history of a vGPU that is gone"
 is "$(shown mtty)" "created released" "and of a pGPU"
 vl_json "as JSON, too" "0 2" '.events | length' show mtty

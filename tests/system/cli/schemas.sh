@@ -16,10 +16,7 @@ is "$(jq -r '.properties.checks.items.properties.what.enum[]' "$srcdir/schemas/c
 
 # How a document was changed, in jq's words, and what the schema has to say of that.
 fits() { python3 "$srcdir/tests/lib/json_fits.py" "$srcdir/schemas" "$tmp/changed"; }
-wrong() { # SENTENCE JQ COMPLAINT
-	jq "$2" <<<"$out" >"$tmp/changed/1"
-	like "$(fits)" "$3" "$1"
-}
+wrong() { jq "$2" <<<"$out" >"$tmp/changed/1"; like "$(fits)" "$3" "$1"; } # SENTENCE JQ COMPLAINT
 mkdir "$tmp/changed"
 printf '0\ninventory\n' >"$tmp/changed/1.call"
 vl inventory --json

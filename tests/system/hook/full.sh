@@ -8,10 +8,7 @@ u2=${u1%??}02 u9=${u1%??}09
 another 2 >"$work/2.xml"
 trap 'umount -l "$root/run" 2>/dev/null; clean_up' EXIT
 is_full() { ! head -c 1 /dev/zero 2>/dev/null >"$root/run/more"; }
-fill() {
-	dd if=/dev/zero of="$root/run/fill" bs=4096 2>/dev/null
-	is_full
-}
+fill() { dd if=/dev/zero of="$root/run/fill" bs=4096 2>/dev/null; is_full; }
 empty() { rm -f "$root/run/fill" "$root/run/more"; }
 state() { sed -n 's/^state=//p' "$root/run/vgpu-lease/leases/"*; }
 
@@ -95,10 +92,7 @@ new_host t4:1 nvidia-232 policy 'lock_timeout = 1' 'release_wait = 1' 'reclaim =
 another 9 >"$work/9.xml"
 sed "s/$u1/$u2/; s/one-vgpu/thief/; s/${vm_uuid%??}../${vm_uuid%??}77/" "$vm" >"$work/thief.xml"
 sed "s|</devices>|$(mdev_hostdev "$u9")&|" "$work/2.xml" >"$work/both.xml"
-start() { # XML: its status, with what it says in $work/said
-	prepare "$1" >/dev/null 2>"$work/said"
-	echo $?
-}
+start() { prepare "$1" >/dev/null 2>"$work/said"; echo $?; } # XML: its status, with what it says in $work/said
 # what_passes HOW: of domains while the state is so
 what_passes() {
 	is "$(start "$work/2.xml") $(leases)" "0 0" "$1: a domain whose vGPU exists starts, without a lease"

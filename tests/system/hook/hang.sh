@@ -9,10 +9,7 @@ settings() { configure "${2:-nvidia-222}" policy "lock_timeout = $1" 'driver_cle
 u2=${u1%??}02
 
 # lets_go: the driver answers; whoever hung ends.
-lets_go() {
-	control hang clear
-	eventually prints 0 hanging
-}
+lets_go() { control hang clear && eventually prints 0 hanging; }
 # The processes that hang in a read of the simulated host: children of hooks that have ended.
 hanging() { pgrep -c -f "^$builddir/hooks/qemu --root $root" || :; }
 
