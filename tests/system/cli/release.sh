@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# vgpu-lease release: takes a vGPU from its domain, unless somebody has it open.
+# vgpu-lease release takes a vGPU from its domain, unless somebody has it open; retype frees a card of all that it has.
 . "$(dirname "$0")/../../lib/cli.sh"
 
 host mtty mtty-1 policy 'release_timeout = 1' 'reuse = never'
@@ -82,5 +82,102 @@ vl_like "it works under a broken configuration" \
 for args in "release $(uuid 1)" gc; do
 	said=$(in_words as_nobody vgpu-lease "$args" 2>&1)
 	is "$?|$said" "1|$(message M_PROGRAM "$(message M_NEEDS_ROOT)")" "${args%% *} needs root"
+done
+
+### vgpu-lease retype: a card is freed for another type; what stands in the way is named
+new_host mtty+t4
+# serve TYPE [LINE]: what the configuration has mtty serve.
+serve() { configure "$1@mtty" nvidia-222@0000:84:00.0 policy 'reclaim_grace = 0' "release_timeout = ${timeout:-1}" "${@:2}"; }
+made() { ls "$root/sys/bus/mdev/devices"; }
+# told SENTENCE KEY [ARG...]: a line of the output, its columns parted by one space, says so.
+told() { holds "$1" says "${@:2}" < <(tr -s ' ' <<<"$out"); }
+
+serve mtty-2
+vl_ends "a call without a type" 2 retype mtty
+vl_like "a card that is not there" "1|*|vgpu-lease: nosuch: *" retype nosuch mtty-1
+vl_fails "a type that the card does not make" 1 retype mtty nvidia-222 -- M_RETYPE_NOT_MADE mtty nvidia-222 "mtty-1, mtty-2"
+vl_fails "the configuration is changed first" 1 retype mtty mtty-1 -- M_RETYPE_NOT_ENABLED mtty-1 mtty-1 mtty
+configure mtty-2@mtty mtty-1@0000:99:00.0
+vl_says "and where is said" 1 retype mtty mtty-1 -- M_RETYPE_SERVES_OTHER "$root/etc/vgpu-lease.conf" 3 mtty mtty-2 mtty-1
+
+# Orphans of mtty-2 fill the card.
+for n in {1..12}; do orphan mtty mtty-2 "$n"; done
+create 0000:84:00.0 nvidia-222 20
+serve mtty-1
+holds "a start that needs the capacity makes it by itself" call prepare begin 30 mtty-1
+is "$(made | wc -l)" 13 "by removing one orphan"
+vl release "$(uuid 30)"
+before=$(made)
+vl retype mtty mtty-1 --dry-run
+told "a dry run says what would go" M_RETYPE_WOULD_GO "$(uuid 12)" mtty-2 mtty -- M_ORPHAN
+told "and what would be free then" M_RETYPE_WOULD_BE_FREE mtty mtty-1
+is "$status|$(made)" "0|$before" "and nothing goes"
+serve mtty-1 "reclaim = never"
+vl retype mtty mtty-1
+is "$status|$err" "1|$(message M_PROGRAM "$(message M_RETYPE_NOT_FREE mtty mtty-1 "11 vGPUs")")" \
+	"orphans that the configuration keeps stand in the way"
+told "with that reason" M_RETYPE_STAYS "$(uuid 12)" mtty-2 mtty -- M_FOREIGN_STAYS
+serve mtty-1
+exec 8<>"$(node_of "$(uuid 12)")"
+mdevctl_has mtty "$(uuid 11)" mtty-2 auto
+mdevctl_has mtty "$(uuid 10)" mtty-2
+vl_ends "what is open or mdevctl's stays" 1 retype mtty mtty-1
+holds "a definition that brings one back is named" says M_RETYPE_COMES_BACK "/etc/mdevctl.d/mtty/$(uuid 11)" mtty-2 "$(uuid 11)" <<<"$err"
+holds "and how many are in the way" says M_RETYPE_NOT_FREE mtty mtty-1 "2 vGPUs" <<<"$err"
+told "each with its reason" M_RETYPE_STAYS "$(uuid 11)" mtty-2 mtty -- M_MDEVCTL_STARTS
+told "also what is open" M_RETYPE_STAYS "$(uuid 12)" mtty-2 mtty -- M_PROCESS_HAS_IT
+told "the others are gone, with their manual definitions" M_RETYPE_GONE "$(uuid 10)" mtty-2 mtty -- M_DEFINITION_GOES
+is "$(ls "$root/etc/mdevctl.d/mtty")|$(made | wc -l)" "$(uuid 11)|3" "and no more than those"
+echo "<domain><name>off</name><address uuid='$(uuid 11)'/></domain>" | libvirt_has off
+vl retype --dry-run mtty mtty-1
+fails "nor is a definition advised against that a domain that is shut off names" says M_RETYPE_COMES_BACK "/etc/mdevctl.d/mtty/$(uuid 11)" mtty-2 "$(uuid 11)" <<<"$err"
+rm "$root/etc/libvirt/qemu/off.xml"
+rm "$root/etc/mdevctl.d/mtty/$(uuid 11)"
+exec 8>&-
+vl_ends "then the card is freed" 0 retype mtty mtty-1
+for n in 11 12; do told "of number $n" M_RETYPE_GONE "$(uuid $n)" mtty-2 mtty; done
+told "and says for how many" M_RETYPE_FREE mtty mtty-1 24 0
+is "$(made)" "$(uuid 20)" "a vGPU on another card stays"
+holds "a domain starts with the new type" call prepare begin 31 mtty-1
+orphan mtty mtty-2 41
+vl_works "nor does a lease of that type" retype mtty mtty-1
+told "an orphan beside it goes" M_RETYPE_GONE "$(uuid 41)" mtty-2 mtty
+vl_is "vGPUs of that type are no obstacle" "0|$(message M_RETYPE_FREE mtty mtty-1 23 1)|" retype mtty_mtty mtty-1
+
+# Back again, while one is leased.
+create mtty mtty-1 40
+runs 31
+serve mtty-2
+before=$(made)
+vl_ends "a card with a lease of another type stays as it is" 1 retype mtty mtty-2
+told "the lease is named, with its domain" M_RETYPE_STAYS_LEASED "$(uuid 31)" mtty-1 mtty vm31 -- M_ITS_DOMAIN_RUNS
+told "and so is what it keeps" M_RETYPE_STAYS "$(uuid 40)" mtty-1 mtty -- M_KEPT_BESIDE_LEASE
+is "$err" "$(message M_PROGRAM "$(message M_RETYPE_NOT_FREE mtty mtty-2 "2 vGPUs")")" "and the call is refused"
+vl_ends "a dry run says the same" 1 retype mtty mtty-2 --dry-run
+told "and not that anything would go" M_RETYPE_STAYS "$(uuid 40)" mtty-1 mtty -- M_KEPT_BESIDE_LEASE
+is "$(made)" "$before" "nothing is removed then"
+rm "$root/run/libvirt/qemu/vm31.xml"
+age 31
+vl retype mtty mtty-2
+is "$status|$(made)" "0|$(uuid 20)" "a lease whose domain is gone is no obstacle"
+
+# What may take long is told on a terminal, and the line is gone in the end.
+timeout=20
+serve mtty-1
+create mtty mtty-2 21
+control remove_delay_ms 4000
+seen=$(on_terminal 80 "$builddir/vgpu-lease" --root "$root" retype mtty mtty-1)
+is "$(made)" "$(uuid 20)" "a slow removal"
+like "$seen" "*$(message M_PROGRESS_RETYPE mtty)"$'\r'*$' \r'*"$(message M_RETYPE_FREE mtty mtty-1 "*" 0)"* \
+	"is told on a terminal, until it is done"
+serve mtty-2
+orphan mtty mtty-1 22
+vl retype mtty mtty-2
+is "$status|$(made)|$err" "0|$(uuid 20)|" "and nowhere else"
+
+# A card that is full of the type itself is not called free.
+for n in {50..61}; do create mtty mtty-2 "$n"; done
+for option in '' --dry-run; do
+	vl_is "a full card, with '$option'" "0|$(message M_RETYPE_FULL mtty mtty-2 "full (12 in use)")|" retype mtty mtty-2 $option
 done
 tap_done
