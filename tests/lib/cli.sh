@@ -47,6 +47,9 @@ leave() { exec 7>&-; }
 # runs N: libvirt has a status file of the domain vmN, with its vGPU.
 runs() { domain "$1" "$(uuid "$1")" | libvirt_runs "vm$1"; }
 
+# guest N [TYPE]: the domain vmN starts, and runs.
+guest() { call prepare begin "$@" && runs "$1"; }
+
 # age N: the lease of the vGPU number N entered its state when the host was booted, and so is any deadline of it.
 age() {
 	sed -i -E 's/^since_ms=.*/since_ms=1/;s/^deadline_ms=[1-9].*/deadline_ms=1/' "$root/run/vgpu-lease/leases/$(uuid "$1")"

@@ -57,8 +57,7 @@ find "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease" -type f -exec chmod 600 {
 as_user vl_says "a state that is closed is root's to read" 1 list -- M_STATE_NEEDS_ROOT
 as_user vl_prints "nor does it tell a user whether a start would succeed" check -- M_CHECK_START_NOT_KNOWN nvidia-222 /run/vgpu-lease -- M_RUN_AS_ROOT
 find "$root/run/vgpu-lease" "$root/var/lib/vgpu-lease" -type f ! -name '*lock' -exec chmod 644 {} +
-call prepare begin 2 nvidia-222
-runs 2
+guest 2 nvidia-222
 domain 3 "$(uuid 3)" nvidia-222 >"$tmp/vm2.xml"
 all "after the next hook"
 is "$(others_may ! -perm -004)|$(others_may -perm /022)" "|" "all of it may be read, and none written"

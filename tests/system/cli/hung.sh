@@ -139,8 +139,7 @@ outcome "and gc releases it then" 0 removed
 ### A guest that ended without its release: what is said of its lease
 control create_delay_ms 0
 sed -i '$a start_grace = 60' "$root/etc/vgpu-lease.conf"
-call prepare begin 5
-runs 5
+guest 5
 vl_json "of a guest that runs nothing is to be said" "0 null" '.leases[].note' list
 rm "$root/run/libvirt/qemu/vm5.xml"
 vl_prints "one that has ended is told, with when gc releases it" list --json -- M_DOMAIN_IDLE -- M_GC_LATER

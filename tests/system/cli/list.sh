@@ -10,8 +10,7 @@ vl_is "without leases there is a heading" "0|$heading|" list
 vl_is "likewise of a pGPU and a type that this host has" "0|$heading|" list --pgpu 0000:85:00.0 --type nvidia-223
 vl_is "or an empty list" $'0|{\n  "version": 1,\n  "leases": []\n}|' list --json
 
-call prepare begin 1
-runs 1
+guest 1
 vl list --json
 is "$(jq -c '.leases[0].since |= length' <<<"$out")" "$(tr -d '\n' <<END
 {"version":1,"leases":[{"id":"$(uuid 1)","type":"nvidia-222","framework":"mdev","parent":"0000:84:00.0","pgpu":"0000:84:00.0",
@@ -54,8 +53,7 @@ is "$(line 2)" "$(uuid 2) nvidia-222 0000:84:00.0 releasing created AGE vm2 $(me
 leave
 
 create 0000:85:00.0 nvidia-222 3
-call prepare begin 3
-runs 3
+guest 3
 is "$(line 3)" "$(uuid 3) nvidia-222 0000:85:00.0 active adopted AGE vm3 -" "an adopted device"
 remove_device "$(uuid 3)"
 is "$(line 3)" "$(uuid 3) nvidia-222 0000:85:00.0 active adopted AGE vm3 $(message M_DEVICE_GONE)" \

@@ -24,8 +24,7 @@ is "$(value 'refusals_total{reason="capacity"}')|$(value 'hook_duration_seconds_
 is "$(value oldest_releasing_timestamp_seconds)$(value handler_last_pass_timestamp_seconds)" "" \
 	"what has not happened has no time"
 
-call prepare begin 1 nvidia-222
-call prepare begin 2 nvidia-222
+for n in 1 2; do call prepare begin $n nvidia-222; done
 call prepare begin 3 nvidia-99 2>/dev/null
 name='a"b\c'
 domain 4 "$(uuid 4)" mtty-1 | sed "s|<name>.*</name>|<name>${name//\\/\\\\}\&#10;d</name>|" | hook x prepare begin -
@@ -164,8 +163,7 @@ nothing "and all labels are those of their metrics" "$(without_labels)"
 new_host t4:2+mtty nvidia-222 mtty-1@mtty policy 'reclaim_grace = 0' 'release_wait = 0' 'metrics = yes'
 
 # A host with a guest, a refusal, an orphan and a vGPU whose release waits; and one guest that comes and goes.
-call prepare begin 1 nvidia-222
-call prepare begin 2 nvidia-222
+for n in 1 2; do call prepare begin $n nvidia-222; done
 call prepare begin 3 nvidia-99 2>/dev/null
 create mtty mtty-1 9
 sed -i 's/^state=active/state=releasing/' "$root/run/vgpu-lease/leases/$(uuid 2)"

@@ -41,9 +41,7 @@ vl plan --op migrate --json "$tmp/named.xml"
 is "$(hidden <<<"$out")" "[]" "nor JSON"
 is "$(jq -r .domain.name <<<"$out")" "vm$odd" "which says it all the same"
 
-call prepare begin 1 nvidia-222
-call prepare begin 2 nvidia-222
-call prepare begin 3 nvidia-222
+for n in {1..3}; do call prepare begin $n nvidia-222; done
 named 1 "a$odd%1b[2J"
 named 2 "a$shown"
 named 3 ' b  '
@@ -61,8 +59,7 @@ is "$(vgpu_lease --root "$root" list --json | jq -r '.leases[].domain.name' | so
 new_host t4:1 nvidia-222
 # Two characters of two columns each, and one with a combining accent: 12 columns, 16 bytes.
 wide=$'\xe6\x9d\xb1\xe4\xba\xac-gue\xcc\x81st-1' bytes='\xe6\x9d\xb1\xe4\xba\xac-gue\xcc\x81st-1'
-call prepare begin 1 nvidia-222
-call prepare begin 2 nvidia-222
+for n in 1 2; do call prepare begin $n nvidia-222; done
 sed -i "s/^name=.*/name=$wide/" "$root/run/vgpu-lease/leases/$(uuid 1)"
 
 table=(list -o 'domain,type' --sort domain)

@@ -133,8 +133,7 @@ vl_says "which is disabled then, and its card says why" 1 show 0000:4d:00.2 -- M
 control vfs '0000:4d:00.0 on'
 vf_domain 7 0000:4d:00.2 yes >"$tmp/7.xml"
 hook vm7 prepare begin - <"$tmp/7.xml"
-call prepare begin 8 nvidia-222
-runs 8
+guest 8 nvidia-222
 libvirt_runs vm7 <"$tmp/7.xml"
 for gone in no yes; do
 	for n in 7 8; do

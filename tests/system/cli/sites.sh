@@ -43,8 +43,7 @@ holds "and not, while a definition cannot be read that may name it" \
 	says M_CHECK_NOVA_UNREAD "$root/etc/libvirt/qemu/broken.xml: Too many levels of symbolic links" < <(notes_of mdevctl)
 rm "$root/etc/libvirt/qemu/broken.xml"
 create 0000:65:00.5 nvidia-697 6
-call prepare begin 5
-call prepare begin 6
+for n in 5 6; do call prepare begin $n; done
 check_counts "a type whose vGPUs are all leased is one" 1 "^WARN +type "
 vl types --no-headings -o TYPE,CAPACITY,USED,AVAILABLE
 is "$(grep -E ' [1-9]' <<<"$out" | xargs)" "nvidia-697 2 2 0 nvidia-699 1 1 0 nvidia-700 3 3 0" "capacity is that of the VFs that are listed"
@@ -338,8 +337,7 @@ rm -r "$root/etc/libvirt"
 
 ### A laptop whose GPU one guest has a part of (GVT-g), while the definition of another has all of it
 new_host gvt-g i915-GVTg_V5_4@0000:00:02.0
-call prepare begin 1
-runs 1
+guest 1
 whole() { vf_domain 2 0000:00:02.0 yes; }
 refuses "a start that would take the GPU from a running guest is refused" hook vm2 prepare begin - < <(whole) \
 	-- M_PGPU_IN_USE 0000:00:02.0 "$(uuid 1)" vm1

@@ -52,8 +52,7 @@ installed
 configure 'nvidia-222@0000:84:00.0, 0000:99:00.0' 'max_instances = 4' mtty-2@mtty_mtty
 call prepare begin 1 nvidia-222
 call migrate begin 2 nvidia-222 >/dev/null
-call prepare begin 3 nvidia-222
-call prepare begin 4 nvidia-222
+for n in 3 4; do call prepare begin $n nvidia-222; done
 call prepare begin 5 mtty-2
 for n in 1 3 4 5; do runs $n; done
 create 0000:84:00.0 nvidia-222 9
@@ -149,8 +148,7 @@ installed
 configure nvidia-1149@10de:26b9 nvidia-474@0000:61:00.0 nvidia-1561@0001:c8:00.0
 vf 1 0000:26:00.4 nvidia-1149
 vf 2 0000:26:00.5 nvidia-1149
-call prepare begin 3 nvidia-474
-runs 3
+guest 3 nvidia-474
 old "$(uuid 3)"
 vf 4 0001:c8:00.2 nvidia-1561
 looks vfs "VFs with a type beside the framebuffer of their card, and cards in MIG mode"

@@ -10,8 +10,7 @@ shopt -s extglob
 cd "$work" || exit 1
 host t4:3+a40/2+mtty 'nvidia-222@0000:84:00.0, 0000:99:00.0' 'max_instances = 2' mtty-2@mtty_mtty
 start_journal
-call prepare begin 1 nvidia-222
-call prepare begin 2 nvidia-222
+for n in 1 2; do call prepare begin $n nvidia-222; done
 call prepare begin 3 nvidia-222 2>/dev/null
 runs 1
 runs 2

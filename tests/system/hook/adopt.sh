@@ -20,8 +20,7 @@ is "$(lease_has origin)" adopted "with that vGPU, which is adopted"
 wait $first $second
 control create_delay_ms 0
 release
-release 2
-release 3
+for n in 2 3; do release $n; done
 is "$(devices)" "$u1 " "its release leaves it, and the others go"
 
 ### Beside a removal of that very vGPU

@@ -89,8 +89,7 @@ is "$(migrate 2>&1)" "$(message M_REFUSED_THERE vm "$root" "$u1" "$(message M_NO
 	"a migration without capacity is refused at migrate begin"
 passes "a restore without capacity says nothing and ends with 0: its failure would delete the image" restore
 fails "the prepare that follows refuses" prepare
-release 16
-release 17
+for n in 16 17; do release $n; done
 migrate "$templates/domain-two-vgpus.xml"
 holds "a domain with two vGPUs that reserved the last two places gets them" prepare "$templates/domain-two-vgpus.xml"
 is "$(devices | wc -w)" 16 "and the card is full again"

@@ -56,9 +56,8 @@ mount --bind "$root/run" "$root/run"
 freeze() { mount -o remount,ro,bind "$root/run"; }
 thaw() { mount -o remount,rw,bind "$root/run"; }
 frozen_release() { # XML
-	freeze
-	hook vm release end - <"$1"
-	local status=$?
+	local status=0
+	freeze && release "$1" || status=$?
 	thaw
 	return $status
 }
@@ -142,8 +141,7 @@ thaw
 release
 eventually no_lease
 is "$(devices)$(leases)" "$u2 0" "and that goes at its release, when /run can be written again"
-prepare
-open_device $u1
+in_use
 flock "$root/run/vgpu-lease/handler.lock" "$builddir/hooks/qemu" --root "$root" -- vm release end - <"$vm"
 is "$(lease_has state $u1)" releasing "a vGPU that is being released"
 freeze

@@ -83,8 +83,7 @@ control hang "available_instances any"
 (sleep 1.5; lets_go) &
 holds "cards that answer within lock_timeout are waited for" prepare 3
 wait $!
-release 3
-release 2
+for n in 3 2; do release $n; done
 release
 eventually no_lease
 

@@ -6,8 +6,7 @@ host t4:2+l40s/1
 t4=0000:84:00.0 l40s=0000:26:00.0 vf=0000:26:00.4
 configure_both 'driver_cleanup = 0' 'reclaim_grace = 0' 'create_timeout = 20'
 with_vf >"$work/vf.xml"
-typed nvidia-222 >"$work/vm.xml"
-vm=$work/vm.xml
+typed nvidia-222 >"$work/vm.xml" && vm=$work/vm.xml
 origins() { lease list --json | sed -n 's/.*"origin": "\(.*\)",/\1/p' | sort | uniq -c | xargs; }
 clean() { # SENTENCE [FILE]: once this domain has ended
 	[ $# = 1 ] || release "$2"
@@ -34,8 +33,7 @@ kill_writer() {
 	wait $hook
 }
 
-control create_delay_ms "$t4 1500"
-control create_delay_ms "$l40s 1500"
+for card in $t4 $l40s; do control create_delay_ms "$card 1500"; done
 holds "a start whose writer is killed has its vGPU all the same" kill_writer "$vm" prepare begin -
 is "$(devices)$(origins)" "$u1 1 created" "which is known to be ours"
 clean "so that nothing is left behind at the end" "$vm"
@@ -72,8 +70,7 @@ clean "and nothing is left"
 
 ### What a domain has given up goes, whatever else of the host cannot be read
 configure_both 'driver_cleanup = 0' 'release_timeout = 60' 'release_wait = 0'
-prepare
-open_device $u1
+in_use
 mkdir -p "$root/etc/libvirt" && touch "$root/etc/libvirt/qemu"
 release
 close_device
@@ -82,8 +79,7 @@ rm "$root/etc/libvirt/qemu"
 
 ### A hook leaves nothing behind it but a write to the kernel; gc finishes the release, and may be killed at it
 at_it() { pgrep -c -f "^$builddir/$1 --root $root " || :; }
-prepare
-open_device $u1
+in_use
 release
 is "$(at_it hooks/qemu) $(listed state)" "0 releasing" "where the device is open, a release leaves its lease, and no process"
 lease gc >"$work/gc.out" 2>&1 &

@@ -12,14 +12,9 @@ of_type() { another "$1" | asking "uuid='$(numbered "$1")' type='$2'" -; }
 begin() { of_type "$1" "$2" | hook "vm$1" prepare begin -; }
 end() { of_type "$1" x | hook "vm$1" release end -; }
 until_refused() { # FIRST TYPE: how many domains, from this number on, get one; the refusal is in $said
-	local n=$1
-	while said=$(begin "$n" "$2" 2>&1); do n=$((n + 1)); done
-	got=$((n - $1))
+	for ((got = 0; ; got++)); do said=$(begin $(($1 + got)) "$2" 2>&1) || break; done
 }
-end_all() { # FIRST
-	local n
-	for n in $(seq "$1" $(($1 + got - 1))); do end "$n"; done
-}
+end_all() { for ((n = $1; n < $1 + got; n++)); do end $n; done; } # FIRST
 
 ### GPU instances: a MIG-backed type is there where one is free
 reports "without a GPU instance a MIG-backed type is refused, and it is told how to make one" begin 16 nvidia-474 -- M_MIG_CREATES 0000:61:00.0 1g.5gb
@@ -65,10 +60,7 @@ fails "a small one has no capacity then" begin 32 mbochs-small
 end 16
 holds "but where a large one was" begin 32 mbochs-small
 holds "another one beside it" begin 33 mbochs-small
-end 32
-end 33
-got=3
-end_all 17
+for n in 32 33 17 18 19; do end $n; done
 
 reports "parameters for a driver that takes none are a refusal" prepare <(of_type 16 "mbochs-small' params='a=1") \
 	-- M_PARAMS mbochs -- M_PARAMS_NVIDIA_ONLY "No such file or directory"

@@ -20,11 +20,10 @@ starved() {
 # as it was. `wrong` has what is not as it should be, `statuses` which there were, and `n` the number of allocations.
 each() {
 	local fails=$1 before=$2 after=$3
-	shift 3
 	wrong='' statuses='' n=1
 	for (( ; n < 1000; n++)); do
 		$before || wrong+="$n: not begun; "
-		starved $n "$@" || break
+		starved $n "${@:4}" || break
 		statuses+="$status "
 		[ "$status" = 0 ] || [ "$(cat "$work/said")" = "$out_of_memory" ] || wrong+="$n: $(cat "$work/said"); "
 		[ "$status" = 0 ] && [ "$fails" = 1 ] && [ "$(lease_has state)" != "$given" ] && wrong+="$n: $status, $(lease_has state); "

@@ -57,8 +57,7 @@ prepare
 sed -i 's/^state=.*/state=releasing/; s/^since_ms=.*/since_ms=1/; s/^writer=.*/writer=4194305/' "$root/run/vgpu-lease/leases/$u1"
 reports "gc names them" lease gc -- M_UNREAD "*" 199
 is "$(devices)$(leases)" "0" "and is not stopped either"
-prepare
-open_device $u1
+in_use
 ln -s "$root/.kernel/proc/$holder" "$root/proc/2000"
 echo 2000 >"$root/run/libvirt/qemu/other.pid"
 handler
@@ -96,8 +95,7 @@ exec 8>&-
 leaves "it goes later" "0" lease gc
 
 ### A holder that nobody can see: the removal hangs, and the pGPU does not with it
-prepare
-open_device $u1
+in_use
 handler
 release
 holds "the removal hangs in the kernel" eventually grep -q '^remove' "$root/.kernel/control/pending"

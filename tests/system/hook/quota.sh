@@ -4,11 +4,8 @@
 . "$(dirname "$0")/../../lib/hook.sh"
 host t4:1 nvidia-222 policy 'driver_cleanup = 0' 'reclaim = never' quota 'default = 1' 'none = unlimited'
 u() { echo "${u1%??}$1"; }
-project() { # N: domain number N, of project blue, in a file of its own
-	another "$1" | sed "s|</uuid>|</uuid><metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1' project='blue'/></metadata>|" \
-		>"$work/$1.xml"
-}
-for i in 11 12 14; do project $i; done
+project="<metadata><vgpu:lease xmlns:vgpu='urn:vgpu-lease:domain:1' project='blue'/></metadata>"
+for i in 11 12 14; do another $i | sed "s|</uuid>|&$project|" >"$work/$i.xml"; done
 full=(M_QUOTA blue 1 1)
 
 holds "the first of a project's domains starts" prepare "$work/11.xml"

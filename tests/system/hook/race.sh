@@ -62,16 +62,14 @@ is "$(devices)" "" "and no vGPU"
 
 ### A QEMU that dies slowly
 settings 'driver_cleanup = 0'
-prepare
-open_device $u1
+in_use
 in_ms 20000 0 "the release of a vGPU that is open ends within about release_wait" release
 is "$(devices)$(states)" "$u1 1 releasing" "the vGPU stays, and waits to be released"
 reports "it is nobody else's meanwhile" prepare <(another 2 | sed "s/${u1%??}02/$u1/") -- M_LEASED_TO one-vgpu
 close_device
 holds "when it is closed, gc releases it" eventually collected
 is "$(devices)" "" "and it is gone"
-prepare
-open_device $u1
+in_use
 release
 (sleep 0.5; close_device) &
 holds "a start in the meantime waits until it is closed, and takes it over" prepare

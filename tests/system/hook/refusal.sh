@@ -39,7 +39,7 @@ asks_for nvidia-222
 told "eight cards with one error take one clause, the advice included" \
 	M_DRIVER_REFUSED "${cards//$'\n'/, }" "Input/output error" -- M_SEE_DMESG
 is "$(grep -o 'Input/output error' <<<"$said" | wc -l)" 1 "and are told of once"
-tap_verdict "$([ ${#said} -lt 1000 ]; echo $?)" "in a line that libvirt shows whole" "${#said}"
+holds "in a line that libvirt shows whole" test ${#said} -lt 1000
 told "with the end that says where there is more" M_SEE_INVENTORY
 fails "nothing is to be freed" says M_FIX_FREE <<<"$said"
 control inject clear
@@ -60,7 +60,7 @@ told "and a name that VFs have alone" M_MADE_AS_VFS 'NVIDIA L40S-48Q'
 asks_for nvidia-223
 told "a type that no card serves requests one" M_SERVES nvidia-222 -- M_FIX_ENABLE nvidia-223
 asks_for CUSTOM_NONE
-tap_verdict "$([ ${#said} -lt 700 ]; echo $?)" "the types that are known fill no line" "$said"
+holds "the types that are known fill no line" test ${#said} -lt 700
 
 ### What blocks a card, in the inventory
 make_device 0000:84:00.0 nvidia-223 "${u1%??}aa"

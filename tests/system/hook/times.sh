@@ -96,8 +96,7 @@ control remove_delay_ms 0
 anew
 
 ### Its device, which somebody has open still
-prepare
-open_device "$u1"
+in_use
 release
 row prepare "its device, which is open" 1 op prepare begin
 row release "its device, which is open" 0 op release end

@@ -90,15 +90,13 @@ eventually rm -rf "$root"
 mkdir -p "$root"/{sys/bus/pci/devices,sys/bus/mdev/devices,sys/class/mdev_bus,proc,run,dev,etc,var/lib}
 
 card() { # ADDRESS SUBSYSTEM NAME MIB
-	local at=$root/sys/bus/pci/devices/$1 type
-	type=$at/mdev_supported_types/nvidia-700
+	local at=$root/sys/bus/pci/devices/$1
+	local type=$at/mdev_supported_types/nvidia-700
 	mkdir -p "$type/devices"
 	pci_ids "$at" 10de 25b6 030200 10de "$2"
-	for file in numa_node=0 \
-		mdev_supported_types/nvidia-700/name="$3" mdev_supported_types/nvidia-700/available_instances=4 \
-		mdev_supported_types/nvidia-700/device_api=vfio-pci mdev_supported_types/nvidia-700/create= \
-		"mdev_supported_types/nvidia-700/description=num_heads=4, frl_config=60, framebuffer=$4M, max_resolution=5120x2880, max_instance=4"; do
-		echo "${file#*=}" >"$at/${file%%=*}"
+	for file in ../../numa_node=0 name="$3" available_instances=4 device_api=vfio-pci create= \
+		"description=num_heads=4, frl_config=60, framebuffer=$4M, max_resolution=5120x2880, max_instance=4"; do
+		echo "${file#*=}" >"$type/${file%%=*}"
 	done
 	ln -s "../../bus/pci/devices/$1" "$root/sys/class/mdev_bus/$1"
 }

@@ -39,8 +39,8 @@ serving 10de:26b9
 never "its card is matched" $vf M_VFS_ENABLE $pf
 serving $vf
 never "it is named itself" $vf M_VFS_ENABLE $pf
-says M_VFS_NOT_ENABLED -- M_VFS_RESTART $pf < <(grep -F vgpu-lease.conf "$work/check")
-tap_verdict $? "check says of the line that names it how its VFs are enabled" "$(cat "$work/check")"
+holds "check says of the line that names it how its VFs are enabled" says M_VFS_NOT_ENABLED -- M_VFS_RESTART $pf \
+	< <(grep -F vgpu-lease.conf "$work/check")
 fails "and does not advise to remove it" grep -q 'remove it from device_addresses' "$work/check"
 serving
 never "a type takes all cards" $vf M_VFS_ENABLE $pf
@@ -86,8 +86,7 @@ for managed in yes no; do
 done
 holds "a domain that is to have it anew is told that it goes" start_refused M_BEING_DISABLED 1 $second
 is "$(listed id,state)" "$second active $last active" "refusals leave no lease, and take none"
-vf_domain 2 $second | lease plan - >"$work/out" 2>&1
-holds "plan says so" says M_LEASED_TO vm1 "${vm_uuid%??}01" <"$work/out"
+holds "plan says so" says M_LEASED_TO vm1 "${vm_uuid%??}01" < <(vf_domain 2 $second | lease plan - 2>&1)
 holds "check says of the card what is going on" says M_VFS_BEING_DISABLED < <(lease check 2>&1)
 holds "so does show of the VF that goes" says M_SHOW_BEING_DISABLED < <(lease show $second)
 holds "whose device is there until then" grep -q '"exists": true' <<<"$(lease show $second --json)"
@@ -126,15 +125,13 @@ wait
 is "$(leases)" 0 "nothing is leased in the end"
 
 ### An IOMMU group is one domain's: plain VFs that share one with each other, with the card, or have none
-new_host flex/4:1
+new_host flex/4:1 vf_flex@8086:56c0 policy 'driver_cleanup = 0'
 card=0000:4d:00.0 a=0000:4d:00.1 b=0000:4d:00.2 c=0000:4d:00.3 managed=yes
-configure vf_flex@8086:56c0 policy 'driver_cleanup = 0'
 # domain N ADDRESS...: domain number N with these VFs.
 domain() {
-	local n=$1 address
-	shift
-	echo "<domain type='kvm'><name>vm$n</name><uuid>${vm_uuid%??}0$n</uuid><devices>"
-	for address; do vf_hostdev "$address" yes; done
+	local address
+	echo "<domain type='kvm'><name>vm$1</name><uuid>${vm_uuid%??}0$1</uuid><devices>"
+	for address in "${@:2}"; do vf_hostdev "$address" yes; done
 	echo "</devices></domain>"
 }
 begin() { domain "$@" | hook "vm$1" prepare begin -; }

@@ -80,8 +80,7 @@ domain 2 $a=nvidia-1147 $b=nvidia-1150 >"$work/2.xml"
 arrives "one moves to where the other was, which moves on" "$b 0000:27:00.4 0000:27:00.4 $b " "$work/2.xml"
 hook vm2 migrate begin - <"$work/2.xml" >"$work/there.xml"
 holds "and starts there" hook vm2 prepare begin - <"$work/there.xml"
-hook vm2 release end - <"$work/there.xml"
-hook vm1 release end - <"$work/one.xml"
+for file in there one; do release "$work/$file.xml"; done
 settings $a 0000:27:00.4
 domain 2 $a=nvidia-1150 0000:27:00.4=nvidia-1147 >"$work/2.xml"
 arrives "two change places" "0000:27:00.4 $a $a 0000:27:00.4 " "$work/2.xml"
@@ -168,8 +167,7 @@ for card in "device_addresses = $vfs.0" "device_match = 10de:26b9"; do
 	holds "a VF has its own type where its card has another (${card%% *})" vf_starts 5
 	vf_starts 4
 	is "$(current 5) $(current 4)" "1150 1147" "which is the other VFs' (${card%% *})"
-	release "$work/vf5.xml"
-	release "$work/vf4.xml"
+	for n in 5 4; do release "$work/vf$n.xml"; done
 done
 
 # Plain VFs

@@ -3,9 +3,7 @@
 # The device handler's life: it finishes what hooks leave, whenever it is stopped, killed or started again.
 . "$(dirname "$0")/../../lib/leased.sh"
 host t4 nvidia-222 policy 'driver_cleanup = 0' 'release_timeout = 1' 'release_wait = 0'
-hold_and_release() { # starts the domain, opens its device, and lets libvirt call release
-	prepare && open_device "$u1" && release
-}
+hold_and_release() { in_use && release; }
 
 ### Releases that a hook leaves
 start
@@ -18,8 +16,7 @@ is "$(pgrep -c -f "^$builddir/hooks/qemu --root $root" || :)" 0 "and no child of
 close_device
 holds "when it is closed it is released" eventually gone
 holds "which is said" eventually said M_RELEASED one-vgpu "$u1"
-stop
-is $status 0 "it ends when it is told to"
+stops "it ends when it is told to"
 fails "its lock is free then" runs
 is "$(tail -n 1 "$log")" "$(message M_HANDLER_ENDS)" "it says so"
 

@@ -43,9 +43,8 @@ is "$(ready 60)" 1 "a configuration with an error is not waited with"
 configure nvidia-222
 is "$("$leased" --root "$root" --check-config 2>&1; echo $?)" 0 "a valid configuration is no error of a reload"
 echo '[nonsense]' >>"$root/etc/vgpu-lease.conf"
-"$leased" --root "$root" --check-config 2>"$work/err"
-is "$?" 1 "an invalid one is"
-holds "which says what is wrong" says M_CONF_AT "$root/etc/vgpu-lease.conf" 3 "[nonsense]" "$(message M_CONF_UNKNOWN_SECTION)" <"$work/err"
+refuses "an invalid one is" "$leased" --root "$root" --check-config \
+	-- M_CONF_AT "$root/etc/vgpu-lease.conf" 3 "[nonsense]" "$(message M_CONF_UNKNOWN_SECTION)"
 holds "and the unit's reload runs it" grep -q '^ExecReload=.*/vgpu-leased --check-config$' "$builddir/etc/systemd/vgpu-leased.service"
 
 ### Closed standard descriptors
@@ -61,7 +60,6 @@ prepare
 release
 holds "one that waits for a driver" eventually grep -q ^remove "$root/.kernel/control/pending"
 holds "is finished, too" eventually gone
-stop
-is "$status" 0 "and ends as it should"
+stops "and ends as it should"
 is "$("$leased" --root "$root" --check-config 2>&1 <&-; echo $?)" 0 "--check-config needs no standard input"
 tap_done

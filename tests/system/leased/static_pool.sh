@@ -58,8 +58,7 @@ rm "$root/etc/mdevctl.d/$(vf 2)"/*
 
 ### Nova's own: made for a guest
 settings 2
-start
-looks
+start && looks
 made 1
 holds "a guest starts right after its vGPU was made" guest 1
 aged 1
@@ -78,13 +77,11 @@ made 3
 rm "$root/run/vgpu-lease/looked"
 holds "a guest has a vGPU, and nobody has looked before it was made" guest 3
 gc_leaves "2 d2 3 d3 " "then it stays"
-start
-looks
+start && looks
 stop
 rm "$root/etc/mdevctl.d/$(vf 2)"/*
 remove_device "$(numbered 3)"
-start
-looks
+start && looks
 stop
 holds "a vGPU of the pool that is missing is made for its guest" guest 3
 gc_leaves "2 3 d3 " "and stays: its definition was there before"
@@ -118,8 +115,7 @@ for device in $(devices); do echo 1 >"$root/sys/bus/mdev/devices/$device/remove"
 configure "$type@0000:41:00.0" policy 'driver_cleanup = 0' 'reclaim_grace = 0'
 proxmox() { printf '%08d-0000-0000-0000-%012d' "$1" "$2"; } # HOSTPCI VMID
 running=$(proxmox 0 100) starting=$(proxmox 1 101)
-start
-looks
+start && looks
 make_device "$(vf 1)" $type "$running"
 open_device "$running"
 make_device "$(vf 2)" $type "$starting"

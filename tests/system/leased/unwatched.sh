@@ -25,7 +25,6 @@ for what in instances watches; do
 	holds "so is the next" eventually gone
 	is "$(grep -c fs.inotify "$log")" 1 "that was said once"
 	holds "while nothing happens it makes no pass" eventually quiet
-	stop
-	is $status 0 "it ends when it is told to"
+	stops "it ends when it is told to"
 done
 tap_done
