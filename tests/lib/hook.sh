@@ -22,7 +22,7 @@ migrate() { hook vm migrate begin - <"${1:-$vm}"; }
 restore() { hook vm restore begin - <"${1:-$vm}"; }
 reconnect() { hook vm reconnect begin - <"${1:-$vm}"; }
 # in_use: the domain starts, and has its vGPU open.
-in_use() { prepare && open_device $u1; }
+in_use() { prepare "$vm" && open_device $u1; }
 # leaves SENTENCE LEFT COMMAND...: after the command these are the mdevs and the number of leases.
 leaves() { "${@:3}" >"$work/left" 2>&1; is "$(devices)$(leases)" "$2" "$1"; }
 # refusals REASON: how many there were for it.

@@ -25,7 +25,7 @@ stop() {
 	status=0
 	wait "$pid" 2>/dev/null || status=$?
 }
-stops() { stop; is "$status" 0 "$1"; } # SENTENCE
+stops() { stop TERM; is "$status" 0 "$1"; } # SENTENCE
 # When the handler last made a pass: the time of its lock file is that.
 passes() { stat -c %.9Y "$lock" 2>/dev/null; }
 # looks: the handler makes another pass, and all that it would remove is gone. One that is under way may have seen less.
