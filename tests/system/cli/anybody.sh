@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What only reads works for any user: the state has no secret, and others than root may read all of it and write none.
 . "$(dirname "$0")/../../lib/cli.sh"
-
 host t4:2+l40s/4
 conf_path=$root/etc/vgpu-lease.conf
 configure nvidia-222 nvidia-1147

@@ -3,7 +3,6 @@
 # vgpu-lease attach, detach, suspend, resume where they end early: what libvirt says no to leaves nothing behind. The
 # libvirt is its own made-up one, which has domains but no devices; tests/vm has the rest.
 . "$(dirname "$0")/../../lib/cli.sh"
-
 host t4 nvidia-222 policy 'release_timeout = 1' 'driver_cleanup = 0'
 test_node 1 >"$tmp/node.xml"
 libvirt=test://$tmp/node.xml

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # vgpu-lease check: one line for all that was looked at; what is broken fails, what is full is worth a look. It writes nothing.
 . "$(dirname "$0")/../../lib/cli.sh"
-
 host t4:2+mtty
 mkdir -p "$root/etc/libvirt/hooks/qemu.d"
 cp "$hook" "$root/etc/libvirt/hooks/qemu"

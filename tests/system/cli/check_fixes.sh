@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # check: one line for one cause, with a fix that fits it. A type's name where its ID is needed has its ID as the fix.
 . "$(dirname "$0")/../../lib/cli.sh"
-
 host t4:2+l40s/4
 of_nova nvidia-{222..232}
 vl check

@@ -3,7 +3,6 @@
 # vgpu-lease check: a start of each enabled type is planned as the hook would; what would refuse it now is found. And does
 # libvirt know of the hook?
 . "$(dirname "$0")/../../lib/cli.sh"
-
 conf_path=$root/etc/vgpu-lease.conf
 
 # types SENTENCE [LINE...]: what is said of the starts that are not well; each line is a pattern.

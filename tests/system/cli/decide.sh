@@ -3,7 +3,6 @@
 # `vgpu-lease plan` and the hook decide alike: one exit status, one reason, for every file of xml-templates and in every
 # situation here. Nothing is compared with a text of the test's own: what the hook says is what the plan has to say.
 . "$(dirname "$0")/../../lib/cli.sh"
-
 host t4:2+a100:1+l40s/4:1
 vgpu=4b20d080-1b54-4048-85b3-a6a62d165c01
 vf=0000:26:00.4

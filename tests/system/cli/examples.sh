@@ -179,5 +179,4 @@ done
 is "$(find "$work" -name "example?" | wc -l)" 3 "vgpu-lease.conf.5: that is all of its examples"
 "$sim" --stop "$work/sim"
 nothing "each command that is not run is in a page" "$unused"
-
 tap_done

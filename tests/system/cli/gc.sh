@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # vgpu-lease gc: what may go, goes; what stays says why; a dry run writes nothing.
 . "$(dirname "$0")/../../lib/cli.sh"
-
 host t4:2+mtty+l40s/2 nvidia-222 mtty-1@mtty policy 'reclaim_grace = 0' 'driver_cleanup = 0' 'reuse = never'
 
 # verdict N: what gc says of the vGPU number N: the word, and why.

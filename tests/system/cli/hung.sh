@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What never answers: a driver, or the storage of one definition. Each command ends in its time, and leaves no pile of processes.
 . "$(dirname "$0")/../../lib/cli.sh"
-
 # in_time SECONDS ARGUMENT...: the command, whatever its verdict, ends by itself.
 in_time() { timeout -k 1 "$@" >"$tmp/out" 2>&1 || [ $? -lt 124 ]; }
 hanging() { pgrep -c -f "$builddir/.*--root $root" || :; }

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # vgpu-lease list: which domain has which vGPU, and what is wrong with it.
 . "$(dirname "$0")/../../lib/cli.sh"
-
 host t4:2 nvidia-222
 heading='ID  TYPE  PARENT  STATE  ORIGIN  AGE  DOMAIN  NOTE'
 

@@ -3,7 +3,6 @@
 # The history of vGPUs: what the hook and the command log is in the journal, with fields, and `vgpu-lease log` finds it.
 . "$(dirname "$0")/../../lib/cli.sh"
 . "$(dirname "$0")/../../lib/journal.sh"
-
 host mtty mtty-2 'max_instances = 1'
 start_journal
 # events [OPERAND]...: those that log shows, in one line.

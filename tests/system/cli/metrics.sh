@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Metrics for Prometheus: what is in them, that promtool takes them, and the alerts and the dashboard that go with them.
 . "$(dirname "$0")/../../lib/cli.sh"
-
 handler=
 start() { "$builddir/vgpu-leased" --root "$root" --foreground 2>"$tmp/handler.log" & handler=$!; }
 stop() {

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What came from outside, on a terminal: no name and no XML drives it, hides in it or looks like another one.
 . "$(dirname "$0")/../../lib/cli.sh"
-
 host t4:1 nvidia-222
 
 # on_tty LOCALE ARGUMENT...: what it prints on a terminal of 200 columns, both streams.

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The command line: options on both sides of the sub-command, help, usage errors. And the schemas of what --json prints.
 . "$(dirname "$0")/../../lib/cli.sh"
-
 host mtty mtty-1
 
 # usage SENTENCE KEY [ARG...] -- ARGUMENT...: refused, with that command's help, or that of all where the word is none.

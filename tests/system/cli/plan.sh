@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # vgpu-lease plan: what would happen to a domain, why, and what of its XML would change. Nothing is written.
 . "$(dirname "$0")/../../lib/cli.sh"
-
 host t4:3+mtty 'nvidia-222@0000:84:00.0, 0000:85:00.0' 'max_instances = 1' nvidia-223@0000:86:00.0 mtty-1@mtty policy 'driver_cleanup = 0'
 
 # plan N [TYPE] [OPTION...]: the plan of the domain vmN.

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # vgpu-lease release takes a vGPU from its domain, unless somebody has it open; retype frees a card of all that it has.
 . "$(dirname "$0")/../../lib/cli.sh"
-
 host mtty mtty-1 policy 'release_timeout = 1' 'reuse = never'
 
 lease() { cat "$root/run/vgpu-lease/leases/$(uuid "$1")" 2>/dev/null; }

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # vgpu-lease rewrite: placeholders get UUIDs of their own; nothing else changes.
 . "$(dirname "$0")/../../lib/cli.sh"
-
 mkdir "$root"
 templates=$srcdir/xml-templates
 placeholder=00000000-0000-0000-0000-000000000000

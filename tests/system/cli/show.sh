@@ -3,7 +3,6 @@
 # vgpu-lease show: what libvirt, the leases, the kernel and open handles say of a domain's vGPUs. The libvirt is its own
 # made-up one.
 . "$(dirname "$0")/../../lib/cli.sh"
-
 host mtty mtty-1 policy 'reuse = never'
 # libvirt N...: the domain vm1 runs with the vGPUs of these numbers.
 libvirt() { test_node 1 "$(for n; do mdev_hostdev "$(uuid "$n")"; done)" "${record:-}" >"$tmp/node.xml"; }

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Hosts as other people have set them up, and whether what the commands say of them is true.
 . "$(dirname "$0")/../../lib/cli.sh"
-
 # notes_of WHAT: the lines of check that are of WHAT.
 notes_of() { grep -E "^(PASS|WARN|FAIL)  *$1 " <<<"$out"; }
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # A driver that hangs in a read: the card is passed over, the others serve, and nobody waits without a bound.
 . "$(dirname "$0")/../../lib/hook.sh"
-
 a=0000:84:00.0 b=0000:85:00.0
 # settings LOCK_TIMEOUT [TYPE]: the pool.
 settings() { configure "${2:-nvidia-222}" policy "lock_timeout = $1" 'driver_cleanup = 0' 'create_timeout = 3'; }

@@ -3,7 +3,6 @@
 # The longest time that each operation of the hook can wait: the table of vgpu-lease-hook(8), as it stands there, held for each with
 # a driver, a lock or a process that keeps it waiting at one step after the other.
 . "$(dirname "$0")/../../lib/hook.sh"
-
 lock_timeout=30 create_timeout=10 release_wait=1 # the defaults
 # table OPERATION: the manual's two columns: "lock_timeout + 4|34".
 table() {

@@ -3,7 +3,6 @@
 # A lease of a later version, whose meaning has changed, beside the hook, the handler and gc of this one: starts are
 # refused and say why; nothing else fails, and nothing is removed. The file is tests/unit/state/files/lease-2.
 . "$(dirname "$0")/../../lib/leased.sh"
-
 host t4 nvidia-222 policy 'release_wait = 0' 'release_timeout = 1' 'driver_cleanup = 0'
 later=c6f1a2b3-0000-4000-8000-00000000000a
 file=$root/run/vgpu-lease/leases/$later

@@ -3,7 +3,6 @@
 # The simulated host with several processes: who has a device open, a removal that waits for them, operations side by
 # side, writers that are killed.
 . "$(dirname "$0")/../../lib/sim.sh"
-
 t4=0000:84:00.0
 
 holds "a host starts" "$sim" "$root" t4:3+mtty

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The operator's knobs: what can be made slow or wrong on the simulated host, and the program's options.
 . "$(dirname "$0")/../../lib/sim.sh"
-
 t4=0000:84:00.0
 models="t4 m60 p4 p100 rtxa6000 a2 a16 rtx6000 rtx8000 a40 a100 a100d l40s-mdev l40s a10 rtx6000ada rtxpro6000"
 models="$models bench gvt-g gvt-g-256 flex mi210 cx6 mlx5 mtty mdpy mbochs"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The mdev framework on the simulated host: all that tests/lib/nvidia_mdev.sh says, and what only this host has.
 . "$(dirname "$0")/../../lib/sim.sh"
-
 holds "a host of several models starts" "$sim" "$root" t4:2+a40/6+mtty+mdpy+gvt-g+mbochs+mlx5
 
 # shellcheck disable=SC2034 # the list's

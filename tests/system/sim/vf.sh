@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # VFs on the simulated host: plain ones, bound to vfio-pci, to a graphics driver, or to none, and those of NVIDIA's framework.
 . "$(dirname "$0")/../../lib/sim.sh"
-
 holds "a host with a Flex of four VFs starts" "$sim" "$root" flex/4+mi210+cx6
 
 pci=$root/sys/bus/pci/devices
