@@ -89,6 +89,13 @@ holds "and it is named" says M_SHOW_SUSPENDED vm1 < <(grep "^$(uuid 9): " <<<"$o
 new_host t4:1+flex+mtty 'nvidia-222@0000:84:00.0, 0000:99:00.0' mtty-1@mtty vf_flex@8086:56c0 policy 'driver_cleanup = 0'
 # fact KEY: what the last output says about it; of a pGPU without its model, which not every machine can name.
 fact() { sed -nE "s/^  $1  +//p" <<<"$out" | sed -E "s/^([^,]*), .*, NUMA/\1, NUMA/"; }
+# facts SENTENCE OBJECT "STATUS|..." KEY...: show ends so, and says this about the object.
+facts() {
+	local key said
+	vl show "$2" && said=$status
+	for key in "${@:4}"; do said+="|$(fact "$key")"; done
+	is "$said" "$3" "$1"
+}
 
 ### A vGPU
 call prepare begin 1 nvidia-222
@@ -100,31 +107,25 @@ is "$(fact owner)" vgpu-lease "whose it is"
 like "$(fact lease)" "active since 20??-*Z (*), created" "by which lease"
 like "$(fact gc)" "stays: *" "what gc would do about it"
 hold 1
-vl show "$(uuid 1)"
-is "$(fact open)" "in process $$" "the process that has it open"
+facts "the process that has it open" "$(uuid 1)" "0|in process $$" open
 vl show --json "$(uuid 1)"
 is "$(tr -s ' \n' ' ' <<<"$out" | sed -E 's/"since": "[^"]*"/SINCE/; s/"gc_reason": "[^"]*"/REASON/')" \
 	"{ \"version\": 1, \"vgpu\": { \"id\": \"$(uuid 1)\", \"type\": \"nvidia-222\", \"framework\": \"mdev\", \"parent\": \"0000:84:00.0\", \"pgpu\": \"0000:84:00.0\", \"type_name\": \"GRID T4-1B\", \"class\": \"VGPU\", \"numa_node\": 0, \"framebuffer_mib\": 1024, \"state\": \"active\", \"domain\": { \"uuid\": \"$(domain_uuid 1)\", \"name\": \"vm1\" }, \"origin\": \"created\", \"project\": null, \"instance\": null, SINCE, \"owner\": \"vgpu-lease\", \"exists\": true, \"open\": true, \"open_by\": $$, \"gc\": \"stays\", REASON, \"last_type\": \"nvidia-222\", \"last_parent\": \"0000:84:00.0\" }, \"events\": [] } " \
 	"the same as JSON"
 leave
 create mtty mtty-2 2
-vl show "$(uuid 2)"
-is "$status|$(fact type)|$(fact lease)|$(fact device)" "0|mtty-2, Dual port serial|none|exists" "one that somebody else has created"
+facts "one that somebody else has created" "$(uuid 2)" "0|mtty-2, Dual port serial|none|exists" type lease device
 is "$(fact owner)" "" "of which nobody says whose it is"
 mdevctl_has mtty "$(uuid 2)" mtty-2
-vl show "$(uuid 2)"
-is "$(fact owner)" mdevctl "but for its definition"
+facts "but for its definition" "$(uuid 2)" "0|mdevctl" owner
 call release end 1
 eventually eval '! exists 1'
 vl gc
-vl show "$(uuid 1)"
-is "$status|$(fact type)|$(fact last)|$(fact device)|$(fact lease)" "0||nvidia-222 on 0000:84:00.0|does not exist|none" "one that is gone: where it was"
+facts "one that is gone: where it was" "$(uuid 1)" "0||nvidia-222 on 0000:84:00.0|does not exist|none" type last device lease
 mdevctl_has 0000:84:00.0 "$(uuid 1)" nvidia-222
-vl show "$(uuid 1)"
-is "$(fact owner)" mdevctl "if a definition is left of it, mdevctl owns it"
+facts "if a definition is left of it, mdevctl owns it" "$(uuid 1)" "0|mdevctl" owner
 rm "$root/etc/mdevctl.d/0000:84:00.0/$(uuid 1)"
-vl show 0000:4d:00.2
-is "$status|$(fact framework)|$(fact pGPU)|$(fact device)" "0|vf|0000:4d:00.0, NUMA node 0|exists" "a VF of the pool"
+facts "a VF of the pool" 0000:4d:00.2 "0|vf|0000:4d:00.0, NUMA node 0|exists" framework pGPU device
 control vfs '0000:4d:00.0 off'
 vl_says "which is disabled then, and its card says why" 1 show 0000:4d:00.2 -- M_VFS_NOT_ENABLED
 
@@ -139,12 +140,10 @@ for gone in no yes; do
 		id=0000:4d:00.2
 		[ $n = 7 ] || id=$(uuid 8)
 		note=$([ $gone = no ] || message M_DEVICE_GONE)
-		vl list --json --domain vm$n
-		is "$(jq -r '.leases[].note // ""' <<<"$out")" "$note" "list says of vm$n whether its device is gone: $gone"
+		vl_json "list says of vm$n whether its device is gone: $gone" "0 $note" '.leases[].note // ""' list --domain vm$n
 		vl status --domain vm$n
 		is "$(grep -v WARN <<<"$out" | grep -c "$id") $(grep -c 'no device' <<<"$out")" "1 $([ $gone = no ] && echo 0 || echo 1)" "and status"
-		vl show "$id"
-		is "$(fact device)" "$([ $gone = no ] && echo exists || echo 'does not exist')" "and show"
+		facts "and show" "$id" "0|$([ $gone = no ] && echo exists || echo 'does not exist')" device
 		vl check
 		named=$([ $n = 8 ] && echo "WARN +guest +$id" || echo "FAIL +pgpu .*${id%2}0: ")
 		is "$(grep -cE "^$named" <<<"$out")" "$([ $gone = no ] && echo 0 || echo 1)" "and check, of a VF its pGPU"
@@ -163,8 +162,7 @@ vl_says "what no vGPU has is looked for among the domains" 1 show "$(uuid 9)" --
 
 root=$tmp/vfs
 host l40s nvidia-1146
-vl show 0000:26:00.4
-is "$status|$(fact type)|$(fact device)|$(fact lease)" "0||VF without a type|none" "a VF exists before it has a type"
+facts "a VF exists before it has a type" 0000:26:00.4 "0||VF without a type|none" type device lease
 "$sim" --stop "$root"
 host a40/2 nvidia-558
 create 0000:41:00.4 nvidia-558 1
@@ -188,8 +186,7 @@ vl_counts "a virtual one" "0 1" "$(uuid 2)" show mtty
 was=$out
 vl show mtty_mtty
 is "$out" "$was" "by Nova's name of it, too"
-vl show 0000:99:00.0
-is "$status|$(fact pool)|$(fact framework)" "0|no: no PCI device has this address|" "one that is configured and absent, with no framework"
+facts "one that is configured and absent, with no framework" 0000:99:00.0 "0|no: no PCI device has this address|" pool framework
 for wrong in 0000:83:00.0 0000:48:00.0 0000:84:00.1; do
 	vl_says "one that is not, with one digit that is another, or two that are swapped: $wrong" 1 show $wrong -- M_NO_PCI_DEVICE
 	fails "none is suggested: that is another card" says M_SIMILAR <<<"$err"

@@ -154,7 +154,6 @@ start_vf 3 $a
 vf_domain 4 $a no nvidia-1147 >"$work/4.xml"
 vf_domain 4 0000:26:00.5 no nvidia-1147 >"$work/expected"
 holds "a definition whose VF is taken gets one that is free" diff "$work/expected" <(lease rewrite "$work/4.xml")
-is "$(lease rewrite "$work/expected")" "$(cat "$work/expected")" "one whose VF is free stays as it is"
 libvirt_has vm4 <"$work/expected"
 vf_domain 5 0000:99:00.4 no nvidia-1147 >"$work/5.xml"
 lease rewrite --in-place "$work/5.xml" >/dev/null
@@ -173,7 +172,7 @@ holds "a domain with a plain VF starts" start_vf 6 $flex
 is "$(listed id,type,framework,pgpu)" "$flex flex vf 0000:4d:00.0" "it is leased"
 is "$(start_vf 7 $flex 2>&1)" "$(message M_REFUSED vm7 $flex "$(message M_LEASED_TO vm6 "${vm_uuid%??}06")$(message M_FREE_VFS "0000:4d:00.2, 0000:4d:00.3, 0000:4d:00.4")")" \
 	"and goes to nobody else"
-for i in 2 3 4; do start_vf 1$i 0000:4d:00.$i || echo "start_vf 1$i failed"; done
+for i in 2 3 4; do start_vf 1$i 0000:4d:00.$i; done
 reports "a full pool refuses an arrival" arrive 7 0000:99:00.1 no flex -- M_FULL 0000:4d:00.0 4 4 -- M_FIX_FREE
 is "$(lease types | tr -s ' ' | sed -n 's/^\(flex .*\)/\1/p')" "flex flex VGPU - - - 4 4 0 0 0000:4d:00.0*" "types counts them"
 holds "a VF of the other kind beside it gets the one type of that" start_vf 20 $a
@@ -193,7 +192,6 @@ is "$(leases)" 0 "all are released"
 
 ### What is not ours
 holds "a domain with another PCI device passes" start_vf 8 0000:84:00.0
-holds "also where that is none" start_vf 8 0000:aa:00.0
 configure nvidia-222@10de:1eb8
 holds "a VF that no section names passes" start_vf 8 $flex
 is "$(start_vf 8 $flex no nvidia-222 2>&1)" "$(message M_REFUSED vm8 $flex "$(message M_NO_SUCH_VF "$(message M_NO_SECTION 0000:4d:00.0)")")" \
