@@ -8,7 +8,7 @@
  *   lease-1, affinity-1      what version 1 writes
  *   lease-1-instance         the same with the first key that was added
  *   ...-with-more            the same of a later version that has added something: what is known of it counts
- *   lease-2                  of a version that has changed the meaning: for tests/system/hook/versions.sh
+ *   lease-2                  of a version that has changed the meaning: for tests/system/leased/life.sh
  */
 #include "lib/source.h"
 #include "lib/small_host.h"
