@@ -40,7 +40,7 @@ vl plan --op migrate --json "$tmp/named.xml"
 is "$(hidden <<<"$out")" "[]" "nor JSON"
 is "$(jq -r .domain.name <<<"$out")" "vm$odd" "which says it all the same"
 
-for n in {1..3}; do call prepare begin $n nvidia-222; done
+for n in {1..3}; do call prepare begin "$n" nvidia-222; done
 named 1 "a$odd%1b[2J"
 named 2 "a$shown"
 named 3 ' b  '

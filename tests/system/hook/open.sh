@@ -107,7 +107,7 @@ lease gc >/dev/null 2>&1
 is "$(leases)" 2 "no other removal takes the lease for done"
 fails "the domain itself is not given what is being removed" prepare
 release 2
-kill $holder
+kill "$holder"
 holds "when the holder ends, so does the removal" eventually eval '! grep -q ^remove "$root/.kernel/control/pending"'
 leaves "and then nothing is left" "0" lease gc
 tap_done

@@ -236,10 +236,10 @@ device() {
 	echo 1 | tee "$at/sriov_offset" >"$at/sriov_stride"
 }
 # vm N with VF N of bus 4d
-start() { start_vf "$1" "0000:4d:00.$1" yes >"$work/out" 2>"$work/said"; }
+begins() { start_vf "$1" "0000:4d:00.$1" yes >"$work/out" 2>"$work/said"; }
 end() { end_vf "$1" "0000:4d:00.$1" yes; }
-serves() { start 1 && end 1; }
-refused() { ! start "$1" && says M_OTHER_DEVICE "$2" "$3" <"$work/said"; }
+serves() { begins 1 && end 1; }
+is_other() { ! begins "$1" && says M_OTHER_DEVICE "$2" "$3" <"$work/said"; }
 check_says() { lease check | tr -s ' ' | grep "^$1 .*$2" >"$work/found"; } # STATUS ADDRESS: a finding of check
 
 for named in 0000:4d:00.0 0000:4d:00.1; do
@@ -250,14 +250,14 @@ for named in 0000:4d:00.0 0000:4d:00.1; do
 	holds "and once more" serves
 	in_words device 4d "$connectx"
 	holds "where another device has the address by now the start is refused, with what it is and was" \
-		refused 1 15b3:101d:15b3:0016 8086:56c0:8086:4905
+		is_other 1 15b3:101d:15b3:0016 8086:56c0:8086:4905
 	holds "check fails with that" check_says FAIL 15b3:101d
 	fails "plan refuses as the hook does" eval "vf_domain 1 0000:4d:00.1 yes | lease plan - >'$work/plan'"
 	lease retype --dry-run 0000:4d:00.0 flex >/dev/null
-	fails "a dry run confirms nothing" start 1
+	fails "a dry run confirms nothing" begins 1
 	holds "retype confirms the new device" lease retype $named flex
 	holds "then it is leased" serves
-	holds "and the one that it was is refused" eval "device 4d $flex; refused 1 8086:56c0:8086:4905 15b3:101d:15b3:0016"
+	holds "and the one that it was is refused" eval "device 4d $flex; is_other 1 8086:56c0:8086:4905 15b3:101d:15b3:0016"
 done
 
 configure vf_flex@8086:56c0

@@ -99,8 +99,8 @@ mdevs=0000:71:00 vfs=0000:26:00
 for setting in on 1g.10gb 2g.20gb 2g.20gb; do control mig "$mdevs.0 $setting"; done
 control mixed "$vfs.0 on"
 
-# settings [LINE...]: a card in MIG mode and one of mixed sizes, as nova.conf has them; these lines are of [policy].
-settings() {
+# assigned [LINE...]: a card in MIG mode and one of mixed sizes, as nova.conf has them; these lines are of [policy].
+assigned() {
 	nova_has "nvidia-700@$mdevs.4,$mdevs.5,$mdevs.6" nvidia-699@$mdevs.7 "nvidia-1150@$vfs.4, $vfs.5" nvidia-1147@$vfs.6
 	configure devices 'nova_conf = /etc/nova/nova.conf' policy 'reclaim = never' 'driver_cleanup = 0' 'release_wait = 2' "$@"
 }
@@ -123,7 +123,7 @@ findings() {
 counted=$'Nova counts no nvidia-1150\nNova counts no nvidia-1147\nNova counts 3 nvidia-700:\nNova counts 1 nvidia-699:'
 
 for option in "" "pgpu_types = several"; do
-	settings "$option"
+	assigned "$option"
 	with=${option:+, with several types on a card}
 	is "$(findings)" "$counted" "nothing is wrong with two types on VFs of one card$with"
 	is "$(lease export nova-pci | grep -o 'address": "[^"]*\|^alias.*nvidia-[0-9]*' | grep -o '[^"]*$' | paste -sd' ')" \
