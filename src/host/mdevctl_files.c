@@ -12,6 +12,7 @@
 #include "base/auto.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "host/inventory.h"
 #include "host/mdevctl_files.h"
 #include "base/text.h"
 
@@ -139,19 +140,30 @@ static int collect(struct definition **list, size_t *n, const struct host *host,
 	return -err->code;
 }
 
+static bool parent_exists(const struct host *host, const char *parent)
+{
+	char path[sizeof("sys/class/mdev_bus/") + PARENT_SIZE];
+
+	snprintf(path, sizeof(path), "sys/class/mdev_bus/%s", parent);
+	return inventory_exists(host, parent) || sys_exists(host->root, path);
+}
+
 int mdevctl_definition(struct definition *out, const struct host *host, const char *uuid, struct err *err)
 {
 	autofree struct definition *list = NULL;
 	char safe[UUID_SIZE];
 	size_t n;
-	int r = uuid_parse(safe, uuid) ? collect(&list, &n, host, safe, err) : 0;
+	int r = uuid_parse(safe, uuid) ? collect(&list, &n, host, safe, err) : 0, best = -1;
 
 	if (r < 0 || !list)
 		return r;
-	*out = list[0];
-	for (size_t i = n; i-- > 0;)
-		if (list[i].starts)
+	for (size_t i = 0; i < n; i++) {
+		int rank = n > 1 ? 2 * parent_exists(host, list[i].parent) + list[i].starts : 0;
+
+		if (rank > best)
 			*out = list[i];
+		best = rank > best ? rank : best;
+	}
 	return 1;
 }
 

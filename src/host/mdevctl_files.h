@@ -19,7 +19,8 @@ struct definition {
 };
 
 /*
- * Finds the definition of a UUID. If several parents define the UUID, prefers a definition that starts at boot.
+ * Finds the definition of a UUID. If several parents define the UUID, prefers one of a parent that exists, because the
+ * address of a card can have changed, and then one that starts at boot.
  * Returns 1: found; 0: none; negative: unreadable or not valid JSON (the error names the file).
  */
 int mdevctl_definition(struct definition *out, const struct host *host, const char *uuid, struct err *err);

@@ -303,6 +303,17 @@ create 0000:84:00.0 nvidia-222 1
 check_counts "if the mdev exists, that is no fault" 0 "^FAIL +domain "
 is "$(call prepare begin 1 2>&1)" "" "as a start has it"
 
+### The cards have other addresses since a change of the firmware, and what was defined for the old ones is defined anew
+new_host t4:2@0000:af:00.0
+configure nvidia-222@0000:af:00.0 nvidia-230@0000:b0:00.0
+mdevctl_has 0000:3b:00.0 "$(uuid 1)" nvidia-230 auto
+mdevctl_has 0000:af:00.0 "$(uuid 1)" nvidia-222
+domain 1 "$(uuid 1)" | libvirt_has vm1
+vl check
+is "$(notes_of mdevctl | grep -o "undefine .*'")" "undefine -u $(uuid 1) -p 0000:3b:00.0'" "the definition of the address that no card has is to go"
+call prepare begin 1
+vl_words "and the guest gets its vGPU by the other one" "nvidia-222 0000:af:00.0 adopted" list --no-headings -o TYPE,PARENT,ORIGIN
+
 ### A pool that is full, and a vGPU on which guests take turns: what a start could have at another time is no finding
 new_host t4 nvidia-234@0000:84:00.0
 is "$(call prepare begin 2 2>&1)" "" "one guest has all of the pGPU"

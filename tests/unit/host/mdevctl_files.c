@@ -67,6 +67,18 @@ static void with_nul(void)
 	   "a definition with a NUL byte is refused: %s", err.text);
 }
 
+static void parents(void)
+{
+	struct definition d;
+
+	tree_add(&tree, "sys/bus/pci/devices/" CARD "/\n");
+	ok(mdevctl_definition(&d, &tree.host, A, &err) == 1 && strcmp(d.parent, CARD) == 0,
+	   "a manual one of a card that exists counts before one of an address that no card has");
+	tree_add(&tree, "sys/class/mdev_bus/" OTHER_CARD "/\n");
+	ok(mdevctl_definition(&d, &tree.host, A, &err) == 1 && strcmp(d.parent, OTHER_CARD) == 0,
+	   "if both exist, the one that starts by itself does");
+}
+
 static void undefining(void)
 {
 	struct definition d;
@@ -108,6 +120,7 @@ int main(void)
 	broken(DIRECTORY CARD "/" C " = {\"start\":\"auto\"}\n", "mdev_type is missing");
 	broken(DIRECTORY CARD "/" C " = {\"mdev_type\":\"../x\"}\n", "mdev_type is not a type ID");
 	with_nul();
+	parents();
 	undefining();
 	tree_end(&tree);
 	return tap_done();
