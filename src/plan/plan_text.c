@@ -51,19 +51,21 @@ void plan_text_request(const struct resolved_request *resolved, char *buf, size_
 	add_source(resolved, buf, size);
 }
 
-/* Adds "; or write type='nvidia-222' in its <vgpu:device>" if the metadata has no type and the pool has others. */
+/* Adds "; or write type='nvidia-222' in its <vgpu:device>" if the metadata has no type, and other types have a ready card. */
 static void add_other_types(const struct planner *p, char *buf, size_t size)
 {
 	const struct resolved_request *resolved = p->resolved;
 	autofree const struct section **types = NULL;
+	bool mdev = resolved->req->kind == REQUEST_MDEV;
 	size_t n = 0;
 
 	/* Nova rewrites the definition at each start, so the added type would be lost. */
 	if (p->world->request->nova || (resolved->source != TYPE_DEFINED && resolved->source != TYPE_REMEMBERED))
 		return;
-	types = pool_types(&p->world->inv, resolved->req->kind == REQUEST_MDEV, NULL);
+	types = pool_types(&p->world->inv, mdev, NULL);
 	for (size_t i = 0; types[i]; i++)
-		if (!resolve_fits(resolved, types[i]->type))
+		if (!resolve_fits(resolved, types[i]->type) &&
+		    pool_stock(&p->world->inv, types[i], mdev, NULL) == STOCK_READY)
 			text_add(buf, size, "%stype='%s'", n++ ? " or " : "; or write ", types[i]->type);
 	if (n)
 		text_add(buf, size, " in its <vgpu:device>");

@@ -314,6 +314,13 @@ is "$(notes_of mdevctl | grep -o "undefine .*'")" "undefine -u $(uuid 1) -p 0000
 call prepare begin 1
 vl_words "and the guest gets its vGPU by the other one" "nvidia-222 0000:af:00.0 adopted" list --no-headings -o TYPE,PARENT,ORIGIN
 
+call release end 1
+remove_device "$(uuid 1)"
+configure nvidia-222@0000:3b:00.0 nvidia-230@0000:3c:00.0
+said=$(call prepare begin 1 2>&1)
+is "$(grep -c 0000:3b:00.0 <<<"$said")|$(grep -c "type='" <<<"$said")" "1|0" \
+	"as long as the configuration has the old ones, no type is advised that no card makes either"
+
 ### A pool that is full, and a vGPU on which guests take turns: what a start could have at another time is no finding
 new_host t4 nvidia-234@0000:84:00.0
 is "$(call prepare begin 2 2>&1)" "" "one guest has all of the pGPU"
