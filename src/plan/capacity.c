@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "internal.h"
 
-/* Is MIG mode on? 1, 0 or UNKNOWN. The whole card has one mode, so one device or offered type shows it. */
+/* Is MIG mode on? 1, 0 or UNKNOWN. One device or offered type shows it, because the whole card has one mode. */
 static int mig_mode(const struct inventory *inv, const struct inv_pgpu *card)
 {
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, card, d));) {
@@ -26,7 +26,7 @@ static int mig_mode(const struct inventory *inv, const struct inv_pgpu *card)
 	return UNKNOWN;
 }
 
-/* The card's framebuffer: the most that one type can fill. Small types cannot fill it, as max_instance limits them. */
+/* The largest framebuffer that one type can fill. max_instance keeps small types from filling the card. */
 static double whole_mib(const struct inv_pgpu *card)
 {
 	double whole = 0;
@@ -40,27 +40,27 @@ static double whole_mib(const struct inv_pgpu *card)
 	return whole;
 }
 
-/* The vGPUs on a pGPU, and the leases whose vGPU does not exist yet. */
+/* The vGPUs on a pGPU, and the pending leases, whose vGPU does not exist yet. */
 struct card_load {
-	int devices;           /* in the kernel, of any type */
-	int pending;           /* leases whose device is not in the kernel yet */
-	int of_type;           /* devices and pending leases of the requested type */
-	double cost;           /* how many instances of the requested type the pending leases take up */
-	double used_mib;       /* framebuffer of devices and leases; an unknown size counts as the requested type's */
-	bool in_flight;        /* a creation or release is in progress */
+	int devices;
+	int pending;
+	int of_type;
+	double cost;     /* how many instances of the requested type the pending leases take up */
+	double used_mib; /* of devices and pending leases; an unknown size counts as the requested type's size */
+	bool in_flight;
 	char other[TYPE_SIZE]; /* a type with another framebuffer size; "" none */
 	int other_mib;
 	char beside[TYPE_SIZE]; /* another type on the card; "" none */
-	int nbeside;            /* number of vGPUs of other types */
-	bool leased_beside;     /* a vGPU of another type has a lease, so it stays */
-	int known_mib;          /* framebuffer of a device in the kernel, the last that is known; 0: none is */
-	bool kept;              /* retype cannot remove a device of another type */
-	bool preset;            /* a device of another type was not made for a guest, but retype can remove it */
-	bool elsewhere;         /* a VF that is not configured for the type has another type; retype keeps it */
-	bool mixed;             /* devices have several sizes: mixed-size mode is on */
+	int nbeside;
+	bool leased_beside; /* a vGPU of another type has a lease, so it stays */
+	int known_mib;      /* framebuffer of the last device whose size is known; 0: none */
+	bool kept;          /* retype cannot remove a device of another type */
+	bool preset;        /* a device of another type was not made for a guest, but retype can remove it */
+	bool elsewhere;     /* a device of another type is on a VF that is not configured for the requested type */
+	bool mixed;         /* devices have several sizes: mixed-size mode is on */
 };
 
-/* While the kernel creates or removes a device, it does not report the device's type, but the lease has it. */
+/* The kernel reports no type while it creates or removes a device. The lease has the type. */
 static const char *type_of(const struct inv_device *d, const struct lease *lease, const char *otherwise)
 {
 	if (*d->vgpu.type)
@@ -86,17 +86,16 @@ static void load_one(struct card_load *load, const struct inv_type *req, const c
 	load->used_mib += mib != UNKNOWN ? mib : 0;
 }
 
-/* One type on one pGPU, for a query. */
 struct asked {
 	const struct capacity_query *query;
 	const struct inv_pgpu *card;
 	const struct inv_type *type;
-	int available; /* instances that the driver offers now */
+	int available;
 };
 
 /*
- * How many instances of the requested type one instance of `type` takes up: an mtty-2 uses two ports, an mtty-1 uses
- * one. The kernel's counts for the two types give the ratio; if a count is missing, the cost is 1.
+ * How many instances of the requested type one instance of `type` uses: an mtty-2 has two ports, an mtty-1 one. The
+ * cost is the ratio of the kernel's counts for the two types, or 1 if a count is missing.
  */
 static double cost_of(const struct asked *asked, const char *type)
 {
@@ -116,7 +115,9 @@ static void load_leases(struct card_load *load, const struct asked *asked)
 		if (strcmp(l->vgpu.pgpu, asked->card->address) != 0 || !capacity_counts(asked->query, l))
 			continue;
 		load->in_flight |= l->at_work;
-		/* A release without a device uses no capacity, unless an abandoned creation may still create it. */
+		/*
+		 * A release without a device counts only while a process is at work, which may still create the device.
+		 */
 		if (inventory_device(&world->inv, l->vgpu.id) || (l->state == LEASE_RELEASING && !l->at_work))
 			continue;
 		load->pending++;
@@ -168,7 +169,7 @@ static double share_of(const struct card_load *load, const struct asked *asked, 
 	return all + asked->available > 0 ? (double)all / (all + asked->available) : 0;
 }
 
-/* Limits the capacity to `left` more vGPUs. The first `left` of 0 or less sets the reason. */
+/* Limits the capacity to `left` more vGPUs. The first call with `left` <= 0 sets the reason. */
 __attribute__((format(printf, 4, 5))) static void bound(struct capacity *space, int left, enum cause cause,
 							const char *fmt, ...)
 {
@@ -185,7 +186,7 @@ __attribute__((format(printf, 4, 5))) static void bound(struct capacity *space, 
 	va_end(ap);
 }
 
-/* Is the type as large as its GPU instance? A smaller type with as many slices shares the instance with others. */
+/* Is the type as large as its GPU instance? A smaller type with as many slices shares the instance. */
 static bool fills_instance(const struct inv_pgpu *card, const struct inv_type *type)
 {
 	for (size_t i = 0; i < card->noffers; i++)
@@ -195,7 +196,6 @@ static bool fills_instance(const struct inv_pgpu *card, const struct inv_type *t
 	return true;
 }
 
-/* Explains how to create a GPU instance, beginning with MIG mode unless it is on. */
 static void explain_no_instance(struct capacity *space, const struct inventory *inv, const struct inv_pgpu *card,
 				const struct inv_type *type)
 {
@@ -216,10 +216,7 @@ static void explain_no_instance(struct capacity *space, const struct inventory *
 		 card->address, profile, exact ? "" : " (see 'nvidia-smi mig -lgip')");
 }
 
-/*
- * Suggests a retype command that removes the vGPUs of other types; or its dry run, which shows why a vGPU cannot be
- * removed, or lists the vGPUs if one was not made for a guest.
- */
+/* Suggests a retype command, or its dry run if a vGPU cannot be removed or was not made for a guest. */
 static void advise_retype(struct capacity *space, const struct card_load *load, const struct asked *asked)
 {
 	const struct policy *policy = &asked->query->world->config->policy;
@@ -296,14 +293,14 @@ static void judge(struct capacity *space, const struct card_load *load, const st
 	const struct inv_type *type = asked->type;
 	bool mixed = card->nvidia && *load->other && type->framebuffer_mib > 0;
 	int on_it = load->devices + load->pending;
-	/* GPU instances of several sizes coexist, so the other types do not count. */
+	/* GPU instances of several sizes coexist, so only vGPUs of the requested type count for a MIG-backed type. */
 	int all = type->slices ? load->of_type : on_it;
 
 	space->left = INT_MAX;
 	if (section && section->max_instances != NO_LIMIT)
 		bound(space, section->max_instances - load->of_type, CAUSE_CAP, "max_instances = %d is reached",
 		      section->max_instances);
-	/* On an empty card other vGPUs cannot be the reason, so the driver's reason comes first. */
+	/* An empty card cannot be full, so the driver's reason comes first. */
 	if (asked->available < 1 && on_it == 0)
 		explain_none(space, load, asked);
 	if (card->nvidia && *load->other && !load->mixed && (asked->available == 0 || load->devices == 0)) {
@@ -325,7 +322,6 @@ static void judge(struct capacity *space, const struct card_load *load, const st
 		explain_none(space, load, asked);
 }
 
-/* Sets `space` to the capacity for an offered type, within its section's cap. */
 static void measure(struct capacity *space, const struct capacity_query *query, const struct inv_pgpu *card,
 		    const struct inv_offer *offer)
 {
@@ -397,7 +393,7 @@ bool capacity_count(struct capacity_count *count, const struct world *world, con
 	capacity = capacity_of(card, type);
 	measure(&space, &query, card, offer);
 	*count = (struct capacity_count){ .available = card->ready ? space.left : 0 };
-	/* Each free VF offers one while any GPU instance is free, so the number of free VFs would be too high. */
+	/* Each free VF offers one vGPU while a single GPU instance is free, so counting the free VFs gives too many. */
 	if (type->slices && card->sriov && count->available > offer->available)
 		count->available = offer->available;
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(&world->inv, card, d));) {
@@ -406,7 +402,7 @@ bool capacity_count(struct capacity_count *count, const struct world *world, con
 		count->used++;
 		outside += !pool_gives(d->parent, type->id);
 	}
-	/* A plain VF in use is leased, or open because other software gave it to a guest. */
+	/* A plain VF is in use if it is leased, open, or used by the host as a GPU. */
 	for (int i = 0; card->framework == FW_VF && i < card->nparents; i++) {
 		const struct inv_parent *vf = card->parents[i];
 
@@ -425,7 +421,7 @@ bool capacity_count(struct capacity_count *count, const struct world *world, con
 		struct capacity_vfs vfs = capacity_vfs(&query, card, type->id);
 		int most = vfs.all + outside;
 
-		/* A driver that gives no maximum stops listing the type once the card is full. */
+		/* If the driver gives no max_instance, it stops listing the type once the card is full. */
 		if (type->max_instance == UNKNOWN && count->used && vfs.free && offer->available < 1 &&
 		    (space.cause == CAUSE_NO_OFFER || space.cause == CAUSE_IN_USE))
 			most = count->used;

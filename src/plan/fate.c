@@ -8,8 +8,8 @@
 #include <string.h>
 
 enum {
-	CLOSE_MS = 5000,  /* until the next look at an unplugged device that is open, or a creation that hangs */
-	YOUNG_MS = 60000, /* Nova takes time to create an mdev that it has defined; reclaim_grace may be shorter */
+	CLOSE_MS = 5000,  /* between looks at an unplugged device that is still open, or at a creation that hangs */
+	YOUNG_MS = 60000, /* a definition without a device is kept until this age: Nova may still create the device */
 	SOON_MS = 1000,
 };
 
@@ -23,7 +23,7 @@ __attribute__((format(printf, 3, 4))) static void say(struct fate *fate, bool go
 	fate->goes = goes;
 }
 
-/* The fate of a creation that may have been interrupted; its device may be half created. */
+/* Judges a creation that may have been interrupted. Its device may be half created. */
 static void creating(struct fate *fate, const struct lease_facts *f)
 {
 	if (f->at_work)
@@ -36,12 +36,12 @@ static void creating(struct fate *fate, const struct lease_facts *f)
 		say(fate, true, "its creation was interrupted");
 }
 
-/* The fate of a lease whose domain does not run, or runs without the device: it was unplugged, or never attached. */
+/* Judges a lease whose domain does not run, or runs without the device. */
 static void without_domain(struct fate *fate, const struct lease_facts *f)
 {
 	int64_t age_ms = f->now_ms - f->lease->since_ms;
 
-	/* A resume keeps its vGPUs locked while libvirt starts the saved domain, which takes time. */
+	/* A resume holds the work lock while libvirt starts the saved domain. */
 	if (f->at_work)
 		say(fate, false, "being changed now");
 	else if (!f->exists)
@@ -83,7 +83,7 @@ static void judge_lease(struct fate *fate, const struct lease_facts *f)
 		without_domain(fate, f);
 }
 
-/* When to judge again a lease that stays; 0: not before an event. The handler retries releases that are due. */
+/* Returns 0 if only an event can change the verdict. The handler's loop retries the releases that are due. */
 static int64_t next_look(const struct lease_facts *f)
 {
 	const struct lease *lease = f->lease;
@@ -95,12 +95,12 @@ static int64_t next_look(const struct lease_facts *f)
 	case LEASE_RELEASING:
 		return lease->deadline_ms >= f->now_ms ? lease->deadline_ms + 1 : 0;
 	case LEASE_CREATING:
-		/* No event reports the end of a write, nor (below) the closing of a device. */
+		/* No event reports the end of a write, or (below) the closing of a device. */
 		return (created_ms >= f->now_ms ? created_ms : f->now_ms + CLOSE_MS) + 1;
 	case LEASE_ACTIVE:
 		if (f->runs && !f->has && f->open)
 			return f->now_ms + CLOSE_MS;
-		/* An older lease stays for a reason that does not depend on time. */
+		/* After start_grace, only an event changes the verdict. */
 		if (f->now_ms - lease->since_ms > (int64_t)f->policy->start_grace_s * 1000 &&
 		    lease->since_ms < f->looked_ms)
 			return 0;
@@ -119,7 +119,6 @@ void fate_of_lease(struct fate *fate, const struct lease_facts *facts)
 		fate->again_ms = again < soon ? soon : again;
 }
 
-/* The fate of a device or definition that only its age can keep. */
 static void by_age(struct fate *fate, const struct orphan_facts *f)
 {
 	int64_t grace_ms = (int64_t)f->policy->reclaim_grace_s * 1000, idle_ms = f->now_ms - f->idle_ms;
@@ -160,13 +159,12 @@ void fate_of_orphan(struct fate *fate, const struct orphan_facts *f)
 	}
 }
 
-/* Decides about a vGPU that is attached to the domain of its lease. */
 static enum attached unfinished(const struct attached_facts *f, char why[REASON_SIZE])
 {
-	/* Leave a reservation until its deadline. It is void after that, and the device then counts as foreign. */
+	/* A reservation is left until its deadline. After its deadline it is void, and the device counts as foreign. */
 	if (f->lease->state == LEASE_RESERVED || f->lease->state == LEASE_ACTIVE || f->at_work)
 		return ATTACHED_LEAVE;
-	/* An exiting QEMU can have its devices open even after the domain's release. */
+	/* A QEMU that exits can have its devices open even after the domain's release. */
 	if (f->now_ms - f->lease->since_ms < f->grace_ms)
 		return ATTACHED_LEAVE;
 	snprintf(why, REASON_SIZE, "attached to its domain, but its lease is '%s'", lease_state_words[f->lease->state]);
@@ -182,7 +180,7 @@ enum attached fate_of_attached(const struct attached_facts *f, char why[REASON_S
 		snprintf(why, REASON_SIZE, "attached to this domain, but leased to domain %.100s", f->lease->name);
 		return ATTACHED_REPORT;
 	}
-	/* A running QEMU has its devices open. If this one is closed, QEMU has ended or has lost it. */
+	/* A running QEMU has its devices open. If the device is closed, QEMU has ended or has lost it. */
 	if (!f->exists || f->open != 1)
 		return ATTACHED_LEAVE;
 	if (f->lease)

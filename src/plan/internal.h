@@ -10,35 +10,33 @@
 #include "plan/resolve.h"
 
 struct planner {
-	struct world *world; /* its leases are a copy, in which each step adds or replaces its vGPU's lease */
+	struct world *world; /* its leases are a copy, to which each step adds the lease of its vGPU */
 	struct plan *plan;
 
 	/* The current request. */
 	size_t req;
-	struct resolved_request narrowed;  /* a copy, with the types that the pool and the source host allow */
+	struct resolved_request narrowed;  /* a copy with the types that the pool and the source host allow */
 	struct resolved_request *resolved; /* points to `narrowed` */
-	struct step *step;                 /* the step for the request */
-	int over_quota;                    /* how many leases must be removed before the request is within the quota */
-	const struct inv_parent *only;     /* the only permitted VF; NULL: any VF */
+	struct step *step;
+	int over_quota;                /* how many leases must be removed for the quota */
+	const struct inv_parent *only; /* the only permitted VF; NULL: any VF */
 };
 
 /*
- * Counts a card's VFs for a type: only VFs of the pool, or all VFs if the card is not in the pool. Plain VFs are
- * counted by IOMMU group, because a guest gets the whole group.
+ * The numbers of a card's VFs for a type. On a card outside the pool, every VF counts. Plain VFs of one IOMMU group
+ * count once, because one guest gets the whole group.
  */
 struct capacity_vfs {
 	int all, free;
 	int suited;                    /* free VFs that suit the hostdev */
-	const struct inv_parent *best; /* the most preferred of the VFs that suit; NULL none */
+	const struct inv_parent *best; /* the preferred one of the suited VFs; NULL none */
 	char why[REASON_SIZE];         /* why the IOMMU group of an unused VF is not free; "" none */
 };
 
-/* Does this lease count in the query? */
 bool capacity_counts(const struct capacity_query *query, const struct lease *lease);
 
 struct capacity_vfs capacity_vfs(const struct capacity_query *query, const struct inv_pgpu *card, const char *type);
 
-/* The capacity query for the request and device `id`. */
 static inline struct capacity_query plan_query(const struct planner *p, const char *id)
 {
 	return (struct capacity_query){ .world = p->world, .resolved = p->resolved, .id = id };
@@ -56,25 +54,25 @@ static inline const char *plan_named(const struct vgpu_request *req)
  */
 enum plan_kind plan_choose(struct planner *p, const char *id);
 
-/* Ends the plan with the removal of this vGPU, after which the step is possible. */
+/* Ends the plan with PLAN_REMOVE of this vGPU. The step becomes possible after the removal. */
 void plan_remove_first(struct planner *p, const char *id);
 
 /* True if the card serves one of the request's types, or the request has none. */
 bool plan_is_served(const struct planner *p, const struct inv_pgpu *card);
 
-/* Is it reclaimable, not given to an earlier vGPU of the request, and not named by the starting domain? */
+/* Is the vGPU reclaimable, and neither promised by this plan nor named by the starting domain? */
 bool plan_may_remove(const struct world *world, const char *id);
 
 /* plan_arrive.c: plans what is reserved for an arriving domain (migrate, restore). */
 bool plan_arrival(struct planner *p);
 
-/* Plans a VF for a definition or an attach: the named VF if a start could have it, else another. */
+/* Plans a VF for a definition or an attach: the named VF, or another one if a start would refuse the named VF. */
 bool plan_assignment(struct planner *p);
 
-/* The type's name on the source; "": unknown, or of another driver version, which may name the type differently. */
+/* The type's name on the source; "": unknown, or the source has another driver version, which may use another name. */
 const char *plan_source_name(const struct planner *p);
 
-/* Drops the types that have another name on the source than on this host, unless that would drop all. */
+/* Drops the types whose names differ on the source and on this host. If all differ, keeps all. */
 void plan_source_narrow(const struct planner *p);
 
 /* plan_quota.c: is vGPU `id` within the quota, perhaps after removals? plan_quota_removes() plans the removals. */
@@ -88,7 +86,7 @@ void plan_vf_request(const struct planner *p);
 /* Can the hostdev use this VF, given the VF's driver and libvirt's version? */
 bool plan_vf_suits(struct planner *p, const struct inv_parent *vf);
 
-/* Do the parent's kind and driver suit the hostdev? True for NULL, a parent that was not read. */
+/* Do the parent's kind and driver suit the hostdev? True if `parent` is NULL, because it was not read. */
 bool plan_parent_suits(const struct planner *p, const struct inv_parent *parent);
 
 /* plan.c: plans a new vGPU. */
@@ -106,7 +104,7 @@ bool plan_wait_for_kernel(struct planner *p, const char *parent);
 /* If no type is requested or defined, sets the only type that this VF (NULL: the pool) has for the hostdev. */
 void plan_only_type(const struct planner *p, const struct inv_parent *vf);
 
-/* Does this ID mean the requested type on this card? Another card can use the ID for another type. */
+/* Does this type ID mean the requested type on this card? Another card can use the ID for another type. */
 bool plan_type_means(const struct planner *p, const struct inv_pgpu *card, const char *type);
 
 bool plan_device_fits(const struct planner *p, const struct inv_device *device);
@@ -119,26 +117,28 @@ const char *plan_change_type(const struct planner *p);
 /* Ends the plan with a refusal. Returns false, for the caller to return. */
 bool plan_refuse(struct planner *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* plan_refuse() with `what` and the reason why there is no configuration. */
+/* Refuses with `what` and the reason why there is no configuration. */
 bool plan_refuse_unconfigured(struct planner *p, const char *what);
 
-/* plan_refuse(), which for a PCI hostdev also lists the free VFs. */
+/* Refuses. For a PCI hostdev, the text also lists the free VFs. */
 bool plan_refuse_device(struct planner *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Marks a refusal as one that ends when another domain or a process lets go. Returns false. */
+/* Marks the refusal as `in_use`. Returns false. */
 bool plan_in_use(struct planner *p);
 
-/* The VF of the pool that the hostdev names; NULL: none, or another host's address. The VF limits the types. */
+/* The VF of the pool that the hostdev names; NULL: none, or the address is of the source host of a migration. */
 const struct inv_parent *plan_own_vf(const struct planner *p);
 
-/* plan_text.c: writes "nvidia-222" or "VGPU (nvidia-222, nvidia-231)", and a source other than the metadata. */
+/*
+ * plan_text.c: writes "nvidia-222" or "VGPU (nvidia-222, nvidia-231)", and the types' source unless it is the metadata.
+ */
 void plan_text_request(const struct resolved_request *resolved, char *buf, size_t size);
 
-/* Writes into the plan why no pGPU has capacity, pGPUs with the same cause together. */
+/* Writes the refusal text: why no pGPU has capacity, and what to do. */
 void plan_text_no_capacity(const struct planner *p);
 
 /*
- * Lists the free VFs that suit the request, "; free: 0000:41:00.5, 0000:41:00.6 and 12 more", or nothing. False: the
- * pool has VFs for the request, but none is free.
+ * Lists the free VFs that suit the request as "; free: 0000:41:00.5, 0000:41:00.6 and 12 more", or writes "". Returns
+ * false if the pool has VFs for the request but none is free.
  */
 bool plan_text_free_vfs(const struct planner *p, char *buf, size_t size);

@@ -47,7 +47,7 @@ static int count_existing(const struct inventory *inv, const struct inv_parent *
 	return n;
 }
 
-/* Does another parent have a device or a definition with this definition's UUID? */
+/* Does another parent have a device or a definition with the UUID of `of`? */
 static bool is_twice(const struct definition *of, const struct inv_device *device, const struct definition *list,
 		     size_t n)
 {
@@ -84,7 +84,9 @@ static void count_defined(struct nova_provider *p, const struct inventory *inv, 
 	}
 }
 
-/* What remains of max_instances after all existing and defined vGPUs, and the offers of providers before `next`. */
+/*
+ * What remains of max_instances after the existing and defined vGPUs, and after the offers of providers before `next`.
+ */
 static int left(const struct nova_inventory *nova, size_t next)
 {
 	const struct section *section = nova->providers[next].section;
@@ -118,7 +120,9 @@ void nova_inventory_make(struct nova_inventory *nova, const struct inventory *in
 		count_defined(p, inv, definitions, ndefinitions);
 		/* On SR-IOV cards the offer is that of a free VF; a VF in use offers none. */
 		p->available = !offer || (card->sriov && (parent->ndevices || parent->lost)) ? 0 : offer->available;
-		/* A silent card might not provide the type, so it counts only with a vGPU or definition of it. */
+		/*
+		 * A silent card might not provide the type, so it counts only with a vGPU or a definition of the type.
+		 */
 		nova->n += offer || p->existing || p->defined;
 	}
 	for (size_t i = 0; i < nova->n; i++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What nova-compute's libvirt driver counts on this host, as _get_gpu_inventories() in nova/virt/libvirt/driver.py of
- * Nova 2025.1 does. Each parent of mdevs is a resource provider in Placement; Nova counts the mdevs of its type that
- * exist or have a definition, and those that could be created. The type of a parent is the one whose device_addresses
- * name it, else the first type without addresses.
+ * Counts vGPUs as nova-compute's libvirt driver does: _get_gpu_inventories() in nova/virt/libvirt/driver.py of Nova
+ * 2025.1. Each parent of mdevs is a resource provider in Placement. Nova counts the parent's mdevs that exist, that
+ * have a definition, and that could be created. The parent's type is the one whose device_addresses name the parent, or
+ * the first type without addresses.
  */
 #pragma once
 
@@ -32,15 +32,18 @@ struct nova_inventory {
 	size_t n;
 };
 
-/* Counts the parents whose pGPU provides their Nova type. For a silent pGPU only existing and defined mdevs count. */
+/*
+ * Counts each parent whose pGPU provides the type that Nova gives the parent. On a silent pGPU, only existing and
+ * defined mdevs count.
+ */
 void nova_inventory_make(struct nova_inventory *nova, const struct inventory *inv, const struct definition *definitions,
 			 size_t ndefinitions);
 void nova_inventory_free(struct nova_inventory *nova);
 
-/* True if the definition's type is the one that Nova gives its parent. Nova then counts it even without a device. */
+/* Does Nova count this definition, even without a device? It does if Nova gives the parent the definition's type. */
 bool nova_inventory_counts(const struct nova_inventory *nova, const struct definition *definition);
 
-/* The traits of a vGPU, in Placement's spelling: type (CUSTOM_NVIDIA_222), model, framebuffer, framework; "" none. */
+/* The traits of a vGPU in Placement's spelling: type (CUSTOM_NVIDIA_222), model, framebuffer, framework; "" none. */
 void nova_traits(char traits[NOVA_TRAITS][TRAIT_SIZE], const struct nova_provider *provider);
-/* The trait of a type, which is a valid resource class as well. */
+/* The trait of a type, which is also a valid resource class. */
 void nova_type_trait(char trait[TRAIT_SIZE], const char *type);

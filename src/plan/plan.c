@@ -76,7 +76,7 @@ bool plan_device_fits(const struct planner *p, const struct inv_device *device)
 	       plan_type_means(p, inventory_card_of(device), device->vgpu.type);
 }
 
-/* Was the vGPU on a ready card outside the pool? If so, other software creates it. */
+/* Was the vGPU on a ready card outside the pool? If so, other software creates the vGPU. */
 static bool was_outside(const struct planner *p)
 {
 	const struct inv_parent *parent = inventory_parent(&p->world->inv, p->resolved->last_parent);
@@ -95,7 +95,7 @@ void plan_only_type(const struct planner *p, const struct inv_parent *vf)
 	types = pool_types(&p->world->inv, resolved->req->kind == REQUEST_MDEV, vf);
 	if (!types[0] || types[1] || !resolve_fits(resolved, types[0]->type))
 		return;
-	/* A vGPU of the pool replaces neither another driver's device (a crypto engine) nor one outside the pool. */
+	/* A vGPU of the pool must not replace a device of another driver (a crypto engine), or one outside the pool. */
 	if (*resolved->was && (!type_has_driver_of(resolved->was, types[0]->type) || was_outside(p)))
 		return;
 	text_copy(resolved->types[0], TYPE_SIZE, types[0]->type);
@@ -136,13 +136,12 @@ static void promise_step(struct planner *p)
 	snprintf(l->project, sizeof(l->project), "%s", p->world->request->project);
 }
 
-/* A hard reboot makes Nova rewrite the metadata without a type, so the conflict ends. */
+/* At a hard reboot, Nova rewrites the metadata without a type, which ends the conflict. */
 const char *plan_change_type(const struct planner *p)
 {
 	return p->world->request->nova ? "hard-reboot the instance" : "change one of them";
 }
 
-/* Refuses, because the remembered type is no longer enabled and several others are. */
 static bool refuse_disabled(struct planner *p, const char *list)
 {
 	const struct resolved_request *resolved = p->resolved;
@@ -159,7 +158,6 @@ static bool refuse_disabled(struct planner *p, const char *list)
 		resolved->was, resolved->req->id, list);
 }
 
-/* Refuses, because the device does not exist and its type is unknown. */
 static bool refuse_untyped(struct planner *p)
 {
 	const struct world *world = p->world;
@@ -170,7 +168,7 @@ static bool refuse_untyped(struct planner *p)
 
 	for (size_t i = 0; types[i]; i++)
 		text_add(list, sizeof(list), "%s%s", i ? ", " : "", types[i]->type);
-	/* If the VF is disabled, its card lists no type: report the missing VF. */
+	/* A card lists no type for a disabled VF, so report the missing VF. */
 	if (!*list && world->config->nsections && *p->resolved->absent)
 		return plan_refuse(p, "no such VF in the pool: %s", p->resolved->absent);
 	if (!*list)
@@ -189,7 +187,7 @@ static bool refuse_untyped(struct planner *p)
 	return plan_refuse(p, "does not exist, and its type is not known; name one of %s in the metadata", list);
 }
 
-/* Could a pGPU provide the type later? No if all its pGPUs have VFs and the hostdev is an mdev, or vice versa. */
+/* Could a pGPU provide the type later? Not if the hostdev can use none of the pGPUs that provide the type. */
 static bool may_come(const struct planner *p)
 {
 	bool other_kind = false;
@@ -205,7 +203,7 @@ static bool may_come(const struct planner *p)
 	return !other_kind;
 }
 
-/* Must an arrival wait to reserve this VF, because it is leased to another domain? */
+/* Must an arrival wait to reserve this VF, because another domain has leased it? */
 static bool is_reserved_late(const struct planner *p)
 {
 	const struct world *world = p->world;
@@ -222,11 +220,10 @@ bool plan_creation(struct planner *p, const char *id)
 		return plan_refuse_unconfigured(p, "does not exist and cannot be created");
 	if (p->resolved->ntypes == 0)
 		return refuse_untyped(p);
-	/* Check the quota before waiting or looking for capacity. */
 	if (!plan_quota(p, id))
 		return false;
 	kind = plan_choose(p, id);
-	/* An arrival may count on removals, because the prepare that follows does them. */
+	/* An arrival may rely on removals, because the following prepare does them. */
 	if (kind == PLAN_STEPS || (kind == PLAN_REMOVE && p->world->mode != PLAN_PREPARE && !is_reserved_late(p)))
 		return true;
 	p->plan->kind = kind;
@@ -265,7 +262,7 @@ bool plan_wait_for_kernel(struct planner *p, const char *parent)
 	return false;
 }
 
-/* The vGPU is leased to another domain. If that domain no longer needs it, the release is finished first. */
+/* If the other domain no longer needs the vGPU, the vGPU is removed first. */
 static bool finish_release(struct planner *p, const struct lease *lease)
 {
 	if (!lease->reclaimable || capacity_failed_attempt(p->world, lease->vgpu.pgpu, lease->vgpu.type))
@@ -295,7 +292,7 @@ static bool prepare_request(struct planner *p)
 			    p->world->request->nova ? PLAN_NOVA_ANOTHER : "use a different UUID");
 		return plan_in_use(p);
 	}
-	/* A device without a type is being created or removed by another program or hook; its UUID is taken. */
+	/* Another program or hook is creating or removing a device without a type. */
 	if (device && !*device->vgpu.type)
 		return plan_wait_for_kernel(p, device->vgpu.parent);
 	if (device)
@@ -313,8 +310,8 @@ static bool plan_request(struct planner *p)
 }
 
 /*
- * At a start libvirt has already read the XML and accepts no other UUID, so a placeholder is always refused. The steps
- * stay in the plan: they show what the domain would get with a UUID of its own.
+ * At a start, libvirt has read the XML and accepts no other UUID, so a placeholder is refused. The steps stay in the
+ * plan to show what the domain would get with a UUID of its own.
  */
 static void refuse_placeholder(struct planner *p)
 {
@@ -335,7 +332,7 @@ static enum owner owner_when_created(const struct planner *p)
 {
 	const struct vgpu_ref *vgpu = &p->step->vgpu;
 
-	/* A definition is of one UUID on one parent: not of a new UUID, nor of a device on another parent. */
+	/* The definition is for its own UUID on its own parent only. */
 	return owner_of(&(struct owner_facts){ .framework = vgpu->framework,
 					       .created = true,
 					       .defined = p->resolved->defined &&
@@ -344,7 +341,6 @@ static enum owner owner_when_created(const struct planner *p)
 					       .nova = p->world->request->nova });
 }
 
-/* Plans one step. False: the plan ends here. */
 static bool add_step(struct planner *p)
 {
 	bool found;
@@ -359,7 +355,7 @@ static bool add_step(struct planner *p)
 	plan_vf_request(p);
 	found = plan_request(p);
 	p->step->owner = owner_when_created(p);
-	/* The quota of a vGPU that the domain keeps was checked when the domain got the vGPU. */
+	/* For a vGPU that the domain keeps, the quota was checked earlier. */
 	if (!found || (p->step->kind != STEP_KEEP && !plan_quota(p, p->step->vgpu.id)))
 		return false;
 	plan_quota_removes(p);

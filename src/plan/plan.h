@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The decision: which vGPU a domain gets, on which parent; or why it gets none. Each rule is a row in
- * tests/unit/plan/plan_rows.h. A plan is tentative: the kernel decides, and a failure becomes a fact (struct
- * failed_attempt) for the next plan.
+ * Decides which vGPU a domain gets and on which parent, or why it gets none. Each rule is a row in
+ * tests/unit/plan/plan_rows.h. A step can fail in the kernel; the next plan then has a struct failed_attempt.
  */
 #pragma once
 
@@ -21,11 +20,11 @@ enum step_kind { STEP_KEEP, STEP_ADOPT, STEP_CREATE };
 struct step {
 	enum step_kind kind;
 	struct vgpu_ref vgpu;
-	enum owner owner; /* the owner once the hook has created the vGPU */
+	enum owner owner; /* the vGPU's owner if the hook creates it */
 	int numa;
 	int framebuffer_mib;
-	const struct section *section; /* the section of the type; NULL for a device outside the pool */
-	char why[REASON_SIZE];         /* why this parent, as one clause for people */
+	const struct section *section; /* of the type; NULL: the device is outside the pool */
+	char why[REASON_SIZE];         /* why this parent was chosen, as a clause of a message */
 };
 
 /* Why a pGPU was not chosen for a request. */
@@ -39,10 +38,10 @@ struct verdict {
 };
 
 enum plan_kind {
-	PLAN_STEPS,  /* do the steps */
+	PLAN_STEPS,
 	PLAN_WAIT,   /* creations or releases are in progress: wait, plan again */
 	PLAN_REMOVE, /* remove these reclaimable devices, plan again */
-	PLAN_REFUSE, /* final only if the world is `wide`: else something may be removed to make capacity */
+	PLAN_REFUSE, /* final only if the world is `wide`: a wide survey may find something to remove */
 };
 
 struct plan {
@@ -51,22 +50,22 @@ struct plan {
 	size_t nsteps;
 	char removes[PLAN_REMOVES_MAX][ID_SIZE];
 	size_t nremoves; /* in PLAN_REMOVE, and in the refusal of a placeholder */
-	size_t nquota;   /* the last `nquota` removes are leases to remove for the quota, on any pGPU */
+	size_t nquota;   /* the last `nquota` of `removes` are leases that are removed for the quota */
 	struct verdict *verdicts;
 	size_t nverdicts;
 	bool no_capacity; /* refusal: capacity may be available later */
-	bool no_config;   /* refusal: there is no valid configuration */
-	bool no_quota;    /* refusal: the project's quota is exhausted */
-	bool in_use;      /* refusal: another domain or a process has the vGPU, or its IOMMU group */
+	bool no_config;
+	bool no_quota;
+	bool in_use; /* refusal: another domain or a process has the vGPU, or its IOMMU group */
 	size_t refused_vgpu;
 	char warning[256]; /* for the log, in any kind of plan; "" none */
 	char text[1024];   /* refusal: causes and fix; the caller adds the names of domain and device */
-	size_t why;        /* where the fix begins in `text`, after the causes; 0: not separated */
+	size_t why;        /* the length of the causes in `text`, before the fix; 0: not separated */
 };
 
 void plan_make(struct plan *plan, const struct world *world);
 void plan_free(struct plan *plan);
 
-/* True if no vGPU of this card, whatever its type, suits the hostdev. Sets `why` to the reason, or to "". */
+/* Is every vGPU of this card unsuitable for the hostdev? Sets `why` to the reason, or to "". */
 bool plan_other_kind(const struct world *world, const struct inv_pgpu *card, const struct vgpu_request *req,
 		     char why[REASON_SIZE]);

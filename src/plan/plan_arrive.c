@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A domain that arrives, by migration or restore: do its vGPUs fit this host, and which UUIDs do they get?
+ * A domain that arrives by migration or restore: do its vGPUs fit this host, and which UUIDs do they get?
  *
- * If a device with the vGPU's UUID is free here and fits (Nova creates it beforehand), the domain gets it. If the
- * device is leased, open or of another type, the domain gets a new UUID; with migrate_uuid = keep it is refused
- * instead. If there is no such device, the domain gets another free device (if `reuse` allows), else a new device with
- * its own UUID (for a placeholder, a new UUID). The migration policy applies only to arrivals.
+ * If the device with the vGPU's UUID is free and fits, the domain gets it (Nova creates this device in advance). If the
+ * device is leased, open or of another type, the domain gets a new UUID, or is refused with migrate_uuid = keep. If
+ * there is no such device, the domain gets another free device (with `reuse`), or a new device with the vGPU's UUID. A
+ * placeholder always gets a new device with a new UUID.
  *
- * A vGPU's state can move only between vGPUs of one type and drivers of one version. If these were not checked, QEMU
- * would fail late, with a vague error (Red Hat: "vGPU live migration fails if the vGPU driver version differs"). Facts
- * that the source omits are not checked. A restore is not checked, because its image is from this host.
+ * A vGPU's state can move only between vGPUs of one type and drivers of one version. Without these checks, QEMU fails
+ * late, with a vague error (Red Hat: "vGPU live migration fails if the vGPU driver version differs"). Facts that the
+ * source omits are not checked. A restore is not checked, because its image is from this host.
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,6 @@
 #include "base/mem.h"
 #include "internal.h"
 
-/* Is the source known to have another driver version? */
 static bool driver_differs(const struct planner *p)
 {
 	const char *source = p->resolved->req->facts.driver, *here = p->world->inv.nvidia_driver;
@@ -30,7 +29,7 @@ const char *plan_source_name(const struct planner *p)
 	return p->world->mode == PLAN_MIGRATE && !driver_differs(p) ? p->resolved->req->facts.name : "";
 }
 
-/* True if this host's cards have a type with this ID, but not with the name that it has on the source. */
+/* Does this host have a type with this ID, but only under another name than on the source? */
 static bool name_differs(const struct planner *p, const char *type)
 {
 	const struct world *world = p->world;
@@ -109,7 +108,7 @@ static bool adopt_free(const struct planner *p)
 
 /*
  * Does the existing device with the arriving vGPU's ID have the right type? The metadata and the source decide. The
- * pool's only type does not: as at a start, the operator may have created the device.
+ * pool's only type does not, because the operator may have created the device.
  */
 static bool has_right_type(const struct planner *p, const struct inv_device *device)
 {
@@ -122,7 +121,9 @@ static bool has_right_type(const struct planner *p, const struct inv_device *dev
 		       : plan_type_means(p, inventory_card_of(device), device->vgpu.type);
 }
 
-/* Refuses, because the domain cannot have this vGPU but must keep it: migrate_uuid = keep, or Nova has assigned it. */
+/*
+ * Refuses a domain that cannot have this vGPU and must not get another: migrate_uuid = keep, or Nova has assigned it.
+ */
 static bool refuse_taken(struct planner *p, const struct inv_device *device, const struct lease *lease)
 {
 	const struct resolved_request *resolved = p->resolved;
@@ -181,7 +182,9 @@ bool plan_arrival(struct planner *p)
 	if (!device && !others && !keep && adopt_free(p))
 		return true;
 	p->only = vf && keep ? parent : NULL;
-	/* A lease of the id passed here does not count, so pass `id` only if its lease is the domain's own. */
+	/*
+	 * plan_creation() ignores a lease of the ID that it gets. So pass `id` only if no other domain has leased it.
+	 */
 	return plan_creation(p, device || others || !*id ? resolved->fresh : id);
 }
 
@@ -194,7 +197,6 @@ bool plan_assignment(struct planner *p)
 			p->plan->kind = PLAN_STEPS;
 			return true;
 		}
-		/* Take another VF only after the named one is refused. */
 		if (p->plan->kind != PLAN_REFUSE)
 			return false;
 		p->plan->kind = PLAN_STEPS;

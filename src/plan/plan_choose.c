@@ -10,9 +10,9 @@
 struct candidate {
 	const struct inv_pgpu *card;
 	const char *type;
-	bool near;   /* on a suitable NUMA node */
+	bool near;
 	bool failed; /* in the last five minutes */
-	bool last;   /* the parent to use is the vGPU's previous one, and has not failed */
+	bool last;   /* on the vGPU's previous parent, which has not failed */
 	struct capacity space;
 };
 
@@ -32,13 +32,12 @@ static bool has_failed(const struct world *world, const struct inv_pgpu *card, c
 }
 
 /*
- * Why one candidate is preferred to another, most important reason first: it has not failed lately; it is nearer; it is
- * fuller (pack) or emptier (spread); its framebuffer is smaller (pack, which leaves capacity for large types) or larger
+ * Why one candidate is preferred, the most important reason first: it has not failed lately; it is nearer; it is fuller
+ * (pack) or emptier (spread); its framebuffer is smaller (pack, which leaves capacity for large types) or larger
  * (spread); its address is lower.
  */
 enum rule { BY_FAILURE, BY_NODE, BY_SHARE, BY_SIZE, BY_ADDRESS, NO_CHOICE };
 
-/* Is `a` better, and by which rule? */
 static bool better(const struct planner *p, const struct candidate *a, const struct candidate *b, enum rule *rule)
 {
 	double d = a->space.share - b->space.share, larger = a->space.whole_mib - b->space.whole_mib;
@@ -96,7 +95,6 @@ bool plan_may_remove(const struct world *world, const char *id)
 	return (device && device->facts.reclaimable) || (lease && lease->reclaimable);
 }
 
-/* Does a device of `type` block one of `requested` on this card? */
 static bool blocks_type(const struct inventory *inv, const struct inv_pgpu *card, const char *type,
 			const char *requested)
 {
@@ -121,8 +119,8 @@ static bool gives_capacity(const struct inventory *inv, const struct inv_pgpu *c
 }
 
 /*
- * Finds what to remove from the card: all devices that block the type, each of which must be reclaimable; if none
- * blocks it, one reclaimable device or lease. The next plan sees the effect.
+ * Finds what to remove from the card: all devices that block the type, or one device or lease if none blocks it. False:
+ * there is nothing to remove, or a blocking device may not be removed.
  */
 static bool find_removes(struct planner *p, const struct candidate *c)
 {
@@ -170,18 +168,17 @@ static void fill_step(const struct planner *p, const struct candidate *c, const 
 	plan_step(p, STEP_CREATE, &vgpu, why);
 }
 
-/* What the search finds for device `id`. */
 struct search {
 	const char *id;
-	struct candidate best; /* the best with capacity; card NULL: none */
-	enum rule rule;        /* the most important rule that decided */
-	bool in_flight;        /* a creation or release in progress can make capacity */
-	bool later;            /* pGPUs whose type is enabled after the chosen one were passed over */
-	/* The best card on which removals make capacity, for the first type with such a card; card NULL: none. */
+	struct candidate best;
+	enum rule rule; /* the most important rule that decided */
+	bool in_flight; /* a creation or release in progress can make capacity */
+	bool later;     /* pGPUs were passed over because their type is enabled after the chosen one */
+	/* The best card on which removals make capacity, of the first type that has such a card; card NULL: none. */
 	struct candidate fullest;
 };
 
-/* False, with the reason, if the card is configured for the type but this VF is not. */
+/* False if the card is configured for the type but this VF is not. Sets the reason. */
 static bool gives_vf(const struct inv_parent *vf, const char *type, struct capacity *space)
 {
 	const struct section *its = pool_section_of(vf);
@@ -193,7 +190,7 @@ static bool gives_vf(const struct inv_parent *vf, const char *type, struct capac
 	return false;
 }
 
-/* Finds the card's capacity for the request, only on the permitted VF if there is one. False: not a candidate. */
+/* Finds the capacity of the card, or of the only permitted VF. False: the card is no candidate. */
 static bool find_capacity(const struct planner *p, struct candidate *c, const char *id)
 {
 	const char *type = c->type;
@@ -277,7 +274,7 @@ static void search_for_type(struct planner *p, const char *type, struct search *
 		found->fullest = fullest;
 }
 
-/* Passes over the pGPUs of a type that is not searched, because a type enabled before it has capacity. */
+/* Adds a verdict for each pGPU of a type that is not searched, because a type enabled before it has capacity. */
 static void pass_over(const struct planner *p, const char *type, struct search *found)
 {
 	const struct inventory *inv = &p->world->inv;
@@ -294,7 +291,7 @@ static void pass_over(const struct planner *p, const char *type, struct search *
 	}
 }
 
-/* Are both the same type, on two models (T4-2Q, A40-2Q)? If so, placement decides, not the order of types. */
+/* Are `a` and `b` the same type of two models (T4-2Q, A40-2Q)? If so, placement decides, not the order of the types. */
 static bool is_alike(const struct world *world, const char *a, const char *b)
 {
 	const struct inv_type *x = inventory_type(&world->inv, a), *y = inventory_type(&world->inv, b);
@@ -330,7 +327,6 @@ static bool leave_vf(const struct planner *p, struct candidate *c)
 	return c->space.parent && plan_parent_suits(p, c->space.parent);
 }
 
-/* Sets the step's `why` to name the vGPUs that are removed first. */
 static void explain_removal(const struct planner *p)
 {
 	const char *id = p->plan->removes[0];
@@ -361,7 +357,7 @@ enum plan_kind plan_choose(struct planner *p, const char *id)
 	const struct lease *own = lease_find(&p->world->leases, id);
 	bool reserved;
 
-	/* Keep the reserved type, because the state that arrives is of this type. */
+	/* The arriving state is of the reserved type, so only this type is possible. */
 	if (own && !own->promised && own->state == LEASE_RESERVED && resolved->ntypes > 1 &&
 	    resolve_fits(resolved, own->vgpu.type))
 		search_for_type(p, own->vgpu.type, &found);

@@ -10,8 +10,8 @@
 #include "internal.h"
 
 /*
- * Does this lease count toward the quota that vGPU `id` needs? An arriving domain's leases from an earlier run or
- * arrival do not count, because this arrival replaces them.
+ * Does this lease count in the quota for vGPU `id`? Older leases of an arriving domain do not, because the arrival
+ * replaces them.
  */
 static bool counts(const struct planner *p, const struct lease *lease, const char *id)
 {
@@ -60,7 +60,7 @@ void plan_quota_removes(struct planner *p)
 	const struct world *world = p->world;
 	struct plan *plan = p->plan;
 
-	/* An arrival leaves removals to the prepare that follows it. */
+	/* An arrival leaves removals to the following prepare. */
 	if (world->mode != PLAN_PREPARE || p->step->kind == STEP_KEEP)
 		return;
 	if (p->over_quota > 0 && plan->kind != PLAN_REMOVE) {

@@ -10,8 +10,8 @@
 #include "internal.h"
 
 /*
- * LINE_BYTES limits a refusal so that, with the domain's name and the device's id before it, it fits into the line that
- * libvirt shows (ERR_TEXT_MAX). Causes are left out if they do not fit, but never the fix.
+ * libvirt shows one line of ERR_TEXT_MAX bytes, in which the names of the domain and the device precede the refusal. If
+ * the refusal exceeds LINE_BYTES, causes are left out, but never the fix.
  */
 enum { SHOWN_VFS = 6, SHOWN_CARDS = 8, LINE_BYTES = 800, MORE_BYTES = 20 };
 
@@ -80,8 +80,8 @@ struct card_cause {
 };
 
 /*
- * Is the verdict irrelevant, because a configured card is missing, and this pGPU is that card, with the same reason, or
- * is ready but offers no enabled type?
+ * Is the verdict redundant beside a missing card? It is if the pGPU is this card, or if the pGPU is ready but offers no
+ * enabled type.
  */
 static bool is_beside(const struct planner *p, const struct verdict *v)
 {
@@ -100,8 +100,8 @@ static bool is_beside(const struct planner *p, const struct verdict *v)
 }
 
 /*
- * Lists why a request cannot be served. The causes that are easiest to remove come first, because the message gives the
- * fix for the first cause and may omit the last ones. The caller frees the list.
+ * Lists why a request cannot be served. The causes that are easiest to remove come first, because the message has the
+ * fix for the first cause and may omit the last causes. The caller frees the list.
  */
 static struct card_cause *list_causes(const struct planner *p, size_t *n)
 {
@@ -166,7 +166,7 @@ static bool is_leased_on(const struct planner *p, const char *card)
 	return false;
 }
 
-/* The fix for a full card without leases: its vGPUs are kept for some reason, or its plain VFs are open. */
+/* What to do about a full card without leases. */
 static const char *unleased(const struct planner *p, const char *card)
 {
 	const struct inv_pgpu *pgpu = inventory_pgpu(&p->world->inv, card);
@@ -175,7 +175,7 @@ static const char *unleased(const struct planner *p, const char *card)
 						: "'vgpu-lease gc --dry-run' says why each is kept";
 }
 
-/* Writes the fix for the first cause, the easiest to remove; "": its reason has a fix, or no fix exists. */
+/* Writes the fix for the first cause; "": there is none, or the reason already has it. */
 static void text_fix(const struct planner *p, const struct card_cause *list, size_t n, char *buf, size_t size)
 {
 	const struct resolved_request *resolved = p->resolved;
@@ -245,7 +245,6 @@ static bool has_capacity(const struct planner *p, const struct capacity_query *q
 	return space.has;
 }
 
-/* Does the VF provide one of the request's types? True if the request has none. */
 static bool is_given(const struct planner *p, const struct inv_parent *vf)
 {
 	for (int t = 0; t < p->resolved->ntypes; t++)
@@ -288,7 +287,7 @@ bool plan_text_free_vfs(const struct planner *p, char *buf, size_t size)
 	return found || unsuited || !pooled;
 }
 
-/* Writes what follows the causes and is never left out: free VFs, and what to do. */
+/* Writes the end of the refusal, which is never left out: free VFs, and what to do. */
 static void text_end(const struct planner *p, const char *fix, char *buf, size_t size)
 {
 	buf[0] = '\0';

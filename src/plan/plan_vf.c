@@ -2,11 +2,11 @@
 /*
  * VFs as vGPUs: which are free, which a hostdev can have, and which is the best to use.
  *
- * The address is the device's name. A start gets exactly the VF that its XML names, because libvirt accepts no other by
- * then; an arriving domain can get another. There are no placeholders: every address names a VF.
+ * A VF is named by its address. A start gets exactly the VF in its XML, because libvirt accepts no other at that point.
+ * An arriving domain can get another VF. Every address names a VF, so there are no placeholders.
  *
- * A VF of NVIDIA's variant driver stays bound to that driver, so its hostdev must be unmanaged, which libvirt accepts
- * since 9.7. A plain VF is bound to a VFIO driver, by the operator or by libvirt (managed).
+ * A VF of NVIDIA's variant driver stays bound to this driver, so its hostdev must be unmanaged. libvirt accepts this
+ * since 9.7. The operator or libvirt (managed) binds a plain VF to a VFIO driver.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "internal.h"
 
-/* A promised lease is an earlier vGPU's of the request, so it counts even if its VF is the one this vGPU names. */
+/* The lease of the query's own ID does not count, unless it is promised: an earlier vGPU of the request then has it. */
 bool capacity_counts(const struct capacity_query *query, const struct lease *lease)
 {
 	return lease->promised || !query->id || strcmp(lease->vgpu.id, query->id) != 0;
@@ -30,7 +30,7 @@ static bool leased_parent(const struct capacity_query *query, const char *parent
 	return false;
 }
 
-/* Every VF counts on a card outside the pool, and every pooled VF on a card that does not serve the type. */
+/* On a card outside the pool, every VF counts. On a card that does not serve the type, every pooled VF counts. */
 static bool is_pooled(const struct inv_parent *parent, const char *type)
 {
 	if (!parent->card->pool.in_pool)
@@ -46,7 +46,7 @@ static bool has_failed(const struct world *world, const char *parent)
 	return false;
 }
 
-/* Does the domain have this VF, or get it with this plan? If so, the VF's IOMMU group is the domain's own. */
+/* Does the domain have this VF, or name it at this start? If so, the VF's IOMMU group is the domain's. */
 static bool is_own(const struct capacity_query *query, const char *vf)
 {
 	const struct world *world = query->world;
@@ -56,7 +56,6 @@ static bool is_own(const struct capacity_query *query, const char *vf)
 	       (world->mode == PLAN_PREPARE && request_names(world->request, vf));
 }
 
-/* Does this VF prevent the domain from using the VF's IOMMU group? If so, sets `why`. */
 static bool blocks_group(const struct capacity_query *query, const struct inv_parent *p, char why[REASON_SIZE])
 {
 	const struct lease *lease = lease_find(&query->world->leases, p->name);
@@ -101,7 +100,7 @@ static bool group_is_free(const struct capacity_query *query, const struct inv_p
 	return !*why;
 }
 
-/* Does the host use this plain VF as a GPU? Ignored if a start names the VF: a display server opens every GPU. */
+/* Does the host use this plain VF as a GPU? No if a start names the VF, because a display server opens every GPU. */
 static bool is_hosts(const struct world *world, const struct inv_parent *p)
 {
 	return p->facts.renders && !(world->mode == PLAN_PREPARE && request_names(world->request, p->name));
@@ -126,7 +125,6 @@ bool capacity_parent_is_free(const struct capacity_query *query, const struct in
 /* Preference among VFs: the lowest value is best. */
 enum { VF_LAST, VF_OF_NOBODY, VF_OF_ANOTHER_DOMAIN, VF_OF_OWN_REQUEST };
 
-/* A VF in another domain's XML is worse than a VF in none; a VF of another hostdev of this domain is the worst. */
 static int preference(const struct capacity_query *query, const struct inv_parent *parent)
 {
 	if (query->resolved && strcmp(parent->name, query->resolved->last_parent) == 0)
@@ -142,7 +140,7 @@ bool capacity_parent_suits(const struct inv_parent *parent, const struct vgpu_re
 	       strstr(parent->driver, "vfio");
 }
 
-/* Is this the first VF of its IOMMU group, among all VFs of the card (`type` NULL) or among the free ones? */
+/* Is this the first VF of its IOMMU group, among all VFs of the card (`type` NULL) or among the free VFs? */
 static bool is_unit(const struct capacity_query *query, const struct inv_parent *parent, const char *type)
 {
 	struct inv_parent *const *p = parent->card->parents;
@@ -274,14 +272,14 @@ static bool group_permits(struct planner *p, const struct inv_parent *vf)
 	return *vf->group && !*vf->beside ? plan_in_use(p) : false;
 }
 
-/* Another program has set a type other than the requested one. The VF is usable only if that type can be removed. */
+/* Another program has set a type that was not requested. The VF is usable only if that type can be removed. */
 static bool replace_type(struct planner *p, const struct inv_device *device)
 {
 	const struct resolved_request *resolved = p->resolved;
 	const struct failed_attempt *attempt = capacity_failed_attempt(p->world, device->vgpu.pgpu, resolved->types[0]);
 	struct vgpu_ref wanted;
 
-	/* Refuse: repeating the failed attempt would never end. */
+	/* A new attempt would fail again in each round. */
 	if (attempt)
 		return plan_refuse_device(p, "its type is %s, and %s", device->vgpu.type, attempt->reason);
 	if (!device->facts.reclaimable)

@@ -22,7 +22,6 @@ bool pool_section_names(const struct section *s, const char *name)
 	return false;
 }
 
-/* Does the section name the card or a VF of it, or match the card? */
 static bool means_card(const struct section *s, const struct inv_pgpu *card)
 {
 	if (pool_section_names(s, card->address) || pool_matches(s, card))
@@ -113,7 +112,7 @@ static enum claim claim_of(const struct section *s, const struct inv_pgpu *card)
 	return config_takes_rest(s) ? CLAIM_DEFAULT : CLAIM_NONE;
 }
 
-/* Does the section name this VF by the VF's own address? With pgpu_types = several, more than one section can. */
+/* Does the section name this VF? With pgpu_types = several, several sections can. */
 static bool names_vf(const struct section *s, const struct inv_parent *parent)
 {
 	const struct section *named = parent->named;
@@ -185,7 +184,7 @@ static void claim_whole(struct inv_pgpu *card)
 	}
 }
 
-/* Sets the highest claim on the card, and the card's section: for the whole card, or one that names VFs of it. */
+/* Sets the card's claim and section: the section of the whole card, or a section that names VFs of the card. */
 static void claim_card(struct inv_pgpu *card)
 {
 	struct pool_card *pool = &card->pool;
@@ -311,9 +310,8 @@ static bool is_of_whole(const struct inv_pgpu *card, const struct section *s)
 }
 
 /*
- * Does the card offer another of its types, but not this one? A card whose offers are unknown, or that offers none of
- * its types, serves every type of the sections that name or match it. (For a card in use the inventory assumes offers:
- * see `name` of struct inv_query.)
+ * Does the card offer its section's type, but not this type? With CLAIM_DEFAULT, the section's type does not matter. A
+ * silent card may offer any type. For a card in use, the inventory assumes offers (`name` in struct inv_query).
  */
 static bool is_not_offered(const struct inv_pgpu *card, const char *type)
 {

@@ -26,7 +26,6 @@ unsigned int resolve_frameworks(const struct vgpu_request *req)
 	return req->kind == REQUEST_MDEV ? INV_MDEV : INV_VARIANT | INV_VF;
 }
 
-/* Returns those of the frameworks whose type names have not been read. */
 static unsigned int unread(const struct world *world, unsigned int frameworks)
 {
 	return frameworks & NAMED & ~world->names_known;
@@ -118,8 +117,8 @@ static bool is_id(const struct world *world, const char *word)
 }
 
 /*
- * Lists the types that a hostdev of this kind can get here, and the command that shows all; "": no types.
- * `enabled`: only enabled types that a pGPU can serve.
+ * Lists the types that a hostdev of this kind can get here, and the command that shows all; "": none. `enabled`: only
+ * the enabled types that a pGPU can serve.
  */
 static void list_types(const struct vgpu_request *req, const struct world *world, bool enabled, char *list, size_t size)
 {
@@ -196,7 +195,7 @@ static unsigned int asked_type(struct resolved_request *resolved, const struct w
 		add_named(resolved, world, req->facts.name);
 	if (resolved->ntypes || unread(world, INV_ALL))
 		return resolved->ntypes ? 0 : unread(world, INV_ALL);
-	/* Without a configuration do not refuse: `type` may be a class, and an existing device can be adopted. */
+	/* Without a configuration, do not refuse: `type` may be a class, and an existing device can be adopted. */
 	if (!config) {
 		resolved->source = TYPE_UNSAID;
 		return 0;
@@ -210,7 +209,7 @@ unsigned int resolve_types(struct resolved_request *resolved, const struct world
 	refusal[0] = '\0';
 	if (*resolved->req->facts.type)
 		return asked_type(resolved, world, refusal);
-	/* A remembered type that is no longer enabled is useless. */
+	/* A remembered type that is no longer enabled cannot be created. */
 	if (resolved->source == TYPE_REMEMBERED && !enabled(world->config, resolved->types[0])) {
 		text_copy(resolved->was, sizeof(resolved->was), resolved->types[0]);
 		resolved->source = TYPE_UNSAID;
