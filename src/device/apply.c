@@ -96,7 +96,7 @@ static int begin_work(struct apply *apply, const struct step *steps, size_t n, s
 
 		if (*done->id && steps[i].kind != STEP_CREATE)
 			continue;
-		/* The device that an earlier round made has gone meanwhile. */
+		/* The step creates the device again, because the device of an earlier round has gone. */
 		forget_done(done);
 		work = store_lock_vgpu(apply->store, steps[i].vgpu.id, err);
 		if (work >= 0) {
@@ -124,13 +124,10 @@ static int lease_step(struct apply *apply, const struct step *step, struct appli
 		return r;
 	done->now = lease_of(apply, step, step->kind == STEP_CREATE ? LEASE_CREATING : LEASE_ACTIVE);
 	done->kept = step->kind == STEP_KEEP;
-	/*
-	 * A device that was leased to the domain before keeps its origin. A reservation does not count: it creates no
-	 * device, so a device that exists is adopted.
-	 */
+	/* The domain's own device keeps its origin. A reservation creates no device, so its device is adopted. */
 	if (r == 1 && there.state != LEASE_RESERVED && done->kept) {
 		done->now.origin = there.origin;
-		/* Its creation took too long but has ended, so the device may be incomplete. */
+		/* The creation took too long but has ended, so the device may be incomplete. */
 		if (there.state == LEASE_CREATING)
 			done->now.state = LEASE_CREATING;
 	}
@@ -147,19 +144,19 @@ int apply_lease(struct apply *apply, const struct step *steps, size_t n, struct 
 }
 
 /*
- * The domain's own device may await its release, as in a restore right after a save. The release then waits for the
- * prepare, which takes the device over. Returns 0; 1: the device is gone, so the lease can be replaced.
+ * The domain's own device may await its release, as in a restore right after a save. Delays the release until the
+ * prepare takes the device over. Returns 1 if the device is gone and its lease can be replaced, otherwise 0.
  */
 static int hold_back(const struct apply *apply, const struct step *step, struct lease *lease, struct err *err)
 {
-	/* A plain VF is always there. */
+	/* A plain VF always exists. */
 	bool gone = step->kind == STEP_CREATE && step->vgpu.framework != FW_VF;
 
 	if (store_check_vgpu(apply->store, lease->vgpu.id, err) < 0) {
 		err_in(err, "vGPU %s", lease->vgpu.id);
 		return err_recode(err, EAGAIN);
 	}
-	/* A write that was in progress during the look may have created the device since then. */
+	/* A write that was in progress during the look may have created the device. */
 	if (gone && kernel_exists(apply->store->host, &lease->vgpu) != 0)
 		return err_set(err, EAGAIN, "vGPU %s: created by another process in the meantime", lease->vgpu.id);
 	if (gone || lease->state == LEASE_CREATING)
@@ -193,20 +190,19 @@ int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struc
 	return 0;
 }
 
-/* Takes the pGPU's lock if the step creates a vGPU. */
 static int wait_turn(struct apply *apply, const struct step *step, struct err *err)
 {
 	apply->lock = -1;
 	if (step->kind != STEP_CREATE)
 		return 0;
 	apply->lock = apply_lock(apply, step->vgpu.pgpu, err);
-	/* If another process keeps this card locked, the next card is tried. */
+	/* If another process keeps this card locked, the next plan tries another card. */
 	if (apply->lock == -ETIMEDOUT)
 		return err_recode(err, EBUSY);
 	return apply->lock < 0 ? apply->lock : 0;
 }
 
-/* Is the lease still this run's? If libvirtd was killed, another start or a release may have changed it meanwhile. */
+/* Is the lease still this run's? If libvirtd was killed, another start or a release may have changed the lease. */
 static int still_ours(const struct apply *apply, const struct applied *done, struct lease *lease, struct err *err)
 {
 	int r = lease_get(apply->store, done->id, lease, err);
@@ -214,11 +210,10 @@ static int still_ours(const struct apply *apply, const struct applied *done, str
 	return r < 0 ? r : r == 1 && lease_same(lease, &done->now);
 }
 
-/* Creates the device of the step, or waits until an existing one is closed and complete. */
 static int ensure(const struct apply *apply, const struct step *step, struct applied *done, const char *params,
 		  struct err *err)
 {
-	/* A plain VF always exists, and a lease makes it a vGPU, so the kernel is not asked. */
+	/* A plain VF always exists, and only its lease makes it a vGPU, so the kernel is not asked. */
 	int exists = step->vgpu.framework == FW_VF ? step->kind != STEP_CREATE
 						   : kernel_exists(apply->store->host, &step->vgpu);
 	bool unfinished = done->kept && done->now.state == LEASE_CREATING;
@@ -246,7 +241,10 @@ int apply_present(struct apply *apply, const struct step *step, struct err *err)
 {
 	struct applied none = { .work = -1 };
 
-	/* A release removes the device once it is closed. Wait for its removal, because no lease stops that. */
+	/*
+	 * A release removes the device once it is closed. Without a lease, nothing stops the release, so wait for its
+	 * end.
+	 */
 	if (step->kind == STEP_KEEP && create_wait_closed(apply, step, err) < 0)
 		return -err->code;
 	while (store_check_vgpu(apply->store, step->vgpu.id, err) < 0) {
@@ -254,11 +252,13 @@ int apply_present(struct apply *apply, const struct step *step, struct err *err)
 			return -err->code;
 		sys_sleep_ms(WAIT_STEP_MS);
 	}
-	/* A plain VF needs no creation: only a lease would have made it a vGPU. */
+	/* Without a lease, only a plain VF has STEP_CREATE (needs_lease()), and a plain VF is not created. */
 	return step->kind == STEP_CREATE ? 0 : ensure(apply, step, &none, NULL, err);
 }
 
-/* A device that we created is for the guest, unless mdevctl defined it before, as part of a manager's pool. */
+/*
+ * A device that we created is for the guest, unless it had an mdevctl definition: it then belongs to a manager's pool.
+ */
 static bool is_for_guest(const struct apply *apply, const struct vgpu_ref *vgpu, bool made)
 {
 	int64_t window_ms = (int64_t)apply->policy->start_grace_s * 1000;
@@ -280,7 +280,7 @@ static int settle(struct apply *apply, const struct step *step, struct applied *
 		r = err_set(err, ESTALE, "the domain was released while its vGPU was being created");
 	if (r == 1) {
 		lease.state = LEASE_ACTIVE;
-		/* Until now the origin was `created`, so that an undo would remove the device, whatever its owner. */
+		/* Until now the origin was `created`, so that an undo removes the device in any case. */
 		if (made || lease.origin == LEASE_CREATED)
 			lease.origin = owner_origin(step->owner);
 		r = lease_put(apply->store, &lease, err);
@@ -294,23 +294,23 @@ static int settle(struct apply *apply, const struct step *step, struct applied *
 	if (r < 0)
 		return r;
 	done->now = lease;
-	/* apply_end() hands the work lock over: until then, this run may have to make the vGPU again or undo it. */
+	/* apply_end() hands over the work lock, because a later round or an undo may need it. */
 	if (!apply->work)
 		end_work(done);
 	return 0;
 }
 
-/* May drop a lease that is `creating`: this run holds the work lock, so no other process creates the device. */
+/* Drops even a `creating` lease: this run holds the work lock, so no other process creates the device. */
 static void drop_lease(struct apply *apply, const struct step *step, struct applied *done)
 {
 	struct lease lease;
 	struct err err;
 
-	/* Keep the entry of a device that an earlier round made, for an undo. */
+	/* Keep the entry of a device that an earlier round made, so that an undo finds it. */
 	if (!*done->id || (step->kind == STEP_KEEP && !done->kept))
 		return;
 	if (!done->kept && still_ours(apply, done, &lease, &err) == 1) {
-		/* The history is about an earlier device of this ID, which is gone. */
+		/* The history is of an earlier device with this ID, which is gone. */
 		if (step->kind == STEP_CREATE)
 			affinity_gone(apply->store, step->vgpu.id);
 		lease_drop(apply->store, step->vgpu.id, &err);
@@ -318,7 +318,6 @@ static void drop_lease(struct apply *apply, const struct step *step, struct appl
 	forget_done(done);
 }
 
-/* Drops the leases of step `i` and of those after it. */
 static void drop_failed(struct apply *apply, const struct step *steps, size_t n, size_t i)
 {
 	struct err err;
@@ -330,7 +329,7 @@ static void drop_failed(struct apply *apply, const struct step *steps, size_t n,
 	store_unlock(apply->store);
 }
 
-/* A child that still writes keeps the work lock. Once that child ends, a pass or a start releases the lease. */
+/* A child that still writes keeps the work lock. After the child ends, a pass or a start releases the lease. */
 static void leave_hanging(struct applied *done)
 {
 	if (done->work >= 0)
@@ -347,7 +346,7 @@ static int undo_lease(const struct apply *apply, const struct applied *done, str
 	if (r < 0)
 		return r;
 	r = still_ours(apply, done, &lease, err);
-	/* If the lease was removed meanwhile, write it again: a device that this run made must not stay unleased. */
+	/* If the lease was removed, write it again: a device that this run made must not stay without a lease. */
 	if (r == 0 && done->made && lease_get(apply->store, done->id, &lease, err) == 0) {
 		lease = done->now;
 		r = 1;
@@ -365,8 +364,8 @@ static int undo_lease(const struct apply *apply, const struct applied *done, str
 }
 
 /*
- * Gives up one lease, and removes the device if this run made it. If the removal fails, the lease stays: no device may
- * stay without a lease.
+ * Gives up one lease, and removes the device if this run made it. If the removal fails, the lease stays, because no
+ * device may stay without a lease.
  */
 static int undo(struct apply *apply, struct applied *done, struct err *err)
 {

@@ -15,11 +15,11 @@
 
 /* What this run has done for one vGPU of the request. */
 struct applied {
-	char id[ID_SIZE]; /* of its vGPU; "": nothing */
+	char id[ID_SIZE]; /* the vGPU's; "": nothing was done */
 	int work;         /* the vGPU's work lock; -1: not held */
-	bool kept;        /* the device is the domain's already: an undo leaves its lease */
-	bool made;        /* by this run: an undo removes the device, even if a release would keep it */
-	struct lease now; /* as this run wrote it (a different record is not ours); no ID: not written yet */
+	bool kept;        /* the domain had the device before: an undo leaves its lease */
+	bool made;        /* this run created the device: an undo removes it, even if a release would keep it */
+	struct lease now; /* the lease as this run wrote it; no ID: not written yet */
 };
 
 /* Work locks that outlast the run that took them. */
@@ -35,13 +35,13 @@ struct apply {
 	struct store *store;
 	const struct policy *policy;
 	const struct request *request;
-	struct applied *done;    /* what apply_undo() undoes: one for each of the request's vGPUs */
+	struct applied *done;    /* one for each of the request's vGPUs, for apply_undo() */
 	int lock;                /* the lock of the current step's pGPU; negative: not held */
 	struct work_locks *work; /* apply_end() replaces it with this run's work locks; NULL: each ends with its step */
 	const char *op;          /* for the log: "prepare" */
 	int64_t begun_ms;
-	int64_t wait_by_ms; /* until when to wait for others: locks, open devices */
-	int64_t end_ms;     /* when the last creation must have ended; undoing it may take longer */
+	int64_t wait_by_ms; /* the end of all waits for locks and open devices */
+	int64_t end_ms;     /* the deadline of the last creation; an undo may take longer */
 };
 
 /* Starts the policy's times: lock_timeout for all waits together, followed by create_timeout. */
@@ -50,25 +50,26 @@ void apply_start(struct apply *apply, struct store *store, const struct policy *
 void apply_end(struct apply *apply);
 
 /*
- * Is there time left to wait for other processes? Once lock_timeout is over, it starts again at the last change of
- * another domain's lease, so a moving queue refuses no domain. The whole wait lasts at most four times lock_timeout.
+ * Is there time left to wait for other processes? After lock_timeout, the time starts again at the last change of
+ * another domain's lease, so a queue that moves refuses no domain. The whole wait lasts at most four times
+ * lock_timeout.
  */
 bool apply_has_time(struct apply *apply);
 
-/* Like store_lock() (`pgpu` NULL) or store_lock_pgpu(), but waits for as long as apply_has_time() is true. */
+/* Takes the store's lock (`pgpu` NULL) or the pGPU's lock. Waits while apply_has_time() is true. */
 int apply_lock(struct apply *apply, const char *pgpu, struct err *err);
 
 /*
- * Writes the leases of all steps: `active` if the device exists and no earlier creation of it is unfinished, otherwise
- * `creating`. The caller holds the store's lock.
+ * Writes the leases of all steps: `creating` for a new device or an unfinished creation, `active` for any other device.
+ * The caller holds the store's lock.
  * -EAGAIN: another process holds the work lock of one of the vGPUs; nothing is written.
  */
 int apply_lease(struct apply *apply, const struct step *steps, size_t n, struct err *err);
 
 /*
  * Like apply_lease(), for a domain that migrates to this host or is restored: the leases are `reserved` for
- * `reserve_ttl`. A release of the domain's own vGPU is put off for that time. Nothing is written to sysfs. -EAGAIN:
- * another process holds the work lock of that vGPU, or has created it meanwhile.
+ * `reserve_ttl`, and sysfs is not written. A pending release of the domain's own vGPU is put off for that time.
+ * -EAGAIN: another process holds the work lock of the domain's own vGPU, or has created this vGPU.
  */
 int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struct err *err);
 
@@ -79,14 +80,14 @@ int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struc
  *   -EAGAIN: the host is not as the plan assumed; plan again
  *   -ETIMEDOUT: the creation hangs, or its device cannot be removed; give up (a later pass or start releases the lease)
  *   -ECANCELED: no time is left
- *   -ESTALE: the domain was released, or started again, meanwhile
+ *   -ESTALE: the domain was released or started again during the step
  *   other: this candidate failed; try the next
  */
 int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i, const char *params, struct err *err);
 
 /*
- * For a step whose lease cannot be written: waits until the device is closed, not being removed, and complete. Changes
- * nothing. -EAGAIN: the device does not exist.
+ * For a step whose lease cannot be written: waits until no process removes the device or has it open, and until the
+ * device is complete. Changes nothing. -EAGAIN: the device does not exist.
  */
 int apply_present(struct apply *apply, const struct step *step, struct err *err);
 

@@ -23,9 +23,9 @@ struct creation {
 	const struct host *host;
 	const struct vgpu_ref *vgpu;
 	const char *params;
-	const struct mdev_attr *attrs; /* attributes in its mdevctl definition */
+	const struct mdev_attr *attrs;
 	size_t nattrs;
-	int work; /* the vGPU's work lock */
+	int work;
 };
 
 static int check_capacity(const struct creation *creation, struct err *err)
@@ -37,7 +37,7 @@ static int check_capacity(const struct creation *creation, struct err *err)
 	return r == -ETIMEDOUT ? create_no_answer(err) : r;
 }
 
-/* One child both counts and writes, because a child costs as much as a hundred reads. */
+/* One child counts and writes, because a child costs as much as a hundred reads. */
 static int create_device(void *arg, struct err *err)
 {
 	const struct creation *creation = arg;
@@ -46,7 +46,7 @@ static int create_device(void *arg, struct err *err)
 	if (r < 0)
 		return r;
 	r = kernel_create(creation->host, creation->vgpu, err);
-	/* The driver itself returned ETIMEDOUT; nothing hangs. */
+	/* This ETIMEDOUT is the driver's own error, not a hang. */
 	return r == -ETIMEDOUT ? err_recode(err, EIO) : r;
 }
 
@@ -97,7 +97,7 @@ int apply_lock(struct apply *apply, const char *pgpu, struct err *err)
 
 		r = pgpu ? store_lock_pgpu(apply->store, pgpu, left_ms, err) : store_lock(apply->store, left_ms, err);
 	} while (r == -ETIMEDOUT && apply_has_time(apply));
-	/* Report the whole wait, not only the last part. */
+	/* Report the whole wait, not only its last part. */
 	if (r == -ETIMEDOUT)
 		store_lock_holder(apply->store, pgpu, (int)(sys_now_ms() - began_ms), err);
 	return r;
@@ -124,8 +124,8 @@ int64_t create_last_ms(const struct apply *apply)
 }
 
 /*
- * Checks a creation whose child was killed. The write ended with the child, and we hold the locks, so a device that
- * exists was created by us. -ETIMEDOUT if the driver does not answer: the device may still appear.
+ * Checks a creation whose child was killed. The write has ended and we hold the locks, so an existing device is ours.
+ * -ETIMEDOUT: the driver does not answer, and the device may still appear.
  */
 static int look_again(const struct creation *creation, struct err *err)
 {
@@ -143,7 +143,10 @@ static int write_create(const struct apply *apply, struct creation *creation, in
 				err);
 
 	if (r == -EHOSTDOWN) {
-		/* The child, which ends with its read, no longer needs the locks. The work lock ends with the lease. */
+		/*
+		 * The child ends after its read and does not write, so it needs no locks. The work lock ends with the
+		 * lease.
+		 */
 		store_unlock_pgpu(apply->lock);
 		return create_no_answer(err);
 	}
@@ -154,7 +157,7 @@ static int write_create(const struct apply *apply, struct creation *creation, in
 			creation->vgpu->parent, creation->vgpu->type, apply->policy->create_timeout_s);
 	if (r == -EINTR)
 		r = look_again(creation, err);
-	/* The driver's own EAGAIN (a deferred probe) fails this candidate; it is no reason to plan again. */
+	/* EAGAIN from the driver (a deferred probe) fails this candidate; it is no reason to plan again. */
 	return r == -EAGAIN ? err_recode(err, EBUSY) : r;
 }
 
@@ -171,7 +174,9 @@ static int write_params(const struct apply *apply, struct creation *creation, in
 		       : r;
 }
 
-/* Reads the attributes that mdevctl would set: those in this UUID's definition, if it has the vGPU's type. */
+/*
+ * Reads the attributes that mdevctl would set: those in the UUID's definition, if the definition has the vGPU's type.
+ */
 static int read_attrs(struct mdev_attr **attrs, size_t *n, const struct creation *creation, struct err *err)
 {
 	struct definition definition;
@@ -219,7 +224,7 @@ int create_vgpu(const struct apply *apply, const struct step *step, struct appli
 	if (write_create(apply, &creation, end, err) < 0)
 		return -err->code;
 	done->made = true;
-	/* Not a time-out yet: the device may be removable. If it is not, undo_step() reports a time-out. */
+	/* Not ETIMEDOUT: apply_step() first tries to remove the device, and returns ETIMEDOUT if that fails. */
 	return create_complete(apply, step, done->work, params, end, err) < 0 ? err_recode(err, EIO) : 0;
 }
 
@@ -228,7 +233,7 @@ int create_wait_closed(const struct apply *apply, const struct step *step, struc
 	int64_t end = sys_now_ms() + create_within(apply->policy->release_timeout_s * 1000, apply->wait_by_ms);
 	char holder[128];
 
-	/* If it is unknown whether the device is open, go on: VFIO refuses a second opener. */
+	/* If it is unknown whether the device is open, continue: VFIO refuses a second opener. */
 	if (release_wait_closed(apply->store->host, step->vgpu.id, end, end + LOOK_MS, err) != -EBUSY)
 		return 0;
 	text_copy(holder, sizeof(holder), err->text + err->cause);

@@ -21,9 +21,9 @@ int create_vgpu(const struct apply *apply, const struct step *step, struct appli
 		struct err *err);
 
 /*
- * Waits until the step's vGPU is complete, and sets the attributes of its mdevctl definition and its parameters (""
- * none). For an adopted vGPU sets only the parameters, and only logs a failure unless the write hangs. `params` NULL:
- * sets nothing.
+ * Waits until the step's vGPU is complete. Then, if `params` is not NULL, sets the attributes of the vGPU's mdevctl
+ * definition and the parameters ("": none). For an adopted vGPU, sets only the parameters, and returns an error only if
+ * this write hangs; other failures are logged.
  */
 int create_complete(const struct apply *apply, const struct step *step, int work, const char *params, int64_t end,
 		    struct err *err);
@@ -34,8 +34,8 @@ int create_wait_closed(const struct apply *apply, const struct step *step, struc
 /* Sets the error of a read that the driver does not answer. */
 int create_no_answer(struct err *err);
 
-/* release_sweep.c: makes the lease `releasing`, with the origin that says whether to remove its device. */
+/* release_sweep.c: makes the lease `releasing`. Its origin becomes `created` if the release must remove the device. */
 void release_mark_lease(const struct store *store, struct lease *lease);
 
-/* The same, and writes it; drops a reservation. Needs the store's lock. */
+/* Writes the lease after release_mark_lease(), or drops it if it is a reservation. Needs the store's lock. */
 int release_give_up(const struct store *store, struct lease *lease, struct err *err);

@@ -42,8 +42,8 @@ static int lock_lease(struct store *store, const char *id, int wait_ms, struct l
 }
 
 /*
- * Like lock_lease(), for a lease that is `releasing`. Returns 0 if it is not `releasing` or does not exist; -EAGAIN if
- * the lock is not free in time, or if the vGPU is kept for its domain, which migrates to this host or is restored.
+ * lock_lease() for a lease that is `releasing`. Returns 0 if the lease is not `releasing` or does not exist; -EAGAIN if
+ * the lock is not free in time, or if the vGPU is kept for its domain, which is arriving.
  */
 static int lock_releasing(struct store *store, const char *id, int wait_ms, struct lease *now, struct err *err)
 {
@@ -63,8 +63,8 @@ static int lock_releasing(struct store *store, const char *id, int wait_ms, stru
 }
 
 /*
- * Drops the lease if it is still `releasing`. -EAGAIN: the lease now has a created device that was not `removed`,
- * because its domain has started and ended meanwhile.
+ * Drops the lease if it is still `releasing`. -EAGAIN: its domain has started and ended in the meantime, so the lease
+ * has a created device that was not `removed`.
  */
 static int drop_if_releasing(struct store *store, const char *id, int wait_ms, bool removed, struct err *err)
 {
@@ -76,7 +76,10 @@ static int drop_if_releasing(struct store *store, const char *id, int wait_ms, b
 	if (now.origin == LEASE_CREATED && !removed) {
 		r = err_set(err, EAGAIN, "vGPU %s: its lease changed in the meantime", id);
 	} else {
-		/* Do this before the drop: after a kill in between, the lease still says that we created the device. */
+		/*
+		 * Reset the history before the drop. After a kill in between, the lease still says that we created the
+		 * device.
+		 */
 		if (now.origin == LEASE_CREATED)
 			affinity_gone(store, id);
 		r = lease_drop(store, id, err);
@@ -87,7 +90,7 @@ static int drop_if_releasing(struct store *store, const char *id, int wait_ms, b
 	return r;
 }
 
-/* -EAGAIN if unknown: a caller with more rights or time finishes the release. */
+/* 0: closed; -EBUSY: open; -EAGAIN: unknown, so a caller with more rights or time must finish the release. */
 static int is_closed(const struct host *host, const char *id, int64_t look_by_ms, struct err *err)
 {
 	struct vfio_users *users = vfio_users_read(host, look_by_ms);
@@ -102,7 +105,6 @@ static int is_closed(const struct host *host, const char *id, int64_t look_by_ms
 	return r < 0 ? err_recode(err, EAGAIN) : 0;
 }
 
-/* A removal, which holds the vGPU's work lock until its end. */
 struct removal {
 	const struct store *store;
 	const struct vgpu_ref *vgpu;
@@ -145,18 +147,18 @@ static int removal_write(struct removal *removal, int wait_ms, struct err *err)
 	r = timed_child_run(remove_device, removal, host->root, locks, wait_ms + REMOVE_SLACK_MS, 0, err);
 	if (r == -ETIMEDOUT)
 		close(steal_fd(&removal->lock));
-	/* -EINTR: the child was killed and its write has ended, so a device that is gone was removed. */
+	/* -EINTR: the child was killed, so its write has ended. If the device is gone, the write removed it. */
 	return r == -EINTR && kernel_exists(host, removal->vgpu) == 0 ? 0 : r;
 }
 
-/* Begins to remove a device that we created. Returns 1, or 0 if its lease is not `releasing` any more. */
+/* Begins to remove a device that we created. Returns 1, or 0 if its lease is no longer `releasing`. */
 static int begin_removal(struct removal *removal, struct store *store, int64_t deadline_ms, struct err *err)
 {
 	const char *id = removal->vgpu->id;
 	struct lease now;
 	int r;
 
-	/* Wait for others without the store's lock, which they need. */
+	/* Wait without the store's lock, because other processes need that lock. */
 	while (store_locked_vgpu(store, id) && sys_left_ms(deadline_ms) > 0)
 		sys_sleep_ms(CLOSE_STEP_MS);
 	r = lock_releasing(store, id, sys_left_ms(deadline_ms), &now, err);
@@ -168,7 +170,7 @@ static int begin_removal(struct removal *removal, struct store *store, int64_t d
 	return r;
 }
 
-/* Also returns 0 if the domain has taken the lease over. */
+/* Returns 0 also if the domain has taken the lease over. */
 static int remove_created(struct store *store, const struct vgpu_ref *vgpu, int64_t deadline_ms, int64_t look_by_ms,
 			  struct err *err)
 {
@@ -185,7 +187,7 @@ static int remove_created(struct store *store, const struct vgpu_ref *vgpu, int6
 	return drop_if_releasing(store, vgpu->id, sys_left_ms(deadline_ms) + REMOVE_SLACK_MS, true, err);
 }
 
-/* The last complete look counts: an open device is reported as open even if time runs out during the next look. */
+/* If time runs out during a search, the result of the last complete search counts. */
 int release_wait_closed(const struct host *host, const char *id, int64_t deadline_ms, int64_t look_by_ms,
 			struct err *err)
 {
@@ -205,10 +207,7 @@ int release_wait_closed(const struct host *host, const char *id, int64_t deadlin
 	}
 }
 
-/*
- * Gives the driver its clean-up time, which began with the release, to remove the device once it is closed. Holds no
- * lock meanwhile.
- */
+/* Gives the driver its clean-up time, which began with the release, to remove a closed device. Holds no lock. */
 static int let_driver_remove(const struct host *host, const struct policy *policy, const struct lease *lease,
 			     int64_t deadline_ms, int64_t look_by_ms, struct err *err)
 {
@@ -228,7 +227,6 @@ static int let_driver_remove(const struct host *host, const struct policy *polic
 	return r;
 }
 
-/* One attempt. A lease always stays while its device is open. */
 static int try_finish(struct store *store, const struct lease *lease, int64_t deadline_ms, int64_t look_by_ms,
 		      struct err *err)
 {
@@ -263,7 +261,9 @@ int release_finish(struct store *store, const struct policy *policy, const char 
 	return r;
 }
 
-/* The caller has ruled out a lease and an open device. A lone definition stays if a device has appeared meanwhile. */
+/*
+ * The caller has checked that the vGPU has no lease and is not open. A lone definition stays if its device now exists.
+ */
 static int remove_orphan(struct removal *removal, enum release_part part, int wait_ms, struct err *err)
 {
 	const struct vgpu_ref *vgpu = removal->vgpu;
@@ -278,14 +278,17 @@ static int remove_orphan(struct removal *removal, enum release_part part, int wa
 	if (there)
 		return err_set(err, EAGAIN, "vGPU %s: its device was created a moment ago", vgpu->id);
 	/*
-	 * Remove the definition first. Nova counts and uses a device without a definition until the host reboots. A
-	 * definition without a device is worse: Nova counts it as a device and picks it for the next instance, which
-	 * fails, and mdevctl or Nova may start it again. If the definition must stay, so must the device.
+	 * Remove the definition first, and keep the device if that fails. Nova counts a definition without a device as
+	 * a device, and picks it for the next instance, which fails. mdevctl or Nova may also start it again. A device
+	 * without a definition does less harm: Nova counts and uses it until the host reboots.
 	 */
 	r = vgpu->framework == FW_MDEV ? mdevctl_undefine(host, vgpu->id, vgpu->parent, err) : 0;
 	if (r < 0)
 		return r;
-	/* Record the type: a domain that names this vGPU later (Nova may have chosen it) gets a vGPU of that type. */
+	/*
+	 * Record the type, so that a domain that names this vGPU later (Nova may have chosen it) gets a vGPU of this
+	 * type.
+	 */
 	affinity_put(removal->store, &was, affinity_is_for_guest(removal->store, vgpu->id));
 	if (part == RELEASE_DEVICE && removal_write(removal, wait_ms, err) < 0)
 		return -err->code;
@@ -296,7 +299,6 @@ static int remove_orphan(struct removal *removal, enum release_part part, int wa
 	return 0;
 }
 
-/* Begins to remove a vGPU without a lease. */
 static int begin_orphan(struct removal *removal, struct store *store, int wait_ms, struct err *err)
 {
 	struct lease lease;
@@ -345,7 +347,7 @@ int release_now(struct store *store, const struct policy *policy, const struct l
 		struct err *err)
 {
 	bool reserved = lease->state == LEASE_RESERVED;
-	/* Waits first, because a lease whose device stays open must not change. */
+	/* Wait first, because the lease must not change while its device is open. */
 	int r = reserved ? 0 : release_wait_closed(store->host, lease->vgpu.id, deadline_ms, deadline_ms, err);
 
 	if (r < 0)

@@ -2,10 +2,10 @@
 /*
  * Releases vGPUs: removes devices that we created, keeps those that existed before, and drops the lease last.
  *
- * The order for each device: mark the lease `releasing`; wait until no process has the device open; give an NVIDIA
- * driver time to remove it by itself; under the vGPU's work lock, check that the lease is still `releasing` and the
- * device still closed; remove it and see it gone; drop the lease. A process that dies in between leaves a lease that
- * says what to finish. The release notices if the domain starts again and takes over its `releasing` lease.
+ * A release marks the lease `releasing`; waits until no process has the device open; gives an NVIDIA driver time to
+ * remove the device by itself; checks, under the vGPU's work lock, that the lease is still `releasing` and the device
+ * still closed; removes the device; drops the lease. If the process dies, the lease says what is left to do. A domain
+ * that starts again can take over its `releasing` lease.
  */
 #pragma once
 
@@ -16,24 +16,25 @@
 #include "state/lease_store.h"
 #include "state/store.h"
 
-/* Does the end of this lease remove the device? No if another manager owns it (lease.h) or it existed before. */
+/*
+ * Does the end of this lease remove the device? No if another manager owns the device (lease.h) or the device is older.
+ */
 bool release_removes(const struct store *store, const struct lease *lease);
 
 /*
  * Marks `releasing` all leases that a domain had at `asked_ms` (CLOCK_MONOTONIC), and drops its reservations. A younger
- * lease belongs to a later start. Takes the store's lock, waiting at most `wait_ms`. An error with one lease does not
- * keep the others from being marked. *marked: the leases to release; the caller frees them, also after an error.
+ * lease belongs to a later start. Waits at most `wait_ms` for the store's lock. After an error with one lease, marks
+ * the other leases. *marked: the leases to release; the caller frees them, also after an error.
  */
 int release_mark(struct store *store, const char *domain, int64_t asked_ms, int wait_ms, struct leases *marked,
 		 struct err *err);
 
 /*
- * Finishes the release of a `releasing` lease. Waits at most until `deadline_ms` (CLOCK_MONOTONIC), but scans all
- * processes until `look_by_ms`: for a caller that repeats the call, a scan that is always cut short never completes.
- * The lease stays unless the result is 0:
- *   0: released, or taken over by its domain meanwhile
+ * Finishes the release of a `releasing` lease by `deadline_ms` (CLOCK_MONOTONIC). The search of all processes may take
+ * until `look_by_ms`, so that repeated short calls can complete it. The lease is dropped only if the result is 0:
+ *   0: released, or taken over by its domain
  *   -EBUSY: still open
- *   -EAGAIN: not in time (lock, driver), or unknown whether it is open
+ *   -EAGAIN: not in time (lock, driver), or unknown whether the device is open
  *   other: the kernel's error
  */
 int release_finish(struct store *store, const struct policy *policy, const char *id, int64_t deadline_ms,
@@ -54,21 +55,20 @@ struct sweep {
  */
 void release_sweep(const struct sweep *sweep, int64_t deadline_ms, int last_look_ms);
 
-/* The part of an orphan to remove. */
 enum release_part {
 	RELEASE_DEVICE,          /* the device, after its mdevctl definition */
 	RELEASE_ITS_DEFINITION,  /* the definition of a device that stays */
 	RELEASE_LONE_DEFINITION, /* the parent's definition without a device; -EAGAIN: the device may exist */
 };
 
-/* Removes this part of an orphan, under its work lock, by `deadline_ms`. -EBUSY: by now it is leased or open. */
+/* Removes this part of an orphan, under its work lock, by `deadline_ms`. -EBUSY: the vGPU is leased or open. */
 int release_orphan(struct store *store, const struct policy *policy, const struct vgpu_ref *vgpu,
 		   enum release_part part, int64_t deadline_ms, struct err *err);
 
-/* The deadline for a lock that an operation without a deadline requests now. */
+/* lock_timeout from now: the deadline for a lock. */
 int64_t release_lock_by(const struct policy *policy);
 
-/* The deadline of a release that begins now, including the waits for its guest and driver. */
+/* release_timeout plus driver_cleanup from now: the deadline of a release that begins now. */
 int64_t release_by(const struct policy *policy);
 
 /*

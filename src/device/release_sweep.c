@@ -46,7 +46,7 @@ static int mark_releasing(struct store *store, struct lease *lease, int64_t aske
 	const struct event_about about = event_of(lease);
 	bool reserved = lease->state == LEASE_RESERVED;
 
-	/* A write would restart the driver's cleanup time, or end a wait that began after `asked_ms`. */
+	/* A write would restart the driver's clean-up time, or end a wait that began after `asked_ms`. */
 	if (lease->state == LEASE_RELEASING && (!lease->deadline_ms || lease->since_ms > asked_ms))
 		return 1;
 	lease->deadline_ms = 0;
@@ -100,7 +100,7 @@ static int take_turn(const struct sweep *sweep, size_t i, int64_t deadline_ms, i
 	return r;
 }
 
-/* Takes a turn for each release that waits, and returns how many still do. */
+/* Takes a turn for each release that waits. Returns the number that still wait. */
 static size_t take_turns(const struct sweep *sweep, int *results, int64_t deadline_ms)
 {
 	size_t n = sweep->leases.n, waiting = 0;
