@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Leasing what running domains have: what other software plugged in, and what has lost its lease. */
+/* Leases what running domains have: what other software plugged in, and what has lost its lease. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -93,7 +93,7 @@ int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err)
 	if (inventory_read(&inv, lifecycle->host, &query, err) < 0 ||
 	    store_lock(&store, sys_left_ms(deadline), err) < 0)
 		return -err->code;
-	/* After an error with one vGPU, go on with the others. */
+	/* After an error with one vGPU, continue with the other vGPUs. */
 	for (size_t i = 0; i < lifecycle->request->nvgpus; i++) {
 		const char *id = lifecycle->request->vgpus[i].id;
 		struct inv_device device;
@@ -119,7 +119,7 @@ static void add_note(struct gc *c, const struct running_domain *domain, const ch
 	text_copy(note->why, sizeof(note->why), why);
 }
 
-/* Adopts under the store's lock, unless the lease has changed since it was judged: its writer knows better. */
+/* Adopts under the store's lock. If the lease has changed since it was judged, does nothing. */
 static int adopt(const struct gc *c, const struct request *request, const struct inv_device *device,
 		 const struct lease *judged, struct err *err)
 {
@@ -129,7 +129,7 @@ static int adopt(const struct gc *c, const struct request *request, const struct
 	struct lease now;
 	int r;
 
-	/* A driver can be slow or hang, so it is not asked under the lock. A plain VF always exists. */
+	/* A driver can be slow or hang, so it is asked before the lock is taken. A plain VF always exists. */
 	if (device->vgpu.framework == FW_VARIANT && kernel_exists(c->store->host, &vgpu) != 1)
 		return 0;
 	r = store_lock(c->store, c->policy->lock_timeout_s * 1000, err);
@@ -172,7 +172,10 @@ static int judge_attached(struct gc *c, const struct running_domain *domain, con
 	fate = fate_of_attached(&facts, why);
 	if (fate == ATTACHED_LEASE)
 		r = adopt(c, domain->request, &device, lease, err);
-	/* If this lease cannot be written (/run is full), go on with the others. A lock that is held ends the pass. */
+	/*
+	 * If this lease cannot be written (/run is full), continue with the next vGPU. A lock that stays held ends the
+	 * pass.
+	 */
 	if (r < 0 && r != -ETIMEDOUT) {
 		snprintf(why, sizeof(why), "%.250s", err->text);
 		r = 0;
@@ -182,7 +185,7 @@ static int judge_attached(struct gc *c, const struct running_domain *domain, con
 	return r;
 }
 
-/* Reports a suspended guest that was started without a resume, and so without its vGPUs. */
+/* Reports a suspended guest that was started without a resume, and therefore without its vGPUs. */
 static void report_taken(struct gc *c, const struct running_domain *domain)
 {
 	char why[REASON_SIZE];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Would a start be refused now, and is the host as configured? Reads only. Findings also list what is in order
- * (CHECK_PASS). check.c calls the checks in their order; check_*.c contain them.
+ * Would a start be refused now, and is the host as configured? The checks only read. check.c calls them in order;
+ * check_*.c contain them.
  */
 #pragma once
 
@@ -33,20 +33,20 @@ enum { CHECK_WHERE_SIZE = 600 };
 
 struct check {
 	const struct host *host;
-	const char *config_path; /* as config_load() takes it */
+	const char *config_path; /* the argument of config_load() */
 	/*
-	 * The caller's survey of this host (survey_see()); NULL: the check reads the host. With `seen`, the check
-	 * waits for a held lock only briefly, not as long as a start would.
+	 * The caller's survey of this host (survey_see()); NULL: the check reads the host. With `seen`, the check waits
+	 * only briefly for a lock.
 	 */
 	struct world *seen;
-	const struct config *config; /* in effect; NULL: check_run() reads it, or reports why it cannot be used */
+	const struct config *config; /* NULL: check_run() reads the configuration, or reports why it cannot be used */
 	bool only_pool;              /* check only pGPUs and types of the pool; `config` must be set */
-	/* the result */
+	/* The result. */
 	struct finding *findings;
 	size_t n, count[CHECK_FAIL + 1]; /* the number of findings, and of those with each status */
 	size_t ncards, npool;            /* the number of pGPUs on the host, and of those in the pool */
-	/* while the checks run */
-	const char *what;             /* the running check */
+	/* While the checks run. */
+	const char *what;             /* the name of the running check */
 	char where[CHECK_WHERE_SIZE]; /* the place of the next finding; "": the host */
 	char fix[REASON_SIZE];        /* the fix of the next finding, from check_fix() */
 	const struct inventory *inv;  /* NULL: no valid configuration, or the host is unreadable */

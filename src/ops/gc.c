@@ -17,9 +17,9 @@
 #include "state/history.h"
 
 enum {
-	MEMORY_DAYS = 90,    /* how long the history of an unused UUID is kept: its guest may migrate back */
+	MEMORY_DAYS = 90,    /* an unused UUID keeps its history for this time, because its guest may migrate back */
 	LAST_LOOK_MS = 1000, /* for the releases that a sweep has not finished */
-	USERS_MS = 60000, /* limit of the handler's search of all processes; long, because nothing waits for its pass */
+	USERS_MS = 60000,    /* limit of the handler's search of all processes, for which no operation waits */
 };
 
 static int read_leases(struct gc *c, struct err *err)
@@ -29,14 +29,14 @@ static int read_leases(struct gc *c, struct err *err)
 		      : lease_list_locked(c->store, c->policy->lock_timeout_s * 1000, &c->leases, err);
 }
 
-/* Reads devices, then leases: a lease is written before its device is created, so no device is read without it. */
+/* Reads devices before leases. A lease is written before its device is created, so each device has its lease. */
 static int look_around(struct gc *c, struct err *err)
 {
 	struct inv_query query = { .frameworks = INV_MDEV | INV_VARIANT, .types = inv_no_types };
 	struct err unlisted;
 	int r = 0;
 
-	/* gc_adopt() also leases plain VFs of domains. */
+	/* gc_adopt() also leases the plain VFs of domains. */
 	if (c->seen) {
 		query.frameworks |= INV_VF;
 		query.name = pool_name;
@@ -44,11 +44,13 @@ static int look_around(struct gc *c, struct err *err)
 	}
 	if (c->dry && c->inv) {
 		c->looked = *c->inv;
-		c->looked.arena = NULL; /* the caller's */
+		c->looked.arena = NULL; /* the caller frees it */
 	} else {
 		r = inventory_read(&c->looked, c->store->host, &query, err);
 	}
-	/* If libvirt's files cannot be listed, what a domain may name stays, but pending releases are completed. */
+	/*
+	 * If libvirt's files cannot be listed, each vGPU that a domain may name stays. Pending releases are completed.
+	 */
 	if (r == 0 && !c->files)
 		libvirt_files_read(&c->disk, c->store->host, &unlisted);
 	c->look.disk = c->files ? c->files : c->disk;
@@ -128,7 +130,7 @@ static bool name_defined(struct vgpu_ref *vgpu, const struct inventory *inv, con
 	return true;
 }
 
-/* Ignore an mdev that is not of a GPU, unless it was made for a guest or an enabled type has its driver. */
+/* Is this an mdev of a device other than a GPU? Not if it was made for a guest, or an enabled type has its driver. */
 static bool is_no_vgpu(const struct gc *c, const struct inv_device *device)
 {
 	const struct inv_pgpu *card = inventory_card_of(device);
@@ -154,7 +156,10 @@ static void judge(struct gc *c)
 		if (device->vgpu.framework == FW_VF || lease_find(&c->leases, device->vgpu.id) || is_no_vgpu(c, device))
 			continue;
 		judge_foreign(c, device);
-		/* A device that was released between the two reads has no lease, but is not foreign. */
+		/*
+		 * Between the reads, a release may have removed the device and dropped its lease. Such a device is not
+		 * foreign.
+		 */
 		if (c->items[c->n - 1].outcome == GC_GOES && kernel_exists(c->store->host, &device->vgpu) != 1)
 			c->n--;
 	}
@@ -168,13 +173,13 @@ static void judge(struct gc *c)
 	}
 }
 
-/* Leases what the domains run with, and records in `seen` the leases whose domain was seen with the device. */
+/* Leases what the domains run with. Records in `seen` the leases whose domain was seen with the device. */
 static int look_at_domains(struct gc *c, struct err *err)
 {
 	struct lease_marks seen = { 0 };
 	int r = gc_adopt(c, err);
 
-	/* Read the leases again, so that a new one counts as seen if its device is unplugged before the next pass. */
+	/* Read the leases again, so that `seen` includes a new lease whose device is unplugged before the next pass. */
 	if (r > 0)
 		r = read_leases(c, err);
 	for (size_t i = 0; r == 0 && i < c->leases.n; i++) {
@@ -191,7 +196,7 @@ static int look_at_domains(struct gc *c, struct err *err)
 	return r;
 }
 
-/* Does a device or definition have this ID? True also if unknown, so that the ID's history is kept. */
+/* Does a device or definition have this ID? True if unknown, so that the ID's history is kept. */
 static bool device_exists(const void *arg, const char *id)
 {
 	const struct gc *c = arg;
@@ -209,7 +214,6 @@ static bool is_named(const void *arg, const char *id)
 	       libvirt_files_unread(c->look.disk, false);
 }
 
-/* Were all cards read? */
 static bool is_complete(const struct inventory *inv)
 {
 	for (size_t i = 0; i < inv->npgpus; i++)
@@ -264,7 +268,10 @@ static bool is_claimed(const struct gc_item *item)
 	return item->leased && item->outcome == GC_GOES;
 }
 
-/* Marks a lease. All are marked first, so that the driver's time begins for all at once. A changed lease stays. */
+/*
+ * Marks one lease, if it has not changed. All leases are marked first, so that the driver's time begins for all at
+ * once.
+ */
 static void claim(struct gc *c, struct gc_item *item)
 {
 	const struct event_about about = event_of(&item->lease);
@@ -336,7 +343,7 @@ static void remove_orphan(struct gc *c, struct gc_item *item)
 		       &err);
 }
 
-/* Reads libvirt's files again, because a domain may have been defined meanwhile. What a domain names stays. */
+/* Reads libvirt's files again, because a new domain may name a vGPU. A vGPU that a domain names stays. */
 static void remove_orphans(struct gc *c)
 {
 	struct fate_look facts = { .store = c->store, .note = true };

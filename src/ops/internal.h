@@ -9,7 +9,7 @@
 #include "ops/check.h"
 #include "ops/lifecycle.h"
 
-/* Set the place of only the next finding: any text, FILE:LINE, or a path of the host. They return `check`. */
+/* These set the place of the next finding only: any text, FILE:LINE, or a path of the host. They return `check`. */
 struct check *check_at(struct check *check, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 struct check *check_at_location(struct check *check, struct location at);
 struct check *check_at_path(struct check *check, const char *path);
@@ -28,7 +28,7 @@ const char *check_fix(struct check *check, const char *fmt, ...) __attribute__((
 int check_plan(struct check *check, const struct config *config, const struct request *request, enum plan_mode mode,
 	       struct err *err);
 
-/* Reports what cannot be read: for root as a failure; for other users, who have fewer rights, as a warning. */
+/* Reports what cannot be read: as a failure for root, as a warning for other users, who have fewer rights. */
 void check_unreadable(struct check *check, const char *fix, const struct err *err);
 /* Does the error (positive) mean that this user may not look, but root might? */
 bool check_denied(int code);
@@ -41,9 +41,9 @@ void check_definitions(struct check *check);
 void check_hook(struct check *check);
 
 /*
- * check_libvirt.c: asks systemd for the last start or reload of a running unit such as libvirtd.service, which no file
- * records. *wall_us: microseconds of CLOCK_REALTIME; 0 if systemd knows of neither. Waits three seconds at most. Fails
- * if systemd cannot be asked.
+ * check_libvirt.c: asks systemd when a running unit such as libvirtd.service last started or reloaded, which no file
+ * records. *wall_us: microseconds of CLOCK_REALTIME; 0: systemd does not know. Waits at most three seconds. Fails if
+ * systemd cannot be asked.
  */
 int reload_ask(const char *unit, int64_t *wall_us, struct err *err);
 
@@ -59,37 +59,41 @@ void check_quotas(struct check *check);
 bool check_serves_projects(const struct config *config); /* does any project have a quota above 0? */
 
 /*
- * May the domain start without a lease (lifecycle_unleased.c)? 0: yes, all its mdevs exist; otherwise a refusal of the
- * kind `about`, with the reason why nothing can be leased.
+ * May the domain start without a lease (lifecycle_unleased.c)? Returns 0 if all its mdevs exist. Refuses with `why`,
+ * the reason why nothing can be leased, and with the kind `about`.
  */
 int unleased_pass(const struct lifecycle *lifecycle, const char *why, enum err_about about, struct err *err);
 
 /*
- * May a start that failed with `r` go on without leases? It failed while it wrote the leases of `plan`; NULL: before
- * there was a plan. 0: yes, the state cannot be written and the existing devices need no lease. Otherwise an error.
+ * May a start that failed with `r` continue without leases? `plan`: the plan whose leases could not be written; NULL:
+ * no plan was made. Returns 0 if the state cannot be written and the existing devices need no lease.
  */
 int unleased_check(const struct lifecycle *lifecycle, const struct plan *plan, const struct leases *leases, int r,
 		   struct err *err);
 
-/* Like unleased_check(), but on 0 undoes the leases, waits until the devices are complete, and logs a warning. */
+/*
+ * Calls unleased_check(). If that returns 0, undoes the leases, waits until the devices are complete, and logs a
+ * warning.
+ */
 int unleased_start(struct apply *apply, const struct lifecycle *lifecycle, const struct plan *plan,
 		   const struct leases *leases, int r, struct err *err);
 
-/* adopt.c. Finds the device if a domain can have it as a vGPU: it exists with a type, or is a plain VF of the pool. */
+/*
+ * adopt.c: finds the device if a domain can have it as a vGPU. It must exist with a type, or be a plain VF of the pool.
+ */
 bool adopt_find(struct inv_device *device, const struct inventory *inv, const char *id);
 
-/* The receiving domain and the operation. The caller holds the store's lock. */
+/* The caller holds the store's lock. */
 struct adoption {
 	const struct store *store;
 	const struct inventory *inv;
-	const struct request *request; /* the domain's */
+	const struct request *request; /* of the domain that receives the device */
 	const char *op;                /* for the log */
 };
 
 /*
- * Leases a device of adopt_find() to the domain. `there`: the device's lease, read under the lock; NULL: none. If the
- * lease was lost, the history of the ID says whether we created the device.
- * Returns:
+ * Leases a device of adopt_find() to the domain. `there`: the device's lease, read under the lock; NULL none. If the
+ * lease was lost, the history of the ID decides whether we created the device. Returns:
  *   1: a lease was written
  *   0: the domain already had an active lease of it
  *   -EEXIST: another domain has it

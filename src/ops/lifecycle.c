@@ -21,14 +21,14 @@
 
 enum { MOST_TRIES = 4 };
 
-/* The rounds of one run: survey, plan and act, repeated if the host has changed. */
+/* The rounds of one run: survey, plan and apply, until a plan is carried out or refused. */
 struct rounds {
 	const struct lifecycle *lifecycle;
 	struct store store;
 	struct world world;
 	struct plan plan;
 	struct apply apply;
-	bool waits; /* the plan logged last has to wait */
+	bool waits; /* the last plan was logged as PLAN_WAIT */
 };
 
 struct world lifecycle_world(const struct lifecycle *lifecycle, struct store *store, enum plan_mode mode)
@@ -64,7 +64,7 @@ static void rounds_end(struct rounds *r)
 
 /*
  * Makes the next plan, and returns 0 with the store's lock held. A device that appeared after the search of all
- * processes may be open, so the processes are searched again, a few times at most.
+ * processes may be open, so the processes are searched again, but only a few times.
  */
 static int plan_round(struct rounds *r, struct err *err)
 {
@@ -101,7 +101,7 @@ int refusal_of_plan(const struct lifecycle *lifecycle, const struct plan *plan, 
 	return plan->no_config ? err_about(err, ERR_CONFIG) : -err->code;
 }
 
-/* Logs the plan that is carried out, in the words of `vgpu-lease plan`, and the first of several that wait. */
+/* Logs the plan in the words of `vgpu-lease plan`. Of several PLAN_WAIT in a row, logs the first. */
 static void log_plan(struct rounds *r)
 {
 	const struct request *request = r->lifecycle->request;
@@ -125,7 +125,6 @@ static void log_plan(struct rounds *r)
 		event_decided(&about, "%s: domain %s: %s", r->apply.op, request->name, line);
 }
 
-/* Records what failed, so that the next plan skips this candidate. */
 static struct failed_attempt *add_attempt(struct world *world, const struct vgpu_ref *vgpu, enum cause cause)
 {
 	struct failed_attempt *attempt = mem_add(&world->failed_attempts, &world->nfailed_attempts, sizeof(*attempt));
@@ -136,19 +135,19 @@ static struct failed_attempt *add_attempt(struct world *world, const struct vgpu
 	return attempt;
 }
 
-/* True for an mdev on a VF, which holds one mdev. If that VF is full, the card's other VFs may have capacity. */
+/* True for an mdev on a VF. A VF holds one mdev, so the card's other VFs may have capacity if this VF is full. */
 static bool is_vf_of_mdev(const struct vgpu_ref *vgpu)
 {
 	return vgpu->framework == FW_MDEV && strcmp(vgpu->parent, vgpu->pgpu) != 0;
 }
 
-/* Handles a failed step: the next plan looks elsewhere. Negative: the domain is refused with this error. */
+/* Handles a failed step: the next plan tries another card. Negative: the domain is refused with this error. */
 static int attempt_failed(struct world *world, const struct step *step, int n, struct err *err)
 {
 	bool full = n == -ENOSPC;
 	struct failed_attempt *attempt;
 
-	/* A vGPU that exists cannot move to another card. */
+	/* An existing vGPU cannot move to another card. */
 	if (n == -ETIMEDOUT || n == -ECANCELED || n == -ESTALE || step->kind != STEP_CREATE)
 		return err_in(err, "vGPU %s", step->vgpu.id);
 	attempt = add_attempt(world, &step->vgpu, full ? CAUSE_IN_USE : CAUSE_FAILED);
@@ -159,8 +158,8 @@ static int attempt_failed(struct world *world, const struct step *step, int n, s
 }
 
 /*
- * A reclaimable device that cannot be removed counts as a failed attempt on its pGPU: the next plan looks elsewhere,
- * unless the pGPU has capacity by then.
+ * Records a vGPU that cannot be removed as a failed attempt. The next plan skips its pGPU, unless the pGPU has
+ * capacity.
  */
 static void removal_failed(struct world *world, const struct plan *plan, size_t i, const struct err *err)
 {
@@ -216,7 +215,7 @@ static void remove_reclaimable(struct rounds *r)
 	}
 }
 
-/* Might a silent card of the pool still answer? Some drivers are silent while they work, so each gets lock_timeout. */
+/* Might a silent card of the pool still answer? A driver can be silent while it works, so it has lock_timeout. */
 static bool may_answer(const struct rounds *r)
 {
 	struct timed_child_silent silent[16];
@@ -233,8 +232,8 @@ static bool may_answer(const struct rounds *r)
 }
 
 /*
- * Acts, without the lock, on a plan that cannot be carried out now. 0: plan again. Refuses only after a wide survey,
- * which has the facts that the refusal names.
+ * Acts, without the lock, on a plan that cannot be carried out now. Returns 0 to plan again. Refuses only after a wide
+ * survey, which has the facts of the refusal.
  */
 static int between_rounds(struct rounds *r, struct err *err)
 {
@@ -265,7 +264,7 @@ static const char *params_of(const struct rounds *r, size_t req, const struct st
 	return step->section ? step->section->params : "";
 }
 
-/* Records for later runs that a card failed. A full card, a change meanwhile or a killed write is no failure. */
+/* Records for later runs that a card failed. A full card, a changed host or a killed write is no failure. */
 static void note_failure(struct rounds *r, const struct step *step, const struct err *why)
 {
 	const struct event_about about = { .vgpu = &step->vgpu,
@@ -285,7 +284,6 @@ static void note_failure(struct rounds *r, const struct step *step, const struct
 		  r->apply.op, about.name, step->vgpu.pgpu, step->vgpu.type, why->text + why->cause);
 }
 
-/* Sleeps before the next plan. False: no time is left to wait for others. */
 static bool pause_round(struct rounds *r)
 {
 	if (!apply_has_time(&r->apply))
@@ -294,7 +292,7 @@ static bool pause_round(struct rounds *r)
 	return true;
 }
 
-/* Carries out the steps. 1: all are done; 0: plan again, and keep those that are done; negative: refused. */
+/* Carries out the steps. Returns 1 if all are done, 0 to plan again (finished steps stay done), or a refusal. */
 static int apply_round(struct rounds *r, struct err *err)
 {
 	for (size_t i = 0; i < r->plan.nsteps; i++) {
@@ -314,7 +312,7 @@ static int apply_round(struct rounds *r, struct err *err)
 	return 1;
 }
 
-/* Plans until a plan is carried out: a start has its vGPUs then, an arrival has them reserved. */
+/* Plans until a plan is carried out. A start then has its vGPUs; an arrival has its reservations. */
 static int rounds_run(struct rounds *r, struct err *err)
 {
 	const struct plan *plan = &r->plan;
@@ -334,7 +332,10 @@ static int rounds_run(struct rounds *r, struct err *err)
 		n = (arrives ? apply_reserve : apply_lease)(&r->apply, plan->steps, plan->nsteps, err);
 		store_unlock(&r->store);
 		if (n == -EAGAIN) {
-			/* A work lock is held. An arrival may have reserved some vGPUs; a start has written nothing. */
+			/*
+			 * Another process holds a work lock. An arrival may have reserved some vGPUs; a start has
+			 * written nothing.
+			 */
 			if (arrives)
 				apply_undo(&r->apply);
 			if (!pause_round(r))

@@ -8,7 +8,7 @@
 #include "model/event.h"
 #include "state/history.h"
 
-/* The end of `release_wait` that the hook keeps for itself after its waits; LAST_MS of that for the last look. */
+/* The waits end END_MS before `release_wait` is over. The last look may take LAST_MS. */
 enum { END_MS = 400, LAST_MS = 200 };
 
 static void log_release(void *arg, const struct lease *lease, int r, const struct err *err)
@@ -24,8 +24,8 @@ static void log_release(void *arg, const struct lease *lease, int r, const struc
 }
 
 /*
- * Records that QEMU did not start with these vGPUs (libvirt 10.5 and later report that). The card may be the cause; if
- * not, trying it last does no harm. Reads without the lock, because the record is only advice.
+ * Records that QEMU did not start with these vGPUs, which libvirt reports since 10.5. The card may be the cause; if it
+ * is not, trying it last does no harm. The record is only advice, so the leases are read without the lock.
  */
 static void note_failures(const struct store *store, const struct policy *policy, const char *domain, int64_t asked_ms)
 {
@@ -59,14 +59,14 @@ int lifecycle_release(const struct host *host, const struct config *config, cons
 	int r = store_open(&store, host, false, err);
 	bool handled;
 
-	/* Without a store nothing was ever leased. */
+	/* Without a store, nothing was ever leased. */
 	if (r < 0 || store.leases < 0)
 		return r;
 	if (strcmp(reason, "failed") == 0)
 		note_failures(&store, sweep.policy, domain, asked_ms);
-	/* A lease that cannot be marked in time belongs to an ended domain, so a pass or a start finds it. */
+	/* If a lease cannot be marked in time, a later pass or start finds that its domain has ended. */
 	r = release_mark(&store, domain, asked_ms, wait_ms, &sweep.leases, err);
-	/* Without a handler, which completes and reports releases, say what is left. */
+	/* The handler completes and reports releases. If no handler runs, report what is left. */
 	handled = store_locked(&store, STORE_HANDLER);
 	if (wait_ms)
 		release_sweep(&sweep, asked_ms + wait_ms - END_MS, handled ? 0 : LAST_MS);

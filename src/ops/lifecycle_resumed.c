@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * The start of a suspended Nova instance. Nova detaches the mdevs, saves the guest, restores it without them, and then
- * attaches them, for which no hook is called. Nova skips an mdev that no longer exists, so the guest would run without
- * it. Therefore, before the guest is restored, a missing mdev is created from the instance's definition, which still
- * names it.
+ * attaches them. libvirt calls no hook for an attach, and Nova skips an mdev that no longer exists, so the guest would
+ * run without the mdev. Before the restore, missing mdevs are therefore created from the instance's definition.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,7 @@
 
 #define DEFINED LIBVIRT_ETC "/qemu"
 
-/* Reads the domain's definition if it may have a vGPU. The hook's root directory is libvirt's own. */
+/* Reads the domain's definition if it may have a vGPU. The hook runs in libvirt's root directory. */
 static bool read_definition(const struct host *host, const char *name, char **xml, size_t *len)
 {
 	autofree char *path = mem_format(DEFINED "/%s.xml", name);
@@ -34,7 +33,7 @@ bool lifecycle_may_be_resumed(const struct host *host, const char *name)
 	return read_definition(host, name, &defined, &len);
 }
 
-/* Keeps only the mdevs that do not exist, and returns their number. */
+/* Keeps only the mdevs that do not exist. Returns their number. */
 static size_t keep_missing(struct domxml *definition, const struct host *host)
 {
 	const struct request *request = domxml_request(definition);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Operations without a plan or a lease. A domain whose vGPUs all exist starts even if nothing can be leased, because
- * there is no configuration, no permission, or no writable state in /run. A domain that runs here cannot arrive.
+ * Operations without a plan or a lease. If nothing can be leased (no configuration, no permission, or no writable state
+ * in /run), a domain whose vGPUs all exist starts without leases. A domain that runs here cannot arrive.
  */
 #include <errno.h>
 #include <string.h>
@@ -29,8 +29,8 @@ int unleased_pass(const struct lifecycle *lifecycle, const char *why, enum err_a
 }
 
 /*
- * Must the step's lease be written? A device created without a lease would have no owner, and a release that has
- * started could not be stopped. Any other existing device can be used without a lease.
+ * Must the step's lease be written? Without a lease, a created device would have no owner, and a release that has
+ * started could not be stopped. Other existing devices can be used without a lease.
  */
 static bool needs_lease(const struct step *step, const struct leases *leases)
 {
@@ -45,7 +45,7 @@ int unleased_check(const struct lifecycle *lifecycle, const struct plan *plan, c
 {
 	const struct err why = *err;
 
-	/* A command on a running guest must not report a lease that it has not written. */
+	/* A command on a running guest must not report a lease that was not written. */
 	if (lifecycle->op || (r != -EROFS && r != -ENOSPC && r != -EDQUOT))
 		return r;
 	if (!plan)

@@ -2,7 +2,7 @@
 /*
  * The state of the host as metrics in Prometheus' text format, as listed in vgpu-lease(8).
  *
- * Ages are given as start times, so that a file that is read later is still right.
+ * Ages are given as start times, so that they stay right if the file is read later.
  */
 #pragma once
 

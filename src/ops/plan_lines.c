@@ -36,7 +36,6 @@ bool plan_not_chosen(const struct plan *plan, const struct world *world, size_t 
 	return *why;
 }
 
-/* Prints a removal, and why it is allowed. */
 static void print_removal(FILE *to, const struct world *world, const char *id)
 {
 	const struct inv_device *device = inventory_device(&world->inv, id);

@@ -68,7 +68,9 @@ int preview_plan(struct plan *plan, struct world *world, struct err *err)
 	return survey_see(world, err) < 0 ? -err->code : make_plan(plan, world, err);
 }
 
-/* Could the leases of the plan be written? A plan that first removes something frees the space for them. */
+/*
+ * Could the leases of the plan be written? If the plan first removes something, the removal frees the space for them.
+ */
 static int look_at_leases(struct preview *p, struct err *err)
 {
 	bool arrives = p->world.mode != PLAN_PREPARE;
@@ -112,7 +114,7 @@ int preview_decide(struct preview *p, const struct lifecycle *lifecycle, enum pl
 		r = look_at_leases(p, err);
 	if (r == 0 || mode != PLAN_PREPARE)
 		return r;
-	/* A start whose leases cannot be written may go on without them. */
+	/* A start whose leases cannot be written may continue without leases. */
 	why = *err;
 	if (unleased_check(lifecycle, planned ? &p->plan : NULL, &p->world.leases, r, err) < 0)
 		return -err->code;
@@ -132,7 +134,6 @@ void preview_end(struct preview *p)
 	*p = (struct preview){ 0 };
 }
 
-/* Does an earlier step take the lock of this step's pGPU? */
 static bool locked_before(const struct plan *plan, size_t step)
 {
 	for (size_t i = 0; i < step; i++)
@@ -164,7 +165,7 @@ void preview_remarks(struct remarks *out, const struct preview *p, const char *o
 			remark_add(out, wait, "%s", held.text);
 }
 
-/* A device that is gone cannot be removed or kept. A plain VF is never removed. */
+/* What the end of a lease does. A device that is gone cannot be removed or kept. */
 static const char *end_of(const struct store *store, const struct lease *lease)
 {
 	bool removes = release_removes(store, lease), exists = kernel_exists(store->host, &lease->vgpu) != 0;

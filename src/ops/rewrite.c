@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The XML that a plan results in, and a definition whose placeholders and VFs are replaced. */
+/* The XML that results from a plan, and a definition with new UUIDs and VFs. */
 #include "ops/rewrite.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "survey/hostdev_filter.h"
 #include "survey/migration_facts.h"
 
-/* Sets how a step changes a request. False: the request keeps its ID. */
+/* Sets how a step changes a request. Returns false if the request keeps its ID. */
 static bool change_of(struct domxml_change *change, const struct world *world, const struct vgpu_request *req,
 		      const struct step *step)
 {
@@ -43,7 +43,7 @@ int rewrite_plan(struct rewritten *out, const struct domxml *doc, const struct w
 	return -err->code;
 }
 
-/* Must the VF be checked against this host? The address in the metadata may be another host's. */
+/* Must the VF be checked against this host? The address in the metadata may be of another host. */
 static bool is_vf(const struct vgpu_request *req)
 {
 	return req->kind == REQUEST_PCI && req->has_metadata;
@@ -53,7 +53,7 @@ static int find_changes(struct rewrite *r, struct err *err)
 {
 	const struct request *request;
 
-	/* Parse all PCI hostdevs, so that no vGPU gets the address of another device. */
+	/* Parse all PCI hostdevs, so that no vGPU gets the address of another PCI device. */
 	if (domxml_parse(&r->doc, r->xml, r->len, DOMXML_FILE | DOMXML_ALL_PCI, err) < 0)
 		return -err->code;
 	hostdev_filter_keep(r->doc, NULL, NULL, NULL);
@@ -86,7 +86,7 @@ static void predict(struct rewrite *r, struct world *world)
 	}
 }
 
-/* which[i]: the index of VF i in the document's request. A VF keeps the facts in its metadata. */
+/* which[i]: the index of VF i in the document's request. The metadata of a VF keeps its facts. */
 static int change_vfs(struct rewrite *r, const struct preview *preview, const size_t *which, struct err *err)
 {
 	const struct plan *plan = &preview->plan;
@@ -105,7 +105,7 @@ static int change_vfs(struct rewrite *r, const struct preview *preview, const si
 	return 0;
 }
 
-/* Plans only the VFs. If there are none, the host is still read for the facts. */
+/* Plans only the VFs. Without VFs, the host is read for the migration facts of the mdevs. */
 static int ask_host(struct rewrite *r, const struct config *config, struct err *err)
 {
 	const struct request *request = domxml_request(r->doc);

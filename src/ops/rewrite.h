@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A domain's XML with other vGPUs in it.
+ * A domain's XML with other vGPUs.
  *
- * rewrite_plan() inserts what a plan gives the domain, for the hook at migrate and restore, and for their previews.
+ * rewrite_plan() inserts a plan's vGPUs, for the hook at migrate and restore, and for their previews.
  * rewrite_definition() changes a definition: placeholders get UUIDs, and VFs that are not available here are replaced
- * (PLAN_ASSIGN), in the hostdev and in the metadata. The <vgpu:device> of a new UUID gets this host's migration facts
- * for its type.
+ * (PLAN_ASSIGN), in the hostdev and in the metadata. The <vgpu:device> of a new UUID gets this host's migration facts.
  */
 #pragma once
 
@@ -24,7 +23,7 @@ struct rewritten {
 
 /*
  * Inserts the IDs of a plan's steps into the XML, or copies the XML if no ID changes. If an ID changes for an arriving
- * domain, this host's facts replace the source host's, and a hostdev changes its type with its framework.
+ * domain, this host's facts replace those of the source, and a hostdev changes its type with its framework.
  */
 int rewrite_plan(struct rewritten *out, const struct domxml *doc, const struct world *world, const struct plan *plan,
 		 struct err *err);
@@ -34,7 +33,7 @@ struct rewrite {
 	size_t len;
 	const struct host *host; /* decides which UUIDs are placeholders; NULL: their form decides */
 	bool all;                /* gives every mdev a new UUID, not only placeholders */
-	/* the result */
+	/* The result. */
 	struct domxml *doc;
 	struct domxml_change *changes;
 	size_t nchanges;
@@ -45,8 +44,7 @@ struct rewrite {
 
 /*
  * Finds the changes, and makes `rewritten`. `config` NULL: the host is not read, so facts and VFs stay. If the host
- * cannot be read, omits its facts, and fails only if the metadata names a VF. -ENOSPC: no VF is free to replace a VF
- * that is not available here.
+ * cannot be read, omits its facts, and fails only if the metadata names a VF. -ENOSPC: no VF is free to replace a VF.
  */
 int rewrite_definition(struct rewrite *rewrite, const struct config *config, struct err *err);
 
