@@ -145,7 +145,7 @@ static bool parent_exists(const struct host *host, const char *parent)
 	char path[sizeof("sys/class/mdev_bus/") + PARENT_SIZE];
 
 	snprintf(path, sizeof(path), "sys/class/mdev_bus/%s", parent);
-	return inventory_exists(host, parent) || sys_exists(host->root, path);
+	return inventory_kind(host, parent) != PCI_MISSING || sys_exists(host->root, path);
 }
 
 int mdevctl_definition(struct definition *out, const struct host *host, const char *uuid, struct err *err)
