@@ -20,15 +20,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ops/lifecycle.h"
+#include "act/lifecycle.h"
 #include "base/args.h"
 #include "base/auto.h"
 #include "base/mem.h"
 #include "model/event.h"
-#include "host/inventory.h"
-#include "survey/hostdev_filter.h"
-#include "ops/plan_lines.h"
-#include "ops/preview.h"
+#include "look/inventory.h"
+#include "look/hostdev_filter.h"
+#include "act/plan_lines.h"
+#include "act/preview.h"
 #include "state/lease_store.h"
 #include "state/counts.h"
 #include "state/store.h"

@@ -14,10 +14,10 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "sys/log.h"
-#include "host/inventory.h"
-#include "host/libvirt_daemon.h"
-#include "host/libvirt_files.h"
-#include "ops/gc.h"
+#include "look/inventory.h"
+#include "look/libvirt_daemon.h"
+#include "look/libvirt_files.h"
+#include "act/gc.h"
 #include "state/lease_store.h"
 
 int cmd_advise_root(struct err *err)

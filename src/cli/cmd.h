@@ -14,9 +14,9 @@
 #include "sys/sys.h"
 #include "cli/out.h"
 #include "config/config.h"
-#include "live/hotplug.h"
+#include "libvirt/hotplug.h"
 #include "state/store.h"
-#include "survey/survey.h"
+#include "look/survey.h"
 
 /* The parsed command line; the operands follow the sub-command's name. */
 struct cmd_call {

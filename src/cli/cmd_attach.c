@@ -7,12 +7,12 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cmd.h"
-#include "device/release.h"
-#include "host/kernel.h"
-#include "host/libvirt_files.h"
-#include "host/vfio_users.h"
+#include "act/release.h"
+#include "look/kernel.h"
+#include "look/libvirt_files.h"
+#include "look/vfio_users.h"
 #include "model/event.h"
-#include "ops/preview.h"
+#include "act/preview.h"
 #include "state/lease_store.h"
 
 /* Fails if the --type is not enabled, or if there is no --type and the pool does not have exactly one type. */

@@ -9,10 +9,10 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cmd.h"
-#include "ops/gc.h"
-#include "ops/metrics.h"
-#include "plan/capacity.h"
-#include "plan/nova_inventory.h"
+#include "act/gc.h"
+#include "check/metrics.h"
+#include "decide/capacity.h"
+#include "decide/nova_inventory.h"
 
 enum { HOST_SIZE = 256, NOTE_SIZE = 160 };
 

@@ -12,10 +12,11 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/status.h"
-#include "host/mdevctl_files.h"
-#include "ops/gc.h"
-#include "plan/capacity.h"
+#include "look/mdevctl_files.h"
+#include "act/gc.h"
+#include "decide/capacity.h"
 #include "state/history.h"
+#include "look/looked.h"
 
 void cmd_gc_ask(struct cmd *cmd, struct gc *pass)
 {

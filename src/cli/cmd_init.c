@@ -17,7 +17,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cmd.h"
-#include "host/mdevctl_files.h"
+#include "look/mdevctl_files.h"
 
 enum { GUEST_MIB = 2048, CONFIG_MAX = 1024 * 1024, RANKS = 7 };
 

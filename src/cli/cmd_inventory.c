@@ -6,7 +6,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "cli/status.h"
-#include "ops/gc.h"
+#include "act/gc.h"
 
 enum { NOTE_SIZE = REASON_SIZE + 64 };
 

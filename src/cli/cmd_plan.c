@@ -8,10 +8,10 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cmd.h"
-#include "ops/plan_lines.h"
-#include "ops/preview.h"
-#include "survey/hostdev_filter.h"
-#include "survey/remark.h"
+#include "act/plan_lines.h"
+#include "act/preview.h"
+#include "look/hostdev_filter.h"
+#include "look/remark.h"
 
 enum { FILE_MAX = 64 << 20 };
 

@@ -14,7 +14,7 @@
 #include "cli/cmd.h"
 #include "domain/domxml.h"
 #include "base/mem.h"
-#include "ops/rewrite.h"
+#include "act/rewrite.h"
 
 /* Declare a rewrite after its XML, so that the XML is freed after the rewrite. */
 #define autorewrite __attribute__((cleanup(rewrite_end)))

@@ -10,11 +10,11 @@
 #include "base/text.h"
 #include "cli/status.h"
 #include "domain/domxml.h"
-#include "host/inventory.h"
-#include "host/libvirt_daemon.h"
-#include "host/vfio_users.h"
-#include "live/compare.h"
-#include "ops/gc.h"
+#include "look/inventory.h"
+#include "look/libvirt_daemon.h"
+#include "look/vfio_users.h"
+#include "libvirt/compare.h"
+#include "act/gc.h"
 
 enum { SHOW_MAX = 3 * REQUEST_MAX, LOOK_MS = 10000 };
 

@@ -7,8 +7,8 @@
 #include "cli/table.h"
 #include "config/config.h"
 #include "model/lease.h"
-#include "ops/check.h"
-#include "plan/capacity.h"
+#include "check/check.h"
+#include "decide/capacity.h"
 
 /*
  * A writer of JSON (RFC 8259): objects and arrays, one member per line for people and programs alike.

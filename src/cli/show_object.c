@@ -7,10 +7,10 @@
 
 #include "base/auto.h"
 #include "cli/status.h"
-#include "host/kernel.h"
-#include "host/mdevctl_files.h"
-#include "host/vfio_users.h"
-#include "ops/gc.h"
+#include "look/kernel.h"
+#include "look/mdevctl_files.h"
+#include "look/vfio_users.h"
+#include "act/gc.h"
 #include "state/history.h"
 
 enum { EVENTS_SHOWN = 20, LOOK_MS = 10000 };

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "cli/cmd.h"
-#include "ops/check.h"
+#include "check/check.h"
 
 enum { CARD_MODEL_SIZE = 256 };
 

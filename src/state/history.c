@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The records of history.h, apart from those of looks at the host (history_looked.c). */
+/* The records of history.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -17,7 +17,6 @@
 #include "base/text.h"
 #include "sys/sys.h"
 #include "sys/timed_child.h"
-#include "host/typelist.h"
 
 /* A record is a file with one line of words. A later version may add words. */
 struct record {
@@ -257,94 +256,6 @@ void silent_note(const struct store *store)
 		if (!silent_read(&known, directory, all[i].who))
 			record_write(directory, all[i].who, "%d %" PRIu64 " %" PRId64 "\n", (int)all[i].pid,
 				     all[i].start, all[i].since_ms);
-}
-
-static void remember_model(int directory, const struct inventory *inv, const struct inv_pgpu *card)
-{
-	struct typelist list = { .whole = card->types_whole };
-	char name[TYPELIST_KEY_SIZE], *text;
-
-	for (size_t i = 0; i < inv->ntypes; i++) {
-		const struct inv_type *type = inv->types[i];
-
-		/* A type whose name is its ID has no known name yet. */
-		if (inventory_type_is_of(type, card) && strcmp(type->id, type->name) != 0)
-			typelist_add(&list, type->id, type->name);
-	}
-	text = typelist_format(&list);
-	typelist_key(name, card->vendor, card->device, card->subsystem, inv->nvidia_driver);
-	if (*name && strlen(text) < TYPELIST_TEXT_MAX)
-		(void)sys_publish(directory, name, text, strlen(text));
-	free(text);
-	typelist_free(&list);
-}
-
-void types_remember(const struct store *store, const struct inventory *inv)
-{
-	autoclose int directory = -1;
-
-	for (size_t i = 0; i < inv->npgpus; i++) {
-		const struct inv_pgpu *card = inv->pgpus[i];
-
-		if (!card->types_new || !*card->vendor)
-			continue;
-		/* If the directory of UUID records is not available, types are not recorded either. */
-		if (directory < 0 && store->affinity >= 0)
-			directory = store_open_lib(store->host, "types");
-		if (directory >= 0)
-			remember_model(directory, inv, card);
-	}
-}
-
-static int card_write(int directory, const struct host *host, const char *address)
-{
-	char text[INV_IDENTITY_SIZE];
-
-	return card_record_now(text, host, address) ? record_write(directory, address, "%s\n", text) : 0;
-}
-
-static bool is_vf_address(const struct config *config, const char *address)
-{
-	for (EACH(const struct section *, s, config->sections, config->nsections))
-		for (size_t a = 0; s->vf && a < s->naddresses; a++)
-			if (strcmp(s->addresses[a].text, address) == 0)
-				return true;
-	return false;
-}
-
-static void forget_cards(const struct store *store, const struct config *config)
-{
-	autoclosedir DIR *dir = sys_list(store->host->root, CARD_RECORDS);
-	const struct dirent *e;
-
-	while ((e = sys_next(dir)))
-		if (e->d_name[0] != '.' && !is_vf_address(config, e->d_name))
-			unlinkat(sys_list_fd(dir), e->d_name, 0);
-}
-
-void cards_remember(const struct store *store, const struct config *config)
-{
-	autoclose int directory = -1;
-	char was[INV_IDENTITY_SIZE];
-
-	forget_cards(store, config);
-	for (EACH(const struct section *, s, config->sections, config->nsections))
-		for (size_t a = 0; s->vf && a < s->naddresses; a++) {
-			if (card_record_read(was, store->host, s->addresses[a].text))
-				continue;
-			if (directory < 0)
-				directory = store_open_lib(store->host, "cards");
-			if (directory >= 0)
-				card_write(directory, store->host, s->addresses[a].text);
-		}
-}
-
-int card_confirm(const struct store *store, const char *address, struct err *err)
-{
-	autoclose int directory = store_open_lib(store->host, "cards");
-	int r = directory < 0 ? directory : card_write(directory, store->host, address);
-
-	return r < 0 ? err_sys(err, -r, "/" CARD_RECORDS "/%s", address) : 0;
 }
 
 enum { DAY_S = 24 * 60 * 60 };

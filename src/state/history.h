@@ -12,8 +12,6 @@
 #include <stdint.h>
 
 #include "base/ident.h"
-#include "config/config.h"
-#include "host/inventory.h"
 #include "state/lease_store.h"
 #include "state/store.h"
 
@@ -36,22 +34,8 @@ void affinity_put(const struct store *store, const struct lease *lease, bool for
 /* Records that the device is gone. A new device with its ID then counts as made by others, and not for a guest. */
 void affinity_gone(const struct store *store, const char *id);
 
-/*
- * True if others made this leased device for its guest: a complete look less than `window_ms` ago (looked_note()) did
- * not see the device, and the device has no mdevctl definition older than that look. False if the device is older than
- * libvirt's daemon: then libvirt could not be starting a guest. A pool that others make right before its first guests
- * start looks the same, as neither libvirt nor the kernel records for whom a device was made.
- */
-bool affinity_is_new(const struct store *store, const struct vgpu_ref *vgpu, int64_t window_ms);
-
 /* True if the device was made for a guest. Other devices were created in advance and are kept even if unused. */
 bool affinity_is_for_guest(const struct store *store, const char *id);
-
-/*
- * Records a complete look that began at `at_ms`: for each device, when a look last did not see it. Forgets the origin
- * of each device that has gone since the previous look and has no mdevctl definition. Needs the store's lock.
- */
-void looked_note(const struct store *store, const struct inventory *inv, int64_t at_ms);
 
 struct seen {
 	uint64_t node;      /* distinguishes the device from an earlier one with its UUID */
@@ -91,21 +75,6 @@ size_t failure_list(const struct store *store, struct failure **out);
  */
 void silent_recall(const struct store *store);
 void silent_note(const struct store *store);
-
-/*
- * Records types that cards of NVIDIA's variant driver listed, if the record of their model does not have them yet
- * (host/typelist.h). Needs the store's lock.
- */
-void types_remember(const struct store *store, const struct inventory *inv);
-
-/*
- * Records which device is at each unrecorded address of the [vf_NAME] sections, and drops the records of addresses that
- * no such section names any more (card_record_read()). Needs the store's lock.
- */
-void cards_remember(const struct store *store, const struct config *config);
-
-/* Records the device that is at this address now, in place of the recorded one. */
-int card_confirm(const struct store *store, const char *address, struct err *err);
 
 /*
  * Removes the seen/ records of devices that no longer exist (`exists`), and the affinity/ records older than `days`

@@ -10,6 +10,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "sys/sys.h"
 #include "sys/log.h"
 

@@ -8,8 +8,8 @@
  * them; printed are the medians of the rounds, their ratio to the first case, and the largest resident set. Nothing
  * fails on a time: machines are noisy.
  *
- * bench --driver PIPE LINK TARGET is the driver of a host of plain files, where one pipe stands for a type's `create` and
- * for the device's `remove`: the device's link appears when a UUID is written to it, and goes when a number is.
+ * bench --driver PIPE LINK TARGET is the driver of a host of plain files, where one pipe stands for a type's `create`
+ * and for the device's `remove`: the device's link appears when a UUID is written to it, and goes when a number is.
  */
 #include <errno.h>
 #include <fcntl.h>

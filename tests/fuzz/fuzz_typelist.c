@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/typelist.h"
+#include "look/typelist.h"
 #include "lib/stand_in.h"
 
 static void check(const struct typelist *list)

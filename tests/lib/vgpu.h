@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/text.h"
-#include "host/kernel.h"
+#include "look/kernel.h"
 
 /* Good until a handful of further calls. */
 static inline const struct vgpu_ref *vgpu_named(enum framework framework, const char *id, const char *type,

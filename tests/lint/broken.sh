@@ -20,17 +20,17 @@ caught() {
 
 rm -rf "${tree:?}/src" && cp -r src hooks "$tree"
 nothing "the tree as it is breaks no rule" "$(bash tests/lint/layers.sh --tree "$tree")"
-caught src/base/text.c '#include "plan/plan.h"' "an include upwards"
-caught src/cli/cmd.c '#include "daemon/device_handler.h"' "an include of a sibling"
+caught src/base/text.c '#include "decide/plan.h"' "an include upwards"
+caught src/cli/cmd.c '#include "handler/device_handler.h"' "an include of a sibling"
 caught hooks/qemu.c '#include "cli/cmd.h"' "an include of another program's"
-caught src/survey/survey.c '#include "plan/internal.h"' "a private header of another directory"
+caught src/look/survey.c '#include "decide/internal.h"' "a private header of another directory"
 caught src/state/store.c '#include "internal.h"' "a private header that is not there"
-caught src/plan/plan.c '#include "pool.h"' "an include without its directory"
+caught src/decide/plan.c '#include "pool.h"' "an include without its directory"
 caught src/state/lease.c '#include <config/config.h>' "a file of ours in angle brackets"
 caught src/state/lease.c '#include <config.h>' "or found by its last name"
-caught src/state/lease.c '#  include "ops/attach.h"' "an include that is spelled otherwise"
-caught src/plan/capacity.c '#include <unistd.h>' "I/O in a decision"
-caught src/plan/capacity.h '#include <sys/stat.h>' "or in its header"
+caught src/state/lease.c '#  include "act/attach.h"' "an include that is spelled otherwise"
+caught src/decide/capacity.c '#include <unistd.h>' "I/O in a decision"
+caught src/decide/capacity.h '#include <sys/stat.h>' "or in its header"
 mkdir "$tree/src/attic"
 holds "a directory that has no place in the order" grep -q '^src/attic:' <<<"$(bash tests/lint/layers.sh --tree "$tree")"
 
@@ -47,15 +47,15 @@ unfit "$table: no test uses M_""BOGUS" $table 'M_'$'BOGUS\tbogus' "a message tha
 unfit "$table: twice: M_RELEASED" $table $'M_RELEASED\tbogus' "one key for two messages"
 
 rm -rf "${tree:?}/src" "$tree/hooks" && cp -r src hooks doc "$tree"
-echo 'const char *x = "a reason that nobody explained";' >>"$tree/src/plan/plan.c"
-echo 'src/plan/attic.c' >>"$tree/tests/lint/not-refusals"
+echo 'const char *x = "a reason that nobody explained";' >>"$tree/src/decide/plan.c"
+echo 'src/decide/attic.c' >>"$tree/tests/lint/not-refusals"
 said=$(cd "$tree" && python3 tests/lint/refusals.py)
-holds "a refusal that the guide does not explain" grep -q '^src/plan/plan.c: .*: a reason that nobody explained$' <<<"$said"
-holds "an exception without a message" grep -q ': excepts nothing: src/plan/attic.c$' <<<"$said"
+holds "a refusal that the guide does not explain" grep -q '^src/decide/plan.c: .*: a reason that nobody explained$' <<<"$said"
+holds "an exception without a message" grep -q ': excepts nothing: src/decide/attic.c$' <<<"$said"
 
 cp -r README.md SECURITY.md man etc "$tree"
-echo 'const char *y = "a reason (troubleshooting: a-heading-that-is-not-there)";' >>"$tree/src/plan/plan.c"
-holds "a message that names a heading the guide has not" grep -q '^src/plan/plan.c: .* has no heading #a-heading-that-is-not-there$' \
+echo 'const char *y = "a reason (troubleshooting: a-heading-that-is-not-there)";' >>"$tree/src/decide/plan.c"
+holds "a message that names a heading the guide has not" grep -q '^src/decide/plan.c: .* has no heading #a-heading-that-is-not-there$' \
 	<<<"$(cd "$tree" && python3 tests/lint/documents.py)"
 
 # misprinted CHANGE COMPLAINT SENTENCE: with that change, for sed, to a manual page, the complaint names it.
@@ -86,7 +86,7 @@ scripts=() manuals=()
 echo 'print(1)' >"$tree/new.py"
 is "$(unlicensed "$tree/new.py")" "$tree/new.py: no SPDX line in its first three" "a program that does not name its licence"
 
-cp CONTRIBUTING.md NEWS "$tree" && cp src/plan/plan.c "$tree/src/plan/"
+cp CONTRIBUTING.md NEWS "$tree" && cp src/decide/plan.c "$tree/src/decide/"
 cp tests/lint/language.py tests/lint/old-words "$tree/tests/lint/"
 # worded FILE LINE FOUND SENTENCE: with the line in that file, this word is found in it.
 worded() {

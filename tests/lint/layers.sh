@@ -9,7 +9,7 @@ set -u
 export LC_ALL=C
 
 # From the ground up; directories joined by + are siblings, which never include each other.
-order='base sys model config domain host state plan device survey ops virt live cli+daemon+sim+hooks'
+order='base sys model config domain state look decide act libvirt check cli+handler+sim+hooks'
 
 # Library header (as grep -E reads it): the files that may include it.
 libraries='
@@ -17,17 +17,17 @@ libraries='
 <ini\.h>	src/config/config(_[a-z]+)?\.c
 <libsmartcols\.h>	src/cli/table\.c
 <libudev\.h>	src/base/udev\.c
-<systemd/	src/(daemon/main|cli/(cmd_log|status_read)|ops/check_libvirt)\.c
-<libvirt/	src/virt/[a-z_]+\.[ch]
+<systemd/	src/(handler/main|cli/(cmd_log|status_read)|check/check_libvirt)\.c
+<libvirt/	src/libvirt/[a-z_]+\.[ch]
 <fuse	src/sim/(fuse(_[a-z]+)?|internal)\.[ch]
 '
 
 # Paths of sysfs stand as text in these only: they know the kernel's layout.
-sysfs='src/(host|sim)/[a-z_]+\.[ch]'
+sysfs='src/(look|sim)/[a-z_]+\.[ch]'
 
-# What plan may call outside of itself: lookups in what was read, memory, text.
-plan_calls='lease_state_words|config_(section|quota|takes_rest)|framework_words|inventory_(device|next_on|offer|parent|pgpu|type(_on|_of)?)|lease_(find|holder)|owner_of|request_(names|excludes)|text_add|text_copy|text_(find|operand)|mem_(new|resize|add|free)|free'
-plan_calls+='|mem[a-z]+|str[a-z]+|v?snprintf|bsearch|qsort|__stack_chk_fail|__[a-z]+_chk'
+# What a decision may call outside of itself: lookups in what was read, memory, text.
+decision_calls='lease_state_words|config_(section|quota|takes_rest)|framework_words|inventory_(device|next_on|offer|parent|pgpu|type(_on|_of)?)|lease_(find|holder)|owner_of|request_(names|excludes)|text_add|text_copy|text_(find|operand)|mem_(new|resize|add|free)|free'
+decision_calls+='|mem[a-z]+|str[a-z]+|v?snprintf|bsearch|qsort|__stack_chk_fail|__[a-z]+_chk'
 
 # What a directory may include: itself, and all that comes before it.
 declare -A before
@@ -65,7 +65,7 @@ includes() {
 			esac
 		done < <(sed -nE 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*([<"][^>"]+[>"]).*/\1/p' "$f")
 	done
-	grep -nE '#[[:space:]]*include [<"](fcntl|unistd|time|dirent|errno|poll|signal|sys/.*)\.h[>"]' src/plan/*.[ch] |
+	grep -nE '#[[:space:]]*include [<"](fcntl|unistd|time|dirent|errno|poll|signal|sys/.*)\.h[>"]' src/decide/*.[ch] src/look/{pool,resolve,world}.[ch] 2>/dev/null |
 		sed 's/$/: a decision does no I\/O and reads no clock/'
 }
 
@@ -91,10 +91,10 @@ nothing "paths of sysfs stand in the modules that know its layout" \
 	"$(grep -nE '"/?sys(/|")' src/*/*.[ch] hooks/*.c | grep -vE "^$sysfs:|#include")"
 
 # By the objects, whatever is included. Of what is not there nothing would be found.
-holds "plan and the hook are built" test -e "$builddir/src/plan/plan.o" -a -x "$builddir/hooks/qemu"
-nothing "plan calls nothing that could do I/O or read a clock" \
-	"$(cd "$builddir" && nm -u src/plan/*.o src/model/vgpu.o | awk '$1 == "U" { print $2 }' | sort -u |
-		grep -vxE "$plan_calls|$(nm --defined-only src/plan/*.o src/model/vgpu.o | awk '$2 == "T" { print $3 }' | paste -sd'|')")"
+holds "decide and the hook are built" test -e "$builddir/src/decide/plan.o" -a -x "$builddir/hooks/qemu"
+nothing "a decision calls nothing that could do I/O or read a clock" \
+	"$(cd "$builddir" && nm -u src/decide/*.o src/look/{pool,resolve}.o src/model/vgpu.o | awk '$1 == "U" { print $2 }' | sort -u |
+		grep -vxE "$decision_calls|$(nm --defined-only src/decide/*.o src/look/{pool,resolve}.o src/model/vgpu.o | awk '$2 == "T" { print $3 }' | paste -sd'|')")"
 
 nothing "the hook is linked with no library that is slow to load" \
 	"$(readelf -d "$builddir/hooks/qemu" | grep -E 'NEEDED.*lib(virt|udev|smartcols|systemd|xml2|fuse)')"

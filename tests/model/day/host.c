@@ -2,7 +2,7 @@
 /* A host for the simulated day. */
 #include "model/day/host.h"
 
-#include "plan/capacity.h"
+#include "decide/capacity.h"
 #include "sim/instances.h"
 #include "sim/topology.h"
 #include "lib/config_text.h"

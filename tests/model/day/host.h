@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "plan/plan.h"
+#include "decide/plan.h"
 #include "sim/kernel.h"
 
 enum strategy { PACK, SPREAD, FIRST_FIT, STRATEGIES };

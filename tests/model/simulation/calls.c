@@ -6,8 +6,8 @@
 #include <sys/file.h>
 #include <time.h>
 
-#include "host/kernel.h"
-#include "host/inventory.h"
+#include "look/kernel.h"
+#include "look/inventory.h"
 #include "model/simulation/world.h"
 #include "state/store.h"
 #include "lib/stand_in.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Commands on a running guest: attach, detach, suspend, resume; and what a guest unplugs without one. */
-#include "live/internal.h"
+#include "libvirt/internal.h"
 #include "model/simulation/world.h"
 
 /* What a command that releases is at. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Calls of the hook, and of commands that prepare: each is a process, which goes on if its caller was killed. */
 #include "model/simulation/world.h"
-#include "survey/hostdev_filter.h"
+#include "look/hostdev_filter.h"
 
 enum { RUNNING_MAX = 256 };
 

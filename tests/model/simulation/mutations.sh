@@ -15,31 +15,31 @@ trap 'rm -rf "$work"' EXIT
 # NAME | FILE | SED: what is broken, and how.
 mutations() {
 	cat <<'END'
-no store lock where a release marks|src/device/release_sweep.c|/^int release_mark/,/^}/s/int r = store_lock(store, wait_ms, err);/int r = 0; (void)wait_ms;/
-a lease is written after its device is made|src/device/apply.c|/^static int lease_step/,/^}/s/return lease_put(apply->store, &done->now, err);/return step->kind == STEP_CREATE ? 0 : lease_put(apply->store, \&done->now, err);/
-a removal takes no lock|src/device/release.c|/^static int removal_begin/,/^}/s/removal->lock = store_lock_vgpu(.*/removal->lock = dup(removal->store->run);/
-a removal does not look who has the device open|src/device/release.c|/^static int is_closed/,/^}/s/if (r == 1)/return 0;\n\tif (r == 1)/
-a removal does not read its lease again|src/device/release.c|/^static int begin_removal/,/^}/s/r = lock_releasing(/r = lock_lease(/
-a lease that has changed is claimed|src/device/release.c|/^int release_claim/,/^}/s/r == 1 \&\& lease_same(&now, lease)/r == 1/
-an arrival is not refused to a domain that runs here|src/ops/lifecycle_unleased.c|s/return runs ? err_set/return 0 \&\& runs ? err_set/
-a lease without its device uses no capacity|src/plan/capacity.c|s/load->pending++;/continue;/
-an orphan need not be idle|src/plan/fate.c|s/if (idle_ms < grace_ms) {/if (0) {/
-a lease is dropped before its device is removed|src/device/release.c|/^static int remove_created/,/^}/s/r = removal_write(/drop_if_releasing(store, vgpu->id, 1000, true, err);\n\t\tr = removal_write(/
-a device that somebody else made counts as created|src/device/apply.c|s/return err_set(err, EAGAIN, "created by another process in the meantime");/return 0;/
-capacity is not read again where a vGPU is created|src/device/apply_create.c|/^static int create_device/,/^}/s/int r = check_capacity(.*/int r = 0;/;s/^static int check_capacity/__attribute__((unused)) &/
-a claim does not wait for start_grace|src/plan/fate.c|s/else if (!f->had && age_ms < /else if (0 \&\& age_ms < /
-a lease goes although its domain runs|src/plan/fate.c|s/else if (f->has)/else if (0)/
-a lease that was written after the look is judged|src/plan/fate.c|s/else if (lease->since_ms >= f->looked_ms)/else if (0)/
-the store is unlocked between the plan and its leases|src/ops/lifecycle.c|/^static int rounds_run/,/^}/s/n = (arrives ? apply_reserve : apply_lease)(/store_unlock(\&r->store);\n\t\tn = store_lock(\&r->store, 5000, err);\n\t\tif (n < 0)\n\t\t\treturn n;\n\t\tn = (arrives ? apply_reserve : apply_lease)(/
-a release takes what a later start has leased|src/device/release_sweep.c|/^int release_mark/,/^}/s/lease->since_ms > asked_ms/!asked_ms/
-the child of a creation keeps no lock|src/device/apply_create.c|/^static int write_create/,/^}/s/{ apply->lock, creation->work }/{ -1, -1 }/
-a work lock ends before its lease says the end|src/device/apply.c|/^int apply_step/,/^}/s/stays = r == -ETIMEDOUT;/stays = r == -ETIMEDOUT, end_work(done);/
-a start does not wait for whoever is at work on its vGPU|src/device/apply.c|/^static int begin_work/,/^}/s/work = store_lock_vgpu(.*/work = dup(apply->store->run);/
-an unanswered read counts as a removal|src/device/release.c|s/REMOVE_SLACK_MS, 0, err);/REMOVE_SLACK_MS, BOUNDED_ANSWER_MS, err);\n\tif (r == -EHOSTDOWN)\n\t\treturn 1;/
-a VF goes to a start although another domain has leased it|src/plan/plan_vf.c|/^bool plan_vf_prepare/,/^}/s/if (lease \&\& strcmp/if (0 \&\& strcmp/
-a removal that is refused counts as done|src/host/kernel.c|/^int kernel_remove/,/^}/s/^\t\tthere = kernel_exists(.*/\t\tif (r == -EPERM)\n\t\t\treturn 0;\n&/
-a plain VF without a guest counts as gone|src/survey/fate_facts.c|s/if (vgpu->framework == FW_VF)/if (0)/
-an arrival reserves a VF before another domain's release has ended|src/plan/plan.c|s/ \&\& !is_reserved_late(p)//;s/^static bool is_reserved_late/__attribute__((unused)) &/
+no store lock where a release marks|src/act/release_sweep.c|/^int release_mark/,/^}/s/int r = store_lock(store, wait_ms, err);/int r = 0; (void)wait_ms;/
+a lease is written after its device is made|src/act/apply.c|/^static int lease_step/,/^}/s/return lease_put(apply->store, &done->now, err);/return step->kind == STEP_CREATE ? 0 : lease_put(apply->store, \&done->now, err);/
+a removal takes no lock|src/act/release.c|/^static int removal_begin/,/^}/s/removal->lock = store_lock_vgpu(.*/removal->lock = dup(removal->store->run);/
+a removal does not look who has the device open|src/act/release.c|/^static int is_closed/,/^}/s/if (r == 1)/return 0;\n\tif (r == 1)/
+a removal does not read its lease again|src/act/release.c|/^static int begin_removal/,/^}/s/r = lock_releasing(/r = lock_lease(/
+a lease that has changed is claimed|src/act/release.c|/^int release_claim/,/^}/s/r == 1 \&\& lease_same(&now, lease)/r == 1/
+an arrival is not refused to a domain that runs here|src/act/lifecycle_unleased.c|s/return runs ? err_set/return 0 \&\& runs ? err_set/
+a lease without its device uses no capacity|src/decide/capacity.c|s/load->pending++;/continue;/
+an orphan need not be idle|src/decide/fate.c|s/if (idle_ms < grace_ms) {/if (0) {/
+a lease is dropped before its device is removed|src/act/release.c|/^static int remove_created/,/^}/s/r = removal_write(/drop_if_releasing(store, vgpu->id, 1000, true, err);\n\t\tr = removal_write(/
+a device that somebody else made counts as created|src/act/apply.c|s/return err_set(err, EAGAIN, "created by another process in the meantime");/return 0;/
+capacity is not read again where a vGPU is created|src/act/apply_create.c|/^static int create_device/,/^}/s/int r = check_capacity(.*/int r = 0;/;s/^static int check_capacity/__attribute__((unused)) &/
+a claim does not wait for start_grace|src/decide/fate.c|s/else if (!f->had && age_ms < /else if (0 \&\& age_ms < /
+a lease goes although its domain runs|src/decide/fate.c|s/else if (f->has)/else if (0)/
+a lease that was written after the look is judged|src/decide/fate.c|s/else if (lease->since_ms >= f->looked_ms)/else if (0)/
+the store is unlocked between the plan and its leases|src/act/lifecycle.c|/^static int rounds_run/,/^}/s/n = (arrives ? apply_reserve : apply_lease)(/store_unlock(\&r->store);\n\t\tn = store_lock(\&r->store, 5000, err);\n\t\tif (n < 0)\n\t\t\treturn n;\n\t\tn = (arrives ? apply_reserve : apply_lease)(/
+a release takes what a later start has leased|src/act/release_sweep.c|/^int release_mark/,/^}/s/lease->since_ms > asked_ms/!asked_ms/
+the child of a creation keeps no lock|src/act/apply_create.c|/^static int write_create/,/^}/s/{ apply->lock, creation->work }/{ -1, -1 }/
+a work lock ends before its lease says the end|src/act/apply.c|/^int apply_step/,/^}/s/stays = r == -ETIMEDOUT;/stays = r == -ETIMEDOUT, end_work(done);/
+a start does not wait for whoever is at work on its vGPU|src/act/apply.c|/^static int begin_work/,/^}/s/work = store_lock_vgpu(.*/work = dup(apply->store->run);/
+an unanswered read counts as a removal|src/act/release.c|s/REMOVE_SLACK_MS, 0, err);/REMOVE_SLACK_MS, BOUNDED_ANSWER_MS, err);\n\tif (r == -EHOSTDOWN)\n\t\treturn 1;/
+a VF goes to a start although another domain has leased it|src/decide/plan_vf.c|/^bool plan_vf_prepare/,/^}/s/if (lease \&\& strcmp/if (0 \&\& strcmp/
+a removal that is refused counts as done|src/look/kernel.c|/^int kernel_remove/,/^}/s/^\t\tthere = kernel_exists(.*/\t\tif (r == -EPERM)\n\t\t\treturn 0;\n&/
+a plain VF without a guest counts as gone|src/act/fate_facts.c|s/if (vgpu->framework == FW_VF)/if (0)/
+an arrival reserves a VF before another domain's release has ended|src/decide/plan.c|s/ \&\& !is_reserved_late(p)//;s/^static bool is_reserved_late/__attribute__((unused)) &/
 END
 }
 

@@ -3,9 +3,9 @@
  * The device handler; the operator's gc; a manager of vGPUs of its own, as Nova, which knows nothing of leases but
  * those of its guests.
  */
-#include "daemon/finisher.h"
+#include "handler/finisher.h"
 #include "model/simulation/world.h"
-#include "ops/gc.h"
+#include "act/gc.h"
 #include "state/history.h"
 #include "lib/stand_in.h"
 #include "lib/vgpu.h"

@@ -9,7 +9,7 @@
 #include "lib/tree.h"
 #include "model/simulation/driver.h"
 #include "model/simulation/processes.h"
-#include "ops/lifecycle.h"
+#include "act/lifecycle.h"
 #include "state/lease_store.h"
 
 enum { DOMAINS = 14, DOMAIN_WANTS = 2 };

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What is remembered beside the leases: trusted if it can be, lost without harm. */
 #include "state/history.h"
+#include "look/looked.h"
 
 #include "sys/timed_child.h"
-#include "host/typelist.h"
+#include "look/typelist.h"
 #include "lib/small_host.h"
 #include "lib/stand_in.h"
 

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Leases what running domains have: what other software plugged in, and what has lost its lease. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "look/kernel.h"
+#include "look/mdevctl_files.h"
+#include "internal.h"
+#include "model/event.h"
+#include "act/gc.h"
+#include "look/resolve.h"
+#include "state/history.h"
+
+/* Fills in a plain VF, which the inventory never lists as a device. */
+static bool plain_vf(struct inv_device *device, const struct inventory *inv, const char *id)
+{
+	struct inv_parent *vf = inventory_parent(inv, id);
+
+	if (!vf || vf->card->framework != FW_VF)
+		return false;
+	*device = (struct inv_device){ .vgpu.framework = FW_VF, .parent = vf };
+	text_copy(device->vgpu.id, sizeof(device->vgpu.id), id);
+	text_copy(device->vgpu.parent, sizeof(device->vgpu.parent), id);
+	text_copy(device->vgpu.pgpu, sizeof(device->vgpu.pgpu), vf->card->address);
+	text_copy(device->vgpu.type, sizeof(device->vgpu.type), vf->card->offers[0].type->id);
+	return true;
+}
+
+bool adopt_find(struct inv_device *device, const struct inventory *inv, const char *id)
+{
+	const struct inv_device *there = inventory_device(inv, id);
+
+	if (!there)
+		return plain_vf(device, inv, id);
+	*device = *there;
+	return *device->vgpu.type != '\0';
+}
+
+int adopt_device(const struct adoption *adoption, const struct inv_device *device, const struct lease *there,
+		 struct err *err)
+{
+	const struct store *store = adoption->store;
+	const struct inventory *inv = adoption->inv;
+	const struct request *request = adoption->request;
+	const struct inv_pgpu *card = inventory_card_of(device);
+	const struct inv_type *type = inventory_type_of(inv, &device->vgpu);
+	struct lease lease = lease_for(request, &device->vgpu);
+	struct event_about about;
+	struct owner_facts facts = { .framework = device->vgpu.framework,
+				     .defined = mdevctl_defines_on(store->host, device->vgpu.id, device->vgpu.parent),
+				     .nova = request->nova };
+	struct affinity affinity;
+
+	if (there && strcmp(there->domain, request->uuid) != 0)
+		return err_set(err, EEXIST, "vGPU %s runs in this domain, but is leased to domain %s", device->vgpu.id,
+			       there->name);
+	if (there && there->state == LEASE_ACTIVE)
+		return 0;
+	/* A device that we created in this boot and have not removed counts as created, even without its lease. */
+	facts.created = there ? there->origin == LEASE_CREATED
+			      : affinity_get(store, device->vgpu.id, &affinity) && affinity.made_this_boot;
+	lease.origin = owner_origin(owner_of(&facts));
+	lease.state = LEASE_ACTIVE;
+	lease.numa = card ? card->numa : UNKNOWN;
+	lease.framebuffer_mib = type ? type->framebuffer_mib : UNKNOWN;
+	if (lease_put(store, &lease, err) < 0)
+		return -err->code;
+	about = event_of(&lease);
+	event_log(EVENT_RESTORED, &about, "%s: domain %s: %s %s, %s on %s", adoption->op, lease.name,
+		  there || lease.origin == LEASE_CREATED ? "restored the lease of" : "recorded", lease.vgpu.id,
+		  lease.vgpu.type, lease.vgpu.parent);
+	return 1;
+}
+
+int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err)
+{
+	struct inv_query query = { .types = inv_no_types };
+	autostore struct store store;
+	autoinventory struct inventory inv = { 0 };
+	const struct adoption adoption = { &store, &inv, lifecycle->request, "reconnect" };
+	int64_t deadline = sys_now_ms() + (int64_t)lifecycle->policy->lock_timeout_s * 1000;
+	int r = store_open(&store, lifecycle->host, true, err);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < lifecycle->request->nvgpus; i++)
+		query.frameworks |= resolve_frameworks(&lifecycle->request->vgpus[i]);
+	query.name = pool_name;
+	query.arg = lifecycle->config;
+	if (inventory_read(&inv, lifecycle->host, &query, err) < 0 ||
+	    store_lock(&store, sys_left_ms(deadline), err) < 0)
+		return -err->code;
+	/* After an error with one vGPU, continue with the other vGPUs. */
+	for (size_t i = 0; i < lifecycle->request->nvgpus; i++) {
+		const char *id = lifecycle->request->vgpus[i].id;
+		struct inv_device device;
+		struct lease there;
+		int n;
+
+		if (!adopt_find(&device, &inv, id))
+			continue;
+		n = lease_get(&store, id, &there, err);
+		if (n < 0 || adopt_device(&adoption, &device, n == 1 ? &there : NULL, err) < 0)
+			r = -err->code;
+	}
+	return r;
+}
+
+static void add_note(struct gc *c, const struct running_domain *domain, const char *id, bool mended, const char *why)
+{
+	struct gc_note *note = mem_add(&c->notes, &c->nnotes, sizeof(*note));
+
+	note->mended = mended;
+	text_copy(note->id, sizeof(note->id), id);
+	text_cut(note->domain, sizeof(note->domain), domain->request->name);
+	text_copy(note->why, sizeof(note->why), why);
+}
+
+/* Adopts under the store's lock. If the lease has changed since it was judged, does nothing. */
+static int adopt(const struct gc *c, const struct request *request, const struct inv_device *device,
+		 const struct lease *judged, struct err *err)
+{
+	const struct vgpu_ref vgpu = kernel_vgpu(device->vgpu.id);
+	const struct adoption adoption = { c->store, &c->looked, request, "reconcile" };
+	const struct lease *there;
+	struct lease now;
+	int r;
+
+	/* A driver can be slow or hang, so it is asked before the lock is taken. A plain VF always exists. */
+	if (device->vgpu.framework == FW_VARIANT && kernel_exists(c->store->host, &vgpu) != 1)
+		return 0;
+	r = store_lock(c->store, c->policy->lock_timeout_s * 1000, err);
+	if (r < 0)
+		return r;
+	r = lease_get(c->store, device->vgpu.id, &now, err);
+	there = r == 1 ? &now : NULL;
+	if (r >= 0 && lease_same(judged, there) &&
+	    (device->vgpu.framework != FW_MDEV || kernel_exists(c->store->host, &vgpu) == 1))
+		r = adopt_device(&adoption, device, there, err);
+	store_unlock(c->store);
+	return r == -EEXIST ? 0 : r;
+}
+
+static int judge_attached(struct gc *c, const struct running_domain *domain, const struct vgpu_request *req,
+			  struct err *err)
+{
+	const struct lease *lease = lease_find(&c->leases, req->id);
+	struct attached_facts facts = { .lease = lease,
+					.domain = domain->uuid,
+					.now_ms = sys_now_ms(),
+					.grace_ms = (int64_t)c->policy->start_grace_s * 1000,
+					.looked_ms = c->looked_ms,
+					.settled = domain->settled };
+	struct inv_device device = { 0 };
+	enum attached fate;
+	struct err ignored;
+	char why[REASON_SIZE];
+	int r = 0;
+
+	/* In this usual case the verdict is ATTACHED_LEAVE, so gather no facts. */
+	if (lease && lease->state == LEASE_ACTIVE && strcmp(lease->domain, domain->uuid) == 0)
+		return 0;
+	facts.at_work = lease && lease_at_work(c->store, lease);
+	facts.exists = adopt_find(&device, &c->looked, req->id);
+	/* A PCI device that is not a vGPU and has no lease is not ours. */
+	if (req->kind == REQUEST_PCI && !facts.exists && !lease)
+		return 0;
+	facts.open = vfio_users_open(c->users, c->store->host, req->id, NULL, &ignored);
+	fate = fate_of_attached(&facts, why);
+	if (fate == ATTACHED_LEASE)
+		r = adopt(c, domain->request, &device, lease, err);
+	/*
+	 * If this lease cannot be written (/run is full), continue with the next vGPU. A lock that stays held ends the
+	 * pass.
+	 */
+	if (r < 0 && r != -ETIMEDOUT) {
+		snprintf(why, sizeof(why), "%.250s", err->text);
+		r = 0;
+	}
+	if (fate != ATTACHED_LEAVE)
+		add_note(c, domain, req->id, r == 1, why);
+	return r;
+}
+
+/* Reports a suspended guest that was started without a resume, and therefore without its vGPUs. */
+static void report_taken(struct gc *c, const struct running_domain *domain)
+{
+	char why[REASON_SIZE];
+
+	for (size_t i = 0; domain->settled && domain->taken && i < domain->taken->nvgpus; i++) {
+		const char *id = domain->taken->vgpus[i].id;
+		const struct lease *lease = lease_find(&c->leases, id);
+
+		if (request_find(domain->request, id) || (lease && lease_at_work(c->store, lease)))
+			continue;
+		snprintf(why, sizeof(why),
+			 "detached by a suspend, so the domain runs without it; run 'vgpu-lease resume %s'",
+			 text_operand(domain->request->name, domain->request->uuid));
+		add_note(c, domain, id, false, why);
+	}
+}
+
+int gc_adopt(struct gc *c, struct err *err)
+{
+	bool wrote = false;
+
+	for (size_t i = 0; i < c->running.n; i++) {
+		const struct running_domain *domain = &c->running.list[i];
+
+		for (size_t j = 0; domain->request && j < domain->request->nvgpus; j++) {
+			int r = judge_attached(c, domain, &domain->request->vgpus[j], err);
+
+			if (r < 0)
+				return r;
+			wrote |= r == 1;
+		}
+		if (domain->request)
+			report_taken(c, domain);
+	}
+	return wrote;
+}

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Carries out the steps of a plan: first writes the leases, then sysfs; undoes both on failure. */
+#include "act/apply.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "act/release.h"
+#include "look/kernel.h"
+#include "look/mdevctl_files.h"
+#include "internal.h"
+#include "base/mem.h"
+#include "model/event.h"
+#include "sys/log.h"
+#include "state/history.h"
+#include "look/looked.h"
+
+enum { WAIT_STEP_MS = 50 };
+
+void apply_start(struct apply *apply, struct store *store, const struct policy *policy, const struct request *request,
+		 const char *op)
+{
+	*apply = (struct apply){ .store = store, .policy = policy, .request = request, .op = op };
+	apply->begun_ms = sys_now_ms();
+	create_times(apply, apply->begun_ms);
+	apply->done = mem_new(request->nvgpus + 1, sizeof(*apply->done));
+}
+
+static struct lease lease_of(const struct apply *apply, const struct step *step, enum lease_state state)
+{
+	struct lease lease = lease_for(apply->request, &step->vgpu);
+
+	lease.state = state;
+	lease.numa = step->numa;
+	lease.framebuffer_mib = step->framebuffer_mib;
+	lease.origin = step->kind == STEP_CREATE ? LEASE_CREATED : LEASE_ADOPTED;
+	return lease;
+}
+
+static struct applied begun(const struct step *step, int work)
+{
+	struct applied done = { .work = work };
+
+	memcpy(done.id, step->vgpu.id, sizeof(done.id));
+	return done;
+}
+
+static void end_work(struct applied *done)
+{
+	if (*done->id && done->work >= 0)
+		store_unlock_vgpu(done->id, done->work);
+	done->work = -1;
+}
+
+static void forget_done(struct applied *done)
+{
+	end_work(done);
+	*done = (struct applied){ 0 };
+}
+
+void work_locks_end(struct work_locks *locks, const char *id)
+{
+	for (size_t i = 0; i < locks->n; i++)
+		if (!id || strcmp(locks->list[i].id, id) == 0)
+			end_work(&locks->list[i]);
+	if (id)
+		return;
+	free(locks->list);
+	*locks = (struct work_locks){ 0 };
+}
+
+void apply_end(struct apply *apply)
+{
+	struct work_locks own = { 0 }, *locks = apply->work ? apply->work : &own;
+
+	work_locks_end(locks, NULL);
+	*locks = (struct work_locks){ apply->done, apply->request->nvgpus };
+	if (!apply->work)
+		work_locks_end(locks, NULL);
+	apply->done = NULL;
+}
+
+static bool is_some(const struct lease *lease)
+{
+	return *lease->vgpu.id;
+}
+
+/* Takes the work locks of the steps that no earlier round has done. */
+static int begin_work(struct apply *apply, const struct step *steps, size_t n, struct err *err)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct applied *done = &apply->done[i];
+		int work;
+
+		if (*done->id && steps[i].kind != STEP_CREATE)
+			continue;
+		/* The step creates the device again, because the device of an earlier round has gone. */
+		forget_done(done);
+		work = store_lock_vgpu(apply->store, steps[i].vgpu.id, err);
+		if (work >= 0) {
+			*done = begun(&steps[i], work);
+			continue;
+		}
+		for (size_t k = 0; k < i; k++)
+			if (!is_some(&apply->done[k].now))
+				forget_done(&apply->done[k]);
+		err_in(err, "vGPU %s", steps[i].vgpu.id);
+		return work == -EBUSY ? err_recode(err, EAGAIN) : work;
+	}
+	return 0;
+}
+
+static int lease_step(struct apply *apply, const struct step *step, struct applied *done, struct err *err)
+{
+	struct lease there;
+	int r;
+
+	if (is_some(&done->now))
+		return 0;
+	r = lease_get(apply->store, step->vgpu.id, &there, err);
+	if (r < 0)
+		return r;
+	done->now = lease_of(apply, step, step->kind == STEP_CREATE ? LEASE_CREATING : LEASE_ACTIVE);
+	done->kept = step->kind == STEP_KEEP;
+	/* The domain's own device keeps its origin. A reservation creates no device, so its device is adopted. */
+	if (r == 1 && there.state != LEASE_RESERVED && done->kept) {
+		done->now.origin = there.origin;
+		/* The creation took too long but has ended, so the device may be incomplete. */
+		if (there.state == LEASE_CREATING)
+			done->now.state = LEASE_CREATING;
+	}
+	return lease_put(apply->store, &done->now, err);
+}
+
+int apply_lease(struct apply *apply, const struct step *steps, size_t n, struct err *err)
+{
+	int r = begin_work(apply, steps, n, err);
+
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = lease_step(apply, &steps[i], &apply->done[i], err);
+	return r;
+}
+
+/*
+ * The domain's own device may await its release, as in a restore right after a save. Delays the release until the
+ * prepare takes the device over. Returns 1 if the device is gone and its lease can be replaced, otherwise 0.
+ */
+static int hold_back(const struct apply *apply, const struct step *step, struct lease *lease, struct err *err)
+{
+	/* A plain VF always exists. */
+	bool gone = step->kind == STEP_CREATE && step->vgpu.framework != FW_VF;
+
+	if (store_check_vgpu(apply->store, lease->vgpu.id, err) < 0) {
+		err_in(err, "vGPU %s", lease->vgpu.id);
+		return err_recode(err, EAGAIN);
+	}
+	/* A write that was in progress during the look may have created the device. */
+	if (gone && kernel_exists(apply->store->host, &lease->vgpu) != 0)
+		return err_set(err, EAGAIN, "vGPU %s: created by another process in the meantime", lease->vgpu.id);
+	if (gone || lease->state == LEASE_CREATING)
+		return gone;
+	if (lease->state == LEASE_ACTIVE)
+		release_mark_lease(apply->store, lease);
+	lease->deadline_ms = sys_now_ms() + (int64_t)apply->policy->reserve_ttl_s * 1000;
+	return lease_put(apply->store, lease, err);
+}
+
+int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struct err *err)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct lease lease = lease_of(apply, &steps[i], LEASE_RESERVED), was;
+		int r = lease_get(apply->store, steps[i].vgpu.id, &was, err);
+
+		if (r == 1 && was.state != LEASE_RESERVED)
+			r = hold_back(apply, &steps[i], &was, err);
+		else if (r == 0)
+			r = 1;
+		if (r < 0)
+			return r;
+		if (r == 0)
+			continue;
+		lease.deadline_ms = sys_now_ms() + (int64_t)apply->policy->reserve_ttl_s * 1000;
+		if (lease_put(apply->store, &lease, err) < 0)
+			return -err->code;
+		apply->done[i] = begun(&steps[i], -1);
+		apply->done[i].now = lease;
+	}
+	return 0;
+}
+
+static int wait_turn(struct apply *apply, const struct step *step, struct err *err)
+{
+	apply->lock = -1;
+	if (step->kind != STEP_CREATE)
+		return 0;
+	apply->lock = apply_lock(apply, step->vgpu.pgpu, err);
+	/* If another process keeps this card locked, the next plan tries another card. */
+	if (apply->lock == -ETIMEDOUT)
+		return err_recode(err, EBUSY);
+	return apply->lock < 0 ? apply->lock : 0;
+}
+
+/* Is the lease still this run's? If libvirtd was killed, another start or a release may have changed the lease. */
+static int still_ours(const struct apply *apply, const struct applied *done, struct lease *lease, struct err *err)
+{
+	int r = lease_get(apply->store, done->id, lease, err);
+
+	return r < 0 ? r : r == 1 && lease_same(lease, &done->now);
+}
+
+static int ensure(const struct apply *apply, const struct step *step, struct applied *done, const char *params,
+		  struct err *err)
+{
+	/* A plain VF always exists, and only its lease makes it a vGPU, so the kernel is not asked. */
+	int exists = step->vgpu.framework == FW_VF ? step->kind != STEP_CREATE
+						   : kernel_exists(apply->store->host, &step->vgpu);
+	bool unfinished = done->kept && done->now.state == LEASE_CREATING;
+	int64_t end;
+
+	if (exists == -ETIMEDOUT)
+		return create_no_answer(err);
+	if (exists < 0)
+		return err_sys(err, -exists, "vGPU %s: cannot be found", step->vgpu.id);
+	if (step->kind == STEP_CREATE && exists)
+		return err_set(err, EAGAIN, "created by another process in the meantime");
+	if (step->kind != STEP_CREATE && !exists)
+		return err_set(err, EAGAIN, "removed by another process in the meantime");
+	if (step->kind == STEP_CREATE)
+		return create_vgpu(apply, step, done, params, err);
+	if (step->kind == STEP_KEEP && create_wait_closed(apply, step, err) < 0)
+		return -err->code;
+	end = sys_now_ms() + create_within(apply->policy->create_timeout_s * 1000, apply->end_ms);
+	/* An unfinished creation may have left the device without its parameters. */
+	return create_complete(apply, step, done->work, step->kind == STEP_ADOPT || unfinished ? params : NULL, end,
+			       err);
+}
+
+int apply_present(struct apply *apply, const struct step *step, struct err *err)
+{
+	struct applied none = { .work = -1 };
+
+	/*
+	 * A release removes the device once it is closed. Without a lease, nothing stops the release, so wait for its
+	 * end.
+	 */
+	if (step->kind == STEP_KEEP && create_wait_closed(apply, step, err) < 0)
+		return -err->code;
+	while (store_check_vgpu(apply->store, step->vgpu.id, err) < 0) {
+		if (sys_now_ms() >= apply->wait_by_ms)
+			return -err->code;
+		sys_sleep_ms(WAIT_STEP_MS);
+	}
+	/* Without a lease, only a plain VF has STEP_CREATE (needs_lease()), and a plain VF is not created. */
+	return step->kind == STEP_CREATE ? 0 : ensure(apply, step, &none, NULL, err);
+}
+
+/*
+ * A device that we created is for the guest, unless it had an mdevctl definition: it then belongs to a manager's pool.
+ */
+static bool is_for_guest(const struct apply *apply, const struct vgpu_ref *vgpu, bool made)
+{
+	int64_t window_ms = (int64_t)apply->policy->start_grace_s * 1000;
+
+	return (made && !mdevctl_defines_on(apply->store->host, vgpu->id, vgpu->parent)) ||
+	       affinity_is_for_guest(apply->store, vgpu->id) || affinity_is_new(apply->store, vgpu, window_ms);
+}
+
+static int settle(struct apply *apply, const struct step *step, struct applied *done, struct err *err)
+{
+	bool made = step->kind == STEP_CREATE;
+	struct lease lease;
+	int r = store_lock(apply->store, sys_left_ms(create_last_ms(apply)), err);
+
+	if (r < 0)
+		return r;
+	r = still_ours(apply, done, &lease, err);
+	if (r == 0)
+		r = err_set(err, ESTALE, "the domain was released while its vGPU was being created");
+	if (r == 1) {
+		lease.state = LEASE_ACTIVE;
+		/* Until now the origin was `created`, so that an undo removes the device in any case. */
+		if (made || lease.origin == LEASE_CREATED)
+			lease.origin = owner_origin(step->owner);
+		r = lease_put(apply->store, &lease, err);
+	}
+	/* Write the history before others can release the vGPU, because a release resets the history. */
+	if (r == 0) {
+		affinity_put(apply->store, &lease, is_for_guest(apply, &lease.vgpu, made));
+		seen_forget(apply->store, step->vgpu.id);
+	}
+	store_unlock(apply->store);
+	if (r < 0)
+		return r;
+	done->now = lease;
+	/* apply_end() hands over the work lock, because a later round or an undo may need it. */
+	if (!apply->work)
+		end_work(done);
+	return 0;
+}
+
+/* Drops even a `creating` lease: this run holds the work lock, so no other process creates the device. */
+static void drop_lease(struct apply *apply, const struct step *step, struct applied *done)
+{
+	struct lease lease;
+	struct err err;
+
+	/* Keep the entry of a device that an earlier round made, so that an undo finds it. */
+	if (!*done->id || (step->kind == STEP_KEEP && !done->kept))
+		return;
+	if (!done->kept && still_ours(apply, done, &lease, &err) == 1) {
+		/* The history is of an earlier device with this ID, which is gone. */
+		if (step->kind == STEP_CREATE)
+			affinity_gone(apply->store, step->vgpu.id);
+		lease_drop(apply->store, step->vgpu.id, &err);
+	}
+	forget_done(done);
+}
+
+static void drop_failed(struct apply *apply, const struct step *steps, size_t n, size_t i)
+{
+	struct err err;
+
+	if (store_lock(apply->store, sys_left_ms(create_last_ms(apply)), &err) < 0)
+		return;
+	for (; i < n; i++)
+		drop_lease(apply, &steps[i], &apply->done[i]);
+	store_unlock(apply->store);
+}
+
+/* A child that still writes keeps the work lock. After the child ends, a pass or a start releases the lease. */
+static void leave_hanging(struct applied *done)
+{
+	if (done->work >= 0)
+		close(steal_fd(&done->work));
+	forget_done(done);
+}
+
+/* Drops a reservation. Marks any other lease `releasing` and returns 1, because its device may exist. */
+static int undo_lease(const struct apply *apply, const struct applied *done, struct err *err)
+{
+	struct lease lease;
+	int r = store_lock(apply->store, sys_left_ms(create_last_ms(apply)), err);
+
+	if (r < 0)
+		return r;
+	r = still_ours(apply, done, &lease, err);
+	/* If the lease was removed, write it again: a device that this run made must not stay without a lease. */
+	if (r == 0 && done->made && lease_get(apply->store, done->id, &lease, err) == 0) {
+		lease = done->now;
+		r = 1;
+	}
+	if (r == 1 && lease.state == LEASE_RESERVED) {
+		r = lease_drop(apply->store, done->id, err);
+	} else if (r == 1) {
+		lease.state = LEASE_RELEASING;
+		if (done->made)
+			lease.origin = LEASE_CREATED;
+		r = lease_put(apply->store, &lease, err) < 0 ? -err->code : 1;
+	}
+	store_unlock(apply->store);
+	return r;
+}
+
+/*
+ * Gives up one lease, and removes the device if this run made it. If the removal fails, the lease stays, because no
+ * device may stay without a lease.
+ */
+static int undo(struct apply *apply, struct applied *done, struct err *err)
+{
+	struct policy policy = *apply->policy;
+	int r = done->kept || !is_some(&done->now) ? 0 : undo_lease(apply, done, err);
+	int64_t by = sys_now_ms() + create_within(UNDO_MS, create_last_ms(apply));
+
+	/* No guest has used the device, so the driver has nothing to clean up. */
+	policy.driver_cleanup_s = 0;
+	end_work(done);
+	return r == 1 ? release_finish(apply->store, &policy, done->id, by, by, err) : r;
+}
+
+static int undo_step(struct apply *apply, struct applied *done, struct err *why)
+{
+	struct err err;
+
+	if (undo(apply, done, &err) >= 0)
+		return 0;
+	err_in(&err, "%s; nor can it be removed again", why->text);
+	*why = err;
+	return err_recode(why, ETIMEDOUT);
+}
+
+int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i, const char *params, struct err *err)
+{
+	const struct step *step = &steps[i];
+	struct applied *done = &apply->done[i];
+	const struct event_about about = { .vgpu = &step->vgpu,
+					   .domain = apply->request->uuid,
+					   .name = apply->request->name };
+	bool made = step->kind == STEP_CREATE, stays;
+	int r = wait_turn(apply, step, err);
+	autoclose int lock = apply->lock;
+
+	if (r == 0)
+		r = ensure(apply, step, done, params, err);
+	stays = r == -ETIMEDOUT;
+	if (r == 0)
+		r = settle(apply, step, done, err);
+	/* Only undo a step that creates: a device that this round keeps may have been made in an earlier round. */
+	if (r < 0 && made && done->made && undo_step(apply, done, err) < 0) {
+		stays = true;
+		r = -err->code;
+	}
+	if (stays)
+		leave_hanging(done);
+	else if (r < 0)
+		drop_failed(apply, steps, n, i);
+	else
+		event_log(made ? EVENT_CREATED : EVENT_ADOPTED, &about, "%s: domain %s: %s %s, %s on %s", apply->op,
+			  apply->request->name, made ? "created" : "adopted", step->vgpu.id, step->vgpu.type,
+			  step->vgpu.parent);
+	return r;
+}
+
+void apply_undo(struct apply *apply)
+{
+	for (size_t i = apply->request->nvgpus; i-- > 0;) {
+		struct applied *done = &apply->done[i];
+		struct err err = { 0 };
+
+		if (*done->id && undo(apply, done, &err) < 0)
+			log_warn("%s: domain %s: %s: left to the release: %s", apply->op, apply->request->name,
+				 done->id, err.text);
+		forget_done(done);
+	}
+}

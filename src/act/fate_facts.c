@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The facts on which the fate of a vGPU depends. */
+#include "act/fate_facts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "domain/domxml.h"
+#include "model/lease.h"
+#include "look/pool.h"
+#include "state/history.h"
+
+/* 1: open; 0: not open; negative: not known. `why` explains 1 and negative. */
+static int is_open(const struct fate_look *look, const char *id, char why[REASON_SIZE])
+{
+	struct err err;
+	pid_t pid = 0;
+	int r = vfio_users_open(look->users, look->store->host, id, &pid, &err);
+
+	if (r == 1)
+		snprintf(why, REASON_SIZE, "process %d has it open", (int)pid);
+	else if (r < 0)
+		snprintf(why, REASON_SIZE, "%.240s", err.text);
+	return r;
+}
+
+/*
+ * Do libvirt's files show that the running domain has the device or can resume it? True also if this is unknown. A
+ * suspend record spells UUIDs as usual, but not VF addresses, so for a VF the suspend record of any domain counts.
+ */
+static bool files_have(const struct libvirt_files *disk, const struct lease *lease)
+{
+	const struct vgpu_ref *vgpu = &lease->vgpu;
+
+	return !libvirt_files_runs(disk, lease->domain) || libvirt_files_unread(disk, false) ||
+	       libvirt_files_names(disk, vgpu->id, NULL) ||
+	       (vgpu->framework != FW_MDEV && libvirt_files_mention(disk, DOMXML_SUSPENDED_NS));
+}
+
+static bool domain_has(const struct running_domain *domain, const char *id)
+{
+	return !domain->settled || request_find(domain->request, id) ||
+	       (domain->taken && request_find(domain->taken, id));
+}
+
+static void add_domain(struct lease_facts *facts, const struct fate_look *look)
+{
+	const struct lease *lease = facts->lease;
+	const struct running_domain *domain = running_find(look->running, lease->domain);
+
+	facts->runs = domain || libvirt_files_runs(look->disk, lease->domain);
+	if (domain && domain->request)
+		facts->has = domain_has(domain, lease->vgpu.id);
+	else
+		facts->has = facts->runs && files_have(look->disk, lease);
+	if (!facts->runs)
+		facts->unread = libvirt_files_unread(look->disk, true);
+	facts->had = look->seen && lease_marks_have(look->seen, lease);
+}
+
+void fate_lease(struct fate *fate, const struct fate_look *look, const struct lease *lease, enum presence exists)
+{
+	const struct vgpu_ref *vgpu = &lease->vgpu;
+	const struct inv_pgpu *card = inventory_pgpu(look->inv, vgpu->pgpu);
+	const char *reason = card ? card->reason : "";
+	char open[REASON_SIZE], unseen[REASON_SIZE];
+	struct lease_facts facts = { .lease = lease,
+				     .policy = look->policy,
+				     .now_ms = sys_now_ms(),
+				     .looked_ms = look->looked_ms,
+				     .unseen = unseen,
+				     .exists = exists };
+
+	/* A plain VF always exists, whether a guest uses it or not. */
+	if (vgpu->framework == FW_VF)
+		facts.exists = PRESENT;
+	if (lease->state == LEASE_CREATING || lease->state == LEASE_ACTIVE) {
+		add_domain(&facts, look);
+		facts.at_work = !facts.has && lease_at_work(look->store, lease);
+	}
+	/* An open device does not matter for a reservation, or while the handler sees its domain run. */
+	if (lease->state != LEASE_RESERVED && facts.exists && !(facts.has && look->running) &&
+	    is_open(look, vgpu->id, open))
+		facts.open = open;
+	snprintf(unseen, sizeof(unseen), "cannot tell whether it exists: %s%s%.150s", vgpu->pgpu, *reason ? ": " : "",
+		 reason);
+	fate_of_lease(fate, &facts);
+}
+
+bool fate_is_novas(const struct fate_look *look, const struct vgpu_ref *vgpu)
+{
+	struct owner_facts facts = { .framework = vgpu->framework };
+	const struct config *config = look->config;
+	const struct inv_parent *parent = config && config->policy.nova ? inventory_parent(look->inv, vgpu->parent)
+									: NULL;
+
+	/* Nova counts no device on a parent that is not registered. */
+	if (!parent)
+		return false;
+	facts.nova = pool_names(config, parent->card, vgpu->parent);
+	/* A section without addresses and matches claims the remaining cards of its type's driver. */
+	for (size_t i = 0; i < config->nsections; i++)
+		facts.nova |= config_takes_rest(&config->sections[i]) &&
+			      type_has_driver_of(config->sections[i].type, vgpu->type);
+	return owner_of(&facts) == OWNER_NOVA;
+}
+
+const char *fate_named(const struct fate_look *look, const char *id, const char *but, char why[REASON_SIZE])
+{
+	const char *domain = libvirt_files_names(look->disk, id, but);
+	const char *unread = libvirt_files_unread(look->disk, false);
+
+	if (domain && look->note)
+		seen_forget(look->store, id);
+	if (domain)
+		snprintf(why, REASON_SIZE, "domain %.100s names it", domain);
+	else if (unread)
+		snprintf(why, REASON_SIZE, "cannot tell whether a domain names it: %.180s", unread);
+	return domain || unread ? why : NULL;
+}
+
+/* Finds the device's mdevctl definition, which its removal would remove too, and whether mdevctl keeps the device. */
+static void add_definition(struct orphan_facts *facts, const struct fate_look *look, const struct vgpu_ref *vgpu,
+			   char why[REASON_SIZE])
+{
+	const struct host *host = look->store->host;
+	struct definition definition;
+	struct err err;
+	int r = mdevctl_definition(&definition, host, vgpu->id, &err);
+
+	facts->defined = vgpu->framework == FW_MDEV && mdevctl_defines_on(host, vgpu->id, vgpu->parent);
+	if (r < 0)
+		snprintf(why, REASON_SIZE, "%.200s", err.text);
+	else if (r == 1 && definition.starts && !facts->nova)
+		snprintf(why, REASON_SIZE, "mdevctl starts it at boot (/etc/mdevctl.d/%s)", definition.parent);
+	if (*why)
+		facts->kept = why;
+}
+
+/* Adds the facts that matter only if nothing else keeps the device or definition. */
+static void add_age(struct orphan_facts *facts, const struct fate_look *look, const char *id, const struct seen *seen,
+		    char saved[REASON_SIZE])
+{
+	facts->for_guest = affinity_is_for_guest(look->store, id);
+	if ((facts->for_guest || look->unused || look->whole) &&
+	    libvirt_files_saved(look->disk, look->store->host, id, saved))
+		facts->named = saved;
+	/* Record the idle time, which may begin now, even for a device that was not made for a guest. */
+	facts->idle_ms = seen_since(look->store, id, seen, look->note);
+}
+
+void fate_device(struct fate *fate, const struct fate_look *look, const struct inv_device *device)
+{
+	const char *id = device->vgpu.id;
+	struct orphan_facts facts = { .policy = look->policy, .typed = *device->vgpu.type, .unused = look->unused };
+	char by[REASON_SIZE], open[REASON_SIZE], why[REASON_SIZE] = "";
+	struct seen seen = { .node = device->node };
+	int r = 0;
+
+	facts.nova = fate_is_novas(look, &device->vgpu);
+	if ((look->policy->reclaim_orphans || look->whole) && facts.typed) {
+		facts.named = fate_named(look, id, device->vgpu.framework == FW_VARIANT ? look->asking : NULL, by);
+		r = facts.named ? 0 : is_open(look, id, open);
+		facts.open = r ? open : NULL;
+		if (!facts.named && !facts.open)
+			add_definition(&facts, look, &device->vgpu, why);
+		if (r == 1 && look->note)
+			seen_used(look->store, id);
+		if (!facts.named && !facts.open && !facts.kept) {
+			seen.created_ms = inventory_created_ms(look->store->host, &device->vgpu);
+			add_age(&facts, look, id, &seen, by);
+		}
+	}
+	facts.now_ms = sys_now_ms();
+	fate_of_orphan(fate, &facts);
+}
+
+void fate_definition(struct fate *fate, const struct fate_look *look, const struct definition *definition)
+{
+	/* No device has this inode number, so a device that is created from the definition counts as newly seen. */
+	const struct seen seen = { .node = 1 };
+	struct orphan_facts facts = { .policy = look->policy,
+				      .alone = true,
+				      .typed = true,
+				      .unused = look->unused,
+				      .definition_ms = definition->created_ms };
+	char name[REASON_SIZE];
+
+	facts.named = fate_named(look, definition->uuid, NULL, name);
+	if (!facts.named)
+		add_age(&facts, look, definition->uuid, &seen, name);
+	/* The recorded idle time may be that of an earlier definition with this UUID. */
+	if (definition->created_ms > facts.idle_ms)
+		facts.idle_ms = definition->created_ms;
+	facts.now_ms = sys_now_ms();
+	fate_of_orphan(fate, &facts);
+}

@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* One pass over everything that can be released without a request from its domain. */
+#include "act/gc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "act/release.h"
+#include "look/vfio_users.h"
+#include "look/kernel.h"
+#include "look/libvirt_files.h"
+#include "look/mdevctl_files.h"
+#include "base/text.h"
+#include "model/event.h"
+#include "state/history.h"
+#include "look/looked.h"
+
+enum {
+	MEMORY_DAYS = 90,    /* an unused UUID keeps its history for this time, because its guest may migrate back */
+	LAST_LOOK_MS = 1000, /* for the releases that a sweep has not finished */
+	USERS_MS = 60000,    /* limit of the handler's search of all processes, for which no operation waits */
+};
+
+static int read_leases(struct gc *c, struct err *err)
+{
+	lease_list_free(&c->leases);
+	return c->dry ? lease_list(c->store, &c->leases, err)
+		      : lease_list_locked(c->store, c->policy->lock_timeout_s * 1000, &c->leases, err);
+}
+
+/* Reads devices before leases. A lease is written before its device is created, so each device has its lease. */
+static int look_around(struct gc *c, struct err *err)
+{
+	struct inv_query query = { .frameworks = INV_MDEV | INV_VARIANT, .types = inv_no_types };
+	struct err unlisted;
+	int r = 0;
+
+	/* gc_adopt() also leases the plain VFs of domains. */
+	if (c->seen) {
+		query.frameworks |= INV_VF;
+		query.name = pool_name;
+		query.arg = c->config;
+	}
+	if (c->dry && c->inv) {
+		c->looked = *c->inv;
+		c->looked.arena = NULL; /* the caller frees it */
+	} else {
+		r = inventory_read(&c->looked, c->store->host, &query, err);
+	}
+	/*
+	 * If libvirt's files cannot be listed, each vGPU that a domain may name stays. Pending releases are completed.
+	 */
+	if (r == 0 && !c->files)
+		libvirt_files_read(&c->disk, c->store->host, &unlisted);
+	c->look.disk = c->files ? c->files : c->disk;
+	if (r == 0 && c->seen)
+		running_read(&c->running, c->look.disk);
+	if (r == 0)
+		r = read_leases(c, err);
+	if (r < 0)
+		return r;
+	if (c->policy->nova)
+		mdevctl_definitions(&c->definitions, &c->ndefinitions, c->store->host, &c->undefined);
+	c->users = vfio_users_read(c->store->host,
+				   sys_now_ms() + (c->seen ? USERS_MS : (int64_t)c->policy->release_timeout_s * 1000));
+	c->look.users = c->users;
+	if (!vfio_users_unread(c->users, c->unread))
+		c->unread[0] = '\0';
+	return 0;
+}
+
+static void judge_lease(struct gc *c, const struct lease *lease)
+{
+	struct gc_item *item = &c->items[c->n++];
+
+	item->leased = true;
+	item->vgpu = lease->vgpu;
+	item->lease = *lease;
+	item->exists = inventory_presence(&c->looked, c->store->host, &lease->vgpu);
+	/* A reservation creates no device, so an existing device is not ours to remove. A plain VF is never removed. */
+	item->removes = item->exists == PRESENT && lease->vgpu.framework != FW_VF && release_removes(c->store, lease);
+	fate_lease(&item->fate, &c->look, lease, item->exists);
+	item->outcome = item->fate.goes ? GC_GOES : GC_STAYS;
+	/* A dry pass does not wait for a process that works on the vGPU. */
+	if (c->dry && lease->state == LEASE_RELEASING && item->outcome == GC_GOES &&
+	    store_locked_vgpu(c->store, lease->vgpu.id)) {
+		item->outcome = GC_STAYS;
+		snprintf(item->fate.why, sizeof(item->fate.why), "to be released when a write to the driver of %s ends",
+			 lease->vgpu.pgpu);
+	}
+}
+
+static void judge_foreign(struct gc *c, const struct inv_device *device)
+{
+	struct gc_item *item = &c->items[c->n++];
+
+	item->fate = (struct fate){ .why = "not created by the hook, and no valid configuration permits its removal" };
+	item->vgpu = device->vgpu;
+	item->exists = PRESENT;
+	item->removes = true;
+	item->novas = fate_is_novas(&c->look, &device->vgpu);
+	if (c->config)
+		fate_device(&item->fate, &c->look, device);
+	item->outcome = item->fate.goes ? GC_GOES : GC_STAYS;
+}
+
+static void judge_definition(struct gc *c, const struct definition *definition, const struct vgpu_ref *vgpu)
+{
+	struct gc_item *item = &c->items[c->n++];
+
+	item->vgpu = *vgpu;
+	item->novas = item->removes = true;
+	fate_definition(&item->fate, &c->look, definition);
+	item->outcome = item->fate.goes ? GC_GOES : GC_STAYS;
+}
+
+/* The vGPU of a definition; false: its parent is not on this host. */
+static bool name_defined(struct vgpu_ref *vgpu, const struct inventory *inv, const struct definition *definition)
+{
+	const struct inv_parent *parent = inventory_parent(inv, definition->parent);
+
+	*vgpu = (struct vgpu_ref){ .framework = FW_MDEV };
+	if (!parent)
+		return false;
+	text_copy(vgpu->id, sizeof(vgpu->id), definition->uuid);
+	text_copy(vgpu->type, sizeof(vgpu->type), definition->type);
+	text_copy(vgpu->parent, sizeof(vgpu->parent), definition->parent);
+	text_copy(vgpu->pgpu, sizeof(vgpu->pgpu), parent->card->address);
+	return true;
+}
+
+/* Is this an mdev of a device other than a GPU? Not if it was made for a guest, or an enabled type has its driver. */
+static bool is_no_vgpu(const struct gc *c, const struct inv_device *device)
+{
+	const struct inv_pgpu *card = inventory_card_of(device);
+
+	if (!card || card->gpu || affinity_is_for_guest(c->store, device->vgpu.id))
+		return false;
+	for (size_t i = 0; c->config && i < c->config->nsections; i++)
+		if (type_has_driver_of(c->config->sections[i].type, device->vgpu.type))
+			return false;
+	return true;
+}
+
+static void judge(struct gc *c)
+{
+	const struct inventory *inv = &c->looked;
+
+	c->items = mem_new(c->leases.n + inv->ndevices + c->ndefinitions + 1, sizeof(*c->items));
+	for (size_t i = 0; i < c->leases.n; i++)
+		judge_lease(c, &c->leases.list[i]);
+	for (size_t i = 0; i < inv->ndevices; i++) {
+		const struct inv_device *device = &inv->devices[i];
+
+		if (device->vgpu.framework == FW_VF || lease_find(&c->leases, device->vgpu.id) || is_no_vgpu(c, device))
+			continue;
+		judge_foreign(c, device);
+		/*
+		 * Between the reads, a release may have removed the device and dropped its lease. Such a device is not
+		 * foreign.
+		 */
+		if (c->items[c->n - 1].outcome == GC_GOES && kernel_exists(c->store->host, &device->vgpu) != 1)
+			c->n--;
+	}
+	for (size_t i = 0; i < c->ndefinitions; i++) {
+		const struct definition *definition = &c->definitions[i];
+		struct vgpu_ref vgpu;
+
+		if (name_defined(&vgpu, inv, definition) && !inventory_device(inv, vgpu.id) &&
+		    !lease_find(&c->leases, vgpu.id) && fate_is_novas(&c->look, &vgpu))
+			judge_definition(c, definition, &vgpu);
+	}
+}
+
+/* Leases what the domains run with. Records in `seen` the leases whose domain was seen with the device. */
+static int look_at_domains(struct gc *c, struct err *err)
+{
+	struct lease_marks seen = { 0 };
+	int r = gc_adopt(c, err);
+
+	/* Read the leases again, so that `seen` includes a new lease whose device is unplugged before the next pass. */
+	if (r > 0)
+		r = read_leases(c, err);
+	for (size_t i = 0; r == 0 && i < c->leases.n; i++) {
+		const struct lease *lease = &c->leases.list[i];
+		const struct running_domain *domain = running_find(&c->running, lease->domain);
+
+		if (domain && lease->state == LEASE_ACTIVE &&
+		    (lease_marks_have(c->seen, lease) ||
+		     (domain->request && request_find(domain->request, lease->vgpu.id))))
+			lease_marks_add(&seen, lease);
+	}
+	lease_marks_free(c->seen);
+	*c->seen = seen;
+	return r;
+}
+
+/* Does a device or definition have this ID? True if unknown, so that the ID's history is kept. */
+static bool device_exists(const void *arg, const char *id)
+{
+	const struct gc *c = arg;
+	const struct vgpu_ref vgpu = kernel_vgpu(id);
+
+	return text_find(c->definitions, c->ndefinitions, sizeof(*c->definitions), id) || c->undefined.code ||
+	       inventory_presence(&c->looked, c->store->host, &vgpu) != ABSENT;
+}
+
+static bool is_named(const void *arg, const char *id)
+{
+	const struct gc *c = arg;
+
+	return device_exists(arg, id) || lease_find(&c->leases, id) || libvirt_files_names(c->look.disk, id, NULL) ||
+	       libvirt_files_unread(c->look.disk, false);
+}
+
+static bool is_complete(const struct inventory *inv)
+{
+	for (size_t i = 0; i < inv->npgpus; i++)
+		if (inv->pgpus[i]->silent)
+			return false;
+	for (size_t i = 0; i < inv->nparents; i++)
+		if (inv->parents[i]->unread)
+			return false;
+	return true;
+}
+
+int gc_judge(struct gc *c, struct err *err)
+{
+	int64_t began_ms = sys_now_ms();
+	int r;
+
+	if (!c->looked_ms)
+		c->looked_ms = began_ms;
+	c->look = (struct fate_look){ .store = c->store,
+				      .policy = c->policy,
+				      .config = c->config,
+				      .inv = &c->looked,
+				      .looked_ms = c->looked_ms,
+				      .note = !c->dry,
+				      .unused = c->unused,
+				      .running = c->seen ? &c->running : NULL,
+				      .seen = c->seen };
+	r = look_around(c, err);
+	c->garbage = c->leases.garbage;
+	c->aside = c->leases.aside;
+	if (r == 0 && c->seen)
+		r = look_at_domains(c, err);
+	if (r < 0)
+		return r;
+	judge(c);
+	if (c->dry)
+		return 0;
+	if (store_lock(c->store, c->policy->lock_timeout_s * 1000, err) == 0) {
+		types_remember(c->store, &c->looked);
+		if (c->config)
+			cards_remember(c->store, c->config);
+		if (is_complete(&c->looked))
+			looked_note(c->store, &c->looked, began_ms);
+		store_unlock(c->store);
+	}
+	history_tidy(c->store, device_exists, is_named, c, MEMORY_DAYS);
+	return 0;
+}
+
+static bool is_claimed(const struct gc_item *item)
+{
+	return item->leased && item->outcome == GC_GOES;
+}
+
+/*
+ * Marks one lease, if it has not changed. All leases are marked first, so that the driver's time begins for all at
+ * once.
+ */
+static void claim(struct gc *c, struct gc_item *item)
+{
+	const struct event_about about = event_of(&item->lease);
+	struct err err = { 0 };
+	int r = release_claim(c->store, &item->lease, release_lock_by(c->policy), &err);
+
+	if (r < 0) {
+		item->outcome = GC_FAILED;
+		text_cut(item->trouble, sizeof(item->trouble), err.text);
+	} else if (r == 0) {
+		item->outcome = GC_STAYS;
+		text_copy(item->fate.why, sizeof(item->fate.why), "its lease changed in the meantime");
+	} else if (item->lease.state == LEASE_RESERVED) {
+		item->outcome = GC_GONE;
+		event_log(EVENT_RELEASED, &about, "gc: dropped the reservation of %s for domain %s: %s", item->vgpu.id,
+			  item->lease.name, item->fate.why);
+	}
+}
+
+static void report_outcome(struct gc_item *item, int r, const struct err *err)
+{
+	const struct vgpu_ref *vgpu = &item->vgpu;
+	const struct event_about about = { .vgpu = vgpu, .domain = item->lease.domain, .name = item->lease.name };
+
+	item->outcome = r == 0 ? GC_GONE : GC_FAILED;
+	if (r < 0) {
+		text_cut(item->trouble, sizeof(item->trouble), err->text);
+		event_log(EVENT_DELAYED, &about, "gc: %s cannot be released: %s", vgpu->id, err->text);
+	} else {
+		event_log(EVENT_RECLAIMED, &about, "gc: %s %s, %s on %s: %s",
+			  item->removes ? "removed" : "dropped the lease of", vgpu->id, vgpu->type, vgpu->parent,
+			  item->fate.why);
+	}
+}
+
+struct gc_item *gc_find(const struct gc *c, const char *id)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (strcmp(c->items[i].vgpu.id, id) == 0)
+			return &c->items[i];
+	return NULL;
+}
+
+static void tell_claimed(void *arg, const struct lease *lease, int r, const struct err *err)
+{
+	report_outcome(gc_find(arg, lease->vgpu.id), r, err);
+}
+
+static void finish_leases(struct gc *c)
+{
+	struct sweep sweep = { c->store, c->policy, .told = tell_claimed, .arg = c };
+
+	for (size_t i = 0; i < c->n; i++)
+		if (is_claimed(&c->items[i]))
+			*(struct lease *)mem_add(&sweep.leases.list, &sweep.leases.n,
+						 sizeof(struct lease)) = c->items[i].lease;
+	release_sweep(&sweep, release_by(c->policy), LAST_LOOK_MS);
+	lease_list_free(&sweep.leases);
+}
+
+static void remove_orphan(struct gc *c, struct gc_item *item)
+{
+	int64_t deadline_ms = release_lock_by(c->policy) + (int64_t)c->policy->release_timeout_s * 1000;
+	struct err err = { 0 };
+
+	report_outcome(item,
+		       release_orphan(c->store, c->policy, &item->vgpu,
+				      item->exists ? RELEASE_DEVICE : RELEASE_LONE_DEFINITION, deadline_ms, &err),
+		       &err);
+}
+
+/* Reads libvirt's files again, because a new domain may name a vGPU. A vGPU that a domain names stays. */
+static void remove_orphans(struct gc *c)
+{
+	struct fate_look facts = { .store = c->store, .note = true };
+	struct libvirt_files *disk = NULL;
+	struct err unlisted;
+
+	for (size_t i = 0; i < c->n; i++) {
+		struct gc_item *item = &c->items[i];
+
+		if (item->outcome != GC_GOES)
+			continue;
+		if (!disk)
+			libvirt_files_read(&disk, c->store->host, &unlisted);
+		facts.disk = disk;
+		if (!fate_named(&facts, item->vgpu.id, NULL, item->fate.why))
+			remove_orphan(c, item);
+		else
+			item->outcome = GC_STAYS;
+	}
+	libvirt_files_free(disk);
+}
+
+void gc_finish(struct gc *c)
+{
+	for (size_t i = 0; !c->dry && i < c->n; i++)
+		if (is_claimed(&c->items[i]))
+			claim(c, &c->items[i]);
+	if (c->dry || c->seen)
+		return;
+	finish_leases(c);
+	remove_orphans(c);
+}
+
+int gc_run(struct gc *c, struct err *err)
+{
+	if (gc_judge(c, err) < 0)
+		return -err->code;
+	gc_finish(c);
+	return 0;
+}
+
+void gc_free(struct gc *c)
+{
+	free(c->items);
+	free(c->notes);
+	lease_list_free(&c->leases);
+	vfio_users_free(c->users);
+	free(c->definitions);
+	inventory_free(&c->looked);
+	running_free(&c->running);
+	libvirt_files_free(c->disk);
+}
+
+bool gc_say_garbage(const struct gc *c, char text[GC_GARBAGE_SIZE])
+{
+	snprintf(text, GC_GARBAGE_SIZE, "%d invalid file%s in /run/vgpu-lease/leases%s", c->garbage,
+		 c->garbage == 1 ? "" : "s", c->aside < c->garbage ? "" : ": moved to /run/vgpu-lease/garbage");
+	return c->garbage > 0;
+}

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The operations that lease: prepare, migrate, restore. */
+#include "act/lifecycle.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "sys/log.h"
+#include "sys/timed_child.h"
+#include "act/release.h"
+#include "model/event.h"
+#include "act/plan_lines.h"
+#include "act/rewrite.h"
+#include "internal.h"
+#include "state/history.h"
+#include "act/reclaimable.h"
+
+enum { MOST_TRIES = 4 };
+
+/* The rounds of one run: survey, plan and apply, until a plan is carried out or refused. */
+struct rounds {
+	const struct lifecycle *lifecycle;
+	struct store store;
+	struct world world;
+	struct plan plan;
+	struct apply apply;
+	bool waits; /* the last plan was logged as PLAN_WAIT */
+};
+
+struct world lifecycle_world(const struct lifecycle *lifecycle, struct store *store, enum plan_mode mode)
+{
+	return (struct world){ .host = lifecycle->host,
+			       .store = store,
+			       .config = lifecycle->config,
+			       .why_no_config = lifecycle->why_no_config,
+			       .asked = lifecycle->request,
+			       .request = lifecycle->request,
+			       .mode = mode };
+}
+
+static int rounds_start(struct rounds *r, const struct lifecycle *lifecycle, enum plan_mode mode, const char *op,
+			struct err *err)
+{
+	*r = (struct rounds){ .lifecycle = lifecycle };
+	apply_start(&r->apply, &r->store, lifecycle->policy, lifecycle->request, op);
+	r->apply.work = lifecycle->work;
+	if (store_open(&r->store, lifecycle->host, true, err) < 0)
+		return -err->code;
+	r->world = lifecycle_world(lifecycle, &r->store, mode);
+	return survey_start(&r->world, err);
+}
+
+static void rounds_end(struct rounds *r)
+{
+	plan_free(&r->plan);
+	survey_end(&r->world);
+	apply_end(&r->apply);
+	store_close(&r->store);
+}
+
+/*
+ * Makes the next plan, and returns 0 with the store's lock held. A device that appeared after the search of all
+ * processes may be open, so the processes are searched again, but only a few times.
+ */
+static int plan_round(struct rounds *r, struct err *err)
+{
+	struct world *world = &r->world;
+
+	for (int tries = 1;; tries++) {
+		int n;
+
+		if (survey_ahead(world, r->apply.wait_by_ms, err) < 0 || apply_lock(&r->apply, NULL, err) < 0)
+			return -err->code;
+		n = survey_read(world, err);
+		if (n == 0 || (n == 1 && (tries == MOST_TRIES || sys_now_ms() >= r->apply.wait_by_ms)))
+			break;
+		store_unlock(&r->store);
+		if (n < 0)
+			return -err->code;
+	}
+	if (lifecycle_refuse_running(r->lifecycle, world, err) < 0) {
+		store_unlock(&r->store);
+		return -err->code;
+	}
+	if (world->wide)
+		reclaimable_mark(world);
+	plan_free(&r->plan);
+	plan_make(&r->plan, world);
+	return 0;
+}
+
+int refusal_of_plan(const struct lifecycle *lifecycle, const struct plan *plan, struct err *err)
+{
+	err_set(err,
+		plan->no_capacity ? ENOSPC
+		: plan->no_quota  ? EDQUOT
+				  : EPERM,
+		"vGPU %s: %s", lifecycle->request->vgpus[plan->refused_vgpu].id, plan->text);
+	return plan->no_config ? err_about(err, ERR_CONFIG) : -err->code;
+}
+
+/* Logs the plan in the words of `vgpu-lease plan`. Of several PLAN_WAIT in a row, logs the first. */
+static void log_plan(struct rounds *r)
+{
+	const struct request *request = r->lifecycle->request;
+	const struct event_about about = { .domain = request->uuid, .name = request->name };
+	bool waits = r->plan.kind == PLAN_WAIT;
+	autofree char *text = NULL;
+	char *line, *rest;
+	size_t len;
+	FILE *to;
+
+	if ((waits && r->waits) || !log_keeps_debug())
+		return;
+	r->waits = waits;
+	to = mem_open(&text, &len);
+	if (waits)
+		text_line(to, "wait: vGPU %s: %s", request->vgpus[r->plan.refused_vgpu].id, r->plan.text);
+	else
+		plan_print(to, &r->plan, &r->world, true);
+	mem_close(to);
+	for (rest = text; (line = strsep(&rest, "\n")) && *line;)
+		event_decided(&about, "%s: domain %s: %s", r->apply.op, request->name, line);
+}
+
+static struct failed_attempt *add_attempt(struct world *world, const struct vgpu_ref *vgpu, enum cause cause)
+{
+	struct failed_attempt *attempt = mem_add(&world->failed_attempts, &world->nfailed_attempts, sizeof(*attempt));
+
+	attempt->cause = cause;
+	memcpy(attempt->pgpu, vgpu->pgpu, sizeof(attempt->pgpu));
+	memcpy(attempt->type, vgpu->type, sizeof(attempt->type));
+	return attempt;
+}
+
+/* True for an mdev on a VF. A VF holds one mdev, so the card's other VFs may have capacity if this VF is full. */
+static bool is_vf_of_mdev(const struct vgpu_ref *vgpu)
+{
+	return vgpu->framework == FW_MDEV && strcmp(vgpu->parent, vgpu->pgpu) != 0;
+}
+
+/* Handles a failed step: the next plan tries another card. Negative: the domain is refused with this error. */
+static int attempt_failed(struct world *world, const struct step *step, int n, struct err *err)
+{
+	bool full = n == -ENOSPC;
+	struct failed_attempt *attempt;
+
+	/* An existing vGPU cannot move to another card. */
+	if (n == -ETIMEDOUT || n == -ECANCELED || n == -ESTALE || step->kind != STEP_CREATE)
+		return err_in(err, "vGPU %s", step->vgpu.id);
+	attempt = add_attempt(world, &step->vgpu, full ? CAUSE_IN_USE : CAUSE_FAILED);
+	if (full && is_vf_of_mdev(&step->vgpu))
+		memcpy(attempt->parent, step->vgpu.parent, sizeof(attempt->parent));
+	snprintf(attempt->reason, sizeof(attempt->reason), "%s", err->text + err->cause);
+	return 0;
+}
+
+/*
+ * Records a vGPU that cannot be removed as a failed attempt. The next plan skips its pGPU, unless the pGPU has
+ * capacity.
+ */
+static void removal_failed(struct world *world, const struct plan *plan, size_t i, const struct err *err)
+{
+	const struct step *step = &plan->steps[plan->nsteps - 1];
+	struct failed_attempt *attempt = add_attempt(world, &step->vgpu, CAUSE_FAILED);
+
+	memcpy(attempt->removal, plan->removes[i], sizeof(attempt->removal));
+	if (i >= plan->nremoves - plan->nquota)
+		attempt->pgpu[0] = '\0';
+	snprintf(attempt->reason, sizeof(attempt->reason), "an orphan cannot be removed: %.200s",
+		 err->text + err->cause);
+}
+
+static int remove_one(struct rounds *r, const char *id, struct err *err)
+{
+	const struct policy *policy = r->lifecycle->policy;
+	const struct inv_device *device = inventory_device(&r->world.inv, id);
+	const struct lease *lease = lease_find(&r->world.leases, id);
+	int64_t own = release_by(policy);
+	int64_t deadline = own < r->apply.wait_by_ms ? own : r->apply.wait_by_ms;
+	struct event_about about = { 0 };
+	int n;
+
+	if (sys_now_ms() >= r->apply.wait_by_ms)
+		return err_set(err, ETIMEDOUT,
+			       "no time is left within lock_timeout to remove %s (troubleshooting: no-time-is-left)",
+			       id);
+	if (lease) {
+		n = release_now(&r->store, policy, lease, deadline, err);
+		about = event_of(lease);
+		if (n == 1)
+			event_log(EVENT_RECLAIMED, &about, "%s: domain %s: released %s of domain %s to free capacity",
+				  r->apply.op, r->lifecycle->request->name, id, lease->name);
+		return n;
+	}
+	if (!device)
+		return 0;
+	n = release_orphan(&r->store, policy, &device->vgpu, RELEASE_DEVICE, r->apply.wait_by_ms, err);
+	about.vgpu = &device->vgpu;
+	if (n == 0)
+		event_log(EVENT_RECLAIMED, &about, "%s: domain %s: removed orphan %s (%s on %s) to free capacity",
+			  r->apply.op, r->lifecycle->request->name, id, device->vgpu.type, device->vgpu.parent);
+	return n;
+}
+
+static void remove_reclaimable(struct rounds *r)
+{
+	for (size_t i = 0; i < r->plan.nremoves; i++) {
+		struct err err = { 0 };
+
+		if (remove_one(r, r->plan.removes[i], &err) < 0)
+			removal_failed(&r->world, &r->plan, i, &err);
+	}
+}
+
+/* Might a silent card of the pool still answer? A driver can be silent while it works, so it has lock_timeout. */
+static bool may_answer(const struct rounds *r)
+{
+	struct timed_child_silent silent[16];
+	size_t n = sys_now_ms() < r->apply.wait_by_ms ? timed_child_silents(silent, ARRAY_SIZE(silent)) : 0;
+	int64_t time_ms = (int64_t)r->lifecycle->policy->lock_timeout_s * 1000;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct inv_pgpu *card = inventory_pgpu(&r->world.inv, silent[i].who);
+
+		if (card && card->pool.section && sys_now_ms() - silent[i].since_ms < time_ms)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Acts, without the lock, on a plan that cannot be carried out now. Returns 0 to plan again. Refuses only after a wide
+ * survey, which has the facts of the refusal.
+ */
+static int between_rounds(struct rounds *r, struct err *err)
+{
+	bool wide = r->world.wide;
+
+	r->world.wide = false;
+	if (r->plan.kind != PLAN_REFUSE)
+		log_plan(r);
+	if (r->plan.kind == PLAN_REMOVE) {
+		/* A dropped lease can leave a foreign device, which the next survey judges. */
+		remove_reclaimable(r);
+		return 0;
+	}
+	if (r->plan.kind == PLAN_WAIT ? apply_has_time(&r->apply) : wide && may_answer(r)) {
+		sys_sleep_ms(sys_pause_ms(r->apply.begun_ms));
+		return 0;
+	}
+	r->world.wide = true;
+	return wide ? refusal_of_plan(r->lifecycle, &r->plan, err) : 0;
+}
+
+static const char *params_of(const struct rounds *r, size_t req, const struct step *step)
+{
+	const struct vgpu_request *w = &r->lifecycle->request->vgpus[req];
+
+	if (w->has_params)
+		return w->params;
+	return step->section ? step->section->params : "";
+}
+
+/* Records for later runs that a card failed. A full card, a changed host or a killed write is no failure. */
+static void note_failure(struct rounds *r, const struct step *step, const struct err *why)
+{
+	const struct event_about about = { .vgpu = &step->vgpu,
+					   .domain = r->lifecycle->request->uuid,
+					   .name = r->lifecycle->request->name };
+	static const int no_failure[] = { EAGAIN, ECANCELED, ESTALE, EEXIST, EINTR, ENOSPC, EUSERS };
+	struct err ignored;
+
+	for (size_t i = 0; i < ARRAY_SIZE(no_failure); i++)
+		if (why->code == no_failure[i])
+			return;
+	if (step->kind != STEP_CREATE || store_lock(&r->store, sys_left_ms(r->apply.wait_by_ms), &ignored) < 0)
+		return;
+	failure_note(&r->store, step->vgpu.pgpu, step->vgpu.type);
+	store_unlock(&r->store);
+	event_log(EVENT_FAILED, &about, "%s: domain %s: %s cannot create %s, and is tried last for a while: %s",
+		  r->apply.op, about.name, step->vgpu.pgpu, step->vgpu.type, why->text + why->cause);
+}
+
+static bool pause_round(struct rounds *r)
+{
+	if (!apply_has_time(&r->apply))
+		return false;
+	sys_sleep_ms(sys_pause_ms(r->apply.begun_ms));
+	return true;
+}
+
+/* Carries out the steps. Returns 1 if all are done, 0 to plan again (finished steps stay done), or a refusal. */
+static int apply_round(struct rounds *r, struct err *err)
+{
+	for (size_t i = 0; i < r->plan.nsteps; i++) {
+		const struct step *step = &r->plan.steps[i];
+		int n = apply_step(&r->apply, r->plan.steps, r->plan.nsteps, i, params_of(r, i, step), err);
+
+		if (n == 0) {
+			if (r->world.nfailures)
+				failure_forget(&r->store, step->vgpu.pgpu);
+			continue;
+		}
+		note_failure(r, step, err);
+		if (n == -EAGAIN && pause_round(r))
+			return 0;
+		return attempt_failed(&r->world, step, n, err);
+	}
+	return 1;
+}
+
+/* Plans until a plan is carried out. A start then has its vGPUs; an arrival has its reservations. */
+static int rounds_run(struct rounds *r, struct err *err)
+{
+	const struct plan *plan = &r->plan;
+	bool arrives = r->world.mode != PLAN_PREPARE;
+
+	for (;;) {
+		int n = plan_round(r, err);
+
+		if (n < 0)
+			return arrives ? n : unleased_start(&r->apply, r->lifecycle, NULL, NULL, n, err);
+		if (plan->kind != PLAN_STEPS) {
+			store_unlock(&r->store);
+			if (between_rounds(r, err) < 0)
+				return -err->code;
+			continue;
+		}
+		n = (arrives ? apply_reserve : apply_lease)(&r->apply, plan->steps, plan->nsteps, err);
+		store_unlock(&r->store);
+		if (n == -EAGAIN) {
+			/*
+			 * Another process holds a work lock. An arrival may have reserved some vGPUs; a start has
+			 * written nothing.
+			 */
+			if (arrives)
+				apply_undo(&r->apply);
+			if (!pause_round(r))
+				return err_recode(err, EBUSY);
+			continue;
+		}
+		if (n == 0)
+			log_plan(r);
+		if (arrives)
+			return n;
+		if (n < 0)
+			return unleased_start(&r->apply, r->lifecycle, plan, &r->world.leases, n, err);
+		n = apply_round(r, err);
+		if (n != 0)
+			return n < 0 ? n : 0;
+	}
+}
+
+int lifecycle_prepare(const struct lifecycle *lifecycle, struct err *err)
+{
+	struct rounds r;
+	int n = lifecycle_before_plan(lifecycle, PLAN_PREPARE, err);
+
+	if (n <= 0)
+		return n;
+	n = rounds_start(&r, lifecycle, PLAN_PREPARE, lifecycle->op ? lifecycle->op : "prepare", err);
+	n = n == 0 ? rounds_run(&r, err) : unleased_start(&r.apply, lifecycle, NULL, NULL, n, err);
+	if (n < 0)
+		apply_undo(&r.apply);
+	else if (!lifecycle->config)
+		log_warn("%s: domain %s: its vGPUs are used as they are, without a valid configuration: %s", r.apply.op,
+			 lifecycle->request->name, lifecycle->why_no_config);
+	rounds_end(&r);
+	return n;
+}
+
+static void log_reserved(const struct rounds *r)
+{
+	const struct request *request = r->lifecycle->request;
+
+	for (size_t i = 0; i < r->plan.nsteps; i++) {
+		const struct vgpu_ref *vgpu = &r->plan.steps[i].vgpu;
+		const struct event_about about = { .vgpu = vgpu, .domain = request->uuid, .name = request->name };
+
+		event_log(EVENT_RESERVED, &about, "%s: domain %s: reserved %s for %s, %s on %s", r->apply.op,
+			  request->name, vgpu->id, request->vgpus[i].id, vgpu->type, vgpu->parent);
+	}
+}
+
+int lifecycle_arrive(const struct lifecycle *lifecycle, enum plan_mode mode, lifecycle_give *give, void *arg,
+		     struct err *err)
+{
+	struct rewritten rewritten = { 0 };
+	struct rounds r;
+	int n = lifecycle_before_plan(lifecycle, mode, err);
+
+	if (n <= 0)
+		return n;
+	n = rounds_start(&r, lifecycle, mode, mode == PLAN_MIGRATE ? "migrate" : "restore", err);
+	if (n == 0)
+		n = rounds_run(&r, err);
+	if (n == 0)
+		n = rewrite_plan(&rewritten, lifecycle->doc, &r.world, &r.plan, err);
+	if (*r.plan.warning)
+		log_warn("%s: domain %s: %s", r.apply.op, lifecycle->request->name, r.plan.warning);
+	if (n == 0 && rewritten.changed)
+		n = give(arg, rewritten.xml, rewritten.len, err);
+	if (n < 0)
+		apply_undo(&r.apply);
+	else
+		log_reserved(&r);
+	free(rewritten.xml);
+	rounds_end(&r);
+	return n == -EEXIST && mode == PLAN_RESTORE ? 0 : n;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Operations without a plan or a lease. If nothing can be leased (no configuration, no permission, or no writable state
+ * in /run), a domain whose vGPUs all exist starts without leases. A domain that runs here cannot arrive.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "sys/log.h"
+#include "look/libvirt_files.h"
+#include "look/kernel.h"
+#include "internal.h"
+
+int unleased_pass(const struct lifecycle *lifecycle, const char *why, enum err_about about, struct err *err)
+{
+	for (size_t i = 0; i < lifecycle->request->nvgpus; i++) {
+		const struct vgpu_request *req = &lifecycle->request->vgpus[i];
+		const struct vgpu_ref vgpu = kernel_vgpu(req->id);
+		int r = kernel_exists(lifecycle->host, &vgpu);
+
+		if (!req->any && (req->kind == REQUEST_PCI || r == 1))
+			continue;
+		if (r < 0)
+			return err_sys(err, -r, "vGPU %s", req->id);
+		err_set(err, ENOENT, "vGPU %s: does not exist and cannot be created: %s", req->id, why);
+		return err_about(err, about);
+	}
+	return 0;
+}
+
+/*
+ * Must the step's lease be written? Without a lease, a created device would have no owner, and a release that has
+ * started could not be stopped. Other existing devices can be used without a lease.
+ */
+static bool needs_lease(const struct step *step, const struct leases *leases)
+{
+	const struct lease *lease = lease_find(leases, step->vgpu.id);
+
+	return (step->kind == STEP_CREATE && step->vgpu.framework != FW_VF) ||
+	       (step->kind == STEP_KEEP && !(lease && lease->state == LEASE_ACTIVE));
+}
+
+int unleased_check(const struct lifecycle *lifecycle, const struct plan *plan, const struct leases *leases, int r,
+		   struct err *err)
+{
+	const struct err why = *err;
+
+	/* A command on a running guest must not report a lease that was not written. */
+	if (lifecycle->op || (r != -EROFS && r != -ENOSPC && r != -EDQUOT))
+		return r;
+	if (!plan)
+		return unleased_pass(lifecycle, why.text, ERR_STATE, err);
+	for (size_t i = 0; i < plan->nsteps; i++)
+		if (needs_lease(&plan->steps[i], leases))
+			return err_in(err, "vGPU %s", plan->steps[i].vgpu.id);
+	return 0;
+}
+
+int unleased_start(struct apply *apply, const struct lifecycle *lifecycle, const struct plan *plan,
+		   const struct leases *leases, int r, struct err *err)
+{
+	const struct err why = *err;
+
+	r = unleased_check(lifecycle, plan, leases, r, err);
+	if (r < 0)
+		return r;
+	if (plan)
+		apply_undo(apply);
+	for (size_t i = 0; plan && i < plan->nsteps; i++)
+		if (apply_present(apply, &plan->steps[i], err) < 0)
+			return err_in(err, "vGPU %s", plan->steps[i].vgpu.id);
+	log_warn("prepare: domain %s: starts without a lease; %s", lifecycle->request->name, why.text);
+	return 0;
+}
+
+int lifecycle_before_plan(const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
+{
+	if (!lifecycle->powerless)
+		return 1;
+	return mode == PLAN_RESTORE ? 0 : unleased_pass(lifecycle, lifecycle->why_no_config, ERR_CONFIG, err);
+}
+
+int lifecycle_refuse_running(const struct lifecycle *lifecycle, const struct world *world, struct err *err)
+{
+	const char *domain = lifecycle->request->uuid;
+	bool runs = world->disk && libvirt_files_runs(world->disk, domain);
+
+	if (world->mode != PLAN_MIGRATE && world->mode != PLAN_RESTORE)
+		return 0;
+	/* A domain that is starting has no status file yet. */
+	for (size_t i = 0; i < world->leases.n; i++) {
+		const struct lease *lease = &world->leases.list[i];
+
+		runs |= lease->state == LEASE_ACTIVE && strcmp(lease->domain, domain) == 0 &&
+			sys_now_ms() - lease->since_ms < (int64_t)lifecycle->policy->start_grace_s * 1000;
+	}
+	return runs ? err_set(err, EEXIST, "it runs on this host already: its vGPUs are left as they are") : 0;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A plan that is not carried out, and its description. */
+#include "act/preview.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "look/kernel.h"
+#include "act/release.h"
+#include "internal.h"
+#include "act/reclaimable.h"
+
+/* Excludes the pGPUs whose lock a start could not take. */
+static void exclude_unlockable(struct world *world)
+{
+	for (size_t g = 0; world->mode == PLAN_PREPARE && g < world->inv.npgpus; g++) {
+		const char *address = world->inv.pgpus[g]->address;
+		struct failed_attempt *attempt;
+		struct err err;
+
+		if (store_would_lock_pgpu(world->host, address, &err) == 0)
+			continue;
+		attempt = mem_add(&world->failed_attempts, &world->nfailed_attempts, sizeof(*attempt));
+		attempt->cause = CAUSE_FAILED;
+		text_copy(attempt->pgpu, sizeof(attempt->pgpu), address);
+		snprintf(attempt->reason, sizeof(attempt->reason), "%s", err.text + err.cause);
+	}
+}
+
+static int make_plan(struct plan *plan, struct world *world, struct err *err)
+{
+	exclude_unlockable(world);
+	plan_free(plan);
+	plan_make(plan, world);
+	if (plan->kind == PLAN_REFUSE && !world->wide) {
+		if (reclaimable_look(world, err) < 0)
+			return -err->code;
+		plan_free(plan);
+		plan_make(plan, world);
+	}
+	return 0;
+}
+
+int preview_make(struct preview *p, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
+{
+	struct world *world = &p->world;
+	int r;
+
+	*p = (struct preview){ .lifecycle = lifecycle,
+			       .world = lifecycle_world(lifecycle, &p->store, mode),
+			       .plan = { .kind = PLAN_STEPS } };
+	world->wide = true;
+	if (store_open(&p->store, lifecycle->host, false, err) < 0)
+		return -err->code;
+	r = lifecycle_before_plan(lifecycle, mode, err);
+	if (r <= 0)
+		return r;
+	if (survey_see(world, err) < 0)
+		return -err->code;
+	reclaimable_mark(world);
+	if (lifecycle_refuse_running(lifecycle, world, err) < 0)
+		return mode == PLAN_RESTORE ? 0 : -err->code;
+	return make_plan(&p->plan, world, err);
+}
+
+int preview_plan(struct plan *plan, struct world *world, struct err *err)
+{
+	return survey_see(world, err) < 0 ? -err->code : make_plan(plan, world, err);
+}
+
+/*
+ * Could the leases of the plan be written? If the plan first removes something, the removal frees the space for them.
+ */
+static int look_at_leases(struct preview *p, struct err *err)
+{
+	bool arrives = p->world.mode != PLAN_PREPARE;
+	struct store_space space;
+	int r = 0;
+
+	store_space(p->lifecycle->host->root, "run/vgpu-lease/leases", &space);
+	if (p->plan.kind == PLAN_REMOVE && !space.code)
+		return 0;
+	for (size_t i = 0; r == 0 && i < p->plan.nsteps; i++) {
+		const char *id = p->plan.steps[i].vgpu.id;
+		const struct lease *lease = lease_find(&p->world.leases, id);
+
+		if (!arrives || !lease || lease->state == LEASE_RESERVED)
+			r = lease_would_put(&p->store, id, &space, err);
+	}
+	return r;
+}
+
+/* Makes `rewritten` if the plan has a step for each vGPU or removes something first. Negative: a refusal. */
+static int make_xml(struct preview *p, struct err *err)
+{
+	const struct lifecycle *lifecycle = p->lifecycle;
+
+	if (lifecycle->doc && (p->plan.nsteps == lifecycle->request->nvgpus || p->plan.nremoves) &&
+	    rewrite_plan(&p->rewritten, lifecycle->doc, &p->world, &p->plan, err) < 0)
+		return -err->code;
+	return p->plan.kind == PLAN_STEPS || p->plan.kind == PLAN_REMOVE ? 0
+									 : refusal_of_plan(lifecycle, &p->plan, err);
+}
+
+int preview_decide(struct preview *p, const struct lifecycle *lifecycle, enum plan_mode mode, struct err *err)
+{
+	int r = lifecycle->powerless ? 0 : store_would_open(lifecycle->host, err);
+	bool planned = r == 0;
+	struct err why;
+
+	if (planned && (preview_make(p, lifecycle, mode, err) < 0 || make_xml(p, err) < 0))
+		return -err->code;
+	if (planned)
+		r = look_at_leases(p, err);
+	if (r == 0 || mode != PLAN_PREPARE)
+		return r;
+	/* A start whose leases cannot be written may continue without leases. */
+	why = *err;
+	if (unleased_check(lifecycle, planned ? &p->plan : NULL, &p->world.leases, r, err) < 0)
+		return -err->code;
+	snprintf(p->unleased, sizeof(p->unleased), "%s", why.text);
+	plan_free(&p->plan);
+	return 0;
+}
+
+void preview_end(struct preview *p)
+{
+	if (!p->lifecycle)
+		return;
+	free(p->rewritten.xml);
+	plan_free(&p->plan);
+	survey_end(&p->world);
+	store_close(&p->store);
+	*p = (struct preview){ 0 };
+}
+
+static bool locked_before(const struct plan *plan, size_t step)
+{
+	for (size_t i = 0; i < step; i++)
+		if (plan->steps[i].kind == STEP_CREATE &&
+		    strcmp(plan->steps[i].vgpu.pgpu, plan->steps[step].vgpu.pgpu) == 0)
+			return true;
+	return false;
+}
+
+void preview_remarks(struct remarks *out, const struct preview *p, const char *op)
+{
+	const struct plan *plan = &p->plan;
+	struct err held;
+	char wait[96];
+
+	if (*p->unleased)
+		remark_add(out, p->unleased, "starts without a lease");
+	if (!p->lifecycle || !plan->nsteps)
+		return;
+	if (!p->lifecycle->config)
+		remark_add(out, "until then existing vGPUs are used as they are, and none is created", "%s",
+			   p->lifecycle->why_no_config);
+	snprintf(wait, sizeof(wait), "%s would wait up to %d s for it", op, p->lifecycle->policy->lock_timeout_s);
+	if (store_lock_holder(&p->store, NULL, 0, &held) < 0)
+		remark_add(out, wait, "%s", held.text);
+	for (size_t i = 0; p->world.mode == PLAN_PREPARE && i < plan->nsteps; i++)
+		if (plan->steps[i].kind == STEP_CREATE && !locked_before(plan, i) &&
+		    store_lock_holder(&p->store, plan->steps[i].vgpu.pgpu, 0, &held) < 0)
+			remark_add(out, wait, "%s", held.text);
+}
+
+/* What the end of a lease does. A device that is gone cannot be removed or kept. */
+static const char *end_of(const struct store *store, const struct lease *lease)
+{
+	bool removes = release_removes(store, lease), exists = kernel_exists(store->host, &lease->vgpu) != 0;
+
+	if (lease->state == LEASE_RESERVED)
+		return "drop the reservation of";
+	return exists && removes ? "remove" : exists ? "keep the device and drop the lease of" : "drop the lease of";
+}
+
+int preview_release(FILE *to, const struct store *store, const char *domain, const char *id, struct err *err)
+{
+	autoleases struct leases leases = { 0 };
+
+	if (lease_list(store, &leases, err) < 0)
+		return -err->code;
+	for (size_t i = 0; i < leases.n; i++) {
+		const struct lease *l = &leases.list[i];
+
+		if (strcmp(l->domain, domain) == 0 && (!id || strcmp(l->vgpu.id, id) == 0))
+			fprintf(to, "%s %s, %s on %s\n", end_of(store, l), l->vgpu.id, l->vgpu.type, l->vgpu.parent);
+	}
+	return 0;
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Releases vGPUs: removes devices that we created, keeps those that existed before, and drops the lease last. */
+#include "act/release.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "sys/sys.h"
+#include "sys/timed_child.h"
+#include "look/vfio_users.h"
+#include "look/kernel.h"
+#include "look/mdevctl_files.h"
+#include "internal.h"
+#include "state/history.h"
+
+enum { CLOSE_STEP_MS = 50, REMOVE_SLACK_MS = 200 };
+
+int64_t release_lock_by(const struct policy *policy)
+{
+	return sys_now_ms() + (int64_t)policy->lock_timeout_s * 1000;
+}
+
+int64_t release_by(const struct policy *policy)
+{
+	return sys_now_ms() + policy_release_ms(policy);
+}
+
+/* Takes the store's lock and reads the lease. Returns 1 with the lock held; any other result without it. */
+static int lock_lease(struct store *store, const char *id, int wait_ms, struct lease *now, struct err *err)
+{
+	int r = store_lock(store, wait_ms, err);
+
+	*now = (struct lease){ 0 };
+	if (r < 0)
+		return r;
+	r = lease_get(store, id, now, err);
+	if (r != 1)
+		store_unlock(store);
+	return r;
+}
+
+/*
+ * lock_lease() for a lease that is `releasing`. Returns 0 if the lease is not `releasing` or does not exist; -EAGAIN if
+ * the lock is not free in time, or if the vGPU is kept for its domain, which is arriving.
+ */
+static int lock_releasing(struct store *store, const char *id, int wait_ms, struct lease *now, struct err *err)
+{
+	int r = lock_lease(store, id, wait_ms, now, err), left;
+
+	if (r != 1)
+		return r == -ETIMEDOUT ? err_recode(err, EAGAIN) : r;
+	left = sys_left_ms(now->deadline_ms);
+	if (now->state != LEASE_RELEASING)
+		r = 0;
+	else if (left > 0)
+		r = err_set(err, EAGAIN, "vGPU %s: kept for up to %d s for its domain, which is arriving", id,
+			    left / 1000 + 1);
+	if (r != 1)
+		store_unlock(store);
+	return r;
+}
+
+/*
+ * Drops the lease if it is still `releasing`. -EAGAIN: its domain has started and ended in the meantime, so the lease
+ * has a created device that was not `removed`.
+ */
+static int drop_if_releasing(struct store *store, const char *id, int wait_ms, bool removed, struct err *err)
+{
+	struct lease now;
+	int r = lock_releasing(store, id, wait_ms, &now, err);
+
+	if (r != 1)
+		return r;
+	if (now.origin == LEASE_CREATED && !removed) {
+		r = err_set(err, EAGAIN, "vGPU %s: its lease changed in the meantime", id);
+	} else {
+		/*
+		 * Reset the history before the drop. After a kill in between, the lease still says that we created the
+		 * device.
+		 */
+		if (now.origin == LEASE_CREATED)
+			affinity_gone(store, id);
+		r = lease_drop(store, id, err);
+		if (removed)
+			seen_forget(store, id);
+	}
+	store_unlock(store);
+	return r;
+}
+
+/* 0: closed; -EBUSY: open; -EAGAIN: unknown, so a caller with more rights or time must finish the release. */
+static int is_closed(const struct host *host, const char *id, int64_t look_by_ms, struct err *err)
+{
+	struct vfio_users *users = vfio_users_read(host, look_by_ms);
+	pid_t pid = 0;
+	int r = vfio_users_open(users, host, id, &pid, err);
+
+	vfio_users_free(users);
+	if (r == 1)
+		err_set(err, EBUSY, "vGPU %s: process %d has it open", id, (int)pid);
+	if (r == 1)
+		return err_cause(err, strlen("vGPU : ") + strlen(id));
+	return r < 0 ? err_recode(err, EAGAIN) : 0;
+}
+
+struct removal {
+	const struct store *store;
+	const struct vgpu_ref *vgpu;
+	int lock; /* -1: not held, or kept by a child that is still removing the device */
+	int wait_ms;
+};
+
+static void removal_end(struct removal *removal)
+{
+	if (removal->lock >= 0)
+		store_unlock_vgpu(removal->vgpu->id, removal->lock);
+}
+
+#define autoremoval __attribute__((cleanup(removal_end)))
+
+/* Needs the store's lock. */
+static int removal_begin(struct removal *removal, struct err *err)
+{
+	removal->lock = store_lock_vgpu(removal->store, removal->vgpu->id, err);
+	if (removal->lock == -EBUSY)
+		return err_recode(err, EAGAIN);
+	return removal->lock < 0 ? removal->lock : 0;
+}
+
+static int remove_device(void *arg, struct err *err)
+{
+	const struct removal *removal = arg;
+
+	return kernel_remove(removal->store->host, removal->vgpu, removal->wait_ms, err);
+}
+
+/* The caller has checked that no process has the device open. */
+static int removal_write(struct removal *removal, int wait_ms, struct err *err)
+{
+	const struct host *host = removal->store->host;
+	const int locks[] = { removal->lock, -1 };
+	int r;
+
+	removal->wait_ms = wait_ms;
+	r = timed_child_run(remove_device, removal, host->root, locks, wait_ms + REMOVE_SLACK_MS, 0, err);
+	if (r == -ETIMEDOUT)
+		close(steal_fd(&removal->lock));
+	/* -EINTR: the child was killed, so its write has ended. If the device is gone, the write removed it. */
+	return r == -EINTR && kernel_exists(host, removal->vgpu) == 0 ? 0 : r;
+}
+
+/* Begins to remove a device that we created. Returns 1, or 0 if its lease is no longer `releasing`. */
+static int begin_removal(struct removal *removal, struct store *store, int64_t deadline_ms, struct err *err)
+{
+	const char *id = removal->vgpu->id;
+	struct lease now;
+	int r;
+
+	/* Wait without the store's lock, because other processes need that lock. */
+	while (store_locked_vgpu(store, id) && sys_left_ms(deadline_ms) > 0)
+		sys_sleep_ms(CLOSE_STEP_MS);
+	r = lock_releasing(store, id, sys_left_ms(deadline_ms), &now, err);
+	if (r != 1)
+		return r;
+	if (removal_begin(removal, err) < 0)
+		r = -err->code;
+	store_unlock(store);
+	return r;
+}
+
+/* Returns 0 also if the domain has taken the lease over. */
+static int remove_created(struct store *store, const struct vgpu_ref *vgpu, int64_t deadline_ms, int64_t look_by_ms,
+			  struct err *err)
+{
+	autoremoval struct removal removal = { .store = store, .vgpu = vgpu, .lock = -1 };
+	int r = begin_removal(&removal, store, deadline_ms, err);
+
+	if (r <= 0)
+		return r;
+	r = is_closed(store->host, vgpu->id, look_by_ms, err);
+	if (r == 0)
+		r = removal_write(&removal, sys_left_ms(deadline_ms), err);
+	if (r < 0)
+		return r == -ETIMEDOUT ? err_recode(err, EAGAIN) : r;
+	return drop_if_releasing(store, vgpu->id, sys_left_ms(deadline_ms) + REMOVE_SLACK_MS, true, err);
+}
+
+/* If time runs out during a search, the result of the last complete search counts. */
+int release_wait_closed(const struct host *host, const char *id, int64_t deadline_ms, int64_t look_by_ms,
+			struct err *err)
+{
+	struct err open = { 0 };
+
+	for (;;) {
+		int r = is_closed(host, id, look_by_ms, err);
+
+		if (r == -EAGAIN && open.code) {
+			*err = open;
+			return -EBUSY;
+		}
+		if (r != -EBUSY || sys_now_ms() >= deadline_ms)
+			return r;
+		open = *err;
+		sys_sleep_ms(CLOSE_STEP_MS);
+	}
+}
+
+/* Gives the driver its clean-up time, which began with the release, to remove a closed device. Holds no lock. */
+static int let_driver_remove(const struct host *host, const struct policy *policy, const struct lease *lease,
+			     int64_t deadline_ms, int64_t look_by_ms, struct err *err)
+{
+	int64_t turn = lease->since_ms + (int64_t)policy->driver_cleanup_s * 1000;
+	const struct vgpu_ref *vgpu = &lease->vgpu;
+	int r;
+
+	if (sys_now_ms() >= turn || !kernel_driver_removes(host, vgpu))
+		return 0;
+	r = release_wait_closed(host, vgpu->id, deadline_ms, look_by_ms, err);
+	while (r == 0 && sys_now_ms() < turn && kernel_exists(host, vgpu) != 0) {
+		if (sys_now_ms() >= deadline_ms)
+			return err_set(err, EAGAIN, "vGPU %s: waiting up to %d s for the driver to remove it", vgpu->id,
+				       sys_left_ms(turn) / 1000 + 1);
+		sys_sleep_ms(CLOSE_STEP_MS);
+	}
+	return r;
+}
+
+static int try_finish(struct store *store, const struct lease *lease, int64_t deadline_ms, int64_t look_by_ms,
+		      struct err *err)
+{
+	const char *id = lease->vgpu.id;
+	int r;
+
+	if (lease->origin == LEASE_CREATED)
+		return remove_created(store, &lease->vgpu, deadline_ms, look_by_ms, err);
+	r = is_closed(store->host, id, look_by_ms, err);
+	return r < 0 ? r : drop_if_releasing(store, id, sys_left_ms(deadline_ms) + 1, false, err);
+}
+
+int release_finish(struct store *store, const struct policy *policy, const char *id, int64_t deadline_ms,
+		   int64_t look_by_ms, struct err *err)
+{
+	struct lease lease;
+	int r = lock_releasing(store, id, sys_left_ms(deadline_ms) + 1, &lease, err);
+
+	if (r != 1)
+		return r;
+	store_unlock(store);
+	r = lease.origin == LEASE_CREATED ? let_driver_remove(store->host, policy, &lease, deadline_ms, look_by_ms, err)
+					  : 0;
+	if (r == 0)
+		r = try_finish(store, &lease, deadline_ms, look_by_ms, err);
+	while (r == -EBUSY && sys_left_ms(deadline_ms) > CLOSE_STEP_MS) {
+		sys_sleep_ms(CLOSE_STEP_MS);
+		r = release_wait_closed(store->host, id, deadline_ms, look_by_ms, err);
+		if (r == 0)
+			r = try_finish(store, &lease, deadline_ms, look_by_ms, err);
+	}
+	return r;
+}
+
+/*
+ * The caller has checked that the vGPU has no lease and is not open. A lone definition stays if its device now exists.
+ */
+static int remove_orphan(struct removal *removal, enum release_part part, int wait_ms, struct err *err)
+{
+	const struct vgpu_ref *vgpu = removal->vgpu;
+	const struct host *host = removal->store->host;
+	const struct lease was = { .vgpu = *vgpu, .origin = LEASE_ADOPTED };
+	bool alone = part == RELEASE_LONE_DEFINITION;
+	int there = alone ? kernel_exists(host, vgpu) : 0, r;
+
+	if (there < 0)
+		return err_set(err, EAGAIN, "vGPU %s: cannot tell whether it exists: %s", vgpu->id,
+			       err_describe(-there));
+	if (there)
+		return err_set(err, EAGAIN, "vGPU %s: its device was created a moment ago", vgpu->id);
+	/*
+	 * Remove the definition first, and keep the device if that fails. Nova counts a definition without a device as
+	 * a device, and picks it for the next instance, which fails. mdevctl or Nova may also start it again. A device
+	 * without a definition does less harm: Nova counts and uses it until the host reboots.
+	 */
+	r = vgpu->framework == FW_MDEV ? mdevctl_undefine(host, vgpu->id, vgpu->parent, err) : 0;
+	if (r < 0)
+		return r;
+	/*
+	 * Record the type, so that a domain that names this vGPU later (Nova may have chosen it) gets a vGPU of this
+	 * type.
+	 */
+	affinity_put(removal->store, &was, affinity_is_for_guest(removal->store, vgpu->id));
+	if (part == RELEASE_DEVICE && removal_write(removal, wait_ms, err) < 0)
+		return -err->code;
+	if (part != RELEASE_ITS_DEFINITION) {
+		affinity_gone(removal->store, vgpu->id);
+		seen_forget(removal->store, vgpu->id);
+	}
+	return 0;
+}
+
+static int begin_orphan(struct removal *removal, struct store *store, int wait_ms, struct err *err)
+{
+	struct lease lease;
+	int r = store_lock(store, wait_ms, err);
+
+	if (r < 0)
+		return r;
+	r = lease_get(store, removal->vgpu->id, &lease, err);
+	if (r == 1)
+		r = err_set(err, EBUSY, "vGPU %s: domain %s leased it a moment ago", removal->vgpu->id, lease.name);
+	else if (r == 0)
+		r = removal_begin(removal, err);
+	store_unlock(store);
+	return r;
+}
+
+int release_orphan(struct store *store, const struct policy *policy, const struct vgpu_ref *vgpu,
+		   enum release_part part, int64_t deadline_ms, struct err *err)
+{
+	autoremoval struct removal removal = { .store = store, .vgpu = vgpu, .lock = -1 };
+	int wait_ms;
+
+	if (begin_orphan(&removal, store, sys_left_ms(deadline_ms), err) < 0)
+		return -err->code;
+	wait_ms = create_within(policy->release_timeout_s * 1000, deadline_ms);
+	if (is_closed(store->host, vgpu->id, sys_now_ms() + wait_ms, err) < 0)
+		return -err->code;
+	return remove_orphan(&removal, part, wait_ms, err);
+}
+
+int release_claim(struct store *store, const struct lease *lease, int64_t deadline_ms, struct err *err)
+{
+	struct lease now;
+	int r = lock_lease(store, lease->vgpu.id, sys_left_ms(deadline_ms), &now, err);
+	bool same = r == 1 && lease_same(&now, lease);
+
+	if (r != 1)
+		return r;
+	if (same && lease->state != LEASE_RELEASING)
+		r = release_give_up(store, &now, err);
+	store_unlock(store);
+	return r < 0 ? r : same;
+}
+
+int release_now(struct store *store, const struct policy *policy, const struct lease *lease, int64_t deadline_ms,
+		struct err *err)
+{
+	bool reserved = lease->state == LEASE_RESERVED;
+	/* Wait first, because the lease must not change while its device is open. */
+	int r = reserved ? 0 : release_wait_closed(store->host, lease->vgpu.id, deadline_ms, deadline_ms, err);
+
+	if (r < 0)
+		return r;
+	r = release_claim(store, lease, deadline_ms, err);
+	if (r <= 0 || reserved)
+		return r;
+	r = release_finish(store, policy, lease->vgpu.id, deadline_ms, deadline_ms, err);
+	return r < 0 ? r : 1;
+}

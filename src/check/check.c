@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Would a start be refused now? The order of the checks, what they share, and how they report. */
+#include "check/check.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "look/inventory.h"
+#include "look/libvirt_files.h"
+#include "internal.h"
+
+struct check *check_at(struct check *check, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(check->where, sizeof(check->where), fmt, ap);
+	va_end(ap);
+	return check;
+}
+
+struct check *check_at_location(struct check *check, struct location at)
+{
+	return at.line ? check_at(check, "%.512s:%d", at.file, at.line)
+		       : check_at(check, "%.512s", at.file ? at.file : "");
+}
+
+struct check *check_at_path(struct check *check, const char *path)
+{
+	return check_at(check, "%s/%s", check->host->name, path);
+}
+
+void check_report(struct check *check, enum check_status status, const char *fix, const char *fmt, ...)
+{
+	struct finding *finding = mem_add(&check->findings, &check->n, sizeof(*finding));
+	va_list ap;
+
+	*finding = (struct finding){ .status = status,
+				     .what = check->what,
+				     .where = *check->where ? mem_strdup(check->where) : NULL,
+				     .fix = fix ? mem_strdup(fix) : NULL };
+	va_start(ap, fmt);
+	finding->text = mem_vformat(fmt, ap);
+	va_end(ap);
+	check->count[status]++;
+	check->where[0] = '\0';
+}
+
+const char *check_fix(struct check *check, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(check->fix, sizeof(check->fix), fmt, ap);
+	va_end(ap);
+	return check->fix;
+}
+
+bool check_denied(int code)
+{
+	return code == EACCES && geteuid() != 0;
+}
+
+void check_unreadable(struct check *check, const char *fix, const struct err *err)
+{
+	bool denied = check_denied(err->code);
+
+	check_report(check, denied ? CHECK_WARN : CHECK_FAIL, denied ? "run as root" : fix, "%s", err->text);
+}
+
+/* The note's FILE:LINE becomes the place of the finding. */
+static void report_note(struct check *check, enum check_status status, const struct err *note, const char *fix)
+{
+	char hint[REASON_SIZE];
+
+	inventory_name_hint(check->host, note->word, hint);
+	check_at(check, "%.*s", note->where > 2 ? (int)note->where - 2 : 0, note->text);
+	check_report(check, status, fix, "%s%s%s", note->text + note->where, *hint ? "; " : "", hint);
+}
+
+/* The plan adopts existing vGPUs even without a configuration. */
+#define FIX_CONFIG                                                                                                     \
+	"until the configuration is corrected, starts and migrations that need a new vGPU are refused; existing vGPUs are used"
+
+static void config_fails(struct check *check, int r, const struct config_notes *mistakes, const struct err *err)
+{
+	for (size_t i = 0; i < mistakes->n; i++)
+		report_note(check, CHECK_FAIL, &mistakes->list[i], FIX_CONFIG);
+	if (mistakes->n)
+		return;
+	if (r != -ENOENT) {
+		/* A failure even if only permission is missing: without the file, pGPUs and starts are not checked. */
+		check_fail(check, geteuid() == 0 ? FIX_CONFIG : "run as root", "%s", err->text);
+		return;
+	}
+	if (check->config_path)
+		check_at(check, "%s", check->config_path);
+	else
+		check_at_path(check, "etc/vgpu-lease.conf");
+	check_fail(check, "create it with 'vgpu-lease init --write'", "does not exist, so no vGPU can be created");
+}
+
+static void config_passes(struct check *check, const struct config *config)
+{
+	for (size_t i = 0; i < config->nfiles; i++)
+		check_pass(check_at(check, "%s", config->files[i]), "valid");
+	/* ENODEV: a type gets no pGPU, which check_starts() reports. */
+	for (size_t i = 0; i < config->warnings.n; i++)
+		if (config->warnings.list[i].code != ENODEV)
+			report_note(check, CHECK_WARN, &config->warnings.list[i], "correct the file, or ignore this");
+}
+
+static void run_one(struct check *check, const char *what, void (*run)(struct check *check))
+{
+	check->what = what;
+	check->where[0] = '\0';
+	run(check);
+}
+
+/* If what a check needs is missing, another finding reports that, and the check is skipped. */
+static void run_all(struct check *check)
+{
+	if (check->inv) {
+		run_one(check, "pgpu", check_cards);
+		run_one(check, "type", check_starts);
+	}
+	if (check->only_pool)
+		return;
+	if (check->inv)
+		run_one(check, "mdevctl", check_definitions); /* reports also as "nova" */
+	run_one(check, "hook", check_hook);                   /* reports also as "libvirt" */
+	if (check->disk)
+		run_one(check, "domain", check_domains);
+	run_one(check, "state", check_state);
+	if (check->store_err.code)
+		return;
+	run_one(check, "state", check_locks);
+	run_one(check, "state", check_garbage);
+	run_one(check, "handler", check_handler);
+	run_one(check, "lease", check_leases);
+	run_one(check, "quota", check_quotas);
+}
+
+int check_plan(struct check *check, const struct config *config, const struct request *request, enum plan_mode mode,
+	       struct err *err)
+{
+	if (check->no_start.code) {
+		*err = check->no_start;
+		return -err->code;
+	}
+	check->world->config = config;
+	check->world->asked = request;
+	check->world->mode = mode;
+	return preview_plan(&check->plan, check->world, err);
+}
+
+/* Looks at the host, even if its leases cannot be read; then no start can be planned. */
+static int look_at_host(struct check *check, struct store *none, struct err *err)
+{
+	struct world *world = check->world;
+
+	check->no_start = check->store_err;
+	*world = (struct world){ .host = check->host, .store = &check->store, .config = check->config };
+	if (!check->store_err.code && survey_see(world, &check->no_start) == 0)
+		return 0;
+	survey_end(world);
+	*world = (struct world){ .host = check->host, .store = none, .config = check->config };
+	return survey_see(world, err);
+}
+
+/* Removes from the caller's world what the checks have added for planning starts. */
+static void give_back(struct world *world, const struct config *config)
+{
+	struct err ignored;
+
+	world->config = config;
+	world->asked = NULL;
+	world->mode = PLAN_PREPARE;
+	for (size_t i = 0; i < world->inv.ndevices; i++)
+		world->inv.devices[i].facts = (struct device_facts){ 0 };
+	for (size_t i = 0; i < world->inv.nparents; i++)
+		world->inv.parents[i]->facts = (struct device_facts){ 0 };
+	(void)!survey_see(world, &ignored);
+}
+
+static void run(struct check *check)
+{
+	struct world own = { 0 }, *world = check->seen ? check->seen : &own;
+	struct store none = STORE_NONE;
+	const struct config *config = world->config;
+	struct err err;
+
+	(void)!store_open(&check->store, check->host, false, &check->store_err);
+	check->world = world;
+	check->what = "pgpu";
+	if (!check->seen && look_at_host(check, &none, &err) < 0) {
+		check_fail(check, "see that /sys is mounted", "the host cannot be read: %s", err.text);
+	} else if (check->config) {
+		check->inv = &world->inv;
+		check->explained = mem_new(check->config->nsections + 1, sizeof(*check->explained));
+	} else {
+		/* Without a valid configuration, list the pGPUs that could be configured. */
+		check->ncards = world->inv.npgpus;
+		for (size_t g = 0; g < check->ncards; g++) {
+			const struct inv_pgpu *card = world->inv.pgpus[g];
+
+			check_pass(check_at(check, "%s", card->address), "not in the pool: %s",
+				   card->ready ? "no valid configuration" : card->reason);
+		}
+	}
+	check->what = "domain";
+	if (!check->only_pool && libvirt_files_read(&check->disk, check->host, &err) < 0) {
+		check_unreadable(check, "fix the cause", &err);
+		/* With only some of the files, a definition could pass although its domain runs without its vGPU. */
+		libvirt_files_free(steal_ptr(&check->disk));
+	}
+	run_all(check);
+	libvirt_files_free(steal_ptr(&check->disk));
+	free(steal_ptr(&check->explained));
+	check->inv = NULL;
+	plan_free(&check->plan);
+	if (check->seen)
+		give_back(world, config);
+	else
+		survey_end(world);
+	store_close(&check->store);
+}
+
+void check_run(struct check *check)
+{
+	struct config_notes mistakes = { 0 };
+	struct config config = { 0 };
+	struct err err = { 0 };
+	int r = check->config ? 0 : config_load(&config, check->host, check->config_path, &mistakes, &err);
+
+	check->what = "config";
+	if (r < 0) {
+		config_fails(check, r, &mistakes, &err);
+	} else {
+		check->config = check->config ? check->config : &config;
+		if (!check->only_pool)
+			config_passes(check, check->config);
+	}
+	config_notes_free(&mistakes);
+	run(check);
+	check->config = NULL;
+	config_free(&config);
+}
+
+void check_free(struct check *check)
+{
+	for (size_t i = 0; i < check->n; i++) {
+		free(check->findings[i].where);
+		free(check->findings[i].text);
+		free(check->findings[i].fix);
+	}
+	free(check->findings);
+	check->findings = NULL;
+	check->n = 0;
+}

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Checks libvirt: is the hook installed, and does libvirt know it? libvirt looks for hooks only when it starts or
+ * reloads, so it knows the hook if it has started, called the hook or been reloaded after the installation. Also checks
+ * the domains: metadata without effect, starts that would be refused, and guests without a vGPU.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <systemd/sd-bus.h>
+#include <systemd/sd-login.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "internal.h"
+#include "base/auto.h"
+#include "domain/domxml.h"
+#include "look/kernel.h"
+#include "look/libvirt_daemon.h"
+#include "look/libvirt_files.h"
+#include "look/mdevctl_files.h"
+#include "look/hostdev_filter.h"
+#include "look/remark.h"
+#include "look/running.h"
+#include "base/text.h"
+#include "sys/sys.h"
+
+enum { PROGRAM_MAX = 64 << 20, SOCKETS_MAX = 16 << 20, SYSTEMD_MS = 3000 };
+
+#define HOOKS LIBVIRT_ETC "/hooks"
+enum { HOOK_PATH_SIZE = sizeof(HOOKS "/qemu.d/") + NAME_MAX };
+
+/* libvirtd's AppArmor profile allows only hooks in these directories, and judges a link by its target. */
+static void look_at_hook_link(struct check *check, const char *path)
+{
+	static const char *const allowed[] = { "/usr/bin/", "/usr/sbin/", "/" HOOKS "/" };
+	char to[1024];
+	ssize_t n = readlinkat(check->host->libvirt, path, to, sizeof(to) - 1);
+
+	if (n < 0)
+		return;
+	to[n] = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(allowed); i++)
+		if (strncmp(to, allowed[i], strlen(allowed[i])) == 0)
+			return;
+	check_warn(check_at_path(check, path), "copy it here",
+		   "is a link to %s; under its AppArmor profile, libvirtd runs only programs in /usr/bin and /usr/sbin",
+		   to);
+}
+
+static int64_t time_us(struct timespec t)
+{
+	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/*
+ * Looks at a program that libvirt runs for QEMU. True if it is our hook, an ELF file that contains our name; `make
+ * install` decides the same way. *came: when the oldest executable one, or the link to it, last changed; 0: none.
+ */
+static bool look_at_hook(struct check *check, const char *path, int64_t *came)
+{
+	const int dir = check->host->libvirt;
+	autoclose int fd = openat(dir, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	autofree char *program = NULL;
+	struct stat st, link;
+	size_t len;
+
+	if (fstatat(dir, path, &st, 0) < 0 || !S_ISREG(st.st_mode) ||
+	    fstatat(dir, path, &link, AT_SYMLINK_NOFOLLOW) < 0)
+		return false;
+	if (st.st_mode & 0111) {
+		int64_t file = time_us(st.st_ctim), name = time_us(link.st_ctim), since = name > file ? name : file;
+
+		*came = *came && *came < since ? *came : since;
+	}
+	if (fd < 0 || sys_slurp(fd, PROGRAM_MAX, &program, &len) < 0 || len < 4 || memcmp(program, "\177ELF", 4) != 0 ||
+	    !memmem(program, len, "vgpu-lease", 10))
+		return false;
+	if ((st.st_mode & 0111) != 0111)
+		check_fail(check_at_path(check, path), "chmod 755", "not executable, so libvirt does not run it");
+	check_pass(check_at_path(check, path), "installed");
+	look_at_hook_link(check, path);
+	return true;
+}
+
+static bool called_since(const struct check *check, int64_t came)
+{
+	struct stat called;
+
+	return fstatat(check->host->root, STORE_CALLED, &called, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       time_us(called.st_mtim) > came;
+}
+
+/*
+ * Does a process listen on one of libvirt's sockets? systemd does, for a daemon that it starts on demand. True if the
+ * host does not list its sockets (a simulated host).
+ */
+static bool listens(const struct host *host)
+{
+	static const char *const names[] = { "/run/libvirt/libvirt-sock\n", "/run/libvirt/virtqemud-sock\n" };
+	autoclose int fd = openat(host->root, "proc/net/unix", O_RDONLY | O_CLOEXEC);
+	autofree char *text = NULL;
+	size_t len;
+
+	if (fd < 0 || sys_slurp(fd, SOCKETS_MAX, &text, &len) < 0)
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (memmem(text, len, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+/* Waits until the bus is ready. sd-bus itself would do so without regard to the timeout of a call. */
+static int wait_ready(sd_bus *bus, int64_t end)
+{
+	int r;
+
+	while ((r = sd_bus_is_ready(bus)) == 0) {
+		int left = sys_left_ms(end);
+
+		if (left == 0)
+			return -ETIMEDOUT;
+		r = sd_bus_process(bus, NULL);
+		if (r == 0)
+			r = sd_bus_wait(bus, (uint64_t)left * 1000);
+		if (r < 0 && r != -EINTR)
+			return r;
+	}
+	return r < 0 ? r : 0;
+}
+
+/*
+ * A service changes its state when it starts and when a reload begins and ends. The times of its reload command would
+ * be more exact, but systemd forgets them at every daemon-reload, which installing any package with a unit causes.
+ */
+int reload_ask(const char *unit, int64_t *wall_us, struct err *err)
+{
+	const int64_t end = sys_now_ms() + SYSTEMD_MS;
+	autofree char *object = NULL;
+	sd_bus *bus = NULL;
+	uint64_t us = 0;
+	int r = sd_bus_path_encode("/org/freedesktop/systemd1/unit", unit, &object);
+
+	if (r >= 0)
+		r = sd_bus_open_system(&bus);
+	if (r >= 0)
+		r = wait_ready(bus, end);
+	if (r >= 0)
+		r = sd_bus_set_method_call_timeout(bus, (uint64_t)sys_left_ms(end) * 1000 + 1);
+	if (r >= 0)
+		r = sd_bus_get_property_trivial(bus, "org.freedesktop.systemd1", object,
+						"org.freedesktop.systemd1.Unit", "StateChangeTimestamp", NULL, 't',
+						&us);
+	sd_bus_close_unref(bus);
+	*wall_us = (int64_t)us;
+	return r < 0 ? err_sys(err, -r, "cannot ask systemd about %s", unit) : 0;
+}
+
+/* Reports on a daemon that has neither started nor called the hook since that was installed. */
+static void judge_reload(struct check *check, const char *comm, pid_t pid, int64_t came)
+{
+	autofree char *unit = NULL;
+	int64_t reloaded;
+	struct err err;
+	/* A simulated host's daemon is not a unit of this systemd; a container's is in the container's scope. */
+	bool asked = !*check->host->name && sd_pid_get_unit(pid, &unit) >= 0 && strstr(unit, ".service") &&
+		     reload_ask(unit, &reloaded, &err) == 0;
+
+	if (asked && reloaded > came)
+		check_pass(check, "%s has been reloaded since the hook was installed", unit);
+	else
+		check_report(check, asked ? CHECK_FAIL : CHECK_WARN, check_fix(check, "systemctl reload %s", comm),
+			     "%s (%d) started before the hook was installed, and %s", comm, (int)pid,
+			     asked ? "has not been reloaded since, so it does not call the hook"
+				   : "does not call the hook unless it has been reloaded since");
+}
+
+/* `came`: when an executable hook for QEMU was installed, according to the times of the files. */
+static void judge_daemon(struct check *check, int64_t came)
+{
+	char comm[LIBVIRT_COMM_SIZE];
+	pid_t pid = libvirt_daemon(check->host, comm);
+	struct timespec now;
+
+	check_at(check, "%s", "");
+	if (pid > 0)
+		check_at_path(check, HOOKS);
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (pid < 0)
+		check_warn(check, "run as root", "cannot tell whether libvirt is running and has loaded the hook");
+	else if (!pid && listens(check->host))
+		check_pass(check, "not running; its socket starts it, and it then looks for hooks");
+	else if (!pid)
+		check_warn(check, "systemctl start libvirtd.socket (or virtqemud.socket)",
+			   "not running, and no socket starts it, so no domain can be started");
+	else if (time_us(now) - libvirt_age_us(pid) > came)
+		check_pass(check, "%s (%d) has started since the hook was installed", comm, (int)pid);
+	else if (called_since(check, came))
+		check_pass(check, "%s (%d) has called the hook since it was installed", comm, (int)pid);
+	else
+		judge_reload(check, comm, pid, came);
+}
+
+/* Reports that our hook is not installed. `came`: when an executable hook was; 0: none. */
+static void report_no_hook(struct check *check, int64_t came)
+{
+	const struct err denied = { .code = EACCES, .text = "cannot be read: permission denied" };
+
+	check_at_path(check, HOOKS);
+	if (faccessat(check->host->libvirt, HOOKS, X_OK, AT_EACCESS) < 0 && errno == EACCES)
+		check_unreadable(check, "fix the cause", &denied);
+	else if (came && called_since(check, came))
+		/* The installed hook may call ours. */
+		check_warn(check, "if no hook there calls it, install it as /" HOOKS "/qemu.d/vgpu-lease",
+			   "not found as qemu or in qemu.d, but called since the hook there was installed");
+	else
+		/* Installed as .../hooks/qemu, our hook could replace another hook; in qemu.d it cannot. */
+		check_fail(check, "install it as /" HOOKS "/qemu.d/vgpu-lease, then reload libvirtd (or virtqemud)",
+			   "libvirt hook not installed (neither as qemu nor in qemu.d), so libvirt starts every "
+			   "domain without it");
+}
+
+/* A start writes where libvirt runs, for which a unit or a container can mount sysfs read-only. */
+static void look_at_sys(struct check *check)
+{
+	bool writes = false; /* plain VFs are only leased */
+
+	for (size_t i = 0; check->config && i < check->config->nsections; i++)
+		writes |= !check->config->sections[i].vf;
+	if (writes && kernel_is_read_only(check->host))
+		check_fail(check_at(check, "%s/sys", check->host->name),
+			   "set ProtectKernelTunables=no in libvirt's unit, or mount it read-write in its container",
+			   "is mounted read-only in libvirt's mount namespace, so no start can create a vGPU");
+}
+
+void check_hook(struct check *check)
+{
+	char path[HOOK_PATH_SIZE] = HOOKS "/qemu", found[HOOK_PATH_SIZE] = "", other[HOOK_PATH_SIZE] = "";
+	autoclosedir DIR *dir = sys_list(check->host->libvirt, HOOKS "/qemu.d");
+	const struct dirent *e;
+	int64_t came = 0; /* when the oldest hook came; a libvirt that knows of any hook calls all of them */
+
+	/* libvirt runs all programs in qemu.d, in the order of their names. */
+	do {
+		if (look_at_hook(check, path, &came))
+			memcpy(*found ? other : found, path, sizeof(path));
+		e = sys_next(dir);
+		if (e)
+			snprintf(path, sizeof(path), HOOKS "/qemu.d/%s", e->d_name);
+	} while (e);
+	if (*other)
+		check_warn(check_at_path(check, found), "remove one of them",
+			   "also installed as /%s, so libvirt runs both", other);
+	/* A simulated host has no libvirt to call a hook, unless it has a directory for hooks. */
+	else if (!*found && (!*check->host->name || sys_exists(check->host->libvirt, HOOKS)))
+		report_no_hook(check, came);
+	check->what = "libvirt";
+	if (came)
+		judge_daemon(check, came);
+	look_at_sys(check);
+}
+
+#define DEFINED LIBVIRT_ETC "/qemu"
+
+static struct check *at_definition(struct check *check, const char *name)
+{
+	return check_at(check, "%s/" DEFINED "/%s.xml", check->host->name, name);
+}
+
+/* Reports the remarks on a definition, and frees them. */
+static void report_remarks(struct check *check, const char *name, struct remarks *remarks)
+{
+	for (EACH(const struct remark *, remark, remarks->list, remarks->n))
+		check_warn(at_definition(check, name), remark->fix, "%s", remark->text);
+	remarks_free(remarks);
+}
+
+/* Does the request state a type that the host has, but that is not enabled, or not configured for the requested VF? */
+static bool has_other_type(const struct check *check, const struct request *request)
+{
+	for (EACH(const struct vgpu_request *, req, request->vgpus, request->nvgpus)) {
+		const struct inv_parent *vf = inventory_parent(check->inv, req->id);
+		const char *type = req->facts.type;
+		struct definition definition;
+		struct err ignored;
+
+		/* Without metadata, the definition of an mdev that does not exist states its type. */
+		if (!*type && req->kind == REQUEST_MDEV && !inventory_device(check->inv, req->id) &&
+		    mdevctl_definition(&definition, check->host, req->id, &ignored) == 1)
+			type = definition.type;
+		if (*type && inventory_type(check->inv, type) &&
+		    (!config_section(check->config, type) || (vf && !pool_gives(vf, type))))
+			return true;
+	}
+	return false;
+}
+
+/* Reports a domain that does not run if its start would be refused, and not just for the moment. */
+static void report_refused(struct check *check, const struct domxml *doc, const char *name)
+{
+	const struct request *request = domxml_request(doc);
+	const struct plan *plan = &check->plan;
+	bool mdev;
+	struct err err;
+	int r;
+
+	if (!request->nvgpus || libvirt_files_has_status(check->host, request->name))
+		return;
+	r = check_plan(check, check->config, request, PLAN_PREPARE, &err);
+	/* The domain is not at fault if this user may not look, or if its vGPU, quota or capacity is in use now. */
+	if (r < 0 ? check_denied(err.code)
+		  : plan->kind != PLAN_REFUSE || plan->in_use || plan->no_quota ||
+			    (plan->no_capacity && !has_other_type(check, request)))
+		return;
+	/* look_at_definition() reports a placeholder. */
+	if (r == 0 && request->vgpus[plan->refused_vgpu].any)
+		return;
+	if (r == 0)
+		err_set(&err, EINVAL, "vGPU %s: %s", request->vgpus[plan->refused_vgpu].id, plan->text);
+	mdev = request->vgpus[r < 0 ? 0 : plan->refused_vgpu].kind == REQUEST_MDEV;
+	check_fail(at_definition(check, name),
+		   r < 0 && r != -ENOENT
+			   ? "fix the cause" /* such as a file that cannot be read; ENOENT: unknown type */
+		   : request->nova ? "or correct the configuration"
+		   : mdev          ? "correct the domain, or the configuration"
+				   : "fix the cause, or correct the hostdev",
+		   "a start of domain %s would be refused: %s", request->name, err.text);
+}
+
+/* Reports on one definition. True if its metadata requests a vGPU, even in a misspelt namespace. */
+static bool look_at_definition(struct check *check, const struct libvirt_file *file)
+{
+	bool marked = domxml_concerns(file->text, file->len) || memmem(file->text, file->len, "vgpu", 4);
+	struct remarks remarks = { 0 };
+	autodomxml struct domxml *doc = NULL;
+	const struct request *request;
+	struct err ignored;
+
+	if ((!marked && !domxml_has_pci(file->text, file->len) && !file->past) ||
+	    domxml_parse(&doc, file->text, file->len, DOMXML_FILE | DOMXML_REMARKS | DOMXML_ALL_PCI, &ignored) < 0)
+		return false;
+	remark_hostdevs(&remarks, doc, check->host, check->inv);
+	report_remarks(check, file->name, &remarks);
+	hostdev_filter_keep(doc, check->host, check->config, NULL);
+	request = domxml_request(doc);
+	for (size_t i = 0; i < request->nvgpus; i++)
+		if (request->vgpus[i].any)
+			check_warn(at_definition(check, file->name),
+				   check_fix(check, "run 'vgpu-lease rewrite %s' to assign a UUID",
+					     text_operand(request->name, request->uuid)),
+				   "domain %s: %s is a placeholder, so a start is refused", request->name,
+				   request->vgpus[i].id);
+	if (check->inv)
+		report_refused(check, doc, file->name);
+	remark_domain(&remarks, doc, check->host);
+	report_remarks(check, file->name, &remarks);
+	return marked;
+}
+
+static void report_missing_vgpu(void *arg, const struct missing_vgpu *l)
+{
+	struct check *check = arg;
+	const char *fix = "the next start adds it; ignore this if it is intended";
+
+	if (!l->id) {
+		check_warn(at_definition(check, l->name), "hard-reboot the instance",
+			   "domain %s runs without a vGPU, but domain %s, an instance of the same flavor, has one",
+			   l->name, l->like);
+		return;
+	}
+	if (l->suspended)
+		fix = check_fix(check, "run 'vgpu-lease resume %s' to attach it", text_operand(l->name, l->uuid));
+	else if (l->nova)
+		fix = "hard-reboot the instance";
+	/* Only a warning if an operator may have defined the vGPU for the next start; Nova does not define it so. */
+	check_report(at_definition(check, l->name), l->nova || l->suspended ? CHECK_FAIL : CHECK_WARN, fix,
+		     "domain %s runs without vGPU %s, which %s", l->name, l->id,
+		     l->suspended ? "a suspend detached" : "its definition has");
+}
+
+void check_domains(struct check *check)
+{
+	size_t found = 0, noted = check->n;
+
+	for (EACH(const struct libvirt_file *, file, check->disk->list, check->disk->n))
+		if (!file->runs)
+			found += look_at_definition(check, file);
+	if (found && check->n == noted)
+		check_pass(check_at_path(check, DEFINED), "metadata of %zu definition%s valid", found,
+			   found == 1 ? "" : "s");
+	running_missing(check->disk, check->host, check->config, &check->world->leases, report_missing_vgpu, check);
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Checks which pGPUs are in the pool, and why the others are not. */
+#include <stdio.h>
+#include <string.h>
+
+#include "internal.h"
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "look/inventory.h"
+#include "look/libvirt_files.h"
+
+/* The location of the section's entry that selects this card; `other` if no entry does. */
+static struct location named_at(const struct section *section, const struct inv_pgpu *card, struct location other)
+{
+	const struct match *match;
+
+	for (size_t i = 0; i < section->naddresses; i++) {
+		if (strcmp(section->addresses[i].text, card->address) == 0)
+			return section->addresses[i].at;
+		for (int p = 0; p < card->nparents; p++)
+			if (strcmp(section->addresses[i].text, card->parents[p]->name) == 0)
+				return section->addresses[i].at;
+	}
+	match = pool_matches(section, card);
+	return match ? match->at : other;
+}
+
+/* Reports a reason, "CAUSE; FIX" or "CAUSE" with the fix `other`, between `before` and `after`. */
+static void report_reason(struct check *check, enum check_status status, const char *reason, const char *other,
+			  const char *before, const char *after)
+{
+	const char *fix = strstr(reason, "; ");
+	size_t cause = fix ? (size_t)(fix - reason) : strlen(reason);
+
+	check_report(check, status, fix ? fix + 2 : other, "%s%.*s%s", before, (int)cause, reason, after);
+}
+
+/* Reports why a configured card does not provide the section's type. */
+static void report_configured(struct check *check, enum check_status status, const char *card, const char *reason,
+			      const char *other, const struct section *section)
+{
+	autofree char *before = mem_format("%s: ", card), *after = mem_format(" (configured for %s)", section->type);
+
+	report_reason(check, status, reason, other, before, after);
+}
+
+/* Suppresses later findings about the section, which follow from this one. */
+static void explains(struct check *check, const struct section *section)
+{
+	check->explained[section - check->config->sections] = true;
+}
+
+/* Reports lost VFs, except leased ones, because the driver may still be removing their vGPUs. */
+static void look_at_vfs(struct check *check, const struct inv_pgpu *card)
+{
+	for (int p = 0; p < card->nparents; p++) {
+		const char *vf = card->parents[p]->name;
+		bool leased = false;
+
+		for (EACH(const struct lease *, lease, check->world->leases.list, check->world->leases.n))
+			leased |= strcmp(lease->vgpu.parent, vf) == 0;
+		if (card->parents[p]->lost && !leased)
+			check_warn(
+				check_at(check, "%s", vf),
+				"reload the vGPU host driver when none of its vGPUs is in use, or reboot",
+				"has no vGPU, but the driver can create none on it (a removed one may still occupy it); starts use other VFs");
+	}
+}
+
+/* Reports guests' VFs whose type is not configured for them: a start silently sets another once they have no type. */
+static void look_at_types(struct check *check, const struct inv_pgpu *card)
+{
+	const struct inv_device *first = NULL;
+	int n = 0;
+
+	if (card->framework != FW_VARIANT || !card->pool.in_pool)
+		return;
+	for (const struct inv_device *d = NULL; (d = inventory_next_on(check->inv, card, d));) {
+		const char *id = d->vgpu.id, *type = d->vgpu.type;
+
+		if (*type && pool_section_of(d->parent) && !pool_gives(d->parent, type) &&
+		    (lease_find(&check->world->leases, id) ||
+		     (check->disk && libvirt_files_names(check->disk, id, NULL))) &&
+		    !n++)
+			first = d;
+	}
+	if (!n)
+		return;
+	check_at(check, n > 1 ? "%s and %d more" : "%s", first->vgpu.id, n - 1);
+	check_warn(check, check_fix(check, "list it in [mdev_%s]", first->vgpu.type),
+		   "has type %s but is configured for %s, which a start sets if the VF has no type, as after a boot",
+		   first->vgpu.type, pool_section_of(first->parent)->type);
+}
+
+/*
+ * Is the card probably not meant, although a match selects it? True if other pGPUs provide the type, and either a VFIO
+ * driver is bound to the card, or those pGPUs are other models and the match names only a vendor or NUMA node.
+ */
+static bool is_meant_otherwise(const struct check *check, const struct section *section, const struct inv_pgpu *card)
+{
+	const struct match *match = pool_matches(section, card);
+	bool served = false, same = false;
+
+	for (size_t g = 0; g < check->inv->npgpus; g++) {
+		const struct inv_pgpu *other = check->inv->pgpus[g];
+		bool serves = other->pool.in_pool && pool_serves(other, section->type) == section;
+
+		served |= serves;
+		same |= serves && strcmp(other->device, card->device) == 0;
+	}
+	return served && (inventory_is_given(check->host, card->address) || (match && !*match->device && !same));
+}
+
+static void look_at_pooled(struct check *check, const struct inv_pgpu *card)
+{
+	/* libvirt before 9.7 rejects an unmanaged VF whose driver it does not know. */
+	const struct vgpu_request unmanaged = { .kind = REQUEST_PCI };
+	char why[REASON_SIZE], types[1024] = "";
+
+	for (EACH(const struct section *, s, check->config->sections, check->config->nsections))
+		if (pool_serves(card, s->type) == s)
+			text_add(types, sizeof(types), "%s%s", *types ? ", " : "", s->type);
+	if (card->framework == FW_VARIANT && plan_other_kind(check->world, card, &unmanaged, why))
+		check_fail(check, "upgrade libvirt", "%s", why);
+	else if (card->framework == FW_VF && !card->gpu)
+		check_warn(check, "correct device_addresses or device_match",
+			   "configured for %s, but is not known to be a GPU", types);
+	else
+		check_pass(check, "configured for %s", types);
+}
+
+static void look_at_card(struct check *check, const struct inv_pgpu *card)
+{
+	const struct pool_card *pooled = &card->pool;
+	const struct section *section = pooled->section;
+	const char *reason = card->ready ? pooled->reason : card->reason;
+
+	check_at(check, "%s", card->address);
+	if (pooled->in_pool) {
+		look_at_pooled(check, card);
+	} else if (pooled->contested) {
+		for (EACH(const struct section *, s, check->config->sections, check->config->nsections))
+			if (named_at(s, card, (struct location){ 0 }).file)
+				explains(check, s);
+		check_fail(check, "name it in device_addresses of one of them", "%s", pooled->reason);
+	} else if (section) {
+		bool otherwise = pooled->claim == CLAIM_MATCH && is_meant_otherwise(check, section, card);
+
+		if (!otherwise)
+			explains(check, section);
+		check_at_location(check, named_at(section, card, config_location(section)));
+		report_configured(check, otherwise ? CHECK_WARN : CHECK_FAIL, card->address, pooled->reason,
+				  *card->moved ? "find out which device that is first"
+					       : "'vgpu-lease types' lists the available types",
+				  section);
+	} else if (pooled->claim == CLAIM_DEFAULT && !card->ready) {
+		/* Only a warning: the type claims all remaining pGPUs, and other pGPUs provide it. */
+		report_reason(check, CHECK_WARN, reason, "fix the cause (troubleshooting: the-card)",
+			      "not in the pool: ", "");
+	} else {
+		check_pass(check, "not in the pool: %s", reason);
+	}
+}
+
+/* True if a ready pGPU of the same vendor is not in the pool either, so that the type is at fault. */
+static bool has_unsuited(const struct check *check, const struct inv_pgpu *missing)
+{
+	for (size_t g = 0; g < check->inv->npgpus; g++) {
+		const struct inv_pgpu *other = check->inv->pgpus[g];
+
+		if (other->ready && !other->pool.in_pool && other->framework != FW_VF &&
+		    strcmp(other->vendor, missing->vendor) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Reports a missing card of a type that claims all pGPUs, none of which provides it. */
+static void look_at_unserved(struct check *check, const struct missing_card *missing, enum check_status status)
+{
+	const bool idle = missing->how == MISSING_IDLE;
+	autofree char *after = mem_format(" (%s %s)", idle ? "no pGPU provides" : "it had vGPUs of type",
+					  missing->section->type);
+
+	if (idle && has_unsuited(check, &missing->card))
+		status = CHECK_WARN;
+	else
+		explains(check, missing->section);
+	report_reason(check_at(check, "%s", missing->card.address), status, missing->card.reason,
+		      idle ? "load the vGPU host driver" : "load its driver", "", after);
+}
+
+/* Are both absent VFs of the same card? Equal reasons name the same card. */
+static bool is_same_cause(const struct check *check, const struct missing_card *a, const struct missing_card *b)
+{
+	struct inv_pgpu card;
+
+	return a->how == MISSING_NAMED && b->how == MISSING_NAMED && strcmp(a->card.reason, b->card.reason) == 0 &&
+	       inventory_vf_card(check->host, a->card.address, &card) == VF_ABSENT;
+}
+
+/* Reports a missing card; the first of a card's missing VFs stands for all of them. */
+static void look_at_missing(struct check *check, const struct missing_card *missing)
+{
+	const struct world *world = check->world;
+	bool otherwise = missing->how == MISSING_MATCHED && is_meant_otherwise(check, missing->section, &missing->card);
+	/* A nova.conf can serve many hosts, so a card that is missing here may be another host's. */
+	enum check_status status = otherwise || (missing->section->nova && check->npool) ? CHECK_WARN : CHECK_FAIL;
+	const char *fix = "fix the cause, or remove it from device_addresses (troubleshooting: the-card)";
+	char card[PARENT_SIZE + 32];
+	int same = 0;
+
+	if (missing->how == MISSING_IDLE || missing->how == MISSING_REMEMBERED) {
+		look_at_unserved(check, missing, status);
+		return;
+	}
+	if (!otherwise)
+		explains(check, missing->section);
+	for (EACH(const struct missing_card *, other, world->missing_cards, world->nmissing_cards)) {
+		same += is_same_cause(check, other, missing);
+		if (same == 1 && other < missing)
+			return;
+	}
+	if (missing->how != MISSING_NAMED)
+		fix = "fix the cause, or narrow the match (troubleshooting: the-card)";
+	else if (same)
+		fix = "enable its VFs";
+	snprintf(card, sizeof(card), same > 1 ? "%s and %d more" : "%s", missing->card.address, same - 1);
+	report_configured(check_at_location(check, missing->at), status, card, missing->card.reason, fix,
+			  missing->section);
+}
+
+/* The first missing card with this address that is idle; NULL: none. */
+static const struct missing_card *idle(const struct world *world, const char *address)
+{
+	for (EACH(const struct missing_card *, missing, world->missing_cards, world->nmissing_cards))
+		if (missing->how == MISSING_IDLE && strcmp(missing->card.address, address) == 0)
+			return missing;
+	return NULL;
+}
+
+void check_cards(struct check *check)
+{
+	const struct inventory *inv = check->inv;
+	const struct world *world = check->world;
+
+	check->world->libvirt = libvirt_files_libvirt(check->host);
+	check->ncards = inv->npgpus;
+	for (size_t i = 0; i < inv->npgpus; i++)
+		check->npool += inv->pgpus[i]->pool.in_pool;
+	for (EACH(const struct missing_card *, missing, world->missing_cards, world->nmissing_cards))
+		/* If several types take all pGPUs, only the first reports this pGPU. */
+		if (missing->how != MISSING_IDLE || idle(world, missing->card.address) == missing)
+			look_at_missing(check, missing);
+	for (size_t i = 0; i < inv->npgpus; i++) {
+		if (idle(world, inv->pgpus[i]->address))
+			continue;
+		look_at_card(check, inv->pgpus[i]);
+		look_at_vfs(check, inv->pgpus[i]);
+		look_at_types(check, inv->pgpus[i]);
+	}
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Plans a start with each enabled type, from a made-up request, by the code that a start uses. A domain can request
+ * more (a NUMA node, a project, the UUID of a device that exists) and still be refused; 'vgpu-lease plan' shows that.
+ */
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "look/inventory.h"
+#include "internal.h"
+#include "act/preview.h"
+#include "state/history.h"
+
+enum { LEFT_SHOWN = 8 };
+
+struct start {
+	const struct section *section;
+	struct config config;
+	struct vgpu_request vgpu;
+	struct request request;
+	int planned; /* what check_plan() returned; an error also means a refusal */
+	struct err err;
+};
+
+/* Copies the configuration without its quotas, which say nothing about the host unless all are 0. */
+static void start_begin(struct start *s, struct check *check)
+{
+	*s = (struct start){ .config = *check->config,
+			     .vgpu = { .has_metadata = true },
+			     .request = { .name = "vgpu-lease-check", .vgpus = &s->vgpu, .nvgpus = 1 } };
+	s->config.policy.reuse_free |= s->config.policy.nova;
+	s->config.nquotas = 0;
+	s->config.quota_default = NO_LIMIT;
+	if (check_serves_projects(check->config) || check->config->quota_none != 0)
+		s->config.quota_none = NO_LIMIT;
+	uuid_random(s->request.uuid);
+}
+
+/* Which vGPUs use up pGPUs: `own` vGPUs, of types configured for the pGPU, or `foreign` vGPUs, of other types. */
+struct carried {
+	bool own, foreign;
+	bool leased; /* one of them is leased, so its capacity is available again when the guest ends */
+};
+
+/* A vGPU is not own if only one of the two types is MIG-backed, because such types share no capacity. */
+static void add_carried(struct carried *carried, const struct inventory *inv, const struct inv_pgpu *card,
+			const char *type, const char *asked, bool given, bool leased)
+{
+	const struct inv_type *a = inventory_type_on(inv, card, asked), *b = inventory_type_on(inv, card, type);
+	bool own = given && (!a || !b || !a->slices == !b->slices);
+
+	carried->own |= own;
+	carried->foreign |= !own;
+	carried->leased |= leased;
+}
+
+static struct carried carried_by(const struct check *check, const struct section *section, const struct inv_pgpu *card)
+{
+	const struct inventory *inv = check->inv;
+	struct carried carried = { 0 };
+
+	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, card, d));)
+		add_carried(&carried, inv, card, d->vgpu.type, section->type, pool_gives(d->parent, d->vgpu.type),
+			    lease_find(&check->world->leases, d->vgpu.id));
+	for (EACH(const struct lease *, lease, check->world->leases.list, check->world->leases.n))
+		if (strcmp(lease->vgpu.pgpu, card->address) == 0 && !inventory_device(inv, lease->vgpu.id))
+			add_carried(&carried, inv, card, lease->vgpu.type, section->type,
+				    pool_serves(card, lease->vgpu.type), true);
+	return carried;
+}
+
+/*
+ * Only warns if a pGPU for the type carries configured types, as on a busy host. A pGPU that has no capacity but
+ * carries only other types, or nothing, is broken or not as configured.
+ */
+static void report_refusal(struct check *check, const struct start *s)
+{
+	const struct plan *plan = &check->plan;
+	const char *fix = "'vgpu-lease inventory' shows the problems of each pGPU", *own = "";
+	enum check_status status = CHECK_FAIL;
+	bool leased = false;
+
+	for (size_t g = 0; plan->no_capacity && g < check->inv->npgpus; g++) {
+		const struct inv_pgpu *card = check->inv->pgpus[g];
+		struct carried carried;
+
+		if (!card->pool.in_pool || !pool_serves(card, s->section->type))
+			continue;
+		carried = carried_by(check, s->section, card);
+		leased |= carried.leased;
+		if (carried.own)
+			status = CHECK_WARN;
+		else if (carried.foreign)
+			fix = check_fix(check, "'vgpu-lease retype --dry-run %s %s' says which vGPUs can be removed",
+					card->address, s->section->type);
+	}
+	for (size_t i = 0; i < plan->nverdicts && !*own; i++)
+		own = plan->verdicts[i].fix;
+	if (s->config.quota_none == 0)
+		own = "raise a limit in [quota]";
+	if (!*own && status == CHECK_WARN)
+		own = leased ? "shut down a guest that uses one; 'vgpu-lease inventory' shows what is in use"
+			     : "no guest leases them; 'vgpu-lease gc --dry-run' shows why each is kept";
+	check_report(check_at_location(check, config_location(s->section)), status, *own ? own : fix,
+		     "a start with %s would be refused: %.*s", s->section->type,
+		     plan->why ? (int)plan->why : (int)sizeof(plan->text) - 1, plan->text);
+}
+
+static void report_start(struct check *check, const struct start *s)
+{
+	const struct plan *plan = &check->plan;
+	const char *type = s->section->type, *on = plan->nsteps ? plan->steps[0].vgpu.parent : "";
+
+	check_at_location(check, config_location(s->section));
+	if (s->planned < 0 && check_denied(s->err.code))
+		check_warn(check, "run as root", "cannot tell whether a start with %s would succeed: %s", type,
+			   s->err.text);
+	else if (s->planned < 0)
+		check_fail(check, "fix the cause (troubleshooting: the-host)", "a start with %s would be refused: %s",
+			   type, s->err.text);
+	else if (plan->kind == PLAN_STEPS)
+		check_pass(check, "a start with %s would get one on %s", type, on);
+	else if (plan->kind == PLAN_REMOVE)
+		check_pass(check, "a start with %s would get one on %s, after %zu unused vGPU%s removed", type, on,
+			   plan->nremoves, plan->nremoves == 1 ? " is" : "s are");
+	else if (plan->kind == PLAN_WAIT)
+		check_warn(check, "try again in a moment",
+			   "a start with %s would wait for a creation or removal in progress: %.*s", type,
+			   plan->why ? (int)plan->why : (int)sizeof(plan->text) - 1, plan->text);
+	else
+		report_refusal(check, s);
+}
+
+/* Plans a start with a new mdev (PLAN_PREPARE), or with a vGPU that the plan chooses (PLAN_ASSIGN), as a VF must be. */
+static void plan_start(struct check *check, struct start *s, enum plan_mode mode)
+{
+	s->vgpu.any = mode == PLAN_ASSIGN;
+	uuid_random(s->vgpu.id);
+	s->planned = check_plan(check, &s->config, &s->request, mode, &s->err);
+}
+
+/* Nova gives an instance an unused vGPU, if there is one, before it creates another. */
+static bool nova_has_one(struct check *check, struct start *s)
+{
+	if (!s->config.policy.nova)
+		return false;
+	plan_start(check, s, PLAN_ASSIGN);
+	return s->planned == 0 && check->plan.nsteps && check->plan.steps[0].kind == STEP_ADOPT;
+}
+
+static void look_at_start(struct check *check, struct start *start, const struct section *section, bool vf)
+{
+	start->section = section;
+	start->vgpu.kind = vf ? REQUEST_PCI : REQUEST_MDEV;
+	start->vgpu.managed_as_needed = vf;
+	text_copy(start->vgpu.facts.type, sizeof(start->vgpu.facts.type), section->type);
+	if (!nova_has_one(check, start))
+		plan_start(check, start, vf ? PLAN_ASSIGN : PLAN_PREPARE);
+	report_start(check, start);
+}
+
+/* Types without a pGPU, because an earlier type gets all pGPUs that no section names. They share one finding. */
+struct left_out {
+	const struct section *first, *place;
+	size_t n;
+	bool nova;
+	char types[512];
+};
+
+static void add_left_out(struct left_out *left, const struct section *section)
+{
+	left->place = left->n ? left->place : section;
+	left->nova |= section->nova;
+	if (left->n++ < LEFT_SHOWN)
+		text_add(left->types, sizeof(left->types), "%s%s", *left->types ? ", " : "", section->type);
+}
+
+static void report_left_out(struct check *check, struct left_out *left)
+{
+	if (!left->n)
+		return;
+	if (left->n > LEFT_SHOWN)
+		text_add(left->types, sizeof(left->types), " and %zu more", left->n - LEFT_SHOWN);
+	check_warn(check_at_location(check, config_location(left->place)),
+		   left->nova ? "name their pGPUs in device_addresses"
+			      : "name their pGPUs in device_addresses or device_match",
+		   "no pGPU is left for %s: %s, enabled before %s, gets all that no section names", left->types,
+		   left->first->type, left->n == 1 ? "it" : "them");
+}
+
+/* The fix of a match without a pGPU, which says so if only a NUMA node keeps the type from one. */
+static const char *fix_elsewhere(struct check *check, const struct section *section)
+{
+	char why[REASON_SIZE];
+
+	for (size_t g = 0; g < check->inv->npgpus; g++)
+		if (pool_is_elsewhere(section, check->inv->pgpus[g], why))
+			return check_fix(check, "%s: %s", check->inv->pgpus[g]->address, why);
+	return "correct device_match; 'vgpu-lease inventory' lists the pGPUs";
+}
+
+/* The fix, if a match has the ID of VFs instead of their card's; else NULL. */
+static const char *fix_vfs(struct check *check, const struct section *section)
+{
+	for (EACH(const struct match *, match, section->matches, section->nmatches))
+		for (size_t d = 0; *match->device && d < check->inv->npci; d++) {
+			const struct inv_pgpu *card = check->inv->pci[d];
+
+			if (strcmp(card->vf_device, match->device) == 0 && strcmp(card->vendor, match->vendor) == 0 &&
+			    strcmp(card->device, match->device) != 0)
+				return check_fix(check, "%s:%s is the VFs' ID; write %s:%s", match->vendor,
+						 match->device, match->vendor, card->device);
+		}
+	return NULL;
+}
+
+/*
+ * True if this host has no GPU of a vendor that device_match names, and never had a vGPU of the type: the section is
+ * for other hosts. Otherwise the match may be misspelt (the vendor has a card), or its card may be gone (it had vGPUs).
+ */
+static bool is_for_other_hosts(const struct check *check, const struct section *section)
+{
+	autofree char(*parents)[PARENT_SIZE] = NULL;
+
+	if (affinity_parents(check->host, section->type, &parents) > 0)
+		return false;
+	for (EACH(const struct match *, match, section->matches, section->nmatches))
+		for (size_t d = 0; d < check->inv->npci; d++)
+			if (!*match->vendor ||
+			    (check->inv->pci[d]->gpu && strcmp(check->inv->pci[d]->vendor, match->vendor) == 0))
+				return false;
+	return true;
+}
+
+/*
+ * Reports a type without a pGPU. One file, or one nova.conf, can serve many hosts, so a type for other hosts is not an
+ * error if this host can lease something, or has no card that the section could mean.
+ */
+static void report_no_card(struct check *check, const struct section *section)
+{
+	enum check_status status = check->npool ? CHECK_WARN : CHECK_FAIL;
+	const char *fix = "'vgpu-lease types' lists the available types";
+	const char *before = "device_match of ", *after = " matches no pGPU of this host";
+	char hint[REASON_SIZE];
+	bool matches = false;
+
+	for (size_t g = 0; g < check->inv->npgpus; g++)
+		matches |= pool_matches(section, check->inv->pgpus[g]) != NULL;
+	if (matches) {
+		before = "no pGPU that device_match of ";
+		after = " matches supports it";
+	} else if (!section->nmatches) {
+		before = "no pGPU of this host is configured for ";
+		after = "";
+		status = section->nova ? status : CHECK_FAIL;
+		if (!section->vf && *inventory_name_hint(check->host, section->type, hint))
+			fix = hint;
+	} else if ((fix = fix_vfs(check, section)) != NULL) {
+		status = CHECK_FAIL;
+	} else if (is_for_other_hosts(check, section)) {
+		status = CHECK_WARN;
+		fix = "ignore this on a host without such a card";
+	} else {
+		fix = fix_elsewhere(check, section);
+	}
+	check_at_location(check, section->nmatches ? section->matches[0].at : config_location(section));
+	check_report(check, status, fix, "%s%s%s, so a start with it would be refused", before, section->type, after);
+}
+
+void check_starts(struct check *check)
+{
+	const struct config *config = check->config;
+	struct left_out left = { 0 };
+	struct start start;
+
+	start_begin(&start, check);
+	for (size_t i = 0; i < config->nsections; i++) {
+		const struct section *section = &config->sections[i];
+		enum stock mdevs = pool_stock(check->inv, section, true, NULL);
+		enum stock vfs = pool_stock(check->inv, section, false, NULL), best = mdevs > vfs ? mdevs : vfs;
+
+		if (!left.first && config_takes_rest(section) && !config->policy.several_types)
+			left.first = section;
+		/* A finding about a pGPU already says why a start is refused. */
+		if (check->explained[i] && best != STOCK_READY)
+			continue;
+		if (best == STOCK_NONE && (section->nova || !section->naddresses)) {
+			if (left.first && left.first != section && config_takes_rest(section))
+				add_left_out(&left, section);
+			else
+				report_no_card(check, section);
+			continue;
+		}
+		/* Plan each kind that the readiest pGPUs provide: one may provide the type as mdevs, another as VFs. */
+		if (best == STOCK_NONE ? !section->vf : mdevs == best)
+			look_at_start(check, &start, section, false);
+		if (best == STOCK_NONE ? section->vf : vfs == best)
+			look_at_start(check, &start, section, true);
+	}
+	report_left_out(check, &left);
+	if (!config->nsections)
+		check_fail(check_at(check, "%s", config->nfiles ? config->files[0] : ""),
+			   "set enabled_mdev_types in [devices]; 'vgpu-lease types' lists the available types",
+			   "no type is enabled, so no vGPU can be leased");
+}

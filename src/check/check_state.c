@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The state: whether it is writable, which processes hold its locks, and what it contains. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "internal.h"
+#include "base/auto.h"
+#include "act/gc.h"
+#include "base/text.h"
+#include "sys/sys.h"
+#include "look/mdevctl_files.h"
+
+enum {
+	SPACE_NEEDED = 16 << 10, /* a few records; each takes a page */
+	SPACE_ENOUGH = 1 << 20,
+	FILES_NEEDED = 8,
+	LOCK_LONG_MS = 1000, /* a lock that is held this long delays a start */
+	LOCK_MOST_MS = 60000,
+	LOCK_STEP_MS = 50,
+	LOCK_TEXT_SIZE = 96,
+};
+
+static const char *const directories[] = {
+	"run/vgpu-lease",           "run/vgpu-lease/leases",   "run/vgpu-lease/seen",
+	"run/vgpu-lease/pgpu",      "run/vgpu-lease/silent",   "run/vgpu-lease/garbage",
+	"run/vgpu-lease/failed",    "var/lib/vgpu-lease",      "var/lib/vgpu-lease/affinity",
+	"var/lib/vgpu-lease/types", "var/lib/vgpu-lease/cards"
+};
+
+/* The hook refuses a state directory that is writable by group or others. */
+static void look_at_directory(struct check *check, const char *path)
+{
+	struct stat st;
+
+	if (fstatat(check->host->root, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	check_at_path(check, path);
+	if (!S_ISDIR(st.st_mode))
+		check_fail(check, "remove that file; the directory is created when it is needed", "is not a directory");
+	else if (!store_trusts(check->host, &st))
+		check_fail(check, "look at what is in it, then chown root, chmod 755",
+			   "is not owned by root, or is writable by others, so the hook refuses to use it");
+}
+
+/*
+ * Can a start write its lease, its PID into the lock, and a few records? The check itself writes nothing. The hook runs
+ * where libvirt does, for which a unit or a container can mount read-only what is writable here.
+ */
+static void look_at_writable(struct check *check, const char *path, enum check_status status, const char *without)
+{
+	const struct host *host = check->host;
+	struct store_space space, libvirts;
+
+	store_space(host->root, path, &space);
+	store_space(host->libvirt, path, &libvirts);
+	/* look_at_directory() reports a path that is not a directory. */
+	if (space.code == -ENOTDIR && strcmp(space.near, path) == 0)
+		return;
+	check_at_path(check, space.near);
+	if (space.code == -EROFS)
+		check_report(check, status, "remount it read-write", "is mounted read-only, so %s", without);
+	else if (libvirts.code == -EROFS)
+		check_report(check, status, "see ProtectSystem in libvirt's unit, or the mounts of its container",
+			     "is mounted read-only in libvirt's mount namespace, so %s", without);
+	else if (check_denied(-space.code))
+		check_warn(check, "run as root", "%s", err_describe(-space.code));
+	else if (space.code)
+		check_report(check, status, "see its permissions, mount(8), lsattr(1)", "cannot be written (%s), so %s",
+			     err_describe(-space.code), without);
+	else if (space.bytes < SPACE_NEEDED || space.files < FILES_NEEDED)
+		check_report(check, status, "free some space: 'du -xa' shows what uses it",
+			     "the file system is full (%llu KiB, %lld files left), so %s", space.bytes >> 10,
+			     (long long)space.files, without);
+	else if (space.bytes < SPACE_ENOUGH)
+		check_warn(check, "free some space: 'du -xa' shows what uses it",
+			   "the file system is almost full (%llu KiB left), so %s soon", space.bytes >> 10, without);
+	else
+		check_pass(check, "writable");
+}
+
+void check_state(struct check *check)
+{
+	bool denied = check->store_err.code && check_denied(check->store_err.code);
+	struct err err = check->store_err;
+	size_t path = strcspn(err.text, ":");
+
+	for (size_t i = 0; i < ARRAY_SIZE(directories); i++)
+		look_at_directory(check, directories[i]);
+	if (!denied)
+		look_at_writable(check, "run/vgpu-lease", CHECK_FAIL, "every start with a vGPU is refused");
+	look_at_writable(check, "var/lib/vgpu-lease", CHECK_WARN, "the history of vGPUs is not kept");
+	/* look_at_directory() has already reported ENOTDIR and ELOOP. */
+	if (!check->store_err.code || err.code == ENOTDIR || err.code == ELOOP)
+		return;
+	/* The error's text begins with the path. */
+	check_at(check, "%s%.*s", check->host->name, (int)path, err.text);
+	err_set(&err, err.code, "%s", check->store_err.text + path + strspn(check->store_err.text + path, ": "));
+	check_unreadable(check, "fix the cause (troubleshooting: the-host)", &err);
+}
+
+/*
+ * Watches a lock file, and reports it if it stays locked. `limit_ms`: a start that waits this long for one process is
+ * refused; 0: only warn, with `means`.
+ */
+static void look_at_lock(struct check *check, const char *name, int limit_ms, const char *means)
+{
+	int wait_ms = !limit_ms ? LOCK_LONG_MS : limit_ms < LOCK_MOST_MS ? limit_ms : LOCK_MOST_MS;
+	int64_t began = sys_now_ms(), now = began, since = began; /* when `last` was first seen */
+	char holder[LOCK_TEXT_SIZE], last[LOCK_TEXT_SIZE] = "";
+	struct stat st;
+	bool fails;
+
+	if (fstatat(check->store.run, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	check_at(check, "%s/run/vgpu-lease/%s", check->host->name, name);
+	if (!S_ISREG(st.st_mode)) {
+		check_fail(check, "remove it", "is not a regular file, so it cannot be locked, and starts are refused");
+		return;
+	}
+	for (; now - began < wait_ms; now = sys_now_ms()) {
+		if (!store_locked(&check->store, name))
+			return;
+		store_name_holder(&check->store, name, holder, sizeof(holder));
+		if (strcmp(holder, last) != 0)
+			since = now;
+		memcpy(last, holder, sizeof(last));
+		sys_sleep_ms(LOCK_STEP_MS);
+	}
+	fails = limit_ms && now - since >= limit_ms;
+	check_report(
+		check, fails ? CHECK_FAIL : CHECK_WARN,
+		strncmp(last, "process ", 8) == 0
+			? "see what the process waits for (/proc/PID/stack), and dmesg (troubleshooting: the-lock-is-held)"
+			: "see what has it open ('fuser -v' of this file), and dmesg (troubleshooting: the-lock-is-held)",
+		"held for over %g s, last by %s; %s", (double)wait_ms / 1000, last,
+		fails ? "a start with a vGPU waits for it up to lock_timeout, then is refused" : means);
+}
+
+/* A process holds the store's lock for an instant, but a pGPU's lock for as long as the driver takes. */
+void check_locks(struct check *check)
+{
+	autoclosedir DIR *dir = sys_list(check->store.run, "pgpu");
+	bool waits = check->config && !check->seen;
+	const struct dirent *e;
+
+	look_at_lock(check, STORE_LOCK, waits ? check->config->policy.lock_timeout_s * 1000 : 0,
+		     "starts wait up to lock_timeout");
+	while ((e = sys_next(dir))) {
+		char name[sizeof("pgpu/.lock") + PARENT_SIZE];
+		size_t n = strlen(e->d_name);
+
+		if (n < 6 || n - 5 >= PARENT_SIZE || strcmp(e->d_name + n - 5, ".lock") != 0)
+			continue;
+		snprintf(name, sizeof(name), "pgpu/%s", e->d_name);
+		look_at_lock(check, name, 0, "a write to its driver is in progress");
+	}
+}
+
+/* Only a warning, because a start does not need the handler. */
+void check_handler(struct check *check)
+{
+	int run = check->store.run;
+	bool known = run >= 0 && sys_exists(run, STORE_HANDLER);
+
+	/* A simulated host has a handler only if one was started there. */
+	if (*check->host->name && !known)
+		return;
+	if (known && faccessat(run, STORE_HANDLER, R_OK, AT_EACCESS) < 0)
+		check_warn(check, "run as root", "cannot tell whether vgpu-leased runs");
+	else if (store_locked(&check->store, STORE_HANDLER))
+		check_pass(check, "vgpu-leased is running");
+	else
+		check_warn(
+			check, "systemctl enable --now vgpu-leased",
+			"vgpu-leased is not running, so hot-plugged vGPUs get no lease, migrations no facts, and slow releases wait for the next start");
+}
+
+void check_garbage(struct check *check)
+{
+	autoclosedir DIR *dir = sys_list(check->store.run, "garbage");
+	const struct dirent *e;
+	int n = 0;
+
+	while ((e = sys_next(dir)))
+		n += e->d_name[0] != '.';
+	if (n)
+		check_warn(check_at_path(check, "run/vgpu-lease/garbage"), "find out what wrote it, then delete it",
+			   "%d record%s could not be parsed", n, n == 1 ? "" : "s");
+}
+
+/* Reports a running guest if the type of its vGPU, which its next start will request, is no longer enabled. */
+static bool look_at_guest(struct check *check, const struct lease *lease)
+{
+	if (!check->config || lease->state != LEASE_ACTIVE || lease->origin != LEASE_CREATED ||
+	    config_section(check->config, lease->vgpu.type))
+		return false;
+	check_warn(check_at(check, "%s", lease->vgpu.id),
+		   check_fix(check, "enable %s again, or see 'vgpu-lease plan' for that domain before its next start",
+			     lease->vgpu.type),
+		   "domain %.100s runs with %s on %s, a type that is no longer enabled", lease->name, lease->vgpu.type,
+		   lease->vgpu.pgpu);
+	return true;
+}
+
+/* Reports a vGPU that is gone although its guest runs. A missing plain VF is reported with its pGPU instead. */
+static bool look_at_lost(struct check *check, const struct gc_item *item)
+{
+	const struct lease *lease = &item->lease;
+
+	if (lease->state != LEASE_ACTIVE || item->exists != ABSENT || lease->vgpu.framework == FW_VF)
+		return false;
+	check_warn(check_at(check, "%s", lease->vgpu.id), "stop the domain and start it again, which creates the vGPU",
+		   "leased to domain %.100s, which runs, but does not exist", lease->name);
+	return true;
+}
+
+/* Reports which foreign vGPUs will be removed without a request, and which will not. */
+static void report_foreign(struct check *check, const struct gc *pass)
+{
+	size_t kept = 0;
+	int64_t now = sys_now_ms();
+
+	for (EACH(const struct gc_item *, item, pass->items, pass->n)) {
+		char when[64] = "when a start needs its capacity, or by 'vgpu-lease gc'";
+
+		kept += !item->leased && item->fate.due_ms == FATE_KEPT;
+		if (item->leased || (item->outcome != GC_GOES && item->fate.due_ms <= 0))
+			continue;
+		if (item->novas && item->fate.due_ms > now)
+			snprintf(when, sizeof(when), "by vgpu-leased, in %lld s",
+				 (long long)(item->fate.due_ms - now) / 1000);
+		else if (item->novas)
+			text_copy(when, sizeof(when), "by vgpu-leased");
+		check_pass(check_at(check, "%s", item->vgpu.id), "an orphan (%s on %s%s): removed %s%s",
+			   item->vgpu.type, item->vgpu.parent, item->exists ? "" : ", an mdevctl definition only", when,
+			   item->exists && mdevctl_defines_on(check->host, item->vgpu.id, item->vgpu.parent)
+				   ? "; its mdevctl definition is removed with it"
+				   : "");
+	}
+	if (kept)
+		check_pass(check, "%zu unused vGPU%s kept: not made for a guest", kept, kept == 1 ? "" : "s");
+}
+
+static void report_leases(struct check *check, const struct gc *pass)
+{
+	size_t goes = 0, leased = 0, odd = 0, waits = 0;
+
+	check->what = "guest";
+	for (EACH(const struct gc_item *, item, pass->items, pass->n)) {
+		goes += item->outcome == GC_GOES;
+		leased += item->leased;
+		waits += item->leased && item->lease.state == LEASE_RELEASING && item->outcome == GC_STAYS;
+		if (item->leased && item->outcome == GC_STAYS && !item->fate.due_ms)
+			odd += look_at_lost(check, item) || look_at_guest(check, &item->lease);
+	}
+	check->what = "lease";
+	report_foreign(check, pass);
+	if (goes)
+		check_warn(check_at_path(check, "run/vgpu-lease/leases"), "run 'vgpu-lease gc'",
+			   "%zu vGPU%s or lease%s can be released", goes, goes == 1 ? "" : "s", goes == 1 ? "" : "s");
+	check_at_path(check, "run/vgpu-lease/leases");
+	if (pass->garbage)
+		check_warn(check, "run 'vgpu-lease gc', which sets it aside", "%d lease%s cannot be parsed",
+			   pass->garbage, pass->garbage == 1 ? "" : "s");
+	else if (!goes && !odd && waits)
+		check_pass(check, "%zu leased, %zu of them being released", leased, waits);
+	else if (!goes && !odd)
+		check_pass(check, "%zu in use, none to be released", leased);
+}
+
+void check_leases(struct check *check)
+{
+	struct config defaults;
+	autogc struct gc pass = {
+		.store = &check->store, .config = check->config, .inv = check->inv, .files = check->disk, .dry = true
+	};
+	struct err err;
+
+	config_default(&defaults);
+	pass.policy = check->config ? &check->config->policy : &defaults.policy;
+	if (gc_run(&pass, &err) == 0)
+		report_leases(check, &pass);
+	else
+		check_unreadable(check_at_path(check, "run/vgpu-lease/leases"),
+				 "fix the cause; until then no vGPU can be released", &err);
+	config_free(&defaults);
+}
+
+bool check_serves_projects(const struct config *config)
+{
+	bool serves = config->quota_default != 0;
+
+	for (EACH(const struct quota *, quota, config->quotas, config->nquotas))
+		serves |= quota->limit != 0;
+	return serves;
+}
+
+/* If all quotas are 0, check_starts() reports that. */
+static void report_zero_quotas(struct check *check)
+{
+	const struct config *config = check->config;
+	const bool serves = check_serves_projects(config);
+
+	if (serves != (config->quota_none == 0))
+		return;
+	check_warn(check_at(check, "%s", config->nfiles ? config->files[0] : ""),
+		   serves ? "if they need vGPUs, raise the key none in [quota]"
+			  : "if they need vGPUs, raise the key default in [quota]",
+		   "the quota of %s is 0, so none of them gets a vGPU",
+		   serves ? "domains without a project" : "each project");
+}
+
+/* Only warns, because an exhausted quota refuses only further starts of its project. */
+void check_quotas(struct check *check)
+{
+	const struct leases *leases = &check->world->leases;
+
+	if (!check->config)
+		return;
+	report_zero_quotas(check);
+	for (EACH(const struct lease *, lease, leases->list, leases->n)) {
+		int limit = config_quota(check->config, lease->project), before = 0, holds = 0;
+
+		for (EACH(const struct lease *, other, leases->list, leases->n)) {
+			bool same = strcmp(other->project, lease->project) == 0;
+
+			holds += same;
+			before += same && other < lease;
+		}
+		if (before || limit == NO_LIMIT || holds < limit)
+			continue;
+		check_warn(check_at(check, "%s", lease->project),
+			   "end one of its guests, or raise the limit in [quota]", "%s exhausted: %d of %d",
+			   *lease->project ? "the quota of this project is"
+					   : "the quota of domains without a project is",
+			   holds, limit);
+	}
+}

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Capacity: can this pGPU carry one more vGPU of a type now, and on which parent? */
+#include "decide/capacity.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "internal.h"
+
+/* Is MIG mode on? 1, 0 or UNKNOWN. One device or offered type shows it, because the whole card has one mode. */
+static int mig_mode(const struct inventory *inv, const struct inv_pgpu *card)
+{
+	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, card, d));) {
+		const struct inv_type *t = inventory_type_on(inv, card, d->vgpu.type);
+
+		if (t)
+			return t->slices > 0;
+	}
+	for (size_t i = 0; i < card->noffers; i++)
+		if (card->offers[i].available > 0)
+			return card->offers[i].type->slices > 0;
+	return UNKNOWN;
+}
+
+/* The largest framebuffer that one type can fill. max_instance keeps small types from filling the card. */
+static double whole_mib(const struct inv_pgpu *card)
+{
+	double whole = 0;
+
+	for (size_t i = 0; i < card->noffers; i++) {
+		const struct inv_type *t = card->offers[i].type;
+
+		if (t->framebuffer_mib > 0 && !t->slices && (double)t->max_instance * t->framebuffer_mib > whole)
+			whole = (double)t->max_instance * t->framebuffer_mib;
+	}
+	return whole;
+}
+
+/* The vGPUs on a pGPU, and the pending leases, whose vGPU does not exist yet. */
+struct card_load {
+	int devices;
+	int pending;
+	int of_type;
+	double cost;     /* how many instances of the requested type the pending leases take up */
+	double used_mib; /* of devices and pending leases; an unknown size counts as the requested type's size */
+	bool in_flight;
+	char other[TYPE_SIZE]; /* a type with another framebuffer size; "" none */
+	int other_mib;
+	char beside[TYPE_SIZE]; /* another type on the card; "" none */
+	int nbeside;
+	bool leased_beside; /* a vGPU of another type has a lease, so it stays */
+	int known_mib;      /* framebuffer of the last device whose size is known; 0: none */
+	bool kept;          /* retype cannot remove a device of another type */
+	bool preset;        /* a device of another type was not made for a guest, but retype can remove it */
+	bool elsewhere;     /* a device of another type is on a VF that is not configured for the requested type */
+	bool mixed;         /* devices have several sizes: mixed-size mode is on */
+};
+
+/* The kernel reports no type while it creates or removes a device. The lease has the type. */
+static const char *type_of(const struct inv_device *d, const struct lease *lease, const char *otherwise)
+{
+	if (*d->vgpu.type)
+		return d->vgpu.type;
+	return lease ? lease->vgpu.type : otherwise;
+}
+
+static void load_one(struct card_load *load, const struct inv_type *req, const char *type, int mib, bool leased)
+{
+	if (strcmp(type, req->id) == 0) {
+		load->of_type++;
+	} else {
+		text_copy(load->beside, sizeof(load->beside), type);
+		load->nbeside++;
+		load->leased_beside |= leased;
+		if (!req->slices && mib != UNKNOWN && req->framebuffer_mib != UNKNOWN && mib != req->framebuffer_mib) {
+			text_copy(load->other, sizeof(load->other), type);
+			load->other_mib = mib;
+		}
+	}
+	if (mib == UNKNOWN)
+		mib = req->framebuffer_mib;
+	load->used_mib += mib != UNKNOWN ? mib : 0;
+}
+
+struct asked {
+	const struct capacity_query *query;
+	const struct inv_pgpu *card;
+	const struct inv_type *type;
+	int available;
+};
+
+/*
+ * How many instances of the requested type one instance of `type` uses: an mtty-2 has two ports, an mtty-1 one. The
+ * cost is the ratio of the kernel's counts for the two types, or 1 if a count is missing.
+ */
+static double cost_of(const struct asked *asked, const char *type)
+{
+	const struct inv_offer *offer = inventory_offer(asked->card, type);
+
+	if (!offer || offer->available <= 0 || asked->available <= 0)
+		return 1;
+	return (double)asked->available / offer->available;
+}
+
+static void load_leases(struct card_load *load, const struct asked *asked)
+{
+	const struct world *world = asked->query->world;
+	const struct leases *leases = &world->leases;
+
+	for (EACH(const struct lease *, l, leases->list, leases->n)) {
+		if (strcmp(l->vgpu.pgpu, asked->card->address) != 0 || !capacity_counts(asked->query, l))
+			continue;
+		load->in_flight |= l->at_work;
+		/*
+		 * A release without a device counts only while a process is at work, which may still create the device.
+		 */
+		if (inventory_device(&world->inv, l->vgpu.id) || (l->state == LEASE_RELEASING && !l->at_work))
+			continue;
+		load->pending++;
+		load->cost += cost_of(asked, l->vgpu.type);
+		load_one(load, asked->type, l->vgpu.type, l->framebuffer_mib, true);
+	}
+}
+
+static struct card_load load_of(const struct asked *asked)
+{
+	const struct world *world = asked->query->world;
+	struct card_load load = { 0 };
+
+	for (const struct inv_device *d = NULL; (d = inventory_next_on(&world->inv, asked->card, d));) {
+		const struct lease *lease = lease_find(&world->leases, d->vgpu.id);
+		const char *type = type_of(d, lease, asked->type->id);
+		const struct inv_type *t = inventory_type_on(&world->inv, asked->card, type);
+		int mib = t ? t->framebuffer_mib : lease ? lease->framebuffer_mib : UNKNOWN;
+
+		if (strcmp(d->vgpu.type, asked->type->id) != 0) {
+			load.kept |= !d->facts.removable;
+			load.preset |= d->facts.preset;
+			load.elsewhere |= !pool_gives(d->parent, asked->type->id);
+		}
+		load.devices++;
+		load.mixed |= load.known_mib && mib != UNKNOWN && mib != load.known_mib;
+		load.known_mib = mib != UNKNOWN ? mib : load.known_mib;
+		load_one(&load, asked->type, type, mib, lease);
+	}
+	load_leases(&load, asked);
+	return load;
+}
+
+static int capacity_of(const struct inv_pgpu *card, const struct inv_type *type)
+{
+	if (!card->sriov)
+		return type->max_instance;
+	return type->max_instance != UNKNOWN && type->max_instance < card->nvfs ? type->max_instance : card->nvfs;
+}
+
+static double share_of(const struct card_load *load, const struct asked *asked, int capacity)
+{
+	int all = load->devices + load->pending;
+
+	if (capacity > 0 && asked->type->framebuffer_mib > 0)
+		return load->used_mib / ((double)asked->type->framebuffer_mib * capacity);
+	if (capacity > 0)
+		return (double)all / capacity;
+	return all + asked->available > 0 ? (double)all / (all + asked->available) : 0;
+}
+
+/* Limits the capacity to `left` more vGPUs. The first call with `left` <= 0 sets the reason. */
+__attribute__((format(printf, 4, 5))) static void bound(struct capacity *space, int left, enum cause cause,
+							const char *fmt, ...)
+{
+	va_list ap;
+
+	if (left < space->left)
+		space->left = left > 0 ? left : 0;
+	if (left > 0 || space->full)
+		return;
+	space->full = true;
+	space->cause = cause;
+	va_start(ap, fmt);
+	vsnprintf(space->reason, sizeof(space->reason), fmt, ap);
+	va_end(ap);
+}
+
+/* Is the type as large as its GPU instance? A smaller type with as many slices shares the instance. */
+static bool fills_instance(const struct inv_pgpu *card, const struct inv_type *type)
+{
+	for (size_t i = 0; i < card->noffers; i++)
+		if (card->offers[i].type->slices == type->slices &&
+		    card->offers[i].type->framebuffer_mib > type->framebuffer_mib)
+			return false;
+	return true;
+}
+
+static void explain_no_instance(struct capacity *space, const struct inventory *inv, const struct inv_pgpu *card,
+				const struct inv_type *type)
+{
+	int mig = mig_mode(inv, card);
+	char enable[128] = "", profile[32] = "PROFILE";
+	bool exact = fills_instance(card, type);
+
+	if (space->full)
+		return;
+	bound(space, 0, CAUSE_NO_INSTANCE, mig == 0 ? "MIG mode is off" : "no GPU instance for it is free");
+	if (mig != 1)
+		snprintf(enable, sizeof(enable), "'nvidia-smi -i %s -mig 1'%s, then ", card->address,
+			 mig == 0 ? "" : " if MIG mode is off");
+	if (exact)
+		snprintf(profile, sizeof(profile), "%dg.%dgb%s", type->slices, type->framebuffer_mib / 1024,
+			 strstr(type->name, "CME") ? "+me" : "");
+	snprintf(space->fix, sizeof(space->fix), "%s'nvidia-smi mig -i %s -cgi %s -C' makes a GPU instance%s", enable,
+		 card->address, profile, exact ? "" : " (see 'nvidia-smi mig -lgip')");
+}
+
+/* Suggests a retype command, or its dry run if a vGPU cannot be removed or was not made for a guest. */
+static void advise_retype(struct capacity *space, const struct card_load *load, const struct asked *asked)
+{
+	const struct policy *policy = &asked->query->world->config->policy;
+	const struct inv_pgpu *card = asked->card;
+	const char *type = asked->type->id, *grace = policy->reclaim_grace_s > 0 ? "--grace 0 " : "";
+
+	if (load->elsewhere)
+		return;
+	if (load->kept)
+		snprintf(space->fix, sizeof(space->fix), "'vgpu-lease retype --dry-run %s %s' shows why", card->address,
+			 type);
+	else if (load->preset)
+		snprintf(space->fix, sizeof(space->fix),
+			 "'vgpu-lease retype --dry-run %s%s %s' lists what must be removed", grace, card->address,
+			 type);
+	else
+		snprintf(space->fix, sizeof(space->fix), "%s'vgpu-lease retype %s%s %s' frees it",
+			 policy->reclaim_orphans ? "" : "with reclaim = orphans in [policy], ", grace, card->address,
+			 type);
+}
+
+static void explain_none(struct capacity *space, const struct card_load *load, const struct asked *asked)
+{
+	const struct inv_pgpu *card = asked->card;
+	const struct inv_type *type = asked->type;
+
+	if (type->slices && type->framebuffer_mib > 0) {
+		explain_no_instance(space, &asked->query->world->inv, card, type);
+	} else if (card->framework == FW_VARIANT && load->nbeside) {
+		if (!space->full && !load->leased_beside)
+			advise_retype(space, load, asked);
+		bound(space, 0, CAUSE_BLOCKED, "blocked by %d vGPU%s of %s", load->nbeside,
+		      load->nbeside == 1 ? "" : "s", load->beside);
+	} else if (card->framework == FW_VARIANT && load->devices && !load->in_flight) {
+		bound(space, 0, CAUSE_IN_USE, "full (%d in use)", load->devices + load->pending);
+	} else if (card->framework == FW_VARIANT) {
+		bound(space, 0, CAUSE_NO_OFFER, "the driver does not list it now%s",
+		      load->in_flight ? "; another vGPU is being created or removed on the card"
+				      : "; the card may be in MIG mode");
+	} else if (card->nvidia && load->devices + load->pending == 0) {
+		/* A vGPU that was removed before the driver had finished with it can still occupy the card. */
+		bound(space, 0, CAUSE_NO_OFFER,
+		      "the driver offers none%s a removed vGPU may occupy it until a reboot; see dmesg",
+		      card->sriov ? " now (available_instances is 0); the card may be in MIG mode, or"
+				  : ", although the card is empty;");
+	} else {
+		bound(space, 0, CAUSE_NO_OFFER, "the driver offers none now (available_instances is 0)");
+	}
+}
+
+/* How many vGPUs fit beside vGPUs of other sizes; at least 1 if the driver offers one and no lease is pending. */
+static int fit_between(const struct card_load *load, double whole, const struct inv_type *type, int available)
+{
+	int left = (int)((whole - load->used_mib) / type->framebuffer_mib);
+
+	return left < 1 && available > 0 && load->pending == 0 ? 1 : left;
+}
+
+static void bound_by_vfs(struct capacity *space, const struct capacity_vfs *vfs)
+{
+	if (!vfs->free && *vfs->why)
+		bound(space, 0, CAUSE_IN_USE, "%s", vfs->why);
+	bound(space, vfs->free, CAUSE_IN_USE, "no VF is free (%d of %d in use)", vfs->all - vfs->free, vfs->all);
+	bound(space, vfs->suited, CAUSE_UNSUITED,
+	      "none of its %d free VFs is bound to vfio-pci; bind one, or set managed='yes' in the <hostdev>",
+	      vfs->free);
+}
+
+static void judge(struct capacity *space, const struct card_load *load, const struct asked *asked, int capacity,
+		  const struct capacity_vfs *vfs)
+{
+	const struct section *section = pool_serves(asked->card, asked->type->id);
+	const struct inv_pgpu *card = asked->card;
+	const struct inv_type *type = asked->type;
+	bool mixed = card->nvidia && *load->other && type->framebuffer_mib > 0;
+	int on_it = load->devices + load->pending;
+	/* GPU instances of several sizes coexist, so only vGPUs of the requested type count for a MIG-backed type. */
+	int all = type->slices ? load->of_type : on_it;
+
+	space->left = INT_MAX;
+	if (section && section->max_instances != NO_LIMIT)
+		bound(space, section->max_instances - load->of_type, CAUSE_CAP, "max_instances = %d is reached",
+		      section->max_instances);
+	/* An empty card cannot be full, so the driver's reason comes first. */
+	if (asked->available < 1 && on_it == 0)
+		explain_none(space, load, asked);
+	if (card->nvidia && *load->other && !load->mixed && (asked->available == 0 || load->devices == 0)) {
+		if (!load->leased_beside && !load->kept)
+			advise_retype(space, load, asked);
+		bound(space, 0, CAUSE_BLOCKED, "holds %s (%d MiB), and a pGPU holds one framebuffer size at a time",
+		      load->other, load->other_mib);
+	}
+	if (mixed && type->max_instance > 0)
+		bound(space, fit_between(load, whole_mib(card), type, asked->available), CAUSE_IN_USE,
+		      "full (%.0f of %.0f MiB of its framebuffer in use)", load->used_mib, whole_mib(card));
+	else if (capacity > 0 && (card->sriov || card->nvidia))
+		bound(space, capacity - all, CAUSE_IN_USE, "full (%d of %d in use)", all, capacity);
+	if (card->sriov)
+		bound_by_vfs(space, vfs);
+	else
+		bound(space, (int)(asked->available - load->cost), CAUSE_IN_USE, "full (%d in use)", all);
+	if (asked->available < 1)
+		explain_none(space, load, asked);
+}
+
+static void measure(struct capacity *space, const struct capacity_query *query, const struct inv_pgpu *card,
+		    const struct inv_offer *offer)
+{
+	const struct asked asked = { .query = query, .card = card, .type = offer->type, .available = offer->available };
+	const struct card_load load = load_of(&asked);
+	int capacity = capacity_of(card, asked.type);
+	struct capacity_vfs vfs = { .best = card->nparents ? card->parents[0] : NULL };
+
+	if (card->sriov)
+		vfs = capacity_vfs(query, card, asked.type->id);
+	*space = (struct capacity){ .parent = vfs.best,
+				    .share = share_of(&load, &asked, capacity),
+				    .whole_mib = whole_mib(card) };
+	judge(space, &load, &asked, capacity, &vfs);
+	space->has = !space->full;
+	space->in_flight = space->full && load.in_flight;
+}
+
+const struct failed_attempt *capacity_failed_attempt(const struct world *world, const char *pgpu, const char *type)
+{
+	const struct failed_attempt *found = NULL;
+
+	for (EACH(const struct failed_attempt *, a, world->failed_attempts, world->nfailed_attempts)) {
+		bool here = !*a->parent && strcmp(a->pgpu, pgpu) == 0 && (!*a->type || strcmp(a->type, type) == 0);
+
+		if (here && (!found || !*a->removal))
+			found = a;
+	}
+	return found;
+}
+
+void capacity_on(struct capacity *space, const struct capacity_query *query, const struct inv_pgpu *card,
+		 const char *type)
+{
+	const struct world *world = query->world;
+	const struct pool_card *pooled = &card->pool;
+	const struct failed_attempt *attempt = capacity_failed_attempt(world, card->address, type);
+
+	*space = (struct capacity){ 0 };
+	/* Check this first: in_pool is also false if the survey did not read the card's configured type. */
+	if (pooled->section && !pool_serves(card, type)) {
+		space->cause = CAUSE_OTHER_TYPE;
+		snprintf(space->reason, sizeof(space->reason), "configured for %s%s", pooled->section->type,
+			 pool_serves_more(card) ? " and other types" : "");
+		return;
+	}
+	if (!pooled->in_pool) {
+		space->cause = CAUSE_UNREADY;
+		snprintf(space->reason, sizeof(space->reason), "not in the pool: %.200s", pooled->reason);
+		return;
+	}
+	measure(space, query, card, inventory_offer(card, type));
+	if (!attempt || (*attempt->removal && space->has))
+		return;
+	*space = (struct capacity){ .cause = attempt->cause };
+	snprintf(space->reason, sizeof(space->reason), "%s", attempt->reason);
+}
+
+bool capacity_count(struct capacity_count *count, const struct world *world, const struct inv_pgpu *card,
+		    const struct inv_offer *offer)
+{
+	const struct capacity_query query = { .world = world };
+	const struct inv_type *type = offer ? offer->type : NULL;
+	int capacity, outside = 0;
+	struct capacity space;
+
+	if (!offer)
+		return false;
+	capacity = capacity_of(card, type);
+	measure(&space, &query, card, offer);
+	*count = (struct capacity_count){ .available = card->ready ? space.left : 0 };
+	/* Each free VF offers one vGPU while a single GPU instance is free, so counting the free VFs gives too many. */
+	if (type->slices && card->sriov && count->available > offer->available)
+		count->available = offer->available;
+	for (const struct inv_device *d = NULL; (d = inventory_next_on(&world->inv, card, d));) {
+		if (strcmp(type_of(d, lease_find(&world->leases, d->vgpu.id), ""), type->id) != 0)
+			continue;
+		count->used++;
+		outside += !pool_gives(d->parent, type->id);
+	}
+	/* A plain VF is in use if it is leased, open, or used by the host as a GPU. */
+	for (int i = 0; card->framework == FW_VF && i < card->nparents; i++) {
+		const struct inv_parent *vf = card->parents[i];
+
+		count->used += (vf->facts.opened == OPEN_YES || vf->facts.renders) && pool_gives(vf, type->id) &&
+			       !lease_find(&world->leases, vf->name);
+	}
+	for (size_t i = 0; card->framework == FW_VF && i < world->leases.n; i++)
+		count->used += strcmp(world->leases.list[i].vgpu.pgpu, card->address) == 0 &&
+			       strcmp(world->leases.list[i].vgpu.type, type->id) == 0 &&
+			       world->leases.list[i].state != LEASE_RESERVED;
+	count->cause = card->ready ? space.cause : CAUSE_UNREADY;
+	if (count->available == 0)
+		snprintf(count->reason, sizeof(count->reason), "%s", card->ready ? space.reason : card->reason);
+	count->capacity = capacity != UNKNOWN ? capacity : offer->available + count->used;
+	if (card->sriov) {
+		struct capacity_vfs vfs = capacity_vfs(&query, card, type->id);
+		int most = vfs.all + outside;
+
+		/* If the driver gives no max_instance, it stops listing the type once the card is full. */
+		if (type->max_instance == UNKNOWN && count->used && vfs.free && offer->available < 1 &&
+		    (space.cause == CAUSE_NO_OFFER || space.cause == CAUSE_IN_USE))
+			most = count->used;
+		count->capacity = count->capacity < most ? count->capacity : most;
+	}
+	return true;
+}
+
+struct capacity_framebuffer capacity_framebuffer(const struct world *world, const struct inv_pgpu *card)
+{
+	static const struct inv_type any = { .framebuffer_mib = UNKNOWN };
+	const struct capacity_query query = { .world = world };
+	const struct asked asked = { .query = &query, .card = card, .type = &any, .available = 0 };
+	int whole = (int)whole_mib(card), used = (int)load_of(&asked).used_mib;
+
+	if (!whole)
+		return (struct capacity_framebuffer){ UNKNOWN, used ? used : UNKNOWN };
+	return (struct capacity_framebuffer){ whole, used };
+}

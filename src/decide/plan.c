@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The decision: which vGPU a domain gets, on which parent; or why it gets none. */
+#include "decide/plan.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "internal.h"
+
+__attribute__((format(printf, 2, 0))) static void refuse(struct planner *p, const char *fmt, va_list ap)
+{
+	p->plan->kind = PLAN_REFUSE;
+	p->plan->no_capacity = p->plan->no_quota = p->plan->no_config = p->plan->in_use = false;
+	p->plan->refused_vgpu = p->req;
+	p->plan->why = 0;
+	vsnprintf(p->plan->text, sizeof(p->plan->text), fmt, ap);
+}
+
+bool plan_refuse(struct planner *p, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	refuse(p, fmt, ap);
+	va_end(ap);
+	return false;
+}
+
+bool plan_refuse_unconfigured(struct planner *p, const char *what)
+{
+	plan_refuse(p, "%s: %s", what, p->world->why_no_config);
+	p->plan->no_config = true;
+	return false;
+}
+
+bool plan_in_use(struct planner *p)
+{
+	p->plan->in_use = true;
+	return false;
+}
+
+bool plan_refuse_device(struct planner *p, const char *fmt, ...)
+{
+	va_list ap;
+	size_t n;
+
+	va_start(ap, fmt);
+	refuse(p, fmt, ap);
+	va_end(ap);
+	n = strlen(p->plan->text);
+	if (p->resolved->req->kind == REQUEST_PCI &&
+	    !plan_text_free_vfs(p, p->plan->text + n, sizeof(p->plan->text) - n))
+		text_add(p->plan->text, sizeof(p->plan->text), "; no VF of the pool is free");
+	return false;
+}
+
+bool plan_type_means(const struct planner *p, const struct inv_pgpu *card, const char *type)
+{
+	const struct resolved_request *resolved = p->resolved;
+	const struct inv_type *t = inventory_type_on(&p->world->inv, card, type);
+	const char *called = resolved->called;
+
+	if (!*called && resolved->ntypes)
+		called = plan_source_name(p);
+	return !t || !*called || strcmp(t->name, t->id) == 0 || type_is_named(t->name, called);
+}
+
+bool plan_device_fits(const struct planner *p, const struct inv_device *device)
+{
+	return resolve_fits(p->resolved, device->vgpu.type) &&
+	       plan_type_means(p, inventory_card_of(device), device->vgpu.type);
+}
+
+/* Was the vGPU on a ready card outside the pool? If so, other software creates the vGPU. */
+static bool was_outside(const struct planner *p)
+{
+	const struct inv_parent *parent = inventory_parent(&p->world->inv, p->resolved->last_parent);
+
+	return parent && parent->card->ready && !parent->card->pool.in_pool && parent->card->pool.claim == CLAIM_NONE;
+}
+
+void plan_only_type(const struct planner *p, const struct inv_parent *vf)
+{
+	struct resolved_request *resolved = p->resolved;
+	autofree const struct section **types = NULL;
+
+	/* If the remembered type is the pool's only type, the pool counts as its source. */
+	if (!p->world->config || (resolved->ntypes && resolved->source != TYPE_REMEMBERED))
+		return;
+	types = pool_types(&p->world->inv, resolved->req->kind == REQUEST_MDEV, vf);
+	if (!types[0] || types[1] || !resolve_fits(resolved, types[0]->type))
+		return;
+	/* A vGPU of the pool must not replace a device of another driver (a crypto engine), or one outside the pool. */
+	if (*resolved->was && (!type_has_driver_of(resolved->was, types[0]->type) || was_outside(p)))
+		return;
+	text_copy(resolved->types[0], TYPE_SIZE, types[0]->type);
+	resolved->ntypes = 1;
+	resolved->source = vf ? TYPE_SERVED : TYPE_POOLED;
+}
+
+void plan_step(const struct planner *p, enum step_kind kind, const struct vgpu_ref *vgpu, const char *why)
+{
+	const struct inv_type *t = inventory_type_of(&p->world->inv, vgpu);
+	const struct inv_pgpu *card = inventory_pgpu(&p->world->inv, vgpu->pgpu);
+
+	*p->step = (struct step){ .kind = kind,
+				  .vgpu = *vgpu,
+				  .numa = card ? card->numa : UNKNOWN,
+				  .framebuffer_mib = t ? t->framebuffer_mib : UNKNOWN,
+				  .section = card && p->world->config ? pool_serves(card, vgpu->type) : NULL };
+	snprintf(p->step->why, sizeof(p->step->why), "%s", why);
+}
+
+/* Adds the step's lease, or replaces the vGPU's present lease, so that later requests count the vGPU once. */
+static void promise_step(struct planner *p)
+{
+	struct leases *leases = &p->world->leases;
+	struct lease *l = lease_find(leases, p->step->vgpu.id);
+
+	if (!l) {
+		for (l = leases->list + leases->n++; l > leases->list && strcmp(l[-1].vgpu.id, p->step->vgpu.id) > 0;
+		     l--)
+			l[0] = l[-1];
+	}
+	*l = (struct lease){ .vgpu = p->step->vgpu,
+			     .state = LEASE_RESERVED,
+			     .promised = true,
+			     .framebuffer_mib = p->step->framebuffer_mib,
+			     .numa = p->step->numa };
+	memcpy(l->domain, p->world->request->uuid, sizeof(l->domain));
+	snprintf(l->project, sizeof(l->project), "%s", p->world->request->project);
+}
+
+/* At a hard reboot, Nova rewrites the metadata without a type, which ends the conflict. */
+const char *plan_change_type(const struct planner *p)
+{
+	return p->world->request->nova ? "hard-reboot the instance" : "change one of them";
+}
+
+static bool refuse_disabled(struct planner *p, const char *list)
+{
+	const struct resolved_request *resolved = p->resolved;
+
+	if (p->world->request->nova)
+		return plan_refuse(p,
+				   "does not exist, and its type, %s, is not enabled (enabled: %s); enable it, "
+				   "or " PLAN_NOVA_ANOTHER,
+				   resolved->was, list);
+	return plan_refuse(
+		p,
+		"does not exist, and the type of its last lease, %s (/var/lib/vgpu-lease/affinity/%s), is not "
+		"enabled; enable it, or name one of %s in the metadata",
+		resolved->was, resolved->req->id, list);
+}
+
+static bool refuse_untyped(struct planner *p)
+{
+	const struct world *world = p->world;
+	bool mdev = p->resolved->req->kind == REQUEST_MDEV;
+	const struct inv_parent *vf = plan_own_vf(p);
+	autofree const struct section **types = pool_types(&world->inv, mdev, vf);
+	char list[1024] = "";
+
+	for (size_t i = 0; types[i]; i++)
+		text_add(list, sizeof(list), "%s%s", i ? ", " : "", types[i]->type);
+	/* A card lists no type for a disabled VF, so report the missing VF. */
+	if (!*list && world->config->nsections && *p->resolved->absent)
+		return plan_refuse(p, "no such VF in the pool: %s", p->resolved->absent);
+	if (!*list)
+		return plan_refuse(
+			p,
+			"does not exist, and no type is enabled for this kind of hostdev; set enabled_mdev_types in [devices]");
+	if (pool_stock(&world->inv, types[0], mdev, NULL) == STOCK_NONE)
+		return plan_refuse(
+			p,
+			"does not exist, and no pGPU that is configured for an enabled type (%s) is there now; see 'vgpu-lease check'",
+			list);
+	if (*p->resolved->was)
+		return refuse_disabled(p, list);
+	if (world->request->nova)
+		return plan_refuse(p, "does not exist, and its type (%s) is not known; " PLAN_NOVA_ANOTHER, list);
+	return plan_refuse(p, "does not exist, and its type is not known; name one of %s in the metadata", list);
+}
+
+/* Could a pGPU provide the type later? Not if the hostdev can use none of the pGPUs that provide the type. */
+static bool may_come(const struct planner *p)
+{
+	bool other_kind = false;
+
+	for (EACH(const struct verdict *, v, p->plan->verdicts, p->plan->nverdicts)) {
+		if (v->req == p->req && v->cause != CAUSE_OTHER_KIND && v->cause != CAUSE_OTHER_TYPE)
+			return true;
+		other_kind |= v->req == p->req && v->cause == CAUSE_OTHER_KIND;
+	}
+	for (size_t i = 0; i < p->world->nmissing_cards; i++)
+		if (resolve_fits(p->resolved, p->world->missing_cards[i].section->type))
+			return true;
+	return !other_kind;
+}
+
+/* Must an arrival wait to reserve this VF, because another domain has leased it? */
+static bool is_reserved_late(const struct planner *p)
+{
+	const struct world *world = p->world;
+	const struct lease *lease = lease_find(&world->leases, p->step->vgpu.id);
+
+	return world->mode != PLAN_ASSIGN && lease && strcmp(lease->domain, world->request->uuid) != 0;
+}
+
+bool plan_creation(struct planner *p, const char *id)
+{
+	enum plan_kind kind;
+
+	if (!p->world->config)
+		return plan_refuse_unconfigured(p, "does not exist and cannot be created");
+	if (p->resolved->ntypes == 0)
+		return refuse_untyped(p);
+	if (!plan_quota(p, id))
+		return false;
+	kind = plan_choose(p, id);
+	/* An arrival may rely on removals, because the following prepare does them. */
+	if (kind == PLAN_STEPS || (kind == PLAN_REMOVE && p->world->mode != PLAN_PREPARE && !is_reserved_late(p)))
+		return true;
+	p->plan->kind = kind;
+	if (kind == PLAN_REMOVE)
+		return true;
+	p->plan->no_capacity = may_come(p);
+	p->plan->refused_vgpu = p->req;
+	plan_text_no_capacity(p);
+	return false;
+}
+
+bool plan_existing(struct planner *p, const struct inv_device *device, const struct lease *own)
+{
+	const struct resolved_request *resolved = p->resolved;
+
+	if (resolved->source == TYPE_ASKED && !plan_device_fits(p, device))
+		return plan_refuse(p, "exists as %s on %s, but the domain's metadata asks for %s; %s",
+				   device->vgpu.type, device->vgpu.parent, resolved->req->facts.type,
+				   plan_change_type(p));
+	if (own) {
+		plan_step(p, STEP_KEEP, &device->vgpu, "the domain's already");
+		return true;
+	}
+	plan_step(p, STEP_ADOPT, &device->vgpu, "it exists");
+	if (device->facts.opened != OPEN_YES)
+		return true;
+	plan_refuse(p, "exists on %s and is held open by %s (troubleshooting: held-open-by-a-process)",
+		    device->vgpu.parent, device->facts.by);
+	return plan_in_use(p);
+}
+
+bool plan_wait_for_kernel(struct planner *p, const char *parent)
+{
+	plan_refuse(p, "still being created or removed on %s; see dmesg, and try again once that has ended", parent);
+	p->plan->kind = PLAN_WAIT;
+	return false;
+}
+
+/* If the other domain no longer needs the vGPU, the vGPU is removed first. */
+static bool finish_release(struct planner *p, const struct lease *lease)
+{
+	if (!lease->reclaimable || capacity_failed_attempt(p->world, lease->vgpu.pgpu, lease->vgpu.type))
+		return false;
+	plan_step(p, STEP_CREATE, &lease->vgpu, "");
+	plan_remove_first(p, lease->vgpu.id);
+	return true;
+}
+
+static bool prepare_request(struct planner *p)
+{
+	const struct vgpu_request *w = p->resolved->req;
+	const char *id = w->any ? p->resolved->fresh : w->id;
+	const struct lease *lease = lease_find(&p->world->leases, id);
+	const struct inv_device *device = inventory_device(&p->world->inv, id);
+	bool held = lease && strcmp(lease->domain, p->world->request->uuid) != 0;
+	char holder[HOLDER_SIZE];
+
+	if (held && lease->at_work && lease->state == LEASE_RELEASING)
+		return plan_wait_for_kernel(p, lease->vgpu.parent);
+	if (held && finish_release(p, lease))
+		return true;
+	if (w->kind == REQUEST_PCI)
+		return plan_vf_prepare(p);
+	if (held) {
+		plan_refuse(p, "already leased to domain %s (%s); %s", lease->name, lease_holder(holder, lease),
+			    p->world->request->nova ? PLAN_NOVA_ANOTHER : "use a different UUID");
+		return plan_in_use(p);
+	}
+	/* Another program or hook is creating or removing a device without a type. */
+	if (device && !*device->vgpu.type)
+		return plan_wait_for_kernel(p, device->vgpu.parent);
+	if (device)
+		return plan_existing(p, device, lease);
+	if (lease && (lease->state == LEASE_CREATING || (lease->state == LEASE_RELEASING && lease->at_work)))
+		return plan_wait_for_kernel(p, lease->vgpu.parent);
+	return plan_creation(p, id);
+}
+
+static bool plan_request(struct planner *p)
+{
+	if (p->world->mode == PLAN_PREPARE)
+		return prepare_request(p);
+	return p->world->mode == PLAN_ASSIGN ? plan_assignment(p) : plan_arrival(p);
+}
+
+/*
+ * At a start, libvirt has read the XML and accepts no other UUID, so a placeholder is refused. The steps stay in the
+ * plan to show what the domain would get with a UUID of its own.
+ */
+static void refuse_placeholder(struct planner *p)
+{
+	const struct request *request = p->world->request;
+
+	if (p->world->mode != PLAN_PREPARE)
+		return;
+	for (p->req = 0; p->req < request->nvgpus && !request->vgpus[p->req].any;)
+		p->req++;
+	if (p->req < request->nvgpus)
+		plan_refuse(
+			p,
+			"a placeholder, and libvirt accepts no new UUID at a start; run 'vgpu-lease rewrite %s' to assign one",
+			text_operand(request->name, request->uuid));
+}
+
+static enum owner owner_when_created(const struct planner *p)
+{
+	const struct vgpu_ref *vgpu = &p->step->vgpu;
+
+	/* The definition is for its own UUID on its own parent only. */
+	return owner_of(&(struct owner_facts){ .framework = vgpu->framework,
+					       .created = true,
+					       .defined = p->resolved->defined &&
+							  strcmp(p->resolved->req->id, vgpu->id) == 0 &&
+							  strcmp(p->resolved->last_parent, vgpu->parent) == 0,
+					       .nova = p->world->request->nova });
+}
+
+static bool add_step(struct planner *p)
+{
+	bool found;
+
+	p->narrowed = p->world->resolved_requests[p->req];
+	p->resolved = &p->narrowed;
+	p->only = NULL;
+	p->step = &p->plan->steps[p->req];
+	if (p->resolved->req->kind == REQUEST_MDEV)
+		plan_only_type(p, NULL);
+	plan_source_narrow(p);
+	plan_vf_request(p);
+	found = plan_request(p);
+	p->step->owner = owner_when_created(p);
+	/* For a vGPU that the domain keeps, the quota was checked earlier. */
+	if (!found || (p->step->kind != STEP_KEEP && !plan_quota(p, p->step->vgpu.id)))
+		return false;
+	plan_quota_removes(p);
+	promise_step(p);
+	p->plan->nsteps++;
+	/* Devices that must be removed for one request are removed before the next request is planned. */
+	return p->plan->kind == PLAN_STEPS;
+}
+
+void plan_make(struct plan *plan, const struct world *world)
+{
+	struct world own = *world;
+	struct planner p = { .world = &own, .plan = plan };
+	size_t nvgpus = world->request->nvgpus;
+
+	*plan = (struct plan){ .kind = PLAN_STEPS, .steps = mem_new(nvgpus + 1, sizeof(*plan->steps)) };
+	own.leases.list = mem_new(world->leases.n + nvgpus + 1, sizeof(*own.leases.list));
+	for (size_t i = 0; i < world->leases.n; i++)
+		own.leases.list[i] = world->leases.list[i];
+	while (p.req < nvgpus && add_step(&p))
+		p.req++;
+	if (plan->kind != PLAN_REMOVE)
+		plan->nremoves = 0;
+	refuse_placeholder(&p);
+	free(own.leases.list);
+}
+
+void plan_free(struct plan *plan)
+{
+	free(plan->steps);
+	free(plan->verdicts);
+	*plan = (struct plan){ 0 };
+}

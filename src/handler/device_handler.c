@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The device handler without its loop: its configuration, its lock, and its passes. */
+#include "handler/device_handler.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "sys/sys.h"
+#include "sys/log.h"
+#include "look/inventory.h"
+#include "look/libvirt_daemon.h"
+#include "check/metrics.h"
+#include "state/history.h"
+#include "look/survey.h"
+
+#define METRICS "metrics.prom"
+
+enum {
+	PASS_MS = 60000,       /* the longest time between passes; affinity_is_new() needs a recent look */
+	RETRY_MS = 10000,      /* the next attempt after a failed pass or release */
+	LOCK_WAIT_MS = 5000,   /* the wait for a previous handler that is exiting */
+	ASKING_MS = 5000,      /* how long libvirt can still answer once the next pass is due */
+	LATE_S = 120,          /* longer than a pass needs to look through all processes */
+	ARENA_SIZE = 16 << 20, /* limit of what a pass leaves; untouched pages cost nothing */
+};
+
+static int load_config(struct handler *h, struct config *config, struct err *err)
+{
+	int r = inventory_load_config(config, &h->host, h->config_path, err);
+
+	h->is_valid = r == 0;
+	for (size_t i = 0; r == 0 && i < config->warnings.n; i++)
+		log_warn("%s", config->warnings.list[i].text);
+	return r;
+}
+
+static void first_config(struct handler *h)
+{
+	struct err err;
+	int r = load_config(h, &h->config, &err);
+
+	h->has_config = r == 0;
+	if (r == -ENOENT)
+		log_warn(
+			"no configuration: %s; until there is one, only releases and the vGPUs of running guests are processed",
+			err.text);
+	else if (r < 0)
+		log_warn(
+			"%s; until the configuration is fixed and reloaded, only releases and the vGPUs of running guests are processed",
+			err.text);
+}
+
+int handler_open(struct handler *h, const char *root, const char *config_path, struct err *err)
+{
+	*h = (struct handler){ .host.root = -1,
+			       .lock = -1,
+			       .pass.end = -1,
+			       .config_path = config_path,
+			       .last.guests.state = "libvirt is not asked" };
+	config_default(&h->config);
+	if (host_open(&h->host, root, err) < 0 || handler_hold_lock(h, err) < 0)
+		return -err->code;
+	first_config(h);
+	return 0;
+}
+
+void handler_close(struct handler *h)
+{
+	free(h->last.reported);
+	h->last.reported = NULL;
+	lease_marks_free(&h->last.seen);
+	config_free(&h->config);
+	/* Without a process that updates the metrics, old ones would seem current. */
+	if (h->lock >= 0)
+		unlinkat(h->host.root, "run/vgpu-lease/" METRICS, 0);
+	if (h->lock >= 0)
+		close(h->lock);
+	h->lock = -1;
+	host_close(&h->host);
+}
+
+void handler_reload(struct handler *h)
+{
+	struct config config;
+	struct err err;
+	int r = load_config(h, &config, &err);
+
+	if (r < 0) {
+		log_warn(
+			"%s: %s", err.text,
+			h->has_config
+				? "the handler keeps the previous configuration, but starts that need a new vGPU are refused"
+				: "still no configuration");
+		return;
+	}
+	config_free(&h->config);
+	h->config = config;
+	h->has_config = true;
+	log_info("configuration reloaded");
+}
+
+/* Logs the lines that the last report does not have. Both reports begin with '\n'. */
+static void log_new_lines(const char *text, const char *last)
+{
+	for (const char *line = text + 1, *end; (end = strchr(line, '\n')); line = end + 1)
+		if (!last || !memmem(last, strlen(last), line - 1, (size_t)(end - line) + 2)) {
+			autofree char *one = mem_format("%.*s", (int)(end - line), line);
+
+			log_line(one);
+		}
+}
+
+/* Logs the new lines of the pass's report, and sets the status. */
+static void report_pass(struct handler *h, const struct gc *pass)
+{
+	size_t leases = 0, foreign = 0, len;
+	char *text = NULL;
+	FILE *out = mem_open(&text, &len);
+	char garbage[GC_GARBAGE_SIZE];
+
+	fputc('\n', out);
+	for (EACH(const struct gc_note *, note, pass->notes, pass->nnotes))
+		if (!note->mended)
+			text_line(out, "domain %s: vGPU %s: %s", note->domain, note->id, note->why);
+	for (size_t i = 0; i < pass->n; i++) {
+		const struct gc_item *item = &pass->items[i];
+		const struct vgpu_ref *vgpu = &item->vgpu;
+
+		if (item->outcome == GC_GONE)
+			continue;
+		leases += item->leased;
+		if (item->leased)
+			continue;
+		foreign += item->exists;
+		if (item->outcome == GC_FAILED)
+			text_line(out, "foreign: %s, %s on %s: %s not removed: %s", vgpu->id, vgpu->type, vgpu->parent,
+				  item->exists ? "orphan" : "mdevctl definition", item->trouble);
+		else if (item->exists)
+			text_line(out, "foreign: %s, %s on %s: not leased%s", vgpu->id, vgpu->type, vgpu->parent,
+				  item->fate.due_ms == FATE_KEPT ? "; kept: not made for a guest" : "");
+	}
+	if (*pass->unread)
+		text_line(out, "%s", pass->unread);
+	if (pass->undefined.code)
+		text_line(out, "%s", pass->undefined.text);
+	if (gc_say_garbage(pass, garbage))
+		text_line(out, "%s", garbage);
+	mem_close(out);
+	log_new_lines(text, h->last.reported);
+	free(h->last.reported);
+	h->last.reported = text;
+	snprintf(h->last.status, sizeof(h->last.status), "%zu vGPU%s leased, %zu foreign%s", leases,
+		 leases == 1 ? "" : "s", foreign,
+		 h->is_valid     ? ""
+		 : h->has_config ? "; the configuration is invalid, so starts that need a new vGPU are refused"
+				 : "; no valid configuration");
+}
+
+/* When the next pass is due: after PASS_MS, or earlier if a verdict can change by then. */
+static int64_t next_pass(const struct gc *pass, int64_t again_ms)
+{
+	int64_t now = sys_now_ms(), next = now + PASS_MS;
+
+	if (again_ms && again_ms < next)
+		next = again_ms;
+	for (size_t i = 0; i < pass->n; i++) {
+		const struct gc_item *item = &pass->items[i];
+		int64_t at = item->outcome == GC_STAYS ? item->fate.again_ms : 0;
+
+		/* Retry a failed release, which a full /run can cause. */
+		if (item->leased && item->outcome == GC_FAILED)
+			at = now + RETRY_MS;
+		if (item->novas && item->outcome == GC_STAYS && item->fate.due_ms > now)
+			at = item->fate.due_ms + 1;
+		if (at && at < next)
+			next = at;
+	}
+	return next;
+}
+
+static int write_metrics(const struct handler *h, struct store *store, const struct gc *pass, struct err *err)
+{
+	autosurvey struct world world = { .host = &h->host, .store = store, .config = &h->config };
+	autofree char *text = NULL;
+	size_t len = 0;
+	FILE *to = mem_open(&text, &len);
+	int r = survey_see(&world, err);
+
+	/* Record silent drivers now, because this process can be killed while it waits for libvirt. */
+	silent_note(store);
+	if (r == 0)
+		r = metrics_print(to, &world, pass, h->is_valid, err);
+	mem_close(to);
+	if (r < 0)
+		return err_in(err, "metrics");
+	r = sys_publish(store->run, METRICS, text, len);
+	return r < 0 ? err_sys(err, -r, "/run/vgpu-lease/" METRICS) : 0;
+}
+
+/* Publishes for monitoring the time of the pass (the lock file's time) and the metrics. */
+static void publish_metrics(const struct handler *h, struct store *store, const struct gc *pass)
+{
+	struct err err;
+
+	(void)!utimensat(store->run, STORE_HANDLER, NULL, AT_SYMLINK_NOFOLLOW);
+	if (!h->config.policy.metrics)
+		unlinkat(store->run, METRICS, 0);
+	else if (write_metrics(h, store, pass, &err) < 0)
+		log_warn("%s", err.text);
+}
+
+/* Copies to the arena in use, or to the heap if none is. */
+static void copy_remembered(struct remembered *to, const struct remembered *from)
+{
+	*to = *from;
+	to->seen = (struct lease_marks){ 0 };
+	for (size_t i = 0; i < from->seen.n; i++)
+		*(struct lease_mark *)mem_add(&to->seen.list, &to->seen.n, sizeof(*to->seen.list)) = from->seen.list[i];
+	to->reported = from->reported ? mem_strdup(from->reported) : NULL;
+	/* Another process cannot use the connection. */
+	to->guests.virt = NULL;
+	to->guests.tried = false;
+	to->guests.asking_ms = NULL;
+}
+
+/* Leaves the outcome to the parent. Called before the pass waits for libvirt, because the parent may then kill it. */
+static void leave_outcome(const struct handler *h)
+{
+	struct remembered *left;
+
+	if (!h->pass.arena)
+		return;
+	left = mem_take(h->pass.arena, sizeof(*left));
+	mem_use(h->pass.arena);
+	copy_remembered(left, &h->last);
+	mem_use(NULL);
+	*h->pass.left = left;
+}
+
+static void after_pass(struct handler *h, struct gc *pass)
+{
+	struct guests *guests = &h->last.guests;
+	bool first = !h->last.next_ms;
+	int64_t again_ms;
+
+	/* The first pass does not ask libvirt, because at boot it would wait for a libvirt that starts later. */
+	guests->tried = first;
+	h->last.next_ms = next_pass(pass, 0);
+	leave_outcome(h);
+	again_ms = orphans_remove(pass, guests);
+	h->last.next_ms = next_pass(pass, again_ms);
+	report_pass(h, pass);
+	publish_metrics(h, pass->store, pass);
+	if (first && guests->asks)
+		h->last.next_ms = sys_now_ms();
+	leave_outcome(h);
+	if (guests->asks)
+		guests_tell(guests, pass);
+	/*
+	 * After a failed connection, try again even without a question, because the status says whether libvirt
+	 * answers.
+	 */
+	if (!guests->connected)
+		guests_connect(guests);
+}
+
+int handler_hold_lock(struct handler *h, struct err *err)
+{
+	struct store store;
+	int r = store_open(&store, &h->host, true, err);
+
+	if (r == 0 && !store_is_handler(&store, h->lock)) {
+		r = store_lock_handler(&store, LOCK_WAIT_MS, err);
+		if (r >= 0 && h->lock >= 0)
+			close(h->lock);
+		if (r >= 0)
+			h->lock = r;
+	}
+	store_close(&store);
+	return r == -ETIMEDOUT ? err_in(err, "another vgpu-leased is running on this host") : r < 0 ? r : 0;
+}
+
+static void pass_failed(struct handler *h, const char *why)
+{
+	char raw[sizeof(h->last.status)];
+
+	log_warn("pass failed: %s", why);
+	snprintf(raw, sizeof(raw), "the last pass failed: %.300s", why);
+	text_safe(h->last.status, sizeof(h->last.status), raw);
+	h->last.next_ms = sys_now_ms() + RETRY_MS;
+}
+
+void handler_pass(struct handler *h)
+{
+	struct store store;
+	struct gc pass = { .store = &store,
+			   .config = h->has_config ? &h->config : NULL,
+			   .policy = &h->config.policy,
+			   .seen = &h->last.seen };
+	struct err err = { 0 };
+	int r = store_open(&store, &h->host, true, &err);
+
+	if (r == 0)
+		r = gc_run(&pass, &err);
+	if (r == 0)
+		after_pass(h, &pass);
+	else
+		pass_failed(h, err.text);
+	leave_outcome(h);
+	guests_hang_up(&h->last.guests);
+	gc_free(&pass);
+	store_close(&store);
+}
+
+/* The new process must not keep the handler's lock: a hung pass with the lock would look like a handler. */
+static _Noreturn void run(struct handler *h, int end, pid_t parent)
+{
+	const int keep[] = { h->host.root, h->host.libvirt, end };
+	sigset_t none;
+
+	signal(SIGHUP, SIG_IGN);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(1);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	sys_close_but(keep, 3);
+	h->last.guests.asking_ms = h->pass.asking_ms;
+	handler_pass(h);
+	log_close();
+	_exit(0);
+}
+
+static int launch(struct handler *h, struct err *err)
+{
+	struct pass *pass = &h->pass;
+	pid_t self = getpid();
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_sys(err, errno, "pipe");
+	pass->arena = mem_arena(ARENA_SIZE);
+	pass->left = mem_take(pass->arena, sizeof(*pass->left));
+	pass->asking_ms = mem_take(pass->arena, sizeof(*pass->asking_ms));
+	pass->late_ms = sys_now_ms() + (int64_t)LATE_S * 1000;
+	pass->end = ends[0];
+	/* The child must open its own log socket. */
+	log_close();
+	pass->pid = fork();
+	if (pass->pid == 0)
+		run(h, ends[1], self);
+	close(ends[1]);
+	if (pass->pid > 0)
+		return 0;
+	err_sys(err, errno, "fork");
+	pass->pid = 0;
+	pass_stop(h);
+	return -err->code;
+}
+
+bool pass_start(struct handler *h)
+{
+	struct err err;
+	bool started;
+
+	/* Before the fork, because the loop also searches libvirt's processes and watches its files. */
+	libvirt_daemon_follow(&h->host);
+	started = handler_hold_lock(h, &err) == 0 && launch(h, &err) == 0;
+	if (!started)
+		pass_failed(h, err.text);
+	return started;
+}
+
+void pass_stop(struct handler *h)
+{
+	struct pass *pass = &h->pass;
+
+	if (pass->pid) {
+		kill(pass->pid, SIGKILL);
+		waitpid(pass->pid, NULL, 0);
+	}
+	if (pass->arena) {
+		close(pass->end);
+		mem_arena_end(pass->arena);
+	}
+	*pass = (struct pass){ .end = -1 };
+}
+
+int64_t pass_late_ms(const struct handler *h, int64_t next_ms)
+{
+	const struct pass *pass = &h->pass;
+	const struct remembered *left = *pass->left;
+	int64_t asked = *pass->asking_ms ? *pass->asking_ms + ASKING_MS : pass->late_ms;
+
+	if (left && left->next_ms < next_ms)
+		next_ms = left->next_ms;
+	asked = asked > next_ms ? asked : next_ms;
+	return asked < pass->late_ms ? asked : pass->late_ms;
+}
+
+int64_t pass_end(struct handler *h)
+{
+	struct pass *pass = &h->pass;
+	struct pollfd end = { .fd = pass->end, .events = POLLIN };
+	const struct remembered *left;
+	struct rusage took = { 0 };
+	bool late = poll(&end, 1, 0) == 0;
+	int status = -1;
+
+	if (late)
+		kill(pass->pid, SIGKILL);
+	wait4(pass->pid, &status, 0, &took);
+	pass->pid = 0;
+	left = *pass->left;
+	if (left) {
+		free(h->last.reported);
+		lease_marks_free(&h->last.seen);
+		copy_remembered(&h->last, left);
+	}
+	if (late && *pass->asking_ms && left)
+		guests_set_state(
+			&h->last.guests, false,
+			"not connected to libvirt: no answer within 5 s; check that libvirtd or virtqemud does not hang");
+	else if (late)
+		pass_failed(h, "it is not done after two minutes");
+	else if (status != 0)
+		pass_failed(h, WIFSIGNALED(status) ? "its process was killed" : "its process failed");
+	pass_stop(h);
+	return (took.ru_utime.tv_sec + took.ru_stime.tv_sec) * 1000 +
+	       (took.ru_utime.tv_usec + took.ru_stime.tv_usec) / 1000;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Completes releases as soon as they are marked. */
+#include "handler/finisher.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "act/release.h"
+#include "model/event.h"
+#include "state/lease_store.h"
+#include "sys/log.h"
+
+enum { FIRST_MS = 100, LAST_MS = 5000, UNWATCHED_MS = 1000 };
+enum { TURN_MS = 20, LOOK_MS = 60000, LOCK_MS = 5000 };
+
+void finisher_start(struct finisher *f)
+{
+	*f = (struct finisher){ .notify = -1 };
+	for (size_t i = 0; i < WATCHES; i++)
+		f->watched[i].watch = -1;
+}
+
+void finisher_stop(struct finisher *f)
+{
+	lease_marks_free(&f->logged);
+	if (f->notify >= 0)
+		close(f->notify);
+	f->notify = -1;
+}
+
+/* Logs the trouble, unless it was the last one logged. */
+static void say_trouble(struct finisher *f, const char *text)
+{
+	if (strncmp(f->trouble, text, sizeof(f->trouble) - 1) == 0)
+		return;
+	snprintf(f->trouble, sizeof(f->trouble), "%.255s", text);
+	if (*text)
+		log_warn("cannot complete pending releases: %s", text);
+}
+
+static int add_watch(struct finisher *f, struct watched *watched, int dir)
+{
+	char path[64];
+	int is;
+
+	if (f->notify < 0)
+		f->notify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (f->notify < 0)
+		return -errno;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", dir);
+	is = inotify_add_watch(f->notify, path,
+			       IN_MOVED_TO | IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR);
+	if (is < 0)
+		return -errno;
+	/* Remove the watch of a directory that was replaced. */
+	if (watched->watch >= 0 && watched->watch != is)
+		inotify_rm_watch(f->notify, watched->watch);
+	watched->watch = is;
+	return 0;
+}
+
+/* True if the directory has changed. Without a watch, any change counts, because an unnecessary pass does no harm. */
+static bool has_changed(struct watched *watched, int dir)
+{
+	struct stat was = watched->seen, now;
+
+	if (dir < 0 || fstat(dir, &now) < 0)
+		return false;
+	watched->seen = now;
+	return was.st_ino && (now.st_ino != was.st_ino || now.st_dev != was.st_dev ||
+			      now.st_mtim.tv_sec != was.st_mtim.tv_sec || now.st_mtim.tv_nsec != was.st_mtim.tv_nsec);
+}
+
+/*
+ * Watches the directories that exist. Called before each look, because a directory may be new or replaced. Adding a
+ * watch twice has no effect.
+ *
+ * If the kernel refuses a watch (its limits are per user), returns whether a directory has changed since the last call.
+ */
+static bool watch_directories(struct finisher *f, const struct host *host, const struct store *store)
+{
+	autoclose int status = openat(host->libvirt, "run/libvirt/qemu", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const int dirs[WATCHES] = { store->run, store->leases, status };
+	bool changed = false;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < WATCHES; i++)
+		if (dirs[i] >= 0)
+			r = add_watch(f, &f->watched[i], dirs[i]);
+	/* Skip WATCH_RUN, to which the handler itself writes. If it is replaced, so is the directory of leases. */
+	for (size_t i = WATCH_LEASES; r < 0 && i < WATCHES; i++)
+		changed |= has_changed(&f->watched[i], dirs[i]);
+	if (r < 0 && !f->unwatched)
+		log_warn("/run/vgpu-lease/leases: cannot be watched, checked every second: %s: raise "
+			 "fs.inotify.max_user_%s",
+			 err_describe(-r), r == -ENOSPC ? "watches" : "instances");
+	if (r == 0 && f->unwatched)
+		log_info("/run/vgpu-lease/leases: watched again");
+	f->unwatched = r < 0;
+	return changed;
+}
+
+/* True if the event is a reason for a pass: a lease or a directory has disappeared, or a status file has changed. */
+static bool is_news(const struct finisher *f, const struct inotify_event *event)
+{
+	size_t dir = 0;
+
+	if (event->mask & IN_Q_OVERFLOW)
+		return true;
+	while (dir < WATCHES && event->wd != f->watched[dir].watch)
+		dir++;
+	if (dir == WATCHES)
+		return false;
+	if (event->mask & (IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT | IN_IGNORED))
+		return true;
+	/* Records come and go in the state's own directory. */
+	if (dir == WATCH_RUN || !event->len)
+		return false;
+	/* A hidden file is a temporary file of ours, or the status file of a domain whose name begins with a dot. */
+	return dir == WATCH_STATUS || (event->name[0] != '.' && event->mask & (IN_DELETE | IN_MOVED_FROM));
+}
+
+bool finisher_events(struct finisher *f)
+{
+	char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+	bool news = false;
+	ssize_t n;
+
+	f->at_ms = 0;
+	f->wait_ms = 0;
+	while ((n = read(f->notify, events, sizeof(events))) > 0)
+		for (ssize_t at = 0; at < n;) {
+			const struct inotify_event *event = (const struct inotify_event *)(events + at);
+
+			news |= is_news(f, event);
+			at += (ssize_t)(sizeof(*event) + event->len);
+		}
+	return news;
+}
+
+/* Sets the time of the next look, for the case that no event comes. */
+static void be_patient(struct finisher *f, int left)
+{
+	int wait_ms = f->wait_ms * 2;
+
+	wait_ms = wait_ms < FIRST_MS ? FIRST_MS : wait_ms > LAST_MS ? LAST_MS : wait_ms;
+	f->wait_ms = wait_ms;
+	if (f->unwatched && (left == 0 || wait_ms > UNWATCHED_MS))
+		wait_ms = UNWATCHED_MS;
+	f->at_ms = left == 0 && !f->unwatched ? INT64_MAX : sys_now_ms() + wait_ms;
+}
+
+/* Tries once to complete a release. Returns true if the lease is released. */
+static bool finish_one(struct store *store, const struct policy *policy, const struct lease *lease,
+		       const struct lease_marks *logged, struct lease_marks *failed)
+{
+	const struct event_about about = event_of(lease);
+	struct err err = { 0 };
+	int r;
+
+	/* Until release_wait is over, leave the release to the hook that marked the lease. */
+	if (sys_now_ms() - lease->since_ms < (int64_t)policy->release_wait_s * 1000 &&
+	    sys_process_lives(lease->writer, lease->writer_start))
+		return false;
+	r = release_finish(store, policy, lease->vgpu.id, sys_now_ms() + TURN_MS, sys_now_ms() + LOOK_MS, &err);
+	if (r == 0) {
+		event_log(EVENT_RELEASED, &about, "release: domain %s: released %s", lease->name, lease->vgpu.id);
+		return true;
+	}
+	if ((r == -EBUSY || r == -EAGAIN) && sys_now_ms() - lease->since_ms < policy_release_ms(policy))
+		return false;
+	if (!lease_marks_have(logged, lease))
+		event_log(EVENT_DELAYED, &about, "release: domain %s: cannot release %s yet, trying again: %s",
+			  lease->name, lease->vgpu.id, err.text);
+	lease_marks_add(failed, lease);
+	return false;
+}
+
+int finisher_finish(struct store *store, const struct policy *policy, struct lease_marks *logged, struct err *err)
+{
+	struct lease_marks failed = { 0 };
+	autoleases struct leases leases = { 0 };
+	int left = 0, r = lease_list_locked(store, LOCK_MS, &leases, err);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < leases.n; i++)
+		if (leases.list[i].state == LEASE_RELEASING &&
+		    !finish_one(store, policy, &leases.list[i], logged, &failed))
+			left++;
+	lease_marks_free(logged);
+	*logged = failed;
+	return left;
+}
+
+bool finisher_run(struct finisher *f, const struct host *host, const struct policy *policy)
+{
+	struct store store;
+	struct err err = { 0 };
+	bool changed = false;
+	int r = store_open(&store, host, true, &err);
+
+	/* Watch before the look, so that no lease is missed. */
+	if (r == 0) {
+		changed = watch_directories(f, host, &store);
+		r = finisher_finish(&store, policy, &f->logged, &err);
+	}
+	store_close(&store);
+	say_trouble(f, r < 0 ? err.text : "");
+	be_patient(f, r);
+	return changed;
+}

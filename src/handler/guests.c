@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* libvirt, as a pass of the device handler uses it. */
+#include "handler/guests.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/text.h"
+#include "look/migration_facts.h"
+#include "sys/log.h"
+
+void guests_set_state(struct guests *g, bool connected, const char *text)
+{
+	char was[sizeof(g->state)];
+
+	memcpy(was, g->state, sizeof(was));
+	text_safe(g->state, sizeof(g->state), text);
+	if (strcmp(g->state, was) != 0)
+		log_info("%s", text);
+	g->connected = connected;
+}
+
+static void set_asking(const struct guests *g, bool asking)
+{
+	if (g->asking_ms)
+		*g->asking_ms = asking ? sys_now_ms() : 0;
+}
+
+bool guests_connect(struct guests *g)
+{
+	char text[sizeof(g->state)] = "connected to libvirt";
+	struct err err;
+	int r;
+
+	if (g->tried || !g->asks)
+		return g->virt;
+	g->tried = true;
+	set_asking(g, true);
+	r = virt_open(&g->virt, g->uri, &err);
+	set_asking(g, false);
+	if (r < 0)
+		snprintf(text, sizeof(text), "not connected to libvirt: %.200s", err.text);
+	guests_set_state(g, r == 0, text);
+	return r == 0;
+}
+
+void guests_hang_up(struct guests *g)
+{
+	virt_close(g->virt);
+	g->virt = NULL;
+	g->tried = false;
+}
+
+/* `xml` NULL: libvirt does not return the XML now, so it might name any of the IDs. */
+static void mark_named(const char *xml, const char *const *ids, bool *named, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		named[i] |= !xml || strcasestr(xml, ids[i]);
+}
+
+static void ask_of(struct guests *g, const struct virt_domain *domain, const char *const *ids, bool *named, size_t n)
+{
+	autofree char *config = NULL;
+	struct err ignored;
+
+	mark_named(domain->xml, ids, named, n);
+	if (!domain->running || !domain->persistent)
+		return;
+	if (virt_xml(g->virt, domain->uuid, VIRT_CONFIG, &config, &ignored) < 0)
+		config = NULL;
+	mark_named(config, ids, named, n);
+}
+
+void guests_named(struct guests *g, const char *const *ids, bool *named, size_t n)
+{
+	struct virt_domain *all;
+	struct err ignored;
+	size_t found;
+
+	if (!guests_connect(g)) {
+		mark_named(NULL, ids, named, n);
+		return;
+	}
+	set_asking(g, true);
+	if (virt_list(g->virt, &all, &found, &ignored) < 0)
+		mark_named(NULL, ids, named, n);
+	for (size_t i = 0; i < found; i++)
+		ask_of(g, &all[i], ids, named, n);
+	virt_list_free(all, found);
+	set_asking(g, false);
+}
+
+static void write_facts(struct guests *g, const struct running_domain *domain, const struct inventory *inv,
+			const struct leases *leases)
+{
+	autofree char *missing = migration_facts_element(domain->doc, inv, leases);
+	struct err err;
+	int r;
+
+	if (!missing || !guests_connect(g))
+		return;
+	set_asking(g, true);
+	r = virt_set_metadata(g->virt, domain->uuid, DOMXML_NS, DOMXML_NS_KEY, missing, VIRT_LIVE, &err);
+	set_asking(g, false);
+	if (r == 0)
+		log_info("domain %s: migration facts of its vGPUs written to its metadata", domain->request->name);
+	/* Log nothing if the domain is busy or has gone, because a later pass tries again. */
+	if (r < 0 && r != -ENOENT && r != -EBUSY && r != -EPERM)
+		log_warn("cannot write migration facts: %s", err.text);
+}
+
+void guests_tell(struct guests *g, const struct gc *pass)
+{
+	autoleases struct leases leases = { 0 };
+	struct err err;
+
+	/* Read the leases again, because the pass has changed some. */
+	if (lease_list(pass->store, &leases, &err) < 0)
+		log_warn("cannot read migration facts: %s", err.text);
+	else
+		for (size_t i = 0; i < pass->running.n; i++)
+			if (pass->running.list[i].settled && pass->running.list[i].doc)
+				write_facts(g, &pass->running.list[i], &pass->looked, &leases);
+}

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * vgpu-leased, the device handler: completes slow releases, notices devices attached to and detached from running
+ * guests, and finishes the work of killed hooks.
+ *
+ * In its loop, signals, udev's events and changes of files only prompt a pass (device_handler), which runs in a process
+ * of its own. Events that arrive together cause one pass. The loop itself completes releases. The handler can be killed
+ * at any instant and started again.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include "base/args.h"
+#include "base/auto.h"
+#include "handler/device_handler.h"
+#include "handler/finisher.h"
+#include "look/inventory.h"
+#include "check/check.h"
+#include "base/text.h"
+#include "base/udev.h"
+#include "sys/sys.h"
+#include "sys/log.h"
+#include "libvirt/virt.h"
+
+enum {
+	SETTLE_MS = 200, /* events within this time cause one pass */
+	/* The least time between the starts of passes; it grows up to APART_MAX_MS if passes take long. */
+	APART_MS = 1000,
+	APART_MAX_MS = 10000,
+	SHARE = 4, /* a pass is followed by a pause of SHARE times its processor time */
+	WAIT_MAX_S = 86400,
+	READY_STEP_MS = 1000, /* --wait-ready looks at least this often */
+};
+
+struct options {
+	struct args args;
+	const char *uri, *wait;
+	bool foreground, check;
+	long wait_s;
+};
+
+struct leased {
+	struct options options;
+	struct handler handler;
+	struct finisher finisher;
+	struct udev_watch *udev; /* NULL: no udev, or --root names another host */
+	int signals;
+	bool ready, stop;
+	int64_t pass_at, passed_at, apart_ms;
+	int64_t alive_every_ms; /* half of systemd's watchdog time; 0: no watchdog */
+};
+
+static const struct arg table[] = {
+	ARG_ROOT,
+	ARG_CONFIG,
+	{ "connect", "URI", 0, offsetof(struct options, uri), "Connect to this libvirt [" VIRT_DEFAULT_URI "]", 0 },
+	{ "foreground", NULL, 0, offsetof(struct options, foreground), "Log to standard error instead of the journal",
+	  0 },
+	{ "check-config", NULL, 0, offsetof(struct options, check), "Check the configuration and exit; 1: invalid", 0 },
+	{ "wait-ready", "SECONDS", 0, offsetof(struct options, wait),
+	  "Wait until the configured pGPUs are ready, and exit", 0 },
+	ARG_HELP,
+	ARG_VERSION,
+	{ 0 },
+};
+
+static void print_help(void)
+{
+	printf("usage: vgpu-leased [OPTION]...\n\n"
+	       "Device handler of vgpu-lease: complete releases, and lease hot-plugged vGPUs,\n"
+	       "for which libvirt calls no hook. SIGHUP reloads the configuration.\n\n");
+	args_help(stdout, table, 0);
+	printf("\nExit status: 0 success, 1 failed, 2 usage error.\n");
+}
+
+static int parse(struct options *options, int argc, char **argv, struct err *err)
+{
+	if (args_parse(options, table, argc, argv, err) < 0)
+		return -err->code;
+	if (options->args.noperands)
+		return err_set(err, EINVAL, "unexpected argument '%s'", options->args.operands[0]);
+	if (options->wait && !text_number(options->wait, 0, WAIT_MAX_S, &options->wait_s))
+		return err_set(err, EINVAL, "--wait-ready: invalid value '%s': expected seconds, 0 to %d",
+			       options->wait, WAIT_MAX_S);
+	return 0;
+}
+
+/* Makes a pass due soon, unless one is already due earlier. */
+static void look_soon(struct leased *d)
+{
+	int64_t at = sys_now_ms() + SETTLE_MS;
+
+	if (at < d->pass_at)
+		d->pass_at = at;
+}
+
+static void on_signal(struct leased *d)
+{
+	struct signalfd_siginfo info;
+
+	while (read(d->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		if (info.ssi_signo != SIGHUP) {
+			d->stop = true;
+			continue;
+		}
+		sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRId64, sys_now_ms() * 1000);
+		handler_reload(&d->handler);
+		if (d->ready)
+			sd_notify(0, "READY=1");
+		look_soon(d);
+	}
+}
+
+/* Keeps an earlier time of the next pass, which an event during the pass may have set. */
+static void passed(struct leased *d)
+{
+	const struct remembered *last = &d->handler.last;
+
+	d->passed_at = sys_now_ms();
+	if (last->next_ms < d->pass_at)
+		d->pass_at = last->next_ms;
+	sd_notifyf(0, "STATUS=%s; %s", last->guests.state, last->status);
+	if (!d->ready)
+		sd_notify(0, "READY=1");
+	d->ready = true;
+	/* Look at pending releases now, because their guest can have ended. */
+	d->finisher.at_ms = 0;
+}
+
+static void on_pass_end(struct leased *d)
+{
+	/*
+	 * Limit the passes, because a guest that sets its clock or balloon makes libvirt write a status file each time.
+	 */
+	int64_t apart_ms = SHARE * pass_end(&d->handler);
+
+	d->apart_ms = apart_ms < APART_MS ? APART_MS : apart_ms > APART_MAX_MS ? APART_MAX_MS : apart_ms;
+	passed(d);
+}
+
+static void pass(struct leased *d)
+{
+	d->pass_at = INT64_MAX;
+	if (!pass_start(&d->handler))
+		passed(d);
+}
+
+/* When the next pass can begin, or when the running pass is killed. */
+static int64_t pass_due(const struct leased *d)
+{
+	int64_t at = d->passed_at + d->apart_ms;
+
+	at = d->pass_at > at ? d->pass_at : at;
+	return d->handler.pass.pid ? pass_late_ms(&d->handler, at) : at;
+}
+
+/* Milliseconds until the next thing is due; -1: nothing is due. */
+static int idle_ms(const struct leased *d)
+{
+	int64_t now = sys_now_ms(), at = pass_due(d);
+
+	/*
+	 * Look each second, because a pass does not report when it begins to wait for libvirt or when the next pass is
+	 * due.
+	 */
+	if (d->handler.pass.pid && at > now + APART_MS)
+		at = now + APART_MS;
+	if (d->finisher.at_ms < at)
+		at = d->finisher.at_ms;
+	if (d->alive_every_ms && now + d->alive_every_ms < at)
+		at = now + d->alive_every_ms;
+	return at <= now ? 0 : at - now < INT_MAX ? (int)(at - now) : -1;
+}
+
+static void await_events(struct leased *d)
+{
+	enum { SIGNALS, UDEV, FILES, PASS };
+	/* poll(2) ignores an entry whose descriptor is -1. */
+	struct pollfd fds[] = { [SIGNALS] = { d->signals, POLLIN, 0 },
+				[UDEV] = { d->udev ? udev_watch_fd(d->udev) : -1, POLLIN, 0 },
+				[FILES] = { d->finisher.notify, POLLIN, 0 },
+				[PASS] = { d->handler.pass.end, POLLIN, 0 } };
+
+	if (poll(fds, ARRAY_SIZE(fds), idle_ms(d)) <= 0)
+		return;
+	if (fds[SIGNALS].revents)
+		on_signal(d);
+	if (fds[UDEV].revents && udev_watch_read(d->udev))
+		look_soon(d);
+	if (fds[FILES].revents && finisher_events(&d->finisher))
+		look_soon(d);
+	if (fds[PASS].revents)
+		on_pass_end(d);
+}
+
+static void loop(struct leased *d)
+{
+	while (!d->stop) {
+		int64_t now = sys_now_ms();
+
+		if (d->alive_every_ms)
+			sd_notify(0, "WATCHDOG=1");
+		if (now >= d->finisher.at_ms && finisher_run(&d->finisher, &d->handler.host, &d->handler.config.policy))
+			look_soon(d);
+		if (now >= pass_due(d))
+			d->handler.pass.pid ? on_pass_end(d) : pass(d);
+		await_events(d);
+	}
+	sd_notify(0, "STOPPING=1");
+}
+
+static int open_signals(struct leased *d, struct err *err)
+{
+	sigset_t set;
+
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGCHLD, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	d->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return d->signals < 0 ? err_sys(err, errno, "cannot receive signals") : 0;
+}
+
+static void look_after(struct leased *d)
+{
+	struct guests *guests = &d->handler.last.guests;
+	struct err err;
+
+	guests->asks = !d->options.args.root || d->options.uri;
+	guests->uri = d->options.uri;
+	if (guests->asks)
+		text_copy(guests->state, sizeof(guests->state), "not connected to libvirt yet");
+	/*
+	 * Watch before the first look, so that no event is missed. With --root, this machine's events are of another
+	 * host.
+	 */
+	if (!d->options.args.root && udev_watch_open(&d->udev, &err) < 0)
+		log_warn("%s; changes of devices are noticed only every few minutes", err.text);
+	finisher_start(&d->finisher);
+	log_info("version %s started", PACKAGE_VERSION);
+	loop(d);
+	log_info("ends");
+	pass_stop(&d->handler);
+	finisher_stop(&d->finisher);
+	udev_watch_close(d->udev);
+}
+
+static int serve(struct leased *d, struct err *err)
+{
+	int r = open_signals(d, err);
+
+	if (r < 0)
+		return r;
+	r = handler_open(&d->handler, d->options.args.root, d->options.args.config, err);
+	if (r == 0)
+		look_after(d);
+	handler_close(&d->handler);
+	close(d->signals);
+	return r;
+}
+
+/* Returns the number of unmet requirements of a start; `err` has the first. */
+static size_t not_ready(const struct host *host, const struct config *config, struct err *err)
+{
+	struct check check = { .host = host, .config = config, .only_pool = true };
+	size_t n;
+
+	check_run(&check);
+	n = check.count[CHECK_FAIL];
+	for (size_t i = 0; i < check.n; i++) {
+		const struct finding *finding = &check.findings[i];
+
+		if (finding->status != CHECK_FAIL)
+			continue;
+		err_set(err, ETIMEDOUT, "%s: %s; %s", finding->where ? finding->where : "this host", finding->text,
+			finding->fix);
+		break;
+	}
+	check_free(&check);
+	return n;
+}
+
+static int wait_for_cards(const struct host *host, const struct config *config, int wait_s, struct err *err)
+{
+	int64_t end = sys_now_ms() + (int64_t)wait_s * 1000;
+	struct udev_watch *udev = NULL;
+	struct err ignored;
+	size_t n;
+
+	/* With --root, or without udev, the loop looks every second. */
+	if (!*host->name)
+		udev_watch_open(&udev, &ignored);
+	while ((n = not_ready(host, config, err)) > 0 && sys_now_ms() < end) {
+		struct pollfd fd = { .fd = udev ? udev_watch_fd(udev) : -1, .events = POLLIN };
+
+		if (poll(&fd, 1, READY_STEP_MS) > 0)
+			udev_watch_read(udev);
+	}
+	udev_watch_close(udev);
+	if (n > 1)
+		err_in(err, "%zu differences from the configuration, the first", n);
+	return n ? -err->code : 0;
+}
+
+/*
+ * --check-config reports the errors that a reload only logs, because the sender of SIGHUP gets no answer.
+ *
+ * --wait-ready is for units that start at boot and need the cards' drivers. It waits until a start would find all that
+ * the configuration names. -ETIMEDOUT: `err` names the first unmet requirement.
+ */
+static int look_only(const struct options *options, struct err *err)
+{
+	const struct args *args = &options->args;
+	struct config config;
+	struct host host;
+	int r = host_open(&host, args->root, err);
+
+	if (r < 0)
+		return r;
+	r = inventory_load_config(&config, &host, args->config, err);
+	if (!options->check && r == 0 && config.nsections) {
+		r = wait_for_cards(&host, &config, (int)options->wait_s, err);
+	} else if (!options->check && (r == 0 || (r == -ENOENT && !args->config))) {
+		/* Say why the wait ends at once, because it would seem that the cards are ready. */
+		printf("%s; nothing to wait for\n", r == 0 ? "no type is enabled" : "no configuration");
+		r = 0;
+	}
+	config_free(&config);
+	host_close(&host);
+	return r;
+}
+
+static int run(struct leased *d, struct err *err)
+{
+	if (d->options.args.version) {
+		fputs(ARGS_VERSION("vgpu-leased"), stdout);
+		return 0;
+	}
+	if (d->options.args.help) {
+		print_help();
+		return 0;
+	}
+	text_set_root(d->options.args.root);
+	if (d->options.check || d->options.wait)
+		return look_only(&d->options, err);
+	if (!d->options.args.root && geteuid() != 0)
+		return err_set(err, EPERM, "cannot change leases: permission denied; run as root");
+	if (d->options.foreground)
+		log_open_stderr("vgpu-leased");
+	else
+		log_open("vgpu-leased", d->options.args.root);
+	return serve(d, err);
+}
+
+int main(int argc, char **argv)
+{
+	struct leased d = { 0 };
+	struct err err = { 0 };
+	uint64_t watchdog_us;
+	int r;
+
+	sys_begin();
+	umask(077);
+	if (sd_watchdog_enabled(0, &watchdog_us) > 0)
+		d.alive_every_ms = (int64_t)(watchdog_us / 2000);
+	if (parse(&d.options, argc, argv, &err) < 0)
+		return args_usage_error("vgpu-leased", &err);
+	r = run(&d, &err);
+	if (r == 0 && fflush(stdout) != 0)
+		r = err_sys(&err, errno, "standard output");
+	if (r < 0) {
+		log_warn("%s", err.text);
+		if (!d.options.foreground || d.options.wait || d.options.check)
+			err_print(stderr, "vgpu-leased", &err);
+	}
+	log_close();
+	return r < 0 ? 1 : 0;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Removes Nova's orphans. */
+#include "handler/guests.h"
+
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "base/mem.h"
+#include "act/release.h"
+#include "look/mdevctl_files.h"
+#include "model/event.h"
+
+enum {
+	REMOVE_MS = 5000, /* a slower removal continues in a child, and the next pass finds its outcome */
+	TURN_MS = 5000,   /* for all removals of a pass; they delay no release */
+	NEXT_MS = 1000,
+	BATCH_MS = 60000, /* orphans that are due within this time are removed together */
+	FOLLOW_MS = 2000, /* libvirt reads a changed file of mdevctl after a tenth of a second */
+};
+
+static bool is_due(const struct gc_item *item)
+{
+	return !item->leased && item->novas && item->outcome == GC_GOES;
+}
+
+/*
+ * When more orphans are due within BATCH_MS; 0: none. They are removed together, because Nova fails if a device
+ * disappears between its list and its lookup.
+ */
+static int64_t waits_for_more(const struct gc *pass)
+{
+	int64_t now = sys_now_ms(), first = INT64_MAX, last = 0;
+
+	for (size_t i = 0; i < pass->n; i++)
+		if (is_due(&pass->items[i]) && pass->items[i].fate.due_ms < first)
+			first = pass->items[i].fate.due_ms;
+	for (size_t i = 0; i < pass->n && first < INT64_MAX; i++) {
+		const struct gc_item *item = &pass->items[i];
+
+		if (!item->leased && item->novas && item->outcome == GC_STAYS && item->fate.due_ms > now &&
+		    item->fate.due_ms <= first + BATCH_MS && item->fate.due_ms > last)
+			last = item->fate.due_ms;
+	}
+	return last ? last + 1 : 0;
+}
+
+static void ask_libvirt(struct gc *pass, struct guests *guests)
+{
+	size_t n = 0;
+	const char **ids = mem_new(pass->n + 1, sizeof(*ids));
+	bool *is_named = mem_new(pass->n + 1, sizeof(*is_named));
+
+	for (size_t i = 0; i < pass->n; i++)
+		if (is_due(&pass->items[i]))
+			ids[n++] = pass->items[i].vgpu.id;
+	if (n && guests->asks)
+		guests_named(guests, ids, is_named, n);
+	n = 0;
+	for (size_t i = 0; i < pass->n; i++)
+		if (is_due(&pass->items[i]) && is_named[n++])
+			pass->items[i].outcome = GC_STAYS;
+	free(ids);
+	free(is_named);
+}
+
+static bool remove_part(struct gc *pass, struct gc_item *item, enum release_part part)
+{
+	const struct vgpu_ref *vgpu = &item->vgpu;
+	const struct event_about about = { .vgpu = vgpu };
+	struct err err = { 0 };
+
+	if (release_orphan(pass->store, pass->policy, vgpu, part, sys_now_ms() + REMOVE_MS, &err) < 0) {
+		item->outcome = GC_FAILED;
+		text_cut(item->trouble, sizeof(item->trouble), err.text);
+		return false;
+	}
+	event_log(EVENT_RECLAIMED, &about, "reconcile: removed %s%s, %s on %s: %s",
+		  part == RELEASE_DEVICE ? "" : "the mdevctl definition of ", vgpu->id, vgpu->type, vgpu->parent,
+		  item->fate.why);
+	return true;
+}
+
+/*
+ * libvirt notices a removed definition later than a removed device. If both were removed at once, libvirt would list
+ * the vGPU as defined but absent, and Nova would fail to spawn an instance with it. So this pass removes definitions,
+ * and a later pass removes the devices. If Nova picks one of these devices meanwhile, the hook creates it again.
+ */
+static bool remove_definitions(struct gc *pass, int64_t end_ms)
+{
+	bool removed = false;
+
+	for (size_t i = 0; i < pass->n && sys_now_ms() < end_ms; i++) {
+		struct gc_item *item = &pass->items[i];
+
+		if (is_due(item) && item->exists &&
+		    mdevctl_defines_on(pass->store->host, item->vgpu.id, item->vgpu.parent))
+			removed |= remove_part(pass, item, RELEASE_ITS_DEFINITION);
+	}
+	return removed;
+}
+
+int64_t orphans_remove(struct gc *pass, struct guests *guests)
+{
+	int64_t end_ms = sys_now_ms() + TURN_MS, again_ms = waits_for_more(pass);
+
+	if (again_ms)
+		return again_ms;
+	ask_libvirt(pass, guests);
+	if (remove_definitions(pass, end_ms))
+		return sys_now_ms() + FOLLOW_MS;
+	for (size_t i = 0; i < pass->n; i++) {
+		struct gc_item *item = &pass->items[i];
+
+		if (!is_due(item))
+			continue;
+		if (sys_now_ms() >= end_ms)
+			return sys_now_ms() + NEXT_MS;
+		if (remove_part(pass, item, item->exists ? RELEASE_DEVICE : RELEASE_LONE_DEFINITION))
+			item->outcome = GC_GONE;
+	}
+	return 0;
+}

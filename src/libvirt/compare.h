@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Differences between libvirt, the lease and the kernel about one vGPU of a domain.
+ *
+ * A pure function. Each difference is a sentence with the likely cause or the fix.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "look/inventory.h"
+#include "state/lease_store.h"
+
+enum { COMPARE_MAX = 8 };
+
+struct compare {
+	const char *id;
+	const char *domain, *name; /* the domain's UUID, and its name in commands (text_operand()) */
+	bool runs;
+	bool live, config;         /* the running XML names the vGPU; the definition names it */
+	bool taken;                /* a suspend has detached it, and the domain runs without it */
+	const struct lease *lease; /* of any domain; NULL: none */
+	enum presence exists;
+	const char *type, *parent; /* as in the kernel; "": unknown */
+	int open;                  /* 1: open; 0: not open; negative: unknown */
+	pid_t by;                  /* the process that has it open */
+	pid_t qemu;                /* the domain's process; 0: unknown */
+	const char *gc;            /* a clause of a message: how or when the lease is released, or why it stays */
+	bool exiting;              /* `qemu` is exiting, and the kernel still closes its files */
+	/* The result: */
+	char differences[COMPARE_MAX][REASON_SIZE];
+	size_t n;
+};
+
+void compare_views(struct compare *view);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The vGPUs of a running domain: attach one, detach one, or detach all while it is suspended.
+ *
+ * libvirt calls no hook for a hotplug, so the command does the hook's work. It leases and creates a vGPU before libvirt
+ * attaches it, and releases it after QEMU has closed it. If the command is killed, the domain's release, the handler or
+ * `vgpu-lease detach` ends the lease. The domain can be released even during a hotplug.
+ *
+ * A suspend records vGPUs in the running domain's metadata (domxml.h) before it detaches them, and libvirt saves the
+ * metadata with the domain. So a resume can undo an interrupted suspend, and can be repeated.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "config/config.h"
+#include "act/apply.h"
+#include "domain/domxml.h"
+#include "base/err.h"
+#include "sys/sys.h"
+#include "state/lease_store.h"
+#include "state/store.h"
+#include "libvirt/virt.h"
+
+struct hotplug {
+	const struct host *host;
+	struct store *store;         /* writable; with dry_run, possibly read-only */
+	const struct config *config; /* NULL: only existing devices can be attached */
+	const struct policy *policy; /* the configuration's, or the defaults */
+	const char *uri;             /* libvirt's; NULL: its default */
+	FILE *dry_run;               /* attach and detach only print here what they would do; NULL: they do it */
+	struct virt *virt;
+	struct virt_domain domain; /* as hotplug_open() found it */
+	struct work_locks work;    /* of the leased vGPUs, until they are attached or released */
+	int64_t found_ms; /* time before hotplug_open() looked up the domain; a lease written later is another call's */
+};
+
+/* Connects, and finds the domain by name or UUID. Call hotplug_close() even after a failure. */
+int hotplug_open(struct hotplug *hp, const char *domain, struct err *err);
+void hotplug_close(struct hotplug *hp);
+
+/* Parses the domain's XML, which must outlive *doc, and keeps the hostdevs that are vGPUs. */
+int hotplug_parse(const struct hotplug *hp, const char *xml, struct domxml **doc, struct err *err);
+
+/*
+ * Leases and creates a vGPU of a type (an ID or a class; NULL: the pool's only one), and attaches it to the running
+ * domain; with `persistent`, also to its definition. *lease is the new lease. A failure leaves nothing behind, but if
+ * the connection is lost before libvirt answers, the lease stays and the error says so.
+ */
+int hotplug_attach(struct hotplug *hp, const char *type, bool persistent, struct lease *lease, struct err *err);
+
+/*
+ * Detaches a vGPU from the running domain and releases it; with `persistent`, also from its definition. -EAGAIN,
+ * -ETIMEDOUT: the guest has not released it, and nothing has changed.
+ */
+int hotplug_detach(struct hotplug *hp, const char *id, bool persistent, struct err *err);
+
+/* Detaches all *n vGPUs of the running domain, saves it, and releases them. If the save fails, attaches them again. */
+int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err);
+
+/*
+ * Leases what hotplug_suspend() detached, starts the saved domain, and attaches the vGPUs. Without capacity, the domain
+ * stays saved. If the domain already runs, attaches the missing vGPUs.
+ */
+int hotplug_resume(struct hotplug *hp, size_t *n, struct err *err);

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Suspends a domain without its vGPUs: detaches them before the save, and attaches them after the resume. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "libvirt/hotplug.h"
+#include "internal.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "sys/log.h"
+#include "look/hostdev_filter.h"
+
+static int parse_record(const struct hotplug *hp, struct domxml **record, const char *xml, struct err *err)
+{
+	if (domxml_parse(record, xml, strlen(xml), DOMXML_SUSPENDED, err) < 0)
+		return -err->code;
+	placeholder_settle(*record, hp->host);
+	return 0;
+}
+
+static int set_record(struct hotplug *hp, const char *record, struct err *err)
+{
+	return virt_set_metadata(hp->virt, hp->domain.uuid, DOMXML_SUSPENDED_NS, DOMXML_SUSPENDED_KEY, record,
+				 VIRT_LIVE, err);
+}
+
+/*
+ * Attaches the record's vGPUs, except those that the running domain has (`live`; NULL: none). All must be leased. If
+ * one fails, still attaches the others.
+ */
+static int plug_all(struct hotplug *hp, const struct domxml *record, const struct request *live, struct err *err)
+{
+	const struct request *request = domxml_request(record);
+	int failed = 0;
+
+	for (size_t i = 0; i < request->nvgpus; i++) {
+		autofree char *xml = NULL;
+		struct err own = { 0 };
+
+		if ((live && request_find(live, request->vgpus[i].id)) ||
+		    (domxml_hostdev(record, i, &xml, &own) == 0 &&
+		     hotplug_plug(hp, request->vgpus[i].id, xml, VIRT_LIVE, &own) == 0))
+			continue;
+		failed = -own.code;
+		*err = own;
+	}
+	if (failed)
+		return err_in(err,
+			      "domain %s: running without all of its vGPUs; run 'vgpu-lease resume %s' to try again",
+			      hp->domain.name, text_operand(hp->domain.name, hp->domain.uuid));
+	return set_record(hp, NULL, err);
+}
+
+/* Leases and attaches the vGPUs of the record that the running domain does not have. *n is their number. */
+static int put_back(struct hotplug *hp, const char *op, size_t *n, struct err *err)
+{
+	autofree char *xml = NULL;
+	autofree struct vgpu_request *missing = NULL;
+	autodomxml struct domxml *record = NULL, *live = NULL;
+	struct request request;
+
+	if (hotplug_read(hp, VIRT_LIVE, &xml, &live, err) < 0 || parse_record(hp, &record, xml, err) < 0)
+		return -err->code;
+	request = *domxml_request(record);
+	*n = 0;
+	for (size_t i = 0; i < request.nvgpus; i++)
+		if (!request_find(domxml_request(live), request.vgpus[i].id))
+			*(struct vgpu_request *)mem_add(&missing, n, sizeof(*missing)) = request.vgpus[i];
+	request.vgpus = missing;
+	request.nvgpus = *n;
+	if (*n && hotplug_lease(hp, &request, op, err) < 0)
+		return -err->code;
+	return plug_all(hp, record, domxml_request(live), err);
+}
+
+/* Returns 1 if the domain runs now, 0 if not, or a negative errno. */
+static int is_running(struct hotplug *hp, struct err *err)
+{
+	struct virt_domain now;
+	int r = virt_find(hp->virt, hp->domain.uuid, &now, err);
+
+	if (r < 0)
+		return r;
+	r = now.running;
+	virt_domain_free(&now);
+	return r;
+}
+
+/* Undoes a failed suspend. Keeps the text of its error, and adds what could not be undone. */
+static int undo_suspend(struct hotplug *hp, struct err *err)
+{
+	struct err why = { 0 };
+	size_t n;
+	int r = 0;
+
+	/* A restarted libvirtd has dropped the save, and the guest continues. */
+	if (err->code == ENOTCONN) {
+		virt_close(hp->virt);
+		r = virt_open(&hp->virt, hp->uri, &why);
+	}
+	if (r == 0)
+		r = is_running(hp, &why);
+	/* A stopped domain needs nothing: the hook releases all its vGPUs. */
+	if (r == 0)
+		return -err->code;
+	if (r == 1)
+		r = put_back(hp, "suspend", &n, &why);
+	if (r == 0)
+		return -err->code;
+	log_warn("suspend: %s", why.text);
+	text_add(err->text, sizeof(err->text), "; and then: %s; run 'vgpu-lease resume %s' to attach missing vGPUs",
+		 why.text, text_operand(hp->domain.name, hp->domain.uuid));
+	return -err->code;
+}
+
+static int may_suspend(struct hotplug *hp, struct err *err)
+{
+	const char *name = hp->domain.name;
+
+	if (!hp->domain.running)
+		return err_set(err, EPERM, "domain %s: not running", name);
+	if (!hp->domain.persistent)
+		return err_set(err, EPERM, "domain %s: transient, so libvirt keeps no saved image of it", name);
+	if (strstr(hp->domain.xml, DOMXML_NOVA_NS_PREFIX))
+		return err_set(
+			err, EPERM,
+			"domain %s: managed by OpenStack, which detaches and attaches vGPUs itself; use 'openstack server suspend'",
+			name);
+	return 0;
+}
+
+/* *asked_ms: just before the save, so that leases of a later resume are younger. */
+static int unplug_and_save(struct hotplug *hp, const struct domxml *doc, int64_t *asked_ms, struct err *err)
+{
+	for (size_t i = 0; i < domxml_request(doc)->nvgpus; i++)
+		if (hotplug_unplug(hp, doc, &domxml_request(doc)->vgpus[i], err) < 0)
+			return -err->code;
+	*asked_ms = sys_now_ms();
+	return virt_managed_save(hp->virt, hp->domain.uuid, err);
+}
+
+/* Reads the running domain's vGPUs, after their migration facts are written. The caller frees *xml. */
+static int read_running(struct hotplug *hp, struct domxml **doc, char **xml, struct err *err)
+{
+	if (hotplug_write_facts(hp, VIRT_LIVE, err) < 0 || hotplug_read(hp, VIRT_LIVE, xml, doc, err) < 0)
+		return -err->code;
+	if (strstr(*xml, DOMXML_SUSPENDED_NS))
+		return err_set(
+			err, EPERM,
+			"domain %s: vGPUs are missing since an earlier suspend; run 'vgpu-lease resume %s' first",
+			hp->domain.name, text_operand(hp->domain.name, hp->domain.uuid));
+	return 0;
+}
+
+int hotplug_suspend(struct hotplug *hp, size_t *n, struct err *err)
+{
+	autofree char *xml = NULL, *record = NULL;
+	autodomxml struct domxml *doc = NULL;
+	const struct vgpu_request *vgpus;
+	int64_t asked_ms = 0;
+
+	*n = 0;
+	if (may_suspend(hp, err) < 0 || read_running(hp, &doc, &xml, err) < 0)
+		return -err->code;
+	vgpus = domxml_request(doc)->vgpus;
+	*n = domxml_request(doc)->nvgpus;
+	if (*n == 0)
+		return err_set(err, ENOENT, "domain %s: no vGPU attached; use 'virsh managedsave' to save it",
+			       hp->domain.name);
+	if (domxml_suspended(doc, &record, err) < 0 || set_record(hp, record, err) < 0)
+		return -err->code;
+	if (unplug_and_save(hp, doc, &asked_ms, err) < 0)
+		return undo_suspend(hp, err);
+	/* The hook has released most of them at the end of the save. */
+	for (size_t i = 0; i < *n; i++)
+		if (hotplug_unlease(hp, hp->policy, vgpus[i].id, asked_ms, err) < 0)
+			return err_in(err, "domain %s: saved, but vGPU %s is not released yet; run 'vgpu-lease gc'",
+				      hp->domain.name, vgpus[i].id);
+	return 0;
+}
+
+/* Leases before the start: without capacity, the domain stays saved. */
+static int restore_domain(struct hotplug *hp, const struct domxml *record, struct err *err)
+{
+	struct err ignored = { 0 };
+	const struct request *request = domxml_request(record);
+	int64_t asked_ms = 0;
+	int r = hotplug_lease(hp, request, "resume", err);
+
+	if (r < 0)
+		return r;
+	asked_ms = sys_now_ms();
+	r = virt_start(hp->virt, hp->domain.uuid, err);
+	/* Another resume has started the domain, and attaches the leased vGPUs. */
+	if (r < 0 && is_running(hp, &ignored) == 1)
+		return err_set(
+			err, EPERM,
+			"domain %s: started by another process; run 'vgpu-lease resume %s' to attach missing vGPUs",
+			hp->domain.name, text_operand(hp->domain.name, hp->domain.uuid));
+	for (size_t i = 0; i < request->nvgpus && r < 0; i++)
+		hotplug_unlease(hp, hp->policy, request->vgpus[i].id, asked_ms, &ignored);
+	return r == 0 ? plug_all(hp, record, NULL, err) : r;
+}
+
+int hotplug_resume(struct hotplug *hp, size_t *n, struct err *err)
+{
+	const char *name = hp->domain.name;
+	autofree char *xml = NULL;
+	autodomxml struct domxml *record = NULL;
+	int r;
+
+	*n = 0;
+	if (hp->domain.running) {
+		if (strstr(hp->domain.xml, DOMXML_SUSPENDED_NS))
+			return put_back(hp, "resume", n, err);
+		return err_set(err, EPERM, "domain %s: already running, and no vGPU is missing", name);
+	}
+	r = virt_has_managed_save(hp->virt, hp->domain.uuid, err);
+	if (r < 0)
+		return r;
+	if (r == 0)
+		return err_set(err, ENOENT, "domain %s: no saved image; use 'virsh start %s'", name,
+			       text_operand(name, hp->domain.uuid));
+	if (virt_saved_xml(hp->virt, hp->domain.uuid, &xml, err) < 0 || parse_record(hp, &record, xml, err) < 0)
+		return -err->code;
+	*n = domxml_request(record)->nvgpus;
+	if (*n == 0)
+		return err_set(err, ENOENT,
+			       "domain %s: saved with its vGPUs attached or without any; use 'virsh start %s'", name,
+			       text_operand(name, hp->domain.uuid));
+	return restore_domain(hp, record, err);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The functions of libvirt that are called, with the types of its headers. All versions since 3.7 have them. */
+#pragma once
+
+#include "libvirt/hotplug.h"
+
+/* All functions of libvirt that are called; its headers give their types. Every version since 3.7 has them. */
+#define VIRT_SYMBOLS(S)                                                                                                \
+	S(virInitialize)                                                                                               \
+	S(virGetLastError)                                                                                             \
+	S(virSetErrorFunc)                                                                                             \
+	S(virEventRegisterDefaultImpl)                                                                                 \
+	S(virEventRunDefaultImpl)                                                                                      \
+	S(virEventAddTimeout)                                                                                          \
+	S(virEventUpdateTimeout)                                                                                       \
+	S(virEventRemoveTimeout)                                                                                       \
+	S(virConnectOpen)                                                                                              \
+	S(virConnectClose)                                                                                             \
+	S(virConnectSetKeepAlive)                                                                                      \
+	S(virConnectRegisterCloseCallback)                                                                             \
+	S(virConnectUnregisterCloseCallback)                                                                           \
+	S(virConnectDomainEventRegisterAny)                                                                            \
+	S(virConnectDomainEventDeregisterAny)                                                                          \
+	S(virConnectListAllDomains)                                                                                    \
+	S(virDomainLookupByName)                                                                                       \
+	S(virDomainLookupByUUIDString)                                                                                 \
+	S(virDomainFree)                                                                                               \
+	S(virDomainGetName)                                                                                            \
+	S(virDomainGetUUIDString)                                                                                      \
+	S(virDomainIsActive)                                                                                           \
+	S(virDomainIsPersistent)                                                                                       \
+	S(virDomainGetXMLDesc)                                                                                         \
+	S(virDomainDefineXMLFlags)                                                                                     \
+	S(virDomainAttachDeviceFlags)                                                                                  \
+	S(virDomainDetachDeviceFlags)                                                                                  \
+	S(virDomainManagedSave)                                                                                        \
+	S(virDomainHasManagedSaveImage)                                                                                \
+	S(virDomainManagedSaveGetXMLDesc)                                                                              \
+	S(virDomainCreate)                                                                                             \
+	S(virDomainSetMetadata)
+
+/* Leases and creates all vGPUs of the request, or none. Then connects to libvirt again. `op` is for the log. */
+int hotplug_lease(struct hotplug *hp, const struct request *request, const char *op, struct err *err);
+
+/* A vGPU to be attached: its ID, and its hostdev for libvirt. */
+struct hotplug_choice {
+	char id[ID_SIZE], xml[512];
+};
+
+/* Leases and creates one more vGPU of a type (NULL: the only one): a free VF if the type has only VFs, or an mdev. */
+int hotplug_choose(struct hotplug *hp, const struct request *domain, const char *type, struct hotplug_choice *choice,
+		   struct err *err);
+
+/*
+ * Releases the domain's lease of this vGPU, if it has one. Keeps a lease younger than `asked_ms` that is not
+ * `releasing`.
+ */
+int hotplug_unlease(struct hotplug *hp, const struct policy *policy, const char *id, int64_t asked_ms, struct err *err);
+
+/* Reads one side of the domain (see virt.h): its XML, and the document as hotplug_parse() makes it. */
+int hotplug_read(struct hotplug *hp, unsigned int side, char **xml, struct domxml **doc, struct err *err);
+
+/* Writes the migration facts of the domain's vGPUs to this side. */
+int hotplug_write_facts(struct hotplug *hp, unsigned int side, struct err *err);
+
+/* Attaches a leased vGPU. Releases it if libvirt refuses, but not if the connection is lost. */
+int hotplug_plug(struct hotplug *hp, const char *id, const char *xml, unsigned int sides, struct err *err);
+
+/* Detaches the vGPU `req` from the running domain, and waits until QEMU has closed the device. */
+int hotplug_unplug(struct hotplug *hp, const struct domxml *doc, const struct vgpu_request *req, struct err *err);

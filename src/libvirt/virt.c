@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* libvirt, loaded at run time: its errors, the connection, domains, and the wait for a device to be detached. */
+#include "libvirt/virt.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <libvirt/libvirt.h>
+#include <libvirt/virterror.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "internal.h"
+
+enum { KEEPALIVE_S = 5, KEEPALIVE_COUNT = 5 };
+
+static struct {
+	void *handle;
+#define MEMBER(name) __typeof__(name) *(name);
+	VIRT_SYMBOLS(MEMBER)
+#undef MEMBER
+} lib;
+
+struct virt {
+	virConnectPtr conn;
+};
+
+/* Returns the first function that the library does not have, or NULL. */
+static const char *find_symbols(void)
+{
+#define SYMBOL(name)                                                                                                   \
+	*(void **)&lib.name = dlsym(lib.handle, #name);                                                                \
+	if (!lib.name)                                                                                                 \
+		return #name;
+	VIRT_SYMBOLS(SYMBOL)
+#undef SYMBOL
+	return NULL;
+}
+
+/* Replaces libvirt's default handler, which prints each error on standard error. */
+static void keep_quiet(void *arg, virErrorPtr error)
+{
+	(void)arg, (void)error;
+}
+
+/* Maps an error of libvirt to a code of virt.h. */
+static int code_of(const virError *error)
+{
+	static const struct {
+		int error, code;
+	} codes[] = {
+		{ VIR_ERR_NO_DOMAIN, ENOENT },        { VIR_ERR_OPERATION_TIMEOUT, EBUSY },
+		{ VIR_ERR_RESOURCE_BUSY, EBUSY },     { VIR_ERR_OPERATION_INVALID, EPERM },
+		{ VIR_ERR_AUTH_FAILED, EACCES },      { VIR_ERR_AUTH_CANCELLED, EACCES },
+		{ VIR_ERR_AUTH_UNAVAILABLE, EACCES }, { VIR_ERR_ACCESS_DENIED, EACCES },
+		{ VIR_ERR_NO_CONNECT, ENOTCONN },     { VIR_ERR_INVALID_CONN, ENOTCONN },
+		{ VIR_ERR_NO_SUPPORT, EIO },
+	};
+	bool any = error->code == VIR_ERR_SYSTEM_ERROR || error->code == VIR_ERR_INTERNAL_ERROR;
+
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
+		if (error->code == codes[i].error)
+			return codes[i].code;
+	/* The socket broke, or the server closed it. */
+	return error->domain == VIR_FROM_RPC || (any && error->domain == VIR_FROM_REMOTE) ? ENOTCONN : EIO;
+}
+
+/* Sets `err` to "doing: libvirt's last error", with a code of virt.h. Returns the negative code. */
+__attribute__((format(printf, 2, 3))) static int failed_to(struct err *err, const char *fmt, ...)
+{
+	const virError *error = lib.virGetLastError();
+	int code = error ? code_of(error) : EIO;
+	char doing[1200];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(doing, sizeof(doing), fmt, ap);
+	va_end(ap);
+	return err_set(err, code, "%s: libvirt says: %s", doing,
+		       error && error->message ? error->message : "unknown error");
+}
+
+/* Loads libvirt and sets up its event loop, which must precede a connection. Repeated calls do nothing. */
+static int init(struct err *err)
+{
+	const char *missing;
+
+	if (lib.handle)
+		return 0;
+	lib.handle = dlopen(VIRT_SONAME, RTLD_NOW | RTLD_LOCAL);
+	if (!lib.handle)
+		return err_set(err, ELIBACC, "cannot load libvirt's library (%s); install libvirt", dlerror());
+	missing = find_symbols();
+	if (missing) {
+		dlclose(steal_ptr(&lib.handle));
+		return err_set(err, ELIBACC, "%s has no %s; install libvirt 9.0 or later", VIRT_SONAME, missing);
+	}
+	lib.virSetErrorFunc(NULL, keep_quiet);
+	if (lib.virInitialize() == 0 && lib.virEventRegisterDefaultImpl() == 0)
+		return 0;
+	lib.handle = NULL;
+	return failed_to(err, "cannot initialize libvirt's library");
+}
+
+int virt_open(struct virt **out, const char *uri, struct err *err)
+{
+	struct virt *virt;
+
+	*out = NULL;
+	if (init(err) < 0)
+		return -err->code;
+	uri = uri ? uri : VIRT_DEFAULT_URI;
+	virt = mem_new(1, sizeof(*virt));
+	virt->conn = lib.virConnectOpen(uri);
+	if (!virt->conn) {
+		free(virt);
+		return failed_to(err, "%s: cannot connect; check that libvirtd or virtqemud is running", uri);
+	}
+	/* Ignore a failure, because libvirt's drivers without a server do not support keepalives. */
+	lib.virConnectSetKeepAlive(virt->conn, KEEPALIVE_S, KEEPALIVE_COUNT);
+	*out = virt;
+	return 0;
+}
+
+void virt_close(struct virt *virt)
+{
+	if (!virt)
+		return;
+	lib.virConnectClose(virt->conn);
+	free(virt);
+}
+
+static void free_domain(virDomainPtr *domain)
+{
+	if (*domain)
+		lib.virDomainFree(*domain);
+}
+
+#define autodomain __attribute__((cleanup(free_domain)))
+
+static virDomainPtr lookup(struct virt *virt, const char *uuid, struct err *err)
+{
+	virDomainPtr domain = lib.virDomainLookupByUUIDString(virt->conn, uuid);
+
+	if (!domain)
+		failed_to(err, "domain %s", uuid);
+	return domain;
+}
+
+/* Sets the error of an operation on `domain`. If `domain` is NULL, keeps the error that lookup() has set. */
+static int failed(virDomainPtr domain, const char *what, struct err *err)
+{
+	const char *name;
+
+	if (!domain)
+		return -err->code;
+	/* Call this before virDomainGetName(), which resets the last error. */
+	failed_to(err, "%s", what);
+	name = lib.virDomainGetName(domain);
+	return err_in(err, "domain %s", name ? name : "?");
+}
+
+void virt_domain_free(struct virt_domain *domain)
+{
+	free(domain->name);
+	free(domain->xml);
+	*domain = (struct virt_domain){ 0 };
+}
+
+void virt_list_free(struct virt_domain *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		virt_domain_free(&list[i]);
+	free(list);
+}
+
+static int describe(virDomainPtr domain, struct virt_domain *out, struct err *err)
+{
+	char uuid[VIR_UUID_STRING_BUFLEN];
+	const char *name = lib.virDomainGetName(domain);
+	int active = lib.virDomainIsActive(domain), persistent = lib.virDomainIsPersistent(domain);
+
+	*out = (struct virt_domain){ .running = active == 1, .persistent = persistent == 1 };
+	if (!name || active < 0 || persistent < 0 || lib.virDomainGetUUIDString(domain, uuid) < 0)
+		return failed(domain, "cannot read its state", err);
+	if (!uuid_parse(out->uuid, uuid))
+		return err_set(err, EIO, "domain %s: invalid UUID from libvirt: %s", name, uuid);
+	out->name = mem_strdup(name);
+	out->xml = lib.virDomainGetXMLDesc(domain, 0);
+	return out->xml ? 0 : failed(domain, "cannot read its XML", err);
+}
+
+static int add_domain(virDomainPtr domain, struct virt_domain **list, size_t *n, struct err *err)
+{
+	struct virt_domain *out = mem_add(list, n, sizeof(*out));
+	int r = describe(domain, out, err);
+
+	/* List a busy domain, whose XML cannot be read now, without its XML. */
+	if (r < 0 && r != -ENOENT && r != -ENOTCONN && out->name)
+		return 0;
+	if (r < 0) {
+		virt_domain_free(out);
+		--*n;
+	}
+	return r == -ENOENT ? 0 : r;
+}
+
+int virt_list(struct virt *virt, struct virt_domain **out, size_t *n, struct err *err)
+{
+	virDomainPtr *domains = NULL;
+	int r = 0, found = lib.virConnectListAllDomains(virt->conn, &domains, 0);
+
+	*out = NULL;
+	*n = 0;
+	if (found < 0)
+		return failed_to(err, "cannot list the domains");
+	for (int i = 0; i < found; i++) {
+		if (r == 0)
+			r = add_domain(domains[i], out, n, err);
+		lib.virDomainFree(domains[i]);
+	}
+	free(domains);
+	if (r < 0) {
+		virt_list_free(*out, *n);
+		*out = NULL;
+		*n = 0;
+	}
+	return r;
+}
+
+int virt_find(struct virt *virt, const char *name_or_uuid, struct virt_domain *out, struct err *err)
+{
+	char uuid[UUID_SIZE];
+	/* A UUID comes first, because the name of a domain can equal the UUID of another. */
+	autodomain virDomainPtr domain = uuid_parse(uuid, name_or_uuid)
+						 ? lib.virDomainLookupByUUIDString(virt->conn, uuid)
+						 : lib.virDomainLookupByName(virt->conn, name_or_uuid);
+	int r;
+
+	*out = (struct virt_domain){ 0 };
+	if (!domain)
+		return failed_to(err, "domain %s", name_or_uuid);
+	r = describe(domain, out, err);
+	if (r < 0)
+		virt_domain_free(out);
+	return r;
+}
+
+int virt_xml(struct virt *virt, const char *uuid, unsigned int side, char **xml, struct err *err)
+{
+	autodomain virDomainPtr domain = lookup(virt, uuid, err);
+	unsigned int flags = side == VIRT_CONFIG ? VIR_DOMAIN_XML_INACTIVE | VIR_DOMAIN_XML_SECURE : 0;
+
+	*xml = domain ? lib.virDomainGetXMLDesc(domain, flags) : NULL;
+	return *xml ? 0 : failed(domain, "cannot read its XML", err);
+}
+
+int virt_define(struct virt *virt, const char *xml, struct err *err)
+{
+	autodomain virDomainPtr domain = lib.virDomainDefineXMLFlags(virt->conn, xml, 0);
+
+	return domain ? 0 : failed_to(err, "cannot define the domain");
+}
+
+static unsigned int affects(unsigned int sides)
+{
+	return (sides & VIRT_LIVE ? VIR_DOMAIN_AFFECT_LIVE : 0) | (sides & VIRT_CONFIG ? VIR_DOMAIN_AFFECT_CONFIG : 0);
+}
+
+int virt_attach_device(struct virt *virt, const char *uuid, const char *xml, unsigned int sides, struct err *err)
+{
+	autodomain virDomainPtr domain = lookup(virt, uuid, err);
+
+	return domain && lib.virDomainAttachDeviceFlags(domain, xml, affects(sides)) == 0
+		       ? 0
+		       : failed(domain, "cannot attach the device", err);
+}
+
+int virt_detach_device(struct virt *virt, const char *uuid, const char *xml, unsigned int sides, struct err *err)
+{
+	autodomain virDomainPtr domain = lookup(virt, uuid, err);
+
+	return domain && lib.virDomainDetachDeviceFlags(domain, xml, affects(sides)) == 0
+		       ? 0
+		       : failed(domain, "cannot detach the device", err);
+}
+
+int virt_managed_save(struct virt *virt, const char *uuid, struct err *err)
+{
+	autodomain virDomainPtr domain = lookup(virt, uuid, err);
+
+	return domain && lib.virDomainManagedSave(domain, 0) == 0 ? 0 : failed(domain, "cannot save it", err);
+}
+
+int virt_has_managed_save(struct virt *virt, const char *uuid, struct err *err)
+{
+	autodomain virDomainPtr domain = lookup(virt, uuid, err);
+	int r = domain ? lib.virDomainHasManagedSaveImage(domain, 0) : -1;
+
+	return r < 0 ? failed(domain, "cannot tell whether it has a saved image", err) : r;
+}
+
+int virt_saved_xml(struct virt *virt, const char *uuid, char **xml, struct err *err)
+{
+	autodomain virDomainPtr domain = lookup(virt, uuid, err);
+
+	*xml = domain ? lib.virDomainManagedSaveGetXMLDesc(domain, 0) : NULL;
+	return *xml ? 0 : failed(domain, "cannot read the XML of its saved image", err);
+}
+
+int virt_start(struct virt *virt, const char *uuid, struct err *err)
+{
+	autodomain virDomainPtr domain = lookup(virt, uuid, err);
+
+	return domain && lib.virDomainCreate(domain) == 0 ? 0 : failed(domain, "cannot start it", err);
+}
+
+int virt_set_metadata(struct virt *virt, const char *uuid, const char *ns, const char *key, const char *xml,
+		      unsigned int sides, struct err *err)
+{
+	autodomain virDomainPtr domain = lookup(virt, uuid, err);
+
+	if (domain && lib.virDomainSetMetadata(domain, VIR_DOMAIN_METADATA_ELEMENT, xml, key, ns, affects(sides)) == 0)
+		return 0;
+	return failed(domain, "cannot change its metadata", err);
+}
+
+enum { EVENTS = 3 };
+
+struct detaching {
+	const char *alias;
+	bool ended;
+	int code; /* positive errno; 0: detached */
+	const char *text;
+	int events[EVENTS], timer; /* libvirt's IDs; -1: not registered */
+	bool has_close;
+};
+
+static void end_wait(struct detaching *d, int code, const char *text)
+{
+	if (d->ended)
+		return;
+	d->ended = true;
+	d->code = code;
+	d->text = text;
+}
+
+static int on_lifecycle(virConnectPtr conn, virDomainPtr domain, int what, int detail, void *arg)
+{
+	(void)conn, (void)domain, (void)detail;
+	if (what == VIR_DOMAIN_EVENT_STOPPED)
+		end_wait(arg, ESHUTDOWN, "the domain stopped");
+	return 0;
+}
+
+static void on_removed(virConnectPtr conn, virDomainPtr domain, const char *alias, void *arg)
+{
+	const struct detaching *d = arg;
+
+	(void)conn, (void)domain;
+	if (strcmp(alias, d->alias) == 0)
+		end_wait(arg, 0, "");
+}
+
+static void on_refused(virConnectPtr conn, virDomainPtr domain, const char *alias, void *arg)
+{
+	const struct detaching *d = arg;
+
+	(void)conn, (void)domain;
+	if (strcmp(alias, d->alias) == 0)
+		end_wait(arg, EAGAIN, "the guest refused to release the device");
+}
+
+static void on_close(virConnectPtr conn, int reason, void *arg)
+{
+	(void)conn, (void)reason;
+	end_wait(arg, ENOTCONN, "connection to libvirt lost");
+}
+
+static void on_late(int timer, void *arg)
+{
+	(void)timer;
+	end_wait(arg, ETIMEDOUT, "the guest did not release the device in time");
+}
+
+/* Registers for the events. Call unlisten() even after a failure. */
+static int listen_to(struct virt *virt, virDomainPtr domain, struct detaching *d, struct err *err)
+{
+	static const struct {
+		int event;
+		virConnectDomainEventGenericCallback on;
+	} events[EVENTS] = {
+		{ VIR_DOMAIN_EVENT_ID_LIFECYCLE, VIR_DOMAIN_EVENT_CALLBACK(on_lifecycle) },
+		{ VIR_DOMAIN_EVENT_ID_DEVICE_REMOVED, VIR_DOMAIN_EVENT_CALLBACK(on_removed) },
+		{ VIR_DOMAIN_EVENT_ID_DEVICE_REMOVAL_FAILED, VIR_DOMAIN_EVENT_CALLBACK(on_refused) },
+	};
+	bool fails = false;
+
+	for (size_t i = 0; i < EVENTS; i++) {
+		d->events[i] = lib.virConnectDomainEventRegisterAny(virt->conn, domain, events[i].event, events[i].on,
+								    d, NULL);
+		fails |= d->events[i] < 0;
+	}
+	d->timer = lib.virEventAddTimeout(-1, on_late, d, NULL);
+	/* Ignore a failure, because libvirt's drivers without a server have no connection to lose. */
+	d->has_close = lib.virConnectRegisterCloseCallback(virt->conn, on_close, d, NULL) == 0;
+	return fails || d->timer < 0 ? failed_to(err, "cannot register for libvirt's events") : 0;
+}
+
+static void unlisten(struct virt *virt, const struct detaching *d)
+{
+	for (size_t i = 0; i < EVENTS; i++)
+		if (d->events[i] >= 0)
+			lib.virConnectDomainEventDeregisterAny(virt->conn, d->events[i]);
+	if (d->timer >= 0)
+		lib.virEventRemoveTimeout(d->timer);
+	if (d->has_close)
+		lib.virConnectUnregisterCloseCallback(virt->conn, on_close);
+}
+
+int virt_detach_wait(struct virt *virt, const char *uuid, const char *xml, const char *alias, int wait_ms,
+		     struct err *err)
+{
+	autodomain virDomainPtr domain = lookup(virt, uuid, err);
+	struct detaching d = { .alias = alias };
+	int r;
+
+	if (!domain)
+		return -err->code;
+	r = listen_to(virt, domain, &d, err);
+	if (r == 0 && lib.virDomainDetachDeviceFlags(domain, xml, VIR_DOMAIN_AFFECT_LIVE) < 0)
+		r = failed(domain, "cannot detach the device", err);
+	/* Start the timer only now, because the detach itself waits for a while. */
+	if (r == 0)
+		lib.virEventUpdateTimeout(d.timer, wait_ms);
+	while (r == 0 && !d.ended)
+		r = lib.virEventRunDefaultImpl() < 0 ? failed_to(err, "libvirt's event loop") : 0;
+	unlisten(virt, &d);
+	return r == 0 && d.code ? err_set(err, d.code, "%s", d.text) : r;
+}

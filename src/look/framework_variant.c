@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * VFs of NVIDIA's variant driver: writing a type's number to current_vgpu_type creates the vGPU, writing 0 removes it.
+ *
+ * Writing 0 gives EPERM if the VF has no type or is open, and EBUSY if nvidia-vgpu-mgr has not released it within 5 s.
+ * So only the value that is read afterwards shows whether the vGPU exists.
+ *
+ * Only a free VF is asked for its list of types, because the list of a VF that has a type may be wrong. While the card
+ * is in use, the list omits types; the inventory takes those from records.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "internal.h"
+#include "base/text.h"
+#include "look/typelist.h"
+#include "sys/timed_child.h"
+
+#define CURRENT_TYPE "nvidia/current_vgpu_type"
+
+enum { TIME_SLICED_MAX = 32 };
+
+/* The number of the VF's type; 0: none; negative: an errno. */
+static int read_current(const char *card, int dir, const char *vf)
+{
+	char path[VGPU_PATH_SIZE], text[32];
+	ssize_t n;
+	long type;
+
+	snprintf(path, sizeof(path), "%s/" CURRENT_TYPE, vf);
+	n = timed_child_read(card, dir, path, text, sizeof(text));
+	if (n < 0)
+		return (int)n;
+	return text_number(text, 0, INT_MAX, &type) ? (int)type : -EINVAL;
+}
+
+/* Adds one VF as a parent, and also as a device if it has a type. */
+static void read_vf(struct inventory *inv, struct inv_pgpu *pgpu, int card, size_t n, const char *vf)
+{
+	struct inv_parent parent = { .card = pgpu };
+	struct inv_device device = { .vgpu.framework = FW_VARIANT };
+	char link[32];
+	int number;
+
+	snprintf(link, sizeof(link), "virtfn%zu", n);
+	number = read_current(pgpu->address, card, link);
+	if (number == -ENOENT)
+		return; /* it is bound to another driver, as a plain VF of a guest is */
+	if (number == -ETIMEDOUT)
+		inv_silent(pgpu);
+	else if (number < 0)
+		inv_not_ready(pgpu, "current_vgpu_type of a VF cannot be read: %s", inv_describe(-number));
+	text_copy(parent.name, sizeof(parent.name), vf);
+	parent.unread = number < 0;
+	parent.ndevices = number > 0;
+	device.parent = inv_add(&inv->parents, &inv->nparents, &parent, sizeof(parent));
+	if (number <= 0)
+		return;
+	text_copy(device.vgpu.id, sizeof(device.vgpu.id), vf);
+	text_copy(device.vgpu.parent, sizeof(device.vgpu.parent), vf);
+	snprintf(device.vgpu.type, sizeof(device.vgpu.type), "nvidia-%d", number);
+	/* A VF's directory outlives its vGPU, so only the type distinguishes successive vGPUs. */
+	device.node = (uint64_t)number;
+	*(struct inv_device *)mem_add(&inv->devices, &inv->ndevices, sizeof(device)) = device;
+}
+
+/* Reads the IOMMU groups of a card's VFs. With ACS each VF is alone in its group, so only the first VF is read. */
+static void read_groups(const struct inv_reader *reader, size_t first, const char *card)
+{
+	struct inv_parent **parents = reader->inv->parents;
+	bool alone = false;
+
+	for (size_t i = first; i < reader->inv->nparents && !alone; i++) {
+		autoclose int vf = inventory_open(reader->host, parents[i]->name);
+
+		alone = vf >= 0 && inv_read_iommu_group(parents[i], vf, card);
+	}
+}
+
+static void variant_read_vfs(struct inv_reader *reader, struct inv_pgpu *pgpu, int card)
+{
+	size_t had = reader->inv->nparents;
+	char vf[PCI_SIZE];
+
+	for (size_t n = 0; pgpu->nvidia && n < UINT16_MAX && inv_read_virtfn(vf, card, n); n++)
+		read_vf(reader->inv, pgpu, card, n, vf);
+	read_groups(reader, had, pgpu->address);
+}
+
+/* Adds the types that this VF lists now. */
+static int read_list(struct typelist *list, const struct host *host, const char *card, const char *vf)
+{
+	char text[TYPELIST_TEXT_MAX], path[VGPU_PATH_SIZE];
+	struct err err;
+	ssize_t n;
+
+	if (inventory_path(path, vf, "/nvidia/creatable_vgpu_types", &err) < 0)
+		return -err.code;
+	n = timed_child_read(card, host->root, path, text, TYPELIST_TEXT_MAX);
+	if (n > 0)
+		typelist_parse(list, text);
+	return n < 0 ? (int)n : 0;
+}
+
+/* Adds the type for cards of this model; `name` (unless NULL) replaces its old name. */
+static void add_type(struct inventory *inv, const struct inv_pgpu *pgpu, const char *id, const char *name)
+{
+	struct inv_type *type = inv_find_type(inv, pgpu, id);
+
+	if (*type->name && !name)
+		return;
+	text_copy(type->name, sizeof(type->name), name ? name : id);
+	type->framebuffer_mib = typelist_framebuffer(type->name, &type->slices);
+}
+
+/* The cards of the variant driver, and the types that a free VF of each lists now. */
+struct variants {
+	struct inv_reader *reader;
+	struct variant {
+		struct inv_pgpu *pgpu;
+		struct typelist list;
+		char key[TYPELIST_KEY_SIZE]; /* the file name of the model's record */
+	} *cards;
+	size_t n;
+};
+
+/* Adds a card, and reads its list, which stays empty if no VF is free. */
+static void add_card(struct variants *all, struct inv_pgpu *pgpu)
+{
+	struct variant *card = mem_add(&all->cards, &all->n, sizeof(*card));
+	const struct inv_parent *vf = inv_free_vf(pgpu);
+	int r;
+
+	card->pgpu = pgpu;
+	typelist_key(card->key, pgpu->vendor, pgpu->device, pgpu->subsystem, all->reader->inv->nvidia_driver);
+	r = vf ? read_list(&card->list, all->reader->host, pgpu->address, vf->name) : 0;
+	if (r == -ETIMEDOUT)
+		inv_silent(pgpu);
+	else if (r < 0)
+		inv_not_ready(pgpu, "creatable_vgpu_types cannot be read: %s", err_describe(-r));
+}
+
+/*
+ * Do the list's time-sliced types have more than one framebuffer size? A card with a vGPU lists types of one size only.
+ * In MIG mode even an empty card lists only types of its GPU instances.
+ */
+static bool has_sizes(const struct typelist *list)
+{
+	int size = 0, slices;
+
+	for (size_t i = 0; i < list->n; i++) {
+		int mib = typelist_framebuffer(list->items[i].name, &slices);
+
+		if (mib <= 0 || slices)
+			continue;
+		if (size && mib != size)
+			return true;
+		size = mib;
+	}
+	return false;
+}
+
+static bool is_same_model(const struct inv_pgpu *a, const struct inv_pgpu *b)
+{
+	return strcmp(a->vendor, b->vendor) == 0 && strcmp(a->device, b->device) == 0 &&
+	       strcmp(a->subsystem, b->subsystem) == 0;
+}
+
+/*
+ * Adds the types that the cards of the model list now. True if an empty card lists all types of the driver, apart from
+ * MIG-backed ones. A list of one size does not count: the card may have received a vGPU after its VFs were read.
+ */
+static bool add_listed(struct typelist *listed, const struct variants *all, const struct inv_pgpu *model)
+{
+	bool seen_whole = false;
+
+	for (EACH(const struct variant *, card, all->cards, all->n)) {
+		if (!is_same_model(card->pgpu, model))
+			continue;
+		seen_whole |= !inventory_next_on(all->reader->inv, card->pgpu, NULL) && has_sizes(&card->list);
+		for (size_t i = 0; i < card->list.n; i++)
+			typelist_add(listed, card->list.items[i].type, card->list.items[i].name);
+	}
+	return seen_whole;
+}
+
+/*
+ * Adds all known types of a model: the recorded types (only MIG-backed ones, if an empty card lists all others), those
+ * that its cards list, and those of existing vGPUs.
+ */
+static void add_types(const struct variants *all, const struct variant *card)
+{
+	struct inventory *inv = all->reader->inv;
+	struct inv_pgpu *pgpu = card->pgpu;
+	struct typelist listed = { 0 }, record = { 0 };
+	bool seen_whole = add_listed(&listed, all, pgpu);
+	int slices;
+
+	typelist_recall(&record, all->reader->host, card->key);
+	pgpu->types_whole = record.whole || seen_whole;
+	pgpu->types_new = pgpu->types_whole != record.whole;
+	for (EACH(const struct typelist_item *, item, record.items, record.n)) {
+		typelist_framebuffer(item->name, &slices);
+		if (!seen_whole || slices)
+			add_type(inv, pgpu, item->type, item->name);
+		else
+			pgpu->types_new |= !typelist_find(&listed, item->type);
+	}
+	for (EACH(const struct typelist_item *, item, listed.items, listed.n)) {
+		const struct typelist_item *was = typelist_find(&record, item->type);
+
+		pgpu->types_new |= !was || strcmp(was->name, item->name) != 0;
+		add_type(inv, pgpu, item->type, item->name);
+	}
+	pgpu->types_hid = !pgpu->types_whole && inventory_next_on(inv, pgpu, NULL);
+	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, pgpu, d));)
+		add_type(inv, pgpu, d->vgpu.type, NULL);
+}
+
+/*
+ * Looks up the card's configured types. If the card's vGPUs may hide some types, a configured type that is not known is
+ * assumed to exist. If all types are known, but only another version of the driver had a configured type, then a
+ * MIG-backed type is known too, because the driver lists it only in MIG mode, and the first other type becomes `gone`.
+ */
+static void look_up_configured(struct inv_reader *reader, const struct variant *card)
+{
+	const struct inv_query *query = reader->query;
+	struct inv_pgpu *pgpu = card->pgpu;
+	char driver[sizeof(pgpu->gone_driver)], name[TYPELIST_NAME_SIZE];
+	const char *type;
+	int slices;
+
+	for (size_t i = 0; query->name && (type = query->name(query->arg, pgpu, i)); i++) {
+		if (!typelist_number(type) || inventory_type_on(reader->inv, pgpu, type))
+			continue;
+		if (pgpu->types_hid)
+			add_type(reader->inv, pgpu, type, NULL);
+		if (!pgpu->types_whole || !typelist_other_driver(driver, name, reader->host, card->key, type))
+			continue;
+		typelist_framebuffer(name, &slices);
+		if (slices) {
+			add_type(reader->inv, pgpu, type, name);
+		} else if (!*pgpu->gone) {
+			text_copy(pgpu->gone, sizeof(pgpu->gone), type);
+			text_copy(pgpu->gone_driver, sizeof(pgpu->gone_driver), driver);
+		}
+	}
+}
+
+/*
+ * Offers all types of the model. If all are known, the largest time-sliced type takes a whole card, so the framebuffer
+ * decides how many vGPUs of a type fit. At most 32 time-sliced vGPUs fit (seen on an L40S with 48 GiB, 48 VFs and 1 GiB
+ * types, and on an RTX PRO 6000 with 96 GiB and 2 GiB types). A driver may allow fewer: the card's list decides.
+ */
+static void offer_types(struct inventory *inv, const struct variant *card)
+{
+	struct inv_pgpu *pgpu = card->pgpu;
+	int whole = 0;
+
+	for (size_t i = 0; i < inv->ntypes; i++) {
+		struct inv_type *type = inv->types[i];
+
+		if (!inventory_type_is_of(type, pgpu))
+			continue;
+		inv_offer_type(pgpu, type, typelist_find(&card->list, type->id) ? 1 : 0);
+		if (!type->slices && type->framebuffer_mib > whole)
+			whole = type->framebuffer_mib;
+	}
+	for (size_t i = 0; i < inv->ntypes && pgpu->types_whole; i++) {
+		struct inv_type *type = inv->types[i];
+
+		if (!inventory_type_is_of(type, pgpu) || type->framebuffer_mib <= 0)
+			continue;
+		type->max_instance = whole / type->framebuffer_mib;
+		if (!type->slices && type->max_instance > TIME_SLICED_MAX)
+			type->max_instance = TIME_SLICED_MAX;
+	}
+	if (!pgpu->noffers)
+		inv_not_ready(pgpu,
+			      "its VFs list no vGPU types; in MIG mode they do once 'nvidia-smi mig -i %s -cgi PROFILE "
+			      "-C' has made a GPU instance, otherwise see the journal of nvidia-vgpud",
+			      pgpu->address);
+}
+
+static void variant_ask(struct inv_reader *reader)
+{
+	struct inventory *inv = reader->inv;
+	struct variants all = { .reader = reader };
+
+	for (size_t g = 0; g < inv->npgpus; g++)
+		if (inv->pgpus[g]->framework == FW_VARIANT)
+			add_card(&all, inv->pgpus[g]);
+	for (size_t i = 0; i < all.n; i++)
+		add_types(&all, &all.cards[i]);
+	/* Now the types of each model are known from all of its cards. */
+	for (size_t i = 0; i < all.n; i++)
+		look_up_configured(reader, &all.cards[i]);
+	for (size_t i = 0; i < all.n; i++)
+		offer_types(inv, &all.cards[i]);
+}
+
+static int check_type(const struct vgpu_ref *vgpu, struct err *err)
+{
+	if (typelist_number(vgpu->type))
+		return 0;
+	return err_set(err, EINVAL, "'%s' is not a type of NVIDIA's driver, such as nvidia-1145", vgpu->type);
+}
+
+/* Reads this VF's own list again, because setting a sibling's type changes it. */
+static int variant_available(const struct host *host, const struct vgpu_ref *vgpu, const char *card, struct err *err)
+{
+	struct typelist list = { 0 };
+	int r = check_type(vgpu, err);
+
+	if (r < 0)
+		return r;
+	r = read_list(&list, host, card, vgpu->id);
+	if (r == -ENOENT)
+		err_set(err, ENOENT, "provides no vGPUs: NVIDIA's host driver is not bound to it");
+	else if (r < 0)
+		err_set(err, -r, "creatable_vgpu_types cannot be read: %s", err_describe(-r));
+	/* Leave the VF out of the cause, because a refusal groups the reasons of all VFs by their cause. */
+	if (r < 0)
+		return err_in(err, "VF %s", vgpu->id);
+	r = typelist_find(&list, vgpu->type) != NULL;
+	typelist_free(&list);
+	return r;
+}
+
+static int variant_creation(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err)
+{
+	if (check_type(vgpu, err) < 0)
+		return -err->code;
+	snprintf(write->line, sizeof(write->line), "%s\n", typelist_number(vgpu->type));
+	return inventory_path(write->path, vgpu->id, "/" CURRENT_TYPE, err);
+}
+
+static int variant_look(const struct host *host, const struct vgpu_ref *vgpu, char type[TYPE_SIZE],
+			const char **missing, struct err *err)
+{
+	char path[VGPU_PATH_SIZE], card[PARENT_SIZE];
+	int r = inventory_path(path, vgpu->id, "", err);
+
+	if (r < 0)
+		return r;
+	kernel_card(card, host, vgpu);
+	r = read_current(card, host->root, path);
+	if (r == -ETIMEDOUT)
+		*missing = "its driver does not answer a read of current_vgpu_type";
+	else if (r == -ENOENT || r == 0)
+		*missing = r == 0 ? "its current_vgpu_type reads 0" : "it has no current_vgpu_type";
+	else if (r < 0)
+		err_set(err, -r, "current_vgpu_type cannot be read: %s", inv_describe(-r));
+	if (r == 0 || *missing)
+		return r == -ETIMEDOUT ? r : -ENOENT;
+	if (r < 0)
+		return err_in(err, "VF %s", vgpu->id);
+	snprintf(type, TYPE_SIZE, "nvidia-%d", r);
+	return 1;
+}
+
+const struct framework_ops framework_variant = {
+	.read_vfs = variant_read_vfs,
+	.ask = variant_ask,
+	.available = variant_available,
+	.creation = variant_creation,
+	.look = variant_look,
+	.removal = { CURRENT_TYPE, "0" },
+	.keeps_id = true,
+};

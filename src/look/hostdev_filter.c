@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Which PCI hostdevs of a domain are our vGPUs. */
+#include "look/hostdev_filter.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "look/inventory.h"
+#include "look/kernel.h"
+#include "look/libvirt_files.h"
+#include "look/mdevctl_files.h"
+#include "look/pool.h"
+#include "state/history.h"
+#include "state/store.h"
+
+/* Does the configuration enable a type that VFs can have? */
+static bool enables_types(const struct config *config)
+{
+	for (size_t i = 0; i < config->nsections; i++)
+		if (strncmp(config->sections[i].type, "nvidia-", 7) == 0)
+			return true;
+	return false;
+}
+
+bool hostdev_filter_possible(const struct config *config)
+{
+	for (size_t i = 0; i < config->nsections; i++)
+		if (config->sections[i].vf)
+			return true;
+	return enables_types(config);
+}
+
+bool hostdev_filter_leased(const struct host *host, const char *domain)
+{
+	autoleases struct leases leases = { 0 };
+	autostore struct store store;
+	struct err ignored;
+	bool any = false;
+
+	if (store_open(&store, host, false, &ignored) < 0 || lease_list(&store, &leases, &ignored) < 0)
+		return false;
+	for (size_t i = 0; i < leases.n; i++)
+		any |= !domain || strcmp(leases.list[i].domain, domain) == 0;
+	return any;
+}
+
+/* What the state of this host says of an ID. */
+enum past { PAST_NONE, PAST_KNOWN, PAST_LEASED, PAST_UNREADABLE };
+
+static enum past past_of(const struct host *host, const char *id)
+{
+	struct affinity was;
+	autostore struct store store;
+	struct lease lease;
+	struct err ignored;
+	int r = store_open(&store, host, false, &ignored);
+
+	r = r < 0 ? r : lease_get(&store, id, &lease, &ignored);
+	if (r)
+		return r < 0 ? PAST_UNREADABLE : PAST_LEASED;
+	return affinity_get(&store, id, &was) ? PAST_KNOWN : PAST_NONE;
+}
+
+static bool is_plain_vf(const struct host *host, const char *address)
+{
+	return inventory_kind(host, address) == PCI_VF && !inventory_takes_type(host, address);
+}
+
+/* Does an NVIDIA type claim all remaining cards, and is this an NVIDIA card? */
+static bool is_rest(const struct config *config, const struct inv_pgpu *card)
+{
+	for (size_t i = 0; i < config->nsections; i++)
+		if (config_takes_rest(&config->sections[i]) && strncmp(config->sections[i].type, "nvidia-", 7) == 0)
+			return card->nvidia;
+	return false;
+}
+
+/* Does a section name or match the device itself? */
+static bool is_configured(const struct host *host, const struct config *config, const char *address)
+{
+	struct inv_pgpu device;
+
+	return inventory_read_card(host, address, &device) && pool_names(config, &device, address);
+}
+
+/* Judges a VF by its card. A VF that is being disabled has lost its link to the card, and is judged by its own data. */
+static bool is_of_pool(const struct host *host, const struct config *config, const char *id)
+{
+	enum pci_kind kind = inventory_kind(host, id);
+	struct inv_pgpu card;
+	enum vf_is vf;
+	enum past past;
+
+	if (kind == PCI_DEVICE)
+		return false;
+	if (kind == PCI_GOING_VF)
+		return past_of(host, id) == PAST_LEASED || is_configured(host, config, id);
+	vf = inventory_vf_card(host, id, &card);
+	if (vf && pool_names(config, &card, id))
+		return true;
+	/* If device_match has the VFs' ID by mistake, the VF is ours too, so that a start with it is refused. */
+	if (kind != PCI_MISSING)
+		return is_configured(host, config, id) || (enables_types(config) && inventory_takes_type(host, id));
+	if ((vf && is_rest(config, &card)) || pool_names(config, &(struct inv_pgpu){ .numa = UNKNOWN }, id))
+		return true;
+	past = past_of(host, id);
+	return past == PAST_KNOWN || past == PAST_LEASED;
+}
+
+bool hostdev_is_ours(const struct request *request, const struct vgpu_request *req, const struct host *host,
+		     const struct config *config, const struct leases *leases)
+{
+	const struct lease *lease = leases ? lease_find(leases, req->id) : NULL;
+
+	if (lease && strcmp(lease->domain, request->uuid) == 0)
+		return true;
+	/* Without a configuration, a plain VF is passed through like any PCI device: nothing has to create it. */
+	if (req->has_metadata && (config || !host || !is_plain_vf(host, req->id)))
+		return true;
+	return config && hostdev_filter_possible(config) && is_of_pool(host, config, req->id);
+}
+
+static int refuse_pgpu(const struct request *request, const struct host *host, struct err *err)
+{
+	autoleases struct leases leases = { 0 };
+	autostore struct store store = STORE_NONE;
+	bool any = false;
+
+	for (size_t i = 0; i < request->nvgpus; i++)
+		any |= request->vgpus[i].kind == REQUEST_PCI;
+	if (!any || store_open(&store, host, false, err) < 0 || lease_list(&store, &leases, err) < 0)
+		return 0;
+	for (EACH(const struct lease *, l, leases.list, leases.n)) {
+		const struct vgpu_request *req = request_find(request, l->vgpu.pgpu);
+
+		if (req && l->state == LEASE_ACTIVE && strcmp(l->domain, request->uuid) != 0 &&
+		    libvirt_files_has_status(host, l->name))
+			return err_set(
+				err, EPERM,
+				"hostdev %s is the pGPU of vGPU %s, which running domain %s uses; shut down that "
+				"domain, or use a vGPU of another pGPU",
+				req->id, l->vgpu.id, l->name);
+	}
+	return 0;
+}
+
+void hostdev_filter_keep(struct domxml *doc, const struct host *host, const struct config *config,
+			 const struct leases *leases)
+{
+	const struct request *request = domxml_request(doc);
+	bool keep[REQUEST_MAX] = { false };
+
+	if (host)
+		placeholder_settle(doc, host);
+	for (size_t i = 0; i < request->nvgpus; i++)
+		keep[i] = request->vgpus[i].kind == REQUEST_MDEV ||
+			  hostdev_is_ours(request, &request->vgpus[i], host, config, leases);
+	domxml_keep(doc, keep);
+}
+
+int hostdev_filter_request(struct domxml *doc, const struct host *host, const struct config *config, bool starts,
+			   struct err *err)
+{
+	const struct request *request = domxml_request(doc);
+
+	if (starts && refuse_pgpu(request, host, err) < 0)
+		return -err->code;
+	hostdev_filter_keep(doc, host, config, NULL);
+	return domxml_too_large(doc, err) < 0 ? -err->code : request->nvgpus > 0;
+}
+
+/* A placeholder is never leased: a start refuses it, and an arrival replaces it. */
+void placeholder_settle(struct domxml *doc, const struct host *host)
+{
+	const struct request *request = domxml_request(doc);
+
+	for (size_t i = 0; i < request->nvgpus; i++) {
+		const char *id = request->vgpus[i].id;
+		const struct vgpu_ref vgpu = kernel_vgpu(id);
+
+		if (request->vgpus[i].any &&
+		    (kernel_exists(host, &vgpu) || mdevctl_defines(host, id) || past_of(host, id)))
+			request->vgpus[i].any = false;
+	}
+}

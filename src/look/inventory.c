@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Reads the inventory, and looks things up in it. */
+#include "look/inventory.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "internal.h"
+#include "sys/timed_child.h"
+
+#define NODES "sys/devices/system/node"
+
+enum { LOOK_MS = 2 * BOUNDED_ANSWER_MS, LEAST_MS = 20, ARENA_SIZE = 64 << 20 };
+
+const char *const inv_no_types[1] = { NULL };
+
+void *inv_add(void *list, size_t *n, const void *item, size_t size)
+{
+	void *copy = memcpy(mem_alloc(size), item, size);
+
+	*(void **)mem_add(list, n, sizeof(copy)) = copy;
+	return copy;
+}
+
+/* Is it a sample device of the kernel? Other virtual parents, such as Hygon's crypto engines (hct), are not GPUs. */
+static bool is_sample(const char *name)
+{
+	return strcmp(name, "mtty") == 0 || strcmp(name, "mdpy") == 0 || strcmp(name, "mbochs") == 0;
+}
+
+struct inv_pgpu inv_new_pgpu(const char *address)
+{
+	struct inv_pgpu fresh = { .numa = UNKNOWN, .gpu = is_sample(address), .ready = true };
+
+	text_copy(fresh.address, sizeof(fresh.address), address);
+	return fresh;
+}
+
+struct inv_pgpu *inv_add_pgpu(struct inventory *inv, const char *address)
+{
+	struct inv_pgpu fresh = inv_new_pgpu(address);
+
+	return inv_add(&inv->pgpus, &inv->npgpus, &fresh, sizeof(fresh));
+}
+
+void inv_not_ready(struct inv_pgpu *pgpu, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!pgpu->ready)
+		return;
+	pgpu->ready = false;
+	va_start(ap, fmt);
+	vsnprintf(pgpu->reason, sizeof(pgpu->reason), fmt, ap);
+	va_end(ap);
+}
+
+const char *inv_describe(int code)
+{
+	return code == EINVAL ? "not a number" : err_describe(code);
+}
+
+struct inv_parent *inv_find_parent(struct inv_parent *const *parents, size_t n, const char *name)
+{
+	struct inv_parent *const *found = n ? bsearch(&name, parents, n, sizeof(*found), text_order_at) : NULL;
+
+	return found ? *found : NULL;
+}
+
+void inv_silent(struct inv_pgpu *pgpu)
+{
+	pgpu->silent = true;
+	inv_not_ready(pgpu, "its driver does not answer reads of sysfs; see dmesg");
+}
+
+static void read_driver(struct inv_reader *reader)
+{
+	struct inventory *inv = reader->inv;
+	char version[sizeof(inv->nvidia_driver)];
+	bool has = false;
+
+	for (size_t i = 0; i < inv->npgpus; i++)
+		has |= inv->pgpus[i]->nvidia;
+	if (has && sys_read(reader->host->root, "sys/module/nvidia/version", version, sizeof(version)) > 0)
+		text_cut(inv->nvidia_driver, sizeof(inv->nvidia_driver), version);
+}
+
+static void name_pgpus(struct inventory *inv)
+{
+	for (EACH(struct inv_device *, d, inv->devices, inv->ndevices))
+		text_copy(d->vgpu.pgpu, sizeof(d->vgpu.pgpu), d->parent ? d->parent->card->address : d->vgpu.parent);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct inv_parent *x = *(struct inv_parent *const *)a, *y = *(struct inv_parent *const *)b;
+	int r = x->card == y->card ? 0 : strcmp(x->card->address, y->card->address);
+
+	return r ? r : strcmp(x->name, y->name);
+}
+
+static void order(struct inventory *inv)
+{
+	mem_sort(inv->devices, inv->ndevices, sizeof(*inv->devices), text_order);
+	mem_sort(inv->pgpus, inv->npgpus, sizeof(struct inv_pgpu *), text_order_at);
+	mem_sort(inv->pci, inv->npci, sizeof(struct inv_pgpu *), text_order_at);
+	mem_sort(inv->parents, inv->nparents, sizeof(struct inv_parent *), by_place);
+	for (size_t i = 0; i < inv->nparents; i++) {
+		struct inv_pgpu *card = inv->parents[i]->card;
+
+		if (card->nparents++ == 0)
+			card->parents = &inv->parents[i];
+		card->nvfs += card->sriov && strcmp(inv->parents[i]->name, card->address) != 0;
+	}
+}
+
+const struct framework_ops *const framework_ops[FW_VF + 1] = { &framework_mdev, &framework_variant, &framework_vf };
+
+/* Runs in a child that inherits only the descriptor of the host's root. */
+static int read_all(void *arg, struct err *err)
+{
+	struct inv_reader *reader = arg;
+	unsigned int frameworks = reader->query->frameworks;
+	autoclosedir DIR *bus = NULL;
+
+	if (frameworks & INV_MDEV && host_list(&bus, reader->host, "sys/class/mdev_bus", err) < 0)
+		return -err->code;
+	reader->bus = bus;
+	if ((frameworks & INV_MDEV && inv_read_mdevs(reader, err) < 0) || inv_read_pci(reader, err) < 0)
+		return -err->code;
+	order(reader->inv);
+	read_driver(reader);
+	for (enum framework f = 0; f <= FW_VF; f++)
+		if (frameworks & 1U << f && framework_ops[f]->ask)
+			framework_ops[f]->ask(reader);
+	name_pgpus(reader->inv);
+	return 0;
+}
+
+int inventory_read(struct inventory *inv, const struct host *host, const struct inv_query *query, struct err *err)
+{
+	int left = LOOK_MS, r;
+
+	/* Each silent driver costs half of the remaining time; the next attempt does not ask it. */
+	do {
+		struct arena *arena = mem_arena(ARENA_SIZE);
+		struct inv_reader reader = { .inv = mem_take(arena, sizeof(*inv)), .host = host, .query = query };
+
+		left /= 2;
+		*reader.inv = (struct inventory){ .frameworks = query->frameworks, .arena = arena };
+		r = timed_child_look(read_all, &reader, arena, host->root, left > LEAST_MS ? left : LEAST_MS, err);
+		*inv = *reader.inv;
+		if (r < 0)
+			inventory_free(inv);
+	} while (r == -ETIMEDOUT);
+	return r;
+}
+
+void inventory_free(struct inventory *inv)
+{
+	mem_arena_end(inv->arena);
+	*inv = (struct inventory){ 0 };
+}
+
+int inventory_path(char path[VGPU_PATH_SIZE], const char *id, const char *behind, struct err *err)
+{
+	char safe[ID_SIZE], uuid[UUID_SIZE];
+
+	if (!id_parse(safe, id))
+		return err_set(err, EINVAL, "'%s' is neither a UUID nor a PCI address", id);
+	snprintf(path, VGPU_PATH_SIZE, "sys/bus/%s/devices/%s%s", uuid_parse(uuid, safe) ? "mdev" : "pci", safe,
+		 behind);
+	return 0;
+}
+
+int inventory_open(const struct host *host, const char *id)
+{
+	char path[VGPU_PATH_SIZE];
+	struct err ignored;
+	int r = inventory_path(path, id, "", &ignored);
+
+	return r < 0 ? r : sys_dir(host->root, path);
+}
+
+const struct inv_device *inventory_device(const struct inventory *inv, const char *id)
+{
+	return inv->ndevices ? bsearch(id, inv->devices, inv->ndevices, sizeof(*inv->devices), text_order) : NULL;
+}
+
+const struct inv_device *inventory_next_on(const struct inventory *inv, const struct inv_pgpu *card,
+					   const struct inv_device *last)
+{
+	for (const struct inv_device *d = last ? last + 1 : inv->devices; d && d < inv->devices + inv->ndevices; d++)
+		if (inventory_card_of(d) == card)
+			return d;
+	return NULL;
+}
+
+enum presence inventory_presence(const struct inventory *inv, const struct host *host, const struct vgpu_ref *vgpu)
+{
+	int r;
+
+	if (vgpu->framework == FW_VF)
+		return inventory_kind(host, vgpu->id) >= PCI_VF ? PRESENT : ABSENT;
+	if (inventory_device(inv, vgpu->id))
+		return PRESENT;
+	/* It may have been created after the inventory was read, or the type of its VF could not be read. */
+	r = inv->frameworks & 1U << vgpu->framework ? kernel_exists(host, vgpu) : -EAGAIN;
+	return r < 0 ? PRESENCE_UNKNOWN : r ? PRESENT : ABSENT;
+}
+
+const struct inv_type *inventory_type(const struct inventory *inv, const char *id)
+{
+	for (size_t i = 0; i < inv->ntypes; i++)
+		if (strcmp(inv->types[i]->id, id) == 0)
+			return inv->types[i];
+	return NULL;
+}
+
+struct inv_type *inventory_type_on(const struct inventory *inv, const struct inv_pgpu *card, const char *id)
+{
+	for (size_t i = 0; card && i < inv->ntypes; i++)
+		if (strcmp(inv->types[i]->id, id) == 0 && inventory_type_is_of(inv->types[i], card))
+			return inv->types[i];
+	return NULL;
+}
+
+const struct inv_type *inventory_type_of(const struct inventory *inv, const struct vgpu_ref *vgpu)
+{
+	const struct inv_pgpu *card = inventory_pgpu(inv, vgpu->pgpu);
+
+	return card ? inventory_type_on(inv, card, vgpu->type) : inventory_type(inv, vgpu->type);
+}
+
+struct inv_pgpu *inventory_pgpu(const struct inventory *inv, const char *address)
+{
+	/* Search backwards: while cards are read, the next VF usually belongs to the card that was added last. */
+	for (size_t i = inv->npgpus; i-- > 0;)
+		if (strcmp(inv->pgpus[i]->address, address) == 0)
+			return inv->pgpus[i];
+	return NULL;
+}
+
+struct inv_parent *inventory_parent(const struct inventory *inv, const char *name)
+{
+	struct inv_parent *found = NULL;
+
+	for (size_t i = 0; i < inv->npgpus && !found; i++)
+		found = inv_find_parent(inv->pgpus[i]->parents, (size_t)inv->pgpus[i]->nparents, name);
+	return found;
+}
+
+const struct inv_offer *inventory_offer(const struct inv_pgpu *card, const char *type)
+{
+	for (size_t i = 0; card && i < card->noffers; i++)
+		if (strcmp(card->offers[i].type->id, type) == 0)
+			return &card->offers[i];
+	return NULL;
+}
+
+const char *inventory_offered(const struct inv_pgpu *card)
+{
+	for (size_t i = 0; i < card->noffers; i++)
+		if (card->offers[i].available > 0)
+			return card->offers[i].type->id;
+	return NULL;
+}
+
+static bool overlap(const uint64_t *a, const uint64_t *b)
+{
+	for (size_t i = 0; i < CPU_WORDS; i++)
+		if (a[i] & b[i])
+			return true;
+	return false;
+}
+
+uint64_t inventory_cpu_nodes(const struct host *host, const uint64_t cpus[CPU_WORDS])
+{
+	autoclosedir DIR *d = sys_list(host->root, NODES);
+	const struct dirent *e;
+	uint64_t nodes = 0;
+
+	while ((e = sys_next(d))) {
+		uint64_t there[CPU_WORDS] = { 0 };
+		char path[64], list[4096];
+		long node;
+
+		if (strncmp(e->d_name, "node", 4) != 0 || !text_number(e->d_name + 4, 0, 63, &node))
+			continue;
+		snprintf(path, sizeof(path), "node%ld/cpulist", node);
+		if (sys_read(sys_list_fd(d), path, list, sizeof(list)) > 0 && text_cpuset(list, there, CPUS_MAX) &&
+		    overlap(cpus, there))
+			nodes |= UINT64_C(1) << node;
+	}
+	return nodes;
+}
+
+bool inventory_has_node(const struct host *host, int node)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), NODES "/node%d", node);
+	return sys_exists(host->root, path) || (node == 0 && !sys_exists(host->root, NODES));
+}

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Reads the types of mdevs, and what each pGPU offers now; lists the types of all frameworks by name. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "config/config.h"
+#include "internal.h"
+#include "base/text.h"
+#include "sys/timed_child.h"
+#include "look/typelist.h"
+
+/* Is it a resolution such as "5120x2880"? */
+static bool is_resolution(const char *s)
+{
+	int end = 0;
+
+	sscanf(s, "%*[0-9]x%*[0-9]%n", &end);
+	return end && !s[end];
+}
+
+/* Parses a number of at least `least`, followed by `unit`. UNKNOWN: invalid. */
+static int parse_number(char *s, long least, const char *unit)
+{
+	size_t digits = strspn(s, "0123456789");
+	long n;
+
+	if (strcmp(s + digits, unit) != 0)
+		return UNKNOWN;
+	s[digits] = '\0';
+	return text_number(s, least, INT_MAX, &n) ? (int)n : UNKNOWN;
+}
+
+/*
+ * NVIDIA: num_heads=4, frl_config=60, framebuffer=1024M, max_resolution=5120x2880, max_instance=16. GVT-g: lines such
+ * as "resolution: 1920x1200"; its low_gm_size and high_gm_size are apertures, not framebuffer. Other drivers write
+ * prose or nothing.
+ */
+void inv_parse_description(struct inv_type *type, char *text)
+{
+	char *item;
+
+	type->framebuffer_mib = type->heads = type->max_instance = UNKNOWN;
+	type->resolution[0] = '\0';
+	while ((item = text_next(&text, ",\n"))) {
+		char *value = item + strcspn(item, "=:");
+
+		if (!*value)
+			continue;
+		*value++ = '\0';
+		item = text_strip(item);
+		value = text_strip(value);
+		if (strcmp(item, "framebuffer") == 0)
+			type->framebuffer_mib = parse_number(value, 1, "M");
+		else if (strcmp(item, "num_heads") == 0)
+			type->heads = parse_number(value, 0, "");
+		else if (strcmp(item, "max_instance") == 0)
+			type->max_instance = parse_number(value, 0, "");
+		else if ((strcmp(item, "max_resolution") == 0 || strcmp(item, "resolution") == 0) &&
+			 is_resolution(value))
+			text_copy(type->resolution, sizeof(type->resolution), value);
+	}
+}
+
+static ssize_t read_type(const char *card, int dir, const char *type, const char *attribute, char *buf, size_t size)
+{
+	char path[TYPE_SIZE + 64];
+
+	snprintf(path, sizeof(path), "mdev_supported_types/%s/%s", type, attribute);
+	return timed_child_read(card, dir, path, buf, size);
+}
+
+static bool has_type(int dir, const char *type)
+{
+	char path[TYPE_SIZE + 32];
+
+	snprintf(path, sizeof(path), "mdev_supported_types/%s", type);
+	return sys_exists(dir, path);
+}
+
+/* Compares IDs (or structs that begin with an ID) so that numbers in them compare as numbers. */
+static int by_number(const void *a, const void *b)
+{
+	return strverscmp(a, b);
+}
+
+/* The type IDs of a parent, sorted with by_number(). 0: the parent has no types, or they cannot be listed. */
+static size_t list_types(char (**ids)[TYPE_SIZE], int dir)
+{
+	autoclosedir DIR *d = sys_list(dir, "mdev_supported_types");
+	const struct dirent *e;
+	size_t n = 0;
+
+	*ids = NULL;
+	while ((e = sys_next(d))) {
+		char id[TYPE_SIZE];
+
+		if (type_parse(id, e->d_name))
+			memcpy(mem_add(ids, &n, sizeof(id)), id, sizeof(id));
+	}
+	mem_sort(*ids, n, sizeof(**ids), by_number);
+	return n;
+}
+
+bool inventory_type_is_of(const struct inv_type *type, const struct inv_pgpu *pgpu)
+{
+	return type->framework == pgpu->framework && strcmp(type->device, pgpu->device) == 0 &&
+	       strcmp(type->vendor, pgpu->vendor) == 0 && strcmp(type->subsystem, pgpu->subsystem) == 0;
+}
+
+struct inv_type *inv_find_type(struct inventory *inv, const struct inv_pgpu *pgpu, const char *id)
+{
+	struct inv_type *known = inventory_type_on(inv, pgpu, id), fresh = { .framework = pgpu->framework };
+
+	if (known)
+		return known;
+	text_copy(fresh.id, sizeof(fresh.id), id);
+	memcpy(fresh.vendor, pgpu->vendor, sizeof(fresh.vendor));
+	memcpy(fresh.device, pgpu->device, sizeof(fresh.device));
+	memcpy(fresh.subsystem, pgpu->subsystem, sizeof(fresh.subsystem));
+	fresh.framebuffer_mib = fresh.heads = fresh.max_instance = UNKNOWN;
+	return inv_add(&inv->types, &inv->ntypes, &fresh, sizeof(fresh));
+}
+
+void inv_offer_type(struct inv_pgpu *pgpu, const struct inv_type *type, int available)
+{
+	struct inv_offer *offer = mem_add(&pgpu->offers, &pgpu->noffers, sizeof(*offer));
+
+	*offer = (struct inv_offer){ .type = type, .available = available };
+}
+
+/*
+ * The type `id` of this model. An ID means one type on a model, so the type is read once, from the parent with the
+ * directory `dir`. With `named`, only its name is read, from the first card that answers.
+ */
+static const struct inv_type *type_at(struct inventory *inv, const struct inv_pgpu *pgpu, int dir, const char *id,
+				      bool named)
+{
+	struct inv_type *type = inv_find_type(inv, pgpu, id);
+	char text[1024];
+	ssize_t len;
+
+	if (*type->name)
+		return type;
+	len = read_type(pgpu->address, dir, id, "name", text, sizeof(text));
+	if (len != -ETIMEDOUT || !named)
+		text_cut(type->name, sizeof(type->name), len > 0 ? text : id);
+	if (named)
+		return type;
+	if (read_type(pgpu->address, dir, id, "description", text, sizeof(text)) < 0)
+		text[0] = '\0';
+	inv_parse_description(type, text);
+	typelist_framebuffer(type->name, &type->slices);
+	return type;
+}
+
+int inv_read_available(const char *card, int dir, const char *type)
+{
+	char text[32];
+	long n;
+	ssize_t len = read_type(card, dir, type, "available_instances", text, sizeof(text));
+
+	if (len < 0 || !text_number(text, INT_MIN, INT_MAX, &n))
+		return len < 0 ? (int)len : -EINVAL;
+	/* Drivers that do not enforce the limit let the number fall below zero (mtty before 6.1). */
+	return n > 0 ? (int)n : 0;
+}
+
+int inv_ask_available(struct inv_pgpu *pgpu, int dir, const char *type)
+{
+	int n = inv_read_available(pgpu->address, dir, type);
+
+	if (n == -ETIMEDOUT)
+		inv_silent(pgpu);
+	return n;
+}
+
+/* Adds the offer of a type, unless the parent with the directory `dir` does not have the type or does not answer. */
+static void add_offer(struct inventory *inv, struct inv_pgpu *pgpu, int dir, const char *id)
+{
+	/* Without a free VF, nothing can be created. */
+	bool is_free = !pgpu->sriov || inv_free_vf(pgpu);
+	int n = is_free ? inv_ask_available(pgpu, dir, id) : 0;
+
+	if (n == -ENOENT || n == -ETIMEDOUT || (!is_free && !has_type(dir, id)))
+		return;
+	if (n < 0)
+		inv_not_ready(pgpu, "available_instances of %s cannot be read: %s", id, inv_describe(-n));
+	inv_offer_type(pgpu, type_at(inv, pgpu, dir, id, false), n > 0 ? n : 0);
+}
+
+static void ask_wanted(struct inv_reader *reader, struct inv_pgpu *pgpu, int dir)
+{
+	const struct inv_query *query = reader->query;
+	char(*ids)[TYPE_SIZE] = NULL;
+	size_t n = !query->types || query->names ? list_types(&ids, dir) : 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (query->names)
+			type_at(reader->inv, pgpu, dir, ids[i], true);
+		else
+			add_offer(reader->inv, pgpu, dir, ids[i]);
+	}
+	for (size_t i = 0; query->types && query->types[i]; i++) {
+		char id[TYPE_SIZE];
+
+		if (type_parse(id, query->types[i]))
+			add_offer(reader->inv, pgpu, dir, id);
+	}
+}
+
+bool inv_is_free_vf(const struct inv_parent *parent)
+{
+	return parent->ndevices == 0 && strcmp(parent->name, parent->card->address) != 0;
+}
+
+const struct inv_parent *inv_free_vf(const struct inv_pgpu *pgpu)
+{
+	for (int i = 0; i < pgpu->nparents; i++)
+		if (inv_is_free_vf(pgpu->parents[i]))
+			return pgpu->parents[i];
+	return NULL;
+}
+
+/* Explains a registered parent without types: its driver is still starting or has failed. */
+static void explain_no_types(struct inv_pgpu *pgpu, int dir)
+{
+	char(*ids)[TYPE_SIZE];
+	size_t n = list_types(&ids, dir);
+
+	if (n == 0 && pgpu->nvidia)
+		inv_not_ready(
+			pgpu,
+			"no vGPU types registered yet; nvidia-vgpud has not finished or has failed (see its journal)");
+	else if (n == 0)
+		inv_not_ready(pgpu, "no mdev types registered; its driver is still starting or has failed (see dmesg)");
+}
+
+/* Adds the types of the pGPU's vGPUs, even if the query does not have them: their size decides what else fits. */
+static void add_carried(struct inventory *inv, struct inv_pgpu *pgpu, int dir)
+{
+	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, pgpu, d));)
+		if (*d->vgpu.type && !inventory_offer(pgpu, d->vgpu.type))
+			add_offer(inv, pgpu, dir, d->vgpu.type);
+}
+
+void inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu)
+{
+	const struct inv_query *query = reader->query;
+	bool none_wanted = query->types && !query->types[0];
+	/* A free VF, else the first parent, which is the pGPU itself if it has no VFs. */
+	const struct inv_parent *vf = inv_free_vf(pgpu), *parent = vf ? vf : pgpu->parents[0];
+
+	if (!query->names && (!pgpu->ready || (none_wanted && !inventory_next_on(reader->inv, pgpu, NULL))))
+		return;
+	autoclose int dir = sys_dir(sys_list_fd(reader->bus), parent->name);
+	if (dir < 0) {
+		inv_not_ready(pgpu, "%s cannot be opened: %s", parent->name, err_describe(errno));
+		return;
+	}
+	ask_wanted(reader, pgpu, dir);
+	if (!query->names)
+		add_carried(reader->inv, pgpu, dir);
+	if (pgpu->noffers == 0 && !none_wanted)
+		explain_no_types(pgpu, dir);
+}
+
+static bool is_listed(const struct inv_type *list, size_t n, const struct inv_type *type)
+{
+	for (size_t i = 0; i < n; i++)
+		if (list[i].framework == type->framework && strcmp(list[i].id, type->id) == 0 &&
+		    strcmp(list[i].name, type->name) == 0)
+			return true;
+	return false;
+}
+
+int inventory_names(const struct host *host, unsigned int frameworks, struct inv_type **out, size_t *n, struct err *err)
+{
+	const struct inv_query query = { .frameworks = frameworks, .types = inv_no_types, .names = true };
+	autoinventory struct inventory inv = { 0 };
+	int r = inventory_read(&inv, host, &query, err);
+
+	*out = NULL;
+	*n = 0;
+	/* Two models can have different types with one ID. */
+	for (size_t i = 0; r == 0 && i < inv.ntypes; i++)
+		if (!is_listed(*out, *n, inv.types[i]))
+			*(struct inv_type *)mem_add(out, n, sizeof(**out)) = *inv.types[i];
+	mem_sort(*out, *n, sizeof(**out), by_number);
+	return r;
+}
+
+const char *inventory_name_hint(const struct host *host, const char *word, char buf[REASON_SIZE])
+{
+	autofree struct inv_type *known = NULL;
+	struct err ignored;
+	const char *last = "";
+	size_t n = 0;
+
+	*buf = '\0';
+	if (!*word || inventory_names(host, INV_ALL, &known, &n, &ignored) < 0)
+		return buf;
+	for (size_t i = 0; i < n; i++) {
+		/* The list repeats an ID for each of its names. A type without a name has its ID as the name. */
+		if (!type_is_named(known[i].name, word) || strcmp(known[i].id, last) == 0 ||
+		    strcmp(known[i].id, word) == 0)
+			continue;
+		text_add(buf, REASON_SIZE, "%s %s", *last ? " or" : "write", known[i].id);
+		last = known[i].id;
+	}
+	if (*buf)
+		text_add(buf, REASON_SIZE, ", the ID of %s", word);
+	return buf;
+}
+
+int inventory_load_config(struct config *config, const struct host *host, const char *path, struct err *err)
+{
+	char hint[REASON_SIZE];
+
+	if (config_load(config, host, path, NULL, err) == 0)
+		return 0;
+	if (*inventory_name_hint(host, err->word, hint))
+		text_add(err->text, sizeof(err->text), "; %s", hint);
+	err->word[0] = '\0';
+	return -err->code;
+}

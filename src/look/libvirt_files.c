@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Reads what libvirt keeps in files. */
+#include "look/libvirt_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "sys/timed_child.h"
+
+enum {
+	NEEDLE_SIZE = 96,
+	FILE_MAX = 64 << 20,     /* more than libvirt parses */
+	SAVED_XML_MAX = 1 << 20, /* bytes at the beginning of a saved image, which have its XML */
+};
+
+#define PERSISTENT LIBVIRT_ETC "/qemu"
+#define RUNNING "run/libvirt/qemu"
+#define SAVED "var/lib/libvirt/qemu"
+
+int libvirt_files_slurp(int dir, const char *name, char **text, size_t *len)
+{
+	struct stat st;
+	bool is_link = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
+	/* Does the link's storage answer? */
+	ssize_t r = is_link ? timed_child_read("definitions", dir, name, NULL, 0) : 0;
+
+	if (r < 0)
+		return (int)r;
+	autoclose int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	return S_ISREG(st.st_mode) ? sys_slurp(fd, FILE_MAX, text, len) : -ENOENT;
+}
+
+/* Takes over the name and the text. */
+static void add_file(struct libvirt_files *disk, const char *name, const char *text, size_t len, bool runs)
+{
+	struct libvirt_file *file = mem_add(&disk->list, &disk->n, sizeof(*file));
+
+	*file = (struct libvirt_file){ .name = name, .text = text, .len = len, .runs = runs };
+	file->past = memmem(text, len, "vfio-pci", strlen("vfio-pci"));
+}
+
+/* Reads NAME.xml of a directory, and skips other files. */
+static int read_document(struct libvirt_files *disk, int dir, const char *file, bool runs)
+{
+	size_t name = strlen(file) > 4 ? strlen(file) - 4 : 0, len;
+	bool is_domains = name && strcmp(file + name, ".xml") == 0;
+	char *text = NULL;
+	int r = is_domains ? libvirt_files_slurp(dir, file, &text, &len) : -ENOENT;
+
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	add_file(disk, mem_strndup(file, name), text, len, runs);
+	return 0;
+}
+
+/* Records the first unreadable file or (`file` NULL) directory. Status files (`runs`) count in both slots. */
+static void note_unread(struct libvirt_files *disk, const struct host *host, const char *path, const char *file,
+			bool runs, int code)
+{
+	for (int i = 0; i < (runs ? 2 : 1); i++)
+		if (!*disk->unread[i])
+			snprintf(disk->unread[i], sizeof(disk->unread[i]), "%s/%s%s%s: %s", host->name, path,
+				 file ? "/" : "", file ? file : "", err_describe(code));
+}
+
+static int read_directory(struct libvirt_files *disk, const struct host *host, const char *path, bool runs,
+			  struct err *err)
+{
+	const struct dirent *e;
+	autoclosedir DIR *d = NULL;
+	int r = host_list(&d, host, path, err);
+
+	/* Without this directory, libvirt may be in a stopped container, whose domains cannot be seen. */
+	if (r == 0 && !d && !runs && !*host->name)
+		note_unread(disk, host, PERSISTENT, NULL, runs, ENOENT);
+	if (r < 0)
+		note_unread(disk, host, path, NULL, runs, -r);
+	if (!d)
+		return r;
+	while ((e = sys_next(d))) {
+		r = read_document(disk, sys_list_fd(d), e->d_name, runs);
+		if (r < 0)
+			note_unread(disk, host, path, e->d_name, runs, -r);
+	}
+	return errno ? err_sys(err, errno, "%s/%s", host->name, path) : 0;
+}
+
+int libvirt_files_read(struct libvirt_files **out, const struct host *host, struct err *err)
+{
+	const struct host view = host_of_libvirt(host);
+	struct err again;
+	int r;
+
+	*out = mem_new(1, sizeof(**out));
+	r = read_directory(*out, &view, PERSISTENT, false, err);
+	if (read_directory(*out, host, RUNNING, true, r < 0 ? &again : err) < 0 && r == 0)
+		r = -err->code;
+	return r;
+}
+
+void libvirt_files_free(struct libvirt_files *disk)
+{
+	if (!disk)
+		return;
+	for (size_t i = 0; i < disk->n; i++) {
+		free((char *)disk->list[i].name);
+		free((char *)disk->list[i].text);
+	}
+	libvirt_files_free(disk->saved);
+	free(disk->list);
+	free(disk);
+}
+
+/* Does the file contain the text, ignoring case? The search continues after each NUL byte. */
+static bool holds(const struct libvirt_file *doc, const char *needle)
+{
+	const char *end = doc->text + doc->len;
+
+	for (const char *s = doc->text; s < end; s += strlen(s) + 1)
+		if (strcasestr(s, needle))
+			return true;
+	return false;
+}
+
+/*
+ * The texts by which a file can name an ID. A UUID: as it is. A VF: its host address in a hostdev (a guest address has
+ * type='pci' before domain=), and the forms in <qemu:commandline>, which can omit the PCI domain 0000.
+ */
+enum { NEEDLES = 6 };
+
+static bool needles_of(char needles[NEEDLES][NEEDLE_SIZE], const char *id)
+{
+	char uuid[UUID_SIZE], pci[PCI_SIZE];
+	unsigned domain, bus, slot, function;
+	size_t n = 0;
+
+	memset(needles, 0, NEEDLES * sizeof(*needles));
+	if (uuid_parse(uuid, id))
+		return text_copy(needles[0], NEEDLE_SIZE, uuid);
+	if (!pci_parse(pci, id) || sscanf(pci, "%x:%x:%x.%x", &domain, &bus, &slot, &function) != 4)
+		return false;
+	snprintf(needles[n++], NEEDLE_SIZE, "<address domain='0x%04x' bus='0x%02x' slot='0x%02x' function='0x%x'",
+		 domain, bus, slot, function);
+	snprintf(needles[n++], NEEDLE_SIZE, "/%s", pci);
+	for (const char *given = pci; given; given = given == pci && domain == 0 ? pci + strlen("0000:") : NULL) {
+		snprintf(needles[n++], NEEDLE_SIZE, "host=%s", given);
+		snprintf(needles[n++], NEEDLE_SIZE, "&quot;%s&quot;", given);
+	}
+	return true;
+}
+
+static bool names(const struct libvirt_file *doc, char needles[NEEDLES][NEEDLE_SIZE])
+{
+	for (size_t n = 0; n < (doc->past ? NEEDLES : 1) && *needles[n]; n++)
+		if (holds(doc, needles[n]))
+			return true;
+	return false;
+}
+
+const char *libvirt_files_names(const struct libvirt_files *disk, const char *id, const char *but)
+{
+	char needles[NEEDLES][NEEDLE_SIZE];
+
+	if (!needles_of(needles, id))
+		return NULL;
+	for (size_t i = 0; i < disk->n; i++)
+		if (!(but && strcmp(disk->list[i].name, but) == 0) && names(&disk->list[i], needles))
+			return disk->list[i].name;
+	return NULL;
+}
+
+/* Adds a file up to the end of its XML. In a saved image, the XML is a NUL-terminated string between binary data. */
+static int read_beginning(struct libvirt_files *saved, int dir, const char *name)
+{
+	autofree char *text = mem_alloc(SAVED_XML_MAX + 1);
+	autoclose int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, SAVED_XML_MAX);
+	const char *xml;
+	size_t len;
+
+	if (n < 0)
+		return -errno;
+	text[n] = '\0';
+	xml = memmem(text, (size_t)n, "<domain", strlen("<domain"));
+	len = xml ? (size_t)(xml - text) + strlen(xml) : (size_t)n;
+	add_file(saved, mem_strdup(name), mem_resize(steal_ptr(&text), len + 1, 1), len, false);
+	return 0;
+}
+
+/* Adds the files of a directory and, if `deeper`, of its subdirectories, one for each domain. */
+static void read_saved(struct libvirt_files *saved, int at, const char *path, bool deeper)
+{
+	autoclosedir DIR *d = sys_list(at, path);
+	int r = d || errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
+	const char *file = path;
+	const struct dirent *e;
+
+	while (r == 0 && (e = sys_next(d))) {
+		file = e->d_name;
+		r = read_beginning(saved, sys_list_fd(d), file);
+		if (r == -EISDIR && deeper)
+			read_saved(saved, sys_list_fd(d), file, false);
+		if (r == -EISDIR || r == -ENOENT || r == -ELOOP)
+			r = 0;
+	}
+	if (r == 0 && d)
+		r = -errno;
+	if (r < 0)
+		snprintf(saved->unread[0], sizeof(saved->unread[0]), "%.100s: %s", file, err_describe(-r));
+}
+
+bool libvirt_files_saved(struct libvirt_files *disk, const struct host *host, const char *id, char why[REASON_SIZE])
+{
+	const struct host view = host_of_libvirt(host);
+	const char *file;
+
+	if (!disk->saved) {
+		disk->saved = mem_new(1, sizeof(*disk->saved));
+		read_saved(disk->saved, view.root, SAVED "/save", false);
+		read_saved(disk->saved, view.root, SAVED "/snapshot", true);
+		read_saved(disk->saved, view.root, SAVED "/checkpoint", true);
+	}
+	file = libvirt_files_names(disk->saved, id, NULL);
+	if (file)
+		snprintf(why, REASON_SIZE, "a saved domain names it: %.200s", file);
+	else if (*disk->saved->unread[0])
+		snprintf(why, REASON_SIZE, "cannot tell whether a saved domain names it: %.180s",
+			 disk->saved->unread[0]);
+	return file || *disk->saved->unread[0];
+}
+
+/* Does a file (`running`: a status file) contain this text? */
+static bool mentions(const struct libvirt_files *disk, const char *text, bool running)
+{
+	for (size_t i = 0; i < disk->n; i++)
+		if ((disk->list[i].runs || !running) && holds(&disk->list[i], text))
+			return true;
+	return false;
+}
+
+bool libvirt_files_mention(const struct libvirt_files *disk, const char *text)
+{
+	return mentions(disk, text, false);
+}
+
+/* libvirt 9.7.0 has the link libvirt.so.0 -> libvirt.so.0.9007.0, whose name encodes the version. */
+int libvirt_files_libvirt(const struct host *host)
+{
+	static const char *const directories[] = { "usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib/aarch64-linux-gnu",
+						   "usr/lib" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(directories); i++) {
+		char path[64], base[64];
+		unsigned int major, minor;
+		int end = 0;
+
+		snprintf(path, sizeof(path), "%s/libvirt.so.0", directories[i]);
+		if (sys_link(host->libvirt, path, base, sizeof(base)) == 0 &&
+		    sscanf(base, "libvirt.so.0.%6u.%3u%n", &major, &minor, &end) == 2 && !base[end])
+			return (int)(major * 1000 + minor);
+	}
+	return 0;
+}
+
+/* Does the domain with this UUID have a file (`running`: a status file)? */
+static bool has_uuid(const struct libvirt_files *disk, const char *domain_uuid, bool running)
+{
+	char uuid[UUID_SIZE], needle[NEEDLE_SIZE];
+
+	if (!uuid_parse(uuid, domain_uuid))
+		return false;
+	snprintf(needle, sizeof(needle), "<uuid>%s</uuid>", uuid);
+	return mentions(disk, needle, running);
+}
+
+bool libvirt_files_runs(const struct libvirt_files *disk, const char *domain_uuid)
+{
+	return has_uuid(disk, domain_uuid, true);
+}
+
+bool libvirt_files_has(const struct libvirt_files *disk, const char *domain)
+{
+	char uuid[UUID_SIZE];
+
+	if (uuid_parse(uuid, domain))
+		return has_uuid(disk, uuid, false);
+	for (size_t i = 0; i < disk->n; i++)
+		if (strcmp(disk->list[i].name, domain) == 0)
+			return true;
+	return false;
+}
+
+bool libvirt_files_has_status(const struct host *host, const char *name)
+{
+	autofree char *path = mem_format(RUNNING "/%s.xml", name);
+
+	return sys_exists(host->root, path) || errno != ENOENT;
+}
+
+const char *libvirt_files_unread(const struct libvirt_files *disk, bool running)
+{
+	return *disk->unread[running] ? disk->unread[running] : NULL;
+}

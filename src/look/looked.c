@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Records of looks at the host.
+ *
+ * run/vgpu-lease/looked records the last complete look at the host. The first line is "TIME BOOT". Each device that the
+ * look saw has a line "ID TIME": the time of the last look that did not see the device, or "-" if there is none.
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/mem.h"
+#include "sys/sys.h"
+#include "look/libvirt_daemon.h"
+#include "look/mdevctl_files.h"
+#include "look/typelist.h"
+#include "state/history.h"
+#include "look/looked.h"
+
+#define LOOKED "looked"
+enum { LOOKED_MAX = 1 << 20 };
+
+/* Returns the text of the file, which the caller frees, and the time of its look. NULL: no valid look in this boot. */
+static char *looked_read(const struct store *store, int64_t *at_ms)
+{
+	autoclose int fd = store->run < 0 ? -1 : openat(store->run, LOOKED, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	char boot[UUID_SIZE], was[UUID_SIZE], *text = NULL;
+	size_t len;
+
+	if (fd < 0 || sys_slurp(fd, LOOKED_MAX, &text, &len) < 0)
+		return NULL;
+	sys_boot_id(boot);
+	if (sscanf(text, "%" SCNd64 " %36s", at_ms, was) == 2 && strcmp(was, boot) == 0 && *at_ms <= sys_now_ms())
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* The time of the last look that did not see this device, from `text`, the record of the look at `at_ms`; -1: none. */
+static int64_t without_of(const char *text, int64_t at_ms, const char *id)
+{
+	char start[ID_SIZE + 2];
+	const char *line;
+	int64_t without;
+
+	snprintf(start, sizeof(start), "\n%s ", id);
+	line = strstr(text, start);
+	if (!line)
+		return at_ms;
+	return sscanf(line + strlen(start), "%" SCNd64, &without) == 1 ? without : -1;
+}
+
+bool affinity_is_new(const struct store *store, const struct vgpu_ref *vgpu, int64_t window_ms)
+{
+	int64_t at_ms = -1;
+	autofree char *text = looked_read(store, &at_ms);
+	int64_t without = text ? without_of(text, at_ms, vgpu->id) : -1;
+	struct definition definition;
+	struct err ignored;
+	int defined;
+
+	if (without < 0 || sys_now_ms() - without >= window_ms)
+		return false;
+	/* A device that was created again from an older definition is not new. */
+	defined = mdevctl_definition(&definition, store->host, vgpu->id, &ignored);
+	return (defined == 0 || (defined == 1 && definition.created_ms > without)) &&
+	       !libvirt_is_younger(store->host, inventory_created_ms(store->host, vgpu));
+}
+
+/*
+ * Has a device with this ID been made since the look? A VF's type is not read, because its driver could hang while the
+ * store is locked; a lease shows that the VF has a type.
+ */
+static bool is_back(const struct store *store, const char *id)
+{
+	char path[VGPU_PATH_SIZE], uuid[UUID_SIZE];
+	struct lease lease;
+	struct err ignored;
+
+	return lease_get(store, id, &lease, &ignored) != 0 ||
+	       (uuid_parse(uuid, id) && inventory_path(path, id, "", &ignored) == 0 &&
+		sys_exists(store->host->root, path));
+}
+
+/*
+ * Forgets the origin of devices gone since the last look, unless the record is that of a new device with the ID.
+ * Changes `text`.
+ */
+static void forget_gone(const struct store *store, char *text, const struct inventory *inv)
+{
+	char *line, id[ID_SIZE];
+
+	strsep(&text, "\n"); /* the time and the boot */
+	while ((line = strsep(&text, "\n")))
+		if (id_parse(id, strsep(&line, " ")) && !inventory_device(inv, id) && !is_back(store, id) &&
+		    !mdevctl_defines(store->host, id))
+			affinity_gone(store, id);
+}
+
+void looked_note(const struct store *store, const struct inventory *inv, int64_t at_ms)
+{
+	int64_t last_ms = -1;
+	autofree char *last = looked_read(store, &last_ms);
+	autofree char *text = NULL;
+	char boot[UUID_SIZE];
+	size_t len = 0;
+	FILE *to;
+
+	if (store->run < 0 || (last && last_ms >= at_ms))
+		return;
+	sys_boot_id(boot);
+	to = mem_open(&text, &len);
+	fprintf(to, "%" PRId64 " %s\n", at_ms, boot);
+	for (size_t i = 0; i < inv->ndevices; i++) {
+		const char *id = inv->devices[i].vgpu.id;
+		int64_t without = last ? without_of(last, last_ms, id) : -1;
+
+		if (without < 0)
+			fprintf(to, "%s -\n", id);
+		else
+			fprintf(to, "%s %" PRId64 "\n", id, without);
+	}
+	mem_close(to);
+	if (last)
+		forget_gone(store, last, inv);
+	(void)sys_publish(store->run, LOOKED, text, len);
+}
+
+static void remember_model(int directory, const struct inventory *inv, const struct inv_pgpu *card)
+{
+	struct typelist list = { .whole = card->types_whole };
+	char name[TYPELIST_KEY_SIZE], *text;
+
+	for (size_t i = 0; i < inv->ntypes; i++) {
+		const struct inv_type *type = inv->types[i];
+
+		/* A type whose name is its ID has no known name yet. */
+		if (inventory_type_is_of(type, card) && strcmp(type->id, type->name) != 0)
+			typelist_add(&list, type->id, type->name);
+	}
+	text = typelist_format(&list);
+	typelist_key(name, card->vendor, card->device, card->subsystem, inv->nvidia_driver);
+	if (*name && strlen(text) < TYPELIST_TEXT_MAX)
+		(void)sys_publish(directory, name, text, strlen(text));
+	free(text);
+	typelist_free(&list);
+}
+
+void types_remember(const struct store *store, const struct inventory *inv)
+{
+	autoclose int directory = -1;
+
+	for (size_t i = 0; i < inv->npgpus; i++) {
+		const struct inv_pgpu *card = inv->pgpus[i];
+
+		if (!card->types_new || !*card->vendor)
+			continue;
+		/* If the directory of UUID records is not available, types are not recorded either. */
+		if (directory < 0 && store->affinity >= 0)
+			directory = store_open_lib(store->host, "types");
+		if (directory >= 0)
+			remember_model(directory, inv, card);
+	}
+}
+
+static int card_write(int directory, const struct host *host, const char *address)
+{
+	char text[INV_IDENTITY_SIZE + 1];
+
+	if (!card_record_now(text, host, address))
+		return 0;
+	strcat(text, "\n");
+	return sys_publish(directory, address, text, strlen(text));
+}
+
+static bool is_vf_address(const struct config *config, const char *address)
+{
+	for (EACH(const struct section *, s, config->sections, config->nsections))
+		for (size_t a = 0; s->vf && a < s->naddresses; a++)
+			if (strcmp(s->addresses[a].text, address) == 0)
+				return true;
+	return false;
+}
+
+static void forget_cards(const struct store *store, const struct config *config)
+{
+	autoclosedir DIR *dir = sys_list(store->host->root, CARD_RECORDS);
+	const struct dirent *e;
+
+	while ((e = sys_next(dir)))
+		if (e->d_name[0] != '.' && !is_vf_address(config, e->d_name))
+			unlinkat(sys_list_fd(dir), e->d_name, 0);
+}
+
+void cards_remember(const struct store *store, const struct config *config)
+{
+	autoclose int directory = -1;
+	char was[INV_IDENTITY_SIZE];
+
+	forget_cards(store, config);
+	for (EACH(const struct section *, s, config->sections, config->nsections))
+		for (size_t a = 0; s->vf && a < s->naddresses; a++) {
+			if (card_record_read(was, store->host, s->addresses[a].text))
+				continue;
+			if (directory < 0)
+				directory = store_open_lib(store->host, "cards");
+			if (directory >= 0)
+				card_write(directory, store->host, s->addresses[a].text);
+		}
+}
+
+int card_confirm(const struct store *store, const char *address, struct err *err)
+{
+	autoclose int directory = store_open_lib(store->host, "cards");
+	int r = directory < 0 ? directory : card_write(directory, store->host, address);
+
+	return r < 0 ? err_sys(err, -r, "/" CARD_RECORDS "/%s", address) : 0;
+}

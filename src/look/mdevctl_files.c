@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* mdevctl's definitions: etc/mdevctl.d/PARENT/UUID. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "look/inventory.h"
+#include "look/mdevctl_files.h"
+#include "base/text.h"
+
+#define DEFINITIONS "etc/mdevctl.d"
+
+enum { DEFINITION_MAX = 64 << 10, PATH_SIZE = sizeof(DEFINITIONS) + PARENT_SIZE + UUID_SIZE };
+
+/* The definitions read so far, from the host as libvirt sees it. */
+struct reading {
+	const struct host *host;
+	struct definition *list;
+	size_t n;
+	struct err *err; /* the first error; reading continues after it */
+};
+
+static int invalid(const struct host *host, const char *path, const char *wrong, struct err *err)
+{
+	return err_set(err, EINVAL, "mdevctl's definition %s/%s is not valid: %s", host->name, path, wrong);
+}
+
+/* Reads the text of a definition, and sets `path`. 1: read; 0: not found; negative: error. */
+static int read_text(char **text, char path[PATH_SIZE], struct stat *st, const struct host *host, const char *parent,
+		     const char *uuid, struct err *err)
+{
+	size_t len;
+	int r;
+
+	snprintf(path, PATH_SIZE, DEFINITIONS "/%s/%s", parent, uuid);
+	autoclose int fd = openat(host->root, path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return 0;
+	r = fd < 0 || fstat(fd, st) < 0 ? -errno : sys_slurp(fd, DEFINITION_MAX, text, &len);
+	if (r < 0 || !*text)
+		return err_sys(err, -r, "mdevctl's definition %s/%s", host->name, path);
+	return strlen(*text) == len ? 1 : invalid(host, path, "it holds a NUL byte", err);
+}
+
+/* Adds a definition if it exists. */
+static void add_one(struct reading *reading, const char *parent, const char *uuid)
+{
+	char path[PATH_SIZE], word[TYPE_SIZE], type[TYPE_SIZE], start[16];
+	struct json_field fields[] = { { .key = "mdev_type", .value = word, .size = sizeof(word) },
+				       { .key = "start", .value = start, .size = sizeof(start) } };
+	struct err ignored = { 0 }, *err = reading->err->code ? &ignored : reading->err;
+	autofree char *text = NULL;
+	struct definition *one;
+	const char *wrong;
+	struct stat st;
+
+	if (read_text(&text, path, &st, reading->host, parent, uuid, err) <= 0)
+		return;
+	wrong = json_read(text, fields, ARRAY_SIZE(fields));
+	if (!wrong && !type_parse(type, word))
+		wrong = fields[0].found ? "mdev_type is not a type ID" : "mdev_type is missing";
+	if (wrong) {
+		invalid(reading->host, path, wrong, err);
+		return;
+	}
+	one = mem_add(&reading->list, &reading->n, sizeof(*one));
+	text_copy(one->uuid, sizeof(one->uuid), uuid);
+	text_copy(one->parent, sizeof(one->parent), parent);
+	memcpy(one->type, type, sizeof(one->type));
+	one->starts = strcmp(start, "auto") == 0;
+	one->created_ms = sys_now_ms() - sys_age_ms(&st.st_mtim);
+}
+
+/* Finds the next parent's directory. False: no more; errno is set if the listing failed, else 0. */
+static bool next_parent(DIR *d, char parent[PARENT_SIZE])
+{
+	const struct dirent *e;
+
+	while ((e = sys_next(d)))
+		if (parent_parse(parent, e->d_name) && strcmp(parent, e->d_name) == 0)
+			return true;
+	return false;
+}
+
+/* Adds the definitions in one parent's directory. */
+static void read_parent(struct reading *reading, int dir, const char *parent)
+{
+	autoclosedir DIR *d = sys_list(dir, parent);
+	int code = d ? 0 : errno;
+	const struct dirent *e;
+	char uuid[UUID_SIZE];
+
+	if (code == ENOTDIR || code == ENOENT)
+		return;
+	while ((e = sys_next(d)))
+		if (uuid_parse(uuid, e->d_name) && strcmp(uuid, e->d_name) == 0)
+			add_one(reading, parent, uuid);
+	code = code ? code : errno;
+	if (code && !reading->err->code)
+		err_sys(reading->err, code, "%s/" DEFINITIONS "/%s", reading->host->name, parent);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct definition *x = a, *y = b;
+	int r = strcmp(x->parent, y->parent);
+
+	return r ? r : strcmp(x->uuid, y->uuid);
+}
+
+/* Lists the definitions of this UUID, or (NULL) all, sorted. Returns the first error, but reads on after it. */
+static int collect(struct definition **list, size_t *n, const struct host *host, const char *uuid, struct err *err)
+{
+	const struct host view = host_of_libvirt(host);
+	struct reading reading = { .host = &view, .err = err };
+	char parent[PARENT_SIZE];
+	autoclosedir DIR *d = NULL;
+
+	err->code = 0;
+	host_list(&d, &view, DEFINITIONS, err);
+	while (next_parent(d, parent)) {
+		if (uuid)
+			add_one(&reading, parent, uuid);
+		else
+			read_parent(&reading, sys_list_fd(d), parent);
+	}
+	if (errno && !err->code)
+		err_sys(err, errno, "%s/" DEFINITIONS, host->name);
+	mem_sort(reading.list, reading.n, sizeof(*reading.list), by_place);
+	*list = reading.list;
+	*n = reading.n;
+	return -err->code;
+}
+
+static bool parent_exists(const struct host *host, const char *parent)
+{
+	char path[sizeof("sys/class/mdev_bus/") + PARENT_SIZE];
+
+	snprintf(path, sizeof(path), "sys/class/mdev_bus/%s", parent);
+	return inventory_kind(host, parent) != PCI_MISSING || sys_exists(host->root, path);
+}
+
+int mdevctl_definition(struct definition *out, const struct host *host, const char *uuid, struct err *err)
+{
+	autofree struct definition *list = NULL;
+	char safe[UUID_SIZE];
+	size_t n;
+	int r = uuid_parse(safe, uuid) ? collect(&list, &n, host, safe, err) : 0, best = -1;
+
+	if (r < 0 || !list)
+		return r;
+	for (size_t i = 0; i < n; i++) {
+		int rank = n > 1 ? 2 * parent_exists(host, list[i].parent) + list[i].starts : 0;
+
+		if (rank > best)
+			*out = list[i];
+		best = rank > best ? rank : best;
+	}
+	return 1;
+}
+
+bool mdevctl_defines(const struct host *host, const char *uuid)
+{
+	struct definition ignored;
+	struct err err;
+
+	return mdevctl_definition(&ignored, host, uuid, &err) != 0;
+}
+
+int mdevctl_definitions(struct definition **out, size_t *n, const struct host *host, struct err *err)
+{
+	return collect(out, n, host, NULL, err);
+}
+
+/* Is it a path below the device's directory, at any depth? */
+static bool is_below(const char *name)
+{
+	for (const char *s = name; s; s = strchr(s, '/') ? strchr(s, '/') + 1 : NULL)
+		if (!*s || *s == '/' || *s == '.')
+			return false;
+	return true;
+}
+
+struct attrs {
+	struct mdev_attr *list;
+	size_t n;
+};
+
+static bool add_attr(void *to, const char *name, const char *value)
+{
+	struct attrs *attrs = to;
+	struct mdev_attr *attr = mem_add(&attrs->list, &attrs->n, sizeof(*attr));
+
+	return text_copy(attr->name, sizeof(attr->name), name) && text_copy(attr->value, sizeof(attr->value), value) &&
+	       is_below(name);
+}
+
+int mdevctl_attrs(struct mdev_attr **out, size_t *n, const struct host *host, const struct definition *of,
+		  struct err *err)
+{
+	const struct host view = host_of_libvirt(host);
+	struct attrs attrs = { 0 };
+	struct json_field field = { .key = "attrs", .pair = add_attr, .arg = &attrs };
+	autofree char *text = NULL;
+	char path[PATH_SIZE];
+	struct stat st;
+	int r = read_text(&text, path, &st, &view, of->parent, of->uuid, err);
+
+	*out = NULL;
+	*n = 0;
+	if (r <= 0)
+		return r;
+	if (json_read(text, &field, 1)) {
+		free(attrs.list);
+		return invalid(host, path, "its attrs are not a list of names and values", err);
+	}
+	*out = attrs.list;
+	*n = attrs.n;
+	return 0;
+}
+
+static bool path_of(char path[PATH_SIZE], const char *uuid, const char *parent)
+{
+	char safe[UUID_SIZE], its[PARENT_SIZE];
+
+	return uuid_parse(safe, uuid) && parent_parse(its, parent) &&
+	       snprintf(path, PATH_SIZE, DEFINITIONS "/%s/%s", its, safe) > 0;
+}
+
+bool mdevctl_defines_on(const struct host *host, const char *uuid, const char *parent)
+{
+	char path[PATH_SIZE];
+
+	if (!*parent)
+		return mdevctl_defines(host, uuid);
+	return path_of(path, uuid, parent) && (sys_exists(host->libvirt, path) || errno != ENOENT);
+}
+
+int mdevctl_undefine(const struct host *host, const char *uuid, const char *parent, struct err *err)
+{
+	const struct host view = host_of_libvirt(host);
+	char path[PATH_SIZE];
+
+	if (!path_of(path, uuid, parent))
+		return err_set(err, EINVAL, "'%s' is not the name of an mdevctl definition", uuid);
+	if (unlinkat(view.root, path, 0) == 0 || errno == ENOENT || errno == ENOTDIR)
+		return 0;
+	return err_sys(err, errno, "removing mdevctl's definition %s/%s", host->name, path);
+}

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The pool: which pGPU serves which type, and why a pGPU serves none. */
+#include "look/pool.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* [vf_NAME] sections are for cards with plain VFs, all other sections for all other cards. */
+static bool is_for(const struct section *s, const struct inv_pgpu *card)
+{
+	return s->vf == (card->framework == FW_VF);
+}
+
+bool pool_section_names(const struct section *s, const char *name)
+{
+	for (size_t i = 0; i < s->naddresses; i++)
+		if (strcmp(s->addresses[i].text, name) == 0)
+			return true;
+	return false;
+}
+
+static bool means_card(const struct section *s, const struct inv_pgpu *card)
+{
+	if (pool_section_names(s, card->address) || pool_matches(s, card))
+		return true;
+	for (int p = 0; p < card->nparents; p++)
+		if (pool_section_names(s, card->parents[p]->name))
+			return true;
+	return false;
+}
+
+bool pool_match(const struct match *m, const struct inv_pgpu *card)
+{
+	return (!*m->vendor || strcmp(m->vendor, card->vendor) == 0) &&
+	       (!*m->device || strcmp(m->device, card->device) == 0) &&
+	       (!*m->subdevice || (*card->subsystem && strcmp(m->subdevice, card->subsystem + 5) == 0)) &&
+	       (m->numa < 0 || m->numa == card->numa);
+}
+
+bool pool_matches_twice(const struct config *config)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; config && i < config->nsections; i++)
+		n += config->sections[i].nmatches > 0;
+	return n > 1;
+}
+
+const struct match *pool_matches(const struct section *s, const struct inv_pgpu *card)
+{
+	/* A match by vendor or NUMA node alone means only GPUs. Network cards and FPGAs can also have plain VFs. */
+	for (size_t i = 0; i < s->nmatches; i++)
+		if (pool_match(&s->matches[i], card) && !(s->vf && !card->gpu && !*s->matches[i].device))
+			return &s->matches[i];
+	return NULL;
+}
+
+bool pool_is_elsewhere(const struct section *s, const struct inv_pgpu *card, char why[REASON_SIZE])
+{
+	for (EACH(const struct match *, match, s->matches, s->nmatches)) {
+		struct inv_pgpu there = *card;
+
+		there.numa = match->numa;
+		if (pool_match(match, card) || !pool_match(match, &there))
+			continue;
+		if (card->numa == UNKNOWN)
+			snprintf(
+				why, REASON_SIZE,
+				"device_match of %s requires NUMA node %d, but the kernel reports none for it; remove numa=%d",
+				s->type, match->numa, match->numa);
+		else
+			snprintf(why, REASON_SIZE,
+				 "device_match of %s requires NUMA node %d, but it is on node %d; correct numa=%d",
+				 s->type, match->numa, card->numa, match->numa);
+		return true;
+	}
+	return false;
+}
+
+const struct section *pool_names(const struct config *config, const struct inv_pgpu *card, const char *vf)
+{
+	for (EACH(const struct section *, s, config->sections, config->nsections))
+		if (pool_section_names(s, card->address) || pool_section_names(s, vf) || pool_matches(s, card))
+			return s;
+	return NULL;
+}
+
+const char *pool_name(const void *config, const struct inv_pgpu *card, size_t n)
+{
+	const struct config *c = config;
+
+	for (size_t i = 0; c && i < c->nsections; i++) {
+		const struct section *s = &c->sections[i];
+
+		if (is_for(s, card) && means_card(s, card) && n-- == 0)
+			return s->type;
+	}
+	return NULL;
+}
+
+static enum claim claim_of(const struct section *s, const struct inv_pgpu *card)
+{
+	if (!is_for(s, card))
+		return CLAIM_NONE;
+	if (pool_section_names(s, card->address))
+		return CLAIM_ADDRESS;
+	if (pool_matches(s, card))
+		return CLAIM_MATCH;
+	return config_takes_rest(s) ? CLAIM_DEFAULT : CLAIM_NONE;
+}
+
+/* Does the section name this VF? With pgpu_types = several, several sections can. */
+static bool names_vf(const struct section *s, const struct inv_parent *parent)
+{
+	const struct section *named = parent->named;
+	bool several = parent->card->pool.config->policy.several_types;
+
+	return named && (s == named || (several && s->vf == named->vf && pool_section_names(s, parent->name)));
+}
+
+static bool names_vfs(const struct section *s, const struct inv_pgpu *card)
+{
+	for (int p = 0; p < card->nparents; p++)
+		if (names_vf(s, card->parents[p]))
+			return true;
+	return false;
+}
+
+__attribute__((format(printf, 2, 3))) static void explain(struct inv_pgpu *card, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(card->pool.reason, sizeof(card->pool.reason), fmt, ap);
+	va_end(ap);
+}
+
+static const struct section *offered_or(const struct inv_pgpu *card, const struct section *a, const struct section *b)
+{
+	return a && inventory_offer(card, a->type) ? a : b;
+}
+
+/* Does the card offer this type, and no other type whose section matches the card? */
+static bool is_only_offer(const struct inv_pgpu *card, const struct section *only)
+{
+	const struct config *config = card->pool.config;
+
+	for (EACH(const struct section *, s, config->sections, config->nsections))
+		if (claim_of(s, card) == CLAIM_MATCH && (s == only) != !!inventory_offer(card, s->type))
+			return false;
+	return true;
+}
+
+/*
+ * Sets the section of the whole card. With one type per card, two sections that name the card conflict. Two sections
+ * that match the card conflict unless the card offers only one of their types. The first default section wins. With
+ * several types, an offered type is preferred.
+ */
+static void claim_whole(struct inv_pgpu *card)
+{
+	struct pool_card *pool = &card->pool;
+	const struct config *config = pool->config;
+
+	if (pool->claim == CLAIM_NONE)
+		return;
+	for (EACH(const struct section *, s, config->sections, config->nsections)) {
+		if (claim_of(s, card) != pool->claim)
+			continue;
+		if (!pool->whole || config->policy.several_types) {
+			pool->whole = offered_or(card, pool->whole, s);
+		} else if (pool->claim == CLAIM_MATCH && is_only_offer(card, pool->whole)) {
+			continue;
+		} else if (pool->claim == CLAIM_MATCH && is_only_offer(card, s)) {
+			pool->whole = s;
+		} else if (pool->claim != CLAIM_DEFAULT) {
+			pool->contested = true;
+			explain(card, "configured for both %s and %s; choose one", pool->whole->type, s->type);
+			pool->whole = NULL;
+			return;
+		}
+	}
+}
+
+/* Sets the card's claim and section: the section of the whole card, or a section that names VFs of the card. */
+static void claim_card(struct inv_pgpu *card)
+{
+	struct pool_card *pool = &card->pool;
+	const struct config *config = pool->config;
+	const struct section *of_vfs = NULL;
+
+	for (EACH(const struct section *, s, config->sections, config->nsections)) {
+		enum claim claim = claim_of(s, card);
+
+		pool->claim = claim > pool->claim ? claim : pool->claim;
+		if (names_vfs(s, card))
+			of_vfs = offered_or(card, of_vfs, s);
+	}
+	if (of_vfs && pool->claim == CLAIM_DEFAULT)
+		pool->claim = CLAIM_NONE;
+	claim_whole(card);
+	if (!pool->contested)
+		pool->section = of_vfs ? offered_or(card, pool->whole, of_vfs) : pool->whole;
+}
+
+/* True, with the reason, if a section names the card by an address that another device had before. */
+static bool explain_moved(struct inv_pgpu *card)
+{
+	for (size_t i = 0; *card->moved && i < card->pool.config->nsections; i++) {
+		const struct section *s = &card->pool.config->sections[i];
+
+		if (s->vf && pool_section_names(s, card->moved) && !pool_matches(s, card)) {
+			explain(card,
+				"%s is %s now, and was %s when [vf_%.40s] first used it; correct device_addresses, or accept it with 'vgpu-lease retype %s %.40s'",
+				card->moved, card->moved_is, card->moved_was, s->type, card->moved, s->type);
+			return true;
+		}
+	}
+	return false;
+}
+
+static void explain_unnamed(struct inv_pgpu *card)
+{
+	const struct config *config = card->pool.config;
+
+	for (EACH(const struct section *, s, config->sections, config->nsections))
+		if (is_for(s, card) && pool_is_elsewhere(s, card, card->pool.reason))
+			return;
+	explain(card, "not named in the configuration");
+}
+
+static void settle_card(struct inv_pgpu *card)
+{
+	struct pool_card *pool = &card->pool;
+	const char *type;
+	bool offered;
+
+	claim_card(card);
+	if (pool->contested)
+		return;
+	if (!pool->section) {
+		explain_unnamed(card);
+		return;
+	}
+	type = pool->section->type;
+	offered = inventory_offer(card, type);
+	if (!offered && pool->claim == CLAIM_DEFAULT && !card->silent) {
+		if (!card->ready)
+			explain(card, "%s", card->reason);
+		else if (card->types_hid)
+			explain(card,
+				"cannot tell whether it supports %s while it holds other vGPUs; if it does, name it in [mdev_%s]",
+				type, type);
+		else
+			explain(card,
+				pool->config->policy.several_types ? "supports no enabled type" : "does not support %s",
+				type);
+		pool->section = NULL;
+		return;
+	}
+	if (!card->ready)
+		explain(card, "%s", card->reason);
+	else if (explain_moved(card))
+		return;
+	else if (!offered && *card->gone && strcmp(card->gone, type) == 0)
+		explain(card,
+			"does not support %s with this driver, but did with %s; 'vgpu-lease types' lists the types",
+			card->gone, card->gone_driver);
+	else if (!offered)
+		explain(card,
+			card->framework == FW_VARIANT && !card->types_whole
+				? "does not list %s although it is empty; the card may be in MIG mode"
+				: "does not support %s",
+			type);
+	else
+		pool->in_pool = true;
+}
+
+static void name_vfs(const struct inventory *inv)
+{
+	const struct config *config = inv->config;
+
+	for (EACH(const struct section *, s, config->sections, config->nsections))
+		for (size_t a = 0; a < s->naddresses; a++) {
+			struct inv_parent *vf = inventory_parent(inv, s->addresses[a].text);
+
+			if (vf && vf->card->sriov && is_for(s, vf->card) && !vf->named)
+				vf->named = s;
+		}
+}
+
+void pool_make(struct inventory *inv, const struct config *config)
+{
+	inv->config = config;
+	name_vfs(inv);
+	for (size_t i = 0; i < inv->npgpus; i++) {
+		inv->pgpus[i]->pool.config = config;
+		settle_card(inv->pgpus[i]);
+	}
+}
+
+/* Does the section apply to the card's VFs that no section names? */
+static bool is_of_whole(const struct inv_pgpu *card, const struct section *s)
+{
+	if (!card->pool.config->policy.several_types)
+		return s == card->pool.whole;
+	return card->pool.whole && claim_of(s, card) == card->pool.claim;
+}
+
+/*
+ * Does the card offer its section's type, but not this type? With CLAIM_DEFAULT, the section's type does not matter. A
+ * silent card may offer any type. For a card in use, the inventory assumes offers (`name` in struct inv_query).
+ */
+static bool is_not_offered(const struct inv_pgpu *card, const char *type)
+{
+	if (card->silent || inventory_offer(card, type))
+		return false;
+	return card->pool.claim == CLAIM_DEFAULT || inventory_offer(card, card->pool.section->type);
+}
+
+const struct section *pool_serves(const struct inv_pgpu *card, const char *type)
+{
+	for (size_t i = 0; card->pool.section && i < card->pool.config->nsections; i++) {
+		const struct section *s = &card->pool.config->sections[i];
+
+		if (strcmp(s->type, type) == 0 && (is_of_whole(card, s) || names_vfs(s, card)))
+			return s == card->pool.section || !is_not_offered(card, type) ? s : NULL;
+	}
+	return NULL;
+}
+
+bool pool_serves_more(const struct inv_pgpu *card)
+{
+	const struct config *config = card->pool.config;
+	size_t n = config->policy.several_types ? 2 : 0;
+
+	for (size_t i = 0; n < 2 && i < config->nsections; i++)
+		n += pool_serves(card, config->sections[i].type) == &config->sections[i];
+	return n > 1;
+}
+
+bool pool_gives(const struct inv_parent *parent, const char *type)
+{
+	const struct section *s = pool_serves(parent->card, type);
+
+	return s && (parent->named ? names_vf(s, parent) : is_of_whole(parent->card, s));
+}
+
+const struct section *pool_section_of(const struct inv_parent *parent)
+{
+	return parent->named ? parent->named : parent->card->pool.whole;
+}
+
+bool pool_has_parent(const struct inv_parent *parent)
+{
+	return parent->card->pool.in_pool && pool_section_of(parent);
+}
+
+bool pool_misses(const struct inventory *inv, const struct section *section, const char *address)
+{
+	for (size_t i = 0; i < inv->npgpus; i++)
+		if (is_for(section, inv->pgpus[i]) && strcmp(address, inv->pgpus[i]->address) == 0)
+			return false;
+	for (size_t i = 0; i < inv->nparents; i++)
+		if (is_for(section, inv->parents[i]->card) && strcmp(address, inv->parents[i]->name) == 0)
+			return false;
+	return true;
+}
+
+enum stock pool_stock(const struct inventory *inv, const struct section *section, bool mdev,
+		      const struct inv_parent *parent)
+{
+	enum stock stock = STOCK_NONE;
+
+	for (size_t g = 0; g < inv->npgpus && stock != STOCK_READY; g++) {
+		const struct inv_pgpu *card = inv->pgpus[g];
+		const struct section *served = pool_serves(card, section->type);
+
+		if ((parent && card != parent->card) || (card->framework == FW_MDEV) != mdev || !served ||
+		    served != section || (parent && !pool_gives(parent, section->type)))
+			continue;
+		stock = card->pool.in_pool ? STOCK_READY : STOCK_UNREADY;
+	}
+	return stock;
+}
+
+const struct section **pool_types(const struct inventory *inv, bool mdev, const struct inv_parent *parent)
+{
+	const struct config *config = inv->config;
+	const struct section **list = mem_new(config->nsections + 1, sizeof(*list));
+	enum stock best = STOCK_NONE;
+	size_t n = 0;
+
+	for (EACH(const struct section *, s, config->sections, config->nsections)) {
+		enum stock stock = pool_stock(inv, s, mdev, parent);
+
+		if (stock > best) {
+			best = stock;
+			n = 0;
+		}
+		if (stock == best && (best != STOCK_NONE || (mdev && !parent && !s->vf)))
+			list[n++] = s;
+	}
+	list[n] = NULL;
+	return list;
+}

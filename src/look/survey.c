@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Collects everything that plan needs to know. */
+#include "look/survey.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "internal.h"
+#include "state/history.h"
+#include "look/looked.h"
+
+void survey_end(struct world *w)
+{
+	inventory_free(&w->inv);
+	survey_drop_lookups(w);
+	lease_list_free(&w->leases);
+	lease_list_free(&w->void_leases);
+	free(w->changed.vgpus);
+	free(w->resolved_requests);
+	free(w->names);
+	free(w->missing_cards);
+	free(w->failed_attempts);
+	free(w->failures);
+	*w = (struct world){ 0 };
+}
+
+/* Unknown if the framework, or an actively leased VF's card, was not read. Absent for a plain VF: it has no device. */
+static enum presence presence_of(const struct world *w, const struct lease *lease)
+{
+	const struct vgpu_ref *vgpu = &lease->vgpu;
+
+	if (!(w->inv.frameworks & 1U << vgpu->framework) ||
+	    (vgpu->framework == FW_VARIANT && lease->state == LEASE_ACTIVE && survey_reads_named(w) &&
+	     !inventory_pgpu(&w->inv, vgpu->pgpu)))
+		return PRESENCE_UNKNOWN;
+	return vgpu->framework == FW_VF ? ABSENT : inventory_presence(&w->inv, w->host, vgpu);
+}
+
+/* Is the lease an expired reservation, or an interrupted creation without a device? */
+static bool is_void(const struct lease *lease)
+{
+	if (lease->state == LEASE_RESERVED)
+		return lease->deadline_ms < sys_now_ms();
+	return lease->state == LEASE_CREATING && !lease->at_work && lease->device == ABSENT;
+}
+
+/* A domain that arrives once more replaces its own reservations. */
+static bool is_replaced(const struct world *w, const struct lease *lease)
+{
+	return w->mode != PLAN_PREPARE && lease->state == LEASE_RESERVED &&
+	       strcmp(lease->domain, w->request->uuid) == 0;
+}
+
+/* Does a creation or release in progress have time left? Even an interrupted creation has create_timeout. */
+static bool has_time(const struct world *w, const struct lease *lease)
+{
+	const struct policy *policy = w->config ? &w->config->policy : NULL;
+	int64_t time_ms;
+
+	if (!policy || lease->device == ABSENT)
+		return false;
+	time_ms = lease->state == LEASE_RELEASING ? policy_release_ms(policy)
+						  : (int64_t)policy->create_timeout_s * 1000;
+	return sys_now_ms() - lease->since_ms < time_ms;
+}
+
+static bool is_changing(const struct lease *lease)
+{
+	return lease->state == LEASE_RELEASING || lease->state == LEASE_CREATING;
+}
+
+/* Sets whether the device exists, and whether a creation or release in progress will change its lease. */
+static void look_at_lease(const struct world *w, struct lease *lease)
+{
+	lease->device = lease->at_work && !inventory_device(&w->inv, lease->vgpu.id) ? PRESENCE_UNKNOWN
+										     : presence_of(w, lease);
+	lease->at_work = lease->at_work || (is_changing(lease) && has_time(w, lease));
+}
+
+static void set_void_apart(struct world *w)
+{
+	size_t kept = 0;
+
+	lease_list_free(&w->void_leases);
+	w->void_leases.list = mem_new(w->leases.n + 1, sizeof(*w->void_leases.list));
+	for (EACH(struct lease *, lease, w->leases.list, w->leases.n)) {
+		look_at_lease(w, lease);
+		if (is_void(lease) || is_replaced(w, lease))
+			w->void_leases.list[w->void_leases.n++] = *lease;
+		else
+			w->leases.list[kept++] = *lease;
+	}
+	w->leases.n = kept;
+}
+
+static void explain_unnamed(const struct world *w, const char *vf, const struct inv_pgpu *card, char why[REASON_SIZE])
+{
+	struct inv_pgpu own;
+
+	if (inventory_read_card(w->host, vf, &own) && pool_names(w->config, &own, ""))
+		snprintf(why, REASON_SIZE, "%s:%s is the VFs' ID; write %s:%s in device_match", own.vendor, own.device,
+			 card->vendor, card->device);
+	else
+		snprintf(why, REASON_SIZE, "its card, %s, is not named in the configuration", card->address);
+}
+
+/* Explains why a VF that a domain names is missing. */
+static void explain_absent(struct world *w)
+{
+	for (size_t i = 0; i < w->request->nvgpus; i++) {
+		const struct vgpu_request *req = &w->request->vgpus[i];
+		const struct section *section = NULL;
+		char *why = w->resolved_requests[i].absent;
+		struct inv_pgpu card;
+		enum vf_is vf;
+
+		if (req->kind != REQUEST_PCI || req->any || inventory_parent(&w->inv, req->id))
+			continue;
+		vf = w->config ? inventory_vf_card(w->host, req->id, &card) : VF_NONE;
+		if (vf)
+			section = pool_names(w->config, &card, req->id);
+		if (vf == VF_PRESENT && !section)
+			explain_unnamed(w, req->id, &card, why);
+		else
+			inventory_explain_card(w->host, req->id, section && section->vf, why);
+	}
+}
+
+/* Reads the leases, and with `at_work` whether a process works on each. */
+static int read_leases(struct world *w, bool at_work, struct err *err)
+{
+	lease_list_free(&w->leases);
+	if (lease_list(w->store, &w->leases, err) < 0)
+		return -err->code;
+	for (size_t i = 0; at_work && i < w->leases.n; i++)
+		w->leases.list[i].at_work = is_changing(&w->leases.list[i]) &&
+					    lease_at_work(w->store, &w->leases.list[i]);
+	return 0;
+}
+
+/*
+ * Under the lock, reads the leases before the host, because the leases say which types to read, and the device of a
+ * lease on which no process works does not change. Without the lock, reads the leases again after the host, because a
+ * lease is written before its device is created.
+ */
+static int read_both(struct world *w, struct err *err)
+{
+	bool locked = w->store->lock >= 0;
+
+	if (read_leases(w, locked, err) < 0 || survey_read_host(w, err) < 0)
+		return -err->code;
+	return locked ? 0 : read_leases(w, true, err);
+}
+
+/* Drops void leases, and records types and configured cards. */
+static int record_seen(struct world *w, struct err *err)
+{
+	for (size_t i = 0; i < w->void_leases.n; i++)
+		/* On a read-only /run the lease stays, and is set apart again at every read. */
+		if (lease_drop(w->store, w->void_leases.list[i].vgpu.id, err) < 0 && err->code != EROFS)
+			return -err->code;
+	types_remember(w->store, &w->inv);
+	if (w->config)
+		cards_remember(w->store, w->config);
+	return 0;
+}
+
+int survey_read(struct world *w, struct err *err)
+{
+	int r;
+
+	if (read_both(w, err) < 0)
+		return -err->code;
+	free(w->failures);
+	w->nfailures = failure_list(w->store, &w->failures);
+	set_void_apart(w);
+	if (survey_reads_all(w))
+		explain_absent(w);
+	free(w->missing_cards);
+	w->missing_cards = NULL;
+	w->nmissing_cards = w->config && survey_reads_all(w) ? missing_cards(&w->missing_cards, w->host, &w->inv) : 0;
+	r = survey_look_open(w, err);
+	if (r < 0)
+		return r;
+	return w->store->lock >= 0 && record_seen(w, err) < 0 ? -err->code : r;
+}
+
+int survey_see(struct world *w, struct err *err)
+{
+	if (survey_start(w, err) < 0)
+		return -err->code;
+	if (!w->inv.frameworks)
+		return survey_ahead(w, INT64_MAX, err) < 0 ? -err->code : survey_read(w, err);
+	explain_absent(w);
+	return survey_look_open(w, err);
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Everything that a decision depends on: the host, the leases, the request, and what failed in this run. survey.c
+ * fills struct world, and decide/ reads it.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config/config.h"
+#include "domain/domxml.h"
+#include "look/inventory.h"
+#include "look/pool.h"
+#include "state/history.h"
+#include "state/lease_store.h"
+
+enum { RESOLVED_TYPES_MAX = 16 };
+
+/* Where a vGPU's type comes from. */
+enum type_source {
+	TYPE_UNSAID,
+	TYPE_ASKED,      /* the domain's metadata, which an existing device must match */
+	TYPE_DEFINED,    /* the vGPU's mdevctl definition */
+	TYPE_REMEMBERED, /* the vGPU's last lease on this host */
+	TYPE_POOLED,     /* the pool's only type */
+	TYPE_SERVED,     /* the VF's only type */
+};
+
+/* What this host knows of a request beyond the XML. */
+struct resolved_request {
+	const struct vgpu_request *req;
+	char types[RESOLVED_TYPES_MAX][TYPE_SIZE]; /* the first with capacity is used; ntypes 0: unknown */
+	int ntypes;
+	enum type_source source;
+	char called[LABEL_SIZE];       /* the name that a card's type must have; "": any name */
+	char was[TYPE_SIZE];           /* the type of the last lease, if it is no longer enabled; "": none */
+	bool defined;                  /* mdevctl has a definition of its UUID */
+	char fresh[UUID_SIZE];         /* the UUID for an mdev that cannot have its requested UUID */
+	char last_parent[PARENT_SIZE]; /* the parent in the last lease or mdevctl definition; "" none */
+	uint64_t nodes;                /* mask of the suitable NUMA nodes; 0 any */
+	char absent[REASON_SIZE];      /* why the inventory does not have the VF; "" none */
+};
+
+/* Why a pGPU cannot have a vGPU of a type now. The cause that is easiest to remove comes first, also in a refusal. */
+enum cause {
+	CAUSE_IN_USE,
+	CAUSE_CAP,         /* max_instances is reached */
+	CAUSE_BLOCKED,     /* by vGPUs of another size or type */
+	CAUSE_NO_INSTANCE, /* no GPU instance is free for a MIG-backed type */
+	CAUSE_UNSUITED,    /* no free VF suits the hostdev, or libvirt is too old for it */
+	CAUSE_FAILED,
+	CAUSE_NO_OFFER,   /* the driver does not offer the type; the reason is unknown */
+	CAUSE_OTHER_KIND, /* an mdev card for a hostdev of type pci, or a VF card for type mdev */
+	CAUSE_UNREADY,    /* not in the pool now */
+	CAUSE_ABSENT,
+	CAUSE_OTHER_TYPE, /* configured for another type */
+};
+
+/* A candidate that failed in this run: later plans skip it, and the refusal names it. */
+struct failed_attempt {
+	char pgpu[PARENT_SIZE];   /* "": a removal for the quota, which excludes no card */
+	char type[TYPE_SIZE];     /* "": every type */
+	char parent[PARENT_SIZE]; /* the VF that failed, for every type; "": the whole pGPU failed */
+	char removal[ID_SIZE];    /* the vGPU that could not be removed; a pGPU with capacity is still used; "" none */
+	enum cause cause;
+	char reason[REASON_SIZE];
+};
+
+/*
+ * Why a card counts as missing: its address or device_match is configured, it is a GPU of the type's vendor that
+ * provides nothing, or an earlier vGPU had it as its parent.
+ */
+enum missing_how { MISSING_NAMED, MISSING_MATCHED, MISSING_IDLE, MISSING_REMEMBERED };
+
+/* A card that is configured for a type but provides no vGPUs here. */
+struct missing_card {
+	enum missing_how how;
+	const struct section *section;
+	struct location at;   /* the address or match in the configuration */
+	struct inv_pgpu card; /* what can be read of it; `reason`: why it is missing, with the fix */
+};
+
+enum plan_mode {
+	PLAN_PREPARE,
+	PLAN_MIGRATE,
+	PLAN_RESTORE,
+	PLAN_ASSIGN, /* VFs for a definition or an attach; replaces a named VF that a start would refuse */
+};
+
+struct world {
+	/* Set by the caller. The data must outlive this struct. */
+	const struct host *host;
+	struct store *store;
+	const struct config *config; /* NULL: no valid configuration; existing devices are still adopted */
+	const char *why_no_config;   /* why `config` is NULL, and what to do */
+	const struct request *asked; /* as in the domain's XML; NULL: no request, so the survey reads all cards */
+	enum plan_mode mode;
+	/*
+	 * True: read all cards and types, and mark what can be removed as reclaimable. False: read only what the
+	 * request and the leases refer to, or all cards if there is no request.
+	 */
+	bool wide;
+
+	const struct request *request;              /* `asked`; for a migration, `changed` */
+	struct resolved_request *resolved_requests; /* one for each of request->vgpus */
+	struct inventory inv;
+	struct leases leases;   /* without void leases */
+	struct inv_type *names; /* the type names of the frameworks in `names_known` (INV_...) */
+	size_t nnames;
+	unsigned int names_known;
+	int libvirt; /* libvirt's version, 9007000 is 9.7.0; 0: unknown */
+	struct failed_attempt *failed_attempts;
+	size_t nfailed_attempts;
+	struct failure *failures; /* of the last five minutes; the pGPU is tried last for the type */
+	size_t nfailures;
+	struct missing_card *missing_cards; /* filled after all cards were read */
+	size_t nmissing_cards;
+
+	/* Only for the survey. */
+	struct request changed; /* for a migration: a copy of `asked`, with this host's frameworks */
+	struct leases void_leases;
+	struct vfio_users *users;   /* NULL: not read yet */
+	struct libvirt_files *disk; /* NULL: not read yet */
+	int64_t looked_ms;          /* CLOCK_MONOTONIC just before `users` and `disk` were read */
+	char (*looked_at)[ID_SIZE]; /* the mdevs that existed at `looked_ms`; no others were searched for */
+	size_t nlooked_at;
+};

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Which facts the fate of an orphan depends on, as the host has them; the rules are in decide/fate. */
+#include "act/fate_facts.h"
+
+#include "lib/small_host.h"
+#include "lib/vgpu.h"
+#include "unit/decide/world.h"
+
+static struct config config;
+static struct fate_look look;
+
+static const char *parent = ""; /* of the device */
+static int64_t due_ms;
+static bool is_free;
+
+static bool is_orphan(const char *id, const char *type, enum framework framework)
+{
+	struct inv_device device = { .vgpu = *vgpu_named(framework, id, type, parent), .node = 1 };
+	struct fate fate;
+
+	fate_device(&fate, &look, &device);
+	due_ms = fate.due_ms;
+	is_free = fate.free;
+	printf("# %s\n", fate.why);
+	return fate.goes;
+}
+
+/* That it was made for a guest, or that it is not known. */
+static void made(const char *id, bool for_guest)
+{
+	const struct lease lease = { .vgpu = *MDEV("mtty", "mtty-1", id), .origin = LEASE_ADOPTED };
+
+	affinity_put(&store, &lease, for_guest);
+}
+
+/* The grace begins anew with each sign of use. */
+static void used(void)
+{
+	struct lease lease = lease_of(A, "mtty-1", "mtty", LEASE_RESERVED, VM);
+	int64_t since = seen_since(&store, A, &(struct seen){ .node = 1 }, false);
+
+	sys_sleep_ms(5);
+	ok(lease_put(&store, &lease, &err) == 0 && lease_drop(&store, A, &err) == 0 &&
+		   seen_since(&store, A, &(struct seen){ .node = 1 }, false) > since,
+	   "the end of a lease is a sign of use");
+	since = seen_since(&store, A, &(struct seen){ .node = 1 }, false);
+	sys_sleep_ms(5);
+	ok(lease_drop(&store, A, &err) == 0 && seen_since(&store, A, &(struct seen){ .node = 1 }, false) == since,
+	   "a lease that is not there is none");
+	/* The kernel counts its time in steps of some milliseconds. */
+	sys_sleep_ms(50);
+	tree_add(&tree, "sys/bus/mdev/devices/" A "/mdev_type = x\n");
+	config.policy.reclaim_grace_s = 3600;
+	is_orphan(A, "mtty-1", FW_MDEV);
+	ok(due_ms >= since + 3600 * 1000 + 25, "nor is a device younger than its creation");
+	config.policy.reclaim_grace_s = 0;
+}
+
+/* What mdevctl starts at boot, on a pGPU of the pool and on another one. */
+static void novas(void)
+{
+	static const struct row host = { .cards = "mtty/0 m=1; t4/0 s=1", .config = "mtty-2@mtty" };
+	static struct setup w;
+
+	make_world(&w, &host);
+	look.inv = &w.inv;
+	config.sections = w.sections;
+	config.nsections = 1;
+	parent = "mtty";
+	ok(!is_orphan(C, "mtty-1", FW_MDEV), "without nova_conf what mdevctl starts at boot stays");
+	config.policy.nova = true;
+	ok(is_orphan(C, "mtty-1", FW_MDEV), "with it an orphan of Nova may go, also of a type that is not enabled");
+	parent = "t4";
+	ok(!is_orphan(C, "mtty-1", FW_MDEV), "but not on a pGPU that is not in the pool");
+	ok(is_orphan(A, "mtty-1", FW_MDEV), "where what mdevctl does not start goes as ever");
+	w.sections[0].naddresses = 0;
+	ok(is_orphan(C, "mtty-1", FW_MDEV), "a type without addresses makes all pGPUs Nova's");
+	ok(!is_orphan(C, "i915-GVTg_V5_4", FW_MDEV), "but for those of another driver");
+	parent = "t5";
+	ok(!is_orphan(C, "mtty-1", FW_MDEV), "but for one that is not registered");
+	config.sections = NULL;
+	config.nsections = 0;
+	config.policy.nova = false;
+}
+
+static void judged(void)
+{
+	ok(!is_orphan(A, "", FW_MDEV), "not before the kernel says its type");
+	ok(!is_orphan("0000:41:00.2", "nvidia-1", FW_VARIANT), "a VF that a domain's XML names stays");
+	look.asking = "vm";
+	ok(is_orphan("0000:41:00.2", "nvidia-1", FW_VARIANT), "but for that domain itself");
+	ok(!is_orphan(B, "mtty-1", FW_MDEV), "whose mdev is its own, and stays");
+	look.asking = NULL;
+	config.policy.reclaim_grace_s = 3600;
+	ok(!is_orphan(A, "mtty-1", FW_MDEV), "not before reclaim_grace is over");
+	ok(seen_since(&store, A, &(struct seen){ .node = 1 }, false) >= look.looked_ms,
+	   "a look that may write nothing starts no grace");
+	look.note = true;
+	is_orphan(A, "mtty-1", FW_MDEV);
+	sys_sleep_ms(5);
+	ok(seen_since(&store, A, &(struct seen){ .node = 1 }, false) < sys_now_ms(), "one that may does");
+	config.policy.reclaim_grace_s = 0;
+	used();
+	novas();
+	made(A, false);
+	ok(!is_orphan(A, "mtty-1", FW_MDEV) && due_ms == FATE_KEPT, "what was not made for a guest is kept");
+	look.unused = true;
+	ok(is_orphan(A, "mtty-1", FW_MDEV), "unless that is asked for");
+	config.policy.reclaim_orphans = false;
+	ok(!is_orphan(A, "mtty-1", FW_MDEV), "with reclaim = never nothing foreign goes");
+	look.whole = true;
+	ok(!is_orphan(A, "mtty-1", FW_MDEV) && is_free, "but a look can still tell that nobody uses it");
+	ok(!is_orphan(B, "mtty-1", FW_MDEV) && !is_free, "or that a domain's XML names it");
+}
+
+static void orphans(void)
+{
+	struct libvirt_files *disk = NULL;
+	struct vfio_users *users = vfio_users_read(&tree.host, sys_now_ms() + 10000);
+
+	must(libvirt_files_read(&disk, &tree.host, &err));
+	for (const char *const *id = (const char *const[]){ A, B, C, "0000:41:00.2", NULL }; *id; id++)
+		made(*id, true);
+	config.policy.reclaim_orphans = true;
+	look = (struct fate_look){ .store = &store,
+				   .config = &config,
+				   .policy = &config.policy,
+				   .users = users,
+				   .disk = disk,
+				   .looked_ms = sys_now_ms() };
+	judged();
+	vfio_users_free(users);
+	libvirt_files_free(disk);
+}
+
+HOST_TESTS("proc/\nrun/\nvar/lib/\n"
+	   "etc/libvirt/qemu/vm.xml = <domain><address uuid='" B "'/>"
+	   "<address domain='0x0000' bus='0x41' slot='0x00' function='0x2'/></domain>\n"
+	   "etc/mdevctl.d/mtty/" C " = {\"mdev_type\": \"mtty-1\", \"start\": \"auto\"}\n",
+	   orphans)

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a pass records of a VF that a domain runs with: not over a lease that came meanwhile, and who waits for that. */
+#include "lib/asked.h"
+#include "lib/live.h"
+#include "lib/xml.h"
+
+#include "act/gc.h"
+
+#define VF "0000:26:00.6"
+#define GONE "0000:26:00.7"
+
+static const char runs[] = "run/libvirt/qemu/vm.xml = <domstatus state='running' reason='booted'>" DOMAIN(
+	"", VF_XML("26", "6")) "</domstatus>";
+
+static void pass_with(const struct config *valid, struct libvirt_files *files)
+{
+	struct lease_marks plugged = { 0 };
+	autogc struct gc run = { .store = &store,
+				 .config = valid,
+				 .policy = &config.policy,
+				 .files = files,
+				 .looked_ms = sys_now_ms(),
+				 .seen = &plugged };
+
+	must(gc_run(&run, &err));
+	lease_marks_free(&plugged);
+}
+
+static void pass(void)
+{
+	pass_with(&config, NULL);
+}
+
+/* A release of the same domain, between a pass's judgement and its lease. */
+static void release_comes(void)
+{
+	struct lease lease = lease_of(VF, "nvidia-1145", VF, LEASE_RELEASING, VM);
+
+	if (timed_child_is_this())
+		return;
+	asked.then = NULL;
+	text_copy(lease.vgpu.pgpu, sizeof(lease.vgpu.pgpu), "0000:26:00.0");
+	put_lease(lease);
+}
+
+static bool is_in(enum lease_state state, const char *id)
+{
+	const struct lease *lease = lease_now(id);
+
+	return lease && lease->state == state;
+}
+
+static void passes(void)
+{
+	struct libvirt_files *files;
+	int fd;
+
+	make(VARIANT(VF, "nvidia-1145"));
+	fd = hold(VF);
+	tree_add(&live.tree, runs);
+	asked.host = &live.tree.host;
+	asked.then = release_comes;
+	pass();
+	ok(!asked.then && is_in(LEASE_RELEASING, VF), "a lease that came after the judgement is not replaced");
+	lease_drop(&store, VF, &err);
+	asked.reads = asked.locked = 0;
+	pass();
+	ok(is_in(LEASE_ACTIVE, VF), "without one the VF is leased to its domain");
+	ok(asked.reads > 0 && asked.locked == 0, "of %d reads of drivers none is under the store's lock", asked.reads);
+	lease_drop(&store, VF, &err);
+	must(libvirt_files_read(&files, &live.tree.host, &err));
+	pass_with(NULL, files);
+	libvirt_files_free(files);
+	ok(is_in(LEASE_ACTIVE, VF),
+	   "nor does that take a valid configuration: it exists; nor files that the pass itself has read");
+	close(fd);
+}
+
+/* A vGPU whose lease cannot be written, as where /run is full, and a lease whose domain has gone. */
+static void one_fails(void)
+{
+	struct lease lease = lease_of(GONE, "nvidia-1145", GONE, LEASE_ACTIVE, OTHER);
+	int fd = hold(VF);
+
+	lease.vgpu.framework = FW_VARIANT;
+	lease_drop(&store, VF, &err);
+	put_lease(lease);
+	sys_sleep_ms(5);
+	if (mkdirat(store.leases, "." VF ".new", 0700) < 0)
+		tree_fail("leases");
+	pass();
+	ok(is_in(LEASE_RELEASING, GONE), "one that cannot be leased keeps no other lease from its end");
+	unlinkat(store.leases, "." VF ".new", AT_REMOVEDIR);
+	pass();
+	ok(is_in(LEASE_ACTIVE, VF), "and is leased once that is possible");
+	close(fd);
+}
+
+LIVE_TESTS("l40s/4", "[devices]\nenabled_mdev_types = nvidia-1145\n", passes, one_fails)

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * On a simulated host: releases, what they remove and leave standing, and who takes precedence over a removal. A start
+ * that fails beside another of its domain: libvirtd was killed during the first, whose hook goes on alone.
+ */
+#include "act/release.h"
+
+#include <sys/syscall.h>
+
+#include "act/apply.h"
+#include "look/mdevctl_files.h"
+#include "lib/live.h"
+#include "state/history.h"
+
+#define T4 "0000:84:00.0"
+#define OTHER_CARD "0000:85:00.0"
+
+static void make_mdev(const char *id)
+{
+	make(MDEV(T4, "nvidia-222", id));
+}
+
+static struct lease put(const char *id, const char *domain, enum lease_state state, enum lease_origin origin)
+{
+	struct lease lease = lease_of(id, "nvidia-222", T4, state, domain);
+
+	lease.origin = origin;
+	must(store_lock(&store, 1000, &err));
+	must(lease_put(&store, &lease, &err));
+	store_unlock(&store);
+	return lease;
+}
+
+static int finish(const char *id)
+{
+	int64_t by = sys_now_ms() + 300;
+
+	return release_finish(&store, &config.policy, id, by, by, &err);
+}
+
+static void origins(void)
+{
+	make_mdev(U(1));
+	make_mdev(U(2));
+	put(U(1), GUEST(1), LEASE_RELEASING, LEASE_CREATED);
+	put(U(2), GUEST(1), LEASE_RELEASING, LEASE_ADOPTED);
+	ok(finish(U(1)) == 0 && !exists(U(1)) && !lease_now(U(1)), "what was created is removed, with its lease");
+	ok(finish(U(2)) == 0 && exists(U(2)) && !lease_now(U(2)), "of what was adopted only the lease goes");
+	ok(finish(U(2)) == 0, "a release can be repeated");
+	put(U(2), GUEST(1), LEASE_ACTIVE, LEASE_CREATED);
+	ok(finish(U(2)) == 0 && exists(U(2)) && lease_now(U(2)), "an active lease keeps its device");
+}
+
+static void marks(void)
+{
+	struct leases marked;
+	struct lease lease = put(U(3), GUEST(2), LEASE_RESERVED, LEASE_CREATED);
+
+	put(U(4), GUEST(2), LEASE_ACTIVE, LEASE_CREATED);
+	ok(release_mark(&store, GUEST(2), lease.since_ms - 1000, 1000, &marked, &err) == 0 && marked.n == 0,
+	   "a lease that is younger than the release is not meant");
+	lease_list_free(&marked);
+	ok(release_mark(&store, GUEST(2), sys_now_ms(), 1000, &marked, &err) == 0 && marked.n == 1 && !lease_now(U(3)),
+	   "a reservation is dropped, and the rest marked");
+	is(marked.n ? marked.list[0].vgpu.id : NULL, U(4), "by its ID");
+	lease_list_free(&marked);
+	ok(finish(U(4)) == 0 && !lease_now(U(4)), "a device that is absent already is no error");
+}
+
+/* Who leases a device and then finds its removal under way waits; who removes it looks at the leases afterwards. */
+static void removals(void)
+{
+	const struct vgpu_ref vgpu = put(U(2), GUEST(1), LEASE_RELEASING, LEASE_CREATED).vgpu;
+	int lock = store_lock_vgpu(&store, U(2), &err);
+	struct lease lease;
+
+	ok(lock >= 0 && finish(U(2)) == -EAGAIN && exists(U(2)) && lease_now(U(2)),
+	   "while one removes it, a second one waits for its end: %s", err.text);
+	store_unlock_vgpu(U(2), lock);
+	ok(release_orphan(&store, &config.policy, &vgpu, RELEASE_DEVICE, sys_now_ms() + 500, &err) == -EBUSY &&
+		   exists(U(2)),
+	   "a device that was leased meanwhile is no orphan: %s", err.text);
+	lease = put(U(2), GUEST(1), LEASE_ACTIVE, LEASE_CREATED);
+	lease.since_ms--;
+	ok(release_claim(&store, &lease, sys_now_ms() + 500, &err) == 0, "a lease that has changed is not claimed");
+	lease.since_ms++;
+	ok(release_now(&store, &config.policy, &lease, release_by(&config.policy), &err) == 1 && !exists(U(2)) &&
+		   !lease_now(U(2)),
+	   "the very lease that its domain gave up is");
+}
+
+/* Nova makes a device at the very moment at which its definition is removed. */
+static const char *made_with;
+
+int unlinkat(int fd, const char *name, int flag)
+{
+	int r = (int)syscall(SYS_unlinkat, fd, name, flag);
+
+	if (made_with && strstr(name, made_with)) {
+		make_mdev(made_with);
+		made_with = NULL;
+	}
+	return r;
+}
+
+static bool defined(const char *parent, const char *id)
+{
+	char path[200];
+
+	snprintf(path, sizeof(path), "etc/mdevctl.d/%s/%s", parent, id);
+	return faccessat(live.tree.host.root, path, F_OK, 0) == 0;
+}
+
+static bool remembered(const char *id, const char *parent)
+{
+	struct affinity was;
+
+	return affinity_get(&store, id, &was) == 1 && strcmp(was.parent, parent) == 0;
+}
+
+static int undefine(const char *id)
+{
+	struct vgpu_ref vgpu = *MDEV(T4, "nvidia-222", id);
+
+	text_copy(vgpu.pgpu, sizeof(vgpu.pgpu), T4);
+	return release_orphan(&store, &config.policy, &vgpu, RELEASE_LONE_DEFINITION, sys_now_ms() + 500, &err);
+}
+
+/* Definitions without a device: no device is removed with one. */
+static void definitions(void)
+{
+	const struct lease was = { .vgpu = *MDEV(OTHER_CARD, "nvidia-222", U(6)), .origin = LEASE_ADOPTED };
+
+	live_define(T4, "nvidia-222", U(5));
+	live_define(OTHER_CARD, "nvidia-222", U(5));
+	ok(undefine(U(5)) == 0 && !defined(T4, U(5)) && remembered(U(5), T4), "a definition goes, and is remembered");
+	ok(defined(OTHER_CARD, U(5)), "that of another parent stays");
+
+	live_define(T4, "nvidia-222", U(6));
+	make_mdev(U(6));
+	affinity_put(&store, &was, false);
+	ok(undefine(U(6)) == -EAGAIN && exists(U(6)) && defined(T4, U(6)), "not where it has a device by now: %s",
+	   err.text);
+	ok(remembered(U(6), OTHER_CARD), "of which nothing else is remembered then");
+
+	live_define(T4, "nvidia-222", U(7));
+	made_with = U(7);
+	ok(undefine(U(7)) == 0 && !made_with && exists(U(7)), "a device that appears meanwhile is not removed");
+}
+
+static const struct request request = { .uuid = GUEST(1), .name = "vm1", .nvgpus = 1 };
+
+/* A start or command makes this vGPU. */
+static bool makes(struct apply *apply, struct step *step)
+{
+	text_copy(step->vgpu.pgpu, sizeof(step->vgpu.pgpu), T4);
+	return apply_lease(apply, step, 1, &err) == 0 && apply_step(apply, step, 1, 0, "", &err) == 0;
+}
+
+static void taken_over(void)
+{
+	struct step step = { .kind = STEP_CREATE, .vgpu = *MDEV(T4, "nvidia-222", A), .numa = UNKNOWN };
+	struct apply apply;
+	struct lease lease;
+	pid_t other;
+
+	apply_start(&apply, &store, &config.policy, &request, "prepare");
+	ok(makes(&apply, &step), "a start makes a vGPU");
+	other = fork();
+	if (other == 0)
+		_exit(lease_get(&store, A, &lease, &err) == 1 && lease_put(&store, &lease, &err) == 0 ? 0 : 1);
+	waitpid(other, NULL, 0);
+	apply_undo(&apply);
+	ok(exists(A) && lease_get(&store, A, &lease, &err) == 1 && lease.state == LEASE_ACTIVE,
+	   "when it fails later, what another start of the domain has taken over is not undone");
+	ok(lease_put(&store, &lease, &err) == 0, "as its own");
+	apply_lease(&apply, &step, 1, &err);
+	apply_undo(&apply);
+	ok(!exists(A) && !lease_now(A), "it is");
+	apply_end(&apply);
+}
+
+/* A command that keeps the work locks, until libvirt has attached what it has made, and fails before that. */
+static void kept_locks(void)
+{
+	struct step step = { .kind = STEP_CREATE, .vgpu = *MDEV(T4, "nvidia-222", A), .numa = UNKNOWN };
+	struct work_locks locks = { 0 };
+	struct apply apply;
+
+	apply_start(&apply, &store, &config.policy, &request, "resume");
+	apply.work = &locks;
+	ok(makes(&apply, &step) && store_locked_vgpu(&store, A), "a command makes a vGPU, and keeps its work lock");
+	must(kernel_remove(store.host, &step.vgpu, 1000, &err));
+	ok(makes(&apply, &step), "removed by other software, it is made again in the next round: %s", err.text);
+	apply_undo(&apply);
+	apply_end(&apply);
+	ok(!exists(A) && !lease_now(A), "which does not keep it from being undone");
+	work_locks_end(&locks, NULL);
+}
+
+LIVE_TESTS("t4", "[policy]\ndriver_cleanup = 0\nrelease_timeout = 1\n", origins, marks, removals, definitions,
+	   taken_over, kept_locks)

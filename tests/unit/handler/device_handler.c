@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The device handler without its loop: what a pass says, and when the next one is due. */
+#include "handler/device_handler.h"
+
+#include "sys/log.h"
+#include "lib/messages.h"
+#include "lib/live.h"
+
+static struct handler handler;
+
+/* The new configuration, read if the handler runs. */
+static void configure(const char *text)
+{
+	tree_add(&live.tree, text);
+	handler_reload(&handler);
+}
+
+/* What the handler logs during a pass, as one text; *next_ms: in how long the next is due. */
+static char *pass(int64_t *next_ms)
+{
+	static char text[8192];
+	int saved = dup(STDERR_FILENO), fds[2];
+	ssize_t n;
+
+	if (saved < 0 || pipe(fds) < 0 || dup2(fds[1], STDERR_FILENO) < 0)
+		tree_fail("stderr");
+	close(fds[1]);
+	must(handler_hold_lock(&handler, &err));
+	handler_pass(&handler);
+	*next_ms = handler.last.next_ms - sys_now_ms();
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	n = read(fds[0], text, sizeof(text) - 1);
+	text[n > 0 ? n : 0] = '\0';
+	close(fds[0]);
+	return text;
+}
+
+static void news(void)
+{
+	int64_t next;
+
+	log_open_stderr("vgpu-leased");
+	tree_add(&live.tree, "etc/vgpu-lease.conf = [devices]\\nenabled_mdev_types = mtty-1\n");
+	must(handler_open(&handler, live.tree.path, NULL, &err));
+	ok(!strstr(pass(&next), A), "a pass says nothing of what is not there");
+	ok(next > 50000 && next <= 60000, "and the next one looks at all again: in %lld ms", (long long)next);
+	make(MDEV("mtty", "mtty-1", A));
+	ok(strstr(pass(&next), A) != NULL, "a foreign vGPU is reported");
+	ok(!strstr(pass(&next), A), "once");
+	must(kernel_remove(&live.tree.host, MDEV("mtty", "mtty-1", A), 1000, &err));
+	pass(&next);
+	make(MDEV("mtty", "mtty-1", A));
+	ok(strstr(pass(&next), A) != NULL, "and anew after it was gone");
+}
+
+/* Nova counts a definition as a device: it is none. */
+static void definitions(void)
+{
+	int64_t next;
+
+	tree_add(&live.tree, "etc/nova/nova.conf = [devices]\\nenabled_mdev_types = mtty-1\n"
+			     "etc/mdevctl.d/mtty/" C " = {\"mdev_type\": \"mtty-1\"}\n");
+	configure("etc/vgpu-lease.conf = [devices]\\nnova_conf = /etc/nova/nova.conf"
+		  "\\n[policy]\\nreclaim_grace = 100");
+	ok(handler.is_valid && !strstr(pass(&next), C), "a definition without a device is no foreign vGPU");
+	tree_add(&live.tree, "etc/mdevctl.d/mtty/" A " = {\n");
+	ok(strstr(pass(&next), "mtty/" A) != NULL, "one that is not valid is named");
+	ok(!strstr(pass(&next), "mtty/" A), "once");
+	ok(next < 290000, "but looked at again when its time is over: in %lld ms", (long long)next);
+	configure("etc/vgpu-lease.conf = [devices]\\nenabled_mdev_types = mtty-1");
+}
+
+static void deadlines(void)
+{
+	struct lease lease = lease_of(B, "mtty-1", "mtty", LEASE_RESERVED, "dddddddd-0000-4000-8000-000000000001");
+	int64_t next;
+
+	lease.deadline_ms = sys_now_ms() + 60000;
+	put_lease(lease);
+	pass(&next);
+	ok(next > 50000 && next <= 60001, "a pass is due when a reservation ends: in %lld ms", (long long)next);
+	must(lease_drop(&store, B, &err));
+}
+
+static void end(void)
+{
+	handler_close(&handler);
+}
+
+LIVE_TESTS("mtty", "[policy]\n", news, definitions, deadlines, end)

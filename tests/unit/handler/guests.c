@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a pass asks libvirt, on a host of libvirt's test driver: when it connects, and which orphans are named. */
+#include "handler/guests.h"
+
+#include "lib/names.h"
+#include "lib/tap.h"
+
+#define NAMED "6695eb01-f6a4-8304-79aa-97f2502e193f" /* in the XML of the driver's own domain */
+
+static const char *const ids[] = { NAMED, A };
+
+static void asked(void)
+{
+	struct guests guests = { .asks = true, .uri = "test:///default" };
+	bool named[2] = { false, false };
+
+	guests_named(&guests, ids, named, 2);
+	ok(guests.virt && guests.connected, "it connects when there is something to ask");
+	is(guests.state, "connected to libvirt", "and says so");
+	ok(named[0] && !named[1], "a UUID in a domain's XML is named, another is not");
+	guests_hang_up(&guests);
+	ok(!guests.virt && guests.connected, "the connection ends with the pass; its state is remembered");
+}
+
+static void silent(void)
+{
+	struct guests guests = { .asks = true, .uri = "test:///nowhere/node.xml" };
+	bool named[2] = { false, false };
+
+	guests_named(&guests, ids, named, 2);
+	ok(named[0] && named[1], "without an answer, each may be named");
+	ok(!guests.connected && strncmp(guests.state, "not connected", 13) == 0, "%s", guests.state);
+	guests.uri = "test:///default";
+	ok(!guests_connect(&guests), "a pass tries once");
+	guests_hang_up(&guests);
+	ok(guests_connect(&guests), "and the next one again");
+	guests_hang_up(&guests);
+	guests.asks = false;
+	ok(!guests_connect(&guests), "a handler of another host never does");
+}
+
+int main(void)
+{
+	asked();
+	silent();
+	return tap_done();
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* libvirt in our words, on libvirt's own made-up host (its test driver): what has devices and QEMU is in tests/vm. */
+#include "libvirt/virt.h"
+
+#include "lib/messages.h"
+#include "lib/tree.h"
+
+#define VM "67a42c8b-0000-4000-8000-000000000001"
+#define NS "urn:test:1"
+
+static const char node[] = "node.xml = <node><domain type='test'><name>vm1</name><uuid>" VM
+			   "</uuid><memory>8192</memory>"
+			   "<os><type>hvm</type></os></domain></node>";
+
+static struct err err;
+
+static void connections(const char *uri)
+{
+	struct virt *virt;
+
+	ok(virt_open(&virt, "test:///nowhere/node.xml", &err) < 0 && !virt,
+	   "a connection that cannot be made is an error: %s", err.text);
+	ok(virt_open(&virt, "qemu+unix:///system?socket=/nowhere/sock", &err) == -ENOTCONN &&
+		   says(err.text, "M_VIRTQEMUD"),
+	   "so is a libvirtd that does not run: %s", err.text);
+	ok(virt_open(&virt, uri, &err) == 0, "one that can is made");
+	virt_close(virt);
+	virt_close(NULL);
+}
+
+static void domains(struct virt *virt)
+{
+	struct virt_domain *list, one;
+	char *xml;
+	size_t n;
+
+	ok(virt_list(virt, &list, &n, &err) == 0 && n == 1, "the domains are listed");
+	is(list[0].uuid, VM, "by UUID");
+	is(list[0].name, "vm1", "and name");
+	ok(list[0].running && list[0].persistent && strstr(list[0].xml, "<name>vm1</name>"), "with state and XML");
+	virt_list_free(list, n);
+	ok(virt_find(virt, "vm1", &one, &err) == 0, "a domain is found by its name");
+	virt_domain_free(&one);
+	ok(virt_find(virt, VM, &one, &err) == 0, "and by its UUID");
+	virt_domain_free(&one);
+	ok(virt_define(virt,
+		       "<domain type='test'><name>" VM "</name><uuid>99999999-0000-4000-8000-00000000000d</uuid>"
+		       "<memory>8192</memory><os><type>hvm</type></os></domain>",
+		       &err) == 0 &&
+		   virt_find(virt, VM, &one, &err) == 0 && strcmp(one.name, "vm1") == 0,
+	   "also where another domain is named so");
+	virt_domain_free(&one);
+	ok(virt_find(virt, "vm2", &one, &err) == -ENOENT && strstr(err.text, "vm2"), "one that is not there: %s",
+	   err.text);
+	ok(virt_xml(virt, VM, VIRT_CONFIG, &xml, &err) == 0 && !strstr(xml, "id='1'"), "a definition has no id");
+	ok(virt_define(virt, xml, &err) == 0, "and can be defined again");
+	free(xml);
+	ok(virt_xml(virt, VM, VIRT_LIVE, &xml, &err) == 0 && strstr(xml, "id='1'"), "a running domain's XML has one");
+	free(xml);
+	ok(virt_define(virt, "<domain/>", &err) < 0, "what is no domain is not defined: %s", err.text);
+}
+
+/* Does this side of the domain have the element? */
+static bool has_element(struct virt *virt, unsigned int side)
+{
+	char *xml = NULL;
+	bool has = virt_xml(virt, VM, side, &xml, &err) == 0 && strstr(xml, "<t:lease xmlns:t=\"" NS "\" a=\"1\"/>");
+
+	free(xml);
+	return has;
+}
+
+static void metadata(struct virt *virt)
+{
+	ok(virt_set_metadata(virt, VM, NS, "t", "<lease a='1'/>", VIRT_LIVE, &err) == 0, "metadata is set, live");
+	ok(has_element(virt, VIRT_LIVE), "and there");
+	ok(!has_element(virt, VIRT_CONFIG), "the definition has none of it");
+	ok(virt_set_metadata(virt, VM, NS, "t", NULL, VIRT_LIVE, &err) == 0 && !has_element(virt, VIRT_LIVE),
+	   "it can be removed");
+	ok(virt_set_metadata(virt, VM, NS, "t", "<lease", VIRT_LIVE, &err) < 0, "what is no XML is an error: %s",
+	   err.text);
+}
+
+static void saved(struct virt *virt)
+{
+	ok(virt_start(virt, VM, &err) < 0, "one that runs is not started: %s", err.text);
+	ok(virt_has_managed_save(virt, VM, &err) == 0, "nothing is saved");
+	ok(virt_managed_save(virt, VM, &err) == 0, "a domain is saved");
+	ok(virt_has_managed_save(virt, VM, &err) == 1, "and says so");
+	ok(virt_start(virt, VM, &err) == 0 && virt_has_managed_save(virt, VM, &err) == 0, "its start takes that away");
+}
+
+static void unsupported(struct virt *virt)
+{
+	ok(virt_attach_device(virt, VM, "<hostdev/>", VIRT_LIVE, &err) < 0, "an error names the domain: %s", err.text);
+	ok(says(err.text, "M_LIBVIRT_SAID", "vm1"), "and what libvirt says");
+	ok(virt_detach_wait(virt, VM, "<hostdev/>", "ua-x", 100, &err) < 0, "nothing is waited for after an error: %s",
+	   err.text);
+}
+
+int main(void)
+{
+	struct virt *virt;
+	char uri[PATH_MAX + 32];
+
+	TREE(tree, node);
+	snprintf(uri, sizeof(uri), "test://%s/node.xml", tree.path);
+	connections(uri);
+	err = (struct err){ 0 };
+	ok(virt_open(&virt, uri, &err) == 0, "a made-up host: %s", err.text);
+	domains(virt);
+	metadata(virt);
+	saved(virt);
+	unsupported(virt);
+	virt_close(virt);
+	return tap_done();
+}

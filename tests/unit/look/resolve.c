@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Which types a request may have, and what it becomes where its type is made in the other framework. A row:
+ *
+ *   asks     the metadata's type; "@name" behind: what the source calls it; "v" before a hostdev of type pci, else mdev
+ *   recalls  "=s" from its mdevctl definition, "~s" from its last lease; "" nothing
+ *   known    the frameworks whose names have been read, "m" and "v"
+ *   result   the types; "?m": names that have to be read first; "no: ..." the refusal
+ *
+ * The host has nvidia-1 "One" and nvidia-2 "Two" as mdevs, nvidia-2 "Zwei" and nvidia-3 "Three" as VFs. The
+ * configuration enables nvidia-1 of class C, nvidia-2 of class C and, for plain VFs, flex; nvidia-3 is not enabled.
+ */
+#include "look/resolve.h"
+
+#include "base/text.h"
+#include "lib/messages.h"
+
+static struct inv_type names[] = {
+	{ .id = "nvidia-1", .name = "One", .framework = FW_MDEV },
+	{ .id = "nvidia-2", .name = "Two", .framework = FW_MDEV },
+	{ .id = "nvidia-2", .name = "Zwei", .framework = FW_VARIANT },
+	{ .id = "nvidia-3", .name = "Three", .framework = FW_VARIANT },
+	{ .id = "nvidia-4", .name = "NVIDIA Four-1Q", .framework = FW_VARIANT },
+};
+static struct section sections[] = {
+	{ .type = "nvidia-1", .class = "C" },
+	{ .type = "nvidia-2", .class = "C" },
+	{ .type = "flex", .vf = true },
+};
+static struct config config = { .sections = sections, .nsections = 3 };
+
+struct row {
+	const char *says, *asks, *recalls, *known, *result;
+};
+
+static const struct row of_types[] = {
+	{ "an enabled type needs no name", "nvidia-1", "", "", "nvidia-1" },
+	{ "nor does a class, which is all its types", "C", "", "", "nvidia-1 nvidia-2" },
+	{ "a name is looked for among those of its kind", "Two", "", "", "?m" },
+	{ "and found there", "Two", "", "m", "nvidia-2" },
+	{ "of a VF, too", "v Three", "", "v", "nvidia-3" },
+	{ "without NVIDIA's brand, as its documents have it", "v Four-1Q", "", "v", "nvidia-4" },
+	{ "an id that is not enabled is known to the host", "v nvidia-3", "", "v", "nvidia-3" },
+	{ "nothing is refused before all names are read", "nvidia-9", "", "m", "?v" },
+	{ "an unknown type is refused with the known ones", "nvidia-9", "", "mv",
+	  "no: {M_UNKNOWN_TYPE|nvidia-9|}; {M_ENABLED_TYPES|nvidia-1}; {M_SEE_TYPES}" },
+	{ "a name is answered with names", "Nine", "", "mv",
+	  "no: {M_UNKNOWN_TYPE|Nine|}; {M_ENABLED_TYPES|nvidia-1 (One)}; {M_SEE_TYPES}" },
+	{ "with what the source says of it", "nvidia-9@Nine", "", "mv",
+	  "no: {M_UNKNOWN_TYPE|nvidia-9| (on the source: Nine)}; {M_ENABLED_TYPES|nvidia-1}; {M_SEE_TYPES}" },
+	{ "an id that only the source knows is found by its name there", "nvidia-9@Two", "", "m", "nvidia-2" },
+	{ "a type of the other kind of hostdev is named as such", "nvidia-3", "", "mv",
+	  "no: {M_MADE_AS_VFS_DO|nvidia-3}" },
+	{ "so is a pool of plain VFs", "flex", "", "mv", "no: {M_MADE_AS_VFS_DO|flex}" },
+	{ "which a VF can have", "v flex", "", "", "flex" },
+	{ "what an mdevctl definition says holds, enabled or not", "", "=nvidia-3", "", "nvidia-3" },
+	{ "what was leased last, too", "", "~nvidia-2", "", "nvidia-2" },
+	{ "unless it is not enabled any more", "", "~nvidia-3", "", "" },
+	{ "the metadata go before both", "nvidia-1", "=nvidia-2", "", "nvidia-1" },
+	{ "nothing is left to the plan", "", "", "", "" },
+};
+
+static const struct row of_frameworks[] = {
+	{ "a type of its own kind stays", "@One", "", "m", "mdev One" },
+	{ "whose names are read first", "@One", "", "", "?m" },
+	{ "then those of the other kind", "@Three", "", "m", "?v" },
+	{ "a type that is made as VFs here becomes any VF", "@Three", "", "mv", "any VF Three" },
+	{ "and the other way round", "v@One", "", "mv", "any mdev One" },
+	{ "without a name of the source, by the metadata's", "Three", "", "mv", "any VF Three" },
+	{ "an id is no name", "nvidia-3", "", "mv", "mdev nvidia-3" },
+	{ "where nobody says a name nothing changes", "", "", "", "mdev " },
+	{ "where the policy does not allow it, it is refused", "@Three", "never", "mv",
+	  "no: {M_MDEV_THERE_VF_HERE|Three|nvidia-3}{M_CROSS_FRAMEWORK}" },
+	{ "nor where the ID is to stay", "@Three", "keep", "mv",
+	  "no: {M_MDEV_THERE_VF_HERE|Three|nvidia-3}{M_KEEP_NO_CHANGE}" },
+	{ "in either direction", "v@One", "keep", "mv", "no: {M_VF_THERE_MDEV_HERE|One|nvidia-1}{M_KEEP_NO_CHANGE}" },
+	{ "likewise under a libvirt that cannot", "@Three", "10010000", "mv",
+	  "no: {M_MDEV_THERE_VF_HERE|Three|nvidia-3}, {M_LIBVIRT_TOO_OLD|10.10.0}" },
+	{ "one that can does", "@Three", "11000000", "mv", "any VF Three" },
+};
+
+static struct world facts_of(const struct row *row)
+{
+	struct world facts = { .config = &config, .names = names, .nnames = sizeof(names) / sizeof(names[0]) };
+
+	facts.names_known |= strchr(row->known, 'm') ? INV_MDEV : 0;
+	facts.names_known |= strchr(row->known, 'v') ? INV_VARIANT : 0;
+	return facts;
+}
+
+static void make_request(struct vgpu_request *req, const char *asks)
+{
+	const char *at = strchrnul(asks, '@');
+
+	*req = (struct vgpu_request){ .kind = *asks == 'v' ? REQUEST_PCI : REQUEST_MDEV };
+	asks += *asks == 'v';
+	asks += *asks == ' ';
+	snprintf(req->facts.type, sizeof(req->facts.type), "%.*s", (int)(at - asks), asks);
+	snprintf(req->facts.name, sizeof(req->facts.name), "%s", *at ? at + 1 : "");
+}
+
+/* What must come of it is a refusal, names that have to be read first, or else what it becomes. */
+static void check(const struct row *row, unsigned int unread, const char *refusal, const char *becomes)
+{
+	char got[RESOLVE_REFUSAL + 4];
+
+	if (unread)
+		snprintf(got, sizeof(got), "?%s%s", unread & INV_MDEV ? "m" : "", unread & INV_VARIANT ? "v" : "");
+	else
+		snprintf(got, sizeof(got), "%s%s", *refusal ? "no: " : "", *refusal ? refusal : becomes);
+	is(got, message_in(row->result), row->says);
+}
+
+static void test_types(void)
+{
+	for (ROWS(row, of_types)) {
+		struct world facts = facts_of(row);
+		struct vgpu_request req;
+		struct resolved_request resolved = { .req = &req };
+		char refusal[RESOLVE_REFUSAL], becomes[RESOLVE_REFUSAL] = "";
+		unsigned int unread;
+
+		make_request(&req, row->asks);
+		if (*row->recalls) {
+			resolved.source = *row->recalls == '=' ? TYPE_DEFINED : TYPE_REMEMBERED;
+			resolved.ntypes = text_copy(resolved.types[0], TYPE_SIZE, row->recalls + 1);
+		}
+		unread = resolve_types(&resolved, &facts, refusal);
+		for (int t = 0; t < resolved.ntypes; t++)
+			text_add(becomes, sizeof(becomes), "%s%s", t ? " " : "", resolved.types[t]);
+		ok(!*refusal || !*becomes, "%s: refused or resolved", row->says);
+		check(row, unread, refusal, becomes);
+	}
+}
+
+static void test_frameworks(void)
+{
+	for (ROWS(row, of_frameworks)) {
+		struct world facts = facts_of(row);
+		struct vgpu_request req;
+		char refusal[RESOLVE_REFUSAL], becomes[RESOLVE_REFUSAL];
+		unsigned int unread;
+
+		config.policy.cross_framework = strcmp(row->recalls, "never") != 0;
+		config.policy.migrate_keep = strcmp(row->recalls, "keep") == 0;
+		facts.libvirt = atoi(row->recalls);
+		make_request(&req, row->asks);
+		strcpy(req.id, "u1");
+		unread = resolve_framework(&req, &facts, refusal);
+		snprintf(becomes, sizeof(becomes), "%s%s %s", req.any ? "any " : "",
+			 req.kind == REQUEST_MDEV ? "mdev" : "VF",
+			 req.any || !*req.facts.name ? req.facts.type : req.facts.name);
+		is(req.id, "u1", "its ID stays");
+		check(row, unread, refusal, becomes);
+	}
+}
+
+TESTS(test_types, test_frameworks)
