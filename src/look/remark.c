@@ -9,14 +9,20 @@
 #include "look/pool.h"
 #include "look/hostdev_filter.h"
 
-/* Is the device a pGPU (not a VF) of the pool, by its address, a match, or a type that claims all cards? */
+/*
+ * Is the device a pGPU (not a VF) of the pool, by its address, a match, or a type that claims all cards? A match can
+ * also select cards that guests have as a whole.
+ */
 static bool is_pooled_card(const struct host *host, const struct inventory *inv, const char *address)
 {
 	const struct inv_pgpu *pooled = inv ? inventory_pgpu(inv, address) : NULL;
 	struct inv_pgpu card;
 
-	return inv && inventory_read_card(host, address, &card) &&
-	       (pool_names(inv->config, &card, "") || (card.gpu && pooled && pooled->pool.section));
+	if (!inv || !inventory_read_card(host, address, &card))
+		return false;
+	return pool_names(inv->config, &(struct inv_pgpu){ .numa = UNKNOWN }, address) ||
+	       (pool_names(inv->config, &card, "") && !inventory_is_given(host, address)) ||
+	       (card.gpu && pooled && pooled->pool.section);
 }
 
 /* Does a section name another VF of this VF's card? */

@@ -421,6 +421,12 @@ done
 configure vf_flex@8086:56c0
 check_says "check warns of it, with its driver" "^WARN +pgpu .*0000:4e:00.0" M_BOUND_ELSEWHERE vfio-pci
 is "$status" 0 "and the host is sound"
+vf_domain 1 0000:4e:00.0 yes | libvirt_has vm1
+check_counts "the guest that has it takes no vGPU from others" 0 "^WARN +domain "
+ln -nfs ../../drivers/i915 "$root/sys/bus/pci/devices/0000:4e:00.0/driver"
+check_counts "as it would if the card was the host's" 1 "^WARN +domain "
+ln -nfs ../../drivers/vfio-pci "$root/sys/bus/pci/devices/0000:4e:00.0/driver"
+rm "$root/etc/libvirt/qemu/vm1.xml"
 in_ms 30000 0 "for which guests do not wait at each boot" "$builddir/vgpu-leased" --root "$root" --wait-ready 60
 rm -r "$root/sys/bus/pci/devices/0000:4e:00.0"
 pci_device 0000:00:02.0 8086 4680 030000 i915
