@@ -81,7 +81,8 @@ static bool look_at_hook(struct check *check, const char *path, int64_t *came)
 		return false;
 	if ((st.st_mode & 0111) != 0111)
 		check_fail(check_at_path(check, path), "chmod 755", "not executable, so libvirt does not run it");
-	check_pass(check_at_path(check, path), "installed");
+	else
+		check_pass(check_at_path(check, path), "installed");
 	look_at_hook_link(check, path);
 	return true;
 }

@@ -202,6 +202,7 @@ configure nvidia-222@0000:84:00.0
 # The hook's place.
 chmod 644 "$root/etc/libvirt/hooks/qemu"
 finds FAIL hook "$root/etc/libvirt/hooks/qemu: *chmod 755" "a hook that cannot be run"
+check_counts "which passes for nothing else" 0 "^PASS +hook "
 chmod 755 "$root/etc/libvirt/hooks/qemu"
 cp "$hook" "$root/etc/libvirt/hooks/qemu.d/vgpu-lease"
 finds WARN hook "$root/etc/libvirt/hooks/qemu: *qemu.d/vgpu-lease*" "a hook that is there twice"
