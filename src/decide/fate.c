@@ -28,7 +28,7 @@ static void creating(struct fate *fate, const struct lease_facts *f)
 {
 	if (f->at_work)
 		say(fate, false, "being created now");
-	else if (!f->exists || f->lease->vgpu.framework == FW_VF)
+	else if (lease_is_void(f->lease, f->exists, f->at_work, f->now_ms))
 		say(fate, true, "its creation was interrupted, and there is no device");
 	else if (f->now_ms - f->lease->since_ms < (int64_t)f->policy->create_timeout_s * 1000)
 		say(fate, false, "its creation was interrupted less than create_timeout ago");
@@ -59,10 +59,10 @@ static void judge_lease(struct fate *fate, const struct lease_facts *f)
 {
 	const struct lease *lease = f->lease;
 
-	if (lease->state == LEASE_RESERVED && lease->deadline_ms >= f->now_ms)
-		say(fate, false, "reserved for an arriving domain");
-	else if (lease->state == LEASE_RESERVED)
+	if (lease->state == LEASE_RESERVED && lease_is_void(lease, f->exists, f->at_work, f->now_ms))
 		say(fate, true, "its reservation has expired");
+	else if (lease->state == LEASE_RESERVED)
+		say(fate, false, "reserved for an arriving domain");
 	else if (f->open)
 		say(fate, false, "%s", f->open);
 	else if (f->exists == PRESENCE_UNKNOWN)

@@ -40,14 +40,6 @@ static enum presence presence_of(const struct world *w, const struct lease *leas
 	return vgpu->framework == FW_VF ? ABSENT : inventory_presence(&w->inv, w->host, vgpu);
 }
 
-/* Is the lease an expired reservation, or an interrupted creation without a device? */
-static bool is_void(const struct lease *lease)
-{
-	if (lease->state == LEASE_RESERVED)
-		return lease->deadline_ms < sys_now_ms();
-	return lease->state == LEASE_CREATING && !lease->at_work && lease->device == ABSENT;
-}
-
 /* A domain that arrives once more replaces its own reservations. */
 static bool is_replaced(const struct world *w, const struct lease *lease)
 {
@@ -89,7 +81,8 @@ static void set_void_apart(struct world *w)
 	w->void_leases.list = mem_new(w->leases.n + 1, sizeof(*w->void_leases.list));
 	for (EACH(struct lease *, lease, w->leases.list, w->leases.n)) {
 		look_at_lease(w, lease);
-		if (is_void(lease) || is_replaced(w, lease))
+		if (lease_is_void(lease, lease->device != ABSENT, lease->at_work, sys_now_ms()) ||
+		    is_replaced(w, lease))
 			w->void_leases.list[w->void_leases.n++] = *lease;
 		else
 			w->leases.list[kept++] = *lease;

@@ -221,6 +221,13 @@ const char *lease_holder(char buf[HOLDER_SIZE], const struct lease *lease)
 	return buf;
 }
 
+bool lease_is_void(const struct lease *lease, bool exists, bool at_work, int64_t now_ms)
+{
+	if (lease->state == LEASE_RESERVED)
+		return lease->deadline_ms < now_ms;
+	return lease->state == LEASE_CREATING && !at_work && (!exists || lease->vgpu.framework == FW_VF);
+}
+
 bool lease_same(const struct lease *a, const struct lease *b)
 {
 	if (!a || !b)

@@ -77,6 +77,12 @@ int lease_parse(struct lease *lease, const char *text);
 /* True if both are NULL, or the same record: written by the same process at the same time. */
 bool lease_same(const struct lease *a, const struct lease *b);
 
+/*
+ * Does the lease stand for nothing: an expired reservation, or a creation that has no device (`exists`) and on which no
+ * process works? A plain VF has no device of its own.
+ */
+bool lease_is_void(const struct lease *lease, bool exists, bool at_work, int64_t now_ms);
+
 struct lease *lease_find(const struct leases *leases, const char *id);
 
 void lease_list_free(struct leases *leases);
