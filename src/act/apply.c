@@ -9,7 +9,6 @@
 
 #include "base/auto.h"
 #include "act/release.h"
-#include "look/kernel.h"
 #include "look/mdevctl_files.h"
 #include "internal.h"
 #include "base/mem.h"

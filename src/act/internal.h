@@ -3,7 +3,7 @@
 #pragma once
 
 #include "act/apply.h"
-#include "look/kernel.h"
+#include "act/kernel_write.h"
 #include "act/lifecycle.h"
 
 enum { UNDO_MS = 2000 };

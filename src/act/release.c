@@ -10,7 +10,6 @@
 #include "sys/sys.h"
 #include "sys/timed_child.h"
 #include "look/vfio_users.h"
-#include "look/kernel.h"
 #include "look/mdevctl_files.h"
 #include "internal.h"
 #include "state/history.h"

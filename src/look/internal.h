@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "look/frameworks.h"
 #include "look/inventory.h"
 #include "look/kernel.h"
 #include "look/survey.h"
@@ -24,58 +25,8 @@ struct inv_reader {
 	DIR *bus; /* sys/class/mdev_bus; NULL: missing, or mdevs are not read */
 };
 
-/* The meaning of an errno from sysfs depends on the step and on the driver: NVIDIA's for mdevs or VFs, or another. */
-enum kernel_step { KERNEL_CREATE = 1, KERNEL_REMOVE = 2, KERNEL_PARAMS = 4 };
-enum kernel_driver { DRIVER_OTHER, DRIVER_NVIDIA_MDEV, DRIVER_NVIDIA_VF };
-
-enum { KPATH_SIZE = PARENT_SIZE + TYPE_SIZE + UUID_SIZE + 80 };
-
-/* A write that creates a vGPU: the file, and the line to write. */
-struct kernel_write {
-	char path[KPATH_SIZE];
-	char line[TYPE_SIZE];
-};
-
-/* All that is specific to a framework: how its cards are read, and how its vGPUs are created and removed. */
-struct framework_ops {
-	/* Adds those VFs of a card that are of this framework, and the vGPUs on them. NULL: see inv_read_mdevs(). */
-	void (*read_vfs)(struct inv_reader *reader, struct inv_pgpu *card, int dir);
-
-	/* Adds the types and offers once all cards are read and sorted. NULL: `read_vfs` has added them. */
-	void (*ask)(struct inv_reader *reader);
-
-	/* Implements kernel_available(); `card` is the pGPU. */
-	int (*available)(const struct host *host, const struct vgpu_ref *vgpu, const char *card, struct err *err);
-
-	/* The members below are NULL if vGPUs exist without being created. */
-	int (*creation)(struct kernel_write *write, const struct vgpu_ref *vgpu, struct err *err);
-
-	/*
-	 * Does the vGPU exist? Returns:
-	 *   1: yes, with this type
-	 *   0: yes, but it is not complete: *missing says what has not appeared
-	 *   -ENOENT: no; *missing says what has not appeared
-	 *   other: an error; -ETIMEDOUT with *missing: the driver does not answer
-	 */
-	int (*look)(const struct host *host, const struct vgpu_ref *vgpu, char type[TYPE_SIZE], const char **missing,
-		    struct err *err);
-
-	/* To remove the vGPU, write `value` to `file` in its directory. */
-	struct {
-		const char *file, *value;
-	} removal;
-
-	bool keeps_id; /* successive vGPUs have the same ID, so another type means another vGPU */
-};
-
-extern const struct framework_ops framework_mdev, framework_variant, framework_vf;
-extern const struct framework_ops *const framework_ops[FW_VF + 1];
-
 /* The pGPU of a vGPU; its parent if the pGPU is not known. */
 void kernel_card(char card[PARENT_SIZE], const struct host *host, const struct vgpu_ref *vgpu);
-
-/* The cause and the fix, to follow the kernel's error; "" if there is nothing to add. `code` is positive. */
-const char *kernel_advice(enum kernel_step step, enum kernel_driver driver, int code);
 
 /* Appends a pointer to a copy of an item of `size` bytes. The copy never moves. */
 void *inv_add(void *list, size_t *n, const void *item, size_t size);

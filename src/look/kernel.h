@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * All writes to sysfs (create a vGPU, remove it, set its parameters), and waiting until the kernel has carried them
- * out. A plain VF is never created or removed, and kernel_exists() returns 0 for it.
- *
- * `create` blocks as long as the driver takes. `remove` blocks while the device is open: no signal ends it
- * (vfio_unregister_group_dev, since 5.2), and a libvirt that waits for the caller blocks too. Callers ensure that no
- * process has the device open (vfio_users.h), and that no other process writes to the same pGPU meanwhile (its lock).
- */
+/* What the kernel has now. kernel_exists() returns 0 for a plain VF, which is never created. */
 #pragma once
 
 #include <stdbool.h>
@@ -24,38 +17,5 @@ struct vgpu_ref kernel_vgpu(const char *id);
 /* How many more vGPUs of the type the parent can create now; 0 or 1 for a VF. -ENOENT: no such parent or type. */
 int kernel_available(const struct host *host, const struct vgpu_ref *vgpu, struct err *err);
 
-/*
- * Creates the vGPU. The errno is the driver's own (if full: EIO, ENOSPC, EUSERS, EPERM or ENOMEM). The text has the
- * attempt, the kernel's error, and what that means for this driver, if known. -EEXIST: the UUID is in use on this host.
- */
-int kernel_create(const struct host *host, const struct vgpu_ref *vgpu, struct err *err);
-
-/*
- * Waits until the device is complete: it has its type (in mdev_type or, for a variant VF, current_vgpu_type), its
- * iommu_group and its node in /dev/vfio. Returns:
- *   0: complete
- *   -ETIMEDOUT: not complete after `wait_ms`; the text says what is missing
- *   -ENODEV: it disappeared again
- *   -EEXIST: it has another type
- *   other: an error
- */
-int kernel_wait_complete(const struct host *host, const struct vgpu_ref *vgpu, int wait_ms, struct err *err);
-
 /* Does the device exist? 1, 0, or a negative errno. A VF with another type is another device; type "" matches any. */
 int kernel_exists(const struct host *host, const struct vgpu_ref *vgpu);
-
-/* Does the driver (NVIDIA's) remove a closed mdev itself? Removing it earlier can leave a zombie until a reboot. */
-bool kernel_driver_removes(const struct host *host, const struct vgpu_ref *vgpu);
-
-/*
- * Removes the device and waits until it is gone. Repeats the write after an error that may be temporary (EAGAIN, EBUSY,
- * EPERM, ENODEV, ENOENT) within `wait_ms`. A device that is gone already is not an error.
- */
-int kernel_remove(const struct host *host, const struct vgpu_ref *vgpu, int wait_ms, struct err *err);
-
-/* Writes an attribute of an mdev: a file below its directory, named by mdevctl_attrs(). */
-int kernel_set_attr(const struct host *host, const struct vgpu_ref *vgpu, const char *name, const char *value,
-		    struct err *err);
-
-/* Writes nvidia/vgpu_params. The device must not be open. Adds a newline, because the driver drops the last byte. */
-int kernel_set_params(const struct host *host, const struct vgpu_ref *vgpu, const char *params, struct err *err);

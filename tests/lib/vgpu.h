@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/text.h"
-#include "look/kernel.h"
+#include "act/kernel_write.h"
 
 /* Good until a handful of further calls. */
 static inline const struct vgpu_ref *vgpu_named(enum framework framework, const char *id, const char *type,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The writes to sysfs, on plain files: what is written, what is waited for, and what a refusal says. */
-#include "look/kernel.h"
+#include "act/kernel_write.h"
 
 #include "look/internal.h"
 #include "lib/names.h"
