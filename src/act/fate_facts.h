@@ -22,7 +22,7 @@ struct fate_look {
 	const struct vfio_users *users;
 	struct libvirt_files *disk;
 	int64_t looked_ms;  /* CLOCK_MONOTONIC, in ms, before the facts above were read */
-	const char *asking; /* the domain that requests a VF, and whose XML does not protect the VF; NULL: none */
+	const char *asking; /* the requesting domain: that its own XML names a variant VF keeps no VF; NULL: none */
 	bool note;          /* record signs of use, and when a device was first seen free */
 	bool unused;        /* devices that were not made for a guest may also go */
 	bool whole;         /* also find out whether a device is free if `reclaim` or its origin already keeps it */

@@ -107,7 +107,7 @@ static int is_closed(const struct host *host, const char *id, int64_t look_by_ms
 struct removal {
 	const struct store *store;
 	const struct vgpu_ref *vgpu;
-	int lock; /* -1: not held, or kept by a child that is still removing the device */
+	int lock; /* negative: not held, or kept by a child that is still removing the device */
 	int wait_ms;
 };
 

@@ -163,7 +163,10 @@ static void look_at_card(struct check *check, const struct inv_pgpu *card)
 	}
 }
 
-/* True if a ready pGPU of the same vendor is not in the pool either, so that the type is at fault. */
+/*
+ * Is another pGPU of this vendor ready but outside the pool? Then the configured type is at fault, not the missing
+ * card.
+ */
 static bool has_unsuited(const struct check *check, const struct inv_pgpu *missing)
 {
 	for (size_t g = 0; g < check->inv->npgpus; g++) {

@@ -108,7 +108,7 @@ struct cmd {
 	char type[TYPE_SIZE];   /* the ID of a type given by name; take_type() makes call->type point to it */
 	struct err no_type;     /* .code 0: the configuration or this host has call->type; else the refusal */
 	char pgpu[PARENT_SIZE]; /* spelt as in sysfs; cmd_take_pgpu() makes call->pgpu point to it */
-	struct rows out;        /* what cmd_json() and cmd_rows() begin */
+	struct rows out;        /* the table or JSON document that cmd_rows() or cmd_json() has begun */
 	struct json_out document;
 };
 

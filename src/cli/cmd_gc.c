@@ -203,7 +203,7 @@ static int check_config(const struct world *world, const struct inv_pgpu *card, 
 		       at.file, at.line, card->address, type, card->pool.reason, type);
 }
 
-/* Is the vGPU on the pGPU, not of the new type, and its parent configured for the new type, or gone? */
+/* True for a vGPU of another type on the pGPU, if its parent is gone or is configured for the new type. */
 static bool is_in_the_way(const struct cmd *cmd, const struct gc_item *item)
 {
 	const struct inv_parent *parent = inventory_parent(&cmd->world.inv, item->vgpu.parent);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Splits text into sections, keys and values, in place. A nova.conf is read by the rules of oslo.config's parser
- * (oslo_config/iniparser.py). inih only splits single lines into key and value: it silently truncates long lines and
- * section names, skips empty sections, and reads an indented [section] as a value.
+ * (oslo_config/iniparser.py). inih is used only to split a single line into key and value: by itself it would silently
+ * truncate long lines and section names, skip empty sections, and read an indented [section] as a value.
  *
  * In all files, an indented line continues the value above, and an empty line ends it. In our files, a comment can
  * follow a value or be between its lines, and reading continues after a mistake. In a nova.conf, a comment is a line of

@@ -76,7 +76,8 @@ static bool blocks_group(const struct capacity_query *query, const struct inv_pa
 }
 
 /*
- * Can the domain have the IOMMU group of this plain VF? If not, `why` has the reason. A group belongs to one domain,
+ * Can the domain have this VF's IOMMU group? If not, `why` has the reason. A variant VF's group counts only if it was
+ * read. A group belongs to one domain,
  * and QEMU fails with "group is not viable" if another driver holds one of the group's devices.
  */
 static bool group_is_free(const struct capacity_query *query, const struct inv_parent *p, char why[REASON_SIZE])

@@ -236,7 +236,7 @@ static void copy_remembered(struct remembered *to, const struct remembered *from
 	to->guests.asking_ms = NULL;
 }
 
-/* Leaves the outcome to the parent. Called before the pass waits for libvirt, because the parent may then kill it. */
+/* Copies what the pass remembers to where the parent can read it: the parent may kill a pass that waits for libvirt. */
 static void leave_outcome(const struct handler *h)
 {
 	struct remembered *left;

@@ -31,7 +31,7 @@
 enum { INV_IDENTITY_SIZE = 24 }; /* "8086:56c0:8086:4905": vendor, device and subsystem */
 enum { INV_MDEV = 1 << FW_MDEV, INV_VARIANT = 1 << FW_VARIANT, INV_VF = 1 << FW_VF, INV_ALL = 7 };
 
-/* A type. All pGPUs of one model and framework share it: it is read once per vendor, device, subsystem and type. */
+/* A type. It is read once for all pGPUs of the same model (vendor, device, subsystem) and framework. */
 struct inv_type {
 	char id[TYPE_SIZE];
 	enum framework framework;

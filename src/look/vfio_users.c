@@ -121,8 +121,8 @@ static int read_descriptor(struct scan *scan, int fd, const char *name, pid_t pi
 		return 0;
 	}
 	/*
-	 * If the link can be read, the file's own file system denies access, not the task. Only a user's FUSE does so,
-	 * and no process can open a device there, so this is not an error.
+	 * If the link can be read, we may look at this process, so the file's own file system denies the statx(). Only
+	 * a FUSE that a user has mounted does that. It contains no device, so this is not an error.
 	 */
 	if (!is_gone(errno) && readlinkat(fd, name, target, sizeof(target)) < 0 && !is_gone(errno))
 		return -errno;

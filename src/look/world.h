@@ -55,7 +55,7 @@ enum cause {
 	CAUSE_OTHER_KIND, /* an mdev card for a hostdev of type pci, or a VF card for type mdev */
 	CAUSE_UNREADY,    /* not in the pool now */
 	CAUSE_ABSENT,
-	CAUSE_OTHER_TYPE, /* configured for another type */
+	CAUSE_OTHER_TYPE, /* configured for another type, or the ID means another type there */
 };
 
 /* A candidate that failed in this run: later plans skip it, and the refusal names it. */
@@ -86,7 +86,7 @@ enum plan_mode {
 	PLAN_PREPARE,
 	PLAN_MIGRATE,
 	PLAN_RESTORE,
-	PLAN_ASSIGN, /* VFs for a definition or an attach; replaces a named VF that a start would refuse */
+	PLAN_ASSIGN, /* for a definition, an attach or a check; keeps a named VF unless a start would refuse it */
 };
 
 struct world {

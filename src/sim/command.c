@@ -289,7 +289,7 @@ static const char *group_of(const struct sim_kernel *kernel, const struct sim_no
 	return link ? strrchr(link->target, '/') + 1 : NULL;
 }
 
-/* Returns the group of a device. Makes one for a card, which has none until the first request. */
+/* Returns the group of a device. Makes one if it has none, as a card until an "iommu" line first names it. */
 static struct sim_node *group_made(struct sim_kernel *kernel, struct sim_node *dir, int number)
 {
 	enum { FIRST_OF_CARDS = 1000 };

@@ -28,7 +28,10 @@ enum sim_family { SIM_NVIDIA, SIM_MTTY, SIM_MBOCHS, SIM_COUNTED, SIM_GVT, SIM_PL
 /* How vGPUs are created: as mdevs, by setting a VF's type, or not at all, because plain VFs are used as they are. */
 enum sim_framework { SIM_FW_MDEV, SIM_FW_VARIANT, SIM_FW_VF };
 
-/* A row of a type table. NVIDIA: `name` is without the board. mtty: `id` is the second part of the type's id. */
+/*
+ * A row of a type table. `id` is the number in the type's ID (nvidia-222, mtty-1). NVIDIA: the board's name is not part
+ * of `name`.
+ */
 struct sim_profile {
 	int id;
 	const char *name;
