@@ -14,6 +14,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "sys/sys.h"
 #include "look/libvirt_daemon.h"
 #include "look/mdevctl_files.h"
@@ -173,7 +174,7 @@ static int card_write(int directory, const struct host *host, const char *addres
 
 	if (!card_record_now(text, host, address))
 		return 0;
-	strcat(text, "\n");
+	text_add(text, sizeof(text), "\n");
 	return sys_publish(directory, address, text, strlen(text));
 }
 
