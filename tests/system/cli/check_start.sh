@@ -273,7 +273,7 @@ here() {
 		"$2" check
 		kill $!' "$tmp" "$1" "$builddir/vgpu-lease" | grep -E "^FAIL +(libvirt|state) "
 }
-holds "as it is said if only libvirt's is" says M_CHECK_SYS_READ_ONLY < <(here 'mount -o remount,bind,ro /sys')
+holds "as it is said if only libvirt's is" says M_CHECK_SYS_READ_ONLY < <(here 'mount --bind /sys /sys && mount -o remount,bind,ro /sys')
 holds "the same goes for /run" says M_CHECK_RUN_READ_ONLY < <(here 'mount --bind /run /run && mount -o remount,bind,ro /run')
 is "$(here true | grep -v ' /sys: ')" "" "and not of a libvirt that may write"
 tap_done
