@@ -61,7 +61,8 @@ static inline void live_begin(const char *model)
 		ok(false, "a simulated host starts");
 		exit(tap_done());
 	}
-	printf("1..0 # SKIP no simulated host can be started here\n");
+	printf("1..0 # SKIP no simulated host can be started here%s\n",
+	       access(live.sim, X_OK) < 0 ? ": run 'make', which builds vgpu-lease-sim" : "");
 	exit(0);
 }
 
