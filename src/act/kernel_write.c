@@ -19,11 +19,6 @@ enum {
 	STEP_LAST_US = 20000,
 };
 
-static const struct framework_ops *ops_of(const struct vgpu_ref *vgpu)
-{
-	return framework_ops[vgpu->framework];
-}
-
 /* If the caller does not know the type of an mdev, the device's own type decides. */
 static enum kernel_driver driver_of(const struct host *host, const struct vgpu_ref *vgpu)
 {
@@ -34,7 +29,7 @@ static enum kernel_driver driver_of(const struct host *host, const struct vgpu_r
 	if (vgpu->framework != FW_MDEV)
 		return vgpu->framework == FW_VARIANT ? DRIVER_NVIDIA_VF : DRIVER_OTHER;
 	memcpy(type, vgpu->type, sizeof(type));
-	if (!*type && ops_of(vgpu)->look(host, vgpu, type, &missing, &ignored) != 1)
+	if (!*type && framework_of(vgpu)->look(host, vgpu, type, &missing, &ignored) != 1)
 		return DRIVER_OTHER;
 	return typelist_number(type) ? DRIVER_NVIDIA_MDEV : DRIVER_OTHER;
 }
@@ -167,7 +162,7 @@ static int poke(const struct host *host, const struct vgpu_ref *vgpu, const char
 
 int kernel_create(const struct host *host, const struct vgpu_ref *vgpu, struct err *err)
 {
-	const struct framework_ops *ops = ops_of(vgpu);
+	const struct framework_ops *ops = framework_of(vgpu);
 	struct kernel_write write = { 0 };
 	int r = ops->creation ? ops->creation(&write, vgpu, err) : 0;
 
@@ -182,7 +177,7 @@ int kernel_create(const struct host *host, const struct vgpu_ref *vgpu, struct e
 
 int kernel_wait_complete(const struct host *host, const struct vgpu_ref *vgpu, int wait_ms, struct err *err)
 {
-	const struct framework_ops *ops = ops_of(vgpu);
+	const struct framework_ops *ops = framework_of(vgpu);
 	int64_t deadline = sys_now_ms() + wait_ms;
 	int us = STEP_FIRST_US;
 	char type[TYPE_SIZE];
@@ -222,7 +217,7 @@ static bool may_pass(int code)
 
 int kernel_remove(const struct host *host, const struct vgpu_ref *vgpu, int wait_ms, struct err *err)
 {
-	const struct framework_ops *ops = ops_of(vgpu);
+	const struct framework_ops *ops = framework_of(vgpu);
 	int64_t deadline = sys_now_ms() + wait_ms;
 	int us = STEP_FIRST_US;
 	int there, r = 1; /* `r` is 0 once the kernel has accepted the removal */
@@ -253,7 +248,7 @@ int kernel_remove(const struct host *host, const struct vgpu_ref *vgpu, int wait
 
 int kernel_set_params(const struct host *host, const struct vgpu_ref *vgpu, const char *params, struct err *err)
 {
-	const struct framework_ops *ops = ops_of(vgpu);
+	const struct framework_ops *ops = framework_of(vgpu);
 	/* poke() adds a newline, because the driver drops the last byte. */
 	int r = ops->look ? poke(host, vgpu, "nvidia/vgpu_params", params) : 0;
 

@@ -49,3 +49,8 @@ struct framework_ops {
 
 extern const struct framework_ops framework_mdev, framework_variant, framework_vf;
 extern const struct framework_ops *const framework_ops[FW_VF + 1];
+
+static inline const struct framework_ops *framework_of(const struct vgpu_ref *vgpu)
+{
+	return framework_ops[vgpu->framework];
+}

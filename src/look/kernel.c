@@ -20,11 +20,6 @@ struct vgpu_ref kernel_vgpu(const char *id)
 	return vgpu;
 }
 
-static const struct framework_ops *ops_of(const struct vgpu_ref *vgpu)
-{
-	return framework_ops[vgpu->framework];
-}
-
 void kernel_card(char card[PARENT_SIZE], const struct host *host, const struct vgpu_ref *vgpu)
 {
 	const char *parent = *vgpu->parent ? vgpu->parent : vgpu->id;
@@ -46,12 +41,12 @@ int kernel_available(const struct host *host, const struct vgpu_ref *vgpu, struc
 	char card[PARENT_SIZE];
 
 	kernel_card(card, host, vgpu);
-	return ops_of(vgpu)->available(host, vgpu, card, err);
+	return framework_of(vgpu)->available(host, vgpu, card, err);
 }
 
 int kernel_exists(const struct host *host, const struct vgpu_ref *vgpu)
 {
-	const struct framework_ops *ops = ops_of(vgpu);
+	const struct framework_ops *ops = framework_of(vgpu);
 	const char *missing = NULL;
 	char type[TYPE_SIZE];
 	struct err ignored;
