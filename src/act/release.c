@@ -214,7 +214,7 @@ static int let_driver_remove(const struct host *host, const struct policy *polic
 	const struct vgpu_ref *vgpu = &lease->vgpu;
 	int r;
 
-	if (sys_now_ms() >= turn || !kernel_driver_removes(host, vgpu))
+	if (lease->origin == LEASE_ADOPTED || sys_now_ms() >= turn || !kernel_driver_removes(host, vgpu))
 		return 0;
 	r = release_wait_closed(host, vgpu->id, deadline_ms, look_by_ms, err);
 	while (r == 0 && sys_now_ms() < turn && kernel_exists(host, vgpu) != 0) {
@@ -247,15 +247,13 @@ int release_finish(struct store *store, const struct policy *policy, const char 
 	if (r != 1)
 		return r;
 	store_unlock(store);
-	r = lease.origin == LEASE_CREATED ? let_driver_remove(store->host, policy, &lease, deadline_ms, look_by_ms, err)
-					  : 0;
-	if (r == 0)
+	r = let_driver_remove(store->host, policy, &lease, deadline_ms, look_by_ms, err);
+	while (r == 0) {
 		r = try_finish(store, &lease, deadline_ms, look_by_ms, err);
-	while (r == -EBUSY && sys_left_ms(deadline_ms) > CLOSE_STEP_MS) {
+		if (r != -EBUSY || sys_left_ms(deadline_ms) <= CLOSE_STEP_MS)
+			break;
 		sys_sleep_ms(CLOSE_STEP_MS);
 		r = release_wait_closed(store->host, id, deadline_ms, look_by_ms, err);
-		if (r == 0)
-			r = try_finish(store, &lease, deadline_ms, look_by_ms, err);
 	}
 	return r;
 }
