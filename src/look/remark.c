@@ -11,17 +11,17 @@
 
 /*
  * Is the device a pGPU (not a VF) of the pool, by its address, a match, or a type that claims all cards? A match can
- * also select cards that guests have as a whole.
+ * also select a card that a guest has as a whole, so for such a card only its address counts.
  */
 static bool is_pooled_card(const struct host *host, const struct inventory *inv, const char *address)
 {
 	const struct inv_pgpu *pooled = inv ? inventory_pgpu(inv, address) : NULL;
+	const struct inv_pgpu unmatched = { .numa = UNKNOWN };
 	struct inv_pgpu card;
 
 	if (!inv || !inventory_read_card(host, address, &card))
 		return false;
-	return pool_names(inv->config, &(struct inv_pgpu){ .numa = UNKNOWN }, address) ||
-	       (pool_names(inv->config, &card, "") && !inventory_is_given(host, address)) ||
+	return pool_names(inv->config, inventory_is_given(host, address) ? &unmatched : &card, address) ||
 	       (card.gpu && pooled && pooled->pool.section);
 }
 
