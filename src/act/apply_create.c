@@ -157,7 +157,7 @@ static int write_create(const struct apply *apply, struct creation *creation, in
 			creation->vgpu->parent, creation->vgpu->type, apply->policy->create_timeout_s);
 	if (r == -EINTR)
 		r = look_again(creation, err);
-	/* EAGAIN from the driver (a deferred probe) fails this candidate; it is no reason to plan again. */
+	/* EAGAIN from the driver (a deferred probe) fails this candidate. An EAGAIN of ours would mean: plan again. */
 	return r == -EAGAIN ? err_recode(err, EBUSY) : r;
 }
 

@@ -267,7 +267,7 @@ static const char *params_of(const struct rounds *r, size_t req, const struct st
 	return step->section ? step->section->params : "";
 }
 
-/* Records for later runs that a card failed. A full card, a changed host or a killed write is no failure. */
+/* Records for later runs that a card failed. A full card, a changed host or a killed write does not count. */
 static void note_failure(struct rounds *r, const struct step *step, const struct err *why)
 {
 	const struct event_about about = { .vgpu = &step->vgpu,

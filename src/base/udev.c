@@ -63,7 +63,7 @@ static bool concerns_us(struct udev_device *device)
 		return false;
 	if (strcmp(subsystem, "mdev") == 0)
 		return true;
-	/* Without MDEV_STATE, a PCI device's "change" is no reason to look. */
+	/* Without MDEV_STATE, a PCI device's "change" is ignored. */
 	return strcmp(subsystem, "pci") == 0 && strcmp(action, "change") != 0;
 }
 

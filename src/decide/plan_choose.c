@@ -190,7 +190,7 @@ static bool gives_vf(const struct inv_parent *vf, const char *type, struct capac
 	return false;
 }
 
-/* Finds the capacity of the card, or of the only permitted VF. False: the card is no candidate. */
+/* Finds the capacity of the card, or of the only permitted VF. False: the card is not a candidate. */
 static bool find_capacity(const struct planner *p, struct candidate *c, const char *id)
 {
 	const char *type = c->type;

@@ -75,7 +75,7 @@ static int read_hostdev(const struct xml_elem *hostdev, const struct meta *meta,
 		req->managed = attr_is(hostdev, "managed", "yes") &&
 			       !attr_is(xml_child(hostdev, "", "driver"), "model", "nvidia");
 		*address = pci_source(hostdev);
-		/* An unreadable address is no error here, because libvirt refuses it. */
+		/* An unreadable address is skipped here, because libvirt refuses it. */
 		return *address && pci_address(req->id, *address) && (all_pci || meta_find(meta, req->id));
 	}
 	if (!attr_is(hostdev, "type", "mdev") || !attr_is(hostdev, "model", "vfio-pci"))

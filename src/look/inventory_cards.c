@@ -234,7 +234,7 @@ static void read_device(struct inv_reader *reader, const char *address, int dir,
 		if (sys_read(dir, "sriov_vf_device", device->vf_device, sizeof(device->vf_device)) < 0)
 			device->vf_device[0] = '\0';
 	}
-	/* Without VFs it is no pGPU; a GPU is listed with the reason. */
+	/* Without VFs it is not a pGPU; a GPU is listed with the reason. */
 	if (card && !card->sriov &&
 	    !(all && card->gpu && inv_explain_gpu(card, reader->host, dir, reader->query->gpus)))
 		inv->npgpus--;
