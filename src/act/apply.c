@@ -17,7 +17,7 @@
 #include "state/history.h"
 #include "look/looked.h"
 
-enum { WAIT_STEP_MS = 50 };
+enum { WAIT_STEP_MS = 50, TURN_MS = 2000 };
 
 void apply_start(struct apply *apply, struct store *store, const struct policy *policy, const struct request *request,
 		 const char *op)
@@ -190,15 +190,19 @@ int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struc
 	return 0;
 }
 
+/* Waits for the pGPU's lock. While another pGPU may have capacity, waits only TURN_MS: this one's driver may hang. */
 static int wait_turn(struct apply *apply, const struct step *step, struct err *err)
 {
+	const char *pgpu = step->vgpu.pgpu;
+	int left = sys_left_ms(apply->wait_by_ms);
+	bool brief = !apply->patient && left > TURN_MS;
+
 	apply->lock = -1;
 	if (step->kind != STEP_CREATE)
 		return 0;
-	apply->lock = apply_lock(apply, step->vgpu.pgpu, err);
-	/* If another process keeps this card locked, the next plan tries another card. */
+	apply->lock = brief ? store_lock_pgpu(apply->store, pgpu, TURN_MS, err) : apply_lock(apply, pgpu, err);
 	if (apply->lock == -ETIMEDOUT)
-		return err_recode(err, EBUSY);
+		return err_recode(err, brief ? EINPROGRESS : EBUSY);
 	return apply->lock < 0 ? apply->lock : 0;
 }
 

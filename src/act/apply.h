@@ -40,6 +40,7 @@ struct apply {
 	struct work_locks *work; /* apply_end() replaces it with this run's work locks; NULL: each ends with its step */
 	const char *op;          /* for the log: "prepare" */
 	int64_t begun_ms;
+	bool patient;       /* no other pGPU has capacity: a busy one is waited for until wait_by_ms */
 	int64_t wait_by_ms; /* the end of all waits for locks and open devices */
 	int64_t end_ms;     /* the deadline of the last creation; an undo may take longer */
 };
@@ -78,6 +79,7 @@ int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struc
  * its lease and those of all later steps, which the next plan leases again. Returns:
  *   0: the device is complete and its lease active
  *   -EAGAIN: the host is not as the plan assumed; plan again
+ *   -EINPROGRESS: the pGPU is busy with another vGPU; try the others first
  *   -ETIMEDOUT: the creation hangs, or its device cannot be removed; give up (a later pass or start releases the lease)
  *   -ECANCELED: no time is left
  *   -ESTALE: the domain was released or started again during the step

@@ -154,6 +154,7 @@ static int attempt_failed(struct world *world, const struct step *step, int n, s
 	if (n == -ETIMEDOUT || n == -ECANCELED || n == -ESTALE || step->kind != STEP_CREATE)
 		return err_in(err, "vGPU %s", step->vgpu.id);
 	attempt = add_attempt(world, &step->vgpu, full ? CAUSE_IN_USE : CAUSE_FAILED);
+	attempt->busy = n == -EINPROGRESS;
 	if (full && is_vf_of_mdev(&step->vgpu))
 		memcpy(attempt->parent, step->vgpu.parent, sizeof(attempt->parent));
 	snprintf(attempt->reason, sizeof(attempt->reason), "%s", err->text + err->cause);
@@ -234,6 +235,20 @@ static bool may_answer(const struct rounds *r)
 	return false;
 }
 
+/* Permits the pGPUs again that were only busy. True: there was one. */
+static bool forget_busy(struct world *world)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < world->nfailed_attempts; i++)
+		if (!world->failed_attempts[i].busy)
+			world->failed_attempts[n++] = world->failed_attempts[i];
+	if (n == world->nfailed_attempts)
+		return false;
+	world->nfailed_attempts = n;
+	return true;
+}
+
 /*
  * Acts, without the lock, on a plan that cannot be carried out now. Returns 0 to plan again. Refuses only after a wide
  * survey, which has the facts of the refusal.
@@ -243,6 +258,10 @@ static int between_rounds(struct rounds *r, struct err *err)
 	bool wide = r->world.wide;
 
 	r->world.wide = false;
+	if (forget_busy(&r->world)) {
+		r->apply.patient = true;
+		return 0;
+	}
 	if (r->plan.kind != PLAN_REFUSE)
 		log_plan(r);
 	if (r->plan.kind == PLAN_REMOVE) {
@@ -273,7 +292,7 @@ static void note_failure(struct rounds *r, const struct step *step, const struct
 	const struct event_about about = { .vgpu = &step->vgpu,
 					   .domain = r->lifecycle->request->uuid,
 					   .name = r->lifecycle->request->name };
-	static const int no_failure[] = { EAGAIN, ECANCELED, ESTALE, EEXIST, EINTR, ENOSPC, EUSERS };
+	static const int no_failure[] = { EAGAIN, ECANCELED, ESTALE, EEXIST, EINTR, ENOSPC, EUSERS, EINPROGRESS };
 	struct err ignored;
 
 	for (size_t i = 0; i < ARRAY_SIZE(no_failure); i++)

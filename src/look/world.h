@@ -65,6 +65,7 @@ struct failed_attempt {
 	char parent[PARENT_SIZE]; /* the VF that failed, for every type; "": the whole pGPU failed */
 	char removal[ID_SIZE];    /* the vGPU that could not be removed; a pGPU with capacity is still used; "" none */
 	enum cause cause;
+	bool busy; /* the pGPU is only busy, so it is tried again if no other has capacity */
 	char reason[REASON_SIZE];
 };
 

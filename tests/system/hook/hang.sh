@@ -96,6 +96,34 @@ pkill -9 -P $killed
 wait $killed 2>/dev/null
 is "$(flock -n "$root/run/vgpu-lease/lock" echo free)" free "a hook that is killed while it waits leaves no lock behind"
 lets_go
+
+### A creation that hangs: a start that waits for the card takes another one
+end_host && rm -rf "$root"/run/vgpu-lease "$root"/var/lib/vgpu-lease && host t4:2
+settings 30
+sed -i 's/^create_timeout.*/create_timeout = 6/' "$root/etc/vgpu-lease.conf"
+prepare 4
+is "$(parent_of "$(numbered 4)")" "$a" "a card is preferred, as the fullest"
+control create_delay_ms "$a 8000"
+prepare 5 2>/dev/null &
+hung=$!
+eventually grep -q '^create' "$root/.kernel/control/pending"
+in_ms 4500 0 "a creation hangs on it: the start that waits for it is served within seconds" prepare 6
+is "$(parent_of "$(numbered 6)")" "$b" "by the other card"
+fails "and no failure of the card is recorded" test -e "$root/run/vgpu-lease/failed/$a"
+wait $hung
+control create_delay_ms "$a 0"
+for n in 4 6; do release $n; done
+eventually collected
+# Where only that card has capacity, it is waited for.
+exec 7>"$(card_lock "$a")" 8>"$(card_lock "$b")"
+flock 7 && flock 8
+(sleep 4; flock -u 7) &
+counted=$!
+in_ms 8000 0 "all cards are busy for longer: the start waits for them" prepare 6
+wait $counted
+exec 7>&- 8>&-
+release 6
+eventually collected
 end_host
 
 ### The same of VFs that take a type
