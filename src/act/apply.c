@@ -190,20 +190,27 @@ int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struc
 	return 0;
 }
 
-/* Waits for the pGPU's lock. While another pGPU may have capacity, waits only TURN_MS: this one's driver may hang. */
+/* Waits for the pGPU's lock: TURN_MS, or, if no other pGPU has capacity, until its driver hangs or the time is over. */
 static int wait_turn(struct apply *apply, const struct step *step, struct err *err)
 {
 	const char *pgpu = step->vgpu.pgpu;
-	int left = sys_left_ms(apply->wait_by_ms);
-	bool brief = !apply->patient && left > TURN_MS;
+	int64_t began_ms = sys_now_ms();
+	bool hung;
 
 	apply->lock = -1;
 	if (step->kind != STEP_CREATE)
 		return 0;
-	apply->lock = brief ? store_lock_pgpu(apply->store, pgpu, TURN_MS, err) : apply_lock(apply, pgpu, err);
-	if (apply->lock == -ETIMEDOUT)
-		return err_recode(err, brief ? EINPROGRESS : EBUSY);
-	return apply->lock < 0 ? apply->lock : 0;
+	do {
+		apply->lock = store_lock_pgpu(apply->store, pgpu, create_within(TURN_MS, apply->wait_by_ms), err);
+		/* Not asked before the wait: who has just taken the lock has not yet recorded when. */
+		hung = apply->lock == -ETIMEDOUT &&
+		       apply_turn_hangs(apply->store, apply->policy, pgpu, &(struct err){ 0 }) < 0;
+	} while (apply->lock == -ETIMEDOUT && !hung && apply->patient && apply_has_time(apply));
+	if (apply->lock != -ETIMEDOUT)
+		return apply->lock < 0 ? apply->lock : 0;
+	/* Report the whole wait, not only its last part. */
+	store_lock_holder(apply->store, pgpu, (int)(sys_now_ms() - began_ms), err);
+	return err_recode(err, hung || apply->patient || !apply_has_time(apply) ? EBUSY : EINPROGRESS);
 }
 
 /* Is the lease still this run's? If libvirtd was killed, another start or a release may have changed the lease. */

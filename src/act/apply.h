@@ -40,7 +40,7 @@ struct apply {
 	struct work_locks *work; /* apply_end() replaces it with this run's work locks; NULL: each ends with its step */
 	const char *op;          /* for the log: "prepare" */
 	int64_t begun_ms;
-	bool patient;       /* no other pGPU has capacity: a busy one is waited for until wait_by_ms */
+	bool patient;       /* no other pGPU has capacity, so a busy one is waited for */
 	int64_t wait_by_ms; /* the end of all waits for locks and open devices */
 	int64_t end_ms;     /* the deadline of the last creation; an undo may take longer */
 };
@@ -57,8 +57,8 @@ void apply_end(struct apply *apply);
  */
 bool apply_has_time(struct apply *apply);
 
-/* Takes the store's lock (`pgpu` NULL) or the pGPU's lock. Waits while apply_has_time() is true. */
-int apply_lock(struct apply *apply, const char *pgpu, struct err *err);
+/* Takes the store's lock. Waits while apply_has_time() is true. */
+int apply_lock(struct apply *apply, struct err *err);
 
 /*
  * Writes the leases of all steps: `creating` for a new device or an unfinished creation, `active` for any other device.

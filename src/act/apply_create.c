@@ -87,20 +87,26 @@ bool apply_has_time(struct apply *apply)
 	return sys_now_ms() < apply->wait_by_ms;
 }
 
-int apply_lock(struct apply *apply, const char *pgpu, struct err *err)
+int apply_lock(struct apply *apply, struct err *err)
 {
 	int64_t began_ms = sys_now_ms();
 	int r;
 
-	do {
-		int left_ms = sys_left_ms(apply->wait_by_ms);
-
-		r = pgpu ? store_lock_pgpu(apply->store, pgpu, left_ms, err) : store_lock(apply->store, left_ms, err);
-	} while (r == -ETIMEDOUT && apply_has_time(apply));
+	do
+		r = store_lock(apply->store, sys_left_ms(apply->wait_by_ms), err);
+	while (r == -ETIMEDOUT && apply_has_time(apply));
 	/* Report the whole wait, not only its last part. */
 	if (r == -ETIMEDOUT)
-		store_lock_holder(apply->store, pgpu, (int)(sys_now_ms() - began_ms), err);
+		store_lock_holder(apply->store, NULL, (int)(sys_now_ms() - began_ms), err);
 	return r;
+}
+
+int apply_turn_hangs(const struct store *store, const struct policy *policy, const char *pgpu, struct err *err)
+{
+	int64_t taken_ms = store_lock_taken_ms(store, pgpu);
+	int64_t longest_ms = (int64_t)policy->create_timeout_s * 1000 + UNDO_MS;
+
+	return taken_ms && sys_now_ms() - taken_ms > longest_ms ? store_lock_holder(store, pgpu, 0, err) : 0;
 }
 
 int create_within(int ms, int64_t end_ms)

@@ -74,7 +74,7 @@ static int plan_round(struct rounds *r, struct err *err)
 	for (int tries = 1;; tries++) {
 		int n;
 
-		if (survey_ahead(world, r->apply.wait_by_ms, err) < 0 || apply_lock(&r->apply, NULL, err) < 0)
+		if (survey_ahead(world, r->apply.wait_by_ms, err) < 0 || apply_lock(&r->apply, err) < 0)
 			return -err->code;
 		n = survey_read(world, err);
 		if (n == 0 || (n == 1 && (tries == MOST_TRIES || sys_now_ms() >= r->apply.wait_by_ms)))

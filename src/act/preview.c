@@ -12,7 +12,7 @@
 #include "internal.h"
 #include "act/reclaimable.h"
 
-/* Excludes the pGPUs whose lock a start could not take. */
+/* Excludes the pGPUs whose lock a start could not take or would not wait for. */
 static void exclude_unlockable(struct world *world)
 {
 	for (size_t g = 0; world->mode == PLAN_PREPARE && g < world->inv.npgpus; g++) {
@@ -20,7 +20,8 @@ static void exclude_unlockable(struct world *world)
 		struct failed_attempt *attempt;
 		struct err err;
 
-		if (store_would_lock_pgpu(world->host, address, &err) == 0)
+		if (store_would_lock_pgpu(world->host, address, &err) == 0 &&
+		    (!world->config || apply_turn_hangs(world->store, &world->config->policy, address, &err) == 0))
 			continue;
 		attempt = mem_add(&world->failed_attempts, &world->nfailed_attempts, sizeof(*attempt));
 		attempt->cause = CAUSE_FAILED;

@@ -11,7 +11,7 @@
 #include "state/history.h"
 #include "state/store.h"
 
-enum { LOCK_NAME_SIZE = PARENT_SIZE + 16 };
+enum { LOCK_NAME_SIZE = PARENT_SIZE + 16, HOLDER_TEXT = 96 };
 
 /* O_NONBLOCK: the open must not hang if the file has been replaced with a pipe. */
 #define O_LOOK (O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW)
@@ -34,7 +34,7 @@ bool store_locked(const struct store *store, const char *name)
 void store_name_holder(const struct store *store, const char *name, char *who, size_t size)
 {
 	unsigned long long start;
-	char text[64];
+	char text[HOLDER_TEXT];
 	int pid;
 
 	if (sys_read(store->run, name, text, sizeof(text)) < 0 || sscanf(text, "%d %llu", &pid, &start) != 2)
@@ -74,7 +74,7 @@ static int take_lock(const struct store *store, const char *name, int wait_ms, s
 {
 	autoclose int fd = open_lock(store, name);
 	int64_t since_ms = sys_now_ms();
-	char holder[64];
+	char holder[HOLDER_TEXT];
 
 	if (fd < 0)
 		return store_lock_error(err, errno, name);
@@ -85,7 +85,8 @@ static int take_lock(const struct store *store, const char *name, int wait_ms, s
 			return held_error(store, name, wait_ms, err);
 		sys_sleep_ms(sys_pause_ms(since_ms));
 	}
-	snprintf(holder, sizeof(holder), "%-10d %-20llu\n", (int)getpid(), (unsigned long long)store_own_start(store));
+	snprintf(holder, sizeof(holder), "%-10d %-20llu %-20lld\n", (int)getpid(),
+		 (unsigned long long)store_own_start(store), (long long)sys_now_ms());
 	/* Other processes need the holder only for a message, so a full or read-only file system is not an error. */
 	if (pwrite(fd, holder, strlen(holder), 0) < 0 && errno != ENOSPC && errno != EDQUOT && errno != EBADF)
 		return store_lock_error(err, errno, name);
@@ -143,6 +144,17 @@ int store_lock_holder(const struct store *store, const char *pgpu, int waited_ms
 	char name[LOCK_NAME_SIZE];
 
 	return store_locked(store, lock_name(name, pgpu)) ? held_error(store, name, waited_ms, err) : 0;
+}
+
+int64_t store_lock_taken_ms(const struct store *store, const char *pgpu)
+{
+	char name[LOCK_NAME_SIZE], text[HOLDER_TEXT];
+	long long taken_ms;
+
+	return sys_read(store->run, lock_name(name, pgpu), text, sizeof(text)) >= 0 &&
+			       sscanf(text, "%*d %*u %lld", &taken_ms) == 1
+		       ? taken_ms
+		       : 0;
 }
 
 static int at_work(struct err *err)

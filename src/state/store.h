@@ -112,6 +112,9 @@ void store_name_holder(const struct store *store, const char *name, char *who, s
  */
 int store_lock_holder(const struct store *store, const char *pgpu, int waited_ms, struct err *err);
 
+/* When the lock of `pgpu` was last taken, in sys_now_ms(); 0: not known. */
+int64_t store_lock_taken_ms(const struct store *store, const char *pgpu);
+
 /*
  * Takes the work lock of a vGPU and returns its descriptor. A process that creates, takes over or removes the vGPU
  * acquires the lock before the lease shows it, and holds it until the lease records the outcome; a child that writes to

@@ -19,6 +19,11 @@ root=$work/host
 # The lock of a card, below run/vgpu-lease, and where it is.
 lock_of() { echo "pgpu/$1.lock"; }
 card_lock() { echo "$root/run/vgpu-lease/$(lock_of "$1")"; }
+# lock_note FILE [AGO]: what a lock's file says if this process took it so many seconds ago, instead of now.
+lock_note() {
+	local now=$(($(cut -d. -f1 /proc/uptime) - ${2:-0}))
+	printf '%-10d %-20d %-20d\n' $$ "$(cut -d' ' -f22 /proc/$$/stat)" "${now}000" >"$1"
+}
 mkdir "$work/json"
 
 start_host() { # MODEL [WORD...]: with words, configured so

@@ -256,7 +256,7 @@ done
 exec 9<>"$root/run/vgpu-lease/lock"
 flock 9
 configure nvidia-222@0000:84:00.0 policy 'lock_timeout = 2'
-printf '%d %d\n' $$ "$(cut -d' ' -f22 /proc/$$/stat)" >"$root/run/vgpu-lease/lock"
+lock_note "$root/run/vgpu-lease/lock"
 finds FAIL state "$root/run/vgpu-lease/lock: *process $$; *lock_timeout*" "the lock, held for longer than a start waits"
 fails "which is refused indeed" call prepare begin 3 nvidia-222
 sed -i 's/^lock_timeout.*/lock_timeout = 30/' "$conf_path"
@@ -273,7 +273,10 @@ exec 9>&-
 well "is one as long as it is held"
 exec 9>>"$(card_lock 0000:84:00.0)"
 flock 9
+lock_note "$(card_lock 0000:84:00.0)"
 finds WARN state "$(card_lock 0000:84:00.0): *driver*" "so is a pGPU's, to which somebody writes"
+lock_note "$(card_lock 0000:84:00.0)" 60
+among FAIL type "*0000:84:00.0: held by process $$*" "one whose driver has hung for a minute takes no start"
 exec 9>&-
 rm "$root/run/vgpu-lease/lock"
 mkdir "$root/run/vgpu-lease/lock"

@@ -373,7 +373,7 @@ trap clean_up EXIT
 held_lock() { # FILE NAME OP XML: plan and the dry run tell of this lock, and pass
 	exec 9<>"$state/$1"
 	flock 9
-	printf '%d %d\n' $$ "$(cut -d' ' -f22 /proc/$$/stat)" >"$state/$1"
+	lock_note "$state/$1"
 	vl_ends "$2, $3: plan does not wait for a lock" 0 plan --op "$3" "$4"
 	holds "it tells who has it, and how long the hook waits" says M_WOULD_WAIT "/run/vgpu-lease/$1" "$$" "$3" 1 <<<"$err"
 	vl_like "so does its JSON" "0|*\"warnings\": [*/run/vgpu-lease/$1: held by process $$*|" plan --json --op "$3" "$4"

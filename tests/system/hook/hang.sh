@@ -114,16 +114,24 @@ wait $hung
 control create_delay_ms "$a 0"
 for n in 4 6; do release $n; done
 eventually collected
-# Where only that card has capacity, it is waited for.
-exec 7>"$(card_lock "$a")" 8>"$(card_lock "$b")"
-flock 7 && flock 8
-(sleep 4; flock -u 7) &
-counted=$!
-in_ms 8000 0 "all cards are busy for longer: the start waits for them" prepare 6
-wait $counted
-exec 7>&- 8>&-
-release 6
+# Where no other card has capacity, a busy one is waited for, as long as its driver may end.
+control create_delay_ms 4000
+for n in 5 6 7; do prepare $n 2>>"$work/out" & done
+wait
+is "$(leases) $(states)" "3 3 active" "three starts at once on two slow cards: each is served"
+for n in 5 6 7; do release $n; done
 eventually collected
+control create_delay_ms "$a 20000"
+control create_delay_ms "$b 20000"
+for n in 5 6; do prepare $n 2>/dev/null & done
+wait
+in_ms 4500 1 "all cards hang in a creation: the next start is refused within seconds" prepare 7
+is "$(says_times M_LOCK_INHERITED <"$work/out")" 1 "because of the children that hang"
+sleep 2 # until both have hung for longer than any creation lasts
+another 8 >"$work/8.xml"
+in_ms 6000 1 "so is who comes later" prepare "$work/8.xml"
+is "$(lease plan "$work/8.xml" 2>&1 | tail -n 1 | says_times M_LOCK_INHERITED)" 1 "as plan has said"
+control create_delay_ms 0
 end_host
 
 ### The same of VFs that take a type
