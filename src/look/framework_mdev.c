@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Mediated devices. A parent is a link in class/mdev_bus, a vGPU a link in bus/mdev/devices. A write to the parent's
- * `create` creates the vGPU, and a write to the vGPU's `remove` removes it.
+ * Mediated devices. A parent is a link in class/mdev_bus, and a vGPU is a link in bus/mdev/devices. A write to the
+ * parent's `create` creates the vGPU, and a write to the vGPU's `remove` removes it.
  */
 #include <errno.h>
 #include <limits.h>
@@ -17,7 +17,7 @@
 
 #define DEVICES "sys/bus/mdev/devices"
 
-/* Is the type for adapters or channels of s390x (vfio-ap, vfio-ccw), and not for vGPUs? */
+/* True if the type's device_api is not vfio-pci. vfio-ap and vfio-ccw (s390x) are not vGPUs. */
 static bool is_of_other_kind(const char *parent, int dir, const char *type)
 {
 	char path[PARENT_SIZE + TYPE_SIZE + 48], api[32];
@@ -61,7 +61,7 @@ static int read_parents(struct inv_reader *reader, struct err *err)
 	return 0;
 }
 
-/* The parent is the last component but one of the device's link. */
+/* The device's link ends in PARENT/UUID. */
 static bool device_parent(char out[PARENT_SIZE], int dir, const char *name)
 {
 	char target[PATH_MAX], *slash;
@@ -107,7 +107,7 @@ static int read_devices(struct inv_reader *reader, struct err *err)
 		if (!uuid_parse(device.vgpu.id, e->d_name) || strcmp(device.vgpu.id, e->d_name) != 0)
 			continue;
 		if (!device_parent(device.vgpu.parent, sys_list_fd(d), device.vgpu.id))
-			continue; /* removed after it was listed */
+			continue; /* the device was removed after the directory was listed */
 		snprintf(path, sizeof(path), "%s/mdev_type", device.vgpu.id);
 		sys_link(sys_list_fd(d), path, type, sizeof(type));
 		type_parse(device.vgpu.type, type);
@@ -121,7 +121,7 @@ static int read_devices(struct inv_reader *reader, struct err *err)
 	return errno ? err_sys(err, errno, "%s/" DEVICES, reader->host->name) : 0;
 }
 
-/* 1: the parent is a VF, and `physfn` is its card; 0: it is not a VF; negative: not known. */
+/* Is the parent a VF? 1: yes, and `physfn` is its card; 0: no; negative: the link cannot be read. */
 static int find_physfn(char physfn[PCI_SIZE], int bus, const char *name)
 {
 	char path[PARENT_SIZE + 16], base[PCI_SIZE], pci[PCI_SIZE];
@@ -136,7 +136,7 @@ static int find_physfn(char physfn[PCI_SIZE], int bus, const char *name)
 	return pci_parse(physfn, base) && strcmp(physfn, base) == 0 ? 1 : -EINVAL;
 }
 
-/* Is `b` the address right after address `a`? A name that has the length and domain of `a` is an address. */
+/* Is `b` the PCI address that follows the address `a`? */
 static bool follows(const char *a, const char *b)
 {
 	size_t len = strlen(a);
@@ -145,9 +145,9 @@ static bool follows(const char *a, const char *b)
 }
 
 /*
- * Assigns parent `i` and the parents at consecutive addresses to the card with directory `card` if they are its first
- * VFs. VF addresses have equal steps (SR-IOV: First VF Offset, VF Stride). So if the first of n consecutive addresses
- * is VF 0 and the last is VF n - 1, all are VFs, and no other link need be read.
+ * Sets the card of parent `i` and of the parents at the consecutive addresses after `i`, if all are the card's first
+ * VFs. The VFs of a card have equal distances (SR-IOV: First VF Offset, VF Stride). So checking the first and the last
+ * link is enough.
  */
 static void take_run(struct inventory *inv, size_t i, struct inv_pgpu *pgpu, int card)
 {
@@ -163,7 +163,7 @@ static void take_run(struct inventory *inv, size_t i, struct inv_pgpu *pgpu, int
 			run[n]->card = pgpu;
 }
 
-/* Finds the pGPU of parent `i`. If it is new, reads it; with its first VF, also takes the VFs that follow. */
+/* Sets the pGPU of parent `i`. For the first VF of a pGPU, take_run() also sets the pGPU of the VFs that follow. */
 static void find_card(struct inv_reader *reader, size_t i)
 {
 	struct inv_parent *parent = reader->inv->parents[i];
@@ -199,7 +199,7 @@ int inv_read_mdevs(struct inv_reader *reader, struct err *err)
 	return 0;
 }
 
-/* The share of a card that one vGPU of the type takes; 0 if not known. */
+/* The share of a card that one vGPU of the type uses; 0: not known. */
 static double share_of(const struct inv_type *type)
 {
 	return type && type->max_instance > 0 ? 1.0 / type->max_instance : 0;
@@ -225,7 +225,7 @@ static bool has_capacity(const struct inv_pgpu *pgpu, double left)
 	return false;
 }
 
-/* Sets the card's offers to those of the VF, except for types larger than the share `left` of the card. */
+/* Asks a VF how many vGPUs of each offered type it can create. Skips types larger than the share `left` of the card. */
 static void ask_vf(struct inv_pgpu *pgpu, int dir, double left)
 {
 	for (size_t i = 0; i < pgpu->noffers && dir >= 0 && pgpu->ready; i++) {
@@ -238,17 +238,17 @@ static void ask_vf(struct inv_pgpu *pgpu, int dir, double left)
 }
 
 /*
- * A lost VF has no vGPU and offers no type, although another VF of its card offers a type. It stays lost if its vGPU
- * was removed before the driver had finished with it, and is lost briefly if vgpu-mgr releases the vGPU late.
+ * Finds lost VFs: VFs that have no vGPU and offer no type, although another VF of the card offers one. A VF stays lost
+ * if its vGPU was removed before the driver had finished with the vGPU. A VF is lost briefly if nvidia-vgpu-mgr
+ * releases the vGPU late.
  *
- * If the first free VF, which has been asked already, offers nothing, although the card has capacity left, it may be
- * lost. Further VFs are then asked until one offers a type, for at most BOUNDED_ANSWER_MS. A read of all types asks
- * every free VF, with the same limit.
+ * If the first free VF offers nothing, but the card has capacity left, asks further VFs until one offers a type. If the
+ * query reads all types, asks every free VF. Both end after BOUNDED_ANSWER_MS.
  */
 static void find_lost(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {
 	const struct inv_parent *first = inv_free_vf(pgpu);
-	/* More than 1, because shares such as thirds are rounded. */
+	/* Slightly more than 1, because shares such as 1/3 are rounded. */
 	double left = 1.000001 - share_in_use(reader->inv, pgpu);
 	int64_t end_ms = sys_now_ms() + BOUNDED_ANSWER_MS;
 
@@ -291,7 +291,7 @@ int64_t inventory_created_ms(const struct host *host, const struct vgpu_ref *vgp
 	struct err ignored;
 	struct stat st;
 
-	/* A VF's directory is older than the type that is set on it. */
+	/* A VF's directory exists before its vGPU, so its age says nothing about the vGPU. */
 	if (vgpu->framework != FW_MDEV || inventory_path(path, vgpu->id, "", &ignored) < 0 ||
 	    fstatat(host->root, path, &st, 0) < 0)
 		return 0;

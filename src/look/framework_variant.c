@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * VFs of NVIDIA's variant driver: writing a type's number to current_vgpu_type creates the vGPU, writing 0 removes it.
+ * VFs of NVIDIA's variant driver. Writing a type's number to current_vgpu_type creates the vGPU, and writing 0 removes
+ * it.
  *
  * Writing 0 gives EPERM if the VF has no type or is open, and EBUSY if nvidia-vgpu-mgr has not released it within 5 s.
- * So only the value that is read afterwards shows whether the vGPU exists.
+ * So only a later read of current_vgpu_type shows whether the vGPU exists.
  *
- * Only a free VF is asked for its list of types, because the list of a VF that has a type may be wrong. While the card
- * is in use, the list omits types; the inventory takes those from records.
+ * Only free VFs are asked for their types, because the list of a VF with a type may be wrong. A card in use lists fewer
+ * types, so recorded types are added (typelist.h).
  */
 #include <errno.h>
 #include <limits.h>
@@ -24,7 +25,7 @@
 
 enum { TIME_SLICED_MAX = 32 };
 
-/* The number of the VF's type; 0: none; negative: an errno. */
+/* Returns the number of the VF's type; 0: no type; negative: an errno. */
 static int read_current(const char *card, int dir, const char *vf)
 {
 	char path[VGPU_PATH_SIZE], text[32];
@@ -38,7 +39,7 @@ static int read_current(const char *card, int dir, const char *vf)
 	return text_number(text, 0, INT_MAX, &type) ? (int)type : -EINVAL;
 }
 
-/* Adds one VF as a parent, and also as a device if it has a type. */
+/* Adds VF number `n` as a parent, and also as a device if the VF has a type. */
 static void read_vf(struct inventory *inv, struct inv_pgpu *pgpu, int card, size_t n, const char *vf)
 {
 	struct inv_parent parent = { .card = pgpu };
@@ -49,7 +50,7 @@ static void read_vf(struct inventory *inv, struct inv_pgpu *pgpu, int card, size
 	snprintf(link, sizeof(link), "virtfn%zu", n);
 	number = read_current(pgpu->address, card, link);
 	if (number == -ENOENT)
-		return; /* it is bound to another driver, as a plain VF of a guest is */
+		return; /* another driver is bound to the VF, for example because a guest uses it as a plain VF */
 	if (number == -ETIMEDOUT)
 		inv_silent(pgpu);
 	else if (number < 0)
@@ -68,7 +69,7 @@ static void read_vf(struct inventory *inv, struct inv_pgpu *pgpu, int card, size
 	*(struct inv_device *)mem_add(&inv->devices, &inv->ndevices, sizeof(device)) = device;
 }
 
-/* Reads the IOMMU groups of a card's VFs. With ACS each VF is alone in its group, so only the first VF is read. */
+/* Reads the IOMMU groups of the card's VFs. With ACS, each VF is alone in its group, so the first VF is enough. */
 static void read_groups(const struct inv_reader *reader, size_t first, const char *card)
 {
 	struct inv_parent **parents = reader->inv->parents;
@@ -91,7 +92,6 @@ static void variant_read_vfs(struct inv_reader *reader, struct inv_pgpu *pgpu, i
 	read_groups(reader, had, pgpu->address);
 }
 
-/* Adds the types that this VF lists now. */
 static int read_list(struct typelist *list, const struct host *host, const char *card, const char *vf)
 {
 	char text[TYPELIST_TEXT_MAX], path[VGPU_PATH_SIZE];
@@ -106,7 +106,7 @@ static int read_list(struct typelist *list, const struct host *host, const char 
 	return n < 0 ? (int)n : 0;
 }
 
-/* Adds the type for cards of this model; `name` (unless NULL) replaces its old name. */
+/* Adds a type of the card's model, or renames a known type. `name` NULL: a known type keeps its name. */
 static void add_type(struct inventory *inv, const struct inv_pgpu *pgpu, const char *id, const char *name)
 {
 	struct inv_type *type = inv_find_type(inv, pgpu, id);
@@ -117,18 +117,18 @@ static void add_type(struct inventory *inv, const struct inv_pgpu *pgpu, const c
 	type->framebuffer_mib = typelist_framebuffer(type->name, &type->slices);
 }
 
-/* The cards of the variant driver, and the types that a free VF of each lists now. */
+/* The cards of the variant driver, each with the types that a free VF lists now. */
 struct variants {
 	struct inv_reader *reader;
 	struct variant {
 		struct inv_pgpu *pgpu;
 		struct typelist list;
-		char key[TYPELIST_KEY_SIZE]; /* the file name of the model's record */
+		char key[TYPELIST_KEY_SIZE]; /* file name of the model's record */
 	} *cards;
 	size_t n;
 };
 
-/* Adds a card, and reads its list, which stays empty if no VF is free. */
+/* Adds a card and the list of its first free VF. Without a free VF, the list is empty. */
 static void add_card(struct variants *all, struct inv_pgpu *pgpu)
 {
 	struct variant *card = mem_add(&all->cards, &all->n, sizeof(*card));
@@ -145,8 +145,8 @@ static void add_card(struct variants *all, struct inv_pgpu *pgpu)
 }
 
 /*
- * Do the list's time-sliced types have more than one framebuffer size? A card with a vGPU lists types of one size only.
- * In MIG mode even an empty card lists only types of its GPU instances.
+ * Does the list have time-sliced types of several framebuffer sizes? A card with a vGPU lists types of one size only.
+ * In MIG mode, even an empty card lists only types of its GPU instances.
  */
 static bool has_sizes(const struct typelist *list)
 {
@@ -171,8 +171,9 @@ static bool is_same_model(const struct inv_pgpu *a, const struct inv_pgpu *b)
 }
 
 /*
- * Adds the types that the cards of the model list now. True if an empty card lists all types of the driver, apart from
- * MIG-backed ones. A list of one size does not count: the card may have received a vGPU after its VFs were read.
+ * Adds the types that cards of this model list now. Returns true if an empty card has listed all types of the driver,
+ * except MIG-backed types. A list with one framebuffer size does not count, because the card may have received a vGPU
+ * after its VFs were read.
  */
 static bool add_listed(struct typelist *listed, const struct variants *all, const struct inv_pgpu *model)
 {
@@ -189,8 +190,8 @@ static bool add_listed(struct typelist *listed, const struct variants *all, cons
 }
 
 /*
- * Adds all known types of a model: the recorded types (only MIG-backed ones, if an empty card lists all others), those
- * that its cards list, and those of existing vGPUs.
+ * Adds all known types of the card's model: recorded types, types that cards list now, and types of existing vGPUs. If
+ * an empty card lists all time-sliced types, the record adds only MIG-backed types.
  */
 static void add_types(const struct variants *all, const struct variant *card)
 {
@@ -222,9 +223,9 @@ static void add_types(const struct variants *all, const struct variant *card)
 }
 
 /*
- * Looks up the card's configured types. If the card's vGPUs may hide some types, a configured type that is not known is
- * assumed to exist. If all types are known, but only another version of the driver had a configured type, then a
- * MIG-backed type is known too, because the driver lists it only in MIG mode, and the first other type becomes `gone`.
+ * Looks up configured types that are not known yet. If the card's vGPUs may hide types, assumes that the type exists.
+ * If all types are known, searches the records of other driver versions. Adds a MIG-backed type found there, because
+ * the driver lists it only in MIG mode. The first time-sliced type found there becomes `gone`.
  */
 static void look_up_configured(struct inv_reader *reader, const struct variant *card)
 {
@@ -252,9 +253,9 @@ static void look_up_configured(struct inv_reader *reader, const struct variant *
 }
 
 /*
- * Offers all types of the model. If all are known, the largest time-sliced type takes a whole card, so the framebuffer
- * decides how many vGPUs of a type fit. At most 32 time-sliced vGPUs fit (seen on an L40S with 48 GiB, 48 VFs and 1 GiB
- * types, and on an RTX PRO 6000 with 96 GiB and 2 GiB types). A driver may allow fewer: the card's list decides.
+ * Offers all types of the model. If all types are known, the largest time-sliced type fills a whole card, so
+ * max_instance follows from the framebuffer sizes. At most 32 time-sliced vGPUs fit on a card. That was seen on an L40S
+ * (48 GiB, 48 VFs, 1 GiB types) and on an RTX PRO 6000 (96 GiB, 2 GiB types). The card's own list can allow fewer.
  */
 static void offer_types(struct inventory *inv, const struct variant *card)
 {
@@ -296,7 +297,7 @@ static void variant_ask(struct inv_reader *reader)
 			add_card(&all, inv->pgpus[g]);
 	for (size_t i = 0; i < all.n; i++)
 		add_types(&all, &all.cards[i]);
-	/* Now the types of each model are known from all of its cards. */
+	/* The next steps need the types that all cards of a model list. */
 	for (size_t i = 0; i < all.n; i++)
 		look_up_configured(reader, &all.cards[i]);
 	for (size_t i = 0; i < all.n; i++)
@@ -310,7 +311,7 @@ static int check_type(const struct vgpu_ref *vgpu, struct err *err)
 	return err_set(err, EINVAL, "'%s' is not a type of NVIDIA's driver, such as nvidia-1145", vgpu->type);
 }
 
-/* Reads this VF's own list again, because setting a sibling's type changes it. */
+/* Reads the list of this VF again, because it changes when another VF of the card gets a type. */
 static int variant_available(const struct host *host, const struct vgpu_ref *vgpu, const char *card, struct err *err)
 {
 	struct typelist list = { 0 };
@@ -323,7 +324,7 @@ static int variant_available(const struct host *host, const struct vgpu_ref *vgp
 		err_set(err, ENOENT, "provides no vGPUs: NVIDIA's host driver is not bound to it");
 	else if (r < 0)
 		err_set(err, -r, "creatable_vgpu_types cannot be read: %s", err_describe(-r));
-	/* Leave the VF out of the cause, because a refusal groups the reasons of all VFs by their cause. */
+	/* err_in() keeps the VF's address out of the cause, because a refusal groups VFs by cause. */
 	if (r < 0)
 		return err_in(err, "VF %s", vgpu->id);
 	r = typelist_find(&list, vgpu->type) != NULL;

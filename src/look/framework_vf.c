@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Cards whose plain SR-IOV VFs are leased under a name from the caller. The VFs have no types, and always exist. */
+/* Cards with plain SR-IOV VFs, which are leased under a configured name. Plain VFs have no types and always exist. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,8 +9,9 @@
 #include "base/text.h"
 
 /*
- * Does the device's driver prevent guests from using the device's group? Bridge drivers, pci-stub and VFIO drivers do
- * not; NVIDIA's driver for its VFs is a VFIO driver (kernel 6.1 and later show vfio-dev). Sets `driver`; "": none.
+ * Does the device's driver prevent guests from using the device's IOMMU group? Bridge drivers, pci-stub and VFIO
+ * drivers do not. The directory vfio-dev shows that NVIDIA's driver for VFs is a VFIO driver (kernel 6.1). Sets
+ * `driver`; "": none.
  */
 static bool keeps_group(int device, char driver[24])
 {
@@ -43,7 +44,7 @@ bool inv_read_iommu_group(struct inv_parent *parent, int vf, const char *card)
 	return alone;
 }
 
-/* Appends the VFs of a card to the parents. True if any of them has an IOMMU group. */
+/* Adds the card's VFs as parents. True if any VF has an IOMMU group. */
 static bool read_vfs(struct inventory *inv, struct inv_pgpu *pgpu, int card)
 {
 	char vf[PCI_SIZE], path[32];
@@ -92,7 +93,7 @@ bool card_record_read(char text[INV_IDENTITY_SIZE], const struct host *host, con
 	       text_copy(text, INV_IDENTITY_SIZE, line);
 }
 
-/* Did the address belong to another device at first use? */
+/* Did the address belong to another device at first use? Sets card->moved and both identities. */
 static bool is_moved(struct inv_pgpu *card, const struct host *host, const char *address)
 {
 	if (!card_record_read(card->moved_was, host, address) || !card_record_now(card->moved_is, host, address) ||
@@ -101,7 +102,6 @@ static bool is_moved(struct inv_pgpu *card, const struct host *host, const char 
 	return text_copy(card->moved, sizeof(card->moved), address);
 }
 
-/* Compares the card and its VFs with their records. */
 static void compare_records(struct inv_pgpu *card, const struct host *host)
 {
 	bool moved = is_moved(card, host, card->address);
@@ -118,7 +118,7 @@ static void vf_read_vfs(struct inv_reader *reader, struct inv_pgpu *card, int di
 	const char *name = NULL;
 	bool grouped = query->name && read_vfs(inv, card, dir);
 
-	/* The query's name() needs these; order() sets them again. */
+	/* query->name() reads the card's parents. order() sets them again. */
 	card->parents = inv->parents + had;
 	card->nparents = (int)(inv->nparents - had);
 	if (card->nparents)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which PCI hostdevs of a domain are our vGPUs. */
+/* Decides which PCI hostdevs of a domain are our vGPUs. */
 #include "look/hostdev_filter.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "state/history.h"
 #include "state/store.h"
 
-/* Does the configuration enable a type that VFs can have? */
+/* Is an NVIDIA type configured? Other types are never on VFs. */
 static bool enables_types(const struct config *config)
 {
 	for (size_t i = 0; i < config->nsections; i++)
@@ -45,7 +45,7 @@ bool hostdev_filter_leased(const struct host *host, const char *domain)
 	return any;
 }
 
-/* What the state of this host says of an ID. */
+/* What the leases and records of this host say about an ID. PAST_KNOWN: the ID had a lease. */
 enum past { PAST_NONE, PAST_KNOWN, PAST_LEASED, PAST_UNREADABLE };
 
 static enum past past_of(const struct host *host, const char *id)
@@ -67,7 +67,7 @@ static bool is_plain_vf(const struct host *host, const char *address)
 	return inventory_kind(host, address) == PCI_VF && !inventory_takes_type(host, address);
 }
 
-/* Does an NVIDIA type claim all remaining cards, and is this an NVIDIA card? */
+/* Can an NVIDIA section without addresses and matches claim this card? */
 static bool is_rest(const struct config *config, const struct inv_pgpu *card)
 {
 	for (size_t i = 0; i < config->nsections; i++)
@@ -76,7 +76,7 @@ static bool is_rest(const struct config *config, const struct inv_pgpu *card)
 	return false;
 }
 
-/* Does a section name or match the device itself? */
+/* Does a section name or match this device, rather than its card? */
 static bool is_configured(const struct host *host, const struct config *config, const char *address)
 {
 	struct inv_pgpu device;
@@ -84,7 +84,7 @@ static bool is_configured(const struct host *host, const struct config *config, 
 	return inventory_read_card(host, address, &device) && pool_names(config, &device, address);
 }
 
-/* Judges a VF by its card. A VF that is being disabled has lost its link to the card, and is judged by its own data. */
+/* Judges a VF by its card. A VF that is being disabled has no link to its card, so its lease and address count. */
 static bool is_of_pool(const struct host *host, const struct config *config, const char *id)
 {
 	enum pci_kind kind = inventory_kind(host, id);
@@ -99,7 +99,7 @@ static bool is_of_pool(const struct host *host, const struct config *config, con
 	vf = inventory_vf_card(host, id, &card);
 	if (vf && pool_names(config, &card, id))
 		return true;
-	/* If device_match has the VFs' ID by mistake, the VF is ours too, so that a start with it is refused. */
+	/* If device_match has the VFs' device ID by mistake, claim the VF, so that a start with the VF is refused. */
 	if (kind != PCI_MISSING)
 		return is_configured(host, config, id) || (enables_types(config) && inventory_takes_type(host, id));
 	if ((vf && is_rest(config, &card)) || pool_names(config, &(struct inv_pgpu){ .numa = UNKNOWN }, id))
@@ -170,7 +170,7 @@ int hostdev_filter_request(struct domxml *doc, const struct host *host, const st
 	return domxml_too_large(doc, err) < 0 ? -err->code : request->nvgpus > 0;
 }
 
-/* A placeholder is never leased: a start refuses it, and an arrival replaces it. */
+/* A placeholder never gets a lease, so an ID with a lease or a record is a real device. */
 void placeholder_settle(struct domxml *doc, const struct host *host)
 {
 	const struct request *request = domxml_request(doc);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Decides from the configuration and the device which PCI hostdevs of a domain are our vGPUs, even if the device is not
- * ready now. For other hostdevs this must be cheap; if the pool cannot have VFs, their devices are not read.
+ * Decides which PCI hostdevs of a domain are our vGPUs, from the configuration and the device. A device that is not
+ * ready now can be ours. If the pool cannot have VFs, the devices are not read, so other hostdevs cost little time.
  *
  * Also decides which UUIDs are placeholders. Operators number real mdevs by hand, so a UUID in placeholder form is real
- * if it has a device, a definition or a lease here, or had a lease, or if any of this cannot be read.
+ * if it has a device, a definition, a lease, or a record of an earlier lease. A UUID is also real if one of these
+ * cannot be read.
  */
 #pragma once
 
@@ -15,31 +16,35 @@
 #include "domain/domxml.h"
 #include "state/lease_store.h"
 
-/* May the pool have VFs? False is certain. */
+/* False: the pool cannot have VFs. True: it may have VFs. */
 bool hostdev_filter_possible(const struct config *config);
 
-/* Is this PCI hostdev of the request ours? For the other arguments see hostdev_filter_keep(). */
+/* Is this PCI hostdev of the request ours? hostdev_filter_keep() explains the other arguments. */
 bool hostdev_is_ours(const struct request *request, const struct vgpu_request *req, const struct host *host,
 		     const struct config *config, const struct leases *leases);
 
-/* Is any device leased to this domain (NULL: to any domain)? False if the leases cannot be read. */
+/* Does this domain (NULL: any domain) have a lease? False if the leases cannot be read. */
 bool hostdev_filter_leased(const struct host *host, const char *domain);
 
 /*
- * Drops from the document's request the PCI hostdevs that are not ours, and decides which UUIDs are placeholders.
- * `config` NULL: a hostdev that the metadata names is ours, except for a plain VF of `host` (may then be NULL). A
- * device that is leased to the domain in `leases` (may be NULL) is ours, even if the configuration has changed.
+ * Drops the PCI hostdevs that are not ours from the document's request, and decides which UUIDs are placeholders.
+ *   config   NULL: a hostdev that the metadata names is ours, except a plain VF of `host`
+ *   host     may be NULL if `config` is NULL
+ *   leases   may be NULL; a device leased to the domain is ours, even if the configuration has changed
  */
 void hostdev_filter_keep(struct domxml *doc, const struct host *host, const struct config *config,
 			 const struct leases *leases);
 
 /*
- * hostdev_filter_keep() for an operation on a document with all PCI hostdevs. 1: the domain has vGPUs; 0: it has none.
- * -E2BIG: see domxml_too_large(). -EPERM: `starts`, and it takes a whole pGPU while running domains use its vGPUs: to
- * unbind the pGPU's driver, libvirt would wait for these domains forever.
+ * Calls hostdev_filter_keep() for a document that was parsed with all PCI hostdevs. Returns:
+ *   1: the domain has vGPUs
+ *   0: the domain has no vGPUs
+ *   -E2BIG: see domxml_too_large()
+ *   -EPERM: the domain `starts` with a whole pGPU whose vGPUs running domains use. libvirt would wait for these domains
+ *   forever to unbind the pGPU's driver.
  */
 int hostdev_filter_request(struct domxml *doc, const struct host *host, const struct config *config, bool starts,
 			   struct err *err);
 
-/* Decides only about placeholders. Each parsed document needs this or hostdev_filter_keep() before it is used. */
+/* Decides which UUIDs are placeholders. Every parsed document needs this or hostdev_filter_keep() before use. */
 void placeholder_settle(struct domxml *doc, const struct host *host);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reads the inventory, and looks things up in it. */
+/* Reads the inventory, and finds entries in it. */
 #include "look/inventory.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ void *inv_add(void *list, size_t *n, const void *item, size_t size)
 	return copy;
 }
 
-/* Is it a sample device of the kernel? Other virtual parents, such as Hygon's crypto engines (hct), are not GPUs. */
+/* The kernel's sample devices count as GPUs. Other virtual parents, such as Hygon's crypto engines (hct), do not. */
 static bool is_sample(const char *name)
 {
 	return strcmp(name, "mtty") == 0 || strcmp(name, "mdpy") == 0 || strcmp(name, "mbochs") == 0;
@@ -120,7 +120,7 @@ static void order(struct inventory *inv)
 
 const struct framework_ops *const framework_ops[FW_VF + 1] = { &framework_mdev, &framework_variant, &framework_vf };
 
-/* Runs in a child that inherits only the descriptor of the host's root. */
+/* Runs in a timed child, which inherits only the descriptor of the host's root. */
 static int read_all(void *arg, struct err *err)
 {
 	struct inv_reader *reader = arg;
@@ -145,7 +145,7 @@ int inventory_read(struct inventory *inv, const struct host *host, const struct 
 {
 	int left = LOOK_MS, r;
 
-	/* Each silent driver costs half of the remaining time; the next attempt does not ask it. */
+	/* A silent driver uses up half of the remaining time. The next attempt does not ask that driver. */
 	do {
 		struct arena *arena = mem_arena(ARENA_SIZE);
 		struct inv_reader reader = { .inv = mem_take(arena, sizeof(*inv)), .host = host, .query = query };
@@ -208,7 +208,7 @@ enum presence inventory_presence(const struct inventory *inv, const struct host 
 		return inventory_kind(host, vgpu->id) >= PCI_VF ? PRESENT : ABSENT;
 	if (inventory_device(inv, vgpu->id))
 		return PRESENT;
-	/* It may have been created after the inventory was read, or the type of its VF could not be read. */
+	/* The vGPU may be newer than the inventory, or its VF's type could not be read, so ask the kernel. */
 	r = inv->frameworks & 1U << vgpu->framework ? kernel_exists(host, vgpu) : -EAGAIN;
 	return r < 0 ? PRESENCE_UNKNOWN : r ? PRESENT : ABSENT;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reads single PCI devices. */
+/* Reads PCI devices. */
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
@@ -21,7 +21,7 @@ int inv_read_class(int dir)
 	return sys_read(dir, "class", text, sizeof(text)) > 0 ? (int)(strtol(text, NULL, 16) >> 16) : -1;
 }
 
-/* Do guests share it like a GPU? The PCI class also has FPGAs, and compression, crypto and network engines. */
+/* Is this accelerator shared by guests like a GPU? The PCI class also has FPGAs, and compression and crypto engines. */
 static bool is_shared_accelerator(const struct inv_pgpu *pgpu)
 {
 	/* NVIDIA, AMD Instinct, Huawei Ascend, Habana Gaudi, Cambricon MLU, Enflame, Biren */
@@ -35,7 +35,7 @@ static bool is_shared_accelerator(const struct inv_pgpu *pgpu)
 	return false;
 }
 
-/* Vendor, model, board and class are one attribute: "pci:v000010DEd00001EB8sv000010DEsd000012A2bc03sc02i00". */
+/* Vendor, model, board and class are in modalias: "pci:v000010DEd00001EB8sv000010DEsd000012A2bc03sc02i00". */
 void inv_read_card(struct inv_pgpu *pgpu, int dir)
 {
 	char text[256], pci[PCI_SIZE], sub[2][5] = { "" };
@@ -128,7 +128,7 @@ static long read_number(int dir, const char *attribute)
 	return sys_read(dir, attribute, text, sizeof(text)) > 0 && text_number(text, 0, 65535, &n) ? n : 0;
 }
 
-/* The next address in a directory of PCI devices. It becomes part of a path, so it must have the kernel's spelling. */
+/* The next address in a directory of PCI devices; NULL: no more. Paths need the kernel's spelling of an address. */
 static const char *next_address(DIR *devices)
 {
 	const struct dirent *e;
@@ -145,7 +145,7 @@ static unsigned digit(char c)
 	return (unsigned)(isdigit((unsigned char)c) ? c - '0' : c - 'a' + 10);
 }
 
-/* A start computes the routing IDs of all VFs. For the 768 of a large host, sscanf(3) takes half a millisecond. */
+/* Does not use sscanf(3), which takes half a millisecond for the 768 VFs of a large host. */
 unsigned inv_routing_id(const char *address)
 {
 	const char *s = address + strlen(address) - strlen("bb:ss.f");
@@ -153,7 +153,7 @@ unsigned inv_routing_id(const char *address)
 	return digit(s[0]) << 12 | digit(s[1]) << 8 | digit(s[3]) << 7 | digit(s[4]) << 3 | digit(s[6]);
 }
 
-/* Can the card have this VF? The card's address determines the VF's, even if the VF is not enabled. */
+/* Can the card have a VF at the address `vf`, enabled or not? Offset and stride determine the addresses of VFs. */
 static bool can_have(int card, const char *address, const char *vf)
 {
 	size_t domain = strlen(vf) - strlen("00:00.0");
@@ -202,7 +202,7 @@ enum vf_is inventory_vf_card(const struct host *host, const char *address, struc
 	return VF_NONE;
 }
 
-/* Adds the card's VFs as parents of the first framework that has any of them. */
+/* Adds the card's VFs as parents, in the first framework that accepts any of them. */
 static void read_vfs(struct inv_reader *reader, struct inv_pgpu *card, int dir)
 {
 	size_t had = reader->inv->nparents;
@@ -217,7 +217,7 @@ static void read_vfs(struct inv_reader *reader, struct inv_pgpu *card, int dir)
 		card->framework = FW_MDEV;
 }
 
-/* Reads the device with directory `dir`; `known`: its entry if it provides mdevs, else NULL. */
+/* Reads a PCI device. `known`: the device's pGPU in the inventory; NULL: the device provides no mdevs. */
 static void read_device(struct inv_reader *reader, const char *address, int dir, const struct inv_pgpu *known)
 {
 	struct inventory *inv = reader->inv;
@@ -234,7 +234,7 @@ static void read_device(struct inv_reader *reader, const char *address, int dir,
 		if (sys_read(dir, "sriov_vf_device", device->vf_device, sizeof(device->vf_device)) < 0)
 			device->vf_device[0] = '\0';
 	}
-	/* Without VFs it is not a pGPU; a GPU is listed with the reason. */
+	/* A card without VFs is not a pGPU. Only a GPU with a reason stays in the list. */
 	if (card && !card->sriov &&
 	    !(all && card->gpu && inv_explain_gpu(card, reader->host, dir, reader->query->gpus)))
 		inv->npgpus--;
@@ -245,7 +245,7 @@ int inv_read_pci(struct inv_reader *reader, struct err *err)
 	const struct inv_query *query = reader->query;
 	const char *path = !query->types || query->frameworks & INV_VF ? PCI_DEVICES : "sys/bus/pci/drivers/nvidia";
 	struct inventory *inv = reader->inv;
-	size_t mdevs = inv->nparents; /* sorted by name */
+	size_t mdevs = inv->nparents; /* the first `mdevs` parents are sorted by name */
 	autoclosedir DIR *d = NULL;
 	const char *address;
 	int r = 0;
@@ -258,7 +258,7 @@ int inv_read_pci(struct inv_reader *reader, struct err *err)
 		char first[NAME_MAX + 16], vf[PCI_SIZE];
 
 		snprintf(first, sizeof(first), "%s/virtfn0", address);
-		/* A VF is never a pGPU. With `types`, devices without VFs do not matter. */
+		/* A VF is never a pGPU. If query->types is set, cards without VFs are not needed. */
 		if (is_vf || (query->types && (known || (d && sys_link(sys_list_fd(d), first, vf, sizeof(vf)) < 0))))
 			continue;
 		autoclose int dir = inventory_open(reader->host, address);

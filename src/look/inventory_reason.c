@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Why a card or a VF is not in the inventory: the step that is missing (driver, SR-IOV, VFs, their driver, types). */
+/* Explains why a card or VF is not in the inventory: which setup step is missing. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,10 +12,10 @@
 
 enum { DRIVER_SIZE = 64 };
 
-/* Only the vGPU host driver has this module, not the drivers for guests or bare metal. */
+/* The module of the vGPU host driver. NVIDIA's drivers for guests and bare metal do not have it. */
 #define VGPU_MODULE "sys/module/nvidia_vgpu_vfio"
 
-/* Reads a count within a time limit: sriov_numvfs blocks while the driver or the VFs change. 0: none, or not known. */
+/* Reads a count with a time limit: sriov_numvfs blocks while the driver or the VFs change. 0: also if not known. */
 static long read_count(const char *address, int card, const char *attribute)
 {
 	char text[16];
@@ -26,7 +26,7 @@ static long read_count(const char *address, int card, const char *attribute)
 		       : 0;
 }
 
-/* From Ampere (10de:2000) on, vGPUs are on VFs, except that 2180 to 21ff are Turing boards. */
+/* Ampere and later GPUs (devices 2000 and up) have their vGPUs on VFs. Devices 2180 to 21ff are Turing. */
 static bool needs_vfs(const struct inv_pgpu *card)
 {
 	long device = strtol(card->device, NULL, 16);
@@ -34,13 +34,13 @@ static bool needs_vfs(const struct inv_pgpu *card)
 	return device >= 0x2000 && !(device >= 0x2180 && device <= 0x21ff);
 }
 
-/* Turing boards (10de:1e00 to 1fff) have SR-IOV, but every driver so far creates their vGPUs on the card itself. */
+/* Turing boards (devices 1e00 to 1fff) have SR-IOV, but NVIDIA's drivers create their vGPUs on the card itself. */
 static bool is_turing(const char *device)
 {
 	return device[0] == '1' && (device[1] == 'e' || device[1] == 'f');
 }
 
-/* Broadwell to Comet Lake; source: kernel drivers/gpu/drm/i915/intel_gvt.c, i915_pciids.h. */
+/* GVT-g is in Intel GPUs from Broadwell to Comet Lake. Source: kernel i915/intel_gvt.c, i915_pciids.h. */
 static bool has_gvtg(const struct inv_pgpu *card)
 {
 	static const char *const models[] = { "16", "19", "59", "5a", "3e", "87", "9b", "0a84", "1a84", "1a85" };
@@ -51,7 +51,7 @@ static bool has_gvtg(const struct inv_pgpu *card)
 	return false;
 }
 
-/* Explains why a card that is bound to this driver, not to nvidia, has no vGPUs. */
+/* Explains a card without vGPUs whose driver is not nvidia. */
 static void explain_driver(struct inv_pgpu *card, const char *driver)
 {
 	if (strcmp(driver, "i915") == 0 && has_gvtg(card))
@@ -78,7 +78,7 @@ static void explain_no_types(struct inv_pgpu *card, const struct host *host)
 			"no vGPU types registered yet; nvidia-vgpud has not finished or has failed (see its journal)");
 }
 
-/* Explains VFs that are not bound to the nvidia driver. False: a VF is bound to it, or the card has no VFs. */
+/* Explains that no VF is bound to the nvidia driver. False: a VF is bound to nvidia, or the card has no VFs. */
 static bool explain_vf_drivers(struct inv_pgpu *card, int dir)
 {
 	char path[32], driver[DRIVER_SIZE], other[DRIVER_SIZE] = "";
@@ -182,7 +182,7 @@ bool inventory_is_given(const struct host *host, const char *address)
 	return dir >= 0 && is_given(dir, driver, sizeof(driver));
 }
 
-/* The kernel disables VFs in order, and waits at a VF that a guest uses; meanwhile the later VFs remain. */
+/* Are VFs being disabled? The kernel disables VFs in order, and waits for a VF that a guest uses. */
 static bool vfs_are_going(const char *address, int dir)
 {
 	long total = read_count(address, dir, "sriov_totalvfs");
@@ -194,7 +194,7 @@ static bool vfs_are_going(const char *address, int dir)
 	return n > 0 && n < total;
 }
 
-/* Explains why a card that is configured for plain VFs has none, or why a VF is not one of its card's plain VFs. */
+/* Explains why a card configured for plain VFs has none, or why a VF is not a plain VF. */
 static void explain_plain(struct inv_pgpu *card, int dir)
 {
 	autoclose int physfn = sys_dir(dir, "physfn");
@@ -226,7 +226,7 @@ bool inv_explain_gpu(struct inv_pgpu *card, const struct host *host, int dir, bo
 	}
 	if (!any || (!amd && strcmp(card->vendor, "8086") != 0))
 		return false;
-	/* Without SR-IOV, only an AMD accelerator (SR-IOV may be switched off) or a GPU with GVT-g can have vGPUs. */
+	/* Without SR-IOV, only GPUs with GVT-g, and AMD accelerators with SR-IOV switched off, can have vGPUs. */
 	if (!has_sriov && (amd ? inv_read_class(dir) != PCI_ACCELERATOR : !has_gvtg(card)))
 		return false;
 	if (!*driver || (!amd && !has_sriov)) {
@@ -243,7 +243,7 @@ bool inv_explain_gpu(struct inv_pgpu *card, const struct host *host, int dir, bo
 	return true;
 }
 
-/* Explains a missing VF by what prevents its card from having VFs. */
+/* Explains why a VF is missing: what prevents its card from having the VF. */
 static void explain_vfs(struct inv_pgpu *card, const struct host *host, const char *physfn, int dir)
 {
 	struct inv_pgpu pf = inv_new_pgpu(physfn);

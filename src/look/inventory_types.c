@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reads the types of mdevs, and what each pGPU offers now; lists the types of all frameworks by name. */
+/* Reads the types of mdevs, and how many vGPUs each pGPU can create now. Lists the types of all frameworks. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "sys/timed_child.h"
 #include "look/typelist.h"
 
-/* Is it a resolution such as "5120x2880"? */
+/* Does the text look like "5120x2880"? */
 static bool is_resolution(const char *s)
 {
 	int end = 0;
@@ -35,9 +35,9 @@ static int parse_number(char *s, long least, const char *unit)
 }
 
 /*
- * NVIDIA: num_heads=4, frl_config=60, framebuffer=1024M, max_resolution=5120x2880, max_instance=16. GVT-g: lines such
- * as "resolution: 1920x1200"; its low_gm_size and high_gm_size are apertures, not framebuffer. Other drivers write
- * prose or nothing.
+ * NVIDIA's descriptions are "num_heads=4, frl_config=60, framebuffer=1024M, max_resolution=5120x2880, max_instance=16".
+ * GVT-g has lines such as "resolution: 1920x1200"; low_gm_size and high_gm_size are apertures, not framebuffer. Other
+ * drivers write prose or nothing.
  */
 void inv_parse_description(struct inv_type *type, char *text)
 {
@@ -81,13 +81,13 @@ static bool has_type(int dir, const char *type)
 	return sys_exists(dir, path);
 }
 
-/* Compares IDs (or structs that begin with an ID) so that numbers in them compare as numbers. */
+/* Compares IDs, or structs that begin with an ID. nvidia-9 comes before nvidia-10. */
 static int by_number(const void *a, const void *b)
 {
 	return strverscmp(a, b);
 }
 
-/* The type IDs of a parent, sorted with by_number(). 0: the parent has no types, or they cannot be listed. */
+/* Lists the type IDs of a parent in the order of by_number(). 0: there are none, or they cannot be listed. */
 static size_t list_types(char (**ids)[TYPE_SIZE], int dir)
 {
 	autoclosedir DIR *d = sys_list(dir, "mdev_supported_types");
@@ -133,8 +133,8 @@ void inv_offer_type(struct inv_pgpu *pgpu, const struct inv_type *type, int avai
 }
 
 /*
- * The type `id` of this model. An ID means one type on a model, so the type is read once, from the parent with the
- * directory `dir`. With `named`, only its name is read, from the first card that answers.
+ * Finds the type `id` of the pGPU's model. An ID means one type on a model, so the type is read once, from the parent
+ * in `dir`. `named`: reads only the name, from the first card that answers.
  */
 static const struct inv_type *type_at(struct inventory *inv, const struct inv_pgpu *pgpu, int dir, const char *id,
 				      bool named)
@@ -165,7 +165,7 @@ int inv_read_available(const char *card, int dir, const char *type)
 
 	if (len < 0 || !text_number(text, INT_MIN, INT_MAX, &n))
 		return len < 0 ? (int)len : -EINVAL;
-	/* Drivers that do not enforce the limit let the number fall below zero (mtty before 6.1). */
+	/* A driver that does not enforce the limit can report a negative number (mtty before kernel 6.1). */
 	return n > 0 ? (int)n : 0;
 }
 
@@ -178,7 +178,7 @@ int inv_ask_available(struct inv_pgpu *pgpu, int dir, const char *type)
 	return n;
 }
 
-/* Adds the offer of a type, unless the parent with the directory `dir` does not have the type or does not answer. */
+/* Adds the offer of a type if the parent in `dir` has the type and its driver answers. */
 static void add_offer(struct inventory *inv, struct inv_pgpu *pgpu, int dir, const char *id)
 {
 	/* Without a free VF, nothing can be created. */
@@ -225,7 +225,7 @@ const struct inv_parent *inv_free_vf(const struct inv_pgpu *pgpu)
 	return NULL;
 }
 
-/* Explains a registered parent without types: its driver is still starting or has failed. */
+/* Marks a pGPU without any types as not ready: its driver is still starting or has failed. */
 static void explain_no_types(struct inv_pgpu *pgpu, int dir)
 {
 	char(*ids)[TYPE_SIZE];
@@ -239,7 +239,7 @@ static void explain_no_types(struct inv_pgpu *pgpu, int dir)
 		inv_not_ready(pgpu, "no mdev types registered; its driver is still starting or has failed (see dmesg)");
 }
 
-/* Adds the types of the pGPU's vGPUs, even if the query does not have them: their size decides what else fits. */
+/* Adds the types of existing vGPUs, even if the query omits them. Their sizes decide which vGPUs still fit. */
 static void add_carried(struct inventory *inv, struct inv_pgpu *pgpu, int dir)
 {
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, pgpu, d));)
@@ -251,7 +251,7 @@ void inv_ask(struct inv_reader *reader, struct inv_pgpu *pgpu)
 {
 	const struct inv_query *query = reader->query;
 	bool none_wanted = query->types && !query->types[0];
-	/* A free VF, else the first parent, which is the pGPU itself if it has no VFs. */
+	/* Without a free VF, ask the first parent. It is the pGPU itself if the pGPU has no VFs. */
 	const struct inv_parent *vf = inv_free_vf(pgpu), *parent = vf ? vf : pgpu->parents[0];
 
 	if (!query->names && (!pgpu->ready || (none_wanted && !inventory_next_on(reader->inv, pgpu, NULL))))
@@ -304,7 +304,7 @@ const char *inventory_name_hint(const struct host *host, const char *word, char 
 	if (!*word || inventory_names(host, INV_ALL, &known, &n, &ignored) < 0)
 		return buf;
 	for (size_t i = 0; i < n; i++) {
-		/* The list repeats an ID for each of its names. A type without a name has its ID as the name. */
+		/* The list has an ID once for each of its names. The name of a type without a name is its ID. */
 		if (!type_is_named(known[i].name, word) || strcmp(known[i].id, last) == 0 ||
 		    strcmp(known[i].id, word) == 0)
 			continue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the kernel has now: whether a vGPU exists, and how many more a parent can create. */
+/* Asks the kernel about a vGPU or its parent. */
 #include "look/kernel.h"
 
 #include <errno.h>

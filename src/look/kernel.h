@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the kernel has now. kernel_exists() returns 0 for a plain VF, which is never created. */
+/* What the kernel has now. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,11 +11,14 @@
 /* Is sysfs read-only in libvirt's mount namespace, in which the hook runs? */
 bool kernel_is_read_only(const struct host *host);
 
-/* A reference with only the ID: an mdev for a UUID, else a VF that takes a type (FW_VARIANT). */
+/* Makes a reference from an ID alone: a UUID means an mdev, an address means a VF that takes a type (FW_VARIANT). */
 struct vgpu_ref kernel_vgpu(const char *id);
 
-/* How many more vGPUs of the type the parent can create now; 0 or 1 for a VF. -ENOENT: no such parent or type. */
+/* How many more vGPUs of the type the parent can create now; at most 1 for a VF. -ENOENT: no such parent or type. */
 int kernel_available(const struct host *host, const struct vgpu_ref *vgpu, struct err *err);
 
-/* Does the device exist? 1, 0, or a negative errno. A VF with another type is another device; type "" matches any. */
+/*
+ * Does the vGPU exist? 1: yes; 0: no, or it is a plain VF; negative: an errno. The type of a VF must be vgpu->type, and
+ * "" matches any type.
+ */
 int kernel_exists(const struct host *host, const struct vgpu_ref *vgpu);

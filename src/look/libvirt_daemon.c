@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Finds libvirt's processes: the daemon that runs QEMU's domains, and the QEMUs. */
+/* Finds libvirt's daemon and QEMUs. */
 #include "look/libvirt_daemon.h"
 
 #include <dirent.h>
@@ -17,7 +17,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-/* Does the process run as root under one of the daemon's names? */
+/* Is this process libvirtd or virtqemud, and does it run as root? */
 static bool is_daemon(pid_t pid, char comm[LIBVIRT_COMM_SIZE])
 {
 	char path[32];
@@ -62,7 +62,7 @@ int64_t libvirt_age_us(pid_t pid)
 	int64_t ticks = (int64_t)sys_process_start(pid), per_s = 1000000;
 	struct timespec up;
 
-	/* The start of a process is a time of CLOCK_BOOTTIME, which continues during a suspend. */
+	/* The start time of a process counts time in suspend, as CLOCK_BOOTTIME does. */
 	clock_gettime(CLOCK_BOOTTIME, &up);
 	return up.tv_sec * per_s + up.tv_nsec / 1000 - ticks * per_s / sysconf(_SC_CLK_TCK);
 }
@@ -91,9 +91,9 @@ void libvirt_daemon_follow(struct host *host)
 }
 
 /*
- * Is this control group that of a QEMU machine? With systemd it is .../machine-qemu\x2d1\x2dvm1.scope below slices,
- * else .../qemu-1-vm1.libvirt-qemu below machine or partitions. Groups in a user slice or below any other group do not
- * count, because users can create them.
+ * Is this the control group of a QEMU machine? With systemd, the path ends in machine-qemu\x2d1\x2dvm1.scope below
+ * slices. Without systemd, the path ends in qemu-1-vm1.libvirt-qemu below machine or partitions. Groups in user.slice
+ * or below other groups do not count, because users can create them.
  */
 static bool is_machine(char *path)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reads what libvirt keeps in files. */
+/* Reads libvirt's files. */
 #include "look/libvirt_files.h"
 
 #include <dirent.h>
@@ -18,8 +18,8 @@
 
 enum {
 	NEEDLE_SIZE = 96,
-	FILE_MAX = 64 << 20,     /* more than libvirt parses */
-	SAVED_XML_MAX = 1 << 20, /* bytes at the beginning of a saved image, which have its XML */
+	FILE_MAX = 64 << 20,     /* larger than any file that libvirt parses */
+	SAVED_XML_MAX = 1 << 20, /* the first bytes of a saved image, which contain its XML */
 };
 
 #define PERSISTENT LIBVIRT_ETC "/qemu"
@@ -30,7 +30,7 @@ int libvirt_files_slurp(int dir, const char *name, char **text, size_t *len)
 {
 	struct stat st;
 	bool is_link = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
-	/* Does the link's storage answer? */
+	/* A link can lead to storage that does not answer, so this read has a time limit. */
 	ssize_t r = is_link ? timed_child_read("definitions", dir, name, NULL, 0) : 0;
 
 	if (r < 0)
@@ -41,7 +41,7 @@ int libvirt_files_slurp(int dir, const char *name, char **text, size_t *len)
 	return S_ISREG(st.st_mode) ? sys_slurp(fd, FILE_MAX, text, len) : -ENOENT;
 }
 
-/* Takes over the name and the text. */
+/* Adds a file, and takes over its name and text. */
 static void add_file(struct libvirt_files *disk, const char *name, const char *text, size_t len, bool runs)
 {
 	struct libvirt_file *file = mem_add(&disk->list, &disk->n, sizeof(*file));
@@ -50,7 +50,7 @@ static void add_file(struct libvirt_files *disk, const char *name, const char *t
 	file->past = memmem(text, len, "vfio-pci", strlen("vfio-pci"));
 }
 
-/* Reads NAME.xml of a directory, and skips other files. */
+/* Adds the file if its name is NAME.xml. */
 static int read_document(struct libvirt_files *disk, int dir, const char *file, bool runs)
 {
 	size_t name = strlen(file) > 4 ? strlen(file) - 4 : 0, len;
@@ -64,7 +64,7 @@ static int read_document(struct libvirt_files *disk, int dir, const char *file, 
 	return 0;
 }
 
-/* Records the first unreadable file or (`file` NULL) directory. Status files (`runs`) count in both slots. */
+/* Records the first unreadable file (`file` NULL: directory). A status file (`runs`) is recorded in both slots. */
 static void note_unread(struct libvirt_files *disk, const struct host *host, const char *path, const char *file,
 			bool runs, int code)
 {
@@ -81,7 +81,7 @@ static int read_directory(struct libvirt_files *disk, const struct host *host, c
 	autoclosedir DIR *d = NULL;
 	int r = host_list(&d, host, path, err);
 
-	/* Without this directory, libvirt may be in a stopped container, whose domains cannot be seen. */
+	/* If this directory is missing, libvirt may be in a stopped container, whose domains cannot be seen. */
 	if (r == 0 && !d && !runs && !*host->name)
 		note_unread(disk, host, PERSISTENT, NULL, runs, ENOENT);
 	if (r < 0)
@@ -134,8 +134,9 @@ static bool holds(const struct libvirt_file *doc, const char *needle)
 }
 
 /*
- * The texts by which a file can name an ID. A UUID: as it is. A VF: its host address in a hostdev (a guest address has
- * type='pci' before domain=), and the forms in <qemu:commandline>, which can omit the PCI domain 0000.
+ * The texts by which a file can name an ID. A UUID is searched as it is. A VF is searched by its host address in a
+ * hostdev, and by the forms in <qemu:commandline>, which can omit the PCI domain 0000. The address in the guest does
+ * not match, because type='pci' comes before its domain=.
  */
 enum { NEEDLES = 6 };
 
@@ -198,7 +199,7 @@ static int read_beginning(struct libvirt_files *saved, int dir, const char *name
 	return 0;
 }
 
-/* Adds the files of a directory and, if `deeper`, of its subdirectories, one for each domain. */
+/* Adds the files of a directory. `deeper`: also adds the files of its subdirectories, one for each domain. */
 static void read_saved(struct libvirt_files *saved, int at, const char *path, bool deeper)
 {
 	autoclosedir DIR *d = sys_list(at, path);
@@ -240,7 +241,7 @@ bool libvirt_files_saved(struct libvirt_files *disk, const struct host *host, co
 	return file || *disk->saved->unread[0];
 }
 
-/* Does a file (`running`: a status file) contain this text? */
+/* Does a file contain this text? `running`: searches only status files. */
 static bool mentions(const struct libvirt_files *disk, const char *text, bool running)
 {
 	for (size_t i = 0; i < disk->n; i++)
@@ -254,7 +255,7 @@ bool libvirt_files_mention(const struct libvirt_files *disk, const char *text)
 	return mentions(disk, text, false);
 }
 
-/* libvirt 9.7.0 has the link libvirt.so.0 -> libvirt.so.0.9007.0, whose name encodes the version. */
+/* The version is in the target of the link libvirt.so.0: libvirt 9.7.0 has libvirt.so.0.9007.0. */
 int libvirt_files_libvirt(const struct host *host)
 {
 	static const char *const directories[] = { "usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib/aarch64-linux-gnu",
@@ -273,7 +274,7 @@ int libvirt_files_libvirt(const struct host *host)
 	return 0;
 }
 
-/* Does the domain with this UUID have a file (`running`: a status file)? */
+/* Does the domain with this UUID have a file? `running`: searches only status files. */
 static bool has_uuid(const struct libvirt_files *disk, const char *domain_uuid, bool running)
 {
 	char uuid[UUID_SIZE], needle[NEEDLE_SIZE];

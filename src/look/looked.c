@@ -2,8 +2,8 @@
 /*
  * Records of looks at the host.
  *
- * run/vgpu-lease/looked records the last complete look at the host. The first line is "TIME BOOT". Each device that the
- * look saw has a line "ID TIME": the time of the last look that did not see the device, or "-" if there is none.
+ * The file run/vgpu-lease/looked records the last complete look. Its first line is "TIME BOOT". Each device that the
+ * look saw has a line "ID TIME", with the time of the last look that did not see the device; "-": no such look.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -25,7 +25,7 @@
 #define LOOKED "looked"
 enum { LOOKED_MAX = 1 << 20 };
 
-/* Returns the text of the file, which the caller frees, and the time of its look. NULL: no valid look in this boot. */
+/* Reads the file and the time of its look. The caller frees the text. NULL: no valid look in this boot. */
 static char *looked_read(const struct store *store, int64_t *at_ms)
 {
 	autoclose int fd = store->run < 0 ? -1 : openat(store->run, LOOKED, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -41,7 +41,7 @@ static char *looked_read(const struct store *store, int64_t *at_ms)
 	return NULL;
 }
 
-/* The time of the last look that did not see this device, from `text`, the record of the look at `at_ms`; -1: none. */
+/* When did a look last not see this device? -1: never. `text` is the record of the look at `at_ms`. */
 static int64_t without_of(const char *text, int64_t at_ms, const char *id)
 {
 	char start[ID_SIZE + 2];
@@ -72,10 +72,7 @@ bool affinity_is_new(const struct store *store, const struct vgpu_ref *vgpu, int
 	       !libvirt_is_younger(store->host, inventory_created_ms(store->host, vgpu));
 }
 
-/*
- * Has a device with this ID been made since the look? A VF's type is not read, because its driver could hang while the
- * store is locked; a lease shows that the VF has a type.
- */
+/* Was this ID created since the look? For a VF only a lease counts: reading its type could hang under the lock. */
 static bool is_back(const struct store *store, const char *id)
 {
 	char path[VGPU_PATH_SIZE], uuid[UUID_SIZE];
@@ -87,15 +84,12 @@ static bool is_back(const struct store *store, const char *id)
 		sys_exists(store->host->root, path));
 }
 
-/*
- * Forgets the origin of devices gone since the last look, unless the record is that of a new device with the ID.
- * Changes `text`.
- */
+/* Forgets the origin of devices that have gone since the look in `text`, and have no definition. Modifies `text`. */
 static void forget_gone(const struct store *store, char *text, const struct inventory *inv)
 {
 	char *line, id[ID_SIZE];
 
-	strsep(&text, "\n"); /* the time and the boot */
+	strsep(&text, "\n"); /* skip the line with the time and the boot */
 	while ((line = strsep(&text, "\n")))
 		if (id_parse(id, strsep(&line, " ")) && !inventory_device(inv, id) && !is_back(store, id) &&
 		    !mdevctl_defines(store->host, id))
@@ -139,7 +133,7 @@ static void remember_model(int directory, const struct inventory *inv, const str
 	for (size_t i = 0; i < inv->ntypes; i++) {
 		const struct inv_type *type = inv->types[i];
 
-		/* A type whose name is its ID has no known name yet. */
+		/* The name of a type is its ID while the real name is not known. */
 		if (inventory_type_is_of(type, card) && strcmp(type->id, type->name) != 0)
 			typelist_add(&list, type->id, type->name);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* mdevctl's definitions: etc/mdevctl.d/PARENT/UUID. */
+/* Reads and removes mdevctl's definitions. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,12 +20,12 @@
 
 enum { DEFINITION_MAX = 64 << 10, PATH_SIZE = sizeof(DEFINITIONS) + PARENT_SIZE + UUID_SIZE };
 
-/* The definitions read so far, from the host as libvirt sees it. */
+/* Collects definitions, from the host as libvirt sees it. */
 struct reading {
 	const struct host *host;
 	struct definition *list;
 	size_t n;
-	struct err *err; /* the first error; reading continues after it */
+	struct err *err; /* the first error, after which reading continues */
 };
 
 static int invalid(const struct host *host, const char *path, const char *wrong, struct err *err)
@@ -50,7 +50,7 @@ static int read_text(char **text, char path[PATH_SIZE], struct stat *st, const s
 	return strlen(*text) == len ? 1 : invalid(host, path, "it holds a NUL byte", err);
 }
 
-/* Adds a definition if it exists. */
+/* Adds the definition of this UUID on this parent, if it exists. */
 static void add_one(struct reading *reading, const char *parent, const char *uuid)
 {
 	char path[PATH_SIZE], word[TYPE_SIZE], type[TYPE_SIZE], start[16];
@@ -79,7 +79,7 @@ static void add_one(struct reading *reading, const char *parent, const char *uui
 	one->created_ms = sys_now_ms() - sys_age_ms(&st.st_mtim);
 }
 
-/* Finds the next parent's directory. False: no more; errno is set if the listing failed, else 0. */
+/* Finds the next parent's directory. False: no more, or errno says why the listing failed. */
 static bool next_parent(DIR *d, char parent[PARENT_SIZE])
 {
 	const struct dirent *e;
@@ -90,7 +90,6 @@ static bool next_parent(DIR *d, char parent[PARENT_SIZE])
 	return false;
 }
 
-/* Adds the definitions in one parent's directory. */
 static void read_parent(struct reading *reading, int dir, const char *parent)
 {
 	autoclosedir DIR *d = sys_list(dir, parent);
@@ -116,7 +115,7 @@ static int by_place(const void *a, const void *b)
 	return r ? r : strcmp(x->uuid, y->uuid);
 }
 
-/* Lists the definitions of this UUID, or (NULL) all, sorted. Returns the first error, but reads on after it. */
+/* Lists the definitions of this UUID (NULL: all), sorted. Returns the first error, but reads all other definitions. */
 static int collect(struct definition **list, size_t *n, const struct host *host, const char *uuid, struct err *err)
 {
 	const struct host view = host_of_libvirt(host);
@@ -180,7 +179,7 @@ int mdevctl_definitions(struct definition **out, size_t *n, const struct host *h
 	return collect(out, n, host, NULL, err);
 }
 
-/* Is it a path below the device's directory, at any depth? */
+/* Is this a relative path that stays below the device's directory? */
 static bool is_below(const char *name)
 {
 	for (const char *s = name; s; s = strchr(s, '/') ? strchr(s, '/') + 1 : NULL)

@@ -14,41 +14,43 @@ struct definition {
 	char uuid[UUID_SIZE];
 	char parent[PARENT_SIZE];
 	char type[TYPE_SIZE];
-	bool starts;        /* "start": "auto" */
-	int64_t created_ms; /* when it was last written, CLOCK_MONOTONIC ms */
+	bool starts;        /* has "start": "auto", so mdevctl starts it at boot */
+	int64_t created_ms; /* when the file was last written, CLOCK_MONOTONIC ms */
 };
 
 /*
- * Finds the definition of a UUID. If several parents define the UUID, prefers one of a parent that exists, because the
- * address of a card can have changed, and then one that starts at boot.
- * Returns 1: found; 0: none; negative: unreadable or not valid JSON (the error names the file).
+ * Finds the definition of a UUID. If several parents define the UUID, prefers an existing parent, because a card's
+ * address can have changed, and then a definition that starts at boot. Returns:
+ *   1: found
+ *   0: no definition
+ *   negative: unreadable or not valid JSON; the error names the file
  */
 int mdevctl_definition(struct definition *out, const struct host *host, const char *uuid, struct err *err);
 
-/* An attribute of a definition: a file below the device's directory in sysfs, and the value to write to it. */
+/* An attribute of a definition: a file below the device's directory in sysfs, and the value to write. */
 struct mdev_attr {
 	char name[64];
 	char value[1024];
 };
 
-/* A definition's attributes, in file order; the caller frees the list. -EINVAL: not a list of paths and strings. */
+/* Lists a definition's attributes, in file order. The caller frees the list. -EINVAL: not paths and strings. */
 int mdevctl_attrs(struct mdev_attr **out, size_t *n, const struct host *host, const struct definition *of,
 		  struct err *err);
 
-/* Does the UUID have a definition? Also true if that is not known, so that nothing is removed. */
+/* Does the UUID have a definition? True also if that is not known, so that nothing is removed. */
 bool mdevctl_defines(const struct host *host, const char *uuid);
 
-/* Does the UUID have a definition on this parent ("": on any)? Also true if that is not known. */
+/* Does the UUID have a definition on this parent ("": on any)? True also if that is not known. */
 bool mdevctl_defines_on(const struct host *host, const char *uuid, const char *parent);
 
 /*
- * All definitions, sorted by parent and UUID; the caller frees the list. If any is unreadable or not valid JSON, the
- * first such error is returned, and the list has the valid ones.
+ * Lists all definitions, sorted by parent and UUID; the caller frees the list. If a definition is unreadable or not
+ * valid JSON, returns the first error, and lists the others.
  */
 int mdevctl_definitions(struct definition **out, size_t *n, const struct host *host, struct err *err);
 
 /*
- * Removes the definition of a UUID on this parent, even an invalid one, like `mdevctl undefine -u UUID -p PARENT`. A
- * missing definition is not an error. Several parents can have a definition of one UUID, and the others keep theirs.
+ * Removes the UUID's definition on this parent, as `mdevctl undefine -u UUID -p PARENT` does. Also removes an invalid
+ * definition. A missing definition is not an error.
  */
 int mdevctl_undefine(const struct host *host, const char *uuid, const char *parent, struct err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The facts about each vGPU that travel with its domain. */
+/* Collects migration facts. */
 #include "look/migration_facts.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The facts about each vGPU that travel with its domain, and that the target of a migration reads before QEMU runs.
- * Metadata must be printable ASCII, so a fact with other characters is left out.
+ * Migration facts about each vGPU travel in its domain's metadata. The target of a migration reads them before QEMU
+ * runs. Metadata must be printable ASCII, so a fact with other characters is left out.
  */
 #pragma once
 
@@ -12,10 +12,10 @@
 #include "look/world.h"
 #include "state/lease_store.h"
 
-/* The facts of an existing vGPU. False, with all facts "": it does not exist or has no type yet. */
+/* Reads the facts of an existing vGPU. False, and all facts are "": the vGPU does not exist or has no type yet. */
 bool migration_facts_device(struct migration_facts *facts, const struct inventory *inv, const char *id);
 
-/* The facts of a vGPU of this type on `card` (NULL: its parent is no longer registered). */
+/* Sets the facts of a vGPU of this type on `card`. NULL: the vGPU's parent is not registered any more. */
 void migration_facts_type(struct migration_facts *facts, const struct inventory *inv, const struct inv_pgpu *card,
 			  const char *type);
 
@@ -23,11 +23,11 @@ void migration_facts_type(struct migration_facts *facts, const struct inventory 
 char *migration_facts_element(const struct domxml *doc, const struct inventory *inv, const struct leases *leases);
 
 /*
- * Predicts the facts for a definition, whose card is not chosen yet: the facts that all possible cards share. A type in
- * the metadata takes precedence. False, with all facts "": no card of the pool can provide the vGPU. `world` must have
- * a configuration, and have read all types.
+ * Predicts the facts that `rewrite` can write into a definition: those that all possible cards have in common. A type
+ * in the metadata overrides the predicted type. False, and all facts are "": no card of the pool can provide the vGPU.
+ * `world` needs a configuration and all types.
  */
 bool migration_facts_predict(struct migration_facts *facts, struct world *world, const struct vgpu_request *req);
 
-/* Clears the facts that differ from `other`, for a vGPU that may be created on either of two pGPUs. */
+/* Clears each fact that differs from the fact of `other`. */
 void migration_facts_common(struct migration_facts *facts, const struct migration_facts *other);

@@ -29,7 +29,7 @@ static void add_missing(struct found *found, enum missing_how how, const struct 
 	inventory_read_card(found->host, address, &missing->card);
 	text_copy(missing->card.address, sizeof(missing->card.address), address);
 	missing->card.framework = section->vf ? FW_VF : FW_MDEV;
-	/* The inventory's reason is more precise. */
+	/* A reason of the inventory is more precise. */
 	if (card && !card->ready)
 		memcpy(missing->card.reason, card->reason, sizeof(missing->card.reason));
 	else
@@ -51,7 +51,7 @@ static bool provides_nothing(const struct found *found, const char *address)
 	return !card || !card->ready;
 }
 
-/* Is the device a GPU whose vendor can have this type? A mainboard's VGA controller has another vendor. */
+/* Is the device a GPU of a vendor that can have this type? */
 static bool is_gpu_for(const struct inv_pgpu *device, const char *type)
 {
 	const char *vendor = device->vendor;
@@ -71,7 +71,7 @@ static void add_matched(struct found *found, const struct section *section)
 		const struct inv_pgpu *device = found->inv->pci[d];
 
 		for (EACH(const struct match *, match, section->matches, section->nmatches)) {
-			/* A match by vendor or NUMA node alone means only GPUs that can have the type. */
+			/* A match without a device ID selects only GPUs that can have the type. */
 			if (!pool_match(match, device) || !(*match->device || is_gpu_for(device, section->type)) ||
 			    inventory_pgpu(found->inv, device->address) || pool_section_names(section, device->address))
 				continue;
@@ -81,7 +81,7 @@ static void add_matched(struct found *found, const struct section *section)
 	}
 }
 
-/* Adds missing devices that once had vGPUs of the type, such as a virtual parent whose driver is not loaded. */
+/* Adds missing parents of earlier vGPUs of the type, such as a virtual parent whose driver is not loaded. */
 static void add_remembered(struct found *found, const struct section *section)
 {
 	autofree char(*parents)[PARENT_SIZE] = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The pool: which pGPU serves which type, and why a pGPU serves none. */
+/* Applies the configuration to the cards of the inventory. */
 #include "look/pool.h"
 
 #include <stdarg.h>
@@ -51,7 +51,7 @@ bool pool_matches_twice(const struct config *config)
 
 const struct match *pool_matches(const struct section *s, const struct inv_pgpu *card)
 {
-	/* A match by vendor or NUMA node alone means only GPUs. Network cards and FPGAs can also have plain VFs. */
+	/* In [vf_NAME], a match without a device ID selects only GPUs. Network cards also have plain VFs. */
 	for (size_t i = 0; i < s->nmatches; i++)
 		if (pool_match(&s->matches[i], card) && !(s->vf && !card->gpu && !*s->matches[i].device))
 			return &s->matches[i];
@@ -112,7 +112,7 @@ static enum claim claim_of(const struct section *s, const struct inv_pgpu *card)
 	return config_takes_rest(s) ? CLAIM_DEFAULT : CLAIM_NONE;
 }
 
-/* Does the section name this VF? With pgpu_types = several, several sections can. */
+/* Does the section name this VF? With pgpu_types = several, several sections can name it. */
 static bool names_vf(const struct section *s, const struct inv_parent *parent)
 {
 	const struct section *named = parent->named;
@@ -143,7 +143,7 @@ static const struct section *offered_or(const struct inv_pgpu *card, const struc
 	return a && inventory_offer(card, a->type) ? a : b;
 }
 
-/* Does the card offer this type, and no other type whose section matches the card? */
+/* Among the sections that match the card, is `only` the one section whose type the card offers? */
 static bool is_only_offer(const struct inv_pgpu *card, const struct section *only)
 {
 	const struct config *config = card->pool.config;
@@ -155,9 +155,11 @@ static bool is_only_offer(const struct inv_pgpu *card, const struct section *onl
 }
 
 /*
- * Sets the section of the whole card. With one type per card, two sections that name the card conflict. Two sections
- * that match the card conflict unless the card offers only one of their types. The first default section wins. With
- * several types, an offered type is preferred.
+ * Sets pool->whole among the sections that have the card's highest claim. With several types per card, prefers a
+ * section whose type the card offers. With one type per card:
+ *   Two sections that name the card conflict.
+ *   Two sections that match the card conflict, except if the card offers the type of only one of them.
+ *   The first default section wins.
  */
 static void claim_whole(struct inv_pgpu *card)
 {
@@ -205,7 +207,7 @@ static void claim_card(struct inv_pgpu *card)
 		pool->section = of_vfs ? offered_or(card, pool->whole, of_vfs) : pool->whole;
 }
 
-/* True, with the reason, if a section names the card by an address that another device had before. */
+/* True if a section names an address that belonged to another device at first use. Sets the reason. */
 static bool explain_moved(struct inv_pgpu *card)
 {
 	for (size_t i = 0; *card->moved && i < card->pool.config->nsections; i++) {
@@ -301,7 +303,7 @@ void pool_make(struct inventory *inv, const struct config *config)
 	}
 }
 
-/* Does the section apply to the card's VFs that no section names? */
+/* Does the section apply to the card itself and to those of its VFs that no section names? */
 static bool is_of_whole(const struct inv_pgpu *card, const struct section *s)
 {
 	if (!card->pool.config->policy.several_types)
@@ -310,8 +312,8 @@ static bool is_of_whole(const struct inv_pgpu *card, const struct section *s)
 }
 
 /*
- * Does the card offer its section's type, but not this type? With CLAIM_DEFAULT, the section's type does not matter. A
- * silent card may offer any type. For a card in use, the inventory assumes offers (`name` in struct inv_query).
+ * True if the card does not offer this type but offers its section's type. With CLAIM_DEFAULT, the section's type does
+ * not matter. False for a silent card, whose offers are not known.
  */
 static bool is_not_offered(const struct inv_pgpu *card, const char *type)
 {

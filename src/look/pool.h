@@ -2,12 +2,12 @@
 /*
  * The pool combines the configuration and the host: which pGPU serves which type, and why a pGPU serves none.
  *
- * A section that names a VF gets this VF. The other VFs of a pGPU, or a pGPU without VFs, have one type, as in Nova.
- * With pgpu_types = several, they have all types that are configured for the pGPU.
+ * A VF belongs to the section that names its address. All other VFs of a pGPU, or a pGPU without VFs, have one type, as
+ * in Nova. With pgpu_types = several, they have all types that are configured for the pGPU.
  *
- * A section that names the pGPU has precedence over a section that matches it (device_match). The first section without
- * addresses and matches comes last, and gets no pGPU whose VFs are named. [vf_NAME] sections provide only plain VFs. A
- * card that contradicts the configuration is kept out of the pool, with a reason; other cards are not affected.
+ * A section that names a pGPU has precedence over a section that matches it (device_match). The first section without
+ * addresses and matches gets the remaining pGPUs, except a pGPU whose VFs are named. [vf_NAME] sections are only for
+ * plain VFs. A card that contradicts the configuration is not in the pool, and its reason says why.
  */
 #pragma once
 
@@ -20,55 +20,53 @@
 /* Sets what each card of the inventory serves. The configuration must outlive the inventory. */
 void pool_make(struct inventory *inv, const struct config *config);
 
-/* The section by which a pGPU, ready or not, serves this type; NULL none. */
+/* The section by which the pGPU serves this type, even if it is not ready; NULL: none. */
 const struct section *pool_serves(const struct inv_pgpu *card, const char *type);
 
 bool pool_serves_more(const struct inv_pgpu *card);
 
-/* The section of this parent's type, or of the first of several types; NULL none. */
+/* The section that names this parent or, without one, the section of its whole card; NULL: none. */
 const struct section *pool_section_of(const struct inv_parent *parent);
 
 /* Is this parent configured for this type? */
 bool pool_gives(const struct inv_parent *parent, const char *type);
 
-/*
- * The readiness of the section's best card, of those with mdevs (`mdev`) or with VFs. With `parent`, only the parent's
- * card counts.
- */
+/* How ready the section's best card with mdevs (`mdev`) or VFs is. `parent` (may be NULL): only the parent's card. */
 enum stock { STOCK_NONE, STOCK_UNREADY, STOCK_READY };
 enum stock pool_stock(const struct inventory *inv, const struct section *section, bool mdev,
 		      const struct inv_parent *parent);
 
 /*
- * Lists the sections with the best stock, then NULL. If no section has a card, lists all sections except [vf_NAME] for
- * mdevs without a `parent`, or none. The caller frees the list.
+ * Lists the sections with the best stock, NULL-terminated; the caller frees the list. If no section has a card, the
+ * list is empty. For mdevs without a `parent`, it then has all sections except [vf_NAME].
  */
 const struct section **pool_types(const struct inventory *inv, bool mdev, const struct inv_parent *parent);
 
 bool pool_has_parent(const struct inv_parent *parent);
 
-/* Does the section list the parent or pGPU of this name? */
+/* Does the section name this parent or pGPU? */
 bool pool_section_names(const struct section *s, const char *name);
 
 /* True if the host has no parent or pGPU of the section's kind at this address. */
 bool pool_misses(const struct inventory *inv, const struct section *section, const char *address);
 
-/* The first section that names the card, names its VF `vf`, or matches the card, ready or not; NULL none. */
+/* The first section that names the card, names its VF `vf`, or matches the card; NULL: none. */
 const struct section *pool_names(const struct config *config, const struct inv_pgpu *card, const char *vf);
 
-/* Do several sections have a device_match? If two sections match a card, the types that the card offers decide. */
+/* Do several sections have a device_match? The offered types then decide between two sections that match one card. */
 bool pool_matches_twice(const struct config *config);
 
 bool pool_match(const struct match *match, const struct inv_pgpu *card);
 
-/* The first entry of the section's device_match that fits the card; NULL none. */
+/* The first device_match of the section that fits the card; NULL: none. */
 const struct match *pool_matches(const struct section *s, const struct inv_pgpu *card);
 
-/* Would the section match the card without numa=NODE in device_match? If so, `why` says what to do. */
+/* Is numa=NODE in device_match the only reason why the section does not match the card? Sets `why`, with the fix. */
 bool pool_is_elsewhere(const struct section *s, const struct inv_pgpu *card, char why[REASON_SIZE]);
 
 /*
- * A callback of inventory_read(). Returns the type (in [vf_NAME], the name) of the n-th section of `config` (a struct
- * config, or NULL) that names or matches the card, or names one of its VFs; NULL: no more.
+ * For `name` of struct inv_query: the type, or the NAME of [vf_NAME], of the n-th section that means this card. A
+ * section means a card if it names or matches the card, or names one of its VFs. NULL: no more. `config` is a struct
+ * config or NULL.
  */
 const char *pool_name(const void *config, const struct inv_pgpu *card, size_t n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Warns about doubtful hostdevs, devices in <qemu:commandline>, and metadata without effect on this host. */
+/* Warns about a domain's hostdevs and metadata. */
 #include "look/remark.h"
 
 #include <string.h>
@@ -10,8 +10,8 @@
 #include "look/hostdev_filter.h"
 
 /*
- * Is the device a pGPU (not a VF) of the pool, by its address, a match, or a type that claims all cards? A match can
- * also select a card that a guest has as a whole, so for such a card only its address counts.
+ * Is the device a pGPU of the pool? A match may also select a card that a guest has as a whole. So a card with a VFIO
+ * driver must be named by its address.
  */
 static bool is_pooled_card(const struct host *host, const struct inventory *inv, const char *address)
 {
@@ -78,7 +78,7 @@ static void remark_hostdev(struct remarks *out, const struct request *request, c
 	}
 }
 
-/* Warns of a device in <qemu:commandline> that can be a vGPU (an mdev, a GPU's VF), or is a pGPU of the pool. */
+/* Warns about a device in <qemu:commandline> that can be a vGPU or is a pGPU of the pool. */
 static void remark_past_libvirt(struct remarks *out, const char *id, const struct host *host,
 				const struct inventory *inv)
 {

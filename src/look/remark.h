@@ -7,9 +7,9 @@
 #include "look/inventory.h"
 
 /*
- * Warns about PCI hostdevs that are probably mistakes, and about vGPUs in <qemu:commandline>. What must be refused is
- * left to the plan. `doc` must be parsed with DOMXML_ALL_PCI and DOMXML_REMARKS, and not yet filtered
- * (hostdev_filter_keep()). `inv` must have all cards and the configuration; NULL: not known.
+ * Warns about PCI hostdevs that are probably mistakes, and about vGPUs in <qemu:commandline>. `doc` must be parsed with
+ * DOMXML_ALL_PCI and DOMXML_REMARKS, and not filtered by hostdev_filter_keep() yet. `inv` must have all cards and the
+ * configuration; NULL: not known.
  */
 void remark_hostdevs(struct remarks *out, const struct domxml *doc, const struct host *host,
 		     const struct inventory *inv);

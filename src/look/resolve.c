@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which types a request can have here, and in which framework. */
+/* Finds which types a request can have. */
 #include "look/resolve.h"
 
 #include <stdio.h>
@@ -33,7 +33,7 @@ static unsigned int unread(const struct world *world, unsigned int frameworks)
 
 enum known_by { BY_NAME, BY_ID };
 
-/* The next type of these frameworks, from index *i, that `word` names; NULL none. */
+/* Finds the next type that `word` names in these frameworks, from index *i; NULL: no more. */
 static const struct inv_type *next_name(const struct world *world, unsigned int frameworks, const char *word,
 					enum known_by by, size_t *i)
 {
@@ -55,7 +55,7 @@ static void add_named(struct resolved_request *resolved, const struct world *wor
 	text_copy(resolved->called, sizeof(resolved->called), resolved->ntypes ? name : "");
 }
 
-/* What the source host reports about the vGPU; "": nothing. */
+/* Describes what the source host reports about the vGPU; "": nothing. */
 static void source_says(const struct vgpu_request *req, char *buf, size_t size)
 {
 	buf[0] = '\0';
@@ -69,7 +69,7 @@ static bool names_section(const struct section *section, const char *asked)
 	return strcmp(section->type, asked) == 0 || strcmp(section->class, asked) == 0;
 }
 
-/* Does the other kind of hostdev have a type or class of this name, in the configuration or on a card? */
+/* Does the requested type or class exist for the other kind of hostdev? */
 static bool is_other_kind(const struct vgpu_request *req, const struct world *world)
 {
 	unsigned int others = INV_ALL & ~resolve_frameworks(req);
@@ -84,7 +84,7 @@ static bool is_other_kind(const struct vgpu_request *req, const struct world *wo
 	       next_name(world, others, req->facts.type, BY_ID, &by_id);
 }
 
-/* The section of a type that is enabled for mdevs and typed VFs; NULL none. */
+/* The type's section; NULL: none, or a [vf_NAME] section. */
 static const struct section *enabled(const struct config *config, const char *type)
 {
 	const struct section *section = config ? config_section(config, type) : NULL;
@@ -92,7 +92,9 @@ static const struct section *enabled(const struct config *config, const char *ty
 	return section && !section->vf ? section : NULL;
 }
 
-/* Can a pGPU serve the type? With one type per pGPU, only the first section without addresses gets the other pGPUs. */
+/*
+ * Can a pGPU serve the type? With one type per pGPU, only the first section without addresses gets the remaining pGPUs.
+ */
 static bool is_served(const struct config *config, const char *type)
 {
 	const struct section *section = enabled(config, type), *first;
@@ -104,7 +106,7 @@ static bool is_served(const struct config *config, const char *type)
 	return first == section;
 }
 
-/* Does the word have the prefix of an ID of this host? If not, the user meant a name, so the refusal lists names. */
+/* Does the word begin like a type ID of this host? If not, it is meant as a name, so the refusal lists names. */
 static bool is_id(const struct world *world, const char *word)
 {
 	for (size_t i = 0; i < world->nnames; i++) {
@@ -116,10 +118,7 @@ static bool is_id(const struct world *world, const char *word)
 	return false;
 }
 
-/*
- * Lists the types that a hostdev of this kind can get here, and the command that shows all; "": none. `enabled`: only
- * the enabled types that a pGPU can serve.
- */
+/* Lists the types that a hostdev of this kind can get here; "": none. `enabled`: only types that a pGPU can serve. */
 static void list_types(const struct vgpu_request *req, const struct world *world, bool enabled, char *list, size_t size)
 {
 	bool names = !is_id(world, req->facts.type);
@@ -190,7 +189,7 @@ static unsigned int asked_type(struct resolved_request *resolved, const struct w
 	add_named(resolved, world, req->facts.type);
 	if (!resolved->ntypes && next_name(world, own, req->facts.type, BY_ID, &at))
 		add_type(resolved, req->facts.type);
-	/* If only the source knows the ID, the source's name identifies the type here. */
+	/* If this host does not know the type's ID, use the name from the source. */
 	if (!resolved->ntypes && *req->facts.name)
 		add_named(resolved, world, req->facts.name);
 	if (resolved->ntypes || unread(world, INV_ALL))
@@ -244,7 +243,6 @@ static bool may_change(const struct vgpu_request *req, const char *name, const c
 
 unsigned int resolve_framework(struct vgpu_request *req, const struct world *world, char refusal[RESOLVE_REFUSAL])
 {
-	/* The type's name, on the source or in the metadata. */
 	const char *name = *req->facts.name ? req->facts.name : req->facts.type;
 	unsigned int own = resolve_frameworks(req), others = INV_ALL & ~own;
 	const struct inv_type *type;
@@ -261,7 +259,7 @@ unsigned int resolve_framework(struct vgpu_request *req, const struct world *wor
 	type = next_name(world, others, name, BY_NAME, &at);
 	if (!type || !may_change(req, name, type->id, world, refusal))
 		return 0;
-	/* The source's ID is for the old kind, so request the type by name. */
+	/* An ID from the source belongs to the old kind of hostdev, so request the type by name. */
 	memmove(req->facts.type, name, strlen(name) + 1);
 	req->managed = false;
 	req->kind = req->kind == REQUEST_MDEV ? REQUEST_PCI : REQUEST_MDEV;

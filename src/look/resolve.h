@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which types a request can have on this host, and whether its vGPU must change its framework.
+ * Finds which types a request can have on this host, and whether its vGPU must change its framework.
  *
- * The type of a device that does not exist comes from the first of these that has one: the metadata, its mdevctl
- * definition, its last lease here (if still enabled), the plan.
+ * If the device does not exist, its type comes from the first of these sources that has a type: the metadata, the
+ * mdevctl definition, the last lease on this host (if the type is still enabled), the plan.
  *
- * resolve_types() and resolve_framework() return the frameworks whose type names (world->names) must be read before the
- * next call, or 0 when done. If `refusal` is not empty, the request is refused.
+ * resolve_types() and resolve_framework() return frameworks (INV_...) whose type names are needed. Read these into
+ * world->names and call the function again. 0: done; if `refusal` is not empty, the request is refused.
  */
 #pragma once
 
@@ -24,7 +24,7 @@ bool resolve_fits(const struct resolved_request *resolved, const char *type);
 unsigned int resolve_types(struct resolved_request *resolved, const struct world *world, char refusal[RESOLVE_REFUSAL]);
 
 /*
- * If this host has a migrating mdev's type only on VFs, changes the request to any VF, and the reverse for a VF.
- * Refuses if the policy (cross_framework) forbids the change. libvirt allows the change since 11.0.
+ * If this host has a migrating mdev's type only on VFs, changes the request to any VF. In the reverse case, changes a
+ * VF to any mdev. Refuses if cross_framework or migrate_uuid forbids the change, or if libvirt is older than 11.0.
  */
 unsigned int resolve_framework(struct vgpu_request *req, const struct world *world, char refusal[RESOLVE_REFUSAL]);

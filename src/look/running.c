@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The domains that libvirt runs, by its status files, and which of their vGPUs are missing. */
+/* Finds the running domains, and which of their vGPUs are missing. */
 #include "look/running.h"
 
 #include <stdio.h>
@@ -12,8 +12,8 @@
 #include "look/hostdev_filter.h"
 
 /*
- * True if the domain is in no transition, so that a device missing from its XML really is detached. The words are
- * libvirt's for virDomainState and virDomainPausedReason.
+ * True if the domain is not being started, migrated, saved or shut down, so that a device missing from its XML is
+ * detached. The words are libvirt's for virDomainState and virDomainPausedReason.
  */
 static bool is_settled(const char *status)
 {
@@ -29,7 +29,7 @@ static bool is_settled(const char *status)
 	return strcmp(state, "running") == 0 || strcmp(state, "blocked") == 0 || strcmp(state, "pmsuspended") == 0;
 }
 
-/* Narrows the text of a status file to its <domain>, the domain's live XML. False: there is none. */
+/* Reduces the text of a status file to its <domain>, the domain's live XML. False: there is none. */
 static bool narrow(struct libvirt_file *status)
 {
 	static const char last[] = "</domain>";
@@ -132,12 +132,15 @@ static bool has_all(const struct request *live, const struct request *wanted)
 	return true;
 }
 
-/* Reports vGPUs of the definition that the running domain does not have, at most as many as the definition has more. */
+/*
+ * Reports vGPUs of the definition that the running domain does not have. A migration can change UUIDs, so at most the
+ * difference in number is reported.
+ */
 static void look_at_wanted(const struct search *s, const struct running_domain *domain, struct domxml *definition)
 {
 	const struct request *wanted = domxml_request(definition), *has = domain->request;
 
-	/* The filter costs a look at the cards of all PCI devices, so it runs only if something is missing. */
+	/* The filter reads the cards of all PCI hostdevs, so call it only if a vGPU is missing. */
 	if (strcmp(wanted->uuid, domain->uuid) != 0 || has_all(has, wanted))
 		return;
 	hostdev_filter_keep(definition, s->host, s->config, s->leases);
@@ -197,7 +200,7 @@ static const char *find_like(const struct search *s, const char *name)
 	return NULL;
 }
 
-/* Reports an instance without a vGPU in its live XML and definition if another instance of its flavor has one. */
+/* Reports a Nova instance without vGPUs, live and defined, if another instance of its flavor has a vGPU. */
 static void look_at_flavor(const struct search *s, const struct running_domain *domain,
 			   const struct libvirt_file *definition)
 {

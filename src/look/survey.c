@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Collects everything that plan needs to know. */
+/* Collects everything that a plan needs to know. */
 #include "look/survey.h"
 
 #include <errno.h>
@@ -28,7 +28,10 @@ void survey_end(struct world *w)
 	*w = (struct world){ 0 };
 }
 
-/* Unknown if the framework, or an actively leased VF's card, was not read. Absent for a plain VF: it has no device. */
+/*
+ * PRESENCE_UNKNOWN: the framework, or the card of an actively leased VF, was not read. ABSENT for a plain VF, which the
+ * inventory never lists as a device.
+ */
 static enum presence presence_of(const struct world *w, const struct lease *lease)
 {
 	const struct vgpu_ref *vgpu = &lease->vgpu;
@@ -40,14 +43,14 @@ static enum presence presence_of(const struct world *w, const struct lease *leas
 	return vgpu->framework == FW_VF ? ABSENT : inventory_presence(&w->inv, w->host, vgpu);
 }
 
-/* A domain that arrives once more replaces its own reservations. */
+/* A domain that arrives again replaces its own reservations. */
 static bool is_replaced(const struct world *w, const struct lease *lease)
 {
 	return w->mode != PLAN_PREPARE && lease->state == LEASE_RESERVED &&
 	       strcmp(lease->domain, w->request->uuid) == 0;
 }
 
-/* Does a creation or release in progress have time left? Even an interrupted creation has create_timeout. */
+/* Does a creation or release have time left? An interrupted creation also gets create_timeout. */
 static bool has_time(const struct world *w, const struct lease *lease)
 {
 	const struct policy *policy = w->config ? &w->config->policy : NULL;
@@ -65,7 +68,7 @@ static bool is_changing(const struct lease *lease)
 	return lease->state == LEASE_RELEASING || lease->state == LEASE_CREATING;
 }
 
-/* Sets whether the device exists, and whether a creation or release in progress will change its lease. */
+/* Sets whether the lease's device exists, and whether a creation or release in progress will change the lease. */
 static void look_at_lease(const struct world *w, struct lease *lease)
 {
 	lease->device = lease->at_work && !inventory_device(&w->inv, lease->vgpu.id) ? PRESENCE_UNKNOWN
@@ -123,7 +126,7 @@ static void explain_absent(struct world *w)
 	}
 }
 
-/* Reads the leases, and with `at_work` whether a process works on each. */
+/* Reads the leases. `at_work`: also sets whether a process works on each. */
 static int read_leases(struct world *w, bool at_work, struct err *err)
 {
 	lease_list_free(&w->leases);
@@ -136,9 +139,9 @@ static int read_leases(struct world *w, bool at_work, struct err *err)
 }
 
 /*
- * Under the lock, reads the leases before the host, because the leases say which types to read, and the device of a
- * lease on which no process works does not change. Without the lock, reads the leases again after the host, because a
- * lease is written before its device is created.
+ * Under the lock, reads the leases before the host. The leases say which types to read, and a lease on which no process
+ * works keeps its device. Without the lock, reads the leases again after the host, because a lease is written before
+ * its device is created.
  */
 static int read_both(struct world *w, struct err *err)
 {
@@ -149,11 +152,10 @@ static int read_both(struct world *w, struct err *err)
 	return locked ? 0 : read_leases(w, true, err);
 }
 
-/* Drops void leases, and records types and configured cards. */
 static int record_seen(struct world *w, struct err *err)
 {
 	for (size_t i = 0; i < w->void_leases.n; i++)
-		/* On a read-only /run the lease stays, and is set apart again at every read. */
+		/* On a read-only /run the lease stays. Every read sets it apart again. */
 		if (lease_drop(w->store, w->void_leases.list[i].vgpu.id, err) < 0 && err->code != EROFS)
 			return -err->code;
 	types_remember(w->store, &w->inv);

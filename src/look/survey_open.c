@@ -10,7 +10,7 @@
 #include "internal.h"
 #include "state/lease_store.h"
 
-/* Time limits in ms for a search of all processes; RECLAIM_LOOK_MS applies if capacity must be made. */
+/* Time limits in ms for a search of all processes: at a start, at an arrival, and in a wide survey. */
 enum { LEAST_LOOK_MS = 250, ARRIVE_LOOK_MS = 1000, RECLAIM_LOOK_MS = 5000 };
 
 void survey_drop_lookups(struct world *w)
@@ -25,8 +25,8 @@ void survey_drop_lookups(struct world *w)
 }
 
 /*
- * A start uses only devices that it names, and VFIO admits only one user, so a short search of the processes is enough.
- * An arrival can receive any device, so each must be known to be free.
+ * A start uses only devices that it names, and VFIO admits only one user of a device, so a short search is enough. An
+ * arrival can receive any device, so every device must be known to be free.
  */
 static int look_up(struct world *w, int64_t by_ms, struct err *err)
 {
@@ -53,7 +53,7 @@ static bool was_looked_at(const struct world *w, const char *id)
 	return (w->users && pci_parse(pci, id)) || text_find(w->looked_at, w->nlooked_at, ID_SIZE, id);
 }
 
-/* Sets whether the device is open, and in which process; unknown if the processes were not or not fully searched. */
+/* Sets whether the device is open, and in which process. OPEN_UNKNOWN: the processes were not fully searched. */
 static void look_who(const struct world *w, struct device_facts *facts, const char *id)
 {
 	const char *domain;
@@ -73,8 +73,8 @@ static void look_who(const struct world *w, struct device_facts *facts, const ch
 }
 
 /*
- * Does a rule ask who has this device open? A start asks about unleased devices that it names, an arrival about all
- * unleased devices and those leased to its domain.
+ * Does a rule ask whether this device is open? A start asks about devices without a lease that it names. An arrival
+ * asks about all devices without a lease, and about those leased to its domain.
  */
 static bool is_asked_about(const struct world *w, const struct inv_device *device)
 {
@@ -96,7 +96,7 @@ static bool is_vf_asked_about(const struct world *w, const struct inv_parent *vf
 	return w->request->nvgpus && vf->card->framework == FW_VARIANT && vf->ndevices == 0 && w->mode != PLAN_PREPARE;
 }
 
-/* Does the file of a domain other than `but` (NULL: of any) name this device? True also if a file is unreadable. */
+/* Does a file of a domain, except `but` (may be NULL), name this device? True also if a file is unreadable. */
 static bool is_named(const struct world *w, const char *id, const char *but)
 {
 	return w->disk && (libvirt_files_names(w->disk, id, but) || libvirt_files_unread(w->disk, false));
@@ -161,7 +161,7 @@ static bool will_ask(const struct world *w)
 
 int survey_ahead(struct world *w, int64_t by_ms, struct err *err)
 {
-	/* In later rounds of a run, search again if an earlier round did, or if a rule asks about a new device. */
+	/* In later rounds of a run, search if an earlier round has searched, or if a rule asks about a new device. */
 	bool asks = w->wide || (w->inv.frameworks ? w->users || asks_unseen(w) : will_ask(w));
 
 	return asks ? look_up(w, by_ms, err) : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Resolves a request, and reads the part of the host that it concerns. */
+/* Resolves a request, and reads the part of the host that the request concerns. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static uint64_t nodes_of(const struct vgpu_request *req, const struct request *r
 	return request->cpus ? inventory_cpu_nodes(host, request->cpus) : 0;
 }
 
-/* Takes an mdev's type and parent from its mdevctl definition, or else from the record of its last lease. */
+/* Takes an mdev's type and parent from its mdevctl definition or, without one, from the record of its last lease. */
 static int recall(struct resolved_request *resolved, const struct world *w, struct err *err)
 {
 	const struct vgpu_request *req = resolved->req;
@@ -37,7 +37,7 @@ static int recall(struct resolved_request *resolved, const struct world *w, stru
 	if (req->any || req->kind != REQUEST_MDEV)
 		return 0;
 	defined = mdevctl_definition(&definition, w->host, req->id, err);
-	/* A start with a vGPU that exists needs no definition. */
+	/* A start does not need the definition of a vGPU that exists. */
 	if (defined < 0 && (w->mode != PLAN_PREPARE || kernel_exists(w->host, &vgpu) != 1))
 		return defined;
 	resolved->defined = defined;
@@ -53,7 +53,7 @@ static int recall(struct resolved_request *resolved, const struct world *w, stru
 	return 0;
 }
 
-/* Adds the frameworks to those whose type names are known, and reads all their names. Rarely called twice. */
+/* Reads the type names of these frameworks, and again those of the frameworks that were known. */
 static int read_names(struct world *w, unsigned int frameworks, struct err *err)
 {
 	free(w->names);
@@ -143,7 +143,9 @@ static void add_type(const char ***types, size_t *n, const char *type)
 	*(const char **)mem_add(types, n, sizeof(**types)) = type;
 }
 
-/* The types of the request and the leases; if the pool must choose, all configured types. The caller frees the list. */
+/*
+ * The types of the request and the leases, and all configured types if the pool must choose. The caller frees the list.
+ */
 static const char **types_of(const struct world *w)
 {
 	const struct config *config = w->config;
@@ -160,7 +162,7 @@ static const char **types_of(const struct world *w)
 		add_type(&types, &n, w->leases.list[i].vgpu.type);
 	for (size_t i = 0; chooses && config && i < config->nsections; i++)
 		add_type(&types, &n, config->sections[i].type);
-	mem_add(&types, &n, sizeof(*types)); /* the end */
+	mem_add(&types, &n, sizeof(*types)); /* the NULL at the end */
 	return types;
 }
 
@@ -176,7 +178,7 @@ int survey_read_host(struct world *w, struct err *err)
 				   .gpus = !w->config || !w->config->nsections };
 
 	inventory_free(&w->inv);
-	/* A refusal also names cards whose vGPUs need a hostdev of another kind. */
+	/* Also read frameworks that the request cannot use, because a refusal names their cards. */
 	if (survey_reads_all(w))
 		query.frameworks = INV_ALL;
 	for (size_t i = 0; i < w->request->nvgpus; i++)

@@ -38,7 +38,7 @@ void typelist_add(struct typelist *list, const char *type, const char *name)
 	item = item ? item : mem_add(&list->items, &list->n, sizeof(*item));
 	text_copy(item->type, sizeof(item->type), type);
 	text_cut(item->name, sizeof(item->name), name);
-	/* A name that was cut may end with a blank, which a later read would strip. */
+	/* A cut name may end with a blank, which a later read would strip. */
 	text_strip(item->name);
 }
 
@@ -74,7 +74,7 @@ int typelist_framebuffer(const char *name, int *slices)
 	int gb;
 
 	*slices = 0;
-	/* The series follows the size. It begins with a capital letter, and can have a digit ("2B4"). */
+	/* The series after the size begins with a capital letter, and can have a digit ("2B4"). */
 	if (!dash || !isdigit((unsigned char)dash[1]) || sscanf(dash + 1, "%5d%c", &gb, &series) != 2 ||
 	    !isupper((unsigned char)series))
 		return -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Finds the process that has a vGPU open, by the character devices among the descriptors of all tasks. */
+/* Finds the process that has a vGPU open. */
 #include "look/vfio_users.h"
 
 #include <ctype.h>
@@ -28,7 +28,7 @@
 enum {
 	FEW_SIZE = 4096,
 	CLOCK_STEPS = 32,  /* descriptors between two reads of the clock */
-	OTHERS_MOST = 256, /* descriptors to read per process; not for root's processes and libvirt's QEMUs */
+	OTHERS_MOST = 256, /* descriptors to read of a process that is neither root's nor a QEMU of libvirt */
 };
 
 /* An open character device, and the first process found to have it open. */
@@ -38,15 +38,15 @@ struct node {
 };
 
 struct vfio_users {
-	void *nodes;                /* a tree (tsearch(3)) by rdev */
-	struct err blind;           /* code 0: nothing of importance was missed */
-	size_t nunread;             /* processes of other users that were not fully inspected */
-	pid_t unread;               /* the first of them */
-	struct libvirt_qemu *qemus; /* recorded by libvirt */
+	void *nodes;      /* a tree (tsearch(3)) by rdev */
+	struct err blind; /* why the users of a vGPU may be unknown; code 0: they are known */
+	size_t nunread;   /* processes of other users that were not fully inspected */
+	pid_t unread;     /* the first process of `nunread` */
+	struct libvirt_qemu *qemus;
 	size_t nqemus;
 };
 
-/* Processes are inspected in this order, because any user can have any number of processes and descriptors. */
+/* Processes are inspected in this order. Other users come last, because they can have any number of processes. */
 enum rank { RECORDED, ROOTS, OTHERS };
 
 struct process {
@@ -57,9 +57,9 @@ struct process {
 struct scan {
 	struct vfio_users *users;
 	const struct host *host;
-	int proc;                          /* HOST/proc */
-	bool compares;                     /* these are processes of the running kernel, so kcmp(2) works */
-	int64_t deadline_ms, others_by_ms; /* for all, and for processes of other users */
+	int proc;
+	bool compares;                     /* the processes are those of the running kernel, so kcmp(2) works */
+	int64_t deadline_ms, others_by_ms; /* for all processes; for those of other users */
 	unsigned int steps, left;          /* `left`: what remains of OTHERS_MOST */
 	bool limited;                      /* OTHERS_MOST applies to the current process */
 	struct process *processes;
@@ -121,18 +121,15 @@ static int read_descriptor(struct scan *scan, int fd, const char *name, pid_t pi
 		return 0;
 	}
 	/*
-	 * If the link can be read, we may look at this process, so the file's own file system denies the statx(). Only
-	 * a FUSE that a user has mounted does that. It contains no device, so this is not an error.
+	 * If readlinkat() works, we may inspect this process, so the file's own file system denied the statx(). Only a
+	 * FUSE mount of a user denies it. A FUSE mount contains no device, so this is not an error.
 	 */
 	if (!is_gone(errno) && readlinkat(fd, name, target, sizeof(target)) < 0 && !is_gone(errno))
 		return -errno;
 	return 0;
 }
 
-/*
- * Reads one descriptor table; a kernel thread's is empty. The kernel creates a dentry for every descriptor that it
- * lists, so a limited process is listed in small pieces.
- */
+/* Reads one descriptor table. Listing it costs a dentry per descriptor, so a limited process is listed in pieces. */
 static int read_table(struct scan *scan, const char *path, pid_t pid)
 {
 	_Alignas(struct dirent64) char entries[16384];
@@ -160,15 +157,15 @@ static int read_table(struct scan *scan, const char *path, pid_t pid)
 	return n < 0 ? -errno : 0;
 }
 
-/* Do the two tasks share one table? False if not known. */
+/* Do the two tasks share one descriptor table? False if not known. */
 static bool share_table(const struct scan *scan, pid_t a, pid_t b)
 {
 	return scan->compares && syscall(SYS_kcmp, a, b, KCMP_FILES, 0, 0) == 0;
 }
 
 /*
- * Reads the descriptor tables of the other threads: a thread can stop sharing the first thread's table, and can outlive
- * the first thread. The link count of the directory shows whether a process has only one thread.
+ * Reads the descriptor tables of the other threads. A thread can stop sharing the first thread's table, and can outlive
+ * the first thread. The link count of the task directory shows whether a process has only one thread.
  */
 static int read_threads(struct scan *scan, const char *name, pid_t pid)
 {
@@ -218,7 +215,7 @@ static enum rank rank_of(const struct scan *scan, const char *name, pid_t pid)
 
 	if (vfio_users_domain(scan->users, pid))
 		return RECORDED;
-	/* On a simulated host the user takes the place of root. */
+	/* On a simulated host, the calling user takes the place of root. */
 	return fstatat(scan->proc, name, &st, 0) == 0 && st.st_uid != 0 && st.st_uid != geteuid() ? OTHERS : ROOTS;
 }
 
@@ -288,12 +285,12 @@ static void read_all(struct scan *scan)
 		return;
 	}
 	scan->proc = sys_list_fd(d);
-	/* Below --root they may be others. */
+	/* Below --root, proc may be an ordinary directory, and kcmp(2) does not know its processes. */
 	scan->compares = fstatfs(scan->proc, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
 	scan->users->qemus = libvirt_qemus(scan->host, &scan->users->nqemus);
 	list_processes(scan, d);
 	for (enum rank rank = RECORDED; rank <= OTHERS; rank++) {
-		/* Processes of other users get a quarter of the time left, so that the caller can look again. */
+		/* Processes of other users get a quarter of the remaining time, so that the caller can look again. */
 		int64_t now = sys_now_ms();
 
 		scan->others_by_ms = now + (scan->deadline_ms - now) / 4;
@@ -337,11 +334,11 @@ void vfio_users_free(struct vfio_users *users)
 
 struct question {
 	const struct vfio_users *users;
-	pid_t pid;  /* the holder */
+	pid_t pid;  /* the process that has the device open */
 	bool nodes; /* the device has a node, so a process can have it open */
 };
 
-/* Is the device whose number is in this attribute open? 1: yes, by q->pid; 0: no, or there is no such attribute. */
+/* Looks up the device whose number is in this attribute. 1: q->pid has it open; 0: no process, or no such attribute. */
 static int find_users(struct question *q, int dir, const char *path)
 {
 	unsigned int major, minor;
@@ -361,7 +358,7 @@ static int find_users(struct question *q, int dir, const char *path)
 	return found != NULL;
 }
 
-/* Checks the node of the device's IOMMU group, /dev/vfio/GROUP. Without a group that node is missing. */
+/* Looks up the node of the device's IOMMU group, /dev/vfio/GROUP. A device without a group has no such node. */
 static int find_group(struct question *q, const struct host *host, int device)
 {
 	char group[24], path[64];
@@ -373,7 +370,7 @@ static int find_group(struct question *q, const struct host *host, int device)
 	return find_users(q, host->root, path);
 }
 
-/* Checks the device's nodes in `directory` whose names start with `begin`. Not every kernel and driver has them. */
+/* Looks up the device's nodes in `directory` whose names start with `begin`. Some kernels and drivers have none. */
 static int find_nodes(struct question *q, int device, const char *directory, const char *begin)
 {
 	const struct dirent *e;
@@ -405,13 +402,13 @@ int vfio_users_open(const struct vfio_users *users, const struct host *host, con
 	if (r < 0)
 		return r;
 	autoclose int device = sys_dir(host->root, path);
-	/* Gone, or a removal in the kernel still waits for its holder: either way, nothing is left to remove. */
+	/* The device is gone, or the kernel is removing it and waits for its user. Nothing is left to remove. */
 	if (device < 0 && errno == ENOENT)
 		return 0;
 	if (device < 0)
 		return err_sys(err, errno, "cannot tell whether vGPU %s is open: %s/%s", id, host->name, path);
 	r = find_group(&q, host, device);
-	/* With iommufd (kernel 6.6 and later) the device has nodes of its own, /dev/vfio/devices/NAME. */
+	/* With iommufd (kernel 6.6 and later), the device also has its own node, /dev/vfio/devices/NAME. */
 	if (r == 0)
 		r = find_nodes(&q, device, "vfio-dev", "");
 	if (r < 0)

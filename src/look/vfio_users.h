@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Finds the process that has a vGPU open. No kernel attribute shows it, but the descriptors of its tasks do
- * (/proc/PID/fd): the character device of the vGPU's IOMMU group, or of its own vfio-dev. ARCHITECTURE.md explains why
- * devices are compared by number, and which uninspected processes matter.
+ * Finds the process that has a vGPU open, by the descriptors of all tasks (/proc/PID/fd). The descriptor is that of the
+ * character device of the vGPU's IOMMU group, or of the vGPU's own vfio-dev. ARCHITECTURE.md explains why devices are
+ * compared by number, and which uninspected processes matter.
  *
  * Some uses appear in no descriptor table: a descriptor in transit through a socket or kept by io_uring, or a mapping
- * or VFIO device that outlives the group's descriptor. In these cases a removal waits in the kernel until the holder
- * ends; see act/release.h.
+ * or VFIO device that outlives the group's descriptor. A removal then waits in the kernel until the user ends
+ * (act/release.h).
  */
 #pragma once
 
@@ -20,11 +20,11 @@
 
 struct vfio_users; /* one scan of all processes: the open character devices and their holders */
 
-/* Inspects all processes until `deadline_ms` (sys_now_ms()). Never NULL: vfio_users_open() says what was not seen. */
+/* Inspects all processes until `deadline_ms` (sys_now_ms()). Never NULL: vfio_users_open() reports what was missed. */
 struct vfio_users *vfio_users_read(const struct host *host, int64_t deadline_ms);
 void vfio_users_free(struct vfio_users *users);
 
-/* Names the processes of other users that were not fully inspected; false: there are none. */
+/* Names the processes of other users that were not fully inspected. False: none. */
 bool vfio_users_unread(const struct vfio_users *users, char text[REASON_SIZE]);
 
 /*
@@ -38,8 +38,8 @@ bool vfio_users_unread(const struct vfio_users *users, char text[REASON_SIZE]);
 int vfio_users_open(const struct vfio_users *users, const struct host *host, const char *id, pid_t *pid,
 		    struct err *err);
 
-/* The domain of this QEMU, as libvirt has recorded it; NULL: none. */
+/* The domain of this QEMU, from libvirt's pid files; NULL: none. */
 const char *vfio_users_domain(const struct vfio_users *users, pid_t pid);
 
-/* Does a process have a render node of this VF open, so that the VF is a GPU of the host? False if that is unknown. */
+/* Does a process have a render node of this VF open? If so, the host uses the VF as a GPU. False also if not known. */
 bool vfio_users_render(const struct vfio_users *users, const struct host *host, const char *vf);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Everything that a decision depends on: the host, the leases, the request, and what failed in this run. survey.c
- * fills struct world, and decide/ reads it.
- */
+/* Everything that a decision depends on. survey.c fills struct world, and decide/ reads it. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,32 +15,31 @@
 
 enum { RESOLVED_TYPES_MAX = 16 };
 
-/* Where a vGPU's type comes from. */
 enum type_source {
 	TYPE_UNSAID,
-	TYPE_ASKED,      /* the domain's metadata, which an existing device must match */
+	TYPE_ASKED,      /* the domain's metadata; an existing device must match it */
 	TYPE_DEFINED,    /* the vGPU's mdevctl definition */
 	TYPE_REMEMBERED, /* the vGPU's last lease on this host */
 	TYPE_POOLED,     /* the pool's only type */
 	TYPE_SERVED,     /* the VF's only type */
 };
 
-/* What this host knows of a request beyond the XML. */
+/* What this host knows about a vGPU of the request. */
 struct resolved_request {
 	const struct vgpu_request *req;
-	char types[RESOLVED_TYPES_MAX][TYPE_SIZE]; /* the first with capacity is used; ntypes 0: unknown */
+	char types[RESOLVED_TYPES_MAX][TYPE_SIZE]; /* the possible types, in order of preference; ntypes 0: not known */
 	int ntypes;
 	enum type_source source;
 	char called[LABEL_SIZE];       /* the name that a card's type must have; "": any name */
 	char was[TYPE_SIZE];           /* the type of the last lease, if it is no longer enabled; "": none */
 	bool defined;                  /* mdevctl has a definition of its UUID */
-	char fresh[UUID_SIZE];         /* the UUID for an mdev that cannot have its requested UUID */
-	char last_parent[PARENT_SIZE]; /* the parent in the last lease or mdevctl definition; "" none */
-	uint64_t nodes;                /* mask of the suitable NUMA nodes; 0 any */
-	char absent[REASON_SIZE];      /* why the inventory does not have the VF; "" none */
+	char fresh[UUID_SIZE];         /* a new UUID, in case the mdev cannot have its requested UUID */
+	char last_parent[PARENT_SIZE]; /* the parent in the last lease or mdevctl definition; "": none */
+	uint64_t nodes;                /* mask of the suitable NUMA nodes; 0: any */
+	char absent[REASON_SIZE];      /* why the inventory does not have the VF; "": none */
 };
 
-/* Why a pGPU cannot have a vGPU of a type now. The cause that is easiest to remove comes first, also in a refusal. */
+/* Why a pGPU cannot have a vGPU of a type now. In a refusal, the cause that is easiest to remove comes first. */
 enum cause {
 	CAUSE_IN_USE,
 	CAUSE_CAP,         /* max_instances is reached */
@@ -55,23 +51,26 @@ enum cause {
 	CAUSE_OTHER_KIND, /* an mdev card for a hostdev of type pci, or a VF card for type mdev */
 	CAUSE_UNREADY,    /* not in the pool now */
 	CAUSE_ABSENT,
-	CAUSE_OTHER_TYPE, /* configured for another type, or the ID means another type there */
+	CAUSE_OTHER_TYPE, /* configured for another type, or the ID means another type on this card */
 };
 
-/* A candidate that failed in this run: later plans skip it, and the refusal names it. */
+/* A candidate that failed in this run. Later plans skip it, and a refusal names it. */
 struct failed_attempt {
-	char pgpu[PARENT_SIZE];   /* "": a removal for the quota, which excludes no card */
+	char pgpu[PARENT_SIZE];   /* "": a removal for the quota failed, and every pGPU remains a candidate */
 	char type[TYPE_SIZE];     /* "": every type */
-	char parent[PARENT_SIZE]; /* the VF that failed, for every type; "": the whole pGPU failed */
-	char removal[ID_SIZE];    /* the vGPU that could not be removed; a pGPU with capacity is still used; "" none */
+	char parent[PARENT_SIZE]; /* the VF that failed, for every type; "": the whole pGPU */
+	char removal[ID_SIZE]; /* the vGPU whose removal failed, which leaves a pGPU with capacity usable; "": none */
 	enum cause cause;
 	bool busy; /* the pGPU is only busy, so it is tried again if no other has capacity */
 	char reason[REASON_SIZE];
 };
 
 /*
- * Why a card counts as missing: its address or device_match is configured, it is a GPU of the type's vendor that
- * provides nothing, or an earlier vGPU had it as its parent.
+ * Why a card is listed as missing:
+ *   MISSING_NAMED: its address is configured
+ *   MISSING_MATCHED: a device_match selects it
+ *   MISSING_IDLE: no card serves the type, and this GPU of the type's vendor provides nothing
+ *   MISSING_REMEMBERED: no card serves the type, and this parent had a vGPU of it
  */
 enum missing_how { MISSING_NAMED, MISSING_MATCHED, MISSING_IDLE, MISSING_REMEMBERED };
 
@@ -80,14 +79,14 @@ struct missing_card {
 	enum missing_how how;
 	const struct section *section;
 	struct location at;   /* the address or match in the configuration */
-	struct inv_pgpu card; /* what can be read of it; `reason`: why it is missing, with the fix */
+	struct inv_pgpu card; /* what could be read of the card; `reason` says why it is missing, and the fix */
 };
 
 enum plan_mode {
 	PLAN_PREPARE,
 	PLAN_MIGRATE,
 	PLAN_RESTORE,
-	PLAN_ASSIGN, /* for a definition, an attach or a check; keeps a named VF unless a start would refuse it */
+	PLAN_ASSIGN, /* for a definition, an attach or a check; keeps a named VF that a start would accept */
 };
 
 struct world {
@@ -95,12 +94,12 @@ struct world {
 	const struct host *host;
 	struct store *store;
 	const struct config *config; /* NULL: no valid configuration; existing devices are still adopted */
-	const char *why_no_config;   /* why `config` is NULL, and what to do */
-	const struct request *asked; /* as in the domain's XML; NULL: no request, so the survey reads all cards */
+	const char *why_no_config;   /* why `config` is NULL, and the fix */
+	const struct request *asked; /* the request of the domain's XML; NULL: none, so the survey reads all cards */
 	enum plan_mode mode;
 	/*
-	 * True: read all cards and types, and mark what can be removed as reclaimable. False: read only what the
-	 * request and the leases refer to, or all cards if there is no request.
+	 * If true, the survey reads all cards and types, and marks as reclaimable what can be removed. If false, it
+	 * reads only what the request and the leases refer to, or all cards if there is no request.
 	 */
 	bool wide;
 
@@ -111,20 +110,20 @@ struct world {
 	struct inv_type *names; /* the type names of the frameworks in `names_known` (INV_...) */
 	size_t nnames;
 	unsigned int names_known;
-	int libvirt; /* libvirt's version, 9007000 is 9.7.0; 0: unknown */
+	int libvirt; /* libvirt's version, 9007000 is 9.7.0; 0: not known */
 	struct failed_attempt *failed_attempts;
 	size_t nfailed_attempts;
-	struct failure *failures; /* of the last five minutes; the pGPU is tried last for the type */
+	struct failure *failures; /* of the last five minutes; a start tries the pGPU last for the type */
 	size_t nfailures;
-	struct missing_card *missing_cards; /* filled after all cards were read */
+	struct missing_card *missing_cards; /* set only if all cards were read */
 	size_t nmissing_cards;
 
-	/* Only for the survey. */
+	/* Used only by the survey. */
 	struct request changed; /* for a migration: a copy of `asked`, with this host's frameworks */
 	struct leases void_leases;
 	struct vfio_users *users;   /* NULL: not read yet */
 	struct libvirt_files *disk; /* NULL: not read yet */
 	int64_t looked_ms;          /* CLOCK_MONOTONIC just before `users` and `disk` were read */
-	char (*looked_at)[ID_SIZE]; /* the mdevs that existed at `looked_ms`; no others were searched for */
+	char (*looked_at)[ID_SIZE]; /* the mdevs that existed at `looked_ms` */
 	size_t nlooked_at;
 };
