@@ -204,7 +204,7 @@ static int wait_turn(struct apply *apply, const struct step *step, struct err *e
 		apply->lock = store_lock_pgpu(apply->store, pgpu, create_within(TURN_MS, apply->wait_by_ms), err);
 		/* Not asked before the wait: who has just taken the lock has not yet recorded when. */
 		hung = apply->lock == -ETIMEDOUT &&
-		       apply_turn_hangs(apply->store, apply->policy, pgpu, &(struct err){ 0 }) < 0;
+		       store_lock_hung(apply->store, pgpu, policy_create_ms(apply->policy), &(struct err){ 0 }) < 0;
 	} while (apply->lock == -ETIMEDOUT && !hung && apply->patient && apply_has_time(apply));
 	if (apply->lock != -ETIMEDOUT)
 		return apply->lock < 0 ? apply->lock : 0;

@@ -101,14 +101,6 @@ int apply_lock(struct apply *apply, struct err *err)
 	return r;
 }
 
-int apply_turn_hangs(const struct store *store, const struct policy *policy, const char *pgpu, struct err *err)
-{
-	int64_t taken_ms = store_lock_taken_ms(store, pgpu);
-	int64_t longest_ms = (int64_t)policy->create_timeout_s * 1000 + UNDO_MS;
-
-	return taken_ms && sys_now_ms() - taken_ms > longest_ms ? store_lock_holder(store, pgpu, 0, err) : 0;
-}
-
 int create_within(int ms, int64_t end_ms)
 {
 	int left = sys_left_ms(end_ms);

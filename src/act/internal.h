@@ -6,14 +6,6 @@
 #include "act/kernel_write.h"
 #include "act/lifecycle.h"
 
-enum { UNDO_MS = 2000 };
-
-/*
- * -ETIMEDOUT: the pGPU's lock has been held for longer than a creation lasts, so its driver hangs; the error names the
- * holder. Otherwise 0.
- */
-int apply_turn_hangs(const struct store *store, const struct policy *policy, const char *pgpu, struct err *err);
-
 /* Sets wait_by_ms to lock_timeout after `since_ms`, and end_ms to create_timeout after wait_by_ms. */
 void create_times(struct apply *apply, int64_t since_ms);
 

@@ -82,6 +82,13 @@ static inline int64_t policy_release_ms(const struct policy *policy)
 	return (int64_t)(policy->release_timeout_s + policy->driver_cleanup_s) * 1000;
 }
 
+/* How long a pGPU's lock is held at most for one vGPU, in ms: for its creation, and to undo it. */
+enum { UNDO_MS = 2000 };
+static inline int64_t policy_create_ms(const struct policy *policy)
+{
+	return (int64_t)policy->create_timeout_s * 1000 + UNDO_MS;
+}
+
 struct quota {
 	char project[PROJECT_SIZE];
 	int limit; /* vGPUs on this host, or NO_LIMIT */

@@ -114,7 +114,7 @@ static void load_leases(struct card_load *load, const struct asked *asked)
 	for (EACH(const struct lease *, l, leases->list, leases->n)) {
 		if (strcmp(l->vgpu.pgpu, asked->card->address) != 0 || !capacity_counts(asked->query, l))
 			continue;
-		load->in_flight |= l->at_work;
+		load->in_flight |= l->at_work && !l->hangs;
 		/*
 		 * A release without a device counts only while a process is at work, which may still create the device.
 		 */

@@ -98,8 +98,11 @@ bool plan_existing(struct planner *p, const struct inv_device *device, const str
 /* Sets the step; fields without an argument come from the inventory and the pool. */
 void plan_step(const struct planner *p, enum step_kind kind, const struct vgpu_ref *vgpu, const char *why);
 
-/* Ends the plan with a wait, because the kernel is creating or removing the device. Returns false. */
-bool plan_wait_for_kernel(struct planner *p, const char *parent);
+/*
+ * Ends the plan, because the kernel is creating or removing the device: with a wait, or, if the driver hangs, with a
+ * refusal. `lease`: the device's; NULL: none. Returns false.
+ */
+bool plan_wait_for_kernel(struct planner *p, const char *parent, const struct lease *lease);
 
 /* If no type is requested or defined, sets the only type that this VF (NULL: the pool) has for the hostdev. */
 void plan_only_type(const struct planner *p, const struct inv_parent *vf);

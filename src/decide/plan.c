@@ -255,10 +255,11 @@ bool plan_existing(struct planner *p, const struct inv_device *device, const str
 	return plan_in_use(p);
 }
 
-bool plan_wait_for_kernel(struct planner *p, const char *parent)
+bool plan_wait_for_kernel(struct planner *p, const char *parent, const struct lease *lease)
 {
 	plan_refuse(p, "still being created or removed on %s; see dmesg, and try again once that has ended", parent);
-	p->plan->kind = PLAN_WAIT;
+	if (!lease || !lease->hangs)
+		p->plan->kind = PLAN_WAIT;
 	return false;
 }
 
@@ -282,7 +283,7 @@ static bool prepare_request(struct planner *p)
 	char holder[HOLDER_SIZE];
 
 	if (held && lease->at_work && lease->state == LEASE_RELEASING)
-		return plan_wait_for_kernel(p, lease->vgpu.parent);
+		return plan_wait_for_kernel(p, lease->vgpu.parent, lease);
 	if (held && finish_release(p, lease))
 		return true;
 	if (w->kind == REQUEST_PCI)
@@ -294,11 +295,11 @@ static bool prepare_request(struct planner *p)
 	}
 	/* Another program or hook is creating or removing a device without a type. */
 	if (device && !*device->vgpu.type)
-		return plan_wait_for_kernel(p, device->vgpu.parent);
+		return plan_wait_for_kernel(p, device->vgpu.parent, lease);
 	if (device)
 		return plan_existing(p, device, lease);
 	if (lease && (lease->state == LEASE_CREATING || (lease->state == LEASE_RELEASING && lease->at_work)))
-		return plan_wait_for_kernel(p, lease->vgpu.parent);
+		return plan_wait_for_kernel(p, lease->vgpu.parent, lease);
 	return plan_creation(p, id);
 }
 

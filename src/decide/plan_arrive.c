@@ -176,7 +176,7 @@ bool plan_arrival(struct planner *p)
 		return true;
 	}
 	if (keep && others && lease->at_work && lease->state == LEASE_RELEASING)
-		return plan_wait_for_kernel(p, lease->vgpu.parent);
+		return plan_wait_for_kernel(p, lease->vgpu.parent, lease);
 	if (keep && (device || others || (vf && !pooled)))
 		return refuse_taken(p, device, others ? lease : NULL);
 	if (!device && !others && !keep && adopt_free(p))

@@ -37,7 +37,7 @@ bool plan_quota(struct planner *p, const char *id)
 			continue;
 		holds++;
 		reclaimable += plan_may_remove(world, lease->vgpu.id);
-		in_flight |= lease->at_work;
+		in_flight |= lease->at_work && !lease->hangs;
 	}
 	if (holds < limit)
 		return true;

@@ -327,7 +327,7 @@ bool plan_vf_prepare(struct planner *p)
 	if (!plan_vf_suits(p, vf))
 		return false;
 	if (lease && lease->vgpu.framework == FW_VARIANT && lease->state == LEASE_CREATING)
-		return plan_wait_for_kernel(p, id);
+		return plan_wait_for_kernel(p, id, lease);
 	if (lease && lease->vgpu.framework == FW_VF && lease->state != LEASE_RESERVED &&
 	    resolve_fits(resolved, lease->vgpu.type)) {
 		plan_step(p, STEP_KEEP, &lease->vgpu, "the domain's already");

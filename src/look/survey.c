@@ -68,11 +68,25 @@ static bool is_changing(const struct lease *lease)
 	return lease->state == LEASE_RELEASING || lease->state == LEASE_CREATING;
 }
 
+/* Has whoever works on the lease taken longer than a creation or release lasts? */
+static bool hangs(const struct world *w, const struct lease *lease)
+{
+	const struct policy *policy = w->config ? &w->config->policy : NULL;
+	struct err ignored;
+
+	if (!policy || !lease->at_work)
+		return false;
+	if (lease->state == LEASE_RELEASING)
+		return sys_now_ms() - lease->since_ms > policy_release_ms(policy);
+	return store_lock_hung(w->store, lease->vgpu.pgpu, policy_create_ms(policy), &ignored) < 0;
+}
+
 /* Sets whether the lease's device exists, and whether a creation or release in progress will change the lease. */
 static void look_at_lease(const struct world *w, struct lease *lease)
 {
 	lease->device = lease->at_work && !inventory_device(&w->inv, lease->vgpu.id) ? PRESENCE_UNKNOWN
 										     : presence_of(w, lease);
+	lease->hangs = hangs(w, lease);
 	lease->at_work = lease->at_work || (is_changing(lease) && has_time(w, lease));
 }
 

@@ -40,6 +40,7 @@ struct lease {
 	char boot[UUID_SIZE]; /* the boot in which the lease was written; "": an earlier version wrote it */
 	/* Set by survey, not stored in the file: */
 	bool at_work; /* a process is working on the lease now */
+	bool hangs;   /* its driver has not answered for too long: no start waits for it */
 	enum presence device;
 	bool reclaimable; /* can be removed to make capacity: its domain has gone, or only its release is pending */
 	/* Set by plan: an earlier request of the domain gets the vGPU. */

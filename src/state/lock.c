@@ -146,15 +146,15 @@ int store_lock_holder(const struct store *store, const char *pgpu, int waited_ms
 	return store_locked(store, lock_name(name, pgpu)) ? held_error(store, name, waited_ms, err) : 0;
 }
 
-int64_t store_lock_taken_ms(const struct store *store, const char *pgpu)
+int store_lock_hung(const struct store *store, const char *pgpu, int64_t longest_ms, struct err *err)
 {
 	char name[LOCK_NAME_SIZE], text[HOLDER_TEXT];
 	long long taken_ms;
 
-	return sys_read(store->run, lock_name(name, pgpu), text, sizeof(text)) >= 0 &&
-			       sscanf(text, "%*d %*u %lld", &taken_ms) == 1
-		       ? taken_ms
-		       : 0;
+	if (sys_read(store->run, lock_name(name, pgpu), text, sizeof(text)) < 0 ||
+	    sscanf(text, "%*d %*u %lld", &taken_ms) != 1 || sys_now_ms() - taken_ms <= longest_ms)
+		return 0;
+	return store_lock_holder(store, pgpu, 0, err);
 }
 
 static int at_work(struct err *err)

@@ -112,8 +112,11 @@ void store_name_holder(const struct store *store, const char *name, char *who, s
  */
 int store_lock_holder(const struct store *store, const char *pgpu, int waited_ms, struct err *err);
 
-/* When the lock of `pgpu` was last taken, in sys_now_ms(); 0: not known. */
-int64_t store_lock_taken_ms(const struct store *store, const char *pgpu);
+/*
+ * -ETIMEDOUT: the lock of `pgpu` has been held by one process for more than `longest_ms`, so its driver hangs; the
+ * error names the process. Otherwise 0.
+ */
+int store_lock_hung(const struct store *store, const char *pgpu, int64_t longest_ms, struct err *err);
 
 /*
  * Takes the work lock of a vGPU and returns its descriptor. A process that creates, takes over or removes the vGPU

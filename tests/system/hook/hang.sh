@@ -156,4 +156,17 @@ is "$(cat "$vf/vgpu_params")" frame_rate_limiter=0 "with the configured paramete
 sed -i 's/^vgpu_params = .*/vgpu_params = frame_rate_limiter=1/' "$root/etc/vgpu-lease.conf"
 holds "while it has the VF, it can be prepared once more" prepare "$work/vf.xml"
 is "$(cat "$vf/vgpu_params")" frame_rate_limiter=0 "which writes no parameters: what is whole is left as it is"
+
+### A VF beside one whose creation hangs
+new_host l40s/4 nvidia-1155 policy 'driver_cleanup = 0' 'create_timeout = 3'
+vf_domain 2 0000:26:00.5 no nvidia-1155 >"$work/2.xml"
+control create_delay_ms "0000:26:00.0 14000"
+prepare "$work/vf.xml" 2>/dev/null &
+in_ms 9000 1 "a creation hangs: a VF of the same card is refused before lock_timeout" prepare "$work/2.xml"
+in_ms 4000 1 "and who comes later within seconds" prepare "$work/2.xml"
+wait
+control create_delay_ms "0000:26:00.0 0"
+eventually prepare "$work/2.xml"
+release "$work/2.xml"
+eventually no_lease
 tap_done

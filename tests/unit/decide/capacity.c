@@ -47,6 +47,7 @@ static const struct row rows[] = {
 	{ "a released one whose device is gone does not count", "84/0 s=16/16", "u1:84:s:releasing:E",
 	  "s: 16 on 84 | 16 0 16" },
 	{ "a full card may have capacity soon", "84/0 s=0/1", "u1:84:s+releasing:E*", "s: in use yet | 1 1 0" },
+	{ "but not where the driver hangs", "84/0 s=0/1", "u1:84:s+releasing:E**", "s: in use | 1 1 0" },
 	{ "the cap is lower than the card", "84/0 s=15/16", "u1:84:s", "s: 2 on 84 | 16 1 2", "s<3" },
 	{ "and is the cause where it is reached", "84/0 s=15/16", "u1:84:s", "s: cap | 16 1 0", "s<1" },
 	{ "it counts that type alone", "v84/0 s=4 l=1", "u1:v84:s", "l: 1 on v84 | 1 0 1", "l<1" },

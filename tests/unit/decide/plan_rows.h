@@ -40,6 +40,7 @@ static const struct row rows[] = {
 	{ "its own device of a creation that was cut off is taken over", TWO, "u1:84:s+creating:D", "keep s@84" },
 	{ "its own creation that still goes on is waited for", TWO, "u1:85:s:creating:D*",
 	  "wait: {M_BUSY_CREATING|85}" },
+	{ "but not where its driver hangs", TWO, "u1:85:s:creating:D**", "{M_BUSY_CREATING|85}" },
 	{ "also where it has just ended, and the host was read before that", TWO, "u1:85:s:creating:D",
 	  "wait: {M_BUSY_CREATING|85}" },
 	{ "and where it was given up, and released", TWO, "u1:85:s:releasing:D*", "wait: {M_BUSY_CREATING|85}" },
@@ -260,6 +261,8 @@ static const struct row rows[] = {
 	/* In flight, reclaimable devices */
 	{ "before full is said, creations in flight are waited for", "84/0 s=1/1", "r1:84:s:creating:E*", "wait" },
 	{ "and releases", "84/0 s=0/1", "o1:84:s+releasing:E*", "wait" },
+	{ "unless they hang", "84/0 s=1/1", "r1:84:s:creating:E**",
+	  ONLY("s", "{M_FULL|84|1|1}; {M_FIX_FREE|there}, or see") },
 	{ "a reservation is not", "84/0 s=1/1", "r1:84:s:reserved:E", "no capacity" },
 	{ "a device that is not reclaimable stays", "84/0 s=0/1", "o1:84:s", "no capacity" },
 	{ "a reclaimable device of the type makes capacity", "84/0 s=0/1", "o1:84:s", "remove o1, create s@84",

@@ -140,6 +140,7 @@ static void make_lease(struct setup *w, const struct vgpu_ref *vgpu, const char 
 
 	l->vgpu = *vgpu;
 	l->at_work = strchr(spec, '*') != NULL;
+	l->hangs = strstr(spec, "**") != NULL;
 	sscanf(spec, "%15[^:]:%36[^*]", state, l->domain);
 	for (int i = 0; i < 4; i++)
 		if (strcmp(states[i], state) == 0)
