@@ -1,13 +1,299 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* vgpu-lease inventory, types: list the pGPUs with any problems, and their vGPU types. */
-#include <stdio.h>
-#include <string.h>
-
-#include "base/auto.h"
-#include "base/mem.h"
+/*
+ * The host's pGPUs and their vGPUs: read, and written as rows and JSON. vgpu-lease inventory lists the pGPUs with any
+ * problems.
+ */
 #include "cli/status.h"
 
-static const struct table_layout inventory_layout = {
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <systemd/sd-hwdb.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+
+/* Adds a row for a card of the inventory, or for one that is missing but configured by the section `missing`. */
+static void add_row(struct status *status, const struct inv_pgpu *card, const struct section *missing)
+{
+	const struct cmd *cmd = status->cmd;
+	const struct section *section = missing ? missing : card->pool.section;
+	struct card_row *row = &status->rows[status->nrows];
+	const char *reason = card->reason;
+	char none[REASON_SIZE];
+
+	if (cmd->call->pgpu && strcmp(cmd->call->pgpu, card->address) != 0)
+		return;
+	status->nrows++;
+	*row = (struct card_row){ .card = card,
+				  .missing = missing,
+				  .type = section ? section->type : "",
+				  .count = { .capacity = UNKNOWN, .used = UNKNOWN, .available = UNKNOWN },
+				  .mib = { UNKNOWN, UNKNOWN } };
+	if (!missing) {
+		row->mib = capacity_framebuffer(&cmd->world, card);
+		capacity_count(&row->count, &cmd->world, card, inventory_offer(card, row->type));
+	}
+	if (card->pool.in_pool)
+		reason = row->count.reason;
+	else if (card->ready)
+		reason = cmd->has_config ? card->pool.reason : cmd->no_config.text;
+	/* Without a configuration, an operator runs 'init' next, which would leave out this card for this reason. */
+	if (card->ready && !cmd->has_config && card->framework == FW_MDEV && !inventory_offered(card) &&
+	    !inventory_next_on(&cmd->world.inv, card, NULL)) {
+		inventory_no_offer(card, none);
+		reason = none;
+	}
+	snprintf(row->reason, sizeof(row->reason), "%.*s", (int)sizeof(row->reason) - 1, reason);
+}
+
+/* Is the pGPU configured for this type, ready or not? */
+static bool cards_serve(const struct card_row *row, const char *type)
+{
+	return strcmp(type, row->type) == 0 || (!row->missing && pool_serves(row->card, type));
+}
+
+static int refuse_pgpu(const struct world *world, const char *name, struct err *err)
+{
+	char reason[REASON_SIZE], parent[PARENT_SIZE];
+	struct text_guess guess = { .word = name };
+
+	parent_parse(parent, name);
+	for (size_t i = 0; i < world->inv.npgpus; i++)
+		text_guess(&guess, world->inv.pgpus[i]->address);
+	inventory_explain_card(world->host, parent, false, reason);
+	return err_set(err, ENOENT, "%s: %s%s%s", name, reason, guess.best ? "; similar: " : "",
+		       guess.best ? guess.best : "");
+}
+
+/* Sets the model that udev's hardware database gives the card, such as "TU104GL [Tesla T4]". */
+static void name_model(struct card_row *row, sd_hwdb *names)
+{
+	char modalias[64];
+	const char *model;
+
+	if (!names || !*row->card->vendor)
+		return;
+	/* The kernel writes each ID with eight capital hex digits. */
+	snprintf(modalias, sizeof(modalias), "pci:v%08lXd%08lX", strtoul(row->card->vendor, NULL, 16),
+		 strtoul(row->card->device, NULL, 16));
+	if (sd_hwdb_get(names, modalias, "ID_MODEL_FROM_DATABASE", &model) >= 0)
+		text_cut(row->model, sizeof(row->model), model);
+}
+
+/* Reads the rows. A missing pGPU has a row for each entry that names it. Fails if --pgpu matches no row. */
+static int find_cards(struct status *status, struct cmd *cmd, struct err *err)
+{
+	const struct world *world = &cmd->world;
+	sd_hwdb *names = NULL;
+
+	status->cmd = cmd;
+	status->rows = mem_new(world->inv.npgpus + world->nmissing_cards + 1, sizeof(*status->rows));
+	for (size_t i = 0; i < world->inv.npgpus; i++)
+		add_row(status, world->inv.pgpus[i], NULL);
+	for (EACH(const struct missing_card *, m, world->missing_cards, world->nmissing_cards))
+		if (m->how == MISSING_NAMED || status_row(status, m->card.address) == status->rows + status->nrows)
+			add_row(status, &m->card, m->section);
+	/* Without a database, no card has a model. */
+	(void)sd_hwdb_new(&names);
+	for (size_t i = 0; i < status->nrows; i++)
+		name_model(&status->rows[i], names);
+	sd_hwdb_unref(names);
+	return status->nrows || !cmd->call->pgpu ? 0 : refuse_pgpu(world, cmd->call->pgpu, err);
+}
+
+int cards_check_pgpu(struct cmd *cmd, struct err *err)
+{
+	const struct world *world = &cmd->world;
+	const char *pgpu = cmd->call->pgpu;
+
+	if (!pgpu)
+		return 0;
+	if (cmd_survey(cmd, err) < 0)
+		return -err->code;
+	for (EACH(const struct lease *, lease, world->leases.list, world->leases.n))
+		if (strcmp(pgpu, lease->vgpu.pgpu) == 0 || strcmp(pgpu, lease->vgpu.parent) == 0) {
+			memcpy(cmd->pgpu, lease->vgpu.pgpu, sizeof(cmd->pgpu));
+			return 0;
+		}
+	for (EACH(const struct missing_card *, missing, world->missing_cards, world->nmissing_cards))
+		if (strcmp(pgpu, missing->card.address) == 0)
+			return 0;
+	return cards_pgpu(world, pgpu, err) ? 0 : -err->code;
+}
+
+const struct inv_pgpu *cards_pgpu(const struct world *world, const char *name, struct err *err)
+{
+	const struct inv_pgpu *card = inventory_pgpu(&world->inv, name);
+
+	if (!card)
+		refuse_pgpu(world, name, err);
+	return card;
+}
+
+void cards_offers(struct rows *rows, const struct world *world, const struct card_row *row)
+{
+	for (size_t i = 0; !row->missing && i < row->card->noffers; i++) {
+		const struct inv_offer *offer = &row->card->offers[i];
+		bool configured = pool_serves(row->card, offer->type->id);
+		struct capacity_count count;
+
+		capacity_count(&count, world, row->card, offer);
+		row_begin(rows);
+		row_type(rows, offer->type, world->config);
+		row_count(rows, &count);
+		table_text(&rows->table, COL_REASON, configured ? count.reason : "not configured");
+		json_out_text(rows->json, "reason", count.reason);
+		json_out_bool(rows->json, "configured", configured);
+		row_end(rows);
+	}
+}
+
+const char *cards_framework(const struct inv_pgpu *card)
+{
+	return card->nparents || card->framework == FW_VF ? framework_words[card->framework] : "";
+}
+
+/* Writes the fields of a pGPU. */
+static void cards_fields(struct rows *rows, const struct world *world, const struct card_row *row)
+{
+	const struct inv_pgpu *card = row->card;
+	struct rows types = { .json = rows->json };
+	char ids[2 * sizeof(card->vendor)];
+
+	snprintf(ids, sizeof(ids), "%s%s%s", card->vendor, *card->vendor ? ":" : "", card->device);
+	row_text(rows, COL_PGPU, "address", card->address);
+	row_text(rows, COL_FRAMEWORK, "framework", cards_framework(card));
+	json_out_text(rows->json, "vendor", card->vendor);
+	json_out_text(rows->json, "device", card->device);
+	table_text(&rows->table, COL_MODEL, *row->model ? row->model : ids);
+	json_out_text(rows->json, "model", row->model);
+	row_number(rows, COL_NUMA, "numa_node", card->numa);
+	row_number(rows, COL_VFS, "vfs", row->missing ? UNKNOWN : card->nvfs);
+	row_text(rows, COL_TYPE, "type", row->type);
+	table_number(&rows->table, COL_CAPACITY, row->count.capacity);
+	table_number(&rows->table, COL_USED, row->count.used);
+	table_number(&rows->table, COL_AVAILABLE, row->count.available);
+	json_out_bool(rows->json, "in_pool", card->pool.in_pool);
+	json_out_bool(rows->json, "ready", card->ready);
+	row_text(rows, COL_REASON, "reason", row->reason);
+	json_out_array(rows->json, "types");
+	cards_offers(&types, world, row);
+	json_out_close(rows->json);
+}
+
+struct card_row *status_row(const struct status *status, const char *pgpu)
+{
+	struct card_row *row = status->rows;
+
+	while (row < status->rows + status->nrows && strcmp(row->card->address, pgpu) != 0)
+		row++;
+	return row;
+}
+
+static void add_vgpu(struct status *status, const struct vgpu_ref *ref, const struct lease *lease)
+{
+	const struct inv_type *type = inventory_type_of(&status->cmd->world.inv, ref);
+	struct card_row *row = status_row(status, ref->pgpu);
+
+	status->nall++;
+	if (!cmd_matches(status->cmd->call, ref, lease))
+		return;
+	row->nvgpus++;
+	status->vgpus[status->nvgpus++] = (struct status_vgpu){
+		.ref = ref,
+		.lease = lease,
+		.row = row,
+		.mib = type    ? type->framebuffer_mib
+		       : lease ? lease->framebuffer_mib
+			       : UNKNOWN,
+	};
+}
+
+static int by_row(const void *a, const void *b)
+{
+	const struct status_vgpu *x = a, *y = b;
+
+	return x->row != y->row ? (x->row > y->row) - (x->row < y->row) : strcmp(x->ref->id, y->ref->id);
+}
+
+int status_read(struct status *status, struct cmd *cmd, struct err *err)
+{
+	static const struct inv_pgpu unknown = { .numa = UNKNOWN };
+	const struct inventory *inv = &cmd->world.inv;
+	const struct leases *leases = &cmd->world.leases;
+	const struct cmd_call *call = cmd->call;
+	const struct status_vgpu *next;
+	size_t kept = 0;
+
+	if (cmd_survey(cmd, err) < 0 || cmd_check_filters(cmd, err) < 0 || find_cards(status, cmd, err) < 0)
+		return -err->code;
+	status->vgpus = mem_new(inv->ndevices + leases->n + 1, sizeof(*status->vgpus));
+	for (EACH(const struct lease *, lease, leases->list, leases->n))
+		add_vgpu(status, &lease->vgpu, lease);
+	for (EACH(const struct inv_device *, device, inv->devices, inv->ndevices))
+		if (!lease_find(leases, device->vgpu.id))
+			add_vgpu(status, &device->vgpu, NULL);
+	qsort(status->vgpus, status->nvgpus, sizeof(*status->vgpus), by_row);
+	next = status->vgpus;
+	status->rows[status->nrows].card = &unknown;
+	/* A filter keeps the pGPUs that have a matching vGPU. --type alone also keeps the pGPUs configured for it. */
+	for (size_t i = 0; i <= status->nrows; i++) {
+		struct card_row *row = &status->rows[i];
+
+		row->vgpus = next;
+		next += row->nvgpus;
+		if (row->nvgpus || i == status->nrows ||
+		    (!call->domain && !call->state && (!call->type || cards_serve(row, call->type))))
+			status->rows[kept++] = *row;
+	}
+	status->nrows = kept - 1;
+	return 0;
+}
+
+void status_vgpu(struct rows *rows, const struct status_vgpu *v)
+{
+	row_begin(rows);
+	row_vgpu(rows, v->ref);
+	row_whole_lease(rows, v->lease, v->mib);
+	row_end(rows);
+}
+
+void status_json_vgpus(struct json_out *json, const struct card_row *row)
+{
+	struct rows rows = { .json = json };
+
+	json_out_array(json, "vgpus");
+	for (EACH(const struct status_vgpu *, v, row->vgpus, row->nvgpus))
+		status_vgpu(&rows, v);
+	json_out_close(json);
+}
+
+void status_json_pgpus(struct json_out *json, const struct status *status)
+{
+	struct rows rows = { .json = json };
+
+	json_out_array(json, "pgpus");
+	for (EACH(const struct card_row *, row, status->rows, status->nrows)) {
+		row_begin(&rows);
+		cards_fields(&rows, &status->cmd->world, row);
+		json_out_number(json, "framebuffer_mib", row->mib.whole);
+		json_out_number(json, "framebuffer_used_mib", row->mib.used);
+		status_json_vgpus(json, row);
+		row_end(&rows);
+	}
+	json_out_close(json);
+}
+
+void status_end(struct status *status)
+{
+	check_free(&status->check);
+	free(status->vgpus);
+	free(status->rows);
+}
+
+static const struct table_layout layout = {
 	.columns = { COL_PGPU, COL_MODEL, COL_NUMA, COL_VFS, COL_TYPE, COL_CAPACITY, COL_USED, COL_AVAILABLE,
 		     COL_REASON },
 	.more = { COL_FRAMEWORK },
@@ -23,7 +309,7 @@ static int inventory(struct cmd *cmd, struct err *err)
 
 	if (status_read(&status, cmd, err) < 0)
 		return -err->code;
-	rows = cmd_rows(cmd, &inventory_layout, NULL);
+	rows = cmd_rows(cmd, &layout, NULL);
 	json_out_object(rows->json, "driver");
 	if (*cmd->world.inv.nvidia_driver)
 		json_out_string(rows->json, "nvidia", cmd->world.inv.nvidia_driver);
@@ -52,120 +338,6 @@ const struct command cmd_inventory = {
 		"pool or has no capacity available. pGPUs that the configuration names but that\n"
 		"provide no vGPUs are listed as well. If no pool is configured, every NVIDIA, AMD\n"
 		"or Intel GPU that could have vGPUs is listed.\n",
-	.table = &inventory_layout,
+	.table = &layout,
 	.run = inventory,
-};
-
-static bool in_pool(const struct inv_pgpu *card, const char *type)
-{
-	return card->pool.in_pool && pool_serves(card, type);
-}
-
-/* Does the type match the filters, and is `pgpu` (without --pgpu) the first card that offers it? */
-static bool is_shown(const struct cmd_call *call, const struct inventory *inv, size_t pgpu, const char *type)
-{
-	if (call->pgpu && strcmp(call->pgpu, inv->pgpus[pgpu]->address) != 0)
-		return false;
-	for (size_t g = 0; !call->pgpu && g < pgpu; g++)
-		if (inventory_offer(inv->pgpus[g], type))
-			return false;
-	return !call->type || strcmp(call->type, type) == 0;
-}
-
-static const struct table_layout types_layout = {
-	.columns = { COL_TYPE, COL_NAME, COL_CLASS, COL_MIB, COL_HEADS, COL_RESOLUTION, COL_CAPACITY, COL_USED,
-		     COL_AVAILABLE, COL_HOST, COL_PGPUS },
-	.more = { COL_FRAMEWORK },
-	.narrow = { COL_RESOLUTION, COL_HEADS, COL_CLASS, COL_PGPUS, COL_HOST, COL_MIB, COL_NAME },
-};
-
-static void add_count(struct capacity_count *sum, const struct capacity_count *count)
-{
-	sum->capacity += count->capacity;
-	sum->used += count->used;
-	sum->available += count->available;
-}
-
-/* Prints a type, and all cards that offer it. A star marks the cards that are configured for the type. */
-static void print_type(struct rows *rows, const struct world *world, const struct inv_type *type,
-		       enum framework framework)
-{
-	struct capacity_count pool = { 0 }, host = { 0 }, count;
-	struct rows pgpus = { .json = rows->json };
-	autofree char *list = NULL;
-	const char *comma = "";
-	size_t size;
-	FILE *to = mem_open(&list, &size);
-
-	for (size_t g = 0; g < world->inv.npgpus; g++) {
-		const struct inv_pgpu *card = world->inv.pgpus[g];
-
-		if (!capacity_count(&count, world, card, inventory_offer(card, type->id)))
-			continue;
-		fprintf(to, "%s%s%s", comma, card->address, in_pool(card, type->id) ? "*" : "");
-		comma = ", ";
-		add_count(&host, &count);
-		if (in_pool(card, type->id))
-			add_count(&pool, &count);
-	}
-	mem_close(to);
-	row_begin(rows);
-	row_type(rows, type, world->config);
-	row_text(rows, COL_FRAMEWORK, "framework", framework_words[framework]);
-	row_count(rows, &pool);
-	table_number(&rows->table, COL_HOST, host.available);
-	table_text(&rows->table, COL_PGPUS, list);
-	json_out_object(rows->json, "host");
-	row_count(&pgpus, &host);
-	json_out_close(rows->json);
-	json_out_array(rows->json, "pgpus");
-	for (size_t g = 0; g < world->inv.npgpus; g++) {
-		const struct inv_pgpu *card = world->inv.pgpus[g];
-
-		if (!capacity_count(&count, world, card, inventory_offer(card, type->id)))
-			continue;
-		row_begin(&pgpus);
-		json_out_string(pgpus.json, "address", card->address);
-		json_out_bool(pgpus.json, "in_pool", in_pool(card, type->id));
-		row_count(&pgpus, &count);
-		row_end(&pgpus);
-	}
-	json_out_close(rows->json);
-	row_end(rows);
-}
-
-static int types(struct cmd *cmd, struct err *err)
-{
-	const struct world *world = &cmd->world;
-	const struct inventory *inv = &world->inv;
-	struct rows *rows;
-	size_t n = 0;
-
-	if (cmd_survey(cmd, err) < 0 || cmd_check_filters(cmd, err) < 0 ||
-	    (cmd->call->pgpu && !cards_pgpu(world, cmd->call->pgpu, err)))
-		return -err->code;
-	rows = cmd_rows(cmd, &types_layout, "types");
-	for (size_t g = 0; g < inv->npgpus; g++)
-		for (EACH(const struct inv_offer *, offer, inv->pgpus[g]->offers, inv->pgpus[g]->noffers)) {
-			if (!is_shown(cmd->call, inv, g, offer->type->id))
-				continue;
-			print_type(rows, world, offer->type, inv->pgpus[g]->framework);
-			n++;
-		}
-	cmd_rows_end(cmd);
-	if (!n && !cmd->call->json && !cmd->call->pgpu && !cmd->call->type)
-		out_warn("no pGPU is ready on this host; 'vgpu-lease inventory' shows why");
-	return CMD_DONE;
-}
-
-const struct command cmd_types = {
-	.name = "types",
-	.options = CMD_TABLE | CMD_PGPU | CMD_TYPE,
-	.summary = "List the vGPU types that the pGPUs provide",
-	.help = "CAPACITY, USED and AVAILABLE count the pGPUs configured for the type, marked\n"
-		"with *. HOST is the number available on all pGPUs of the host. CLASS is shown\n"
-		"for enabled types. The types of a pGPU share its capacity, so their numbers\n"
-		"cannot be summed.\n",
-	.table = &types_layout,
-	.run = types,
 };

@@ -66,6 +66,13 @@ void out_time(char out[32], time_t seconds);
 void out_age(char out[32], int64_t boot_ms);
 
 /*
+ * Parses a time of --since, in the common forms of journalctl(1) and in that of out_time(): microseconds since 1970, at
+ * least 1. Other dates and days are local. False: not a time.
+ */
+#define EVENTS_SINCE_FORMS "YYYY-MM-DD [HH:MM[:SS]], today, yesterday, -1h, '2 days ago' or @SECONDS"
+bool events_since(int64_t *us, const char *text, time_t now);
+
+/*
  * A list, printed as rows of a table or as objects of a JSON array. Each call names a field's column and its member.
  * Members have the order of the calls; cells have the order of the table's layout, which can omit columns. For a field
  * that only one form has, call the functions of `table` or `json`: they do nothing if the other form is printed.

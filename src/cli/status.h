@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <time.h>
-
 #include "cli/cmd.h"
 #include "check/check.h"
 
@@ -58,9 +56,6 @@ void status_json_vgpus(struct json_out *json, const struct card_row *row);
 /* A pGPU's row; if the pGPU is not listed, the one behind the last, whose card has no address. */
 struct card_row *status_row(const struct status *status, const char *pgpu);
 
-/* Is the pGPU configured for this type, ready or not? */
-bool cards_serve(const struct card_row *row, const char *type);
-
 /* Fails if neither the host nor a lease has the --pgpu (usually a typo); else spells it as leases and devices do. */
 int cards_check_pgpu(struct cmd *cmd, struct err *err);
 
@@ -73,8 +68,7 @@ const struct inv_pgpu *cards_pgpu(const struct world *world, const char *name, s
 /* The card's framework; "" while the card's VFs are off, or its driver has not registered its types. */
 const char *cards_framework(const struct inv_pgpu *card);
 
-/* Write the fields of a pGPU, or one row for each of its types. */
-void cards_fields(struct rows *rows, const struct world *world, const struct card_row *row);
+/* Writes one row for each of the pGPU's types. */
 void cards_offers(struct rows *rows, const struct world *world, const struct card_row *row);
 
 /* Draws the tree on term->to, to fit this terminal. */
@@ -112,10 +106,3 @@ struct events_query {
  * writes no array and returns -ENOENT (no journal exists) or -EACCES.
  */
 int events_print(struct cmd *cmd, struct events_query *query, struct err *err);
-
-/*
- * Converts a time to microseconds since 1970, at least 1. Dates and days are local, except in the UTC form of `log`.
- * False: not a time.
- */
-#define EVENTS_SINCE_FORMS "YYYY-MM-DD [HH:MM[:SS]], today, yesterday, -1h, '2 days ago' or @SECONDS"
-bool events_since(int64_t *us, const char *text, time_t now);

@@ -17,7 +17,7 @@ libraries='
 <ini\.h>	src/config/config(_[a-z]+)?\.c
 <libsmartcols\.h>	src/cli/table\.c
 <libudev\.h>	src/base/udev\.c
-<systemd/	src/(handler/main|cli/(cmd_log|status_read)|check/check_libvirt)\.c
+<systemd/	src/(handler/main|cli/(cmd_log|cmd_inventory)|check/check_libvirt)\.c
 <libvirt/	src/libvirt/[a-z_]+\.[ch]
 <fuse	src/sim/(fuse(_[a-z]+)?|internal)\.[ch]
 '
