@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The operator's commands on cards, like sriov-manage and nvidia-smi. */
+/* Executes the operator's commands on cards. */
 #include "sim/command.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ static int card_named(const struct sim_kernel *kernel, const struct sim_words *w
 	return *gpu ? 0 : -ENODEV;
 }
 
-/* Finds the parents that the first word names: one parent, or all of a card. */
+/* Finds the parents that the first word names: one parent, or all parents of a card. */
 static int parents_named(const struct sim_kernel *kernel, const struct sim_words *words, struct sim_parent **parents,
 			 int *n)
 {
@@ -102,7 +102,7 @@ int sim_command_vfs_show(const struct sim_node *node, FILE *out)
 	return 0;
 }
 
-/* The mode cannot change while the card has vGPUs; nvidia-smi then says "In use by another client". */
+/* nvidia-smi refuses to change the mode of a card with vGPUs: "In use by another client". */
 int sim_command_mixed(struct sim_kernel *kernel, struct sim_words *words)
 {
 	struct sim_gpu *gpu;
@@ -139,7 +139,7 @@ static int mig_switch(struct sim_gpu *gpu, bool on)
 	return 0;
 }
 
-/* Instances are numbered as in a tree that halves the card: whole 0, halves 1, 2, quarters 3 to 6, eighths 7 to 13. */
+/* Numbers instances like a binary tree: the whole card is 0, halves are 1 and 2, quarters 3 to 6, eighths 7 to 13. */
 static int first_id(int all, int slices)
 {
 	int whole = 1, part = 1;
@@ -151,7 +151,7 @@ static int first_id(int all, int slices)
 	return whole / part - 1;
 }
 
-/* Raises *id until it is free, and returns the index in the list for this id. */
+/* Raises *id to the next free number, and returns its index in the sorted list. */
 static int place_of(const struct sim_gpu *gpu, int *id)
 {
 	int at = 0;
@@ -289,7 +289,7 @@ static const char *group_of(const struct sim_kernel *kernel, const struct sim_no
 	return link ? strrchr(link->target, '/') + 1 : NULL;
 }
 
-/* Returns the group of a device. Makes one if it has none, as a card until an "iommu" line first names it. */
+/* Returns the IOMMU group of a device. A card has no group until an "iommu" line makes one. */
 static struct sim_node *group_made(struct sim_kernel *kernel, struct sim_node *dir, int number)
 {
 	enum { FIRST_OF_CARDS = 1000 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The operator's commands on cards, like sriov-manage and nvidia-smi: each function takes a line of words, and its
- * _show function prints the state. Errors are those that control.h lists.
+ * The operator's commands on cards, like sriov-manage and nvidia-smi. Each function executes a line of words, and its
+ * _show function prints the state. control.h lists the errors.
  */
 #pragma once
 

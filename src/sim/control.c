@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The operator's knobs: the files in the directory control. */
+/* The files in the directory control. */
 #include "sim/control.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 enum { DELAY_MAX = 3600 * 1000 };
 
-/* One control file. A node's attr pointer is cast to this struct, so `attr` comes first. `knob`: what the file sets. */
+/* One control file. A node's attr pointer is cast to this struct, so `attr` must be the first member. */
 struct command {
 	struct sim_attr attr;
 	enum sim_knob knob;
@@ -28,7 +28,7 @@ static void set(struct sim_kernel *kernel, struct sim_gpu *gpu, enum sim_knob kn
 	*(gpu ? &gpu->knobs[knob] : &kernel->knobs[knob]) = value;
 }
 
-/* If there are at least two words, removes the first and sets *gpu to the card that it names. -ENODEV: no such card. */
+/* Removes the first of several words, and sets *gpu to the card that it names. -ENODEV: no such card. */
 static int card_take(const struct sim_kernel *kernel, struct sim_words *words, struct sim_gpu **gpu)
 {
 	char name[PARENT_SIZE];

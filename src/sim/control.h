@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The operator's knobs: the files in the directory control. Each takes lines of words; reading it shows the settings.
+ * The files in the directory control, by which the operator changes the simulation. Each file accepts lines of words,
+ * and reading it shows the settings.
  *
  *   create_delay_ms   [CARD] MS             time that the driver takes to create an mdev
  *   remove_delay_ms   [CARD] MS             time that the driver takes to remove an mdev
@@ -9,8 +10,8 @@
  *                     [CARD] off            with zombie, removing an mdev earlier loses its instance
  *   inject            create|remove|params WHERE ERRNO [COUNT]   the next COUNT (1) operations on a parent, on a
  *                     clear                 CARD or on "any" fail with this errno
- *   hang              ATTRIBUTE WHERE       reads of this attribute on a parent, a CARD or "any" block, even if their
- *                     clear                 process is killed, until "clear" is written
+ *   hang              ATTRIBUTE WHERE       reads of this attribute on a parent, a CARD or "any" block until "clear"
+ *                     clear                 is written, even if the reading process is killed
  *   register          PARENT|CARD on|off    the driver registers or unregisters parents with mdev
  *   params_delay_ms   [CARD] MS             time that the driver takes for a write to vgpu_params
  *   plugin_delay_ms   [CARD] MS             time for which NVIDIA's vgpu-mgr keeps a device after its close
@@ -20,10 +21,11 @@
  *   bind              VF|CARD DRIVER|none   binds a plain VF to a driver
  *   iommu             VF|CARD DEVICE|none   moves a VF to DEVICE's IOMMU group, as behind a bridge without ACS
  *   log               clear                 shows every attempt: MS WHAT PARENT TYPE UUID RESULT
- *   pending                                 shows operations in progress: WHAT PARENT TYPE UUID PID (the writer's)
+ *   pending                                 shows operations in progress: WHAT PARENT TYPE UUID PID (of the writer)
  *   pid                                     shows the process that serves this host
  *
- * An invalid line is EINVAL, an unknown card or parent ENODEV; earlier lines have taken effect.
+ * An invalid line fails with EINVAL, and an unknown card or parent with ENODEV. Lines before the failed line take
+ * effect.
  */
 #pragma once
 
@@ -31,10 +33,10 @@
 
 #include "sim/kernel.h"
 
-/* Adds the files. Call it before the tree is settled. */
+/* Adds the files. Call this before sim_tree_settle(). */
 void sim_control_build(struct sim_kernel *kernel);
 
-/* Executes one line as a write to the file does, and modifies `line`. Returns 0 or a negative errno. */
+/* Executes one line, as a write to the file does. Modifies `line`. Returns 0 or a negative errno. */
 int sim_control_line(struct sim_kernel *kernel, const char *file, char *line);
 
 /* Prints the files' part of --help. */

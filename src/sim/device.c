@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* An mdev in the tree: its directory with the driver's attributes, and the links to and from it. */
+/* Adds and removes an mdev's directory and links in the tree. */
 #include "sim/device.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ static int uevent_show(const struct sim_node *node, FILE *out)
 	return 0;
 }
 
-/* Returns the driver's result: the bytes taken, -E2BIG, or the injected error (control.h). */
+/* Returns the number of bytes written, -E2BIG, or the injected error (control.h). */
 static ssize_t take_params(const struct sim_parent *parent, char params[SIM_PARAMS_MAX + 1],
 			   const struct sim_write *write)
 {
@@ -86,7 +86,7 @@ static int params_show(const struct sim_node *node, FILE *out)
 	return 0;
 }
 
-/* The driver shows the running guest's name; here it is the name of the process that has the device open. */
+/* vm_name shows the name of the process that has the device open, in place of the guest's name. */
 static int vm_name_show(const struct sim_node *node, FILE *out)
 {
 	const struct sim_mdev *mdev = node->owner;

@@ -4,25 +4,25 @@
 
 #include "sim/kernel.h"
 
-/* Adds the directory and the link in bus/mdev/devices: the device is known, but its driver has not been asked yet. */
+/* Adds the directory and the link in bus/mdev/devices. The driver has not been asked yet. */
 void sim_device_add(struct sim_mdev *mdev);
 
-/* Adds the driver's attributes, mdev_type, iommu_group, driver, and the links back. The group must exist. */
+/* Adds the driver's attributes, and the links mdev_type, iommu_group and driver. The group must exist. */
 void sim_device_link(struct sim_mdev *mdev);
 
 /* Removes what sim_device_add() and sim_device_link() add, except iommu_group, which stays while a removal waits. */
 void sim_device_unlink(struct sim_mdev *mdev);
 
-/* Reports that a card's capacity has changed, and with it available_instances and the type lists of its VFs. */
+/* Reports that a card's capacity has changed, so that cached texts about it are read again. */
 void sim_device_instances_changed(struct sim_gpu *gpu);
 
 /*
- * Handles a write to vgpu_params of an mdev or (`uuid` NULL) of a VF: logs it, and answers after the delay that the
- * operator has set. `refused` is the negative errno with which the driver refuses it, or 0. NVIDIA's driver copies with
- * snprintf(params, count, "%s", buf), so that the last byte is lost.
+ * Handles a write to vgpu_params of an mdev, or of a VF if `uuid` is NULL. Logs the write, and answers after the delay
+ * that the operator has set. `refused`: the negative errno with which the driver refuses the write, or 0. NVIDIA's
+ * driver copies with snprintf(params, count, "%s", buf), so the last byte is lost.
  */
 void sim_device_params(const struct sim_parent *parent, const struct sim_type *type, const char *uuid, int refused,
 		       char params[SIM_PARAMS_MAX + 1], struct sim_write *write);
 
-/* Handles a write to `remove`; defined in mdev.c, with the other removals. */
+/* Handles a write to `remove`. Defined in mdev.c. */
 void sim_device_remove(struct sim_node *node, struct sim_write *write);

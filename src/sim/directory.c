@@ -22,7 +22,7 @@ enum { STOP_MS = 10000 };
 
 static const char *const links[] = { "sys", "proc", "dev" };
 
-/* Undoes the \NNN that mountinfo writes for blanks. */
+/* Decodes the \NNN that mountinfo writes for blanks. */
 static void unescape(char *s)
 {
 	char *to = s;
@@ -40,7 +40,7 @@ static void unescape(char *s)
 	*to = '\0';
 }
 
-/* Is one of our file systems mounted in the directory `full`, as `name`? *pid becomes the process that serves it. */
+/* Is one of our file systems mounted in the directory `full`, as `name`? Sets *pid to the process that serves it. */
 static bool mount_find(const char *full, const char *name, pid_t *pid)
 {
 	autofclose FILE *lines = fopen("/proc/self/mountinfo", "re");
@@ -118,7 +118,7 @@ int sim_directory_prepare(const char *dir, char full[PATH_MAX], struct err *err)
 	return r;
 }
 
-/* Opens a descriptor of the process; -1 if it has ended, or the PID is another program's. */
+/* Opens a pidfd; -1: the process has ended, or the PID now belongs to another program. */
 static int process_open(pid_t pid)
 {
 	char path[32], comm[32];
@@ -148,9 +148,9 @@ int sim_directory_stop(const char *dir, struct err *err)
 		found = true;
 		if (process < 0)
 			process = process_open(pid);
-		/* MNT_FORCE also ends requests that wait for an answer; MNT_DETACH leaves open files open, but dead. */
+		/* MNT_FORCE also ends waiting requests. MNT_DETACH unmounts even if files are open. */
 		snprintf(where, sizeof(where), "%s/%s", full, mounts[i]);
-		/* EINVAL: already unmounted. The process unmounts the second file system when it has lost the first. */
+		/* EINVAL: already unmounted. The process unmounts its second file system when the first is gone. */
 		if (umount2(where, MNT_FORCE | MNT_DETACH) < 0 && errno != EINVAL)
 			return err_sys(err, errno, "%s cannot be unmounted", where);
 	}

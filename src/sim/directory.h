@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The directory of a simulated host: prepares it for the mounts, and finds and stops the host.
+ * Prepares the directory of a simulated host for the mounts, and finds and stops the host.
  *
  *     DIR/.kernel           a mount: sys, proc, control, and dev, a link to DIR/.dev
  *     DIR/.dev              the other mount: vfio
@@ -13,7 +13,7 @@
 
 #include "base/err.h"
 
-/* Creates what is missing in DIR, whose path becomes `full`. -EEXIST: a host runs there, or a link's name is taken. */
+/* Creates what is missing in DIR, and sets `full` to its path. -EEXIST: a host runs in DIR, or a link's name exists. */
 int sim_directory_prepare(const char *dir, char full[PATH_MAX], struct err *err);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Mounts the simulated tree, serves it, and tells the real kernel what to forget. */
+/* Mounts and serves the simulated tree, and invalidates the real kernel's cache. */
 #include "sim/fuse.h"
 
 #include <errno.h>
@@ -15,9 +15,9 @@
 
 struct job {
 	struct job *next;
-	fuse_req_t req; /* if set, answer it with `result`; if not, make the real kernel forget what `ino` says */
+	fuse_req_t req; /* NULL: an invalidation; if not, a write to answer with `result` */
 	ssize_t result;
-	fuse_ino_t ino; /* a directory, to forget its entry `name`; or with `name` NULL a file, to forget its content */
+	fuse_ino_t ino; /* the directory whose entry `name` to invalidate; `name` NULL: the file to invalidate */
 	char *name;
 };
 
@@ -29,7 +29,7 @@ static void reply_write(fuse_req_t req, ssize_t result)
 		fuse_reply_write(req, (size_t)result);
 }
 
-/* Call this with the lock held. */
+/* Needs server->lock. */
 static void job_put(struct server *server, const struct job *job)
 {
 	struct job *copy = mem_new(1, sizeof(*copy));
@@ -119,8 +119,9 @@ static void on_going(void *arg, const struct sim_node *directory, const struct s
 }
 
 /*
- * To forget a file's text, the real kernel takes the lock of its pages, which a hanging read or a write in progress
- * holds. So such a file is left alone: the read gets the new text anyway, and a written file is not cached.
+ * To drop a file's cached text, the real kernel takes the lock of the file's pages. A hanging read or a write in
+ * progress holds this lock. Such files need no invalidation: the read gets the new text, and a writable file is not
+ * cached.
  */
 static void on_stale(void *arg, struct sim_node *file)
 {
@@ -132,7 +133,7 @@ static void on_stale(void *arg, struct sim_node *file)
 	forget(server, ino_of(&server->files, file), NULL);
 }
 
-/* Needs no forgetter thread, because this call takes no lock whose holder may be waiting for us. */
+/* Runs without the forgetter thread, because the call takes no lock that waits for us. */
 static void on_changing(void *arg, const struct sim_node *directory)
 {
 	struct server *server = arg;
@@ -141,7 +142,7 @@ static void on_changing(void *arg, const struct sim_node *directory)
 		fuse_lowlevel_notify_inval_inode(server->files.session, ino_of(&server->files, directory), -1, 0);
 }
 
-/* The last line that libfuse would have printed; it becomes part of an error message. */
+/* the last line that libfuse wanted to print, for an error message */
 static char fuse_said[256];
 
 static void on_fuse_log(enum fuse_log_level level, const char *fmt, va_list ap)
@@ -158,7 +159,6 @@ static bool has_request(const struct mounted *mounted)
 	return poll(&fd, 1, 0) > 0;
 }
 
-/* Waits for a request or a timer. */
 static void wait_for_request(const struct server *server)
 {
 	struct pollfd fds[] = { { .fd = fuse_session_fd(server->files.session), .events = POLLIN },
@@ -168,7 +168,7 @@ static void wait_for_request(const struct server *server)
 	poll(fds, ARRAY_SIZE(fds), at >= 0 && ms < 0 ? 0 : (int)ms);
 }
 
-/* The descriptor is non-blocking, because a killed process's request can disappear between the poll and the read. */
+/* The descriptor is non-blocking: the request of a killed process can disappear between the poll and the read. */
 static void receive(struct mounted *mounted, struct fuse_buf *buf)
 {
 	int r = has_request(mounted) ? fuse_session_receive_buf(mounted->session, buf) : 0;
@@ -178,7 +178,7 @@ static void receive(struct mounted *mounted, struct fuse_buf *buf)
 
 /*
  * The files of sysfs and the devices are two file systems, so a read of a file could overtake an earlier close of a
- * device. A request at the files therefore waits until all that has arrived at the devices is handled.
+ * device. So all requests at the devices are handled before a request at the files.
  */
 static void loop(struct server *server, void (*ready)(void *), void *arg)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Describes the simulated nodes to the real kernel: numbers, modes, sizes, and what it may cache. */
+/* Describes the simulated nodes to the real kernel. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ static bool is_read_and_written(const struct sim_node *node)
 	return node->kind == SIM_FILE && node->attr->show && node->attr->store;
 }
 
-/* Among the simulated files, dev is only a link to the other file system. */
+/* In the file system of sysfs, dev is a link to the file system of the devices. */
 static bool is_elsewhere(const struct mounted *mounted, const struct sim_node *node)
 {
 	return node == mounted->server->kernel->dev && mounted->root != node;
@@ -52,8 +52,8 @@ static void tell(struct sim_node *node, unsigned alias, char *text)
 }
 
 /*
- * The real kernel locks a file's pages during a write, shows the written text before we have it, and has one file
- * size for all readers; sysfs does not. So a file that can be read and written gets a new inode number at each lookup.
+ * Unlike sysfs, FUSE locks a file's pages during a write, shows the written text at once, and has one file size for all
+ * readers. So a file that can be read and written gets a new inode number at each lookup.
  */
 static fuse_ino_t ino_now(const struct mounted *mounted, struct sim_node *node)
 {
@@ -65,7 +65,7 @@ static fuse_ino_t ino_now(const struct mounted *mounted, struct sim_node *node)
 
 /*
  * The size must be exact, because the real kernel reads no further. A text that must not be cached gets a new file time
- * at each request, so that it is read again.
+ * at each request, so that the real kernel reads it again.
  */
 static void file_fill(struct server *server, struct sim_node *node, unsigned alias, struct stat *st)
 {
@@ -76,7 +76,7 @@ static void file_fill(struct server *server, struct sim_node *node, unsigned ali
 	if (node->attr->show && !node->gone) {
 		text = sim_fuse_render(node, &len, &error);
 		if (error) {
-			len = PAGE; /* so that a read is made, which gets the error */
+			len = PAGE; /* the size must not be 0, so that a read is made and gets the error */
 			free(steal_ptr(&text));
 		}
 	}
@@ -104,7 +104,7 @@ static void stat_fill(const struct mounted *mounted, struct sim_node *node, unsi
 	switch (kind) {
 	case SIM_DIR:
 		st->st_mode = S_IFDIR | 0755;
-		/* The real kernel caches a listing until mtime differs, so every change is visible. */
+		/* The real kernel caches a listing until mtime changes, so each change of the entries changes mtime. */
 		st->st_mtim.tv_sec += (time_t)(node->changed / NSEC);
 		st->st_mtim.tv_nsec = (long)(node->changed % NSEC);
 		break;
@@ -116,7 +116,7 @@ static void stat_fill(const struct mounted *mounted, struct sim_node *node, unsi
 		st->st_size = (off_t)strlen(node->target ? node->target : SIM_FUSE_DEV_LINK);
 		break;
 	case SIM_DEVICE:
-		/* A regular file, because a real device node would be opened without us. Only root may open a group. */
+		/* The real kernel would open a real device node without us. Only root may open a group. */
 		st->st_mode = S_IFREG | (node->owner ? 0600 : 0666);
 		break;
 	case SIM_CHAR:

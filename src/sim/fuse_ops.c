@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Answers the single requests of the file system. */
+/* Answers the requests to the file system. */
 #include "internal.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ struct waiting {
 	struct sim_write write;
 	struct server *server;
 	fuse_req_t req;
-	struct sim_node *node; /* valid until the answer, because the real kernel refers to it */
+	struct sim_node *node; /* valid until the answer, because the real kernel refers to the node */
 	unsigned alias;
 };
 
@@ -90,7 +90,7 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	fuse_reply_attr(req, &e.attr, e.attr_timeout);
 }
 
-/* A shell's > first truncates the file, which the real sysfs accepts and ignores. */
+/* The shell's > first truncates the file. The real sysfs accepts this and does nothing. */
 static void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int what, struct fuse_file_info *fi)
 {
 	(void)st;
@@ -107,7 +107,7 @@ static void op_readlink(fuse_req_t req, fuse_ino_t ino)
 	fuse_reply_readlink(req, node->target ? node->target : SIM_FUSE_DEV_LINK);
 }
 
-/* Finds the process whose thread opens a file. `pid` is 0 for a process that is not visible here. */
+/* Finds the process whose thread opens a file. `pid` 0: a process that is not visible here. */
 static pid_t process_of(pid_t pid, char comm[16])
 {
 	char path[32], text[2048];
@@ -154,8 +154,8 @@ static void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		fi->noflush = 1;
 		fuse_reply_open(req, fi);
 	} else {
-		fuse_reply_err(req,
-			       ENOSYS); /* from now on files are opened without us, which halves the cost of a read */
+		/* ENOSYS makes the real kernel open files without us, which halves the cost of a read. */
+		fuse_reply_err(req, ENOSYS);
 	}
 }
 
@@ -167,7 +167,7 @@ static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	fuse_reply_err(req, 0);
 }
 
-/* The errno for a read or write of any node. Even root is refused what the mode forbids to all. */
+/* The errno for a read or write of a node. If the mode forbids an access to all, even root is refused. */
 static int access_check(const struct sim_node *node, bool allowed)
 {
 	if (node->kind != SIM_FILE)
@@ -177,7 +177,7 @@ static int access_check(const struct sim_node *node, bool allowed)
 	return allowed ? 0 : EACCES;
 }
 
-/* A read that hangs. Its node is valid until the answer, because the real kernel refers to it. */
+/* A read that hangs. The node is valid until the answer, because the real kernel refers to it. */
 struct hanging {
 	struct hanging *next;
 	fuse_req_t req;
@@ -202,7 +202,7 @@ static void answer_read(const struct hanging *ask)
 		return;
 	}
 	node->looked_at = true;
-	/* If the length has changed since it was reported, use the old text; the new one would be read only in part. */
+	/* If the reported length is out of date, answer with the old text, because the new text would be cut. */
 	from = told && strlen(told) != len ? told : text;
 	len = strlen(from);
 	len = (size_t)ask->at < len ? len - (size_t)ask->at : 0;
@@ -224,7 +224,7 @@ static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t at, struc
 		answer_read(&ask);
 		return;
 	}
-	/* If the real kernel is about to forget this file, a hanging read would block it. */
+	/* Do not let the read hang while an invalidation is in progress, because the read would block it. */
 	if (sim_fuse_forgets(server)) {
 		answer_read(&ask);
 		sim_tree_stale(&server->kernel->tree, ask.node);
@@ -301,8 +301,8 @@ static void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 {
 	(void)ino;
 	if (!mounted_of(req)->opens_directories) {
-		fuse_reply_err(req,
-			       ENOSYS); /* asked once: from now on all listings are cached while mtime stays the same */
+		/* ENOSYS makes the real kernel cache all listings until mtime changes. */
+		fuse_reply_err(req, ENOSYS);
 		return;
 	}
 	fi->cache_readdir = fi->keep_cache = 1;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The capacity of a card: each driver's rule, and the errno with which it refuses. */
+/* Counts the capacity of a card by its driver's rules. */
 #include "sim/instances.h"
 
 #include <errno.h>
 #include <string.h>
 
 enum {
-	/* GVT-g's high graphics memory in MiB, and its fences, each less the host's share. */
+	/* GVT-g's high graphics memory in MiB and its fences, without the host's share */
 	GVT_HIGH = 3072 - 384,
 	GVT_FENCES = 32 - 4,
 };
@@ -16,7 +16,7 @@ static int smaller(long a, long b)
 	return (int)(a < b ? a : b);
 }
 
-/* The free GPU instance with the lowest number that fits a MIG-backed type; NULL: none. */
+/* Finds the free GPU instance with the lowest number that fits a MIG-backed type; NULL: none. */
 static struct sim_instance *instance_for(struct sim_gpu *gpu, const struct sim_type *type)
 {
 	for (int i = 0; i < gpu->ninstances; i++)
@@ -34,7 +34,7 @@ static int instances_left(const struct sim_gpu *gpu, const struct sim_type *type
 	return left;
 }
 
-/* gpu->used counts vGPUs; gpu->size is their total framebuffer. */
+/* gpu->used counts vGPUs, and gpu->size is their total framebuffer. */
 static long nvidia_left(const struct sim_gpu *gpu, const struct sim_type *type)
 {
 	const struct sim_model *model = gpu->item->model;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The capacity of a card: each driver's rule, and the errno with which it refuses.
+ * The capacity of a card: each driver's rule, and the errno with which the driver refuses.
  *
- *   NVIDIA  All vGPUs of a pGPU have one framebuffer size; the type's max_instance is the maximum over all VFs; a VF
+ *   NVIDIA  All vGPUs of a pGPU have one framebuffer size. A type's max_instance is the maximum over all VFs. A VF
  *           carries one vGPU. In mixed-size mode the framebuffer is the limit. In MIG mode only MIG-backed types fit,
  *           each on a GPU instance of its own. EIO for every reason.
  *   mtty    24 ports that the types share. ENOSPC.
@@ -14,9 +14,9 @@
 
 #include "sim/kernel.h"
 
-/* How many more vGPUs of the type this parent can have now, as available_instances shows it. */
+/* The number of vGPUs of the type that the parent can still create, as shown by available_instances. */
 int sim_instances_available(const struct sim_parent *parent, const struct sim_type *type);
 
-/* Takes the capacity for one vGPU, or fails with the driver's negative errno. sim_instances_give() releases it. */
+/* Takes the capacity for one vGPU. Returns 0 or the driver's negative errno. sim_instances_give() releases it. */
 int sim_instances_take(struct sim_parent *parent, const struct sim_type *type);
 void sim_instances_give(struct sim_parent *parent, const struct sim_type *type);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The simulated kernel's state: clock, lists, ordered errors, log. */
+/* The state of the simulated kernel: clock, lists, injected errors, log. */
 #include "sim/kernel.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "base/auto.h"
 #include "base/mem.h"
 
-enum { LOG_MAX = 4 << 20 }; /* bytes of the log before its older half is dropped */
+enum { LOG_MAX = 4 << 20 }; /* bytes; a longer log loses its older half */
 
 static const struct {
 	const char *name;
@@ -225,7 +225,7 @@ bool sim_hangs(const struct sim_kernel *kernel, const struct sim_node *file)
 	return false;
 }
 
-/* Makes the real kernel forget the files whose reads hang, because it would answer them from its cache. */
+/* Invalidates the files whose reads hang, because the real kernel would answer the reads from its cache. */
 static void forget_hanging(struct sim_kernel *kernel, struct sim_node *dir)
 {
 	for (struct sim_node *node = dir->first; node; node = node->next)

@@ -64,7 +64,7 @@ static bool is_directory(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Is the text a path instead of a model? The directory need not exist yet. */
+/* Is the text a path instead of a model? The directory does not have to exist. */
 static bool is_path(const char *text)
 {
 	return *text == '/' || *text == '.' || is_directory(text);
@@ -121,7 +121,7 @@ static int kernel_build(struct sim_kernel *kernel, const struct options *o, stru
 	return settings_apply(kernel, o, err);
 }
 
-/* Tells the program that started us that the host is ready, and closes the standard streams inherited from it. */
+/* Tells the parent process that the host is ready, and closes the standard streams inherited from it. */
 static void on_ready(void *arg)
 {
 	int pipe_end = *(const int *)arg, null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -147,7 +147,7 @@ static int background_child(struct sim_kernel *kernel, const char *dir, int pipe
 	return err.code != 0;
 }
 
-/* Waits for the child, which writes one NUL when the host is ready, or an error. */
+/* Waits until the child writes a NUL (the host is ready) or an error. */
 static int background_wait(int pipe_end, const char *dir, struct err *err)
 {
 	char text[sizeof(err->text)] = "";
@@ -176,7 +176,7 @@ static int background(struct sim_kernel *kernel, const char *dir, struct err *er
 		int status;
 
 		close(ends[0]);
-		/* Close inherited descriptors, because the caller may be waiting for the end of a pipe among them. */
+		/* Close inherited descriptors. The caller may be waiting for the end of a pipe. */
 		if (ends[1] > 3)
 			close_range(3, (unsigned)ends[1] - 1, 0);
 		close_range((unsigned)ends[1] + 1, ~0U, 0);

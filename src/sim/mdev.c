@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The mdev framework: what a write to `create` or `remove` does. */
+/* Creates and removes mdevs. */
 #include "sim/mdev.h"
 
 #include <ctype.h>
@@ -86,7 +86,7 @@ static struct sim_mdev *mdev_find(const struct sim_kernel *kernel, const char *u
 	return mdev;
 }
 
-/* Parses a UUID as `create` does: 36 characters, or 37 of which the last is ignored. */
+/* Parses a UUID as `create` does: 36 characters, or 37 characters of which the last is ignored. */
 static bool uuid_written(char out[UUID_SIZE], const struct sim_write *write)
 {
 	char text[UUID_SIZE] = "";
@@ -174,7 +174,7 @@ static void remove_starts(struct sim_mdev *mdev, struct sim_write *write)
 	remove_goes_on(mdev);
 }
 
-/* Parses a number like kstrtoul(..., 0, ...): no blanks before it, at most one newline after it. */
+/* Parses a number as kstrtoul() does: no blanks, at most one newline at the end. */
 static bool number_written(unsigned long *out, const struct sim_write *write)
 {
 	char text[32] = "", *end;
@@ -192,7 +192,7 @@ static bool number_written(unsigned long *out, const struct sim_write *write)
 	return errno == 0 && (size_t)(end - text) == len;
 }
 
-/* With the knob `zombie`, removing an mdev by hand before NVIDIA's driver removes it loses the instance. */
+/* With the setting zombie, a removal before NVIDIA's driver removes the mdev loses the instance. */
 static void remove_by_hand(struct sim_mdev *mdev, struct sim_write *write)
 {
 	if (sim_knob(mdev->parent->gpu, SIM_DRIVER_ZOMBIE) && (mdev->reaper.at || (mdev->group && mdev->group->holder)))
@@ -200,7 +200,7 @@ static void remove_by_hand(struct sim_mdev *mdev, struct sim_write *write)
 	remove_starts(mdev, write);
 }
 
-/* The driver's wait for vgpu-mgr has ended. */
+/* Ends the driver's wait for vgpu-mgr. */
 static void plugin_waited(void *arg)
 {
 	struct sim_mdev *mdev = arg;
@@ -239,7 +239,7 @@ void sim_device_remove(struct sim_node *node, struct sim_write *write)
 	}
 }
 
-/* This removal also answers a write that waits for vgpu-mgr. */
+/* Passes on a `remove` that waits for vgpu-mgr, so that this removal answers it. */
 static void driver_removes(void *arg)
 {
 	struct sim_mdev *mdev = arg;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The cards that can be simulated, as tables, and the description of a host made of them. */
+/* Parses the description of a host, and makes the tables of types. */
 #include "sim/model.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ static int smaller(int a, int b)
 	return a < b ? a : b;
 }
 
-/* A series is the same on all boards, except for its largest resolution. */
+/* A series is equal on all boards, except for its largest resolution. */
 static void nvidia_type(struct sim_type *type, const struct sim_model *model, const struct sim_profile *p)
 {
 	const char *dash = strrchr(p->name, '-'), *series = dash ? dash + 1 : p->name;
@@ -58,7 +58,7 @@ static void nvidia_type(struct sim_type *type, const struct sim_model *model, co
 	if (letter != 'A' && letter != 'C' && (letter == 'B' || gib == 1))
 		resolution = "5120x2880";
 	type->size = gib * 1024;
-	/* 0B and 0Q have half a GiB. */
+	/* 0B and 0Q have 512 MiB. */
 	if (gib == 0) {
 		type->size = 512;
 		heads = 2;
@@ -156,7 +156,7 @@ static int address_parse(struct sim_item *item, const char *text, struct err *er
 	return 0;
 }
 
-/* Do two items need the same bus? Only cards without VFs can share one, in different slots. */
+/* Do two items need one bus? Cards without VFs can share a bus, in different slots. */
 static bool clash(const struct sim_item *a, const struct sim_item *b)
 {
 	if (!a->model->vendor || !b->model->vendor)

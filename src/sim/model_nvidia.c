@@ -92,7 +92,7 @@ static const struct sim_profile rtx6000ada[] = {
 	T(947, "12Q"), T(948, "16Q"), T(949, "24Q"), T(950, "48Q"), { 0 },
 };
 
-/* The list seen on a host ends at 12A. The rest follows its order; 1540 and 1546, seen elsewhere, agree. */
+/* The list from a real host ends at 12A. The other rows continue its order; 1540 and 1546 are from another host. */
 static const struct sim_profile rtxpro6000[] = {
 	T(1518, "2B"),
 	T(1519, "3Q"),
@@ -160,7 +160,7 @@ static const struct sim_profile a100d[] = {
 	{ 0 },
 };
 
-/* Forty types of an imagined board. */
+/* The types of an invented board. */
 static const struct sim_profile bench[] = {
 	T(9001, "1Q"),  T(9002, "2Q"),  T(9003, "3Q"),  T(9004, "4Q"),  T(9005, "6Q"),  T(9006, "8Q"),  T(9007, "12Q"),
 	T(9008, "16Q"), T(9009, "24Q"), T(9010, "48Q"), T(9011, "1A"),  T(9012, "2A"),  T(9013, "3A"),  T(9014, "4A"),

@@ -43,7 +43,7 @@ static const struct sim_profile gvt[] = {
 	{ 0 },
 };
 
-/* A small aperture does not offer the larger types. */
+/* A card with a small aperture does not offer the larger types. */
 static const struct sim_profile gvt_small[] = {
 	G(3, "GVTg_V5_4", "1920x1200", 4, 128, 512, 4),
 	G(4, "GVTg_V5_8", "1024x768", 2, 64, 384, 4),

@@ -9,7 +9,6 @@
 
 const char *const sim_node_cpus[SIM_NODES] = { "0-15", "16-31" };
 
-/* The card owns the attributes of its PCI devices, including its VFs. */
 static const struct sim_gpu *gpu_of(const struct sim_node *node)
 {
 	return node->owner;

@@ -4,12 +4,12 @@
 
 #include "sim/kernel.h"
 
-enum { SIM_NODES = 2 }; /* the host's NUMA nodes */
+enum { SIM_NODES = 2 };
 
-/* The CPUs of each NUMA node, as a list. */
+/* The CPUs of each NUMA node, as in cpulist. */
 extern const char *const sim_node_cpus[SIM_NODES];
 
-/* Add or remove a device of this card: its directory with the attributes, and the link to the directory. */
+/* Adds a device of this card: a directory with attributes, and the link to it. sim_pci_device_gone() removes it. */
 struct sim_node *sim_pci_device(struct sim_gpu *gpu, const char *address);
 void sim_pci_device_gone(struct sim_gpu *gpu, struct sim_node *dir);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A card's VFs: the files sriov_*, as in Linux's drivers/pci/iov.c. */
+/* The files sriov_* of a card, as in Linux's drivers/pci/iov.c. */
 #include "sim/sriov.h"
 
 #include <ctype.h>
@@ -34,12 +34,12 @@ static void vf_build(struct sim_gpu *gpu, int number)
 	sim_tree_link(tree, gpu->dir, name, parent->dir);
 	if (model->framework != SIM_FW_MDEV)
 		sim_vf_make(parent);
-	/* NVIDIA's sriov-manage binds the driver itself, whatever autoprobe says. */
+	/* NVIDIA's sriov-manage binds the driver, even if autoprobe is off. */
 	sim_vf_bind(parent, model->framework == SIM_FW_VF && gpu->no_autoprobe ? NULL : driver);
 	sim_topology_register(parent);
 }
 
-/* Removes what the kernel removes before it waits for the VF to be closed. */
+/* Removes what the kernel removes before it waits for the close of the VF. */
 static void vf_goes(struct sim_gpu *gpu, int number)
 {
 	struct sim_parent *vf = &gpu->parents[number];
@@ -64,7 +64,7 @@ static void vf_gone(struct sim_gpu *gpu, int number)
 	*vf = (struct sim_parent){ .gpu = gpu };
 }
 
-/* Disables the VFs in order. Returns false at an open VF, which must be closed first. */
+/* Disables the VFs in order. False: an open VF must be closed first. */
 static bool disable(struct sim_gpu *gpu)
 {
 	struct sim_node *count = sim_tree_find(&gpu->kernel->tree, gpu->dir, "sriov_numvfs");
@@ -88,11 +88,11 @@ static void enable(struct sim_gpu *gpu, int n)
 		vf_build(gpu, gpu->nparents++);
 }
 
-/* Handles the first waiting write; false: the write must wait until a VF is closed. */
+/* Handles the first waiting write. False: the write must wait until a VF is closed. */
 static bool ask_ends(struct sim_gpu *gpu)
 {
 	struct sim_vfs_write *ask = gpu->vfs_asks;
-	bool can = gpu->item->model->framework == SIM_FW_VF; /* not NVIDIA's driver, which has no sriov_configure */
+	bool can = gpu->item->model->framework == SIM_FW_VF; /* NVIDIA's driver has no sriov_configure */
 	int r = 0;
 
 	if (ask->n != gpu->nparents && !can)
@@ -174,7 +174,7 @@ static int autoprobe_show(const struct sim_node *node, FILE *out)
 	return 0;
 }
 
-/* Parses like kstrtobool(): the first letter, or the second of "on" and "off". */
+/* Parses as kstrtobool() does: the first letter, or the second letter of "on" and "off". */
 static void autoprobe_store(struct sim_node *node, struct sim_write *write)
 {
 	const char *word = write->data;
@@ -188,7 +188,7 @@ static void autoprobe_store(struct sim_node *node, struct sim_write *write)
 	sim_write_done(write, on || off ? (ssize_t)write->len : -EINVAL);
 }
 
-/* Parses a number like kstrtou16(..., 0, ...): at most one newline after it. */
+/* Parses a number as kstrtou16() does: at most one newline at the end. */
 static bool number_written(int *out, const struct sim_write *write)
 {
 	const char *digits = write->data + (*write->data == '+');

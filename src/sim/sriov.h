@@ -4,7 +4,7 @@
 
 #include "sim/kernel.h"
 
-/* Adds the files sriov_* of a PF, and all its VFs. */
+/* Adds the files sriov_* and all VFs of a PF. */
 void sim_sriov_build(struct sim_gpu *gpu);
 
 /*
@@ -13,5 +13,5 @@ void sim_sriov_build(struct sim_gpu *gpu);
  */
 int sim_sriov_switch(struct sim_gpu *gpu, bool on);
 
-/* Reports that a VF was closed. If disabling the VFs waits for this, it continues, and may remove the VF. */
+/* Reports that a VF was closed. Continues a disabling of VFs that waits for this close. */
 void sim_sriov_closed(struct sim_gpu *gpu);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The tree of a host at its start: cards, VFs, types, NUMA nodes. */
+/* Builds the tree of a host. */
 #include "sim/topology.h"
 
 #include <errno.h>
@@ -14,8 +14,8 @@
 #include "sim/vfio.h"
 
 /*
- * The vGPU type that a file in a type's directory is about. The file's `owner` is its sim_parent, so the type is the
- * `owner` of the directory.
+ * The type of a file in a type's directory. The file's `owner` is its sim_parent, so the type is the `owner` of the
+ * directory.
  */
 static const struct sim_type *type_of(const struct sim_node *node)
 {

@@ -4,13 +4,13 @@
 
 #include "sim/kernel.h"
 
-/* Builds the host that kernel->spec describes. The tree is not settled yet. */
+/* Builds the host that kernel->spec describes. sim_tree_settle() is still to be called. */
 void sim_topology_build(struct sim_kernel *kernel);
 
 /*
- * Registers a parent with the mdev core, as NVIDIA's driver does once its vgpud has run: types and the link in
- * class/mdev_bus appear, or on a variant VF the files in its directory nvidia. Does nothing if it is registered.
- * Unregistering first removes the mdevs; -EBUSY: one is open or in progress.
+ * Registers a parent, as NVIDIA's driver does after vgpud has run. The types and the link in class/mdev_bus appear; for
+ * a variant VF, the files in its directory nvidia appear. Does nothing for a registered parent. Unregistering first
+ * removes the mdevs; -EBUSY: an mdev is open or in progress.
  */
 void sim_topology_register(struct sim_parent *parent);
 int sim_topology_unregister(struct sim_parent *parent);

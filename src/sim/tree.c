@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The simulated file tree: directories, attributes, links and device nodes. */
+/* Implements the simulated file tree. */
 #include "sim/tree.h"
 
 #include <limits.h>
@@ -9,14 +9,14 @@
 #include "base/auto.h"
 #include "base/mem.h"
 
-enum { OWN_PLACES = 2 }; /* "." and ".." come before a directory's entries */
+enum { OWN_PLACES = 2 }; /* "." and ".." */
 
 void sim_write_done(struct sim_write *write, ssize_t result)
 {
 	write->done(write, result);
 }
 
-/* FNV-1a over the directory's id and the name. */
+/* FNV-1a of the directory's id and the name. */
 static size_t slot_of(const struct sim_tree *tree, const struct sim_node *dir, const char *name)
 {
 	uint64_t hash = (14695981039346656037ULL ^ dir->id) * 1099511628211ULL;
@@ -125,7 +125,7 @@ static void touch(struct sim_tree *tree, struct sim_node *dir)
 		tree->changing(tree->hook_arg, dir);
 }
 
-/* The node keeps `name`, and owns it unless the node is a file. */
+/* The node owns `name`, except if the node is a file. */
 static struct sim_node *node_add(struct sim_tree *tree, struct sim_node *dir, enum sim_kind kind, const char *name,
 				 void *owner)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* NVIDIA's own VFIO framework: the files in a VF's directory nvidia. */
+/* The files in the directory nvidia of a VF. */
 #include "sim/variant.h"
 
 #include <ctype.h>
@@ -23,7 +23,7 @@ static struct sim_kernel *kernel_of(const struct sim_vf *vf)
 	return vf->parent->gpu->kernel;
 }
 
-/* The type that the files show; NULL while a type is being set. */
+/* The type that the files show; NULL: none, or a type is being set. */
 static const struct sim_type *type_of(const struct sim_vf *vf)
 {
 	return vf->type && vf->state != SIM_CREATING ? vf->type : NULL;
@@ -98,7 +98,7 @@ static void remove_ends(void *arg)
 	ends(arg, "remove", 0);
 }
 
-/* Called when vgpu-mgr no longer uses the VF, or the driver's wait for vgpu-mgr has ended. */
+/* vgpu-mgr has released the VF, or the driver's wait for vgpu-mgr has ended. */
 static void remove_goes_on(void *arg)
 {
 	struct sim_vf *vf = arg;
@@ -135,7 +135,7 @@ static void clear(struct sim_vf *vf, struct sim_write *write)
 		remove_goes_on(vf);
 }
 
-/* Parses a number like kstrtol(..., 10, ...): no blanks, at most one newline after it; a NUL ends it. */
+/* Parses a number as kstrtol() does: no blanks, at most one newline at the end; a NUL ends the number. */
 static bool number_written(long *out, const struct sim_write *write)
 {
 	const char *digits = write->data + (*write->data == '+' || *write->data == '-');
@@ -169,7 +169,7 @@ static int current_show(const struct sim_node *node, FILE *out)
 	return 0;
 }
 
-/* Shows the types that fit now; for a VF with a type only the heading. */
+/* Shows the types that fit now. For a VF with a type, shows only the heading. */
 static int creatable_show(const struct sim_node *node, FILE *out)
 {
 	const struct sim_vf *vf = vf_of(node);

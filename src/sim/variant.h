@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * NVIDIA's own VFIO framework: a VF becomes a vGPU when a type's number is written to nvidia/current_vgpu_type; 0
- * clears it.
+ * NVIDIA's own VFIO framework. A write of a type's number to nvidia/current_vgpu_type makes the VF a vGPU, and a write
+ * of 0 clears the type. Until the driver is done, the file reads 0, and the capacity is taken.
  *
- * A number fails with EPERM on a VF that has a type, even this type, and with EIO for whatever the card refuses: no
- * capacity, another framebuffer size, no free GPU instance, an unknown number. Until the driver is done, the file reads
- * 0, and the capacity is taken. 0 fails with EPERM without a type or while the VF is open, and with EBUSY after five
- * seconds if vgpu-mgr still uses the VF. Anything that is not a number fails with EINVAL.
+ * A number fails with EPERM if the VF has a type. It fails with EIO if the card refuses it: no capacity, another
+ * framebuffer size, no free GPU instance, an unknown number. 0 fails with EPERM if the VF has no type or is open. 0
+ * fails with EBUSY after five seconds if vgpu-mgr still uses the VF. Other words fail with EINVAL.
  */
 #pragma once
 
 #include "sim/kernel.h"
 
-/* Add the files in the directory nvidia, and check whether they may be removed. -EBUSY: the VF has a type. */
+/* Adds the files in the directory nvidia. sim_variant_unregister() returns -EBUSY if the VF has a type. */
 void sim_variant_register(struct sim_parent *parent);
 int sim_variant_unregister(struct sim_parent *parent);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A VF that is itself a vGPU: its IOMMU group and its driver. */
+/* Makes VFs that are vGPUs themselves. */
 #include "sim/vf.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "sim/sriov.h"
 #include "sim/vfio.h"
 
-/* NVIDIA's vgpu-mgr releases the device a little later. */
+/* NVIDIA's vgpu-mgr uses the device for a short time after the close. */
 static void on_closed(struct sim_group *group)
 {
 	struct sim_gpu *gpu = ((const struct sim_vf *)group->owner)->parent->gpu;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* IOMMU groups, /dev/vfio, and the processes that have it open. */
+/* Implements IOMMU groups, /dev/vfio and /proc. */
 #include "sim/vfio.h"
 
 #include <errno.h>
@@ -14,15 +14,15 @@
 #include "sys/sys.h"
 
 enum {
-	GROUP_MAJOR = 511, /* a kernel assigns the next free majors below 512 */
+	GROUP_MAJOR = 511, /* the real kernel assigns free majors below 512 */
 	DEVICE_MAJOR = 510,
 	CONTAINER_MAJOR = 10,
 	CONTAINER_MINOR = 196,
-	FIRST_FD = 10,  /* the real descriptors are unknown, so they are numbered from here on */
-	NAME_SIZE = 32, /* of a process's name, as in its comm file */
+	FIRST_FD = 10, /* number of the first descriptor in /proc/PID/fd; the real number is not known */
+	NAME_SIZE = 32,
 };
 
-/* A process can change its name, as with exec. While the process exists, its real /proc entry has the current name. */
+/* A process can change its name, so read the name from the real /proc while the process exists. */
 static const char *name_now(const struct sim_process *process, char buf[NAME_SIZE])
 {
 	char path[32];
@@ -39,7 +39,7 @@ static int comm_show(const struct sim_node *node, FILE *out)
 	return 0;
 }
 
-/* The format of proc(5); fields that no program reads are 0. */
+/* The format of proc(5). Fields that no program reads are 0. */
 static int stat_show(const struct sim_node *node, FILE *out)
 {
 	const struct sim_process *process = node->owner;
@@ -74,7 +74,7 @@ static int device_dev_show(const struct sim_node *node, FILE *out)
 static const struct sim_attr group_dev = { .name = "dev", .mode = 0444, .kept = true, .show = group_dev_show };
 static const struct sim_attr device_dev = { .name = "dev", .mode = 0444, .kept = true, .show = device_dev_show };
 
-/* The target of /proc/PID/fd/N, instead of the opened node, which is a file of ours and not a device. */
+/* A node for the target of /proc/PID/fd/N. The opened node is a regular file, not a device. */
 static struct sim_node *number(struct sim_kernel *kernel, unsigned int major, unsigned int minor)
 {
 	char name[24];
@@ -233,7 +233,7 @@ int sim_vfio_open(struct sim_kernel *kernel, struct sim_node *node, pid_t pid, c
 		if (!sim_tree_find(&kernel->tree, handle->process->fds, name))
 			break;
 	}
-	/* This text is valid from outside the simulated host too. */
+	/* This relative text is also valid outside the simulated host. */
 	snprintf(target, sizeof(target), "../../../dev/char/%d:%d",
 		 !group                             ? CONTAINER_MAJOR
 		 : node->parent == kernel->vfio_dir ? GROUP_MAJOR
