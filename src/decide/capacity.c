@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Capacity: can this pGPU carry one more vGPU of a type now, and on which parent? */
+/* Counts how many vGPUs of a type a pGPU can still have. */
 #include "decide/capacity.h"
 
 #include <limits.h>
@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "internal.h"
 
-/* Is MIG mode on? 1, 0 or UNKNOWN. One device or offered type shows it, because the whole card has one mode. */
+/* Is MIG mode on? 1, 0 or UNKNOWN. The mode applies to the whole card, so one device or offered type shows it. */
 static int mig_mode(const struct inventory *inv, const struct inv_pgpu *card)
 {
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(inv, card, d));) {
@@ -26,7 +26,7 @@ static int mig_mode(const struct inventory *inv, const struct inv_pgpu *card)
 	return UNKNOWN;
 }
 
-/* The largest framebuffer that one type can fill. max_instance keeps small types from filling the card. */
+/* The largest framebuffer that one type can fill. max_instance prevents small types from filling the card. */
 static double whole_mib(const struct inv_pgpu *card)
 {
 	double whole = 0;
@@ -40,27 +40,27 @@ static double whole_mib(const struct inv_pgpu *card)
 	return whole;
 }
 
-/* The vGPUs on a pGPU, and the pending leases, whose vGPU does not exist yet. */
+/* The vGPUs on a pGPU, and pending leases, whose vGPUs do not exist yet. */
 struct card_load {
 	int devices;
 	int pending;
 	int of_type;
-	double cost;     /* how many instances of the requested type the pending leases take up */
-	double used_mib; /* of devices and pending leases; an unknown size counts as the requested type's size */
+	double cost;     /* instances of the requested type that the pending leases use up */
+	double used_mib; /* of devices and pending leases; if a size is unknown, the size of the requested type */
 	bool in_flight;
-	char other[TYPE_SIZE]; /* a type with another framebuffer size; "" none */
+	char other[TYPE_SIZE]; /* a type with another framebuffer size; "": none */
 	int other_mib;
-	char beside[TYPE_SIZE]; /* another type on the card; "" none */
+	char beside[TYPE_SIZE]; /* another type on the card; "": none */
 	int nbeside;
-	bool leased_beside; /* a vGPU of another type has a lease, so it stays */
+	bool leased_beside; /* a vGPU of another type has a lease, so it cannot be removed */
 	int known_mib;      /* framebuffer of the last device whose size is known; 0: none */
 	bool kept;          /* retype cannot remove a device of another type */
 	bool preset;        /* a device of another type was not made for a guest, but retype can remove it */
-	bool elsewhere;     /* a device of another type is on a VF that is not configured for the requested type */
-	bool mixed;         /* devices have several sizes: mixed-size mode is on */
+	bool elsewhere;     /* a device of another type is on a VF that cannot have the requested type */
+	bool mixed;         /* devices have several sizes, so mixed-size mode is on */
 };
 
-/* The kernel reports no type while it creates or removes a device. The lease has the type. */
+/* While the kernel creates or removes a device, only the lease has the type. */
 static const char *type_of(const struct inv_device *d, const struct lease *lease, const char *otherwise)
 {
 	if (*d->vgpu.type)
@@ -94,8 +94,8 @@ struct asked {
 };
 
 /*
- * How many instances of the requested type one instance of `type` uses: an mtty-2 has two ports, an mtty-1 one. The
- * cost is the ratio of the kernel's counts for the two types, or 1 if a count is missing.
+ * How many instances of the requested type one instance of `type` uses up: the ratio of the two counts of available
+ * instances. For example, an mtty-2 has two ports, and an mtty-1 has one. If a count is missing, 1.
  */
 static double cost_of(const struct asked *asked, const char *type)
 {
@@ -115,9 +115,7 @@ static void load_leases(struct card_load *load, const struct asked *asked)
 		if (strcmp(l->vgpu.pgpu, asked->card->address) != 0 || !capacity_counts(asked->query, l))
 			continue;
 		load->in_flight |= l->at_work && !l->hangs;
-		/*
-		 * A release without a device counts only while a process is at work, which may still create the device.
-		 */
+		/* A release whose device is gone counts only while a process works on the lease. */
 		if (inventory_device(&world->inv, l->vgpu.id) || (l->state == LEASE_RELEASING && !l->at_work))
 			continue;
 		load->pending++;
@@ -186,7 +184,7 @@ __attribute__((format(printf, 4, 5))) static void bound(struct capacity *space, 
 	va_end(ap);
 }
 
-/* Is the type as large as its GPU instance? A smaller type with as many slices shares the instance. */
+/* Does the type fill its GPU instance? A smaller type with as many slices does not. */
 static bool fills_instance(const struct inv_pgpu *card, const struct inv_type *type)
 {
 	for (size_t i = 0; i < card->noffers; i++)
@@ -216,7 +214,7 @@ static void explain_no_instance(struct capacity *space, const struct inventory *
 		 card->address, profile, exact ? "" : " (see 'nvidia-smi mig -lgip')");
 }
 
-/* Suggests a retype command, or its dry run if a vGPU cannot be removed or was not made for a guest. */
+/* Suggests a retype command. Suggests only its dry run if a vGPU cannot be removed or was not made for a guest. */
 static void advise_retype(struct capacity *space, const struct card_load *load, const struct asked *asked)
 {
 	const struct policy *policy = &asked->query->world->config->policy;
@@ -257,7 +255,7 @@ static void explain_none(struct capacity *space, const struct card_load *load, c
 		      load->in_flight ? "; another vGPU is being created or removed on the card"
 				      : "; the card may be in MIG mode");
 	} else if (card->nvidia && load->devices + load->pending == 0) {
-		/* A vGPU that was removed before the driver had finished with it can still occupy the card. */
+		/* The card may still hold a vGPU that was removed before the driver had finished with it. */
 		bound(space, 0, CAUSE_NO_OFFER,
 		      "the driver offers none%s a removed vGPU may occupy it until a reboot; see dmesg",
 		      card->sriov ? " now (available_instances is 0); the card may be in MIG mode, or"
@@ -267,7 +265,7 @@ static void explain_none(struct capacity *space, const struct card_load *load, c
 	}
 }
 
-/* How many vGPUs fit beside vGPUs of other sizes; at least 1 if the driver offers one and no lease is pending. */
+/* How many vGPUs fit beside vGPUs of other sizes. If no lease is pending, the driver's offer guarantees one. */
 static int fit_between(const struct card_load *load, double whole, const struct inv_type *type, int available)
 {
 	int left = (int)((whole - load->used_mib) / type->framebuffer_mib);
@@ -300,7 +298,7 @@ static void judge(struct capacity *space, const struct card_load *load, const st
 	if (section && section->max_instances != NO_LIMIT)
 		bound(space, section->max_instances - load->of_type, CAUSE_CAP, "max_instances = %d is reached",
 		      section->max_instances);
-	/* An empty card cannot be full, so the driver's reason comes first. */
+	/* If the card is empty, report the driver's reason, because the card cannot be full. */
 	if (asked->available < 1 && on_it == 0)
 		explain_none(space, load, asked);
 	if (card->nvidia && *load->other && !load->mixed && (asked->available == 0 || load->devices == 0)) {
@@ -361,7 +359,7 @@ void capacity_on(struct capacity *space, const struct capacity_query *query, con
 	const struct failed_attempt *attempt = capacity_failed_attempt(world, card->address, type);
 
 	*space = (struct capacity){ 0 };
-	/* Check this first: in_pool is also false if the survey did not read the card's configured type. */
+	/* Check the type first, because in_pool is also false if the survey did not read the card's own type. */
 	if (pooled->section && !pool_serves(card, type)) {
 		space->cause = CAUSE_OTHER_TYPE;
 		snprintf(space->reason, sizeof(space->reason), "configured for %s%s", pooled->section->type,
@@ -393,7 +391,7 @@ bool capacity_count(struct capacity_count *count, const struct world *world, con
 	capacity = capacity_of(card, type);
 	measure(&space, &query, card, offer);
 	*count = (struct capacity_count){ .available = card->ready ? space.left : 0 };
-	/* Each free VF offers one vGPU while a single GPU instance is free, so counting the free VFs gives too many. */
+	/* While one GPU instance is free, each free VF offers one vGPU, so the number of free VFs is too high. */
 	if (type->slices && card->sriov && count->available > offer->available)
 		count->available = offer->available;
 	for (const struct inv_device *d = NULL; (d = inventory_next_on(&world->inv, card, d));) {
@@ -421,7 +419,7 @@ bool capacity_count(struct capacity_count *count, const struct world *world, con
 		struct capacity_vfs vfs = capacity_vfs(&query, card, type->id);
 		int most = vfs.all + outside;
 
-		/* If the driver gives no max_instance, it stops listing the type once the card is full. */
+		/* Without a max_instance, a driver that no longer lists the type shows that the card is full. */
 		if (type->max_instance == UNKNOWN && count->used && vfs.free && offer->available < 1 &&
 		    (space.cause == CAUSE_NO_OFFER || space.cause == CAUSE_IN_USE))
 			most = count->used;

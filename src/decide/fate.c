@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What becomes of a vGPU that no request asks for. */
+/* Decides what becomes of a vGPU that no request asks for. */
 #include "decide/fate.h"
 
 #include <inttypes.h>
@@ -8,8 +8,8 @@
 #include <string.h>
 
 enum {
-	CLOSE_MS = 5000,  /* between looks at an unplugged device that is still open, or at a creation that hangs */
-	YOUNG_MS = 60000, /* a definition without a device is kept until this age: Nova may still create the device */
+	CLOSE_MS = 5000,  /* until the next look at an unplugged open device, or at a creation that hangs */
+	YOUNG_MS = 60000, /* a younger definition without a device is kept, because Nova may still create the device */
 	SOON_MS = 1000,
 };
 
@@ -23,7 +23,7 @@ __attribute__((format(printf, 3, 4))) static void say(struct fate *fate, bool go
 	fate->goes = goes;
 }
 
-/* Judges a creation that may have been interrupted. Its device may be half created. */
+/* Judges a creation that may have been interrupted, and whose device may be incomplete. */
 static void creating(struct fate *fate, const struct lease_facts *f)
 {
 	if (f->at_work)
@@ -83,7 +83,7 @@ static void judge_lease(struct fate *fate, const struct lease_facts *f)
 		without_domain(fate, f);
 }
 
-/* Returns 0 if only an event can change the verdict. The handler's loop retries the releases that are due. */
+/* When to judge the lease again; 0: after an event. The handler's loop retries releases. */
 static int64_t next_look(const struct lease_facts *f)
 {
 	const struct lease *lease = f->lease;
@@ -95,12 +95,11 @@ static int64_t next_look(const struct lease_facts *f)
 	case LEASE_RELEASING:
 		return lease->deadline_ms >= f->now_ms ? lease->deadline_ms + 1 : 0;
 	case LEASE_CREATING:
-		/* No event reports the end of a write, or (below) the closing of a device. */
+		/* No event reports the end of a write or the closing of a device. */
 		return (created_ms >= f->now_ms ? created_ms : f->now_ms + CLOSE_MS) + 1;
 	case LEASE_ACTIVE:
 		if (f->runs && !f->has && f->open)
 			return f->now_ms + CLOSE_MS;
-		/* After start_grace, only an event changes the verdict. */
 		if (f->now_ms - lease->since_ms > (int64_t)f->policy->start_grace_s * 1000 &&
 		    lease->since_ms < f->looked_ms)
 			return 0;
@@ -161,10 +160,10 @@ void fate_of_orphan(struct fate *fate, const struct orphan_facts *f)
 
 static enum attached unfinished(const struct attached_facts *f, char why[REASON_SIZE])
 {
-	/* A reservation is left until its deadline. After its deadline it is void, and the device counts as foreign. */
+	/* A reservation stays until its deadline. After the deadline it is void, and its device counts as foreign. */
 	if (f->lease->state == LEASE_RESERVED || f->lease->state == LEASE_ACTIVE || f->at_work)
 		return ATTACHED_LEAVE;
-	/* A QEMU that exits can have its devices open even after the domain's release. */
+	/* A QEMU that exits can have its devices open after the domain's release. */
 	if (f->now_ms - f->lease->since_ms < f->grace_ms)
 		return ATTACHED_LEAVE;
 	snprintf(why, REASON_SIZE, "attached to its domain, but its lease is '%s'", lease_state_words[f->lease->state]);
@@ -180,7 +179,7 @@ enum attached fate_of_attached(const struct attached_facts *f, char why[REASON_S
 		snprintf(why, REASON_SIZE, "attached to this domain, but leased to domain %.100s", f->lease->name);
 		return ATTACHED_REPORT;
 	}
-	/* A running QEMU has its devices open. If the device is closed, QEMU has ended or has lost it. */
+	/* A running QEMU has its devices open. A closed device shows that QEMU has ended or has lost it. */
 	if (!f->exists || f->open != 1)
 		return ATTACHED_LEAVE;
 	if (f->lease)

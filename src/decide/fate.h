@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Decides whether a lease, a device without a lease, or an mdevctl definition without a device may be released or
- * removed. An unknown fact is a reason to keep it.
+ * removed. If a fact is not known, the lease, device or definition stays.
  *
- * A lease may be released once its domain does not have the vGPU, no process has the vGPU open, and no process works on
+ * A lease may be released if its domain does not have the vGPU, no process has the vGPU open, and no process works on
  * the lease.
  *
- * An orphan may be removed. It was made for a guest (history.h), its type is known, no lease or domain's XML names it,
- * and no process has it open. mdevctl does not start it at boot, unless Nova owns it: Nova defines all its mdevs to
- * start at boot. For reclaim_grace it had no sign of use: a creation, a lease, an open file, or a domain that names it.
+ * A device without a lease may be removed as an orphan if:
+ *   it was made for a guest (history.h), and its type is known
+ *   no domain's XML names it, and no process has it open
+ *   mdevctl does not start it at boot, or Nova owns it (Nova defines all its mdevs to start at boot)
+ *   it had no sign of use for reclaim_grace: a creation, a lease, an open file, or a domain that names it
  *
- * A device that was not made for a guest may be removed if `unused` is set.
+ * With `unused`, a device that was not made for a guest may also be removed.
  */
 #pragma once
 
@@ -22,28 +24,28 @@
 
 struct fate {
 	bool goes;             /* the lease may be released, or the orphan removed */
-	bool free;             /* a device of a known type that no domain, process or mdevctl keeps */
-	char why[REASON_SIZE]; /* the reason, whether it goes or stays */
-	int64_t due_ms;        /* if the lease stays, when to judge it again; 0: after an event */
-	int64_t again_ms;      /* when to judge a lease that stays again; 0: not before an event */
+	bool free;             /* the type is known, and no domain, process or mdevctl keeps the device */
+	char why[REASON_SIZE]; /* why it may go, or why it stays */
+	int64_t due_ms;        /* when start_grace or reclaim_grace ends; 0: not set; or FATE_KEPT */
+	int64_t again_ms;      /* when to judge a lease that stays again; 0: after an event */
 };
 
 /* A value of due_ms: the device was not made for a guest, so only a pass with `unused` removes it. */
 enum { FATE_KEPT = -1 };
 
-/* All times are CLOCK_MONOTONIC, in ms. A text is NULL if it does not apply. */
+/* Times are CLOCK_MONOTONIC in ms. A text is NULL if it does not apply. */
 struct lease_facts {
 	const struct lease *lease;
 	const struct policy *policy;
 	int64_t now_ms;
-	int64_t looked_ms; /* a time before the facts were read; a lease written since then stays */
+	int64_t looked_ms; /* a time before the facts were read; a lease written after it stays */
 	enum presence exists;
 	const char *unseen; /* why `exists` is PRESENCE_UNKNOWN */
 	const char *open;   /* which process has the device open, or why that is not known */
 	bool runs;
 	bool has;           /* the domain runs with the device, or may have it */
-	bool had;           /* an earlier look found the domain with the device, under the present lease */
-	const char *unread; /* why it is not known whether the domain runs */
+	bool had;           /* under this lease, an earlier look found the domain with the device */
+	const char *unread; /* why it is not known whether the domain runs; NULL: it is known */
 	bool at_work;       /* a process creates, takes over or removes the device */
 };
 
@@ -54,15 +56,15 @@ struct orphan_facts {
 	const struct policy *policy;
 	int64_t now_ms;
 	bool alone;
-	bool typed;        /* its type is known */
-	const char *named; /* which domain names it, or why that is not known */
-	const char *open;  /* which process has it open, or why that is not known */
-	const char *kept;  /* how mdevctl keeps it, or why that is not known */
+	bool typed;        /* the type is known */
+	const char *named; /* which domain names the device, or why that is not known */
+	const char *open;  /* which process has the device open, or why that is not known */
+	const char *kept;  /* how mdevctl keeps the device, or why that is not known */
 	bool defined;
-	bool nova; /* Nova counts it as its own */
+	bool nova; /* Nova counts the device as its own */
 	bool for_guest;
-	bool unused;           /* also remove devices that were not made for a guest */
-	int64_t idle_ms;       /* the start of its idle time */
+	bool unused;           /* devices that were not made for a guest may be removed */
+	int64_t idle_ms;       /* when the idle time began */
 	int64_t definition_ms; /* when a definition without a device was written */
 };
 
@@ -70,17 +72,17 @@ void fate_of_orphan(struct fate *fate, const struct orphan_facts *facts);
 
 /* A vGPU in the XML of a running domain. */
 struct attached_facts {
-	const struct lease *lease; /* NULL none */
+	const struct lease *lease; /* NULL: none */
 	const char *domain;        /* the domain's UUID */
-	int64_t now_ms, grace_ms;  /* a lease younger than grace_ms is left as it is */
+	int64_t now_ms, grace_ms;  /* a lease younger than grace_ms is not changed */
 	int64_t looked_ms;         /* a time before libvirt's status files were read */
-	bool settled;              /* the domain is not being started, migrated or stopped */
-	bool exists;               /* in the kernel, with a type */
+	bool settled;              /* no start, migration or stop is in progress */
+	bool exists;               /* the kernel has the device, and it has a type */
 	int open;                  /* 1: open; 0: closed; negative: not known */
 	bool at_work;              /* a process works on the lease */
 };
 
-/* What to do: nothing; lease the vGPU to the domain that has it; report a fault that the operator must correct. */
+/* Leave the lease; lease the vGPU to the domain that has it; or report a conflict for the operator. */
 enum attached { ATTACHED_LEAVE, ATTACHED_LEASE, ATTACHED_REPORT };
 
 enum attached fate_of_attached(const struct attached_facts *facts, char why[REASON_SIZE]);

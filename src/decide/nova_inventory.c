@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What nova-compute counts on this host. */
+/* Counts vGPUs as nova-compute does. */
 #include "decide/nova_inventory.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-/* The section of the type that Nova gives this parent; NULL none. */
+/* The section of the type that Nova gives this parent; NULL: none. */
 static const struct section *section_of(const struct config *config, const char *parent)
 {
 	const struct section *rest = NULL;
@@ -47,7 +47,7 @@ static int count_existing(const struct inventory *inv, const struct inv_parent *
 	return n;
 }
 
-/* Does another parent have a device or a definition with the UUID of `of`? */
+/* Does another parent have the UUID of `of`, as a device or a definition? */
 static bool is_twice(const struct definition *of, const struct inv_device *device, const struct definition *list,
 		     size_t n)
 {
@@ -84,9 +84,7 @@ static void count_defined(struct nova_provider *p, const struct inventory *inv, 
 	}
 }
 
-/*
- * What remains of max_instances after the existing and defined vGPUs, and after the offers of providers before `next`.
- */
+/* What remains of max_instances after existing and defined vGPUs, and after the offers of providers before `next`. */
 static int left(const struct nova_inventory *nova, size_t next)
 {
 	const struct section *section = nova->providers[next].section;
@@ -118,11 +116,9 @@ void nova_inventory_make(struct nova_inventory *nova, const struct inventory *in
 		name_device(p->device, parent->name, *card->vendor);
 		p->existing = count_existing(inv, parent, section->type);
 		count_defined(p, inv, definitions, ndefinitions);
-		/* On SR-IOV cards the offer is that of a free VF; a VF in use offers none. */
+		/* On an SR-IOV card, the offer is that of a free VF. A VF in use offers nothing. */
 		p->available = !offer || (card->sriov && (parent->ndevices || parent->lost)) ? 0 : offer->available;
-		/*
-		 * A silent card might not provide the type, so it counts only with a vGPU or a definition of the type.
-		 */
+		/* A silent card may not have the type. Count it only with a vGPU or a definition of the type. */
 		nova->n += offer || p->existing || p->defined;
 	}
 	for (size_t i = 0; i < nova->n; i++) {
@@ -139,7 +135,7 @@ void nova_inventory_free(struct nova_inventory *nova)
 	*nova = (struct nova_inventory){ 0 };
 }
 
-/* Converts to upper case, and replaces what Placement does not accept with '_'. */
+/* Converts to upper case, and replaces characters that Placement does not accept with '_'. */
 static void spell(char trait[TRAIT_SIZE])
 {
 	for (char *c = trait; *c; c++)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Counts vGPUs as nova-compute's libvirt driver does: _get_gpu_inventories() in nova/virt/libvirt/driver.py of Nova
- * 2025.1. Each parent of mdevs is a resource provider in Placement. Nova counts the parent's mdevs that exist, that
- * have a definition, and that could be created. The parent's type is the one whose device_addresses name the parent, or
- * the first type without addresses.
+ * Counts vGPUs as nova-compute's libvirt driver does: _get_gpu_inventories() in nova/virt/libvirt/driver.py (Nova
+ * 2025.1).
+ *
+ * Each parent of mdevs is a resource provider in Placement. Its count includes the mdevs that exist, that have a
+ * definition, and that could be created. The parent's type is the type whose device_addresses name the parent, or the
+ * first type without addresses.
  */
 #pragma once
 
@@ -20,11 +22,11 @@ struct nova_provider {
 	char device[NOVA_DEVICE_SIZE]; /* libvirt's name of the parent: pci_0000_84_00_0, mtty_mtty */
 	const struct inv_parent *parent;
 	int existing; /* mdevs of the section's type */
-	int defined;  /* definitions of the type without a device, which Nova counts as mdevs */
+	int defined;  /* definitions without a device, which Nova counts as mdevs */
 	int available;
-	int total;             /* in Nova's inventory; 0: Nova has no such provider */
-	bool limited;          /* `total` is 0 because of max_instances */
-	char twice[UUID_SIZE]; /* a defined UUID that another parent also has; "" none */
+	int total;             /* as in Nova's inventory; 0: Nova has no such provider */
+	bool limited;          /* max_instances makes `total` 0 */
+	char twice[UUID_SIZE]; /* a defined UUID that is also on another parent; "": none */
 };
 
 struct nova_inventory {
@@ -33,17 +35,17 @@ struct nova_inventory {
 };
 
 /*
- * Counts each parent whose pGPU provides the type that Nova gives the parent. On a silent pGPU, only existing and
- * defined mdevs count.
+ * Counts each parent whose pGPU provides the parent's type in Nova. On a silent pGPU, counts only existing and defined
+ * mdevs.
  */
 void nova_inventory_make(struct nova_inventory *nova, const struct inventory *inv, const struct definition *definitions,
 			 size_t ndefinitions);
 void nova_inventory_free(struct nova_inventory *nova);
 
-/* Does Nova count this definition, even without a device? It does if Nova gives the parent the definition's type. */
+/* Does Nova count this definition if there is no device? It does if it gives the parent the definition's type. */
 bool nova_inventory_counts(const struct nova_inventory *nova, const struct definition *definition);
 
-/* The traits of a vGPU in Placement's spelling: type (CUSTOM_NVIDIA_222), model, framebuffer, framework; "" none. */
+/* A vGPU's traits in Placement's spelling: type (CUSTOM_NVIDIA_222), model, framebuffer, framework; "": none. */
 void nova_traits(char traits[NOVA_TRAITS][TRAIT_SIZE], const struct nova_provider *provider);
 /* The trait of a type, which is also a valid resource class. */
 void nova_type_trait(char trait[TRAIT_SIZE], const char *type);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The decision: which vGPU a domain gets, on which parent; or why it gets none. */
+/* Plans which vGPU a domain gets and on which parent. */
 #include "decide/plan.h"
 
 #include <stdarg.h>
@@ -76,7 +76,7 @@ bool plan_device_fits(const struct planner *p, const struct inv_device *device)
 	       plan_type_means(p, inventory_card_of(device), device->vgpu.type);
 }
 
-/* Was the vGPU on a ready card outside the pool? If so, other software creates the vGPU. */
+/* Was the vGPU on a ready card outside the pool? If so, other software creates it. */
 static bool was_outside(const struct planner *p)
 {
 	const struct inv_parent *parent = inventory_parent(&p->world->inv, p->resolved->last_parent);
@@ -89,13 +89,13 @@ void plan_only_type(const struct planner *p, const struct inv_parent *vf)
 	struct resolved_request *resolved = p->resolved;
 	autofree const struct section **types = NULL;
 
-	/* If the remembered type is the pool's only type, the pool counts as its source. */
+	/* A remembered type may also be the pool's only type. The pool then counts as the source. */
 	if (!p->world->config || (resolved->ntypes && resolved->source != TYPE_REMEMBERED))
 		return;
 	types = pool_types(&p->world->inv, resolved->req->kind == REQUEST_MDEV, vf);
 	if (!types[0] || types[1] || !resolve_fits(resolved, types[0]->type))
 		return;
-	/* A vGPU of the pool must not replace a device of another driver (a crypto engine), or one outside the pool. */
+	/* A vGPU must not replace another driver's device (a crypto engine) or a device outside the pool. */
 	if (*resolved->was && (!type_has_driver_of(resolved->was, types[0]->type) || was_outside(p)))
 		return;
 	text_copy(resolved->types[0], TYPE_SIZE, types[0]->type);
@@ -116,7 +116,7 @@ void plan_step(const struct planner *p, enum step_kind kind, const struct vgpu_r
 	snprintf(p->step->why, sizeof(p->step->why), "%s", why);
 }
 
-/* Adds the step's lease, or replaces the vGPU's present lease, so that later requests count the vGPU once. */
+/* Adds the step's lease, or replaces the vGPU's lease, so that later requests count the vGPU once. */
 static void promise_step(struct planner *p)
 {
 	struct leases *leases = &p->world->leases;
@@ -136,7 +136,7 @@ static void promise_step(struct planner *p)
 	snprintf(l->project, sizeof(l->project), "%s", p->world->request->project);
 }
 
-/* At a hard reboot, Nova rewrites the metadata without a type, which ends the conflict. */
+/* Nova rewrites the metadata at a hard reboot, without a type, which removes the conflict. */
 const char *plan_change_type(const struct planner *p)
 {
 	return p->world->request->nova ? "hard-reboot the instance" : "change one of them";
@@ -168,7 +168,7 @@ static bool refuse_untyped(struct planner *p)
 
 	for (size_t i = 0; types[i]; i++)
 		text_add(list, sizeof(list), "%s%s", i ? ", " : "", types[i]->type);
-	/* A card lists no type for a disabled VF, so report the missing VF. */
+	/* A disabled VF has no type, so report that the VF is missing. */
 	if (!*list && world->config->nsections && *p->resolved->absent)
 		return plan_refuse(p, "no such VF in the pool: %s", p->resolved->absent);
 	if (!*list)
@@ -187,7 +187,7 @@ static bool refuse_untyped(struct planner *p)
 	return plan_refuse(p, "does not exist, and its type is not known; name one of %s in the metadata", list);
 }
 
-/* Could a pGPU provide the type later? Not if the hostdev can use none of the pGPUs that provide the type. */
+/* Can a pGPU provide the type later? It must also suit the hostdev. */
 static bool may_come(const struct planner *p)
 {
 	bool other_kind = false;
@@ -223,7 +223,7 @@ bool plan_creation(struct planner *p, const char *id)
 	if (!plan_quota(p, id))
 		return false;
 	kind = plan_choose(p, id);
-	/* An arrival may rely on removals, because the following prepare does them. */
+	/* A prepare follows an arrival and does the removals. */
 	if (kind == PLAN_STEPS || (kind == PLAN_REMOVE && p->world->mode != PLAN_PREPARE && !is_reserved_late(p)))
 		return true;
 	p->plan->kind = kind;
@@ -263,7 +263,7 @@ bool plan_wait_for_kernel(struct planner *p, const char *parent, const struct le
 	return false;
 }
 
-/* If the other domain no longer needs the vGPU, the vGPU is removed first. */
+/* If the other domain does not need the vGPU any more, plans the vGPU's removal. */
 static bool finish_release(struct planner *p, const struct lease *lease)
 {
 	if (!lease->reclaimable || capacity_failed_attempt(p->world, lease->vgpu.pgpu, lease->vgpu.type))
@@ -293,7 +293,7 @@ static bool prepare_request(struct planner *p)
 			    p->world->request->nova ? PLAN_NOVA_ANOTHER : "use a different UUID");
 		return plan_in_use(p);
 	}
-	/* Another program or hook is creating or removing a device without a type. */
+	/* A device without a type is being created or removed by another program or hook. */
 	if (device && !*device->vgpu.type)
 		return plan_wait_for_kernel(p, device->vgpu.parent, lease);
 	if (device)
@@ -311,8 +311,8 @@ static bool plan_request(struct planner *p)
 }
 
 /*
- * At a start, libvirt has read the XML and accepts no other UUID, so a placeholder is refused. The steps stay in the
- * plan to show what the domain would get with a UUID of its own.
+ * Refuses a placeholder at a start: libvirt has read the XML and accepts no other UUID. The steps remain, to show what
+ * the domain would get with a UUID of its own.
  */
 static void refuse_placeholder(struct planner *p)
 {
@@ -333,7 +333,7 @@ static enum owner owner_when_created(const struct planner *p)
 {
 	const struct vgpu_ref *vgpu = &p->step->vgpu;
 
-	/* The definition is for its own UUID on its own parent only. */
+	/* A definition is only for its own UUID and parent. */
 	return owner_of(&(struct owner_facts){ .framework = vgpu->framework,
 					       .created = true,
 					       .defined = p->resolved->defined &&
@@ -356,13 +356,13 @@ static bool add_step(struct planner *p)
 	plan_vf_request(p);
 	found = plan_request(p);
 	p->step->owner = owner_when_created(p);
-	/* For a vGPU that the domain keeps, the quota was checked earlier. */
+	/* The quota was checked when the vGPU that the domain keeps was created. */
 	if (!found || (p->step->kind != STEP_KEEP && !plan_quota(p, p->step->vgpu.id)))
 		return false;
 	plan_quota_removes(p);
 	promise_step(p);
 	p->plan->nsteps++;
-	/* Devices that must be removed for one request are removed before the next request is planned. */
+	/* If one request needs removals, plan the next request after the removals. */
 	return p->plan->kind == PLAN_STEPS;
 }
 

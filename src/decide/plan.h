@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Decides which vGPU a domain gets and on which parent, or why it gets none. Each rule is a row in
- * tests/unit/decide/plan_rows.h. A step can fail in the kernel; the next plan then has a struct failed_attempt.
+ * tests/unit/decide/plan_rows.h. If a step fails in the kernel, the next plan has a struct failed_attempt.
  */
 #pragma once
 
@@ -16,41 +16,41 @@ enum { PLAN_REMOVES_MAX = 64 };
 
 enum step_kind { STEP_KEEP, STEP_ADOPT, STEP_CREATE };
 
-/* What to do for one request; in migrate and restore, what to reserve for it. */
+/* What to do for one request; for an arrival, what to reserve. */
 struct step {
 	enum step_kind kind;
 	struct vgpu_ref vgpu;
-	enum owner owner; /* the vGPU's owner if the hook creates it */
+	enum owner owner; /* the owner of a vGPU that the hook creates */
 	int numa;
 	int framebuffer_mib;
-	const struct section *section; /* of the type; NULL: the device is outside the pool */
-	char why[REASON_SIZE];         /* why this parent was chosen, as a clause of a message */
+	const struct section *section; /* the type's section; NULL: the device is outside the pool */
+	char why[REASON_SIZE];         /* why this parent was chosen, as part of a message */
 };
 
 /* Why a pGPU was not chosen for a request. */
 struct verdict {
 	size_t req;
 	const struct inv_pgpu *card;
-	bool elsewhere; /* the card serves only another requested type, which has its own verdict */
+	bool elsewhere; /* the card serves another requested type, which has its own verdict */
 	enum cause cause;
-	char reason[REASON_SIZE]; /* does not name the card or the vGPU */
-	char fix[REASON_SIZE];    /* a command for this card; "" none */
+	char reason[REASON_SIZE]; /* without the names of card and vGPU */
+	char fix[REASON_SIZE];    /* a command for this card; "": none */
 };
 
 enum plan_kind {
 	PLAN_STEPS,
-	PLAN_WAIT,   /* creations or releases are in progress: wait, plan again */
-	PLAN_REMOVE, /* remove these reclaimable devices, plan again */
-	PLAN_REFUSE, /* final only if the world is `wide`: a wide survey may find something to remove */
+	PLAN_WAIT,   /* a creation or release is in progress; wait and plan again */
+	PLAN_REMOVE, /* remove the devices in `removes`, and plan again */
+	PLAN_REFUSE, /* final only if world.wide is true, because a wide survey may find removals */
 };
 
 struct plan {
 	enum plan_kind kind;
-	struct step *steps; /* one for each request; also set in the refusal of a placeholder */
+	struct step *steps; /* one for each request; also set if a placeholder is refused */
 	size_t nsteps;
 	char removes[PLAN_REMOVES_MAX][ID_SIZE];
-	size_t nremoves; /* in PLAN_REMOVE, and in the refusal of a placeholder */
-	size_t nquota;   /* the last `nquota` of `removes` are leases that are removed for the quota */
+	size_t nremoves; /* for PLAN_REMOVE; also set if a placeholder is refused */
+	size_t nquota;   /* the last `nquota` of `removes` are leases, removed for the quota */
 	struct verdict *verdicts;
 	size_t nverdicts;
 	bool no_capacity; /* refusal: capacity may be available later */
@@ -58,9 +58,9 @@ struct plan {
 	bool no_quota;
 	bool in_use; /* refusal: another domain or a process has the vGPU, or its IOMMU group */
 	size_t refused_vgpu;
-	char warning[256]; /* for the log, in any kind of plan; "" none */
-	char text[1024];   /* refusal: causes and fix; the caller adds the names of domain and device */
-	size_t why;        /* the length of the causes in `text`, before the fix; 0: not separated */
+	char warning[256]; /* for the log; "": none */
+	char text[1024];   /* refusal: causes and fix; the caller adds the domain and the device */
+	size_t why;        /* length of the causes in `text`, before the fix; 0: not known */
 };
 
 void plan_make(struct plan *plan, const struct world *world);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A domain that arrives by migration or restore: do its vGPUs fit this host, and which UUIDs do they get?
+ * Plans an arriving domain (migration or restore): do its vGPUs fit this host, and which UUIDs do they get?
  *
- * If the device with the vGPU's UUID is free and fits, the domain gets it (Nova creates this device in advance). If the
- * device is leased, open or of another type, the domain gets a new UUID, or is refused with migrate_uuid = keep. If
- * there is no such device, the domain gets another free device (with `reuse`), or a new device with the vGPU's UUID. A
- * placeholder always gets a new device with a new UUID.
+ * If a device with the vGPU's UUID exists, is free and fits, the domain gets it, because Nova creates this device in
+ * advance. If the device is leased, open or of another type, the domain gets a new UUID; with migrate_uuid = keep, it
+ * is refused. If there is no such device, the domain gets another free device (with `reuse`), or a new device with the
+ * vGPU's UUID. A placeholder always gets a new device with a new UUID.
  *
- * A vGPU's state can move only between vGPUs of one type and drivers of one version. Without these checks, QEMU fails
- * late, with a vague error (Red Hat: "vGPU live migration fails if the vGPU driver version differs"). Facts that the
- * source omits are not checked. A restore is not checked, because its image is from this host.
+ * A vGPU's state can move only between vGPUs of one type and drivers of one version. If these differ, QEMU fails late,
+ * with a vague error (Red Hat: "vGPU live migration fails if the vGPU driver version differs"). A fact that the source
+ * omits is not checked. A restore is not checked, because its image is from this host.
  */
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +29,7 @@ const char *plan_source_name(const struct planner *p)
 	return p->world->mode == PLAN_MIGRATE && !driver_differs(p) ? p->resolved->req->facts.name : "";
 }
 
-/* Does this host have a type with this ID, but only under another name than on the source? */
+/* Does this host have a type with this ID, but no type with this ID and the source's name? */
 static bool name_differs(const struct planner *p, const char *type)
 {
 	const struct world *world = p->world;
@@ -88,7 +88,7 @@ static bool source_fits(struct planner *p)
 	return true;
 }
 
-/* Adopts a fitting device of the pool that no lease, process or domain XML refers to. False: none, or reuse = never. */
+/* Adopts a free device of the pool that fits. False: there is none, or reuse = never. */
 static bool adopt_free(const struct planner *p)
 {
 	const struct world *world = p->world;
@@ -107,13 +107,13 @@ static bool adopt_free(const struct planner *p)
 }
 
 /*
- * Does the existing device with the arriving vGPU's ID have the right type? The metadata and the source decide. The
- * pool's only type does not, because the operator may have created the device.
+ * Does the existing device with the arriving vGPU's ID have the right type? The metadata and the source decide, not the
+ * pool's only type, because the operator may have created the device.
  */
 static bool has_right_type(const struct planner *p, const struct inv_device *device)
 {
 	enum type_source source = p->resolved->source;
-	/* A restore is on the host that saved the state. */
+	/* A restore is on the host that saved the image. */
 	bool decides = source == TYPE_ASKED || (source == TYPE_REMEMBERED && p->world->mode == PLAN_RESTORE);
 
 	return decides || p->resolved->req->kind == REQUEST_PCI
@@ -121,9 +121,7 @@ static bool has_right_type(const struct planner *p, const struct inv_device *dev
 		       : plan_type_means(p, inventory_card_of(device), device->vgpu.type);
 }
 
-/*
- * Refuses a domain that cannot have this vGPU and must not get another: migrate_uuid = keep, or Nova has assigned it.
- */
+/* Refuses this vGPU if the domain must not get another, because of migrate_uuid = keep or of Nova's assignment. */
 static bool refuse_taken(struct planner *p, const struct inv_device *device, const struct lease *lease)
 {
 	const struct resolved_request *resolved = p->resolved;
@@ -161,7 +159,7 @@ bool plan_arrival(struct planner *p)
 	bool vf = resolved->req->kind == REQUEST_PCI;
 	bool others = lease && strcmp(lease->domain, world->request->uuid) != 0;
 	bool pooled = parent && world->config && pool_has_parent(parent);
-	/* Nova tracks the addresses of VFs, and has assigned this one. */
+	/* Nova assigns VFs by address. */
 	bool keep = world->config && (world->config->policy.migrate_keep || (vf && pooled && world->request->nova));
 
 	if (!source_fits(p))
@@ -182,9 +180,7 @@ bool plan_arrival(struct planner *p)
 	if (!device && !others && !keep && adopt_free(p))
 		return true;
 	p->only = vf && keep ? parent : NULL;
-	/*
-	 * plan_creation() ignores a lease of the ID that it gets. So pass `id` only if no other domain has leased it.
-	 */
+	/* plan_creation() ignores a lease of its ID, so never pass the ID of another domain's lease. */
 	return plan_creation(p, device || others || !*id ? resolved->fresh : id);
 }
 

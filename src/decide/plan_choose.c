@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Choosing a parent: the order of the candidates, and what to remove if none has capacity. */
+/* Chooses a parent, and what to remove if no parent has capacity. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ struct candidate {
 	const char *type;
 	bool near;
 	bool failed; /* in the last five minutes */
-	bool last;   /* on the vGPU's previous parent, which has not failed */
+	bool last;   /* is the vGPU's previous parent, and has not failed */
 	struct capacity space;
 };
 
@@ -33,8 +33,7 @@ static bool has_failed(const struct world *world, const struct inv_pgpu *card, c
 
 /*
  * Why one candidate is preferred, the most important reason first: it has not failed lately; it is nearer; it is fuller
- * (pack) or emptier (spread); its framebuffer is smaller (pack, which leaves capacity for large types) or larger
- * (spread); its address is lower.
+ * (pack) or emptier (spread); its framebuffer is smaller (pack) or larger (spread); its address is lower.
  */
 enum rule { BY_FAILURE, BY_NODE, BY_SHARE, BY_SIZE, BY_ADDRESS, NO_CHOICE };
 
@@ -100,16 +99,16 @@ static bool blocks_type(const struct inventory *inv, const struct inv_pgpu *card
 {
 	const struct inv_type *a = inventory_type_on(inv, card, type), *b = inventory_type_on(inv, card, requested);
 
-	/* A GPU instance has its own size and blocks no other. */
+	/* A MIG-backed type blocks no other type. */
 	if (!card->nvidia || !a || !b || a->slices || b->slices)
 		return false;
-	/* On a card that was never seen empty, sizes are unknown, so any other type may block `requested`. */
+	/* If sizes are unknown, because the card was never seen empty, any other type may block `requested`. */
 	if (a->framebuffer_mib == UNKNOWN || b->framebuffer_mib == UNKNOWN)
 		return strcmp(type, requested) != 0;
 	return a->framebuffer_mib != b->framebuffer_mib;
 }
 
-/* Would removing a vGPU of `type` make capacity for `requested`? A MIG-backed type gains only from its own type. */
+/* Would removing a vGPU of `type` make capacity for `requested`? For a MIG-backed type, only its own type does. */
 static bool gives_capacity(const struct inventory *inv, const struct inv_pgpu *card, const char *type,
 			   const char *requested)
 {
@@ -119,8 +118,8 @@ static bool gives_capacity(const struct inventory *inv, const struct inv_pgpu *c
 }
 
 /*
- * Finds what to remove from the card: all devices that block the type, or one device or lease if none blocks it. False:
- * there is nothing to remove, or a blocking device may not be removed.
+ * Finds what to remove from the card: all devices that block the type or, if none blocks it, one device or lease.
+ * False: there is nothing to remove, or a blocking device must stay.
  */
 static bool find_removes(struct planner *p, const struct candidate *c)
 {
@@ -160,7 +159,7 @@ static void fill_step(const struct planner *p, const struct candidate *c, const 
 	const struct inv_parent *parent = c->space.parent ? c->space.parent : c->card->parents[0];
 	struct vgpu_ref vgpu = { .framework = c->card->framework };
 
-	/* The ID of a VF is its address, not the address that the domain named. */
+	/* The ID of a VF is its own address, which the domain may not have named. */
 	text_copy(vgpu.id, sizeof(vgpu.id), vgpu.framework == FW_MDEV ? id : parent->name);
 	text_copy(vgpu.type, sizeof(vgpu.type), c->type);
 	text_copy(vgpu.parent, sizeof(vgpu.parent), parent->name);
@@ -171,14 +170,14 @@ static void fill_step(const struct planner *p, const struct candidate *c, const 
 struct search {
 	const char *id;
 	struct candidate best;
-	enum rule rule; /* the most important rule that decided */
+	enum rule rule; /* the most important rule that preferred `best` */
 	bool in_flight; /* a creation or release in progress can make capacity */
-	bool later;     /* pGPUs were passed over because their type is enabled after the chosen one */
-	/* The best card on which removals make capacity, of the first type that has such a card; card NULL: none. */
+	bool later;     /* pGPUs were passed over, because their type is enabled after the chosen type */
+	/* The best card on which removals make capacity, of the first type with any; card NULL: none. */
 	struct candidate fullest;
 };
 
-/* False if the card is configured for the type but this VF is not. Sets the reason. */
+/* False, with the reason: the card serves the type, but this VF is configured for another. */
 static bool gives_vf(const struct inv_parent *vf, const char *type, struct capacity *space)
 {
 	const struct section *its = pool_section_of(vf);
@@ -190,7 +189,7 @@ static bool gives_vf(const struct inv_parent *vf, const char *type, struct capac
 	return false;
 }
 
-/* Finds the capacity of the card, or of the only permitted VF. False: the card is not a candidate. */
+/* Finds the capacity of the card, or of p->only. False: the card is not a candidate. */
 static bool find_capacity(const struct planner *p, struct candidate *c, const char *id)
 {
 	const char *type = c->type;
@@ -243,7 +242,7 @@ static const char *why_chosen(const struct planner *p, const struct search *foun
 	return found->later ? "the first type with capacity" : "the only one with capacity";
 }
 
-/* Searches the pGPUs for one type. The vGPU's previous parent is the best if it has capacity and has not failed. */
+/* Searches the pGPUs for one type. The vGPU's previous parent wins if it has capacity and has not failed. */
 static void search_for_type(struct planner *p, const char *type, struct search *found)
 {
 	const struct inventory *inv = &p->world->inv;
@@ -274,7 +273,7 @@ static void search_for_type(struct planner *p, const char *type, struct search *
 		found->fullest = fullest;
 }
 
-/* Adds a verdict for each pGPU of a type that is not searched, because a type enabled before it has capacity. */
+/* Adds verdicts for the pGPUs of a type that is not searched, because an earlier type has capacity. */
 static void pass_over(const struct planner *p, const char *type, struct search *found)
 {
 	const struct inventory *inv = &p->world->inv;
@@ -291,7 +290,7 @@ static void pass_over(const struct planner *p, const char *type, struct search *
 	}
 }
 
-/* Are `a` and `b` the same type of two models (T4-2Q, A40-2Q)? If so, placement decides, not the order of the types. */
+/* Are `a` and `b` one type of two models (T4-2Q, A40-2Q)? Then placement decides, not the order of the types. */
 static bool is_alike(const struct world *world, const char *a, const char *b)
 {
 	const struct inv_type *x = inventory_type(&world->inv, a), *y = inventory_type(&world->inv, b);
@@ -301,7 +300,7 @@ static bool is_alike(const struct world *world, const char *a, const char *b)
 	       x->slices == y->slices;
 }
 
-/* A VF for this type that the removals free; NULL: none. */
+/* Finds a VF for this type among the planned removals; NULL: none. */
 static const struct inv_parent *freed_vf(const struct planner *p, const char *type)
 {
 	for (size_t i = 0; i < p->plan->nremoves; i++) {
@@ -315,7 +314,7 @@ static const struct inv_parent *freed_vf(const struct planner *p, const char *ty
 	return NULL;
 }
 
-/* Sets a PCI hostdev's VF: the only permitted one, a free one, or one that the removals free. False: none suits. */
+/* Sets the VF of a PCI hostdev: p->only, a free VF, or a VF of the removals. False: the VF does not suit. */
 static bool leave_vf(const struct planner *p, struct candidate *c)
 {
 	if (p->resolved->req->kind != REQUEST_PCI)
@@ -357,7 +356,7 @@ enum plan_kind plan_choose(struct planner *p, const char *id)
 	const struct lease *own = lease_find(&p->world->leases, id);
 	bool reserved;
 
-	/* The arriving state is of the reserved type, so only this type is possible. */
+	/* The state that arrives has the reserved type, so no other type is possible. */
 	if (own && !own->promised && own->state == LEASE_RESERVED && resolved->ntypes > 1 &&
 	    resolve_fits(resolved, own->vgpu.type))
 		search_for_type(p, own->vgpu.type, &found);
@@ -372,7 +371,7 @@ enum plan_kind plan_choose(struct planner *p, const char *id)
 		fill_step(p, &found.best, id, why_chosen(p, &found));
 		return PLAN_STEPS;
 	}
-	/* Waiting for a release in progress is cheaper than a removal. */
+	/* A release in progress costs less than a removal, so wait for it. */
 	if (found.in_flight)
 		return PLAN_WAIT;
 	if (!found.fullest.card || !find_removes(p, &found.fullest) || !leave_vf(p, &found.fullest))

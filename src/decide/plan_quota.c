@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A project's quota. Leases in every state count. If the quota is exhausted, the plan removes reclaimable leases, or
- * waits for a release in progress.
+ * Checks a project's quota. Leases in every state count. If the quota is exhausted, plans the removal of reclaimable
+ * leases, or a wait for a release in progress.
  */
 #include <string.h>
 
@@ -9,10 +9,7 @@
 #include "base/text.h"
 #include "internal.h"
 
-/*
- * Does this lease count in the quota for vGPU `id`? Older leases of an arriving domain do not, because the arrival
- * replaces them.
- */
+/* Does this lease count in the quota for vGPU `id`? An arrival replaces its domain's older leases, so these do not. */
 static bool counts(const struct planner *p, const struct lease *lease, const char *id)
 {
 	const struct request *request = p->world->request;
@@ -60,7 +57,7 @@ void plan_quota_removes(struct planner *p)
 	const struct world *world = p->world;
 	struct plan *plan = p->plan;
 
-	/* An arrival leaves removals to the following prepare. */
+	/* An arrival leaves the removals to the prepare that follows. */
 	if (world->mode != PLAN_PREPARE || p->step->kind == STEP_KEEP)
 		return;
 	if (p->over_quota > 0 && plan->kind != PLAN_REMOVE) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The text of a refusal: its reasons in one line. */
+/* Writes the text of a refusal, in one line. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +10,12 @@
 #include "internal.h"
 
 /*
- * libvirt shows one line of ERR_TEXT_MAX bytes, in which the names of the domain and the device precede the refusal. If
- * the refusal exceeds LINE_BYTES, causes are left out, but never the fix.
+ * libvirt shows one line of ERR_TEXT_MAX bytes, which begins with the names of domain and device. If the text exceeds
+ * LINE_BYTES, causes are left out, but never the fix.
  */
 enum { SHOWN_VFS = 6, SHOWN_CARDS = 8, LINE_BYTES = 800, MORE_BYTES = 20 };
 
-/* Adds the source of the type, unless that is the metadata. */
+/* Adds where the type comes from, except if it comes from the metadata. */
 static void add_source(const struct resolved_request *resolved, char *buf, size_t size)
 {
 	switch (resolved->source) {
@@ -51,7 +51,7 @@ void plan_text_request(const struct resolved_request *resolved, char *buf, size_
 	add_source(resolved, buf, size);
 }
 
-/* Adds "; or write type='nvidia-222' in its <vgpu:device>" if the metadata has no type, and other types have a ready card. */
+/* Adds "; or write type='nvidia-222' in its <vgpu:device>" for other types with a ready card. */
 static void add_other_types(const struct planner *p, char *buf, size_t size)
 {
 	const struct resolved_request *resolved = p->resolved;
@@ -71,7 +71,7 @@ static void add_other_types(const struct planner *p, char *buf, size_t size)
 		text_add(buf, size, " in its <vgpu:device>");
 }
 
-/* Why one card has no capacity. The texts are borrowed. */
+/* Why one card has no capacity. Points to the texts of other structs. */
 struct card_cause {
 	const char *card;
 	enum cause cause;
@@ -79,10 +79,7 @@ struct card_cause {
 	bool done;
 };
 
-/*
- * Is the verdict redundant beside a missing card? It is if the pGPU is this card, or if the pGPU is ready but offers no
- * enabled type.
- */
+/* Is the verdict redundant beside a missing card? True for the missing card, and a ready card without enabled type. */
 static bool is_beside(const struct planner *p, const struct verdict *v)
 {
 	const struct pool_card *card = &v->card->pool;
@@ -100,8 +97,8 @@ static bool is_beside(const struct planner *p, const struct verdict *v)
 }
 
 /*
- * Lists why a request cannot be served. The causes that are easiest to remove come first, because the message has the
- * fix for the first cause and may omit the last causes. The caller frees the list.
+ * Lists why a request cannot be served. The causes that are easiest to remove come first: the text has the fix for the
+ * first cause, and may leave out the last. The caller frees the list.
  */
 static struct card_cause *list_causes(const struct planner *p, size_t *n)
 {
@@ -131,8 +128,8 @@ static bool is_same(const struct card_cause *a, const struct card_cause *b)
 }
 
 /*
- * Writes one cause with its cards: "0000:84:00.0, 0000:85:00.0: full (16 of 16 in use)". A card that has the cause for
- * several types is named once. Returns the number of cards.
+ * Writes one cause with its cards: "0000:84:00.0, 0000:85:00.0: full (16 of 16 in use)". Names each card once, even if
+ * several types have the cause. Returns the number of cards.
  */
 static int one_cause(struct card_cause *list, size_t n, size_t first, char *buf, size_t size)
 {
@@ -175,7 +172,7 @@ static const char *unleased(const struct planner *p, const char *card)
 						: "'vgpu-lease gc --dry-run' says why each is kept";
 }
 
-/* Writes the fix for the first cause; "": there is none, or the reason already has it. */
+/* Writes the fix for the first cause; "": none, or it is in the reason. */
 static void text_fix(const struct planner *p, const struct card_cause *list, size_t n, char *buf, size_t size)
 {
 	const struct resolved_request *resolved = p->resolved;
@@ -207,7 +204,7 @@ static void text_fix(const struct planner *p, const struct card_cause *list, siz
 			 resolved->req->kind == REQUEST_MDEV ? "pci" : "mdev");
 		break;
 	case CAUSE_OTHER_TYPE:
-		/* For a VF hostdev, the message lists the free VFs instead. */
+		/* A VF hostdev needs no fix here, because the text lists the free VFs. */
 		if (resolved->req->kind == REQUEST_MDEV && config_section(p->world->config, resolved->types[0]))
 			snprintf(buf, size, "; name a pGPU for %s in device_addresses", resolved->types[0]);
 		else if (resolved->req->kind == REQUEST_MDEV)
@@ -228,7 +225,7 @@ static void text_fix(const struct planner *p, const struct card_cause *list, siz
 }
 
 /*
- * Does the card have capacity for one of the request's types, or for its own type if the request has none? Sets
+ * Does the card have capacity for a type of the request? Without a type, uses that of the card's section. Sets
  * *unsuited if the card's free VFs do not suit the hostdev.
  */
 static bool has_capacity(const struct planner *p, const struct capacity_query *query, const struct inv_pgpu *card,
@@ -274,7 +271,7 @@ bool plan_text_free_vfs(const struct planner *p, char *buf, size_t size)
 		for (int i = 0; i < card->nparents; i++) {
 			const struct inv_parent *vf = card->parents[i];
 
-			/* Leave out a VF that another hostdev of the domain names. */
+			/* Skip a VF that another hostdev of the domain names. */
 			if (request_names(world->request, vf->name) || !is_given(p, vf) ||
 			    !capacity_parent_is_free(&query, vf, NULL) || !capacity_parent_suits(vf, req))
 				continue;
@@ -287,11 +284,11 @@ bool plan_text_free_vfs(const struct planner *p, char *buf, size_t size)
 	return found || unsuited || !pooled;
 }
 
-/* Writes the end of the refusal, which is never left out: free VFs, and what to do. */
+/* Writes the end of the refusal, which is never left out: free VFs, and the fix. */
 static void text_end(const struct planner *p, const char *fix, char *buf, size_t size)
 {
 	buf[0] = '\0';
-	/* If no VF is free, the causes already say so. */
+	/* An empty list of free VFs is not mentioned, because the causes already say so. */
 	if (p->resolved->req->kind == REQUEST_PCI)
 		(void)plan_text_free_vfs(p, buf, size);
 	text_add(buf, size, "%s%s see 'vgpu-lease inventory'", fix, *fix ? ", or" : ";");

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * VFs as vGPUs: which are free, which a hostdev can have, and which is the best to use.
+ * VFs as vGPUs: which are free, which a hostdev can have, and which is the best.
  *
- * A VF is named by its address. A start gets exactly the VF in its XML, because libvirt accepts no other at that point.
- * An arriving domain can get another VF. Every address names a VF, so there are no placeholders.
+ * A VF is named by its address. A start gets exactly the VF in its XML, because libvirt has read the XML already. An
+ * arriving domain can get another VF. There are no placeholders, because every address names a VF.
  *
- * A VF of NVIDIA's variant driver stays bound to this driver, so its hostdev must be unmanaged. libvirt accepts this
- * since 9.7. The operator or libvirt (managed) binds a plain VF to a VFIO driver.
+ * A VF of NVIDIA's variant driver stays bound to this driver, so its hostdev must be unmanaged (libvirt 9.7). A plain
+ * VF is bound to a VFIO driver by the operator or, if managed, by libvirt.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "internal.h"
 
-/* The lease of the query's own ID does not count, unless it is promised: an earlier vGPU of the request then has it. */
+/* The lease of the query's own ID counts only if an earlier step of this plan has promised it. */
 bool capacity_counts(const struct capacity_query *query, const struct lease *lease)
 {
 	return lease->promised || !query->id || strcmp(lease->vgpu.id, query->id) != 0;
@@ -30,7 +30,7 @@ static bool leased_parent(const struct capacity_query *query, const char *parent
 	return false;
 }
 
-/* On a card outside the pool, every VF counts. On a card that does not serve the type, every pooled VF counts. */
+/* Outside the pool, every VF counts. For a type that the card does not serve, every pooled VF counts. */
 static bool is_pooled(const struct inv_parent *parent, const char *type)
 {
 	if (!parent->card->pool.in_pool)
@@ -46,7 +46,7 @@ static bool has_failed(const struct world *world, const char *parent)
 	return false;
 }
 
-/* Does the domain have this VF, or name it at this start? If so, the VF's IOMMU group is the domain's. */
+/* Does the domain have this VF, or name it at this start? If so, its IOMMU group is the domain's. */
 static bool is_own(const struct capacity_query *query, const char *vf)
 {
 	const struct world *world = query->world;
@@ -76,9 +76,9 @@ static bool blocks_group(const struct capacity_query *query, const struct inv_pa
 }
 
 /*
- * Can the domain have this VF's IOMMU group? If not, `why` has the reason. A variant VF's group counts only if it was
- * read. A group belongs to one domain,
- * and QEMU fails with "group is not viable" if another driver holds one of the group's devices.
+ * Can the domain have this VF's IOMMU group? If not, sets `why`. A group belongs to one domain, and QEMU fails with
+ * "group is not viable" if another driver holds a device of the group. The group of a variant VF counts only if it was
+ * read.
  */
 static bool group_is_free(const struct capacity_query *query, const struct inv_parent *p, char why[REASON_SIZE])
 {
@@ -101,7 +101,7 @@ static bool group_is_free(const struct capacity_query *query, const struct inv_p
 	return !*why;
 }
 
-/* Does the host use this plain VF as a GPU? No if a start names the VF, because a display server opens every GPU. */
+/* Does the host use this plain VF as a GPU? False if a start names the VF, because display servers open every GPU. */
 static bool is_hosts(const struct world *world, const struct inv_parent *p)
 {
 	return p->facts.renders && !(world->mode == PLAN_PREPARE && request_names(world->request, p->name));
@@ -123,7 +123,7 @@ bool capacity_parent_is_free(const struct capacity_query *query, const struct in
 	return has_nobody(query, parent, type) && group_is_free(query, parent, why);
 }
 
-/* Preference among VFs: the lowest value is best. */
+/* The order of preference among VFs. */
 enum { VF_LAST, VF_OF_NOBODY, VF_OF_ANOTHER_DOMAIN, VF_OF_OWN_REQUEST };
 
 static int preference(const struct capacity_query *query, const struct inv_parent *parent)
@@ -273,14 +273,14 @@ static bool group_permits(struct planner *p, const struct inv_parent *vf)
 	return *vf->group && !*vf->beside ? plan_in_use(p) : false;
 }
 
-/* Another program has set a type that was not requested. The VF is usable only if that type can be removed. */
+/* Another program has set a type that was not requested. The VF can be used if this type can be removed. */
 static bool replace_type(struct planner *p, const struct inv_device *device)
 {
 	const struct resolved_request *resolved = p->resolved;
 	const struct failed_attempt *attempt = capacity_failed_attempt(p->world, device->vgpu.pgpu, resolved->types[0]);
 	struct vgpu_ref wanted;
 
-	/* A new attempt would fail again in each round. */
+	/* Do not try again, because the removal has failed in this run. */
 	if (attempt)
 		return plan_refuse_device(p, "its type is %s, and %s", device->vgpu.type, attempt->reason);
 	if (!device->facts.reclaimable)
