@@ -27,10 +27,9 @@ bool hostdev_is_ours(const struct request *request, const struct vgpu_request *r
 bool hostdev_filter_leased(const struct host *host, const char *domain);
 
 /*
- * Drops the PCI hostdevs that are not ours from the document's request, and decides which UUIDs are placeholders.
- *   config   NULL: a hostdev that the metadata names is ours, except a plain VF of `host`
- *   host     may be NULL if `config` is NULL
- *   leases   may be NULL; a device leased to the domain is ours, even if the configuration has changed
+ * Drops the PCI hostdevs that are not ours from the document's request, and decides which UUIDs are placeholders. A
+ * device that `leases` (may be NULL) has for the domain is ours, even if the configuration has changed. If `config` is
+ * NULL, a hostdev that the metadata names is ours, except a plain VF of `host` (which may then be NULL).
  */
 void hostdev_filter_keep(struct domxml *doc, const struct host *host, const struct config *config,
 			 const struct leases *leases);

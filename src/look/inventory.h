@@ -74,7 +74,7 @@ struct inv_pgpu {
 	bool nvidia;
 	bool gpu;                    /* a GPU by its PCI class and ID, or one of the kernel's sample devices */
 	int numa;                    /* NUMA node; UNKNOWN: the kernel says -1 or nothing */
-	bool sriov;                  /* its parents are VFs, or would be if it were ready */
+	bool sriov;                  /* the parents are VFs, or would be if the card were ready */
 	int nvfs;                    /* number of VFs among the parents; without parents, of the enabled VFs */
 	struct inv_parent **parents; /* sorted by name */
 	int nparents;
@@ -121,7 +121,7 @@ struct inv_parent {
 	char group[12];
 	/* A device in the group whose driver keeps guests out; "": none. Bridges and VFs of this card do not count. */
 	char beside[PCI_SIZE], beside_driver[24];
-	struct device_facts facts;   /* set for a VF without a device */
+	struct device_facts facts;   /* only for a VF that is not in inventory.devices */
 	const struct section *named; /* the section that names this VF; NULL: none */
 };
 

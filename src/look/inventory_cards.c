@@ -128,7 +128,7 @@ static long read_number(int dir, const char *attribute)
 	return sys_read(dir, attribute, text, sizeof(text)) > 0 && text_number(text, 0, 65535, &n) ? n : 0;
 }
 
-/* The next address in a directory of PCI devices; NULL: no more. Paths need the kernel's spelling of an address. */
+/* The next PCI address, in the kernel's spelling, in a directory of devices; NULL: no more. */
 static const char *next_address(DIR *devices)
 {
 	const struct dirent *e;

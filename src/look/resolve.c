@@ -106,7 +106,7 @@ static bool is_served(const struct config *config, const char *type)
 	return first == section;
 }
 
-/* Does the word begin like a type ID of this host? If not, it is meant as a name, so the refusal lists names. */
+/* Does the word begin like a type ID of this host? If not, the user means a name, so the refusal lists names. */
 static bool is_id(const struct world *world, const char *word)
 {
 	for (size_t i = 0; i < world->nnames; i++) {

@@ -29,7 +29,7 @@ static bool is_settled(const char *status)
 	return strcmp(state, "running") == 0 || strcmp(state, "blocked") == 0 || strcmp(state, "pmsuspended") == 0;
 }
 
-/* Reduces the text of a status file to its <domain>, the domain's live XML. False: there is none. */
+/* Reduces the text of a status file to its <domain>, the domain's live XML. False: the file has no <domain>. */
 static bool narrow(struct libvirt_file *status)
 {
 	static const char last[] = "</domain>";

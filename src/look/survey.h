@@ -37,7 +37,7 @@ int survey_ahead(struct world *world, int64_t by_ms, struct err *err);
 int survey_read(struct world *world, struct err *err);
 
 /*
- * The whole survey without the lock, for a caller that decides nothing. If the host was read before, does not read it
- * again, but collects the facts about the request, which may have changed.
+ * Makes the whole survey without the lock, for a caller that decides nothing. A later call, perhaps for another
+ * request, does not read the host again.
  */
 int survey_see(struct world *world, struct err *err);

@@ -53,7 +53,7 @@ static int recall(struct resolved_request *resolved, const struct world *w, stru
 	return 0;
 }
 
-/* Reads the type names of these frameworks, and again those of the frameworks that were known. */
+/* Adds these frameworks to the known ones, and reads the type names of all known frameworks. */
 static int read_names(struct world *w, unsigned int frameworks, struct err *err)
 {
 	free(w->names);
@@ -162,7 +162,7 @@ static const char **types_of(const struct world *w)
 		add_type(&types, &n, w->leases.list[i].vgpu.type);
 	for (size_t i = 0; chooses && config && i < config->nsections; i++)
 		add_type(&types, &n, config->sections[i].type);
-	mem_add(&types, &n, sizeof(*types)); /* the NULL at the end */
+	mem_add(&types, &n, sizeof(*types)); /* NULL ends the list */
 	return types;
 }
 

@@ -338,7 +338,7 @@ struct question {
 	bool nodes; /* the device has a node, so a process can have it open */
 };
 
-/* Looks up the device whose number is in this attribute. 1: q->pid has it open; 0: no process, or no such attribute. */
+/* Looks up the device whose number is in this attribute. 1: open in q->pid; 0: not open, or no such attribute. */
 static int find_users(struct question *q, int dir, const char *path)
 {
 	unsigned int major, minor;

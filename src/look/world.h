@@ -32,7 +32,7 @@ struct resolved_request {
 	enum type_source source;
 	char called[LABEL_SIZE];       /* the name that a card's type must have; "": any name */
 	char was[TYPE_SIZE];           /* the type of the last lease, if it is no longer enabled; "": none */
-	bool defined;                  /* mdevctl has a definition of its UUID */
+	bool defined;                  /* mdevctl defines the UUID */
 	char fresh[UUID_SIZE];         /* a new UUID, in case the mdev cannot have its requested UUID */
 	char last_parent[PARENT_SIZE]; /* the parent in the last lease or mdevctl definition; "": none */
 	uint64_t nodes;                /* mask of the suitable NUMA nodes; 0: any */
