@@ -27,7 +27,6 @@
 #include "model/event.h"
 #include "look/inventory.h"
 #include "look/hostdev_filter.h"
-#include "act/plan_lines.h"
 #include "act/preview.h"
 #include "state/lease_store.h"
 #include "state/counts.h"

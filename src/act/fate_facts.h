@@ -2,17 +2,16 @@
 /* Decides the fate (fate.h) of a lease, device or definition from what was read of the host (struct fate_look). */
 #pragma once
 
-#include <stdbool.h>
-
 #include "config/config.h"
 #include "look/inventory.h"
 #include "look/libvirt_files.h"
 #include "look/mdevctl_files.h"
 #include "look/vfio_users.h"
-#include "model/vgpu.h"
 #include "decide/fate.h"
-#include "state/lease_store.h"
 #include "look/running.h"
+#include "state/lease_store.h"
+
+struct world;
 
 struct fate_look {
 	const struct store *store;
@@ -51,3 +50,10 @@ bool fate_is_novas(const struct fate_look *look, const struct vgpu_ref *vgpu);
  * start, and for a moment no XML names the vGPU.
  */
 const char *fate_named(const struct fate_look *look, const char *id, const char *but, char why[REASON_SIZE]);
+
+/*
+ * Marks in a wide `world` what can be removed to make capacity: orphans, and leased devices whose domain is gone or
+ * whose release is pending. For the text of a refusal, also marks what 'retype' could remove: it ignores reclaim and
+ * reclaim_grace. Under the store's lock, records when each orphan was first seen free.
+ */
+void fate_mark(struct world *world);

@@ -14,11 +14,10 @@
 #include "sys/timed_child.h"
 #include "act/release.h"
 #include "model/event.h"
-#include "act/plan_lines.h"
-#include "act/rewrite.h"
+#include "act/preview.h"
 #include "internal.h"
 #include "state/history.h"
-#include "act/reclaimable.h"
+#include "act/fate_facts.h"
 
 enum { MOST_TRIES = 4 };
 
@@ -88,7 +87,7 @@ static int plan_round(struct rounds *r, struct err *err)
 		return -err->code;
 	}
 	if (world->wide)
-		reclaimable_mark(world);
+		fate_mark(world);
 	plan_free(&r->plan);
 	plan_make(&r->plan, world);
 	return 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What an operation would do: its survey, its plan, and the XML that the domain would get. Writes nothing.
+ * What an operation would do: its survey, its plan, the plan in words, and the XML that the domain would get. Writes
+ * nothing.
  *
- * For the hook's --dry-run, `vgpu-lease plan`, `rewrite`, `check`, and the choice of a VF to attach.
+ * For the hook's --dry-run, `vgpu-lease plan`, `rewrite`, `check`, the choice of a VF to attach and, in words, the log.
  */
 #pragma once
 
@@ -45,3 +46,21 @@ int preview_release(FILE *to, const struct store *store, const char *domain, con
 
 /* Adds the reason why nothing can be leased, if any, and the locks that the hook would wait for. */
 void preview_remarks(struct remarks *out, const struct preview *preview, const char *op);
+
+enum { PLAN_WHY_SIZE = 2 * REASON_SIZE + 2 };
+
+/* What a step does: "keep", "adopt" or "create" at a start, "reserve" in the other modes. */
+const char *plan_word(const struct step *step, enum plan_mode mode);
+
+/*
+ * Why this pGPU was not chosen for this request. False: the pGPU was chosen, there was no choice (the device exists),
+ * or the plan ended before this request.
+ */
+bool plan_not_chosen(const struct plan *plan, const struct world *world, size_t req, const struct inv_pgpu *card,
+		     char why[PLAN_WHY_SIZE]);
+
+/*
+ * Prints a line for each removal and each step: the same text in `plan`, in a dry run and, at debug level, in the
+ * journal. With `verdicts`, also prints why each other pGPU was not chosen.
+ */
+void plan_print(FILE *to, const struct plan *plan, const struct world *world, bool verdicts);

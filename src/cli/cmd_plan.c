@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cmd.h"
-#include "act/plan_lines.h"
 #include "act/preview.h"
 #include "look/hostdev_filter.h"
 #include "look/remark.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "act/lifecycle.h"
-#include "act/plan_lines.h"
 #include "act/preview.h"
 #include "base/auto.h"
 #include "act/release.h"

@@ -16,7 +16,6 @@ SECTIONS = ("# Refusals of a start", "# Why a pGPU has no capacity")
 # What the hook runs between libvirt's call and its answer. The configuration's mistakes are in vgpu-lease.conf(5): their
 # messages name file, line and what is expected there.
 PATH = ["hooks/*.c", "src/act/lifecycle*.c", "src/act/apply*.c", "src/act/release*.c", "src/act/kernel_write.c", "src/act/fate_facts.c",
-        "src/act/reclaimable.c",
         "src/decide/*.c", "src/look/*.c", "src/domain/*.c", "src/state/*.c", "src/model/*.c", "src/base/xml.c",
         "src/sys/timed_child.c"]
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The snapshot of a round: what it has, what is void in it, and that reading it changes nothing. */
 #include "look/survey.h"
-#include "act/reclaimable.h"
+#include "act/fate_facts.h"
 
 #include "lib/cards.h"
 #include "lib/small_host.h"
@@ -51,7 +51,7 @@ static void look(bool wide)
 	    survey_read(&s, &err) < 0)
 		tree_fail(err.text);
 	if (wide)
-		reclaimable_mark(&s);
+		fate_mark(&s);
 	store_unlock(&store);
 }
 
@@ -97,7 +97,7 @@ static size_t nreclaimable(void)
 {
 	size_t n = 0;
 
-	reclaimable_mark(&s);
+	fate_mark(&s);
 	for (size_t i = 0; i < s.inv.ndevices; i++)
 		n += s.inv.devices[i].facts.reclaimable;
 	for (size_t i = 0; i < s.leases.n; i++)
