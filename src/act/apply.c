@@ -17,15 +17,60 @@
 #include "state/history.h"
 #include "look/looked.h"
 
-enum { WAIT_STEP_MS = 50, TURN_MS = 2000 };
+enum { TURN_MS = 2000, MOST_TIMES = 4 }; /* MOST_TIMES: limit of apply_has_time(), in lock_timeouts */
+
+/* Sets wait_by_ms to lock_timeout after `since_ms`, and end_ms to create_timeout after wait_by_ms. */
+static void set_times(struct apply *apply, int64_t since_ms)
+{
+	apply->wait_by_ms = since_ms + (int64_t)apply->policy->lock_timeout_s * 1000;
+	apply->end_ms = apply->wait_by_ms + (int64_t)apply->policy->create_timeout_s * 1000;
+}
 
 void apply_start(struct apply *apply, struct store *store, const struct policy *policy, const struct request *request,
 		 const char *op)
 {
 	*apply = (struct apply){ .store = store, .policy = policy, .request = request, .op = op };
 	apply->begun_ms = sys_now_ms();
-	create_times(apply, apply->begun_ms);
+	set_times(apply, apply->begun_ms);
 	apply->done = mem_new(request->nvgpus + 1, sizeof(*apply->done));
+}
+
+bool apply_has_time(struct apply *apply)
+{
+	int64_t since_ms = apply->begun_ms;
+	int64_t last_ms = since_ms + (int64_t)(MOST_TIMES - 1) * apply->policy->lock_timeout_s * 1000;
+	autoleases struct leases leases = { 0 };
+	struct err ignored;
+
+	if (sys_now_ms() < apply->wait_by_ms)
+		return true;
+	if (lease_list(apply->store, &leases, &ignored) < 0)
+		return false;
+	for (size_t i = 0; i < leases.n; i++)
+		if (leases.list[i].since_ms > since_ms && strcmp(leases.list[i].domain, apply->request->uuid) != 0)
+			since_ms = leases.list[i].since_ms;
+	set_times(apply, since_ms < last_ms ? since_ms : last_ms);
+	return sys_now_ms() < apply->wait_by_ms;
+}
+
+int apply_lock(struct apply *apply, struct err *err)
+{
+	int64_t began_ms = sys_now_ms();
+	int r;
+
+	do
+		r = store_lock(apply->store, sys_left_ms(apply->wait_by_ms), err);
+	while (r == -ETIMEDOUT && apply_has_time(apply));
+	/* Report the whole wait, not only its last part. */
+	if (r == -ETIMEDOUT)
+		store_lock_holder(apply->store, NULL, (int)(sys_now_ms() - began_ms), err);
+	return r;
+}
+
+/* The deadline of the whole operation, including an undo and the locks for recording the outcome. */
+static int64_t last_ms(const struct apply *apply)
+{
+	return apply->end_ms + UNDO_MS;
 }
 
 static struct lease lease_of(const struct apply *apply, const struct step *step, enum lease_state state)
@@ -201,7 +246,7 @@ static int wait_turn(struct apply *apply, const struct step *step, struct err *e
 	if (step->kind != STEP_CREATE)
 		return 0;
 	do {
-		apply->lock = store_lock_pgpu(apply->store, pgpu, create_within(TURN_MS, apply->wait_by_ms), err);
+		apply->lock = store_lock_pgpu(apply->store, pgpu, within_ms(TURN_MS, apply->wait_by_ms), err);
 		/* Not asked before the wait: who has just taken the lock has not yet recorded when. */
 		hung = apply->lock == -ETIMEDOUT &&
 		       store_lock_hung(apply->store, pgpu, policy_create_ms(apply->policy), &(struct err){ 0 }) < 0;
@@ -221,52 +266,6 @@ static int still_ours(const struct apply *apply, const struct applied *done, str
 	return r < 0 ? r : r == 1 && lease_same(lease, &done->now);
 }
 
-static int ensure(const struct apply *apply, const struct step *step, struct applied *done, const char *params,
-		  struct err *err)
-{
-	/* A plain VF always exists, and only its lease makes it a vGPU, so the kernel is not asked. */
-	int exists = step->vgpu.framework == FW_VF ? step->kind != STEP_CREATE
-						   : kernel_exists(apply->store->host, &step->vgpu);
-	bool unfinished = done->kept && done->now.state == LEASE_CREATING;
-	int64_t end;
-
-	if (exists == -ETIMEDOUT)
-		return create_no_answer(err);
-	if (exists < 0)
-		return err_sys(err, -exists, "vGPU %s: cannot be found", step->vgpu.id);
-	if (step->kind == STEP_CREATE && exists)
-		return err_set(err, EAGAIN, "created by another process in the meantime");
-	if (step->kind != STEP_CREATE && !exists)
-		return err_set(err, EAGAIN, "removed by another process in the meantime");
-	if (step->kind == STEP_CREATE)
-		return create_vgpu(apply, step, done, params, err);
-	if (step->kind == STEP_KEEP && create_wait_closed(apply, step, err) < 0)
-		return -err->code;
-	end = sys_now_ms() + create_within(apply->policy->create_timeout_s * 1000, apply->end_ms);
-	/* An unfinished creation may have left the device without its parameters. */
-	return create_complete(apply, step, done->work, step->kind == STEP_ADOPT || unfinished ? params : NULL, end,
-			       err);
-}
-
-int apply_present(struct apply *apply, const struct step *step, struct err *err)
-{
-	struct applied none = { .work = -1 };
-
-	/*
-	 * A release removes the device once it is closed. Without a lease, nothing stops the release, so wait for its
-	 * end.
-	 */
-	if (step->kind == STEP_KEEP && create_wait_closed(apply, step, err) < 0)
-		return -err->code;
-	while (store_check_vgpu(apply->store, step->vgpu.id, err) < 0) {
-		if (sys_now_ms() >= apply->wait_by_ms)
-			return -err->code;
-		sys_sleep_ms(WAIT_STEP_MS);
-	}
-	/* Without a lease, only a plain VF has STEP_CREATE (needs_lease()), and a plain VF is not created. */
-	return step->kind == STEP_CREATE ? 0 : ensure(apply, step, &none, NULL, err);
-}
-
 /*
  * A device that we created is for the guest, unless it had an mdevctl definition: it then belongs to a manager's pool.
  */
@@ -282,7 +281,7 @@ static int settle(struct apply *apply, const struct step *step, struct applied *
 {
 	bool made = step->kind == STEP_CREATE;
 	struct lease lease;
-	int r = store_lock(apply->store, sys_left_ms(create_last_ms(apply)), err);
+	int r = store_lock(apply->store, sys_left_ms(last_ms(apply)), err);
 
 	if (r < 0)
 		return r;
@@ -311,35 +310,6 @@ static int settle(struct apply *apply, const struct step *step, struct applied *
 	return 0;
 }
 
-/* Drops even a `creating` lease: this run holds the work lock, so no other process creates the device. */
-static void drop_lease(struct apply *apply, const struct step *step, struct applied *done)
-{
-	struct lease lease;
-	struct err err;
-
-	/* Keep the entry of a device that an earlier round made, so that an undo finds it. */
-	if (!*done->id || (step->kind == STEP_KEEP && !done->kept))
-		return;
-	if (!done->kept && still_ours(apply, done, &lease, &err) == 1) {
-		/* The history is of an earlier device with this ID, which is gone. */
-		if (step->kind == STEP_CREATE)
-			affinity_gone(apply->store, step->vgpu.id);
-		lease_drop(apply->store, step->vgpu.id, &err);
-	}
-	forget_done(done);
-}
-
-static void drop_failed(struct apply *apply, const struct step *steps, size_t n, size_t i)
-{
-	struct err err;
-
-	if (store_lock(apply->store, sys_left_ms(create_last_ms(apply)), &err) < 0)
-		return;
-	for (; i < n; i++)
-		drop_lease(apply, &steps[i], &apply->done[i]);
-	store_unlock(apply->store);
-}
-
 /* A child that still writes keeps the work lock. After the child ends, a pass or a start releases the lease. */
 static void leave_hanging(struct applied *done)
 {
@@ -348,11 +318,14 @@ static void leave_hanging(struct applied *done)
 	forget_done(done);
 }
 
-/* Drops a reservation. Marks any other lease `releasing` and returns 1, because its device may exist. */
-static int undo_lease(const struct apply *apply, const struct applied *done, struct err *err)
+/*
+ * Drops the lease if it is a reservation, or with `drops` even if it is `creating`: this run holds the work lock, so no
+ * other process creates the device. Marks any other lease `releasing` and returns 1, because its device may exist.
+ */
+static int undo_lease(const struct apply *apply, const struct applied *done, bool drops, struct err *err)
 {
 	struct lease lease;
-	int r = store_lock(apply->store, sys_left_ms(create_last_ms(apply)), err);
+	int r = store_lock(apply->store, sys_left_ms(last_ms(apply)), err);
 
 	if (r < 0)
 		return r;
@@ -362,7 +335,10 @@ static int undo_lease(const struct apply *apply, const struct applied *done, str
 		lease = done->now;
 		r = 1;
 	}
-	if (r == 1 && lease.state == LEASE_RESERVED) {
+	if (r == 1 && (drops || lease.state == LEASE_RESERVED)) {
+		/* The history is of an earlier device with this ID, which is gone. */
+		if (lease.state == LEASE_CREATING)
+			affinity_gone(apply->store, done->id);
 		r = lease_drop(apply->store, done->id, err);
 	} else if (r == 1) {
 		lease.state = LEASE_RELEASING;
@@ -378,11 +354,11 @@ static int undo_lease(const struct apply *apply, const struct applied *done, str
  * Gives up one lease, and removes the device if this run made it. If the removal fails, the lease stays, because no
  * device may stay without a lease.
  */
-static int undo(struct apply *apply, struct applied *done, struct err *err)
+static int undo(struct apply *apply, struct applied *done, bool drops, struct err *err)
 {
 	struct policy policy = *apply->policy;
-	int r = done->kept || !is_some(&done->now) ? 0 : undo_lease(apply, done, err);
-	int64_t by = sys_now_ms() + create_within(UNDO_MS, create_last_ms(apply));
+	int r = done->kept || !is_some(&done->now) ? 0 : undo_lease(apply, done, drops, err);
+	int64_t by = sys_now_ms() + within_ms(UNDO_MS, last_ms(apply));
 
 	/* No guest has used the device, so the driver has nothing to clean up. */
 	policy.driver_cleanup_s = 0;
@@ -394,11 +370,26 @@ static int undo_step(struct apply *apply, struct applied *done, struct err *why)
 {
 	struct err err;
 
-	if (undo(apply, done, &err) >= 0)
+	if (undo(apply, done, false, &err) >= 0) {
+		forget_done(done);
 		return 0;
+	}
 	err_in(&err, "%s; nor can it be removed again", why->text);
 	*why = err;
 	return err_recode(why, ETIMEDOUT);
+}
+
+/* Gives up the failed step and those after it. Keeps a device that an earlier round made, so that an undo finds it. */
+static void drop_rest(struct apply *apply, const struct step *steps, size_t n, size_t i)
+{
+	for (; i < n; i++) {
+		struct applied *done = &apply->done[i];
+
+		if (steps[i].kind == STEP_KEEP && !done->kept)
+			continue;
+		undo(apply, done, true, &(struct err){ 0 });
+		forget_done(done);
+	}
 }
 
 int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i, const char *params, struct err *err)
@@ -413,7 +404,7 @@ int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i
 	autoclose int lock = apply->lock;
 
 	if (r == 0)
-		r = ensure(apply, step, done, params, err);
+		r = create_ensure(apply, step, done, params, err);
 	stays = r == -ETIMEDOUT;
 	if (r == 0)
 		r = settle(apply, step, done, err);
@@ -425,7 +416,7 @@ int apply_step(struct apply *apply, const struct step *steps, size_t n, size_t i
 	if (stays)
 		leave_hanging(done);
 	else if (r < 0)
-		drop_failed(apply, steps, n, i);
+		drop_rest(apply, steps, n, i);
 	else
 		event_log(made ? EVENT_CREATED : EVENT_ADOPTED, &about, "%s: domain %s: %s %s, %s on %s", apply->op,
 			  apply->request->name, made ? "created" : "adopted", step->vgpu.id, step->vgpu.type,
@@ -439,7 +430,7 @@ void apply_undo(struct apply *apply)
 		struct applied *done = &apply->done[i];
 		struct err err = { 0 };
 
-		if (*done->id && undo(apply, done, &err) < 0)
+		if (*done->id && undo(apply, done, false, &err) < 0)
 			log_warn("%s: domain %s: %s: left to the release: %s", apply->op, apply->request->name,
 				 done->id, err.text);
 		forget_done(done);

@@ -320,7 +320,7 @@ int release_orphan(struct store *store, const struct policy *policy, const struc
 
 	if (begin_orphan(&removal, store, sys_left_ms(deadline_ms), err) < 0)
 		return -err->code;
-	wait_ms = create_within(policy->release_timeout_s * 1000, deadline_ms);
+	wait_ms = within_ms(policy->release_timeout_s * 1000, deadline_ms);
 	if (is_closed(store->host, vgpu->id, sys_now_ms() + wait_ms, err) < 0)
 		return -err->code;
 	return remove_orphan(&removal, part, wait_ms, err);

@@ -25,14 +25,14 @@ an arrival is not refused to a domain that runs here|src/act/lifecycle_unleased.
 a lease without its device uses no capacity|src/decide/capacity.c|s/load->pending++;/continue;/
 an orphan need not be idle|src/decide/fate.c|s/if (idle_ms < grace_ms) {/if (0) {/
 a lease is dropped before its device is removed|src/act/release.c|/^static int remove_created/,/^}/s/r = removal_write(/drop_if_releasing(store, vgpu->id, 1000, true, err);\n\t\tr = removal_write(/
-a device that somebody else made counts as created|src/act/apply.c|s/return err_set(err, EAGAIN, "created by another process in the meantime");/return 0;/
-capacity is not read again where a vGPU is created|src/act/apply_create.c|/^static int create_device/,/^}/s/int r = check_capacity(.*/int r = 0;/;s/^static int check_capacity/__attribute__((unused)) &/
+a device that somebody else made counts as created|src/act/apply_create.c|s/return err_set(err, EAGAIN, "created by another process in the meantime");/return 0;/
+capacity is not read again where a vGPU is created|src/act/apply_create.c|/^static int create_device/,/^}/s/int r = kernel_available(.*/int r = 1;/
 a claim does not wait for start_grace|src/decide/fate.c|s/else if (!f->had && age_ms < /else if (0 \&\& age_ms < /
 a lease goes although its domain runs|src/decide/fate.c|s/else if (f->has)/else if (0)/
 a lease that was written after the look is judged|src/decide/fate.c|s/else if (lease->since_ms >= f->looked_ms)/else if (0)/
 the store is unlocked between the plan and its leases|src/act/lifecycle.c|/^static int rounds_run/,/^}/s/n = (arrives ? apply_reserve : apply_lease)(/store_unlock(\&r->store);\n\t\tn = store_lock(\&r->store, 5000, err);\n\t\tif (n < 0)\n\t\t\treturn n;\n\t\tn = (arrives ? apply_reserve : apply_lease)(/
 a release takes what a later start has leased|src/act/release_sweep.c|/^int release_mark/,/^}/s/lease->since_ms > asked_ms/!asked_ms/
-the child of a creation keeps no lock|src/act/apply_create.c|/^static int write_create/,/^}/s/{ apply->lock, creation->work }/{ -1, -1 }/
+the child of a creation keeps no lock|src/act/apply_create.c|/^static int run_child/,/^}/s/{ creation->apply->lock, creation->work }/{ -1, -1 }/
 a work lock ends before its lease says the end|src/act/apply.c|/^int apply_step/,/^}/s/stays = r == -ETIMEDOUT;/stays = r == -ETIMEDOUT, end_work(done);/
 a start does not wait for whoever is at work on its vGPU|src/act/apply.c|/^static int begin_work/,/^}/s/work = store_lock_vgpu(.*/work = dup(apply->store->run);/
 an unanswered read counts as a removal|src/act/release.c|s/REMOVE_SLACK_MS, 0, err);/REMOVE_SLACK_MS, BOUNDED_ANSWER_MS, err);\n\tif (r == -EHOSTDOWN)\n\t\treturn 1;/
