@@ -296,13 +296,15 @@ static int dry_run(struct hook *hook, const struct operation *operation, struct 
 /* A Nova instance that starts without a vGPU may have been suspended: creates its missing mdevs for Nova to attach. */
 static void resume(struct hook *hook)
 {
+	autofree char *defined = NULL;
 	struct err err;
+	size_t len;
 
 	if (!memmem(hook->xml, hook->len, DOMXML_NOVA_NS_PREFIX, strlen(DOMXML_NOVA_NS_PREFIX)) ||
-	    open_host(hook, &err) < 0 || !lifecycle_may_be_resumed(&hook->host, hook->guest) ||
-	    (read_host(hook, &err) < 0 && hook->host.root < 0))
+	    open_host(hook, &err) < 0 || !lifecycle_definition(&hook->host, hook->guest, &defined, &len))
 		return;
-	lifecycle_resumed(&hook->lifecycle, hook->guest);
+	if (read_host(hook, &err) == 0 || hook->host.root >= 0)
+		lifecycle_resumed(&hook->lifecycle, defined, len);
 }
 
 static int run(struct hook *hook, const struct operation *operation, struct err *err)

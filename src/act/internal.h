@@ -28,7 +28,7 @@ void release_mark_lease(const struct store *store, struct lease *lease);
 int release_give_up(const struct store *store, struct lease *lease, struct err *err);
 
 /*
- * May the domain start without a lease (lifecycle_unleased.c)? Returns 0 if all its mdevs exist. Refuses with `why`,
+ * May the domain start without a lease (lifecycle_special.c)? Returns 0 if all its mdevs exist. Refuses with `why`,
  * the reason why nothing can be leased, and with the kind `about`.
  */
 int unleased_pass(const struct lifecycle *lifecycle, const char *why, enum err_about about, struct err *err);

@@ -32,18 +32,19 @@ struct lifecycle {
 
 /*
  * `prepare begin`. 0: all vGPUs of the domain exist, complete and leased to it, or without a lease as
- * lifecycle_unleased.c allows. After an error, nothing of the attempt is left except a creation that hangs.
+ * lifecycle_special.c allows. After an error, nothing of the attempt is left except a creation that hangs.
  */
 int lifecycle_prepare(const struct lifecycle *lifecycle, struct err *err);
 
 /*
  * `prepare begin` of a domain whose XML has no vGPU. If the domain is a suspended Nova instance, whose mdevs Nova has
- * detached, creates the mdevs that no longer exist, so that Nova can attach them. A failure is only logged.
+ * detached, creates the mdevs of its definition that no longer exist, so that Nova can attach them. A failure is only
+ * logged.
  */
-void lifecycle_resumed(const struct lifecycle *lifecycle, const char *name);
+void lifecycle_resumed(const struct lifecycle *lifecycle, const char *defined, size_t len);
 
-/* Might lifecycle_resumed() have something to do for this domain? Needs no configuration. */
-bool lifecycle_may_be_resumed(const struct host *host, const char *name);
+/* Reads the domain's definition for lifecycle_resumed(). False: there is none, or it has no vGPU. */
+bool lifecycle_definition(const struct host *host, const char *name, char **xml, size_t *len);
 
 typedef int lifecycle_give(void *arg, const char *xml, size_t len, struct err *err);
 

@@ -21,7 +21,7 @@ a removal takes no lock|src/act/release.c|/^static int removal_begin/,/^}/s/remo
 a removal does not look who has the device open|src/act/release.c|/^static int is_closed/,/^}/s/if (r == 1)/return 0;\n\tif (r == 1)/
 a removal does not read its lease again|src/act/release.c|/^static int begin_removal/,/^}/s/r = lock_releasing(/r = lock_lease(/
 a lease that has changed is claimed|src/act/release.c|/^int release_claim/,/^}/s/r == 1 \&\& lease_same(&now, lease)/r == 1/
-an arrival is not refused to a domain that runs here|src/act/lifecycle_unleased.c|s/return runs ? err_set/return 0 \&\& runs ? err_set/
+an arrival is not refused to a domain that runs here|src/act/lifecycle_special.c|s/return runs ? err_set/return 0 \&\& runs ? err_set/
 a lease without its device uses no capacity|src/decide/capacity.c|s/load->pending++;/continue;/
 an orphan need not be idle|src/decide/fate.c|s/if (idle_ms < grace_ms) {/if (0) {/
 a lease is dropped before its device is removed|src/act/release.c|/^static int remove_created/,/^}/s/r = removal_write(/drop_if_releasing(store, vgpu->id, 1000, true, err);\n\t\tr = removal_write(/

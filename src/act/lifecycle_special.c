@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Operations without a plan or a lease. If nothing can be leased (no configuration, no permission, or no writable state
- * in /run), a domain whose vGPUs all exist starts without leases. A domain that runs here cannot arrive.
+ * Special cases of the operations that lease.
+ *
+ * If nothing can be leased (no configuration, no permission, or no writable state in /run), a domain whose vGPUs all
+ * exist starts without leases. A domain that runs here cannot arrive.
+ *
+ * Nova suspends an instance so: it detaches the mdevs, saves the guest, restores it without them, and then attaches
+ * them. libvirt calls no hook for an attach, and Nova skips an mdev that no longer exists, so the guest would run
+ * without the mdev. Before the restore, missing mdevs are therefore created from the instance's definition.
  */
 #include <errno.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "sys/log.h"
 #include "look/libvirt_files.h"
+#include "look/hostdev_filter.h"
 #include "look/kernel.h"
 #include "internal.h"
 
@@ -95,4 +103,49 @@ int lifecycle_refuse_running(const struct lifecycle *lifecycle, const struct wor
 			sys_now_ms() - lease->since_ms < (int64_t)lifecycle->policy->start_grace_s * 1000;
 	}
 	return runs ? err_set(err, EEXIST, "it runs on this host already: its vGPUs are left as they are") : 0;
+}
+
+bool lifecycle_definition(const struct host *host, const char *name, char **xml, size_t *len)
+{
+	/* The hook runs in libvirt's root directory. */
+	autofree char *path = mem_format(LIBVIRT_ETC "/qemu/%s.xml", name);
+
+	return !strchr(name, '/') && libvirt_files_slurp(host->root, path, xml, len) == 0 &&
+	       domxml_concerns(*xml, *len);
+}
+
+/* Keeps only the mdevs that do not exist. Returns their number. */
+static size_t keep_missing(struct domxml *definition, const struct host *host)
+{
+	const struct request *request = domxml_request(definition);
+	bool keep[REQUEST_MAX] = { false };
+
+	for (size_t i = 0; i < request->nvgpus; i++) {
+		const struct vgpu_ref vgpu = kernel_vgpu(request->vgpus[i].id);
+
+		keep[i] = request->vgpus[i].kind == REQUEST_MDEV && !request->vgpus[i].any &&
+			  kernel_exists(host, &vgpu) == 0;
+	}
+	domxml_keep(definition, keep);
+	return request->nvgpus;
+}
+
+void lifecycle_resumed(const struct lifecycle *lifecycle, const char *defined, size_t len)
+{
+	autodomxml struct domxml *definition = NULL;
+	struct lifecycle own = *lifecycle;
+	struct err err;
+
+	if (domxml_parse(&definition, defined, len, 0, &err) < 0 || !domxml_request(definition)->nova)
+		return;
+	placeholder_settle(definition, lifecycle->host);
+	if (!keep_missing(definition, lifecycle->host))
+		return;
+	own.doc = definition;
+	own.request = domxml_request(definition);
+	if (lifecycle_prepare(&own, &err) == 0)
+		return;
+	log_warn(
+		"prepare: domain %s: starts without the vGPU that Nova's suspend detached: %s; fix this, then hard-reboot the instance",
+		own.request->name, err.text);
 }
