@@ -84,18 +84,10 @@ static struct lease lease_of(const struct apply *apply, const struct step *step,
 	return lease;
 }
 
-static struct applied begun(const struct step *step, int work)
-{
-	struct applied done = { .work = work };
-
-	memcpy(done.id, step->vgpu.id, sizeof(done.id));
-	return done;
-}
-
 static void end_work(struct applied *done)
 {
-	if (*done->id && done->work >= 0)
-		store_unlock_vgpu(done->id, done->work);
+	if (*done->now.vgpu.id && done->work >= 0)
+		store_unlock_vgpu(done->now.vgpu.id, done->work);
 	done->work = -1;
 }
 
@@ -108,7 +100,7 @@ static void forget_done(struct applied *done)
 void work_locks_end(struct work_locks *locks, const char *id)
 {
 	for (size_t i = 0; i < locks->n; i++)
-		if (!id || strcmp(locks->list[i].id, id) == 0)
+		if (!id || strcmp(locks->list[i].now.vgpu.id, id) == 0)
 			end_work(&locks->list[i]);
 	if (id)
 		return;
@@ -127,11 +119,6 @@ void apply_end(struct apply *apply)
 	apply->done = NULL;
 }
 
-static bool is_some(const struct lease *lease)
-{
-	return *lease->vgpu.id;
-}
-
 /* Takes the work locks of the steps that no earlier round has done. */
 static int begin_work(struct apply *apply, const struct step *steps, size_t n, struct err *err)
 {
@@ -139,17 +126,17 @@ static int begin_work(struct apply *apply, const struct step *steps, size_t n, s
 		struct applied *done = &apply->done[i];
 		int work;
 
-		if (*done->id && steps[i].kind != STEP_CREATE)
+		if (*done->now.vgpu.id && steps[i].kind != STEP_CREATE)
 			continue;
 		/* The step creates the device again, because the device of an earlier round has gone. */
 		forget_done(done);
 		work = store_lock_vgpu(apply->store, steps[i].vgpu.id, err);
 		if (work >= 0) {
-			*done = begun(&steps[i], work);
+			*done = (struct applied){ .now.vgpu = steps[i].vgpu, .work = work };
 			continue;
 		}
 		for (size_t k = 0; k < i; k++)
-			if (!is_some(&apply->done[k].now))
+			if (!apply->done[k].now.since_ms)
 				forget_done(&apply->done[k]);
 		err_in(err, "vGPU %s", steps[i].vgpu.id);
 		return work == -EBUSY ? err_recode(err, EAGAIN) : work;
@@ -162,7 +149,7 @@ static int lease_step(struct apply *apply, const struct step *step, struct appli
 	struct lease there;
 	int r;
 
-	if (is_some(&done->now))
+	if (done->now.since_ms)
 		return 0;
 	r = lease_get(apply->store, step->vgpu.id, &there, err);
 	if (r < 0)
@@ -229,8 +216,7 @@ int apply_reserve(struct apply *apply, const struct step *steps, size_t n, struc
 		lease.deadline_ms = sys_now_ms() + (int64_t)apply->policy->reserve_ttl_s * 1000;
 		if (lease_put(apply->store, &lease, err) < 0)
 			return -err->code;
-		apply->done[i] = begun(&steps[i], -1);
-		apply->done[i].now = lease;
+		apply->done[i] = (struct applied){ .now = lease, .work = -1 };
 	}
 	return 0;
 }
@@ -261,7 +247,7 @@ static int wait_turn(struct apply *apply, const struct step *step, struct err *e
 /* Is the lease still this run's? If libvirtd was killed, another start or a release may have changed the lease. */
 static int still_ours(const struct apply *apply, const struct applied *done, struct lease *lease, struct err *err)
 {
-	int r = lease_get(apply->store, done->id, lease, err);
+	int r = lease_get(apply->store, done->now.vgpu.id, lease, err);
 
 	return r < 0 ? r : r == 1 && lease_same(lease, &done->now);
 }
@@ -324,6 +310,7 @@ static void leave_hanging(struct applied *done)
  */
 static int undo_lease(const struct apply *apply, const struct applied *done, bool drops, struct err *err)
 {
+	const char *id = done->now.vgpu.id;
 	struct lease lease;
 	int r = store_lock(apply->store, sys_left_ms(last_ms(apply)), err);
 
@@ -331,15 +318,15 @@ static int undo_lease(const struct apply *apply, const struct applied *done, boo
 		return r;
 	r = still_ours(apply, done, &lease, err);
 	/* If the lease was removed, write it again: a device that this run made must not stay without a lease. */
-	if (r == 0 && done->made && lease_get(apply->store, done->id, &lease, err) == 0) {
+	if (r == 0 && done->made && lease_get(apply->store, id, &lease, err) == 0) {
 		lease = done->now;
 		r = 1;
 	}
 	if (r == 1 && (drops || lease.state == LEASE_RESERVED)) {
 		/* The history is of an earlier device with this ID, which is gone. */
 		if (lease.state == LEASE_CREATING)
-			affinity_gone(apply->store, done->id);
-		r = lease_drop(apply->store, done->id, err);
+			affinity_gone(apply->store, id);
+		r = lease_drop(apply->store, id, err);
 	} else if (r == 1) {
 		lease.state = LEASE_RELEASING;
 		if (done->made)
@@ -357,13 +344,13 @@ static int undo_lease(const struct apply *apply, const struct applied *done, boo
 static int undo(struct apply *apply, struct applied *done, bool drops, struct err *err)
 {
 	struct policy policy = *apply->policy;
-	int r = done->kept || !is_some(&done->now) ? 0 : undo_lease(apply, done, drops, err);
+	int r = done->kept || !done->now.since_ms ? 0 : undo_lease(apply, done, drops, err);
 	int64_t by = sys_now_ms() + within_ms(UNDO_MS, last_ms(apply));
 
 	/* No guest has used the device, so the driver has nothing to clean up. */
 	policy.driver_cleanup_s = 0;
 	end_work(done);
-	return r == 1 ? release_finish(apply->store, &policy, done->id, by, by, err) : r;
+	return r == 1 ? release_finish(apply->store, &policy, done->now.vgpu.id, by, by, err) : r;
 }
 
 static int undo_step(struct apply *apply, struct applied *done, struct err *why)
@@ -430,9 +417,9 @@ void apply_undo(struct apply *apply)
 		struct applied *done = &apply->done[i];
 		struct err err = { 0 };
 
-		if (*done->id && undo(apply, done, false, &err) < 0)
+		if (*done->now.vgpu.id && undo(apply, done, false, &err) < 0)
 			log_warn("%s: domain %s: %s: left to the release: %s", apply->op, apply->request->name,
-				 done->id, err.text);
+				 done->now.vgpu.id, err.text);
 		forget_done(done);
 	}
 }

@@ -15,11 +15,10 @@
 
 /* What this run has done for one vGPU of the request. */
 struct applied {
-	char id[ID_SIZE]; /* the vGPU's; "": nothing was done */
+	struct lease now; /* the lease as this run wrote it; since_ms 0: not written yet; no ID: nothing was done */
 	int work;         /* the vGPU's work lock; -1: not held */
 	bool kept;        /* the domain had the device before: an undo leaves its lease */
 	bool made;        /* this run created the device: an undo removes it, even if a release would keep it */
-	struct lease now; /* the lease as this run wrote it; no ID: not written yet */
 };
 
 /* Work locks that outlast the run that took them. */

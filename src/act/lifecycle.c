@@ -406,8 +406,8 @@ static void log_reserved(const struct rounds *r)
 	}
 }
 
-int lifecycle_arrive(const struct lifecycle *lifecycle, enum plan_mode mode, lifecycle_give *give, void *arg,
-		     struct err *err)
+int lifecycle_arrive(const struct lifecycle *lifecycle, enum plan_mode mode,
+		     int (*give)(void *arg, const char *xml, size_t len, struct err *err), void *arg, struct err *err)
 {
 	struct rewritten rewritten = { 0 };
 	struct rounds r;

@@ -46,15 +46,13 @@ void lifecycle_resumed(const struct lifecycle *lifecycle, const char *defined, s
 /* Reads the domain's definition for lifecycle_resumed(). False: there is none, or it has no vGPU. */
 bool lifecycle_definition(const struct host *host, const char *name, char **xml, size_t *len);
 
-typedef int lifecycle_give(void *arg, const char *xml, size_t len, struct err *err);
-
 /*
  * `migrate begin` or `restore begin`: reserves, and passes the XML with this host's IDs to `give` if it changes. After
  * a failure, nothing stays reserved, but a release that was put off for the domain waits for reserve_ttl. An error of a
  * restore must only be logged: libvirt 11.3 deletes the saved image if the hook fails.
  */
-int lifecycle_arrive(const struct lifecycle *lifecycle, enum plan_mode mode, lifecycle_give *give, void *arg,
-		     struct err *err);
+int lifecycle_arrive(const struct lifecycle *lifecycle, enum plan_mode mode,
+		     int (*give)(void *arg, const char *xml, size_t len, struct err *err), void *arg, struct err *err);
 
 /* `reconnect begin`: restores lost leases of the running domain. */
 int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err);

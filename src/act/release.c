@@ -169,23 +169,6 @@ static int begin_removal(struct removal *removal, struct store *store, int64_t d
 	return r;
 }
 
-/* Returns 0 also if the domain has taken the lease over. */
-static int remove_created(struct store *store, const struct vgpu_ref *vgpu, int64_t deadline_ms, int64_t look_by_ms,
-			  struct err *err)
-{
-	autoremoval struct removal removal = { .store = store, .vgpu = vgpu, .lock = -1 };
-	int r = begin_removal(&removal, store, deadline_ms, err);
-
-	if (r <= 0)
-		return r;
-	r = is_closed(store->host, vgpu->id, look_by_ms, err);
-	if (r == 0)
-		r = removal_write(&removal, sys_left_ms(deadline_ms), err);
-	if (r < 0)
-		return r == -ETIMEDOUT ? err_recode(err, EAGAIN) : r;
-	return drop_if_releasing(store, vgpu->id, sys_left_ms(deadline_ms) + REMOVE_SLACK_MS, true, err);
-}
-
 /* If time runs out during a search, the result of the last complete search counts. */
 int release_wait_closed(const struct host *host, const char *id, int64_t deadline_ms, int64_t look_by_ms,
 			struct err *err)
@@ -226,16 +209,23 @@ static int let_driver_remove(const struct host *host, const struct policy *polic
 	return r;
 }
 
+/* Tries once. Returns 0 also if the domain has taken the lease over. */
 static int try_finish(struct store *store, const struct lease *lease, int64_t deadline_ms, int64_t look_by_ms,
 		      struct err *err)
 {
+	autoremoval struct removal removal = { .store = store, .vgpu = &lease->vgpu, .lock = -1 };
 	const char *id = lease->vgpu.id;
-	int r;
+	bool removes = lease->origin == LEASE_CREATED;
+	int r = removes ? begin_removal(&removal, store, deadline_ms, err) : 1;
 
-	if (lease->origin == LEASE_CREATED)
-		return remove_created(store, &lease->vgpu, deadline_ms, look_by_ms, err);
+	if (r <= 0)
+		return r;
 	r = is_closed(store->host, id, look_by_ms, err);
-	return r < 0 ? r : drop_if_releasing(store, id, sys_left_ms(deadline_ms) + 1, false, err);
+	if (r == 0 && removes)
+		r = removal_write(&removal, sys_left_ms(deadline_ms), err);
+	if (r < 0)
+		return r == -ETIMEDOUT ? err_recode(err, EAGAIN) : r;
+	return drop_if_releasing(store, id, sys_left_ms(deadline_ms) + REMOVE_SLACK_MS, removes, err);
 }
 
 int release_finish(struct store *store, const struct policy *policy, const char *id, int64_t deadline_ms,

@@ -24,7 +24,7 @@ a lease that has changed is claimed|src/act/release.c|/^int release_claim/,/^}/s
 an arrival is not refused to a domain that runs here|src/act/lifecycle_special.c|s/return runs ? err_set/return 0 \&\& runs ? err_set/
 a lease without its device uses no capacity|src/decide/capacity.c|s/load->pending++;/continue;/
 an orphan need not be idle|src/decide/fate.c|s/if (idle_ms < grace_ms) {/if (0) {/
-a lease is dropped before its device is removed|src/act/release.c|/^static int remove_created/,/^}/s/r = removal_write(/drop_if_releasing(store, vgpu->id, 1000, true, err);\n\t\tr = removal_write(/
+a lease is dropped before its device is removed|src/act/release.c|/^static int try_finish/,/^}/s/r = removal_write(/drop_if_releasing(store, id, 1000, true, err);\n\t\tr = removal_write(/
 a device that somebody else made counts as created|src/act/apply_create.c|s/return err_set(err, EAGAIN, "created by another process in the meantime");/return 0;/
 capacity is not read again where a vGPU is created|src/act/apply_create.c|/^static int create_device/,/^}/s/int r = kernel_available(.*/int r = 1;/
 a claim does not wait for start_grace|src/decide/fate.c|s/else if (!f->had && age_ms < /else if (0 \&\& age_ms < /
