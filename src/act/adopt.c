@@ -77,7 +77,7 @@ int adopt_device(const struct adoption *adoption, const struct inv_device *devic
 
 int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err)
 {
-	struct inv_query query = { .types = inv_no_types };
+	struct inv_query query = { .types = inv_no_types, .name = pool_name, .arg = lifecycle->config };
 	autostore struct store store;
 	autoinventory struct inventory inv = { 0 };
 	const struct adoption adoption = { &store, &inv, lifecycle->request, "reconnect" };
@@ -88,8 +88,6 @@ int lifecycle_reconnect(const struct lifecycle *lifecycle, struct err *err)
 		return r;
 	for (size_t i = 0; i < lifecycle->request->nvgpus; i++)
 		query.frameworks |= resolve_frameworks(&lifecycle->request->vgpus[i]);
-	query.name = pool_name;
-	query.arg = lifecycle->config;
 	if (inventory_read(&inv, lifecycle->host, &query, err) < 0 ||
 	    store_lock(&store, sys_left_ms(deadline), err) < 0)
 		return -err->code;

@@ -19,26 +19,19 @@
 
 enum { TURN_MS = 2000, MOST_TIMES = 4 }; /* MOST_TIMES: limit of apply_has_time(), in lock_timeouts */
 
-/* Sets wait_by_ms to lock_timeout after `since_ms`, and end_ms to create_timeout after wait_by_ms. */
-static void set_times(struct apply *apply, int64_t since_ms)
-{
-	apply->wait_by_ms = since_ms + (int64_t)apply->policy->lock_timeout_s * 1000;
-	apply->end_ms = apply->wait_by_ms + (int64_t)apply->policy->create_timeout_s * 1000;
-}
-
 void apply_start(struct apply *apply, struct store *store, const struct policy *policy, const struct request *request,
 		 const char *op)
 {
 	*apply = (struct apply){ .store = store, .policy = policy, .request = request, .op = op };
 	apply->begun_ms = sys_now_ms();
-	set_times(apply, apply->begun_ms);
+	apply->wait_by_ms = apply->begun_ms + (int64_t)policy->lock_timeout_s * 1000;
 	apply->done = mem_new(request->nvgpus + 1, sizeof(*apply->done));
 }
 
 bool apply_has_time(struct apply *apply)
 {
 	int64_t since_ms = apply->begun_ms;
-	int64_t last_ms = since_ms + (int64_t)(MOST_TIMES - 1) * apply->policy->lock_timeout_s * 1000;
+	int64_t time_ms = (int64_t)apply->policy->lock_timeout_s * 1000;
 	autoleases struct leases leases = { 0 };
 	struct err ignored;
 
@@ -49,7 +42,7 @@ bool apply_has_time(struct apply *apply)
 	for (size_t i = 0; i < leases.n; i++)
 		if (leases.list[i].since_ms > since_ms && strcmp(leases.list[i].domain, apply->request->uuid) != 0)
 			since_ms = leases.list[i].since_ms;
-	set_times(apply, since_ms < last_ms ? since_ms : last_ms);
+	apply->wait_by_ms = time_ms + sooner(since_ms, apply->begun_ms + (MOST_TIMES - 1) * time_ms);
 	return sys_now_ms() < apply->wait_by_ms;
 }
 
@@ -70,7 +63,7 @@ int apply_lock(struct apply *apply, struct err *err)
 /* The deadline of the whole operation, including an undo and the locks for recording the outcome. */
 static int64_t last_ms(const struct apply *apply)
 {
-	return apply->end_ms + UNDO_MS;
+	return apply->wait_by_ms + (int64_t)apply->policy->create_timeout_s * 1000 + UNDO_MS;
 }
 
 static struct lease lease_of(const struct apply *apply, const struct step *step, enum lease_state state)
@@ -232,7 +225,8 @@ static int wait_turn(struct apply *apply, const struct step *step, struct err *e
 	if (step->kind != STEP_CREATE)
 		return 0;
 	do {
-		apply->lock = store_lock_pgpu(apply->store, pgpu, within_ms(TURN_MS, apply->wait_by_ms), err);
+		apply->lock = store_lock_pgpu(apply->store, pgpu,
+					      sys_left_ms(sooner(sys_now_ms() + TURN_MS, apply->wait_by_ms)), err);
 		/* Not asked before the wait: who has just taken the lock has not yet recorded when. */
 		hung = apply->lock == -ETIMEDOUT &&
 		       store_lock_hung(apply->store, pgpu, policy_create_ms(apply->policy), &(struct err){ 0 }) < 0;
@@ -345,7 +339,7 @@ static int undo(struct apply *apply, struct applied *done, bool drops, struct er
 {
 	struct policy policy = *apply->policy;
 	int r = done->kept || !done->now.since_ms ? 0 : undo_lease(apply, done, drops, err);
-	int64_t by = sys_now_ms() + within_ms(UNDO_MS, last_ms(apply));
+	int64_t by = sooner(sys_now_ms() + UNDO_MS, last_ms(apply));
 
 	/* No guest has used the device, so the driver has nothing to clean up. */
 	policy.driver_cleanup_s = 0;

@@ -40,8 +40,7 @@ struct apply {
 	const char *op;          /* for the log: "prepare" */
 	int64_t begun_ms;
 	bool patient;       /* no other pGPU has capacity, so a busy one is waited for */
-	int64_t wait_by_ms; /* the end of all waits for locks and open devices */
-	int64_t end_ms;     /* the deadline of the last creation; an undo may take longer */
+	int64_t wait_by_ms; /* the end of all waits for locks and open devices; the last creation may begin then */
 };
 
 /* Starts the policy's times: lock_timeout for all waits together, followed by create_timeout. */

@@ -177,7 +177,7 @@ static int create(struct creation *creation, struct applied *done, struct err *e
 /* Waits until the domain's previous QEMU, which may be exiting, has closed its device. */
 static int wait_closed(const struct apply *apply, const struct step *step, struct err *err)
 {
-	int64_t end = sys_now_ms() + within_ms(apply->policy->release_timeout_s * 1000, apply->wait_by_ms);
+	int64_t end = sooner(sys_now_ms() + (int64_t)apply->policy->release_timeout_s * 1000, apply->wait_by_ms);
 	char holder[128];
 
 	/* If it is unknown whether the device is open, continue: VFIO refuses a second opener. */
@@ -207,7 +207,8 @@ int create_ensure(const struct apply *apply, const struct step *step, struct app
 		return err_set(err, EAGAIN, "removed by another process in the meantime");
 	if (step->kind == STEP_KEEP && wait_closed(apply, step, err) < 0)
 		return -err->code;
-	creation.end = sys_now_ms() + within_ms(apply->policy->create_timeout_s * 1000, apply->end_ms);
+	/* The last creation may begin at wait_by_ms. */
+	creation.end = sooner(sys_now_ms(), apply->wait_by_ms) + (int64_t)apply->policy->create_timeout_s * 1000;
 	/* An unfinished creation may have left the device without its parameters. */
 	if (step->kind == STEP_KEEP && !unfinished)
 		creation.params = NULL;

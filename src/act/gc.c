@@ -264,20 +264,13 @@ int gc_judge(struct gc *c, struct err *err)
 	return 0;
 }
 
-static bool is_claimed(const struct gc_item *item)
-{
-	return item->leased && item->outcome == GC_GOES;
-}
-
-/*
- * Marks one lease, if it has not changed. All leases are marked first, so that the driver's time begins for all at
- * once.
- */
-static void claim(struct gc *c, struct gc_item *item)
+/* Marks one lease, if it has not changed. Returns true if its release is left to finish. */
+static bool claim(struct gc *c, struct gc_item *item)
 {
 	const struct event_about about = event_of(&item->lease);
+	int64_t by_ms = sys_now_ms() + (int64_t)c->policy->lock_timeout_s * 1000;
 	struct err err = { 0 };
-	int r = release_claim(c->store, &item->lease, release_lock_by(c->policy), &err);
+	int r = release_claim(c->store, &item->lease, by_ms, &err);
 
 	if (r < 0) {
 		item->outcome = GC_FAILED;
@@ -290,6 +283,7 @@ static void claim(struct gc *c, struct gc_item *item)
 		event_log(EVENT_RELEASED, &about, "gc: dropped the reservation of %s for domain %s: %s", item->vgpu.id,
 			  item->lease.name, item->fate.why);
 	}
+	return item->outcome == GC_GOES;
 }
 
 static void report_outcome(struct gc_item *item, int r, const struct err *err)
@@ -321,27 +315,14 @@ static void tell_claimed(void *arg, const struct lease *lease, int r, const stru
 	report_outcome(gc_find(arg, lease->vgpu.id), r, err);
 }
 
-static void finish_leases(struct gc *c)
-{
-	struct sweep sweep = { c->store, c->policy, .told = tell_claimed, .arg = c };
-
-	for (size_t i = 0; i < c->n; i++)
-		if (is_claimed(&c->items[i]))
-			*(struct lease *)mem_add(&sweep.leases.list, &sweep.leases.n,
-						 sizeof(struct lease)) = c->items[i].lease;
-	release_sweep(&sweep, release_by(c->policy), LAST_LOOK_MS);
-	lease_list_free(&sweep.leases);
-}
-
 static void remove_orphan(struct gc *c, struct gc_item *item)
 {
-	int64_t deadline_ms = release_lock_by(c->policy) + (int64_t)c->policy->release_timeout_s * 1000;
+	int64_t time_s = (int64_t)c->policy->lock_timeout_s + c->policy->release_timeout_s;
+	enum release_part part = item->exists ? RELEASE_DEVICE : RELEASE_LONE_DEFINITION;
 	struct err err = { 0 };
+	int r = release_orphan(c->store, c->policy, &item->vgpu, part, sys_now_ms() + time_s * 1000, &err);
 
-	report_outcome(item,
-		       release_orphan(c->store, c->policy, &item->vgpu,
-				      item->exists ? RELEASE_DEVICE : RELEASE_LONE_DEFINITION, deadline_ms, &err),
-		       &err);
+	report_outcome(item, r, &err);
 }
 
 /* Reads libvirt's files again, because a new domain may name a vGPU. A vGPU that a domain names stays. */
@@ -369,13 +350,21 @@ static void remove_orphans(struct gc *c)
 
 void gc_finish(struct gc *c)
 {
-	for (size_t i = 0; !c->dry && i < c->n; i++)
-		if (is_claimed(&c->items[i]))
-			claim(c, &c->items[i]);
-	if (c->dry || c->seen)
-		return;
-	finish_leases(c);
-	remove_orphans(c);
+	struct sweep sweep = { c->store, c->policy, .told = tell_claimed, .arg = c };
+
+	/* Mark all leases first, so that the driver's time begins for all at once. */
+	for (size_t i = 0; !c->dry && i < c->n; i++) {
+		struct gc_item *item = &c->items[i];
+
+		if (item->leased && item->outcome == GC_GOES && claim(c, item))
+			*(struct lease *)mem_add(&sweep.leases.list, &sweep.leases.n,
+						 sizeof(struct lease)) = item->lease;
+	}
+	if (!c->dry && !c->seen) {
+		release_sweep(&sweep, release_by(c->policy), LAST_LOOK_MS);
+		remove_orphans(c);
+	}
+	lease_list_free(&sweep.leases);
 }
 
 int gc_run(struct gc *c, struct err *err)

@@ -6,12 +6,9 @@
 #include "act/kernel_write.h"
 #include "act/lifecycle.h"
 
-/* `ms`, or the time left until `end_ms` if that is shorter. */
-static inline int within_ms(int ms, int64_t end_ms)
+static inline int64_t sooner(int64_t a_ms, int64_t b_ms)
 {
-	int left = sys_left_ms(end_ms);
-
-	return left < ms ? left : ms;
+	return a_ms < b_ms ? a_ms : b_ms;
 }
 
 /*

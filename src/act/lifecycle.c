@@ -181,8 +181,7 @@ static int remove_one(struct rounds *r, const char *id, struct err *err)
 	const struct policy *policy = r->lifecycle->policy;
 	const struct inv_device *device = inventory_device(&r->world.inv, id);
 	const struct lease *lease = lease_find(&r->world.leases, id);
-	int64_t own = release_by(policy);
-	int64_t deadline = own < r->apply.wait_by_ms ? own : r->apply.wait_by_ms;
+	int64_t deadline = sooner(release_by(policy), r->apply.wait_by_ms);
 	struct event_about about = { 0 };
 	int n;
 

@@ -16,11 +16,6 @@
 
 enum { CLOSE_STEP_MS = 50, REMOVE_SLACK_MS = 200 };
 
-int64_t release_lock_by(const struct policy *policy)
-{
-	return sys_now_ms() + (int64_t)policy->lock_timeout_s * 1000;
-}
-
 int64_t release_by(const struct policy *policy)
 {
 	return sys_now_ms() + policy_release_ms(policy);
@@ -310,7 +305,7 @@ int release_orphan(struct store *store, const struct policy *policy, const struc
 
 	if (begin_orphan(&removal, store, sys_left_ms(deadline_ms), err) < 0)
 		return -err->code;
-	wait_ms = within_ms(policy->release_timeout_s * 1000, deadline_ms);
+	wait_ms = sys_left_ms(sooner(sys_now_ms() + (int64_t)policy->release_timeout_s * 1000, deadline_ms));
 	if (is_closed(store->host, vgpu->id, sys_now_ms() + wait_ms, err) < 0)
 		return -err->code;
 	return remove_orphan(&removal, part, wait_ms, err);

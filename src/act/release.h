@@ -65,9 +65,6 @@ enum release_part {
 int release_orphan(struct store *store, const struct policy *policy, const struct vgpu_ref *vgpu,
 		   enum release_part part, int64_t deadline_ms, struct err *err);
 
-/* lock_timeout from now: the deadline for a lock. */
-int64_t release_lock_by(const struct policy *policy);
-
 /* release_timeout plus driver_cleanup from now: the deadline of a release that begins now. */
 int64_t release_by(const struct policy *policy);
 
