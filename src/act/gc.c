@@ -35,7 +35,6 @@ static int look_around(struct gc *c, struct err *err)
 {
 	struct inv_query query = { .frameworks = INV_MDEV | INV_VARIANT, .types = inv_no_types };
 	struct err unlisted;
-	int r = 0;
 
 	/* gc_adopt() also leases the plain VFs of domains. */
 	if (c->seen) {
@@ -46,21 +45,19 @@ static int look_around(struct gc *c, struct err *err)
 	if (c->dry && c->inv) {
 		c->looked = *c->inv;
 		c->looked.arena = NULL; /* the caller frees it */
-	} else {
-		r = inventory_read(&c->looked, c->store->host, &query, err);
+	} else if (inventory_read(&c->looked, c->store->host, &query, err) < 0) {
+		return -err->code;
 	}
 	/*
 	 * If libvirt's files cannot be listed, each vGPU that a domain may name stays. Pending releases are completed.
 	 */
-	if (r == 0 && !c->files)
+	if (!c->files)
 		libvirt_files_read(&c->disk, c->store->host, &unlisted);
 	c->look.disk = c->files ? c->files : c->disk;
-	if (r == 0 && c->seen)
+	if (c->seen)
 		running_read(&c->running, c->look.disk);
-	if (r == 0)
-		r = read_leases(c, err);
-	if (r < 0)
-		return r;
+	if (read_leases(c, err) < 0)
+		return -err->code;
 	if (c->policy->nova)
 		mdevctl_definitions(&c->definitions, &c->ndefinitions, c->store->host, &c->undefined);
 	c->users = vfio_users_read(c->store->host,
@@ -92,27 +89,21 @@ static void judge_lease(struct gc *c, const struct lease *lease)
 	}
 }
 
-static void judge_foreign(struct gc *c, const struct inv_device *device)
+/* Judges a foreign device, or (`device` NULL) a definition of Nova, which has a configuration. */
+static void judge_orphan(struct gc *c, const struct vgpu_ref *vgpu, const struct inv_device *device,
+			 const struct definition *definition)
 {
 	struct gc_item *item = &c->items[c->n++];
 
 	item->fate = (struct fate){ .why = "not created by the hook, and no valid configuration permits its removal" };
-	item->vgpu = device->vgpu;
-	item->exists = PRESENT;
-	item->removes = true;
-	item->novas = fate_is_novas(&c->look, &device->vgpu);
-	if (c->config)
-		fate_device(&item->fate, &c->look, device);
-	item->outcome = item->fate.goes ? GC_GOES : GC_STAYS;
-}
-
-static void judge_definition(struct gc *c, const struct definition *definition, const struct vgpu_ref *vgpu)
-{
-	struct gc_item *item = &c->items[c->n++];
-
 	item->vgpu = *vgpu;
-	item->novas = item->removes = true;
-	fate_definition(&item->fate, &c->look, definition);
+	item->exists = device ? PRESENT : ABSENT;
+	item->removes = true;
+	item->novas = fate_is_novas(&c->look, vgpu);
+	if (!device)
+		fate_definition(&item->fate, &c->look, definition);
+	else if (c->config)
+		fate_device(&item->fate, &c->look, device);
 	item->outcome = item->fate.goes ? GC_GOES : GC_STAYS;
 }
 
@@ -156,7 +147,7 @@ static void judge(struct gc *c)
 
 		if (device->vgpu.framework == FW_VF || lease_find(&c->leases, device->vgpu.id) || is_no_vgpu(c, device))
 			continue;
-		judge_foreign(c, device);
+		judge_orphan(c, &device->vgpu, device, NULL);
 		/*
 		 * Between the reads, a release may have removed the device and dropped its lease. Such a device is not
 		 * foreign.
@@ -170,7 +161,7 @@ static void judge(struct gc *c)
 
 		if (name_defined(&vgpu, inv, definition) && !inventory_device(inv, vgpu.id) &&
 		    !lease_find(&c->leases, vgpu.id) && fate_is_novas(&c->look, &vgpu))
-			judge_definition(c, definition, &vgpu);
+			judge_orphan(c, &vgpu, NULL, definition);
 	}
 }
 
