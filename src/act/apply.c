@@ -63,7 +63,7 @@ int apply_lock(struct apply *apply, struct err *err)
 /* The deadline of the whole operation, including an undo and the locks for recording the outcome. */
 static int64_t last_ms(const struct apply *apply)
 {
-	return apply->wait_by_ms + (int64_t)apply->policy->create_timeout_s * 1000 + UNDO_MS;
+	return apply->wait_by_ms + policy_create_ms(apply->policy);
 }
 
 static struct lease lease_of(const struct apply *apply, const struct step *step, enum lease_state state)
@@ -225,8 +225,9 @@ static int wait_turn(struct apply *apply, const struct step *step, struct err *e
 	if (step->kind != STEP_CREATE)
 		return 0;
 	do {
-		apply->lock = store_lock_pgpu(apply->store, pgpu,
-					      sys_left_ms(sooner(sys_now_ms() + TURN_MS, apply->wait_by_ms)), err);
+		int64_t by_ms = sooner(sys_now_ms() + TURN_MS, apply->wait_by_ms);
+
+		apply->lock = store_lock_pgpu(apply->store, pgpu, sys_left_ms(by_ms), err);
 		/* Not asked before the wait: who has just taken the lock has not yet recorded when. */
 		hung = apply->lock == -ETIMEDOUT &&
 		       store_lock_hung(apply->store, pgpu, policy_create_ms(apply->policy), &(struct err){ 0 }) < 0;
