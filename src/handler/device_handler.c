@@ -282,13 +282,10 @@ int handler_hold_lock(struct handler *h, struct err *err)
 	struct store store;
 	int r = store_open(&store, &h->host, true, err);
 
-	if (r == 0 && !store_is_handler(&store, h->lock)) {
-		r = store_lock_handler(&store, LOCK_WAIT_MS, err);
-		if (r >= 0 && h->lock >= 0)
-			close(h->lock);
-		if (r >= 0)
-			h->lock = r;
-	}
+	if (r == 0)
+		r = store_lock_handler(&store, h->lock, LOCK_WAIT_MS, err);
+	if (r >= 0)
+		h->lock = r;
 	store_close(&store);
 	return r == -ETIMEDOUT ? err_in(err, "another vgpu-leased is running on this host") : r < 0 ? r : 0;
 }

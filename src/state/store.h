@@ -52,9 +52,6 @@ int store_open_lib(const struct host *host, const char *name);
 /* Sets the error with which store_open() rejects this directory of the state. */
 int store_dir_error(struct err *err, int code, const char *path);
 
-/* Sets the error that store_lock() or store_lock_pgpu() gives for this lock file, other than a time-out. */
-int store_lock_error(struct err *err, int code, const char *name);
-
 /* What can be written below a path of the state, i.e. in the nearest existing directory. */
 struct store_space {
 	char near[64]; /* the nearest existing directory */
@@ -134,10 +131,9 @@ bool store_locked_vgpu(const struct store *store, const char *id);
 int store_check_vgpu(const struct store *store, const char *id, struct err *err);
 
 /*
- * Takes the device handler's lock and returns its descriptor. Closing all copies of it, including those in forked
- * children, ends the lock. -ETIMEDOUT: another handler runs; the error names it.
+ * Takes the device handler's lock and returns its descriptor. `held` (-1: none) is the lock that the caller already
+ * holds: it stays, unless the lock file was removed or replaced, so that other processes no longer see that lock.
+ * Closing all copies of the descriptor, including those in forked children, ends the lock. -ETIMEDOUT: another handler
+ * runs; the error names it.
  */
-int store_lock_handler(const struct store *store, int wait_ms, struct err *err);
-
-/* False if the lock file has been removed or replaced, so that other processes no longer see this lock. */
-bool store_is_handler(const struct store *store, int lock);
+int store_lock_handler(const struct store *store, int held, int wait_ms, struct err *err);

@@ -66,7 +66,7 @@ static void handler_loop(void *unused)
 	struct err err;
 
 	open_store(&store);
-	if (store_lock_handler(&store, 1000, &err) < 0)
+	if (store_lock_handler(&store, -1, 1000, &err) < 0)
 		return;
 	while (!world_now.over) {
 		pass(&store, &plugged);
